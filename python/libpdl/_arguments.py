@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any, Optional, Tuple, Union
+from typing import Any, Iterator, Optional, Tuple, Union
 
 from ._errors import UsageError
 
@@ -89,3 +89,9 @@ def prices(value: Any) -> Tuple[Optional[str], Optional[str]]:
         return None, json.dumps(value)
     except (TypeError, ValueError) as e:
         raise UsageError("prices: %s" % e) from None
+
+
+def rows(value: Any) -> Iterator[Any]:
+    if isinstance(value, (str, bytes, dict)) or not hasattr(value, "__iter__"):
+        raise fail("rows", "an iterable of dicts", value)
+    return iter(value)

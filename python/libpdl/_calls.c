@@ -3,8 +3,7 @@
 #include "_pdl.h"
 
 typedef struct request {
-    PyObject_HEAD
-    pdlpy_engine *engine;
+    PyObject_HEAD pdlpy_engine *engine;
     PyObject *held;
     pdl_request *request; /* NULL: answered */
 } request;

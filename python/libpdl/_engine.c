@@ -151,10 +151,8 @@ static PyObject *engine_load_file(PyObject *self, PyObject *args) {
     pdl_error *error = NULL;
     pdl_program *program;
     if (!PyArg_ParseTuple(args, "s", &path) || !pdlpy_enter(e)) return NULL;
-    Py_BEGIN_ALLOW_THREADS
-    program = pdl_load_file(e->engine, path, &error);
-    Py_END_ALLOW_THREADS
-    PyObject *box = program_box(e, program, error);
+    Py_BEGIN_ALLOW_THREADS program = pdl_load_file(e->engine, path, &error);
+    Py_END_ALLOW_THREADS PyObject *box = program_box(e, program, error);
     pdlpy_leave(e);
     return box;
 }
@@ -166,10 +164,8 @@ static PyObject *engine_load_text(PyObject *self, PyObject *args) {
     pdl_error *error = NULL;
     pdl_program *program;
     if (!PyArg_ParseTuple(args, "s#z", &text, &n, &name) || !pdlpy_enter(e)) return NULL;
-    Py_BEGIN_ALLOW_THREADS
-    program = pdl_load_text(e->engine, text, (size_t)n, name, &error);
-    Py_END_ALLOW_THREADS
-    PyObject *box = program_box(e, program, error);
+    Py_BEGIN_ALLOW_THREADS program = pdl_load_text(e->engine, text, (size_t)n, name, &error);
+    Py_END_ALLOW_THREADS PyObject *box = program_box(e, program, error);
     pdlpy_leave(e);
     return box;
 }
@@ -187,10 +183,8 @@ static PyObject *engine_check_file(PyObject *self, PyObject *args) {
     pdl_error *error = NULL;
     pdl_value *found;
     if (!PyArg_ParseTuple(args, "s", &path) || !pdlpy_enter(e)) return NULL;
-    Py_BEGIN_ALLOW_THREADS
-    found = pdl_check_file(e->engine, path, &error);
-    Py_END_ALLOW_THREADS
-    return checked(e, found, error);
+    Py_BEGIN_ALLOW_THREADS found = pdl_check_file(e->engine, path, &error);
+    Py_END_ALLOW_THREADS return checked(e, found, error);
 }
 
 static PyObject *engine_check_text(PyObject *self, PyObject *args) {
@@ -200,10 +194,8 @@ static PyObject *engine_check_text(PyObject *self, PyObject *args) {
     pdl_error *error = NULL;
     pdl_value *found;
     if (!PyArg_ParseTuple(args, "s#z", &text, &n, &name) || !pdlpy_enter(e)) return NULL;
-    Py_BEGIN_ALLOW_THREADS
-    found = pdl_check_text(e->engine, text, (size_t)n, name, &error);
-    Py_END_ALLOW_THREADS
-    return checked(e, found, error);
+    Py_BEGIN_ALLOW_THREADS found = pdl_check_text(e->engine, text, (size_t)n, name, &error);
+    Py_END_ALLOW_THREADS return checked(e, found, error);
 }
 
 static PyObject *engine_schema(PyObject *self, PyObject *unused) {
@@ -217,10 +209,8 @@ static PyObject *engine_step(PyObject *self, PyObject *args) {
     int timeout_ms;
     size_t n;
     if (!PyArg_ParseTuple(args, "i", &timeout_ms) || !pdlpy_enter(e)) return NULL;
-    Py_BEGIN_ALLOW_THREADS
-    n = pdl_engine_step(e->engine, timeout_ms);
-    Py_END_ALLOW_THREADS
-    pdlpy_leave(e);
+    Py_BEGIN_ALLOW_THREADS n = pdl_engine_step(e->engine, timeout_ms);
+    Py_END_ALLOW_THREADS pdlpy_leave(e);
     return PyErr_CheckSignals() < 0 ? NULL : PyLong_FromSize_t(n);
 }
 
@@ -262,12 +252,9 @@ static PyMethodDef engine_methods[] = {
     {"deadline_ms", engine_deadline_ms, METH_NOARGS, NULL},
     {"is_inside", engine_is_inside, METH_NOARGS, NULL},
     {0}};
-static PyType_Slot engine_slots[] = {{Py_tp_new, engine_new},
-                                     {Py_tp_traverse, engine_traverse},
-                                     {Py_tp_clear, engine_clear},
-                                     {Py_tp_dealloc, engine_dealloc},
-                                     {Py_tp_methods, engine_methods},
-                                     {0, NULL}};
+static PyType_Slot engine_slots[] = {
+    {Py_tp_new, engine_new},         {Py_tp_traverse, engine_traverse}, {Py_tp_clear, engine_clear},
+    {Py_tp_dealloc, engine_dealloc}, {Py_tp_methods, engine_methods},   {0, NULL}};
 static PyType_Spec engine_spec = {"libpdl._pdl.Engine", sizeof(pdlpy_engine), 0,
                                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, engine_slots};
 

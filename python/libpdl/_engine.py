@@ -2,6 +2,7 @@
 """Engines: settings, models and functions in Python, and what moves their runs."""
 from __future__ import annotations
 
+import asyncio
 import atexit
 import collections
 import dataclasses
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from ._program import Program, Result
 
 MANY_RAISED = 64
+MANY_RUNS = 1000  # the library takes 1024 at a time on one loop
 Model = Callable[["ModelRequest"], Any]
 
 
@@ -133,6 +135,7 @@ class Engine:
         self._raised: "collections.OrderedDict[str, BaseException]" = collections.OrderedDict()
         self._fatal: Optional[BaseException] = None
         self._driver: Optional["Driver"] = None
+        self._slots: Optional[tuple[asyncio.AbstractEventLoop, asyncio.Semaphore]] = None
         self._running = 0  # the thread of a run() that is under way
 
     def _core(self) -> _pdl.Engine:
@@ -149,6 +152,13 @@ class Engine:
         self._register(core)
         self._cores.append(core)
         return core
+
+    def _slot(self) -> asyncio.Semaphore:
+        """Of the runs that may be open at a time on the loop that runs."""
+        loop = asyncio.get_running_loop()
+        if self._slots is None or self._slots[0] is not loop:
+            self._slots = (loop, asyncio.Semaphore(MANY_RUNS))
+        return self._slots[1]
 
     def _is_shared(self) -> bool:
         return self._options["timeout"] is None and self._options["prices"] is None

@@ -22,10 +22,10 @@ static PyObject *text_of(const char *text) {
 }
 
 PyObject *pdlpy_exception(pdlpy_engine *e, const pdl_error *error) {
-    PyObject *fields = Py_BuildValue(
-        "(NNNIINNii)", text_of(error->kind), text_of(error->message), text_of(error->file),
-        error->line, error->column, text_of(error->hint), text_of(error->text), error->exit_code,
-        error->status);
+    PyObject *fields =
+        Py_BuildValue("(NNNIINNii)", text_of(error->kind), text_of(error->message),
+                      text_of(error->file), error->line, error->column, text_of(error->hint),
+                      text_of(error->text), error->exit_code, error->status);
     return pdlpy_hook(e->state, "exception", fields);
 }
 
@@ -45,8 +45,7 @@ PyObject *pdlpy_raise(pdlpy_engine *e, pdl_error *error) {
 }
 
 PyObject *pdlpy_fail(pdlpy_state *s, const char *kind, const char *message) {
-    PyObject *fields =
-        Py_BuildValue("(sssIIssii)", kind, message, "", 0u, 0u, "", message, 1, 0);
+    PyObject *fields = Py_BuildValue("(sssIIssii)", kind, message, "", 0u, 0u, "", message, 1, 0);
     set(pdlpy_hook(s, "exception", fields));
     return NULL;
 }

@@ -39,7 +39,8 @@ def number(text: str) -> int:
     if text[0] == "-":
         return -number(text[1:])
     half = len(text) // 2
-    return number(text[:half]) * 10 ** (len(text) - half) + number(text[half:])
+    power: int = 10 ** (len(text) - half)
+    return number(text[:half]) * power + number(text[half:])
 
 
 def _numpy(value: Any) -> Any:

@@ -64,9 +64,15 @@ static void release(void *module) {
 
 static PyMethodDef functions[] = {{"set_hooks", set_hooks, METH_O, NULL}, {0}};
 static PyModuleDef_Slot slots[] = {{Py_mod_exec, fill}, {0, NULL}};
-static PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT, "libpdl._pdl", NULL, sizeof(pdlpy_state), functions, slots,
-    traverse, clear, release};
+static PyModuleDef definition = {PyModuleDef_HEAD_INIT,
+                                 "libpdl._pdl",
+                                 NULL,
+                                 sizeof(pdlpy_state),
+                                 functions,
+                                 slots,
+                                 traverse,
+                                 clear,
+                                 release};
 
 PyMODINIT_FUNC PyInit__pdl(void);
 PyMODINIT_FUNC PyInit__pdl(void) { return PyModuleDef_Init(&definition); }

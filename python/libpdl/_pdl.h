@@ -28,8 +28,7 @@ typedef struct pdlpy_trash {
 } pdlpy_trash;
 
 typedef struct pdlpy_engine {
-    PyObject_HEAD
-    pdl_engine *engine;
+    PyObject_HEAD pdl_engine *engine;
     PyObject *module; /* keeps `state` */
     pdlpy_state *state;
     PyObject *held;  /* list: handlers, and functions in their answers */
@@ -41,23 +40,20 @@ typedef struct pdlpy_engine {
 
 /* A Python callable that the library calls back. */
 typedef struct pdlpy_bound {
-    PyObject_HEAD
-    pdlpy_engine *engine;
+    PyObject_HEAD pdlpy_engine *engine;
     PyObject *fn;
-    PyObject *held; /* where functions in its answers are kept alive */
+    PyObject *held;   /* where functions in its answers are kept alive */
     bool is_function; /* called with arguments, not with the request */
 } pdlpy_bound;
 
 typedef struct pdlpy_program {
-    PyObject_HEAD
-    pdlpy_engine *engine;
+    PyObject_HEAD pdlpy_engine *engine;
     pdl_program *program;
 } pdlpy_program;
 
 /* A value that Python has no type for: a function of a program, a date, an object of code. */
 typedef struct pdlpy_handle {
-    PyObject_HEAD
-    pdlpy_engine *engine;
+    PyObject_HEAD pdlpy_engine *engine;
     pdl_value *value;
     PyObject *held; /* the functions that the value may call */
 } pdlpy_handle;
@@ -80,6 +76,7 @@ pdlpy_state *pdlpy_state_of(PyObject *object);
 /* NULL with an exception. */
 pdl_value *pdlpy_to_library(pdlpy_place *place, PyObject *object);
 PyObject *pdlpy_to_python(pdlpy_place *place, const pdl_value *v);
+PyObject *pdlpy_handle_new(pdlpy_place *place, pdl_value *v); /* takes v */
 /* Takes v; NULL means that there is `error`, which it takes as well. */
 PyObject *pdlpy_take(pdlpy_place *place, pdl_value *v, pdl_error *error);
 

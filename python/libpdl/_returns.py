@@ -40,12 +40,13 @@ def _missing(kind: Any, names: "typing.Iterable[str]", where: str) -> None:
 
 
 def _class(kind: Any, value: Any, where: str) -> Any:
+    make: Any = kind
     if dataclasses.is_dataclass(kind):
         fields = _record(kind, value, where)
         needed = {f.name for f in dataclasses.fields(kind) if f.init and f.default is dataclasses.MISSING
                   and f.default_factory is dataclasses.MISSING}
         _missing(kind, needed - set(fields), where)
-        return kind(**fields)
+        return make(**fields)
     if typing.is_typeddict(kind):
         fields = _record(kind, value, where)
         _missing(kind, kind.__required_keys__ - set(fields), where)

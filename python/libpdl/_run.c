@@ -5,10 +5,9 @@
 #include <string.h>
 
 typedef struct run {
-    PyObject_HEAD
-    pdlpy_engine *engine;
+    PyObject_HEAD pdlpy_engine *engine;
     pdl_task *task;
-    PyObject *held; /* list: functions among its values */
+    PyObject *held;                               /* list: functions among its values */
     PyObject *text, *error_text, *message, *done; /* callables; NULL: none */
     PyObject *budget;                             /* the library reads it while the run lasts */
 } run;
@@ -91,9 +90,9 @@ static run *run_new(pdlpy_engine *e) {
 }
 
 PyObject *pdlpy_run_start(pdlpy_engine *e, PyObject *args, PyObject *kwargs) {
-    static char *names[] = {"program", "inputs", "output", "text",  "error_text", "message",
-                            "done",    "record", "replay", "trace", "cache",      "budget",
-                            "prices",  "timeout", NULL};
+    static char *names[] = {"program", "inputs", "output", "text",    "error_text",
+                            "message", "done",   "record", "replay",  "trace",
+                            "cache",   "budget", "prices", "timeout", NULL};
     pdlpy_program *program;
     PyObject *inputs, *text, *error_text, *message, *done, *budget = Py_None;
     pdl_task_options o = {0};
@@ -160,10 +159,8 @@ static PyObject *run_wait(PyObject *self, PyObject *args) {
     pdl_state state;
     if (!PyArg_ParseTuple(args, "i", &timeout_ms) || !pdlpy_enter(r->engine)) return NULL;
     Py_INCREF(self); /* a callback may let go of the last reference */
-    Py_BEGIN_ALLOW_THREADS
-    state = pdl_task_wait(r->task, timeout_ms);
-    Py_END_ALLOW_THREADS
-    pdlpy_leave(r->engine);
+    Py_BEGIN_ALLOW_THREADS state = pdl_task_wait(r->task, timeout_ms);
+    Py_END_ALLOW_THREADS pdlpy_leave(r->engine);
     Py_DECREF(self);
     return PyErr_CheckSignals() < 0 ? NULL : PyLong_FromLong(state);
 }
@@ -172,10 +169,8 @@ static PyObject *run_cancel(PyObject *self, PyObject *unused) {
     run *r = (run *)self;
     (void)unused;
     if (!pdlpy_enter(r->engine)) return NULL;
-    Py_BEGIN_ALLOW_THREADS
-    pdl_task_cancel(r->task);
-    Py_END_ALLOW_THREADS
-    pdlpy_leave(r->engine);
+    Py_BEGIN_ALLOW_THREADS pdl_task_cancel(r->task);
+    Py_END_ALLOW_THREADS pdlpy_leave(r->engine);
     Py_RETURN_NONE;
 }
 
@@ -206,7 +201,25 @@ static PyObject *taken(run *r, pdl_value *v, pdl_error *error) {
     return object;
 }
 
-/* The result and the text of it. */
+/* A handle: not everybody asks for what is converted last. */
+static PyObject *later(run *r, pdl_value *v, pdl_error *error) {
+    pdlpy_place place = {r->engine, r->held, 0};
+    PyObject *handle = v ? pdlpy_handle_new(&place, v) : pdlpy_raise(r->engine, error);
+    pdlpy_leave(r->engine);
+    return handle;
+}
+
+/* The task goes; what was taken from it stays. */
+static PyObject *run_release(PyObject *self, PyObject *unused) {
+    run *r = (run *)self;
+    (void)unused;
+    if (!pdlpy_enter(r->engine)) return NULL;
+    pdl_task_free(r->task);
+    r->task = NULL;
+    pdlpy_leave(r->engine);
+    Py_RETURN_NONE;
+}
+
 static PyObject *run_result(PyObject *self, PyObject *unused) {
     run *r = (run *)self;
     pdl_error *error = NULL;
@@ -231,7 +244,7 @@ static PyObject *run_variables(PyObject *self, PyObject *unused) {
     pdl_error *error = NULL;
     (void)unused;
     if (!pdlpy_enter(r->engine)) return NULL;
-    return taken(r, pdl_task_variables(r->task, &error), error);
+    return later(r, pdl_task_variables(r->task, &error), error);
 }
 
 static PyObject *run_messages(PyObject *self, PyObject *unused) {
@@ -239,7 +252,7 @@ static PyObject *run_messages(PyObject *self, PyObject *unused) {
     pdl_error *error = NULL;
     (void)unused;
     if (!pdlpy_enter(r->engine)) return NULL;
-    return taken(r, pdl_task_messages(r->task, &error), error);
+    return later(r, pdl_task_messages(r->task, &error), error);
 }
 
 static PyObject *run_usage(PyObject *self, PyObject *unused) {
@@ -281,6 +294,7 @@ static PyMethodDef run_methods[] = {{"wait", run_wait, METH_VARARGS, NULL},
                                     {"score", run_score, METH_NOARGS, NULL},
                                     {"trace", run_trace, METH_NOARGS, NULL},
                                     {"error", run_error, METH_NOARGS, NULL},
+                                    {"release", run_release, METH_NOARGS, NULL},
                                     {0}};
 static PyType_Slot run_slots[] = {{Py_tp_traverse, run_traverse},
                                   {Py_tp_dealloc, run_dealloc},

@@ -225,17 +225,25 @@ static PyObject *dict_out(pdlpy_place *place, const pdl_value *v) {
     return dict;
 }
 
-static PyObject *other_out(pdlpy_place *place, const pdl_value *v) {
+/* Takes v. */
+PyObject *pdlpy_handle_new(pdlpy_place *place, pdl_value *v) {
     PyTypeObject *type = (PyTypeObject *)place->engine->state->handle_type;
     pdlpy_handle *h = PyObject_GC_New(pdlpy_handle, type);
-    if (!h) return NULL;
+    if (!h) {
+        pdl_value_drop(v);
+        return NULL;
+    }
     Py_INCREF(place->engine);
     Py_INCREF(place->held);
     h->engine = place->engine;
     h->held = place->held;
-    h->value = pdl_value_keep(v);
+    h->value = v;
     PyObject_GC_Track((PyObject *)h);
-    return pdlpy_hook(place->engine->state, "other", (PyObject *)h);
+    return (PyObject *)h;
+}
+
+static PyObject *other_out(pdlpy_place *place, const pdl_value *v) {
+    return pdlpy_hook(place->engine->state, "other", pdlpy_handle_new(place, pdl_value_keep(v)));
 }
 
 /* Flat switch over the kinds. */
@@ -304,6 +312,17 @@ static PyObject *handle_text(PyObject *self, PyObject *unused) {
     return object;
 }
 
+/* The value that was kept for later. */
+static PyObject *handle_python(PyObject *self, PyObject *unused) {
+    pdlpy_handle *h = (pdlpy_handle *)self;
+    pdlpy_place place = {h->engine, h->held, 0};
+    (void)unused;
+    if (!pdlpy_enter(h->engine)) return NULL;
+    PyObject *object = pdlpy_to_python(&place, h->value);
+    pdlpy_leave(h->engine);
+    return object;
+}
+
 static PyObject *handle_compare(PyObject *a, PyObject *b, int op) {
     if (Py_TYPE(a) != Py_TYPE(b) || (op != Py_EQ && op != Py_NE)) Py_RETURN_NOTIMPLEMENTED;
     pdlpy_handle *x = (pdlpy_handle *)a, *y = (pdlpy_handle *)b;
@@ -311,7 +330,8 @@ static PyObject *handle_compare(PyObject *a, PyObject *b, int op) {
     return PyBool_FromLong(equal == (op == Py_EQ));
 }
 
-static PyMethodDef handle_methods[] = {{"text", handle_text, METH_NOARGS, NULL}, {0}};
+static PyMethodDef handle_methods[] = {
+    {"text", handle_text, METH_NOARGS, NULL}, {"python", handle_python, METH_NOARGS, NULL}, {0}};
 
 static PyType_Slot handle_slots[] = {{Py_tp_traverse, handle_traverse},
                                      {Py_tp_dealloc, handle_dealloc},

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs under asyncio: one descriptor and one deadline of the engine on the loop that runs."""
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, Awaitable, Optional, Protocol
+
+from . import _pdl
+
+if TYPE_CHECKING:
+    from ._engine import Engine
+    from ._program import Job
+
+WAITING = 0
+
+
+class Source(Protocol):
+    def fd(self) -> int: ...
+    def deadline_ms(self) -> int: ...
+
+
+class Watch:
+    """A descriptor and a deadline on the loop."""
+
+    def __init__(self, driver: "Driver", source: Source) -> None:
+        self.driver, self.source = driver, source
+        self.fd = -1
+        self.timer: Optional[asyncio.TimerHandle] = None
+
+    def arm(self) -> None:
+        loop, fd = self.driver.loop, self.source.fd()
+        if fd != self.fd:
+            self.close()
+            self.fd = fd
+            if fd >= 0:
+                loop.add_reader(fd, self.driver.step)
+        if self.timer:
+            self.timer.cancel()
+        ms = self.source.deadline_ms()
+        self.timer = loop.call_later(ms / 1000, self.driver.step) if ms >= 0 else None
+
+    def close(self) -> None:
+        if self.fd >= 0 and not self.driver.loop.is_closed():
+            self.driver.loop.remove_reader(self.fd)
+        self.fd = -1
+        if self.timer:
+            self.timer.cancel()
+        self.timer = None
+
+
+class Driver:
+    """Moves the runs of an engine on a loop of asyncio, as long as there are any."""
+
+    def __init__(self, engine: "Engine", loop: asyncio.AbstractEventLoop) -> None:
+        self.engine, self.loop = engine, loop
+        self.open: dict["Job", asyncio.Event] = {}
+        self.watches: dict[Any, Watch] = {}
+        self.tasks: dict["asyncio.Task[None]", _pdl.Request] = {}
+        self.is_soon = False
+        self.turn: Optional["asyncio.Future[None]"] = None
+
+    async def turned(self) -> None:
+        """Waits until something may have changed."""
+        self.turn = self.loop.create_future()
+        await self.turn
+
+    def add(self, job: "Job") -> asyncio.Event:
+        """-> an event that is set at the end of the run, and when it has given text."""
+        event = self.open[job] = asyncio.Event()
+        source: Source = job.core if job.is_shared else job.run
+        if source not in self.watches:
+            self.watches[source] = Watch(self, source)
+        self.soon()
+        return event
+
+    def soon(self) -> None:
+        if not self.is_soon:
+            self.is_soon = True
+            self.loop.call_soon(self.step)
+
+    def step(self) -> None:
+        self.is_soon = False
+        if any(core.is_inside() for core in self.engine._cores):
+            self.soon()  # a callback of ours runs a loop of its own
+            return
+        stepped = set()
+        for job in list(self.open):
+            if job.is_shared:
+                stepped.add(job.core)
+            else:
+                job.run.wait(0)
+        for core in stepped:
+            core.step(0)
+        self.engine._pump()
+        self._begin_awaited()
+        self._settle()
+
+    def _settle(self) -> None:
+        fatal, self.engine._fatal = self.engine._fatal, None
+        before = len(self.open)
+        for job, event in list(self.open.items()):
+            if fatal is not None and job.run.state() == WAITING:
+                job.fatal = fatal
+                job.run.cancel()
+            if job.run.state() != WAITING:
+                del self.open[job]
+                if not job.is_shared:
+                    self.watches.pop(job.run).close()
+                event.set()
+            elif job.pieces:
+                event.set()
+        if self.turn is not None and not self.turn.done():
+            self.turn.set_result(None)
+        if self.tasks and len(self.open) < before:
+            self._cancel_unwanted()
+        if self.engine._pumps:
+            self.soon()
+        if self.open:
+            for watch in self.watches.values():
+                watch.arm()
+        else:
+            self.close()
+
+    def _begin_awaited(self) -> None:
+        awaited, self.engine._awaited = self.engine._awaited, []
+        for request, awaitable in awaited:
+            task = self.loop.create_task(self._answer(request, awaitable))
+            self.tasks[task] = request
+            task.add_done_callback(self._forget)
+
+    def _forget(self, task: "asyncio.Task[None]") -> None:
+        self.tasks.pop(task, None)
+
+    def _cancel_unwanted(self) -> None:
+        """Coroutines whose answers no run waits for any more."""
+        for task, request in list(self.tasks.items()):
+            if request.is_cancelled():
+                task.cancel()
+
+    async def _answer(self, request: _pdl.Request, awaitable: Awaitable[Any]) -> None:
+        try:
+            result = await awaitable
+            request.answer(result)
+        except asyncio.CancelledError:
+            request.refuse("interrupt", "cancelled")
+        except BaseException as e:
+            self.engine._fail(request, e)
+        self.soon()
+
+    def close(self) -> None:
+        for watch in self.watches.values():
+            watch.close()
+        self.watches.clear()
+        for task in list(self.tasks):
+            task.cancel()
+        if self.engine._driver is self:
+            self.engine._driver = None
+
+
+def driver_of(engine: "Engine", loop: asyncio.AbstractEventLoop) -> Driver:
+    driver = engine._driver
+    if driver is None or driver.loop is not loop:
+        driver = engine._driver = Driver(engine, loop)
+    return driver
+
+
+async def ended(driver: Driver, job: "Job") -> None:
+    """Waits for the end of the run; when the waiting task is cancelled, so is the run."""
+    event = driver.add(job)
+    try:
+        while job.run.state() == WAITING or job in driver.open:
+            await event.wait()
+            event.clear()
+    except BaseException:
+        job.cancel()
+        driver.soon()
+        raise
+
+
+def finish(driver: Driver) -> None:
+    """Ends a loop of ours with what is open on it."""
+    driver.close()
+    if driver.tasks:
+        driver.loop.run_until_complete(asyncio.gather(*driver.tasks, return_exceptions=True))
+    driver.loop.run_until_complete(driver.loop.shutdown_asyncgens())
+    driver.loop.close()
+
+
+def drive(engine: "Engine", job: "Job") -> None:
+    """Moves a run that waits for coroutines, without a loop of the caller's."""
+    outer = asyncio._get_running_loop()
+    before = engine._driver
+    loop = asyncio.new_event_loop()
+    asyncio._set_running_loop(None)
+    try:
+        driver = engine._driver = Driver(engine, loop)
+        loop.run_until_complete(ended(driver, job))
+        driver.close()
+    finally:
+        engine._driver = before
+        finish(driver)
+        asyncio._set_running_loop(outer)

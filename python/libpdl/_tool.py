@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions of Python as tools of models: the schema comes from annotations and the docstring."""
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import types
+import typing
+from typing import Any, Callable, Literal, Union
+
+SIMPLE = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null", dict: "object", list: "array"}
+_UNIONS = (Union, getattr(types, "UnionType", Union))
+
+
+def _record(kind: Any, needed: "list[str]") -> dict[str, Any]:
+    hints = typing.get_type_hints(kind)
+    return {"type": "object", "properties": {k: schema_of(v) for k, v in hints.items()}, "required": needed}
+
+
+def schema_of(kind: Any) -> dict[str, Any]:
+    """The JSON Schema of a type of Python; {} is anything."""
+    origin, args = typing.get_origin(kind), typing.get_args(kind)
+    if kind is None:
+        return {"type": "null"}
+    if isinstance(kind, type) and kind in SIMPLE:
+        return {"type": SIMPLE[kind]}
+    if origin is Literal:
+        return {"enum": list(args)}
+    if origin in _UNIONS:
+        return {"anyOf": [schema_of(a) for a in args]}
+    if origin in (list, set, frozenset) or (origin is tuple and args[1:] == (Ellipsis,)):
+        return {"type": "array", "items": schema_of(args[0])}
+    if origin is dict:
+        return {"type": "object", "additionalProperties": schema_of(args[1])}
+    if dataclasses.is_dataclass(kind):
+        return _record(kind, [f.name for f in dataclasses.fields(kind) if f.default is dataclasses.MISSING
+                              and f.default_factory is dataclasses.MISSING])
+    if typing.is_typeddict(kind):
+        return _record(kind, sorted(kind.__required_keys__))
+    if hasattr(kind, "model_json_schema"):
+        found: dict[str, Any] = kind.model_json_schema()
+        return found
+    return {}
+
+
+class Tool:
+    """A function with its schema in the form that services take."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self.__name__ = function.__name__
+        self.__doc__ = function.__doc__
+        hints = typing.get_type_hints(function)
+        properties, needed = {}, []
+        for name, p in inspect.signature(function).parameters.items():
+            if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
+                continue
+            properties[name] = schema_of(hints.get(name, Any))
+            if p.default is p.empty:
+                needed.append(name)
+        self.schema: dict[str, Any] = {"type": "function", "function": {
+            "name": self.__name__, "description": inspect.getdoc(function) or "",
+            "parameters": {"type": "object", "properties": properties, "required": needed}}}
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.function(*args, **kwargs)
+
+
+def tool(function: Callable[..., Any]) -> Tool:
+    """Makes a tool of a function; `.schema` is what a model is told of it."""
+    if not callable(function) or not isinstance(getattr(function, "__name__", None), str):
+        raise TypeError("function must be a function with a name, not %s" % type(function).__name__)
+    return Tool(function)

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Wrong arguments, types of results, tools, the notebook, the manual, annotations."""
+import contextlib
+import dataclasses
+import importlib.util
+import io
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+from typing import Any, Dict, List, Literal, Optional, Tuple, TypedDict, Union
+
+import libpdl
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+
+
+@dataclasses.dataclass
+class Person:
+    name: str
+    age: float = 1
+    tags: List[str] = dataclasses.field(default_factory=list)
+
+
+class Book(TypedDict):
+    title: str
+    by: Person
+
+
+
+
+class WrongArguments(unittest.TestCase):
+    def test_each(self):
+        p = libpdl.loads("text: a")
+        engine = libpdl.Engine
+        cases = [
+            (lambda: libpdl.load(5), "path"), (lambda: libpdl.load(""), "path"), (lambda: libpdl.load("a\0b"), "path"),
+            (lambda: libpdl.load(b"a"), "path"), (lambda: libpdl.loads(5), "text"), (lambda: libpdl.loads(None), "text"),
+            (lambda: libpdl.loads("a\ud800"), "text"), (lambda: libpdl.loads("a", name=5), "name"),
+            (lambda: libpdl.loads("text: a", returns=5), "returns"), (lambda: libpdl.from_dict(5), "program"),
+            (lambda: libpdl.run(b"text: a"), "text"), (lambda: p.run(5), "scope"), (lambda: p.run({5: 1}), "scope"),
+            (lambda: p.run([1]), "scope"), (lambda: p.stream("x"), "scope"), (lambda: p.astream("x"), "scope"),
+            (lambda: p.map(5), "rows"), (lambda: p.map("abc"), "rows"), (lambda: list(p.map([5])), "rows[0]"),
+            (lambda: p.map([], jobs=0), "jobs"), (lambda: p.map_unordered([], jobs="a"), "jobs"),
+            (lambda: engine(models=[1]), "models"), (lambda: engine(models={"a": 1}), "models"),
+            (lambda: engine(models={1: len}), "models"), (lambda: engine(models={"a*b": len}), "models"),
+            (lambda: engine(tools="x"), "tools"), (lambda: engine(tools=[1]), "tools"), (lambda: engine(tools=5), "tools"),
+            (lambda: engine(jobs=-1), "jobs"), (lambda: engine(jobs=True), "jobs"), (lambda: engine(jobs=10**30), "jobs"),
+            (lambda: engine(cache=5), "cache"), (lambda: engine(record=5), "record"), (lambda: engine(replay=5.5), "replay"),
+            (lambda: engine(record="a", replay="b"), "record"), (lambda: engine(budget={"calls": "x"}), "budget"),
+            (lambda: engine(budget={"calls": -1}), "budget"), (lambda: engine(timeout=-1), "timeout"),
+            (lambda: engine(timeout=float("nan")), "timeout"), (lambda: engine(timeout=True), "timeout"),
+            (lambda: engine(prices=5), "prices"), (lambda: engine(prices={"a": object()}), "prices"),
+            (lambda: engine(paths="x"), "paths"), (lambda: engine(paths=[5]), "paths"), (lambda: engine(code="there"), "code"),
+            (lambda: libpdl.tool(5), "function"), (lambda: libpdl.Program(), "libpdl.load"), (lambda: engine(nonsense=1), "nonsense")]
+        for call, name in cases:
+            with self.assertRaises((TypeError, libpdl.UsageError)) as e:
+                call()
+            self.assertIn(name, str(e.exception))
+
+    def test_not_yet(self):
+        p = libpdl.loads("text: a")
+        for call in (lambda: libpdl.Engine(sandbox="bwrap"), lambda: libpdl.Engine(policy="x"), p.explain, p.as_tool,
+                     lambda: libpdl.from_dict({"data": object()})):
+            self.assertRaises(NotImplementedError, call)
+
+    def test_the_extension_itself(self):
+        from libpdl import _pdl
+        core = libpdl.Engine()._core()
+        for kind in (_pdl.Program, _pdl.Run, _pdl.Request, _pdl.Handle, _pdl.Bound):
+            self.assertRaises(TypeError, kind)
+        for call in (lambda: core.start(1, {}), lambda: core.load_file(5), lambda: core.step("a"), lambda: _pdl.Engine(), lambda: core.load_text("a\0b", 5)):
+            self.assertRaises((TypeError, ValueError), call)
+        with self.assertRaises(libpdl.UsageError):
+            core.handle("nonsense", "", len)
+
+    def test_record_serves_one_run(self):
+        with tempfile.TemporaryDirectory() as d:
+            e = libpdl.Engine(models={"m": lambda r: "x"}, record=d + "/j")
+            p = e.loads("model: m\ninput: a")
+            self.assertEqual(p.run().value, "x")
+            self.assertRaises(libpdl.UsageError, p.run)
+            self.assertEqual(libpdl.Engine(replay=d + "/j").loads("model: m\ninput: a").run().value, "x")
+
+
+class Returns(unittest.TestCase):
+    def fit(self, kind, value):
+        return libpdl.loads("data: ${ x }", returns=kind).run(x=value).value
+
+    def test_types(self):
+        self.assertEqual(self.fit(Person, {"name": "Ada", "tags": ["a"]}), Person("Ada", 1, ["a"]))
+        self.assertEqual(self.fit(Book, {"title": "t", "by": {"name": "n"}}), {"title": "t", "by": Person("n")})
+        for kind, value in ((int, 1), (float, 1.5), (str, "a"), (Any, [1]), (List[int], [1]), (Dict[str, int], {"a": 1}),
+                            (Optional[int], None), (Union[int, str], "a"), (Literal["a", 2], 2), (list, [1]), (dict, {})):
+            self.assertEqual(self.fit(kind, value), value)
+        self.assertEqual(self.fit(Tuple[int, str], [1, "a"]), (1, "a"))
+
+    def test_misfits(self):
+        for kind, value in ((int, "a"), (int, True), (Person, {}), (Person, {"name": 5}), (Person, {"name": "a", "x": 1}), (Book, {"title": "t"}),
+                            (List[int], ["a"]), (Dict[str, int], [1]), (Literal["a"], "b"), (Tuple[int, str], [1]), (Union[int, None], "a")):
+            with self.assertRaises(libpdl.RunError) as e:
+                self.fit(kind, value)
+            self.assertEqual(e.exception.kind, "type")
+
+
+class Tools(unittest.TestCase):
+    def test_schema(self):
+        def find(what: str, n: Optional[int] = None) -> List[str]:
+            """Finds things."""
+            return [what] * (n or 1)
+        t = libpdl.tool(find)
+        f = t.schema["function"]
+        self.assertEqual((f["name"], f["description"], f["parameters"]["required"]), ("find", "Finds things.", ["what"]))
+        self.assertEqual(f["parameters"]["properties"]["n"], {"anyOf": [{"type": "integer"}, {"type": "null"}]})
+        self.assertEqual(libpdl.Engine(tools=[t]).run("data: ${ find('a', n=2) }").value, ["a", "a"])
+
+
+class Code(unittest.TestCase):
+    def test_here(self):
+        r = libpdl.run("defs: {a: {data: [1]}}\nlang: python\ncode: |\n  import os\n  PDL_SESSION.pid = os.getpid()\n  result = [PDL_SESSION.pid, a]")
+        import os
+        self.assertEqual(r.value, [os.getpid(), [1]])
+
+    def test_process(self):
+        import os
+        r = libpdl.Engine(code="process").run("lang: python\ncode: |\n  import os\n  result = os.getpid()")
+        self.assertNotEqual(r.value, os.getpid())
+
+    def test_an_exception_is_the_cause(self):
+        with self.assertRaises(libpdl.RunError) as e:
+            libpdl.run("lang: python\ncode: |\n  x = 1\n  1 // 0")
+        self.assertIsInstance(e.exception.__cause__, ZeroDivisionError)
+        self.assertEqual(e.exception.kind, "code")
+
+
+@unittest.skipUnless(importlib.util.find_spec("IPython"), "IPython is not installed")
+class Notebook(unittest.TestCase):
+    def setUp(self):
+        from IPython.core.interactiveshell import InteractiveShell
+        InteractiveShell.clear_instance()
+        self.shell = InteractiveShell.instance()
+        self.shell.run_line_magic("load_ext", "libpdl.notebook")
+
+    def cell(self, text):
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+            return self.shell.run_cell(text), out.getvalue()
+
+    def test_variables_go_in_and_out(self):
+        self.shell.user_ns["name"] = "Ada"
+        r, out = self.cell("%%pdl\ndefs: {n: 5}\ntext: Hello ${ name }")
+        self.assertTrue(r.success)
+        self.assertEqual(out, "Hello Ada\n")
+        self.assertEqual(self.shell.user_ns["n"], 5)
+        self.assertNotIn("stdlib", self.shell.user_ns)
+
+    def test_the_context_goes_on(self):
+        self.cell("%%pdl\ntext: one")
+        _, out = self.cell("%%pdl\ntext: ${ pdl_context | length }")
+        self.assertEqual(out, "1\n")
+        _, out = self.cell("%%pdl -r\ntext: ${ pdl_context | length }")
+        self.assertEqual(out, "0\n")
+
+    def test_an_error_is_a_message(self):
+        r, out = self.cell("%%pdl\ntext: ${ nobody }")
+        self.assertFalse(r.success)
+        self.assertNotIn("Traceback", out)
+        self.assertIn("'nobody' is undefined", out)
+        self.assertFalse(self.cell("%%pdl --nonsense\ntext: a")[0].success)
+
+
+class Pages(unittest.TestCase):
+    def test_samples_of_the_manual(self):
+        """A block ```python with a block ```stdout behind it; blocks with file=NAME are files beside it."""
+        page = (ROOT / "docs" / "manual" / "python.md").read_text("utf-8")
+        blocks = re.findall(r"^```(\w+)([^\n]*)\n(.*?)^```$", page, re.M | re.S)
+        ran = 0
+        with tempfile.TemporaryDirectory() as d:
+            for (kind, info, text), (next_kind, _, want) in zip(blocks, [*blocks[1:], ("", "", "")]):
+                name = re.search(r"file=(\S+)", info)
+                if name:
+                    (pathlib.Path(d) / name.group(1)).write_text(text, "utf-8")
+                if kind == "python" and next_kind == "stdout":
+                    p = subprocess.run([sys.executable, "-c", text], cwd=d, capture_output=True, text=True, check=False)
+                    self.assertEqual(p.stdout.rstrip(), want.rstrip(), text + p.stderr)
+                    ran += 1
+        self.assertGreater(ran, 5)
+
+    @unittest.skipUnless(importlib.util.find_spec("mypy"), "mypy is not installed")
+    def test_annotations(self):
+        p = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--cache-dir=/dev/null", str(ROOT / "python" / "libpdl")], capture_output=True, text=True, check=False)
+        self.assertEqual(p.returncode, 0, p.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
