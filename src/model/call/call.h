@@ -120,7 +120,8 @@ struct pdl_call {
 
 /* Takes e and answers it, at once or later. */
 void pdl_call_start(pdl_calls *calls, pdl_effect *e);
-/* The sink is not called any more. Releases the call, now or when the callback that runs returns. */
+/* The sink is not called any more. Releases the call, now or when the callback that runs
+ * returns. */
 void pdl_call_cancel(pdl_call *c);
 
 /* --- request.c -------------------------------------------------------------------------------- */

@@ -2,11 +2,11 @@
  *
  * Some services (Replicate) answer a request with the address of a job. The call then polls that
  * address until the job is done, and shows what is new of its text each time. Three things need
- * care. The address comes from the service, and the key goes with each poll: a job at another origin
- * is refused. A job may run for long and still be healthy, so the limit `total` counts from its last
- * progress, and retries are counted anew after each poll that worked. A job costs money until it
- * ends: when nobody waits any more the service is asked to stop it, once, without waiting for the
- * answer longer than CANCEL_MS.
+ * care. The address comes from the service, and the key goes with each poll: a job at another
+ * origin is refused. A job may run for long and still be healthy, so the limit `total` counts from
+ * its last progress, and retries are counted anew after each poll that worked. A job costs money
+ * until it ends: when nobody waits any more the service is asked to stop it, once, without waiting
+ * for the answer longer than CANCEL_MS.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <assert.h>
 

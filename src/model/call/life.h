@@ -1,6 +1,6 @@
 /* life.h -- what the files of a call's life call of each other: call.c (states, sending), wait.c
- * (timers), receive.c (replies and streams), recover.c (what follows a failure), job.c (replies that
- * are polled for). Inside of model/call only.
+ * (timers), receive.c (replies and streams), recover.c (what follows a failure), job.c (replies
+ * that are polled for). Inside of model/call only.
  *
  * Whoever is called with a call here may end it: after pdl_call_fail, pdl_call_finish,
  * pdl_call_answer, pdl_call_stop and every function that goes on to one of them the caller returns
@@ -56,8 +56,8 @@ void pdl_call_finish(pdl_call *c, pdl_val raw, int status);
 
 /* --- recover.c -------------------------------------------------------------------------------- */
 
-/* The call failed with f: tries again, tries another model, or refuses the effect. Takes the content
- * of f. */
+/* The call failed with f: tries again, tries another model, or refuses the effect. Takes the
+ * content of f. */
 void pdl_call_fail(pdl_call *c, pdl_fault *f);
 bool pdl_call_retries_after_output(const pdl_call *c);
 

@@ -2,11 +2,11 @@
  *
  * A run may want a thousand requests at once; services answer that with 429, and retries that only
  * wait come back together and are refused together. So requests queue here, before they are sent.
- * The limits of the user hold for the run; what a service says holds for its bucket: the requests to
- * one provider, host and key, because that is what services count. The number of open requests of a
- * bucket follows the rule of TCP: halved when the service complains, one more after each round of
- * answers. Requests that were in flight together are refused together, so a round counts as one
- * complaint (`round`). A bucket that nobody complained about has no limit and costs nothing.
+ * The limits of the user hold for the run; what a service says holds for its bucket: the requests
+ * to one provider, host and key, because that is what services count. The number of open requests
+ * of a bucket follows the rule of TCP: halved when the service complains, one more after each
+ * round of answers. Requests that were in flight together are refused together, so a round counts
+ * as one complaint (`round`). A bucket that nobody complained about has no limit and costs nothing.
  *
  * pump is the only place that lets waiting requests go. Their callbacks send at once and may come
  * back into this file; `pumping` keeps that from recursing, and the loop sees what they changed.

@@ -1,5 +1,5 @@
-/* receive.c -- what a call does with the bytes of a reply: whole replies, streams, and the pieces of
- * text that the program shows while they arrive.
+/* receive.c -- what a call does with the bytes of a reply: whole replies, streams, and the pieces
+ * of text that the program shows while they arrive.
  *
  * A reply arrives in one of three ways: whole; as a stream of events; or as one object although a
  * stream was asked for, because some servers ignore the wish (state ONE_BODY). All three end as one
@@ -11,8 +11,8 @@
  *
  * Retries in mid-stream: text that was shown cannot be taken back. With `retry_after_output` the
  * shown text is kept (shown_text) and the next stream must begin with the same bytes, which are not
- * shown a second time (replay_left counts what is still to be compared). A stream that differs is an
- * error rather than a text with a seam that nobody sees.
+ * shown a second time (replay_left counts what is still to be compared). A stream that differs is
+ * an error rather than a text with a seam that nobody sees.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <assert.h>
 

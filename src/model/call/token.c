@@ -2,10 +2,11 @@
  *
  * A run that maps over a thousand items starts a thousand calls with the same key. Each exchanging
  * the key for itself would be refused by the service, so the cache has one entry per address and
- * key, one exchange at a time for it, and a list of those who wait. An exchange belongs to the cache
- * and not to the call that began it: a call that is cancelled, or loses its patience, leaves the list
- * and the exchange goes on for the rest. Tokens count as expired EARLY_S before they are, because a
- * request takes time to arrive. Keys and tokens are wiped from memory when they are released.
+ * key, one exchange at a time for it, and a list of those who wait. An exchange belongs to the
+ * cache and not to the call that began it: a call that is cancelled, or loses its patience, leaves
+ * the list and the exchange goes on for the rest. Tokens count as expired EARLY_S before they are,
+ * because a request takes time to arrive. Keys and tokens are wiped from memory when they are
+ * released.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "model/call/token.h"
 
