@@ -36,6 +36,15 @@ asan: ## build-asan/: address, undefined behaviour and leak sanitizers
 python: all ## the Python package in build/python, for PYTHONPATH; skipped where Python.h is absent
 	@$(PY) tools/build-python $(BUILD) || [ $$? = 77 ]
 
+debug: ## build-debug/: with assertions
+	@sh tools/setup $(BUILD)-debug -Db_ndebug=false && ninja -j$(J) -C $(BUILD)-debug
+
+check-assertions: debug ## unit tests where assertions are on
+	@$(PY) tools/run-tests -j$(J) --build $(BUILD)-debug unit
+
+check-prose: ## doors of rooms explain themselves, lines have one width
+	@$(PY) tools/check-prose
+
 unit: all ## unit tests
 	@$(PY) tools/run-tests -j$(J) --build $(BUILD) unit
 
@@ -65,7 +74,7 @@ diff: all ## random programs and values through the reference and through ours; 
 fuzz: ## every fuzz target for FUZZ_SECONDS (600) with clang's libFuzzer; ARGS='yaml json': these
 	@$(PY) fuzz/run.py --fuzz $(FUZZ_SECONDS) $(ARGS)
 
-check: all check-layers check-names check-headers check-own unit lang cli ## what must be green before a commit
+check: all check-layers check-names check-headers check-own check-assertions unit lang cli ## what must be green before a commit
 
 check-own: ## hand-overs of values, by the types pdl_val and pdl_vref
 	@sh tools/check-own
@@ -107,9 +116,9 @@ dist: all ## source archive of the last commit
 	@git archive --format=tar.gz --prefix=libpdl/ -o $(BUILD)/libpdl.tar.gz HEAD && echo $(BUILD)/libpdl.tar.gz
 
 clean: ## remove the build directories
-	@rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-static $(BUILD)-cov
+	@rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-debug $(BUILD)-static $(BUILD)-cov
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
 
-.PHONY: all python demo test test-tools test-install test-clients deps asan unit lang cli conf diff fuzz bench bench-micro check check-own check-clang check-headers check-layers check-names check-hardening check-static analyze coverage soak format install dist clean help
+.PHONY: all debug check-assertions check-prose python demo test test-tools test-install test-clients deps asan unit lang cli conf diff fuzz bench bench-micro check check-own check-clang check-headers check-layers check-names check-hardening check-static analyze coverage soak format install dist clean help

@@ -29,7 +29,13 @@ struct pdl_arena {
     size_t total;
 };
 
+/* The chunk on top is not fuller than it is large. */
+static inline bool arena_ok(const pdl_arena *a) {
+    return !a->top || (a->top->used <= a->top->cap && a->top->used % ALIGN == 0);
+}
+
 static void add_chunk(pdl_arena *a, size_t need) {
+    assert(need <= (size_t)-1 - sizeof(chunk));
     size_t cap = a->top ? a->top->cap * 2 : FIRST_CHUNK;
     if (cap > LARGEST_CHUNK) cap = LARGEST_CHUNK;
     if (cap < need) cap = need;
@@ -54,6 +60,7 @@ void pdl_arena_free(pdl_arena *a) {
 }
 
 void *pdl_arena_raw(pdl_arena *a, size_t n) {
+    assert(arena_ok(a));
     if (n > (size_t)-1 - 2 * ALIGN) PDL_BUG("arena object of %zu bytes", n);
     n = (n + ALIGN - 1) & ~(size_t)(ALIGN - 1);
     if (!a->top || a->top->cap - a->top->used < n) add_chunk(a, n);
@@ -70,12 +77,15 @@ void *pdl_arena_get(pdl_arena *a, size_t n) {
 }
 
 void *pdl_arena_get_n(pdl_arena *a, size_t n, size_t size) {
+    assert(arena_ok(a));
     size_t bytes;
     if (PDL_MUL_OVERFLOWS(n, size, &bytes)) PDL_BUG("arena array of %zu items", n);
     return pdl_arena_get(a, bytes);
 }
 
 pdl_str pdl_arena_str(pdl_arena *a, pdl_str s) {
+    assert(arena_ok(a));
+    assert(s.p || !s.n);
     char *p = pdl_arena_raw(a, s.n + 1);
     if (s.n) memcpy(p, s.p, s.n);
     p[s.n] = 0;
@@ -83,19 +93,26 @@ pdl_str pdl_arena_str(pdl_arena *a, pdl_str s) {
 }
 
 void pdl_arena_defer(pdl_arena *a, void (*fn)(void *p), void *p) {
+    assert(arena_ok(a));
+    assert(fn);
     deferred *d = pdl_arena_new(a, deferred);
     *d = (deferred){a->deferred, fn, p};
     a->deferred = d;
 }
 
-pdl_mark pdl_arena_mark(pdl_arena *a) { return (pdl_mark){a->top, a->top ? a->top->used : 0}; }
+pdl_mark pdl_arena_mark(pdl_arena *a) {
+    assert(arena_ok(a));
+    return (pdl_mark){a->top, a->top ? a->top->used : 0};
+}
 
 void pdl_arena_reset(pdl_arena *a, pdl_mark m) {
+    assert(arena_ok(a));
     while (a->top && a->top != m.chunk) {
         chunk *prev = a->top->prev;
         pdl_free(a->top);
         a->top = prev;
     }
+    assert(a->top == m.chunk); /* the mark is of this arena, and no older mark was reset before */
     if (a->top) a->top->used = m.used;
 }
 

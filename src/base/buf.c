@@ -2,11 +2,18 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/buf.h"
 
+#include <assert.h>
 #include <stdio.h>
 
 #include "base/banned.h"
 
 enum { FIRST_CAP = 64 }; /* most rendered expressions are shorter than this */
+
+/* The invariants of buf.h. */
+static inline bool buf_ok(const pdl_buf *b) {
+    if (!b->p) return b->len == 0 && b->cap == 0;
+    return b->len < b->cap && b->len <= b->limit;
+}
 
 static size_t cap_for(const pdl_buf *b, size_t need) {
     size_t cap = b->cap ? b->cap : FIRST_CAP;
@@ -15,9 +22,11 @@ static size_t cap_for(const pdl_buf *b, size_t need) {
 }
 
 static void resize(pdl_buf *b, size_t cap) {
+    assert(cap > b->len);
     bool lent = b->p == b->lent;
     char *p = pdl_realloc(lent ? NULL : b->p, cap);
     if (lent && b->p) memcpy(p, b->p, b->len + 1);
+    p[b->len] = 0;
     b->p = p;
     b->cap = cap;
 }
@@ -29,11 +38,13 @@ static inline bool has_room(const pdl_buf *b, size_t n) {
 }
 
 static inline void append(pdl_buf *b, pdl_str s) {
+    assert(s.n < b->cap - b->len);
     if (s.n) memcpy(b->p + b->len, s.p, s.n);
     pdl_buf_grown(b, s.n);
 }
 
 char *pdl_buf_room(pdl_buf *b, size_t n) {
+    assert(buf_ok(b));
     if (PDL_LIKELY(has_room(b, n))) return b->p + b->len;
     if (n > b->limit - b->len) PDL_BUG("buffer of %zu bytes passed its ceiling", b->len);
     resize(b, cap_for(b, b->len + n + 1));
@@ -41,11 +52,14 @@ char *pdl_buf_room(pdl_buf *b, size_t n) {
 }
 
 void pdl_buf_put(pdl_buf *b, pdl_str s) {
+    assert(buf_ok(b));
+    assert(s.p || !s.n);
     (void)pdl_buf_room(b, s.n);
     append(b, s);
 }
 
 void pdl_buf_putc(pdl_buf *b, char c) {
+    assert(buf_ok(b));
     *pdl_buf_room(b, 1) = c;
     pdl_buf_grown(b, 1);
 }
@@ -62,6 +76,8 @@ bool pdl_buf_relimit(pdl_buf *b, size_t limit, size_t start, bool ok, pdl_err *e
 }
 
 bool pdl_buf_add(pdl_buf *b, pdl_str s, pdl_err *err) {
+    assert(buf_ok(b));
+    assert(err->kind == PDL_E_NONE);
     if (PDL_LIKELY(has_room(b, s.n))) {
         append(b, s);
         return true;
@@ -74,10 +90,13 @@ bool pdl_buf_add(pdl_buf *b, pdl_str s, pdl_err *err) {
 }
 
 bool pdl_buf_check(const pdl_buf *b, pdl_err *err) {
+    assert(buf_ok(b));
     return pdl_check_cancel(err) && pdl_err_memory(err, b->cap / 2); /* growth is by half */
 }
 
 bool pdl_buf_fill(pdl_buf *b, pdl_str unit, size_t times, pdl_err *err) {
+    assert(buf_ok(b));
+    assert(err->kind == PDL_E_NONE);
     size_t n, done = 0;
     if (PDL_MUL_OVERFLOWS(unit.n, times, &n) || n > b->limit - b->len)
         return too_long(b->limit, err);
@@ -93,6 +112,7 @@ bool pdl_buf_fill(pdl_buf *b, pdl_str unit, size_t times, pdl_err *err) {
 }
 
 void pdl_buf_vputf(pdl_buf *b, const char *fmt, va_list ap) {
+    assert(buf_ok(b));
     if (!fmt) PDL_BUG("no format"); /* lets the checks of instrumented builds see that it is one */
     va_list again;
     va_copy(again, ap);
@@ -112,12 +132,15 @@ void pdl_buf_putf(pdl_buf *b, const char *fmt, ...) {
 }
 
 char *pdl_buf_take(pdl_buf *b) {
+    assert(buf_ok(b));
     char *p = b->p == b->lent ? pdl_str_dup(pdl_buf_str(b)) : b->p;
     *b = PDL_BUF_INIT(b->limit);
     return p;
 }
 
 void pdl_buf_shift(pdl_buf *b, size_t n) {
+    assert(buf_ok(b));
+    assert(n <= b->len);
     if (n == 0) return;
     memmove(b->p, b->p + n, b->len - n);
     b->len -= n;
@@ -125,6 +148,7 @@ void pdl_buf_shift(pdl_buf *b, size_t n) {
 }
 
 void pdl_buf_fini(pdl_buf *b) {
+    assert(buf_ok(b));
     if (b->p != b->lent) pdl_free(b->p);
     *b = PDL_BUF_INIT(b->limit);
 }

@@ -1,13 +1,19 @@
 /* buf.h -- pdl_buf: growable bytes with a ceiling.
  *
- * A NUL stands behind the content at all times once something was added, so pdl_buf_z may be passed
- * to C functions. All-zero apart from limit is the valid empty buffer.
+ * After the first append the content is always NUL-terminated, so pdl_buf_z can be passed to C
+ * functions. All-zero apart from limit is the valid empty buffer.
+ *
+ * Every buffer has a ceiling because its size is often decided by a program or by a model. Text
+ * that may pass it is appended with functions that can fail (add, fill); text that is bounded by
+ * something already in memory is appended with functions that cannot (put), where passing the
+ * ceiling is a bug of ours.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_BUF_H
 #define PDL_BASE_BUF_H
 
+#include <assert.h>
 #include <stdarg.h>
 
 #include "base/alloc.h"
@@ -58,6 +64,7 @@ PDL_PRINTF(2, 0) void pdl_buf_vputf(pdl_buf *b, const char *fmt, va_list ap);
  * written. */
 char *pdl_buf_room(pdl_buf *b, size_t n);
 static inline void pdl_buf_grown(pdl_buf *b, size_t n) {
+    assert(n < b->cap - b->len);
     b->len += n;
     b->p[b->len] = 0;
 }
@@ -83,9 +90,9 @@ static inline void pdl_buf_cut(pdl_buf *b, size_t len) {
     }
 }
 
-/* What has no error channel for each piece takes the ceiling away (gives the old one) and sets it
- * again at the end. When it was passed, that is an error of kind limit; when that or the writing
- * (ok) failed, what stands behind start is cut. */
+/* For writers without an error channel for each piece: unlimit takes the ceiling away and returns
+ * it, relimit sets it again at the end. relimit returns false with PDL_E_limit when the ceiling was
+ * passed; when that or the writing (ok) failed, it cuts everything after start. */
 static inline size_t pdl_buf_unlimit(pdl_buf *b) {
     size_t limit = b->limit;
     b->limit = PDL_BUF.limit;

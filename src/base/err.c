@@ -19,9 +19,13 @@ static const struct {
 };
 static_assert(sizeof kinds / sizeof kinds[0] == PDL_E_COUNT, "one row per kind");
 
-const char *pdl_err_kind_name(pdl_err_kind k) { return kinds[k].name; }
+const char *pdl_err_kind_name(pdl_err_kind k) {
+    assert((unsigned)k < PDL_E_COUNT);
+    return kinds[k].name;
+}
 
 int pdl_err_exit_code(const pdl_err *err) {
+    assert((unsigned)err->kind < PDL_E_COUNT);
     return err->kind == PDL_E_exit ? err->status : kinds[err->kind].code;
 }
 
@@ -73,6 +77,7 @@ bool pdl_err_memory(pdl_err *err, size_t n) {
 }
 
 bool pdl_err_wrap(pdl_err *err, pdl_loc loc, const char *fmt, ...) {
+    assert(err->kind != PDL_E_NONE);
     pdl_err *cause = PDL_NEW(pdl_err);
     pdl_err_move(cause, err);
     pdl_buf msg = PDL_BUF;
@@ -106,10 +111,12 @@ void pdl_err_reword(pdl_err *err, pdl_buf *msg) {
 }
 
 void pdl_err_at(pdl_err *err, pdl_loc loc) {
+    assert(err->kind != PDL_E_NONE);
     if (!err->loc.src) err->loc = loc;
 }
 
 void pdl_err_hint(pdl_err *err, const char *fmt, ...) {
+    assert(err->kind != PDL_E_NONE);
     va_list ap;
     va_start(ap, fmt);
     pdl_free(err->hint);
@@ -118,6 +125,7 @@ void pdl_err_hint(pdl_err *err, const char *fmt, ...) {
 }
 
 void pdl_err_frame_add(pdl_err *err, pdl_loc loc, const char *fmt, ...) {
+    assert(err->kind != PDL_E_NONE);
     va_list ap;
     va_start(ap, fmt);
     err->frames = pdl_realloc_n(err->frames, err->n_frames + 1, sizeof *err->frames);

@@ -1,5 +1,10 @@
 /* hash.h -- hashes: a fast seeded one for tables, SHA-256 for the keys of cache and journal.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * The fast one differs from process to process, so it must never be stored; SHA-256 is the same
+ * everywhere, so it names content in files.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_BASE_HASH_H
 #define PDL_BASE_HASH_H
 
@@ -17,6 +22,7 @@ typedef struct {
     unsigned char block[64];
 } pdl_sha256;
 
+/* Content that comes in pieces: init, add each piece, done writes the digest. */
 void pdl_sha256_init(pdl_sha256 *h);
 void pdl_sha256_add(pdl_sha256 *h, pdl_str bytes);
 void pdl_sha256_done(pdl_sha256 *h, unsigned char out[32]);

@@ -2,9 +2,16 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/idmap.h"
 
+#include <assert.h>
+
 #include "base/alloc.h"
 
 #include "base/banned.h"
+
+/* A free place is left, which ends every probe. */
+static inline bool idmap_ok(const pdl_idmap *m) {
+    return m->keys ? m->n <= m->mask && (m->mask & (m->mask + 1)) == 0 : m->n == 0;
+}
 
 /* The upper bits of a product depend on all bits of the id. */
 static size_t home(const pdl_idmap *m, uintptr_t id) {
@@ -12,12 +19,14 @@ static size_t home(const pdl_idmap *m, uintptr_t id) {
 }
 
 static size_t slot_of(const pdl_idmap *m, uintptr_t id) {
+    assert(id != 0);
     size_t i = home(m, id);
     while (m->keys[i] && m->keys[i] != id) i = (i + 1) & m->mask;
     return i;
 }
 
 void *pdl_idmap_find(const pdl_idmap *m, uintptr_t id) {
+    assert(idmap_ok(m));
     if (!m->keys || !id) return NULL;
     size_t i = slot_of(m, id);
     return m->keys[i] ? m->vals[i] : NULL;
@@ -40,6 +49,8 @@ static void grow(pdl_idmap *m) {
 }
 
 void pdl_idmap_put(pdl_idmap *m, uintptr_t id, void *p) {
+    assert(idmap_ok(m));
+    assert(id != 0);
     if (!m->keys || (m->n + 1) * 4 > (m->mask + 1) * 3) grow(m);
     size_t i = slot_of(m, id);
     if (!m->keys[i]) m->n++;
@@ -48,6 +59,7 @@ void pdl_idmap_put(pdl_idmap *m, uintptr_t id, void *p) {
 }
 
 void pdl_idmap_del(pdl_idmap *m, uintptr_t id) {
+    assert(idmap_ok(m));
     if (!m->keys) return;
     size_t i = slot_of(m, id);
     if (!m->keys[i]) return;
@@ -69,6 +81,7 @@ void pdl_idmap_del(pdl_idmap *m, uintptr_t id) {
 }
 
 void pdl_idmap_fini(pdl_idmap *m) {
+    assert(idmap_ok(m));
     pdl_free(m->keys);
     pdl_free(m->vals);
     *m = (pdl_idmap){0};

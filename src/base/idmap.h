@@ -1,5 +1,10 @@
 /* idmap.h -- map from ids or addresses (not 0) to pointers that it does not own. All-zero is empty.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * Used where objects are found again by the number that they travel under: effects, transfers,
+ * turns of the trace. Look-up takes constant time however many are open.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_BASE_IDMAP_H
 #define PDL_BASE_IDMAP_H
 
@@ -14,11 +19,12 @@ typedef struct pdl_idmap {
 } pdl_idmap;
 
 void *pdl_idmap_find(const pdl_idmap *m, uintptr_t id); /* NULL when there is none */
+/* Inserts or replaces; deleting an id that is not there does nothing. */
 void pdl_idmap_put(pdl_idmap *m, uintptr_t id, void *p);
 void pdl_idmap_del(pdl_idmap *m, uintptr_t id);
 void pdl_idmap_fini(pdl_idmap *m);
 
-/* Places to go through: i < pdl_idmap_places, what stands there or NULL. */
+/* Iteration: for i < pdl_idmap_places, pdl_idmap_at returns a pointer, or NULL for a free place. */
 static inline size_t pdl_idmap_places(const pdl_idmap *m) { return m->keys ? m->mask + 1 : 0; }
 static inline void *pdl_idmap_at(const pdl_idmap *m, size_t i) {
     return m->keys[i] ? m->vals[i] : NULL;

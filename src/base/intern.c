@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/intern.h"
 
+#include <assert.h>
+
 #include "base/arena.h"
 #include "base/hash.h"
 #include "base/vec.h"
@@ -48,6 +50,7 @@ static void rehash(pdl_interner *in) {
 }
 
 pdl_name pdl_intern(pdl_interner *in, pdl_str s) {
+    assert(in->names.n <= in->mask);
     uint32_t *slot = slot_of(in, s);
     if (*slot) return *slot;
     if (in->names.n >= UINT32_MAX - 1) PDL_BUG("too many names");
@@ -59,7 +62,10 @@ pdl_name pdl_intern(pdl_interner *in, pdl_str s) {
     return *slot = (uint32_t)in->names.n;
 }
 
-pdl_name pdl_intern_find(const pdl_interner *in, pdl_str s) { return *slot_of(in, s); }
+pdl_name pdl_intern_find(const pdl_interner *in, pdl_str s) {
+    assert(in->names.n <= in->mask);
+    return *slot_of(in, s);
+}
 
 pdl_str pdl_name_str(const pdl_interner *in, pdl_name id) {
     if (id == 0 || id > in->names.n) return PDL_STR("");

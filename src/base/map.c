@@ -2,13 +2,22 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/map.h"
 
+#include <assert.h>
+
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/word.h"
 
 #include "base/banned.h"
 
+/* Twice as many slots as entries, a power of two. */
+static inline bool map_ok(const pdl_map *m) {
+    if (!m->slots) return m->n == 0 && m->cap == 0;
+    return m->n <= m->cap && m->mask == m->cap * 2 - 1 && (m->cap & (m->cap - 1)) == 0;
+}
+
 void pdl_map_fini(pdl_map *m) {
+    assert(map_ok(m));
     pdl_free(m->entries);
     pdl_free(m->slots);
     *m = (pdl_map){0};
@@ -24,6 +33,7 @@ static uint32_t *slot_of(const pdl_map *m, pdl_str key) {
 }
 
 static void grow(pdl_map *m) {
+    assert(m->n == m->cap);
     m->cap = m->cap ? m->cap * 2 : 16;
     m->entries = pdl_realloc_n(m->entries, m->cap, sizeof *m->entries);
     pdl_free(m->slots);
@@ -33,12 +43,14 @@ static void grow(pdl_map *m) {
 }
 
 void *pdl_map_find(const pdl_map *m, pdl_str key) {
+    assert(map_ok(m));
     if (!m->n) return NULL;
     uint32_t k = *slot_of(m, key);
     return k ? m->entries[k - 1].value : NULL;
 }
 
 void *pdl_map_put(pdl_map *m, pdl_str key, void *value) {
+    assert(map_ok(m));
     if (m->n == m->cap) grow(m);
     uint32_t *slot = slot_of(m, key);
     if (*slot) {

@@ -1,5 +1,11 @@
-/* map.h -- hash map from text to pointers, in order of insertion (keys are borrowed by the map).
- * SPDX-License-Identifier: Apache-2.0 */
+/* map.h -- hash map from text to pointers, in order of insertion.
+ *
+ * The map borrows keys and values: the caller keeps both alive and frees them. Nothing can be
+ * deleted, so an entry keeps its index, and walking entries[0..n) gives them in the order in which
+ * they came.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_BASE_MAP_H
 #define PDL_BASE_MAP_H
 
@@ -18,6 +24,7 @@ typedef struct pdl_map {
     size_t mask;
 } pdl_map;
 
+/* Releases the tables, not what entries point to; leaves the empty map. */
 void pdl_map_fini(pdl_map *m);
 
 /* The value of key, NULL when absent. */

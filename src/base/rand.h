@@ -1,5 +1,10 @@
-/* rand.h -- seeded generator (xoshiro256++, seeded through splitmix64): same seed, same numbers,
- * everywhere. SPDX-License-Identifier: Apache-2.0 */
+/* rand.h -- seeded generator (xoshiro256++, seeded through splitmix64).
+ *
+ * The same seed gives the same numbers on every machine, which is what a replay needs. Not for
+ * secrets: those come from the system (io/rand.h).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_BASE_RAND_H
 #define PDL_BASE_RAND_H
 

@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/regex.h"
 
+#include <assert.h>
+
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
@@ -136,6 +138,7 @@ static void fill_spans(const pdl_regex *re, pcre2_match_data *data, pdl_span *sp
 
 bool pdl_regex_match(const pdl_regex *re, pdl_str s, size_t from, pdl_regex_mode mode, bool *hit,
                      pdl_span *spans, pdl_err *err) {
+    assert(err->kind == PDL_E_NONE);
     if (from > s.n) {
         *hit = false;
         return true;

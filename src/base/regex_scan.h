@@ -1,5 +1,8 @@
 /* regex_scan.h -- tokens and single characters of Python `re` patterns. Used by regex_translate.c
- * only. SPDX-License-Identifier: Apache-2.0 */
+ * only.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_BASE_REGEX_SCAN_H
 #define PDL_BASE_REGEX_SCAN_H
 

@@ -1,6 +1,11 @@
 /* scan.h -- bounded cursor used by all readers of text.
  *
- * Invariant: pos <= src.n, always.
+ * Readers walk a cursor instead of a pointer, so that bounds are checked here and nowhere else: a
+ * read beyond the end gives -1, which is no byte, and no reader needs a terminating NUL. Invariant:
+ * pos <= src.n, always.
+ *
+ * None of these functions fails. The ones that accept something move the cursor only if it was
+ * there, and say whether they did, so that a grammar reads as a chain of them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,9 +26,11 @@ static inline int scan_peek(const pdl_scan *s) {
 static inline int scan_peek_at(const pdl_scan *s, size_t k) {
     return k < s->src.n - s->pos ? (unsigned char)s->src.p[s->pos + k] : -1;
 }
+/* The byte at the cursor, which moves past it; -1 at the end, where it stays. */
 static inline int scan_next(pdl_scan *s) {
     return s->pos < s->src.n ? (unsigned char)s->src.p[s->pos++] : -1;
 }
+/* Accept one byte: true, and the cursor past it, if it is c. */
 static inline bool scan_accept(pdl_scan *s, int c) {
     if (scan_peek(s) != c) return false;
     s->pos++;
@@ -36,7 +43,9 @@ static inline bool scan_accept_str(pdl_scan *s, pdl_str lit) {
     s->pos += lit.n;
     return true;
 }
+/* True at the end of the text. */
 static inline bool scan_done(const pdl_scan *s) { return s->pos == s->src.n; }
+/* All from the cursor to the end; borrowed. */
 static inline pdl_str scan_rest(const pdl_scan *s) { return pdl_str_sub(s->src, s->pos, s->src.n); }
 
 #endif

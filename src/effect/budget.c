@@ -20,8 +20,14 @@ static const struct {
 };
 static_assert(sizeof items / sizeof items[0] == PDL_BUDGET_COUNT, "a row for each item");
 
-const char *pdl_budget_item_name(pdl_budget_item i) { return items[i].name; }
-const char *pdl_budget_item_doc(pdl_budget_item i) { return items[i].doc; }
+const char *pdl_budget_item_name(pdl_budget_item i) {
+    assert((unsigned)i < PDL_BUDGET_COUNT);
+    return items[i].name;
+}
+const char *pdl_budget_item_doc(pdl_budget_item i) {
+    assert((unsigned)i < PDL_BUDGET_COUNT);
+    return items[i].doc;
+}
 
 static uint64_t now_ns(void) {
     struct timespec t;
@@ -41,11 +47,13 @@ pdl_budget *pdl_budget_new(const double limit[PDL_BUDGET_COUNT], pdl_budget *up,
 }
 
 pdl_budget *pdl_budget_keep(pdl_budget *b) {
+    assert(!b || b->refs > 0);
     if (b) b->refs++;
     return b;
 }
 
 void pdl_budget_drop(pdl_budget *b) {
+    assert(!b || b->refs > 0);
     while (b && --b->refs == 0) {
         pdl_budget *up = b->up;
         pdl_free(b);
@@ -87,6 +95,7 @@ bool pdl_budget_read(pdl_str text, double limit[PDL_BUDGET_COUNT], pdl_err *err)
 /* --- errors ----------------------------------------------------------------------------------- */
 
 bool pdl_budget_refuse(const pdl_budget *b, pdl_budget_item item, pdl_str why, pdl_err *err) {
+    assert((unsigned)item < PDL_BUDGET_COUNT);
     pdl_err_set(err, PDL_E_budget, (pdl_loc){0}, "%.*s", PDL_FMT(why));
     err->facts.has_budget = true;
     err->facts.budget_item = (uint8_t)item;

@@ -2,12 +2,14 @@
  * is in encode.c. SPDX-License-Identifier: Apache-2.0 */
 #include "effect/effect.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/banned.h"
 
 pdl_effect *pdl_effect_new(pdl_effect_kind kind, uint32_t id, pdl_path *place, uint32_t seq,
                            pdl_loc loc, pdl_val request, pdl_effect_sink sink) {
+    assert((unsigned)kind < PDL_EFFECT_COUNT);
     pdl_effect *e = PDL_NEW(pdl_effect);
     e->kind = kind;
     e->id = id;
@@ -41,11 +43,14 @@ static void deliver(pdl_effect *e, pdl_reply *r) {
 }
 
 void pdl_effect_answer(pdl_effect *e, pdl_val value, double seconds) {
+    assert(e->sink.reply);
     pdl_reply r = {.value = value, .seconds = seconds};
     deliver(e, &r);
 }
 
 void pdl_effect_refuse(pdl_effect *e, pdl_err *err) {
+    assert(e->sink.reply);
+    assert(err->kind != PDL_E_NONE);
     pdl_reply r = {.value = pdl_absent()};
     pdl_err_move(&r.err, err);
     deliver(e, &r);

@@ -91,6 +91,7 @@ static const form_row ops[] = {
 /* --- what is known of a kind ------------------------------------------------------------------ */
 
 const char *pdl_effect_kind_name(pdl_effect_kind k) {
+    assert((unsigned)k < PDL_EFFECT_COUNT);
     if ((unsigned)k >= PDL_EFFECT_COUNT) PDL_BUG("effect kind %d", (int)k);
     return kinds[k].name;
 }
@@ -108,6 +109,7 @@ pdl_label pdl_effect_label(const pdl_effect *e) {
     return kinds[e->kind].origin | pdl_label_of(e->request) | e->told;
 }
 bool pdl_effect_has(pdl_effect_kind k, pdl_effect_trait trait) {
+    assert((unsigned)k < PDL_EFFECT_COUNT);
     return (kinds[k].traits & trait) != 0;
 }
 
@@ -251,6 +253,7 @@ static unsigned reply_forms(const pdl_effect *e) {
 }
 
 bool pdl_effect_check(const pdl_effect *e, pdl_vref reply, pdl_err *err) {
+    assert(err->kind == PDL_E_NONE);
     if (!has_form(reply, reply_forms(e))) return misfit(e->kind, NULL, reply, err);
     if (!pdl_is_dict(reply)) return true;
     const form_row *bad = find_misfit(says, sizeof says / sizeof says[0], e->kind, reply);
@@ -258,6 +261,7 @@ bool pdl_effect_check(const pdl_effect *e, pdl_vref reply, pdl_err *err) {
 }
 
 bool pdl_effect_read(const pdl_effect *e, pdl_str json, pdl_val *out, pdl_err *err) {
+    assert(err->kind == PDL_E_NONE);
     pdl_val v;
     if (!pdl_effect_decode(json, &v, err)) return false;
     if (pdl_effect_check(e, v, err)) {

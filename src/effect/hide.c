@@ -8,6 +8,7 @@
  */
 #include "effect/hide.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/limits.h"
@@ -126,6 +127,7 @@ typedef struct hide_walk {
 } walk;
 
 static bool take(walk *w, char c) {
+    assert(w->node < w->s->nodes.n);
     uint32_t to = child(w->s, w->node, c);
     if (to) w->node = to;
     return to != 0;

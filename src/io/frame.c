@@ -65,6 +65,7 @@ static bool read_content(pdl_str s, head *h, pdl_err *err) {
 }
 
 bool pdl_frame_feed(pdl_frame *f, pdl_str bytes, pdl_frame_fn *fn, void *user, pdl_err *err) {
+    assert(f->in.len <= PDL_BUF.limit);
     f->in.limit = (size_t)-1 >> 2;
     pdl_buf_put(&f->in, bytes);
     size_t pos = 0;

@@ -67,7 +67,8 @@ static const struct {
     S(global_init), S(global_cleanup), S(easy_init), S(easy_setopt), S(easy_getinfo), S(easy_reset),
     S(easy_cleanup), S(easy_strerror), S(multi_init), S(multi_setopt), S(multi_add_handle),
     S(multi_remove_handle), S(multi_socket_action), S(multi_assign), S(multi_info_read),
-    S(multi_cleanup), S(slist_append), S(slist_free_all), S(share_init), S(share_setopt), S(share_cleanup),
+    S(multi_cleanup),
+    S(slist_append), S(slist_free_all), S(share_init), S(share_setopt), S(share_cleanup),
 #undef S
     /* clang-format on */
 };

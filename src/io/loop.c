@@ -34,6 +34,9 @@ struct pdl_watch {
     void *user;
 };
 
+static inline bool timer_ok(const pdl_timer *t) { return t->loop && t->fn && t->uv.data == t; }
+static inline bool watch_ok(const pdl_watch *w) { return w->loop && w->fn && w->uv.data == w; }
+
 uv_loop_t *pdl_loop_uv(pdl_loop *l) { return &l->uv; }
 
 void pdl_loop_ref(pdl_loop *l, int delta) {
@@ -87,6 +90,7 @@ void pdl_loop_free(pdl_loop *l) {
 }
 
 bool pdl_loop_run(pdl_loop *l, int timeout_ms) {
+    assert(!l->firing || timeout_ms == 0);
     if (timeout_ms == 0 || l->open == 0) {
         uv_run(&l->uv, UV_RUN_NOWAIT);
         return l->open > 0;
@@ -113,6 +117,7 @@ int pdl_loop_deadline_ms(const pdl_loop *l) { return uv_backend_timeout(&l->uv);
 static void timer_closed(uv_handle_t *h) { pdl_free(h->data); }
 
 static void timer_fired(uv_timer_t *h) {
+    assert(timer_ok(h->data));
     pdl_timer *t = h->data;
     pdl_loop *l = t->loop;
     pdl_loop_ref(l, -1);
@@ -137,6 +142,7 @@ static uint64_t distance(pdl_loop *l, uint64_t ms) {
 }
 
 pdl_timer *pdl_timer_start(pdl_loop *l, uint64_t ms, void (*fn)(void *user), void *user) {
+    assert(fn);
     pdl_timer *t = PDL_NEW(pdl_timer);
     t->loop = l;
     t->fn = fn;
@@ -149,6 +155,7 @@ pdl_timer *pdl_timer_start(pdl_loop *l, uint64_t ms, void (*fn)(void *user), voi
 }
 
 void pdl_timer_stop(pdl_timer *t) {
+    assert(!t || timer_ok(t));
     if (!t) return;
     pdl_loop_ref(t->loop, -1);
     uv_close((uv_handle_t *)&t->uv, timer_closed);
@@ -164,6 +171,7 @@ static int uv_events(int events) {
 static void watch_closed(uv_handle_t *h) { pdl_free(h->data); }
 
 static void watch_fired(uv_poll_t *h, int status, int events) {
+    assert(watch_ok(h->data));
     pdl_watch *w = h->data;
     int got = status < 0 ? w->events
                          : (events & UV_READABLE ? PDL_WATCH_READ : 0) |
@@ -173,6 +181,8 @@ static void watch_fired(uv_poll_t *h, int status, int events) {
 
 pdl_watch *pdl_watch_start(pdl_loop *l, int fd, int events, void (*fn)(void *user, int events),
                            void *user) {
+    assert(fn);
+    assert(fd >= 0);
     pdl_watch *w = PDL_NEW(pdl_watch);
     w->loop = l;
     w->fn = fn;
@@ -187,6 +197,7 @@ pdl_watch *pdl_watch_start(pdl_loop *l, int fd, int events, void (*fn)(void *use
 }
 
 void pdl_watch_set(pdl_watch *w, int events) {
+    assert(watch_ok(w));
     if (events == w->events) return;
     if (!w->events) pdl_loop_ref(w->loop, 1);
     if (!events) pdl_loop_ref(w->loop, -1);
@@ -198,6 +209,7 @@ void pdl_watch_set(pdl_watch *w, int events) {
 }
 
 void pdl_watch_stop(pdl_watch *w) {
+    assert(!w || watch_ok(w));
     if (!w) return;
     pdl_watch_set(w, 0);
     uv_close((uv_handle_t *)&w->uv, watch_closed);

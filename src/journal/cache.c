@@ -2,6 +2,8 @@
  * asked for. SPDX-License-Identifier: Apache-2.0 */
 #include "journal/cache.h"
 
+#include <assert.h>
+
 #include "base/hash.h"
 #include "base/map.h"
 #include "base/vec.h"
@@ -54,11 +56,17 @@ struct pdl_cache {
     bool cancelled; /* meanwhile */
 };
 
+/* Hits are delivered in order; only an effect on its way can be cancelled. */
+static inline bool cache_ok(const pdl_cache *c) {
+    return c->file && c->head <= c->hits.n && (!c->open || !c->open->prev);
+}
+
 static door *door_of(pdl_world *w) { return (door *)(void *)w; }
 
 /* --- asking ----------------------------------------------------------------------------------- */
 
 static asked *find_asked(door *d, const char *key) {
+    assert(strlen(key) == 64);
     asked *a = pdl_map_find(&d->keys, pdl_str_of(key));
     if (a) return a;
     a = PDL_NEW(asked);
@@ -70,6 +78,7 @@ static asked *find_asked(door *d, const char *key) {
 /* The smallest number that has no answer in this run. Embeddings are no samples: all have the
  * first. */
 static int64_t take_number(asked *a, const pdl_effect *e) {
+    assert(a->next >= 0);
     if (e->kind == PDL_EFFECT_embed) return 0;
     if (!a->failed.n) return a->next++;
     size_t least = 0;
@@ -81,6 +90,7 @@ static int64_t take_number(asked *a, const pdl_effect *e) {
 }
 
 static void forget(miss *m) {
+    assert(m->cache && m->what);
     if (m->prev)
         m->prev->next = m->next;
     else
@@ -218,6 +228,7 @@ static void cancel(pdl_world *w, uint32_t id) {
 
 /* Who reads a stream gets the text in one piece. False: the effect was cancelled from inside. */
 static bool show(pdl_cache *c, const pdl_effect *e, pdl_vref value) {
+    assert(cache_ok(c));
     pdl_vref content = pdl_is_dict(value) ? pdl_dict_getz(value, "content") : pdl_absent();
     if (!pdl_is_str(content) || !e->sink.piece ||
         !pdl_val_truth(pdl_dict_getz(e->request, "stream")))
@@ -231,6 +242,7 @@ static bool show(pdl_cache *c, const pdl_effect *e, pdl_vref value) {
 
 /* Takes everything of h. */
 static void deliver(pdl_cache *c, hit h) {
+    assert(cache_ok(c));
     if (!h.e) {
         pdl_drop(h.value);
         pdl_err_fini(&h.err);
@@ -246,11 +258,13 @@ static void deliver(pdl_cache *c, hit h) {
 
 /* The first problem is kept, for the end of the run. */
 static void note_problem(pdl_cache *c, pdl_err *err) {
+    assert(err->kind != PDL_E_NONE);
     if (!c->problem.kind) pdl_err_move(&c->problem, err);
     pdl_err_fini(err);
 }
 
 bool pdl_cache_finish(pdl_cache *c, pdl_err *err) {
+    assert(cache_ok(c));
     if (!c->problem.kind && pdl_cachefile_commit(c->file, &c->problem)) return true;
     pdl_err_copy(err, &c->problem);
     return false;
@@ -308,11 +322,14 @@ bool pdl_cache_open_existing(pdl_str path, pdl_cache **out, pdl_err *err) {
 }
 
 pdl_world *pdl_cache_world(pdl_cache *c, pdl_world *behind) {
+    assert(cache_ok(c));
+    assert(behind);
     c->behind = behind;
     return &c->own.world;
 }
 
 pdl_world *pdl_cache_view(pdl_cache *c) {
+    assert(cache_ok(c));
     door *d = PDL_NEW(door);
     *d = (door){.world = {&door_ops}, .cache = c};
     return &d->world;
@@ -321,6 +338,7 @@ pdl_world *pdl_cache_view(pdl_cache *c) {
 bool pdl_cache_is_ready(const pdl_cache *c) { return c->head < c->hits.n; }
 
 void pdl_cache_close(pdl_cache *c) {
+    assert(!c || cache_ok(c));
     if (!c) return;
     while (c->open) forget(c->open);
     for (size_t i = c->head; i < c->hits.n; i++) {

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "journal/journal.h"
 
+#include <assert.h>
 #include <limits.h>
 
 #include "journal/inside.h"
@@ -77,6 +78,7 @@ static pdl_val put_detail(pdl_val d, const pdl_err *e) {
 
 /* Places are not kept: the block that asks again has its own. */
 pdl_val pdl_journal_error_value(const pdl_err *e) {
+    assert(e->kind != PDL_E_NONE);
     pdl_val d = pdl_dict_putz(pdl_dict_new(6), "kind", pdl_textz(pdl_err_kind_name(e->kind)));
     d = put_z(d, "message", e->msg);
     d = put_z(d, "hint", e->hint);
@@ -101,6 +103,7 @@ static pdl_err_kind kind_of(pdl_vref v) {
 }
 
 void pdl_journal_error_read(pdl_vref v, pdl_err *out) {
+    assert(out->kind == PDL_E_NONE);
     pdl_vref msg = pdl_dict_getz(v, "message"), status = pdl_dict_getz(v, "status");
     pdl_str text = pdl_is_str(msg) ? pdl_str_get(msg) : PDL_STR("");
     pdl_err_set(out, kind_of(pdl_dict_getz(v, "kind")), (pdl_loc){0}, "%.*s", PDL_FMT(text));

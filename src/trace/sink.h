@@ -1,5 +1,11 @@
 /* sink.h -- receivers of events and their fan-out.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * Whatever is printed, traced, counted or recorded about a run is made from one stream of events
+ * (event.h); each of these is a sink. The machine sends an event once and does not know who
+ * listens.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_TRACE_SINK_H
 #define PDL_TRACE_SINK_H
 
@@ -9,9 +15,8 @@
 typedef struct pdl_sink {
     void *user;
     void (*event)(void *user, const pdl_event *e);
-    bool
-        /* block_*, field, attempt events; without any such sink the machine does not make them */
-        wants_blocks;
+    /* Wants block_*, field and attempt events, which the machine makes only if some sink does. */
+    bool wants_blocks;
 } pdl_sink;
 
 /* At most PDL_MAX_SINKS sinks in order. */
@@ -26,6 +31,7 @@ typedef struct pdl_sinks {
     void *now_user;
 } pdl_sinks;
 
+/* Adds a sink, which must outlive the run; then sends e to all of them, in order. */
 void pdl_sinks_add(pdl_sinks *s, pdl_sink sink);
 void pdl_sinks_send(const pdl_sinks *s, pdl_event *e); /* stamps e */
 

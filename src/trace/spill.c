@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "trace/spill.h"
 
+#include <assert.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -36,7 +37,10 @@ static bool move_to_file(pdl_spill *s, pdl_err *err) {
     return true;
 }
 
+static inline bool spill_ok(const pdl_spill *s) { return s->fd >= 0 || s->in_file == 0; }
+
 bool pdl_spill_add(pdl_spill *s, pdl_str text, uint64_t *at, pdl_err *err) {
+    assert(spill_ok(s));
     if (s->rest.len >= IN_MEMORY && !move_to_file(s, err)) return false;
     *at = s->in_file + s->rest.len;
     pdl_buf_put(&s->rest, text);
@@ -44,6 +48,8 @@ bool pdl_spill_add(pdl_spill *s, pdl_str text, uint64_t *at, pdl_err *err) {
 }
 
 bool pdl_spill_read(const pdl_spill *s, uint64_t at, char *to, size_t n, pdl_err *err) {
+    assert(spill_ok(s));
+    assert(at + n <= s->in_file + s->rest.len);
     if (at < s->in_file) return pdl_file_read_at(s->fd, at, to, n, err);
     memcpy(to, s->rest.p + (at - s->in_file), n);
     return true;

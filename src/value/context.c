@@ -9,6 +9,8 @@
  */
 #include "value/context.h"
 
+#include <assert.h>
+
 #include "base/limits.h"
 #include "base/vec.h"
 #include "value/printer.h"
@@ -41,7 +43,18 @@ struct ctx {
 
 enum { SHORT_WALK = 24, CARRIED = PDL_F_PROMISE | PDL_F_HANDLE };
 
-static ctx *ctx_of(pdl_vref v) { return (ctx *)(void *)pdl_obj_of(v); }
+/* A message counts for itself; a group has its parts from the left, and their messages. */
+static inline bool ctx_ok(const ctx *c) {
+    if (c->kind == ONE) return c->len == 1 && c->count == 1 && !pdl_is_absent(c->role);
+    return c->len <= c->count && (c->count > 0) == !pdl_is_absent(c->left) &&
+           (!c->flat || c->flat->all.n >= c->count);
+}
+
+static ctx *ctx_of(pdl_vref v) {
+    ctx *c = (ctx *)(void *)pdl_obj_of(v);
+    assert(pdl_is(v, PDL_V_CONTEXT) && ctx_ok(c));
+    return c;
+}
 
 static pdl_vref child(const pdl_obj *o, size_t i) {
     const ctx *c = (const ctx *)(const void *)o;
@@ -70,6 +83,7 @@ static void fini(pdl_obj *o) {
 static const pdl_class context_class = {"PDLContext", child, fini, NULL};
 
 static pdl_val wrap_up(ctx *c, pdl_label label, unsigned flags) {
+    assert(ctx_ok(c));
     return pdl_with_label(pdl_from_obj(PDL_V_CONTEXT, &c->ext.head, flags & CARRIED), label);
 }
 
@@ -107,6 +121,7 @@ static size_t len_within(const ctx *x, ctx_kind kind) {
 }
 
 static pdl_val compose(ctx_kind kind, pdl_val a, pdl_val b) {
+    assert(kind != ONE);
     if (!ctx_of(a)->count) {
         pdl_val t = a;
         a = b;
@@ -202,6 +217,7 @@ static void append_messages(flat_list *f, ctx *c) {
 
 /* The array of base, ready to be extended behind base's own messages; or a new one with them. */
 static flat_list *flat_from(ctx *base) {
+    assert(ctx_ok(base));
     flat_list *f = base->flat;
     if (f && f->refs == 1)
         f->all.n = base->count; /* what stood behind belonged to nodes that are gone */
@@ -231,6 +247,7 @@ static flat_list *flatten(ctx *c) {
 
 /* The i-th message; a short walk down the rope first, since most look-ups are near the end. */
 static ctx *message_at(ctx *c, size_t i) {
+    assert(i < c->count);
     ctx *x = c;
     for (int steps = 0; steps < SHORT_WALK && !x->flat; steps++) {
         if (x->kind == ONE) return x;
@@ -249,6 +266,7 @@ static ctx *message_at(ctx *c, size_t i) {
 /* --- messages --------------------------------------------------------------------------------- */
 
 static pdl_message view(const ctx *c) {
+    assert(c->kind == ONE);
     return (pdl_message){c->role, c->content, c->extra, c->defsite, c->source};
 }
 
@@ -261,6 +279,7 @@ static pdl_val defsite_text(const ctx *c) {
 }
 
 static pdl_val message_dict(const ctx *c) {
+    assert(c->kind == ONE);
     pdl_val d = pdl_dict_new(4);
     d = pdl_dict_putz(d, "role", pdl_keep(c->role));
     d = pdl_dict_putz(d, "content", pdl_keep(c->content));
@@ -281,6 +300,7 @@ pdl_val pdl_context_to_list(pdl_vref c) {
 
 /* Made once for a message that waits for nothing: a conversation is sent again in every turn. */
 static pdl_val wire_of(ctx *c) {
+    assert(c->kind == ONE);
     if (!pdl_is_absent(c->wire)) return pdl_keep(c->wire);
     pdl_val d = pdl_dict_new(4);
     d = pdl_dict_putz(d, "role", pdl_keep(c->role));

@@ -1,6 +1,9 @@
 /* dict.c -- insertion-ordered dicts (val.h): an array of values, and a shape that tells their keys.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/cancel.h"
+
+#include <assert.h>
+
 #include "base/hash.h"
 #include "base/limits.h"
 #include "value/int.h"
@@ -54,6 +57,11 @@ uint32_t pdl_val_hash(pdl_vref v) {
 
 /* --- entries ---------------------------------------------------------------------------------- */
 
+/* As many values as keys; a dict without a shape is empty. */
+static inline bool dict_ok(const pdl_dictobj *d) {
+    return d->head.refs > 0 && d->n <= d->cap && (d->shape ? d->shape->n == d->n : d->n == 0);
+}
+
 static pdl_dictobj *dict_new(size_t cap) {
     if (cap >= UINT32_MAX / 4) PDL_BUG("dict of %zu entries", cap);
     size_t few = cap <= PDL_FEW_ITEMS ? cap : 0;
@@ -68,6 +76,7 @@ static pdl_dictobj *dict_new(size_t cap) {
 /* The same dict as a sole owner. Takes v. */
 static pdl_val own(pdl_val v) {
     pdl_dictobj *d = pdl_dictobj_of(v);
+    assert(dict_ok(d));
     if (d->head.refs == 1) return v;
     pdl_dictobj *copy = dict_new((size_t)d->n + 1);
     for (uint32_t i = 0; i < d->n; i++) copy->vals[i] = pdl_keep(d->vals[i]);
@@ -87,6 +96,8 @@ static pdl_shape *shape_with(const pdl_dictobj *d, pdl_val key, uint32_t hash) {
 }
 
 static void append(pdl_dictobj *d, pdl_val key, pdl_val x, uint32_t hash) {
+    assert(d->head.refs == 1);
+    assert(dict_ok(d));
     d->shape = shape_with(d, key, hash);
     if (d->n == d->cap)
         d->cap = (uint32_t)pdl_items_grow(&d->vals, d->few, d->cap, (size_t)d->n + 1);
@@ -94,6 +105,8 @@ static void append(pdl_dictobj *d, pdl_val key, pdl_val x, uint32_t hash) {
 }
 
 static void replace(pdl_dictobj *d, uint32_t i, pdl_val x) {
+    assert(d->head.refs == 1);
+    assert(i < d->n);
     pdl_val old = d->vals[i];
     d->vals[i] = x;
     pdl_drop(old);
@@ -104,12 +117,14 @@ static void replace(pdl_dictobj *d, uint32_t i, pdl_val x) {
 pdl_val pdl_dict_new(size_t cap) { return pdl_from_obj(PDL_V_DICT, &dict_new(cap)->head, 0); }
 
 pdl_dictobj *pdl_dict_begin(pdl_shape *shape) {
+    assert(shape->refs > 0);
     pdl_dictobj *d = dict_new(shape->n);
     d->shape = shape;
     return d;
 }
 
 void pdl_dict_abandon(pdl_dictobj *d) {
+    assert(d->head.refs == 1);
     pdl_shape_drop(d->shape);
     if (d->vals != d->few) pdl_free(d->vals);
     pdl_obj_free(&d->head);
@@ -118,6 +133,7 @@ void pdl_dict_abandon(pdl_dictobj *d) {
 size_t pdl_dict_len(pdl_vref d) { return pdl_dictobj_of(d)->n; }
 
 pdl_val pdl_dict_put(pdl_val v, pdl_val key, pdl_val x) {
+    assert(pdl_is_hashable(key));
     v = own(v);
     pdl_dictobj *d = pdl_dictobj_of(v);
     uint32_t hash = pdl_val_hash(key);
@@ -162,6 +178,7 @@ pdl_val pdl_dict_del(pdl_val v, pdl_vref key) {
 }
 
 pdl_vref pdl_dict_find(pdl_vref v, pdl_vref key) {
+    assert(dict_ok(pdl_dictobj_of(v)));
     const pdl_dictobj *d = pdl_dictobj_of(v);
     uint32_t i = PDL_NO_KEY;
     if (pdl_is_str(key))
@@ -172,15 +189,23 @@ pdl_vref pdl_dict_find(pdl_vref v, pdl_vref key) {
 }
 
 pdl_vref pdl_dict_gets(pdl_vref v, pdl_str key) {
+    assert(dict_ok(pdl_dictobj_of(v)));
     const pdl_dictobj *d = pdl_dictobj_of(v);
     uint32_t i = pdl_shape_find_text(d->shape, key);
     return i == PDL_NO_KEY ? pdl_absent() : d->vals[i];
 }
 
-pdl_vref pdl_dict_key_at(pdl_vref d, size_t i) { return pdl_dictobj_of(d)->shape->keys[i].key; }
-pdl_vref pdl_dict_val_at(pdl_vref d, size_t i) { return pdl_dictobj_of(d)->vals[i]; }
+pdl_vref pdl_dict_key_at(pdl_vref d, size_t i) {
+    assert(i < pdl_dict_len(d));
+    return pdl_dictobj_of(d)->shape->keys[i].key;
+}
+pdl_vref pdl_dict_val_at(pdl_vref d, size_t i) {
+    assert(i < pdl_dict_len(d));
+    return pdl_dictobj_of(d)->vals[i];
+}
 
 pdl_val pdl_dict_merge(pdl_val a, pdl_vref b) {
+    assert(dict_ok(pdl_dictobj_of(b)));
     const pdl_dictobj *from = pdl_dictobj_of(b);
     if (from == pdl_dictobj_of(a)) return pdl_joined(a, b);
     a = own(a);

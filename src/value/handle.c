@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "value/handle.h"
 
+#include <assert.h>
+
 #include "base/buf.h"
 
 #include "base/banned.h"
@@ -33,6 +35,7 @@ static const pdl_class handle_class = {"object", child, fini, text};
 
 pdl_val pdl_handle_new(uint64_t id, pdl_val type_name, pdl_val str, pdl_val repr, bool truth,
                        int64_t len) {
+    assert(pdl_is_str(str) && pdl_is_str(repr));
     pdl_handle *h = pdl_ext_new(PDL_V_HANDLE, &handle_class, sizeof *h);
     h->id = id;
     h->type_name = type_name;

@@ -1,6 +1,9 @@
 /* iter.c -- the sequence protocol of pyvalues.h.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/limits.h"
+
+#include <assert.h>
+
 #include "base/utf8.h"
 #include "value/context.h"
 #include "value/handle.h"

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "value/json_write.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -393,6 +394,7 @@ bool pdl_json_write_part(pdl_vref v, int flags, unsigned depth, pdl_json_other_f
 }
 
 bool pdl_json_write_lines(pdl_vref v, int flags, const pdl_str *unit, pdl_buf *out, pdl_err *err) {
+    assert(err->kind == PDL_E_NONE);
     writer w = {.out = out,
                 .start = out->len,
                 .check_at = out->len + PDL_BUF_CHECK_EVERY,
@@ -404,6 +406,7 @@ bool pdl_json_write_lines(pdl_vref v, int flags, const pdl_str *unit, pdl_buf *o
 }
 
 bool pdl_json_write(pdl_vref v, int flags, int indent, pdl_buf *out, pdl_err *err) {
+    assert(err->kind == PDL_E_NONE);
     char blanks[PDL_JSON_MAX_INDENT];
     memset(blanks, ' ', sizeof blanks);
     pdl_str unit = {blanks, (size_t)indent};

@@ -1,5 +1,8 @@
 /* label.h -- where a value came from (architecture D3): a set of origins as a bit set. Joining is
- * OR. SPDX-License-Identifier: Apache-2.0 */
+ * OR.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_VALUE_LABEL_H
 #define PDL_VALUE_LABEL_H
 

@@ -2,9 +2,15 @@
  * items. SPDX-License-Identifier: Apache-2.0 */
 #include "value/obj.h"
 
+#include <assert.h>
+
 #include "base/banned.h"
 
 enum { FIRST_CAP = 4 };
+
+static inline bool list_ok(const pdl_listobj *l) {
+    return l->head.refs > 0 && l->n <= l->cap && (l->items == l->few || l->cap > 0);
+}
 
 static pdl_listobj *seq_new(pdl_tag tag, size_t cap) {
     if (cap >= UINT32_MAX) PDL_BUG("list of %zu items", cap);
@@ -17,6 +23,7 @@ static pdl_listobj *seq_new(pdl_tag tag, size_t cap) {
 }
 
 size_t pdl_items_grow(pdl_val **items, const pdl_val *few, size_t cap, size_t need) {
+    assert(need > cap);
     if (need >= UINT32_MAX) PDL_BUG("container of %zu items", need);
     size_t more = cap + cap / 2;
     if (more < need) more = need;
@@ -30,10 +37,13 @@ size_t pdl_items_grow(pdl_val **items, const pdl_val *few, size_t cap, size_t ne
 }
 
 static void grow(pdl_listobj *l, size_t need) {
+    assert(l->head.refs == 1);
+    assert(need > l->cap);
     l->cap = (uint32_t)pdl_items_grow(&l->items, l->few, l->cap, need);
 }
 
 static void copy_items(pdl_listobj *to, const pdl_listobj *from) {
+    assert(from->n <= to->cap - to->n);
     for (size_t i = 0; i < from->n; i++) to->items[to->n + i] = pdl_keep(from->items[i]);
     to->n += from->n;
 }
@@ -41,6 +51,7 @@ static void copy_items(pdl_listobj *to, const pdl_listobj *from) {
 /* The same list as a sole owner with room for n items. Takes v. */
 static pdl_val own(pdl_val v, size_t n) {
     pdl_listobj *l = pdl_listobj_of(v);
+    assert(list_ok(l));
     if (l->head.refs == 1) {
         if (n > l->cap) grow(l, n);
         return v;
@@ -74,12 +85,14 @@ pdl_val pdl_tuple_new(const pdl_val *items, size_t n) { return seq_of(PDL_V_TUPL
 pdl_val pdl_list_of_items(const pdl_val *items, size_t n) { return seq_of(PDL_V_LIST, items, n); }
 
 bool pdl_list_may_grow(pdl_vref list, pdl_err *err) {
+    assert(list_ok(pdl_listobj_of(list)));
     const pdl_listobj *l = pdl_listobj_of(list);
     return PDL_LIKELY(l->n < l->cap) ||
            pdl_err_memory(err, ((size_t)l->cap + l->cap / 2) * sizeof *l->items);
 }
 
 pdl_val pdl_list_push(pdl_val list, pdl_val x) {
+    assert(list_ok(pdl_listobj_of(list)));
     pdl_listobj *l = pdl_listobj_of(list);
     if (PDL_UNLIKELY(l->head.refs > 1 || l->n == l->cap)) {
         list = own(list, (size_t)l->n + 1);
@@ -90,6 +103,7 @@ pdl_val pdl_list_push(pdl_val list, pdl_val x) {
 }
 
 pdl_val pdl_list_set(pdl_val list, size_t i, pdl_val x) {
+    assert(i < pdl_list_len(list));
     list = own(list, pdl_list_len(list));
     pdl_val *at = &pdl_listobj_of(list)->items[i];
     pdl_val old = *at;
@@ -109,6 +123,7 @@ pdl_val pdl_list_insert(pdl_val list, size_t i, pdl_val x) {
 }
 
 pdl_val pdl_list_remove(pdl_val list, size_t i) {
+    assert(i < pdl_list_len(list));
     list = own(list, pdl_list_len(list));
     pdl_listobj *l = pdl_listobj_of(list);
     pdl_val old = l->items[i];
@@ -119,6 +134,7 @@ pdl_val pdl_list_remove(pdl_val list, size_t i) {
 }
 
 pdl_val pdl_list_concat(pdl_val a, pdl_vref b) {
+    assert(list_ok(pdl_listobj_of(b)));
     const pdl_listobj *more = pdl_listobj_of(b);
     size_t n = more->n; /* b may be a itself: then it grows under our hands */
     pdl_val r = own(a, pdl_list_len(a) + n);

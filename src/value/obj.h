@@ -24,6 +24,7 @@ static inline void *pdl_obj_new(pdl_tag tag, size_t size) {
 }
 /* Give back the memory of an object made by pdl_obj_new; its parts are released already. */
 static inline void pdl_obj_free(pdl_obj *o) {
+    assert(o->tag > PDL_V_FLOAT && o->tag < PDL_V_COUNT);
     pdl_obj_count(-1);
     pdl_free(o);
 }
@@ -52,10 +53,22 @@ typedef struct pdl_bytesobj {
     char p[];
 } pdl_bytesobj;
 
-static inline pdl_listobj *pdl_listobj_of(pdl_vref v) { return (pdl_listobj *)(void *)v.u.o; }
-static inline pdl_dictobj *pdl_dictobj_of(pdl_vref v) { return (pdl_dictobj *)(void *)v.u.o; }
-static inline pdl_strobj *pdl_strobj_of(pdl_vref v) { return (pdl_strobj *)(void *)v.u.o; }
-static inline pdl_boxobj *pdl_boxobj_of(pdl_vref v) { return (pdl_boxobj *)(void *)v.u.o; }
+static inline pdl_listobj *pdl_listobj_of(pdl_vref v) {
+    assert(v.tag == PDL_V_LIST || v.tag == PDL_V_TUPLE);
+    return (pdl_listobj *)(void *)v.u.o;
+}
+static inline pdl_dictobj *pdl_dictobj_of(pdl_vref v) {
+    assert(v.tag == PDL_V_DICT);
+    return (pdl_dictobj *)(void *)v.u.o;
+}
+static inline pdl_strobj *pdl_strobj_of(pdl_vref v) {
+    assert(v.tag == PDL_V_STR);
+    return (pdl_strobj *)(void *)v.u.o;
+}
+static inline pdl_boxobj *pdl_boxobj_of(pdl_vref v) {
+    assert(v.tag == PDL_V_SET || v.tag == PDL_V_VIEW || v.tag == PDL_V_UNDEFINED);
+    return (pdl_boxobj *)(void *)v.u.o;
+}
 
 /* Flags that a container takes over from what is put in. */
 enum { PDL_F_INHERITED = PDL_F_PROMISE | PDL_F_HANDLE };

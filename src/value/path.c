@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "value/path.h"
 
+#include <assert.h>
+
 #include "base/num.h"
 #include "base/vec.h"
 
@@ -13,7 +15,10 @@ static pdl_path *path_new(pdl_path *up, const char *name, uint32_t n, bool numbe
     return p;
 }
 
-pdl_path *pdl_path_name(pdl_path *up, const char *name) { return path_new(up, name, 0, false); }
+pdl_path *pdl_path_name(pdl_path *up, const char *name) {
+    assert(name);
+    return path_new(up, name, 0, false);
+}
 pdl_path *pdl_path_index(pdl_path *up, uint32_t i) { return path_new(up, NULL, i, false); }
 pdl_path *pdl_path_numbered(pdl_path *up, const char *name, uint32_t n) {
     return path_new(up, name, n, true);

@@ -3,6 +3,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "value/promise.h"
 
+#include <assert.h>
+
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/vec.h"
@@ -40,6 +42,7 @@ pdl_val pdl_promise_new(uint32_t id) {
 }
 
 pdl_val pdl_promise_join(pdl_val pieces) {
+    assert(pdl_is_list(pieces) || pdl_is(pieces, PDL_V_TUPLE));
     pdl_promise *p = new_promise(0);
     p->pieces = pieces;
     return pdl_with_label(pdl_from_obj(PDL_V_PROMISE, &p->ext.head, PDL_F_PROMISE),
@@ -56,6 +59,7 @@ void pdl_promise_fill(pdl_promise *p, pdl_val v) {
 }
 
 void pdl_promise_fail(pdl_promise *p, const pdl_err *err) {
+    assert(err->kind != PDL_E_NONE);
     assert(p->state == PDL_PROMISE_PENDING);
     p->state = PDL_PROMISE_FAILED;
     pdl_err_copy(&p->err, err);

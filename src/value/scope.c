@@ -6,6 +6,7 @@
  */
 #include "value/scope.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/vec.h"
@@ -47,6 +48,11 @@ struct pdl_scope {
     node *top;       /* NULL: empty */
 };
 
+static inline bool scope_ok(const pdl_scope *s) {
+    return s->refs > 0 && s->count <= s->next_seq && s->height < MAX_HEIGHT &&
+           (s->top ? s->count > 0 : s->count == 0);
+}
+
 static inline leaf *leaf_of(node *n) { return (leaf *)(void *)n; }
 static inline inner *inner_of(node *n) { return (inner *)(void *)n; }
 
@@ -56,6 +62,7 @@ static inline unsigned digit(pdl_name name, unsigned level) {
 
 /* Position of the slot of digit d among those in use. */
 static inline unsigned slot_of(const node *n, unsigned d) {
+    assert(d < WIDTH);
     if (n->map == 0xffff) return d;
     /* Bits counted in parallel: without a machine flag the builtin is a call. */
     unsigned x = n->map & ((1u << d) - 1u);
@@ -128,12 +135,14 @@ static unsigned slot_open(node **link, bool is_leaf, unsigned d) {
 }
 
 pdl_scope *pdl_scope_keep(const pdl_scope *s) {
+    assert(!s || scope_ok(s));
     pdl_scope *m = (pdl_scope *)(uintptr_t)s; /* counting does not change the scope */
     if (m) m->refs++;
     return m;
 }
 
 void pdl_scope_drop(pdl_scope *s) {
+    assert(!s || scope_ok(s));
     if (!s || --s->refs > 0) return;
     node *top = s->top;
     unsigned height = s->height;
@@ -159,6 +168,7 @@ static entry *find(const pdl_scope *s, pdl_name name) {
 }
 
 pdl_vref pdl_scope_find(const pdl_scope *s, pdl_name name) {
+    assert(!s || scope_ok(s));
     const entry *e = find(s, name);
     return e ? e->val : pdl_absent();
 }

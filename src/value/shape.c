@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "value/shape.h"
 
+#include <assert.h>
+
 #include "base/hash.h"
 
 #include "base/banned.h"
@@ -11,6 +13,11 @@ enum {
     FIRST_CAP = 4,
     MAX_KEYS = UINT32_MAX / 4
 };
+
+/* The invariants of shape.h; a free slot is left, which ends every probe. */
+static inline bool shape_ok(const pdl_shape *s) {
+    return s->refs > 0 && s->n <= s->cap && (s->slots ? s->n <= s->mask : s->n <= SMALL);
+}
 
 static pdl_shape *resized(pdl_shape *s, size_t cap) {
     if (cap >= MAX_KEYS) PDL_BUG("dict of %zu entries", cap);
@@ -28,17 +35,20 @@ pdl_shape *pdl_shape_new(size_t cap) {
 }
 
 void pdl_shape_free(pdl_shape *s) {
+    assert(s->refs == 0);
     pdl_free(s->slots);
     pdl_free(s);
 }
 
 void pdl_shape_drop(pdl_shape *s) {
+    assert(!s || shape_ok(s));
     if (!s || --s->refs > 0) return;
     for (uint32_t i = 0; i < s->n; i++) pdl_drop(s->keys[i].key);
     pdl_shape_free(s);
 }
 
 static void slot_add(pdl_shape *s, uint32_t hash, uint32_t i) {
+    assert(i < s->mask);
     uint32_t at = hash & s->mask;
     while (s->slots[at]) at = (at + 1) & s->mask;
     s->slots[at] = i + 1;
@@ -58,6 +68,7 @@ static void reindex(pdl_shape *s, size_t want) {
 }
 
 pdl_shape *pdl_shape_own(pdl_shape *s, size_t more) {
+    assert(shape_ok(s));
     if (s->refs == 1) return s;
     pdl_shape *copy = pdl_shape_new(s->n + more);
     for (uint32_t i = 0; i < s->n; i++) {
@@ -80,6 +91,7 @@ static bool is_str_key(pdl_vref key, pdl_str text) {
 }
 
 uint32_t pdl_shape_find_str(const pdl_shape *s, pdl_str key, uint32_t hash) {
+    assert(!s || shape_ok(s));
     if (!s) return PDL_NO_KEY;
     if (!s->slots) {
         for (uint32_t i = 0; i < s->n; i++)
@@ -93,6 +105,7 @@ uint32_t pdl_shape_find_str(const pdl_shape *s, pdl_str key, uint32_t hash) {
 
 /* Few keys of different lengths are told apart faster than one is hashed. */
 uint32_t pdl_shape_find_text(const pdl_shape *s, pdl_str key) {
+    assert(!s || shape_ok(s));
     if (!s) return PDL_NO_KEY;
     if (s->slots) return pdl_shape_find_str(s, key, pdl_hash_str(key));
     for (uint32_t i = 0; i < s->n; i++)
@@ -101,6 +114,7 @@ uint32_t pdl_shape_find_text(const pdl_shape *s, pdl_str key) {
 }
 
 uint32_t pdl_shape_find(const pdl_shape *s, pdl_vref key, uint32_t hash) {
+    assert(!s || shape_ok(s));
     if (pdl_is_str(key)) return pdl_shape_find_str(s, pdl_str_get(key), hash);
     if (!s) return PDL_NO_KEY;
     if (!s->slots) {
@@ -114,6 +128,7 @@ uint32_t pdl_shape_find(const pdl_shape *s, pdl_vref key, uint32_t hash) {
 }
 
 pdl_shape *pdl_shape_add(pdl_shape *s, pdl_val key, uint32_t hash) {
+    assert(!s || (s->refs == 1 && shape_ok(s)));
     if (!s) s = pdl_shape_new(FIRST_CAP);
     if (s->n == s->cap)
         s = resized(s, s->cap < FIRST_CAP ? FIRST_CAP : (size_t)s->cap + s->cap / 2);
@@ -126,6 +141,8 @@ pdl_shape *pdl_shape_add(pdl_shape *s, pdl_val key, uint32_t hash) {
 }
 
 void pdl_shape_remove(pdl_shape *s, uint32_t i) {
+    assert(s->refs == 1 && shape_ok(s));
+    assert(i < s->n);
     pdl_val key = s->keys[i].key;
     s->n--;
     memmove(s->keys + i, s->keys + i + 1, (s->n - i) * sizeof *s->keys);

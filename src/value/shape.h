@@ -30,6 +30,7 @@ typedef struct pdl_shape {
 
 pdl_shape *pdl_shape_new(size_t cap);
 static inline pdl_shape *pdl_shape_keep(pdl_shape *s) {
+    assert(s->refs > 0);
     s->refs++;
     return s;
 }

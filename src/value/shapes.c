@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "value/shapes.h"
 
+#include <assert.h>
+
 #include "value/obj.h"
 #include "value/shape.h"
 
@@ -31,6 +33,7 @@ static void share(pdl_shapes *met, pdl_dictobj *d) {
 }
 
 pdl_val pdl_shapes_share(pdl_shapes *met, pdl_val dict) {
+    assert(pdl_is_dict(dict));
     pdl_dictobj *d = pdl_dictobj_of(dict);
     share(met, d);
     for (uint32_t i = 0; i < d->n; i++)

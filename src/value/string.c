@@ -2,6 +2,9 @@
  * O(n). SPDX-License-Identifier: Apache-2.0 */
 
 #include "base/buf.h"
+
+#include <assert.h>
+
 #include "base/hash.h"
 #include "base/limits.h"
 #include "base/utf8.h"
@@ -76,6 +79,7 @@ pdl_val pdl_text_of_buf(pdl_buf *b) {
 }
 
 size_t pdl_text_len_cp(pdl_vref v) {
+    assert(pdl_is_str(v));
     pdl_strobj *s = pdl_strobj_of(v);
     if (s->n_cp == UINT32_MAX) s->n_cp = (uint32_t)pdl_utf8_count((pdl_str){s->p, s->n});
     return s->n_cp;
@@ -93,6 +97,7 @@ static pdl_strobj *str_grow(pdl_strobj *s, size_t need) {
 }
 
 bool pdl_text_append(pdl_val v, pdl_str more, pdl_val *out, pdl_err *err) {
+    assert(pdl_is_str(v));
     pdl_strobj *s = pdl_strobj_of(v);
     if (more.n > PDL_MAX_TEXT - s->n) {
         pdl_drop(v);
@@ -129,6 +134,7 @@ bool pdl_text_append(pdl_val v, pdl_str more, pdl_val *out, pdl_err *err) {
 }
 
 pdl_val pdl_text_slice(pdl_vref v, size_t from_cp, size_t to_cp) {
+    assert(pdl_is_str(v));
     pdl_strobj *s = pdl_strobj_of(v);
     size_t n_cp = pdl_text_len_cp(v);
     if (to_cp > n_cp) to_cp = n_cp;

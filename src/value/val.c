@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "value/val.h"
 
+#include <assert.h>
 #include <stdatomic.h>
 
 #include "value/context.h"
@@ -24,6 +25,8 @@ size_t pdl_live_objects(void) { return atomic_load(&live); }
 #endif
 
 void *pdl_ext_new(pdl_tag tag, const pdl_class *cls, size_t size) {
+    assert(tag >= PDL_V_CONTEXT && tag <= PDL_V_RECORD);
+    assert(size >= sizeof(pdl_ext));
     pdl_ext *e = pdl_calloc(1, size);
     e->head = (pdl_obj){.refs = 1, .tag = (uint8_t)tag};
     e->cls = cls;
@@ -168,6 +171,7 @@ static void walk_step(walk *w) {
 }
 
 void pdl_release(pdl_obj *o) {
+    assert(o->refs == 0);
     if (is_leaf(o)) {
         free_leaf(o);
         return;

@@ -109,10 +109,22 @@ static_assert(sizeof(pdl_val) == 16, "a handle is 16 bytes");
 static inline pdl_tag pdl_tag_of(pdl_vref v) { return (pdl_tag)v.tag; }
 static inline unsigned pdl_flags_of(pdl_vref v) { return v.flags; }
 static inline pdl_label pdl_label_of(pdl_vref v) { return v.label; }
-static inline int64_t pdl_int_of(pdl_vref v) { return v.u.i; }
-static inline double pdl_float_of(pdl_vref v) { return v.u.d; }
-static inline bool pdl_bool_of(pdl_vref v) { return v.u.b; }
-static inline pdl_obj *pdl_obj_of(pdl_vref v) { return v.u.o; }
+static inline int64_t pdl_int_of(pdl_vref v) {
+    assert(v.tag == PDL_V_INT);
+    return v.u.i;
+}
+static inline double pdl_float_of(pdl_vref v) {
+    assert(v.tag == PDL_V_FLOAT);
+    return v.u.d;
+}
+static inline bool pdl_bool_of(pdl_vref v) {
+    assert(v.tag == PDL_V_BOOL);
+    return v.u.b;
+}
+static inline pdl_obj *pdl_obj_of(pdl_vref v) {
+    assert(v.tag > PDL_V_FLOAT && v.u.o->refs > 0);
+    return v.u.o;
+}
 
 static inline pdl_val pdl_null(void) { return (pdl_val){.tag = PDL_V_NULL}; }
 static inline pdl_val pdl_absent(void) { return (pdl_val){.tag = PDL_V_ABSENT}; }
@@ -122,6 +134,7 @@ static inline pdl_val pdl_float(double d) { return (pdl_val){.tag = PDL_V_FLOAT,
 
 /* Handle for a counted object: takes one reference of o. */
 static inline pdl_val pdl_from_obj(pdl_tag tag, pdl_obj *o, unsigned flags) {
+    assert(tag > PDL_V_FLOAT && o->tag == tag && o->refs > 0);
     return (pdl_val){.tag = (uint8_t)tag, .flags = (uint8_t)flags, .u.o = o};
 }
 /* The same value with labels joined in / flags set. Takes v. */
@@ -142,11 +155,13 @@ void pdl_leak_on_exit(void);
 
 /* One more owner. */
 static inline pdl_val pdl_keep(pdl_vref v) {
+    assert(v.tag <= PDL_V_FLOAT || v.u.o->refs > 0);
     if (v.tag > PDL_V_FLOAT) v.u.o->refs++;
     return v;
 }
 /* One owner less. */
 static inline void pdl_drop(pdl_val v) {
+    assert(v.tag <= PDL_V_FLOAT || v.u.o->refs > 0);
     if (v.tag > PDL_V_FLOAT && --v.u.o->refs == 0) pdl_release(v.u.o);
 }
 #endif
@@ -186,6 +201,7 @@ typedef struct pdl_ext {
 } pdl_ext;
 
 static inline const pdl_class *pdl_class_of(pdl_vref v) {
+    assert(pdl_tag_of(v) >= PDL_V_CONTEXT && pdl_tag_of(v) <= PDL_V_RECORD);
     return ((const pdl_ext *)(const void *)pdl_obj_of(v))->cls;
 }
 
@@ -217,6 +233,7 @@ pdl_val pdl_text_of_buf(struct pdl_buf *b); /* content of b, which becomes empty
 
 static inline pdl_str pdl_str_get(pdl_vref v) { /* borrowed: lives as long as v */
     const pdl_strobj *s = (const pdl_strobj *)(const void *)pdl_obj_of(v);
+    assert(s->head.tag == PDL_V_STR && s->p[s->n] == 0);
     return (pdl_str){s->p, s->n};
 }
 /* The text value whose bytes pdl_str_get gave as p; one more owner. */
@@ -255,10 +272,12 @@ pdl_val pdl_list_as_tuple(pdl_val list);         /* takes list */
 
 #ifndef PDL_CHECK_OWNERSHIP
 static inline size_t pdl_list_len(pdl_vref v) {
+    assert(v.tag == PDL_V_LIST || v.tag == PDL_V_TUPLE);
     return ((const pdl_listobj *)(const void *)v.u.o)->n;
 }
 /* Borrowed; i < length. For lists and tuples. */
 static inline pdl_vref pdl_list_at(pdl_vref v, size_t i) {
+    assert(i < pdl_list_len(v));
     return ((const pdl_listobj *)(const void *)v.u.o)->items[i];
 }
 #else
