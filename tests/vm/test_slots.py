@@ -37,7 +37,10 @@ def say(more=""):
 def peak_mb(place, program, *args):
     """The most memory of the run in MB."""
     (place.dir / "p.pdl").write_text(program)
-    p = subprocess.Popen([place.pdl, *args, "p.pdl"], cwd=place.dir, env=place.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    # The sanitizer keeps what was released, up to 256 MB by default, to find its later use.
+    options = ":".join(filter(None, [place.env.get("ASAN_OPTIONS"), "quarantine_size_mb=1"]))
+    env = {**place.env, "ASAN_OPTIONS": options}
+    p = subprocess.Popen([place.pdl, *args, "p.pdl"], cwd=place.dir, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
     out = p.stdout.read()
     p.stdout.close()
     _, status, use = os.wait4(p.pid, 0)
