@@ -190,7 +190,7 @@ static void on_attempt(pdl_fold *f, const pdl_event *e) {
         else
             pdl_drop(n->facts.p[i].value);
     }
-    n->facts.n = kept_facts;
+    pdl_fold_facts_cut(n, kept_facts);
 }
 
 static const char *intern_key(pdl_fold *f, pdl_str key) {
@@ -210,14 +210,13 @@ static void on_field(pdl_fold *f, const pdl_event *e) {
         pdl_fold_set_call(f, n, e->path);
     }
     const char *key = intern_key(f, e->key);
-    for (size_t i = 0; i < n->facts.n; i++) {
-        fold_fact *x = &n->facts.p[i];
-        if (x->key != key || x->index != e->number) continue;
-        pdl_drop(x->value);
-        x->value = pdl_keep(e->value);
+    fold_fact *old = pdl_fold_fact(n, key, e->number);
+    if (!old) {
+        pdl_fold_fact_add(n, key, e->number, pdl_keep(e->value));
         return;
     }
-    *pdl_vec_push(&n->facts) = (fold_fact){key, e->number, pdl_keep(e->value)};
+    pdl_drop(old->value);
+    old->value = pdl_keep(e->value);
 }
 
 static void on_usage(pdl_fold *f, const pdl_event *e) {
@@ -231,12 +230,6 @@ static void on_usage(pdl_fold *f, const pdl_event *e) {
     n->usage[2] += prompt;
 }
 
-static fold_fact *find_fact(fold_node *n, const char *key) {
-    for (size_t i = 0; i < n->facts.n; i++)
-        if (strcmp(n->facts.p[i].key, key) == 0) return &n->facts.p[i];
-    return NULL;
-}
-
 /* How a call went: the reply's value, {attempts, structured} or absent. */
 static void note_call(pdl_fold *f, fold_node *n, pdl_vref how) {
     static const char *const names[][2] = {{"attempts", "pdl__attempts"},
@@ -244,12 +237,11 @@ static void note_call(pdl_fold *f, fold_node *n, pdl_vref how) {
     for (size_t i = 0; pdl_is_dict(how) && i < sizeof names / sizeof names[0]; i++) {
         pdl_vref v = pdl_dict_getz(how, names[i][0]);
         if (pdl_is_absent(v)) continue;
-        fold_fact *old = find_fact(n, names[i][1]);
+        fold_fact *old = pdl_fold_fact(n, names[i][1], 0);
         if (old && pdl_is_list(old->value) && pdl_is_list(v))
             old->value = pdl_list_concat(old->value, v);
         else if (!old)
-            *pdl_vec_push(&n->facts) =
-                (fold_fact){intern_key(f, pdl_str_of(names[i][1])), 0, pdl_keep(v)};
+            pdl_fold_fact_add(n, intern_key(f, pdl_str_of(names[i][1])), 0, pdl_keep(v));
     }
 }
 

@@ -62,6 +62,44 @@ static void unlink_child(fold_node *up, fold_node *n) {
     n->next = n->prev = up->cursor = NULL;
 }
 
+enum { FEW_FACTS = 16 }; /* searched without an index */
+
+static void index_fact(fold_node *n, size_t i) {
+    uintptr_t id = (uintptr_t)n->facts.p[i].index + 1;
+    n->facts.p[i].next = (uint32_t)(uintptr_t)pdl_idmap_find(&n->by_index, id);
+    pdl_idmap_put(&n->by_index, id, (void *)(i + 1));
+}
+
+static void index_facts(fold_node *n) {
+    pdl_idmap_fini(&n->by_index);
+    if (n->facts.n < FEW_FACTS) return;
+    for (size_t i = 0; i < n->facts.n; i++) index_fact(n, i);
+}
+
+fold_fact *pdl_fold_fact(const fold_node *n, const char *key, uint32_t index) {
+    bool few = n->facts.n < FEW_FACTS;
+    size_t i = few ? n->facts.n : (uintptr_t)pdl_idmap_find(&n->by_index, (uintptr_t)index + 1);
+    while (i) {
+        fold_fact *x = &n->facts.p[i - 1];
+        if (x->index == index && strcmp(x->key, key) == 0) return x;
+        i = few ? i - 1 : x->next;
+    }
+    return NULL;
+}
+
+void pdl_fold_fact_add(fold_node *n, const char *key, uint32_t index, pdl_val value) {
+    *pdl_vec_push(&n->facts) = (fold_fact){key, index, 0, value};
+    if (n->facts.n == FEW_FACTS)
+        index_facts(n);
+    else if (n->facts.n > FEW_FACTS)
+        index_fact(n, n->facts.n - 1);
+}
+
+void pdl_fold_facts_cut(fold_node *n, size_t keep) {
+    n->facts.n = keep;
+    index_facts(n);
+}
+
 void pdl_fold_set_call(pdl_fold *f, fold_node *n, pdl_path *place) {
     if (n->call) pdl_idmap_del(&f->calls, (uintptr_t)n->call);
     pdl_path_drop(n->call);
@@ -74,6 +112,7 @@ void pdl_fold_set_call(pdl_fold *f, fold_node *n, pdl_path *place) {
 static void release_content(pdl_fold *f, fold_node *n) {
     for (size_t i = 0; i < n->facts.n; i++) pdl_drop(n->facts.p[i].value);
     pdl_vec_fini(&n->facts);
+    pdl_idmap_fini(&n->by_index);
     pdl_fold_set_call(f, n, NULL);
     pdl_path_drop(n->path);
     n->path = NULL;

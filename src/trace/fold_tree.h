@@ -16,6 +16,7 @@ enum { FOLD_DEEPEST = PDL_MAX_JSON_DEPTH / 4 };
 typedef struct fold_fact {
     const char *key; /* interned by the fold */
     uint32_t index;
+    uint32_t next; /* fact + 1 of the same index, among many; 0: none */
     pdl_val value;
 } fold_fact;
 
@@ -41,6 +42,7 @@ typedef struct fold_node {
     pdl_path *call; /* a model: its place in calls, kept; NULL: none */
     int64_t start, end;
     PDL_VEC(fold_fact) facts;
+    pdl_idmap by_index; /* index + 1 -> the last fact of it, as a number + 1; empty for a few */
     pdl_val context;    /* models: incoming messages */
     int64_t usage[3];   /* calls, completion, prompt */
     char *failure;      /* owned: the innermost block that failed */
@@ -102,6 +104,12 @@ void pdl_fold_give_up_parts(pdl_fold *f, fold_node *n);
 /* The rest of the tree, after the last event. */
 void pdl_fold_write_rest(pdl_fold *f);
 /* n waits for the reply of the model call of this place; NULL: for none. */
+/* A block with many parts has a fact for each: a match, one for each case. */
+fold_fact *pdl_fold_fact(const fold_node *n, const char *key, uint32_t index); /* NULL: none */
+/* Adds a fact that is not there. Takes value; key is interned. */
+void pdl_fold_fact_add(fold_node *n, const char *key, uint32_t index, pdl_val value);
+/* The facts from `keep` on were taken away, and others may stand elsewhere. */
+void pdl_fold_facts_cut(fold_node *n, size_t keep);
 void pdl_fold_set_call(pdl_fold *f, fold_node *n, pdl_path *place);
 void pdl_fold_nodes_free(pdl_fold *f);
 

@@ -85,10 +85,8 @@ static pdl_val settled(pdl_fold *f, pdl_vref v) {
 }
 
 static pdl_vref fact_of(const fold_node *n, const char *key, uint32_t index) {
-    for (size_t i = 0; i < n->facts.n; i++)
-        if (n->facts.p[i].index == index && strcmp(n->facts.p[i].key, key) == 0)
-            return n->facts.p[i].value;
-    return pdl_absent();
+    const fold_fact *x = pdl_fold_fact(n, key, index);
+    return x ? x->value : pdl_absent();
 }
 
 /* --- parts ------------------------------------------------------------------------------------ */

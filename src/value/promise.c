@@ -1,11 +1,14 @@
 /* promise.c -- see promise.h. Both walks keep their own stack where programs decide the depth
- * (joins of joins).
+ * (joins of joins). A value may have 2^40 leaves in forty objects: after MANY steps a walk remembers
+ * the objects that it has been through, so that it takes as long as there are objects.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "value/promise.h"
 
 #include <assert.h>
 
 #include "base/buf.h"
+#include "base/cancel.h"
+#include "base/idmap.h"
 #include "base/limits.h"
 #include "base/vec.h"
 #include "value/context.h"
@@ -13,6 +16,8 @@
 #include "value/text.h"
 
 #include "base/banned.h"
+
+enum { MANY = 4096 };
 
 /* --- life ------------------------------------------------------------------------------------- */
 
@@ -108,10 +113,16 @@ static void push_parts(worklist *w, pdl_vref v) {
 
 pdl_vref pdl_promise_blocking(pdl_vref v) {
     worklist w = {0};
+    pdl_idmap seen = {0};
     pdl_vref found = pdl_absent();
     push(&w, v);
-    while (w.todo.n && pdl_is_absent(found)) {
+    for (size_t steps = 0; w.todo.n && pdl_is_absent(found); steps++) {
         pdl_vref x = w.todo.p[--w.todo.n];
+        if (steps >= MANY) {
+            uintptr_t id = (uintptr_t)pdl_obj_of(x);
+            if (pdl_idmap_find(&seen, id)) continue;
+            pdl_idmap_put(&seen, id, pdl_obj_of(x));
+        }
         if (!pdl_is(x, PDL_V_PROMISE)) {
             push_parts(&w, x);
             continue;
@@ -125,12 +136,24 @@ pdl_vref pdl_promise_blocking(pdl_vref v) {
             found = x;
     }
     pdl_vec_fini(&w.todo);
+    pdl_idmap_fini(&seen);
     return found;
 }
 
 /* --- resolving -------------------------------------------------------------------------------- */
 
-static bool resolve(pdl_vref v, unsigned depth, pdl_val *out, pdl_err *err);
+/* What an object became: its parts are shared as before. */
+typedef struct {
+    pdl_val from, to;
+} resolved;
+
+typedef struct {
+    size_t steps;
+    PDL_VEC(resolved) done; /* owned, once there were MANY steps */
+    pdl_idmap place;        /* in done, + 1, by object */
+} resolver;
+
+static bool resolve(resolver *r, pdl_vref v, unsigned depth, pdl_val *out, pdl_err *err);
 
 typedef struct {
     pdl_vref pieces;
@@ -145,6 +168,7 @@ typedef struct {
     pdl_buf text;
     pdl_label label;
     unsigned depth;
+    resolver *r;
 } joiner;
 
 static bool add_piece(joiner *j, pdl_vref v, pdl_err *err) {
@@ -165,7 +189,7 @@ static bool add_piece(joiner *j, pdl_vref v, pdl_err *err) {
     j->label |= seen | pdl_label_of(v);
     if (!pdl_may_hold_promise(v)) return pdl_stringify(v, &j->text, err);
     pdl_val now;
-    if (!resolve(v, j->depth + 1, &now, err)) return false;
+    if (!resolve(j->r, v, j->depth + 1, &now, err)) return false;
     bool ok = pdl_stringify(now, &j->text, err);
     j->label |= pdl_label_of(now);
     pdl_drop(now);
@@ -174,6 +198,7 @@ static bool add_piece(joiner *j, pdl_vref v, pdl_err *err) {
 
 static bool add_pieces(joiner *j, pdl_err *err) {
     while (j->open.n) {
+        if (!pdl_check_cancel_at(++j->r->steps, err)) return false;
         join_frame *top = &j->open.p[j->open.n - 1];
         if (top->i == pdl_list_len(top->pieces)) {
             j->open.n--;
@@ -188,10 +213,12 @@ static bool add_pieces(joiner *j, pdl_err *err) {
 }
 
 /* Make the text of a ready join and keep it as the promise's value. */
-static bool finish_join(pdl_promise *p, pdl_label label, unsigned depth, pdl_err *err) {
+static bool finish_join(resolver *r, pdl_promise *p, pdl_label label, unsigned depth,
+                        pdl_err *err) {
     joiner *j = PDL_NEW(joiner); /* on the heap: resolve recurses through here */
     j->text = PDL_BUF;
     j->depth = depth;
+    j->r = r;
     j->label = label;
     *pdl_vec_push(&j->open) = (join_frame){p->pieces, 0};
     bool ok = add_pieces(j, err);
@@ -202,11 +229,11 @@ static bool finish_join(pdl_promise *p, pdl_label label, unsigned depth, pdl_err
     return ok;
 }
 
-static bool resolve_list(pdl_vref v, unsigned depth, pdl_val *out, pdl_err *err) {
+static bool resolve_list(resolver *r, pdl_vref v, unsigned depth, pdl_val *out, pdl_err *err) {
     size_t n = pdl_list_len(v);
     pdl_val list = pdl_list_new(n), x;
     for (size_t i = 0; i < n; i++) {
-        if (!resolve(pdl_list_at(v, i), depth + 1, &x, err)) {
+        if (!resolve(r, pdl_list_at(v, i), depth + 1, &x, err)) {
             pdl_drop(list);
             return false;
         }
@@ -216,11 +243,11 @@ static bool resolve_list(pdl_vref v, unsigned depth, pdl_val *out, pdl_err *err)
     return true;
 }
 
-static bool resolve_dict(pdl_vref v, unsigned depth, pdl_val *out, pdl_err *err) {
+static bool resolve_dict(resolver *r, pdl_vref v, unsigned depth, pdl_val *out, pdl_err *err) {
     size_t n = pdl_dict_len(v);
     pdl_val d = pdl_dict_new(n), x;
     for (size_t i = 0; i < n; i++) {
-        if (!resolve(pdl_dict_val_at(v, i), depth + 1, &x, err)) {
+        if (!resolve(r, pdl_dict_val_at(v, i), depth + 1, &x, err)) {
             pdl_drop(d);
             return false;
         }
@@ -230,28 +257,58 @@ static bool resolve_dict(pdl_vref v, unsigned depth, pdl_val *out, pdl_err *err)
     return true;
 }
 
-static bool resolve_view(pdl_vref v, unsigned depth, pdl_val *out, pdl_err *err) {
+static bool resolve_view(resolver *r, pdl_vref v, unsigned depth, pdl_val *out, pdl_err *err) {
     pdl_val d;
-    if (!resolve(pdl_view_dict(v), depth + 1, &d, err)) return false;
+    if (!resolve(r, pdl_view_dict(v), depth + 1, &d, err)) return false;
     *out = pdl_view_new(d, pdl_view_kind_of(v));
     return true;
 }
 
+struct in_message {
+    resolver *r;
+    unsigned depth;
+};
+
 static bool resolve_in_message(void *user, pdl_vref v, pdl_val *out, pdl_err *err) {
-    return resolve(v, *(const unsigned *)user, out, err);
+    const struct in_message *m = user;
+    return resolve(m->r, v, m->depth, out, err);
 }
 
-static bool resolve_context(pdl_vref v, unsigned depth, pdl_val *out, pdl_err *err) {
-    unsigned inner = depth + 1;
+static bool resolve_context(resolver *r, pdl_vref v, unsigned depth, pdl_val *out, pdl_err *err) {
+    struct in_message inner = {r, depth + 1};
     return pdl_context_resolve(v, resolve_in_message, &inner, out, err);
 }
 
-static bool resolve(pdl_vref v, unsigned depth, pdl_val *out, pdl_err *err) {
+/* A container that may hold promises, or something else as it is. */
+static bool resolve_parts(resolver *r, pdl_vref v, unsigned depth, pdl_val *now, pdl_err *err) {
+    if (pdl_is_list(v) || pdl_is(v, PDL_V_TUPLE)) return resolve_list(r, v, depth, now, err);
+    if (pdl_is_dict(v)) return resolve_dict(r, v, depth, now, err);
+    if (pdl_is(v, PDL_V_VIEW)) return resolve_view(r, v, depth, now, err);
+    if (pdl_is(v, PDL_V_CONTEXT)) return resolve_context(r, v, depth, now, err);
+    *now = pdl_keep(v);
+    return true;
+}
+
+static bool resolve_once(resolver *r, pdl_vref v, unsigned depth, pdl_val *now, pdl_err *err) {
+    if (!pdl_check_cancel_at(++r->steps, err)) return false;
+    if (r->steps < MANY) return resolve_parts(r, v, depth, now, err);
+    uintptr_t id = (uintptr_t)pdl_obj_of(v), i = (uintptr_t)pdl_idmap_find(&r->place, id);
+    if (i && memcmp(&r->done.p[i - 1].from, &v, sizeof v) == 0) {
+        *now = pdl_keep(r->done.p[i - 1].to);
+        return true;
+    }
+    if (!resolve_parts(r, v, depth, now, err)) return false;
+    *pdl_vec_push(&r->done) = (resolved){pdl_keep(v), pdl_keep(*now)};
+    pdl_idmap_put(&r->place, id, (void *)(uintptr_t)r->done.n);
+    return true;
+}
+
+static bool resolve(resolver *r, pdl_vref v, unsigned depth, pdl_val *out, pdl_err *err) {
     pdl_label label = pdl_label_of(v);
     while (pdl_is(v, PDL_V_PROMISE)) {
         pdl_promise *p = pdl_promise_of(v);
         if (p->state == PDL_PROMISE_PENDING && !pdl_is_absent(p->pieces) &&
-            !finish_join(p, label, depth, err))
+            !finish_join(r, p, label, depth, err))
             return false;
         if (p->state != PDL_PROMISE_FILLED) PDL_BUG("resolving a promise that is not ready");
         v = p->value;
@@ -260,22 +317,24 @@ static bool resolve(pdl_vref v, unsigned depth, pdl_val *out, pdl_err *err) {
     if (depth >= PDL_MAX_VALUE_DEPTH)
         return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "value is nested deeper than %d levels",
                            PDL_MAX_VALUE_DEPTH);
-    bool ok = true;
     pdl_val now;
-    if (!pdl_may_hold_promise(v))
-        now = pdl_keep(v);
-    else if (pdl_is_list(v) || pdl_is(v, PDL_V_TUPLE))
-        ok = resolve_list(v, depth, &now, err);
-    else if (pdl_is_dict(v))
-        ok = resolve_dict(v, depth, &now, err);
-    else if (pdl_is(v, PDL_V_VIEW))
-        ok = resolve_view(v, depth, &now, err);
-    else if (pdl_is(v, PDL_V_CONTEXT))
-        ok = resolve_context(v, depth, &now, err);
+    bool ok = true;
+    if (pdl_may_hold_promise(v))
+        ok = resolve_once(r, v, depth, &now, err);
     else
         now = pdl_keep(v);
     if (ok) *out = pdl_with_label(now, label);
     return ok;
 }
 
-bool pdl_promise_resolve(pdl_vref v, pdl_val *out, pdl_err *err) { return resolve(v, 0, out, err); }
+bool pdl_promise_resolve(pdl_vref v, pdl_val *out, pdl_err *err) {
+    resolver r = {0};
+    bool ok = resolve(&r, v, 0, out, err);
+    for (size_t i = 0; i < r.done.n; i++) {
+        pdl_drop(r.done.p[i].from);
+        pdl_drop(r.done.p[i].to);
+    }
+    pdl_vec_fini(&r.done);
+    pdl_idmap_fini(&r.place);
+    return ok;
+}
