@@ -2,8 +2,6 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "vm/fiber.h"
 
-#include <assert.h>
-
 #include "base/idmap.h"
 #include "base/limits.h"
 #include "value/context.h"
@@ -112,7 +110,6 @@ static void cut_handlers(pdl_fiber *f, size_t n) {
 
 void pdl_vm_frame_push(pdl_fiber *f, pdl_vm_frame_kind kind, const pdl_code *code, uint32_t entry,
                        pdl_loc loc) {
-    assert(pdl_fiber_ok(f));
     pdl_vm_frame *fr = pdl_vec_push(&f->frames);
     *fr = (pdl_vm_frame){
         .kind = kind,
@@ -156,7 +153,6 @@ static void frame_fini(pdl_vm_frame *fr) {
 }
 
 void pdl_vm_frame_pop(pdl_fiber *f) {
-    assert(f->frames.n > 0 && pdl_fiber_ok(f));
     pdl_vm_frame fr = f->frames.p[--f->frames.n];
     pdl_vm_cut_stack(f, fr.stack);
     pdl_vm_cut_blocks(f, fr.blocks);
@@ -179,7 +175,6 @@ void pdl_vm_frame_pop(pdl_fiber *f) {
     f->code = f->frames.n ? f->frames.p[f->frames.n - 1].code : NULL;
     if (fr.kind == FRAME_PDL) f->nested--;
     frame_fini(&fr);
-    assert(pdl_fiber_ok(f));
 }
 
 void pdl_fiber_free(pdl_fiber *f) {
@@ -227,7 +222,6 @@ void pdl_fiber_ready(pdl_fiber *f) {
     else
         r->ready_first = f;
     r->ready_last = f;
-    assert(pdl_fiber_ok(f));
 }
 
 /* --- ids -------------------------------------------------------------------------------------- */
@@ -440,7 +434,6 @@ void pdl_err_move_to_call(pdl_err *err, pdl_loc call) {
 }
 
 bool pdl_fiber_unwind(pdl_fiber *f, pdl_err *err) {
-    assert(err->kind != PDL_E_NONE && pdl_fiber_ok(f));
     decorate(f, err);
     while (f->frames.n) {
         pdl_vm_frame *fr = &f->frames.p[f->frames.n - 1];

@@ -13,8 +13,6 @@
 #ifndef PDL_VM_FIBER_H
 #define PDL_VM_FIBER_H
 
-#include <assert.h>
-
 #include "base/vec.h"
 #include "value/label.h"
 #include "value/path.h"
@@ -190,9 +188,6 @@ pdl_loc pdl_fiber_loc(const pdl_fiber *f);
 pdl_fiber *pdl_fiber_new(pdl_run *r, pdl_code *code, uint32_t entry);
 void pdl_fiber_free(pdl_fiber *f);
 void pdl_fiber_ready(pdl_fiber *f);
-/* Do the stacks agree with the frames and handlers on top, and the state with the queues? Looks at
- * the tops alone, so that asserting it at every call costs the same however deep the stacks are. */
-bool pdl_fiber_ok(const pdl_fiber *f);
 /* Unwinds to the nearest handler after an error. Returns false when there is none: the fiber has
  * failed. Takes the content of err. */
 bool pdl_fiber_unwind(pdl_fiber *f, pdl_err *err);
@@ -227,31 +222,17 @@ void pdl_vm_cut_locals(pdl_fiber *f, size_t n);
 
 static inline pdl_step step_of(bool ok) { return ok ? PDL_STEP_DONE : PDL_STEP_FAIL; }
 static inline void push(pdl_fiber *f, pdl_val v) { *pdl_vec_push(&f->stack) = v; }
-static inline pdl_val pop(pdl_fiber *f) {
-    assert(f->stack.n > 0);
-    return f->stack.p[--f->stack.n];
-}
-static inline pdl_val *top(pdl_fiber *f) {
-    assert(f->stack.n > 0);
-    return &f->stack.p[f->stack.n - 1];
-}
-static inline pdl_val *under(pdl_fiber *f, size_t k) {
-    assert(k < f->stack.n);
-    return &f->stack.p[f->stack.n - 1 - k];
-}
+static inline pdl_val pop(pdl_fiber *f) { return f->stack.p[--f->stack.n]; }
+static inline pdl_val *top(pdl_fiber *f) { return &f->stack.p[f->stack.n - 1]; }
+static inline pdl_val *under(pdl_fiber *f, size_t k) { return &f->stack.p[f->stack.n - 1 - k]; }
 static inline void set_top(pdl_fiber *f, pdl_val v) {
-    pdl_val *slot = top(f);
-    pdl_drop(*slot);
-    *slot = v;
+    pdl_drop(f->stack.p[f->stack.n - 1]);
+    f->stack.p[f->stack.n - 1] = v;
 }
 static inline pdl_val *local(pdl_fiber *f, size_t slot) {
-    assert(f->local_base + slot < f->locals.n);
     return &f->locals.p[f->local_base + slot];
 }
-static inline pdl_vm_block *block(pdl_fiber *f) {
-    assert(f->blocks.n > 0);
-    return &f->blocks.p[f->blocks.n - 1];
-}
+static inline pdl_vm_block *block(pdl_fiber *f) { return &f->blocks.p[f->blocks.n - 1]; }
 static inline void set_val(pdl_val *slot, pdl_val v) { /* takes v */
     pdl_val old = *slot;
     *slot = v;

@@ -63,9 +63,6 @@ struct pdl_run {
     PDL_VEC(pdl_code *) failed_code; /* kept: errors point into their sources */
 };
 
-/* Do the queues of runnable fibers and of model calls have ends that agree? */
-bool pdl_run_ok(const pdl_run *r);
-
 /* memory.c */
 /* Installs the run's reserve for allocations that fail in this thread. Returns the watch before. */
 pdl_alloc_watch pdl_run_watch(pdl_run *r);
