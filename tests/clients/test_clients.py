@@ -261,10 +261,11 @@ def llm_tool(url, python, folder):
 
 
 def python_clients(url, folder):
-    for name, package, script, want in (("openai", "openai", OPENAI, OPENAI_SAYS), ("langchain", "langchain-openai", LANGCHAIN, LANGCHAIN_SAYS),
-                                        ("responses, completions, embeddings", "langchain-openai", FORMS, FORMS_SAY),
-                                        ("litellm", "litellm", LITELLM, LITELLM_SAYS), ("llm", "llm", None, "")):
-        python, why = venv_of.python(BUILD, package, seconds=900, name="clients-venv")
+    # litellm imports mcp for tools, and does not say so among its requirements.
+    for name, packages, script, want in (("openai", ["openai"], OPENAI, OPENAI_SAYS), ("langchain", ["langchain-openai"], LANGCHAIN, LANGCHAIN_SAYS),
+                                         ("responses, completions, embeddings", ["langchain-openai"], FORMS, FORMS_SAY),
+                                         ("litellm", ["litellm", "mcp"], LITELLM, LITELLM_SAYS), ("llm", ["llm"], None, "")):
+        python, why = venv_of.python(BUILD, *packages, seconds=900, name="clients-venv")
         if not python:
             skip(name, why)
         elif script:
