@@ -4,7 +4,7 @@
 #include "fuzz.h"
 
 #include "value/json_read.h"
-#include "worker/room.h"
+#include "worker/worker_impl.h"
 
 static bool read_value(worker *w, pdl_str text, pdl_val *out) {
     pdl_val json;

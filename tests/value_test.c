@@ -313,7 +313,7 @@ static bool ev_jinja(pdl_vref c, pdl_val *out, fault *f) {
     /* The block as lang makes it, its text being raw data so that `${ }` is not touched. */
     pdl_b_data *text = pdl_arena_new(a, pdl_b_data);
     text->head.kind = PDL_BLOCK_data;
-    text->head.more = &pdl_block_no_rare;
+    text->head.rare = &pdl_block_no_rare;
     text->raw = (pdl_flag){true, true};
     pdl_tree *code_tree = pdl_arena_new(a, pdl_tree), *params_tree = pdl_arena_new(a, pdl_tree);
     code_tree->value = pdl_dict_getz(c, "code");
@@ -321,7 +321,7 @@ static bool ev_jinja(pdl_vref c, pdl_val *out, fault *f) {
     text->data = code_tree;
     pdl_b_code *b = pdl_arena_new(a, pdl_b_code);
     b->head.kind = PDL_BLOCK_code;
-    b->head.more = &pdl_block_no_rare;
+    b->head.rare = &pdl_block_no_rare;
     b->lang.s = PDL_STR("jinja");
     b->code = &text->head;
     b->parameters = params_tree;

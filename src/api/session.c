@@ -13,6 +13,7 @@
 #include "api/keys.h"
 #include "api/subruns.h"
 #include "base/limits.h"
+#include "budget/world.h"
 #include "compile/compile.h"
 #include "io/clock.h"
 #include "io/file.h"
@@ -21,7 +22,6 @@
 #include "journal/journal.h"
 #include "journal/times.h"
 #include "lang/load.h"
-#include "budget/world.h"
 #include "mcp/mcp.h"
 #include "model/model.h"
 #include "trace/fold.h"
@@ -58,9 +58,9 @@ struct pdl_session {
     size_t n_path;
     pdl_arena *arena;
     uint32_t next_input; /* ids of INPUT effects made for code */
-    /* with a cache: its doors, made for the last group that began in each slot, and the one through
-     * which the last run of each slot asks; PDL_SPAWN_SLOTS of them, NULL: none yet */
-    pdl_world **doors, **asked;
+    /* Only with a cache, else NULL; PDL_SPAWN_SLOTS entries each. cache_views: the view made for the
+     * last group that began in the slot. spawn_worlds: the view that the slot's last run uses. */
+    pdl_world **cache_views, **spawn_worlds;
     pdl_session *shared;   /* that this one is a member of; NULL: none */
     uint32_t slot;         /* there */
     pdl_session **members; /* PDL_SPAWN_SLOTS of those that share this one; NULL: none yet */
@@ -120,10 +120,10 @@ static bool build(void *user, pdl_str name, pdl_str text, bool trace, pdl_code *
 
 /* --- what code asks of the run ---------------------------------------------------------------- */
 
-typedef struct asked {
+typedef struct input_asker {
     pdl_worker_answer_fn *answer;
     void *user;
-} asked;
+} input_asker;
 
 static void no_piece(void *user, const pdl_effect *e, pdl_str text) {
     (void)user;
@@ -132,7 +132,7 @@ static void no_piece(void *user, const pdl_effect *e, pdl_str text) {
 }
 
 static void input_reply(void *user, const pdl_effect *e, const pdl_reply *r) {
-    asked *a = user;
+    input_asker *a = user;
     (void)e;
     bool eof = r->err.kind || !pdl_is_str(r->value);
     a->answer(a->user, eof ? (pdl_str){0} : pdl_str_get(r->value), eof);
@@ -148,8 +148,8 @@ static void show_errors(void *user, pdl_str bytes) {
 static void ask_input(void *user, const pdl_effect *code, pdl_worker_answer_fn *answer,
                       void *answer_user) {
     pdl_session *s = user;
-    asked *a = PDL_NEW(asked);
-    *a = (asked){answer, answer_user};
+    input_asker *a = PDL_NEW(input_asker);
+    *a = (input_asker){answer, answer_user};
     pdl_val request = pdl_dict_putz(pdl_dict_putz(pdl_dict_new(2), "prompt", pdl_textz("")),
                                     "multiline", pdl_bool(false));
     uint32_t n = ++s->next_input;
@@ -217,7 +217,7 @@ static void run_program(void *user, const pdl_effect *code, pdl_val request,
     uint32_t root = pdl_subruns_root(s->subs, code->id);
     if (root >= PDL_SUB_RANGES) o.turns = SPAWN_TURNS;
     if (pdl_is_str(dir)) o.dir = pdl_str_get(dir);
-    if (root >= PDL_SUB_RANGES && s->asked) o.world = s->asked[root - PDL_SUB_RANGES];
+    if (root >= PDL_SUB_RANGES && s->spawn_worlds) o.world = s->spawn_worlds[root - PDL_SUB_RANGES];
     o.budget = code->budget;
     pdl_val vars = with_defaults(pdl_dict_getz(request, "scope"), pdl_effect_label(code));
     bool all = pdl_text_is(pdl_dict_getz(request, "output"), "all");
@@ -470,9 +470,9 @@ bool pdl_session_new(const pdl_session_options *options, pdl_session **out, pdl_
     return true;
 }
 
-static void close_door(pdl_session *s, size_t slot) {
-    if (s->doors[slot]) s->doors[slot]->ops->close(s->doors[slot]);
-    s->doors[slot] = NULL;
+static void close_cache_view(pdl_session *s, size_t slot) {
+    if (s->cache_views[slot]) s->cache_views[slot]->ops->close(s->cache_views[slot]);
+    s->cache_views[slot] = NULL;
 }
 
 void pdl_session_free(pdl_session *s) {
@@ -484,9 +484,9 @@ void pdl_session_free(pdl_session *s) {
     pdl_times_free(s->times);
     pdl_program_drop(s->program);
     if (s->journal) pdl_journal_close(s->journal);
-    for (size_t i = 0; s->doors && i < PDL_SPAWN_SLOTS; i++) close_door(s, i);
-    pdl_free(s->doors);
-    pdl_free(s->asked);
+    for (size_t i = 0; s->cache_views && i < PDL_SPAWN_SLOTS; i++) close_cache_view(s, i);
+    pdl_free(s->cache_views);
+    pdl_free(s->spawn_worlds);
     pdl_cache_close(s->cache);
     if (s->explain) s->explain->ops->close(s->explain);
     pdl_reached_free(s->reached);
@@ -660,15 +660,15 @@ void pdl_session_poll(pdl_session *s, int timeout_ms) {
  * repetitions. */
 static pdl_world *world_of(pdl_session *s, const pdl_spawn *spawn) {
     if (!s->cache) return s->world;
-    if (!s->doors) {
-        s->doors = PDL_NEW_N(pdl_world *, PDL_SPAWN_SLOTS);
-        s->asked = PDL_NEW_N(pdl_world *, PDL_SPAWN_SLOTS);
+    if (!s->cache_views) {
+        s->cache_views = PDL_NEW_N(pdl_world *, PDL_SPAWN_SLOTS);
+        s->spawn_worlds = PDL_NEW_N(pdl_world *, PDL_SPAWN_SLOTS);
     }
     if (spawn->slot == spawn->group) {
-        close_door(s, spawn->slot);
-        s->doors[spawn->slot] = pdl_cache_view(s->cache);
+        close_cache_view(s, spawn->slot);
+        s->cache_views[spawn->slot] = pdl_cache_view(s->cache);
     }
-    return s->asked[spawn->slot] = s->doors[spawn->group];
+    return s->spawn_worlds[spawn->slot] = s->cache_views[spawn->group];
 }
 
 pdl_run *pdl_session_spawn(pdl_session *s, const pdl_spawn *spawn) {

@@ -83,7 +83,7 @@ static void count_models(void *user, const pdl_block *b) {
     const pdl_block *outer = c->fallback;
     if (b == outer) return;
     c->n += b->kind == PDL_BLOCK_model;
-    c->fallback = b->more->fallback;
+    c->fallback = b->rare->fallback;
     pdl_block_each_child(b, count_models, c);
     c->fallback = outer;
 }
@@ -110,7 +110,7 @@ static void look_at(void *user, const pdl_block *child) {
     bool asks_nothing = child->kind == PDL_BLOCK_scalar || child->kind == PDL_BLOCK_data ||
                         child->kind == PDL_BLOCK_get || child->kind == PDL_BLOCK_empty ||
                         child->kind == PDL_BLOCK_function;
-    if (asks_nothing || child == s->parent->more->fallback ||
+    if (asks_nothing || child == s->parent->rare->fallback ||
         s->parent->kind == PDL_BLOCK_function || !child->loc.src)
         return;
     if (has(&s->reached->blocks, child) || has(&s->told, child) || is_other_branch(s, child))

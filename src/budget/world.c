@@ -21,7 +21,7 @@ typedef struct reservation {
 
 /* An effect that is charged. Waiting: e is set; on its way: e is NULL and the sink is ours. */
 typedef struct charge {
-    struct budget_room *room;
+    struct budget_world *world;
     pdl_effect *e;
     uint32_t id;
     pdl_budget *budget; /* kept */
@@ -42,14 +42,14 @@ typedef struct budget_list {
     charge *first, *last;
 } list;
 
-typedef struct budget_room {
+typedef struct budget_world {
     pdl_world world;
     pdl_world *behind;
     pdl_budget_world_options opt;
     list waiting, going;
     list *passing;        /* those whose turn it is to be looked at; NULL: none */
     bool retrying, again; /* the waiting ones are being looked at; once more */
-} room;
+} budget_world;
 
 /* --- lists ------------------------------------------------------------------------------------ */
 
@@ -214,7 +214,7 @@ static bool refuse(const charge *c, const pdl_budget *b, pdl_budget_item i, pdl_
 static bool find_price(charge *c, const pdl_effect *e, pdl_err *err) {
     pdl_vref model = pdl_dict_getz(e->request, "model");
     pdl_str name = pdl_is_str(model) ? pdl_str_get(model) : PDL_STR("");
-    c->priced = pdl_price_find(c->room->opt.prices, name, pdl_dict_getz(e->request, "parameters"),
+    c->priced = pdl_price_find(c->world->opt.prices, name, pdl_dict_getz(e->request, "parameters"),
                                &c->price);
     if (c->priced || !has_limit(c->budget, PDL_BUDGET_cost)) return true;
     pdl_err_set(err, PDL_E_config, e->loc,
@@ -267,7 +267,7 @@ static void settle(const charge *c, const pdl_reply *r) {
     }
 }
 
-static void look_again(room *r);
+static void look_again(budget_world *r);
 
 static void on_piece(void *user, const pdl_effect *e, pdl_str text) {
     charge *c = user;
@@ -276,7 +276,7 @@ static void on_piece(void *user, const pdl_effect *e, pdl_str text) {
 
 static void on_reply(void *user, const pdl_effect *e, const pdl_reply *reply) {
     charge *c = user;
-    room *r = c->room;
+    budget_world *r = c->world;
     pdl_effect_sink asker = c->asker;
     leave_way(c);
     settle(c, reply);
@@ -290,7 +290,7 @@ static void on_reply(void *user, const pdl_effect *e, const pdl_reply *reply) {
 /* The time of a budget is over: the effect ends with its error, whatever it was doing. */
 static void on_deadline(void *user) {
     charge *c = user;
-    room *r = c->room;
+    budget_world *r = c->world;
     pdl_err err = {0};
     double left = 0;
     pdl_effect *e = c->e ? c->e : c->twin;
@@ -315,7 +315,7 @@ static pdl_effect *twin_of(const pdl_effect *e) {
 
 /* Takes e. */
 static void go(charge *c, pdl_effect *e) {
-    room *r = c->room;
+    budget_world *r = c->world;
     take_way(c);
     append(&r->going, c);
     c->e = NULL;
@@ -341,7 +341,7 @@ static void decide(charge *c, pdl_effect *e) {
         give_up(c, e, &err);
     } else if (too_small(c, true, &item)) {
         c->e = e;
-        append(&c->room->waiting, c);
+        append(&c->world->waiting, c);
     } else {
         go(c, e);
     }
@@ -349,7 +349,7 @@ static void decide(charge *c, pdl_effect *e) {
 
 /* After a settling: who waits may fit now, or not at all. An effect that is answered at once comes
  * back here: its turn is taken by the loop below. */
-static void look_again(room *r) {
+static void look_again(budget_world *r) {
     r->again = true;
     if (r->retrying) return;
     r->retrying = true;
@@ -372,7 +372,7 @@ static void look_again(room *r) {
 /* --- the world -------------------------------------------------------------------------------- */
 
 static void start(pdl_world *w, pdl_effect *e) {
-    room *r = (room *)(void *)w;
+    budget_world *r = (budget_world *)(void *)w;
     double left = 0;
     if (!e->budget || !pdl_effect_has(e->kind, PDL_EFFECT_WAITS)) {
         r->behind->ops->start(r->behind, e);
@@ -380,7 +380,7 @@ static void start(pdl_world *w, pdl_effect *e) {
     }
     pdl_err err = {0};
     charge *c = PDL_NEW(charge);
-    c->room = r;
+    c->world = r;
     c->id = e->id;
     c->budget = pdl_budget_keep(e->budget);
     const pdl_budget *b = soonest(c->budget, &left);
@@ -396,7 +396,7 @@ static void start(pdl_world *w, pdl_effect *e) {
 }
 
 static void cancel(pdl_world *w, uint32_t id) {
-    room *r = (room *)(void *)w;
+    budget_world *r = (budget_world *)(void *)w;
     list *l = &r->waiting;
     charge *c = find(l, id);
     if (!c && r->passing) c = find(l = r->passing, id);
@@ -417,12 +417,12 @@ static void cancel(pdl_world *w, uint32_t id) {
 }
 
 static bool poll(pdl_world *w, int timeout_ms) {
-    room *r = (room *)(void *)w;
+    budget_world *r = (budget_world *)(void *)w;
     return r->behind->ops->poll(r->behind, timeout_ms);
 }
 
 static void close(pdl_world *w) {
-    room *r = (room *)(void *)w;
+    budget_world *r = (budget_world *)(void *)w;
     list *lists[] = {&r->waiting, &r->going};
     for (size_t i = 0; i < 2; i++) {
         for (charge *c; (c = lists[i]->first);) {
@@ -438,7 +438,7 @@ static void close(pdl_world *w) {
 static const pdl_world_ops ops = {start, cancel, poll, close};
 
 pdl_world *pdl_budget_world_new(const pdl_budget_world_options *opt, pdl_world *behind) {
-    room *r = PDL_NEW(room);
+    budget_world *r = PDL_NEW(budget_world);
     r->world.ops = &ops;
     r->behind = behind;
     r->opt = *opt;

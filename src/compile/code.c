@@ -27,7 +27,7 @@ static const struct {
     kind_a a;
     const char *a_name; /* of the flag or enumeration */
     kind_c c;
-    const char *c_name; /* of the type that is pointed to */
+    const char *emit_name; /* of the type that is pointed to */
 } ops[] = {
 #define OP(name, pops, pushes, flow, a, c, doc) {#name, KIND_##a, KIND_##c},
 #include "compile/ops.def"
@@ -81,7 +81,7 @@ static void dump_operands(const pdl_code *c, const pdl_ins *i, pdl_buf *out) {
     case C_COUNT:
     case C_SLOT: pdl_buf_putf(out, " %u", i->c); break;
     case C_PTR:
-        pdl_buf_putf(out, " %s", ops[i->op].c_name);
+        pdl_buf_putf(out, " %s", ops[i->op].emit_name);
         dump_ptr(c, i->c, out);
         break;
     }

@@ -115,7 +115,7 @@ bool pdl_emit_local_find(const pdl_emit *e, pdl_name name, uint32_t *slot);
 /* FILTER chain whose innermost obj is NULL: value is on the stack */
 void pdl_emit_filter_on_top(pdl_emit *e, const pdl_xnode *x);
 
-/* c_data.c: trees and small leaf blocks. */
+/* emit_data.c: trees and small leaf blocks. */
 void pdl_emit_tree(pdl_emit *e, const pdl_tree *t);
 void pdl_emit_tree_at(pdl_emit *e, const pdl_tree *t,
                       pdl_loc loc); /* errors of its expressions are at loc */

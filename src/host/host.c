@@ -7,7 +7,7 @@
 
 #include "base/limits.h"
 #include "base/utf8.h"
-#include "host/room.h"
+#include "host/host_impl.h"
 #include "io/clock.h"
 #include "io/file.h"
 #include "io/rand.h"

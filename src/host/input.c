@@ -2,7 +2,7 @@
  * loop. A terminal or pipe is watched while somebody waits; a regular file is read at once. What
  * was read and not asked for is kept.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "host/room.h"
+#include "host/host_impl.h"
 
 #include <errno.h>
 #include <unistd.h>

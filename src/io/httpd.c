@@ -650,7 +650,7 @@ static void on_listen(void *user, int events) {
 
 /* --- time ------------------------------------------------------------------------------------- */
 
-static void let_go(client *c) {
+static void time_out(client *c) {
     PDL_TRACE(c->h->opt.debug, http, "a connection is let go: nothing comes, or nothing is taken");
     bool partly = (c->phase == READ_HEAD && c->in.len) || (c->phase == READ_BODY && !c->x->status);
     if (!partly) {
@@ -676,7 +676,7 @@ static void sweep_list(clients *l, uint64_t now) {
         if (has_gone(c) && (!c->x || !c->x->ended))
             (void)end(c);
         else if (late)
-            let_go(c);
+            time_out(c);
     }
 }
 

@@ -12,23 +12,23 @@
 #include "base/banned.h"
 
 /* What a run asked with one content. The n-th time counts within the run: hence a door for each. */
-typedef struct cache_asked {
+typedef struct cache_repeats {
     char key[65];
     int64_t next;            /* number of the next repetition */
     PDL_VEC(int64_t) failed; /* numbers whose request failed: asked for again */
-} asked;
+} repeats;
 
 /* The cache as one run, or group of runs, sees it. */
-typedef struct door {
+typedef struct cache_view {
     pdl_world world;
     pdl_cache *cache;
-    pdl_map keys; /* key -> asked */
-} door;
+    pdl_map keys; /* key -> repeats */
+} cache_view;
 
 /* A request on its way to the world behind. */
 typedef struct miss {
     pdl_cache *cache;
-    asked *what;
+    repeats *repeats;
     int64_t number;
     uint32_t id;
     pdl_effect_sink asker;
@@ -44,7 +44,7 @@ typedef struct hit {
 } hit;
 
 struct pdl_cache {
-    door own;
+    cache_view own;
     pdl_world *behind;
     cachefile *file;
     pdl_err problem;            /* why something was not written */
@@ -61,23 +61,23 @@ static inline bool cache_ok(const pdl_cache *c) {
     return c->file && c->head <= c->hits.n && (!c->open || !c->open->prev);
 }
 
-static door *door_of(pdl_world *w) { return (door *)(void *)w; }
+static cache_view *view_of(pdl_world *w) { return (cache_view *)(void *)w; }
 
 /* --- asking ----------------------------------------------------------------------------------- */
 
-static asked *find_asked(door *d, const char *key) {
+static repeats *find_repeats(cache_view *view, const char *key) {
     assert(strlen(key) == 64);
-    asked *a = pdl_map_find(&d->keys, pdl_str_of(key));
+    repeats *a = pdl_map_find(&view->keys, pdl_str_of(key));
     if (a) return a;
-    a = PDL_NEW(asked);
+    a = PDL_NEW(repeats);
     memcpy(a->key, key, sizeof a->key);
-    pdl_map_put(&d->keys, pdl_str_of(a->key), a);
+    pdl_map_put(&view->keys, pdl_str_of(a->key), a);
     return a;
 }
 
 /* The smallest number that has no answer in this run. Embeddings are no samples: all have the
  * first. */
-static int64_t take_number(asked *a, const pdl_effect *e) {
+static int64_t take_number(repeats *a, const pdl_effect *e) {
     assert(a->next >= 0);
     if (e->kind == PDL_EFFECT_embed) return 0;
     if (!a->failed.n) return a->next++;
@@ -90,7 +90,7 @@ static int64_t take_number(asked *a, const pdl_effect *e) {
 }
 
 static void forget(miss *m) {
-    assert(m->cache && m->what);
+    assert(m->cache && m->repeats);
     if (m->prev)
         m->prev->next = m->next;
     else
@@ -105,7 +105,7 @@ static bool store(miss *m, const pdl_effect *e, const pdl_reply *r, pdl_err *err
     bool ok = pdl_effect_encode_reply(e, r->value, m->cache->secrets, &reply, err);
     pdl_vref model = pdl_dict_getz(e->request, "model");
     pdl_cache_row row = {
-        .key = pdl_str_of(m->what->key),
+        .key = pdl_str_of(m->repeats->key),
         .number = m->number,
         .request = pdl_buf_str(&m->request),
         .reply = pdl_buf_str(&reply),
@@ -126,7 +126,7 @@ static void on_reply(void *user, const pdl_effect *e, const pdl_reply *r) {
     pdl_effect_sink asker = m->asker;
     pdl_reply failed = {.value = pdl_absent()};
     if (r->err.kind)
-        *pdl_vec_push(&m->what->failed) = m->number;
+        *pdl_vec_push(&m->repeats->failed) = m->number;
     else if (!store(m, e, r, &failed.err))
         failed.err.uncatchable = true;
     forget(m);
@@ -144,10 +144,10 @@ static bool is_mock(const pdl_effect *e) {
            (!pdl_is_absent(late) && !pdl_is_null(late));
 }
 
-static void go_on(pdl_cache *c, pdl_effect *e, asked *a, int64_t number, pdl_buf request) {
+static void forward(pdl_cache *c, pdl_effect *e, repeats *a, int64_t number, pdl_buf request) {
     miss *m = PDL_NEW(miss);
     *m = (miss){
-        .cache = c, .what = a, .number = number, .id = e->id, .asker = e->sink, .next = c->open};
+        .cache = c, .repeats = a, .number = number, .id = e->id, .asker = e->sink, .next = c->open};
     m->request = request;
     if (c->open) c->open->prev = m;
     c->open = m;
@@ -166,18 +166,18 @@ static bool damaged(const pdl_cache *c, pdl_err *err) {
 }
 
 /* Puts the answer of the file on the queue, or hands the effect on. */
-static void ask(door *d, pdl_effect *e, pdl_buf request) {
-    pdl_cache *c = d->cache;
+static void look_up(cache_view *view, pdl_effect *e, pdl_buf request) {
+    pdl_cache *c = view->cache;
     char key[65];
     pdl_buf reply = PDL_BUF;
     bool found = false;
     pdl_hash_hex(pdl_buf_str(&request), key);
-    asked *a = find_asked(d, key);
+    repeats *a = find_repeats(view, key);
     int64_t number = take_number(a, e);
     hit h = {.e = e, .value = pdl_absent()};
     bool ok = pdl_cachefile_find(c->file, pdl_str_of(key), number, &found, &reply, &h.err);
     if (ok && !found) {
-        go_on(c, e, a, number, request);
+        forward(c, e, a, number, request);
         pdl_buf_fini(&reply);
         return;
     }
@@ -190,13 +190,13 @@ static void ask(door *d, pdl_effect *e, pdl_buf request) {
 }
 
 static void start(pdl_world *w, pdl_effect *e) {
-    pdl_cache *c = door_of(w)->cache;
+    pdl_cache *c = view_of(w)->cache;
     pdl_buf request = PDL_BUF;
     pdl_err err = {0};
     if ((e->kind != PDL_EFFECT_model && e->kind != PDL_EFFECT_embed) || is_mock(e)) {
         c->behind->ops->start(c->behind, e);
     } else if (pdl_effect_content(e, c->secrets, &request, &err)) {
-        ask(door_of(w), e, request);
+        look_up(view_of(w), e, request);
         return;
     } else {
         pdl_effect_refuse(e, &err);
@@ -205,7 +205,7 @@ static void start(pdl_world *w, pdl_effect *e) {
 }
 
 static void cancel(pdl_world *w, uint32_t id) {
-    pdl_cache *c = door_of(w)->cache;
+    pdl_cache *c = view_of(w)->cache;
     if (c->busy && c->busy == id) {
         c->cancelled = true;
         return;
@@ -220,7 +220,7 @@ static void cancel(pdl_world *w, uint32_t id) {
     c->behind->ops->cancel(c->behind, id);
     for (miss *m = c->open; m; m = m->next) {
         if (m->id != id) continue;
-        *pdl_vec_push(&m->what->failed) = m->number;
+        *pdl_vec_push(&m->repeats->failed) = m->number;
         forget(m);
         return;
     }
@@ -271,7 +271,7 @@ bool pdl_cache_finish(pdl_cache *c, pdl_err *err) {
 }
 
 static bool poll(pdl_world *w, int timeout_ms) {
-    pdl_cache *c = door_of(w)->cache;
+    pdl_cache *c = view_of(w)->cache;
     bool any = c->head < c->hits.n;
     pdl_err err = {0};
     if (!pdl_cachefile_commit(c->file, &err)) note_problem(c, &err);
@@ -280,32 +280,32 @@ static bool poll(pdl_world *w, int timeout_ms) {
     return c->behind->ops->poll(c->behind, any ? 0 : timeout_ms) || any;
 }
 
-static void forget_keys(door *d) {
-    for (size_t i = 0; i < d->keys.n; i++) {
-        asked *a = d->keys.entries[i].value;
+static void forget_keys(cache_view *view) {
+    for (size_t i = 0; i < view->keys.n; i++) {
+        repeats *a = view->keys.entries[i].value;
         pdl_vec_fini(&a->failed);
         pdl_free(a);
     }
-    pdl_map_fini(&d->keys);
+    pdl_map_fini(&view->keys);
 }
 
 static void close_own(pdl_world *w) { (void)w; }
 
-static void close_door(pdl_world *w) {
-    forget_keys(door_of(w));
+static void close_view(pdl_world *w) {
+    forget_keys(view_of(w));
     pdl_free(w);
 }
 
 static const pdl_world_ops ops = {start, cancel, poll, close_own},
-                           door_ops = {start, cancel, poll, close_door};
+                           view_ops = {start, cancel, poll, close_view};
 
-/* --- door ------------------------------------------------------------------------------------- */
+/* --- cache.h ---------------------------------------------------------------------------------- */
 
 bool pdl_cache_open(pdl_str path, const pdl_secrets *secrets, pdl_cache **out, pdl_err *err) {
     cachefile *f;
     if (!pdl_cachefile_open(path, true, &f, err)) return false;
     pdl_cache *c = PDL_NEW(pdl_cache);
-    c->own = (door){.world = {&ops}, .cache = c};
+    c->own = (cache_view){.world = {&ops}, .cache = c};
     c->file = f;
     c->secrets = secrets;
     *out = c;
@@ -330,9 +330,9 @@ pdl_world *pdl_cache_world(pdl_cache *c, pdl_world *behind) {
 
 pdl_world *pdl_cache_view(pdl_cache *c) {
     assert(cache_ok(c));
-    door *d = PDL_NEW(door);
-    *d = (door){.world = {&door_ops}, .cache = c};
-    return &d->world;
+    cache_view *view = PDL_NEW(cache_view);
+    *view = (cache_view){.world = {&view_ops}, .cache = c};
+    return &view->world;
 }
 
 bool pdl_cache_is_ready(const pdl_cache *c) { return c->head < c->hits.n; }

@@ -118,7 +118,7 @@ void pdl_journal_error_read(pdl_vref v, pdl_err *out) {
     out->preformatted = pdl_is_bool(pdl_dict_getz(v, "bare"));
 }
 
-/* --- door ------------------------------------------------------------------------------------- */
+/* --- public ----------------------------------------------------------------------------------- */
 
 pdl_world *pdl_journal_world(pdl_journal *j) { return &j->world; }
 

@@ -335,7 +335,7 @@ struct pdl_block {
     pdl_loc loc; /* what FILE:LINE says of the block itself */
     const pdl_node *node;
     /* Never NULL: blocks without any of these fields share an empty one. */
-    const pdl_block_rare *more;
+    const pdl_block_rare *rare;
 };
 #undef PDL_HEAD_MEMBER
 #undef PDL_RARE_MEMBER
@@ -380,7 +380,7 @@ const pdl_field *pdl_fields_of(pdl_block_kind kind, size_t *n);
 const pdl_field *pdl_common_fields(size_t *n);
 /* The member of b that f describes. */
 static inline const void *pdl_field_at(const pdl_block *b, const pdl_field *f) {
-    return (f->in_rare ? (const char *)b->more : (const char *)b) + f->offset;
+    return (f->in_rare ? (const char *)b->rare : (const char *)b) + f->offset;
 }
 /* Field of a kind by key (own or common, `context` only where allowed), NULL when there is none. */
 const pdl_field *pdl_field_find(pdl_block_kind kind, pdl_str key);

@@ -278,7 +278,7 @@ static PDL_NOINLINE void check_own(pdl_checker *c, const pdl_block *b, pdl_str s
 
 /* A regex that cannot be compiled fails whenever it is used. */
 static PDL_NOINLINE void check_parser(pdl_checker *c, const pdl_block *b) {
-    const pdl_parser *p = b->more->parser ? b->more->parser->parser : NULL;
+    const pdl_parser *p = b->rare->parser ? b->rare->parser->parser : NULL;
     pdl_regex *re = NULL;
     pdl_err err = {0};
     if (c->quiet || !p || p->kind != PDL_PARSE_REGEX || p->compiled) return;
@@ -288,8 +288,8 @@ static PDL_NOINLINE void check_parser(pdl_checker *c, const pdl_block *b) {
     }
     const pdl_node *n = pdl_node_find(b->node, PDL_STR("parser"), NULL),
                    *text = n ? pdl_node_find(n, PDL_STR("regex"), NULL) : NULL;
-    pdl_checker_diag(c, PDL_DIAG_ERROR, "regex", b->more->parser_loc,
-                     text ? pdl_node_loc(text) : b->more->parser_loc,
+    pdl_checker_diag(c, PDL_DIAG_ERROR, "regex", b->rare->parser_loc,
+                     text ? pdl_node_loc(text) : b->rare->parser_loc,
                      "Fail to parse with regex %.*s: error('%s')", PDL_FMT(p->regex), err.msg);
     pdl_err_fini(&err);
 }
@@ -317,22 +317,22 @@ static PDL_NOINLINE void check_contribute(pdl_checker *c, const pdl_block *b) {
 
 void pdl_checker_block(pdl_checker *c, const pdl_block *b, pdl_str self) {
     pdl_checker_lint_block(c, b);
-    if (b->more->budget) check_record(c, PDL_RECORD_budget, b->more->budget);
-    for (uint32_t i = 0; i < b->more->defs.n; i++) {
-        check_inner(c, b->more->defs.p[i], b->more->defs.names[i]);
-        pdl_checker_scope_add(c, b->more->defs.names[i]);
+    if (b->rare->budget) check_record(c, PDL_RECORD_budget, b->rare->budget);
+    for (uint32_t i = 0; i < b->rare->defs.n; i++) {
+        check_inner(c, b->rare->defs.p[i], b->rare->defs.names[i]);
+        pdl_checker_scope_add(c, b->rare->defs.names[i]);
     }
-    if (b->more->retry) check_record(c, PDL_RECORD_retry, b->more->retry);
+    if (b->rare->retry) check_record(c, PDL_RECORD_retry, b->rare->retry);
     check_own(c, b, self);
-    if (b->more->parser) check_parser(c, b);
-    for (uint32_t i = 0; i < b->more->expectations.n; i++) {
-        check_tree(c, b->more->expectations.p[i].expect);
-        check_tree(c, b->more->expectations.p[i].feedback);
-        check_inner(c, b->more->expectations.p[i].feedback_block, (pdl_str){0});
+    if (b->rare->parser) check_parser(c, b);
+    for (uint32_t i = 0; i < b->rare->expectations.n; i++) {
+        check_tree(c, b->rare->expectations.p[i].expect);
+        check_tree(c, b->rare->expectations.p[i].feedback);
+        check_inner(c, b->rare->expectations.p[i].feedback_block, (pdl_str){0});
     }
-    if (b->more->fallback) {
+    if (b->rare->fallback) {
         pdl_checker_scope_add(c, PDL_STR("pdl_error"));
-        pdl_checker_block(c, b->more->fallback, (pdl_str){0});
+        pdl_checker_block(c, b->rare->fallback, (pdl_str){0});
     }
     pdl_checker_scope_add(c, b->def.s);
     check_contribute(c, b);

@@ -195,9 +195,9 @@ static PDL_NOINLINE pdl_val dump_contribute(const pdl_contributes *c) {
 }
 
 static PDL_NOINLINE pdl_val dump_expectations(const dumper *d, const pdl_block *b) {
-    pdl_val out = pdl_list_new(b->more->expectations.n);
-    for (uint32_t i = 0; i < b->more->expectations.n; i++) {
-        const pdl_expectation *x = &b->more->expectations.p[i];
+    pdl_val out = pdl_list_new(b->rare->expectations.n);
+    for (uint32_t i = 0; i < b->rare->expectations.n; i++) {
+        const pdl_expectation *x = &b->rare->expectations.p[i];
         pdl_val e = pdl_dict_putz(pdl_dict_new(2), "expect", written(x->expect));
         if (x->feedback)
             e = pdl_dict_putz(e, "feedback", recorded(d, b, "feedback", i, written(x->feedback)));
@@ -320,7 +320,8 @@ static pdl_val dump_own_all(const dumper *d, const pdl_block *b, pdl_val out) {
 }
 
 static pdl_val more(const dumper *d, const pdl_block *b, pdl_dump_place place, pdl_val out) {
-    return d->view && d->view->more ? d->view->more(d->view->user, b, place, out) : out;
+    return d->view && d->view->add_entries ? d->view->add_entries(d->view->user, b, place, out)
+                                           : out;
 }
 
 static bool is_default_pair(const pdl_contributes *c) {

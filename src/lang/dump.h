@@ -27,7 +27,7 @@ typedef struct pdl_dump_view {
      * "pdl__case_result", "pdl__if_result", "pdl__matched" with the number of the case. */
     pdl_val (*value)(void *user, const pdl_block *b, const char *key, uint32_t index);
     /* Takes the dict, returns it with more entries. */
-    pdl_val (*more)(void *user, const pdl_block *b, pdl_dump_place place, pdl_val dict);
+    pdl_val (*add_entries)(void *user, const pdl_block *b, pdl_dump_place place, pdl_val dict);
 } pdl_dump_view;
 
 /* A block as an owned value. view NULL: as written, without defaults; loading it again gives an

@@ -51,16 +51,16 @@ static void lint_role(pdl_checker *c, const pdl_block *b) {
     static const pdl_str roles[] = {{"user", 4}, {"system", 6},    {"assistant", 9},
                                     {"tool", 4}, {"developer", 9}, {"function", 8}};
     enum { N = sizeof roles / sizeof *roles };
-    if (!b->more->role.s.p) return;
+    if (!b->rare->role.s.p) return;
     for (size_t i = 0; i < N; i++)
-        if (pdl_str_eq(b->more->role.s, roles[i])) return;
-    bool expr = pdl_str_find(b->more->role.s, PDL_STR("${"), 0) != PDL_NOT_FOUND;
+        if (pdl_str_eq(b->rare->role.s, roles[i])) return;
+    bool expr = pdl_str_find(b->rare->role.s, PDL_STR("${"), 0) != PDL_NOT_FOUND;
     pdl_diag *d =
-        pdl_checker_diag(c, PDL_DIAG_WARNING, "role", b->more->role.loc, b->more->role.loc,
+        pdl_checker_diag(c, PDL_DIAG_WARNING, "role", b->rare->role.loc, b->rare->role.loc,
                          expr ? "`role` is not evaluated: %.*s is the role itself"
                               : "'%.*s' is not a role that models know",
-                         PDL_FMT(b->more->role.s));
-    pdl_str near = pdl_str_nearest(b->more->role.s, roles, N);
+                         PDL_FMT(b->rare->role.s));
+    pdl_str near = pdl_str_nearest(b->rare->role.s, roles, N);
     if (near.n) pdl_checker_hint(c, d, "did you mean '%.*s'?", PDL_FMT(near));
 }
 
@@ -76,11 +76,11 @@ static void old_type(void *user, const char *old, const char *now) {
 }
 
 static void lint_types(pdl_checker *c, const pdl_block *b) {
-    old_types o = {c, b->more->spec_loc};
-    if (b->more->spec) pdl_type_deprecated(b->more->spec, old_type, &o);
-    if (b->more->parser && b->more->parser->spec) {
-        o.loc = b->more->parser_loc;
-        pdl_type_deprecated(b->more->parser->spec, old_type, &o);
+    old_types o = {c, b->rare->spec_loc};
+    if (b->rare->spec) pdl_type_deprecated(b->rare->spec, old_type, &o);
+    if (b->rare->parser && b->rare->parser->spec) {
+        o.loc = b->rare->parser_loc;
+        pdl_type_deprecated(b->rare->parser->spec, old_type, &o);
     }
     if (b->kind != PDL_BLOCK_function) return;
     const pdl_params *p = &PDL_AS(function, b)->params;
@@ -126,9 +126,9 @@ static void lint_old_loop(pdl_checker *c, const pdl_block *b) {
 }
 
 static void lint_budget(pdl_checker *c, const pdl_block *b) {
-    if (!b->more->budget) return;
+    if (!b->rare->budget) return;
     pdl_diag *d =
-        pdl_checker_diag(c, PDL_DIAG_WARNING, "budget", b->more->budget->loc, b->more->budget->loc,
+        pdl_checker_diag(c, PDL_DIAG_WARNING, "budget", b->rare->budget->loc, b->rare->budget->loc,
                          "`budget` is refused by the reference interpreter");
     if (d) d->reference_only = true;
 }

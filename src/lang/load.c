@@ -385,7 +385,7 @@ static const size_t sizes[] = {
 static void *new_block(pdl_loader *l, pdl_block_kind kind, const pdl_node *n, pdl_loc loc) {
     pdl_block *b = pdl_arena_get(l->a, sizes[kind]);
     b->kind = kind;
-    b->more = &pdl_block_no_rare;
+    b->rare = &pdl_block_no_rare;
     b->loc = loc;
     b->node = n;
     return b;

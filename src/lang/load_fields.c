@@ -254,15 +254,15 @@ static const pdl_tree *load_any(pdl_loader *l, const pdl_block *b, const pdl_fie
 /* Where the value of f goes. */
 static void *member_of(pdl_loader *l, pdl_block *b, const pdl_field *f) {
     if (!f->in_rare) return (char *)b + f->offset;
-    if (b->more == &pdl_block_no_rare) b->more = pdl_arena_new(l->a, pdl_block_rare);
-    return (char *)(uintptr_t)b->more + f->offset; /* the block's own: it is being made */
+    if (b->rare == &pdl_block_no_rare) b->rare = pdl_arena_new(l->a, pdl_block_rare);
+    return (char *)(uintptr_t)b->rare + f->offset; /* the block's own: it is being made */
 }
 
 /* Fields without blocks inside. Flat switch over the types of fields. */
 static PDL_NOINLINE void load_plain(pdl_loader *l, pdl_block *b, const pdl_field *f,
                                     const pdl_pair *pair) {
     void *at = member_of(l, b, f);
-    pdl_block_rare *more = f->in_rare ? (pdl_block_rare *)(uintptr_t)b->more : NULL;
+    pdl_block_rare *rare = f->in_rare ? (pdl_block_rare *)(uintptr_t)b->rare : NULL;
     const pdl_node *n = pair->value;
     pdl_loc loc = pdl_node_loc(pair->key);
     bool null_ok = f->need == PDL_NEED_OPT || f->need == PDL_NEED_NUL || f->need == PDL_NEED_OLD;
@@ -286,9 +286,9 @@ static PDL_NOINLINE void load_plain(pdl_loader *l, pdl_block *b, const pdl_field
     case PDL_FT_XDICT: *(const pdl_tree **)at = pdl_loader_xdict(l, n, loc, null_ok); return;
     case PDL_FT_ANY: *(const pdl_node **)at = n; return;
     case PDL_FT_TYPE:
-        more->spec = pdl_loader_type(l, pair);
-        more->spec_loc = loc;
-        more->spec_node = n;
+        rare->spec = pdl_loader_type(l, pair);
+        rare->spec_loc = loc;
+        rare->spec_node = n;
         return;
     case PDL_FT_PARAMS: pdl_loader_params(l, pair, at); return;
     case PDL_FT_JOIN: *(const pdl_join **)at = pdl_loader_join(l, pair); return;
@@ -296,13 +296,13 @@ static PDL_NOINLINE void load_plain(pdl_loader *l, pdl_block *b, const pdl_field
     case PDL_FT_ARGV: *(const pdl_tree **)at = load_argv(l, n, loc); return;
     case PDL_FT_AGG: *(const pdl_agg **)at = pdl_loader_agg(l, pair); return;
     case PDL_FT_CTX: load_context(l, n, loc, b); return;
-    case PDL_FT_FLAG: load_trace_error(l, n, loc, more); return;
-    case PDL_FT_BUDGET: more->budget = pdl_loader_budget(l, pair); return;
-    case PDL_FT_RETRY: more->retry = pdl_loader_retry(l, pair); return;
+    case PDL_FT_FLAG: load_trace_error(l, n, loc, rare); return;
+    case PDL_FT_BUDGET: rare->budget = pdl_loader_budget(l, pair); return;
+    case PDL_FT_RETRY: rare->retry = pdl_loader_retry(l, pair); return;
     case PDL_FT_CONTRIBUTE: pdl_loader_contribute(l, pair, at); return;
     case PDL_FT_PARSER:
-        more->parser = pdl_loader_parser(l, pair);
-        more->parser_loc = loc;
+        rare->parser = pdl_loader_parser(l, pair);
+        rare->parser_loc = loc;
         return;
     case PDL_FT_BLOCK:
     case PDL_FT_BLOCKS:

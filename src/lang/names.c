@@ -62,7 +62,7 @@ static void collect_child(void *user, const pdl_block *child) {
 
 void pdl_checker_scope_collect(pdl_checker *c, const pdl_block *b) {
     pdl_checker_scope_add(c, b->def.s);
-    for (uint32_t i = 0; i < b->more->defs.n; i++) pdl_checker_scope_add(c, b->more->defs.names[i]);
+    for (uint32_t i = 0; i < b->rare->defs.n; i++) pdl_checker_scope_add(c, b->rare->defs.names[i]);
     if (b->kind == PDL_BLOCK_model) pdl_checker_scope_add(c, PDL_AS(model, b)->response.s);
     if (b->kind == PDL_BLOCK_repeat) {
         pdl_checker_scope_add(c, PDL_AS(repeat, b)->index.s);

@@ -69,7 +69,7 @@ static PDL_NOINLINE void walk_field(const walker *at, const pdl_field *f) {
     case PDL_FT_XDICT:
     case PDL_FT_ARGV: walk_tree(at, *(const pdl_tree *const *)member); return;
     case PDL_FT_TYPE:
-        walk_type(at, *(const pdl_type *const *)member, at->b->more->spec_loc);
+        walk_type(at, *(const pdl_type *const *)member, at->b->rare->spec_loc);
         return;
     case PDL_FT_PARAMS:
         walk_type(at, ((const pdl_params *)member)->all, pdl_field_loc(at->b, f->key));
@@ -89,7 +89,7 @@ static PDL_NOINLINE void walk_field(const walker *at, const pdl_field *f) {
         return;
     case PDL_FT_CONTRIBUTE: walk_contribute(at, member); return;
     case PDL_FT_PARSER:
-        if (at->b->more->parser) walk_type(at, at->b->more->parser->spec, at->b->more->parser_loc);
+        if (at->b->rare->parser) walk_type(at, at->b->rare->parser->spec, at->b->rare->parser_loc);
         return;
     case PDL_FT_EXPECTATIONS: walk_expectations(at, member); return;
     default: return;

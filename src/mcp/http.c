@@ -7,7 +7,7 @@
 
 #include "base/utf8.h"
 #include "io/sse.h"
-#include "mcp/room.h"
+#include "mcp/server_session.h"
 #include "value/json_read.h"
 
 #include "base/banned.h"
@@ -50,7 +50,7 @@ typedef struct posts {
     session *s;
     char *session_id; /* owned; NULL: the server gave none */
     post *first;
-    uint64_t farewell; /* transfer of the DELETE; 0: none */
+    uint64_t delete_transfer; /* transfer of the DELETE; 0: none */
 } posts;
 
 static void post_free(post *p) {
@@ -95,7 +95,7 @@ static bool on_data(void *user, pdl_str bytes) {
     post *p = user;
     pdl_err err = {0};
     bool ok = true;
-    note_session(p, pdl_http_seen(p->of->s->room->http, p->transfer, session_header));
+    note_session(p, pdl_http_seen(p->of->s->world->http, p->transfer, session_header));
     if (p->form == FORM_UNKNOWN) p->form = form_of(bytes);
     if (p->form == FORM_JSON) {
         pdl_buf_put(&p->json, bytes);
@@ -123,7 +123,7 @@ static pdl_str challenge_part(pdl_str challenge, const char *name) {
 /* The beginning of a text of the server. */
 static void put_said(const session *s, pdl_str text, pdl_buf *out) {
     pdl_buf clean = PDL_BUF;
-    pdl_hide_cut(s->room->opt.secrets, pdl_str_sub(text, 0, SHOWN), &clean);
+    pdl_hide_cut(s->world->opt.secrets, pdl_str_sub(text, 0, SHOWN), &clean);
     pdl_utf8_repair(out, pdl_buf_str(&clean));
     pdl_buf_fini(&clean);
 }
@@ -250,7 +250,7 @@ static void start_later(post *p) {
     p->transfer = 0;
     if (ms < LEAST_RETRY_MS) ms = LEAST_RETRY_MS;
     p->wait =
-        pdl_timer_start(p->of->s->room->loop, ms < MOST_RETRY_MS ? ms : MOST_RETRY_MS, on_wait, p);
+        pdl_timer_start(p->of->s->world->loop, ms < MOST_RETRY_MS ? ms : MOST_RETRY_MS, on_wait, p);
 }
 
 /* May the same be there when it is asked for again? */
@@ -272,7 +272,8 @@ static bool goes_on(post *p, const pdl_http_reply *r) {
     pdl_sse_fini(&old);
     p->again = true;
     start_later(p);
-    PDL_TRACE(s->room->opt.debug, mcp, "%s: a stream ended, it is asked for again", s->config.name);
+    PDL_TRACE(s->world->opt.debug, mcp, "%s: a stream ended, it is asked for again",
+              s->config.name);
     return true;
 }
 
@@ -326,7 +327,7 @@ static size_t put_headers(const session *s, pdl_str last_id, const char **lines,
 }
 
 static uint64_t transfer(session *s, pdl_http_request *r, pdl_str last_id) {
-    room *m = s->room;
+    mcp_world *m = s->world;
     if (!m->http) {
         const char *ca = m->opt.env ? m->opt.env(m->opt.user, "SSL_CERT_FILE") : NULL;
         m->http = pdl_http_new(m->loop, &(pdl_http_options){.ca_file = ca, .debug = m->opt.debug});
@@ -405,7 +406,7 @@ static void listen_to(session *s) {
 
 static void drop_post(post *p) {
     unlink_post(p);
-    if (p->transfer) pdl_http_cancel(p->of->s->room->http, p->transfer);
+    if (p->transfer) pdl_http_cancel(p->of->s->world->http, p->transfer);
     p->dead = true;
     if (!p->reading) post_free(p);
 }
@@ -418,10 +419,10 @@ static void forget(session *s, const call *c) {
         }
 }
 
-static void on_farewell(void *user, const pdl_http_reply *r) {
+static void on_deleted(void *user, const pdl_http_reply *r) {
     posts *all = user;
     (void)r; /* 405: the server does not let sessions be ended */
-    all->farewell = 0;
+    all->delete_transfer = 0;
 }
 
 static void finish(session *s) {
@@ -432,20 +433,20 @@ static void finish(session *s) {
     }
     if (!all || !all->session_id) return;
     pdl_http_request r = {
-        .method = "DELETE", .user = all, .done = on_farewell, .idle_ms = CONNECT_MS};
-    all->farewell = transfer(s, &r, (pdl_str){0});
+        .method = "DELETE", .user = all, .done = on_deleted, .idle_ms = CONNECT_MS};
+    all->delete_transfer = transfer(s, &r, (pdl_str){0});
 }
 
-static bool finished(const session *s) { return !s->posts || !s->posts->farewell; }
+static bool finished(const session *s) { return !s->posts || !s->posts->delete_transfer; }
 
 static void insist(session *s, int sig) {
     (void)sig;
-    if (!s->posts || !s->posts->farewell) return;
-    pdl_http_cancel(s->room->http, s->posts->farewell);
-    s->posts->farewell = 0;
+    if (!s->posts || !s->posts->delete_transfer) return;
+    pdl_http_cancel(s->world->http, s->posts->delete_transfer);
+    s->posts->delete_transfer = 0;
 }
 
-static void let_go(session *s) {
+static void detach(session *s) {
     posts *all = s->posts;
     if (!all) return;
     insist(s, 0);
@@ -456,4 +457,4 @@ static void let_go(session *s) {
 }
 
 const transport pdl_mcp_transport_http = {false,  open_posts, send_post, forget,
-                                          finish, finished,   insist,    let_go};
+                                          finish, finished,   insist,    detach};

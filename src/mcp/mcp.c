@@ -5,19 +5,19 @@
 #include <signal.h>
 
 #include "io/clock.h"
-#include "mcp/room.h"
+#include "mcp/server_session.h"
 
 #include "base/banned.h"
 
-static room *room_of(pdl_world *w) { return (room *)(void *)w; }
+static mcp_world *mcp_world_of(pdl_world *w) { return (mcp_world *)(void *)w; }
 
-static session *find(const room *r, pdl_str name) {
+static session *find(const mcp_world *r, pdl_str name) {
     for (size_t i = 0; i < r->sessions.n; i++)
         if (pdl_str_is(name, r->sessions.p[i]->config.name)) return r->sessions.p[i];
     return NULL;
 }
 
-static session *find_or_make(room *r, pdl_str name, pdl_err *err) {
+static session *find_or_make(mcp_world *r, pdl_str name, pdl_err *err) {
     session *s = find(r, name);
     if (s) return s;
     server_config c;
@@ -32,7 +32,7 @@ static session *find_or_make(room *r, pdl_str name, pdl_err *err) {
 }
 
 static void start(pdl_world *w, pdl_effect *e) {
-    room *r = room_of(w);
+    mcp_world *r = mcp_world_of(w);
     pdl_err err = {0};
     pdl_vref name = pdl_is_dict(e->request) ? pdl_dict_getz(e->request, "server") : pdl_absent();
     session *s = NULL;
@@ -48,13 +48,13 @@ static void start(pdl_world *w, pdl_effect *e) {
 }
 
 static void cancel(pdl_world *w, uint32_t id) {
-    room *r = room_of(w);
+    mcp_world *r = mcp_world_of(w);
     for (size_t i = 0; i < r->sessions.n; i++)
         if (pdl_mcp_session_cancel(r->sessions.p[i], id)) return;
 }
 
 static bool poll_world(pdl_world *w, int timeout_ms) {
-    room *r = room_of(w);
+    mcp_world *r = mcp_world_of(w);
     bool busy = false;
     for (size_t i = 0; i < r->sessions.n; i++)
         busy = busy || pdl_mcp_session_is_busy(r->sessions.p[i]);
@@ -62,14 +62,14 @@ static bool poll_world(pdl_world *w, int timeout_ms) {
     return busy;
 }
 
-static bool all_finished(const room *r) {
+static bool all_finished(const mcp_world *r) {
     for (size_t i = 0; i < r->sessions.n; i++)
         if (!r->sessions.p[i]->via->finished(r->sessions.p[i])) return false;
     return true;
 }
 
 /* Runs the loop until all sessions have ended; false when patience is at its end. */
-static bool wait_for_all(const room *r, uint64_t patience_ms) {
+static bool wait_for_all(const mcp_world *r, uint64_t patience_ms) {
     uint64_t until = pdl_clock_ns() + patience_ms * 1000000;
     while (!all_finished(r)) {
         uint64_t now = pdl_clock_ns();
@@ -79,7 +79,7 @@ static bool wait_for_all(const room *r, uint64_t patience_ms) {
 }
 
 /* A server is asked to end by the end of its input, then by SIGTERM, then it is made to. */
-static void end_sessions(room *r) {
+static void end_sessions(mcp_world *r) {
     static const struct {
         uint64_t patience_ms;
         int sig;
@@ -97,7 +97,7 @@ static void end_sessions(room *r) {
 }
 
 static void close_world(pdl_world *w) {
-    room *r = room_of(w);
+    mcp_world *r = mcp_world_of(w);
     end_sessions(r);
     for (size_t i = 0; i < r->sessions.n; i++) pdl_mcp_session_free(r->sessions.p[i]);
     pdl_vec_fini(&r->sessions);
@@ -108,7 +108,7 @@ static void close_world(pdl_world *w) {
 static const pdl_world_ops ops = {start, cancel, poll_world, close_world};
 
 pdl_world *pdl_mcp_world_new(pdl_loop *loop, const pdl_mcp_options *opt) {
-    room *r = PDL_NEW(room);
+    mcp_world *r = PDL_NEW(mcp_world);
     r->base.ops = &ops;
     r->loop = loop;
     r->opt = *opt;
@@ -116,6 +116,6 @@ pdl_world *pdl_mcp_world_new(pdl_loop *loop, const pdl_mcp_options *opt) {
 }
 
 int pdl_mcp_pid(const pdl_world *w, pdl_str server) {
-    const session *s = find((const room *)(const void *)w, server);
+    const session *s = find((const mcp_world *)(const void *)w, server);
     return s ? pdl_mcp_stdio_pid(s) : 0;
 }

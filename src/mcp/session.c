@@ -3,7 +3,7 @@
 #include "base/limits.h"
 #include "base/utf8.h"
 #include "io/clock.h"
-#include "mcp/room.h"
+#include "mcp/server_session.h"
 #include "value/json_read.h"
 #include "value/json_write.h"
 
@@ -110,7 +110,7 @@ static void reset(session *s) {
 }
 
 void pdl_mcp_session_failed(session *s, pdl_err *err) {
-    PDL_TRACE(s->room->opt.debug, mcp, "%s: %s", s->config.name, err->msg);
+    PDL_TRACE(s->world->opt.debug, mcp, "%s: %s", s->config.name, err->msg);
     job *jobs = PDL_NEW_N(job, s->calls.n + s->turn.n + 1);
     size_t n = 0;
     while (s->calls.n) jobs[n++] = end_call(s->calls.p[s->calls.n - 1]);
@@ -169,7 +169,7 @@ bool pdl_mcp_session_lost(session *s, uint64_t id) {
 
 void pdl_mcp_session_expired(session *s) {
     if (s->state != SESSION_READY || s->calls.n) return; /* what is on the wire sees it, too */
-    PDL_TRACE(s->room->opt.debug, mcp, "%s: the session is over", s->config.name);
+    PDL_TRACE(s->world->opt.debug, mcp, "%s: the session is over", s->config.name);
     s->via->close(s);
     reset(s);
     advance(s);
@@ -226,7 +226,7 @@ static call *call_new(session *s, call_kind kind, uint64_t limit_ms) {
     c->epoch = s->epoch;
     c->start_ns = pdl_clock_ns();
     if (kind == CALL_JOB) s->n_sent++;
-    c->limit = pdl_timer_start(s->room->loop, limit_ms, on_limit, c);
+    c->limit = pdl_timer_start(s->world->loop, limit_ms, on_limit, c);
     *pdl_vec_push(&s->calls) = c;
     return c;
 }
@@ -425,7 +425,7 @@ bool pdl_mcp_session_cancel(session *s, uint32_t effect) {
         s->via->forget(s, c);
         pdl_effect_free(end_call(c).e);
         if (s->next_turn < s->turn.n && !s->after_cancel)
-            s->after_cancel = pdl_timer_start(s->room->loop, 0, on_cancelled, s);
+            s->after_cancel = pdl_timer_start(s->world->loop, 0, on_cancelled, s);
         return true;
     }
     return cancel_turn(s, effect);
@@ -454,7 +454,7 @@ void pdl_mcp_session_greeted(session *s) {
         if (s->calls.p[i]->kind != CALL_INITIALIZED) continue;
         end_call(s->calls.p[i]);
         s->state = SESSION_READY;
-        PDL_TRACE(s->room->opt.debug, mcp, "%s: ready, version %s", s->config.name, s->version);
+        PDL_TRACE(s->world->opt.debug, mcp, "%s: ready, version %s", s->config.name, s->version);
         advance(s);
         return;
     }
@@ -575,7 +575,7 @@ static void asked(session *s, pdl_str method, pdl_vref id) {
 }
 
 static void notified(session *s, pdl_str method) {
-    PDL_TRACE(s->room->opt.debug, mcp, "%s: %.*s", s->config.name, PDL_FMT(method));
+    PDL_TRACE(s->world->opt.debug, mcp, "%s: %.*s", s->config.name, PDL_FMT(method));
     if (!pdl_str_is(method, "notifications/tools/list_changed")) return;
     pdl_drop(s->tools);
     s->tools = pdl_absent();
@@ -597,7 +597,7 @@ static bool take_message(session *s, pdl_vref m) {
     pdl_vref error = pdl_is_dict(m) ? pdl_dict_getz(m, "error") : pdl_absent();
     if (pdl_is_absent(result) && pdl_is_absent(error)) return false;
     if (!c)
-        PDL_TRACE(s->room->opt.debug, mcp, "%s: an answer to no request", s->config.name);
+        PDL_TRACE(s->world->opt.debug, mcp, "%s: an answer to no request", s->config.name);
     else if (!pdl_is_absent(error))
         replied_with_error(c, error);
     else
@@ -618,15 +618,15 @@ void pdl_mcp_session_message(session *s, pdl_str text) {
     pdl_err_fini(&err);
     if (good) return;
     s->n_junk++;
-    PDL_TRACE(s->room->opt.debug, mcp, "%s: no message: %.*s", s->config.name,
+    PDL_TRACE(s->world->opt.debug, mcp, "%s: no message: %.*s", s->config.name,
               PDL_FMT(pdl_utf8_cut(text, SHOWN)));
 }
 
 /* --- life ------------------------------------------------------------------------------------- */
 
-session *pdl_mcp_session_new(room *r, pdl_arena *a, const server_config *c) {
+session *pdl_mcp_session_new(mcp_world *r, pdl_arena *a, const server_config *c) {
     session *s = PDL_NEW(session);
-    s->room = r;
+    s->world = r;
     s->arena = a;
     s->config = *c;
     s->via = c->argv ? &pdl_mcp_transport_stdio : &pdl_mcp_transport_http;

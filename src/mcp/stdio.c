@@ -7,7 +7,7 @@
 #include "base/utf8.h"
 #include "io/proc.h"
 #include "io/sse.h"
-#include "mcp/room.h"
+#include "mcp/server_session.h"
 
 #include "base/banned.h"
 
@@ -56,14 +56,14 @@ static void on_out(void *user, pdl_str bytes) {
 static bool on_log_line(void *user, pdl_str line, pdl_err *err) {
     child *p = user;
     (void)err;
-    PDL_TRACE(p->s->room->opt.debug, mcp, "%s log: %.*s", p->s->config.name, PDL_FMT(line));
+    PDL_TRACE(p->s->world->opt.debug, mcp, "%s log: %.*s", p->s->config.name, PDL_FMT(line));
     return true;
 }
 
 static void on_err(void *user, pdl_str bytes) {
     child *p = user;
     pdl_err err = {0};
-    if (PDL_TRACES(p->s->room->opt.debug, mcp) &&
+    if (PDL_TRACES(p->s->world->opt.debug, mcp) &&
         !pdl_lines_feed(&p->err, bytes, on_log_line, p, &err))
         pdl_err_fini(&err);
     if (bytes.n > LOG_BYTES) bytes = pdl_str_sub(bytes, bytes.n - LOG_BYTES, bytes.n);
@@ -112,8 +112,8 @@ static bool start(session *s, pdl_err *err) {
         .on_err = on_err,
         .done = on_end,
     };
-    PDL_TRACE(s->room->opt.debug, mcp, "%s: starts %s", s->config.name, s->config.argv[0]);
-    if (!pdl_proc_start(s->room->loop, &o, &p->proc, &why)) {
+    PDL_TRACE(s->world->opt.debug, mcp, "%s: starts %s", s->config.name, s->config.argv[0]);
+    if (!pdl_proc_start(s->world->loop, &o, &p->proc, &why)) {
         pdl_mcp_server_error(s, err, "%s", why.msg);
         pdl_err_fini(&why);
         child_free(p);
@@ -148,7 +148,7 @@ static void insist(session *s, int sig) {
     if (s->child) pdl_proc_kill(s->child->proc, sig);
 }
 
-static void let_go(session *s) {
+static void detach(session *s) {
     child *p = s->child;
     if (!p) return;
     s->child = NULL;
@@ -163,4 +163,4 @@ int pdl_mcp_stdio_pid(const session *s) {
 }
 
 const transport pdl_mcp_transport_stdio = {true,   start,    write_line, forget,
-                                           finish, finished, insist,     let_go};
+                                           finish, finished, insist,     detach};

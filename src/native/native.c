@@ -123,8 +123,8 @@ typedef struct {
 
 /* "do_round", "str.upper", "append". */
 static void put_name(const call *c, bool with_type, pdl_buf *b) {
-    if (!c->row->py && with_type && c->n_pos) pdl_buf_putf(b, "%s.", pdl_type_name(c->pos[0]));
-    pdl_buf_put(b, pdl_str_of(c->row->py ? c->row->py : c->row->name));
+    if (!c->row->py_name && with_type && c->n_pos) pdl_buf_putf(b, "%s.", pdl_type_name(c->pos[0]));
+    pdl_buf_put(b, pdl_str_of(c->row->py_name ? c->row->py_name : c->row->name));
 }
 
 static bool fail_with(const call *c, pdl_buf *b) {
@@ -136,7 +136,7 @@ static bool fail_with(const call *c, pdl_buf *b) {
 static size_t hidden(const call *c) { return c->row->style == PDL_NS_ENV ? 1 : 0; }
 
 /* What the receiver of a method does not count for. */
-static size_t receiver(const call *c) { return c->row->py ? 0 : 1; }
+static size_t receiver(const call *c) { return c->row->py_name ? 0 : 1; }
 
 static void put_too_many(const call *c, pdl_buf *b) {
     size_t min = c->row->n_min + hidden(c), max = c->row->n_max + hidden(c),
@@ -372,7 +372,7 @@ static pdl_vref bound_child(const pdl_obj *o, size_t i) {
 static void bound_text(const pdl_obj *o, bool repr, pdl_buf *out) {
     (void)repr;
     const bound *b = bound_of(o);
-    const char *py = b->row->py ? b->row->py : b->row->name;
+    const char *py = b->row->py_name ? b->row->py_name : b->row->name;
     if (!pdl_is_absent(b->receiver)) {
         pdl_buf_putf(out, "<built-in method %s of %s object>", b->row->name,
                      pdl_type_name(b->receiver));

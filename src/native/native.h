@@ -65,7 +65,7 @@ typedef struct pdl_native {
     uint8_t flags;
     const char *doc; /* one sentence for the manual and hover */
     /* name of the host function in messages ("do_round"); NULL: made from the type ("str.upper") */
-    const char *py;
+    const char *py_name;
     uint8_t style; /* how the host words wrong arguments: a pdl_native_style */
 } pdl_native;
 

@@ -9,7 +9,7 @@
  */
 #include "base/buf.h"
 #include "base/scan.h"
-#include "parse/room.h"
+#include "parse/readers.h"
 
 #include "base/banned.h"
 

@@ -1,6 +1,6 @@
 /* json.c -- strict JSON first, the repairing reader when that fails.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "parse/room.h"
+#include "parse/readers.h"
 #include "value/json_read.h"
 
 #include "base/banned.h"

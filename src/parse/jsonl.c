@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/cancel.h"
 #include "base/limits.h"
-#include "parse/room.h"
+#include "parse/readers.h"
 #include "value/json_read.h"
 
 #include "base/banned.h"

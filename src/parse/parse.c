@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "parse/parse.h"
 
-#include "parse/room.h"
+#include "parse/readers.h"
 #include "value/text.h"
 
 #include "base/banned.h"

@@ -4,7 +4,7 @@
 
 #include "base/limits.h"
 #include "base/utf8.h"
-#include "parse/room.h"
+#include "parse/readers.h"
 
 #include "base/banned.h"
 

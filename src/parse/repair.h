@@ -10,7 +10,7 @@
 #define PDL_PARSE_REPAIR_H
 
 #include "base/buf.h"
-#include "parse/room.h"
+#include "parse/readers.h"
 
 /* Where a token stands: what ends it depends on that. */
 typedef enum { PDL_RP_KEY, PDL_RP_VALUE, PDL_RP_ITEM } pdl_rp_place;

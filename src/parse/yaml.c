@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "yaml/yaml.h"
 #include "base/utf8.h"
-#include "parse/room.h"
+#include "parse/readers.h"
 
 #include "base/banned.h"
 

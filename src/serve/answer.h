@@ -3,7 +3,7 @@
 #ifndef PDL_SERVE_ANSWER_H
 #define PDL_SERVE_ANSWER_H
 
-#include "serve/room.h"
+#include "serve/serve_impl.h"
 
 typedef struct answer {
     pdl_buf text;

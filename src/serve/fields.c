@@ -9,7 +9,7 @@
 
 #include "base/num.h"
 #include "base/utf8.h"
-#include "serve/room.h"
+#include "serve/serve_impl.h"
 #include "value/int.h"
 
 #include "base/banned.h"

@@ -3,7 +3,7 @@
 #ifndef PDL_SERVE_RECORD_H
 #define PDL_SERVE_RECORD_H
 
-#include "serve/room.h"
+#include "serve/serve_impl.h"
 
 typedef struct record {
     uint64_t began_ns;

@@ -81,10 +81,10 @@ static pdl_val schema_of_function(const pdl_b_function *f) {
 
 static pdl_val card_of(const pdl_serve *s, const pdl_served *m) {
     const pdl_b_function *f = function_of(m);
-    const pdl_block_rare *more = m->program->main->more;
+    const pdl_block_rare *rare = m->program->main->rare;
     pdl_val d = pdl_dict_putz(pdl_dict_new(3), "name", pdl_text(m->name));
-    if (more && more->description.s.p)
-        d = pdl_dict_putz(d, "description", pdl_text(more->description.s));
+    if (rare && rare->description.s.p)
+        d = pdl_dict_putz(d, "description", pdl_text(rare->description.s));
     return pdl_dict_putz(d, "inputSchema", f ? schema_of_function(f) : schema_of_names(s, m));
 }
 

@@ -3,7 +3,7 @@
 #ifndef PDL_SERVE_TOOL_H
 #define PDL_SERVE_TOOL_H
 
-#include "serve/room.h"
+#include "serve/serve_impl.h"
 
 /* Parameters are those of a program that is a function; else the variables that a program uses and
  * does not define, those that it asks for with `default` or `is defined` being optional. A program

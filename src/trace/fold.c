@@ -44,8 +44,8 @@ static bool iterates_before(const pdl_path *a, const pdl_path *b) {
 /* A block with definitions is copied by the reference before it runs: the one that stays as written
  * has no id. */
 static void executed(pdl_fold *f, const pdl_block *b, pdl_path *p) {
-    pdl_path *last = b->more->defs.n ? NULL : pdl_idmap_find(&f->last, (uintptr_t)b);
-    if (b->more->defs.n || iterates_before(last, p)) return;
+    pdl_path *last = b->rare->defs.n ? NULL : pdl_idmap_find(&f->last, (uintptr_t)b);
+    if (b->rare->defs.n || iterates_before(last, p)) return;
     pdl_path_drop(last);
     pdl_idmap_put(&f->last, (uintptr_t)b, p ? pdl_path_keep(p) : NULL);
 }
@@ -80,9 +80,9 @@ static void note_taken(pdl_fold *f, const pdl_block *match, const pdl_block *the
 /* Containers of the JSON between the node of a block and that of a part. */
 static unsigned levels_to(const pdl_block *b, const pdl_block *part, pdl_entry entry) {
     if (entry == PDL_ENTRY_DEF) return 2;
-    if (entry != PDL_ENTRY_PART || part == b->more->fallback) return 1;
-    for (uint32_t i = 0; i < b->more->expectations.n; i++)
-        if (b->more->expectations.p[i].feedback_block == part) return 3;
+    if (entry != PDL_ENTRY_PART || part == b->rare->fallback) return 1;
+    for (uint32_t i = 0; i < b->rare->expectations.n; i++)
+        if (b->rare->expectations.p[i].feedback_block == part) return 3;
     switch ((int)b->kind) {
     case PDL_BLOCK_text: return PDL_AS(text, b)->items.single ? 1 : 2;
     case PDL_BLOCK_lastOf:
@@ -138,7 +138,7 @@ static fold_node *leave(pdl_fold *f, const pdl_event *e) {
 }
 
 static bool has_fallback_run(const fold_node *n) {
-    return n->block->more->fallback && n->last && n->last->block == n->block->more->fallback;
+    return n->block->rare->fallback && n->last && n->last->block == n->block->rare->fallback;
 }
 
 static void on_end(pdl_fold *f, const pdl_event *e) {

@@ -302,7 +302,7 @@ static pdl_val cut_list(const fold_node *n, const char *key, pdl_val dict) {
     size_t done = 0;
     if (n->over && !n->part_failed) return dict;
     for (const fold_node *c = n->first; c; c = c->next)
-        done += c->entry == PDL_ENTRY_PART && c->block != n->block->more->fallback;
+        done += c->entry == PDL_ENTRY_PART && c->block != n->block->rare->fallback;
     if (!done || !pdl_is_list(list) || done >= pdl_list_len(list)) return dict;
     pdl_val cut = pdl_list_new(done);
     for (size_t i = 0; i < done; i++) cut = pdl_list_push(cut, pdl_keep(pdl_list_at(list, i)));
@@ -401,7 +401,7 @@ static bool is_lost(const fold_node *n) {
 /* The entry of defs that n is, if it is one. */
 static pdl_str def_name(const fold_node *n) {
     const pdl_blocks *defs =
-        n->parent && n->entry == PDL_ENTRY_DEF ? &n->parent->block->more->defs : NULL;
+        n->parent && n->entry == PDL_ENTRY_DEF ? &n->parent->block->rare->defs : NULL;
     for (uint32_t i = 0; defs && i < defs->n; i++)
         if (defs->p[i] == n->block) return defs->names[i];
     return (pdl_str){0};

@@ -112,7 +112,7 @@ static void replace(pdl_dictobj *d, uint32_t i, pdl_val x) {
     pdl_drop(old);
 }
 
-/* --- doors ------------------------------------------------------------------------------------ */
+/* --- public ----------------------------------------------------------------------------------- */
 
 pdl_val pdl_dict_new(size_t cap) { return pdl_from_obj(PDL_V_DICT, &dict_new(cap)->head, 0); }
 

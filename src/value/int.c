@@ -325,7 +325,7 @@ static bool arith_floats(pdl_arith op, double x, double y, pdl_val *out, pdl_err
     PDL_BUG("operator %d", (int)op);
 }
 
-/* --- doors ------------------------------------------------------------------------------------ */
+/* --- public ----------------------------------------------------------------------------------- */
 
 bool pdl_num_arith(pdl_arith op, pdl_vref a, pdl_vref b, bool *handled, pdl_val *out,
                    pdl_err *err) {

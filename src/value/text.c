@@ -312,7 +312,7 @@ bool pdl_print(pdl_printer *p, pdl_vref v, bool repr) {
     PDL_BUG("value with tag %d", (int)pdl_tag_of(v));
 }
 
-/* --- doors ------------------------------------------------------------------------------------ */
+/* --- public ----------------------------------------------------------------------------------- */
 
 static bool print_all(pdl_vref v, bool repr, pdl_buf *out, pdl_err *err) {
     size_t start = out->len;

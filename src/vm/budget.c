@@ -47,7 +47,7 @@ pdl_step pdl_op_BUDGET(pdl_fiber *f, pdl_err *err) {
     for (size_t i = 0; i < PDL_BUDGET_COUNT; i++) {
         limit[i] = -1;
         if (!read_limit(*under(f, PDL_BUDGET_COUNT - 1 - i), (pdl_budget_item)i,
-                        b->info->block->more->budget->loc, &limit[i], err))
+                        b->info->block->rare->budget->loc, &limit[i], err))
             return PDL_STEP_FAIL;
     }
     pdl_vm_cut_stack(f, f->stack.n - PDL_BUDGET_COUNT);

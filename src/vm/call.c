@@ -43,8 +43,8 @@ static pdl_val signature_of(const pdl_func_info *info) {
     const pdl_b_function *b = info->block;
     pdl_val f = pdl_dict_new(3);
     if (info->name_text.n) f = pdl_dict_putz(f, "name", pdl_text(info->name_text));
-    if (b->head.more->description.s.p)
-        f = pdl_dict_putz(f, "description", pdl_text(b->head.more->description.s));
+    if (b->head.rare->description.s.p)
+        f = pdl_dict_putz(f, "description", pdl_text(b->head.rare->description.s));
     f = pdl_dict_putz(f, "parameters",
                       b->params.is_null ? pdl_dict_new(0) : pdl_type_schema(b->params.all, true));
     pdl_val s = pdl_dict_putz(pdl_dict_new(2), "type", pdl_textz("function"));

@@ -25,7 +25,7 @@ void pdl_vm_run_stage(pdl_run *r, pdl_stage *s) {
     pdl_val v = pdl_keep(in->value), parsed;
     bool ok = true;
     if (s->parse) {
-        ok = pdl_parse(s->block->more->parser->parser, v, &parsed, &err);
+        ok = pdl_parse(s->block->rare->parser->parser, v, &parsed, &err);
         if (ok)
             set_val(&v, pdl_with_label(parsed, pdl_label_of(in->value)));
         else {
@@ -33,7 +33,7 @@ void pdl_vm_run_stage(pdl_run *r, pdl_stage *s) {
             pdl_err_at(&err, s->loc);
         }
     } else if (s->check) {
-        ok = pdl_vm_check_value(r, s->block->more->spec, v,
+        ok = pdl_vm_check_value(r, s->block->rare->spec, v,
                                 &(pdl_checked){spec_checking, .loc = s->loc}, &err);
     }
     if (ok) {
@@ -69,13 +69,13 @@ static bool add_stage(pdl_fiber *f, const pdl_block *b, bool parse, pdl_loc loc)
 }
 
 pdl_step pdl_op_PARSE(pdl_fiber *f, const pdl_block *b, pdl_err *err) {
-    if (add_stage(f, b, true, b->more->parser_loc)) return PDL_STEP_DONE;
+    if (add_stage(f, b, true, b->rare->parser_loc)) return PDL_STEP_DONE;
     pdl_step s = pdl_vm_force(f, top(f), err);
     if (s != PDL_STEP_DONE) return s;
     pdl_val out;
-    if (!pdl_parse(b->more->parser->parser, *top(f), &out, err)) {
+    if (!pdl_parse(b->rare->parser->parser, *top(f), &out, err)) {
         err->label |= pdl_label_of(*top(f));
-        pdl_err_at(err, b->more->parser_loc);
+        pdl_err_at(err, b->rare->parser_loc);
         return PDL_STEP_FAIL;
     }
     set_top(f, pdl_with_label(out, pdl_label_of(*top(f))));
@@ -117,21 +117,21 @@ bool pdl_vm_check_value(pdl_run *r, const pdl_type *t, pdl_vref v, const pdl_che
 }
 
 pdl_step pdl_op_CHECK(pdl_fiber *f, bool fallback, const pdl_block *b, pdl_err *err) {
-    pdl_loc loc = fallback ? b->more->fallback->loc : b->more->spec_loc;
-    if (pdl_type_is_any(b->more->spec)) return PDL_STEP_DONE;
+    pdl_loc loc = fallback ? b->rare->fallback->loc : b->rare->spec_loc;
+    if (pdl_type_is_any(b->rare->spec)) return PDL_STEP_DONE;
     if (!fallback && add_stage(f, b, false, loc)) return PDL_STEP_DONE;
     pdl_step s = pdl_vm_force(f, top(f), err);
     if (s != PDL_STEP_DONE) return s;
-    return step_of(pdl_vm_check_value(f->run, b->more->spec, *top(f),
+    return step_of(pdl_vm_check_value(f->run, b->rare->spec, *top(f),
                                       &(pdl_checked){spec_checking, .loc = loc}, err));
 }
 
 pdl_step pdl_vm_check_function_result(pdl_fiber *f, const pdl_closure *c, pdl_err *err) {
     const pdl_block *b = &c->info->block->head;
-    if (!b->more->spec || pdl_type_is_any(b->more->spec)) return PDL_STEP_DONE;
+    if (!b->rare->spec || pdl_type_is_any(b->rare->spec)) return PDL_STEP_DONE;
     pdl_step s = pdl_vm_force(f, top(f), err);
     if (s != PDL_STEP_DONE) return s;
     pdl_checked of = {"in result of the function", c->info->name_text, pdl_field_loc(b, "return"),
                       NULL};
-    return step_of(pdl_vm_check_value(f->run, b->more->spec, *top(f), &of, err));
+    return step_of(pdl_vm_check_value(f->run, b->rare->spec, *top(f), &of, err));
 }

@@ -74,9 +74,9 @@ static pdl_val schema_of(const pdl_b_model *b, pdl_vref params) {
     bool structured = !b->structured.given || b->structured.value;
     pdl_vref format = pdl_dict_getz(params, "response_format");
     bool asked = !pdl_is_absent(format) && !pdl_is_null(format);
-    if (!structured || !b->head.more->spec || pdl_type_is_any(b->head.more->spec) || asked)
+    if (!structured || !b->head.rare->spec || pdl_type_is_any(b->head.rare->spec) || asked)
         return pdl_null();
-    return pdl_type_schema(b->head.more->spec, false);
+    return pdl_type_schema(b->head.rare->spec, false);
 }
 
 static void promise_parts(pdl_fiber *f, pdl_inflight *c, const pdl_b_model *b) {
@@ -137,7 +137,7 @@ static pdl_val request_of(pdl_fiber *f, const pdl_b_model *b, pdl_vref model, pd
     pdl_val schema = schema_of(b, params);
     r = pdl_dict_putz(r, "parameters", params);
     r = pdl_dict_putz(r, "schema", schema);
-    if (!pdl_is_null(schema) && b->head.more->parser)
+    if (!pdl_is_null(schema) && b->head.rare->parser)
         r = pdl_dict_putz(r, "parsed", pdl_bool(true));
     return pdl_dict_putz(r, "stream", pdl_bool(f->run->opt.stream != PDL_STREAM_NONE));
 }

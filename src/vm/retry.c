@@ -442,7 +442,7 @@ pdl_step pdl_vm_catch(pdl_fiber *f, bool has_fallback, uint32_t fallback, pdl_er
     set_val(&f->background, pdl_absent());
     if (wants_retry(f, a)) {
         note_retry(f, a);
-        if (b->info->block->more->trace_error_on_retry) {
+        if (b->info->block->rare->trace_error_on_retry) {
             trace_error(f, a);
             repair(f, a);
         }

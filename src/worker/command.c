@@ -1,6 +1,6 @@
 /* command.c -- commands: an argument vector becomes a process, never through a shell.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "worker/room.h"
+#include "worker/worker_impl.h"
 
 #include "base/limits.h"
 #include "base/utf8.h"

@@ -1,7 +1,7 @@
 /* python.c -- the Python process: start, requests, what it sends, its end. The protocol is
  * described in worker.py.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "worker/room.h"
+#include "worker/worker_impl.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -18,10 +18,10 @@
 
 enum {
     IPYTHON_MS = 5000,
-    LEAVE_MS = 2000,    /* how long an idle process may take to end in peace */
-    NAG_MS = 500,       /* between the interrupts of a block that was given up */
-    N_NAGS = 4,         /* then the process is ended */
-    FAREWELL_MS = 1000, /* from the end of its messages to its own */
+    LEAVE_MS = 2000,          /* how long an idle process may take to end in peace */
+    INTERRUPT_RETRY_MS = 500, /* between the interrupts of a block that was given up */
+    MAX_INTERRUPTS = 4,       /* then the process is ended */
+    SHUTDOWN_MS = 1000,       /* from the end of its messages to its own */
 };
 
 /* worker.py and later.py, made by tools/embed. */
@@ -71,9 +71,9 @@ static void free_questions(worker *w) {
 }
 
 /* Forget the process. Jobs stay. */
-static void let_go(worker *w) {
-    pdl_timer_stop(w->farewell);
-    w->farewell = NULL;
+static void detach(worker *w) {
+    pdl_timer_stop(w->shutdown_timer);
+    w->shutdown_timer = NULL;
     w->ready = false;
     pdl_proc_free(w->proc);
     w->proc = NULL;
@@ -109,14 +109,14 @@ static void ended(void *user, const pdl_proc_result *r) {
     else
         snprintf(msg, sizeof msg,
                  "Python Code error: the Python process ended unexpectedly (status %d)", r->status);
-    let_go(w);
+    detach(w);
     fail_jobs(w, "RuntimeError,Exception", msg);
 }
 
 static void wait_a_moment(void) { nanosleep(&(struct timespec){0, 500000}, NULL); }
 
 /* Has the child ended within ms? It stays to be collected by the loop. */
-static bool gone_within(int pid, int ms) {
+static bool wait_exit(int pid, int ms) {
     for (int i = 0; i < 2 * ms; i++) {
         siginfo_t info = {0};
         if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == pid)
@@ -133,9 +133,9 @@ void pdl_python_close(worker *w) {
             pdl_proc_kill(w->proc, SIGTERM);
         else
             send_raw(w, PDL_STR("{\"t\":\"bye\"}"));
-        gone_within(pid, w->busy_at_close ? LEAVE_MS / 10 : LEAVE_MS);
+        wait_exit(pid, w->busy_at_close ? LEAVE_MS / 10 : LEAVE_MS);
     }
-    if (w->proc) let_go(w);
+    if (w->proc) detach(w);
     free_questions(w);
 }
 
@@ -376,7 +376,7 @@ static bool on_question(worker *w, pdl_str type, job *j, pdl_vref m, pdl_err *er
 static void on_ready(worker *w) {
     w->ready = true;
     for (size_t i = 0; i < w->jobs.n; i++)
-        if (w->jobs.p[i]->nag) pdl_proc_signal(w->proc, SIGINT);
+        if (w->jobs.p[i]->interrupt_retry) pdl_proc_signal(w->proc, SIGINT);
 }
 
 static bool on_dict(worker *w, pdl_vref m, pdl_err *err) {
@@ -425,9 +425,9 @@ static bool begins_message(const pdl_frame *f, pdl_err *err) {
                        "the Python process wrote what is no message on descriptor 4");
 }
 
-static void on_farewell(void *user) {
+static void on_shutdown_timer(void *user) {
     worker *w = user;
-    w->farewell = NULL;
+    w->shutdown_timer = NULL;
     if (w->broken.kind == PDL_E_NONE)
         pdl_err_set(&w->broken, PDL_E_protocol, (pdl_loc){0},
                     "the Python process closed descriptor 4");
@@ -439,7 +439,7 @@ static void on_msg(void *user, pdl_str bytes) {
     pdl_err err = {0};
     if (w->broken.kind != PDL_E_NONE) return;
     if (!bytes.n) { /* it ends, or code closed the descriptor */
-        w->farewell = pdl_timer_start(w->loop, FAREWELL_MS, on_farewell, w);
+        w->shutdown_timer = pdl_timer_start(w->loop, SHUTDOWN_MS, on_shutdown_timer, w);
         return;
     }
     bool ok =
@@ -579,7 +579,7 @@ static void on_limit(void *user) {
     pdl_err err = {0};
     pdl_err_set(&err, PDL_E_code, (pdl_loc){0}, "%s", msg);
     err.py_class = pdl_str_dup(PDL_STR("TimeoutError,OSError,Exception"));
-    let_go(w);
+    detach(w);
     pdl_worker_job_refuse(j, &err);
     fail_jobs(
         w, "RuntimeError,Exception",
@@ -593,7 +593,7 @@ void pdl_python_start(job *j) {
     bool code = j->e->kind == PDL_EFFECT_code;
     bool ok = pdl_is_dict(j->e->request) ||
               pdl_err_set(&err, PDL_E_code, (pdl_loc){0}, "a request that is no object");
-    if (w->proc && !is_alive(w) && !w->n_python) let_go(w); /* it ended while idle */
+    if (w->proc && !is_alive(w) && !w->n_python) detach(w); /* it ended while idle */
     if (ok && !w->proc) ok = launch(w, &err);
     ok = ok && (code ? put_code(j, &o, &err) : put_object(j, &o, &err));
     if (ok) {
@@ -633,14 +633,14 @@ static bool has_the_turn(const worker *w, const job *j) {
 
 /* Ends a block that was given up: by interrupts, which reach what the code started too when it is
  * this block that runs; then, when the block does not care, with the process. */
-static void nag(void *user) {
+static void interrupt(void *user) {
     job *j = user;
     worker *w = j->w;
-    j->nag = NULL;
+    j->interrupt_retry = NULL;
     if (!is_alive(w)) return;
     bool busy = has_the_turn(w, j);
-    if (j->n_nags >= N_NAGS && busy) {
-        let_go(w);
+    if (j->n_interrupts >= MAX_INTERRUPTS && busy) {
+        detach(w);
         fail_jobs(w, "RuntimeError,Exception",
                   "Python Code error: the Python process was ended: a block that was given up did "
                   "not end");
@@ -650,8 +650,8 @@ static void nag(void *user) {
         pdl_proc_kill(w->proc, SIGINT);
     else if (w->ready)
         pdl_proc_signal(w->proc, SIGINT);
-    j->n_nags++;
-    j->nag = pdl_timer_start(w->loop, NAG_MS, nag, j);
+    j->n_interrupts++;
+    j->interrupt_retry = pdl_timer_start(w->loop, INTERRUPT_RETRY_MS, interrupt, j);
 }
 
 /* A block that waits for an answer is told with the answer; one that computes is interrupted. */
@@ -670,7 +670,7 @@ void pdl_python_cancel(job *j) {
     send_raw(w, pdl_buf_str(&b));
     pdl_buf_fini(&b);
     if (waits)
-        j->nag = pdl_timer_start(w->loop, NAG_MS, nag, j);
+        j->interrupt_retry = pdl_timer_start(w->loop, INTERRUPT_RETRY_MS, interrupt, j);
     else
-        nag(j);
+        interrupt(j);
 }

@@ -2,7 +2,7 @@
  * ...}; functions and objects without a Python form are numbers in a table, described once in a
  * message beside its values.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "worker/room.h"
+#include "worker/worker_impl.h"
 
 #include "base/limits.h"
 #include "base/num.h"

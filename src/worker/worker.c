@@ -4,7 +4,7 @@
 
 #include "base/limits.h"
 #include "io/clock.h"
-#include "worker/room.h"
+#include "worker/worker_impl.h"
 
 #include "base/banned.h"
 
@@ -37,7 +37,7 @@ static pdl_effect *job_end(job *j) {
     w->jobs.n--;
     if (j->python && --w->n_python == 0 && w->proc) pdl_proc_set_open(w->proc, false);
     pdl_timer_stop(j->limit);
-    pdl_timer_stop(j->nag);
+    pdl_timer_stop(j->interrupt_retry);
     pdl_proc_free(j->proc);
     pdl_buf_fini(&j->out);
     pdl_free(j);

@@ -55,12 +55,12 @@ METHOD = [
 FIELD_OF_KIND = [
     ("src/lang/blocks.def", AFTER, '    F(if, else_, "else", BLOCK, OPT, "Run otherwise; the empty string when absent.")\n',
      '    F(if, else_text, "else_text", EXPR, OPT, "Result when the condition fails and there is no else.")\n'),
-    ("src/compile/c_ctrl.c", BEFORE, '    } else {\n        pdl_emit_text(e, PDL_STR(""));', "    } else if (b->else_text) {\n        pdl_emit_tree(e, b->else_text);\n"),
+    ("src/compile/emit_control.c", BEFORE, '    } else {\n        pdl_emit_text(e, PDL_STR(""));', "    } else if (b->else_text) {\n        pdl_emit_tree(e, b->else_text);\n"),
 ]
 COMMON_ROW = ("src/lang/common.def", BEFORE, 'C(HEAD, BACK, contribute,', 'C(RARE, BACK, also, "also", STR, AFTER, "One more variable for the result.")\n')
 FIELD_OF_ALL = [
     COMMON_ROW,
-    ("src/compile/c_block.c", BEFORE, "static void field_contribute(", """static void field_also(pdl_emit *e, const pdl_block *b) {
+    ("src/compile/emit_block.c", BEFORE, "static void field_contribute(", """static void field_also(pdl_emit *e, const pdl_block *b) {
     if (b->more->also.s.p) emit_BIND_KEEP(e, pdl_emit_intern(e, b->more->also.s));
 }
 
@@ -72,7 +72,7 @@ END(echo)
 """)
 KIND = [
     KIND_ROWS,
-    ("src/compile/c_data.c", BEFORE, "    case PDL_BLOCK_empty:", "    case PDL_BLOCK_echo: pdl_emit_tree(e, PDL_AS(echo, b)->value); return;\n"),
+    ("src/compile/emit_data.c", BEFORE, "    case PDL_BLOCK_empty:", "    case PDL_BLOCK_echo: pdl_emit_tree(e, PDL_AS(echo, b)->value); return;\n"),
 ]
 # Name, steps, files that it may touch.
 RECIPES = [("filter", FILTER, 3), ("test", TEST, 1), ("method", METHOD, 1), ("field of a kind", FIELD_OF_KIND, 2),
@@ -156,8 +156,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         tree = pathlib.Path(folder)
         copy_tree(tree)
-        check(refuses_half(tree, COMMON_ROW, "src/compile/c_block.c"), "a common field without its function is refused")
-        check(refuses_half(tree, KIND_ROWS, "src/compile/c_data.c"), "a kind without its case is refused")
+        check(refuses_half(tree, COMMON_ROW, "src/compile/emit_block.c"), "a common field without its function is refused")
+        check(refuses_half(tree, KIND_ROWS, "src/compile/emit_data.c"), "a kind without its case is refused")
         for name, steps, most in RECIPES:
             touched = [apply_step(tree, s) for s in steps]
             check(None not in touched, "%s: every step of the recipe has its place" % name)

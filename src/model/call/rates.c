@@ -26,13 +26,13 @@
 
 #define SECOND UINT64_C(1000000000)
 
-enum { LONGEST_HOLD_S = 120, WINDOW_S = 60, CATCH_UP_MS = 10 };
+enum { MAX_HOLD_S = 120, WINDOW_S = 60, CATCH_UP_MS = 10 };
 
 typedef struct pdl_rate_bucket {
     char *name; /* owned */
-    size_t going;
-    double most;    /* open at a time; INFINITY until a service complains */
-    uint64_t round; /* counts the times it was halved */
+    size_t n_open;
+    double max_open; /* open at a time; INFINITY until a service complains */
+    uint64_t round;  /* counts the times it was halved */
     uint64_t answered;
     uint64_t hold_ns;            /* nothing goes out before */
     unsigned refusals;           /* 429 since the last answer */
@@ -69,9 +69,9 @@ void pdl_rates_free(pdl_rates *r) {
     if (!r) return;
     pdl_timer_stop(r->timer);
     for (size_t i = 0; i < r->buckets.n; i++) {
-        pdl_rate_bucket *l = r->buckets.entries[i].value;
-        pdl_free(l->name);
-        pdl_free(l);
+        pdl_rate_bucket *bucket = r->buckets.entries[i].value;
+        pdl_free(bucket->name);
+        pdl_free(bucket);
     }
     pdl_map_fini(&r->buckets);
     pdl_vec_fini(&r->spent);
@@ -79,19 +79,19 @@ void pdl_rates_free(pdl_rates *r) {
 }
 
 static pdl_rate_bucket *bucket_of(pdl_rates *r, pdl_str name) {
-    pdl_rate_bucket *l = pdl_map_find(&r->buckets, name);
-    if (l) return l;
-    l = PDL_NEW(pdl_rate_bucket);
-    l->name = pdl_str_dup(name);
-    l->most = (double)INFINITY;
-    pdl_map_put(&r->buckets, pdl_str_of(l->name), l);
-    return l;
+    pdl_rate_bucket *bucket = pdl_map_find(&r->buckets, name);
+    if (bucket) return bucket;
+    bucket = PDL_NEW(pdl_rate_bucket);
+    bucket->name = pdl_str_dup(name);
+    bucket->max_open = (double)INFINITY;
+    pdl_map_put(&r->buckets, pdl_str_of(bucket->name), bucket);
+    return bucket;
 }
 
 #ifndef NDEBUG
 /* For assertions. */
 static bool bucket_is_ok(const pdl_rate_bucket *b) {
-    return b->most >= 1 && !b->first == !b->last && (!b->first || !b->first->prev) &&
+    return b->max_open >= 1 && !b->first == !b->last && (!b->first || !b->first->prev) &&
            (!b->last || !b->last->next) && (!b->first || b->first->waits);
 }
 #endif
@@ -128,7 +128,7 @@ static uint64_t due_ns(pdl_rates *r, double tokens, uint64_t now) {
     return due;
 }
 
-static void count_out(pdl_rates *r, double tokens, uint64_t now) {
+static void count_sent(pdl_rates *r, double tokens, uint64_t now) {
     spend(r, tokens, now);
     if (r->rps <= 0) return;
     /* timers come late by up to a millisecond or two: what was missed is caught up */
@@ -142,35 +142,36 @@ void pdl_rates_used(pdl_rates *r, double tokens) { spend(r, tokens, pdl_clock_ns
 /* --- going ------------------------------------------------------------------------------------ */
 
 /* When the next of a bucket may go out; UINT64_MAX: not before one of it has ended. */
-static uint64_t bucket_due_ns(pdl_rates *r, const pdl_rate_bucket *l, double tokens, uint64_t now) {
-    if ((double)l->going >= l->most) return UINT64_MAX;
+static uint64_t bucket_due_ns(pdl_rates *r, const pdl_rate_bucket *bucket, double tokens,
+                              uint64_t now) {
+    if ((double)bucket->n_open >= bucket->max_open) return UINT64_MAX;
     uint64_t due = due_ns(r, tokens, now);
-    return l->hold_ns > due ? l->hold_ns : due;
+    return bucket->hold_ns > due ? bucket->hold_ns : due;
 }
 
-static void let_in(pdl_rates *r, pdl_rate_slot *p, uint64_t now) {
-    assert(!p->waits && !p->inside);
-    p->inside = true;
-    p->bucket->going++;
-    p->round = p->bucket->round;
-    p->answered = p->bucket->answered;
-    count_out(r, p->tokens, now);
+static void admit(pdl_rates *r, pdl_rate_slot *slot, uint64_t now) {
+    assert(!slot->waits && !slot->inside);
+    slot->inside = true;
+    slot->bucket->n_open++;
+    slot->round = slot->bucket->round;
+    slot->answered = slot->bucket->answered;
+    count_sent(r, slot->tokens, now);
 }
 
-static void take_out(pdl_rate_slot *p) {
-    pdl_rate_bucket *l = p->bucket;
-    assert(p->waits && bucket_is_ok(l));
-    if (p->prev)
-        p->prev->next = p->next;
+static void dequeue(pdl_rate_slot *slot) {
+    pdl_rate_bucket *bucket = slot->bucket;
+    assert(slot->waits && bucket_is_ok(bucket));
+    if (slot->prev)
+        slot->prev->next = slot->next;
     else
-        l->first = p->next;
-    if (p->next)
-        p->next->prev = p->prev;
+        bucket->first = slot->next;
+    if (slot->next)
+        slot->next->prev = slot->prev;
     else
-        l->last = p->prev;
-    p->prev = p->next = NULL;
-    p->waits = false;
-    assert(bucket_is_ok(l));
+        bucket->last = slot->prev;
+    slot->prev = slot->next = NULL;
+    slot->waits = false;
+    assert(bucket_is_ok(bucket));
 }
 
 static void pump(pdl_rates *r);
@@ -194,42 +195,43 @@ static void pump(pdl_rates *r) {
     if (r->pumping) return;
     r->pumping = true;
     for (size_t i = 0; i < r->buckets.n; i++) {
-        pdl_rate_bucket *l = r->buckets.entries[i].value;
-        while (l->first) {
-            uint64_t now = pdl_clock_ns(), due = bucket_due_ns(r, l, l->first->tokens, now);
-            pdl_rate_slot *p = l->first;
+        pdl_rate_bucket *bucket = r->buckets.entries[i].value;
+        while (bucket->first) {
+            uint64_t now = pdl_clock_ns(),
+                     due = bucket_due_ns(r, bucket, bucket->first->tokens, now);
+            pdl_rate_slot *slot = bucket->first;
             if (due > now) {
                 if (due != UINT64_MAX) wake_at(r, due, now);
                 break;
             }
-            take_out(p);
-            let_in(r, p, now);
-            p->fn(p->user);
+            dequeue(slot);
+            admit(r, slot, now);
+            slot->fn(slot->user);
         }
     }
     r->pumping = false;
 }
 
-bool pdl_rates_enter(pdl_rates *r, pdl_str name, double tokens, pdl_rate_slot *p) {
+bool pdl_rates_enter(pdl_rates *r, pdl_str name, double tokens, pdl_rate_slot *slot) {
     uint64_t now = pdl_clock_ns();
-    pdl_rate_bucket *l = bucket_of(r, name);
-    assert(!p->waits && !p->inside);
-    p->bucket = l;
-    p->tokens = tokens;
-    uint64_t due = l->first ? UINT64_MAX : bucket_due_ns(r, l, tokens, now);
+    pdl_rate_bucket *bucket = bucket_of(r, name);
+    assert(!slot->waits && !slot->inside);
+    slot->bucket = bucket;
+    slot->tokens = tokens;
+    uint64_t due = bucket->first ? UINT64_MAX : bucket_due_ns(r, bucket, tokens, now);
     if (due <= now) {
-        let_in(r, p, now);
+        admit(r, slot, now);
         return true;
     }
-    p->waits = true;
-    p->prev = l->last;
-    p->next = NULL;
-    if (l->last)
-        l->last->next = p;
+    slot->waits = true;
+    slot->prev = bucket->last;
+    slot->next = NULL;
+    if (bucket->last)
+        bucket->last->next = slot;
     else
-        l->first = p;
-    l->last = p;
-    assert(bucket_is_ok(l));
+        bucket->first = slot;
+    bucket->last = slot;
+    assert(bucket_is_ok(bucket));
     if (due != UINT64_MAX) wake_at(r, due, now);
     return false;
 }
@@ -262,7 +264,7 @@ static double read_span(pdl_str s) {
 
 static const struct {
     const char *left, *all, *reset;
-} told[] = {
+} limit_headers[] = {
     {"x-ratelimit-remaining-requests", "x-ratelimit-limit-requests", "x-ratelimit-reset-requests"},
     {"x-ratelimit-remaining-tokens", "x-ratelimit-limit-tokens", "x-ratelimit-reset-tokens"},
     {"anthropic-ratelimit-requests-remaining", "anthropic-ratelimit-requests-limit", NULL},
@@ -276,66 +278,69 @@ static double header_number(const pdl_http_reply *reply, const char *name) {
 
 /* Seconds to wait because nothing is left. Limits refill steadily: of N requests that come back
  * within T seconds the first is there after T / N. */
-static double used_up_s(const pdl_http_reply *reply) {
+static double empty_quota_wait_s(const pdl_http_reply *reply) {
     double wait = 0;
     if (pdl_str_find(reply->header_text, PDL_STR("atelimit"), 0) == PDL_NOT_FOUND) return 0;
-    for (size_t i = 0; i < sizeof told / sizeof told[0]; i++) {
-        if (header_number(reply, told[i].left) != 0) continue;
-        double all = header_number(reply, told[i].all);
-        double span = told[i].reset ? read_span(pdl_http_header(reply, told[i].reset)) : -1;
+    for (size_t i = 0; i < sizeof limit_headers / sizeof limit_headers[0]; i++) {
+        if (header_number(reply, limit_headers[i].left) != 0) continue;
+        double all = header_number(reply, limit_headers[i].all);
+        double span =
+            limit_headers[i].reset ? read_span(pdl_http_header(reply, limit_headers[i].reset)) : -1;
         double s = span < 0 ? 1 : all > 1 ? span / all : span;
         if (s > wait) wait = s;
     }
     return wait;
 }
 
-static void hold(pdl_rate_bucket *l, double seconds) {
-    if (seconds > LONGEST_HOLD_S) seconds = LONGEST_HOLD_S;
+static void hold(pdl_rate_bucket *bucket, double seconds) {
+    if (seconds > MAX_HOLD_S) seconds = MAX_HOLD_S;
     uint64_t until = pdl_clock_ns() + (uint64_t)(seconds * (double)SECOND);
-    if (seconds > 0 && until > l->hold_ns) l->hold_ns = until;
+    if (seconds > 0 && until > bucket->hold_ns) bucket->hold_ns = until;
 }
 
 /* Many requests of one round are refused together: that is one complaint. */
-static void refused(pdl_rate_bucket *l, const pdl_rate_slot *p, const pdl_http_reply *reply) {
+static void refused(pdl_rate_bucket *bucket, const pdl_rate_slot *slot,
+                    const pdl_http_reply *reply) {
     bool is_date;
     double after = pdl_backoff_header(reply, (double)pdl_clock_wall_ns() / 1e9, &is_date);
-    if (p->round == l->round) {
-        l->most = fmax(1, floor((double)l->going / 2));
-        l->round++;
-        l->refusals++;
+    if (slot->round == bucket->round) {
+        bucket->max_open = fmax(1, floor((double)bucket->n_open / 2));
+        bucket->round++;
+        bucket->refusals++;
     }
-    hold(l,
-         after > 0 ? after : fmin(0.25 * (double)(1u << (l->refusals < 6 ? l->refusals : 6)), 8));
+    hold(bucket,
+         after > 0 ? after
+                   : fmin(0.25 * (double)(1u << (bucket->refusals < 6 ? bucket->refusals : 6)), 8));
 }
 
-static void answered(pdl_rate_bucket *l, const pdl_http_reply *reply) {
-    l->answered++;
-    l->refusals = 0;
-    if (isfinite(l->most)) l->most += 1 / l->most;
-    hold(l, used_up_s(reply));
+static void answered(pdl_rate_bucket *bucket, const pdl_http_reply *reply) {
+    bucket->answered++;
+    bucket->refusals = 0;
+    if (isfinite(bucket->max_open)) bucket->max_open += 1 / bucket->max_open;
+    hold(bucket, empty_quota_wait_s(reply));
 }
 
-void pdl_rates_on_reply(pdl_rates *r, pdl_rate_slot *p, const pdl_http_reply *reply) {
-    if (!p->inside) return;
-    p->inside = false;
+void pdl_rates_on_reply(pdl_rates *r, pdl_rate_slot *slot, const pdl_http_reply *reply) {
+    if (!slot->inside) return;
+    slot->inside = false;
     if (reply->status == 429)
-        refused(p->bucket, p, reply);
+        refused(slot->bucket, slot, reply);
     else if (reply->status >= 200 && reply->status < 300)
-        answered(p->bucket, reply);
-    assert(p->bucket->going > 0 && bucket_is_ok(p->bucket));
-    p->bucket->going--;
+        answered(slot->bucket, reply);
+    assert(slot->bucket->n_open > 0 && bucket_is_ok(slot->bucket));
+    slot->bucket->n_open--;
     pump(r);
 }
 
-void pdl_rates_leave(pdl_rates *r, pdl_rate_slot *p) {
-    if (p->waits) take_out(p);
-    if (!p->inside) return;
-    p->inside = false;
-    assert(p->bucket->going > 0 && bucket_is_ok(p->bucket));
-    p->bucket->going--;
+void pdl_rates_leave(pdl_rates *r, pdl_rate_slot *slot) {
+    if (slot->waits) dequeue(slot);
+    if (!slot->inside) return;
+    slot->inside = false;
+    assert(slot->bucket->n_open > 0 && bucket_is_ok(slot->bucket));
+    slot->bucket->n_open--;
     pump(r);
 }
 
-bool pdl_rates_had_progress(const pdl_rate_slot *p) {
-    return p->bucket && p->bucket->answered > p->answered;
+bool pdl_rates_had_progress(const pdl_rate_slot *slot) {
+    return slot->bucket && slot->bucket->answered > slot->answered;
 }

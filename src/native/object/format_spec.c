@@ -412,7 +412,7 @@ static bool format_number(pdl_vref x, pdl_str s, pdl_buf *out, pdl_err *err) {
     return pdl_float_from(x, &d, err) && format_float(d, &f, out, err);
 }
 
-/* --- door ------------------------------------------------------------------------------------- */
+/* --- public ----------------------------------------------------------------------------------- */
 
 static bool format_into(pdl_vref x, pdl_str s, pdl_buf *out, pdl_err *err) {
     if (s.n == 0) return pdl_val_str(x, out, err);

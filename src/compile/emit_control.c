@@ -1,4 +1,4 @@
-/* c_ctrl.c -- if, match, repeat, map.
+/* emit_control.c -- if, match, repeat, map.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "compile/emit.h"
 
@@ -69,8 +69,8 @@ void pdl_emit_match(pdl_emit *e, const pdl_b_match *b, pdl_blockinfo *info) {
 static const pdl_join default_join = {.kind = PDL_JOIN_TEXT};
 
 /* Names and lists of `for`, the bound, and the reducing function (deepest on the stack). */
-static void c_loop_head(pdl_emit *e, const pdl_block *head, const pdl_fors *fors,
-                        const pdl_text_field *index, const pdl_tree *max, const pdl_join *join) {
+static void emit_loop_head(pdl_emit *e, const pdl_block *head, const pdl_fors *fors,
+                           const pdl_text_field *index, const pdl_tree *max, const pdl_join *join) {
     pdl_fors_info *info = pdl_arena_new(e->a, pdl_fors_info);
     *info =
         (pdl_fors_info){.n = fors ? fors->n : 0, .has_for = fors != NULL, .has_max = max != NULL};
@@ -93,7 +93,7 @@ static void c_loop_head(pdl_emit *e, const pdl_block *head, const pdl_fors *fors
     }
 }
 
-static void c_loop_start(pdl_emit *e, const pdl_join *join) {
+static void emit_loop_start(pdl_emit *e, const pdl_join *join) {
     switch (join->kind) {
     case PDL_JOIN_TEXT: pdl_emit_text(e, PDL_STR("")); return;
     case PDL_JOIN_LASTOF: pdl_emit_const(e, pdl_null()); return;
@@ -103,7 +103,7 @@ static void c_loop_start(pdl_emit *e, const pdl_join *join) {
     }
 }
 
-static void c_loop_add(pdl_emit *e, const pdl_join *join) {
+static void emit_loop_add(pdl_emit *e, const pdl_join *join) {
     switch (join->kind) {
     case PDL_JOIN_TEXT: emit_TEXT_ADD(e); return;
     case PDL_JOIN_LASTOF:
@@ -116,7 +116,7 @@ static void c_loop_add(pdl_emit *e, const pdl_join *join) {
     }
 }
 
-static void c_loop_finish(pdl_emit *e, const pdl_join *join) {
+static void emit_loop_finish(pdl_emit *e, const pdl_join *join) {
     if (join->kind == PDL_JOIN_TEXT || join->kind == PDL_JOIN_LASTOF ||
         join->kind == PDL_JOIN_ARRAY)
         return;
@@ -129,7 +129,7 @@ static void c_loop_finish(pdl_emit *e, const pdl_join *join) {
 
 /* Can no expression of t see the background? A function that it calls might. C depth follows the
  * YAML source. */
-static bool is_blind_tree(const pdl_tree *t) {
+static bool ignores_context_tree(const pdl_tree *t) {
     if (t->kind == PDL_TREE_CONST) return true;
     if (t->kind == PDL_TREE_EXPR) {
         if (t->expr->has_call) return false;
@@ -140,25 +140,26 @@ static bool is_blind_tree(const pdl_tree *t) {
         return true;
     }
     for (uint32_t i = 0; i < t->n; i++)
-        if (!is_blind_tree(t->items[i]) || (t->kind == PDL_TREE_MAP && !is_blind_tree(t->keys[i])))
+        if (!ignores_context_tree(t->items[i]) ||
+            (t->kind == PDL_TREE_MAP && !ignores_context_tree(t->keys[i])))
             return false;
     return true;
 }
 
-static bool is_blind(const pdl_block *b);
+static bool ignores_context(const pdl_block *b);
 
 static bool are_blind(const pdl_blocks *items) {
     for (uint32_t i = 0; i < items->n; i++)
-        if (!is_blind(items->p[i])) return false;
+        if (!ignores_context(items->p[i])) return false;
     return true;
 }
 
 /* A plain block made of values and expressions that cannot see the background. */
-static bool is_blind(const pdl_block *b) {
-    if (b->more != &pdl_block_no_rare || b->contribute.given) return false;
+static bool ignores_context(const pdl_block *b) {
+    if (b->rare != &pdl_block_no_rare || b->contribute.given) return false;
     switch ((int)b->kind) {
-    case PDL_BLOCK_scalar: return is_blind_tree(PDL_AS(scalar, b)->value);
-    case PDL_BLOCK_data: return is_blind_tree(PDL_AS(data, b)->data);
+    case PDL_BLOCK_scalar: return ignores_context_tree(PDL_AS(scalar, b)->value);
+    case PDL_BLOCK_data: return ignores_context_tree(PDL_AS(data, b)->data);
     case PDL_BLOCK_text: return are_blind(&PDL_AS(text, b)->items);
     case PDL_BLOCK_lastOf: return are_blind(&PDL_AS(lastOf, b)->items);
     case PDL_BLOCK_array: return are_blind(&PDL_AS(array, b)->items);
@@ -168,12 +169,13 @@ static bool is_blind(const pdl_block *b) {
 
 /* Do the iterations leave messages that nobody will ever see? Then they need not be kept, and the
  * loop runs in constant memory. */
-static bool is_unheard(const pdl_b_repeat *b, const pdl_blockinfo *info, const pdl_join *join) {
+static bool messages_are_unobservable(const pdl_b_repeat *b, const pdl_blockinfo *info,
+                                      const pdl_join *join) {
     if (!info->no_context || info->has_handler || join->kind == PDL_JOIN_REDUCE) return false;
     for (uint32_t i = 0; i < b->head.contribute.n; i++)
         if (b->head.contribute.p[i].value) return false;
-    return (!b->while_ || is_blind_tree(b->while_)) && (!b->until || is_blind_tree(b->until)) &&
-           is_blind(b->body);
+    return (!b->while_ || ignores_context_tree(b->while_)) &&
+           (!b->until || ignores_context_tree(b->until)) && ignores_context(b->body);
 }
 
 static bool is_const_truth(const pdl_tree *t, bool truth) {
@@ -184,8 +186,8 @@ void pdl_emit_repeat(pdl_emit *e, const pdl_b_repeat *b, pdl_blockinfo *info) {
     const pdl_join *join = b->join ? b->join : &default_join;
     const pdl_tree *max = b->max ? b->max : b->num;
     uint32_t ends[2], n_ends = 0;
-    c_loop_head(e, &b->head, b->fors, &b->index, max, join);
-    c_loop_start(e, join);
+    emit_loop_head(e, &b->head, b->fors, &b->index, max, join);
+    emit_loop_start(e, join);
     uint32_t again = pdl_emit_next_index(e);
     uint32_t next = emit_FOR_NEXT(e, PDL_LATER);
     if (b->while_ && !is_const_truth(b->while_, true)) {
@@ -197,10 +199,11 @@ void pdl_emit_repeat(pdl_emit *e, const pdl_b_repeat *b, pdl_blockinfo *info) {
         emit_FOR_SEP(e, sep); /* prints it, and adds it to the text, before all but the first */
     }
     emit_FOR_BIND(e);
-    pdl_emit_block(e, b->body,
-                   (pdl_pos){.seg = PDL_SEG_ITER, .no_context = is_unheard(b, info, join)});
+    pdl_emit_block(
+        e, b->body,
+        (pdl_pos){.seg = PDL_SEG_ITER, .no_context = messages_are_unobservable(b, info, join)});
     emit_CHILD(e);
-    c_loop_add(e, join);
+    emit_loop_add(e, join);
     if (b->until && !is_const_truth(b->until, false)) {
         pdl_emit_tree(e, b->until);
         ends[n_ends++] = emit_JUMP_TRUE(e, PDL_LATER);
@@ -209,12 +212,12 @@ void pdl_emit_repeat(pdl_emit *e, const pdl_b_repeat *b, pdl_blockinfo *info) {
     pdl_emit_patch(e, next);
     while (n_ends-- > 0) pdl_emit_patch(e, ends[n_ends]);
     emit_FOR_END(e);
-    c_loop_finish(e, join);
+    emit_loop_finish(e, join);
 }
 
 void pdl_emit_map(pdl_emit *e, const pdl_b_map *b, pdl_blockinfo *info) {
     const pdl_join *join = b->join ? b->join : &default_join;
-    c_loop_head(e, &b->head, b->fors, &b->index, b->max, join);
+    emit_loop_head(e, &b->head, b->fors, &b->index, b->max, join);
     pdl_map_info *m = pdl_arena_new(e->a, pdl_map_info);
     m->block = b;
     m->info = info;

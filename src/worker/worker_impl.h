@@ -1,4 +1,4 @@
-/* room.h -- inside of the worker room: the world's state, jobs, the wire.
+/* worker_impl.h -- inside of the worker room: the world's state, jobs, the wire.
  *
  *   worker.c   the world: effects become jobs, jobs get replies
  *   python.c   the Python process: start, messages, questions, end
@@ -7,8 +7,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef PDL_WORKER_ROOM_H
-#define PDL_WORKER_ROOM_H
+#ifndef PDL_WORKER_WORKER_IMPL_H
+#define PDL_WORKER_WORKER_IMPL_H
 
 #include "base/vec.h"
 #include "io/frame.h"
@@ -27,8 +27,8 @@ typedef struct job {
     bool asked;       /* a question: others may have taken turns meanwhile */
     uint64_t started; /* ns */
     pdl_timer *limit;
-    pdl_timer *nag; /* it was given up and has not ended */
-    int n_nags;
+    pdl_timer *interrupt_retry; /* it was given up and has not ended */
+    int n_interrupts;
     pdl_proc *proc; /* of a command */
     pdl_buf out;    /* stdout of code so far */
 } job;
@@ -65,10 +65,10 @@ struct worker {
     /* the Python process */
     pdl_proc *proc;
     pdl_frame frame;
-    bool ready;          /* it handles signals */
-    pdl_timer *farewell; /* it closed its end: when it must be gone */
-    uint32_t generation; /* number of the process, part of the ids of handles */
-    size_t n_python;     /* jobs it works on */
+    bool ready;                /* it handles signals */
+    pdl_timer *shutdown_timer; /* it closed its end: when it must be gone */
+    uint32_t generation;       /* number of the process, part of the ids of handles */
+    size_t n_python;           /* jobs it works on */
     question *questions;
     PDL_VEC(held) held; /* ascending ids */
     uint64_t next_held;

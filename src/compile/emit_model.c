@@ -1,4 +1,4 @@
-/* pdl_emit_model.c -- model blocks: name, parameters, input, request.
+/* emit_model.c -- model blocks: name, parameters, input, request.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "compile/emit.h"
 
@@ -20,7 +20,7 @@ static pdl_val as_float(pdl_vref key, pdl_vref v) {
     return pdl_keep(v);
 }
 
-static void c_parameters(pdl_emit *e, const pdl_tree *t) {
+static void emit_parameters(pdl_emit *e, const pdl_tree *t) {
     if (t->kind == PDL_TREE_CONST && pdl_is_dict(t->value)) {
         pdl_val d = pdl_dict_new(pdl_dict_len(t->value));
         for (size_t i = 0; i < pdl_dict_len(t->value); i++) {
@@ -50,7 +50,7 @@ void pdl_emit_model(pdl_emit *e, const pdl_b_model *b) {
         pdl_emit_tree(e, b->processor);
     pdl_emit_trace_field(e, b->model ? "model" : "processor");
     if (b->parameters)
-        c_parameters(e, b->parameters);
+        emit_parameters(e, b->parameters);
     else
         emit_DICT(e, 0);
     pdl_emit_trace_field(e, "parameters");

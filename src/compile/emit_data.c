@@ -1,4 +1,4 @@
-/* c_data.c -- trees of data whose strings are expressions, and the small leaf blocks.
+/* emit_data.c -- trees of data whose strings are expressions, and the small leaf blocks.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "compile/emit.h"
 
@@ -36,7 +36,7 @@ void pdl_emit_tree_at(pdl_emit *e, const pdl_tree *t, pdl_loc loc) {
     }
 }
 
-static void c_or_default(pdl_emit *e, const pdl_tree *t, pdl_val dflt) {
+static void emit_or_default(pdl_emit *e, const pdl_tree *t, pdl_val dflt) {
     if (t) {
         pdl_emit_tree(e, t);
         pdl_drop(dflt);
@@ -64,9 +64,9 @@ void pdl_emit_message(pdl_emit *e, const pdl_b_message *b) {
     pdl_emit_block(e, b->content,
                    (pdl_pos){.seg = PDL_SEG_NAME, .name = PDL_STR("content"), .no_context = true});
     emit_PART_END(e);
-    c_or_default(e, b->name, pdl_null());
-    c_or_default(e, b->tool_call_id, pdl_null());
-    c_or_default(e, b->tool_calls, pdl_null());
+    emit_or_default(e, b->name, pdl_null());
+    emit_or_default(e, b->tool_call_id, pdl_null());
+    emit_or_default(e, b->tool_calls, pdl_null());
     emit_TO_MESSAGE(e);
 }
 
@@ -76,12 +76,12 @@ void pdl_emit_aggregator(pdl_emit *e, const pdl_b_aggregator *b) {
         emit_AGGREGATOR(e, false);
         return;
     }
-    c_or_default(e, g->file, pdl_null());
-    c_or_default(e, g->mode, pdl_textz("w"));
-    c_or_default(e, g->encoding, pdl_textz("utf-8"));
-    c_or_default(e, g->prefix, pdl_textz(""));
-    c_or_default(e, g->suffix, pdl_textz("\n"));
-    c_or_default(e, g->flush, pdl_bool(false));
+    emit_or_default(e, g->file, pdl_null());
+    emit_or_default(e, g->mode, pdl_textz("w"));
+    emit_or_default(e, g->encoding, pdl_textz("utf-8"));
+    emit_or_default(e, g->prefix, pdl_textz(""));
+    emit_or_default(e, g->suffix, pdl_textz("\n"));
+    emit_or_default(e, g->flush, pdl_bool(false));
     emit_AGGREGATOR(e, true);
 }
 
@@ -95,33 +95,33 @@ static const pdl_expr *get_expr(pdl_emit *e, pdl_str text) {
     return x;
 }
 
-static void c_get(pdl_emit *e, const pdl_b_get *b, const pdl_blockinfo *info) {
+static void emit_get(pdl_emit *e, const pdl_b_get *b, const pdl_blockinfo *info) {
     pdl_emit_expr(e, get_expr(e, b->get.s), NULL, b->get.loc);
     emit_MESSAGE(e, info->no_context ? PDL_MESSAGE_SILENT : PDL_MESSAGE_UNPLACED, NULL);
     emit_EMIT(e, false);
 }
 
-static void c_data_block(pdl_emit *e, const pdl_b_data *b, const pdl_blockinfo *info) {
+static void emit_data_block(pdl_emit *e, const pdl_b_data *b, const pdl_blockinfo *info) {
     pdl_emit_tree(e, b->data);
     if (!b->raw.value) pdl_emit_trace_field(e, "data");
     emit_MESSAGE(e, info->no_context ? PDL_MESSAGE_SILENT : PDL_MESSAGE_UNPLACED, NULL);
     emit_EMIT(e, false);
 }
 
-static void c_factor(pdl_emit *e, const pdl_b_factor *b) {
+static void emit_factor(pdl_emit *e, const pdl_b_factor *b) {
     pdl_emit_tree(e, b->factor);
     pdl_emit_trace_field(e, "factor");
     emit_FACTOR(e);
 }
 
-static void c_scalar(pdl_emit *e, const pdl_b_scalar *b, const pdl_blockinfo *info) {
+static void emit_scalar(pdl_emit *e, const pdl_b_scalar *b, const pdl_blockinfo *info) {
     pdl_emit_tree(e, b->value);
     pdl_emit_trace_field(e, "data");
     emit_MESSAGE(e, info->no_context ? PDL_MESSAGE_SILENT : PDL_MESSAGE_PLAIN, NULL);
     emit_EMIT(e, false);
 }
 
-static void c_object(pdl_emit *e, const pdl_b_object *b, pdl_blockinfo *info) {
+static void emit_object(pdl_emit *e, const pdl_b_object *b, pdl_blockinfo *info) {
     if (!b->fields.is_map) {
         pdl_join join = {.kind = PDL_JOIN_OBJECT, .loc = pdl_field_loc(&b->head, "object")};
         pdl_emit_list_body(e, &b->fields, info, &join);
@@ -137,7 +137,7 @@ static void c_object(pdl_emit *e, const pdl_b_object *b, pdl_blockinfo *info) {
 }
 
 /* The file is looked for in the first n places, one after another: its path and text. */
-static void c_source(pdl_emit *e, const pdl_block *b, uint32_t n) {
+static void emit_source(pdl_emit *e, const pdl_block *b, uint32_t n) {
     uint32_t found[PDL_FILE_PLACES];
     for (uint32_t i = 0; i < n; i++) {
         emit_SOURCE(e, (pdl_file_place)i, b);
@@ -148,20 +148,20 @@ static void c_source(pdl_emit *e, const pdl_block *b, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) pdl_emit_patch(e, found[i]);
 }
 
-static void c_include(pdl_emit *e, const pdl_block *b) {
-    c_source(e, b, PDL_IN_PATH);
+static void emit_include(pdl_emit *e, const pdl_block *b) {
+    emit_source(e, b, PDL_IN_PATH);
     emit_INCLUDE(e, b);
     emit_CHILD(e);
 }
 
-static void c_import(pdl_emit *e, const pdl_block *b) {
+static void emit_import(pdl_emit *e, const pdl_block *b) {
     bool tools = pdl_str_starts(PDL_AS(import, b)->path.s, PDL_STR(PDL_TOOLS_PREFIX));
     if (tools) {
         emit_TOOL_LIST(e, b);
         emit_AWAIT(e);
         emit_TOOL_MODULE(e, b);
     } else {
-        c_source(e, b, PDL_FILE_PLACES);
+        emit_source(e, b, PDL_FILE_PLACES);
         emit_MODULE(e);
     }
     uint32_t known = emit_IMPORT_KNOWN(e, PDL_LATER);
@@ -187,7 +187,7 @@ void pdl_emit_body(pdl_emit *e, const pdl_block *b, pdl_blockinfo *info, pdl_pos
     case PDL_BLOCK_array:
         pdl_emit_list_body(e, &PDL_AS(array, b)->items, info, &array_join);
         return;
-    case PDL_BLOCK_object: c_object(e, PDL_AS(object, b), info); return;
+    case PDL_BLOCK_object: emit_object(e, PDL_AS(object, b), info); return;
     case PDL_BLOCK_sequence:
         pdl_emit_list_body(e, &PDL_AS(sequence, b)->items, info, PDL_AS(sequence, b)->join);
         return;
@@ -195,23 +195,23 @@ void pdl_emit_body(pdl_emit *e, const pdl_block *b, pdl_blockinfo *info, pdl_pos
     case PDL_BLOCK_match: pdl_emit_match(e, PDL_AS(match, b), info); return;
     case PDL_BLOCK_repeat: pdl_emit_repeat(e, PDL_AS(repeat, b), info); return;
     case PDL_BLOCK_map: pdl_emit_map(e, PDL_AS(map, b), info); return;
-    case PDL_BLOCK_include: c_include(e, b); return;
-    case PDL_BLOCK_import: c_import(e, b); return;
+    case PDL_BLOCK_include: emit_include(e, b); return;
+    case PDL_BLOCK_import: emit_import(e, b); return;
     case PDL_BLOCK_function: pdl_emit_function(e, PDL_AS(function, b), pos); return;
     case PDL_BLOCK_call: pdl_emit_call(e, PDL_AS(call, b)); return;
     case PDL_BLOCK_model: pdl_emit_model(e, PDL_AS(model, b)); return;
     case PDL_BLOCK_code: pdl_emit_code(e, PDL_AS(code, b), info); return;
-    case PDL_BLOCK_get: c_get(e, PDL_AS(get, b), info); return;
-    case PDL_BLOCK_data: c_data_block(e, PDL_AS(data, b), info); return;
+    case PDL_BLOCK_get: emit_get(e, PDL_AS(get, b), info); return;
+    case PDL_BLOCK_data: emit_data_block(e, PDL_AS(data, b), info); return;
     case PDL_BLOCK_message: pdl_emit_message(e, PDL_AS(message, b)); return;
     case PDL_BLOCK_read: pdl_emit_read(e, PDL_AS(read, b), info); return;
-    case PDL_BLOCK_factor: c_factor(e, PDL_AS(factor, b)); return;
+    case PDL_BLOCK_factor: emit_factor(e, PDL_AS(factor, b)); return;
     case PDL_BLOCK_aggregator: pdl_emit_aggregator(e, PDL_AS(aggregator, b)); return;
     case PDL_BLOCK_error:
         emit_ERROR(e, pdl_emit_add_const(e, pdl_text(PDL_AS(error, b)->msg.s)));
         return;
     case PDL_BLOCK_empty: pdl_emit_text(e, PDL_STR("")); return;
-    case PDL_BLOCK_scalar: c_scalar(e, PDL_AS(scalar, b), info); return;
+    case PDL_BLOCK_scalar: emit_scalar(e, PDL_AS(scalar, b), info); return;
     case PDL_BLOCK_COUNT: break;
     }
     PDL_BUG("block kind %d", (int)b->kind);

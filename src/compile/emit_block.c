@@ -1,4 +1,4 @@
-/* pdl_emit_block.c -- what every block does, in order (spec execution 2): enter, budget, defs,
+/* emit_block.c -- what every block does, in order (spec execution 2): enter, budget, defs,
  * attempts of (body, parser, spec, expectations), fallback, def, contribute, leave.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "compile/emit.h"
@@ -27,9 +27,9 @@ static pdl_blockinfo *info_of(pdl_emit *e, const pdl_block *b, pdl_pos pos) {
     i->seg = pos.seg;
     i->index = pos.index;
     if (pos.name.p) i->name = pdl_emit_segment(e, pos.name);
-    if (b->more->role.s.p) {
+    if (b->rare->role.s.p) {
         emit_place here_place = {e->site, e->start, e->end};
-        i->role = pdl_text(b->more->role.s);
+        i->role = pdl_text(b->rare->role.s);
         pdl_emit_add_const(e, i->role); /* the constant table owns it */
         pdl_emit_at_place(e, here_place);
     } else {
@@ -38,10 +38,10 @@ static pdl_blockinfo *info_of(pdl_emit *e, const pdl_block *b, pdl_pos pos) {
     i->no_result = b->contribute.given && !b->contribute.result;
     i->adds_no_messages = b->contribute.given && !b->contribute.context;
     i->no_context = pos.no_context || i->adds_no_messages;
-    i->has_parser = b->more->parser != NULL;
+    i->has_parser = b->rare->parser != NULL;
     i->leaf = !pdl_block_is_structured(b->kind);
-    i->has_retry = b->more->retry != NULL;
-    i->has_handler = retries(b->more->retry) || b->more->fallback || b->more->expectations.n;
+    i->has_retry = b->rare->retry != NULL;
+    i->has_handler = retries(b->rare->retry) || b->rare->fallback || b->rare->expectations.n;
     i->kind = pdl_block_trace_name(b->kind);
     return i;
 }
@@ -65,7 +65,7 @@ static void emit_definition(pdl_emit *e, const pdl_blocks *defs, uint32_t i) {
 }
 
 static void field_defs(pdl_emit *e, const pdl_block *b) {
-    for (uint32_t i = 0; i < b->more->defs.n; i++) emit_definition(e, &b->more->defs, i);
+    for (uint32_t i = 0; i < b->rare->defs.n; i++) emit_definition(e, &b->rare->defs, i);
 }
 
 /* The parts of retry or budget in the order of records.def, absent for those that are not given. */
@@ -82,16 +82,16 @@ static void emit_record(pdl_emit *e, pdl_record record, const void *base) {
 }
 
 static void field_budget(pdl_emit *e, const pdl_block *b) {
-    if (!b->more->budget) return;
-    pdl_emit_set_loc(e, b->more->budget->loc);
-    emit_record(e, PDL_RECORD_budget, b->more->budget);
+    if (!b->rare->budget) return;
+    pdl_emit_set_loc(e, b->rare->budget->loc);
+    emit_record(e, PDL_RECORD_budget, b->rare->budget);
     emit_BUDGET(e);
 }
 
 static void field_retry(pdl_emit *e, const pdl_block *b) {
-    const pdl_retry *r = b->more->retry;
+    const pdl_retry *r = b->rare->retry;
     if (!r) {
-        if (b->more->expectations.n || b->more->fallback) emit_RETRY_INIT(e, 0);
+        if (b->rare->expectations.n || b->rare->fallback) emit_RETRY_INIT(e, 0);
         return;
     }
     pdl_emit_set_loc(e, b->loc);
@@ -105,15 +105,15 @@ static void field_retry(pdl_emit *e, const pdl_block *b) {
 }
 
 /* stdlib.expectations.feedback */
-static void c_default_feedback(pdl_emit *e) {
+static void emit_default_feedback(pdl_emit *e) {
     emit_NAME(e, pdl_emit_intern(e, PDL_STR("stdlib")));
     pdl_emit_attr(e, PDL_STR("expectations"));
     pdl_emit_attr(e, PDL_STR("feedback"));
 }
 
-static void c_expectations(pdl_emit *e, const pdl_block *b, uint32_t attempt) {
-    for (uint32_t i = 0; i < b->more->expectations.n; i++) {
-        const pdl_expectation *x = &b->more->expectations.p[i];
+static void emit_expectations(pdl_emit *e, const pdl_block *b, uint32_t attempt) {
+    for (uint32_t i = 0; i < b->rare->expectations.n; i++) {
+        const pdl_expectation *x = &b->rare->expectations.p[i];
         pdl_emit_set_loc(e, x->loc);
         pdl_emit_tree(e, x->expect);
         if (x->feedback)
@@ -126,11 +126,11 @@ static void c_expectations(pdl_emit *e, const pdl_block *b, uint32_t attempt) {
                                   .no_context = true,
                               });
         else
-            c_default_feedback(e);
+            emit_default_feedback(e);
         emit_EXPECT(e);
         emit_EXPECT_DONE(e);
     }
-    if (!b->more->expectations.n) return;
+    if (!b->rare->expectations.n) return;
     uint32_t met = emit_EXPECT_RETRY(e, PDL_LATER);
     emit_AWAIT(e);
     emit_EXPECT_AGAIN(e, attempt);
@@ -154,9 +154,9 @@ static void field_contribute(pdl_emit *e, const pdl_block *b) {
     }
 }
 
-static void c_parse_check(pdl_emit *e, const pdl_block *b, const pdl_blockinfo *info) {
-    if (b->more->parser) {
-        pdl_emit_set_loc(e, b->more->parser_loc);
+static void emit_parse_check(pdl_emit *e, const pdl_block *b, const pdl_blockinfo *info) {
+    if (b->rare->parser) {
+        pdl_emit_set_loc(e, b->rare->parser_loc);
         emit_PARSE(e, b);
         emit_UNMUTE(e);
         emit_EMIT(e, false);
@@ -164,53 +164,53 @@ static void c_parse_check(pdl_emit *e, const pdl_block *b, const pdl_blockinfo *
         emit_UNMUTE(e);
         emit_EMIT(e, false);
     }
-    if (b->more->spec && b->kind != PDL_BLOCK_function) {
-        pdl_emit_set_loc(e, b->more->spec_loc);
+    if (b->rare->spec && b->kind != PDL_BLOCK_function) {
+        pdl_emit_set_loc(e, b->rare->spec_loc);
         emit_CHECK(e, false, b);
     }
 }
 
-static void c_fallback(pdl_emit *e, const pdl_block *b, const pdl_blockinfo *info) {
-    pdl_emit_block(e, b->more->fallback,
+static void emit_fallback(pdl_emit *e, const pdl_block *b, const pdl_blockinfo *info) {
+    pdl_emit_block(e, b->rare->fallback,
                    (pdl_pos){
                        .seg = PDL_SEG_NAME,
                        .name = PDL_STR("fallback"),
                        .no_context = info->no_context,
                    });
     if (!info->leaf) emit_CHILD(e);
-    if (b->more->spec) {
-        pdl_emit_set_loc(e, b->more->fallback->loc);
+    if (b->rare->spec) {
+        pdl_emit_set_loc(e, b->rare->fallback->loc);
         emit_CHECK(e, true, b);
         emit_AWAIT(e);
     }
     emit_CATCH_END(e);
 }
 
-static void c_attempts(pdl_emit *e, const pdl_block *b, pdl_blockinfo *info, pdl_pos pos) {
+static void emit_attempts(pdl_emit *e, const pdl_block *b, pdl_blockinfo *info, pdl_pos pos) {
     if (!info->has_handler) {
         pdl_emit_body(e, b, info, pos);
         pdl_emit_trace_field(e, "pdl__result");
-        c_parse_check(e, b, info);
+        emit_parse_check(e, b, info);
         return;
     }
     uint32_t attempt = pdl_emit_next_index(e);
     uint32_t handler = emit_TRY(e, PDL_LATER);
     pdl_emit_body(e, b, info, pos);
     pdl_emit_trace_field(e, "pdl__result");
-    c_parse_check(e, b, info);
+    emit_parse_check(e, b, info);
     pdl_emit_set_loc(e, b->loc);
     emit_AWAIT(e);
-    c_expectations(e, b, attempt);
+    emit_expectations(e, b, attempt);
     emit_TRY_END(e);
     uint32_t done = emit_JUMP(e, PDL_LATER);
     pdl_emit_patch(e, handler);
     pdl_emit_set_loc(e, b->loc);
-    uint32_t give_up = b->more->fallback ? emit_CATCH_FALLBACK(e, PDL_LATER) : emit_CATCH(e);
+    uint32_t give_up = b->rare->fallback ? emit_CATCH_FALLBACK(e, PDL_LATER) : emit_CATCH(e);
     emit_AWAIT(e);
     emit_RETRY_AGAIN(e, attempt);
-    if (b->more->fallback) {
+    if (b->rare->fallback) {
         pdl_emit_patch(e, give_up);
-        c_fallback(e, b, info);
+        emit_fallback(e, b, info);
     }
     pdl_emit_patch(e, done);
 }
@@ -238,7 +238,7 @@ static void emit_fields_after(pdl_emit *e, const pdl_block *b) {
 }
 
 /* A plain value in a list: no record of its own, only its message and its printing. */
-static void c_plain(pdl_emit *e, const pdl_block *b, pdl_blockinfo *info) {
+static void emit_plain(pdl_emit *e, const pdl_block *b, pdl_blockinfo *info) {
     pdl_emit_tree(e, PDL_AS(scalar, b)->value);
     emit_MESSAGE(e, info->no_context ? PDL_MESSAGE_SILENT : PDL_MESSAGE_PLAIN, info);
     emit_EMIT(e, false);
@@ -249,7 +249,7 @@ void pdl_emit_block(pdl_emit *e, const pdl_block *b, pdl_pos pos) {
     pdl_blockinfo *info = info_of(e, b, pos);
     pdl_emit_set_loc(e, b->loc);
     if (b->kind == PDL_BLOCK_scalar && !e->trace) {
-        c_plain(e, b, info);
+        emit_plain(e, b, info);
         pdl_emit_at_place(e, old);
         return;
     }
@@ -258,7 +258,7 @@ void pdl_emit_block(pdl_emit *e, const pdl_block *b, pdl_pos pos) {
     emit_fields_before(e, b);
     if (info->silent || info->has_parser) emit_MUTE(e);
     pdl_emit_set_loc(e, b->loc);
-    c_attempts(e, b, info, pos);
+    emit_attempts(e, b, info, pos);
     emit_fields_after(e, b);
     pdl_emit_set_loc(e, b->loc);
     if (info->no_result) emit_DISCARD_RESULT(e);

@@ -1,4 +1,4 @@
-/* c_loop.c -- `for` of Jinja templates to bytecode.
+/* emit_template_loop.c -- `for` of Jinja templates to bytecode.
  *
  * The variables of a closed loop (expr.h) are seen by its own instructions only: they have slots in
  * the frame. Those of any other are bound in the scope, which is saved before and taken back after.
@@ -18,7 +18,7 @@ bool pdl_emit_local_find(const pdl_emit *e, pdl_name name, uint32_t *slot) {
 
 /* The list of the items that pass the loop's filter, so that loop.length and the like count only
  * them. */
-static void c_loop_filter(pdl_emit *e, const pdl_xnode *x) {
+static void emit_loop_filter(pdl_emit *e, const pdl_xnode *x) {
     uint32_t from = emit_SCOPE_SAVE(e) + 1;
     pdl_emit_set_span(e, x->u.loop.over);
     emit_LOOP(e);
@@ -45,7 +45,7 @@ static void c_loop_filter(pdl_emit *e, const pdl_xnode *x) {
 }
 
 /* The loop object is on top: it knows whether there was an item. */
-static void c_loop_else(pdl_emit *e, const pdl_xnode *x) {
+static void emit_loop_else(pdl_emit *e, const pdl_xnode *x) {
     if (!x->u.loop.otherwise) {
         emit_POP(e);
         return;
@@ -68,13 +68,13 @@ static void declare(pdl_emit *e, const pdl_xnode *target) {
 }
 
 /* iterable on the stack -> nothing */
-static void c_closed_run(pdl_emit *e, const pdl_xnode *x) {
+static void emit_closed_run(pdl_emit *e, const pdl_xnode *x) {
     size_t outer = e->locals.n;
     declare(e, x->u.loop.target);
     size_t slot = e->locals.n, n = slot + 1 - outer; /* the last is for `loop` */
     pdl_emit_set_span(e, x->u.loop.over);
     emit_LOCALS_OPEN(e, n);
-    if (x->u.loop.test) c_loop_filter(e, x);
+    if (x->u.loop.test) emit_loop_filter(e, x);
     pdl_emit_set_span(e, x->u.loop.over);
     emit_LOOP(e);
     pdl_name loop = pdl_emit_intern(e, PDL_STR("loop"));
@@ -88,7 +88,7 @@ static void c_closed_run(pdl_emit *e, const pdl_xnode *x) {
     pdl_emit_patch(e, next);
     e->locals.n = outer;
     emit_LOCALS_CLOSE(e, n);
-    c_loop_else(e, x);
+    emit_loop_else(e, x);
 }
 
 /* --- open loops: variables in the scope ------------------------------------------------------- */
@@ -96,8 +96,8 @@ static void c_closed_run(pdl_emit *e, const pdl_xnode *x) {
 /* iterable on the stack -> nothing; also the body of loop(...) in a recursive loop, which ends with
  * its own text. The target is bound anew in place; a body that binds more has it taken back after
  * each iteration. */
-static void c_open_run(pdl_emit *e, const pdl_xnode *x, uint32_t self) {
-    if (x->u.loop.test) c_loop_filter(e, x);
+static void emit_open_run(pdl_emit *e, const pdl_xnode *x, uint32_t self) {
+    if (x->u.loop.test) emit_loop_filter(e, x);
     pdl_emit_set_span(e, x->u.loop.over);
     emit_SCOPE_SAVE(e);
     if (x->u.loop.recursive)
@@ -119,13 +119,13 @@ static void c_open_run(pdl_emit *e, const pdl_xnode *x, uint32_t self) {
     emit_JUMP(e, again);
     pdl_emit_patch(e, next);
     pdl_emit_scope_restore(e, again);
-    c_loop_else(e, x);
+    emit_loop_else(e, x);
 }
 
 void pdl_emit_for(pdl_emit *e, const pdl_xnode *x) {
     if (x->u.loop.closed) {
         pdl_emit_xnode(e, x->u.loop.over);
-        c_closed_run(e, x);
+        emit_closed_run(e, x);
         return;
     }
     uint32_t self = 0;
@@ -135,11 +135,11 @@ void pdl_emit_for(pdl_emit *e, const pdl_xnode *x) {
         uint32_t over = emit_JUMP(e, PDL_LATER);
         self = pdl_emit_next_index(e);
         emit_BUF_PUSH(e);
-        c_open_run(e, x, self);
+        emit_open_run(e, x, self);
         emit_BUF_POP(e, false);
         emit_RETURN(e);
         pdl_emit_patch(e, over);
     }
     pdl_emit_xnode(e, x->u.loop.over);
-    c_open_run(e, x, self);
+    emit_open_run(e, x, self);
 }

@@ -1,4 +1,4 @@
-/* c_seq.c -- lists of blocks: text, lastOf, array, object as a list, sequence; and the joins of
+/* emit_sequence.c -- lists of blocks: text, lastOf, array, object as a list, sequence; and the joins of
  * loops. SPDX-License-Identifier: Apache-2.0 */
 #include "compile/emit.h"
 
@@ -13,7 +13,7 @@ void pdl_emit_reduce(pdl_emit *e) {
 }
 
 /* Results are on the stack, one a child; the join makes one of them. */
-static void c_join_stack(pdl_emit *e, const pdl_join *join, uint32_t n) {
+static void emit_join_stack(pdl_emit *e, const pdl_join *join, uint32_t n) {
     switch (join->kind) {
     case PDL_JOIN_TEXT:
         if (!join->with.n) {
@@ -35,7 +35,7 @@ static void c_join_stack(pdl_emit *e, const pdl_join *join, uint32_t n) {
 }
 
 /* Only the last of several prints. */
-static void c_last_of(pdl_emit *e, const pdl_blocks *items, const pdl_blockinfo *info) {
+static void emit_last_of(pdl_emit *e, const pdl_blocks *items, const pdl_blockinfo *info) {
     if (!items->n) {
         pdl_emit_const(e, pdl_null());
         return;
@@ -58,7 +58,7 @@ static void c_last_of(pdl_emit *e, const pdl_blocks *items, const pdl_blockinfo 
 void pdl_emit_list_body(pdl_emit *e, const pdl_blocks *items, pdl_blockinfo *info,
                         const pdl_join *join) {
     if (join->kind == PDL_JOIN_LASTOF) {
-        c_last_of(e, items, info);
+        emit_last_of(e, items, info);
         return;
     }
     if (join->kind == PDL_JOIN_REDUCE) {
@@ -74,5 +74,5 @@ void pdl_emit_list_body(pdl_emit *e, const pdl_blocks *items, pdl_blockinfo *inf
         pdl_emit_block(e, items->p[i], pos);
         emit_CHILD(e);
     }
-    c_join_stack(e, join, items->n);
+    emit_join_stack(e, join, items->n);
 }

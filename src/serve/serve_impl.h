@@ -1,7 +1,7 @@
-/* room.h -- private to the room: what a request became.
+/* serve_impl.h -- private to the room: what a request became.
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef PDL_SERVE_ROOM_H
-#define PDL_SERVE_ROOM_H
+#ifndef PDL_SERVE_SERVE_IMPL_H
+#define PDL_SERVE_SERVE_IMPL_H
 
 #include "base/buf.h"
 #include "io/httpd.h"

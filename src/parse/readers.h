@@ -1,12 +1,12 @@
-/* room.h -- what the files of this room share: one reader per parser word.
+/* readers.h -- what the files of this room share: one reader per parser word.
  *
  * Each takes text and fails with the bare message of the Python exception (py_class: its class);
  * parse.c puts the sentence that users see around it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef PDL_PARSE_ROOM_H
-#define PDL_PARSE_ROOM_H
+#ifndef PDL_PARSE_READERS_H
+#define PDL_PARSE_READERS_H
 
 #include "parse/parse.h"
 

@@ -1,4 +1,4 @@
-/* pdl_emit_expr.c -- expressions to bytecode. Chains of left-associative operators are unrolled
+/* emit_expr.c -- expressions to bytecode. Chains of left-associative operators are unrolled
  * down their left spine, so C depth follows only what the reader bounds (PDL_MAX_EXPR_DEPTH).
  * SPDX-License-Identifier: Apache-2.0 */
 #include "compile/emit.h"
@@ -18,7 +18,7 @@ static pdl_arith arith_of(pdl_xop op) {
 }
 
 /* All variables; those in slots are put into the scope for that. */
-static void c_scope(pdl_emit *e) {
+static void emit_scope(pdl_emit *e) {
     if (e->locals.n) emit_SCOPE_SAVE(e);
     for (uint32_t slot = 0; slot < e->locals.n; slot++) {
         emit_LOCAL(e, slot);
@@ -29,14 +29,14 @@ static void c_scope(pdl_emit *e) {
     if (e->locals.n) emit_SCOPE_RESTORE(e);
 }
 
-static void c_name(pdl_emit *e, const pdl_xnode *x) {
+static void emit_name(pdl_emit *e, const pdl_xnode *x) {
     pdl_str s = x->u.name;
     uint32_t slot;
     pdl_emit_set_span(e, x);
     if (pdl_str_is(s, "pdl_context"))
         emit_CONTEXT(e);
     else if (pdl_str_is(s, "pdl_scope"))
-        c_scope(e);
+        emit_scope(e);
     else if (pdl_emit_local_find(e, pdl_emit_intern(e, s), &slot))
         emit_LOCAL(e, slot);
     else if (pdl_str_is(s, "pdl_usage"))
@@ -46,7 +46,7 @@ static void c_name(pdl_emit *e, const pdl_xnode *x) {
 }
 
 /* Arguments on the stack: positional, keywords, *list, **dict; and their shape. */
-static pdl_callsig *c_args(pdl_emit *e, const pdl_xargs *args) {
+static pdl_callsig *emit_args(pdl_emit *e, const pdl_xargs *args) {
     pdl_callsig *s = pdl_arena_new(e->a, pdl_callsig);
     s->n_pos = args->n_pos;
     s->n_kw = args->n_kw;
@@ -73,7 +73,7 @@ static bool path_root(const pdl_xnode *x, uint32_t *n_keys) {
 }
 
 /* Keys of the path, outermost first, on the stack. */
-static void c_path_keys(pdl_emit *e, const pdl_xnode *x) {
+static void emit_path_keys(pdl_emit *e, const pdl_xnode *x) {
     const pdl_xnode *chain[32];
     size_t n = 0;
     for (; x->kind != PDL_X_NAME; x = x->u.access.obj) chain[n++] = x;
@@ -107,9 +107,9 @@ static bool rebinds(const pdl_xnode *x, uint32_t *n_keys) {
 }
 
 /* The callee, or the receiver of a method, is on the stack. */
-static pdl_callsig *c_call_step(pdl_emit *e, const pdl_xnode *x) {
+static pdl_callsig *emit_call_step(pdl_emit *e, const pdl_xnode *x) {
     const pdl_xnode *callee = x->u.call.obj;
-    pdl_callsig *s = c_args(e, &x->u.call.args);
+    pdl_callsig *s = emit_args(e, &x->u.call.args);
     bool method = callee->kind == PDL_X_ATTR;
     if (method) s->name = callee->u.access.name;
     pdl_emit_set_span(e, x);
@@ -120,13 +120,13 @@ static pdl_callsig *c_call_step(pdl_emit *e, const pdl_xnode *x) {
     return s;
 }
 
-static void c_rebinding_call(pdl_emit *e, const pdl_xnode *x) {
+static void emit_rebinding_call(pdl_emit *e, const pdl_xnode *x) {
     const pdl_xnode *receiver = x->u.call.obj->u.access.obj;
     uint32_t n_keys;
     path_root(receiver, &n_keys);
-    c_path_keys(e, receiver);
+    emit_path_keys(e, receiver);
     pdl_emit_xnode(e, receiver);
-    pdl_callsig *s = c_call_step(e, x);
+    pdl_callsig *s = emit_call_step(e, x);
     s->root = pdl_emit_intern(e, root_of(receiver)->u.name);
     uint32_t slot;
     if (pdl_emit_local_find(e, s->root, &slot)) s->local = slot + 1;
@@ -134,8 +134,8 @@ static void c_rebinding_call(pdl_emit *e, const pdl_xnode *x) {
     emit_REBIND(e, s);
 }
 
-static void c_filter_call(pdl_emit *e, const pdl_xnode *x) {
-    pdl_callsig *s = c_args(e, &x->u.filter.args);
+static void emit_filter_call(pdl_emit *e, const pdl_xnode *x) {
+    pdl_callsig *s = emit_args(e, &x->u.filter.args);
     s->name = x->u.filter.name;
     bool test = x->kind == PDL_X_TEST;
     s->row = x->u.filter.unknown ? NULL : test ? pdl_test_find(s->name) : pdl_filter_find(s->name);
@@ -149,10 +149,10 @@ static void c_filter_call(pdl_emit *e, const pdl_xnode *x) {
 void pdl_emit_filter_on_top(pdl_emit *e, const pdl_xnode *x) {
     size_t base = e->spine.n;
     for (; x; x = x->u.filter.obj) *pdl_vec_push(&e->spine) = x;
-    while (e->spine.n > base) c_filter_call(e, e->spine.p[--e->spine.n]);
+    while (e->spine.n > base) emit_filter_call(e, e->spine.p[--e->spine.n]);
 }
 
-static void c_compare(pdl_emit *e, const pdl_xnode *x) {
+static void emit_compare(pdl_emit *e, const pdl_xnode *x) {
     uint32_t n = x->u.compare.n;
     uint32_t *outs = pdl_arena_new_n(e->a, uint32_t, n);
     pdl_emit_xnode(e, x->u.compare.first);
@@ -176,7 +176,7 @@ static void c_compare(pdl_emit *e, const pdl_xnode *x) {
     pdl_emit_patch(e, over);
 }
 
-static void c_logic(pdl_emit *e, const pdl_xnode *x) {
+static void emit_logic(pdl_emit *e, const pdl_xnode *x) {
     /* a or b or c reads as ((a or b) or c): unroll the spine. */
     size_t base = e->spine.n;
     pdl_xkind kind = x->kind;
@@ -192,12 +192,12 @@ static void c_logic(pdl_emit *e, const pdl_xnode *x) {
     }
 }
 
-static void c_undefined(pdl_emit *e, const char *why) {
+static void emit_undefined(pdl_emit *e, const char *why) {
     emit_UNDEFINED(e, pdl_emit_add_const(e, pdl_textz(why)));
 }
 
 /* a if b else c if d ...: a chain is a loop, however long. */
-static void c_cond(pdl_emit *e, const pdl_xnode *x) {
+static void emit_cond(pdl_emit *e, const pdl_xnode *x) {
     PDL_VEC(uint32_t) overs = {0};
     for (; x && x->kind == PDL_X_COND; x = x->u.cond.no) {
         pdl_emit_xnode(e, x->u.cond.test);
@@ -210,32 +210,32 @@ static void c_cond(pdl_emit *e, const pdl_xnode *x) {
     if (x)
         pdl_emit_xnode(e, x);
     else
-        c_undefined(e,
-                    "the inline if-expression evaluated to false and no else section was defined.");
+        emit_undefined(
+            e, "the inline if-expression evaluated to false and no else section was defined.");
     for (size_t i = 0; i < overs.n; i++) pdl_emit_patch(e, overs.p[i]);
     pdl_vec_fini(&overs);
 }
 
 /* The items on the stack; how many. */
-static uint32_t c_items(pdl_emit *e, const pdl_xnode *x) {
+static uint32_t emit_items(pdl_emit *e, const pdl_xnode *x) {
     for (uint32_t i = 0; i < x->u.list.n; i++) pdl_emit_xnode(e, x->u.list.p[i]);
     pdl_emit_set_span(e, x);
     return x->u.list.n;
 }
 
-static void c_or_null(pdl_emit *e, const pdl_xnode *x) {
+static void emit_or_null(pdl_emit *e, const pdl_xnode *x) {
     if (x)
         pdl_emit_xnode(e, x);
     else
         pdl_emit_const(e, pdl_null());
 }
 
-static void c_item_access(pdl_emit *e, const pdl_xnode *x) {
+static void emit_item_access(pdl_emit *e, const pdl_xnode *x) {
     const pdl_xnode *key = x->u.access.key;
     if (key->kind == PDL_X_SLICE) {
-        c_or_null(e, key->u.slice.from);
-        c_or_null(e, key->u.slice.to);
-        c_or_null(e, key->u.slice.step);
+        emit_or_null(e, key->u.slice.from);
+        emit_or_null(e, key->u.slice.to);
+        emit_or_null(e, key->u.slice.step);
         pdl_emit_set_span(e, x);
         emit_SLICE(e);
         return;
@@ -246,16 +246,16 @@ static void c_item_access(pdl_emit *e, const pdl_xnode *x) {
 }
 
 /* One step of a postfix or binary chain, its left operand being on the stack. */
-static void c_step(pdl_emit *e, const pdl_xnode *x) {
+static void emit_step(pdl_emit *e, const pdl_xnode *x) {
     switch ((int)x->kind) {
     case PDL_X_ATTR:
         pdl_emit_set_span(e, x);
         pdl_emit_attr(e, x->u.access.name);
         return;
-    case PDL_X_ITEM: c_item_access(e, x); return;
+    case PDL_X_ITEM: emit_item_access(e, x); return;
     case PDL_X_FILTER:
-    case PDL_X_TEST: c_filter_call(e, x); return;
-    case PDL_X_CALL: c_call_step(e, x); return;
+    case PDL_X_TEST: emit_filter_call(e, x); return;
+    case PDL_X_CALL: emit_call_step(e, x); return;
     case PDL_X_BINARY:
         pdl_emit_xnode(e, x->u.op.b);
         pdl_emit_set_span(e, x);
@@ -282,17 +282,17 @@ static const pdl_xnode *left_of(const pdl_xnode *x) {
     }
 }
 
-static void c_chain(pdl_emit *e, const pdl_xnode *x) {
+static void emit_chain(pdl_emit *e, const pdl_xnode *x) {
     size_t base = e->spine.n;
     for (const pdl_xnode *left; (left = left_of(x)) != NULL; x = left) *pdl_vec_push(&e->spine) = x;
     if (x->kind == PDL_X_CALL)
-        c_rebinding_call(e, x);
+        emit_rebinding_call(e, x);
     else
         pdl_emit_xnode(e, x);
-    while (e->spine.n > base) c_step(e, e->spine.p[--e->spine.n]);
+    while (e->spine.n > base) emit_step(e, e->spine.p[--e->spine.n]);
 }
 
-static void c_unary(pdl_emit *e, const pdl_xnode *x) {
+static void emit_unary(pdl_emit *e, const pdl_xnode *x) {
     pdl_emit_xnode(e, x->u.op.a);
     pdl_emit_set_span(e, x);
     if (x->u.op.op == PDL_XOP_NOT)
@@ -303,7 +303,7 @@ static void c_unary(pdl_emit *e, const pdl_xnode *x) {
         emit_POS(e);
 }
 
-static void c_dict(pdl_emit *e, const pdl_xnode *x) {
+static void emit_dict(pdl_emit *e, const pdl_xnode *x) {
     for (uint32_t i = 0; i < x->u.dict.n; i++) {
         pdl_emit_xnode(e, x->u.dict.keys[i]);
         pdl_emit_xnode(e, x->u.dict.vals[i]);
@@ -313,7 +313,7 @@ static void c_dict(pdl_emit *e, const pdl_xnode *x) {
 }
 
 /* A slice that is not the whole key, x[1:2, 0]: nothing has such an item. */
-static void c_stray_slice(pdl_emit *e, const pdl_xnode *x) {
+static void emit_stray_slice(pdl_emit *e, const pdl_xnode *x) {
     pdl_val what = pdl_list_push(pdl_list_new(2), pdl_textz("invalid syntax"));
     pdl_emit_set_span(e, x);
     emit_RAISE(e, pdl_emit_add_const(e, pdl_list_push(what, pdl_textz("SyntaxError"))));
@@ -322,29 +322,29 @@ static void c_stray_slice(pdl_emit *e, const pdl_xnode *x) {
 void pdl_emit_xnode(pdl_emit *e, const pdl_xnode *x) {
     switch ((int)x->kind) {
     case PDL_X_CONST: pdl_emit_const(e, pdl_keep(x->u.value)); return;
-    case PDL_X_NAME: c_name(e, x); return;
+    case PDL_X_NAME: emit_name(e, x); return;
     case PDL_X_ATTR:
     case PDL_X_ITEM:
     case PDL_X_FILTER:
     case PDL_X_TEST:
     case PDL_X_BINARY:
-    case PDL_X_CALL: c_chain(e, x); return;
-    case PDL_X_UNARY: c_unary(e, x); return;
+    case PDL_X_CALL: emit_chain(e, x); return;
+    case PDL_X_UNARY: emit_unary(e, x); return;
     case PDL_X_AND:
-    case PDL_X_OR: c_logic(e, x); return;
-    case PDL_X_COMPARE: c_compare(e, x); return;
-    case PDL_X_CONCAT: emit_CONCAT(e, c_items(e, x)); return;
-    case PDL_X_COND: c_cond(e, x); return;
-    case PDL_X_LIST: emit_LIST(e, c_items(e, x)); return;
-    case PDL_X_TUPLE: emit_TUPLE(e, c_items(e, x)); return;
-    case PDL_X_DICT: c_dict(e, x); return;
-    case PDL_X_SLICE: c_stray_slice(e, x); return;
+    case PDL_X_OR: emit_logic(e, x); return;
+    case PDL_X_COMPARE: emit_compare(e, x); return;
+    case PDL_X_CONCAT: emit_CONCAT(e, emit_items(e, x)); return;
+    case PDL_X_COND: emit_cond(e, x); return;
+    case PDL_X_LIST: emit_LIST(e, emit_items(e, x)); return;
+    case PDL_X_TUPLE: emit_TUPLE(e, emit_items(e, x)); return;
+    case PDL_X_DICT: emit_dict(e, x); return;
+    case PDL_X_SLICE: emit_stray_slice(e, x); return;
     default: PDL_BUG("expression kind %d", (int)x->kind);
     }
 }
 
 /* A text with holes and no statements: its pieces on the stack, joined at once. */
-static bool c_simple_template(pdl_emit *e, const pdl_xnode *seq) {
+static bool emit_simple_template(pdl_emit *e, const pdl_xnode *seq) {
     for (uint32_t i = 0; i < seq->u.list.n; i++) {
         pdl_xkind k = seq->u.list.p[i]->kind;
         if (k != PDL_X_TEXT && k != PDL_X_OUTPUT) return false;
@@ -390,7 +390,7 @@ void pdl_emit_expr(pdl_emit *e, const pdl_expr *x, const pdl_node *node, pdl_loc
         emit_DEFINED(e);
         break;
     case PDL_X_TEMPLATE:
-        if (c_simple_template(e, x->root)) break;
+        if (emit_simple_template(e, x->root)) break;
         from = emit_SCOPE_SAVE(e) + 1;
         emit_BUF_PUSH(e);
         pdl_emit_stmt(e, x->root);

@@ -1,4 +1,4 @@
-/* room.h -- private to the room: a session with one server, its requests under way, and the two
+/* server_session.h -- private to the room: a session with one server, its requests under way, and the two
  * transports.
  *
  * A job is an effect that waits, a call is a request on the wire. The session speaks JSON-RPC and
@@ -6,8 +6,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef PDL_MCP_ROOM_H
-#define PDL_MCP_ROOM_H
+#ifndef PDL_MCP_SERVER_SESSION_H
+#define PDL_MCP_SERVER_SESSION_H
 
 #include "base/vec.h"
 #include "io/http.h"
@@ -57,7 +57,7 @@ int pdl_mcp_stdio_pid(const session *s); /* 0: none */
 typedef enum { SESSION_NEW, SESSION_STARTING, SESSION_READY } session_state;
 
 struct session {
-    struct room *room;
+    struct mcp_world *world;
     pdl_arena *arena; /* of config */
     server_config config;
     const transport *via;
@@ -87,16 +87,16 @@ struct session {
     struct posts *posts; /* HTTP */
 };
 
-typedef struct room {
+typedef struct mcp_world {
     pdl_world base;
     pdl_loop *loop;
     pdl_mcp_options opt;
     pdl_http *http; /* NULL until needed */
     PDL_VEC(session *) sessions;
-} room;
+} mcp_world;
 
 /* session.c */
-session *pdl_mcp_session_new(room *r, pdl_arena *a, const server_config *c); /* takes a */
+session *pdl_mcp_session_new(mcp_world *r, pdl_arena *a, const server_config *c); /* takes a */
 void pdl_mcp_session_free(session *s);
 void pdl_mcp_session_take(session *s, pdl_effect *e);     /* takes e */
 bool pdl_mcp_session_cancel(session *s, uint32_t effect); /* false: it is none of its jobs */

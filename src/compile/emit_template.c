@@ -1,4 +1,4 @@
-/* pdl_emit_stmt.c -- statements of Jinja templates to bytecode. Variables of a template live in the
+/* emit_template.c -- statements of Jinja templates to bytecode. Variables of a template live in the
  * scope of its frame; what a loop, macro or `with` sets does not leak because the scope is saved
  * before and taken back after.
  * SPDX-License-Identifier: Apache-2.0 */
@@ -60,7 +60,7 @@ void pdl_emit_scope_restore(pdl_emit *e, uint32_t from) {
     emit_SCOPE_RESTORE(e);
 }
 
-static void c_if_stmt(pdl_emit *e, const pdl_xnode *x) {
+static void emit_if_stmt(pdl_emit *e, const pdl_xnode *x) {
     /* elif chains are nested on the right: walk them. */
     size_t n = 0, count = 0;
     for (const pdl_xnode *i = x; i && i->kind == PDL_X_IF; i = i->u.cond.no) count++;
@@ -84,7 +84,7 @@ static void c_if_stmt(pdl_emit *e, const pdl_xnode *x) {
 
 /* Text of a body on the stack, filtered; where output is escaped it is safe, since what is in it
  * was escaped. */
-static void c_captured(pdl_emit *e, const pdl_xnode *body, const pdl_xnode *filter) {
+static void emit_captured(pdl_emit *e, const pdl_xnode *body, const pdl_xnode *filter) {
     uint32_t from = emit_SCOPE_SAVE(e) + 1;
     emit_BUF_PUSH(e);
     pdl_emit_stmt(e, body);
@@ -94,7 +94,7 @@ static void c_captured(pdl_emit *e, const pdl_xnode *body, const pdl_xnode *filt
 }
 
 /* Body of a macro or call block as a routine, its defaults in front; returns what MACRO needs. */
-static pdl_macro_info *c_routine(pdl_emit *e, const pdl_xnode *x, pdl_str name) {
+static pdl_macro_info *emit_routine(pdl_emit *e, const pdl_xnode *x, pdl_str name) {
     pdl_macro_info *m = pdl_arena_new(e->a, pdl_macro_info);
     m->name = name;
     m->n_params = x->u.macro.n_params;
@@ -126,15 +126,15 @@ static pdl_macro_info *c_routine(pdl_emit *e, const pdl_xnode *x, pdl_str name) 
     return m;
 }
 
-static void c_macro(pdl_emit *e, const pdl_xnode *x) {
-    pdl_macro_info *m = c_routine(e, x, x->u.macro.name);
+static void emit_macro(pdl_emit *e, const pdl_xnode *x) {
+    pdl_macro_info *m = emit_routine(e, x, x->u.macro.name);
     pdl_emit_set_span(e, x);
     emit_MACRO(e, m);
     emit_BIND(e, pdl_emit_intern(e, x->u.macro.name));
 }
 
-static void c_call_block(pdl_emit *e, const pdl_xnode *x) {
-    pdl_macro_info *m = c_routine(e, x, PDL_STR("caller"));
+static void emit_call_block(pdl_emit *e, const pdl_xnode *x) {
+    pdl_macro_info *m = emit_routine(e, x, PDL_STR("caller"));
     const pdl_xnode *call = x->u.macro.call;
     /* caller travels as one more keyword argument. */
     pdl_emit_xnode(e, call->u.call.obj);
@@ -158,7 +158,7 @@ static void c_call_block(pdl_emit *e, const pdl_xnode *x) {
     emit_OUT(e, false);
 }
 
-static void c_with(pdl_emit *e, const pdl_xnode *x) {
+static void emit_with(pdl_emit *e, const pdl_xnode *x) {
     for (uint32_t i = 0; i < x->u.with.n; i++) pdl_emit_xnode(e, x->u.with.values[i]);
     uint32_t from = emit_SCOPE_SAVE(e) + 1;
     for (uint32_t i = x->u.with.n; i-- > 0;) pdl_emit_target(e, x->u.with.targets[i]);
@@ -168,7 +168,7 @@ static void c_with(pdl_emit *e, const pdl_xnode *x) {
 
 /* Has the filter that was emitted last something that writes its result? Then it does so at
  * once. */
-static bool c_written(pdl_emit *e) {
+static bool emit_written(pdl_emit *e) {
     pdl_ins *last = &e->code->ins.p[pdl_emit_next_index(e) - 1];
     pdl_callsig *s = (pdl_callsig *)(uintptr_t)e->code->operands.p[last->c];
     if (!s->row || s->n_kw || s->star || s->starstar) return false;
@@ -177,16 +177,16 @@ static bool c_written(pdl_emit *e) {
     return s->writer != NULL;
 }
 
-static void c_output(pdl_emit *e, const pdl_xnode *x) {
+static void emit_output(pdl_emit *e, const pdl_xnode *x) {
     for (uint32_t i = 0; i < x->u.list.n; i++) {
         pdl_emit_xnode(e, x->u.list.p[i]);
-        if (x->u.list.p[i]->kind == PDL_X_FILTER && c_written(e)) continue;
+        if (x->u.list.p[i]->kind == PDL_X_FILTER && emit_written(e)) continue;
         pdl_emit_set_span(e, x->u.list.p[i]);
         emit_OUT(e, false);
     }
 }
 
-static void c_autoescape(pdl_emit *e, const pdl_xnode *x) {
+static void emit_autoescape(pdl_emit *e, const pdl_xnode *x) {
     pdl_emit_xnode(e, x->u.set.value);
     emit_AUTOESCAPE(e);
     uint32_t from = emit_SCOPE_SAVE(e) + 1;
@@ -197,7 +197,7 @@ static void c_autoescape(pdl_emit *e, const pdl_xnode *x) {
 
 /* A block sees the template's variables, not those of a loop around it, unless it is `scoped`. The
  * routines are in `self`. */
-static void c_block_stmt(pdl_emit *e, const pdl_xnode *x) {
+static void emit_block_stmt(pdl_emit *e, const pdl_xnode *x) {
     if (x->u.macro.scoped) {
         uint32_t from = emit_SCOPE_SAVE(e) + 1;
         pdl_emit_stmt(e, x->u.macro.body);
@@ -213,41 +213,42 @@ static void c_block_stmt(pdl_emit *e, const pdl_xnode *x) {
 
 /* Pushes name and routine of every block below x; returns how many. C depth follows the nesting of
  * statements, which the reader bounds. */
-static uint32_t c_block_routines(pdl_emit *e, const pdl_xnode *x) {
+static uint32_t emit_block_routines(pdl_emit *e, const pdl_xnode *x) {
     if (!x) return 0;
     uint32_t n = 0;
     switch ((int)x->kind) {
     case PDL_X_SEQ:
-        for (uint32_t i = 0; i < x->u.list.n; i++) n += c_block_routines(e, x->u.list.p[i]);
+        for (uint32_t i = 0; i < x->u.list.n; i++) n += emit_block_routines(e, x->u.list.p[i]);
         return n;
     case PDL_X_IF:
-        for (; x && x->kind == PDL_X_IF; x = x->u.cond.no) n += c_block_routines(e, x->u.cond.yes);
-        return n + c_block_routines(e, x);
+        for (; x && x->kind == PDL_X_IF; x = x->u.cond.no)
+            n += emit_block_routines(e, x->u.cond.yes);
+        return n + emit_block_routines(e, x);
     case PDL_X_FOR:
-        return c_block_routines(e, x->u.loop.body) + c_block_routines(e, x->u.loop.otherwise);
-    case PDL_X_WITH: return c_block_routines(e, x->u.with.body);
+        return emit_block_routines(e, x->u.loop.body) + emit_block_routines(e, x->u.loop.otherwise);
+    case PDL_X_WITH: return emit_block_routines(e, x->u.with.body);
     case PDL_X_SETBLOCK:
     case PDL_X_FILTERBLOCK:
-    case PDL_X_AUTOESCAPE: return c_block_routines(e, x->u.set.body);
+    case PDL_X_AUTOESCAPE: return emit_block_routines(e, x->u.set.body);
     case PDL_X_MACRO:
-    case PDL_X_CALLBLOCK: return c_block_routines(e, x->u.macro.body);
+    case PDL_X_CALLBLOCK: return emit_block_routines(e, x->u.macro.body);
     case PDL_X_BLOCK:
         if (x->u.macro.required) return 0;
         pdl_emit_text(e, x->u.macro.name);
-        emit_MACRO(e, c_routine(e, x, x->u.macro.name));
-        return 1 + c_block_routines(e, x->u.macro.body);
+        emit_MACRO(e, emit_routine(e, x, x->u.macro.name));
+        return 1 + emit_block_routines(e, x->u.macro.body);
     default: return 0;
     }
 }
 
 void pdl_emit_self(pdl_emit *e, const pdl_xnode *root) {
-    uint32_t n = c_block_routines(e, root);
+    uint32_t n = emit_block_routines(e, root);
     if (!n) return;
     emit_DICT(e, n);
     emit_BIND(e, pdl_emit_intern(e, PDL_STR("self")));
 }
 
-static void c_required(pdl_emit *e, const pdl_xnode *x) {
+static void emit_required(pdl_emit *e, const pdl_xnode *x) {
     pdl_emit_set_span(e, x);
     pdl_val what = pdl_list_push(
         pdl_list_new(2), pdl_textf("Required block '%.*s' not found", PDL_FMT(x->u.macro.name)));
@@ -255,7 +256,7 @@ static void c_required(pdl_emit *e, const pdl_xnode *x) {
 }
 
 /* What fails when it is executed: include, extends, unknown things. */
-static void c_raise(pdl_emit *e, const pdl_xnode *x) {
+static void emit_raise(pdl_emit *e, const pdl_xnode *x) {
     if (x->u.fault.value) {
         pdl_emit_xnode(e, x->u.fault.value);
         if (x->u.fault.strict) emit_DEFINED(e);
@@ -275,36 +276,36 @@ void pdl_emit_stmt(pdl_emit *e, const pdl_xnode *x) {
         pdl_emit_set_span(e, x);
         emit_OUT_TEXT(e, pdl_emit_add_const(e, pdl_text(x->u.text)));
         return;
-    case PDL_X_OUTPUT: c_output(e, x); return;
+    case PDL_X_OUTPUT: emit_output(e, x); return;
     case PDL_X_SEQ:
         for (uint32_t i = 0; i < x->u.list.n; i++) pdl_emit_stmt(e, x->u.list.p[i]);
         return;
-    case PDL_X_IF: c_if_stmt(e, x); return;
+    case PDL_X_IF: emit_if_stmt(e, x); return;
     case PDL_X_FOR: pdl_emit_for(e, x); return;
     case PDL_X_SET:
         pdl_emit_xnode(e, x->u.set.value);
         pdl_emit_target(e, x->u.set.target);
         return;
     case PDL_X_SETBLOCK:
-        c_captured(e, x->u.set.body, x->u.set.filter);
+        emit_captured(e, x->u.set.body, x->u.set.filter);
         pdl_emit_target(e, x->u.set.target);
         return;
-    case PDL_X_MACRO: c_macro(e, x); return;
-    case PDL_X_CALLBLOCK: c_call_block(e, x); return;
+    case PDL_X_MACRO: emit_macro(e, x); return;
+    case PDL_X_CALLBLOCK: emit_call_block(e, x); return;
     case PDL_X_FILTERBLOCK:
-        c_captured(e, x->u.set.body, x->u.set.filter);
+        emit_captured(e, x->u.set.body, x->u.set.filter);
         emit_OUT(e, true);
         return;
-    case PDL_X_WITH: c_with(e, x); return;
+    case PDL_X_WITH: emit_with(e, x); return;
     case PDL_X_BLOCK:
         if (x->u.macro.required) {
-            c_required(e, x);
+            emit_required(e, x);
             return;
         }
-        c_block_stmt(e, x);
+        emit_block_stmt(e, x);
         return;
-    case PDL_X_AUTOESCAPE: c_autoescape(e, x); return;
-    case PDL_X_RAISE: c_raise(e, x); return;
+    case PDL_X_AUTOESCAPE: emit_autoescape(e, x); return;
+    case PDL_X_RAISE: emit_raise(e, x); return;
     default: PDL_BUG("statement kind %d", (int)x->kind);
     }
 }

@@ -1,4 +1,4 @@
-/* room.h -- inside of the host room.
+/* host_impl.h -- inside of the host room.
  *
  *   host.c    the world; read, source, sleep, now, random
  *   write.c   files that stay open, encodings
@@ -6,8 +6,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef PDL_HOST_ROOM_H
-#define PDL_HOST_ROOM_H
+#ifndef PDL_HOST_HOST_IMPL_H
+#define PDL_HOST_HOST_IMPL_H
 
 #include "base/vec.h"
 #include "host/host.h"
