@@ -81,7 +81,7 @@ static bool open_worker(router *r, pdl_err *err) {
 }
 
 /* NULL, and err set, where the room cannot be opened. */
-static pdl_world *room_of(router *r, pdl_effect_kind kind, pdl_err *err) {
+static pdl_world *world_for(router *r, pdl_effect_kind kind, pdl_err *err) {
     switch (kind) {
     case PDL_EFFECT_model:
     case PDL_EFFECT_embed:
@@ -131,7 +131,7 @@ static pdl_world *room_of(router *r, pdl_effect_kind kind, pdl_err *err) {
 
 pdl_world *pdl_compose_model(pdl_world *w) {
     pdl_err never = {0};
-    return room_of((router *)(void *)w, PDL_EFFECT_model, &never);
+    return world_for((router *)(void *)w, PDL_EFFECT_model, &never);
 }
 
 static pdl_world *hooks_of(router *r) {
@@ -142,11 +142,11 @@ static pdl_world *hooks_of(router *r) {
 static void start(pdl_world *w, pdl_effect *e) {
     router *r = (router *)(void *)w;
     pdl_err err = {0};
-    pdl_world *room = pdl_hooks_match(r->opt.hooks, r->opt.n_hooks, e) ? hooks_of(r)
-                      : r->opt.behind                                  ? r->opt.behind
-                                                                       : room_of(r, e->kind, &err);
-    if (room)
-        room->ops->start(room, e);
+    pdl_world *world = pdl_hooks_match(r->opt.hooks, r->opt.n_hooks, e) ? hooks_of(r)
+                       : r->opt.behind                                  ? r->opt.behind
+                                       : world_for(r, e->kind, &err);
+    if (world)
+        world->ops->start(world, e);
     else
         pdl_effect_refuse(e, &err);
 }

@@ -25,11 +25,11 @@ typedef struct host_function {
 } host_function;
 
 struct pdl_request {
-    hooks *room;   /* NULL: closed */
+    hooks *hooks;  /* NULL: closed */
     pdl_effect *e; /* NULL: no longer wanted */
     pdl_value data;
-    pdl_buf pieces; /* not delivered yet */
-    pdl_buf told;   /* all pieces */
+    pdl_buf pieces;     /* not delivered yet */
+    pdl_buf all_pieces; /* all pieces */
     bool answered;
     pdl_val answer;
     pdl_err err;
@@ -144,10 +144,10 @@ static bool model_answer(const pdl_effect *e, pdl_vref v, pdl_val *out, pdl_err 
     return true;
 }
 
-static pdl_val code_answer(pdl_vref v, pdl_str told) {
+static pdl_val code_answer(pdl_vref v, pdl_str all_pieces) {
     pdl_val d = pdl_dict_putz(pdl_dict_new(3), "result", pdl_keep(v));
     d = pdl_dict_putz(d, "rebound", pdl_dict_new(0));
-    return pdl_dict_putz(d, "stdout", pdl_text(told));
+    return pdl_dict_putz(d, "stdout", pdl_text(all_pieces));
 }
 
 static bool command_answer(pdl_vref v, pdl_val *out, pdl_err *err) {
@@ -169,11 +169,12 @@ static bool command_answer(pdl_vref v, pdl_val *out, pdl_err *err) {
 }
 
 /* The shorter forms that a host program may answer with, made whole. Flat switch over the kinds. */
-static bool complete(const pdl_effect *e, pdl_vref v, pdl_str told, pdl_val *out, pdl_err *err) {
+static bool complete(const pdl_effect *e, pdl_vref v, pdl_str all_pieces, pdl_val *out,
+                     pdl_err *err) {
     const char *kind = pdl_effect_kind_name(e->kind);
     switch (e->kind) {
     case PDL_EFFECT_model: return model_answer(e, v, out, err);
-    case PDL_EFFECT_code: *out = code_answer(v, told); return true;
+    case PDL_EFFECT_code: *out = code_answer(v, all_pieces); return true;
     case PDL_EFFECT_command: return command_answer(v, out, err);
     case PDL_EFFECT_embed:
         if (!pdl_is_dict(v)) return misfit(kind, v, "{embeddings, usage}", err);
@@ -206,10 +207,10 @@ static bool complete(const pdl_effect *e, pdl_vref v, pdl_str told, pdl_val *out
 }
 
 /* What the machine expects as the reply of this effect. */
-static bool fit(const pdl_effect *e, pdl_vref v, pdl_str told, pdl_val *out, pdl_err *err) {
+static bool fit(const pdl_effect *e, pdl_vref v, pdl_str all_pieces, pdl_val *out, pdl_err *err) {
     pdl_val whole;
     pdl_err why = {0};
-    if (!complete(e, v, told, &whole, err)) return false;
+    if (!complete(e, v, all_pieces, &whole, err)) return false;
     if (pdl_effect_check(e, whole, &why)) {
         *out = whole;
         return true;
@@ -268,9 +269,9 @@ static void keep_open(void *user) {
 /* Out of the room; the effect is the caller's. */
 static pdl_effect *leave(pdl_request *r) {
     pdl_effect *e = r->e;
-    hooks *h = r->room;
+    hooks *h = r->hooks;
     take_out(r);
-    r->room = NULL;
+    r->hooks = NULL;
     r->e = NULL;
     mind_keeper(h);
     return e;
@@ -281,7 +282,7 @@ static void request_free(pdl_request *r) {
     pdl_drop(r->answer);
     pdl_err_fini(&r->err);
     pdl_buf_fini(&r->pieces);
-    pdl_buf_fini(&r->told);
+    pdl_buf_fini(&r->all_pieces);
     pdl_free(r);
 }
 
@@ -298,13 +299,13 @@ bool pdl_request_is_cancelled(const pdl_request *request) { return !request || !
 
 bool pdl_request_piece(pdl_request *request, const char *text, size_t n_bytes) {
     if (!request || !request->e || !text || request->answered) return false;
-    if (n_bytes > PDL_MAX_TEXT - request->told.len ||
+    if (n_bytes > PDL_MAX_TEXT - request->all_pieces.len ||
         pdl_utf8_check((pdl_str){text, n_bytes}) != PDL_NOT_FOUND)
         return false;
     if (!n_bytes) return true;
-    if (request->in != &request->room->ready) move_to(request, &request->room->ready);
+    if (request->in != &request->hooks->ready) move_to(request, &request->hooks->ready);
     pdl_buf_put(&request->pieces, (pdl_str){text, n_bytes});
-    pdl_buf_put(&request->told, (pdl_str){text, n_bytes});
+    pdl_buf_put(&request->all_pieces, (pdl_str){text, n_bytes});
     return true;
 }
 
@@ -315,15 +316,15 @@ static void answered(pdl_request *r) {
         return;
     }
     r->answered = true;
-    if (r->in != &r->room->ready) move_to(r, &r->room->ready);
+    if (r->in != &r->hooks->ready) move_to(r, &r->hooks->ready);
 }
 
 void pdl_request_answer(pdl_request *request, const pdl_value *answer) {
     if (!request || request->answered) return;
     pdl_vref v = answer ? answer->v : pdl_null();
     if (request->e &&
-        fit(request->e, v, pdl_buf_str(&request->told), &request->answer, &request->err) &&
-        request->e->kind == PDL_EFFECT_model && !request->told.len &&
+        fit(request->e, v, pdl_buf_str(&request->all_pieces), &request->answer, &request->err) &&
+        request->e->kind == PDL_EFFECT_model && !request->all_pieces.len &&
         pdl_val_truth(pdl_dict_getz(request->e->request, "stream"))) {
         /* who reads a stream gets it in one piece */
         pdl_str all = pdl_str_get(pdl_dict_getz(request->answer, "content"));
@@ -382,11 +383,11 @@ static void start(pdl_world *w, pdl_effect *e) {
     }
     pdl_request *r = PDL_NEW(pdl_request);
     *r = (pdl_request){
-        .room = h,
+        .hooks = h,
         .e = e,
         .data = {data},
         .pieces = PDL_BUF,
-        .told = PDL_BUF,
+        .all_pieces = PDL_BUF,
         .answer = pdl_absent(),
         .start_ns = pdl_clock_ns(),
     };
@@ -459,14 +460,14 @@ static bool poll_answers(pdl_world *w, int timeout_ms) {
     return pdl_loop_run(h->loop, pdl_hooks_deliver(w) ? 0 : timeout_ms) || h->waiting.first;
 }
 
-static void close_room(pdl_world *w) {
+static void close_hooks(pdl_world *w) {
     hooks *h = (hooks *)(void *)w;
     while (h->waiting.first) give_up(h->waiting.first);
     while (h->ready.first) give_up(h->ready.first);
     pdl_free(h);
 }
 
-static const pdl_world_ops ops = {start, cancel, poll_answers, close_room};
+static const pdl_world_ops ops = {start, cancel, poll_answers, close_hooks};
 
 pdl_world *pdl_hooks_world_new(pdl_loop *loop, const pdl_hook *rows, size_t n) {
     hooks *h = PDL_NEW(hooks);

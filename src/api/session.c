@@ -520,7 +520,8 @@ static void add_sinks(pdl_session *s, pdl_sinks *sinks) {
     sinks->now = s->times ? pdl_times_of : wall;
     sinks->now_user = s->times;
     if (s->opt.sink.event) pdl_sinks_add(sinks, s->opt.sink);
-    if (s->opt.sink.event && s->opt.tell_calls) pdl_sinks_add(sinks, pdl_calls_sink(&s->opt.sink));
+    if (s->opt.sink.event && s->opt.report_calls)
+        pdl_sinks_add(sinks, pdl_calls_sink(&s->opt.sink));
     if (s->reached) pdl_sinks_add(sinks, pdl_reached_sink(s->reached));
     if (s->journal && s->opt.record.n) pdl_sinks_add(sinks, pdl_journal_sink(s->journal));
     if (s->opt.trace) {

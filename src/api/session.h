@@ -36,9 +36,9 @@ typedef struct pdl_session_options {
     void (*wire)(void *user, pdl_str text);
     void *wire_user;
     uint32_t jobs;
-    bool trace;      /* fold a trace: pdl_session_trace */
-    pdl_sink sink;   /* the caller's; event NULL: none */
-    bool tell_calls; /* the sink hears on error output when calls of models begin and end */
+    bool trace;        /* fold a trace: pdl_session_trace */
+    pdl_sink sink;     /* the caller's; event NULL: none */
+    bool report_calls; /* the sink hears on error output when calls of models begin and end */
     void (*show_prompt)(void *user, pdl_str prompt);
     /* Receives what Python code writes on standard error; NULL: it inherits ours. untrusted: a
      * model may have written it. user: the sink's */

@@ -59,7 +59,7 @@ typedef struct search {
     const pdl_world *world;
     const pdl_reached *reached;
     pdl_arena *arena;
-    pdl_map told;            /* blocks of list */
+    pdl_map reported;        /* blocks of list */
     pdl_val seen;            /* dict: place and reason -> an entry of not_known */
     pdl_val list;            /* not_reached */
     const pdl_block *parent; /* whose parts are looked at */
@@ -113,11 +113,11 @@ static void look_at(void *user, const pdl_block *child) {
     if (asks_nothing || child == s->parent->rare->fallback ||
         s->parent->kind == PDL_BLOCK_function || !child->loc.src)
         return;
-    if (has(&s->reached->blocks, child) || has(&s->told, child) || is_other_branch(s, child))
+    if (has(&s->reached->blocks, child) || has(&s->reported, child) || is_other_branch(s, child))
         return;
     count models = {0};
     count_models(&models, child);
-    note(s->arena, &s->told, child);
+    note(s->arena, &s->reported, child);
     pdl_val d = with_place(child->loc, 4);
     d = pdl_dict_putz(d, "column", pdl_int(pdl_source_column(child->loc.src, child->loc.start)));
     d = pdl_dict_putz(d, "kind", pdl_textz(pdl_block_name(child->kind)));
@@ -157,7 +157,7 @@ pdl_val pdl_explain_waits(const pdl_world *w, const pdl_run *run, const pdl_reac
     for (size_t i = 0; i < pdl_dict_len(s.seen); i++)
         known = pdl_list_push(known, pdl_keep(pdl_dict_val_at(s.seen, i)));
     pdl_drop(s.seen);
-    pdl_map_fini(&s.told);
+    pdl_map_fini(&s.reported);
     pdl_arena_free(s.arena);
     return pdl_dict_putz(pdl_dict_putz(notes, "not_known", known), "not_reached", s.list);
 }

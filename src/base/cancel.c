@@ -14,13 +14,13 @@ static_assert(_Generic((sig_atomic_t)0, int : 1, default : 0),
 static _Thread_local const pdl_cancel *current;
 static _Thread_local unsigned n_often;
 static _Thread_local pdl_err why; /* why a walk gave up */
-_Thread_local bool pdl_gave_up;
+_Thread_local bool pdl_walk_cancelled;
 
 const pdl_cancel *pdl_cancel_enter(const pdl_cancel *c) {
     const pdl_cancel *before = current;
     current = c;
-    if (pdl_gave_up) { /* nobody can use that result any more */
-        pdl_gave_up = false;
+    if (pdl_walk_cancelled) { /* nobody can use that result any more */
+        pdl_walk_cancelled = false;
         pdl_err_fini(&why);
     }
     return before;
@@ -30,7 +30,7 @@ static bool check(const pdl_cancel *c, pdl_err *err) {
     if (PDL_LIKELY(!c)) return true;
     int sig = c->flag ? *c->flag : 0;
     if (PDL_UNLIKELY(sig)) return pdl_err_signal(err, sig);
-    return PDL_LIKELY(!c->in_time) || c->in_time(c->user, err);
+    return PDL_LIKELY(!c->check_time) || c->check_time(c->user, err);
 }
 
 bool pdl_check_cancel(pdl_err *err) { return check(current, err); }
@@ -51,7 +51,7 @@ static bool grace_lasts(void *user, pdl_err *err) {
 }
 
 void pdl_cancel_enter_grace(pdl_cancel_grace *g) {
-    *g = (pdl_cancel_grace){.scope = {.in_time = grace_lasts, .user = g}};
+    *g = (pdl_cancel_grace){.scope = {.check_time = grace_lasts, .user = g}};
     g->outer = pdl_cancel_enter(&g->scope);
 }
 
@@ -63,22 +63,22 @@ bool pdl_check_cancel_often(pdl_err *err) {
     if (PDL_LIKELY(!c)) return true;
     int sig = c->flag ? *c->flag : 0;
     if (PDL_UNLIKELY(sig)) return pdl_err_signal(err, sig);
-    return PDL_LIKELY(!c->in_time || ++n_often % LOOK) || c->in_time(c->user, err);
+    return PDL_LIKELY(!c->check_time || ++n_often % LOOK) || c->check_time(c->user, err);
 }
 
-bool pdl_give_up(void) {
-    if (!pdl_gave_up) pdl_gave_up = !pdl_check_cancel(&why);
-    return pdl_gave_up;
+bool pdl_cancel_walk(void) {
+    if (!pdl_walk_cancelled) pdl_walk_cancelled = !pdl_check_cancel(&why);
+    return pdl_walk_cancelled;
 }
 
 bool pdl_steps_check(pdl_steps *s) {
-    bool go_on = !pdl_give_up();
-    s->n = go_on ? 0 : PDL_CANCEL_EVERY;
-    return go_on;
+    bool may_continue = !pdl_cancel_walk();
+    s->n = may_continue ? 0 : PDL_CANCEL_EVERY;
+    return may_continue;
 }
 
-bool pdl_raise_gave_up(pdl_err *err) {
-    pdl_gave_up = false;
+bool pdl_raise_walk_cancelled(pdl_err *err) {
+    pdl_walk_cancelled = false;
     pdl_err_move(err, &why);
     return false;
 }

@@ -20,8 +20,8 @@ typedef const volatile int pdl_cancel_flag;
 /* What can cancel the work of a thread. All-zero: nothing. */
 typedef struct pdl_cancel {
     pdl_cancel_flag *flag; /* borrowed, or NULL */
-    bool (*in_time)(void *user,
-                    pdl_err *err); /* false: the time is over, and err says so; or NULL */
+    bool (*check_time)(void *user,
+                       pdl_err *err); /* false: the time is over, and err says so; or NULL */
     void *user;
 } pdl_cancel;
 
@@ -57,24 +57,24 @@ void pdl_cancel_leave_grace(const pdl_cancel_grace *g);
 
 /* A walk without an error channel (equality, hashes) counts its steps. When it is cancelled it
  * gives up with any result, which its caller must not use: whoever has an error channel checks
- * pdl_check_gave_up after it. Natives and operators of the machine are checked by the machine. */
+ * pdl_check_walk after it. Natives and operators of the machine are checked by the machine. */
 typedef struct pdl_steps {
     size_t n;
 } pdl_steps; /* since the last check */
-PDL_COLD bool pdl_give_up(void);
+PDL_COLD bool pdl_cancel_walk(void);
 PDL_COLD bool pdl_steps_check(pdl_steps *s);
 /* Returns false when the walk has to give up, and from then on. */
-PDL_MUST static inline bool pdl_steps_go_on(pdl_steps *s) {
+PDL_MUST static inline bool pdl_steps_may_continue(pdl_steps *s) {
     return PDL_LIKELY(++s->n < PDL_CANCEL_EVERY) || pdl_steps_check(s);
 }
 
-extern _Thread_local bool pdl_gave_up; /* read it through pdl_check_gave_up */
-PDL_COLD bool pdl_raise_gave_up(pdl_err *err);
+extern _Thread_local bool pdl_walk_cancelled; /* read it through pdl_check_walk */
+PDL_COLD bool pdl_raise_walk_cancelled(pdl_err *err);
 /* The same when there is nobody to tell: what was computed may be wrong. */
-static inline bool pdl_has_given_up(void) { return PDL_UNLIKELY(pdl_gave_up); }
+static inline bool pdl_is_walk_cancelled(void) { return PDL_UNLIKELY(pdl_walk_cancelled); }
 /* Returns false when a walk of this thread gave up since the last check; err says why. */
-PDL_MUST static inline bool pdl_check_gave_up(pdl_err *err) {
-    return PDL_LIKELY(!pdl_gave_up) || pdl_raise_gave_up(err);
+PDL_MUST static inline bool pdl_check_walk(pdl_err *err) {
+    return PDL_LIKELY(!pdl_walk_cancelled) || pdl_raise_walk_cancelled(err);
 }
 
 #endif

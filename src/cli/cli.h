@@ -31,7 +31,7 @@ void pdl_cli_run_limits_fini(run_limits *l);
  * the next one ends the process at once, its children with it. SIGHUP is left alone when it is
  * ignored (nohup). */
 pdl_signals *pdl_cli_watch_signals(pdl_loop *loop, void (*fn)(void *user, int sig), void *user);
-const volatile sig_atomic_t *pdl_cli_signal_that_came(void); /* 0 before */
+const volatile sig_atomic_t *pdl_cli_signal_received(void); /* 0 before */
 
 /* put.c. Secrets of s are replaced where it is given (may be NULL). What these write does not
  * control a terminal. */
@@ -39,7 +39,7 @@ const volatile sig_atomic_t *pdl_cli_signal_that_came(void); /* 0 before */
 int pdl_cli_put_stdout(pdl_str text);
 void pdl_cli_put_stderr(pdl_str text, const pdl_session *s);
 /* A line that has no secrets. */
-PDL_PRINTF(1, 2) void pdl_cli_tell(const char *fmt, ...);
+PDL_PRINTF(1, 2) void pdl_cli_note(const char *fmt, ...);
 void pdl_cli_print_error(const pdl_err *err, const pdl_session *s);
 /* Why a program does not load. */
 void pdl_cli_print_load_errors(const pdl_program *p, const pdl_session *s);

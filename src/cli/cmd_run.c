@@ -128,7 +128,7 @@ static char *trace_name(const arguments *a) {
 /* A trace is written to its end, also after a signal; but then the other end of a pipe is not
  * waited for. */
 static bool put_trace(void *user, pdl_str piece, pdl_err *err) {
-    const pdl_cancel scope = {.flag = pdl_cli_signal_that_came()},
+    const pdl_cancel scope = {.flag = pdl_cli_signal_received()},
                      *before = pdl_cancel_enter(&scope);
     bool ok = pdl_file_out_put(user, piece, err);
     (void)pdl_cancel_enter(before);
@@ -137,7 +137,7 @@ static bool put_trace(void *user, pdl_str piece, pdl_err *err) {
 
 /* Returns the exit status: not 0 when a signal kept it from being written. */
 static int write_trace(const arguments *a, const pdl_session *s) {
-    const pdl_cancel scope = {.flag = pdl_cli_signal_that_came()};
+    const pdl_cancel scope = {.flag = pdl_cli_signal_received()};
     pdl_file_out *out;
     pdl_err err = {0};
     char *path = trace_name(a);
@@ -150,7 +150,7 @@ static int write_trace(const arguments *a, const pdl_session *s) {
         ok = pdl_file_out_end(out, ok, &err);
         (void)pdl_cancel_enter(NULL);
     }
-    if (!ok) pdl_cli_tell("Failure generating the trace: %s", err.msg);
+    if (!ok) pdl_cli_note("Failure generating the trace: %s", err.msg);
     int code = err.uncatchable ? pdl_err_exit_code(&err) : 0;
     pdl_err_fini(&err);
     pdl_free(path);
@@ -190,7 +190,7 @@ static int finish(runner *r, pdl_step step) {
         code = pdl_err_exit_code(e);
     } else if (r->stream == PDL_STREAM_NONE) {
         pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
-        pdl_cancel scope = {.flag = pdl_cli_signal_that_came()};
+        pdl_cancel scope = {.flag = pdl_cli_signal_received()};
         (void)pdl_cancel_enter(&scope);
         if (pdl_stringify(pdl_run_result(run), &b, &err)) {
             pdl_cli_term_show(&r->term, pdl_buf_str(&b), pdl_run_result_is_untrusted(run));
@@ -214,7 +214,7 @@ static int finish(runner *r, pdl_step step) {
     int traced = r->a->given[OPT_trace] ? write_trace(r->a, r->session) : 0;
     if (!code) code = traced;
     if (r->term.broken) return pdl_cli_write_failed(EPIPE);
-    if (r->term.interrupted) return 128 + *pdl_cli_signal_that_came();
+    if (r->term.interrupted) return 128 + *pdl_cli_signal_received();
     return r->term.error ? pdl_cli_write_failed(r->term.error) : code;
 }
 
@@ -222,7 +222,7 @@ static void warn_deprecated(void *user, pdl_loc loc, const char *old, const char
     (void)user;
     pdl_buf at = PDL_BUF;
     pdl_loc_put(loc, &at);
-    pdl_cli_tell("%sDeprecated type syntax: use %s instead of %s.", pdl_buf_z(&at), now, old);
+    pdl_cli_note("%sDeprecated type syntax: use %s instead of %s.", pdl_buf_z(&at), now, old);
     pdl_buf_fini(&at);
 }
 
@@ -264,7 +264,7 @@ static int early(const arguments *a) {
     if (a->given[OPT_schema]) return pdl_cli_cmd_schema(a);
     if (!a->files.n) return pdl_cli_cmd_help(a);
     if (a->given[OPT_sandbox]) {
-        pdl_cli_tell(
+        pdl_cli_note(
             "pdl: error: --sandbox is not available: this build cannot confine code and commands");
         return 2;
     }
@@ -277,10 +277,10 @@ static int early(const arguments *a) {
  * above. */
 static bool enter_depth(pdl_str file, pdl_err *err) {
     static const char name[] = "PDL_DEPTH";
-    const char *told = getenv(name);
+    const char *value = getenv(name);
     char text[24];
     int64_t depth = 0;
-    if (!told || !pdl_num_read_int(pdl_str_of(told), &depth) || depth < 0) depth = 0;
+    if (!value || !pdl_num_read_int(pdl_str_of(value), &depth) || depth < 0) depth = 0;
     if (depth >= PDL_MAX_PROCESS_DEPTH)
         return pdl_err_set(err, PDL_E_limit, (pdl_loc){0},
                            "%.*s: programs run programs more than %d deep", PDL_FMT(file),
@@ -316,10 +316,10 @@ int pdl_cli_cmd_run(const arguments *a) {
         .trace = a->given[OPT_trace],
         .sink = pdl_cli_term_sink(&r.term),
         .show_prompt = pdl_cli_term_prompt,
-        .tell_calls = getenv("PDL_VERBOSE_ASYNC") != NULL,
+        .report_calls = getenv("PDL_VERBOSE_ASYNC") != NULL,
         .show_errors = pdl_tty_is(2) ? pdl_cli_term_errors : NULL,
         .debug = &debug,
-        .cancel = pdl_cli_signal_that_came(),
+        .cancel = pdl_cli_signal_received(),
     };
     code = pdl_cli_run_limits_read(a, &limits, &o);
     if (code) return code;

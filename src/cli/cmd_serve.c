@@ -59,7 +59,7 @@ static int64_t file_time(pdl_str file) {
 static bool is_new(const server *v, pdl_str name, pdl_str file) {
     for (size_t i = 0; i < v->models.n; i++)
         if (pdl_str_eq(v->models.p[i].name, name)) {
-            pdl_cli_tell("pdl: error: %.*s: there is a program %.*s already", PDL_FMT(file),
+            pdl_cli_note("pdl: error: %.*s: there is a program %.*s already", PDL_FMT(file),
                          PDL_FMT(name));
             return false;
         }
@@ -157,7 +157,7 @@ static void write_log(void *user, pdl_str line) {
     ssize_t n = write(v->log, line.p, line.n);
     if ((n >= 0 && (size_t)n == line.n) || v->log_failed) return;
     v->log_failed = true;
-    pdl_cli_tell("pdl: warning: the log %.*s is not complete: %s", PDL_FMT(v->a->value[OPT_log]),
+    pdl_cli_note("pdl: warning: the log %.*s is not complete: %s", PDL_FMT(v->a->value[OPT_log]),
                  n < 0 ? strerror(errno) : "a line was cut");
 }
 
@@ -172,7 +172,7 @@ static bool open_log(server *v) {
     v->log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
                   S_IRUSR | S_IWUSR);
     pdl_free(path);
-    if (v->log < 0) pdl_cli_tell("pdl: error: the log %.*s: %s", PDL_FMT(file), strerror(errno));
+    if (v->log < 0) pdl_cli_note("pdl: error: the log %.*s: %s", PDL_FMT(file), strerror(errno));
     return v->log >= 0;
 }
 
@@ -210,10 +210,10 @@ static int serve(server *v) {
     bool v6 = strchr(v->host, ':') != NULL;
     const char *s = v->models.n == 1 ? "" : "s", *path = v->a->given[OPT_mcp] ? "mcp" : "v1";
     if (v->mcp_out)
-        pdl_cli_tell("pdl: serving %zu program%s as tools on standard input and output",
+        pdl_cli_note("pdl: serving %zu program%s as tools on standard input and output",
                      v->models.n, s);
     else
-        pdl_cli_tell("pdl: serving %zu program%s at http://%s%s%s:%u/%s", v->models.n, s,
+        pdl_cli_note("pdl: serving %zu program%s at http://%s%s%s:%u/%s", v->models.n, s,
                      v6 ? "[" : "", v->host, v6 ? "]" : "", (unsigned)pdl_serve_port(v->serve),
                      path);
     pdl_serve_run(v->serve);
@@ -247,7 +247,7 @@ static int start(server *v, pdl_vref vars, const pdl_debug *debug) {
     if (!load_all(v) || !open_log(v)) return 1;
     bool lines = v->a->given[OPT_mcp] && !v->a->given[OPT_port] && !v->a->given[OPT_host];
     if (lines && !take_standard_streams(v)) {
-        pdl_cli_tell("pdl: error: --mcp wants pipes as standard input and output");
+        pdl_cli_note("pdl: error: --mcp wants pipes as standard input and output");
         return 1;
     }
     prepare_process();
@@ -308,7 +308,7 @@ int pdl_cli_cmd_serve(const arguments *a) {
         .cache = a->value[OPT_cache],
         .timeouts = a->given[OPT_timeout] ? a->value[OPT_timeout].p : NULL,
         .debug = &debug,
-        .cancel = pdl_cli_signal_that_came(),
+        .cancel = pdl_cli_signal_received(),
     };
     int code = pdl_cli_run_limits_read(a, &limits, &o);
     if (code) return code;

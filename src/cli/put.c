@@ -11,7 +11,7 @@
 
 int pdl_cli_write_failed(int e) {
     if (e == EPIPE) return 141;
-    pdl_cli_tell("pdl: error: cannot write to standard output: %s", strerror(e));
+    pdl_cli_note("pdl: error: cannot write to standard output: %s", strerror(e));
     return 1;
 }
 
@@ -31,7 +31,7 @@ void pdl_cli_put_stderr(pdl_str text, const pdl_session *s) {
     pdl_buf_fini(&shown);
 }
 
-void pdl_cli_tell(const char *fmt, ...) {
+void pdl_cli_note(const char *fmt, ...) {
     pdl_buf b = PDL_BUF;
     va_list ap;
     va_start(ap, fmt);

@@ -52,7 +52,7 @@ static void write_wire(void *user, pdl_str text) {
     run_limits *l = user;
     if (l->wire_failed || (pdl_write_termsafe(l->wire, text) && fflush(l->wire) == 0)) return;
     l->wire_failed = true;
-    pdl_cli_tell("pdl: warning: the log of requests %.*s is not complete: %s",
+    pdl_cli_note("pdl: warning: the log of requests %.*s is not complete: %s",
                  PDL_FMT(l->wire_name), strerror(errno));
 }
 

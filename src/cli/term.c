@@ -48,7 +48,7 @@ static bool is_ready(term *t, size_t n) {
     if (!t->may_block || (!t->tty && __fpending(stdout) + n < __fbufsize(stdout)))
         return true; /* stays in the buffer */
     while (poll(&p, 1, LOOK_MS) <= 0) {
-        if (!*pdl_cli_signal_that_came()) continue;
+        if (!*pdl_cli_signal_received()) continue;
         t->interrupted = true;
         __fpurge(stdout); /* exit would wait for the reader */
         return false;

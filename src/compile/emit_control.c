@@ -148,7 +148,7 @@ static bool ignores_context_tree(const pdl_tree *t) {
 
 static bool ignores_context(const pdl_block *b);
 
-static bool are_blind(const pdl_blocks *items) {
+static bool all_ignore_context(const pdl_blocks *items) {
     for (uint32_t i = 0; i < items->n; i++)
         if (!ignores_context(items->p[i])) return false;
     return true;
@@ -160,9 +160,9 @@ static bool ignores_context(const pdl_block *b) {
     switch ((int)b->kind) {
     case PDL_BLOCK_scalar: return ignores_context_tree(PDL_AS(scalar, b)->value);
     case PDL_BLOCK_data: return ignores_context_tree(PDL_AS(data, b)->data);
-    case PDL_BLOCK_text: return are_blind(&PDL_AS(text, b)->items);
-    case PDL_BLOCK_lastOf: return are_blind(&PDL_AS(lastOf, b)->items);
-    case PDL_BLOCK_array: return are_blind(&PDL_AS(array, b)->items);
+    case PDL_BLOCK_text: return all_ignore_context(&PDL_AS(text, b)->items);
+    case PDL_BLOCK_lastOf: return all_ignore_context(&PDL_AS(lastOf, b)->items);
+    case PDL_BLOCK_array: return all_ignore_context(&PDL_AS(array, b)->items);
     default: return false;
     }
 }

@@ -10,7 +10,7 @@
 /* What an instruction does to the height, and where it leads. */
 typedef struct step {
     size_t pops, pushes;
-    bool goes_on, jumps;
+    bool falls_through, jumps;
     size_t at_target; /* values in place of those popped, when it jumps */
 } step;
 
@@ -131,7 +131,7 @@ static bool verify_at(verifier *v, uint32_t at) {
         return wrong(v, at, "more than the result is on the stack", height, 1);
     size_t below = height - s.pops;
     return reach_routine(v, at, i) &&
-           (!s.goes_on || reach(v, at, (size_t)at + 1, below + s.pushes)) &&
+           (!s.falls_through || reach(v, at, (size_t)at + 1, below + s.pushes)) &&
            (!s.jumps || reach(v, at, i->c, below + s.at_target));
 }
 

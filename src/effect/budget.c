@@ -117,7 +117,7 @@ bool pdl_budget_refuse_time(const pdl_budget *b, pdl_err *err) {
     return false;
 }
 
-bool pdl_budget_in_time(const pdl_budget *b, pdl_err *err) {
+bool pdl_budget_check_clock(const pdl_budget *b, pdl_err *err) {
     uint64_t now = 0;
     for (; b; b = b->up) {
         double limit = b->limit[PDL_BUDGET_seconds];

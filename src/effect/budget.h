@@ -61,6 +61,6 @@ bool pdl_budget_refuse(const pdl_budget *b, pdl_budget_item item, pdl_str why, p
 /* The same for its seconds, which are over. */
 bool pdl_budget_refuse_time(const pdl_budget *b, pdl_err *err);
 /* Is there time left, in b and all around it? Error: budget. NULL is fine. */
-PDL_MUST bool pdl_budget_in_time(const pdl_budget *b, pdl_err *err);
+PDL_MUST bool pdl_budget_check_clock(const pdl_budget *b, pdl_err *err);
 
 #endif

@@ -72,7 +72,7 @@ struct pdl_effect {
     pdl_effect_sink sink;
     const pdl_call_in *call_in; /* for code; borrowed from the run */
     /* origins of what went into it since, beside its request: the worlds add to them */
-    pdl_label told;
+    pdl_label added_labels;
     pdl_budget *budget; /* owned; what the effect is charged to; NULL: nothing */
 };
 

@@ -288,11 +288,11 @@ bool pdl_effect_encode_with(pdl_vref v, int flags, const pdl_secrets *secrets, p
 /* {"$pdl": "labelled", "items": names, "value": v} */
 bool pdl_effect_encode_reply(const pdl_effect *e, pdl_vref reply, const pdl_secrets *secrets,
                              pdl_buf *out, pdl_err *err) {
-    if (!e->told) return pdl_effect_encode_hidden(reply, secrets, out, err);
+    if (!e->added_labels) return pdl_effect_encode_hidden(reply, secrets, out, err);
     PDL_PUT(out, "{\"$pdl\":\"labelled\",\"items\":[");
     bool first = true;
     for (size_t i = 0; i < PDL_LABEL_COUNT; i++) {
-        if (!(e->told >> i & 1)) continue;
+        if (!(e->added_labels >> i & 1)) continue;
         pdl_buf_putf(out, "%s\"%s\"", first ? "" : ",", label_names[i]);
         first = false;
     }

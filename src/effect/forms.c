@@ -106,7 +106,7 @@ bool pdl_effect_kind_find(pdl_str name, pdl_effect_kind *out) {
 }
 
 pdl_label pdl_effect_label(const pdl_effect *e) {
-    return kinds[e->kind].origin | pdl_label_of(e->request) | e->told;
+    return kinds[e->kind].origin | pdl_label_of(e->request) | e->added_labels;
 }
 bool pdl_effect_has(pdl_effect_kind k, pdl_effect_trait trait) {
     assert((unsigned)k < PDL_EFFECT_COUNT);

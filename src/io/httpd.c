@@ -362,7 +362,7 @@ static void write_peer(const client *c, char *to, size_t size) {
     if (!known) to[0] = 0;
 }
 
-static void tell_refused(const client *c, int status, const char *why) {
+static void report_refusal(const client *c, int status, const char *why) {
     char peer[NI_MAXHOST];
     PDL_TRACE(c->h->opt.debug, http, "refused: %d %s", status, why);
     if (!c->h->opt.refused) return;
@@ -373,7 +373,7 @@ static void tell_refused(const client *c, int status, const char *why) {
 /* What is no request, or did not arrive, before the user has seen it. The connection is closed. */
 static turn refuse(client *c, int status, const char *why) {
     pdl_buf b = PDL_BUF;
-    tell_refused(c, status, why);
+    report_refusal(c, status, why);
     put_error(&b, why);
     c->closes = true;
     c->phase = ANSWER;
@@ -535,7 +535,7 @@ static turn give(client *c) {
     return c->in.len ? GO : WAIT;
 }
 
-static void go_on(client *c) {
+static void advance(client *c) {
     turn t = GO;
     c->in_turn = true;
     while (t == GO) {
@@ -586,7 +586,7 @@ static void on_socket(void *user, int events) {
     client *c = user;
     turn t = GO;
     if ((events & PDL_WATCH_READ) && !is_full(c)) t = receive(c);
-    if (t == GO || (t == WAIT && (events & PDL_WATCH_WRITE))) go_on(c);
+    if (t == GO || (t == WAIT && (events & PDL_WATCH_WRITE))) advance(c);
 }
 
 /* The oldest connection that is doing least makes room. */
@@ -660,7 +660,7 @@ static void time_out(client *c) {
     (void)(c->x ? refuse_body(c->x, 408, "the request did not arrive in time")
                 : refuse(c, 408, "the request did not arrive in time"));
     c->end_ms = now_ms() + LINGER_MS;
-    go_on(c);
+    advance(c);
 }
 
 /* A connection that is not read for want of room does not show that its client has gone. */

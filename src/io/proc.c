@@ -142,9 +142,9 @@ static void take_output(stream *s, pdl_str bytes) {
 
 static void at_end(stream *s) {
     pdl_proc *p = s->proc;
-    bool tell = s == &p->pipes[4] && p->running && s->fn;
+    bool notify = s == &p->pipes[4] && p->running && s->fn;
     close_pipe(s);
-    if (tell) s->fn(p->user, (pdl_str){0});
+    if (notify) s->fn(p->user, (pdl_str){0});
 }
 
 static void on_read(uv_stream_t *h, ssize_t n, const uv_buf_t *buf) {

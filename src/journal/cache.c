@@ -182,7 +182,7 @@ static void look_up(cache_view *view, pdl_effect *e, pdl_buf request) {
         return;
     }
     if (ok && !pdl_effect_read(e, pdl_buf_str(&reply), &h.value, &h.err)) ok = damaged(c, &h.err);
-    e->told |= pdl_label_of(h.value);
+    e->added_labels |= pdl_label_of(h.value);
     if (!ok) h.err.uncatchable = true;
     *pdl_vec_push(&c->hits) = h;
     pdl_buf_fini(&reply);

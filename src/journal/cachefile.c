@@ -108,7 +108,7 @@ static int64_t now_ms(void) {
 
 /* SQLite does not wait for the lock that the change to WAL needs, which many want at once when they
  * start together with a new file. */
-static bool check_in_time(cachefile *f, pdl_err *err) {
+static bool check_or_make_retrying(cachefile *f, pdl_err *err) {
     enum { WAIT_MS = 10000, PAUSE_MS = 5 };
     for (int64_t end = now_ms() + WAIT_MS;;) {
         bool again, ok = check_or_make(f, &again, err);
@@ -124,7 +124,7 @@ bool pdl_cachefile_open(pdl_str path, bool make, cachefile **out, pdl_err *err) 
     cachefile *f = PDL_NEW(cachefile);
     bool ok = (!make || pdl_sql_make(path, NULL, err)) &&
               pdl_sql_open(path, &cache_use, &f->q, err) && pdl_sql_exec(f->q, settings, err) &&
-              check_in_time(f, err);
+              check_or_make_retrying(f, err);
     if (ok)
         *out = f;
     else

@@ -47,11 +47,11 @@ static bool read_answer(const db_effect *row, answer *out, pdl_err *err) {
     if (row->pieces.p && !pdl_effect_read_pieces(row->pieces, &out->pieces, err)) return false;
     if (row->reply.p) {
         bool ok = pdl_effect_read(out->e, row->reply, &out->value, err);
-        out->e->told |= pdl_label_of(out->value);
+        out->e->added_labels |= pdl_label_of(out->value);
         return ok;
     }
     if (!pdl_effect_decode(row->error, &v, err)) return false;
-    out->e->told |= pdl_label_of(v);
+    out->e->added_labels |= pdl_label_of(v);
     if (pdl_is_dict(v))
         pdl_journal_error_read(v, &out->err);
     else

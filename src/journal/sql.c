@@ -47,27 +47,13 @@ static const struct {
     const char *symbol;
     size_t at;
 } symbols[] = {
-    ROW(open_v2),
-    ROW(close),
-    ROW(exec),
-    ROW(prepare_v2),
-    ROW(bind_text),
-    ROW(bind_int64),
-    ROW(bind_double),
-    ROW(bind_null),
-    ROW(step),
-    ROW(reset),
-    ROW(finalize),
-    ROW(column_text),
-    ROW(column_bytes),
-    ROW(column_int64),
-    ROW(column_double),
-    ROW(errmsg),
-    ROW(errcode),
-    ROW(last_insert_rowid),
-    ROW(changes),
-    ROW(db_config),
-    ROW(progress_handler),
+    ROW(open_v2),      ROW(close),        ROW(exec),
+    ROW(prepare_v2),   ROW(bind_text),    ROW(bind_int64),
+    ROW(bind_double),  ROW(bind_null),    ROW(step),
+    ROW(reset),        ROW(finalize),     ROW(column_text),
+    ROW(column_bytes), ROW(column_int64), ROW(column_double),
+    ROW(errmsg),       ROW(errcode),      ROW(last_insert_rowid),
+    ROW(changes),      ROW(db_config),    ROW(progress_handler),
 };
 
 struct sql {
@@ -158,7 +144,7 @@ bool pdl_sql_make(pdl_str path, const char *fresh, pdl_err *err) {
     return fd >= 0;
 }
 
-static int ask_to_go_on(void *user) {
+static int on_progress(void *user) {
     sql *q = user;
     return q->stopped.kind || !pdl_check_cancel(&q->stopped);
 }
@@ -173,7 +159,7 @@ static bool guard(sql *q, pdl_err *err) {
         q->api.db_config(q->handle, on[i], 1, (int *)NULL);
     for (size_t i = 0; i < sizeof off / sizeof *off; i++)
         q->api.db_config(q->handle, off[i], 0, (int *)NULL);
-    q->api.progress_handler(q->handle, STEPS, ask_to_go_on, q);
+    q->api.progress_handler(q->handle, STEPS, on_progress, q);
     return pdl_sql_exec(q,
                         "PRAGMA busy_timeout = 10000;" /* for another process that writes */
                         "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;",

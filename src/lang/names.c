@@ -226,7 +226,7 @@ static uint32_t next_undefined(const pdl_checker *c, const pdl_expr *e, uint32_t
     return i;
 }
 
-static void tell_inputs(const pdl_checker *c, const pdl_expr *e, uint32_t first, bool optional) {
+static void report_inputs(const pdl_checker *c, const pdl_expr *e, uint32_t first, bool optional) {
     if (!c->opt->input) return;
     for (uint32_t i = next_undefined(c, e, first); i < e->n_free; i = next_undefined(c, e, i + 1))
         c->opt->input(c->opt->input_user, e->free_names[i], optional);
@@ -252,9 +252,9 @@ void pdl_checker_expr(pdl_checker *c, const pdl_expr *e, const pdl_node *node, p
     if (first == e->n_free) return;
     size_t mark = pdl_checker_scope_mark(c);
     xwalk g = {add_guarded, c};
-    tell_inputs(c, e, first, true);
+    report_inputs(c, e, first, true);
     walk_x(&g, e->root);
-    tell_inputs(c, e, first, false);
+    report_inputs(c, e, first, false);
     for (uint32_t i = next_undefined(c, e, first); i < e->n_free; i = next_undefined(c, e, i + 1))
         undefined(&s, e->free_names[i]);
     pdl_checker_scope_back(c, mark);

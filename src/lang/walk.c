@@ -122,15 +122,15 @@ void pdl_program_walk(const pdl_program *p, const pdl_walk *w) {
 }
 
 /* Words are few and static: told already when its pointer or text is in the list. */
-typedef struct told {
+typedef struct deprecated_words {
     PDL_VEC(const char *) words;
     void (*fn)(void *user, pdl_loc loc, const char *old, const char *now);
     void *user;
     pdl_loc loc; /* of the type that is looked at */
-} told;
+} deprecated_words;
 
 static void on_old(void *user, const char *old, const char *now) {
-    told *t = user;
+    deprecated_words *t = user;
     for (size_t i = 0; i < t->words.n; i++)
         if (strcmp(t->words.p[i], old) == 0) return;
     *pdl_vec_push(&t->words) = old;
@@ -141,7 +141,7 @@ static void on_type(void *user, const pdl_block *b, const char *key, const pdl_t
                     pdl_loc loc) {
     (void)b;
     if (strcmp(key, "parser") == 0) return; /* says nothing in the reference */
-    ((told *)user)->loc = loc;
+    ((deprecated_words *)user)->loc = loc;
     pdl_type_deprecated(t, on_old, user);
 }
 
@@ -149,7 +149,7 @@ void pdl_program_each_deprecated(const pdl_program *p,
                                  void (*fn)(void *user, pdl_loc loc, const char *old,
                                             const char *now),
                                  void *user) {
-    told t = {.fn = fn, .user = user};
+    deprecated_words t = {.fn = fn, .user = user};
     pdl_program_walk(p, &(pdl_walk){.user = &t, .type = on_type});
     pdl_vec_fini(&t.words);
 }

@@ -261,7 +261,7 @@ static bool is_cut(const pdl_http_reply *r) {
 }
 
 /* The stream of an answer, or of the session, ended: is it asked for again? */
-static bool goes_on(post *p, const pdl_http_reply *r) {
+static bool resume_stream(post *p, const pdl_http_reply *r) {
     session *s = p->of->s;
     bool wanted = p->listens || (p->call && pdl_mcp_session_waits_for(s, p->call) &&
                                  p->events.id.len && p->tries < MOST_TRIES);
@@ -288,7 +288,7 @@ static void on_done(void *user, const pdl_http_reply *r) {
     else if (p->form == FORM_EVENTS && !pdl_sse_end(&p->events, on_event, p, &err))
         pdl_err_fini(&err);
     p->reading = false;
-    if (!p->dead && goes_on(p, r)) return;
+    if (!p->dead && resume_stream(p, r)) return;
     if (!p->dead) {
         bool over = p->listens && (r->status == GONE || p->again) &&
                     is_forgotten(p, r); /* 400 at once: it has no stream */

@@ -197,7 +197,7 @@ static void notify(session *s, const char *method, pdl_val params, const call *c
     pdl_buf_fini(&b);
 }
 
-static void tell_cancelled(session *s, uint64_t id, const char *why) {
+static void send_cancelled(session *s, uint64_t id, const char *why) {
     pdl_val p = pdl_dict_putz(pdl_dict_new(2), "requestId", pdl_int((int64_t)id));
     notify(s, "notifications/cancelled", pdl_dict_putz(p, "reason", pdl_textz(why)), NULL);
 }
@@ -213,7 +213,7 @@ static void on_limit(void *user) {
     if (s->n_junk)
         pdl_err_hint(&err, "it wrote %zu texts that are no messages; PDL_DEBUG=mcp shows them",
                      s->n_junk);
-    if (c->kind == CALL_LIST || c->kind == CALL_JOB) tell_cancelled(s, c->id, "time is up");
+    if (c->kind == CALL_LIST || c->kind == CALL_JOB) send_cancelled(s, c->id, "time is up");
     s->via->forget(s, c);
     call_failed(c, &err);
 }
@@ -421,7 +421,7 @@ bool pdl_mcp_session_cancel(session *s, uint32_t effect) {
     for (size_t i = 0; i < s->calls.n; i++) {
         call *c = s->calls.p[i];
         if (c->kind != CALL_JOB || c->job.e->id != effect) continue;
-        tell_cancelled(s, c->id, "the run does not need it any more");
+        send_cancelled(s, c->id, "the run does not need it any more");
         s->via->forget(s, c);
         pdl_effect_free(end_call(c).e);
         if (s->next_turn < s->turn.n && !s->after_cancel)

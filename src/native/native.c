@@ -311,12 +311,12 @@ static bool takes_as_given(const pdl_native *row, size_t n) {
 
 /* What was compared meanwhile may have been given up: the result is then worth nothing. */
 static inline bool with_result(bool ok, pdl_vref out, pdl_err *err) {
-    if (PDL_LIKELY(!pdl_has_given_up())) return ok;
+    if (PDL_LIKELY(!pdl_is_walk_cancelled())) return ok;
     if (ok)
         pdl_drop(out);
     else
         pdl_err_fini(err);
-    return pdl_check_gave_up(err);
+    return pdl_check_walk(err);
 }
 
 bool pdl_native_call(const pdl_native *row, const pdl_native_env *env, const pdl_val *pos,

@@ -555,7 +555,7 @@ static bool comma_near(const pdl_rp *p) {
 
 /* Does something other than a comma follow the container that the text begins with? Brackets are
  * matched outside of strings. */
-static bool goes_on(const pdl_rp *p) {
+static bool has_text_after_container(const pdl_rp *p) {
     PDL_VEC(char) open = {0};
     size_t i = 0;
     bool in_string = false, closed = false, wrong = false;
@@ -584,7 +584,7 @@ static bool read_strict(reader *r, pdl_val *out) {
     pdl_rp *p = &r->rp;
     pdl_err *err = r->err;
     size_t end;
-    if (r->tried || (p->pos == 0 && !goes_on(p))) return false;
+    if (r->tried || (p->pos == 0 && !has_text_after_container(p))) return false;
     r->tried = true;
     if (!pdl_json_read(pdl_str_sub(p->src, p->pos, p->src.n), PDL_JSON_PYTHON | PDL_JSON_PREFIX,
                        out, &end, err)) {

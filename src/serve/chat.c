@@ -137,7 +137,7 @@ static void succeed(work *w) {
     else if (w->form->whole(w, &whole, &err))
         put_whole(w, whole);
     else
-        pdl_serve_failure_tell(w, &err);
+        pdl_serve_failure_report(w, &err);
     pdl_err_fini(&err);
 }
 
@@ -333,14 +333,14 @@ void pdl_serve_chat_admit(pdl_serve *s) {
 
 /* --- turns ------------------------------------------------------------------------------------ */
 
-static bool can_go_on(const choice *c) {
+static bool can_continue(const choice *c) {
     return !c->over && (c->fresh || c->work->late || pdl_run_is_ready(c->run));
 }
 
 bool pdl_serve_chat_is_ready(const work *w) {
     if (w->x && pdl_exchange_pending(w->x) > FULL && !w->late) return false;
     for (uint32_t i = 0; i < w->n; i++)
-        if (can_go_on(&w->choices[i])) return true;
+        if (can_continue(&w->choices[i])) return true;
     return false;
 }
 
@@ -350,7 +350,7 @@ static bool step_choice(choice *c) {
     c->fresh = false;
     pdl_step step = pdl_run_step(c->run);
     if (step == PDL_STEP_FAIL) {
-        pdl_serve_failure_tell(w, pdl_run_error(c->run));
+        pdl_serve_failure_report(w, pdl_run_error(c->run));
         return false;
     }
     if (step == PDL_STEP_WAIT) return true;
@@ -358,7 +358,7 @@ static bool step_choice(choice *c) {
     w->n_over++;
     pdl_err err = {0};
     bool ok = !w->stream || finish_choice(c, &err);
-    if (!ok) pdl_serve_failure_tell(w, &err);
+    if (!ok) pdl_serve_failure_report(w, &err);
     pdl_err_fini(&err);
     return ok;
 }
@@ -366,7 +366,7 @@ static bool step_choice(choice *c) {
 void pdl_serve_chat_step(work *w) {
     bool ok = true;
     for (uint32_t i = 0; ok && i < w->n; i++)
-        if (can_go_on(&w->choices[i])) ok = step_choice(&w->choices[i]);
+        if (can_continue(&w->choices[i])) ok = step_choice(&w->choices[i]);
     if (ok && w->n_over < w->n) {
         if (w->stream && !w->silence)
             w->silence = pdl_timer_start(w->s->loop, SILENCE_MS, on_silence, w);

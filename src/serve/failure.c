@@ -52,7 +52,7 @@ static void add_headers(pdl_exchange *x, const failure *f, const pdl_err *why) {
     if (f->kind != PDL_E_rate_limit) pdl_exchange_add_header(x, "x-should-retry", "false");
 }
 
-void pdl_serve_failure_tell(work *w, const pdl_err *why) {
+void pdl_serve_failure_report(work *w, const pdl_err *why) {
     failure f = failure_of(why);
     const char *code = pdl_err_kind_name(why->kind);
     pdl_buf shown = PDL_BUF, b = PDL_BUF;

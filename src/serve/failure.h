@@ -6,6 +6,6 @@
 #include "serve/form.h"
 
 /* Ends the exchange: with an answer, or with a piece where some were sent. */
-void pdl_serve_failure_tell(work *w, const pdl_err *why);
+void pdl_serve_failure_report(work *w, const pdl_err *why);
 
 #endif

@@ -84,7 +84,7 @@ static bool whole(work *w, pdl_val *out, pdl_err *err) {
 static void put_whole(work *w, pdl_val v) { deliver(w->s, w->x, v); }
 
 /* A tool that fails says why: the model that called it reads that. */
-static void tell_failure(work *w, pdl_str message) {
+static void send_failure(work *w, pdl_str message) {
     deliver(w->s, w->x, answer_of(w->body, "result", result_of(message, true, pdl_absent())));
 }
 
@@ -93,7 +93,7 @@ static const form mcp = {.id = "mcp-",
                          .code = code_of,
                          .whole = whole,
                          .put_whole = put_whole,
-                         .refuse = tell_failure};
+                         .refuse = send_failure};
 
 static const pdl_served *find_model(const pdl_serve *s, pdl_vref name) {
     for (size_t i = 0; pdl_is_str(name) && i < s->opt.n_models; i++)

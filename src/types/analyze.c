@@ -78,8 +78,8 @@ static void put_str(pdl_buf *out, pdl_vref v) {
 }
 
 /* "VALUE text" or "VALUE text REPR". */
-static void tell(pdl_analysis *an, const pdl_step *at, pdl_vref v, const char *text,
-                 pdl_vref more) {
+static void add_problem(pdl_analysis *an, const pdl_step *at, pdl_vref v, const char *text,
+                        pdl_vref more) {
     pdl_buf b = PDL_BUF;
     put_str(&b, v);
     pdl_buf_put(&b, pdl_str_of(text));
@@ -88,7 +88,8 @@ static void tell(pdl_analysis *an, const pdl_step *at, pdl_vref v, const char *t
     pdl_buf_fini(&b);
 }
 
-static void tell_name(pdl_analysis *an, const pdl_step *at, const char *text, pdl_vref name) {
+static void add_name_problem(pdl_analysis *an, const pdl_step *at, const char *text,
+                             pdl_vref name) {
     pdl_buf b = PDL_BUF;
     pdl_buf_put(&b, pdl_str_of(text));
     put_str(&b, name);
@@ -132,16 +133,16 @@ static bool is_among(pdl_vref v, pdl_vref list) {
 static void walk_base(pdl_analysis *an, pdl_vref s, pdl_vref v, const pdl_step *at) {
     pdl_vref word = pdl_dict_getz(s, "type"), choices = pdl_dict_getz(s, "enum");
     int row = class_of(word, N_CLASSES);
-    if (row >= 0 && !fits_class(v, word)) tell(an, at, v, classes[row].text, pdl_absent());
+    if (row >= 0 && !fits_class(v, word)) add_problem(an, at, v, classes[row].text, pdl_absent());
     if (pdl_is_list(choices) && !is_among(v, choices))
-        tell(an, at, v, " should be one of: ", choices);
+        add_problem(an, at, v, " should be one of: ", choices);
 }
 
 /* --- containers ------------------------------------------------------------------------------- */
 
 static void walk_array(pdl_analysis *an, pdl_vref s, pdl_vref v, const pdl_step *at) {
     if (!pdl_is_list(v)) {
-        tell(an, at, v, " should be a list", pdl_absent());
+        add_problem(an, at, v, " should be a list", pdl_absent());
         return;
     }
     pdl_vref items = pdl_dict_getz(s, "items"), prefix = pdl_dict_getz(s, "prefixItems");
@@ -169,20 +170,20 @@ static void walk_extras(pdl_analysis *an, pdl_vref s, pdl_vref props, pdl_vref v
         pdl_vref key = pdl_dict_key_at(v, i);
         pdl_step step = {at, key, 0};
         if (pdl_is_absent(pdl_dict_find(props, key)) && !is_matched(an, s, key))
-            tell_name(an, &step, "Field not allowed: ", key);
+            add_name_problem(an, &step, "Field not allowed: ", key);
     }
 }
 
 static void walk_object(pdl_analysis *an, pdl_vref s, pdl_vref v, const pdl_step *at) {
     if (!pdl_is_dict(v)) {
-        tell(an, at, v, " should be an object", pdl_absent());
+        add_problem(an, at, v, " should be an object", pdl_absent());
         return;
     }
     pdl_vref required = pdl_dict_getz(s, "required"), props = pdl_dict_getz(s, "properties");
     for (size_t i = 0; pdl_is_list(required) && i < pdl_list_len(required); i++) {
         pdl_vref name = pdl_list_at(required, i);
         if (pdl_is_absent(pdl_dict_find(v, name)))
-            tell_name(an, at, "Missing required field: ", name);
+            add_name_problem(an, at, "Missing required field: ", name);
     }
     if (pdl_is_dict(props)) walk_extras(an, s, props, v, at);
     for (size_t i = 0; pdl_is_dict(props) && i < pdl_dict_len(props); i++) {
@@ -247,7 +248,7 @@ static void walk_union_object(pdl_analysis *an, pdl_vref s, pdl_vref members, pd
     if (most)
         walk(an, best, v, at);
     else
-        tell(an, at, v, " should be of type: ", s);
+        add_problem(an, at, v, " should be of type: ", s);
 }
 
 static void walk_union(pdl_analysis *an, pdl_vref s, pdl_vref members, pdl_vref v,
@@ -262,7 +263,7 @@ static void walk_union(pdl_analysis *an, pdl_vref s, pdl_vref members, pdl_vref 
         for (size_t i = 0; i < pdl_list_len(members); i++)
             if (is_type(pdl_list_at(members, i), "array")) array = pdl_list_at(members, i);
         if (pdl_is_absent(array))
-            tell(an, at, v, " should not be a list", pdl_absent());
+            add_problem(an, at, v, " should not be a list", pdl_absent());
         else
             walk(an, array, v, at);
     } else if (pdl_is_dict(v)) {
@@ -273,7 +274,7 @@ static void walk_union(pdl_analysis *an, pdl_vref s, pdl_vref members, pdl_vref 
                      word = pdl_is_dict(m) ? pdl_dict_getz(m, "type") : pdl_absent();
             if (pdl_is_str(word) && pdl_json_is(v, pdl_str_get(word), PDL_D20)) return;
         }
-        tell(an, at, v, " should be of type ", s);
+        add_problem(an, at, v, " should be of type ", s);
     }
 }
 

@@ -47,7 +47,7 @@ static bool fits_param(fitter *at, const pdl_type *t, pdl_vref v) {
 }
 
 static bool fits_object(fitter *at, const pdl_type *t, pdl_vref v) {
-    if (!pdl_is_dict(v) || !pdl_steps_go_on(&at->steps)) return false;
+    if (!pdl_is_dict(v) || !pdl_steps_may_continue(&at->steps)) return false;
     size_t found = 0;
     for (size_t i = 0; i < t->n_fields; i++) {
         const pdl_type_entry *f = &t->fields[i];
@@ -76,10 +76,10 @@ static bool fits(fitter *at, const pdl_type *t, pdl_vref v) {
     case PDL_TYPE_schema: return pdl_check_run(at->c, t->schema, v, &at->dyn, NULL);
     case PDL_TYPE_list: break;
     }
-    if (!pdl_is_list(v) || !pdl_steps_go_on(&at->steps)) return false;
+    if (!pdl_is_list(v) || !pdl_steps_may_continue(&at->steps)) return false;
     for (size_t i = 0; t->item && i < pdl_list_len(v); i++)
         if (!fits(at, t->item, pdl_list_at(v, i)) ||
-            (i % PDL_CANCEL_EVERY == PDL_CANCEL_EVERY - 1 && pdl_give_up()))
+            (i % PDL_CANCEL_EVERY == PDL_CANCEL_EVERY - 1 && pdl_cancel_walk()))
             return false;
     return true;
 }
@@ -193,7 +193,7 @@ static bool check_slow(const pdl_type *t, pdl_vref v, const pdl_node *args_node,
 
 static bool check(const pdl_type *t, pdl_vref v, const pdl_node *args_node, pdl_arena *scratch,
                   bool *ok, pdl_problems *problems, pdl_err *err) {
-    if (!pdl_check_gave_up(err)) return false;
+    if (!pdl_check_walk(err)) return false;
     if (!t->params || !pdl_is_dict(v))
         return check_slow(t, v, args_node, scratch, ok, problems, err);
     pdl_val args = seen_args(t, v);
@@ -210,7 +210,7 @@ bool pdl_type_check(const pdl_type *t, pdl_vref v, const pdl_node *args_node, pd
         return true;
     }
     bool good = check(t, v, args_node, scratch, ok, problems, err);
-    if (PDL_LIKELY(!pdl_has_given_up())) return good;
+    if (PDL_LIKELY(!pdl_is_walk_cancelled())) return good;
     if (!good) pdl_err_fini(err);
-    return pdl_check_gave_up(err);
+    return pdl_check_walk(err);
 }

@@ -19,7 +19,9 @@ static bool bad(const pdl_kw_at *k, pdl_fail_kind kind) {
 }
 
 /* Go on with further parts? */
-static bool go_on(const pdl_kw_at *k, bool ok) { return !k->c->stopped && (ok || k->c->fails); }
+static bool must_continue(const pdl_kw_at *k, bool ok) {
+    return !k->c->stopped && (ok || k->c->fails);
+}
 
 static bool is_number(pdl_vref v) { return pdl_is_int(v) || pdl_is(v, PDL_V_FLOAT); }
 static bool is_false(pdl_vref v) { return pdl_is_bool(v) && !pdl_bool_of(v); }
@@ -173,7 +175,7 @@ static bool kw_pattern(const pdl_kw_at *k) {
 /* Items [from, to) against one schema. */
 static bool each_item(const pdl_kw_at *k, pdl_vref schema, size_t from, size_t to) {
     bool ok = true;
-    for (size_t i = from; i < to && go_on(k, ok); i++) {
+    for (size_t i = from; i < to && must_continue(k, ok); i++) {
         see(k->seen, i);
         if (!pdl_check_in(k->c, schema, pdl_list_at(k->v, i), k->dyn, pdl_absent(), i)) ok = false;
     }
@@ -184,7 +186,7 @@ static bool each_item(const pdl_kw_at *k, pdl_vref schema, size_t from, size_t t
 static bool zip_items(const pdl_kw_at *k, pdl_vref schemas) {
     bool ok = true;
     size_t n = pdl_list_len(k->v), m = pdl_list_len(schemas);
-    for (size_t i = 0; i < n && i < m && go_on(k, ok); i++)
+    for (size_t i = 0; i < n && i < m && must_continue(k, ok); i++)
         if (!each_item(k, pdl_list_at(schemas, i), i, i + 1)) ok = false;
     return ok;
 }
@@ -260,7 +262,7 @@ static bool kw_unevaluated_items(const pdl_kw_at *k) {
     pdl_fail *f = NULL;
     bool ok = true;
     size_t n = pdl_list_len(k->v);
-    for (size_t i = 0; i < n && go_on(k, ok); i++) {
+    for (size_t i = 0; i < n && must_continue(k, ok); i++) {
         if (was_seen(k->seen, i)) continue;
         if (pdl_check_quiet(k->c, k->want, pdl_list_at(k->v, i), k->dyn, NULL)) continue;
         if (ok) f = pdl_check_fail(k->c, PDL_FAIL_uneval_items, k->v, k->want, k->schema);
@@ -279,7 +281,7 @@ static bool kw_properties(const pdl_kw_at *k) {
     bool ok = true;
     for (size_t i = 0; k->seen && i < pdl_dict_len(k->v); i++)
         if (!pdl_is_absent(pdl_dict_find(k->want, pdl_dict_key_at(k->v, i)))) see(k->seen, i);
-    for (size_t i = 0; i < pdl_dict_len(k->want) && go_on(k, ok); i++) {
+    for (size_t i = 0; i < pdl_dict_len(k->want) && must_continue(k, ok); i++) {
         pdl_vref key = pdl_dict_key_at(k->want, i), x = pdl_dict_find(k->v, key);
         if (pdl_is_absent(x)) continue;
         if (!pdl_check_in(k->c, pdl_dict_val_at(k->want, i), x, k->dyn, key, 0)) ok = false;
@@ -295,7 +297,7 @@ static bool kw_pattern_properties(const pdl_kw_at *k) {
     if (!pdl_is_dict(k->v) || !pdl_is_dict(k->want)) return true;
     bool ok = true;
     for (size_t p = 0; p < pdl_dict_len(k->want); p++)
-        for (size_t i = 0; i < pdl_dict_len(k->v) && go_on(k, ok); i++) {
+        for (size_t i = 0; i < pdl_dict_len(k->v) && must_continue(k, ok); i++) {
             pdl_vref key = pdl_dict_key_at(k->v, i);
             if (!matches(k, pdl_dict_key_at(k->want, p), key)) continue;
             see(k->seen, i);
@@ -320,7 +322,7 @@ static bool kw_additional_properties(const pdl_kw_at *k) {
     bool ok = true, closed = is_false(k->want);
     size_t n = pdl_dict_len(k->v);
     pdl_fail *f = NULL;
-    for (size_t i = 0; i < n && go_on(k, ok); i++) {
+    for (size_t i = 0; i < n && must_continue(k, ok); i++) {
         pdl_vref key = pdl_dict_key_at(k->v, i);
         if (is_known(k, props, patterns, key)) continue;
         see(k->seen, i);
@@ -342,7 +344,7 @@ static bool kw_additional_properties(const pdl_kw_at *k) {
 
 static bool kw_property_names(const pdl_kw_at *k) {
     bool ok = true;
-    for (size_t i = 0; pdl_is_dict(k->v) && i < pdl_dict_len(k->v) && go_on(k, ok); i++)
+    for (size_t i = 0; pdl_is_dict(k->v) && i < pdl_dict_len(k->v) && must_continue(k, ok); i++)
         if (!pdl_check_run(k->c, k->want, pdl_dict_key_at(k->v, i), k->dyn, NULL)) ok = false;
     return ok;
 }
@@ -350,7 +352,7 @@ static bool kw_property_names(const pdl_kw_at *k) {
 static bool kw_required(const pdl_kw_at *k) {
     if (!pdl_is_dict(k->v) || !pdl_is_list(k->want)) return true;
     bool ok = true;
-    for (size_t i = 0; i < pdl_list_len(k->want) && go_on(k, ok); i++) {
+    for (size_t i = 0; i < pdl_list_len(k->want) && must_continue(k, ok); i++) {
         pdl_vref name = pdl_list_at(k->want, i);
         if (!pdl_is_str(name) || !pdl_is_absent(pdl_dict_find(k->v, name))) continue;
         pdl_fail *f = pdl_check_fail(k->c, PDL_FAIL_required, k->v, k->want, k->schema);
@@ -377,7 +379,7 @@ static bool needs(const pdl_kw_at *k, pdl_vref key, pdl_vref names) {
 static bool kw_dependent(const pdl_kw_at *k) {
     if (!pdl_is_dict(k->v) || !pdl_is_dict(k->want)) return true;
     bool ok = true;
-    for (size_t i = 0; i < pdl_dict_len(k->want) && go_on(k, ok); i++) {
+    for (size_t i = 0; i < pdl_dict_len(k->want) && must_continue(k, ok); i++) {
         pdl_vref key = pdl_dict_key_at(k->want, i), x = pdl_dict_val_at(k->want, i);
         if (pdl_is_absent(pdl_dict_find(k->v, key))) continue;
         if (!(pdl_is_list(x) ? needs(k, key, x) : apply(k, x, k->dyn, false))) ok = false;
@@ -390,7 +392,7 @@ static bool kw_unevaluated_properties(const pdl_kw_at *k) {
     bool ok = true;
     size_t n = pdl_dict_len(k->v);
     pdl_fail *f = NULL;
-    for (size_t i = 0; i < n && go_on(k, ok); i++) {
+    for (size_t i = 0; i < n && must_continue(k, ok); i++) {
         if (was_seen(k->seen, i)) continue;
         if (pdl_check_quiet(k->c, k->want, pdl_dict_val_at(k->v, i), k->dyn, NULL)) continue;
         pdl_fail_kind kind = is_false(k->want) ? PDL_FAIL_uneval_props : PDL_FAIL_uneval_schema;
@@ -407,7 +409,8 @@ static bool kw_unevaluated_properties(const pdl_kw_at *k) {
 
 static bool kw_all_of(const pdl_kw_at *k) {
     bool ok = true;
-    for (size_t i = 0; pdl_is_list(k->want) && i < pdl_list_len(k->want) && go_on(k, ok); i++)
+    for (size_t i = 0; pdl_is_list(k->want) && i < pdl_list_len(k->want) && must_continue(k, ok);
+         i++)
         if (!apply(k, pdl_list_at(k->want, i), k->dyn, false)) ok = false;
     return ok;
 }
@@ -455,7 +458,7 @@ static bool kw_one_of(const pdl_kw_at *k) {
     if (first == n) return bad_union(k, &inner);
     pdl_fail *f = NULL;
     bool ok = true;
-    for (size_t i = first + 1; i < n && go_on(k, ok); i++) {
+    for (size_t i = first + 1; i < n && must_continue(k, ok); i++) {
         if (!pdl_check_quiet(k->c, pdl_list_at(k->want, i), k->v, k->dyn, NULL)) continue;
         if (ok) f = pdl_check_fail(k->c, PDL_FAIL_each, k->v, k->want, k->schema);
         if (f && !f->list) f->list = pdl_arena_new_n(k->c->arena, pdl_vref, n);

@@ -38,7 +38,7 @@ bool pdl_json_is(pdl_vref v, pdl_str word, unsigned draft) {
 static bool is_sequence(pdl_vref v) { return pdl_is_list(v) || pdl_is(v, PDL_V_TUPLE); }
 
 static bool eq_at(pdl_vref a, pdl_vref b, unsigned depth, pdl_steps *steps) {
-    if (depth > PDL_MAX_VALUE_DEPTH || !pdl_steps_go_on(steps)) return false;
+    if (depth > PDL_MAX_VALUE_DEPTH || !pdl_steps_may_continue(steps)) return false;
     if (is_sequence(a) && is_sequence(b)) {
         if (pdl_list_len(a) != pdl_list_len(b)) return false;
         for (size_t i = 0; i < pdl_list_len(a); i++)
@@ -65,7 +65,7 @@ bool pdl_json_eq(pdl_vref a, pdl_vref b) {
 
 /* Equal values have equal hashes. */
 static uint32_t hash_at(pdl_vref v, unsigned depth, pdl_steps *steps) {
-    if (depth > PDL_MAX_VALUE_DEPTH || !pdl_steps_go_on(steps)) return 1;
+    if (depth > PDL_MAX_VALUE_DEPTH || !pdl_steps_may_continue(steps)) return 1;
     uint64_t h = 17;
     if (is_sequence(v)) {
         for (size_t i = 0; i < pdl_list_len(v); i++)

@@ -18,7 +18,7 @@
 static bool hashable(pdl_vref v, size_t depth, pdl_steps *steps) {
     pdl_tag t = pdl_tag_of(v);
     if (t == PDL_V_TUPLE) {
-        if (depth >= PDL_MAX_VALUE_DEPTH || !pdl_steps_go_on(steps)) return false;
+        if (depth >= PDL_MAX_VALUE_DEPTH || !pdl_steps_may_continue(steps)) return false;
         for (size_t i = 0; i < pdl_list_len(v); i++)
             if (!hashable(pdl_list_at(v, i), depth + 1, steps)) return false;
         return true;
@@ -45,7 +45,7 @@ static uint32_t hash(pdl_vref v, pdl_steps *steps) {
     if (t == PDL_V_DATE || t == PDL_V_DATETIME) return pdl_time_hash(v);
     if (t != PDL_V_TUPLE) PDL_BUG("hash of a %s", pdl_type_name(v));
     uint64_t h = pdl_list_len(v);
-    for (size_t i = 0; i < pdl_list_len(v) && pdl_steps_go_on(steps); i++)
+    for (size_t i = 0; i < pdl_list_len(v) && pdl_steps_may_continue(steps); i++)
         h = (h ^ hash(pdl_list_at(v, i), steps)) * 0x100000001b3u;
     return pdl_hash_u64(h);
 }

@@ -83,7 +83,7 @@ static bool eq_same_tag(pdl_vref a, pdl_vref b, eq_walk *w) {
     if (t == PDL_V_RANGE) return eq_ranges(a, b);
     if (t == PDL_V_UNDEFINED) return true;
     if (t == PDL_V_HANDLE) return pdl_handle_of(a)->id == pdl_handle_of(b)->id;
-    if (w->depth >= PDL_MAX_VALUE_DEPTH || !pdl_steps_go_on(&w->steps)) return false;
+    if (w->depth >= PDL_MAX_VALUE_DEPTH || !pdl_steps_may_continue(&w->steps)) return false;
     w->depth++;
     bool same = eq_parts(t, a, b, w);
     w->depth--;

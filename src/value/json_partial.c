@@ -51,7 +51,7 @@ static pdl_val read_piece(pdl_str text) {
     return pdl_absent();
 }
 
-static bool may_stand_in_text(pdl_str s) {
+static bool is_valid_in_text(pdl_str s) {
     char quoted[16] = {'"'};
     memcpy(quoted + 1, s.p, s.n);
     quoted[s.n + 1] = '"';
@@ -82,7 +82,7 @@ static bool walk_text(walker *w, bool value) {
         }
         size_t n = c == '\\' ? escape_length(pdl_str_sub(w->s, w->pos, w->s.n)) : 1;
         bool plain = c != '\\' && (unsigned char)c >= 0x20;
-        if (n == 0 || (!plain && !may_stand_in_text(pdl_str_sub(w->s, w->pos, w->pos + n))))
+        if (n == 0 || (!plain && !is_valid_in_text(pdl_str_sub(w->s, w->pos, w->pos + n))))
             return false;
         w->pos += n;
         bool inside =

@@ -32,7 +32,7 @@ static bool order_lists(pdl_vref a, pdl_vref b, char op, size_t depth, bool *out
     for (size_t i = 0; i < na && i < nb; i++) {
         pdl_vref x = pdl_list_at(a, i), y = pdl_list_at(b, i);
         bool same = pdl_val_eq(x, y);
-        if (!pdl_check_gave_up(err)) return false;
+        if (!pdl_check_walk(err)) return false;
         if (!same) return order(x, y, op, depth + 1, out, err);
     }
     *out = holds(op, (na > nb) - (na < nb));
@@ -210,7 +210,7 @@ static bool is_in(pdl_vref x, pdl_vref c, bool *out, pdl_err *err) {
 
 bool pdl_val_in(pdl_vref x, pdl_vref c, bool *out, pdl_err *err) {
     bool ok = is_in(x, c, out, err);
-    if (PDL_LIKELY(!pdl_has_given_up())) return ok;
+    if (PDL_LIKELY(!pdl_is_walk_cancelled())) return ok;
     if (!ok) pdl_err_fini(err); /* unhashable, perhaps */
-    return pdl_check_gave_up(err);
+    return pdl_check_walk(err);
 }

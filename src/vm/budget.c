@@ -23,7 +23,7 @@ bool pdl_budget_check_time(pdl_fiber *f, size_t turns, pdl_err *err) {
     uint32_t before = f->turns_since_effect / LOOK;
     f->turns_since_effect += (uint32_t)turns;
     return f->turns_since_effect < QUIET || f->turns_since_effect / LOOK == before ||
-           pdl_budget_in_time(f->budget, err);
+           pdl_budget_check_clock(f->budget, err);
 }
 
 static bool read_limit(pdl_vref v, pdl_budget_item item, pdl_loc loc, double *out, pdl_err *err) {

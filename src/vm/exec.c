@@ -196,7 +196,7 @@ static pdl_step op_ns_set(pdl_fiber *f, pdl_vref name, pdl_err *err) {
 
 static pdl_step op_match(pdl_fiber *f, const pdl_pattern *p, pdl_err *err) {
     bool fits = pdl_vm_pattern_match(f, p, *top(f));
-    if (!pdl_check_gave_up(err)) return PDL_STEP_FAIL;
+    if (!pdl_check_walk(err)) return PDL_STEP_FAIL;
     push(f, pdl_bool(fits));
     return PDL_STEP_DONE;
 }
@@ -217,7 +217,7 @@ PDL_COLD static void trace_instruction(const pdl_fiber *f) {
 static inline pdl_step turn(pdl_fiber *f, pdl_err *err) {
     if (PDL_UNLIKELY(++f->run->turns >= f->run->opt.turns)) {
         f->run->turns = 0;
-        if (!pdl_run_has_memory(f->run, err) || !pdl_check_gave_up(err))
+        if (!pdl_run_has_memory(f->run, err) || !pdl_check_walk(err))
             return PDL_STEP_FAIL; /* given up where nobody checks */
         f->run->yielded = true;
         pdl_fiber_ready(f);
@@ -328,7 +328,7 @@ pdl_step pdl_fiber_run(pdl_fiber *f, pdl_err *err) {
             break;
         }
         case PDL_OP_ENTER:
-            if (!pdl_run_has_memory(f->run, err) || !pdl_check_gave_up(err))
+            if (!pdl_run_has_memory(f->run, err) || !pdl_check_walk(err))
                 return PDL_STEP_FAIL; /* given up where nobody checks */
             pdl_vm_enter(f, f->code->operands.p[i->c]);
             break;

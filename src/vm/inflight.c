@@ -268,7 +268,7 @@ static void fill_model(pdl_inflight *c, pdl_vref v) {
 }
 
 /* The owner's list: an ended call leaves it, a failed one stays until somebody notices. */
-static void tell_owner(pdl_inflight *c, pdl_val failed) {
+static void remove_from_owner(pdl_inflight *c, pdl_val failed) {
     pdl_fiber *f = pdl_idmap_find(&c->run->fibers, c->fiber);
     if (!f || c->kind != PDL_EFFECT_model) {
         pdl_drop(failed);
@@ -339,7 +339,7 @@ void pdl_inflight_answered(pdl_inflight *c, const pdl_reply *reply) {
             failed = pdl_keep(s->out);
     }
     if (!pdl_is_absent(failed) && c->code) pdl_vm_keep_code(r, c->code);
-    tell_owner(c, failed);
+    remove_from_owner(c, failed);
     for (size_t i = 0; i < c->waiters.n; i++) {
         pdl_fiber *f = pdl_idmap_find(&r->fibers, c->waiters.p[i]);
         if (f && f->state == FIBER_WAIT_CALL && f->wait_id == c->id) pdl_fiber_ready(f);

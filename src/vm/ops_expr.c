@@ -150,7 +150,7 @@ pdl_step pdl_vm_unary(pdl_fiber *f, pdl_opcode op, pdl_err *err) {
 
 static inline bool equal(pdl_vref a, pdl_vref b, bool *out, pdl_err *err) {
     *out = pdl_val_eq(a, b);
-    return pdl_tag_of(a) <= PDL_V_STR || pdl_check_gave_up(err);
+    return pdl_tag_of(a) <= PDL_V_STR || pdl_check_walk(err);
 }
 
 static bool compare(pdl_xop op, pdl_vref a, pdl_vref b, bool *out, pdl_err *err) {
@@ -388,7 +388,7 @@ pdl_step pdl_op_DICT(pdl_fiber *f, size_t n, pdl_err *err) {
         }
         pdl_vref k = *under(f, 2 * (n - i) - 1);
         if (!refuse_undefined(k, err) || !pdl_is_hashable(k)) {
-            if (!err->kind && pdl_check_gave_up(err))
+            if (!err->kind && pdl_check_walk(err))
                 pdl_err_host(err, "TypeError", "unhashable type: '%s'", pdl_type_name(k));
             pdl_drop(d);
             return PDL_STEP_FAIL;
@@ -398,7 +398,7 @@ pdl_step pdl_op_DICT(pdl_fiber *f, size_t n, pdl_err *err) {
     for (size_t i = 0; i < n; i++) d = pdl_dict_put(d, base[2 * i], base[2 * i + 1]);
     f->stack.n -= 2 * n;
     push(f, d);
-    return step_of(pdl_check_gave_up(err));
+    return step_of(pdl_check_walk(err));
 }
 
 /* --- calls ------------------------------------------------------------------------------------ */

@@ -93,7 +93,7 @@ static void promise_parts(pdl_fiber *f, pdl_inflight *c, const pdl_b_model *b) {
 }
 
 /* Does the last message tell of the error: is the context part of the input? */
-static bool tells_error(pdl_vref messages) {
+static bool mentions_error(pdl_vref messages) {
     size_t n = pdl_list_len(messages);
     pdl_vref last = n ? pdl_list_at(messages, n - 1) : pdl_absent();
     pdl_vref content = pdl_is_dict(last) ? pdl_dict_getz(last, "content") : pdl_absent();
@@ -105,7 +105,7 @@ static bool tells_error(pdl_vref messages) {
 /* The messages with those that a failed attempt left. Takes messages. */
 static pdl_val with_repair(pdl_fiber *f, pdl_val messages) {
     const pdl_attempts *a = block(f)->attempts;
-    if (!a || pdl_is_absent(a->repair) || tells_error(messages)) return messages;
+    if (!a || pdl_is_absent(a->repair) || mentions_error(messages)) return messages;
     return pdl_list_concat(messages, a->repair);
 }
 
@@ -170,8 +170,9 @@ pdl_step pdl_op_MODEL(pdl_fiber *f, const pdl_b_model *b, pdl_err *err) {
     send_input(f, traced);
     pdl_vm_cut_stack(f, f->stack.n - 3);
     push(f, pdl_keep(c->text));
-    bool shows = (f->print & PRINT_RESULT) != 0, tells = (f->print & PRINT_CONTEXT) != 0;
-    if (f->run->opt.stream != PDL_STREAM_NONE) pdl_out_call(f, c, shows || tells, tells);
+    bool shows = (f->print & PRINT_RESULT) != 0, shows_context = (f->print & PRINT_CONTEXT) != 0;
+    if (f->run->opt.stream != PDL_STREAM_NONE)
+        pdl_out_call(f, c, shows || shows_context, shows_context);
     pdl_inflight_start(f, c, request);
     return step_of(true);
 }

@@ -403,7 +403,7 @@ static bool loop_method(pdl_vref callee, const pdl_val *pos, size_t n_pos, pdl_v
     for (size_t i = 0; i < n_pos; i++) now = pdl_list_push(now, pdl_keep(pos[i]));
     bool same = !pdl_is_absent(l->changed) && pdl_val_eq(l->changed, now);
     set_val(&l->changed, now);
-    if (pdl_check_gave_up(err)) *out = pdl_bool(!same);
+    if (pdl_check_walk(err)) *out = pdl_bool(!same);
     return true;
 }
 

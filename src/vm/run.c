@@ -20,9 +20,9 @@
 enum { TURNS_A_STEP = 20000 }; /* of loops between two looks at the world */
 
 /* Is there time left in the budget of the fiber whose turn it is? */
-static bool run_in_time(void *user, pdl_err *err) {
+static bool check_run_time(void *user, pdl_err *err) {
     const pdl_run *r = user;
-    return !r->current || !r->current->budget || pdl_budget_in_time(r->current->budget, err);
+    return !r->current || !r->current->budget || pdl_budget_check_clock(r->current->budget, err);
 }
 
 pdl_run *pdl_run_new(const pdl_run_options *options) {
@@ -36,7 +36,7 @@ pdl_run *pdl_run_new(const pdl_run_options *options) {
     r->call_in = (pdl_call_in){r, pdl_run_call_in};
     r->out = pdl_outq_new(r, NULL);
     r->next_call = options->first_id;
-    r->cancel = (pdl_cancel){options->cancel, run_in_time, r};
+    r->cancel = (pdl_cancel){options->cancel, check_run_time, r};
     pdl_path_keep(r->opt.place);
     pdl_budget_keep(r->opt.budget);
     pdl_run_globals(r);

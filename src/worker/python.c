@@ -215,7 +215,7 @@ static void answer_value(question *q, pdl_val v, const pdl_err *failed) {
 static void on_value(void *user, pdl_val v, const pdl_err *err) {
     question *q = user;
     job *j = pdl_worker_job_find(q->w, q->job);
-    if (j && j->e) j->e->told |= err ? err->label : pdl_label_of(v);
+    if (j && j->e) j->e->added_labels |= err ? err->label : pdl_label_of(v);
     answer_value(user, v, err);
 }
 

@@ -37,8 +37,8 @@ static void start(pdl_world *w, pdl_effect *e) {
                           0);
         return;
     case PDL_EFFECT_code:
-        if (pdl_text_is(pdl_dict_getz(e->request, "code"), "told"))
-            e->told |= PDL_LABEL_net; /* what a function of the program gave */
+        if (pdl_text_is(pdl_dict_getz(e->request, "code"), "added_labels"))
+            e->added_labels |= PDL_LABEL_net; /* what a function of the program gave */
         pdl_effect_answer(
             e, json("{\"result\": \"c\", \"rebound\": {\"y\": [1]}, \"stdout\": \"\"}"), 0);
         return;
@@ -170,8 +170,8 @@ static const struct {
     {"lastOf:\n- {lang: python, code: x, contribute: []}\n- ${ y }\n", code}, /* rebound */
     {"lastOf:\n" MODEL "- {lang: python, code: \"f(m)\", contribute: []}\n- ${ y[0] }\n",
      code | model},
-    {"lang: python\ncode: told\n", code | net},
-    {"lastOf:\n- {lang: python, code: told, contribute: []}\n- ${ y }\n", code | net},
+    {"lang: python\ncode: added_labels\n", code | net},
+    {"lastOf:\n- {lang: python, code: added_labels, contribute: []}\n- ${ y }\n", code | net},
     {"read: f\n", file},
     {"lastOf:\n" MODEL "- {read: \"${ m }\"}\n", file | model},
     {"read: null\nmessage: ''\n", user},

@@ -31,7 +31,7 @@ static void put_hidden(const pdl_call *c, char mark, pdl_str text, pdl_buf *out)
 }
 
 /* A whole entry at once: those of other calls do not come in between. */
-static void tell(const pdl_call *c, pdl_buf *entry) {
+static void send_entry(const pdl_call *c, pdl_buf *entry) {
     pdl_buf fixed = PDL_BUF;
     pdl_utf8_repair(&fixed, pdl_buf_str(entry));
     c->calls->opt.wire(c->calls->opt.user, pdl_buf_str(&fixed));
@@ -47,7 +47,7 @@ static void put_header(const pdl_call *c, const char *line, pdl_buf *out) {
 }
 
 /* What a service sets is secret as what it is sent. */
-static void put_came(const pdl_call *c, pdl_str head, pdl_buf *out) {
+static void put_reply_head(const pdl_call *c, pdl_str head, pdl_buf *out) {
     while (head.n) {
         size_t nl = pdl_str_find(head, PDL_STR("\n"), 0);
         pdl_str line = pdl_str_trim(pdl_str_sub(head, 0, nl));
@@ -68,7 +68,7 @@ void pdl_wire_sent(const pdl_call *c, const pdl_http_request *r) {
     for (size_t i = 0; i < r->n_headers; i++) put_header(c, r->headers[i], &out);
     put_lines(c, '>', PDL_STR(""), &out);
     if (r->body.n) put_hidden(c, '>', r->body, &out);
-    tell(c, &out);
+    send_entry(c, &out);
     pdl_buf_fini(&first);
 }
 
@@ -79,11 +79,11 @@ void pdl_wire_data(pdl_call *c, pdl_str bytes) {
 void pdl_wire_received(pdl_call *c, const pdl_http_reply *r) {
     if (!is_on(c)) return;
     pdl_buf out = PDL_BUF;
-    put_came(c, pdl_str_trim(r->header_text), &out);
+    put_reply_head(c, pdl_str_trim(r->header_text), &out);
     put_lines(c, '<', PDL_STR(""), &out);
     if (c->wire_text.len) put_hidden(c, '<', pdl_buf_str(&c->wire_text), &out);
     if (r->body.n) put_hidden(c, '<', r->body, &out);
     if (r->end != PDL_HTTP_OK) pdl_buf_putf(&out, "#%u ! %s\n", c->e->id, r->why);
     pdl_buf_fini(&c->wire_text);
-    tell(c, &out);
+    send_entry(c, &out);
 }

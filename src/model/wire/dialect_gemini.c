@@ -95,7 +95,7 @@ static const pdl_turns_form turns = {
     .key = "parts", .assistant = "model", .parts = parts_of, .call = call_of, .result = result_of};
 
 /* The service wants something to answer: where only the system speaks, the reference's stand-in. */
-static pdl_val stand_in(void) {
+static pdl_val placeholder_part(void) {
     pdl_val m = object_with("role", pdl_textz("user"));
     return pdl_dict_putz(m, "parts",
                          pdl_list_push(pdl_list_new(1), object_with("text", pdl_textz("."))));
@@ -104,7 +104,7 @@ static pdl_val stand_in(void) {
 static pdl_val put_messages(const pdl_ask *a, pdl_val body) {
     pdl_turns t = pdl_turns_write(&turns, a->messages);
     if (pdl_list_len(t.done) == 0 && pdl_list_len(t.head))
-        t.done = pdl_list_push(t.done, stand_in());
+        t.done = pdl_list_push(t.done, placeholder_part());
     body = pdl_dict_putz(body, "contents", t.done);
     if (pdl_list_len(t.head))
         return pdl_dict_putz(body, "system_instruction", object_with("parts", t.head));

@@ -244,7 +244,7 @@ bool pdl_item(pdl_vref x, pdl_vref key, pdl_val *out, pdl_err *err) {
         *out = pdl_keep(pdl_promise_of(fetched)->value);
         return true;
     }
-    if (!pdl_check_gave_up(err)) return false;
+    if (!pdl_check_walk(err)) return false;
     if (!pdl_is_str(key))
         *out = no_element(x, key);
     else if (!pdl_own_attr(x, pdl_str_get(key), out))

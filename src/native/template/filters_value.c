@@ -423,7 +423,7 @@ static void put_htmlsafe(pdl_str s, pdl_buf *out) {
 /* Is there a dict with a key that is not text, to any depth that can be written? */
 static bool has_other_keys(pdl_vref v, unsigned depth, pdl_steps *steps) {
     bool dict = pdl_is_dict(v);
-    if ((!dict && !pdl_is_seq(v)) || depth > PDL_MAX_JSON_DEPTH || !pdl_steps_go_on(steps))
+    if ((!dict && !pdl_is_seq(v)) || depth > PDL_MAX_JSON_DEPTH || !pdl_steps_may_continue(steps))
         return false;
     size_t n = dict ? pdl_dict_len(v) : pdl_list_len(v);
     for (size_t i = 0; i < n; i++) {
@@ -462,7 +462,7 @@ static bool in_key_order(pdl_vref v, unsigned depth, pdl_steps *steps, pdl_val *
     if (depth > PDL_MAX_JSON_DEPTH)
         return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "value is nested deeper than %d levels",
                            PDL_MAX_JSON_DEPTH);
-    if (!pdl_steps_go_on(steps)) return pdl_check_gave_up(err);
+    if (!pdl_steps_may_continue(steps)) return pdl_check_walk(err);
     if (pdl_is_dict(v)) return dict_in_order(v, depth, steps, out, err);
     if (!pdl_is_seq(v)) {
         *out = pdl_keep(v);
@@ -484,7 +484,7 @@ static bool write_sorted(pdl_vref v, const pdl_str *unit, pdl_buf *b, pdl_err *e
     const int flags = PDL_JSON_ASCII | PDL_JSON_SPACED | PDL_JSON_NAN;
     pdl_steps steps = {0};
     bool other = has_other_keys(v, 0, &steps);
-    if (!pdl_check_gave_up(err)) return false;
+    if (!pdl_check_walk(err)) return false;
     if (!other) return pdl_json_write_lines(v, flags | PDL_JSON_SORT, unit, b, err);
     pdl_val ordered;
     if (!in_key_order(v, 0, &steps, &ordered, err)) return false;
