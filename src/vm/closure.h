@@ -19,7 +19,10 @@ typedef struct pdl_closure {
     pdl_loc loc;
     uint32_t instances; /* expression calls so far */
 } pdl_closure;
-static inline pdl_closure *closure_of(pdl_vref v) { return (pdl_closure *)(void *)pdl_obj_of(v); }
+static inline pdl_closure *closure_of(pdl_vref v) {
+    assert(pdl_is(v, PDL_V_FUNC));
+    return (pdl_closure *)(void *)pdl_obj_of(v);
+}
 
 pdl_val pdl_closure_new(pdl_fiber *f, const pdl_func_info *info);
 /* Pushes the frame of a call from an expression. Takes the arguments. */

@@ -1,4 +1,5 @@
-/* err_span.h -- the exact span of an error inside of a text. Private to vm.
+/* err_span.h -- what the machine adds to an error: its exact span in a text, the call that the user
+ * wrote, the words of the language that failed. Private to vm.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,5 +12,16 @@
 void pdl_vm_mark_part(const pdl_fiber *f, size_t k, pdl_err *err);
 /* The line of Python code that failed; b is a code block. */
 void pdl_vm_mark_code(const pdl_block *b, pdl_err *err);
+
+/* Returns where the program calls the library function that runs; all-zero when none runs. */
+pdl_loc pdl_library_entry_loc(const pdl_fiber *f);
+/* Reports an error inside of a library function at its call, since the user wrote the call and not
+ * the library. Does nothing when call is all-zero. */
+void pdl_err_move_to_call(pdl_err *err, pdl_loc call);
+/* Rewords err as an error of code: "LANGUAGE Code error: CLASS('message')". class_name is used when
+ * err has no class. */
+void pdl_vm_code_error(const char *language, const char *class_name, pdl_loc loc, pdl_err *err);
+/* Rewords an error of a remote object as one of the expression that asked it. */
+void pdl_vm_expression_error(const pdl_expr *expr, pdl_err *err);
 
 #endif

@@ -2,12 +2,15 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "vm/fiber.h"
 
+#include <assert.h>
+
 #include "base/idmap.h"
 #include "base/limits.h"
 #include "value/context.h"
 #include "value/func.h"
 #include "value/handle.h"
 #include "value/text.h"
+#include "vm/err_span.h"
 #include "vm/inflight.h"
 #include "vm/loop.h"
 #include "vm/ops.h"
@@ -110,6 +113,7 @@ static void cut_handlers(pdl_fiber *f, size_t n) {
 
 void pdl_vm_frame_push(pdl_fiber *f, pdl_vm_frame_kind kind, const pdl_code *code, uint32_t entry,
                        pdl_loc loc) {
+    assert(pdl_fiber_ok(f));
     pdl_vm_frame *fr = pdl_vec_push(&f->frames);
     *fr = (pdl_vm_frame){
         .kind = kind,
@@ -153,6 +157,7 @@ static void frame_fini(pdl_vm_frame *fr) {
 }
 
 void pdl_vm_frame_pop(pdl_fiber *f) {
+    assert(f->frames.n > 0 && pdl_fiber_ok(f));
     pdl_vm_frame fr = f->frames.p[--f->frames.n];
     pdl_vm_cut_stack(f, fr.stack);
     pdl_vm_cut_blocks(f, fr.blocks);
@@ -175,6 +180,7 @@ void pdl_vm_frame_pop(pdl_fiber *f) {
     f->code = f->frames.n ? f->frames.p[f->frames.n - 1].code : NULL;
     if (fr.kind == FRAME_PDL) f->nested--;
     frame_fini(&fr);
+    assert(pdl_fiber_ok(f));
 }
 
 void pdl_fiber_free(pdl_fiber *f) {
@@ -222,6 +228,7 @@ void pdl_fiber_ready(pdl_fiber *f) {
     else
         r->ready_first = f;
     r->ready_last = f;
+    assert(pdl_fiber_ok(f));
 }
 
 /* --- ids -------------------------------------------------------------------------------------- */
@@ -377,16 +384,6 @@ static void frame_note(const pdl_vm_frame *fr, pdl_err *err) {
     }
 }
 
-/* Places of errors point into the sources of their program, which must outlive them. */
-void pdl_vm_keep_code(pdl_run *r, pdl_code *code) {
-    enum {
-        LOOK_BACK = 8
-    }; /* a loop that fails fails in the same few programs; one too many costs little */
-    for (size_t i = r->failed_code.n, n = 0; i-- > 0 && n < LOOK_BACK; n++)
-        if (r->failed_code.p[i] == code) return;
-    *pdl_vec_push(&r->failed_code) = pdl_code_keep(code);
-}
-
 /* A failure inside `lang: pdl` is one of the code block. */
 static void pdl_code_error(pdl_err *err, pdl_loc loc) {
     pdl_buf b = PDL_BUF;
@@ -434,10 +431,12 @@ void pdl_err_move_to_call(pdl_err *err, pdl_loc call) {
 }
 
 bool pdl_fiber_unwind(pdl_fiber *f, pdl_err *err) {
+    assert(err->kind != PDL_E_NONE && pdl_fiber_ok(f));
     decorate(f, err);
     while (f->frames.n) {
         pdl_vm_frame *fr = &f->frames.p[f->frames.n - 1];
         bool here = f->handlers.n > fr->handlers && !err->uncatchable;
+        if (!here) cut_handlers(f, fr->handlers); /* none outlives the block that it is of */
         size_t floor = here ? f->handlers.p[f->handlers.n - 1].blocks : fr->blocks;
         for (size_t k = f->blocks.n; wants_blocks(f->run) && k-- > floor;) {
             if (f->blocks.p[k].info)

@@ -13,6 +13,8 @@
 #ifndef PDL_VM_FIBER_H
 #define PDL_VM_FIBER_H
 
+#include <assert.h>
+
 #include "base/vec.h"
 #include "value/label.h"
 #include "value/path.h"
@@ -188,14 +190,12 @@ pdl_loc pdl_fiber_loc(const pdl_fiber *f);
 pdl_fiber *pdl_fiber_new(pdl_run *r, pdl_code *code, uint32_t entry);
 void pdl_fiber_free(pdl_fiber *f);
 void pdl_fiber_ready(pdl_fiber *f);
+/* Do the stacks agree with the frames and handlers on top, and the state with the queues? Looks at
+ * the tops alone, so that asserting it at every call costs the same however deep the stacks are. */
+bool pdl_fiber_ok(const pdl_fiber *f);
 /* Unwinds to the nearest handler after an error. Returns false when there is none: the fiber has
  * failed. Takes the content of err. */
 bool pdl_fiber_unwind(pdl_fiber *f, pdl_err *err);
-/* Returns where the program calls the library function that runs; all-zero when none runs. */
-pdl_loc pdl_library_entry_loc(const pdl_fiber *f);
-/* Reports an error inside of a library function at its call, since the user wrote the call and not
- * the library. Does nothing when call is all-zero. */
-void pdl_err_move_to_call(pdl_err *err, pdl_loc call);
 void pdl_vm_frame_push(pdl_fiber *f, pdl_vm_frame_kind kind, const pdl_code *code, uint32_t entry,
                        pdl_loc loc);
 /* Restores the registers of the caller and cuts the stacks to the base of the frame. */
@@ -204,13 +204,6 @@ void pdl_vm_frame_pop(pdl_fiber *f);
 pdl_path *pdl_vm_block_path(pdl_fiber *f);
 /* Returns the id of a part that has no record, owned. */
 pdl_path *pdl_vm_part_path(pdl_fiber *f, const pdl_blockinfo *info);
-/* Keeps code until the end of the run, for errors that point into its sources. */
-void pdl_vm_keep_code(pdl_run *r, pdl_code *code);
-/* Rewords err as an error of code: "LANGUAGE Code error: CLASS('message')". class_name is used when
- * err has no class. */
-void pdl_vm_code_error(const char *language, const char *class_name, pdl_loc loc, pdl_err *err);
-/* Rewords an error of a remote object as one of the expression that asked it. */
-void pdl_vm_expression_error(const pdl_expr *expr, pdl_err *err);
 /* Returns an owned scope of the keys of d that are text. */
 pdl_scope *pdl_vm_scope_of_dict(pdl_run *r, pdl_vref d);
 /* Ends a block's record; its budget ends with it. */
@@ -222,24 +215,35 @@ void pdl_vm_cut_locals(pdl_fiber *f, size_t n);
 
 static inline pdl_step step_of(bool ok) { return ok ? PDL_STEP_DONE : PDL_STEP_FAIL; }
 static inline void push(pdl_fiber *f, pdl_val v) { *pdl_vec_push(&f->stack) = v; }
-static inline pdl_val pop(pdl_fiber *f) { return f->stack.p[--f->stack.n]; }
-static inline pdl_val *top(pdl_fiber *f) { return &f->stack.p[f->stack.n - 1]; }
-static inline pdl_val *under(pdl_fiber *f, size_t k) { return &f->stack.p[f->stack.n - 1 - k]; }
+static inline pdl_val pop(pdl_fiber *f) {
+    assert(f->stack.n > 0);
+    return f->stack.p[--f->stack.n];
+}
+static inline pdl_val *top(pdl_fiber *f) {
+    assert(f->stack.n > 0);
+    return &f->stack.p[f->stack.n - 1];
+}
+static inline pdl_val *under(pdl_fiber *f, size_t k) {
+    assert(k < f->stack.n);
+    return &f->stack.p[f->stack.n - 1 - k];
+}
 static inline void set_top(pdl_fiber *f, pdl_val v) {
-    pdl_drop(f->stack.p[f->stack.n - 1]);
-    f->stack.p[f->stack.n - 1] = v;
+    pdl_val *slot = top(f);
+    pdl_drop(*slot);
+    *slot = v;
 }
 static inline pdl_val *local(pdl_fiber *f, size_t slot) {
+    assert(f->local_base + slot < f->locals.n);
     return &f->locals.p[f->local_base + slot];
 }
-static inline pdl_vm_block *block(pdl_fiber *f) { return &f->blocks.p[f->blocks.n - 1]; }
+static inline pdl_vm_block *block(pdl_fiber *f) {
+    assert(f->blocks.n > 0);
+    return &f->blocks.p[f->blocks.n - 1];
+}
 static inline void set_val(pdl_val *slot, pdl_val v) { /* takes v */
     pdl_val old = *slot;
     *slot = v;
     pdl_drop(old);
 }
-
-/* exec.c: run until the fiber ends (DONE), must wait (WAIT), or fails. */
-pdl_step pdl_fiber_run(pdl_fiber *f, pdl_err *err);
 
 #endif

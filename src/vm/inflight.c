@@ -37,6 +37,7 @@ void pdl_inflight_adopt(pdl_fiber *to, pdl_fiber *from) {
     }
     from->calls.n = 0;
     from->n_open = 0;
+    assert(pdl_fiber_ok(to));
 }
 
 static void on_piece(void *user, const pdl_effect *e, pdl_str text) {
@@ -125,6 +126,7 @@ pdl_inflight *pdl_inflight_new(pdl_fiber *f, pdl_effect_kind kind, pdl_loc loc) 
     c->pieces = PDL_BUF;
     c->nested = f->nested > 0;
     pdl_idmap_put(&r->calls, c->id, c);
+    assert(pdl_inflight_ok(c));
     return c;
 }
 
@@ -171,6 +173,7 @@ static void launch(pdl_run *r, pdl_inflight *c) {
 static void launch_models(pdl_run *r) {
     for (pdl_inflight *c; (c = pdl_run_next_model(r));) launch(r, c);
     pdl_run_wake(r);
+    assert(pdl_run_ok(r));
 }
 
 void pdl_inflight_start(pdl_fiber *f, pdl_inflight *c, pdl_val request) {
@@ -183,6 +186,7 @@ void pdl_inflight_start_at(pdl_fiber *f, pdl_inflight *c, pdl_val request, pdl_p
                            uint32_t seq) {
     pdl_run *r = f->run;
     pdl_effect_sink sink = {r, on_piece, on_reply};
+    assert(pdl_inflight_ok(c) && !c->effect && !c->done);
     assert(pdl_effect_is_request(c->kind, request));
     c->effect = pdl_effect_new(c->kind, c->id, place, seq, c->loc, request, sink);
     c->effect->call_in = &r->call_in;
@@ -320,6 +324,7 @@ static void fail_call(pdl_inflight *c, const pdl_err *why) {
 
 void pdl_inflight_answered(pdl_inflight *c, const pdl_reply *reply) {
     pdl_run *r = c->run;
+    assert(pdl_inflight_ok(c) && !c->done);
     c->done = true;
     if (c->kind == PDL_EFFECT_model) r->open_models--;
     if (pdl_effect_has(c->kind, PDL_EFFECT_LATE)) r->open_late--;
@@ -340,6 +345,7 @@ void pdl_inflight_answered(pdl_inflight *c, const pdl_reply *reply) {
     }
     if (!pdl_is_absent(failed) && c->code) pdl_vm_keep_code(r, c->code);
     remove_from_owner(c, failed);
+    assert(pdl_inflight_ok(c));
     for (size_t i = 0; i < c->waiters.n; i++) {
         pdl_fiber *f = pdl_idmap_find(&r->fibers, c->waiters.p[i]);
         if (f && f->state == FIBER_WAIT_CALL && f->wait_id == c->id) pdl_fiber_ready(f);

@@ -54,6 +54,8 @@ struct pdl_inflight {
 
 pdl_inflight *pdl_inflight_new(pdl_fiber *f, pdl_effect_kind kind, pdl_loc loc);
 void pdl_inflight_free(pdl_inflight *c);
+/* Is the effect registered, and does its state agree with what it holds? */
+bool pdl_inflight_ok(const pdl_inflight *c);
 /* Sends the request, or queues it when too many model calls are open. Takes request. */
 void pdl_inflight_start(pdl_fiber *f, pdl_inflight *c, pdl_val request);
 /* The same with a key of its own in recordings. */

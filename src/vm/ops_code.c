@@ -4,6 +4,7 @@
 #include "base/shlex.h"
 #include "value/int.h"
 #include "value/text.h"
+#include "vm/err_span.h"
 #include "vm/fiber.h"
 #include "vm/inflight.h"
 #include "vm/ops.h"

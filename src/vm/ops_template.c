@@ -7,6 +7,7 @@
 #include "compile/compile.h"
 #include "value/pyvalues.h"
 #include "vm/closure.h"
+#include "vm/err_span.h"
 #include "vm/fiber.h"
 #include "vm/object.h"
 #include "vm/ops.h"

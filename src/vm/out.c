@@ -8,34 +8,15 @@
  */
 #include "vm/out.h"
 
+#include <assert.h>
+
+#include "vm/err_span.h"
 #include "vm/fiber.h"
 #include "vm/inflight.h"
+#include "vm/out_impl.h"
 #include "vm/run.h"
 
 #include "base/banned.h"
-
-typedef enum { ITEM_TEXT, ITEM_WRITE, ITEM_MESSAGE, ITEM_CALL, ITEM_QUEUE } item_kind;
-
-typedef struct pdl_outitem {
-    item_kind kind;
-    struct pdl_outitem *next;
-    pdl_val text; /* TEXT, WRITE, MESSAGE */
-    pdl_val role; /* MESSAGE */
-    pdl_look look;
-    bool untrusted;
-    uint32_t descriptor;
-    pdl_inflight *call; /* CALL: NULL when it was forgotten */
-    bool visible, message, begun;
-    pdl_outq *queue; /* QUEUE */
-} outitem;
-
-struct pdl_outq {
-    pdl_run *run;
-    pdl_outq *parent;
-    outitem *first, *last;
-    size_t n_added;
-    bool ended;
-};
 
 pdl_outq *pdl_outq_new(pdl_run *r, pdl_outq *parent) {
     pdl_outq *q = PDL_NEW(pdl_outq);
@@ -44,8 +25,8 @@ pdl_outq *pdl_outq_new(pdl_run *r, pdl_outq *parent) {
     return q;
 }
 
-static outitem *add(pdl_outq *q, item_kind kind) {
-    outitem *i = PDL_NEW(outitem);
+static pdl_outitem *add(pdl_outq *q, pdl_out_kind kind) {
+    pdl_outitem *i = PDL_NEW(pdl_outitem);
     i->kind = kind;
     i->text = i->role = pdl_absent();
     if (q->last)
@@ -54,10 +35,11 @@ static outitem *add(pdl_outq *q, item_kind kind) {
         q->first = i;
     q->last = i;
     q->n_added++;
+    assert(!q->ended);
     return i;
 }
 
-static void item_free(outitem *i) {
+static void item_free(pdl_outitem *i) {
     pdl_drop(i->text);
     pdl_drop(i->role);
     if (i->call) {
@@ -71,7 +53,7 @@ static void item_free(outitem *i) {
 void pdl_outq_free(pdl_outq *q) {
     if (!q) return;
     while (q->first) {
-        outitem *i = q->first;
+        pdl_outitem *i = q->first;
         q->first = i->next;
         item_free(i);
     }
@@ -102,12 +84,12 @@ static void send_message(pdl_run *r, pdl_vref role, pdl_str text, pdl_look look)
                         .role = pdl_is_str(role) ? pdl_str_get(role) : PDL_STR("")});
 }
 
-static void send_item(pdl_run *r, const outitem *i) {
-    if (i->kind == ITEM_MESSAGE) {
+static void send_item(pdl_run *r, const pdl_outitem *i) {
+    if (i->kind == PDL_OUT_MESSAGE) {
         send_message(r, i->role, pdl_str_get(i->text), PDL_LOOK_PLAIN);
         return;
     }
-    send(r, (pdl_event){.kind = i->kind == ITEM_TEXT ? PDL_EVENT_text : PDL_EVENT_out,
+    send(r, (pdl_event){.kind = i->kind == PDL_OUT_TEXT ? PDL_EVENT_text : PDL_EVENT_out,
                         .text = pdl_str_get(i->text),
                         .look = i->look,
                         .untrusted = i->untrusted,
@@ -115,7 +97,7 @@ static void send_item(pdl_run *r, const outitem *i) {
 }
 
 /* Pieces of the call under the cursor. True when it has ended well. */
-static bool pass_call(pdl_run *r, outitem *i) {
+static bool pass_call(pdl_run *r, pdl_outitem *i) {
     pdl_inflight *c = i->call;
     if (!c) return true;
     if (c->pieces.len && i->visible) {
@@ -140,10 +122,10 @@ static bool pass_call(pdl_run *r, outitem *i) {
  * source: C recursion is bounded by it. */
 static bool flush(pdl_run *r, pdl_outq *q) {
     while (q->first) {
-        outitem *i = q->first;
-        if (i->kind == ITEM_CALL) {
+        pdl_outitem *i = q->first;
+        if (i->kind == PDL_OUT_CALL) {
             if (!pass_call(r, i)) return false;
-        } else if (i->kind == ITEM_QUEUE) {
+        } else if (i->kind == PDL_OUT_QUEUE) {
             if (!flush(r, i->queue)) return false;
         } else {
             send_item(r, i);
@@ -159,6 +141,7 @@ void pdl_out_flush(pdl_run *r) {
     if (r->draining) return; /* a sink made the machine go on: the loop above sees the rest */
     r->draining = true;
     flush(r, r->out);
+    assert(pdl_outq_ok(r->out));
     r->draining = false;
 }
 
@@ -174,7 +157,7 @@ void pdl_out_text(pdl_fiber *f, pdl_str text, pdl_look look, pdl_label label) {
                  .kind = PDL_EVENT_text, .text = text, .look = look, .untrusted = untrusted});
         return;
     }
-    outitem *i = add(f->out, ITEM_TEXT);
+    pdl_outitem *i = add(f->out, PDL_OUT_TEXT);
     i->text = pdl_text(text);
     i->look = look;
     i->untrusted = untrusted;
@@ -182,7 +165,7 @@ void pdl_out_text(pdl_fiber *f, pdl_str text, pdl_look look, pdl_label label) {
 }
 
 void pdl_out_write(pdl_fiber *f, pdl_str text, uint32_t descriptor, pdl_label label) {
-    outitem *i = add(f->out, ITEM_WRITE);
+    pdl_outitem *i = add(f->out, PDL_OUT_WRITE);
     i->text = pdl_text(text);
     i->descriptor = descriptor;
     i->untrusted = pdl_out_is_untrusted(f->run, label);
@@ -190,23 +173,24 @@ void pdl_out_write(pdl_fiber *f, pdl_str text, uint32_t descriptor, pdl_label la
 }
 
 void pdl_out_message(pdl_fiber *f, pdl_vref role, pdl_str text) {
-    outitem *i = add(f->out, ITEM_MESSAGE);
+    pdl_outitem *i = add(f->out, PDL_OUT_MESSAGE);
     i->text = pdl_text(text);
     i->role = pdl_keep(role);
     pdl_out_flush(f->run);
 }
 
 void pdl_out_call(pdl_fiber *f, pdl_inflight *c, bool visible, bool message) {
-    outitem *i = add(f->out, ITEM_CALL);
+    pdl_outitem *i = add(f->out, PDL_OUT_CALL);
     i->call = c;
     i->visible = visible;
     i->message = message;
     c->out = i;
+    assert(pdl_outq_ok(f->out));
     pdl_out_flush(f->run);
 }
 
 pdl_outq *pdl_out_child(pdl_fiber *f) {
-    outitem *i = add(f->out, ITEM_QUEUE);
+    pdl_outitem *i = add(f->out, PDL_OUT_QUEUE);
     i->queue = pdl_outq_new(f->run, f->out);
     return i->queue;
 }
@@ -214,40 +198,42 @@ pdl_outq *pdl_out_child(pdl_fiber *f) {
 size_t pdl_out_mark(pdl_fiber *f) { return f->out->n_added; }
 
 /* Can all of it be shown once the calls in it have ended? C recursion is bounded as in flush. */
-static bool is_whole(const outitem *i) {
-    if (i->kind == ITEM_CALL) return !i->call || (i->call->done && !i->call->failed);
-    if (i->kind != ITEM_QUEUE) return true;
-    for (const outitem *k = i->queue->first; k; k = k->next)
+static bool is_whole(const pdl_outitem *i) {
+    if (i->kind == PDL_OUT_CALL) return !i->call || (i->call->done && !i->call->failed);
+    if (i->kind != PDL_OUT_QUEUE) return true;
+    for (const pdl_outitem *k = i->queue->first; k; k = k->next)
         if (!is_whole(k)) return false;
     return i->queue->ended;
 }
 
 void pdl_out_forget(pdl_fiber *f, size_t mark) {
     pdl_outq *q = f->out;
+    assert(pdl_outq_ok(q) && mark <= q->n_added);
     size_t queued = 0;
-    for (outitem *i = q->first; i; i = i->next) queued++;
+    for (pdl_outitem *i = q->first; i; i = i->next) queued++;
     size_t drop = q->n_added - mark, keep = queued > drop ? queued - drop : 0;
-    outitem **at = &q->first;
+    pdl_outitem **at = &q->first;
     q->last = NULL;
     for (; *at && (keep > 0 || is_whole(*at)); keep -= keep > 0) {
         q->last = *at;
         at = &(*at)->next;
     }
-    outitem *rest = *at;
+    pdl_outitem *rest = *at;
     *at = NULL;
     while (rest) {
-        outitem *i = rest;
+        pdl_outitem *i = rest;
         rest = i->next;
         item_free(i);
     }
+    assert(pdl_outq_ok(q));
     pdl_out_flush(f->run);
 }
 
 /* The error of the failed call under the cursor. */
 static pdl_inflight *failed_call(pdl_outq *q) {
-    for (outitem *i = q->first; i;) {
-        if (i->kind == ITEM_CALL) return i->call && i->call->failed ? i->call : NULL;
-        if (i->kind != ITEM_QUEUE) return NULL;
+    for (pdl_outitem *i = q->first; i;) {
+        if (i->kind == PDL_OUT_CALL) return i->call && i->call->failed ? i->call : NULL;
+        if (i->kind != PDL_OUT_QUEUE) return NULL;
         i = i->queue->first;
     }
     return NULL;

@@ -14,6 +14,8 @@
 bool pdl_out_is_untrusted(const pdl_run *r, pdl_label label);
 pdl_outq *pdl_outq_new(pdl_run *r, pdl_outq *parent);
 void pdl_outq_free(pdl_outq *q);
+/* Do the ends of the list agree, and does an item of a call and its effect name each other? */
+bool pdl_outq_ok(const pdl_outq *q);
 /* The fiber of q prints nothing more: what follows q may be sent. */
 void pdl_outq_end(pdl_outq *q);
 /* Adds a queue for an iteration of a map to the queue of f, which owns it. */

@@ -3,6 +3,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "vm/run.h"
 
+#include <assert.h>
+
 #include "base/idmap.h"
 #include "value/context.h"
 #include "value/text.h"
@@ -222,6 +224,16 @@ static void trace_turn(const pdl_run *r, const pdl_fiber *f, pdl_step s) {
         PDL_TRACE(r->opt.debug, sched, "fiber %u %s", f->id, turn_ended(f, s));
 }
 
+/* Places of errors point into the sources of their program, which must outlive them. */
+void pdl_vm_keep_code(pdl_run *r, pdl_code *code) {
+    enum {
+        LOOK_BACK = 8
+    }; /* a loop that fails fails in the same few programs; one too many costs little */
+    for (size_t i = r->failed_code.n, n = 0; i-- > 0 && n < LOOK_BACK; n++)
+        if (r->failed_code.p[i] == code) return;
+    *pdl_vec_push(&r->failed_code) = pdl_code_keep(code);
+}
+
 /* An error ends nothing before the calls made before it have ended: with streaming their replies
  * are shown, as they were paid for, and the error of one of them comes first. Left out: calls made
  * before the handler that will see the error. */
@@ -349,7 +361,9 @@ static pdl_step run_turns(pdl_run *r) {
 pdl_step pdl_run_step(pdl_run *r) {
     pdl_alloc_watch before = pdl_run_watch(r);
     const pdl_cancel *outer = pdl_cancel_enter(&r->cancel);
+    assert(pdl_run_ok(r));
     pdl_step s = run_turns(r);
+    assert(pdl_run_ok(r));
     (void)pdl_cancel_enter(outer);
     (void)pdl_alloc_set_watch(before);
     return s;

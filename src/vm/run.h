@@ -63,6 +63,15 @@ struct pdl_run {
     PDL_VEC(pdl_code *) failed_code; /* kept: errors point into their sources */
 };
 
+/* Do the queues of runnable fibers and of model calls have ends that agree? */
+bool pdl_run_ok(const pdl_run *r);
+/* Keeps code until the end of the run, for errors that point into its sources. */
+void pdl_vm_keep_code(pdl_run *r, pdl_code *code);
+
+/* exec.c */
+/* Runs until the fiber ends (DONE), must wait (WAIT), or fails. */
+pdl_step pdl_fiber_run(pdl_fiber *f, pdl_err *err);
+
 /* memory.c */
 /* Installs the run's reserve for allocations that fail in this thread. Returns the watch before. */
 pdl_alloc_watch pdl_run_watch(pdl_run *r);

@@ -1,0 +1,86 @@
+/* ok.c -- the invariants of the machine's structures, asserted where they are changed.
+ *
+ * Builds with assertions run these at the entry and exit of what changes a fiber, an effect in
+ * flight, a queue of output or a run, so a broken structure is reported by the function that broke
+ * it. Each looks at a bounded number of fields: what is below the top of a stack was on top when it
+ * was checked. They are never asked about input, which may be anything.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "vm/out_impl.h"
+#include "vm/run.h"
+
+#include "base/banned.h"
+
+/* Heights of the stacks as a frame or handler remembers them. */
+typedef struct heights {
+    size_t stack, blocks, saves, loops, bufs, handlers, locals;
+} heights;
+
+static bool is_within(heights low, heights high) {
+    return low.stack <= high.stack && low.blocks <= high.blocks && low.saves <= high.saves &&
+           low.loops <= high.loops && low.bufs <= high.bufs && low.handlers <= high.handlers &&
+           low.locals <= high.locals;
+}
+
+static heights of_frame(const pdl_vm_frame *fr) {
+    return (heights){fr->stack, fr->blocks,   fr->saves, fr->loops,
+                     fr->bufs,  fr->handlers, fr->locals};
+}
+
+static bool frames_ok(const pdl_fiber *f, heights now) {
+    size_t n = f->frames.n;
+    if (!n) return true;
+    if (!is_within(of_frame(&f->frames.p[n - 1]), now)) return false;
+    return n < 2 || is_within(of_frame(&f->frames.p[n - 2]), of_frame(&f->frames.p[n - 1]));
+}
+
+/* A handler belongs to a frame that is still there. */
+static bool handlers_ok(const pdl_fiber *f, heights now) {
+    if (!f->handlers.n) return true;
+    const pdl_handler *h = &f->handlers.p[f->handlers.n - 1];
+    heights at = {h->stack, h->blocks, h->saves, h->loops, h->bufs, 0, h->locals};
+    return h->frame <= f->frames.n && h->calls_from <= f->n_calls && is_within(at, now);
+}
+
+/* Numbers of calls grow, and a fiber waits for calls that are its own. */
+static bool calls_ok(const pdl_fiber *f) {
+    size_t n = f->calls.n;
+    if (n && f->calls.p[n - 1].number >= f->n_calls) return false;
+    if (n > 1 && f->calls.p[n - 2].number >= f->calls.p[n - 1].number) return false;
+    return f->state != FIBER_WAIT_CALLS || f->wait_left <= n;
+}
+
+bool pdl_fiber_ok(const pdl_fiber *f) {
+    heights now = {f->stack.n, f->blocks.n,   f->saves.n, f->loops.n,
+                   f->bufs.n,  f->handlers.n, f->locals.n};
+    bool waits = f->state != FIBER_READY && f->state != FIBER_DONE && f->state != FIBER_FAILED;
+    if (f->queued && waits) return false; /* one that was cancelled may still be queued */
+    return f->run && f->local_base <= f->locals.n && frames_ok(f, now) && handlers_ok(f, now) &&
+           calls_ok(f);
+}
+
+bool pdl_inflight_ok(const pdl_inflight *c) {
+    bool is_model = c->kind == PDL_EFFECT_model;
+    if (pdl_idmap_find(&c->run->calls, c->id) != c) return false;
+    if (c->done && c->effect) return false; /* a reply to what was not launched */
+    if (c->failed && !c->done) return false;
+    if (!is_model && (c->stages || c->out)) return false;
+    return !c->out || c->out->call == c;
+}
+
+static bool item_ok(const pdl_outitem *i) {
+    if (i->kind == PDL_OUT_CALL) return !i->call || i->call->out == i;
+    return !i->call && (i->kind == PDL_OUT_QUEUE) == (i->queue != NULL);
+}
+
+bool pdl_outq_ok(const pdl_outq *q) {
+    if (!q->first || !q->last) return !q->first && !q->last;
+    return !q->last->next && item_ok(q->first) && item_ok(q->last);
+}
+
+bool pdl_run_ok(const pdl_run *r) {
+    if (!r->ready_first != !r->ready_last) return false;
+    if (r->ready_last && r->ready_last->next_ready) return false;
+    return r->queue_head <= r->queue.n;
+}

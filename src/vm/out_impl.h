@@ -1,0 +1,37 @@
+/* out_impl.h -- the layout of a queue of output, for out.c and ok.c.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef PDL_VM_OUT_IMPL_H
+#define PDL_VM_OUT_IMPL_H
+
+#include "vm/out.h"
+
+typedef enum {
+    PDL_OUT_TEXT,
+    PDL_OUT_WRITE,
+    PDL_OUT_MESSAGE,
+    PDL_OUT_CALL,
+    PDL_OUT_QUEUE
+} pdl_out_kind;
+
+typedef struct pdl_outitem {
+    pdl_out_kind kind;
+    struct pdl_outitem *next;
+    pdl_val text; /* TEXT, WRITE, MESSAGE */
+    pdl_val role; /* MESSAGE */
+    pdl_look look;
+    bool untrusted;
+    uint32_t descriptor;
+    pdl_inflight *call; /* CALL: NULL when it was forgotten */
+    bool visible, message, begun;
+    pdl_outq *queue; /* QUEUE */
+} pdl_outitem;
+
+struct pdl_outq {
+    pdl_run *run;
+    pdl_outq *parent;
+    pdl_outitem *first, *last;
+    size_t n_added;
+    bool ended;
+};
+
+#endif
