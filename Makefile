@@ -36,6 +36,9 @@ asan: ## build-asan/: address, undefined behaviour and leak sanitizers
 python: all ## the Python package in build/python, for PYTHONPATH; skipped where Python.h is absent
 	@$(PY) tools/build-python $(BUILD) || [ $$? = 77 ]
 
+wheel: ## dist/libpdl-*.whl and dist/libpdl_compat-*.whl, with all that they need; fetches a compiler and sources on first use
+	@sh tools/install-deps wheel && $(PY) packaging/wheel/make-wheel $(ARGS)
+
 debug: ## build-debug/: with assertions
 	@sh tools/setup $(BUILD)-debug -Db_ndebug=false && ninja -j$(J) -C $(BUILD)-debug
 
@@ -116,9 +119,9 @@ dist: all ## source archive of the last commit
 	@git archive --format=tar.gz --prefix=libpdl/ -o $(BUILD)/libpdl.tar.gz HEAD && echo $(BUILD)/libpdl.tar.gz
 
 clean: ## remove the build directories
-	@rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-debug $(BUILD)-static $(BUILD)-cov
+	@rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-debug $(BUILD)-static $(BUILD)-cov $(BUILD)-wheel $(BUILD)-pip dist
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
 
-.PHONY: all debug check-assertions check-prose python demo test test-tools test-install test-clients deps asan unit lang cli conf diff fuzz bench bench-micro check check-own check-clang check-headers check-layers check-names check-hardening check-static analyze coverage soak format install dist clean help
+.PHONY: all wheel debug check-assertions check-prose python demo test test-tools test-install test-clients deps asan unit lang cli conf diff fuzz bench bench-micro check check-own check-clang check-headers check-layers check-names check-hardening check-static analyze coverage soak format install dist clean help

@@ -9,7 +9,7 @@ _pdl() {
     dump) words='--help --nodes --blocks --expr --types --code ' ;;
     explain) words='--help --data-file --data --allow --json --stream --prices ' ;;
     cache) words='--help --format --older-than --model --all ' ;;
-    serve) words='--help --host --port --token-file --data-file --data --jobs --cache --max-requests --request-time ' ;;
+    serve) words='--help --host --port --token-file --data-file --data --max-requests --max-waiting --request-time --allow-origin --log --mcp --cache --jobs --timeout --budget --prices --max-rps --max-tokens-per-minute --wire ' ;;
     schema) words='--help ' ;;
     help) words='--help ' ;;
     *) words='--help --sandbox --no-sandbox --data-file --data --stream --trace --record --replay --cache --jobs --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --schema --version ' ;;

@@ -255,13 +255,15 @@ static pdl_str command_dir(pdl_arena *a) {
                                               : folder_of(a, (pdl_str){path, (size_t)n});
 }
 
-/* Folder that holds the shared library; empty when the library is a part of the command. */
+/* Folder that holds the shared library, or the extension of Python that the library is a part of;
+ * empty when it is a part of the command. */
 static pdl_str library_dir(pdl_arena *a) {
     Dl_info info;
     if (!dladdr(pdl_stdlib_text, &info) || !info.dli_fname) return (pdl_str){0};
     pdl_str file = pdl_str_of(info.dli_fname);
-    return pdl_str_find(file, PDL_STR("libpdl.so"), 0) == PDL_NOT_FOUND ? (pdl_str){0}
-                                                                        : folder_of(a, file);
+    bool is_library = pdl_str_find(file, PDL_STR("libpdl.so"), 0) != PDL_NOT_FOUND ||
+                      pdl_str_find(file, PDL_STR("/_pdl."), 0) != PDL_NOT_FOUND;
+    return is_library ? folder_of(a, file) : (pdl_str){0};
 }
 
 static void add_path(pdl_session *s, pdl_str dir, const char *more) {
@@ -277,7 +279,7 @@ static void add_path(pdl_session *s, pdl_str dir, const char *more) {
 static void find_path(pdl_session *s) {
     const char *var = pdl_environ_get(s->env, "PDL_PATH");
     pdl_str rest = pdl_str_of(var ? var : "");
-    size_t n = 6 + s->opt.n_path;
+    size_t n = 7 + s->opt.n_path;
     for (size_t i = 0; i < rest.n; i++) n += rest.p[i] == ':';
     s->path = pdl_arena_new_n(s->arena, pdl_str, n + 1);
     while (rest.n) {
@@ -295,6 +297,7 @@ static void find_path(pdl_session *s) {
         add_path(s, above, "/share/pdl");
     }
     if (lib.n) {
+        add_path(s, lib, ""); /* a Python package: lib/ beside the extension */
         add_path(s, lib, "/../share/pdl");
         add_path(s, lib, "/../../share/pdl");
     }

@@ -84,6 +84,8 @@ int pdl_cli_cmd_man(const arguments *a) {
                   ".TP\n.B PDL_CODE_TIMEOUT\nseconds that one code block or command may take; "
                   "unset: no limit\n"
                   ".TP\n.B PDL_CODE_MEMORY\nmegabytes of address space for code; unset: no limit\n"
+                  ".TP\n.B SSL_CERT_FILE\ncertificates to trust instead of the system's\n"
+                  ".TP\n.B PDL_CA_FILE\ncertificates to trust where the system has none\n"
                   ".TP\n.B NO_COLOR, FORCE_COLOR\nnever, always colours\n");
     int code = pdl_cli_put_stdout(pdl_buf_str(&out));
     pdl_buf_fini(&out);

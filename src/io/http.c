@@ -19,8 +19,10 @@
 #include <curl/curl.h>
 
 #include "base/buf.h"
+#include "base/libraries.h"
 #include "base/limits.h"
 #include "base/vec.h"
+#include "io/certificates.h"
 #include "io/clock.h"
 
 #include "base/banned.h"
@@ -56,6 +58,7 @@ typedef struct curl_api {
     CURLSH *(*share_init)(void);
     CURLSHcode (*share_setopt)(CURLSH *s, CURLSHoption o, ...);
     CURLSHcode (*share_cleanup)(CURLSH *s);
+    curl_version_info_data *(*version_info)(CURLversion v);
 } curl_api;
 
 static const struct {
@@ -69,13 +72,14 @@ static const struct {
     S(multi_remove_handle), S(multi_socket_action), S(multi_assign), S(multi_info_read),
     S(multi_cleanup),
     S(slist_append), S(slist_free_all), S(share_init), S(share_setopt), S(share_cleanup),
+    S(version_info),
 #undef S
     /* clang-format on */
 };
 
 /* The library stays loaded for the life of the process: OpenSSL does not survive being unloaded. */
 static bool open_curl(curl_api *api) {
-    static const char *const names[] = {"libcurl.so.4", "libcurl-gnutls.so.4", "libcurl.so"};
+    static const char *const names[] = {PDL_CURL_NAMES};
     void *lib = NULL;
     for (size_t i = 0; i < sizeof names / sizeof names[0] && !lib; i++)
         lib = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
@@ -131,6 +135,7 @@ struct pdl_http {
     pdl_http_options opt;
     curl_api curl;
     bool tried, ready; /* libcurl was looked for, is there */
+    const char *ca_file; /* NULL: what libcurl was built with */
     CURLSH *share;
     PDL_VEC(lane *) lanes;
     PDL_VEC(CURL *) spare;
@@ -459,9 +464,18 @@ static void on_kick(void *user) {
 
 /* --- start ------------------------------------------------------------------------------------ */
 
+/* Asked of libcurl, not at build time: a copy for one system may run on another. */
+static void find_certificates(pdl_http *h) {
+    const curl_version_info_data *v = h->curl.version_info(CURLVERSION_NOW);
+    bool has_place = v->age < CURLVERSION_SEVENTH || v->cainfo || v->capath;
+    h->ca_file = h->opt.ca_file;
+    if (!h->ca_file && !has_place) h->ca_file = pdl_certificates_find(h->opt.ca_fallback);
+}
+
 static void set_up_library(pdl_http *h) {
     h->tried = true;
     if (!open_curl(&h->curl)) return;
+    find_certificates(h);
     h->share = h->curl.share_init();
     if (h->share) {
         h->curl.share_setopt(h->share, CURLSHOPT_SHARE, CURL_LOCK_DATA_DNS);
@@ -541,7 +555,7 @@ static void set_security(const pdl_http *h, CURL *e, const pdl_http_request *r, 
     if (tls)
         c->easy_setopt(e, CURLOPT_PIPEWAIT,
                        1L); /* many calls to one host: one connection, not many handshakes */
-    if (h->opt.ca_file) c->easy_setopt(e, CURLOPT_CAINFO, h->opt.ca_file);
+    if (h->ca_file) c->easy_setopt(e, CURLOPT_CAINFO, h->ca_file);
     if (r->insecure) {
         c->easy_setopt(e, CURLOPT_SSL_VERIFYPEER, 0L);
         c->easy_setopt(e, CURLOPT_SSL_VERIFYHOST, 0L);

@@ -21,6 +21,8 @@ typedef struct pdl_http pdl_http;
 typedef struct pdl_http_options {
     /* certificates to trust instead of the system's (SSL_CERT_FILE); borrowed */
     const char *ca_file;
+    /* the same where libcurl was built for no place and the system has none; borrowed */
+    const char *ca_fallback;
     const pdl_debug *debug; /* category http; borrowed */
     size_t max_reply_bytes; /* 0: PDL_MAX_REPLY_BYTES */
 } pdl_http_options;

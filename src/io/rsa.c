@@ -7,6 +7,8 @@
 #include <limits.h>
 #include <string.h>
 
+#include "base/libraries.h"
+
 #include "base/banned.h"
 
 typedef struct crypto {
@@ -38,7 +40,7 @@ static const struct {
 
 /* The library stays loaded for the life of the process, as with libcurl. */
 static bool open_crypto(crypto *c) {
-    static const char *const names[] = {"libcrypto.so.3", "libcrypto.so.1.1", "libcrypto.so"};
+    static const char *const names[] = {PDL_CRYPTO_NAMES};
     void *lib = NULL;
     for (size_t i = 0; i < sizeof names / sizeof names[0] && !lib; i++)
         lib = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);

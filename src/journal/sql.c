@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cancel.h"
+#include "base/libraries.h"
 #include "base/utf8.h"
 
 #include "base/banned.h"
@@ -70,7 +71,7 @@ struct sql {
 };
 
 static bool load_library(sql *q, pdl_err *err) {
-    static const char *const names[] = {"libsqlite3.so.0", "libsqlite3.so", "libsqlite3.dylib"};
+    static const char *const names[] = {PDL_SQLITE_NAMES};
     for (size_t i = 0; i < sizeof names / sizeof *names && !q->library; i++)
         q->library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
     if (!q->library)

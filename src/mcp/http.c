@@ -329,8 +329,12 @@ static size_t put_headers(const session *s, pdl_str last_id, const char **lines,
 static uint64_t transfer(session *s, pdl_http_request *r, pdl_str last_id) {
     mcp_world *m = s->world;
     if (!m->http) {
-        const char *ca = m->opt.env ? m->opt.env(m->opt.user, "SSL_CERT_FILE") : NULL;
-        m->http = pdl_http_new(m->loop, &(pdl_http_options){.ca_file = ca, .debug = m->opt.debug});
+        pdl_http_options opt = {.debug = m->opt.debug};
+        if (m->opt.env) {
+            opt.ca_file = m->opt.env(m->opt.user, "SSL_CERT_FILE");
+            opt.ca_fallback = m->opt.env(m->opt.user, "PDL_CA_FILE");
+        }
+        m->http = pdl_http_new(m->loop, &opt);
     }
     const char **lines = PDL_NEW_N(const char *, s->config.n_headers + OWN_HEADERS);
     pdl_buf text[OWN_TEXTS] = {PDL_BUF, PDL_BUF, PDL_BUF};

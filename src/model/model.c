@@ -56,6 +56,7 @@ static void close(pdl_world *w) {
     pdl_tokens_fini(&calls->tokens);
     pdl_http_free(calls->http);
     pdl_free(calls->ca_file);
+    pdl_free(calls->ca_fallback);
     pdl_secrets_free(calls->own_secrets);
     pdl_free(calls);
 }
@@ -74,7 +75,11 @@ pdl_world *pdl_model_world_new(pdl_loop *loop, const pdl_model_options *opt) {
     pdl_rand_seed(&calls->rng, pdl_rand_fresh_seed());
     const char *ca = pdl_env_get(&calls->env, "SSL_CERT_FILE");
     if (ca) calls->ca_file = pdl_str_dup(pdl_str_of(ca));
-    pdl_http_options http = {.ca_file = calls->ca_file, .debug = calls->opt.debug};
+    ca = pdl_env_get(&calls->env, "PDL_CA_FILE");
+    if (ca) calls->ca_fallback = pdl_str_dup(pdl_str_of(ca));
+    pdl_http_options http = {.ca_file = calls->ca_file,
+                             .ca_fallback = calls->ca_fallback,
+                             .debug = calls->opt.debug};
     calls->http = pdl_http_new(loop, &http);
     calls->tokens.http = calls->http;
     calls->rates =

@@ -36,7 +36,7 @@ typedef struct pdl_calls {
     pdl_env env;
     pdl_rand rng;             /* jitter of waits only */
     pdl_secrets *own_secrets; /* the register where the options give none */
-    char *ca_file;
+    char *ca_file, *ca_fallback;
     pdl_tokens tokens;
     pdl_rates *rates;
     size_t n_cancelling;    /* requests that cancel jobs, in flight */

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command `pdl`: `python -m libpdl`, and the script that the package installs."""
+from __future__ import annotations
+
+import os
+import sys
+
+from . import _certificates
+
+
+def main() -> None:
+    """Becomes the command of this package. Its code blocks run in this Python, unless PDL_PYTHON names another."""
+    command = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin", "pdl")
+    if not os.access(command, os.X_OK):
+        sys.exit("pdl: this copy of the package libpdl was built without the command")
+    _certificates.offer()
+    os.environ.setdefault("PDL_PYTHON", sys.executable)
+    os.execv(command, ["pdl", *sys.argv[1:]])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builds the package libpdl: for pip, which calls build_wheel (PEP 517), and for `make wheel`.
+
+pip gets a wheel for the system at hand, which uses its libraries (docs/dependencies.md). packaging/wheel/make-wheel builds with another compiler
+over libraries of its own, which come into the wheel.
+"""
+import base64
+import hashlib
+import io
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import zipfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "python" / "libpdl"
+OLDEST = "cp310"  # Py_LIMITED_API of _pdl.h
+FLAGS = ("-std=c17 -O2 -g -fPIC -fvisibility=hidden -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes "
+         "-Wno-missing-field-initializers").split()
+LIBRARIES = ["yaml-0.1", "libuv", "libpcre2-8", "libutf8proc", "gmp"]
+LIBRARIES_OPENED = ["libpdl-http.so", "libpdl-sqlite.so"]
+EARLIEST = (1980, 1, 1, 0, 0, 0)  # for a zip file; the same input gives the same wheel
+CROSS = """[binaries]
+c = '%s'
+ar = 'ar'
+strip = 'strip'
+pkgconfig = 'pkg-config'
+[properties]
+pkg_config_libdir = '%s'
+[host_machine]
+system = 'linux'
+cpu_family = 'x86_64'
+cpu = 'x86_64'
+endian = 'little'
+"""
+
+
+def version():
+    return re.search(r"^\s*version: '([^']+)'", (ROOT / "meson.build").read_text("utf-8"), re.M).group(1)
+
+
+# --- the extension -------------------------------------------------------------------------------------------------------------------
+
+
+def sources():
+    return sorted(PACKAGE.glob("_*.c"))
+
+
+def extension_command(cc, target, include, more):
+    """The command line that compiles the extension into the file target."""
+    return [*shlex.split(cc), *FLAGS, "-I%s" % (ROOT / "include"), *(a for i in include for a in ("-isystem", str(i))), "-shared",
+            "-o", str(target), *map(str, sources()), *more]
+
+
+def python_headers(place):
+    """A copy of the headers of this Python alone: a compiler for another C library must not see the system's."""
+    include = pathlib.Path(sysconfig.get_paths()["include"])
+    if not (include / "Python.h").is_file():
+        raise SystemExit("pdl_build: there is no Python.h (Debian: the package python3-dev)")
+    shutil.copytree(include, place / include.name, dirs_exist_ok=True)
+    multiarch = include.parent / (sysconfig.get_config_var("MULTIARCH") or "none") / include.name
+    if multiarch.is_dir():
+        shutil.copytree(multiarch, place / multiarch.parent.name / include.name, dirs_exist_ok=True)
+    return [place / include.name, place]
+
+
+def run(argv, **env):
+    p = subprocess.run([str(a) for a in argv], cwd=ROOT, env={**os.environ, **env}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                       stderr=subprocess.STDOUT, text=True, check=False)
+    if p.returncode != 0:
+        raise SystemExit("pdl_build: %s: exit status %d\n%s" % (shlex.join(str(a) for a in argv)[:300], p.returncode, p.stdout[-4000:]))
+    return p.stdout
+
+
+def build_native(settings):
+    """-> {name in the package: file}: the extension, the command, and what they open. settings: {} for the libraries of the system, or
+    third-party, the folder that packaging/wheel/third-party made, and cc."""
+    third = settings.get("third-party")
+    place = ROOT / ("build-wheel" if third else "build-pip")
+    place.mkdir(exist_ok=True)
+    cc, pkg_config, options, rpath = os.environ.get("CC", "cc"), {}, [], ""
+    if third:
+        third, cc = pathlib.Path(third).resolve(), settings["cc"]
+        pkg_config = {"PKG_CONFIG_LIBDIR": str(third / "lib" / "pkgconfig")}
+        (place / "cross.ini").write_text(CROSS % (cc, third / "lib" / "pkgconfig"), "utf-8")
+        options = ["--cross-file", str(place / "cross.ini"), "-Dbundled=true", "-Dwerror=false", "-Dprefix=/nonexistent",
+                   "-Dc_link_args=-Wl,-rpath,$ORIGIN/../_lib"]
+        rpath = "-Wl,-rpath,$ORIGIN/_lib"
+    run(["sh", "tools/setup", place / "c", *options])
+    run(["ninja", "-j", os.environ.get("JOBS", "2"), "-C", place / "c", "libpdl.a", "pdl"])
+    libraries = shlex.split(run(["pkg-config", "--libs", *LIBRARIES], **pkg_config))
+    extension = place / "_pdl.abi3.so"
+    run(extension_command(cc, extension, python_headers(place / "include"), [
+        place / "c" / "libpdl.a", *libraries, "-lpthread", "-ldl", "-lm", "-Wl,--gc-sections", "-Wl,-z,relro", "-Wl,-z,now",
+        *([rpath] if rpath else [])]))
+    shutil.copy2(place / "c" / "pdl", place / "pdl")
+    run(["strip", "--strip-unneeded", extension, place / "pdl"])
+    found = {"_pdl.abi3.so": extension, "bin/pdl": place / "pdl"}
+    return {**found, **{"_lib/" + name: third / "lib" / name for name in (LIBRARIES_OPENED if third else [])}}
+
+
+# --- wheels --------------------------------------------------------------------------------------------------------------------------
+
+
+def project(folder):
+    """[project] of pyproject.toml."""
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    with open(folder / "pyproject.toml", "rb") as f:
+        return tomllib.load(f)["project"]
+
+
+def metadata(table, readme):
+    lines = ["Metadata-Version: 2.1", "Name: " + table["name"], "Version: " + table.get("version", version()), "Summary: " + table["description"],
+             "License: " + table["license"], "Requires-Python: " + table["requires-python"]]
+    if table.get("keywords"):
+        lines.append("Keywords: " + ",".join(table["keywords"]))
+    lines += ["Classifier: " + c for c in table.get("classifiers", [])]
+    lines += ["Requires-Dist: " + d for d in table.get("dependencies", [])]
+    for extra, needs in table.get("optional-dependencies", {}).items():
+        lines.append("Provides-Extra: " + extra)
+        lines += ["Requires-Dist: %s; extra == '%s'" % (n, extra) for n in needs]
+    return "\n".join([*lines, "Description-Content-Type: text/markdown", "", readme])
+
+
+def write_wheel(folder, table, tag, files, readme):
+    """files: {name in the wheel: path or bytes}. -> the name of the file."""
+    name = "%s-%s" % (table["name"].replace("-", "_"), table.get("version", version()))
+    info = name + ".dist-info/"
+    scripts = "".join("%s = %s\n" % pair for pair in table.get("scripts", {}).items())
+    files = dict(files)
+    files[info + "METADATA"] = metadata(table, readme).encode()
+    files[info + "WHEEL"] = ("Wheel-Version: 1.0\nGenerator: pdl_build\nRoot-Is-Purelib: %s\nTag: %s\n" % (
+        "true" if tag.endswith("-any") else "false", tag)).encode()
+    if scripts:
+        files[info + "entry_points.txt"] = ("[console_scripts]\n" + scripts).encode()
+    record = io.StringIO()
+    path = pathlib.Path(folder) / ("%s-%s.whl" % (name, tag))
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as z:
+        for arcname, what in sorted(files.items()):
+            data = what if isinstance(what, bytes) else pathlib.Path(what).read_bytes()
+            is_program = data[:4] == b"\x7fELF"
+            digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+            record.write("%s,sha256=%s,%d\n" % (arcname, digest, len(data)))
+            put(z, arcname, data, 0o755 if is_program else 0o644)
+        put(z, info + "RECORD", (record.getvalue() + info + "RECORD,,\n").encode(), 0o644)
+    return path.name
+
+
+def put(z, name, data, mode):
+    entry = zipfile.ZipInfo(name, EARLIEST)
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    entry.external_attr = (0o100000 | mode) << 16
+    z.writestr(entry, data)
+
+
+def licences(third, info):
+    """Ours, and those of what the wheel brings along."""
+    files = {info + "licenses/LICENSE": ROOT / "LICENSE"}
+    if third:
+        for path in sorted((pathlib.Path(third) / "licences").rglob("*")):
+            if path.is_file():
+                files[info + "licenses/" + str(path.relative_to(pathlib.Path(third) / "licences"))] = path
+    return files
+
+
+def package_files():
+    """Python, stubs, the modules of the language, and what notebooks of JupyterLab load."""
+    files = {"libpdl/" + p.name: p for pattern in ("*.py", "*.pyi", "py.typed") for p in sorted(PACKAGE.glob(pattern))}
+    files.update({"libpdl/lib/" + p.name: p for p in sorted((ROOT / "lib").glob("*.pdl"))})
+    lab = PACKAGE / "labextension"
+    data = "libpdl-%s.data/data/share/jupyter/labextensions/libpdl/" % version()
+    files.update({data + str(p.relative_to(lab)): p for p in sorted(lab.rglob("*")) if p.is_file()})
+    return files
+
+
+# --- what pip calls ------------------------------------------------------------------------------------------------------------------
+
+
+def write_libpdl(folder, native, third, platform):
+    """The wheel of these built files. -> its name"""
+    table = project(ROOT)
+    files = {**package_files(), **{"libpdl/" + name: path for name, path in native.items()},
+             **licences(third, "libpdl-%s.dist-info/" % version())}
+    return write_wheel(folder, table, "%s-abi3-%s" % (OLDEST, platform), files, (ROOT / table["readme"]).read_text("utf-8"))
+
+
+def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
+    platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
+    return write_libpdl(wheel_directory, build_native({}), None, platform)
+
+
+def build_sdist(sdist_directory, config_settings=None):
+    name = "libpdl-" + version()
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout.decode().split("\0")
+    with tarfile.open(pathlib.Path(sdist_directory) / (name + ".tar.gz"), "w:gz") as tar:
+        for path in filter(None, listed):
+            tar.add(ROOT / path, arcname="%s/%s" % (name, path), recursive=False)
+        head = metadata(project(ROOT), "").encode()
+        entry = tarfile.TarInfo(name + "/PKG-INFO")
+        entry.size = len(head)
+        tar.addfile(entry, io.BytesIO(head))
+    return name + ".tar.gz"

@@ -1,0 +1,23 @@
+/* certificates.c -- see certificates.h. A libcurl of the system knows its place; one that came with
+ * a wheel was built elsewhere, so it has to look.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "io/certificates.h"
+
+#include <stddef.h>
+#include <unistd.h>
+
+#include "base/banned.h"
+
+static const char *const files[] = {
+    "/etc/ssl/certs/ca-certificates.crt",                /* Debian, Ubuntu, Alpine, Arch */
+    "/etc/pki/tls/certs/ca-bundle.crt",                  /* Fedora, Red Hat, Amazon */
+    "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem", /* the same, newer releases */
+    "/etc/ssl/ca-bundle.pem",                            /* SUSE */
+    "/etc/ssl/cert.pem",                                 /* BSD, Void */
+};
+
+const char *pdl_certificates_find(const char *fallback) {
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if (access(files[i], R_OK) == 0) return files[i];
+    return fallback;
+}
