@@ -1,5 +1,8 @@
 /* bench_json.c -- JSON text to values and back: rows as in JSONL, one large document, the chunk of
- * a stream. SPDX-License-Identifier: Apache-2.0 */
+ * a stream.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "bench.h"
 
 #include "base/buf.h"

@@ -1,5 +1,7 @@
 /* bench_value.c -- the operations of which programs are made: lists, dicts, texts, variables.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "bench.h"
 
 #include "base/intern.h"

@@ -3,7 +3,9 @@
  * `map` over model calls and for a first call.
  *
  *   curl_loop URL N OPEN     prints seconds, and kilobytes at the peak
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <curl/curl.h>
 #include <stdbool.h>
 #include <stdio.h>

@@ -6,7 +6,9 @@
  *
  * A streamed token is "@NANOSECONDS " : the clock (CLOCK_MONOTONIC) when its chunk was written.
  * GAP_US is the time between the chunks of a stream; 0: all of them at once.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,9 @@
 /* latency.c -- how old the tokens of bench/http_server are when they arrive on standard input:
  * "@NANOSECONDS " as written, against the same clock. Prints count, median and 99th percentile in
- * microseconds. SPDX-License-Identifier: Apache-2.0 */
+ * microseconds.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

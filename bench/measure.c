@@ -1,7 +1,10 @@
 /* measure.c -- runs a command with its output thrown away and prints seconds, peak resident
  * kilobytes and exit status. A small process of its own, because the peak of a child counts what
  * its parent held when it was forked. `measure --spin` is work of a fixed size: how fast this
- * machine is now. SPDX-License-Identifier: Apache-2.0 */
+ * machine is now.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>

@@ -5,7 +5,9 @@
  *   serve_load PORT CLIENTS REQUESTS MODEL     prints seconds, and the milliseconds in which half and 99 % were answered
  *
  * An answer counts when its status is 200; anything else ends the measurement with status 1.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,8 @@
 /* feed.h -- readers of streams may be given their bytes in any portions: the notes they make must
- * be equal. SPDX-License-Identifier: Apache-2.0 */
+ * be equal.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_FUZZ_FEED_H
 #define PDL_FUZZ_FEED_H
 

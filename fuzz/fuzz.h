@@ -1,5 +1,8 @@
 /* fuzz.h -- shared by the fuzz targets: a target is LLVMFuzzerTestOneInput over one reader and
- * states a property. SPDX-License-Identifier: Apache-2.0 */
+ * states a property.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_FUZZ_H
 #define PDL_FUZZ_H
 

@@ -1,5 +1,8 @@
 /* fuzz_csv.c -- the parser `csv`. Properties: rows of texts; written with every field in quotes
- * they are read again. SPDX-License-Identifier: Apache-2.0 */
+ * they are read again.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "fuzz.h"
 
 #include "parse/parse.h"

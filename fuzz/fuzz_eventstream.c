@@ -1,8 +1,11 @@
 /* fuzz_eventstream.c -- AWS event streams. An input is taken as it is, and as pairs of lines
  * (headers, payload) that become frames with right lengths and checksums. Properties: events do not
  * depend on where the network cuts the bytes; a frame with right checksums and headers gives one
- * event, which is JSON when its payload is; a flipped bit is noticed. SPDX-License-Identifier:
- * Apache-2.0 */
+ * event, which is JSON when its payload is; a flipped bit is noticed.
+ *
+ * SPDX-License-Identifier:
+ * Apache-2.0
+ */
 #include "feed.h"
 
 #include "model/wire/eventstream.h"

@@ -1,5 +1,8 @@
 /* fuzz_expr.c -- a string with `${ }`, line "---", YAML of its variables. Property: two runs say
- * the same. SPDX-License-Identifier: Apache-2.0 */
+ * the same.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "machine.h"
 
 #include "expr/expr.h"

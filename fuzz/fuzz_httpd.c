@@ -1,7 +1,10 @@
 /* fuzz_httpd.c -- requests as a server reads them: a head, then a body in chunks or of a known
  * length. Properties: what is read does not depend on where the network cuts the bytes, and ends
  * where the request ends; a path is UTF-8 without control characters; a body is never longer than
- * what came. SPDX-License-Identifier: Apache-2.0 */
+ * what came.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "feed.h"
 
 #include "io/http_head.h"

@@ -1,7 +1,10 @@
 /* fuzz_journal.c -- a recording with damage, replayed. The input overwrites bytes of a good file:
  * three bytes of place and one of value, again and again; the rest of an odd end cuts the file.
  * Properties: an error of kind replay or io with a text, or rows that are the same when they are
- * read again; an effect gets one answer. SPDX-License-Identifier: Apache-2.0 */
+ * read again; an effect gets one answer.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "fuzz.h"
 
 #include <stdio.h>

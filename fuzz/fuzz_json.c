@@ -1,5 +1,7 @@
 /* fuzz_json.c -- property: writing is the inverse of reading.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "fuzz.h"
 
 #include "value/json_read.h"

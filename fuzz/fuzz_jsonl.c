@@ -1,6 +1,8 @@
 /* fuzz_jsonl.c -- the parser `jsonl`. Properties: it accepts what the strict reader accepts line by
  * line, with equal values; rows that were read and are written are read again.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "fuzz.h"
 
 #include "parse/parse.h"

@@ -1,6 +1,8 @@
 /* fuzz_ndjson.c -- lines of JSON, as some services stream them. Properties: they do not depend on
  * where the network cuts the bytes; with other ends of lines they are the same.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "feed.h"
 
 #include "io/sse.h"

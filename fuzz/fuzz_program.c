@@ -1,7 +1,10 @@
 /* fuzz_program.c -- a whole program in a world that answers out of the question (world.h).
  * Properties: refused with problems, or two runs, the replies of one at once and of the other late
- * and in reverse, have equal results, output, traces and effects. SPDX-License-Identifier:
- * Apache-2.0 */
+ * and in reverse, have equal results, output, traces and effects.
+ *
+ * SPDX-License-Identifier:
+ * Apache-2.0
+ */
 #include "machine.h"
 #include "world.h"
 

@@ -1,5 +1,8 @@
 /* fuzz_regex.c -- pattern, line "---", text. Property: split makes one piece more than findall
- * finds (without groups). SPDX-License-Identifier: Apache-2.0 */
+ * finds (without groups).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "fuzz.h"
 
 #include "parse/parse.h"

@@ -1,6 +1,9 @@
 /* fuzz_repair.c -- the tolerant reader of JSON. Properties: it accepts every text within the limits
  * and makes JSON of it; of strict JSON it makes what the strict reader makes; what it made is read
- * back the same. SPDX-License-Identifier: Apache-2.0 */
+ * back the same.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "fuzz.h"
 
 #include "parse/parse.h"

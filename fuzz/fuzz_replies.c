@@ -1,7 +1,10 @@
 /* fuzz_replies.c -- a recording whose answers the input has written, replayed: line N of the input
  * takes the place of the reply of row N (a line that begins with ! of its error, with + of its
  * pieces), an empty line leaves it. Properties: the program ends, and with the rows untouched as it
- * was recorded; nothing follows what a line says. SPDX-License-Identifier: Apache-2.0 */
+ * was recorded; nothing follows what a line says.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "machine.h"
 
 #include <stdio.h>

@@ -1,5 +1,8 @@
 /* fuzz_schema.c -- a spec or JSON Schema (YAML), line "---", a value. Property: a check that fails
- * names a problem. SPDX-License-Identifier: Apache-2.0 */
+ * names a problem.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "fuzz.h"
 
 #include "types/type.h"

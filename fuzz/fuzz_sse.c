@@ -1,6 +1,8 @@
 /* fuzz_sse.c -- server-sent events. Properties: they do not depend on where the network cuts the
  * bytes; what was read and is written is read again.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "feed.h"
 
 #include "io/sse.h"

@@ -1,6 +1,9 @@
 /* fuzz_wire.c -- values of the worker protocol, as JSON from a process that may say anything.
  * Properties: a value or an error with a text; a value that was read is written so that it is read
- * again. SPDX-License-Identifier: Apache-2.0 */
+ * again.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "fuzz.h"
 
 #include "value/json_read.h"

@@ -1,5 +1,7 @@
 /* fuzz_yaml.c -- property: a JSON value that was read is written so that it is read again.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "fuzz.h"
 
 #include "value/json_write.h"

@@ -1,5 +1,7 @@
 /* machine.h -- run code in a world that answers nothing, for a bounded time.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_FUZZ_MACHINE_H
 #define PDL_FUZZ_MACHINE_H
 

@@ -1,5 +1,7 @@
 /* replay.c -- main of a fuzz target without libFuzzer: runs the files and folders it is given.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <dirent.h>
 #include <stdio.h>
 #include <sys/stat.h>

@@ -1,6 +1,8 @@
 /* world.h -- a world that answers out of the question: what it says depends on the canonical
  * request alone, at once or later and then the youngest first. It notes what it was asked.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_FUZZ_WORLD_H
 #define PDL_FUZZ_WORLD_H
 

@@ -1,6 +1,9 @@
 /* value_test.c -- build/pdl-value-test: answers the protocol of tests/conformance/values.
  * `value-test KIND` reads cases on standard input, one JSON object a line, and writes one answer a
- * line. Not installed. SPDX-License-Identifier: Apache-2.0 */
+ * line. Not installed.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

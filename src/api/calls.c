@@ -1,5 +1,7 @@
 /* calls.c -- see calls.h.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "api/calls.h"
 
 #include "effect/effect.h"

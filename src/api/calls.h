@@ -1,5 +1,8 @@
 /* calls.h -- tells on error output when calls of models begin and end: PDL_VERBOSE_ASYNC. Inside of
- * api only. SPDX-License-Identifier: Apache-2.0 */
+ * api only.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_API_CALLS_H
 #define PDL_API_CALLS_H
 

@@ -1,5 +1,7 @@
 /* compose.c -- see compose.h.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "api/compose.h"
 
 #include "base/num.h"

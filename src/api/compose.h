@@ -1,6 +1,8 @@
 /* compose.h -- the rooms that answer effects behind one door. Private to api: the only place that
  * knows all of them.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_API_COMPOSE_H
 #define PDL_API_COMPOSE_H
 

@@ -1,5 +1,8 @@
 /* debug.c -- see debug.h: the texts of `pdl dump`, each line behind its category and the name of
- * the file. SPDX-License-Identifier: Apache-2.0 */
+ * the file.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "api/debug.h"
 
 #include "lang/dump.h"

@@ -1,5 +1,7 @@
 /* debug.h -- PDL_DEBUG lines about programs: what each stage made of a file. Private to api.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_API_DEBUG_H
 #define PDL_API_DEBUG_H
 

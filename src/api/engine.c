@@ -1,5 +1,7 @@
 /* engine.c -- pdl_engine: settings, handlers; programs: loading, checking.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <string.h>
 
 #include "api/find.h"

@@ -1,5 +1,7 @@
 /* env.c -- see env.h.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "api/env.h"
 
 #include <stdlib.h>

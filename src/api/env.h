@@ -1,6 +1,8 @@
 /* env.h -- the environment of a run: variables of the process, then lines of a `.env` file found
  * from the working directory upwards. Private to api. Existing variables are not overridden.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_API_ENV_H
 #define PDL_API_ENV_H
 

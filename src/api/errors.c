@@ -1,5 +1,7 @@
 /* errors.c -- pdl_error: errors as users of the library see them.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <string.h>
 
 #include "api/handles.h"

@@ -1,5 +1,7 @@
 /* explain.c -- see explain.h.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "api/explain.h"
 
 #include "api/compose.h"

@@ -1,6 +1,9 @@
 /* explain.h -- a world that does nothing: it notes what is asked of models and answers only what is
  * allowed. What it does not answer is a promise that is never filled: the run goes on until every
- * strand waits. Private to api. SPDX-License-Identifier: Apache-2.0 */
+ * strand waits. Private to api.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_API_EXPLAIN_H
 #define PDL_API_EXPLAIN_H
 

@@ -1,5 +1,7 @@
 /* find.c -- see find.h.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "api/find.h"
 
 #include "io/file.h"

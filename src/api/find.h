@@ -1,5 +1,7 @@
 /* find.h -- the files that a program names, found without running it.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_API_FIND_H
 #define PDL_API_FIND_H
 

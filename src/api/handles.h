@@ -1,5 +1,8 @@
 /* handles.h -- what stands behind the opaque types of pdl.h, and errors for its users. Private to
- * api. SPDX-License-Identifier: Apache-2.0 */
+ * api.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_API_HANDLES_H
 #define PDL_API_HANDLES_H
 

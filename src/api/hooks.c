@@ -1,6 +1,8 @@
 /* hooks.c -- see hooks.h. A request is the host program's until it answers; the effect behind it
  * goes when the run ends.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "api/hooks.h"
 
 #include <string.h>

@@ -1,5 +1,7 @@
 /* keys.c -- see keys.h.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "api/keys.h"
 
 #include "base/banned.h"

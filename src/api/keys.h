@@ -1,5 +1,7 @@
 /* keys.h -- keys that stand in the text of a program. Private to api.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_API_KEYS_H
 #define PDL_API_KEYS_H
 

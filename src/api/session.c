@@ -1,5 +1,7 @@
 /* session.c -- see session.h.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "api/session.h"
 
 #include <dlfcn.h>
@@ -58,8 +60,9 @@ struct pdl_session {
     size_t n_path;
     pdl_arena *arena;
     uint32_t next_input; /* ids of INPUT effects made for code */
-    /* Only with a cache, else NULL; PDL_SPAWN_SLOTS entries each. cache_views: the view made for the
-     * last group that began in the slot. spawn_worlds: the view that the slot's last run uses. */
+    /* Only with a cache, else NULL; PDL_SPAWN_SLOTS entries each. cache_views: the view made for
+     * the last group that began in the slot. spawn_worlds: the view that the slot's last run uses.
+     */
     pdl_world **cache_views, **spawn_worlds;
     pdl_session *shared;   /* that this one is a member of; NULL: none */
     uint32_t slot;         /* there */

@@ -1,5 +1,7 @@
 /* subruns.c -- see subruns.h.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "api/subruns.h"
 
 #include "base/banned.h"

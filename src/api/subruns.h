@@ -1,5 +1,7 @@
 /* subruns.h -- programs that run inside others: exec_str of Python code. Private to api.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_API_SUBRUNS_H
 #define PDL_API_SUBRUNS_H
 

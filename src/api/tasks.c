@@ -1,5 +1,7 @@
 /* tasks.c -- pdl_task: one run of a program for users of the library.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <string.h>
 
 #include "api/handles.h"

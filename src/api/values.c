@@ -1,5 +1,7 @@
 /* values.c -- pdl_value: handles of values for users of the library.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <string.h>
 
 #include "api/handles.h"

@@ -1,6 +1,8 @@
 /* alloc.c -- see alloc.h. The only caller of malloc, realloc and free. Small requests go to the
- * pool that this thread is in (pool.h); the address of a block tells where it came from.
- * SPDX-License-Identifier: Apache-2.0 */
+ * pool that this thread is in (pool.h); the address of a block shows who made it.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/alloc.h"
 
 #include <stdarg.h>
@@ -36,8 +38,7 @@ void pdl_out_of_memory(size_t size) {
     else
         fprintf(stderr, "pdl: error: out of memory (%zu bytes asked for)\n", size);
     exit(
-        /* what was promised for the end of the process is done: output is flushed, children are
-         * ended */
+        /* runs the exit handlers: output is flushed, children are ended */
         1);
 }
 

@@ -1,10 +1,10 @@
 /* alloc.h -- allocation that never returns NULL.
  *
- * Running out of memory is not an error that callers handle: the handler installed by the embedder
- * is called, then what works on the thread (a run keeps some aside, and turns the failure into an
- * error of its program); when nobody has anything to give back the process ends with its last words
- * on standard error and exit status 1. In exchange everything that grows with input has a ceiling
- * (limits.h). Nobody outside alloc.c calls malloc, realloc or free.
+ * Callers do not handle running out of memory. When malloc fails, the embedder's handler is called
+ * first, then the watch of this thread: a run keeps some memory in reserve and turns the failure
+ * into an error of its program. When neither can release anything, the process writes a line to
+ * standard error and ends with exit status 1. In exchange everything that grows with input has a
+ * ceiling (limits.h). Only alloc.c calls malloc, realloc and free.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,7 +19,7 @@
 #define PDL_PRINTF(f, a) __attribute__((format(printf, f, a)))
 #define PDL_NORETURN     __attribute__((noreturn))
 #define PDL_COLD         __attribute__((cold, noinline))
-/* keeps its frame out of a recursion that calls it */
+/* Keeps the function's frame out of a recursive caller. */
 #define PDL_APART                    __attribute__((noinline))
 #define PDL_LIKELY(x)                __builtin_expect(!!(x), 1)
 #define PDL_UNLIKELY(x)              __builtin_expect(!!(x), 0)
@@ -42,8 +42,8 @@ void *pdl_realloc(void *p, size_t n);
 /* Memory p (or NULL) resized to n items of size bytes; the product is checked. */
 void *pdl_realloc_n(void *p, size_t n, size_t size);
 
-/* Is there memory for n more bytes? Asked before something large is made for which an error of the
- * program is better than the end of the process; small requests are not worth the question. */
+/* Returns true when n more bytes can be allocated. Used before making something large, where an
+ * error of the program is better than the end of the process; small requests skip the question. */
 enum { PDL_ALLOC_LARGE = 1 << 20 }; /* bytes; what is smaller is small */
 bool pdl_alloc_has_room(size_t n);
 
@@ -53,34 +53,34 @@ void pdl_free(void *p);
 #define PDL_NEW(T)      ((T *)pdl_calloc(1, sizeof(T)))
 #define PDL_NEW_N(T, n) ((T *)pdl_calloc((n), sizeof(T)))
 
-/* Called when memory runs out, with the size asked for: true: it released some, try again. NULL
- * restores the default. */
+/* Called with the failed size when memory runs out. Returns true when it released some: the
+ * allocation is then tried again. NULL restores the default. */
 typedef bool pdl_oom_fn(size_t size);
 void pdl_alloc_on_oom(pdl_oom_fn *fn);
 
-/* What works on this thread, asked after the handler above. All NULL: nobody. */
+/* The watch of this thread, asked after the handler above. All NULL: none. */
 typedef struct pdl_alloc_watch {
-    bool (*give)(void *user, size_t size); /* true: it released some, try again */
+    bool (*give)(void *user, size_t size); /* true: it released some memory, try again */
     void (*last_words)(
         void *user,
-        size_t size); /* in place of the line on standard error; the process ends then */
+        size_t size); /* replaces the line on standard error; the process ends afterwards */
     void *user;
 } pdl_alloc_watch;
-/* Returns the one before, to be set again at the end. */
+/* Returns the previous watch, which the caller sets again at the end. */
 pdl_alloc_watch pdl_alloc_set_watch(pdl_alloc_watch w);
 
-/* n bytes, or NULL when there are none: memory to be given back. */
+/* n bytes, or NULL when there are none. For memory that is kept in reserve. */
 void *pdl_alloc_try(size_t n);
 
-/* The end for want of memory: where a library that allocates by itself has none. */
+/* Ends the process because memory ran out; for libraries that allocate by themselves. */
 PDL_NORETURN PDL_COLD void pdl_out_of_memory(size_t size);
 
-/* The nth allocation from now on fails, once (PDL_STRESS=alloc:N). For the whole process; replaces
- * what pdl_alloc_from set. */
+/* Makes the nth allocation from now on fail, once (PDL_STRESS=alloc:N). Holds for the whole
+ * process; replaces what pdl_alloc_from set. */
 void pdl_alloc_fail_at(long n);
 
-/* Where memory comes from instead of malloc, for the whole process. NULL restores malloc. Before
- * anything was allocated. */
+/* Replaces malloc for the whole process; NULL restores it. Must be called before anything is
+ * allocated. */
 typedef struct pdl_allocator {
     void *(*alloc)(size_t n);           /* n > 0; aligned as malloc's */
     void *(*resize)(void *p, size_t n); /* p may be NULL, n > 0 */
@@ -89,7 +89,7 @@ typedef struct pdl_allocator {
 void pdl_alloc_from(const pdl_allocator *a);
 bool pdl_alloc_is_custom(void);
 
-/* Prints file:line and aborts: a broken promise of the program to itself, never bad input. */
+/* Prints file:line and aborts. For broken invariants of the library, never for bad input. */
 PDL_NORETURN PDL_COLD PDL_PRINTF(3, 4) void pdl_bug(const char *file, int line, const char *fmt,
                                                     ...);
 #define PDL_BUG(...) pdl_bug(__FILE__, __LINE__, __VA_ARGS__)

@@ -1,5 +1,7 @@
-/* arena.c -- see arena.h. Chunks double in size up to a bound; a large object gets a chunk of its
- * own. SPDX-License-Identifier: Apache-2.0 */
+/* arena.c -- see arena.h. Chunks double in size up to a bound; a large object gets its own chunk.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/arena.h"
 
 #include <assert.h>
@@ -29,7 +31,7 @@ struct pdl_arena {
     size_t total;
 };
 
-/* The chunk on top is not fuller than it is large. */
+/* The top chunk is not overfull. */
 static inline bool arena_ok(const pdl_arena *a) {
     return !a->top || (a->top->used <= a->top->cap && a->top->used % ALIGN == 0);
 }

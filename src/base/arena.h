@@ -1,8 +1,8 @@
-/* arena.h -- region allocator: many small objects that die together.
+/* arena.h -- region allocator: many small objects that are freed together.
  *
  * A program (source text, nodes, blocks, expressions, bytecode) lives in one arena. A scratch arena
- * is used with marks: whoever opens a mark resets to it before returning; nothing scratch survives
- * a park.
+ * is used with marks: the function that sets a mark resets to it before it returns, so nothing in a
+ * scratch arena survives a park.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,13 +25,14 @@ void *pdl_arena_raw(pdl_arena *a, size_t n);
 /* n zeroed items of size bytes; the product is checked. */
 void *pdl_arena_get_n(pdl_arena *a, size_t n, size_t size);
 
-/* Copy of s in the arena, with a NUL behind it. */
+/* Copies s into the arena and NUL-terminates the copy. */
 pdl_str pdl_arena_str(pdl_arena *a, pdl_str s);
 
 #define pdl_arena_new(a, T)      ((T *)pdl_arena_get((a), sizeof(T)))
 #define pdl_arena_new_n(a, T, n) ((T *)pdl_arena_get_n((a), (n), sizeof(T)))
 
-/* Release fn(p) when the arena is freed (not on reset): for foreign resources of a program. */
+/* Calls fn(p) when the arena is freed (not on reset). For resources of a program that live outside
+ * of the arena. */
 void pdl_arena_defer(pdl_arena *a, void (*fn)(void *p), void *p);
 
 typedef struct {

@@ -1,5 +1,8 @@
-/* banned.h -- functions nobody calls. Included last by every .c, so that use is a compile error.
- * SPDX-License-Identifier: Apache-2.0 */
+/* banned.h -- functions nobody calls. Every .c includes it last, so that using one is a compile
+ * error.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_BASE_BANNED_H
 #define PDL_BASE_BANNED_H
 

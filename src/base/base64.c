@@ -1,5 +1,7 @@
 /* base64.c -- see base64.h.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/base64.h"
 
 #include <string.h>

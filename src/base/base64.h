@@ -1,5 +1,7 @@
 /* base64.h -- bytes as text of 64 letters, and back (RFC 4648).
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_BASE_BASE64_H
 #define PDL_BASE_BASE64_H
 
@@ -7,8 +9,9 @@
 
 /* Append bytes as base64 with padding; url: the alphabet for addresses, without padding. */
 void pdl_base64_put(pdl_str bytes, bool url, pdl_buf *out);
-/* Append what text stands for: both alphabets, padding or not; blanks and line ends are skipped.
- * False: it is not base64; what was read until then is in out. */
+/* Appends the bytes that text encodes. Accepts both alphabets, with or without padding, and skips
+ * blanks and line ends. Returns false when text is not base64; out then holds what was decoded
+ * until there. */
 PDL_MUST bool pdl_base64_read(pdl_str text, pdl_buf *out);
 
 #endif

@@ -1,5 +1,7 @@
 /* buf.c -- see buf.h. Growth is by half, so that n appends cost O(n) copies.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/buf.h"
 
 #include <assert.h>
@@ -31,8 +33,8 @@ static void resize(pdl_buf *b, size_t cap) {
     b->cap = cap;
 }
 
-/* Is there room for n more bytes and the NUL? Compared by subtraction: len + n may wrap, what is
- * subtracted cannot. */
+/* Returns true when n more bytes and the NUL fit. Subtracts to compare: len + n may wrap, the
+ * differences cannot. */
 static inline bool has_room(const pdl_buf *b, size_t n) {
     return n < b->cap - b->len && n <= b->limit - b->len;
 }

@@ -20,39 +20,39 @@
 #include "base/cancel.h"
 #include "base/str.h"
 
-/* Invariants: len <= limit; p is NULL or has cap > len bytes with p[len] == 0, of its own unless p
- * is lent. */
+/* Invariants: len <= limit; p is NULL, or has cap > len bytes and p[len] == 0. The buffer owns p
+ * unless p is lent. */
 struct pdl_buf {
     char *p;
     size_t len, cap;
-    size_t limit; /* ceiling of len; appending beyond is PDL_E_limit */
-    char *lent;   /* the array it began in, or NULL */
+    size_t limit; /* ceiling of len; appending beyond it is PDL_E_limit */
+    char *lent;   /* the caller's array that the buffer started in, or NULL */
 };
 
 #define PDL_BUF_INIT(max) ((pdl_buf){NULL, 0, 0, (max), NULL})
-/* for text whose size is bounded by what exists already */
+/* For text whose size is bounded by something that is already in memory. */
 #define PDL_BUF PDL_BUF_INIT((size_t)-1 >> 2)
 
-/* Begins in an array of the caller, which outlives it: a short text that is copied in the end takes
- * no memory. */
+/* Starts in an array of the caller, which must outlive the buffer. A short text that is copied at
+ * the end then needs no allocation. */
 enum { PDL_SHORT_TEXT = 128 }; /* bytes of such arrays: most rendered expressions are shorter */
 static inline pdl_buf pdl_buf_in(char *array, size_t size, size_t limit) {
     array[0] = 0;
     return (pdl_buf){array, 0, size, limit, array};
 }
 
-/* Append; false and PDL_E_limit when the ceiling is passed or there is no memory, the buffer then
- * unchanged. */
+/* Appends. Returns false with PDL_E_limit when the ceiling is passed or there is no memory; the
+ * buffer is then unchanged. */
 PDL_MUST bool pdl_buf_add(pdl_buf *b, pdl_str s, pdl_err *err);
-/* Append unit so many times. Errors as pdl_buf_add. */
+/* Appends unit `times` times. Errors as pdl_buf_add. */
 PDL_MUST bool pdl_buf_fill(pdl_buf *b, pdl_str unit, size_t times, pdl_err *err);
 
-/* A writer checks each time that PDL_BUF_CHECK_EVERY bytes more are in b. False when it is
- * cancelled, or when there is no memory for b to grow. */
+/* A writer calls this after each PDL_BUF_CHECK_EVERY further bytes in b. Returns false when the
+ * work is cancelled or b has no memory to grow. */
 enum { PDL_BUF_CHECK_EVERY = 1 << 16 };
 PDL_MUST bool pdl_buf_check(const pdl_buf *b, pdl_err *err);
 
-/* Append without an error channel, for text bounded by something already in memory: a passed
+/* Appends without an error channel, for text bounded by something already in memory; passing the
  * ceiling is a bug of ours and aborts. */
 void pdl_buf_put(pdl_buf *b, pdl_str s);
 void pdl_buf_putc(pdl_buf *b, char c);
@@ -60,8 +60,8 @@ PDL_PRINTF(2, 3) void pdl_buf_putf(pdl_buf *b, const char *fmt, ...);
 PDL_PRINTF(2, 0) void pdl_buf_vputf(pdl_buf *b, const char *fmt, va_list ap);
 #define PDL_PUT(b, lit) pdl_buf_put((b), PDL_STR(lit))
 
-/* Room for n more bytes at the end; returns where to write. Call pdl_buf_grown with what was
- * written. */
+/* Reserves n more bytes at the end and returns where to write. The caller reports what it wrote
+ * with pdl_buf_grown. */
 char *pdl_buf_room(pdl_buf *b, size_t n);
 static inline void pdl_buf_grown(pdl_buf *b, size_t n) {
     assert(n < b->cap - b->len);
@@ -90,9 +90,10 @@ static inline void pdl_buf_cut(pdl_buf *b, size_t len) {
     }
 }
 
-/* For writers without an error channel for each piece: unlimit takes the ceiling away and returns
- * it, relimit sets it again at the end. relimit returns false with PDL_E_limit when the ceiling was
- * passed; when that or the writing (ok) failed, it cuts everything after start. */
+/* For writers that have no error channel for each piece. unlimit removes the ceiling and returns
+ * it; relimit sets it again at the end. relimit returns false with PDL_E_limit when the text has
+ * passed the ceiling. When it has, or when the writing failed (ok is false), relimit cuts
+ * everything after start. */
 static inline size_t pdl_buf_unlimit(pdl_buf *b) {
     size_t limit = b->limit;
     b->limit = PDL_BUF.limit;

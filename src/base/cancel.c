@@ -1,5 +1,7 @@
 /* cancel.c -- see cancel.h.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/cancel.h"
 
 #include <assert.h>
@@ -13,13 +15,13 @@ static_assert(_Generic((sig_atomic_t)0, int : 1, default : 0),
 
 static _Thread_local const pdl_cancel *current;
 static _Thread_local unsigned n_often;
-static _Thread_local pdl_err why; /* why a walk gave up */
+static _Thread_local pdl_err why; /* why a walk was cancelled */
 _Thread_local bool pdl_walk_cancelled;
 
 const pdl_cancel *pdl_cancel_enter(const pdl_cancel *c) {
     const pdl_cancel *before = current;
     current = c;
-    if (pdl_walk_cancelled) { /* nobody can use that result any more */
+    if (pdl_walk_cancelled) { /* the walk's result is not used any more */
         pdl_walk_cancelled = false;
         pdl_err_fini(&why);
     }
@@ -58,7 +60,7 @@ void pdl_cancel_enter_grace(pdl_cancel_grace *g) {
 void pdl_cancel_leave_grace(const pdl_cancel_grace *g) { (void)pdl_cancel_enter(g->outer); }
 
 bool pdl_check_cancel_often(pdl_err *err) {
-    enum { LOOK = 64 }; /* a look at the clock costs as much as a small filter */
+    enum { LOOK = 64 }; /* reading the clock costs as much as a small filter */
     const pdl_cancel *c = current;
     if (PDL_LIKELY(!c)) return true;
     int sig = c->flag ? *c->flag : 0;

@@ -1,10 +1,11 @@
 /* cancel.h -- cooperative cancellation of long operations.
  *
- * A run that a signal or the time of a budget ends must also end in the middle of one long
- * operation. The machine enters the scope of its run while it works; whatever goes through items by
- * the million checks on its way and fails when it is cancelled. The size of a value says nothing
- * about how long a walk over it takes: a list that is put into itself twice, forty times over, has
- * forty objects and 2^40 leaves. Every walk that goes down into values therefore checks.
+ * A signal or a spent time budget must end a run even in the middle of one long operation. No other
+ * thread can stop the operation safely, so it stops itself: the machine enters the scope of its run
+ * while it works, every loop over millions of items calls a check, and the check fails once the run
+ * is cancelled. The size of a value is no bound for the time of a walk over it: a list that is put
+ * into itself twice, forty times over, has forty objects and 2^40 leaves. Therefore every walk that
+ * descends into values checks.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,28 +14,28 @@
 
 #include "base/err.h"
 
-/* The number of the signal that asked for the end, 0 before. A sig_atomic_t, whose header declares
- * too much. */
+/* Number of the signal that asked for the end; 0 before. It is a sig_atomic_t; <signal.h> is not
+ * included here because it declares too much. */
 typedef const volatile int pdl_cancel_flag;
 
 /* What can cancel the work of a thread. All-zero: nothing. */
 typedef struct pdl_cancel {
     pdl_cancel_flag *flag; /* borrowed, or NULL */
     bool (*check_time)(void *user,
-                       pdl_err *err); /* false: the time is over, and err says so; or NULL */
+                       /* false with err set: the time is over. NULL: no limit of time */
+                       pdl_err *err);
     void *user;
 } pdl_cancel;
 
-/* This thread checks c (borrowed; NULL: nothing cancels) until it enters another scope. Returns the
- * one before, to be entered again at the end. */
+/* From now on this thread checks c (borrowed; NULL: nothing cancels). Returns the previous scope,
+ * which the caller enters again at the end. */
 const pdl_cancel *pdl_cancel_enter(const pdl_cancel *c);
 
-/* Returns false when the work of this thread is cancelled; err says why. No handler of a program
- * catches a signal. */
+/* Returns false when the work of this thread is cancelled; err holds the reason. Programs cannot
+ * catch a signal. */
 PDL_MUST bool pdl_check_cancel(pdl_err *err);
 
-/* The same for what is called once for each of many small items: the time is looked at now and
- * then. */
+/* The same for functions that run once per small item: looks at the clock only now and then. */
 PDL_MUST bool pdl_check_cancel_often(pdl_err *err);
 
 /* The same for the i-th of many small items, most of which are not checked. */
@@ -43,9 +44,9 @@ PDL_MUST static inline bool pdl_check_cancel_at(size_t i, pdl_err *err) {
     return PDL_LIKELY(i % PDL_CANCEL_EVERY) || pdl_check_cancel(err);
 }
 
-/* What tells of a run is also written after its cancellation, but not for ever: a value may have
- * 2^40 leaves. Between these, what the scope of before says counts only PDL_GRACE_MS after it said
- * it first. */
+/* Reports of a run are also written after its cancellation, but within PDL_GRACE_MS, because a
+ * value may have 2^40 leaves. Between enter and leave, a cancellation of the outer scope takes
+ * effect PDL_GRACE_MS after it was first seen. */
 enum { PDL_GRACE_MS = 100 };
 typedef struct pdl_cancel_grace {
     pdl_cancel scope;
@@ -56,23 +57,24 @@ void pdl_cancel_enter_grace(pdl_cancel_grace *g);
 void pdl_cancel_leave_grace(const pdl_cancel_grace *g);
 
 /* A walk without an error channel (equality, hashes) counts its steps. When it is cancelled it
- * gives up with any result, which its caller must not use: whoever has an error channel checks
- * pdl_check_walk after it. Natives and operators of the machine are checked by the machine. */
+ * stops and returns an arbitrary result, which its caller must not use: the nearest caller with an
+ * error channel checks pdl_check_walk afterwards. The machine does so for natives and operators. */
 typedef struct pdl_steps {
     size_t n;
 } pdl_steps; /* since the last check */
 PDL_COLD bool pdl_cancel_walk(void);
 PDL_COLD bool pdl_steps_check(pdl_steps *s);
-/* Returns false when the walk has to give up, and from then on. */
+/* Returns false when the walk must stop, also at each later call. */
 PDL_MUST static inline bool pdl_steps_may_continue(pdl_steps *s) {
     return PDL_LIKELY(++s->n < PDL_CANCEL_EVERY) || pdl_steps_check(s);
 }
 
 extern _Thread_local bool pdl_walk_cancelled; /* read it through pdl_check_walk */
 PDL_COLD bool pdl_raise_walk_cancelled(pdl_err *err);
-/* The same when there is nobody to tell: what was computed may be wrong. */
+/* The same where there is no error channel: true means that the computed result may be wrong. */
 static inline bool pdl_is_walk_cancelled(void) { return PDL_UNLIKELY(pdl_walk_cancelled); }
-/* Returns false when a walk of this thread gave up since the last check; err says why. */
+/* Returns false when a walk of this thread was cancelled since the last check; err holds the
+ * reason. */
 PDL_MUST static inline bool pdl_check_walk(pdl_err *err) {
     return PDL_LIKELY(!pdl_walk_cancelled) || pdl_raise_walk_cancelled(err);
 }

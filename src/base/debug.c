@@ -1,5 +1,7 @@
 /* debug.c -- see debug.h.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/debug.h"
 
 #include <errno.h>
@@ -21,7 +23,7 @@ static const struct {
 #undef X
 };
 
-/* The part of *rest before the next comma, blanks removed; *rest moves behind it. */
+/* The part of *rest before the next comma, without blanks; *rest moves past the comma. */
 static pdl_str next_word(pdl_str *rest) {
     size_t comma = pdl_str_find(*rest, PDL_STR(","), 0);
     pdl_str word = pdl_str_trim(pdl_str_sub(*rest, 0, comma));
@@ -55,7 +57,7 @@ static bool add_category(pdl_debug *d, pdl_str word, char why[128]) {
     return false;
 }
 
-/* The number behind "NAME:" in word; false when word is something else. */
+/* The number after "NAME:" in word; false when word is something else. */
 static bool numbered(pdl_str word, const char *name, unsigned long long *out) {
     pdl_str head = pdl_str_of(name);
     if (!pdl_str_starts(word, head) || word.n == head.n || word.n - head.n > 19) return false;
@@ -98,7 +100,7 @@ bool pdl_debug_init(pdl_debug *d, const char *categories, const char *stress, co
     if (d->fail_at) pdl_alloc_fail_at(d->fail_at);
     if (!d->on || !file || !*file) return true;
     int fd = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC,
-                  0600); /* what it holds is for nobody else */
+                  0600); /* the file may hold secrets: only its owner reads it */
     d->file = fd < 0 ? NULL : fdopen(fd, "a");
     if (d->file) return true;
     if (fd >= 0) close(fd);

@@ -1,7 +1,7 @@
 /* debug.h -- PDL_DEBUG categories, PDL_TRACE lines, PDL_STRESS switches.
  *
- * Off costs one test of a bit. One line an event: `category text`, to standard error or
- * PDL_DEBUG_FILE.
+ * A category that is off costs one test of a bit. Each event is one line, `category text`, written
+ * to standard error or to PDL_DEBUG_FILE.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -37,8 +37,8 @@ enum {
 typedef struct pdl_debug {
     uint32_t on; /* bit PDL_DBG_BIT_<id> */
     void *file;  /* FILE *, NULL: standard error */
-    /* What may be written of a line (with its end); it may be nothing, and come with a later line.
-     * NULL: all of it */
+    /* Appends what may be written of a line (with its end); may hold text back until a later line.
+     * NULL: lines are written unchanged */
     void (*hide)(void *user, pdl_str line, pdl_buf *out);
     void *hide_user;
     uint64_t sched_seed; /* PDL_STRESS=sched:SEED, 0: off */
@@ -47,14 +47,14 @@ typedef struct pdl_debug {
     long fail_at; /* PDL_STRESS=alloc:N: the nth allocation after pdl_debug_init fails, 0: off */
 } pdl_debug;
 
-/* alloc:N holds for the whole process, see pdl_alloc_fail_at. Read categories ("exec,http", "all",
- * "help") and stress switches. False and a message in *why (static or owned by the caller's buffer)
- * when a word is unknown. */
+/* Reads categories ("exec,http", "all", "help") and stress switches. Returns false and a message in
+ * *why (static or in the caller's buffer) when a word is unknown. alloc:N holds for the whole
+ * process, see pdl_alloc_fail_at. */
 bool pdl_debug_init(pdl_debug *d, const char *categories, const char *stress, const char *file,
                     char why[128]);
 void pdl_debug_fini(pdl_debug *d);
 
-/* Lines as they are. */
+/* Writes lines unchanged. */
 void pdl_debug_put(const pdl_debug *d, pdl_str lines);
 PDL_PRINTF(3, 4)
 void pdl_debug_line(const pdl_debug *d, const char *category, const char *fmt, ...);

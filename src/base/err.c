@@ -1,5 +1,7 @@
 /* err.c -- see err.h.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/err.h"
 
 #include <assert.h>
@@ -97,7 +99,7 @@ bool pdl_err_wrap(pdl_err *err, pdl_loc loc, const char *fmt, ...) {
     err->status = cause->status;
     err->has_status = cause->has_status;
     err->uncatchable = cause->uncatchable;
-    err->frames = cause->frames; /* what is printed is the outermost error */
+    err->frames = cause->frames; /* the outermost error is printed */
     err->n_frames = cause->n_frames;
     cause->frames = NULL;
     cause->n_frames = 0;
@@ -157,7 +159,7 @@ void pdl_err_move(pdl_err *dst, pdl_err *src) {
     *src = (pdl_err){0};
 }
 
-/* All of src but its cause. */
+/* Copies all of src except its cause. */
 static void copy_one(pdl_err *dst, const pdl_err *src) {
     *dst = *src;
     dst->msg = copy(src->msg);

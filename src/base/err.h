@@ -67,12 +67,12 @@ typedef struct pdl_err_frame {
     pdl_loc loc;
 } pdl_err_frame;
 
-/* What is known of an error beside its message, for the program that catches it (pdl_error), for the
- * machine and for the server. Zero: not known. */
+/* What is known of an error besides its message, for the program that catches it (pdl_error), the
+ * machine and the server. Zero: unknown. */
 typedef struct pdl_err_facts {
     uint32_t line1;        /* kind code: line of the block's text that raised it */
     double retry_after;    /* of a model call: seconds that the service asked to wait */
-    bool has_budget;       /* kind budget: which one is spent */
+    bool has_budget;       /* kind budget: the three fields below are set */
     uint8_t budget_item;   /* pdl_budget_item */
     uint32_t budget_depth; /* how many budgets are around it: 0 is that of the run */
 } pdl_err_facts;
@@ -81,7 +81,7 @@ typedef struct pdl_err_facts {
 typedef struct pdl_err {
     pdl_err_kind kind;
     pdl_loc loc;    /* the place printed as FILE:LINE */
-    pdl_loc mark;   /* the exact span for the caret; all-zero: none better than loc */
+    pdl_loc mark;   /* the exact span for the caret; all-zero: use loc */
     char *msg;      /* owned; may have several lines (type errors); no final newline */
     char *hint;     /* owned or NULL: "did you mean 'name'?" */
     char *py_class; /* owned or NULL: class of the Python exception, then its bases, "A,B" */
@@ -89,10 +89,10 @@ typedef struct pdl_err {
     /* owned or NULL, of a model call: JSON {provider, model, retry_after_seconds, attempts}, which
      * the program sees as pdl_error and the trace shows; nothing in the machine reads it */
     char *detail;
-    uint32_t label; /* origins of what is told here: value/label.h; 0: of the program */
+    uint32_t label; /* origins of the message's text (value/label.h); 0: the program's own */
     int status;     /* HTTP status, exit status of a command or of sys.exit; 0 when none */
     bool has_status;
-    bool uncatchable;  /* retry and fallback let it pass */
+    bool uncatchable;  /* retry and fallback do not catch it */
     bool preformatted; /* print msg unchanged: each line has its own place (schema errors) */
     bool no_excerpt;   /* print no source line below the message: a library function raised it */
     pdl_err_frame *frames; /* owned array, innermost first */
@@ -111,14 +111,14 @@ bool pdl_err_vset(pdl_err *err, pdl_err_kind kind, pdl_loc loc, const char *fmt,
  * machine adds place and prefix. */
 PDL_PRINTF(3, 4) bool pdl_err_host(pdl_err *err, const char *py_class, const char *fmt, ...);
 
-/* Is there memory for n more bytes? Else err is set, of kind limit. */
+/* Returns true when there is memory for n more bytes; else sets err, of kind limit. */
 bool pdl_err_memory(pdl_err *err, size_t n);
 
-/* The end that signal sig asks for, which no handler of the program holds up. Always false. */
+/* Sets the error for signal sig, which no handler of the program catches. Always false. */
 bool pdl_err_signal(pdl_err *err, int sig);
 
-/* Put "fmt: " context in front: err becomes the cause of a new error of the same kind. Always
- * false. */
+/* Wraps err: it becomes the cause of a new error of the same kind with "fmt: " before its message.
+ * Always false. */
 PDL_PRINTF(3, 4) bool pdl_err_wrap(pdl_err *err, pdl_loc loc, const char *fmt, ...);
 
 /* Replaces the message. Takes the content of msg. */

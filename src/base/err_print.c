@@ -1,5 +1,7 @@
 /* err_print.c -- pdl_err_print of err.h: the only place that lays out an error for people.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/utf8.h"
@@ -9,7 +11,7 @@
 enum {
     SHOWN_FRAMES = 20,
     SHOWN_COLUMNS = 100, /* of a source line */
-    LEAD_COLUMNS = 30,   /* of it in front of the mark, when the line is cut on the left */
+    LEAD_COLUMNS = 30,   /* of the line before the mark, when the line is cut on the left */
     TAB = 4,
     GUTTER = 5, /* width of the line number */
 };
@@ -24,7 +26,7 @@ static void put_place(pdl_loc loc, pdl_buf *out) {
     pdl_buf_putf(out, "%u", pdl_loc_line(loc));
 }
 
-/* Columns cp takes in the excerpt; tabs are shown as blanks, controls and what hides as one
+/* Columns cp takes in the excerpt. Tabs count as blanks, control and invisible characters as one
  * sign. */
 static int shown_width(uint32_t cp) {
     if (cp == '\t') return TAB;
@@ -44,7 +46,7 @@ static void put_shown(uint32_t cp, pdl_buf *out) {
         pdl_buf_put_cp(out, cp);
 }
 
-/* Byte offset in line so that about `columns` lie between it and `at` (at <= line.n). */
+/* Byte offset in line such that about `columns` columns lie between it and `at` (at <= line.n). */
 static size_t step_back(pdl_str line, size_t at, int columns) {
     while (at > 0 && columns > 0) {
         do at--;
@@ -65,8 +67,8 @@ static void put_repeat(pdl_buf *out, char c, int n) {
     for (int i = 0; i < n; i++) pdl_buf_putc(out, c);
 }
 
-/* Writes the window of line from byte `from` on; measures columns before and inside of [start,
- * end). */
+/* Writes the window of line that begins at byte `from`; measures columns before and inside of
+ * [start, end). */
 static void put_window(pdl_str line, size_t from, size_t start, size_t end, int *before,
                        int *inside, pdl_buf *out) {
     int column = 0;
@@ -107,7 +109,7 @@ static void put_excerpt(const pdl_err *err, pdl_loc mark, pdl_buf *out) {
     size_t start = mark.start - line_off, end = mark.end - line_off;
     if (start > line.n) start = line.n;
     if (end > line.n) end = line.n;
-    if (pdl_str_trim(line).n == 0) { /* nothing to look at */
+    if (pdl_str_trim(line).n == 0) { /* the line is empty: no excerpt */
         if (err->hint) pdl_buf_putf(out, "  %s\n", err->hint);
         return;
     }

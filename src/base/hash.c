@@ -1,5 +1,8 @@
 /* hash.c -- see hash.h. Tables: 8-byte words folded by 64x64->128 multiplication; SHA-256 from FIPS
- * 180-4. SPDX-License-Identifier: Apache-2.0 */
+ * 180-4.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/hash.h"
 
 #include <stdatomic.h>
@@ -14,7 +17,7 @@
 #define MIX_B UINT64_C(0xbb67ae8584caa73b)
 #define MIX_C UINT64_C(0x3c6ef372fe94f82b)
 
-/* Drawn once: a table never outlives the process, and all its hashes must agree. */
+/* Drawn once per process: all hashes of a table must use the same seed. */
 static uint64_t seed(void) {
     static _Atomic uint64_t drawn;
     uint64_t s = atomic_load_explicit(&drawn, memory_order_relaxed);

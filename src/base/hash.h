@@ -1,7 +1,7 @@
 /* hash.h -- hashes: a fast seeded one for tables, SHA-256 for the keys of cache and journal.
  *
- * The fast one differs from process to process, so it must never be stored; SHA-256 is the same
- * everywhere, so it names content in files.
+ * The fast hash differs from process to process, so it must never be stored. SHA-256 is the same
+ * everywhere, so it can name content in files.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,7 @@
 /* idmap.c -- see idmap.h. Linear probing; deletion closes the gap.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/idmap.h"
 
 #include <assert.h>
@@ -8,7 +10,7 @@
 
 #include "base/banned.h"
 
-/* A free place is left, which ends every probe. */
+/* At least one place is free, which ends every probe. */
 static inline bool idmap_ok(const pdl_idmap *m) {
     return m->keys ? m->n <= m->mask && (m->mask & (m->mask + 1)) == 0 : m->n == 0;
 }
@@ -70,7 +72,7 @@ void pdl_idmap_del(pdl_idmap *m, uintptr_t id) {
             j = (j + 1) & m->mask;
             if (!m->keys[j]) return;
             size_t h = home(m, m->keys[j]);
-            /* May the entry at j move to i? Not when its home lies cyclically in (i, j]. */
+            /* The entry at j may move to i unless its home lies cyclically in (i, j]. */
             bool stays = i < j ? (h > i && h <= j) : (h > i || h <= j);
             if (!stays) break;
         }

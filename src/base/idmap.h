@@ -1,7 +1,7 @@
-/* idmap.h -- map from ids or addresses (not 0) to pointers that it does not own. All-zero is empty.
+/* idmap.h -- map from nonzero ids or addresses to borrowed pointers. All-zero is empty.
  *
- * Used where objects are found again by the number that they travel under: effects, transfers,
- * turns of the trace. Look-up takes constant time however many are open.
+ * For objects that are found again by number: effects, transfers, turns of the trace. A look-up
+ * takes constant time.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,7 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Invariants: keys and vals have mask + 1 places, key 0 is a free one; less than all are taken. */
+/* Invariants: keys and vals have mask + 1 places; key 0 marks a free place; at least one is free.
+ */
 typedef struct pdl_idmap {
     uintptr_t *keys;
     void **vals;
@@ -19,7 +20,7 @@ typedef struct pdl_idmap {
 } pdl_idmap;
 
 void *pdl_idmap_find(const pdl_idmap *m, uintptr_t id); /* NULL when there is none */
-/* Inserts or replaces; deleting an id that is not there does nothing. */
+/* Inserts or replaces. Deleting an absent id does nothing. */
 void pdl_idmap_put(pdl_idmap *m, uintptr_t id, void *p);
 void pdl_idmap_del(pdl_idmap *m, uintptr_t id);
 void pdl_idmap_fini(pdl_idmap *m);

@@ -1,5 +1,7 @@
 /* intern.c -- see intern.h. Open addressing over a power of two; texts in an arena.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/intern.h"
 
 #include <assert.h>

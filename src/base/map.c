@@ -1,5 +1,7 @@
 /* map.c -- see map.h. Open addressing; slots hold entry numbers from 1.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/map.h"
 
 #include <assert.h>

@@ -1,8 +1,7 @@
-/* map.h -- hash map from text to pointers, in order of insertion.
+/* map.h -- hash map from text to pointers that keeps the order of insertion.
  *
  * The map borrows keys and values: the caller keeps both alive and frees them. Nothing can be
- * deleted, so an entry keeps its index, and walking entries[0..n) gives them in the order in which
- * they came.
+ * deleted, so an entry keeps its index, and entries[0..n) are in order of insertion.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,6 +1,8 @@
 /* num.c -- see num.h. Short decimals take exact fast paths; the C library does the rest, checked by
  * reading back.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/num.h"
 
 #include <float.h>
@@ -10,7 +12,8 @@
 
 #include "base/banned.h"
 
-enum { EXACT_DIGITS = 15 }; /* any decimal of so many digits survives the way through a double */
+/* any decimal with so many digits is unchanged by a round trip through a double */
+enum { EXACT_DIGITS = 15 };
 
 /* Powers of ten that a double holds exactly. */
 static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
@@ -66,8 +69,8 @@ static bool short_digits(double v, decimal *dec) {
     return false;
 }
 
-/* Makes the last digit before the exponent one larger; false when it would carry out of the
- * first. */
+/* Increments the last digit before the exponent; false when that would carry out of the first
+ * digit. */
 static bool bump(char *text) {
     for (char *p = strchr(text, 'e'); p-- > text;) {
         if (*p < '0' || *p > '9') continue; /* the point */
@@ -77,8 +80,9 @@ static bool bump(char *text) {
     return false;
 }
 
-/* The text of v with so many digits reads back as v. Below a power of two doubles lie closer
- * together than above, so there the next larger decimal may do where the nearest does not. */
+/* Returns true when the text of v with so many digits reads back as v. Just below a power of two
+ * doubles are denser than just above it, so there the next larger decimal may do where the nearest
+ * does not. */
 static bool reads_back(double v, int precision, char *text, size_t size) {
     snprintf(text, size, "%.*e", precision - 1, v);
     if (strtod(text, NULL) == v) return true;
@@ -86,7 +90,7 @@ static bool reads_back(double v, int precision, char *text, size_t size) {
     return frexp(v, &exponent) == 0.5 && bump(text) && strtod(text, NULL) == v;
 }
 
-/* The shortest that reads back as v: 15 to 17 digits, fewer where doubles lie far apart
+/* The shortest decimal that reads back as v: 15 to 17 digits, fewer where doubles are sparse
  * (subnormals). */
 static void long_digits(double v, decimal *dec) {
     char text[40];
@@ -94,7 +98,7 @@ static void long_digits(double v, decimal *dec) {
     while (!reads_back(v, precision, text, sizeof text)) precision++;
     dec->n = 0;
     const char *p = text;
-    for (; *p != 'e'; p++) /* skips the decimal point, whatever the locale makes of it */
+    for (; *p != 'e'; p++) /* skips the decimal point of any locale */
         if (*p >= '0' && *p <= '9') dec->d[dec->n++] = *p;
     dec->point = (int)strtol(p + 1, NULL, 10) + 1;
     while (dec->n > 1 && dec->d[dec->n - 1] == '0') dec->n--;
@@ -109,7 +113,7 @@ static uint64_t scaled(double v, int digits) {
         1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000};
     uint64_t bits, hidden = UINT64_C(1) << (DBL_MANT_DIG - 1);
     memcpy(&bits, &v, sizeof bits);
-    int shift = 1075 - (int)(bits >> (DBL_MANT_DIG - 1)); /* 23 or more, v being below 2^30 */
+    int shift = 1075 - (int)(bits >> (DBL_MANT_DIG - 1)); /* at least 23, because v is below 2^30 */
     if (shift > 100)
         return 0; /* below half a unit by far; subnormals, which have no hidden bit, as well */
     wide product = (wide)((bits & (hidden - 1)) | hidden) * power[digits];
@@ -204,7 +208,7 @@ bool pdl_num_read_int(pdl_str s, int64_t *out) {
     for (size_t i = neg; i < s.n; i++) {
         int digit = s.p[i] - '0';
         if (digit < 0 || digit > 9) return false;
-        /* counted downwards, because there is one more negative number */
+        /* accumulates negative values, because there is one more negative number than positive */
         if (PDL_MUL_OVERFLOWS(v, 10, &v) || PDL_SUB_OVERFLOWS(v, digit, &v)) return false;
     }
     if (!neg && v == INT64_MIN) return false;
@@ -302,7 +306,7 @@ bool pdl_num_decimal(uint64_t digits, int exp10, double *out) {
         return true;
     }
     if (digits <= UINT64_C(1) << 53 && exp10 >= -EXACT_POWER && exp10 <= EXACT_POWER) {
-        /* Both operands are exact, so that the one operation rounds correctly. */
+        /* Both operands are exact, so the single operation rounds correctly. */
         *out = exp10 < 0 ? (double)digits / powers[-exp10] : (double)digits * powers[exp10];
         return true;
     }
@@ -311,7 +315,7 @@ bool pdl_num_decimal(uint64_t digits, int exp10, double *out) {
     return true;
 }
 
-/* strtod reads a copy whose point is the locale's (the program sets none, an embedder may have). */
+/* strtod gets a copy with the point of the locale, because an embedder may have set one. */
 static double slow_double(pdl_str s) {
     char small[128], probe[8];
     char *z = s.n < sizeof small ? memcpy(small, s.p, s.n) : pdl_str_dup(s);

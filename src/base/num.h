@@ -1,5 +1,7 @@
 /* num.h -- decimal text <-> int64 and double, independent of the locale.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_BASE_NUM_H
 #define PDL_BASE_NUM_H
 
@@ -31,8 +33,8 @@ bool pdl_num_read_int(pdl_str s, int64_t *out);
  * nan, underscores. */
 bool pdl_num_read_double(pdl_str s, double *out);
 
-/* digits * 10^exp10, correctly rounded. False, without a result, when the exponent is beyond what
- * is done exactly here (27 either way). */
+/* digits * 10^exp10, correctly rounded. Returns false without a result when the exponent is outside
+ * of -27..27, where the computation would not be exact. */
 bool pdl_num_decimal(uint64_t digits, int exp10, double *out);
 
 /* 0 to 15, or -1. */

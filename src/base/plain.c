@@ -1,5 +1,8 @@
-/* plain.c -- see plain.h. Sixteen bytes at a time where the processor can, else eight in a word.
- * SPDX-License-Identifier: Apache-2.0 */
+/* plain.c -- see plain.h. Checks sixteen bytes at a time where the processor can, else eight in a
+ * word.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/plain.h"
 
 #include <stddef.h>
@@ -20,8 +23,8 @@ static bool is_special(unsigned char c) { return c < FIRST_PRINTABLE || c == '"'
 
 enum { STEP = 16 };
 
-/* How many of the STEP bytes at p stand before the first special one; high: those that are not
- * ASCII, as bits. */
+/* How many of the STEP bytes at p precede the first special one; high: those that are not ASCII, as
+ * bits. */
 static size_t count_plain(const char *p, unsigned *high) {
     __m128i w = _mm_loadu_si128((const __m128i *)(const void *)p);
     __m128i last_control = _mm_set1_epi8(FIRST_PRINTABLE - 1);

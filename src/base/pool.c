@@ -2,9 +2,9 @@
  * size.
  *
  * A slab of a pool is in one of four states: free (its bit in region.vacant), current (blocks of
- * its class are taken from it), waiting (in the list of its class: has blocks to give), full
- * (nowhere; the first block released makes it wait again). The heads of a region's slabs stand
- * together, so that they do not fight for one set of the cache.
+ * its class are taken from it), waiting (it has free blocks and is in the list of its class), full
+ * (in no list; releasing one of its blocks makes it wait again). The headers of a region's slabs
+ * are adjacent, so that they do not compete for one set of the processor's cache.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -31,8 +31,7 @@ enum {
     SLABS = REGION / SLAB,
     BATCH = 2048, /* bytes made into blocks at a time: untouched memory costs nothing */
     SMALL_POOL =
-        /* regions; a pool that has more asks for huge pages, a page fault for each 4 KB being
-         * slow */
+        /* regions; a pool with more asks for huge pages: a page fault for each 4 KB is slow */
     4,
     SPARES = 4, /* vacant regions that are kept, for the same reason */
 };
@@ -44,7 +43,7 @@ typedef struct block {
 } block;
 
 typedef struct slab {
-    block *ready;      /* to be given out */
+    block *ready;      /* to be handed out */
     char *fresh, *end; /* not made into blocks yet */
     uint32_t live;     /* blocks given out */
     uint16_t class;
@@ -52,7 +51,7 @@ typedef struct slab {
     struct slab *next, *prev; /* while waiting */
 } slab;
 
-/* At the start of its 2 MB; slab 0 begins behind it. */
+/* At the start of its 2 MB; slab 0 follows it. */
 typedef struct region {
     pdl_pool *pool;
     uint32_t vacant;
@@ -69,12 +68,12 @@ struct pdl_pool {
     size_t n_vacant; /* regions without a slab in use */
     /* What others released, and the end of the pool, under the lock. */
     pthread_mutex_t lock;
-    _Atomic(block *) strays; /* written under the lock, looked at without */
+    _Atomic(block *) strays; /* written under the lock, read without it */
     bool closed;
     size_t left; /* after closing: blocks not released yet */
 };
 
-static slab none; /* never changes: without blocks */
+static slab none; /* never changes: a slab without blocks */
 static _Thread_local pdl_pool *here;
 
 /* --- places ----------------------------------------------------------------------------------- */
@@ -166,7 +165,7 @@ static void leave_list(pdl_pool *pool, slab *s) {
     if (s->next) s->next->prev = s->prev;
 }
 
-/* A waiting slab without live blocks serves any class again. */
+/* A waiting slab without live blocks becomes available to every class again. */
 static void slab_free(pdl_pool *pool, slab *s) {
     region *r = region_of(s);
     leave_list(pool, s);
@@ -179,7 +178,7 @@ static void slab_free(pdl_pool *pool, slab *s) {
         pool->n_vacant++;
 }
 
-/* Fresh memory of s as blocks; none are left before. */
+/* Makes fresh memory of s into blocks; it has none left. */
 static bool refill(slab *s) {
     size_t size = block_size(s->class), n = (size_t)(s->end - s->fresh) / size;
     if (n > BATCH / size) n = BATCH / size;
@@ -201,7 +200,7 @@ static void *take_from(slab *s) {
     return b;
 }
 
-/* A block was released: the slab was full, or nothing of it is in use. */
+/* Called when a block was released and the slab was full, or has no block in use any more. */
 PDL_COLD static void settle(pdl_pool *pool, slab *s) {
     if (s == pool->current[s->class]) return;
     if (s->full) {
@@ -220,7 +219,7 @@ static inline void give_back(pdl_pool *pool, void *p) {
     if (PDL_UNLIKELY(!s->live || s->full)) settle(pool, s);
 }
 
-/* The blocks that others released. */
+/* Takes over the blocks that other threads released. */
 static void gather(pdl_pool *pool) {
     pthread_mutex_lock(&pool->lock);
     block *b = atomic_exchange(&pool->strays, NULL);
@@ -232,7 +231,7 @@ static void gather(pdl_pool *pool) {
     }
 }
 
-/* The current slab of the class has no block left. */
+/* Called when the current slab of the class has no block left. */
 PDL_COLD static void *take_slowly(pdl_pool *pool, size_t n) {
     size_t class = class_of(n);
     slab *s = pool->current[class];
@@ -266,7 +265,7 @@ static void destroy(pdl_pool *pool) {
     pdl_free(pool);
 }
 
-/* A block of a pool that this thread is not in. */
+/* Releases a block of a pool that this thread is not in. */
 PDL_COLD static void give_away(pdl_pool *pool, void *p) {
     block *b = p;
     pthread_mutex_lock(&pool->lock);
@@ -291,7 +290,8 @@ size_t pdl_pool_block_size(void *p) { return block_size(slab_of(p)->class); }
 
 pdl_pool *pdl_pool_new(void) {
     if (!PDL_POOLS || pdl_alloc_is_custom()) return NULL;
-    pdl_pool *before = pdl_pool_enter(NULL); /* a pool outlives the one it is made under */
+    /* a pool may outlive the one that is current while it is made */
+    pdl_pool *before = pdl_pool_enter(NULL);
     pdl_pool *pool = PDL_NEW(pdl_pool);
     pdl_pool_enter(before);
     pthread_mutex_init(&pool->lock, NULL);

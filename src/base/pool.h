@@ -1,17 +1,17 @@
 /* pool.h -- small blocks of one engine, taken from slabs instead of malloc.
  *
- * Programs make and drop millions of small objects of a few sizes; handing out the block that was
+ * Programs make and drop millions of small objects of a few sizes; reusing the block that was
  * released last costs a handful of instructions. A thread enters the pool of the engine it works
- * for; pdl_alloc and its like then serve small requests from there, and malloc serves everything
- * else. A block knows the slab it came from, so it may be released anywhere: outside, under another
- * engine's pool, on another thread, after its pool was closed.
+ * for; from then on pdl_alloc and the other allocation functions serve small requests from the pool
+ * and large ones from malloc. A block knows its slab, so it may be released anywhere: outside of
+ * the pool, inside of another engine's pool, on another thread, after its pool was closed.
  *
- * Pools are off, so that every block is malloc's own, in builds that look for memory errors
- * (sanitizers, debug builds) and while the embedder has set an allocator.
+ * Pools are off (every block then is malloc's) in builds that look for memory errors, such as
+ * sanitizer and debug builds, and while the embedder has set an allocator.
  *
- * Invariants: a block's address is 8 modulo 16 and malloc's are 0, so one bit tells them apart;
- * slabs are pieces of aligned regions, so clearing low bits finds the region, and with it slab and
- * pool.
+ * Invariants: the address of a block is 8 modulo 16 and malloc's are 0, so one bit distinguishes
+ * them. Slabs are pieces of aligned regions, so clearing low bits of an address finds the region,
+ * and with it slab and pool.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -23,15 +23,15 @@
 
 typedef struct pdl_pool pdl_pool;
 
-/* NULL where pools are off; every function here takes that. */
+/* Returns NULL where pools are off; every function here accepts NULL. */
 pdl_pool *pdl_pool_new(void);
 
-/* No other thread is inside, this one leaves. Gives back the memory at once, or when the last block
- * is released. */
+/* Closes a pool; no other thread may be inside, and this one leaves it. The memory is given back at
+ * once, or when the last block is released. */
 void pdl_pool_close(pdl_pool *pool);
 
-/* This thread's small blocks come from pool until it enters another. Returns the one it was in
- * (NULL: none), to be entered again at the end. A pool has at most one thread inside. */
+/* From now on this thread takes small blocks from pool. Returns the pool it was in (NULL: none),
+ * which the caller enters again at the end. At most one thread is inside of a pool. */
 pdl_pool *pdl_pool_enter(pdl_pool *pool);
 
 /* Bytes held by the pool's regions. */
@@ -56,8 +56,8 @@ size_t pdl_pool_size(const pdl_pool *pool);
 
 enum { PDL_POOL_MAX = 512 }; /* larger requests are malloc's */
 
-/* A block of n <= PDL_POOL_MAX bytes of this thread's pool; pdl_alloc_system's when it is in
- * none. */
+/* A block of n <= PDL_POOL_MAX bytes from this thread's pool, or from pdl_alloc_system when the
+ * thread is in none. */
 void *pdl_pool_take(size_t n);
 void *pdl_alloc_system(size_t n);
 void pdl_pool_give(void *p);         /* p is a pool's block */

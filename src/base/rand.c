@@ -1,6 +1,8 @@
 /* rand.c -- see rand.h. xoshiro256++ 1.0 and splitmix64 by Blackman and Vigna (public domain),
  * https://prng.di.unimi.it
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/rand.h"
 
 #include "base/banned.h"

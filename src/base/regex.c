@@ -1,5 +1,7 @@
 /* regex.c -- see regex.h. The only user of PCRE2.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/regex.h"
 
 #include <assert.h>
@@ -18,7 +20,7 @@ enum {
     NEST_LIMIT = 250,
 };
 
-/* Immutable once made, but for its machine code. */
+/* Immutable once made, except for its machine code. */
 struct pdl_regex {
     pcre2_general_context *memory;
     pcre2_code *code;
@@ -58,7 +60,7 @@ static bool compile(pdl_regex *re, pdl_err *err) {
         pcre2_compile((PCRE2_SPTR)text.p, text.n, options_of(re->text.flags), &code, &at, how);
     pcre2_compile_context_free(how);
     if (re->code) return true;
-    /* The pattern is right by Python's rules: what is left are the limits of PCRE2. */
+    /* The pattern is valid by Python's rules: only limits of PCRE2 can still refuse it. */
     PCRE2_UCHAR why[128];
     if (pcre2_get_error_message(code, why, sizeof why) < 0) why[0] = 0;
     return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "regular expression not supported: %s",
@@ -101,15 +103,16 @@ size_t pdl_regex_group_index(const pdl_regex *re, pdl_str name) {
     return (size_t)(uintptr_t)pdl_map_find(&re->text.names, name);
 }
 
-/* Machine code is made for the first match: many patterns of a program are never used. Without it
- * matching is slower, not different. */
+/* Makes machine code, at the first match only, because many patterns of a program are never used.
+ * Without it matching is slower, not different. */
 static void make_fast(const pdl_regex *re) {
     if (re->matched) return;
-    ((pdl_regex *)(uintptr_t)re)->matched = true; /* a cache: what the regex is does not change */
+    /* a cache: the meaning of the regex does not change */
+    ((pdl_regex *)(uintptr_t)re)->matched = true;
     if (!re->text.plain) pcre2_jit_compile(re->code, PCRE2_JIT_COMPLETE);
 }
 
-/* Text was checked where it came in, hence no check of it here. */
+/* The text is known to be valid UTF-8, so PCRE2 need not check it. */
 static int run(const pdl_regex *re, pdl_str s, size_t from, pdl_regex_mode mode,
                pcre2_match_data *data) {
     static const uint32_t anchors[] = {

@@ -17,7 +17,7 @@ typedef struct pdl_regex pdl_regex;
 
 enum {
     PDL_RE_MULTILINE = 1, /* ^ and $ at each line */
-    /* JSON Schema `pattern`: as Python's re reads it (the reference uses re.search) */
+    /* JSON Schema `pattern`, read as Python's re reads it (the reference uses re.search) */
     PDL_RE_ECMA = 2,
     PDL_RE_DOTALL = 4,
     PDL_RE_NOCASE = 8,
@@ -35,16 +35,16 @@ size_t pdl_regex_groups(const pdl_regex *re);
 /* Number (1..) of the named group, 0 when there is none. */
 size_t pdl_regex_group_index(const pdl_regex *re, pdl_str name);
 
-/* SEARCH_ON: search, but for no empty match at `from` itself, where the match before was empty. */
+/* SEARCH_ON continues a search after an empty match at `from`: it finds no empty match there. */
 typedef enum { PDL_RE_SEARCH, PDL_RE_MATCH, PDL_RE_FULLMATCH, PDL_RE_SEARCH_ON } pdl_regex_mode;
 
-/* Byte span of a group; start == PDL_NOT_FOUND: did not take part. */
+/* Byte span of a group; start == PDL_NOT_FOUND when the group matched nothing. */
 typedef struct {
     size_t start, end;
 } pdl_span;
 
-/* Match s from byte `from`. *hit says whether; spans (room for groups + 1) are filled on a hit.
- * Error: PDL_E_limit when the step limit is reached. */
+/* Matches s from byte `from`. Sets *hit; on a hit fills spans (groups + 1 of them). Error:
+ * PDL_E_limit when the step limit is reached. */
 PDL_MUST bool pdl_regex_match(const pdl_regex *re, pdl_str s, size_t from, pdl_regex_mode mode,
                               bool *hit, pdl_span *spans, pdl_err *err);
 

@@ -1,6 +1,8 @@
 /* regex_scan.c -- see regex_scan.h. The scanner is one token ahead, as Python's is: that decides
  * which of two errors in a pattern is reported.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/regex_scan.h"
 
 #include "base/buf.h"

@@ -9,7 +9,7 @@
 #include "base/err.h"
 #include "base/str.h"
 
-/* One character, or a backslash and the character behind it. */
+/* One character, or a backslash and the character after it. */
 typedef struct {
     int32_t cp;      /* -1: the end of the pattern; '\\': an escape */
     uint32_t second; /* of an escape */
@@ -24,8 +24,8 @@ typedef struct {
 
 PDL_MUST bool pdl_rx_start(pdl_rx_scan *s, pdl_str src, pdl_err *err);
 
-/* The next token, and go on. A backslash as last character is an error when it becomes the next
- * token. */
+/* Returns the next token and moves past it. A backslash as last character is an error when it
+ * becomes the next token. */
 PDL_MUST bool pdl_rx_get(pdl_rx_scan *s, pdl_rx_token *out);
 
 /* Skip the next token when it is the character c (then *hit). */
@@ -46,7 +46,7 @@ PDL_PRINTF(3, 4) bool pdl_rx_fail(pdl_rx_scan *s, size_t pos, const char *fmt, .
 /* As pdl_rx_fail, with Python's repr of name for the one %s in fmt. */
 bool pdl_rx_fail_name(pdl_rx_scan *s, size_t pos, const char *before, pdl_str name);
 
-/* What an escape stands for. */
+/* What an escape means. */
 typedef enum { PDL_RX_CHAR, PDL_RX_CLASS, PDL_RX_PLACE, PDL_RX_BACKREF } pdl_rx_escape_kind;
 
 typedef struct {
@@ -56,7 +56,7 @@ typedef struct {
         value;
 } pdl_rx_escape;
 
-/* Read what belongs to the escape esc, the token read last. */
+/* Reads the rest of the escape esc, the token read last. */
 PDL_MUST bool pdl_rx_read_escape(pdl_rx_scan *s, pdl_rx_token esc, bool in_set, pdl_rx_escape *out);
 
 static inline bool pdl_rx_is_digit(int32_t c) { return c >= '0' && c <= '9'; }

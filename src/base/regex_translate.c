@@ -1,7 +1,13 @@
-/* regex_translate.c -- see regex_translate.h. One pass of recursive descent: it checks as Python
- * does, with Python's words, and writes each construct in a spelling that PCRE2 reads alike.
- * Literals are always escaped, classes that the two define differently are spelled out, named
- * groups become numbered ones. SPDX-License-Identifier: Apache-2.0 */
+/* regex_translate.c -- see regex_translate.h.
+ *
+ * PCRE2 accepts most of Python's syntax, but not with the same meaning everywhere, and its error
+ * messages are different; a program would match differently here and in the reference. So one pass
+ * of recursive descent checks a pattern as Python does, with Python's messages, and writes each
+ * construct in a spelling that both read alike. Literals are always escaped, classes that the two
+ * define differently are spelled out, named groups become numbered ones.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/regex_translate.h"
 
 #include "base/regex_scan.h"
@@ -27,7 +33,7 @@ typedef struct {
     bool closed;
 } group;
 
-/* A reference to a group by number in a condition, checked at the end. */
+/* A reference to a group by number in a condition; checked at the end. */
 typedef struct {
     size_t number, pos;
 } condition;
@@ -39,16 +45,16 @@ typedef struct {
     size_t nesting;
     PDL_VEC(group) groups; /* groups.p[number - 1] */
     PDL_VEC(condition) conditions;
-    size_t behind;      /* in a look-behind: groups + 1 when it began; else 0 */
+    size_t behind;      /* inside a look-behind: groups + 1 when it began; else 0 */
     bool behind_varies; /* some look-behind has no fixed width */
 } reader;
 
-/* A sequence in the making. */
+/* A sequence that is being built. */
 typedef enum { ITEM_NONE, ITEM_PLACE, ITEM_REPEAT, ITEM_OTHER } item_kind;
 typedef struct {
     item_kind last;
     width total, last_width; /* total: without the last */
-    bool first;              /* of the whole pattern: flags for all of it may stand here */
+    bool first;              /* of the whole pattern: flags for all of it are allowed here */
 } sequence;
 
 static const width no_width = {0, 0}, one_character = {1, 1};
@@ -85,7 +91,7 @@ static bool nocase_unicode(const reader *x) {
     return (x->flags & PDL_RX_NOCASE) && !(x->flags & PDL_RX_ASCII);
 }
 
-/* Letters that Python takes for the same without regard to case and PCRE2 does not. */
+/* Letters that Python regards as equal without regard to case and PCRE2 does not. */
 static const struct {
     uint32_t letters[4]; /* zeros at the end */
     const char *items;
@@ -150,8 +156,8 @@ static void put_set_range(reader *x, uint32_t lo, uint32_t hi) {
         if (in_row(i, lo, hi)) pdl_buf_put(&x->out->text, pdl_str_of(same_letters[i].items));
 }
 
-/* Inside of a set: what the class stands for. PCRE2's \s differs (it takes U+180E, it leaves U+001C
- * to U+001F). */
+/* What the class means inside of a set. PCRE2's \s differs (it has U+180E, it lacks U+001C to
+ * U+001F). */
 static void put_class_items(reader *x, uint32_t letter) {
     static const struct {
         char letter;
@@ -191,7 +197,7 @@ static void put_place(reader *x, uint32_t letter) {
     else if (letter == 'b')
         PUT(x, "\\b");
     else {
-        PUT(x, "(?!\\A\\z)"); /* in Python the empty text has no place of this kind */
+        PUT(x, "(?!\\A\\z)"); /* in the empty text Python finds neither \b nor \B */
         if (ascii)
             PUT(x,
                 "(?:(?<=" ASCII_WORD ")(?=" ASCII_WORD ")|(?<!" ASCII_WORD ")(?!" ASCII_WORD "))");
@@ -206,7 +212,7 @@ static bool is_closed(const reader *x, size_t number) {
     return number <= x->groups.n && x->groups.p[number - 1].closed;
 }
 
-/* Inside of a look-behind only groups that closed before it may be meant. */
+/* Inside of a look-behind only groups that closed before it may be referenced. */
 static bool check_behind(reader *x, size_t number) {
     if (!x->behind) return true;
     if (!is_closed(x, number))
@@ -291,7 +297,7 @@ static pdl_str token_text(const reader *x, pdl_rx_token t) {
     return pdl_str_sub(x->s.src, t.at, t.at + n);
 }
 
-/* Behind "lo-" in a set: the end of the range, or the ] that makes the minus a character (then
+/* After "lo-" in a set: the end of the range, or the ] that makes the minus a character (then
  * *done). */
 static bool read_range(reader *x, pdl_rx_token open, pdl_rx_token from, pdl_rx_escape lo,
                        bool *done) {
@@ -353,7 +359,7 @@ static bool read_count(reader *x, uint64_t *value, bool *any) {
     return true;
 }
 
-/* Behind "{": the bounds, or *literal when this is no repetition. */
+/* After "{": the bounds, or *literal when this is no repetition. */
 static bool read_bounds(reader *x, uint64_t *lo, uint64_t *hi, bool *literal) {
     pdl_rx_token after = x->s.next;
     bool any_lo, any_hi, comma, closed;
@@ -405,7 +411,7 @@ static bool read_repeat(reader *x, sequence *q, pdl_rx_token t) {
     if (q->last == ITEM_REPEAT) return pdl_rx_fail(&x->s, t.pos, "multiple repeat");
     if (!pdl_rx_accept(&x->s, '?', &lazy)) return false;
     if (!lazy && !pdl_rx_accept(&x->s, '+', &possessive)) return false;
-    /* What matches no characters does so once or a thousand times; PCRE2 wants it fixed in a
+    /* An item without width matches once or a thousand times alike; PCRE2 needs a fixed count in a
      * look-behind. */
     if (x->behind && q->last_width.hi == 0) lo = hi = lo > 0;
     if (!put_bounds(x, lo, hi)) return false;
@@ -471,7 +477,7 @@ static bool read_named_backref(reader *x, sequence *q) {
     return put_backref(x, q, number, pos);
 }
 
-/* Behind "(?P". */
+/* After "(?P". */
 static bool read_p(reader *x, sequence *q, pdl_rx_token open) {
     pdl_rx_token t;
     if (!read_end_of_pattern(x, &t)) return false;
@@ -509,7 +515,7 @@ static bool read_comment(reader *x, pdl_rx_token open) {
     }
 }
 
-/* The number in a condition; false when text is none. */
+/* The number in a condition; false when text is not a number. */
 static bool condition_number(pdl_str text, size_t *out) {
     size_t value = 0;
     text = pdl_str_trim(text);
@@ -541,7 +547,7 @@ static bool read_condition_group(reader *x, size_t *number) {
     return check_behind(x, *number);
 }
 
-/* Behind "(?(". */
+/* After "(?(". */
 static bool read_condition(reader *x, sequence *q, pdl_rx_token open) {
     size_t number = 0;
     bool more;
@@ -594,8 +600,8 @@ static bool next_flag(reader *x, const char *ends, const char *missing, const ch
                        pdl_cp_is_alpha((uint32_t)t.cp) ? "unknown flag" : missing);
 }
 
-/* The flags in front of a minus, colon or parenthesis, of which the first is *c; *c becomes that
- * sign. */
+/* The flags before a minus, colon or parenthesis, of which the first is *c; *c becomes that sign.
+ */
 static bool read_added_flags(reader *x, int32_t *c, unsigned *added) {
     static const char missing[] = "missing -, : or )";
     while (*c != ')' && *c != '-' && *c != ':') {
@@ -612,7 +618,7 @@ static bool read_added_flags(reader *x, int32_t *c, unsigned *added) {
     return true;
 }
 
-/* The flags behind a minus, up to the colon. */
+/* The flags after a minus, up to the colon. */
 static bool read_removed_flags(reader *x, unsigned *removed) {
     int32_t c;
     if (!next_flag(x, "", "missing flag", "missing flag", &c)) return false;
@@ -626,7 +632,7 @@ static bool read_removed_flags(reader *x, unsigned *removed) {
     return true;
 }
 
-/* The case flag as PCRE2 shall see it: with ASCII rules letters are spelled out instead. */
+/* The case flag for PCRE2: with ASCII rules letters are spelled out instead. */
 static unsigned pcre_flags(unsigned flags) {
     unsigned kept = flags & ((unsigned)PDL_RX_NOCASE | PDL_RX_MULTILINE | PDL_RX_DOTALL);
     return flags & PDL_RX_ASCII ? kept & ~(unsigned)PDL_RX_NOCASE : kept;

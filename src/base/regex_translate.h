@@ -1,5 +1,7 @@
 /* regex_translate.h -- Python `re` patterns checked and rewritten for PCRE2. Used by regex.c only.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_BASE_REGEX_TRANSLATE_H
 #define PDL_BASE_REGEX_TRANSLATE_H
 
@@ -19,12 +21,12 @@ typedef struct pdl_regex_text {
     pdl_buf text;   /* for PCRE2, with UTF and UCP */
     unsigned flags; /* PDL_RX_* that hold from the start of the pattern */
     size_t groups;  /* without group 0 */
-    /* to be interpreted: PCRE2's machine code keeps captures of possessive groups that failed */
+    /* use PCRE2's interpreter: its machine code keeps captures of possessive groups that failed */
     bool plain;
     pdl_map names; /* name (a slice of the pattern) -> (void *)(uintptr_t)number */
 } pdl_regex_text;
 
-/* Fill out (all-zero). On failure out is still to be released. Errors as pdl_regex_new says. */
+/* Fills out (all-zero). On failure the caller still releases out. Errors as pdl_regex_new. */
 PDL_MUST bool pdl_regex_translate(pdl_str pattern, unsigned flags, pdl_regex_text *out,
                                   pdl_err *err);
 void pdl_regex_text_fini(pdl_regex_text *t);

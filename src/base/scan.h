@@ -1,11 +1,11 @@
 /* scan.h -- bounded cursor used by all readers of text.
  *
- * Readers walk a cursor instead of a pointer, so that bounds are checked here and nowhere else: a
- * read beyond the end gives -1, which is no byte, and no reader needs a terminating NUL. Invariant:
+ * Readers move a cursor instead of a pointer, so that bounds are checked here and nowhere else. A
+ * read beyond the end returns -1, which is no byte; no reader needs a terminating NUL. Invariant:
  * pos <= src.n, always.
  *
- * None of these functions fails. The ones that accept something move the cursor only if it was
- * there, and say whether they did, so that a grammar reads as a chain of them.
+ * None of these functions fails. Those that accept something move the cursor only when it was
+ * there, and return whether it was, so that a grammar reads as a chain of them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,8 @@
 /* shlex.c -- see shlex.h. One pass; a word is built in a buffer because quotes and escapes vanish
- * from it. SPDX-License-Identifier: Apache-2.0 */
+ * from it.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/shlex.h"
 
 #include "base/buf.h"

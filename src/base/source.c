@@ -1,5 +1,7 @@
-/* source.c -- see source.h. The line index is built once, on the first question.
- * SPDX-License-Identifier: Apache-2.0 */
+/* source.c -- see source.h. The line index is built once, when it is first needed.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/source.h"
 
 #include "base/buf.h"

@@ -26,7 +26,7 @@ typedef struct pdl_loc {
     uint32_t start, end;   /* bytes, start <= end <= text.n */
 } pdl_loc;
 
-/* NULs behind the text of a source: readers may look so far ahead without asking for its end. */
+/* NULs after the text of a source: readers may look this far ahead without checking for the end. */
 enum { PDL_SOURCE_PAD = 8 };
 
 /* Name and text are copied into the arena. text must be valid UTF-8 of at most

@@ -1,5 +1,7 @@
 /* str.c -- see str.h.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/str.h"
 
 #include "base/alloc.h"
@@ -35,11 +37,11 @@ bool pdl_str_ends(pdl_str s, pdl_str suffix) {
            (suffix.n == 0 || memcmp(s.p + s.n - suffix.n, suffix.p, suffix.n) == 0);
 }
 
-/* memmem of the C library is linear (two-way), but prepares a table before it looks at a short
- * text. */
+/* The C library's memmem is linear (two-way) but builds a table first, which does not pay for short
+ * texts. */
 enum { SHORT_NEEDLE = 4 };
 
-/* The first place in [p, end) where needle stands. */
+/* The first occurrence of needle in [p, end). */
 static const char *find_short(const char *p, const char *end, pdl_str needle) {
     for (; p < end && (p = memchr(p, needle.p[0], (size_t)(end - p))); p++)
         if (pdl_bytes_eq(p, needle.p, needle.n)) return p;
@@ -57,9 +59,9 @@ size_t pdl_str_find(pdl_str s, pdl_str needle, size_t from) {
     return hit ? (size_t)(hit - s.p) : PDL_NOT_FOUND;
 }
 
-/* Looks for needle from the end. back[k]: of the last k bytes of needle, read backwards, the length
- * of the longest proper beginning that is also their end; so no byte of s is compared twice in
- * vain. */
+/* Looks for needle from the end. back[k] is, for the last k bytes of needle read backwards, the
+ * length of the longest proper prefix that is also a suffix (Knuth, Morris, Pratt), which keeps the
+ * search linear. */
 static size_t find_backwards(pdl_str s, pdl_str needle, size_t *back) {
     size_t matched = 0;
     back[0] = back[1] = 0;

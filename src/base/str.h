@@ -25,7 +25,7 @@ static inline pdl_str pdl_str_of(const char *z) { return (pdl_str){z, z ? strlen
 
 static inline bool pdl_str_eq(pdl_str a, pdl_str b) {
     return a.n == b.n &&
-           (a.n == 0 || memcmp(a.p, b.p, a.n) == 0); /* NOLINT: p is there when n > 0 */
+           (a.n == 0 || memcmp(a.p, b.p, a.n) == 0); /* NOLINT: p is not NULL when n > 0 */
 }
 
 static inline bool pdl_str_is(pdl_str a, const char *z) { return pdl_str_eq(a, pdl_str_of(z)); }
@@ -58,8 +58,7 @@ static inline pdl_str pdl_str_sub(pdl_str s, size_t from, size_t to) {
     return (pdl_str){s.p ? s.p + from : NULL, to - from};
 }
 
-/* The folder of a path: what stands before its last slash, "/" at the root, "" where there is none.
- * And what stands behind. */
+/* The folder of a path: what precedes its last slash, "/" at the root, "" where there is none. */
 pdl_str pdl_file_folder(pdl_str path);
 pdl_str pdl_file_name(pdl_str path);
 /* The path without parts that are "." and doubled slashes ("./a//b" is "a/b"), as people are shown

@@ -1,5 +1,7 @@
-/* termsafe.c -- see termsafe.h. The one place that decides what a terminal gets of text that
- * somebody else wrote. SPDX-License-Identifier: Apache-2.0 */
+/* termsafe.c -- see termsafe.h. Only this file decides how untrusted text reaches a terminal.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/termsafe.h"
 
 #include <unistd.h>

@@ -1,5 +1,11 @@
-/* termsafe.h -- text as people see it: on a terminal it controls nothing, in a pipe or file it is
- * what it is. SPDX-License-Identifier: Apache-2.0 */
+/* termsafe.h -- neutralises control sequences in untrusted text.
+ *
+ * A terminal executes what it is sent: text of a model, a tool or a file could move the cursor,
+ * change colours or make the terminal type an answer. Text that people read on a terminal therefore
+ * passes through here; pipes and files get the bytes unchanged, because programs read those.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_BASE_TERMSAFE_H
 #define PDL_BASE_TERMSAFE_H
 
@@ -7,16 +13,16 @@
 
 #include "base/buf.h"
 
-/* Append s with pictures in place of what would move the cursor, set colours or make a terminal
- * answer: U+2400 and what follows for control characters, U+FFFD for U+0080 to U+009F. Line ends
- * and tabs stay. */
+/* Appends s with visible pictures for what would move the cursor, set colours or make a terminal
+ * answer: U+2400 and following for control characters, U+FFFD for U+0080 to U+009F. Line ends and
+ * tabs stay. */
 void pdl_buf_put_shown(pdl_buf *out, pdl_str s);
 
-/* Does f lead to a terminal? */
+/* Returns true when f is a terminal. */
 bool pdl_file_is_terminal(FILE *f);
 
-/* Write s to f: shown on a terminal, byte for byte elsewhere. False, with errno, when it was not
- * written whole. */
+/* Writes s to f: neutralised on a terminal, unchanged elsewhere. Returns false, with errno, when
+ * not all was written. */
 bool pdl_write_termsafe(FILE *f, pdl_str s);
 
 #endif

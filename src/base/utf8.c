@@ -1,6 +1,8 @@
 /* utf8.c -- see utf8.h. ASCII takes short paths; categories and simple case come from utf8proc,
- * what it lacks from utf8_tables.h.
- * SPDX-License-Identifier: Apache-2.0 */
+ * what it lacks comes from utf8_tables.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/utf8.h"
 
 #include <utf8proc.h>
@@ -239,8 +241,8 @@ static bool is_ignorable(uint32_t cp) {
            c == UTF8PROC_CATEGORY_LM || c == UTF8PROC_CATEGORY_SK || IN(cp, other_ignorable);
 }
 
-/* The sigma at byte i of s ends a word: a cased letter before it and none behind, ignorables left
- * out. */
+/* Returns true when the sigma at byte i of s ends a word: a cased letter precedes it and none
+ * follows, ignorables left out. */
 static bool is_final_sigma(pdl_str s, size_t i) {
     const char *p = s.p + i;
     uint32_t cp = ' ';
@@ -356,7 +358,7 @@ void pdl_utf8_casefold(pdl_buf *out, pdl_str s) {
     }
 }
 
-/* The code point at byte at of s, and the place of the one behind it. */
+/* The code point at byte `at` of s, and the offset of the next one. */
 static uint32_t cp_at(pdl_str s, size_t at, size_t *next) {
     const char *p = s.p + at;
     uint32_t cp = pdl_utf8_next(&p);

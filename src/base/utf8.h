@@ -1,5 +1,7 @@
 /* utf8.h -- validate, decode, encode, case, width, classes. The only user of utf8proc.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_BASE_UTF8_H
 #define PDL_BASE_UTF8_H
 
@@ -20,7 +22,7 @@ typedef struct pdl_utf8_fault {
 /* The first such place; false when all is valid. */
 bool pdl_utf8_find_fault(pdl_str bytes, pdl_utf8_fault *out);
 
-/* At most the first n bytes of valid UTF-8, without a part of a character at the end. */
+/* At most the first n bytes of s, which is valid UTF-8, cut between characters. */
 pdl_str pdl_utf8_cut(pdl_str s, size_t n);
 
 /* Code points of valid UTF-8. */

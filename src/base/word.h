@@ -1,9 +1,9 @@
-/* word.h -- short runs of bytes, looked at a word at a time.
+/* word.h -- short runs of bytes, compared a word at a time.
  *
- * Readers of text spend their time on runs without anything special in them, and comparing short
- * keys costs more in the call of memcmp than in the comparison. A word of 8 bytes answers both
- * questions with a few operations and without a branch per byte. This is plain C: what is not
- * portable about it (alignment, byte order) is settled in the two functions that load a word.
+ * Readers of text spend their time on runs that hold nothing special, and the call of memcmp costs
+ * more than comparing a short key. Working on words of 8 bytes speeds up both with a few operations
+ * and no branch per byte. This is plain C: alignment and byte order are settled in the two
+ * functions that load a word.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,7 +25,7 @@ static inline uint32_t pdl_word32(const char *p) {
     return w;
 }
 
-/* The 8 bytes at p, the first one lowest, whatever the machine. */
+/* The 8 bytes at p, the first one lowest, on every machine. */
 static inline uint64_t pdl_word64(const char *p) {
     uint64_t w;
     memcpy(&w, p, sizeof w);
@@ -40,8 +40,8 @@ static inline uint64_t pdl_word_zeros(uint64_t w) {
     return (w - PDL_EACH_BYTE(1)) & ~w & PDL_EACH_BYTE(0x80);
 }
 
-/* Whether n bytes are the same. What is short is compared by two words that may overlap: no call,
- * no loop. */
+/* Returns true when n bytes are equal. Short runs are compared as two words that may overlap: no
+ * call, no loop. */
 static inline bool pdl_bytes_eq(const char *a, const char *b, size_t n) {
     if (n > 16) return memcmp(a, b, n) == 0;
     if (n >= 8)

@@ -1,5 +1,7 @@
 /* cli.h -- what the commands share. Private to cli.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_CLI_CLI_H
 #define PDL_CLI_CLI_H
 

@@ -1,5 +1,7 @@
 /* pdl_cli_cmd_cache.c -- pdl cache: list, prune and export a file of --cache.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <stdio.h>
 #include <time.h>
 

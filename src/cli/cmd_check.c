@@ -1,5 +1,8 @@
 /* pdl_cli_cmd_check.c -- pdl check FILE...: everything about programs that can be known without
- * running them. SPDX-License-Identifier: Apache-2.0 */
+ * running them.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <stdio.h>
 #include <stdlib.h>
 

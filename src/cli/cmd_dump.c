@@ -1,5 +1,7 @@
 /* pdl_cli_cmd_dump.c -- pdl dump FILE: the intermediate forms of a program, each as text.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <stdio.h>
 
 #include "cli/cli.h"

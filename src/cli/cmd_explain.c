@@ -1,5 +1,7 @@
 /* pdl_cli_cmd_explain.c -- pdl explain FILE: what a program would ask of models, without asking.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,5 +1,7 @@
 /* pdl_cli_cmd_run.c -- pdl FILE: run a program.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>

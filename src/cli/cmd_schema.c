@@ -1,5 +1,7 @@
 /* pdl_cli_cmd_schema.c -- pdl schema, pdl --schema: the JSON Schema of programs; pdl __builtins.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <stdio.h>
 
 #include "cli/cli.h"

@@ -1,5 +1,7 @@
 /* pdl_cli_cmd_serve.c -- pdl serve FILE...: programs as models over HTTP.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

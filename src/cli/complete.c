@@ -1,5 +1,8 @@
 /* complete.c -- pdl __complete bash|zsh|fish: completion of the shell, from the tables
- * (packaging/pdl.bash and so on). SPDX-License-Identifier: Apache-2.0 */
+ * (packaging/pdl.bash and so on).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "cli/cli.h"
 
 #include "base/banned.h"

@@ -1,5 +1,7 @@
 /* main.c -- the command `pdl`: finds the command word, runs it.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <fcntl.h>
 #include <malloc.h>
 #include <signal.h>

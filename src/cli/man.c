@@ -1,5 +1,8 @@
 /* man.c -- pdl __man: the manual page, from the tables of commands, options and kinds of errors
- * (packaging/pdl.1). SPDX-License-Identifier: Apache-2.0 */
+ * (packaging/pdl.1).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "cli/cli.h"
 
 #include "base/banned.h"

@@ -1,6 +1,8 @@
 /* options.c -- see options.h. Parsing follows what users of the reference's command know: long
  * options may be cut to a unique beginning, `--name=value`, `-xVALUE`.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "cli/options.h"
 
 #include <assert.h>

@@ -1,5 +1,8 @@
 /* options.h -- commands and options of `pdl` as tables: parsing, help, man page and completion read
- * them. SPDX-License-Identifier: Apache-2.0 */
+ * them.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_CLI_OPTIONS_H
 #define PDL_CLI_OPTIONS_H
 

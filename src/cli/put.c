@@ -1,5 +1,7 @@
 /* put.c -- what the commands print, and what becomes of it when it cannot be printed.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,7 @@
 /* run_limits.c -- options of `run` and `serve` that limit and log calls of models.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,5 +1,7 @@
 /* signals.c -- the signals that end a command: the first begins the end, the next makes it at once.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "cli/cli.h"
 
 #include "base/banned.h"

@@ -1,6 +1,8 @@
 /* term.c -- see term.h. Output is buffered by stdio and flushed when a model's text arrives, when
  * the program waits for the outside, and at the end.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "cli/term.h"
 
 #include <errno.h>

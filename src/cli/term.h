@@ -1,5 +1,8 @@
 /* term.h -- the terminal as a sink of events: streaming, colours, and what happens when nobody
- * reads. SPDX-License-Identifier: Apache-2.0 */
+ * reads.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_CLI_TERM_H
 #define PDL_CLI_TERM_H
 

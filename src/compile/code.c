@@ -1,5 +1,7 @@
 /* code.c -- see code.h.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "compile/code.h"
 
 #include "base/buf.h"

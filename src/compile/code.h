@@ -1,6 +1,8 @@
 /* code.h -- pdl_code: one bytecode for blocks, expressions and templates, with a place for each
  * instruction. Immutable, shared by runs.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_COMPILE_CODE_H
 #define PDL_COMPILE_CODE_H
 

@@ -1,5 +1,7 @@
 /* compile.c -- see compile.h.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "compile/compile.h"
 
 #include "compile/emit.h"

@@ -1,5 +1,8 @@
 /* compile.h -- program -> bytecode. Never fails: what cannot run compiles to an instruction that
- * raises. SPDX-License-Identifier: Apache-2.0 */
+ * raises.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_COMPILE_COMPILE_H
 #define PDL_COMPILE_COMPILE_H
 

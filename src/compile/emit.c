@@ -1,5 +1,7 @@
 /* emit.c -- see emit.h. Places are stored beside the instructions, index by index.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "compile/emit.h"
 
 #include "base/banned.h"

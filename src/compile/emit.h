@@ -1,5 +1,7 @@
 /* emit.h -- building a pdl_code: instructions, places, jumps, constants. Private to compile.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_COMPILE_EMIT_H
 #define PDL_COMPILE_EMIT_H
 

@@ -1,6 +1,8 @@
 /* emit_block.c -- what every block does, in order (spec execution 2): enter, budget, defs,
  * attempts of (body, parser, spec, expectations), fallback, def, contribute, leave.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "compile/emit.h"
 
 #include "base/banned.h"

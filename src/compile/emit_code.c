@@ -1,5 +1,7 @@
 /* emit_code.c -- code blocks: python, ipython, jinja, pdl, commands.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "compile/emit.h"
 
 #include "base/banned.h"

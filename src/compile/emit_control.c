@@ -1,5 +1,7 @@
 /* emit_control.c -- if, match, repeat, map.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "compile/emit.h"
 
 #include "base/banned.h"

@@ -1,5 +1,7 @@
 /* emit_data.c -- trees of data whose strings are expressions, and the small leaf blocks.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "compile/emit.h"
 
 #include "lang/toolbox.h"

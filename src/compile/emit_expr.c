@@ -1,6 +1,8 @@
 /* emit_expr.c -- expressions to bytecode. Chains of left-associative operators are unrolled
  * down their left spine, so C depth follows only what the reader bounds (PDL_MAX_EXPR_DEPTH).
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "compile/emit.h"
 
 #include "value/int.h"

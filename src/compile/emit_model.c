@@ -1,5 +1,7 @@
 /* emit_model.c -- model blocks: name, parameters, input, request.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "compile/emit.h"
 
 #include "base/banned.h"

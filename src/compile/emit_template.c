@@ -1,7 +1,9 @@
 /* emit_template.c -- statements of Jinja templates to bytecode. Variables of a template live in the
  * scope of its frame; what a loop, macro or `with` sets does not leak because the scope is saved
  * before and taken back after.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "compile/emit.h"
 
 #include "base/idmap.h"

@@ -2,7 +2,9 @@
  *
  * The variables of a closed loop (expr.h) are seen by its own instructions only: they have slots in
  * the frame. Those of any other are bound in the scope, which is saved before and taken back after.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "compile/emit.h"
 
 #include "base/banned.h"

@@ -1,6 +1,9 @@
 /* verify.c -- do instructions agree with ops.def? Each is reached with one height of the value
  * stack, whatever way leads there, and has operands of its kinds. A walk from all entries: the
- * start, and the routines that operands point to. SPDX-License-Identifier: Apache-2.0 */
+ * start, and the routines that operands point to.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "compile/code.h"
 
 #include "base/err.h"

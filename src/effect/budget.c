@@ -1,5 +1,7 @@
 /* budget.c -- see budget.h.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "effect/budget.h"
 
 #include <assert.h>

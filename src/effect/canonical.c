@@ -1,6 +1,8 @@
 /* canonical.c -- see effect.h: the canonical form of requests (spec execution 10.5). What another
  * value of asks the same is not part of it; secrets are neither.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "effect/effect.h"
 #include "effect/encode.h"
 #include "effect/names.h"

@@ -1,5 +1,8 @@
 /* effect.c -- see effect.h: making and answering. The kinds are in forms.c, the text form of values
- * is in encode.c. SPDX-License-Identifier: Apache-2.0 */
+ * is in encode.c.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "effect/effect.h"
 
 #include <assert.h>

@@ -1,5 +1,7 @@
 /* encode.h -- private to the room: the tagged JSON form of values with options.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_EFFECT_ENCODE_H
 #define PDL_EFFECT_ENCODE_H
 

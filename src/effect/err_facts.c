@@ -1,5 +1,6 @@
-/* err_facts.c -- the facts of an error (base/err.h) as a dict: pdl_error of a program, the line of a
- * journal. A failed model call has more of them than the base room can name, as JSON text.
+/* err_facts.c -- the facts of an error (base/err.h) as a dict: pdl_error of a program, the line of
+ * a journal. A failed model call has more of them than the base room can name, as JSON text.
+ *
  * SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 

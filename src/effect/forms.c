@@ -4,7 +4,9 @@
  * The machine reads answers without looking twice: it takes `content` of a model's reply for what
  * it is. Worlds that are part of the program keep to the table; a file or a host program may hold
  * anything, so their answers are held against the table where they come in, and nowhere else.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "effect/effect.h"
 
 #include <assert.h>

@@ -1,5 +1,7 @@
 /* hide.h -- private to the room: looking up secrets in a text.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_EFFECT_HIDE_H
 #define PDL_EFFECT_HIDE_H
 

@@ -1,5 +1,7 @@
 /* names.h -- private to the room: what control.def says of a parameter.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_EFFECT_NAMES_H
 #define PDL_EFFECT_NAMES_H
 

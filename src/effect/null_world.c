@@ -1,5 +1,7 @@
 /* null_world.c -- see effect.h: refuses everything.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <stdint.h>
 
 #include "effect/effect.h"

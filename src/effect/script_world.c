@@ -1,5 +1,7 @@
 /* script_world.c -- see effect.h: answers written down beforehand.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <string.h>
 
 #include "base/vec.h"

@@ -1,6 +1,8 @@
 /* secret.c -- see secret.h: the names behind which secrets stand, and what of a call, a header, an
  * address is told to the register.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "effect/secret.h"
 
 #include <string.h>

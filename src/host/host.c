@@ -1,6 +1,8 @@
 /* host.c -- see host.h: the world, and its small effects. Files that stay open are in write.c,
  * standard input in input.c.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "host/host.h"
 
 #include <math.h>

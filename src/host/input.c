@@ -1,7 +1,9 @@
 /* input.c -- standard input: lines for effects in the order they asked, without holding up the
  * loop. A terminal or pipe is watched while somebody waits; a regular file is read at once. What
  * was read and not asked for is kept.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "host/host_impl.h"
 
 #include <errno.h>

@@ -1,6 +1,8 @@
 /* write.c -- files that programs write: opened by the first request, kept under path, mode and
  * encoding until closed. Nothing is held back here, so what was answered is in the file.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "host/host_impl.h"
 
 #include <errno.h>

@@ -1,5 +1,7 @@
 /* children.c -- see children.h.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "io/children.h"
 
 #include <pthread.h>

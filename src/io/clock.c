@@ -1,5 +1,7 @@
 /* clock.c -- see clock.h.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "io/clock.h"
 
 #include <time.h>

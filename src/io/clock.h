@@ -1,5 +1,7 @@
 /* clock.h -- monotonic and wall time.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_IO_CLOCK_H
 #define PDL_IO_CLOCK_H
 

@@ -1,5 +1,7 @@
 /* file.c -- see file.h.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "io/file.h"
 
 #include <errno.h>

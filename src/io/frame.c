@@ -1,5 +1,7 @@
 /* frame.c -- see frame.h.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "io/frame.h"
 
 #include <assert.h>

@@ -1,5 +1,7 @@
 /* http_head.c -- see http_head.h.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "io/http_head.h"
 
 #include "base/num.h"

@@ -1,6 +1,8 @@
 /* loop.c -- see loop.h. What is open is counted here, not by libuv: its own count cannot tell an
  * idle watch from a busy one.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "io/loop.h"
 
 #include <assert.h>

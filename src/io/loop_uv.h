@@ -1,5 +1,8 @@
 /* loop_uv.h -- inside of io only: the libuv loop behind a pdl_loop, for the files that need other
- * handles. SPDX-License-Identifier: Apache-2.0 */
+ * handles.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_IO_LOOP_UV_H
 #define PDL_IO_LOOP_UV_H
 

@@ -1,5 +1,7 @@
 /* rand.c -- see rand.h.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "io/rand.h"
 
 #include <sys/random.h>

@@ -1,5 +1,7 @@
 /* rand.h -- seeds for base/rand.h from the operating system.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_IO_RAND_H
 #define PDL_IO_RAND_H
 

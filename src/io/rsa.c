@@ -1,6 +1,8 @@
 /* rsa.c -- see rsa.h. libcrypto is a dependency of Debian's libcurl, so nothing is added; only
  * stable functions of 1.1 and 3 are used, declared here as they are documented.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "io/rsa.h"
 
 #include <dlfcn.h>

@@ -1,5 +1,8 @@
 /* rsa.h -- signatures with a private key, by OpenSSL's libcrypto, which is there where libcurl is.
- * Opened when first used. SPDX-License-Identifier: Apache-2.0 */
+ * Opened when first used.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_IO_RSA_H
 #define PDL_IO_RSA_H
 

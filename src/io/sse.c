@@ -1,6 +1,8 @@
 /* sse.c -- see sse.h. Lines that arrive whole are handed out as slices of the input; only what the
  * network cut is copied.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "io/sse.h"
 
 #include <assert.h>

@@ -1,5 +1,7 @@
 /* tty.c -- see tty.h.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "io/tty.h"
 
 #include <string.h>

@@ -1,5 +1,7 @@
 /* tty.h -- what a terminal can do, and signals as events of the loop.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_IO_TTY_H
 #define PDL_IO_TTY_H
 

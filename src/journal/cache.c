@@ -1,5 +1,8 @@
 /* cache.c -- see cache.h: the world. Hits are delivered by poll, in the order in which they were
- * asked for. SPDX-License-Identifier: Apache-2.0 */
+ * asked for.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "journal/cache.h"
 
 #include <assert.h>

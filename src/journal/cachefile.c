@@ -1,6 +1,8 @@
 /* cachefile.c -- see cachefile.h. WAL lets readers and one writer work at the same time; a writer
  * waits for another one a while. Writes are gathered in short transactions.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "journal/cachefile.h"
 
 #include <assert.h>

@@ -1,5 +1,8 @@
 /* cachefile.h -- the file of a cache: its table, made and checked, found in and added to. Private
- * to journal. SPDX-License-Identifier: Apache-2.0 */
+ * to journal.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_JOURNAL_CACHEFILE_H
 #define PDL_JOURNAL_CACHEFILE_H
 

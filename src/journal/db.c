@@ -1,6 +1,8 @@
 /* db.c -- see db.h. The rollback journal of SQLite keeps the file valid when the process is killed;
  * nothing is synced to the disk, a recording need not survive a power cut.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "journal/db.h"
 
 #include <assert.h>

@@ -1,5 +1,7 @@
 /* db.h -- the file of a recording: its tables. Private to journal.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_JOURNAL_DB_H
 #define PDL_JOURNAL_DB_H
 

@@ -1,5 +1,7 @@
 /* inside.h -- what recording and replaying share. Private to journal.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_JOURNAL_INSIDE_H
 #define PDL_JOURNAL_INSIDE_H
 

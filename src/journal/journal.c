@@ -1,5 +1,7 @@
 /* journal.c -- see journal.h: what both directions share; keys of effects, errors as text.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "journal/journal.h"
 
 #include <assert.h>

@@ -1,5 +1,7 @@
 /* sql.c -- see sql.h.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "journal/sql.h"
 
 #include <dlfcn.h>
@@ -112,8 +114,8 @@ static bool is_unfinished(const char *name) {
            S_ISREG(log.st_mode) && log.st_size > 0;
 }
 
-/* What is there already is not opened: a pipe would wait for its other end, and closing a file gives
- * back the locks that another run of this process has on it. */
+/* What is there already is not opened: a pipe would wait for its other end, and closing a file
+ * gives back the locks that another run of this process has on it. */
 static bool is_there(const char *name) {
     struct stat st;
     return stat(name, &st) == 0 && access(name, R_OK | W_OK) == 0;

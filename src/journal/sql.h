@@ -1,6 +1,8 @@
 /* sql.h -- a SQLite file with statements that are prepared once. Private to journal; sql.c alone
  * knows SQLite, which is loaded when the first file is opened.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_JOURNAL_SQL_H
 #define PDL_JOURNAL_SQL_H
 

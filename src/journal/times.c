@@ -1,5 +1,7 @@
 /* times.c -- see times.h. A place may occur more than once: its times are given in their order.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "journal/times.h"
 
 #include "base/map.h"

@@ -1,5 +1,7 @@
 /* times.h -- when things happened in a recorded run, for the trace of its replay.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_JOURNAL_TIMES_H
 #define PDL_JOURNAL_TIMES_H
 

@@ -1,5 +1,7 @@
 /* builtins.c -- see schema.h: the page of builtins, from the tables of the natives.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/limits.h"
 #include "lang/schema.h"
 #include "native/native.h"

@@ -1,5 +1,7 @@
 /* check.c -- see check.h: a walk over all blocks in the order of execution.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "lang/checker.h"
 
 #include "base/regex.h"

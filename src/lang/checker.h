@@ -1,5 +1,7 @@
 /* checker.h -- private to the room: state of one check.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_LANG_CHECKER_H
 #define PDL_LANG_CHECKER_H
 

@@ -1,6 +1,8 @@
 /* dump.c -- see dump.h. Fields come from the tables in their order; what a kind spells out in
  * traces is a row of `defaults`.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "lang/dump.h"
 
 #include "base/utf8.h"
@@ -346,8 +348,8 @@ static PDL_NOINLINE pdl_val dump_parser(const dumper *d, const pdl_block *b) {
     return out;
 }
 
-/* Value of one of the fields of all blocks, absent when a dump does not have it. Flat switch over the
- * types of fields. */
+/* Value of one of the fields of all blocks, absent when a dump does not have it. Flat switch over
+ * the types of fields. */
 static PDL_NOINLINE pdl_val dump_common(const dumper *d, const pdl_block *b, const pdl_field *f) {
     const void *at = pdl_field_at(b, f);
     switch ((int)f->type) {

@@ -1,6 +1,8 @@
 /* dump.h -- blocks -> values: the normal form of a program, and the form of traces (spec
  * language-syntax 7.3).
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_LANG_DUMP_H
 #define PDL_LANG_DUMP_H
 

@@ -1,5 +1,7 @@
 /* fields.c -- see block.h: the tables made from blocks.def and common.def.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "lang/fields.h"
 
 #include <stddef.h>

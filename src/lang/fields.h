@@ -1,5 +1,7 @@
 /* fields.h -- private to the room: further rows of the field tables.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_LANG_FIELDS_H
 #define PDL_LANG_FIELDS_H
 

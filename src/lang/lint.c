@@ -1,6 +1,8 @@
 /* lint.c -- things that run but are seldom meant: one row and one function each (spec
  * language-syntax 1.4, 2.2, 7.1).
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/utf8.h"
 #include "lang/checker.h"
 

@@ -1,5 +1,7 @@
 /* listing.c -- see dump.h: expressions and types of a program, a line each.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "lang/dump.h"
 #include "lang/walk.h"
 #include "value/json_write.h"

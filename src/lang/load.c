@@ -1,5 +1,7 @@
 /* load.c -- see load.h: which kind a mapping is, and its fields one by one.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "lang/load.h"
 
 #include "base/limits.h"
@@ -282,8 +284,8 @@ static const pdl_node *entry(const pdl_node *n, const char *key, const pdl_pair 
     return pdl_node_find(n, pdl_str_of(key), pair);
 }
 
-/* Which form of a kind a mapping is; NULL: reported, or reported with the field. The rows are FORM of
- * blocks.def (spec 2.1). */
+/* Which form of a kind a mapping is; NULL: reported, or reported with the field. The rows are FORM
+ * of blocks.def (spec 2.1). */
 static const pdl_form *form_named(pdl_block_kind kind, const char *value, bool with_args) {
     size_t n;
     const pdl_form *f = pdl_forms(&n);

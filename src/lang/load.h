@@ -1,5 +1,8 @@
 /* load.h -- nodes -> blocks: which kind, which field, did-you-mean. Spec: language-syntax 1, 2,
- * 6.2. SPDX-License-Identifier: Apache-2.0 */
+ * 6.2.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_LANG_LOAD_H
 #define PDL_LANG_LOAD_H
 

@@ -1,6 +1,8 @@
 /* load_fields.c -- one entry of a block's mapping into the member its row names: a reader for each
  * type of field.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "lang/loader.h"
 #include "value/int.h"
 #include "yaml/yaml.h"

@@ -1,6 +1,8 @@
 /* load_special.c -- fields with a form of their own: contribute, retry, parser, expectations, join,
  * cases, for, aggregator, types.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <assert.h>
 
 #include "lang/loader.h"

@@ -1,11 +1,12 @@
 /* modules.c -- programs that a program includes or imports: found, loaded and searched for
  * definitions once each.
  *
- * Why the check reads them: an `include` defines names in the scope of the program that includes it,
- * so that without the file every name after it could be defined. A module is loaded once under its
- * name and walked once, quietly, for what it defines; every further use takes the result, which keeps
- * a diamond of includes linear. While a module is being walked it is `busy`: meeting it again is a
- * cycle. Where files cannot be opened the check no longer reports undefined names (`open_ended`).
+ * Why the check reads them: an `include` defines names in the scope of the program that includes
+ * it, so that without the file every name after it could be defined. A module is loaded once under
+ * its name and walked once, quietly, for what it defines; every further use takes the result, which
+ * keeps a diamond of includes linear. While a module is being walked it is `busy`: meeting it again
+ * is a cycle. Where files cannot be opened the check no longer reports undefined names
+ * (`open_ended`).
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "lang/checker.h"

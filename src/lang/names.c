@@ -1,9 +1,9 @@
 /* names.c -- which names an expression reads, and whether something may have defined them before.
  * Definitions are followed in the order of execution; what may or may not have run counts as run.
  *
- * Why so lenient: a warning about a name that is defined after all costs more trust than a missed one.
- * Branches that may not run, loops that may run no time and handlers that may not be reached therefore
- * define their names. Only a name that no path defines is reported.
+ * Why so lenient: a warning about a name that is defined after all costs more trust than a missed
+ * one. Branches that may not run, loops that may run no time and handlers that may not be reached
+ * therefore define their names. Only a name that no path defines is reported.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "lang/checker.h"

@@ -1,5 +1,7 @@
 /* program.c -- see program.h.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "lang/program.h"
 
 #include <stdlib.h>

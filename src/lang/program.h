@@ -1,5 +1,7 @@
 /* program.h -- pdl_program: one file of PDL text loaded: arena, source, main block, diagnostics.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_LANG_PROGRAM_H
 #define PDL_LANG_PROGRAM_H
 

@@ -1,10 +1,10 @@
-/* schema.c -- see schema.h. Blocks come from blocks.def, common.def and records.def; what fields hold
- * comes from tables of schemas in a short form: ' is written for ", @Name for a reference to a
+/* schema.c -- see schema.h. Blocks come from blocks.def, common.def and records.def; what fields
+ * hold comes from tables of schemas in a short form: ' is written for ", @Name for a reference to a
  * definition.
  *
  * Why it is made and not stored: a schema file beside the tables was one more place to forget. The
- * definitions have the names of the reference's schema, since editors and tools refer to them by name.
- * The text is read as JSON once it is complete, so that a wrong short form fails at once.
+ * definitions have the names of the reference's schema, since editors and tools refer to them by
+ * name. The text is read as JSON once it is complete, so that a wrong short form fails at once.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "lang/schema.h"

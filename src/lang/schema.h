@@ -1,6 +1,8 @@
 /* schema.h -- the JSON Schema of the language (`pdl --schema`, spec language-syntax 7.2), from the
  * tables of fields.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_LANG_SCHEMA_H
 #define PDL_LANG_SCHEMA_H
 

@@ -1,6 +1,8 @@
 /* toolbox.c -- see toolbox.h. Parameters of the functions come from the schema of the tool's
  * arguments; what the types of PDL cannot say is left to the server, which checks anyway.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "lang/toolbox.h"
 
 #include "base/limits.h"

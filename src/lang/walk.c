@@ -1,5 +1,7 @@
 /* walk.c -- see walk.h: loops over the tables of fields, one function for each kind of content.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "lang/walk.h"
 
 #include "lang/checker.h"

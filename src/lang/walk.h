@@ -1,5 +1,7 @@
 /* walk.h -- every block, expression and type of a program, in the order of the fields.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_LANG_WALK_H
 #define PDL_LANG_WALK_H
 

@@ -1,5 +1,7 @@
 /* config.c -- see config.h.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "mcp/config.h"
 
 #include <stdio.h>

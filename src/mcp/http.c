@@ -2,7 +2,9 @@
  * or a stream of events that ends with it. A stream may bring other messages first. One that ends
  * too early is asked for again with a GET behind its last event; another GET, which is open as long
  * as the session, brings what the server says on its own.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <string.h>
 
 #include "base/utf8.h"

@@ -1,5 +1,8 @@
 /* jsonplace.c -- see jsonplace.h. The text is known to be JSON, so that brackets and quotes are all
- * that counts. SPDX-License-Identifier: Apache-2.0 */
+ * that counts.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "mcp/jsonplace.h"
 
 #include "base/num.h"

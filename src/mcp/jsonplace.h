@@ -1,5 +1,8 @@
 /* jsonplace.h -- where in the text of a JSON document a path of keys leads, for messages. Private
- * to the room. SPDX-License-Identifier: Apache-2.0 */
+ * to the room.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_MCP_JSONPLACE_H
 #define PDL_MCP_JSONPLACE_H
 

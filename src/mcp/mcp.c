@@ -1,5 +1,7 @@
 /* mcp.c -- see mcp.h: effects find their session.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "mcp/mcp.h"
 
 #include <signal.h>

@@ -1,5 +1,7 @@
 /* result.c -- what a server answers, in the form of replies: its tools, and the result of a call.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "mcp/server_session.h"
 
 #include "base/banned.h"

@@ -1,11 +1,10 @@
-/* server_session.h -- private to the room: a session with one server, its requests under way, and the two
- * transports.
+/* server_session.h -- private to the room: a session with one server, its requests under way, and
+ * the two transports.
  *
  * A job is an effect that waits, a call is a request on the wire. The session speaks JSON-RPC and
  * knows nothing of pipes and HTTP; a transport carries single messages and knows nothing of tools.
  *
- * SPDX-License-Identifier: Apache-2.0
- */
+ * SPDX-License-Identifier: Apache-2.0 */
 #ifndef PDL_MCP_SERVER_SESSION_H
 #define PDL_MCP_SERVER_SESSION_H
 

@@ -1,5 +1,8 @@
 /* session.c -- JSON-RPC with one server: handshake, list of the tools, calls, and what the server
- * asks. SPDX-License-Identifier: Apache-2.0 */
+ * asks.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/limits.h"
 #include "base/utf8.h"
 #include "io/clock.h"

@@ -1,6 +1,9 @@
 /* stdio.c -- a server as a child process: one message a line on its standard input and output. What
  * it writes to standard error is its log: the end of it is shown when the server dies, all of it
- * with PDL_DEBUG=mcp. SPDX-License-Identifier: Apache-2.0 */
+ * with PDL_DEBUG=mcp.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <signal.h>
 #include <string.h>
 

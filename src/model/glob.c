@@ -1,5 +1,7 @@
 /* glob.c -- see glob.h.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "model/glob.h"
 
 #include "base/utf8.h"

@@ -1,5 +1,7 @@
 /* glob.h -- patterns of model names. Inside of model only.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_MODEL_GLOB_H
 #define PDL_MODEL_GLOB_H
 

@@ -1,5 +1,7 @@
 /* model.c -- the world; see model.h.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "model/model.h"
 
 #include "io/clock.h"

@@ -1,5 +1,7 @@
 /* preview.c -- see preview.h.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "model/preview.h"
 
 #include "model/call/call.h"

@@ -1,5 +1,7 @@
 /* preview.h -- what a call would send, without sending it.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_MODEL_PREVIEW_H
 #define PDL_MODEL_PREVIEW_H
 

@@ -1,5 +1,7 @@
 /* prices.c -- see prices.h.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "model/prices.h"
 
 #include "model/glob.h"

@@ -1,5 +1,7 @@
 /* providers.c -- the table of providers; see providers.h. Facts: spec providers 3, 4.1-4.3, 11.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "model/providers.h"
 
 #include "model/wire/dialect.h"

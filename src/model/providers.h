@@ -1,5 +1,7 @@
 /* providers.h -- who answers a model name: one row per provider, one lookup.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_MODEL_PROVIDERS_H
 #define PDL_MODEL_PROVIDERS_H
 

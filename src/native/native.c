@@ -1,6 +1,8 @@
 /* native.c -- see native.h: finding rows, binding arguments as the host language does, bound
  * methods as values.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "native/native.h"
 
 #include "native/natives.h"

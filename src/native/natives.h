@@ -3,7 +3,7 @@
  * The room holds three libraries and what calls them:
  *
  *   native.c    rows, binding of arguments, calls, bound methods; nothing of what natives do
- *   object/     the object model of values: attributes and items, the methods of each type, str.format
+ *   object/     the object model of values: attributes, items, methods of each type, str.format
  *               and %, and the operations on text that methods and filters share
  *   template/   the library of the template engine: filters, tests, globals, and cells, the objects
  *               with state that only templates make

@@ -1,5 +1,7 @@
 /* json.c -- strict JSON first, the repairing reader when that fails.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "parse/readers.h"
 #include "value/json_read.h"
 

@@ -1,5 +1,7 @@
 /* jsonl.c -- one strict JSON document a line. Rows share their key strings.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/cancel.h"
 #include "base/limits.h"
 #include "parse/readers.h"

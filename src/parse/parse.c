@@ -1,5 +1,7 @@
 /* parse.c -- see parse.h. Picks the reader and words its failures as users see them.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "parse/parse.h"
 
 #include "parse/readers.h"

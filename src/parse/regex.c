@@ -1,5 +1,7 @@
 /* regex.c -- the regex parsers: search, match, fullmatch, split, findall, as Python's re has them.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/regex.h"
 
 #include "base/limits.h"

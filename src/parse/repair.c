@@ -3,13 +3,13 @@
  * One pass with an explicit stack of open containers; nothing is an error except depth. Rules: spec
  * language-syntax 5.1. Whatever makes no sense at its place is skipped a character at a time.
  *
- * Why a reader of its own: models leave out quotes and commas, add prose before and after, and stop in
- * the middle. Mending the text and reading it as JSON afterwards would need to know the structure that
- * the mending is about. So this reader builds values while it reads and takes at each place what fits
- * best; it always goes on by at least one character, which is why it ends on every input.
+ * Why a reader of its own: models leave out quotes and commas, add prose before and after, and stop
+ * in the middle. Mending the text and reading it as JSON afterwards would need to know the
+ * structure that the mending is about. So this reader builds values while it reads and takes at
+ * each place what fits best; it always goes on by at least one character, which is why it ends on
+ * every input.
  *
- * SPDX-License-Identifier: Apache-2.0
- */
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "parse/repair.h"
 
 #include "base/limits.h"

@@ -1,5 +1,7 @@
 /* yaml.c -- one YAML document; the message gains the place.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "yaml/yaml.h"
 #include "base/utf8.h"
 #include "parse/readers.h"

@@ -1,6 +1,8 @@
 /* answer.c -- see answer.h. A model that gives the result is taken at its word: its reason to end,
  * its calls, its logprobs. Else calls are those of the last message that the program contributed.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "serve/answer.h"
 
 #include "base/limits.h"

@@ -1,5 +1,8 @@
 /* answer.h -- what a choice answers: a text, calls of tools, and what else the model said that
- * gives the result. SPDX-License-Identifier: Apache-2.0 */
+ * gives the result.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_SERVE_ANSWER_H
 #define PDL_SERVE_ANSWER_H
 

@@ -1,5 +1,8 @@
 /* cutoff.c -- see cutoff.h. Of text that comes in pieces the end is held back as long as it may
- * begin a stop sequence. SPDX-License-Identifier: Apache-2.0 */
+ * begin a stop sequence.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "serve/cutoff.h"
 
 #include <string.h>

@@ -1,5 +1,7 @@
 /* cutoff.h -- the text of an answer up to a stop sequence, or up to a number of tokens.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_SERVE_CUTOFF_H
 #define PDL_SERVE_CUTOFF_H
 

@@ -1,6 +1,8 @@
 /* failure.c -- see failure.h. A run is not repeated by clients on their own, since it would be paid
  * for again: only where a service asks for patience.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "serve/failure.h"
 
 #include <math.h>

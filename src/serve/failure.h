@@ -1,5 +1,7 @@
 /* failure.h -- how a client is told that a run failed.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_SERVE_FAILURE_H
 #define PDL_SERVE_FAILURE_H
 

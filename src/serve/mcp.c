@@ -1,5 +1,8 @@
 /* mcp.c -- see mcp.h. A call of a tool is a run like any other: it waits for its turn, has its
- * time, and ends when its client goes. SPDX-License-Identifier: Apache-2.0 */
+ * time, and ends when its client goes.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "serve/mcp.h"
 
 #include <string.h>

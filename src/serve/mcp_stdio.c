@@ -1,5 +1,8 @@
 /* mcp_stdio.c -- see mcp.h: messages as lines. Answers that a client does not take are kept up to a
- * size; then its lines are not read. SPDX-License-Identifier: Apache-2.0 */
+ * size; then its lines are not read.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,5 +1,7 @@
 /* record.c -- see record.h.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "serve/record.h"
 
 #include <stdio.h>

@@ -1,5 +1,8 @@
 /* record.h -- inside of serve: what is known of each request in the end. The request log and the
- * metrics are made from it. SPDX-License-Identifier: Apache-2.0 */
+ * metrics are made from it.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_SERVE_RECORD_H
 #define PDL_SERVE_RECORD_H
 

@@ -1,5 +1,7 @@
 /* reply.c -- the form of a chat: /v1/chat/completions.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "io/sse.h"
 #include "serve/form.h"
 #include "value/json_write.h"

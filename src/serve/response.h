@@ -1,5 +1,7 @@
 /* response.h -- the form of a response: /v1/responses. Private to response*.c.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_SERVE_RESPONSE_H
 #define PDL_SERVE_RESPONSE_H
 

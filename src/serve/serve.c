@@ -1,5 +1,7 @@
 /* serve.c -- see serve.h: the loop, and what lives as long as the server.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "serve/serve.h"
 
 #include "base/limits.h"

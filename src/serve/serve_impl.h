@@ -1,5 +1,7 @@
 /* serve_impl.h -- private to the room: what a request became.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_SERVE_SERVE_IMPL_H
 #define PDL_SERVE_SERVE_IMPL_H
 

@@ -1,5 +1,7 @@
 /* tool.c -- see tool.h. A function is called by a program of three lines that includes it.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "serve/tool.h"
 
 #include "api/find.h"

@@ -1,5 +1,8 @@
 /* tool.h -- a program as a tool: its name, what it is for, and the schema of its parameters.
- * Private to the room. SPDX-License-Identifier: Apache-2.0 */
+ * Private to the room.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_SERVE_TOOL_H
 #define PDL_SERVE_TOOL_H
 

@@ -1,5 +1,8 @@
 /* event.h -- pdl_event: the only report of a run (layout section 1). Borrowed by sinks for the
- * call. SPDX-License-Identifier: Apache-2.0 */
+ * call.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_TRACE_EVENT_H
 #define PDL_TRACE_EVENT_H
 

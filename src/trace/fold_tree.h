@@ -1,5 +1,7 @@
 /* fold_tree.h -- the inside of fold: one node for each execution of a block. Private to trace.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_TRACE_FOLD_TREE_H
 #define PDL_TRACE_FOLD_TREE_H
 

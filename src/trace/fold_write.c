@@ -1,6 +1,8 @@
 /* fold_write.c -- see fold.h: nodes as values. The form of a block is lang/dump's; this file adds
  * what was recorded.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <stdlib.h>
 #include <string.h>
 

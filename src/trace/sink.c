@@ -1,5 +1,7 @@
 /* sink.c -- see sink.h.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "trace/sink.h"
 
 #include <assert.h>

@@ -1,5 +1,7 @@
 /* spill.c -- see spill.h.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "trace/spill.h"
 
 #include <assert.h>

@@ -1,6 +1,8 @@
 /* spill.h -- text that is put aside in order and read again later: in memory while it is little,
  * then in a file without a name. Private to trace.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_TRACE_SPILL_H
 #define PDL_TRACE_SPILL_H
 

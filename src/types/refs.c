@@ -1,5 +1,7 @@
 /* refs.c -- where $ref, $dynamicRef and $recursiveRef lead. See schema.h.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "types/schema.h"
 
 #include "base/num.h"

@@ -1,5 +1,8 @@
 /* schema.c -- pdl_type -> JSON Schema, and -> the value as written. See type.h; spec
- * language-syntax 3.2. SPDX-License-Identifier: Apache-2.0 */
+ * language-syntax 3.2.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "types/schema.h"
 
 #include "base/banned.h"

@@ -1,5 +1,7 @@
 /* show.c -- short text of a type for messages and hover. See type.h.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "types/schema.h"
 
 #include "value/json_write.h"

@@ -1,5 +1,7 @@
 /* uri.c -- reference resolution of RFC 3986, section 5.2, for $id and $ref.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "types/schema.h"
 
 #include "base/banned.h"

@@ -1,6 +1,8 @@
 /* validate.c -- a value against a schema: the walk, equality and types of JSON. Keywords:
  * keywords.c. See schema.h.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "types/schema.h"
 
 #include <math.h>

@@ -1,6 +1,8 @@
 /* words.c -- which failure of a validation is told, and its sentence (those of Python's
  * jsonschema). See schema.h.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "types/schema.h"
 
 #include <stdlib.h>

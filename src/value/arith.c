@@ -1,5 +1,8 @@
 /* arith.c -- binary operators on any operands (int.h): numbers first, then what sequences make of
- * them. SPDX-License-Identifier: Apache-2.0 */
+ * them.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/limits.h"
 #include "value/context.h"
 #include "value/int.h"

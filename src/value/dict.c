@@ -1,5 +1,7 @@
 /* dict.c -- insertion-ordered dicts (val.h): an array of values, and a shape that tells their keys.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/cancel.h"
 
 #include <assert.h>

@@ -1,6 +1,9 @@
 /* eq.c -- Python's == and bool() (val.h). Recursion is bounded by PDL_MAX_VALUE_DEPTH; the number
  * of steps is not, since two values of forty objects each may have 2^40 pairs of parts: a walk that
- * is cancelled gives up (cancel.h) and says "not equal". SPDX-License-Identifier: Apache-2.0 */
+ * is cancelled gives up (cancel.h) and says "not equal".
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/cancel.h"
 #include "base/limits.h"
 #include "value/context.h"

@@ -1,5 +1,7 @@
 /* func.h -- function value: opaque below vm. What other rooms may know of a PDL closure.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_VALUE_FUNC_H
 #define PDL_VALUE_FUNC_H
 

@@ -1,5 +1,7 @@
 /* handle.c -- see handle.h.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "value/handle.h"
 
 #include <assert.h>

@@ -1,5 +1,7 @@
 /* int.c -- see int.h. The only user of GMP: integers that fit int64 never get here.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "value/int.h"
 
 #include <gmp.h>

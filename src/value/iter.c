@@ -1,5 +1,7 @@
 /* iter.c -- the sequence protocol of pyvalues.h.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/limits.h"
 
 #include <assert.h>

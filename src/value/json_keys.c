@@ -1,6 +1,8 @@
 /* json_keys.c -- see json_keys.h. Two small direct-mapped caches; what is in use is known by bits,
  * so that making and releasing them costs nothing for a document without objects.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "value/json_keys.h"
 
 #include "base/plain.h"

@@ -1,5 +1,7 @@
 /* json_keys.h -- private to the room: keys and shapes that JSON documents share (json_read.h).
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_VALUE_JSON_KEYS_H
 #define PDL_VALUE_JSON_KEYS_H
 

@@ -1,5 +1,7 @@
 /* json_partial.h -- what is certain of a JSON text that is still coming.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_VALUE_JSON_PARTIAL_H
 #define PDL_VALUE_JSON_PARTIAL_H
 

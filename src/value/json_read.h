@@ -1,5 +1,7 @@
 /* json_read.h -- strict JSON (RFC 8259) -> value, with the byte position of a failure.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_VALUE_JSON_READ_H
 #define PDL_VALUE_JSON_READ_H
 

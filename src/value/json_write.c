@@ -1,6 +1,8 @@
 /* json_write.c -- see json_write.h. One recursive walk with a depth limit; forms are those of
  * Python's json.dumps.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "value/json_write.h"
 
 #include <assert.h>

@@ -1,5 +1,7 @@
 /* json_write.h -- value -> JSON text.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_VALUE_JSON_WRITE_H
 #define PDL_VALUE_JSON_WRITE_H
 

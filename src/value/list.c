@@ -1,5 +1,8 @@
 /* list.c -- lists and tuples (val.h). A sole owner is changed in place, else a copy that keeps the
- * items. SPDX-License-Identifier: Apache-2.0 */
+ * items.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "value/obj.h"
 
 #include <assert.h>

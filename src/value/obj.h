@@ -1,5 +1,7 @@
 /* obj.h -- private to the room: making and releasing the memory of counted objects.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_VALUE_OBJ_H
 #define PDL_VALUE_OBJ_H
 

@@ -1,5 +1,7 @@
 /* order.c -- Python's < and in (val.h). Recursion is bounded by PDL_MAX_VALUE_DEPTH.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/cancel.h"
 #include "base/limits.h"
 #include "value/context.h"

@@ -1,5 +1,7 @@
 /* path.c -- see path.h. Text is made by collecting the chain once, root last.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "value/path.h"
 
 #include <assert.h>

@@ -1,5 +1,8 @@
 /* printer.h -- inside of text.c and context.c: one walk of str()/repr() with its depth and its
- * ceiling. SPDX-License-Identifier: Apache-2.0 */
+ * ceiling.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_VALUE_PRINTER_H
 #define PDL_VALUE_PRINTER_H
 

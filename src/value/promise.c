@@ -1,6 +1,7 @@
 /* promise.c -- see promise.h. Both walks keep their own stack where programs decide the depth
- * (joins of joins). A value may have 2^40 leaves in forty objects: after MANY steps a walk remembers
- * the objects that it has been through, so that it takes as long as there are objects.
+ * (joins of joins). A value may have 2^40 leaves in forty objects: after MANY steps a walk
+ * remembers the objects that it has been through, so that it takes as long as there are objects.
+ *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "value/promise.h"
 

@@ -1,5 +1,8 @@
 /* pyvalues.c -- sets, bytes, ranges, views and undefined (pyvalues.h); dates are in time.c, iter.c
- * iterates. SPDX-License-Identifier: Apache-2.0 */
+ * iterates.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "value/pyvalues.h"
 
 #include <assert.h>

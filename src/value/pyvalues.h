@@ -1,6 +1,8 @@
 /* pyvalues.h -- what expressions, YAML and code yield beyond JSON: set, bytes, date, datetime,
  * range, dict views, undefined. Tuples are in val.h.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_VALUE_PYVALUES_H
 #define PDL_VALUE_PYVALUES_H
 

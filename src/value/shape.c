@@ -1,5 +1,7 @@
 /* shape.c -- see shape.h: an array of keys, and beyond SMALL an index over it.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "value/shape.h"
 
 #include <assert.h>

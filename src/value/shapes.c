@@ -1,5 +1,7 @@
 /* shapes.c -- see shapes.h.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "value/shapes.h"
 
 #include <assert.h>

@@ -1,5 +1,8 @@
 /* shapes.h -- dicts that were made key by key come to share their keys, as rows of JSON do from the
- * start. SPDX-License-Identifier: Apache-2.0 */
+ * start.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_VALUE_SHAPES_H
 #define PDL_VALUE_SHAPES_H
 

@@ -1,5 +1,8 @@
 /* string.c -- text values (val.h). Growth is by half in place for a sole owner, so n appends cost
- * O(n). SPDX-License-Identifier: Apache-2.0 */
+ * O(n).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 
 #include "base/buf.h"
 

@@ -1,5 +1,8 @@
 /* text.c -- see text.h. One recursive walk (printer.h) with a depth limit and a ceiling for the
- * text. SPDX-License-Identifier: Apache-2.0 */
+ * text.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "value/text.h"
 
 #include "base/limits.h"

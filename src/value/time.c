@@ -1,6 +1,8 @@
 /* time.c -- dates and datetimes of pyvalues.h: proleptic Gregorian calendar, years 1 to 9999, no
  * time zone data.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <time.h>
 
 #include "base/hash.h"

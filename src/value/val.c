@@ -1,5 +1,7 @@
 /* val.c -- see val.h. Releasing walks an explicit stack, so that depth costs heap and not C stack.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "value/val.h"
 
 #include <assert.h>

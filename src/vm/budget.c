@@ -1,6 +1,9 @@
 /* budget.c -- the field `budget` of a block: everything that the block asks of the outside is
  * charged to it, until the block ends or its fallback begins. Counting is done where effects are
- * answered (room budget). SPDX-License-Identifier: Apache-2.0 */
+ * answered (room budget).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "vm/fiber.h"
 #include "vm/ops.h"
 #include "vm/run.h"

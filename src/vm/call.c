@@ -1,5 +1,8 @@
 /* call.c -- closures, calls from blocks and expressions, returns, and calls from code outside the
- * run. SPDX-License-Identifier: Apache-2.0 */
+ * run.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/limits.h"
 #include "value/context.h"
 #include "value/func.h"

@@ -1,5 +1,8 @@
 /* check.c -- parser and spec of a block: at once, or as a stage of the model call whose reply they
- * are for. SPDX-License-Identifier: Apache-2.0 */
+ * are for.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "vm/check.h"
 
 #include "base/idmap.h"

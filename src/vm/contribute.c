@@ -1,7 +1,9 @@
 /* contribute.c -- where a result goes: streams, aggregators, a replaced background or result (spec
  * execution
  * 4.7, 4.8).
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/limits.h"
 #include "value/context.h"
 #include "value/text.h"

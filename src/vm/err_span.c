@@ -1,5 +1,8 @@
 /* err_span.c -- exact places of errors inside of texts: the part of a template, the line of a code
- * block. SPDX-License-Identifier: Apache-2.0 */
+ * block.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "vm/err_span.h"
 
 #include "effect/effect.h"

@@ -1,6 +1,8 @@
 /* exec.c -- the instruction loop. Short instructions are here; long ones are in ops_*.c. Leaves
  * with DONE (the fiber ended), WAIT or FAIL.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/limits.h"
 #include "value/context.h"
 #include "value/handle.h"

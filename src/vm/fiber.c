@@ -1,5 +1,7 @@
 /* fiber.c -- stacks, frames, ids of blocks, unwinding to handlers.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "vm/fiber.h"
 
 #include <assert.h>

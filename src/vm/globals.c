@@ -1,6 +1,8 @@
 /* globals.c -- variables that every program sees (spec execution 1.1), the usage record, random
  * numbers of the run.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/rand.h"
 #include "value/context.h"
 #include "value/int.h"

@@ -1,4 +1,6 @@
-/* inflight.c -- see inflight.h. The life of an effect: made, perhaps queued, launched, pieces, reply.
+/* inflight.c -- see inflight.h. The life of an effect: made, perhaps queued, launched, pieces,
+ * reply.
+ *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "vm/inflight.h"
 

@@ -1,5 +1,7 @@
 /* match.c -- patterns of match blocks against values (spec execution 5.2).
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "value/pyvalues.h"
 #include "vm/fiber.h"
 #include "vm/ops.h"

@@ -1,7 +1,9 @@
 /* memory.c -- memory runs out while a program runs. A run keeps some aside: it is given back when
  * an allocation fails, and the next block, call or turn of a loop is then an error of the program,
  * with its place. Where even that was not enough, the last words of the process name the place.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <stdio.h>
 
 #include "base/termsafe.h"

@@ -1,5 +1,8 @@
 /* ops_block.c -- what blocks do around their bodies: records, background, messages, printing,
- * joins. SPDX-License-Identifier: Apache-2.0 */
+ * joins.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/limits.h"
 #include "value/context.h"
 #include "value/text.h"

@@ -1,5 +1,7 @@
 /* ops_code.c -- code blocks and commands, through effects (spec execution 7).
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/limits.h"
 #include "base/shlex.h"
 #include "value/int.h"

@@ -1,5 +1,7 @@
 /* ops_file.c -- read, include, import, lang: pdl: everything that brings text into a run.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/limits.h"
 #include "lang/toolbox.h"
 #include "value/context.h"

@@ -1,5 +1,7 @@
 /* ops_loop.c -- repeat and map: iteration state, fibers of a map, folds.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/idmap.h"
 #include "base/limits.h"
 #include "value/int.h"

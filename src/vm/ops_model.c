@@ -1,6 +1,8 @@
 /* ops_model.c -- model blocks: messages, parameters, the request, and the promise of the reply
  * (spec execution 8, providers 1).
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "value/context.h"
 #include "value/text.h"
 #include "vm/fiber.h"

@@ -1,6 +1,8 @@
 /* ops_object.c -- operators and filters on objects that live in the code worker: the worker is
  * asked, and the promise of its answer takes the place of the operands (worker.h has the requests).
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "value/handle.h"
 #include "vm/fiber.h"
 #include "vm/inflight.h"

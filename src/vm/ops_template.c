@@ -1,6 +1,8 @@
 /* ops_template.c -- instructions of Jinja templates: output, loops, macros, and the run of a jinja
  * code block.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/hash.h"
 #include "base/idmap.h"
 #include "base/limits.h"

@@ -1,5 +1,7 @@
 /* ops_tools.c -- tools: `import: mcp:NAME`, and functions among the parameters of a model call.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "lang/toolbox.h"
 #include "native/native.h"
 #include "value/func.h"

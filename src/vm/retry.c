@@ -1,5 +1,7 @@
 /* retry.c -- attempts, delays, which errors, expectations (spec execution 5.5, 5.7, 5.8, 5.9).
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "vm/retry.h"
 
 #include <math.h>

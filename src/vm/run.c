@@ -1,6 +1,8 @@
 /* run.c -- one run: start, the scheduler, the end (rule L6: the result is forced and all calls
  * awaited), cancellation.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "vm/run.h"
 
 #include <assert.h>

@@ -9,7 +9,8 @@
  * - A call of Python may call back into the program, and ends only after that call. A fiber that
  *   serves such a call never waits for the slots of these effects (serves_code).
  *
- * SPDX-License-Identifier: Apache-2.0 */
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "vm/slots.h"
 
 #include "base/idmap.h"

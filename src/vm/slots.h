@@ -1,5 +1,7 @@
 /* slots.h -- how many effects whose replies nobody has looked at yet may be under way.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_VM_SLOTS_H
 #define PDL_VM_SLOTS_H
 

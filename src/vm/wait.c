@@ -1,6 +1,8 @@
 /* wait.c -- see wait.h. A fiber that must wait is entered in the list of the call (pdl_vm_force) or
  * counts what is open (pdl_inflight_await), and the last reply makes it runnable.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "vm/wait.h"
 
 #include "base/idmap.h"

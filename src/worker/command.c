@@ -1,5 +1,7 @@
 /* command.c -- commands: an argument vector becomes a process, never through a shell.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "worker/worker_impl.h"
 
 #include "base/limits.h"

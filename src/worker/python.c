@@ -1,6 +1,8 @@
 /* python.c -- the Python process: start, requests, what it sends, its end. The protocol is
  * described in worker.py.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "worker/worker_impl.h"
 
 #include <signal.h>

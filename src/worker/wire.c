@@ -1,7 +1,9 @@
 /* wire.c -- values as the JSON of the worker protocol, and back. What JSON lacks is {"$pdl": KIND,
  * ...}; functions and objects without a Python form are numbers in a table, described once in a
  * message beside its values.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "worker/worker_impl.h"
 
 #include "base/limits.h"

@@ -1,5 +1,7 @@
 /* worker.c -- see worker.h: effects become jobs, jobs get replies.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "worker/worker.h"
 
 #include "base/limits.h"

@@ -1,6 +1,8 @@
 /* events.c -- see events.h. Marks of libyaml count code points of what it was given; our spans are
  * bytes of the source: translated here.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "yaml/events.h"
 
 #include <string.h>

@@ -1,5 +1,7 @@
 /* node.c -- see node.h: finding entries, places inside scalars, the outline.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "yaml/node.h"
 
 #include <string.h>

@@ -1,5 +1,8 @@
 /* node.h -- pdl_node: located syntax tree of a YAML document. Lives in an arena, immutable after
- * loading. SPDX-License-Identifier: Apache-2.0 */
+ * loading.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_YAML_NODE_H
 #define PDL_YAML_NODE_H
 

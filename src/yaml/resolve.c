@@ -2,13 +2,12 @@
  * constructs them.
  *
  * Why not the types of YAML 1.2: programs are written for an interpreter that reads YAML 1.1, where
- * `no` is false, 010 is eight and 1:30 is ninety. A reader with other rules would run the same text as
- * another program. libyaml does not help here: its events hold the text of a scalar and whether it was
- * quoted, and leave the types to who reads them. What must stay true: the type of a scalar depends on
- * its text, its style and its tag alone, never on where it is.
+ * `no` is false, 010 is eight and 1:30 is ninety. A reader with other rules would run the same text
+ * as another program. libyaml does not help here: its events hold the text of a scalar and whether
+ * it was quoted, and leave the types to who reads them. What must stay true: the type of a scalar
+ * depends on its text, its style and its tag alone, never on where it is.
  *
- * SPDX-License-Identifier: Apache-2.0
- */
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "yaml/resolve.h"
 
 #include <math.h>

@@ -1,5 +1,7 @@
 /* resolve.h -- private to the room: tags of scalars and the values behind them.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_YAML_RESOLVE_H
 #define PDL_YAML_RESOLVE_H
 

@@ -1,5 +1,7 @@
 /* source.c -- see yaml.h: bytes -> source text. UTF-8, line ends, characters.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/utf8.h"
 #include "yaml/load.h"
 #include "yaml/yaml.h"

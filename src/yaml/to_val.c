@@ -1,6 +1,8 @@
 /* to_val.c -- see yaml.h: nodes -> values, and reading text in one go. Depth is bounded by
  * PDL_MAX_YAML_DEPTH (checked by the loader).
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "yaml/load.h"
 #include "yaml/resolve.h"
 #include "yaml/yaml.h"

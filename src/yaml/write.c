@@ -1,6 +1,8 @@
 /* write.c -- see yaml.h: values -> YAML. Block style; a plain scalar only where it reads back as
  * the same string.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <math.h>
 #include <string.h>
 

@@ -1,6 +1,8 @@
 /* own_names.c -- a program that has short names of its own, as programs have, links against
  * libpdl.a: what the library keeps for itself begins with pdl_ too. Prints `N passed, N failed`.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <pdl.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,8 @@
 /* shared.c -- tasks of an engine on one loop: pdl_engine_step and what they share. C11. Prints what
- * failed, then the counts. SPDX-License-Identifier: Apache-2.0 */
+ * failed, then the counts.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <arpa/inet.h>
 #include <poll.h>
 #include <pthread.h>

@@ -1,6 +1,8 @@
 /* use.c -- the library from C11, through pdl.h alone: every function, every misuse, many engines.
  * Prints what failed, then the counts.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <arpa/inet.h>
 #include <poll.h>
 #include <pthread.h>

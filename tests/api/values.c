@@ -1,6 +1,8 @@
 /* values.c -- values and notes of pdl.h that programs make: contexts, messages, variables. C11.
  * Prints what failed, then the counts.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <stdlib.h>
 #include <string.h>
 

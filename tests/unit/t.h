@@ -1,5 +1,7 @@
 /* t.h -- helpers of the unit tests: table rows, text assertions.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_TESTS_T_H
 #define PDL_TESTS_T_H
 

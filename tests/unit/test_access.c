@@ -1,5 +1,7 @@
 /* test_access.c -- attributes, items and slices, and what is said of missing ones.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "t.h"
 
 #include "native/native.h"

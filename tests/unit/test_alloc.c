@@ -1,5 +1,8 @@
 /* What happens when memory runs out: the handler may give some back; else one line and exit status
- * 1. SPDX-License-Identifier: Apache-2.0 */
+ * 1.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/alloc.h"
 
 #include <stdint.h>

@@ -1,5 +1,7 @@
 /* test_arena.c -- regions: alignment, zeroing, marks, deferred releases.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "t.h"
 
 #include <stdalign.h>

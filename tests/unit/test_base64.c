@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/base64.h"
 #include "t.h"
 

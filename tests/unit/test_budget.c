@@ -1,5 +1,8 @@
 /* Budgets as text, their chain, and the error that tells which one is spent; prices and estimates
- * beside them. SPDX-License-Identifier: Apache-2.0 */
+ * beside them.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "effect/budget.h"
 
 #include "model/prices.h"

@@ -1,5 +1,7 @@
 /* test_buf.c -- growable text: appending, ceiling, handing over.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "t.h"
 
 #include "base/banned.h"

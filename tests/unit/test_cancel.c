@@ -1,5 +1,7 @@
 /* test_cancel.c -- long operations end when the run is to end.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <signal.h>
 
 #include "base/cancel.h"

@@ -1,5 +1,8 @@
 /* test_config.c -- the configuration of tool servers: what is read, and what is told of what is
- * wrong. SPDX-License-Identifier: Apache-2.0 */
+ * wrong.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,5 +1,7 @@
 /* test_context.c -- composition, counting, flattening, printing, deep ropes.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "t.h"
 
 #include "base/limits.h"

@@ -1,5 +1,7 @@
 /* test_dict.c -- dicts: order, keys of any kind, sharing, growth and deletion.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "t.h"
 
 #include "value/int.h"

@@ -1,5 +1,7 @@
 /* test_effect.c -- effects, their text form, and the two worlds of tests.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "t.h"
 
 #include <string.h>

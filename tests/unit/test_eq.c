@@ -1,5 +1,7 @@
 /* test_eq.c -- Python's == and bool().
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "t.h"
 
 #include <math.h>

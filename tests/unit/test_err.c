@@ -1,5 +1,7 @@
 /* test_err.c -- errors: set, wrap, copy, and the layout people see.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "t.h"
 
 #include "base/arena.h"

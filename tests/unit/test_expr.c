@@ -1,6 +1,8 @@
 /* test_expr.c -- expressions of programs: form, tree, error, free names (src/expr/read.c, expr.c,
  * print.c, names.c).
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "t.h"
 
 #include "expr/expr.h"

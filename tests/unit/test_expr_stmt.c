@@ -1,6 +1,8 @@
 /* test_expr_stmt.c -- templates: statements, messages about tags, options (src/expr/read_stmt.c,
  * check.c, options.c).
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "t.h"
 
 #include "expr/expr.h"

@@ -1,5 +1,7 @@
 /* test_fields.c -- the tables of fields.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "lang/block.h"
 
 #include "t.h"

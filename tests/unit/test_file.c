@@ -1,5 +1,7 @@
 /* test_file.c -- whole files and directories in a folder of their own.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "io/file.h"
 
 #include <stdlib.h>

@@ -1,5 +1,7 @@
 /* test_fold.c -- programs are run and their traces compared; times are 0 without a clock.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "t.h"
 
 #include <string.h>

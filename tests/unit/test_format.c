@@ -1,5 +1,7 @@
 /* test_format.c -- printf formats, format(), str.format.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "t.h"
 
 #include "native/native.h"

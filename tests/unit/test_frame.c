@@ -1,5 +1,7 @@
 /* test_frame.c -- length-prefixed and Content-Length messages, cut at every byte.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "io/frame.h"
 
 #include "t.h"

@@ -1,5 +1,7 @@
 /* test_hash.c -- SHA-256 against published vectors, the table hash for spread.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "t.h"
 
 #include "base/hash.h"

@@ -1,5 +1,7 @@
 /* The world of files, standard input and time.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "host/host.h"
 
 #include <stdio.h>

@@ -1,6 +1,8 @@
 /* test_http.c -- transfers without a server (what needs one is in tests/model): refused, cancelled,
  * bad addresses, headers.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "io/http.h"
 
 #include "t.h"

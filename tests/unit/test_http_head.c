@@ -1,5 +1,8 @@
 /* test_http_head.c -- heads that are read and refused, bodies in chunks whole and cut at every
- * byte. SPDX-License-Identifier: Apache-2.0 */
+ * byte.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "io/http_head.h"
 
 #include "t.h"

@@ -1,5 +1,7 @@
 /* test_idmap.c -- ids to pointers: against a plain table, under a fixed sequence of changes.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/idmap.h"
 
 #include "t.h"

@@ -1,5 +1,8 @@
 /* test_ids.c -- ids of effects of a run that has a range for itself: inside of it, and never one
- * that is in use. SPDX-License-Identifier: Apache-2.0 */
+ * that is in use.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "compile/compile.h"
 #include "lang/load.h"
 #include "vm/vm.h"

@@ -1,5 +1,7 @@
 /* test_intern.c -- names are dense ids from 1, equal texts share one.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "t.h"
 
 #include "base/intern.h"

@@ -1,5 +1,8 @@
 /* test_journal.c -- record, then replay: the same answers, pieces in order, errors; what was not
- * recorded fails. SPDX-License-Identifier: Apache-2.0 */
+ * recorded fails.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "t.h"
 
 #include <stdlib.h>

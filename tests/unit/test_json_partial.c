@@ -1,5 +1,8 @@
 /* test_json_partial.c -- beginnings of JSON: what is certain, and that later beginnings never
- * contradict earlier ones. SPDX-License-Identifier: Apache-2.0 */
+ * contradict earlier ones.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "value/json_partial.h"
 
 #include "base/rand.h"

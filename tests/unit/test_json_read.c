@@ -1,5 +1,7 @@
 /* test_json_read.c -- strict JSON, Python's messages and places, shared keys, depth.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "t.h"
 
 #include <math.h>

@@ -1,5 +1,7 @@
 /* test_json_write.c -- Python's json.dumps forms, flags, errors, depth.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "t.h"
 
 #include <math.h>

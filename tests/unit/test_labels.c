@@ -1,6 +1,8 @@
 /* test_labels.c -- the label of a reply is that of its kind joined with the labels of all that its
  * request holds: live, recorded, replayed and out of the cache.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "t.h"
 
 #include <stdlib.h>

@@ -1,6 +1,8 @@
 /* test_lex.c -- where text ends and tags begin: white space control, line rules, delimiters
  * (src/expr/lex_*.c).
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "t.h"
 
 #include "expr/expr.h"

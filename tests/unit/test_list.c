@@ -1,5 +1,8 @@
 /* test_list.c -- lists and tuples: in place for a sole owner, copies otherwise; flags and labels of
- * items. SPDX-License-Identifier: Apache-2.0 */
+ * items.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "t.h"
 
 #include "value/pyvalues.h"

@@ -1,5 +1,7 @@
 /* test_load.c -- programs to blocks: kinds, fields, problems with their places.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/limits.h"
 #include "lang/dump.h"
 #include "lang/load.h"

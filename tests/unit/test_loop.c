@@ -1,5 +1,7 @@
 /* test_loop.c -- timers, watches, wake-up, child processes, signals.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "io/loop.h"
 
 #include <signal.h>

@@ -1,5 +1,7 @@
 /* test_map.c -- text to pointers: replacing, order, growth.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "t.h"
 
 #include "base/arena.h"

@@ -1,5 +1,7 @@
 /* test_model_call.c -- states of a call: which may follow which, what each may hold.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -1,5 +1,7 @@
 /* test_model_defaults.c -- default parameters by glob over the model name.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "model/model.h"
 #include "value/json_read.h"
 #include "value/json_write.h"

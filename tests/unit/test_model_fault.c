@@ -1,5 +1,7 @@
 /* test_model_fault.c -- what services say -> kind and message; when to try again.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "model/call/fault.h"
 
 #include "model/wire/reply_builder.h"

@@ -1,5 +1,7 @@
 /* test_model_grammar.c -- choices and regular expressions as grammars of llama.cpp.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "model/ask/grammar.h"
 
 #include "value/json_read.h"

@@ -1,5 +1,7 @@
 /* test_model_providers.c -- model name -> provider, address, key.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "model/providers.h"
 #include "value/json_read.h"
 

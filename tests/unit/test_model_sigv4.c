@@ -1,5 +1,7 @@
 /* test_model_sigv4.c -- signatures of AWS against known answers; frames of its event streams.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "t.h"
 
 #include "model/wire/eventstream.h"

@@ -1,5 +1,7 @@
 /* test_names.c -- what `pdl check` says without running: expressions, names, modules, lint.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "lang/check.h"
 #include "lang/load.h"
 

@@ -1,5 +1,7 @@
 /* test_num.c -- numbers as text: Python's repr of floats, strict reading.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "t.h"
 
 #include <inttypes.h>

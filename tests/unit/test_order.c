@@ -1,5 +1,7 @@
 /* test_order.c -- Python's <, <=, >, >= and in, with its messages.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "t.h"
 
 #include <math.h>

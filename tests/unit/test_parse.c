@@ -1,5 +1,7 @@
 /* test_parse.c -- the parser words and the regex parser: values, tolerance, messages.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "t.h"
 
 #include "parse/parse.h"

@@ -1,5 +1,7 @@
 /* test_path.c -- block ids: text of the segments, sharing, depth.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "t.h"
 
 #include "value/path.h"

@@ -1,5 +1,8 @@
 /* test_pool.c -- blocks of pools: sizes, reuse, release from anywhere. Where pools are off the same
- * holds of malloc. SPDX-License-Identifier: Apache-2.0 */
+ * holds of malloc.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/pool.h"
 
 #include <pthread.h>

@@ -1,5 +1,7 @@
 /* test_promise.c -- filling, what blocks, resolving, joins of joins.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "t.h"
 
 #include "base/limits.h"

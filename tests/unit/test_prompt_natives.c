@@ -1,7 +1,9 @@
 /* test_prompt_natives.c -- what the pattern library is made of: slots, calls found in text, the
  * calculator, TF-IDF, values in prompts. Rows: name of a filter or global, arguments as JSON,
  * result as repr or "!message".
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "t.h"
 
 #include "native/native.h"

@@ -1,5 +1,7 @@
 /* test_pyvalues.c -- ranges, dates, iteration.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "t.h"
 
 #include "value/pyvalues.h"

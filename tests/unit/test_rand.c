@@ -1,5 +1,7 @@
 /* Known answers of the generator, and what its doubles are.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/rand.h"
 
 #include "t.h"

@@ -1,5 +1,7 @@
 /* test_regex.c -- Python's dialect: what it refuses and with which words, what matches.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "t.h"
 
 #include "base/regex.h"

@@ -1,5 +1,7 @@
 /* test_repair.c -- JSON as models write it, and texts made to hurt the reader.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "t.h"
 
 #include "base/limits.h"

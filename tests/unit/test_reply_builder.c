@@ -1,5 +1,8 @@
 /* test_reply_builder.c -- events into a draft; the quick reader of events against what it must
- * refuse. SPDX-License-Identifier: Apache-2.0 */
+ * refuse.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "model/wire/chunk.h"
 #include "model/wire/dialect.h"
 #include "model/wire/reply_builder.h"

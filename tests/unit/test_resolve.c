@@ -1,5 +1,7 @@
 /* test_resolve.c -- YAML 1.1 scalar types: the table of the specification (language-syntax 1.4).
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "t.h"
 
 #include "value/text.h"

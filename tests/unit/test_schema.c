@@ -1,5 +1,8 @@
 /* test_schema.c -- the JSON Schema of the language: definitions are there and say what the tables
- * say. SPDX-License-Identifier: Apache-2.0 */
+ * say.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "lang/schema.h"
 
 #include "t.h"

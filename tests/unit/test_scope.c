@@ -1,5 +1,7 @@
 /* test_scope.c -- scopes: persistence, order, deletion; compared with a plain array.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "t.h"
 
 #include "value/scope.h"

@@ -1,5 +1,7 @@
 /* test_secret.c -- secrets are found in every form, in pieces too; names and addresses that hide.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "effect/secret.h"
 
 #include "t.h"

@@ -1,5 +1,8 @@
 /* test_shapes.c -- dicts that share their keys, however they came to: each stays its own when it is
- * changed. SPDX-License-Identifier: Apache-2.0 */
+ * changed.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "t.h"
 
 #include "value/json_read.h"

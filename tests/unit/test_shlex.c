@@ -1,5 +1,7 @@
 /* Words of command lines, as Python's shlex.split gives them.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/shlex.h"
 
 #include "t.h"

@@ -1,5 +1,7 @@
 /* test_source.c -- lines and columns of places.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "t.h"
 
 #include "base/source.h"

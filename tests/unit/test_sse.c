@@ -1,5 +1,7 @@
 /* test_sse.c -- lines and events, whole and cut at every byte.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "io/sse.h"
 
 #include "t.h"

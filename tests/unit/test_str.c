@@ -1,5 +1,7 @@
 /* test_str.c -- slices: search, order, trimming, nearest names.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "t.h"
 
 #include "base/alloc.h"

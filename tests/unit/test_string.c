@@ -1,5 +1,7 @@
 /* test_string.c -- text values: growth, code points, slices.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "t.h"
 
 #include "base/buf.h"

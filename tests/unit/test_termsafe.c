@@ -1,5 +1,7 @@
 /* test_termsafe.c -- what a terminal gets of text that somebody else wrote, and a file of the same.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "t.h"
 
 #include <stdio.h>

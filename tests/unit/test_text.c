@@ -1,5 +1,7 @@
 /* test_text.c -- stringify, str, repr, show, pprint. Expected texts were asked from Python.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "t.h"
 
 #include <math.h>

@@ -1,5 +1,8 @@
 /* test_toolbox.c -- the program that stands for a tool server: names that models use, parameters,
- * what is left out. SPDX-License-Identifier: Apache-2.0 */
+ * what is left out.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "lang/toolbox.h"
 
 #include "t.h"

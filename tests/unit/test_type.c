@@ -1,5 +1,7 @@
 /* test_type.c -- types are read, translated, shown, and their problems told with places.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "t.h"
 
 #include "types/type.h"

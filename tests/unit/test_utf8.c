@@ -1,5 +1,7 @@
 /* test_utf8.c -- validity, counting, Python's classes and case mappings.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "t.h"
 
 #include "base/utf8.h"

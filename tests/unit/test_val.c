@@ -1,5 +1,7 @@
 /* test_val.c -- counting, release of deep structures, class names.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "t.h"
 
 #include "base/buf.h"

@@ -1,5 +1,7 @@
 /* test_validate.c -- the JSON Schema validator: verdicts, sentences, references, drafts, limits.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "t.h"
 
 #include "types/type.h"

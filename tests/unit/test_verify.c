@@ -1,5 +1,7 @@
 /* test_verify.c -- code agrees with ops.def; code that was changed does not, and is told by what.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "compile/compile.h"
 
 #include "lang/load.h"

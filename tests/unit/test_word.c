@@ -1,5 +1,7 @@
 /* test_word.c -- bytes compared and searched a word at a time.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/word.h"
 
 #include "t.h"

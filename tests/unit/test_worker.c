@@ -1,5 +1,8 @@
 /* Code outside: blocks, values, calls back, commands, the life of the process. Needs a python3 on
- * PATH, else it is skipped. SPDX-License-Identifier: Apache-2.0 */
+ * PATH, else it is skipped.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "worker/worker.h"
 
 #include <signal.h>

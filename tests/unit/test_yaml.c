@@ -1,5 +1,7 @@
 /* test_yaml.c -- loading: tree, places, errors, limits.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "t.h"
 
 #include "base/arena.h"

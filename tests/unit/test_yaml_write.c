@@ -1,5 +1,7 @@
 /* test_yaml_write.c -- what is written reads back as the same value.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "t.h"
 
 #include "effect/effect.h"

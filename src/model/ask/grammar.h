@@ -1,6 +1,8 @@
 /* grammar.h -- what the program allows as an answer, as a grammar of llama.cpp (GBNF; spec
  * providers 15.1). Inside of model only.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_MODEL_GRAMMAR_H
 #define PDL_MODEL_GRAMMAR_H
 

@@ -1,5 +1,7 @@
 /* messages.c -- see messages.h.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "model/ask/messages.h"
 
 #include "model/providers.h"

@@ -1,5 +1,8 @@
 /* messages.h -- from the background of a program to the messages of a service. Inside of model
- * only. SPDX-License-Identifier: Apache-2.0 */
+ * only.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_MODEL_MESSAGES_H
 #define PDL_MODEL_MESSAGES_H
 

@@ -1,5 +1,7 @@
 /* params.c -- see params.h. Facts: spec providers 4, 4.3, 4.4.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "model/ask/params.h"
 
 #include "base/num.h"

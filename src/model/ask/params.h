@@ -1,6 +1,8 @@
 /* params.h -- sampling parameters: what is sent, under which name, and what the route cannot
  * express. Inside of model only.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_MODEL_PARAMS_H
 #define PDL_MODEL_PARAMS_H
 

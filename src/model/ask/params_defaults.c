@@ -1,6 +1,8 @@
 /* params_defaults.c -- default parameters by model name (spec providers 2); declared in model.h.
  * Pure: installed by api as a callback of the machine.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "model/glob.h"
 #include "model/model.h"
 #include "value/text.h"

@@ -1,6 +1,8 @@
 /* processor.c -- see processor.h. The texts of the prompts are those that the models were trained
  * on; they were compared with the output of granite-io 0.5.3 (tests/model/test_granite.py).
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "model/ask/processor.h"
 
 #include <time.h>

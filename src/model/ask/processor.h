@@ -1,6 +1,8 @@
 /* processor.h -- `platform: granite-io` as far as the wire goes: the prompts of Granite 3.2 and 3.3
  * over text completions, anything else as a chat. Inside of model only. Spec: providers 14.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_MODEL_PROCESSOR_H
 #define PDL_MODEL_PROCESSOR_H
 

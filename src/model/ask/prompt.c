@@ -1,5 +1,7 @@
 /* prompt.c -- see prompt.h. Facts: spec providers 12, 13.1.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "model/ask/prompt.h"
 
 #include "model/ask/messages.h"

@@ -1,5 +1,8 @@
 /* prompt.h -- one text out of a conversation, for interfaces that take a prompt. Inside of model
- * only. SPDX-License-Identifier: Apache-2.0 */
+ * only.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_MODEL_PROMPT_H
 #define PDL_MODEL_PROMPT_H
 

@@ -1,6 +1,8 @@
 /* score.h -- the model parameter `score`: how likely given continuations of a prompt are (spec
  * patterns 2). Inside of model only.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_MODEL_SCORE_H
 #define PDL_MODEL_SCORE_H
 

@@ -1,5 +1,7 @@
 /* strict.c -- see strict.h.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "model/ask/strict.h"
 
 #include "base/limits.h"

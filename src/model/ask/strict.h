@@ -1,6 +1,8 @@
 /* strict.h -- OpenAI's strict form of a schema, in which every property is required, and the way
  * back. Inside of model only. Spec: providers 15.1.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_MODEL_STRICT_H
 #define PDL_MODEL_STRICT_H
 

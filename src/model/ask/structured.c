@@ -1,5 +1,7 @@
 /* structured.c -- see structured.h.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "model/ask/structured.h"
 
 #include "base/limits.h"

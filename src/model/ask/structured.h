@@ -1,6 +1,8 @@
 /* structured.h -- the schema of a spec as the constraint a service understands (spec 15). Inside of
  * model only.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_MODEL_STRUCTURED_H
 #define PDL_MODEL_STRUCTURED_H
 

@@ -1,5 +1,7 @@
 /* attempts.c -- see attempts.h.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "model/call/attempts.h"
 
 #include "base/utf8.h"

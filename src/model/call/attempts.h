@@ -1,6 +1,8 @@
 /* attempts.h -- what became of the requests of a call: for the trace, `pdl_error.attempts` and the
  * reply. Inside of model only.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_MODEL_ATTEMPTS_H
 #define PDL_MODEL_ATTEMPTS_H
 

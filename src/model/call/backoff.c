@@ -1,6 +1,8 @@
 /* backoff.c -- when to send a request again: the policy of OpenAI's clients for every provider
  * (spec providers 8).
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "model/call/fault.h"
 
 #include <time.h>

@@ -18,7 +18,9 @@
  * Sending has three gates, each of which may let the request wait: the token of the key
  * (ensure_token), the rates (acquire_rate_slot), the transfer (start_http). Polls for a job have
  * passed the first two already.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "model/call/call.h"
 
 #include <assert.h>

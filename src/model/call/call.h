@@ -1,5 +1,8 @@
 /* call.h -- one model call on its way: route, request, attempts, stream, reply. Inside of model
- * only. SPDX-License-Identifier: Apache-2.0 */
+ * only.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_MODEL_CALL_H
 #define PDL_MODEL_CALL_H
 

@@ -1,6 +1,8 @@
 /* embed.h -- texts that become vectors: an effect split into requests, with what was answered
  * before kept for the run. Inside of model only. Spec: providers 18.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_MODEL_EMBED_H
 #define PDL_MODEL_EMBED_H
 

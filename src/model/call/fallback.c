@@ -1,6 +1,8 @@
 /* fallback.c -- another model for a call that failed: parameters fallbacks and
  * context_window_fallback_dict; see call.h. Spec: providers 8.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "model/call/call.h"
 
 #include "base/banned.h"

@@ -1,5 +1,7 @@
 /* fault.c -- see fault.h. The table of spec providers 9.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "model/call/fault.h"
 
 #include <stdlib.h>

@@ -1,6 +1,8 @@
 /* fault.h -- why a call failed, from what the service or the transport said; and whether to try
  * again. Inside of model only.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_MODEL_FAULT_H
 #define PDL_MODEL_FAULT_H
 

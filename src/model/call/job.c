@@ -7,7 +7,9 @@
  * its last progress, and retries are counted anew after each poll that worked. A job costs money
  * until it ends: when nobody waits any more the service is asked to stop it, once, without waiting
  * for the answer longer than CANCEL_MS.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <assert.h>
 
 #include "io/clock.h"

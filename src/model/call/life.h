@@ -5,7 +5,9 @@
  * Whoever is called with a call here may end it: after pdl_call_fail, pdl_call_finish,
  * pdl_call_answer, pdl_call_stop and every function that goes on to one of them the caller returns
  * without touching the call.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_MODEL_LIFE_H
 #define PDL_MODEL_LIFE_H
 

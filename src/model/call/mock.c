@@ -1,6 +1,8 @@
 /* mock.c -- answers without a service: parameters mock_response and mock_timeout; see call.h. Spec:
  * providers 13.7.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "model/ask/params.h"
 #include "model/call/call.h"
 

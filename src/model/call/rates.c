@@ -10,7 +10,9 @@
  *
  * pump is the only place that lets waiting requests go. Their callbacks send at once and may come
  * back into this file; `pumping` keeps that from recursing, and the loop sees what they changed.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "model/call/rates.h"
 
 #include <assert.h>

@@ -13,7 +13,9 @@
  * shown text is kept (shown_text) and the next stream must begin with the same bytes, which are not
  * shown a second time (replay_left counts what is still to be compared). A stream that differs is
  * an error rather than a text with a seam that nobody sees.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <assert.h>
 
 #include "base/utf8.h"

@@ -12,7 +12,9 @@
  * an error now: receive.c then holds the new stream against the text that was shown and fails if
  * they differ. A failure before anything was sent (a bad parameter, a missing key) does not pass
  * by itself and is never tried again.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "io/clock.h"
 #include "model/ask/params.h"
 #include "model/call/life.h"

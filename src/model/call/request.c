@@ -1,5 +1,8 @@
 /* request.c -- from the effect of a call to bytes: route, parameters, URL, headers, body; see
- * call.h. SPDX-License-Identifier: Apache-2.0 */
+ * call.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "model/ask/messages.h"
 #include "model/ask/params.h"
 #include "model/ask/processor.h"

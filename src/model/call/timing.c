@@ -1,7 +1,10 @@
 /* timing.c -- see timing.h. Layers, each over the one before: defaults, run (option or
  * PDL_TIMEOUT), provider (PREFIX_TIMEOUT), block. In a layer a bare number is what a `timeout` is:
  * the whole time of an answer that comes whole, the wait for the first event and for more of a
- * stream (spec 7). SPDX-License-Identifier: Apache-2.0 */
+ * stream (spec 7).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "model/call/timing.h"
 
 #include "base/num.h"

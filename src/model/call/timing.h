@@ -1,6 +1,9 @@
 /* timing.h -- the four time limits of a request: connect, first, idle, total; from the parameters
  * of a block, the provider's variable, the run, the defaults. Inside of model only. Spec: providers
- * 7. SPDX-License-Identifier: Apache-2.0 */
+ * 7.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_MODEL_TIMING_H
 #define PDL_MODEL_TIMING_H
 

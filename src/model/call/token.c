@@ -7,7 +7,9 @@
  * the list and the exchange goes on for the rest. Tokens count as expired EARLY_S before they are,
  * because a request takes time to arrive. Keys and tokens are wiped from memory when they are
  * released.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "model/call/token.h"
 
 #include "io/clock.h"

@@ -1,6 +1,8 @@
 /* token.h -- keys exchanged for tokens that hold for a while: one exchange for all calls that want
  * the same token. Inside of model only.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_MODEL_TOKEN_H
 #define PDL_MODEL_TOKEN_H
 

@@ -3,7 +3,9 @@
  * A call waits for one thing at a time, so it has one timer and one function that it fires; the
  * state says what the timer means. That replaces a callback and a flag for each reason to wait,
  * which had to be kept in step with each other.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "model/call/life.h"
 
 #include <assert.h>

@@ -1,5 +1,7 @@
 /* wirelog.c -- see wirelog.h.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "model/call/wirelog.h"
 
 #include "base/utf8.h"

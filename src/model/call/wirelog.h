@@ -1,5 +1,8 @@
 /* wirelog.h -- the literal requests and replies of calls without their secrets, for --wire. Inside
- * of model only. SPDX-License-Identifier: Apache-2.0 */
+ * of model only.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_MODEL_WIRELOG_H
 #define PDL_MODEL_WIRELOG_H
 

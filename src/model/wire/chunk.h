@@ -1,5 +1,8 @@
 /* chunk.h -- the commonest event of a chat stream, read without making values. Inside of model
- * only. SPDX-License-Identifier: Apache-2.0 */
+ * only.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_MODEL_CHUNK_H
 #define PDL_MODEL_CHUNK_H
 

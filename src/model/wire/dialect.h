@@ -1,6 +1,8 @@
 /* dialect.h -- a wire format: how to write a request, read a reply, read the events of a stream.
  * Inside of model only.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_MODEL_DIALECT_H
 #define PDL_MODEL_DIALECT_H
 

@@ -1,5 +1,7 @@
 /* dialect_anthropic.c -- Anthropic's messages. Spec: providers 13.2.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/base64.h"
 #include "base/num.h"
 #include "base/utf8.h"

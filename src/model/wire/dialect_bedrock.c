@@ -1,5 +1,7 @@
 /* dialect_bedrock.c -- Converse of AWS Bedrock. Spec: providers 13.5.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/hash.h"
 #include "io/clock.h"
 #include "model/ask/messages.h"

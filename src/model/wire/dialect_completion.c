@@ -1,5 +1,7 @@
 /* dialect_completion.c -- text completions: one prompt in, text out. Spec: providers 13.6.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "model/ask/messages.h"
 #include "model/ask/params.h"
 #include "model/ask/score.h"

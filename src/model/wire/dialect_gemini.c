@@ -1,5 +1,7 @@
 /* dialect_gemini.c -- Google's generateContent, at Gemini and at Vertex AI. Spec: providers 13.3.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/utf8.h"
 #include "model/ask/messages.h"
 #include "model/ask/params.h"

@@ -1,5 +1,7 @@
 /* dialect_ollama.c -- Ollama's own interface: /api/chat and /api/generate. Spec: providers 11.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/num.h"
 #include "model/ask/messages.h"
 #include "model/ask/params.h"

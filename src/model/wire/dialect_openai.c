@@ -1,7 +1,9 @@
 /* dialect_openai.c -- chat completions, as OpenAI and everybody compatible speaks them. Spec:
  * providers 4,
  * 5, 6.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "model/ask/grammar.h"
 #include "model/ask/messages.h"
 #include "model/ask/params.h"

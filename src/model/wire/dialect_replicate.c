@@ -1,6 +1,8 @@
 /* dialect_replicate.c -- Replicate: a prompt begins a job, whose output is asked for until it is
  * done. Spec: providers 13.1.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "model/ask/messages.h"
 #include "model/ask/params.h"
 #include "model/ask/prompt.h"

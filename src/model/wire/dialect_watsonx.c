@@ -1,5 +1,7 @@
 /* dialect_watsonx.c -- IBM watsonx.ai: chat, and text generation by prompt. Spec: providers 12.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "model/ask/messages.h"
 #include "model/ask/params.h"
 #include "model/ask/prompt.h"

@@ -1,6 +1,8 @@
 /* embedder.c -- the wire formats of embeddings: one writer and one reader for each; see dialect.h.
  * How one embedding becomes several calls is in embed.c. Spec: providers 18.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/base64.h"
 #include "model/ask/params.h"
 #include "model/call/embed.h"

@@ -1,6 +1,8 @@
 /* eventstream.h -- incremental reader of AWS event streams (application/vnd.amazon.eventstream).
  * Inside of model only.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_MODEL_EVENTSTREAM_H
 #define PDL_MODEL_EVENTSTREAM_H
 

@@ -1,6 +1,8 @@
 /* google.c -- see google.h. The assertion of a service account is a JWT signed with RS256 (RFC
  * 7523); the token that it buys is kept until it expires (token.h), whatever assertion bought it.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "model/wire/google.h"
 
 #include "base/base64.h"

@@ -1,6 +1,8 @@
 /* google.h -- credentials of Google Cloud: a service account's key, signed for and exchanged for a
  * token, or a user's refresh token. Inside of model only. Spec: providers 13.3.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_MODEL_GOOGLE_H
 #define PDL_MODEL_GOOGLE_H
 

@@ -1,5 +1,7 @@
 /* headers.c -- see headers.h.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "model/wire/headers.h"
 
 #include "base/banned.h"

@@ -1,6 +1,8 @@
 /* headers.h -- header lines of a request, and percent-encoding of what goes into its URL. Inside of
  * model only.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_MODEL_HEADERS_H
 #define PDL_MODEL_HEADERS_H
 

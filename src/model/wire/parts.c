@@ -1,5 +1,7 @@
 /* parts.c -- see parts.h.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "model/wire/parts.h"
 
 #include "io/rand.h"

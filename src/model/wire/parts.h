@@ -1,6 +1,8 @@
 /* parts.h -- pieces of messages that native interfaces write in their own way: media, tools, tool
  * calls, usage. Inside of model only.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_MODEL_PARTS_H
 #define PDL_MODEL_PARTS_H
 

@@ -1,7 +1,9 @@
 /* reply.c -- what every reply goes through, streamed or not; see reply_builder.h. Spec: providers
  * 1.7, 4.6, 10,
  * 15.3
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "model/wire/reply_builder.h"
 
 #include "model/ask/messages.h"

@@ -1,5 +1,7 @@
 /* reply_builder.c -- see reply_builder.h.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "model/wire/reply_builder.h"
 
 #include "model/ask/messages.h"

@@ -1,6 +1,8 @@
 /* reply_builder.h -- a reply being put together from the events of a stream, and the finishing
  * touches of every reply.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_MODEL_REPLY_BUILDER_H
 #define PDL_MODEL_REPLY_BUILDER_H
 

@@ -1,5 +1,7 @@
 /* sigv4.c -- see sigv4.h. Known answers: conformance/providers/bedrock-sigv4-vectors.json.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "model/wire/sigv4.h"
 
 #include <time.h>

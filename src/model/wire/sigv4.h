@@ -1,5 +1,7 @@
 /* sigv4.h -- AWS Signature Version 4 of a POST without query. Inside of model only.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_MODEL_SIGV4_H
 #define PDL_MODEL_SIGV4_H
 

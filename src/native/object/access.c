@@ -1,5 +1,8 @@
 /* access.c -- x.name, x[key], x[a:b:c] as Jinja over Python objects has them (spec language-syntax
- * 4.3). SPDX-License-Identifier: Apache-2.0 */
+ * 4.3).
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "native/native.h"
 #include "native/natives.h"
 #include "value/context.h"

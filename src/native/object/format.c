@@ -1,5 +1,7 @@
 /* format.c -- printf-style formatting: '%-5s %(key)05.2f' % x.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <math.h>
 
 #include "base/utf8.h"

@@ -1,5 +1,7 @@
 /* format_braces.c -- str.format: "{}", "{0.name[key]!r:>{width}}".
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/utf8.h"
 #include "native/natives.h"
 #include "value/int.h"

@@ -1,5 +1,7 @@
 /* format_spec.c -- format(x, spec): [[fill]align][sign][z][#][0][width][grouping][.precision][type]
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <math.h>
 #include <stdlib.h>
 

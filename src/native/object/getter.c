@@ -1,5 +1,8 @@
 /* getter.c -- attributes of items by path ("address.city", "age,name"), and sorting by what they
- * give. SPDX-License-Identifier: Apache-2.0 */
+ * give.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/utf8.h"
 #include "native/natives.h"
 #include "value/int.h"

@@ -1,5 +1,7 @@
 /* methods_class.c -- str.isalpha and its kind: is every character of a class?
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/utf8.h"
 #include "native/natives.h"
 

@@ -1,5 +1,7 @@
 /* methods_dict.c -- Python's methods of dicts. Mutating ones give (new dict, value of the call).
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "native/natives.h"
 #include "value/pyvalues.h"
 #include "value/text.h"

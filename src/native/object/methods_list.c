@@ -1,6 +1,8 @@
 /* methods_list.c -- Python's methods of lists, tuples and ranges. Mutating ones give (new list,
  * value of the call).
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "native/natives.h"
 #include "value/context.h"
 #include "value/int.h"

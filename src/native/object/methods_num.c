@@ -1,5 +1,7 @@
 /* methods_num.c -- Python's methods of numbers and dates.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <math.h>
 #include <stdio.h>
 

@@ -1,5 +1,7 @@
 /* methods_split.c -- methods that take text apart and put it together.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/utf8.h"
 #include "native/natives.h"
 #include "value/pyvalues.h"

@@ -1,6 +1,9 @@
 /* methods_str.c -- the table of Python's methods of text, and those that are not in methods_split.c
  * and methods_class.c. A safe text stays safe where markupsafe says so; what it takes in is
- * escaped. SPDX-License-Identifier: Apache-2.0 */
+ * escaped.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/utf8.h"
 #include "native/natives.h"
 #include "value/int.h"

@@ -1,6 +1,8 @@
 /* strings.c -- what filters and methods of text share: safety marks, stripping, lines, padding,
  * replacing, joining.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/utf8.h"
 #include "native/natives.h"
 #include "value/text.h"

@@ -1,5 +1,7 @@
 /* nearest.c -- the vectors of a list that point most nearly where another one does: cosine.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,6 +1,8 @@
 /* cells.c -- objects of templates that have state: namespace, cycler, joiner. The only mutable
  * values; a namespace refuses to hold a namespace, so that no cycle can come up.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "native/template/cells.h"
 
 #include "native/natives.h"

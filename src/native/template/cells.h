@@ -1,5 +1,7 @@
 /* cells.h -- private to the room: making the objects of templates that have state.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_NATIVE_CELLS_H
 #define PDL_NATIVE_CELLS_H
 

@@ -1,5 +1,7 @@
 /* entities.c -- html.unescape: character references of HTML as text.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/utf8.h"
 #include "native/natives.h"
 

@@ -1,5 +1,7 @@
 /* filters_html.c -- filters that write HTML and addresses (urlize is in filters_urlize.c).
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/utf8.h"
 #include "native/natives.h"
 #include "value/pyvalues.h"

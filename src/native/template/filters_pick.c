@@ -1,6 +1,8 @@
 /* filters_pick.c -- map, select, reject and their attribute forms: filters that apply other filters
  * and tests by name.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "native/natives.h"
 #include "value/text.h"
 

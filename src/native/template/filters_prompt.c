@@ -1,5 +1,7 @@
 /* filters_prompt.c -- filters that write values into prompts: json, pylist (spec patterns 1).
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "native/natives.h"
 #include "value/json_write.h"
 #include "value/text.h"

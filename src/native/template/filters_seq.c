@@ -1,5 +1,8 @@
 /* filters_seq.c -- filters on sequences. Where Jinja gives an iterator, these give the list of its
- * items. SPDX-License-Identifier: Apache-2.0 */
+ * items.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "native/natives.h"
 #include "value/int.h"
 #include "value/pyvalues.h"

@@ -1,5 +1,7 @@
 /* filters_text.c -- filters on text.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <math.h>
 
 #include "base/utf8.h"

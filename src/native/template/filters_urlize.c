@@ -1,5 +1,7 @@
 /* filters_urlize.c -- urlize: addresses in a text become HTML links.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/regex.h"
 #include "base/utf8.h"
 #include "native/natives.h"

@@ -1,5 +1,7 @@
 /* filters_value.c -- filters on single values: numbers, conversion, defaults, JSON.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

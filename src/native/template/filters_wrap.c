@@ -1,5 +1,7 @@
 /* filters_wrap.c -- wordwrap: Python's textwrap on each line of a text.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/utf8.h"
 #include "native/natives.h"
 

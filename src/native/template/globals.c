@@ -1,5 +1,7 @@
 /* globals.c -- the global functions of templates: range, dict, lipsum, cycler, joiner, namespace.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "native/template/cells.h"
 #include "native/natives.h"
 #include "value/int.h"

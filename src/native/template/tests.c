@@ -1,5 +1,7 @@
 /* tests.c -- the table of tests (spec language-syntax 4.5), sorted by name.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/utf8.h"
 #include "native/natives.h"
 #include "value/handle.h"
