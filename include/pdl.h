@@ -57,8 +57,8 @@ PDL_API const char *pdl_version(void);
 
 /* --- errors ----------------------------------------------------------------------------------- */
 
-/* Made by the library only; members may be added at the end. Strings are never NULL, "" where
- * nothing is known. */
+/* Made by the library only (also by pdl_error_new); members may be added at the end. Strings are
+ * never NULL, "" where nothing is known. */
 typedef struct pdl_error {
     /* "usage", "syntax", "schema", "expression", "type", "code", "rate_limit", ... */
     const char *kind;
@@ -75,6 +75,9 @@ typedef struct pdl_error {
 /* Writes error->text to a stream. */
 PDL_API void pdl_error_print(const pdl_error *error, FILE *to);
 PDL_API void pdl_error_free(pdl_error *error);
+/* For callbacks that report a failure. kind: one of the kinds of errors; NULL or unknown:
+ * "runtime". The text is copied. */
+PDL_API pdl_error *pdl_error_new(const char *kind, const char *message);
 
 /* --- values ------------------------------
  *
@@ -89,10 +92,15 @@ typedef enum pdl_kind {
     PDL_KIND_INT,
     PDL_KIND_FLOAT,
     PDL_KIND_TEXT,
-    /* also tuples, and contexts: their items are messages, dicts of role, content, ... */
+    /* also tuples, ranges, and contexts: their items are messages, dicts of role, content, ... */
     PDL_KIND_LIST,
     PDL_KIND_DICT,
-    PDL_KIND_OTHER /* a function, a date, an object of code, ...: see pdl_value_to_text */
+    PDL_KIND_OTHER, /* an object of code, a view of a dict, ...: see pdl_value_to_text */
+    PDL_KIND_DATE,  /* a date, or a date with a time: pdl_value_to_text gives its ISO form */
+    PDL_KIND_FUNCTION, /* of a program (see pdl_value_call) or of the host program */
+    PDL_KIND_OBJECT,   /* of the host program */
+    PDL_KIND_BYTES,
+    PDL_KIND_SET /* its items are had as those of a list */
 } pdl_kind;
 
 PDL_API pdl_value *pdl_value_null(void);
@@ -104,6 +112,15 @@ PDL_API pdl_value *pdl_value_text(const char *text);
 PDL_API pdl_value *pdl_value_text_n(const char *text, size_t n_bytes);
 PDL_API pdl_value *pdl_value_list(void);
 PDL_API pdl_value *pdl_value_dict(void);
+/* An integer of any size from its digits in base 10 or 16, with an optional '-' in front. NULL when
+ * that is something else. */
+PDL_API pdl_value *pdl_value_int_text(const char *digits, int base);
+/* "2024-01-31", "2024-01-31T10:00:00", with fractions of a second and "+01:00" after it. NULL when
+ * there is no such date. */
+PDL_API pdl_value *pdl_value_date(const char *text);
+/* A list of integers at once; the items of a list as a tuple. */
+PDL_API pdl_value *pdl_value_ints(const int64_t *numbers, size_t n);
+PDL_API pdl_value *pdl_value_tuple(const pdl_value *list);
 
 /* Another handle of the same value; NULL for NULL. */
 PDL_API pdl_value *pdl_value_keep(const pdl_value *v);
@@ -113,6 +130,9 @@ PDL_API void pdl_value_drop(pdl_value *v); /* NULL is fine */
  * False when `v` is not of that kind, something is NULL, or the key is not UTF-8. */
 PDL_API bool pdl_value_push(pdl_value *v, const pdl_value *item);
 PDL_API bool pdl_value_put(pdl_value *v, const char *key, const pdl_value *item);
+/* The same for keys of other types: scalars, dates, bytes and tuples of them, also texts that hold
+ * NULs. False also for a key that cannot be one. */
+PDL_API bool pdl_value_put_at(pdl_value *v, const pdl_value *key, const pdl_value *item);
 
 PDL_API pdl_kind pdl_value_kind(const pdl_value *v);
 /* False when v is of another kind (or the integer does not fit); *out is then untouched. get_float
@@ -130,6 +150,22 @@ PDL_API size_t pdl_value_len(const pdl_value *v);
 PDL_API pdl_value *pdl_value_at(const pdl_value *v, size_t i);
 PDL_API pdl_value *pdl_value_key_at(const pdl_value *v, size_t i);
 PDL_API pdl_value *pdl_value_get(const pdl_value *v, const char *key);
+/* Walks through a list, dict or set: *i is 0 and *key, *item are NULL at first. True: *item holds
+ * the next item and *key, which may be NULL for lists, its key; the handles are used again by the
+ * next call. False: it is over, both are dropped and NULL. Who leaves earlier drops them.
+ *
+ *     size_t i = 0;
+ *     pdl_value *key = NULL, *item = NULL;
+ *     while (pdl_value_next(dict, &i, &key, &item)) look(key, item); */
+PDL_API bool pdl_value_next(const pdl_value *v, size_t *i, pdl_value **key, pdl_value **item);
+/* All items of a list of n integers; false, and nothing is written, when an item is something else
+ * or does not fit. */
+PDL_API bool pdl_value_get_ints(const pdl_value *v, int64_t *out, size_t n);
+/* The digits of an integer of any size in base 10 or 16, as a text value; NULL for others. */
+PDL_API pdl_value *pdl_value_get_int_text(const pdl_value *v, int base);
+/* The bytes of a PDL_KIND_BYTES. NULL for other kinds. Lives as long as this handle. */
+PDL_API const char *pdl_value_get_bytes(const pdl_value *v, size_t *n_bytes);
+PDL_API bool pdl_value_is_tuple(const pdl_value *v);
 /* As `==` of the language; false when one is NULL. */
 PDL_API bool pdl_value_equal(const pdl_value *a, const pdl_value *b);
 
@@ -205,11 +241,77 @@ PDL_API void pdl_request_answer(pdl_request *request, const pdl_value *answer);
 /* A failure: kind is one of the kinds of errors ("rate_limit"; NULL or unknown: "runtime"), message
  * says what happened. Programs see it in `fallback` and `retry`. */
 PDL_API void pdl_request_refuse(pdl_request *request, const char *kind, const char *message);
+/* The same with the classes of an exception, the class and then its bases, "A,B,C": what
+ * `retry: {exceptions: ...}` looks at. */
+PDL_API void pdl_request_raise(pdl_request *request, const char *kind, const char *classes,
+                               const char *message);
 
 /* A function of the host program as a value: give it to a program among its inputs, and expressions
  * call it: ${ name(1, key=2) }. The data of its requests is {args: [...], kwargs: {...}}; any value
  * is an answer. NULL when something is NULL. */
 PDL_API pdl_value *pdl_value_function(const char *name, pdl_handler_fn *fn, void *user);
+/* The same; release (may be NULL) is called with `user` once, when the last handle and the last run
+ * that has the value let go of it: on the thread that does, inside of any function of the library.
+ * It must not call the library. */
+PDL_API pdl_value *pdl_value_function_with(const char *name, pdl_handler_fn *fn, void *user,
+                                           void (*release)(void *user));
+/* The `user` of a function that was made with this fn, NULL for every other value. */
+PDL_API void *pdl_value_function_of(const pdl_value *v, pdl_handler_fn *fn);
+
+/* --- objects of the host program ------------------------------
+ *
+ * An object of the host program travels through programs by reference and is the same object when
+ * it comes back. Expressions use it through the functions below, all of which may be NULL: then the
+ * program gets an error of its own language ("'Hive' object is not iterable").
+ *
+ * Those with a request answer it as handlers do, at once or later; an answer of NULL to `attribute`
+ * or `item` means that there is none; the other of the two is then asked for the same name. The others answer at once; on failure they return false or
+ * NULL and may set *error (pdl_error_new). All are called on the thread that uses the engine or the
+ * value, inside of functions of the library; they may make and look at values, and may not step or
+ * wait for the task that calls them. What they are given lives for the call, unless a request holds
+ * it (pdl_request_data: {op, object, ...}). */
+
+/* What tests of templates find (`x is callable`). */
+typedef enum pdl_object_trait {
+    PDL_OBJECT_CALLABLE = 1,
+    PDL_OBJECT_ITERABLE = 2,
+    PDL_OBJECT_SEQUENCE = 4,
+    PDL_OBJECT_MAPPING = 8,
+    PDL_OBJECT_NUMBER = 16
+} pdl_object_trait;
+
+typedef struct pdl_object_ops {
+    size_t size;
+    /* The name of its type, "Hive", copied; and what it is: a sum of traits. Called once, when the
+     * value is made. NULL: "object", whose traits are the functions that there are */
+    const char *(*type_name)(void *object, unsigned *traits);
+    void (*attribute)(void *object, const char *name, pdl_request *request); /* x.name */
+    void (*item)(void *object, const pdl_value *key, pdl_request *request);  /* x[key] */
+    /* x(1, key=2): args is a list, kwargs a dict */
+    void (*call)(void *object, const pdl_value *args, const pdl_value *kwargs,
+                 pdl_request *request);
+    /* x.name(1, key=2) */
+    void (*call_method)(void *object, const char *name, const pdl_value *args,
+                        const pdl_value *kwargs, pdl_request *request);
+    /* The answer is a list of the items. */
+    void (*iterate)(void *object, pdl_request *request);
+    /* Everything else, as a dict: {op: "binary", operator, left, right, negated?}, {op: "unary",
+     * operator, object}, {op: "slice", object, args: [from, to, step]}, {op: "filter", name, args,
+     * kwargs, operator?}. The object is one of the operands, or inside one. */
+    void (*operate)(void *object, const pdl_value *operation, pdl_request *request);
+    bool (*length)(void *object, size_t *out);                     /* false: it has none */
+    bool (*truth)(void *object, bool *out, pdl_error **error);     /* NULL: that of its length */
+    pdl_value *(*text)(void *object, bool repr, pdl_error **error); /* as str() and repr() */
+    /* Both were made with the same function here. NULL: only an object itself is equal to it */
+    bool (*equal)(void *object, void *other);
+    void (*release)(void *object); /* as that of pdl_value_function_with */
+} pdl_object_ops;
+
+/* ops is copied. NULL when object is NULL, the name of the type is empty or not UTF-8, or `size` is
+ * not set; `release` is then not called. */
+PDL_API pdl_value *pdl_value_object(void *object, const pdl_object_ops *ops);
+/* The object of a value that was made with these ops, NULL for every other value. */
+PDL_API void *pdl_value_object_of(const pdl_value *v, const pdl_object_ops *ops);
 
 /* --- programs --------------------------------------------------------------------------------- */
 

@@ -1,10 +1,9 @@
-/* _calls.c -- what the library calls back: handlers, functions among the values, requests.
+/* _calls.c -- what the library calls back: handlers, and requests.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "_pdl.h"
 
 typedef struct request {
     PyObject_HEAD pdlpy_engine *engine;
-    PyObject *held;
     pdl_request *request; /* NULL: answered */
 } request;
 
@@ -12,20 +11,10 @@ static PyObject *request_new(const pdlpy_bound *b, pdl_request *r) {
     request *q = PyObject_GC_New(request, (PyTypeObject *)b->engine->state->request_type);
     if (!q) return NULL;
     Py_INCREF(b->engine);
-    Py_INCREF(b->held);
     q->engine = b->engine;
-    q->held = b->held;
     q->request = r;
     PyObject_GC_Track((PyObject *)q);
     return (PyObject *)q;
-}
-
-static PyObject *data_of(const pdlpy_bound *b, const pdl_request *r, const char *key) {
-    pdlpy_place place = {b->engine, b->held, 0};
-    pdl_value *v = pdl_value_get(pdl_request_data(r), key);
-    PyObject *object = pdlpy_to_python(&place, v);
-    pdl_value_drop(v);
-    return object;
 }
 
 /* Types whose values surely are no awaitables. */
@@ -37,13 +26,12 @@ static bool is_plain(PyObject *o) {
 /* Gives (request, what: an awaitable or an exception) to the Python side. Takes what. */
 static void hand_over(const pdlpy_bound *b, PyObject *q, PyObject *what) {
     PyObject *done = what ? PyObject_CallFunctionObjArgs(b->engine->owner, q, what, NULL) : NULL;
-    if (!done) PyErr_WriteUnraisable(b->fn);
+    if (!done) PyErr_WriteUnraisable(b->object);
     Py_XDECREF(done);
     Py_XDECREF(what);
 }
 
-/* The exception that is set, which is then set no longer. */
-static PyObject *caught(void) {
+PyObject *pdlpy_caught(void) {
     PyObject *type, *value, *trace;
     PyErr_Fetch(&type, &value, &trace);
     PyErr_NormalizeException(&type, &value, &trace);
@@ -53,27 +41,35 @@ static PyObject *caught(void) {
     return value;
 }
 
-static PyObject *call(const pdlpy_bound *b, const pdl_request *r, PyObject *q) {
-    if (!b->is_function) return PyObject_CallFunctionObjArgs(b->fn, q, NULL);
-    PyObject *list = data_of(b, r, "args"), *args = list ? PyList_AsTuple(list) : NULL;
-    PyObject *kwargs = args ? data_of(b, r, "kwargs") : NULL;
-    PyObject *result = kwargs ? PyObject_Call(b->fn, args, kwargs) : NULL;
-    Py_XDECREF(list);
-    Py_XDECREF(args);
-    Py_XDECREF(kwargs);
-    return result;
+static void no_memory(pdl_request *r) {
+    PyErr_Clear();
+    pdl_request_refuse(r, "runtime", "Python has no memory left");
 }
 
-static void answer_function(const pdlpy_bound *b, request *q, PyObject *result) {
-    pdlpy_place place = {b->engine, b->held, 0};
-    pdl_value *v = pdlpy_to_library(&place, result);
-    if (!v) {
-        hand_over(b, (PyObject *)q, caught());
+/* To the Python side, with an object of it for the request. Takes what. */
+static void give_away(pdlpy_bound *b, pdl_request *r, PyObject *what) {
+    PyObject *q = what ? request_new(b, r) : NULL;
+    if (q)
+        hand_over(b, q, what);
+    else {
+        Py_XDECREF(what);
+        no_memory(r);
+    }
+    Py_XDECREF(q);
+}
+
+void pdlpy_answer(pdlpy_bound *b, pdl_request *r, PyObject *result) {
+    if (result && !is_plain(result) && PyObject_HasAttrString(result, "__await__")) {
+        give_away(b, r, result);
         return;
     }
-    pdl_request *r = q->request;
-    q->request = NULL;
-    pdl_request_answer(r, v);
+    pdlpy_place place = {b->engine, 0};
+    pdl_value *v = result ? pdlpy_to_library(&place, result) : NULL;
+    Py_XDECREF(result);
+    if (v)
+        pdl_request_answer(r, v);
+    else
+        give_away(b, r, pdlpy_caught());
     pdl_value_drop(v);
 }
 
@@ -81,19 +77,13 @@ void pdlpy_called(void *user, pdl_request *r) {
     PyGILState_STATE gil = PyGILState_Ensure();
     pdlpy_bound *b = user;
     Py_INCREF(b);
-    PyObject *q = request_new(b, r);
-    PyObject *result = q && b->fn ? call(b, r, q) : NULL;
-    if (!q) {
-        PyErr_Clear();
-        pdl_request_refuse(r, "runtime", "Python has no memory left");
-    } else if (!result)
-        hand_over(b, q, PyErr_Occurred() ? caught() : Py_BuildValue(""));
-    else if (b->is_function && (is_plain(result) || !PyObject_HasAttrString(result, "__await__")))
-        answer_function(b, (request *)q, result);
-    else if (b->is_function) {
-        Py_INCREF(result);
-        hand_over(b, q, result);
-    }
+    PyObject *q = request_new(b, r), *result = NULL;
+    if (!q)
+        no_memory(r);
+    else if (!b->object)
+        hand_over(b, q, Py_BuildValue(""));
+    else if (!(result = PyObject_CallFunctionObjArgs(b->object, q, NULL)))
+        hand_over(b, q, pdlpy_caught());
     Py_XDECREF(result);
     Py_XDECREF(q);
     Py_DECREF(b);
@@ -102,31 +92,28 @@ void pdlpy_called(void *user, pdl_request *r) {
 
 /* --- bound ------------------------------ */
 
-PyObject *pdlpy_bound_new(pdlpy_engine *e, PyObject *fn, PyObject *held, bool is_function) {
+pdlpy_bound *pdlpy_bound_new(pdlpy_engine *e, PyObject *object) {
     pdlpy_bound *b = PyObject_GC_New(pdlpy_bound, (PyTypeObject *)e->state->bound_type);
     if (!b) return NULL;
     Py_INCREF(e);
-    Py_INCREF(fn);
-    Py_INCREF(held);
+    Py_INCREF(object);
     b->engine = e;
-    b->fn = fn;
-    b->held = held;
-    b->is_function = is_function;
+    b->object = object;
+    b->type_name = NULL;
     PyObject_GC_Track((PyObject *)b);
-    return (PyObject *)b;
+    return b;
 }
 
 static int bound_traverse(PyObject *self, visitproc visit, void *arg) {
     pdlpy_bound *b = (pdlpy_bound *)self;
     Py_VISIT(Py_TYPE(self));
     Py_VISIT(b->engine);
-    Py_VISIT(b->fn);
-    Py_VISIT(b->held);
+    Py_VISIT(b->object);
     return 0;
 }
 
 static int bound_clear(PyObject *self) {
-    Py_CLEAR(((pdlpy_bound *)self)->fn);
+    Py_CLEAR(((pdlpy_bound *)self)->object);
     return 0;
 }
 
@@ -134,8 +121,8 @@ static void bound_dealloc(PyObject *self) {
     pdlpy_bound *b = (pdlpy_bound *)self;
     PyTypeObject *type = Py_TYPE(self);
     PyObject_GC_UnTrack(self);
-    Py_XDECREF(b->fn);
-    Py_DECREF(b->held);
+    Py_XDECREF(b->object);
+    Py_XDECREF(b->type_name);
     Py_DECREF(b->engine);
     PyObject_GC_Del(self);
     Py_DECREF(type);
@@ -162,7 +149,7 @@ static PyObject *request_data(PyObject *self, PyObject *unused) {
     request *q = open_request(self);
     (void)unused;
     if (!q) return NULL;
-    pdlpy_place place = {q->engine, q->held, 0};
+    pdlpy_place place = {q->engine, 0};
     PyObject *data = pdlpy_to_python(&place, pdl_request_data(q->request));
     pdlpy_leave(q->engine);
     return data;
@@ -171,7 +158,7 @@ static PyObject *request_data(PyObject *self, PyObject *unused) {
 static PyObject *request_answer(PyObject *self, PyObject *value) {
     request *q = open_request(self);
     if (!q) return NULL;
-    pdlpy_place place = {q->engine, q->held, 0};
+    pdlpy_place place = {q->engine, 0};
     pdl_value *v = pdlpy_to_library(&place, value);
     if (v) {
         pdl_request_answer(q->request, v);
@@ -183,11 +170,11 @@ static PyObject *request_answer(PyObject *self, PyObject *value) {
 }
 
 static PyObject *request_refuse(PyObject *self, PyObject *args) {
-    const char *kind, *message;
-    if (!PyArg_ParseTuple(args, "ss", &kind, &message)) return NULL;
+    const char *kind, *message, *classes = NULL;
+    if (!PyArg_ParseTuple(args, "ss|z", &kind, &message, &classes)) return NULL;
     request *q = open_request(self);
     if (!q) return NULL;
-    pdl_request_refuse(q->request, kind, message);
+    pdl_request_raise(q->request, kind, classes, message);
     q->request = NULL;
     pdlpy_leave(q->engine);
     Py_RETURN_NONE;
@@ -214,7 +201,6 @@ static int request_traverse(PyObject *self, visitproc visit, void *arg) {
     request *q = (request *)self;
     Py_VISIT(Py_TYPE(self));
     Py_VISIT(q->engine);
-    Py_VISIT(q->held);
     return 0;
 }
 
@@ -225,7 +211,6 @@ static void request_dealloc(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
     PyObject_GC_UnTrack(self);
     if (q->request) pdlpy_release(q->engine, forget, q->request);
-    Py_DECREF(q->held);
     Py_DECREF(q->engine);
     PyObject_GC_Del(self);
     Py_DECREF(type);

@@ -121,8 +121,8 @@ static PyObject *engine_handle(PyObject *self, PyObject *args) {
     PyObject *fn;
     pdl_error *error = NULL;
     if (!PyArg_ParseTuple(args, "ssO", &kind, &prefix, &fn) || !pdlpy_enter(e)) return NULL;
-    PyObject *bound = pdlpy_bound_new(e, fn, e->held, false);
-    bool kept = bound && PyList_Append(e->held, bound) == 0;
+    pdlpy_bound *bound = pdlpy_bound_new(e, fn);
+    bool kept = bound && PyList_Append(e->held, (PyObject *)bound) == 0;
     bool ok = kept && pdl_engine_handle(e->engine, kind, prefix, pdlpy_called, bound, &error);
     pdlpy_leave(e);
     Py_XDECREF(bound);
@@ -171,7 +171,7 @@ static PyObject *engine_load_text(PyObject *self, PyObject *args) {
 }
 
 static PyObject *checked(pdlpy_engine *e, pdl_value *found, pdl_error *error) {
-    pdlpy_place place = {e, e->held, 0};
+    pdlpy_place place = {e, 0};
     PyObject *list = pdlpy_take(&place, found, error);
     pdlpy_leave(e);
     return list;

@@ -213,27 +213,38 @@ class Engine:
     def _later(self, request: _pdl.Request, awaitable: Awaitable[Any]) -> None:
         self._awaited.append((request, awaitable))
 
-    def _owner(self, request: _pdl.Request, what: Any) -> None:
-        """From the extension: what a handler or function raised, or awaits."""
+    def _owner(self, request: Optional[_pdl.Request], what: Any) -> Optional[str]:
+        """From the extension: what a handler or function raised, or awaits. request None: of an object that was looked at."""
+        if request is None:
+            return self._remember(what)
         if isinstance(what, BaseException):
             self._fail(request, what)
         elif what is None:
             request.refuse("runtime", "the function is gone")
         else:
             self._later(request, what)
+        return None
 
-    def _fail(self, request: _pdl.Request, raised: BaseException) -> None:
+    def _remember(self, raised: BaseException) -> str:
+        """Keeps an exception as the cause of the error that it becomes. -> its text"""
         if not isinstance(raised, Exception):  # Ctrl-C, exit(): not for programs to catch
             self._fatal = self._fatal or raised
-            request.refuse("interrupt", "interrupted")
-            return
-        known = isinstance(raised, _errors.Error) and raised.kind
+            return "interrupted"
         message = raised.message if isinstance(raised, _errors.Error) else "%s: %s" % (type(raised).__name__, raised)
         message = message.encode("utf-8", "replace").decode().replace("\0", " ")
         self._raised[message] = raised
         while len(self._raised) > MANY_RAISED:
             self._raised.popitem(last=False)
-        request.refuse(known or "code", message)
+        return message
+
+    def _fail(self, request: _pdl.Request, raised: BaseException) -> None:
+        message = self._remember(raised)
+        if not isinstance(raised, Exception):
+            request.refuse("interrupt", message)
+            return
+        known = isinstance(raised, _errors.Error) and raised.kind
+        classes = [k.__name__ for k in type(raised).__mro__[:-1]]
+        request.refuse(known or "code", message, ",".join(classes))
 
     def _explain(self, error: BaseException) -> BaseException:
         """Gives an error of a run the exception of Python that it came from."""

@@ -1,18 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the extension asks Python for: exceptions, integers of any size, types that C does not look at."""
+"""What the extension asks Python for: exceptions, and types that C does not look at."""
 from __future__ import annotations
 
-import dataclasses
-import datetime
-import pathlib
-import re
 import sys
-from typing import Any, Callable, Tuple
+from typing import Any, Tuple
 
 from . import _errors, _pdl
-
-MANY_DIGITS = 4000  # more than Python turns into an integer at once
-DATE = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d:\d\d(\.\d{3}(\d{3})?)?([+-]\d\d:\d\d)?)?")
 
 
 def exception(fields: Tuple[str, str, str, int, int, str, str, int, int]) -> _errors.Error:
@@ -21,36 +14,12 @@ def exception(fields: Tuple[str, str, str, int, int, str, str, int, int]) -> _er
                                   exit_code=exit_code, status=status)
 
 
-def digits(n: int) -> str:
-    """str(n) without Python's limit on the number of digits."""
-    if n.bit_length() < 3 * MANY_DIGITS:
-        return str(n)
-    if n < 0:
-        return "-" + digits(-n)
-    half = n.bit_length() * 3 // 20
-    high, low = divmod(n, 10 ** half)
-    return digits(high) + digits(low).zfill(half)
-
-
-def number(text: str) -> int:
-    """int(text) without Python's limit on the number of digits."""
-    if len(text) < MANY_DIGITS:
-        return int(text)
-    if text[0] == "-":
-        return -number(text[1:])
-    half = len(text) // 2
-    power: int = 10 ** (len(text) - half)
-    return number(text[:half]) * power + number(text[half:])
-
-
 def _numpy(value: Any) -> Any:
-    """A NumPy scalar as a number, an array as a list."""
+    """A NumPy scalar as a number, an array with one dimension as a list."""
     np = sys.modules["numpy"]
     if isinstance(value, np.generic):
         return value.item()
-    if value.ndim != 1:
-        raise NotImplementedError("arrays of NumPy with %d dimensions cannot be given to a program yet" % value.ndim)
-    return value.tolist()
+    return value.tolist() if value.ndim == 1 else value
 
 
 def _pydantic(value: Any) -> Any:
@@ -58,23 +27,36 @@ def _pydantic(value: Any) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """The value as one of the types that go over; a function as itself."""
-    if isinstance(value, pathlib.PurePath):
-        return str(value)
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
-    if isinstance(value, Function):
-        return value._handle
+    """The value as one of the types that go over, a date as (its text,); what is neither as itself."""
     kind = type(value)
-    if kind.__module__.partition(".")[0] == "numpy" and hasattr(value, "tolist"):
+    module = kind.__module__.partition(".")[0]
+    if kind is Function:
+        return value._handle
+    if module == "datetime" and hasattr(value, "year"):
+        return (value.isoformat(),)
+    if hasattr(kind, "__dataclass_fields__"):
+        return {name: getattr(value, name) for name, f in kind.__dataclass_fields__.items() if f._field_type is _field()}
+    if module == "pathlib" or hasattr(value, "__fspath__"):
+        return _path(value)
+    if module == "numpy" and hasattr(value, "tolist"):
         return _numpy(value)
     if isinstance(getattr(kind, "model_fields", None), dict):
         return _pydantic(value)
-    if isinstance(value, (datetime.date, datetime.time)):
-        raise NotImplementedError("dates and times cannot be given to a program yet; give their text, as %r.isoformat()" % value)
-    if callable(value):
-        return value
-    raise NotImplementedError("objects of type %s cannot be given to a program yet" % kind.__name__)
+    return value
+
+
+def _field() -> Any:
+    return getattr(sys.modules["dataclasses"], "_FIELD")
+
+
+def _path(value: Any) -> Any:
+    import pathlib
+    return str(value) if isinstance(value, pathlib.PurePath) else value
+
+
+def operate(what: Any) -> Any:
+    from ._operate import operate as run
+    return run(what)
 
 
 class Function:
@@ -98,17 +80,15 @@ class Function:
         raise NotImplementedError("functions of programs cannot be called from Python yet")
 
 
-def _date(text: str) -> Any:
-    if not DATE.fullmatch(text):
-        return None
-    make: Callable[[str], Any] = datetime.date.fromisoformat if len(text) == 10 else datetime.datetime.fromisoformat
-    try:
-        return make(text)
-    except ValueError:
-        return None
+def date(text: str) -> Any:
+    import datetime
+    return datetime.date.fromisoformat(text) if len(text) == 10 else datetime.datetime.fromisoformat(text)
+
+
+def function(handle: _pdl.Handle) -> Any:
+    return Function(handle)
 
 
 def other(handle: _pdl.Handle) -> Any:
     """What a value is in Python for which the library has no kind."""
-    date = _date(handle.text())
-    return Function(handle) if date is None else date
+    return Function(handle)

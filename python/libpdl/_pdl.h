@@ -31,19 +31,18 @@ typedef struct pdlpy_engine {
     PyObject_HEAD pdl_engine *engine;
     PyObject *module; /* keeps `state` */
     pdlpy_state *state;
-    PyObject *held;  /* list: handlers, and functions in their answers */
+    PyObject *held;  /* list: the handlers */
     PyObject *owner; /* callable that is given what handlers and functions raise or await */
     unsigned long thread;
     unsigned depth;
     pdlpy_trash *trash;
 } pdlpy_engine;
 
-/* A Python callable that the library calls back. */
+/* A handler, or an object of Python that is a value of the library. */
 typedef struct pdlpy_bound {
     PyObject_HEAD pdlpy_engine *engine;
-    PyObject *fn;
-    PyObject *held;   /* where functions in its answers are kept alive */
-    bool is_function; /* called with arguments, not with the request */
+    PyObject *object;
+    PyObject *type_name; /* of an object, while its value is made */
 } pdlpy_bound;
 
 typedef struct pdlpy_program {
@@ -51,17 +50,15 @@ typedef struct pdlpy_program {
     pdl_program *program;
 } pdlpy_program;
 
-/* A value that Python has no type for: a function of a program, a date, an object of code. */
+/* A value that Python has no type for: a function of a program, an object of code. */
 typedef struct pdlpy_handle {
     PyObject_HEAD pdlpy_engine *engine;
     pdl_value *value;
-    PyObject *held; /* the functions that the value may call */
 } pdlpy_handle;
 
 /* Where a value comes from or goes to. */
 typedef struct pdlpy_place {
     pdlpy_engine *engine;
-    PyObject *held;
     unsigned depth;
 } pdlpy_place;
 
@@ -76,7 +73,7 @@ pdlpy_state *pdlpy_state_of(PyObject *object);
 /* NULL with an exception. */
 pdl_value *pdlpy_to_library(pdlpy_place *place, PyObject *object);
 PyObject *pdlpy_to_python(pdlpy_place *place, const pdl_value *v);
-PyObject *pdlpy_handle_new(pdlpy_place *place, pdl_value *v); /* takes v */
+PyObject *pdlpy_handle_new(pdlpy_engine *e, pdl_value *v); /* takes v */
 /* Takes v; NULL means that there is `error`, which it takes as well. */
 PyObject *pdlpy_take(pdlpy_place *place, pdl_value *v, pdl_error *error);
 
@@ -89,9 +86,20 @@ PyObject *pdlpy_fail(pdlpy_state *s, const char *kind, const char *message);
 /* hooks.name(argument), NULL with an exception. Takes argument. */
 PyObject *pdlpy_hook(pdlpy_state *s, const char *name, PyObject *argument);
 
+/* --- objects of Python as values --- */
+/* By reference. NULL with an exception. */
+pdl_value *pdlpy_object_in(pdlpy_place *place, PyObject *object);
+/* The object that the value is, borrowed; NULL: it is none. */
+PyObject *pdlpy_object_of(const pdl_value *v);
+
 /* --- callbacks --- */
-PyObject *pdlpy_bound_new(pdlpy_engine *e, PyObject *fn, PyObject *held, bool is_function);
+/* A thing of Python that the library knows. */
+pdlpy_bound *pdlpy_bound_new(pdlpy_engine *e, PyObject *object);
 void pdlpy_called(void *user, pdl_request *request); /* a pdl_handler_fn; user: a pdlpy_bound */
+/* Answers a request with a result, which it takes; NULL: with the exception that is set. */
+void pdlpy_answer(pdlpy_bound *b, pdl_request *request, PyObject *result);
+/* The exception that is set, which is then set no longer. */
+PyObject *pdlpy_caught(void);
 /* Run(engine, program, options); see runs.c. */
 PyObject *pdlpy_run_start(pdlpy_engine *e, PyObject *args, PyObject *kwargs);
 

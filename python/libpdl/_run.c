@@ -7,7 +7,6 @@
 typedef struct run {
     PyObject_HEAD pdlpy_engine *engine;
     pdl_task *task;
-    PyObject *held;                               /* list: functions among its values */
     PyObject *text, *error_text, *message, *done; /* callables; NULL: none */
     PyObject *budget;                             /* the library reads it while the run lasts */
 } run;
@@ -60,7 +59,7 @@ static void keep(PyObject **slot, PyObject *object) {
 
 static bool begin(run *r, pdlpy_program *program, PyObject *inputs, pdl_task_options *o) {
     pdl_error *error = NULL;
-    pdlpy_place place = {r->engine, r->held, 0};
+    pdlpy_place place = {r->engine, 0};
     pdl_value *in = pdlpy_to_library(&place, inputs);
     if (!in) return false;
     o->size = sizeof *o;
@@ -82,11 +81,8 @@ static run *run_new(pdlpy_engine *e) {
     memset((char *)r + sizeof(PyObject), 0, sizeof *r - sizeof(PyObject));
     Py_INCREF(e);
     r->engine = e;
-    r->held = PyList_New(0);
     PyObject_GC_Track((PyObject *)r);
-    if (r->held) return r;
-    Py_DECREF(r);
-    return NULL;
+    return r;
 }
 
 PyObject *pdlpy_run_start(pdlpy_engine *e, PyObject *args, PyObject *kwargs) {
@@ -123,7 +119,6 @@ static int run_traverse(PyObject *self, visitproc visit, void *arg) {
     run *r = (run *)self;
     Py_VISIT(Py_TYPE(self));
     Py_VISIT(r->engine);
-    Py_VISIT(r->held);
     Py_VISIT(r->text);
     Py_VISIT(r->error_text);
     Py_VISIT(r->message);
@@ -145,7 +140,6 @@ static void run_dealloc(PyObject *self) {
     Py_XDECREF(r->message);
     Py_XDECREF(r->done);
     Py_XDECREF(r->budget);
-    Py_XDECREF(r->held);
     Py_DECREF(r->engine);
     PyObject_GC_Del(self);
     Py_DECREF(type);
@@ -195,7 +189,7 @@ static PyObject *run_deadline_ms(PyObject *self, PyObject *unused) {
 }
 
 static PyObject *taken(run *r, pdl_value *v, pdl_error *error) {
-    pdlpy_place place = {r->engine, r->held, 0};
+    pdlpy_place place = {r->engine, 0};
     PyObject *object = pdlpy_take(&place, v, error);
     pdlpy_leave(r->engine);
     return object;
@@ -203,8 +197,7 @@ static PyObject *taken(run *r, pdl_value *v, pdl_error *error) {
 
 /* A handle: not everybody asks for what is converted last. */
 static PyObject *later(run *r, pdl_value *v, pdl_error *error) {
-    pdlpy_place place = {r->engine, r->held, 0};
-    PyObject *handle = v ? pdlpy_handle_new(&place, v) : pdlpy_raise(r->engine, error);
+    PyObject *handle = v ? pdlpy_handle_new(r->engine, v) : pdlpy_raise(r->engine, error);
     pdlpy_leave(r->engine);
     return handle;
 }

@@ -1,14 +1,15 @@
 /* _values.c -- values of Python and of the library, both ways.
  *
- * None, bool, int, float, str, list, tuple, dict with text keys, and functions go over here; what
- * else there is (dataclasses, paths, dates, NumPy) is first made one of these by _hooks.plain.
+ * None, bool, int, float, str, list, tuple and dict go over here. What else there is becomes one of
+ * these in _hooks.plain (dataclasses, paths, NumPy, dates), or travels by reference (_objects.c).
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include "_pdl.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-enum { MAX_DEPTH = 900 }; /* cyclic values end here, and so does the stack */
+enum { MAX_DEPTH = 900, MANY = 32 }; /* cyclic values end here, and so does the stack */
 
 /* --- to the library ------------------------------ */
 
@@ -23,22 +24,24 @@ static pdl_value *text_in(pdlpy_state *s, PyObject *object) {
     return NULL;
 }
 
-static pdl_value *json_in(pdlpy_engine *e, PyObject *digits) {
-    pdl_error *error = NULL;
-    Py_ssize_t n = 0;
-    const char *p = digits ? PyUnicode_AsUTF8AndSize(digits, &n) : NULL;
-    pdl_value *v = p ? pdl_value_from_json(p, (size_t)n, &error) : NULL;
-    if (p && !v) pdlpy_raise(e, error);
-    Py_XDECREF(digits);
-    return v;
-}
-
+/* Hexadecimal digits: Python limits decimal ones, whose conversion is slow. */
 static pdl_value *int_in(pdlpy_engine *e, PyObject *object) {
     int overflow = 0;
     long long i = PyLong_AsLongLongAndOverflow(object, &overflow);
     if (!overflow) return i == -1 && PyErr_Occurred() ? NULL : pdl_value_int(i);
-    Py_INCREF(object);
-    return json_in(e, pdlpy_hook(e->state, "digits", object));
+    PyObject *digits = PyNumber_ToBase(object, 16);
+    const char *p = digits ? PyUnicode_AsUTF8AndSize(digits, NULL) : NULL;
+    pdl_value *v = NULL;
+    if (p && p[0] == '-') { /* "-0x.." */
+        PyObject *cut = PyUnicode_FromFormat("-%s", p + 3);
+        p = cut ? PyUnicode_AsUTF8AndSize(cut, NULL) : NULL;
+        if (p) v = pdl_value_int_text(p, 16);
+        Py_XDECREF(cut);
+    } else if (p)
+        v = pdl_value_int_text(p + 2, 16);
+    Py_XDECREF(digits);
+    if (!v && !PyErr_Occurred()) pdlpy_fail(e->state, "limit", "an integer is too large");
+    return v;
 }
 
 static bool deeper(pdlpy_place *place) {
@@ -48,6 +51,23 @@ static bool deeper(pdlpy_place *place) {
     }
     pdlpy_fail(place->engine->state, "limit", "a value is nested too deeply, or holds itself");
     return false;
+}
+
+/* A list of n integers that fit; NULL without an exception: it is something else. */
+static pdl_value *ints_in(PyObject *list, Py_ssize_t n) {
+    int64_t *numbers = malloc((size_t)n * sizeof *numbers);
+    pdl_value *v = NULL;
+    Py_ssize_t i = 0;
+    for (; numbers && i < n; i++) {
+        PyObject *o = PyList_GetItem(list, i);
+        int overflow = 0;
+        if (!PyLong_CheckExact(o)) break;
+        numbers[i] = PyLong_AsLongLongAndOverflow(o, &overflow);
+        if (overflow) break;
+    }
+    if (numbers && i == n) v = pdl_value_ints(numbers, (size_t)n);
+    free(numbers);
+    return v;
 }
 
 /* Takes item's handle; whether it could be added. */
@@ -61,89 +81,81 @@ static bool push(pdlpy_place *place, pdl_value *list, PyObject *item) {
 }
 
 static pdl_value *list_in(pdlpy_place *place, PyObject *object) {
-    bool is_list = PyList_Check(object);
-    pdl_value *list = pdl_value_list();
+    Py_ssize_t n = PyList_Size(object);
+    pdl_value *list = n >= MANY ? ints_in(object, n) : NULL;
+    if (list) return list;
+    list = pdl_value_list();
     bool ok = true;
-    for (Py_ssize_t i = 0; ok; i++) {
-        if (i >= (is_list ? PyList_Size(object) : PyTuple_Size(object))) break;
-        ok = push(place, list, is_list ? PyList_GetItem(object, i) : PyTuple_GetItem(object, i));
-    }
+    for (Py_ssize_t i = 0; ok && i < PyList_Size(object); i++)
+        ok = push(place, list, PyList_GetItem(object, i));
     if (ok) return list;
     pdl_value_drop(list);
     return NULL;
 }
 
-static const char *key_in(pdlpy_state *s, PyObject *key) {
-    Py_ssize_t n = 0;
-    if (!PyUnicode_Check(key)) {
-        PyErr_Format(PyExc_NotImplementedError,
-                     "keys of dicts that are no text cannot be given to a program yet: %R", key);
-        return NULL;
-    }
-    const char *p = PyUnicode_AsUTF8AndSize(key, &n);
-    if (p && strlen(p) == (size_t)n) return p;
-    if (!p && !PyErr_ExceptionMatches(PyExc_UnicodeError)) return NULL;
-    PyErr_Clear();
-    pdlpy_fail(s, "usage", "a key holds a NUL or a lone surrogate");
-    return NULL;
+static pdl_value *tuple_in(pdlpy_place *place, PyObject *object) {
+    pdl_value *list = pdl_value_list(), *tuple = NULL;
+    bool ok = true;
+    for (Py_ssize_t i = 0; ok && i < PyTuple_Size(object); i++)
+        ok = push(place, list, PyTuple_GetItem(object, i));
+    if (ok) tuple = pdl_value_tuple(list);
+    pdl_value_drop(list);
+    return tuple;
 }
 
-static bool put(pdlpy_place *place, pdl_value *dict, PyObject *key, PyObject *item) {
-    const char *name = key_in(place->engine->state, key);
-    pdl_value *v = name ? pdlpy_to_library(place, item) : NULL;
-    if (v) pdl_value_put(dict, name, v);
+/* The key and its item; *odd: the library has no such keys. */
+static bool put(pdlpy_place *place, pdl_value *dict, PyObject *key, PyObject *item, bool *odd) {
+    pdl_value *k = pdlpy_to_library(place, key), *v = k ? pdlpy_to_library(place, item) : NULL;
+    bool ok = v && pdl_value_put_at(dict, k, v);
+    *odd = v && !ok;
+    pdl_value_drop(k);
     pdl_value_drop(v);
-    return v != NULL;
+    return ok;
 }
 
+/* A dict with keys of other types is an object as any other. */
 static pdl_value *dict_in(pdlpy_place *place, PyObject *object) {
     pdl_value *dict = pdl_value_dict();
     PyObject *key, *item;
     Py_ssize_t at = 0;
-    bool ok = true;
+    bool ok = true, odd = false;
     while (ok && PyDict_Next(object, &at, &key, &item)) {
         Py_INCREF(key);
         Py_INCREF(item);
-        ok = put(place, dict, key, item);
+        ok = put(place, dict, key, item, &odd);
         Py_DECREF(key);
         Py_DECREF(item);
     }
     if (ok) return dict;
     pdl_value_drop(dict);
-    return NULL;
-}
-
-static pdl_value *function_in(pdlpy_place *place, PyObject *fn) {
-    PyObject *name = PyObject_GetAttrString(fn, "__name__");
-    if (!name) PyErr_Clear();
-    const char *text = name && PyUnicode_Check(name) ? PyUnicode_AsUTF8AndSize(name, NULL) : NULL;
-    PyErr_Clear();
-    PyObject *bound = pdlpy_bound_new(place->engine, fn, place->held, true);
-    pdl_value *v = NULL;
-    if (bound && PyList_Append(place->held, bound) == 0) /* the library holds it no longer */
-        v = pdl_value_function(text ? text : "function", pdlpy_called, bound);
-    Py_XDECREF(bound);
-    Py_XDECREF(name);
-    return v;
+    return odd ? pdlpy_object_in(place, object) : NULL;
 }
 
 static pdl_value *handle_in(pdlpy_place *place, PyObject *object) {
     pdlpy_handle *h = (pdlpy_handle *)object;
-    if (h->engine != place->engine) {
-        pdlpy_fail(place->engine->state, "usage", "a function or object of another engine");
-        return NULL;
-    }
-    if (PyList_Append(place->held, object) < 0) return NULL; /* and what it may call */
-    return pdl_value_keep(h->value);
+    if (h->engine == place->engine) return pdl_value_keep(h->value);
+    pdlpy_fail(place->engine->state, "usage", "a function or object of another engine");
+    return NULL;
 }
 
-/* What _hooks.plain makes of the object. */
+/* A date that the library cannot hold is an object as any other. */
+static pdl_value *date_in(pdlpy_place *place, PyObject *text, PyObject *object) {
+    const char *p = PyUnicode_AsUTF8AndSize(text, NULL);
+    pdl_value *v = p ? pdl_value_date(p) : NULL;
+    PyErr_Clear();
+    return v ? v : pdlpy_object_in(place, object);
+}
+
+/* What _hooks.plain makes of the object: itself, another value, or a date as (text,). */
 static pdl_value *other_in(pdlpy_place *place, PyObject *object) {
+    if (PyCFunction_Check(object) || PyType_Check(object)) return pdlpy_object_in(place, object);
     Py_INCREF(object);
     PyObject *plain = pdlpy_hook(place->engine->state, "plain", object);
     pdl_value *v = NULL;
     if (plain && plain == object)
-        v = function_in(place, object);
+        v = pdlpy_object_in(place, object);
+    else if (plain && PyTuple_CheckExact(plain) && PyTuple_Size(plain) == 1)
+        v = date_in(place, PyTuple_GetItem(plain, 0), object);
     else if (plain)
         v = pdlpy_to_library(place, plain);
     Py_XDECREF(plain);
@@ -152,14 +164,16 @@ static pdl_value *other_in(pdlpy_place *place, PyObject *object) {
 
 pdl_value *pdlpy_to_library(pdlpy_place *place, PyObject *object) {
     if (object == Py_None) return pdl_value_null();
+    if (PyUnicode_Check(object)) return text_in(place->engine->state, object);
     if (PyBool_Check(object)) return pdl_value_bool(object == Py_True);
     if (PyLong_Check(object)) return int_in(place->engine, object);
     if (PyFloat_Check(object)) return pdl_value_float(PyFloat_AsDouble(object));
-    if (PyUnicode_Check(object)) return text_in(place->engine->state, object);
     if (!deeper(place)) return NULL;
     pdl_value *v;
-    if (PyList_Check(object) || PyTuple_Check(object))
+    if (PyList_Check(object))
         v = list_in(place, object);
+    else if (PyTuple_Check(object))
+        v = tuple_in(place, object);
     else if (PyDict_Check(object))
         v = dict_in(place, object);
     else if ((PyObject *)Py_TYPE(object) == place->engine->state->handle_type)
@@ -172,15 +186,14 @@ pdl_value *pdlpy_to_library(pdlpy_place *place, PyObject *object) {
 
 /* --- to Python ------------------------------ */
 
-static PyObject *int_out(pdlpy_engine *e, const pdl_value *v) {
+static PyObject *int_out(const pdl_value *v) {
     int64_t i;
     if (pdl_value_get_int(v, &i)) return PyLong_FromLongLong(i);
-    pdl_error *error = NULL;
-    pdl_value *text = pdl_value_to_json(v, 0, &error);
-    if (!text) return pdlpy_raise(e, error);
-    PyObject *digits = PyUnicode_FromString(pdl_value_get_text(text, NULL));
+    pdl_value *text = pdl_value_get_int_text(v, 16);
+    const char *digits = pdl_value_get_text(text, NULL);
+    PyObject *n = digits ? PyLong_FromString(digits, NULL, 16) : PyErr_NoMemory();
     pdl_value_drop(text);
-    return pdlpy_hook(e->state, "number", digits);
+    return n;
 }
 
 static PyObject *text_out(const pdl_value *v) {
@@ -189,83 +202,126 @@ static PyObject *text_out(const pdl_value *v) {
     return PyUnicode_DecodeUTF8(p ? p : "", p ? (Py_ssize_t)n : 0, "replace");
 }
 
-static PyObject *list_out(pdlpy_place *place, const pdl_value *v) {
-    size_t n = pdl_value_len(v);
-    PyObject *list = PyList_New((Py_ssize_t)n);
+/* NULL without an exception: they are something else. */
+static PyObject *ints_out(const pdl_value *v, size_t n) {
+    int64_t *numbers = malloc(n * sizeof *numbers);
+    bool ok = numbers && pdl_value_get_ints(v, numbers, n);
+    PyObject *list = ok ? PyList_New((Py_ssize_t)n) : NULL;
     for (size_t i = 0; list && i < n; i++) {
-        pdl_value *item = pdl_value_at(v, i);
-        PyObject *object = pdlpy_to_python(place, item);
-        pdl_value_drop(item);
-        if (object && PyList_SetItem(list, (Py_ssize_t)i, object) == 0) continue;
-        Py_CLEAR(list);
+        PyObject *o = PyLong_FromLongLong(numbers[i]);
+        if (!o || PyList_SetItem(list, (Py_ssize_t)i, o) < 0) Py_CLEAR(list);
     }
+    free(numbers);
     return list;
 }
 
-/* A tuple has come as a list. Takes key. */
-static PyObject *hashable(PyObject *key) {
-    PyObject *tuple = PyList_AsTuple(key);
-    Py_DECREF(key);
+static PyObject *list_out(pdlpy_place *place, const pdl_value *v) {
+    size_t n = pdl_value_len(v), i = 0;
+    PyObject *list = n >= MANY ? ints_out(v, n) : NULL;
+    if (list || PyErr_Occurred()) return list;
+    list = PyList_New((Py_ssize_t)n);
+    pdl_value *item = NULL;
+    while (list && pdl_value_next(v, &i, NULL, &item)) {
+        PyObject *object = pdlpy_to_python(place, item);
+        if (!object || PyList_SetItem(list, (Py_ssize_t)i - 1, object) < 0) Py_CLEAR(list);
+    }
+    pdl_value_drop(item);
+    if (!list || !pdl_value_is_tuple(v)) return list;
+    PyObject *tuple = PyList_AsTuple(list);
+    Py_DECREF(list);
     return tuple;
 }
 
 static PyObject *dict_out(pdlpy_place *place, const pdl_value *v) {
-    size_t n = pdl_value_len(v);
+    size_t i = 0;
     PyObject *dict = PyDict_New();
-    for (size_t i = 0; dict && i < n; i++) {
-        pdl_value *key = pdl_value_key_at(v, i), *item = pdl_value_at(v, i);
+    pdl_value *key = NULL, *item = NULL;
+    while (dict && pdl_value_next(v, &i, &key, &item)) {
         PyObject *k = pdlpy_to_python(place, key), *o = k ? pdlpy_to_python(place, item) : NULL;
-        if (k && PyList_Check(k)) k = hashable(k);
-        if (!k || !o || PyDict_SetItem(dict, k, o) < 0) Py_CLEAR(dict);
+        if (!o || PyDict_SetItem(dict, k, o) < 0) Py_CLEAR(dict);
         Py_XDECREF(k);
         Py_XDECREF(o);
-        pdl_value_drop(key);
-        pdl_value_drop(item);
     }
+    pdl_value_drop(key);
+    pdl_value_drop(item);
     return dict;
 }
 
+static PyObject *set_out(pdlpy_place *place, const pdl_value *v) {
+    PyObject *list = list_out(place, v), *set = list ? PySet_New(list) : NULL;
+    Py_XDECREF(list);
+    return set;
+}
+
 /* Takes v. */
-PyObject *pdlpy_handle_new(pdlpy_place *place, pdl_value *v) {
-    PyTypeObject *type = (PyTypeObject *)place->engine->state->handle_type;
-    pdlpy_handle *h = PyObject_GC_New(pdlpy_handle, type);
+PyObject *pdlpy_handle_new(pdlpy_engine *e, pdl_value *v) {
+    pdlpy_handle *h = PyObject_GC_New(pdlpy_handle, (PyTypeObject *)e->state->handle_type);
     if (!h) {
         pdl_value_drop(v);
         return NULL;
     }
-    Py_INCREF(place->engine);
-    Py_INCREF(place->held);
-    h->engine = place->engine;
-    h->held = place->held;
+    Py_INCREF(e);
+    h->engine = e;
     h->value = v;
     PyObject_GC_Track((PyObject *)h);
     return (PyObject *)h;
 }
 
-static PyObject *other_out(pdlpy_place *place, const pdl_value *v) {
-    return pdlpy_hook(place->engine->state, "other", pdlpy_handle_new(place, pdl_value_keep(v)));
+/* Things of Python come back as themselves. */
+static PyObject *object_out(pdlpy_place *place, const pdl_value *v, const char *hook) {
+    PyObject *object = pdlpy_object_of(v);
+    if (object) {
+        Py_INCREF(object);
+        return object;
+    }
+    return pdlpy_hook(place->engine->state, hook,
+                      pdlpy_handle_new(place->engine, pdl_value_keep(v)));
+}
+
+static PyObject *date_out(pdlpy_place *place, const pdl_value *v) {
+    pdl_value *text = pdl_value_to_text(v, NULL);
+    PyObject *object = text_out(text);
+    pdl_value_drop(text);
+    return pdlpy_hook(place->engine->state, "date", object);
+}
+
+static PyObject *bytes_out(const pdl_value *v) {
+    size_t n = 0;
+    const char *p = pdl_value_get_bytes(v, &n);
+    return PyBytes_FromStringAndSize(p, (Py_ssize_t)n);
+}
+
+static PyObject *container_out(pdlpy_place *place, const pdl_value *v) {
+    if (!deeper(place)) return NULL;
+    pdl_kind kind = pdl_value_kind(v);
+    PyObject *object = kind == PDL_KIND_LIST ? list_out(place, v)
+                       : kind == PDL_KIND_SET ? set_out(place, v)
+                                              : dict_out(place, v);
+    place->depth--;
+    return object;
 }
 
 /* Flat switch over the kinds. */
 PyObject *pdlpy_to_python(pdlpy_place *place, const pdl_value *v) {
     bool b = false;
     double d = 0;
-    PyObject *object = NULL;
     switch (pdl_value_kind(v)) {
     case PDL_KIND_NONE:
     case PDL_KIND_NULL: Py_RETURN_NONE;
     case PDL_KIND_BOOL: pdl_value_get_bool(v, &b); return PyBool_FromLong(b);
-    case PDL_KIND_INT: return int_out(place->engine, v);
+    case PDL_KIND_INT: return int_out(v);
     case PDL_KIND_FLOAT: pdl_value_get_float(v, &d); return PyFloat_FromDouble(d);
     case PDL_KIND_TEXT: return text_out(v);
-    case PDL_KIND_OTHER: return other_out(place, v);
+    case PDL_KIND_DATE: return date_out(place, v);
+    case PDL_KIND_BYTES: return bytes_out(v);
+    case PDL_KIND_FUNCTION: return object_out(place, v, "function");
+    case PDL_KIND_OBJECT:
+    case PDL_KIND_OTHER: return object_out(place, v, "other");
     case PDL_KIND_LIST:
-    case PDL_KIND_DICT: break;
+    case PDL_KIND_DICT:
+    case PDL_KIND_SET: break;
     }
-    if (!deeper(place)) return NULL;
-    object = pdl_value_kind(v) == PDL_KIND_LIST ? list_out(place, v) : dict_out(place, v);
-    place->depth--;
-    return object;
+    return container_out(place, v);
 }
 
 PyObject *pdlpy_take(pdlpy_place *place, pdl_value *v, pdl_error *error) {
@@ -281,19 +337,16 @@ static int handle_traverse(PyObject *self, visitproc visit, void *arg) {
     pdlpy_handle *h = (pdlpy_handle *)self;
     Py_VISIT(Py_TYPE(self));
     Py_VISIT(h->engine);
-    Py_VISIT(h->held);
     return 0;
 }
 
 static void drop_value(void *v) { pdl_value_drop(v); }
 
-/* Nothing is cleared before: what the value may call lives as long as the value. */
 static void handle_dealloc(PyObject *self) {
     pdlpy_handle *h = (pdlpy_handle *)self;
     PyTypeObject *type = Py_TYPE(self);
     PyObject_GC_UnTrack(self);
     pdlpy_release(h->engine, drop_value, h->value);
-    Py_DECREF(h->held);
     Py_DECREF(h->engine);
     PyObject_GC_Del(self);
     Py_DECREF(type);
@@ -315,7 +368,7 @@ static PyObject *handle_text(PyObject *self, PyObject *unused) {
 /* The value that was kept for later. */
 static PyObject *handle_python(PyObject *self, PyObject *unused) {
     pdlpy_handle *h = (pdlpy_handle *)self;
-    pdlpy_place place = {h->engine, h->held, 0};
+    pdlpy_place place = {h->engine, 0};
     (void)unused;
     if (!pdlpy_enter(h->engine)) return NULL;
     PyObject *object = pdlpy_to_python(&place, h->value);

@@ -5,6 +5,7 @@
 #include "api/compose.h"
 
 #include "base/num.h"
+#include "api/objects.h"
 #include "host/host.h"
 #include "mcp/mcp.h"
 #include "model/model.h"
@@ -144,6 +145,14 @@ static pdl_world *hooks_of(router *r) {
 static void start(pdl_world *w, pdl_effect *e) {
     router *r = (router *)(void *)w;
     pdl_err err = {0};
+    if (e->kind == PDL_EFFECT_code && !pdl_hooks_match(r->opt.hooks, r->opt.n_hooks, e) &&
+        pdl_objects_in(pdl_dict_getz(e->request, "vars"))) {
+        pdl_err_host(&err, "TypeError",
+                     "a function or an object of the host program cannot be given to the process "
+                     "of code blocks");
+        pdl_effect_refuse(e, &err);
+        return;
+    }
     pdl_world *world = pdl_hooks_match(r->opt.hooks, r->opt.n_hooks, e) ? hooks_of(r)
                        : r->opt.behind                                  ? r->opt.behind
                                        : world_for(r, e->kind, &err);

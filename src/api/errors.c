@@ -7,6 +7,7 @@
 #include "api/handles.h"
 #include "api/keys.h"
 #include "base/termsafe.h"
+#include "base/utf8.h"
 #include "lang/program.h"
 
 #include "base/banned.h"
@@ -98,6 +99,22 @@ bool pdl_error_of_program(pdl_error **out, const pdl_program *p) {
     pdl_secrets_free(m.secrets);
     *out = made(&m, place, 1, 0);
     return false;
+}
+
+pdl_err_kind pdl_error_kind_of(const char *name) {
+    for (int k = PDL_E_NONE + 1; name && k < PDL_E_COUNT; k++)
+        if (strcmp(pdl_err_kind_name((pdl_err_kind)k), name) == 0) return (pdl_err_kind)k;
+    return PDL_E_runtime;
+}
+
+pdl_error *pdl_error_new(const char *kind, const char *message) {
+    pdl_err err = {0};
+    pdl_str why = pdl_str_of(message ? message : "failed in the host program");
+    if (pdl_utf8_check(why) != PDL_NOT_FOUND) why = PDL_STR("failed in the host program");
+    pdl_err_set(&err, pdl_error_kind_of(kind), (pdl_loc){0}, "%.*s", PDL_FMT(why));
+    pdl_error *e = pdl_error_make(&err, NULL);
+    pdl_err_fini(&err);
+    return e;
 }
 
 void pdl_error_print(const pdl_error *error, FILE *to) {

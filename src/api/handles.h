@@ -64,6 +64,8 @@ void pdl_turns_close(pdl_engine *e);
 
 /* A handle; takes v. */
 pdl_value *pdl_value_box(pdl_val v);
+/* The value, or what the promise that it is was filled with. Borrowed. */
+pdl_vref pdl_value_settled(const pdl_value *v);
 
 /* All of these return false and set *out (may be NULL) to an error of kind usage ... */
 PDL_PRINTF(2, 3) bool pdl_misuse(pdl_error **out, const char *fmt, ...);
@@ -72,6 +74,8 @@ PDL_PRINTF(2, 3) bool pdl_misuse(pdl_error **out, const char *fmt, ...);
 bool pdl_error_give(pdl_error **out, pdl_err *err, const pdl_session *s);
 /* The errors of a program that was loaded. */
 bool pdl_error_of_program(pdl_error **out, const pdl_program *p);
+/* The kind of this name; "runtime" for NULL and what is unknown. */
+pdl_err_kind pdl_error_kind_of(const char *name);
 /* An error as its users see it; borrows err. */
 pdl_error *pdl_error_make(const pdl_err *err, const pdl_session *s);
 

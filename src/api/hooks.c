@@ -8,23 +8,16 @@
 #include <string.h>
 
 #include "api/handles.h"
+#include "api/objects.h"
 #include "base/limits.h"
 #include "base/utf8.h"
 #include "io/clock.h"
-#include "value/handle.h"
 
 #include "base/banned.h"
 
 enum { DAY_MS = 86400000 };
 
 typedef struct hooks hooks;
-
-/* Host functions are objects whose operations are effects, as the objects of code are. */
-typedef struct host_function {
-    char *name;
-    pdl_handler_fn *fn;
-    void *user;
-} host_function;
 
 struct pdl_request {
     hooks *hooks;  /* NULL: closed */
@@ -33,10 +26,12 @@ struct pdl_request {
     pdl_buf pieces;     /* not delivered yet */
     pdl_buf all_pieces; /* all pieces */
     bool answered;
+    bool looked_again; /* of a look-up that found nothing */
     pdl_val answer;
     pdl_err err;
     uint64_t start_ns;
-    struct list *in; /* the list that it stands in; NULL: none */
+    bool *freed;     /* set when it is freed; NULL: nobody wants to know */
+    struct list *in; /* the list that it is in; NULL: none */
     pdl_request *next, *prev;
 };
 
@@ -55,21 +50,6 @@ struct hooks {
 };
 
 /* --- who answers ------------------------------------------------------------------------------ */
-
-static void function_gone(void *user, uint64_t id) {
-    host_function *f = user;
-    (void)id;
-    pdl_free(f->name);
-    pdl_free(f);
-}
-
-/* The function behind an effect on a value of pdl_value_function, NULL for others. */
-static const host_function *function_of(const pdl_effect *e) {
-    if (e->kind != PDL_EFFECT_object) return NULL;
-    pdl_vref object = pdl_dict_getz(e->request, "object");
-    if (!pdl_is(object, PDL_V_HANDLE) || pdl_handle_of(object)->gone != function_gone) return NULL;
-    return pdl_handle_of(object)->user;
-}
 
 static pdl_str text_at(pdl_vref request, const char *key) {
     pdl_vref v = pdl_dict_getz(request, key);
@@ -102,7 +82,7 @@ static const pdl_hook *find(const pdl_hook *rows, size_t n, const pdl_effect *e)
 }
 
 bool pdl_hooks_match(const pdl_hook *rows, size_t n, const pdl_effect *e) {
-    return function_of(e) != NULL || find(rows, n, e) != NULL;
+    return pdl_objects_own(e) || find(rows, n, e) != NULL;
 }
 
 /* --- answers ---------------------------------------------------------------------------------- */
@@ -280,6 +260,7 @@ static pdl_effect *leave(pdl_request *r) {
 }
 
 static void request_free(pdl_request *r) {
+    if (r->freed) *r->freed = true;
     pdl_drop(r->data.v);
     pdl_drop(r->answer);
     pdl_err_fini(&r->err);
@@ -321,8 +302,22 @@ static void answered(pdl_request *r) {
     if (r->in != &r->hooks->ready) move_to(r, &r->hooks->ready);
 }
 
+static bool is_look_up(const pdl_effect *e) {
+    if (e->kind != PDL_EFFECT_object) return false;
+    pdl_vref op = pdl_dict_getz(e->request, "op");
+    return pdl_text_is(op, "attr") || pdl_text_is(op, "item");
+}
+
 void pdl_request_answer(pdl_request *request, const pdl_value *answer) {
     if (!request || request->answered) return;
+    if (!answer && request->e && is_look_up(request->e)) {
+        bool again = !request->looked_again;
+        request->looked_again = true;
+        if (again && pdl_objects_look_again(request->e, request)) return;
+        request->answer = pdl_objects_missing(request->e);
+        answered(request);
+        return;
+    }
     pdl_vref v = answer ? answer->v : pdl_null();
     if (request->e &&
         fit(request->e, v, pdl_buf_str(&request->all_pieces), &request->answer, &request->err) &&
@@ -335,13 +330,12 @@ void pdl_request_answer(pdl_request *request, const pdl_value *answer) {
     answered(request);
 }
 
-static pdl_err_kind kind_of(const char *name) {
-    for (int k = PDL_E_NONE + 1; name && k < PDL_E_COUNT; k++)
-        if (strcmp(pdl_err_kind_name((pdl_err_kind)k), name) == 0) return (pdl_err_kind)k;
-    return PDL_E_runtime;
+void pdl_request_refuse(pdl_request *request, const char *kind, const char *message) {
+    pdl_request_raise(request, kind, NULL, message);
 }
 
-void pdl_request_refuse(pdl_request *request, const char *kind, const char *message) {
+void pdl_request_raise(pdl_request *request, const char *kind, const char *classes,
+                       const char *message) {
     if (!request || request->answered) return;
     const char *why = message ? message : "refused by the host program";
     if (pdl_utf8_check(pdl_str_of(why)) != PDL_NOT_FOUND)
@@ -349,40 +343,38 @@ void pdl_request_refuse(pdl_request *request, const char *kind, const char *mess
     bool model = request->e && request->e->kind == PDL_EFFECT_model;
     pdl_str name = model ? subject_of(request->e) : PDL_STR("");
     if (model)
-        pdl_err_set(&request->err, kind_of(kind), (pdl_loc){0},
+        pdl_err_set(&request->err, pdl_error_kind_of(kind), (pdl_loc){0},
                     "Error during '%.*s' model call: %s", PDL_FMT(name), why);
     else
-        pdl_err_set(&request->err, kind_of(kind), (pdl_loc){0}, "%s", why);
+        pdl_err_set(&request->err, pdl_error_kind_of(kind), (pdl_loc){0}, "%s", why);
+    if (classes && *classes && pdl_utf8_check(pdl_str_of(classes)) == PDL_NOT_FOUND)
+        request->err.py_class = pdl_str_dup(pdl_str_of(classes));
     answered(request);
 }
 
 /* --- the room --------------------------------------------------------------------------------- */
 
-/* {args, kwargs} of a call; nothing else can be done with a function. */
-static bool call_data(const pdl_effect *e, const host_function *f, pdl_val *out, pdl_err *err) {
-    pdl_vref name = pdl_dict_getz(e->request, "name");
-    if (!pdl_text_is(pdl_dict_getz(e->request, "op"), "call") || pdl_is_str(name))
-        return pdl_err_host(
-            err, "TypeError",
-            "%s is a function of the host program: it can be called and nothing else", f->name);
-    pdl_val d = pdl_dict_putz(pdl_dict_new(2), "args", pdl_keep(pdl_dict_getz(e->request, "args")));
-    *out = pdl_dict_putz(d, "kwargs", pdl_keep(pdl_dict_getz(e->request, "kwargs")));
-    return true;
+/* The request is gone before its effect ends: what that starts may cancel others. */
+static void deliver_answer(pdl_request *r) {
+    double seconds = (double)(pdl_clock_ns() - r->start_ns) / 1e9;
+    pdl_val v = r->answer;
+    pdl_err err = r->err;
+    pdl_effect *e = leave(r);
+    r->answer = pdl_absent();
+    r->err = (pdl_err){0};
+    request_free(r);
+    if (err.kind)
+        pdl_effect_refuse(e, &err);
+    else
+        pdl_effect_answer(e, v, seconds);
 }
 
-static void start(pdl_world *w, pdl_effect *e) {
-    hooks *h = (hooks *)(void *)w;
-    const host_function *f = function_of(e);
-    const pdl_hook *row = f ? NULL : find(h->rows, h->n_rows, e);
-    pdl_err err = {0};
-    pdl_val data = pdl_keep(e->request);
-    if (f) {
-        pdl_drop(data);
-        if (!call_data(e, f, &data, &err)) {
-            pdl_effect_refuse(e, &err);
-            return;
-        }
-    }
+/* The answer of a model lets the next call in the queue begin, which would nest without an end. */
+static bool is_delivered_at_once(pdl_effect_kind k) {
+    return k != PDL_EFFECT_model && k != PDL_EFFECT_embed;
+}
+
+static pdl_request *request_new(hooks *h, pdl_effect *e, pdl_val data) {
     pdl_request *r = PDL_NEW(pdl_request);
     *r = (pdl_request){
         .hooks = h,
@@ -394,11 +386,34 @@ static void start(pdl_world *w, pdl_effect *e) {
         .start_ns = pdl_clock_ns(),
     };
     move_to(r, &h->waiting);
-    mind_keeper(h);
-    if (f)
-        f->fn(f->user, r);
+    return r;
+}
+
+static void start(pdl_world *w, pdl_effect *e) {
+    hooks *h = (hooks *)(void *)w;
+    const bool owned = pdl_objects_own(e);
+    const pdl_hook *row = owned ? NULL : find(h->rows, h->n_rows, e);
+    pdl_err err = {0};
+    pdl_val data;
+    if (!owned)
+        data = pdl_keep(e->request);
+    else if (!pdl_objects_data(e, &data, &err)) {
+        pdl_effect_refuse(e, &err);
+        return;
+    }
+    pdl_request *r = request_new(h, e, data);
+    bool freed = false;
+    r->freed = &freed;
+    if (owned)
+        pdl_objects_ask(e, r);
     else
         row->fn(row->user, r);
+    if (freed) return;
+    r->freed = NULL;
+    if (r->answered && !r->pieces.len && is_delivered_at_once(e->kind))
+        deliver_answer(r);
+    else if (r->e)
+        mind_keeper(h);
 }
 
 static pdl_request *find_request(const list *l, uint32_t id) {
@@ -417,21 +432,6 @@ static void cancel(pdl_world *w, uint32_t id) {
 static void deliver_pieces(const pdl_effect *e, pdl_str text) {
     bool wanted = e->kind != PDL_EFFECT_model || pdl_val_truth(pdl_dict_getz(e->request, "stream"));
     if (text.n && wanted && e->sink.piece) e->sink.piece(e->sink.user, e, text);
-}
-
-/* The request is gone before its effect ends: what that starts may cancel others. */
-static void deliver_answer(pdl_request *r) {
-    double seconds = (double)(pdl_clock_ns() - r->start_ns) / 1e9;
-    pdl_val v = r->answer;
-    pdl_err err = r->err;
-    pdl_effect *e = leave(r);
-    r->answer = pdl_absent();
-    r->err = (pdl_err){0};
-    request_free(r);
-    if (err.kind)
-        pdl_effect_refuse(e, &err);
-    else
-        pdl_effect_answer(e, v, seconds);
 }
 
 static void deliver(hooks *h, pdl_request *r) {
@@ -478,30 +478,4 @@ pdl_world *pdl_hooks_world_new(pdl_loop *loop, const pdl_hook *rows, size_t n) {
     h->rows = rows;
     h->n_rows = n;
     return &h->world;
-}
-
-/* --- functions -------------------------------------------------------------------------------- */
-
-/* FNV-1a: the same in every process, so that journals of requests with functions in them can be
- * replayed. No object of code has such a number. */
-static uint64_t number_of(pdl_str name) {
-    uint64_t x = UINT64_C(0xcbf29ce484222325);
-    for (size_t i = 0; i < name.n; i++)
-        x = (x ^ (unsigned char)name.p[i]) * UINT64_C(0x100000001b3);
-    return x | UINT64_C(0xffff) << 48;
-}
-
-pdl_value *pdl_value_function(const char *name, pdl_handler_fn *fn, void *user) {
-    pdl_str s = pdl_str_of(name ? name : "");
-    if (!s.n || !fn || s.n > PDL_MAX_TEXT / 2 || pdl_utf8_check(s) != PDL_NOT_FOUND) return NULL;
-    host_function *f = PDL_NEW(host_function);
-    *f = (host_function){pdl_str_dup(s), fn, user};
-    pdl_val shown = pdl_textf("<function %s>", name);
-    pdl_val v =
-        pdl_handle_new(number_of(s), pdl_textz("function"), shown, pdl_keep(shown), true, -1);
-    pdl_handle *h = pdl_handle_of(v);
-    h->callable = true;
-    h->gone = function_gone;
-    h->user = f;
-    return pdl_value_box(v);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/handles.h"
+#include "api/objects.h"
 #include "base/limits.h"
 #include "base/utf8.h"
 #include "value/context.h"
@@ -13,6 +14,7 @@
 #include "value/json_read.h"
 #include "value/json_write.h"
 #include "value/promise.h"
+#include "value/pyvalues.h"
 #include "value/text.h"
 
 #include "base/banned.h"
@@ -70,7 +72,7 @@ bool pdl_value_put(pdl_value *v, const char *key, const pdl_value *item) {
 /* --- looking ---------------------------------------------------------------------------------- */
 
 /* The value that a promise was filled with. */
-static pdl_vref settled(const pdl_value *v) {
+pdl_vref pdl_value_settled(const pdl_value *v) {
     pdl_vref x = v->v;
     while (pdl_is(x, PDL_V_PROMISE) && pdl_promise_of(x)->state == PDL_PROMISE_FILLED &&
            !pdl_is_absent(pdl_promise_of(x)->value))
@@ -80,7 +82,7 @@ static pdl_vref settled(const pdl_value *v) {
 
 pdl_kind pdl_value_kind(const pdl_value *v) {
     if (!v) return PDL_KIND_NONE;
-    pdl_tag t = pdl_tag_of(settled(v));
+    pdl_tag t = pdl_tag_of(pdl_value_settled(v));
     static const struct {
         pdl_tag tag;
         pdl_kind kind;
@@ -88,28 +90,32 @@ pdl_kind pdl_value_kind(const pdl_value *v) {
         {PDL_V_NULL, PDL_KIND_NULL},   {PDL_V_BOOL, PDL_KIND_BOOL},    {PDL_V_INT, PDL_KIND_INT},
         {PDL_V_BIGINT, PDL_KIND_INT},  {PDL_V_FLOAT, PDL_KIND_FLOAT},  {PDL_V_STR, PDL_KIND_TEXT},
         {PDL_V_LIST, PDL_KIND_LIST},   {PDL_V_TUPLE, PDL_KIND_LIST},   {PDL_V_DICT, PDL_KIND_DICT},
-        {PDL_V_ABSENT, PDL_KIND_NULL}, {PDL_V_CONTEXT, PDL_KIND_LIST},
+        {PDL_V_ABSENT, PDL_KIND_NULL}, {PDL_V_CONTEXT, PDL_KIND_LIST}, {PDL_V_RANGE, PDL_KIND_LIST},
+        {PDL_V_DATE, PDL_KIND_DATE},   {PDL_V_DATETIME, PDL_KIND_DATE},
+        {PDL_V_FUNC, PDL_KIND_FUNCTION}, {PDL_V_BYTES, PDL_KIND_BYTES}, {PDL_V_SET, PDL_KIND_SET},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (rows[i].tag == t) return rows[i].kind;
+    if (pdl_objects_in(pdl_value_settled(v)))
+        return pdl_objects_is_function(pdl_value_settled(v)) ? PDL_KIND_FUNCTION : PDL_KIND_OBJECT;
     return PDL_KIND_OTHER;
 }
 
 bool pdl_value_get_bool(const pdl_value *v, bool *out) {
-    if (!v || !out || !pdl_is_bool(settled(v))) return false;
-    *out = pdl_bool_of(settled(v));
+    if (!v || !out || !pdl_is_bool(pdl_value_settled(v))) return false;
+    *out = pdl_bool_of(pdl_value_settled(v));
     return true;
 }
 
 bool pdl_value_get_int(const pdl_value *v, int64_t *out) {
-    if (!v || !out || !pdl_is(settled(v), PDL_V_INT)) return false;
-    *out = pdl_int_of(settled(v));
+    if (!v || !out || !pdl_is(pdl_value_settled(v), PDL_V_INT)) return false;
+    *out = pdl_int_of(pdl_value_settled(v));
     return true;
 }
 
 bool pdl_value_get_float(const pdl_value *v, double *out) {
     if (!v || !out) return false;
-    pdl_vref x = settled(v);
+    pdl_vref x = pdl_value_settled(v);
     if (pdl_is(x, PDL_V_INT))
         *out = (double)pdl_int_of(x);
     else if (pdl_is(x, PDL_V_FLOAT))
@@ -120,8 +126,8 @@ bool pdl_value_get_float(const pdl_value *v, double *out) {
 }
 
 const char *pdl_value_get_text(const pdl_value *v, size_t *n_bytes) {
-    if (!v || !pdl_is_str(settled(v))) return NULL;
-    pdl_str s = pdl_str_get(settled(v));
+    if (!v || !pdl_is_str(pdl_value_settled(v))) return NULL;
+    pdl_str s = pdl_str_get(pdl_value_settled(v));
     if (n_bytes) *n_bytes = s.n;
     return s.p;
 }
@@ -131,33 +137,38 @@ static bool is_context(pdl_vref v) { return pdl_is(v, PDL_V_CONTEXT); }
 
 size_t pdl_value_len(const pdl_value *v) {
     if (!v) return 0;
-    pdl_vref x = settled(v);
+    pdl_vref x = pdl_value_settled(v);
     if (pdl_is_str(x)) return pdl_str_get(x).n;
     if (is_context(x)) return pdl_context_count(x);
+    if (pdl_is(x, PDL_V_RANGE)) return pdl_range_len(x);
+    if (pdl_is(x, PDL_V_SET)) return pdl_dict_len(pdl_set_dict(x));
+    if (pdl_is(x, PDL_V_BYTES)) return pdl_bytes_get(x).n;
     return is_list(x) ? pdl_list_len(x) : pdl_is_dict(x) ? pdl_dict_len(x) : 0;
 }
 
 pdl_value *pdl_value_at(const pdl_value *v, size_t i) {
     if (!v || i >= pdl_value_len(v)) return NULL;
-    pdl_vref x = settled(v);
+    pdl_vref x = pdl_value_settled(v);
     if (is_list(x)) return pdl_value_box(pdl_keep(pdl_list_at(x, i)));
     if (is_context(x)) return pdl_value_box(pdl_context_at(x, i));
+    if (pdl_is(x, PDL_V_RANGE)) return pdl_value_box(pdl_int(pdl_range_at(x, i)));
+    if (pdl_is(x, PDL_V_SET)) return pdl_value_box(pdl_keep(pdl_dict_key_at(pdl_set_dict(x), i)));
     return pdl_is_dict(x) ? pdl_value_box(pdl_keep(pdl_dict_val_at(x, i))) : NULL;
 }
 
 pdl_value *pdl_value_key_at(const pdl_value *v, size_t i) {
-    if (!v || i >= pdl_value_len(v) || !pdl_is_dict(settled(v))) return NULL;
-    return pdl_value_box(pdl_keep(pdl_dict_key_at(settled(v), i)));
+    if (!v || i >= pdl_value_len(v) || !pdl_is_dict(pdl_value_settled(v))) return NULL;
+    return pdl_value_box(pdl_keep(pdl_dict_key_at(pdl_value_settled(v), i)));
 }
 
 pdl_value *pdl_value_get(const pdl_value *v, const char *key) {
-    if (!v || !key || !pdl_is_dict(settled(v))) return NULL;
-    pdl_vref x = pdl_dict_getz(settled(v), key);
+    if (!v || !key || !pdl_is_dict(pdl_value_settled(v))) return NULL;
+    pdl_vref x = pdl_dict_getz(pdl_value_settled(v), key);
     return pdl_is_absent(x) ? NULL : pdl_value_box(pdl_keep(x));
 }
 
 bool pdl_value_equal(const pdl_value *a, const pdl_value *b) {
-    return a && b && pdl_val_eq(settled(a), settled(b));
+    return a && b && pdl_val_eq(pdl_value_settled(a), pdl_value_settled(b));
 }
 
 /* --- text ------------------------------------------------------------------------------------- */

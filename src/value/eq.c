@@ -85,7 +85,7 @@ static bool eq_same_tag(pdl_vref a, pdl_vref b, eq_walk *w) {
     if (t == PDL_V_DATE || t == PDL_V_DATETIME) return eq_times(a, b);
     if (t == PDL_V_RANGE) return eq_ranges(a, b);
     if (t == PDL_V_UNDEFINED) return true;
-    if (t == PDL_V_HANDLE) return pdl_handle_of(a)->id == pdl_handle_of(b)->id;
+    if (t == PDL_V_HANDLE) return pdl_handle_eq(a, b);
     if (w->depth >= PDL_MAX_VALUE_DEPTH || !pdl_steps_may_continue(&w->steps)) return false;
     w->depth++;
     bool same = eq_parts(t, a, b, w);
@@ -126,7 +126,12 @@ bool pdl_val_truth(pdl_vref v) {
     if (t == PDL_V_INT) return pdl_int_of(v) != 0;
     if (t == PDL_V_FLOAT) return pdl_float_of(v) != 0.0;
     if (t == PDL_V_STR) return pdl_str_get(v).n > 0;
-    if (t == PDL_V_HANDLE) return pdl_handle_of(v)->truth;
+    if (t == PDL_V_HANDLE) {
+        pdl_err ignored = {0};
+        bool truth = true; /* of an object that cannot say */
+        if (!pdl_handle_truth(v, &truth, &ignored)) pdl_err_fini(&ignored);
+        return truth;
+    }
     if (t == PDL_V_CONTEXT) return !pdl_context_is_empty(v);
     return pdl_val_len(v, &n) ? n > 0 : true;
 }

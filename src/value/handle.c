@@ -30,6 +30,9 @@ static void fini(pdl_obj *o) {
 
 static void text(const pdl_obj *o, bool repr, pdl_buf *out) {
     const pdl_handle *h = (const void *)o;
+    pdl_err ignored = {0};
+    if (h->ops && h->ops->text(h, repr, out, &ignored)) return;
+    pdl_err_fini(&ignored);
     pdl_buf_put(out, pdl_str_get(repr ? h->repr : h->str));
 }
 
@@ -46,4 +49,33 @@ pdl_val pdl_handle_new(uint64_t id, pdl_val type_name, pdl_val str, pdl_val repr
     h->truth = truth;
     h->len = len;
     return pdl_from_obj(PDL_V_HANDLE, &h->ext.head, PDL_F_HANDLE);
+}
+
+bool pdl_handle_text(pdl_vref v, bool repr, pdl_buf *out, pdl_err *err) {
+    const pdl_handle *h = pdl_handle_of(v);
+    if (h->ops) return h->ops->text(h, repr, out, err);
+    pdl_vref t = repr ? h->repr : h->str;
+    pdl_buf_put(out, pdl_is_str(t) ? pdl_str_get(t) : PDL_STR("<object>"));
+    return true;
+}
+
+bool pdl_handle_truth(pdl_vref v, bool *out, pdl_err *err) {
+    const pdl_handle *h = pdl_handle_of(v);
+    if (h->ops) return h->ops->truth(h, out, err);
+    *out = h->truth;
+    return true;
+}
+
+bool pdl_handle_len(pdl_vref v, size_t *out) {
+    const pdl_handle *h = pdl_handle_of(v);
+    if (h->ops) return h->ops->len(h, out);
+    if (h->len >= 0) *out = (size_t)h->len;
+    return h->len >= 0;
+}
+
+/* Numbers of objects in different places may be the same. */
+bool pdl_handle_eq(pdl_vref a, pdl_vref b) {
+    const pdl_handle *x = pdl_handle_of(a), *y = pdl_handle_of(b);
+    if (x->ops != y->ops) return false;
+    return x->ops ? x->ops->eq(x, y) : x->id == y->id && x->user == y->user;
 }

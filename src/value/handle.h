@@ -1,16 +1,28 @@
-/* handle.h -- opaque object that lives in a code worker (architecture D7).
+/* handle.h -- opaque object that lives in a code worker (architecture D7) or in the host program.
  *
- * What natives may see came with it: class name, str, repr, truth, length. Dropping the last
- * reference tells the worker through the release function.
+ * What natives may see of an object of the worker came with it: class name, str, repr, truth,
+ * length. An object of the host program is in this process and may change at any time: it is asked
+ * again whenever somebody looks, through its ops. Dropping the last reference calls `gone`.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_VALUE_HANDLE_H
 #define PDL_VALUE_HANDLE_H
 
+#include "base/buf.h"
 #include "value/val.h"
 
-typedef struct pdl_handle {
+typedef struct pdl_handle pdl_handle;
+
+/* Looks at an object of the host program. Errors are those of the host program. */
+typedef struct pdl_handle_ops {
+    bool (*text)(const pdl_handle *h, bool repr, pdl_buf *out, pdl_err *err);
+    bool (*truth)(const pdl_handle *h, bool *out, pdl_err *err);
+    bool (*len)(const pdl_handle *h, size_t *out); /* false: it has none */
+    bool (*eq)(const pdl_handle *a, const pdl_handle *b);
+} pdl_handle_ops;
+
+struct pdl_handle {
     pdl_ext ext;
     uint64_t id;                  /* in the worker */
     pdl_val type_name, str, repr; /* strings */
@@ -22,11 +34,18 @@ typedef struct pdl_handle {
     pdl_val fetched;
     void (*gone)(void *user, uint64_t id); /* may be NULL */
     void *user;
-} pdl_handle;
+    const pdl_handle_ops *ops; /* NULL: what came with it says all */
+};
 
 /* Takes the three strings. */
 pdl_val pdl_handle_new(uint64_t id, pdl_val type_name, pdl_val str, pdl_val repr, bool truth,
                        int64_t len);
 static inline pdl_handle *pdl_handle_of(pdl_vref v) { return (pdl_handle *)(void *)pdl_obj_of(v); }
+
+/* As str() or repr() of Python; as a condition. Errors: those of an object of the host program. */
+PDL_MUST bool pdl_handle_text(pdl_vref v, bool repr, pdl_buf *out, pdl_err *err);
+PDL_MUST bool pdl_handle_truth(pdl_vref v, bool *out, pdl_err *err);
+bool pdl_handle_len(pdl_vref v, size_t *out); /* false: it has none */
+bool pdl_handle_eq(pdl_vref a, pdl_vref b);
 
 #endif

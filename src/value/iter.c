@@ -38,11 +38,7 @@ bool pdl_val_len(pdl_vref v, size_t *out) {
         *out = pdl_context_len(v);
         return true;
     }
-    if (pdl_is(v, PDL_V_HANDLE)) {
-        int64_t n = pdl_handle_of(v)->len;
-        if (n >= 0) *out = (size_t)n;
-        return n >= 0;
-    }
+    if (pdl_is(v, PDL_V_HANDLE)) return pdl_handle_len(v, out);
     return len_of(v, out);
 }
 

@@ -252,15 +252,6 @@ static void put_number(pdl_vref v, pdl_buf *out) {
     pdl_buf_put(out, (pdl_str){t, n});
 }
 
-/* Texts that came with the value. */
-static void put_handle(pdl_vref v, bool repr, pdl_buf *out) {
-    pdl_vref t = repr ? pdl_handle_of(v)->repr : pdl_handle_of(v)->str;
-    if (pdl_is_str(t))
-        pdl_buf_put(out, pdl_str_get(t));
-    else
-        PDL_PUT(out, "<object>");
-}
-
 static void set_check(pdl_printer *p) {
     size_t room = p->stop > p->out->len ? p->stop - p->out->len : 0;
     p->check_at = p->out->len + (room < PDL_BUF_CHECK_EVERY ? room : PDL_BUF_CHECK_EVERY);
@@ -305,7 +296,7 @@ bool pdl_print(pdl_printer *p, pdl_vref v, bool repr) {
         return true;
     case PDL_V_FUNC: put_func(v, out); return true;
     case PDL_V_PROMISE: PDL_PUT(out, "<pending>"); return true;
-    case PDL_V_HANDLE: put_handle(v, repr, out); return true;
+    case PDL_V_HANDLE: return pdl_handle_text(v, repr, out, p->err);
     case PDL_V_NATIVE:
     case PDL_V_CELL:
     case PDL_V_AGGREGATOR:

@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "base/num.h"
 #include "value/func.h"
+#include "value/handle.h"
 #include "value/int.h"
 #include "value/pyvalues.h"
 #include "value/text.h"
@@ -114,6 +115,7 @@ pdl_step pdl_vm_truth(pdl_fiber *f, bool *truth, pdl_err *err) {
     if (s != PDL_STEP_DONE) return s;
     pdl_vref v = *top(f);
     if (pdl_is(v, PDL_V_UNDEFINED) && !f->code->jinja) return step_of(pdl_undefined_error(v, err));
+    if (is_handle(v)) return step_of(pdl_handle_truth(v, truth, err));
     *truth = pdl_is_bool(v) ? pdl_bool_of(v) : pdl_val_truth(v);
     return PDL_STEP_DONE;
 }

@@ -141,6 +141,7 @@ def use(t, work, dest):
                 ("embed", os.environ.get("CC", "cc"), C, ROOT / "examples" / "embed" / "embed.c"),
                 ("use", os.environ.get("CC", "cc"), C, HERE / "use.c"),
                 ("values", os.environ.get("CC", "cc"), C, HERE / "values.c"),
+                ("objects", os.environ.get("CC", "cc"), C, HERE / "objects.c"),
                 ("shared", os.environ.get("CC", "cc"), C, HERE / "shared.c"),
                 ("use++", os.environ.get("CXX", "c++"), CXX, HERE / "use.cpp")]
     for name, compiler, options, source in programs:

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Objects of Python as values of programs: by reference, and as themselves on the way back."""
+import datetime
+import decimal
+import enum
+import fractions
+import gc
+import pathlib
+import sys
+import types
+import unittest
+import weakref
+
+import libpdl
+
+
+def there_and_back(x):
+    return libpdl.run("data: ${ x }", {"x": x}).value
+
+
+class Hive:
+    def __init__(self, bees=3):
+        self.bees = bees
+
+    def __getitem__(self, key):
+        return {"queen": "Ada", 1: "one"}[key]
+
+    def __len__(self):
+        return self.bees
+
+    def __iter__(self):
+        return iter(range(self.bees))
+
+    def __call__(self, *args, **kwargs):
+        return [args, kwargs]
+
+    def __eq__(self, other):
+        return isinstance(other, Hive) and self.bees == other.bees
+
+    def __hash__(self):
+        return self.bees
+
+    def __str__(self):
+        return "a hive"
+
+    def __repr__(self):
+        return "Hive(%d)" % self.bees
+
+    def grow(self, by=1):
+        self.bees += by
+        return self
+
+    def fail(self):
+        raise ValueError("no bees")
+
+
+class Sealed:
+    def __str__(self):
+        raise RuntimeError("sealed")
+
+    def __bool__(self):
+        raise RuntimeError("neither true nor false")
+
+
+class References(unittest.TestCase):
+    def uses(self, expression, **variables):
+        return libpdl.run("data: ${ %s }" % expression, {"hive": Hive(), **variables}).value
+
+    def test_what_expressions_do(self):
+        rows = [
+            ("hive.bees", 3), ("hive['queen']", "Ada"), ("hive.queen", "Ada"), ("hive[1]", "one"), ("hive(1, a=2)", [(1,), {"a": 2}]),
+            ("hive.grow(by=4).bees", 7), ("hive | length", 3), ("hive | list", [0, 1, 2]), ("'yes' if hive else 'no'", "yes"),
+            ("hive == other", True), ("hive != other", False), ("[hive] == [other]", True), ("hive == 3", False), ("'%s' % hive", "a hive"),
+            ("hive is callable", True), ("hive.wax is defined", False), ("hive | string", "a hive"), ("[hive] | string", "[Hive(3)]"),
+            ("[hive, other] | map(attribute='bees') | sum", 6), ("2 in hive", True), ("hive ~ '!'", "a hive!")]
+        for expression, want in rows:
+            with self.subTest(expression):
+                self.assertEqual(self.uses(expression, other=Hive()), want)
+
+    def test_numbers_of_other_kinds(self):
+        half = fractions.Fraction(1, 2)
+        self.assertEqual(there_and_back(half), half)
+        self.assertEqual(libpdl.run("data: ${ x + 1 }", x=half).value, fractions.Fraction(3, 2))
+        self.assertEqual(libpdl.run("data: ${ -x }", x=half).value, -half)
+        self.assertIs(libpdl.run("data: ${ x < 1 }", x=half).value, True)
+        self.assertEqual(libpdl.run("data: ${ [x, 2 * x] | max }", x=decimal.Decimal("1.5")).value, decimal.Decimal(3))
+
+    def test_text_is_what_it_is_now(self):
+        class Counter:
+            n = 0
+
+            def __str__(self):
+                self.n += 1
+                return str(self.n)
+        self.assertEqual(libpdl.run("text: ['${ c }', ' ', '${ c }']", c=Counter()).text, "1 2")
+
+    def test_identity(self):
+        hive = Hive()
+        result = libpdl.run("defs: {a: '${ [hive] }'}\ndata: {h: '${ a[0] }', l: '${ a }'}", hive=hive)
+        self.assertIs(result.value["h"], hive)
+        self.assertIs(result.value["l"][0], hive)
+        self.assertIs(result.variables["hive"], hive)
+        self.assertIs(result.variables["a"][0], hive)
+
+    def test_functions_classes_and_modules_are_themselves(self):
+        def f(a, b=1):
+            return a + b
+        for x in (f, len, Hive, sys, Hive().grow, lambda: 0):
+            with self.subTest(repr(x)):
+                self.assertEqual(there_and_back(x), x)
+        self.assertEqual(libpdl.run("data: ${ f(1) + f(1, b=5) }", f=f).value, 8)
+        self.assertEqual(libpdl.run("data: ${ Hive(5).bees }", Hive=Hive).value, 5)
+        self.assertEqual(libpdl.run("data: ${ f.__name__ }", f=f).value, "f")
+
+    def test_a_loop_over_an_object(self):
+        self.assertEqual(libpdl.run("for: {x: '${ hive }'}\nrepeat: {data: '${ x }'}\njoin: {as: array}", hive=Hive()).value, [0, 1, 2])
+
+    def test_errors(self):
+        for expression, kind, cause in (("hive.fail()", "expression", ValueError), ("x | string", "expression", RuntimeError),
+                                        ("1 if x else 2", "expression", RuntimeError)):
+            with self.subTest(expression), self.assertRaises(libpdl.RunError) as caught:
+                self.uses(expression, x=Sealed())
+            self.assertEqual(caught.exception.kind, kind)
+            self.assertIsInstance(caught.exception.__cause__, cause)
+        with self.assertRaisesRegex(libpdl.RunError, "'Hive object' has no attribute 'wax'"):
+            self.uses("hive.wax + 1")
+        self.assertEqual(libpdl.run("data: ${ hive.fail() }\nfallback: {data: none}", hive=Hive()).value, "none")
+
+    def test_ctrl_c_in_an_object_ends_the_run(self):
+        class Stop:
+            def __str__(self):
+                raise KeyboardInterrupt
+        with self.assertRaises(KeyboardInterrupt):
+            libpdl.run("text: ${ x }\nfallback: {text: caught}", x=Stop())
+
+    def test_what_comes_later(self):
+        class Slow:
+            async def fetch(self, x):
+                return x * 2
+        self.assertEqual(libpdl.run("data: ${ slow.fetch(4) + 1 }", slow=Slow()).value, 9)
+
+    def test_objects_go(self):
+        hive = Hive()
+        gone = weakref.ref(hive)
+        result = libpdl.run("defs: {h: '${ hive }'}\ndata: ${ h }", hive=hive)
+        del hive
+        self.assertIsNotNone(gone())
+        del result
+        gc.collect()
+        self.assertIsNone(gone())
+
+    def test_the_process_of_code_blocks_has_none(self):
+        with self.assertRaisesRegex(libpdl.RunError, "cannot be given to the process of code blocks"):
+            libpdl.Engine(code="process").run("lang: python\ncode: result = hive", hive=Hive())
+
+
+class Kinds(unittest.TestCase):
+    def test_dates(self):
+        zone = datetime.timezone(datetime.timedelta(hours=-5, minutes=-30))
+        for x in (datetime.date(2024, 2, 29), datetime.datetime(2024, 2, 29, 10, 5, 0, 123), datetime.datetime(1, 1, 1, tzinfo=zone),
+                  datetime.time(1, 2), datetime.timedelta(3)):
+            with self.subTest(repr(x)):
+                self.assertEqual(there_and_back(x), x)
+        self.assertEqual(libpdl.run("text: ${ d }", d=datetime.date(2024, 2, 29)).text, "2024-02-29")
+        self.assertEqual(libpdl.run("data: ${ d.year }", d=datetime.date(2024, 2, 29)).value, 2024)
+
+    def test_bytes_sets_ranges(self):
+        self.assertEqual(there_and_back(b"\0\xff"), b"\0\xff")
+        self.assertEqual(there_and_back({1, 2}), {1, 2})
+        self.assertEqual(libpdl.run("data: ${ range(3) }").value, [0, 1, 2])
+
+    def test_keys_that_are_no_text(self):
+        for d in ({1: "a", 2.5: "b", None: "c", (1, "x"): "d", b"y": "e"}, {"a\0b": 1}, {datetime.date(2024, 1, 1): 1}):
+            with self.subTest(repr(d)):
+                self.assertEqual(there_and_back(d), d)
+        self.assertEqual(libpdl.run("data: ${ d[2] }", d={2: "two"}).value, "two")
+        colour = enum.Enum("Colour", "RED GREEN")
+        by_object = {colour.RED: 1}
+        self.assertIs(there_and_back(by_object), by_object)
+
+    def test_large_integers(self):
+        for n in (2 ** 63, -2 ** 63 - 1, 2 ** 64 + 1, 10 ** 5000, -10 ** 5000, 16 ** 40):
+            self.assertEqual(there_and_back(n), n)
+        self.assertEqual(libpdl.run("data: ${ n + 1 }", n=2 ** 100).value, 2 ** 100 + 1)
+
+    def test_lists_of_integers(self):
+        for n in (0, 1, 31, 32, 33, 1000):
+            self.assertEqual(there_and_back(list(range(n))), list(range(n)))
+        mixed = [*range(40), True, 2 ** 70, 1.5, "x", None]
+        back = there_and_back(mixed)
+        self.assertEqual(back, mixed)
+        self.assertIs(back[40], True)
+
+    def test_paths_and_tuples(self):
+        self.assertEqual(there_and_back(pathlib.PurePosixPath("/a/b")), "/a/b")
+        self.assertEqual(there_and_back((1, (2, 3), [4])), (1, (2, 3), [4]))
+        self.assertEqual(libpdl.run("data: ${ ns.x }", ns=types.SimpleNamespace(x=4)).value, 4)
+
+    def test_cyclic_and_deep(self):
+        cyclic = []
+        cyclic.append(cyclic)
+        deep = []
+        for _ in range(2000):
+            deep = [deep]
+        knot = {}
+        knot["self"] = [knot]
+        for x in (cyclic, deep, knot):
+            with self.assertRaisesRegex(libpdl.Error, "nested too deeply, or holds itself"):
+                there_and_back(x)
+
+
+if __name__ == "__main__":
+    unittest.main()
