@@ -10,6 +10,7 @@
  */
 #include "base/regex_translate.h"
 
+#include "base/regex_flags.h"
 #include "base/regex_scan.h"
 #include "base/utf8.h"
 #include "base/vec.h"
@@ -569,69 +570,6 @@ static bool read_condition(reader *x, sequence *q, pdl_rx_token open) {
 
 /* Flags */
 
-enum { FLAG_OTHER = 32, FLAG_UNICODE = 64, FLAG_DEBUG = 128 };
-
-/* 0: no flag. */
-static unsigned flag_of(int32_t c) {
-    switch (c) {
-    case 'i': return PDL_RX_NOCASE;
-    case 'm': return PDL_RX_MULTILINE;
-    case 's': return PDL_RX_DOTALL;
-    case 'x': return PDL_RX_VERBOSE;
-    case 'a': return PDL_RX_ASCII;
-    case 'u': return FLAG_UNICODE;
-    case 'L': return FLAG_OTHER;
-    case 't': return FLAG_DEBUG; /* an old flag without effect */
-    default: return 0;
-    }
-}
-#define TYPE_FLAGS ((unsigned)PDL_RX_ASCII | FLAG_UNICODE | FLAG_OTHER)
-
-/* After a flag: the next character, which is a flag or one of `ends`; else an error that names what
- * is missing. */
-static bool next_flag(reader *x, const char *ends, const char *missing, const char *at_end,
-                      int32_t *c) {
-    pdl_rx_token t;
-    if (!pdl_rx_get(&x->s, &t)) return false;
-    *c = t.cp;
-    if (t.cp < 0) return pdl_rx_fail(&x->s, x->s.next.pos, "%s", at_end);
-    if (flag_of(t.cp) || (t.cp < 0x80 && t.cp != 0 && strchr(ends, (int)t.cp))) return true;
-    return pdl_rx_fail(&x->s, t.pos, "%s",
-                       pdl_cp_is_alpha((uint32_t)t.cp) ? "unknown flag" : missing);
-}
-
-/* The flags before a minus, colon or parenthesis, of which the first is *c; *c becomes that sign.
- */
-static bool read_added_flags(reader *x, int32_t *c, unsigned *added) {
-    static const char missing[] = "missing -, : or )";
-    while (*c != ')' && *c != '-' && *c != ':') {
-        unsigned flag = flag_of(*c);
-        if (flag == FLAG_OTHER)
-            return pdl_rx_fail(&x->s, x->s.next.pos,
-                               "bad inline flags: cannot use 'L' flag with a str pattern");
-        *added |= flag;
-        if ((flag & TYPE_FLAGS) && (*added & TYPE_FLAGS) != flag)
-            return pdl_rx_fail(&x->s, x->s.next.pos,
-                               "bad inline flags: flags 'a', 'u' and 'L' are incompatible");
-        if (!next_flag(x, ")-:", missing, missing, c)) return false;
-    }
-    return true;
-}
-
-/* The flags after a minus, up to the colon. */
-static bool read_removed_flags(reader *x, unsigned *removed) {
-    int32_t c;
-    if (!next_flag(x, "", "missing flag", "missing flag", &c)) return false;
-    while (c != ':') {
-        if (flag_of(c) & TYPE_FLAGS)
-            return pdl_rx_fail(&x->s, x->s.next.pos,
-                               "bad inline flags: cannot turn off flags 'a', 'u' and 'L'");
-        *removed |= flag_of(c);
-        if (!next_flag(x, ":", "missing :", "missing :", &c)) return false;
-    }
-    return true;
-}
-
 /* The case flag for PCRE2: with ASCII rules letters are spelled out instead. */
 static unsigned pcre_flags(unsigned flags) {
     unsigned kept = flags & ((unsigned)PDL_RX_NOCASE | PDL_RX_MULTILINE | PDL_RX_DOTALL);
@@ -644,32 +582,18 @@ static void put_flag_letters(reader *x, unsigned flags) {
     if (flags & PDL_RX_DOTALL) PUT(x, "s");
 }
 
-static unsigned with_flags(unsigned flags, unsigned added, unsigned removed) {
-    if (added & TYPE_FLAGS) flags &= ~(unsigned)PDL_RX_ASCII;
-    return ((flags | added) & ~removed) & ~(unsigned)(FLAG_UNICODE | FLAG_DEBUG);
-}
-
 static bool read_flag_group(reader *x, sequence *q, pdl_rx_token open, int32_t c) {
-    unsigned added = 0, removed = 0, old = x->flags;
+    unsigned old = x->flags;
+    pdl_rx_flags change;
     width w;
-    if (!read_added_flags(x, &c, &added)) return false;
-    if (c == ')') { /* for the whole pattern */
-        if (!q->first || q->last != ITEM_NONE)
-            return pdl_rx_fail(&x->s, open.pos, "global flags not at the start of the expression");
-        x->flags = with_flags(x->flags, added, 0);
+    if (!pdl_rx_read_flags(&x->s, c, &change)) return false;
+    if (change.for_all && (!q->first || q->last != ITEM_NONE))
+        return pdl_rx_fail(&x->s, open.pos, "global flags not at the start of the expression");
+    x->flags = pdl_rx_with_flags(x->flags, &change);
+    if (change.for_all) {
         x->out->flags = pcre_flags(x->flags);
         return true;
     }
-    if (added & FLAG_DEBUG)
-        return pdl_rx_fail(&x->s, x->s.next.pos - 1,
-                           "bad inline flags: cannot turn on global flag");
-    if (c == '-' && !read_removed_flags(x, &removed)) return false;
-    if (removed & FLAG_DEBUG)
-        return pdl_rx_fail(&x->s, x->s.next.pos - 1,
-                           "bad inline flags: cannot turn off global flag");
-    if (added & removed)
-        return pdl_rx_fail(&x->s, x->s.next.pos - 1, "bad inline flags: flag turned on and off");
-    x->flags = with_flags(x->flags, added, removed);
     unsigned was = pcre_flags(old), now = pcre_flags(x->flags);
     PUT(x, "(?");
     put_flag_letters(x, now & ~was);
@@ -707,7 +631,7 @@ static bool read_group(reader *x, sequence *q, pdl_rx_token open) {
     case '(': return read_condition(x, q, open);
     default: break;
     }
-    if (t.cp == '-' || flag_of(t.cp)) return read_flag_group(x, q, open, t.cp);
+    if (t.cp == '-' || pdl_rx_is_flag(t.cp)) return read_flag_group(x, q, open, t.cp);
     return unknown_extension(x, "?", t);
 }
 

@@ -11,99 +11,9 @@
  */
 #include "expr/read.h"
 
-#include <stdio.h>
-
 #include "base/buf.h"
-#include "base/vec.h"
 
 #include "base/banned.h"
-
-/* --- tokens, nodes, lists --------------------------------------------------------------------- */
-
-void pdl_xfail_vset(pdl_xfail *f, pdl_arena *a, const char *cls, uint32_t start, uint32_t end,
-                    const char *fmt, va_list ap) {
-    if (f->msg.p) return;
-    pdl_buf b = PDL_BUF;
-    pdl_buf_vputf(&b, fmt, ap);
-    *f = (pdl_xfail){
-        .msg = pdl_arena_str(a, pdl_buf_str(&b)), .cls = cls, .start = start, .end = end};
-    pdl_buf_fini(&b);
-}
-
-bool pdl_xfail_set(pdl_xfail *f, pdl_arena *a, const char *cls, uint32_t start, uint32_t end,
-                   const char *fmt, ...) {
-    va_list ap;
-    va_start(ap, fmt);
-    pdl_xfail_vset(f, a, cls, start, end, fmt, ap);
-    va_end(ap);
-    return false;
-}
-
-pdl_xnode *pdl_read_fail(pdl_reader *r, const char *fmt, ...) {
-    va_list ap;
-    va_start(ap, fmt);
-    pdl_xfail_vset(&r->fail, r->arena, "TemplateSyntaxError", r->t.start, r->t.end, fmt, ap);
-    va_end(ap);
-    return NULL;
-}
-
-uint32_t pdl_read_offset(const pdl_reader *r, uint32_t at) {
-    size_t lo = 0, hi = r->n_cuts;
-    while (lo < hi) {
-        size_t mid = (lo + hi) / 2;
-        if (r->cuts[mid] < at)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return at + (uint32_t)lo + r->base;
-}
-
-const pdl_token *pdl_read_look(pdl_reader *r) {
-    if (!r->has_ahead) {
-        pdl_lex_next(&r->lexer, &r->ahead);
-        r->has_ahead = true;
-    }
-    return &r->ahead;
-}
-
-static bool unexpected(pdl_reader *r, pdl_str want) {
-    if (r->t.kind == PDL_TK_EOF) {
-        pdl_read_fail(r, "unexpected end of template, expected '%.*s'.", PDL_FMT(want));
-    } else {
-        pdl_str got = pdl_token_text(&r->t);
-        pdl_read_fail(r, "expected token '%.*s', got '%.*s'", PDL_FMT(want), PDL_FMT(got));
-    }
-    return false;
-}
-
-bool pdl_read_is_word(const pdl_reader *r, const char *word) {
-    return r->t.kind == PDL_TK_NAME && pdl_str_is(r->t.text, word);
-}
-
-bool pdl_read_expect(pdl_reader *r, pdl_tk kind) {
-    if (r->t.kind != kind) return unexpected(r, pdl_tk_text(kind));
-    pdl_read_advance(r);
-    return r->t.kind != PDL_TK_ERROR;
-}
-
-bool pdl_read_expect_word(pdl_reader *r, const char *word) {
-    if (!pdl_read_is_word(r, word)) return unexpected(r, pdl_str_of(word));
-    pdl_read_advance(r);
-    return r->t.kind != PDL_TK_ERROR;
-}
-
-bool pdl_read_skip(pdl_reader *r, pdl_tk kind) {
-    if (r->t.kind != kind) return false;
-    pdl_read_advance(r);
-    return true;
-}
-
-bool pdl_read_skip_word(pdl_reader *r, const char *word) {
-    if (!pdl_read_is_word(r, word)) return false;
-    pdl_read_advance(r);
-    return true;
-}
 
 static bool is_kw(const pdl_reader *r, pdl_kw kw) {
     return r->t.kw == kw && r->t.kind == PDL_TK_NAME;
@@ -113,73 +23,6 @@ static bool skip_kw(pdl_reader *r, pdl_kw kw) {
     if (!is_kw(r, kw)) return false;
     pdl_read_advance(r);
     return true;
-}
-
-bool pdl_read_deeper(pdl_reader *r) {
-    if (r->depth >= PDL_MAX_EXPR_DEPTH) {
-        pdl_read_fail(r, "expression is nested too deeply (more than %d levels)",
-                      (int)PDL_MAX_EXPR_DEPTH);
-        return false;
-    }
-    r->depth++;
-    return true;
-}
-
-/* Nodes are as large as their kind needs. */
-#define SIZE(member) (offsetof(pdl_xnode, u) + sizeof((pdl_xnode *)NULL)->u.member)
-static const uint8_t sizes[] = {
-    [PDL_X_CONST] = SIZE(value),     [PDL_X_NAME] = SIZE(name),   [PDL_X_ATTR] = SIZE(access),
-    [PDL_X_ITEM] = SIZE(access),     [PDL_X_SLICE] = SIZE(slice), [PDL_X_CALL] = SIZE(call),
-    [PDL_X_COMPARE] = SIZE(compare), [PDL_X_DICT] = SIZE(dict),   [PDL_X_UNARY] = SIZE(op),
-    [PDL_X_BINARY] = SIZE(op),       [PDL_X_AND] = SIZE(op),      [PDL_X_OR] = SIZE(op),
-    [PDL_X_COND] = SIZE(cond),       [PDL_X_LIST] = SIZE(list),   [PDL_X_TUPLE] = SIZE(list),
-    [PDL_X_CONCAT] = SIZE(list),     [PDL_X_TEXT] = SIZE(text),   [PDL_X_OUTPUT] = SIZE(list),
-    [PDL_X_SEQ] = SIZE(list),        [PDL_X_COUNT] = 0, /* the others: whole */
-};
-static_assert(sizeof(pdl_xnode) <= UINT8_MAX, "sizes are bytes");
-
-static pdl_xnode *new_node(pdl_reader *r, pdl_xkind kind) {
-    pdl_xnode *n = pdl_arena_get(r->arena, sizes[kind] ? sizes[kind] : sizeof *n);
-    n->kind = kind;
-    return n;
-}
-
-pdl_xnode *pdl_read_node(pdl_reader *r, pdl_xkind kind, uint32_t start) {
-    pdl_xnode *n = new_node(r, kind);
-    n->start = r->n_cuts || r->base ? pdl_read_offset(r, start) : start;
-    return n;
-}
-
-/* A node that begins where `first` does. */
-static pdl_xnode *node_from(pdl_reader *r, pdl_xkind kind, const pdl_xnode *first) {
-    pdl_xnode *n = new_node(r, kind);
-    n->start = first->start;
-    return n;
-}
-
-pdl_xitem *pdl_read_push(pdl_reader *r, const pdl_xnode *node) {
-    if (r->n_items == r->cap_items) {
-        bool inside = r->items == r->few;
-        r->cap_items *= 2;
-        r->items = pdl_realloc_n(inside ? NULL : r->items, r->cap_items, sizeof *r->items);
-        if (inside) memcpy(r->items, r->few, sizeof r->few);
-    }
-    pdl_xitem *it = &r->items[r->n_items++];
-    *it = (pdl_xitem){.node = node};
-    return it;
-}
-
-static const pdl_xnode **copy_nodes(pdl_reader *r, size_t mark) {
-    size_t n = r->n_items - mark;
-    const pdl_xnode **p = n ? pdl_arena_new_n(r->arena, const pdl_xnode *, n) : NULL;
-    for (size_t i = 0; i < n; i++) p[i] = r->items[mark + i].node;
-    return p;
-}
-
-pdl_xlist pdl_read_take(pdl_reader *r, size_t mark) {
-    pdl_xlist l = {copy_nodes(r, mark), (uint32_t)(r->n_items - mark)};
-    r->n_items = mark;
-    return l;
 }
 
 static const pdl_xnode *list_node(pdl_reader *r, pdl_xkind kind, uint32_t start, size_t mark) {
@@ -259,7 +102,7 @@ static const pdl_xnode *read_dict(pdl_reader *r) {
     pdl_xnode *n = pdl_read_node(r, PDL_X_DICT, start);
     size_t count = r->n_items - mark;
     n->u.dict.n = (uint32_t)count;
-    n->u.dict.keys = copy_nodes(r, mark);
+    n->u.dict.keys = pdl_read_copy(r, mark);
     n->u.dict.vals = count ? pdl_arena_new_n(r->arena, const pdl_xnode *, count) : NULL;
     for (size_t i = 0; i < count; i++) n->u.dict.vals[i] = r->items[mark + i].other;
     r->n_items = mark;
@@ -402,7 +245,7 @@ static bool read_args(pdl_reader *r, pdl_xargs *args) {
         args->kw_names = pdl_arena_new_n(r->arena, pdl_str, args->n_kw);
         for (size_t i = n_pos; i < n; i++) args->kw_names[i - n_pos] = r->items[mark + i].name;
     }
-    args->pos = copy_nodes(r, mark);
+    args->pos = pdl_read_copy(r, mark);
     args->kw = args->n_kw ? args->pos + n_pos : NULL;
     r->n_items = mark;
     check_repeated(r, args, start);
@@ -446,7 +289,7 @@ static const pdl_xnode *read_item(pdl_reader *r, const pdl_xnode *obj) {
         pdl_read_push(r, key);
     }
     pdl_read_advance(r);
-    pdl_xnode *n = node_from(r, PDL_X_ITEM, obj);
+    pdl_xnode *n = pdl_read_node_from(r, PDL_X_ITEM, obj);
     n->u.access.obj = obj;
     if (r->n_items - mark == 1) {
         n->u.access.key = r->items[mark].node;
@@ -462,7 +305,7 @@ static const pdl_xnode *read_dot(pdl_reader *r, const pdl_xnode *obj) {
     pdl_token t = r->t;
     pdl_read_advance(r);
     if (t.kind == PDL_TK_NAME) {
-        pdl_xnode *n = node_from(r, PDL_X_ATTR, obj);
+        pdl_xnode *n = pdl_read_node_from(r, PDL_X_ATTR, obj);
         n->u.access.obj = obj;
         n->u.access.name = t.text;
         return pdl_read_close(r, n);
@@ -472,7 +315,8 @@ static const pdl_xnode *read_dot(pdl_reader *r, const pdl_xnode *obj) {
                       "expected name or number");
         return NULL;
     }
-    pdl_xnode *key = pdl_read_node(r, PDL_X_CONST, t.start), *n = node_from(r, PDL_X_ITEM, obj);
+    pdl_xnode *key = pdl_read_node(r, PDL_X_CONST, t.start);
+    pdl_xnode *n = pdl_read_node_from(r, PDL_X_ITEM, obj);
     key->u.value = t.value;
     n->u.access.obj = obj;
     n->u.access.key = pdl_read_close(r, key);
@@ -480,7 +324,7 @@ static const pdl_xnode *read_dot(pdl_reader *r, const pdl_xnode *obj) {
 }
 
 static const pdl_xnode *read_call(pdl_reader *r, const pdl_xnode *obj) {
-    pdl_xnode *n = node_from(r, PDL_X_CALL, obj);
+    pdl_xnode *n = pdl_read_node_from(r, PDL_X_CALL, obj);
     r->has_call = true;
     n->u.call.obj = obj;
     return read_args(r, &n->u.call.args) ? pdl_read_close(r, n) : NULL;
@@ -537,7 +381,8 @@ pdl_xnode *pdl_read_filters(pdl_reader *r, const pdl_xnode *obj, bool inline_sta
     while (inline_start || r->t.kind == PDL_TK_PIPE) {
         if (!inline_start) pdl_read_advance(r);
         inline_start = false;
-        n = obj ? node_from(r, PDL_X_FILTER, obj) : pdl_read_node(r, PDL_X_FILTER, r->t.start);
+        n = obj ? pdl_read_node_from(r, PDL_X_FILTER, obj)
+                : pdl_read_node(r, PDL_X_FILTER, r->t.start);
         n->u.filter.obj = obj;
         if (!read_dotted(r, &n->u.filter.name)) return NULL;
         if (r->t.kind == PDL_TK_LPAREN && !read_args(r, &n->u.filter.args)) return NULL;
@@ -556,7 +401,7 @@ static bool begins_test_arg(const pdl_reader *r) {
 }
 
 static const pdl_xnode *read_test(pdl_reader *r, const pdl_xnode *obj) {
-    pdl_xnode *n = node_from(r, PDL_X_TEST, obj);
+    pdl_xnode *n = pdl_read_node_from(r, PDL_X_TEST, obj);
     pdl_read_advance(r);
     n->u.filter.negated = skip_kw(r, PDL_KW_NOT);
     n->u.filter.obj = obj;
@@ -667,7 +512,7 @@ static const pdl_xnode *read_compare(pdl_reader *r, const pdl_xnode *first) {
         pdl_read_push(r, e)->op = op;
     }
     size_t n = r->n_items - mark;
-    pdl_xnode *c = node_from(r, PDL_X_COMPARE, first);
+    pdl_xnode *c = pdl_read_node_from(r, PDL_X_COMPARE, first);
     pdl_xop *ops = pdl_arena_new_n(r->arena, pdl_xop, n);
     for (size_t i = 0; i < n; i++) ops[i] = r->items[mark + i].op;
     c->u.compare.first = first;
@@ -685,7 +530,7 @@ static const pdl_xnode *read_concat(pdl_reader *r, const pdl_xnode *first) {
         if (!e) return NULL;
         pdl_read_push(r, e);
     }
-    pdl_xnode *n = node_from(r, PDL_X_CONCAT, first);
+    pdl_xnode *n = pdl_read_node_from(r, PDL_X_CONCAT, first);
     n->u.list = pdl_read_take(r, mark);
     return pdl_read_close(r, n);
 }
@@ -720,7 +565,7 @@ static const pdl_xnode *read_binary(pdl_reader *r, unsigned min) {
             continue;
         }
         pdl_xkind kind = level == L_OR ? PDL_X_OR : level == L_AND ? PDL_X_AND : PDL_X_BINARY;
-        pdl_xnode *n = node_from(r, kind, left);
+        pdl_xnode *n = pdl_read_node_from(r, kind, left);
         pdl_read_advance(r);
         n->u.op.op = op;
         n->u.op.a = left;
@@ -744,7 +589,7 @@ static const pdl_xnode *read_conditional(pdl_reader *r, const pdl_xnode *first) 
     for (;;) {
         pdl_xnode *n = NULL;
         while (skip_kw(r, PDL_KW_IF)) {
-            n = node_from(r, PDL_X_COND, e);
+            n = pdl_read_node_from(r, PDL_X_COND, e);
             n->u.cond.yes = e;
             if (!(n->u.cond.test = pdl_read_or(r))) return NULL;
             pdl_read_close(r, n);

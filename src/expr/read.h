@@ -141,6 +141,8 @@ PDL_PRINTF(2, 3) pdl_xnode *pdl_read_fail(pdl_reader *r, const char *fmt, ...);
 bool pdl_read_deeper(pdl_reader *r);
 
 pdl_xnode *pdl_read_node(pdl_reader *r, pdl_xkind kind, uint32_t start);
+/* A node that begins where `first` does. */
+pdl_xnode *pdl_read_node_from(pdl_reader *r, pdl_xkind kind, const pdl_xnode *first);
 /* n with its end at the token before the current one. */
 static inline pdl_xnode *pdl_read_close(pdl_reader *r, pdl_xnode *n) {
     if (n) n->end = r->n_cuts || r->base ? pdl_read_offset(r, r->last_end) : r->last_end;
@@ -149,6 +151,8 @@ static inline pdl_xnode *pdl_read_close(pdl_reader *r, pdl_xnode *n) {
 
 pdl_xitem *pdl_read_push(pdl_reader *r, const pdl_xnode *node);
 pdl_xlist pdl_read_take(pdl_reader *r, size_t mark); /* nodes from mark on, popped */
+/* The same, left on the stack. */
+const pdl_xnode **pdl_read_copy(pdl_reader *r, size_t mark);
 
 /* Expressions (read.c). */
 const pdl_xnode *pdl_read_expression(pdl_reader *r);

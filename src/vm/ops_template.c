@@ -302,66 +302,93 @@ static pdl_scope *template_scope(pdl_fiber *f, const macro_obj *m) {
     return pdl_scope_keep(m->scope);
 }
 
-static pdl_step macro_call(pdl_fiber *f, macro_obj *m, const pdl_val *pos, size_t n_pos,
-                           const pdl_str *kw, const pdl_val *kwv, size_t n_kw, pdl_err *err) {
-    const pdl_macro_info *info = m->info;
-    pdl_interner *in = f->run->opt.names;
-    pdl_scope *scope = template_scope(f, m);
-    size_t given = n_pos < info->n_params ? n_pos : info->n_params;
+/* What the arguments of a call of a macro become. */
+typedef struct macro_args {
+    pdl_scope *scope;      /* of the body, owned: the parameters in front of what the macro sees */
+    pdl_val extra, caller; /* owned: `kwargs`; the body of a {% call %}, or absent */
+    pdl_str unknown;       /* a name that is no parameter, or p == NULL */
+} macro_args;
+
+static void bind_positions(macro_args *a, const pdl_macro_info *info, const pdl_val *pos,
+                           size_t given) {
     for (size_t i = 0; i < given; i++)
-        scope = pdl_scope_put(scope, info->names[i], pdl_keep(pos[i]));
+        a->scope = pdl_scope_put(a->scope, info->names[i], pdl_keep(pos[i]));
     for (size_t i = given; i < info->n_params; i++)
-        scope = pdl_scope_put(scope, info->names[i],
-                              pdl_undefined(pdl_textf("parameter '%.*s' was not provided",
-                                                      PDL_FMT(info->params[i]))));
-    pdl_val extra = pdl_dict_new(0), caller = pdl_absent();
-    pdl_str unknown = {0};
-    for (size_t i = 0; i < n_kw; i++) {
-        size_t k = 0; /* what was given by its place cannot be given again */
-        while (k < info->n_params && !pdl_str_eq(info->params[k], kw[i])) k++;
-        if (k >= given && k < info->n_params)
-            scope = pdl_scope_put(scope, info->names[k], pdl_keep(kwv[i]));
-        else if (pdl_str_is(kw[i], "caller"))
-            set_val(&caller, pdl_keep(kwv[i]));
-        else if (info->uses_kwargs)
-            extra = pdl_dict_puts(extra, kw[i], pdl_keep(kwv[i]));
-        else
-            unknown = kw[i];
-    }
-    bool ok = true;
-    if (unknown.p)
-        ok = pdl_err_host(err, "TypeError", "macro '%.*s' takes no keyword argument '%.*s'",
-                          PDL_FMT(info->name), PDL_FMT(unknown));
-    else if (n_pos > info->n_params && !info->uses_varargs)
-        ok = pdl_err_host(err, "TypeError", "macro '%.*s' takes not more than %u argument(s)",
-                          PDL_FMT(info->name), info->n_params);
-    else if (!pdl_is_absent(caller) && !info->uses_caller)
-        ok = pdl_err_host(err, "TypeError",
-                          "macro '%.*s' was invoked with two values for the special caller "
-                          "argument. This is most likely "
-                          "a bug.",
-                          PDL_FMT(info->name));
+        a->scope = pdl_scope_put(a->scope, info->names[i],
+                                 pdl_undefined(pdl_textf("parameter '%.*s' was not provided",
+                                                         PDL_FMT(info->params[i]))));
+}
+
+/* What was given by its position cannot be given again by its name. */
+static void bind_keyword(macro_args *a, const pdl_macro_info *info, size_t given, pdl_str name,
+                         pdl_vref v) {
+    size_t k = 0;
+    while (k < info->n_params && !pdl_str_eq(info->params[k], name)) k++;
+    if (k >= given && k < info->n_params)
+        a->scope = pdl_scope_put(a->scope, info->names[k], pdl_keep(v));
+    else if (pdl_str_is(name, "caller"))
+        set_val(&a->caller, pdl_keep(v));
+    else if (info->uses_kwargs)
+        a->extra = pdl_dict_puts(a->extra, name, pdl_keep(v));
+    else
+        a->unknown = name;
+}
+
+static bool check_macro_args(const macro_args *a, const pdl_macro_info *info, size_t n_pos,
+                             pdl_err *err) {
+    if (a->unknown.p)
+        return pdl_err_host(err, "TypeError", "macro '%.*s' takes no keyword argument '%.*s'",
+                            PDL_FMT(info->name), PDL_FMT(a->unknown));
+    if (n_pos > info->n_params && !info->uses_varargs)
+        return pdl_err_host(err, "TypeError", "macro '%.*s' takes not more than %u argument(s)",
+                            PDL_FMT(info->name), info->n_params);
+    if (!pdl_is_absent(a->caller) && !info->uses_caller)
+        return pdl_err_host(err, "TypeError",
+                            "macro '%.*s' was invoked with two values for the special caller "
+                            "argument. This is most likely a bug.",
+                            PDL_FMT(info->name));
+    return true;
+}
+
+/* The names that a body has without being given them. */
+static void bind_special(pdl_fiber *f, macro_args *a, const pdl_macro_info *info,
+                         const pdl_val *pos, size_t n_pos) {
+    pdl_interner *in = f->run->opt.names;
     if (info->uses_varargs) {
         pdl_val rest = pdl_list_new(0);
         for (size_t i = info->n_params; i < n_pos; i++)
             rest = pdl_list_push(rest, pdl_keep(pos[i]));
-        scope = pdl_scope_put(scope, pdl_intern(in, PDL_STR("varargs")), pdl_list_as_tuple(rest));
+        a->scope =
+            pdl_scope_put(a->scope, pdl_intern(in, PDL_STR("varargs")), pdl_list_as_tuple(rest));
     }
     if (info->uses_kwargs)
-        scope = pdl_scope_put(scope, pdl_intern(in, PDL_STR("kwargs")), pdl_keep(extra));
+        a->scope =
+            pdl_scope_put(a->scope, pdl_intern(in, PDL_STR("kwargs")), pdl_keep(a->extra));
     if (info->uses_caller)
-        scope = pdl_scope_put(scope, f->run->names.caller,
-                              pdl_is_absent(caller) ? pdl_undefined(pdl_textz("No caller defined"))
-                                                    : pdl_keep(caller));
-    pdl_drop(extra);
-    pdl_drop(caller);
-    if (!ok || too_deep(f, err)) {
-        pdl_scope_drop(scope);
+        a->scope = pdl_scope_put(a->scope, f->run->names.caller,
+                                 pdl_is_absent(a->caller)
+                                     ? pdl_undefined(pdl_textz("No caller defined"))
+                                     : pdl_keep(a->caller));
+}
+
+static pdl_step macro_call(pdl_fiber *f, macro_obj *m, const pdl_val *pos, size_t n_pos,
+                           const pdl_str *kw, const pdl_val *kwv, size_t n_kw, pdl_err *err) {
+    const pdl_macro_info *info = m->info;
+    size_t given = n_pos < info->n_params ? n_pos : info->n_params;
+    macro_args a = {template_scope(f, m), pdl_dict_new(0), pdl_absent(), {0}};
+    bind_positions(&a, info, pos, given);
+    for (size_t i = 0; i < n_kw; i++) bind_keyword(&a, info, given, kw[i], kwv[i]);
+    bind_special(f, &a, info, pos, n_pos);
+    bool ok = check_macro_args(&a, info, n_pos, err) && !too_deep(f, err);
+    pdl_drop(a.extra);
+    pdl_drop(a.caller);
+    if (!ok) {
+        pdl_scope_drop(a.scope);
         return PDL_STEP_FAIL;
     }
     push_macro(f, m->code, info->entry);
     pdl_scope_drop(f->scope);
-    f->scope = scope;
+    f->scope = a.scope;
     return PDL_STEP_DONE;
 }
 

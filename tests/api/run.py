@@ -140,6 +140,7 @@ def use(t, work, dest):
     programs = [("hello", os.environ.get("CC", "cc"), C, work / "hello.c"),
                 ("embed", os.environ.get("CC", "cc"), C, ROOT / "examples" / "embed" / "embed.c"),
                 ("use", os.environ.get("CC", "cc"), C, HERE / "use.c"),
+                ("many", os.environ.get("CC", "cc"), C, HERE / "many.c"),
                 ("values", os.environ.get("CC", "cc"), C, HERE / "values.c"),
                 ("objects", os.environ.get("CC", "cc"), C, HERE / "objects.c"),
                 ("shared", os.environ.get("CC", "cc"), C, HERE / "shared.c"),
@@ -160,9 +161,9 @@ def use(t, work, dest):
         else:
             t.add(name, *run([work / name], cwd=work))
     own_names(t, work, found["libpdl.a"], [x for x in flags if x.startswith("-fsanitize")], config)
-    if (work / "use").exists():
-        t.add("use --allocator", *run([work / "use", "--allocator"], cwd=work))
-        t.add("use --limited", *run([work / "use", "--limited"], cwd=work))
+    if (work / "many").exists():
+        t.add("many --allocator", *run([work / "many", "--allocator"], cwd=work))
+        t.add("many --limited", *run([work / "many", "--limited"], cwd=work))
     libraries(t, work, dest, sanitized or counted)
 
 

@@ -11,36 +11,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <pdl.h>
-
-static int passed, failed;
-
-static void check(bool ok, int line, const char *what) {
-    passed += ok;
-    failed += !ok;
-    if (!ok) printf("shared.c:%d: %s\n", line, what);
-}
-#define CHECK(x) check((x), __LINE__, #x)
-
-static bool is_text(pdl_value *v, const char *want) {
-    const char *got = pdl_value_get_text(v, NULL);
-    bool ok = got && strcmp(got, want) == 0;
-    if (!ok) printf("  got %s, not %s\n", got ? got : "no text", want);
-    pdl_value_drop(v);
-    return ok;
-}
+#include "t.h"
 
 static pdl_engine *new_engine(void) {
     pdl_engine_options o = {.size = sizeof o, .shared = true};
     return pdl_engine_new(&o, NULL);
-}
-
-static pdl_program *load(pdl_engine *e, const char *text) {
-    pdl_error *error = NULL;
-    pdl_program *p = pdl_load_text(e, text, strlen(text), "test.pdl", &error);
-    if (!p) pdl_error_print(error, stdout);
-    pdl_error_free(error);
-    return p;
 }
 
 /* --- who ended, and what became of it --------------------------------------------------------- */
@@ -335,6 +310,5 @@ int main(void) {
     test_misuse();
     test_worker();
     test_connections();
-    printf("%d passed, %d failed\n", passed, failed);
-    return failed > 0;
+    return counts();
 }

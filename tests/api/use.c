@@ -1,4 +1,4 @@
-/* use.c -- the library from C11, through pdl.h alone: every function, every misuse, many engines.
+/* use.c -- the library from C11, through pdl.h alone: every function, every misuse.
  * Prints what failed, then the counts.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -8,62 +8,10 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <pdl.h>
-
-static int passed, failed;
-
-static void check(bool ok, int line, const char *what) {
-    if (ok)
-        passed++;
-    else {
-        failed++;
-        printf("use.c:%d: %s\n", line, what);
-    }
-}
-#define CHECK(x) check((x), __LINE__, #x)
-
-static bool is_text(pdl_value *v, const char *want) {
-    const char *got = pdl_value_get_text(v, NULL);
-    bool ok = got && strcmp(got, want) == 0;
-    if (!ok) printf("  got %s\n", got ? got : "no text");
-    pdl_value_drop(v);
-    return ok;
-}
-
-/* The error is of this kind and says this; it is released. */
-static bool is_error(pdl_error **error, const char *kind, const char *part) {
-    bool ok = *error && strcmp((*error)->kind, kind) == 0 && strstr((*error)->text, part);
-    if (!ok)
-        printf("  got %s: %s\n", *error ? (*error)->kind : "no error",
-               *error ? (*error)->text : "");
-    pdl_error_free(*error);
-    *error = NULL;
-    return ok;
-}
-
-static pdl_program *load(pdl_engine *e, const char *text) {
-    pdl_error *error = NULL;
-    pdl_program *p = pdl_load_text(e, text, strlen(text), "test.pdl", &error);
-    if (!p) pdl_error_print(error, stdout);
-    pdl_error_free(error);
-    return p;
-}
-
-/* The result as text, or the message of the error. */
-static pdl_value *run_text(pdl_engine *e, const char *text, const pdl_value *inputs) {
-    pdl_error *error = NULL;
-    pdl_program *p = load(e, text);
-    pdl_value *v = pdl_run_program(e, p, inputs, &error);
-    pdl_value *out = v ? pdl_value_to_text(v, NULL) : pdl_value_text(error ? error->message : "");
-    pdl_error_free(error);
-    pdl_value_drop(v);
-    pdl_program_free(p);
-    return out;
-}
+#include "t.h"
 
 /* --- values ----------------------------------------------------------------------------------- */
 
@@ -417,7 +365,7 @@ static void test_requests(void) {
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         bool ok = is_text(run_text(e, rows[i].program, NULL), rows[i].want);
-        check(ok, __LINE__, rows[i].program);
+        check(ok, __FILE__, __LINE__, rows[i].program);
     }
     pdl_value *inputs = pdl_value_dict(), *add = pdl_value_function("add", add_args, NULL);
     CHECK(pdl_value_put(inputs, "add", add) && pdl_value_kind(add) == PDL_KIND_OTHER);
@@ -486,7 +434,7 @@ static void test_answers(void) {
         char answer[128];
         snprintf(answer, sizeof answer, "%s", rows[i].answer);
         bool ok = pdl_engine_handle(e, rows[i].kind, NULL, answer_json, answer, &error);
-        check(ok && is_text(run_text(e, rows[i].program, NULL), rows[i].want), __LINE__,
+        check(ok && is_text(run_text(e, rows[i].program, NULL), rows[i].want), __FILE__, __LINE__,
               rows[i].program);
         pdl_error_free(error);
         pdl_engine_free(e);
@@ -676,143 +624,7 @@ static void test_free_inside(pdl_engine *e) {
     pdl_program_free(p);
 }
 
-/* --- many ------------------------------------------------------------------------------------- */
-
-static bool run_once(int i) {
-    static char said[] = "yes";
-    pdl_engine *e = pdl_engine_new(NULL, NULL);
-    pdl_engine_handle(e, "model", "", echo, said, NULL);
-    char text[200];
-    snprintf(text, sizeof text, "text:\n- model: m\n  input: hi\n- ${ %d + 1 }\n", i);
-    pdl_value *v = run_text(e, text, NULL);
-    pdl_engine_free(e);
-    char want[40];
-    snprintf(want, sizeof want, "yes%d", i + 1);
-    return is_text(v, want);
-}
-
-static void *run_many(void *unused) {
-    (void)unused;
-    intptr_t good = 0;
-    for (int i = 0; i < 100; i++) good += run_once(i);
-    return (void *)good;
-}
-
-static void test_many(void) {
-    int good = 0;
-    for (int i = 0; i < 1000; i++) good += run_once(i);
-    CHECK(good == 1000);
-    pdl_engine *engines[1000];
-    for (int i = 0; i < 1000; i++) engines[i] = pdl_engine_new(NULL, NULL);
-    pdl_program *p = load(engines[0], "text: hi\n");
-    for (int i = 0; i < 1000; i++) {
-        pdl_value *v = pdl_run_program(engines[i], p, NULL, NULL);
-        good += v != NULL;
-        pdl_value_drop(v);
-    }
-    for (int i = 0; i < 1000; i++) pdl_engine_free(engines[i]);
-    pdl_program_free(p);
-    CHECK(good == 2000);
-    pthread_t threads[4];
-    void *said;
-    for (int i = 0; i < 4; i++) pthread_create(&threads[i], NULL, run_many, NULL);
-    for (int i = 0; i < 4; i++) {
-        pthread_join(threads[i], &said);
-        CHECK((intptr_t)said == 100);
-    }
-}
-
-/* A process without descriptors: an error, and all is well when there are some again. */
-static void test_descriptors(void) {
-    enum { MANY = 300 };
-    struct rlimit old, few;
-    pdl_error *error = NULL;
-    pdl_task *tasks[MANY] = {NULL};
-    size_t n = 0;
-    pdl_engine *e = pdl_engine_new(NULL, NULL);
-    pdl_program *p = load(e, "text: hi\n");
-    getrlimit(RLIMIT_NOFILE, &old);
-    few = old;
-    few.rlim_cur = 100;
-    setrlimit(RLIMIT_NOFILE, &few);
-    while (n < MANY && (tasks[n] = pdl_task_start(e, p, NULL, &error)) != NULL) n++;
-    setrlimit(RLIMIT_NOFILE, &old);
-    CHECK(n > 10 && n < MANY && is_error(&error, "io", "descriptors"));
-    for (size_t i = 0; i < n; i++) {
-        if (i % 2) CHECK(pdl_task_wait(tasks[i], -1) == PDL_TASK_DONE);
-        pdl_task_free(tasks[i]);
-    }
-    pdl_program_free(p);
-    pdl_engine_free(e);
-}
-
-static size_t n_allocated, fail_at, n_given; /* fail_at: that allocation fails */
-static void *count_alloc(size_t n) { return ++n_allocated == fail_at ? NULL : malloc(n); }
-static void *count_resize(void *p, size_t n) {
-    return ++n_allocated == fail_at ? NULL : realloc(p, n);
-}
-
-static bool give_back(size_t n) { /* the allocation is tried again */
-    n_given++;
-    return n > 0;
-}
-
-/* An allocator with a limit: what the host lets programs have. A header of 16 bytes holds the
- * size. */
-enum { HEAD = 16 };
-static size_t n_bytes;
-static const size_t MOST_BYTES = 32u << 20;
-static void *limited_resize(void *p, size_t n) {
-    size_t before = p ? *(size_t *)(void *)((char *)p - HEAD) : 0;
-    if (n_bytes - before + n > MOST_BYTES) return NULL;
-    char *q = realloc(p ? (char *)p - HEAD : NULL, n + HEAD);
-    if (!q) return NULL;
-    n_bytes += n - before;
-    *(size_t *)(void *)q = n;
-    return q + HEAD;
-}
-static void *limited_alloc(size_t n) { return limited_resize(NULL, n); }
-static void limited_free(void *p) {
-    if (!p) return;
-    n_bytes -= *(size_t *)(void *)((char *)p - HEAD);
-    free((char *)p - HEAD);
-}
-
-/* A program that uses up the memory is an error with its place, again and again; the host goes
- * on. */
-static void test_limited(void) {
-    CHECK(pdl_set_allocator(limited_alloc, limited_resize, limited_free));
-    pdl_engine *e = pdl_engine_new(NULL, NULL);
-    for (int i = 0; i < 3; i++) {
-        pdl_error *error = NULL;
-        pdl_program *p = load(e, "text:\n- first\n- for: {i: \"${ range(100000000) }\"}\n  "
-                                 "repeat:\n    data: {a: \"${ i }\"}\n  join: {as: array}\n");
-        pdl_value *v = pdl_run_program(e, p, NULL, &error);
-        CHECK(!v && error && strcmp(error->kind, "limit") == 0 &&
-              strstr(error->message, "memory") && error->line == 3);
-        pdl_error_free(error);
-        pdl_program_free(p);
-        CHECK(run_once(i));
-    }
-    pdl_engine_free(e);
-    CHECK(n_bytes < 1u << 20);
-}
-
-int main(int argc, char **argv) {
-    if (argc > 1 && strcmp(argv[1], "--limited") == 0) {
-        test_limited();
-        printf("%d passed, %d failed\n", passed, failed);
-        return failed > 0;
-    }
-    if (argc > 1 && strcmp(argv[1], "--allocator") == 0) {
-        CHECK(pdl_set_allocator(count_alloc, count_resize, free));
-        pdl_set_out_of_memory(give_back);
-        CHECK(run_once(1) && n_allocated > 100);
-        fail_at = n_allocated + 50;
-        CHECK(run_once(2) && n_given == 1);
-        printf("%d passed, %d failed\n", passed, failed);
-        return failed > 0;
-    }
+int main(void) {
     pdl_error *error = NULL;
     pdl_engine *e = pdl_engine_new(NULL, &error);
     CHECK(e && !error && strchr(pdl_version(), '.'));
@@ -829,8 +641,5 @@ int main(int argc, char **argv) {
     test_journal();
     test_limits();
     test_timeout();
-    test_many();
-    test_descriptors();
-    printf("%d passed, %d failed\n", passed, failed);
-    return failed > 0;
+    return counts();
 }

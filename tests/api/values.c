@@ -6,24 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <pdl.h>
-
-static int passed, failed;
-
-static void check(bool ok, int line, const char *what) {
-    passed += ok;
-    failed += !ok;
-    if (!ok) printf("values.c:%d: %s\n", line, what);
-}
-#define CHECK(x) check((x), __LINE__, #x)
-
-static bool is_text(pdl_value *v, const char *want) {
-    const char *got = pdl_value_get_text(v, NULL);
-    bool ok = got && strcmp(got, want) == 0;
-    if (!ok) printf("  got %s\n", got ? got : "no text");
-    pdl_value_drop(v);
-    return ok;
-}
+#include "t.h"
 
 static bool is_json(pdl_value *v, const char *want) {
     pdl_error *error = NULL;
@@ -32,14 +15,6 @@ static bool is_json(pdl_value *v, const char *want) {
     pdl_error_free(error);
     pdl_value_drop(v);
     return is_text(json, want);
-}
-
-static pdl_program *load(pdl_engine *e, const char *text) {
-    pdl_error *error = NULL;
-    pdl_program *p = pdl_load_text(e, text, strlen(text), "test.pdl", &error);
-    if (!p) pdl_error_print(error, stdout);
-    pdl_error_free(error);
-    return p;
 }
 
 /* A task that has ended. */
@@ -164,6 +139,5 @@ int main(void) {
     test_score(e);
     test_notes();
     pdl_engine_free(e);
-    printf("%d passed, %d failed\n", passed, failed);
-    return failed > 0;
+    return counts();
 }

@@ -1,0 +1,166 @@
+/* read_token.c -- see read.h. What readers of every form share: the current token and the one after
+ * it, errors about it, nodes, and the stack on which lists grow.
+ *
+ * A reader keeps one token and looks at most one ahead, so the lexer runs at the pace of the reader
+ * and no list of tokens is made. Items of lists that are open share one stack: the inner list is
+ * complete and popped before the outer one gets its next item, so each is copied once, when its
+ * length is known.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "expr/read.h"
+
+#include "base/buf.h"
+
+#include "base/banned.h"
+
+void pdl_xfail_vset(pdl_xfail *f, pdl_arena *a, const char *cls, uint32_t start, uint32_t end,
+                    const char *fmt, va_list ap) {
+    if (f->msg.p) return;
+    pdl_buf b = PDL_BUF;
+    pdl_buf_vputf(&b, fmt, ap);
+    *f = (pdl_xfail){
+        .msg = pdl_arena_str(a, pdl_buf_str(&b)), .cls = cls, .start = start, .end = end};
+    pdl_buf_fini(&b);
+}
+
+bool pdl_xfail_set(pdl_xfail *f, pdl_arena *a, const char *cls, uint32_t start, uint32_t end,
+                   const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    pdl_xfail_vset(f, a, cls, start, end, fmt, ap);
+    va_end(ap);
+    return false;
+}
+
+pdl_xnode *pdl_read_fail(pdl_reader *r, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    pdl_xfail_vset(&r->fail, r->arena, "TemplateSyntaxError", r->t.start, r->t.end, fmt, ap);
+    va_end(ap);
+    return NULL;
+}
+
+uint32_t pdl_read_offset(const pdl_reader *r, uint32_t at) {
+    size_t lo = 0, hi = r->n_cuts;
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        if (r->cuts[mid] < at)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return at + (uint32_t)lo + r->base;
+}
+
+const pdl_token *pdl_read_look(pdl_reader *r) {
+    if (!r->has_ahead) {
+        pdl_lex_next(&r->lexer, &r->ahead);
+        r->has_ahead = true;
+    }
+    return &r->ahead;
+}
+
+static bool unexpected(pdl_reader *r, pdl_str want) {
+    if (r->t.kind == PDL_TK_EOF) {
+        pdl_read_fail(r, "unexpected end of template, expected '%.*s'.", PDL_FMT(want));
+    } else {
+        pdl_str got = pdl_token_text(&r->t);
+        pdl_read_fail(r, "expected token '%.*s', got '%.*s'", PDL_FMT(want), PDL_FMT(got));
+    }
+    return false;
+}
+
+bool pdl_read_is_word(const pdl_reader *r, const char *word) {
+    return r->t.kind == PDL_TK_NAME && pdl_str_is(r->t.text, word);
+}
+
+bool pdl_read_expect(pdl_reader *r, pdl_tk kind) {
+    if (r->t.kind != kind) return unexpected(r, pdl_tk_text(kind));
+    pdl_read_advance(r);
+    return r->t.kind != PDL_TK_ERROR;
+}
+
+bool pdl_read_expect_word(pdl_reader *r, const char *word) {
+    if (!pdl_read_is_word(r, word)) return unexpected(r, pdl_str_of(word));
+    pdl_read_advance(r);
+    return r->t.kind != PDL_TK_ERROR;
+}
+
+bool pdl_read_skip(pdl_reader *r, pdl_tk kind) {
+    if (r->t.kind != kind) return false;
+    pdl_read_advance(r);
+    return true;
+}
+
+bool pdl_read_skip_word(pdl_reader *r, const char *word) {
+    if (!pdl_read_is_word(r, word)) return false;
+    pdl_read_advance(r);
+    return true;
+}
+
+bool pdl_read_deeper(pdl_reader *r) {
+    if (r->depth >= PDL_MAX_EXPR_DEPTH) {
+        pdl_read_fail(r, "expression is nested too deeply (more than %d levels)",
+                      (int)PDL_MAX_EXPR_DEPTH);
+        return false;
+    }
+    r->depth++;
+    return true;
+}
+
+/* Nodes are as large as their kind needs. */
+#define SIZE(member) (offsetof(pdl_xnode, u) + sizeof((pdl_xnode *)NULL)->u.member)
+static const uint8_t sizes[] = {
+    [PDL_X_CONST] = SIZE(value),     [PDL_X_NAME] = SIZE(name),   [PDL_X_ATTR] = SIZE(access),
+    [PDL_X_ITEM] = SIZE(access),     [PDL_X_SLICE] = SIZE(slice), [PDL_X_CALL] = SIZE(call),
+    [PDL_X_COMPARE] = SIZE(compare), [PDL_X_DICT] = SIZE(dict),   [PDL_X_UNARY] = SIZE(op),
+    [PDL_X_BINARY] = SIZE(op),       [PDL_X_AND] = SIZE(op),      [PDL_X_OR] = SIZE(op),
+    [PDL_X_COND] = SIZE(cond),       [PDL_X_LIST] = SIZE(list),   [PDL_X_TUPLE] = SIZE(list),
+    [PDL_X_CONCAT] = SIZE(list),     [PDL_X_TEXT] = SIZE(text),   [PDL_X_OUTPUT] = SIZE(list),
+    [PDL_X_SEQ] = SIZE(list),        [PDL_X_COUNT] = 0, /* the others: whole */
+};
+static_assert(sizeof(pdl_xnode) <= UINT8_MAX, "sizes are bytes");
+
+static pdl_xnode *new_node(pdl_reader *r, pdl_xkind kind) {
+    pdl_xnode *n = pdl_arena_get(r->arena, sizes[kind] ? sizes[kind] : sizeof *n);
+    n->kind = kind;
+    return n;
+}
+
+pdl_xnode *pdl_read_node(pdl_reader *r, pdl_xkind kind, uint32_t start) {
+    pdl_xnode *n = new_node(r, kind);
+    n->start = r->n_cuts || r->base ? pdl_read_offset(r, start) : start;
+    return n;
+}
+
+pdl_xnode *pdl_read_node_from(pdl_reader *r, pdl_xkind kind, const pdl_xnode *first) {
+    pdl_xnode *n = new_node(r, kind);
+    n->start = first->start;
+    return n;
+}
+
+pdl_xitem *pdl_read_push(pdl_reader *r, const pdl_xnode *node) {
+    if (r->n_items == r->cap_items) {
+        bool inside = r->items == r->few;
+        r->cap_items *= 2;
+        r->items = pdl_realloc_n(inside ? NULL : r->items, r->cap_items, sizeof *r->items);
+        if (inside) memcpy(r->items, r->few, sizeof r->few);
+    }
+    pdl_xitem *it = &r->items[r->n_items++];
+    *it = (pdl_xitem){.node = node};
+    return it;
+}
+
+const pdl_xnode **pdl_read_copy(pdl_reader *r, size_t mark) {
+    size_t n = r->n_items - mark;
+    const pdl_xnode **p = n ? pdl_arena_new_n(r->arena, const pdl_xnode *, n) : NULL;
+    for (size_t i = 0; i < n; i++) p[i] = r->items[mark + i].node;
+    return p;
+}
+
+pdl_xlist pdl_read_take(pdl_reader *r, size_t mark) {
+    pdl_xlist l = {pdl_read_copy(r, mark), (uint32_t)(r->n_items - mark)};
+    r->n_items = mark;
+    return l;
+}
