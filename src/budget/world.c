@@ -26,14 +26,14 @@ typedef struct charge {
     uint32_t id;
     pdl_budget *budget; /* kept */
     pdl_effect_sink asker;
-    reservation *reserved; /* owned, one for each budget, innermost first; while on its way */
+    reservation *reserved; /* owned, one for each budget, innermost first; while in flight */
     bool is_call;          /* of a model */
     double tokens_of_prompt,
-        tokens_of_answer; /* estimated; of the answer 0 when the parameters do not say */
+        tokens_of_answer; /* estimated; tokens_of_answer is 0 when the parameters do not set it */
     pdl_price price;
     bool priced;
     pdl_timer *deadline;
-    /* of an effect on its way that has a deadline: tells who asked when it is ended */
+    /* of an effect in flight that has a deadline: receives the error when the time is over */
     pdl_effect *twin;
     struct charge *prev, *next; /* in its list */
 } charge;
@@ -47,8 +47,8 @@ typedef struct budget_world {
     pdl_world *behind;
     pdl_budget_world_options opt;
     list waiting, going;
-    list *passing;        /* those whose turn it is to be looked at; NULL: none */
-    bool retrying, again; /* the waiting ones are being looked at; once more */
+    list *passing;        /* the list that is being gone through; NULL: none */
+    bool retrying, again; /* waiting effects are being reconsidered; and must be once more */
 } budget_world;
 
 /* --- lists ------------------------------------------------------------------------------------ */
@@ -106,25 +106,26 @@ static double need_of(const charge *c, const pdl_budget *b, pdl_budget_item i) {
     if (i == PDL_BUDGET_tokens) return c->tokens_of_prompt + answer;
     double cost = c->priced ? c->tokens_of_prompt * c->price.input + answer * c->price.output : 0;
     return b->answers > 0 ? fmax(cost, b->used[PDL_BUDGET_cost] / b->answers)
-                          : cost; /* the service may know better */
+                          : cost; /* the service may report the real cost */
 }
 
-/* How long answers are is not known before the first one is there: until then one call at a
- * time. */
+/* The length of answers is unknown until the first one has arrived: until then one call at a time.
+ */
 static bool is_first(const charge *c, const pdl_budget *b, pdl_budget_item i) {
     return i != PDL_BUDGET_calls && c->is_call && c->tokens_of_answer <= 0 && b->answers <= 0 &&
            b->going > 0;
 }
 
-/* The first budget in which an item does not fit; with_reserved: what others may still use counts
- * as used. */
+/* The first budget in which an item does not fit; with_reserved: reservations of others count as
+ * used. */
 static const pdl_budget *too_small(const charge *c, bool with_reserved, pdl_budget_item *item) {
     for (const pdl_budget *b = c->budget; b; b = b->up) {
         for (size_t k = 0; k < N_COUNTED; k++) {
             pdl_budget_item i = counted[k];
             double sum = b->used[i] + need_of(c, b, i) + (with_reserved ? b->reserved[i] : 0);
             bool spent = i != PDL_BUDGET_calls && c->is_call &&
-                         b->used[i] >= b->limit[i]; /* by what cost nothing, too */
+                         /* also when used up by effects that cost nothing */
+                         b->used[i] >= b->limit[i];
             bool waits = with_reserved && is_first(c, b, i);
             if (b->limit[i] < 0 || (sum <= b->limit[i] && !spent && !waits)) continue;
             *item = i;
@@ -156,7 +157,7 @@ static bool has_limit(const pdl_budget *b, pdl_budget_item i) {
     return false;
 }
 
-/* Takes its place in all budgets; leave_way gives it back. */
+/* Reserves in all budgets; leave_way releases. */
 static void take_way(charge *c) {
     size_t k = 0;
     for (pdl_budget *b = c->budget; b; b = b->up) k++;
@@ -176,7 +177,7 @@ static void leave_way(charge *c) {
     size_t k = 0;
     for (pdl_budget *b = c->budget; b; b = b->up, k++) {
         b->going -= c->is_call;
-        /* sums of fractions: what is left when nobody is on the way is dust */
+        /* Avoid float residue: reset to 0 when nothing is in flight. */
         b->reserved[PDL_BUDGET_tokens] =
             b->going ? b->reserved[PDL_BUDGET_tokens] - c->reserved[k].tokens : 0;
         b->reserved[PDL_BUDGET_cost] =
@@ -209,8 +210,8 @@ static bool refuse(const charge *c, const pdl_budget *b, pdl_budget_item i, pdl_
     return false;
 }
 
-/* A budget of cost says nothing about a call whose price is not known: that is an error, not a free
- * call. */
+/* A budget of cost cannot judge a call whose price is unknown: that is an error, not a free call.
+ */
 static bool find_price(charge *c, const pdl_effect *e, pdl_err *err) {
     pdl_vref model = pdl_dict_getz(e->request, "model");
     pdl_str name = pdl_is_str(model) ? pdl_str_get(model) : PDL_STR("");
@@ -241,7 +242,7 @@ static double number(pdl_vref v) {
     return pdl_is_int(v) || pdl_is(v, PDL_V_FLOAT) ? pdl_num_to_double(v) : 0;
 }
 
-/* What a reply really used; what it does not say is estimated. */
+/* What a reply really used; missing numbers are estimated. */
 static void settle(const charge *c, const pdl_reply *r) {
     pdl_vref usage = pdl_is_dict(r->value) ? pdl_dict_getz(r->value, "usage") : pdl_absent();
     pdl_vref content = pdl_is_dict(r->value) ? pdl_dict_getz(r->value, "content") : pdl_absent();
@@ -287,7 +288,7 @@ static void on_reply(void *user, const pdl_effect *e, const pdl_reply *reply) {
     look_again(r);
 }
 
-/* The time of a budget is over: the effect ends with its error, whatever it was doing. */
+/* The time of a budget is over: ends the effect with the budget's error, whatever its state. */
 static void on_deadline(void *user) {
     charge *c = user;
     budget_world *r = c->world;
@@ -331,7 +332,7 @@ static void give_up(charge *c, pdl_effect *e, pdl_err *err) {
     pdl_effect_refuse(e, err);
 }
 
-/* Goes, waits or is refused. Takes c, which is in no list, and e. */
+/* Forwards, queues or refuses. Takes c, which is in no list, and e. */
 static void decide(charge *c, pdl_effect *e) {
     pdl_budget_item item;
     pdl_err err = {0};
@@ -347,8 +348,8 @@ static void decide(charge *c, pdl_effect *e) {
     }
 }
 
-/* After a settling: who waits may fit now, or not at all. An effect that is answered at once comes
- * back here: its turn is taken by the loop below. */
+/* After a settling: effects that wait may fit now, or never. An effect that is answered at once
+ * comes back here; the loop below then runs once more. */
 static void look_again(budget_world *r) {
     r->again = true;
     if (r->retrying) return;

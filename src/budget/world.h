@@ -1,8 +1,9 @@
-/* world.h -- what a run may use: a world in front of the rooms that answer.
+/* world.h -- enforces what a run may use: a world in front of the worlds that answer.
  *
- * It charges effects to their budgets (effect/budget.h): reserves before a request goes out, waits
- * while what is reserved by others may come back, refuses what does not fit, and settles with what
- * was really used. Not thread-safe.
+ * It charges effects to their budgets (effect/budget.h): it reserves before a request is sent,
+ * waits while reservations of others may be released, refuses what does not fit, and settles with
+ * what was really used. Counting only at the end would let parallel calls overspend together;
+ * counting the worst case as spent would refuse calls that fit. Not thread-safe.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,7 +19,7 @@ typedef struct pdl_budget_world_options {
     const pdl_prices *prices; /* borrowed; NULL: no price is known but by parameters */
 } pdl_budget_world_options;
 
-/* In front of `behind` (borrowed). Effects without a budget pass untouched. */
+/* In front of `behind` (borrowed). Effects without a budget are forwarded unchanged. */
 pdl_world *pdl_budget_world_new(const pdl_budget_world_options *opt, pdl_world *behind);
 
 #endif

@@ -55,7 +55,7 @@ static bool is_missing(const pdl_err *err) {
     return err->py_class && strncmp(err->py_class, "FileNotFoundError", 17) == 0;
 }
 
-/* Below the message, which is the reference's. */
+/* Added below the message, whose text is the reference's. */
 static void hint_fault(pdl_err *err, pdl_str shown, const pdl_utf8_fault *f) {
     pdl_err_hint(err, "%.*s:%u, column %u: byte 0x%02x is not UTF-8", PDL_FMT(shown), f->line,
                  f->column, f->byte);
@@ -88,7 +88,8 @@ static void read_file(pdl_effect *e) {
     pdl_buf_fini(&b);
 }
 
-/* The text of a program file into b; null when there is none. Answered: an error went out. */
+/* Reads the text of a program file into b. SOURCE_MISSING: there is no such file; SOURCE_ANSWERED:
+ * an error was sent. */
 typedef enum { SOURCE_FOUND, SOURCE_MISSING, SOURCE_ANSWERED } source_state;
 
 static source_state open_source(pdl_effect *e, pdl_str path, pdl_buf *b) {

@@ -1,9 +1,9 @@
 /* host.h -- the world that answers READ, WRITE, INPUT, SOURCE, SLEEP, NOW and RANDOM: files,
  * standard input, time.
  *
- * Paths in requests are the paths to open, as they stand (relative ones: to the working directory
- * of the process); who asks has joined them with the directory of the program. Anything else than
- * these effects is refused.
+ * Paths in requests are opened unchanged (relative ones: from the working directory of the
+ * process); the machine has joined them with the directory of the program. Other effects are
+ * refused.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

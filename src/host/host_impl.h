@@ -1,8 +1,8 @@
-/* host_impl.h -- inside of the host room.
+/* host_impl.h -- private to the host world.
  *
- *   host.c    the world; read, source, sleep, now, random
- *   write.c   files that stay open, encodings
- *   input.c   standard input
+ *    host.c    the world; read, source, sleep, now, random
+ *    write.c   files that stay open, encodings
+ *    input.c   standard input
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -38,9 +38,9 @@ struct host {
     PDL_VEC(host_file) files;
     pdl_watch *watch; /* of the input descriptor while somebody waits */
     pdl_buf in;       /* bytes read and not handed out */
-    size_t in_off;    /* of them handed out already */
-    size_t in_seen;   /* bytes behind in_off known to hold no line end */
-    bool in_end;      /* its end was seen */
+    size_t in_off;    /* bytes of in that were handed out */
+    size_t in_seen;   /* bytes after in_off known to hold no line end */
+    bool in_end;      /* the end of the input was reached */
     bool in_serving;
 };
 
@@ -54,7 +54,7 @@ void pdl_host_write_file(host *h, pdl_effect *e);
 void pdl_host_write_close_all(host *h);
 
 void pdl_host_input_start(host *h, pdl_effect *e);
-void pdl_host_input_idle(host *h); /* stops watching when nobody waits */
+void pdl_host_input_idle(host *h); /* stops watching when no effect waits */
 void pdl_host_input_close(host *h);
 
 #endif

@@ -1,6 +1,6 @@
-/* input.c -- standard input: lines for effects in the order they asked, without holding up the
- * loop. A terminal or pipe is watched while somebody waits; a regular file is read at once. What
- * was read and not asked for is kept.
+/* input.c -- standard input: lines for effects in the order in which they asked, without blocking
+ * the loop. A terminal or pipe is watched while an effect waits; a regular file is read at once.
+ * What was read and not asked for is kept.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -31,10 +31,10 @@ void pdl_host_input_idle(host *h) {
     h->watch = NULL;
 }
 
-/* One read. False when nothing can be read now. */
+/* One read. Returns false when nothing can be read now. */
 static bool read_more(host *h) {
     if (h->in.len >= PDL_MAX_TEXT) {
-        h->in_end = true; /* no line may be longer */
+        h->in_end = true; /* the longest line that is accepted */
         return true;
     }
     char *p = pdl_buf_room(&h->in, CHUNK);
@@ -55,7 +55,7 @@ static bool next_line(host *h, size_t from, pdl_str *line, size_t *next) {
     const char *p = h->in.p ? h->in.p + from : "";
     size_t n = h->in.len - from, i = h->in_seen;
     while (i < n && p[i] != '\n' && p[i] != '\r') i++;
-    h->in_seen = i; /* a long line that comes in pieces is not searched again */
+    h->in_seen = i; /* the search for a line end continues from here */
     if (i == n && (!h->in_end || n == 0)) return false;
     if (i + 1 == n && p[i] == '\r' && !h->in_end) return false; /* LF may follow */
     *line = (pdl_str){p, i};
@@ -92,7 +92,7 @@ static void serve_all(host *h, host_wait *s) {
     answer(s, valid_text(pdl_buf_str(&s->text)));
 }
 
-/* Serve the first in line from what was read; false when more must be read. */
+/* Serves the first effect in the queue from what was read; false when more must be read. */
 static bool serve_one(host *h, host_wait *s) {
     pdl_str line;
     size_t next;
@@ -126,8 +126,8 @@ static void on_readable(void *user, int events) {
     serve(h);
 }
 
-/* Answers may ask again: those questions join the queue and are served by the loop that is
- * running. */
+/* Answers may ask again: new questions join the queue and are served by the loop that is running.
+ */
 static void serve(host *h) {
     if (h->in_serving) return;
     h->in_serving = true;

@@ -1,5 +1,6 @@
 /* write.c -- files that programs write: opened by the first request, kept under path, mode and
- * encoding until closed. Nothing is held back here, so what was answered is in the file.
+ * encoding until closed. Nothing is buffered here: a request is answered when its text is in the
+ * file.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,5 @@
-/* cache.c -- see cache.h: the world. Hits are delivered by poll, in the order in which they were
- * asked for.
+/* cache.c -- see cache.h: the world. poll delivers hits, in the order of their requests: a run
+ * expects answers of models only while it polls, so that a reply never arrives inside of start.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,11 +14,11 @@
 
 #include "base/banned.h"
 
-/* What a run asked with one content. The n-th time counts within the run: hence a door for each. */
+/* What one view knows of one request content: each view counts repetitions by itself. */
 typedef struct cache_repeats {
     char key[65];
     int64_t next;            /* number of the next repetition */
-    PDL_VEC(int64_t) failed; /* numbers whose request failed: asked for again */
+    PDL_VEC(int64_t) failed; /* numbers whose request failed: they are requested again */
 } repeats;
 
 /* The cache as one run, or group of runs, sees it. */
@@ -28,7 +28,7 @@ typedef struct cache_view {
     pdl_map keys; /* key -> repeats */
 } cache_view;
 
-/* A request on its way to the world behind. */
+/* A request that was forwarded. */
 typedef struct miss {
     pdl_cache *cache;
     repeats *repeats;
@@ -51,7 +51,7 @@ struct pdl_cache {
     pdl_world *behind;
     cachefile *file;
     pdl_err problem;            /* why something was not written */
-    const pdl_secrets *secrets; /* what is not stored */
+    const pdl_secrets *secrets; /* removed from what is stored */
     miss *open;
     PDL_VEC(hit) hits;
     size_t head;    /* hits[head..n) wait to be delivered */
@@ -229,7 +229,8 @@ static void cancel(pdl_world *w, uint32_t id) {
     }
 }
 
-/* Who reads a stream gets the text in one piece. False: the effect was cancelled from inside. */
+/* A request that streams gets the text in one piece. Returns false when the effect was cancelled
+ * from inside. */
 static bool show(pdl_cache *c, const pdl_effect *e, pdl_vref value) {
     assert(cache_ok(c));
     pdl_vref content = pdl_is_dict(value) ? pdl_dict_getz(value, "content") : pdl_absent();
@@ -259,7 +260,7 @@ static void deliver(pdl_cache *c, hit h) {
     }
 }
 
-/* The first problem is kept, for the end of the run. */
+/* Keeps the first problem for the end of the run. */
 static void note_problem(pdl_cache *c, pdl_err *err) {
     assert(err->kind != PDL_E_NONE);
     if (!c->problem.kind) pdl_err_move(&c->problem, err);

@@ -1,11 +1,12 @@
-/* cache.h -- replies of models that several runs share: a world in front of a world (architecture
- * D6).
+/* cache.h -- replies of models that several runs share: a world in front of a world.
  *
  * One SQLite file in WAL mode, which any number of processes use at the same time. A reply is found
- * by the content of what was asked (model, platform, messages, parameters that shape the answer,
- * schema) and the number of the repetition: the n-th time a run asks the same it gets the n-th
- * reply, so that sampling stays sampling. Failures are not kept: the number is asked for again.
- * Keys and other secrets are not in the file.
+ * by the content of the request (model, platform, messages, parameters that shape the answer,
+ * schema) and the number of the repetition: the nth time a run makes the same request it gets the
+ * nth reply. Without the number a program that samples ten answers would get one answer ten times.
+ * Failures are not stored: their number is requested again. Keys and other secrets are not in the
+ * file. Why not the journal: a journal belongs to one run and answers by place, so that a changed
+ * program finds nothing; a cache answers by content and outlives the program.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,7 +17,7 @@
 
 typedef struct pdl_cache pdl_cache;
 
-/* Opens the file, making it when it is not there. secrets (borrowed until close) are replaced in
+/* Opens the file, making it when it does not exist. secrets (borrowed until close) are replaced in
  * what is stored. Errors: io (cannot be opened or made; not a cache; damaged). */
 PDL_MUST bool pdl_cache_open(pdl_str path, const pdl_secrets *secrets, pdl_cache **out,
                              pdl_err *err);
@@ -24,17 +25,17 @@ PDL_MUST bool pdl_cache_open(pdl_str path, const pdl_secrets *secrets, pdl_cache
 /* What only lists and prunes does not make a file. Errors: as above. */
 PDL_MUST bool pdl_cache_open_existing(pdl_str path, pdl_cache **out, pdl_err *err);
 
-/* The world that answers models and embeddings from the file and hands everything else to `behind`
- * (borrowed). Belongs to the cache (its close does nothing). Once a cache. */
+/* The world that answers models and embeddings from the file and forwards everything else to
+ * `behind` (borrowed). It belongs to the cache (closing it does nothing). Call once per cache. */
 pdl_world *pdl_cache_world(pdl_cache *c, pdl_world *behind);
 
-/* The same world for one of several runs, or groups of runs, that share it: repetitions are counted
- * for this one alone. Ids of effects differ between all runs of a cache. After pdl_cache_world; to
- * be closed when its effects are answered or cancelled, before the cache. */
+/* The same world for one of several runs, or groups of runs, that share the cache: it counts
+ * repetitions for them alone. Effect ids must differ between all runs of a cache. Call after
+ * pdl_cache_world; close when its effects are answered or cancelled, before the cache. */
 pdl_world *pdl_cache_view(pdl_cache *c);
 
-/* Everything so far is in the file. Errors: why something is not (disk full), io; again each time
- * it is asked. */
+/* Makes sure that everything so far is in the file. Returns false with the first error that kept
+ * something from being written (io, for instance a full disk), also at later calls. */
 PDL_MUST bool pdl_cache_finish(pdl_cache *c, pdl_err *err);
 
 /* Are there answers that poll delivers without waiting? */
@@ -51,8 +52,8 @@ typedef struct pdl_cache_row {
 PDL_MUST bool pdl_cache_each(pdl_cache *c, bool (*fn)(void *user, const pdl_cache_row *row),
                              void *user, pdl_err *err);
 
-/* Removes what was used last before `before` (0: any time) by models that match the glob (empty:
- * all); *n rows. */
+/* Removes replies last used before `before` (0: any time) of models that match the glob (empty:
+ * all). Sets *n to the number of removed rows. */
 PDL_MUST bool pdl_cache_prune(pdl_cache *c, int64_t before, pdl_str model, int64_t *n,
                               pdl_err *err);
 

@@ -1,5 +1,5 @@
-/* cachefile.c -- see cachefile.h. WAL lets readers and one writer work at the same time; a writer
- * waits for another one a while. Writes are gathered in short transactions.
+/* cachefile.c -- see cachefile.h. In WAL mode readers and one writer work at the same time; a
+ * second writer waits a while. Writes are gathered in short transactions.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,7 +25,7 @@ enum {
     "number))"
 static const sql_object objects[] = {{"replies", "CREATE TABLE " REPLIES}};
 
-/* Another process may make the same file at the same time: it is locked first. */
+/* Another process may make the same file at the same time, so it is locked first. */
 static const char making[] = "PRAGMA journal_mode = WAL;"
                              "BEGIN IMMEDIATE;"
                              "PRAGMA application_id = 1346653251;"
@@ -89,8 +89,8 @@ static bool check_file(cachefile *f, pdl_err *err) {
     return sound || refuse(f, "is damaged: remove it, its replies are asked for again", err);
 }
 
-/* Looks at one state of the file, whatever others do with it meanwhile; makes what a cache has when
- * it is empty. again: it was just made, and is looked at like any other, or somebody held it. */
+/* Checks one consistent state of the file and makes the tables when it is empty. *again: the file
+ * was just made or was locked, and must be checked again. */
 static bool check_or_make(cachefile *f, bool *again, pdl_err *err) {
     pdl_err ignored = {0};
     bool empty = false;
@@ -108,8 +108,8 @@ static int64_t now_ms(void) {
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* SQLite does not wait for the lock that the change to WAL needs, which many want at once when they
- * start together with a new file. */
+/* SQLite does not wait for the lock that the change to WAL needs; many processes want it at once
+ * when they start together with a new file. */
 static bool check_or_make_retrying(cachefile *f, pdl_err *err) {
     enum { WAIT_MS = 10000, PAUSE_MS = 5 };
     for (int64_t end = now_ms() + WAIT_MS;;) {

@@ -1,5 +1,5 @@
-/* cachefile.h -- the file of a cache: its table, made and checked, found in and added to. Private
- * to journal.
+/* cachefile.h -- the file of a cache: makes and checks its table, finds and adds rows. Private to
+ * journal.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,12 +14,13 @@ PDL_MUST bool pdl_cachefile_open(pdl_str path, bool make, cachefile **out, pdl_e
 void pdl_cachefile_close(cachefile *f); /* NULL is fine */
 pdl_str pdl_cachefile_path(const cachefile *f);
 
-/* The reply as JSON into out; *found: there is one. Notes that it was used. */
+/* Reads the reply as JSON into out when there is one (*found), and notes that it was used. */
 PDL_MUST bool pdl_cachefile_find(cachefile *f, pdl_str key, int64_t number, bool *found,
                                  pdl_buf *reply, pdl_err *err);
 /* What another process stored meanwhile stays. */
 PDL_MUST bool pdl_cachefile_add(cachefile *f, const pdl_cache_row *row, pdl_err *err);
-/* Others see it. Nothing is kept locked between two commits that had nothing to write. */
+/* Makes the writes visible to others. Holds no lock between two commits that had nothing to write.
+ */
 PDL_MUST bool pdl_cachefile_commit(cachefile *f, pdl_err *err);
 
 PDL_MUST bool pdl_cachefile_each(cachefile *f, bool (*fn)(void *user, const pdl_cache_row *row),

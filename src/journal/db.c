@@ -1,5 +1,5 @@
-/* db.c -- see db.h. The rollback journal of SQLite keeps the file valid when the process is killed;
- * nothing is synced to the disk, a recording need not survive a power cut.
+/* db.c -- see db.h. The rollback journal of SQLite keeps the file valid when the process is killed.
+ * Nothing is synced to the disk: a recording need not survive a power cut.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -30,7 +30,7 @@ enum {
     "INTEGER, "                                                                                    \
     "end INTEGER, failed INTEGER)"
 
-/* Recordings of all times have these to the letter: what else is in a file was put there. */
+/* All journals have exactly these objects; anything else in a file was added by somebody else. */
 static const sql_object objects[] = {
     {"run", RUN}, {"effects", EFFECTS}, {"effects_key", EFFECTS_KEY}, {"blocks", BLOCKS}};
 
@@ -149,7 +149,7 @@ void pdl_journal_db_close(db *d) {
     pdl_err ignored = {0};
     bool one_file = d->q && pdl_journal_db_commit(d, &ignored) && !d->replays &&
                     pdl_sql_exec(d->q, "PRAGMA journal_mode = DELETE", &ignored);
-    (void)one_file; /* else its log stays beside it, and the next reader takes it in */
+    (void)one_file; /* on failure its log stays beside it, and the next reader takes it in */
     pdl_err_fini(&ignored);
     pdl_sql_close(d->q);
     pdl_free(d);
@@ -160,7 +160,7 @@ size_t pdl_journal_db_pending(const db *d) { return d->pending; }
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-/* In the transaction, which the first of them begins. */
+/* Runs a statement inside of the transaction, which the first statement begins. */
 static bool put(db *d, statement s, const sql_arg *args, size_t n, pdl_err *err) {
     d->pending++;
     if (!d->in_transaction)

@@ -12,16 +12,16 @@ typedef struct db db;
 
 /* A new file. Errors: usage when it exists, io. */
 PDL_MUST bool pdl_journal_db_create(pdl_str path, db **out, pdl_err *err);
-/* A file that is there. Errors: io, replay when it is no journal or damaged. */
+/* Opens an existing file. Errors: io, replay when it is not a journal or is damaged. */
 PDL_MUST bool pdl_journal_db_open(pdl_str path, db **out, pdl_err *err);
 void pdl_journal_db_close(db *d); /* commits; NULL is fine */
 pdl_str pdl_journal_db_path(const db *d);
 
-/* Everything that is written goes into a transaction that the first writer begins. */
+/* Commits. All writes go into a transaction that the first of them begins. */
 PDL_MUST bool pdl_journal_db_commit(db *d, pdl_err *err);
 size_t pdl_journal_db_pending(const db *d); /* writes since the last commit */
 
-/* Empty when there is none. */
+/* Appends the value; nothing when there is none. */
 PDL_MUST bool pdl_journal_db_get_info(db *d, const char *key, pdl_buf *out, pdl_err *err);
 PDL_MUST bool pdl_journal_db_put_info(db *d, const char *key, pdl_str value, pdl_err *err);
 
@@ -41,19 +41,19 @@ PDL_MUST bool pdl_journal_db_end_effect(db *d, const db_effect *e, pdl_err *err)
 PDL_MUST bool pdl_journal_db_put_block(db *d, pdl_str place, const char *kind, int64_t start,
                                        int64_t end, bool failed, pdl_err *err);
 
-/* Every row, answered or not, for the texts of rows to be written anew: nothing of what they were
- * is left in the file. */
+/* Calls fn for every row, answered or not, so that it can replace the texts of rows: no trace of
+ * the old texts stays in the file. */
 PDL_MUST bool pdl_journal_db_each_row(db *d, bool (*fn)(void *user, const db_effect *e), void *user,
                                       pdl_err *err);
 PDL_MUST bool pdl_journal_db_rewrite(db *d, const db_effect *e,
                                      pdl_err *err); /* request, pieces, reply, error of row id */
-/* Answered effects with this key in the order of the recording, or all of them when key is NULL;
- * until fn returns false. Texts live during the call. */
+/* Calls fn for the answered effects with this key (NULL: for all) in the order of the recording,
+ * until it returns false. Texts live during the call. */
 PDL_MUST bool pdl_journal_db_each(db *d, const int64_t *key,
                                   bool (*fn)(void *user, const db_effect *e), void *user,
                                   pdl_err *err);
 
-/* Blocks in the order in which they began; until fn returns false. */
+/* Calls fn for blocks in the order in which they began, until it returns false. */
 PDL_MUST bool
 pdl_journal_db_each_block(db *d, bool (*fn)(void *user, pdl_str place, int64_t start, int64_t end),
                           void *user, pdl_err *err);

@@ -1,4 +1,4 @@
-/* inside.h -- what recording and replaying share. Private to journal.
+/* inside.h -- shared by recording and replaying. Private to journal.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,7 +17,7 @@ struct pdl_journal {
     pdl_world world; /* what the run sees */
     db *db;
     const pdl_debug *debug;     /* category journal; NULL: none */
-    const pdl_secrets *secrets; /* what is not stored; NULL: none */
+    const pdl_secrets *secrets; /* removed from what is stored; NULL: none */
     char *folder;    /* owned: of the program; paths in requests are relative to it. NULL: none */
     pdl_err problem; /* the file cannot be written or read any more */
     void (*fini)(pdl_journal *j);
@@ -29,9 +29,9 @@ typedef struct journal_id {
     char hash[65];
     int64_t key;
 } journal_id;
-/* How a request is written: without these secrets (NULL: none), its paths from `folder` moved under
- * `prefix` (pdl_effect_moved). How messages print a path depends on where the run was started and
- * is left out; twice: the path stands in its place, as in older recordings. */
+/* How a request is written: without these secrets (NULL: none), its paths moved from `folder` to
+ * `prefix` (pdl_effect_moved). The spelling of a path in messages depends on where the run was
+ * started and is left out; twice: the path replaces it, as in older recordings. */
 typedef struct journal_form {
     const pdl_secrets *secrets;
     pdl_str folder, prefix;

@@ -12,7 +12,7 @@
 
 #include "base/banned.h"
 
-/* Takes request, whose paths are moved already. */
+/* Takes request, whose paths were already moved. */
 static pdl_val put_shown(pdl_val request, bool twice) {
     pdl_vref path = pdl_dict_getz(request, "path");
     if (twice) return pdl_dict_putz(request, "shown", pdl_keep(path));
@@ -78,7 +78,7 @@ static pdl_val put_detail(pdl_val d, const pdl_err *e) {
     return d;
 }
 
-/* Places are not kept: the block that asks again has its own. */
+/* Source places are not stored: the block that asks in the replay has its own. */
 pdl_val pdl_journal_error_value(const pdl_err *e) {
     assert(e->kind != PDL_E_NONE);
     pdl_val d = pdl_dict_putz(pdl_dict_new(6), "kind", pdl_textz(pdl_err_kind_name(e->kind)));

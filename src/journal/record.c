@@ -1,7 +1,8 @@
-/* record.c -- see journal.h: effects go on to the world behind; what comes back is written down.
+/* record.c -- see journal.h: forwards effects to the world behind and writes down the replies.
  *
- * Rows are written in transactions that end before the run waits for long, so that a kill loses
- * nothing that was answered before.
+ * A transaction per row would cost more than most effects; one transaction per run would lose
+ * everything when the process is killed. So rows are collected in transactions that are committed
+ * before the run waits for long: a kill loses nothing that was answered before the last wait.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,8 +26,8 @@ typedef struct open_effect {
     uint32_t id;
     int64_t row;
     double start;
-    pdl_buf pieces;  /* JSON list without its end; empty: none */
-    pdl_hider hider; /* of the pieces: a secret may stand in several */
+    pdl_buf pieces;  /* JSON list without its closing bracket; empty: none */
+    pdl_hider hider; /* of the pieces: a secret may be spread over several */
     struct open_effect *prev, *next;
 } open_effect;
 
@@ -61,7 +62,7 @@ static int64_t now_ms(void) {
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* The first problem is kept: from then on effects are refused with it. */
+/* The first I/O error is sticky: later effects fail with it. */
 static void note_problem(recorder *r, pdl_err *err) {
     if (!r->base.problem.kind) pdl_err_move(&r->base.problem, err);
     pdl_err_fini(err);
@@ -95,7 +96,8 @@ static void add_piece(open_effect *o, pdl_str text) {
     pdl_json_quote(text, 0, &o->pieces);
 }
 
-/* Pieces as they may be stored: what is held back comes with a later one, or at the end. */
+/* Appends pieces without secrets: text that is held back follows with a later piece, or at the end.
+ */
 static void note_piece(open_effect *o, pdl_str text, bool end) {
     pdl_buf clean = PDL_BUF;
     if (end)
@@ -222,8 +224,8 @@ static void cancel(pdl_world *w, uint32_t id) {
     }
 }
 
-/* A wait that may be long begins with a commit, unless the last one was just now: then it is cut
- * short and its continuation commits. */
+/* Commits before a wait that may be long. Right after a commit the wait is cut short instead, and
+ * the next poll commits. */
 static bool poll(pdl_world *w, int timeout_ms) {
     recorder *r = of(w);
     if (timeout_ms != 0 && pdl_journal_db_pending(r->base.db)) {
@@ -307,8 +309,8 @@ static bool clean_row(void *user, const db_effect *e) {
     return ok;
 }
 
-/* A key that was read from a file, or made by code, is one once a call uses it: the rows before it
- * hold it still. */
+/* A key that was read from a file or made by code becomes a secret when a call uses it: rows
+ * written before still hold it, so they are cleaned. */
 static void clean_rows(recorder *r) {
     pdl_err err = {0};
     if (r->base.problem.kind || !r->has_rows || r->n_known == pdl_secrets_size(r->base.secrets))

@@ -1,8 +1,8 @@
-/* replay.c -- see journal.h: effects are answered from the file, nobody is asked.
+/* replay.c -- see journal.h: answers effects from the file and forwards nothing.
  *
- * Two effects with the same identity get the recorded answers in their order. Models and code
- * answer from poll, first come first served, as a run expects of them; what the machine waits for
- * at once is answered at once.
+ * Two effects with the same identity get the recorded answers in their order. Models and code are
+ * answered by poll, in the order of their requests, because a run expects their replies only there;
+ * what the machine waits for at once is answered inside of start.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -23,9 +23,9 @@ typedef struct replayer {
     pdl_journal base;
     PDL_VEC(answer) queue; /* from head on */
     size_t head;
-    pdl_idmap used;   /* rows that were given, by id; the value tells nothing */
-    pdl_buf recorded; /* folder of the program when it was recorded, with a slash; empty: none */
-    uint32_t busy;    /* id of the effect whose pieces are delivered; 0: none */
+    pdl_idmap used;   /* ids of the rows that were used */
+    pdl_buf recorded; /* folder of the program at the recording, with a slash; empty: none */
+    uint32_t busy;    /* id of the effect whose pieces are being delivered; 0: none */
     bool cancelled;   /* that one */
 } replayer;
 
@@ -83,7 +83,7 @@ static void not_recorded(const replayer *r, const pdl_effect *e, const journal_i
     err->uncatchable = true;
 }
 
-/* The file cannot be read, or holds what is no answer. Takes err. */
+/* Fails the effect: the file cannot be read, or its row is no answer. Takes err. */
 static void refuse_row(const replayer *r, answer *a, bool was_read, pdl_err *err) {
     if (was_read) {
         pdl_err_set(&a->err, PDL_E_replay, (pdl_loc){0}, "replay: %.*s is damaged: %s",
@@ -106,14 +106,14 @@ static bool look_for(replayer *r, struct lookup *l, const journal_form *form, pd
     return ok;
 }
 
-/* Older recordings: identities were made of the request with its secrets, and with its paths as the
- * program was called, in its own folder also with "./" in front; that of a file to read stood there
- * twice. */
+/* Older recordings made identities from the request with its secrets and with its paths as the
+ * program was called, in its own folder also with "./" before them; the path of a file to read
+ * occurred twice. */
 static bool look_again(replayer *r, struct lookup *l, pdl_err *err) {
     journal_form form = pdl_journal_form_of(&r->base);
     const pdl_str prefixes[] = {{"", 0}, pdl_buf_str(&r->recorded), PDL_STR("./")};
     enum { PREFIXES = sizeof prefixes / sizeof prefixes[0], SECRETS = 2, TWICE = 2 };
-    for (size_t i = 1; i < (size_t)PREFIXES * SECRETS * TWICE; i++) { /* 0 was asked for */
+    for (size_t i = 1; i < (size_t)PREFIXES * SECRETS * TWICE; i++) { /* 0 was tried before */
         size_t prefix = i % PREFIXES;
         bool open = i / PREFIXES % SECRETS;
         form.prefix = prefixes[prefix];
@@ -127,7 +127,7 @@ static bool look_again(replayer *r, struct lookup *l, pdl_err *err) {
     return true;
 }
 
-/* Fills the answer of a->e: what was recorded, or the error that there is none. */
+/* Fills the answer of a->e: the recorded one, or the error that there is none. */
 static void find_answer(replayer *r, answer *a) {
     pdl_err err = {0};
     journal_id id;
@@ -155,7 +155,7 @@ static void find_answer(replayer *r, answer *a) {
 /* --- the world -------------------------------------------------------------------------------- */
 
 /* Takes everything of a. */
-/* The run streams, but the recorded one did not: the text comes in one piece. */
+/* The run streams but the recorded one did not: the text is delivered in one piece. */
 static void give_whole_text(const answer *a) {
     pdl_vref stream =
         a->e->kind == PDL_EFFECT_model ? pdl_dict_getz(a->e->request, "stream") : pdl_absent();

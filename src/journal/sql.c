@@ -69,7 +69,7 @@ struct sql {
     char *path;      /* owned */
     pdl_err stopped; /* why the statement under way was ended */
     bool bad_text;   /* a column was not UTF-8 */
-    bool busy;       /* the last failure: another process held the file */
+    bool busy;       /* the last failure: another process locked the file */
 };
 
 static bool load_library(sql *q, pdl_err *err) {
@@ -102,8 +102,8 @@ static bool failed(sql *q, pdl_err *err) {
                        q->use->after, why);
 }
 
-/* Its maker was killed before the first transaction was whole: nothing is in it, or what the log
- * beside it takes back. */
+/* Its maker was killed before the first transaction was complete: the file is empty, or will be
+ * once its log is rolled back. */
 static bool is_unfinished(const char *name) {
     struct stat st, log;
     char log_name[4096];
@@ -114,8 +114,8 @@ static bool is_unfinished(const char *name) {
            S_ISREG(log.st_mode) && log.st_size > 0;
 }
 
-/* What is there already is not opened: a pipe would wait for its other end, and closing a file
- * gives back the locks that another run of this process has on it. */
+/* An existing file is not opened: opening a pipe would wait for its other end, and closing a file
+ * releases the locks that another run of this process has on it. */
 static bool is_there(const char *name) {
     struct stat st;
     return stat(name, &st) == 0 && access(name, R_OK | W_OK) == 0;
@@ -152,8 +152,8 @@ static int on_progress(void *user) {
     return q->stopped.kind || !pdl_check_cancel(&q->stopped);
 }
 
-/* Against files that were made to do harm: no functions or virtual tables out of a schema, no
- * writing of it, no page that does not look like one. Older libraries do not know all of it. */
+/* Protects against malicious files: no functions or virtual tables from the schema, no writing to
+ * the schema, no malformed pages. Older libraries do not have all of these settings. */
 static bool guard(sql *q, pdl_err *err) {
     enum { STEPS = 10000 /* of SQLite's machine: less than a millisecond */ };
     static const int on[] = {SQLITE_DBCONFIG_DEFENSIVE},
@@ -316,7 +316,7 @@ bool pdl_sql_run(sql *q, size_t i, const sql_arg *args, size_t n,
         more = rc == SQLITE_ROW && (!fn || fn(user, q, *st));
         ok = rc == SQLITE_ROW || rc == SQLITE_DONE || failed(q, err);
     }
-    if (ok && q->bad_text && !err->kind) /* fn may have found a fault of its own */
+    if (ok && q->bad_text && !err->kind) /* fn may have set an error itself */
         ok = pdl_err_set(err, q->use->kind, (pdl_loc){0}, "%s%s%s: a text in it is not UTF-8",
                          q->use->before, q->path, q->use->after);
     q->api.reset(*st);

@@ -1,4 +1,4 @@
-/* sql.h -- a SQLite file with statements that are prepared once. Private to journal; sql.c alone
+/* sql.h -- a SQLite file with statements that are prepared once. Private to journal. Only sql.c
  * knows SQLite, which is loaded when the first file is opened.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -9,7 +9,7 @@
 #include "base/err.h"
 
 typedef struct sql sql;
-typedef struct sqlite3_stmt sql_row; /* a statement that stands at a row */
+typedef struct sqlite3_stmt sql_row; /* a statement positioned at a row */
 
 /* What a file is for: its statements, and the error of a failure: "BEFORE PATH AFTER: REASON".
  * Static. */
@@ -20,38 +20,37 @@ typedef struct sql_use {
     size_t n;
 } sql_use;
 
-/* Makes an empty file that only its owner may read. fresh: why it may not be there yet (error
- * usage), NULL: it may. What was killed before it had written anything, an empty file, counts as
- * not there. Error: io. */
+/* Makes an empty file that only its owner may read. fresh: the text of the error (usage) when the
+ * file already exists; NULL: it may exist. An empty file, which a killed run leaves before its
+ * first write, counts as absent. Error: io. */
 PDL_MUST bool pdl_sql_make(pdl_str path, const char *fresh, pdl_err *err);
-/* Opens a file that is there, which may be anybody's: nothing in it is run, and what takes long
- * ends when the run is to end (base/cancel.h). Errors: io (cannot be opened, no library), those of
+/* Opens an existing file, which is not trusted: nothing in it is executed, and long operations end
+ * when the run is cancelled (base/cancel.h). Errors: io (cannot be opened, no library), those of
  * the use. */
 PDL_MUST bool pdl_sql_open(pdl_str path, const sql_use *use, sql **out, pdl_err *err);
 void pdl_sql_close(sql *q); /* NULL is fine */
 pdl_str pdl_sql_path(const sql *q);
-/* Did the last statement fail because another process held the file? Tells it once. Statements
- * wait ten seconds for their locks; the change to a log that readers and a writer share (WAL) does
- * not. */
+/* Returns true when the last statement failed because another process locked the file, and resets
+ * that. Statements wait ten seconds for their locks, but the change to WAL mode does not. */
 bool pdl_sql_was_busy(sql *q);
 
 /* Statements without parameters. */
 PDL_MUST bool pdl_sql_exec(sql *q, const char *text, pdl_err *err);
-/* The first column of the first row as a number; 0 when there is none. */
+/* The first column of the first row as a number; 0 when there is no row. */
 PDL_MUST bool pdl_sql_number(sql *q, const char *text, long *out, pdl_err *err);
-/* What a file of a use may hold: the text of each CREATE statement, by the name of what it
- * makes. */
+/* What a file of a use may hold: the text of each CREATE statement, under the name of what it
+ * creates. */
 typedef struct sql_object {
     const char *name, *text;
 } sql_object;
-/* Has it no tables yet, as a file that pdl_sql_make has made? */
+/* Sets *empty when the file has no tables yet, as one from pdl_sql_make. */
 PDL_MUST bool pdl_sql_is_empty(sql *q, bool *empty, pdl_err *err);
-/* Does it hold these and nothing else? A view or a trigger of somebody else's would run in the
- * place of ours. */
+/* Sets *ours when the file holds exactly these objects. A foreign view or trigger would run in the
+ * place of our tables. */
 PDL_MUST bool pdl_sql_is_ours(sql *q, const sql_object *objects, size_t n, bool *ours,
                               pdl_err *err);
-/* Does the file hold together? Looks through all of it when it has at most 16 MB; larger ones count
- * as sound. */
+/* Sets *sound when the file's structure is intact. Reads all of a file of at most 16 MB; larger
+ * ones count as sound. */
 PDL_MUST bool pdl_sql_check(sql *q, bool *sound, pdl_err *err);
 
 /* A parameter of a statement, in order. Texts with p NULL are null; they must live until the
@@ -67,8 +66,8 @@ typedef struct sql_arg {
 #define SQL_D(x) ((sql_arg){.type = SQL_NUM, .d = (x)})
 #define SQL_S(x) ((sql_arg){.type = SQL_TEXT, .s = (x)})
 
-/* Runs statement `st` of the use, calling fn (NULL: rows are ignored) for each row until it returns
- * false. */
+/* Runs statement `st` of the use and calls fn (NULL: rows are ignored) for each row until it
+ * returns false. */
 PDL_MUST bool pdl_sql_run(sql *q, size_t st, const sql_arg *args, size_t n,
                           bool (*fn)(void *user, sql *q, sql_row *row), void *user, pdl_err *err);
 

@@ -1,4 +1,4 @@
-/* times.c -- see times.h. A place may occur more than once: its times are given in their order.
+/* times.c -- see times.h. A place may occur more than once: its times are used in their order.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,14 +11,14 @@
 
 #include "base/banned.h"
 
-/* Nanoseconds since the epoch: two of them can be subtracted. */
+/* A time so late that the difference of two still fits. */
 #define LATEST ((int64_t)1 << 62)
 
 /* What happened at one place. */
 typedef struct place_times {
     char *place; /* owned; the key */
     PDL_VEC(int64_t) starts, ends, replies;
-    size_t i_start, i_end, i_reply; /* given so far */
+    size_t i_start, i_end, i_reply; /* how many of each were used */
 } place_times;
 
 struct pdl_times {
@@ -35,8 +35,8 @@ static place_times *at(pdl_times *t, pdl_str place) {
     return p;
 }
 
-/* A block that is tried again has the number of the attempt in its id when it ends, not when it
- * begins. */
+/* The id of a block that is tried again has the attempt's number when it ends, not when it begins.
+ */
 static pdl_str without_attempt(pdl_str place) {
     size_t dot = pdl_str_rfind(place, PDL_STR("."));
     if (dot == PDL_NOT_FOUND ||

@@ -1,4 +1,4 @@
-/* times.h -- when things happened in a recorded run, for the trace of its replay.
+/* times.h -- the times of a recorded run, for the trace of its replay.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,8 +13,8 @@ typedef struct pdl_times pdl_times;
 PDL_MUST bool pdl_times_read(pdl_str path, pdl_times **out, pdl_err *err);
 void pdl_times_free(pdl_times *t); /* NULL is fine */
 
-/* Nanoseconds since the epoch for an event of the replay, in the order of its events: the time of
- * the same event in the recording, else the latest before. Fits pdl_sinks.now, user is the
+/* Nanoseconds since the epoch for an event of the replay; events must come in order. The time of
+ * the same event in the recording, else the latest time before it. Fits pdl_sinks.now; user is the
  * pdl_times. */
 int64_t pdl_times_of(void *user, const pdl_event *e);
 

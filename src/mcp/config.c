@@ -16,7 +16,7 @@
 enum {
     MAX_CONFIG = 4 << 20,
     TIMEOUT_S = 60,
-    START_S = 60, /* a first start may fetch the server */
+    START_S = 60, /* a first start may download the server */
     MAX_SECONDS = 7 * 24 * 3600,
 };
 
@@ -24,8 +24,8 @@ enum {
 static const char *const base_env[] = {"HOME",  "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH",
                                        "SHELL", "TERM", "TMPDIR", "TZ",       "USER"};
 
-/* path: where the reading stands, for messages: "mcpServers", the server, a field of it, a part of
- * that. */
+/* path: what is being read, for messages: "mcpServers", the server, a field of it, a part of that.
+ */
 typedef struct config_reader {
     const pdl_mcp_options *opt;
     pdl_arena *a;
@@ -115,7 +115,7 @@ static bool seconds(reader *r, pdl_vref d, const char *key, uint64_t fallback, u
     return true;
 }
 
-/* command and args; argv stays NULL when there is no command. */
+/* Reads command and args; argv stays NULL when there is no command. */
 static bool read_argv(reader *r, pdl_vref d, server_config *c) {
     pdl_vref command = pdl_dict_getz(d, "command"), args = pdl_dict_getz(d, "args");
     if (pdl_is_absent(command)) return true;
@@ -135,7 +135,7 @@ static bool read_argv(reader *r, pdl_vref d, server_config *c) {
     return ok;
 }
 
-/* The entries of an object as "NAME<sep>value", behind those that are in lines already. */
+/* Appends the entries of an object as "NAME<sep>value" to lines. */
 static bool read_pairs(reader *r, pdl_vref d, const char *key, const char *sep, const char **lines,
                        size_t *n) {
     for (size_t i = 0, len = pdl_is_dict(d) ? pdl_dict_len(d) : 0; i < len; i++) {
@@ -240,8 +240,7 @@ static bool read_server(reader *r, pdl_vref d, server_config *c) {
            seconds(r, d, "startTimeout", START_S, &c->start_ms);
 }
 
-/* The reader of JSON tells its place behind its words: "Expecting value: line 1 column 7 (char
- * 6)". */
+/* The JSON reader's message ends with its position: "Expecting value: line 1 column 7 (char 6)". */
 static bool not_json(reader *r, const pdl_err *why) {
     pdl_str msg = pdl_str_of(why->msg);
     size_t at = pdl_str_rfind(msg, PDL_STR(": line ")),
@@ -347,7 +346,7 @@ static bool halves(const char *line, char sep, pdl_str *name, pdl_str *value) {
     return true;
 }
 
-/* "--api-key=VALUE" and "--api-key VALUE"; an address has its own rule. */
+/* Registers "--api-key=VALUE" and "--api-key VALUE"; addresses have their own rule. */
 static void note_argument(pdl_secrets *secrets, const char *arg, const char *next) {
     pdl_str name = pdl_str_of(arg), value = pdl_str_of(next ? next : "");
     bool flag = arg[0] == '-';

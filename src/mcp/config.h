@@ -1,11 +1,11 @@
-/* config.h -- the configuration file of tool servers. Private to the room.
+/* config.h -- the configuration file of tool servers. Private to mcp.
  *
- *     {"mcpServers": {"NAME": {"command": "...", "args": [], "env": {}, "cwd": "..."}
- *                           | {"url": "...", "headers": {}}}}
+ *      {"mcpServers": {"NAME": {"command": "...", "args": [], "env": {}, "cwd": "..."}
+ *                            | {"url": "...", "headers": {}}}}
  *
  * and for both: "allow": [names or globs with *], "timeout" and "startTimeout": seconds,
- * "parallel": false where a call waits for the one before. ${NAME} in a text is the variable of
- * that name. Unknown keys are other programs'.
+ * "parallel": false for a server that gets one call at a time. ${NAME} in a text is replaced by the
+ * variable of that name. Unknown keys belong to other programs and are ignored.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,7 +16,7 @@
 #include "base/err.h"
 #include "mcp/mcp.h"
 
-/* One server. Everything lives in the arena that was given. */
+/* One server. Everything lives in the caller's arena. */
 typedef struct server_config {
     const char *name;
     const char *const *argv; /* NULL-terminated; NULL: over HTTP */
@@ -31,8 +31,8 @@ typedef struct server_config {
     bool one_by_one; /* a call is sent when the one before has ended */
 } server_config;
 
-/* Error: PDL_E_runtime, naming the server, the file with line and column, and what is wrong
- * there. */
+/* Reads the entry of server `name`. Error: PDL_E_runtime, with the server, the file with line and
+ * column, and what is wrong there. */
 PDL_MUST bool pdl_mcp_config_read(const pdl_mcp_options *opt, pdl_str name, pdl_arena *a,
                                   server_config *out, pdl_err *err);
 bool pdl_mcp_config_allows(const server_config *c, pdl_str tool);

@@ -1,7 +1,11 @@
-/* http.c -- a server over streamable HTTP: every message is a POST, the answer to a request is JSON
- * or a stream of events that ends with it. A stream may bring other messages first. One that ends
- * too early is asked for again with a GET behind its last event; another GET, which is open as long
- * as the session, brings what the server says on its own.
+/* http.c -- a server over streamable HTTP. Every message is a POST; the answer to a request is
+ * JSON, or a stream of events that ends with the answer and may bring other messages first.
+ *
+ * Connections break and servers restart, so a stream that ends too early is resumed with a GET that
+ * names its last event, a limited number of times. Another GET stays open as long as the session
+ * and brings the messages that belong to no request. A server that forgets its session (404, or
+ * what many servers answer instead) is initialised again, and the call is sent once more, at most
+ * once: a tool may have acted already.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,10 +20,10 @@
 
 enum {
     CONNECT_MS = 10000,
-    RETRY_MS = 1000, /* until a stream is asked for again, when the server does not say */
+    RETRY_MS = 1000, /* until a stream is resumed, when the server does not say */
     LEAST_RETRY_MS = 100,
     MOST_RETRY_MS = 60000,
-    MOST_TRIES = 5, /* to go on with an answer, without an event between */
+    MOST_TRIES = 5, /* to resume an answer, without an event in between */
     SHOWN = 200,
     BAD_REQUEST = 400,
     UNAUTHORIZED = 401,
@@ -33,16 +37,16 @@ typedef enum { FORM_UNKNOWN, FORM_JSON, FORM_EVENTS } form;
 /* One message on its way, and its answer; or the stream that is listened to. */
 typedef struct post {
     struct posts *of;
-    uint64_t call; /* id; 0: none */
+    uint64_t call; /* id; 0: not of a call */
     call_kind kind;
     uint64_t transfer; /* 0: it waits for its turn */
     pdl_timer *wait;
     form form;
     pdl_buf sent, json;
     pdl_sse events;
-    unsigned tries;  /* since an event came */
+    unsigned tries;  /* since the last event */
     bool listens;    /* it is the stream of the session */
-    bool again;      /* it is a GET behind the last event */
+    bool again;      /* it is a GET after the last event */
     bool in_session; /* it carried a session id */
     bool reading, dead;
     struct post *next;
@@ -50,9 +54,9 @@ typedef struct post {
 
 typedef struct posts {
     session *s;
-    char *session_id; /* owned; NULL: the server gave none */
+    char *session_id; /* owned; NULL: the server assigned none */
     post *first;
-    uint64_t delete_transfer; /* transfer of the DELETE; 0: none */
+    uint64_t delete_transfer; /* transfer of the DELETE that ends the session; 0: none */
 } posts;
 
 static void post_free(post *p) {
@@ -83,7 +87,7 @@ static bool on_event(void *user, pdl_str name, pdl_str data, pdl_err *err) {
     (void)name;
     (void)err;
     p->tries = 0;
-    if (data.n) pdl_mcp_session_message(p->of->s, data); /* empty: it is there for its id */
+    if (data.n) pdl_mcp_session_message(p->of->s, data); /* empty: the event only carries an id */
     return !p->dead;
 }
 
@@ -109,7 +113,7 @@ static bool on_data(void *user, pdl_str bytes) {
     pdl_err_fini(&err);
     if (!p->dead) return ok;
     post_free(p);
-    return true; /* it was cancelled: nobody looks at this */
+    return true; /* the post was cancelled: its result is not used */
 }
 
 /* A parameter of WWW-Authenticate: NAME="text". */
@@ -155,7 +159,7 @@ static void hint_token(const session *s, const pdl_http_reply *r, pdl_err *err) 
     pdl_buf_fini(&b);
 }
 
-/* The error object of JSON-RPC in a refusal, owned; absent: there is none. */
+/* The error object of JSON-RPC in a refusal, owned; absent when it has none. */
 static pdl_val error_in(const pdl_http_reply *r) {
     pdl_val v = pdl_absent(), error = pdl_absent();
     pdl_err bad = {0};
@@ -166,7 +170,7 @@ static pdl_val error_in(const pdl_http_reply *r) {
     return error;
 }
 
-/* What the server says of a refusal: an error object of JSON-RPC, else the beginning of the
+/* Appends the server's reason for a refusal: an error object of JSON-RPC, else the beginning of the
  * text. */
 static void put_refusal(const session *s, const pdl_http_reply *r, pdl_err *err) {
     pdl_val error = error_in(r);
@@ -187,9 +191,9 @@ static void put_refusal(const session *s, const pdl_http_reply *r, pdl_err *err)
     pdl_drop(error);
 }
 
-/* Does the server not know the session any more? The protocol wants 404; the examples from which
- * many servers were made answer 400 with the code for "some error of the server", which may mean
- * other things as well. */
+/* Returns true when the server does not know the session any more. The protocol prescribes 404; the
+ * examples that many servers are built on answer 400 with the code for "some error of the server",
+ * which may mean other things as well. */
 static bool is_forgotten(const post *p, const pdl_http_reply *r) {
     if (r->end != PDL_HTTP_OK || !p->in_session) return false;
     if (r->status != BAD_REQUEST) return r->status == GONE;
@@ -244,7 +248,7 @@ static void on_wait(void *user) {
     start(p);
 }
 
-/* As long as the server says, else twice as long each time. */
+/* Waits as long as the server asked for, else twice as long each time. */
 static void start_later(post *p) {
     uint64_t ms = p->events.retry_ms ? p->events.retry_ms
                                      : (uint64_t)RETRY_MS << (p->tries < 7 ? p->tries : 7);
@@ -255,14 +259,15 @@ static void start_later(post *p) {
         pdl_timer_start(p->of->s->world->loop, ms < MOST_RETRY_MS ? ms : MOST_RETRY_MS, on_wait, p);
 }
 
-/* May the same be there when it is asked for again? */
+/* Returns true when the rest of the stream may be available on a new request. */
 static bool is_cut(const pdl_http_reply *r) {
     bool good = r->status >= 200 && r->status <= 299, later = r->status > NOT_IMPLEMENTED;
     return r->end == PDL_HTTP_BROKEN || r->end == PDL_HTTP_CONNECT ||
            (r->end == PDL_HTTP_OK && (good || later));
 }
 
-/* The stream of an answer, or of the session, ended: is it asked for again? */
+/* Resumes a stream of an answer, or of the session, that has ended. Returns false when it is not to
+ * be resumed. */
 static bool resume_stream(post *p, const pdl_http_reply *r) {
     session *s = p->of->s;
     bool wanted = p->listens || (p->call && pdl_mcp_session_waits_for(s, p->call) &&
@@ -284,7 +289,7 @@ static void on_done(void *user, const pdl_http_reply *r) {
     session *s = p->of->s;
     pdl_err err = {0};
     note_session(p, pdl_http_header(r, session_header));
-    p->reading = true; /* keeps it alive, wherever the messages lead */
+    p->reading = true; /* keeps the post alive while messages are handled */
     if (p->form == FORM_JSON)
         pdl_mcp_session_message(s, pdl_buf_str(&p->json));
     else if (p->form == FORM_EVENTS && !pdl_sse_end(&p->events, on_event, p, &err))
@@ -307,8 +312,8 @@ static void on_done(void *user, const pdl_http_reply *r) {
 
 enum { OWN_HEADERS = 5, OWN_TEXTS = 3 };
 
-/* Headers of the configuration, then ours; lines has room for all, text for one line each. last_id:
- * of the event behind which a stream goes on; empty: none. */
+/* Writes the headers of the configuration, then ours; lines is large enough for all, text for one
+ * line each. last_id: of the event after which a stream is resumed; empty: none. */
 static size_t put_headers(const session *s, pdl_str last_id, const char **lines,
                           pdl_buf text[OWN_TEXTS]) {
     size_t n = 0;
@@ -376,8 +381,8 @@ static post *new_post(session *s) {
     return p;
 }
 
-/* The message, or a GET for the stream. A stream may be silent for as long as its call may take,
- * that of the session for ever. */
+/* Sends the message, or a GET for the stream. A stream may be silent for as long as its call may
+ * take, the session's stream for ever. */
 static void start(post *p) {
     session *s = p->of->s;
     bool is_get = p->listens || p->again;
@@ -403,7 +408,7 @@ static void send_post(session *s, pdl_str json, const call *c) {
     start(p);
 }
 
-/* A server without such a stream says so (405). */
+/* A server without such a stream answers 405. */
 static void listen_to(session *s) {
     post *p = new_post(s);
     p->listens = true;
@@ -427,7 +432,7 @@ static void forget(session *s, const call *c) {
 
 static void on_deleted(void *user, const pdl_http_reply *r) {
     posts *all = user;
-    (void)r; /* 405: the server does not let sessions be ended */
+    (void)r; /* 405: the server does not allow clients to end sessions */
     all->delete_transfer = 0;
 }
 

@@ -1,5 +1,4 @@
-/* jsonplace.c -- see jsonplace.h. The text is known to be JSON, so that brackets and quotes are all
- * that counts.
+/* jsonplace.c -- see jsonplace.h. The text is known to be JSON, so only brackets and quotes matter.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,14 +14,14 @@ static size_t skip_blanks(pdl_str t, size_t at) {
     return at;
 }
 
-/* Behind the string that begins at `at`. */
+/* Offset after the string that begins at `at`. */
 static size_t skip_string(pdl_str t, size_t at) {
     for (at++; at < t.n && t.p[at] != '"'; at++)
         if (t.p[at] == '\\') at++;
     return at < t.n ? at + 1 : t.n;
 }
 
-/* Behind the value that begins at `at`. */
+/* Offset after the value that begins at `at`. */
 static size_t skip_value(pdl_str t, size_t at) {
     size_t depth = 0;
     while (at < t.n) {
@@ -33,7 +32,7 @@ static size_t skip_value(pdl_str t, size_t at) {
             depth++;
             at++;
         } else if (c == '}' || c == ']') {
-            if (!depth) return at; /* behind a number or a word */
+            if (!depth) return at; /* after a number or a word */
             depth--;
             at++;
         } else if (depth || !pdl_byte_in(c, PDL_STR(" \t\r\n,"))) {
@@ -59,8 +58,8 @@ static bool is_key(pdl_str quoted, pdl_str key) {
     return same;
 }
 
-/* The value of a key of the object, or of a number of the array, at `at`; PDL_NOT_FOUND: there is
- * none. Of several equal keys the last one counts. */
+/* The value of a key of the object, or of an index of the array, at `at`; PDL_NOT_FOUND when it
+ * does not exist. Of several equal keys the last one counts. */
 static size_t step(pdl_str t, size_t at, pdl_str key) {
     int64_t number = -1;
     bool object = t.p[at] == '{';

@@ -1,5 +1,5 @@
-/* jsonplace.h -- where in the text of a JSON document a path of keys leads, for messages. Private
- * to the room.
+/* jsonplace.h -- finds the position of a value in the text of a JSON document, for messages.
+ * Private to mcp.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,8 +8,8 @@
 
 #include "base/str.h"
 
-/* Offset of the value that n keys (of arrays: numbers) lead to, as far as the path goes. text was
- * read without an error. */
+/* Offset of the value that n keys (of arrays: numbers) lead to, or of the last one that exists on
+ * that way. text must be valid JSON. */
 size_t pdl_mcp_json_place(pdl_str text, const pdl_str *path, size_t n);
 
 /* Line and column, from 1, of an offset; columns count code points. */

@@ -80,7 +80,7 @@ static bool wait_for_all(const mcp_world *r, uint64_t patience_ms) {
     return all_finished(r);
 }
 
-/* A server is asked to end by the end of its input, then by SIGTERM, then it is made to. */
+/* A server is asked to end by closing its input, then by SIGTERM, then it is killed. */
 static void end_sessions(mcp_world *r) {
     static const struct {
         uint64_t patience_ms;

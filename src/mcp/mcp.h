@@ -1,9 +1,9 @@
-/* mcp.h -- the world that answers TOOL: servers of the Model Context Protocol, each started or
- * reached at its first use (spec providers 19).
+/* mcp.h -- the world that answers TOOL effects: servers of the Model Context Protocol, each started
+ * or reached at its first use (spec providers 19).
  *
- * Which servers there are says a configuration file, the one that the variable PDL_MCP_CONFIG
- * names; no other place is searched, so that a folder cannot bring commands of its own. One session
- * a server, kept for the life of the world.
+ * The variable PDL_MCP_CONFIG names the configuration file that lists the servers. No other place
+ * is searched, so that a folder cannot bring its own commands. Each server has one session, kept
+ * for the life of the world.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,8 +18,9 @@
 typedef struct pdl_mcp_options {
     const char *(*env)(void *user, const char *name); /* NULL: nothing is set */
     void *user;
-    const pdl_debug *debug;     /* categories mcp, http; may be NULL */
-    const pdl_secrets *secrets; /* not in messages, also where they are cut; NULL: none */
+    const pdl_debug *debug; /* categories mcp, http; may be NULL */
+    /* removed from messages, also where those are shortened; NULL: none */
+    const pdl_secrets *secrets;
 } pdl_mcp_options;
 
 /* Requests and replies of effects of kind tool; `server` is a name of the configuration:
@@ -35,11 +36,11 @@ typedef struct pdl_mcp_options {
  * for which it runs the loop a few seconds at most. */
 pdl_world *pdl_mcp_world_new(pdl_loop *loop, const pdl_mcp_options *opt);
 
-/* Tells the register what is secret in the configuration: headers, addresses, variables and
- * arguments whose names say so. Silent when the file is missing or wrong: the first use tells. */
+/* Registers what is secret in the configuration: headers, addresses, variables and arguments whose
+ * names indicate it. Reports nothing when the file is missing or wrong: the first use does. */
 void pdl_mcp_secrets(const pdl_mcp_options *opt, pdl_secrets *secrets);
 
-/* Process id of the server of this name, 0 when none runs (tests). */
+/* Process id of the server of this name, 0 when it does not run (tests). */
 int pdl_mcp_pid(const pdl_world *w, pdl_str server);
 
 #endif

@@ -1,4 +1,4 @@
-/* result.c -- what a server answers, in the form of replies: its tools, and the result of a call.
+/* result.c -- answers of a server as replies: its tools, and the result of a call.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -6,15 +6,15 @@
 
 #include "base/banned.h"
 
-/* A server may say that a tool runs only as a task, which is asked for again and again until it is
- * done. Tasks are not spoken here: such a server would refuse the call, so that neither programs
- * nor models are told of the tool. */
+/* A server may declare that a tool runs only as a task, which the client polls until it is done.
+ * This client does not support tasks: such a server would refuse the call, so programs and models
+ * do not see the tool. */
 static bool needs_task(pdl_vref t) {
     pdl_vref how = pdl_dict_getz(t, "execution");
     return pdl_is_dict(how) && pdl_text_is(pdl_dict_getz(how, "taskSupport"), "required");
 }
 
-/* {name, inputSchema, ...}; anything else is no tool that can be called. */
+/* A tool has {name, inputSchema, ...}; anything else cannot be called. */
 static bool is_tool(pdl_vref t) {
     pdl_vref name = pdl_is_dict(t) ? pdl_dict_getz(t, "name") : pdl_absent();
     return pdl_is_str(name) && pdl_str_get(name).n &&

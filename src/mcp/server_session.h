@@ -1,10 +1,11 @@
-/* server_session.h -- private to the room: a session with one server, its requests under way, and
- * the two transports.
+/* server_session.h -- private to mcp: a session with one server, its requests under way, and the
+ * two transports.
  *
- * A job is an effect that waits, a call is a request on the wire. The session speaks JSON-RPC and
+ * A job is an effect that waits; a call is a request on the wire. The session speaks JSON-RPC and
  * knows nothing of pipes and HTTP; a transport carries single messages and knows nothing of tools.
  *
- * SPDX-License-Identifier: Apache-2.0 */
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_MCP_SERVER_SESSION_H
 #define PDL_MCP_SERVER_SESSION_H
 
@@ -21,7 +22,7 @@ typedef struct mcp_job {
 
 typedef enum {
     CALL_INITIALIZE,
-    /* the notification behind it, which must arrive before anything else is sent */
+    /* the notification after it, which must arrive before anything else is sent */
     CALL_INITIALIZED,
     CALL_LIST, /* one page of the tools */
     CALL_JOB,
@@ -32,7 +33,7 @@ typedef struct call {
     call_kind kind;
     uint64_t id;    /* on the wire; unique in the session */
     job job;        /* of CALL_JOB */
-    uint32_t epoch; /* session of the server in which it was sent */
+    uint32_t epoch; /* session of the server in which the call was sent */
     pdl_timer *limit;
     uint64_t start_ns;
 } call;
@@ -40,18 +41,18 @@ typedef struct call {
 /* Carries messages of one session. It reports failures through pdl_mcp_session_failed and the like,
  * never from inside these functions. */
 typedef struct transport {
-    bool ordered; /* messages arrive in the order in which they are sent */
+    bool ordered; /* messages arrive in the order they are sent in */
     bool (*open)(session *s, pdl_err *err);
     /* One message. c: the request that it is; NULL: a notification or an answer. */
     void (*send)(session *s, pdl_str json, const call *c);
-    void (*forget)(session *s, const call *c); /* its answer is not wanted any more */
-    void (*finish)(session *s);                /* begin to end in good order */
+    void (*forget)(session *s, const call *c); /* its answer is not needed any more */
+    void (*finish)(session *s);                /* begins an orderly end */
     bool (*finished)(const session *s);
     void (*insist)(session *s, int sig); /* it has not ended in time: SIGTERM, then SIGKILL */
-    void (*close)(session *s);           /* let go of everything, at once */
+    void (*close)(session *s);           /* releases everything at once */
 } transport;
 extern const transport pdl_mcp_transport_stdio, pdl_mcp_transport_http;
-int pdl_mcp_stdio_pid(const session *s); /* 0: none */
+int pdl_mcp_stdio_pid(const session *s); /* 0: it does not run */
 
 typedef enum { SESSION_NEW, SESSION_STARTING, SESSION_READY } session_state;
 
@@ -64,7 +65,7 @@ struct session {
     uint64_t next_id;
     uint32_t epoch;
     const char *version;   /* negotiated; static */
-    bool pushes;           /* the server says that it tells when the list of tools changes */
+    bool pushes;           /* the server announces changes of the list of tools */
     PDL_VEC(call *) calls; /* on the wire */
     PDL_VEC(job) jobs;     /* wait for the session, or for the list */
     PDL_VEC(job)
@@ -78,8 +79,8 @@ struct session {
     pdl_val pages; /* while they are read, dict from name to tool; absent: they are not */
     size_t n_pages;
     unsigned
-        /* times that the list was asked for in a session that the server forgot, since it came
-         * last */
+        /* how often the list was requested in a session that the server then forgot, since the last
+         * list arrived */
         n_lost;
     size_t n_junk;       /* texts that were no message, since it was started */
     struct child *child; /* stdio */
@@ -97,22 +98,24 @@ typedef struct mcp_world {
 /* session.c */
 session *pdl_mcp_session_new(mcp_world *r, pdl_arena *a, const server_config *c); /* takes a */
 void pdl_mcp_session_free(session *s);
-void pdl_mcp_session_take(session *s, pdl_effect *e);     /* takes e */
-bool pdl_mcp_session_cancel(session *s, uint32_t effect); /* false: it is none of its jobs */
+void pdl_mcp_session_take(session *s, pdl_effect *e); /* takes e */
+/* false: the effect is not one of its jobs */
+bool pdl_mcp_session_cancel(session *s, uint32_t effect);
 bool pdl_mcp_session_is_busy(const session *s);
-void pdl_mcp_session_forget_calls(session *s); /* before it ends: nobody waits any more */
+void pdl_mcp_session_forget_calls(session *s); /* before it ends, when no job waits */
 
-/* For transports. A text of the server: one message, or a list of them. */
+/* For transports. A text from the server: one message, or a list of them. */
 void pdl_mcp_session_message(session *s, pdl_str text);
 void pdl_mcp_session_greeted(session *s); /* CALL_INITIALIZED has arrived */
-/* The connection is gone: everything that waits fails. Takes the content of err. */
+/* The connection has ended: fails everything that waits. Takes the content of err. */
 void pdl_mcp_session_failed(session *s, pdl_err *err);
-/* Call id fails alone; nothing when it is not on the wire any more. Takes the content of err. */
+/* Fails call id only; does nothing when it is not on the wire any more. Takes the content of err.
+ */
 void pdl_mcp_session_call_failed(session *s, uint64_t id, pdl_err *err);
-/* The server knows the session of this call no more: begin anew and send it once more. False: that
- * was done before, and the call is still on the wire. */
+/* The server does not know the session of this call any more: starts a new session and sends the
+ * call once more. Returns false when that was done before; the call is then still on the wire. */
 PDL_MUST bool pdl_mcp_session_lost(session *s, uint64_t id);
-/* The same, seen while nothing was asked: the next use begins anew. */
+/* The same, noticed while no call was open: the next use starts a new session. */
 void pdl_mcp_session_expired(session *s);
 bool pdl_mcp_session_waits_for(const session *s, uint64_t id);
 /* "tool server NAME: ..."; always false. */
@@ -120,7 +123,7 @@ PDL_PRINTF(3, 4) bool pdl_mcp_server_error(const session *s, pdl_err *err, const
 /* "MCP error CODE: MESSAGE" for an error object of JSON-RPC. */
 void pdl_mcp_rpc_error(pdl_vref error, pdl_err *err);
 
-/* result.c: what comes back, in the form of replies. */
+/* result.c: results of the server as replies. */
 /* The tools of a page that are allowed, into the dict from name to tool. */
 PDL_MUST bool pdl_mcp_tools_add(const server_config *c, pdl_vref page, pdl_val *tools,
                                 pdl_err *err);

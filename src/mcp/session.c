@@ -1,5 +1,12 @@
-/* session.c -- JSON-RPC with one server: handshake, list of the tools, calls, and what the server
- * asks.
+/* session.c -- JSON-RPC with one server: handshake, list of the tools, calls, and requests of the
+ * server.
+ *
+ * The run does not know about sessions: it asks for a tool, at any time, many at once. So jobs
+ * queue here until the handshake is done and, for calls, the list of tools is known; the list is
+ * read once and again when the server announces a change, and only listed and allowed tools can be
+ * called. A server may restart at any time and forget the session; `epoch` counts sessions, so that
+ * a late answer of the old one is recognised, and a job is sent again at most once, because its
+ * tool may have acted already.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,7 +25,7 @@ enum { MAX_PAGES = 1000, METHOD_NOT_FOUND = -32601, SHOWN = 200 };
 #define PDL_VERSION "0.1.0"
 #endif
 
-/* The first is asked for (spec providers 19). */
+/* The first is proposed (spec providers 19). */
 static const char *const versions[] = {"2025-06-18", "2025-11-25", "2025-03-26", "2024-11-05"};
 
 static void advance(session *s);
@@ -161,7 +168,7 @@ bool pdl_mcp_session_lost(session *s, uint64_t id) {
     if ((!list && c->kind != CALL_JOB) || c->job.again || (list && s->n_lost++)) return false;
     job j = end_call(c);
     j.again = true;
-    if (!list) *pdl_vec_push(&s->jobs) = j; /* those who want the list wait there already */
+    if (!list) *pdl_vec_push(&s->jobs) = j; /* jobs for the list wait there already */
     if (current) {
         s->via->close(s);
         reset(s);
@@ -171,7 +178,7 @@ bool pdl_mcp_session_lost(session *s, uint64_t id) {
 }
 
 void pdl_mcp_session_expired(session *s) {
-    if (s->state != SESSION_READY || s->calls.n) return; /* what is on the wire sees it, too */
+    if (s->state != SESSION_READY || s->calls.n) return; /* a request on the wire will notice */
     PDL_TRACE(s->world->opt.debug, mcp, "%s: the session is over", s->config.name);
     s->via->close(s);
     reset(s);
@@ -180,7 +187,8 @@ void pdl_mcp_session_expired(session *s) {
 
 /* --- sending ---------------------------------------------------------------------------------- */
 
-/* {"jsonrpc", "id"?, "method", "params"?}; takes params, absent: none. False: it is not JSON. */
+/* Writes {"jsonrpc", "id"?, "method", "params"?}; takes params, absent: none. Returns false when it
+ * is not JSON. */
 static bool write_message(uint64_t id, const char *method, pdl_val params, pdl_buf *out,
                           pdl_err *err) {
     pdl_val d = pdl_dict_putz(pdl_dict_new(4), "jsonrpc", pdl_textz("2.0"));
@@ -289,7 +297,7 @@ static void send_call(session *s, job j) {
     request(s, CALL_JOB, "tools/call", pdl_dict_putz(p, "arguments", object_of(r, "arguments")), j);
 }
 
-/* The handshake is ours, and the allow list counts here too. */
+/* Programs cannot send the handshake, and the allow list applies here too. */
 static bool may_ask(const session *s, pdl_str method, pdl_vref params) {
     if (pdl_str_is(method, "initialize") || pdl_str_starts(method, PDL_STR("notifications/")))
         return false;
@@ -328,11 +336,11 @@ static void begin(session *s) {
     request(s, CALL_INITIALIZE, "initialize", pdl_dict_putz(p, "clientInfo", info), (job){0});
 }
 
-/* --- one call after the other
- * -------------------------------------------------------------------------------- Tools that read,
- * change and write back (a file, a row, the state of a browser) spoil each other's work when the
- * calls of a turn are under way together. For a server with `parallel: false` a call is sent when
- * the one before has ended; the others wait in `turn`, in the order in which the program made
+/* --- one call after the other ----------------------------------------------------------------
+ *
+ * Tools that read, change and write back (a file, a row, the state of a browser) spoil each other's
+ * work when the calls of a turn overlap. For a server with `parallel: false` a call is sent when
+ * the previous one has ended; the others wait in `turn`, in the order in which the program made
  * them. */
 
 static void send_job(session *s, job j) {
@@ -342,8 +350,8 @@ static void send_job(session *s, job j) {
         send_request(s, j);
 }
 
-/* One that was sent before, in a session that the server forgot, comes before those that never
- * were. */
+/* A job that was sent before, in a session that the server forgot, precedes those that never were.
+ */
 static void send_or_wait(session *s, job j) {
     bool others = s->n_sent || (s->next_turn < s->turn.n && !j.again);
     if (s->config.one_by_one && others)
@@ -352,7 +360,8 @@ static void send_or_wait(session *s, job j) {
         send_job(s, j);
 }
 
-/* A job that is refused at once lets the next go: a loop, since there may be any number of them. */
+/* A job that is refused at once lets the next one start: a loop, since there may be any number of
+ * them. */
 static void send_turns(session *s) {
     if (s->taking_turns) return;
     s->taking_turns = true;
@@ -364,7 +373,7 @@ static void send_turns(session *s) {
     s->taking_turns = false;
 }
 
-/* Send what can be sent now. */
+/* Sends what can be sent now. */
 static void advance(session *s) {
     if (s->state == SESSION_NEW && (s->jobs.n || s->next_turn < s->turn.n)) begin(s);
     if (s->state != SESSION_READY) return;
@@ -386,8 +395,8 @@ static void advance(session *s) {
     if (lists && pdl_is_absent(s->tools) && pdl_is_absent(s->pages)) ask_list(s, pdl_absent());
 }
 
-/* A run that ends cancels its calls one by one: what waits behind one of them goes when all of that
- * is over. */
+/* A run that ends cancels its calls one by one: the jobs that wait for one of them start after all
+ * of them were cancelled. */
 static void on_cancelled(void *user) {
     session *s = user;
     s->after_cancel = NULL;
@@ -485,7 +494,7 @@ static void end_list(session *s) {
     s->pages = pdl_absent();
     job *jobs;
     size_t n = take_jobs(s, true, &jobs);
-    pdl_val tools = pdl_keep(s->tools); /* a change may be told meanwhile */
+    pdl_val tools = pdl_keep(s->tools); /* the list may change meanwhile */
     for (size_t i = 0; i < n; i++) answer(jobs[i].e, pdl_keep(tools), 0);
     pdl_drop(tools);
     pdl_free(jobs);
@@ -559,7 +568,7 @@ static void replied_with_error(call *c, pdl_vref error) {
     call_failed(c, &err);
 }
 
-/* A request of the server: it may ask whether we are there. Takes nothing. */
+/* Answers a request of the server: only a ping is supported. Takes nothing. */
 static void asked(session *s, pdl_str method, pdl_vref id) {
     pdl_buf b = PDL_BUF;
     pdl_err err = {0};

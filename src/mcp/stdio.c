@@ -1,6 +1,6 @@
-/* stdio.c -- a server as a child process: one message a line on its standard input and output. What
- * it writes to standard error is its log: the end of it is shown when the server dies, all of it
- * with PDL_DEBUG=mcp.
+/* stdio.c -- a server as a child process: one message a line on its standard input and output. Its
+ * standard error is its log: the last part is shown when the server dies, all of it with
+ * PDL_DEBUG=mcp.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,7 +14,7 @@
 
 #include "base/banned.h"
 
-enum { LOG_BYTES = 2000 }; /* of standard error, kept */
+enum { LOG_BYTES = 2000 }; /* of standard error that are remembered */
 
 typedef struct child {
     session *s; /* NULL: closed while it is being read */

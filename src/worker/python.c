@@ -1,5 +1,12 @@
-/* python.c -- the Python process: start, requests, what it sends, its end. The protocol is
- * described in worker.py.
+/* python.c -- the Python process: start, requests, its messages, its end. worker.py describes the
+ * protocol.
+ *
+ * Ending a block is the difficult part. Python code cannot be stopped from outside, and other
+ * blocks of the run may live in the same process. So a cancelled block is first interrupted (SIGINT
+ * raises KeyboardInterrupt), several times because code may catch it, and only when the block still
+ * runs is the process killed, which fails every other job in it. Only the block that computes can
+ * be interrupted; one that waits for the run ends when its question is answered with a
+ * cancellation.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,10 +27,10 @@
 
 enum {
     IPYTHON_MS = 5000,
-    LEAVE_MS = 2000,          /* how long an idle process may take to end in peace */
-    INTERRUPT_RETRY_MS = 500, /* between the interrupts of a block that was given up */
+    LEAVE_MS = 2000,          /* how long an idle process may take to end by itself */
+    INTERRUPT_RETRY_MS = 500, /* between two interrupts of a cancelled block */
     MAX_INTERRUPTS = 4,       /* then the process is ended */
-    SHUTDOWN_MS = 1000,       /* from the end of its messages to its own */
+    SHUTDOWN_MS = 1000,       /* from the end of its messages to the end of the process */
 };
 
 /* worker.py and later.py, made by tools/embed. */
@@ -158,7 +165,7 @@ static question *question_new(worker *w, uint64_t id, uint64_t job_id) {
     return q;
 }
 
-/* Ends q; false when the process that asked is gone. */
+/* Ends q. Returns false when the process that asked has ended. */
 static bool question_end(question *q) {
     bool live = q->generation == q->w->generation && is_alive(q->w);
     *q->link = q->next;
@@ -213,7 +220,7 @@ static void answer_value(question *q, pdl_val v, const pdl_err *failed) {
     pdl_drop(v);
 }
 
-/* What the run gives to code goes into all that the code gives back. */
+/* The labels of what the run gives to code are joined into those of the code's result. */
 static void on_value(void *user, pdl_val v, const pdl_err *err) {
     question *q = user;
     job *j = pdl_worker_job_find(q->w, q->job);
@@ -235,14 +242,14 @@ static void on_input(void *user, pdl_str line, bool eof) {
     pdl_buf_fini(&b);
 }
 
-/* The block that asks was given up. */
+/* Answers a question of a cancelled block. */
 static void answer_cancel(question *q) {
     worker *w = q->w;
     pdl_buf b = PDL_BUF;
     pdl_buf_putf(&b, "{\"t\":\"answer\",\"id\":%llu,\"cancel\":true}", (unsigned long long)q->id);
     if (is_alive(w)) send_raw(w, pdl_buf_str(&b));
     pdl_buf_fini(&b);
-    q->generation = 0; /* who was asked may still answer: nobody listens */
+    q->generation = 0; /* a late answer finds nobody */
 }
 
 /* --- messages from Python --------------------------------------------------------------------- */
@@ -374,7 +381,8 @@ static bool on_question(worker *w, pdl_str type, job *j, pdl_vref m, pdl_err *er
     return true;
 }
 
-/* It takes signals from now on: a block that was given up before is told. */
+/* The process handles signals from now on, so blocks that were cancelled before can be interrupted.
+ */
 static void on_ready(worker *w) {
     w->ready = true;
     for (size_t i = 0; i < w->jobs.n; i++)
@@ -413,14 +421,14 @@ static bool on_message(void *user, pdl_str text, pdl_err *err) {
     bool ok = pdl_is_dict(m) ? on_dict(w, m, err)
                              : pdl_err_set(err, PDL_E_protocol, (pdl_loc){0},
                                            "the Python process sent a message that is none");
-    /* afterwards: its values may name them */
+    /* last, because its values may name them */
     if (ok && pdl_is_dict(m)) release_all(w, pdl_dict_getz(m, "released"));
     pdl_drop(m);
     return ok;
 }
 
-/* Code that writes on our descriptor: what follows is no message, and its length would be waited
- * for. */
+/* Detects code that writes to our descriptor: its bytes are not a message, and their length would
+ * be waited for. */
 static bool begins_message(const pdl_frame *f, pdl_err *err) {
     if (f->in.len < 5 || f->in.p[4] == '{') return true;
     return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0},
@@ -448,9 +456,9 @@ static void on_msg(void *user, pdl_str bytes) {
         pdl_frame_feed(&w->frame, bytes, on_message, w, &err) && begins_message(&w->frame, &err);
     if (w->proc)
         pdl_proc_drain_errors(
-            w->proc); /* what it wrote before it said that it has ended: the run may end with it */
+            w->proc); /* what it wrote before its last message: the run may end with that */
     if (ok) return;
-    /* Its messages make no sense any more: the end of the process tells the jobs. */
+    /* Its messages cannot be trusted any more. The end of the process fails the jobs. */
     if (w->broken.kind == PDL_E_NONE)
         pdl_err_move(&w->broken, &err);
     else
@@ -548,8 +556,8 @@ static bool put_code(job *j, wire_out *o, pdl_err *err) {
     return true;
 }
 
-/* The request of an object effect as it is, with the number of this process in place of the
- * handle's id. */
+/* Writes the request of an object effect unchanged, except that the handle's id becomes the number
+ * inside of this process. */
 static bool put_object(job *j, wire_out *o, pdl_err *err) {
     worker *w = j->w;
     pdl_val r = pdl_keep(j->e->request);
@@ -619,8 +627,8 @@ static bool has_question(const worker *w, const job *j) {
     return false;
 }
 
-/* Is it this block that computes, if one does that somebody still wants? Blocks begin in the order
- * of jobs and go on in any order once they have asked. */
+/* Returns true when j is the block that computes, or when only cancelled blocks do. Blocks begin in
+ * the order of jobs; once they have asked something, they continue in any order. */
 static bool has_the_turn(const worker *w, const job *j) {
     bool before = true;
     for (size_t i = 0; i < w->jobs.n; i++) {
@@ -633,8 +641,8 @@ static bool has_the_turn(const worker *w, const job *j) {
     return true;
 }
 
-/* Ends a block that was given up: by interrupts, which reach what the code started too when it is
- * this block that runs; then, when the block does not care, with the process. */
+/* Ends a cancelled block: by interrupts, which also reach the children of the code when this block
+ * is the one that computes; then, when the block ignores them, by ending the process. */
 static void interrupt(void *user) {
     job *j = user;
     worker *w = j->w;
@@ -656,7 +664,8 @@ static void interrupt(void *user) {
     j->interrupt_retry = pdl_timer_start(w->loop, INTERRUPT_RETRY_MS, interrupt, j);
 }
 
-/* A block that waits for an answer is told with the answer; one that computes is interrupted. */
+/* A block that waits for an answer gets the cancellation as its answer; one that computes is
+ * interrupted. */
 void pdl_python_cancel(job *j) {
     worker *w = j->w;
     bool waits = false;

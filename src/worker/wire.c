@@ -1,6 +1,6 @@
-/* wire.c -- values as the JSON of the worker protocol, and back. What JSON lacks is {"$pdl": KIND,
- * ...}; functions and objects without a Python form are numbers in a table, described once in a
- * message beside its values.
+/* wire.c -- values as the JSON of the worker protocol, and back. Values that JSON lacks are written
+ * {"$pdl": KIND, ...}; functions and objects without a Python form are numbers in a table,
+ * described once in a message beside its values.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -131,12 +131,12 @@ static bool put_handle(wire_out *o, pdl_vref v) {
     return true;
 }
 
-/* One field of the description of a held value; the text is written by pdl_worker_wire_put, so the
- * buffers change places meanwhile. */
+/* Writes one field of the description of a held value. pdl_worker_wire_put writes the text, so the
+ * buffers are swapped meanwhile. */
 static bool put_about(wire_out *o, const char *key, pdl_vref v) {
     pdl_buf body = o->body;
     o->body = o->refs;
-    o->refs = PDL_BUF; /* descriptions are plain data: what they would add here is not needed */
+    o->refs = PDL_BUF; /* descriptions are plain data: they add no descriptions */
     pdl_buf_putf(&o->body, ",\"%s\":", key);
     bool ok = pdl_worker_wire_put(o, v);
     pdl_buf_fini(&o->refs);
@@ -326,7 +326,7 @@ static bool get_handle(worker *w, pdl_vref j, pdl_val *out, pdl_err *err) {
     h->user = w->lease;
     w->lease->refs++;
     if (pdl_is_absent(form) || pdl_worker_wire_get(w, form, &h->json, err)) return true;
-    pdl_drop(*out); /* the object is let go of, in the worker too */
+    pdl_drop(*out); /* releases the object, in the worker too */
     return false;
 }
 
@@ -436,7 +436,8 @@ static bool get_held(worker *w, pdl_vref j, pdl_val *out, pdl_err *err) {
     return true;
 }
 
-/* What user code made of it by append and the like need not be messages: a list then. */
+/* User code may have changed it by append and the like, so its items need not be messages: it is a
+ * list then. */
 static bool get_context(worker *w, pdl_vref j, pdl_val *out, pdl_err *err) {
     pdl_val list, context;
     if (!get_list(w, pdl_dict_getz(j, "items"), &list, err)) return false;

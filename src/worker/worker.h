@@ -1,10 +1,17 @@
-/* worker.h -- the world that answers CODE, OBJECT and COMMAND: code runs outside (architecture D7).
+/* worker.h -- the world that answers CODE, OBJECT and COMMAND effects by running code outside of
+ * the process.
  *
  * One Python process, started at the first code block and kept for the life of the world, runs the
- * python and ipython blocks; commands are processes of their own. The process is spoken to in
- * length-prefixed JSON over descriptors 3 and 4, so that what user code prints and reads is never
- * part of the protocol. Code may call back: while a block waits for an answer of the run, the
- * process serves other blocks, so that blocks and PDL functions may nest to any depth.
+ * python and ipython blocks; every command has its own process. Why not Python inside of this
+ * process: its interpreter cannot be interrupted, limited or unloaded safely, and a crash of a
+ * user's extension would end the run without a trace. Why one process and not one per block: a
+ * start takes longer than most blocks, and later blocks use the objects of earlier ones.
+ *
+ * Messages are length-prefixed JSON over descriptors 3 and 4, so that what user code prints and
+ * reads is never part of the protocol. Code may call back: while a block waits for an answer of the
+ * run, the process serves other blocks, so that blocks and PDL functions nest to any depth. What
+ * must stay true: every message names the block it belongs to, and the process never waits for an
+ * answer without serving other messages meanwhile.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,27 +26,27 @@
  * world is closed. */
 typedef void pdl_worker_done_fn(void *done_user, pdl_val result, const pdl_err *err);
 
-/* Answers a read of standard input by code: a line without its end (borrowed); eof: there is none.
- * Call it once, never after the world is closed. */
+/* Answers a read of standard input by code with a line without its end (borrowed); eof: the input
+ * has ended. Call it exactly once, and not after the world is closed. */
 typedef void pdl_worker_answer_fn(void *answer_user, pdl_str line, bool eof);
 
-/* All-zero is the default. Everything is borrowed and must outlive the world, unless it says
+/* All-zero is the default. Everything is borrowed and must outlive the world, unless marked as
  * copied. */
 typedef struct pdl_worker_options {
     /* candidates, tried in order until one starts: paths or names searched in PATH; copied */
     const char *const *pythons;
     size_t n_pythons; /* 0: "python3" */
     pdl_str dir;      /* program directory, used where a request has no cwd; copied */
-    /* of one python block, also while it waits for the run, and of one command; 0: none. The
-     * process is killed, the next block starts a new one */
+    /* limit for one python block, its waits for the run included, and for one command; 0: none. The
+     * process is killed; the next block starts a new one */
     uint64_t time_limit_ms;
     /* address space of the Python process and of a command, in bytes; 0: as ours */
     size_t max_memory;
     uint64_t ipython_ms;    /* of one ipython block; 0: 5000 */
     const pdl_debug *debug; /* category worker; may be NULL */
     void *user;             /* of the callbacks */
-    /* What the Python process writes on its standard error, which is then no terminal. NULL: it has
-     * ours. */
+    /* Receives what the Python process writes to its standard error, which then is not a terminal.
+     * NULL: the process inherits ours. */
     void (*errors)(void *user, pdl_str bytes);
     /* Code of the effect `code` reads standard input: make it an INPUT effect and answer. NULL: end
      * of input. */
@@ -110,7 +117,7 @@ typedef struct pdl_worker_options {
  * what it started). */
 pdl_world *pdl_worker_world_new(pdl_loop *loop, const pdl_worker_options *opt);
 
-/* Process id of the Python process, 0 when none runs (tests, traces). */
+/* Process id of the Python process, 0 when it does not run (tests, traces). */
 int pdl_worker_pid(const pdl_world *w);
 
 #endif

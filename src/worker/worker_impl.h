@@ -1,9 +1,9 @@
-/* worker_impl.h -- inside of the worker room: the world's state, jobs, the wire.
+/* worker_impl.h -- private to the worker: the world's state, jobs, the wire.
  *
- *   worker.c   the world: effects become jobs, jobs get replies
- *   python.c   the Python process: start, messages, questions, end
- *   wire.c     values <-> the JSON of the protocol
- *   command.c  commands
+ *    worker.c   the world: effects become jobs, jobs get replies
+ *    python.c   the Python process: start, messages, questions, end
+ *    wire.c     values <-> the JSON of the protocol
+ *    command.c  commands
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,16 +24,17 @@ typedef struct job {
     pdl_effect *e;
     uint64_t id;      /* on the wire */
     bool python;      /* known to the Python process */
-    bool asked;       /* a question: others may have taken turns meanwhile */
+    bool asked;       /* it asked the run something: other blocks may have run meanwhile */
     uint64_t started; /* ns */
     pdl_timer *limit;
-    pdl_timer *interrupt_retry; /* it was given up and has not ended */
+    /* set while it was cancelled and has not ended: the next interrupt */
+    pdl_timer *interrupt_retry;
     int n_interrupts;
     pdl_proc *proc; /* of a command */
     pdl_buf out;    /* stdout of code so far */
 } job;
 
-/* A question of Python that the run has not answered yet. */
+/* A question of Python code that the run has not answered yet. */
 typedef struct question {
     worker *w;
     uint64_t id; /* on the wire */
@@ -48,7 +49,7 @@ typedef struct lease {
     worker *w;
 } lease;
 
-/* A value that Python holds by number: functions, objects without a Python form. */
+/* A value that Python refers to by number: functions, objects without a Python form. */
 typedef struct held {
     uint64_t id;
     pdl_val v;
@@ -66,14 +67,14 @@ struct worker {
     pdl_proc *proc;
     pdl_frame frame;
     bool ready;                /* it handles signals */
-    pdl_timer *shutdown_timer; /* it closed its end: when it must be gone */
+    pdl_timer *shutdown_timer; /* set once it closed its end: when it is killed */
     uint32_t generation;       /* number of the process, part of the ids of handles */
     size_t n_python;           /* jobs it works on */
     question *questions;
     PDL_VEC(held) held; /* ascending ids */
     uint64_t next_held;
-    size_t n_released;       /* slots of held that are absent */
-    PDL_VEC(uint64_t) drops; /* handles that are gone, not told yet */
+    size_t n_released;       /* entries of held that were released */
+    PDL_VEC(uint64_t) drops; /* ids of released handles that Python does not know of yet */
     lease *lease;
     bool busy_at_close; /* code was running when the world was closed */
     pdl_err broken;     /* why the stream of messages cannot be trusted any more */
@@ -86,7 +87,7 @@ void pdl_worker_job_refuse(job *j, pdl_err *err);  /* takes the content of err; 
 
 /* python.c */
 void pdl_python_start(job *j);  /* a code or object effect */
-void pdl_python_cancel(job *j); /* its effect is gone */
+void pdl_python_cancel(job *j); /* its effect was cancelled */
 void pdl_python_close(worker *w);
 
 /* command.c */
@@ -102,10 +103,10 @@ typedef struct wire_out {
 } wire_out;
 bool pdl_worker_wire_put(wire_out *o, pdl_vref v);
 void pdl_worker_wire_fini(wire_out *o);
-/* The value that j, part of a message read as JSON, stands for. */
+/* Decodes j, part of a message read as JSON. */
 bool pdl_worker_wire_get(worker *w, pdl_vref j, pdl_val *out, pdl_err *err);
 void pdl_worker_wire_release(worker *w, uint64_t held_id);
-void pdl_worker_wire_forget(worker *w); /* everything held */
+void pdl_worker_wire_forget(worker *w); /* drops everything held */
 
 enum { HANDLE_BITS = 40 }; /* of a handle's id below the generation */
 
