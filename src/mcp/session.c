@@ -1,12 +1,12 @@
 /* session.c -- JSON-RPC with one server: handshake, list of the tools, calls, and requests of the
  * server.
  *
- * The run does not know about sessions: it asks for a tool, at any time, many at once. So jobs
- * queue here until the handshake is done and, for calls, the list of tools is known; the list is
- * read once and again when the server announces a change, and only listed and allowed tools can be
- * called. A server may restart at any time and forget the session; `epoch` counts sessions, so that
- * a late answer of the old one is recognised, and a job is sent again at most once, because its
- * tool may have acted already.
+ * The run does not know about sessions: it asks at any time, many times at once. So jobs queue here
+ * until the handshake is done. The list of tools is read when a program wants it, and again after
+ * the server announced a change; a call does not wait for the list, because the configuration's
+ * allow list decides what may be called. A server may restart at any time and forget the session:
+ * `epoch` counts sessions, so that a late answer of the old one is recognised, and a job is sent
+ * again at most once, because its tool may have acted already.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

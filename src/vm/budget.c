@@ -1,6 +1,6 @@
-/* budget.c -- the field `budget` of a block: everything that the block asks of the outside is
- * charged to it, until the block ends or its fallback begins. Counting is done where effects are
- * answered (room budget).
+/* budget.c -- the field `budget` of a block: every effect that the block requests is charged to it,
+ * until the block ends or its fallback begins. The world in src/budget, which answers effects, does
+ * the counting.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -77,8 +77,8 @@ pdl_val pdl_closure_new(pdl_fiber *f, const pdl_func_info *info) {
     return pdl_from_obj(PDL_V_FUNC, &c->base.ext.head, 0);
 }
 
-/* The scope of the body: that of the definition, its own name, and unbound parameters so that outer
- * variables do not show. */
+/* The scope of the body: that of the definition, the function's own name, and its parameters as
+ * unbound, so that outer variables of the same name are hidden. */
 static pdl_scope *body_scope(const pdl_closure *c, pdl_vref func) {
     pdl_scope *s = pdl_scope_keep(c->scope);
     if (c->info->name) s = pdl_scope_put(s, c->info->name, pdl_keep(func));
@@ -121,7 +121,7 @@ static pdl_str call_source(const pdl_b_call *b) {
     return pdl_is_str(b->func->value) ? pdl_str_get(b->func->value) : PDL_STR("function");
 }
 
-/* Untyped parameters take promises as they are; a typed one is looked at, and so is everything when
+/* Untyped parameters accept promises unchanged; a typed one is resolved, and so are all when the
  * arguments do not fit by name. */
 static pdl_step check_args(pdl_fiber *f, const pdl_b_call *b, const pdl_closure *c, pdl_val *args,
                            pdl_err *err) {
@@ -174,8 +174,7 @@ pdl_step pdl_op_CALL_BLOCK(pdl_fiber *f, const pdl_b_call *b, pdl_err *err) {
         return PDL_STEP_FAIL;
     }
     const pdl_closure *c = closure_of(*top(f));
-    pdl_val ctx,
-        given = pdl_keep(*args); /* the context comes out only when nothing waits any more */
+    pdl_val ctx, given = pdl_keep(*args); /* the context is final only when no call is open */
     s = take_context(f, &given, &ctx, err);
     if (s == PDL_STEP_DONE) s = check_args(f, b, c, &given, err);
     if (s == PDL_STEP_DONE && too_deep(f, err)) s = PDL_STEP_FAIL;
@@ -296,7 +295,7 @@ static void end_include(pdl_fiber *f) {
     push(f, v);
 }
 
-/* Result of a routine whose background is the caller's affair. */
+/* Ends a routine whose caller handles the background. */
 static void end_plain(pdl_fiber *f, bool keep_bg) {
     pdl_val v = pop(f), background = f->background;
     f->background = pdl_absent();
@@ -317,7 +316,8 @@ pdl_step pdl_vm_return(pdl_fiber *f, pdl_err *err, bool *ended) {
             s = pdl_inflight_await(f, 0, false, err);
             if (s != PDL_STEP_DONE) return s;
         }
-        if (f->done) s = pdl_vm_force(f, top(f), err); /* code has called it and gets a value */
+        /* code called the function and needs a value */
+        if (f->done) s = pdl_vm_force(f, top(f), err);
         if (s != PDL_STEP_DONE) return s;
         f->state = FIBER_DONE;
         *ended = true;
@@ -371,7 +371,7 @@ void pdl_run_call_in(void *user, pdl_val func, pdl_val args, pdl_val kwargs,
         names[i] = pdl_str_get(pdl_dict_key_at(kwargs, i));
         vals[n + i] = pdl_with_label(pdl_keep(pdl_dict_val_at(kwargs, i)), pdl_label_of(kwargs));
     }
-    f->pc = c->info->entry + 1; /* the place of errors in the call itself */
+    f->pc = c->info->entry + 1; /* for the place of errors in the call itself */
     pdl_step s = pdl_vm_call_closure(f, func, vals, n, names, vals + n, n_kw, &err);
     pdl_free(vals);
     pdl_free(names);

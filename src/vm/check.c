@@ -1,5 +1,5 @@
 /* check.c -- parser and spec of a block: at once, or as a stage of the model call whose reply they
- * are for.
+ * apply to.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,7 +17,7 @@
 
 static const char spec_checking[] = "during spec checking";
 
-/* Applies parser and spec in order; each stage takes the value of the one before. */
+/* Applies parser and spec in order; each stage takes the value of the previous one. */
 void pdl_vm_run_stage(pdl_run *r, pdl_stage *s) {
     pdl_promise *in = pdl_promise_of(s->in);
     pdl_err err = {0};
@@ -48,7 +48,7 @@ void pdl_vm_run_stage(pdl_run *r, pdl_stage *s) {
     pdl_err_fini(&err);
 }
 
-/* A stage behind the promise on top, which a call will fill: the top becomes the promise of the
+/* Adds a stage to the promise on top, which a call will fill: the top becomes the promise of the
  * stage. */
 static bool add_stage(pdl_fiber *f, const pdl_block *b, bool parse, pdl_loc loc) {
     if (!pdl_is(*top(f), PDL_V_PROMISE)) return false;
@@ -85,7 +85,7 @@ pdl_step pdl_op_PARSE(pdl_fiber *f, const pdl_block *b, pdl_err *err) {
     return PDL_STEP_DONE;
 }
 
-/* The problems as one message, a line each. */
+/* The problems as one message, one line each. */
 static bool report_problems(const pdl_problems *problems, const pdl_checked *of, pdl_err *err) {
     pdl_buf b = PDL_BUF;
     pdl_buf_putf(&b, "Type errors %s%s%.*s:", of->header, of->name.n ? " " : "", PDL_FMT(of->name));

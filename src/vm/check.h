@@ -19,7 +19,8 @@ bool pdl_vm_check_value(pdl_run *r, const pdl_type *t, pdl_vref v, const pdl_che
                         pdl_err *err);
 pdl_step pdl_vm_check_function_result(pdl_fiber *f, const pdl_closure *c, pdl_err *err);
 
-/* The stage of a model call that was parsed or checked: runs when its reply is there. */
+/* Parser or spec of a block that applies to the reply of a model call: runs when the reply arrives.
+ */
 struct pdl_stage;
 void pdl_vm_run_stage(pdl_run *r, struct pdl_stage *s);
 

@@ -13,7 +13,7 @@ typedef struct pdl_closure {
     pdl_func base;
     pdl_code *code; /* kept */
     const pdl_func_info *info;
-    pdl_scope *scope; /* at the definition, without its own name */
+    pdl_scope *scope; /* of the definition, without its own name */
     pdl_val role;     /* at the definition */
     pdl_path *path;   /* id of the function block */
     pdl_loc loc;

@@ -199,13 +199,13 @@ pdl_step pdl_op_CONTRIBUTE(pdl_fiber *f, bool with_value, const pdl_contribute *
         return PDL_STEP_FAIL;
     }
     if (c->target ==
-        PDL_TO_RESULT) { /* the visible result; the variable of `def` keeps the block's own */
+        PDL_TO_RESULT) { /* the visible result; the variable of `def` keeps the block's value */
         pdl_val v = pop(f);
         set_top(f, v);
         return PDL_STEP_DONE;
     }
     pdl_step s = pdl_inflight_await(f, 0, false,
-                                    err); /* no action before the calls in front of it have ended */
+                                    err); /* an action waits until the calls before it have ended */
     if (s == PDL_STEP_DONE) s = pdl_vm_force(f, top(f), err);
     if (s != PDL_STEP_DONE) return s;
     pdl_vref v = *top(f);

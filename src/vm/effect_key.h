@@ -7,12 +7,12 @@
 
 #include "vm/fiber.h"
 
-/* The record of the block that counts what an expression starts. */
+/* The record of the block that numbers what an expression starts. */
 pdl_vm_block *pdl_vm_place_block(pdl_fiber *f);
 pdl_path *pdl_vm_place_path(pdl_fiber *f);
-/* The place of an effect that the fiber starts now. Owned. */
+/* The place of an effect that the fiber starts now. The caller owns it. */
 pdl_path *pdl_vm_place_of(pdl_fiber *f);
-/* The child, an iteration of a map, is inside the same calls as f. */
+/* Gives child, an iteration of a map, the enclosing calls of f. */
 void pdl_vm_place_child(pdl_fiber *f, pdl_fiber *child);
 
 #endif

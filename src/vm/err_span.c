@@ -30,8 +30,8 @@ void pdl_vm_mark_part(const pdl_fiber *f, size_t k, pdl_err *err) {
     if (x) err->mark = pdl_node_text_loc(site->node, x->start, x->end);
 }
 
-/* Where line1 of text is, without its indent. False: it is not there, or something is put in before
- * it and lines may have moved. */
+/* Finds line1 of text, without its indent. Returns false when it is missing, or when a substitution
+ * before it may have moved lines. */
 static bool find_line(pdl_str text, uint32_t line1, size_t *from, size_t *to) {
     size_t at = 0;
     if (line1 < 1) return false;

@@ -8,12 +8,12 @@
 
 #include "vm/fiber.h"
 
-/* The k-th part of the template whose STR_JOIN fails. */
+/* Marks the kth part of the template whose STR_JOIN fails. */
 void pdl_vm_mark_part(const pdl_fiber *f, size_t k, pdl_err *err);
 /* The line of Python code that failed; b is a code block. */
 void pdl_vm_mark_code(const pdl_block *b, pdl_err *err);
 
-/* Returns where the program calls the library function that runs; all-zero when none runs. */
+/* Returns where the program called the library function that is running; all-zero when none is. */
 pdl_loc pdl_library_entry_loc(const pdl_fiber *f);
 /* Reports an error inside of a library function at its call, since the user wrote the call and not
  * the library. Does nothing when call is all-zero. */
@@ -21,7 +21,7 @@ void pdl_err_move_to_call(pdl_err *err, pdl_loc call);
 /* Rewords err as an error of code: "LANGUAGE Code error: CLASS('message')". class_name is used when
  * err has no class. */
 void pdl_vm_code_error(const char *language, const char *class_name, pdl_loc loc, pdl_err *err);
-/* Rewords an error of a remote object as one of the expression that asked it. */
+/* Rewords an error of a remote object as one of the expression that used it. */
 void pdl_vm_expression_error(const pdl_expr *expr, pdl_err *err);
 
 #endif

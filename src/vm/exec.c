@@ -1,5 +1,5 @@
-/* exec.c -- the instruction loop. Short instructions are here; long ones are in ops_*.c. Leaves
- * with DONE (the fiber ended), WAIT or FAIL.
+/* exec.c -- the instruction loop, and the only C function that runs programs. It returns DONE (the
+ * fiber ended), WAIT or FAIL. Short instructions are here; long ones are in ops_*.c.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -104,7 +104,7 @@ static void op_locals_open(pdl_fiber *f, size_t n) {
 static void op_try(pdl_fiber *f, uint32_t pc) {
     pdl_handler *h = pdl_vec_push(&f->handlers);
     pdl_attempts *a = block(f)->attempts;
-    if (!pdl_is_absent(a->extra)) { /* what earlier attempts taught, behind the incoming context */
+    if (!pdl_is_absent(a->extra)) { /* added by earlier attempts, after the incoming context */
         set_val(&f->ctx, pdl_context_dep(pdl_keep(block(f)->ctx_in), pdl_keep(a->extra)));
     }
     *h = (pdl_handler){
@@ -214,13 +214,14 @@ PDL_COLD static void trace_instruction(const pdl_fiber *f) {
     pdl_buf_fini(&b);
 }
 
-/* Of a loop, or a call that returns. What never waits lets signals and other fibers in, and ends
- * with its budget; what asks the outside and never looks at the replies is held here. */
+/* Called at each turn of a loop and each return of a call. Lets signals and other fibers in where a
+ * program never waits, ends it with its budget, and holds back a program that requests effects
+ * without ever using a reply. */
 static inline pdl_step turn(pdl_fiber *f, pdl_err *err) {
     if (PDL_UNLIKELY(++f->run->turns >= f->run->opt.turns)) {
         f->run->turns = 0;
         if (!pdl_run_has_memory(f->run, err) || !pdl_check_walk(err))
-            return PDL_STEP_FAIL; /* given up where nobody checks */
+            return PDL_STEP_FAIL; /* a walk without an error channel was cancelled */
         f->run->yielded = true;
         pdl_fiber_ready(f);
         return PDL_STEP_WAIT;
@@ -331,7 +332,7 @@ pdl_step pdl_fiber_run(pdl_fiber *f, pdl_err *err) {
         }
         case PDL_OP_ENTER:
             if (!pdl_run_has_memory(f->run, err) || !pdl_check_walk(err))
-                return PDL_STEP_FAIL; /* given up where nobody checks */
+                return PDL_STEP_FAIL; /* a walk without an error channel was cancelled */
             pdl_vm_enter(f, f->code->operands.p[i->c]);
             break;
         case PDL_OP_MUTE: f->print &= (uint8_t)~PRINT_RESULT; break;

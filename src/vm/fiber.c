@@ -438,7 +438,7 @@ bool pdl_fiber_unwind(pdl_fiber *f, pdl_err *err) {
     while (f->frames.n) {
         pdl_vm_frame *fr = &f->frames.p[f->frames.n - 1];
         bool here = f->handlers.n > fr->handlers && !err->uncatchable;
-        if (!here) cut_handlers(f, fr->handlers); /* none outlives the block that it is of */
+        if (!here) cut_handlers(f, fr->handlers); /* handlers end with their block */
         size_t floor = here ? f->handlers.p[f->handlers.n - 1].blocks : fr->blocks;
         for (size_t k = f->blocks.n; wants_blocks(f->run) && k-- > floor;) {
             if (f->blocks.p[k].info)

@@ -1,9 +1,11 @@
 /* fiber.h -- a fiber: a strand of execution with stacks on the heap. Private to vm.
  *
- * A fiber has a value stack, a frame stack (routines), a block stack, saved scopes, loops,
- * handlers, and registers. It never keeps state on the C stack while it is parked: the instruction
- * that had to wait is executed again when the fiber resumes. So a run can have thousands of fibers,
- * and a fiber can be cancelled at any instruction by freeing what its stacks own.
+ * A program waits for many models at once, inside of nested calls and loops. With threads that
+ * takes locks, megabytes of stacks and has no safe cancellation. A fiber has stacks on the heap
+ * (values, frames, blocks, scopes, loops, handlers) and registers, and nothing on the C stack while
+ * it is parked: the instruction that waited is executed again. So a run can have thousands of
+ * fibers, and cancelling one means freeing what its stacks own. What must stay true: an instruction
+ * that may wait changes nothing before it parks.
  *
  * Heights recorded in frames and handlers only grow from bottom to top, since RETURN and an error
  * cut every stack down to them. pdl_fiber_ok checks it in builds with assertions.
@@ -32,7 +34,7 @@ enum { PRINT_RESULT = 1, PRINT_CONTEXT = 2 };
 
 typedef struct pdl_outbuf {
     pdl_buf text;
-    pdl_label label; /* of what was put in */
+    pdl_label label; /* of the parts that were appended */
 } pdl_outbuf;
 
 typedef enum {
@@ -52,20 +54,20 @@ typedef struct pdl_vm_frame {
     pdl_code *code;     /* kept */
     uint32_t return_pc; /* in the caller's code */
     uint32_t stack, blocks, saves, loops, bufs, handlers, locals;
-    uint32_t local_base; /* of the caller */
-    uint32_t depth;      /* MACRO: how many frames of MACRO are on top of each other here */
-    uint32_t below;      /* MACRO: the next frame below with other code */
-    pdl_scope *scope;    /* of the caller */
+    uint32_t local_base;           /* of the caller */
+    uint32_t depth;                /* MACRO: how many frames of the same MACRO are nested here */
+    uint32_t below;                /* MACRO: the next frame below with other code */
+    pdl_scope *scope;              /* of the caller */
     pdl_val ctx, role, background; /* of the caller */
     uint8_t print;
     bool autoescape;
-    pdl_val func;           /* closure that is called, or absent */
+    pdl_val func;           /* closure that is running, or absent */
     pdl_loc loc;            /* of the call */
     const pdl_b_call *call; /* CALL */
     pdl_val key;            /* IMPORT: text of the file; absent else */
     pdl_val library;        /* IMPORT: the standard library for the object; absent: not in it */
     pdl_path *place;        /* EXPR: id of the caller and number of the call, owned */
-    pdl_path *chain;        /* EXPR: the same with the calls around it, made on demand, owned */
+    pdl_path *chain;        /* EXPR: the path with the calls around it, made on demand, owned */
 } pdl_vm_frame;
 
 /* A block that is running. info NULL: a boundary that only carries a path. */
@@ -97,11 +99,11 @@ typedef struct pdl_vm_loop {
     uint32_t n;
     size_t len;  /* of the lists */
     size_t i;    /* next iteration */
-    int64_t max; /* -1: none */
+    int64_t max; /* -1: no maximum */
     pdl_name index;
     uint32_t block;          /* the block's record */
     struct pdl_mapping *map; /* owned, NULL for repeat */
-    pdl_val func;            /* reduce: what is called; absent else */
+    pdl_val func;            /* reduce: the function; else absent */
 } pdl_vm_loop;
 
 typedef struct pdl_handler {
@@ -126,7 +128,7 @@ typedef enum {
     FIBER_FAILED
 } pdl_fiber_state;
 
-/* A model call of a fiber that is open, or that failed and may still be noticed. */
+/* A model call of a fiber that is open, or whose failure the fiber has not noticed yet. */
 struct pdl_made {
     uint32_t id, number;
     pdl_val failed; /* its failed promise, or absent while open */
@@ -141,7 +143,7 @@ struct pdl_fiber {
     uint32_t pc;
     pdl_scope *scope;
     pdl_val ctx;        /* background messages that the next block sees */
-    pdl_val filtered;   /* OUT_FILTER: its result, perhaps a promise; absent: not there yet */
+    pdl_val filtered;   /* OUT_FILTER: its result, perhaps a promise; absent: not computed yet */
     pdl_val background; /* background of the last block; absent: empty */
     pdl_val role;
     uint8_t print;
@@ -160,7 +162,7 @@ struct pdl_fiber {
     uint32_t local_base;
     PDL_VEC(struct pdl_made) calls; /* model calls, open or failed and not yet noticed, in order */
     uint32_t n_calls;               /* made so far, numbers them */
-    pdl_native_env env;             /* what natives are told */
+    pdl_native_env env;             /* what natives may use */
     pdl_err err;                    /* FAILED */
     pdl_err raised;                 /* an error that waits for earlier calls; unset otherwise */
     pdl_fiber *parent;              /* of an iteration of a map; NULL */
@@ -170,13 +172,13 @@ struct pdl_fiber {
     pdl_outq *out;
     uint32_t wait_id;   /* WAIT_CALL */
     uint32_t wait_from; /* WAIT_CALLS: calls numbered from here */
-    uint32_t wait_left; /* WAIT_CALLS: of them still open */
+    uint32_t wait_left; /* WAIT_CALLS: how many of them are still open */
     uint32_t nested;    /* frames of lang: pdl: their model calls are counted apart */
     uint32_t n_open;    /* calls of models still open */
     bool handled;       /* a fiber above this one has a handler */
     pdl_fiber *next_ready;
     bool queued, cancelled;
-    bool woken; /* there is a slot for it, and it had no turn since: counted in the run */
+    bool woken; /* a slot is reserved for it and it has not run since: counted in the run */
     bool waits; /* an iteration of a map with maxWorkers: open until its calls have ended */
     void (*done)(void *user, pdl_val result, const pdl_err *err); /* a call from outside */
     void *done_user;
@@ -190,10 +192,10 @@ pdl_loc pdl_fiber_loc(const pdl_fiber *f);
 pdl_fiber *pdl_fiber_new(pdl_run *r, pdl_code *code, uint32_t entry);
 void pdl_fiber_free(pdl_fiber *f);
 void pdl_fiber_ready(pdl_fiber *f);
-/* Do the stacks agree with the frames and handlers on top, and the state with the queues? Looks at
- * the tops alone, so that asserting it at every call costs the same however deep the stacks are. */
+/* Returns true when the stacks agree with the top frame and handler, and the state with the queues.
+ * Looks only at the tops, so the cost of asserting it does not grow with the stacks. */
 bool pdl_fiber_ok(const pdl_fiber *f);
-/* Unwinds to the nearest handler after an error. Returns false when there is none: the fiber has
+/* Unwinds to the nearest handler after an error. Returns false when there is none and the fiber has
  * failed. Takes the content of err. */
 bool pdl_fiber_unwind(pdl_fiber *f, pdl_err *err);
 void pdl_vm_frame_push(pdl_fiber *f, pdl_vm_frame_kind kind, const pdl_code *code, uint32_t entry,

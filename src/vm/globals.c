@@ -96,10 +96,11 @@ struct module_job {
     const pdl_fiber *f;
     const pdl_vm_frame *frame;
     pdl_val dict;
-    bool first; /* the names that every file begins with, or those that come after the library */
+    bool first; /* the names that every file begins with, or those added after the library */
 };
 
-/* The parameters that a module's models have from its importer are not its own. */
+/* Parameters that a module's models inherit from its importer are not the module's own variables.
+ */
 static bool is_inherited(const struct module_job *job, pdl_name name, pdl_vref v) {
     if (name != job->f->run->names.defaults) return false;
     pdl_vref given = pdl_scope_find(job->frame->scope, name);
@@ -127,7 +128,7 @@ pdl_val pdl_vm_module_value(const pdl_fiber *f, const pdl_vm_frame *fr) {
     return job.dict;
 }
 
-/* The names that the run began with, then `stdlib` and `pdl_usage`, then what the program
+/* Pushes the names that the run began with, then `stdlib` and `pdl_usage`, then what the program
  * defined. */
 void pdl_op_SCOPE(pdl_fiber *f) {
     pdl_run *r = f->run;

@@ -54,7 +54,7 @@ static void on_piece(void *user, const pdl_effect *e, pdl_str text) {
                                       .context = pdl_absent(),
                                   });
     c->label |= pdl_effect_label(e);
-    /* what code prints goes straight out: L4 made it wait for all that stands before */
+    /* output of code is printed at once: rule L4 made the code wait for all output before it */
     if (c->kind == PDL_EFFECT_code) {
         pdl_fiber *f = pdl_idmap_find(&r->fibers, c->fiber);
         if (f) pdl_out_write(f, text, 1, c->label);
@@ -65,8 +65,7 @@ static void on_piece(void *user, const pdl_effect *e, pdl_str text) {
     pdl_out_flush(r);
 }
 
-/* What a world says of a model call beside its answer, or of its failure. Owned; absent:
- * nothing. */
+/* Facts that a world reports of a model call besides its answer or failure. Owned; absent: none. */
 static pdl_val notes_of(const pdl_effect *e, const pdl_reply *reply) {
     pdl_val v;
     pdl_err ignored = {0};
@@ -99,8 +98,8 @@ static void on_reply(void *user, const pdl_effect *e, const pdl_reply *reply) {
     if (c) pdl_inflight_answered(c, reply);
 }
 
-/* Of a run with a range of ids for itself that is used up they come again. LIMIT: when all are in
- * use at the same time, which takes a million open calls, those of the next range follow. */
+/* Ids of a run with its own range are reused once the range is used up. LIMIT: when all are in use
+ * at the same time, which takes a million open calls, ids of the next range follow. */
 static uint32_t next_id(pdl_run *r) {
     uint32_t last = r->opt.first_id + r->opt.n_ids;
     bool ends = r->opt.n_ids && r->calls.n < r->opt.n_ids;
@@ -258,7 +257,7 @@ static void fill_model(pdl_inflight *c, pdl_vref v) {
              raw = pdl_dict_getz(v, "raw");
     pdl_vref role = pdl_is_dict(message) ? pdl_dict_getz(message, "role") : pdl_absent();
     pdl_err ignored = {0};
-    /* did not come in pieces */
+    /* it was not delivered in pieces */
     if (!pdl_is_str(content) && !c->pieces.len && !pdl_stringify(content, &c->pieces, &ignored))
         pdl_err_fini(&ignored);
     pdl_promise_fill(pdl_promise_of(c->text), pdl_with_label(pdl_keep(content), c->label));
@@ -290,7 +289,7 @@ static void remove_from_owner(pdl_inflight *c, pdl_val failed) {
     }
     f->n_open--;
     bool known = lo < f->calls.n &&
-                 f->calls.p[lo].id == c->id; /* not made by an attempt that was given up */
+                 f->calls.p[lo].id == c->id; /* it was made by an attempt that is still current */
     if (known) {
         if (!pdl_is_absent(failed)) {
             f->calls.p[lo].failed = failed;
@@ -312,7 +311,8 @@ static void fail_call(pdl_inflight *c, const pdl_err *why) {
     err.label |= c->label;
     if (c->kind == PDL_EFFECT_code && c->block && !err.loc.src) pdl_vm_mark_code(c->block, &err);
     bool raised = err.kind == PDL_E_code ||
-                  err.kind == PDL_E_expression; /* not refused by a host, with a kind of its own */
+                  /* not refused by a host with its own kind of error */
+                  err.kind == PDL_E_expression;
     if (c->expr && raised && !err.uncatchable) pdl_vm_expression_error(c->expr, &err);
     pdl_err_at(&err, c->loc);
     c->failed = true;

@@ -1,10 +1,11 @@
 /* inflight.h -- an effect in flight: a request to the outside, and what its reply fills. Private to
  * vm.
  *
- * An effect is started at once and its reply is a promise, so the program goes on until it needs
- * the text. A model call that nobody waits for yet still has an owner, the fiber that asked: the
- * end of the block waits for it, and its failure is raised there. Parser and spec of the block are
- * stages of the call: they run when the reply arrives, even while no fiber waits.
+ * An effect is started at once and its reply is a promise, so the program continues until it needs
+ * the text: independent model calls overlap without the author asking for it. A model call that no
+ * fiber waits for yet still has an owner, the fiber that asked: the end of the block waits for it,
+ * and its failure is raised there, as if the block had waited from the start. Parser and spec of
+ * the block are stages of the call: they run when the reply arrives, even while no fiber waits.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -28,16 +29,17 @@ typedef struct pdl_stage {
 struct pdl_inflight {
     uint32_t id;
     uint32_t number; /* in its fiber */
-    uint32_t fiber;  /* id of the owner; 0: nobody */
+    uint32_t fiber;  /* id of the owner; 0: none */
     pdl_effect_kind kind;
     pdl_label label;    /* of all that comes back: pdl_effect_label */
     pdl_effect *effect; /* queued and not launched; NULL otherwise */
     pdl_run *run;
-    pdl_val value; /* promise of the whole reply value; absent when nobody wants it */
+    pdl_val value; /* promise of the whole reply value; absent when it is not used */
     pdl_val text, role, extra, raw; /* model: promises of the parts; absent unless a model */
     pdl_str model;                  /* owned text */
     pdl_loc loc;
-    const pdl_expr *expr;      /* object: the expression that asks, in code; NULL: none */
+    /* object: the expression that uses the object, in code; NULL: none */
+    const pdl_expr *expr;
     pdl_loc library_entry_loc; /* where the program called the library; all-zero outside of it */
     const pdl_block *block;    /* in the program of code */
     pdl_code *code;            /* kept */
@@ -48,25 +50,25 @@ struct pdl_inflight {
     bool handled;            /* a handler waits for it: its failure is that block's */
     bool nested;             /* inside lang: pdl */
     bool visible;            /* pieces go to the output (printing position) */
-    pdl_buf pieces;          /* not printed yet */
+    pdl_buf pieces;          /* received and not printed yet */
     struct pdl_outitem *out; /* its item in the output; NULL: none */
 };
 
 pdl_inflight *pdl_inflight_new(pdl_fiber *f, pdl_effect_kind kind, pdl_loc loc);
 void pdl_inflight_free(pdl_inflight *c);
-/* Is the effect registered, and does its state agree with what it holds? */
+/* Returns true when the effect is registered and its state agrees with its members. */
 bool pdl_inflight_ok(const pdl_inflight *c);
 /* Sends the request, or queues it when too many model calls are open. Takes request. */
 void pdl_inflight_start(pdl_fiber *f, pdl_inflight *c, pdl_val request);
-/* The same with a key of its own in recordings. */
+/* The same with the caller's key in recordings. */
 void pdl_inflight_start_at(pdl_fiber *f, pdl_inflight *c, pdl_val request, pdl_path *place,
                            uint32_t seq);
 /* Starts an effect and pushes the promise of its reply. Takes request. */
 void pdl_vm_start_effect(pdl_fiber *f, pdl_effect_kind kind, pdl_val request, pdl_loc loc);
 /* The reply: fills the promises, runs the stages, wakes the fibers that wait. */
 void pdl_inflight_answered(pdl_inflight *c, const pdl_reply *reply);
-/* An attempt was given up: the fiber forgets its calls numbered `from` and later, and ignores
- * whether they fail. */
+/* An attempt was abandoned: the fiber forgets its calls numbered `from` and later, and ignores
+ * their failures. */
 void pdl_inflight_forget(pdl_fiber *f, uint32_t from);
 /* An iteration of a map ended: the fiber of the map becomes the owner of its calls. */
 void pdl_inflight_adopt(pdl_fiber *to, pdl_fiber *from);

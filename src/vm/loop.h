@@ -1,4 +1,4 @@
-/* loop.h -- repeat, map and reduce: iteration state and maps that run. Private to vm.
+/* loop.h -- repeat, map and reduce: iteration state and running maps. Private to vm.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,7 +11,7 @@
 struct pdl_mapping {
     pdl_val *results; /* n, absent until done */
     size_t n, started, ended, open;
-    size_t failed; /* smallest index that failed; (size_t)-1 none */
+    size_t failed; /* smallest index that failed; (size_t)-1: none */
     pdl_err err;
     bool begun;
     pdl_fiber **fibers; /* started and not ended, by index; NULL else */
@@ -23,7 +23,7 @@ void pdl_vm_loop_fini(pdl_fiber *f, pdl_vm_loop *l);
 bool pdl_vm_for_next(pdl_fiber *f);
 /* The fiber of an iteration ended, well or with an error. */
 void pdl_vm_map_child_ended(pdl_fiber *child);
-/* An error will end the iteration: later iterations, whose results nobody gets, are cancelled. */
+/* An error will end the iteration: cancels later iterations, whose results cannot be used. */
 void pdl_vm_map_child_fails(pdl_fiber *child);
 void pdl_vm_mapping_free(pdl_run *r, pdl_mapping *m);
 

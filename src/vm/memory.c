@@ -1,6 +1,10 @@
-/* memory.c -- memory runs out while a program runs. A run keeps some aside: it is given back when
- * an allocation fails, and the next block, call or turn of a loop is then an error of the program,
- * with its place. Where even that was not enough, the last words of the process name the place.
+/* memory.c -- running out of memory becomes an error of the program.
+ *
+ * Every allocation may fail, but code that handled each failure would be most of the code and never
+ * be tested. So allocation never fails for its caller (base/alloc.h): a run keeps a reserve, which
+ * is released when malloc fails, and the next block, call or turn of a loop raises an ordinary
+ * error with its place. When even the reserve was not enough, the process ends, and its last
+ * message names the place.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,11 +17,10 @@
 #include "base/banned.h"
 
 enum {
-    RESERVE =
-        2 *
-        /* for one instruction, whose large requests ask first, and the way out of the program */
-        PDL_ALLOC_LARGE,
-    WORDS = 1 << 16, /* what a message needs */
+    RESERVE = 2 *
+              /* for one instruction (large requests check first) and for leaving the program */
+              PDL_ALLOC_LARGE,
+    WORDS = 1 << 16, /* for the message */
 };
 
 /* pdl_alloc_watch.give */
@@ -42,7 +45,7 @@ static void report_oom(void *user, size_t n) {
     pdl_err_set(&err, PDL_E_limit, at, "%sout of memory (%zu bytes asked for)",
                 at.src ? "" : "pdl: error: ", n);
     pdl_err_print(&err, true, &b);
-    fflush(stdout); /* what was printed before stands before */
+    fflush(stdout); /* earlier output comes first */
     (void)pdl_write_termsafe(stderr, pdl_buf_str(&b));
 }
 

@@ -20,19 +20,20 @@ void pdl_vm_start_call(pdl_fiber *f, pdl_val handle, pdl_val name, pdl_val args,
 void pdl_vm_start_slice(pdl_fiber *f);
 void pdl_vm_start_unary(pdl_fiber *f, const char *operator);
 void pdl_vm_start_binary(pdl_fiber *f, const char *operator, bool negated);
-/* Starts a test with an object that is an operator, in place of its operands. Returns false when
- * the test is not an operator. */
+/* Starts a test that is an operator on an object and replaces its operands. Returns false when the
+ * test is not an operator. */
 bool pdl_object_test(pdl_fiber *f, const pdl_callsig *sh, bool negated);
 const char *pdl_vm_arith_text(pdl_arith op);
 /* Is v an object, or can it contain one? */
 bool pdl_vm_has_object(pdl_vref v);
 /* The same of the n topmost values. */
 bool pdl_vm_any_object(const pdl_fiber *f, size_t n);
-/* Applies a filter to a value that is or holds objects. *done: the result replaced the operands.
- * Otherwise the caller calls the native, and pdl_object_filter_end after it. */
+/* Applies a filter to a value that is an object or holds some. *done: the result replaced the
+ * operands. Otherwise the caller calls the native and pdl_object_filter_end afterwards. */
 pdl_step pdl_object_filter(pdl_fiber *f, const pdl_callsig *sh, bool *done, pdl_err *err);
 void pdl_object_filter_end(pdl_fiber *f, const pdl_callsig *sh);
-/* Starts a method that formats objects, in place of its operands. Returns false for others. */
+/* Starts a method that formats objects and replaces its operands. Returns false for other methods.
+ */
 bool pdl_object_method(pdl_fiber *f, const pdl_callsig *sh);
 /* How many values the arguments of a call take on the stack. */
 size_t pdl_vm_arg_count(const pdl_callsig *s);

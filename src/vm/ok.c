@@ -1,9 +1,9 @@
 /* ok.c -- the invariants of the machine's structures, asserted where they are changed.
  *
- * Builds with assertions run these at the entry and exit of what changes a fiber, an effect in
- * flight, a queue of output or a run, so a broken structure is reported by the function that broke
- * it. Each looks at a bounded number of fields: what is below the top of a stack was on top when it
- * was checked. They are never asked about input, which may be anything.
+ * Builds with assertions check them at the entry and exit of what changes a fiber, an effect in
+ * flight, a queue of output or a run, so the function that breaks a structure is the one reported.
+ * Each check looks at a bounded number of fields: what is below the top of a stack was on top when
+ * it was checked. They are never applied to input, which may be anything.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -43,7 +43,7 @@ static bool handlers_ok(const pdl_fiber *f, heights now) {
     return h->frame <= f->frames.n && h->calls_from <= f->n_calls && is_within(at, now);
 }
 
-/* Numbers of calls grow, and a fiber waits for calls that are its own. */
+/* Numbers of calls ascend, and a fiber waits only for its own calls. */
 static bool calls_ok(const pdl_fiber *f) {
     size_t n = f->calls.n;
     if (n && f->calls.p[n - 1].number >= f->n_calls) return false;
@@ -55,7 +55,7 @@ bool pdl_fiber_ok(const pdl_fiber *f) {
     heights now = {f->stack.n, f->blocks.n,   f->saves.n, f->loops.n,
                    f->bufs.n,  f->handlers.n, f->locals.n};
     bool waits = f->state != FIBER_READY && f->state != FIBER_DONE && f->state != FIBER_FAILED;
-    if (f->queued && waits) return false; /* one that was cancelled may still be queued */
+    if (f->queued && waits) return false; /* a cancelled fiber may still be queued */
     return f->run && f->local_base <= f->locals.n && frames_ok(f, now) && handlers_ok(f, now) &&
            calls_ok(f);
 }
@@ -63,7 +63,7 @@ bool pdl_fiber_ok(const pdl_fiber *f) {
 bool pdl_inflight_ok(const pdl_inflight *c) {
     bool is_model = c->kind == PDL_EFFECT_model;
     if (pdl_idmap_find(&c->run->calls, c->id) != c) return false;
-    if (c->done && c->effect) return false; /* a reply to what was not launched */
+    if (c->done && c->effect) return false; /* a reply needs a launched effect */
     if (c->failed && !c->done) return false;
     if (!is_model && (c->stages || c->out)) return false;
     return !c->out || c->out->call == c;

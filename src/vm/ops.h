@@ -1,9 +1,9 @@
 /* ops.h -- the functions of the instructions, generated from compile/ops.def, and what the files of
  * instructions share. Private to vm.
  *
- * A row OP(NAME, ...) is carried out by pdl_op_NAME, which may fail or wait; a row OP_SURE(NAME,
- * ...) by a pdl_op_NAME that does neither. Both get the operands that the row lists. The loop in
- * exec.c carries out rows OP_INLINE itself.
+ * pdl_op_NAME executes a row OP(NAME, ...) and may fail or wait; for a row OP_SURE(NAME, ...) it
+ * does neither. Both get the operands that the row lists. The loop in exec.c executes rows
+ * OP_INLINE itself.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -62,7 +62,7 @@ PDL_MUST bool pdl_vm_declare_tools(pdl_val *params, pdl_err *err);
 /* ops_expr.c */
 void pdl_vm_native_env_init(pdl_fiber *f);
 pdl_step pdl_vm_unary(pdl_fiber *f, pdl_opcode op, pdl_err *err);
-/* The truth of the top, which stays. */
+/* The truth value of the top, which stays on the stack. */
 pdl_step pdl_vm_truth(pdl_fiber *f, bool *truth, pdl_err *err);
 void pdl_vm_rebind(pdl_fiber *f, const pdl_callsig *sh);
 pdl_val pdl_vm_name_value(pdl_fiber *f, pdl_name name);

@@ -16,11 +16,11 @@
 
 #include "base/banned.h"
 
-/* How the innermost block came to run. */
+/* How the innermost block was entered. */
 static pdl_entry entry_of(const pdl_fiber *f, const pdl_blockinfo *info) {
     const pdl_vm_frame *fr = &f->frames.p[f->frames.n - 1];
     if (info->seg == PDL_SEG_DEFS) return PDL_ENTRY_DEF;
-    /* behind the record of the call */
+    /* after the record of the call */
     bool first = f->blocks.n == fr->blocks + (fr->kind == FRAME_EXPR ? 2u : 1u);
     if (!first) return PDL_ENTRY_PART;
     switch (fr->kind) {
@@ -235,8 +235,7 @@ static pdl_step emit(pdl_fiber *f, pdl_vref v, pdl_look look, pdl_err *err) {
 
 pdl_step pdl_op_EMIT(pdl_fiber *f, bool is_of_code, pdl_err *err) {
     if (!(f->print & PRINT_RESULT)) return PDL_STEP_DONE;
-    pdl_val v = pdl_keep(
-        *top(f)); /* the result stays what it is: a promise knows which model it comes from */
+    pdl_val v = pdl_keep(*top(f)); /* unchanged: a promise knows which model it comes from */
     pdl_step s = pdl_vm_force(f, &v, err);
     if (s == PDL_STEP_DONE) s = emit(f, v, is_of_code ? PDL_LOOK_CODE : PDL_LOOK_PLAIN, err);
     pdl_drop(v);
@@ -253,7 +252,8 @@ static pdl_step join_pending(pdl_fiber *f, size_t n) {
     return PDL_STEP_DONE;
 }
 
-/* Text needs the content of what is not text, so only promises of text stay pieces. */
+/* Joining needs the content of values that are not text, so only promises of text stay unresolved
+ * pieces. */
 static bool pieces_pend(pdl_fiber *f, size_t n) {
     for (size_t i = 0; i < n; i++)
         if (pdl_may_hold_promise(*under(f, i))) return true;
@@ -318,7 +318,7 @@ pdl_step pdl_op_TEXT_ADD(pdl_fiber *f, pdl_err *err) {
     return s;
 }
 
-/* In a context stream it is a message of the loop when the loop has a role of its own. */
+/* In a context stream the separator is a message of the loop when the loop has its own role. */
 static void stream_separator(pdl_fiber *f, pdl_vref sep) {
     pdl_vref role = block(f)->info->role;
     if (pdl_is_absent(role))
@@ -365,7 +365,7 @@ static pdl_step list_text(pdl_fiber *f, pdl_vref sep, pdl_err *err) {
 static pdl_step list_object(pdl_fiber *f, pdl_err *err) {
     pdl_val list = *top(f);
     for (size_t i = 0, n = pdl_list_len(list); i < n;
-         i++) { /* only the top of each element is looked at */
+         i++) { /* only the top of each element is examined */
         pdl_vref x = pdl_list_at(list, i);
         if (pdl_is(x, PDL_V_PROMISE))
             return pdl_vm_force(f, top(f), err) == PDL_STEP_DONE

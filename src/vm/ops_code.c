@@ -91,7 +91,7 @@ pdl_step pdl_op_CODE(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
         return PDL_STEP_FAIL;
     }
     pdl_val vars = variables(f, scope, pdl_str_get(text));
-    s = pdl_vm_force(f, &vars, err); /* everything the code may look at */
+    s = pdl_vm_force(f, &vars, err); /* everything that the code may read */
     if (s != PDL_STEP_DONE) {
         pdl_drop(vars);
         return s;
@@ -135,7 +135,7 @@ static pdl_step command_end(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
     return PDL_STEP_DONE;
 }
 
-/* The reply on top -> the result; what the code changed in place is bound again. */
+/* Replaces the reply on top by the result and rebinds what the code changed in place. */
 pdl_step pdl_op_CODE_END(pdl_fiber *f, bool command, const pdl_b_code *b, pdl_err *err) {
     if (command) return command_end(f, b, err);
     pdl_vref rebound = pdl_dict_getz(*top(f), "rebound");

@@ -1,6 +1,5 @@
 /* ops_expr.c -- instructions of expressions: operators, access, calls of natives. Operands that are
- * promises are waited for first, to any depth; objects of a code worker are used through effects,
- * which leave a promise.
+ * promises are resolved first, to any depth; objects of a code worker are used through effects.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "base/limits.h"
 #include "base/num.h"
@@ -30,7 +29,7 @@ static void env_show(void *user, pdl_str text, pdl_label label) {
     pdl_out_write(user, text, 1, label);
 }
 
-/* A field that is wrong is told by its path, since the value is not in the program. */
+/* Names a wrong field by its path, since the value is not in the program's text. */
 static void put_problem(pdl_buf *b, const pdl_problem *p) {
     pdl_str path = p->path.n && p->path.p[0] == '.' ? pdl_str_sub(p->path, 1, p->path.n) : p->path;
     if (b->len) PDL_PUT(b, "; ");
@@ -77,7 +76,7 @@ static const pdl_native_env *native_env(pdl_fiber *f) {
     return &f->env;
 }
 
-/* Operators and calls on undefined fail in strict and lenient templates alike. */
+/* Operators and calls on undefined fail in strict and in lenient templates. */
 static bool refuse_undefined(pdl_vref v, pdl_err *err) {
     return !pdl_is(v, PDL_V_UNDEFINED) || pdl_undefined_error(v, err);
 }
@@ -95,7 +94,7 @@ pdl_step pdl_op_ARITH(pdl_fiber *f, pdl_arith how, pdl_err *err) {
     pdl_vref a = *under(f, 1), b = *top(f);
     pdl_val v;
     bool formats =
-        how == PDL_OP_MOD && pdl_is_str(a); /* asks for b only where it is to be put in */
+        how == PDL_OP_MOD && pdl_is_str(a); /* needs b only where a placeholder uses it */
     if (!refuse_undefined(a, err) || (!formats && !refuse_undefined(b, err))) return PDL_STEP_FAIL;
     if (formats ? pdl_vm_has_object(b) : is_handle(a) || is_handle(b)) {
         pdl_vm_start_binary(f, pdl_vm_arith_text(how), false);
@@ -211,7 +210,7 @@ static bool compare_undefined(pdl_xop op, pdl_vref a, pdl_vref b, bool lenient, 
     return pdl_undefined_error(ua && !(member && ub) ? a : b, err);
 }
 
-/* Is x in a list some of whose items may be undefined? */
+/* Returns true when x is in a list that may hold undefined items. */
 static bool in_strict_list(pdl_vref x, pdl_vref list, bool *out, pdl_err *err) {
     *out = false;
     for (size_t i = 0; !*out && i < pdl_list_len(list); i++) {
@@ -244,7 +243,7 @@ pdl_step pdl_op_COMPARE(pdl_fiber *f, pdl_xop how, pdl_err *err) {
     return PDL_STEP_DONE;
 }
 
-/* The value of a name that the scope does not hold: a global function, or undefined. */
+/* The value of a name that is not in scope: a global function, or undefined. */
 pdl_val pdl_vm_name_value(pdl_fiber *f, pdl_name name) {
     pdl_str s = pdl_name_str(f->run->opt.names, name);
     const pdl_native *g = pdl_global_find(s);
@@ -382,7 +381,7 @@ pdl_step pdl_op_STR_JOIN(pdl_fiber *f, size_t n, pdl_err *err) {
 
 pdl_step pdl_op_DICT(pdl_fiber *f, size_t n, pdl_err *err) {
     pdl_val d = pdl_dict_new(n);
-    for (size_t i = 0; i < n; i++) { /* keys are looked at, values may be promises */
+    for (size_t i = 0; i < n; i++) { /* keys are resolved, values may be promises */
         pdl_step s = pdl_vm_force(f, under(f, 2 * (n - i) - 1), err);
         if (s != PDL_STEP_DONE) {
             pdl_drop(d);
@@ -415,7 +414,7 @@ typedef struct spread {
     size_t n_kw;
     PDL_VEC(pdl_val) all;
     PDL_VEC(pdl_str) names;
-    pdl_val walked; /* items of what is no list, or absent */
+    pdl_val walked; /* items of a value that is not a list, or absent */
 } spread;
 
 static void spread_fini(spread *s) {
@@ -499,7 +498,7 @@ size_t pdl_vm_arg_count(const pdl_callsig *s) {
 static bool call_native(pdl_fiber *f, const pdl_native *row, const pdl_callsig *sh, pdl_val *out,
                         pdl_err *err) {
     const pdl_native_env *env = native_env(f);
-    if (PDL_LIKELY(!sh->star && !sh->starstar)) { /* they lie as they are wanted */
+    if (PDL_LIKELY(!sh->star && !sh->starstar)) { /* they are in the right order already */
         const pdl_val *pos = under(f, (size_t)sh->n_pos + sh->n_kw);
         return pdl_native_call(row, env, pos, sh->n_pos + 1, sh->kw, pos + 1 + sh->n_pos, sh->n_kw,
                                out, err);
@@ -519,11 +518,11 @@ static bool call_handle(pdl_fiber *f, pdl_vref callee, const spread *s) {
     return true;
 }
 
-/* The promise of the effect that a native asks for, see PDL_N_EFFECT; takes asked. */
+/* The promise of the effect that a native requests, see PDL_N_EFFECT; takes asked. */
 static pdl_step call_effect(pdl_fiber *f, pdl_val asked, pdl_val *out, pdl_err *err) {
     pdl_effect_kind kind;
     pdl_step st = pdl_vm_force(
-        f, &asked, err); /* the native is called once more when something is not there yet */
+        f, &asked, err); /* the native is called again when a promise was not filled yet */
     if (st == PDL_STEP_DONE) st = pdl_await_effect_slot(f);
     if (st == PDL_STEP_DONE) {
         if (!pdl_effect_kind_find(pdl_str_get(pdl_list_at(asked, 0)), &kind))
@@ -649,7 +648,7 @@ static pdl_step method_of_value(pdl_fiber *f, const pdl_callsig *sh, pdl_err *er
     pdl_step st = PDL_STEP_FAIL;
     spread s;
     if (lay_out(f, sh, 0, &s, err)) {
-        /* a mutator's name that is no mutator here: REBIND leaves the variable alone */
+        /* named like a mutator, but none for this type: REBIND leaves the variable unchanged */
         if (sh->root) {
             st = call_value(f, out, &s, n, err);
             if (st == PDL_STEP_DONE && !pdl_is(out, PDL_V_FUNC)) set_val(under(f, 1), pdl_absent());
@@ -686,7 +685,7 @@ pdl_step pdl_op_METHOD(pdl_fiber *f, const pdl_callsig *sh, pdl_err *err) {
     return PDL_STEP_DONE;
 }
 
-/* keys.. receiver value -> value: the changed receiver goes back into the variable it came from. */
+/* keys.. receiver value -> value: stores the changed receiver in the variable it was read from. */
 void pdl_vm_rebind(pdl_fiber *f, const pdl_callsig *sh) {
     pdl_val value = pop(f), x = pop(f);
     size_t n = sh->n_keys;
@@ -772,7 +771,7 @@ pdl_step pdl_op_TEST(pdl_fiber *f, bool is_negated, const pdl_callsig *sh, pdl_e
     return filter(f, sh, true, is_negated, err);
 }
 
-/* The operands are gone: the result may be a promise of the code worker. */
+/* The operands were dropped: the result may be a promise of the code worker. */
 static pdl_step out_filtered(pdl_fiber *f, pdl_err *err) {
     pdl_step s = pdl_vm_force(f, &f->filtered, err);
     if (s == PDL_STEP_WAIT) return s;

@@ -15,8 +15,8 @@
 
 #include "base/banned.h"
 
-/* dir / name; the bare name when dir is empty or "." or the name is absolute. Appends a suffix
- * unless it is there. */
+/* dir / name; the bare name when dir is empty or "." or the name is absolute. Appends suffix unless
+ * name ends with it. */
 static void join_path(pdl_str dir, pdl_str name, pdl_str suffix, pdl_buf *out) {
     bool here = !dir.n || pdl_str_is(dir, ".");
     if (!here && !(name.n && name.p[0] == '/')) {
@@ -41,7 +41,7 @@ pdl_step pdl_op_READ_FILE(pdl_fiber *f, const pdl_b_read *b, pdl_err *err) {
     pdl_step s = pdl_vm_force(f, top(f), err);
     if (s != PDL_STEP_DONE) return s;
     pdl_vref name = *top(f);
-    if (pdl_is_null(name)) { /* an expression may say: standard input */
+    if (pdl_is_null(name)) { /* null means standard input */
         pdl_drop(pop(f));
         return pdl_op_INPUT(f, b, err);
     }
@@ -89,14 +89,15 @@ pdl_step pdl_op_READ_END(pdl_fiber *f, const pdl_b_read *b, pdl_err *err) {
 
 /* --- include and import ----------------------------------------------------------------------- */
 
-/* The path to ask for in a place. False when there is none: the run has no folders for imports. */
+/* The path to try in a place. Returns false when there is none: the run has no folders for imports.
+ */
 static bool path_in(const pdl_fiber *f, const pdl_block *b, pdl_file_place place, pdl_buf *out) {
     bool import = b->kind == PDL_BLOCK_import;
     pdl_str name = import ? PDL_AS(import, b)->path.s : PDL_AS(include, b)->path.s;
     pdl_str suffix = import ? PDL_STR(".pdl") : (pdl_str){0};
     if (place == PDL_IN_PROGRAM) {
         join_path(f->run->opt.dir, name, suffix, out);
-    } else if (place == PDL_IN_FILE) { /* the folder of the file that holds the block */
+    } else if (place == PDL_IN_FILE) { /* the folder of the file that contains the block */
         pdl_str file = b->loc.src ? b->loc.src->name : (pdl_str){0};
         size_t slash = pdl_str_rfind(file, PDL_STR("/"));
         join_path(slash == PDL_NOT_FOUND ? PDL_STR("") : pdl_str_sub(file, 0, slash), name, suffix,
@@ -186,8 +187,8 @@ static pdl_code *build(pdl_fiber *f, const pdl_block *b, const char *verb, pdl_s
     return NULL;
 }
 
-/* path text on top: the text of a file that was searched for is {path, text}, and says where it was
- * found. */
+/* Stack: path text. The text of a file that was searched for is {path, text}, where path is the one
+ * that was found. */
 static void open_source(pdl_fiber *f) {
     pdl_vref found = *top(f);
     if (!pdl_is_dict(found)) return;
@@ -224,8 +225,7 @@ pdl_step pdl_op_IMPORT_KNOWN(pdl_fiber *f, uint32_t known, pdl_err *err) {
     return PDL_STEP_DONE;
 }
 
-/* A module sees the globals and, as an extension, the parameters that its importer gives to
- * models. */
+/* A module sees the globals and, as an extension, the model parameters of its importer. */
 static pdl_scope *module_scope(const pdl_fiber *f) {
     pdl_name defaults = f->run->names.defaults;
     pdl_vref given = pdl_scope_find(f->scope, defaults);
@@ -276,7 +276,7 @@ pdl_step pdl_op_STDLIB(pdl_fiber *f, pdl_err *err) {
                       err))
         PDL_BUG("the standard library does not load: %s", err->msg);
     pdl_val background =
-        f->background; /* an expression leaves the background of the last block alone */
+        f->background; /* an expression leaves the background of the last block unchanged */
     f->background = pdl_absent();
     pdl_vm_frame_push(f, FRAME_IMPORT, code, 0, (pdl_loc){0});
     pdl_code_drop(code);
@@ -293,7 +293,7 @@ pdl_step pdl_op_STDLIB(pdl_fiber *f, pdl_err *err) {
 
 /* --- lang: pdl -------------------------------------------------------------------------------- */
 
-/* What the reference says of a program that is no text. */
+/* The reference's message for a program that is not text. */
 static bool no_text(pdl_vref v, pdl_err *err) {
     if (pdl_is_list(v) || pdl_is_dict(v))
         return pdl_err_host(err, "TypeError", "unhashable type: '%s'", pdl_type_name(v));

@@ -1,5 +1,9 @@
 /* ops_loop.c -- repeat and map: iteration state, fibers of a map, folds.
  *
+ * A map runs each iteration in its own fiber, so that the model calls of all iterations overlap;
+ * results, messages and output are nevertheless in the order of the list, and the error of the
+ * smallest index is the one raised: a program must not be able to observe which call ended first.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/idmap.h"
@@ -60,7 +64,7 @@ static bool read_max(pdl_vref v, int64_t *max, pdl_err *err) {
     return true;
 }
 
-/* The place of the k-th list of the loop's `for`. */
+/* The source place of the kth list of the loop's `for`. */
 static pdl_loc list_loc(pdl_fiber *f, uint32_t k) {
     const pdl_block *b = block(f)->info->block;
     const pdl_fors *fors =
@@ -102,7 +106,7 @@ static void send_for(pdl_fiber *f, const pdl_val *pairs, uint32_t n) {
     pdl_drop(d);
 }
 
-/* The list itself is looked at, not its items. */
+/* Resolves the list itself, not its items. */
 static pdl_step await_list(pdl_fiber *f, pdl_val *list, pdl_err *err) {
     return pdl_is(*list, PDL_V_PROMISE) ? pdl_vm_force(f, list, err) : PDL_STEP_DONE;
 }
@@ -158,11 +162,11 @@ void pdl_op_FOR_END(pdl_fiber *f) {
 
 /* --- map -------------------------------------------------------------------------------------- */
 
-/* iterations open at a time when maxWorkers says nothing: memory, not order */
+/* iterations open at a time when maxWorkers is absent: bounds memory, not order */
 enum { OPEN_UNBOUNDED = 16384 };
 
 static void drop_fiber(pdl_run *r, pdl_fiber *c) {
-    /* Calls of an iteration that nobody waits for any more are told to stop. */
+    /* Calls of a cancelled iteration are cancelled. */
     for (size_t i = 0; i < c->calls.n; i++) {
         pdl_inflight *call = pdl_is_absent(c->calls.p[i].failed)
                                  ? pdl_idmap_find(&r->calls, c->calls.p[i].id)
@@ -171,7 +175,7 @@ static void drop_fiber(pdl_run *r, pdl_fiber *c) {
     }
     c->cancelled = true;
     if (c->queued)
-        c->state = FIBER_DONE; /* the scheduler frees it when it comes to it */
+        c->state = FIBER_DONE; /* the scheduler frees it at its next turn */
     else
         pdl_fiber_free(c);
 }
@@ -238,7 +242,7 @@ static pdl_mapping *mapping_of(pdl_fiber *parent) {
     return NULL;
 }
 
-/* Later iterations than one that fails cannot matter any more. */
+/* Cancels the iterations after one that failed: they cannot change the outcome. */
 static void drop_later(pdl_mapping *m, pdl_fiber *c) {
     if (c->index < m->failed) m->failed = c->index;
     for (size_t i = m->failed + 1; i < m->started; i++) {
@@ -321,8 +325,7 @@ pdl_step pdl_op_MAP(pdl_fiber *f, const pdl_map_info *info, pdl_err *err) {
 
 /* --- fold ------------------------------------------------------------------------------------- */
 
-/* The fold is a loop over the list: its function is kept with it, the value so far is on the
- * stack. */
+/* The fold is a loop over the list: the loop holds the function, the stack the value so far. */
 pdl_step pdl_op_REDUCE(pdl_fiber *f, pdl_err *err) {
     pdl_step s = pdl_vm_force(f, under(f, 1), err);
     if (s != PDL_STEP_DONE) return s;

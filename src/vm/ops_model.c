@@ -16,8 +16,8 @@
 
 #include "base/banned.h"
 
-/* Messages without the ids of their blocks. traced: the same with them, for the trace; absent when
- * nobody looks. */
+/* Messages without the ids of their blocks. traced: the same with ids, for the trace; absent when
+ * the run is not traced. */
 static bool messages_of(pdl_fiber *f, pdl_vref input, pdl_val *out, pdl_val *traced, pdl_err *err) {
     pdl_val ctx;
     *traced = pdl_absent();
@@ -56,7 +56,7 @@ static pdl_step model_error(pdl_err *err, pdl_vref model, pdl_loc loc) {
     return PDL_STEP_FAIL;
 }
 
-/* Parameters with the defaults for the model filled in; there are none without a model. */
+/* Parameters with the defaults for the model filled in; unchanged without a model. */
 static bool parameters_of(pdl_fiber *f, pdl_vref model, pdl_vref given, pdl_val *out,
                           pdl_err *err) {
     if (!pdl_is_dict(given) && !pdl_is_null(given))
@@ -94,7 +94,8 @@ static void promise_parts(pdl_fiber *f, pdl_inflight *c, const pdl_b_model *b) {
         pdl_scope_put(f->scope, pdl_intern(f->run->opt.names, b->response.s), pdl_keep(c->raw));
 }
 
-/* Does the last message tell of the error: is the context part of the input? */
+/* Returns true when the last message mentions the error, which means that the context is part of
+ * the input. */
 static bool mentions_error(pdl_vref messages) {
     size_t n = pdl_list_len(messages);
     pdl_vref last = n ? pdl_list_at(messages, n - 1) : pdl_absent();
@@ -104,7 +105,7 @@ static bool mentions_error(pdl_vref messages) {
            pdl_str_is(pdl_str_get(content), TRACED_AGAIN);
 }
 
-/* The messages with those that a failed attempt left. Takes messages. */
+/* Adds the messages that a failed attempt left. Takes messages. */
 static pdl_val with_repair(pdl_fiber *f, pdl_val messages) {
     const pdl_attempts *a = block(f)->attempts;
     if (!a || pdl_is_absent(a->repair) || mentions_error(messages)) return messages;

@@ -1,5 +1,5 @@
-/* ops_object.c -- operators and filters on objects that live in the code worker: the worker is
- * asked, and the promise of its answer takes the place of the operands (worker.h has the requests).
+/* ops_object.c -- operators and filters on objects that live in the code worker: the worker
+ * computes, and the promise of its answer replaces the operands (worker.h has the requests).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,8 +16,8 @@ static void ask(pdl_fiber *f, pdl_val request) {
                         f->code->sites.p[f->code->where.p[f->pc - 1].site].loc);
 }
 
-/* {op, id, object}: the handle stays in the request, so that the object is there until the answer
- * is. Takes handle. */
+/* {op, id, object}: the request holds the handle, so that the object lives until the answer. Takes
+ * handle. */
 static pdl_val about(const char *op, pdl_val handle) {
     pdl_val r = pdl_dict_putz(pdl_dict_new(6), "op", pdl_textz(op));
     r = pdl_dict_putz(r, "id", pdl_int((int64_t)pdl_handle_of(handle)->id));
@@ -73,7 +73,7 @@ static const struct {
     {"le", "<="}, {"lessthan", "<"}, {"lt", "<"},  {"ne", "!="},
 };
 
-/* NULL: it is none. */
+/* NULL: the test is not an operator. */
 static const char *operator_of(pdl_str test) {
     for (size_t i = 0; i < sizeof operators / sizeof *operators; i++)
         if (pdl_str_is(test, operators[i].test)) return operators[i].operator;
@@ -109,8 +109,8 @@ void pdl_vm_start_slice(pdl_fiber *f) {
 typedef enum {
     WALKS = 1,  /* goes through items, so that any iterator will do */
     COUNTS = 2, /* calculates with them or compares them: the worker does that */
-    LOOKS = 4,  /* looks at an attribute of each item */
-    TESTS = 8,  /* keeps items by a test, which may be an operator */
+    LOOKS = 4,  /* reads an attribute of each item */
+    TESTS = 8,  /* selects items by a test, which may be an operator */
 } object_use;
 
 static const struct {
@@ -146,8 +146,8 @@ static unsigned use_of(pdl_str filter) {
     return 0;
 }
 
-/* The argument of a filter that names attributes: a keyword, or where the filter has it. Absent:
- * none. */
+/* The argument of a filter that names attributes: a keyword, or at the position that the filter has
+ * for it. Absent: none. */
 static pdl_vref attribute_of(const pdl_fiber *f, const pdl_callsig *sh) {
     const pdl_val *args = f->stack.p + f->stack.n - pdl_vm_arg_count(sh);
     for (size_t i = 0; i < sh->n_kw; i++)
@@ -157,7 +157,7 @@ static pdl_vref attribute_of(const pdl_fiber *f, const pdl_callsig *sh) {
     return positional ? args[at] : pdl_absent();
 }
 
-/* The attribute `key` of an object: what was fetched, or a promise that is fetched now.
+/* The attribute `key` of an object: fetched already, or a promise of the fetch that starts now.
  * Borrowed. */
 static pdl_val fetch(pdl_fiber *f, pdl_vref object, pdl_vref key) {
     pdl_handle *h = pdl_handle_of(object);
@@ -198,8 +198,8 @@ static bool follow(pdl_fiber *f, pdl_vref v, pdl_vref path, bool forget, pdl_val
     return true;
 }
 
-/* Attributes of all items along all paths: first all are asked for, then waited for. forget: of a
- * filter that is done. */
+/* Resolves the attributes of all items along all paths: requests all, then waits. forget: the
+ * filter is done. */
 static pdl_step look(pdl_fiber *f, pdl_vref items, pdl_vref paths, bool forget, pdl_err *err) {
     pdl_val first = pdl_absent(), open;
     for (size_t i = 0; i < pdl_list_len(items); i++)
@@ -246,7 +246,7 @@ static const char *counts_items(const pdl_fiber *f, const pdl_callsig *sh, unsig
     return maps && (use_of(pdl_str_get(args[0])) & COUNTS) ? "" : NULL;
 }
 
-/* Does the worker do the filter? *operator: what it picks by. */
+/* Returns true when the worker executes the filter. *operator: what it selects by. */
 static bool is_done_there(const pdl_fiber *f, const pdl_callsig *sh, unsigned use,
                           const char **operator) {
     pdl_vref x = f->stack.p[f->stack.n - 1 - pdl_vm_arg_count(sh)];
@@ -259,7 +259,7 @@ static bool is_done_there(const pdl_fiber *f, const pdl_callsig *sh, unsigned us
     return *operator!= NULL;
 }
 
-/* The filter, or the method, as the worker does it, in place of the value and the arguments. */
+/* Lets the worker execute the filter or method, in place of the value and the arguments. */
 static void count_there(pdl_fiber *f, const char *name, const pdl_callsig *sh,
                         const char *operator) {
     size_t n = pdl_vm_arg_count(sh);
@@ -279,8 +279,7 @@ pdl_step pdl_object_filter(pdl_fiber *f, const pdl_callsig *sh, bool *done, pdl_
     unsigned use = use_of(sh->name);
     const char *operator;
     *done = false;
-    if (pdl_is(*x, PDL_V_HANDLE) &&
-        (use & WALKS)) { /* what cannot be walked is refused by its owner */
+    if (pdl_is(*x, PDL_V_HANDLE) && (use & WALKS)) { /* its owner refuses what cannot be iterated */
         pdl_vm_start_iter(f, pdl_keep(*x));
         pdl_val items = pop(f);
         x = under(f, pdl_vm_arg_count(sh));

@@ -132,7 +132,7 @@ bool pdl_vm_loop_attr(pdl_vref self, pdl_str name, pdl_val *out) {
     return true;
 }
 
-/* Of a loop that begins: one below the loop whose body this frame runs again. */
+/* Depth of a loop that begins: one below the loop whose body this frame runs again. */
 static uint32_t loop_depth(pdl_fiber *f) {
     const pdl_vm_frame *fr = &f->frames.p[f->frames.n - 1];
     const loop_obj *l = fr->kind == FRAME_MACRO ? loop_of(fr->func) : NULL;
@@ -279,8 +279,8 @@ static bool too_deep(pdl_fiber *f, pdl_err *err) {
     return true;
 }
 
-/* What a macro of the template's top level sees: the template's variables now, those of loops
- * excepted. */
+/* What a macro of the template's top level sees: the template's current variables without those of
+ * loops. */
 static pdl_scope *template_scope(pdl_fiber *f, const macro_obj *m) {
     if (m->nested) return pdl_scope_keep(m->scope);
     for (size_t i = f->frames.n; i-- > 0;) {
@@ -304,7 +304,7 @@ static pdl_scope *template_scope(pdl_fiber *f, const macro_obj *m) {
 
 /* What the arguments of a call of a macro become. */
 typedef struct macro_args {
-    pdl_scope *scope;      /* of the body, owned: the parameters in front of what the macro sees */
+    pdl_scope *scope;      /* of the body, owned: the parameters, then what the macro sees */
     pdl_val extra, caller; /* owned: `kwargs`; the body of a {% call %}, or absent */
     pdl_str unknown;       /* a name that is no parameter, or p == NULL */
 } macro_args;
@@ -319,7 +319,7 @@ static void bind_positions(macro_args *a, const pdl_macro_info *info, const pdl_
                                                          PDL_FMT(info->params[i]))));
 }
 
-/* What was given by its position cannot be given again by its name. */
+/* An argument given by position cannot be given again by name. */
 static void bind_keyword(macro_args *a, const pdl_macro_info *info, size_t given, pdl_str name,
                          pdl_vref v) {
     size_t k = 0;
@@ -350,7 +350,7 @@ static bool check_macro_args(const macro_args *a, const pdl_macro_info *info, si
     return true;
 }
 
-/* The names that a body has without being given them. */
+/* Names that are always defined in a body. */
 static void bind_special(pdl_fiber *f, macro_args *a, const pdl_macro_info *info,
                          const pdl_val *pos, size_t n_pos) {
     pdl_interner *in = f->run->opt.names;
@@ -362,13 +362,12 @@ static void bind_special(pdl_fiber *f, macro_args *a, const pdl_macro_info *info
             pdl_scope_put(a->scope, pdl_intern(in, PDL_STR("varargs")), pdl_list_as_tuple(rest));
     }
     if (info->uses_kwargs)
-        a->scope =
-            pdl_scope_put(a->scope, pdl_intern(in, PDL_STR("kwargs")), pdl_keep(a->extra));
+        a->scope = pdl_scope_put(a->scope, pdl_intern(in, PDL_STR("kwargs")), pdl_keep(a->extra));
     if (info->uses_caller)
-        a->scope = pdl_scope_put(a->scope, f->run->names.caller,
-                                 pdl_is_absent(a->caller)
-                                     ? pdl_undefined(pdl_textz("No caller defined"))
-                                     : pdl_keep(a->caller));
+        a->scope =
+            pdl_scope_put(a->scope, f->run->names.caller,
+                          pdl_is_absent(a->caller) ? pdl_undefined(pdl_textz("No caller defined"))
+                                                   : pdl_keep(a->caller));
 }
 
 static pdl_step macro_call(pdl_fiber *f, macro_obj *m, const pdl_val *pos, size_t n_pos,

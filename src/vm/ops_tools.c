@@ -13,8 +13,8 @@
 
 #include "base/banned.h"
 
-/* The parameter `tools` with declarations in place of what can be called, and `tool_choice`
- * likewise. Takes and gives *params; on failure it is released. */
+/* Replaces functions in the parameter `tools` by their declarations, likewise `tool_choice`. Takes
+ * and returns *params; on failure it is released. */
 bool pdl_vm_declare_tools(pdl_val *params, pdl_err *err) {
     pdl_vref tools = pdl_dict_getz(*params, "tools"),
              choice = pdl_dict_getz(*params, "tool_choice");

@@ -1,8 +1,12 @@
-/* out.c -- output in the order of the program (architecture D2): one cursor over a tree of queues.
+/* out.c -- output in the order of the program: one cursor over a tree of queues.
  *
- * Text behind a model call that is still open waits; a call under the cursor prints its pieces as
- * they come. An iteration of a map has a queue of its own, which stands in its parent's at the
- * place of the iteration. Nothing is queued when the cursor is at the end: text goes straight out.
+ * Model calls overlap and end in any order, but a person reads the output as if the program had
+ * waited at each call. Printing each reply when it arrives would mix them; printing only at the end
+ * would lose streaming. So output is queued: text after a model call that is still open waits, and
+ * the call at the cursor prints its pieces as they arrive. An iteration of a map has its own queue,
+ * which is an item of its parent's queue at the position of the iteration. When the cursor is at
+ * the end, text is printed without being queued. What must stay true: what is printed, and its
+ * order, does not depend on which call ends first.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -66,7 +70,7 @@ void pdl_outq_end(pdl_outq *q) {
     pdl_out_flush(q->run);
 }
 
-/* Code, commands and files may say again what a model or a tool has said. */
+/* Code, commands and files may repeat what a model or a tool wrote. */
 bool pdl_out_is_untrusted(const pdl_run *r, pdl_label label) {
     return label & PDL_LABELS_UNTRUSTED || (r->tainted && label & PDL_LABELS_MAYBE_TAINTED);
 }
@@ -96,7 +100,7 @@ static void send_item(pdl_run *r, const pdl_outitem *i) {
                         .number = i->descriptor});
 }
 
-/* Pieces of the call under the cursor. True when it has ended well. */
+/* Prints pieces of the call at the cursor. Returns true when it has ended well. */
 static bool pass_call(pdl_run *r, pdl_outitem *i) {
     pdl_inflight *c = i->call;
     if (!c) return true;
@@ -118,8 +122,8 @@ static bool pass_call(pdl_run *r, pdl_outitem *i) {
     return false;
 }
 
-/* Sends what may be sent of q. True when it is empty and ended. Nesting of maps is nesting of the
- * source: C recursion is bounded by it. */
+/* Sends what may be sent of q. Returns true when q is empty and ended. The nesting of maps in the
+ * source bounds the C recursion. */
 static bool flush(pdl_run *r, pdl_outq *q) {
     while (q->first) {
         pdl_outitem *i = q->first;
@@ -138,14 +142,14 @@ static bool flush(pdl_run *r, pdl_outq *q) {
 }
 
 void pdl_out_flush(pdl_run *r) {
-    if (r->draining) return; /* a sink made the machine go on: the loop above sees the rest */
+    if (r->draining) return; /* a sink made the machine continue: the outer loop sends the rest */
     r->draining = true;
     flush(r, r->out);
     assert(pdl_outq_ok(r->out));
     r->draining = false;
 }
 
-/* Is the cursor at the end of q? Then nothing has to wait. */
+/* Returns true when the cursor is at the end of q: nothing has to wait. */
 static bool at_cursor(const pdl_outq *q) { return !q->first && !q->parent; }
 
 void pdl_out_text(pdl_fiber *f, pdl_str text, pdl_look look, pdl_label label) {
@@ -197,7 +201,8 @@ pdl_outq *pdl_out_child(pdl_fiber *f) {
 
 size_t pdl_out_mark(pdl_fiber *f) { return f->out->n_added; }
 
-/* Can all of it be shown once the calls in it have ended? C recursion is bounded as in flush. */
+/* Returns true when all of it can be printed once its calls have ended. C recursion is bounded as
+ * in flush. */
 static bool is_whole(const pdl_outitem *i) {
     if (i->kind == PDL_OUT_CALL) return !i->call || (i->call->done && !i->call->failed);
     if (i->kind != PDL_OUT_QUEUE) return true;

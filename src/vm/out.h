@@ -10,13 +10,14 @@
 #include "vm/fiber.h"
 #include "vm/inflight.h"
 
-/* Can text with this label contain what a model or a tool said? */
+/* Returns true when text with this label may contain words of a model or a tool. */
 bool pdl_out_is_untrusted(const pdl_run *r, pdl_label label);
 pdl_outq *pdl_outq_new(pdl_run *r, pdl_outq *parent);
 void pdl_outq_free(pdl_outq *q);
-/* Do the ends of the list agree, and does an item of a call and its effect name each other? */
+/* Returns true when the ends of the list agree, and an item of a call and its effect refer to each
+ * other. */
 bool pdl_outq_ok(const pdl_outq *q);
-/* The fiber of q prints nothing more: what follows q may be sent. */
+/* The fiber of q will print nothing more: what follows q may be sent. */
 void pdl_outq_end(pdl_outq *q);
 /* Adds a queue for an iteration of a map to the queue of f, which owns it. */
 pdl_outq *pdl_out_child(pdl_fiber *f);
@@ -31,7 +32,7 @@ void pdl_out_flush(pdl_run *r);
 
 /* The position of f in its queue, for pdl_out_forget. */
 size_t pdl_out_mark(pdl_fiber *f);
-/* An attempt was given up: drops what it queued since `mark`, from the first failed call on. */
+/* An attempt was abandoned: drops what it queued since `mark`, from the first failed call on. */
 void pdl_out_forget(pdl_fiber *f, size_t mark);
 /* Returns false when the cursor is not at a failed call; else fills err with its error. */
 bool pdl_out_failed(pdl_run *r, pdl_err *err);

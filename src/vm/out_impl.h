@@ -1,5 +1,7 @@
-/* out_impl.h -- the layout of a queue of output, for out.c and ok.c.
- * SPDX-License-Identifier: Apache-2.0 */
+/* out_impl.h -- the layout of an output queue, for out.c and ok.c.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_VM_OUT_IMPL_H
 #define PDL_VM_OUT_IMPL_H
 

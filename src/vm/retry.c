@@ -1,5 +1,13 @@
 /* retry.c -- attempts, delays, which errors, expectations (spec execution 5.5, 5.7, 5.8, 5.9).
  *
+ * An attempt may print, change variables and leave calls open before it fails, and the next one
+ * must start as if it had not happened. So a block that retries or has a fallback pushes a handler
+ * that records the heights of all stacks, the scope and the position in the output; a failure
+ * unwinds to it, drops queued output of the attempt and forgets its calls. What was printed already
+ * cannot be taken back: output of an attempt is held only as long as order requires it. A model
+ * call is not waited for at its block, so the end of an attempt waits for the attempt's own calls:
+ * a failure that arrives later must still find its handler.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "vm/retry.h"
@@ -120,7 +128,7 @@ static const char *base_of(pdl_str name) {
     return NULL;
 }
 
-/* Names of model error kinds may be given as well: rate_limit, timeout, ... */
+/* Names of model error kinds are accepted as well: rate_limit, timeout, ... */
 static bool is_kind_name(pdl_str name) {
     for (int k = 1; k < PDL_E_COUNT; k++)
         if (pdl_str_is(name, pdl_err_kind_name((pdl_err_kind)k))) return true;
@@ -318,7 +326,7 @@ static void add_context(pdl_fiber *f, pdl_attempts *a, const char *role, pdl_val
     a->extra = pdl_vm_background_add(a->extra, m);
 }
 
-/* The incoming context of the block and what was added to it. */
+/* The incoming context of the block and what attempts added to it. */
 static pdl_val next_context(pdl_fiber *f, const pdl_attempts *a) {
     pdl_val in = pdl_keep(block(f)->ctx_in);
     return pdl_is_absent(a->extra) ? in : pdl_context_dep(in, pdl_keep(a->extra));
@@ -345,8 +353,8 @@ static pdl_val message(const char *role, pdl_val text) {
     return pdl_dict_putz(m, "content", text);
 }
 
-/* The text of an error without the places in the program, which say nothing to a model: "FILE:LINE
- * - " before lines. */
+/* Appends the text of an error without its source places ("FILE:LINE - " before lines), which are
+ * meaningless to a model. */
 static void put_reasons(pdl_str msg, pdl_buf *out) {
     for (pdl_str rest = msg; rest.n;) {
         size_t end = pdl_str_find(rest, PDL_STR("\n"), 0),
@@ -366,9 +374,8 @@ static const pdl_promise *filled(pdl_vref v) {
     return p && p->state == PDL_PROMISE_FILLED ? p : NULL;
 }
 
-/* What the model answered and why its block's parser or spec refuses it, for the next attempt of a
- * block with an input of its own: the context, where the error stands as well, does not reach
- * it. */
+/* For a block with its own input, which the context with the error does not reach: shows the next
+ * attempt what the model answered and why parser or spec refused it. */
 static void repair(pdl_fiber *f, pdl_attempts *a) {
     const pdl_block *b = block(f)->info->block;
     const pdl_promise *p = filled(a->answer);
@@ -397,7 +404,7 @@ static double delay_of(pdl_fiber *f, const pdl_attempts *a) {
     return d > 0 ? d : 0;
 }
 
-/* Pushes the promise of the end of the delay before another attempt, or null when there is none. */
+/* Pushes the promise of the end of the delay before another attempt, or null without a delay. */
 static void push_delay(pdl_fiber *f, const pdl_attempts *a) {
     double seconds = delay_of(f, a);
     if (seconds <= 0) {
@@ -432,7 +439,8 @@ static void begin_fallback(pdl_fiber *f, pdl_attempts *a) {
     a->in_fallback = true;
     if (block(f)->budget)
         pdl_vm_set_budget(
-            f, block(f)->budget->up); /* what may help is not limited by what was spent */
+            /* a fallback is not limited by the budget that was exceeded */
+            f, block(f)->budget->up);
     path_again(block(f));
     f->print = block(f)->print;
 }
@@ -557,14 +565,14 @@ pdl_step pdl_op_EXPECT_DONE(pdl_fiber *f, pdl_err *err) {
     return PDL_STEP_DONE;
 }
 
-/* All expectations have had their say. */
+/* All expectations were evaluated. */
 bool pdl_vm_expect_retry(pdl_fiber *f) {
     const pdl_attempts *a = block(f)->attempts;
     if (a->unmet) push_delay(f, a);
     return a->unmet;
 }
 
-/* As after a failure: the handler's state comes back, and the attempt begins anew. */
+/* As after a failure: the handler's state is restored and the attempt starts again. */
 void pdl_op_EXPECT_AGAIN(pdl_fiber *f, uint32_t attempt) {
     pdl_drop(pop(f)); /* the delay */
     pdl_drop(pop(f)); /* the result that did not satisfy */

@@ -15,13 +15,14 @@ struct pdl_attempts {
     bool has_max;
     pdl_val exceptions; /* list of names; absent: all */
     pdl_val extra;      /* context added by errors and feedback; absent: none */
-    pdl_val answer;     /* of the model in this attempt, a promise; absent: none was asked */
+    /* promise of the model's answer in this attempt; absent: no model was asked */
+    pdl_val answer;
     /* messages that show the model what was wrong with its last answer; absent: none */
     pdl_val repair;
     pdl_err err;       /* of the last attempt while it is handled */
     pdl_val pdl_error; /* what pdl_error was before the fallback */
     bool in_fallback;
-    bool unmet; /* an expectation of this attempt wants another one */
+    bool unmet; /* an expectation was not met and requests another attempt */
 };
 
 /* How the messages of trace_error_on_retry begin. */
@@ -31,7 +32,7 @@ struct pdl_attempts {
 void pdl_vm_attempts_free(pdl_attempts *a);
 /* CATCH; with a fallback it is run, at `fallback`, when no other attempt follows. */
 pdl_step pdl_vm_catch(pdl_fiber *f, bool has_fallback, uint32_t fallback, pdl_err *err);
-/* EXPECT_RETRY. Returns false when no other attempt is wanted. */
+/* EXPECT_RETRY. Returns false when no further attempt is to be made. */
 bool pdl_vm_expect_retry(pdl_fiber *f);
 /* Does `retry.exceptions` with this class name name the error? */
 bool pdl_vm_err_matches(const pdl_err *e, pdl_str class_name);

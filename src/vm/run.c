@@ -1,5 +1,12 @@
-/* run.c -- one run: start, the scheduler, the end (rule L6: the result is forced and all calls
- * awaited), cancellation.
+/* run.c -- one run: start, the scheduler, the end, cancellation.
+ *
+ * The scheduler is a queue of runnable fibers in one thread; a fiber runs until it waits, ends or
+ * has used its turns. Threads would need locks around every value and make the order of execution
+ * random. The result of a program does not depend on the order in which fibers run: they share only
+ * immutable values and promises, and each has its own output queue (PDL_STRESS=sched:SEED shuffles
+ * the order to test this). The run ends (rule L6) when the main fiber has ended, the result is
+ * resolved and all calls have ended: a call whose reply is unused may still fail, and its failure
+ * is one of the program.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,9 +28,9 @@
 
 #include "base/banned.h"
 
-enum { TURNS_A_STEP = 20000 }; /* of loops between two looks at the world */
+enum { TURNS_A_STEP = 20000 }; /* of loops between two polls of the world */
 
-/* Is there time left in the budget of the fiber whose turn it is? */
+/* Fails when the budget of the running fiber has no time left. */
 static bool check_run_time(void *user, pdl_err *err) {
     const pdl_run *r = user;
     return !r->current || !r->current->budget || pdl_budget_check_clock(r->current->budget, err);
@@ -145,8 +152,8 @@ static void fail_run(pdl_run *r, pdl_err *err) {
     pdl_err_fini(err);
 }
 
-/* The promise of a model's text that v is, or that a text made of it alone is; absent: v is
- * something else. */
+/* The promise of a model's text that v is, or that a text consisting only of it is; absent when v
+ * is something else. */
 static pdl_vref sole_source(pdl_vref v) {
     while (pdl_is(v, PDL_V_PROMISE) && pdl_is_absent(pdl_promise_of(v)->answer)) {
         pdl_vref pieces = pdl_promise_of(v)->pieces;
@@ -156,7 +163,7 @@ static pdl_vref sole_source(pdl_vref v) {
     return pdl_is(v, PDL_V_PROMISE) ? v : pdl_absent();
 }
 
-/* Before the result is made into a value: as such it does not tell where it comes from. */
+/* Called before the result is resolved: the resolved value does not show where it comes from. */
 static void keep_answer(pdl_run *r, pdl_vref result) {
     pdl_message m;
     pdl_vref source = sole_source(result);
@@ -166,7 +173,7 @@ static void keep_answer(pdl_run *r, pdl_vref result) {
     if (!pdl_is_absent(source)) set_val(&r->answer, pdl_keep(pdl_promise_of(source)->answer));
 }
 
-/* The main fiber has run its program: wait for what is still open, then take the result. */
+/* The main fiber has run its program: waits for what is still open, then takes the result. */
 static pdl_step finish(pdl_run *r, pdl_err *err) {
     pdl_fiber *f = r->main;
     pdl_step s = pdl_inflight_await(f, 0, false, err);
@@ -226,19 +233,19 @@ static void trace_turn(const pdl_run *r, const pdl_fiber *f, pdl_step s) {
         PDL_TRACE(r->opt.debug, sched, "fiber %u %s", f->id, turn_ended(f, s));
 }
 
-/* Places of errors point into the sources of their program, which must outlive them. */
+/* Source places of errors point into the sources of their program, which must outlive them. */
 void pdl_vm_keep_code(pdl_run *r, pdl_code *code) {
     enum {
         LOOK_BACK = 8
-    }; /* a loop that fails fails in the same few programs; one too many costs little */
+    }; /* a failing loop fails in the same few programs; a duplicate costs little */
     for (size_t i = r->failed_code.n, n = 0; i-- > 0 && n < LOOK_BACK; n++)
         if (r->failed_code.p[i] == code) return;
     *pdl_vec_push(&r->failed_code) = pdl_code_keep(code);
 }
 
-/* An error ends nothing before the calls made before it have ended: with streaming their replies
- * are shown, as they were paid for, and the error of one of them comes first. Left out: calls made
- * before the handler that will see the error. */
+/* Before an error takes effect, the calls made before it end: when streaming, their replies are
+ * shown, because they were paid for, and an error of one of them comes first. Calls made before the
+ * handler that will catch the error are left out. */
 static pdl_step settle(pdl_fiber *f, pdl_err *err) {
     if (f->run->opt.stream == PDL_STREAM_NONE || err->uncatchable || err->kind == PDL_E_budget)
         return PDL_STEP_DONE;
@@ -300,7 +307,7 @@ static void run_fiber(pdl_run *r, pdl_fiber *f) {
     fiber_ended(f);
 }
 
-/* PDL_STRESS=sched:SEED: which of the first ready fibers goes on. What a program says may not
+/* PDL_STRESS=sched:SEED: picks one of the first runnable fibers. The result of a program must not
  * depend on it. */
 static size_t random_place(pdl_run *r) {
     enum { WINDOW = 64 };

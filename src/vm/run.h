@@ -19,7 +19,7 @@ struct pdl_run {
     pdl_fiber *main;
     pdl_fiber *all; /* list of live fibers */
     pdl_fiber *ready_first, *ready_last;
-    pdl_idmap fibers, calls; /* named by id: a late reply finds nobody instead of a freed object */
+    pdl_idmap fibers, calls; /* named by id: a late reply finds no object instead of a freed one */
     uint32_t next_fiber, next_call;
     uint32_t open_models;
     PDL_VEC(uint32_t) queue; /* ids of model calls that are not launched, FIFO from queue_head */
@@ -29,15 +29,15 @@ struct pdl_run {
     size_t want_slot_head;
     uint32_t n_woken; /* fibers that were woken and had no turn since */
     pdl_outq *out;
-    bool closing; /* pdl_run_free frees all fibers: a map does not free those of its iterations */
+    bool closing; /* pdl_run_free frees all fibers: a map leaves those of its iterations to it */
     bool finished, failed, draining;
-    pdl_fiber *current;             /* the fiber that runs; NULL: none */
+    pdl_fiber *current;             /* the running fiber; NULL: none */
     pdl_cancel cancel;              /* entered while the run works */
-    void *reserve, *report_reserve; /* memory.c; NULL: given back */
-    size_t failed_size; /* of the allocation that took the reserve: the program ends; 0: none */
+    void *reserve, *report_reserve; /* memory.c; NULL: released */
+    size_t failed_size; /* of the allocation that needed the reserve: the program ends; 0: none */
     bool tainted;       /* a model or a tool has answered */
     pdl_val result;
-    pdl_val answer; /* of the model that gives the result, as far as it is kept; or absent */
+    pdl_val answer; /* of the model whose text is the result, as far as it is kept; or absent */
     pdl_err err;
     double score;
     pdl_usage usage, nested_usage;
@@ -57,8 +57,8 @@ struct pdl_run {
         pdl_name context, error, usage, loop, caller, varargs, kwargs, stdlib, defaults, particle,
             judge, transformer;
     } names;
-    pdl_scope *globals; /* what an imported file starts with */
-    pdl_scope *initial; /* what the program starts with */
+    pdl_scope *globals; /* variables that an imported file starts with */
+    pdl_scope *initial; /* variables that the program starts with */
     pdl_arena *scratch;
     PDL_VEC(pdl_code *) failed_code; /* kept: errors point into their sources */
 };
@@ -90,10 +90,10 @@ double pdl_run_random(void *run);
 
 /* budget.c */
 void pdl_vm_set_budget(pdl_fiber *f, pdl_budget *b); /* b is borrowed and kept; NULL: none */
-/* Counts `turns` of a loop in which the fiber asked nothing of the outside, and fails with an error
- * of kind budget when its time is over. */
+/* Counts `turns` of a loop in which the fiber requested no effect. Fails with an error of kind
+ * budget when its time is over. */
 PDL_MUST bool pdl_budget_check_time(pdl_fiber *f, size_t turns, pdl_err *err);
-/* The fiber asks for something that takes time: effects check the budget themselves. */
+/* The fiber requests an effect that takes time: effects check the budget themselves. */
 void pdl_run_mark_progress(pdl_fiber *f);
 
 /* events */

@@ -1,9 +1,10 @@
-/* slots.c -- see slots.h. A ceiling for what is under way.
+/* slots.c -- see slots.h. A ceiling for effects in flight.
  *
- * A reply is waited for where it is used. A loop whose replies nobody uses would ask for as many as
- * it has iterations: each takes memory until it is sent, and each is paid for. So a fiber that asks
- * for one more than the ceiling is parked before it has changed anything, and its instruction is
- * executed again when there is room. Replies make room, and no reply may need a parked fiber:
+ * A reply is waited for where it is used. A loop whose replies are never used would request as many
+ * effects as it has iterations: each takes memory until it is sent, and each is paid for. So a
+ * fiber that requests one more than the ceiling is parked before it has changed anything, and its
+ * instruction is executed again when a slot is free. Replies free slots, and no reply may depend on
+ * a parked fiber:
  *
  * - A model call needs no fiber of the run to be answered, so every fiber may wait for its slot.
  * - A call of Python may call back into the program, and ends only after that call. A fiber that
@@ -24,8 +25,8 @@ static size_t n_waiting(const pdl_run *r) { return r->queue.n - r->queue_head; }
 
 bool pdl_run_is_full(const pdl_run *r) { return r->open_late >= PDL_MAX_OPEN_EFFECTS; }
 
-/* Both queues are emptied from the front and may never be empty: what was taken is given back when
- * it is the greater part. Returns the new head. */
+/* A queue that is consumed from the front need never run empty, so its consumed part is removed
+ * when it is the greater one. Returns the new head. */
 static size_t close_gap(uint32_t *p, size_t *n, size_t head) {
     enum { FEW = 64 };
     if (head < *n && (head < FEW || head < *n / 2)) return head;
@@ -72,8 +73,8 @@ void pdl_fiber_clear_woken(pdl_fiber *f) {
     f->woken = false;
 }
 
-/* Wakes as many as there is room for: which of the two slots a fiber wants is seen when it tries
- * again. */
+/* Wakes as many fibers as there are free slots; which of the two kinds of slot a fiber needs shows
+ * when it tries again. */
 void pdl_run_wake(pdl_run *r) {
     size_t calls = n_waiting(r), late = r->open_late;
     size_t room = calls < PDL_MAX_WAITING_CALLS ? PDL_MAX_WAITING_CALLS - calls : 0;

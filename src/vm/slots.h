@@ -1,4 +1,4 @@
-/* slots.h -- how many effects whose replies nobody has looked at yet may be under way.
+/* slots.h -- limits how many effects are in flight whose replies the program has not used yet.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -7,7 +7,7 @@
 
 #include "vm/inflight.h"
 
-/* WAIT: the fiber is parked until there is room for another effect; nothing was changed. */
+/* WAIT: the fiber is parked until another effect may start; nothing was changed. */
 pdl_step pdl_await_model_slot(pdl_fiber *f);
 pdl_step pdl_await_effect_slot(pdl_fiber *f);
 
@@ -15,10 +15,10 @@ pdl_step pdl_await_effect_slot(pdl_fiber *f);
 bool pdl_run_is_full(const pdl_run *r);
 
 void pdl_run_queue_model(pdl_run *r, pdl_inflight *c);
-/* The next model call to be launched; NULL: none now. */
+/* The next model call to be launched; NULL: none can be now. */
 pdl_inflight *pdl_run_next_model(pdl_run *r);
 
-/* Wakes as many fibers as there is room for. */
+/* Wakes as many fibers as there are free slots. */
 void pdl_run_wake(pdl_run *r);
 /* The fiber has its turn, or ends. */
 void pdl_fiber_clear_woken(pdl_fiber *f);

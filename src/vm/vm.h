@@ -1,4 +1,4 @@
-/* vm.h -- door of the machine: one run of one program.
+/* vm.h -- the machine: one run of one program.
  *
  * A run owns fibers (strands with stacks on the heap), the calls it has made to the outside, and
  * the queue of its output. It knows neither models nor files: everything outside is a pdl_effect
@@ -44,21 +44,20 @@ typedef struct pdl_run_options {
     void *build_user;
     pdl_defaults_fn *defaults;
     const pdl_debug *debug; /* may be NULL */
-    uint32_t first_id;      /* ids of effects begin behind it: runs that share a world */
+    uint32_t first_id;      /* effects have ids after this one: for runs that share a world */
     uint32_t
-        /* ... and end with first_id + n_ids: they come again then, those in use aside. 0: they need
-         * not */
+        /* ids up to first_id + n_ids are used, then those that are free again; 0: no limit */
         n_ids;
-    /* of a run inside a run: in front of the places of its effects; kept. NULL: none */
+    /* for a run inside a run: prefix of the places of its effects; kept. NULL: none */
     pdl_path *place;
-    uint32_t turns; /* of loops, between two looks at the world; 0: 20000 */
+    uint32_t turns; /* of loops, between two polls of the world; 0: 20000 */
     pdl_secrets *
-        /* is told of the keys of each call before it is seen by anyone; borrowed, NULL: nobody
-         * is */
+        /* the keys of each call are registered here before anything can show them; borrowed, NULL:
+         * not registered */
         secrets;
-    pdl_budget *budget; /* what the whole run is charged to; kept; NULL: nothing */
+    pdl_budget *budget; /* the budget that the whole run is charged to; kept; NULL: none */
     pdl_str stdlib;     /* text of the standard library; empty: none */
-    /* not 0 when the run is to end: checked where one operation takes long; may be NULL */
+    /* nonzero when the run is to end: checked in long operations; may be NULL */
     pdl_cancel_flag *cancel;
     bool keep_answers; /* of models, as long as their texts: pdl_run_answer */
 } pdl_run_options;
@@ -66,34 +65,36 @@ typedef struct pdl_run_options {
 pdl_run *pdl_run_new(const pdl_run_options *options);
 void pdl_run_free(pdl_run *r); /* cancels what is open; NULL is fine */
 
-/* Begin running code (kept) with these variables (a dict, borrowed; absent: none). Once a run. */
+/* Starts running code (kept) with these variables (a dict, borrowed; absent: none). Once per run.
+ */
 void pdl_run_start(pdl_run *r, pdl_code *code, pdl_vref variables);
 
-/* Run until no fiber is ready. DONE: the result is there; FAIL: see pdl_run_error; WAIT: poll the
- * world, then step again. */
+/* Runs until no fiber is runnable. DONE: the result is available; FAIL: see pdl_run_error; WAIT:
+ * poll the world, then step again. */
 pdl_step pdl_run_step(pdl_run *r);
-/* From a sink: let the step end at the next turn of a loop, since nobody takes what is printed. */
+/* Called by a sink: ends the step at the next turn of a loop, because the output is not being read.
+ */
 void pdl_run_yield(pdl_run *r);
-/* After WAIT: is there something to run all the same? Then the world is polled without waiting. */
+/* After WAIT: true when a fiber is runnable; then poll the world with timeout 0. */
 bool pdl_run_is_ready(const pdl_run *r);
 /* Step and poll until done or failed. */
 pdl_step pdl_run_wait(pdl_run *r);
 
-/* End the run with this error (Ctrl-C): open effects are cancelled, the next step says FAIL. Takes
- * the content of err. */
+/* Ends the run with this error (Ctrl-C): open effects are cancelled, the next step returns FAIL.
+ * Takes the content of err. */
 void pdl_run_cancel(pdl_run *r, pdl_err *err);
 
 /* A strand that waits for a reply. */
 typedef struct pdl_wait {
-    pdl_loc at;      /* where it stands */
-    uint32_t effect; /* id of what it waits for */
+    pdl_loc at;      /* the instruction that waits */
+    uint32_t effect; /* id of the effect it waits for */
     const pdl_block *const *
-        /* n_blocks in which it stands, innermost first; of a map's iteration also those around the
+        /* the n_blocks open blocks, innermost first; for a map's iteration also those around the
          * map */
         blocks;
     size_t n_blocks;
 } pdl_wait;
-/* After WAIT: those that wait, oldest first. */
+/* After WAIT: calls fn for each waiting strand, oldest first. */
 void pdl_run_each_wait(const pdl_run *r, void (*fn)(void *user, const pdl_wait *w), void *user);
 
 /* After DONE. Borrowed. */
@@ -103,9 +104,9 @@ bool pdl_run_result_is_untrusted(
     const pdl_run *r);                   /* is the result other than the program's own words? */
 pdl_val pdl_run_scope(const pdl_run *r); /* final variables, owned dict */
 pdl_vref pdl_run_context(const pdl_run *r);
-/* With keep_answers: the choice {message, finish_reason, logprobs, ...} of the reply of the model
- * that gives the result: the result is its text, or the last message that the program contributed
- * is. Absent: another block gives it. Borrowed. */
+/* With keep_answers: the choice {message, finish_reason, logprobs, ...} of the model reply whose
+ * text is the result, or the last message that the program contributed. Absent when the result
+ * comes from another block. Borrowed. */
 pdl_vref pdl_run_answer(const pdl_run *r);
 double pdl_run_score(const pdl_run *r);
 /* {model_calls, completion_tokens, prompt_tokens} */

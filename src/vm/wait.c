@@ -1,5 +1,5 @@
-/* wait.c -- see wait.h. A fiber that must wait is entered in the list of the call (pdl_vm_force) or
- * counts what is open (pdl_inflight_await), and the last reply makes it runnable.
+/* wait.c -- see wait.h. A fiber that must wait is added to the waiters of the call (pdl_vm_force)
+ * or counts its open calls (pdl_inflight_await); the last reply makes it runnable.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -56,7 +56,7 @@ pdl_step pdl_inflight_await(pdl_fiber *f, uint32_t from, bool raise, pdl_err *er
         f->wait_left = open;
         return PDL_STEP_WAIT;
     }
-    size_t first = f->calls.n; /* what is left has failed */
+    size_t first = f->calls.n; /* the remaining calls have failed */
     while (first > 0 && f->calls.p[first - 1].number >= from) first--;
     if (!raise || first == f->calls.n) return PDL_STEP_DONE;
     pdl_err_copy(err, &pdl_promise_of(f->calls.p[first].failed)->err);

@@ -1,7 +1,8 @@
 /* wait.h -- waiting for promises and for model calls. Private to vm.
  *
  * pdl_vm_force is the only place where a fiber waits for content, pdl_inflight_await the only one
- * where it waits for calls to end. Both return WAIT after they have parked the fiber.
+ * where it waits for calls to end. Both return WAIT after they have parked the fiber; the
+ * instruction is then executed again.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
