@@ -178,6 +178,8 @@ PDL_API pdl_value *pdl_value_from_partial_json(const char *text, size_t n_bytes)
 /* JSON as a text value; indent: spaces a level, 0: one line. Error: type when something in v is not
  * JSON. */
 PDL_API pdl_value *pdl_value_to_json(const pdl_value *v, unsigned indent, pdl_error **error);
+/* YAML in block style as a text value; what YAML has nothing for is written as its text. */
+PDL_API pdl_value *pdl_value_to_yaml(const pdl_value *v, pdl_error **error);
 /* What the command prints for this value, as a text value. */
 PDL_API pdl_value *pdl_value_to_text(const pdl_value *v, pdl_error **error);
 
@@ -321,6 +323,10 @@ PDL_API pdl_program *pdl_load_file(pdl_engine *engine, const char *path, pdl_err
 PDL_API pdl_program *pdl_load_text(pdl_engine *engine, const char *text, size_t n_bytes,
                                    const char *name, pdl_error **error);
 PDL_API void pdl_program_free(pdl_program *program);
+
+/* The program as a tree of dicts, lists and texts, in the normal form of `pdl dump`: what is not
+ * written is not there. Loading it gives an equal program. NULL for NULL. */
+PDL_API pdl_value *pdl_program_tree(const pdl_program *program);
 
 /* What is wrong with a program, found without running it: a list of {file, line, column, end_line,
  * end_column, severity: error or warning, code, message, hint}, empty when all is well. Error:

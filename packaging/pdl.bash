@@ -6,7 +6,7 @@ _pdl() {
     esac
     case ${COMP_WORDS[1]} in
     check) words='--help --strict --format --data-file --data ' ;;
-    dump) words='--help --nodes --blocks --expr --types --code ' ;;
+    dump) words='--help --nodes --blocks --expr --types --code --table ' ;;
     explain) words='--help --data-file --data --allow --json --stream --prices ' ;;
     cache) words='--help --format --older-than --model --all ' ;;
     serve) words='--help --host --port --token-file --data-file --data --max-requests --max-waiting --request-time --allow-origin --log --mcp --cache --jobs --timeout --budget --prices --max-rps --max-tokens-per-minute --wire ' ;;

@@ -36,6 +36,7 @@ complete -c pdl -n '__fish_seen_subcommand_from dump' -l blocks -d 'the blocks a
 complete -c pdl -n '__fish_seen_subcommand_from dump' -l expr -d 'every expression, fully parenthesised'
 complete -c pdl -n '__fish_seen_subcommand_from dump' -l types -d 'every spec as JSON Schema'
 complete -c pdl -n '__fish_seen_subcommand_from dump' -l code -d 'the bytecode'
+complete -c pdl -n '__fish_seen_subcommand_from dump' -l table -d 'without FILE: the table of blocks and their fields, as JSON'
 complete -c pdl -n '__fish_seen_subcommand_from explain' -l help -s h -d 'show this help and exit'
 complete -c pdl -n '__fish_seen_subcommand_from explain' -l data-file -s f -r -d 'variables: a file with a YAML mapping'
 complete -c pdl -n '__fish_seen_subcommand_from explain' -l data -s d -r -d 'variables: a YAML mapping; wins over --data-file'

@@ -204,6 +204,18 @@ static PyObject *engine_schema(PyObject *self, PyObject *unused) {
     return pdlpy_enter(e) ? checked(e, pdl_schema_of_language(), NULL) : NULL;
 }
 
+static PyObject *engine_to_yaml(PyObject *self, PyObject *object) {
+    pdlpy_engine *e = (pdlpy_engine *)self;
+    pdlpy_place place = {e, e->held, 0};
+    pdl_error *error = NULL;
+    if (!pdlpy_enter(e)) return NULL;
+    pdl_value *v = pdlpy_to_library(&place, object), *text = v ? pdl_value_to_yaml(v, &error) : NULL;
+    pdl_value_drop(v);
+    if (v) return checked(e, text, error);
+    pdlpy_leave(e);
+    return NULL;
+}
+
 static PyObject *engine_step(PyObject *self, PyObject *args) {
     pdlpy_engine *e = (pdlpy_engine *)self;
     int timeout_ms;
@@ -246,6 +258,7 @@ static PyMethodDef engine_methods[] = {
     {"check_file", engine_check_file, METH_VARARGS, NULL},
     {"check_text", engine_check_text, METH_VARARGS, NULL},
     {"schema", engine_schema, METH_NOARGS, NULL},
+    {"to_yaml", engine_to_yaml, METH_O, NULL},
     {"start", (PyCFunction)(void (*)(void))engine_start, METH_VARARGS | METH_KEYWORDS, NULL},
     {"step", engine_step, METH_VARARGS, NULL},
     {"fd", engine_fd, METH_NOARGS, NULL},
@@ -269,7 +282,15 @@ static void program_dealloc(PyObject *self) {
     Py_DECREF(type);
 }
 
-static PyType_Slot program_slots[] = {{Py_tp_dealloc, program_dealloc}, {0, NULL}};
+static PyObject *program_tree(PyObject *self, PyObject *unused) {
+    pdlpy_program *p = (pdlpy_program *)self;
+    (void)unused;
+    return pdlpy_enter(p->engine) ? checked(p->engine, pdl_program_tree(p->program), NULL) : NULL;
+}
+
+static PyMethodDef program_methods[] = {{"tree", program_tree, METH_NOARGS, NULL}, {0}};
+static PyType_Slot program_slots[] = {
+    {Py_tp_dealloc, program_dealloc}, {Py_tp_methods, program_methods}, {0, NULL}};
 static PyType_Spec program_spec = {"libpdl._pdl.Program", sizeof(pdlpy_program), 0,
                                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
                                    program_slots};

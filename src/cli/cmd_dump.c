@@ -8,6 +8,8 @@
 #include "compile/compile.h"
 #include "lang/dump.h"
 #include "lang/load.h"
+#include "lang/schema.h"
+#include "value/json_write.h"
 #include "yaml/yaml.h"
 
 #include "base/banned.h"
@@ -87,8 +89,24 @@ static int dump_file(const arguments *a, size_t form, const pdl_session *s) {
     return code ? code : ok && loaded ? 0 : 1;
 }
 
+/* The tables of the language, for generators of code. */
+static int dump_table(void) {
+    pdl_buf out = PDL_BUF;
+    pdl_err err = {0};
+    pdl_val table = pdl_language_table();
+    bool ok = pdl_json_write(table, 0, 1, &out, &err);
+    if (!ok) PDL_BUG("the table of the language is not JSON: %s", err.msg);
+    pdl_drop(table);
+    PDL_PUT(&out, "\n");
+    int code = pdl_cli_put_stdout(pdl_buf_str(&out));
+    pdl_buf_fini(&out);
+    return code;
+}
+
 int pdl_cli_cmd_dump(const arguments *a) {
     size_t form = form_of(a);
+    if (a->given[OPT_table])
+        return a->files.n ? pdl_cli_refuse(a, "--table goes without FILE") : dump_table();
     if (!a->files.n) return pdl_cli_refuse(a, "the following arguments are required: FILE");
     if (form == N_FORMS)
         return pdl_cli_refuse(a, "one of --nodes, --blocks, --expr, --types, --code at a time");

@@ -53,6 +53,8 @@ static const option options[] = {
     {OPT_expr, "expr", 0, OPT_FLAG, NULL, NULL, "every expression, fully parenthesised"},
     {OPT_types, "types", 0, OPT_FLAG, NULL, NULL, "every spec as JSON Schema"},
     {OPT_code, "code", 0, OPT_FLAG, NULL, NULL, "the bytecode"},
+    {OPT_table, "table", 0, OPT_FLAG, NULL, NULL,
+     "without FILE: the table of blocks and their fields, as JSON"},
     {OPT_older_than, "older-than", 0, OPT_VALUE, "AGE", NULL,
      "what was not used for so long: 30d, 12h, 90m or 45s"},
     {OPT_model, "model", 0, OPT_VALUE, "GLOB", NULL,
@@ -90,7 +92,7 @@ static const opt_id run_options[] = {
 static const opt_id check_options[] = {OPT_help,      OPT_strict, OPT_format,
                                        OPT_data_file, OPT_data,   OPT_COUNT};
 static const opt_id dump_options[] = {OPT_help,  OPT_nodes, OPT_blocks, OPT_expr,
-                                      OPT_types, OPT_code,  OPT_COUNT};
+                                      OPT_types, OPT_code,  OPT_table,  OPT_COUNT};
 static const opt_id cache_options[] = {OPT_help,  OPT_format, OPT_older_than,
                                        OPT_model, OPT_all,    OPT_COUNT};
 static const opt_id explain_options[] = {OPT_help, OPT_data_file, OPT_data,   OPT_allow,

@@ -43,6 +43,7 @@ typedef enum {
     OPT_expr,
     OPT_types,
     OPT_code,
+    OPT_table,
     OPT_older_than,
     OPT_model,
     OPT_all,

@@ -42,23 +42,27 @@ static pdl_val separator(pdl_str with) {
     return pdl_dict_puts(pdl_dict_new(1), PDL_STR("with"), pdl_text(with));
 }
 
-static PDL_NOINLINE pdl_val default_of(const pdl_block *b, const char *key) {
-    if (b->kind == PDL_BLOCK_code && PDL_AS(code, b)->args) return pdl_absent();
+pdl_val pdl_dump_default(pdl_block_kind kind, const char *key) {
     for (size_t i = 0; i < sizeof defaults / sizeof *defaults; i++) {
-        if (defaults[i].kind != b->kind || strcmp(defaults[i].key, key) != 0) continue;
+        if (defaults[i].kind != kind || strcmp(defaults[i].key, key) != 0) continue;
         switch (defaults[i].what) {
         case DFLT_TRUE: return pdl_bool(true);
         case DFLT_FALSE: return pdl_bool(false);
         case DFLT_NULL: return pdl_null();
         case DFLT_EMPTY: return pdl_dict_new(0);
         case DFLT_SEPARATOR: return separator(PDL_STR(""));
-        case DFLT_TEXT:
-            if (b->kind == PDL_BLOCK_model && key[0] == 'p' && PDL_AS(model, b)->processor)
-                return pdl_textz("granite-io");
-            return pdl_textz(defaults[i].text);
+        case DFLT_TEXT: return pdl_textz(defaults[i].text);
         }
     }
     return pdl_absent();
+}
+
+static PDL_NOINLINE pdl_val default_of(const pdl_block *b, const char *key) {
+    if (b->kind == PDL_BLOCK_code && PDL_AS(code, b)->args) return pdl_absent();
+    if (b->kind == PDL_BLOCK_model && key[0] == 'p' && PDL_AS(model, b)->processor &&
+        strcmp(key, "platform") == 0)
+        return pdl_textz("granite-io");
+    return pdl_dump_default(b->kind, key);
 }
 
 static PDL_NOINLINE pdl_val node_value(const pdl_node *n) {

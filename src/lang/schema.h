@@ -12,6 +12,11 @@
 /* Owned dict {"$defs": ..., "title": ..., "anyOf": ...}, draft 2020-12. */
 pdl_val pdl_language_schema(void);
 
+/* Owned dict {"blocks": [...], "forms": [...], "common": [...], "records": [...], "trace": [...]}:
+ * the rows of blocks.def, common.def and records.def, for what is generated from them in other
+ * languages. */
+pdl_val pdl_language_table(void);
+
 /* The filters, tests, functions and methods that expressions know, as a page of the manual
  * (Markdown). */
 void pdl_builtins_page(struct pdl_buf *out);

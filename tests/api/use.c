@@ -112,6 +112,19 @@ static void test_programs(pdl_engine *e) {
     pdl_value_drop(schema);
 }
 
+static void test_trees(pdl_engine *e) {
+    pdl_error *error = NULL;
+    const char text[] = "{text: [a, {data: 1, contribute: [result, context]}]}\n";
+    pdl_program *p = pdl_load_text(e, text, sizeof text - 1, NULL, &error);
+    pdl_value *tree = pdl_program_tree(p);
+    CHECK(is_text(pdl_value_to_json(tree, 0, &error), "{\"text\": [\"a\", {\"data\": 1}]}"));
+    CHECK(is_text(pdl_value_to_yaml(tree, &error), "text:\n- a\n- data: 1\n"));
+    CHECK(!pdl_program_tree(NULL) && !pdl_value_to_yaml(NULL, &error) &&
+          is_error(&error, "usage", "NULL"));
+    pdl_value_drop(tree);
+    pdl_program_free(p);
+}
+
 /* --- runs ------------------------------------------------------------------------------------- */
 
 typedef struct seen {
@@ -630,6 +643,7 @@ int main(void) {
     CHECK(e && !error && strchr(pdl_version(), '.'));
     test_values();
     test_programs(e);
+    test_trees(e);
     test_runs(e);
     test_misuse(e);
     test_free_inside(e);

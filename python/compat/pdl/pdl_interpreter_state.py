@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Variables and settings of a run."""
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ._model import Field, Model
+from .pdl_ast import PdlUsage
+from .pdl_lazy import PdlDict
+from .pdl_utils import Ref
+
+
+class ScopeType(PdlDict):
+    """Variables by name."""
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.data if key == "pdl_scope" else super().__getitem__(key)
+
+    def __or__(self, value: Any) -> "ScopeType":
+        return ScopeType(super().__or__(value))
+
+
+def _loop(loop: Any) -> Any:
+    from .pdl_scheduler import is_ours
+    if loop is not None and not is_ours(loop):
+        raise NotImplementedError("event_loop: only loops of pdl.pdl_scheduler.create_event_loop_thread; runs have a loop of their own")
+    return loop
+
+
+def _off(name: str) -> Any:
+    def check(value: Any) -> Any:
+        if value:
+            raise NotImplementedError("%s=%r is part of inference, which libpdl-compat does not have yet" % (name, value))
+        return value
+    return check
+
+
+class InterpreterState(Model):
+    """What runs are started with: the keys of InterpreterConfig."""
+
+    FIELDS = (Field("yield_result", False), Field("yield_background", False), Field("batch", 1), Field("role", "user"),
+              Field("cwd", None, make=Path), Field("id_stack", []), Field("event_loop", None, make=_loop), Field("replay", {}),
+              Field("current_pdl_context", None), Field("llm_usage", None), Field("with_resample", False, make=_off("with_resample")),
+              Field("ignore_factor", False, make=_off("ignore_factor")), Field("score", 0.0))
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        self.cwd = Path.cwd() if self.cwd is None else self.cwd
+        if self.llm_usage is None:
+            self.llm_usage = PdlUsage()
+
+    def with_yield_result(self, b: bool) -> "InterpreterState":
+        return self.model_copy(update={"yield_result": b})  # type: ignore[no-any-return]
+
+    def with_yield_background(self, b: bool) -> "InterpreterState":
+        return self.model_copy(update={"yield_background": b})  # type: ignore[no-any-return]
+
+    def with_role(self, role: Any) -> "InterpreterState":
+        return self.model_copy(update={"role": role})  # type: ignore[no-any-return]
+
+    def with_id(self, n: str) -> "InterpreterState":
+        return self.model_copy(update={"id_stack": self.id_stack + [n]})  # type: ignore[no-any-return]
+
+    def with_iter(self, i: int) -> "InterpreterState":
+        return self.with_id(str(i))
+
+    def add_usage(self, usage: PdlUsage) -> None:
+        for name in PdlUsage.model_fields:
+            setattr(self.llm_usage, name, getattr(self.llm_usage, name) + getattr(usage, name))
+
+    def add_score(self, score: float) -> None:
+        if isinstance(self.score, Ref):
+            self.score.ref += score
+        else:
+            self.score += score

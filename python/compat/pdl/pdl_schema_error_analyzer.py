@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is wrong with data, in lines."""
+from __future__ import annotations
+
+from typing import Any
+
+from . import _run
+from .pdl_ast import PdlLocationType, PDLRuntimeError
+from .pdl_location_utils import get_loc_string
+
+
+def analyze_errors(defs: dict[str, Any], schema: dict[str, Any], data: Any, loc: PdlLocationType) -> list[str]:
+    """The problems of data that do not fit a schema: that of programs, or one without references."""
+    head = get_loc_string(loc)
+    if defs and (schema == defs.get("PdlBlock") or schema == defs.get("Program")):
+        return [head + message for message in _run.problems(data)]
+    if defs:
+        raise NotImplementedError("defs: only those of the schema of programs")
+    try:
+        _run.value_of({"data": data, "raw": True, "spec": schema})
+    except _run.libpdl.RunError as e:
+        return [head + p.message for p in _run.problems_of(e)[1:]]
+    except PDLRuntimeError as e:
+        return [head + e.message]
+    return []

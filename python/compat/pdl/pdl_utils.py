@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Small things."""
+from __future__ import annotations
+
+import fnmatch
+import json
+import sys
+from pathlib import Path
+from typing import Any, Generator, Generic, Iterator, Optional, Sequence, TypeVar, Union
+
+from .pdl_ast import ContributeTarget, ContributeValue, FunctionBlock, LocalizedExpression, get_sampling_defaults  # type: ignore[attr-defined]
+from .pdl_lazy import PdlLazy
+
+T = TypeVar("T")
+
+
+class Ref(Generic[T]):
+    """A value that several share."""
+
+    def __init__(self, ref: T) -> None:
+        self.ref = ref
+
+
+class GeneratorWrapper:
+    """The pieces of a generator; what it returns is `value` afterwards."""
+
+    def __init__(self, gen: Generator[Any, Any, Any]) -> None:
+        self.gen = gen
+
+    def __iter__(self) -> Iterator[Any]:
+        self.value = yield from self.gen
+
+
+def step_to_completion(gen: Generator[Any, Any, T]) -> T:
+    wrapper = GeneratorWrapper(gen)
+    for _ in wrapper:
+        pass
+    value: T = wrapper.value
+    return value
+
+
+async def to_async(value: T) -> T:
+    return value
+
+
+def stringify(result: Any) -> str:
+    """What the command prints for a value."""
+    if isinstance(result, PdlLazy):
+        result = result.result()
+    if isinstance(result, str):
+        return result
+    if isinstance(result, FunctionBlock):
+        return ""
+    try:
+        return json.dumps(result)
+    except TypeError:
+        return str(result)
+
+
+def value_of_expr(expr: Any) -> Any:
+    """What a recorded expression gave; the expression itself where nothing is recorded."""
+    if not isinstance(expr, LocalizedExpression):
+        return expr
+    return expr.pdl__result if "pdl__result" in expr.model_fields_set else expr.pdl__expr
+
+
+def get_contribute_context_value(contribute: Optional[Sequence[Any]]) -> Any:
+    for item in contribute or ():
+        if isinstance(item, dict) and isinstance(item.get(ContributeTarget("context")), ContributeValue):
+            return item[ContributeTarget("context")].value
+    return None
+
+
+def message_post_processing(message: dict[str, Any]) -> dict[str, Any]:
+    if message.get("content") is None:
+        message["content"] = ""
+    return message
+
+
+def apply_defaults(model_id: str, params: dict[str, Any], all_model_defaults: list[dict[str, dict[str, Any]]]) -> dict[str, Any]:
+    """The parameters of a call of the model: what is given, and the defaults for the rest."""
+    if "granite-20b-code-instruct-r1.1" in model_id:
+        return params
+    parameters = apply_raw_defaults(model_id, params, all_model_defaults)
+    if parameters.get("decoding_method") == "sample":
+        return apply_raw_defaults(model_id, parameters, get_sampling_defaults())
+    return parameters
+
+
+def apply_raw_defaults(model_id: str, params: Optional[dict[str, Any]], model_defaults: list[dict[str, dict[str, Any]]]) -> dict[str, Any]:
+    validate_pdl_model_defaults(model_defaults)
+    found: dict[str, Any] = {}
+    for entry in model_defaults:
+        for pattern, values in entry.items():
+            if fnmatch.fnmatchcase(model_id, pattern):
+                found.update(values)
+    given = {k: v for k, v in (params or {}).items() if v is not None or k not in found}
+    return {**given, **{k: v for k, v in found.items() if k not in given}}
+
+
+def validate_scope(scope: dict[str, Any]) -> None:
+    """Raises when pdl_model_default_parameters has another form than [{glob: {parameter: value}}]."""
+    validate_pdl_model_defaults(scope["pdl_model_default_parameters"])
+
+
+def validate_pdl_model_defaults(model_defaults: list[dict[str, dict[str, Any]]]) -> None:
+    for entry in model_defaults:
+        for pattern, values in entry.items():
+            if not isinstance(values, dict):
+                raise ValueError("invalid defaults %r for model matcher %s" % (values, pattern))
+
+
+def write_trace(trace_file: Union[str, Path], trace: Any) -> None:
+    """Writes a trace as JSON; a failure is told on standard error."""
+    from .pdl_dumper import as_json, block_to_dict
+    try:
+        text = json.dumps(as_json(block_to_dict(trace, json_compatible=True)))
+        with open(trace_file, "w", encoding="utf-8") as f:
+            f.write(text)
+    except Exception as e:
+        print("Failure generating the trace: %s" % e, file=sys.stderr)
