@@ -206,7 +206,7 @@ static PyObject *engine_schema(PyObject *self, PyObject *unused) {
 
 static PyObject *engine_to_yaml(PyObject *self, PyObject *object) {
     pdlpy_engine *e = (pdlpy_engine *)self;
-    pdlpy_place place = {e, e->held, 0};
+    pdlpy_place place = {e, 0};
     pdl_error *error = NULL;
     if (!pdlpy_enter(e)) return NULL;
     pdl_value *v = pdlpy_to_library(&place, object), *text = v ? pdl_value_to_yaml(v, &error) : NULL;
