@@ -82,6 +82,14 @@ static const option options[] = {
     {OPT_mcp, "mcp", 0, OPT_FLAG, NULL, NULL,
      "offer the programs as tools (Model Context Protocol) on standard input and output; with "
      "--port or --host over HTTP, at /mcp"},
+    {OPT_html, "html", 0, OPT_VALUE, "FILE", NULL,
+     "write the run as one HTML file that needs no server; - is standard output"},
+    {OPT_svg, "svg", 0, OPT_VALUE, "FILE", NULL, "write the boxes as a picture"},
+    {OPT_source, "source", 0, OPT_VALUE, "FILE", NULL,
+     "the program, shown beside the boxes; of a recording the one that it is a recording of"},
+    {OPT_open, "open", 0, OPT_FLAG, NULL, NULL, "start the browser; BROWSER when it is set"},
+    {OPT_view_port, "port", 0, OPT_VALUE, "N", NULL,
+     "port to listen at; any that is free when absent"},
 };
 static_assert(sizeof options / sizeof options[0] == OPT_COUNT, "one row per option");
 
@@ -103,6 +111,8 @@ static const opt_id serve_options[] = {
     OPT_log,    OPT_mcp,          OPT_cache,       OPT_jobs,         OPT_timeout,
     OPT_budget, OPT_prices,       OPT_max_rps,     OPT_max_tpm,      OPT_wire,
     OPT_COUNT};
+static const opt_id view_options[] = {OPT_help, OPT_html,      OPT_svg,  OPT_source,
+                                      OPT_open, OPT_view_port, OPT_COUNT};
 static const opt_id plain_options[] = {OPT_help, OPT_COUNT};
 
 static const command table[] = {
@@ -113,6 +123,7 @@ static const command table[] = {
      "  explain FILE    show what would be asked of models, asking nobody\n"
      "  cache ACTION FILE  list, prune or export a file of --cache\n"
      "  serve FILE...   offer programs as models over HTTP\n"
+     "  view FILE       show a trace as nested boxes in a browser\n"
      "  schema          print the JSON Schema of programs\n"
      "  help [COMMAND]  show help\n"
      "A program whose name is a command word is run as ./check.\n\n"
@@ -137,6 +148,11 @@ static const command table[] = {
      "last message\n"
      "  prune   remove what --older-than, --model (both: what both say) or --all names\n"
      "  export  print every reply with its request, one JSON object a line\n"},
+    {"view", pdl_cli_cmd_view, view_options, "FILE [OTHER]",
+     "Show a run as nested boxes in a browser: a trace, ours or the reference's, or a recording.\n"
+     "With OTHER: two runs side by side. Nothing is run by it.",
+     "The address that is printed works once; each line typed on the terminal prints another.\n"
+     "Ctrl-C ends it.\n"},
     {"serve", pdl_cli_cmd_serve, serve_options, "FILE...",
      "Offer programs as models over an OpenAI-compatible HTTP interface.",
      "A program is the model NAME of NAME.pdl. It sees the messages of a request as its context, "

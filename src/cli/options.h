@@ -58,6 +58,11 @@ typedef enum {
     OPT_allow_origin,
     OPT_log,
     OPT_mcp,
+    OPT_html,
+    OPT_svg,
+    OPT_source,
+    OPT_open,
+    OPT_view_port,
     OPT_COUNT
 } opt_id;
 
@@ -104,6 +109,7 @@ int pdl_cli_cmd_dump(const arguments *a);
 int pdl_cli_cmd_explain(const arguments *a);
 int pdl_cli_cmd_cache(const arguments *a);
 int pdl_cli_cmd_serve(const arguments *a);
+int pdl_cli_cmd_view(const arguments *a);
 int pdl_cli_cmd_schema(const arguments *a);
 int pdl_cli_cmd_builtins(const arguments *a);
 int pdl_cli_cmd_help(const arguments *a);

@@ -15,3 +15,5 @@ uint64_t pdl_rand_fresh_seed(void) {
     if (getrandom(&seed, sizeof seed, GRND_NONBLOCK) == (ssize_t)sizeof seed) return seed;
     return pdl_clock_ns() ^ (uint64_t)pdl_clock_wall_ns() << 20;
 }
+
+bool pdl_rand_secret(void *out, size_t n) { return getrandom(out, n, 0) == (ssize_t)n; }

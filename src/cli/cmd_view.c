@@ -1,0 +1,250 @@
+/* pdl_cli_cmd_view.c -- pdl view RUN [RUN]: a run as nested boxes, in a browser or as one file.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "api/session.h"
+#include "cli/cli.h"
+#include "io/children.h"
+#include "io/file.h"
+#include "viewer/viewer.h"
+
+#include "base/banned.h"
+
+enum { MOST_RUNS = 2 };
+
+typedef struct shower {
+    const arguments *a;
+    pdl_view_run *runs[MOST_RUNS];
+    size_t n_runs;
+    pdl_loop *loop;
+    pdl_viewer *viewer;
+    char *opened; /* the file that sends a browser to the page; NULL: none. Owned */
+    bool stopped;
+} shower;
+
+/* --- reading runs ----------------------------------------------------------------------------- */
+
+static bool read_file(pdl_str name, pdl_buf *out, pdl_err *err) {
+    char *path = pdl_str_dup(name);
+    bool ok = pdl_file_read(path, out, err);
+    pdl_free(path);
+    return ok;
+}
+
+static bool is_journal(pdl_str bytes) { return pdl_str_starts(bytes, PDL_STR("SQLite format 3")); }
+
+static bool put_trace(void *user, pdl_str piece, pdl_err *err) {
+    return pdl_buf_add(user, piece, err);
+}
+
+/* The trace of the program run against its recording; nothing goes out. Where the recording ends or
+ * differs the run fails, and is shown up to there. */
+static bool replay(const shower *s, pdl_str journal, pdl_str program, pdl_buf *trace,
+                   pdl_err *err) {
+    pdl_session_options o = {
+        .file = s->a->value[OPT_source],
+        .dir = pdl_file_folder(s->a->value[OPT_source]),
+        .replay = journal,
+        .trace = true,
+        .cancel = pdl_cli_signal_that_came(),
+    };
+    pdl_session *session;
+    const pdl_program *p;
+    if (!pdl_session_new(&o, &session, err)) return false;
+    bool ok = pdl_session_load(session, program, &p);
+    if (ok) {
+        pdl_session_run(session);
+        ok = pdl_session_trace(session, put_trace, trace, err);
+    } else {
+        pdl_cli_print_load_errors(p, session);
+        pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "the program of the recording cannot be read");
+    }
+    pdl_session_free(session);
+    return ok;
+}
+
+static bool open_run(shower *s, pdl_str name, pdl_err *err) {
+    pdl_buf bytes = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE), source = PDL_BUF, trace = PDL_BUF;
+    pdl_str given = s->a->value[OPT_source];
+    bool ok = read_file(name, &bytes, err);
+    if (ok && given.p) ok = read_file(given, &source, err);
+    if (ok && is_journal(pdl_buf_str(&bytes))) {
+        if (given.p)
+            ok = replay(s, name, pdl_buf_str(&source), &trace, err);
+        else
+            ok = pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                             "%.*s is a recording, which holds no program: name it with --source",
+                             PDL_FMT(name));
+    }
+    if (ok)
+        ok = pdl_view_run_new(name, trace.len ? pdl_buf_str(&trace) : pdl_buf_str(&bytes), given,
+                              given.p ? pdl_buf_str(&source) : (pdl_str){0},
+                              &s->runs[s->n_runs], err);
+    if (ok) s->n_runs++;
+    pdl_buf_fini(&bytes);
+    pdl_buf_fini(&source);
+    pdl_buf_fini(&trace);
+    return ok;
+}
+
+/* --- files ------------------------------------------------------------------------------------ */
+
+static bool write_one(const shower *s, opt_id id, void (*make)(const pdl_view_run *, pdl_buf *),
+                      pdl_err *err) {
+    pdl_str name = s->a->value[id];
+    pdl_buf b = PDL_BUF;
+    if (!s->a->given[id]) return true;
+    char *path = pdl_str_dup(name);
+    make(s->runs[0], &b);
+    bool ok = pdl_str_is(name, "-") ? pdl_cli_put_stdout(pdl_buf_str(&b)) == 0
+                                    : pdl_file_write(path, pdl_buf_str(&b), PDL_FILE_ATOMIC, err);
+    pdl_free(path);
+    pdl_buf_fini(&b);
+    return ok;
+}
+
+/* --- the server ------------------------------------------------------------------------------- */
+
+static void on_signal(void *user, int sig) {
+    (void)sig;
+    ((shower *)user)->stopped = true;
+}
+
+static void print_address(shower *s) {
+    pdl_buf b = PDL_BUF;
+    pdl_viewer_address(s->viewer, &b);
+    pdl_buf_putc(&b, '\n');
+    if (pdl_cli_put_stdout(pdl_buf_str(&b))) s->stopped = true;
+    pdl_buf_fini(&b);
+}
+
+/* A person typed a line: another browser shall see the run, too. */
+static void on_typed(void *user, int events) {
+    char line[4096];
+    ssize_t n = read(STDIN_FILENO, line, sizeof line);
+    (void)events;
+    if (n > 0) print_address(user);
+}
+
+/* The address is a secret: a browser gets it in a file that others cannot read, not as an argument,
+ * which they can. */
+static bool write_opener(shower *s, pdl_err *err) {
+    const char *folder = getenv("XDG_RUNTIME_DIR");
+    pdl_buf path = PDL_BUF, html = PDL_BUF;
+    pdl_buf_putf(&path, "%s/pdl-view-%ld-%u.html", folder && *folder ? folder : "/tmp",
+                 (long)getpid(), (unsigned)pdl_viewer_port(s->viewer));
+    PDL_PUT(&html, "<!doctype html><meta charset=\"utf-8\"><title>PDL run</title>"
+                   "<meta http-equiv=\"refresh\" content=\"0;url=");
+    pdl_viewer_address(s->viewer, &html);
+    PDL_PUT(&html, "\">\n");
+    s->opened = pdl_buf_take(&path);
+    bool ok = pdl_file_write(s->opened, pdl_buf_str(&html), PDL_FILE_NEW, err);
+    if (!ok) {
+        pdl_free(s->opened);
+        s->opened = NULL;
+    }
+    pdl_buf_fini(&html);
+    return ok;
+}
+
+static void remove_opener(shower *s) {
+    if (!s->opened) return;
+    unlink(s->opened);
+    pdl_free(s->opened);
+    s->opened = NULL;
+}
+
+/* The browser is no child of ours: it stays when pdl view ends. */
+static bool start_browser(shower *s, pdl_err *err) {
+    if (!write_opener(s, err)) return false;
+    const char *browser = getenv("BROWSER");
+    const char *program = browser && *browser ? browser : "xdg-open";
+    pid_t child = fork();
+    if (child == 0) {
+        if (setsid() < 0 || fork() != 0) _exit(0);
+        int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+        if (null >= 0) {
+            dup2(null, STDIN_FILENO);
+            dup2(null, STDOUT_FILENO);
+            dup2(null, STDERR_FILENO);
+        }
+        execlp(program, program, s->opened, (char *)NULL);
+        _exit(127);
+    }
+    if (child < 0) return pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot start %s", program);
+    return true;
+}
+
+static void serve(shower *s) {
+    pdl_signals *signals = pdl_cli_watch_signals(s->loop, on_signal, s);
+    pdl_watch *typed =
+        pdl_tty_is(STDIN_FILENO)
+            ? pdl_watch_start(s->loop, STDIN_FILENO, PDL_WATCH_READ, on_typed, s)
+            : NULL;
+    if (!s->opened) print_address(s);
+    while (!s->stopped) {
+        pdl_loop_run(s->loop, -1);
+        if (s->opened && pdl_viewer_was_opened(s->viewer)) remove_opener(s);
+    }
+    pdl_watch_stop(typed);
+    pdl_signals_stop(signals);
+}
+
+static int start(shower *s, int64_t port) {
+    pdl_err err = {0};
+    s->loop = pdl_loop_new();
+    pdl_viewer_options o = {
+        .loop = s->loop,
+        .runs = s->runs,
+        .n_runs = s->n_runs,
+        .host = "127.0.0.1",
+        .port = (uint16_t)port,
+    };
+    bool ok = pdl_viewer_start(&o, &s->viewer, &err) &&
+              (!s->a->given[OPT_open] || start_browser(s, &err));
+    if (ok) {
+        serve(s);
+    } else {
+        pdl_cli_print_error(&err, NULL);
+        pdl_err_fini(&err);
+    }
+    remove_opener(s);
+    pdl_viewer_free(s->viewer);
+    pdl_loop_free(s->loop);
+    return ok ? 0 : 1;
+}
+
+/* --- the command ------------------------------------------------------------------------------ */
+
+static int show(shower *s, int64_t port) {
+    pdl_err err = {0};
+    bool files = s->a->given[OPT_html] || s->a->given[OPT_svg];
+    bool ok = true;
+    for (size_t i = 0; ok && i < s->a->files.n; i++) ok = open_run(s, s->a->files.p[i], &err);
+    ok = ok && write_one(s, OPT_html, pdl_view_html, &err) &&
+         write_one(s, OPT_svg, pdl_view_svg, &err);
+    if (ok) return files ? 0 : start(s, port);
+    if (err.kind) pdl_cli_print_error(&err, NULL);
+    int code = err.kind ? pdl_err_exit_code(&err) : 1;
+    pdl_err_fini(&err);
+    return code;
+}
+
+int pdl_cli_cmd_view(const arguments *a) {
+    shower s = {.a = a};
+    int64_t port = 0;
+    bool files = a->given[OPT_html] || a->given[OPT_svg];
+    if (!a->files.n) return pdl_cli_refuse(a, "the following arguments are required: FILE");
+    if (a->files.n > 1 && files)
+        return pdl_cli_refuse(a, "--html and --svg write one run: give one FILE");
+    if (a->given[OPT_view_port] &&
+        (!pdl_num_read_int(a->value[OPT_view_port], &port) || port < 0 || port > 65535))
+        return pdl_cli_refuse(a, "argument --port: expected a whole number from 0 to 65535");
+    int code = show(&s, port);
+    for (size_t i = 0; i < s.n_runs; i++) pdl_view_run_free(s.runs[i]);
+    return code;
+}

@@ -1,0 +1,267 @@
+/* box_json.c -- see box_json.h.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "viewer/box_json.h"
+
+#include <inttypes.h>
+
+#include "base/utf8.h"
+#include "value/json_write.h"
+
+#include "base/banned.h"
+
+enum { LOOSE = PDL_JSON_LOOSE | PDL_JSON_CUT | PDL_JSON_CONTEXT };
+
+static const char *const states[] = {
+    [PDL_BOX_DONE] = "done", [PDL_BOX_FAILED] = "failed", [PDL_BOX_RECOVERED] = "recovered"};
+
+/* --- small parts ------------------------------------------------------------------------------ */
+
+static void put_name(pdl_buf *out, const char *name) {
+    char last = out->len ? out->p[out->len - 1] : '{';
+    if (last != '{' && last != '[') pdl_buf_putc(out, ',');
+    pdl_buf_putf(out, "\"%s\":", name);
+}
+
+void pdl_json_put_text(pdl_buf *out, const char *name, pdl_str text) {
+    put_name(out, name);
+    pdl_json_quote(text, 0, out);
+}
+
+void pdl_json_put_int(pdl_buf *out, const char *name, int64_t n) {
+    put_name(out, name);
+    pdl_buf_putf(out, "%" PRId64, n);
+}
+
+/* The JSON of v, at most n bytes of it; NaN and the like become their text. Whether all of it. */
+static bool put_value(pdl_vref v, size_t n, int indent, pdl_buf *out) {
+    pdl_buf b = PDL_BUF_INIT(n);
+    pdl_err err = {0};
+    bool whole = pdl_json_write(v, LOOSE, indent, &b, &err);
+    if (!whole && err.kind != PDL_E_limit) { /* a number that JSON does not have */
+        pdl_err_fini(&err);
+        pdl_buf_clear(&b);
+        whole = pdl_json_write(v, LOOSE | PDL_JSON_NAN, indent, &b, &err);
+    }
+    if (whole)
+        pdl_buf_put(out, pdl_buf_str(&b));
+    else
+        pdl_utf8_repair(out, pdl_buf_str(&b)); /* it may end inside a character */
+    pdl_buf_fini(&b);
+    pdl_err_fini(&err);
+    return whole;
+}
+
+/* The value behind what an expression was evaluated to: {pdl__expr, pdl__result}. */
+static pdl_vref evaluated(pdl_vref v) {
+    if (!pdl_is_dict(v) || pdl_is_absent(pdl_dict_getz(v, "pdl__expr"))) return v;
+    return pdl_dict_getz(v, "pdl__result");
+}
+
+static void put_member_text(const pdl_box *b, const char *key, const char *name, pdl_buf *out) {
+    pdl_vref v = evaluated(pdl_box_get(b, key));
+    if (pdl_is_str(v)) pdl_json_put_text(out, name, pdl_utf8_cut(pdl_str_get(v), 200));
+}
+
+static int64_t count_of(pdl_vref usage, const char *key) {
+    pdl_vref v = pdl_is_dict(usage) ? pdl_dict_getz(usage, key) : pdl_absent();
+    return pdl_is(v, PDL_V_INT) && pdl_int_of(v) > 0 ? pdl_int_of(v) : 0;
+}
+
+static int64_t tokens_of(const pdl_box *b) {
+    pdl_vref usage = pdl_box_get(b, "pdl__usage");
+    return count_of(usage, "prompt_tokens") + count_of(usage, "completion_tokens");
+}
+
+/* --- results ---------------------------------------------------------------------------------- */
+
+/* Of a failure that a trace of the reference holds: its message. */
+static pdl_vref result_of(const pdl_box *b) {
+    pdl_vref v = pdl_box_get(b, "pdl__result");
+    return pdl_is_absent(v) ? pdl_box_get(b, "msg") : v;
+}
+
+/* The parameters of a function, whose value is the function itself. */
+static void put_signature(const pdl_box *b, pdl_buf *out) {
+    pdl_vref p = pdl_box_get(b, "function");
+    pdl_buf text = PDL_BUF;
+    pdl_buf_putc(&text, '(');
+    for (size_t i = 0; pdl_is_dict(p) && i < pdl_dict_len(p); i++) {
+        pdl_vref key = pdl_dict_key_at(p, i);
+        if (i) PDL_PUT(&text, ", ");
+        if (pdl_is_str(key)) pdl_buf_put(&text, pdl_str_get(key));
+    }
+    pdl_buf_putc(&text, ')');
+    pdl_json_put_text(out, "text", pdl_utf8_cut(pdl_buf_str(&text), PDL_BOX_PREVIEW_BYTES));
+    pdl_buf_fini(&text);
+}
+
+static void put_preview(const pdl_box *b, pdl_buf *out) {
+    pdl_vref v = result_of(b);
+    pdl_buf text = PDL_BUF;
+    bool whole = true;
+    if (pdl_is_absent(v)) return;
+    if (pdl_str_is(b->kind, "function")) {
+        put_signature(b, out);
+        return;
+    }
+    if (pdl_is_str(v)) {
+        pdl_str s = pdl_utf8_cut(pdl_str_get(v), PDL_BOX_PREVIEW_BYTES);
+        whole = s.n == pdl_str_get(v).n;
+        pdl_buf_put(&text, s);
+    } else {
+        whole = put_value(v, PDL_BOX_PREVIEW_BYTES, 0, &text);
+        pdl_buf_put(out, PDL_STR(",\"json\":true"));
+    }
+    pdl_json_put_text(out, "text", pdl_buf_str(&text));
+    if (!whole) pdl_buf_put(out, PDL_STR(",\"cut\":true"));
+    pdl_buf_fini(&text);
+}
+
+void pdl_box_result_text(const pdl_doc *d, uint32_t i, pdl_buf *out) {
+    pdl_vref v = result_of(&d->boxes.p[i]);
+    if (pdl_is_str(v))
+        pdl_buf_put(out, pdl_str_get(v));
+    else if (!pdl_is_absent(v))
+        put_value(v, PDL_BUF.limit, 2, out);
+}
+
+/* --- a box in the tree ------------------------------------------------------------------------ */
+
+static void put_times(const pdl_doc *d, const pdl_box *b, pdl_buf *out) {
+    int64_t zero = d->boxes.p[0].start;
+    if (!b->start || b->start < zero) return;
+    pdl_json_put_int(out, "start", (b->start - zero) / 1000);
+    if (b->end >= b->start) pdl_json_put_int(out, "end", (b->end - zero) / 1000);
+}
+
+/* The variable: what the block says, else the name under which it stands in defs. */
+static void put_variable(const pdl_box *b, pdl_buf *out) {
+    pdl_str defs = PDL_STR("defs.");
+    if (pdl_is_str(evaluated(pdl_box_get(b, "def"))))
+        put_member_text(b, "def", "def", out);
+    else if (pdl_str_starts(b->step, defs))
+        pdl_json_put_text(out, "def",
+                          pdl_utf8_cut(pdl_str_sub(b->step, defs.n, b->step.n), 200));
+}
+
+static void put_line_members(const pdl_doc *d, const pdl_view_source *s, uint32_t i, pdl_buf *out) {
+    const pdl_box *b = &d->boxes.p[i];
+    pdl_json_put_int(out, "id", i);
+    if (i) pdl_json_put_int(out, "parent", b->parent);
+    pdl_json_put_int(out, "n", b->n_children);
+    if (b->n_children) pdl_json_put_int(out, "first", b->first);
+    pdl_json_put_int(out, "depth", b->depth);
+    pdl_json_put_text(out, "kind", pdl_utf8_cut(b->kind, 100));
+    if (b->place.n) pdl_json_put_text(out, "place", b->place);
+    if (b->step.n) pdl_json_put_text(out, "step", b->step);
+    pdl_json_put_text(out, "state", pdl_str_of(states[b->state]));
+    put_variable(b, out);
+    put_member_text(b, "role", "role", out);
+    put_member_text(b, "model", "model", out);
+    put_times(d, b, out);
+    if (tokens_of(b)) pdl_json_put_int(out, "tokens", tokens_of(b));
+    if (s && s->lines[i]) {
+        pdl_json_put_int(out, "line", s->lines[i]);
+        pdl_json_put_int(out, "to", s->ends[i]);
+    }
+}
+
+void pdl_box_json_line(const pdl_doc *d, const pdl_view_source *s, uint32_t i, pdl_buf *out) {
+    pdl_buf_putc(out, '{');
+    put_line_members(d, s, i, out);
+    put_preview(&d->boxes.p[i], out);
+    pdl_buf_putc(out, '}');
+}
+
+/* --- details ---------------------------------------------------------------------------------- */
+
+static void put_detail(pdl_buf *out, pdl_str name, pdl_vref v) {
+    pdl_buf json = PDL_BUF;
+    bool code = pdl_is_dict(v) && !pdl_is_absent(pdl_dict_getz(v, "pdl__expr"));
+    if (out->p[out->len - 1] != '[') pdl_buf_putc(out, ',');
+    pdl_buf_putc(out, '{');
+    pdl_json_put_text(out, "name", name);
+    if (code) {
+        put_name(out, "code");
+        put_value(pdl_dict_getz(v, "pdl__expr"), PDL_BUF.limit, 0, out);
+    }
+    if (!pdl_is_absent(evaluated(v)) && put_value(evaluated(v), PDL_BOX_MEMBER_BYTES, 0, &json)) {
+        put_name(out, "value");
+        pdl_buf_put(out, pdl_buf_str(&json));
+    } else if (json.len) {
+        pdl_json_put_text(out, "cut", pdl_buf_str(&json));
+    }
+    pdl_buf_putc(out, '}');
+    pdl_buf_fini(&json);
+}
+
+/* A member that is no fact is a part of the source: only what has no blocks in it, which have boxes
+ * of their own, is a detail. */
+static bool is_detail(const pdl_doc *d, const pdl_box *b, pdl_str key, pdl_vref v) {
+    if (pdl_str_is(key, "kind") || pdl_str_is(key, "pdl__id") || pdl_str_is(key, "pdl__trace") ||
+        pdl_str_is(key, "pdl__timing") || pdl_str_is(key, "pdl__is_leaf"))
+        return false;
+    if (pdl_doc_is_fact(key) || !(pdl_is_dict(v) || pdl_is_list(v))) return true;
+    for (uint32_t i = b->first; i < b->first + b->n_children; i++) {
+        pdl_str step = d->boxes.p[i].step;
+        if (pdl_str_starts(step, key) && (step.n == key.n || step.p[key.n] == '.')) return false;
+    }
+    return pdl_is_list(v) ? pdl_list_len(v) > 0 : pdl_dict_len(v) > 0;
+}
+
+static void put_names(const pdl_box *b, pdl_buf *out) {
+    pdl_vref defs = pdl_box_get(b, "defs");
+    pdl_buf_put(out, PDL_STR(",\"defines\":["));
+    for (size_t i = 0; pdl_is_dict(defs) && i < pdl_dict_len(defs); i++) {
+        pdl_vref key = pdl_dict_key_at(defs, i);
+        if (i) pdl_buf_putc(out, ',');
+        pdl_json_quote(pdl_is_str(key) ? pdl_str_get(key) : PDL_STR("?"), 0, out);
+    }
+    pdl_buf_putc(out, ']');
+}
+
+static void put_code(const pdl_box *b, pdl_buf *out) {
+    pdl_buf text = PDL_BUF_INIT(PDL_BOX_MEMBER_BYTES);
+    pdl_val code = pdl_view_source_value(b->block);
+    put_value(code, PDL_BOX_MEMBER_BYTES, 2, &text);
+    pdl_json_put_text(out, "program", pdl_buf_str(&text));
+    pdl_drop(code);
+    pdl_buf_fini(&text);
+}
+
+void pdl_box_json_details(const pdl_doc *d, const pdl_view_source *s, uint32_t i, pdl_buf *out) {
+    const pdl_box *b = &d->boxes.p[i];
+    pdl_buf_putc(out, '{');
+    put_line_members(d, s, i, out);
+    put_preview(b, out);
+    put_names(b, out);
+    put_code(b, out);
+    pdl_buf_put(out, PDL_STR(",\"members\":["));
+    for (size_t k = 0; k < pdl_dict_len(b->block); k++) {
+        pdl_vref key = pdl_dict_key_at(b->block, k), v = pdl_dict_val_at(b->block, k);
+        if (pdl_is_str(key) && is_detail(d, b, pdl_str_get(key), v))
+            put_detail(out, pdl_str_get(key), v);
+    }
+    pdl_buf_put(out, PDL_STR("]}"));
+}
+
+/* --- totals ----------------------------------------------------------------------------------- */
+
+void pdl_doc_json_totals(const pdl_doc *d, pdl_buf *out) {
+    int64_t failed = 0, calls = 0, prompt = 0, completion = 0;
+    for (size_t i = 0; i < d->boxes.n; i++) {
+        const pdl_box *b = &d->boxes.p[i];
+        pdl_vref usage = pdl_box_get(b, "pdl__usage");
+        failed += b->state == PDL_BOX_FAILED;
+        calls += count_of(usage, "model_calls");
+        prompt += count_of(usage, "prompt_tokens");
+        completion += count_of(usage, "completion_tokens");
+    }
+    const pdl_box *root = &d->boxes.p[0];
+    pdl_json_put_int(out, "boxes", (int64_t)d->boxes.n);
+    pdl_json_put_int(out, "failed", failed);
+    if (root->end > root->start) pdl_json_put_int(out, "micros", (root->end - root->start) / 1000);
+    pdl_json_put_int(out, "calls", calls);
+    pdl_json_put_int(out, "prompt_tokens", prompt);
+    pdl_json_put_int(out, "completion_tokens", completion);
+}

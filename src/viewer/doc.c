@@ -1,0 +1,240 @@
+/* doc.c -- see doc.h: from the JSON of a trace to boxes.
+ *
+ * Which members of a block hold blocks follows from their form, not from a table of kinds: a dict
+ * with a text as its "kind" is a block, wherever it is found below members that are no facts. So
+ * traces of other versions, with fields that we do not know, show all their blocks.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "viewer/doc.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "parse/parse.h"
+#include "value/json_partial.h"
+#include "value/json_read.h"
+
+#include "base/banned.h"
+
+/* Lists and dicts between a block and the blocks in it: a case of match in a list is two. */
+enum { MAX_BETWEEN = 16 };
+
+/* --- what a block is -------------------------------------------------------------------------- */
+
+bool pdl_doc_is_fact(pdl_str key) { return pdl_str_starts(key, PDL_STR("pdl__")); }
+
+pdl_vref pdl_box_get(const pdl_box *b, const char *key) { return pdl_dict_getz(b->block, key); }
+
+static bool is_block(pdl_vref v) { return pdl_is_dict(v) && pdl_is_str(pdl_dict_getz(v, "kind")); }
+
+/* What failed is wrapped in a block of kind error, which has no times of its own. */
+static bool was_executed(pdl_vref block) {
+    return pdl_is_dict(pdl_dict_getz(block, "pdl__timing")) ||
+           pdl_text_is(pdl_dict_getz(block, "kind"), "error");
+}
+
+/* A whole number of ns; times of other programs may be fractions. */
+static int64_t time_of(pdl_vref timing, const char *key) {
+    pdl_vref v = pdl_is_dict(timing) ? pdl_dict_getz(timing, key) : pdl_absent();
+    return pdl_is(v, PDL_V_INT) && pdl_int_of(v) > 0 ? pdl_int_of(v) : 0;
+}
+
+static pdl_str text_of(pdl_vref block, const char *key, const char *otherwise) {
+    pdl_vref v = pdl_dict_getz(block, key);
+    return pdl_is_str(v) ? pdl_str_get(v) : pdl_str_of(otherwise);
+}
+
+/* A block that failed has no result and no end; some that ended have no result either. */
+static pdl_box_state state_of(pdl_vref block) {
+    pdl_vref fallback = pdl_dict_getz(block, "fallback");
+    if (pdl_text_is(pdl_dict_getz(block, "kind"), "error")) return PDL_BOX_FAILED;
+    if (!pdl_is_absent(pdl_dict_getz(block, "pdl__result"))) return PDL_BOX_DONE;
+    if (pdl_is_dict(fallback) && was_executed(fallback)) return PDL_BOX_RECOVERED;
+    return time_of(pdl_dict_getz(block, "pdl__timing"), "end_nanos") ? PDL_BOX_DONE
+                                                                      : PDL_BOX_FAILED;
+}
+
+static pdl_box box_of(pdl_vref block, uint32_t parent, uint32_t depth, pdl_str step) {
+    pdl_vref timing = pdl_dict_getz(block, "pdl__timing");
+    return (pdl_box){
+        .parent = parent,
+        .depth = depth,
+        .block = block,
+        .kind = text_of(block, "kind", "block"),
+        .place = text_of(block, "pdl__id", ""),
+        .step = step,
+        .start = time_of(timing, "start_nanos"),
+        .end = time_of(timing, "end_nanos"),
+        .state = state_of(block),
+    };
+}
+
+/* --- children --------------------------------------------------------------------------------- */
+
+typedef struct walk {
+    pdl_doc *doc;
+    uint32_t parent;
+    pdl_buf step; /* from the parent to where the walk is */
+} walk;
+
+static void add_child(walk *w, pdl_vref block) {
+    pdl_doc *d = w->doc;
+    if (d->boxes.n >= PDL_DOC_MAX_BOXES) {
+        d->cut = true;
+        return;
+    }
+    pdl_str step = pdl_arena_str(d->arena, pdl_buf_str(&w->step));
+    uint32_t depth = d->boxes.p[w->parent].depth + 1;
+    pdl_box b = box_of(block, w->parent, depth, step);
+    *pdl_vec_push(&d->boxes) = b;
+}
+
+static void walk_value(walk *w, pdl_vref v, unsigned depth);
+
+static void walk_part(walk *w, pdl_str name, pdl_vref v, unsigned depth) {
+    size_t before = w->step.len;
+    if (before) pdl_buf_putc(&w->step, '.');
+    pdl_buf_put(&w->step, name);
+    walk_value(w, v, depth + 1);
+    pdl_buf_cut(&w->step, before);
+}
+
+static void walk_list(walk *w, pdl_vref v, unsigned depth) {
+    for (size_t i = 0; i < pdl_list_len(v); i++) {
+        char number[24];
+        pdl_vref x = pdl_list_at(v, i);
+        if (!pdl_is_dict(x) && !pdl_is_list(x)) continue;
+        pdl_buf text = pdl_buf_in(number, sizeof number, PDL_BUF.limit);
+        pdl_buf_putf(&text, "%zu", i);
+        walk_part(w, pdl_buf_str(&text), x, depth);
+        pdl_buf_fini(&text);
+    }
+}
+
+static void walk_dict(walk *w, pdl_vref v, unsigned depth) {
+    for (size_t i = 0; i < pdl_dict_len(v); i++) {
+        pdl_vref key = pdl_dict_key_at(v, i), x = pdl_dict_val_at(v, i);
+        if (!pdl_is_str(key) || pdl_doc_is_fact(pdl_str_get(key))) continue;
+        if (pdl_is_dict(x) || pdl_is_list(x)) walk_part(w, pdl_str_get(key), x, depth);
+    }
+}
+
+/* C depth: MAX_BETWEEN. */
+static void walk_value(walk *w, pdl_vref v, unsigned depth) {
+    if (depth > MAX_BETWEEN) return;
+    if (pdl_is_list(v)) {
+        walk_list(w, v, depth);
+    } else if (pdl_is_dict(v) && is_block(v)) {
+        if (was_executed(v)) add_child(w, v);
+    } else if (pdl_is_dict(v) && pdl_is_absent(pdl_dict_getz(v, "pdl__expr"))) {
+        walk_dict(w, v, depth);
+    }
+}
+
+/* Loops, calls, include and import keep what they ran beside the source. Of a loop's iterations
+ * each has the step of the loop's body. */
+static void walk_trace(walk *w, pdl_vref block, pdl_vref trace) {
+    pdl_str body = PDL_STR("trace");
+    if (!pdl_is_absent(pdl_dict_getz(block, "repeat"))) body = PDL_STR("repeat");
+    if (!pdl_is_absent(pdl_dict_getz(block, "map"))) body = PDL_STR("map");
+    pdl_buf_clear(&w->step);
+    pdl_buf_put(&w->step, body);
+    if (!pdl_is_list(trace)) {
+        walk_value(w, trace, 1);
+        return;
+    }
+    for (size_t i = 0; i < pdl_list_len(trace); i++) walk_value(w, pdl_list_at(trace, i), 1);
+}
+
+/* What a value as data may hold in the form of a block is no block. */
+static bool may_hold_blocks(pdl_vref block, pdl_str key, bool has_trace) {
+    if (pdl_doc_is_fact(key) || pdl_str_is(key, "spec") || pdl_str_is(key, "parameters"))
+        return false;
+    if (pdl_str_is(key, "repeat") || pdl_str_is(key, "map")) return !has_trace;
+    return !pdl_str_is(key, "return") || !pdl_text_is(pdl_dict_getz(block, "kind"), "function");
+}
+
+static void add_children(pdl_doc *d, uint32_t i) {
+    walk w = {d, i, PDL_BUF};
+    pdl_vref block = d->boxes.p[i].block, trace = pdl_dict_getz(block, "pdl__trace");
+    size_t first = d->boxes.n;
+    for (size_t k = 0; k < pdl_dict_len(block); k++) {
+        pdl_vref key = pdl_dict_key_at(block, k);
+        if (!pdl_is_str(key)) continue;
+        if (pdl_text_is(key, "pdl__trace")) {
+            walk_trace(&w, block, trace);
+            pdl_buf_clear(&w.step);
+        } else if (may_hold_blocks(block, pdl_str_get(key), !pdl_is_absent(trace))) {
+            walk_part(&w, pdl_str_get(key), pdl_dict_val_at(block, k), 0);
+        }
+    }
+    pdl_buf_fini(&w.step);
+    d->boxes.p[i].first = (uint32_t)first;
+    d->boxes.p[i].n_children = (uint32_t)(d->boxes.n - first);
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+/* JSON, or what is certain of its beginning. */
+static bool read_json(pdl_doc *d, pdl_str text, pdl_err *err) {
+    pdl_err why = {0};
+    if (pdl_json_read(text, PDL_JSON_PYTHON, &d->trace, NULL, &why)) {
+        if (pdl_is_dict(d->trace)) return true;
+        return pdl_err_set(err, PDL_E_syntax, (pdl_loc){0},
+                           "not a trace: the file holds JSON, but no object");
+    }
+    d->trace = pdl_json_partial(text);
+    if (pdl_is_dict(d->trace) && pdl_dict_len(d->trace) > 0) {
+        pdl_buf b = PDL_BUF;
+        pdl_buf_putf(&b, "The trace is cut or damaged, and is shown as far as it goes: %s", why.msg);
+        d->notice = pdl_buf_take(&b);
+        pdl_err_fini(&why);
+        return true;
+    }
+    pdl_err_set(err, PDL_E_syntax, (pdl_loc){0}, "not a trace: no JSON object: %s", why.msg);
+    pdl_err_fini(&why);
+    return false;
+}
+
+static void note(pdl_doc *d, const char *text) {
+    if (!d->notice) d->notice = pdl_str_dup(pdl_str_of(text));
+}
+
+bool pdl_doc_read(pdl_str text, pdl_doc **out, pdl_err *err) {
+    pdl_doc *d = PDL_NEW(pdl_doc);
+    d->arena = pdl_arena_make();
+    d->trace = pdl_absent();
+    if (!read_json(d, text, err)) {
+        pdl_doc_free(d);
+        return false;
+    }
+    *pdl_vec_push(&d->boxes) = box_of(d->trace, 0, 0, (pdl_str){0});
+    if (!is_block(d->trace)) note(d, "This is JSON, but no trace of a program: it names no kind of block.");
+    for (size_t i = 0; i < d->boxes.n; i++) add_children(d, (uint32_t)i);
+    if (d->cut) note(d, "The trace has more blocks than can be shown; the first 5 000 000 are.");
+    *out = d;
+    return true;
+}
+
+void pdl_doc_free(pdl_doc *d) {
+    if (!d) return;
+    pdl_vec_fini(&d->boxes);
+    if (!pdl_is_absent(d->trace)) pdl_drop(d->trace);
+    pdl_arena_free(d->arena);
+    pdl_free(d->notice);
+    pdl_free(d);
+}
+
+/* --- paths ------------------------------------------------------------------------------------ */
+
+void pdl_doc_source_path(const pdl_doc *d, uint32_t i, pdl_buf *out) {
+    PDL_VEC(uint32_t) chain = {0};
+    for (; d->boxes.p[i].depth > 0; i = d->boxes.p[i].parent) *pdl_vec_push(&chain) = i;
+    while (chain.n) {
+        pdl_str step = d->boxes.p[chain.p[--chain.n]].step;
+        if (out->len) pdl_buf_putc(out, '.');
+        pdl_buf_put(out, step);
+    }
+    pdl_vec_fini(&chain);
+}

@@ -1,0 +1,62 @@
+/* doc.h -- private to the room: a run as a tree of boxes, read from its trace.
+ *
+ * A trace is the program in which every executed block holds what is known of its execution. A box
+ * is one execution of one block. The tree of boxes is made once, breadth first, so that the children
+ * of a box have neighbouring numbers: a page that shows one level asks for a range, and a run of a
+ * hundred thousand blocks needs neither recursion nor lists. Texts and values stay in the trace,
+ * which the document owns; a box borrows its block from there.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_VIEWER_DOC_H
+#define PDL_VIEWER_DOC_H
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/vec.h"
+#include "value/val.h"
+
+/* How the execution ended. */
+typedef enum {
+    PDL_BOX_DONE,
+    PDL_BOX_FAILED,
+    PDL_BOX_RECOVERED, /* it failed, and its fallback ran */
+} pdl_box_state;
+
+typedef struct pdl_box {
+    uint32_t parent;      /* number of the box around it; of the root its own */
+    uint32_t first;       /* number of its first child */
+    uint32_t n_children;  /* they have the numbers from first on */
+    uint32_t depth;       /* 0: the root */
+    pdl_vref block;       /* the block in the trace: a dict; borrowed */
+    pdl_str kind;         /* as the trace has it; "block" when it has none */
+    pdl_str place;        /* where in the run; may be empty */
+    pdl_str step;         /* from the block around it to this one in the source: "text.0" */
+    int64_t start, end;   /* ns since the epoch; 0: not known */
+    pdl_box_state state;
+} pdl_box;
+
+typedef struct pdl_doc {
+    pdl_arena *arena;   /* texts of the boxes */
+    pdl_val trace;      /* owned */
+    PDL_VEC(pdl_box) boxes; /* the root is number 0 */
+    char *notice;       /* owned; what is wrong with the trace; NULL: nothing */
+    bool cut;           /* not every block is shown: the trace has more than PDL_DOC_MAX_BOXES */
+} pdl_doc;
+
+enum { PDL_DOC_MAX_BOXES = 5000000 };
+
+/* Reads a trace. One that is cut or damaged is shown as far as it goes, with a notice. Error:
+ * syntax when the text holds no JSON object at all. */
+PDL_MUST bool pdl_doc_read(pdl_str text, pdl_doc **out, pdl_err *err);
+void pdl_doc_free(pdl_doc *d); /* NULL is fine */
+
+/* The value of a key of the box's block, or absent; borrowed. */
+pdl_vref pdl_box_get(const pdl_box *b, const char *key);
+/* Does the member of a block hold facts of its execution ("pdl__result"), no part of the source? */
+bool pdl_doc_is_fact(pdl_str key);
+
+/* The steps from the root to box i: "text.0.repeat.text.1". Appended to out. */
+void pdl_doc_source_path(const pdl_doc *d, uint32_t i, pdl_buf *out);
+
+#endif

@@ -1,0 +1,16 @@
+/* lanes.h -- private to the room: when what ran.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef PDL_VIEWER_LANES_H
+#define PDL_VIEWER_LANES_H
+
+#include "base/buf.h"
+#include "viewer/doc.h"
+
+enum { PDL_LANES_MAX = 2000 }; /* boxes that are drawn */
+
+/* Appends [{"id", "kind", "start", "end", "lane"}, ...] in the order of their starts: the longest
+ * boxes that hold no others. Times in microseconds from the start of the run; boxes that overlap
+ * have different lanes. */
+void pdl_doc_lanes(const pdl_doc *d, pdl_buf *out);
+
+#endif

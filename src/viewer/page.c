@@ -1,0 +1,159 @@
+/* page.c -- see page.h.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "viewer/page.h"
+
+#include "base/base64.h"
+#include "base/hash.h"
+#include "value/json_write.h"
+#include "viewer/box_json.h"
+#include "viewer/source.h"
+
+#include "base/banned.h"
+
+#define PAGE(symbol, name, type)                                                                   \
+    extern const unsigned char pdl_page_##symbol[];                                                \
+    extern const size_t pdl_page_##symbol##_len;
+#include "viewer/page.def"
+
+static const pdl_page_file files[] = {
+#define PAGE(symbol, name, type) {name, type, pdl_page_##symbol, &pdl_page_##symbol##_len},
+#include "viewer/page.def"
+};
+enum { N_FILES = sizeof files / sizeof *files };
+
+static const struct {
+    const char *name, *icon, *light, *dark;
+} kinds[] = {
+#define KIND(name, icon, light, dark) {name, icon, light, dark},
+#include "viewer/kinds.def"
+};
+
+const pdl_page_file *pdl_page_named(pdl_str name) {
+    for (size_t i = 0; i < N_FILES; i++)
+        if (pdl_str_is(name, files[i].name)) return &files[i];
+    return NULL;
+}
+
+static pdl_str content(const pdl_page_file *f) { return (pdl_str){(const char *)f->bytes, *f->n}; }
+
+static void put_colours(bool dark, pdl_buf *out) {
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        pdl_buf_putf(out, "[data-kind=\"%s\"]{--edge:%s", kinds[i].name,
+                     dark ? kinds[i].dark : kinds[i].light);
+        if (!dark) pdl_buf_putf(out, ";--icon:\"%s\"", kinds[i].icon);
+        PDL_PUT(out, "}\n");
+    }
+}
+
+void pdl_page_colours(pdl_buf *out) {
+    put_colours(false, out);
+    PDL_PUT(out, "@media (prefers-color-scheme: dark) {\n");
+    put_colours(true, out);
+    PDL_PUT(out, "}\n");
+}
+
+/* --- one file --------------------------------------------------------------------------------- */
+
+/* A module without its import lines, and without the word export before what it declares. */
+static void put_script(pdl_str text, pdl_buf *out) {
+    while (text.n) {
+        size_t n = pdl_str_find(text, PDL_STR("\n"), 0);
+        if (n == PDL_NOT_FOUND) n = text.n;
+        pdl_str line = pdl_str_sub(text, 0, n), export = PDL_STR("export ");
+        if (pdl_str_starts(line, export)) line = pdl_str_sub(line, export.n, line.n);
+        if (!pdl_str_starts(line, PDL_STR("import "))) {
+            pdl_buf_put(out, line);
+            pdl_buf_putc(out, '\n');
+        }
+        text = pdl_str_sub(text, n + 1, text.n);
+    }
+}
+
+static void put_scripts(pdl_buf *out) {
+    for (size_t i = 0; i < N_FILES; i++)
+        if (pdl_str_ends(pdl_str_of(files[i].name), PDL_STR(".js")))
+            put_script(content(&files[i]), out);
+}
+
+static void put_hash(pdl_str text, pdl_buf *out) {
+    pdl_sha256 h;
+    unsigned char digest[32];
+    pdl_sha256_init(&h);
+    pdl_sha256_add(&h, text);
+    pdl_sha256_done(&h, digest);
+    PDL_PUT(out, "'sha256-");
+    pdl_base64_put((pdl_str){(const char *)digest, sizeof digest}, false, out);
+    PDL_PUT(out, "'");
+}
+
+/* JSON inside an element of HTML: "</script" and "<!--" must not be in it. */
+static void put_as_element(pdl_str json, pdl_buf *out) {
+    for (size_t i = 0, from = 0; i <= json.n; i++) {
+        if (i < json.n && json.p[i] != '<') continue;
+        pdl_buf_put(out, pdl_str_sub(json, from, i));
+        if (i < json.n) PDL_PUT(out, "\\u003c");
+        from = i + 1;
+    }
+}
+
+static void put_escaped(pdl_str s, pdl_buf *out) {
+    for (size_t i = 0; i < s.n; i++) {
+        if (s.p[i] == '&')
+            PDL_PUT(out, "&amp;");
+        else if (s.p[i] == '<')
+            PDL_PUT(out, "&lt;");
+        else
+            pdl_buf_putc(out, s.p[i]);
+    }
+}
+
+static void put_data(const pdl_doc *d, const pdl_view_source *s, pdl_str title, pdl_buf *out) {
+    pdl_buf_putc(out, '{');
+    pdl_json_put_text(out, "name", title);
+    pdl_doc_json_totals(d, out);
+    if (d->notice) pdl_json_put_text(out, "notice", pdl_str_of(d->notice));
+    pdl_json_put_text(out, "source_name", s->name);
+    pdl_json_put_text(out, "source", s->text);
+    PDL_PUT(out, ",\"list\":[");
+    for (uint32_t i = 0; i < d->boxes.n; i++) {
+        if (i) PDL_PUT(out, ",\n");
+        pdl_box_json_details(d, s, i, out);
+    }
+    PDL_PUT(out, "]}");
+}
+
+/* index.html up to a marker and after the next one. */
+static pdl_str between(pdl_str html, pdl_str from, pdl_str to) {
+    size_t a = from.n ? pdl_str_find(html, from, 0) + from.n : 0;
+    return pdl_str_sub(html, a, to.n ? pdl_str_find(html, to, a) : html.n);
+}
+
+void pdl_page_export(const pdl_doc *d, const pdl_view_source *s, pdl_str title, pdl_buf *out) {
+    pdl_buf style = PDL_BUF, script = PDL_BUF, data = PDL_BUF;
+    pdl_str html = content(pdl_page_named(PDL_STR("index.html")));
+    pdl_buf_put(&style, content(pdl_page_named(PDL_STR("style.css"))));
+    pdl_page_colours(&style);
+    put_scripts(&script);
+    put_data(d, s, title, &data);
+    PDL_PUT(out, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+                 "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+                 "img-src data:; style-src ");
+    put_hash(pdl_buf_str(&style), out);
+    PDL_PUT(out, "; script-src ");
+    put_hash(pdl_buf_str(&script), out);
+    PDL_PUT(out, "\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+                 "<title>");
+    put_escaped(title, out);
+    PDL_PUT(out, "</title>\n<style>");
+    pdl_buf_put(out, pdl_buf_str(&style));
+    PDL_PUT(out, "</style>\n</head>\n");
+    pdl_buf_put(out, between(html, PDL_STR("<!-- page -->\n"), PDL_STR("<!-- end of page -->")));
+    PDL_PUT(out, "<script type=\"application/json\" id=\"run\">");
+    put_as_element(pdl_buf_str(&data), out);
+    PDL_PUT(out, "</script>\n<script type=\"module\">");
+    pdl_buf_put(out, pdl_buf_str(&script));
+    PDL_PUT(out, "</script>\n</body>\n</html>\n");
+    pdl_buf_fini(&style);
+    pdl_buf_fini(&script);
+    pdl_buf_fini(&data);
+}

@@ -1,0 +1,32 @@
+/* page.h -- private to the room: the files of the page, and the page as one file.
+ *
+ * The page is plain ES modules and CSS that the server hands out as they are. For mail and tickets
+ * all of it becomes one file: scripts are joined in the order of page.def without their import
+ * lines, the data stands in an element of its own, and the policy of the file allows exactly this
+ * script and this style by their hashes.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_VIEWER_PAGE_H
+#define PDL_VIEWER_PAGE_H
+
+#include "base/buf.h"
+#include "viewer/doc.h"
+
+typedef struct pdl_page_file {
+    const char *name, *type;
+    const unsigned char *bytes;
+    const size_t *n;
+} pdl_page_file;
+
+/* The file of this name, or NULL. */
+const pdl_page_file *pdl_page_named(pdl_str name);
+/* The colours of kinds.def as CSS, appended. */
+void pdl_page_colours(pdl_buf *out);
+
+/* One self-contained HTML file that shows the run, appended. s: its source. */
+struct pdl_view_source;
+void pdl_page_export(const pdl_doc *d, const struct pdl_view_source *s, pdl_str title,
+                     pdl_buf *out);
+
+#endif

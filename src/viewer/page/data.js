@@ -1,0 +1,152 @@
+// data.js -- where boxes come from: the server, which is asked for what is shown, or the page itself
+// when it is one file. Both give the same answers, as promises.
+//
+// A box is {id, parent, n, first, depth, kind, place, step, state, def, role, model, start, end, tokens,
+// line, to, text, json, cut}: box_json.c writes it and says what each member is.
+// SPDX-License-Identifier: Apache-2.0
+
+async function ask(path, body) {
+  const options = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
+  const reply = await fetch(path, options);
+  if (!reply.ok) throw new Error((await reply.text()).trim() || `status ${reply.status}`);
+  return reply;
+}
+
+async function askJson(path, body) {
+  return (await ask(path, body)).json();
+}
+
+// A run behind the server.
+export class ServedRun {
+  constructor(number, summary) {
+    this.base = `/api/${number}`;
+    this.summary = summary;
+    this.boxes = new Map();
+  }
+
+  async range(from, n) {
+    const list = await askJson(`${this.base}/boxes/${from}/${n}`);
+    for (const box of list) this.boxes.set(box.id, box);
+    return list;
+  }
+
+  async box(id) {
+    return this.boxes.get(id) ?? (await this.range(id, 1))[0];
+  }
+
+  children(box, from, n) {
+    const count = Math.min(n, box.n - from);
+    return count > 0 ? this.range(box.first + from, count) : Promise.resolve([]);
+  }
+
+  details(id) {
+    return askJson(`${this.base}/details/${id}`);
+  }
+
+  async text(id) {
+    return (await ask(`${this.base}/text/${id}`)).text();
+  }
+
+  source() {
+    return askJson(`${this.base}/source`);
+  }
+
+  boxesOfLine(line) {
+    return askJson(`${this.base}/line/${line}`);
+  }
+
+  lanes() {
+    return askJson(`${this.base}/lanes`);
+  }
+
+  find(query) {
+    return askJson(`${this.base}/find`, query);
+  }
+}
+
+// A run inside the page: the same over a list.
+export class EmbeddedRun {
+  constructor(data) {
+    this.summary = data;
+    this.list = data.list;
+  }
+
+  async box(id) {
+    return this.list[id];
+  }
+
+  async children(box, from, n) {
+    return box.n ? this.list.slice(box.first + from, box.first + Math.min(from + n, box.n)) : [];
+  }
+
+  async details(id) {
+    return this.list[id];
+  }
+
+  async text(id) {
+    const box = this.list[id];
+    const result = box.members.find((m) => m.name === "pdl__result" || m.name === "msg");
+    if (!result) return "";
+    if (result.cut !== undefined) return result.cut;
+    return typeof result.value === "string" ? result.value : JSON.stringify(result.value, null, 2);
+  }
+
+  async source() {
+    return this.summary;
+  }
+
+  async boxesOfLine(line) {
+    return this.list.filter((b) => b.line === line).map((b) => b.id);
+  }
+
+  async lanes() {
+    const isModel = (b) => b?.kind === "model";
+    const bars = this.list.filter((b) =>
+      b.end !== undefined && (!b.n || isModel(b)) && !isModel(this.list[b.parent]));
+    const ends = [];
+    return bars
+      .toSorted((a, b) => a.start - b.start || a.id - b.id)
+      .map((b) => {
+        let lane = ends.findIndex((end) => end <= b.start);
+        if (lane < 0) lane = ends.length;
+        ends[lane] = b.end;
+        return { id: b.id, kind: b.kind, start: b.start, end: b.end, lane };
+      });
+  }
+
+  fits(box, query) {
+    const has = (text, part) => (text ?? "").toLowerCase().includes(part.toLowerCase());
+    return (
+      (!query.kind || box.kind === query.kind) &&
+      (!query.role || box.role === query.role) &&
+      (!query.state || box.state === query.state) &&
+      (!query.micros || box.end - box.start >= query.micros) &&
+      (!query.tokens || (box.tokens ?? 0) >= query.tokens) &&
+      (!query.variable || box.def === query.variable || box.defines.includes(query.variable)) &&
+      (!query.model || has(box.model, query.model)) &&
+      (!query.text || has(box.place, query.text) || has(JSON.stringify(box.members), query.text))
+    );
+  }
+
+  async find(query) {
+    const inside = new Set();
+    const found = [];
+    for (const box of this.list.toReversed()) {
+      if (!inside.has(box.id) && this.fits(box, query)) {
+        const way = [box.id];
+        for (let b = box; b.parent !== undefined; b = this.list[b.parent]) way.push(b.parent);
+        found.unshift(way);
+        if (query.text) way.forEach((id) => inside.add(id));
+      }
+    }
+    return { boxes: found.slice(0, 1000), found: found.length };
+  }
+}
+
+// All runs of this page: one, or two that are compared.
+export async function openRuns() {
+  const element = document.getElementById("run");
+  if (element) return [new EmbeddedRun(JSON.parse(element.textContent))];
+  const { runs } = await askJson("/api/runs");
+  return runs.map((summary, i) => new ServedRun(i, summary));
+}

@@ -1,0 +1,115 @@
+// details.js -- everything that is known of the chosen box.
+// SPDX-License-Identifier: Apache-2.0
+import { make, clear, duration, saveFile } from "./dom.js";
+import { chat, content, jsonTree, markdown } from "./text.js";
+
+// Members of a block that have a title and a form of their own, in the order in which they are
+// shown; all others follow under their own names.
+const TITLES = new Map([
+  ["pdl__result", "Result"],
+  ["msg", "Error"],
+  ["pdl__error", "Error"],
+  ["pdl__attempts", "Attempts"],
+  ["pdl__usage", "Usage"],
+  ["model", "Model"],
+  ["parameters", "Parameters"],
+  ["pdl__model_input", "Request"],
+  ["pdl__context", "Context"],
+  ["spec", "Schema"],
+  ["parser", "Parser"],
+  ["pdl__structured", "Structured output"],
+  ["data", "Data"],
+  ["code", "Code"],
+  ["args", "Arguments"],
+]);
+const MESSAGES = new Set(["pdl__model_input", "pdl__context"]);
+
+function row(title, ...value) {
+  return [make("dt", {}, title), make("dd", {}, value)];
+}
+
+function facts(box) {
+  const rows = [row("Kind", box.kind), row("State", box.state)];
+  if (box.place) rows.push(row("Place", make("code", {}, box.place)));
+  if (box.role) rows.push(row("Role", box.role));
+  if (box.def) rows.push(row("Variable", make("code", {}, box.def)));
+  if (box.defines.length) rows.push(row("Defines", make("code", {}, box.defines.join(", "))));
+  if (box.end !== undefined)
+    rows.push(row("Time", `${duration(box.end - box.start)}, from ${duration(box.start)}`));
+  if (box.tokens) rows.push(row("Tokens", String(box.tokens)));
+  return make("dl", {}, rows.flat());
+}
+
+function value(member) {
+  if (member.cut !== undefined) return [content(member.cut), make("p", {}, "(cut)")];
+  if (MESSAGES.has(member.name) && Array.isArray(member.value)) return chat(member.value);
+  if (typeof member.value === "string") return content(member.value);
+  return member.value === undefined ? "not evaluated" : jsonTree(member.value);
+}
+
+function section(member) {
+  const parts = [make("h3", {}, TITLES.get(member.name) ?? member.name), value(member)];
+  if (member.code !== undefined && member.code !== member.value)
+    parts.push(make("div", { class: "written" }, "written as ", make("code", {},
+      typeof member.code === "string" ? member.code : JSON.stringify(member.code))));
+  return make("section", { class: "member", "data-member": member.name }, parts);
+}
+
+function inOrder(members) {
+  const order = [...TITLES.keys()];
+  const place = (m) => (TITLES.has(m.name) ? order.indexOf(m.name) : order.length);
+  return members.toSorted((a, b) => place(a) - place(b));
+}
+
+// A shell word in single quotes.
+function quoted(s) {
+  return `'${s.replaceAll("'", "'\\''")}'`;
+}
+
+function requestOf(box) {
+  const of = (name) => box.members.find((m) => m.name === name)?.value;
+  const messages = of("pdl__model_input");
+  if (!Array.isArray(messages)) return null;
+  const parameters = of("parameters");
+  const model = String(box.model ?? "model").replace(/^[^/]*\//, "");
+  return { ...(parameters && typeof parameters === "object" ? parameters : {}), model, messages };
+}
+
+// The same request for a server that speaks the interface of OpenAI. The key stays a variable.
+function curl(request) {
+  return `curl "$OPENAI_BASE_URL/chat/completions" -H "Authorization: Bearer $OPENAI_API_KEY" \\\n` +
+    `  -H 'Content-Type: application/json' -d ${quoted(JSON.stringify(request))}\n`;
+}
+
+function buttons(run, box) {
+  const save = (name, type, text) => () => saveFile(`${box.place || "box"}.${name}`, type, text);
+  const all = async (f) => f(await run.text(box.id));
+  const list = [
+    make("button", { type: "button", onclick: () => all((t) => saveFile("result.txt", "text/plain", t)) },
+      "Save text"),
+  ];
+  if (typeof box.text === "string" && !box.json)
+    list.push(make("button", { type: "button", onclick: (e) => all((t) => {
+      const shown = e.target.closest("#details").querySelector('[data-member="pdl__result"]');
+      shown?.replaceChildren(make("h3", {}, "Result"), markdown(t));
+    }) }, "Markdown"));
+  const request = requestOf(box);
+  if (request) {
+    list.push(make("button", { type: "button",
+      onclick: save("messages.json", "application/json", JSON.stringify(request.messages, null, 2)) },
+      "Save messages"));
+    list.push(make("button", { type: "button", onclick: save("sh", "text/x-shellscript", curl(request)) },
+      "Save as curl"));
+  }
+  return make("div", { class: "actions" }, list);
+}
+
+export async function showDetails(element, run, id) {
+  const box = await run.details(id);
+  clear(element).append(
+    make("h2", { "data-kind": box.kind, class: "kind" }, box.kind),
+    facts(box),
+    buttons(run, box),
+    ...inOrder(box.members).map(section),
+    make("details", {}, make("summary", {}, "Block as it was run"), make("pre", {}, box.program)));
+}

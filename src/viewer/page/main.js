@@ -1,0 +1,143 @@
+// main.js -- starts the page: opens the run or the two runs, and connects buttons, keys and panes.
+// SPDX-License-Identifier: Apache-2.0
+import { byId, clear, duration, make, plural, saveFile } from "./dom.js";
+import { openRuns } from "./data.js";
+import { showDetails } from "./details.js";
+import { CodePane } from "./code.js";
+import { TimePane } from "./time.js";
+import { Tree } from "./tree.js";
+import { Comparison } from "./compare.js";
+import { Finder } from "./find.js";
+
+const KEYS = [
+  ["arrows", "walk the tree: right opens, left closes"],
+  ["Enter", "show what is known of the box"],
+  ["/", "find"],
+  ["e", "next error"],
+  ["c", "program"],
+  ["t", "time"],
+  ["?", "this help"],
+  ["Escape", "close what is open"],
+];
+
+function tell(text) {
+  const notice = byId("notice");
+  notice.textContent = text;
+  notice.hidden = !text;
+}
+
+function totals(s) {
+  const tokens = s.prompt_tokens + s.completion_tokens;
+  return [plural(s.boxes, "box").replace("boxs", "boxes"),
+    s.micros !== undefined ? duration(s.micros) : null,
+    s.calls ? plural(s.calls, "model call") : null, tokens ? plural(tokens, "token") : null,
+    s.failed ? `${s.failed} failed` : null].filter(Boolean).join(" · ");
+}
+
+// A pane behind a button: pressed or not, shown or not.
+function toggles(button, element, onShow) {
+  const set = (on) => {
+    element.hidden = !on;
+    byId(button).setAttribute("aria-pressed", String(on));
+    if (on) onShow?.();
+  };
+  byId(button).addEventListener("click", () => set(element.hidden));
+  return { set, toggle: () => set(element.hidden) };
+}
+
+function fillHelp() {
+  clear(byId("help")).append(make("h2", {}, "Keys"), make("dl", {},
+    KEYS.flatMap(([key, text]) => [make("dt", {}, make("kbd", {}, key)), make("dd", {}, text)])));
+}
+
+// Exports of the whole run.
+function fillExport(run) {
+  const save = async (name, type) => saveFile(name, type, await run.text(0));
+  const outline = async () => {
+    const lines = [];
+    const stack = [await run.box(0)];
+    while (stack.length && lines.length < 5000) {
+      const box = stack.pop();
+      lines.push(`${"  ".repeat(box.depth)}- **${box.kind}**${box.def ? ` \`${box.def}\`` : ""}` +
+        (box.n || !box.text ? "" : `: ${box.text.replaceAll("\n", " ")}`));
+      stack.push(...(await run.children(box, 0, 500)).toReversed());
+    }
+    saveFile("run.md", "text/markdown", `${lines.join("\n")}\n`);
+  };
+  const button = (text, onclick) => make("button", { type: "button", onclick }, text);
+  clear(byId("export")).append(
+    button("Text", () => save("run.txt", "text/plain")), button("Markdown", outline));
+}
+
+function onKeys(actions) {
+  document.addEventListener("keydown", (e) => {
+    const typing = e.target.closest("input, textarea, select");
+    if (e.ctrlKey || e.metaKey || e.altKey || (typing && e.key !== "Escape")) return;
+    const action = actions[e.key];
+    if (!action) return;
+    e.preventDefault();
+    action();
+  });
+}
+
+function errorStepper(run, choose) {
+  let list = null;
+  let at = -1;
+  return async () => {
+    list ??= (await run.find({ state: "failed" })).boxes;
+    if (!list.length) return;
+    at = (at + 1) % list.length;
+    await choose(list.toSorted((a, b) => b.length - a.length)[at][0]);
+  };
+}
+
+async function startOne(run) {
+  const details = byId("details");
+  let code = null;
+  const tree = new Tree(byId("tree"), run, (box) => {
+    showDetails(details, run, box.id).catch((e) => tell(e.message));
+    if (!byId("code").hidden) code.mark(box);
+  });
+  const choose = (id) => tree.chooseId(id);
+  const nextError = errorStepper(run, choose);
+  const finder = new Finder(byId("find"), run, choose);
+  const time = new TimePane(byId("time"), run, choose, (moment) => tree.setMoment(moment));
+  code = new CodePane(byId("code"), run, choose);
+  const panes = {
+    code: toggles("show-code", byId("code"), () => code.load().then(() => tree.chosen && code.mark(tree.chosen.box))),
+    time: toggles("show-time", byId("time"), () => time.load()),
+    find: toggles("show-find", byId("find"), () => finder.form.elements.text.focus()),
+    export: toggles("show-export", byId("export"), () => fillExport(run)),
+    help: toggles("show-help", byId("help"), fillHelp),
+  };
+  byId("next-error").hidden = !run.summary.failed;
+  byId("next-error").addEventListener("click", nextError);
+  onKeys({
+    c: panes.code.toggle, t: panes.time.toggle, "?": panes.help.toggle, e: nextError,
+    "/": () => panes.find.set(true),
+    Escape: () => Object.values(panes).forEach((p) => p.set(false)),
+  });
+  await tree.start();
+  if (run.summary.failed) await nextError();
+}
+
+async function startTwo(runs) {
+  for (const id of ["show-code", "show-time", "show-find", "show-export"]) byId(id).hidden = true;
+  const help = toggles("show-help", byId("help"), fillHelp);
+  onKeys({ "?": help.toggle, Escape: () => help.set(false) });
+  const comparison = new Comparison(byId("tree"), runs, (run, box) =>
+    showDetails(byId("details"), run, box.id).catch((e) => tell(e.message)));
+  await comparison.start();
+}
+
+async function start() {
+  const runs = await openRuns();
+  byId("name").textContent = runs.map((r) => r.summary.name).join(" and ");
+  document.title = byId("name").textContent;
+  byId("totals").textContent = runs.map((r) => totals(r.summary)).join(" | ");
+  tell(runs.map((r) => r.summary.notice).filter(Boolean).join(" "));
+  await (runs.length > 1 ? startTwo(runs) : startOne(runs[0]));
+  document.body.dataset.ready = "true";
+}
+
+start().catch((e) => tell(`The run cannot be shown: ${e.message}`));

@@ -1,0 +1,136 @@
+// text.js -- values as elements: JSON as a tree, Markdown as a fixed set of elements, images as
+// data, and the words in which two texts differ.
+// SPDX-License-Identifier: Apache-2.0
+import { make } from "./dom.js";
+
+// JSON that opens and closes; a container of one level is open at first.
+export function jsonTree(value, depth = 0) {
+  if (value === null || typeof value !== "object") {
+    const kind = value === null ? "null" : typeof value;
+    return make("span", { class: `json-${kind}` }, JSON.stringify(value) ?? "undefined");
+  }
+  const entries = Array.isArray(value) ? value.map((v, i) => [i, v]) : Object.entries(value);
+  const [open, close] = Array.isArray(value) ? ["[", "]"] : ["{", "}"];
+  if (!entries.length) return make("span", {}, open + close);
+  const details = make("details", { class: "json", open: depth < 1 || entries.length < 4 });
+  const fill = () => {
+    if (details.childElementCount > 1) return;
+    const rows = entries.slice(0, 500).map(([k, v]) =>
+      make("li", {}, make("span", { class: "json-key" }, `${k}: `), jsonTree(v, depth + 1)));
+    if (entries.length > 500) rows.push(make("li", {}, `… ${entries.length - 500} more`));
+    details.append(make("ul", {}, rows));
+  };
+  details.append(make("summary", {}, `${open}${entries.length}${close}`));
+  if (details.open) fill();
+  details.addEventListener("toggle", fill);
+  return details;
+}
+
+const INLINE = /(`[^`\n]+`|\*\*[^*\n]+\*\*|\*[^*\n]+\*|\[[^\]\n]*\]\([^)\s]*\))/;
+
+// Code, strong, emphasis; a link is shown with its address and cannot be followed.
+function inline(text) {
+  return text.split(INLINE).map((part, i) => {
+    if (i % 2 === 0) return part;
+    if (part.startsWith("`")) return make("code", {}, part.slice(1, -1));
+    if (part.startsWith("**")) return make("strong", {}, part.slice(2, -2));
+    if (part.startsWith("*")) return make("em", {}, part.slice(1, -1));
+    const [, label, address] = /^\[(.*)\]\((.*)\)$/s.exec(part);
+    return make("span", { class: "link", title: address }, label, ` <${address}>`);
+  });
+}
+
+// Paragraphs, headings, lists, quotes and code of Markdown. Nothing else becomes markup.
+export function markdown(text) {
+  const out = make("div", { class: "markdown" });
+  let list = null;
+  let code = null;
+  for (const line of text.split("\n")) {
+    if (line.startsWith("```")) {
+      if (code) code = null;
+      else out.append(make("pre", {}, (code = make("code"))));
+      list = null;
+      continue;
+    }
+    if (code) {
+      code.append(`${line}\n`);
+      continue;
+    }
+    const heading = /^(#{1,6}) +(.*)$/.exec(line);
+    const item = /^ *(?:([-*+])|\d+[.)]) +(.*)$/.exec(line);
+    if (heading) out.append(make(`h${Math.min(heading[1].length + 2, 6)}`, {}, inline(heading[2])));
+    if (item) {
+      list ??= out.appendChild(make(item[1] ? "ul" : "ol"));
+      list.append(make("li", {}, inline(item[2])));
+      continue;
+    }
+    list = null;
+    if (!heading && line.startsWith(">")) out.append(make("blockquote", {}, inline(line.slice(1))));
+    else if (!heading && line.trim()) out.append(make("p", {}, inline(line)));
+  }
+  return out;
+}
+
+const IMAGE = /^data:image\/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/=]+$/;
+
+// The content of a message: a text, or parts of which some are images.
+export function content(value) {
+  if (typeof value === "string") return make("div", { class: "plain" }, value);
+  if (!Array.isArray(value)) return jsonTree(value);
+  return make("div", {}, value.map((part) => {
+    const url = part?.image_url?.url ?? part?.image_url;
+    if (typeof url === "string")
+      return IMAGE.test(url)
+        ? make("img", { src: url, alt: "image of the message" })
+        : make("div", { class: "link" }, `image at ${url}`);
+    return typeof part?.text === "string" ? content(part.text) : jsonTree(part);
+  }));
+}
+
+// Messages as a chat.
+export function chat(messages) {
+  return make("ol", { class: "chat" }, messages.map((m) =>
+    make("li", { class: "message", "data-role": m?.role ?? "" },
+      make("span", { class: "role" }, String(m?.role ?? "message")),
+      content(m?.content ?? ""),
+      m?.tool_calls ? jsonTree(m.tool_calls) : null)));
+}
+
+const MOST_WORDS = 2000;
+
+// The longest common words of two lists, as pairs of their numbers.
+function common(a, b) {
+  const rows = Array.from({ length: a.length + 1 }, () => new Uint16Array(b.length + 1));
+  for (let i = a.length - 1; i >= 0; i--)
+    for (let k = b.length - 1; k >= 0; k--)
+      rows[i][k] = a[i] === b[k] ? rows[i + 1][k + 1] + 1 : Math.max(rows[i + 1][k], rows[i][k + 1]);
+  const pairs = [];
+  for (let i = 0, k = 0; i < a.length && k < b.length; )
+    if (a[i] === b[k]) pairs.push([i++, k++]);
+    else if (rows[i + 1][k] >= rows[i][k + 1]) i++;
+    else k++;
+  return pairs;
+}
+
+// Two texts as lists of nodes: words that only the first has are in del, those of the second in ins.
+export function wordChanges(before, after) {
+  const split = (s) => s.split(/(\s+)/).filter((w) => w !== "");
+  const a = split(before);
+  const b = split(after);
+  if (a.length > MOST_WORDS || b.length > MOST_WORDS)
+    return [[make("del", {}, before)], [make("ins", {}, after)]];
+  const left = [];
+  const right = [];
+  let i = 0;
+  let k = 0;
+  for (const [x, y] of [...common(a, b), [a.length, b.length]]) {
+    if (x > i) left.push(make("del", {}, a.slice(i, x).join("")));
+    if (y > k) right.push(make("ins", {}, b.slice(k, y).join("")));
+    if (x < a.length) {
+      left.push(a[x]);
+      right.push(b[y]);
+    }
+    [i, k] = [x + 1, y + 1];
+  }
+  return [left, right];
+}

@@ -1,0 +1,221 @@
+// tree.js -- nested boxes. Children are asked for when their box opens, a page of them at a time, so
+// that a run of a hundred thousand blocks opens at once.
+//
+// One box at a time can be reached with the Tab key; arrows walk the tree as readers of screens
+// expect of a tree: up and down over what is shown, right opens or goes in, left closes or goes out.
+// SPDX-License-Identifier: Apache-2.0
+import { make, duration } from "./dom.js";
+
+const PAGE = 100; // children that are asked for at once
+const OPEN_AT_FIRST = 150; // boxes that are shown without being asked for
+
+function label(box) {
+  const words = [box.kind, box.def, box.model ?? box.role, box.place];
+  if (box.state !== "done") words.push(box.state);
+  if (box.text) words.push(box.text.slice(0, 120));
+  return words.filter(Boolean).join(", ");
+}
+
+function title(box) {
+  return make("div", { class: "title" },
+    make("span", { class: "kind" }, box.kind),
+    box.def ? make("span", { class: "def" }, box.def) : null,
+    box.model ? make("span", { class: "model" }, box.model) : null,
+    box.role ? make("span", { class: "role" }, box.role) : null,
+    box.state !== "done" ? make("strong", { class: "state" }, box.state) : null,
+    make("span", { class: "numbers" },
+      box.tokens ? `${box.tokens} tokens ` : "",
+      box.end > box.start ? duration(box.end - box.start) : ""));
+}
+
+// Of a call of a model the answer is shown also when the box is open, as it is no part of a child.
+function shownText(box) {
+  if (box.text === undefined) return null;
+  return make("div", { class: box.json ? "result json" : "result" }, box.text,
+    box.cut ? make("span", { class: "more" }, " …") : null);
+}
+
+export class Tree {
+  constructor(element, run, onChoose) {
+    this.element = element;
+    this.run = run;
+    this.onChoose = onChoose;
+    this.chosen = null;
+    this.shown = 0;
+    this.moment = null;
+    this.loading = new IntersectionObserver((entries) => {
+      for (const e of entries) if (e.isIntersecting) e.target.click();
+    }, { rootMargin: "600px" });
+    element.addEventListener("click", (e) => this.onClick(e));
+    element.addEventListener("keydown", (e) => this.onKey(e));
+  }
+
+  async start() {
+    const root = this.item(await this.run.box(0));
+    root.tabIndex = 0;
+    this.element.replaceChildren(root);
+    const queue = [root];
+    while (queue.length && this.shown < OPEN_AT_FIRST) {
+      const item = queue.shift();
+      const few = item.box.n && item.box.n + this.shown <= 2 * OPEN_AT_FIRST;
+      if (few && item.box.kind !== "model") {
+        await this.open(item);
+        queue.push(...item.group.children);
+        queue.splice(0, queue.length, ...queue.filter((i) => i.box));
+      }
+    }
+  }
+
+  item(box) {
+    const item = make("div", {
+      role: "treeitem", class: "box", tabindex: "-1", id: `box-${box.id}`,
+      "data-kind": box.kind, "data-state": box.state, "data-id": box.id,
+      "aria-level": box.depth + 1, "aria-label": label(box), "aria-selected": "false",
+      "aria-expanded": box.n ? "false" : null,
+    }, title(box), shownText(box));
+    item.box = box;
+    if (box.n) item.append((item.group = make("div", { role: "group", hidden: true })));
+    this.dim(item);
+    this.shown++;
+    return item;
+  }
+
+  // --- children ---
+
+  async open(item) {
+    if (!item.group || item.getAttribute("aria-expanded") === "true") return;
+    item.setAttribute("aria-expanded", "true");
+    item.group.hidden = false;
+    if (!item.group.childElementCount) await this.more(item, 0);
+  }
+
+  close(item) {
+    item.setAttribute("aria-expanded", "false");
+    item.group.hidden = true;
+  }
+
+  async more(item, from) {
+    const boxes = await this.run.children(item.box, from, PAGE);
+    item.group.append(...boxes.map((b) => this.item(b)));
+    const next = from + boxes.length;
+    if (!boxes.length || next >= item.box.n) return;
+    const rest = make("button", { type: "button", class: "rest" }, `${item.box.n - next} more`);
+    rest.addEventListener("click", async (e) => {
+      e.stopPropagation();
+      this.loading.unobserve(rest);
+      rest.remove();
+      await this.more(item, next);
+    }, { once: true });
+    item.group.append(rest);
+    this.loading.observe(rest);
+  }
+
+  // Opens everything from the root to a box, which may stand far behind what was asked for.
+  async show(way) {
+    const ids = way.toReversed();
+    let item = this.element.querySelector("#box-0");
+    for (const id of ids.slice(1)) {
+      await this.open(item);
+      item = this.element.querySelector(`#box-${id}`) ?? (await this.insert(item, id));
+    }
+    return item;
+  }
+
+  async insert(parent, id) {
+    const from = Math.max(0, id - parent.box.first - 5);
+    const boxes = await this.run.children(parent.box, from, 10);
+    let found = null;
+    for (const b of boxes) {
+      const there = this.element.querySelector(`#box-${b.id}`);
+      const item = there ?? this.item(b);
+      if (!there) {
+        item.classList.add("apart");
+        parent.group.append(item);
+      }
+      if (b.id === id) found = item;
+    }
+    return found;
+  }
+
+  // --- choosing ---
+
+  async wayTo(id) {
+    const way = [id];
+    for (let b = await this.run.box(id); b.parent !== undefined; b = await this.run.box(b.parent))
+      way.push(b.parent);
+    return way;
+  }
+
+  async chooseId(id) {
+    const item = await this.show(await this.wayTo(id));
+    if (item) this.choose(item);
+  }
+
+  choose(item) {
+    if (this.chosen) {
+      this.chosen.setAttribute("aria-selected", "false");
+      this.chosen.tabIndex = -1;
+    }
+    this.chosen = item;
+    item.setAttribute("aria-selected", "true");
+    item.tabIndex = 0;
+    item.focus({ preventScroll: true });
+    item.scrollIntoView({ block: "nearest" });
+    this.onChoose(item.box);
+  }
+
+  onClick(e) {
+    const item = e.target.closest("[role=treeitem]");
+    if (!item || e.target.closest("button")) return;
+    const onTitle = e.target.closest(".title");
+    if (item.group && onTitle && item === this.chosen) this.toggle(item);
+    this.choose(item);
+  }
+
+  toggle(item) {
+    if (item.getAttribute("aria-expanded") === "true") this.close(item);
+    else this.open(item);
+  }
+
+  // --- keys ---
+
+  visible() {
+    return [...this.element.querySelectorAll("[role=treeitem]")].filter((i) => !i.closest("[hidden]"));
+  }
+
+  neighbour(by) {
+    const all = this.visible();
+    return all[all.indexOf(this.chosen ?? all[0]) + by];
+  }
+
+  onKey(e) {
+    const item = this.chosen ?? this.element.querySelector("#box-0");
+    const isOpen = item.getAttribute("aria-expanded") === "true";
+    const go = (to) => to && this.choose(to);
+    const keys = {
+      ArrowDown: () => go(this.neighbour(1)),
+      ArrowUp: () => go(this.neighbour(-1)),
+      ArrowRight: () => (isOpen ? go(item.group.querySelector("[role=treeitem]")) : this.open(item)),
+      ArrowLeft: () =>
+        isOpen ? this.close(item) : go(item.parentElement.closest("[role=treeitem]")),
+      Home: () => go(this.visible()[0]),
+      End: () => go(this.visible().at(-1)),
+      Enter: () => this.choose(item),
+      " ": () => item.group && this.toggle(item),
+    };
+    if (!keys[e.key] || e.ctrlKey || e.metaKey || e.altKey) return;
+    e.preventDefault();
+    keys[e.key]();
+  }
+
+  // --- time ---
+
+  dim(item) {
+    item.classList.toggle("later", this.moment !== null && item.box.start > this.moment);
+  }
+
+  setMoment(moment) {
+    this.moment = moment;
+    for (const item of this.element.querySelectorAll("[role=treeitem]")) this.dim(item);
+  }
+}

@@ -1,0 +1,16 @@
+/* run.h -- private to the room: what a run that is shown consists of.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef PDL_VIEWER_RUN_H
+#define PDL_VIEWER_RUN_H
+
+#include "viewer/doc.h"
+#include "viewer/source.h"
+#include "viewer/viewer.h"
+
+struct pdl_view_run {
+    char *name; /* owned */
+    pdl_doc *doc;
+    pdl_view_source *source;
+};
+
+#endif

@@ -1,0 +1,180 @@
+/* svg.c -- see viewer.h: the boxes as a picture.
+ *
+ * Drawn as people draw a run on paper: a box in a box, the kind as a small title, the text of
+ * innermost boxes inside. Widths are fixed and heights follow from the lines, so one pass measures
+ * from the last box to the first (children have higher numbers than what is around them) and one
+ * draws from the first to the last; neither recurses.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "base/utf8.h"
+#include "viewer/box_json.h"
+#include "viewer/run.h"
+
+#include "base/banned.h"
+
+enum {
+    WIDTH = 760,
+    PAD = 8,
+    TITLE = 18,  /* height of a title */
+    LINE = 16,   /* height of a line of text */
+    LETTER = 7,  /* width of a letter */
+    GAP = 6,     /* between boxes */
+    LINES = 12,  /* of a box, at most */
+    INDENT = 10, /* of what is inside */
+    MOST_BOXES = 400,
+    DEEPEST = 24,
+};
+
+static const struct {
+    const char *name, *icon, *colour;
+} kinds[] = {
+#define KIND(name, icon, light, dark) {name, icon, light},
+#include "viewer/kinds.def"
+};
+
+static size_t kind_of(pdl_str name) {
+    size_t n = sizeof kinds / sizeof *kinds;
+    for (size_t i = 0; i < n; i++)
+        if (pdl_str_is(name, kinds[i].name)) return i;
+    return n - 1;
+}
+
+typedef struct picture {
+    const pdl_doc *doc;
+    uint32_t n;       /* boxes that are drawn */
+    int *height, *y;  /* of each; a height of 0: not drawn */
+    pdl_buf *out;
+} picture;
+
+/* --- text ------------------------------------------------------------------------------------- */
+
+static void put_escaped(pdl_str s, pdl_buf *out) {
+    for (size_t i = 0; i < s.n; i++) {
+        unsigned char c = (unsigned char)s.p[i];
+        if (c == '&')
+            PDL_PUT(out, "&amp;");
+        else if (c == '<')
+            PDL_PUT(out, "&lt;");
+        else
+            pdl_buf_putc(out, c < ' ' ? ' ' : s.p[i]);
+    }
+}
+
+static int width_of(const pdl_box *b) { return WIDTH - 2 * INDENT * (int)b->depth; }
+static size_t letters_of(const pdl_box *b) {
+    return (size_t)((width_of(b) - 2 * PAD) / LETTER);
+}
+
+/* The next line of at most n letters, taken from *text. */
+static pdl_str next_line(pdl_str *text, size_t n) {
+    size_t end = pdl_str_find(*text, PDL_STR("\n"), 0);
+    pdl_str line = pdl_str_sub(*text, 0, end);
+    size_t fits = pdl_utf8_offset(line, n);
+    if (fits < line.n) {
+        line = pdl_str_sub(line, 0, fits);
+        *text = pdl_str_sub(*text, fits, text->n);
+    } else {
+        *text = end == PDL_NOT_FOUND ? (pdl_str){0} : pdl_str_sub(*text, end + 1, text->n);
+    }
+    return line;
+}
+
+static int count_lines(const pdl_box *b, pdl_str text) {
+    int n = 0;
+    while (text.n && n < LINES) {
+        next_line(&text, letters_of(b));
+        n++;
+    }
+    return n;
+}
+
+/* What the box shows: of one that has boxes in it nothing. */
+static void put_result(const picture *p, uint32_t i, pdl_buf *out) {
+    if (!p->doc->boxes.p[i].n_children) pdl_box_result_text(p->doc, i, out);
+}
+
+/* --- measuring -------------------------------------------------------------------------------- */
+
+static void measure(picture *p) {
+    for (uint32_t i = p->n; i-- > 0;) {
+        const pdl_box *b = &p->doc->boxes.p[i];
+        if (b->depth > DEEPEST) continue;
+        pdl_buf text = PDL_BUF;
+        put_result(p, i, &text);
+        p->height[i] += TITLE + 2 * PAD + LINE * count_lines(b, pdl_buf_str(&text));
+        pdl_buf_fini(&text);
+        if (i) p->height[b->parent] += p->height[i] + GAP;
+    }
+}
+
+static void place(picture *p) {
+    for (uint32_t i = 0; i < p->n; i++) {
+        const pdl_box *b = &p->doc->boxes.p[i];
+        int y = p->y[i] + PAD + TITLE;
+        for (uint32_t k = b->first; k < b->first + b->n_children && k < p->n; k++) {
+            p->y[k] = y;
+            y += p->height[k] + GAP;
+        }
+    }
+}
+
+/* --- drawing ---------------------------------------------------------------------------------- */
+
+static void draw_text(const picture *p, uint32_t i, int x) {
+    const pdl_box *b = &p->doc->boxes.p[i];
+    pdl_buf text = PDL_BUF;
+    put_result(p, i, &text);
+    pdl_str rest = pdl_buf_str(&text);
+    for (int k = 0; rest.n && k < LINES; k++) {
+        pdl_str line = next_line(&rest, letters_of(b));
+        pdl_buf_putf(p->out, "<text x=\"%d\" y=\"%d\" xml:space=\"preserve\">", x + PAD,
+                     p->y[i] + PAD + TITLE + LINE * k + LINE - 4);
+        put_escaped(line, p->out);
+        if (k == LINES - 1 && rest.n) PDL_PUT(p->out, " …");
+        PDL_PUT(p->out, "</text>\n");
+    }
+    pdl_buf_fini(&text);
+}
+
+static void draw(const picture *p, uint32_t i) {
+    const pdl_box *b = &p->doc->boxes.p[i];
+    size_t kind = kind_of(b->kind);
+    int x = INDENT * (int)b->depth + 1;
+    const char *dash = b->state == PDL_BOX_DONE ? "" : " stroke-dasharray=\"6 3\"";
+    pdl_buf_putf(p->out,
+                 "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"5\" stroke=\"%s\" "
+                 "fill=\"%s\" fill-opacity=\"0.07\"%s/>\n<text class=\"kind\" x=\"%d\" y=\"%d\" "
+                 "fill=\"%s\">%s ",
+                 x, p->y[i] + 1, width_of(b) - 2, p->height[i] - 2, kinds[kind].colour,
+                 kinds[kind].colour, dash, x + PAD, p->y[i] + PAD + 9, kinds[kind].colour,
+                 kinds[kind].icon);
+    put_escaped(pdl_utf8_cut(b->kind, 40), p->out);
+    if (b->state == PDL_BOX_FAILED) PDL_PUT(p->out, " (failed)");
+    PDL_PUT(p->out, "</text>\n");
+    draw_text(p, i, x);
+}
+
+void pdl_view_svg(const pdl_view_run *r, pdl_buf *out) {
+    size_t all = r->doc->boxes.n;
+    uint32_t n = all > MOST_BOXES ? MOST_BOXES : (uint32_t)all;
+    picture p = {r->doc, n, PDL_NEW_N(int, n), PDL_NEW_N(int, n), out};
+    measure(&p);
+    place(&p);
+    pdl_buf_putf(out,
+                 "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
+                 "viewBox=\"0 0 %d %d\" font-family=\"monospace\" font-size=\"11\" role=\"img\">\n"
+                 "<title>",
+                 WIDTH, p.height[0] + LINE, WIDTH, p.height[0] + LINE);
+    put_escaped(pdl_str_of(r->name), out);
+    PDL_PUT(out, "</title>\n<style>text{fill:#222}.kind{font-size:10px;font-weight:bold}</style>\n"
+                 "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n");
+    for (uint32_t i = 0; i < n; i++)
+        if (p.height[i]) draw(&p, i);
+    if (n < all)
+        pdl_buf_putf(out, "<text x=\"4\" y=\"%d\">%zu boxes more</text>\n", p.height[0] + 12,
+                     all - n);
+    PDL_PUT(out, "</svg>\n");
+    pdl_free(p.height);
+    pdl_free(p.y);
+}

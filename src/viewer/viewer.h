@@ -1,0 +1,61 @@
+/* viewer.h -- door of the room viewer: runs shown as nested boxes in a web page.
+ *
+ * A run is shown as people draw it when they explain a prompt: a box for each block that was
+ * executed, in it the text that it made, and beside it the program. The room reads traces and
+ * nothing else: it knows no machine, so it can show what other versions and the reference
+ * interpreter wrote, and nothing that it shows can run. It makes either one HTML file that needs
+ * neither server nor network, or a server on loopback that hands out boxes as the page asks for
+ * them, so that a run of a hundred thousand blocks opens at once.
+ *
+ * What a run holds was written by models and strangers. The page therefore gets it as JSON and puts
+ * it into the document as text only, under a policy that forbids scripts other than its own; the
+ * server answers only whoever came through an address that was printed, and works once.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_VIEWER_VIEWER_H
+#define PDL_VIEWER_VIEWER_H
+
+#include "base/buf.h"
+#include "base/debug.h"
+#include "base/err.h"
+#include "io/loop.h"
+
+/* A run that can be shown: its boxes, and the program beside them. */
+typedef struct pdl_view_run pdl_view_run;
+
+/* From the text of a trace, ours or the reference's; bytes that are not UTF-8 are replaced. name is
+ * shown (copied). source_name and source: the file of the program; p NULL: it is written from the
+ * trace. Error: syntax when the text holds no JSON object; what is cut or damaged is shown as far as
+ * it goes. */
+PDL_MUST bool pdl_view_run_new(pdl_str name, pdl_str trace, pdl_str source_name, pdl_str source,
+                               pdl_view_run **out, pdl_err *err);
+void pdl_view_run_free(pdl_view_run *r); /* NULL is fine */
+
+/* One HTML file that shows the run, without network and server; appended. */
+void pdl_view_html(const pdl_view_run *r, pdl_buf *out);
+/* The boxes as a picture in SVG, cut after a few hundred; appended. */
+void pdl_view_svg(const pdl_view_run *r, pdl_buf *out);
+
+typedef struct pdl_viewer pdl_viewer;
+
+/* Everything is borrowed for the life of the server. */
+typedef struct pdl_viewer_options {
+    pdl_loop *loop;
+    pdl_view_run *const *runs; /* one, or two to be compared */
+    size_t n_runs;
+    const char *host; /* address to listen at */
+    uint16_t port;    /* 0: any that is free */
+    const pdl_debug *debug;
+} pdl_viewer_options;
+
+/* Error: io with the address and the reason. */
+PDL_MUST bool pdl_viewer_start(const pdl_viewer_options *o, pdl_viewer **out, pdl_err *err);
+uint16_t pdl_viewer_port(const pdl_viewer *v);
+/* Appends a new address that opens the page once. */
+void pdl_viewer_address(pdl_viewer *v, pdl_buf *out);
+/* Was the newest address used? */
+bool pdl_viewer_was_opened(const pdl_viewer *v);
+void pdl_viewer_free(pdl_viewer *v); /* NULL is fine */
+
+#endif
