@@ -27,6 +27,9 @@ test-install: ## build, install and use the library in a bare Debian root (as ro
 test-clients: all ## clients of other people against pdl serve (openai, LangChain, litellm, llm), and a real llama.cpp
 	@$(PY) tools/run-tests -j$(J) --build $(BUILD) clients
 
+test-view: all ## the Live Document in a real browser (chromium, with playwright-core from the registry)
+	@$(PY) tools/run-tests -j$(J) --build $(BUILD) page
+
 deps: ## install what is missing (Debian: apt-get as root or through sudo)
 	@sh tools/install-deps
 
@@ -124,4 +127,8 @@ clean: ## remove the build directories
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
 
+<<<<<<< HEAD
 .PHONY: all wheel debug check-assertions check-prose python demo test test-tools test-install test-clients deps asan unit lang cli conf diff fuzz bench bench-micro check check-own check-clang check-headers check-layers check-names check-hardening check-static analyze coverage soak format install dist clean help
+=======
+.PHONY: all test-view debug check-assertions check-prose python demo test test-tools test-install test-clients deps asan unit lang cli conf diff fuzz bench bench-micro check check-own check-clang check-headers check-layers check-names check-hardening check-static analyze coverage soak format install dist clean help
+>>>>>>> e21cfd4 (viewer: the Live Document is tested with and without a browser, and has its page)

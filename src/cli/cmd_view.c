@@ -1,5 +1,8 @@
 /* pdl_cli_cmd_view.c -- pdl view RUN [RUN]: a run as nested boxes, in a browser or as one file.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,8 +85,8 @@ static bool open_run(shower *s, pdl_str name, pdl_err *err) {
     }
     if (ok)
         ok = pdl_view_run_new(name, trace.len ? pdl_buf_str(&trace) : pdl_buf_str(&bytes), given,
-                              given.p ? pdl_buf_str(&source) : (pdl_str){0},
-                              &s->runs[s->n_runs], err);
+                              given.p ? pdl_buf_str(&source) : (pdl_str){0}, &s->runs[s->n_runs],
+                              err);
     if (ok) s->n_runs++;
     pdl_buf_fini(&bytes);
     pdl_buf_fini(&source);
@@ -142,8 +145,13 @@ static bool write_opener(shower *s, pdl_err *err) {
     pdl_viewer_address(s->viewer, &html);
     PDL_PUT(&html, "\">\n");
     s->opened = pdl_buf_take(&path);
-    bool ok = pdl_file_write(s->opened, pdl_buf_str(&html), PDL_FILE_NEW, err);
-    if (!ok) {
+    int fd =
+        open(s->opened, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR);
+    bool ok = fd >= 0 ? pdl_file_write_fd(fd, pdl_buf_str(&html), err)
+                      : pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot make %s: %s", s->opened,
+                                    strerror(errno));
+    if (fd >= 0) close(fd);
+    if (fd < 0) {
         pdl_free(s->opened);
         s->opened = NULL;
     }
@@ -181,10 +189,9 @@ static bool start_browser(shower *s, pdl_err *err) {
 
 static void serve(shower *s) {
     pdl_signals *signals = pdl_cli_watch_signals(s->loop, on_signal, s);
-    pdl_watch *typed =
-        pdl_tty_is(STDIN_FILENO)
-            ? pdl_watch_start(s->loop, STDIN_FILENO, PDL_WATCH_READ, on_typed, s)
-            : NULL;
+    pdl_watch *typed = pdl_tty_is(STDIN_FILENO)
+                           ? pdl_watch_start(s->loop, STDIN_FILENO, PDL_WATCH_READ, on_typed, s)
+                           : NULL;
     if (!s->opened) print_address(s);
     while (!s->stopped) {
         pdl_loop_run(s->loop, -1);

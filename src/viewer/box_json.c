@@ -1,5 +1,7 @@
 /* box_json.c -- see box_json.h.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "viewer/box_json.h"
 
 #include <inttypes.h>
@@ -9,7 +11,7 @@
 
 #include "base/banned.h"
 
-enum { LOOSE = PDL_JSON_LOOSE | PDL_JSON_CUT | PDL_JSON_CONTEXT };
+enum { LOOSE = PDL_JSON_LOOSE | PDL_JSON_CUT | PDL_JSON_CONTEXT, MOST_OF_NAME = 200 };
 
 static const char *const states[] = {
     [PDL_BOX_DONE] = "done", [PDL_BOX_FAILED] = "failed", [PDL_BOX_RECOVERED] = "recovered"};
@@ -59,7 +61,7 @@ static pdl_vref evaluated(pdl_vref v) {
 
 static void put_member_text(const pdl_box *b, const char *key, const char *name, pdl_buf *out) {
     pdl_vref v = evaluated(pdl_box_get(b, key));
-    if (pdl_is_str(v)) pdl_json_put_text(out, name, pdl_utf8_cut(pdl_str_get(v), 200));
+    if (pdl_is_str(v)) pdl_json_put_text(out, name, pdl_utf8_cut(pdl_str_get(v), MOST_OF_NAME));
 }
 
 static int64_t count_of(pdl_vref usage, const char *key) {
@@ -80,19 +82,16 @@ static pdl_vref result_of(const pdl_box *b) {
     return pdl_is_absent(v) ? pdl_box_get(b, "msg") : v;
 }
 
-/* The parameters of a function, whose value is the function itself. */
-static void put_signature(const pdl_box *b, pdl_buf *out) {
+/* A function's value is the function itself. */
+void pdl_box_signature(const pdl_box *b, pdl_buf *out) {
     pdl_vref p = pdl_box_get(b, "function");
-    pdl_buf text = PDL_BUF;
-    pdl_buf_putc(&text, '(');
+    pdl_buf_putc(out, '(');
     for (size_t i = 0; pdl_is_dict(p) && i < pdl_dict_len(p); i++) {
         pdl_vref key = pdl_dict_key_at(p, i);
-        if (i) PDL_PUT(&text, ", ");
-        if (pdl_is_str(key)) pdl_buf_put(&text, pdl_str_get(key));
+        if (i) PDL_PUT(out, ", ");
+        if (pdl_is_str(key)) pdl_buf_put(out, pdl_utf8_cut(pdl_str_get(key), 100));
     }
-    pdl_buf_putc(&text, ')');
-    pdl_json_put_text(out, "text", pdl_utf8_cut(pdl_buf_str(&text), PDL_BOX_PREVIEW_BYTES));
-    pdl_buf_fini(&text);
+    pdl_buf_putc(out, ')');
 }
 
 static void put_preview(const pdl_box *b, pdl_buf *out) {
@@ -101,10 +100,8 @@ static void put_preview(const pdl_box *b, pdl_buf *out) {
     bool whole = true;
     if (pdl_is_absent(v)) return;
     if (pdl_str_is(b->kind, "function")) {
-        put_signature(b, out);
-        return;
-    }
-    if (pdl_is_str(v)) {
+        pdl_box_signature(b, &text);
+    } else if (pdl_is_str(v)) {
         pdl_str s = pdl_utf8_cut(pdl_str_get(v), PDL_BOX_PREVIEW_BYTES);
         whole = s.n == pdl_str_get(v).n;
         pdl_buf_put(&text, s);
@@ -134,14 +131,13 @@ static void put_times(const pdl_doc *d, const pdl_box *b, pdl_buf *out) {
     if (b->end >= b->start) pdl_json_put_int(out, "end", (b->end - zero) / 1000);
 }
 
-/* The variable: what the block says, else the name under which it stands in defs. */
-static void put_variable(const pdl_box *b, pdl_buf *out) {
+/* What the block says, else the name under which it stands in defs. */
+pdl_str pdl_box_variable(const pdl_box *b) {
+    pdl_vref def = evaluated(pdl_box_get(b, "def"));
     pdl_str defs = PDL_STR("defs.");
-    if (pdl_is_str(evaluated(pdl_box_get(b, "def"))))
-        put_member_text(b, "def", "def", out);
-    else if (pdl_str_starts(b->step, defs))
-        pdl_json_put_text(out, "def",
-                          pdl_utf8_cut(pdl_str_sub(b->step, defs.n, b->step.n), 200));
+    if (pdl_is_str(def)) return pdl_utf8_cut(pdl_str_get(def), MOST_OF_NAME);
+    if (!pdl_str_starts(b->step, defs)) return (pdl_str){0};
+    return pdl_utf8_cut(pdl_str_sub(b->step, defs.n, b->step.n), MOST_OF_NAME);
 }
 
 static void put_line_members(const pdl_doc *d, const pdl_view_source *s, uint32_t i, pdl_buf *out) {
@@ -155,7 +151,7 @@ static void put_line_members(const pdl_doc *d, const pdl_view_source *s, uint32_
     if (b->place.n) pdl_json_put_text(out, "place", b->place);
     if (b->step.n) pdl_json_put_text(out, "step", b->step);
     pdl_json_put_text(out, "state", pdl_str_of(states[b->state]));
-    put_variable(b, out);
+    if (pdl_box_variable(b).n) pdl_json_put_text(out, "def", pdl_box_variable(b));
     put_member_text(b, "role", "role", out);
     put_member_text(b, "model", "model", out);
     put_times(d, b, out);

@@ -14,8 +14,8 @@
 #include "viewer/source.h"
 
 enum {
-    PDL_BOX_PREVIEW_BYTES = 600,    /* of the result of a box in the tree */
-    PDL_BOX_MEMBER_BYTES = 262144,  /* of one value among the details */
+    PDL_BOX_PREVIEW_BYTES = 600,   /* of the result of a box in the tree */
+    PDL_BOX_MEMBER_BYTES = 262144, /* of one value among the details */
 };
 
 /* Each appends one JSON object. s may be NULL. */
@@ -23,6 +23,10 @@ void pdl_box_json_line(const pdl_doc *d, const pdl_view_source *s, uint32_t i, p
 void pdl_box_json_details(const pdl_doc *d, const pdl_view_source *s, uint32_t i, pdl_buf *out);
 /* The result of box i as text: a text as it is, other values as indented JSON. */
 void pdl_box_result_text(const pdl_doc *d, uint32_t i, pdl_buf *out);
+/* The parameters of a function: "(a, b)". Appended. */
+void pdl_box_signature(const pdl_box *b, pdl_buf *out);
+/* The variable that the box defines, cut to what people read; empty: none. Borrowed from b. */
+pdl_str pdl_box_variable(const pdl_box *b);
 
 /* "name":"text" with a comma before it unless it is the first member. */
 void pdl_json_put_text(pdl_buf *out, const char *name, pdl_str text);

@@ -52,7 +52,7 @@ static pdl_box_state state_of(pdl_vref block) {
     if (!pdl_is_absent(pdl_dict_getz(block, "pdl__result"))) return PDL_BOX_DONE;
     if (pdl_is_dict(fallback) && was_executed(fallback)) return PDL_BOX_RECOVERED;
     return time_of(pdl_dict_getz(block, "pdl__timing"), "end_nanos") ? PDL_BOX_DONE
-                                                                      : PDL_BOX_FAILED;
+                                                                     : PDL_BOX_FAILED;
 }
 
 static pdl_box box_of(pdl_vref block, uint32_t parent, uint32_t depth, pdl_str step) {
@@ -162,7 +162,9 @@ static void add_children(pdl_doc *d, uint32_t i) {
     for (size_t k = 0; k < pdl_dict_len(block); k++) {
         pdl_vref key = pdl_dict_key_at(block, k);
         if (!pdl_is_str(key)) continue;
-        if (pdl_text_is(key, "pdl__trace")) {
+        if (pdl_text_is(key, "program") && pdl_str_is(d->boxes.p[i].kind, "error")) {
+            walk_value(&w, pdl_dict_val_at(block, k), 0); /* it is in the source where this is */
+        } else if (pdl_text_is(key, "pdl__trace")) {
             walk_trace(&w, block, trace);
             pdl_buf_clear(&w.step);
         } else if (may_hold_blocks(block, pdl_str_get(key), !pdl_is_absent(trace))) {
@@ -187,7 +189,8 @@ static bool read_json(pdl_doc *d, pdl_str text, pdl_err *err) {
     d->trace = pdl_json_partial(text);
     if (pdl_is_dict(d->trace) && pdl_dict_len(d->trace) > 0) {
         pdl_buf b = PDL_BUF;
-        pdl_buf_putf(&b, "The trace is cut or damaged, and is shown as far as it goes: %s", why.msg);
+        pdl_buf_putf(&b, "The trace is cut or damaged, and is shown as far as it goes: %s",
+                     why.msg);
         d->notice = pdl_buf_take(&b);
         pdl_err_fini(&why);
         return true;
@@ -210,7 +213,8 @@ bool pdl_doc_read(pdl_str text, pdl_doc **out, pdl_err *err) {
         return false;
     }
     *pdl_vec_push(&d->boxes) = box_of(d->trace, 0, 0, (pdl_str){0});
-    if (!is_block(d->trace)) note(d, "This is JSON, but no trace of a program: it names no kind of block.");
+    if (!is_block(d->trace))
+        note(d, "This is JSON, but no trace of a program: it names no kind of block.");
     for (size_t i = 0; i < d->boxes.n; i++) add_children(d, (uint32_t)i);
     if (d->cut) note(d, "The trace has more blocks than can be shown; the first 5 000 000 are.");
     *out = d;

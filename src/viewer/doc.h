@@ -24,24 +24,24 @@ typedef enum {
 } pdl_box_state;
 
 typedef struct pdl_box {
-    uint32_t parent;      /* number of the box around it; of the root its own */
-    uint32_t first;       /* number of its first child */
-    uint32_t n_children;  /* they have the numbers from first on */
-    uint32_t depth;       /* 0: the root */
-    pdl_vref block;       /* the block in the trace: a dict; borrowed */
-    pdl_str kind;         /* as the trace has it; "block" when it has none */
-    pdl_str place;        /* where in the run; may be empty */
-    pdl_str step;         /* from the block around it to this one in the source: "text.0" */
-    int64_t start, end;   /* ns since the epoch; 0: not known */
+    uint32_t parent;     /* number of the box around it; of the root its own */
+    uint32_t first;      /* number of its first child */
+    uint32_t n_children; /* they have the numbers from first on */
+    uint32_t depth;      /* 0: the root */
+    pdl_vref block;      /* the block in the trace: a dict; borrowed */
+    pdl_str kind;        /* as the trace has it; "block" when it has none */
+    pdl_str place;       /* where in the run; may be empty */
+    pdl_str step;        /* from the block around it to this one in the source: "text.0" */
+    int64_t start, end;  /* ns since the epoch; 0: not known */
     pdl_box_state state;
 } pdl_box;
 
 typedef struct pdl_doc {
-    pdl_arena *arena;   /* texts of the boxes */
-    pdl_val trace;      /* owned */
+    pdl_arena *arena;       /* texts of the boxes */
+    pdl_val trace;          /* owned */
     PDL_VEC(pdl_box) boxes; /* the root is number 0 */
-    char *notice;       /* owned; what is wrong with the trace; NULL: nothing */
-    bool cut;           /* not every block is shown: the trace has more than PDL_DOC_MAX_BOXES */
+    char *notice;           /* owned; what is wrong with the trace; NULL: nothing */
+    bool cut; /* not every block is shown: the trace has more than PDL_DOC_MAX_BOXES */
 } pdl_doc;
 
 enum { PDL_DOC_MAX_BOXES = 5000000 };

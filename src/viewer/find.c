@@ -1,5 +1,7 @@
 /* find.c -- see find.h.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "viewer/find.h"
 
 #include "base/limits.h"
@@ -17,9 +19,9 @@ static const struct {
     const char *name;
     size_t at;
 } texts[] = {
-    {"text", offsetof(query, text)},         {"kind", offsetof(query, kind)},
-    {"role", offsetof(query, role)},         {"variable", offsetof(query, variable)},
-    {"model", offsetof(query, model)},       {"state", offsetof(query, state)},
+    {"text", offsetof(query, text)},   {"kind", offsetof(query, kind)},
+    {"role", offsetof(query, role)},   {"variable", offsetof(query, variable)},
+    {"model", offsetof(query, model)}, {"state", offsetof(query, state)},
 };
 static const struct {
     const char *name;

@@ -1,5 +1,7 @@
 /* lanes.c -- see lanes.h.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "viewer/lanes.h"
 
 #include <stdlib.h>

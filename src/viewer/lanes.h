@@ -1,5 +1,7 @@
 /* lanes.h -- private to the room: when what ran.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_VIEWER_LANES_H
 #define PDL_VIEWER_LANES_H
 

@@ -1,5 +1,7 @@
 /* page.c -- see page.h.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "viewer/page.h"
 
 #include "base/base64.h"

@@ -1,5 +1,7 @@
 /* run.c -- see viewer.h: a run that can be shown.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "viewer/run.h"
 
 #include "base/utf8.h"

@@ -1,5 +1,7 @@
 /* run.h -- private to the room: what a run that is shown consists of.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_VIEWER_RUN_H
 #define PDL_VIEWER_RUN_H
 

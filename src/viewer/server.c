@@ -172,8 +172,9 @@ static void answer_open(pdl_viewer *v, pdl_exchange *x, pdl_str secret) {
     pdl_buf cookie = PDL_BUF;
     bool far = pdl_str_is(pdl_exchange_header(x, "Sec-Fetch-Site"), "cross-site");
     if (!open_with(v, secret)) {
-        refuse(x, 403, "This address was used already, or never printed. Each line that is typed "
-                       "where pdl view runs prints a new one.");
+        refuse(x, 403,
+               "This address was used already, or never printed. Each line that is typed "
+               "where pdl view runs prints a new one.");
         return;
     }
     cookie_name(v, &cookie);
@@ -197,8 +198,9 @@ static bool may_ask(pdl_viewer *v, pdl_exchange *x) {
     else if (!post && !get && !pdl_str_is(method, "HEAD"))
         refuse(x, 405, "GET, HEAD and POST are understood.");
     else if (!is_free(path) && !pdl_str_starts(path, PDL_STR("/open/")) && !has_cookie(v, x))
-        refuse(x, 403, "Open the address that was printed. It works once; each line that is typed "
-                       "where pdl view runs prints a new one.");
+        refuse(x, 403,
+               "Open the address that was printed. It works once; each line that is typed "
+               "where pdl view runs prints a new one.");
     else
         return true;
     return false;

@@ -1,5 +1,7 @@
 /* source.c -- see source.h.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "viewer/source.h"
 
 #include "base/limits.h"
@@ -14,7 +16,8 @@
  * value, which is the default of the language. */
 static const struct {
     const char *key, *text; /* NULL: an empty list or dict */
-} defaults[] = {{"defs", NULL}, {"expectations", NULL}, {"context", "dependent"}, {"platform", "litellm"}};
+} defaults[] = {
+    {"defs", NULL}, {"expectations", NULL}, {"context", "dependent"}, {"platform", "litellm"}};
 
 static bool is_empty(pdl_vref v) {
     return (pdl_is_list(v) && !pdl_list_len(v)) || (pdl_is_dict(v) && !pdl_dict_len(v));
@@ -67,6 +70,9 @@ static pdl_val plain(pdl_vref v, unsigned depth) {
     if (!pdl_is_dict(v)) return pdl_keep(v);
     pdl_vref expr = pdl_dict_getz(v, "pdl__expr");
     if (!pdl_is_absent(expr)) return plain(expr, depth + 1);
+    pdl_vref failed = pdl_dict_getz(v, "program");
+    if (pdl_text_is(pdl_dict_getz(v, "kind"), "error") && !pdl_is_absent(failed))
+        return plain(failed, depth + 1);
     pdl_val out = plain_dict(v, depth);
     if (!is_block(v) || !is_short_data(out)) return out;
     pdl_val data = pdl_keep(pdl_dict_getz(out, "data"));

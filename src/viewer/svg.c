@@ -42,8 +42,9 @@ static size_t kind_of(pdl_str name) {
 
 typedef struct picture {
     const pdl_doc *doc;
-    uint32_t n;       /* boxes that are drawn */
-    int *height, *y;  /* of each; a height of 0: not drawn */
+    uint32_t n;      /* boxes that are drawn */
+    int *height, *y; /* of each; a height of 0: not drawn */
+    int *text;       /* height of the text in it */
     pdl_buf *out;
 } picture;
 
@@ -62,9 +63,7 @@ static void put_escaped(pdl_str s, pdl_buf *out) {
 }
 
 static int width_of(const pdl_box *b) { return WIDTH - 2 * INDENT * (int)b->depth; }
-static size_t letters_of(const pdl_box *b) {
-    return (size_t)((width_of(b) - 2 * PAD) / LETTER);
-}
+static size_t letters_of(const pdl_box *b) { return (size_t)((width_of(b) - 2 * PAD) / LETTER); }
 
 /* The next line of at most n letters, taken from *text. */
 static pdl_str next_line(pdl_str *text, size_t n) {
@@ -89,9 +88,20 @@ static int count_lines(const pdl_box *b, pdl_str text) {
     return n;
 }
 
+static bool is_model(const pdl_box *b) { return pdl_str_is(b->kind, "model"); }
+
+/* Of a call of a model the answer is drawn, and not the block of its input. */
+static bool is_drawn(const picture *p, const pdl_box *b) {
+    return b->depth <= DEEPEST && !is_model(&p->doc->boxes.p[b->parent]);
+}
+
 /* What the box shows: of one that has boxes in it nothing. */
 static void put_result(const picture *p, uint32_t i, pdl_buf *out) {
-    if (!p->doc->boxes.p[i].n_children) pdl_box_result_text(p->doc, i, out);
+    const pdl_box *b = &p->doc->boxes.p[i];
+    if (pdl_str_is(b->kind, "function"))
+        pdl_box_signature(b, out);
+    else if (!b->n_children || is_model(b) || pdl_str_is(b->kind, "error"))
+        pdl_box_result_text(p->doc, i, out);
 }
 
 /* --- measuring -------------------------------------------------------------------------------- */
@@ -99,10 +109,11 @@ static void put_result(const picture *p, uint32_t i, pdl_buf *out) {
 static void measure(picture *p) {
     for (uint32_t i = p->n; i-- > 0;) {
         const pdl_box *b = &p->doc->boxes.p[i];
-        if (b->depth > DEEPEST) continue;
+        if (!is_drawn(p, b)) continue;
         pdl_buf text = PDL_BUF;
         put_result(p, i, &text);
-        p->height[i] += TITLE + 2 * PAD + LINE * count_lines(b, pdl_buf_str(&text));
+        p->text[i] = LINE * count_lines(b, pdl_buf_str(&text));
+        p->height[i] += TITLE + 2 * PAD + p->text[i];
         pdl_buf_fini(&text);
         if (i) p->height[b->parent] += p->height[i] + GAP;
     }
@@ -111,10 +122,10 @@ static void measure(picture *p) {
 static void place(picture *p) {
     for (uint32_t i = 0; i < p->n; i++) {
         const pdl_box *b = &p->doc->boxes.p[i];
-        int y = p->y[i] + PAD + TITLE;
+        int y = p->y[i] + PAD + TITLE + p->text[i];
         for (uint32_t k = b->first; k < b->first + b->n_children && k < p->n; k++) {
             p->y[k] = y;
-            y += p->height[k] + GAP;
+            if (p->height[k]) y += p->height[k] + GAP;
         }
     }
 }
@@ -150,6 +161,8 @@ static void draw(const picture *p, uint32_t i) {
                  kinds[kind].colour, dash, x + PAD, p->y[i] + PAD + 9, kinds[kind].colour,
                  kinds[kind].icon);
     put_escaped(pdl_utf8_cut(b->kind, 40), p->out);
+    PDL_PUT(p->out, " ");
+    put_escaped(pdl_box_variable(b), p->out);
     if (b->state == PDL_BOX_FAILED) PDL_PUT(p->out, " (failed)");
     PDL_PUT(p->out, "</text>\n");
     draw_text(p, i, x);
@@ -158,7 +171,7 @@ static void draw(const picture *p, uint32_t i) {
 void pdl_view_svg(const pdl_view_run *r, pdl_buf *out) {
     size_t all = r->doc->boxes.n;
     uint32_t n = all > MOST_BOXES ? MOST_BOXES : (uint32_t)all;
-    picture p = {r->doc, n, PDL_NEW_N(int, n), PDL_NEW_N(int, n), out};
+    picture p = {r->doc, n, PDL_NEW_N(int, n), PDL_NEW_N(int, n), PDL_NEW_N(int, n), out};
     measure(&p);
     place(&p);
     pdl_buf_putf(out,
@@ -177,4 +190,5 @@ void pdl_view_svg(const pdl_view_run *r, pdl_buf *out) {
     PDL_PUT(out, "</svg>\n");
     pdl_free(p.height);
     pdl_free(p.y);
+    pdl_free(p.text);
 }

@@ -90,7 +90,7 @@ function buttons(run, box) {
   ];
   if (typeof box.text === "string" && !box.json)
     list.push(make("button", { type: "button", onclick: (e) => all((t) => {
-      const shown = e.target.closest("#details").querySelector('[data-member="pdl__result"]');
+      const shown = e.target.closest("#details")?.querySelector('[data-member="pdl__result"]');
       shown?.replaceChildren(make("h3", {}, "Result"), markdown(t));
     }) }, "Markdown"));
   const request = requestOf(box);

@@ -57,8 +57,8 @@ export class Tree {
     const queue = [root];
     while (queue.length && this.shown < OPEN_AT_FIRST) {
       const item = queue.shift();
-      const few = item.box.n && item.box.n + this.shown <= 2 * OPEN_AT_FIRST;
-      if (few && item.box.kind !== "model") {
+      const few = Math.min(item.box.n, PAGE) + this.shown <= 2 * OPEN_AT_FIRST;
+      if (item.box.n && few && item.box.kind !== "model") {
         await this.open(item);
         queue.push(...item.group.children);
         queue.splice(0, queue.length, ...queue.filter((i) => i.box));

@@ -1,0 +1,52 @@
+// page.mjs -- drives the Live Document in Chromium: node page.mjs STEPS.json. Steps are lists of a
+// word and its arguments; what they give is printed as one JSON list.
+// SPDX-License-Identifier: Apache-2.0
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+
+const { modules, chromium: executablePath, steps } = JSON.parse(readFileSync(process.argv[2], "utf8"));
+const { chromium } = createRequire(`${modules}/x.js`)("playwright-core");
+const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
+const out = [];
+let page = null;
+let problems = [];
+
+const words = {
+  async open(url, options = {}) {
+    page = await browser.newPage({ viewport: { width: 1200, height: 900 }, ...options });
+    problems = [];
+    page.on("pageerror", (e) => problems.push(String(e)));
+    page.on("console", (m) => m.type() === "error" && problems.push(m.text()));
+    page.on("dialog", (d) => problems.push(`dialog ${d.message()}`) && d.dismiss());
+    const start = Date.now();
+    await page.goto(url);
+    await page.waitForSelector("body[data-ready], #notice:not([hidden])", { timeout: 20000 });
+    return Date.now() - start;
+  },
+  async visit(url) {
+    page = await browser.newPage();
+    return (await page.goto(url)).status();
+  },
+  problems: async () => problems,
+  press: (key) => page.keyboard.press(key).then(() => page.waitForTimeout(150)),
+  click: (selector) => page.click(selector).then(() => page.waitForTimeout(150)),
+  fill: (selector, text) => page.fill(selector, text),
+  wait: (selector) => page.waitForSelector(selector, { timeout: 15000 }).then(() => true),
+  text: (selector) => page.locator(selector).first().textContent(),
+  texts: (selector) => page.locator(selector).allTextContents(),
+  count: (selector) => page.locator(selector).count(),
+  attribute: (selector, name) => page.locator(selector).first().getAttribute(name),
+  evaluate: (code) => page.evaluate(code),
+  shot: (path) => page.screenshot({ path }).then(() => true),
+  close: () => page.close(),
+};
+
+for (const [word, ...args] of steps) {
+  try {
+    out.push((await words[word](...args)) ?? null);
+  } catch (e) {
+    out.push({ failed: `${word} ${JSON.stringify(args)}: ${String(e).split("\n")[0]}` });
+  }
+}
+await browser.close();
+console.log(JSON.stringify(out));

@@ -1,0 +1,231 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""test_page.py BUILD -- the Live Document in a real browser: Chromium, driven by playwright-core. Pictures are left in BUILD/pictures."""
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.dont_write_bytecode = True
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+import node_of  # noqa: E402
+
+BUILD = pathlib.Path(sys.argv[1]).resolve()
+PDL = str(BUILD / "pdl")
+PICTURES = BUILD / "pictures"
+passed = failed = 0
+EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
+HOSTILE = """defs:
+  "x": {data: %s}
+description: %s
+text:
+- %s
+- data: {"%s": [%s]}
+- def: y
+  text: "![x](javascript:alert(3)) [a](javascript:alert(4)) <b onclick=alert(5)>"
+"""
+
+
+def check(name, good, told=""):
+    global passed, failed
+    if good:
+        passed += 1
+    else:
+        failed += 1
+        print("FAIL %s: %s" % (name, str(told)[:500]))
+
+
+def trace_of(folder, name, program, *flags):
+    (folder / (name + ".pdl")).write_text(program)
+    subprocess.run([PDL, *flags, str(folder / (name + ".pdl")), "--trace=" + str(folder / (name + ".json"))], stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
+    return folder / (name + ".json")
+
+
+class View:
+    def __init__(self, *args):
+        self.p = subprocess.Popen([PDL, "view", *map(str, args)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+        self.address = self.p.stdout.readline().strip()
+
+    def end(self):
+        self.p.terminate()
+        self.p.wait(10)
+
+
+class Browser:
+    """Steps are collected by calls and run at once; `run` gives what each gave."""
+
+    def __init__(self, modules, chromium, folder):
+        self.modules, self.chromium, self.folder, self.steps = modules, chromium, folder, []
+
+    def __getattr__(self, word):
+        return lambda *args: self.steps.append([word, *args]) or len(self.steps) - 1
+
+    def run(self):
+        file = self.folder / "steps.json"
+        file.write_text(json.dumps({"modules": self.modules, "chromium": self.chromium, "steps": self.steps}))
+        self.steps = []
+        r = subprocess.run(["node", str(ROOT / "tests/page/page.mjs"), str(file)], capture_output=True, text=True, timeout=180)
+        if r.returncode:
+            raise RuntimeError(r.stderr[-800:])
+        out = json.loads(r.stdout)
+        for x in out:
+            if isinstance(x, dict) and "failed" in x:
+                check("step", False, x["failed"])
+        return out
+
+
+def picture(name):
+    return str(PICTURES / (name + ".png"))
+
+
+def agent(b, folder):
+    """An agent: boxes, details, code both ways, find, time, keys."""
+    trace = folder / "react.json"
+    subprocess.run([PDL, "--replay", str(ROOT / "examples/react.journal"), str(ROOT / "examples/react.pdl"), "--trace=" + str(trace)], stdin=subprocess.DEVNULL, capture_output=True)
+    v = View(trace, "--source", ROOT / "examples/react.pdl")
+    b.open(v.address)
+    n = b.count("[role=treeitem]")
+    b.click("[data-kind=model] .title")
+    label = b.attribute("[data-kind=model]", "aria-label")
+    level = b.attribute("[data-kind=model]", "aria-level")
+    b.wait("#details .chat .message")
+    titles = b.texts("#details h3")
+    b.press("c")
+    b.wait(".lines .marked")
+    marked = b.text(".lines .marked")
+    b.shot(picture("agent"))
+    line = b.evaluate("[...document.querySelectorAll('.lines li')].find((l) => l.textContent.includes('Thought: ')).click()")
+    b.wait("[aria-selected=true][data-kind=data], [aria-selected=true][data-kind=text]")
+    chosen = b.text("[aria-selected=true]")
+    b.press("t")
+    b.wait(".bar")
+    bars = b.count(".bar[data-kind=model]")
+    b.press("/")
+    b.fill("#find [name=text]", "345 trees")
+    b.press("Enter")
+    b.wait("#find output:has-text('of')")
+    found = b.text("[aria-selected=true]")
+    b.press("Escape")
+    b.evaluate("document.querySelector('#box-0').focus()")
+    b.click("#box-0 > .title")
+    b.press("ArrowDown")
+    down = b.attribute("[aria-selected=true]", "id")
+    b.press("ArrowLeft")
+    b.press("ArrowUp")
+    up = b.attribute("[aria-selected=true]", "id")
+    focus = b.evaluate("document.activeElement.id")
+    problems = b.problems()
+    again = b.visit(v.address)
+    refused = b.text("body")
+    out = b.run()
+    v.end()
+    check("boxes are shown", out[n] > 20, out[n])
+    check("names begin with the kind", out[label].startswith("model, ") and out[level] == "4", (out[label], out[level]))
+    check("details", out[titles][:2] == ["Result", "Usage"] and "Request" in out[titles], out[titles])
+    check("a box marks its code", "model:" in out[marked] or "- " in out[marked], out[marked])
+    check("a line chooses its box", "Thought: " in out[chosen], (out[line], out[chosen]))
+    check("three calls in time", out[bars] == 3, out[bars])
+    check("find", "345 trees" in out[found], out[found])
+    check("keys walk", out[down] == "box-1" and out[up] == "box-0" and out[focus] == "box-0", (out[down], out[up], out[focus]))
+    check("nothing is wrong", out[problems] == [], out[problems])
+    check("the address works once", out[again] == 403 and "used already" in out[refused], out[refused])
+
+
+def looks(b, folder):
+    """Dark, phone, a failed run, one file, a comparison."""
+    fail = trace_of(folder, "fail", "text:\n- before\n- for: {i: [1, 2, 3]}\n  repeat: {text: '${ 6 // (3 - i) }'}\n")
+    other = [trace_of(folder, "run%d" % i, "text:\n- 'Question: what is %d?\n'\n- ${ %d + 1 }\n%s" % (i, i, "- more\n" if i else "")) for i in (0, 1)]
+    html = folder / "fail.html"
+    subprocess.run([PDL, "view", str(fail), "--html", str(html)], check=True)
+    b.open("file://%s" % html, {"colorScheme": "dark"})
+    shown = b.text("[data-kind=error]")
+    b.shot(picture("failed-dark"))
+    problems = b.problems()
+    b.open("file://%s" % html, {"viewport": {"width": 390, "height": 800}})
+    wide = b.evaluate("document.documentElement.scrollWidth <= 390")
+    b.shot(picture("phone"))
+    v = View(*other)
+    b.open(v.address)
+    deleted = b.texts("del")
+    inserted = b.texts("ins")
+    missing = b.attribute(".missing", "aria-label")
+    b.shot(picture("comparison"))
+    out = b.run()
+    v.end()
+    check("the failing box is shown", "division" in out[shown] and out[problems] == [], (out[shown], out[problems]))
+    check("a phone needs no scrolling to the side", out[wide])
+    check("changed words", "0?" in "".join(out[deleted]) and "1?" in "".join(out[inserted]), (out[deleted], out[inserted]))
+    check("a missing box says so", out[missing].startswith("missing: data"), out[missing])
+
+
+def hostile(b, folder):
+    text = json.dumps(EVIL)
+    trace = trace_of(folder, "hostile", HOSTILE % (text, text, text, EVIL.replace('"', ""), text))
+    html = folder / "hostile.html"
+    subprocess.run([PDL, "view", str(trace), "--html", str(html)], check=True)
+    v = View(trace)
+    results = []
+    for url in (v.address, "file://%s" % html):
+        b.open(url)
+        b.press("c")
+        b.press("t")
+        b.evaluate("(async () => { for (const t of document.querySelectorAll('.box > .title')) { t.click(); await new Promise((r) => setTimeout(r, 60)); "
+                   "for (const x of document.querySelectorAll('.actions button')) if (x.textContent === 'Markdown') x.click(); } })()")
+        results.append((b.problems(), b.evaluate("document.querySelectorAll('#tree script, #tree img, #details script, #details img, #details a').length"), b.text("#tree")))
+        b.close()
+    out = b.run()
+    v.end()
+    for problems, markup, shown in results:
+        check("hostile text is text", out[problems] == [] and out[markup] == 0 and EVIL in out[shown], (out[problems], out[markup]))
+
+
+def large(b, folder):
+    """A hundred thousand blocks."""
+    trace = trace_of(folder, "large", "for: {i: '${ range(50000) | list }'}\nrepeat: {text: ['row ${ i }', '\n']}\n")
+    start = time.time()
+    v = View(trace)
+    ready = time.time() - start
+    first = b.open(v.address)
+    b.click("#box-0 .title")
+    count = b.count("[role=treeitem]")
+    frames = b.evaluate("""(async () => {
+      const tree = document.querySelector('#tree'); let worst = 0, last = performance.now();
+      for (let i = 0; i < 120; i++) { tree.scrollTop += 400; await new Promise(requestAnimationFrame); const now = performance.now(); if (i > 5) worst = Math.max(worst, now - last); last = now; }
+      return worst; })()""")
+    after = b.count("[role=treeitem]")
+    b.press("/")
+    b.fill("#find [name=text]", "row 49999")
+    b.press("Enter")
+    b.wait("#find output:has-text('of 1')")
+    found = b.text("[aria-selected=true]")
+    b.shot(picture("large"))
+    out = b.run()
+    v.end()
+    print("page: 150 000 blocks: server ready after %.1f s, first boxes after %d ms, worst frame %d ms" % (ready, out[first], out[frames]))
+    check("a large run opens", out[first] < 5000 and out[count] > 100, (out[first], out[count]))
+    check("scrolling asks for more", out[after] > out[count], (out[count], out[after]))
+    check("a far box is found", "row 49999" in out[found], out[found])
+
+
+def main():
+    modules, why = node_of.modules(BUILD, "playwright-core@1.49.0")
+    chromium = shutil.which("chromium")
+    if not modules or not chromium:
+        print("SKIP the browser: %s" % (why or "there is no chromium"))
+        print("0 passed, 0 failed, 1 skipped")
+        return 0
+    PICTURES.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as t:
+        for test in (agent, looks, hostile, large):
+            folder = pathlib.Path(t) / test.__name__
+            folder.mkdir()
+            test(Browser(modules, chromium, folder), folder)
+    print("%d passed, %d failed" % (passed, failed))
+    return 1 if failed else 0
+
+
+sys.exit(main())

@@ -1,0 +1,330 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""test_view.py BUILD -- pdl view without a browser: who is answered, what is answered, traces that are cut or hostile, files that it writes."""
+import base64
+import hashlib
+import http.client
+import json
+import os
+import pathlib
+import pty
+import re
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+import xml.etree.ElementTree
+
+BUILD = pathlib.Path(sys.argv[1]).resolve()
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PDL = str(BUILD / "pdl")
+SLOW = "asan" in BUILD.name
+passed = failed = 0
+PROGRAM = """defs:
+  greet: {function: {who: string}, return: "Hello, ${ who }!"}
+text:
+- for: {name: [Ada, Grace]}
+  repeat: {call: "${ greet }", args: {who: "${ name }"}}
+  join: {with: ' '}
+- def: n
+  data: [1, 2]
+- "<script>alert(1)</script>"
+"""
+FAILING = "text:\n- before\n- text: ${ 1 // 0 }\n"
+
+
+def check(name, good, told=""):
+    global passed, failed
+    if good:
+        passed += 1
+    else:
+        failed += 1
+        print("FAIL %s: %s" % (name, str(told)[:600]))
+
+
+def run(*args, **more):
+    return subprocess.run([PDL, *map(str, args)], capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL, **more)
+
+
+def trace_of(folder, name, program, *flags):
+    (folder / (name + ".pdl")).write_text(program)
+    run(folder / (name + ".pdl"), *flags, "--trace=" + str(folder / (name + ".json")))
+    return folder / (name + ".json")
+
+
+class View:
+    """pdl view as a process; `address` is what it printed."""
+
+    def __init__(self, *args, **more):
+        self.p = subprocess.Popen([PDL, "view", *map(str, args)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                  preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler), **more)
+        self.address = self.p.stdout.readline().strip()
+        m = re.fullmatch(r"http://127\.0\.0\.1:(\d+)/open/([0-9a-f]{32})", self.address)
+        if not m:
+            raise RuntimeError("no address: %r %s" % (self.address, self.p.stderr.read()))
+        self.port, self.path = int(m.group(1)), "/open/" + m.group(2)
+        self.cookie = None
+
+    def ask(self, path, method="GET", body=None, **headers):
+        c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        own = {"Cookie": self.cookie} if self.cookie else {}
+        if method == "POST":
+            own["Origin"] = "http://127.0.0.1:%d" % self.port
+        c.request(method, path, body, {**own, **{k.replace("_", "-"): v for k, v in headers.items()}})
+        r = c.getresponse()
+        return r.status, r.headers, r.read()
+
+    def open(self):
+        status, headers, _ = self.ask(self.path)
+        self.cookie = (headers["Set-Cookie"] or "").split(";")[0]
+        return status, headers
+
+    def json(self, path, method="GET", body=None):
+        status, _, text = self.ask("/api/" + path, method, json.dumps(body) if body is not None else None)
+        if status != 200:
+            raise RuntimeError("%s: %s %s" % (path, status, text[:200]))
+        return json.loads(text)
+
+    def end(self):
+        self.p.send_signal(signal.SIGINT)
+        try:
+            return self.p.wait(10)
+        finally:
+            self.p.kill()
+
+
+def all_boxes(v, run_number=0):
+    total = v.json("runs")["runs"][run_number]["boxes"]
+    out = []
+    while len(out) < total:
+        out += v.json("%d/boxes/%d/500" % (run_number, len(out)))
+    return out
+
+
+# --- who is answered --------------------------------------------------------------------------------------------------------------------------
+
+
+def who(folder):
+    v = View(trace_of(folder, "who", PROGRAM))
+    for path in ["/", "/api/runs", "/api/0/boxes/0/10", "/api/0/source", "/api/nothing", "/open/" + "0" * 32]:
+        check("no cookie " + path, v.ask(path)[0] == 403)
+    for path in ["/page/main.js", "/page/style.css", "/page/kinds.css"]:
+        check("free " + path, v.ask(path)[0] == 200)
+    check("the page itself is not free", v.ask("/page/index.html")[0] == 404)
+    status, headers = v.open()
+    cookie = headers["Set-Cookie"]
+    check("the address redirects", status == 303 and headers["Location"] == "/", headers)
+    check("cookie", all(word in cookie for word in ["HttpOnly", "SameSite=Strict", "Path=/", "pdl_view_%d=" % v.port]), cookie)
+    check("the address works once", v.ask(v.path)[0] == 403)
+    check("with the cookie", v.ask("/")[0] == 200)
+    csp = v.ask("/")[1]["Content-Security-Policy"]
+    check("policy", csp == "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; frame-ancestors 'none'", csp)
+    for host in ["evil.example", "evil.example:%d" % v.port, "127.0.0.1", "127.0.0.1:1", "127.0.0.1.evil:%d" % v.port]:
+        check("Host " + host, v.ask("/api/runs", Host=host)[0] == 403)
+    for host in ["localhost:%d" % v.port, "[::1]:%d" % v.port]:
+        check("Host " + host, v.ask("/api/runs", Host=host)[0] == 200)
+    for origin in ["http://evil.example", "null", "https://127.0.0.1:%d" % v.port, "http://127.0.0.1:1"]:
+        check("Origin " + origin, v.ask("/api/runs", Origin=origin)[0] == 403)
+        check("POST from " + origin, v.ask("/api/0/find", "POST", "{}", Origin=origin)[0] == 403)
+    for cookie in ["", "pdl_view_%d=" % v.port, "pdl_view_%d=%s" % (v.port, "0" * 32), "pdl_view_1=" + v.cookie.split("=")[1], "x" * 4000]:
+        check("cookie %r" % cookie[:30], v.ask("/api/runs", Cookie=cookie)[0] == 403)
+    check("cookie among others", v.ask("/api/runs", Cookie="a=b; %s; c=d" % v.cookie)[0] == 200)
+    check("another method", v.ask("/api/runs", "DELETE")[0] == 405)
+    check("a body that is too long", v.ask("/api/0/find", "POST", "x" * 100000)[0] == 413)
+    check("Ctrl-C", v.end() == 0)
+
+
+def typed(folder):
+    """Each line on the terminal prints a new address; with --open none is printed, and the file that sends the browser is removed."""
+    file = trace_of(folder, "typed", PROGRAM)
+    parent, child = pty.openpty()
+    p = subprocess.Popen([PDL, "view", str(file)], stdin=child, stdout=subprocess.PIPE, text=True)
+    first = p.stdout.readline().strip()
+    os.write(parent, b"\n")
+    second = p.stdout.readline().strip()
+    port = int(first.split(":")[2].split("/")[0])
+    for address in (first, second):
+        c = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+        c.request("GET", address[address.index("/open"):])
+        check("a typed line prints another address", first != second and c.getresponse().status == 303, address)
+    p.terminate()
+    p.wait(10)
+    seen = folder / "seen"
+    browser = folder / "browser"
+    browser.write_text("#!/bin/sh\nprintf '%%s\\n' \"$@\" > %s\nstat -c %%a \"$1\" >> %s\ncat \"$1\" >> %s\nmv %s %s.done\n" % ((seen,) * 5))
+    browser.chmod(0o755)
+    p = subprocess.Popen([PDL, "view", "--open", str(file)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+                         env={**os.environ, "BROWSER": str(browser), "XDG_RUNTIME_DIR": str(folder)})
+    done = pathlib.Path(str(seen) + ".done")
+    for _ in range(200):
+        if done.exists():
+            break
+        time.sleep(0.05)
+    told = done.read_text().splitlines() if done.exists() else ["", "", ""]
+    address = re.search(r"url=(http://127\.0\.0\.1:(\d+)(/open/[0-9a-f]+))", "\n".join(told))
+    check("the browser gets a file, not the address", told[0].startswith(str(folder)) and "open/" not in told[0] and told[1] == "600", told)
+    check("the file stays until it is used", os.path.exists(told[0]))
+    if address:
+        c = http.client.HTTPConnection("127.0.0.1", int(address.group(2)), timeout=10)
+        c.request("GET", address.group(3), headers={"Sec-Fetch-Site": "cross-site"})
+        r = c.getresponse()
+        check("from a file the page goes on by itself", r.status == 200 and r.headers["Refresh"] == "0; url=/" and r.headers["Set-Cookie"])
+        for _ in range(100):
+            if not os.path.exists(told[0]):
+                break
+            time.sleep(0.05)
+        check("the file is removed once used", not os.path.exists(told[0]))
+    p.terminate()
+    check("no address is printed with --open", p.stdout.read() == "" and p.wait(10) == 0)
+
+
+# --- what is answered -------------------------------------------------------------------------------------------------------------------------
+
+
+def boxes(folder):
+    v = View(trace_of(folder, "boxes", PROGRAM), "--source", folder / "boxes.pdl")
+    v.open()
+    list_ = all_boxes(v)
+    kinds = [b["kind"] for b in list_]
+    check("kinds", kinds == ["text", "function", "repeat", "data", "data", "call", "call", "data", "data"], kinds)
+    check("a tree", all(b["parent"] < b["id"] and list_[b["parent"]]["first"] <= b["id"] < list_[b["parent"]]["first"] + list_[b["parent"]]["n"]
+                        for b in list_[1:]))
+    check("signature", list_[1]["text"] == "(who)" and list_[1]["def"] == "greet", list_[1])
+    check("value", list_[3]["text"] == "[1,2]" and list_[3]["json"] and list_[3]["def"] == "n", list_[3])
+    check("text", list_[4]["text"] == "<script>alert(1)</script>")
+    check("lines", [list_[i]["line"] for i in (0, 1, 2, 4, 5, 6)] == [1, 2, 4, 9, 5, 5], list_)
+    check("times", all(0 <= b["start"] <= b["end"] for b in list_))
+    details = v.json("0/details/5")
+    names = {m["name"]: m for m in details["members"]}
+    check("details", names["pdl__result"]["value"] == "Hello, Ada!" and names["args"]["value"] == {"who": "Ada"}, names)
+    check("whole text", v.ask("/api/0/text/0")[2] == b"Hello, Ada! Hello, Grace![1, 2]<script>alert(1)</script>", v.ask("/api/0/text/0")[2])
+    check("source", v.json("0/source")["source"] == PROGRAM)
+    check("boxes of a line", v.json("0/line/5") == [5, 6, 7, 8], v.json("0/line/5"))
+    check("find text", v.json("0/find", "POST", {"text": "hello, GRACE"})["boxes"] == [[8, 6, 2, 0]])
+    check("find kind", [w[0] for w in v.json("0/find", "POST", {"kind": "call"})["boxes"]] == [5, 6])
+    check("find variable", [w[0] for w in v.json("0/find", "POST", {"variable": "greet"})["boxes"]] == [0, 1])
+    check("find nothing", v.json("0/find", "POST", {"text": "zebra"}) == {"boxes": [], "found": 0})
+    for bad in ["", "[]", '{"text": 1}', '{"what": "x"}', "{", '{"micros": -1.5}']:
+        check("bad search %r" % bad, v.ask("/api/0/find", "POST", bad)[0] == 400)
+    for path in ["0/boxes/9/1", "0/boxes/99999999999/1", "0/boxes/-1/1", "0/boxes/x/1", "0/boxes/0", "1/boxes/0/1", "0/details/9", "0/text/4294967296", "", "0", "0/", "0/x"]:
+        check("there is no " + path, v.ask("/api/" + path)[0] == 404)
+    lanes = v.json("0/lanes")
+    check("lanes", {b["id"] for b in lanes} == {1, 3, 4, 7, 8}, lanes)
+    v.end()
+
+
+def failing(folder):
+    v = View(trace_of(folder, "failing", FAILING))
+    v.open()
+    found = v.json("0/find", "POST", {"state": "failed"})["boxes"]
+    list_ = all_boxes(v)
+    error = [b for b in list_ if b["kind"] == "error"]
+    check("the failure has a box with its message", len(error) == 1 and "division" in error[0]["text"] and [error[0]["id"], 0] in found, (error, found))
+    check("without a file the program is written", "${ 1 // 0 }" in v.json("0/source")["source"], v.json("0/source"))
+    v.end()
+
+
+def models(folder):
+    journal = ROOT / "examples/tour.journal"
+    r = run("view", journal, "--source", ROOT / "examples/tour.pdl", "--html", "-")
+    check("a recording is replayed", r.returncode == 0 and '"kind":"model"' in r.stdout and "WELL MET" in r.stdout, r.stderr)
+    r = run("view", journal)
+    check("a recording wants its program", r.returncode == 2 and "--source" in r.stderr, r.stderr)
+
+
+def compare(folder):
+    a = trace_of(folder, "a", PROGRAM)
+    b = trace_of(folder, "b", PROGRAM.replace("Hello", "Goodbye"))
+    v = View(a, b)
+    v.open()
+    runs = v.json("runs")["runs"]
+    check("two runs", len(runs) == 2 and all_boxes(v, 1)[8]["text"] == "Goodbye, Grace!", runs)
+    v.end()
+
+
+# --- traces of strangers ----------------------------------------------------------------------------------------------------------------------
+
+HOSTILE = ["[]", "[" * 3000, '{"kind": 1}', '{"kind": "text", "text": [null, 1, {"kind": "text"}]}', '{"kind":"text","pdl__timing":{"start_nanos":1e400}}',
+           '{"kind":"repeat","pdl__timing":{},"pdl__trace":7,"repeat":[]}', '{"kind":"call","pdl__timing":[],"pdl__trace":{"kind":"call","pdl__timing":{}}}',
+           '{"kind":"model","pdl__usage":{"prompt_tokens":-1},"model":{"pdl__expr":1}}', '{"kind":"text","defs":{"x":{"kind":"data","pdl__timing":{"start_nanos":9223372036854775807,"end_nanos":1}}}}',
+           '{"kind":"<img src=x onerror=alert(1)>","pdl__result":"</script><script>alert(1)</script><!--"}', "{}", '{"a":1}']
+
+
+def strangers(folder):
+    file, out = folder / "s.json", folder / "s.html"
+    for text in HOSTILE:
+        file.write_text(text)
+        r = run("view", file, "--html", out, "--svg", folder / "s.svg")
+        check("hostile %s" % text[:60], r.returncode in (0, 1) and r.stderr.count("\n") <= 1 and "Traceback" not in r.stderr, r.stderr)
+        if r.returncode == 0:
+            page = out.read_text()
+            check("no markup of the trace", "<script>alert" not in page and "<img" not in page and page.count("</script>") == 2, text)
+    for name, text in [("empty", b""), ("no JSON", b"hello"), ("list", b"[1]"), ("text", b'"x"'), ("binary", bytes(range(256)))]:
+        file.write_bytes(text)
+        r = run("view", file)
+        check("no trace: " + name, r.returncode == 1 and r.stderr.count("\n") == 1 and "not a trace" in r.stderr, r.stderr)
+    whole = trace_of(folder, "cut", PROGRAM).read_bytes()
+    for n in range(1, len(whole), len(whole) // (8 if SLOW else 40)):
+        file.write_bytes(whole[:n])
+        r = run("view", file, "--html", out)
+        told = "cut or damaged" in out.read_text() if r.returncode == 0 else "not a trace" in r.stderr
+        check("cut at %d" % n, told, (r.returncode, r.stderr))
+    file.write_bytes(whole.replace(b"Grace", b"Gr\xff\xfece"))
+    check("bytes that are not UTF-8", run("view", file, "--html", out).returncode == 0 and "Gr\ufffd\ufffdce" in out.read_text())
+    deep = '{"kind":"text","pdl__id":"t","pdl__timing":{"start_nanos":1,"end_nanos":2},"pdl__result":"x","text":['
+    file.write_text(deep * 400 + '"end"' + "]}" * 400)
+    r = run("view", file, "--html", out, "--svg", folder / "s.svg")
+    check("deep", r.returncode == 0 and '"depth":399' in out.read_text(), r.stderr)
+
+
+# --- files ------------------------------------------------------------------------------------------------------------------------------------
+
+
+def files(folder):
+    trace, html, svg = trace_of(folder, "files", PROGRAM), folder / "f.html", folder / "f.svg"
+    r = run("view", trace, "--html", html, "--svg", svg)
+    page = html.read_text()
+    check("files are written", r.returncode == 0 and not r.stdout, r.stderr)
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page).group(1)
+    script = re.search(r'<script type="module">(.*?)</script>', page, re.S).group(1)
+    style = re.search(r"<style>(.*?)</style>", page, re.S).group(1)
+    for text in (script, style):
+        check("the policy has the hash", "'sha256-%s'" % base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() in policy, policy)
+    check("nothing else is allowed", policy.startswith("default-src 'none'; img-src data:;") and "unsafe" not in policy, policy)
+    check("no address of the network", not re.search(r"(?:src|href)=", page.split('<script type="application/json"')[0]))
+    data = json.loads(re.search(r'id="run">(.*?)</script>', page, re.S).group(1))
+    check("the data is JSON", [b["kind"] for b in data["list"]][:3] == ["text", "function", "repeat"])
+    check("mode", stat.S_IMODE(html.stat().st_mode) == 0o600)
+    root = xml.etree.ElementTree.parse(svg).getroot()
+    texts = "".join(root.itertext())
+    check("the picture holds the texts", root.tag.endswith("svg") and "Hello, Grace!" in texts and "<script>" in texts, texts[:300])
+    size = sum(len(f.read_bytes()) for f in (ROOT / "src/viewer/page").iterdir())
+    check("the page is small", size < 150000, size)
+    check("files of the page are short", all(len(f.read_text().splitlines()) < 400 for f in (ROOT / "src/viewer/page").iterdir()))
+    many = trace_of(folder, "many", "for: {i: '${ range(990) | list }'}\nrepeat: 'row ${ i }\n'\n")
+    r = run("view", many, "--html", html)
+    check("1 000 blocks are less than 1 MB", r.returncode == 0 and html.stat().st_size < 1 << 20, html.stat().st_size)
+    for args, code, told in [((), 2, "FILE"), ((trace, trace, trace), 2, "unrecognized"), ((trace, trace, "--html", "x"), 2, "one FILE"), ((trace, "--port", "x"), 2, "65535"),
+                             ((folder / "no",), 1, "No such file"), ((folder,), 1, "directory"), ((trace, "--html", folder / "no" / "x"), 1, "No such file"),
+                             ((trace, "--source", folder / "no"), 1, "No such file")]:
+        r = run("view", *args)
+        check("wrong command %s" % (args,), r.returncode == code and told in r.stderr and "Traceback" not in r.stderr, (r.returncode, r.stderr))
+    v = View(trace)
+    r = run("view", trace, "--port", v.port)
+    check("a port in use", r.returncode == 1 and str(v.port) in r.stderr, r.stderr)
+    v.end()
+
+
+def main():
+    with tempfile.TemporaryDirectory() as t:
+        for test in (who, typed, boxes, failing, models, compare, strangers, files):
+            folder = pathlib.Path(t) / test.__name__
+            folder.mkdir()
+            test(folder)
+    print("%d passed, %d failed" % (passed, failed))
+    return 1 if failed else 0
+
+
+sys.exit(main())
