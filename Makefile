@@ -127,8 +127,4 @@ clean: ## remove the build directories
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
 
-<<<<<<< HEAD
-.PHONY: all wheel debug check-assertions check-prose python demo test test-tools test-install test-clients deps asan unit lang cli conf diff fuzz bench bench-micro check check-own check-clang check-headers check-layers check-names check-hardening check-static analyze coverage soak format install dist clean help
-=======
-.PHONY: all test-view debug check-assertions check-prose python demo test test-tools test-install test-clients deps asan unit lang cli conf diff fuzz bench bench-micro check check-own check-clang check-headers check-layers check-names check-hardening check-static analyze coverage soak format install dist clean help
->>>>>>> e21cfd4 (viewer: the Live Document is tested with and without a browser, and has its page)
+.PHONY: all test-view wheel debug check-assertions check-prose python demo test test-tools test-install test-clients deps asan unit lang cli conf diff fuzz bench bench-micro check check-own check-clang check-headers check-layers check-names check-hardening check-static analyze coverage soak format install dist clean help
