@@ -1,8 +1,8 @@
 /* analyze.c -- problems of a value in the words of the reference (spec language-syntax 3.5). See
  * schema.h.
  *
- * A second, simpler walk over value and schema, after validation has failed. Where the reference
- * also tells values that are fine (integers under number, null under a union with null) this one
+ * A second, simpler walk over value and schema, after validation has failed. The reference also
+ * reports values that are fine (integers under number, null under a union with null); this walk
  * does not.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -18,7 +18,7 @@
 
 static void walk(pdl_analysis *an, pdl_vref s, pdl_vref v, const pdl_step *at);
 
-/* Place of an item: its dash when it stands on a line of its own, as in the reference. */
+/* Place of an item: its dash when that is on a separate line, as in the reference. */
 static pdl_loc item_place(const pdl_node *item) {
     pdl_loc loc = pdl_node_loc(item);
     uint32_t i = loc.start;
@@ -27,7 +27,7 @@ static pdl_loc item_place(const pdl_node *item) {
     return loc;
 }
 
-/* Place of a path in the tree of nodes: the key of the last step that the tree has; none when it
+/* Place of a path in the tree of nodes: the key of the last step that the tree has; unknown when it
  * has none. */
 static pdl_loc place_of(const pdl_node *n, const pdl_step *at, unsigned depth,
                         const pdl_node **end) {
@@ -106,8 +106,8 @@ static const struct {
                {"boolean", " should be of type <class 'bool'>"},
                {"integer", " should be of type <class 'int'>"},
                {"number", " should be of type <class 'float'>"},
-               {"array", " should be of type <class 'list'>"},   /* these two when there is */
-               {"object", " should be of type <class 'dict'>"}}; /* an enum beside */
+               {"array", " should be of type <class 'list'>"},   /* the last two: */
+               {"object", " should be of type <class 'dict'>"}}; /* when it has an enum */
 enum { N_CLASSES = sizeof classes / sizeof *classes, N_SCALARS = 5 };
 
 /* Row of a type among the first n, or -1. */
@@ -154,7 +154,7 @@ static void walk_array(pdl_analysis *an, pdl_vref s, pdl_vref v, const pdl_step 
     }
 }
 
-/* Is a field that `properties` does not have allowed all the same? */
+/* Returns true when a field that `properties` lacks is allowed by another keyword. */
 static bool is_matched(pdl_analysis *an, pdl_vref s, pdl_vref key) {
     pdl_vref patterns = pdl_dict_getz(s, "patternProperties");
     for (size_t i = 0; pdl_is_dict(patterns) && pdl_is_str(key) && i < pdl_dict_len(patterns); i++)
@@ -268,7 +268,7 @@ static void walk_union(pdl_analysis *an, pdl_vref s, pdl_vref members, pdl_vref 
             walk(an, array, v, at);
     } else if (pdl_is_dict(v)) {
         walk_union_object(an, s, members, v, at);
-    } else { /* a member of the right type that fails otherwise: the validator says it better */
+    } else { /* the right type but another failure: the validator's message is better */
         for (size_t i = 0; i < pdl_list_len(members); i++) {
             pdl_vref m = pdl_list_at(members, i),
                      word = pdl_is_dict(m) ? pdl_dict_getz(m, "type") : pdl_absent();

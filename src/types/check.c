@@ -1,8 +1,9 @@
-/* check.c -- pdl_type_check: the fast answer for PDL's own types, the words when it is no. See
+/* check.c -- pdl_type_check: a fast answer for PDL's own types, messages when the answer is no. See
  * type.h.
  *
- * Arguments of every PDL call pass here, so types without JSON Schema parts are checked on the
- * type's tree. Only a failure builds the JSON Schema and asks the validator and the analyzer.
+ * The arguments of every PDL call are checked here, so types without JSON Schema parts are checked
+ * on the type's tree. Only a failure builds the JSON Schema and runs the validator and the
+ * analyzer.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -29,12 +30,12 @@ static bool fits_base(pdl_base_type b, pdl_vref v) {
     return false;
 }
 
-/* The JSON Schema parts of a type ask its ready schema; c is NULL for a plain type. */
+/* The JSON Schema parts of a type use its prepared schema; c is NULL for a plain type. */
 typedef struct fitter {
     pdl_check *c;
     pdl_dyn dyn;
     pdl_steps
-        /* containers: a value of forty lists may have 2^40 places for a type that is as deep */
+        /* containers: a value of forty lists may have 2^40 places for a type of the same depth */
         steps;
 } fitter;
 
@@ -84,7 +85,7 @@ static bool fits(fitter *at, const pdl_type *t, pdl_vref v) {
     return true;
 }
 
-/* Does v fit? Unknown counts as no: then the slow check tells. */
+/* Returns true when v surely fits. False also when unknown: the slow check then decides. */
 static bool fits_fast(const pdl_type *t, pdl_vref v, pdl_arena *scratch) {
     fitter at = {.c = NULL};
     if (t->plain) return fits(&at, t, v);
@@ -108,7 +109,7 @@ static bool invalid_type(pdl_err *err, const pdl_type *t, pdl_str why) {
                        PDL_FMT(why));
 }
 
-/* err was set below: say whose fault it is. */
+/* err was set below: adds which part it is about. */
 static bool wrap_invalid(pdl_err *err, const pdl_type *t) {
     if (err->kind != PDL_E_schema) return false;
     pdl_err why = {0};

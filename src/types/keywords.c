@@ -1,7 +1,7 @@
 /* keywords.c -- the keywords of JSON Schema: one row each, and what they assert. See schema.h.
  *
- * An asserting function returns whether its keyword holds and notes failures in the reference's
- * order. With fails being collected it goes on after a failure, otherwise it may stop.
+ * An asserting function returns whether its keyword holds, and records failures in the reference's
+ * order. While failures are collected it continues after one; otherwise it may stop.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -40,7 +40,7 @@ static void see_all(pdl_seen *s) {
 }
 static bool was_seen(const pdl_seen *s, size_t i) { return s && (s->bits[i / 64] >> (i % 64) & 1); }
 
-/* schema on the same value; what it saw counts if it holds. */
+/* Applies schema to the same value; the entries that it evaluated count if it holds. */
 static bool apply(const pdl_kw_at *k, pdl_vref schema, const pdl_dyn *dyn, bool quiet) {
     pdl_seen tmp = {0};
     if (k->seen) {

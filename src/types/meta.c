@@ -1,8 +1,8 @@
-/* meta.c -- a schema made ready: shape of its keywords, embedded resources, anchors, regexes. See
+/* meta.c -- prepares a schema: form of its keywords, embedded resources, anchors, regexes. See
  * schema.h.
  *
  * One walk does all of it, following the keywords that hold schemas. Of several faults the one
- * nearest to the top is told, as the reference does.
+ * nearest to the top is reported, as in the reference.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -265,7 +265,7 @@ static pdl_resource *new_resource(walk *w, pdl_vref root, pdl_str uri, unsigned 
     return r;
 }
 
-/* Names given to schema v inside of res; the resource that v is in. */
+/* Registers the names of schema v inside of res; returns the resource that v is in. */
 static pdl_resource *name_schema(walk *w, pdl_vref v, pdl_resource *res) {
     unsigned draft = draft_of(v, res->draft);
     bool is_root =

@@ -1,8 +1,8 @@
 /* read.c -- spec node or value -> pdl_type. See type.h; the forms are those of spec language-syntax
  * 3.1, in that order.
  *
- * A node is turned into a value first, so that there is one reader; the node walks along for the
- * places.
+ * A node is turned into a value first, so that there is one reader; the node is passed along for
+ * the places.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -173,7 +173,7 @@ static bool is_type_words(pdl_vref v) {
     return true;
 }
 
-/* A JSON Schema kept as it is, `key` in front. */
+/* A JSON Schema, unchanged, preceded by `key`. */
 static bool read_schema(reader *r, pdl_vref d, const char *key, const pdl_node *n,
                         const pdl_type **out) {
     if (!keys_are_text(r, d, n)) return false;
@@ -188,8 +188,8 @@ static bool read_schema(reader *r, pdl_vref d, const char *key, const pdl_node *
     return true;
 }
 
-/* The text of a wrong word says what is wrong with it; what the user may have meant stands around
- * it. */
+/* The message about a wrong word says what is wrong with the word; the hint shows what the user may
+ * have meant by its surroundings. */
 static void hint_form(reader *r, pdl_vref d) {
     static const char *const schema_words[] = {"anyOf",      "oneOf", "allOf",   "const",
                                                "$ref",       "not",   "minimum", "pattern",
@@ -217,8 +217,8 @@ static bool read_mapping(reader *r, pdl_vref d, const pdl_node *n, const pdl_typ
     if (!pdl_is_absent(words) && is_type_words(words)) return read_schema(r, d, "type", n, out);
     only = len == 1 ? pdl_dict_getz(d, "object") : pdl_absent();
     if (!pdl_is_absent(only) && pdl_is_dict(only)) {
-        /* {object: {enum: [red]}} is no mapping of types (red is none) but an object with a field
-         * named object. */
+        /* {object: {enum: [red]}} is not a mapping of types (red is no type) but an object with a
+         * field named object. */
         const pdl_node *inner = entry_node(n, d, 0);
         pdl_err first = {0}, *err = r->err;
         r->err = &first;
@@ -288,7 +288,8 @@ static bool read_type(reader *r, pdl_vref v, const pdl_node *n, const pdl_type *
 
 static void close_schema(void *p) { pdl_schema_close(p); }
 
-/* What can be done once for all checks. An invalid schema is told when it is used (spec 3.5). */
+/* Does what can be done once for all checks. An invalid schema is reported when it is used (spec
+ * 3.5). */
 static void make_ready(pdl_arena *a, pdl_type *t) {
     if (t->plain) return;
     pdl_err err = {0};
@@ -310,7 +311,7 @@ static bool read_whole(pdl_arena *a, pdl_vref v, const pdl_node *n, bool params,
     bool ok = params ? read_object(&r, v, n, false, &t) : read_type(&r, v, n, &t);
     if (!ok) return false;
     if (t) {
-        pdl_type *own = (pdl_type *)(uintptr_t)t; /* made above, shared with nobody yet */
+        pdl_type *own = (pdl_type *)(uintptr_t)t; /* made above, not shared yet */
         own->params = params;
         make_ready(a, own);
     }

@@ -1,4 +1,4 @@
-/* refs.c -- where $ref, $dynamicRef and $recursiveRef lead. See schema.h.
+/* refs.c -- resolves $ref, $dynamicRef and $recursiveRef. See schema.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

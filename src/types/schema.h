@@ -1,9 +1,9 @@
-/* schema.h -- private to the room: a JSON Schema made ready for checking, and the parts of a check.
+/* schema.h -- private to types: a JSON Schema made ready for checking, and the parts of a check.
  *
- * pdl_schema_open walks a schema once: it checks the shape of each keyword (what the metaschema
- * says), finds the embedded resources ($id), anchors, and compiles the regexes. A check (pdl_check)
- * then interprets the schema value itself, in one of two modes: valid or not (stops at the first
- * failure), or with the failures collected.
+ * pdl_schema_open walks a schema once: it checks the form of each keyword (what the metaschema
+ * demands), finds the embedded resources ($id) and anchors, and compiles the regexes. A check
+ * (pdl_check) then interprets the schema value itself, in one of two modes: valid or not (stops at
+ * the first failure), or collecting the failures.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,7 +24,7 @@ typedef struct pdl_anchor {
     struct pdl_anchor *next;
 } pdl_anchor;
 
-/* A schema with an identity of its own: a document, or a part of one with $id. */
+/* A schema with its own identity: a document, or a part of one with $id. */
 typedef struct pdl_resource {
     pdl_str uri; /* absolute, no fragment; empty for a document without a name */
     pdl_vref root;
@@ -50,9 +50,9 @@ typedef struct pdl_schema {
 PDL_MUST bool pdl_schema_open(pdl_arena *a, pdl_vref v, pdl_str uri, unsigned draft, bool lenient,
                               pdl_schema **out, pdl_err *err);
 void pdl_schema_close(pdl_schema *s);
-/* The published metaschema at uri, as a resource in arena a; NULL when uri is none. */
+/* The published metaschema at uri, as a resource in arena a; NULL when uri is not that of one. */
 pdl_resource *pdl_schema_meta(pdl_arena *a, pdl_str uri);
-/* Is v a schema of this draft? False with PDL_E_schema. */
+/* Checks that v is a schema of this draft. Error: PDL_E_schema. */
 PDL_MUST bool pdl_schema_shape(pdl_arena *a, pdl_vref v, unsigned draft, pdl_err *err);
 
 /* --- failures --------------------------------------------------------------------------------- */
@@ -122,7 +122,7 @@ typedef struct pdl_fails {
     pdl_fail *first, *last;
 } pdl_fails;
 
-/* The one failure to tell (jsonschema's best_match), or NULL. */
+/* The failure to report (jsonschema's best_match), or NULL. */
 const pdl_fail *pdl_fail_best(const pdl_fails *all);
 /* ".name" or "[3]", appended. */
 void pdl_step_put(const pdl_step *s, pdl_buf *out);
@@ -163,7 +163,7 @@ typedef struct pdl_dyn {
     const struct pdl_dyn *up;
 } pdl_dyn;
 
-/* Which entries of the value at hand were looked at, for unevaluated*. */
+/* Which entries of the current value were evaluated, for unevaluated*. */
 typedef struct pdl_seen {
     uint64_t *bits;
     size_t n;
@@ -171,8 +171,8 @@ typedef struct pdl_seen {
 
 void pdl_check_init(pdl_check *c, const pdl_schema *s, pdl_arena *scratch, pdl_err *err);
 void pdl_check_fini(pdl_check *c);
-/* Does v satisfy schema, a part of the resource dyn->res? False also when stopped. seen may be
- * NULL. */
+/* Returns true when v satisfies schema, a part of the resource dyn->res; false also when stopped.
+ * seen may be NULL. */
 bool pdl_check_run(pdl_check *c, pdl_vref schema, pdl_vref v, const pdl_dyn *dyn, pdl_seen *seen);
 /* As pdl_check_run, one step into the value. */
 bool pdl_check_in(pdl_check *c, pdl_vref schema, pdl_vref v, const pdl_dyn *dyn, pdl_vref key,
@@ -186,7 +186,7 @@ pdl_fail *pdl_check_fail(pdl_check *c, pdl_fail_kind kind, pdl_vref v, pdl_vref 
 const pdl_regex *pdl_check_regex(pdl_check *c, pdl_vref pattern);
 bool pdl_check_match(pdl_check *c, pdl_vref pattern, pdl_str s);
 
-/* $ref of a schema in dyn->res: the target and the resource it is in. False: stopped. */
+/* Resolves $ref of a schema in dyn->res to the target and its resource. False: stopped. */
 PDL_MUST bool pdl_check_ref(pdl_check *c, pdl_str ref, const pdl_dyn *dyn, pdl_vref *target,
                             const pdl_resource **res);
 PDL_MUST bool pdl_check_dynamic_ref(pdl_check *c, pdl_str ref, const pdl_dyn *dyn, pdl_vref *target,
@@ -198,7 +198,7 @@ const pdl_resource *pdl_check_enter(const pdl_check *c, pdl_vref v, const pdl_re
 
 /* --- keywords (keywords.c) -------------------------------------------------------------------- */
 
-/* What the metaschema says about a keyword's value. */
+/* What the metaschema demands of a keyword's value. */
 typedef enum {
     PDL_KW_schema,
     PDL_KW_schemas,

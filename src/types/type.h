@@ -1,6 +1,6 @@
 /* type.h -- pdl_type: what a `spec` denotes; read, check, show. Spec: language-syntax 3.
  *
- * Types live in an arena and are immutable. A type made from a program keeps the place of each
+ * Types live in an arena and are immutable. A type read from a program has the source place of each
  * part.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -16,9 +16,9 @@
 
 typedef struct pdl_type pdl_type;
 
-/* Read a spec node (short forms, JSON Schema). *out is NULL ("any value") for null. Error:
- * PDL_E_schema at the part that is wrong, with a hint; PDL_E_limit. An invalid JSON Schema inside
- * is told by the check, not here. */
+/* Reads a spec node (short forms, JSON Schema). *out is NULL ("any value") for null. Error:
+ * PDL_E_schema at the part that is wrong, with a hint; PDL_E_limit. The check, not this function,
+ * reports an invalid JSON Schema inside. */
 PDL_MUST bool pdl_type_read(pdl_arena *a, const pdl_node *n, const pdl_type **out, pdl_err *err);
 /* The same from a value (parameters of tools, tests). */
 PDL_MUST bool pdl_type_from_val(pdl_arena *a, pdl_vref v, const pdl_type **out, pdl_err *err);
@@ -38,7 +38,8 @@ size_t pdl_type_fields(const pdl_type *t);  /* of an object in PDL form */
 pdl_str pdl_type_field_name(const pdl_type *t, size_t i);
 const pdl_type *pdl_type_field(const pdl_type *t, size_t i);
 bool pdl_type_field_optional(const pdl_type *t, size_t i);
-bool pdl_type_is_promise_safe(const pdl_type *t); /* true when checking never looks at the value */
+/* true when checking never needs the value's content */
+bool pdl_type_is_promise_safe(const pdl_type *t);
 
 /* JSON Schema (spec 3.2) as an owned dict. closed: additionalProperties false on objects. */
 pdl_val pdl_type_schema(const pdl_type *t, bool closed);
@@ -51,7 +52,7 @@ typedef struct pdl_problem {
     pdl_loc loc;
     pdl_str path; /* ".a[2].b", "" at the top */
     pdl_str text; /* "3 should be of type <class 'str'>" */
-    /* neither the type's tree nor args_node knows a step of the path: print it at the place of the
+    /* neither the type's tree nor args_node has a step of the path: print it at the place of the
      * header line (the key `spec`, `args`, `return`), as the reference does; loc is then that of
      * the value node */
     bool at_header;
@@ -62,10 +63,10 @@ typedef struct pdl_problems {
     size_t n;
 } pdl_problems;
 
-/* Check v (no promises inside). *ok false: problems lists them (spec 3.5), made in scratch. loc_of
- * tells, for function calls, where the arguments were written: NULL uses the places of the type.
- * `args_node` (may be NULL): node whose tree mirrors the value, for places. Error (PDL_E_schema,
- * "Invalid type in spec: ..."): the schema itself is invalid. PDL_E_limit: too deep. */
+/* Checks v, which holds no promises. When *ok is false, problems lists them (spec 3.5), made in
+ * scratch. `args_node` (may be NULL): node whose tree mirrors the value, for places; without it the
+ * places are those of the type. Error (PDL_E_schema, "Invalid type in spec: ..."): the schema
+ * itself is invalid. PDL_E_limit: too deep. */
 PDL_MUST bool pdl_type_check(const pdl_type *t, pdl_vref v, const pdl_node *args_node,
                              pdl_arena *scratch, bool *ok, pdl_problems *problems, pdl_err *err);
 

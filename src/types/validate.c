@@ -180,7 +180,8 @@ bool pdl_check_match(pdl_check *c, pdl_vref pattern, pdl_str s) {
     return hit && !c->stopped;
 }
 
-/* Keywords of a schema object; late: the pass for those that look at what the others saw. */
+/* Keywords of a schema object; late: the pass for those that depend on what the others evaluated.
+ */
 static bool run_pass(const pdl_kw_at *at, unsigned draft, bool late) {
     bool ok = true;
     size_t n = pdl_dict_len(at->schema);
@@ -207,7 +208,7 @@ static bool run_object(pdl_check *c, pdl_vref schema, pdl_vref v, const pdl_dyn 
     unsigned draft = dyn->res->draft;
     pdl_kw_at at = {
         .c = c, .want = pdl_absent(), .schema = schema, .v = v, .dyn = dyn, .seen = seen};
-    if (draft < PDL_D19) { /* there $ref stands alone */
+    if (draft < PDL_D19) { /* there keywords beside $ref are ignored */
         at.want = pdl_dict_getz(schema, "$ref");
         if (pdl_is_str(at.want)) return pdl_keyword_find(PDL_STR("$ref"), draft)->fn(&at);
     }
@@ -231,7 +232,7 @@ bool pdl_check_run(pdl_check *c, pdl_vref schema, pdl_vref v, const pdl_dyn *dyn
         pdl_check_fail(c, PDL_FAIL_false, v, schema, schema);
         return false;
     }
-    if (!pdl_is_dict(schema)) return true; /* a shape that nobody checked */
+    if (!pdl_is_dict(schema)) return true; /* a form that was not checked */
     if (++c->steps > PDL_CHECK_STEPS) {
         c->stopped = true;
         return pdl_err_set(c->err, PDL_E_limit, (pdl_loc){0}, "schema takes more than %d steps",

@@ -1,4 +1,4 @@
-/* words.c -- which failure of a validation is told, and its sentence (those of Python's
+/* words.c -- selects the failure of a validation to report, and its sentence (those of Python's
  * jsonschema). See schema.h.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -32,8 +32,8 @@ static bool matches_type(const pdl_fail *f) {
     return false;
 }
 
-/* More relevant is greater: nearer to the top, later among siblings, not of a union, not of the
- * type asked for. */
+/* Greater is more relevant: nearer to the top, later among siblings, not of a union, not of the
+ * requested type. */
 static int relevance(const pdl_fail *a, const pdl_fail *b) {
     if (a->n_path != b->n_path) return a->n_path < b->n_path ? 1 : -1;
     for (size_t i = 0; i < a->n_path; i++) {
@@ -49,7 +49,7 @@ const pdl_fail *pdl_fail_best(const pdl_fails *all) {
     const pdl_fail *best = all->first;
     for (const pdl_fail *f = best; f; f = f->next)
         if (relevance(f, best) > 0) best = f;
-    while (best && best->inner) { /* below a union the deepest one counts, unless two are alike */
+    while (best && best->inner) { /* below a union the deepest one counts, unless two are equal */
         const pdl_fail *least = best->inner;
         bool alike = false;
         for (const pdl_fail *f = least->next; f; f = f->next) {
@@ -154,7 +154,7 @@ static void put_types(pdl_buf *out, pdl_vref t) {
     }
 }
 
-/* Draft 4: exclusiveMinimum is a flag, the limit stands beside it. */
+/* Draft 4: exclusiveMinimum is a flag, the limit is the keyword minimum beside it. */
 static pdl_vref limit_of(const pdl_fail *f) {
     if (!pdl_is_bool(f->want)) return f->want;
     return pdl_dict_getz(f->schema, f->kind == PDL_FAIL_above ? "minimum" : "maximum");
@@ -166,7 +166,7 @@ static void put_rest(pdl_buf *out, const pdl_fail *f) {
     if (f->n_list != 1) PDL_PUT(out, "]");
 }
 
-/* One placeholder. Flat: a row each. */
+/* One placeholder. Flat: one row each. */
 static void put_part(pdl_buf *out, const pdl_fail *f, char what) {
     switch (what) {
     case 'v': put_repr(out, f->v); break;

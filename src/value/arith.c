@@ -1,5 +1,5 @@
-/* arith.c -- binary operators on any operands (int.h): numbers first, then what sequences make of
- * them.
+/* arith.c -- binary operators on any operands (int.h): numbers first, then sequences, sets and
+ * contexts.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -89,7 +89,7 @@ static bool add_sequences(pdl_vref a, pdl_vref b, pdl_val *out, pdl_err *err) {
 
 /* --- repetition ------------------------------------------------------------------------------- */
 
-/* How often: n clamped to what the limit allows; false when it is more. unit: size of one copy. */
+/* Clamps n to what the limit allows; returns false when it is more. unit: size of one copy. */
 static bool times_of(pdl_vref n, size_t unit, size_t max, size_t *out, pdl_err *err) {
     int64_t k;
     if (!pdl_int_get(n, &k))
@@ -169,7 +169,7 @@ static bool add_keys(pdl_vref v, pdl_val *dict, pdl_err *err) {
     return ok;
 }
 
-/* Keys or items of a dict without those of anything that can be walked, or the other way round. */
+/* Keys or items of a dict minus those of any iterable, or the other way round. */
 static bool view_minus(pdl_vref a, pdl_vref b, pdl_val *out, pdl_err *err) {
     pdl_val left = pdl_absent(), right = pdl_absent(), rest = pdl_dict_new(0);
     bool ok = add_keys(a, &left, err) && add_keys(b, &right, err);
@@ -197,7 +197,7 @@ static pdl_val set_minus(pdl_vref a, pdl_vref b) {
     return pdl_set_from_dict(d);
 }
 
-/* Contexts compose: `+` beside each other, `*` one after the other. */
+/* Contexts compose: `+` makes them independent, `*` dependent. */
 static bool compose(pdl_arith op, pdl_vref a, pdl_vref b, pdl_val *out, pdl_err *err) {
     pdl_val x, y;
     if (!pdl_context_from(a, &x, err)) return false;

@@ -22,8 +22,8 @@ typedef enum { ONE, DEP, IND } ctx_kind;
 
 typedef struct ctx ctx;
 
-/* Messages in order, borrowed from the nodes that hold the array: n may be more than the count of a
- * holder, which then must not look beyond its own. */
+/* Messages in order, borrowed from the nodes that hold the array. n may be more than the count of a
+ * holder, which must then not read beyond its own. */
 typedef struct {
     uint32_t refs;
     PDL_VEC(ctx *) all;
@@ -35,7 +35,7 @@ struct ctx {
     size_t len, count;
     pdl_val left, right;          /* groups: parts; right absent for one part, both for none */
     pdl_val role, content, extra; /* ONE */
-    pdl_val wire;                 /* ONE: what a model gets of it, once somebody asked; or absent */
+    pdl_val wire;                 /* ONE: its form for models, once it was requested; or absent */
     pdl_val source;               /* ONE: promise of the text of a model's reply; or absent */
     pdl_path *defsite;
     flat_list *flat; /* or NULL */
@@ -165,7 +165,7 @@ typedef enum { EV_END, EV_OPEN, EV_CLOSE, EV_MESSAGE } event;
 
 typedef struct {
     ctx *c;
-    ctx_kind inside; /* kind of the group it is part of; ONE: of none */
+    ctx_kind inside; /* kind of the group it is part of; ONE: not part of one */
     bool close;      /* the end of c */
 } step;
 
@@ -215,12 +215,11 @@ static void append_messages(flat_list *f, ctx *c) {
     walk_fini(&w);
 }
 
-/* The array of base, ready to be extended behind base's own messages; or a new one with them. */
+/* The array of base, ready to be extended after base's own messages; or a new one with them. */
 static flat_list *flat_from(ctx *base) {
     assert(ctx_ok(base));
     flat_list *f = base->flat;
-    if (f && f->refs == 1)
-        f->all.n = base->count; /* what stood behind belonged to nodes that are gone */
+    if (f && f->refs == 1) f->all.n = base->count; /* messages after them belonged to freed nodes */
     if (f && f->all.n == base->count) {
         f->refs++;
         return f;
@@ -245,7 +244,7 @@ static flat_list *flatten(ctx *c) {
     return c->flat;
 }
 
-/* The i-th message; a short walk down the rope first, since most look-ups are near the end. */
+/* The ith message. Descends the rope a little first, since most look-ups are near the end. */
 static ctx *message_at(ctx *c, size_t i) {
     assert(i < c->count);
     ctx *x = c;
@@ -324,7 +323,7 @@ pdl_val pdl_context_messages(pdl_vref c) {
     return list;
 }
 
-/* Is this what pdl_context_messages would make of it? */
+/* Returns true when pdl_context_messages would produce this value. */
 static bool is_wire(pdl_vref v) {
     if (!pdl_is_dict(v) || pdl_dict_len(v) < 2) return false;
     return pdl_text_is(pdl_dict_key_at(v, 0), "role") &&
@@ -446,7 +445,7 @@ bool pdl_print_context(pdl_printer *p, pdl_vref v) {
 void pdl_context_repr(pdl_vref c, pdl_buf *out) {
     pdl_err err = {0};
     if (!pdl_val_repr(c, out, &err))
-        PDL_PUT(out, "[...]"); /* nested too deeply; who needs the error calls pdl_val_repr */
+        PDL_PUT(out, "[...]"); /* nested too deeply; callers that need the error use pdl_val_repr */
     pdl_err_fini(&err);
 }
 

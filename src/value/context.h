@@ -2,9 +2,10 @@
  * composition.
  *
  * Spec: language-execution 4. A context is empty, one message, a dependent sequence, or an
- * independent group. It is a persistent rope: adding a message is O(1) and shares what is there;
- * index access flattens once. Nested dependent-in-dependent and independent-in-independent are
- * flattened; empty parts vanish.
+ * independent group. It is a persistent rope. Every block sees the messages before it, so a list
+ * per block would copy the conversation at each message; in the rope adding a message is O(1) and
+ * shares the existing part, and index access flattens once. Nested dependent-in-dependent and
+ * independent-in-independent groups are flattened; empty parts vanish.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -29,10 +30,10 @@ typedef struct pdl_message {
 pdl_val pdl_context_empty(void);
 /* One message. Takes role, content, extra (absent: none); borrows defsite (NULL: none). */
 pdl_val pdl_context_one(pdl_val role, pdl_val content, pdl_val extra, pdl_path *defsite);
-/* The message of a model's reply: content is the promise of its text, which stays known when it is
- * resolved. */
+/* The message of a model's reply: content is the promise of its text, which can still be found
+ * after it was resolved. */
 pdl_val pdl_context_reply(pdl_val role, pdl_val content, pdl_val extra, pdl_path *defsite);
-/* a then b / a beside b. Take both. */
+/* a then b; a beside b. Both are taken. */
 pdl_val pdl_context_dep(pdl_val a, pdl_val b);
 pdl_val pdl_context_ind(pdl_val a, pdl_val b);
 
@@ -45,13 +46,13 @@ size_t pdl_context_count(pdl_vref c);
 /* The i-th message of the flattened list as an ordinary dict: role, content, pdl__defsite, then
  * extras. */
 pdl_val pdl_context_at(pdl_vref c, size_t i);
-/* All of them as a list of dicts. */
+/* All messages as a list of dicts. */
 pdl_val pdl_context_to_list(pdl_vref c);
-/* The messages as a model gets them: dicts of role, content and the extras, without ids of blocks.
- * The dicts are made once and shared, so asking again after one message more costs a reference per
- * message. */
+/* The messages in the form that is sent to models: dicts of role, content and the extras, without
+ * ids of blocks. The dicts are made once and shared, so repeating this after one more message costs
+ * a reference per message. */
 pdl_val pdl_context_messages(pdl_vref c);
-/* Is v a list (not empty) of such dicts already? */
+/* Returns true when v is a non-empty list of such dicts. */
 bool pdl_messages_are_plain(pdl_vref v);
 /* Calls back per message in order until fn returns false. Iterative. */
 void pdl_context_each(pdl_vref c, bool (*fn)(void *user, const pdl_message *m), void *user);
@@ -67,13 +68,13 @@ PDL_MUST bool pdl_context_from(pdl_vref v, pdl_val *out, pdl_err *err);
 void pdl_context_repr(pdl_vref c, pdl_buf *out);
 
 bool pdl_context_eq(pdl_vref a, pdl_vref b);
-/* The same with the caller's equality of values (which knows how deep it is already). */
+/* The same with the caller's equality of values, which knows the depth it has reached. */
 typedef bool pdl_eq_fn(void *user, pdl_vref a, pdl_vref b);
 bool pdl_context_eq_by(pdl_vref a, pdl_vref b, pdl_eq_fn *eq, void *user);
 
-/* Replace what may hold promises inside messages by fn's result (taken), in place: a filled promise
- * and its value are the same to every observer. out: the context without PDL_F_PROMISE, with the
- * labels of the results. */
+/* Replaces parts of messages that may hold promises by fn's result (taken), in place: a filled
+ * promise and its value are indistinguishable to programs. out: the context without PDL_F_PROMISE,
+ * with the labels of the results. */
 typedef bool pdl_resolve_fn(void *user, pdl_vref v, pdl_val *out, pdl_err *err);
 PDL_MUST bool pdl_context_resolve(pdl_vref c, pdl_resolve_fn *fn, void *user, pdl_val *out,
                                   pdl_err *err);

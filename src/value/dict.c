@@ -1,4 +1,4 @@
-/* dict.c -- insertion-ordered dicts (val.h): an array of values, and a shape that tells their keys.
+/* dict.c -- insertion-ordered dicts (val.h): an array of values, and a shape with their keys.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,6 +1,6 @@
-/* eq.c -- Python's == and bool() (val.h). Recursion is bounded by PDL_MAX_VALUE_DEPTH; the number
- * of steps is not, since two values of forty objects each may have 2^40 pairs of parts: a walk that
- * is cancelled gives up (cancel.h) and says "not equal".
+/* eq.c -- Python's == and bool() (val.h). PDL_MAX_VALUE_DEPTH bounds the recursion but not the
+ * number of steps: two values of forty objects each may have 2^40 pairs of parts. So a walk checks
+ * for cancellation (cancel.h) and then returns "not equal".
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -77,7 +77,7 @@ static bool eq_parts(pdl_tag t, pdl_vref a, pdl_vref b, eq_walk *w) {
     return false;
 }
 
-/* Two values of the same tag behind STR. */
+/* Two values of the same tag above STR. */
 static bool eq_same_tag(pdl_vref a, pdl_vref b, eq_walk *w) {
     if (pdl_obj_of(a) == pdl_obj_of(b)) return true;
     pdl_tag t = pdl_tag_of(a);
@@ -93,7 +93,7 @@ static bool eq_same_tag(pdl_vref a, pdl_vref b, eq_walk *w) {
     return same;
 }
 
-/* 1: equal, 0: not, -1: both are of one tag behind STR. */
+/* 1: equal, 0: not, -1: both are of the same tag above STR. */
 static inline int eq_simple(pdl_vref a, pdl_vref b) {
     pdl_tag ta = pdl_tag_of(a), tb = pdl_tag_of(b);
     if (ta == PDL_V_INT && tb == PDL_V_INT) return pdl_int_of(a) == pdl_int_of(b);
@@ -128,7 +128,7 @@ bool pdl_val_truth(pdl_vref v) {
     if (t == PDL_V_STR) return pdl_str_get(v).n > 0;
     if (t == PDL_V_HANDLE) {
         pdl_err ignored = {0};
-        bool truth = true; /* of an object that cannot say */
+        bool truth = true; /* of an object that does not answer */
         if (!pdl_handle_truth(v, &truth, &ignored)) pdl_err_fini(&ignored);
         return truth;
     }

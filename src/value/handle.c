@@ -73,7 +73,7 @@ bool pdl_handle_len(pdl_vref v, size_t *out) {
     return h->len >= 0;
 }
 
-/* Numbers of objects in different places may be the same. */
+/* Objects in different places may have the same number. */
 bool pdl_handle_eq(pdl_vref a, pdl_vref b) {
     const pdl_handle *x = pdl_handle_of(a), *y = pdl_handle_of(b);
     if (x->ops != y->ops) return false;

@@ -1,8 +1,8 @@
-/* handle.h -- opaque object that lives in a code worker (architecture D7) or in the host program.
+/* handle.h -- opaque object that lives in a code worker or in the host program.
  *
- * What natives may see of an object of the worker came with it: class name, str, repr, truth,
- * length. An object of the host program is in this process and may change at any time: it is asked
- * again whenever somebody looks, through its ops. Dropping the last reference calls `gone`.
+ * A worker's object arrives with what natives may know of it: class name, str, repr, truth, length.
+ * An object of the host program is in this process and may change at any time, so each access asks
+ * it again, through its ops. Dropping the last reference calls `gone`.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,11 +14,11 @@
 
 typedef struct pdl_handle pdl_handle;
 
-/* Looks at an object of the host program. Errors are those of the host program. */
+/* Accesses to an object of the host program. Errors are those of the host program. */
 typedef struct pdl_handle_ops {
     bool (*text)(const pdl_handle *h, bool repr, pdl_buf *out, pdl_err *err);
     bool (*truth)(const pdl_handle *h, bool *out, pdl_err *err);
-    bool (*len)(const pdl_handle *h, size_t *out); /* false: it has none */
+    bool (*len)(const pdl_handle *h, size_t *out); /* false: it has no length */
     bool (*eq)(const pdl_handle *a, const pdl_handle *b);
 } pdl_handle_ops;
 
@@ -27,14 +27,14 @@ struct pdl_handle {
     uint64_t id;                  /* in the worker */
     pdl_val type_name, str, repr; /* strings */
     bool truth;
-    bool callable, number, iterable, sequence, mapping; /* what it is to the tests of templates */
-    int64_t len;                                        /* -1: has none */
+    bool callable, number, iterable, sequence, mapping; /* its answers to the tests of templates */
+    int64_t len;                                        /* -1: it has no length */
     pdl_val json;                                       /* JSON form when it has one, else absent */
-    /* while a filter looks at it: promises of its attributes by name; else absent */
+    /* while a filter reads it: promises of its attributes by name; else absent */
     pdl_val fetched;
     void (*gone)(void *user, uint64_t id); /* may be NULL */
     void *user;
-    const pdl_handle_ops *ops; /* NULL: what came with it says all */
+    const pdl_handle_ops *ops; /* NULL: the fields above say all */
 };
 
 /* Takes the three strings. */
@@ -42,10 +42,10 @@ pdl_val pdl_handle_new(uint64_t id, pdl_val type_name, pdl_val str, pdl_val repr
                        int64_t len);
 static inline pdl_handle *pdl_handle_of(pdl_vref v) { return (pdl_handle *)(void *)pdl_obj_of(v); }
 
-/* As str() or repr() of Python; as a condition. Errors: those of an object of the host program. */
+/* str() or repr() as in Python; the truth value. Errors: those of an object of the host program. */
 PDL_MUST bool pdl_handle_text(pdl_vref v, bool repr, pdl_buf *out, pdl_err *err);
 PDL_MUST bool pdl_handle_truth(pdl_vref v, bool *out, pdl_err *err);
-bool pdl_handle_len(pdl_vref v, size_t *out); /* false: it has none */
+bool pdl_handle_len(pdl_vref v, size_t *out); /* false: it has no length */
 bool pdl_handle_eq(pdl_vref a, pdl_vref b);
 
 #endif

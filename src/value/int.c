@@ -1,4 +1,4 @@
-/* int.c -- see int.h. The only user of GMP: integers that fit int64 never get here.
+/* int.c -- see int.h. The only user of GMP; integers that fit int64 do not come here.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -532,8 +532,7 @@ static int digit_value(uint32_t cp) {
     return d < 0 ? 99 : d;
 }
 
-/* Digits of s with single underscores between them, in ASCII. False when there is anything else, or
- * none. */
+/* Digits of s with single underscores between them, in ASCII. Returns false for anything else. */
 static bool clean_digits(pdl_str s, int base, bool after_prefix, pdl_buf *out) {
     bool may_underscore = after_prefix; /* 0x_1 is fine, _1 is not */
     const char *end = s.p + s.n;
@@ -574,7 +573,7 @@ bool pdl_int_read(pdl_str s, int base, pdl_val *out) {
 
 #define MERSENNE                                                                                   \
     (((uint64_t)1 << 61) -                                                                         \
-     1) /* modulus of hashes of what does not fit int64, as floats are m * 2^e */
+     1) /* modulus of hashes of numbers that do not fit int64, because floats are m * 2^e */
 
 static uint32_t float_hash(double d) {
     if (d >= -0x1p63 && d < 0x1p63) {

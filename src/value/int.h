@@ -37,7 +37,7 @@ PDL_MUST bool pdl_val_arith(pdl_arith op, pdl_vref a, pdl_vref b, pdl_val *out, 
 int pdl_num_cmp(pdl_vref a, pdl_vref b);
 
 /* Integer from text in base 2..36 with Python's int() rules (sign, underscores, surrounding blanks,
- * base prefix when base is 0 or matches). False when it is not one. */
+ * base prefix when base is 0 or matches). Returns false when text is not one. */
 bool pdl_int_read(pdl_str s, int base, pdl_val *out);
 /* Decimal digits only (optional '-'): JSON and YAML integers of any size. */
 bool pdl_int_read_decimal(pdl_str s, pdl_val *out);
@@ -51,11 +51,11 @@ bool pdl_int_get(pdl_vref v, int64_t *out);
 int pdl_int_sign(pdl_vref v);
 size_t pdl_int_bit_length(pdl_vref v);
 size_t pdl_int_bit_count(pdl_vref v);
-/* Digits in base (2, 8, 10, 16), '-' in front, lower case, no prefix. */
+/* Digits in base (2, 8, 10, 16), '-' first, lower case, no prefix. */
 void pdl_int_write(pdl_vref v, int base, struct pdl_buf *out);
 uint32_t pdl_int_hash(pdl_vref v);
-/* From now on GMP takes its memory from base/alloc.h: its own end for want of memory is an abort.
- * Once, before there are large integers; it is a setting of the process. */
+/* Makes GMP allocate through base/alloc.h for the whole process, because GMP itself aborts when
+ * memory runs out. Call once, before there are large integers. */
 void pdl_int_use_alloc(void);
 /* Used by val.c to release a BIGINT. */
 void pdl_bigint_fini(pdl_obj *o);

@@ -1,5 +1,5 @@
-/* json_keys.c -- see json_keys.h. Two small direct-mapped caches; what is in use is known by bits,
- * so that making and releasing them costs nothing for a document without objects.
+/* json_keys.c -- see json_keys.h. Two small direct-mapped caches. Bits record which entries are in
+ * use, so that making and releasing the caches costs nothing for a document without objects.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -47,11 +47,10 @@ uint64_t pdl_json_begin(const char *p, const char *end) {
         return word;
     }
     uint64_t word = pdl_word64(p), quotes = pdl_word_zeros(word ^ PDL_EACH_BYTE('"'));
-    return quotes ? word & (((quotes & -quotes) >> 7) - 1)
-                  : word; /* what stands before the first */
+    return quotes ? word & (((quotes & -quotes) >> 7) - 1) : word; /* bytes before the first one */
 }
 
-/* Shapes stand at one of two neighbouring places. */
+/* A shape is at one of two neighbouring places. */
 static unsigned place_of(uint64_t begin) { return (unsigned)((begin * MIX) >> 60); }
 static_assert(PDL_JSON_SHAPES == 16, "place_of takes four bits of the hash");
 

@@ -1,4 +1,4 @@
-/* json_keys.h -- private to the room: keys and shapes that JSON documents share (json_read.h).
+/* json_keys.h -- private to value: keys and shapes that JSON documents share (json_read.h).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,12 +11,12 @@
 /* The object of this text, shared with earlier equal ones. */
 pdl_val pdl_json_intern(pdl_json_keys *keys, pdl_str text);
 
-/* The first bytes of the first key of an object, which begins at p: what shapes are found by. */
+/* The first bytes of the first key of an object, which begins at p. Shapes are found by them. */
 uint64_t pdl_json_begin(const char *p, const char *end);
 /* The shape of the last object that began so, as a guess, or NULL. The text of its keys needs no
  * escapes. */
 pdl_shape *pdl_json_shape_guess(const pdl_json_keys *keys, uint64_t begin);
-/* The next guess for what begins so is the shape of dict. */
+/* The next guess for an object that begins so is the shape of dict. */
 void pdl_json_shape_learn(pdl_json_keys *keys, uint64_t begin, pdl_vref dict);
 
 #endif

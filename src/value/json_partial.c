@@ -16,15 +16,14 @@
 
 #include "base/banned.h"
 
-/* What may come next. */
+/* What may follow. */
 typedef enum { VALUE, FIRST_ITEM, FIRST_KEY, KEY, COLON, BEHIND } expected;
 
 /* A container that is open. */
 typedef struct level {
     char end; /* '}' or ']' */
     pdl_val
-        /* of an object: dict of those that came; a second one of the same name would contradict the
-         * first */
+        /* of an object: dict of the keys so far; a repeated key would contradict the first */
         keys;
 } level;
 
@@ -42,7 +41,7 @@ static void mark(walker *w, bool in_text) {
     w->in_text = in_text;
 }
 
-/* Reads a small piece of JSON by itself; absent: it is none. */
+/* Reads a small piece of JSON by itself; absent when it is not JSON. */
 static pdl_val read_piece(pdl_str text) {
     pdl_val v;
     pdl_err err = {0};
@@ -126,7 +125,7 @@ static bool open_container(walker *w, bool object) {
     return true;
 }
 
-/* False when it was the outermost. */
+/* Returns false when it was the outermost. */
 static bool close_container(walker *w) {
     pdl_drop(w->open.p[--w->open.n].keys);
     w->next = BEHIND;
@@ -143,7 +142,7 @@ static bool walk_value(walker *w, char c) {
     return true;
 }
 
-/* One token; false: the text ends here, or nothing behind it counts. */
+/* One token; false: the text ends here, or the rest is ignored. */
 static bool walk(walker *w) {
     char c = w->s.p[w->pos], end = w->open.n ? w->open.p[w->open.n - 1].end : 0;
     if (c == ' ' || c == '\t' || c == '\r' || c == '\n') {

@@ -1,4 +1,4 @@
-/* json_partial.h -- what is certain of a JSON text that is still coming.
+/* json_partial.h -- what is certain of a JSON text that is not complete yet.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,12 +8,12 @@
 #include "base/err.h"
 #include "value/val.h"
 
-/* The value of a beginning of JSON text: containers that are open are closed, a text that is a
- * value ends where the beginning ends, keys without a value and numbers or words that may go on are
- * left out. So what comes later extends it and never contradicts it: lists and texts grow, dicts
- * get keys. Nothing counts behind what is no JSON, or behind a second key of the same name. A fence
- * of Markdown in front is skipped. Absent: nothing is certain yet, or it is no object and no array.
- * Linear in the text. */
+/* The value of a prefix of a JSON text: open containers are closed, a string value ends where the
+ * prefix ends, and keys without a value and numbers or words that may continue are left out. So
+ * later text extends the value and never contradicts it: lists and strings grow, dicts get keys.
+ * Text after something that is not JSON, or after a repeated key, is ignored. A Markdown fence
+ * before the text is skipped. Absent: nothing is certain yet, or the text is neither object nor
+ * array. Linear in the text. */
 pdl_val pdl_json_partial(pdl_str text);
 
 #endif

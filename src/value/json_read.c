@@ -1,12 +1,14 @@
 /* json_read.c -- see json_read.h. An explicit stack of open containers.
  *
- * An object is guessed to have the keys of the last one that began with the same key: it is made at
- * once, and as long as the text agrees, keys are compared and not read, and values are read into
- * their place. What stands in other open containers is kept on one stack of values until its
- * container closes, which then is made in its exact size: allocation is most of the work here. What
- * reads takes the cursor and returns it behind what it read, or NULL when it failed: in a register
- * it is much cheaper than in the reader. Messages and places are those of Python's json, whose
- * scanner looks for the parts of the grammar in this order.
+ * Allocation is most of the work of reading JSON, hence two measures. An object is guessed to have
+ * the keys of the last one that began with the same key: it is made at once, and as long as the
+ * text agrees, keys are compared instead of read, and values are read into their place. Values of
+ * other open containers are kept on one stack until their container closes, which then is made in
+ * its exact size.
+ *
+ * Functions that read take the cursor and return it after what they read, or NULL on failure: in a
+ * register it is much cheaper than in the reader. Messages and positions are those of Python's
+ * json, whose scanner looks for the parts of the grammar in this order.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -31,17 +33,17 @@ enum {
     INLINE_VALUES = 48,
     FAST_DIGITS = 19,      /* any so many digits fit 64 bits */
     MAX_INT_DIGITS = 18,   /* any so many digits fit an int64 */
-    MANY_PLACES = 10000,   /* behind the point: more than a float has */
+    MANY_PLACES = 10000,   /* after the point: more than a float has */
     MAX_INTERNED_TEXT = 8, /* short texts repeat */
-    CHECK_EVERY = 1 << 16  /* bytes after which it is asked whether to go on */
+    CHECK_EVERY = 1 << 16  /* bytes between two checks for cancellation */
 };
 
-/* A container that is not closed yet. The outermost one is the document, a list of one value. */
+/* A container that is still open. The outermost one is the document, a list of one value. */
 typedef struct {
     size_t
         /* its first value on the stack; those of an unguessed dict are key, value, key, value... */
         from;
-    /* owned: a dict with the guessed keys, and with values for the n first of them */
+    /* owned: a dict with the guessed keys and values for the first n of them */
     pdl_dictobj *guess;
     uint64_t begin; /* of a dict: its first key, for the next guess */
     bool is_dict;
@@ -82,8 +84,8 @@ PDL_COLD static const char *fail_at(reader *r, const char *at, const char *what)
 
 /* --- strings ---------------------------------------------------------------------------------- */
 
-/* Four hex digits at p; something must stand behind them (Python's scanner wants the closing quote
- * there). */
+/* Four hex digits at p; another character must follow them (Python's scanner wants the closing
+ * quote there). */
 static const char *read_hex4(reader *r, const char *p, uint32_t *out) {
     if (r->end - p <= 4) return fail_at(r, p - 1, "Invalid \\uXXXX escape");
     uint32_t v = 0;
@@ -123,8 +125,7 @@ static const char *read_escape(reader *r, const char *p, pdl_buf *b,
     return p + 2;
 }
 
-/* The rest of a string that holds escapes, up to its closing quote; what stands before p is
- * plain. */
+/* The rest of a string that holds escapes, up to its closing quote; the text before p is plain. */
 static const char *read_escaped(reader *r, const char *quote, const char *p, pdl_buf *b,
                                 bool *ascii) {
     const char *from = quote + 1;
@@ -176,7 +177,7 @@ static inline bool is_digit(const char *p, const char *end) {
     return p < end && (unsigned)(*p - '0') <= 9;
 }
 
-/* Digits at p, behind others whose value is *v. It may wrap: then there are too many. */
+/* Digits at p, which continue a number whose value is *v. It may wrap: then there are too many. */
 static inline const char *read_digits(const char *p, const char *end, uint64_t *v) {
     uint64_t digits = *v;
     for (; is_digit(p, end); p++) digits = digits * 10 + (uint64_t)(*p - '0');
@@ -184,7 +185,7 @@ static inline const char *read_digits(const char *p, const char *end, uint64_t *
     return p;
 }
 
-/* The exponent at p, if one stands there; p is moved behind it. */
+/* The exponent at p, if there is one; p is moved past it. */
 static int read_exponent(const char **p, const char *end) {
     const char *q = *p;
     if (q == end || (*q != 'e' && *q != 'E')) return 0;
@@ -198,15 +199,15 @@ static int read_exponent(const char **p, const char *end) {
     return minus ? -e : e;
 }
 
-/* A fraction or exponent stands at p, behind n digits of the number that begins at `from`; their
- * value is `digits` unless there were too many. */
+/* A fraction or exponent is at p, after n digits of the number that begins at `from`; their value
+ * is `digits` unless there were too many. */
 static const char *read_float(reader *r, const char *from, const char *p, uint64_t digits, size_t n,
                               pdl_val *out) {
     ptrdiff_t exp10 = 0;
     if (!digits) n = 0; /* a zero before the point is no digit that counts */
     if (*p == '.' && is_digit(p + 1, r->end)) {
         const char *point = p++;
-        if (!n) /* nor is one behind it */
+        if (!n) /* not followed by one either */
             while (p < r->end && *p == '0') p++;
         const char *first = p;
         p = read_digits(p, r->end, &digits);
@@ -224,7 +225,7 @@ static const char *read_float(reader *r, const char *from, const char *p, uint64
     return p;
 }
 
-/* What stands at p, behind the digits of an integer, makes it a float. */
+/* Returns true when the text at p, after the digits of an integer, makes it a float. */
 static bool is_float(const char *p, const char *end) {
     if (p == end || (*p != '.' && *p != 'e' && *p != 'E')) return false;
     bool sign = *p != '.' && p + 1 < end && (p[1] == '-' || p[1] == '+');
@@ -277,7 +278,7 @@ static const char *read_word(reader *r, const char *p, pdl_val *out) {
 
 /* --- open containers -------------------------------------------------------------------------- */
 
-/* Grow a stack that begins inside the reader. */
+/* Grows a stack that begins inside of the reader. */
 PDL_COLD static void *grow(void *p, bool is_inline, size_t *cap, size_t size) {
     void *q = pdl_realloc_n(is_inline ? NULL : p, *cap * 2, size);
     if (is_inline) memcpy(q, p, *cap * size);
@@ -303,7 +304,7 @@ static inline pdl_val *add_value(reader *r) {
     return v;
 }
 
-/* The guess was wrong: its values go to the stack, each behind its key. */
+/* The guess was wrong: moves its values to the stack, each after its key. */
 static void unguess(reader *r, open_box *box) {
     pdl_dictobj *d = box->guess;
     box->guess = NULL;
@@ -362,7 +363,7 @@ static void close_box(reader *r) {
 
 /* --- structure -------------------------------------------------------------------------------- */
 
-/* Anything above a space is none: one comparison for most. */
+/* Anything above a space is not a blank: one comparison for most characters. */
 static inline bool is_blank(char c) {
     return (unsigned char)c <= ' ' && (c == ' ' || c == '\n' || c == '\t' || c == '\r');
 }
@@ -387,7 +388,7 @@ static const char *read_unguessed_key(reader *r, const char *p) {
     return read_string(r, p, true, push_value(r));
 }
 
-/* A key and its colon; the cursor then stands at the value. */
+/* A key and its colon; the cursor then is at the value. */
 static inline const char *read_key(reader *r, const char *p) {
     const pdl_dictobj *guess = r->box->guess;
     const char *q = guess ? match_key(r, p, guess) : NULL;
@@ -397,8 +398,8 @@ static inline const char *read_key(reader *r, const char *p) {
                                     : skip_blanks(r, q + 1);
 }
 
-/* A container begins at the cursor. *done: it was empty and is a value; else its first value is
- * next. */
+/* A container begins at the cursor. *done: it was empty and is a value; otherwise its first value
+ * follows. */
 static inline const char *begin_box(reader *r, const char *p, bool *done) {
     bool is_dict = *p == '{';
     p = skip_blanks(r, p + 1);
@@ -412,8 +413,8 @@ static inline const char *begin_box(reader *r, const char *p, bool *done) {
     return p;
 }
 
-/* A value begins at the cursor. *done: it is complete; else a container was opened and its first
- * value is next. */
+/* A value begins at the cursor. *done: it is complete; otherwise a container was opened and its
+ * first value follows. */
 static inline const char *begin_value(reader *r, const char *p, bool *done) {
     if (p == r->end) return fail_at(r, p, "Expecting value");
     char c = *p;
@@ -468,7 +469,7 @@ static const char *read_document(reader *r, const char *p) {
     return p == r->end ? p : fail_at(r, p, "Extra data");
 }
 
-/* What a failure left behind. */
+/* Drops what a failure left on the stack. */
 PDL_COLD static void drop_values(reader *r) {
     for (open_box *box = r->open; box <= r->box; box++)
         if (box->guess) unguess(r, box);
@@ -502,7 +503,7 @@ bool pdl_json_read_with(pdl_str text, int flags, pdl_json_keys *keys, pdl_val *o
 }
 
 bool pdl_json_read(pdl_str text, int flags, pdl_val *out, size_t *end, pdl_err *err) {
-    pdl_json_keys keys; /* what is not in use needs no clearing */
+    pdl_json_keys keys; /* entries that are not in use need no clearing */
     keys.used = keys.shaped = 0;
     bool ok = pdl_json_read_with(text, flags, &keys, out, end, err);
     pdl_json_keys_fini(&keys);

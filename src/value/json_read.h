@@ -11,7 +11,7 @@ enum {
     /* accept NaN, Infinity, -Infinity, and lone surrogate escapes (as U+FFFD), as Python's json
      * does */
     PDL_JSON_PYTHON = 1,
-    PDL_JSON_PREFIX = 2,  /* stop after the first value; *end tells where */
+    PDL_JSON_PREFIX = 2,  /* stop after the first value; *end is its end */
     PDL_JSON_CONTROL = 4, /* accept control characters (raw line breaks) inside strings */
 };
 
@@ -21,9 +21,9 @@ enum {
  * depth beyond PDL_MAX_JSON_DEPTH: PDL_E_limit. *end (may be NULL): bytes consumed. */
 PDL_MUST bool pdl_json_read(pdl_str text, int flags, pdl_val *out, size_t *end, pdl_err *err);
 
-/* What documents of one kind share (the lines of a JSONL file, the chunks of a stream): the texts
- * of keys, and which keys objects have. All-zero is empty. Small direct-mapped caches, so memory
- * stays bounded. */
+/* Shared by documents of one kind (the lines of a JSONL file, the chunks of a stream): the texts of
+ * keys, and which keys objects have. All-zero is empty. Small direct-mapped caches, so memory stays
+ * bounded. */
 enum { PDL_JSON_KEYS = 64, PDL_JSON_SHAPES = 16 };
 typedef struct pdl_json_keys {
     uint64_t used;   /* bits: slots in use */

@@ -33,13 +33,13 @@ typedef struct {
     const pdl_str *unit; /* of indentation; NULL: one line */
     unsigned depth;
     size_t check_at;          /* check for cancellation and memory once out is longer */
-    pdl_json_other_fn *other; /* NULL: none */
+    pdl_json_other_fn *other; /* NULL: not called */
     void *user;
 } writer;
 
 /* --- strings ---------------------------------------------------------------------------------- */
 
-/* 0: as it is; 'u': \u00XX; else the letter behind the backslash. */
+/* 0: written unchanged; 'u': \u00XX; else the letter after the backslash. */
 static const char escapes[0x60] = {
     'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', 'b',         't',           'n', 'u',
     'f', 'r', 'u', 'u', 'u', 'u', 'u', 'u', 'u',         'u',           'u', 'u',
@@ -74,7 +74,7 @@ static void put_code_point(uint32_t cp, pdl_buf *out) {
     }
 }
 
-/* What of s is plain, in quotes if that is all of it. Returns where it ends. */
+/* Writes the plain prefix of s, in quotes if that is all of s. Returns where it ends. */
 static const char *put_plain(pdl_str s, int flags, pdl_buf *out) {
     const char *end = s.p + s.n, *p = s.n ? skip_plain(s.p, end, flags) : end;
     size_t n = (size_t)(p - s.p);
@@ -136,7 +136,7 @@ static void put_int(int64_t i, pdl_buf *out) {
     pdl_buf_put(out, (pdl_str){t, pdl_num_int(i, t)});
 }
 
-/* null, booleans and numbers; *is tells whether v was one. */
+/* Writes null, booleans and numbers; *is: v was one of them. */
 static bool put_scalar(writer *w, pdl_vref v, bool *is) {
     *is = true;
     pdl_tag t = pdl_tag_of(v);
@@ -198,7 +198,7 @@ static void leave(writer *w, char bracket) {
     pdl_buf_putc(w->out, bracket);
 }
 
-/* v stands too deep, and its place was taken. */
+/* v is too deep and was replaced. */
 static bool is_cut(writer *w) {
     bool cut = w->depth >= PDL_MAX_JSON_DEPTH && (w->flags & PDL_JSON_CUT);
     if (cut) PDL_PUT(w->out, "\"...\"");

@@ -13,9 +13,9 @@ enum {
     PDL_JSON_SPACED = 2, /* ", " and ": " (Python's default); otherwise no blanks */
     PDL_JSON_SORT = 4,   /* keys in order of their text: canonical form with no other flag */
     PDL_JSON_NAN = 8,    /* write NaN, Infinity, -Infinity; otherwise they are an error */
-    /* what is not JSON (dates, handles, contexts, functions...) becomes its str(); tuples and
-     * sets, ranges, views lists. Otherwise only tuples pass, and anything else is an error
-     * (TypeError "Object of type date is not JSON serializable") */
+    /* values that are not JSON (dates, handles, contexts, functions...) become their str(); tuples,
+     * sets, ranges and views become lists. Without this flag only tuples are accepted, and anything
+     * else is an error (TypeError "Object of type date is not JSON serializable") */
     PDL_JSON_LOOSE = 16,
     PDL_JSON_CONTEXT = 64, /* contexts become the list of their messages */
     /* containers deeper than PDL_MAX_JSON_DEPTH become "..."; otherwise they are an error */
@@ -28,12 +28,12 @@ enum { PDL_JSON_MAX_INDENT = 100 };
  * newline and ": "). Keys that are numbers, bools, null are converted as Python's json does. Error:
  * type, limit. */
 PDL_MUST bool pdl_json_write(pdl_vref v, int flags, int indent, pdl_buf *out, pdl_err *err);
-/* The same with any text as the indentation of a level, which may be empty; NULL for one line. */
+/* The same with any text, also an empty one, as the indentation of a level; NULL for one line. */
 PDL_MUST bool pdl_json_write_lines(pdl_vref v, int flags, const pdl_str *unit, pdl_buf *out,
                                    pdl_err *err);
 
-/* In one line, as a part of JSON that stands inside `depth` containers. What is neither JSON nor
- * has a form in it is asked for first: other writes it and returns true, or returns false. */
+/* In one line, as a part of JSON inside of `depth` containers. For a value that has no form in
+ * JSON, other is called first: it writes the value and returns true, or returns false. */
 typedef bool pdl_json_other_fn(void *user, pdl_vref v, pdl_buf *out);
 PDL_MUST bool pdl_json_write_part(pdl_vref v, int flags, unsigned depth, pdl_json_other_fn *other,
                                   void *user, pdl_buf *out, pdl_err *err);

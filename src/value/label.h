@@ -1,5 +1,10 @@
-/* label.h -- where a value came from (architecture D3): a set of origins as a bit set. Joining is
- * OR.
+/* label.h -- where a value came from: a set of origins as a bit set. Joining is OR.
+ *
+ * What a model, a tool or a page wrote may try to steer the program or its user. Whether a value is
+ * such text cannot be seen from the value, so each value carries its origins and every operation
+ * joins those of its operands. Checking only at the borders would not do: a text that was read, cut
+ * and pasted into a command is no less foreign. What must stay true: an operation may add origins,
+ * and only the program's author can drop them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -32,9 +37,9 @@ enum {
 #undef X
 };
 
-/* UNTRUSTED: not the user's own words; on a terminal their control sequences are neutralised.
- * MAYBE_TAINTED: origins that may repeat what the run has received from a model or a tool, so they
- * are untrusted once the run is tainted. */
+/* UNTRUSTED: not the user's own words; a terminal gets them with control sequences neutralised.
+ * MAYBE_TAINTED: may repeat what the run has received from a model or a tool, so untrusted once the
+ * run is tainted. */
 enum {
     PDL_LABELS_UNTRUSTED = PDL_LABEL_model | PDL_LABEL_tool | PDL_LABEL_net,
     PDL_LABELS_MAYBE_TAINTED = PDL_LABEL_file | PDL_LABEL_command | PDL_LABEL_code

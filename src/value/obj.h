@@ -1,4 +1,10 @@
-/* obj.h -- private to the room: making and releasing the memory of counted objects.
+/* obj.h -- private to value: making and releasing the memory of counted objects.
+ *
+ * An object is a head (reference count, tag) and its content in one block of memory. Small
+ * containers keep their items in the same block, behind the head, because most lists and dicts of
+ * programs have few items and allocation dominates their cost; larger ones move to memory of their
+ * own when they grow. The head is written here and nowhere else, so that the live-value report of
+ * debug builds counts every object.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,8 +20,7 @@ static inline void pdl_obj_count(int n) { (void)n; }
 void pdl_obj_count(int n);
 #endif
 
-/* The memory at p, of pdl_alloc, as a new object with refs 1; contents behind the head
- * undefined. */
+/* Makes the memory at p, from pdl_alloc, a new object with refs 1; its content is undefined. */
 static inline void *pdl_obj_head(pdl_tag tag, void *p) {
     *(pdl_obj *)p = (pdl_obj){.refs = 1, .tag = (uint8_t)tag};
     pdl_obj_count(1);
@@ -37,10 +42,10 @@ typedef struct pdl_boxobj {
     pdl_val in;
 } pdl_boxobj;
 
-/* Containers made for so many items keep them behind their head. */
+/* Containers made with at most this many items keep them in the object's own block. */
 enum { PDL_FEW_ITEMS = 12 };
 
-/* Invariants: n <= cap; shape has n keys (NULL: none); vals is few, or memory of its own. */
+/* Invariants: n <= cap; shape has n keys (NULL: none); vals is few, or separately allocated. */
 typedef struct pdl_dictobj {
     pdl_obj head;
     uint32_t n, cap;
@@ -72,7 +77,7 @@ static inline pdl_boxobj *pdl_boxobj_of(pdl_vref v) {
     return (pdl_boxobj *)(void *)v.u.o;
 }
 
-/* Flags that a container takes over from what is put in. */
+/* Flags that a container takes over from its items. */
 enum { PDL_F_INHERITED = PDL_F_PROMISE | PDL_F_HANDLE };
 
 /* Container handle c after x was put in. */
@@ -82,14 +87,14 @@ static inline pdl_val pdl_joined(pdl_val c, pdl_vref x) {
     return c;
 }
 
-/* More room for the items of a container, at least need: *items is few or memory of its own.
- * Returns the new room. */
+/* Makes the items of a container larger, for at least `need`: *items is few or separately
+ * allocated. Returns the new capacity. */
 size_t pdl_items_grow(pdl_val **items, const pdl_val *few, size_t cap, size_t need);
 
-/* A dict with these keys to which n values are to be added, vals[n++], none of them labelled or
- * with flags; it is a value when it has as many as shape has keys. Takes shape. */
+/* Starts a dict with these keys; the caller adds n values, vals[n++], none of them labelled or with
+ * flags. It is a valid value when it has as many as shape has keys. Takes shape. */
 pdl_dictobj *pdl_dict_begin(struct pdl_shape *shape);
-/* Give up such a dict; its values are the caller's. */
+/* Releases such a dict; its values are the caller's. */
 void pdl_dict_abandon(pdl_dictobj *d);
 /* A list of n items. Takes the items. */
 pdl_val pdl_list_of_items(const pdl_val *items, size_t n);

@@ -13,7 +13,7 @@
 
 static bool order(pdl_vref a, pdl_vref b, char op, size_t depth, bool *out, pdl_err *err);
 
-/* What op says about a comparison: -1, 0, 1, or 2 when one is NaN. */
+/* The result of op for a comparison that gave -1, 0, 1, or 2 when one operand is NaN. */
 static bool holds(char op, int cmp) {
     if (cmp == 2) return false;
     return op == '<' ? cmp < 0 : op == '>' ? cmp > 0 : op == 'l' ? cmp <= 0 : cmp >= 0;
@@ -56,7 +56,8 @@ static bool order_sets(pdl_vref a, pdl_vref b, char op) {
 }
 
 static bool order_times(pdl_vref a, pdl_vref b, char op, bool *out, pdl_err *err) {
-    if (pdl_tag_of(a) != pdl_tag_of(b)) /* datetime, which is a kind of date, is asked first */
+    /* datetime is a subtype of date, so its comparison is tried first */
+    if (pdl_tag_of(a) != pdl_tag_of(b))
         return pdl_err_host(err, "TypeError", "can't compare datetime.datetime to datetime.date");
     if (pdl_time_is_zoned(a) != pdl_time_is_zoned(b))
         return pdl_err_host(err, "TypeError",
@@ -72,7 +73,7 @@ static bool is_number(pdl_vref v) {
 
 static bool is_time(pdl_vref v) { return pdl_is(v, PDL_V_DATE) || pdl_is(v, PDL_V_DATETIME); }
 
-/* The dict whose keys a set-like value holds, or absent: sets, key views. */
+/* The dict with the keys of a set or a key view, or absent. */
 static pdl_vref set_like(pdl_vref v) {
     if (pdl_is(v, PDL_V_SET)) return pdl_set_dict(v);
     if (pdl_is(v, PDL_V_VIEW) && pdl_view_kind_of(v) == PDL_VIEW_KEYS) return pdl_view_dict(v);
@@ -114,10 +115,9 @@ bool pdl_val_order(pdl_vref a, pdl_vref b, char op, bool *out, pdl_err *err) {
 /* --- in --------------------------------------------------------------------------------------- */
 
 static bool in_keys(pdl_vref x, pdl_vref dict, bool of_set, bool *out, pdl_err *err) {
-    if (of_set &&
-        pdl_is(x,
-               /* looked up as the frozen set that it equals, which no set of ours holds */
-               PDL_V_SET)) {
+    if (of_set && pdl_is(x,
+                         /* Python looks up the equal frozen set, which a PDL set cannot hold */
+                         PDL_V_SET)) {
         *out = false;
         return true;
     }

@@ -15,26 +15,26 @@
 /* Reference counted, immutable. */
 typedef struct pdl_path {
     uint32_t refs;
-    uint32_t n; /* index segment when name is NULL; number behind name when numbered (retry0) */
+    uint32_t n; /* index segment when name is NULL; number after name when numbered (retry0) */
     const char *name; /* static or interned text, or NULL */
     bool numbered;
     struct pdl_path *up; /* owned; NULL: the root */
 } pdl_path;
 
-/* One more segment behind up (borrowed; may be NULL). */
+/* Appends a segment to up (borrowed; may be NULL). */
 pdl_path *pdl_path_name(pdl_path *up, const char *name);
 pdl_path *pdl_path_index(pdl_path *up, uint32_t i);
 pdl_path *pdl_path_numbered(pdl_path *up, const char *name, uint32_t n);
 pdl_path *pdl_path_keep(pdl_path *p);
 void pdl_path_drop(pdl_path *p); /* iterative; NULL is fine */
 
-/* The segments of p below `from` (one of its own ups, by identity; NULL or another: all of p) put
- * behind onto. All borrowed. */
+/* Appends the segments of p below `from` (one of its ancestors, by identity; NULL or another path:
+ * all of p) to onto. All borrowed. */
 pdl_path *pdl_path_rebase(pdl_path *onto, const pdl_path *p, const pdl_path *from);
 
 /* Dot-joined text; nothing for NULL. */
 void pdl_path_text(const pdl_path *p, pdl_buf *out);
-/* The same of the last `most` segments; "...." stands for those before, if there are any. */
+/* Writes the last `most` segments; "...." replaces those before, if there are any. */
 void pdl_path_end(const pdl_path *p, size_t most, pdl_buf *out);
 
 #endif

@@ -1,7 +1,8 @@
 /* pprint.c -- Python's pprint.pformat (text.h): width 80, indent 1, keys sorted.
  *
- * A value is written on one line if that fits, else by kind over several. The test whether it fits
- * stops as soon as it does not, so that each value costs a line at most.
+ * A value is written on one line if that fits, otherwise over several lines, depending on its kind.
+ * The attempt to write one line stops as soon as it is too long, so that each value costs at most
+ * one line.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,13 +16,13 @@
 
 #include "base/banned.h"
 
-/* Python's own gives up at about this depth; a level here takes a few C frames. */
+/* Python's own fails at about this depth; a level here takes a few C frames. */
 enum { WIDTH = 80, MAX_DEPTH = 330 };
 
 typedef struct {
     pdl_buf *out;
     pdl_err *err;
-    size_t stop; /* out->len beyond which the one-line form is given up; SIZE_MAX: never */
+    size_t stop; /* out->len at which the one-line form is abandoned; SIZE_MAX: never */
     unsigned depth;
     size_t check_at; /* check for cancellation and memory once out is longer */
 } printer;
@@ -156,7 +157,7 @@ static bool is_line_end(uint32_t c) {
            c == 0x2029;
 }
 
-/* End of the line that begins at from, its end included (str.splitlines(True)). */
+/* End of the line that begins at from, with its line end (str.splitlines(True)). */
 static size_t line_end(pdl_str s, size_t from) {
     const char *p = s.p + from, *end = s.p + s.n;
     while (p < end) {
@@ -168,7 +169,7 @@ static size_t line_end(pdl_str s, size_t from) {
     return (size_t)(p - s.p);
 }
 
-/* End of the word at from with the blanks behind it. */
+/* End of the word at from with the blanks after it. */
 static size_t word_end(pdl_str s, size_t from) {
     const char *p = s.p + from, *end = s.p + s.n;
     bool blank = false;
@@ -186,7 +187,8 @@ static bool fits(pdl_str s, span at, int room) {
     return repr_columns(pdl_str_sub(s, at.from, at.to)) <= (size_t)room;
 }
 
-/* Cut the line [at.from, at.to) of s at blanks. last_room: for what ends the whole string. */
+/* Cuts the line [at.from, at.to) of s at blanks. last_room: columns for the text that ends the
+ * whole string. */
 static void cut_line(pdl_str s, span at, int room, int last_room, chunks *out) {
     pdl_str line = pdl_str_sub(s, 0, at.to);
     span now = {at.from, at.from};

@@ -1,4 +1,4 @@
-/* printer.h -- inside of text.c and context.c: one walk of str()/repr() with its depth and its
+/* printer.h -- private to text.c and context.c: one walk of str()/repr() with its depth and its
  * ceiling.
  *
  * SPDX-License-Identifier: Apache-2.0

@@ -1,8 +1,9 @@
 /* promise.c -- see promise.h. Both walks keep their own stack where programs decide the depth
  * (joins of joins). A value may have 2^40 leaves in forty objects: after MANY steps a walk
- * remembers the objects that it has been through, so that it takes as long as there are objects.
+ * remembers the objects it has visited, so that its time is bounded by their number.
  *
- * SPDX-License-Identifier: Apache-2.0 */
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "value/promise.h"
 
 #include <assert.h>
@@ -88,7 +89,7 @@ static bool push_message(void *user, const pdl_message *m) {
     return true;
 }
 
-/* What was pushed from `from` on, in the order in which it is to be looked at. */
+/* Reverses what was pushed from `from` on, so that it is visited in order. */
 static void reverse(worklist *w, size_t from) {
     for (size_t i = from, j = w->todo.n; i + 1 < j; i++) {
         pdl_vref t = w->todo.p[i];
@@ -97,7 +98,7 @@ static void reverse(worklist *w, size_t from) {
     }
 }
 
-/* Push the parts of container v that may wait. */
+/* Pushes the parts of container v that may hold promises. */
 static void push_parts(worklist *w, pdl_vref v) {
     size_t from = w->todo.n;
     if (pdl_is_list(v) || pdl_is(v, PDL_V_TUPLE)) {
@@ -161,9 +162,8 @@ typedef struct {
     size_t i;
 } join_frame;
 
-/* One join made into text: joins inside joins are entries of a stack, their text goes into the same
- * buffer.
- */
+/* One join that is being made into text: joins inside of joins are entries of a stack, and their
+ * text is appended to the same buffer. */
 typedef struct {
     PDL_VEC(join_frame) open;
     pdl_buf text;
@@ -213,7 +213,7 @@ static bool add_pieces(joiner *j, pdl_err *err) {
     return true;
 }
 
-/* Make the text of a ready join and keep it as the promise's value. */
+/* Makes the text of a ready join and stores it as the promise's value. */
 static bool finish_join(resolver *r, pdl_promise *p, pdl_label label, unsigned depth,
                         pdl_err *err) {
     joiner *j = PDL_NEW(joiner); /* on the heap: resolve recurses through here */
@@ -280,7 +280,7 @@ static bool resolve_context(resolver *r, pdl_vref v, unsigned depth, pdl_val *ou
     return pdl_context_resolve(v, resolve_in_message, &inner, out, err);
 }
 
-/* A container that may hold promises, or something else as it is. */
+/* Resolves a container that may hold promises; other values are returned unchanged. */
 static bool resolve_parts(resolver *r, pdl_vref v, unsigned depth, pdl_val *now, pdl_err *err) {
     if (pdl_is_list(v) || pdl_is(v, PDL_V_TUPLE)) return resolve_list(r, v, depth, now, err);
     if (pdl_is_dict(v)) return resolve_dict(r, v, depth, now, err);

@@ -1,8 +1,9 @@
-/* promise.h -- a value that a reply will fill (architecture D2).
+/* promise.h -- a value that a reply will fill.
  *
- * A promise moves like any value. It is filled or failed once. A text join that contains promises
- * is itself a promise whose pieces are in a list; its text is made when all pieces are there. Who
- * waits is known to vm.
+ * A promise is passed around like any value and is filled or failed once. Joining text does not
+ * wait: a join that contains promises is itself a promise with a list of pieces, and its text is
+ * made when all pieces are there. So a program waits only where it needs the content, and its model
+ * calls overlap. vm knows which fibers wait for it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,7 +17,7 @@ typedef enum { PDL_PROMISE_PENDING, PDL_PROMISE_FILLED, PDL_PROMISE_FAILED } pdl
 typedef struct pdl_promise {
     pdl_ext ext;
     pdl_promise_state state;
-    uint32_t id;    /* effect the reply of which fills it; 0: a join */
+    uint32_t id;    /* effect whose reply fills it; 0: a join */
     pdl_val value;  /* FILLED: the value; else absent */
     pdl_err err;    /* FAILED */
     pdl_val pieces; /* a join: list of pieces (text or promises) in order; else absent */
@@ -41,7 +42,7 @@ void pdl_promise_fail(pdl_promise *p, const pdl_err *err); /* copies err */
 pdl_vref pdl_promise_blocking(pdl_vref v);
 
 /* v with every filled promise replaced by its value, to any depth. v must be ready
- * (pdl_promise_blocking absent). Shares what has no promises inside. Error: limit. */
+ * (pdl_promise_blocking absent). Shares parts without promises. Error: limit. */
 PDL_MUST bool pdl_promise_resolve(pdl_vref v, pdl_val *out, pdl_err *err);
 
 #endif

@@ -23,13 +23,13 @@ typedef struct {
     int zone_seconds; /* east of UTC */
 } pdl_time;
 
-/* False when the fields are not a date of the proleptic Gregorian calendar: PDL error ValueError
- * with Python's text ("day is out of range for month", "month must be in 1..12"). */
+/* Error ValueError with Python's text ("day is out of range for month", "month must be in 1..12")
+ * when the fields are not a date of the proleptic Gregorian calendar. */
 PDL_MUST bool pdl_date_new(const pdl_time *t, pdl_val *out, pdl_err *err);
 PDL_MUST bool pdl_datetime_new(const pdl_time *t, pdl_val *out, pdl_err *err);
 pdl_time pdl_time_get(pdl_vref v); /* of a date or datetime */
 bool pdl_time_read(pdl_str iso, bool *is_date,
-                   pdl_time *out); /* as fromisoformat reads what str() writes */
+                   pdl_time *out); /* as fromisoformat reads the output of str() */
 void pdl_time_iso(pdl_vref v, char sep, pdl_buf *out); /* str(): sep ' '; isoformat(): 'T' */
 PDL_MUST bool pdl_time_strftime(pdl_vref v, pdl_str format, pdl_val *out, pdl_err *err);
 
@@ -59,7 +59,7 @@ typedef struct pdl_iter {
 PDL_MUST bool pdl_iter_init(pdl_iter *it, pdl_vref v, pdl_err *err);
 bool pdl_iter_next(pdl_iter *it, pdl_val *out);
 void pdl_iter_fini(pdl_iter *it);
-/* Python's len(); false when v has none. */
+/* Python's len(); false when v has no length. */
 bool pdl_val_len(pdl_vref v, size_t *out);
 /* list(v). */
 PDL_MUST bool pdl_val_to_list(pdl_vref v, pdl_val *out, pdl_err *err);

@@ -1,6 +1,6 @@
-/* scope.c -- see scope.h. A 16-way trie over name ids; nodes hold only the slots in use (a bit map
- * tells which). Leaves hold the bindings of 16 neighbouring ids: names of one program are dense, so
- * look-up is two or three loads.
+/* scope.c -- see scope.h. A 16-way trie over name ids; nodes hold only the slots in use, which a
+ * bit map records. Leaves hold the bindings of 16 neighbouring ids: names of one program are dense,
+ * so look-up is two or three loads.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -114,7 +114,7 @@ static node *node_own(node **link, bool is_leaf) {
     return copy;
 }
 
-/* Open the slot of digit d, not in use yet, in an owned node; returns its position. */
+/* Opens the slot of digit d, which is not in use yet, in an owned node; returns its position. */
 static unsigned slot_open(node **link, bool is_leaf, unsigned d) {
     node *n = *link;
     unsigned at = slot_of(n, d);
@@ -198,7 +198,7 @@ static void heighten(pdl_scope *s, pdl_name name) {
     }
 }
 
-/* The entry of name in an owned scope, made (with an absent value) if there is none; its nodes are
+/* The entry of name in an owned scope, made (with an absent value) if it is missing; its nodes are
  * owned. */
 static entry *entry_own(pdl_scope *s, pdl_name name) {
     heighten(s, name);
@@ -289,7 +289,7 @@ static int by_seq(const void *a, const void *b) {
 void pdl_scope_each(const pdl_scope *s, bool (*fn)(void *user, pdl_name name, pdl_vref v),
                     void *user) {
     if (!s || !s->top) return;
-    pdl_scope *kept = pdl_scope_keep(s); /* fn may replace the scope it looks at */
+    pdl_scope *kept = pdl_scope_keep(s); /* fn may replace the scope it is given */
     entries all = {0};
     collect(s->top, s->height, &all);
     if (all.n) qsort(all.p, all.n, sizeof *all.p, by_seq);

@@ -1,6 +1,8 @@
-/* scope.h -- persistent map from interned names to values (architecture D4).
+/* scope.h -- persistent map from interned names to values.
  *
- * Extending shares everything with the old scope; a sole owner is extended in place, so a loop that
+ * A closure, a retry and an iteration of a map must see the variables as they were, while the
+ * program goes on binding: with mutable tables each of them would need a copy. Here extending
+ * shares everything with the old scope, and a sole owner is extended in place, so a loop that
  * rebinds a variable runs in constant memory. Look-up is a radix trie over dense name ids: a few
  * loads. NULL is the empty scope. Iteration is in order of first definition.
  *
@@ -35,8 +37,7 @@ void pdl_scope_each(const pdl_scope *s, bool (*fn)(void *user, pdl_name name, pd
 /* As a dict from names to values (`pdl_scope`, import results). */
 pdl_val pdl_scope_to_dict(const pdl_scope *s, const pdl_interner *in);
 
-/* Scope as a child of an extension object: an internal value with its own tag is not needed;
- * objects that own scopes (closures) hand them to pdl_scope_drop in fini, which defers nested
- * releases to the same work list. */
+/* Objects that own scopes (closures) hand them to pdl_scope_drop in fini, which defers nested
+ * releases to the same work list; scopes therefore need no tag of their own among values. */
 
 #endif

@@ -1,4 +1,4 @@
-/* shape.c -- see shape.h: an array of keys, and beyond SMALL an index over it.
+/* shape.c -- see shape.h: an array of keys, and for more than SMALL keys an index over it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,7 +16,7 @@ enum {
     MAX_KEYS = UINT32_MAX / 4
 };
 
-/* The invariants of shape.h; a free slot is left, which ends every probe. */
+/* The invariants of shape.h; at least one slot is free, which ends every probe. */
 static inline bool shape_ok(const pdl_shape *s) {
     return s->refs > 0 && s->n <= s->cap && (s->slots ? s->n <= s->mask : s->n <= SMALL);
 }
@@ -56,7 +56,7 @@ static void slot_add(pdl_shape *s, uint32_t hash, uint32_t i) {
     s->slots[at] = i + 1;
 }
 
-/* Build the table for at least want keys at a load of at most two thirds. */
+/* Builds the table for at least want keys at a load of at most two thirds. */
 static void reindex(pdl_shape *s, size_t want) {
     pdl_free(s->slots);
     s->slots = NULL;
@@ -105,7 +105,7 @@ uint32_t pdl_shape_find_str(const pdl_shape *s, pdl_str key, uint32_t hash) {
     return PDL_NO_KEY;
 }
 
-/* Few keys of different lengths are told apart faster than one is hashed. */
+/* Comparing few keys of different lengths is faster than hashing one. */
 uint32_t pdl_shape_find_text(const pdl_shape *s, pdl_str key) {
     assert(!s || shape_ok(s));
     if (!s) return PDL_NO_KEY;

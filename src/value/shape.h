@@ -1,8 +1,9 @@
-/* shape.h -- private to the room: which keys a dict has, in which order. Dicts with the same keys
+/* shape.h -- private to value: which keys a dict has, in which order. Dicts with the same keys
  * share one.
  *
- * Rows of a table have the same keys; each then holds its values and one pointer. A shape is
- * changed in place by the only dict that has it, and copied by one of several.
+ * Rows of a table have the same keys: with a shared shape each row holds its values and one
+ * pointer, and comparing keys is comparing pointers. A shape with one owner is changed in place; a
+ * shared one is copied first.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -35,10 +36,10 @@ static inline pdl_shape *pdl_shape_keep(pdl_shape *s) {
     return s;
 }
 void pdl_shape_drop(pdl_shape *s); /* NULL is fine */
-/* Release the memory of a shape whose refs reached 0 and whose keys are dropped already. */
+/* Releases the memory of a shape whose refs reached 0 and whose keys were dropped. */
 void pdl_shape_free(pdl_shape *s);
 
-/* The same keys for a sole owner who will add `more`. Takes s. */
+/* The same keys for a sole owner that will add `more`. Takes s. */
 pdl_shape *pdl_shape_own(pdl_shape *s, size_t more);
 
 /* Index of the key, or PDL_NO_KEY. s may be NULL. */
@@ -46,7 +47,7 @@ uint32_t pdl_shape_find(const pdl_shape *s, pdl_vref key, uint32_t hash);
 uint32_t pdl_shape_find_str(const pdl_shape *s, pdl_str key, uint32_t hash);
 uint32_t pdl_shape_find_text(const pdl_shape *s, pdl_str key); /* its hash is not known */
 
-/* One more key at the end, which s does not have. Takes s, of a sole owner (or NULL), and key. */
+/* Appends a key that s does not have. Takes s, which has a sole owner or is NULL, and key. */
 pdl_shape *pdl_shape_add(pdl_shape *s, pdl_val key, uint32_t hash);
 /* Without the i-th key. Takes s, of a sole owner. */
 void pdl_shape_remove(pdl_shape *s, uint32_t i);

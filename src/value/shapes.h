@@ -1,5 +1,5 @@
-/* shapes.h -- dicts that were made key by key come to share their keys, as rows of JSON do from the
- * start.
+/* shapes.h -- lets dicts that were built key by key share their keys afterwards, as rows of JSON do
+ * from the start.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,8 +14,8 @@ typedef struct pdl_shapes {
     struct pdl_shape *slot[PDL_SHAPES];
 } pdl_shapes;
 
-/* The same dict; if an earlier one had the same keys in the same order, its own are given up. The
- * values that are dicts are treated alike. Takes dict. */
+/* Returns the same dict; if an earlier one had the same keys in the same order, it now shares their
+ * shape. Also applies to values that are dicts. Takes dict. */
 pdl_val pdl_shapes_share(pdl_shapes *met, pdl_val dict);
 void pdl_shapes_fini(pdl_shapes *met);
 

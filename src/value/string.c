@@ -17,7 +17,7 @@
 
 enum {
     LARGE = 1 << 16
-}; /* bytes: from here on a copy costs more than what a buffer has too much */
+}; /* bytes: from here on copying costs more than the unused part of a buffer */
 
 /* Object with room for cap bytes and the NUL. */
 static pdl_strobj *str_new(size_t cap) {

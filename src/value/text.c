@@ -34,7 +34,7 @@ static char quote_for(pdl_str s) {
     return has_single && !memchr(s.p, '"', s.n) ? '"' : '\'';
 }
 
-/* The escape of an ASCII character that both reprs share; false when c stands for itself. */
+/* The escape of an ASCII character that both reprs share; false when c needs none. */
 static bool put_ascii_escape(unsigned char c, char quote, pdl_buf *out) {
     if (c == '\n')
         PDL_PUT(out, "\\n");

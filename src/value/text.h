@@ -14,7 +14,7 @@
 /* String: itself; closure: nothing; JSON if the whole value is JSON (", " ": " separators, ASCII
  * escapes, NaN and Infinity), else Python str of the whole value. Error: limit. */
 PDL_MUST bool pdl_stringify(pdl_vref v, pdl_buf *out, pdl_err *err);
-/* The same as a value; a string is returned as it is (kept). */
+/* The same as a value; a string is returned unchanged (kept). */
 PDL_MUST bool pdl_stringify_val(pdl_vref v, pdl_val *out, pdl_err *err);
 
 /* Python's str() / repr(). */
@@ -22,7 +22,7 @@ PDL_MUST bool pdl_val_str(pdl_vref v, pdl_buf *out, pdl_err *err);
 PDL_MUST bool pdl_val_repr(pdl_vref v, pdl_buf *out, pdl_err *err);
 PDL_MUST bool pdl_val_str_val(pdl_vref v, pdl_val *out, pdl_err *err);
 
-/* repr of a string alone. */
+/* repr of a string. */
 void pdl_str_repr(pdl_str s, pdl_buf *out);
 
 /* str() / repr() cut to about max bytes with "..." for messages; never fails. */

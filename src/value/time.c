@@ -132,7 +132,7 @@ static bool skip(pdl_str *s, char c) {
     return true;
 }
 
-/* Digits behind the dot; those beyond microseconds are cut off. */
+/* Digits after the dot; those beyond microseconds are cut off. */
 static bool read_fraction(pdl_str *s, int *usec) {
     size_t n = 0;
     int v = 0;

@@ -52,9 +52,10 @@ typedef struct {
     frame local[LOCAL_FRAMES];
 } walk;
 
-/* The walk of this thread that is going on: what a fini drops joins it instead of recursing. */
+/* The walk of this thread that is in progress: a value that a fini drops is added to it instead of
+ * recursing. */
 static _Thread_local walk *active;
-static walk no_more; /* stands in for it when nothing is released any more; empty */
+static walk no_more; /* an empty walk that takes its place once nothing is released any more */
 
 static bool walk_grow(walk *w) {
     size_t cap = w->cap + w->cap / 2;
@@ -67,8 +68,8 @@ static bool walk_grow(walk *w) {
     return true;
 }
 
-/* Where there is no memory to remember o it stays: what releases memory must not fail for want of
- * it. */
+/* When there is no memory to remember o, it leaks: releasing memory must not fail because memory is
+ * short. */
 static void walk_push(walk *w, pdl_obj *o) {
     if (w->n < w->cap || walk_grow(w)) w->p[w->n++] = (frame){o, 0};
 }
@@ -95,7 +96,7 @@ static const pdl_val *first_children(const pdl_obj *o, size_t *n) {
     return d ? d->vals : NULL;
 }
 
-/* The i-th child, which is none of the first; absent behind the last. */
+/* The ith child after the first ones; absent after the last. */
 static pdl_val child_at(const pdl_obj *o, size_t i) {
     const void *v = o;
     if (o->tag == PDL_V_LIST || o->tag == PDL_V_TUPLE) return pdl_absent();
@@ -111,7 +112,7 @@ static pdl_val child_at(const pdl_obj *o, size_t i) {
     return cls->child ? cls->child(o, i) : pdl_absent();
 }
 
-/* Release an object whose children are dropped already. */
+/* Releases an object whose children were dropped. */
 static void free_shell(pdl_obj *o) {
     void *v = o;
     if (o->tag == PDL_V_LIST || o->tag == PDL_V_TUPLE) {
@@ -128,7 +129,7 @@ static void free_shell(pdl_obj *o) {
     pdl_obj_free(o);
 }
 
-/* One owner less. True: c dies, and has children. */
+/* Drops one owner of c. Returns true when c dies and has children. */
 static inline bool drop_child(pdl_val c) {
     if (c.tag <= PDL_V_FLOAT || --c.u.o->refs > 0) return false;
     if (!is_leaf(c.u.o)) return true;
@@ -136,8 +137,8 @@ static inline bool drop_child(pdl_val c) {
     return false;
 }
 
-/* Drop children of o from *i on until one dies that has children of its own: it, or NULL behind the
- * last. */
+/* Drops children of o from *i on until one dies that has children of its own. Returns that child,
+ * or NULL after the last. */
 static pdl_obj *next_dying(const pdl_obj *o, size_t *i) {
     size_t n;
     const pdl_val *items = first_children(o, &n);
@@ -153,9 +154,9 @@ static pdl_obj *next_dying(const pdl_obj *o, size_t *i) {
     }
 }
 
-/* Drop some children of the top frame. The frame goes before the last of them are walked, and the
- * one of its own kind is walked behind the others: so a chain of any length, as long contexts are,
- * takes a few frames. */
+/* Drops some children of the top frame. A frame is popped before the last of its dying children is
+ * walked, and a child of its own kind is walked after the others: so a chain of any length, such as
+ * a long context, takes a few frames. */
 static void walk_step(walk *w) {
     enum { AT_ONCE = 4 };
     pdl_obj *o = w->p[w->n - 1].o, *dying[AT_ONCE];

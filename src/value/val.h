@@ -3,15 +3,17 @@
  * A value is a 16-byte handle: tag, flags, label set, and a scalar or a pointer to a counted
  * object. A pdl_val is owned (drop it or hand it on), a pdl_vref is borrowed. In a normal build
  * both are the same struct; under PDL_CHECK_OWNERSHIP they are different pointer types, so that the
- * compiler finds wrong hand-overs (make check-own); therefore only this room touches members:
+ * compiler finds wrong hand-overs (make check-own). Therefore only this room touches members;
  * others use the accessors.
  *
  * Values never change once shared. An operation that "changes" a container takes its handle and
- * returns the new one: in place when refs == 1, on a copy otherwise. Values cannot form cycles (the
- * one exception, cells of Jinja's namespace(), refuse to hold themselves).
+ * returns the new one: in place when refs == 1, on a copy otherwise. So fibers share values without
+ * locks, and a value that was captured stays as it was. Values cannot form cycles (cells of Jinja's
+ * namespace(), the one exception, refuse to hold themselves), so reference counts suffice and no
+ * collector is needed.
  *
- * Labels (architecture D3) are a bit set of origins (label.h): joining is an OR. Containers carry
- * the join of what was put in; operators join their operands.
+ * Labels are a bit set of origins (label.h): joining is an OR. Containers carry the join of their
+ * items' labels; operators join those of their operands.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,9 +26,9 @@
 #include "base/err.h"
 #include "base/str.h"
 
-/* Order matters: everything up to PDL_V_FLOAT has no object behind it. */
+/* Order matters: tags up to PDL_V_FLOAT have no object. */
 typedef enum {
-    PDL_V_ABSENT, /* "no argument given", "no value": never seen by programs */
+    PDL_V_ABSENT, /* "no argument given", "no value": programs never see it */
     PDL_V_NULL,
     PDL_V_BOOL,
     PDL_V_INT, /* fits int64 */
@@ -45,7 +47,7 @@ typedef enum {
     PDL_V_CONTEXT,    /* background messages (context.h) */
     PDL_V_UNDEFINED,  /* Jinja's undefined with its explanation */
     PDL_V_FUNC,       /* PDL closure (func.h; body known to vm only) */
-    PDL_V_PROMISE,    /* a value to come (promise.h) */
+    PDL_V_PROMISE,    /* a value that will arrive (promise.h) */
     PDL_V_HANDLE,     /* object living in a code worker (handle.h) */
     PDL_V_NATIVE,     /* bound method or global function of templates */
     PDL_V_CELL,       /* namespace, cycler, joiner, loop, macro: objects of templates */
@@ -149,8 +151,8 @@ static inline pdl_val pdl_with_flags(pdl_val v, unsigned flags) {
 
 void pdl_release(pdl_obj *o); /* refs reached 0; iterative, any depth */
 
-/* The process is about to end: what containers hold is left to the system from now on, which is
- * faster than walking through millions of values. For this thread. */
+/* The process is about to end: from now on containers of this thread are not released, because
+ * walking through millions of values takes longer than leaving them to the system. */
 void pdl_leak_on_exit(void);
 
 /* One more owner. */
@@ -159,7 +161,7 @@ static inline pdl_val pdl_keep(pdl_vref v) {
     if (v.tag > PDL_V_FLOAT) v.u.o->refs++;
     return v;
 }
-/* One owner less. */
+/* Gives up one ownership. */
 static inline void pdl_drop(pdl_val v) {
     assert(v.tag <= PDL_V_FLOAT || v.u.o->refs > 0);
     if (v.tag > PDL_V_FLOAT && --v.u.o->refs == 0) pdl_release(v.u.o);
@@ -181,16 +183,15 @@ static inline bool pdl_may_hold_promise(pdl_vref v) {
     return (pdl_flags_of(v) & PDL_F_PROMISE) != 0;
 }
 
-/* Extension objects: kinds whose inside is known to a room above. */
+/* Extension objects: kinds that a higher room defines. */
 typedef struct pdl_class {
     const char *type_name; /* as in Python's <class 'NAME'>: "function", "Namespace" */
-    /* The i-th child value (borrowed) or absent when there are no more; may be NULL. Used to
-     * release deep structures without recursion: release() must not drop what child()
-     * enumerated. */
+    /* The ith child value (borrowed), or absent after the last; may be NULL. Used to release deep
+     * structures without recursion, so fini must not drop children that child() enumerates. */
     pdl_vref (*child)(const pdl_obj *o, size_t i);
-    /* Release everything but the children and the object's own memory; may be NULL. */
+    /* Releases everything but the children and the object's own memory; may be NULL. */
     void (*fini)(pdl_obj *o);
-    /* Append what str() and repr() print; NULL: "<NAME object>". */
+    /* Appends the output of str() and repr(); NULL: "<NAME object>". */
     void (*text)(const pdl_obj *o, bool repr, struct pdl_buf *out);
 } pdl_class;
 
@@ -205,7 +206,7 @@ static inline const pdl_class *pdl_class_of(pdl_vref v) {
     return ((const pdl_ext *)(const void *)pdl_obj_of(v))->cls;
 }
 
-/* New extension object of size bytes (zeroed behind the head), refs 1. */
+/* New extension object of size bytes (zeroed after the head), refs 1. */
 void *pdl_ext_new(pdl_tag tag, const pdl_class *cls, size_t size);
 
 /* Live counted objects of this process: tests assert that it returns to its start. Debug builds
@@ -215,8 +216,8 @@ size_t pdl_live_objects(void);
 
 /* --- strings (string.c) ----------------------------------------------------------------------- */
 
-/* Text object; data behind it. Invariants: p[n] == 0; n_cp code points or UINT32_MAX when not
- * counted yet. */
+/* Text object, followed by its bytes. Invariants: p[n] == 0; n_cp is the number of code points, or
+ * UINT32_MAX when not counted yet. */
 typedef struct pdl_strobj {
     pdl_obj head;
     uint32_t n, cap;
@@ -236,15 +237,15 @@ static inline pdl_str pdl_str_get(pdl_vref v) { /* borrowed: lives as long as v 
     assert(s->head.tag == PDL_V_STR && s->p[s->n] == 0);
     return (pdl_str){s->p, s->n};
 }
-/* The text value whose bytes pdl_str_get gave as p; one more owner. */
+/* The text value whose bytes pdl_str_get returned as p; adds an owner. */
 pdl_val pdl_text_around(const char *p);
 size_t pdl_text_len_cp(pdl_vref v); /* code points; cached */
 static inline bool pdl_text_is(pdl_vref v, const char *z) {
     return pdl_is_str(v) && pdl_str_is(pdl_str_get(v), z);
 }
 
-/* v with more behind it: in place for a sole owner. Takes v. Error PDL_E_limit (v is then
- * dropped). */
+/* v with more appended: in place for a sole owner. Takes v. Error PDL_E_limit (v is then dropped).
+ */
 PDL_MUST bool pdl_text_append(pdl_val v, pdl_str more, pdl_val *out, pdl_err *err);
 
 /* Code points [from, to) as a new string. */
@@ -255,7 +256,7 @@ pdl_val pdl_text_slice(pdl_vref v, size_t from_cp, size_t to_cp);
 typedef struct pdl_listobj {
     pdl_obj head;
     uint32_t n, cap;
-    pdl_val *items; /* few, or memory of its own */
+    pdl_val *items; /* few, or separately allocated */
     pdl_val few[];  /* of a list made for few items */
 } pdl_listobj;
 
@@ -289,7 +290,7 @@ pdl_vref pdl_list_at(pdl_vref v, size_t i);
 
 pdl_val pdl_dict_new(size_t cap);
 size_t pdl_dict_len(pdl_vref d);
-/* takes all; replaces the value, keeps the position */
+/* Takes all. An existing key gets the new value and keeps its position. */
 pdl_val pdl_dict_put(pdl_val d, pdl_val key, pdl_val x);
 pdl_val pdl_dict_puts(pdl_val d, pdl_str key, pdl_val x); /* takes d and x */
 static inline pdl_val pdl_dict_putz(pdl_val d, const char *key, pdl_val x) {
@@ -308,16 +309,16 @@ pdl_vref pdl_dict_key_at(pdl_vref d, size_t i);
 pdl_vref pdl_dict_val_at(pdl_vref d, size_t i);
 /* Right-biased union: b's entries over a. Takes a. */
 pdl_val pdl_dict_merge(pdl_val a, pdl_vref b);
-/* Equality and hashes of large values check for cancellation and then give up: see
- * base/cancel.h. */
-/* May v be a key? (str, numbers, bool, null, bytes, dates, tuples of such) */
+/* Equality and hashes of large values check for cancellation; a cancelled walk stops
+ * (base/cancel.h). */
+/* Returns true when v can be a key (str, numbers, bool, null, bytes, dates, tuples of such). */
 bool pdl_is_hashable(pdl_vref v);
 uint32_t pdl_val_hash(pdl_vref v); /* of a hashable value; equal values have equal hashes */
 
 /* --- comparison (eq.c, order.c) --------------------------------------------------------------- */
 
-/* Python's ==; never fails; 1 == 1.0 == true. Depth beyond PDL_MAX_VALUE_DEPTH compares unequal; so
- * does what is given up. */
+/* Python's ==; never fails; 1 == 1.0 == true. Values deeper than PDL_MAX_VALUE_DEPTH compare
+ * unequal, and so do values whose comparison was cancelled. */
 bool pdl_val_eq(pdl_vref a, pdl_vref b);
 /* Python's bool(); undefined is false, promises must have been forced. */
 bool pdl_val_truth(pdl_vref v);

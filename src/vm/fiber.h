@@ -7,8 +7,7 @@
  * fibers, and cancelling one means freeing what its stacks own. What must stay true: an instruction
  * that may wait changes nothing before it parks.
  *
- * Heights recorded in frames and handlers only grow from bottom to top, since RETURN and an error
- * cut every stack down to them. pdl_fiber_ok checks it in builds with assertions.
+ * Heights in frames and handlers only grow from bottom to top: RETURN and errors cut to them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -185,8 +185,7 @@ static bool int_compare(pdl_xop op, int64_t a, int64_t b, bool *out) {
     }
 }
 
-/* Lenient undefined: == and != compare it with undefined only, `in` sees it as empty; everything
- * else fails. */
+/* Lenient undefined: equal to undefined only; `in` finds nothing in it; everything else fails. */
 static bool compare_undefined(pdl_xop op, pdl_vref a, pdl_vref b, bool lenient, bool *out,
                               pdl_err *err) {
     bool ua = pdl_is(a, PDL_V_UNDEFINED), ub = pdl_is(b, PDL_V_UNDEFINED);
@@ -521,8 +520,7 @@ static bool call_handle(pdl_fiber *f, pdl_vref callee, const spread *s) {
 /* The promise of the effect that a native requests, see PDL_N_EFFECT; takes asked. */
 static pdl_step call_effect(pdl_fiber *f, pdl_val asked, pdl_val *out, pdl_err *err) {
     pdl_effect_kind kind;
-    pdl_step st = pdl_vm_force(
-        f, &asked, err); /* the native is called again when a promise was not filled yet */
+    pdl_step st = pdl_vm_force(f, &asked, err); /* WAIT: the native is called again */
     if (st == PDL_STEP_DONE) st = pdl_await_effect_slot(f);
     if (st == PDL_STEP_DONE) {
         if (!pdl_effect_kind_find(pdl_str_get(pdl_list_at(asked, 0)), &kind))

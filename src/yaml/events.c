@@ -1,5 +1,5 @@
-/* events.c -- see events.h. Marks of libyaml count code points of what it was given; our spans are
- * bytes of the source: translated here.
+/* events.c -- see events.h. libyaml's marks count code points of the text it was given; our spans
+ * are bytes of the source. The translation is here.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,8 +20,8 @@
  */
 enum { FREE_RESTARTS = 16, RESTART_BYTES = 64 << 20 };
 
-/* One byte given to libyaml that the source does not have, in front of source byte off. Sorted by
- * off. */
+/* One byte given to libyaml that the source does not have, before source byte off. Sorted by off.
+ */
 typedef struct insert {
     uint32_t off;
     char c;
@@ -39,8 +39,8 @@ struct pdl_yreader {
     size_t at_cp, at_byte; /* cursor of the translation in the given text */
     uint32_t
         gap;    /* end of the last scalar: from here on there are blanks, comments and indicators */
-    size_t tab; /* first tab not looked at, or PDL_NOT_FOUND */
-    uint32_t directive; /* behind the last '%' overwritten: a document start must follow */
+    size_t tab; /* first tab that was not examined, or PDL_NOT_FOUND */
+    uint32_t directive; /* after the last '%' that was overwritten: a document start must follow */
     unsigned restarts;
     size_t work;
 };
@@ -65,16 +65,16 @@ static pdl_str given(const pdl_yreader *r) {
                             : r->src->text;
 }
 
-/* libyaml reads s. Its reader copies the text, decoding and checking each character, which
- * pdl_yaml_check_chars has done already and was a tenth of the time of loading. So its scanner
- * finds the text as what was read up to the end of the file; the count of characters need only be
- * large enough. The scanner looks at most PDL_SOURCE_PAD bytes behind the end, where NULs stand. */
+/* Makes libyaml read s. Its reader would copy the text and decode and check each character, which
+ * pdl_yaml_check_chars has done already and took a tenth of the time of loading. So its scanner
+ * gets the text as if it had been read up to the end of the file; the count of characters need only
+ * be large enough. The scanner reads at most PDL_SOURCE_PAD bytes after the end, which are NULs. */
 static void begin_parser(yaml_parser_t *p, pdl_str s) {
     if (!yaml_parser_initialize(p)) pdl_out_of_memory(sizeof *p);
     yaml_parser_set_input_string(p, (const unsigned char *)s.p, 0);
     yaml_parser_set_encoding(p, YAML_UTF8_ENCODING);
     p->buffer.pointer =
-        (yaml_char_t *)(uintptr_t)s.p; /* only read; what is released is buffer.start */
+        (yaml_char_t *)(uintptr_t)s.p; /* only read; libyaml releases buffer.start */
     p->buffer.last = p->buffer.pointer + s.n;
     p->unread = s.n + 1;
     p->eof = 1;
@@ -173,8 +173,8 @@ static void overwrite(pdl_yreader *r, size_t off, char c) {
     r->patched.p[off] = c;
 }
 
-/* In the reference a tag goes on over ",[]", which libyaml ends it at. Such tags are unknown ones,
- * so libyaml may see other characters there; pdl_yreader_tag tells the real name. */
+/* In the reference a tag extends over ",[]", where libyaml ends it. Such tags are unknown ones, so
+ * libyaml may get other characters there; pdl_yreader_tag returns the real name. */
 static bool respell_tag(pdl_yreader *r, uint32_t start, uint32_t end) {
     static const char chars[] = "-;/?:@&=+$,_.!~*'()[]%";
     pdl_str s = r->src->text;
@@ -201,7 +201,7 @@ void pdl_yreader_tag(const pdl_yreader *r, const pdl_yevent *e, pdl_buf *out) {
     pdl_str s = r->src->text;
     pdl_buf_put(out, e->tag);
     if (!r->patched.len) return;
-    for (; i < s.n && s.p[i] != '!'; i++) {} /* an anchor may stand in front */
+    for (; i < s.n && s.p[i] != '!'; i++) {} /* an anchor may precede it */
     for (k = i; k < s.n && s.p[k] != ' ' && s.p[k] != '\n'; k++) {}
     for (size_t n = out->len;
          n > at && k > i && (out->p[n - 1] == s.p[k - 1] || out->p[n - 1] == '\''); n--, k--)
@@ -234,8 +234,8 @@ static uint32_t escape_at(pdl_str s, size_t off, size_t *n) {
 static bool is_high(uint32_t cp) { return cp >= 0xd800 && cp <= 0xdbff; }
 static bool is_low(uint32_t cp) { return cp >= 0xdc00 && cp <= 0xdfff; }
 
-/* From off to the end of its scalar every surrogate is spelled as U+FFFD, which has the same
- * length; join_surrogates tells them apart. */
+/* Spells every surrogate from off to the end of its scalar as U+FFFD, which has the same length;
+ * join_surrogates distinguishes them. */
 static bool respell_surrogates(pdl_yreader *r, uint32_t off) {
     pdl_str s = r->src->text;
     size_t n = 0;
@@ -252,7 +252,7 @@ static bool respell_surrogates(pdl_yreader *r, uint32_t off) {
 }
 
 /* Text of a scalar in which surrogates were respelled: each U+FFFD of it, in order, is one in the
- * source or a surrogate; two that are a pair become their character. */
+ * source or a surrogate; two that form a pair become their character. */
 static pdl_str join_surrogates(pdl_yreader *r, const pdl_yevent *e) {
     pdl_str s = r->src->text, rest = e->text, mark = PDL_STR("\xef\xbf\xbd");
     size_t n = 0, m = 0;
@@ -310,7 +310,7 @@ static uint32_t look_up_byte(pdl_yreader *r, size_t cp) {
         r->at_byte = b;
     }
     if (r->inserts.n) {
-        size_t lo = 0, hi = r->inserts.n; /* the i-th inserted byte stands at its off + i */
+        size_t lo = 0, hi = r->inserts.n; /* the ith inserted byte is at its off + i */
         while (lo < hi) {
             size_t mid = (lo + hi) / 2;
             if (r->inserts.p[mid].off + mid < b)
@@ -396,7 +396,7 @@ static bool bad_char(pdl_yreader *r, uint32_t off, const char *what, pdl_err *er
 static const char header_end[] = "expected chomping or indentation indicators";
 static const char line_end[] = "expected a comment or a line break";
 
-/* Header of a block scalar: libyaml wants no blank before a comment and takes tabs. */
+/* Header of a block scalar: libyaml accepts tabs, and a comment without a blank before it. */
 static bool check_header(pdl_yreader *r, size_t i, pdl_err *err) {
     size_t first;
     for (i++; src_at(r, i) && strchr("+-0123456789", src_at(r, i)); i++) {}
@@ -418,7 +418,7 @@ static bool check_scalar(pdl_yreader *r, const pdl_yevent *e, pdl_err *err) {
     return true;
 }
 
-/* %YAML lines in front of a document: major.minor, then blanks or the end of the line. */
+/* %YAML lines before a document: major.minor, then blanks or the end of the line. */
 static bool check_directives(pdl_yreader *r, uint32_t from, uint32_t to, pdl_err *err) {
     pdl_str s = r->src->text;
     for (size_t i = from; i < to;) {
@@ -480,7 +480,7 @@ static const char *token_name(yaml_token_type_t t) {
 
 /* Name of the token at a code point: read once more, as tokens. */
 static const char *token_at(const pdl_yreader *r, size_t cp) {
-    /* A collection that begins here was taken already. */
+    /* A collection that begins here was returned already. */
     bool inside = r->parser.context && r->parser.context_mark.index == cp &&
                   strstr(r->parser.context, "block");
     yaml_parser_t p;
@@ -587,7 +587,7 @@ static bool tab_is_content(pdl_yreader *r, uint32_t off, uint32_t header) {
         indent = r->parser.indent + 1 < 1 ? 1 : r->parser.indent + 1, column = 0;
     size_t i = header + 1;
     for (; i < s.n && strchr("+-0123456789", s.p[i]); i++)
-        if (s.p[i] >= '1' && s.p[i] <= '9') return false; /* given: libyaml is right */
+        if (s.p[i] >= '1' && s.p[i] <= '9') return false; /* explicit: libyaml is right */
     i = pdl_str_find(s, PDL_STR("\n"), i);
     for (i = i == PDL_NOT_FOUND ? s.n : i + 1; i <= off && i < s.n; i++) {
         column = s.p[i] == ' ' ? column + 1 : s.p[i] == '\n' ? 0 : column;
@@ -628,8 +628,8 @@ static bool respell(pdl_yreader *r, uint32_t off, uint32_t context) {
     return false;
 }
 
-/* Behind a key indicator without a key, `[?]` or `[?, a]`, libyaml loses the token that follows: it
- * is given a ':' to lose. */
+/* After a key indicator without a key, `[?]` or `[?, a]`, libyaml drops the next token: it is given
+ * a ':' to drop. */
 static bool respell_key(pdl_yreader *r, uint32_t off, uint32_t context) {
     pdl_str s = r->src->text;
     if (r->parser.error != YAML_PARSER_ERROR || !r->parser.context ||
@@ -709,7 +709,7 @@ static void take_scalar(const yaml_event_t *ye, pdl_yevent *e) {
     }
 }
 
-/* A document that begins, or a stream that ends, without "---": not behind a directive that libyaml
+/* A document that begins, or a stream that ends, without "---"; not after a directive that libyaml
  * did not see. */
 static bool need_start(pdl_yreader *r, const yaml_event_t *ye, uint32_t off, pdl_err *err) {
     if (r->directive <= r->gap || r->directive > off + 1) return true;

@@ -1,10 +1,10 @@
-/* events.h -- private to the room: events of one source with places in bytes. events.c is the only
+/* events.h -- private to yaml: events of one source with positions in bytes. events.c is the only
  * user of libyaml.
  *
  * PDL's dialect is PyYAML's, which differs from libyaml in a few places. Where libyaml refuses what
- * PyYAML reads, the reader spells the text differently for libyaml (one blank or digit more) and
- * asks to start again; places stay those of the source. Where libyaml reads what PyYAML refuses,
- * the reader refuses.
+ * PyYAML reads, the reader changes the spelling for libyaml (by one blank or digit) and requests a
+ * restart; positions stay those of the source. Where libyaml reads what PyYAML refuses, the reader
+ * refuses.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -44,8 +44,8 @@ typedef struct pdl_yreader pdl_yreader;
 pdl_yreader *pdl_yreader_new(const pdl_source *src);
 void pdl_yreader_free(pdl_yreader *r);
 
-/* The next event. False with err set, or, when pdl_yreader_again() then says so, with err unset:
- * call pdl_yreader_restart. */
+/* The next event. Returns false with err set; or with err unset when pdl_yreader_again() is true,
+ * and the caller calls pdl_yreader_restart. */
 PDL_MUST bool pdl_yreader_next(pdl_yreader *r, pdl_yevent *e, pdl_err *err);
 bool pdl_yreader_again(const pdl_yreader *r);
 void pdl_yreader_restart(pdl_yreader *r);
@@ -53,9 +53,8 @@ void pdl_yreader_restart(pdl_yreader *r);
 /* Append the tag of e as the source spells it. */
 void pdl_yreader_tag(const pdl_yreader *r, const pdl_yevent *e, pdl_buf *out);
 
-/* Spell a blank behind source byte off for libyaml and start again; false when there were too many
- * of them.
- */
+/* Inserts a blank after source byte off for libyaml and restarts; false when there were too many of
+ * them. */
 bool pdl_yreader_space(pdl_yreader *r, uint32_t off);
 
 /* Fill err: a syntax error of class py_class at byte off. Always false. */

@@ -1,9 +1,9 @@
 /* load.c -- see yaml.h: events -> tree. An explicit stack composes; merge keys and duplicates are
- * settled when a mapping ends.
+ * resolved when a mapping ends.
  *
- * The reference composes the whole document first and constructs values afterwards, level by level.
- * Problems of the second phase are therefore kept with their node (fault) and only looked for when
- * all events were fine.
+ * The reference composes the whole document first and constructs values afterwards, level by level,
+ * and reports the first problem in that order. Problems of the second phase are therefore stored
+ * with their node (fault) and searched only when all events were fine.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -26,15 +26,15 @@
 
 enum {
     LONG_TEXT = 2048, /* from here on a text is a value at once: it would be copied to become one */
-    SMALL_MAP = 8,    /* entries compared each with each */
+    SMALL_MAP = 8,    /* entries compared pairwise */
     FIRST_NODES = 8,
     MOST_NODES = 256, /* taken from the arena at a time */
     FIRST_POOL = 128,
     LARGEST_POOL = 16384,
 };
 
-/* A problem of the construction phase. late: seen when the content of the collection is made, not
- * when the node is met. */
+/* A problem of the construction phase. late: found when the content of the collection is
+ * constructed, not the node itself. */
 typedef struct fault {
     const char *py_class;
     pdl_str msg;
@@ -155,7 +155,7 @@ static bool unhashable(const yn *key) {
 
 typedef PDL_VEC(yn *) yn_queue;
 
-/* The node is constructed: its own problem, then it waits for its content. */
+/* Constructs the node: reports its own problem, then queues its content. */
 static bool meet(loader *l, yn *n, yn_queue *q, pdl_err *err) {
     const fault *f = oddity_of(l, n)->fault;
     if (f && !f->late) return throw_fault(l, f, err);
@@ -226,7 +226,7 @@ static bool find_fault(loader *l, pdl_err *err) {
 
 /* --- scalars ---------------------------------------------------------------------------------- */
 
-/* Of a short text: its first and its last bytes, which tell apart what programs write. */
+/* Of a short text: its first and its last bytes, which differ for the texts that programs use. */
 static size_t small_hash(pdl_str s) {
     uint64_t a = s.n, b = 0, c = 0;
     if (s.n >= 8) {
@@ -278,7 +278,7 @@ static void make_text(loader *l, yn *n, pdl_str text) {
     }
 }
 
-/* Value of a scalar whose tag is known. A problem is kept for later. */
+/* Makes the value of a scalar whose tag is known. A problem is stored for later. */
 static void make_scalar(loader *l, yn *n, pdl_str text) {
     pdl_err bad = {0};
     pdl_val v;
@@ -414,7 +414,7 @@ static void add_merge(loader *l, yn *map, const yn *value, pair_list *out) {
     }
 }
 
-/* Pairs with those of merge keys in front. */
+/* The pairs, preceded by those of merge keys. */
 static void merge_pairs(loader *l, yn *n, yn **kids, uint32_t pairs) {
     pair_list all = {0};
     for (uint32_t i = 0; i < pairs; i++)
@@ -428,8 +428,8 @@ static void merge_pairs(loader *l, yn *n, yn **kids, uint32_t pairs) {
     pdl_vec_fini(&all);
 }
 
-/* kids: keys and values in turn. Where the search for faults needs it, the entries are kept as
- * written. */
+/* kids: keys and values alternating. Where the search for faults needs them, the entries are stored
+ * as written. */
 static void close_map(loader *l, yn *n, yn **kids, size_t count) {
     bool merges = false, special = false;
     uint32_t pairs = (uint32_t)(count / 2);
@@ -461,7 +461,7 @@ static void close_seq(loader *l, yn *n, yn **kids, size_t count) {
     n->pub.n = (uint32_t)count;
 }
 
-/* Does the tag of a collection fit what it is? */
+/* Checks that the tag of a collection fits its kind. */
 static void check_tag(loader *l, yn *n) {
     bool map = n->pub.kind == PDL_NODE_MAP,
          list = n->tag == PDL_YTAG_omap || n->tag == PDL_YTAG_pairs;
@@ -682,7 +682,7 @@ static bool load(loader *l, const pdl_node **out, pdl_err *err) {
     return true;
 }
 
-/* Line and column as the reference counts: NEL, LS and PS end lines too. */
+/* Line and column as the reference counts them: NEL, LS and PS end lines too. */
 static void place_of(pdl_str s, uint32_t off, uint32_t *line, uint32_t *column) {
     *line = *column = 1;
     for (const char *p = s.p, *end = s.p + off; p < end;) {

@@ -1,4 +1,4 @@
-/* load.h -- private to the room: loading with the reader's own count of lines, and the check of
+/* load.h -- private to yaml: loading with the reader's own count of lines, and the check of
  * characters.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -13,8 +13,8 @@
 PDL_MUST bool pdl_yaml_load_at(pdl_arena *a, const pdl_source *src, const pdl_node **out,
                                uint32_t *line, uint32_t *column, pdl_err *err);
 
-/* Are all characters of text allowed in YAML? Error: ReaderError with the position in code points.
- * src may be NULL. */
+/* Checks that YAML allows all characters of text. Error: ReaderError with the position in code
+ * points. src may be NULL. */
 PDL_MUST bool pdl_yaml_check_chars(pdl_str text, const pdl_source *src, pdl_err *err);
 
 #endif

@@ -25,7 +25,8 @@ const pdl_node *pdl_node_find(const pdl_node *map, pdl_str key, const pdl_pair *
 
 /* --- places in a scalar's text: the source is read once more, counting the text it makes --- */
 
-/* Walk over a lexeme. `text` bytes were made so far; the span of text [from, to) is looked for. */
+/* Walk over a lexeme. `text` bytes were produced so far; the span of text [from, to) is searched.
+ */
 typedef struct node_walk {
     pdl_str s; /* source up to the end of the lexeme */
     size_t pos, text;
@@ -50,8 +51,8 @@ static char ahead(const walk *w, size_t k) {
 }
 static bool blank(char c) { return c == ' ' || c == '\t'; }
 
-/* A blank stretch of a flow scalar: kept as it is inside a line; around line ends it folds: one
- * line end is a blank, more are kept but the first. */
+/* Blanks of a flow scalar: unchanged inside of a line; folded around line ends: one line end is a
+ * blank, of several the first is dropped. */
 static void fold_blanks(walk *w) {
     size_t i = w->pos, lines = 0;
     while (i < w->s.n && (blank(w->s.p[i]) || w->s.p[i] == '\n')) {
@@ -78,7 +79,7 @@ static uint32_t hex_ahead(const walk *w, size_t k, size_t digits) {
 static void walk_escape(walk *w) {
     char c = ahead(w, 1);
     size_t digits = c == 'x' ? 2 : c == 'u' ? 4 : c == 'U' ? 8 : 0;
-    if (c == '\n') { /* the line goes on: nothing is made, empty lines are */
+    if (c == '\n') { /* the line continues: nothing is produced, empty lines are */
         size_t i = w->pos + 2, lines = 0;
         for (; i < w->s.n && (blank(w->s.p[i]) || w->s.p[i] == '\n'); i++)
             lines += w->s.p[i] == '\n';
@@ -134,8 +135,8 @@ static void walk_plain(walk *w) {
 }
 
 /* Width of the indentation of a block scalar: explicit (relative to the parent: found from the
- * text), or that of its first line with content. The first line of the text tells: its source line
- * ends with it. */
+ * text), or that of its first line with content. The first line of the text decides: its source
+ * line ends with it. */
 static size_t block_indent(const walk *w, pdl_str text) {
     size_t i = w->pos;
     size_t t = 0;
@@ -157,8 +158,8 @@ static size_t block_indent(const walk *w, pdl_str text) {
     return 0;
 }
 
-/* Literal and folded. folded follows the text that was made, which says whether a line end became a
- * blank. */
+/* Literal and folded. A folded scalar follows the text that was produced, which shows whether a
+ * line end became a blank. */
 static void walk_block(walk *w, pdl_str text) {
     size_t e = pdl_str_find(w->s, PDL_STR("\n"), w->pos);
     if (e == PDL_NOT_FOUND) return;
@@ -199,7 +200,7 @@ pdl_loc pdl_node_text_loc(const pdl_node *n, size_t from, size_t to) {
     walk w = {
         .s = pdl_str_sub(n->src->text, 0, n->end), .from = from, .to = to, .start = PDL_NOT_FOUND};
     w.pos = skip_properties(w.s, n->start);
-    if (from == to) w.to = to + 1; /* an empty span: the place where it would stand */
+    if (from == to) w.to = to + 1; /* an empty span: the position where it would be */
     if (n->style == PDL_STYLE_SINGLE || n->style == PDL_STYLE_DOUBLE)
         walk_quoted(&w, n->style == PDL_STYLE_SINGLE ? '\'' : '"');
     else if (n->style == PDL_STYLE_LITERAL || n->style == PDL_STYLE_FOLDED)

@@ -1,6 +1,11 @@
 /* node.h -- pdl_node: located syntax tree of a YAML document. Lives in an arena, immutable after
  * loading.
  *
+ * A tree and not values: messages quote the place of a part, the language server edits it, and
+ * whether a scalar was quoted decides what a program means. A node knows the byte span of its text
+ * in the source; values are made from it on demand. Equal subtrees that an alias names are one node
+ * with several parents.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_YAML_NODE_H
@@ -52,8 +57,8 @@ struct pdl_node {
     pdl_node_kind kind : 8;
     pdl_node_type type : 8;
     pdl_node_style style : 8;
-    bool shared : 1;     /* may have several parents */
-    bool counted : 1;    /* SCALAR: the text lies in a string value (pdl_node_value) */
+    bool shared : 1;     /* has several parents (an alias) */
+    bool counted : 1;    /* SCALAR: the text is inside of a string value (pdl_node_value) */
     uint32_t start, end; /* bytes in src */
     uint32_t n;          /* items or pairs; 0 for a scalar */
     const pdl_source *src;
@@ -77,13 +82,13 @@ static inline pdl_loc pdl_node_loc(const pdl_node *n) {
  * indentation. For the caret under a part of an expression. Falls back to the whole scalar. */
 pdl_loc pdl_node_text_loc(const pdl_node *n, size_t from, size_t to);
 
-/* Value of a scalar: null, bool, int, float, str, date, bytes. Owned; made anew at each call but
- * for long texts. */
+/* Value of a scalar: null, bool, int, float, str, date, bytes. Owned; made at each call, except for
+ * long texts. */
 pdl_val pdl_node_value(const pdl_node *scalar);
 
-/* The same through a memory of recent short texts, whose values are then shared. Begin with {0}; it
- * must not outlive the nodes. Texts of at most PDL_NODE_SHORT bytes that stand near each other have
- * one address when they are equal. */
+/* The same through a cache of recent short texts, whose values are then shared. Starts as {0}; must
+ * not outlive the nodes. Equal texts of at most PDL_NODE_SHORT bytes that are near each other have
+ * the same address. */
 enum { PDL_NODE_SHORT = 24, PDL_NODE_RECENT = 256 };
 typedef struct pdl_recent {
     unsigned asked; /* a few values do not need it */

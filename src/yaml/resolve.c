@@ -2,12 +2,13 @@
  * constructs them.
  *
  * Why not the types of YAML 1.2: programs are written for an interpreter that reads YAML 1.1, where
- * `no` is false, 010 is eight and 1:30 is ninety. A reader with other rules would run the same text
- * as another program. libyaml does not help here: its events hold the text of a scalar and whether
- * it was quoted, and leave the types to who reads them. What must stay true: the type of a scalar
- * depends on its text, its style and its tag alone, never on where it is.
+ * `no` is false, 010 is eight and 1:30 is ninety. With other rules the same text would be another
+ * program. libyaml does not help: its events hold the text of a scalar and whether it was quoted,
+ * and leave types to their reader. What must stay true: the type of a scalar depends only on its
+ * text, its style and its tag, never on its position.
  *
- * SPDX-License-Identifier: Apache-2.0 */
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "yaml/resolve.h"
 
 #include <math.h>
@@ -68,8 +69,8 @@ static size_t sign(pdl_str s, size_t i) {
     return i < s.n && (s.p[i] == '-' || s.p[i] == '+') ? i + 1 : i;
 }
 
-/* (:[0-5]?[0-9])+ from i; 0 when there is none. A group may give back its second digit only to
- * nothing useful, so greedy is exact. */
+/* (:[0-5]?[0-9])+ from i; 0 when there is none. Giving back a second digit never helps a group to
+ * match, so greedy matching is exact. */
 static size_t sixties(pdl_str s, size_t i) {
     size_t start = i;
     while (at(s, i) == ':' && digit(at(s, i + 1))) {
@@ -166,8 +167,8 @@ static bool read_zone(pdl_str s, size_t *pos, stamp *out) {
     return true;
 }
 
-/* The timestamp pattern; `strict` tells the resolver's (a date alone has two-digit month and day)
- * from the constructor's. */
+/* The timestamp pattern; `strict` selects the resolver's (a date without time has two-digit month
+ * and day), else the constructor's. */
 static bool read_stamp(pdl_str s, bool strict, stamp *out) {
     size_t i = 0, month_at, day_at;
     memset(out, 0, sizeof *out);
@@ -367,7 +368,8 @@ static bool make_float(pdl_str s, pdl_val *out, pdl_err *err) {
     } else if (pdl_str_is(s, ".nan")) {
         v = (double)NAN;
     } else if (pdl_str_find(s, PDL_STR(":"), 0) != PDL_NOT_FOUND) {
-        /* From the last part on, as the reference sums: the rounding is then the same. */
+        /* From the last part on, in the order in which the reference adds: the rounding is then the
+         * same. */
         for (size_t to = s.n;;) {
             size_t from = pdl_str_rfind(pdl_str_sub(s, 0, to), PDL_STR(":"));
             if (!float_text(pdl_str_sub(s, from == PDL_NOT_FOUND ? 0 : from + 1, to), &part, err))

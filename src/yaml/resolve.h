@@ -1,4 +1,4 @@
-/* resolve.h -- private to the room: tags of scalars and the values behind them.
+/* resolve.h -- private to yaml: tags of scalars and their values.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,7 +14,8 @@
     X(str, "str")                                                                                  \
     X(null, "null")                                                                                \
     X(bool, "bool")                                                                                \
-    X(int, "int") X(float, "float") X(binary, "binary") X(timestamp, "timestamp") X(omap, "omap")  \
+    X(int, "int")                                                                                  \
+    X(float, "float") X(binary, "binary") X(timestamp, "timestamp") X(omap, "omap")                \
         X(pairs, "pairs") X(set, "set") X(seq, "seq") X(map, "map") X(merge, "merge")              \
             X(value, "value")
 

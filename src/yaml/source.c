@@ -37,8 +37,8 @@ static pdl_source *read_bytes(pdl_arena *a, pdl_str name, pdl_str bytes) {
     return src;
 }
 
-/* The place is shown in a source in which U+FFFD stands for what is wrong; up to there it is that
- * of the file. */
+/* The excerpt shows a source in which U+FFFD replaces the wrong bytes; up to there positions are
+ * those of the file. */
 static bool not_utf8(pdl_arena *a, pdl_str name, pdl_str bytes, const pdl_utf8_fault *fault,
                      pdl_err *err) {
     pdl_buf repaired = PDL_BUF;
@@ -62,8 +62,8 @@ bool pdl_yaml_source(pdl_arena *a, pdl_str name, pdl_str bytes, pdl_source **out
     return true;
 }
 
-/* The code point at i (valid UTF-8, i a lead byte below 0x20, 0x7f, 0xc2 or 0xef): refused by
- * YAML? */
+/* The code point at i (valid UTF-8, i a lead byte below 0x20, 0x7f, 0xc2 or 0xef) is refused by
+ * YAML. */
 static bool refused(pdl_str s, size_t i) {
     unsigned char c = (unsigned char)s.p[i], d = i + 1 < s.n ? (unsigned char)s.p[i + 1] : 0;
     if (c < 0x20) return c != '\t' && c != '\n' && c != '\r';
@@ -84,7 +84,7 @@ static bool is_ordinary(const char *p) {
 }
 
 bool pdl_yaml_check_chars(pdl_str s, const pdl_source *src, pdl_err *err) {
-    size_t checked = 0; /* bytes in front are fine */
+    size_t checked = 0; /* bytes before are fine */
     for (size_t i = 0; i < s.n; i++) {
         while (i >= checked && s.n - i >= BLOCK && is_ordinary(s.p + i)) i += BLOCK;
         if (i >= s.n) break;

@@ -18,7 +18,7 @@
 
 #include "base/banned.h"
 
-/* What stands on the line already, which decides where content may go. */
+/* What the line holds already, which decides where content may start. */
 typedef enum { AT_ROOT, AFTER_KEY, AFTER_DASH } spot;
 
 typedef struct writer {
@@ -62,8 +62,8 @@ static bool plain_ok(pdl_str s) {
     return true;
 }
 
-/* A literal block keeps the text when no line has odd characters and the first line with content is
- * not indented by blanks. */
+/* A literal block preserves the text when no line has special characters and the first line with
+ * content is not indented by blanks. */
 static bool literal_ok(pdl_str s) {
     size_t i = 0;
     if (!s.n || !memchr(s.p, '\n', s.n)) return false;
@@ -211,8 +211,8 @@ static bool put_seq(writer *w, pdl_vref list, size_t indent, spot at, pdl_err *e
     return true;
 }
 
-/* A key that is long, or has a long text before its colon, needs the explicit form: readers look
- * 1024 characters ahead. */
+/* A key that is long, or has a long text before its colon, needs the explicit form: readers search
+ * only 1024 characters for the colon. */
 static bool put_key(writer *w, pdl_vref key, size_t indent, bool *is_explicit, pdl_err *err) {
     pdl_buf line = PDL_BUF;
     writer kw = {&line, w->depth};
@@ -245,7 +245,7 @@ static bool put_map(writer *w, pdl_vref d, bool set, size_t indent, spot at, pdl
             continue;
         }
         if (!collection) pdl_buf_putc(w->out, ' ');
-        /* A list under a key stands at the key's own column, as the reference writes it. */
+        /* A list under a key is written at the key's own column, as the reference writes it. */
         if (!put(w, x, pdl_is_list(x) ? indent : indent + 2, AFTER_KEY, err)) return false;
     }
     return true;
@@ -298,6 +298,6 @@ static bool put(writer *w, pdl_vref v, size_t indent, spot at, pdl_err *err) {
 bool pdl_yaml_write(pdl_vref v, pdl_buf *out, pdl_err *err) {
     writer w = {out, 0};
     if (!put(&w, v, pdl_is_str(v) ? 2 : 0, AT_ROOT, err)) return false;
-    pdl_buf_putc(out, '\n'); /* also behind the empty lines of a `|+`, which end one line early */
+    pdl_buf_putc(out, '\n'); /* also after the empty lines of a `|+`, which end one line early */
     return true;
 }

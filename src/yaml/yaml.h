@@ -1,7 +1,7 @@
 /* yaml.h -- YAML 1.1 as PDL programs use it (PyYAML's safe loader) -> located nodes and values;
  * values -> YAML.
  *
- * Spec: language-syntax 1.3, 1.4. libyaml gives events, resolution of scalars is ours. One
+ * Spec: language-syntax 1.3, 1.4. libyaml produces events; the resolution of scalars is ours. One
  * document.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -19,13 +19,13 @@
 PDL_MUST bool pdl_yaml_source(pdl_arena *a, pdl_str name, pdl_str bytes, pdl_source **out,
                               pdl_err *err);
 
-/* Read src as one document. *out is NULL-kind for an empty one. Aliases are expanded by sharing
- * nodes (a node may have several parents), their total expansion is counted and capped
- * (PDL_MAX_YAML_NODES), depth capped (PDL_MAX_YAML_DEPTH), an alias to an enclosing node is an
- * error. Merge keys are applied. Duplicate keys: last value, first position. Error: PDL_E_syntax at
- * the problem's place; msg is PyYAML's problem text ("mapping values are not allowed here"),
- * py_class its class ("ScannerError", "ParserError", "ComposerError", "ConstructorError",
- * "ReaderError", "ValueError"). */
+/* Reads src as one document. *out has kind NULL for an empty one. Aliases share nodes (a node may
+ * have several parents); their total expansion is counted and capped (PDL_MAX_YAML_NODES), as is
+ * the depth (PDL_MAX_YAML_DEPTH); an alias to an enclosing node is an error. Merge keys are
+ * applied. Duplicate keys: last value, first position. Error: PDL_E_syntax at the problem's place;
+ * msg is PyYAML's problem text ("mapping values are not allowed here"), py_class its class
+ * ("ScannerError", "ParserError", "ComposerError", "ConstructorError", "ReaderError",
+ * "ValueError"). */
 PDL_MUST bool pdl_yaml_load(pdl_arena *a, const pdl_source *src, const pdl_node **out,
                             pdl_err *err);
 
@@ -33,9 +33,9 @@ PDL_MUST bool pdl_yaml_load(pdl_arena *a, const pdl_source *src, const pdl_node 
  * them. Aliased nodes share the value. */
 PDL_MUST bool pdl_yaml_to_val(const pdl_node *n, pdl_val *out, pdl_err *err);
 
-/* Both at once, for data files, --data, `parser: yaml`. Errors have line and column of the text
- * when src_name is empty too: loc is then without source and *line, *column (1-based, 0 unknown;
- * may be NULL) tell the place. */
+/* Both steps, for data files, --data, `parser: yaml`. When src_name is empty, the loc of an error
+ * has no source, and *line and *column (1-based, 0 unknown; may be NULL) are its position in the
+ * text. */
 PDL_MUST bool pdl_yaml_read(pdl_str text, pdl_val *out, uint32_t *line, uint32_t *column,
                             pdl_err *err);
 
