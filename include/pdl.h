@@ -337,6 +337,9 @@ PDL_API pdl_value *pdl_check_text(pdl_engine *engine, const char *text, size_t n
 
 /* The JSON Schema of the language. */
 PDL_API pdl_value *pdl_schema_of_language(void);
+/* What expressions may use, by the headings of docs/manual/builtins.md: a dict of dicts, name ->
+ * {parameters, doc}. */
+PDL_API pdl_value *pdl_builtins_of_language(void);
 
 /* --- tasks ------------------------------------------------------------------------------------ */
 
@@ -367,6 +370,8 @@ typedef struct pdl_report {
     const pdl_value *value; /* NULL: none; of block_end, field, message */
     const pdl_error *error; /* NULL: none */
     unsigned number;        /* of an attempt, a case, an iteration */
+    const char *look;       /* who wrote a text: "model", "code", "" for the program */
+    bool untrusted; /* the text is not the program's own: neutralise it before a terminal gets it */
 } pdl_report;
 
 typedef struct pdl_task_options {

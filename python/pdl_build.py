@@ -7,6 +7,7 @@ over libraries of its own, which come into the wheel.
 import base64
 import hashlib
 import io
+import json
 import os
 import pathlib
 import re
@@ -176,10 +177,15 @@ def package_files():
     """Python, stubs, the modules of the language, and what notebooks of JupyterLab load."""
     files = {"libpdl/" + p.name: p for pattern in ("*.py", "*.pyi", "py.typed") for p in sorted(PACKAGE.glob(pattern))}
     files.update({"libpdl/lib/" + p.name: p for p in sorted((ROOT / "lib").glob("*.pdl"))})
-    lab = PACKAGE / "labextension"
-    data = "libpdl-%s.data/data/share/jupyter/labextensions/libpdl/" % version()
-    files.update({data + str(p.relative_to(lab)): p for p in sorted(lab.rglob("*")) if p.is_file()})
+    files.update({"libpdl-%s.data/data/share/jupyter/labextensions/libpdl/%s" % (version(), k): v for k, v in lab_files().items()})
     return files
+
+
+def lab_files():
+    """The extension of JupyterLab: {name in its folder: path or bytes}."""
+    about = {"name": "libpdl", "version": version(), "description": "Highlighting of PDL in notebooks", "license": "Apache-2.0",
+             "jupyterlab": {"extension": True, "_build": {"load": "static/remoteEntry.js", "extension": "./extension"}}}
+    return {"package.json": json.dumps(about, indent=2).encode(), "static/remoteEntry.js": PACKAGE / "labextension" / "remoteEntry.js"}
 
 
 # --- what pip calls ------------------------------------------------------------------------------------------------------------------

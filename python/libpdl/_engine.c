@@ -216,6 +216,12 @@ static PyObject *engine_to_yaml(PyObject *self, PyObject *object) {
     return NULL;
 }
 
+static PyObject *engine_builtins(PyObject *self, PyObject *unused) {
+    pdlpy_engine *e = (pdlpy_engine *)self;
+    (void)unused;
+    return pdlpy_enter(e) ? checked(e, pdl_builtins_of_language(), NULL) : NULL;
+}
+
 static PyObject *engine_step(PyObject *self, PyObject *args) {
     pdlpy_engine *e = (pdlpy_engine *)self;
     int timeout_ms;
@@ -259,6 +265,7 @@ static PyMethodDef engine_methods[] = {
     {"check_text", engine_check_text, METH_VARARGS, NULL},
     {"schema", engine_schema, METH_NOARGS, NULL},
     {"to_yaml", engine_to_yaml, METH_O, NULL},
+    {"builtins", engine_builtins, METH_NOARGS, NULL},
     {"start", (PyCFunction)(void (*)(void))engine_start, METH_VARARGS | METH_KEYWORDS, NULL},
     {"step", engine_step, METH_VARARGS, NULL},
     {"fd", engine_fd, METH_NOARGS, NULL},

@@ -113,6 +113,7 @@ class Engine:
             "budget": _arguments.budget(budget if budget is None or isinstance(budget, str) else dict(budget))}
         self._options["prices"] = self._prices(prices)
         self._recorded = False
+        self._more: dict[str, Callable[[_pdl.Request], None]] = {}
         self._forget()
 
     def _prices(self, prices: Any) -> Optional[str]:
@@ -170,6 +171,14 @@ class Engine:
         if self.code == "here":
             core.handle("code", "python", self._run_code)
             core.handle("code", "ipython", self._run_code)
+        for kind, f in self._more.items():
+            core.handle(kind, "", f)
+
+    def _also(self, kind: str, f: Callable[[_pdl.Request], None]) -> None:
+        """All requests of this kind are answered by f, in the runs that start from now on."""
+        self._more[kind] = f
+        for core in self._cores:
+            core.handle(kind, "", f)
 
     # --- what programs ask
 

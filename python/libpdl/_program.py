@@ -72,6 +72,13 @@ class Result(Generic[T]):
     def __str__(self) -> str:
         return self.text
 
+    def _repr_html_(self) -> Optional[str]:
+        """For notebooks: the blocks of the run, if it has a trace."""
+        if self.trace is None:
+            return None
+        from . import _html
+        return _html.page(self.trace)
+
     def __repr__(self) -> str:
         return "<libpdl.Result %r>" % (self.value,)
 
@@ -80,7 +87,8 @@ class Job:
     """A run that is under way."""
 
     def __init__(self, program: "Program[Any]", inputs: dict[str, Any], output: int, trace: bool,
-                 write: Optional[Callable[[str], object]] = None) -> None:
+                 write: Optional[Callable[[str], object]] = None,
+                 shown: Optional[Callable[[Tuple[str, str, bytes, int]], None]] = None) -> None:
         engine = program._engine
         self.core = engine._core()
         options = dict(engine._options)
@@ -97,8 +105,8 @@ class Job:
         self.error_decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self.write = write or self.pieces.append
         self.ended = False
-        self.run = self.core.start(program._for(self.core), inputs, output, self._text, self._error_text, None, self._done,
-                                   trace=trace, **options)
+        self.run = self.core.start(program._for(self.core), inputs, output, None if shown else self._text, self._error_text, None,
+                                   self._done, trace=trace, shown=shown, **options)
 
     def _text(self, data: bytes) -> None:
         text = self.decoder.decode(data)

@@ -8,15 +8,22 @@ typedef struct run {
     PyObject_HEAD pdlpy_engine *engine;
     pdl_task *task;
     PyObject *text, *error_text, *message, *done; /* callables; NULL: none */
+    PyObject *shown; /* instead of text and message: what is shown, with who wrote it */
     PyObject *budget;                             /* the library reads it while the run lasts */
 } run;
 
 /* --- callbacks ------------------------------ */
 
-/* Takes argument. What a callback raises cannot be told to anybody. */
+/* Takes argument. What a callback raises cannot be told to anybody, but Ctrl-C that came meanwhile
+ * comes again when the step has ended. */
 static void tell(PyObject *fn, PyObject *argument) {
     PyObject *done = argument ? PyObject_CallFunctionObjArgs(fn, argument, NULL) : NULL;
-    if (!done) PyErr_WriteUnraisable(fn);
+    if (!done && PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) {
+        PyErr_Clear();
+        PyErr_SetInterrupt();
+    } else if (!done) {
+        PyErr_WriteUnraisable(fn);
+    }
     Py_XDECREF(done);
     Py_XDECREF(argument);
 }
@@ -36,6 +43,18 @@ static void on_error_text(void *user, const char *text, size_t n) {
 static void on_message(void *user, const char *role, const char *text, size_t n) {
     PyGILState_STATE gil = PyGILState_Ensure();
     tell(((run *)user)->message, Py_BuildValue("(sy#)", role, text, (Py_ssize_t)n));
+    PyGILState_Release(gil);
+}
+
+/* (kind: text, message or out; role of a message, else look; bytes; untrusted) */
+static void on_report(void *user, const pdl_report *e) {
+    bool is_message = strcmp(e->kind, "message") == 0;
+    bool is_out = strcmp(e->kind, "out") == 0 && e->number != 2;
+    if (!is_message && !is_out && strcmp(e->kind, "text") != 0) return;
+    PyGILState_STATE gil = PyGILState_Ensure();
+    tell(((run *)user)->shown,
+         Py_BuildValue("(ssy#i)", e->kind, is_message ? e->role : e->look, e->text,
+                       (Py_ssize_t)e->n_text, (int)e->untrusted));
     PyGILState_Release(gil);
 }
 
@@ -68,6 +87,7 @@ static bool begin(run *r, pdlpy_program *program, PyObject *inputs, pdl_task_opt
     o->text = r->text ? on_text : NULL;
     o->error_text = r->error_text ? on_error_text : NULL;
     o->message = r->message ? on_message : NULL;
+    o->report = r->shown ? on_report : NULL;
     o->done = on_done;
     r->task = pdl_task_start(r->engine->engine, program->program, o, &error);
     pdl_value_drop(in);
@@ -88,15 +108,17 @@ static run *run_new(pdlpy_engine *e) {
 PyObject *pdlpy_run_start(pdlpy_engine *e, PyObject *args, PyObject *kwargs) {
     static char *names[] = {"program", "inputs", "output", "text",    "error_text",
                             "message", "done",   "record", "replay",  "trace",
-                            "cache",   "budget", "prices", "timeout", NULL};
+                            "cache",   "budget", "prices", "timeout", "shown", NULL};
     pdlpy_program *program;
     PyObject *inputs, *text, *error_text, *message, *done, *budget = Py_None;
+    PyObject *shown = NULL;
     pdl_task_options o = {0};
     int output = 0, trace = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O!iOOOO|zzpzOzz", names,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O!iOOOO|zzpzOzzO", names,
                                      e->state->program_type, &program, &PyDict_Type, &inputs,
                                      &output, &text, &error_text, &message, &done, &o.record,
-                                     &o.replay, &trace, &o.cache, &budget, &o.prices, &o.timeout))
+                                     &o.replay, &trace, &o.cache, &budget, &o.prices, &o.timeout,
+                                     &shown))
         return NULL;
     if (budget != Py_None && !(o.budget = PyUnicode_AsUTF8AndSize(budget, NULL))) return NULL;
     run *r = pdlpy_enter(e) ? run_new(e) : NULL;
@@ -107,6 +129,7 @@ PyObject *pdlpy_run_start(pdlpy_engine *e, PyObject *args, PyObject *kwargs) {
     keep(&r->error_text, error_text);
     keep(&r->message, message);
     keep(&r->done, done);
+    keep(&r->shown, shown);
     keep(&r->budget, budget);
     bool ok = begin(r, program, inputs, &o);
     pdlpy_leave(e);
@@ -123,6 +146,7 @@ static int run_traverse(PyObject *self, visitproc visit, void *arg) {
     Py_VISIT(r->error_text);
     Py_VISIT(r->message);
     Py_VISIT(r->done);
+    Py_VISIT(r->shown);
     return 0;
 }
 
@@ -139,6 +163,7 @@ static void run_dealloc(PyObject *self) {
     Py_XDECREF(r->error_text);
     Py_XDECREF(r->message);
     Py_XDECREF(r->done);
+    Py_XDECREF(r->shown);
     Py_XDECREF(r->budget);
     Py_DECREF(r->engine);
     PyObject_GC_Del(self);

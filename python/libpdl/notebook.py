@@ -1,119 +1,290 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PDL in notebooks: `%load_ext libpdl.notebook`, then cells that begin with `%%pdl`."""
+"""PDL in notebooks: `%load_ext libpdl.notebook`, then cells that begin with `%%pdl`.
+
+    %%pdl [-r|--reset-context] [--viewer] [--stream result|context|none] [-t NAME] [--no-run] [--keep-going]
+    %pdl [the same] FILE
+    %pdl_reset, %pdl_usage
+
+use(engine) lets the cells run on an engine of yours, with its models, tools and files.
+"""
 from __future__ import annotations
 
+import builtins
 import re
 import shlex
 import sys
-import types
-from typing import Any
+import threading
+from typing import Any, Callable, Iterable, Optional
 
-from . import _engine, _errors, _program
+from . import _engine, _errors, _hooks, _painter, _pdl, _program
 
-NOT_BACK = ("stdlib", "pdl_usage", "pdl_context")
+NOT_BACK = frozenset(("stdlib", "pdl_usage", "pdl_context", "pdl_particle_id", "pdl_scope"))
+# Defaults that every run defines; written back only where the notebook has them.
+GIVEN = frozenset(("pdl_llm_as_judge", "pdl_llm_context_transformer", "pdl_model_default_parameters"))
+# A cell with one of these may use variables that it does not name.
+OPEN_WORDS = frozenset(("include", "import", "pdl_scope", "code"))
+# Words of %%pdl: name in Options, does a value follow, what help says.
+WORDS: dict[str, tuple[str, str, str]] = {
+    "-r": ("reset", "", "the context begins empty"),
+    "--reset-context": ("reset", "", "the same"),
+    "--viewer": ("viewer", "", "shows the blocks of the run"),
+    "--stream": ("stream", "result|context|none", "what is printed while the program runs"),
+    "-t": ("trace", "NAME", "leaves the trace in this variable"),
+    "--no-run": ("no_run", "", "only checks the program"),
+    "--keep-going": ("keep_going", "", "a program that fails prints its message, and the cell succeeds"),
+}
+STREAMS = {"none": 0, "result": 1, "context": 2}
+_shell: Any = None
 
 
 class CellError(Exception):
     """Shown as its message alone."""
 
     def _render_traceback_(self) -> list[str]:
-        return str(self).splitlines()
+        return str(self).splitlines() or [""]
+
+
+class Interrupted(KeyboardInterrupt):
+    """Shown without the lines of Python that waited."""
+
+    def _render_traceback_(self) -> list[str]:
+        return ["interrupted"]
 
 
 class Options:
-    """The words behind %%pdl."""
+    """The words after %%pdl."""
 
-    def __init__(self, line: str) -> None:
-        self.reset, self.is_run, self.stream, self.trace = False, True, "result", ""
-        words = iter(shlex.split(line))
+    def __init__(self, line: str, has_file: bool = False) -> None:
+        self.reset = self.viewer = self.no_run = self.keep_going = False
+        self.stream, self.trace, self.file = "result", "", ""
+        try:
+            words = iter(shlex.split(line))
+        except ValueError as e:
+            raise CellError("pdl: %s: %s" % (e, line)) from None
         for word in words:
-            if word in ("-r", "--reset-context"):
-                self.reset = True
-            elif word == "--no-run":
-                self.is_run = False
-            elif word == "--stream":
-                self.stream = next(words, "")
-            elif word == "-t":
-                self.trace = next(words, "")
-            elif word == "--viewer":
-                raise CellError("%%pdl: --viewer cannot be used yet")
-            else:
-                raise CellError("%%%%pdl: unknown option %s; there are -r, --reset-context, --stream result|none, -t NAME, --no-run" % word)
-        if self.stream not in ("result", "none"):
-            raise CellError("%%%%pdl: --stream is result or none, not %r" % self.stream)
+            self._take(word, words, has_file)
+        if self.stream not in STREAMS:
+            raise CellError("pdl: --stream is %s, not %r" % (WORDS["--stream"][1], self.stream))
+        if self.trace and not self.trace.isidentifier():
+            raise CellError("pdl: -t wants the name of a variable, not %r" % self.trace)
+        if has_file and not self.file:
+            raise CellError("pdl: the name of a file is missing: %pdl [options] FILE")
+
+    def _take(self, word: str, words: Iterable[str], has_file: bool) -> None:
+        known, equals, value = word.partition("=")
+        if known not in WORDS:
+            if not has_file or self.file or word.startswith("-"):
+                raise CellError("pdl: unknown option %s; there are %s" % (word, ", ".join(" ".join((w, WORDS[w][1])).rstrip() for w in WORDS)))
+            self.file = word
+            return
+        name, wants, _ = WORDS[known]
+        if not wants:
+            setattr(self, name, True)
+            return
+        setattr(self, name, value if equals else next(iter(words), ""))
+        if not getattr(self, name):
+            raise CellError("pdl: %s wants a value: %s" % (known, wants))
+
+
+def _is_same(before: Any, after: Any) -> bool:
+    """Is what comes out of a run what went in? Tuples come back as lists, others as plain values."""
+    if before is after:
+        return True
+    if isinstance(before, (list, tuple)) and isinstance(after, (list, tuple)):
+        return len(before) == len(after) and all(map(_is_same, before, after))
+    if isinstance(before, dict) and isinstance(after, dict):
+        return before.keys() == after.keys() and all(_is_same(before[k], after[k]) for k in before)
+    if type(before) is type(after):
+        return bool(before == after)
+    try:
+        plain = _hooks.plain(before)
+        return plain is not before and _is_same(plain, after)
+    except (TypeError, ValueError, NotImplementedError):
+        return False
+
+
+def _is_taken(value: Any) -> bool:
+    """Can a program have this value?"""
+    try:
+        return value is None or isinstance(value, (str, int, float, list, tuple, dict)) or _hooks.plain(value) is not NotImplemented
+    except NotImplementedError:
+        return False
 
 
 class Magics:
-    """The magics of a notebook, with the context that goes from cell to cell."""
+    """The magics of a notebook. The context goes on from cell to cell, in the variable pdl_context."""
 
-    def __init__(self, shell: Any) -> None:
-        self.shell = shell
-        self.engine = _engine.Engine()
-        self.context: Any = None
+    def __init__(self, shell: Any, keep_going: bool = False) -> None:
+        self.shell, self.keep_going = shell, keep_going
         self.usage: dict[str, int] = {}
+        self.use(_engine.Engine())
+
+    def use(self, engine: "_engine.Engine") -> None:
+        """Cells run on this engine; `read` blocks ask through the input box."""
+        self.engine = engine
+        engine._also("input", self._ask)
+
+    def _ask(self, request: _pdl.Request) -> None:
+        data = request.data()
+        sys.stdout.flush()  # the prompt is part of the output
+        try:
+            first = builtins.input()
+            lines = [first]
+            while data.get("multiline") and lines[-1]:
+                lines.append(builtins.input())
+        except EOFError:
+            request.answer(None)
+            return
+        request.answer("\n".join(lines[:-1]) + "\n" if data.get("multiline") else first)
+
+    # --- variables
 
     def _scope(self, text: str) -> dict[str, Any]:
-        """Variables of the notebook that the cell names."""
-        words = set(re.findall(r"[A-Za-z]\w*", text))
-        found = {k: v for k, v in self.shell.user_ns.items()
-                 if k in words and not isinstance(v, (types.ModuleType, type)) and k not in self.shell.user_ns_hidden}
-        if self.context is not None:
-            found["pdl_context"] = self.context
-        return found
+        """Variables of the notebook: those that the program names, all where it may use others."""
+        words = set(re.findall(r"[^\W\d]\w*", text))
+        every = bool(words & OPEN_WORDS)
+        hidden = self.shell.user_ns_hidden
+        scope = {k: v for k, v in self.shell.user_ns.items()
+                 if (k in words or (every and not k.startswith("_"))) and k not in hidden and _is_taken(v)}
+        scope["pdl_context"] = self.shell.user_ns.get("pdl_context", [])
+        return scope
 
-    def _keep(self, result: "_program.Result[Any]") -> None:
-        self.context = [*(self.context or ()), *result.messages]
+    def _keep(self, scope: dict[str, Any], result: "_program.Result[Any]") -> None:
+        names = self.shell.user_ns
+        names["pdl_context"] = [*scope["pdl_context"], *result.messages]
         for key, value in result.variables.items():
-            if not key.startswith("_") and key not in NOT_BACK:
-                self.shell.user_ns[key] = value
+            is_ours = key.startswith("_") or key in NOT_BACK or (key in GIVEN and key not in names)
+            if not is_ours and not (key in scope and _is_same(scope[key], value)):
+                names[key] = value
         for key, n in result.usage.items():
             self.usage[key] = self.usage.get(key, 0) + n
 
+    def _number(self) -> int:
+        """What the notebook writes beside the cell."""
+        return max(1, int(self.shell.displayhook.prompt_count))
+
+    # --- runs
+
+    def _drive(self, job: "_program.Job", painter: "_painter.Painter") -> None:
+        """To the end of the run."""
+        engine = job.program._engine
+        before, engine._running = engine._running, threading.get_ident()
+        try:
+            while not job.advance(_program.SLICE_MS):
+                painter.flush()
+        finally:
+            engine._running = before
+            painter.end()
+
     def _run(self, program: "_program.Program[Any]", text: str, options: Options) -> Any:
         scope = self._scope(text)
-        if options.trace:
-            result = program.traced(scope)
-            self.shell.user_ns[options.trace] = result.trace
-        elif options.stream == "none":
-            result = program.run(scope)
-        else:
-            with program.stream(scope) as pieces:
-                for piece in pieces:
-                    sys.stdout.write(piece)
-                    sys.stdout.flush()
-            result = pieces.result()
-            sys.stdout.write("\n" if result.text and not result.text.endswith("\n") else "")
-        self._keep(result)
-        return result.value if options.stream == "none" or options.trace else None
+        painter = _painter.Painter(sys.stdout)
+        is_traced = bool(options.viewer or options.trace)
+        job = _program.Job(program, program._inputs(scope, {}), STREAMS[options.stream], is_traced, shown=painter.show)
+        self._drive(job, painter)
+        try:
+            result = job.result()
+        except _errors.Error as e:
+            self._leave_trace(e.trace, options)
+            raise
+        self._keep(scope, result)
+        self._leave_trace(result.trace, options)
+        if options.viewer:
+            from IPython.display import display
+            display(result)
+        return result.value if options.stream == "none" and not options.viewer else None
+
+    def _leave_trace(self, trace: Any, options: Options) -> None:
+        if options.trace and trace is not None:
+            self.shell.user_ns[options.trace] = trace
+
+    def _check(self, program: "_program.Program[Any]") -> None:
+        for d in program.check():
+            print("%s:%d:%d: %s: %s" % (d.file, d.line, d.column, d.severity, d.message))
+
+    def _shielded(self, options: Options, run: Callable[[], Any]) -> Any:
+        """Errors of programs as their message; Ctrl-C without the lines of Python that waited."""
+        try:
+            return run()
+        except _errors.Error as e:
+            if not options.keep_going and not self.keep_going:
+                raise CellError(str(e)) from e.__cause__
+            print(e)
+            return None
+        except KeyboardInterrupt:
+            raise Interrupted() from None
 
     def cell(self, line: str, cell: str) -> Any:
+        """Runs the cell as a program of PDL."""
         options = Options(line)
         if options.reset:
-            self.context = None
-        try:
-            program = self.engine.loads(cell, name="<cell %d>" % self.shell.execution_count)
-            return self._run(program, cell, options) if options.is_run else None
-        except _errors.Error as e:
-            raise CellError(str(e)) from None
+            self.reset("")
+
+        def run() -> Any:
+            program = self.engine.loads(cell, name="<cell %d>" % self._number())
+            return self._check(program) if options.no_run else self._run(program, cell, options)
+        return self._shielded(options, run)
 
     def file(self, line: str) -> Any:
-        try:
-            with open(line.strip(), encoding="utf-8") as f:
+        """Runs the program in a file."""
+        options = Options(line, has_file=True)
+        if options.reset:
+            self.reset("")
+
+        def run() -> Any:
+            program = self.engine.load(options.file)
+            with open(options.file, encoding="utf-8", errors="replace") as f:
                 text = f.read()
-            return self._run(self.engine.load(line.strip()), text, Options(""))
-        except (OSError, ValueError, _errors.Error) as e:
-            raise CellError(str(e)) from None
+            return self._check(program) if options.no_run else self._run(program, text, options)
+        return self._shielded(options, run)
 
     def reset(self, line: str) -> None:
-        self.context = None
+        """Empties the context."""
+        self.shell.user_ns["pdl_context"] = []
 
     def show_usage(self, line: str) -> dict[str, int]:
+        """Model calls and tokens of all cells so far."""
         return dict(self.usage)
 
 
-def load_ipython_extension(shell: Any) -> None:
-    magics = Magics(shell)
+Magics.cell.__doc__ = "Runs the cell as a program of PDL.\n\n" + "\n".join("%-30s %s" % (" ".join((w, WORDS[w][1])), WORDS[w][2]) for w in WORDS)
+
+
+def _magics() -> Optional[Magics]:
+    return getattr(_shell, "pdl_magics", None)
+
+
+def use(engine: "_engine.Engine") -> None:
+    """From now on, cells with %%pdl run on this engine."""
+    magics = _magics()
+    if magics is None:
+        raise _errors.UsageError("use() comes after %load_ext libpdl.notebook")
+    if not isinstance(engine, _engine.Engine):
+        raise TypeError("engine must be a libpdl.Engine, not %s" % type(engine).__name__)
+    magics.use(engine)
+
+
+def load(shell: Any, keep_going: bool = False) -> Magics:
+    """Registers the magics. keep_going: all cells behave as with --keep-going."""
+    global _shell
+    from . import _complete
+    _shell = shell
+    magics = shell.pdl_magics = Magics(shell, keep_going)
     shell.register_magic_function(magics.cell, "cell", "pdl")
     shell.register_magic_function(magics.file, "line", "pdl")
     shell.register_magic_function(magics.reset, "line", "pdl_reset")
     shell.register_magic_function(magics.show_usage, "line", "pdl_usage")
+    _complete.register(shell)
+    return magics
+
+
+def load_ipython_extension(shell: Any) -> None:
+    load(shell)
+
+
+def unload_ipython_extension(shell: Any) -> None:
+    from . import _complete
+    _complete.unregister(shell)
+    for kind, name in (("cell", "pdl"), ("line", "pdl"), ("line", "pdl_reset"), ("line", "pdl_usage")):
+        shell.magics_manager.magics[kind].pop(name, None)
+    del shell.pdl_magics

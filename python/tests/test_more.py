@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Wrong arguments, types of results, tools, the notebook, the manual, annotations."""
-import contextlib
+"""Wrong arguments, types of results, tools, the manual, annotations."""
 import dataclasses
 import importlib.util
-import io
 import pathlib
 import re
 import subprocess
@@ -133,42 +131,6 @@ class Code(unittest.TestCase):
             libpdl.run("lang: python\ncode: |\n  x = 1\n  1 // 0")
         self.assertIsInstance(e.exception.__cause__, ZeroDivisionError)
         self.assertEqual(e.exception.kind, "code")
-
-
-@unittest.skipUnless(importlib.util.find_spec("IPython"), "IPython is not installed")
-class Notebook(unittest.TestCase):
-    def setUp(self):
-        from IPython.core.interactiveshell import InteractiveShell
-        InteractiveShell.clear_instance()
-        self.shell = InteractiveShell.instance()
-        self.shell.run_line_magic("load_ext", "libpdl.notebook")
-
-    def cell(self, text):
-        out = io.StringIO()
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
-            return self.shell.run_cell(text), out.getvalue()
-
-    def test_variables_go_in_and_out(self):
-        self.shell.user_ns["name"] = "Ada"
-        r, out = self.cell("%%pdl\ndefs: {n: 5}\ntext: Hello ${ name }")
-        self.assertTrue(r.success)
-        self.assertEqual(out, "Hello Ada\n")
-        self.assertEqual(self.shell.user_ns["n"], 5)
-        self.assertNotIn("stdlib", self.shell.user_ns)
-
-    def test_the_context_goes_on(self):
-        self.cell("%%pdl\ntext: one")
-        _, out = self.cell("%%pdl\ntext: ${ pdl_context | length }")
-        self.assertEqual(out, "1\n")
-        _, out = self.cell("%%pdl -r\ntext: ${ pdl_context | length }")
-        self.assertEqual(out, "0\n")
-
-    def test_an_error_is_a_message(self):
-        r, out = self.cell("%%pdl\ntext: ${ nobody }")
-        self.assertFalse(r.success)
-        self.assertNotIn("Traceback", out)
-        self.assertIn("'nobody' is undefined", out)
-        self.assertFalse(self.cell("%%pdl --nonsense\ntext: a")[0].success)
 
 
 class Pages(unittest.TestCase):

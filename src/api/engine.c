@@ -12,7 +12,6 @@
 #include "io/loop.h"
 #include "lang/check.h"
 #include "lang/load.h"
-#include "lang/schema.h"
 #include "lang/walk.h"
 #include "value/int.h"
 
@@ -227,8 +226,6 @@ pdl_value *pdl_check_text(pdl_engine *engine, const char *text, size_t n_bytes, 
                ? check(engine, text, n_bytes, name, error)
                : NULL;
 }
-
-pdl_value *pdl_schema_of_language(void) { return pdl_value_box(pdl_language_schema()); }
 
 /* --- memory ----------------------------------------------------------------------------------- */
 

@@ -23,6 +23,15 @@ static bool is_of_blocks(const char *kind) {
     return false;
 }
 
+static const char *look_name(pdl_look look) {
+    switch (look) {
+    case PDL_LOOK_MODEL: return "model";
+    case PDL_LOOK_CODE: return "code";
+    case PDL_LOOK_PLAIN: return "";
+    }
+    PDL_BUG("look %d", (int)look);
+}
+
 /* NUL-terminated copies of what an event holds, for one call. */
 static void report(const pdl_task *t, const pdl_event *e) {
     const char *kind = pdl_event_name(e->kind);
@@ -54,6 +63,8 @@ static void report(const pdl_task *t, const pdl_event *e) {
         .value = has_value ? &value : NULL,
         .error = error,
         .number = e->number,
+        .look = look_name(e->look),
+        .untrusted = e->untrusted,
     };
     t->opt.report(t->opt.user, &r);
     pdl_error_free(error);

@@ -110,6 +110,13 @@ static void test_programs(pdl_engine *e) {
     CHECK(pdl_value_kind(defs) == PDL_KIND_DICT && pdl_value_len(defs) > 10);
     pdl_value_drop(defs);
     pdl_value_drop(schema);
+    pdl_value *all = pdl_builtins_of_language(), *filters = pdl_value_get(all, "Filters"),
+              *join = pdl_value_get(filters, "join"), *doc = pdl_value_get(join, "doc");
+    CHECK(pdl_value_len(pdl_value_get_text(doc, NULL) ? doc : NULL) > 10);
+    pdl_value_drop(doc);
+    pdl_value_drop(join);
+    pdl_value_drop(filters);
+    pdl_value_drop(all);
 }
 
 static void test_trees(pdl_engine *e) {

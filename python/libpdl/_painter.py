@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Output of a run in a notebook, with the colours of the command."""
+from __future__ import annotations
+
+import codecs
+import os
+import time
+from typing import Any
+
+FLUSH_SECONDS = 0.1  # a flush waits for the thread that sends
+LOOKS = {"model": "\033[32m", "code": "\033[35m", "": ""}
+ROLES = {"assistant": "\033[32m", "system": "\033[36m", "available_tools": "\033[35m"}
+ROLE, OFF = "\033[34m", "\033[0m"
+# What others wrote does not control the terminal: control characters become pictures of themselves.
+HARMLESS = {c: 0x2400 + c for c in range(32) if chr(c) not in "\n\t"} | {127: 0x2421} | {c: 0xFFFD for c in range(128, 160)}
+
+
+class Painter:
+    """Writes what a run shows to a stream."""
+
+    def __init__(self, out: Any) -> None:
+        self.out = out
+        self.has_color = "NO_COLOR" not in os.environ and bool(getattr(out, "isatty", lambda: False)())
+        self.is_line_open = False
+        self.flushed = 0.0
+        self.decoders = {kind: codecs.getincrementaldecoder("utf-8")("replace") for kind in ("text", "out", "message")}
+
+    def _put(self, text: str, color: str = "") -> None:
+        if text:
+            self.out.write(color + text + OFF if color and self.has_color else text)
+            self.is_line_open = not text.endswith("\n")
+
+    def show(self, what: tuple[str, str, bytes, int]) -> None:
+        """(text, out or message; of a message its role, else model, code or nobody; the text; is it untrusted?)"""
+        kind, who, data, is_untrusted = what
+        text = self.decoders[kind].decode(data)
+        if is_untrusted:
+            text = text.translate(HARMLESS)
+        if kind == "message":
+            role = who or "assistant"
+            if self.is_line_open:
+                self._put("\n")
+            self._put(role.translate(HARMLESS), ROLE)
+            self._put(": ")
+            self._put(text, ROLES.get(role, ""))
+        else:
+            self._put(text, LOOKS.get(who, ""))
+        self.flush()
+
+    def flush(self) -> None:
+        now = time.monotonic()
+        if now - self.flushed >= FLUSH_SECONDS:
+            self.flushed = now
+            self.out.flush()
+
+    def end(self) -> None:
+        if self.is_line_open:
+            self._put("\n")
+        self.out.flush()

@@ -1,0 +1,321 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cells of notebooks: in a shell of IPython, in a kernel that is spoken to, and as a notebook that is executed. Skipped without IPython."""
+import contextlib
+import importlib.util
+import io
+import os
+import queue
+import socket
+import sys
+import tempfile
+import time
+import types
+import unittest
+import unittest.mock
+
+import libpdl
+from libpdl import _html, _painter
+
+HAS_IPYTHON = importlib.util.find_spec("IPython") is not None
+HAS_KERNEL = all(importlib.util.find_spec(m) for m in ("ipykernel", "nbclient"))
+MOST_SECONDS = 0.3  # from the interrupt to the reply of the kernel, on a machine that has other things to do
+MODEL = libpdl.Engine(models={"m": lambda request: iter(["green ", "\x1b[2Jtext"])}) if HAS_IPYTHON else None
+
+
+@unittest.skipUnless(HAS_IPYTHON, "there is no IPython")
+class Cells(unittest.TestCase):
+    def setUp(self):
+        from IPython.core.interactiveshell import InteractiveShell
+        InteractiveShell.clear_instance()
+        self.shell = InteractiveShell.instance()
+        self.names = self.shell.user_ns
+        self.shell.run_line_magic("load_ext", "libpdl.notebook")
+
+    def tearDown(self):
+        self.shell.run_line_magic("unload_ext", "libpdl.notebook")
+
+    def cell(self, text, out=None):
+        out = out or io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+            return self.shell.run_cell(text), out.getvalue()
+
+    def test_variables_go_in_and_out(self):
+        self.names["name"] = "Ada"
+        r, out = self.cell("%%pdl\ndefs: {n: 5, _hidden: 1}\ntext: Hello ${ name }")
+        self.assertTrue(r.success)
+        self.assertEqual(out, "Hello Ada\n")
+        self.assertEqual(self.names["n"], 5)
+        for name in ("stdlib", "_hidden", "pdl_usage", "pdl_particle_id", "pdl_model_default_parameters"):
+            self.assertNotIn(name, self.names)
+
+    def test_a_variable_that_the_program_leaves_alone_stays_the_same_object(self):
+        for value in ([1, [2]], (1, 2), {"a": (1,)}, "text", 3.5, None):
+            self.names["x"] = value
+            self.cell("%%pdl\ndata: ${ x }")
+            self.assertIs(self.names["x"], value)
+        self.cell("%%pdl\ndefs: {x: 9}\ntext: ''")
+        self.assertEqual(self.names["x"], 9)
+
+    def test_an_included_program_has_the_variables_that_the_cell_does_not_name(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".pdl") as f:
+            f.write("text: ${ secret_name }")
+            f.flush()
+            self.names["secret_name"] = "seen"
+            self.assertEqual(self.cell("%%pdl\ninclude: " + f.name)[1], "seen\n")
+
+    def test_functions_of_the_notebook_are_called(self):
+        self.cell("def twice(x):\n    return 2 * x")
+        self.assertEqual(self.cell("%%pdl\ndata: ${ twice(4) }")[1], "8\n")
+
+    def test_the_context_goes_on(self):
+        self.cell("%%pdl\ntext: one")
+        self.assertEqual(self.cell("%%pdl\ntext: ${ pdl_context | length }")[1], "1\n")
+        self.assertEqual([m["content"] for m in self.names["pdl_context"]], ["one", 1])
+        self.assertEqual(self.cell("%%pdl -r\ntext: ${ pdl_context | length }")[1], "0\n")
+        self.cell("%pdl_reset")
+        self.assertEqual(self.names["pdl_context"], [])
+
+    def test_an_error_is_a_message_with_its_place_and_the_cell_fails(self):
+        r, out = self.cell("%%pdl\ntext: ${ nobody }")
+        self.assertFalse(r.success)
+        self.assertNotIn("Traceback", out)
+        self.assertRegex(out, r"<cell \d+>:1 - .*'nobody' is undefined")
+        self.assertIn("^^^^^^", out)
+        r, out = self.cell("%%pdl --keep-going\ntext: ${ nobody }")
+        self.assertTrue(r.success)
+        self.assertIn("'nobody' is undefined", out)
+
+    def test_wrong_words_are_errors_that_say_what_there_is(self):
+        for line, said in (("--nonsense", "unknown option --nonsense; there are -r"), ("--stream loud", "not 'loud'"), ("--stream", "wants a value"),
+                           ("-t 1x", "name of a variable"), ("file.pdl", "unknown option file.pdl"), ("'", "No closing quotation")):
+            r, out = self.cell("%%%%pdl %s\ntext: a" % line)
+            self.assertFalse(r.success, line)
+            self.assertIn(said, out, line)
+        for line, said in (("%pdl", "name of a file is missing"), ("%pdl /nonexistent.pdl", "/nonexistent.pdl")):
+            r, out = self.cell(line)
+            self.assertFalse(r.success, line)
+            self.assertIn(said, out, line)
+
+    def test_streams(self):
+        libpdl.notebook.use(MODEL)
+        program = "\ntext:\n- 'ask '\n- model: m\n"
+        self.assertEqual(self.cell("%%pdl --stream result" + program)[1], "ask green \u241b[2Jtext\n")
+        r, out = self.cell("%%pdl --stream none" + program)
+        self.assertEqual(r.result, "ask green \x1b[2Jtext")
+        self.assertEqual(self.cell("%%pdl --stream=context" + program)[1], "user: ask \nassistant: green \u241b[2Jtext\n")
+        self.assertEqual(self.names["pdl_context"][-1]["role"], "assistant")
+
+    def test_models_are_green(self):
+        libpdl.notebook.use(MODEL)
+        out = io.StringIO()
+        out.isatty = lambda: True
+        with unittest.mock.patch.dict("os.environ", {}):
+            _painter.os.environ.pop("NO_COLOR", None)
+            self.assertIn("\033[32mgreen \033[0m", self.cell("%%pdl\nmodel: m\ninput: x", out)[1])
+
+    def test_a_trace_is_left_also_by_a_failure(self):
+        self.cell("%%pdl -t trace --stream none\ntext: [a, b]")
+        self.assertEqual(self.names["trace"]["kind"], "text")
+        del self.names["trace"]
+        self.cell("%%pdl -t trace\ntext: [a, '${ nobody }']")
+        self.assertEqual(self.names["trace"]["kind"], "text")
+
+    def test_only_checked(self):
+        r, out = self.cell("%%pdl --no-run\ntext: ${ nobody }")
+        self.assertTrue(r.success)
+        self.assertIn("<cell", out)
+        self.assertIn("warning", out)
+        self.assertFalse(self.cell("%%pdl --no-run\ntxt: hi")[0].success)
+
+    def test_a_file_and_usage(self):
+        libpdl.notebook.use(libpdl.Engine(models={"m": lambda r: {"content": "hi", "usage": {"prompt_tokens": 3, "completion_tokens": 2}}}))
+        with tempfile.NamedTemporaryFile("w", suffix=".pdl") as f:
+            f.write("defs: {left: 7}\nmodel: m\ninput: ${ word }")
+            f.flush()
+            self.names["word"] = "x"
+            self.assertEqual(self.cell("%%pdl %s" % f.name)[1], "hi\n")
+            self.cell("%%pdl --stream none %s" % f.name)
+        self.assertEqual(self.names["left"], 7)
+        self.assertEqual(self.cell("%pdl_usage")[0].result, {"model_calls": 2, "prompt_tokens": 6, "completion_tokens": 4})
+
+    def test_read_asks_through_input(self):
+        said = iter(["Bob", "one", "two", ""])
+        with unittest.mock.patch("builtins.input", lambda *prompt: next(said)):
+            self.assertEqual(self.cell("%%pdl\ntext:\n- read:\n  message: 'Name? '\n- '!'")[1], "Name? Bob!\n")
+            self.assertEqual(self.cell("%%pdl\nread:\nmultiline: true")[1].splitlines()[-2:], ["one", "two"])
+        def ends(*prompt):
+            raise EOFError
+        with unittest.mock.patch("builtins.input", ends):
+            self.assertTrue(self.cell("%%pdl\nread:\nmessage: x")[0] is not None)
+
+    def test_a_handler_that_is_interrupted_ends_the_cell(self):
+        def interrupted(*prompt):
+            raise KeyboardInterrupt
+        with unittest.mock.patch("builtins.input", interrupted):
+            r, out = self.cell("%%pdl\ntext:\n- before\n- read:\n  message: x\n  fallback: no")
+        self.assertIsInstance(r.error_in_exec, KeyboardInterrupt)
+        self.assertIn("before", out)
+        self.assertNotIn("Traceback", out)
+
+    def test_wrong_engines_are_refused(self):
+        for wrong in (None, "engine", object()):
+            with self.assertRaises(TypeError):
+                libpdl.notebook.use(wrong)
+
+    def test_what_runs_have_to_show(self):
+        r = libpdl.loads("text:\n- <b>&\n- {data: {a: 1}, def: x}").traced()
+        page = r._repr_html_()
+        self.assertIn("&lt;b&gt;&amp;", page)
+        self.assertIn("text.1.data", page)
+        self.assertNotIn("http", page)
+        self.assertNotIn("<script", page)
+        self.assertIsNone(libpdl.run("text: a")._repr_html_())
+        many = libpdl.loads("for:\n  i: ${ range(3000) | list }\nrepeat: ${ i }").traced()
+        self.assertIn("blocks or more", many._repr_html_())
+        deep = libpdl.loads("defs: {f: {function: {n: int}, return: {if: '${ n > 0 }', then: {call: '${ f }', args: {n: '${ n - 1 }'}}}}}\n"
+                            "call: ${ f }\nargs: {n: 100}").traced()
+        self.assertLess(_html.page(deep.trace).count("<details"), 2 * _html.DEEPEST)
+
+
+@unittest.skipUnless(HAS_IPYTHON, "there is no IPython")
+class Completion(unittest.TestCase):
+    def suggest(self, program, **names):
+        from libpdl import _complete
+        return _complete.suggest(program.replace("|", ""), program.partition("|")[0], names)
+
+    def test_keys(self):
+        self.assertEqual(self.suggest("te|"), ["text: "])
+        self.assertIn("repeat: ", self.suggest("text:\n- re|"))
+        self.assertIn("model: ", self.suggest("text: {mo|"))
+        self.assertEqual(self.suggest("text: mo|"), [])
+
+    def test_names(self):
+        self.assertEqual(self.suggest("text: ${ nam|", name=1, _names=2), ["name", "namespace"])
+        for program in ("defs:\n  alpha: 1\n  other: 2\ntext: ${ al|", "defs: {alpha: 1}\ntext: ${ al|", "text: a\ndef: alpha\n---\n${ al|",
+                        "for:\n  alpha: [1]\nrepeat: ${ al|", "text: '{% if al|"):
+            self.assertIn("alpha", self.suggest(program, **({"alpha": 1} if "%" in program else {})), program)
+        self.assertNotIn("alpha", self.suggest("defs:\n  x:\n    alpha: 1\ntext: ${ al|"))
+
+    def test_functions_filters_tests(self):
+        from libpdl import _complete
+        self.assertEqual(_complete.suggest("", "text: ${ x | upp", {}), ["upper"])
+        self.assertEqual(_complete.suggest("", "if: ${ x is not und", {}), ["undefined"])
+        self.assertIn("expectations", _complete.suggest("", "text: ${ stdlib.exp", {}))
+        self.assertIn("range", _complete.suggest("", "text: ${ ran", {}))
+        self.assertEqual(_complete.suggest("", "text: ${ x } text", {}), [])
+
+    def test_through_the_shell(self):
+        from IPython.core.completer import provisionalcompleter
+        from IPython.core.interactiveshell import InteractiveShell
+        shell = InteractiveShell.instance()
+        shell.run_line_magic("load_ext", "libpdl.notebook")
+        self.addCleanup(shell.run_line_magic, "unload_ext", "libpdl.notebook")
+
+        def found(text):
+            with provisionalcompleter():
+                return [text[:c.start] + c.text + text[c.end:] for c in shell.Completer.completions(text, len(text))]
+        self.assertIn("%%pdl\ndescri" + "ption: ", found("%%pdl\ndescri"))
+        self.assertEqual(found("%%pdl --vi"), ["%%pdl --viewer"])
+        self.assertIn("import sys", found("import sy"))
+
+
+@unittest.skipUnless(HAS_IPYTHON and HAS_KERNEL, "there is no ipykernel and nbclient")
+class Kernel(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        from jupyter_client.manager import start_new_kernel
+        cls.manager, cls.client = start_new_kernel(kernel_name="python3")
+        cls.run_cell("%load_ext libpdl.notebook")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.client.stop_channels()
+        cls.manager.shutdown_kernel(now=True)
+
+    @classmethod
+    def run_cell(cls, text, answer=None, on_output=None):
+        """-> (the reply, all that was printed)"""
+        got = types.SimpleNamespace(text="")
+        ident = cls.client.execute(text, allow_stdin=answer is not None)
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
+            if answer is not None:
+                with contextlib.suppress(queue.Empty):
+                    cls.client.get_stdin_msg(timeout=0.02)
+                    cls.client.input(answer)
+            with contextlib.suppress(queue.Empty):
+                message = cls.client.get_iopub_msg(timeout=0.02)
+                if message["parent_header"].get("msg_id") == ident:
+                    got.text += message["content"].get("text", "")
+                    if on_output and message["msg_type"] == "stream":
+                        on_output(got.text)
+                    if message["msg_type"] == "status" and message["content"]["execution_state"] == "idle":
+                        return cls.reply_to(ident), got.text
+        raise AssertionError("the cell does not end: %r" % got.text)
+
+    @classmethod
+    def reply_to(cls, ident):
+        while True:
+            message = cls.client.get_shell_msg(timeout=10)
+            if message["parent_header"].get("msg_id") == ident:
+                return message["content"]
+
+    def test_the_input_box(self):
+        reply, text = self.run_cell("%%pdl\ntext:\n- read:\n  message: 'Name? '\n- '!'", answer="Bob")
+        self.assertEqual((reply["status"], text), ("ok", "Name? Bob!\n"))
+
+    def test_pieces_come_while_the_program_runs(self):
+        times = []
+        self.run_cell("%%pdl\ntext:\n- first\n- lang: python\n  code: |\n    import time\n    time.sleep(1)\n    result = 'last'",
+                      on_output=lambda text: times.append((time.monotonic(), text)))
+        self.assertTrue(times[0][1].startswith("first"))
+        self.assertGreater(times[-1][0] - times[0][0], 0.5)
+
+    def interrupted(self, program, ready):
+        began = []
+
+        def on_output(text):
+            if ready in text and not began:
+                time.sleep(0.2)
+                began.append(time.monotonic())
+                self.manager.interrupt_kernel()
+        reply, text = self.run_cell(program, on_output=on_output)
+        self.assertEqual(reply["status"], "error")
+        self.assertEqual(reply["traceback"], ["interrupted"])
+        self.assertIn(ready, text)
+        seconds = time.monotonic() - began[0]
+        if os.environ.get("PDL_SHOW_TIMES"):
+            print("interrupt: %.0f ms" % (1000 * seconds))
+        return seconds
+
+    def test_an_interrupt_ends_a_model_call_and_keeps_what_was_printed(self):
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            port = silent.getsockname()[1]
+            seconds = self.interrupted("%%%%pdl\ntext:\n- started\n- model: openai/m\n  input: x\n  parameters: {api_base: 'http://127.0.0.1:%d/v1', api_key: k}"
+                                       % port, "started")
+        self.assertLess(seconds, MOST_SECONDS)
+
+    def test_an_interrupt_ends_code_and_loops(self):
+        code = "text:\n- started\n- lang: python\n  code: |\n    import time\n    time.sleep(60)\n    result = 1"
+        self.assertLess(self.interrupted("%%pdl\n" + code, "started"), MOST_SECONDS)
+        loop = "defs: {n: 0}\ntext:\n- started\n- repeat: {defs: {n: '${ n + 1 }'}, data: ''}\n  until: ${ n < 0 }"
+        self.assertLess(self.interrupted("%%pdl\n" + loop, "started"), MOST_SECONDS)
+
+    def test_run_all_stops_at_an_error(self):
+        import nbclient
+        import nbformat
+        cells = ["%load_ext libpdl.notebook", "%%pdl --viewer\ntext: [one, two]", "%%pdl\ntext: ${ nobody }", "print('not reached')"]
+        book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(c) for c in cells])
+        with self.assertRaises(nbclient.exceptions.CellExecutionError):
+            nbclient.NotebookClient(book, kernel_name="python3").execute()
+        kinds = [o.get("data", {}).keys() for o in book.cells[1].outputs]
+        self.assertIn("text/html", kinds[-1])
+        error = book.cells[2].outputs[-1]
+        self.assertEqual(error["ename"], "CellError")
+        self.assertIn("<cell 3>:1", error["evalue"])
+        self.assertNotIn("Traceback", "".join(error["traceback"]))
+        self.assertEqual(book.cells[3].outputs, [])
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())
