@@ -72,7 +72,7 @@ static double running(const char *text) {
     }
     pdl_code_drop(code);
     pdl_program_drop(p);
-    pdl_interner_free(names);
+    pdl_interner_drop(names);
     return best;
 }
 
@@ -124,6 +124,6 @@ int main(void) {
         printf("expr_%s_compiled_and_rendered %.3f us\n", rows[i].name, compiled + rendered);
     }
     printf("template_200_rows %.1f us\n", in_loop(defs, page, TEMPLATES));
-    pdl_interner_free(names);
+    pdl_interner_drop(names);
     return 0;
 }

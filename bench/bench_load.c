@@ -78,7 +78,7 @@ static void compiled(const file *f) {
     pdl_program *p = load(f);
     pdl_interner *names = pdl_interner_new();
     pdl_code_drop(pdl_compile_program(p, names, false));
-    pdl_interner_free(names);
+    pdl_interner_drop(names);
     pdl_program_drop(p);
 }
 

@@ -39,7 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (!random && !pdl_str_starts(pdl_buf_str(&one), PDL_STR("<"))) FUZZ_MUST(one.len == two.len);
     pdl_code_drop(code);
     pdl_drop(scope);
-    pdl_interner_free(names);
+    pdl_interner_drop(names);
     pdl_arena_free(a);
     pdl_buf_fini(&shown);
     pdl_buf_fini(&one);

@@ -62,7 +62,7 @@ static void run_once(pdl_program *p, bool later, told *t) {
     fuzz_world_fini(&world);
     pdl_fold_free(fold);
     pdl_code_drop(code);
-    pdl_interner_free(names);
+    pdl_interner_drop(names);
 }
 
 static void told_fini(told *t) {

@@ -122,7 +122,7 @@ static void run_in(pdl_world *w, pdl_buf *out) {
     pdl_fold_free(fold);
     pdl_code_drop(code);
     pdl_program_drop(p);
-    pdl_interner_free(names);
+    pdl_interner_drop(names);
 }
 
 static pdl_str file_of(char *name, size_t cap, const char *what) {

@@ -196,6 +196,9 @@ typedef struct pdl_engine_options {
      * know. */
     void (*note)(void *user, const char *text, size_t n_bytes);
     bool shared; /* tasks share one loop and what is behind it: see pdl_engine_step */
+    /* what the options of tasks of these names are when a task does not give them */
+    const char *prices, *timeout;
+    double max_rps, max_tokens_per_minute;
 } pdl_engine_options;
 
 /* options: NULL for defaults. */
@@ -403,6 +406,10 @@ typedef struct pdl_task_options {
     /* The task has ended: called once, with `user`, by the step, wait or cancel that saw it. Its
      * result can be read, and it may be freed. */
     void (*done)(void *user, pdl_task *task);
+    /* The task has a loop, connections and rates for itself also where options.shared is set. It
+     * may then be stepped and waited for inside of callbacks of other tasks of the engine, which
+     * wait for it. */
+    bool alone;
 } pdl_task_options;
 
 /* Starts a run; nothing happens before the first step. options: NULL for defaults. Errors: usage,
@@ -437,8 +444,8 @@ PDL_API int pdl_task_deadline_ms(const pdl_task *task); /* -1: no limit */
  * task moves all of them, so a program with a loop of its own watches the engine, not the tasks,
  * and learns from task_options.done which of them ended. All callbacks come from inside the step,
  * on its thread; inside of them tasks may be started, cancelled and freed, and stepping does
- * nothing. The options timeout, prices, max_rps and max_tokens_per_minute of a task are errors
- * there. */
+ * nothing, but to tasks that are `alone`. The options timeout, prices, max_rps and
+ * max_tokens_per_minute of a task are errors there: give them to the engine. */
 
 /* Runs what can run, and waits for something to happen at most timeout_ms (0: not at all, -1: until
  * no task waits any more). Returns how many tasks still wait; 0 also without options.shared. */
@@ -463,6 +470,23 @@ PDL_API double pdl_task_score(const pdl_task *task);
 PDL_API pdl_value *pdl_task_trace(const pdl_task *task, pdl_error **error);
 /* After PDL_TASK_FAILED, else NULL. Lives as long as the task. */
 PDL_API const pdl_error *pdl_task_error(const pdl_task *task);
+
+/* --- functions of programs ------------------------------
+ *
+ * A function that a program has defined is a value among its variables, or its result. It can be
+ * called as long as somebody has a handle of it, also when the task has ended, by tasks of the same
+ * engine. */
+
+/* Starts a call: a task whose result is that of the function. args: a list; kwargs: a dict with
+ * names of parameters; both may be NULL. Functions and objects of the host program are called as
+ * well. options: inputs must be NULL. Inside of callbacks of other tasks set options.alone to wait
+ * for the call there. Errors: usage, and those of pdl_task_start. */
+PDL_API pdl_task *pdl_value_call(pdl_engine *engine, const pdl_value *function,
+                                 const pdl_value *args, const pdl_value *kwargs,
+                                 const pdl_task_options *options, pdl_error **error);
+/* What models are told of a function of a program: {type: function, function: {name, description,
+ * parameters: JSON Schema}}; NULL for every other value. */
+PDL_API pdl_value *pdl_value_signature(const pdl_value *v);
 
 /* start, wait, result, free in one call. inputs: may be NULL. */
 PDL_API pdl_value *pdl_run_program(pdl_engine *engine, pdl_program *program,

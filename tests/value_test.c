@@ -592,6 +592,6 @@ int main(int argc, char **argv) {
     }
     (free)(line);
     pdl_drop(remotes);
-    pdl_interner_free(names);
+    pdl_interner_drop(names);
     return 0;
 }

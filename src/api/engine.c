@@ -36,6 +36,10 @@ pdl_engine *pdl_engine_new(const pdl_engine_options *options, pdl_error **error)
         pdl_misuse(error, "pdl_engine_options.jobs is %u, at most %d", o.jobs, PDL_MAX_MAP_WORKERS);
         return NULL;
     }
+    if (!(o.max_rps >= 0) || !(o.max_tokens_per_minute >= 0)) {
+        pdl_misuse(error, "pdl_engine_options: max_rps and max_tokens_per_minute are 0 or greater");
+        return NULL;
+    }
     for (size_t i = 0; i < o.n_paths; i++)
         if (!o.paths || !o.paths[i]) {
             pdl_misuse(error, "pdl_engine_options.paths: folder %zu is NULL", i);
@@ -44,6 +48,13 @@ pdl_engine *pdl_engine_new(const pdl_engine_options *options, pdl_error **error)
     pdl_engine *e = PDL_NEW(pdl_engine);
     e->refs = 1;
     e->pool = pdl_pool_new();
+    e->names = pdl_interner_new();
+    e->codes = pdl_codes_new();
+    e->library = pdl_absent();
+    e->timeout = pdl_str_dup(pdl_str_of(o.timeout ? o.timeout : ""));
+    e->prices = pdl_str_dup(pdl_str_of(o.prices ? o.prices : ""));
+    e->max_rps = o.max_rps;
+    e->max_tokens_per_minute = o.max_tokens_per_minute;
     e->jobs = o.jobs;
     e->user = o.user;
     e->note = o.note;
@@ -64,6 +75,12 @@ void pdl_engine_free(pdl_engine *engine) {
     pdl_vec_fini(&engine->paths);
     pdl_vec_fini(&engine->hooks);
     pdl_turns_close(engine);
+    pdl_program_drop(engine->calling);
+    pdl_codes_free(engine->codes);
+    pdl_drop(engine->library);
+    pdl_interner_drop(engine->names);
+    pdl_free(engine->timeout);
+    pdl_free(engine->prices);
     pdl_pool_close(engine->pool);
     pdl_free(engine);
 }

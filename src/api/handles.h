@@ -16,6 +16,15 @@ struct pdl_value {
     pdl_val v;
 };
 
+/* --- codes.c: programs that were compiled, so that running them again is quick ---------------- */
+
+typedef struct pdl_code_cache pdl_code_cache;
+pdl_code_cache *pdl_codes_new(void);
+void pdl_codes_free(pdl_code_cache *c);
+/* The code of a program, borrowed; NULL: not known. Lets go of programs that nobody else has. */
+pdl_code *pdl_codes_find(pdl_code_cache *c, const pdl_program *p, bool trace);
+void pdl_codes_add(pdl_code_cache *c, pdl_code *code, bool trace);
+
 /* Settings and handlers. Tasks keep it. */
 struct pdl_engine {
     uint32_t refs;
@@ -26,6 +35,12 @@ struct pdl_engine {
     bool busy;                 /* inside a step of all */
     pdl_session *base;         /* what they share; NULL: none was started */
     PDL_VEC(pdl_task *) tasks; /* that have not ended */
+    pdl_interner *names;  /* of all its runs: functions of one may be called in another */
+    pdl_val library;      /* the standard library, once it was asked for; else absent */
+    pdl_program *calling; /* runs a function: pdl_value_call; NULL: not yet */
+    pdl_code_cache *codes;
+    char *timeout, *prices; /* owned; "" : none given */
+    double max_rps, max_tokens_per_minute;
     pdl_pool *pool; /* where small objects made by its functions live; entered by each of them */
     PDL_VEC(pdl_str) paths;  /* owned texts */
     PDL_VEC(pdl_hook) hooks; /* owned prefixes */

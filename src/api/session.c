@@ -52,6 +52,7 @@ struct pdl_session {
     pdl_journal *journal; /* NULL: none */
     pdl_world *world;     /* what the run sees */
     pdl_program *program;
+    pdl_code *code; /* of the program; NULL until start, unless it was given */
     pdl_run *run;
     pdl_fold *fold;
     pdl_times *times; /* of a replay that is traced; NULL: the clock */
@@ -461,7 +462,7 @@ bool pdl_session_new(const pdl_session_options *options, pdl_session **out, pdl_
     pdl_session *s = PDL_NEW(pdl_session);
     s->opt = *options;
     s->arena = pdl_arena_make();
-    s->names = pdl_interner_new();
+    s->names = options->names ? pdl_interner_keep(options->names) : pdl_interner_new();
     bool ok = options->shared ? join(s, options->shared, err) : open_own(s, err);
     if (s->opt.budget) s->budget = pdl_budget_new(s->opt.budget, NULL, (pdl_loc){0});
     if (ok && options->timeouts && !pdl_timing_check(pdl_str_of(options->timeouts), err)) {
@@ -489,6 +490,7 @@ void pdl_session_free(pdl_session *s) {
     pdl_fold_free(s->fold);
     pdl_times_free(s->times);
     pdl_program_drop(s->program);
+    pdl_code_drop(s->code);
     if (s->journal) pdl_journal_close(s->journal);
     for (size_t i = 0; s->cache_views && i < PDL_SPAWN_SLOTS; i++) close_cache_view(s, i);
     pdl_free(s->cache_views);
@@ -502,7 +504,7 @@ void pdl_session_free(pdl_session *s) {
     pdl_budget_drop(s->budget);
     close_own(s);
     pdl_free(s->members);
-    pdl_interner_free(s->names);
+    pdl_interner_drop(s->names);
     pdl_arena_free(s->arena);
     pdl_free(s);
 }
@@ -521,6 +523,9 @@ void pdl_session_use(pdl_session *s, pdl_program *program) {
     s->program = pdl_program_keep(program);
     pdl_api_note_program(s->secrets, program);
 }
+
+void pdl_session_use_code(pdl_session *s, pdl_code *code) { s->code = pdl_code_keep(code); }
+pdl_code *pdl_session_code(const pdl_session *s) { return s->code; }
 
 static void add_sinks(pdl_session *s, pdl_sinks *sinks) {
     sinks->now = s->times ? pdl_times_of : wall;
@@ -545,14 +550,14 @@ void pdl_session_start(pdl_session *s) {
     o.stream = s->opt.stream;
     add_sinks(s, &o.sinks);
     s->run = pdl_run_new(&o);
-    pdl_code *code = pdl_compile_program(s->program, s->names, s->opt.trace || s->opt.explain);
-    pdl_api_debug_code(s->opt.debug, code);
+    if (!s->code)
+        s->code = pdl_compile_program(s->program, s->names, s->opt.trace || s->opt.explain);
+    pdl_api_debug_code(s->opt.debug, s->code);
     pdl_val vars = with_defaults(s->opt.variables, PDL_LABEL_data);
     pdl_err err = {0};
     bool ok = pdl_model_defaults_check(pdl_dict_getz(vars, "pdl_model_default_parameters"), &err);
-    pdl_run_start(s->run, code, vars);
+    pdl_run_start(s->run, s->code, vars);
     pdl_drop(vars);
-    pdl_code_drop(code);
     if (!ok) pdl_run_cancel(s->run, &err);
 }
 

@@ -47,6 +47,7 @@ typedef struct pdl_session_options {
     pdl_cancel_flag *cancel; /* not 0 when the run is to end; may be NULL */
     const pdl_str *path;     /* further folders for imports, before those of the installation */
     size_t n_path;
+    pdl_interner *names;     /* those of other runs whose functions this one meets; NULL: its own */
     const struct pdl_hook *hooks; /* effects that the host program answers: hooks.h */
     size_t n_hooks;
     /* Its loop, environment, secrets, prices and rooms are used, so connections, workers and rates
@@ -65,6 +66,11 @@ PDL_MUST bool pdl_session_load(pdl_session *s, pdl_str bytes, const pdl_program 
 
 /* A program that is loaded already; kept. In place of pdl_session_load. */
 void pdl_session_use(pdl_session *s, pdl_program *program);
+/* The same program as code of another session with the same names and the same option `trace`;
+ * kept. After pdl_session_use. */
+void pdl_session_use_code(pdl_session *s, pdl_code *code);
+/* The code of the program, after start. Borrowed. */
+pdl_code *pdl_session_code(const pdl_session *s);
 
 /* After the end: what was to be kept is kept, the recording and the cache are whole. Errors: io. */
 PDL_MUST bool pdl_session_finish(pdl_session *s, pdl_err *err);

@@ -9,6 +9,7 @@
 #include "io/loop.h"
 #include "trace/sink.h"
 #include "value/context.h"
+#include "value/func.h"
 #include "value/promise.h"
 
 #include "base/banned.h"
@@ -135,10 +136,12 @@ static bool read_options(pdl_task_options *o, const pdl_task_options *options, p
 static bool fits_shared(const pdl_engine *e, const pdl_task_options *o, pdl_error **error) {
     bool own = (o->timeout && *o->timeout) || (o->prices && *o->prices) || o->max_rps > 0 ||
                o->max_tokens_per_minute > 0;
-    if (!e->shared || !own) return true;
+    if (!e->shared || o->alone || !own) return true;
     return pdl_misuse(error, "pdl_task_options: timeout, prices, max_rps and max_tokens_per_minute "
-                             "are not for tasks that share a loop");
+                             "are those of the engine for tasks that share a loop");
 }
+
+static double or_else(double given, double other) { return given > 0 ? given : other; }
 
 static bool open_session(pdl_task *t, pdl_err *err) {
     pdl_str file = pdl_str_of(t->file);
@@ -163,13 +166,20 @@ static bool open_session(pdl_task *t, pdl_err *err) {
         .prices = pdl_str_of(t->prices),
         .timeouts = *t->timeout ? t->timeout : NULL,
         .budget = has_budget ? t->budget : NULL,
-        .max_requests_per_second = t->opt.max_rps,
-        .max_tokens_per_minute = t->opt.max_tokens_per_minute,
+        .max_requests_per_second = or_else(t->opt.max_rps, t->engine->max_rps),
+        .max_tokens_per_minute =
+            or_else(t->opt.max_tokens_per_minute, t->engine->max_tokens_per_minute),
+        .names = t->engine->names,
         .hooks = t->hooks,
         .n_hooks = n_hooks,
         .variables = t->opt.inputs ? t->opt.inputs->v : pdl_absent(),
     };
-    return pdl_turns_base(t->engine, &o.shared, err) && pdl_session_new(&o, &t->session, err);
+    if (!t->opt.alone && !pdl_turns_base(t->engine, &o.shared, err)) return false;
+    if (o.shared) { /* they are those of the shared one */
+        o.timeouts = NULL;
+        o.prices = PDL_STR("");
+    }
+    return pdl_session_new(&o, &t->session, err);
 }
 
 /* Inside the pool of the engine. */
@@ -183,19 +193,22 @@ static pdl_task *start(pdl_engine *engine, pdl_program *program, pdl_task_option
     t->record = copy_of(o.record);
     t->replay = copy_of(o.replay);
     t->cache = copy_of(o.cache);
-    t->prices = copy_of(o.prices);
-    t->timeout = copy_of(o.timeout);
+    t->prices = copy_of(o.prices && *o.prices ? o.prices : engine->prices);
+    t->timeout = copy_of(o.timeout && *o.timeout ? o.timeout : engine->timeout);
     if (!open_session(t, &err)) {
         pdl_error_give(error, &err, NULL);
         pdl_task_release(t);
         return NULL;
     }
     pdl_session_use(t->session, program);
+    pdl_code *known = pdl_codes_find(engine->codes, program, o.trace);
+    if (known) pdl_session_use_code(t->session, known);
     t->busy = true; /* the first report comes from here */
     pdl_session_start(t->session);
     t->busy = false;
+    if (!known) pdl_codes_add(engine->codes, pdl_session_code(t->session), o.trace);
     t->opt.inputs = NULL; /* the run has its own */
-    if (engine->shared) pdl_turns_add(engine, t);
+    if (engine->shared && !o.alone) pdl_turns_add(engine, t);
     return t;
 }
 
@@ -250,10 +263,13 @@ static pdl_state advance_shared(pdl_task *t, int timeout_ms) {
     return state;
 }
 
+/* Inside of a step of the loop that it shares. */
+static bool is_blocked(const pdl_task *t) { return t->engine->busy && !t->opt.alone; }
+
 static pdl_state advance(pdl_task *t, int timeout_ms) {
     if (!t) return PDL_TASK_FAILED;
-    if (t->busy || t->engine->busy || t->state != PDL_TASK_WAITING) return t->state;
-    if (t->engine->shared) return advance_shared(t, timeout_ms);
+    if (t->busy || is_blocked(t) || t->state != PDL_TASK_WAITING) return t->state;
+    if (t->engine->shared && !t->opt.alone) return advance_shared(t, timeout_ms);
     t->busy = true;
     pdl_pool *before = pdl_pool_enter(t->engine->pool);
     pdl_task_settle(t, pdl_session_step(t->session, timeout_ms));
@@ -273,7 +289,7 @@ void pdl_task_cancel(pdl_task *task) {
     if (!task || task->state != PDL_TASK_WAITING) return;
     pdl_err err = {0};
     pdl_err_set(&err, PDL_E_interrupt, (pdl_loc){0}, "cancelled by the host program");
-    bool inside = task->busy || task->engine->busy;
+    bool inside = task->busy || is_blocked(task);
     bool busy = task->busy;
     task->busy = true;
     pdl_session_cancel(task->session, &err);
@@ -292,7 +308,8 @@ int pdl_task_fd(const pdl_task *task) {
 
 int pdl_task_deadline_ms(const pdl_task *task) {
     if (!task || task->state != PDL_TASK_WAITING) return -1;
-    return task->engine->shared ? pdl_engine_deadline_ms(task->engine)
+    return task->engine->shared && !task->opt.alone
+                                ? pdl_engine_deadline_ms(task->engine)
                                 : pdl_session_deadline_ms(task->session);
 }
 
@@ -332,11 +349,21 @@ static pdl_val usage_of(const pdl_task *t) {
     return pdl_dict_putz(d, "prompt_tokens", pdl_int(prompt));
 }
 
+/* Loaded once; borrowed. */
+static pdl_vref library_of(const pdl_task *t) {
+    if (pdl_is_absent(t->engine->library)) {
+        pdl_pool *before = pdl_pool_enter(t->engine->pool);
+        t->engine->library = pdl_session_library(t->session);
+        pdl_pool_enter(before);
+    }
+    return t->engine->library;
+}
+
 pdl_value *pdl_task_variables(const pdl_task *task, pdl_error **error) {
     if (!is_done(task, "pdl_task_variables", error)) return NULL;
     pdl_val d = pdl_run_scope(pdl_session_get(task->session));
     if (pdl_is_absent(pdl_dict_getz(d, "stdlib")))
-        d = pdl_dict_putz(d, "stdlib", pdl_session_library(task->session));
+        d = pdl_dict_putz(d, "stdlib", pdl_keep(library_of(task)));
     if (pdl_is_absent(pdl_dict_getz(d, "pdl_usage")))
         d = pdl_dict_putz(d, "pdl_usage", usage_of(task));
     return settled(d);
@@ -380,9 +407,58 @@ pdl_value *pdl_task_trace(const pdl_task *task, pdl_error **error) {
 
 const pdl_error *pdl_task_error(const pdl_task *task) { return task ? task->error : NULL; }
 
+/* --- functions of programs -------------------------------------------------------------------- */
+
+static bool read_call(pdl_engine *engine, const pdl_value *function, const pdl_value *args,
+                      const pdl_value *kwargs, pdl_error **error) {
+    if (!engine || !function)
+        return pdl_misuse(error, "pdl_value_call: the %s is NULL", engine ? "function" : "engine");
+    if (args && (pdl_value_kind(args) != PDL_KIND_LIST || !pdl_is_list(pdl_value_settled(args))))
+        return pdl_misuse(error, "pdl_value_call: args is not a list");
+    if (!kwargs) return true;
+    if (pdl_value_kind(kwargs) != PDL_KIND_DICT)
+        return pdl_misuse(error, "pdl_value_call: kwargs is not a dict");
+    pdl_vref d = pdl_value_settled(kwargs);
+    for (size_t i = 0; i < pdl_dict_len(d); i++)
+        if (!pdl_is_str(pdl_dict_key_at(d, i)))
+            return pdl_misuse(error, "pdl_value_call: kwargs has a key that is no text");
+    return true;
+}
+
+pdl_task *pdl_value_call(pdl_engine *engine, const pdl_value *function, const pdl_value *args,
+                         const pdl_value *kwargs, const pdl_task_options *options,
+                         pdl_error **error) {
+    static const char program[] = "data: ${ pdl__function(*pdl__args, **pdl__kwargs) }";
+    pdl_task_options o = {0};
+    if (!read_call(engine, function, args, kwargs, error) || !read_options(&o, options, error))
+        return NULL;
+    if (o.inputs) {
+        pdl_misuse(error, "pdl_value_call: a call has no inputs");
+        return NULL;
+    }
+    if (!engine->calling)
+        engine->calling = pdl_load_text(engine, program, strlen(program), "<call>", error);
+    if (!engine->calling) return NULL;
+    pdl_val d = pdl_dict_putz(pdl_dict_new(3), "pdl__function", pdl_keep(function->v));
+    d = pdl_dict_putz(d, "pdl__args", args ? pdl_keep(args->v) : pdl_list_new(0));
+    d = pdl_dict_putz(d, "pdl__kwargs", kwargs ? pdl_keep(kwargs->v) : pdl_dict_new(0));
+    pdl_value inputs = {d};
+    o.size = sizeof o;
+    o.inputs = &inputs;
+    pdl_task *t = pdl_task_start(engine, engine->calling, &o, error);
+    pdl_drop(inputs.v);
+    return t;
+}
+
+pdl_value *pdl_value_signature(const pdl_value *v) {
+    if (!v || !pdl_is(pdl_value_settled(v), PDL_V_FUNC)) return NULL;
+    return pdl_value_box(pdl_keep(pdl_func_of(pdl_value_settled(v))->signature));
+}
+
 pdl_value *pdl_run_program(pdl_engine *engine, pdl_program *program, const pdl_value *inputs,
                            pdl_error **error) {
-    pdl_task_options o = {.size = sizeof o, .inputs = inputs};
+    pdl_task_options o = {
+        .size = sizeof o, .inputs = inputs, .alone = engine && engine->busy};
     pdl_task *t = pdl_task_start(engine, program, &o, error);
     if (!t) return NULL;
     pdl_task_wait(t, -1);

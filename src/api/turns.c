@@ -21,7 +21,16 @@ enum {
 bool pdl_turns_base(pdl_engine *e, pdl_session **out, pdl_err *err) {
     *out = NULL;
     if (!e->shared) return true;
-    pdl_session_options o = {.path = e->paths.p, .n_path = e->paths.n, .jobs = e->jobs};
+    pdl_session_options o = {
+        .path = e->paths.p,
+        .n_path = e->paths.n,
+        .jobs = e->jobs,
+        .names = e->names,
+        .prices = pdl_str_of(e->prices),
+        .timeouts = *e->timeout ? e->timeout : NULL,
+        .max_requests_per_second = e->max_rps,
+        .max_tokens_per_minute = e->max_tokens_per_minute,
+    };
     if (!e->base && !pdl_session_new(&o, &e->base, err)) return false;
     *out = e->base;
     return true;

@@ -13,6 +13,7 @@
 #include "base/banned.h"
 
 struct pdl_interner {
+    uint32_t refs;
     pdl_arena *arena;
     PDL_VEC(pdl_str) names; /* names.p[id - 1] */
     uint32_t *slots;        /* ids, 0 = free */
@@ -23,14 +24,20 @@ enum { FIRST_SLOTS = 256 };
 
 pdl_interner *pdl_interner_new(void) {
     pdl_interner *in = PDL_NEW(pdl_interner);
+    in->refs = 1;
     in->arena = pdl_arena_make();
     in->mask = FIRST_SLOTS - 1;
     in->slots = PDL_NEW_N(uint32_t, FIRST_SLOTS);
     return in;
 }
 
-void pdl_interner_free(pdl_interner *in) {
-    if (!in) return;
+pdl_interner *pdl_interner_keep(pdl_interner *in) {
+    in->refs++;
+    return in;
+}
+
+void pdl_interner_drop(pdl_interner *in) {
+    if (!in || --in->refs) return;
     pdl_arena_free(in->arena);
     pdl_vec_fini(&in->names);
     pdl_free(in->slots);

@@ -1,7 +1,8 @@
 /* intern.h -- names as small integers: scope keys, field names, attribute names.
  *
- * Ids start at 1 and are dense, so a scope can be a radix trie over them (value/scope.h). An
- * interner belongs to an engine; names live as long as it.
+ * Ids start at 1 and are dense, so a scope can be a radix trie over them (value/scope.h). What runs
+ * together has one interner: an engine and all its runs, whose functions may meet. Code keeps it,
+ * since functions outlive their run. Names live as long as it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,7 +15,8 @@ typedef struct pdl_interner pdl_interner;
 typedef uint32_t pdl_name; /* 0: no name */
 
 pdl_interner *pdl_interner_new(void);
-void pdl_interner_free(pdl_interner *in); /* NULL is fine */
+pdl_interner *pdl_interner_keep(pdl_interner *in);
+void pdl_interner_drop(pdl_interner *in); /* NULL is fine */
 
 /* The id of s, made on first sight (s is copied). */
 pdl_name pdl_intern(pdl_interner *in, pdl_str s);

@@ -43,7 +43,7 @@ static bool dump_code(pdl_program *p, pdl_buf *out, pdl_err *err) {
     pdl_code *code = pdl_compile_program(p, names, false);
     pdl_code_dump(code, out);
     pdl_code_drop(code);
-    pdl_interner_free(names);
+    pdl_interner_drop(names);
     return true;
 }
 

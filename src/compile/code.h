@@ -149,7 +149,7 @@ struct pdl_code {
     uint32_t refs;
     pdl_program *program; /* kept; NULL for a bare expression or template */
     pdl_arena *arena;     /* owned: infos, shapes */
-    pdl_interner *names;  /* borrowed: the engine's */
+    pdl_interner *names;  /* kept: those of its runs */
     bool library; /* of a file imported as lib/...: its errors are told at the call (vm/fiber.c) */
     pdl_val
         /* of a tool server: dict from names of functions to declarations; else absent */

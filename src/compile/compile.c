@@ -13,7 +13,7 @@ static pdl_emit begin(pdl_interner *names, pdl_program *p) {
     c->refs = 1;
     c->program = p ? pdl_program_keep(p) : NULL;
     c->arena = pdl_arena_make();
-    c->names = names;
+    c->names = pdl_interner_keep(names);
     pdl_emit e = {.code = c, .a = c->arena};
     pdl_emit_at_site(&e, NULL, NULL, (pdl_loc){0});
     return e;

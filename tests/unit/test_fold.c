@@ -142,7 +142,7 @@ static void run_row(const char *text, const char *script, const char *want, bool
     pdl_secrets_free(secrets);
     o.world->ops->close(o.world);
     pdl_program_drop(p);
-    pdl_interner_free(names);
+    pdl_interner_drop(names);
 }
 
 static void test_trees(void **state) {
@@ -181,7 +181,7 @@ static void test_deep(void **state) {
     pdl_code_drop(code);
     pdl_fold_free(fold);
     pdl_program_drop(p);
-    pdl_interner_free(names);
+    pdl_interner_drop(names);
 }
 
 static int finish(void **state) {

@@ -88,7 +88,7 @@ static void ids_come_again(void **state) {
         pdl_run_free(r);
         pdl_code_drop(code);
         pdl_program_drop(p);
-        pdl_interner_free(names);
+        pdl_interner_drop(names);
     }
 }
 

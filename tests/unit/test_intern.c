@@ -25,8 +25,8 @@ static void dense_and_stable(void **state) {
     t_assert(pdl_intern(in, (pdl_str){0}) == N + 1);
     t_assert_str(pdl_name_str(in, 0), "");
     t_assert_str(pdl_name_str(in, 999999), "");
-    pdl_interner_free(in);
-    pdl_interner_free(NULL);
+    pdl_interner_drop(in);
+    pdl_interner_drop(NULL);
 }
 
 int main(void) {

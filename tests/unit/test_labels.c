@@ -118,7 +118,7 @@ static pdl_label run_in(pdl_world *w, const char *program) {
     pdl_run_free(r);
     pdl_drop(vars);
     pdl_code_drop(code);
-    pdl_interner_free(names);
+    pdl_interner_drop(names);
     return label;
 }
 

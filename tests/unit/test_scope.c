@@ -98,7 +98,7 @@ static void as_dict(void **state) {
     t_assert(pdl_text_is(pdl_dict_getz(d, "a"), "2"));
     pdl_drop(d);
     pdl_scope_drop(s);
-    pdl_interner_free(in);
+    pdl_interner_drop(in);
 }
 
 int main(void) {

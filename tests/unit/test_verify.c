@@ -60,7 +60,7 @@ static void test_agrees(void **state) {
     bool ok = pdl_code_verify(c, &err);
     if (!ok) fail_msg("%s", err.msg);
     pdl_code_drop(c);
-    pdl_interner_free(names);
+    pdl_interner_drop(names);
 }
 
 static size_t find(const pdl_code *c, pdl_opcode op) {
@@ -101,7 +101,7 @@ static void test_changed(void **state) {
         if (!strstr(err.msg, changes[i].says)) fail_msg("change %zu: %s", i, err.msg);
         pdl_err_fini(&err);
         pdl_code_drop(c);
-        pdl_interner_free(names);
+        pdl_interner_drop(names);
     }
 }
 

@@ -1,0 +1,57 @@
+/* codes.c -- the code of the programs that an engine has run last. A program that its owner has
+ * freed is found out by its references: only codes of ours hold it then.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "api/handles.h"
+#include "compile/code.h"
+#include "lang/program.h"
+
+#include "base/banned.h"
+
+enum { MANY = 64 }; /* programs in use at a time; a look at all of them costs less than a microsecond */
+
+typedef struct entry {
+    pdl_code *code;
+    bool trace;
+} entry;
+
+struct pdl_code_cache {
+    entry at[MANY];
+    size_t n, next; /* next: the one that is replaced when all are taken */
+};
+
+pdl_code_cache *pdl_codes_new(void) { return PDL_NEW(pdl_code_cache); }
+
+void pdl_codes_free(pdl_code_cache *c) {
+    for (size_t i = 0; i < c->n; i++) pdl_code_drop(c->at[i].code);
+    pdl_free(c);
+}
+
+/* Is the program there for entries of ours alone? Code that functions hold holds the program, too. */
+static bool is_over(const pdl_code_cache *c, const pdl_program *p) {
+    uint32_t ours = 0;
+    for (size_t i = 0; i < c->n; i++)
+        if (c->at[i].code->program == p) ours++;
+    return p->refs == ours;
+}
+
+pdl_code *pdl_codes_find(pdl_code_cache *c, const pdl_program *p, bool trace) {
+    pdl_code *found = NULL;
+    for (size_t i = 0; i < c->n;) {
+        entry *e = &c->at[i];
+        if (is_over(c, e->code->program)) {
+            pdl_code_drop(e->code);
+            *e = c->at[--c->n];
+            continue;
+        }
+        if (e->code->program == p && e->trace == trace) found = e->code;
+        i++;
+    }
+    return found;
+}
+
+void pdl_codes_add(pdl_code_cache *c, pdl_code *code, bool trace) {
+    bool is_full = c->n == MANY;
+    size_t at = is_full ? c->next++ % MANY : c->n++;
+    if (is_full) pdl_code_drop(c->at[at].code);
+    c->at[at] = (entry){pdl_code_keep(code), trace};
+}
