@@ -119,6 +119,9 @@ void pdl_emit_filter_on_top(pdl_emit *e, const pdl_xnode *x);
 
 /* emit_data.c: trees and small leaf blocks. */
 void pdl_emit_tree(pdl_emit *e, const pdl_tree *t);
+/* The parts of retry, budget or an aggregator in the order of records.def; one that is not given is
+ * its default, or absent. base: what the field was read into. */
+void pdl_emit_record(pdl_emit *e, pdl_record record, const void *base);
 void pdl_emit_tree_at(pdl_emit *e, const pdl_tree *t,
                       pdl_loc loc); /* errors of its expressions are at loc */
 

@@ -70,23 +70,23 @@ static void field_defs(pdl_emit *e, const pdl_block *b) {
     for (uint32_t i = 0; i < b->rare->defs.n; i++) emit_definition(e, &b->rare->defs, i);
 }
 
-/* The parts of retry or budget in the order of records.def, absent for those that are not given. */
-static void emit_record(pdl_emit *e, pdl_record record, const void *base) {
+void pdl_emit_record(pdl_emit *e, pdl_record record, const void *base) {
     size_t n;
     const pdl_record_part *parts = pdl_record_parts(record, &n);
     for (size_t i = 0; i < n; i++) {
         const pdl_tree *tree = pdl_record_part_at(base, &parts[i]);
+        if (parts[i].type == PDL_RT_NOTE) continue;
         if (tree)
             pdl_emit_tree(e, tree);
         else
-            pdl_emit_const(e, pdl_absent());
+            pdl_emit_const(e, pdl_record_default(record, parts[i].key));
     }
 }
 
 static void field_budget(pdl_emit *e, const pdl_block *b) {
     if (!b->rare->budget) return;
     pdl_emit_set_loc(e, b->rare->budget->loc);
-    emit_record(e, PDL_RECORD_budget, b->rare->budget);
+    pdl_emit_record(e, PDL_RECORD_budget, b->rare->budget);
     emit_BUDGET(e);
 }
 
@@ -102,7 +102,7 @@ static void field_retry(pdl_emit *e, const pdl_block *b) {
         emit_RETRY_INIT(e, 1);
         return;
     }
-    emit_record(e, PDL_RECORD_retry, r);
+    pdl_emit_record(e, PDL_RECORD_retry, r);
     emit_RETRY_INIT(e, 6);
 }
 
@@ -158,7 +158,7 @@ static void field_contribute(pdl_emit *e, const pdl_block *b) {
 
 static void emit_parse_check(pdl_emit *e, const pdl_block *b, const pdl_blockinfo *info) {
     if (b->rare->parser) {
-        pdl_emit_set_loc(e, b->rare->parser_loc);
+        pdl_emit_set_loc(e, b->rare->parser->loc);
         emit_PARSE(e, b);
         emit_UNMUTE(e);
         emit_EMIT(e, false);
@@ -166,8 +166,8 @@ static void emit_parse_check(pdl_emit *e, const pdl_block *b, const pdl_blockinf
         emit_UNMUTE(e);
         emit_EMIT(e, false);
     }
-    if (b->rare->spec && b->kind != PDL_BLOCK_function) {
-        pdl_emit_set_loc(e, b->rare->spec_loc);
+    if (b->rare->spec.type && b->kind != PDL_BLOCK_function) {
+        pdl_emit_set_loc(e, b->rare->spec.loc);
         emit_CHECK(e, false, b);
     }
 }
@@ -180,7 +180,7 @@ static void emit_fallback(pdl_emit *e, const pdl_block *b, const pdl_blockinfo *
                        .no_context = info->no_context,
                    });
     if (!info->leaf) emit_CHILD(e);
-    if (b->rare->spec) {
+    if (b->rare->spec.type) {
         pdl_emit_set_loc(e, b->rare->fallback->loc);
         emit_CHECK(e, true, b);
         emit_AWAIT(e);

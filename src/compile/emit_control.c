@@ -156,17 +156,59 @@ static bool all_ignore_context(const pdl_blocks *items) {
     return true;
 }
 
+/* Flat switch over the types of fields: a kind that is NEUTRAL in blocks.def needs no line here. */
+static bool field_ignores_context(const pdl_block *b, const pdl_field *f) {
+    const void *at = pdl_field_at(b, f);
+    switch (f->type) {
+    case PDL_FT_EXPR:
+    case PDL_FT_XBOOL:
+    case PDL_FT_XINT:
+    case PDL_FT_XNUM:
+    case PDL_FT_XSTR:
+    case PDL_FT_XDICT:
+    case PDL_FT_ARGV: {
+        const pdl_tree *t = *(const pdl_tree *const *)at;
+        return !t || ignores_context_tree(t);
+    }
+    case PDL_FT_BLOCK: {
+        const pdl_block *part = *(const pdl_block *const *)at;
+        return !part || ignores_context(part);
+    }
+    case PDL_FT_BLOCKS:
+    case PDL_FT_TEXTS:
+    case PDL_FT_FIELDS:
+    case PDL_FT_DEFS: return all_ignore_context(at);
+    case PDL_FT_STR:
+    case PDL_FT_BOOL:
+    case PDL_FT_INT:
+    case PDL_FT_ANY: return true;
+    case PDL_FT_TYPE:
+    case PDL_FT_PARAMS:
+    case PDL_FT_JOIN:
+    case PDL_FT_CASES:
+    case PDL_FT_FORS:
+    case PDL_FT_AGG:
+    case PDL_FT_CTX:
+    case PDL_FT_FLAG:
+    case PDL_FT_RETRY:
+    case PDL_FT_BUDGET:
+    case PDL_FT_CONTRIBUTE:
+    case PDL_FT_PARSER:
+    case PDL_FT_EXPECTATIONS:
+    case PDL_FT_COUNT: break;
+    }
+    return false; /* of kinds that may read more */
+}
+
 /* A plain block made of values and expressions that cannot see the background. */
 static bool ignores_context(const pdl_block *b) {
     if (b->rare != &pdl_block_no_rare || b->contribute.given) return false;
-    switch ((int)b->kind) {
-    case PDL_BLOCK_scalar: return ignores_context_tree(PDL_AS(scalar, b)->value);
-    case PDL_BLOCK_data: return ignores_context_tree(PDL_AS(data, b)->data);
-    case PDL_BLOCK_text: return all_ignore_context(&PDL_AS(text, b)->items);
-    case PDL_BLOCK_lastOf: return all_ignore_context(&PDL_AS(lastOf, b)->items);
-    case PDL_BLOCK_array: return all_ignore_context(&PDL_AS(array, b)->items);
-    default: return false;
-    }
+    if (!pdl_block_is_neutral(b->kind)) return false;
+    size_t n;
+    const pdl_field *f = pdl_fields_of(b->kind, &n);
+    for (size_t i = 0; i < n; i++)
+        if (!field_ignores_context(b, &f[i])) return false;
+    return true;
 }
 
 /* Do the iterations leave messages that nobody will ever see? Then they need not be kept, and the

@@ -78,12 +78,7 @@ void pdl_emit_aggregator(pdl_emit *e, const pdl_b_aggregator *b) {
         emit_AGGREGATOR(e, false);
         return;
     }
-    emit_or_default(e, g->file, pdl_null());
-    emit_or_default(e, g->mode, pdl_textz("w"));
-    emit_or_default(e, g->encoding, pdl_textz("utf-8"));
-    emit_or_default(e, g->prefix, pdl_textz(""));
-    emit_or_default(e, g->suffix, pdl_textz("\n"));
-    emit_or_default(e, g->flush, pdl_bool(false));
+    pdl_emit_record(e, PDL_RECORD_aggregator, g);
     emit_AGGREGATOR(e, true);
 }
 

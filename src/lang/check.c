@@ -290,8 +290,8 @@ static PDL_NOINLINE void check_parser(pdl_checker *c, const pdl_block *b) {
     }
     const pdl_node *n = pdl_node_find(b->node, PDL_STR("parser"), NULL),
                    *text = n ? pdl_node_find(n, PDL_STR("regex"), NULL) : NULL;
-    pdl_checker_diag(c, PDL_DIAG_ERROR, "regex", b->rare->parser_loc,
-                     text ? pdl_node_loc(text) : b->rare->parser_loc,
+    pdl_checker_diag(c, PDL_DIAG_ERROR, "regex", b->rare->parser->loc,
+                     text ? pdl_node_loc(text) : b->rare->parser->loc,
                      "Fail to parse with regex %.*s: error('%s')", PDL_FMT(p->regex), err.msg);
     pdl_err_fini(&err);
 }

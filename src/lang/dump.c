@@ -1,5 +1,5 @@
 /* dump.c -- see dump.h. Fields come from the tables in their order; what a kind spells out in
- * traces is a row of `defaults`.
+ * traces is a row `D` there.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,50 +19,14 @@ typedef struct dumper {
     bool trace;                /* spell defaults out */
 } dumper;
 
-typedef enum { DFLT_TRUE, DFLT_FALSE, DFLT_NULL, DFLT_EMPTY, DFLT_TEXT, DFLT_SEPARATOR } dflt_kind;
-static const struct {
-    pdl_block_kind kind;
-    const char *key;
-    dflt_kind what;
-    const char *text;
-} defaults[] = {
-    {PDL_BLOCK_repeat, "while", DFLT_TRUE, NULL},
-    {PDL_BLOCK_repeat, "until", DFLT_FALSE, NULL},
-    {PDL_BLOCK_repeat, "join", DFLT_SEPARATOR, NULL},
-    {PDL_BLOCK_map, "join", DFLT_SEPARATOR, NULL},
-    {PDL_BLOCK_model, "platform", DFLT_TEXT, "litellm"},
-    {PDL_BLOCK_model, "input", DFLT_TEXT, "${ pdl_context }"},
-    {PDL_BLOCK_call, "args", DFLT_EMPTY, NULL},
-    {PDL_BLOCK_code, "lang", DFLT_TEXT, "python"},
-    {PDL_BLOCK_read, "message", DFLT_NULL, NULL},
-    {PDL_BLOCK_read, "multiline", DFLT_FALSE, NULL},
-};
-
-static pdl_val separator(pdl_str with) {
-    return pdl_dict_puts(pdl_dict_new(1), PDL_STR("with"), pdl_text(with));
-}
-
-pdl_val pdl_dump_default(pdl_block_kind kind, const char *key) {
-    for (size_t i = 0; i < sizeof defaults / sizeof *defaults; i++) {
-        if (defaults[i].kind != kind || strcmp(defaults[i].key, key) != 0) continue;
-        switch (defaults[i].what) {
-        case DFLT_TRUE: return pdl_bool(true);
-        case DFLT_FALSE: return pdl_bool(false);
-        case DFLT_NULL: return pdl_null();
-        case DFLT_EMPTY: return pdl_dict_new(0);
-        case DFLT_SEPARATOR: return separator(PDL_STR(""));
-        case DFLT_TEXT: return pdl_textz(defaults[i].text);
-        }
-    }
-    return pdl_absent();
-}
-
+/* What a trace spells out for a field that is not written: its row, but for two kinds that have two
+ * forms. */
 static PDL_NOINLINE pdl_val default_of(const pdl_block *b, const char *key) {
     if (b->kind == PDL_BLOCK_code && PDL_AS(code, b)->args) return pdl_absent();
-    if (b->kind == PDL_BLOCK_model && key[0] == 'p' && PDL_AS(model, b)->processor &&
+    if (b->kind == PDL_BLOCK_model && PDL_AS(model, b)->processor &&
         strcmp(key, "platform") == 0)
         return pdl_textz("granite-io");
-    return pdl_dump_default(b->kind, key);
+    return pdl_field_default(b->kind, key);
 }
 
 static PDL_NOINLINE pdl_val node_value(const pdl_node *n) {
@@ -158,7 +122,7 @@ static PDL_NOINLINE pdl_val dump_params(const pdl_params *p) {
 
 static PDL_NOINLINE pdl_val dump_join(const dumper *d, const pdl_block *b, const pdl_join *j) {
     static const char *const names[] = {"text", "array", "object", "lastOf", "reduce"};
-    if (j->kind == PDL_JOIN_TEXT) return separator(j->with);
+    if (j->kind == PDL_JOIN_TEXT) return pdl_dict_putz(pdl_dict_new(1), "with", pdl_text(j->with));
     if (j->kind == PDL_JOIN_REDUCE)
         return pdl_dict_puts(pdl_dict_new(1), PDL_STR("reduce"),
                              dump_tree(d, b, "reduce", j->reduce));
@@ -234,14 +198,16 @@ static pdl_val lowered(pdl_str s) {
 
 /* Traces spell out the fields of a file. */
 static pdl_val dump_aggregator(const dumper *d, const pdl_agg *a) {
-    static const char *const texts[][2] = {
-        {"mode", "w"}, {"encoding", "utf-8"}, {"prefix", ""}, {"suffix", "\n"}};
     pdl_val given = node_value(a->node);
     if (!d->trace || !a->is_file || !pdl_is_dict(given)) return given;
-    pdl_val out = pdl_dict_putz(pdl_dict_new(7), "description", pdl_null());
-    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-        out = pdl_dict_putz(out, texts[i][0], pdl_textz(texts[i][1]));
-    out = pdl_dict_merge(pdl_dict_putz(out, "flush", pdl_bool(false)), given);
+    size_t n;
+    const pdl_record_part *parts = pdl_record_parts(PDL_RECORD_aggregator, &n);
+    pdl_val out = pdl_dict_putz(pdl_dict_new(n), "description", pdl_null());
+    for (size_t i = 0; i < n; i++) {
+        pdl_val v = pdl_record_default(PDL_RECORD_aggregator, parts[i].key);
+        if (!pdl_is_absent(v)) out = pdl_dict_putz(out, parts[i].key, v);
+    }
+    out = pdl_dict_merge(out, given);
     pdl_drop(given);
     return out;
 }
@@ -358,7 +324,7 @@ static PDL_NOINLINE pdl_val dump_common(const dumper *d, const pdl_block *b, con
     const void *at = pdl_field_at(b, f);
     switch ((int)f->type) {
     case PDL_FT_TYPE: {
-        const pdl_type *type = *(const pdl_type *const *)at;
+        const pdl_type *type = ((const pdl_spec_field *)at)->type;
         return type ? pdl_type_as_written(type) : pdl_absent();
     }
     case PDL_FT_DEFS:
@@ -378,8 +344,8 @@ static PDL_NOINLINE pdl_val dump_common(const dumper *d, const pdl_block *b, con
         return budget ? node_value(budget->node) : pdl_absent();
     }
     case PDL_FT_CTX:
-        return d->trace || b->independent_given
-                   ? pdl_textz(b->independent ? "independent" : "dependent")
+        return d->trace || ((const pdl_flag *)at)->given
+                   ? pdl_textz(((const pdl_flag *)at)->value ? "independent" : "dependent")
                    : pdl_absent();
     case PDL_FT_CONTRIBUTE: return is_default_pair(at) ? pdl_absent() : dump_contribute(at);
     case PDL_FT_PARSER:

@@ -40,9 +40,6 @@ pdl_val pdl_block_dump(const pdl_block *b, const pdl_dump_view *view);
 /* A block inside a trace that was not executed: as in traces, plain values as themselves. */
 pdl_val pdl_block_dump_written(const pdl_block *b);
 
-/* What traces spell out for a field that is not written; absent: nothing. */
-pdl_val pdl_dump_default(pdl_block_kind kind, const char *key);
-
 /* Every expression, fully parenthesised, and every type, as JSON Schema: one line each,
  * `LINE:COLUMN KEY TEXT` with tabs between (listing.c). */
 void pdl_list_exprs(const pdl_program *p, pdl_buf *out);

@@ -11,17 +11,19 @@
 const pdl_block_rare pdl_block_no_rare = {0};
 
 typedef enum { AUDIBLE, SILENT, JOINED } parts_kind;
+typedef enum { NEUTRAL, READS } context_kind;
 
 /* One row a kind. */
 static const struct {
     const char *name;
     bool structured;
     parts_kind parts;
+    context_kind context;
     const char *schema, *doc;
 } kinds[] = {
-#define LEAF                               false
-#define STRUCT                             true
-#define BLOCK(id, cls, parts, schema, doc) {#id, cls, parts, schema, doc},
+#define LEAF                                        false
+#define STRUCT                                      true
+#define BLOCK(id, cls, parts, context, schema, doc) {#id, cls, parts, context, schema, doc},
 #include "lang/blocks.def"
 #undef LEAF
 #undef STRUCT
@@ -42,7 +44,7 @@ enum { N_OWN = sizeof own / sizeof *own };
 
 /* Where the fields of a kind begin and end in the table. */
 enum {
-#define BLOCK(id, cls, parts, schema, doc)  BEGIN_##id, BACK_##id = BEGIN_##id - 1,
+#define BLOCK(id, cls, parts, context, schema, doc)  BEGIN_##id, BACK_##id = BEGIN_##id - 1,
 #define F(id, member, key, type, need, doc) AT_##id##_##member,
 #define END(id)                             END_##id, LAST_##id = END_##id - 1,
 #include "lang/blocks.def"
@@ -50,7 +52,7 @@ enum {
 static const struct {
     uint8_t begin, end;
 } ranges[] = {
-#define BLOCK(id, cls, parts, schema, doc) {BEGIN_##id, END_##id},
+#define BLOCK(id, cls, parts, context, schema, doc) {BEGIN_##id, END_##id},
 #include "lang/blocks.def"
 };
 static_assert(N_OWN < 200,
@@ -103,6 +105,20 @@ static const pdl_record_part parts[] = {
 #include "lang/records.def"
 };
 enum { N_PARTS = sizeof parts / sizeof *parts };
+
+/* Fields and parts that have a value when they are absent. */
+typedef struct default_row {
+    int of; /* pdl_block_kind or pdl_record */
+    const char *key, *text;
+} default_row;
+static const default_row field_defaults[] = {
+#define D(id, key, text) {PDL_BLOCK_##id, key, text},
+#include "lang/blocks.def"
+};
+static const default_row part_defaults[] = {
+#define D(record, member, text) {PDL_RECORD_##record, #member, text},
+#include "lang/records.def"
+};
 
 /* Fields that a trace adds; read and not looked at (spec 2.3). */
 #define BIT(id) (1u << PDL_BLOCK_##id)
@@ -187,6 +203,30 @@ const pdl_record_part *pdl_record_parts(pdl_record record, size_t *n) {
     return parts + first;
 }
 
+static pdl_val default_in(const default_row *rows, size_t n, int of, const char *key) {
+    size_t i = 0;
+    while (i < n && (rows[i].of != of || strcmp(rows[i].key, key) != 0)) i++;
+    if (i == n) return pdl_absent();
+    const char *text = rows[i].text;
+    if (strcmp(text, "true") == 0) return pdl_bool(true);
+    if (strcmp(text, "false") == 0) return pdl_bool(false);
+    if (strcmp(text, "null") == 0) return pdl_null();
+    if (strcmp(text, "{}") == 0) return pdl_dict_new(0);
+    if (strcmp(text, "{with: ''}") == 0)
+        return pdl_dict_putz(pdl_dict_new(1), "with", pdl_textz(""));
+    return pdl_textz(text);
+}
+
+pdl_val pdl_field_default(pdl_block_kind kind, const char *key) {
+    return default_in(field_defaults, sizeof field_defaults / sizeof *field_defaults, (int)kind,
+                      key);
+}
+
+pdl_val pdl_record_default(pdl_record record, const char *key) {
+    return default_in(part_defaults, sizeof part_defaults / sizeof *part_defaults, (int)record,
+                      key);
+}
+
 bool pdl_field_allowed(pdl_block_kind kind, const pdl_field *f) {
     if (f->kind >= 0) return f->kind == (int)kind;
     if (kind == PDL_BLOCK_scalar) return false;
@@ -213,6 +253,7 @@ const char *pdl_block_trace_name(pdl_block_kind k) {
 const char *pdl_block_schema(pdl_block_kind k) { return kinds[k].schema; }
 const char *pdl_block_doc(pdl_block_kind k) { return kinds[k].doc; }
 bool pdl_block_is_structured(pdl_block_kind k) { return kinds[k].structured; }
+bool pdl_block_is_neutral(pdl_block_kind k) { return kinds[k].context == NEUTRAL; }
 
 /* NULL when the block has no field `join` or it is absent. */
 static const pdl_join *join_of(const pdl_block *b) {

@@ -78,10 +78,10 @@ static void old_type(void *user, const char *old, const char *now) {
 }
 
 static void lint_types(pdl_checker *c, const pdl_block *b) {
-    old_types o = {c, b->rare->spec_loc};
-    if (b->rare->spec) pdl_type_deprecated(b->rare->spec, old_type, &o);
+    old_types o = {c, b->rare->spec.loc};
+    if (b->rare->spec.type) pdl_type_deprecated(b->rare->spec.type, old_type, &o);
     if (b->rare->parser && b->rare->parser->spec) {
-        o.loc = b->rare->parser_loc;
+        o.loc = b->rare->parser->loc;
         pdl_type_deprecated(b->rare->parser->spec, old_type, &o);
     }
     if (b->kind != PDL_BLOCK_function) return;

@@ -380,7 +380,7 @@ static PDL_NOINLINE void check_leaf(pdl_loader *l, const pdl_pair *pair, pdl_blo
 }
 
 static const size_t sizes[] = {
-#define BLOCK(id, cls, parts, schema, doc) sizeof(pdl_b_##id),
+#define BLOCK(id, cls, parts, context, schema, doc) sizeof(pdl_b_##id),
 #include "lang/blocks.def"
 };
 

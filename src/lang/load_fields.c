@@ -217,21 +217,21 @@ static PDL_NOINLINE void load_fields(pdl_loader *l, const pdl_node *n, pdl_loc l
 
 /* --- small fields of all blocks --------------------------------------------------------------- */
 
-static void load_context(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_block *b) {
+static void load_context(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_flag *independent) {
     static const char *const words[] = {"independent", "dependent"};
-    b->independent_given = true;
+    independent->given = true;
     if (pdl_node_is_str(n) && pdl_str_is(n->text, words[0]))
-        b->independent = true;
+        independent->value = true;
     else if (!pdl_node_is_str(n) || !pdl_str_is(n->text, words[1]))
         pdl_loader_one_of(l, n, loc, words, 2, false);
 }
 
 /* Any text but the empty one means yes; it is not evaluated. */
-static void load_trace_error(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_block_rare *b) {
+static void load_text_as_flag(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool *out) {
     if (pdl_node_is_null(n)) return;
     if (pdl_node_is_str(n))
-        b->trace_error_on_retry = n->text.n > 0;
-    else if (!pdl_loader_as_bool(n, false, &b->trace_error_on_retry))
+        *out = n->text.n > 0;
+    else if (!pdl_loader_as_bool(n, false, out))
         pdl_loader_wrong_union(l, n, loc, "boolean or string");
 }
 
@@ -264,7 +264,6 @@ static void *member_of(pdl_loader *l, pdl_block *b, const pdl_field *f) {
 static PDL_NOINLINE void load_plain(pdl_loader *l, pdl_block *b, const pdl_field *f,
                                     const pdl_pair *pair) {
     void *at = member_of(l, b, f);
-    pdl_block_rare *rare = f->in_rare ? (pdl_block_rare *)(uintptr_t)b->rare : NULL;
     const pdl_node *n = pair->value;
     pdl_loc loc = pdl_node_loc(pair->key);
     bool null_ok = f->need == PDL_NEED_OPT || f->need == PDL_NEED_NUL || f->need == PDL_NEED_OLD;
@@ -288,24 +287,19 @@ static PDL_NOINLINE void load_plain(pdl_loader *l, pdl_block *b, const pdl_field
     case PDL_FT_XDICT: *(const pdl_tree **)at = pdl_loader_xdict(l, n, loc, null_ok); return;
     case PDL_FT_ANY: *(const pdl_node **)at = n; return;
     case PDL_FT_TYPE:
-        rare->spec = pdl_loader_type(l, pair);
-        rare->spec_loc = loc;
-        rare->spec_node = n;
+        *(pdl_spec_field *)at = (pdl_spec_field){pdl_loader_type(l, pair), loc};
         return;
     case PDL_FT_PARAMS: pdl_loader_params(l, pair, at); return;
     case PDL_FT_JOIN: *(const pdl_join **)at = pdl_loader_join(l, pair); return;
     case PDL_FT_FORS: *(const pdl_fors **)at = pdl_loader_fors(l, pair); return;
     case PDL_FT_ARGV: *(const pdl_tree **)at = load_argv(l, n, loc); return;
     case PDL_FT_AGG: *(const pdl_agg **)at = pdl_loader_agg(l, pair); return;
-    case PDL_FT_CTX: load_context(l, n, loc, b); return;
-    case PDL_FT_FLAG: load_trace_error(l, n, loc, rare); return;
-    case PDL_FT_BUDGET: rare->budget = pdl_loader_budget(l, pair); return;
-    case PDL_FT_RETRY: rare->retry = pdl_loader_retry(l, pair); return;
+    case PDL_FT_CTX: load_context(l, n, loc, at); return;
+    case PDL_FT_FLAG: load_text_as_flag(l, n, loc, at); return;
+    case PDL_FT_BUDGET: *(const pdl_budget_field **)at = pdl_loader_budget(l, pair); return;
+    case PDL_FT_RETRY: *(const pdl_retry **)at = pdl_loader_retry(l, pair); return;
     case PDL_FT_CONTRIBUTE: pdl_loader_contribute(l, pair, at); return;
-    case PDL_FT_PARSER:
-        rare->parser = pdl_loader_parser(l, pair);
-        rare->parser_loc = loc;
-        return;
+    case PDL_FT_PARSER: *(const pdl_parser_field **)at = pdl_loader_parser(l, pair); return;
     case PDL_FT_BLOCK:
     case PDL_FT_BLOCKS:
     case PDL_FT_TEXTS:

@@ -272,6 +272,7 @@ const pdl_parser_field *pdl_loader_parser(pdl_loader *l, const pdl_pair *pair) {
     pdl_loc loc = pdl_node_loc(pair->key);
     if (pdl_node_is_null(n)) return NULL;
     pdl_parser_field *f = pdl_arena_new(l->a, pdl_parser_field);
+    f->loc = loc;
     if (pdl_node_is_str(n)) {
         bool found;
         pdl_parser_kind kind = pdl_parser_find(n->text, &found);

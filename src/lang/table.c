@@ -47,7 +47,7 @@ static pdl_val own_fields(pdl_block_kind kind) {
     pdl_val out = pdl_list_new(4);
     for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
         if (own[i].of != (int)kind) continue;
-        pdl_val f = field(&own[i]), value = pdl_dump_default(kind, own[i].key);
+        pdl_val f = field(&own[i]), value = pdl_field_default(kind, own[i].key);
         if (!pdl_is_absent(value)) f = pdl_dict_putz(f, "default", value);
         if (own[i].selects) f = pdl_dict_putz(f, "selects", pdl_bool(true));
         out = pdl_list_push(out, f);

@@ -62,7 +62,7 @@ static void walk_expectations(const walker *at, const pdl_expectations *e) {
 /* Flat switch over the types of fields; blocks inside are those of pdl_block_each_child. */
 static PDL_NOINLINE void walk_field(const walker *at, const pdl_field *f) {
     const void *member = pdl_field_at(at->b, f);
-    switch ((int)f->type) {
+    switch (f->type) {
     case PDL_FT_EXPR:
     case PDL_FT_XBOOL:
     case PDL_FT_XINT:
@@ -71,7 +71,8 @@ static PDL_NOINLINE void walk_field(const walker *at, const pdl_field *f) {
     case PDL_FT_XDICT:
     case PDL_FT_ARGV: walk_tree(at, *(const pdl_tree *const *)member); return;
     case PDL_FT_TYPE:
-        walk_type(at, *(const pdl_type *const *)member, at->b->rare->spec_loc);
+        walk_type(at, ((const pdl_spec_field *)member)->type,
+                  ((const pdl_spec_field *)member)->loc);
         return;
     case PDL_FT_PARAMS:
         walk_type(at, ((const pdl_params *)member)->all, pdl_field_loc(at->b, f->key));
@@ -90,11 +91,24 @@ static PDL_NOINLINE void walk_field(const walker *at, const pdl_field *f) {
         walk_record(at, PDL_RECORD_budget, *(const pdl_budget_field *const *)member);
         return;
     case PDL_FT_CONTRIBUTE: walk_contribute(at, member); return;
-    case PDL_FT_PARSER:
-        if (at->b->rare->parser) walk_type(at, at->b->rare->parser->spec, at->b->rare->parser_loc);
+    case PDL_FT_PARSER: {
+        const pdl_parser_field *parser = *(const pdl_parser_field *const *)member;
+        if (parser) walk_type(at, parser->spec, parser->loc);
         return;
+    }
     case PDL_FT_EXPECTATIONS: walk_expectations(at, member); return;
-    default: return;
+    case PDL_FT_STR:
+    case PDL_FT_BOOL:
+    case PDL_FT_INT:
+    case PDL_FT_ANY:
+    case PDL_FT_BLOCK:
+    case PDL_FT_BLOCKS:
+    case PDL_FT_TEXTS:
+    case PDL_FT_FIELDS:
+    case PDL_FT_DEFS:
+    case PDL_FT_CTX:
+    case PDL_FT_FLAG:
+    case PDL_FT_COUNT: return;
     }
 }
 

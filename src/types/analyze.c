@@ -7,7 +7,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "types/schema.h"
+#include "types/type_inside.h"
 
 #include <math.h>
 

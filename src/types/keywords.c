@@ -5,7 +5,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "types/schema.h"
+#include "types/checking.h"
 
 #include <math.h>
 

@@ -6,7 +6,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "types/schema.h"
+#include "types/type_inside.h"
 
 #include "base/limits.h"
 #include "value/int.h"

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "types/schema.h"
+#include "types/type_inside.h"
 
 #include "value/json_write.h"
 #include "value/text.h"

@@ -36,7 +36,7 @@ void pdl_vm_run_stage(pdl_run *r, pdl_stage *s) {
             pdl_err_at(&err, s->loc);
         }
     } else if (s->check) {
-        ok = pdl_vm_check_value(r, s->block->rare->spec, v,
+        ok = pdl_vm_check_value(r, s->block->rare->spec.type, v,
                                 &(pdl_checked){spec_checking, .loc = s->loc}, &err);
     }
     if (ok) {
@@ -72,13 +72,13 @@ static bool add_stage(pdl_fiber *f, const pdl_block *b, bool parse, pdl_loc loc)
 }
 
 pdl_step pdl_op_PARSE(pdl_fiber *f, const pdl_block *b, pdl_err *err) {
-    if (add_stage(f, b, true, b->rare->parser_loc)) return PDL_STEP_DONE;
+    if (add_stage(f, b, true, b->rare->parser->loc)) return PDL_STEP_DONE;
     pdl_step s = pdl_vm_force(f, top(f), err);
     if (s != PDL_STEP_DONE) return s;
     pdl_val out;
     if (!pdl_parse(b->rare->parser->parser, *top(f), &out, err)) {
         err->label |= pdl_label_of(*top(f));
-        pdl_err_at(err, b->rare->parser_loc);
+        pdl_err_at(err, b->rare->parser->loc);
         return PDL_STEP_FAIL;
     }
     set_top(f, pdl_with_label(out, pdl_label_of(*top(f))));
@@ -120,21 +120,21 @@ bool pdl_vm_check_value(pdl_run *r, const pdl_type *t, pdl_vref v, const pdl_che
 }
 
 pdl_step pdl_op_CHECK(pdl_fiber *f, bool fallback, const pdl_block *b, pdl_err *err) {
-    pdl_loc loc = fallback ? b->rare->fallback->loc : b->rare->spec_loc;
-    if (pdl_type_is_any(b->rare->spec)) return PDL_STEP_DONE;
+    pdl_loc loc = fallback ? b->rare->fallback->loc : b->rare->spec.loc;
+    if (pdl_type_is_any(b->rare->spec.type)) return PDL_STEP_DONE;
     if (!fallback && add_stage(f, b, false, loc)) return PDL_STEP_DONE;
     pdl_step s = pdl_vm_force(f, top(f), err);
     if (s != PDL_STEP_DONE) return s;
-    return step_of(pdl_vm_check_value(f->run, b->rare->spec, *top(f),
+    return step_of(pdl_vm_check_value(f->run, b->rare->spec.type, *top(f),
                                       &(pdl_checked){spec_checking, .loc = loc}, err));
 }
 
 pdl_step pdl_vm_check_function_result(pdl_fiber *f, const pdl_closure *c, pdl_err *err) {
     const pdl_block *b = &c->info->block->head;
-    if (!b->rare->spec || pdl_type_is_any(b->rare->spec)) return PDL_STEP_DONE;
+    if (!b->rare->spec.type || pdl_type_is_any(b->rare->spec.type)) return PDL_STEP_DONE;
     pdl_step s = pdl_vm_force(f, top(f), err);
     if (s != PDL_STEP_DONE) return s;
     pdl_checked of = {"in result of the function", c->info->name_text, pdl_field_loc(b, "return"),
                       NULL};
-    return step_of(pdl_vm_check_value(f->run, b->rare->spec, *top(f), &of, err));
+    return step_of(pdl_vm_check_value(f->run, b->rare->spec.type, *top(f), &of, err));
 }

@@ -115,7 +115,7 @@ void pdl_op_CHILD(pdl_fiber *f) {
     pdl_vm_block *b = block(f);
     if (pdl_is_absent(f->background)) return;
     bool wants_all = !b->info->no_context;
-    if (!b->info->block->independent) {
+    if (!b->info->block->independent.value) {
         set_val(&f->ctx, pdl_context_dep(pdl_keep(f->ctx), pdl_keep(f->background)));
         if (wants_all)
             b->child_messages = pdl_vm_background_add(b->child_messages, f->background);

@@ -76,9 +76,9 @@ static pdl_val schema_of(const pdl_b_model *b, pdl_vref params) {
     bool structured = !b->structured.given || b->structured.value;
     pdl_vref format = pdl_dict_getz(params, "response_format");
     bool asked = !pdl_is_absent(format) && !pdl_is_null(format);
-    if (!structured || !b->head.rare->spec || pdl_type_is_any(b->head.rare->spec) || asked)
-        return pdl_null();
-    return pdl_type_schema(b->head.rare->spec, false);
+    const pdl_type *spec = b->head.rare->spec.type;
+    if (!structured || !spec || pdl_type_is_any(spec) || asked) return pdl_null();
+    return pdl_type_schema(spec, false);
 }
 
 static void promise_parts(pdl_fiber *f, pdl_inflight *c, const pdl_b_model *b) {

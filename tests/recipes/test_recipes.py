@@ -61,12 +61,12 @@ COMMON_ROW = ("src/lang/common.def", BEFORE, 'C(HEAD, BACK, contribute,', 'C(RAR
 FIELD_OF_ALL = [
     COMMON_ROW,
     ("src/compile/emit_block.c", BEFORE, "static void field_contribute(", """static void field_also(pdl_emit *e, const pdl_block *b) {
-    if (b->more->also.s.p) emit_BIND_KEEP(e, pdl_emit_intern(e, b->more->also.s));
+    if (b->rare->also.s.p) emit_BIND_KEEP(e, pdl_emit_intern(e, b->rare->also.s));
 }
 
 """),
 ]
-KIND_ROWS = ("src/lang/blocks.def", BEFORE, "BLOCK(error,", """BLOCK(echo, LEAF, AUDIBLE, "EchoBlock", "A value that is given back.")
+KIND_ROWS = ("src/lang/blocks.def", BEFORE, "BLOCK(error,", """BLOCK(echo, LEAF, AUDIBLE, READS, "EchoBlock", "A value that is given back.")
     K(echo, value, "echo", EXPR, REQ, "The value.")
 END(echo)
 """)

@@ -1,0 +1,132 @@
+/* checking.h -- private to types: the check of a value against a schema that is ready.
+ *
+ * A check interprets the schema value itself, keyword by keyword (keywords.c), in one of two modes:
+ * valid or not (it stops at the first failure), or collecting the failures.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_TYPES_CHECKING_H
+#define PDL_TYPES_CHECKING_H
+
+#include "types/fail.h"
+#include "types/schema.h"
+
+typedef pdl_vref pdl_remote_fn(void *user, pdl_str uri);
+
+typedef struct pdl_remote_doc {
+    pdl_schema *s;
+    struct pdl_remote_doc *next;
+} pdl_remote_doc;
+
+/* References can multiply work without bound, and failures memory. */
+enum { PDL_CHECK_STEPS = 10000000, PDL_CHECK_FAILS = 100000 };
+
+typedef struct pdl_check {
+    const pdl_schema *schema;
+    pdl_arena *arena; /* scratch */
+    pdl_err *err;
+    bool stopped; /* err is set: unwind */
+    unsigned depth;
+    uint64_t steps;   /* schema objects visited; at most PDL_CHECK_STEPS */
+    size_t n_fails;   /* at most PDL_CHECK_FAILS are kept */
+    pdl_fails *fails; /* NULL: only valid or not */
+    const pdl_step *path, *path_start;
+    pdl_remote_fn *remote;
+    void *user;
+    pdl_remote_doc *docs; /* fetched during this check */
+    pdl_resource *metas;
+} pdl_check;
+
+/* Resources entered, innermost first. */
+typedef struct pdl_dyn {
+    const pdl_resource *res;
+    const struct pdl_dyn *up;
+} pdl_dyn;
+
+/* Which entries of the current value were evaluated, for unevaluated*. */
+typedef struct pdl_seen {
+    uint64_t *bits;
+    size_t n;
+} pdl_seen;
+
+void pdl_check_init(pdl_check *c, const pdl_schema *s, pdl_arena *scratch, pdl_err *err);
+void pdl_check_fini(pdl_check *c);
+/* Returns true when v satisfies schema, a part of the resource dyn->res; false also when stopped.
+ * seen may be NULL. */
+bool pdl_check_run(pdl_check *c, pdl_vref schema, pdl_vref v, const pdl_dyn *dyn, pdl_seen *seen);
+/* As pdl_check_run, one step into the value. */
+bool pdl_check_in(pdl_check *c, pdl_vref schema, pdl_vref v, const pdl_dyn *dyn, pdl_vref key,
+                  size_t i);
+/* As pdl_check_run without collecting. */
+bool pdl_check_quiet(pdl_check *c, pdl_vref schema, pdl_vref v, const pdl_dyn *dyn, pdl_seen *seen);
+/* Note a failure (NULL when not collecting). */
+pdl_fail *pdl_check_fail(pdl_check *c, pdl_fail_kind kind, pdl_vref v, pdl_vref want,
+                         pdl_vref schema);
+/* Compiled pattern, NULL when stopped. */
+const pdl_regex *pdl_check_regex(pdl_check *c, pdl_vref pattern);
+bool pdl_check_match(pdl_check *c, pdl_vref pattern, pdl_str s);
+
+/* Resolves $ref of a schema in dyn->res to the target and its resource. False: stopped. */
+PDL_MUST bool pdl_check_ref(pdl_check *c, pdl_str ref, const pdl_dyn *dyn, pdl_vref *target,
+                            const pdl_resource **res);
+PDL_MUST bool pdl_check_dynamic_ref(pdl_check *c, pdl_str ref, const pdl_dyn *dyn, pdl_vref *target,
+                                    const pdl_resource **res);
+PDL_MUST bool pdl_check_recursive_ref(pdl_check *c, const pdl_dyn *dyn, pdl_vref *target,
+                                      const pdl_resource **res);
+/* The resource that v is the root of, else res. */
+const pdl_resource *pdl_check_enter(const pdl_check *c, pdl_vref v, const pdl_resource *res);
+
+/* --- keywords (keywords.c) -------------------------------------------------------------------- */
+
+/* What the metaschema demands of a keyword's value. */
+typedef enum {
+    PDL_KW_schema,
+    PDL_KW_schemas,
+    PDL_KW_schema_map,
+    PDL_KW_pattern_map,
+    PDL_KW_items,
+    PDL_KW_bool_or_schema,
+    PDL_KW_dependencies,
+    PDL_KW_strings_map,
+    PDL_KW_string,
+    PDL_KW_id,
+    PDL_KW_anchor,
+    PDL_KW_bool,
+    PDL_KW_number,
+    PDL_KW_positive,
+    PDL_KW_count,
+    PDL_KW_strings,
+    PDL_KW_strings1,
+    PDL_KW_type,
+    PDL_KW_array,
+    PDL_KW_pattern,
+    PDL_KW_bool_map,
+    PDL_KW_any
+} pdl_kw_shape;
+
+typedef struct pdl_kw_at {
+    pdl_check *c;
+    pdl_vref want, schema, v;
+    const pdl_dyn *dyn;
+    pdl_seen *seen;
+} pdl_kw_at;
+
+typedef struct pdl_keyword {
+    const char *name;
+    unsigned drafts;
+    pdl_kw_shape shape;
+    bool late;                      /* runs after the others */
+    bool (*fn)(const pdl_kw_at *k); /* NULL: no assertion */
+} pdl_keyword;
+
+/* The keyword of this name in this draft, or NULL. */
+const pdl_keyword *pdl_keyword_find(pdl_str name, unsigned draft);
+
+/* Is v of the type that a word of the JSON Schema names? */
+bool pdl_json_is(pdl_vref v, pdl_str word, unsigned draft);
+/* Equality of JSON: 1 == 1.0, true != 1. */
+bool pdl_json_eq(pdl_vref a, pdl_vref b);
+/* No two items are equal. */
+bool pdl_json_unique(pdl_vref list, pdl_arena *scratch);
+
+#endif

@@ -1,0 +1,86 @@
+/* fail.h -- private to types: the failures of a check, of which one is reported.
+ *
+ * A failure keeps the values that it is about and not its sentence, because of a thousand failures
+ * at most one is printed. Those of the branches of anyOf and oneOf belong to theirs.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_TYPES_FAIL_H
+#define PDL_TYPES_FAIL_H
+
+#include "base/buf.h"
+#include "value/val.h"
+
+/* What failed; words.c has a row of text for each. */
+typedef enum {
+    PDL_FAIL_false,
+    PDL_FAIL_type,
+    PDL_FAIL_enum,
+    PDL_FAIL_const,
+    PDL_FAIL_minimum,
+    PDL_FAIL_maximum,
+    PDL_FAIL_above,
+    PDL_FAIL_below,
+    PDL_FAIL_multiple,
+    PDL_FAIL_short,
+    PDL_FAIL_empty,
+    PDL_FAIL_long,
+    PDL_FAIL_not_empty,
+    PDL_FAIL_pattern,
+    PDL_FAIL_few_properties,
+    PDL_FAIL_many_properties,
+    PDL_FAIL_unique,
+    PDL_FAIL_contains,
+    PDL_FAIL_none,
+    PDL_FAIL_few,
+    PDL_FAIL_many,
+    PDL_FAIL_not,
+    PDL_FAIL_any,
+    PDL_FAIL_each,
+    PDL_FAIL_required,
+    PDL_FAIL_depends,
+    PDL_FAIL_additional,
+    PDL_FAIL_no_pattern,
+    PDL_FAIL_items,
+    PDL_FAIL_items_old,
+    PDL_FAIL_uneval_items,
+    PDL_FAIL_uneval_props,
+    PDL_FAIL_uneval_schema,
+    PDL_FAIL_said
+} pdl_fail_kind;
+
+/* One step into the value. */
+typedef struct pdl_step {
+    const struct pdl_step *up;
+    pdl_vref key; /* key of a dict; absent: index */
+    size_t i;
+} pdl_step;
+
+typedef struct pdl_fail {
+    pdl_fail_kind kind;
+    bool weak;     /* of anyOf, oneOf */
+    pdl_vref v;    /* the value */
+    pdl_vref want; /* the keyword's value */
+    pdl_vref schema;
+    pdl_vref x;     /* a name; PDL_FAIL_depends: the missing one */
+    pdl_vref *list; /* names or values that are too many, schemas that hold */
+    size_t n_list;
+    size_t n;       /* a count */
+    pdl_step *path; /* steps from the start of the list this failure is in */
+    size_t n_path;
+    pdl_str said; /* PDL_FAIL_said: the text */
+    struct pdl_fail *inner, *next;
+} pdl_fail;
+
+typedef struct pdl_fails {
+    pdl_fail *first, *last;
+} pdl_fails;
+
+/* The failure to report (jsonschema's best_match), or NULL. */
+const pdl_fail *pdl_fail_best(const pdl_fails *all);
+/* ".name" or "[3]", appended. */
+void pdl_step_put(const pdl_step *s, pdl_buf *out);
+/* Its sentence, appended. */
+void pdl_fail_words(const pdl_fail *f, pdl_buf *out);
+
+#endif

@@ -1,0 +1,69 @@
+/* type_inside.h -- private to types: what a pdl_type is made of, and the problems of a value that
+ * has not that type.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_TYPES_TYPE_INSIDE_H
+#define PDL_TYPES_TYPE_INSIDE_H
+
+#include "base/vec.h"
+#include "types/checking.h"
+
+typedef enum {
+    PDL_TYPE_any,
+    PDL_TYPE_base,
+    PDL_TYPE_list,
+    PDL_TYPE_optional,
+    PDL_TYPE_object,
+    PDL_TYPE_schema
+} pdl_type_kind;
+typedef enum {
+    PDL_BASE_null,
+    PDL_BASE_boolean,
+    PDL_BASE_string,
+    PDL_BASE_number,
+    PDL_BASE_integer,
+    PDL_BASE_array,
+    PDL_BASE_object,
+    PDL_BASE_COUNT
+} pdl_base_type;
+
+typedef struct pdl_type_entry {
+    pdl_val name;         /* str */
+    const pdl_type *type; /* NULL: any; without the {optional: } around */
+    bool optional;
+} pdl_type_entry;
+
+struct pdl_type {
+    pdl_type_kind kind;
+    pdl_base_type base;
+    const char *old; /* base: deprecated word as written, or NULL */
+    bool wrapped;    /* object: written as {object: ..} */
+    bool
+        /* of a function: the extra argument pdl_context passes, functions count as objects */
+        params;
+    bool plain;           /* nothing below is a JSON Schema: checked without building one */
+    const pdl_node *node; /* NULL: made from a value */
+    const pdl_type *item; /* list, optional; NULL: any */
+    pdl_type_entry *fields;
+    size_t n_fields;
+    pdl_val schema;    /* schema form as written */
+    pdl_schema *ready; /* of the outermost type when it is not plain: its closed schema */
+    pdl_str bad;       /* why it could not be made ready */
+};
+
+extern const char *const pdl_base_names[PDL_BASE_COUNT];
+
+/* analyze.c: the problems of v against the schema of c, in the reference's words. */
+typedef PDL_VEC(pdl_problem) pdl_problem_vec;
+typedef struct pdl_analysis {
+    pdl_check *c;
+    pdl_arena *arena;
+    const pdl_node *places; /* tree walked along with the value, or NULL */
+    pdl_problem_vec *out;
+} pdl_analysis;
+void pdl_analyze(pdl_analysis *an, pdl_vref schema, pdl_vref v);
+/* Append one problem at a step. */
+void pdl_problem_add(pdl_analysis *an, const pdl_step *at, pdl_buf *text);
+
+#endif
