@@ -166,6 +166,22 @@ PDL_API pdl_value *pdl_value_get_int_text(const pdl_value *v, int base);
 /* The bytes of a PDL_KIND_BYTES. NULL for other kinds. Lives as long as this handle. */
 PDL_API const char *pdl_value_get_bytes(const pdl_value *v, size_t *n_bytes);
 PDL_API bool pdl_value_is_tuple(const pdl_value *v);
+
+/* Contexts are lists of messages for the functions above. What they are inside: one message, parts
+ * each of which sees those before it, or parts that do not see each other. */
+typedef enum pdl_context_form {
+    PDL_CONTEXT_NONE, /* the value is no context */
+    PDL_CONTEXT_MESSAGE,
+    PDL_CONTEXT_DEPENDENT, /* also the empty context */
+    PDL_CONTEXT_INDEPENDENT
+} pdl_context_form;
+PDL_API pdl_context_form pdl_value_context_form(const pdl_value *v);
+/* The parts as a list of contexts; NULL unless it is dependent or independent. */
+PDL_API pdl_value *pdl_value_context_parts(const pdl_value *v);
+/* A context of parts: a list of contexts and messages (dicts with role and content). Error:
+ * expression, when a part is neither. */
+PDL_API pdl_value *pdl_value_context(const pdl_value *parts, bool independent, pdl_error **error);
+
 /* As `==` of the language; false when one is NULL. */
 PDL_API bool pdl_value_equal(const pdl_value *a, const pdl_value *b);
 
@@ -462,6 +478,8 @@ PDL_API pdl_value *pdl_task_result(const pdl_task *task, pdl_error **error);
  * pdl_task_usage gives; the rest is the program's. */
 PDL_API pdl_value *pdl_task_variables(const pdl_task *task, pdl_error **error);
 PDL_API pdl_value *pdl_task_messages(const pdl_task *task, pdl_error **error);
+/* The messages as the context that they are. */
+PDL_API pdl_value *pdl_task_context(const pdl_task *task, pdl_error **error);
 /* {model_calls, completion_tokens, prompt_tokens} so far; NULL for NULL. */
 PDL_API pdl_value *pdl_task_usage(const pdl_task *task);
 /* The sum of the factors that the run has met so far; 0 for NULL. */

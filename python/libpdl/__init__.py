@@ -15,12 +15,12 @@ _pdl.set_hooks(_hooks)
 
 from ._engine import Engine, ModelRequest, default as _default  # noqa: E402
 from ._errors import (BudgetError, Error, ModelError, PolicyError, ProgramError, RunError, UsageError)  # noqa: E402
-from ._hooks import Function  # noqa: E402
+from ._hooks import Context, Function  # noqa: E402
 from ._program import AsyncStream, Diagnostic, Map, Program, Result, Stream  # noqa: E402
 from ._tool import Tool, tool  # noqa: E402
 
 __version__ = _pdl.version
-__all__ = ["AsyncStream", "BudgetError", "Diagnostic", "Engine", "Error", "Function", "Map", "ModelError", "ModelRequest", "PolicyError", "Program",
+__all__ = ["AsyncStream", "BudgetError", "Context", "Diagnostic", "Engine", "Error", "Function", "Map", "ModelError", "ModelRequest", "PolicyError", "Program",
            "ProgramError", "Result", "RunError", "Stream", "Tool", "UsageError", "from_dict", "load", "loads",
            "run", "schema", "tool"]
 

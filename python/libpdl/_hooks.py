@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, Tuple
+from typing import Any, Iterable, Optional, Tuple
 
 from . import _errors, _pdl
 
@@ -52,6 +52,33 @@ def _field() -> Any:
 def _path(value: Any) -> Any:
     import pathlib
     return str(value) if isinstance(value, pathlib.PurePath) else value
+
+
+class Context(list):  # type: ignore[type-arg]
+    """A context: its messages. form: "message", "dependent" or "independent"; parts: its messages and the groups inside of it."""
+
+    def __init__(self, parts: Iterable[Any] = (), form: str = "dependent") -> None:
+        self.form, self.parts = form, list(parts)
+        super().__init__(self._messages())
+
+    def _messages(self) -> list[Any]:
+        return [m for part in self.parts for m in (part if isinstance(part, Context) else [part])]
+
+
+def context(what: Tuple[Optional[bool], list[Any]]) -> Any:
+    """From the extension: (is it independent? None for one message, parts)."""
+    independent, parts = what
+    if independent is None:
+        return Context(parts, "message")
+    return Context([p.parts[0] if isinstance(p, Context) and p.form == "message" else p for p in parts],
+                   "independent" if independent else "dependent")
+
+
+def parts(value: Any) -> Any:
+    """(is it independent?, parts) of a context that nobody has changed as a list."""
+    if not isinstance(value, Context) or value != value._messages():
+        return None
+    return value.form == "independent", value.parts
 
 
 def operate(what: Any) -> Any:

@@ -270,7 +270,7 @@ static PyObject *run_messages(PyObject *self, PyObject *unused) {
     pdl_error *error = NULL;
     (void)unused;
     if (!pdlpy_enter(r->engine)) return NULL;
-    return later(r, pdl_task_messages(r->task, &error), error);
+    return later(r, pdl_task_context(r->task, &error), error);
 }
 
 static PyObject *run_usage(PyObject *self, PyObject *unused) {

@@ -162,6 +162,24 @@ static pdl_value *other_in(pdlpy_place *place, PyObject *object) {
     return v;
 }
 
+/* A list of a type of its own: a libpdl.Context is a context. */
+static pdl_value *context_in(pdlpy_place *place, PyObject *object) {
+    Py_INCREF(object);
+    PyObject *parts = pdlpy_hook(place->engine->state, "parts", object);
+    if (!parts || parts == Py_None) {
+        Py_XDECREF(parts);
+        return parts ? list_in(place, object) : NULL;
+    }
+    pdl_error *error = NULL;
+    pdl_value *list = list_in(place, PyTuple_GetItem(parts, 1)),
+              *v = list ? pdl_value_context(list, PyTuple_GetItem(parts, 0) == Py_True, &error)
+                        : NULL;
+    if (list && !v) pdlpy_raise(place->engine, error);
+    pdl_value_drop(list);
+    Py_DECREF(parts);
+    return v;
+}
+
 pdl_value *pdlpy_to_library(pdlpy_place *place, PyObject *object) {
     if (object == Py_None) return pdl_value_null();
     if (PyUnicode_Check(object)) return text_in(place->engine->state, object);
@@ -170,8 +188,10 @@ pdl_value *pdlpy_to_library(pdlpy_place *place, PyObject *object) {
     if (PyFloat_Check(object)) return pdl_value_float(PyFloat_AsDouble(object));
     if (!deeper(place)) return NULL;
     pdl_value *v;
-    if (PyList_Check(object))
+    if (PyList_CheckExact(object))
         v = list_in(place, object);
+    else if (PyList_Check(object))
+        v = context_in(place, object);
     else if (PyTuple_Check(object))
         v = tuple_in(place, object);
     else if (PyDict_Check(object))
@@ -291,10 +311,24 @@ static PyObject *bytes_out(const pdl_value *v) {
     return PyBytes_FromStringAndSize(p, (Py_ssize_t)n);
 }
 
+/* hooks.context((independent?, parts)); a message is a dict inside of one part. */
+static PyObject *context_out(pdlpy_place *place, const pdl_value *v, pdl_context_form form) {
+    pdl_value *parts = form == PDL_CONTEXT_MESSAGE ? NULL : pdl_value_context_parts(v);
+    PyObject *list = list_out(place, parts ? parts : v);
+    pdl_value_drop(parts);
+    if (!list) return NULL;
+    PyObject *of = form == PDL_CONTEXT_MESSAGE       ? Py_None
+                   : form == PDL_CONTEXT_INDEPENDENT ? Py_True
+                                                     : Py_False;
+    return pdlpy_hook(place->engine->state, "context", Py_BuildValue("(ON)", of, list));
+}
+
 static PyObject *container_out(pdlpy_place *place, const pdl_value *v) {
     if (!deeper(place)) return NULL;
     pdl_kind kind = pdl_value_kind(v);
-    PyObject *object = kind == PDL_KIND_LIST ? list_out(place, v)
+    pdl_context_form form = pdl_value_context_form(v);
+    PyObject *object = form != PDL_CONTEXT_NONE  ? context_out(place, v, form)
+                       : kind == PDL_KIND_LIST ? list_out(place, v)
                        : kind == PDL_KIND_SET ? set_out(place, v)
                                               : dict_out(place, v);
     place->depth--;

@@ -375,6 +375,12 @@ pdl_value *pdl_task_messages(const pdl_task *task, pdl_error **error) {
     return settled(pdl_is(context, PDL_V_CONTEXT) ? pdl_context_to_list(context) : pdl_list_new(0));
 }
 
+pdl_value *pdl_task_context(const pdl_task *task, pdl_error **error) {
+    if (!is_done(task, "pdl_task_context", error)) return NULL;
+    pdl_vref context = pdl_run_context(pdl_session_get(task->session));
+    return settled(pdl_is(context, PDL_V_CONTEXT) ? pdl_keep(context) : pdl_context_empty());
+}
+
 pdl_value *pdl_task_usage(const pdl_task *task) {
     return task ? pdl_value_box(usage_of(task)) : NULL;
 }

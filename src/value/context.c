@@ -159,6 +159,36 @@ size_t pdl_context_len(pdl_vref c) { return ctx_of(c)->len; }
 
 size_t pdl_context_count(pdl_vref c) { return ctx_of(c)->count; }
 
+/* --- parts ------------------------------------------------------------------------------------ */
+
+pdl_context_shape pdl_context_shape_of(pdl_vref c) {
+    static const pdl_context_shape shapes[] = {
+        [ONE] = PDL_CONTEXT_IS_MESSAGE,
+        [DEP] = PDL_CONTEXT_IS_DEPENDENT,
+        [IND] = PDL_CONTEXT_IS_INDEPENDENT,
+    };
+    return shapes[ctx_of(c)->kind];
+}
+
+pdl_val pdl_context_parts(pdl_vref c) {
+    ctx_kind kind = ctx_of(c)->kind;
+    pdl_val out = pdl_list_new(ctx_of(c)->len);
+    PDL_VEC(pdl_vref) todo = {0};
+    *pdl_vec_push(&todo) = c;
+    while (todo.n) {
+        pdl_vref v = todo.p[--todo.n];
+        const ctx *x = ctx_of(v);
+        if (x->kind == ONE || x->kind != kind) {
+            out = pdl_list_push(out, pdl_keep(v));
+            continue;
+        }
+        if (!pdl_is_absent(x->right)) *pdl_vec_push(&todo) = x->right;
+        if (!pdl_is_absent(x->left)) *pdl_vec_push(&todo) = x->left;
+    }
+    pdl_vec_fini(&todo);
+    return out;
+}
+
 /* --- walking ---------------------------------------------------------------------------------- */
 
 typedef enum { EV_END, EV_OPEN, EV_CLOSE, EV_MESSAGE } event;

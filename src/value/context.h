@@ -43,6 +43,15 @@ size_t pdl_context_len(pdl_vref c);
 /* All messages in written order, groups flattened. */
 size_t pdl_context_count(pdl_vref c);
 
+typedef enum {
+    PDL_CONTEXT_IS_MESSAGE,
+    PDL_CONTEXT_IS_DEPENDENT, /* also the empty one */
+    PDL_CONTEXT_IS_INDEPENDENT
+} pdl_context_shape;
+pdl_context_shape pdl_context_shape_of(pdl_vref c);
+/* The parts of a group: a list (owned) of contexts, each a message or a group of the other kind. */
+pdl_val pdl_context_parts(pdl_vref c);
+
 /* The i-th message of the flattened list as an ordinary dict: role, content, pdl__defsite, then
  * extras. */
 pdl_val pdl_context_at(pdl_vref c, size_t i);

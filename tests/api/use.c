@@ -132,6 +132,43 @@ static void test_trees(pdl_engine *e) {
     pdl_program_free(p);
 }
 
+static void test_contexts(pdl_engine *e) {
+    pdl_error *error = NULL;
+    const char json[] = "[{\"role\": \"user\", \"content\": \"a\"}, {\"role\": \"user\", \"content\": \"b\"}]";
+    pdl_value *two = pdl_value_from_json(json, sizeof json - 1, &error),
+              *group = pdl_value_context(two, true, &error), *outer = pdl_value_list();
+    CHECK(group && pdl_value_context_form(group) == PDL_CONTEXT_INDEPENDENT);
+    CHECK(pdl_value_context_form(two) == PDL_CONTEXT_NONE && !pdl_value_context_parts(two));
+    CHECK(pdl_value_kind(group) == PDL_KIND_LIST && pdl_value_len(group) == 2);
+    CHECK(pdl_value_push(outer, group));
+    pdl_value *first = pdl_value_at(two, 0), *whole = NULL, *parts = NULL, *part = NULL;
+    CHECK(pdl_value_push(outer, first));
+    whole = pdl_value_context(outer, false, &error);
+    parts = pdl_value_context_parts(whole);
+    part = pdl_value_at(parts, 0);
+    CHECK(pdl_value_context_form(whole) == PDL_CONTEXT_DEPENDENT && pdl_value_len(parts) == 2);
+    CHECK(pdl_value_context_form(part) == PDL_CONTEXT_INDEPENDENT && pdl_value_equal(part, group));
+    pdl_value_drop(part);
+    part = pdl_value_at(parts, 1);
+    CHECK(pdl_value_context_form(part) == PDL_CONTEXT_MESSAGE && !pdl_value_context_parts(part));
+    pdl_value *number = pdl_value_int(1), *none = pdl_value_list();
+    pdl_value *empty = pdl_value_context(none, true, &error);
+    CHECK(pdl_value_context_form(empty) == PDL_CONTEXT_DEPENDENT && pdl_value_len(empty) == 0);
+    CHECK(pdl_value_push(none, first) && pdl_value_push(none, number));
+    CHECK(!pdl_value_context(none, false, &error) && is_error(&error, "expression", "not a valid context"));
+    CHECK(!pdl_value_context(number, false, &error) && is_error(&error, "usage", "list"));
+    pdl_program *p = pdl_load_text(e, "a", 1, NULL, &error);
+    pdl_task *t = pdl_task_start(e, p, NULL, &error);
+    CHECK(!pdl_task_context(t, &error) && is_error(&error, "usage", ""));
+    pdl_task_wait(t, -1);
+    pdl_value *context = pdl_task_context(t, &error);
+    CHECK(pdl_value_context_form(context) == PDL_CONTEXT_MESSAGE);
+    pdl_task_free(t);
+    pdl_program_free(p);
+    pdl_value *all[] = {two, group, outer, first, whole, parts, part, number, none, empty, context};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) pdl_value_drop(all[i]);
+}
+
 /* --- runs ------------------------------------------------------------------------------------- */
 
 typedef struct seen {
@@ -388,7 +425,7 @@ static void test_requests(void) {
         check(ok, __FILE__, __LINE__, rows[i].program);
     }
     pdl_value *inputs = pdl_value_dict(), *add = pdl_value_function("add", add_args, NULL);
-    CHECK(pdl_value_put(inputs, "add", add) && pdl_value_kind(add) == PDL_KIND_OTHER);
+    CHECK(pdl_value_put(inputs, "add", add) && pdl_value_kind(add) == PDL_KIND_FUNCTION);
     pdl_value_drop(add);
     CHECK(is_text(run_text(e, "text: ${ add(1, 2, three=3) + add() }\n", inputs), "6"));
     CHECK(is_text(
@@ -651,6 +688,7 @@ int main(void) {
     test_values();
     test_programs(e);
     test_trees(e);
+    test_contexts(e);
     test_runs(e);
     test_misuse(e);
     test_free_inside(e);

@@ -13,7 +13,7 @@ from libpdl import _engine as _libpdl_engine
 from libpdl._program import NONE, RESULT, Job
 
 from . import pdl_ast as ast
-from .pdl_context import DependentContext, PDLContext, SerializeMode
+from .pdl_context import DependentContext, IndependentContext, PDLContext, SerializeMode, SingletonContext
 from .pdl_lazy import PdlLazy
 
 CONTEXT = 2
@@ -106,13 +106,26 @@ def failed(error: libpdl.Error, file: str, has_lines: bool) -> NoReturn:
 def to_run(value: Any) -> Any:
     if isinstance(value, PdlLazy):
         return to_run(value.result())
+    if isinstance(value, SingletonContext):
+        return libpdl.Context([to_run(value.message)], "message")
+    if isinstance(value, (DependentContext, IndependentContext)):
+        parts = [to_run(part.message if isinstance(part, SingletonContext) else part) for part in value.context.result()]
+        return libpdl.Context(parts, "independent" if isinstance(value, IndependentContext) else "dependent")
     if isinstance(value, PDLContext):
         return value.serialize(SerializeMode.LITELLM)
-    return value
+    if type(value) in (list, tuple):
+        return type(value)(to_run(v) for v in value)
+    return {k: to_run(v) for k, v in value.items()} if type(value) is dict else value
 
 
 def from_run(value: Any) -> Any:
-    return value
+    if isinstance(value, libpdl.Context):
+        parts = [from_run(part) for part in value.parts]
+        return SingletonContext(parts[0]) if value.form == "message" else \
+            IndependentContext(parts) if value.form == "independent" else DependentContext(parts)
+    if type(value) in (list, tuple):
+        return type(value)(from_run(v) for v in value)
+    return {k: from_run(v) for k, v in value.items()} if type(value) is dict else value
 
 
 def inputs_of(scope: Mapping[str, Any]) -> dict[str, Any]:
@@ -125,7 +138,7 @@ class Outcome:
     def __init__(self, result: libpdl.Result[Any]) -> None:
         self.result = from_run(result.value)
         self.text = result.text
-        self.background = DependentContext(list(result.messages))
+        self.background = from_run(result.messages)
         self.scope = {k: from_run(v) for k, v in result._variables.python().items()}
         self.scope["pdl_context"] = self.background
         self.trace = ast._block(result.trace) if result.trace is not None else None
