@@ -117,6 +117,13 @@ bool pdl_err_memory(pdl_err *err, size_t n);
 /* Sets the error for signal sig, which no handler of the program catches. Always false. */
 bool pdl_err_signal(pdl_err *err, int sig);
 
+/* Returns true for the end of the work, by a signal or by a budget; false for a failure of what was
+ * tried. */
+static inline bool pdl_err_is_cancel(const pdl_err *err) {
+    return err->kind == PDL_E_interrupt || err->kind == PDL_E_terminated ||
+           err->kind == PDL_E_budget;
+}
+
 /* Wraps err: it becomes the cause of a new error of the same kind with "fmt: " before its message.
  * Always false. */
 PDL_PRINTF(3, 4) bool pdl_err_wrap(pdl_err *err, pdl_loc loc, const char *fmt, ...);

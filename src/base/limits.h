@@ -29,6 +29,8 @@
     X(id_segments, ID_SEGMENTS, 1000, 10, "ids of blocks in traces; deeper ones show their end")   \
     X(include_depth, INCLUDE_DEPTH, 1000, 10, "includes that include, programs that run programs") \
     X(process_depth, PROCESS_DEPTH, 100, 1, "programs that run the command that runs programs")    \
+    X(messages, MESSAGES, 16777216, 16,                                                            \
+      "messages of a context, which shares its parts but is sent as a list")                       \
     X(int_bits, INT_BITS, 33554432, 64, "size of an integer")                                      \
     X(range_items, RANGE_ITEMS, 100000000, 1000,                                                   \
       "items of a list made from a range or by repetition")                                        \

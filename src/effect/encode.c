@@ -11,11 +11,11 @@
 #include "effect/encode.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/limits.h"
 #include "base/num.h"
+#include "base/sort.h"
 #include "effect/effect.h"
 #include "value/context.h"
 #include "value/handle.h"
@@ -32,7 +32,9 @@ typedef struct enc {
     pdl_buf *out;
     int flags;
     const pdl_secrets *secrets;
-    unsigned depth; /* of the JSON */
+    unsigned depth;  /* of the JSON */
+    size_t start;    /* of the value in out */
+    size_t check_at; /* length of out at which room and cancellation are looked at */
 } enc;
 
 /* By number of the bit. */
@@ -114,7 +116,7 @@ static bool put_object(enc *e, pdl_vref d, pdl_err *err) {
     bool ok = deeper(e, 1, err);
     entry *order = PDL_NEW_N(entry, n);
     for (size_t i = 0; i < n; i++) order[i] = (entry){pdl_str_get(pdl_dict_key_at(d, i)), i};
-    if (n && (e->flags & PDL_ENC_SORT)) qsort(order, n, sizeof *order, by_key);
+    if (ok && (e->flags & PDL_ENC_SORT)) ok = pdl_sort(order, n, sizeof *order, by_key, err);
     pdl_buf_putc(e->out, '{');
     for (size_t i = 0; ok && i < n; i++) {
         pdl_vref x = pdl_dict_val_at(d, order[i].i);
@@ -237,8 +239,17 @@ static void put_range(enc *e, pdl_vref v) {
                  (long long)step);
 }
 
+PDL_COLD static bool check_room(enc *e, pdl_err *err) {
+    if (e->out->len - e->start > PDL_MAX_TEXT)
+        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0},
+                           "a value that is recorded is longer than %zu bytes", PDL_MAX_TEXT);
+    e->check_at = e->out->len + PDL_BUF_CHECK_EVERY;
+    return pdl_buf_check(e->out, err);
+}
+
 /* Flat dispatch over the kinds of values. */
 static bool put(enc *e, pdl_vref v, pdl_err *err) {
+    if (PDL_UNLIKELY(e->out->len > e->check_at) && !check_room(e, err)) return false;
     switch (pdl_tag_of(v)) {
     case PDL_V_ABSENT: PDL_PUT(e->out, "{\"$pdl\":\"absent\"}"); return true;
     case PDL_V_NULL: PDL_PUT(e->out, "null"); return true;
@@ -281,7 +292,11 @@ static bool put(enc *e, pdl_vref v, pdl_err *err) {
 
 bool pdl_effect_encode_with(pdl_vref v, int flags, const pdl_secrets *secrets, pdl_buf *out,
                             pdl_err *err) {
-    enc e = {out, flags, secrets, 0};
+    enc e = {.out = out,
+             .flags = flags,
+             .secrets = secrets,
+             .start = out->len,
+             .check_at = out->len + PDL_BUF_CHECK_EVERY};
     return put(&e, v, err);
 }
 

@@ -14,6 +14,7 @@
 #include "base/limits.h"
 #include "base/utf8.h"
 #include "base/vec.h"
+#include "value/memo.h"
 #include "value/text.h"
 
 #include "base/banned.h"
@@ -339,6 +340,8 @@ void pdl_hider_end(pdl_hider *h, pdl_buf *out) {
 typedef struct hiding {
     const pdl_secrets *s;
     unsigned depth;
+    pdl_steps steps;
+    pdl_memo memo; /* ways: 1 as headers, else 0 */
 } hiding;
 
 /* The form to be shown (owned), or absent when v can stay: what holds no secret is shared, not
@@ -432,17 +435,25 @@ static pdl_val hidden(hiding *h, pdl_vref v, bool headers) {
     if (pdl_is_str(v)) return pdl_secrets_any(h->s) ? hidden_text(h, v) : pdl_absent();
     if (!pdl_is_list(v) && !pdl_is_dict(v))
         return pdl_secrets_any(h->s) ? hidden_other(h, v) : pdl_absent();
-    if (h->depth >= PDL_MAX_JSON_DEPTH)
-        return pdl_absent(); /* deeper than anything that is written */
+    pdl_vref known;
+    if (h->depth >= PDL_MAX_JSON_DEPTH || !pdl_steps_may_continue(&h->steps))
+        return pdl_absent(); /* deeper than anything that is written; or cancelled */
+    if (pdl_memo_find(&h->memo, v, headers, &known)) return pdl_keep(known);
     h->depth++;
     pdl_val out = pdl_is_list(v) ? hidden_list(h, v) : hidden_dict(h, v, headers);
     h->depth--;
+    pdl_memo_put(&h->memo, v, headers, out);
     return out;
 }
 
 pdl_val pdl_hide_val(const pdl_secrets *s, pdl_val v) {
-    hiding h = {s, 0};
+    hiding h = {.s = s};
     pdl_val out = hidden(&h, v, false);
+    pdl_memo_fini(&h.memo);
+    if (pdl_is_walk_cancelled()) { /* what is cancelled in the middle still holds secrets */
+        pdl_drop(out);
+        out = pdl_null();
+    }
     if (pdl_is_absent(out)) return v;
     pdl_drop(v);
     return out;

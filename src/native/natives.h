@@ -194,7 +194,7 @@ typedef struct pdl_hit {
 } pdl_hit;
 
 /* [{index, score}] of the k best of n hits, best first, the earlier of equals first. Sorts hits. */
-pdl_val pdl_hits_best(pdl_hit *hits, size_t n, int64_t k);
+PDL_MUST bool pdl_hits_best(pdl_hit *hits, size_t n, int64_t k, pdl_val *out, pdl_err *err);
 
 /* --- format_spec.c ---------------------------------------------------------------------------- */
 

@@ -93,12 +93,6 @@ static bool put_hole(void *user, pdl_vref v, pdl_buf *out) {
     return true;
 }
 
-bool pdl_fold_put_json(pdl_vref v, unsigned level, pdl_buf *out, pdl_err *err) {
-    const int flags =
-        PDL_JSON_ASCII | PDL_JSON_SPACED | PDL_JSON_NAN | PDL_JSON_LOOSE | PDL_JSON_CUT;
-    return pdl_json_write_part(v, flags, level, put_hole, NULL, out, err);
-}
-
 size_t pdl_fold_shorten(pdl_fold *f, pdl_buf *text, size_t from) {
     uint64_t at;
     char bytes[HOLE_BYTES];
@@ -115,6 +109,45 @@ size_t pdl_fold_shorten(pdl_fold *f, pdl_buf *text, size_t from) {
         *text = small;
     }
     return text->len;
+}
+
+/* The text of a node on its way. */
+typedef struct fold_part {
+    pdl_fold *fold;
+    size_t from; /* what stands before is holes */
+} fold_part;
+
+/* The text of one node may be longer than memory: a value whose parts are shared. */
+static bool put_aside(void *user, pdl_buf *out, pdl_err *err) {
+    fold_part *p = user;
+    p->from = pdl_fold_shorten(p->fold, out, p->from);
+    if (!p->fold->err.kind) return true;
+    pdl_err_copy(err, &p->fold->err);
+    return false;
+}
+
+static const pdl_json_part json_of_trace = {
+    .flags = PDL_JSON_ASCII | PDL_JSON_SPACED | PDL_JSON_NAN | PDL_JSON_LOOSE | PDL_JSON_CUT,
+    .other = put_hole,
+};
+
+bool pdl_fold_put_node(pdl_fold *f, pdl_vref v, unsigned level, pdl_buf *out) {
+    fold_part p = {f, out->len};
+    pdl_err err = {0};
+    pdl_json_part part = json_of_trace;
+    part.depth = level;
+    part.room = put_aside;
+    part.user = &p;
+    if (pdl_json_write_part(v, &part, out, &err)) return true;
+    if (f->err.kind)
+        pdl_err_fini(&err);
+    else
+        pdl_err_move(&f->err, &err);
+    return false;
+}
+
+bool pdl_fold_put_json(pdl_vref v, pdl_buf *out, pdl_err *err) {
+    return pdl_json_write_part(v, &json_of_trace, out, err);
 }
 
 void pdl_fold_add_item(pdl_fold *f, fold_node *loop, const fold_node *n) {

@@ -134,8 +134,10 @@ pdl_val pdl_fold_hole_written(pdl_fold *f, const pdl_block *b, pdl_str name);
 pdl_val
 pdl_fold_hole_taken(const pdl_case *c); /* true when the case was taken somewhere, else null */
 
-/* Append v as JSON inside `level` containers. */
-PDL_MUST bool pdl_fold_put_json(pdl_vref v, unsigned level, pdl_buf *out, pdl_err *err);
+/* Append v as JSON. */
+PDL_MUST bool pdl_fold_put_json(pdl_vref v, pdl_buf *out, pdl_err *err);
+/* Append v as JSON inside `level` containers, long text put aside. False: f->err says why. */
+PDL_MUST bool pdl_fold_put_node(pdl_fold *f, pdl_vref v, unsigned level, pdl_buf *out);
 /* Put text from an offset on aside if it is long. Returns where what follows it begins. */
 size_t pdl_fold_shorten(pdl_fold *f, pdl_buf *text, size_t from);
 /* The text of n as the next item of a loop. */

@@ -12,6 +12,7 @@
 #include "value/context.h"
 #include "value/func.h"
 #include "value/json_write.h"
+#include "value/memo.h"
 #include "value/promise.h"
 
 #include "base/banned.h"
@@ -27,12 +28,18 @@ typedef struct view_of {
 
 /* The form of a value in traces (owned), or absent when it can stay: closures are their block,
  * contexts lists of messages. */
-static pdl_val shown(pdl_fold *f, pdl_vref v, unsigned depth);
+typedef struct showing {
+    pdl_fold *fold;
+    pdl_steps steps;
+    pdl_memo memo;
+} showing;
 
-static pdl_val shown_list(pdl_fold *f, pdl_vref v, unsigned depth) {
+static pdl_val shown(showing *s, pdl_vref v, unsigned depth);
+
+static pdl_val shown_list(showing *s, pdl_vref v, unsigned depth) {
     pdl_val out = pdl_absent();
     for (size_t i = 0; i < pdl_list_len(v); i++) {
-        pdl_val x = shown(f, pdl_list_at(v, i), depth + 1);
+        pdl_val x = shown(s, pdl_list_at(v, i), depth + 1);
         if (pdl_is_absent(x)) continue;
         if (pdl_is_absent(out)) out = pdl_keep(v);
         out = pdl_list_set(out, i, x);
@@ -40,10 +47,10 @@ static pdl_val shown_list(pdl_fold *f, pdl_vref v, unsigned depth) {
     return out;
 }
 
-static pdl_val shown_dict(pdl_fold *f, pdl_vref v, unsigned depth) {
+static pdl_val shown_dict(showing *s, pdl_vref v, unsigned depth) {
     pdl_val out = pdl_absent();
     for (size_t i = 0; i < pdl_dict_len(v); i++) {
-        pdl_val x = shown(f, pdl_dict_val_at(v, i), depth + 1);
+        pdl_val x = shown(s, pdl_dict_val_at(v, i), depth + 1);
         if (pdl_is_absent(x)) continue;
         if (pdl_is_absent(out)) out = pdl_keep(v);
         out = pdl_dict_put(out, pdl_keep(pdl_dict_key_at(v, i)), x);
@@ -51,23 +58,33 @@ static pdl_val shown_dict(pdl_fold *f, pdl_vref v, unsigned depth) {
     return out;
 }
 
-static pdl_val shown_messages(pdl_fold *f, pdl_vref v, unsigned depth) {
-    pdl_val list = pdl_context_to_list(v), out = shown_list(f, list, depth);
+static pdl_val shown_messages(showing *s, pdl_vref v, unsigned depth) {
+    pdl_val list = pdl_context_to_list(v), out = shown_list(s, list, depth);
     if (pdl_is_absent(out)) return list;
     pdl_drop(list);
     return out;
 }
 
-static pdl_val shown(pdl_fold *f, pdl_vref v, unsigned depth) {
-    if (depth >= PDL_MAX_VALUE_DEPTH) return pdl_absent();
-    if (pdl_is_list(v)) return shown_list(f, v, depth);
-    if (pdl_is_dict(v)) return shown_dict(f, v, depth);
-    if (pdl_is(v, PDL_V_CONTEXT)) return shown_messages(f, v, depth);
-    if (!pdl_is(v, PDL_V_FUNC)) return pdl_absent();
-    const pdl_block *b = pdl_idmap_find(&f->funcs, (uintptr_t)pdl_func_of(v)->block);
+static pdl_val shown_func(const showing *s, pdl_vref v) {
+    const pdl_block *b = pdl_idmap_find(&s->fold->funcs, (uintptr_t)pdl_func_of(v)->block);
     pdl_vref name = pdl_func_of(v)->name;
-    return b ? pdl_fold_hole_written(f, b, pdl_is_str(name) ? pdl_str_get(name) : (pdl_str){0})
+    return b ? pdl_fold_hole_written(s->fold, b,
+                                     pdl_is_str(name) ? pdl_str_get(name) : (pdl_str){0})
              : pdl_absent();
+}
+
+static pdl_val shown(showing *s, pdl_vref v, unsigned depth) {
+    pdl_vref known;
+    if (pdl_is(v, PDL_V_FUNC)) return shown_func(s, v);
+    bool context = pdl_is(v, PDL_V_CONTEXT);
+    if (!pdl_is_list(v) && !pdl_is_dict(v) && !context) return pdl_absent();
+    if (depth >= PDL_MAX_VALUE_DEPTH || !pdl_steps_may_continue(&s->steps)) return pdl_absent();
+    if (pdl_memo_find(&s->memo, v, 0, &known)) return pdl_keep(known);
+    pdl_val out = context          ? shown_messages(s, v, depth)
+                  : pdl_is_list(v) ? shown_list(s, v, depth)
+                                   : shown_dict(s, v, depth);
+    pdl_memo_put(&s->memo, v, 0, out);
+    return out;
 }
 
 /* Owned; absent when it waits for a reply that never came. */
@@ -80,7 +97,9 @@ static pdl_val settled(pdl_fold *f, pdl_vref v) {
         pdl_err_fini(&err);
         return pdl_absent();
     }
-    out = shown(f, now, 0);
+    showing s = {.fold = f};
+    out = shown(&s, now, 0);
+    pdl_memo_fini(&s.memo);
     if (pdl_is_absent(out)) return now;
     pdl_drop(now);
     return out;
@@ -184,7 +203,7 @@ static pdl_val written_value(const pdl_fold *f, const pdl_block *b, pdl_str name
 bool pdl_fold_written_json(const pdl_fold *f, const fold_written *w, pdl_buf *out, pdl_err *err) {
     pdl_val v = written_value(f, w->block, w->name ? pdl_str_of(w->name) : (pdl_str){0});
     v = pdl_hide_val(f->secrets, v);
-    bool ok = pdl_fold_put_json(v, 0, out, err);
+    bool ok = pdl_fold_put_json(v, out, err);
     pdl_drop(v);
     return ok;
 }
@@ -418,19 +437,18 @@ static pdl_val node_value(pdl_fold *f, fold_node *n) {
 }
 
 void pdl_fold_node_write(pdl_fold *f, fold_node *n) {
-    pdl_err err = {0};
     if (is_lost(n)) { /* the text of the last part takes its place */
         pdl_buf text = n->last->text;
         n->last->text = n->text;
         n->text = text;
         return;
     }
+    if (f->err.kind) return; /* there will be no trace */
     if (!f->began) f->n_secrets = pdl_secrets_size(f->secrets);
     f->began = true;
     pdl_val v = pdl_hide_val(f->secrets, node_value(f, n));
-    if (!pdl_fold_put_json(v, n->level, &n->text, f->err.kind ? &err : &f->err))
+    if (!pdl_check_walk(&f->err) || !pdl_fold_put_node(f, v, n->level, &n->text))
         PDL_PUT(&n->text, "null");
-    pdl_err_fini(&err);
     pdl_drop(v);
     (void)pdl_fold_shorten(f, &n->text, 0);
 }

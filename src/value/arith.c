@@ -205,7 +205,12 @@ static bool compose(pdl_arith op, pdl_vref a, pdl_vref b, pdl_val *out, pdl_err 
         pdl_drop(x);
         return false;
     }
-    *out = op == PDL_OP_ADD ? pdl_context_ind(x, y) : pdl_context_dep(x, y);
+    pdl_val both = op == PDL_OP_ADD ? pdl_context_ind(x, y) : pdl_context_dep(x, y);
+    if (!pdl_context_fits(both, err)) {
+        pdl_drop(both);
+        return false;
+    }
+    *out = both;
     return true;
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/limits.h"
 #include "base/vec.h"
+#include "value/memo.h"
 #include "value/printer.h"
 #include "value/text.h"
 
@@ -187,6 +188,12 @@ pdl_val pdl_context_parts(pdl_vref c) {
     }
     pdl_vec_fini(&todo);
     return out;
+}
+
+bool pdl_context_fits(pdl_vref c, pdl_err *err) {
+    return ctx_of(c)->count <= PDL_MAX_MESSAGES ||
+           pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "a context has more than %d messages",
+                       PDL_MAX_MESSAGES);
 }
 
 /* --- walking ---------------------------------------------------------------------------------- */
@@ -400,7 +407,28 @@ static pdl_val from_dict(pdl_vref d) {
                           pdl_label_of(d));
 }
 
-static bool from_any(pdl_vref v, unsigned depth, pdl_val *out, pdl_err *err) {
+static bool from_any(pdl_memo *m, pdl_vref v, unsigned depth, pdl_val *out, pdl_err *err);
+
+static bool from_list(pdl_memo *m, pdl_vref v, unsigned depth, pdl_val *out, pdl_err *err) {
+    pdl_val all = pdl_context_empty(), one;
+    for (size_t i = 0, n = pdl_list_len(v); i < n; i++) {
+        if (!pdl_check_cancel_at(m->visits, err) ||
+            !from_any(m, pdl_list_at(v, i), depth + 1, &one, err)) {
+            pdl_drop(all);
+            return false;
+        }
+        all = pdl_context_dep(all, one);
+        if (!pdl_context_fits(all, err)) {
+            pdl_drop(all);
+            return false;
+        }
+    }
+    *out = pdl_with_label(all, pdl_label_of(v));
+    return true;
+}
+
+static bool from_any(pdl_memo *m, pdl_vref v, unsigned depth, pdl_val *out, pdl_err *err) {
+    pdl_vref known;
     if (pdl_is(v, PDL_V_CONTEXT)) {
         *out = pdl_keep(v);
         return true;
@@ -415,19 +443,21 @@ static bool from_any(pdl_vref v, unsigned depth, pdl_val *out, pdl_err *err) {
     if (depth >= PDL_MAX_VALUE_DEPTH)
         return pdl_err_set(err, PDL_E_limit, (pdl_loc){0},
                            "context is nested deeper than %d levels", PDL_MAX_VALUE_DEPTH);
-    pdl_val all = pdl_context_empty(), one;
-    for (size_t i = 0, n = pdl_list_len(v); i < n; i++) {
-        if (!from_any(pdl_list_at(v, i), depth + 1, &one, err)) {
-            pdl_drop(all);
-            return false;
-        }
-        all = pdl_context_dep(all, one);
+    if (pdl_memo_find(m, v, 0, &known)) {
+        *out = pdl_keep(known);
+        return true;
     }
-    *out = pdl_with_label(all, pdl_label_of(v));
+    if (!from_list(m, v, depth, out, err)) return false;
+    pdl_memo_put(m, v, 0, *out);
     return true;
 }
 
-bool pdl_context_from(pdl_vref v, pdl_val *out, pdl_err *err) { return from_any(v, 0, out, err); }
+bool pdl_context_from(pdl_vref v, pdl_val *out, pdl_err *err) {
+    pdl_memo m = {0};
+    bool ok = from_any(&m, v, 0, out, err);
+    pdl_memo_fini(&m);
+    return ok;
+}
 
 /* --- printing and comparing ------------------------------------------------------------------- */
 

@@ -42,6 +42,9 @@ bool pdl_context_is_empty(pdl_vref c);
 size_t pdl_context_len(pdl_vref c);
 /* All messages in written order, groups flattened. */
 size_t pdl_context_count(pdl_vref c);
+/* Are those at most PDL_MAX_MESSAGES? Contexts share parts: forty of them can hold 2^40. Asked
+ * wherever two contexts of any size become one. */
+PDL_MUST bool pdl_context_fits(pdl_vref c, pdl_err *err);
 
 typedef enum {
     PDL_CONTEXT_IS_MESSAGE,

@@ -7,11 +7,11 @@
 
 #include <assert.h>
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/limits.h"
 #include "base/num.h"
 #include "base/plain.h"
+#include "base/sort.h"
 #include "base/utf8.h"
 #include "value/context.h"
 #include "value/handle.h"
@@ -22,9 +22,6 @@
 
 #include "base/banned.h"
 
-/* pdl_is_json: a value that shares parts can be exponentially larger than its memory. */
-enum { MAX_VISITS = 1 << 28 };
-
 typedef struct {
     pdl_buf *out;
     size_t start; /* of this value in out */
@@ -33,8 +30,8 @@ typedef struct {
     const pdl_str *unit; /* of indentation; NULL: one line */
     unsigned depth;
     size_t check_at;          /* check for cancellation and memory once out is longer */
-    pdl_json_other_fn *other; /* NULL: not called */
-    void *user;
+    size_t away;              /* bytes that part->room took out of out */
+    const pdl_json_part *part; /* NULL: none */
 } writer;
 
 /* --- strings ---------------------------------------------------------------------------------- */
@@ -268,7 +265,7 @@ PDL_APART static sort_key *sorted_keys(writer *w, pdl_vref d, size_t n) {
         keys[i] = (sort_key){.n = b.len, .i = i};
         keys[i].text = pdl_buf_take(&b);
     }
-    if (ok) qsort(keys, n, sizeof *keys, compare_keys);
+    ok = ok && pdl_sort(keys, n, sizeof *keys, compare_keys, w->err);
     for (size_t i = 0; i < n; i++) {
         pdl_free(keys[i].text);
         keys[i].text = NULL;
@@ -320,7 +317,7 @@ PDL_APART static bool put_listed(writer *w, pdl_vref v) {
 
 static bool put_other(writer *w, pdl_vref v) {
     pdl_tag t = pdl_tag_of(v);
-    if (w->other && w->other(w->user, v, w->out)) return true;
+    if (w->part && w->part->other(w->part->user, v, w->out)) return true;
     if (t == PDL_V_HANDLE && !pdl_is_absent(pdl_handle_of(v)->json)) {
         if (w->depth >= PDL_MAX_JSON_DEPTH)
             return pdl_err_set(w->err, PDL_E_limit, (pdl_loc){0},
@@ -338,7 +335,10 @@ static bool put_other(writer *w, pdl_vref v) {
 }
 
 PDL_COLD static bool check_room(writer *w) {
-    if (w->out->len - w->start > PDL_MAX_TEXT)
+    size_t before = w->out->len;
+    if (w->part && w->part->room && !w->part->room(w->part->user, w->out, w->err)) return false;
+    w->away += before - w->out->len;
+    if (w->away + (w->out->len - w->start) > PDL_MAX_TEXT)
         return pdl_err_set(w->err, PDL_E_limit, (pdl_loc){0}, "text is longer than %zu bytes",
                            PDL_MAX_TEXT);
     w->check_at = w->out->len + PDL_BUF_CHECK_EVERY;
@@ -381,16 +381,14 @@ static bool put_value(writer *w, pdl_vref v) {
     return put_other(w, v);
 }
 
-bool pdl_json_write_part(pdl_vref v, int flags, unsigned depth, pdl_json_other_fn *other,
-                         void *user, pdl_buf *out, pdl_err *err) {
+bool pdl_json_write_part(pdl_vref v, const pdl_json_part *part, pdl_buf *out, pdl_err *err) {
     writer w = {.out = out,
                 .start = out->len,
                 .check_at = out->len + PDL_BUF_CHECK_EVERY,
                 .err = err,
-                .flags = flags,
-                .depth = depth,
-                .other = other,
-                .user = user};
+                .flags = part->flags,
+                .depth = part->depth,
+                .part = part};
     size_t limit = pdl_buf_unlimit(out);
     return pdl_buf_relimit(out, limit, w.start, put_value(&w, v), err);
 }
@@ -413,34 +411,4 @@ bool pdl_json_write(pdl_vref v, int flags, int indent, pdl_buf *out, pdl_err *er
     memset(blanks, ' ', sizeof blanks);
     pdl_str unit = {blanks, (size_t)indent};
     return pdl_json_write_lines(v, flags, indent ? &unit : NULL, out, err);
-}
-
-/* --- the question ----------------------------------------------------------------------------- */
-
-static bool is_json(pdl_vref v, unsigned depth, unsigned *visits) {
-    while (pdl_is(v, PDL_V_PROMISE) && pdl_promise_of(v)->state == PDL_PROMISE_FILLED)
-        v = pdl_promise_of(v)->value;
-    pdl_tag t = pdl_tag_of(v);
-    if (t == PDL_V_ABSENT) return false;
-    if (t <= PDL_V_STR) return true;
-    if (depth >= PDL_MAX_JSON_DEPTH || ++*visits > MAX_VISITS) return false;
-    if (t == PDL_V_HANDLE)
-        return !pdl_is_absent(pdl_handle_of(v)->json) &&
-               is_json(pdl_handle_of(v)->json, depth + 1, visits);
-    if (t == PDL_V_LIST || t == PDL_V_TUPLE) {
-        for (size_t i = 0, n = pdl_list_len(v); i < n; i++)
-            if (!is_json(pdl_list_at(v, i), depth + 1, visits)) return false;
-        return true;
-    }
-    if (t != PDL_V_DICT) return false;
-    for (size_t i = 0, n = pdl_dict_len(v); i < n; i++) {
-        if (pdl_tag_of(pdl_dict_key_at(v, i)) > PDL_V_STR) return false;
-        if (!is_json(pdl_dict_val_at(v, i), depth + 1, visits)) return false;
-    }
-    return true;
-}
-
-bool pdl_is_json(pdl_vref v) {
-    unsigned visits = 0;
-    return is_json(v, 0, &visits);
 }

@@ -34,14 +34,18 @@ PDL_MUST bool pdl_json_write_lines(pdl_vref v, int flags, const pdl_str *unit, p
 
 /* In one line, as a part of JSON inside of `depth` containers. For a value that has no form in
  * JSON, other is called first: it writes the value and returns true, or returns false. */
-typedef bool pdl_json_other_fn(void *user, pdl_vref v, pdl_buf *out);
-PDL_MUST bool pdl_json_write_part(pdl_vref v, int flags, unsigned depth, pdl_json_other_fn *other,
-                                  void *user, pdl_buf *out, pdl_err *err);
+typedef struct pdl_json_part {
+    int flags;
+    unsigned depth; /* containers around it */
+    bool (*other)(void *user, pdl_vref v, pdl_buf *out);
+    /* Called after each PDL_BUF_CHECK_EVERY bytes: may take text from the end of out. Or NULL. */
+    bool (*room)(void *user, pdl_buf *out, pdl_err *err);
+    void *user;
+} pdl_json_part;
+PDL_MUST bool pdl_json_write_part(pdl_vref v, const pdl_json_part *part, pdl_buf *out,
+                                  pdl_err *err);
 
 /* The string s quoted and escaped. flags: PDL_JSON_ASCII. */
 void pdl_json_quote(pdl_str s, int flags, pdl_buf *out);
-
-/* Would pdl_json_write (with PDL_JSON_NAN) succeed? */
-bool pdl_is_json(pdl_vref v);
 
 #endif

@@ -6,9 +6,9 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include <stdlib.h>
 
 #include "base/limits.h"
+#include "base/sort.h"
 #include "base/utf8.h"
 #include "base/vec.h"
 #include "value/pyvalues.h"
@@ -58,12 +58,13 @@ static int compare(const void *a, const void *b) {
     return x->i < y->i ? -1 : x->i > y->i;
 }
 
-static sort_key *sorted(pdl_vref d) { /* owned */
+static sort_key *sorted(const printer *p, pdl_vref d) { /* owned; NULL: cancelled */
     size_t n = pdl_dict_len(d);
     sort_key *keys = PDL_NEW_N(sort_key, n);
     for (size_t i = 0; i < n; i++) keys[i] = (sort_key){pdl_dict_key_at(d, i), i};
-    if (n) qsort(keys, n, sizeof *keys, compare);
-    return keys;
+    if (pdl_sort(keys, n, sizeof *keys, compare, p->err)) return keys;
+    pdl_free(keys);
+    return NULL;
 }
 
 /* --- one line --------------------------------------------------------------------------------- */
@@ -88,7 +89,8 @@ static result put_line_items(printer *p, pdl_vref v, char open, char close) {
 static result put_line_dict(printer *p, pdl_vref d) {
     size_t n = pdl_dict_len(d);
     if (p->stop != SIZE_MAX && n > WIDTH) return TOO_LONG;
-    sort_key *keys = sorted(d);
+    sort_key *keys = sorted(p, d);
+    if (!keys) return FAILED;
     result r = DONE;
     pdl_buf_putc(p->out, '{');
     for (size_t i = 0; i < n && r == DONE; i++) {
@@ -293,7 +295,8 @@ static bool put_items(printer *p, pdl_vref v, int indent, int allowance, bool is
 /* Entries of a dict, or members of a set. */
 static bool put_entries(printer *p, pdl_vref d, int indent, int allowance, bool is_dict) {
     size_t n = pdl_dict_len(d);
-    sort_key *keys = sorted(d);
+    sort_key *keys = sorted(p, d);
+    if (!keys) return false;
     bool ok = true;
     indent++;
     pdl_buf_putc(p->out, '{');

@@ -14,6 +14,7 @@
 #include "base/limits.h"
 #include "base/vec.h"
 #include "value/context.h"
+#include "value/memo.h"
 #include "value/pyvalues.h"
 #include "value/text.h"
 
@@ -144,15 +145,9 @@ pdl_vref pdl_promise_blocking(pdl_vref v) {
 
 /* --- resolving -------------------------------------------------------------------------------- */
 
-/* What an object became: its parts are shared as before. */
-typedef struct {
-    pdl_val from, to;
-} resolved;
-
 typedef struct {
     size_t steps;
-    PDL_VEC(resolved) done; /* owned, once there were MANY steps */
-    pdl_idmap place;        /* in done, + 1, by object */
+    pdl_memo memo;
 } resolver;
 
 static bool resolve(resolver *r, pdl_vref v, unsigned depth, pdl_val *out, pdl_err *err);
@@ -292,15 +287,13 @@ static bool resolve_parts(resolver *r, pdl_vref v, unsigned depth, pdl_val *now,
 
 static bool resolve_once(resolver *r, pdl_vref v, unsigned depth, pdl_val *now, pdl_err *err) {
     if (!pdl_check_cancel_at(++r->steps, err)) return false;
-    if (r->steps < MANY) return resolve_parts(r, v, depth, now, err);
-    uintptr_t id = (uintptr_t)pdl_obj_of(v), i = (uintptr_t)pdl_idmap_find(&r->place, id);
-    if (i && memcmp(&r->done.p[i - 1].from, &v, sizeof v) == 0) {
-        *now = pdl_keep(r->done.p[i - 1].to);
+    pdl_vref known;
+    if (pdl_memo_find(&r->memo, v, 0, &known)) {
+        *now = pdl_keep(known);
         return true;
     }
     if (!resolve_parts(r, v, depth, now, err)) return false;
-    *pdl_vec_push(&r->done) = (resolved){pdl_keep(v), pdl_keep(*now)};
-    pdl_idmap_put(&r->place, id, (void *)(uintptr_t)r->done.n);
+    pdl_memo_put(&r->memo, v, 0, *now);
     return true;
 }
 
@@ -331,11 +324,6 @@ static bool resolve(resolver *r, pdl_vref v, unsigned depth, pdl_val *out, pdl_e
 bool pdl_promise_resolve(pdl_vref v, pdl_val *out, pdl_err *err) {
     resolver r = {0};
     bool ok = resolve(&r, v, 0, out, err);
-    for (size_t i = 0; i < r.done.n; i++) {
-        pdl_drop(r.done.p[i].from);
-        pdl_drop(r.done.p[i].to);
-    }
-    pdl_vec_fini(&r.done);
-    pdl_idmap_fini(&r.place);
+    pdl_memo_fini(&r.memo);
     return ok;
 }

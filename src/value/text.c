@@ -313,7 +313,8 @@ static bool print_all(pdl_vref v, bool repr, pdl_buf *out, pdl_err *err) {
     pdl_printer p = {.out = out, .err = err, .stop = start + PDL_MAX_TEXT};
     set_check(&p);
     size_t limit = pdl_buf_unlimit(out);
-    return pdl_buf_relimit(out, limit, start, pdl_print(&p, v, repr), err);
+    bool ok = pdl_print(&p, v, repr) && pdl_check_walk(err);
+    return pdl_buf_relimit(out, limit, start, ok, err);
 }
 
 bool pdl_val_str(pdl_vref v, pdl_buf *out, pdl_err *err) { return print_all(v, false, out, err); }
@@ -331,7 +332,7 @@ bool pdl_stringify(pdl_vref v, pdl_buf *out, pdl_err *err) {
     pdl_err why = {0};
     if (pdl_json_write(v, PDL_JSON_ASCII | PDL_JSON_SPACED | PDL_JSON_NAN, 0, out, &why))
         return true;
-    if (why.kind == PDL_E_limit || why.uncatchable) {
+    if (why.kind == PDL_E_limit || pdl_err_is_cancel(&why)) {
         pdl_err_move(err, &why);
         return false;
     }
@@ -381,6 +382,7 @@ void pdl_val_show(pdl_vref v, bool repr, size_t max, pdl_buf *out) {
     } else {
         ok = pdl_print(&p, v, repr);
     }
+    if (pdl_err_is_cancel(&err)) (void)pdl_cancel_walk(); /* who asked for it has no error channel */
     pdl_err_fini(&err);
     if (ok && out->len - start <= max) return;
     size_t cut = out->len < start + max ? out->len : start + max;

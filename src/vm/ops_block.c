@@ -111,9 +111,9 @@ void pdl_op_LEAVE(pdl_fiber *f) {
     f->blocks.n--;
 }
 
-void pdl_op_CHILD(pdl_fiber *f) {
+pdl_step pdl_op_CHILD(pdl_fiber *f, pdl_err *err) {
     pdl_vm_block *b = block(f);
-    if (pdl_is_absent(f->background)) return;
+    if (PDL_LIKELY(pdl_is_absent(f->background))) return PDL_STEP_DONE;
     bool wants_all = !b->info->no_context;
     if (!b->info->block->independent.value) {
         set_val(&f->ctx, pdl_context_dep(pdl_keep(f->ctx), pdl_keep(f->background)));
@@ -130,6 +130,9 @@ void pdl_op_CHILD(pdl_fiber *f) {
             pdl_drop(f->background);
     }
     f->background = pdl_absent();
+    bool fits = pdl_context_fits(f->ctx, err) &&
+                (pdl_is_absent(b->child_messages) || pdl_context_fits(b->child_messages, err));
+    return step_of(fits);
 }
 
 void pdl_op_PART_BEGIN(pdl_fiber *f, bool silent) {

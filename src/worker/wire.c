@@ -228,6 +228,11 @@ static bool put_kind(wire_out *o, pdl_vref v) {
     PDL_BUG("value of kind %d", (int)pdl_tag_of(v));
 }
 
+PDL_COLD static bool check_cancel(wire_out *o) {
+    o->check_at = o->body.len + PDL_BUF_CHECK_EVERY;
+    return pdl_buf_check(&o->body, o->err);
+}
+
 bool pdl_worker_wire_put(wire_out *o, pdl_vref v) {
     if (o->depth >= PDL_MAX_VALUE_DEPTH - 100) /* the message and the tags add levels */
         return pdl_err_set(o->err, PDL_E_limit, (pdl_loc){0},
@@ -236,6 +241,7 @@ bool pdl_worker_wire_put(wire_out *o, pdl_vref v) {
     if (o->body.len > PDL_MAX_FRAME_BYTES / 2)
         return pdl_err_set(o->err, PDL_E_limit, (pdl_loc){0},
                            "the values for code are larger than %d bytes", PDL_MAX_FRAME_BYTES / 2);
+    if (PDL_UNLIKELY(o->body.len > o->check_at) && !check_cancel(o)) return false;
     o->depth++;
     bool ok = put_kind(o, v);
     o->depth--;

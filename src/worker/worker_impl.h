@@ -100,6 +100,7 @@ typedef struct wire_out {
         refs; /* refs: entries of the object that describes functions and opaque values of body */
     pdl_err *err;
     unsigned depth;
+    size_t check_at; /* length of body at which cancellation is looked at */
 } wire_out;
 bool pdl_worker_wire_put(wire_out *o, pdl_vref v);
 void pdl_worker_wire_fini(wire_out *o);

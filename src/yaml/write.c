@@ -24,6 +24,8 @@ typedef enum { AT_ROOT, AFTER_KEY, AFTER_DASH } spot;
 typedef struct writer {
     pdl_buf *out;
     unsigned depth;
+    size_t start;    /* of the value in out */
+    size_t check_at; /* length of out at which room and cancellation are looked at */
 } writer;
 
 static void pad(writer *w, size_t n) {
@@ -215,7 +217,7 @@ static bool put_seq(writer *w, pdl_vref list, size_t indent, spot at, pdl_err *e
  * only 1024 characters for the colon. */
 static bool put_key(writer *w, pdl_vref key, size_t indent, bool *is_explicit, pdl_err *err) {
     pdl_buf line = PDL_BUF;
-    writer kw = {&line, w->depth};
+    writer kw = {.out = &line, .depth = w->depth};
     if (!put_scalar(&kw, key, indent, true, err)) {
         pdl_buf_fini(&line);
         return false;
@@ -285,10 +287,19 @@ static bool put_any(writer *w, pdl_vref v, size_t indent, spot at, pdl_err *err)
     return put_scalar(w, v, indent, false, err);
 }
 
+PDL_COLD static bool check_room(writer *w, pdl_err *err) {
+    if (w->out->len - w->start > PDL_MAX_TEXT)
+        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "text is longer than %zu bytes",
+                           PDL_MAX_TEXT);
+    w->check_at = w->out->len + PDL_BUF_CHECK_EVERY;
+    return pdl_buf_check(w->out, err);
+}
+
 static bool put(writer *w, pdl_vref v, size_t indent, spot at, pdl_err *err) {
     if (w->depth >= PDL_MAX_YAML_DEPTH)
         return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "value is nested deeper than %d levels",
                            (int)PDL_MAX_YAML_DEPTH);
+    if (PDL_UNLIKELY(w->out->len > w->check_at) && !check_room(w, err)) return false;
     w->depth++;
     bool ok = put_any(w, v, indent, at, err);
     w->depth--;
@@ -296,7 +307,7 @@ static bool put(writer *w, pdl_vref v, size_t indent, spot at, pdl_err *err) {
 }
 
 bool pdl_yaml_write(pdl_vref v, pdl_buf *out, pdl_err *err) {
-    writer w = {out, 0};
+    writer w = {.out = out, .start = out->len, .check_at = out->len + PDL_BUF_CHECK_EVERY};
     if (!put(&w, v, pdl_is_str(v) ? 2 : 0, AT_ROOT, err)) return false;
     pdl_buf_putc(out, '\n'); /* also after the empty lines of a `|+`, which end one line early */
     return true;

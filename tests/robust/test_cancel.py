@@ -23,8 +23,9 @@ SECONDS = 30
 BEFORE = 0.25  # seconds of the processor that a run works before the signal
 AFTER = 0.2    # ... that it may work then; sanitizers get three times as much
 
-# a and b, d and e, t and u are equal and share nothing: lists, dicts, tuples of 2^40 leaves; p is a list that holds a promise
-DEFS = "  a: {data: [1]}\n  b: {data: [1]}\n  d: {data: {k: 1}}\n  e: {data: {k: 1}}\n  t: {data: \"${ (1,) }\"}\n  u: {data: \"${ (1,) }\"}\n"
+# a and b, d and e, t and u are equal and share nothing: lists, dicts, tuples of 2^40 leaves; m holds messages, c closures
+DEFS = "  a: {data: [1]}\n  b: {data: [1]}\n  d: {data: {k: 1}}\n  e: {data: {k: 1}}\n  t: {data: \"${ (1,) }\"}\n  u: {data: \"${ (1,) }\"}\n" \
+    "  m: {data: [{role: user, content: hi}]}\n  f: {function: {x: {optional: array}}, return: x}\n  c: {data: \"${ [f] }\"}\n"
 DOUBLED = """- for: {i: "${ range(40) }"}
   repeat:
     defs:
@@ -34,6 +35,8 @@ DOUBLED = """- for: {i: "${ range(40) }"}
       e: {data: "${ {'k': e, 'l': e} }"}
       t: {data: "${ (t, t) }"}
       u: {data: "${ (u, u) }"}
+      m: {data: "${ [m, m] }"}
+      c: {data: "${ [c, c] }"}
     data: ""
   join: {as: lastOf}
 """
@@ -78,6 +81,38 @@ def program(block, budget):
     return text
 
 
+# values on their way to other people, and what a run writes about itself: name, block, arguments
+NOBODY = 'api_base: "http://127.0.0.1:9/v1", api_key: k, num_retries: 0'
+SINKS = [
+    ("trace", "data: ${ a }", ["-t", "o.json"]),
+    ("trace of definitions", "data: x", ["-t", "o.json"]),
+    ("trace of closures", "data: ${ c }", ["-t", "o.json"]),
+    ("trace of a call", "call: ${ f }\nargs: {x: \"${ a }\"}", ["-t", "o.json"]),
+    ("python", "lang: python\ncode: result = len(a)", []),
+    ("python tuple", "lang: python\ncode: result = len(t)", []),
+    ("record", 'model: openai/x\ninput: hi\nparameters: {mock_response: x, extra: "${ a }"}', ["--record", "j"]),
+    ("record a dict", 'model: openai/x\ninput: hi\nparameters: {mock_response: x, extra: "${ d }"}', ["--record", "j"]),
+    ("cache", 'model: openai/x\ninput: hi\nparameters: {%s, extra: "${ a }"}' % NOBODY, ["--cache", "j"]),
+    ("wire", 'model: openai/x\ninput: hi\nparameters: {%s, extra: "${ a }"}' % NOBODY, ["--wire", "w"]),
+    ("content", 'model: openai/x\ninput: {data: {role: user, content: "${ m }"}}\nparameters: {%s}' % NOBODY, []),
+    ("schema", 'model: gemini/x\ninput: hi\nparameters: {%s, response_format: {type: json_schema, json_schema: {name: x, schema: "${ d }"}}}'
+     % NOBODY, []),
+    ("tools", 'model: anthropic/x\ninput: hi\nparameters: {%s, tools: [{type: function, function: {name: x, parameters: "${ d }"}}]}'
+     % NOBODY, []),
+    ("namespace", 'lang: jinja\ncode: "{% set ns = namespace(x=a) %}{% set ns.y = b %}{{ ns }}"', []),
+    ("keys of other kinds", 'data: "${ {1: d, 2: d}|tojson }"', []),
+    ("sorted keys", 'data: "${ dict.fromkeys(range(3000000)|map(\'string\'))|tojson|length }"', []),
+]
+# what ends at once, since each shared part is looked at once, or since there is too much of it: block, text of the error
+AT_ONCE = {
+    "namespace": ('lang: jinja\ncode: "{% set ns = namespace(x=a) %}{% set ns.y = b %}ok"', None),
+    "context": ('defs: {pdl_context: {data: "${ m }"}}\ntext: ok', "a context has more than"),
+    "sum of contexts": ('data: "${ pdl_context + m }"', "a context has more than"),
+    "messages": ('model: openai/x\ninput: {data: "${ m }"}\nparameters: {mock_response: x}', "a context has more than"),
+    "contributions": ('text: x\ncontribute: [context: {value: "${ m }"}]', "a context has more than"),
+}
+
+
 class Tests:
     def __init__(self, build, wanted):
         self.pdl, self.wanted, self.passed, self.failed = str(build / "pdl"), wanted, 0, 0
@@ -102,6 +137,16 @@ class Tests:
             p.communicate()
             return None
 
+    def at_once(self, name, block, want):
+        if self.wanted and name not in self.wanted:
+            return
+        with tempfile.TemporaryDirectory(prefix="pdl_cancel_") as d:
+            before, p = children_seconds(), self.start(d, program(block, None), ())
+            err = self.end(p)
+            spent = children_seconds() - before
+            ok = err is not None and spent < 2 * self.after and (want in err if want else p.returncode == 0)
+            self.result(name, None if ok else "exit status %s after %.2f s: %s" % (p.returncode, spent, (err or "")[:300]))
+
     def signal(self, name, text, args=()):
         if self.wanted and name not in self.wanted:
             return
@@ -121,12 +166,12 @@ class Tests:
                 why = "exit status %d after %.2f s: %s" % (p.returncode, spent, err[:300])
             self.result(name, why)
 
-    def budget(self, name, block):
+    def budget(self, name, block, args=(), of_run=False):
         if self.wanted and name not in self.wanted:
             return
         with tempfile.TemporaryDirectory(prefix="pdl_cancel_") as d:
             os.mkfifo(os.path.join(d, "fifo"))
-            before, p = children_seconds(), self.start(d, program(block, BEFORE), ())
+            before, p = children_seconds(), self.start(d, program(block, None if of_run else BEFORE), args)
             err = self.end(p)
             spent = children_seconds() - before
             why = "does not end" if err is None else None
@@ -203,6 +248,12 @@ def main():
     for name, block in BLOCKS.items():
         t.signal("signal block " + name, program(block, None))
         t.budget("budget block " + name, block)
+    for name, block, args in SINKS:
+        t.signal("signal " + name, program(block, None), args)
+        of_run = args[:1] == ["-t"]  # it is not the block that takes long
+        t.budget("budget " + name, block, (["--budget", "seconds=%s" % BEFORE] if of_run else []) + args, of_run)
+    for name, (block, want) in AT_ONCE.items():
+        t.at_once("at once: " + name, block, want)
     for name, text, args in FIFOS:
         t.fifo(name, text, args)
     for option, status, want in REFUSED:

@@ -8,6 +8,7 @@
 #include "model/ask/messages.h"
 #include "model/ask/strict.h"
 #include "value/json_write.h"
+#include "value/memo.h"
 
 #include "base/banned.h"
 
@@ -138,30 +139,48 @@ static bool is_named(pdl_vref k, const char *const *names) {
     return false;
 }
 
+typedef struct remover {
+    const char *const *names;
+    pdl_memo memo; /* ways: 1 as a map, else 0 */
+} remover;
+
 /* is_map: the keys are names of the user's, not keywords. */
-static pdl_val without(pdl_vref v, const char *const *names, bool is_map, unsigned depth) {
-    if (depth > PDL_MAX_SCHEMA_DEPTH || (!pdl_is_dict(v) && !pdl_is_list(v))) return pdl_keep(v);
-    if (pdl_is_list(v)) {
-        pdl_val list = pdl_list_new(pdl_list_len(v));
-        for (size_t i = 0; i < pdl_list_len(v); i++)
-            list = pdl_list_push(list, without(pdl_list_at(v, i), names, false, depth + 1));
-        return list;
-    }
+static pdl_val without(remover *r, pdl_vref v, bool is_map, unsigned depth);
+
+static pdl_val list_without(remover *r, pdl_vref v, unsigned depth) {
+    pdl_val list = pdl_list_new(pdl_list_len(v));
+    for (size_t i = 0; i < pdl_list_len(v); i++)
+        list = pdl_list_push(list, without(r, pdl_list_at(v, i), false, depth + 1));
+    return list;
+}
+
+static pdl_val dict_without(remover *r, pdl_vref v, bool is_map, unsigned depth) {
     pdl_val out = pdl_dict_new(pdl_dict_len(v));
     for (size_t i = 0; i < pdl_dict_len(v); i++) {
         pdl_vref k = pdl_dict_key_at(v, i), x = pdl_dict_val_at(v, i);
         bool map = !is_map && (pdl_text_is(k, "properties") || pdl_text_is(k, "$defs"));
         bool data = !is_map && (pdl_text_is(k, "enum") || pdl_text_is(k, "const") ||
                                 pdl_text_is(k, "default"));
-        if (!is_map && is_named(k, names)) continue;
-        out =
-            pdl_dict_put(out, pdl_keep(k), data ? pdl_keep(x) : without(x, names, map, depth + 1));
+        if (!is_map && is_named(k, r->names)) continue;
+        out = pdl_dict_put(out, pdl_keep(k), data ? pdl_keep(x) : without(r, x, map, depth + 1));
     }
     return out;
 }
 
+static pdl_val without(remover *r, pdl_vref v, bool is_map, unsigned depth) {
+    pdl_vref known;
+    if (depth > PDL_MAX_SCHEMA_DEPTH || (!pdl_is_dict(v) && !pdl_is_list(v))) return pdl_keep(v);
+    if (pdl_memo_find(&r->memo, v, is_map, &known)) return pdl_keep(known);
+    pdl_val out = pdl_is_list(v) ? list_without(r, v, depth) : dict_without(r, v, is_map, depth);
+    pdl_memo_put(&r->memo, v, is_map, out);
+    return out;
+}
+
 pdl_val pdl_structured_without(pdl_vref schema, const char *const *keywords) {
-    return without(schema, keywords, false, 0);
+    remover r = {.names = keywords};
+    pdl_val out = without(&r, schema, false, 0);
+    pdl_memo_fini(&r.memo);
+    return out;
 }
 
 /* --- forced tool, plain JSON mode ------------------------------------------------------------- */

@@ -278,10 +278,8 @@ void pdl_call_write_request(pdl_call *c) {
     pdl_call_enter(c, PDL_CALL_WRITING);
     c->job_shown = 0;
     if (!pdl_call_build(c, &err)) {
-        pdl_fault f = {0};
         c->ask.provider = c->route.provider;
-        pdl_fault_of_err(&err, 0, &f);
-        pdl_call_fail(c, &f);
+        pdl_call_fail_early(c, &err);
     } else if (pdl_is_absent(c->ask.texts) && pdl_mock_is(&c->ask)) {
         answer_mock(c);
     } else {

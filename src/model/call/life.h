@@ -61,6 +61,8 @@ void pdl_call_finish(pdl_call *c, pdl_val raw, int status);
 /* The call failed with f: tries again, tries another model, or refuses the effect. Takes the
  * content of f. */
 void pdl_call_fail(pdl_call *c, pdl_fault *f);
+/* The same before anything was sent, with the content of err. */
+void pdl_call_fail_early(pdl_call *c, pdl_err *err);
 bool pdl_call_retries_after_output(const pdl_call *c);
 
 /* --- job.c ------------------------------------------------------------------------------------ */

@@ -159,6 +159,19 @@ static void wait_for_retry(pdl_call *c, const decision *d) {
     pdl_call_wait(c, d->wait_ms);
 }
 
+void pdl_call_fail_early(pdl_call *c, pdl_err *err) {
+    pdl_fault f = {0};
+    if (pdl_err_is_cancel(err)) { /* a large request is cancelled while it is written */
+        pdl_effect *e = c->e;
+        pdl_call_enter(c, PDL_CALL_FAILED);
+        pdl_call_release(c);
+        pdl_effect_refuse(e, err);
+        return;
+    }
+    pdl_fault_of_err(err, 0, &f);
+    pdl_call_fail(c, &f);
+}
+
 void pdl_call_fail(pdl_call *c, pdl_fault *f) {
     pdl_call_state failed = c->state;
     pdl_call_enter(c, PDL_CALL_FAILED);

@@ -195,7 +195,7 @@ static bool write_body(pdl_call *c, pdl_err *err) {
     }
     bool ok = pdl_json_write(body, PDL_JSON_LOOSE, 0, &c->body, err);
     pdl_drop(body);
-    if (!ok) err->kind = PDL_E_bad_request;
+    if (!ok && !pdl_err_is_cancel(err)) err->kind = PDL_E_bad_request;
     return ok;
 }
 

@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include <math.h>
-#include <stdlib.h>
 
+#include "base/sort.h"
 #include "native/natives.h"
 #include "value/int.h"
 
@@ -16,14 +16,15 @@ static int by_score(const void *a, const void *b) {
     return (x->index > y->index) - (x->index < y->index);
 }
 
-pdl_val pdl_hits_best(pdl_hit *hits, size_t n, int64_t k) {
+bool pdl_hits_best(pdl_hit *hits, size_t n, int64_t k, pdl_val *out, pdl_err *err) {
+    if (!pdl_sort(hits, n, sizeof *hits, by_score, err)) return false;
     pdl_val r = pdl_list_new(0);
-    qsort(hits, n, sizeof *hits, by_score);
     for (size_t i = 0; i < n && (int64_t)i < k; i++) {
         pdl_val d = pdl_dict_putz(pdl_dict_new(2), "index", pdl_int((int64_t)hits[i].index));
         r = pdl_list_push(r, pdl_dict_putz(d, "score", pdl_float(hits[i].score)));
     }
-    return r;
+    *out = r;
+    return true;
 }
 
 static bool number_at(pdl_vref v, size_t i, double *out, pdl_err *err) {
@@ -54,6 +55,7 @@ static bool products(pdl_vref v, const double *w, size_t n, double *dot, double 
 static bool rank(pdl_vref vectors, const double *w, size_t n, double length, pdl_hit *hits,
                  pdl_err *err) {
     for (size_t i = 0; i < pdl_list_len(vectors); i++) {
+        if (!pdl_check_cancel_often(err)) return false;
         double dot = 0, own = 0;
         pdl_val rounded;
         if (!products(pdl_list_at(vectors, i), w, n, &dot, &own, err)) return false;
@@ -80,7 +82,7 @@ bool pdl_g_nearest(PDL_ARGS) {
         length += ok ? w[i] * w[i] : 0;
     }
     ok = ok && rank(vectors, w, n, sqrt(length), hits, err);
-    if (ok) *out = pdl_hits_best(hits, pdl_list_len(vectors), k);
+    ok = ok && pdl_hits_best(hits, pdl_list_len(vectors), k, out, err);
     pdl_free(w);
     pdl_free(hits);
     return ok;

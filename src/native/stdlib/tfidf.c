@@ -6,9 +6,9 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/map.h"
+#include "base/sort.h"
 #include "base/utf8.h"
 #include "base/vec.h"
 #include "native/natives.h"
@@ -66,9 +66,9 @@ static int by_number(const void *a, const void *b) {
 }
 
 /* Equal neighbours become one with their number. */
-static void count_terms(text *t) {
+static bool count_terms(text *t, pdl_err *err) {
     size_t n = 0;
-    if (t->terms.n) qsort(t->terms.p, t->terms.n, sizeof(term), by_number);
+    if (!pdl_sort(t->terms.p, t->terms.n, sizeof(term), by_number, err)) return false;
     for (size_t i = 0; i < t->terms.n; i++) {
         if (n && t->terms.p[n - 1].word == t->terms.p[i].word)
             t->terms.p[n - 1].count++;
@@ -76,19 +76,22 @@ static void count_terms(text *t) {
             t->terms.p[n++] = t->terms.p[i];
     }
     t->terms.n = n;
+    return true;
 }
 
 /* Words of s into t; new ones enter the vocabulary when it is still being made. */
-static void read_text(text *t, pdl_str s, vocabulary *v, bool add) {
+static bool read_text(text *t, pdl_str s, vocabulary *v, bool add, pdl_err *err) {
     pdl_str word;
     t->lower = PDL_BUF;
     pdl_utf8_lower(&t->lower, s);
-    for (size_t pos = 0; next_word(pdl_buf_str(&t->lower), &pos, &word);) {
+    for (size_t pos = 0, i = 0; next_word(pdl_buf_str(&t->lower), &pos, &word); i++) {
+        if (!pdl_check_cancel_at(i, err)) return false;
         uint32_t id = number_of(v, word, add);
         if (id) *pdl_vec_push(&t->terms) = (term){id - 1, 1};
     }
-    count_terms(t);
+    if (!count_terms(t, err)) return false;
     for (size_t i = 0; add && i < t->terms.n; i++) v->df.p[t->terms.p[i].word]++;
+    return true;
 }
 
 static void weigh(text *t, const vocabulary *v) {
@@ -129,11 +132,12 @@ static bool rank(pdl_vref texts, pdl_str query, pdl_hit *hits, pdl_err *err) {
     text *t = PDL_NEW_N(text, n + 1), *q = &t[n];
     vocabulary v = {0};
     bool ok = true;
-    for (size_t i = 0; i < n; i++) read_text(&t[i], pdl_str_get(pdl_list_at(texts, i)), &v, true);
-    read_text(q, query, &v, false);
+    for (size_t i = 0; ok && i < n; i++)
+        ok = read_text(&t[i], pdl_str_get(pdl_list_at(texts, i)), &v, true, err);
+    ok = ok && read_text(q, query, &v, false, err);
     for (size_t i = 0; i < v.df.n; i++)
         *pdl_vec_push(&v.idf) = log((1.0 + (double)n) / (1.0 + (double)v.df.p[i])) + 1.0;
-    weigh(q, &v);
+    if (ok) weigh(q, &v);
     for (size_t i = 0; ok && i < n; i++) {
         pdl_val rounded = pdl_absent();
         weigh(&t[i], &v);
@@ -160,7 +164,7 @@ bool pdl_g_tfidf(PDL_ARGS) {
     size_t n = pdl_list_len(argv[0]);
     pdl_hit *hits = PDL_NEW_N(pdl_hit, n + 1);
     bool ok = rank(argv[0], pdl_str_get(query), hits, err);
-    if (ok) *out = pdl_hits_best(hits, n, k);
+    ok = ok && pdl_hits_best(hits, n, k, out, err);
     pdl_free(hits);
     pdl_drop(query);
     return ok;

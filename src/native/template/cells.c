@@ -6,6 +6,7 @@
 #include "native/template/cells.h"
 
 #include "native/natives.h"
+#include "value/memo.h"
 #include "value/text.h"
 
 #include "base/banned.h"
@@ -42,18 +43,29 @@ static bool namespace_attr(pdl_vref self, pdl_str name, pdl_val *out) {
 static const pdl_attr_class namespace_class = {
     {"jinja2.utils.Namespace", child, NULL, namespace_text}, namespace_attr};
 
-/* Does v hold a cell at any depth? Depth is bounded: what is nested deeper counts as holding
- * one. */
-static bool holds_cell(pdl_vref v, unsigned depth) {
+/* Does v hold a cell at any depth? Depth is bounded: what is nested deeper counts as holding one.
+ * The memo has those that hold none. */
+static bool search_cell(pdl_memo *m, pdl_vref v, unsigned depth) {
+    pdl_vref known;
     if (pdl_is(v, PDL_V_CELL)) return true;
-    if (pdl_is(v, PDL_V_NATIVE)) return holds_cell(pdl_native_receiver(v), depth + 1);
+    if (pdl_is(v, PDL_V_NATIVE)) return search_cell(m, pdl_native_receiver(v), depth + 1);
     bool dict = pdl_is_dict(v);
     if (!dict && !pdl_is_seq(v)) return false;
     if (depth > PDL_MAX_VALUE_DEPTH) return true;
+    if (pdl_memo_find(m, v, 0, &known)) return false;
     size_t n = dict ? pdl_dict_len(v) : pdl_list_len(v);
     for (size_t i = 0; i < n; i++)
-        if (holds_cell(dict ? pdl_dict_val_at(v, i) : pdl_list_at(v, i), depth + 1)) return true;
+        if (search_cell(m, dict ? pdl_dict_val_at(v, i) : pdl_list_at(v, i), depth + 1))
+            return true;
+    pdl_memo_put(m, v, 0, pdl_absent());
     return false;
+}
+
+static bool holds_cell(pdl_vref v) {
+    pdl_memo m = {0};
+    bool found = search_cell(&m, v, 0);
+    pdl_memo_fini(&m);
+    return found;
 }
 
 static pdl_val cell_new(const pdl_attr_class *cls, pdl_val content) {
@@ -66,7 +78,7 @@ static pdl_val cell_new(const pdl_attr_class *cls, pdl_val content) {
 }
 
 bool pdl_namespace_new(pdl_val dict, pdl_val *out, pdl_err *err) {
-    if (holds_cell(dict, 0)) {
+    if (holds_cell(dict)) {
         pdl_drop(dict);
         return pdl_err_host(err, "TypeError", "a namespace cannot hold a namespace");
     }
@@ -79,7 +91,7 @@ bool pdl_is_namespace(pdl_vref v) {
 }
 
 bool pdl_namespace_set(pdl_vref ns, pdl_str name, pdl_val x, pdl_err *err) {
-    if (holds_cell(x, 0)) {
+    if (holds_cell(x)) {
         pdl_drop(x);
         return pdl_err_host(err, "TypeError", "a namespace cannot hold a namespace");
     }

@@ -12,6 +12,7 @@
 #include "value/int.h"
 #include "value/json_write.h"
 #include "value/label.h"
+#include "value/memo.h"
 #include "value/pyvalues.h"
 #include "value/text.h"
 
@@ -436,10 +437,9 @@ static bool has_other_keys(pdl_vref v, unsigned depth, pdl_steps *steps) {
     return false;
 }
 
-static bool in_key_order(pdl_vref v, unsigned depth, pdl_steps *steps, pdl_val *out, pdl_err *err);
+static bool in_key_order(pdl_memo *m, pdl_vref v, unsigned depth, pdl_val *out, pdl_err *err);
 
-static bool dict_in_order(pdl_vref d, unsigned depth, pdl_steps *steps, pdl_val *out,
-                          pdl_err *err) {
+static bool dict_in_order(pdl_memo *m, pdl_vref d, unsigned depth, pdl_val *out, pdl_err *err) {
     size_t n = pdl_dict_len(d);
     pdl_val keys = pdl_list_new(n), sorted = pdl_absent(), r = pdl_dict_new(n);
     for (size_t i = 0; i < n; i++) keys = pdl_list_push(keys, pdl_keep(pdl_dict_key_at(d, i)));
@@ -447,7 +447,7 @@ static bool dict_in_order(pdl_vref d, unsigned depth, pdl_steps *steps, pdl_val 
     for (size_t i = 0; ok && i < n; i++) {
         pdl_val x;
         pdl_vref key = pdl_list_at(sorted, i);
-        ok = in_key_order(pdl_dict_find(d, key), depth + 1, steps, &x, err);
+        ok = in_key_order(m, pdl_dict_find(d, key), depth + 1, &x, err);
         if (ok) r = pdl_dict_put(r, pdl_keep(key), x);
     }
     pdl_drop(sorted);
@@ -459,26 +459,38 @@ static bool dict_in_order(pdl_vref d, unsigned depth, pdl_steps *steps, pdl_val 
     return ok;
 }
 
-/* v with the keys of all dicts in the host's order, which fails for keys of different kinds. */
-static bool in_key_order(pdl_vref v, unsigned depth, pdl_steps *steps, pdl_val *out, pdl_err *err) {
-    if (depth > PDL_MAX_JSON_DEPTH)
-        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "value is nested deeper than %d levels",
-                           PDL_MAX_JSON_DEPTH);
-    if (!pdl_steps_may_continue(steps)) return pdl_check_walk(err);
-    if (pdl_is_dict(v)) return dict_in_order(v, depth, steps, out, err);
-    if (!pdl_is_seq(v)) {
-        *out = pdl_keep(v);
-        return true;
-    }
+static bool list_in_order(pdl_memo *m, pdl_vref v, unsigned depth, pdl_val *out, pdl_err *err) {
     pdl_val r = pdl_list_new(pdl_list_len(v)), x;
     for (size_t i = 0; i < pdl_list_len(v); i++) {
-        if (!in_key_order(pdl_list_at(v, i), depth + 1, steps, &x, err)) {
+        if (!in_key_order(m, pdl_list_at(v, i), depth + 1, &x, err)) {
             pdl_drop(r);
             return false;
         }
         r = pdl_list_push(r, x);
     }
     *out = r;
+    return true;
+}
+
+/* v with the keys of all dicts in the host's order, which fails for keys of different kinds. */
+static bool in_key_order(pdl_memo *m, pdl_vref v, unsigned depth, pdl_val *out, pdl_err *err) {
+    pdl_vref known;
+    if (depth > PDL_MAX_JSON_DEPTH)
+        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "value is nested deeper than %d levels",
+                           PDL_MAX_JSON_DEPTH);
+    if (!pdl_is_dict(v) && !pdl_is_seq(v)) {
+        *out = pdl_keep(v);
+        return true;
+    }
+    if (pdl_memo_find(m, v, 0, &known)) {
+        *out = pdl_keep(known);
+        return true;
+    }
+    if (!pdl_check_cancel_at(m->visits, err) ||
+        !(pdl_is_dict(v) ? dict_in_order(m, v, depth, out, err)
+                         : list_in_order(m, v, depth, out, err)))
+        return false;
+    pdl_memo_put(m, v, 0, *out);
     return true;
 }
 
@@ -489,7 +501,10 @@ static bool write_sorted(pdl_vref v, const pdl_str *unit, pdl_buf *b, pdl_err *e
     if (!pdl_check_walk(err)) return false;
     if (!other) return pdl_json_write_lines(v, flags | PDL_JSON_SORT, unit, b, err);
     pdl_val ordered;
-    if (!in_key_order(v, 0, &steps, &ordered, err)) return false;
+    pdl_memo memo = {0};
+    bool sorted = in_key_order(&memo, v, 0, &ordered, err);
+    pdl_memo_fini(&memo);
+    if (!sorted) return false;
     bool ok = pdl_json_write_lines(ordered, flags, unit, b, err);
     pdl_drop(ordered);
     return ok;
