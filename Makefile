@@ -80,7 +80,7 @@ diff: all ## random programs and values through the reference and through ours; 
 fuzz: ## every fuzz target for FUZZ_SECONDS (600) with clang's libFuzzer; ARGS='yaml json': these
 	@$(PY) fuzz/run.py --fuzz $(FUZZ_SECONDS) $(ARGS)
 
-check: all check-layers check-names check-headers check-own check-assertions unit lang cli ## what must be green before a commit
+check: all check-layers check-sizes check-names check-headers check-own check-assertions unit lang cli ## what must be green before a commit
 
 check-own: ## hand-overs of values, by the types pdl_val and pdl_vref
 	@sh tools/check-own
@@ -108,6 +108,9 @@ soak: all asan ## the long tests; MINUTES=N; ARGS='--short --fuzz SECONDS --refe
 
 check-layers: ## includes obey src/LAYERS
 	@$(PY) tools/check-layers
+
+check-sizes: ## files, headers and functions are short enough to be read at once
+	@$(PY) tools/check-sizes
 
 check-names: all ## external symbols have the prefix pdl_, tags one layout
 	@$(PY) tools/check-names $(BUILD)

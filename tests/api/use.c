@@ -244,8 +244,27 @@ static void test_runs(pdl_engine *e) {
           strstr(s.text, "user=Hello Ada;") && s.blocks == 0);
     CHECK(!pdl_task_trace(t, &error) && is_error(&error, "usage", "trace was not set"));
     pdl_task_free(t);
-    o.blocks = true; /* cancelled from a callback */
-    s = (seen){.text = ""};
+    pdl_program_free(p);
+    pdl_value_drop(inputs);
+}
+
+/* Tasks that end before their program does. */
+static void test_ends(pdl_engine *e) {
+    pdl_error *error = NULL;
+    seen s = {.text = ""};
+    pdl_value *inputs = pdl_value_dict(), *name = pdl_value_text("Ada");
+    pdl_value_put(inputs, "name", name);
+    pdl_value_drop(name);
+    pdl_program *p =
+        load(e, "text:\n- \"Hello ${ name }\"\n- def: n\n  data: ${ name | length }\n");
+    pdl_task_options o = {.size = sizeof o,
+                          .inputs = inputs,
+                          .output = PDL_OUTPUT_CONTEXT,
+                          .blocks = true, /* cancelled from a callback */
+                          .user = &s,
+                          .message = add_message,
+                          .report = add_report};
+    pdl_task *t;
     t = pdl_task_start(e, p, &o, &error);
     s.task = t;
     CHECK(pdl_task_wait(t, -1) == PDL_TASK_FAILED &&
@@ -292,6 +311,12 @@ static void test_misuse(pdl_engine *e) {
     CHECK(!pdl_task_start(e, NULL, NULL, &error) && is_error(&error, "usage", "program") &&
           !pdl_task_start(e, NULL, NULL, NULL));
     CHECK(!pdl_run_program(e, NULL, NULL, &error) && is_error(&error, "usage", "program"));
+    pdl_value_drop(list);
+    pdl_program_free(p);
+}
+
+static void test_misuse_of_engines(pdl_engine *e) {
+    pdl_error *error = NULL;
     struct {
         pdl_engine_options o;
         char more[8];
@@ -328,8 +353,6 @@ static void test_misuse(pdl_engine *e) {
     pdl_engine_free(NULL);
     pdl_error_free(NULL);
     pdl_error_print(NULL, stdout);
-    pdl_value_drop(list);
-    pdl_program_free(p);
 }
 
 /* --- requests --------------------------------------------------------------------------------- */
@@ -690,7 +713,9 @@ int main(void) {
     test_trees(e);
     test_contexts(e);
     test_runs(e);
+    test_ends(e);
     test_misuse(e);
+    test_misuse_of_engines(e);
     test_free_inside(e);
     pdl_engine_free(e);
     test_requests();
