@@ -163,7 +163,7 @@ static void ask_input(void *user, const pdl_effect *code, pdl_worker_answer_fn *
     world->ops->start(world, e);
 }
 
-enum { SPAWN_TURNS = 500 }; /* of loops, some milliseconds: other runs wait for their turn */
+enum { SPAWN_TURNS = 500 }; /* of loops, some milliseconds: others wait for their turn */
 
 static pdl_run_options run_options(pdl_session *s) {
     pdl_run_options o = {
@@ -182,6 +182,7 @@ static pdl_run_options run_options(pdl_session *s) {
         .cancel = s->opt.cancel,
         .stdlib = {(const char *)pdl_stdlib_text, pdl_stdlib_text_len},
     };
+    if (s->opt.shares_loop) o.turns = SPAWN_TURNS;
     if (!s->shared) return o;
     o.first_id = (PDL_SUB_RANGES + s->slot) * PDL_RANGE_IDS;
     o.n_ids = PDL_RANGE_IDS - 1;

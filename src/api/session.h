@@ -37,6 +37,7 @@ typedef struct pdl_session_options {
     void *wire_user;
     uint32_t jobs;
     bool trace;        /* fold a trace: pdl_session_trace */
+    bool shares_loop;  /* others live on its loop: a run that computes lets them have turns */
     pdl_sink sink;     /* the caller's; event NULL: none */
     bool report_calls; /* the sink hears on error output when calls of models begin and end */
     void (*show_prompt)(void *user, pdl_str prompt);

@@ -12,6 +12,7 @@
 #include "base/pool.h"
 #include "cli/cli.h"
 #include "cli/options.h"
+#include "cli/show_live.h"
 #include "cli/term.h"
 #include "io/file.h"
 #include "lang/walk.h"
@@ -164,6 +165,7 @@ typedef struct runner {
     term term;
     pdl_session *session;
     pdl_stream stream;
+    show_live show; /* of --view */
 } runner;
 
 static void on_signal(void *user, int sig) {
@@ -228,29 +230,45 @@ static void warn_deprecated(void *user, pdl_loc loc, const char *old, const char
     pdl_buf_fini(&at);
 }
 
-static int run_program(runner *r) {
-    const arguments *a = r->a;
-    pdl_buf text = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
-    pdl_err err = {0};
-    const pdl_program *p;
-    if (!pdl_cli_read_program(a->files.p[0], &text, &err)) {
-        pdl_cli_print_error(&err, r->session);
-        pdl_err_fini(&err);
-        pdl_buf_fini(&text);
-        return 1;
-    }
-    bool ok = pdl_session_load(r->session, pdl_buf_str(&text), &p);
-    pdl_buf_fini(&text);
-    if (!ok) {
-        pdl_cli_print_load_errors(p, r->session);
-        return 1;
-    }
-    pdl_program_each_deprecated(p, warn_deprecated, NULL);
+static int run_loaded(runner *r) {
     pdl_signals *watch = pdl_cli_watch_signals(pdl_session_loop(r->session), on_signal, r);
     r->term.on_broken = on_broken;
     r->term.user = r;
     int code = finish(r, pdl_session_run(r->session));
     pdl_signals_stop(watch);
+    return code;
+}
+
+/* With --view: the server starts before the run, and stays after it unless a signal ended it. */
+static int run_shown(runner *r, pdl_str text) {
+    pdl_err err = {0};
+    if (!r->a->given[OPT_view]) return run_loaded(r);
+    if (!pdl_cli_show_live_start(&r->show, r->a->files.p[0], text, &err)) {
+        pdl_cli_print_error(&err, r->session);
+        pdl_err_fini(&err);
+        return 1;
+    }
+    int code = run_loaded(r);
+    if (!*pdl_cli_signal_received()) pdl_cli_show_live_end(&r->show, r->a->files.p[0], text);
+    return code;
+}
+
+static int run_program(runner *r) {
+    pdl_buf text = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
+    pdl_err err = {0};
+    const pdl_program *p;
+    int code = 1;
+    if (!pdl_cli_read_program(r->a->files.p[0], &text, &err)) {
+        pdl_cli_print_error(&err, r->session);
+        pdl_err_fini(&err);
+    } else if (!pdl_session_load(r->session, pdl_buf_str(&text), &p)) {
+        pdl_cli_print_load_errors(p, r->session);
+    } else {
+        if (!r->a->given[OPT_view]) pdl_buf_fini(&text); /* a large one is not needed twice */
+        pdl_program_each_deprecated(p, warn_deprecated, NULL);
+        code = run_shown(r, pdl_buf_str(&text));
+    }
+    pdl_buf_fini(&text);
     return code;
 }
 
@@ -315,7 +333,7 @@ int pdl_cli_cmd_run(const arguments *a) {
         .replay = a->value[OPT_replay],
         .cache = a->value[OPT_cache],
         .timeouts = a->given[OPT_timeout] ? a->value[OPT_timeout].p : NULL,
-        .trace = a->given[OPT_trace],
+        .trace = a->given[OPT_trace] || a->given[OPT_view],
         .sink = pdl_cli_term_sink(&r.term),
         .show_prompt = pdl_cli_term_prompt,
         .report_calls = getenv("PDL_VERBOSE_ASYNC") != NULL,
@@ -325,6 +343,8 @@ int pdl_cli_cmd_run(const arguments *a) {
     };
     code = pdl_cli_run_limits_read(a, &limits, &o);
     if (code) return code;
+    o.shares_loop = a->given[OPT_view];
+    if (a->given[OPT_view]) o.sink = pdl_cli_show_live_init(&r.show, &r.session, o.sink);
     bool ok = enter_depth(a->files.p[0], &err) && pdl_cli_read_data(a, &vars, &err);
     o.variables = vars;
     ok = ok && pdl_session_new(&o, &r.session, &err);
@@ -336,6 +356,7 @@ int pdl_cli_cmd_run(const arguments *a) {
         pdl_err_fini(&err);
     }
     if (PDL_POOLS) pdl_leak_on_exit(); /* other builds look for leaks */
+    pdl_cli_show_live_fini(&r.show);
     pdl_session_free(r.session);
     pdl_cli_run_limits_fini(&limits);
     if (!pdl_is_absent(vars)) pdl_drop(vars);

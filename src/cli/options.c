@@ -90,13 +90,15 @@ static const option options[] = {
     {OPT_open, "open", 0, OPT_FLAG, NULL, NULL, "start the browser; BROWSER when it is set"},
     {OPT_view_port, "port", 0, OPT_VALUE, "N", NULL,
      "port to listen at; any that is free when absent"},
+    {OPT_view, "view", 0, OPT_FLAG, NULL, NULL,
+     "show the run in a browser while it goes on, and until Ctrl-C after it"},
 };
 static_assert(sizeof options / sizeof options[0] == OPT_COUNT, "one row per option");
 
 static const opt_id run_options[] = {
     OPT_help,    OPT_sandbox, OPT_no_sandbox, OPT_data_file, OPT_data,    OPT_stream, OPT_trace,
     OPT_record,  OPT_replay,  OPT_cache,      OPT_jobs,      OPT_timeout, OPT_budget, OPT_prices,
-    OPT_max_rps, OPT_max_tpm, OPT_wire,       OPT_schema,    OPT_version, OPT_COUNT};
+    OPT_max_rps, OPT_max_tpm, OPT_wire,       OPT_view,      OPT_schema,  OPT_version, OPT_COUNT};
 static const opt_id check_options[] = {OPT_help,      OPT_strict, OPT_format,
                                        OPT_data_file, OPT_data,   OPT_COUNT};
 static const opt_id dump_options[] = {OPT_help,  OPT_nodes, OPT_blocks, OPT_expr,

@@ -63,6 +63,7 @@ typedef enum {
     OPT_source,
     OPT_open,
     OPT_view_port,
+    OPT_view,
     OPT_COUNT
 } opt_id;
 

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "parse/parse.h"
 #include "value/json_partial.h"
 #include "value/json_read.h"
 

@@ -19,6 +19,7 @@
 #include "viewer/box_json.h"
 #include "viewer/find.h"
 #include "viewer/lanes.h"
+#include "viewer/live.h"
 #include "viewer/page.h"
 #include "viewer/run.h"
 
@@ -34,7 +35,17 @@ enum {
     SEND_MS = 30000,
     MAX_ADDRESSES = 100, /* that are printed and not used */
     BOXES_AT_ONCE = 500,
+    FRAME_MS = 33,            /* between two lists of changes */
+    MAX_PENDING = 256 * 1024, /* bytes that a page has not taken, before it gets more */
+    QUIET_FRAMES = 450,       /* without changes, before a page hears that the server is there */
 };
+
+/* A page that is told what changes. */
+typedef struct watcher {
+    pdl_exchange *x;
+    size_t from; /* changes it knows */
+    unsigned quiet;
+} watcher;
 
 struct pdl_viewer {
     pdl_viewer_options opt;
@@ -42,6 +53,8 @@ struct pdl_viewer {
     char cookie[SECRET_TEXT];
     char addresses[MAX_ADDRESSES][SECRET_TEXT]; /* empty: used */
     size_t newest;
+    PDL_VEC(watcher) watchers;
+    pdl_timer *frame; /* NULL: nobody watches */
 };
 
 /* --- secrets ---------------------------------------------------------------------------------- */
@@ -225,6 +238,11 @@ static size_t read_numbers(pdl_str path, uint32_t *out, size_t most) {
 static void answer_runs(const pdl_viewer *v, pdl_exchange *x) {
     pdl_buf b = PDL_BUF;
     PDL_PUT(&b, "{\"runs\":[");
+    if (v->opt.live) {
+        pdl_buf_putc(&b, '{');
+        pdl_json_put_text(&b, "name", v->opt.live_name);
+        PDL_PUT(&b, ",\"live\":true}");
+    }
     for (size_t i = 0; i < v->opt.n_runs; i++) {
         const pdl_view_run *r = v->opt.runs[i];
         if (i) pdl_buf_putc(&b, ',');
@@ -346,6 +364,67 @@ static void answer_file(pdl_exchange *x, pdl_str name) {
     pdl_buf_fini(&colours);
 }
 
+/* --- changes of a run that goes on ------------------------------------------------------------ */
+
+/* Nothing is kept for a page that takes nothing: it gets the newest state when it takes again. */
+static void tell(const pdl_viewer *v, watcher *w) {
+    pdl_buf list = PDL_BUF;
+    if (pdl_exchange_pending(w->x) > MAX_PENDING) return;
+    if (pdl_live_json(v->opt.live, &w->from, BOXES_AT_ONCE, &list)) {
+        w->quiet = 0;
+        pdl_exchange_put(w->x, PDL_STR("data: "));
+        pdl_exchange_put(w->x, pdl_buf_str(&list));
+        pdl_exchange_put(w->x, PDL_STR("\n\n"));
+    } else if (++w->quiet >= QUIET_FRAMES) {
+        w->quiet = 0;
+        pdl_exchange_put(w->x, PDL_STR(":\n\n"));
+    }
+    pdl_buf_fini(&list);
+}
+
+static void on_frame(void *user) {
+    pdl_viewer *v = user;
+    v->frame = NULL;
+    for (size_t i = 0; i < v->watchers.n; i++) tell(v, &v->watchers.p[i]);
+    if (v->watchers.n) v->frame = pdl_timer_start(v->opt.loop, FRAME_MS, on_frame, v);
+}
+
+static void begin_events(pdl_viewer *v, pdl_exchange *x) {
+    pdl_answer_header headers[N_COMMON + 1];
+    memcpy(headers, common, sizeof common);
+    headers[N_COMMON] = (pdl_answer_header){"Content-Type", "text/event-stream"};
+    pdl_exchange_begin(x, 200, headers, N_COMMON + 1);
+    if (!v->opt.live) {
+        pdl_exchange_put(x, PDL_STR("event: over\ndata: {}\n\n"));
+        pdl_exchange_end(x);
+        return;
+    }
+    *pdl_vec_push(&v->watchers) = (watcher){.x = x};
+    if (!v->frame) v->frame = pdl_timer_start(v->opt.loop, 0, on_frame, v);
+}
+
+void pdl_viewer_over(pdl_viewer *v, pdl_view_run *const *run) {
+    v->opt.runs = run;
+    v->opt.n_runs = 1;
+    v->opt.live = NULL;
+    pdl_timer_stop(v->frame);
+    v->frame = NULL;
+    while (v->watchers.n) {
+        pdl_exchange *x = v->watchers.p[--v->watchers.n].x;
+        pdl_exchange_put(x, PDL_STR("event: over\ndata: {}\n\n"));
+        pdl_exchange_end(x);
+    }
+}
+
+static void answer_program(const pdl_viewer *v, pdl_exchange *x) {
+    pdl_buf b = PDL_BUF;
+    pdl_buf_putc(&b, '{');
+    pdl_json_put_text(&b, "source_name", v->opt.live_name);
+    pdl_json_put_text(&b, "source", v->opt.program);
+    pdl_buf_putc(&b, '}');
+    answer_json(x, &b);
+}
+
 /* --- requests --------------------------------------------------------------------------------- */
 
 static void on_head(void *user, pdl_exchange *x) { may_ask(user, x); }
@@ -363,6 +442,10 @@ static void on_request(void *user, pdl_exchange *x) {
         answer_file(x, pdl_str_sub(path, page.n, path.n));
     else if (pdl_str_is(path, "/api/runs"))
         answer_runs(v, x);
+    else if (pdl_str_is(path, "/api/events"))
+        begin_events(v, x);
+    else if (v->opt.live && pdl_str_is(path, "/api/0/source"))
+        answer_program(v, x);
     else if (pdl_str_starts(path, api))
         answer_api(v, x, pdl_str_sub(path, api.n, path.n));
     else
@@ -370,8 +453,12 @@ static void on_request(void *user, pdl_exchange *x) {
 }
 
 static void on_over(void *user, pdl_exchange *x) {
-    (void)user;
-    (void)x;
+    pdl_viewer *v = user;
+    for (size_t i = 0; i < v->watchers.n; i++)
+        if (v->watchers.p[i].x == x) {
+            v->watchers.p[i] = v->watchers.p[--v->watchers.n];
+            return;
+        }
 }
 
 /* --- life ------------------------------------------------------------------------------------- */
@@ -409,6 +496,8 @@ uint16_t pdl_viewer_port(const pdl_viewer *v) { return pdl_httpd_port(v->httpd);
 
 void pdl_viewer_free(pdl_viewer *v) {
     if (!v) return;
+    pdl_timer_stop(v->frame);
     pdl_httpd_free(v->httpd);
+    pdl_vec_fini(&v->watchers);
     pdl_free(v);
 }

@@ -39,19 +39,33 @@ void pdl_view_svg(const pdl_view_run *r, pdl_buf *out);
 
 typedef struct pdl_viewer pdl_viewer;
 
+/* A run that is shown while it goes on. */
+typedef struct pdl_live pdl_live;
+struct pdl_sink;
+
+/* redact (may be NULL) appends text without secrets. */
+pdl_live *pdl_live_new(void (*redact)(void *user, pdl_str text, pdl_buf *out), void *user);
+void pdl_live_free(pdl_live *l); /* NULL is fine */
+/* *out is to be added to the sinks of the run. */
+void pdl_live_listen(pdl_live *l, struct pdl_sink *out);
+
 /* Everything is borrowed for the life of the server. */
 typedef struct pdl_viewer_options {
     pdl_loop *loop;
-    pdl_view_run *const *runs; /* one, or two to be compared */
+    pdl_view_run *const *runs; /* one, or two to be compared; none while a run goes on */
     size_t n_runs;
-    const char *host; /* address to listen at */
-    uint16_t port;    /* 0: any that is free */
+    pdl_live *live;             /* the run that goes on; NULL: none */
+    pdl_str live_name, program; /* of live: the name of its file, and its text */
+    const char *host;           /* address to listen at */
+    uint16_t port;              /* 0: any that is free */
     const pdl_debug *debug;
 } pdl_viewer_options;
 
 /* Error: io with the address and the reason. */
 PDL_MUST bool pdl_viewer_start(const pdl_viewer_options *o, pdl_viewer **out, pdl_err *err);
 uint16_t pdl_viewer_port(const pdl_viewer *v);
+/* The run that went on is over: pages show this run from now on (borrowed). */
+void pdl_viewer_over(pdl_viewer *v, pdl_view_run *const *run);
 /* Appends a new address that opens the page once. */
 void pdl_viewer_address(pdl_viewer *v, pdl_buf *out);
 /* Was the newest address used? */

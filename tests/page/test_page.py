@@ -162,6 +162,26 @@ def looks(b, folder):
     check("a missing box says so", out[missing].startswith("missing: data"), out[missing])
 
 
+def live(b, folder):
+    """A run that goes on: its boxes come, and when it is over its trace is shown."""
+    (folder / "live.pdl").write_text("text:\n- one\n- lang: command\n  code: sleep 4\n- two\n")
+    p = subprocess.Popen([PDL, "--view", str(folder / "live.pdl")], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    address = p.stderr.readline().split()[-1]
+    b.open(address)
+    running = b.wait("[data-kind=code][data-state=running]")
+    said = b.text("#totals")
+    b.shot(picture("live"))
+    b.wait("[data-kind=code][data-state=done]")
+    b.wait("#box-0 [data-kind=data]:has-text('two')")
+    after = b.text("#totals")
+    problems = b.problems()
+    out = b.run()
+    p.terminate()
+    code = p.wait(10)
+    check("a box is shown while it runs", out[running] is True and out[said] == "running", (out[running], out[said]))
+    check("then the trace is shown", "boxes" in out[after] and out[problems] == [] and code == 0, (out[after], out[problems], code))
+
+
 def hostile(b, folder):
     text = json.dumps(EVIL)
     trace = trace_of(folder, "hostile", HOSTILE % (text, text, text, EVIL.replace('"', ""), text))
@@ -220,7 +240,7 @@ def main():
         return 0
     PICTURES.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as t:
-        for test in (agent, looks, hostile, large):
+        for test in (agent, looks, live, hostile, large):
             folder = pathlib.Path(t) / test.__name__
             folder.mkdir()
             test(Browser(modules, chromium, folder), folder)

@@ -4,16 +4,19 @@
 import base64
 import hashlib
 import http.client
+import http.server
 import json
 import os
 import pathlib
 import pty
 import re
 import signal
+import socket
 import stat
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import xml.etree.ElementTree
 
@@ -244,6 +247,115 @@ def compare(folder):
     v.end()
 
 
+# --- runs that go on --------------------------------------------------------------------------------------------------------------------------
+
+
+class Model(http.server.ThreadingHTTPServer):
+    """Streams words, each when it is allowed to; counts what is asked."""
+    daemon_threads = True
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.go = threading.Semaphore(0)
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *args):
+        pass
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        for i in range(5):
+            self.server.go.acquire()
+            self.put({"choices": [{"index": 0, "delta": {"content": "word%d SECRETKEY12345 " % i}}]})
+        self.put({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+        self.wfile.write(b"e\r\ndata: [DONE]\n\n\r\n0\r\n\r\n")
+
+    def put(self, value):
+        line = b"data: %s\n\n" % json.dumps(value).encode()
+        self.wfile.write(b"%x\r\n%s\r\n" % (len(line), line))
+        self.wfile.flush()
+
+
+class LiveView(View):
+    def __init__(self, model, *args):
+        env = {**os.environ, "OPENAI_API_KEY": "SECRETKEY12345", "OPENAI_API_BASE": "http://127.0.0.1:%d/v1" % model.server_port}
+        self.p = subprocess.Popen([PDL, "--view", *map(str, args)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env,
+                                  preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
+        self.told = self.p.stderr.readline()
+        m = re.search(r"http://127\.0\.0\.1:(\d+)(/open/[0-9a-f]{32})", self.told)
+        self.port, self.path, self.cookie = int(m.group(1)), m.group(2), None
+
+    def events(self):
+        """Boxes by number, as they change; ends with what is over."""
+        c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        c.request("GET", "/api/events", headers={"Cookie": self.cookie})
+        r = c.getresponse()
+        boxes, kind = {}, "message"
+        while True:
+            line = r.readline().decode()
+            if line.startswith("event:"):
+                kind = line.split()[1]
+            elif line.startswith("data:"):
+                if kind == "over":
+                    return
+                boxes.update({b["id"]: b for b in json.loads(line[5:])})
+                yield boxes
+
+
+def live(folder):
+    model = Model()
+    (folder / "live.pdl").write_text("text:\n- first\n- model: openai/x\n- def: m\n  text: last\n")
+    v = LiveView(model, folder / "live.pdl")
+    check("the address is on standard error, in one line", v.told.count("\n") == 1 and v.told.startswith("pdl: "), v.told)
+    check("no cookie", v.ask("/api/events")[0] == 403)
+    v.open()
+    check("it runs", v.json("runs")["runs"][0]["live"])
+    check("the program is there", "openai/x" in v.json("0/source")["source"])
+    check("boxes are not there yet", v.ask("/api/0/boxes/0/1")[0] == 404)
+    seen, shown = [], ""
+    stalled = socket.create_connection(("127.0.0.1", v.port))
+    stalled.sendall(b"GET /api/events HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nCookie: %s\r\n\r\n" % (v.port, v.cookie.encode()))
+    for boxes in v.events():
+        calls = [b for b in boxes.values() if b["kind"] == "model"]
+        text = calls[0].get("text", "") if calls else ""
+        if calls and text != (seen[-1] if seen else None):
+            seen.append(text)
+            model.go.release()
+        shown += json.dumps(boxes)
+    check("pieces come one by one", len(seen) >= 5 and all(b.startswith(a) for a, b in zip(seen, seen[1:])), seen)
+    check("keys are not shown", "SECRETKEY" not in shown and "[REDACTED]" in shown, shown[-300:])
+    summary = v.json("runs")["runs"][0]
+    check("then the trace is shown", not summary.get("live") and summary["boxes"] >= 4, summary)
+    check("the trace has no keys", "SECRETKEY" not in json.dumps(all_boxes(v)))
+    check("events of a run that is over", v.ask("/api/events")[2].startswith(b"event: over"))
+    stalled.close()
+    code = v.end()
+    check("it ends with Ctrl-C and the code of the run", code == 0 and "last" in v.p.stdout.read(), code)
+    (folder / "bad.pdl").write_text("text:\n- a\n- ${ nothing.at.all }\n")
+    v = LiveView(model, folder / "bad.pdl")
+    v.open()
+    for _ in v.events():
+        pass
+    check("the failure is shown", v.json("runs")["runs"][0]["failed"] > 0)
+    check("the code of a run that failed", v.end() == 1)
+    (folder / "wait.pdl").write_text("model: openai/x\n")
+    v = LiveView(model, folder / "wait.pdl")
+    v.open()
+    check("Ctrl-C during the run ends it", v.end() == 130)
+    (folder / "busy.pdl").write_text("repeat: {text: x}\nmaxIterations: 100000000\njoin: {with: ''}\n")
+    v = LiveView(model, folder / "busy.pdl")
+    check("a run that computes answers too", v.open()[0] == 303 and any(len(b) > 10 for b in v.events()))
+    check("and ends", v.end() == 130)
+
+
 # --- traces of strangers ----------------------------------------------------------------------------------------------------------------------
 
 HOSTILE = ["[]", "[" * 3000, '{"kind": 1}', '{"kind": "text", "text": [null, 1, {"kind": "text"}]}', '{"kind":"text","pdl__timing":{"start_nanos":1e400}}',
@@ -319,7 +431,7 @@ def files(folder):
 
 def main():
     with tempfile.TemporaryDirectory() as t:
-        for test in (who, typed, boxes, failing, models, compare, strangers, files):
+        for test in (who, typed, boxes, failing, models, compare, live, strangers, files):
             folder = pathlib.Path(t) / test.__name__
             folder.mkdir()
             test(folder)

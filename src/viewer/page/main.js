@@ -7,6 +7,7 @@ import { CodePane } from "./code.js";
 import { TimePane } from "./time.js";
 import { Tree } from "./tree.js";
 import { Comparison } from "./compare.js";
+import { LiveRun, LiveTree, follow } from "./live.js";
 import { Finder } from "./find.js";
 
 const KEYS = [
@@ -27,6 +28,7 @@ function tell(text) {
 }
 
 function totals(s) {
+  if (s.live) return "running";
   const tokens = s.prompt_tokens + s.completion_tokens;
   return [plural(s.boxes, "box").replace("boxs", "boxes"),
     s.micros !== undefined ? duration(s.micros) : null,
@@ -94,7 +96,7 @@ function errorStepper(run, choose) {
 async function startOne(run) {
   const details = byId("details");
   let code = null;
-  const tree = new Tree(byId("tree"), run, (box) => {
+  const tree = new (run.summary.live ? LiveTree : Tree)(byId("tree"), run, (box) => {
     showDetails(details, run, box.id).catch((e) => tell(e.message));
     if (!byId("code").hidden) code.mark(box);
   });
@@ -117,6 +119,7 @@ async function startOne(run) {
     "/": () => panes.find.set(true),
     Escape: () => Object.values(panes).forEach((p) => p.set(false)),
   });
+  if (run.summary.live) return follow(tree);
   await tree.start();
   if (run.summary.failed) await nextError();
 }
@@ -131,7 +134,7 @@ async function startTwo(runs) {
 }
 
 async function start() {
-  const runs = await openRuns();
+  const runs = (await openRuns()).map((r) => (r.summary.live ? new LiveRun(r.summary) : r));
   byId("name").textContent = runs.map((r) => r.summary.name).join(" and ");
   document.title = byId("name").textContent;
   byId("totals").textContent = runs.map((r) => totals(r.summary)).join(" | ");

@@ -1,0 +1,76 @@
+/* show_live.c -- see show_live.h. The server lives on the loop of the run: it answers whenever the
+ * run waits or has computed for a while, and needs no thread.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "cli/show_live.h"
+
+#include "cli/cli.h"
+
+#include "base/banned.h"
+
+static void to_both(void *user, const pdl_event *e) {
+    show_live *s = user;
+    for (size_t i = 0; i < 2; i++)
+        if (s->sinks[i].event) s->sinks[i].event(s->sinks[i].user, e);
+}
+
+static void redact(void *user, pdl_str text, pdl_buf *out) {
+    pdl_session_redact(*((show_live *)user)->session, text, out);
+}
+
+pdl_sink pdl_cli_show_live_init(show_live *s, pdl_session **session, pdl_sink terminal) {
+    *s = (show_live){.session = session, .live = pdl_live_new(redact, s)};
+    s->sinks[0] = terminal;
+    pdl_live_listen(s->live, &s->sinks[1]);
+    return (pdl_sink){s, to_both, true};
+}
+
+bool pdl_cli_show_live_start(show_live *s, pdl_str name, pdl_str program, pdl_err *err) {
+    pdl_viewer_options o = {
+        .loop = pdl_session_loop(*s->session),
+        .live = s->live,
+        .live_name = name,
+        .program = program,
+        .host = "127.0.0.1",
+    };
+    pdl_buf address = PDL_BUF;
+    if (!pdl_viewer_start(&o, &s->viewer, err)) return false;
+    pdl_viewer_address(s->viewer, &address);
+    pdl_cli_note("pdl: the run is shown at %s", pdl_buf_z(&address));
+    pdl_buf_fini(&address);
+    return true;
+}
+
+static bool put_trace(void *user, pdl_str piece, pdl_err *err) {
+    return pdl_buf_add(user, piece, err);
+}
+
+static void on_signal(void *user, int sig) {
+    (void)sig;
+    ((show_live *)user)->stopped = true;
+}
+
+void pdl_cli_show_live_end(show_live *s, pdl_str name, pdl_str program) {
+    pdl_buf trace = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
+    pdl_err err = {0};
+    bool ok = pdl_session_trace(*s->session, put_trace, &trace, &err) &&
+              pdl_view_run_new(name, pdl_buf_str(&trace), name, program, &s->run, &err);
+    pdl_buf_fini(&trace);
+    if (!ok) {
+        pdl_cli_print_error(&err, *s->session);
+        pdl_err_fini(&err);
+        return;
+    }
+    pdl_loop *loop = pdl_session_loop(*s->session);
+    pdl_signals *signals = pdl_cli_watch_signals(loop, on_signal, s);
+    pdl_viewer_over(s->viewer, &s->run);
+    while (!s->stopped) pdl_loop_run(loop, -1);
+    pdl_signals_stop(signals);
+}
+
+void pdl_cli_show_live_fini(show_live *s) {
+    pdl_viewer_free(s->viewer);
+    pdl_view_run_free(s->run);
+    pdl_live_free(s->live);
+}

@@ -1,0 +1,29 @@
+/* show_live.h -- pdl --view: a run is shown in a browser while it goes on, and after it.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_CLI_SHOW_LIVE_H
+#define PDL_CLI_SHOW_LIVE_H
+
+#include "api/session.h"
+#include "viewer/viewer.h"
+
+typedef struct show_live {
+    pdl_session **session; /* borrowed; NULL until it is made */
+    pdl_sink sinks[2];     /* of the terminal, and of the page */
+    pdl_live *live;
+    pdl_viewer *viewer;
+    pdl_view_run *run; /* after the end */
+    bool stopped;
+} show_live;
+
+/* The sink that the run gets in place of this one. */
+pdl_sink pdl_cli_show_live_init(show_live *s, pdl_session **session, pdl_sink terminal);
+/* Starts the server before the run, and prints the address on standard error. name, program:
+ * borrowed until fini. Error: io. */
+PDL_MUST bool pdl_cli_show_live_start(show_live *s, pdl_str name, pdl_str program, pdl_err *err);
+/* After the run: shows its trace until the user presses Ctrl-C. */
+void pdl_cli_show_live_end(show_live *s, pdl_str name, pdl_str program);
+void pdl_cli_show_live_fini(show_live *s); /* also of one that was not started */
+
+#endif

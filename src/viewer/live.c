@@ -1,0 +1,322 @@
+/* live.c -- see live.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "viewer/live.h"
+
+#include "base/idmap.h"
+#include "base/limits.h"
+#include "base/utf8.h"
+#include "base/vec.h"
+#include "effect/effect.h"
+#include "trace/sink.h"
+#include "value/json_write.h"
+#include "value/promise.h"
+#include "viewer/box_json.h"
+
+#include "base/banned.h"
+
+typedef struct live_box {
+    uint32_t id, parent, depth, n; /* n: children so far */
+    uint32_t fiber, line, to;
+    struct live_box *up; /* the box that was the innermost of the fiber before */
+    const char *kind;
+    char *place, *def, *role; /* owned; NULL: none */
+    pdl_path *path;           /* of the block; what a call of a model is recognised by. Kept */
+    pdl_val value;            /* what it ended with, while that is a promise; owned */
+    pdl_buf text;
+    bool json, cut, open, failed, hidden;
+    int64_t start, end;
+    size_t change; /* its newest note */
+} live_box;
+
+struct pdl_live {
+    void (*redact)(void *user, pdl_str text, pdl_buf *out);
+    void *user;
+    PDL_VEC(live_box *) boxes;
+    PDL_VEC(uint32_t) changes; /* ids, oldest first */
+    size_t taken;              /* changes that some page has looked at */
+    pdl_idmap tops;            /* of fibers: their innermost box */
+    pdl_idmap calls;           /* of paths of calls of models: their box */
+    int64_t zero;              /* when the run began */
+};
+
+/* --- changes ---------------------------------------------------------------------------------- */
+
+/* A box that is noted and was not looked at since needs no second note. */
+static void note(pdl_live *l, live_box *b) {
+    if (b->hidden || (b->change && b->change > l->taken)) return;
+    *pdl_vec_push(&l->changes) = b->id;
+    b->change = l->changes.n;
+}
+
+static void set_text(live_box *b, pdl_str text) {
+    pdl_str shown = pdl_utf8_cut(text, PDL_LIVE_TEXT_BYTES);
+    pdl_buf_clear(&b->text);
+    pdl_buf_put(&b->text, shown);
+    b->cut = shown.n < text.n;
+}
+
+static void add_text(live_box *b, pdl_str piece) {
+    size_t room = PDL_LIVE_TEXT_BYTES - b->text.len;
+    pdl_str shown = b->cut ? (pdl_str){0} : pdl_utf8_cut(piece, room);
+    pdl_buf_put(&b->text, shown);
+    b->cut = b->cut || shown.n < piece.n;
+}
+
+/* The beginning of a value that is ready. */
+static void show_value(live_box *b, pdl_vref v) {
+    pdl_buf json = PDL_BUF_INIT(PDL_LIVE_TEXT_BYTES), fixed = PDL_BUF;
+    pdl_err err = {0};
+    if (pdl_is_absent(v)) return;
+    if (pdl_is_str(v)) {
+        set_text(b, pdl_str_get(v));
+        return;
+    }
+    int flags = PDL_JSON_LOOSE | PDL_JSON_CUT | PDL_JSON_CONTEXT | PDL_JSON_NAN;
+    bool whole = pdl_json_write(v, flags, 0, &json, &err);
+    pdl_utf8_repair(&fixed, pdl_buf_str(&json));
+    set_text(b, pdl_buf_str(&fixed));
+    b->json = true;
+    b->cut = b->cut || !whole;
+    pdl_err_fini(&err);
+    pdl_buf_fini(&json);
+    pdl_buf_fini(&fixed);
+}
+
+/* The value of a box that waited for a call. */
+static void settle(live_box *b) {
+    pdl_val v;
+    pdl_err err = {0};
+    if (pdl_is_absent(b->value) || !pdl_is_absent(pdl_promise_blocking(b->value))) return;
+    if (pdl_promise_resolve(b->value, &v, &err)) {
+        show_value(b, v);
+        pdl_drop(v);
+    }
+    pdl_err_fini(&err);
+    pdl_drop(b->value);
+    b->value = pdl_absent();
+}
+
+/* --- events ----------------------------------------------------------------------------------- */
+
+static live_box *top_of(const pdl_live *l, uint32_t fiber) {
+    return pdl_idmap_find(&l->tops, fiber);
+}
+
+static void set_top(pdl_live *l, uint32_t fiber, live_box *b) {
+    if (b)
+        pdl_idmap_put(&l->tops, fiber, b);
+    else
+        pdl_idmap_del(&l->tops, fiber);
+}
+
+static char *text_of(pdl_str s) { return s.n ? pdl_str_dup(s) : NULL; }
+
+static char *place_of(const pdl_path *path) {
+    pdl_buf b = PDL_BUF;
+    pdl_path_end(path, PDL_MAX_ID_SEGMENTS, &b);
+    return pdl_buf_take(&b);
+}
+
+/* Blocks that an expression or code runs are not shown, as in traces; nor what is too much. */
+static bool is_hidden(const pdl_live *l, const live_box *up, const pdl_event *e) {
+    return e->entry == PDL_ENTRY_SILENT || (up && up->hidden) || l->boxes.n >= PDL_LIVE_MAX_BOXES;
+}
+
+static void describe(live_box *b, const pdl_event *e) {
+    b->kind = e->block->kind == PDL_BLOCK_scalar ? "data" : pdl_block_name(e->block->kind);
+    b->place = place_of(e->path);
+    b->def = text_of(e->block->def.s);
+    if (!e->block->loc.src) return;
+    b->line = pdl_loc_line(e->block->loc);
+    b->to = b->line;
+}
+
+static void on_begin(pdl_live *l, const pdl_event *e) {
+    live_box *before = top_of(l, e->fiber), *up = before;
+    live_box *b = PDL_NEW(live_box);
+    if (!up && e->parent) up = top_of(l, e->parent);
+    if (!l->zero) l->zero = e->nanos;
+    *b = (live_box){.id = (uint32_t)l->boxes.n,
+                    .fiber = e->fiber,
+                    .up = before,
+                    .open = true,
+                    .hidden = is_hidden(l, up, e),
+                    .value = pdl_absent(),
+                    .text = PDL_BUF,
+                    .start = e->nanos};
+    set_top(l, e->fiber, b);
+    if (b->hidden) return; /* it ends with its end */
+    *pdl_vec_push(&l->boxes) = b;
+    describe(b, e);
+    if (up) {
+        b->parent = up->id;
+        b->depth = up->depth + 1;
+        up->n++;
+        note(l, up);
+    }
+    note(l, b);
+}
+
+static void box_free(live_box *b) {
+    pdl_buf_fini(&b->text);
+    if (!pdl_is_absent(b->value)) pdl_drop(b->value);
+    pdl_path_drop(b->path);
+    pdl_free(b->place);
+    pdl_free(b->def);
+    pdl_free(b->role);
+    pdl_free(b);
+}
+
+static void on_end(pdl_live *l, const pdl_event *e) {
+    live_box *b = top_of(l, e->fiber);
+    if (!b) return;
+    set_top(l, e->fiber, b->up);
+    if (b->hidden) {
+        box_free(b);
+        return;
+    }
+    b->open = false;
+    b->failed = e->kind == PDL_EVENT_block_fail;
+    b->end = e->nanos;
+    if (b->failed && e->err && e->err->msg && !b->text.len) set_text(b, pdl_str_of(e->err->msg));
+    if (!b->failed && pdl_may_hold_promise(e->value)) {
+        b->value = pdl_keep(e->value);
+        settle(b);
+    } else if (!b->failed) {
+        show_value(b, e->value);
+    }
+    note(l, b);
+}
+
+static void on_field(pdl_live *l, const pdl_event *e) {
+    live_box *b = top_of(l, e->fiber);
+    if (!b || b->hidden || !e->path || !pdl_str_is(e->key, "pdl__model_input")) return;
+    if (b->path) pdl_idmap_del(&l->calls, (uintptr_t)b->path); /* the attempt before */
+    pdl_path_drop(b->path);
+    pdl_buf_clear(&b->text);
+    b->path = pdl_path_keep(e->path);
+    pdl_idmap_put(&l->calls, (uintptr_t)e->path, b);
+}
+
+static void on_piece(pdl_live *l, const pdl_event *e) {
+    live_box *b = pdl_idmap_find(&l->calls, (uintptr_t)e->effect->place);
+    if (!b) return;
+    add_text(b, e->text);
+    note(l, b);
+}
+
+/* The answer is the value of the box and of those around it that ended with it. */
+static void on_reply(pdl_live *l, const pdl_event *e) {
+    live_box *b = e->path ? pdl_idmap_find(&l->calls, (uintptr_t)e->path) : NULL;
+    if (!b) return;
+    b->end = e->nanos;
+    b->failed = e->err != NULL;
+    if (b->failed && e->err->msg) set_text(b, pdl_str_of(e->err->msg));
+    for (live_box *x = b;; x = l->boxes.p[x->parent]) {
+        settle(x);
+        note(l, x);
+        if (!x->id) return;
+    }
+}
+
+static void on_event(void *user, const pdl_event *e) {
+    pdl_live *l = user;
+    switch (e->kind) {
+    case PDL_EVENT_block_begin: on_begin(l, e); return;
+    case PDL_EVENT_block_end:
+    case PDL_EVENT_block_fail: on_end(l, e); return;
+    case PDL_EVENT_field: on_field(l, e); return;
+    case PDL_EVENT_piece: on_piece(l, e); return;
+    case PDL_EVENT_reply: on_reply(l, e); return;
+    case PDL_EVENT_attempt:
+    case PDL_EVENT_run_begin:
+    case PDL_EVENT_run_end:
+    case PDL_EVENT_text:
+    case PDL_EVENT_message:
+    case PDL_EVENT_out:
+    case PDL_EVENT_effect:
+    case PDL_EVENT_usage:
+    case PDL_EVENT_note:
+    case PDL_EVENT_COUNT: return;
+    }
+}
+
+/* --- JSON ------------------------------------------------------------------------------------- */
+
+static const char *state_of(const live_box *b) {
+    if (b->failed) return "failed";
+    return b->open || !pdl_is_absent(b->value) ? "running" : "done";
+}
+
+static void put_text(const pdl_live *l, const char *name, pdl_str text, pdl_buf *out) {
+    pdl_buf shown = PDL_BUF;
+    if (l->redact)
+        l->redact(l->user, text, &shown);
+    else
+        pdl_buf_put(&shown, text);
+    pdl_json_put_text(out, name, pdl_buf_str(&shown));
+    pdl_buf_fini(&shown);
+}
+
+static void put_box(const pdl_live *l, const live_box *b, pdl_buf *out) {
+    pdl_buf_putc(out, '{');
+    pdl_json_put_int(out, "id", b->id);
+    if (b->id) pdl_json_put_int(out, "parent", b->parent);
+    pdl_json_put_int(out, "n", b->n);
+    pdl_json_put_int(out, "depth", b->depth);
+    pdl_json_put_text(out, "kind", pdl_str_of(b->kind));
+    pdl_json_put_text(out, "state", pdl_str_of(state_of(b)));
+    if (b->place && *b->place) put_text(l, "place", pdl_str_of(b->place), out);
+    if (b->def) pdl_json_put_text(out, "def", pdl_str_of(b->def));
+    pdl_json_put_int(out, "start", (b->start - l->zero) / 1000);
+    if (b->end) pdl_json_put_int(out, "end", (b->end - l->zero) / 1000);
+    if (b->line) pdl_json_put_int(out, "line", b->line);
+    if (b->text.len) put_text(l, "text", pdl_buf_str(&b->text), out);
+    if (b->json) pdl_buf_put(out, PDL_STR(",\"json\":true"));
+    if (b->cut) pdl_buf_put(out, PDL_STR(",\"cut\":true"));
+    pdl_buf_putc(out, '}');
+}
+
+size_t pdl_live_changes(const pdl_live *l) { return l->changes.n; }
+
+bool pdl_live_json(pdl_live *l, size_t *from, size_t most, pdl_buf *out) {
+    size_t n = 0;
+    pdl_buf_putc(out, '[');
+    for (; *from < l->changes.n && n < most; ++*from) {
+        const live_box *b = l->boxes.p[l->changes.p[*from]];
+        if (b->change != *from + 1) continue; /* there is a newer note */
+        if (n++) pdl_buf_putc(out, ',');
+        put_box(l, b, out);
+    }
+    if (*from > l->taken) l->taken = *from;
+    pdl_buf_putc(out, ']');
+    return n > 0;
+}
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+pdl_live *pdl_live_new(void (*redact)(void *user, pdl_str text, pdl_buf *out), void *user) {
+    pdl_live *l = PDL_NEW(pdl_live);
+    l->redact = redact;
+    l->user = user;
+    return l;
+}
+
+void pdl_live_listen(pdl_live *l, pdl_sink *out) { *out = (pdl_sink){l, on_event, true}; }
+
+void pdl_live_free(pdl_live *l) {
+    if (!l) return;
+    for (size_t i = 0; i < pdl_idmap_places(&l->tops); i++)
+        for (live_box *b = pdl_idmap_at(&l->tops, i), *up; b && b->hidden; b = up) {
+            up = b->up;
+            box_free(b);
+        }
+    for (size_t i = 0; i < l->boxes.n; i++) box_free(l->boxes.p[i]);
+    pdl_vec_fini(&l->boxes);
+    pdl_vec_fini(&l->changes);
+    pdl_idmap_fini(&l->tops);
+    pdl_idmap_fini(&l->calls);
+    pdl_free(l);
+}
