@@ -24,6 +24,12 @@ test-tools: all ## tool servers from the registries of JavaScript and Python
 test-install: ## build, install and use the library in a bare Debian root (as root, with mmdebstrap and bubblewrap)
 	@$(PY) tools/run-tests -j$(J) --build $(BUILD) install
 
+test-wheel: wheel ## the wheels, installed and used in a bare Debian root (as root, with mmdebstrap and bubblewrap)
+	@$(PY) tools/run-tests -j$(J) --build $(BUILD) wheel
+
+test-notebook: all ## cells in kernels and in JupyterLab in a browser (Debian chromium, npm playwright-core)
+	@$(PY) tools/run-tests -j$(J) --build $(BUILD) notebook
+
 test-clients: all ## clients of other people against pdl serve (openai, LangChain, litellm, llm), and a real llama.cpp
 	@$(PY) tools/run-tests -j$(J) --build $(BUILD) clients
 

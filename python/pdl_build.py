@@ -85,12 +85,12 @@ def build_native(settings):
     third = settings.get("third-party")
     place = ROOT / ("build-wheel" if third else "build-pip")
     place.mkdir(exist_ok=True)
-    cc, pkg_config, options, rpath = os.environ.get("CC", "cc"), {}, [], ""
+    cc, pkg_config, options, rpath = os.environ.get("CC", "cc"), {}, ["-Dtests=false"], ""
     if third:
         third, cc = pathlib.Path(third).resolve(), settings["cc"]
         pkg_config = {"PKG_CONFIG_LIBDIR": str(third / "lib" / "pkgconfig")}
         (place / "cross.ini").write_text(CROSS % (cc, third / "lib" / "pkgconfig"), "utf-8")
-        options = ["--cross-file", str(place / "cross.ini"), "-Dbundled=true", "-Dwerror=false", "-Dprefix=/nonexistent",
+        options += ["--cross-file", str(place / "cross.ini"), "-Dbundled=true", "-Dwerror=false", "-Dprefix=/nonexistent",
                    "-Dc_link_args=-Wl,-rpath,$ORIGIN/../_lib"]
         rpath = "-Wl,-rpath,$ORIGIN/_lib"
     run(["sh", "tools/setup", place / "c", *options])
@@ -176,7 +176,7 @@ def licences(third, info):
 def package_files():
     """Python, stubs, the modules of the language, and what notebooks of JupyterLab load."""
     files = {"libpdl/" + p.name: p for pattern in ("*.py", "*.pyi", "py.typed") for p in sorted(PACKAGE.glob(pattern))}
-    files.update({"libpdl/lib/" + p.name: p for p in sorted((ROOT / "lib").glob("*.pdl"))})
+    files.update({"libpdl/lib/" + str(p.relative_to(ROOT / "lib")): p for p in sorted((ROOT / "lib").rglob("*.pdl"))})
     files.update({"libpdl-%s.data/data/share/jupyter/labextensions/libpdl/%s" % (version(), k): v for k, v in lab_files().items()})
     return files
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from . import _certificates
+from . import _environment
 
 
 def main() -> None:
@@ -13,8 +13,7 @@ def main() -> None:
     command = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bin", "pdl")
     if not os.access(command, os.X_OK):
         sys.exit("pdl: this copy of the package libpdl was built without the command")
-    _certificates.offer()
-    os.environ.setdefault("PDL_PYTHON", sys.executable)
+    _environment.fill()
     os.execv(command, ["pdl", *sys.argv[1:]])
 
 

@@ -13,7 +13,7 @@ import tempfile
 import threading
 from typing import TYPE_CHECKING, Any, AsyncIterator, Awaitable, Callable, Iterator, Mapping, Optional, Sequence, Union
 
-from . import _arguments, _certificates, _code, _errors, _pdl
+from . import _arguments, _code, _environment, _errors, _pdl
 
 if TYPE_CHECKING:
     from ._driver import Driver
@@ -149,7 +149,7 @@ class Engine:
         for core in self._cores:
             if not core.is_inside():
                 return core
-        _certificates.offer()
+        _environment.fill()
         core = _pdl.Engine(self._paths, self.jobs, not self._cores and self._is_shared(), self._owner)
         self._register(core)
         self._cores.append(core)

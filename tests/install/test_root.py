@@ -3,7 +3,6 @@
 """test_root.py BUILD -- `make install` on a Debian that has nothing but the packages of `make deps`: a root of its own (mmdebstrap), entered
 without network (bubblewrap), in which the library is built and installed, found by pkg-config and by the loader, and the first program of
 the page about embedding is compiled and run. Skipped, with a line that says so, where such a root cannot be made. It is kept in BUILD."""
-import os
 import pathlib
 import shutil
 import subprocess
@@ -11,7 +10,8 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-sys.path.insert(0, str(HERE.parent / "api"))
+sys.path[:0] = [str(HERE.parent / "api"), str(HERE.parent)]
+import bare_root  # noqa: E402
 import run as api  # noqa: E402
 
 BUILD = pathlib.Path(sys.argv[1]).resolve()
@@ -35,44 +35,19 @@ def skip(why):
     sys.exit(0)
 
 
-def make_root(place):
-    """A root with the packages of `make deps`, made once."""
-    if place.exists():
-        return
-    packages = subprocess.run(["sh", "tools/install-deps", "--list"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
-    release = dict(line.split("=", 1) for line in pathlib.Path("/etc/os-release").read_text("utf-8").splitlines() if "=" in line)
-    new = place.with_name(place.name + ".new")
-    shutil.rmtree(new, ignore_errors=True)
-    try:
-        subprocess.run(["mmdebstrap", "--quiet", "--mode=root", "--variant=minbase", "--include=" + ",".join(["make", *packages]),
-                        release.get("VERSION_CODENAME", "stable").strip('"'), str(new)], check=True, capture_output=True, timeout=SECONDS)
-    except (OSError, subprocess.SubprocessError) as e:
-        shutil.rmtree(new, ignore_errors=True)
-        skip("mmdebstrap makes none (%s)" % type(e).__name__)
-    new.rename(place)
+def packages():
+    return subprocess.run(["sh", "tools/install-deps", "--list"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
 
 
 def leave_out(folder, names):
     return [n for n in names if pathlib.Path(folder) == ROOT and (n == ".git" or n.startswith("build"))]
 
 
-def in_root(place, line):
-    argv = ["bwrap", "--bind", str(place), "/", "--dev", "/dev", "--proc", "/proc", "--unshare-net", "--die-with-parent", "--clearenv",
-            "--setenv", "PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "--setenv", "HOME", "/root"]
-    # What the lines leave in /tmp is wanted by those behind them.
-    return argv + ["--bind", str(place / "var" / "tmp"), "/tmp", "sh", "-c", line]
-
-
 def main():
-    if os.geteuid() != 0 or not pathlib.Path("/etc/debian_version").is_file():
-        skip("that takes Debian and root")
-    missing = [name for name in ("mmdebstrap", "bwrap") if not shutil.which(name)]
-    if missing:
-        skip("there is no " + " and no ".join(missing))
     place = BUILD.with_name(BUILD.name.removesuffix("-asan")) / "test-root"
-    make_root(place)
-    if subprocess.run(in_root(place, "true"), capture_output=True, check=False).returncode != 0:
-        skip("bwrap cannot enter it")
+    why = bare_root.make(place, ["make", *packages()])
+    if why:
+        skip(why)
     for used in ("src", "usr/local", "var/tmp"):
         shutil.rmtree(place / used, ignore_errors=True)
         (place / used).mkdir(parents=True)
@@ -81,7 +56,7 @@ def main():
     (place / "hello.c").write_text(api.first_program()[0], "utf-8")
     passed = failed = 0
     for name, line, want in STEPS:
-        p = subprocess.run(in_root(place, line), capture_output=True, text=True, timeout=SECONDS, check=False)
+        p = subprocess.run(bare_root.enter(place, line), capture_output=True, text=True, timeout=SECONDS, check=False)
         if p.returncode == 0 and (not want or p.stdout == want):
             passed += 1
             continue

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the library looks for in the environment and Python knows: the interpreter for code blocks in a process of their own, and the certificates
+of the package certifi for systems that have none. Variables that are set stay as they are."""
+from __future__ import annotations
+
+import functools
+import importlib.util
+import os
+import sys
+
+
+def _certificates() -> str:
+    """The file of certifi, if that is installed; it is not imported."""
+    try:
+        found = importlib.util.find_spec("certifi")
+    except (ImportError, ValueError):
+        return ""
+    path = os.path.join(os.path.dirname(found.origin), "cacert.pem") if found is not None and found.origin else ""
+    return path if os.path.exists(path) else ""
+
+
+@functools.cache
+def fill() -> None:
+    """Sets PDL_PYTHON and PDL_CA_FILE; once in a process."""
+    if "python" in os.path.basename(sys.executable or ""):  # else it is a program that has Python inside
+        os.environ.setdefault("PDL_PYTHON", sys.executable)
+    if "PDL_CA_FILE" not in os.environ:
+        path = _certificates()
+        if path:
+            os.environ["PDL_CA_FILE"] = path

@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""test_wheel.py BUILD -- the wheels of `make wheel` in a Debian that has python3-venv and nothing of ours: a root of its own (mmdebstrap), entered
+without network (bubblewrap), in which they are installed into a fresh environment and used. Skipped, with a line that says so, where there is
+no wheel or no such root. What other distributions are needed (IPython) is fetched before and copied in; skipped where it cannot be."""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+sys.path[:0] = [str(ROOT / "python"), str(HERE.parent)]
+sys.dont_write_bytecode = True
+import bare_root  # noqa: E402
+import pdl_build  # noqa: E402
+
+BUILD = pathlib.Path(sys.argv[1]).resolve()
+BUILD = BUILD.with_name(BUILD.name.removesuffix("-asan"))
+PY = "/venv/bin/python /t/use.py "
+SERVE = ("rm -f /t/port; python3 /t/https.py /t/cert.pem /t/key.pem /t/port & server=$!; trap 'kill $server' EXIT; "
+         "while ! [ -s /t/port ]; do sleep 0.1; done; port=$(cat /t/port); ")
+TRUST = "export SSL_CERT_FILE=/t/cert.pem; "
+# name, shell line in the root, a text of its output ("" for any).
+STEPS = [
+    ("nothing of ours is there before", "! command -v pdl && ! ldconfig -p | grep -E 'libpdl|libcurl|libyaml|libuv|utf8proc'", ""),
+    ("pip installs it", "python3 -m venv /venv && /venv/bin/pip install -q --no-index --find-links /wheels libpdl", ""),
+    ("its version", PY + "version", pdl_build.version()),
+    ("a run in memory as stated", PY + "fresh", ""),
+    ("the modules of the language", PY + "modules", ""),
+    ("a code block", PY + "code", ""),
+    ("a certificate that nobody signed is refused", SERVE + PY + "untrusted $port", ""),
+    ("a model call over HTTPS", SERVE + TRUST + PY + "https $port", ""),
+    ("certificates of certifi where the system has none", "mkdir -p /venv/certifi/certifi; cp /t/cert.pem /venv/certifi/certifi/cacert.pem; "
+     "touch /venv/certifi/certifi/__init__.py; export PYTHONPATH=/venv/certifi; cd /etc/ssl/certs && mv ca-certificates.crt away 2>/dev/null; " + SERVE +
+     PY + "https $port; status=$?; mv away ca-certificates.crt 2>/dev/null; exit $status", ""),
+    ("twenty calls under asyncio", SERVE + TRUST + PY + "aio $port", ""),
+    ("a journal is written and replayed", SERVE + TRUST + PY + "journal $port", ""),
+    ("the command", "/venv/bin/pdl --version", "PDL " + pdl_build.version()),
+    ("the command by the name of the package", "/venv/bin/python -m libpdl --version", "PDL " + pdl_build.version()),
+    ("the command finds the modules", "printf 'defs:\\n  m: {import: lib/answer}\\ntext: found' >/t/m.pdl; /venv/bin/pdl /t/m.pdl", "found"),
+    ("code blocks of the command run in the environment", "printf 'lang: python\\ncode: |\\n  import sys\\n  result = sys.prefix' >/t/c.pdl; "
+     "/venv/bin/pdl /t/c.pdl", "/venv"),
+    ("the command calls a model and keeps a journal", SERVE + TRUST + "rm -f /t/j; printf 'model: openai/m\\ninput: abc\\nparameters: "
+     "{api_base: \"https://localhost:%s/v1\", api_key: k}' $port >/t/h.pdl; /venv/bin/pdl --record /t/j /t/h.pdl && kill $server && "
+     "/venv/bin/pdl --replay /t/j /t/h.pdl", "cba"),
+    ("exit status of the command", "printf 'text: ${ nobody }' >/t/e.pdl; /venv/bin/pdl /t/e.pdl; test $? = 1", ""),
+    ("uninstalling leaves nothing", "cp -r /venv /venv2; /venv2/bin/python -m pip uninstall -q -y libpdl; ! ls -d /venv2/lib/python*/site-packages/libpdl*", ""),
+]
+
+
+class Count:
+    passed = failed = skipped = 0
+
+    def check(self, name, ok, why=""):
+        self.passed += bool(ok)
+        self.failed += not ok
+        if not ok:
+            print("FAIL %s: %s" % (name, why))
+
+    def skip(self, why, n=1):
+        print("skipped: " + why)
+        self.skipped += n
+
+    def end(self):
+        print("%d passed, %d failed, %d skipped" % (self.passed, self.failed, self.skipped))
+        return 1 if self.failed else 0
+
+
+def wheel_of(name):
+    found = sorted((ROOT / "dist").glob("%s-%s-*.whl" % (name, pdl_build.version())))
+    return found[-1] if found else None
+
+
+def check_files(count, wheel):
+    """What is in the file, and for which systems auditwheel finds it good."""
+    size = wheel.stat().st_size
+    count.check("at most 8 MB", size <= 8 << 20, "%d bytes" % size)
+    names = zipfile.ZipFile(wheel).namelist()
+    for wanted in ("libpdl/_pdl.abi3.so", "libpdl/bin/pdl", "libpdl/_lib/libpdl-http.so", "libpdl/_lib/libpdl-sqlite.so", "libpdl/py.typed",
+                   "libpdl/_pdl.pyi", "libpdl/lib/react/react.pdl" if (ROOT / "lib/react/react.pdl").is_file() else "libpdl/lib/answer.pdl"):
+        count.check("the wheel has " + wanted, wanted in names, "it has not")
+    for part in [line.split()[0] for line in (ROOT / "packaging/wheel/sources.txt").read_text("utf-8").splitlines() if line[:1] not in ("#", "")]:
+        count.check("the licence of " + part, any("/licenses/%s/copyright" % part in n for n in names), "it is not in the wheel")
+    tag = re.fullmatch(r"libpdl-[^-]+-cp310-abi3-(manylinux_2_\d+_x86_64)\.whl", wheel.name)
+    count.check("its tag", tag, wheel.name)
+    tool = next(iter((ROOT / "build-wheel" / "tools" / "bin").glob("auditwheel")), None)
+    if tool is None or not tag:
+        count.skip("there is no auditwheel of `make wheel`")
+        return
+    said = " ".join(subprocess.run([tool, "show", wheel], capture_output=True, text=True, check=False).stdout.split())
+    count.check("auditwheel agrees", 'platform tag: "%s"' % tag.group(1) in said, said)
+
+
+def pip_download(folder, *names):
+    """Wheels for the Python of the root, fetched on this machine. -> is all there?"""
+    stamp = folder / (".has-" + "-".join(names))
+    if stamp.exists():
+        return True
+    version = re.search(r"python(3\.\d+)", " ".join(p.name for p in (BUILD / "wheel-root" / "usr" / "bin").glob("python3.*"))).group(1)
+    try:
+        subprocess.run([sys.executable, "-m", "pip", "download", "-q", "--only-binary", ":all:", "--python-version", version, "--dest", folder, *names],
+                       check=True, capture_output=True, timeout=300)
+    except (OSError, subprocess.SubprocessError):
+        return False
+    stamp.touch()
+    return True
+
+
+def certificate(folder):
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "30", "-subj", "/CN=localhost", "-addext",
+                    "subjectAltName=DNS:localhost", "-keyout", folder / "key.pem", "-out", folder / "cert.pem"], check=True, capture_output=True)
+
+
+def main():
+    count, wheel, drop_in = Count(), wheel_of("libpdl"), wheel_of("libpdl_compat")
+    if wheel is None:
+        count.skip("there is no dist/libpdl-%s-*.whl: `make wheel` builds it" % pdl_build.version(), len(STEPS))
+        return count.end()
+    check_files(count, wheel)
+    place = BUILD / "wheel-root"
+    why = bare_root.make(place, ["python3-venv"])
+    if why:
+        count.skip("a root of its own: " + why, len(STEPS))
+        return count.end()
+    for used in ("venv", "venv2", "t", "wheels"):
+        shutil.rmtree(place / used, ignore_errors=True)
+    for folder in ("t", "wheels"):
+        (place / folder).mkdir()
+    for path in [wheel, drop_in]:
+        if path:
+            shutil.copy(path, place / "wheels")
+    for name in ("use.py", "https.py"):
+        shutil.copy(HERE / name, place / "t")
+    certificate(place / "t")
+    steps = list(STEPS)
+    others = BUILD / "test-wheels"
+    others.mkdir(exist_ok=True)
+    if pip_download(others, "ipython"):
+        shutil.copytree(others, place / "wheels", dirs_exist_ok=True)
+        steps.append(("the notebook", "/venv/bin/pip install -q --no-index --find-links /wheels 'libpdl[notebook]' && " + PY + "notebook", ""))
+    else:
+        count.skip("IPython cannot be fetched")
+    if drop_in:
+        steps.append(("the drop-in", "/venv/bin/pip install -q --no-index --find-links /wheels libpdl-compat && " + PY + "compat", ""))
+    else:
+        count.skip("there is no wheel of libpdl-compat")
+    for name, line, want in steps:
+        p = subprocess.run(bare_root.enter(place, line), capture_output=True, text=True, timeout=600, check=False)
+        count.check(name, p.returncode == 0 and want in p.stdout, "exit status %s\n%s%s" % (p.returncode, p.stdout[-3000:], p.stderr[-3000:]))
+    return count.end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
