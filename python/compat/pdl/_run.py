@@ -14,20 +14,22 @@ from libpdl._program import NONE, RESULT, Job
 
 from . import pdl_ast as ast
 from .pdl_context import DependentContext, IndependentContext, PDLContext, SerializeMode, SingletonContext
+from .pdl_dumper import plain
 from .pdl_lazy import PdlLazy
 
 CONTEXT = 2
 PLACE = "<program>"  # a program without a file, in a folder
+OLD_TYPES = re.compile(r"\b(str|bool|int|float|list|obj)\b")
 HEAD = r"(?m)^(?:line |%s:)(\d+) - "
 BY_KIND = {"expression": ast.PDLRuntimeExpressionError, "parser": ast.PDLRuntimeParserError}
 NOT_IN = ("stdlib", "pdl_usage", "pdl_particle_id")  # variables that the interpreter sets itself
 
 
 class Source:
-    """The text of a program, as long as nobody has changed the blocks."""
+    """The text of a program, which counts as long as its blocks are still those that were read from it."""
 
-    def __init__(self, text: str, file: str, tree: Any) -> None:
-        self.text, self.file, self.tree = text, file, tree
+    def __init__(self, text: str, file: str, prog: Any) -> None:
+        self.text, self.file, self.tree = text, file, plain(prog)
 
 
 class Problem:
@@ -56,6 +58,10 @@ def value_of(tree: Any) -> Any:
     return libpdl.from_dict(tree).run().value
 
 
+def yaml(text: str) -> Any:
+    return value_of({"data": text, "raw": True, "parser": "yaml"})
+
+
 # --- programs
 
 
@@ -66,8 +72,7 @@ def tree_of(program: libpdl.Program[Any]) -> Any:
 
 def loaded(prog: Any, name: Optional[str], role: Optional[str]) -> libpdl.Program[Any]:
     """The program for libpdl: from its text, where it still says the same."""
-    from .pdl_dumper import plain
-    tree = plain(prog.root if isinstance(prog, ast.RootModel) else prog)
+    tree = plain(prog)
     source = getattr(prog, "_source", None)
     if role not in (None, "user"):
         tree = {"role": role, **(tree if isinstance(tree, dict) else {"data": tree})}
@@ -156,10 +161,18 @@ def show(text: str) -> None:
     sys.stdout.flush()
 
 
+def tell_old_types(program: libpdl.Program[Any]) -> None:
+    text = program._text
+    if text is None or OLD_TYPES.search(text):
+        for message in dict.fromkeys(d.message for d in program.check() if d.code == "type-deprecated"):
+            print(message, file=sys.stderr)
+
+
 def execute(prog: Any, scope: Mapping[str, Any], file: str, state: Any, trace: bool) -> Outcome:
     has_lines = getattr(prog, "_source", None) is not None
     try:
         program = loaded(prog, name_of(file, state.cwd), state.role)
+        tell_old_types(program)
         output = CONTEXT if state.yield_background else RESULT if state.yield_result else NONE
         job = Job(program, program._inputs(inputs_of(scope), {}), output, trace, show)
         while not job.advance(50):

@@ -304,7 +304,7 @@ def _block(value: Any) -> Any:
 
 
 def _class_of(value: dict[str, Any]) -> Any:
-    kind = value.get("kind") or next((k for key, k in _SELECTING if key in value), None)
+    kind, _ = kind_of(value)
     if kind is None:
         if any(key in value for key in ("def", "defs")) or not value:
             kind = "empty"
@@ -326,7 +326,18 @@ def _retry(value: Any) -> Any:
     return RetryConfiguration(**value) if isinstance(value, dict) and "pdl__expr" not in value else _expression(value)
 
 
+def kind_of(value: dict[str, Any]) -> tuple[Optional[str], Optional[dict[str, Any]]]:
+    """-> the kind of a block that its fields tell, and the row of the table; None when none of them does"""
+    kind = value.get("kind") or next((k for key, k in _SELECTING if key in value), None)
+    return kind, _ROWS.get(kind)
+
+
 _SELECTING = [(field["key"], row["kind"]) for row in _TABLE["blocks"] for field in row["fields"] if field.get("selects")]
+OWN_KEYS = {field["key"] for row in _TABLE["blocks"] for field in row["fields"]}
+# Where blocks are inside of blocks: (kind, or None for all, and key) -> type of the field.
+BLOCKS_IN = {(row["kind"], field["key"]): field["type"] for row in _TABLE["blocks"] for field in row["fields"]
+             if field["type"] in ("BLOCK", "BLOCKS", "TEXTS", "FIELDS", "CASES")}
+BLOCKS_IN.update({(None, field["key"]): field["type"] for field in _TABLE["common"] if field["type"] in ("BLOCK", "DEFS")})
 _MAKE: dict[str, Optional[Callable[[Any], Any]]] = {
     "EXPR": _expression, "XBOOL": _expression, "XINT": _expression, "XNUM": _expression, "XSTR": _expression,
     "XDICT": _expression, "ARGV": _expressions, "FORS": _expressions, "FLAG": _expression,

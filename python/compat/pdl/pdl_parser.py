@@ -9,8 +9,8 @@ from typing import Any, Optional, Union
 import libpdl
 
 from . import _run
-from .pdl_ast import PDLException, PdlLocationType, Program, empty_block_location
-from .pdl_location_utils import get_line_map, get_loc_string
+from .pdl_ast import BLOCKS_IN, OWN_KEYS, PDLException, PdlLocationType, Program, empty_block_location, kind_of
+from .pdl_location_utils import append, get_line_map, get_loc_string
 
 
 class PDLParseError(PDLException):
@@ -26,19 +26,46 @@ def parse_file(pdl_file: Union[str, Path]) -> tuple[Program, PdlLocationType]:
 @lru_cache(maxsize=128)
 def parse_str(pdl_str: str, file_name: Optional[str] = None) -> tuple[Program, PdlLocationType]:
     file = file_name or ""
+    loc = PdlLocationType(path=[], file=file, table=get_line_map(pdl_str))
     try:
         tree = _run.tree_of(libpdl.loads(pdl_str, name=file_name))
     except libpdl.ProgramError as e:
         head = file + ":" if file else "line "
-        raise PDLParseError(["%s%d - %s" % (head, p.line, p.message) for p in _run.problems_of(e)]) from e
+        lines = ["%s%d - %s" % (head, p.line, p.message) for p in _run.problems_of(e)]
+        raise PDLParseError(lines + (_functions(_run.yaml(pdl_str), loc) if e.kind == "schema" else [])) from e
     prog = Program(tree)
-    prog._source = _run.Source(pdl_str, file, tree)
-    return prog, PdlLocationType(path=[], file=file, table=get_line_map(pdl_str))
+    prog._source = _run.Source(pdl_str, file, prog)
+    return prog, loc
 
 
 def parse_dict(pdl_dict: Any, loc: Optional[PdlLocationType] = None) -> Program:
     found = _run.problems(pdl_dict)
     if found:
-        head = get_loc_string(loc or empty_block_location)
-        raise PDLParseError([head + message for message in found])
+        raise PDLParseError(analyze(found, pdl_dict, loc or empty_block_location))
     return Program(pdl_dict)
+
+
+def analyze(messages: list[str], data: Any, loc: PdlLocationType) -> list[str]:
+    """The lines for the problems of a program that is data."""
+    return [get_loc_string(loc) + message for message in messages] + _functions(data, loc)
+
+
+def _functions(data: Any, loc: PdlLocationType) -> list[str]:
+    """In a wrong program the reference takes blocks of which no field tells the kind for functions, and says what they lack."""
+    if not isinstance(data, dict):
+        return []
+    kind, row = kind_of(data)
+    lines = [] if row is not None or OWN_KEYS.intersection(data) else [get_loc_string(loc) + "Missing required field: " + key for key in ("function", "return")]
+    for key, value in data.items():
+        form = BLOCKS_IN.get((kind, key)) or BLOCKS_IN.get((None, key))
+        if form == "CASES":
+            value = [case.get("then") for case in value if isinstance(case, dict)] if isinstance(value, list) else None
+        if form and isinstance(value, list):
+            for i, part in enumerate(value):
+                lines += _functions(part, append(append(loc, key), "[%d]" % i))
+        elif form in ("DEFS", "FIELDS") and isinstance(value, dict):
+            for name, part in value.items():
+                lines += _functions(part, append(append(loc, key), str(name)))
+        elif form:
+            lines += _functions(value, append(loc, key))
+    return lines

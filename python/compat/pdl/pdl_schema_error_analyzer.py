@@ -7,13 +7,15 @@ from typing import Any
 from . import _run
 from .pdl_ast import PdlLocationType, PDLRuntimeError
 from .pdl_location_utils import get_loc_string
+from .pdl_parser import analyze
 
 
 def analyze_errors(defs: dict[str, Any], schema: dict[str, Any], data: Any, loc: PdlLocationType) -> list[str]:
     """The problems of data that do not fit a schema: that of programs, or one without references."""
     head = get_loc_string(loc)
     if defs and (schema == defs.get("PdlBlock") or schema == defs.get("Program")):
-        return [head + message for message in _run.problems(data)]
+        found = _run.problems(data)
+        return analyze(found, data, loc) if found else []
     if defs:
         raise NotImplementedError("defs: only those of the schema of programs")
     try:
