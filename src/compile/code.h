@@ -1,5 +1,5 @@
-/* code.h -- pdl_code: one bytecode for blocks, expressions and templates, with a place for each
- * instruction. Immutable, shared by runs.
+/* code.h -- pdl_code: one bytecode for blocks, expressions and templates, with a source place for
+ * each instruction. Immutable, shared by runs.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -23,11 +23,11 @@ typedef struct pdl_ins {
     uint32_t c;
 } pdl_ins;
 
-/* Where an instruction came from. expr: its text is quoted in "Error during the evaluation of
- * ...". */
+/* The source of an instruction. expr: its text is quoted in "Error during the evaluation of ...".
+ */
 typedef struct pdl_srcsite {
     const pdl_expr *expr; /* NULL: a step of a block */
-    const pdl_node *node; /* scalar that holds the text, NULL unknown */
+    const pdl_node *node; /* scalar that holds the text; NULL: unknown */
     pdl_loc loc;          /* FILE:LINE of errors */
 } pdl_srcsite;
 
@@ -41,7 +41,7 @@ typedef struct pdl_callsig {
     uint32_t n_pos; /* positional arguments on the stack (without receiver) */
     uint32_t n_kw;
     pdl_str *kw;
-    bool star, starstar;       /* *list and **dict are on the stack behind the keywords */
+    bool star, starstar;       /* *list and **dict are on the stack after the keywords */
     pdl_str name;              /* METHOD */
     const pdl_native *row;     /* FILTER, TEST; NULL: unknown, fails with `why` */
     pdl_native_writer *writer; /* OUT_FILTER; never NULL there */
@@ -51,9 +51,9 @@ typedef struct pdl_callsig {
     uint32_t n_keys; /* METHOD: keys of the path from root, on the stack below the receiver */
 } pdl_callsig;
 
-/* Where the file of an include or import is looked for, in this order: beside the main program,
- * beside the file that names it, and (import alone) in the folders of PDL_PATH and of the
- * library. */
+/* Where the file of an include or import is searched, in this order: beside the main program,
+ * beside the file that names it, and (import only) in the folders of PDL_PATH and of the library.
+ */
 typedef enum { PDL_IN_PROGRAM, PDL_IN_FILE, PDL_IN_PATH, PDL_FILE_PLACES } pdl_file_place;
 
 /* How the id of a block continues that of its parent (spec execution 14.2). */
@@ -68,7 +68,7 @@ typedef struct pdl_blockinfo {
     pdl_val role;          /* text, or absent: inherited */
     bool no_result;        /* contribute has no result */
     bool adds_no_messages; /* contribute has no context */
-    bool no_context;       /* the same, or nobody can see it */
+    bool no_context;       /* its messages are dropped, or cannot be observed */
     bool silent;           /* parts do not print; the value does, at the end */
     bool has_parser;
     bool leaf;
@@ -88,7 +88,7 @@ typedef struct pdl_macro_info {
     bool uses_caller, uses_varargs, uses_kwargs;
 } pdl_macro_info;
 
-/* A field of a block whose value the trace has. */
+/* A field of a block whose value is reported to the trace. */
 typedef struct pdl_field_info {
     const char *key;
     uint32_t number; /* of a match: number of the case + 1; 0: none */
@@ -111,8 +111,8 @@ typedef enum {
     X(pdl_contribute)                                                                              \
     X(pdl_field_info)                                                                              \
     X(pdl_fors_info)                                                                               \
-    X(pdl_map_info) X(pdl_pattern) X(pdl_func_info) X(pdl_b_call) X(pdl_b_model) X(pdl_b_code)     \
-        X(pdl_b_read)
+    X(pdl_map_info)                                                                                \
+    X(pdl_pattern) X(pdl_func_info) X(pdl_b_call) X(pdl_b_model) X(pdl_b_code) X(pdl_b_read)
 typedef enum {
 #define X(type) PDL_PTR_##type,
     PDL_PTR_TYPES(X)
@@ -123,7 +123,7 @@ typedef enum {
 /* What a loop goes through: the lists of its `for`, a bound, and the variable that counts. */
 typedef struct pdl_fors_info {
     uint32_t n;     /* names and lists of `for` */
-    bool has_for;   /* `for` is given, perhaps without lists */
+    bool has_for;   /* `for` is present, perhaps without lists */
     bool has_max;   /* the bound is on the stack, above the lists */
     pdl_name index; /* 0: none */
 } pdl_fors_info;
@@ -137,7 +137,7 @@ typedef struct pdl_map_info {
 
 typedef struct pdl_func_info {
     const pdl_b_function *block;
-    pdl_name name; /* bound in its own body; 0: none */
+    pdl_name name; /* its own name, bound in its body; 0: none */
     pdl_str name_text;
     uint32_t entry;
     pdl_name *params;
@@ -150,7 +150,8 @@ struct pdl_code {
     pdl_program *program; /* kept; NULL for a bare expression or template */
     pdl_arena *arena;     /* owned: infos, shapes */
     pdl_interner *names;  /* kept: those of its runs */
-    bool library; /* of a file imported as lib/...: its errors are told at the call (vm/fiber.c) */
+    /* of a file imported as lib/...: its errors are reported at the call (vm/fiber.c) */
+    bool library;
     pdl_val
         /* of a tool server: dict from names of functions to declarations; else absent */
         signatures;
@@ -166,8 +167,8 @@ struct pdl_code {
 pdl_code *pdl_code_keep(pdl_code *c);
 void pdl_code_drop(pdl_code *c); /* NULL is fine */
 
-/* Do the instructions agree with ops.def: operands of their kinds, jumps that land, one height of
- * the value stack at each? Builds with assertions ask it of all code. */
+/* Checks that the instructions agree with ops.def: operands of their kinds, jumps to instructions,
+ * one height of the value stack at each. Builds with assertions check all code. */
 PDL_MUST bool pdl_code_verify(const pdl_code *c, pdl_err *err);
 const char *pdl_opcode_name(pdl_opcode op);
 /* Listing for `pdl dump --code`. */

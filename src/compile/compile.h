@@ -1,5 +1,5 @@
-/* compile.h -- program -> bytecode. Never fails: what cannot run compiles to an instruction that
- * raises.
+/* compile.h -- program -> bytecode. Never fails: code that cannot run compiles to an instruction
+ * that raises an error.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,8 +8,8 @@
 
 #include "compile/code.h"
 
-/* Code of a whole program; keeps p, whose main block must be there. Names are interned in `names`,
- * which must outlive the code. trace: with the instructions that report the values of fields. */
+/* Code of a whole program; keeps p, which must have a main block. Names are interned in `names`,
+ * which must outlive the code. trace: adds the instructions that report the values of fields. */
 pdl_code *pdl_compile_program(pdl_program *p, pdl_interner *names, bool trace);
 
 /* Code of one expression: leaves its value. `jinja`: a template (lenient undefined). Keeps nothing

@@ -1,4 +1,4 @@
-/* emit.c -- see emit.h. Places are stored beside the instructions, index by index.
+/* emit.c -- see emit.h. Source places are stored beside the instructions, index by index.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,4 @@
-/* emit.h -- building a pdl_code: instructions, places, jumps, constants. Private to compile.
+/* emit.h -- building a pdl_code: instructions, source places, jumps, constants. Private to compile.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,13 +15,13 @@ typedef struct pdl_emit {
     uint32_t site;       /* of the next instruction */
     uint32_t start, end; /* span of the next instruction */
     bool trace;
-    PDL_VEC(struct pending_func *) functions; /* bodies to be emitted behind the main code */
+    PDL_VEC(struct pending_func *) functions; /* bodies to be emitted after the main code */
     PDL_VEC(const pdl_xnode *) spine;         /* scratch of expression chains */
     PDL_VEC(pdl_name) locals;                 /* variables of the closed loops around, by slot */
 } pdl_emit;
 
 uint32_t pdl_emit_op(pdl_emit *e, pdl_opcode op, unsigned a,
-                     size_t c); /* returns its index; called by emit_OP alone */
+                     size_t c); /* returns its index; called only by emit_OP */
 uint32_t pdl_emit_next_index(const pdl_emit *e);
 void pdl_emit_patch(pdl_emit *e, uint32_t at); /* jump at `at` goes here */
 void pdl_emit_patch_to(pdl_emit *e, uint32_t at, uint32_t target);
@@ -31,10 +31,10 @@ void pdl_emit_attr(pdl_emit *e, pdl_str name);
 uint32_t pdl_emit_add_const(pdl_emit *e, pdl_val v); /* takes v */
 uint32_t pdl_emit_add_ptr(pdl_emit *e, const void *p, pdl_ptr_type type);
 pdl_name pdl_emit_intern(pdl_emit *e, pdl_str s);
-const char *pdl_emit_segment(pdl_emit *e, pdl_str s); /* text in the arena, NUL behind */
+const char *pdl_emit_segment(pdl_emit *e, pdl_str s); /* text in the arena, NUL-terminated */
 
-/* emit_OP(e, operands) for each row of ops.def. A target that is not known yet is PDL_LATER, and
- * patched. Returns the index. */
+/* emit_OP(e, operands) for each row of ops.def. A target that is not known yet is PDL_LATER and
+ * patched later. Returns the index. */
 #define PDL_LATER UINT32_MAX
 #define PARAM_NONE
 #define PARAM_FLAG(what)        , bool what
@@ -107,14 +107,14 @@ void pdl_emit_self(pdl_emit *e, const pdl_xnode *root);
 void pdl_emit_target(
     pdl_emit *e, const pdl_xnode *t); /* the top of the stack goes to a target of an assignment */
 void pdl_emit_for(pdl_emit *e, const pdl_xnode *x);
-/* SCOPE_RESTORE behind the instructions from `from` on. What methods changed of outside
- * (`xs.append(x)`) stays changed. */
+/* Adds SCOPE_RESTORE after the instructions from `from` on. Changes by methods of outer variables
+ * (`xs.append(x)`) remain. */
 void pdl_emit_scope_restore(pdl_emit *e, uint32_t from);
 /* Do the instructions from `from` on leave variables of theirs in the scope? They are put into
  * bound, unless it is NULL. */
 bool pdl_emit_has_bindings(const pdl_emit *e, uint32_t from, pdl_idmap *bound);
 bool pdl_emit_local_find(const pdl_emit *e, pdl_name name, uint32_t *slot);
-/* FILTER chain whose innermost obj is NULL: value is on the stack */
+/* FILTER chain whose innermost obj is NULL: filters the value on the stack. */
 void pdl_emit_filter_on_top(pdl_emit *e, const pdl_xnode *x);
 
 /* emit_data.c: trees and small leaf blocks. */
@@ -130,8 +130,8 @@ typedef struct pdl_pos {
     pdl_seg seg;
     uint32_t index;
     pdl_str name;
-    bool no_context;  /* nobody sees the messages made here */
-    pdl_str def_name; /* a function block in defs is called so */
+    bool no_context;  /* its messages cannot be observed */
+    pdl_str def_name; /* name of a function block in defs */
 } pdl_pos;
 void pdl_emit_block(pdl_emit *e, const pdl_block *b, pdl_pos pos);
 /* A block evaluated for its value only: silent, background dropped (input, code, content:

@@ -217,8 +217,8 @@ static void emit_attempts(pdl_emit *e, const pdl_block *b, pdl_blockinfo *info, 
     pdl_emit_patch(e, done);
 }
 
-/* The common fields that are emitted before and after the body, in the order of common.def: a row
- * BEFORE or AFTER asks for a function field_MEMBER above. */
+/* The common fields that are emitted before and after the body, in the order of common.def: each
+ * row BEFORE or AFTER needs a function field_MEMBER above. */
 #define NEVER(member)
 #define WITHIN(member)
 static void emit_fields_before(pdl_emit *e, const pdl_block *b) {
@@ -239,7 +239,7 @@ static void emit_fields_after(pdl_emit *e, const pdl_block *b) {
 #undef AFTER
 }
 
-/* A plain value in a list: no record of its own, only its message and its printing. */
+/* A plain value in a list: has no record, only its message and its output. */
 static void emit_plain(pdl_emit *e, const pdl_block *b, pdl_blockinfo *info) {
     pdl_emit_tree(e, PDL_AS(scalar, b)->value);
     emit_MESSAGE(e, info->no_context ? PDL_MESSAGE_SILENT : PDL_MESSAGE_PLAIN, info);

@@ -211,8 +211,8 @@ static bool ignores_context(const pdl_block *b) {
     return true;
 }
 
-/* Do the iterations leave messages that nobody will ever see? Then they need not be kept, and the
- * loop runs in constant memory. */
+/* Returns true when the iterations leave messages that no block can observe. The messages then need
+ * not be kept, and the loop runs in constant memory. */
 static bool messages_are_unobservable(const pdl_b_repeat *b, const pdl_blockinfo *info,
                                       const pdl_join *join) {
     if (!info->no_context || info->has_handler || join->kind == PDL_JOIN_REDUCE) return false;

@@ -133,7 +133,7 @@ static void emit_object(pdl_emit *e, const pdl_b_object *b, pdl_blockinfo *info)
     emit_DICT(e, b->fields.n);
 }
 
-/* The file is looked for in the first n places, one after another: its path and text. */
+/* Searches the file in the first n places, one after another; pushes path and text. */
 static void emit_source(pdl_emit *e, const pdl_block *b, uint32_t n) {
     uint32_t found[PDL_FILE_PLACES];
     for (uint32_t i = 0; i < n; i++) {

@@ -1,5 +1,11 @@
-/* emit_expr.c -- expressions to bytecode. Chains of left-associative operators are unrolled
- * down their left spine, so C depth follows only what the reader bounds (PDL_MAX_EXPR_DEPTH).
+/* emit_expr.c -- expressions to bytecode.
+ *
+ * The machine has a value stack and no registers for temporaries: operands are pushed in the order
+ * in which Python evaluates them, and an instruction that must wait is executed again with its
+ * operands still on the stack. Variables of closed template loops alone have numbered slots in the
+ * frame, because they are read millions of times and no closure can see them. Chains of
+ * left-associative operators are unrolled down their left spine, so C depth follows only what the
+ * reader bounds (PDL_MAX_EXPR_DEPTH).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,7 +25,7 @@ static pdl_arith arith_of(pdl_xop op) {
     return table[op];
 }
 
-/* All variables; those in slots are put into the scope for that. */
+/* Pushes all variables; those in slots are bound in the scope first. */
 static void emit_scope(pdl_emit *e) {
     if (e->locals.n) emit_SCOPE_SAVE(e);
     for (uint32_t slot = 0; slot < e->locals.n; slot++) {
@@ -101,7 +107,7 @@ static bool is_mutator(pdl_str name) {
     return false;
 }
 
-/* A call of a mutating method on something that a variable leads to. */
+/* Returns true for a call of a mutating method on something that is reached from a variable. */
 static bool rebinds(const pdl_xnode *x, uint32_t *n_keys) {
     const pdl_xnode *callee = x->u.call.obj;
     return callee->kind == PDL_X_ATTR && is_mutator(callee->u.access.name) &&
@@ -171,7 +177,7 @@ static void emit_compare(pdl_emit *e, const pdl_xnode *x) {
     }
     if (n < 2) return;
     uint32_t over = emit_JUMP(e, PDL_LATER);
-    /* middle false: drop the operand kept for the next comparison */
+    /* with middle false: drops the operand kept for the next comparison */
     for (uint32_t i = 0; i + 1 < n; i++) pdl_emit_patch(e, outs[i]);
     emit_SWAP(e);
     emit_POP(e);
@@ -267,7 +273,7 @@ static void emit_step(pdl_emit *e, const pdl_xnode *x) {
     }
 }
 
-/* The left operand of a chain step, NULL for what is not a step. */
+/* The left operand of a chain step; NULL when x is not a step. */
 static const pdl_xnode *left_of(const pdl_xnode *x) {
     switch ((int)x->kind) {
     case PDL_X_ATTR:
@@ -314,7 +320,7 @@ static void emit_dict(pdl_emit *e, const pdl_xnode *x) {
     emit_DICT(e, x->u.dict.n);
 }
 
-/* A slice that is not the whole key, x[1:2, 0]: nothing has such an item. */
+/* A slice that is not the whole key, x[1:2, 0]: no value has such an item. */
 static void emit_stray_slice(pdl_emit *e, const pdl_xnode *x) {
     pdl_val what = pdl_list_push(pdl_list_new(2), pdl_textz("invalid syntax"));
     pdl_emit_set_span(e, x);

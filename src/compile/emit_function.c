@@ -1,7 +1,8 @@
-/* emit_function.c -- functions and calls. Bodies stand behind the code of the program; a pending
- * list keeps the compiler from recursing into them.
+/* emit_function.c -- functions and calls. Bodies follow the code of the program; a list of pending
+ * functions keeps the compiler from recursing into them.
  *
- * SPDX-License-Identifier: Apache-2.0 */
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "compile/emit.h"
 
 #include "base/banned.h"

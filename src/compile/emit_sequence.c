@@ -14,7 +14,7 @@ void pdl_emit_reduce(pdl_emit *e) {
     pdl_emit_patch(e, end);
 }
 
-/* Results are on the stack, one a child; the join makes one of them. */
+/* The results are on the stack, one per child; the join combines them. */
 static void emit_join_stack(pdl_emit *e, const pdl_join *join, uint32_t n) {
     switch (join->kind) {
     case PDL_JOIN_TEXT:

@@ -1,6 +1,6 @@
-/* emit_template.c -- statements of Jinja templates to bytecode. Variables of a template live in the
- * scope of its frame; what a loop, macro or `with` sets does not leak because the scope is saved
- * before and taken back after.
+/* emit_template.c -- statements of Jinja templates to bytecode. Variables of a template are in the
+ * scope of its frame; those that a loop, macro or `with` sets do not leak, because the scope is
+ * saved before and restored afterwards.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -84,8 +84,8 @@ static void emit_if_stmt(pdl_emit *e, const pdl_xnode *x) {
     while (n-- > 0) pdl_emit_patch(e, outs[n]);
 }
 
-/* Text of a body on the stack, filtered; where output is escaped it is safe, since what is in it
- * was escaped. */
+/* Filters the text of a body on the stack. Where output is escaped the text is safe, since its
+ * parts were escaped. */
 static void emit_captured(pdl_emit *e, const pdl_xnode *body, const pdl_xnode *filter) {
     uint32_t from = emit_SCOPE_SAVE(e) + 1;
     emit_BUF_PUSH(e);
@@ -95,7 +95,8 @@ static void emit_captured(pdl_emit *e, const pdl_xnode *body, const pdl_xnode *f
     if (filter) pdl_emit_filter_on_top(e, filter);
 }
 
-/* Body of a macro or call block as a routine, its defaults in front; returns what MACRO needs. */
+/* Body of a macro or call block as a routine that begins with its defaults; returns the operand of
+ * MACRO. */
 static pdl_macro_info *emit_routine(pdl_emit *e, const pdl_xnode *x, pdl_str name) {
     pdl_macro_info *m = pdl_arena_new(e->a, pdl_macro_info);
     m->name = name;
@@ -110,8 +111,8 @@ static pdl_macro_info *emit_routine(pdl_emit *e, const pdl_xnode *x, pdl_str nam
     m->defaults = pdl_arena_new_n(e->a, uint32_t, m->n_defaults);
     uint32_t over = emit_JUMP(e, PDL_LATER);
     m->entry = pdl_emit_next_index(e);
-    /* An argument that was not given is absent in the scope: its default is made inside the macro,
-     * in order. */
+    /* A missing argument is absent in the scope: its default is evaluated inside of the macro, in
+     * order. */
     for (uint32_t i = 0; i < m->n_defaults; i++) {
         pdl_name param = m->names[m->n_params - m->n_defaults + i];
         emit_GIVEN(e, param);
@@ -257,7 +258,7 @@ static void emit_required(pdl_emit *e, const pdl_xnode *x) {
     emit_RAISE(e, pdl_emit_add_const(e, pdl_list_push(what, pdl_textz("TemplateRuntimeError"))));
 }
 
-/* What fails when it is executed: include, extends, unknown things. */
+/* Fails when it is executed: include, extends, unknown filters and tests. */
 static void emit_raise(pdl_emit *e, const pdl_xnode *x) {
     if (x->u.fault.value) {
         pdl_emit_xnode(e, x->u.fault.value);

@@ -1,7 +1,8 @@
 /* emit_template_loop.c -- `for` of Jinja templates to bytecode.
  *
- * The variables of a closed loop (expr.h) are seen by its own instructions only: they have slots in
- * the frame. Those of any other are bound in the scope, which is saved before and taken back after.
+ * The variables of a closed loop (expr.h) are visible to its own instructions only: they have slots
+ * in the frame. Those of other loops are bound in the scope, which is saved before and restored
+ * afterwards.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -96,8 +97,8 @@ static void emit_closed_run(pdl_emit *e, const pdl_xnode *x) {
 /* --- open loops: variables in the scope ------------------------------------------------------- */
 
 /* iterable on the stack -> nothing; also the body of loop(...) in a recursive loop, which ends with
- * its own text. The target is bound anew in place; a body that binds more has it taken back after
- * each iteration. */
+ * its text. The target is rebound in place; if the body binds more, that is undone after each
+ * iteration. */
 static void emit_open_run(pdl_emit *e, const pdl_xnode *x, uint32_t self) {
     if (x->u.loop.test) emit_loop_filter(e, x);
     pdl_emit_set_span(e, x->u.loop.over);

@@ -1,6 +1,6 @@
-/* verify.c -- do instructions agree with ops.def? Each is reached with one height of the value
- * stack, whatever way leads there, and has operands of its kinds. A walk from all entries: the
- * start, and the routines that operands point to.
+/* verify.c -- checks that instructions agree with ops.def: every way to an instruction leads there
+ * with the same height of the value stack, and operands have the kinds of their row. Walks from all
+ * entries: the start, and the routines that operands point to.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,11 +10,11 @@
 
 #include "base/banned.h"
 
-/* What an instruction does to the height, and where it leads. */
+/* What an instruction does to the height, and where control continues. */
 typedef struct step {
     size_t pops, pushes;
     bool falls_through, jumps;
-    size_t at_target; /* values in place of those popped, when it jumps */
+    size_t at_target; /* values pushed in place of those popped, when it jumps */
 } step;
 
 typedef struct verifier {
@@ -100,7 +100,7 @@ static bool wrong(const verifier *v, uint32_t at, const char *what, size_t a, si
                        what, a, b);
 }
 
-/* An instruction is reached with this height: for the first time, or with the same one as
+/* An instruction is reached with this height: it must be the first time or the same height as
  * before. */
 static bool reach(verifier *v, uint32_t from, size_t at, size_t height) {
     if (at >= v->code->ins.n) return wrong(v, from, "leads behind the end", at, v->code->ins.n);

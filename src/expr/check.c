@@ -1,10 +1,10 @@
-/* check.c -- see read.h. What the reference finds when it compiles a tree that was read without
- * error.
+/* check.c -- see read.h. Finds what the reference reports when it compiles a tree that was read
+ * without error.
  *
- * It stops at the first problem in the order in which it writes code, and lets an unknown filter or
- * test inside a branch pass until it is executed. Both depend on the way from the root, hence a
- * walk; it is taken only by texts that hold something suspicious. The walk keeps its own stack:
- * chains are of any length.
+ * The reference stops at the first problem in the order in which it writes code, and lets an
+ * unknown filter or test inside of a branch pass until it is executed. Both depend on the way from
+ * the root, hence a walk, which only texts with something suspicious need. The walk keeps its own
+ * stack: chains have any length.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,9 +1,12 @@
 /* expr.c -- see expr.h. Decides between plain text, one expression, and a template.
  *
- * As the reference: a text is first read as a template; when that is one single expression and
- * nothing stands around its delimiters, the inside is read again as an expression alone, where
- * signs and commas mean something else. Here the inside is tried first: whenever it can be read,
- * the whole would have been such a template (spec 4.2).
+ * A text with `${ }` has three readings: plain text; one expression, whose value keeps its type; a
+ * template, whose value is text. The reference reads a text first as a template; when that is one
+ * single expression without text around its delimiters, it reads the inside again as an expression
+ * by itself, where signs and commas mean something else. Reading everything twice would cost each
+ * expression double, so here the inside is tried first: whenever it can be read, the whole would
+ * have been such a template (spec 4.2). What must stay true: the mode depends on the text alone, so
+ * that it is known at load and errors have their place.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -34,7 +37,7 @@ static const pdl_xoptions jinja_options = {
     .comment_end = S("#}"),
 };
 
-/* Source with LF line ends only; offsets behind which a CR is missing are in cuts. */
+/* Source with LF line ends only; cuts has the offsets after which a CR was left out. */
 typedef struct {
     pdl_str text;
     uint32_t *cuts;
@@ -126,7 +129,7 @@ static pdl_expr *finish(pdl_reader *r, pdl_expr *e, pdl_xform form, const pdl_xn
     return e;
 }
 
-/* The inside of `${ }`, an expression alone. */
+/* The inside of `${ }` as an expression by itself. */
 static bool read_inside(pdl_expr *e, pdl_arena *a, const pdl_xnames *known) {
     pdl_reader r;
     normal src = normalise(a, pdl_str_sub(e->source, 2, e->source.n - 1));
@@ -180,8 +183,8 @@ static void make_plain(pdl_expr *e) {
     *e = (pdl_expr){.form = PDL_X_PLAIN, .source = source};
 }
 
-/* Does a `}` that nothing has opened stand in s[from..)? What follows a quote or a brace is not
- * looked at. */
+/* Returns true when s[from..) has a `}` that closes nothing. Ignores text after a quote or a brace.
+ */
 static bool closes_early(pdl_str s, size_t from) {
     for (size_t i = from; i < s.n; i++)
         if (s.p[i] == '}')

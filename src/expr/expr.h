@@ -216,8 +216,8 @@ struct pdl_xnode {
 
 typedef enum {
     PDL_X_PLAIN,    /* one run of text: the value is `text` unchanged */
-    PDL_X_NATIVE,   /* exactly one expression: `root` is it, any type comes out */
-    PDL_X_TEMPLATE, /* anything else: `root` is a SEQ, text comes out */
+    PDL_X_NATIVE,   /* exactly one expression, `root`; its value may have any type */
+    PDL_X_TEMPLATE, /* anything else: `root` is a SEQ, the value is text */
     PDL_X_BROKEN    /* cannot be read: fault */
 } pdl_xform;
 
@@ -227,19 +227,20 @@ typedef struct pdl_xfault {
     /* "TemplateSyntaxError", "TemplateAssertionError"; "SyntaxError" (Python's): repeated keyword
      * argument */
     const char *cls;
-    pdl_str hint; /* "did you mean 'upper'?" without the words: `upper`; empty when there is none */
+    /* the suggested word of "did you mean 'upper'?": `upper`; empty when there is none */
+    pdl_str hint;
     uint32_t start, end;
 } pdl_xfault;
 
 typedef struct pdl_expr {
     pdl_xform form : 8;
-    bool has_unknown : 1; /* filter.unknown may be set somewhere */
-    bool has_call : 1;    /* there is a CALL somewhere */
+    bool has_unknown : 1; /* some filter.unknown may be set */
+    bool has_call : 1;    /* the expression has a CALL */
     uint32_t n_free;
     pdl_str source;          /* the whole text as written, in the arena */
     const pdl_xnode *root;   /* NULL: PLAIN, BROKEN */
     const pdl_xfault *fault; /* BROKEN */
-    /* names read but not set by the text itself, each once, in order of first use */
+    /* names that the text reads but does not set, each once, in order of first use */
     pdl_str *free_names;
 } pdl_expr;
 
@@ -257,7 +258,7 @@ typedef struct pdl_xoptions {
 typedef struct pdl_xnames {
     bool (*is_filter)(pdl_str name);
     bool (*is_test)(pdl_str name);
-    pdl_str (*near_filter)(pdl_str name); /* suggestion or empty; may be NULL */
+    pdl_str (*near_filter)(pdl_str name); /* the suggestion, or empty; may be NULL */
     pdl_str (*near_test)(pdl_str name);
 } pdl_xnames;
 
@@ -274,8 +275,8 @@ const pdl_expr *pdl_expr_read_template(pdl_arena *a, pdl_str text, const pdl_xop
  * bad value. Strings are copied into a. */
 PDL_MUST bool pdl_expr_options(pdl_arena *a, pdl_vref dict, pdl_xoptions *out, pdl_err *err);
 
-/* True when text holds no `${`, `{#` or long statement opener: it is PDL_X_PLAIN without being
- * read. */
+/* Returns true when text holds no `${`, `{#` or long statement opener: it is PDL_X_PLAIN and need
+ * not be read. */
 bool pdl_expr_is_plain(pdl_str text);
 
 /* Tree as text for tests and `pdl dump --expr`: a fully parenthesised form. */

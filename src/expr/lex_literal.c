@@ -25,7 +25,7 @@ void pdl_hold(pdl_holder *h, pdl_val v) {
 
 /* --- strings ---------------------------------------------------------------------------------- */
 
-/* One escape: in.p[*i] is behind the backslash. NULL, or what is wrong. */
+/* One escape: in.p[*i] is after the backslash. Returns NULL, or what is wrong. */
 typedef struct {
     pdl_str in;
     size_t i;
@@ -65,9 +65,8 @@ static const char *read_named(unescape *u) {
     return "unknown Unicode character name";
 }
 
-/* The reference writes what is not ASCII as an escape first: a backslash before it then escapes a
- * backslash.
- */
+/* The reference first writes characters that are not ASCII as escapes: a backslash before one then
+ * escapes a backslash. */
 static void put_escaped_high(unescape *u) {
     const char *p = u->in.p + u->i;
     uint32_t cp = pdl_utf8_next(&p);
@@ -117,7 +116,7 @@ static void put_newlines(pdl_buf *out, pdl_str s, pdl_str newline) {
     }
 }
 
-/* The value of the body of a literal. False: *wrong says why. */
+/* The value of the body of a literal. Returns false with *wrong set. */
 static bool decode(pdl_lexer *x, pdl_str body, pdl_str *out, const char **wrong) {
     pdl_buf wide = PDL_BUF;
     unescape u = {body, 0, PDL_BUF};
@@ -167,7 +166,7 @@ static char byte_at(const pdl_lexer *x, uint32_t at) { return at < x->src.n ? x-
 
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/* Behind digits with single underscores between them; `at` when there is none. */
+/* Offset after digits with single underscores between them; `at` when there are none. */
 static uint32_t digits_end(const pdl_lexer *x, uint32_t at) {
     if (!is_digit(byte_at(x, at))) return at;
     while (is_digit(byte_at(x, at)) || (byte_at(x, at) == '_' && is_digit(byte_at(x, at + 1))))
@@ -175,7 +174,7 @@ static uint32_t digits_end(const pdl_lexer *x, uint32_t at) {
     return at;
 }
 
-/* Behind a float that begins at pos, or 0. A number behind a dot is never a float: a.1.5 is
+/* Offset after a float that begins at pos, or 0. A number after a dot is never a float: a.1.5 is
  * a[1][5]. */
 static uint32_t float_end(const pdl_lexer *x) {
     if (x->pos > 0 && x->src.p[x->pos - 1] == '.') return 0;

@@ -53,7 +53,7 @@ static uint32_t cp_at(const pdl_lexer *x, uint32_t at, uint32_t *next) {
     return cp;
 }
 
-/* Behind the white space that begins at `at`, of any script. */
+/* Offset after the white space, of any script, that begins at `at`. */
 PDL_COLD static uint32_t rare_blanks(const pdl_lexer *x, uint32_t at) {
     for (uint32_t next = at; at < x->src.n; at = next)
         if (!pdl_cp_is_space(cp_at(x, at, &next))) break;
@@ -70,7 +70,8 @@ static bool is_at(const pdl_lexer *x, uint32_t at, pdl_str s) {
     return x->src.n - at >= s.n && x->src.p[at] == s.p[0] && memcmp(x->src.p + at, s.p, s.n) == 0;
 }
 
-/* An optional sign and the delimiter `close` here; *end is set behind what the tag swallows. */
+/* Returns true at an optional sign and the delimiter `close`; *end is set after the text that the
+ * tag removes. */
 static bool at_close(const pdl_lexer *x, pdl_str close, bool block, uint32_t *end) {
     char c = x->src.p[x->pos];
     if (c == '-' || (c == '+' && block)) {
@@ -162,8 +163,8 @@ static pdl_kw keyword_of(pdl_str s) {
     return PDL_KW_NONE;
 }
 
-/* Every character that Python counts as alphanumeric goes into a name; what is no identifier then
- * is an error. */
+/* Every character that Python counts as alphanumeric belongs to a name; if the name is not an
+ * identifier, that is an error. */
 static bool take_name(pdl_lexer *x, pdl_token *t) {
     uint32_t at = x->pos, next;
     bool ascii = true, valid = true;
@@ -220,7 +221,7 @@ static pdl_tk operator_at(const pdl_lexer *x, uint32_t *len) {
     return single[(unsigned char)c] ? (pdl_tk)single[(unsigned char)c] : PDL_TK_ERROR;
 }
 
-/* Brackets must match. False when they do not. */
+/* Checks that brackets match. */
 static bool count_bracket(pdl_lexer *x, pdl_tk kind) {
     char due;
     if (kind == PDL_TK_LPAREN)

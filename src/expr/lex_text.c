@@ -46,7 +46,8 @@ void pdl_lex_init(pdl_lexer *x, pdl_arena *a, pdl_holder *h, pdl_xfail *f, pdl_s
 
 /* --- finding an opening ----------------------------------------------------------------------- */
 
-/* What was found: text ends at `at`, the opening (with sign and what it swallows) at `end`. */
+/* What was found: text ends at `at`, the opening (with its sign and the text it removes) at `end`.
+ */
 typedef struct {
     pdl_lx_state state;
     uint32_t at, end;
@@ -62,7 +63,7 @@ static char take_sign(const pdl_lexer *x, uint32_t *at) {
     return x->src.p[(*at)++];
 }
 
-/* Block opening, sign, blanks, word, blanks: the offset behind, or 0. */
+/* Block opening, sign, blanks, word, blanks: the offset after them, or 0. */
 static uint32_t word_tag(const pdl_lexer *x, uint32_t at, pdl_str word, char *sign) {
     if (!is_at(x, at, x->opt.block_start)) return 0;
     at += (uint32_t)x->opt.block_start.n;
@@ -71,8 +72,8 @@ static uint32_t word_tag(const pdl_lexer *x, uint32_t at, pdl_str word, char *si
     return is_at(x, at, word) ? pdl_lex_blanks(x, at + (uint32_t)word.n) : 0;
 }
 
-/* The end of a block tag here; *end is set behind what it swallows. `raw` itself takes no '+' and
- * trims nothing. */
+/* Returns true at the end of a block tag; *end is set after the text it removes. `raw` accepts no
+ * '+' and trims nothing. */
 static bool block_close(const pdl_lexer *x, uint32_t at, bool trims, uint32_t *end) {
     uint32_t n = (uint32_t)x->opt.block_end.n;
     char c = at < x->src.n ? x->src.p[at] : '\0';
@@ -195,7 +196,7 @@ static void move_to(pdl_lexer *x, uint32_t end) {
     x->pos = end;
 }
 
-/* True when a token was made. */
+/* Returns true when a token was made. */
 static bool lex_root(pdl_lexer *x, pdl_token *t) {
     opening o;
     uint32_t from = x->pos, n = (uint32_t)x->src.n;
@@ -220,7 +221,7 @@ static bool lex_root(pdl_lexer *x, pdl_token *t) {
 
 static bool missing_end(pdl_lexer *x, pdl_token *t, const char *msg) {
     *t = (pdl_token){.kind = PDL_TK_EOF, .start = x->pos, .end = x->pos};
-    /* As the reference: an opening with nothing at all behind it is silently the end. */
+    /* As in the reference, an opening at the very end of the text silently ends it. */
     if (x->pos == x->src.n) return true;
     pdl_xfail_set(x->fail, x->arena, "TemplateSyntaxError", x->pending_at, x->pos, "%s", msg);
     t->kind = PDL_TK_ERROR;

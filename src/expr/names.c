@@ -1,8 +1,8 @@
-/* names.c -- see read.h. Which names of a text come from outside.
+/* names.c -- see read.h. Finds which names of a text come from outside.
  *
  * Reading is one pass in the order of the text. A name counts as set from its assignment to the end
- * of the scope; what is set in a branch of `if` counts up to the end of the branch only. Blocks see
- * what is set at top level.
+ * of the scope; a name set in a branch of `if` counts up to the end of the branch only. Blocks see
+ * names set at top level.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

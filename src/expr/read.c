@@ -72,7 +72,7 @@ static const pdl_xnode *read_name(pdl_reader *r, bool with_namespace) {
     return pdl_read_expect(r, PDL_TK_NAME) ? pdl_read_close(r, ref) : NULL;
 }
 
-/* Items up to `close`, pushed; with a colon and a value behind each when `pairs`. */
+/* Items up to `close`, pushed; with `pairs`, each followed by a colon and a value. */
 static bool read_items(pdl_reader *r, size_t mark, pdl_tk close, bool pairs) {
     pdl_read_advance(r);
     while (r->t.kind != close) {
@@ -163,8 +163,8 @@ const pdl_xnode *pdl_read_tuple(pdl_reader *r, bool with_cond, bool in_parens) {
 
 /* --- arguments -------------------------------------------------------------------------------- */
 
-/* Words that Python does not take as the name of a keyword argument: such a call passes a dict,
- * where repetition is fine. */
+/* Words that Python does not accept as names of keyword arguments: such a call passes a dict, where
+ * repetition is allowed. */
 static bool is_python_keyword(pdl_str s) {
     static const char *const words[] = {
         "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
@@ -176,7 +176,7 @@ static bool is_python_keyword(pdl_str s) {
     return false;
 }
 
-/* Python compares all pairs, too; calls have few keywords. */
+/* Compares all pairs, as Python does; calls have few keywords. */
 static void check_repeated(pdl_reader *r, const pdl_xargs *args, uint32_t start) {
     pdl_str again = {0};
     if (args->n_kw < 2) return;
@@ -225,7 +225,7 @@ static bool read_arg(pdl_reader *r, pdl_xargs *args, bool *has_kw) {
     return true;
 }
 
-/* At `(`; behind the closing one afterwards. */
+/* Starts at `(` and ends after the closing one. */
 static bool read_args(pdl_reader *r, pdl_xargs *args) {
     size_t mark = r->n_items;
     uint32_t start = r->t.start;
@@ -466,7 +466,7 @@ static const struct {
 };
 enum { L_OR = 1, L_AND, L_NOT, L_COMPARE, L_SUM, L_CONCAT, L_PRODUCT, L_POWER };
 
-/* Level of the operator here, 0: none. */
+/* Level of the operator at the cursor; 0: none. */
 static unsigned level_here(pdl_reader *r, pdl_xop *op) {
     if (r->t.kind != PDL_TK_NAME) {
         *op = binaries[r->t.kind].op;
@@ -487,8 +487,8 @@ static unsigned level_here(pdl_reader *r, pdl_xop *op) {
 
 static const pdl_xnode *read_binary(pdl_reader *r, unsigned min);
 
-/* The right side of an operator. Eight levels of operators may stand between two parentheses: what
- * is open at a time is limited so that the worst text fits in a stack of 256 KB. */
+/* The right side of an operator. Eight levels of operators fit between two parentheses: the number
+ * of open ones is limited so that the worst text fits in a stack of 256 KB. */
 static const pdl_xnode *read_right(pdl_reader *r, unsigned min) {
     if (r->operators == 2 * PDL_MAX_EXPR_DEPTH) {
         r->depth = PDL_MAX_EXPR_DEPTH;
@@ -546,7 +546,7 @@ static const pdl_xnode *read_not(pdl_reader *r) {
     return n->u.op.a ? pdl_read_close(r, n) : NULL;
 }
 
-/* An operand and the operators of level min and up behind it. */
+/* An operand and the operators of level min and up that follow it. */
 static const pdl_xnode *read_binary(pdl_reader *r, unsigned min) {
     const pdl_xnode *left;
     if (min <= L_NOT && is_kw(r, PDL_KW_NOT))

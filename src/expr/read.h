@@ -1,5 +1,5 @@
-/* read.h -- state of one reading, shared by the readers of expressions and statements (inside of
- * this room).
+/* read.h -- state of one reading, shared by the readers of expressions and statements. Private to
+ * expr.
  *
  * Functions that make a node return NULL after r->fail was set.
  *
@@ -28,10 +28,11 @@ typedef struct pdl_undo {
     uint32_t set_in;
 } pdl_undo;
 
-/* What the body of a macro reads besides its parameters. */
+/* What the body of a macro reads in addition to its parameters. */
 typedef struct pdl_macro_use {
     struct pdl_macro_use *outer;
-    unsigned reads, stops; /* PDL_USES_* seen; set in the body first and thus no longer special */
+    /* PDL_USES_*: names read, and names that the body set first (no longer special) */
+    unsigned reads, stops;
 } pdl_macro_use;
 enum { PDL_USES_CALLER = 1, PDL_USES_VARARGS = 2, PDL_USES_KWARGS = 4 };
 
@@ -39,7 +40,7 @@ enum { PDL_FEW_SYMBOLS = 12 };
 
 typedef struct pdl_names {
     pdl_arena *arena;
-    pdl_symbol few[PDL_FEW_SYMBOLS]; /* the first symbols; many holds all once there are more */
+    pdl_symbol few[PDL_FEW_SYMBOLS]; /* the first symbols; once there are more, many holds all */
     uint32_t n;
     uint32_t depth; /* open scopes */
     uint32_t block; /* number of the block being read, from 1 */
@@ -52,7 +53,7 @@ typedef struct pdl_names {
     pdl_symbol *first_free, **last_free;
     uint32_t n_free;
     pdl_macro_use *macro;
-    uint32_t n_sets; /* what makes a loop around it an open one, see PDL_X_FOR */
+    uint32_t n_sets; /* a loop around it is open when this grows, see PDL_X_FOR */
 } pdl_names;
 
 void pdl_names_init(pdl_names *ns, pdl_arena *a);
@@ -61,7 +62,7 @@ void pdl_names_read(pdl_names *ns, pdl_str name);
 void pdl_names_set(pdl_names *ns, pdl_str name);
 size_t pdl_names_open(pdl_names *ns); /* a scope; the mark is for close */
 void pdl_names_close(pdl_names *ns, size_t mark);
-/* Only names set at top level stay visible. Returns what leave needs. */
+/* Only names set at top level stay visible. Returns a value for the matching leave. */
 uint32_t pdl_names_enter_block(pdl_names *ns);
 void pdl_names_leave_block(pdl_names *ns, uint32_t outer);
 pdl_str *pdl_names_free(pdl_names *ns, uint32_t *n); /* in order of first use, in the arena */
@@ -99,10 +100,10 @@ typedef struct pdl_reader {
     uint32_t last_end; /* end of the token before t */
     uint32_t depth;
     uint32_t operators; /* operands of operators that are open */
-    /* Places where the order of checks matters are only counted: check.c looks for the first
-     * one. */
+    /* Counts places where the order of checks matters; if there are any, check.c looks for the
+     * first problem. */
     uint32_t suspects;
-    /* Python's own compiler would refuse this: reported when nothing else is wrong */
+    /* Python's own compiler would refuse this: reported when there is no other problem */
     pdl_xfail late;
     pdl_xitem few[PDL_FEW_ITEMS], *items; /* stack of list items under construction */
     size_t n_items, cap_items;
@@ -110,7 +111,7 @@ typedef struct pdl_reader {
     const pdl_open_ends *ends;
     pdl_names names;
     uint32_t n_blocks;    /* `block` statements so far */
-    const uint32_t *cuts; /* offsets in the normalised source behind which a CR was left out */
+    const uint32_t *cuts; /* offsets in the normalised source after which a CR was left out */
     size_t n_cuts;
     uint32_t base; /* offset of the normalised source in the whole text */
     pdl_lexer lexer;
@@ -137,11 +138,12 @@ bool pdl_read_skip_word(pdl_reader *r, const char *word);
 /* Message about the current token; returns NULL. */
 PDL_PRINTF(2, 3) pdl_xnode *pdl_read_fail(pdl_reader *r, const char *fmt, ...);
 
-/* One level deeper: false and an error when that is too deep. Pair with r->depth--. */
+/* Enters one more level. Returns false with an error when that is too deep. Pair with r->depth--.
+ */
 bool pdl_read_deeper(pdl_reader *r);
 
 pdl_xnode *pdl_read_node(pdl_reader *r, pdl_xkind kind, uint32_t start);
-/* A node that begins where `first` does. */
+/* A node that begins where `first` begins. */
 pdl_xnode *pdl_read_node_from(pdl_reader *r, pdl_xkind kind, const pdl_xnode *first);
 /* n with its end at the token before the current one. */
 static inline pdl_xnode *pdl_read_close(pdl_reader *r, pdl_xnode *n) {
@@ -165,7 +167,7 @@ const pdl_xnode *pdl_read_target(pdl_reader *r, bool with_namespace);
 /* Statements (read_stmt.c): the whole template as a SEQ. */
 const pdl_xnode *pdl_read_template(pdl_reader *r);
 
-/* check.c: the first thing below root that the reference's compiler refuses. */
+/* check.c: reports the first construct below root that the reference's compiler refuses. */
 void pdl_check(pdl_reader *r, const pdl_xnode *root);
 /* How messages name a node that cannot be assigned to: "const", "name", "add". */
 const char *pdl_xnode_word(const pdl_xnode *n);

@@ -21,7 +21,7 @@ static bool is_expected(const pdl_open_ends *ends, pdl_str name) {
     return false;
 }
 
-/* An unknown tag, or (name.p NULL) the end of the text, while `ends` are looked for. */
+/* Reports an unknown tag, or (name.p NULL) the end of the text, while `ends` are expected. */
 static void *fail_tag(pdl_reader *r, pdl_str name, const pdl_open_ends *ends) {
     pdl_buf b = PDL_BUF;
     if (name.p)
@@ -119,7 +119,7 @@ static const pdl_xnode *read_body(pdl_reader *r, const char *const *names, bool 
     return seq;
 }
 
-/* As read_body, in a scope of its own. */
+/* As read_body, in a new scope. */
 static const pdl_xnode *read_scope(pdl_reader *r, const char *const *names, bool drop) {
     size_t mark = pdl_names_open(&r->names);
     const pdl_xnode *seq = read_body(r, names, drop);
@@ -182,7 +182,7 @@ static bool read_for_parts(pdl_reader *r, pdl_xnode *n) {
 
 enum {
     FEW_TARGETS = 16
-}; /* of a closed loop: so many for each level of nesting are numbered in 16 bits */
+}; /* of a closed loop: the variables of each level of nesting are numbered in 16 bits */
 
 static const pdl_xnode *read_for(pdl_reader *r) {
     pdl_xnode *n = pdl_read_node(r, PDL_X_FOR, r->t.start);
@@ -250,7 +250,7 @@ static const pdl_xnode *read_with(pdl_reader *r) {
         const pdl_xnode *t = n->u.with.targets[i];
         uint32_t suspects = r->suspects;
         set_target(r, t);
-        r->suspects = suspects; /* `loop` may be set by `with` */
+        r->suspects = suspects; /* `with` may set `loop` */
     }
     n->u.with.body = read_body(r, ends, true);
     pdl_names_close(&r->names, mark);

@@ -1,10 +1,10 @@
-/* read_token.c -- see read.h. What readers of every form share: the current token and the one after
- * it, errors about it, nodes, and the stack on which lists grow.
+/* read_token.c -- see read.h. Shared by the readers of all forms: the current token and the one
+ * after it, errors about it, nodes, and the stack on which lists grow.
  *
- * A reader keeps one token and looks at most one ahead, so the lexer runs at the pace of the reader
- * and no list of tokens is made. Items of lists that are open share one stack: the inner list is
- * complete and popped before the outer one gets its next item, so each is copied once, when its
- * length is known.
+ * A reader keeps one token and at most one more, so the lexer runs at the pace of the reader and no
+ * list of tokens is made. Items of open lists share one stack: an inner list is complete and popped
+ * before the outer one gets its next item, so each item is copied once, when the length of its list
+ * is known.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,9 +1,8 @@
-/* token.h -- tokens of expressions and templates, and the lexer that makes them (inside of this
- * room).
+/* token.h -- tokens of expressions and templates, and the lexer that makes them. Private to expr.
  *
- * The lexer is lazy: it makes one token when asked, so that an error in the text is found after an
- * error of the grammar in front of it, as in the reference. Sources have LF line ends only
- * (normalised by the reader).
+ * The lexer is lazy: it makes one token per request, so that a lexical error is found after a
+ * syntax error that precedes it, as in the reference. Sources have LF line ends only (normalised by
+ * the reader).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -57,7 +56,7 @@ typedef struct pdl_token {
     pdl_kw kw;           /* of a NAME */
     uint32_t start, end; /* bytes in the normalised source */
     pdl_str text;        /* NAME: itself; STRING: its value; DATA: the text to print */
-    pdl_val value;       /* INT, FLOAT; a big one is held by the arena */
+    pdl_val value;       /* INT, FLOAT; the arena owns a big one */
 } pdl_token;
 
 /* Values that constants own: dropped with the arena. */
@@ -68,7 +67,7 @@ typedef struct pdl_held {
 
 typedef struct pdl_holder {
     pdl_arena *arena;
-    pdl_held **head; /* in the arena; NULL until the first value is held */
+    pdl_held **head; /* in the arena; NULL while no value is owned */
 } pdl_holder;
 
 void pdl_hold(pdl_holder *h, pdl_val v); /* takes v */
@@ -100,7 +99,7 @@ typedef enum {
     PDL_LX_LINE_COMMENT
 } pdl_lx_state;
 
-/* One way text can be left. Rules are tried in order at each place. */
+/* One way in which text can end. Rules are tried in order at each position. */
 typedef struct pdl_lx_rule {
     pdl_lx_state state;
     pdl_str open;
@@ -116,7 +115,7 @@ typedef struct pdl_lexer {
     pdl_str src;
     uint32_t pos;
     pdl_lx_state state;
-    pdl_tk pending; /* begin token to hand out before going on; EOF: none */
+    pdl_tk pending; /* begin token to return before the lexer continues; EOF: none */
     uint32_t pending_at;
     uint32_t n_brackets;
     bool line_starting; /* the last match of text ended with a newline */
@@ -134,7 +133,7 @@ typedef struct pdl_lexer {
 void pdl_lex_init(pdl_lexer *x, pdl_arena *a, pdl_holder *h, pdl_xfail *f, pdl_str src,
                   const pdl_xoptions *opt, bool inside);
 
-/* The next token; ERROR after x->fail was set. At the end EOF, as often as asked. */
+/* The next token; ERROR after x->fail was set. At the end EOF, at every further call too. */
 void pdl_lex_next(pdl_lexer *x, pdl_token *t);
 
 /* Parts of the lexer: lex_text.c (outside tags), lex_tag.c (inside), lex_literal.c (strings and
@@ -143,9 +142,8 @@ void pdl_lex_text(pdl_lexer *x, pdl_token *t);
 void pdl_lex_tag(pdl_lexer *x, pdl_token *t);
 bool pdl_lex_string(pdl_lexer *x,
                     pdl_token *t); /* at a quote; false: no closing quote, nothing happened */
-void pdl_lex_number(pdl_lexer *x, pdl_token *t); /* at a digit */
-uint32_t pdl_lex_blanks(const pdl_lexer *x,
-                        uint32_t at); /* offset behind the white space at `at` */
+void pdl_lex_number(pdl_lexer *x, pdl_token *t);          /* at a digit */
+uint32_t pdl_lex_blanks(const pdl_lexer *x, uint32_t at); /* offset after the white space at `at` */
 
 /* How messages name a token: "end of print statement", "x", "integer". */
 pdl_str pdl_token_text(const pdl_token *t);

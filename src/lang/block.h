@@ -1,9 +1,10 @@
-/* block.h -- programs as blocks: structs and tables made from blocks.def and common.def
- * (architecture D5).
+/* block.h -- programs as blocks: structs and tables made from blocks.def and common.def.
  *
- * Everything lives in the program's arena and is immutable after loading. Each part knows its
- * place: `loc` is what FILE:LINE prints (the key of a mapping entry, the first character of a list
- * item), `node` is the syntax it was made from (NULL when made up).
+ * Kinds and fields are written once, in the tables, and everything that must agree about them is
+ * made from there: the structs below, the loader, the checks, dumps, the JSON Schema and the
+ * manual. Everything lives in the program's arena and is immutable after loading. Each part knows
+ * its source place: `loc` is what FILE:LINE prints (the key of a mapping entry, the first character
+ * of a list item), `node` is the syntax it was made from (NULL when it was made up).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -86,7 +87,7 @@ extern const pdl_block_rare pdl_block_no_rare; /* all empty */
 struct pdl_block {
     pdl_block_kind kind;
 #include "lang/common.def"
-    pdl_loc loc; /* what FILE:LINE says of the block itself */
+    pdl_loc loc; /* FILE:LINE of the block itself */
     const pdl_node *node;
     /* Never NULL: blocks without any of these fields share an empty one. */
     const pdl_block_rare *rare;
@@ -104,8 +105,8 @@ struct pdl_block {
     pdl_b_##id;
 #include "lang/blocks.def"
 
-/* The kind's own struct of a block of that kind. Asking for another kind is a fault of ours, which
- * builds with assertions find. */
+/* Returns the block as the struct of its kind. The kind must match, which builds with assertions
+ * check. */
 static inline const void *pdl_block_as(const pdl_block *b, pdl_block_kind kind) {
     assert(b && b->kind == kind);
     (void)kind;
@@ -136,7 +137,7 @@ const pdl_field *pdl_common_fields(size_t *n);
 static inline const void *pdl_field_at(const pdl_block *b, const pdl_field *f) {
     return (f->in_rare ? (const char *)b->rare : (const char *)b) + f->offset;
 }
-/* Field of a kind by key (own or common, `context` only where allowed), NULL when there is none. */
+/* Field of a kind by key (own or common, `context` only where allowed); NULL when there is none. */
 const pdl_field *pdl_field_find(pdl_block_kind kind, pdl_str key);
 
 /* "text", ...; "data" is the trace name of scalar blocks: see pdl_block_trace_name */
@@ -155,7 +156,7 @@ bool pdl_block_kind_find(pdl_str name, pdl_block_kind *out); /* not scalar */
 pdl_val pdl_field_default(pdl_block_kind kind, const char *key);
 pdl_val pdl_record_default(pdl_record record, const char *key);
 
-/* The place of a field's key in a block, or the block's when it is not written. */
+/* The place of a field's key in a block, or the block's place when the field is not written. */
 pdl_loc pdl_field_loc(const pdl_block *b, const char *key);
 
 #endif

@@ -23,7 +23,7 @@ static void put_cell(pdl_str s, pdl_buf *out) {
     }
 }
 
-/* Natives of stdlib have a prefix by which its program finds them. */
+/* The names of stdlib's natives have a prefix by which its program finds them. */
 static void put_row(const pdl_native *row, pdl_buf *out) {
     pdl_str name = pdl_str_of(row->name), prefix = PDL_STR("pdl_");
     bool is_stdlib = pdl_str_starts(name, prefix);

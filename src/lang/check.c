@@ -145,7 +145,7 @@ static PDL_NOINLINE void check_match(pdl_checker *c, const pdl_b_match *b) {
     }
 }
 
-/* What an iteration defines may be read by the next one: definitions of the body count from the
+/* The next iteration may read what an iteration defines: definitions of the body count from the
  * start. */
 static PDL_NOINLINE void check_repeat(pdl_checker *c, const pdl_b_repeat *b) {
     bool outer = c->collected;
@@ -224,7 +224,7 @@ static void check_child(void *user, const pdl_block *child) {
     pdl_checker_block(user, child, (pdl_str){0});
 }
 
-/* Fields of kinds without an order of their own: trees and blocks as the table lists them. */
+/* Fields of kinds without a special order: trees and blocks in the order of the table. */
 static PDL_NOINLINE void check_fields(pdl_checker *c, const pdl_block *b) {
     size_t n;
     const pdl_field *f = pdl_fields_of(b->kind, &n);
@@ -266,7 +266,7 @@ static PDL_NOINLINE void check_own(pdl_checker *c, const pdl_block *b, pdl_str s
     }
     case PDL_BLOCK_model:
     case PDL_BLOCK_code:
-    case PDL_BLOCK_message: { /* what their parts define ends with them */
+    case PDL_BLOCK_message: { /* definitions of their parts end with them */
         size_t mark = pdl_checker_scope_mark(c);
         check_fields(c, b);
         pdl_checker_scope_back(c, mark);

@@ -1,7 +1,7 @@
-/* check.h -- what is wrong with a program, found without running it (`pdl check`, spec
- * language-syntax 6.5, 7.1).
+/* check.h -- problems of a program, found without running it (`pdl check`, spec language-syntax
+ * 6.5, 7.1).
  *
- * Errors are what fails whenever it is executed; a name that nothing defines and the rest are
+ * Errors are what fails whenever it is executed; an undefined name and everything else are
  * warnings.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -13,11 +13,11 @@
 #include "lang/program.h"
 
 /* Finds the text of `include: path` / `import: path` written in the source named `from`. Fills name
- * (as messages say it) and bytes. Error: the file is missing or cannot be read. */
+ * (for messages) and bytes. Error: the file is missing or cannot be read. */
 typedef bool pdl_open_source_fn(void *user, pdl_str from, pdl_str path, bool import, pdl_buf *name,
                                 pdl_buf *bytes, pdl_err *err);
 
-/* All-zero: nothing is opened (names are then not judged behind an include), no names from outside,
+/* All-zero: no file is opened (names are then not judged after an include), no names from outside,
  * all lint checks. */
 typedef struct pdl_check_options {
     pdl_open_source_fn *open;
@@ -26,13 +26,13 @@ typedef struct pdl_check_options {
     size_t n_names;
     bool no_names; /* do not report undefined names */
     bool no_lint;  /* errors only */
-    /* Told of each name that nothing defines, perhaps more than once; optional: the program asks
-     * whether it is there. NULL: nobody */
+    /* Called for each undefined name, perhaps more than once; optional: the program tests whether
+     * it is defined. NULL: not called */
     void (*input)(void *user, pdl_str name, bool optional);
     void *input_user;
 } pdl_check_options;
 
-/* Adds diagnostics to a loaded program (p->main is there) and sorts them. */
+/* Adds diagnostics to a loaded program, which has a main block, and sorts them. */
 void pdl_program_check(pdl_program *p, const pdl_check_options *opt);
 
 /* One lint check, for documentation. */

@@ -1,4 +1,4 @@
-/* checker.h -- private to the room: state of one check.
+/* checker.h -- private to lang: state of one check.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,14 +9,14 @@
 #include "lang/check.h"
 #include "lang/fields.h"
 
-/* A file that was included or imported: what it defines is known once. */
+/* A file that was included or imported: its definitions are found once. */
 typedef struct pdl_module {
     pdl_str name;         /* owned by program's arena */
     pdl_program *program; /* owned */
     pdl_str *defines;     /* names left in scope when it has run; in the program's arena */
     size_t n_defines;
-    bool busy;       /* being looked at: it includes itself */
-    bool open_ended; /* what it defines is not known completely */
+    bool busy;       /* being walked: meeting it again is a cycle */
+    bool open_ended; /* its definitions are not known completely */
 } pdl_module;
 
 typedef struct pdl_modules {
@@ -32,13 +32,13 @@ typedef struct pdl_checker {
     pdl_modules *modules;
     pdl_map names;
     PDL_VEC(pdl_str) trail;
-    bool quiet;      /* only the definitions are wanted */
-    bool open_ended; /* something may have defined any name */
+    bool quiet;      /* only the definitions are collected, nothing is reported */
+    bool open_ended; /* any name may have been defined */
     bool collected;  /* inside of a loop whose definitions are in scope already */
     unsigned depth;  /* of includes */
 } pdl_checker;
 
-/* Keeps what recursion does not need out of the frames of what recurses. */
+/* Keeps variables out of the frames of recursive functions. */
 #define PDL_NOINLINE __attribute__((noinline))
 
 /* names.c: scope */
@@ -54,7 +54,7 @@ void pdl_checker_scope_collect(pdl_checker *c,
 void pdl_checker_expr(pdl_checker *c, const pdl_expr *e, const pdl_node *node, pdl_loc loc);
 void pdl_checker_scope_guards(
     pdl_checker *c,
-    const pdl_tree *t); /* names that a condition asks for (`x is defined`) count as defined */
+    const pdl_tree *t); /* names that a condition tests (`x is defined`) count as defined */
 
 /* modules.c */
 void pdl_checker_module(pdl_checker *c, const pdl_block *b, pdl_str path, bool import);

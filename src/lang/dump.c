@@ -11,7 +11,7 @@
 
 #include "base/banned.h"
 
-/* Keeps what recursion does not need out of the frames of what recurses. */
+/* Keeps variables out of the frames of recursive functions. */
 #define PDL_NOINLINE __attribute__((noinline))
 
 typedef struct dumper {
@@ -23,8 +23,7 @@ typedef struct dumper {
  * forms. */
 static PDL_NOINLINE pdl_val default_of(const pdl_block *b, const char *key) {
     if (b->kind == PDL_BLOCK_code && PDL_AS(code, b)->args) return pdl_absent();
-    if (b->kind == PDL_BLOCK_model && PDL_AS(model, b)->processor &&
-        strcmp(key, "platform") == 0)
+    if (b->kind == PDL_BLOCK_model && PDL_AS(model, b)->processor && strcmp(key, "platform") == 0)
         return pdl_textz("granite-io");
     return pdl_field_default(b->kind, key);
 }
@@ -38,7 +37,7 @@ static PDL_NOINLINE pdl_val node_value(const pdl_node *n) {
     return pdl_text(n->text);
 }
 
-/* What stands behind an expression in the program; a recorded one without its record. */
+/* The source value of an expression; a recorded one without its record. */
 static PDL_NOINLINE pdl_val written(const pdl_tree *t) {
     if (t->kind == PDL_TREE_CONST && !t->node) return pdl_keep(t->value);
     if (t->kind == PDL_TREE_EXPR) return pdl_text(t->expr->source);
@@ -59,7 +58,7 @@ static PDL_NOINLINE pdl_val dump_tree(const dumper *d, const pdl_block *b, const
     return recorded(d, b, key, 0, written(t));
 }
 
-/* The words of a command: each of them is an expression. */
+/* The words of a command, each of which is an expression. */
 static PDL_NOINLINE pdl_val dump_words(const dumper *d, const pdl_block *b, const char *key,
                                        const pdl_tree *t) {
     pdl_val words = written(t), all = d->view && d->view->value
@@ -187,7 +186,7 @@ static PDL_NOINLINE pdl_val dump_flag(const dumper *d, const char *key, const pd
     return given ? pdl_bool(flag->value) : pdl_absent();
 }
 
-/* Words that may be written in any case. */
+/* Words whose case does not matter. */
 static pdl_val lowered(pdl_str s) {
     pdl_buf b = PDL_BUF;
     pdl_utf8_lower(&b, s);
@@ -212,8 +211,8 @@ static pdl_val dump_aggregator(const dumper *d, const pdl_agg *a) {
     return out;
 }
 
-/* Value of a field of a form that kinds have for their own fields, absent when it is not written.
- * Flat switch over the types of fields. */
+/* Value of a field whose form is the same in all kinds; absent when it is not written. Flat switch
+ * over the types of fields. */
 static pdl_val dump_own(const dumper *d, const pdl_block *b, const pdl_field *f) {
     const void *at = pdl_field_at(b, f);
     switch (f->type) {

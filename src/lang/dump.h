@@ -8,13 +8,13 @@
 
 #include "lang/program.h"
 
-/* Where a view may add entries of its own. */
+/* Where a view may add entries. */
 typedef enum {
-    PDL_DUMP_HEAD, /* behind `kind`: pdl__id, pdl__context */
-    /* behind the kind's own fields: pdl__trace, pdl__usage, pdl__model_input, pdl__score */
+    PDL_DUMP_HEAD, /* after `kind`: pdl__id, pdl__context */
+    /* after the kind's own fields: pdl__trace, pdl__usage, pdl__model_input, pdl__score */
     PDL_DUMP_FIELDS,
-    PDL_DUMP_RESULT, /* behind `contribute`: pdl__result */
-    PDL_DUMP_TAIL    /* behind `fallback`: pdl__timing; pdl__is_leaf follows */
+    PDL_DUMP_RESULT, /* after `contribute`: pdl__result */
+    PDL_DUMP_TAIL    /* after `fallback`: pdl__timing; pdl__is_leaf follows */
 } pdl_dump_place;
 
 /* What is known of one execution of the block that is dumped. Every function may be NULL. */
@@ -33,15 +33,15 @@ typedef struct pdl_dump_view {
 } pdl_dump_view;
 
 /* A block as an owned value. view NULL: as written, without defaults; loading it again gives an
- * equal program. Else the form of traces: plain values become data blocks, defaults are spelled
- * out. */
+ * equal program. Otherwise the form of traces: plain values become data blocks, defaults are
+ * written out. */
 pdl_val pdl_block_dump(const pdl_block *b, const pdl_dump_view *view);
 
 /* A block inside a trace that was not executed: as in traces, plain values as themselves. */
 pdl_val pdl_block_dump_written(const pdl_block *b);
 
-/* Every expression, fully parenthesised, and every type, as JSON Schema: one line each,
- * `LINE:COLUMN KEY TEXT` with tabs between (listing.c). */
+/* Lists every expression, fully parenthesised, and every type, as JSON Schema: one line each,
+ * `LINE:COLUMN KEY TEXT`, separated by tabs (listing.c). */
 void pdl_list_exprs(const pdl_program *p, pdl_buf *out);
 PDL_MUST bool pdl_list_types(const pdl_program *p, pdl_buf *out, pdl_err *err);
 

@@ -44,9 +44,9 @@ enum { N_OWN = sizeof own / sizeof *own };
 
 /* Where the fields of a kind begin and end in the table. */
 enum {
-#define BLOCK(id, cls, parts, context, schema, doc)  BEGIN_##id, BACK_##id = BEGIN_##id - 1,
-#define F(id, member, key, type, need, doc) AT_##id##_##member,
-#define END(id)                             END_##id, LAST_##id = END_##id - 1,
+#define BLOCK(id, cls, parts, context, schema, doc) BEGIN_##id, BACK_##id = BEGIN_##id - 1,
+#define F(id, member, key, type, need, doc)         AT_##id##_##member,
+#define END(id)                                     END_##id, LAST_##id = END_##id - 1,
 #include "lang/blocks.def"
 };
 static const struct {
@@ -78,7 +78,7 @@ enum { N_COMMON = sizeof common / sizeof *common };
 #undef HEAD
 #undef RARE
 
-/* Keys that decide on the kind, in the order in which they are looked for (spec 2.1). */
+/* Keys that decide on the kind, in the order in which they are tried (spec 2.1). */
 static const pdl_select_row selecting[] = {
 #define K(id, member, key, type, need, doc) {key, PDL_BLOCK_##id},
 #include "lang/blocks.def"
@@ -120,7 +120,7 @@ static const default_row part_defaults[] = {
 #include "lang/records.def"
 };
 
-/* Fields that a trace adds; read and not looked at (spec 2.3). */
+/* Fields that a trace adds; accepted and ignored (spec 2.3). */
 #define BIT(id) (1u << PDL_BLOCK_##id)
 static const pdl_trace_row trace_rows[] = {
     {"pdl__id", UINT32_MAX},
@@ -138,7 +138,7 @@ static const pdl_trace_row trace_rows[] = {
 };
 static_assert(PDL_BLOCK_COUNT <= 32, "sets of kinds are 32 bits");
 
-/* Spellings that stand for a field's key (spec 2.4). */
+/* Other spellings of a field's key (spec 2.4). */
 static const pdl_synonym_row synonyms[] = {
     {"def_", "def"}, {"return_", "return"}, {"else_", "else"}, {"for_", "for"}, {"while_", "while"},
 };

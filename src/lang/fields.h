@@ -1,4 +1,8 @@
-/* fields.h -- private to the room: further rows of the field tables.
+/* fields.h -- private to lang: further rows of the field tables.
+ *
+ * Besides its fields, a kind is known by the keys that select it, by old spellings of keys, and by
+ * fields that only traces have. Loader, schema and suggestions read these rows, so that a spelling
+ * is accepted, offered and documented from one place.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,7 +15,7 @@ typedef struct pdl_select_row {
     const char *key;
     pdl_block_kind kind;
 } pdl_select_row;
-/* Keys that decide on the kind; the first of them that occurs in a mapping wins. */
+/* Keys that decide on the kind; the first one that a mapping has decides. */
 const pdl_select_row *pdl_selecting_keys(size_t *n);
 
 typedef struct pdl_trace_row {
@@ -36,7 +40,7 @@ const pdl_form *pdl_forms(size_t *n);
 bool pdl_form_lists(const char *list, const char *key);
 /* Name of the union of a kind's forms; NULL: the kind has no forms. */
 const char *pdl_block_union(pdl_block_kind kind);
-/* Name of the definition of a kind in the JSON Schema; NULL: it has none. */
+/* Name of a kind's definition in the JSON Schema; NULL: it has none. */
 const char *pdl_block_schema(pdl_block_kind kind);
 
 /* May a block of this kind have the field (a row of pdl_fields or pdl_common_fields)? */

@@ -1,4 +1,4 @@
-/* lint.c -- things that run but are seldom meant: one row and one function each (spec
+/* lint.c -- constructs that run but are seldom intended: one row and one function each (spec
  * language-syntax 1.4, 2.2, 7.1).
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -144,7 +144,7 @@ static void lint_endless(pdl_checker *c, const pdl_block *b) {
                          "nothing ends this loop: no for, while, until or maxIterations");
 }
 
-/* A date is seldom meant as one. */
+/* A plain scalar that YAML reads as a date is seldom intended as one. */
 static void lint_date(pdl_checker *c, const pdl_block *b) {
     if (b->kind != PDL_BLOCK_data || !PDL_AS(data, b)->data) return;
     const pdl_node *n = PDL_AS(data, b)->data->node;

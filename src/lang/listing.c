@@ -1,4 +1,4 @@
-/* listing.c -- see dump.h: expressions and types of a program, a line each.
+/* listing.c -- see dump.h: expressions and types of a program, one line each.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

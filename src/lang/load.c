@@ -1,4 +1,4 @@
-/* load.c -- see load.h: which kind a mapping is, and its fields one by one.
+/* load.c -- see load.h: decides the kind of a mapping and reads its fields.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,7 +15,7 @@
 
 enum {
     SHOWN_VALUE = 200,        /* bytes of a wrong value in messages */
-    ALIAS_SLACK = 200000,     /* nodes that aliases may add to what the text can hold */
+    ALIAS_SLACK = 200000,     /* nodes that aliases may add to those of the text */
     MAX_SHOWN_NODES = 100000, /* larger parts are not made into values for a message */
 };
 
@@ -239,7 +239,7 @@ static void unknown_kind(pdl_loader *l, const pdl_node *v, pdl_loc loc) {
     pdl_buf_fini(&b);
 }
 
-/* Without a selecting key: the kind with most of the fields, so that the message names what is
+/* Without a selecting key: the kind that shares most fields, so that the message names what is
  * missing. */
 static pdl_block_kind nearest_kind(const pdl_loader *l, const pdl_node *n) {
     uint32_t count[PDL_BLOCK_COUNT] = {0};
@@ -345,7 +345,7 @@ static PDL_NOINLINE void check_form(pdl_loader *l, const pdl_node *n, pdl_block_
 
 /* --- a block ---------------------------------------------------------------------------------- */
 
-/* Of a block that says its kind the reference says nothing in detail. */
+/* Returns true for a block with an explicit kind, for which the reference reports no details. */
 static bool is_general(const pdl_block *b) {
     return pdl_node_find(b->node, PDL_STR("kind"), NULL) != NULL;
 }
@@ -393,7 +393,7 @@ static void *new_block(pdl_loader *l, pdl_block_kind kind, const pdl_node *n, pd
     return b;
 }
 
-/* Entry of a block's mapping; own fields met are marked in *seen by their place in pdl_fields. */
+/* Reads an entry of a block's mapping; marks own fields in *seen by their place in pdl_fields. */
 static void load_entry(pdl_loader *l, pdl_block *b, const pdl_pair *pair, uint32_t *seen) {
     const pdl_key *k = key_find(l, pair->key);
     unsigned at = k ? k->field[b->kind] : 0;
@@ -434,7 +434,7 @@ static const pdl_block *load_map(pdl_loader *l, const pdl_node *n, pdl_loc loc) 
     return b;
 }
 
-/* The paper's form: a list where a body stands is lastOf. */
+/* The paper's form: a list in the position of a body is lastOf. */
 static PDL_NOINLINE const pdl_block *load_bare_list(pdl_loader *l, const pdl_node *n, pdl_loc loc,
                                                     bool body) {
     if (!body) {

@@ -9,8 +9,8 @@
 #include "base/err.h"
 #include "lang/program.h"
 
-/* Reads the text of a program (already a source, see yaml.h) into p: p->main, or diagnostics. *ok
- * tells whether there are no errors. YAML errors become the only diagnostic. Never fails
+/* Reads the text of a program (already a source, see yaml.h) into p: sets p->main, or adds
+ * diagnostics. *ok: there are no errors. A YAML error becomes the only diagnostic. Never fails
  * otherwise. */
 void pdl_program_load(pdl_program *p, pdl_str name, pdl_str bytes, bool *ok);
 

@@ -1,5 +1,5 @@
-/* load_fields.c -- one entry of a block's mapping into the member its row names: a reader for each
- * type of field.
+/* load_fields.c -- reads one entry of a block's mapping into the member that its row names: one
+ * reader per type of field.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -226,7 +226,7 @@ static void load_context(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_flag
         pdl_loader_one_of(l, n, loc, words, 2, false);
 }
 
-/* Any text but the empty one means yes; it is not evaluated. */
+/* Any text but the empty one means true; it is not evaluated. */
 static void load_text_as_flag(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool *out) {
     if (pdl_node_is_null(n)) return;
     if (pdl_node_is_str(n))
@@ -257,7 +257,7 @@ static const pdl_tree *load_any(pdl_loader *l, const pdl_block *b, const pdl_fie
 static void *member_of(pdl_loader *l, pdl_block *b, const pdl_field *f) {
     if (!f->in_rare) return (char *)b + f->offset;
     if (b->rare == &pdl_block_no_rare) b->rare = pdl_arena_new(l->a, pdl_block_rare);
-    return (char *)(uintptr_t)b->rare + f->offset; /* the block's own: it is being made */
+    return (char *)(uintptr_t)b->rare + f->offset; /* not shared yet: the block is being made */
 }
 
 /* Fields without blocks inside. Flat switch over the types of fields. */
@@ -312,7 +312,7 @@ static PDL_NOINLINE void load_plain(pdl_loader *l, pdl_block *b, const pdl_field
     PDL_BUG("field type %d", (int)f->type);
 }
 
-/* Blocks in blocks: the frame of this function counts for each level of nesting. */
+/* Blocks in blocks: each level of nesting has a frame of this function. */
 void pdl_loader_field(pdl_loader *l, pdl_block *b, const pdl_field *f, const pdl_pair *pair) {
     void *at = member_of(l, b, f);
     const pdl_node *n = pair->value;

@@ -1,4 +1,4 @@
-/* load_special.c -- fields with a form of their own: contribute, retry, parser, expectations, join,
+/* load_special.c -- fields with a special form: contribute, retry, parser, expectations, join,
  * cases, for, aggregator, types.
  *
  * SPDX-License-Identifier: Apache-2.0

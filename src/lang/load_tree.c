@@ -1,5 +1,5 @@
-/* pdl_loader_tree.c -- data with expressions: a part without any becomes one constant, made bottom
- * up in one pass.
+/* load_tree.c -- data with expressions: a part without any becomes one constant, made bottom up in
+ * one pass.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -64,7 +64,7 @@ static void add_item(pdl_loader *l, load_branch *o, part p) {
         o->value = pdl_list_push(o->value, p.value);
         return;
     }
-    /* the first that is not constant: what came before becomes constants of its own */
+    /* the first part that is not constant: those before it become separate constants */
     if (!o->tree) {
         o->tree = new_branch(l, o);
         for (uint32_t k = 0; k < i; k++)

@@ -1,8 +1,8 @@
-/* loader.h -- private to the room: state of one load, and the readers of positions.
+/* loader.h -- private to lang: state of one load, and the readers of each position.
  *
  * Every reader returns what it made and reports problems as diagnostics; after a problem the result
- * may be NULL or partial, the program then never runs. `loc` is what FILE:LINE says of the part
- * (the key of an entry, the first character of an item).
+ * may be NULL or partial, and the program never runs. `loc` is the place printed as FILE:LINE (the
+ * key of an entry, the first character of an item).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -27,12 +27,12 @@ typedef struct pdl_key {
     uint8_t select; /* 1 + place among the selecting keys, 0: does not select */
     bool common;    /* key of a common field */
     bool synonym;
-    uint32_t trace;                 /* kinds in which it is a field of traces */
-    uint8_t field[PDL_BLOCK_COUNT]; /* 0: none; 1 + place in pdl_fields; COMMON_FIELD + place in
-                                       pdl_common_fields */
+    uint32_t trace; /* kinds in which it is a field that only traces have */
+    /* 0: none; 1 + place in pdl_fields; COMMON_FIELD + place in pdl_common_fields */
+    uint8_t field[PDL_BLOCK_COUNT];
 } pdl_key;
 
-/* A list or mapping of data whose parts are being read (pdl_loader_tree.c). */
+/* A list or mapping of data whose parts are being read (load_tree.c). */
 typedef struct load_branch {
     const pdl_node *node;
     pdl_loc loc;
@@ -41,13 +41,13 @@ typedef struct load_branch {
     pdl_tree *tree; /* once one is not */
 } load_branch;
 
-/* Keeps what recursion does not need out of the frames of what recurses. */
+/* Keeps variables out of the frames of recursive functions. */
 #define PDL_NOINLINE __attribute__((noinline))
 
 typedef struct pdl_loader {
     pdl_program *p;
     pdl_arena *a;
-    size_t budget;  /* nodes that may still be read: stops aliases that multiply */
+    size_t budget;  /* nodes that may still be read: bounds aliases that multiply */
     bool over;      /* budget is used up (reported) */
     unsigned depth; /* blocks around the one that is read */
     PDL_VEC(load_branch) open;
@@ -82,7 +82,7 @@ void pdl_loader_hint(pdl_loader *l, pdl_diag *d, const char *fmt, ...)
 void pdl_loader_one_of(pdl_loader *l, const pdl_node *n, pdl_loc loc, const char *const *words,
                        size_t n_words, bool general);
 
-/* v, which the program now owns. Takes v. */
+/* Returns v, which the program owns from now on. Takes v. */
 pdl_val pdl_loader_own(pdl_loader *l, pdl_val v);
 
 /* --- load_fields.c: one field of a block into its member -------------------------------------- */
@@ -111,7 +111,7 @@ const pdl_agg *pdl_loader_agg(pdl_loader *l, const pdl_pair *pair);
 void pdl_loader_params(pdl_loader *l, const pdl_pair *pair, pdl_params *out);
 const pdl_type *pdl_loader_type(pdl_loader *l, const pdl_pair *pair);
 
-/* Classes of evaluated values (spec 2.2) for PDL_FT_X*; null_ok: null gives NULL. */
+/* Classes of evaluated values (spec 2.2) for PDL_FT_X*; null_ok: null is read as NULL. */
 const pdl_tree *pdl_loader_xbool(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool null_ok);
 const pdl_tree *pdl_loader_xint(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool null_ok);
 const pdl_tree *pdl_loader_xnum(pdl_loader *l, const pdl_node *n, pdl_loc loc, bool null_ok);

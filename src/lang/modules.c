@@ -1,14 +1,14 @@
-/* modules.c -- programs that a program includes or imports: found, loaded and searched for
- * definitions once each.
+/* modules.c -- programs that a program includes or imports: each is found, loaded and searched for
+ * definitions once.
  *
  * Why the check reads them: an `include` defines names in the scope of the program that includes
- * it, so that without the file every name after it could be defined. A module is loaded once under
- * its name and walked once, quietly, for what it defines; every further use takes the result, which
- * keeps a diamond of includes linear. While a module is being walked it is `busy`: meeting it again
- * is a cycle. Where files cannot be opened the check no longer reports undefined names
- * (`open_ended`).
+ * it, so that without the file any name after it might be defined. A module is loaded once under
+ * its name and walked once, quietly, for its definitions; further uses take the result, which keeps
+ * a diamond of includes linear. While a module is being walked it is `busy`: meeting it again is a
+ * cycle. Where files cannot be opened the check no longer reports undefined names (`open_ended`).
  *
- * SPDX-License-Identifier: Apache-2.0 */
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "lang/checker.h"
 #include "lang/load.h"
 #include "lang/toolbox.h"
@@ -58,7 +58,7 @@ static pdl_module *load_module(pdl_checker *c, pdl_str name, pdl_str bytes) {
     return m;
 }
 
-/* The first problem of the file; the others are seen when it is checked itself. */
+/* Reports the first problem of the file; checking that file shows the others. */
 static void report_broken(pdl_checker *c, const pdl_block *b, const pdl_module *m, bool import) {
     const pdl_diag *d = NULL;
     for (size_t i = 0; i < m->program->diags.n && !d; i++)

@@ -1,11 +1,12 @@
 /* names.c -- which names an expression reads, and whether something may have defined them before.
- * Definitions are followed in the order of execution; what may or may not have run counts as run.
+ * Definitions are followed in the order of execution; what may have run counts as run.
  *
- * Why so lenient: a warning about a name that is defined after all costs more trust than a missed
- * one. Branches that may not run, loops that may run no time and handlers that may not be reached
- * therefore define their names. Only a name that no path defines is reported.
+ * Why so lenient: a warning about a name that turns out to be defined costs more trust than a
+ * missed one. Branches that may not run, loops that may run zero times and handlers that may not be
+ * reached therefore define their names. Only a name that no path defines is reported.
  *
- * SPDX-License-Identifier: Apache-2.0 */
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "lang/checker.h"
 #include "lang/walk.h"
 #include "native/native.h"
@@ -97,8 +98,8 @@ static void walk_args(const xwalk *w, const pdl_xargs *a) {
     walk_x(w, a->starstar);
 }
 
-/* Visits the parts but one, the next of a chain of any length, which is returned. Statements of
- * templates are not entered. */
+/* Visits all parts but the next one of a chain of any length, which is returned. Does not enter
+ * statements of templates. */
 static const pdl_xnode *walk_parts(const xwalk *w, const pdl_xnode *x) {
     switch ((int)x->kind) {
     case PDL_X_ATTR: return x->u.access.obj;
@@ -218,7 +219,7 @@ static void undefined(seen *s, pdl_str name) {
     if (near.n) pdl_checker_hint(c, d, "did you mean '%.*s'?", PDL_FMT(near));
 }
 
-/* Number of the first free name of e from i on that is not in scope, n_free: none. */
+/* Index of the first free name of e from i on that is not in scope; n_free: none. */
 static uint32_t next_undefined(const pdl_checker *c, const pdl_expr *e, uint32_t i) {
     while (i < e->n_free &&
            (pdl_checker_scope_has(c, e->free_names[i]) || pdl_global_find(e->free_names[i])))

@@ -8,7 +8,7 @@
 
 #include "base/banned.h"
 
-enum { MAX_DIAGS = 10000 }; /* nobody reads more; keeps a broken file from filling memory */
+enum { MAX_DIAGS = 10000 }; /* nobody reads more; bounds the memory that a broken file takes */
 
 pdl_program *pdl_program_new(void) {
     pdl_program *p = PDL_NEW(pdl_program);
@@ -60,7 +60,7 @@ pdl_diag *pdl_program_vdiag(pdl_program *p, pdl_severity sev, const char *code, 
     return d;
 }
 
-/* A diagnostic and where it stood, to make the sort stable. */
+/* A diagnostic and its index, to make the sort stable. */
 typedef struct placed {
     pdl_diag diag;
     size_t order;
@@ -84,7 +84,8 @@ void pdl_program_sort_diags(pdl_program *p) {
     placed *all = PDL_NEW_N(placed, n);
     for (size_t i = 0; i < n; i++) all[i] = (placed){p->diags.p[i], i};
     qsort(all, n, sizeof *all, by_place);
-    for (size_t i = 0; i < n; i++) { /* an anchored part that is used twice says everything twice */
+    /* an anchored part that is used twice reports everything twice */
+    for (size_t i = 0; i < n; i++) {
         if (kept && same(&all[i].diag, &p->diags.p[kept - 1])) continue;
         p->diags.p[kept++] = all[i].diag;
     }

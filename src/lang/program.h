@@ -16,7 +16,7 @@ typedef struct pdl_diag {
     const char *code;    /* static id: "field-unknown", "name-undefined", ... */
     bool at_load;        /* refuses to run (schema); others are reported by `pdl check` only */
     bool reference_only; /* something ours accepts and the reference refuses: --strict */
-    /* the reference says only that the file does not respect the schema: that line follows the
+    /* the reference reports only that the file does not respect the schema: that line follows the
      * list */
     bool general;
     pdl_loc loc;  /* FILE:LINE */
@@ -56,11 +56,11 @@ pdl_diag *pdl_program_vdiag(pdl_program *p, pdl_severity sev, const char *code, 
 PDL_PRINTF(2, 0) pdl_str pdl_program_vtext(pdl_program *p, const char *fmt, va_list ap);
 void pdl_program_sort_diags(pdl_program *p);
 
-/* The load errors as users see them, one line each: "FILE:LINE - TEXT" or "line LINE - TEXT". */
+/* The load errors for users, one line each: "FILE:LINE - TEXT" or "line LINE - TEXT". */
 void pdl_program_errors(const pdl_program *p, pdl_buf *out, bool rich);
 size_t pdl_program_error_count(const pdl_program *p); /* load errors */
 
-/* One diagnostic in the form above, `before` ("warning: ") in front of its text. */
+/* One diagnostic in the form above; `before` ("warning: ") precedes its text. */
 void pdl_diag_print(const pdl_diag *d, const char *before, bool rich, pdl_buf *out);
 
 #endif

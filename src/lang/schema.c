@@ -1,12 +1,13 @@
-/* schema.c -- see schema.h. Blocks come from blocks.def, common.def and records.def; what fields
- * hold comes from tables of schemas in a short form: ' is written for ", @Name for a reference to a
- * definition.
+/* schema.c -- see schema.h. Blocks come from blocks.def, common.def and records.def; the contents
+ * of fields come from tables of schemas in a short form: ' is written for ", @Name for a reference
+ * to a definition.
  *
- * Why it is made and not stored: a schema file beside the tables was one more place to forget. The
- * definitions have the names of the reference's schema, since editors and tools refer to them by
- * name. The text is read as JSON once it is complete, so that a wrong short form fails at once.
+ * Why it is made and not stored: a schema file beside the tables would be one more place to forget.
+ * The definitions have the names of the reference's schema, since editors and tools refer to them
+ * by name. The text is read as JSON once it is complete, so that a wrong short form fails at once.
  *
- * SPDX-License-Identifier: Apache-2.0 */
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "lang/schema.h"
 
 #include "lang/fields.h"
@@ -144,7 +145,7 @@ static const struct {
     {"PdlBlock", "@BlockType"},
 };
 
-/* What a field holds, by type and by need: required or with a default, and the form that may be
+/* The content of a field, by type and by need: required or with a default, and the form that may be
  * null (NULL: the same). */
 static const struct {
     const char *plain, *optional;
@@ -188,7 +189,7 @@ static const struct {
     [PDL_FT_EXPECTATIONS] = {"@ExpectationsType", NULL},
 };
 
-/* Fields whose schema says more than their type. */
+/* Fields whose schema is more precise than their type. */
 static const struct {
     pdl_block_kind kind;
     const char *key, *schema;
@@ -213,7 +214,7 @@ static const struct {
     {"pdl__score", "{'anyOf': [{'type': 'number'}, {'type': 'null'}]}"},
 };
 
-/* What a part of an object of records.def holds, and the form that may be null. */
+/* The content of a part of an object of records.def, and the form that may be null. */
 static const struct {
     const char *plain, *optional;
 } by_part[] = {
@@ -370,8 +371,8 @@ static void put_record(pdl_buf *b, const char *name, pdl_record record) {
     PDL_PUT(b, "], \"additionalProperties\": false}, ");
 }
 
-/* Calls fn for every definition of a block whose kind is `kind`, or for all: the forms of a kind
- * that has some, else the kind itself. */
+/* Calls fn for every definition of a block of this kind, or of all kinds: the forms of a kind that
+ * has some, else the kind itself. */
 static void each_definition(pdl_buf *b, pdl_block_kind kind,
                             void (*fn)(pdl_buf *b, const pdl_form *form)) {
     size_t n;
@@ -390,7 +391,7 @@ static void put_ref(pdl_buf *b, const pdl_form *form) {
     pdl_buf_putf(b, "{\"$ref\": \"#/$defs/%s\"}, ", form->name);
 }
 
-/* Union of the definitions whose kind is `kind`, or of all. */
+/* Union of the definitions of this kind, or of all kinds. */
 static void put_union(pdl_buf *b, const char *name, pdl_block_kind kind) {
     pdl_buf_putf(b, "\"%s\": {\"anyOf\": [", name);
     each_definition(b, kind, put_ref);

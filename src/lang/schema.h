@@ -13,8 +13,7 @@
 pdl_val pdl_language_schema(void);
 
 /* Owned dict {"blocks": [...], "forms": [...], "common": [...], "records": [...], "trace": [...]}:
- * the rows of blocks.def, common.def and records.def, for what is generated from them in other
- * languages. */
+ * the rows of blocks.def, common.def and records.def, for generators in other languages. */
 pdl_val pdl_language_table(void);
 
 /* The filters, tests, functions and methods that expressions know, as a page of the manual

@@ -18,7 +18,8 @@ static const row own[] = {
 #include "lang/blocks.def"
 };
 static const row common[] = {
-#define C(where, part, member, key, type, when, doc) {PDL_PART_##part, key, #type, "OPT", doc, false},
+#define C(where, part, member, key, type, when, doc)                                               \
+    {PDL_PART_##part, key, #type, "OPT", doc, false},
 #include "lang/common.def"
 };
 static const row records[] = {
@@ -27,7 +28,7 @@ static const row records[] = {
 };
 static const char *const record_names[] = {"retry", "budget", "aggregator"};
 
-/* In which kinds may it be? A list of names; null: in all. */
+/* The kinds that may have the field: a list of names; null: all. */
 static pdl_val kinds_of(uint32_t set) {
     if (set == UINT32_MAX) return pdl_null();
     pdl_val out = pdl_list_new(4);

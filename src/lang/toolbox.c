@@ -1,5 +1,6 @@
 /* toolbox.c -- see toolbox.h. Parameters of the functions come from the schema of the tool's
- * arguments; what the types of PDL cannot say is left to the server, which checks anyway.
+ * arguments; constraints that PDL's types cannot express are left to the server, which checks
+ * anyway.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -31,7 +32,7 @@ static bool is_member_name(pdl_str s) {
     return true;
 }
 
-/* What services accept: one underscore for each character that is none of theirs. */
+/* Replaces each character that services do not accept by an underscore. */
 static void put_name(pdl_str s, pdl_buf *out) {
     for (size_t i = 0; i < s.n && out->len < MAX_NAME; i++) {
         bool continues = ((unsigned char)s.p[i] & 0xc0) == 0x80;
@@ -43,8 +44,8 @@ static bool is_free(pdl_vref taken, pdl_str name) {
     return pdl_is_absent(pdl_dict_gets(taken, name));
 }
 
-/* The name by which models call the tool: its own, with the server in front, or with a number
- * behind. */
+/* The name by which models call the tool: its own, or prefixed with the server, or with a number
+ * appended. */
 static void put_free_name(pdl_vref taken, pdl_str server, pdl_str own, pdl_buf *out) {
     put_name(own, out);
     if (is_free(taken, pdl_buf_str(out))) return;
@@ -63,7 +64,7 @@ static void put_free_name(pdl_vref taken, pdl_str server, pdl_str own, pdl_buf *
 
 /* --- parameters ------------------------------------------------------------------------------- */
 
-/* A reference leads out of the schema of one argument, where it means nothing. */
+/* A reference leaves the schema of one argument, outside of which it has no meaning. */
 static bool has_reference(pdl_vref v, unsigned depth) {
     if (depth > PDL_MAX_SCHEMA_DEPTH) return true;
     if (pdl_is_list(v)) {
@@ -226,7 +227,7 @@ static void add_tool(pdl_str server, pdl_vref tool, pdl_val *taken, pdl_val *def
         *defs = pdl_dict_put(*defs, pdl_keep(name), tool_function(server, tool));
 }
 
-/* Names that this server has from an earlier import are its own again. */
+/* Frees the names that this server has from an earlier import. */
 static void give_back(pdl_str server, pdl_val *taken) {
     pdl_val kept = pdl_dict_new(pdl_dict_len(*taken));
     for (size_t i = 0; i < pdl_dict_len(*taken); i++) {
@@ -255,7 +256,7 @@ pdl_val pdl_toolbox_write(pdl_str server, pdl_vref tools, pdl_val *taken, pdl_bu
     pdl_val program = pdl_dict_putz(pdl_dict_new(1), "defs", defs);
     pdl_err err = {0};
     if (!pdl_yaml_write(program, text, &err))
-        pdl_err_fini(&err); /* too deep: it will not load, and say so */
+        pdl_err_fini(&err); /* too deep: loading the program will report it */
     pdl_drop(program);
     return declared;
 }

@@ -1,5 +1,5 @@
-/* toolbox.h -- the program that stands for a tool server: `import: mcp:NAME` runs it as any
- * imported file (spec providers 19).
+/* toolbox.h -- writes the program for a tool server: `import: mcp:NAME` runs it like any imported
+ * file (spec providers 19).
  *
  * Its definitions are `tools` (declarations for models), `call_tool`, `request`, and a function for
  * each tool whose name allows it.
@@ -15,10 +15,10 @@
 /* In front of the name in `import`. */
 #define PDL_TOOLS_PREFIX "mcp:"
 
-/* Write the program for the tools (a list as servers give it) of a server. *taken, a dict, has the
- * names by which models call the tools of other servers; those of this one are added: a name that
- * is taken gets the server's in front. Result, owned: dict from the name of a tool to its
- * declaration. */
+/* Writes the program for the tools (a list in the form of servers) of a server. *taken, a dict, has
+ * the names by which models call the tools of other servers; this server's names are added,
+ * prefixed with the server's name where they are taken. Result, owned: dict from the name of a tool
+ * to its declaration. */
 pdl_val pdl_toolbox_write(pdl_str server, pdl_vref tools, pdl_val *taken, pdl_buf *text);
 
 #endif

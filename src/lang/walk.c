@@ -137,12 +137,12 @@ void pdl_program_walk(const pdl_program *p, const pdl_walk *w) {
     if (p->main) walk_block(&copy, p->main);
 }
 
-/* Words are few and static: told already when its pointer or text is in the list. */
+/* Words are few and static: one in the list was reported already. */
 typedef struct deprecated_words {
     PDL_VEC(const char *) words;
     void (*fn)(void *user, pdl_loc loc, const char *old, const char *now);
     void *user;
-    pdl_loc loc; /* of the type that is looked at */
+    pdl_loc loc; /* of the type that is being walked */
 } deprecated_words;
 
 static void on_old(void *user, const char *old, const char *now) {
@@ -156,7 +156,7 @@ static void on_old(void *user, const char *old, const char *now) {
 static void on_type(void *user, const pdl_block *b, const char *key, const pdl_type *t,
                     pdl_loc loc) {
     (void)b;
-    if (strcmp(key, "parser") == 0) return; /* says nothing in the reference */
+    if (strcmp(key, "parser") == 0) return; /* the reference does not warn there */
     ((deprecated_words *)user)->loc = loc;
     pdl_type_deprecated(t, on_old, user);
 }

@@ -7,8 +7,8 @@
 
 #include "lang/program.h"
 
-/* Functions may be NULL. key: of the field, "" inside of lists of a field that have no keys of
- * their own. */
+/* Functions may be NULL. key: of the field; "" inside of lists of a field whose items have no keys.
+ */
 typedef struct pdl_walk {
     void *user;
     /* t is a PDL_TREE_EXPR */
@@ -16,15 +16,15 @@ typedef struct pdl_walk {
     void (*type)(void *user, const pdl_block *b, const char *key, const pdl_type *t, pdl_loc loc);
 } pdl_walk;
 
-/* Calls back for what is in p->main and below it. */
+/* Calls back for p->main and everything below it. */
 void pdl_program_walk(const pdl_program *p, const pdl_walk *w);
 
 /* Calls fn for each sub-block in the order of the fields (own fields, then defs and fallback). */
 void pdl_block_each_child(const pdl_block *b, void (*fn)(void *user, const pdl_block *child),
                           void *user);
 
-/* Calls back once for each deprecated word of a type that a spec or a function of the program uses
- * ("str", "string"), with the place of the first. */
+/* Calls back once for each deprecated type word ("str", "string") in a spec or function of the
+ * program, with its first place. */
 void pdl_program_each_deprecated(const pdl_program *p,
                                  void (*fn)(void *user, pdl_loc loc, const char *old,
                                             const char *now),

@@ -2,8 +2,8 @@
  * dialect.
  *
  * A quote opens a quoted part only as the first character of a field; in a quoted part a doubled
- * quote is one quote; text behind the closing quote belongs to the field. A run of CRs may stand
- * before the end of a line.
+ * quote is one quote; text after the closing quote belongs to the field. A run of CRs may precede
+ * the end of a line.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,7 +21,8 @@ static size_t plain_end(const pdl_scan *s) {
     return i;
 }
 
-/* Cursor behind the opening quote; a missing closing quote is at the end of the text. */
+/* The cursor is after the opening quote; a missing closing quote is assumed at the end of the text.
+ */
 static void read_quoted(pdl_scan *s, pdl_buf *b) {
     for (;;) {
         size_t from = s->pos;

@@ -1,4 +1,4 @@
-/* parse.c -- see parse.h. Picks the reader and words its failures as users see them.
+/* parse.c -- see parse.h. Selects the reader and phrases its failures for users.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -119,8 +119,8 @@ bool pdl_parse_raw(const pdl_parser *p, pdl_vref v, pdl_val *out, pdl_err *err) 
     return read_value(p, v, true, out, err);
 }
 
-/* The message, as Python shows the exception: Class('message'). A class is not shown for what is
- * worded by us. */
+/* The message as Python prints the exception: Class('message'). Without the class when the text is
+ * ours. */
 static void put_why(const pdl_err *err, bool as_exception, pdl_buf *b) {
     if (as_exception && err->py_class) {
         pdl_buf_putf(b, "%s(", err->py_class);

@@ -1,6 +1,8 @@
 /* parse.h -- the `parser:` field: text -> value. Spec: language-syntax 5.
  *
- * Strict first; `json` then repairs, and never fails on text.
+ * Models rarely return exactly the format they were asked for. The parsers named by a word are
+ * strict, as in the reference; only `json` tries strict reading first and then repairs, and it
+ * never fails on text. A failed parser raises an error that `retry` and `fallback` can catch.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -28,7 +30,7 @@ typedef enum {
     PDL_PM_FINDALL
 } pdl_parser_mode;
 
-/* A parser as the program says it. Lives in an arena; a compiled regex is released with it. */
+/* A parser as written in a program. Lives in an arena; a compiled regex is released with it. */
 typedef struct pdl_parser {
     pdl_parser_kind kind;
     pdl_parser_mode mode; /* REGEX */
@@ -55,17 +57,16 @@ pdl_parser *pdl_parser_regex(pdl_arena *a, pdl_str regex, pdl_parser_mode mode,
                              const pdl_str *groups, size_t n_groups, bool object_spec);
 pdl_parser *pdl_parser_word(pdl_arena *a, pdl_parser_kind kind);
 
-/* Apply to v, which must be a string (else the error of spec 5). Errors: PDL_E_parser with the full
- * message users see ("Attempted to parse ill-formed JSON: JSONDecodeError(\"...\")"), py_class the
- * Python class. */
+/* Applies p to v, which must be a string (else the error of spec 5). Errors: PDL_E_parser with the
+ * full message for users ("Attempted to parse ill-formed JSON: JSONDecodeError(\"...\")"), py_class
+ * the Python class. */
 PDL_MUST bool pdl_parse(const pdl_parser *p, pdl_vref v, pdl_val *out, pdl_err *err);
 
 /* The same with the bare message of the Python exception, without the sentence around it: for
  * conformance tests. */
 PDL_MUST bool pdl_parse_raw(const pdl_parser *p, pdl_vref v, pdl_val *out, pdl_err *err);
 
-/* The tolerant JSON reader alone: strict first, else repaired; never fails on text except on
- * limits. */
+/* The tolerant JSON reader: strict first, else repaired; fails only on limits. */
 PDL_MUST bool pdl_json_repair(pdl_str text, pdl_val *out, pdl_err *err);
 
 #endif

@@ -1,7 +1,7 @@
-/* readers.h -- what the files of this room share: one reader per parser word.
+/* readers.h -- one reader per parser word. Private to parse.
  *
- * Each takes text and fails with the bare message of the Python exception (py_class: its class);
- * parse.c puts the sentence that users see around it.
+ * Each takes text and fails with the message of the Python exception (py_class: its class); parse.c
+ * puts the sentence for users around it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

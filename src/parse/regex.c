@@ -1,4 +1,4 @@
-/* regex.c -- the regex parsers: search, match, fullmatch, split, findall, as Python's re has them.
+/* regex.c -- the regex parsers: search, match, fullmatch, split, findall, as in Python's re.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -32,7 +32,7 @@ static bool walk_next(walk *w, bool *hit, pdl_err *err) {
     return true;
 }
 
-/* Text of a group; `missing` stands for one that took no part. */
+/* Text of a group; `missing` for a group that matched nothing. */
 static pdl_val group_val(const walk *w, size_t i, pdl_val missing) {
     if (w->spans[i].start == PDL_NOT_FOUND) return missing;
     pdl_drop(missing);

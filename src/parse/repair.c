@@ -1,15 +1,16 @@
-/* repair.c -- JSON as models write it: containers, and what stands around and between them.
+/* repair.c -- JSON as models write it: containers, and what is around and between them.
  *
  * One pass with an explicit stack of open containers; nothing is an error except depth. Rules: spec
- * language-syntax 5.1. Whatever makes no sense at its place is skipped a character at a time.
+ * language-syntax 5.1. Characters that make no sense at their position are skipped one at a time.
  *
- * Why a reader of its own: models leave out quotes and commas, add prose before and after, and stop
- * in the middle. Mending the text and reading it as JSON afterwards would need to know the
- * structure that the mending is about. So this reader builds values while it reads and takes at
- * each place what fits best; it always goes on by at least one character, which is why it ends on
- * every input.
+ * Why a separate reader: models leave out quotes and commas, add prose before and after, and stop
+ * in the middle. Mending the text first and reading it as JSON afterwards would need to know the
+ * structure that the mending is about. So this reader builds values while it reads and chooses at
+ * each position what fits best. It always advances by at least one character, which is why it ends
+ * on every input.
  *
- * SPDX-License-Identifier: Apache-2.0 */
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "parse/repair.h"
 
 #include "base/limits.h"
@@ -26,15 +27,15 @@ typedef struct {
     box_kind kind;
     char closer;      /* besides a brace, which closes all */
     bool implicit;    /* a dict that began with `"key":` in a list, without a brace */
-    bool in_braces;   /* a list that stands in the braces of a dict */
-    bool extends;     /* a list behind the members of a dict: it belongs to the last of them */
+    bool in_braces;   /* a list written in the braces of a dict */
+    bool extends;     /* a list after the members of a dict: it belongs to the last of them */
     bool saw_comma;   /* parentheses: with a comma they are a list even of one */
     bool waiting;     /* a dict with a key whose value is being read */
     bool of_value;    /* it is the value of a key */
     size_t start;     /* of its first byte */
     bool extended;    /* a dict whose last member is a list that was extended */
-    bool mixed;       /* the lists in it have several lengths, or none */
-    size_t width;     /* length of the last list in it; 0: there is none */
+    bool mixed;       /* its lists have different lengths, or it has none */
+    size_t width;     /* length of the last list in it; 0: none */
     pdl_val box, key; /* key: while waiting */
 } box;
 
@@ -42,9 +43,9 @@ typedef struct {
     pdl_rp rp;
     PDL_VEC(box) open;
     size_t key_start; /* of the key read last */
-    bool again; /* a key came twice: the next item of the list is a dict that begins with it */
+    bool again; /* a key was repeated: the next item of the list is a dict that begins with it */
     size_t barren,
-        /* no key begins from here on: braces that hold nothing are not searched again and again */
+        /* no key begins from here on: empty braces are not searched again and again */
         barren_to;
     size_t looked; /* characters searched for the ends of parentheses */
     bool tried;    /* the strict reader had its turn: at one container only */
@@ -86,7 +87,8 @@ static box pop(reader *r) {
 
 /* --- between tokens --------------------------------------------------------------------------- */
 
-/* A comment at the cursor. In a container a comment after '#' also ends before what closes it. */
+/* A comment at the cursor. In a container a comment after '#' also ends before the closing bracket.
+ */
 static bool skip_comment(reader *r, bool in_key) {
     pdl_rp *p = &r->rp;
     int c = rp_peek(p), d = rp_at(p, p->pos + 1);
@@ -115,8 +117,8 @@ static void skip_char(pdl_rp *p) {
 
 /* --- values --- */
 
-/* The value at the cursor, or the opening of a container; what begins none is skipped. At the end
- * of the text, and at a lone slash, it is the empty text. */
+/* The value at the cursor, or the opening of a container; other characters are skipped. At the end
+ * of the text, and at a single slash, the empty text. */
 static step read_value(reader *r, pdl_rp_place place, pdl_val *out) {
     pdl_rp *p = &r->rp;
     size_t next;
@@ -146,7 +148,7 @@ static step read_value(reader *r, pdl_rp_place place, pdl_val *out) {
     return GOT_VALUE;
 }
 
-/* The value of a member: the cursor is behind the colon. Nothing there is the empty string. */
+/* The value of a member; the cursor is after the colon. A missing value is the empty string. */
 static step read_member(reader *r, pdl_val *out) {
     skip_remarks(r);
     int c = rp_peek(&r->rp);
@@ -161,14 +163,14 @@ static bool is_empty(pdl_vref v) {
     return pdl_is_dict(v) && pdl_dict_len(v) == 0;
 }
 
-/* A list stands where a key should: does it belong to the member before it? */
+/* A list is in the position of a key: returns true when it belongs to the member before it. */
 static bool extends_last(reader *r) {
     box *b = top(r);
     size_t n = pdl_dict_len(b->box);
     return n && rp_peek(&r->rp) == '[' && pdl_is_list(pdl_dict_val_at(b->box, n - 1));
 }
 
-/* Text of a key at the cursor, perhaps empty; what cannot begin one is skipped. */
+/* Text of a key at the cursor, perhaps empty; characters that cannot begin one are skipped. */
 static void read_key_text(reader *r, pdl_val *out) {
     pdl_rp *p = &r->rp;
     size_t next;
@@ -205,7 +207,7 @@ static step read_key(reader *r, size_t *from, pdl_val *out) {
         bool empty = is_empty(*out);
         if (empty) skip_remarks(r);
         if (!empty && p->pos == p->src.n && r->key_start > begin) {
-            r->barren = begin; /* it goes on to the end of the text */
+            r->barren = begin; /* it extends to the end of the text */
             r->barren_to = r->key_start;
         }
         if (!empty || rp_peek(p) == ':' || rp_peek(p) == '}') return GOT_VALUE;
@@ -241,7 +243,7 @@ static bool has_colon(pdl_str text) {
     return false;
 }
 
-/* A dict without members that holds something is a list in wrong braces: read it again as one. The
+/* A dict without members that is not empty is a list in wrong braces: reads it again as a list. The
  * cursor is at its end. */
 static bool reread_as_list(reader *r) {
     box *b = top(r);
@@ -254,7 +256,7 @@ static bool reread_as_list(reader *r) {
     skip_remarks(r);
     bool blank = p->pos >= end && (end == p->src.n || rp_at(p, end) == '}');
     p->pos = end;
-    size_t past = end + 2 < p->src.n ? end + 2 : p->src.n; /* with what stands behind the brace */
+    size_t past = end + 2 < p->src.n ? end + 2 : p->src.n; /* with the text after the brace */
     bool colon = pdl_rp_find(p, ':', from) < past && has_colon(pdl_str_sub(p->src, from, past));
     if (blank || colon) return false;
     pdl_drop(pop(r).box);
@@ -277,8 +279,8 @@ static bool dict_ends(reader *r) {
     }
 }
 
-/* In a list a key that came before begins a new dict, unless it stands as keys do: quoted, between
- * a comma and a colon. */
+/* In a list a repeated key begins a new dict, unless it is written as keys are: quoted, between a
+ * comma and a colon. */
 static bool begins_again(reader *r, size_t from, pdl_vref key) {
     pdl_rp *p = &r->rp;
     box *b = top(r);
@@ -314,7 +316,7 @@ static step step_dict(reader *r, pdl_val *out) {
         if (rp_peek(p) >= 0 && rp_peek(p) != '}') break;
         pdl_drop(key);
     }
-    skip_char(p); /* the colon, or what stands for it */
+    skip_char(p); /* the colon, or its replacement */
     box *b = top(r);
     b->key = key;
     b->waiting = true;
@@ -349,7 +351,7 @@ static step step_list(reader *r, pdl_val *out) {
     }
     if (!pdl_rp_quote(p, p->pos) || !pdl_rp_item_is_key(p)) return read_value(r, PDL_RP_ITEM, out);
     if (b->of_value && pdl_list_len(b->box) &&
-        all_scalars(b->box)) { /* the list was not closed, the dict goes on */
+        all_scalars(b->box)) { /* the list was not closed: the dict continues */
         b->closer = 0;
         return GOT_END;
     }
@@ -366,7 +368,7 @@ static void note_row(box *b, pdl_vref v) {
     b->width = n;
 }
 
-/* The items behind the last row of a list made rows, when they are as many as rows have. Takes
+/* Makes a row of the items after the last row of a list, when they are as many as a row has. Takes
  * list. */
 static pdl_val in_rows(pdl_val list, size_t width) {
     size_t n = pdl_list_len(list), from = n;
@@ -427,8 +429,8 @@ static void put_member(reader *r, pdl_val v) {
     if (c == ',' || c == '\'' || c == '"') p->pos++;
 }
 
-/* Give the innermost container a value. An empty item that nothing separates from what follows is
- * noise, with the character behind it; so are three dots. */
+/* Adds a value to the innermost container. An empty item that nothing separates from what follows
+ * is noise, together with the next character; so are three dots. */
 static void put_value(reader *r, pdl_val v) {
     box *b = top(r);
     if (b->kind == BOX_DICT) {
@@ -446,7 +448,7 @@ static void put_value(reader *r, pdl_val v) {
     }
 }
 
-/* The innermost container is complete: what ended it is taken, unless it was a key. */
+/* The innermost container is complete: skips its closing character, unless that was a key. */
 static pdl_val close_box(reader *r) {
     pdl_rp *p = &r->rp;
     box b = pop(r);
@@ -471,7 +473,7 @@ static void put_extension(reader *r, pdl_val v) {
     skip_remarks(r);
 }
 
-/* Behind a member stands the bracket of a list around the dict? */
+/* Returns true when the bracket of an enclosing list follows a member. */
 static bool ends_at_bracket(const reader *r) {
     const box *b = &r->open.p[r->open.n - 1];
     return b->kind == BOX_DICT && pdl_dict_len(b->box) && !b->waiting && r->rp.lists &&
@@ -533,7 +535,7 @@ static bool same_shape(pdl_vref a, pdl_vref b, int depth) {
     return true;
 }
 
-/* Add v to what was found so far; `listed`: a comma stood between. */
+/* Adds v to the values found so far; `listed`: a comma was between them. */
 static pdl_val add_found(pdl_val found, pdl_val v, bool listed) {
     size_t n = pdl_list_len(found);
     if (n && is_empty(v)) {
@@ -546,15 +548,15 @@ static pdl_val add_found(pdl_val found, pdl_val v, bool listed) {
     return pdl_list_push(found, v);
 }
 
-/* Does a comma stand next to the cursor? */
+/* Returns true when a comma is next to the cursor. */
 static bool comma_near(const pdl_rp *p) {
     size_t i = p->pos;
     while (i && rp_blank(rp_at(p, i - 1))) i--;
     return rp_at(p, rp_skip_blanks(p, p->pos)) == ',' || (i && rp_at(p, i - 1) == ',');
 }
 
-/* Does something other than a comma follow the container that the text begins with? Brackets are
- * matched outside of strings. */
+/* Returns true when something other than a comma follows the container at the start of the text.
+ * Brackets are matched outside of strings. */
 static bool has_text_after_container(const pdl_rp *p) {
     PDL_VEC(char) open = {0};
     size_t i = 0;
@@ -612,7 +614,7 @@ static bool read_more(reader *r, pdl_val *dict) {
     return true;
 }
 
-/* Does what stands behind a parenthesis, at i, begin data? */
+/* Returns true when the text after a parenthesis, at i, begins data. */
 static bool data_begins(const pdl_rp *p, size_t i) {
     static const char *const words[] = {"true", "false", "null", "none"};
     int c = rp_at(p, i);
@@ -624,7 +626,7 @@ static bool data_begins(const pdl_rp *p, size_t i) {
     return false;
 }
 
-/* Do only blanks follow on the line behind i? */
+/* Returns true when only blanks follow i on its line. */
 static bool line_ends(const pdl_rp *p, size_t i) {
     for (int c; (c = rp_at(p, i)) >= 0 && c != '\n' && c != '\r'; i++)
         if (!rp_blank(c)) return false;
@@ -633,8 +635,8 @@ static bool line_ends(const pdl_rp *p, size_t i) {
 
 enum { MAX_LOOKS = 64 }; /* so often the whole text is searched for the ends of parentheses */
 
-/* A parenthesis of the text outside of containers: data only when it stands alone on its lines,
- * otherwise prose. */
+/* A parenthesis outside of containers is data only when it is alone on its lines, otherwise prose.
+ */
 static bool is_data(reader *r) {
     const pdl_rp *p = &r->rp;
     size_t i = p->pos;

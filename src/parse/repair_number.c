@@ -1,6 +1,6 @@
 /* repair_number.c -- numbers and literals in text that is not quite JSON.
  *
- * What looks like a number but is none (dates, versions, fractions, 12abc) stays text.
+ * Text that begins like a number but is not one (dates, versions, fractions, 12abc) stays text.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -58,7 +58,7 @@ pdl_val pdl_rp_number(pdl_rp *r, pdl_rp_place place) {
     size_t start = r->pos, next;
     collect(r, place);
     if (r->pos < r->src.n && pdl_cp_is_alpha(pdl_rp_cp(r, r->pos, &next))) {
-        r->pos = start; /* a word that begins with digits; the sign is lost */
+        r->pos = start; /* a word that begins with digits; the sign is dropped */
         while (rp_peek(r) == '-' || rp_peek(r) == '.' || rp_peek(r) == '_') r->pos++;
         return pdl_rp_word(r, place);
     }

@@ -23,11 +23,11 @@ typedef struct {
     pdl_str open, close; /* its quotes; a bare word would be closed by a double one */
     bool bare;           /* no quote opened it */
     bool doubled;        /* two quotes opened it */
-    bool in_pair;        /* behind the first of a pair of inner quotes */
+    bool in_pair;        /* after the first of a pair of inner quotes */
     bool no_member;      /* no quote or bracket ahead: commas belong to it */
     bool container;      /* one follows that belongs to it */
     uint32_t braces;     /* opened in it and not closed */
-    bool in_class;       /* behind a bracket, without blanks since, as in a pattern */
+    bool in_class;       /* after a bracket, without blanks since, as in a pattern */
     bool opens;          /* a bare word ended where a quote opens the next key */
     bool closed;         /* its closing quote was there */
 } token;
@@ -65,8 +65,8 @@ static bool escaped(const pdl_rp *r, size_t i, size_t from) {
     return back % 2 == 1;
 }
 
-/* The next `what` at or behind i without a backslash of its own; the text's length when there is
- * none. */
+/* The next `what` at or after i that no backslash precedes; the text's length when there is none.
+ */
 static size_t find_plain(pdl_rp *r, pdl_str what, size_t i) {
     pdl_rp_memo *m = &r->plain[slot_of(what)];
     if (m->known && m->from <= i && i <= m->at) return m->at;
@@ -124,7 +124,7 @@ static bool is_word_at(const pdl_rp *r, size_t i, bool first) {
     return c >= 0 && (c == '_' || (c == '-' && !first) || pdl_cp_is_alnum(pdl_rp_cp(r, i, &next)));
 }
 
-/* Behind the bare word at i and the colon that follows it; 0 when there is no such thing. */
+/* Offset after the bare word at i and the colon that follows it; 0 when they are not there. */
 static size_t bare_key_end(const pdl_rp *r, size_t i) {
     if (!is_word_at(r, i, true)) return 0;
     while (is_word_at(r, i, false)) pdl_rp_cp(r, i, &i);
@@ -132,7 +132,7 @@ static size_t bare_key_end(const pdl_rp *r, size_t i) {
     return rp_at(r, i) == ':' ? i + 1 : 0;
 }
 
-/* Does `"key":` stand at i, ended by `close`? */
+/* Returns true when `"key":`, ended by `close`, is at i. */
 static bool quoted_key_at(pdl_rp *r, size_t i, pdl_str close) {
     size_t end = find_plain(r, close, i + pdl_rp_quote(r, i));
     return end < r->src.n && rp_at(r, rp_skip_blanks(r, end + close.n)) == ':';
@@ -180,8 +180,8 @@ static bool read_code(pdl_rp *r) {
     return true;
 }
 
-/* A run of backslashes at the cursor, two at least: pairs become one each when they are all that
- * there is, or the quote behind them ends the string. */
+/* At least two backslashes at the cursor: each pair becomes one when there is no other text, or
+ * when the quote after them ends the string. */
 static bool read_run(token *t) {
     pdl_rp *r = t->r;
     size_t end = r->pos;
@@ -195,7 +195,7 @@ static bool read_run(token *t) {
     return true;
 }
 
-/* At a backslash. False: it is no escape, the backslash was copied. */
+/* At a backslash. Returns false when it is no escape; the backslash was copied. */
 static bool read_escape(token *t) {
     static const char from[] = "nrtb", to[] = "\n\r\t\b";
     pdl_rp *r = t->r;
@@ -210,7 +210,7 @@ static bool read_escape(token *t) {
     } else if (quote) {
         pdl_buf_put(&r->text, pdl_str_sub(r->src, r->pos + 1, r->pos + 1 + quote));
         r->pos += 1 + quote;
-    } else if (c == '\\') { /* a backslash, unless it stands before another or a quote */
+    } else if (c == '\\') { /* a backslash, except before another one or a quote */
         pdl_buf_putc(&r->text, '\\');
         r->pos += 2;
         for (size_t n; ends_with(&r->text, PDL_STR("\\")); r->pos += n) {
@@ -229,8 +229,8 @@ static bool read_escape(token *t) {
 
 /* --- does the quote at the cursor end the string? --------------------------------------------- */
 
-/* From the quote at q on, is the number of closing quotes before the next bracket even? The count
- * is kept: it is asked again from one quote to the next. */
+/* Returns true when the number of closing quotes from q to the next bracket is even. The count is
+ * kept, since the next quote needs it again. */
 static bool even_quotes(token *t, size_t q) {
     pdl_rp *r = t->r;
     size_t bracket = find_byte(r, ']', q);
@@ -248,8 +248,8 @@ static bool even_quotes(token *t, size_t q) {
     return r->count % 2 == 0;
 }
 
-/* Where the text behind the quote stops to be its own: at the next quote, or at what closes or
- * separates what is open. */
+/* Where the text after a quote ends: at the next quote, or at a character that closes or separates
+ * what is open. */
 static size_t stop_behind(token *t, size_t i) {
     pdl_rp *r = t->r;
     bool letters = false;
@@ -322,7 +322,7 @@ static bool ends_at_quote(token *t) {
 
 /* --- was the closing quote forgotten? --------------------------------------------------------- */
 
-/* `key: value` without quotes behind a comma: is what follows the colon at i - 1 plainly a
+/* Is the text after the colon at i - 1, in `key: value` without quotes after a comma, plainly a
  * value? */
 static bool value_at(pdl_rp *r, size_t i) {
     static const char *const words[] = {"true", "false", "null"};
@@ -339,7 +339,7 @@ static bool value_at(pdl_rp *r, size_t i) {
     return brace < r->src.n && brace < next_quote(r, i);
 }
 
-/* Does the comma at the cursor of a value begin the next member? */
+/* Returns true when the comma at the cursor, in a value, begins the next member. */
 static bool comma_ends(token *t) {
     pdl_rp *r = t->r;
     size_t i = rp_skip_blanks(r, r->pos + 1), key;
@@ -418,7 +418,7 @@ static size_t container_end(pdl_rp *r, size_t i) {
     return 0;
 }
 
-/* A container behind a comma of a value without quotes belongs to it, as does `{key: ..}`. */
+/* A container after a comma in a value without quotes belongs to the value, as does `{key: ..}`. */
 static bool copy_container(token *t) {
     pdl_rp *r = t->r;
     int c = rp_peek(r);
@@ -434,7 +434,8 @@ static bool copy_container(token *t) {
     return true;
 }
 
-/* Does the string stop before the character c at the cursor, which is no quote of its own? */
+/* Returns true when the string ends before the character c at the cursor, which is not its quote.
+ */
 static bool stops(token *t, int c) {
     pdl_rp *r = t->r;
     if (t->bare && t->place == PDL_RP_KEY && (c == ':' || rp_blank(c))) return true;
@@ -463,7 +464,7 @@ static void copy_char(token *t) {
     if (c == ']') t->in_class = false;
 }
 
-/* What follows up to a character that may mean something. */
+/* Copies text up to a character that may be significant. */
 static void copy_run(token *t) {
     pdl_rp *r = t->r;
     size_t from = r->pos, i = from;
@@ -481,7 +482,7 @@ static void strip_end(pdl_buf *b) {
     pdl_buf_cut(b, n);
 }
 
-/* Up to the closing quote, or to where it was forgotten. True at the quote. */
+/* Reads up to the closing quote, or to where it was forgotten. Returns true at the quote. */
 static bool read_body(token *t) {
     pdl_rp *r = t->r;
     for (int c; (c = rp_peek(r)) >= 0;) {
@@ -505,12 +506,12 @@ static bool read_body(token *t) {
     return false;
 }
 
-/* The body, and what closes it. */
+/* The body and its end. */
 static pdl_val finish(token *t) {
     pdl_rp *r = t->r;
     t->closed = read_body(t);
     if (t->closed) r->pos += t->close.n;
-    if (t->opens) { /* its last character begins that key too */
+    if (t->opens) { /* its last character also begins that key */
         do r->pos--;
         while (((unsigned char)r->src.p[r->pos] & 0xc0) == 0x80);
     }
@@ -518,7 +519,7 @@ static pdl_val finish(token *t) {
     return pdl_text(pdl_buf_str(&r->text));
 }
 
-/* `"text"` with what may follow it at its place. */
+/* `"text"` followed by what may follow it in its position. */
 static bool read_simple(token *t, pdl_val *out) {
     pdl_rp *r = t->r;
     if (rp_peek(r) != '"') return false;
@@ -538,7 +539,7 @@ static bool read_simple(token *t, pdl_val *out) {
 /* Only blanks between the cursor and q? */
 static bool blank_until(const pdl_rp *r, size_t q) { return rp_skip_blanks(r, r->pos + 1) >= q; }
 
-/* Behind an opening quote stands another, at the cursor. True: the string is empty. */
+/* Another quote, at the cursor, follows an opening quote. Returns true when the string is empty. */
 static bool read_doubled(token *t) {
     pdl_rp *r = t->r;
     size_t n = t->open.n;

@@ -1,4 +1,4 @@
-/* yaml.c -- one YAML document; the message gains the place.
+/* yaml.c -- one YAML document; the message has its position appended.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,7 +8,7 @@
 
 #include "base/banned.h"
 
-enum { SNIPPET_COLUMNS = 75 }; /* PyYAML shows longer lines in part, which is left out here */
+enum { SNIPPET_COLUMNS = 75 }; /* PyYAML shortens longer lines, which are left out here */
 
 /* The 1-based line of text, without its end. */
 static pdl_str line_at(pdl_str text, uint32_t line) {
@@ -45,6 +45,6 @@ bool pdl_parse_yaml(pdl_str text, bool as_python, pdl_val *out, pdl_err *err) {
             pdl_buf_putf(&b, "%s (line %u, column %u)", err->msg, line, column);
         pdl_err_reword(err, &b);
     }
-    err->loc = (pdl_loc){0}; /* a place in the text, which is not a place in the program */
+    err->loc = (pdl_loc){0}; /* a position in the text is not a place in the program */
     return false;
 }

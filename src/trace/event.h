@@ -1,5 +1,4 @@
-/* event.h -- pdl_event: the only report of a run (layout section 1). Borrowed by sinks for the
- * call.
+/* event.h -- pdl_event: the only report of a run. Borrowed by sinks for the call.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,10 +16,10 @@ typedef enum {
     PDL_EVENT_COUNT
 } pdl_event_kind;
 
-/* How text looks on a terminal. */
+/* How text is displayed on a terminal. */
 typedef enum { PDL_LOOK_PLAIN, PDL_LOOK_MODEL, PDL_LOOK_CODE } pdl_look;
 
-/* How a block came to run (block_begin). */
+/* How a block was entered (block_begin). */
 typedef enum {
     PDL_ENTRY_PART,    /* as a part of the block around it */
     PDL_ENTRY_DEF,     /* as an entry of its defs */
@@ -39,8 +38,8 @@ typedef struct pdl_event {
     struct pdl_program *program;
     const pdl_block *block;
     pdl_path *path;
-    pdl_vref value; /* absent: none */
-    /* block_begin: incoming messages; block_end: what a leaf adds to them; absent: none */
+    pdl_vref value; /* absent: no value */
+    /* block_begin: incoming messages; block_end: the messages that a leaf adds; absent: none */
     pdl_vref context;
     pdl_str key; /* field */
     pdl_str text;

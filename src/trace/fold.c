@@ -1,9 +1,9 @@
-/* fold.c -- see fold.h: from events to nodes. When nodes are written and given back is in
- * fold_node.c, what they look like in fold_write.c.
+/* fold.c -- see fold.h: from events to nodes. fold_node.c decides when nodes are written and freed,
+ * fold_write.c what they look like.
  *
- * Each fiber has its innermost running node; a block that begins becomes a child of it, or, as the
- * first of an iteration of a map, of the map's node, which is the innermost one of the fiber that
- * waits for the iteration.
+ * Each fiber has its innermost running node. A block that begins becomes a child of it; the first
+ * block of an iteration of a map becomes a child of the map's node, which is the innermost one of
+ * the fiber that waits for the iteration.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -50,7 +50,8 @@ static void executed(pdl_fold *f, const pdl_block *b, pdl_path *p) {
     pdl_idmap_put(&f->last, (uintptr_t)b, p ? pdl_path_keep(p) : NULL);
 }
 
-/* Is this what the block around it runs, or something called from inside one of its expressions? */
+/* Returns true when the block is run by the block around it, not called from inside of one of its
+ * expressions. */
 static bool shows(const fold_node *parent, const pdl_event *e) {
     if (e->entry == PDL_ENTRY_SILENT) return false;
     if (!parent) return e->fiber == 1;
@@ -108,7 +109,7 @@ static void begin_node(fold_node *n, const pdl_event *e) {
     if (up && up->block->kind == PDL_BLOCK_repeat && pdl_fold_is_loop_body(up->block, e->block))
         n->number = up->begun++;
     if (n->silent && up && up->fiber != e->fiber)
-        n->parent = NULL; /* it may be released before n ends */
+        n->parent = NULL; /* the parent may be freed before n ends */
     if (e->block->kind == PDL_BLOCK_model && !n->silent) n->context = pdl_keep(e->context);
 }
 
@@ -146,7 +147,7 @@ static void on_end(pdl_fold *f, const pdl_event *e) {
     if (!n) return;
     n->fell_back = has_fallback_run(n);
     if (n->fell_back && n->block->kind == PDL_BLOCK_model && !n->silent) {
-        /* as the reference: what its fallback said is the context of the model */
+        /* as in the reference: the fallback's messages are the context of the model */
         pdl_drop(n->context);
         n->context = pdl_keep(e->context);
     }
@@ -162,8 +163,7 @@ static void note_failure(fold_node *n, const pdl_event *e) {
     if (n->part_failed || n->silent) return;
     n->end = e->nanos;
     n->part_failed = n->block->kind == PDL_BLOCK_call && e->err && e->err->kind == PDL_E_type;
-    if (n->part_failed)
-        return; /* what is called was refused: the block stands without its message */
+    if (n->part_failed) return; /* the call was refused: the block is shown without its message */
     n->failure = pdl_str_dup(pdl_str_of(e->err && e->err->msg ? e->err->msg : ""));
 }
 
@@ -175,7 +175,7 @@ static void on_fail(pdl_fold *f, const pdl_event *e) {
     pdl_fold_node_over(f, n);
 }
 
-/* What the failed attempt left behind goes; definitions were made before it. */
+/* Removes what the failed attempt left; definitions were made before it. */
 static void on_attempt(pdl_fold *f, const pdl_event *e) {
     fold_node *n = top_of(f, e->fiber);
     if (!n || n->block != e->block) return;
@@ -183,7 +183,7 @@ static void on_attempt(pdl_fold *f, const pdl_event *e) {
     executed(f, e->block, e->path);
     pdl_fold_give_up_parts(f, n);
     n->part_failed = n->waits = false;
-    size_t kept_facts = 0; /* the requests of a model call that failed are told of all attempts */
+    size_t kept_facts = 0; /* the requests of a failed model call are shown for all attempts */
     for (size_t i = 0; i < n->facts.n; i++) {
         if (strcmp(n->facts.p[i].key, "pdl__attempts") == 0)
             n->facts.p[kept_facts++] = n->facts.p[i];
@@ -230,7 +230,7 @@ static void on_usage(pdl_fold *f, const pdl_event *e) {
     n->usage[2] += prompt;
 }
 
-/* How a call went: the reply's value, {attempts, structured} or absent. */
+/* Records how a call went: the reply's value, {attempts, structured} or absent. */
 static void note_call(pdl_fold *f, fold_node *n, pdl_vref how) {
     static const char *const names[][2] = {{"attempts", "pdl__attempts"},
                                            {"structured", "pdl__structured"}};
@@ -245,8 +245,8 @@ static void note_call(pdl_fold *f, fold_node *n, pdl_vref how) {
     }
 }
 
-/* A model block ends before its reply is there. A failure that nobody handles is told to no block
- * that still runs. */
+/* A model block ends before its reply arrives. A failure that is not handled is reported by no
+ * block that still runs. */
 static void on_reply(pdl_fold *f, const pdl_event *e) {
     fold_node *n = e->path && e->block ? pdl_idmap_find(&f->calls, (uintptr_t)e->path) : NULL;
     if (!n) return;

@@ -1,8 +1,8 @@
 /* fold.h -- the trace of a run: events folded into the program's tree (spec language-execution 14).
  *
- * Every block that was executed is replaced by what is known of its execution; the rest stays as
- * written. What is final is made into text while the run goes on and put aside, so memory holds
- * what is open (fold_node.c tells how).
+ * Every block that was executed is replaced by a record of its execution; the rest stays as
+ * written. Finished parts are made into text during the run and written to a temporary file, so
+ * memory holds only what is open (fold_node.c explains how).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,17 +15,17 @@
 
 typedef struct pdl_fold pdl_fold;
 
-/* The program is kept. The tree does not show what is in the register (borrowed until free; NULL:
- * none), also when it is registered after it was put aside. folder: where long traces are put
- * aside, in a file without a name; NULL: the usual one. */
+/* Keeps the program. The tree hides what is in the register (borrowed until free; NULL: none), also
+ * secrets that are registered after the text was written. folder: where long traces are written, to
+ * a file without a name; NULL: the default one. */
 pdl_fold *pdl_fold_new(pdl_program *program, const pdl_secrets *secrets, const char *folder);
 void pdl_fold_free(pdl_fold *f); /* NULL is fine */
 
 /* To be added to the sinks of one run. */
 pdl_sink pdl_fold_sink(pdl_fold *f);
 
-/* After the last event: the trace as one line of JSON without a newline, in pieces; any number of
- * times. Stops when put returns false. Errors: limit, io, those of put. */
+/* After the last event: writes the trace as one line of JSON without a newline, in pieces; may be
+ * repeated. Stops when put returns false. Errors: limit, io, those of put. */
 typedef bool pdl_fold_put_fn(void *user, pdl_str piece, pdl_err *err);
 PDL_MUST bool pdl_fold_write(pdl_fold *f, pdl_fold_put_fn *put, void *user, pdl_err *err);
 /* The same as one text. */

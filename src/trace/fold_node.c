@@ -1,18 +1,19 @@
-/* fold_node.c -- when the nodes of a trace are written and given back.
+/* fold_node.c -- when the nodes of a trace are written and freed.
  *
- * A trace of a long run is larger than memory should be, and its form works against writing it as
- * it happens: in JSON the parts of a block stand before its result, what a loop is made of before
- * its iterations, blocks that were not executed show the id that they got elsewhere, later. So the
- * tree is written from the leaves: as soon as a block is over, all its parts are written and the
- * promises in its values are filled, it becomes text (fold_write.c) in which the texts of its parts
- * are copied or, when they are long, put aside and named (fold_text.c); its values and parts are
- * then released. Iterations of a loop are added to one text in their order and released as well.
- * What remains in memory is what is open: the blocks that run, those whose model has not answered,
- * and per block of the program what the end needs. At the end the text of the root is given out,
- * and what it names is read back from the file, each byte once. A run that is killed leaves
- * nothing, since that file has no name. Cost: every byte of short text is copied once per level
- * until it is long enough to be put aside, and a node that waits is looked at again after 1, 2, 4
- * ... events.
+ * The trace of a long run does not fit in memory, and its form makes it hard to write as the run
+ * proceeds: in JSON the parts of a block precede its result, the fields of a loop precede its
+ * iterations, and blocks that were not executed show an id that they get elsewhere, later. So the
+ * tree is written from the leaves. As soon as a block has ended, all its parts are written and the
+ * promises in its values are filled, it becomes text (fold_write.c); the texts of its parts are
+ * copied into it or, when they are long, spilled and referred to (fold_text.c); its values and
+ * parts are then freed. Iterations of a loop are appended to one text in their order and freed as
+ * well.
+ *
+ * What remains in memory is what is open: the running blocks, those whose model has not answered,
+ * and per block of the program what the end needs. At the end the text of the root is written out,
+ * and what it refers to is read back from the file, each byte once. A killed run leaves nothing,
+ * since that file has no name. Cost: every byte of short text is copied once per level until it is
+ * long enough to be spilled, and a waiting node is examined again after 1, 2, 4 ... events.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -22,7 +23,7 @@
 
 #include "base/banned.h"
 
-enum { LOOKS = 2 };      /* nodes of the queue that are looked at for each event */
+enum { LOOKS = 2 };      /* nodes of the queue that are examined for each event */
 enum { MAX_TRIES = 20 }; /* then the pauses get no longer */
 
 /* --- life ------------------------------------------------------------------------------------- */
@@ -230,7 +231,7 @@ void pdl_fold_write_rest(pdl_fold *f) {
     if (f->root && !f->root->written) write_all(f, f->root);
 }
 
-/* The iterations of a loop whose turn it is become a part of its items. */
+/* Appends the next finished iterations of a loop to its items. */
 static void collect(pdl_fold *f, fold_node *loop) {
     fold_node *c = loop->first;
     while (c) {

@@ -1,11 +1,11 @@
 /* fold_text.c -- the text of a trace: JSON with holes.
  *
- * The JSON of a trace is ASCII without control characters, so a byte below 4 can begin a hole: that
- * byte, which is the kind, and 16 bytes. HOLE_ASIDE is text that was put aside: where it stands and
- * how long it is. HOLE_WRITTEN is a block that was not executed where it stands; it shows the id of
- * its last execution elsewhere, which is known at the end only: an index of pdl_fold.written.
- * HOLE_TAKEN is such a thing of a case. In the tree of a node that is being written holes are
- * objects of a class of their own, which no program can make.
+ * The JSON of a trace is ASCII without control characters, so a byte below 4 can mark a hole: that
+ * byte, which is the kind, and 16 bytes. HOLE_ASIDE refers to spilled text by position and length.
+ * HOLE_WRITTEN is a block that was not executed at this position; it shows the id of its last
+ * execution elsewhere, which is known only at the end: an index of pdl_fold.written. HOLE_TAKEN is
+ * the same for a case. In the tree of a node that is being written holes are objects of a private
+ * class, which no program can make.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,7 +19,7 @@
 enum { HOLE_ASIDE = 1, HOLE_WRITTEN, HOLE_TAKEN, HOLE_END };
 enum { HOLE_BYTES = 17 };
 enum { SHORT = 1 << 13 }; /* text that is copied into that around it rather than put aside */
-enum { CHUNK = 1 << 14 }; /* of what is read again */
+enum { CHUNK = 1 << 14 }; /* for text that is read again */
 
 typedef struct hole {
     pdl_ext ext;
@@ -102,7 +102,7 @@ size_t pdl_fold_shorten(pdl_fold *f, pdl_buf *text, size_t from) {
     hole_bytes(bytes, HOLE_ASIDE, at, aside.n);
     pdl_buf_cut(text, from);
     pdl_buf_put(text, (pdl_str){bytes, sizeof bytes});
-    if (from == 0) { /* a node that waits for its turn holds no more than it needs */
+    if (from == 0) { /* a node that waits for its turn holds only what it needs */
         pdl_buf small = PDL_BUF;
         pdl_buf_put(&small, pdl_buf_str(text));
         pdl_buf_fini(text);
@@ -158,8 +158,8 @@ void pdl_fold_add_item(pdl_fold *f, fold_node *loop, const fold_node *n) {
 
 /* --- secrets that became known when text was written already ---------------------------------- */
 
-/* Strings of the JSON that is given out go through the register once more. Invariant: string has no
- * closing quote. */
+/* Strings of the written JSON pass through the register once more. Invariant: string has no closing
+ * quote. */
 typedef struct late {
     pdl_fold_put_fn *put;
     void *user;
@@ -248,7 +248,7 @@ static bool fill(writer *w, pdl_str s, size_t *n) {
     return from == i || w->put(w->user, pdl_str_sub(s, from, s.n), w->err);
 }
 
-/* C depth: that of the tree, since what is put aside holds what stands below it. */
+/* C depth: that of the tree, since spilled text contains what is below it. */
 static bool fill_aside(writer *w, uint64_t at, uint64_t n) {
     char *chunk = PDL_NEW_N(char, CHUNK);
     bool ok = true;

@@ -1,4 +1,4 @@
-/* fold_tree.h -- the inside of fold: one node for each execution of a block. Private to trace.
+/* fold_tree.h -- private to trace: one node for each execution of a block.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,14 +11,14 @@
 #include "trace/fold.h"
 #include "trace/spill.h"
 
-/* Executions inside each other that are shown; a level is up to three of the JSON. */
+/* Nested executions that are shown; each level is up to three levels of the JSON. */
 enum { FOLD_DEEPEST = PDL_MAX_JSON_DEPTH / 4 };
 
 /* Value that a field had. */
 typedef struct fold_fact {
     const char *key; /* interned by the fold */
     uint32_t index;
-    uint32_t next; /* fact + 1 of the same index, among many; 0: none */
+    uint32_t next; /* fact + 1 of the same index, when there are many; 0: none */
     pdl_val value;
 } fold_fact;
 
@@ -26,12 +26,12 @@ typedef struct fold_fact {
  * not written. */
 typedef struct fold_node {
     const pdl_block *block;
-    struct fold_node *parent;                     /* NULL: the root, or its parent was given up */
+    struct fold_node *parent;                     /* NULL: the root, or its parent was freed */
     struct fold_node *first, *last, *next, *prev; /* children that show, in order of execution */
-    struct fold_node *cursor;                     /* where the search for a child goes on */
+    struct fold_node *cursor;                     /* where the search for a child continues */
     struct fold_node *older, *newer;              /* list of all nodes */
     struct fold_node *queue_next;                 /* list of the nodes that are over and wait */
-    uint64_t due; /* in the queue: not looked at before this event */
+    uint64_t due;                                 /* in the queue: not examined before this event */
     pdl_entry entry;
     uint32_t fiber;
     uint32_t number;           /* of an iteration */
@@ -44,23 +44,23 @@ typedef struct fold_node {
     pdl_path *call; /* a model: its place in calls, kept; NULL: none */
     int64_t start, end;
     PDL_VEC(fold_fact) facts;
-    pdl_idmap by_index; /* index + 1 -> the last fact of it, as a number + 1; empty for a few */
+    pdl_idmap by_index; /* index + 1 -> the last fact of it, as a number + 1; empty for few facts */
     pdl_val context;    /* models: incoming messages */
     int64_t usage[3];   /* calls, completion, prompt */
     char *failure;      /* owned: the innermost block that failed */
     pdl_buf text;       /* its JSON with holes (fold_text.c) */
     pdl_buf items;      /* of a loop: the first iterations, likewise */
-    size_t items_aside; /* so much of items names what was put aside: it is not put aside again */
+    size_t items_aside; /* this part of items refers to spilled text: it is not spilled again */
     bool over;          /* ended or failed */
     bool part_failed;
-    bool fell_back; /* its fallback gave the result */
+    bool fell_back; /* its fallback produced the result */
     bool silent;    /* does not show */
     bool waits;     /* a model: for its reply */
     bool queued, written;
-    bool given_up; /* belongs to an attempt that failed: freed where nobody points to it */
+    bool given_up; /* belongs to an attempt that failed: freed once nothing refers to it */
 } fold_node;
 
-/* A block that was not executed where it stands, under a name. */
+/* A named block that was not executed at this position. */
 typedef struct fold_written {
     const pdl_block *block;
     char *name;   /* owned; NULL: none */
@@ -92,12 +92,12 @@ struct pdl_fold {
 
 /* --- fold_node.c: when a node is written and given back --------------------------------------- */
 
-/* A node that begins below up (NULL: none). Takes nothing. */
+/* A node below up (NULL: none) for an execution that begins. Takes nothing. */
 fold_node *pdl_fold_node_new(pdl_fold *f, fold_node *up);
 /* Link n as the last child of its parent. */
 void pdl_fold_node_link(fold_node *n);
-/* n is over: write it and what becomes complete with it, or put it into the queue. Frees it where
- * it does not show. */
+/* n has ended: writes it and the nodes that become complete with it, or queues it. Frees a node
+ * that is not shown. */
 void pdl_fold_node_over(pdl_fold *f, fold_node *n);
 /* Look at nodes that wait. */
 void pdl_fold_queue_turn(pdl_fold *f);
@@ -105,12 +105,12 @@ void pdl_fold_queue_turn(pdl_fold *f);
 void pdl_fold_give_up_parts(pdl_fold *f, fold_node *n);
 /* The rest of the tree, after the last event. */
 void pdl_fold_write_rest(pdl_fold *f);
-/* n waits for the reply of the model call of this place; NULL: for none. */
-/* A block with many parts has a fact for each: a match, one for each case. */
+/* n waits for the reply of the model call of this place; NULL: of none. */
+/* A block with many parts has one fact for each: a match, one for each case. */
 fold_fact *pdl_fold_fact(const fold_node *n, const char *key, uint32_t index); /* NULL: none */
 /* Adds a fact that is not there. Takes value; key is interned. */
 void pdl_fold_fact_add(fold_node *n, const char *key, uint32_t index, pdl_val value);
-/* The facts from `keep` on were taken away, and others may stand elsewhere. */
+/* The facts from `keep` on were removed, and others may have moved. */
 void pdl_fold_facts_cut(fold_node *n, size_t keep);
 void pdl_fold_set_call(pdl_fold *f, fold_node *n, pdl_path *place);
 void pdl_fold_nodes_free(pdl_fold *f);
@@ -119,7 +119,7 @@ void pdl_fold_nodes_free(pdl_fold *f);
 
 /* Makes n->text; all its parts are written. */
 void pdl_fold_node_write(pdl_fold *f, fold_node *n);
-/* The JSON of a block that was not executed, as it stands at the end. */
+/* The JSON of a block that was not executed, in its state at the end. */
 PDL_MUST bool pdl_fold_written_json(const pdl_fold *f, const fold_written *w, pdl_buf *out,
                                     pdl_err *err);
 /* Is child an iteration of the loop b? */
@@ -127,9 +127,9 @@ bool pdl_fold_is_loop_body(const pdl_block *b, const pdl_block *child);
 
 /* --- fold_text.c: text with holes ------------------------------------------------------------- */
 
-/* Values that stand for text in a tree (owned). */
+/* Values that are replaced by text in a tree (owned). */
 pdl_val pdl_fold_hole_text(const pdl_buf *text);   /* borrowed until the tree is written */
-pdl_val pdl_fold_hole_items(const pdl_buf *items); /* the same as a list */
+pdl_val pdl_fold_hole_items(const pdl_buf *items); /* the same, as a list */
 pdl_val pdl_fold_hole_written(pdl_fold *f, const pdl_block *b, pdl_str name);
 pdl_val
 pdl_fold_hole_taken(const pdl_case *c); /* true when the case was taken somewhere, else null */
@@ -138,7 +138,7 @@ pdl_fold_hole_taken(const pdl_case *c); /* true when the case was taken somewher
 PDL_MUST bool pdl_fold_put_json(pdl_vref v, pdl_buf *out, pdl_err *err);
 /* Append v as JSON inside `level` containers, long text put aside. False: f->err says why. */
 PDL_MUST bool pdl_fold_put_node(pdl_fold *f, pdl_vref v, unsigned level, pdl_buf *out);
-/* Put text from an offset on aside if it is long. Returns where what follows it begins. */
+/* Spills the text from an offset on if it is long. Returns where text after it begins. */
 size_t pdl_fold_shorten(pdl_fold *f, pdl_buf *text, size_t from);
 /* The text of n as the next item of a loop. */
 void pdl_fold_add_item(pdl_fold *f, fold_node *loop, const fold_node *n);

@@ -1,5 +1,5 @@
-/* fold_write.c -- see fold.h: nodes as values. The form of a block is lang/dump's; this file adds
- * what was recorded.
+/* fold_write.c -- see fold.h: nodes as values. lang/dump defines the form of a block; this file
+ * adds what was recorded.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -87,7 +87,7 @@ static pdl_val shown(showing *s, pdl_vref v, unsigned depth) {
     return out;
 }
 
-/* Owned; absent when it waits for a reply that never came. */
+/* Owned; absent when the reply it needs never arrived. */
 static pdl_val settled(pdl_fold *f, pdl_vref v) {
     pdl_err err = {0};
     pdl_val now, out;
@@ -112,8 +112,8 @@ static pdl_vref fact_of(const fold_node *n, const char *key, uint32_t index) {
 
 /* --- parts ------------------------------------------------------------------------------------ */
 
-/* The execution of a part, looked for from where the last one was found: parts run in the order in
- * which they are asked for. */
+/* The execution of a part. The search starts where the last one was found: parts run in the order
+ * in which they are requested. */
 static fold_node *child_node(fold_node *n, const pdl_block *child) {
     for (fold_node *c = n->cursor; c; c = c->next)
         if (c->block == child) return n->cursor = c;
@@ -156,10 +156,10 @@ static pdl_val with_name(pdl_str name, const pdl_block *b, pdl_val dict) {
 
 /* --- what was not executed -------------------------------------------------------------------- */
 
-/* A view of the whole program as it stands at the end. */
+/* A view of the whole program in its state at the end. */
 typedef struct end_of {
     const pdl_fold *fold;
-    pdl_str name; /* of the block that is written; p NULL: none */
+    pdl_str name; /* of the block that is being written; p NULL: none */
 } end_of;
 
 static pdl_val written_value(const pdl_fold *f, const pdl_block *b, pdl_str name);
@@ -185,7 +185,8 @@ static bool is_of_taking(const char *key) {
     return strcmp(key, "pdl__if_result") == 0 || strcmp(key, "pdl__matched") == 0;
 }
 
-/* Of what was not executed here a case without a test shows that it was taken elsewhere. */
+/* In a block that was not executed here, a case without a test shows that it was taken elsewhere.
+ */
 static pdl_val written_fact(void *user, const pdl_block *b, const char *key, uint32_t index) {
     const end_of *e = user;
     if (b->kind != PDL_BLOCK_match || !is_of_taking(key)) return pdl_absent();
@@ -210,8 +211,8 @@ bool pdl_fold_written_json(const pdl_fold *f, const fold_written *w, pdl_buf *ou
 
 /* --- match ------------------------------------------------------------------------------------ */
 
-/* Facts of a case: whether its pattern fits, whether its guard holds, whether it was taken; absent:
- * it was not looked at. */
+/* Facts of a case: whether its pattern matches, whether its guard is true, whether it was taken;
+ * absent: it was not tried. */
 static pdl_val case_value(fold_node *n, const char *key, uint32_t i) {
     const pdl_case *c = &PDL_AS(match, n->block)->cases.p[i];
     pdl_vref fits = fact_of(n, "case", i + 1), holds = fact_of(n, "if", i + 1);
@@ -254,7 +255,7 @@ static pdl_val put_recorded(pdl_val dict, const char *key, pdl_val expr, pdl_val
     return pdl_dict_putz(dict, key, pdl_dict_puts(e, PDL_STR("pdl__result"), result));
 }
 
-/* The input that a model block has when none is written: a block that gives the context. */
+/* The input of a model block that has none written: a block that yields the context. */
 static pdl_val default_input(const view_of *v) {
     const fold_node *n = v->node;
     pdl_val messages = settled(v->fold, n->context);
@@ -281,7 +282,7 @@ static pdl_val model_fields(const view_of *v, pdl_val dict) {
     pdl_val usage = pdl_dict_new(3);
     for (size_t i = 0; i < 3; i++) usage = pdl_dict_putz(usage, names[i], pdl_int(n->usage[i]));
     if (n->fell_back)
-        pdl_drop(usage); /* that of the fallback is its own */
+        pdl_drop(usage); /* the fallback has its own */
     else
         dict = pdl_dict_putz(dict, "pdl__usage", usage);
     static const char *const notes[] = {"pdl__attempts", "pdl__structured"};
@@ -297,7 +298,7 @@ static int by_number(const void *a, const void *b) {
     return (x->number > y->number) - (x->number < y->number);
 }
 
-/* Iterations in the order of their numbers: those that are collected, then the rest. */
+/* Iterations in the order of their numbers: the collected ones, then the rest. */
 static pdl_val iterations(const view_of *v) {
     fold_node *n = v->node;
     PDL_VEC(fold_node *) list = {0};
@@ -309,7 +310,7 @@ static pdl_val iterations(const view_of *v) {
     return pdl_fold_hole_items(&n->items);
 }
 
-/* Body of the function that was called, main block of the file. */
+/* Body of the called function, main block of the file. */
 static pdl_val called(const view_of *v, pdl_val dict) {
     fold_node *found = NULL;
     for (fold_node *c = v->node->first; c; c = c->next)
@@ -317,7 +318,7 @@ static pdl_val called(const view_of *v, pdl_val dict) {
     return found ? pdl_dict_putz(dict, "pdl__trace", pdl_fold_hole_text(&found->text)) : dict;
 }
 
-/* The list of a block that did not come to its end shows what was executed. */
+/* The list of a block that ended early shows what was executed. */
 static pdl_val cut_list(const fold_node *n, const char *key, pdl_val dict) {
     pdl_vref list = pdl_dict_getz(dict, key);
     size_t done = 0;
@@ -330,7 +331,7 @@ static pdl_val cut_list(const fold_node *n, const char *key, pdl_val dict) {
     return pdl_dict_putz(dict, key, cut);
 }
 
-/* Cases behind the one that failed do not show. */
+/* Cases after the one that failed are not shown. */
 static pdl_val cut_cases(const fold_node *n, pdl_val dict) {
     const pdl_cases *cases = &PDL_AS(match, n->block)->cases;
     const fold_node *failed = n->part_failed ? n->last : NULL;
@@ -408,7 +409,7 @@ static pdl_val error_block(const fold_node *n, pdl_val program) {
     return pdl_dict_putz(d, "pdl__is_leaf", pdl_bool(true));
 }
 
-/* Where the reference loses the block around what failed: definitions, and a text of one block, not
+/* Where the reference drops the block around a failure: definitions, and a text of one block, not
  * of a list. */
 static bool is_lost(const fold_node *n) {
     const fold_node *c = n->last;

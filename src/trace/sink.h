@@ -1,8 +1,8 @@
 /* sink.h -- receivers of events and their fan-out.
  *
- * Whatever is printed, traced, counted or recorded about a run is made from one stream of events
- * (event.h); each of these is a sink. The machine sends an event once and does not know who
- * listens.
+ * Everything that is printed, traced, counted or recorded about a run is made from one stream of
+ * events (event.h); each receiver is a sink. The machine sends an event once and does not know the
+ * receivers, so output, trace and statistics cannot disagree.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,11 +11,11 @@
 
 #include "trace/event.h"
 
-/* Nothing reads back into the run: a sink only looks. */
+/* A sink only observes: it returns nothing to the run. */
 typedef struct pdl_sink {
     void *user;
     void (*event)(void *user, const pdl_event *e);
-    /* Wants block_*, field and attempt events, which the machine makes only if some sink does. */
+    /* true: also gets block_*, field and attempt events, made only if some sink wants them */
     bool wants_blocks;
 } pdl_sink;
 
@@ -31,7 +31,7 @@ typedef struct pdl_sinks {
     void *now_user;
 } pdl_sinks;
 
-/* Adds a sink, which must outlive the run; then sends e to all of them, in order. */
+/* Adds a sink, which must outlive the run. pdl_sinks_send sends e to all of them, in order. */
 void pdl_sinks_add(pdl_sinks *s, pdl_sink sink);
 void pdl_sinks_send(const pdl_sinks *s, pdl_event *e); /* stamps e */
 

@@ -12,7 +12,7 @@
 
 #include "base/banned.h"
 
-enum { IN_MEMORY = 1 << 18 }; /* so much is kept before it goes into the file */
+enum { IN_MEMORY = 1 << 18 }; /* bytes kept before text goes into the file */
 
 void pdl_spill_init(pdl_spill *s, const char *folder) {
     *s = (pdl_spill){.fd = -1, .rest = PDL_BUF};

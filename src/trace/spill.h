@@ -1,5 +1,5 @@
-/* spill.h -- text that is put aside in order and read again later: in memory while it is little,
- * then in a file without a name. Private to trace.
+/* spill.h -- text that is stored in order and read again later: in memory while it is little, then
+ * in a file without a name. Private to trace.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,19 +12,19 @@
 /* Invariants: bytes [0, in_file) are in fd, [in_file, in_file + rest.len) in rest. All-zero with fd
  * -1 is empty. */
 typedef struct pdl_spill {
-    int fd; /* -1: none yet */
+    int fd; /* -1: not opened yet */
     uint64_t in_file;
     pdl_buf rest;
     char *folder; /* owned: where the file is made; NULL: the usual one */
-    bool no_file; /* there can be none: all stays in memory */
+    bool no_file; /* no file can be made: all text stays in memory */
 } pdl_spill;
 
 void pdl_spill_init(pdl_spill *s, const char *folder);
 void pdl_spill_fini(pdl_spill *s);
 
-/* Put text aside; *at is where it stands. Error: io. */
+/* Appends text; *at is its position. Error: io. */
 PDL_MUST bool pdl_spill_add(pdl_spill *s, pdl_str text, uint64_t *at, pdl_err *err);
-/* n bytes from at on, which stand there since one call of pdl_spill_add. Error: io. */
+/* Reads n bytes at position at, which one call of pdl_spill_add has stored. Error: io. */
 PDL_MUST bool pdl_spill_read(const pdl_spill *s, uint64_t at, char *to, size_t n, pdl_err *err);
 
 #endif
