@@ -240,8 +240,8 @@ PDL_API void pdl_engine_free(pdl_engine *engine);
  * - source: the path of an included program; {path}; text, null when there is none
  * - embed, sleep, now, random
  *
- * The handler answers or refuses the request, at once or later; until then the task waits for it.
- * Every request is answered or refused exactly once, which releases it, even when the task no
+ * The handler answers, refuses or declines the request, at once or later; until then the task waits
+ * for it. Every request is answered, refused or declined exactly once, which releases it, even when the task no
  * longer wants it (it was cancelled or freed). */
 typedef void pdl_handler_fn(void *user, pdl_request *request);
 
@@ -266,6 +266,10 @@ PDL_API void pdl_request_refuse(pdl_request *request, const char *kind, const ch
  * `retry: {exceptions: ...}` looks at. */
 PDL_API void pdl_request_raise(pdl_request *request, const char *kind, const char *classes,
                                const char *message);
+
+/* Not for this handler: the next one that fits is asked, in the end the library. Releases the
+ * request as an answer does. */
+PDL_API void pdl_request_decline(pdl_request *request);
 
 /* A function of the host program as a value: give it to a program among its inputs, and expressions
  * call it: ${ name(1, key=2) }. The data of its requests is {args: [...], kwargs: {...}}; any value

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import os as _os
-from typing import Any, Mapping, Optional, Union
 
 from . import _hooks, _pdl
 
@@ -15,9 +14,24 @@ _pdl.set_hooks(_hooks)
 
 from ._engine import Engine, ModelRequest, default as _default  # noqa: E402
 from ._errors import (BudgetError, Error, ModelError, PolicyError, ProgramError, RunError, UsageError)  # noqa: E402
-from ._hooks import Context, Function  # noqa: E402
-from ._program import AsyncStream, Diagnostic, Map, Program, Result, Stream  # noqa: E402
-from ._tool import Tool, tool  # noqa: E402
+from ._hooks import Context  # noqa: E402
+from ._program import Diagnostic, Function, Program, Result, Stream  # noqa: E402
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Mapping, Optional, Union
+
+    from ._later import AsyncStream, Map
+    from ._tool import Tool, tool
+else:
+    _LATER = {"AsyncStream": "_later", "Map": "_later", "Tool": "_tool", "tool": "_tool"}  # need modules that are slow to load
+
+    def __getattr__(name):
+        if name not in _LATER:
+            raise AttributeError("module 'libpdl' has no attribute %r" % name)
+        from importlib import import_module
+        value = globals()[name] = getattr(import_module("." + _LATER[name], __name__), name)
+        return value
 
 __version__ = _pdl.version
 __all__ = ["AsyncStream", "BudgetError", "Context", "Diagnostic", "Engine", "Error", "Function", "Map", "ModelError", "ModelRequest", "PolicyError", "Program",

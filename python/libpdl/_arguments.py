@@ -2,9 +2,11 @@
 """Looks at arguments: what is wrong is an exception that names the argument."""
 from __future__ import annotations
 
-import json
 import os
-from typing import Any, Iterator, Optional, Tuple, Union
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Iterator, Optional, Tuple, Union
 
 from ._errors import UsageError
 
@@ -85,6 +87,7 @@ def prices(value: Any) -> Tuple[Optional[str], Optional[str]]:
     """-> (path, JSON text of a dict)"""
     if not isinstance(value, dict):
         return optional_path("prices", value), None
+    import json
     try:
         return None, json.dumps(value)
     except (TypeError, ValueError) as e:

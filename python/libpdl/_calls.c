@@ -180,6 +180,17 @@ static PyObject *request_refuse(PyObject *self, PyObject *args) {
     Py_RETURN_NONE;
 }
 
+static PyObject *request_decline(PyObject *self, PyObject *unused) {
+    request *q = open_request(self);
+    (void)unused;
+    if (!q) return NULL;
+    pdl_request *r = q->request;
+    q->request = NULL;
+    pdl_request_decline(r);
+    pdlpy_leave(q->engine);
+    Py_RETURN_NONE;
+}
+
 static PyObject *request_piece(PyObject *self, PyObject *args) {
     const char *text;
     Py_ssize_t n;
@@ -219,6 +230,7 @@ static void request_dealloc(PyObject *self) {
 static PyMethodDef request_methods[] = {{"data", request_data, METH_NOARGS, NULL},
                                         {"answer", request_answer, METH_O, NULL},
                                         {"refuse", request_refuse, METH_VARARGS, NULL},
+                                        {"decline", request_decline, METH_NOARGS, NULL},
                                         {"piece", request_piece, METH_VARARGS, NULL},
                                         {"is_cancelled", request_is_cancelled, METH_NOARGS, NULL},
                                         {0}};

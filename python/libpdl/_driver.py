@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, Awaitable, Optional, Protocol
+from typing import TYPE_CHECKING, Any, Awaitable, Callable, Optional, Protocol
 
 from . import _pdl
 
 if TYPE_CHECKING:
     from ._engine import Engine
-    from ._program import Job
-
-WAITING = 0
+    from ._program import Job, Result
 
 
 class Source(Protocol):
@@ -80,16 +78,15 @@ class Driver:
 
     def step(self) -> None:
         self.is_soon = False
-        if any(core.is_inside() for core in self.engine._cores):
+        core = self.engine._core()
+        is_shared = any(job.is_shared for job in self.open)
+        if is_shared and core.is_inside():
             self.soon()  # a callback of ours runs a loop of its own
             return
-        stepped = set()
         for job in list(self.open):
-            if job.is_shared:
-                stepped.add(job.core)
-            else:
+            if not job.is_shared:
                 job.run.wait(0)
-        for core in stepped:
+        if is_shared:
             core.step(0)
         self.engine._pump()
         self._begin_awaited()
@@ -99,10 +96,10 @@ class Driver:
         fatal, self.engine._fatal = self.engine._fatal, None
         before = len(self.open)
         for job, event in list(self.open.items()):
-            if fatal is not None and job.run.state() == WAITING:
+            if fatal is not None and not job.is_over():
                 job.fatal = fatal
                 job.run.cancel()
-            if job.run.state() != WAITING:
+            if job.is_over():
                 del self.open[job]
                 if not job.is_shared:
                     self.watches.pop(job.run).close()
@@ -164,11 +161,19 @@ def driver_of(engine: "Engine", loop: asyncio.AbstractEventLoop) -> Driver:
     return driver
 
 
+async def wait_for(engine: "Engine", begin: Callable[[], "Job"]) -> "Result[Any]":
+    """A run that waits for its place among those that are open, and its result."""
+    async with engine._slot():
+        job = begin()
+        await ended(driver_of(engine, asyncio.get_running_loop()), job)
+    return job.result()
+
+
 async def ended(driver: Driver, job: "Job") -> None:
     """Waits for the end of the run; when the waiting task is cancelled, so is the run."""
     event = driver.add(job)
     try:
-        while job.run.state() == WAITING or job in driver.open:
+        while not job.is_over() or job in driver.open:
             await event.wait()
             event.clear()
     except BaseException:

@@ -55,9 +55,10 @@ static const char **folders(PyObject *paths, size_t *n) {
     return p;
 }
 
-static bool open_engine(pdlpy_engine *e, PyObject *paths, unsigned jobs, bool shared) {
+static bool open_engine(pdlpy_engine *e, PyObject *paths, pdl_engine_options o) {
     pdl_error *error = NULL;
-    pdl_engine_options o = {.size = sizeof o, .jobs = jobs, .shared = shared};
+    o.size = sizeof o;
+    o.shared = true;
     const char **p = folders(paths, &o.n_paths);
     if (!p) return false;
     o.paths = p;
@@ -69,10 +70,11 @@ static bool open_engine(pdlpy_engine *e, PyObject *paths, unsigned jobs, bool sh
 
 static PyObject *engine_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     PyObject *paths, *owner;
-    unsigned jobs;
-    int shared;
+    pdl_engine_options o = {0};
     (void)kwargs;
-    if (!PyArg_ParseTuple(args, "O!IpO", &PyList_Type, &paths, &jobs, &shared, &owner)) return NULL;
+    if (!PyArg_ParseTuple(args, "O!IzzO", &PyList_Type, &paths, &o.jobs, &o.timeout, &o.prices,
+                          &owner))
+        return NULL;
     allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
     pdlpy_engine *e = (pdlpy_engine *)alloc(type, 0);
     if (!e) return NULL;
@@ -82,7 +84,7 @@ static PyObject *engine_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     Py_INCREF(owner);
     e->owner = owner;
     e->held = PyList_New(0);
-    if (e->state && e->held && open_engine(e, paths, jobs, shared)) return (PyObject *)e;
+    if (e->state && e->held && open_engine(e, paths, o)) return (PyObject *)e;
     Py_DECREF(e);
     return NULL;
 }

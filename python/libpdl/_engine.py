@@ -2,37 +2,47 @@
 """Engines: settings, models and functions in Python, and what moves their runs."""
 from __future__ import annotations
 
-import asyncio
-import atexit
-import collections
-import dataclasses
-import inspect
-import json
 import os
-import tempfile
-import threading
-from typing import TYPE_CHECKING, Any, AsyncIterator, Awaitable, Callable, Iterator, Mapping, Optional, Sequence, Union
+import sys
+from _thread import _local, get_ident
+from collections.abc import Mapping, Sequence
 
-from . import _arguments, _code, _environment, _errors, _pdl
+from . import _arguments, _environment, _errors, _pdl
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import asyncio
+    from typing import Any, AsyncIterator, Awaitable, Callable, Iterator, Optional, Union
+
     from ._driver import Driver
     from ._program import Program, Result
+    Model = Callable[["ModelRequest"], Any]
+    Path = Union[str, os.PathLike[str]]
 
 MANY_RAISED = 64
-MANY_RUNS = 1000  # the library takes 1024 at a time on one loop
-Model = Callable[["ModelRequest"], Any]
+MANY_RUNS = 1000  # that are open at a time on one loop
 
 
-@dataclasses.dataclass(frozen=True)
 class ModelRequest:
     """What a model in Python is asked."""
 
-    model: str
-    messages: list[dict[str, Any]]
-    parameters: dict[str, Any]
-    schema: Any = None
-    stream: bool = False
+    __slots__ = ("model", "messages", "parameters", "schema", "stream")
+    __match_args__ = __slots__
+
+    def __init__(self, model: str, messages: list[dict[str, Any]], parameters: dict[str, Any], schema: Any = None, stream: bool = False) -> None:
+        self.model = model
+        self.messages = messages
+        self.parameters = parameters
+        self.schema = schema
+        self.stream = stream
+
+    def __repr__(self) -> str:
+        return "ModelRequest(%s)" % ", ".join("%s=%r" % (k, getattr(self, k)) for k in self.__slots__)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ModelRequest) and all(getattr(self, k) == getattr(other, k) for k in self.__slots__)
+
+    __hash__ = None  # type: ignore[assignment]
 
 
 class Pump:
@@ -88,11 +98,10 @@ class Engine:
     """Settings, models and functions that programs share. It belongs to one thread at a time."""
 
     def __init__(self, *, models: Optional[Mapping[str, Model]] = None, tools: Sequence[Callable[..., Any]] = (), jobs: int = 64,
-                 cache: Union[None, str, "os.PathLike[str]"] = None, record: Union[None, str, "os.PathLike[str]"] = None,
-                 replay: Union[None, str, "os.PathLike[str]"] = None, budget: Union[None, str, Mapping[str, float]] = None,
-                 timeout: Union[None, str, float] = None, prices: Union[None, str, "os.PathLike[str]", Mapping[str, Any]] = None,
-                 sandbox: Any = None, policy: Any = None, paths: Sequence[Union[str, "os.PathLike[str]"]] = (),
-                 code: str = "here") -> None:
+                 cache: Optional[Path] = None, record: Optional[Path] = None, replay: Optional[Path] = None,
+                 budget: Union[None, str, Mapping[str, float]] = None, timeout: Union[None, str, float] = None,
+                 prices: Union[None, Path, Mapping[str, Any]] = None, sandbox: Any = None, policy: Any = None,
+                 paths: Sequence[Path] = (), code: str = "here") -> None:
         for name, value in (("sandbox", sandbox), ("policy", policy)):
             if value is not None:
                 raise NotImplementedError("%s= cannot be used yet" % name)
@@ -109,9 +118,10 @@ class Engine:
         self._paths = _paths(paths)
         self._options: dict[str, Any] = {
             "cache": _arguments.optional_path("cache", cache), "record": _arguments.optional_path("record", record),
-            "replay": _arguments.optional_path("replay", replay), "timeout": _arguments.timeout(timeout),
+            "replay": _arguments.optional_path("replay", replay),
             "budget": _arguments.budget(budget if budget is None or isinstance(budget, str) else dict(budget))}
-        self._options["prices"] = self._prices(prices)
+        self._timeout = _arguments.timeout(timeout)
+        self._price_file = self._prices(prices)
         self._recorded = False
         self._more: dict[str, Callable[[_pdl.Request], None]] = {}
         self._forget()
@@ -120,6 +130,8 @@ class Engine:
         path, table = _arguments.prices(dict(prices) if isinstance(prices, Mapping) else prices)
         if table is None:
             return path
+        import atexit
+        import tempfile
         fd, path = tempfile.mkstemp(suffix=".json", prefix="pdl_prices_")
         with os.fdopen(fd, "w", encoding="utf-8") as f:
             f.write(table)
@@ -130,40 +142,36 @@ class Engine:
 
     def _forget(self) -> None:
         self._pid = os.getpid()
-        self._cores: list[_pdl.Engine] = []
+        self._cores: list[_pdl.Engine] = []  # one, or none yet
         self._pumps: list[Pump] = []
         self._awaited: list[tuple[_pdl.Request, Awaitable[Any]]] = []
-        self._raised: "collections.OrderedDict[str, BaseException]" = collections.OrderedDict()
+        self._raised: dict[str, BaseException] = {}
         self._fatal: Optional[BaseException] = None
         self._driver: Optional["Driver"] = None
         self._slots: Optional[tuple[asyncio.AbstractEventLoop, asyncio.Semaphore]] = None
         self._running = 0  # the thread of a run() that is under way
 
     def _core(self) -> _pdl.Engine:
-        """The first that is not inside a step: runs inside callbacks of others have one of their own."""
+        """The engine of the library."""
         if self._pid != os.getpid():
             _LOST.append(self._cores)  # what the parent's threads and descriptors were for
             self._forget()
-        if self._running not in (0, threading.get_ident()):
+        if self._running and self._running != get_ident():
             raise _errors.UsageError("the engine is in use in another thread")
-        for core in self._cores:
-            if not core.is_inside():
-                return core
-        _environment.fill()
-        core = _pdl.Engine(self._paths, self.jobs, not self._cores and self._is_shared(), self._owner)
-        self._register(core)
-        self._cores.append(core)
-        return core
+        if not self._cores:
+            _environment.fill()
+            core = _pdl.Engine(self._paths, self.jobs, self._timeout, self._price_file, self._owner)
+            self._register(core)
+            self._cores.append(core)
+        return self._cores[0]
 
     def _slot(self) -> asyncio.Semaphore:
         """Of the runs that may be open at a time on the loop that runs."""
+        import asyncio
         loop = asyncio.get_running_loop()
         if self._slots is None or self._slots[0] is not loop:
             self._slots = (loop, asyncio.Semaphore(MANY_RUNS))
         return self._slots[1]
-
-    def _is_shared(self) -> bool:
-        return self._options["timeout"] is None and self._options["prices"] is None
 
     def _register(self, core: _pdl.Engine) -> None:
         for pattern, f in self._models.items():
@@ -186,17 +194,17 @@ class Engine:
         def handle(request: _pdl.Request) -> None:
             data = request.data()
             if not pattern.endswith("*") and data["model"] != pattern:
-                request.refuse("not_found", "no function of models= answers for %s" % data["model"])
+                request.decline()  # its name only begins so
                 return
-            names = {field.name for field in dataclasses.fields(ModelRequest)}
-            self._give(request, f(ModelRequest(**{k: v for k, v in data.items() if k in names})))
+            given = {k: data[k] for k in ModelRequest.__slots__ if k in data}
+            self._give(request, f(ModelRequest(**given)))
         return handle
 
     def _give(self, request: _pdl.Request, result: Any) -> None:
         """What a model in Python returned."""
         if isinstance(result, (str, dict)):
             request.answer(result)
-        elif inspect.isawaitable(result):
+        elif hasattr(result, "__await__"):
             self._later(request, result)
         elif hasattr(result, "__aiter__"):
             self._later(request, self._collect(request, result))
@@ -217,6 +225,7 @@ class Engine:
         data = request.data()
         if data["lang"] != "python":
             raise NotImplementedError("code blocks of %s need code='process'" % data["lang"])
+        from . import _code
         request.answer(_code.run(data["code"], data["vars"]))
 
     def _later(self, request: _pdl.Request, awaitable: Awaitable[Any]) -> None:
@@ -241,9 +250,10 @@ class Engine:
             return "interrupted"
         message = raised.message if isinstance(raised, _errors.Error) else "%s: %s" % (type(raised).__name__, raised)
         message = message.encode("utf-8", "replace").decode().replace("\0", " ")
+        self._raised.pop(message, None)
         self._raised[message] = raised
         while len(self._raised) > MANY_RAISED:
-            self._raised.popitem(last=False)
+            del self._raised[next(iter(self._raised))]
         return message
 
     def _fail(self, request: _pdl.Request, raised: BaseException) -> None:
@@ -258,7 +268,7 @@ class Engine:
     def _explain(self, error: BaseException) -> BaseException:
         """Gives an error of a run the exception of Python that it came from."""
         if isinstance(error, _errors.Error):
-            for message in reversed(self._raised):
+            for message in reversed(list(self._raised)):
                 if message and message in error.message and error is not self._raised[message]:
                     error.__cause__ = self._raised[message]
                     break
@@ -295,6 +305,7 @@ class Engine:
         """Makes a program of a tree of dicts, lists and texts."""
         if not isinstance(program, (dict, list, str)):
             raise _arguments.fail("program", "a dict, list or text", program)
+        import json
         try:
             text = json.dumps(program, allow_nan=False)
         except (TypeError, ValueError, RecursionError) as e:
@@ -311,7 +322,7 @@ class Engine:
 
 
 _LOST: list[Any] = []  # engines of a parent process: to release them would end what is the parent's
-_HERE = threading.local()
+_HERE = _local()
 
 
 def _remove(path: str) -> None:

@@ -3,14 +3,13 @@
 of the package certifi for systems that have none. Variables that are set stay as they are."""
 from __future__ import annotations
 
-import functools
-import importlib.util
 import os
 import sys
 
 
 def _certificates() -> str:
     """The file of certifi, if that is installed; it is not imported."""
+    import importlib.util
     try:
         found = importlib.util.find_spec("certifi")
     except (ImportError, ValueError):
@@ -19,9 +18,15 @@ def _certificates() -> str:
     return path if os.path.exists(path) else ""
 
 
-@functools.cache
+_is_filled = False
+
+
 def fill() -> None:
     """Sets PDL_PYTHON and PDL_CA_FILE; once in a process."""
+    global _is_filled
+    if _is_filled:
+        return
+    _is_filled = True
     if "python" in os.path.basename(sys.executable or ""):  # else it is a program that has Python inside
         os.environ.setdefault("PDL_PYTHON", sys.executable)
     if "PDL_CA_FILE" not in os.environ:

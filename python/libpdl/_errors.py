@@ -2,7 +2,9 @@
 """What libpdl raises."""
 from __future__ import annotations
 
-from typing import Any
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class Error(Exception):

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, Iterable, Optional, Tuple
 
-from . import _errors, _pdl
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Iterable, Optional, Tuple
+
+from . import _errors, _pdl, _program
 
 
 def exception(fields: Tuple[str, str, str, int, int, str, str, int, int]) -> _errors.Error:
@@ -30,7 +33,7 @@ def plain(value: Any) -> Any:
     """The value as one of the types that go over, a date as (its text,); what is neither as itself."""
     kind = type(value)
     module = kind.__module__.partition(".")[0]
-    if kind is Function:
+    if kind is _program.Function:
         return value._handle
     if module == "datetime" and hasattr(value, "year"):
         return (value.isoformat(),)
@@ -86,36 +89,15 @@ def operate(what: Any) -> Any:
     return run(what)
 
 
-class Function:
-    """A function or an object of a program. It can be given to another run of the same engine."""
-
-    def __init__(self, handle: _pdl.Handle) -> None:
-        self._handle = handle
-
-    def __repr__(self) -> str:
-        return "<libpdl.Function %s>" % self._handle.text()
-
-    def __str__(self) -> str:
-        return self._handle.text()
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Function) and bool(self._handle == other._handle)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError("functions of programs cannot be called from Python yet")
-
-
 def date(text: str) -> Any:
     import datetime
     return datetime.date.fromisoformat(text) if len(text) == 10 else datetime.datetime.fromisoformat(text)
 
 
 def function(handle: _pdl.Handle) -> Any:
-    return Function(handle)
+    return _program.Function(handle)
 
 
 def other(handle: _pdl.Handle) -> Any:
     """What a value is in Python for which the library has no kind."""
-    return Function(handle)
+    return _program.Function(handle)

@@ -2,45 +2,62 @@
 """Programs, their runs and results."""
 from __future__ import annotations
 
-import asyncio
-import codecs
-import collections
-import dataclasses
-import json
 import sys
-import threading
-from typing import (TYPE_CHECKING, Any, AsyncIterator, Callable, Generic, Iterable, Iterator, Mapping, Optional, Tuple, TypeVar, Union)
+from _thread import get_ident
+from collections import deque
+from collections.abc import Mapping
 
-from . import _arguments, _errors, _pdl, _returns
+from . import _arguments, _errors, _pdl
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ._engine import Engine
+    from typing import Any, Callable, Generic, Iterable, Iterator, Optional, Tuple, TypeVar, Union
 
-T = TypeVar("T")
+    from ._engine import Engine
+    from ._later import AsyncStream, Map
+    T = TypeVar("T")
+    Scope = Optional[Mapping[str, Any]]
+
+    class Of(Generic[T]):
+        """Made for values of a type."""
+else:
+    class Of:
+        __slots__ = ()
+
+        def __class_getitem__(cls, _):
+            return cls
+
+    T = None
+
 WAITING, DONE, FAILED = 0, 1, 2
-MOST_JOBS = 1000
+MOST_JOBS = 100000
 SLICE_MS = 50  # Ctrl-C is looked for this often
 NONE, RESULT = 0, 1
-EMPTY: dict[str, Any] = {"str": "", "int": 0}
-Scope = Optional[Mapping[str, Any]]
 
 
-@dataclasses.dataclass(frozen=True)
 class Diagnostic:
     """Something that is wrong with a program."""
 
-    message: str
-    severity: str
-    code: str
-    file: str
-    line: int
-    column: int
-    end_line: int
-    end_column: int
-    hint: str
+    __slots__ = ("message", "severity", "code", "file", "line", "column", "end_line", "end_column", "hint")
+
+    def __init__(self, message: str, severity: str, code: str, file: str, line: int, column: int, end_line: int, end_column: int,
+                 hint: str) -> None:
+        self.message, self.severity, self.code, self.file, self.hint = message, severity, code, file, hint
+        self.line, self.column, self.end_line, self.end_column = line, column, end_line, end_column
+
+    def __repr__(self) -> str:
+        return "Diagnostic(%s)" % ", ".join("%s=%r" % (k, getattr(self, k)) for k in self.__slots__)
+
+    def __str__(self) -> str:
+        return "%s:%d:%d: %s: %s" % (self.file or "line", self.line, self.column, self.severity, self.message)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Diagnostic) and all(getattr(self, k) == getattr(other, k) for k in self.__slots__)
+
+    __hash__ = None  # type: ignore[assignment]
 
 
-class Result(Generic[T]):
+class Result(Of[T]):
     """What a run leaves."""
 
     def __init__(self, value: T, text: str, run: _pdl.Run, trace: Optional[dict[str, Any]]) -> None:
@@ -83,62 +100,71 @@ class Result(Generic[T]):
         return "<libpdl.Result %r>" % (self.value,)
 
 
-class Job:
-    """A run that is under way."""
+def _print(text: str) -> None:
+    sys.stdout.write(text)
 
-    def __init__(self, program: "Program[Any]", inputs: dict[str, Any], output: int, trace: bool,
+
+def _print_error(text: str) -> None:
+    sys.stderr.write(text)
+
+
+class Job:
+    """A run that is under way, of a program, or of a call of one of its functions."""
+
+    def __init__(self, program: "Union[Program[Any], Function]", inputs: Any, output: int, trace: bool,
                  write: Optional[Callable[[str], object]] = None,
-                 shown: Optional[Callable[[Tuple[str, str, bytes, int]], None]] = None) -> None:
-        engine = program._engine
-        self.core = engine._core()
-        options = dict(engine._options)
+                 shown: Optional[Callable[[Tuple[str, str, bytes, int]], object]] = None) -> None:
+        engine = self.engine = program._engine
+        self.core = core = engine._core()
+        options = engine._options
         if options["record"] is not None:
             if engine._recorded:
                 raise _errors.UsageError("record: %s has the first run of this engine; one engine records one run" % options["record"])
             engine._recorded = True
         self.program, self.trace = program, trace
-        self.is_shared = engine._is_shared() and self.core is engine._cores[0]
+        self.is_shared = not core.is_inside()  # what runs inside of a callback of ours waits for itself alone
         self.outcome: Union[None, Result[Any], BaseException] = None
         self.fatal: Optional[BaseException] = None  # Ctrl-C and the like, from a callback
-        self.pieces: "collections.deque[str]" = collections.deque()
-        self.decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self.error_decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self.write = write or self.pieces.append
-        self.ended = False
-        self.run = self.core.start(program._for(self.core), inputs, output, None if shown else self._text, self._error_text, None,
-                                   self._done, trace=trace, shown=shown, **options)
-
-    def _text(self, data: bytes) -> None:
-        text = self.decoder.decode(data)
-        if text:
-            self.write(text)
-
-    def _error_text(self, data: bytes) -> None:
-        sys.stderr.write(self.error_decoder.decode(data))
-
-    def _done(self, _: None) -> None:
-        self.ended = True
+        self.pieces: "deque[str]" = deque()
+        text = None if shown else write or self.pieces.append
+        self.run = core.start(program._for(core), inputs, output, text, _print_error, None, None, trace=trace, shown=shown,
+                              alone=not self.is_shared, **options)
 
     def cancel(self) -> None:
-        if self.run.state() == WAITING:
+        if self.outcome is None and self.run.state() == WAITING:
             self.run.cancel()
 
     def advance(self, timeout_ms: int) -> bool:
         """Goes on for a while; has it ended?"""
-        engine = self.program._engine
+        engine, run = self.engine, self.run
         try:
             if engine._awaited:
                 from ._driver import drive
                 drive(engine, self)
-            self.run.wait(0 if engine._pumps else timeout_ms)
+            state = run.wait(0 if engine._pumps else timeout_ms)
             if engine._fatal:
                 fatal, engine._fatal = engine._fatal, None
                 raise fatal
-            engine._pump()
+            if engine._pumps:
+                engine._pump()
         except BaseException:
             self.cancel()
             raise
-        return self.run.state() != WAITING
+        return state != WAITING or run.state() != WAITING
+
+    def finish(self) -> Result[Any]:
+        """Goes on to the end, in this thread."""
+        engine = self.engine
+        before, engine._running = engine._running, get_ident()
+        try:
+            while not self.advance(SLICE_MS):
+                pass
+            return self.result()
+        finally:
+            engine._running = before
+
+    def is_over(self) -> bool:
+        return self.outcome is not None or self.run.state() != WAITING
 
     def result(self) -> Result[Any]:
         """After the end, as often as one likes."""
@@ -153,22 +179,26 @@ class Job:
         return self.outcome
 
     def _take(self) -> Result[Any]:
-        run, program = self.run, self.program
+        run = self.run
         if self.fatal is not None:
             raise self.fatal
         error = run.error()
-        trace = json.loads(run.trace()) if self.trace else None
+        trace = None
+        if self.trace:
+            import json
+            trace = json.loads(run.trace())
         if error is not None:
             if isinstance(error, _errors.Error):
                 error.trace = trace
-            raise program._engine._explain(error)
+            raise self.engine._explain(error)
         value = run.result()
-        if program._returns is not None:
-            value = _returns.fit(program._returns, value)
+        if self.program._returns is not None:
+            from . import _returns
+            value = _returns.fit(self.program._returns, value)
         return Result(value, run.result_text(), run, trace)
 
 
-class Stream(Generic[T]):
+class Stream(Of[T]):
     """Pieces of text of a run, as they come."""
 
     def __init__(self, job: Job) -> None:
@@ -182,14 +212,14 @@ class Stream(Generic[T]):
         while not self._job.pieces:
             if self._result is not None:
                 raise StopIteration
-            if self._job.run.state() != WAITING or self._job.advance(SLICE_MS):
+            if self._job.is_over() or self._job.advance(SLICE_MS):
                 if not self._job.pieces:
                     self._result = self._job.result()
         return self._job.pieces.popleft()
 
     def result(self) -> Result[T]:
         """Waits for the end. Pieces that nobody has taken can still be taken."""
-        while self._job.run.state() == WAITING:
+        while not self._job.is_over():
             self._job.advance(SLICE_MS)
         if self._result is None:
             self._result = self._job.result()
@@ -206,169 +236,14 @@ class Stream(Generic[T]):
         self.close()
 
 
-class AsyncStream(Generic[T]):
-    """Pieces of text of a run under asyncio, as they come."""
-
-    def __init__(self, program: "Program[T]", inputs: dict[str, Any]) -> None:
-        self._program, self._inputs = program, inputs
-        self._job: Optional[Job] = None
-        self._event: Optional[asyncio.Event] = None
-        self._result: Optional[Result[T]] = None
-        self._is_closed = False
-
-    def __aiter__(self) -> AsyncIterator[str]:
-        return self
-
-    def _begin(self) -> Job:
-        from ._driver import driver_of
-        if self._job is None:
-            self._job = Job(self._program, self._inputs, RESULT, False)
-            self._event = driver_of(self._program._engine, asyncio.get_running_loop()).add(self._job)
-        return self._job
-
-    async def _more(self, job: Job) -> bool:
-        """Waits for text or the end; False at the end."""
-        if job.run.state() != WAITING or self._event is None:
-            return False
-        try:
-            await self._event.wait()
-        except BaseException:
-            await self.aclose()
-            raise
-        self._event.clear()
-        return True
-
-    async def __anext__(self) -> str:
-        if self._is_closed:
-            raise StopAsyncIteration
-        job = self._begin()
-        while not job.pieces:
-            if not await self._more(job) and not job.pieces:
-                self._result = self._result or job.result()
-                raise StopAsyncIteration
-        return job.pieces.popleft()
-
-    async def result(self) -> Result[T]:
-        """Waits for the end. Pieces that nobody has taken can still be taken."""
-        job = self._begin()
-        while await self._more(job):
-            pass
-        self._result = self._result or job.result()
-        return self._result
-
-    async def aclose(self) -> None:
-        """Ends the run."""
-        self._is_closed = True
-        if self._job is not None:
-            self._job.cancel()
-            if self._program._engine._driver:
-                self._program._engine._driver.soon()
-
-
-class Map(Generic[T]):
-    """Results of the rows of map() and map_unordered()."""
-
-    def __init__(self, program: "Program[Any]", rows: Iterator[Any], jobs: int, is_ordered: bool) -> None:
-        from ._driver import Driver
-        self._program, self._rows, self._jobs, self._is_ordered = program, enumerate(rows), jobs, is_ordered
-        self._driver = Driver(program._engine, asyncio.new_event_loop())
-        self._open: dict[int, Union[Job, _errors.Error]] = {}
-        self._is_closed = False
-
-    def __iter__(self) -> Iterator[T]:
-        return self
-
-    def _fill(self) -> None:
-        while len(self._open) < self._jobs:
-            i, row = next(self._rows, (-1, None))
-            if i < 0:
-                return
-            if not isinstance(row, Mapping):
-                raise _arguments.fail("rows[%d]" % i, "a dict", row)
-            try:
-                job = Job(self._program, self._program._inputs(row, {}), NONE, False, sys.stdout.write)
-                self._driver.add(job)
-                self._open[i] = job
-            except _errors.RunError as e:
-                self._open[i] = e
-
-    def _ready(self) -> int:
-        """The number of a row that has ended and is to be given; -1: none."""
-        for i, job in self._open.items():
-            if not isinstance(job, Job) or job not in self._driver.open:
-                return i
-            if self._is_ordered:
-                return -1
-        return -1
-
-    async def _wait(self) -> None:
-        while self._ready() < 0:
-            await self._driver.turned()
-
-    def _turn(self) -> None:
-        """Until a row is ready, on a loop of its own."""
-        engine, outer = self._program._engine, asyncio._get_running_loop()
-        before, engine._driver = engine._driver, self._driver
-        asyncio._set_running_loop(None)
-        try:
-            self._driver.loop.run_until_complete(self._wait())
-        finally:
-            asyncio._set_running_loop(outer)
-            engine._driver = before
-
-    def __next__(self) -> T:
-        if self._is_closed:
-            raise StopIteration
-        try:
-            self._fill()
-            if not self._open:
-                self.close()
-                raise StopIteration
-            if self._ready() < 0:
-                self._turn()
-        except BaseException:
-            self.close()
-            raise
-        i = self._ready()
-        row = self._open.pop(i)
-        result: Any = row
-        if isinstance(row, Job):
-            try:
-                result = row.result()
-            except _errors.Error as e:
-                result = e
-        return result if self._is_ordered else (i, result)  # type: ignore[return-value]
-
-    def close(self) -> None:
-        """Ends the runs that are open."""
-        from ._driver import finish
-        if self._is_closed:
-            return
-        self._is_closed = True
-        for job in self._open.values():
-            if isinstance(job, Job):
-                job.cancel()
-        self._open.clear()
-        outer = asyncio._get_running_loop()
-        asyncio._set_running_loop(None)
-        try:
-            finish(self._driver)
-        finally:
-            asyncio._set_running_loop(outer)
-
-    def __del__(self) -> None:
-        if not self._driver.loop.is_closed():
-            self.close()
-
-
-class Program(Generic[T]):
+class Program(Of[T]):
     """A program that is loaded. It may be run many times."""
 
     _engine: "Engine"
     _path: Optional[str]
     _text: Optional[str]
     _name: Optional[str]
-    _loaded: list[Tuple[_pdl.Engine, _pdl.Program]]
+    _loaded: list[tuple[_pdl.Engine, _pdl.Program]]
     _returns: Any
 
     def __init__(self) -> None:
@@ -381,6 +256,7 @@ class Program(Generic[T]):
         self._loaded = []
         self._returns = returns
         if returns is not None:
+            from . import _returns
             _returns.check(returns)
         try:
             self._for(engine._core())
@@ -413,14 +289,7 @@ class Program(Generic[T]):
         return self._run(scope, variables, True)
 
     def _run(self, scope: Scope, variables: dict[str, Any], trace: bool) -> Result[T]:
-        job = Job(self, self._inputs(scope, variables), NONE, trace, lambda text: sys.stdout.write(text))
-        before, self._engine._running = self._engine._running, threading.get_ident()
-        try:
-            while not job.advance(SLICE_MS):
-                pass
-            return job.result()
-        finally:
-            self._engine._running = before
+        return Job(self, self._inputs(scope, variables), NONE, trace, _print).finish()
 
     def stream(self, scope: Scope = None, /, **variables: Any) -> Stream[T]:
         """Runs the program; gives the pieces of its text as they come."""
@@ -428,35 +297,86 @@ class Program(Generic[T]):
 
     async def arun(self, scope: Scope = None, /, **variables: Any) -> Result[T]:
         """run() under asyncio; cancelling the task that waits ends the run."""
-        from ._driver import driver_of, ended
+        from ._driver import wait_for
         inputs = self._inputs(scope, variables)
-        async with self._engine._slot():
-            job = Job(self, inputs, NONE, False, lambda text: sys.stdout.write(text))
-            await ended(driver_of(self._engine, asyncio.get_running_loop()), job)
-        return job.result()
+        result: Result[T] = await wait_for(self._engine, lambda: Job(self, inputs, NONE, False, _print))
+        return result
 
     def astream(self, scope: Scope = None, /, **variables: Any) -> "AsyncStream[T]":
         """stream() under asyncio."""
+        from ._later import AsyncStream
         return AsyncStream(self, self._inputs(scope, variables))
 
     def map(self, rows: Iterable[Mapping[str, Any]], *, jobs: int = 64) -> "Map[Union[Result[T], _errors.Error]]":
         """Runs the program for each row of variables, several at a time. Results come in the order of the rows; that of a row
         that failed is its error."""
+        from ._later import Map
         return Map(self, _arguments.rows(rows), _arguments.count("jobs", jobs, MOST_JOBS), True)
 
     def map_unordered(self, rows: Iterable[Mapping[str, Any]], *,
-                      jobs: int = 64) -> "Map[Tuple[int, Union[Result[T], _errors.Error]]]":
+                      jobs: int = 64) -> "Map[tuple[int, Union[Result[T], _errors.Error]]]":
         """The same as they come: (number of the row, result or error)."""
+        from ._later import Map
         return Map(self, _arguments.rows(rows), _arguments.count("jobs", jobs, MOST_JOBS), False)
 
     def check(self) -> list[Diagnostic]:
         """What is wrong with the program, found without running it."""
         core = self._engine._core()
         found = core.check_file(self._path) if self._path is not None else core.check_text(self._text or "", self._name)
-        return [Diagnostic(**{f.name: d.get(f.name, None) or EMPTY[str(f.type)] for f in dataclasses.fields(Diagnostic)}) for d in found]
+        return [Diagnostic(**{k: d[k] for k in Diagnostic.__slots__}) for d in found]
 
     def explain(self, scope: Scope = None, /, **variables: Any) -> Any:
         raise NotImplementedError("explain() cannot be used yet; the command `pdl explain` tells the calls of a program")
 
     def as_tool(self) -> Any:
         raise NotImplementedError("as_tool() cannot be used yet")
+
+
+class Function:
+    """A function of a program. Calls wait for its result; `await f.acall(...)` does under asyncio."""
+
+    _returns = None
+
+    def __init__(self, handle: _pdl.Handle) -> None:
+        self._handle = handle
+        self._engine: "Engine" = handle.owner().__self__
+
+    def _for(self, core: _pdl.Engine) -> _pdl.Handle:
+        return self._handle
+
+    def _declared(self) -> dict[str, Any]:
+        declared = self._handle.signature()
+        return declared["function"] if declared else {}
+
+    @property
+    def __name__(self) -> str:
+        name: str = self._declared().get("name", "function")
+        return name
+
+    @property
+    def __doc__(self) -> Optional[str]:  # type: ignore[override]
+        return self._declared().get("description")
+
+    @property
+    def __signature__(self) -> Any:
+        from ._tool import signature_of
+        return signature_of(self._declared().get("parameters") or {})
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return Job(self, (list(args), kwargs), NONE, False, _print).finish().value
+
+    async def acall(self, *args: Any, **kwargs: Any) -> Any:
+        """The same under asyncio."""
+        from ._driver import wait_for
+        return (await wait_for(self._engine, lambda: Job(self, (list(args), kwargs), NONE, False, _print))).value
+
+    def __repr__(self) -> str:
+        return "<libpdl.Function %s>" % self._handle.text()
+
+    def __str__(self) -> str:
+        return self._handle.text()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Function) and bool(self._handle == other._handle)
+
+    __hash__ = None  # type: ignore[assignment]

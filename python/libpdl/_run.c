@@ -8,8 +8,12 @@ typedef struct run {
     PyObject_HEAD pdlpy_engine *engine;
     pdl_task *task;
     PyObject *text, *error_text, *message, *done; /* callables; NULL: none */
-    PyObject *shown; /* instead of text and message: what is shown, with who wrote it */
-    PyObject *budget;                             /* the library reads it while the run lasts */
+    PyObject *shown;  /* instead of text and message: what is shown, with who wrote it */
+    PyObject *budget; /* the library reads it while the run lasts */
+    struct cut {
+        char bytes[4];
+        unsigned n;
+    } cut[2]; /* the beginning of a character whose rest comes in the next piece; of text, errors */
 } run;
 
 /* --- callbacks ------------------------------ */
@@ -17,6 +21,10 @@ typedef struct run {
 /* Takes argument. What a callback raises cannot be told to anybody, but Ctrl-C that came meanwhile
  * comes again when the step has ended. */
 static void tell(PyObject *fn, PyObject *argument) {
+    if (!fn) { /* the run was released */
+        Py_XDECREF(argument);
+        return;
+    }
     PyObject *done = argument ? PyObject_CallFunctionObjArgs(fn, argument, NULL) : NULL;
     if (!done && PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) {
         PyErr_Clear();
@@ -28,16 +36,40 @@ static void tell(PyObject *fn, PyObject *argument) {
     Py_XDECREF(argument);
 }
 
-static void on_text(void *user, const char *text, size_t n) {
+/* Whole characters of text as str; what is left over waits in `cut`. Code may write any bytes. */
+static PyObject *decoded(struct cut *cut, const char *text, size_t n) {
+    PyObject *joined = PyBytes_FromStringAndSize(cut->bytes, (Py_ssize_t)cut->n);
+    PyBytes_ConcatAndDel(&joined, PyBytes_FromStringAndSize(text, (Py_ssize_t)n));
+    if (!joined) return NULL;
+    Py_ssize_t all = PyBytes_Size(joined), used = 0;
+    const char *p = PyBytes_AsString(joined);
+    PyObject *s = PyUnicode_DecodeUTF8Stateful(p, all, "replace", &used);
+    cut->n = all - used < (Py_ssize_t)sizeof cut->bytes ? (unsigned)(all - used) : 0;
+    memcpy(cut->bytes, p + used, cut->n);
+    Py_DECREF(joined);
+    return s;
+}
+
+static void give(PyObject *fn, struct cut *cut, const char *text, size_t n) {
     PyGILState_STATE gil = PyGILState_Ensure();
-    tell(((run *)user)->text, PyBytes_FromStringAndSize(text, (Py_ssize_t)n));
+    PyObject *s = cut->n ? decoded(cut, text, n)
+                         : PyUnicode_DecodeUTF8Stateful(text, (Py_ssize_t)n, "strict", NULL);
+    if (!s && !cut->n) {
+        PyErr_Clear();
+        s = decoded(cut, text, n);
+    }
+    tell(fn, s);
     PyGILState_Release(gil);
 }
 
+static void on_text(void *user, const char *text, size_t n) {
+    run *r = user;
+    give(r->text, &r->cut[0], text, n);
+}
+
 static void on_error_text(void *user, const char *text, size_t n) {
-    PyGILState_STATE gil = PyGILState_Ensure();
-    tell(((run *)user)->error_text, PyBytes_FromStringAndSize(text, (Py_ssize_t)n));
-    PyGILState_Release(gil);
+    run *r = user;
+    give(r->error_text, &r->cut[1], text, n);
 }
 
 static void on_message(void *user, const char *role, const char *text, size_t n) {
@@ -76,22 +108,43 @@ static void keep(PyObject **slot, PyObject *object) {
     *slot = object;
 }
 
-static bool begin(run *r, pdlpy_program *program, PyObject *inputs, pdl_task_options *o) {
-    pdl_error *error = NULL;
+static pdl_task *start_program(run *r, pdlpy_program *program, PyObject *inputs,
+                               pdl_task_options *o, pdl_error **error) {
     pdlpy_place place = {r->engine, 0};
     pdl_value *in = pdlpy_to_library(&place, inputs);
-    if (!in) return false;
-    o->size = sizeof *o;
     o->inputs = in;
+    pdl_task *t = in ? pdl_task_start(r->engine->engine, program->program, o, error) : NULL;
+    pdl_value_drop(in);
+    return t;
+}
+
+/* inputs: (list of arguments, dict of named ones) */
+static pdl_task *start_call(run *r, pdlpy_handle *function, PyObject *inputs, pdl_task_options *o,
+                            pdl_error **error) {
+    pdlpy_place place = {r->engine, 0};
+    PyObject *list = PyTuple_GetItem(inputs, 0), *dict = list ? PyTuple_GetItem(inputs, 1) : NULL;
+    pdl_value *args = dict ? pdlpy_to_library(&place, list) : NULL,
+              *kwargs = args ? pdlpy_to_library(&place, dict) : NULL;
+    pdl_task *t = kwargs ? pdl_value_call(r->engine->engine, function->value, args, kwargs, o, error)
+                         : NULL;
+    pdl_value_drop(args);
+    pdl_value_drop(kwargs);
+    return t;
+}
+
+static bool begin(run *r, PyObject *what, PyObject *inputs, pdl_task_options *o) {
+    pdl_error *error = NULL;
+    bool is_call = (PyObject *)Py_TYPE(what) == r->engine->state->handle_type;
+    o->size = sizeof *o;
     o->user = r;
     o->text = r->text ? on_text : NULL;
     o->error_text = r->error_text ? on_error_text : NULL;
     o->message = r->message ? on_message : NULL;
     o->report = r->shown ? on_report : NULL;
     o->done = on_done;
-    r->task = pdl_task_start(r->engine->engine, program->program, o, &error);
-    pdl_value_drop(in);
-    if (!r->task) pdlpy_raise(r->engine, error);
+    r->task = is_call ? start_call(r, (pdlpy_handle *)what, inputs, o, &error)
+                      : start_program(r, (pdlpy_program *)what, inputs, o, &error);
+    if (!r->task && !PyErr_Occurred()) pdlpy_raise(r->engine, error);
     return r->task != NULL;
 }
 
@@ -108,23 +161,29 @@ static run *run_new(pdlpy_engine *e) {
 PyObject *pdlpy_run_start(pdlpy_engine *e, PyObject *args, PyObject *kwargs) {
     static char *names[] = {"program", "inputs", "output", "text",    "error_text",
                             "message", "done",   "record", "replay",  "trace",
-                            "cache",   "budget", "prices", "timeout", "shown", NULL};
-    pdlpy_program *program;
-    PyObject *inputs, *text, *error_text, *message, *done, *budget = Py_None;
+                            "cache",   "budget", "shown",  "alone",   NULL};
+    PyObject *program, *inputs, *text, *error_text, *message, *done, *budget = Py_None;
     PyObject *shown = NULL;
     pdl_task_options o = {0};
-    int output = 0, trace = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O!iOOOO|zzpzOzzO", names,
-                                     e->state->program_type, &program, &PyDict_Type, &inputs,
+    int output = 0, trace = 0, alone = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOiOOOO|zzpzOOp", names, &program, &inputs,
                                      &output, &text, &error_text, &message, &done, &o.record,
-                                     &o.replay, &trace, &o.cache, &budget, &o.prices, &o.timeout,
-                                     &shown))
+                                     &o.replay, &trace, &o.cache, &budget, &shown, &alone))
         return NULL;
+    PyObject *type = (PyObject *)Py_TYPE(program);
+    bool fits = type == e->state->program_type ? PyDict_Check(inputs)
+                                               : type == e->state->handle_type &&
+                                                     PyTuple_Check(inputs);
+    if (!fits) {
+        PyErr_SetString(PyExc_TypeError, "a program with a dict, or a function with its arguments");
+        return NULL;
+    }
     if (budget != Py_None && !(o.budget = PyUnicode_AsUTF8AndSize(budget, NULL))) return NULL;
     run *r = pdlpy_enter(e) ? run_new(e) : NULL;
     if (!r) return NULL;
     o.output = (pdl_output)output;
     o.trace = trace;
+    o.alone = alone;
     keep(&r->text, text);
     keep(&r->error_text, error_text);
     keep(&r->message, message);
@@ -150,6 +209,19 @@ static int run_traverse(PyObject *self, visitproc visit, void *arg) {
     return 0;
 }
 
+static void clear_callbacks(run *r) {
+    Py_CLEAR(r->text);
+    Py_CLEAR(r->error_text);
+    Py_CLEAR(r->message);
+    Py_CLEAR(r->done);
+    Py_CLEAR(r->shown);
+}
+
+static int run_clear(PyObject *self) {
+    clear_callbacks((run *)self);
+    return 0;
+}
+
 static void drop_task(void *task) { pdl_task_free(task); }
 
 /* A task that nobody can see any more ends here; its callbacks have nobody to tell. Inside a step
@@ -159,11 +231,7 @@ static void run_dealloc(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
     PyObject_GC_UnTrack(self);
     if (r->task) pdlpy_release(r->engine, drop_task, r->task);
-    Py_XDECREF(r->text);
-    Py_XDECREF(r->error_text);
-    Py_XDECREF(r->message);
-    Py_XDECREF(r->done);
-    Py_XDECREF(r->shown);
+    clear_callbacks(r);
     Py_XDECREF(r->budget);
     Py_DECREF(r->engine);
     PyObject_GC_Del(self);
@@ -227,7 +295,7 @@ static PyObject *later(run *r, pdl_value *v, pdl_error *error) {
     return handle;
 }
 
-/* The task goes; what was taken from it stays. */
+/* The task goes, and with it the callbacks; what was taken from it stays. */
 static PyObject *run_release(PyObject *self, PyObject *unused) {
     run *r = (run *)self;
     (void)unused;
@@ -235,6 +303,7 @@ static PyObject *run_release(PyObject *self, PyObject *unused) {
     pdl_task_free(r->task);
     r->task = NULL;
     pdlpy_leave(r->engine);
+    clear_callbacks(r);
     Py_RETURN_NONE;
 }
 
@@ -315,6 +384,7 @@ static PyMethodDef run_methods[] = {{"wait", run_wait, METH_VARARGS, NULL},
                                     {"release", run_release, METH_NOARGS, NULL},
                                     {0}};
 static PyType_Slot run_slots[] = {{Py_tp_traverse, run_traverse},
+                                  {Py_tp_clear, run_clear},
                                   {Py_tp_dealloc, run_dealloc},
                                   {Py_tp_methods, run_methods},
                                   {0, NULL}};

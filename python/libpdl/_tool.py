@@ -71,3 +71,20 @@ def tool(function: Callable[..., Any]) -> Tool:
     if not callable(function) or not isinstance(getattr(function, "__name__", None), str):
         raise TypeError("function must be a function with a name, not %s" % type(function).__name__)
     return Tool(function)
+
+
+def _annotation(schema: Any) -> Any:
+    kinds = {v: k for k, v in SIMPLE.items()}
+    kind = schema.get("type") if isinstance(schema, dict) else None
+    return kinds.get(kind, inspect.Parameter.empty) if isinstance(kind, str) else inspect.Parameter.empty
+
+
+def signature_of(schema: dict[str, Any]) -> inspect.Signature:
+    """What a function of a program takes. What may be left out has the default None."""
+    needed = schema.get("required", ())
+    empty = inspect.Parameter.empty
+    parameters = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=_annotation(s),
+                                    default=empty if name in needed else None)
+                  for name, s in schema.get("properties", {}).items() if name.isidentifier()]
+    parameters.sort(key=lambda p: p.default is not empty)
+    return inspect.Signature(parameters)

@@ -417,7 +417,30 @@ static PyObject *handle_compare(PyObject *a, PyObject *b, int op) {
     return PyBool_FromLong(equal == (op == Py_EQ));
 }
 
+/* What models are told of a function; None for others. */
+static PyObject *handle_signature(PyObject *self, PyObject *unused) {
+    pdlpy_handle *h = (pdlpy_handle *)self;
+    pdlpy_place place = {h->engine, 0};
+    (void)unused;
+    if (!pdlpy_enter(h->engine)) return NULL;
+    pdl_value *v = pdl_value_signature(h->value);
+    PyObject *object = pdlpy_to_python(&place, v);
+    pdl_value_drop(v);
+    pdlpy_leave(h->engine);
+    return object;
+}
+
+static PyObject *handle_owner(PyObject *self, PyObject *unused) {
+    (void)unused;
+    PyObject *owner = ((pdlpy_handle *)self)->engine->owner;
+    if (!owner) Py_RETURN_NONE;
+    Py_INCREF(owner);
+    return owner;
+}
+
 static PyMethodDef handle_methods[] = {
+    {"signature", handle_signature, METH_NOARGS, NULL},
+    {"owner", handle_owner, METH_NOARGS, NULL},
     {"text", handle_text, METH_NOARGS, NULL}, {"python", handle_python, METH_NOARGS, NULL}, {0}};
 
 static PyType_Slot handle_slots[] = {{Py_tp_traverse, handle_traverse},

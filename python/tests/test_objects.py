@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Objects of Python as values of programs: by reference, and as themselves on the way back."""
+import asyncio
 import datetime
 import decimal
 import enum
 import fractions
 import gc
+import inspect
 import pathlib
 import sys
 import types
@@ -207,6 +209,109 @@ class Kinds(unittest.TestCase):
         for x in (cyclic, deep, knot):
             with self.assertRaisesRegex(libpdl.Error, "nested too deeply, or holds itself"):
                 there_and_back(x)
+
+
+LIBRARY = """
+defs:
+  greeting: Hello
+  greet:
+    description: Greets somebody.
+    function:
+      name: string
+      times: {optional: integer}
+    return: ${ greeting }, ${ name }!
+  ask:
+    function: {q: string}
+    return: {model: m, input: '${ q }'}
+  twice:
+    function: {f: obj}
+    return: ${ f(1) + f(2) }
+  bad:
+    function: {}
+    return: ${ nowhere }
+text: ''
+"""
+
+
+class Functions(unittest.TestCase):
+    def setUp(self):
+        self.engine = libpdl.Engine(models={"m": self.model})
+        self.names = self.engine.loads(LIBRARY, name="lib.pdl").run().variables
+
+    async def model(self, request):
+        await asyncio.sleep(0.01)
+        return request.messages[-1]["content"].upper()
+
+    def test_calls(self):
+        greet = self.names["greet"]
+        self.assertEqual(greet("Ada"), "Hello, Ada!")
+        self.assertEqual(greet(name="Ada"), "Hello, Ada!")
+        self.assertEqual(self.names["ask"]("bees"), "BEES")
+        self.assertEqual(self.names["twice"](lambda x: 10 * x), 30)
+        self.assertEqual(list(map(greet, ["a", "b"])), ["Hello, a!", "Hello, b!"])
+
+    def test_what_it_is(self):
+        greet = self.names["greet"]
+        self.assertEqual((greet.__name__, greet.__doc__), ("greet", "Greets somebody."))
+        self.assertEqual(str(inspect.signature(greet)), "(name: str, times: int = None)")
+        self.assertEqual(repr(greet), "<libpdl.Function <function greet>>" if "<" in str(greet) else "<libpdl.Function %s>" % greet)
+        self.assertEqual(greet, self.engine.loads("data: ${ f }").run(f=greet).value)
+        self.assertNotEqual(greet, self.names["ask"])
+
+    def test_errors(self):
+        with self.assertRaisesRegex(libpdl.RunError, "'nowhere' is undefined") as caught:
+            self.names["bad"]()
+        self.assertEqual((caught.exception.file, caught.exception.line), ("lib.pdl", 18))
+        with self.assertRaisesRegex(libpdl.RunError, "(?i)too many arguments"):
+            self.names["ask"]("a", "b", "c")
+
+        def fail(x):
+            raise ValueError("no bees")
+        with self.assertRaises(libpdl.RunError) as caught:
+            self.names["twice"](fail)
+        self.assertIsInstance(caught.exception.__cause__, ValueError)
+
+    def test_of_another_engine(self):
+        with self.assertRaisesRegex(libpdl.UsageError, "another engine"):
+            libpdl.run("data: ${ f('x') }", f=self.names["greet"])
+
+    def test_awaited(self):
+        async def main():
+            ask = self.names["ask"]
+            return await asyncio.gather(*(ask.acall("bee %d" % i) for i in range(20)))
+        self.assertEqual(asyncio.run(main()), ["BEE %d" % i for i in range(20)])
+
+    def test_inside_of_callbacks(self):
+        def host(f):
+            return f("x") + libpdl.run("text: nested").text + self.engine.run("text: inner").text
+        result = self.engine.loads(LIBRARY.replace("text: ''", "text: ${ host(ask) } ${ host(greet) }")).run(host=host)
+        self.assertEqual(result.text, "Xnestedinner Hello, x!nestedinner")
+        code = LIBRARY.replace("text: ''", "lang: python\ncode: result = greet('Bo') + ask('y')")
+        self.assertEqual(self.engine.loads(code).run().value, "Hello, Bo!Y")
+
+    def test_inside_of_callbacks_under_asyncio(self):
+        def host(f):
+            return f("x")
+        program = self.engine.loads(LIBRARY.replace("text: ''", "text: ${ host(ask) }"))
+
+        async def main():
+            return [r.text for r in await asyncio.gather(*(program.arun(host=host) for _ in range(3)))]
+        self.assertEqual(asyncio.run(main()), ["X"] * 3)
+
+    def test_it_outlives_its_engine(self):
+        greet = libpdl.Engine().loads(LIBRARY).run().variables["greet"]
+        gc.collect()
+        self.assertEqual(greet("Ada"), "Hello, Ada!")
+
+
+class ModelNames(unittest.TestCase):
+    def test_a_name_without_a_star_is_that_name_alone(self):
+        engine = libpdl.Engine(models={"m": lambda r: "exact", "m/*": lambda r: "star", "*": lambda r: "any"})
+        for name, want in (("m", "exact"), ("m/x", "star"), ("mm", "any"), ("n", "any")):
+            self.assertEqual(engine.run("model: %s\ninput: x" % name).text, want)
+        with self.assertRaises(libpdl.ModelError) as caught:
+            libpdl.Engine(models={"m": lambda r: "exact"}).run("model: mx\ninput: x")
+        self.assertEqual(caught.exception.kind, "unknown_provider")
 
 
 if __name__ == "__main__":

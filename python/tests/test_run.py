@@ -95,8 +95,7 @@ class Values(unittest.TestCase):
         f = p.run().variables["f"]
         self.assertIsInstance(f, libpdl.Function)
         self.assertEqual(libpdl.loads("data: ${ f(a=41) }").run(f=f).value, 42)
-        with self.assertRaises(NotImplementedError):
-            f(a=1)
+        self.assertEqual(f(a=1), 2)
 
 
 class Runs(unittest.TestCase):

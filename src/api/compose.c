@@ -137,29 +137,39 @@ pdl_world *pdl_compose_model(pdl_world *w) {
     return world_for((router *)(void *)w, PDL_EFFECT_model, &never);
 }
 
-static pdl_world *hooks_of(router *r) {
-    if (!r->hooks) r->hooks = pdl_hooks_world_new(r->opt.loop, r->opt.hooks, r->opt.n_hooks);
-    return r->hooks;
-}
-
-static void start(pdl_world *w, pdl_effect *e) {
-    router *r = (router *)(void *)w;
+/* Answered by the library, not by the host program. */
+static void start_here(void *user, pdl_effect *e) {
+    router *r = user;
     pdl_err err = {0};
-    if (e->kind == PDL_EFFECT_code && !pdl_hooks_match(r->opt.hooks, r->opt.n_hooks, e) &&
-        pdl_objects_in(pdl_dict_getz(e->request, "vars"))) {
+    if (e->kind == PDL_EFFECT_code && pdl_objects_in(pdl_dict_getz(e->request, "vars"))) {
         pdl_err_host(&err, "TypeError",
                      "a function or an object of the host program cannot be given to the process "
                      "of code blocks");
         pdl_effect_refuse(e, &err);
         return;
     }
-    pdl_world *world = pdl_hooks_match(r->opt.hooks, r->opt.n_hooks, e) ? hooks_of(r)
-                       : r->opt.behind                                  ? r->opt.behind
-                                       : world_for(r, e->kind, &err);
+    pdl_world *world = r->opt.behind ? r->opt.behind : world_for(r, e->kind, &err);
     if (world)
         world->ops->start(world, e);
     else
         pdl_effect_refuse(e, &err);
+}
+
+static pdl_world *hooks_of(router *r) {
+    if (!r->hooks)
+        r->hooks =
+            pdl_hooks_world_new(r->opt.loop, r->opt.hooks, r->opt.n_hooks, start_here, r);
+    return r->hooks;
+}
+
+static void start(pdl_world *w, pdl_effect *e) {
+    router *r = (router *)(void *)w;
+    if (!pdl_hooks_match(r->opt.hooks, r->opt.n_hooks, e)) {
+        start_here(r, e);
+        return;
+    }
+    pdl_world *hooks = hooks_of(r);
+    hooks->ops->start(hooks, e);
 }
 
 static void cancel(pdl_world *w, uint32_t id) {

@@ -22,6 +22,7 @@ typedef struct hooks hooks;
 struct pdl_request {
     hooks *hooks;  /* NULL: closed */
     pdl_effect *e; /* NULL: no longer wanted */
+    const pdl_hook *row; /* the handler that has it; NULL: something of the host program has */
     pdl_value data;
     pdl_buf pieces;     /* not delivered yet */
     pdl_buf all_pieces; /* all pieces */
@@ -44,6 +45,8 @@ struct hooks {
     pdl_loop *loop;
     const pdl_hook *rows;
     size_t n_rows;
+    void (*other)(void *user, pdl_effect *e);
+    void *user;
     list waiting;      /* for the host program */
     list ready;        /* answered, or with pieces to deliver, in order */
     pdl_timer *keeper; /* keeps the loop open while there are requests */
@@ -71,18 +74,25 @@ static pdl_str subject_of(const pdl_effect *e) {
     return PDL_STR("");
 }
 
-static const pdl_hook *find(const pdl_hook *rows, size_t n, const pdl_effect *e) {
+/* Does a come before b? The longer prefix does, then the later one. */
+static bool is_before(const pdl_hook *a, const pdl_hook *b) {
+    return a->prefix.n != b->prefix.n ? a->prefix.n > b->prefix.n : a > b;
+}
+
+/* The handler after this one (NULL: the first), NULL when there is none. */
+static const pdl_hook *find(const pdl_hook *rows, size_t n, const pdl_effect *e,
+                            const pdl_hook *after) {
     const pdl_hook *best = NULL;
     pdl_str subject = n ? subject_of(e) : PDL_STR("");
-    for (size_t i = 0; i < n; i++)
-        if (rows[i].kind == e->kind && pdl_str_starts(subject, rows[i].prefix) &&
-            (!best || rows[i].prefix.n >= best->prefix.n))
-            best = &rows[i];
+    for (const pdl_hook *h = rows; h < rows + n; h++)
+        if (h->kind == e->kind && pdl_str_starts(subject, h->prefix) &&
+            (!after || is_before(after, h)) && (!best || is_before(h, best)))
+            best = h;
     return best;
 }
 
 bool pdl_hooks_match(const pdl_hook *rows, size_t n, const pdl_effect *e) {
-    return pdl_objects_own(e) || find(rows, n, e) != NULL;
+    return pdl_objects_own(e) || find(rows, n, e, NULL) != NULL;
 }
 
 /* --- answers ---------------------------------------------------------------------------------- */
@@ -392,7 +402,7 @@ static pdl_request *request_new(hooks *h, pdl_effect *e, pdl_val data) {
 static void start(pdl_world *w, pdl_effect *e) {
     hooks *h = (hooks *)(void *)w;
     const bool owned = pdl_objects_own(e);
-    const pdl_hook *row = owned ? NULL : find(h->rows, h->n_rows, e);
+    const pdl_hook *row = owned ? NULL : find(h->rows, h->n_rows, e, NULL);
     pdl_err err = {0};
     pdl_val data;
     if (!owned)
@@ -404,6 +414,7 @@ static void start(pdl_world *w, pdl_effect *e) {
     pdl_request *r = request_new(h, e, data);
     bool freed = false;
     r->freed = &freed;
+    r->row = row;
     if (owned)
         pdl_objects_ask(e, r);
     else
@@ -469,13 +480,33 @@ static void close_hooks(pdl_world *w) {
     pdl_free(h);
 }
 
+void pdl_request_decline(pdl_request *request) {
+    if (!request || request->answered) return;
+    if (!request->e || !request->row) {
+        pdl_request_refuse(request, NULL, "declined by the host program");
+        return;
+    }
+    hooks *h = request->hooks;
+    request->row = find(h->rows, h->n_rows, request->e, request->row);
+    if (request->row) {
+        request->row->fn(request->row->user, request);
+        return;
+    }
+    pdl_effect *e = leave(request);
+    request_free(request);
+    h->other(h->user, e);
+}
+
 static const pdl_world_ops ops = {start, cancel, poll_answers, close_hooks};
 
-pdl_world *pdl_hooks_world_new(pdl_loop *loop, const pdl_hook *rows, size_t n) {
+pdl_world *pdl_hooks_world_new(pdl_loop *loop, const pdl_hook *rows, size_t n,
+                               void (*other)(void *user, pdl_effect *e), void *user) {
     hooks *h = PDL_NEW(hooks);
     h->world.ops = &ops;
     h->loop = loop;
     h->rows = rows;
     h->n_rows = n;
+    h->other = other;
+    h->user = user;
     return &h->world;
 }

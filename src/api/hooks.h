@@ -24,8 +24,9 @@ typedef struct pdl_hook {
 /* Does the host program answer this effect? */
 bool pdl_hooks_match(const pdl_hook *hooks, size_t n, const pdl_effect *e);
 
-/* Borrows the hooks and the loop. */
-pdl_world *pdl_hooks_world_new(pdl_loop *loop, const pdl_hook *hooks, size_t n);
+/* Borrows the hooks and the loop. other: who answers what all handlers have declined; takes e. */
+pdl_world *pdl_hooks_world_new(pdl_loop *loop, const pdl_hook *hooks, size_t n,
+                               void (*other)(void *user, pdl_effect *e), void *user);
 
 /* Deliver the answers that were given. True when there were any. */
 bool pdl_hooks_deliver(pdl_world *w);

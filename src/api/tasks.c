@@ -82,6 +82,7 @@ static void give(void (*fn)(void *user, const char *text, size_t n_bytes), void 
 static void on_event(void *user, const pdl_event *e) {
     pdl_task *t = user;
     const pdl_task_options *o = &t->opt;
+    if (t->doomed) return; /* whoever was told is gone */
     if (e->kind == PDL_EVENT_text || (e->kind == PDL_EVENT_out && e->number != 2))
         give(o->text, o->user, e->text);
     if (e->kind == PDL_EVENT_note || (e->kind == PDL_EVENT_out && e->number == 2))

@@ -246,7 +246,39 @@ static void test_settings(void) {
     pdl_engine_free(e);
 }
 
+/* --- handlers that decline ---------------------------------------------------------------------- */
+
+static void says(void *user, pdl_request *r) { answer_text(r, user); }
+static void declines(void *user, pdl_request *r) {
+    ++*(int *)user;
+    pdl_request_decline(r);
+}
+
+static void test_decline(bool shared) {
+    int n = 0;
+    pdl_error *error = NULL;
+    pdl_engine_options o = {.size = sizeof o, .shared = shared};
+    pdl_engine *e = pdl_engine_new(&o, NULL);
+    pdl_program *p = load(e, "model: a/bc\ninput: x"), *other = load(e, "model: zz/x\ninput: x");
+    CHECK(pdl_engine_handle(e, "model", "a/", says, "prefix", NULL));
+    CHECK(pdl_engine_handle(e, "model", "", declines, &n, NULL));
+    CHECK(pdl_engine_handle(e, "model", "a/b", declines, &n, NULL));
+    CHECK(pdl_engine_handle(e, "model", "a/b", declines, &n, NULL));
+    pdl_value *v = pdl_run_program(e, p, NULL, NULL);
+    CHECK(v && strcmp(pdl_value_get_text(v, NULL), "prefix") == 0 && n == 2);
+    pdl_value_drop(v);
+    CHECK(!pdl_run_program(e, other, NULL, &error)); /* by the library itself */
+    CHECK(error && strcmp(error->kind, "unknown_provider") == 0 && n == 3);
+    pdl_error_free(error);
+    pdl_request_decline(NULL);
+    pdl_program_free(p);
+    pdl_program_free(other);
+    pdl_engine_free(e);
+}
+
 int main(void) {
+    test_decline(false);
+    test_decline(true);
     with_engine(false);
     with_engine(true);
     test_settings();

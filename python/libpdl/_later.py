@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Streams under asyncio, and many runs at a time."""
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any, AsyncIterator, Iterator, Optional, Union
+
+from . import _arguments, _errors
+from ._program import NONE, RESULT, Job, Of, Program, Result, T, _print
+
+
+class AsyncStream(Of[T]):
+    """Pieces of text of a run under asyncio, as they come."""
+
+    def __init__(self, program: "Program[T]", inputs: dict[str, Any]) -> None:
+        self._program, self._inputs = program, inputs
+        self._job: Optional[Job] = None
+        self._event: Optional[asyncio.Event] = None
+        self._result: Optional[Result[T]] = None
+        self._is_closed = False
+
+    def __aiter__(self) -> AsyncIterator[str]:
+        return self
+
+    def _begin(self) -> Job:
+        from ._driver import driver_of
+        if self._job is None:
+            self._job = Job(self._program, self._inputs, RESULT, False)
+            self._event = driver_of(self._program._engine, asyncio.get_running_loop()).add(self._job)
+        return self._job
+
+    async def _more(self, job: Job) -> bool:
+        """Waits for text or the end; False at the end."""
+        if job.is_over() or self._event is None:
+            return False
+        try:
+            await self._event.wait()
+        except BaseException:
+            await self.aclose()
+            raise
+        self._event.clear()
+        return True
+
+    async def __anext__(self) -> str:
+        if self._is_closed:
+            raise StopAsyncIteration
+        job = self._begin()
+        while not job.pieces:
+            if not await self._more(job) and not job.pieces:
+                self._result = self._result or job.result()
+                raise StopAsyncIteration
+        return job.pieces.popleft()
+
+    async def result(self) -> Result[T]:
+        """Waits for the end. Pieces that nobody has taken can still be taken."""
+        job = self._begin()
+        while await self._more(job):
+            pass
+        self._result = self._result or job.result()
+        return self._result
+
+    async def aclose(self) -> None:
+        """Ends the run."""
+        self._is_closed = True
+        if self._job is not None:
+            self._job.cancel()
+            if self._program._engine._driver:
+                self._program._engine._driver.soon()
+
+
+class Map(Of[T]):
+    """Results of the rows of map() and map_unordered()."""
+
+    def __init__(self, program: "Program[Any]", rows: Iterator[Any], jobs: int, is_ordered: bool) -> None:
+        from ._driver import Driver
+        self._program, self._rows, self._jobs, self._is_ordered = program, enumerate(rows), jobs, is_ordered
+        self._driver = Driver(program._engine, asyncio.new_event_loop())
+        self._open: dict[int, Union[Job, _errors.Error]] = {}
+        self._is_closed = False
+
+    def __iter__(self) -> Iterator[T]:
+        return self
+
+    def _fill(self) -> None:
+        while len(self._open) < self._jobs:
+            i, row = next(self._rows, (-1, None))
+            if i < 0:
+                return
+            if not isinstance(row, Mapping):
+                raise _arguments.fail("rows[%d]" % i, "a dict", row)
+            try:
+                job = Job(self._program, self._program._inputs(row, {}), NONE, False, _print)
+                self._driver.add(job)
+                self._open[i] = job
+            except _errors.RunError as e:
+                self._open[i] = e
+
+    def _ready(self) -> int:
+        """The number of a row that has ended and is to be given; -1: none."""
+        for i, job in self._open.items():
+            if not isinstance(job, Job) or job not in self._driver.open:
+                return i
+            if self._is_ordered:
+                return -1
+        return -1
+
+    async def _wait(self) -> None:
+        while self._ready() < 0:
+            await self._driver.turned()
+
+    def _turn(self) -> None:
+        """Until a row is ready, on a loop of its own."""
+        engine, outer = self._program._engine, asyncio._get_running_loop()
+        before, engine._driver = engine._driver, self._driver
+        asyncio._set_running_loop(None)
+        try:
+            self._driver.loop.run_until_complete(self._wait())
+        finally:
+            asyncio._set_running_loop(outer)
+            engine._driver = before
+
+    def __next__(self) -> T:
+        if self._is_closed:
+            raise StopIteration
+        try:
+            self._fill()
+            if not self._open:
+                self.close()
+                raise StopIteration
+            if self._ready() < 0:
+                self._turn()
+        except BaseException:
+            self.close()
+            raise
+        i = self._ready()
+        row = self._open.pop(i)
+        result: Any = row
+        if isinstance(row, Job):
+            try:
+                result = row.result()
+            except _errors.Error as e:
+                result = e
+        return result if self._is_ordered else (i, result)  # type: ignore[return-value]
+
+    def close(self) -> None:
+        """Ends the runs that are open."""
+        from ._driver import finish
+        if self._is_closed:
+            return
+        self._is_closed = True
+        for job in self._open.values():
+            if isinstance(job, Job):
+                job.cancel()
+        self._open.clear()
+        outer = asyncio._get_running_loop()
+        asyncio._set_running_loop(None)
+        try:
+            finish(self._driver)
+        finally:
+            asyncio._set_running_loop(outer)
+
+    def __del__(self) -> None:
+        if not self._driver.loop.is_closed():
+            self.close()
