@@ -121,6 +121,8 @@ static pdl_world *world_for(router *r, pdl_effect_kind kind, pdl_err *err) {
     case PDL_EFFECT_sleep:
     case PDL_EFFECT_now:
     case PDL_EFFECT_random:
+    case PDL_EFFECT_approval:
+    case PDL_EFFECT_permit:
         if (!r->host)
             r->host = pdl_host_world_new(r->opt.loop, &(pdl_host_options){
                                                           .show = r->opt.show_prompt,

@@ -69,6 +69,8 @@ static unsigned bit_of(pdl_effect_kind k) {
     case PDL_EFFECT_sleep:
     case PDL_EFFECT_now:
     case PDL_EFFECT_random:
+    case PDL_EFFECT_approval:
+    case PDL_EFFECT_permit:
     case PDL_EFFECT_COUNT: return 0;
     }
     PDL_BUG("effect kind %d", (int)k);

@@ -68,6 +68,7 @@ static pdl_str subject_of(const pdl_effect *e) {
         {PDL_EFFECT_model, "model"},  {PDL_EFFECT_embed, "model"},  {PDL_EFFECT_code, "lang"},
         {PDL_EFFECT_command, "argv"}, {PDL_EFFECT_input, "prompt"}, {PDL_EFFECT_read, "path"},
         {PDL_EFFECT_write, "path"},   {PDL_EFFECT_source, "path"},  {PDL_EFFECT_tool, "server"},
+        {PDL_EFFECT_approval, "sink"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (rows[i].kind == e->kind) return text_at(e->request, rows[i].key);
@@ -188,10 +189,14 @@ static bool complete(const pdl_effect *e, pdl_vref v, pdl_str all_pieces, pdl_va
     case PDL_EFFECT_random:
         if (!pdl_is(v, PDL_V_INT)) return misfit(kind, v, "an integer", err);
         break;
+    case PDL_EFFECT_approval:
+        if (!pdl_is_bool(v)) return misfit(kind, v, "a boolean", err);
+        break;
     case PDL_EFFECT_write:
     case PDL_EFFECT_sleep: *out = pdl_null(); return true;
     case PDL_EFFECT_object:
     case PDL_EFFECT_tool:
+    case PDL_EFFECT_permit:
     case PDL_EFFECT_COUNT: break;
     }
     *out = pdl_keep(v);

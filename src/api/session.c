@@ -13,6 +13,7 @@
 #include "api/env.h"
 #include "api/explain.h"
 #include "api/keys.h"
+#include "api/policies.h"
 #include "api/subruns.h"
 #include "base/limits.h"
 #include "budget/world.h"
@@ -50,7 +51,9 @@ struct pdl_session {
     pdl_budget *budget;   /* of the run; NULL: none */
     pdl_cache *cache;     /* NULL: none */
     pdl_journal *journal; /* NULL: none */
-    pdl_world *world;     /* what the run sees */
+    pdl_policies *policies; /* NULL: none */
+    pdl_world *guard;       /* that asks them; NULL: none */
+    pdl_world *world;       /* what the run sees */
     pdl_program *program;
     pdl_code *code; /* of the program; NULL until start, unless it was given */
     pdl_run *run;
@@ -158,7 +161,7 @@ static void ask_input(void *user, const pdl_effect *code, pdl_worker_answer_fn *
                                     "multiline", pdl_bool(false));
     uint32_t n = ++s->next_input;
     pdl_effect *e = pdl_effect_new(PDL_EFFECT_input, 0x80000000u | n, code->place, n, code->loc,
-                                   request, (pdl_effect_sink){a, no_piece, input_reply});
+                                   request, (pdl_effect_sink){.user = a, .piece = no_piece, .reply = input_reply});
     pdl_world *world = member_of(s, code)->world;
     world->ops->start(world, e);
 }
@@ -180,6 +183,8 @@ static pdl_run_options run_options(pdl_session *s) {
         .secrets = s->secrets,
         .budget = s->budget,
         .cancel = s->opt.cancel,
+        .guarded = s->guard != NULL,
+        .strict_control = s->policies && pdl_policies_are_strict(s->policies),
         .stdlib = {(const char *)pdl_stdlib_text, pdl_stdlib_text_len},
     };
     if (s->opt.shares_loop) o.turns = SPAWN_TURNS;
@@ -334,6 +339,45 @@ static void on_wire(void *user, pdl_str text) {
     s->opt.wire(s->opt.wire_user, text);
 }
 
+static pdl_policy_source policy_source(const pdl_session *s) {
+    return (pdl_policy_source){
+        .path = s->path, .n_path = s->n_path, .secrets = s->secrets, .folder = s->opt.dir};
+}
+
+/* The policies so far stand in front of everything else. */
+static void guard(pdl_session *s) {
+    if (s->guard || !s->policies) return;
+    s->world = s->guard = pdl_policy_world_new(
+        &(pdl_policy_options){
+            .policies = s->policies, .folder = s->opt.dir, .first_id = 0xC0000000u},
+        s->world);
+}
+
+/* Those of the command line and the environment. */
+static bool read_policies(pdl_session *s, pdl_err *err) {
+    const char *named = pdl_environ_get(s->env, "PDL_POLICY");
+    pdl_policy_source from = policy_source(s);
+    bool ok = true;
+    if (s->shared && !s->opt.n_policies) named = NULL;
+    for (size_t i = 0; ok && i < s->opt.n_policies; i++)
+        ok = pdl_policies_read_file(&s->policies, &from, s->opt.policies[i], err);
+    if (ok && named && *named)
+        ok = pdl_policies_read_file(&s->policies, &from, pdl_str_of(named), err);
+    if (ok) guard(s);
+    return ok;
+}
+
+/* That of the program. */
+static bool read_own_policy(pdl_session *s, pdl_err *err) {
+    const pdl_block *b = s->program ? s->program->main : NULL;
+    pdl_policy_source from = policy_source(s);
+    if (!b || !b->rare->policy || s->explain) return true;
+    if (!pdl_policies_read_node(&s->policies, &from, s->opt.file, b->rare->policy, err))
+        return false;
+    guard(s);
+    return true;
+}
+
 static bool open_worlds(pdl_session *s, pdl_err *err) {
     const pdl_session_options *o = &s->opt;
     pdl_compose_options c = {
@@ -391,7 +435,7 @@ static bool open_worlds(pdl_session *s, pdl_err *err) {
     if (s->journal) pdl_journal_folder(s->journal, o->dir);
     if (s->journal) pdl_journal_debug(s->journal, o->debug);
     if (s->journal) s->world = pdl_journal_world(s->journal);
-    return true;
+    return read_policies(s, err);
 }
 
 /* --- debug lines ------------------------------------------------------------------------------ */
@@ -497,6 +541,8 @@ void pdl_session_free(pdl_session *s) {
     pdl_free(s->cache_views);
     pdl_free(s->spawn_worlds);
     pdl_cache_close(s->cache);
+    if (s->guard) s->guard->ops->close(s->guard);
+    pdl_policies_free(s->policies);
     if (s->explain) s->explain->ops->close(s->explain);
     pdl_reached_free(s->reached);
     if (s->limits) s->limits->ops->close(s->limits);
@@ -547,6 +593,8 @@ static bool any_ready(const pdl_session *s) {
 }
 
 void pdl_session_start(pdl_session *s) {
+    pdl_err refused = {0};
+    bool allowed = read_own_policy(s, &refused);
     pdl_run_options o = run_options(s);
     o.stream = s->opt.stream;
     add_sinks(s, &o.sinks);
@@ -554,12 +602,16 @@ void pdl_session_start(pdl_session *s) {
     if (!s->code)
         s->code = pdl_compile_program(s->program, s->names, s->opt.trace || s->opt.explain);
     pdl_api_debug_code(s->opt.debug, s->code);
-    pdl_val vars = with_defaults(s->opt.variables, PDL_LABEL_data);
+    pdl_val vars = with_defaults(s->opt.variables, PDL_LABEL_data | PDL_LABEL_FREE);
     pdl_err err = {0};
     bool ok = pdl_model_defaults_check(pdl_dict_getz(vars, "pdl_model_default_parameters"), &err);
     pdl_run_start(s->run, s->code, vars);
     pdl_drop(vars);
-    if (!ok) pdl_run_cancel(s->run, &err);
+    if (!allowed)
+        pdl_run_cancel(s->run, &refused);
+    else if (!ok)
+        pdl_run_cancel(s->run, &err);
+    if (!allowed) pdl_err_fini(&err);
 }
 
 /* What is left of a time that began at start; -1: no limit. */
@@ -652,7 +704,7 @@ pdl_code *pdl_session_compile(pdl_session *s, pdl_program *program) {
 }
 
 bool pdl_session_variables(pdl_vref variables, pdl_val *out, pdl_err *err) {
-    pdl_val vars = with_defaults(variables, PDL_LABEL_data);
+    pdl_val vars = with_defaults(variables, PDL_LABEL_data | PDL_LABEL_FREE);
     bool ok = pdl_model_defaults_check(pdl_dict_getz(vars, "pdl_model_default_parameters"), err);
     if (ok)
         *out = vars;

@@ -1,7 +1,7 @@
 /* session.h -- one run with everything around it: environment, loop, worlds in their order,
  * program, sinks. What the command and the library's public functions share.
  *
- * The worlds, from the machine outwards: journal (when recording or replaying), cache (when asked
+ * The worlds, from the machine outwards: policy (when one was given), journal (when recording or replaying), cache (when asked
  * for), limits, then the rooms that answer: model, worker, host.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -36,6 +36,10 @@ typedef struct pdl_session_options {
     void (*wire)(void *user, pdl_str text);
     void *wire_user;
     uint32_t jobs;
+    /* files with policies, or names of built-in ones, beside that of PDL_POLICY and that of the
+     * program; borrowed */
+    const pdl_str *policies;
+    size_t n_policies;
     bool trace;        /* fold a trace: pdl_session_trace */
     bool shares_loop;  /* others live on its loop: a run that computes lets them have turns */
     pdl_sink sink;     /* the caller's; event NULL: none */

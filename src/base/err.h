@@ -29,6 +29,7 @@
     X(limit, 1, "a limit was exceeded")                                                            \
     X(replay, 1, "a replay asked for something that was not recorded")                             \
     X(budget, 1, "a budget of the run or of a block is spent")                                     \
+    X(policy, 1, "a policy refuses: untrusted text would reach a sink, or a profile is exceeded")     \
     X(interrupt, 130, "the user pressed Ctrl-C")                                                   \
     X(terminated, 143, "the process was asked to end")                                             \
     X(usage, 2, "the command line is wrong")                                                       \
@@ -89,7 +90,7 @@ typedef struct pdl_err {
     /* owned or NULL, of a model call: JSON {provider, model, retry_after_seconds, attempts}, which
      * the program sees as pdl_error and the trace shows; nothing in the machine reads it */
     char *detail;
-    uint32_t label; /* origins of the message's text (value/label.h); 0: the program's own */
+    uint64_t label; /* origins of the message's text (value/label.h); 0: the program's own */
     int status;     /* HTTP status, exit status of a command or of sys.exit; 0 when none */
     bool has_status;
     bool uncatchable;  /* retry and fallback do not catch it */

@@ -322,7 +322,7 @@ static void go(charge *c, pdl_effect *e) {
     c->e = NULL;
     if (c->deadline) c->twin = twin_of(e);
     c->asker = e->sink;
-    e->sink = (pdl_effect_sink){c, on_piece, on_reply};
+    e->sink = (pdl_effect_sink){.user = c, .piece = on_piece, .reply = on_reply};
     r->behind->ops->start(r->behind, e);
 }
 

@@ -333,6 +333,8 @@ int pdl_cli_cmd_run(const arguments *a) {
         .replay = a->value[OPT_replay],
         .cache = a->value[OPT_cache],
         .timeouts = a->given[OPT_timeout] ? a->value[OPT_timeout].p : NULL,
+        .policies = &a->value[OPT_policy],
+        .n_policies = a->given[OPT_policy],
         .trace = a->given[OPT_trace] || a->given[OPT_view],
         .sink = pdl_cli_term_sink(&r.term),
         .show_prompt = pdl_cli_term_prompt,

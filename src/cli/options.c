@@ -36,6 +36,8 @@ static const option options[] = {
      "time limits of model calls: seconds, or connect=S,first=S,idle=S,total=S"},
     {OPT_budget, "budget", 0, OPT_VALUE, "ITEMS", NULL,
      "what the run may use: some of calls=N,tokens=N,cost=X,seconds=X"},
+    {OPT_policy, "policy", 0, OPT_VALUE, "FILE", NULL,
+     "where values may go: a file, or default, careful, strict; that of PDL_POLICY is asked too"},
     {OPT_prices, "prices", 0, OPT_VALUE, "FILE", NULL,
      "JSON table of what models cost for one token; that of PDL_PRICES when absent"},
     {OPT_max_rps, "max-rps", 0, OPT_VALUE, "N", NULL,
@@ -97,10 +99,10 @@ static_assert(sizeof options / sizeof options[0] == OPT_COUNT, "one row per opti
 
 static const opt_id run_options[] = {
     OPT_help,    OPT_sandbox, OPT_no_sandbox, OPT_data_file, OPT_data,    OPT_stream, OPT_trace,
-    OPT_record,  OPT_replay,  OPT_cache,      OPT_jobs,      OPT_timeout, OPT_budget, OPT_prices,
-    OPT_max_rps, OPT_max_tpm, OPT_wire,       OPT_view,      OPT_schema,  OPT_version, OPT_COUNT};
+    OPT_record,  OPT_replay,  OPT_cache,      OPT_jobs,      OPT_timeout, OPT_budget, OPT_policy,
+    OPT_prices,  OPT_max_rps, OPT_max_tpm, OPT_wire,       OPT_view,      OPT_schema,  OPT_version, OPT_COUNT};
 static const opt_id check_options[] = {OPT_help,      OPT_strict, OPT_format,
-                                       OPT_data_file, OPT_data,   OPT_COUNT};
+                                       OPT_data_file, OPT_data,   OPT_policy, OPT_COUNT};
 static const opt_id dump_options[] = {OPT_help,  OPT_nodes, OPT_blocks, OPT_expr,
                                       OPT_types, OPT_code,  OPT_table,  OPT_COUNT};
 static const opt_id cache_options[] = {OPT_help,  OPT_format, OPT_older_than,
@@ -126,6 +128,7 @@ static const command table[] = {
      "  cache ACTION FILE  list, prune or export a file of --cache\n"
      "  serve FILE...   offer programs as models over HTTP\n"
      "  view FILE       show a trace as nested boxes in a browser\n"
+     "  policy show NAME  print a built-in policy\n"
      "  schema          print the JSON Schema of programs\n"
      "  help [COMMAND]  show help\n"
      "A program whose name is a command word is run as ./check.\n\n"
@@ -163,6 +166,10 @@ static const command table[] = {
      "messages, question (text of the last message of the user) and request (all other fields).\n"
      "To other programs it is a tool: /mcp over HTTP, or --mcp over standard input and output.\n"
      "Ctrl-C ends the server.\n"},
+    {"policy", pdl_cli_cmd_policy, plain_options, "ACTION [NAME]", "Look at policies.",
+     "Actions:\n"
+     "  show NAME   print a built-in policy: default, careful or strict\n"
+     "  check FILE  report what is wrong with a policy\n"},
     {"schema", pdl_cli_cmd_schema, plain_options, "", "Print the JSON Schema of programs.", NULL},
     {"help", pdl_cli_cmd_help, plain_options, "[COMMAND]", "Show help.", NULL},
     {"__builtins", pdl_cli_cmd_builtins, plain_options, "",

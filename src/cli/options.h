@@ -32,6 +32,7 @@ typedef enum {
     OPT_jobs,
     OPT_timeout,
     OPT_budget,
+    OPT_policy,
     OPT_prices,
     OPT_max_rps,
     OPT_max_tpm,
@@ -109,6 +110,7 @@ int pdl_cli_cmd_check(const arguments *a);
 int pdl_cli_cmd_dump(const arguments *a);
 int pdl_cli_cmd_explain(const arguments *a);
 int pdl_cli_cmd_cache(const arguments *a);
+int pdl_cli_cmd_policy(const arguments *a);
 int pdl_cli_cmd_serve(const arguments *a);
 int pdl_cli_cmd_view(const arguments *a);
 int pdl_cli_cmd_schema(const arguments *a);

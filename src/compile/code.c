@@ -37,6 +37,11 @@ static const struct {
 
 const char *pdl_opcode_name(pdl_opcode op) { return ops[op].name; }
 
+void pdl_code_relabel(pdl_code *c, pdl_label label) {
+    c->label |= label;
+    for (size_t i = 0; i < c->consts.n; i++) c->consts.p[i] = pdl_with_label(c->consts.p[i], label);
+}
+
 pdl_code *pdl_code_keep(pdl_code *c) {
     if (c) c->refs++;
     return c;

@@ -94,6 +94,9 @@ typedef struct pdl_field_info {
     uint32_t number; /* of a match: number of the case + 1; 0: none */
 } pdl_field_info;
 
+/* What PERMIT asks about. */
+typedef enum { PDL_PERMIT_PDL, PDL_PERMIT_TEMPLATE } pdl_permit_kind;
+
 /* What MESSAGE makes of the result. */
 typedef enum {
     PDL_MESSAGE_PLAIN,
@@ -155,6 +158,7 @@ struct pdl_code {
     pdl_val
         /* of a tool server: dict from names of functions to declarations; else absent */
         signatures;
+    pdl_label label; /* of the text that it was made of, when that was computed; its constants too */
     bool jinja; /* a template: lenient undefined, errors are "Jinja Code error: ..." */
     PDL_VEC(pdl_ins) ins;
     PDL_VEC(pdl_srcspan) where;
@@ -166,6 +170,10 @@ struct pdl_code {
 
 pdl_code *pdl_code_keep(pdl_code *c);
 void pdl_code_drop(pdl_code *c); /* NULL is fine */
+
+/* The code was made of a text with this label: so are its constants. For code that no run has
+ * begun. */
+void pdl_code_relabel(pdl_code *c, pdl_label label);
 
 /* Checks that the instructions agree with ops.def: operands of their kinds, jumps to instructions,
  * one height of the value stack at each. Builds with assertions check all code. */

@@ -39,6 +39,13 @@ static void emit_command(pdl_emit *e, const pdl_b_code *b, const pdl_blockinfo *
     emit_end(e, info, PDL_MESSAGE_PLAIN);
 }
 
+/* Text that was computed becomes a program or a template only when a policy lets it. */
+static void emit_permit_for(pdl_emit *e, pdl_permit_kind kind, uint32_t depth) {
+    emit_PERMIT(e, kind, depth);
+    emit_AWAIT(e);
+    emit_POP(e);
+}
+
 void pdl_emit_code(pdl_emit *e, const pdl_b_code *b, pdl_blockinfo *info) {
     pdl_str lang = b->lang.s;
     if (b->args || pdl_str_eq_nocase(lang, PDL_STR("command"))) {
@@ -50,12 +57,14 @@ void pdl_emit_code(pdl_emit *e, const pdl_b_code *b, pdl_blockinfo *info) {
     if (pdl_str_eq_nocase(lang, PDL_STR("jinja"))) {
         emit_or_absent(e, b->parameters, "parameters");
         pdl_emit_set_loc(e, b->head.loc);
+        emit_permit_for(e, PDL_PERMIT_TEMPLATE, 2);
         emit_JINJA(e, b);
         emit_end(e, info, PDL_MESSAGE_PLAIN);
         return;
     }
     pdl_emit_set_loc(e, b->head.loc);
     if (pdl_str_eq_nocase(lang, PDL_STR("pdl"))) {
+        emit_permit_for(e, PDL_PERMIT_PDL, 1);
         emit_PDL_CODE(e, b);
         emit_end(e, info, PDL_MESSAGE_PLAIN);
         return;

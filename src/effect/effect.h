@@ -60,6 +60,9 @@ typedef struct pdl_effect_sink {
     /* The end. Borrows r: copy what is kept. The effect is released by the world's caller after
      * this returns. */
     void (*reply)(void *user, const pdl_effect *e, const pdl_reply *r);
+    /* A policy has decided about e, before it goes on or is refused: a dict, borrowed. May be
+     * NULL. */
+    void (*decided)(void *user, const pdl_effect *e, pdl_vref decision);
 } pdl_effect_sink;
 
 struct pdl_effect {
@@ -73,6 +76,9 @@ struct pdl_effect {
     const pdl_call_in *call_in; /* for code; borrowed from the run */
     /* origins of what went into it since, beside its request: the worlds add to them */
     pdl_label added_labels;
+    pdl_label control; /* with control: strict, of what chose that it happens */
+    bool is_trusted;   /* a policy says that its reply has not the origin of its kind */
+    bool is_import;    /* of kind source: for `import`, else for `include` */
     pdl_budget *budget; /* owned; what the effect is charged to; NULL: nothing */
 };
 
@@ -93,6 +99,7 @@ bool pdl_effect_kind_find(pdl_str name, pdl_effect_kind *out);
 /* Where the reply of e comes from: the origin of its kind, all that its request holds, what it was
  * told. */
 pdl_label pdl_effect_label(const pdl_effect *e);
+pdl_label pdl_effect_origin(pdl_effect_kind k); /* of the kind alone */
 bool pdl_effect_has(pdl_effect_kind k, pdl_effect_trait trait);
 
 /* The request with its paths under another folder: `folder` (empty: none) is taken off in front,

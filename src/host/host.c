@@ -210,6 +210,8 @@ static void start(pdl_world *w, pdl_effect *e) {
         pdl_host_input_start(h, e);
     else if (e->kind == PDL_EFFECT_source)
         read_source(e);
+    else if (e->kind == PDL_EFFECT_approval)
+        pdl_host_approval_start(h, e);
     else if (e->kind == PDL_EFFECT_sleep)
         start_sleep(h, e);
     else if (e->kind == PDL_EFFECT_now)
@@ -228,6 +230,7 @@ static void cancel(pdl_world *w, uint32_t id) {
         pdl_effect_free(s->e);
         pdl_host_wait_end(s);
         pdl_host_input_idle(h);
+        pdl_host_approval_idle(h);
         return;
     }
 }
@@ -246,6 +249,7 @@ static void close_world(pdl_world *w) {
         pdl_host_wait_end(h->waits.p[h->waits.n - 1]);
     }
     pdl_vec_fini(&h->waits);
+    pdl_host_approval_close(h);
     pdl_host_input_close(h);
     pdl_host_write_close_all(h);
     pdl_free(h);
@@ -257,6 +261,7 @@ pdl_world *pdl_host_world_new(pdl_loop *loop, const pdl_host_options *opt) {
     host *h = PDL_NEW(host);
     h->base.ops = &ops;
     h->loop = loop;
+    h->tty = -1;
     if (opt) h->opt = *opt;
     if (!h->opt.has_input_fd) h->opt.input_fd = 0;
     return &h->base;

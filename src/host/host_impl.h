@@ -3,6 +3,7 @@
  *    host.c    the world; read, source, sleep, now, random
  *    write.c   files that stay open, encodings
  *    input.c   standard input
+ *    approval.c  questions of a policy, on the terminal
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,6 +21,7 @@ typedef struct host_wait {
     pdl_effect *e;
     pdl_timer *timer;
     bool input, multiline, shown;
+    bool asks; /* for an approval */
     pdl_buf text; /* lines so far */
 } host_wait;
 
@@ -42,6 +44,9 @@ struct host {
     size_t in_seen;   /* bytes after in_off known to hold no line end */
     bool in_end;      /* the end of the input was reached */
     bool in_serving;
+    uint32_t asking;      /* id of the approval that is asked for on the terminal; 0: none */
+    int tty;              /* while one is asked for, else -1 */
+    pdl_watch *tty_watch;
 };
 
 pdl_str pdl_host_text(const pdl_effect *e, const char *key); /* p NULL: no text there */
@@ -56,5 +61,12 @@ void pdl_host_write_close_all(host *h);
 void pdl_host_input_start(host *h, pdl_effect *e);
 void pdl_host_input_idle(host *h); /* stops watching when no effect waits */
 void pdl_host_input_close(host *h);
+/* Nobody reads the terminal while a question is open. */
+void pdl_host_input_pause(host *h);
+void pdl_host_input_resume(host *h);
+
+void pdl_host_approval_start(host *h, pdl_effect *e);
+void pdl_host_approval_idle(host *h); /* an effect was cancelled */
+void pdl_host_approval_close(host *h);
 
 #endif

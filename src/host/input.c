@@ -129,7 +129,7 @@ static void on_readable(void *user, int events) {
 /* Answers may ask again: new questions join the queue and are served by the loop that is running.
  */
 static void serve(host *h) {
-    if (h->in_serving) return;
+    if (h->in_serving || h->asking) return;
     h->in_serving = true;
     for (host_wait *s; (s = first_input(h));) {
         if (serve_one(h, s)) continue;
@@ -149,6 +149,15 @@ void pdl_host_input_start(host *h, pdl_effect *e) {
     s->multiline = pdl_host_flag(e, "multiline");
     s->text = PDL_BUF;
     serve(h);
+}
+
+void pdl_host_input_pause(host *h) {
+    if (h->watch) pdl_watch_stop(h->watch);
+    h->watch = NULL;
+}
+
+void pdl_host_input_resume(host *h) {
+    if (first_input(h)) serve(h);
 }
 
 void pdl_host_input_close(host *h) {

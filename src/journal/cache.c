@@ -154,7 +154,7 @@ static void forward(pdl_cache *c, pdl_effect *e, repeats *a, int64_t number, pdl
     m->request = request;
     if (c->open) c->open->prev = m;
     c->open = m;
-    e->sink = (pdl_effect_sink){m, on_piece, on_reply};
+    e->sink = (pdl_effect_sink){.user = m, .piece = on_piece, .reply = on_reply};
     c->behind->ops->start(c->behind, e);
 }
 

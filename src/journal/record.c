@@ -210,7 +210,7 @@ static void start(pdl_world *w, pdl_effect *e) {
         pdl_effect_refuse(e, &err);
         return;
     }
-    e->sink = (pdl_effect_sink){o, on_piece, on_reply};
+    e->sink = (pdl_effect_sink){.user = o, .piece = on_piece, .reply = on_reply};
     r->behind->ops->start(r->behind, e);
 }
 

@@ -338,6 +338,10 @@ static PDL_NOINLINE pdl_val dump_common(const dumper *d, const pdl_block *b, con
         const pdl_node *n = is_map ? pdl_node_find(b->node, pdl_str_of(f->key), NULL) : NULL;
         return n ? node_value(n) : pdl_absent();
     }
+    case PDL_FT_ANY: {
+        const pdl_node *n = *(const pdl_node *const *)at;
+        return n ? node_value(n) : pdl_absent();
+    }
     case PDL_FT_BUDGET: {
         const pdl_budget_field *budget = *(const pdl_budget_field *const *)at;
         return budget ? node_value(budget->node) : pdl_absent();

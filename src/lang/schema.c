@@ -211,6 +211,7 @@ static const struct {
     {"pdl__model_input", "@OptionalModelInput"},
     {"pdl__attempts", "{}"},
     {"pdl__structured", "{}"},
+    {"pdl__decisions", "{}"},
     {"pdl__score", "{'anyOf': [{'type': 'number'}, {'type': 'null'}]}"},
 };
 

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "native/native.h"
+#include "value/label.h"
 
 #include "native/natives.h"
 #include "value/int.h"
@@ -276,7 +277,11 @@ static bool call_bound(const pdl_native *row, const pdl_native_env *env, const p
     pdl_val r;
     if (!row->fn(env, argv, argc, extra, &r, err)) return false;
     pdl_label l = pdl_is_absent(extra) ? 0 : pdl_label_of(extra);
-    for (size_t i = 0; i < argc; i++) l |= pdl_label_of(argv[i]);
+    for (size_t i = 0; i < argc; i++) l = pdl_label_combined(l, pdl_label_of(argv[i]));
+    if (pdl_is_bool(r) && l) {
+        l = pdl_label_of_truth(l);
+        r = pdl_relabelled(r, pdl_label_of_truth(pdl_label_of(r)));
+    }
     *out = pdl_with_label(r, l);
     return true;
 }

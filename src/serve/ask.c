@@ -100,7 +100,7 @@ static pdl_val with_limits(pdl_val v, pdl_vref chat) {
         v = pdl_dict_putz(v, "max_tokens", most ? pdl_int(most) : pdl_null());
     if (stops || pdl_is_absent(pdl_dict_getz(v, "stop")))
         v = pdl_dict_putz(v, "stop",
-                          stops ? pdl_with_label(pdl_keep(stop), PDL_LABEL_user) : pdl_null());
+                          stops ? pdl_with_label(pdl_keep(stop), PDL_LABEL_user | PDL_LABEL_FREE) : pdl_null());
     return v;
 }
 
@@ -108,12 +108,12 @@ pdl_val pdl_serve_ask_variables(const pdl_serve *s, pdl_vref chat, pdl_vref give
     pdl_val messages = with_contents(given), key = pdl_textz("messages");
     pdl_val v = pdl_dict_new(8);
     v = with_limits(pdl_dict_merge(v, s->variables), chat);
-    v = pdl_dict_putz(v, "question", pdl_with_label(question_of(messages), PDL_LABEL_user));
+    v = pdl_dict_putz(v, "question", pdl_with_label(question_of(messages), PDL_LABEL_user | PDL_LABEL_FREE));
     v = pdl_dict_putz(v, "request",
-                      pdl_with_label(pdl_dict_del(pdl_keep(chat), key), PDL_LABEL_user));
+                      pdl_with_label(pdl_dict_del(pdl_keep(chat), key), PDL_LABEL_user | PDL_LABEL_FREE));
     v = pdl_dict_putz(v, "pdl_context", pdl_keep(messages));
     pdl_drop(key);
-    return pdl_dict_putz(v, "messages", pdl_with_label(messages, PDL_LABEL_user));
+    return pdl_dict_putz(v, "messages", pdl_with_label(messages, PDL_LABEL_user | PDL_LABEL_FREE));
 }
 
 static bool read_body(pdl_exchange *x, pdl_val *out) {

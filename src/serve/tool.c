@@ -148,11 +148,11 @@ bool pdl_serve_tool_takes(const tool *t, pdl_vref arguments, pdl_buf *why) {
 
 pdl_val pdl_serve_tool_variables(const pdl_serve *s, const tool *t, pdl_vref arguments) {
     pdl_val v = pdl_dict_merge(pdl_dict_new(8), s->variables),
-            given = pdl_with_label(pdl_keep(arguments), PDL_LABEL_user);
+            given = pdl_with_label(pdl_keep(arguments), PDL_LABEL_user | PDL_LABEL_FREE);
     if (t->wrapper) return pdl_dict_putz(v, "pdl_arguments", given);
     for (size_t i = 0; i < pdl_dict_len(given); i++)
         v = pdl_dict_put(v, pdl_keep(pdl_dict_key_at(given, i)),
-                         pdl_with_label(pdl_keep(pdl_dict_val_at(given, i)), PDL_LABEL_user));
+                         pdl_with_label(pdl_keep(pdl_dict_val_at(given, i)), PDL_LABEL_user | PDL_LABEL_FREE));
     pdl_vref question = pdl_dict_getz(given, "question");
     if (pdl_is_str(question)) {
         pdl_val m = pdl_dict_putz(pdl_dict_putz(pdl_dict_new(2), "role", pdl_textz("user")),

@@ -185,7 +185,8 @@ static void on_attempt(pdl_fold *f, const pdl_event *e) {
     n->part_failed = n->waits = false;
     size_t kept_facts = 0; /* the requests of a failed model call are shown for all attempts */
     for (size_t i = 0; i < n->facts.n; i++) {
-        if (strcmp(n->facts.p[i].key, "pdl__attempts") == 0)
+        const char *key = n->facts.p[i].key;
+        if (strcmp(key, "pdl__attempts") == 0 || strcmp(key, "pdl__decisions") == 0)
             n->facts.p[kept_facts++] = n->facts.p[i];
         else
             pdl_drop(n->facts.p[i].value);
@@ -257,6 +258,19 @@ static void on_reply(pdl_fold *f, const pdl_event *e) {
         n->failure = pdl_str_dup(pdl_str_of(e->err->msg ? e->err->msg : ""));
 }
 
+/* What a policy decided about an effect of the block. */
+static void on_decision(pdl_fold *f, const pdl_event *e) {
+    fold_node *n = e->path ? pdl_idmap_find(&f->calls, (uintptr_t)e->path) : NULL;
+    if (!n) n = top_of(f, e->fiber);
+    if (!n || n->silent) return;
+    fold_fact *old = pdl_fold_fact(n, "pdl__decisions", 0);
+    if (old)
+        old->value = pdl_list_push(old->value, pdl_keep(e->value));
+    else
+        pdl_fold_fact_add(n, intern_key(f, PDL_STR("pdl__decisions")), 0,
+                          pdl_list_push(pdl_list_new(1), pdl_keep(e->value)));
+}
+
 static void on_event(void *user, const pdl_event *e) {
     pdl_fold *f = user;
     if (e->kind != PDL_EVENT_usage)
@@ -269,6 +283,7 @@ static void on_event(void *user, const pdl_event *e) {
     case PDL_EVENT_attempt: on_attempt(f, e); return;
     case PDL_EVENT_usage: on_usage(f, e); return;
     case PDL_EVENT_reply: on_reply(f, e); return;
+    case PDL_EVENT_decision: on_decision(f, e); return;
     case PDL_EVENT_run_begin:
     case PDL_EVENT_run_end:
     case PDL_EVENT_text:

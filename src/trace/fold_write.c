@@ -392,7 +392,12 @@ static pdl_val more(void *user, const pdl_block *b, pdl_dump_place place, pdl_va
     case PDL_DUMP_HEAD: return head(v, b, dict);
     case PDL_DUMP_FIELDS: return fields(v, b, dict);
     case PDL_DUMP_RESULT: return result(v, b, dict);
-    case PDL_DUMP_TAIL: return pdl_dict_putz(dict, "pdl__timing", timing(v->node));
+    case PDL_DUMP_TAIL: {
+        pdl_vref decisions = fact_of(v->node, "pdl__decisions", 0);
+        if (!pdl_is_absent(decisions))
+            dict = pdl_dict_putz(dict, "pdl__decisions", pdl_keep(decisions));
+        return pdl_dict_putz(dict, "pdl__timing", timing(v->node));
+    }
     }
     return dict;
 }

@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "value/context.h"
 #include "value/int.h"
+#include "value/label.h"
 #include "value/obj.h"
 #include "value/pyvalues.h"
 
@@ -124,7 +125,7 @@ static bool repeat_list(pdl_vref v, pdl_vref n, pdl_val *out, pdl_err *err) {
     if (!pdl_err_memory(err, len * times * sizeof(pdl_val))) return false;
     pdl_val r = pdl_list_new(len * times);
     for (size_t k = 0; k < times; k++) {
-        for (size_t i = 0; i < len; i++) r = pdl_list_push(r, pdl_keep(pdl_list_at(v, i)));
+        for (size_t i = 0; i < len; i++) r = pdl_list_push(r, pdl_list_part(v, i));
         if (PDL_LIKELY(pdl_check_cancel_at(k, err))) continue;
         pdl_drop(r);
         return false;
@@ -235,7 +236,7 @@ bool pdl_val_arith(pdl_arith op, pdl_vref a, pdl_vref b, pdl_val *out, pdl_err *
                     : op == PDL_OP_SUB ? PDL_SUB_OVERFLOWS(x, y, &r)
                                        : PDL_MUL_OVERFLOWS(x, y, &r);
         if (PDL_LIKELY(!over)) {
-            *out = pdl_with_label(pdl_int(r), pdl_label_of(a) | pdl_label_of(b));
+            *out = pdl_with_label(pdl_int(r), pdl_label_combined(pdl_label_of(a), pdl_label_of(b)));
             return true;
         }
     }
@@ -244,6 +245,7 @@ bool pdl_val_arith(pdl_arith op, pdl_vref a, pdl_vref b, pdl_val *out, pdl_err *
     if (handled) return true;
     pdl_val r;
     if (!arith_others(op, a, b, &r, err)) return false;
-    *out = pdl_with_label(r, pdl_label_of(a) | pdl_label_of(b));
+    pdl_label label = pdl_label_of(a) | pdl_label_of(b);
+    *out = pdl_with_label(r, pdl_is_str(r) ? pdl_label_built(label) : label);
     return true;
 }

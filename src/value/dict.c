@@ -116,7 +116,9 @@ static void replace(pdl_dictobj *d, uint32_t i, pdl_val x) {
 
 /* --- public ----------------------------------------------------------------------------------- */
 
-pdl_val pdl_dict_new(size_t cap) { return pdl_from_obj(PDL_V_DICT, &dict_new(cap)->head, 0); }
+pdl_val pdl_dict_new(size_t cap) { 
+    return pdl_from_obj(PDL_V_DICT, &dict_new(cap)->head, PDL_F_PARTS);
+}
 
 pdl_dictobj *pdl_dict_begin(pdl_shape *shape) {
     assert(shape->refs > 0);
@@ -141,7 +143,7 @@ pdl_val pdl_dict_put(pdl_val v, pdl_val key, pdl_val x) {
     uint32_t hash = pdl_val_hash(key);
     uint32_t i = pdl_shape_find(d->shape, key, hash);
     v = pdl_joined(v, x);
-    v.label |= key.label;
+    v = pdl_with_part_label(v, pdl_label_of(key));
     if (i == PDL_NO_KEY) {
         append(d, key, x, hash);
     } else {
@@ -205,11 +207,14 @@ pdl_vref pdl_dict_val_at(pdl_vref d, size_t i) {
     assert(i < pdl_dict_len(d));
     return pdl_dictobj_of(d)->vals[i];
 }
+pdl_val pdl_dict_part(pdl_vref d, size_t i) {
+    return pdl_with_label(pdl_keep(pdl_dict_val_at(d, i)), pdl_label_of_part(d));
+}
 
 pdl_val pdl_dict_merge(pdl_val a, pdl_vref b) {
     assert(dict_ok(pdl_dictobj_of(b)));
     const pdl_dictobj *from = pdl_dictobj_of(b);
-    if (from == pdl_dictobj_of(a)) return pdl_joined(a, b);
+    if (from == pdl_dictobj_of(a)) return pdl_joined_all(a, b);
     a = own(a);
     pdl_dictobj *d = pdl_dictobj_of(a);
     for (uint32_t i = 0; i < from->n; i++) {
@@ -220,5 +225,5 @@ pdl_val pdl_dict_merge(pdl_val a, pdl_vref b) {
         else
             replace(d, at, pdl_keep(from->vals[i]));
     }
-    return pdl_joined(a, b);
+    return pdl_joined_all(a, b);
 }

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "value/int.h"
+#include "value/label.h"
 
 #include <gmp.h>
 #include <math.h>
@@ -341,7 +342,7 @@ bool pdl_num_arith(pdl_arith op, pdl_vref a, pdl_vref b, bool *handled, pdl_val 
         if (!to_double(a, &x, err) || !to_double(b, &y, err)) return false;
         if (!arith_floats(op, x, y, &r, err)) return false;
     }
-    *out = pdl_with_label(r, pdl_label_of(a) | pdl_label_of(b));
+    *out = pdl_with_label(r, pdl_label_combined(pdl_label_of(a), pdl_label_of(b)));
     return true;
 }
 

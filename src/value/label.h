@@ -6,6 +6,10 @@
  * and pasted into a command is no less foreign. What must stay true: an operation may add origins,
  * and only the program's author can drop them.
  *
+ * 48 bits: the origins below; up to 16 names that policies give (pdl_label_named); two bits for what
+ * is not bounded; 16 bits that say which of the run's sources a value may come from, for the
+ * messages of a policy (exact for the first 16 sources, a superset after that).
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_VALUE_LABEL_H
@@ -44,5 +48,53 @@ enum {
     PDL_LABELS_UNTRUSTED = PDL_LABEL_model | PDL_LABEL_tool | PDL_LABEL_net,
     PDL_LABELS_MAYBE_TAINTED = PDL_LABEL_file | PDL_LABEL_command | PDL_LABEL_code
 };
+
+enum {
+    PDL_LABEL_NAMED_BIT = PDL_LABEL_COUNT, /* of the first name that a policy gives */
+    PDL_LABEL_MOST_NAMED = 16,
+    PDL_LABEL_ORIGIN_BITS = PDL_LABEL_NAMED_BIT + PDL_LABEL_MOST_NAMED,
+    PDL_LABEL_SOURCE_BIT = 32,
+    PDL_LABEL_SOURCES = 16
+};
+
+/* What a value may be, beside where it is from. Without either bit it is bounded: checked to be one
+ * of a few values (a boolean, an enum, an integer between two bounds, an object of such). UNSHAPED
+ * is missing too when it was checked to be a list of such, or to match a pattern. Only values with
+ * an origin have these bits. */
+enum {
+    PDL_LABEL_UNBOUNDED = 1 << PDL_LABEL_ORIGIN_BITS,
+    PDL_LABEL_UNSHAPED = 1 << (PDL_LABEL_ORIGIN_BITS + 1),
+    PDL_LABEL_FREE = PDL_LABEL_UNBOUNDED | PDL_LABEL_UNSHAPED,
+    PDL_LABEL_ORIGINS = (1 << PDL_LABEL_ORIGIN_BITS) - 1
+};
+static_assert(PDL_LABEL_ORIGIN_BITS + 2 <= PDL_LABEL_SOURCE_BIT, "the low word holds them");
+
+/* The origins alone. */
+static inline pdl_label pdl_label_origins(pdl_label l) {
+    return l & (pdl_label)PDL_LABEL_ORIGINS;
+}
+/* Of text that is made of labelled parts: it may be anything. */
+static inline pdl_label pdl_label_built(pdl_label l) {
+    return pdl_label_origins(l) ? l | PDL_LABEL_FREE : l;
+}
+/* Of what an operation makes of two values: two bounded ones have too many results together. A
+ * truth has two, wherever it is from. */
+static inline pdl_label pdl_label_combined(pdl_label a, pdl_label b) {
+    bool both = pdl_label_origins(a) && pdl_label_origins(b);
+    return both ? a | b | PDL_LABEL_FREE : a | b;
+}
+static inline pdl_label pdl_label_of_truth(pdl_label l) {
+    return l & ~(pdl_label)PDL_LABEL_FREE;
+}
+
+/* The label that stands for the i-th source of a run. */
+static inline pdl_label pdl_label_of_source(uint32_t i) {
+    return (pdl_label)1 << (PDL_LABEL_SOURCE_BIT + i % PDL_LABEL_SOURCES);
+}
+/* The i-th label that policies name. */
+static inline pdl_label pdl_label_named(uint32_t i) {
+    assert(i < PDL_LABEL_MOST_NAMED);
+    return (pdl_label)1 << (PDL_LABEL_NAMED_BIT + i);
+}
 
 #endif

@@ -68,7 +68,11 @@ static pdl_val own(pdl_val v, size_t n) {
 }
 
 pdl_val pdl_list_new(size_t cap) {
-    return pdl_from_obj(PDL_V_LIST, &seq_new(PDL_V_LIST, cap)->head, 0);
+    return pdl_from_obj(PDL_V_LIST, &seq_new(PDL_V_LIST, cap)->head, PDL_F_PARTS);
+}
+
+pdl_val pdl_list_part(pdl_vref list, size_t i) {
+    return pdl_with_label(pdl_keep(pdl_list_at(list, i)), pdl_label_of_part(list));
 }
 
 static pdl_val seq_of(pdl_tag tag, const pdl_val *items, size_t n) {
@@ -79,9 +83,10 @@ static pdl_val seq_of(pdl_tag tag, const pdl_val *items, size_t n) {
     for (size_t i = 0; i < n; i++) {
         l->items[i] = items[i];
         flags |= items[i].flags;
-        label |= items[i].label;
+        label |= pdl_label_of(items[i]);
     }
-    return pdl_with_label(pdl_from_obj(tag, &l->head, flags & PDL_F_INHERITED), label);
+    return pdl_with_part_label(
+        pdl_from_obj(tag, &l->head, (flags & PDL_F_INHERITED) | PDL_F_PARTS), label);
 }
 
 pdl_val pdl_tuple_new(const pdl_val *items, size_t n) { return seq_of(PDL_V_TUPLE, items, n); }
@@ -144,7 +149,7 @@ pdl_val pdl_list_concat(pdl_val a, pdl_vref b) {
     pdl_listobj *l = pdl_listobj_of(r);
     for (size_t i = 0; i < n; i++) l->items[l->n + i] = pdl_keep(more->items[i]);
     l->n += (uint32_t)n;
-    return pdl_joined(r, b);
+    return pdl_joined_all(r, b);
 }
 
 pdl_val pdl_list_as_tuple(pdl_val list) {

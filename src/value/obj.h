@@ -83,8 +83,12 @@ enum { PDL_F_INHERITED = PDL_F_PROMISE | PDL_F_HANDLE };
 /* Container handle c after x was put in. */
 static inline pdl_val pdl_joined(pdl_val c, pdl_vref x) {
     c.flags = (uint8_t)(c.flags | (x.flags & PDL_F_INHERITED));
-    c.label |= x.label;
-    return c;
+    return pdl_with_part_label(c, pdl_label_of(x));
+}
+
+/* Container handle c after the items of another one were put in. */
+static inline pdl_val pdl_joined_all(pdl_val c, pdl_vref other) {
+    return pdl_with_label(pdl_joined(c, other), pdl_label_of_part(other));
 }
 
 /* Makes the items of a container larger, for at least `need`: *items is few or separately

@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "value/promise.h"
+#include "value/label.h"
 
 #include <assert.h>
 
@@ -218,7 +219,8 @@ static bool finish_join(resolver *r, pdl_promise *p, pdl_label label, unsigned d
     j->label = label;
     *pdl_vec_push(&j->open) = (join_frame){p->pieces, 0};
     bool ok = add_pieces(j, err);
-    if (ok) pdl_promise_fill(p, pdl_with_label(pdl_text_of_buf(&j->text), j->label));
+    if (ok) pdl_promise_fill(p, pdl_with_label(pdl_text_of_buf(&j->text),
+                                            pdl_label_built(j->label)));
     pdl_vec_fini(&j->open);
     pdl_buf_fini(&j->text);
     pdl_free(j);
@@ -298,16 +300,18 @@ static bool resolve_once(resolver *r, pdl_vref v, unsigned depth, pdl_val *now, 
 }
 
 static bool resolve(resolver *r, pdl_vref v, unsigned depth, pdl_val *out, pdl_err *err) {
-    pdl_label label = pdl_label_of(v);
+    pdl_label label = 0, whole = 0; /* whole: of promises, so of all parts */
     while (pdl_is(v, PDL_V_PROMISE)) {
+        whole |= pdl_label_of(v);
         pdl_promise *p = pdl_promise_of(v);
         if (p->state == PDL_PROMISE_PENDING && !pdl_is_absent(p->pieces) &&
-            !finish_join(r, p, label, depth, err))
+            !finish_join(r, p, whole, depth, err))
             return false;
         if (p->state != PDL_PROMISE_FILLED) PDL_BUG("resolving a promise that is not ready");
         v = p->value;
-        label |= pdl_label_of(v);
     }
+    label = pdl_label_of(v);
+    whole |= pdl_label_of_part(v);
     if (depth >= PDL_MAX_VALUE_DEPTH)
         return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "value is nested deeper than %d levels",
                            PDL_MAX_VALUE_DEPTH);
@@ -317,7 +321,7 @@ static bool resolve(resolver *r, pdl_vref v, unsigned depth, pdl_val *out, pdl_e
         ok = resolve_once(r, v, depth, &now, err);
     else
         now = pdl_keep(v);
-    if (ok) *out = pdl_with_label(now, label);
+    if (ok) *out = pdl_with_label(pdl_with_part_label(now, label), whole);
     return ok;
 }
 

@@ -151,6 +151,5 @@ pdl_val pdl_text_slice(pdl_vref v, size_t from_cp, size_t to_cp) {
     pdl_val r = pdl_text((pdl_str){rest.p, len});
     if (ascii) pdl_strobj_of(r)->n_cp = (uint32_t)len;
     r.flags = v.flags;
-    r.label = v.label;
-    return r;
+    return pdl_with_label(r, pdl_label_of(v));
 }

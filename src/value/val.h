@@ -60,9 +60,10 @@ enum {
     PDL_F_PROMISE = 1, /* is or may contain an unfilled promise */
     PDL_F_SAFE = 2,    /* text marked safe (Markup) */
     PDL_F_HANDLE = 4,  /* is or may contain a worker handle */
+    PDL_F_PARTS = 8,   /* container: each part has all of its own labels, see pdl_label_of_part */
 };
 
-typedef uint32_t pdl_label; /* set of origins, label.h */
+typedef uint64_t pdl_label; /* set of origins, label.h; 48 bits */
 
 /* Head of every counted object. */
 typedef struct pdl_obj {
@@ -89,6 +90,8 @@ pdl_val pdl_int(int64_t i);
 pdl_val pdl_float(double d);
 pdl_val pdl_from_obj(pdl_tag tag, pdl_obj *o, unsigned flags);
 pdl_val pdl_with_label(pdl_val v, pdl_label l);
+pdl_val pdl_with_part_label(pdl_val v, pdl_label l);
+pdl_val pdl_relabelled(pdl_val v, pdl_label l);
 pdl_val pdl_with_flags(pdl_val v, unsigned flags);
 pdl_val pdl_keep(pdl_vref v);
 void pdl_drop(pdl_val v);
@@ -96,8 +99,8 @@ void pdl_drop(pdl_val v);
 typedef struct pdl_val {
     uint8_t tag;
     uint8_t flags;
-    uint16_t spare;
-    pdl_label label;
+    uint16_t label_high;
+    uint32_t label_low;
     union {
         bool b;
         int64_t i;
@@ -110,7 +113,9 @@ static_assert(sizeof(pdl_val) == 16, "a handle is 16 bytes");
 
 static inline pdl_tag pdl_tag_of(pdl_vref v) { return (pdl_tag)v.tag; }
 static inline unsigned pdl_flags_of(pdl_vref v) { return v.flags; }
-static inline pdl_label pdl_label_of(pdl_vref v) { return v.label; }
+static inline pdl_label pdl_label_of(pdl_vref v) {
+    return (pdl_label)v.label_high << 32 | v.label_low;
+}
 static inline int64_t pdl_int_of(pdl_vref v) {
     assert(v.tag == PDL_V_INT);
     return v.u.i;
@@ -139,9 +144,26 @@ static inline pdl_val pdl_from_obj(pdl_tag tag, pdl_obj *o, unsigned flags) {
     assert(tag > PDL_V_FLOAT && o->tag == tag && o->refs > 0);
     return (pdl_val){.tag = (uint8_t)tag, .flags = (uint8_t)flags, .u.o = o};
 }
-/* The same value with labels joined in / flags set. Takes v. */
+/* The same value with labels joined in / flags set. Takes v. A label that is given to a container
+ * is one of all of its parts. */
 static inline pdl_val pdl_with_label(pdl_val v, pdl_label l) {
-    v.label |= l;
+    v.label_low |= (uint32_t)l;
+    v.label_high |= (uint16_t)(l >> 32);
+    if (l) v.flags &= (uint8_t)~PDL_F_PARTS;
+    return v;
+}
+/* The same with the labels of a part that was put in: the other parts do not get them. */
+static inline pdl_val pdl_with_part_label(pdl_val v, pdl_label l) {
+    v.label_low |= (uint32_t)l;
+    v.label_high |= (uint16_t)(l >> 32);
+    return v;
+}
+/* The same value with these labels alone: what pdl_with_label cannot take away. Takes v. Only a
+ * check of its form (bounded values) and `endorse` may do that. */
+static inline pdl_val pdl_relabelled(pdl_val v, pdl_label l) {
+    v.label_low = (uint32_t)l;
+    v.label_high = (uint16_t)(l >> 32);
+    v.flags &= (uint8_t)~PDL_F_PARTS;
     return v;
 }
 static inline pdl_val pdl_with_flags(pdl_val v, unsigned flags) {
@@ -169,6 +191,11 @@ static inline void pdl_drop(pdl_val v) {
 #endif
 
 static inline bool pdl_is(pdl_vref v, pdl_tag t) { return pdl_tag_of(v) == t; }
+/* What a part has of the labels of its container, beside its own: nothing when the container is
+ * made of labelled parts, else all, since it came as a whole (JSON of a model). */
+static inline pdl_label pdl_label_of_part(pdl_vref container) {
+    return pdl_flags_of(container) & PDL_F_PARTS ? 0 : pdl_label_of(container);
+}
 static inline bool pdl_is_absent(pdl_vref v) { return pdl_tag_of(v) == PDL_V_ABSENT; }
 static inline bool pdl_is_null(pdl_vref v) { return pdl_tag_of(v) == PDL_V_NULL; }
 static inline bool pdl_is_str(pdl_vref v) { return pdl_tag_of(v) == PDL_V_STR; }
@@ -270,6 +297,8 @@ pdl_val pdl_list_insert(pdl_val list, size_t i, pdl_val x);
 pdl_val pdl_list_remove(pdl_val list, size_t i); /* takes list; i < length */
 pdl_val pdl_list_concat(pdl_val a, pdl_vref b);  /* takes a; both lists (or both tuples) */
 pdl_val pdl_list_as_tuple(pdl_val list);         /* takes list */
+/* The i-th item with the labels that it has of the list, i < length; owned. */
+pdl_val pdl_list_part(pdl_vref list, size_t i);
 
 #ifndef PDL_CHECK_OWNERSHIP
 static inline size_t pdl_list_len(pdl_vref v) {
@@ -307,6 +336,8 @@ static inline pdl_vref pdl_dict_getz(pdl_vref d, const char *key) {
 /* The i-th entry in order, i < length; borrowed. */
 pdl_vref pdl_dict_key_at(pdl_vref d, size_t i);
 pdl_vref pdl_dict_val_at(pdl_vref d, size_t i);
+/* The i-th value with the labels that it has of the dict; owned. */
+pdl_val pdl_dict_part(pdl_vref d, size_t i);
 /* Right-biased union: b's entries over a. Takes a. */
 pdl_val pdl_dict_merge(pdl_val a, pdl_vref b);
 /* Equality and hashes of large values check for cancellation; a cancelled walk stops

@@ -297,6 +297,7 @@ static void end_include(pdl_fiber *f) {
 
 /* Ends a routine whose caller handles the background. */
 static void end_plain(pdl_fiber *f, bool keep_bg) {
+    pdl_label label = f->frames.p[f->frames.n - 1].label | f->control;
     pdl_val v = pop(f), background = f->background;
     f->background = pdl_absent();
     pdl_vm_frame_pop(f);
@@ -304,7 +305,7 @@ static void end_plain(pdl_fiber *f, bool keep_bg) {
         set_val(&f->background, background);
     else
         pdl_drop(background);
-    push(f, v);
+    push(f, pdl_with_label(v, label));
 }
 
 pdl_step pdl_vm_return(pdl_fiber *f, pdl_err *err, bool *ended) {
@@ -362,6 +363,7 @@ void pdl_run_call_in(void *user, pdl_val func, pdl_val args, pdl_val kwargs,
     f->out = r->main->out;
     pdl_vm_set_budget(f, r->main->budget); /* the code that calls waits there */
     set_val(&f->ctx, pdl_keep(r->main->ctx));
+    pdl_vm_chosen_by(f, pdl_label_of(args) | pdl_label_of(kwargs));
     size_t n = pdl_list_len(args), n_kw = pdl_dict_len(kwargs);
     pdl_val *vals = PDL_NEW_N(pdl_val, n + n_kw);
     pdl_str *names = PDL_NEW_N(pdl_str, n_kw);

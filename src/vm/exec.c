@@ -34,6 +34,8 @@ static pdl_step jump_if(pdl_fiber *f, const pdl_ins *i, bool when, bool keep, pd
     bool truth;
     pdl_step s = pdl_vm_truth(f, &truth, err);
     if (s != PDL_STEP_DONE) return s;
+    if (PDL_UNLIKELY(f->run->opt.strict_control))
+        f->control |= pdl_label_of_truth(pdl_label_of(*top(f)));
     if (truth == when) {
         f->pc = i->c;
         if (keep) return PDL_STEP_DONE;
@@ -121,6 +123,7 @@ static void op_try(pdl_fiber *f, uint32_t pc) {
         .role = pdl_keep(f->role),
         .print = f->print,
         .autoescape = f->autoescape,
+        .control = f->control,
         .calls_from = f->n_calls,
         .out_mark = pdl_out_mark(f),
     };
@@ -162,7 +165,7 @@ static void rot3(pdl_fiber *f) {
 
 static void op_buf_pop(pdl_fiber *f, bool macro) {
     pdl_outbuf *b = &f->bufs.p[--f->bufs.n];
-    pdl_val v = pdl_with_label(pdl_text_of_buf(&b->text), b->label);
+    pdl_val v = pdl_with_label(pdl_text_of_buf(&b->text), pdl_label_built(b->label));
     pdl_buf_fini(&b->text);
     push(f, macro && f->autoescape ? pdl_with_flags(v, PDL_F_SAFE) : v);
 }
@@ -199,7 +202,7 @@ static pdl_step op_ns_set(pdl_fiber *f, pdl_vref name, pdl_err *err) {
 static pdl_step op_match(pdl_fiber *f, const pdl_pattern *p, pdl_err *err) {
     bool fits = pdl_vm_pattern_match(f, p, *top(f));
     if (!pdl_check_walk(err)) return PDL_STEP_FAIL;
-    push(f, pdl_bool(fits));
+    push(f, pdl_with_label(pdl_bool(fits), pdl_label_of_truth(pdl_label_of(*top(f)))));
     return PDL_STEP_DONE;
 }
 
@@ -263,8 +266,12 @@ pdl_step pdl_fiber_run(pdl_fiber *f, pdl_err *err) {
             break;
         case PDL_OP_CONTEXT: op_context(f); break;
         case PDL_OP_USAGE: STEP(op_usage(f, i->c, err)); break;
-        case PDL_OP_BIND: f->scope = pdl_scope_put(f->scope, i->c, pop(f)); break;
-        case PDL_OP_BIND_KEEP: f->scope = pdl_scope_put(f->scope, i->c, pdl_keep(*top(f))); break;
+        case PDL_OP_BIND:
+            f->scope = pdl_scope_put(f->scope, i->c, pdl_with_label(pop(f), f->control));
+            break;
+        case PDL_OP_BIND_KEEP:
+            f->scope = pdl_scope_put(f->scope, i->c, pdl_with_label(pdl_keep(*top(f)), f->control));
+            break;
         case PDL_OP_NEG:
         case PDL_OP_POS:
         case PDL_OP_NOT: STEP(pdl_vm_unary(f, (pdl_opcode)i->op, err)); break;

@@ -135,6 +135,7 @@ void pdl_vm_frame_push(pdl_fiber *f, pdl_vm_frame_kind kind, const pdl_code *cod
         .background = f->background,
         .print = f->print,
         .autoescape = f->autoescape,
+        .control = f->control,
         .func = pdl_absent(),
         .key = pdl_absent(),
         .loc = loc,
@@ -158,6 +159,10 @@ static void frame_fini(pdl_vm_frame *fr) {
     pdl_path_drop(fr->chain);
 }
 
+void pdl_vm_chosen_by(pdl_fiber *f, pdl_label label) {
+    if (f->run->opt.strict_control) f->control |= label;
+}
+
 void pdl_vm_frame_pop(pdl_fiber *f) {
     assert(f->frames.n > 0 && pdl_fiber_ok(f));
     pdl_vm_frame fr = f->frames.p[--f->frames.n];
@@ -178,6 +183,7 @@ void pdl_vm_frame_pop(pdl_fiber *f) {
     fr.ctx = fr.role = fr.background = pdl_absent();
     f->print = fr.print;
     f->autoescape = fr.autoescape;
+    f->control = fr.control;
     f->pc = fr.return_pc;
     f->code = f->frames.n ? f->frames.p[f->frames.n - 1].code : NULL;
     if (fr.kind == FRAME_PDL) f->nested--;
@@ -287,7 +293,7 @@ pdl_scope *pdl_vm_scope_of_dict(pdl_run *r, pdl_vref d) {
         pdl_vref k = pdl_dict_key_at(d, i);
         if (pdl_is_str(k))
             s = pdl_scope_put(s, pdl_intern(r->opt.names, pdl_str_get(k)),
-                              pdl_keep(pdl_dict_val_at(d, i)));
+                              pdl_dict_part(d, i));
     }
     return s;
 }
@@ -410,6 +416,7 @@ static void resume_at(pdl_fiber *f, pdl_handler *h) {
     set_val(&f->role, h->role);
     f->print = h->print;
     f->autoescape = h->autoescape;
+    f->control = h->control;
     f->pc = h->pc;
 }
 
@@ -449,6 +456,7 @@ bool pdl_fiber_unwind(pdl_fiber *f, pdl_err *err) {
             pdl_handler h = f->handlers.p[--f->handlers.n];
             pdl_out_forget(f, h.out_mark);
             resume_at(f, &h);
+            pdl_vm_chosen_by(f, err->label); /* that the fallback runs */
             pdl_inflight_forget(f, h.calls_from);
             pdl_attempts *a = block(f)->attempts;
             pdl_err_fini(&a->err);

@@ -60,6 +60,8 @@ typedef struct pdl_vm_frame {
     pdl_val ctx, role, background; /* of the caller */
     uint8_t print;
     bool autoescape;
+    pdl_label control;      /* of the caller */
+    pdl_label label;        /* of the text that the code was made of; 0: of the program */
     pdl_val func;           /* closure that is running, or absent */
     pdl_loc loc;            /* of the call */
     const pdl_b_call *call; /* CALL */
@@ -81,6 +83,7 @@ typedef struct pdl_vm_block {
     uint32_t instances;      /* expression calls made here */
     uint8_t print_in;        /* of the parent */
     uint8_t print;           /* of this block's position */
+    pdl_label control_in;    /* of the parent */
     pdl_budget *budget;      /* owned; made by this block: NULL without one */
 } pdl_vm_block;
 
@@ -113,6 +116,7 @@ typedef struct pdl_handler {
     pdl_val ctx, role;
     uint8_t print;
     bool autoescape;
+    pdl_label control;
     uint32_t calls_from; /* calls of the fiber with this number or later belong to the attempt */
     size_t out_mark;
 } pdl_handler;
@@ -147,6 +151,7 @@ struct pdl_fiber {
     pdl_val role;
     uint8_t print;
     bool autoescape;
+    pdl_label control; /* with strict_control: of what chose that this is executed; else 0 */
     uint32_t turns_since_effect; /* of loops, since the last effect that takes time */
     pdl_budget *budget;          /* owned; effects are charged to it: NULL without one */
     /* stacks */
@@ -199,6 +204,8 @@ bool pdl_fiber_ok(const pdl_fiber *f);
 bool pdl_fiber_unwind(pdl_fiber *f, pdl_err *err);
 void pdl_vm_frame_push(pdl_fiber *f, pdl_vm_frame_kind kind, const pdl_code *code, uint32_t entry,
                        pdl_loc loc);
+/* What follows, to the end of the block or call, happens because of a value with this label. */
+void pdl_vm_chosen_by(pdl_fiber *f, pdl_label label);
 /* Restores the registers of the caller and cuts the stacks to the base of the frame. */
 void pdl_vm_frame_pop(pdl_fiber *f);
 /* Returns the id of the innermost running block, borrowed. */

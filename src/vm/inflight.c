@@ -98,6 +98,20 @@ static void on_reply(void *user, const pdl_effect *e, const pdl_reply *reply) {
     if (c) pdl_inflight_answered(c, reply);
 }
 
+static void on_decision(void *user, const pdl_effect *e, pdl_vref decision) {
+    pdl_run *r = user;
+    pdl_inflight *c = pdl_idmap_find(&r->calls, e->id);
+    pdl_sinks_send(&r->opt.sinks, &(pdl_event){
+                                      .kind = PDL_EVENT_decision,
+                                      .fiber = c ? c->fiber : 1,
+                                      .effect = e,
+                                      .block = c ? c->block : NULL,
+                                      .path = e->place,
+                                      .value = decision,
+                                      .context = pdl_absent(),
+                                  });
+}
+
 /* Ids of a run with its own range are reused once the range is used up. LIMIT: when all are in use
  * at the same time, which takes a million open calls, ids of the next range follow. */
 static uint32_t next_id(pdl_run *r) {
@@ -186,10 +200,12 @@ void pdl_inflight_start(pdl_fiber *f, pdl_inflight *c, pdl_val request) {
 void pdl_inflight_start_at(pdl_fiber *f, pdl_inflight *c, pdl_val request, pdl_path *place,
                            uint32_t seq) {
     pdl_run *r = f->run;
-    pdl_effect_sink sink = {r, on_piece, on_reply};
+    pdl_effect_sink sink = {r, on_piece, on_reply, on_decision};
     assert(pdl_inflight_ok(c) && !c->effect && !c->done);
     assert(pdl_effect_is_request(c->kind, request));
     c->effect = pdl_effect_new(c->kind, c->id, place, seq, c->loc, request, sink);
+    c->effect->control = f->control;
+    c->effect->is_import = c->imports;
     c->effect->call_in = &r->call_in;
     c->effect->budget = pdl_budget_keep(f->budget);
     if (pdl_effect_has(c->kind, PDL_EFFECT_WAITS)) pdl_run_mark_progress(f);
@@ -210,6 +226,18 @@ void pdl_vm_start_effect(pdl_fiber *f, pdl_effect_kind kind, pdl_val request, pd
     c->value = pdl_promise_new(c->id);
     push(f, pdl_keep(c->value));
     pdl_inflight_start(f, c, request);
+}
+
+void pdl_vm_start_permit(pdl_fiber *f, const char *sink, const char *argument, pdl_val value) {
+    pdl_val r = pdl_dict_putz(pdl_dict_new(3), "sink", pdl_textz(sink));
+    r = pdl_dict_putz(r, "name", pdl_textz(""));
+    r = pdl_dict_putz(r, "arguments", pdl_dict_putz(pdl_dict_new(1), argument, value));
+    pdl_inflight *c = pdl_inflight_new(f, PDL_EFFECT_permit, pdl_fiber_loc(f));
+    c->value = pdl_promise_new(c->id);
+    push(f, pdl_keep(c->value));
+    pdl_path *place = pdl_vm_place_of(f);
+    pdl_inflight_start_at(f, c, r, place, 0);
+    pdl_path_drop(place);
 }
 
 static void fail_promise(pdl_val p, const pdl_err *err) {

@@ -31,6 +31,7 @@ struct pdl_inflight {
     uint32_t number; /* in its fiber */
     uint32_t fiber;  /* id of the owner; 0: none */
     pdl_effect_kind kind;
+    bool imports;       /* of kind source: for `import` */
     pdl_label label;    /* of all that comes back: pdl_effect_label */
     pdl_effect *effect; /* queued and not launched; NULL otherwise */
     pdl_run *run;
@@ -72,5 +73,8 @@ void pdl_inflight_answered(pdl_inflight *c, const pdl_reply *reply);
 void pdl_inflight_forget(pdl_fiber *f, uint32_t from);
 /* An iteration of a map ended: the fiber of the map becomes the owner of its calls. */
 void pdl_inflight_adopt(pdl_fiber *to, pdl_fiber *from);
+
+/* Asks the policy whether value (taken) may reach a sink that is no effect; pushes the promise. */
+void pdl_vm_start_permit(pdl_fiber *f, const char *sink, const char *argument, pdl_val value);
 
 #endif

@@ -22,8 +22,11 @@ static bool match_array(pdl_fiber *f, const pdl_pattern *p, pdl_vref v) {
         return false;
     }
     bool ok = pdl_list_len(list) == p->n;
-    for (uint32_t i = 0; ok && i < p->n; i++)
-        ok = pdl_vm_pattern_match(f, p->items[i], pdl_list_at(list, i));
+    for (uint32_t i = 0; ok && i < p->n; i++) {
+        pdl_val x = pdl_with_label(pdl_list_part(list, i), pdl_label_of_part(v));
+        ok = pdl_vm_pattern_match(f, p->items[i], x);
+        pdl_drop(x);
+    }
     pdl_drop(list);
     return ok;
 }
@@ -31,8 +34,12 @@ static bool match_array(pdl_fiber *f, const pdl_pattern *p, pdl_vref v) {
 static bool match_object(pdl_fiber *f, const pdl_pattern *p, pdl_vref v) {
     if (!pdl_is_dict(v)) return false;
     for (uint32_t i = 0; i < p->n; i++) {
-        pdl_vref x = pdl_dict_gets(v, p->keys[i]);
-        if (pdl_is_absent(x) || !pdl_vm_pattern_match(f, p->items[i], x)) return false;
+        pdl_vref at = pdl_dict_gets(v, p->keys[i]);
+        if (pdl_is_absent(at)) return false;
+        pdl_val x = pdl_with_label(pdl_keep(at), pdl_label_of_part(v));
+        bool fits = pdl_vm_pattern_match(f, p->items[i], x);
+        pdl_drop(x);
+        if (!fits) return false;
     }
     return true;
 }

@@ -85,6 +85,7 @@ void pdl_vm_enter(pdl_fiber *f, const pdl_blockinfo *info) {
         .role_in = f->role,
         .child_messages = pdl_absent(),
         .print_in = f->print,
+        .control_in = f->control,
     };
     f->role = pdl_keep(pdl_is_absent(info->role) ? b->role_in : info->role);
     if (info->no_result) f->print &= (uint8_t)~PRINT_RESULT;
@@ -97,6 +98,8 @@ void pdl_vm_enter(pdl_fiber *f, const pdl_blockinfo *info) {
 void pdl_op_LEAVE(pdl_fiber *f) {
     pdl_vm_block *b = block(f);
     const pdl_blockinfo *info = b->info;
+    *top(f) = pdl_with_label(*top(f), f->control);
+    f->control = b->control_in;
     if (wants_blocks(f->run)) pdl_vm_send_block(f, PDL_EVENT_block_end, info, *top(f), NULL);
     if (!info->leaf) {
         set_val(&f->background, b->child_messages);
@@ -191,6 +194,7 @@ pdl_step pdl_op_MESSAGE(pdl_fiber *f, pdl_message_form form, const pdl_blockinfo
     } else {
         content = pdl_keep(*top(f));
     }
+    content = pdl_with_label(content, f->control);
     pdl_val role = pdl_keep(info && !pdl_is_absent(info->role) ? info->role : f->role);
     bool ok = !streams || stream_message(f, role, content, err);
     if (!ok || form == PDL_MESSAGE_SILENT) {
@@ -275,7 +279,7 @@ pdl_step pdl_op_JOIN_TEXT(pdl_fiber *f, size_t n, pdl_err *err) {
     }
     if (ok) {
         pdl_vm_cut_stack(f, f->stack.n - n);
-        push(f, pdl_with_label(pdl_text_of_buf(&b), label));
+        push(f, pdl_with_label(pdl_text_of_buf(&b), n > 1 ? pdl_label_built(label) : label));
     }
     pdl_buf_fini(&b);
     return step_of(ok);
@@ -283,7 +287,9 @@ pdl_step pdl_op_JOIN_TEXT(pdl_fiber *f, size_t n, pdl_err *err) {
 
 static pdl_step text_append(pdl_fiber *f, pdl_vref x, pdl_err *err) { /* to the top */
     pdl_val acc = *top(f), out, text = pdl_absent();
-    pdl_label label = pdl_label_of(x);
+    bool first = pdl_is_str(acc) && !pdl_str_get(acc).n;
+    pdl_label label = pdl_label_of(x) | pdl_label_of(acc);
+    if (!first) label = pdl_label_built(label);
     if (!pdl_is_str(x)) {
         if (!pdl_stringify_val(x, &text, err)) return PDL_STEP_FAIL;
         x = text;
@@ -349,7 +355,7 @@ static pdl_step list_text(pdl_fiber *f, pdl_vref sep, pdl_err *err) {
         pdl_val pieces = pdl_list_new(2 * n);
         for (size_t i = 0; i < n; i++) {
             if (i && pdl_str_get(sep).n) pieces = pdl_list_push(pieces, pdl_keep(sep));
-            pieces = pdl_list_push(pieces, pdl_keep(pdl_list_at(list, i)));
+            pieces = pdl_list_push(pieces, pdl_list_part(list, i));
         }
         set_top(f, pdl_promise_join(pieces));
         return PDL_STEP_DONE;
@@ -360,7 +366,8 @@ static pdl_step list_text(pdl_fiber *f, pdl_vref sep, pdl_err *err) {
         if (i) ok = pdl_buf_add(&b, pdl_str_get(sep), err);
         ok = ok && pdl_stringify(pdl_list_at(list, i), &b, err);
     }
-    if (ok) set_top(f, pdl_with_label(pdl_text_of_buf(&b), pdl_label_of(list)));
+    pdl_label label = pdl_label_of(list);
+    if (ok) set_top(f, pdl_with_label(pdl_text_of_buf(&b), n > 1 ? pdl_label_built(label) : label));
     pdl_buf_fini(&b);
     return step_of(ok);
 }
@@ -395,7 +402,7 @@ pdl_step pdl_op_JOIN_LIST(pdl_fiber *f, pdl_join_kind kind, pdl_vref sep, pdl_er
     case PDL_JOIN_OBJECT: return list_object(f, err);
     case PDL_JOIN_LASTOF: {
         size_t n = pdl_list_len(list);
-        set_top(f, n ? pdl_keep(pdl_list_at(list, n - 1)) : pdl_null());
+        set_top(f, n ? pdl_list_part(list, n - 1) : pdl_null());
         return PDL_STEP_DONE;
     }
     case PDL_JOIN_ARRAY:

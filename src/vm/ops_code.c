@@ -60,7 +60,7 @@ static pdl_val variables(pdl_fiber *f, pdl_vref scope, pdl_str text) {
         for (size_t i = 0; i < pdl_dict_len(scope); i++) {
             pdl_vref k = pdl_dict_key_at(scope, i);
             if (pdl_is_str(k) && (p.all || has_word(text, pdl_str_get(k))))
-                p.vars = pdl_dict_put(p.vars, pdl_keep(k), pdl_keep(pdl_dict_val_at(scope, i)));
+                p.vars = pdl_dict_put(p.vars, pdl_keep(k), pdl_dict_part(scope, i));
         }
         return p.vars;
     }
@@ -175,7 +175,7 @@ static bool words_of(pdl_vref v, bool vector, pdl_val *argv, pdl_err *err) {
     for (size_t i = 0; i < pdl_list_len(v); i++) {
         pdl_vref w = pdl_list_at(v, i);
         if (pdl_is_str(w))
-            *argv = pdl_list_push(*argv, pdl_keep(w));
+            *argv = pdl_list_push(*argv, pdl_list_part(v, i));
         else
             return pdl_err_host(err, "TypeError",
                                 "expected str, bytes or os.PathLike object, not %s",

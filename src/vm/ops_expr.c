@@ -123,7 +123,8 @@ pdl_step pdl_vm_unary(pdl_fiber *f, pdl_opcode op, pdl_err *err) {
     bool truth;
     if (op == PDL_OP_NOT) {
         pdl_step s = pdl_vm_truth(f, &truth, err);
-        if (s == PDL_STEP_DONE) set_top(f, pdl_bool(!truth));
+        if (s == PDL_STEP_DONE)
+            set_top(f, pdl_with_label(pdl_bool(!truth), pdl_label_of_truth(pdl_label_of(*top(f)))));
         return s;
     }
     pdl_step s = pdl_vm_force(f, top(f), err);
@@ -143,7 +144,8 @@ pdl_step pdl_vm_unary(pdl_fiber *f, pdl_opcode op, pdl_err *err) {
     if (op == PDL_OP_NEG) {
         if (!pdl_num_neg(v, &out, err)) return PDL_STEP_FAIL;
     } else {
-        out = pdl_is_bool(v) ? pdl_int(pdl_bool_of(v)) : pdl_keep(v);
+        out = pdl_is_bool(v) ? pdl_with_label(pdl_int(pdl_bool_of(v)), pdl_label_of(v))
+                             : pdl_keep(v);
     }
     set_top(f, out);
     return PDL_STEP_DONE;
@@ -238,7 +240,8 @@ pdl_step pdl_op_COMPARE(pdl_fiber *f, pdl_xop how, pdl_err *err) {
     else
         ok = compare(how, a, b, &out, err);
     if (!ok) return PDL_STEP_FAIL;
-    replace2(f, pdl_with_label(pdl_bool(out), pdl_label_of(a) | pdl_label_of(b)));
+    replace2(f, pdl_with_label(pdl_bool(out),
+                               pdl_label_of_truth(pdl_label_of(a) | pdl_label_of(b))));
     return PDL_STEP_DONE;
 }
 
@@ -258,7 +261,7 @@ static bool common_attr(pdl_vref x, pdl_vref name, bool is_method, pdl_val *out)
     if (!pdl_is_dict(x) || is_method) return false;
     pdl_vref v = pdl_dict_find(x, name);
     if (pdl_is_absent(v)) return false;
-    *out = pdl_keep(v);
+    *out = pdl_with_label(pdl_keep(v), pdl_label_of_part(x));
     return true;
 }
 
@@ -267,7 +270,7 @@ pdl_step pdl_op_ATTR(pdl_fiber *f, bool is_method, pdl_vref name, pdl_err *err) 
     if (s != PDL_STEP_DONE) return s;
     pdl_val x = *top(f), out;
     if (common_attr(x, name, is_method, &out)) {
-        set_top(f, pdl_with_label(out, pdl_label_of(x)));
+        set_top(f, out);
         return PDL_STEP_DONE;
     }
     if (!refuse_undefined(x, err)) return PDL_STEP_FAIL;
@@ -281,7 +284,7 @@ pdl_step pdl_op_ATTR(pdl_fiber *f, bool is_method, pdl_vref name, pdl_err *err) 
         return PDL_STEP_DONE;
     }
     if (!pdl_attr(x, pdl_str_get(name), &out, err)) return PDL_STEP_FAIL;
-    set_top(f, pdl_with_label(out, pdl_label_of(x)));
+    set_top(f, pdl_with_label(out, pdl_label_of_part(x)));
     return PDL_STEP_DONE;
 }
 
@@ -296,7 +299,8 @@ pdl_step pdl_op_ITEM(pdl_fiber *f, pdl_err *err) {
         return PDL_STEP_DONE;
     }
     if (!pdl_item(x, key, &out, err)) return PDL_STEP_FAIL;
-    replace2(f, pdl_with_label(out, pdl_label_of(x)));
+    /* which part it is says something of the key */
+    replace2(f, pdl_with_label(out, pdl_label_of_part(x) | pdl_label_of(key)));
     return PDL_STEP_DONE;
 }
 
@@ -312,8 +316,10 @@ pdl_step pdl_op_SLICE(pdl_fiber *f, pdl_err *err) {
     }
     if (!pdl_slice(*under(f, 3), *under(f, 2), *under(f, 1), *top(f), &out, err))
         return PDL_STEP_FAIL;
+    pdl_label bounds = pdl_label_of(*under(f, 2)) | pdl_label_of(*under(f, 1)) |
+                       pdl_label_of(*top(f));
     pdl_vm_cut_stack(f, f->stack.n - 3);
-    set_top(f, out);
+    set_top(f, pdl_with_label(out, bounds));
     return PDL_STEP_DONE;
 }
 
@@ -360,7 +366,9 @@ static pdl_step join_str(pdl_fiber *f, size_t n, bool escape, pdl_err *err) {
     if (ok) {
         pdl_vm_cut_stack(f, f->stack.n - n);
         push(f,
-             pdl_with_flags(pdl_with_label(pdl_text_of_buf(&b), label), escape ? PDL_F_SAFE : 0));
+             pdl_with_flags(
+                 pdl_with_label(pdl_text_of_buf(&b), n > 1 ? pdl_label_built(label) : label),
+                 escape ? PDL_F_SAFE : 0));
     } else {
         pdl_vm_mark_part(f, n - 1 - i, err);
     }
@@ -425,7 +433,8 @@ static void spread_fini(spread *s) {
 static bool spread_star(spread *s, pdl_vref list, bool lenient, pdl_err *err) {
     if (pdl_is_list(list) || pdl_is(list, PDL_V_TUPLE)) {
         for (size_t i = 0; i < pdl_list_len(list); i++)
-            *pdl_vec_push(&s->all) = pdl_list_at(list, i);
+            *pdl_vec_push(&s->all) =
+                pdl_with_label(pdl_list_at(list, i), pdl_label_of_part(list));
         return true;
     }
     if (lenient && pdl_is(list, PDL_V_UNDEFINED)) return true; /* as in a loop */
@@ -479,7 +488,8 @@ static bool lay_out(pdl_fiber *f, const pdl_callsig *sh, size_t first, spread *s
                 return pdl_err_host(err, "TypeError", "keywords must be strings");
             if (!is_new_keyword(sh, pdl_str_get(pdl_dict_key_at(d, i)), err)) return false;
             *pdl_vec_push(&s->names) = pdl_str_get(pdl_dict_key_at(d, i));
-            *pdl_vec_push(&s->all) = pdl_dict_val_at(d, i);
+            *pdl_vec_push(&s->all) =
+                pdl_with_label(pdl_dict_val_at(d, i), pdl_label_of_part(d));
         }
     }
     s->pos = s->all.p;
@@ -678,7 +688,7 @@ pdl_step pdl_op_METHOD(pdl_fiber *f, const pdl_callsig *sh, pdl_err *err) {
         pdl_drop(out);
     } else {
         if (sh->root) push(f, pdl_absent());
-        push(f, pdl_with_label(out, label));
+        push(f, pdl_with_label(out, pdl_is_bool(out) ? pdl_label_of_truth(label) : label));
     }
     return PDL_STEP_DONE;
 }
@@ -752,10 +762,12 @@ static pdl_step filter(pdl_fiber *f, const pdl_callsig *sh, bool test, bool nega
     if (!ok) return PDL_STEP_FAIL;
     if (negated) {
         bool truth = pdl_val_truth(out);
+        pdl_label kept = pdl_label_of(out);
         pdl_drop(out);
-        out = pdl_bool(!truth);
+        out = pdl_with_label(pdl_bool(!truth), kept);
     }
-    out = pdl_with_label(out, pdl_label_of(x));
+    pdl_label label = pdl_label_of(x);
+    out = pdl_with_label(out, pdl_is_bool(out) ? pdl_label_of_truth(label) : label);
     pdl_vm_cut_stack(f, f->stack.n - n);
     set_top(f, out);
     return PDL_STEP_DONE;

@@ -118,12 +118,17 @@ static pdl_val folders_of(const pdl_run *r) {
 void pdl_op_SOURCE(pdl_fiber *f, pdl_file_place place, const pdl_block *b) {
     pdl_buf path = PDL_BUF;
     bool is_place = path_in(f, b, place, &path);
-    pdl_val r = pdl_dict_putz(pdl_dict_new(2), "path", pdl_text(pdl_buf_str(&path)));
+    pdl_val r = pdl_dict_putz(pdl_dict_new(2), "path",
+                              pdl_with_label(pdl_text(pdl_buf_str(&path)), f->code->label));
     push(f, shown_path(pdl_buf_str(&path)));
     pdl_buf_fini(&path);
     if (place == PDL_IN_PATH) r = pdl_dict_putz(r, "under", folders_of(f->run));
     if (is_place) {
-        pdl_vm_start_effect(f, PDL_EFFECT_source, r, b->loc);
+        pdl_inflight *c = pdl_inflight_new(f, PDL_EFFECT_source, b->loc);
+        c->imports = b->kind == PDL_BLOCK_import;
+        c->value = pdl_promise_new(c->id);
+        push(f, pdl_keep(c->value));
+        pdl_inflight_start(f, c, r);
     } else {
         pdl_drop(r);
         push(f, pdl_null());
@@ -301,6 +306,19 @@ static bool no_text(pdl_vref v, pdl_err *err) {
                         pdl_type_name(v));
 }
 
+/* The policy is asked before the text becomes anything. */
+pdl_step pdl_op_PERMIT(pdl_fiber *f, pdl_permit_kind kind, size_t depth, pdl_err *err) {
+    if (!f->run->opt.guarded) {
+        push(f, pdl_null());
+        return PDL_STEP_DONE;
+    }
+    pdl_step s = pdl_vm_force(f, under(f, depth), err);
+    if (s != PDL_STEP_DONE) return s;
+    pdl_val text = pdl_keep(*under(f, depth));
+    pdl_vm_start_permit(f, kind == PDL_PERMIT_PDL ? "pdl" : "template", "text", text);
+    return PDL_STEP_DONE;
+}
+
 /* text scope -> runs the program in the text. */
 pdl_step pdl_op_PDL_CODE(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
     if (f->nested >= PDL_MAX_INCLUDE_DEPTH)
@@ -335,8 +353,12 @@ pdl_step pdl_op_PDL_CODE(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
     }
     pdl_scope *vars =
         pdl_is_dict(scope) ? pdl_vm_scope_of_dict(f->run, scope) : pdl_scope_keep(f->scope);
+    pdl_label label = pdl_label_of(text);
+    if (label) pdl_code_relabel(code, label);
     pdl_vm_cut_stack(f, f->stack.n - 2);
     pdl_vm_frame_push(f, FRAME_PDL, code, 0, b->head.loc);
+    f->frames.p[f->frames.n - 1].label = label;
+    pdl_vm_chosen_by(f, label);
     pdl_code_drop(code);
     f->nested++;
     pdl_scope_drop(f->scope);

@@ -40,7 +40,8 @@ static size_t seq_len(pdl_vref v) {
     return pdl_is(v, PDL_V_RANGE) ? pdl_range_len(v) : pdl_list_len(v);
 }
 static pdl_val seq_at(pdl_vref v, size_t i) {
-    return pdl_is(v, PDL_V_RANGE) ? pdl_int(pdl_range_at(v, i)) : pdl_keep(pdl_list_at(v, i));
+    return pdl_is(v, PDL_V_RANGE) ? pdl_with_label(pdl_int(pdl_range_at(v, i)), pdl_label_of(v))
+                                  : pdl_list_part(v, i);
 }
 
 static bool read_max(pdl_vref v, int64_t *max, pdl_err *err) {
@@ -135,6 +136,7 @@ pdl_step pdl_op_FORS(pdl_fiber *f, const pdl_fors_info *info, pdl_err *err) {
     if (!l.n) l.len = (size_t)-1;
     if (wants_blocks(f->run) && info->has_for) send_for(f, f->stack.p + f->stack.n - n, l.n);
     pdl_vm_cut_stack(f, f->stack.n - n);
+    for (uint32_t i = 0; i < l.n; i++) pdl_vm_chosen_by(f, pdl_label_of(l.lists[i]));
     *pdl_vec_push(&f->loops) = l;
     return PDL_STEP_DONE;
 }
@@ -212,6 +214,7 @@ static void start_iteration(pdl_fiber *f, const pdl_vm_loop *l, pdl_mapping *m,
     set_val(&c->ctx, pdl_keep(f->ctx));
     set_val(&c->role, pdl_keep(f->role));
     c->print = f->print & PRINT_CONTEXT;
+    c->control = f->control;
     c->handled = f->handled || f->handlers.n > 0;
     c->nested = f->nested;
     pdl_vm_set_budget(c, f->budget);
@@ -341,7 +344,7 @@ pdl_step pdl_op_REDUCE(pdl_fiber *f, pdl_err *err) {
                      .block = (uint32_t)f->blocks.n - 1};
     l.lists[0] = pop(f);
     l.func = pop(f);
-    push(f, pdl_keep(pdl_list_at(l.lists[0], 0)));
+    push(f, pdl_list_part(l.lists[0], 0));
     *pdl_vec_push(&f->loops) = l;
     return PDL_STEP_DONE;
 }
@@ -360,7 +363,7 @@ pdl_step pdl_op_REDUCE_NEXT(pdl_fiber *f, uint32_t end, pdl_err *err) {
     pdl_step s = python ? pdl_vm_force(f, top(f), err)
                         : PDL_STEP_DONE; /* a function of Python sees a value */
     if (s != PDL_STEP_DONE) return s;
-    pdl_val args[2] = {pop(f), pdl_keep(pdl_list_at(l->lists[0], l->i++))};
+    pdl_val args[2] = {pop(f), pdl_list_part(l->lists[0], l->i++)};
     if (!python) return pdl_vm_call_closure(f, pdl_keep(l->func), args, 2, NULL, NULL, 0, err);
     pdl_val list = pdl_list_push(pdl_list_push(pdl_list_new(2), args[0]), args[1]);
     pdl_vm_start_call(f, pdl_keep(l->func), pdl_absent(), list, pdl_absent());

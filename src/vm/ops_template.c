@@ -95,7 +95,7 @@ static loop_obj *loop_of(pdl_vref v) {
 }
 
 static pdl_val item_or_undefined(const loop_obj *l, size_t i, const char *what) {
-    if (i < pdl_list_len(l->items)) return pdl_keep(pdl_list_at(l->items, i));
+    if (i < pdl_list_len(l->items)) return pdl_list_part(l->items, i);
     return pdl_undefined(pdl_textf("there is no %s item", what));
 }
 
@@ -170,7 +170,7 @@ pdl_step pdl_vm_loop_begin(pdl_fiber *f, bool recursive, uint32_t entry, pdl_err
 bool pdl_vm_loop_next(pdl_fiber *f, pdl_val *item) {
     loop_obj *l = loop_of(*top(f));
     if (l->i >= pdl_list_len(l->items)) return false;
-    *item = pdl_keep(pdl_list_at(l->items, l->i++));
+    *item = pdl_list_part(l->items, l->i++);
     return true;
 }
 
@@ -198,7 +198,7 @@ pdl_step pdl_op_UNPACK(pdl_fiber *f, size_t n, pdl_err *err) {
         return PDL_STEP_FAIL;
     }
     pdl_drop(pop(f));
-    for (size_t i = 0; i < n; i++) push(f, pdl_keep(pdl_list_at(list, i)));
+    for (size_t i = 0; i < n; i++) push(f, pdl_list_part(list, i));
     pdl_drop(list);
     return PDL_STEP_DONE;
 }
@@ -522,8 +522,11 @@ pdl_step pdl_op_JINJA(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
     }
     pdl_scope *vars =
         pdl_is_dict(scope) ? pdl_vm_scope_of_dict(f->run, scope) : pdl_scope_keep(f->scope);
+    pdl_label label = pdl_label_of(text) | pdl_label_of(options);
     pdl_vm_cut_stack(f, f->stack.n - 3);
     pdl_vm_frame_push(f, FRAME_TEMPLATE, t->code, 0, b->head.loc);
+    f->frames.p[f->frames.n - 1].label = label;
+    pdl_vm_chosen_by(f, label);
     pdl_scope_drop(f->scope);
     f->scope = vars;
     f->print = 0;

@@ -291,6 +291,7 @@ pdl_step pdl_op_RETRY_INIT(pdl_fiber *f, size_t n, pdl_err *err) {
 /* --- after a failure -------------------------------------------------------------------------- */
 
 static bool wants_retry(const pdl_fiber *f, const pdl_attempts *a) {
+    if (a->err.kind == PDL_E_policy) return false; /* it would be refused again */
     if (a->err.uncatchable || pdl_budget_is_spent(&a->err, f->budget)) return false;
     if (a->tries >= 0 && a->done >= a->tries) return false;
     if (pdl_is_absent(a->exceptions)) return true;

@@ -59,6 +59,8 @@ typedef struct pdl_run_options {
     pdl_str stdlib;     /* text of the standard library; empty: none */
     /* nonzero when the run is to end: checked in long operations; may be NULL */
     pdl_cancel_flag *cancel;
+    bool guarded;        /* a policy is asked: also about what is no effect (permit) */
+    bool strict_control; /* what an untrusted value chose has its labels */
     bool keep_answers; /* of models, as long as their texts: pdl_run_answer */
 } pdl_run_options;
 

@@ -89,7 +89,7 @@ static void start(driver *d, pdl_vref call, uint32_t id) {
     if (pdl_is_absent(pdl_dict_getz(r, "parameters")))
         r = pdl_dict_putz(r, "parameters", pdl_dict_new(0));
     if (pdl_is_absent(pdl_dict_getz(r, "stream"))) r = pdl_dict_putz(r, "stream", pdl_bool(false));
-    pdl_effect_sink sink = {d, on_piece, on_reply};
+    pdl_effect_sink sink = {.user = d, .piece = on_piece, .reply = on_reply};
     bool embed = !pdl_is_absent(pdl_dict_getz(r, "input"));
     d->open++;
     d->world->ops->start(d->world, pdl_effect_new(embed ? PDL_EFFECT_embed : PDL_EFFECT_model, id,

@@ -193,7 +193,7 @@ static void run_script(const char *script, int order, int n, uint32_t cancel,
                        uint32_t cancel_on_piece, const char *want) {
     seen s = {.log = PDL_BUF, .cancel_on_piece = cancel_on_piece};
     pdl_world *w = s.world = pdl_script_world_new(json(script), order);
-    pdl_effect_sink sink = {&s, on_piece, on_reply};
+    pdl_effect_sink sink = {.user = &s, .piece = on_piece, .reply = on_reply};
     for (int i = 1; i <= n; i++)
         w->ops->start(w, pdl_effect_new(PDL_EFFECT_now, (uint32_t)i, NULL, 0, (pdl_loc){0},
                                         pdl_dict_new(0), sink));
@@ -220,7 +220,7 @@ static void test_worlds(void **state) {
     seen s = {.log = PDL_BUF};
     pdl_world *w = pdl_null_world();
     w->ops->start(w, pdl_effect_new(PDL_EFFECT_read, 7, NULL, 0, (pdl_loc){0}, pdl_dict_new(0),
-                                    (pdl_effect_sink){&s, on_piece, on_reply}));
+                                    (pdl_effect_sink){.user = &s, .piece = on_piece, .reply = on_reply}));
     t_assert_str(pdl_buf_str(&s.log), "7!runtime:nothing outside can be reached: read ");
     t_assert(!w->ops->poll(w, -1));
     w->ops->close(w);

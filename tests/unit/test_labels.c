@@ -114,7 +114,7 @@ static pdl_label run_in(pdl_world *w, const char *program) {
     if (s != PDL_STEP_DONE)
         fail_msg("row %zu: %s: %s", t_row, program,
                  s == PDL_STEP_FAIL ? pdl_run_error(r)->msg : "waits");
-    pdl_label label = pdl_label_of(pdl_run_result(r));
+    pdl_label label = pdl_label_origins(pdl_label_of(pdl_run_result(r)));
     pdl_run_free(r);
     pdl_drop(vars);
     pdl_code_drop(code);
@@ -190,7 +190,8 @@ static const struct {
 
 static void expect(const char *how, size_t i, pdl_label got) {
     if (got != rows[i].want)
-        fail_msg("row %zu, %s: %x instead of %x\n%s", i, how, got, rows[i].want, rows[i].program);
+        fail_msg("row %zu, %s: %llx instead of %x\n%s", i, how, (unsigned long long)got,
+                 rows[i].want, rows[i].program);
 }
 
 static void test_rows(void **state) {

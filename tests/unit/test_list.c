@@ -50,7 +50,7 @@ static void items_mark_the_list(void **state) {
     (void)state;
     pdl_val l = pdl_list_push(pdl_list_new(1), pdl_with_label(pdl_int(1), 2));
     l = pdl_list_push(l, pdl_with_flags(pdl_with_label(pdl_textz("x"), 8), PDL_F_SAFE));
-    t_assert(pdl_label_of(l) == 10 && pdl_flags_of(l) == 0);
+    t_assert(pdl_label_of(l) == 10 && pdl_flags_of(l) == PDL_F_PARTS);
     pdl_val up = pdl_dict_putz(pdl_dict_new(1), "k", l);
     t_assert(pdl_label_of(up) == 10);
     t_assert(pdl_label_of(pdl_list_at(pdl_dict_getz(up, "k"), 0)) == 2);

@@ -6,6 +6,7 @@
 #include "t.h"
 
 #include "native/native.h"
+#include "value/label.h"
 #include "value/json_read.h"
 #include "value/pyvalues.h"
 #include "value/text.h"
@@ -257,7 +258,7 @@ static void labels_join(void **state) {
                          pdl_with_label(pdl_textz("c"), 4)};
     t_assert(
         pdl_native_call(pdl_filter_find(t_str("replace")), &env, pos, 3, NULL, NULL, 0, &x, &err));
-    t_assert(pdl_text_is(x, "ac") && pdl_label_of(x) == 5);
+    t_assert(pdl_text_is(x, "ac") && pdl_label_origins(pdl_label_of(x)) == 5);
     pdl_drop(x);
     for (size_t i = 0; i < 3; i++) pdl_drop(pos[i]);
 }

@@ -99,7 +99,7 @@ static pdl_val request_of(const char *lang, const char *code, const char *vars) 
 
 static uint32_t start_code(const char *lang, const char *code, const char *vars) {
     return start(PDL_EFFECT_code, request_of(lang, code, vars),
-                 (pdl_effect_sink){NULL, on_piece, on_reply});
+                 (pdl_effect_sink){.user = NULL, .piece = on_piece, .reply = on_reply});
 }
 
 static void run(void) {
@@ -135,7 +135,7 @@ static void nest(pending p) {
     *q = p;
     const char *code = ++t.nested < DEPTH ? "result = f('nest') + 1" : "result = f(100)";
     start(PDL_EFFECT_code, request_of("python", code, NULL),
-          (pdl_effect_sink){q, on_piece, on_nested});
+          (pdl_effect_sink){.user = q, .piece = on_piece, .reply = on_nested});
 }
 
 static void call_start(void *user, pdl_val func, pdl_val args, pdl_val kwargs,
@@ -340,7 +340,7 @@ static void objects_stay_in_the_worker(void **state) {
                  (unsigned long long)pdl_handle_of(t.kept)->id, object_rows[i].request);
         assert_true(pdl_json_read(t_str(text), 0, &r, NULL, &err));
         pdl_buf_clear(&t.got);
-        start(PDL_EFFECT_object, r, (pdl_effect_sink){NULL, NULL, on_reply});
+        start(PDL_EFFECT_object, r, (pdl_effect_sink){.user = NULL, .piece = NULL, .reply = on_reply});
         run();
         t_assert_str(pdl_buf_str(&t.got), object_rows[i].want);
     }
@@ -525,7 +525,7 @@ static void blocks_have_limits(void **state) {
     assert_true(pdl_json_read(PDL_STR("[\"sleep\", \"100\"]"), 0, &argv, NULL, &err));
     pdl_buf_clear(&t.got);
     start(PDL_EFFECT_command, pdl_dict_putz(pdl_dict_new(1), "argv", argv),
-          (pdl_effect_sink){NULL, NULL, on_reply});
+          (pdl_effect_sink){.user = NULL, .piece = NULL, .reply = on_reply});
     run();
     t_assert_str(pdl_buf_str(&t.got),
                  "code: Shell Code error: TimeoutExpired: the command ran longer than 1.5 seconds "
@@ -573,7 +573,7 @@ static void commands_are_run_without_a_shell(void **state) {
         assert_true(pdl_json_read(t_str(commands[i].argv), 0, &argv, NULL, &err));
         pdl_buf_clear(&t.got);
         start(PDL_EFFECT_command, pdl_dict_putz(pdl_dict_new(1), "argv", argv),
-              (pdl_effect_sink){NULL, NULL, on_reply});
+              (pdl_effect_sink){.user = NULL, .piece = NULL, .reply = on_reply});
         run();
         t_assert_str(pdl_buf_str(&t.got), commands[i].want);
     }

@@ -174,7 +174,7 @@ static void start_batch(pdl_embedding *m) {
         texts = pdl_list_push(texts, pdl_keep(pdl_list_at(m->todo, from + i)));
     m->asked += n;
     m->n_open++;
-    pdl_effect_sink sink = {m, NULL, on_batch};
+    pdl_effect_sink sink = {.user = m, .piece = NULL, .reply = on_batch};
     pdl_val request = pdl_dict_putz(pdl_keep(m->e->request), "input", texts);
     pdl_call_start(m->calls, pdl_effect_new(PDL_EFFECT_embed, m->e->id, NULL, (uint32_t)from,
                                             m->e->loc, request, sink));

@@ -407,7 +407,7 @@ bool pdl_f_random(PDL_ARGS) {
                             pdl_py_type(argv[0]));
     size_t i = (size_t)(env->random(env->user) * (double)n);
     if (!pdl_item(argv[0], pdl_int((int64_t)(i < n ? i : n - 1)), out, err)) return false;
-    *out = pdl_with_label(*out, PDL_LABEL_clock);
+    *out = pdl_with_label(*out, PDL_LABEL_clock | PDL_LABEL_FREE);
     return true;
 }
 

@@ -1,0 +1,92 @@
+/* policies.c -- see policies.h. A word without a slash or a dot is the name of a built-in policy.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "api/policies.h"
+
+#include "api/policy.h"
+#include "base/limits.h"
+#include "io/file.h"
+
+#include "base/banned.h"
+
+static const char *const built_in[] = {"default", "careful", "strict"};
+enum { N_BUILT_IN = sizeof built_in / sizeof built_in[0] };
+
+static bool is_word(pdl_str s) {
+    return s.n && pdl_str_find(s, PDL_STR("/"), 0) == PDL_NOT_FOUND &&
+           pdl_str_find(s, PDL_STR("."), 0) == PDL_NOT_FOUND;
+}
+
+bool pdl_policy_built_in(const pdl_str *path, size_t n_path, pdl_str name, pdl_buf *file,
+                         pdl_buf *text, pdl_err *err) {
+    pdl_str known[N_BUILT_IN];
+    size_t k = 0;
+    for (size_t i = 0; i < N_BUILT_IN; i++) known[i] = pdl_str_of(built_in[i]);
+    while (k < N_BUILT_IN && !pdl_str_eq(name, known[k])) k++;
+    if (k == N_BUILT_IN) {
+        pdl_str near = pdl_str_nearest(name, known, N_BUILT_IN);
+        pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                    "there is no policy '%.*s': built in are default, careful and strict; "
+                    "another one is a file, with its path%s%.*s%s",
+                    PDL_FMT(name), near.n ? "; did you mean '" : "", PDL_FMT(near),
+                    near.n ? "'?" : "");
+        return false;
+    }
+    for (size_t i = 0; i < n_path; i++) {
+        pdl_buf_clear(file);
+        pdl_buf_putf(file, "%.*s/lib/policies/%.*s.yaml", PDL_FMT(path[i]), PDL_FMT(name));
+        if (pdl_file_kind_of(pdl_buf_z(file)) == PDL_FILE_NONE) continue;
+        return pdl_file_read(pdl_buf_z(file), text, err);
+    }
+    return pdl_err_set(err, PDL_E_io, (pdl_loc){0},
+                       "the library has no lib/policies/%.*s.yaml: it is not installed completely",
+                       PDL_FMT(name));
+}
+
+static void begin(pdl_policies **all) {
+    if (!*all) *all = pdl_policies_new();
+}
+
+static bool read_file(const char *file, pdl_buf *text, pdl_err *err) {
+    pdl_err why = {0};
+    if (pdl_file_read(file, text, &why)) return true;
+    bool missing = pdl_file_kind_of(file) == PDL_FILE_NONE;
+    pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "the policy %s cannot be read: %s", file,
+                missing ? "there is no such file" : why.msg);
+    pdl_err_fini(&why);
+    return false;
+}
+
+static bool read_named(pdl_policies **all, const pdl_policy_source *from, pdl_str folder,
+                       pdl_str name, pdl_err *err) {
+    pdl_buf text = PDL_BUF_INIT((size_t)PDL_MAX_SOURCE_BYTES), file = PDL_BUF;
+    bool ok;
+    begin(all);
+    if (is_word(name)) {
+        ok = pdl_policy_built_in(from->path, from->n_path, name, &file, &text, err) &&
+             pdl_policies_add(*all, name, pdl_buf_str(&text), true, err);
+    } else {
+        bool moved = folder.n && name.n && name.p[0] != '/';
+        if (moved) pdl_buf_putf(&file, "%.*s/", PDL_FMT(folder));
+        pdl_buf_put(&file, name);
+        ok = read_file(pdl_buf_z(&file), &text, err) &&
+             pdl_policies_add(*all, pdl_buf_str(&file), pdl_buf_str(&text), false, err);
+    }
+    pdl_buf_fini(&text);
+    pdl_buf_fini(&file);
+    return ok;
+}
+
+bool pdl_policies_read_file(pdl_policies **all, const pdl_policy_source *from, pdl_str name,
+                            pdl_err *err) {
+    return read_named(all, from, (pdl_str){0}, name, err);
+}
+
+bool pdl_policies_read_node(pdl_policies **all, const pdl_policy_source *from, pdl_str file,
+                            const pdl_node *n, pdl_err *err) {
+    begin(all);
+    if (pdl_node_is_null(n)) return true;
+    if (!pdl_node_is_str(n)) return pdl_policies_add_node(*all, file, n, err);
+    if (read_named(all, from, from->folder, n->text, err)) return true;
+    pdl_err_at(err, pdl_node_loc(n));
+    return false;
+}

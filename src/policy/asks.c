@@ -1,0 +1,268 @@
+/* asks.c -- which sinks an effect would reach, and with what (spec trust, section 3, the table of
+ * sinks).
+ *
+ * A value in a container has its own labels and those that the container has as a whole
+ * (pdl_label_of_part); an argument is looked at as a whole and in its parts, so that a rule may be
+ * for `message` or for `message.body`.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "policy/policy_impl.h"
+
+#include <string.h>
+
+#include "base/num.h"
+#include "value/text.h"
+
+#include "base/banned.h"
+
+enum { MOST_NESTED = 16, MOST_PARTS = 20000 };
+
+static void begin(ask_list *a, pdl_sink_id sink, pdl_str name, pdl_str folder) {
+    *pdl_vec_push(&a->asks) = (pdl_policy_ask){.sink = sink, .name = name, .folder = folder};
+    *pdl_vec_push(&a->begins) = a->args.n;
+}
+
+static void add(ask_list *a, pdl_str name, pdl_vref v, pdl_label label) {
+    *pdl_vec_push(&a->args) = (pdl_argument){name, v, label};
+}
+
+static pdl_str joined(ask_list *a, pdl_str path, pdl_str key) {
+    pdl_buf b = PDL_BUF;
+    pdl_buf_put(&b, path);
+    if (path.n) pdl_buf_putc(&b, '.');
+    pdl_buf_put(&b, key);
+    pdl_str s = pdl_arena_str(a->arena, pdl_buf_str(&b));
+    pdl_buf_fini(&b);
+    return s;
+}
+
+/* v and, when it is made of parts, these. outer: labels that it has of what it is in. Parts that
+ * are too deep or too many are seen as one. */
+static void add_deep(ask_list *a, pdl_str path, pdl_vref v, pdl_label outer, unsigned depth) {
+    pdl_label whole = outer | pdl_label_of_part(v);
+    bool deep = depth < MOST_NESTED && a->args.n < MOST_PARTS;
+    bool dict = pdl_is_dict(v) && deep && pdl_dict_len(v),
+         list = pdl_is_list(v) && deep && pdl_list_len(v);
+    if (!dict && !list) {
+        add(a, path, v, outer | pdl_label_of(v));
+        return;
+    }
+    char digits[PDL_NUM_MAX];
+    for (size_t i = 0, n = dict ? pdl_dict_len(v) : pdl_list_len(v); i < n; i++) {
+        pdl_vref key = dict ? pdl_dict_key_at(v, i) : pdl_absent();
+        pdl_str name = pdl_is_str(key) ? pdl_str_get(key)
+                                       : (pdl_str){digits, pdl_num_int((int64_t)i, digits)};
+        pdl_label of_key = dict ? pdl_label_of(key) : 0;
+        add_deep(a, joined(a, path, name), dict ? pdl_dict_val_at(v, i) : pdl_list_at(v, i),
+                 whole | of_key, depth + 1);
+    }
+}
+
+static pdl_vref get(const pdl_effect *e, const char *key) {
+    return pdl_is_dict(e->request) ? pdl_dict_getz(e->request, key) : pdl_absent();
+}
+
+static pdl_str text_of(pdl_vref v) { return pdl_is_str(v) ? pdl_str_get(v) : (pdl_str){"", 0}; }
+
+/* --- one kind each ---------------------------------------------------------------------------- */
+
+static void ask_command(ask_list *a, const pdl_effect *e, pdl_label outer, pdl_str folder) {
+    pdl_vref argv = get(e, "argv");
+    size_t n = pdl_is_list(argv) ? pdl_list_len(argv) : 0;
+    begin(a, PDL_SINK_command, n ? text_of(pdl_list_at(argv, 0)) : (pdl_str){"", 0}, folder);
+    if (n) add_deep(a, (pdl_str){"", 0}, argv, outer, 0);
+}
+
+static void ask_code(ask_list *a, const pdl_effect *e, pdl_label outer, pdl_str folder) {
+    pdl_vref vars = get(e, "vars"), text = get(e, "code");
+    begin(a, PDL_SINK_code, text_of(get(e, "lang")), folder);
+    add(a, PDL_STR("text"), text, outer | pdl_label_of(text));
+    for (size_t i = 0, n = pdl_is_dict(vars) ? pdl_dict_len(vars) : 0; i < n; i++) {
+        pdl_vref v = pdl_dict_val_at(vars, i);
+        add(a, text_of(pdl_dict_key_at(vars, i)), v,
+            outer | pdl_label_of_part(vars) | pdl_label_of(v));
+    }
+}
+
+/* What is done with an object of the code worker: the name of what is called is code, the rest is
+ * handed in. */
+static void ask_object(ask_list *a, const pdl_effect *e, pdl_label outer, pdl_str folder) {
+    begin(a, PDL_SINK_code, PDL_STR("object"), folder);
+    for (size_t i = 0, n = pdl_is_dict(e->request) ? pdl_dict_len(e->request) : 0; i < n; i++) {
+        pdl_str key = text_of(pdl_dict_key_at(e->request, i));
+        pdl_vref v = pdl_dict_val_at(e->request, i);
+        bool names = pdl_str_is(key, "name") || pdl_str_is(key, "op");
+        if (pdl_str_is(key, "object") || pdl_str_is(key, "id")) continue;
+        add(a, names ? PDL_STR("text") : key, v, outer | pdl_label_of(v));
+    }
+}
+
+static void ask_tool(ask_list *a, const pdl_effect *e, pdl_label outer, pdl_str folder) {
+    pdl_vref op = get(e, "op"), arguments = get(e, "arguments"), params = get(e, "params");
+    pdl_vref server = get(e, "server"), name = get(e, "name"), method = get(e, "method");
+    if (pdl_text_is(op, "list")) return;
+    begin(a, PDL_SINK_tool, pdl_subject_of(e, a->arena), folder);
+    /* which tool it is matters as much as what it gets */
+    size_t before = a->args.n;
+    pdl_label chosen = outer | pdl_label_of(server) | pdl_label_of(name) | pdl_label_of(method);
+    if (pdl_is_dict(arguments)) add_deep(a, (pdl_str){"", 0}, arguments, chosen, 0);
+    if (!pdl_is_absent(params)) add_deep(a, (pdl_str){"", 0}, params, chosen, 0);
+    if (a->args.n == before) add(a, (pdl_str){"", 0}, pdl_absent(), chosen); /* that it happens */
+}
+
+static void ask_server(ask_list *a, const pdl_effect *e, pdl_label outer, pdl_str folder) {
+    pdl_vref server = get(e, "server");
+    begin(a, PDL_SINK_server, text_of(server), folder);
+    add(a, PDL_STR("program"), server, outer | pdl_label_of(server));
+}
+
+static void ask_path(ask_list *a, const pdl_effect *e, pdl_sink_id sink, pdl_label outer,
+                     pdl_str folder) {
+    pdl_vref path = get(e, "path"), text = get(e, "text");
+    begin(a, sink, text_of(path), folder);
+    add(a, PDL_STR("path"), path, outer | pdl_label_of(path));
+    if (sink == PDL_SINK_write)
+        add(a, PDL_STR("content"), text, outer | pdl_label_of(text));
+}
+
+/* Messages by role; others than the four known ones are looked at by their own name. */
+static pdl_label ask_messages(ask_list *a, pdl_vref messages, pdl_label outer) {
+    pdl_label all = outer;
+    for (size_t i = 0, n = pdl_is_list(messages) ? pdl_list_len(messages) : 0; i < n; i++) {
+        pdl_vref m = pdl_list_at(messages, i);
+        pdl_vref role = pdl_is_dict(m) ? pdl_dict_getz(m, "role") : pdl_absent();
+        pdl_vref content = pdl_is_dict(m) ? pdl_dict_getz(m, "content") : m;
+        pdl_label label = outer | pdl_label_of_part(messages) | pdl_label_of(m);
+        add(a, pdl_is_str(role) ? pdl_str_get(role) : PDL_STR("user"), content, label);
+        all |= label;
+    }
+    return all;
+}
+
+/* The host of an address that the program names. */
+static pdl_str host_of(pdl_str url) {
+    size_t scheme = pdl_str_find(url, PDL_STR("://"), 0);
+    pdl_str rest = scheme == PDL_NOT_FOUND ? url : pdl_str_sub(url, scheme + 3, url.n);
+    size_t end = 0;
+    while (end < rest.n && rest.p[end] != '/' && rest.p[end] != '?' && rest.p[end] != '#') end++;
+    rest = pdl_str_sub(rest, 0, end);
+    size_t at = pdl_str_rfind(rest, PDL_STR("@"));
+    return at == PDL_NOT_FOUND ? rest : pdl_str_sub(rest, at + 1, rest.n);
+}
+
+static void ask_addresses(ask_list *a, pdl_vref parameters, pdl_label outer, pdl_str folder) {
+    static const char *const keys[] = {"api_base", "base_url"};
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0] && pdl_is_dict(parameters); i++) {
+        pdl_vref v = pdl_dict_getz(parameters, keys[i]);
+        if (!pdl_is_str(v)) continue;
+        begin(a, PDL_SINK_url, host_of(pdl_str_get(v)), folder);
+        add(a, PDL_STR("address"), v, outer | pdl_label_of_part(parameters) | pdl_label_of(v));
+    }
+}
+
+static void ask_model(ask_list *a, const pdl_effect *e, pdl_label outer, pdl_str folder) {
+    pdl_vref messages = get(e, "messages"), parameters = get(e, "parameters");
+    pdl_vref model = get(e, "model");
+    pdl_vref tools = pdl_is_dict(parameters) ? pdl_dict_getz(parameters, "tools") : pdl_absent();
+    begin(a, PDL_SINK_model, text_of(model), folder);
+    pdl_label context = ask_messages(a, messages, outer | pdl_label_of(model));
+    if (!pdl_is_absent(parameters)) {
+        add(a, PDL_STR("parameters"), parameters, outer | pdl_label_of(parameters));
+        context |= pdl_label_of(parameters);
+    }
+    if (pdl_is_list(tools) && pdl_list_len(tools)) add(a, PDL_STR("tools"), tools, context);
+    ask_addresses(a, parameters, outer, folder);
+}
+
+static void ask_embed(ask_list *a, const pdl_effect *e, pdl_label outer, pdl_str folder) {
+    pdl_vref input = get(e, "input"), parameters = get(e, "parameters");
+    begin(a, PDL_SINK_embed, text_of(get(e, "model")), folder);
+    add(a, PDL_STR("text"), input, outer | pdl_label_of(input));
+    add(a, PDL_STR("parameters"), parameters, outer | pdl_label_of(parameters));
+    ask_addresses(a, parameters, outer, folder);
+}
+
+static void ask_permit(ask_list *a, const pdl_effect *e, pdl_label outer, pdl_str folder) {
+    pdl_sink_id sink;
+    pdl_vref arguments = get(e, "arguments");
+    if (!pdl_sink_find(text_of(get(e, "sink")), &sink)) return;
+    begin(a, sink, text_of(get(e, "name")), folder);
+    for (size_t i = 0, n = pdl_is_dict(arguments) ? pdl_dict_len(arguments) : 0; i < n; i++) {
+        pdl_vref v = pdl_dict_val_at(arguments, i);
+        add(a, text_of(pdl_dict_key_at(arguments, i)), v, outer | pdl_label_of(v));
+    }
+}
+
+/* --- all -------------------------------------------------------------------------------------- */
+
+static void asks_of(const pdl_effect *e, pdl_str folder, ask_list *out) {
+    pdl_label outer = e->control;
+    switch (e->kind) {
+    case PDL_EFFECT_command: ask_command(out, e, outer, folder); return;
+    case PDL_EFFECT_code: ask_code(out, e, outer, folder); return;
+    case PDL_EFFECT_object: ask_object(out, e, outer, folder); return;
+    case PDL_EFFECT_tool:
+        ask_tool(out, e, outer, folder);
+        ask_server(out, e, outer, folder);
+        return;
+    case PDL_EFFECT_read: ask_path(out, e, PDL_SINK_read, outer, folder); return;
+    case PDL_EFFECT_write: ask_path(out, e, PDL_SINK_write, outer, folder); return;
+    case PDL_EFFECT_source:
+        ask_path(out, e, e->is_import ? PDL_SINK_import : PDL_SINK_include, outer, folder);
+        return;
+    case PDL_EFFECT_model: ask_model(out, e, outer, folder); return;
+    case PDL_EFFECT_embed: ask_embed(out, e, outer, folder); return;
+    case PDL_EFFECT_permit: ask_permit(out, e, outer, folder); return;
+    case PDL_EFFECT_input:
+    case PDL_EFFECT_sleep:
+    case PDL_EFFECT_approval:
+    case PDL_EFFECT_now:
+    case PDL_EFFECT_random:
+    case PDL_EFFECT_COUNT: return;
+    }
+}
+
+void pdl_asks_of(const pdl_effect *e, pdl_str folder, ask_list *out) {
+    *out = (ask_list){.arena = pdl_arena_make()};
+    asks_of(e, folder, out);
+    for (size_t i = 0; i < out->asks.n; i++) {
+        pdl_policy_ask *ask = &out->asks.p[i];
+        size_t end = i + 1 < out->asks.n ? out->begins.p[i + 1] : out->args.n;
+        ask->n = end - out->begins.p[i];
+        ask->args = out->args.p + out->begins.p[i];
+    }
+}
+
+void pdl_asks_fini(ask_list *a) {
+    pdl_vec_fini(&a->asks);
+    pdl_vec_fini(&a->args);
+    pdl_vec_fini(&a->begins);
+    pdl_arena_free(a->arena);
+}
+
+pdl_str pdl_subject_of(const pdl_effect *e, pdl_arena *arena) {
+    switch ((int)e->kind) {
+    case PDL_EFFECT_model:
+    case PDL_EFFECT_embed: return text_of(get(e, "model"));
+    case PDL_EFFECT_read:
+    case PDL_EFFECT_write:
+    case PDL_EFFECT_source: return text_of(get(e, "path"));
+    case PDL_EFFECT_code: return text_of(get(e, "lang"));
+    case PDL_EFFECT_input: return (pdl_str){"", 0};
+    case PDL_EFFECT_command: {
+        pdl_vref argv = get(e, "argv");
+        return pdl_is_list(argv) && pdl_list_len(argv) ? text_of(pdl_list_at(argv, 0))
+                                                       : (pdl_str){"", 0};
+    }
+    case PDL_EFFECT_tool: {
+        pdl_buf b = PDL_BUF;
+        pdl_str name = text_of(get(e, "name"));
+        pdl_buf_putf(&b, "%.*s/%.*s", PDL_FMT(text_of(get(e, "server"))),
+                     PDL_FMT(name.n ? name : text_of(get(e, "method"))));
+        pdl_str s = pdl_arena_str(arena, pdl_buf_str(&b));
+        pdl_buf_fini(&b);
+        return s;
+    }
+    default: return (pdl_str){"", 0};
+    }
+}

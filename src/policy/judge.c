@@ -1,0 +1,260 @@
+/* judge.c -- the verdict on a call (spec trust, section 3): for each argument the first rule that
+ * fits decides; of arguments, and of policies, the strictest verdict counts.
+ *
+ * Each policy looks only at the labels that it knows: a built-in one has no opinion on `secret`,
+ * which somebody else's file names.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "policy/policy_impl.h"
+
+#include "base/banned.h"
+
+const sink_row pdl_sink_rows[PDL_SINK_COUNT] = {
+#define S(id, names, traits, doc) {#id, NAMES_##names, TRAIT_##traits},
+#include "policy/sinks.def"
+};
+
+const char *pdl_sink_name(pdl_sink_id s) { return pdl_sink_rows[s].name; }
+
+bool pdl_sink_find(pdl_str name, pdl_sink_id *out) {
+    for (size_t i = 0; i < PDL_SINK_COUNT; i++) {
+        if (!pdl_str_is(name, pdl_sink_rows[i].name)) continue;
+        *out = (pdl_sink_id)i;
+        return true;
+    }
+    return false;
+}
+
+/* --- which rule ------------------------------------------------------------------------------- */
+
+static bool any_fits_tool(const policy *p, pdl_str tool) {
+    for (size_t i = 0; i < p->read_only.n; i++)
+        if (pdl_policy_glob(p->read_only.p[i].glob, tool, false)) return true;
+    return false;
+}
+
+/* Policies that were given all have to say so: none of them can be loosened by another. */
+bool pdl_policy_is_read_only(const pdl_policies *p, pdl_str tool) {
+    bool any = false;
+    for (size_t i = 0; i < p->all.n; i++) {
+        if (p->all.p[i]->built_in) continue;
+        if (!any_fits_tool(p->all.p[i], tool)) return false;
+        any = true;
+    }
+    return any;
+}
+
+static bool name_fits(const rule *r, pdl_str name, pdl_str folder) {
+    if (!r->name.p) return true;
+    if (pdl_sink_rows[r->sink].names == NAMES_PATH)
+        return pdl_policy_path_fits(r->name, folder, name, true);
+    return pdl_policy_glob(r->name, name, false);
+}
+
+/* "to" is for "to.address" too. */
+static bool argument_fits(const rule *r, pdl_str name) {
+    if (!r->argument.p) return true;
+    if (pdl_str_eq(r->argument, name)) return true;
+    return pdl_str_starts(name, r->argument) && name.n > r->argument.n &&
+           name.p[r->argument.n] == '.';
+}
+
+static const rule *rule_for(const pdl_policies *all, const policy *p, const pdl_policy_ask *ask,
+                            const pdl_argument *a) {
+    for (size_t i = 0; i < p->rules.n; i++) {
+        const rule *r = &p->rules.p[i];
+        if (r->sink != ask->sink || !name_fits(r, ask->name, ask->folder) ||
+            !argument_fits(r, a->name))
+            continue;
+        if (r->only_reading && !pdl_policy_is_read_only(all, ask->name)) continue;
+        return r;
+    }
+    return NULL;
+}
+
+/* --- what it says ----------------------------------------------------------------------------- */
+
+static bool passes(const rule *r, pdl_label origins, pdl_label whole) {
+    if (!r->has_allow || !(origins & ~r->allow)) return true;
+    if (r->allows_bounded && !(whole & PDL_LABEL_UNBOUNDED)) return true;
+    return r->allows_shaped && !(whole & PDL_LABEL_UNSHAPED);
+}
+
+static pdl_verdict verdict_of(const rule *r, pdl_label origins, pdl_label whole,
+                              pdl_label *stopped) {
+    *stopped = origins & r->deny;
+    if (*stopped) return PDL_VERDICT_DENY;
+    if (origins && !passes(r, origins, whole)) {
+        *stopped = origins & ~r->allow;
+        return r->always_asks && r->otherwise == PDL_VERDICT_ALLOW ? PDL_VERDICT_APPROVE
+                                                                   : r->otherwise;
+    }
+    return r->always_asks ? PDL_VERDICT_APPROVE : PDL_VERDICT_ALLOW;
+}
+
+static pdl_decision judge_argument(const pdl_policies *all, const policy *p, const pdl_policy_ask *ask,
+                                   const pdl_argument *a) {
+    pdl_label origins = pdl_label_origins(a->label) & p->known;
+    const rule *r = rule_for(all, p, ask, a);
+    pdl_decision d = {.arg = a, .policy = p->name, .labels = origins};
+    if (r) {
+        d.verdict = verdict_of(r, origins, a->label, &d.labels);
+        d.line = r->line;
+    } else {
+        d.verdict = origins ? p->otherwise : PDL_VERDICT_ALLOW;
+        d.line = p->otherwise_line;
+    }
+    return d;
+}
+
+pdl_decision pdl_policies_judge(const pdl_policies *p, const pdl_policy_ask *ask) {
+    pdl_decision worst = {.verdict = PDL_VERDICT_ALLOW};
+    for (size_t i = 0; i < p->all.n; i++) {
+        for (size_t k = 0; k < ask->n; k++) {
+            pdl_decision d = judge_argument(p, p->all.p[i], ask, &ask->args[k]);
+            if (d.verdict > worst.verdict) worst = d;
+        }
+    }
+    return worst;
+}
+
+/* --- what is asked of all of them ------------------------------------------------------------- */
+
+size_t pdl_policies_count(const pdl_policies *p) { return p->all.n; }
+
+bool pdl_policies_are_strict(const pdl_policies *p) {
+    for (size_t i = 0; i < p->all.n; i++)
+        if (p->all.p[i]->strict) return true;
+    return false;
+}
+
+const pdl_node *pdl_policies_sandbox(const pdl_policies *p) {
+    for (size_t i = 0; i < p->all.n; i++)
+        if (p->all.p[i]->sandbox) return p->all.p[i]->sandbox;
+    return NULL;
+}
+
+/* Such sinks have no `otherwise`: what no rule names is shown. */
+pdl_label pdl_policies_masked(const pdl_policies *p, pdl_sink_id sink) {
+    pdl_label mask = 0;
+    for (size_t i = 0; i < p->all.n; i++) {
+        const policy *one = p->all.p[i];
+        for (size_t k = 0; k < one->rules.n; k++) {
+            const rule *r = &one->rules.p[k];
+            if (r->sink != sink) continue;
+            mask |= r->deny;
+            if (r->has_allow && r->otherwise != PDL_VERDICT_ALLOW)
+                mask |= one->known & ~r->allow & (pdl_label)PDL_LABEL_ORIGINS;
+        }
+    }
+    return mask;
+}
+
+bool pdl_policies_allow_durable(const pdl_policies *p, pdl_label label) {
+    for (size_t i = 0; i < p->all.n; i++) {
+        const policy *one = p->all.p[i];
+        for (size_t k = 0; k < one->rules.n; k++) {
+            const rule *r = &one->rules.p[k];
+            bool about = r->deny ? (label & r->deny) != 0 : pdl_label_origins(label) != 0;
+            if (r->sink == PDL_SINK_journal && r->not_durable && about) return false;
+        }
+    }
+    return true;
+}
+
+/* --- sources ---------------------------------------------------------------------------------- */
+
+static bool source_fits(const source_pattern *s, pdl_effect_kind kind, pdl_str subject,
+                        pdl_str folder, bool real) {
+    if (s->kind != kind) return false;
+    if (kind == PDL_EFFECT_read) return pdl_policy_path_fits(s->glob, folder, subject, real);
+    return pdl_policy_glob(s->glob, subject, false);
+}
+
+static bool trusts(const policy *p, pdl_effect_kind kind, pdl_str subject, pdl_str folder) {
+    for (size_t i = 0; i < p->trusted.n; i++)
+        if (source_fits(&p->trusted.p[i], kind, subject, folder, true)) return true;
+    return false;
+}
+
+/* A label is given by either form of a path, with its links followed or not; trust by the real one
+ * alone, and only when every policy that was given trusts it. */
+pdl_label pdl_policies_label_of(const pdl_policies *p, pdl_effect_kind kind, pdl_str subject,
+                                pdl_str folder, bool *is_trusted) {
+    pdl_label label = 0;
+    bool any = false, all = true;
+    for (size_t i = 0; i < p->all.n; i++) {
+        const policy *one = p->all.p[i];
+        for (size_t k = 0; k < one->labels.n; k++)
+            if (source_fits(&one->labels.p[k], kind, subject, folder, false) ||
+                source_fits(&one->labels.p[k], kind, subject, folder, true))
+                label |= one->labels.p[k].label;
+        if (one->built_in) continue;
+        any = true;
+        all = all && trusts(one, kind, subject, folder);
+    }
+    *is_trusted = any && all;
+    return label;
+}
+
+/* --- checks without a run --------------------------------------------------------------------- */
+
+void pdl_policies_each_rule(const pdl_policies *p,
+                            void (*fn)(void *user, size_t i, const pdl_rule_view *r), void *user) {
+    size_t n = 0;
+    for (size_t i = 0; i < p->all.n; i++) {
+        const policy *one = p->all.p[i];
+        for (size_t k = 0; k < one->rules.n; k++) {
+            const rule *r = &one->rules.p[k];
+            if (one->built_in) continue;
+            fn(user, n++, &(pdl_rule_view){r->sink, r->name, one->name, r->line});
+        }
+    }
+}
+
+bool pdl_policies_have_rule(const pdl_policies *p, pdl_sink_id sink, pdl_str name, bool *used) {
+    size_t n = 0;
+    bool any = false;
+    for (size_t i = 0; i < p->all.n; i++) {
+        const policy *one = p->all.p[i];
+        for (size_t k = 0; k < one->rules.n; k++) {
+            const rule *r = &one->rules.p[k];
+            bool fits = r->sink == sink && (!name.p || name_fits(r, name, (pdl_str){0}));
+            any = any || fits;
+            if (one->built_in) continue;
+            if (fits && used) used[n] = true;
+            n++;
+        }
+    }
+    return any;
+}
+
+/* --- labels as text --------------------------------------------------------------------------- */
+
+void pdl_policies_put_label(const pdl_policies *p, pdl_label label, pdl_buf *out) {
+    static const char *const names[] = {
+#define X(id, doc) #id,
+        PDL_LABELS(X)
+#undef X
+    };
+    const char *comma = "";
+    for (size_t i = 0; i < PDL_LABEL_COUNT + p->n_names; i++) {
+        if (!(label >> i & 1)) continue;
+        pdl_buf_put(out, pdl_str_of(comma));
+        if (i < PDL_LABEL_COUNT)
+            pdl_buf_put(out, pdl_str_of(names[i]));
+        else
+            pdl_buf_put(out, p->names[i - PDL_LABEL_COUNT]);
+        comma = ", ";
+    }
+}
+
+bool pdl_policies_find_label(const pdl_policies *p, pdl_str name, pdl_label *out) {
+    if (pdl_label_find_origin(name, out)) return true;
+    for (uint32_t i = 0; i < p->n_names; i++) {
+        if (!pdl_str_eq(p->names[i], name)) continue;
+        *out = pdl_label_named(i);
+        return true;
+    }
+    return false;
+}

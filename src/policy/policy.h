@@ -1,0 +1,108 @@
+/* policy.h -- where values may go, by their labels: rules, verdicts, and the world that asks them
+ * (spec trust, sections 2 and 3).
+ *
+ * A policy is a YAML file; several are asked together, and the strictest verdict counts. The world
+ * is the first one that an effect meets, so that a refused action does not happen, and so that a
+ * question to a person is an effect like any other: recorded, replayed, answered by a host program.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_POLICY_POLICY_H
+#define PDL_POLICY_POLICY_H
+
+#include "base/buf.h"
+#include "effect/effect.h"
+#include "yaml/node.h"
+
+typedef enum {
+#define S(id, names, traits, doc) PDL_SINK_##id,
+#include "policy/sinks.def"
+    PDL_SINK_COUNT
+} pdl_sink_id;
+
+/* In order of strictness. */
+typedef enum { PDL_VERDICT_ALLOW, PDL_VERDICT_APPROVE, PDL_VERDICT_DENY } pdl_verdict;
+
+const char *pdl_sink_name(pdl_sink_id s);
+bool pdl_sink_find(pdl_str name, pdl_sink_id *out);
+
+/* Policies that are asked together. The labels that they name are numbered together, so the same
+ * name is the same label in all of them. */
+typedef struct pdl_policies pdl_policies;
+
+pdl_policies *pdl_policies_new(void);
+void pdl_policies_free(pdl_policies *p); /* NULL is fine */
+
+/* One more policy: the text of a file, or a node (borrowed) of a program. Built-in policies have no
+ * opinion on what is trusted or only reads. Error: schema (syntax where it is no YAML); all problems
+ * are in its message, each with its place. */
+PDL_MUST bool pdl_policies_add(pdl_policies *p, pdl_str name, pdl_str bytes, bool built_in,
+                               pdl_err *err);
+PDL_MUST bool pdl_policies_add_node(pdl_policies *p, pdl_str name, const pdl_node *n, pdl_err *err);
+
+size_t pdl_policies_count(const pdl_policies *p);
+/* Does one of them say `control: strict`? */
+bool pdl_policies_are_strict(const pdl_policies *p);
+/* Labels that a MASKED sink does not show. */
+pdl_label pdl_policies_masked(const pdl_policies *p, pdl_sink_id sink);
+/* May a run be durable whose values have this label? */
+bool pdl_policies_allow_durable(const pdl_policies *p, pdl_label label);
+/* The origins and names in a label, ", " between them. */
+void pdl_policies_put_label(const pdl_policies *p, pdl_label label, pdl_buf *out);
+/* The label of a name: an origin, or one that a policy names. */
+bool pdl_policies_find_label(const pdl_policies *p, pdl_str name, pdl_label *out);
+/* The `sandbox:` of the first policy that has one; NULL: none. */
+const pdl_node *pdl_policies_sandbox(const pdl_policies *p);
+
+/* A value on its way into a sink. */
+typedef struct pdl_argument {
+    pdl_str name; /* "0", "text", "to.address"; empty: what happens, rather than a value */
+    pdl_vref value;
+    pdl_label label;
+} pdl_argument;
+
+typedef struct pdl_policy_ask {
+    pdl_sink_id sink;
+    pdl_str name; /* of the command, tool, file, model ...; empty: none */
+    const pdl_argument *args;
+    size_t n;
+    pdl_str folder; /* where patterns of paths begin: that of the program */
+} pdl_policy_ask;
+
+/* Who decided, and about what. Borrowed from the policies and the ask. */
+typedef struct pdl_decision {
+    pdl_verdict verdict;
+    const pdl_argument *arg; /* that has the strictest verdict; NULL: allowed */
+    pdl_label labels;        /* of it, that the rule does not let pass */
+    pdl_str policy;          /* name */
+    uint32_t line;           /* of the rule or of `otherwise`; 0: unknown */
+} pdl_decision;
+
+pdl_decision pdl_policies_judge(const pdl_policies *p, const pdl_policy_ask *ask);
+
+/* --- what can be known without running (pdl check --policy) ----------------------------------- */
+
+/* Each rule: what it is for, and where it is. */
+typedef struct pdl_rule_view {
+    pdl_sink_id sink;
+    pdl_str name, policy;
+    uint32_t line;
+} pdl_rule_view;
+void pdl_policies_each_rule(const pdl_policies *p,
+                            void (*fn)(void *user, size_t i, const pdl_rule_view *r), void *user);
+/* Is there a rule for this name of a sink in one of the policies? Marks the rules that fit in
+ * used[i], in the order of pdl_policies_each_rule; NULL: nobody wants to know. */
+bool pdl_policies_have_rule(const pdl_policies *p, pdl_sink_id sink, pdl_str name, bool *used);
+
+/* --- the world -------------------------------------------------------------------------------- */
+
+typedef struct pdl_policy_options {
+    const pdl_policies *policies; /* borrowed */
+    pdl_str folder;               /* of the program; borrowed */
+    uint32_t first_id;            /* ids of its own effects follow it */
+} pdl_policy_options;
+
+/* In front of `behind` (borrowed). */
+pdl_world *pdl_policy_world_new(const pdl_policy_options *opt, pdl_world *behind);
+
+#endif

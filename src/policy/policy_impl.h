@@ -1,0 +1,125 @@
+/* policy_impl.h -- inside of the policy room.
+ *
+ *   read.c     YAML -> policies, every problem at once
+ *   judge.c    rules and labels -> verdict
+ *   glob.c     names and paths against patterns
+ *   asks.c     an effect -> the sinks that it would reach
+ *   sources.c  which effects a value came from
+ *   show.c     messages and questions
+ *   world.c    the world
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_POLICY_POLICY_IMPL_H
+#define PDL_POLICY_POLICY_IMPL_H
+
+#include "base/limits.h"
+#include "base/vec.h"
+#include "policy/policy.h"
+#include "value/label.h"
+
+typedef enum { NAMES_NONE, NAMES_WORD, NAMES_PATH } sink_names;
+typedef enum { TRAIT_ASKED, TRAIT_MASKED } sink_traits;
+typedef struct sink_row {
+    const char *name;
+    sink_names names;
+    sink_traits traits;
+} sink_row;
+extern const sink_row pdl_sink_rows[PDL_SINK_COUNT];
+
+/* {read: PATTERN}: effects of a kind whose subject fits. */
+typedef struct source_pattern {
+    pdl_effect_kind kind;
+    pdl_str glob;
+    pdl_label label; /* that it gives; 0: trusted or read_only */
+} source_pattern;
+
+typedef struct rule {
+    pdl_sink_id sink;
+    pdl_str name;     /* pattern; p NULL: every name */
+    pdl_str argument; /* p NULL: every argument */
+    bool has_allow, allows_bounded, allows_shaped;
+    bool always_asks;
+    bool only_reading; /* for tools of read_only alone */
+    bool not_durable;
+    pdl_label allow, deny;
+    pdl_verdict otherwise;
+    uint32_t line;
+} rule;
+
+typedef struct policy {
+    pdl_str name;
+    bool built_in, strict;
+    pdl_label known; /* origins, and the names that it gives */
+    pdl_verdict otherwise;
+    uint32_t otherwise_line;
+    uint32_t approvals;
+    uint32_t capacity;
+    const pdl_node *sandbox;
+    PDL_VEC(rule) rules;
+    PDL_VEC(source_pattern) labels, trusted, read_only;
+} policy;
+
+struct pdl_policies {
+    pdl_arena *arena;
+    PDL_VEC(policy *) all;
+    pdl_str names[PDL_LABEL_MOST_NAMED];
+    uint32_t n_names;
+};
+
+enum { MOST_APPROVALS = 20 };
+
+/* read.c */
+bool pdl_label_find_origin(pdl_str name, pdl_label *out);
+
+/* glob.c: does text fit the pattern? path: * and ? end at a slash. */
+bool pdl_policy_glob(pdl_str pattern, pdl_str text, bool path);
+/* The path from the root, without "." and ".." and doubled slashes; with real, links are followed
+ * as far as the path exists. */
+void pdl_policy_full_path(pdl_str folder, pdl_str path, bool real, pdl_buf *out);
+bool pdl_policy_path_fits(pdl_str pattern, pdl_str folder, pdl_str path, bool real);
+
+/* judge.c */
+bool pdl_policy_is_read_only(const pdl_policies *p, pdl_str tool);
+/* What an effect of this kind and subject gets: labels of patterns that fit, and whether it is
+ * trusted. */
+pdl_label pdl_policies_label_of(const pdl_policies *p, pdl_effect_kind kind, pdl_str subject,
+                                pdl_str folder, bool *is_trusted);
+
+/* asks.c */
+typedef struct ask_list {
+    PDL_VEC(pdl_policy_ask) asks;
+    PDL_VEC(pdl_argument) args; /* of all asks; asks[i].args are set at the end */
+    PDL_VEC(size_t) begins;
+    pdl_arena *arena;
+} ask_list;
+void pdl_asks_of(const pdl_effect *e, pdl_str folder, ask_list *out);
+void pdl_asks_fini(ask_list *a);
+/* Model, path, first word, SERVER/NAME: what patterns of sources are compared with. In arena. */
+pdl_str pdl_subject_of(const pdl_effect *e, pdl_arena *arena);
+
+/* sources.c: the effects that values came from, the newest ones. */
+typedef struct source_entry {
+    pdl_label bit;    /* pdl_label_of_source */
+    pdl_label origin; /* of its kind, and the names it got */
+    char *text;       /* owned: "model ollama/x (mail.pdl:7)" */
+} source_entry;
+typedef struct source_log {
+    source_entry *p; /* a ring */
+    size_t n;        /* that were added */
+} source_log;
+pdl_label pdl_sources_add(source_log *s, const pdl_effect *e, pdl_label origin);
+/* Those of a value, nearest first, "; " between them. */
+void pdl_sources_put(const source_log *s, pdl_label of, pdl_label origins, pdl_buf *out);
+void pdl_sources_fini(source_log *s);
+
+/* show.c */
+void pdl_policy_refusal(const pdl_policies *p, const source_log *s, const pdl_policy_ask *ask,
+                        const pdl_decision *d, const char *why, pdl_loc loc, pdl_err *err);
+/* The request of an approval; owned dict. */
+pdl_val pdl_policy_question(const pdl_policies *p, const source_log *s, const pdl_policy_ask *ask);
+/* What events tell of a decision; owned dict. outcome: allow, deny, approved, refused. */
+pdl_val pdl_policy_decision_value(const pdl_policies *p, const source_log *s, const pdl_policy_ask *ask,
+                                  const pdl_decision *d, const char *outcome);
+
+#endif

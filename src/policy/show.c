@@ -1,0 +1,182 @@
+/* show.c -- what people are told: why something is refused, and what they are asked.
+ *
+ * A question is shown outside of the program's output. What an attacker wrote may be in it, so
+ * nothing of a value controls the terminal or looks like a part of the question: each value is
+ * one line between quotes, its control characters visible, its middle cut, and marked when it is
+ * not trusted.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "policy/policy_impl.h"
+
+#include "base/utf8.h"
+#include "value/text.h"
+
+#include "base/banned.h"
+
+enum { MOST_SHOWN = 400, MOST_ARGUMENTS = 40 };
+
+/* "argument `to` of tool mail/send" */
+static void put_argument(const pdl_policy_ask *ask, const pdl_argument *arg, pdl_buf *out) {
+    if (arg && arg->name.n) pdl_buf_putf(out, "argument %.*s of ", PDL_FMT(arg->name));
+    PDL_PUT(out, "sink ");
+    pdl_buf_putf(out, "%s", pdl_sink_name(ask->sink));
+    if (ask->name.n) pdl_buf_putf(out, " %.*s", PDL_FMT(pdl_utf8_cut(ask->name, 200)));
+}
+
+void pdl_policy_refusal(const pdl_policies *p, const source_log *s, const pdl_policy_ask *ask,
+                        const pdl_decision *d, const char *why, pdl_loc loc, pdl_err *err) {
+    pdl_buf b = PDL_BUF, from = PDL_BUF;
+    pdl_buf_putf(&b, "policy %.*s", PDL_FMT(d->policy));
+    if (d->line) pdl_buf_putf(&b, ", line %u,", d->line);
+    PDL_PUT(&b, " refuses ");
+    put_argument(ask, d->arg, &b);
+    if (d->labels) {
+        PDL_PUT(&b, ": from ");
+        pdl_policies_put_label(p, d->labels, &b);
+    }
+    if (why) pdl_buf_putf(&b, " (%s)", why);
+    if (d->arg) pdl_sources_put(s, d->arg->label, d->labels, &from);
+    if (from.len) pdl_buf_putf(&b, "; it comes from %s", pdl_buf_z(&from));
+    pdl_err_set(err, PDL_E_policy, loc, "%s", pdl_buf_z(&b));
+    /* a name may be an attacker's text: a path, a tool */
+    err->label = ask->name.n && d->arg ? pdl_label_origins(d->arg->label) : 0;
+    pdl_buf_fini(&b);
+    pdl_buf_fini(&from);
+}
+
+/* One line of valid UTF-8: what cannot be seen as \u{...}. */
+static void put_visible(pdl_str s, pdl_buf *out) {
+    for (const char *p = s.p, *end = s.p + s.n; p < end;) {
+        const char *from = p;
+        uint32_t c = pdl_utf8_next(&p);
+        if (c == '\n')
+            PDL_PUT(out, "\\n");
+        else if (c == '"' || c == '\\')
+            pdl_buf_putf(out, "\\%c", (char)c);
+        else if (!pdl_cp_is_printable(c))
+            pdl_buf_putf(out, "\\u{%x}", c);
+        else
+            pdl_buf_put(out, (pdl_str){from, (size_t)(p - from)});
+    }
+}
+
+static void put_value(pdl_vref v, pdl_buf *out) {
+    pdl_buf text = PDL_BUF_INIT(PDL_MAX_TEXT);
+    pdl_err ignored = {0};
+    if (pdl_is_absent(v) || !pdl_stringify(v, &text, &ignored)) PDL_PUT(&text, "?");
+    pdl_err_fini(&ignored);
+    pdl_str s = pdl_buf_str(&text);
+    pdl_buf_putc(out, '"');
+    if (s.n <= MOST_SHOWN) {
+        put_visible(s, out);
+    } else {
+        size_t half = MOST_SHOWN / 2, head = half, tail = s.n - half;
+        while (head > 0 && ((unsigned char)s.p[head] & 0xc0) == 0x80) head--;
+        while (tail < s.n && ((unsigned char)s.p[tail] & 0xc0) == 0x80) tail++;
+        put_visible(pdl_str_sub(s, 0, head), out);
+        pdl_buf_putf(out, "\" ... %zu bytes ... \"", tail - head);
+        put_visible(pdl_str_sub(s, tail, s.n), out);
+    }
+    pdl_buf_putc(out, '"');
+    pdl_buf_fini(&text);
+}
+
+static void put_origins(const pdl_policies *p, const source_log *s, const pdl_argument *a,
+                        pdl_buf *out) {
+    pdl_label origins = pdl_label_origins(a->label);
+    if (!origins) return;
+    pdl_buf from = PDL_BUF;
+    PDL_PUT(out, "  [");
+    if (origins & (PDL_LABELS_UNTRUSTED | PDL_LABELS_MAYBE_TAINTED)) PDL_PUT(out, "UNTRUSTED, ");
+    PDL_PUT(out, "from ");
+    pdl_policies_put_label(p, origins, out);
+    pdl_sources_put(s, a->label, origins, &from);
+    if (from.len) {
+        PDL_PUT(out, ": ");
+        put_visible(pdl_buf_str(&from), out);
+    }
+    pdl_buf_putc(out, ']');
+    pdl_buf_fini(&from);
+}
+
+static void put_question(const pdl_policies *p, const source_log *s, const pdl_policy_ask *ask,
+                         pdl_buf *out) {
+    PDL_PUT(out, "The policy asks: may this be done?\n  ");
+    pdl_buf_putf(out, "%s ", pdl_sink_name(ask->sink));
+    put_visible(ask->name, out);
+    pdl_buf_putc(out, '\n');
+    for (size_t i = 0; i < ask->n && i < MOST_ARGUMENTS; i++) {
+        const pdl_argument *a = &ask->args[i];
+        if (!a->name.n && pdl_is_absent(a->value)) continue;
+        PDL_PUT(out, "    ");
+        put_visible(a->name, out);
+        PDL_PUT(out, ": ");
+        put_value(a->value, out);
+        put_origins(p, s, a, out);
+        pdl_buf_putc(out, '\n');
+    }
+    if (ask->n > MOST_ARGUMENTS)
+        pdl_buf_putf(out, "    ... and %zu more\n", ask->n - MOST_ARGUMENTS);
+    PDL_PUT(out, "y and Enter: yes; everything else: no. ");
+}
+
+static pdl_val label_names(const pdl_policies *p, pdl_label origins) {
+    pdl_val list = pdl_list_new(4);
+    for (size_t i = 0; i < PDL_LABEL_ORIGIN_BITS; i++) {
+        if (!(origins >> i & 1)) continue;
+        pdl_buf b = PDL_BUF;
+        pdl_policies_put_label(p, (pdl_label)1 << i, &b);
+        list = pdl_list_push(list, pdl_text_of_buf(&b));
+    }
+    return list;
+}
+
+static pdl_val shown_argument(const pdl_policies *p, const source_log *s, const pdl_argument *a,
+                              bool with_value) {
+    pdl_label origins = pdl_label_origins(a->label);
+    pdl_buf value = PDL_BUF, from = PDL_BUF;
+    pdl_val d = pdl_dict_putz(pdl_dict_new(5), "name", pdl_text(a->name));
+    put_value(a->value, &value);
+    if (with_value) d = pdl_dict_putz(d, "text", pdl_text_of_buf(&value));
+    d = pdl_dict_putz(d, "origins", label_names(p, origins));
+    d = pdl_dict_putz(d, "untrusted",
+                      pdl_bool((origins & (PDL_LABELS_UNTRUSTED | PDL_LABELS_MAYBE_TAINTED)) != 0));
+    pdl_sources_put(s, a->label, origins, &from);
+    d = pdl_dict_putz(d, "sources", pdl_text_of_buf(&from));
+    pdl_buf_fini(&value);
+    pdl_buf_fini(&from);
+    return d;
+}
+
+static pdl_val shown_arguments(const pdl_policies *p, const source_log *s, const pdl_policy_ask *ask,
+                               bool with_values) {
+    pdl_val list = pdl_list_new(ask->n);
+    for (size_t i = 0; i < ask->n && i < MOST_ARGUMENTS; i++)
+        list = pdl_list_push(list, shown_argument(p, s, &ask->args[i], with_values));
+    return list;
+}
+
+pdl_val pdl_policy_question(const pdl_policies *p, const source_log *s, const pdl_policy_ask *ask) {
+    pdl_buf text = PDL_BUF, name = PDL_BUF;
+    put_question(p, s, ask, &text);
+    put_visible(ask->name, &name);
+    pdl_val d = pdl_dict_new(4);
+    d = pdl_dict_putz(d, "sink", pdl_textz(pdl_sink_name(ask->sink)));
+    d = pdl_dict_putz(d, "name", pdl_text_of_buf(&name));
+    d = pdl_dict_putz(d, "arguments", shown_arguments(p, s, ask, true));
+    d = pdl_dict_putz(d, "text", pdl_text_of_buf(&text));
+    pdl_buf_fini(&text);
+    pdl_buf_fini(&name);
+    return d;
+}
+
+pdl_val pdl_policy_decision_value(const pdl_policies *p, const source_log *s, const pdl_policy_ask *ask,
+                                  const pdl_decision *d, const char *outcome) {
+    pdl_val v = pdl_dict_new(6);
+    v = pdl_dict_putz(v, "sink", pdl_textz(pdl_sink_name(ask->sink)));
+    v = pdl_dict_putz(v, "name", pdl_text(ask->name));
+    v = pdl_dict_putz(v, "outcome", pdl_textz(outcome));
+    v = pdl_dict_putz(v, "policy", pdl_text(d->policy));
+    v = pdl_dict_putz(v, "line", pdl_int(d->line));
+    return pdl_dict_putz(v, "arguments", shown_arguments(p, s, ask, false));
+}

@@ -1,0 +1,53 @@
+/* sources.c -- which effects a value came from. A run has 16 bits for its sources, which travel with
+ * the labels (label.h): each source takes the next bit, so the first 16 are distinguished exactly, and
+ * later ones share a bit with older ones of the same place in the count.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "policy/policy_impl.h"
+
+#include "base/utf8.h"
+
+#include "base/banned.h"
+
+enum {
+    MOST_KEPT = 1024, /* sources; of a run that has more the newest */
+    MOST_SHOWN = 4,
+    MOST_SUBJECT = 120
+};
+
+pdl_label pdl_sources_add(source_log *s, const pdl_effect *e, pdl_label origin) {
+    if (!s->p) s->p = PDL_NEW_N(source_entry, MOST_KEPT);
+    source_entry *at = &s->p[s->n % MOST_KEPT];
+    pdl_label bit = pdl_label_of_source((uint32_t)s->n);
+    pdl_arena *arena = pdl_arena_make();
+    pdl_str subject = pdl_subject_of(e, arena);
+    pdl_buf b = PDL_BUF, place = PDL_BUF;
+    pdl_buf_putf(&b, "%s", pdl_effect_kind_name(e->kind));
+    if (subject.n)
+        pdl_buf_putf(&b, " %.*s", PDL_FMT(pdl_utf8_cut(subject, MOST_SUBJECT)));
+    pdl_loc_put(e->loc, &place);
+    if (place.len > 3) /* without " - " */
+        pdl_buf_putf(&b, " (%.*s)", (int)place.len - 3, place.p);
+    pdl_free(at->text);
+    *at = (source_entry){bit, origin, pdl_buf_take(&b)};
+    pdl_buf_fini(&place);
+    pdl_arena_free(arena);
+    s->n++;
+    return bit;
+}
+
+void pdl_sources_put(const source_log *s, pdl_label of, pdl_label origins, pdl_buf *out) {
+    size_t n = 0, kept = s->n < MOST_KEPT ? s->n : MOST_KEPT;
+    for (size_t i = 0; i < kept && n < MOST_SHOWN; i++) {
+        const source_entry *e = &s->p[(s->n - 1 - i) % MOST_KEPT];
+        if (!(e->bit & of) || !(e->origin & origins)) continue;
+        pdl_buf_putf(out, "%s%s", n ? "; " : "", e->text);
+        n++;
+    }
+}
+
+void pdl_sources_fini(source_log *s) {
+    for (size_t i = 0; s->p && i < MOST_KEPT; i++) pdl_free(s->p[i].text);
+    pdl_free(s->p);
+    *s = (source_log){0};
+}

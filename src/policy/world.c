@@ -1,0 +1,398 @@
+/* world.c -- the world that asks the policies (policy.h).
+ *
+ *   start -> the sinks that the effect would reach, one after the other
+ *         -> refused: answered with an error of kind policy; nothing has happened
+ *         -> to be approved: a question goes to the world behind as an effect; its answer decides
+ *         -> allowed: the labels that the reply will have are set; on to the world behind
+ *
+ * It stands before journals, so a replay is judged again by the same rules and its questions are
+ * answered by the recording.
+ *
+ * What a process may remember is counted here too: a code worker and the file system forget
+ * nothing, so what comes out of them has the labels of all that went in.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "policy/policy_impl.h"
+
+#include "base/banned.h"
+
+/* An effect that waits for an approval. */
+typedef struct pending {
+    struct policy_room *room;
+    pdl_effect *e;
+    size_t next;   /* the ask that is looked at */
+    pdl_val key;   /* what is asked for, as a text */
+    uint32_t id;   /* of the question; 0: another pending one asks the same */
+    struct pending *link;
+} pending;
+
+/* Code on its way: what it is told meanwhile stays in the worker. */
+typedef struct flight {
+    struct policy_room *room;
+    pdl_effect_sink asker;
+    uint32_t id;
+    struct flight *link;
+} flight;
+
+typedef struct policy_room {
+    pdl_world world;
+    pdl_world *behind;
+    pdl_policy_options opt;
+    source_log sources;
+    pending *pending;
+    flight *flights;
+    pdl_val answers; /* key -> bool: what a person said */
+    pdl_val servers; /* name -> true: tool servers that were looked at */
+    pdl_val written; /* full path -> null with the labels of what was written there */
+    pdl_label in_worker, in_files, from_files;
+    uint32_t n_questions, most_questions, next_id;
+} room;
+
+static room *of(pdl_world *w) { return (room *)(void *)w; }
+
+static void judge_from(room *r, pdl_effect *e, size_t next);
+
+/* --- events ----------------------------------------------------------------------------------- */
+
+static void report(room *r, pdl_effect *e, const pdl_policy_ask *ask, const pdl_decision *d,
+                   const char *outcome) {
+    pdl_label any = 0;
+    for (size_t i = 0; i < ask->n; i++) any |= pdl_label_origins(ask->args[i].label);
+    if (!e->sink.decided || (!any && d->verdict == PDL_VERDICT_ALLOW)) return;
+    pdl_val v = pdl_policy_decision_value(r->opt.policies, &r->sources, ask, d, outcome);
+    e->sink.decided(e->sink.user, e, v);
+    pdl_drop(v);
+}
+
+static void refuse(room *r, pdl_effect *e, const pdl_policy_ask *ask, const pdl_decision *d,
+                   const char *outcome, const char *why) {
+    pdl_err err = {0};
+    report(r, e, ask, d, outcome);
+    pdl_policy_refusal(r->opt.policies, &r->sources, ask, d, why, e->loc, &err);
+    pdl_effect_refuse(e, &err);
+}
+
+/* --- what remembers --------------------------------------------------------------------------- */
+
+static pdl_val full_path(pdl_str path) {
+    pdl_buf b = PDL_BUF;
+    pdl_policy_full_path((pdl_str){0}, path, true, &b);
+    return pdl_text_of_buf(&b);
+}
+
+static void note_write(room *r, const pdl_effect *e) {
+    pdl_vref path = pdl_dict_getz(e->request, "path");
+    pdl_label label = pdl_label_of(e->request) | e->control;
+    if (!label || !pdl_is_str(path)) return;
+    pdl_val key = full_path(pdl_str_get(path));
+    pdl_vref before = pdl_dict_find(r->written, key);
+    if (!pdl_is_absent(before)) label |= pdl_label_of(before);
+    r->written = pdl_dict_put(r->written, key, pdl_with_label(pdl_null(), label));
+    r->in_files |= label;
+}
+
+/* A file that was written here, or that a process may have written. */
+static pdl_label label_of_file(room *r, const pdl_effect *e) {
+    pdl_vref path = pdl_dict_getz(e->request, "path");
+    if (!pdl_is_str(path)) return r->from_files;
+    pdl_val key = full_path(pdl_str_get(path));
+    pdl_vref here = pdl_dict_find(r->written, key);
+    pdl_label label = pdl_is_absent(here) ? 0 : pdl_label_of(here);
+    pdl_drop(key);
+    return label | r->from_files;
+}
+
+static void forget_flight(flight *f) {
+    flight **at = &f->room->flights;
+    while (*at != f) at = &(*at)->link;
+    *at = f->link;
+    pdl_free(f);
+}
+
+static void code_piece(void *user, const pdl_effect *e, pdl_str text) {
+    flight *f = user;
+    if (f->asker.piece) f->asker.piece(f->asker.user, e, text);
+}
+
+static void code_reply(void *user, const pdl_effect *e, const pdl_reply *reply) {
+    flight *f = user;
+    pdl_effect_sink asker = f->asker;
+    f->room->in_worker |= pdl_label_of(e->request) | e->added_labels;
+    f->room->from_files |= pdl_label_of(e->request) | e->added_labels;
+    forget_flight(f);
+    if (asker.reply) asker.reply(asker.user, e, reply);
+}
+
+static void watch_code(room *r, pdl_effect *e) {
+    flight *f = PDL_NEW(flight);
+    *f = (flight){r, e->sink, e->id, r->flights};
+    r->flights = f;
+    e->sink.user = f;
+    e->sink.piece = code_piece;
+    e->sink.reply = code_reply;
+    e->sink.decided = NULL;
+    r->in_worker |= pdl_label_of(e->request) | e->control;
+    r->from_files |= pdl_label_of(e->request) | e->control;
+    e->added_labels |= r->in_worker | r->in_files;
+}
+
+/* --- allowed ---------------------------------------------------------------------------------- */
+
+/* The labels that the reply will have beside those of its kind and request. */
+static void set_labels(room *r, pdl_effect *e) {
+    pdl_arena *arena = pdl_arena_make();
+    bool is_trusted = false;
+    pdl_label named = pdl_policies_label_of(r->opt.policies, e->kind, pdl_subject_of(e, arena),
+                                            r->opt.folder, &is_trusted);
+    pdl_arena_free(arena);
+    e->is_trusted = is_trusted;
+    e->added_labels |= pdl_label_built(named);
+    if (e->kind == PDL_EFFECT_read) e->added_labels |= label_of_file(r, e);
+    if (e->kind == PDL_EFFECT_command) {
+        r->from_files |= pdl_label_of(e->request) | e->control;
+        e->added_labels |= r->in_files;
+    }
+    pdl_label own = is_trusted ? 0 : pdl_effect_origin(e->kind);
+    if (own || named) e->added_labels |= pdl_sources_add(&r->sources, e, pdl_label_origins(own | named));
+}
+
+static void let_pass(room *r, pdl_effect *e) {
+    if (e->kind == PDL_EFFECT_permit) {
+        pdl_effect_answer(e, pdl_null(), 0);
+        return;
+    }
+    if (e->kind == PDL_EFFECT_write) note_write(r, e);
+    set_labels(r, e);
+    if (e->kind == PDL_EFFECT_code || e->kind == PDL_EFFECT_object) watch_code(r, e);
+    r->behind->ops->start(r->behind, e);
+}
+
+/* --- approvals -------------------------------------------------------------------------------- */
+
+/* The same sink, name and arguments are one question. */
+static bool key_of(const pdl_policy_ask *ask, pdl_val *out, pdl_err *err) {
+    pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
+    pdl_buf_putf(&b, "%s %zu %.*s", pdl_sink_name(ask->sink), ask->name.n, PDL_FMT(ask->name));
+    bool ok = true;
+    for (size_t i = 0; ok && i < ask->n; i++) {
+        pdl_buf_putf(&b, "\n%zu %.*s ", ask->args[i].name.n, PDL_FMT(ask->args[i].name));
+        if (!pdl_is_absent(ask->args[i].value))
+            ok = pdl_effect_encode(ask->args[i].value, &b, err);
+    }
+    if (ok) *out = pdl_text_of_buf(&b);
+    pdl_buf_fini(&b);
+    return ok;
+}
+
+static void unlink_pending(pending *p) {
+    pending **at = &p->room->pending;
+    while (*at != p) at = &(*at)->link;
+    *at = p->link;
+}
+
+/* It was answered: the effect goes on from the next ask, or is refused. */
+static void resume(room *r, pending *p, bool yes, const char *why) {
+    pdl_effect *e = p->e;
+    size_t next = p->next;
+    ask_list asks;
+    unlink_pending(p);
+    pdl_drop(p->key);
+    pdl_free(p);
+    pdl_asks_of(e, r->opt.folder, &asks);
+    const pdl_policy_ask *ask = &asks.asks.p[next];
+    pdl_decision d = pdl_policies_judge(r->opt.policies, ask);
+    if (yes) {
+        report(r, e, ask, &d, "approved");
+        pdl_asks_fini(&asks);
+        judge_from(r, e, next + 1);
+        return;
+    }
+    refuse(r, e, ask, &d, "refused", why);
+    pdl_asks_fini(&asks);
+}
+
+static pending *find_same(room *r, pdl_vref key) {
+    pending *p = r->pending;
+    while (p && !pdl_val_eq(p->key, key)) p = p->link;
+    return p;
+}
+
+static void no_piece(void *user, const pdl_effect *e, pdl_str text) {
+    (void)user;
+    (void)e;
+    (void)text;
+}
+
+static void answered(void *user, const pdl_effect *e, const pdl_reply *reply) {
+    pending *asked = user;
+    room *r = asked->room;
+    bool yes = !reply->err.kind && pdl_is_bool(reply->value) && pdl_bool_of(reply->value);
+    bool none = reply->err.kind != PDL_E_NONE;
+    char *why = pdl_str_dup(pdl_str_of(none ? reply->err.msg : "it was not approved"));
+    pdl_val key = pdl_keep(asked->key);
+    (void)e;
+    asked->id = 0;
+    if (!none) r->answers = pdl_dict_put(r->answers, pdl_keep(key), pdl_bool(yes));
+    for (pending *p; (p = find_same(r, key));) resume(r, p, yes, why);
+    pdl_drop(key);
+    pdl_free(why);
+}
+
+/* Takes key. */
+static void ask_person(room *r, pdl_effect *e, size_t at, const pdl_policy_ask *ask, pdl_val key) {
+    pending *p = PDL_NEW(pending), *same = find_same(r, key);
+    *p = (pending){.room = r, .e = e, .next = at, .key = key, .link = r->pending};
+    r->pending = p;
+    if (same) return;
+    p->id = r->opt.first_id + ++r->next_id;
+    pdl_path *place = pdl_path_name(e->place, "approval");
+    pdl_val request = pdl_policy_question(r->opt.policies, &r->sources, ask);
+    pdl_effect *question =
+        pdl_effect_new(PDL_EFFECT_approval, p->id, place, e->seq, e->loc, request,
+                       (pdl_effect_sink){.user = p, .piece = no_piece, .reply = answered});
+    pdl_path_drop(place);
+    r->n_questions++;
+    r->behind->ops->start(r->behind, question);
+}
+
+/* True when the effect is not this function's any more. */
+static bool approve(room *r, pdl_effect *e, size_t at, const pdl_policy_ask *ask, const pdl_decision *d) {
+    pdl_val key;
+    pdl_err err = {0};
+    if (!key_of(ask, &key, &err)) {
+        refuse(r, e, ask, d, "refused", "it is too large to be shown");
+        pdl_err_fini(&err);
+        return true;
+    }
+    pdl_vref known = pdl_dict_find(r->answers, key);
+    if (pdl_is_bool(known)) {
+        bool yes = pdl_bool_of(known);
+        pdl_drop(key);
+        if (yes) {
+            report(r, e, ask, d, "approved");
+            return false;
+        }
+        refuse(r, e, ask, d, "refused", "it was not approved");
+        return true;
+    }
+    if (r->n_questions >= r->most_questions && !find_same(r, key)) {
+        pdl_drop(key);
+        refuse(r, e, ask, d, "refused", "more was to be approved than `approvals` allows");
+        return true;
+    }
+    ask_person(r, e, at, ask, key);
+    return true;
+}
+
+/* --- start ------------------------------------------------------------------------------------ */
+
+/* A server is looked at when it is used for the first time. */
+static bool is_known_server(room *r, const pdl_policy_ask *ask) {
+    if (ask->sink != PDL_SINK_server) return false;
+    if (!pdl_is_absent(pdl_dict_gets(r->servers, ask->name))) return true;
+    r->servers = pdl_dict_puts(r->servers, ask->name, pdl_bool(true));
+    return false;
+}
+
+static void judge_from(room *r, pdl_effect *e, size_t next) {
+    ask_list asks;
+    pdl_asks_of(e, r->opt.folder, &asks);
+    bool gone = false;
+    for (size_t i = next; i < asks.asks.n && !gone; i++) {
+        const pdl_policy_ask *ask = &asks.asks.p[i];
+        if (is_known_server(r, ask)) continue;
+        pdl_decision d = pdl_policies_judge(r->opt.policies, ask);
+        if (d.verdict == PDL_VERDICT_DENY) {
+            refuse(r, e, ask, &d, "deny", NULL);
+            gone = true;
+        } else if (d.verdict == PDL_VERDICT_APPROVE) {
+            gone = approve(r, e, i, ask, &d);
+        } else {
+            report(r, e, ask, &d, "allow");
+        }
+    }
+    pdl_asks_fini(&asks);
+    if (!gone) let_pass(r, e);
+}
+
+static void start(pdl_world *w, pdl_effect *e) { judge_from(of(w), e, 0); }
+
+/* --- the world -------------------------------------------------------------------------------- */
+
+/* Somebody else may ask the same: then it goes on asking. */
+static void cancel_pending(room *r, pending *p) {
+    uint32_t id = p->id;
+    pdl_val key = p->key;
+    unlink_pending(p);
+    pdl_effect_free(p->e);
+    pdl_free(p);
+    pending *heir = find_same(r, key);
+    pdl_drop(key);
+    if (!id) return;
+    r->behind->ops->cancel(r->behind, id);
+    if (!heir) return;
+    pdl_effect *e = heir->e;
+    size_t at = heir->next;
+    unlink_pending(heir);
+    pdl_drop(heir->key);
+    pdl_free(heir);
+    judge_from(r, e, at);
+}
+
+static void cancel(pdl_world *w, uint32_t id) {
+    room *r = of(w);
+    for (pending *p = r->pending; p; p = p->link) {
+        if (p->e->id != id) continue;
+        cancel_pending(r, p);
+        return;
+    }
+    r->behind->ops->cancel(r->behind, id);
+    for (flight *f = r->flights; f; f = f->link) {
+        if (f->id != id) continue;
+        forget_flight(f);
+        return;
+    }
+}
+
+static bool poll(pdl_world *w, int timeout_ms) {
+    room *r = of(w);
+    return r->behind->ops->poll(r->behind, timeout_ms);
+}
+
+static void close_world(pdl_world *w) {
+    room *r = of(w);
+    while (r->pending) {
+        pending *p = r->pending;
+        r->pending = p->link;
+        if (p->id) r->behind->ops->cancel(r->behind, p->id);
+        pdl_effect_free(p->e);
+        pdl_drop(p->key);
+        pdl_free(p);
+    }
+    while (r->flights) forget_flight(r->flights);
+    pdl_sources_fini(&r->sources);
+    pdl_drop(r->answers);
+    pdl_drop(r->servers);
+    pdl_drop(r->written);
+    pdl_free(r);
+}
+
+static const pdl_world_ops ops = {start, cancel, poll, close_world};
+
+pdl_world *pdl_policy_world_new(const pdl_policy_options *opt, pdl_world *behind) {
+    room *r = PDL_NEW(room);
+    r->world.ops = &ops;
+    r->behind = behind;
+    r->opt = *opt;
+    r->answers = pdl_dict_new(0);
+    r->servers = pdl_dict_new(0);
+    r->written = pdl_dict_new(0);
+    r->most_questions = MOST_APPROVALS;
+    for (size_t i = 0; i < opt->policies->all.n; i++) {
+        uint32_t n = opt->policies->all.p[i]->approvals;
+        if (i == 0 || n < r->most_questions) r->most_questions = n;
+    }
+    return &r->world;
+}
