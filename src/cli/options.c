@@ -94,6 +94,15 @@ static const option options[] = {
      "port to listen at; any that is free when absent"},
     {OPT_view, "view", 0, OPT_FLAG, NULL, NULL,
      "show the run in a browser while it goes on, and until Ctrl-C after it"},
+    {OPT_replies, "replies", 0, OPT_VALUE, "FILE", NULL,
+     "what is answered: a YAML list of texts and of {when, model, reply, times, status, error, "
+     "retry_after, delay}"},
+    {OPT_strict_replies, "strict", 0, OPT_FLAG, NULL, NULL,
+     "refuse (404) what no item of --replies fits"},
+    {OPT_delay, "delay", 0, OPT_VALUE, "MS", NULL,
+     "milliseconds before each answer, and between the words of a stream"},
+    {OPT_mock_port, "port", 0, OPT_VALUE, "N", NULL,
+     "port to listen at, 0 for any that is free; 8765 when absent"},
 };
 static_assert(sizeof options / sizeof options[0] == OPT_COUNT, "one row per option");
 
@@ -117,6 +126,8 @@ static const opt_id serve_options[] = {
     OPT_COUNT};
 static const opt_id view_options[] = {OPT_help, OPT_html,      OPT_svg,  OPT_source,
                                       OPT_open, OPT_view_port, OPT_COUNT};
+static const opt_id mock_options[] = {OPT_help,  OPT_replies,   OPT_strict_replies,
+                                      OPT_delay, OPT_mock_port, OPT_COUNT};
 static const opt_id plain_options[] = {OPT_help, OPT_COUNT};
 
 static const command table[] = {
@@ -129,6 +140,7 @@ static const command table[] = {
      "  serve FILE...   offer programs as models over HTTP\n"
      "  view FILE       show a trace as nested boxes in a browser\n"
      "  policy show NAME  print a built-in policy\n"
+     "  mock            serve a model that repeats what it is asked, or says what a file says\n"
      "  schema          print the JSON Schema of programs\n"
      "  help [COMMAND]  show help\n"
      "A program whose name is a command word is run as ./check.\n\n"
@@ -170,6 +182,11 @@ static const command table[] = {
      "Actions:\n"
      "  show NAME   print a built-in policy: default, careful or strict\n"
      "  check FILE  report what is wrong with a policy\n"},
+    {"mock", pdl_cli_cmd_mock, mock_options, "",
+     "Serve a model for tests and first steps, with the interface of OpenAI, on this machine.",
+     "It repeats the last message; the model upper says it in capitals; --replies says more.\n"
+     "It prints the line that makes programs use it, and a line of JSON for each request on error "
+     "output.\nCtrl-C ends it.\n"},
     {"schema", pdl_cli_cmd_schema, plain_options, "", "Print the JSON Schema of programs.", NULL},
     {"help", pdl_cli_cmd_help, plain_options, "[COMMAND]", "Show help.", NULL},
     {"__builtins", pdl_cli_cmd_builtins, plain_options, "",

@@ -65,6 +65,10 @@ typedef enum {
     OPT_open,
     OPT_view_port,
     OPT_view,
+    OPT_replies,
+    OPT_strict_replies,
+    OPT_delay,
+    OPT_mock_port,
     OPT_COUNT
 } opt_id;
 
@@ -113,6 +117,7 @@ int pdl_cli_cmd_cache(const arguments *a);
 int pdl_cli_cmd_policy(const arguments *a);
 int pdl_cli_cmd_serve(const arguments *a);
 int pdl_cli_cmd_view(const arguments *a);
+int pdl_cli_cmd_mock(const arguments *a);
 int pdl_cli_cmd_schema(const arguments *a);
 int pdl_cli_cmd_builtins(const arguments *a);
 int pdl_cli_cmd_help(const arguments *a);

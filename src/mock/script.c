@@ -1,0 +1,148 @@
+/* script.c -- see script.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "mock/script.h"
+
+#include "base/buf.h"
+
+#include "base/banned.h"
+
+/* The keys of an item, as the message of a wrong one names them. */
+static const char *const keys[] = {"reply",  "when",  "model",       "times",
+                                   "status", "error", "retry_after", "delay"};
+enum { N_KEYS = sizeof keys / sizeof *keys };
+
+PDL_PRINTF(3, 4) static bool wrong(pdl_err *err, size_t i, const char *fmt, ...) {
+    pdl_buf b = PDL_BUF;
+    va_list ap;
+    va_start(ap, fmt);
+    pdl_buf_vputf(&b, fmt, ap);
+    va_end(ap);
+    pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "replies: item %zu: %s", i + 1, pdl_buf_z(&b));
+    pdl_buf_fini(&b);
+    return false;
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+static bool check_key(pdl_vref key, size_t i, pdl_err *err) {
+    pdl_str names[N_KEYS];
+    for (size_t k = 0; k < N_KEYS; k++) {
+        names[k] = pdl_str_of(keys[k]);
+        if (pdl_text_is(key, keys[k])) return true;
+    }
+    pdl_str given = pdl_is_str(key) ? pdl_str_get(key) : PDL_STR("?");
+    pdl_str near = pdl_str_nearest(given, names, N_KEYS);
+    if (near.n)
+        return wrong(err, i, "there is no key %.*s; did you mean %.*s?", PDL_FMT(given),
+                     PDL_FMT(near));
+    return wrong(err, i,
+                 "there is no key %.*s: an item has reply, when, model, times, status, error, "
+                 "retry_after, delay",
+                 PDL_FMT(given));
+}
+
+static bool read_text(pdl_vref item, const char *key, size_t i, pdl_str *out, pdl_err *err) {
+    pdl_vref v = pdl_dict_getz(item, key);
+    if (pdl_is_absent(v)) return true;
+    if (!pdl_is_str(v)) return wrong(err, i, "%s should be a text", key);
+    *out = pdl_str_get(v);
+    return true;
+}
+
+static bool read_number(pdl_vref item, const char *key, size_t i, int64_t least, int64_t most,
+                        int64_t *out, pdl_err *err) {
+    pdl_vref v = pdl_dict_getz(item, key);
+    if (pdl_is_absent(v)) return true;
+    if (!pdl_is(v, PDL_V_INT) || pdl_int_of(v) < least || pdl_int_of(v) > most)
+        return wrong(err, i, "%s should be a whole number from %lld to %lld", key, (long long)least,
+                     (long long)most);
+    *out = pdl_int_of(v);
+    return true;
+}
+
+static bool read_seconds(pdl_vref item, size_t i, double *out, pdl_err *err) {
+    pdl_vref v = pdl_dict_getz(item, "retry_after");
+    if (pdl_is(v, PDL_V_INT))
+        *out = (double)pdl_int_of(v);
+    else if (pdl_is(v, PDL_V_FLOAT))
+        *out = pdl_float_of(v);
+    else if (!pdl_is_absent(v))
+        return wrong(err, i, "retry_after should be a number of seconds");
+    return true;
+}
+
+static bool read_reply(pdl_vref item, size_t i, pdl_mock_item *out, pdl_err *err) {
+    pdl_vref v = pdl_dict_getz(item, "reply");
+    if (!pdl_is_absent(v) && !pdl_is_str(v) && !pdl_is_dict(v))
+        return wrong(err, i, "reply should be a text, or a message {content, tool_calls}");
+    out->reply = v;
+    if (pdl_is_absent(v) && !out->status) return wrong(err, i, "it has neither reply nor status");
+    return true;
+}
+
+static bool read_dict(pdl_vref item, size_t i, pdl_mock_item *out, pdl_err *err) {
+    enum { MOST_TIMES = 1000000000, MOST_DELAY = 3600000 };
+    for (size_t k = 0; k < pdl_dict_len(item); k++)
+        if (!check_key(pdl_dict_key_at(item, k), i, err)) return false;
+    return read_text(item, "when", i, &out->when, err) &&
+           read_text(item, "model", i, &out->model, err) &&
+           read_text(item, "error", i, &out->error, err) &&
+           read_number(item, "times", i, 1, MOST_TIMES, &out->left, err) &&
+           read_number(item, "status", i, 400, 599, &out->status, err) &&
+           read_number(item, "delay", i, 0, MOST_DELAY, &out->delay_ms, err) &&
+           read_seconds(item, i, &out->retry_after, err) && read_reply(item, i, out, err);
+}
+
+bool pdl_mock_script_read(pdl_vref list, pdl_mock_script *out, pdl_err *err) {
+    if (pdl_is_absent(list)) return true;
+    if (!pdl_is_list(list))
+        return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                           "replies should be a list of texts and mappings");
+    for (size_t i = 0; i < pdl_list_len(list); i++) {
+        pdl_vref v = pdl_list_at(list, i);
+        pdl_mock_item item = {.reply = v, .left = pdl_is_str(v) ? 1 : -1, .retry_after = -1};
+        if (!pdl_is_str(v) && !pdl_is_dict(v))
+            return wrong(err, i, "it should be a text or a mapping");
+        if (pdl_is_dict(v) && !read_dict(v, i, &item, err)) return false;
+        *pdl_vec_push(&out->items) = item;
+    }
+    return true;
+}
+
+void pdl_mock_script_fini(pdl_mock_script *s) { pdl_vec_fini(&s->items); }
+
+/* --- choosing --------------------------------------------------------------------------------- */
+
+/* Does name fit a pattern in which * stands for anything? */
+static bool fits(pdl_str pattern, pdl_str name) {
+    size_t p = 0, n = 0, star = PDL_NOT_FOUND, back = 0;
+    while (n < name.n) {
+        if (p < pattern.n && pattern.p[p] == '*') {
+            star = p++;
+            back = n;
+        } else if (p < pattern.n && pattern.p[p] == name.p[n]) {
+            p++;
+            n++;
+        } else if (star != PDL_NOT_FOUND) {
+            p = star + 1;
+            n = ++back;
+        } else {
+            return false;
+        }
+    }
+    while (p < pattern.n && pattern.p[p] == '*') p++;
+    return p == pattern.n;
+}
+
+const pdl_mock_item *pdl_mock_script_next(pdl_mock_script *s, pdl_str model, pdl_str last) {
+    for (size_t i = 0; i < s->items.n; i++) {
+        pdl_mock_item *x = &s->items.p[i];
+        if (!x->left || (x->model.p && !fits(x->model, model))) continue;
+        if (x->when.p && pdl_str_find(last, x->when, 0) == PDL_NOT_FOUND) continue;
+        if (x->left > 0) x->left--;
+        return x;
+    }
+    return NULL;
+}

@@ -1,0 +1,34 @@
+/* script.h -- private to the room: the list of replies, and which of them answers.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_MOCK_SCRIPT_H
+#define PDL_MOCK_SCRIPT_H
+
+#include "base/err.h"
+#include "base/vec.h"
+#include "value/val.h"
+
+/* An item of the list (mock.h); texts and values are borrowed from it. */
+typedef struct pdl_mock_item {
+    pdl_str when, model; /* p NULL: anything */
+    pdl_vref reply;      /* a text or a dict; absent: the request is refused or repeated */
+    int64_t left;        /* requests that it still answers; -1: any number */
+    int64_t status;      /* 0: it answers */
+    pdl_str error;
+    double retry_after; /* negative: nothing is said */
+    int64_t delay_ms;
+} pdl_mock_item;
+
+typedef struct pdl_mock_script {
+    PDL_VEC(pdl_mock_item) items;
+} pdl_mock_script;
+
+/* Error: usage, with the number of the item and what is wrong with it. */
+PDL_MUST bool pdl_mock_script_read(pdl_vref list, pdl_mock_script *out, pdl_err *err);
+void pdl_mock_script_fini(pdl_mock_script *s);
+
+/* The item that answers this request, used once; NULL: none. */
+const pdl_mock_item *pdl_mock_script_next(pdl_mock_script *s, pdl_str model, pdl_str last);
+
+#endif

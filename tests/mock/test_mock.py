@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""test_mock.py BUILD -- pdl mock: what it answers, whole and streamed, to programs and to any client; replies that are wrong."""
+import http.client
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+BUILD = pathlib.Path(sys.argv[1]).resolve()
+PDL = str(BUILD / "pdl")
+passed = failed = 0
+
+
+def check(name, good, told=""):
+    global passed, failed
+    if good:
+        passed += 1
+    else:
+        failed += 1
+        print("FAIL %s: %s" % (name, str(told)[:500]))
+
+
+class Mock:
+    def __init__(self, *args):
+        self.p = subprocess.Popen([PDL, "mock", "--port", "0", *map(str, args)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                  preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
+        self.use = self.p.stdout.readline()
+        self.port = int(re.search(r":(\d+)/v1", self.use).group(1))
+
+    def ask(self, path="/v1/chat/completions", body=None, method="POST"):
+        c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        c.request(method, path, body if body is None or isinstance(body, str) else json.dumps(body))
+        r = c.getresponse()
+        return r.status, r.headers, r.read().decode()
+
+    def chat(self, text, model="mock", **more):
+        status, headers, body = self.ask(body={"model": model, "messages": [{"role": "user", "content": text}], **more})
+        return status, headers, json.loads(body)
+
+    def say(self, text, model="mock"):
+        return self.chat(text, model)[2]["choices"][0]["message"]["content"]
+
+    def run(self, program, *flags):
+        env = {**os.environ, **dict(w.split("=", 1) for w in self.use.split()[1:])}
+        return subprocess.run([PDL, *flags, "-"], input=program, env=env, capture_output=True, text=True, timeout=60)
+
+    def end(self):
+        self.p.send_signal(signal.SIGINT)
+        code = self.p.wait(10)
+        return code, self.p.stderr.read()
+
+
+def plain():
+    m = Mock()
+    check("a line for the shell", re.fullmatch(r"export OPENAI_BASE_URL=http://127\.0\.0\.1:\d+/v1 OPENAI_API_KEY=mock\n", m.use), m.use)
+    check("repeats", m.say("hello") == "hello")
+    check("upper", m.say("Grüße", "upper") == "GRÜSSE")
+    check("parts", m.chat([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}])[2]["choices"][0]["message"]["content"] == "ab")
+    _, _, reply = m.chat("one two three")
+    check("usage", reply["usage"] == {"prompt_tokens": 3, "completion_tokens": 3, "total_tokens": 6} and reply["model"] == "mock", reply)
+    check("a program", m.run('text: ["say this; ", {model: openai/upper}]').stdout == "say this; SAY THIS; \n")
+    check("models", [x["id"] for x in json.loads(m.ask("/v1/models", method="GET")[2])["data"]] == ["mock", "echo", "upper"])
+    vectors = json.loads(m.ask("/v1/embeddings", {"input": ["a", "b", "a"]})[2])["data"]
+    check("embeddings", vectors[0]["embedding"] == vectors[2]["embedding"] != vectors[1]["embedding"] and len(vectors[0]["embedding"]) == 8)
+    for path, body, status in [("/v1/chat/completions", "{", 400), ("/v1/chat/completions", "[]", 400), ("/v1/nothing", "{}", 404)]:
+        got = m.ask(path, body)
+        check("refused %s %s" % (path, body), got[0] == status and json.loads(got[2])["error"]["message"], got)
+    for body in [{}, {"messages": 1}, {"messages": []}, {"messages": [1]}, {"messages": [{"content": None}], "stream": True}]:
+        check("a strange body %s" % body, m.ask(body=body)[0] == 200)
+    code, told = m.end()
+    check("Ctrl-C", code == 0)
+    check("requests are told", json.loads(told.splitlines()[0]) == {"model": "mock", "asked": "hello", "said": "hello"}, told)
+
+
+def script(folder):
+    file = folder / "replies.yaml"
+    file.write_text("""
+- first
+- second
+- {when: weather, reply: sunny}
+- {model: "gpt-*", reply: from gpt}
+- {when: tool, reply: {tool_calls: [{function: {name: add, arguments: {a: 1, b: 2}}}]}}
+- {when: busy, status: 429, error: slow down, retry_after: 0.01, times: 1}
+- {when: busy, reply: now}
+""")
+    m = Mock("--replies", file)
+    check("texts in order", [m.say("weather"), m.say("x"), m.say("the weather?")] == ["first", "second", "sunny"])
+    check("model", m.say("hi", "gpt-4o") == "from gpt" and m.say("hi", "other") == "hi")
+    choice = m.chat("tool")[2]["choices"][0]
+    call = choice["message"]["tool_calls"][0]
+    check("tool calls", choice["finish_reason"] == "tool_calls" and call["id"] and call["type"] == "function" and json.loads(call["function"]["arguments"]) == {"a": 1, "b": 2}, choice)
+    status, headers, body = m.chat("busy")
+    check("a refusal", status == 429 and headers["Retry-After"] == "0.01" and body["error"]["message"] == "slow down", (status, body))
+    check("times", m.say("busy") == "now")
+    m.end()
+    m = Mock("--replies", file, "--strict")
+    m.say("1"), m.say("2")
+    check("strict", m.chat("nothing fits")[0] == 404)
+    m.end()
+
+
+def streams(folder):
+    m = Mock()
+    text = m.ask(body={"model": "x", "stream": True, "stream_options": {"include_usage": True}, "messages": [{"role": "user", "content": "one two\nthree"}]})[2]
+    chunks = [json.loads(line[6:]) for line in text.splitlines() if line.startswith("data: {")]
+    said = "".join(c["choices"][0]["delta"].get("content") or "" for c in chunks if c["choices"])
+    check("a stream", said == "one two\nthree" and text.endswith("data: [DONE]\n\n") and chunks[-1]["usage"]["total_tokens"] == 6 and len(chunks) == 6, chunks)
+    m.end()
+    m = Mock("--delay", "100")
+    start = time.time()
+    r = m.run("text:\n- {text: 'a b c', contribute: [context]}\n- model: openai/echo\n")
+    check("delay", r.stdout == "a b c\n" and 0.3 <= time.time() - start < 10, (r.stdout, r.stderr, time.time() - start))
+    gone = http.client.HTTPConnection("127.0.0.1", m.port)
+    gone.request("POST", "/v1/chat/completions", json.dumps({"stream": True, "messages": [{"content": "a b c d e f"}]}))
+    gone.close()
+    check("a client that goes", m.say("still there") == "still there")
+    m.end()
+
+
+def wrong(folder):
+    file = folder / "wrong.yaml"
+    for text, told in [("a: 1", "should be a list"), ("- 1", "item 1"), ("- x\n- {whem: y, reply: z}", "did you mean when?"), ("- {reply: 1}", "reply should be"), ("- {when: x}", "neither reply nor status"),
+                       ("- {reply: x, times: 0}", "times should be"), ("- {status: 200}", "from 400 to 599"), ("- {reply: x, when: 3}", "when should be a text"),
+                       ("- {reply: x, retry_after: soon}", "seconds"), ("- [", "wrong.yaml:")]:
+        file.write_text(text)
+        r = subprocess.run([PDL, "mock", "--replies", str(file)], capture_output=True, text=True, timeout=20)
+        check("wrong %r" % text, r.returncode == 2 and told in r.stderr and r.stderr.count("\n") == 1, (r.returncode, r.stderr))
+    for args, code, told in [(["--port", "x"], 2, "65535"), (["--delay=-1"], 2, "milliseconds"), (["--replies", str(folder / "no")], 1, "No such file"), (["x"], 2, "unrecognized")]:
+        r = subprocess.run([PDL, "mock", *args], capture_output=True, text=True, timeout=20)
+        check("wrong %s" % args, r.returncode == code and told in r.stderr, (r.returncode, r.stderr))
+
+
+with tempfile.TemporaryDirectory() as t:
+    plain()
+    script(pathlib.Path(t))
+    streams(pathlib.Path(t))
+    wrong(pathlib.Path(t))
+print("%d passed, %d failed" % (passed, failed))
+sys.exit(1 if failed else 0)
