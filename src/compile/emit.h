@@ -7,6 +7,7 @@
 
 #include "base/idmap.h"
 #include "compile/code.h"
+#include "compile/operand.h"
 #include "value/int.h"
 
 typedef struct pdl_emit {
@@ -36,17 +37,7 @@ const char *pdl_emit_segment(pdl_emit *e, pdl_str s); /* text in the arena, NUL-
 /* emit_OP(e, operands) for each row of ops.def. A target that is not known yet is PDL_LATER and
  * patched later. Returns the index. */
 #define PDL_LATER UINT32_MAX
-#define PARAM_NONE
-#define PARAM_FLAG(what)        , bool what
-#define PARAM_ENUM(type)        , type how
-#define PARAM_NAME              , pdl_name c
-#define PARAM_CONST             , uint32_t c
-#define PARAM_TARGET            , uint32_t c
-#define PARAM_ENTRY             , uint32_t c
-#define PARAM_COUNT             , size_t c
-#define PARAM_SLOT              , uint32_t c
-#define PARAM_PTR(type)         , const type *c
-#define PARAM_PTR_OR_NULL(type) , const type *c
+#define PARAM_CONST_TYPE        uint32_t
 #define A_NONE                  0
 #define A_FLAG(what)            what
 #define A_ENUM(type)            (unsigned)how
@@ -64,29 +55,6 @@ const char *pdl_emit_segment(pdl_emit *e, pdl_str s); /* text in the arena, NUL-
         return pdl_emit_op(e, PDL_OP_##name, A_##a, C_##c);                                        \
     }
 #include "compile/ops.def"
-#undef PARAM_NONE
-#undef PARAM_FLAG
-#undef PARAM_ENUM
-#undef PARAM_NAME
-#undef PARAM_CONST
-#undef PARAM_TARGET
-#undef PARAM_ENTRY
-#undef PARAM_COUNT
-#undef PARAM_SLOT
-#undef PARAM_PTR
-#undef PARAM_PTR_OR_NULL
-#undef A_NONE
-#undef A_FLAG
-#undef A_ENUM
-#undef C_NONE
-#undef C_NAME
-#undef C_CONST
-#undef C_TARGET
-#undef C_ENTRY
-#undef C_COUNT
-#undef C_SLOT
-#undef C_PTR
-#undef C_PTR_OR_NULL
 
 /* The site of instructions from here on; returns the old one to be restored. */
 typedef struct {

@@ -11,39 +11,19 @@
 #define PDL_VM_OPS_H
 
 #include "compile/code.h"
+#include "compile/operand.h"
 #include "value/int.h"
 #include "vm/closure.h"
 #include "vm/fiber.h"
 
 /* clang-format off */
-#define PARAM_NONE
-#define PARAM_FLAG(what)        , bool what
-#define PARAM_ENUM(type)        , type how
-#define PARAM_NAME              , pdl_name name
-#define PARAM_CONST             , pdl_vref constant
-#define PARAM_TARGET            , uint32_t target
-#define PARAM_ENTRY             , uint32_t entry
-#define PARAM_COUNT             , size_t n
-#define PARAM_SLOT              , uint32_t slot
-#define PARAM_PTR(type)         , const type *operand
-#define PARAM_PTR_OR_NULL(type) , const type *operand
+#define PARAM_CONST_TYPE pdl_vref
 #define OP(name, pops, pushes, flow, a, c, doc) \
     pdl_step pdl_op_##name(pdl_fiber *f PARAM_##a PARAM_##c, pdl_err *err);
 #define OP_SURE(name, pops, pushes, flow, a, c, doc) \
     void pdl_op_##name(pdl_fiber *f PARAM_##a PARAM_##c);
 #define OP_INLINE(name, pops, pushes, flow, a, c, doc)
 #include "compile/ops.def"
-#undef PARAM_NONE
-#undef PARAM_FLAG
-#undef PARAM_ENUM
-#undef PARAM_NAME
-#undef PARAM_CONST
-#undef PARAM_TARGET
-#undef PARAM_ENTRY
-#undef PARAM_COUNT
-#undef PARAM_SLOT
-#undef PARAM_PTR
-#undef PARAM_PTR_OR_NULL
 /* clang-format on */
 
 /* ops_block.c */

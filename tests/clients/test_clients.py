@@ -5,7 +5,6 @@ packages are big: `make test-clients`, which installs them under BUILD; what can
 import json
 import os
 import pathlib
-import re
 import subprocess
 import sys
 import tempfile
@@ -14,6 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
+import serve_of  # noqa: E402
 import venv_of  # noqa: E402
 
 BUILD = pathlib.Path(sys.argv[1]).resolve()
@@ -294,13 +294,8 @@ def main():
         for name, text in PROGRAMS.items():
             (folder / (name + ".pdl")).write_text(text, "utf-8")
         files = [str(folder / (name + ".pdl")) for name in PROGRAMS]
-        server = subprocess.Popen([PDL, "serve", "--port", "0", *files], env={**os.environ, "OPENAI_API_BASE": url, "OPENAI_API_KEY": "none"},
-                                  stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        line = server.stderr.readline()
-        port = re.search(r":(\d+)/v1", line)
-        if not port:
-            raise RuntimeError("the server does not start: " + line)
-        served = "http://127.0.0.1:%s/v1" % port.group(1)
+        server, port = serve_of.start(PDL, *files, env={**os.environ, "OPENAI_API_BASE": url, "OPENAI_API_KEY": "none"})
+        served = "http://127.0.0.1:%d/v1" % port
         python_clients(served, folder)
         npm_clients(served)
         runs = sum("once" in str(body["messages"]) for body in asked)

@@ -13,6 +13,7 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
+import serve_of  # noqa: E402
 import venv_of  # noqa: E402
 
 BUILD = pathlib.Path(sys.argv[1]).resolve()
@@ -62,9 +63,7 @@ class Llama:
 
 class Serve:
     def __init__(self, folder, url):
-        self.p = subprocess.Popen([PDL, "serve", "--port", "0", *[str(folder / (n + ".pdl")) for n in PROGRAMS]], env=environment(url), text=True,
-                                  stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-        self.port = int(re.search(r":(\d+)/v1", self.p.stderr.readline()).group(1))
+        self.p, self.port = serve_of.start(PDL, *[str(folder / (n + ".pdl")) for n in PROGRAMS], env=environment(url))
 
     def ask(self, path, **body):
         c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)

@@ -7,13 +7,14 @@ import http.client
 import json
 import os
 import pathlib
-import re
 import struct
-import subprocess
 import sys
 import tempfile
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import serve_of  # noqa: E402
 
 BUILD = pathlib.Path(sys.argv[1]).resolve()
 PDL = str(BUILD / "pdl")
@@ -72,9 +73,7 @@ class Model(BaseHTTPRequestHandler):
 class Server:
     def __init__(self, folder, url):
         env = {**os.environ, "OPENAI_API_BASE": url, "OPENAI_BASE_URL": url, "OPENAI_API_KEY": "none"}
-        self.p = subprocess.Popen([PDL, "serve", "--port", "0", *[str(folder / (n + ".pdl")) for n in PROGRAMS]], env=env, stdin=subprocess.DEVNULL,
-                                  stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        self.port = int(re.search(r":(\d+)/v1", self.p.stderr.readline()).group(1))
+        self.p, self.port = serve_of.start(PDL, *[str(folder / (n + ".pdl")) for n in PROGRAMS], env=env)
 
     def ask(self, path, model, **body):
         c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)

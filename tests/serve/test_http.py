@@ -15,6 +15,9 @@ import tempfile
 import threading
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import serve_of  # noqa: E402
+
 BUILD = pathlib.Path(sys.argv[1]).resolve()
 PDL = str(BUILD / "pdl")
 SLOW = "asan" in BUILD.name
@@ -39,13 +42,7 @@ class Server:
     def __init__(self, folder, *flags, token="", **more):
         env = {**os.environ, **({"PDL_SERVE_TOKEN": token} if token else {}), **more}
         files = [str(folder / (n + ".pdl")) for n in PROGRAMS]
-        self.p = subprocess.Popen([PDL, "serve", "--port", "0", *flags, *files], env=env, stdin=subprocess.DEVNULL,
-                                  stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        line = self.p.stderr.readline()
-        m = re.search(r":(\d+)/v1", line)
-        if not m:
-            raise RuntimeError("the server does not start: " + line + self.p.stderr.read())
-        self.port = int(m.group(1))
+        self.p, self.port = serve_of.start(PDL, *flags, *files, env=env)
 
     def connect(self, data=b"", timeout=30):
         s = socket.create_connection(("127.0.0.1", self.port), timeout=timeout)

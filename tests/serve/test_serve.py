@@ -19,6 +19,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
+import serve_of  # noqa: E402
 import venv_of  # noqa: E402
 
 BUILD = pathlib.Path(sys.argv[1]).resolve()
@@ -145,13 +146,7 @@ class Server:
         full = {**os.environ, "OPENAI_API_BASE": model_url, "OPENAI_BASE_URL": model_url, "OPENAI_API_KEY": "sk-none-needed",
                 "MY_SECRET": "t0psecret-value", **env}
         files = [str(folder / (n + ".pdl")) for n in PROGRAMS]
-        self.p = subprocess.Popen([PDL, "serve", "--port", "0", *flags, *files], env=full, stdin=subprocess.DEVNULL,
-                                  stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        line = self.p.stderr.readline()
-        m = re.search(r":(\d+)/v1", line)
-        if not m:
-            raise RuntimeError("the server does not start: " + line + self.p.stderr.read())
-        self.port = int(m.group(1))
+        self.p, self.port = serve_of.start(PDL, *flags, *files, env=full)
 
     def ask(self, method, path, body=None, headers=None, timeout=30):
         c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)

@@ -1,0 +1,34 @@
+/* operand.h -- the kinds of operands of instructions as parameters of C functions.
+ *
+ * A row of ops.def names the kind of each of its two operands. From it two functions are made: the
+ * one of the compiler that emits the instruction (compile/emit.h) and the one of the machine that
+ * executes it (vm/ops.h). Both take an operand as the same type, but for a constant, which is a
+ * number to the compiler and a value to the machine: whoever uses these macros defines
+ * PARAM_CONST_TYPE. Each macro begins with a comma, since other parameters are in front of it.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_COMPILE_OPERAND_H
+#define PDL_COMPILE_OPERAND_H
+
+/* no operand */
+#define PARAM_NONE
+/* one bit, with a name that says what it means when it is set */
+#define PARAM_FLAG(what) , bool what
+/* an enumeration, which fits into a byte */
+#define PARAM_ENUM(type) , type how
+/* an interned name of a variable */
+#define PARAM_NAME , pdl_name c
+/* a constant of the program */
+#define PARAM_CONST , PARAM_CONST_TYPE c
+/* an instruction of the same routine; the start of another routine */
+#define PARAM_TARGET , uint32_t c
+#define PARAM_ENTRY  , uint32_t c
+/* how many values; which local variable */
+#define PARAM_COUNT , size_t c
+#define PARAM_SLOT  , uint32_t c
+/* a part of the program, which outlives the code */
+#define PARAM_PTR(type)         , const type *c
+#define PARAM_PTR_OR_NULL(type) , const type *c
+
+#endif
