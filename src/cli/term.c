@@ -124,11 +124,11 @@ static void put_message(term *t, const pdl_event *e) {
 
 static void put_error(term *t, pdl_str text, bool untrusted) {
     pdl_cli_term_flush(t); /* what was printed before stands before */
-    if (untrusted)
-        (void)pdl_write_termsafe(stderr, text);
-    else
-        fwrite(text.p, 1, text.n, stderr);
-    fflush(stderr);
+    errno = 0;
+    bool ok = untrusted ? pdl_write_termsafe(stderr, text)
+                        : fwrite(text.p, 1, text.n, stderr) == text.n;
+    ok = fflush(stderr) == 0 && ok;
+    if (!ok && errno == EINTR) t->interrupted = true;
 }
 
 /* A failure that is not the end is red, between the line ends around it. */

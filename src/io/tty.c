@@ -6,6 +6,7 @@
 
 #include <string.h>
 #include <sys/ioctl.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/num.h"
@@ -66,6 +67,8 @@ pdl_signals *pdl_signals_watch(pdl_loop *loop, const int *signals, int n,
 static struct {
     volatile sig_atomic_t *flag;
     void (*next)(int sig); /* libuv's */
+    timer_t timer;
+    bool has_timer;
 } noted;
 
 static void end_at_once(int sig) {
@@ -79,9 +82,23 @@ static void quit_at_once(int sig) {
     raise(sig);
 }
 
+/* A write that blocks ends with EINTR when a signal comes. One that begins after the only signal
+ * would block for ever: logs and messages whose reader has stopped reading. So from the first
+ * signal on SIGALRM comes every few milliseconds. */
+enum { UNBLOCK_MS = 50 };
+
+static void unblock(int sig) { (void)sig; }
+
+static void start_unblocking(void) {
+    enum { NS = UNBLOCK_MS * 1000000 };
+    const struct itimerspec often = {.it_interval = {.tv_nsec = NS}, .it_value = {.tv_nsec = NS}};
+    if (noted.has_timer) (void)timer_settime(noted.timer, 0, &often, NULL);
+}
+
 static void note_signal(int sig) {
     if (*noted.flag) end_at_once(sig);
     *noted.flag = sig;
+    start_unblocking();
     noted.next(sig);
 }
 
@@ -100,6 +117,10 @@ void pdl_signals_flag(pdl_signals *s, volatile sig_atomic_t *flag) {
         noted.next = a.sa_handler; /* one and the same for all signals */
         handle(s->uv[i].signum, note_signal);
     }
+    struct sigevent alarm = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGALRM};
+    handle(SIGALRM, unblock);
+    if (!noted.has_timer)
+        noted.has_timer = timer_create(CLOCK_MONOTONIC, &alarm, &noted.timer) == 0;
     s->flagged = true;
     handle(SIGQUIT, quit_at_once);
 }

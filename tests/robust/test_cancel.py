@@ -209,6 +209,41 @@ class Tests:
                 for fd in (r, w, stalled):
                     os.close(fd)
 
+    def stalled(self, name, text, args):
+        """Standard error, and the pipe big, have readers that do not read."""
+        if self.wanted and name not in self.wanted:
+            return
+        with tempfile.TemporaryDirectory(prefix="pdl_cancel_") as d:
+            os.mkfifo(os.path.join(d, "big"))
+            stalled = os.open(os.path.join(d, "big"), os.O_RDWR)
+            r, w = os.pipe()
+            os.set_blocking(w, False)
+            try:
+                while True:
+                    os.write(w, b"x" * 4096)
+            except BlockingIOError:
+                os.set_blocking(w, True)
+            (pathlib.Path(d) / "main.pdl").write_text(text)
+            env = [x for x in args if x.startswith("PDL_")]
+            p = subprocess.Popen([self.pdl, *args[len(env):], "main.pdl"], cwd=d, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                 stderr=w, env={**os.environ, **dict(x.split("=") for x in env)})
+            time.sleep(0.4 if self.after == AFTER else 1.5)
+            why = "ended before the signal" if p.poll() is not None else None
+            p.send_signal(signal.SIGINT)
+            begin = time.monotonic()
+            try:
+                p.wait(timeout=SECONDS)
+            except subprocess.TimeoutExpired:
+                why = why or "does not end"
+                p.kill()
+                p.wait()
+            took = time.monotonic() - begin
+            if not why and (took > 8 * self.after or p.returncode not in (130, -signal.SIGINT)):
+                why = "exit status %d after %.2f s" % (p.returncode, took)
+            self.result(name, why)
+            for fd in (r, w, stalled):
+                os.close(fd)
+
     def refused(self, option, status, want):
         if self.wanted and option not in self.wanted:
             return
@@ -229,6 +264,18 @@ FIFOS = [
     ("write to a full pipe", "defs: {o: {aggregator: {file: big}}}\ntext: [{text: \"${ 'x' * 1000000 }\", contribute: [result, o]}]\n", []),
     ("trace to a full pipe", "text: ${ 'x' * 1000000 }\n", ["-t", "big"]),
     ("stdout full", "text: ${ 'x' * 1000000 }\n", []), ("stdout full at the end", "text: ${ 'x' * 1000000 }\n", ["--stream", "none"]),
+]
+
+
+# name, program, arguments: standard error is full, and so is the pipe big when something was written
+LONG_CALL = "model: openai/x\ninput: ${ 'x' * 300000 }\nparameters: {%s}\nfallback: {lang: command, code: sleep 100}\n" % NOBODY
+STALLED = [
+    ("stalled: the error at the end", "lang: command\ncode: sleep 100\n", []),
+    ("stalled: standard error", "text: \"${ 'x' * 1000000 }\"\ncontribute: [stderr]\n", []),
+    ("stalled: wire", LONG_CALL, ["--wire", "big"]),
+    ("stalled: wire on standard error", LONG_CALL, ["--wire", "-"]),
+    ("stalled: debug", "for: {i: ${ range(1000) }}\nrepeat: ${ i }\n", ["PDL_DEBUG=exec"]),
+    ("stalled: note", "text: a\nspec: integer\nretry: 3\ntrace_error_on_retry: false\n", []),
 ]
 
 
@@ -256,6 +303,8 @@ def main():
         t.at_once("at once: " + name, block, want)
     for name, text, args in FIFOS:
         t.fifo(name, text, args)
+    for name, text, args in STALLED:
+        t.stalled(name, text, args)
     for option, status, want in REFUSED:
         t.refused(option, status, want)
     t.budget("budget fifo", "read: fifo")
