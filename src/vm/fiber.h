@@ -131,11 +131,15 @@ typedef enum {
     FIBER_FAILED
 } pdl_fiber_state;
 
-/* A model call of a fiber that is open, or whose failure the fiber has not noticed yet. */
+/* A call of a fiber that is open, or whose failure the fiber has not noticed yet. */
 struct pdl_made {
     uint32_t id, number;
     pdl_val failed; /* its failed promise, or absent while open */
+    bool raises;    /* a failure that nobody noticed is an error at the end of the run */
 };
+
+/* What a parked fiber waits for: see slots.c. */
+typedef enum { PDL_SLOT_MODEL, PDL_SLOT_EFFECT, PDL_SLOT_COUNT } pdl_slot;
 
 struct pdl_fiber {
     pdl_run *run;
@@ -164,7 +168,8 @@ struct pdl_fiber {
     PDL_VEC(pdl_outbuf) bufs;
     PDL_VEC(pdl_val) locals; /* of template loops; slot 0 of the frame is at local_base */
     uint32_t local_base;
-    PDL_VEC(struct pdl_made) calls; /* model calls, open or failed and not yet noticed, in order */
+    /* Calls of models, tools, objects: open, or failed and not yet noticed; in order. */
+    PDL_VEC(struct pdl_made) calls;
     uint32_t n_calls;               /* made so far, numbers them */
     pdl_native_env env;             /* what natives may use */
     pdl_err err;                    /* FAILED */
@@ -178,11 +183,13 @@ struct pdl_fiber {
     uint32_t wait_from; /* WAIT_CALLS: calls numbered from here */
     uint32_t wait_left; /* WAIT_CALLS: how many of them are still open */
     uint32_t nested;    /* frames of lang: pdl: their model calls are counted apart */
-    uint32_t n_open;    /* calls of models still open */
+    uint32_t n_open;    /* of calls, those still open */
     bool handled;       /* a fiber above this one has a handler */
     pdl_fiber *next_ready;
     bool queued, cancelled;
     bool woken; /* a slot is reserved for it and it has not run since: counted in the run */
+    pdl_slot woken_for;
+    bool is_new; /* an iteration of a map that has not run yet */
     bool waits; /* an iteration of a map with maxWorkers: open until its calls have ended */
     void (*done)(void *user, pdl_val result, const pdl_err *err); /* a call from outside */
     void *done_user;

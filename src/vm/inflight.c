@@ -197,6 +197,26 @@ void pdl_inflight_start(pdl_fiber *f, pdl_inflight *c, pdl_val request) {
     pdl_path_drop(place);
 }
 
+/* Does the fiber that asks wait for the end of these, though nobody may use their replies? */
+static bool is_owned(pdl_effect_kind kind) {
+    return kind == PDL_EFFECT_model || pdl_effect_has(kind, PDL_EFFECT_LATE);
+}
+
+/* A failed call of an object or a tool is an error like an exception of Python, used or not; the
+ * failure of a model that nobody asked is none (spec L1), and that of an attribute is undefined. */
+static bool raises_unnoticed(pdl_effect_kind kind, pdl_vref request) {
+    return kind == PDL_EFFECT_tool ||
+           (kind == PDL_EFFECT_object && pdl_text_is(pdl_dict_getz(request, "op"), "call"));
+}
+
+static void own(pdl_fiber *f, pdl_inflight *c, pdl_vref request) {
+    c->handled = f->handlers.n > 0 || f->handled;
+    c->number = f->n_calls++;
+    f->n_open++;
+    *pdl_vec_push(&f->calls) = (struct pdl_made){c->id, c->number, pdl_absent(),
+                                                 raises_unnoticed(c->kind, request)};
+}
+
 void pdl_inflight_start_at(pdl_fiber *f, pdl_inflight *c, pdl_val request, pdl_path *place,
                            uint32_t seq) {
     pdl_run *r = f->run;
@@ -209,14 +229,11 @@ void pdl_inflight_start_at(pdl_fiber *f, pdl_inflight *c, pdl_val request, pdl_p
     c->effect->call_in = &r->call_in;
     c->effect->budget = pdl_budget_keep(f->budget);
     if (pdl_effect_has(c->kind, PDL_EFFECT_WAITS)) pdl_run_mark_progress(f);
+    if (is_owned(c->kind)) own(f, c, request);
     if (c->kind != PDL_EFFECT_model) {
         launch(r, c);
         return;
     }
-    c->handled = f->handlers.n > 0 || f->handled;
-    c->number = f->n_calls++;
-    f->n_open++;
-    *pdl_vec_push(&f->calls) = (struct pdl_made){c->id, c->number, pdl_absent()};
     pdl_run_queue_model(r, c);
     launch_models(r);
 }
@@ -300,10 +317,33 @@ static void fill_model(pdl_inflight *c, pdl_vref v) {
     count_usage(c, pdl_dict_getz(v, "usage"));
 }
 
+static void cut_call(pdl_fiber *f, size_t i) {
+    struct pdl_made *p = &f->calls.p[i];
+    pdl_drop(p->failed);
+    memmove(p, p + 1, (f->calls.n - i - 1) * sizeof *p);
+    f->calls.n--;
+}
+
+/* Did an attempt begin between these two calls of f? */
+static bool is_attempt_between(const pdl_fiber *f, uint32_t earlier, uint32_t later) {
+    for (size_t i = f->handlers.n; i-- > 0 && f->handlers.p[i].calls_from > earlier;)
+        if (f->handlers.p[i].calls_from <= later) return true;
+    return false;
+}
+
+/* Of failures that nobody noticed only the first is ever raised: the i-th goes when the one before
+ * says the same to whoever may notice. A loop whose calls all fail takes no memory. */
+static void cut_repeated(pdl_fiber *f, size_t i) {
+    if (i == 0 || i >= f->calls.n) return;
+    const struct pdl_made *a = &f->calls.p[i - 1], *b = &f->calls.p[i];
+    if (pdl_is_absent(a->failed) || pdl_is_absent(b->failed) || (b->raises && !a->raises)) return;
+    if (!is_attempt_between(f, a->number, b->number)) cut_call(f, i);
+}
+
 /* The owner's list: an ended call leaves it, a failed one stays until somebody notices. */
 static void remove_from_owner(pdl_inflight *c, pdl_val failed) {
     pdl_fiber *f = pdl_idmap_find(&c->run->fibers, c->fiber);
-    if (!f || c->kind != PDL_EFFECT_model) {
+    if (!f || !is_owned(c->kind)) {
         pdl_drop(failed);
         return;
     }
@@ -319,14 +359,12 @@ static void remove_from_owner(pdl_inflight *c, pdl_val failed) {
     bool known = lo < f->calls.n &&
                  f->calls.p[lo].id == c->id; /* it was made by an attempt that is still current */
     if (known) {
-        if (!pdl_is_absent(failed)) {
-            f->calls.p[lo].failed = failed;
-            failed = pdl_absent();
-        } else {
-            memmove(&f->calls.p[lo], &f->calls.p[lo + 1],
-                    (f->calls.n - lo - 1) * sizeof f->calls.p[0]);
-            f->calls.n--;
-        }
+        bool attribute = c->kind == PDL_EFFECT_object && !f->calls.p[lo].raises;
+        f->calls.p[lo].failed = failed;
+        if (pdl_is_absent(failed) || attribute) cut_call(f, lo);
+        failed = pdl_absent();
+        cut_repeated(f, lo + 1);
+        cut_repeated(f, lo);
     }
     pdl_drop(failed);
     if (known && f->state == FIBER_WAIT_CALLS && c->number >= f->wait_from && --f->wait_left == 0)
@@ -367,7 +405,9 @@ void pdl_inflight_answered(pdl_inflight *c, const pdl_reply *reply) {
     else
         pdl_promise_fill(pdl_promise_of(c->value),
                          pdl_with_label(pdl_keep(reply->value), c->label));
-    pdl_val failed = c->failed ? pdl_keep(c->text) : pdl_absent();
+    pdl_val failed = !c->failed                      ? pdl_absent()
+                     : c->kind == PDL_EFFECT_model ? pdl_keep(c->text)
+                                                   : pdl_keep(c->value);
     for (pdl_stage *s = c->stages; s; s = s->next) {
         pdl_vm_run_stage(r, s);
         if (pdl_is_absent(failed) && pdl_promise_of(s->out)->state == PDL_PROMISE_FAILED)

@@ -209,6 +209,7 @@ static void start_iteration(pdl_fiber *f, const pdl_vm_loop *l, pdl_mapping *m,
     c->index = i;
     pdl_vm_place_child(f, c);
     c->waits = info->block->workers.given;
+    c->is_new = true;
     c->scope = pdl_scope_keep(f->scope);
     bind_iteration(c, l, i);
     set_val(&c->ctx, pdl_keep(f->ctx));

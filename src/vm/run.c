@@ -94,7 +94,7 @@ void pdl_run_free(pdl_run *r) {
     pdl_path_drop(r->opt.place);
     pdl_budget_drop(r->opt.budget);
     pdl_vec_fini(&r->queue);
-    pdl_vec_fini(&r->want_slot);
+    pdl_run_unpark_all(r);
     for (size_t i = 0; i < r->failed_code.n; i++) pdl_code_drop(r->failed_code.p[i]);
     pdl_vec_fini(&r->failed_code);
     pdl_arena_free(r->scratch);
@@ -177,6 +177,7 @@ static void keep_answer(pdl_run *r, pdl_vref result) {
 static pdl_step finish(pdl_run *r, pdl_err *err) {
     pdl_fiber *f = r->main;
     pdl_step s = pdl_inflight_await(f, 0, false, err);
+    if (s == PDL_STEP_DONE && !pdl_inflight_raise_unnoticed(f, err)) s = PDL_STEP_FAIL;
     if (s == PDL_STEP_DONE) keep_answer(r, *top(f));
     if (s == PDL_STEP_DONE) s = pdl_vm_force(f, top(f), err);
     if (s != PDL_STEP_DONE) return s;
@@ -282,6 +283,9 @@ static void run_fiber(pdl_run *r, pdl_fiber *f) {
     f->state = FIBER_READY;
     pdl_fiber_clear_woken(f);
     PDL_TRACE(r->opt.debug, sched, "fiber %u runs", f->id);
+    /* Iterations of a map that each begin one effect have no turn at which they would be held. */
+    if (f->is_new && pdl_await_effect_slot(f) != PDL_STEP_DONE) return;
+    f->is_new = false;
     pdl_step s = run_to_end(r, f, &err);
     if (PDL_TRACES(r->opt.debug, sched)) trace_turn(r, f, s);
     if (s == PDL_STEP_WAIT) return;

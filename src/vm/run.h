@@ -14,6 +14,13 @@ typedef struct pdl_usage {
     int64_t calls, completion, prompt;
 } pdl_usage;
 
+/* Fibers in FIBER_WAIT_SLOT that wait for one kind of slot, by id, first in first out. */
+typedef struct pdl_parked {
+    PDL_VEC(uint32_t) fibers;
+    size_t head;
+    uint32_t n_woken; /* fibers that were woken and had no turn since */
+} pdl_parked;
+
 struct pdl_run {
     pdl_run_options opt;
     pdl_fiber *main;
@@ -25,9 +32,7 @@ struct pdl_run {
     PDL_VEC(uint32_t) queue; /* ids of model calls that are not launched, FIFO from queue_head */
     size_t queue_head;
     uint32_t open_late;          /* effects of kinds that are LATE under way */
-    PDL_VEC(uint32_t) want_slot; /* ids of fibers in FIBER_WAIT_SLOT, FIFO from want_slot_head */
-    size_t want_slot_head;
-    uint32_t n_woken; /* fibers that were woken and had no turn since */
+    pdl_parked parked[PDL_SLOT_COUNT];
     pdl_outq *out;
     bool closing; /* pdl_run_free frees all fibers: a map leaves those of its iterations to it */
     bool finished, failed, draining;

@@ -47,14 +47,15 @@ pdl_inflight *pdl_run_next_model(pdl_run *r) {
     return NULL;
 }
 
-static pdl_step park(pdl_fiber *f) {
-    *pdl_vec_push(&f->run->want_slot) = f->id;
+static pdl_step park(pdl_fiber *f, pdl_slot slot) {
+    *pdl_vec_push(&f->run->parked[slot].fibers) = f->id;
     f->state = FIBER_WAIT_SLOT;
     return PDL_STEP_WAIT;
 }
 
 pdl_step pdl_await_model_slot(pdl_fiber *f) {
-    return PDL_LIKELY(n_waiting(f->run) < PDL_MAX_WAITING_CALLS) ? PDL_STEP_DONE : park(f);
+    return PDL_LIKELY(n_waiting(f->run) < PDL_MAX_WAITING_CALLS) ? PDL_STEP_DONE
+                                                                 : park(f, PDL_SLOT_MODEL);
 }
 
 /* Does a call of the code worker wait for the end of f? */
@@ -65,28 +66,34 @@ static bool serves_code(const pdl_fiber *f) {
 }
 
 pdl_step pdl_await_effect_slot(pdl_fiber *f) {
-    return PDL_LIKELY(!pdl_run_is_full(f->run)) || serves_code(f) ? PDL_STEP_DONE : park(f);
+    return PDL_LIKELY(!pdl_run_is_full(f->run)) || serves_code(f) ? PDL_STEP_DONE
+                                                                  : park(f, PDL_SLOT_EFFECT);
 }
 
 void pdl_fiber_clear_woken(pdl_fiber *f) {
-    if (f->woken) f->run->n_woken--;
+    if (f->woken) f->run->parked[f->woken_for].n_woken--;
     f->woken = false;
 }
 
-/* Wakes as many fibers as there are free slots; which of the two kinds of slot a fiber needs shows
- * when it tries again. */
-void pdl_run_wake(pdl_run *r) {
-    size_t calls = n_waiting(r), late = r->open_late;
-    size_t room = calls < PDL_MAX_WAITING_CALLS ? PDL_MAX_WAITING_CALLS - calls : 0;
-    if (late < PDL_MAX_OPEN_EFFECTS && PDL_MAX_OPEN_EFFECTS - late < room)
-        room = PDL_MAX_OPEN_EFFECTS - late;
-    while (r->want_slot_head < r->want_slot.n && r->n_woken < room) {
-        pdl_fiber *f = pdl_idmap_find(&r->fibers, r->want_slot.p[r->want_slot_head++]);
+static void wake(pdl_run *r, pdl_slot slot, size_t used, size_t most) {
+    pdl_parked *p = &r->parked[slot];
+    size_t room = used < most ? most - used : 0;
+    while (p->head < p->fibers.n && p->n_woken < room) {
+        pdl_fiber *f = pdl_idmap_find(&r->fibers, p->fibers.p[p->head++]);
         if (!f || f->state != FIBER_WAIT_SLOT) continue;
         f->woken = true;
-        r->n_woken++;
+        f->woken_for = slot;
+        p->n_woken++;
         pdl_fiber_ready(f);
     }
-    if (r->want_slot.n)
-        r->want_slot_head = close_gap(r->want_slot.p, &r->want_slot.n, r->want_slot_head);
+    if (p->fibers.n) p->head = close_gap(p->fibers.p, &p->fibers.n, p->head);
+}
+
+void pdl_run_wake(pdl_run *r) {
+    wake(r, PDL_SLOT_MODEL, n_waiting(r), PDL_MAX_WAITING_CALLS);
+    wake(r, PDL_SLOT_EFFECT, r->open_late, PDL_MAX_OPEN_EFFECTS);
+}
+
+void pdl_run_unpark_all(pdl_run *r) {
+    for (size_t i = 0; i < PDL_SLOT_COUNT; i++) pdl_vec_fini(&r->parked[i].fibers);
 }

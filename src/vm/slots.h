@@ -18,8 +18,10 @@ void pdl_run_queue_model(pdl_run *r, pdl_inflight *c);
 /* The next model call to be launched; NULL: none can be now. */
 pdl_inflight *pdl_run_next_model(pdl_run *r);
 
-/* Wakes as many fibers as there are free slots. */
+/* Wakes as many fibers of each kind as there are free slots. */
 void pdl_run_wake(pdl_run *r);
+/* Releases the lists of parked fibers. */
+void pdl_run_unpark_all(pdl_run *r);
 /* The fiber has its turn, or ends. */
 void pdl_fiber_clear_woken(pdl_fiber *f);
 

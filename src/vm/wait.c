@@ -46,6 +46,15 @@ pdl_step pdl_vm_force_n(pdl_fiber *f, size_t n, pdl_err *err) {
     return PDL_STEP_DONE;
 }
 
+bool pdl_inflight_raise_unnoticed(const pdl_fiber *f, pdl_err *err) {
+    for (size_t i = 0; i < f->calls.n; i++) {
+        if (!f->calls.p[i].raises || pdl_is_absent(f->calls.p[i].failed)) continue;
+        pdl_err_copy(err, &pdl_promise_of(f->calls.p[i].failed)->err);
+        return false;
+    }
+    return true;
+}
+
 pdl_step pdl_inflight_await(pdl_fiber *f, uint32_t from, bool raise, pdl_err *err) {
     uint32_t open = 0;
     for (size_t i = f->calls.n; i-- > 0 && f->calls.p[i].number >= from;)

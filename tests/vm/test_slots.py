@@ -208,5 +208,87 @@ def test_order(build):
                                              % (name, seed, jobs, status, at, got[at:at + 50], want[at:at + 50], err[-500:]))
 
 
+OBJECT = """
+defs:
+  o:
+    lang: python
+    code: |
+      import time
+      class O:
+          def write(self, n):
+              time.sleep(0.1)
+              open("calls", "a").write("%%d\\n" %% n)
+              return n
+          def fail(self, n): raise ValueError("no %%d" %% n)
+          here = 5
+      result = O()
+lastOf:
+- %s
+- text: end
+"""
+
+
+def test_calls_of_objects_nobody_looks_at(build):
+    """They are calls of Python: each is made, and an exception is an error, though nobody asks for the result."""
+    calls = {
+        "{defs: {x: '${ o.write(1) }', y: '${ o.write(2) }'}, text: ''}": ("1\n2\n", 0, "end", ""),
+        "{for: {i: [1, 2, 3]}, map: {lastOf: ['${ o.write(i) }', '']}, join: {as: lastOf}}": ("1\n2\n3\n", 0, "end", ""),
+        "{defs: {x: '${ o.fail(7) }'}, text: ''}": ("", 1, "", "no 7"),
+        "{lastOf: ['${ o.fail(7) }', '${ o.fail(8) }', ''], contribute: []}": ("", 1, "", "no 7"),
+        "{lastOf: ['${ o.fail(7) }', 'tried'], fallback: {lastOf: ['${ o.write(3) }', '']}}": ("3\n", 0, "end", ""),
+        "{defs: {x: '${ o.gone is defined }', y: '${ o.here }', z: '${ o.gone|default(1) }'}, text: ''}": ("", 0, "end", ""),
+    }
+    for call, (made, status, want, error) in calls.items():
+        place = Place(build)
+        got, out, err = place.run("--stream", "none", "p.pdl", program=OBJECT.lstrip() % call)
+        written = place.dir / "calls"
+        same((got, out.strip() if not got else "", written.read_text() if written.exists() else ""), (status, want, made), call + err)
+        assert error in err, (call, err)
+
+
+def test_maps_that_begin_objects(build):
+    """Each iteration begins one call and ends: only so many are under way."""
+    n = 20000
+    program = OBJECT.lstrip() % ("{for: {i: '${ range(%d) }'}, map: {lastOf: ['${ o.write(i) }', '']}, join: {as: lastOf}}" % n)
+    place = Place(build, PDL_DEBUG="effect")
+    (place.dir / "log").write_text("")
+    with open(place.dir / "log", "w") as log:
+        (place.dir / "p.pdl").write_text(program)
+        p = subprocess.Popen([place.pdl, "p.pdl"], cwd=place.dir, env=place.env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=log)
+        time.sleep(5 if slow_build(build) else 2)
+        p.send_signal(signal.SIGINT)
+        p.communicate(timeout=30)
+    same(p.returncode, 130)
+    lines = (place.dir / "log").read_text().splitlines()
+    begun = sum("object" in line and line.endswith("starts") for line in lines)
+    ended = sum("object" in line and "ends" in line for line in lines)
+    assert 0 < begun - ended <= 130, "%d calls begun, %d ended" % (begun, ended)
+
+
+def test_a_million_calls_that_fail(build):
+    n = 10000 if slow_build(build) else 200000
+    call = say(", parameters: {mock_response: litellm.InternalServerError, num_retries: 0}")
+    few, many = (peak_mb(Place(build), unseen(k, call), "--stream", "none") for k in (n // 100, n))
+    assert many < few + FLAT_MB, "%.1f MB for %d calls, %.1f for a hundredth" % (many, n, few)
+
+
+def test_one_kind_does_not_hold_up_the_other(build):
+    """While many iterations wait for the slots of a model that is slow, those that use objects go on."""
+    with Server(lambda body, k: "v", delay=600) as s:
+        place = Place(build, s)
+        p = place.start("p.pdl", program=OBJECT.lstrip() % """for: {i: "${ range(3000) }"}
+  map:
+    if: ${ i % 2 }
+    then: {model: openai/m, input: q, contribute: []}
+    else: {lastOf: ["${ o.write(i) }", "${ o.write(i) }", ""]}
+  join: {as: lastOf}""")
+        time.sleep(10 if slow_build(build) else 5)
+        p.send_signal(signal.SIGINT)
+        p.communicate(timeout=20)
+        same(p.returncode, 130)
+    made = len((place.dir / "calls").read_text().splitlines())
+    assert made >= (10 if slow_build(build) else 20), "%d calls of objects" % made
+
+
 if __name__ == "__main__":
     sys.exit(loopback.main([f for n, f in list(globals().items()) if n.startswith("test_")], sys.argv))
