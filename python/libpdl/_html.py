@@ -10,7 +10,7 @@ MOST_BOXES = 2000
 DEEPEST = 60
 SHORT = 120  # characters of a result in its heading
 LONG = 20000  # and inside
-OPEN_LEVELS = 2
+OPEN_LEVELS = 1
 # Not shown as a field of its own: what the heading or the inside has anyway, and what only programs need.
 QUIET = frozenset(("kind", "description", "defs", "context", "expectations", "def", "contribute", "platform", "role", "spec", "fallback", "retry",
                    "until", "while", "join", "trace_error_on_retry"))
@@ -23,7 +23,9 @@ STYLE = """<style>
 .pdl-run summary b{font:600 11px sans-serif;color:#444;margin-right:.5em}
 .pdl-run summary i{font:11px sans-serif;color:#666;margin-right:.5em}
 .pdl-run pre{white-space:pre-wrap;overflow-wrap:anywhere;background:#fff9;color:#111;margin:2px 0;padding:4px;font-size:12px}
-.pdl-run td{vertical-align:top;text-align:left;font-size:12px;padding:0 6px 0 0;color:#111;background:none}
+.pdl-run table{margin:2px 0!important;border:none!important}
+.pdl-run tr,.pdl-run td{background:none!important}
+.pdl-run td{vertical-align:top!important;text-align:left!important;font-size:12px;padding:0 8px 0 0!important;color:#111}
 %s
 </style>""" % "".join(".pdl-run .pdl-%s{background:%s}" % row for row in COLORS.items())
 

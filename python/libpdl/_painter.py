@@ -20,7 +20,8 @@ class Painter:
 
     def __init__(self, out: Any) -> None:
         self.out = out
-        self.has_color = "NO_COLOR" not in os.environ and bool(getattr(out, "isatty", lambda: False)())
+        in_notebook = type(out).__module__.startswith("ipykernel.")  # which shows colours and says that it is no terminal
+        self.has_color = "NO_COLOR" not in os.environ and (in_notebook or bool(getattr(out, "isatty", lambda: False)()))
         self.is_line_open = False
         self.flushed = 0.0
         self.decoders = {kind: codecs.getincrementaldecoder("utf-8")("replace") for kind in ("text", "out", "message")}

@@ -224,7 +224,8 @@ class Kernel(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         from jupyter_client.manager import start_new_kernel
-        cls.manager, cls.client = start_new_kernel(kernel_name="python3")
+        env = {k: v for k, v in os.environ.items() if k != "NO_COLOR"}
+        cls.manager, cls.client = start_new_kernel(kernel_name="python3", env=env)
         cls.run_cell("%load_ext libpdl.notebook")
 
     @classmethod
@@ -263,6 +264,11 @@ class Kernel(unittest.TestCase):
     def test_the_input_box(self):
         reply, text = self.run_cell("%%pdl\ntext:\n- read:\n  message: 'Name? '\n- '!'", answer="Bob")
         self.assertEqual((reply["status"], text), ("ok", "Name? Bob!\n"))
+
+    def test_models_are_green(self):
+        self.run_cell("import libpdl, libpdl.notebook as n; n.use(libpdl.Engine(models={'m': lambda r: 'leaf'}))")
+        self.assertEqual(self.run_cell("%%pdl\nmodel: m\ninput: x")[1], "\033[32mleaf\033[0m\n")
+        self.run_cell("n.use(libpdl.Engine())")
 
     def test_pieces_come_while_the_program_runs(self):
         times = []

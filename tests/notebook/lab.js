@@ -110,12 +110,18 @@ async function main() {
   page = await browser.newPage({ viewport: { width: 1200, height: 1000 } });
   const outside = [];
   page.on("request", r => { if (!/^(data|blob):/.test(r.url()) && new URL(r.url()).hostname !== "127.0.0.1") outside.push(r.url()); });
+  page.on("pageerror", e => console.log("# " + e));
   await page.goto(url, { waitUntil: "domcontentloaded", timeout: 90000 });
   await page.locator(".jp-Notebook .jp-CodeCell .cm-content").first().waitFor({ timeout: 90000 });
   await until(async () => (await page.locator(".jp-Notebook .jp-CodeCell").count()) === 7, 60);
+  await page.getByText("Python 3 (ipykernel) | Idle").waitFor({ timeout: 60000 });
   for (const [name, steps] of Object.entries(CHECKS)) await check(name, steps);
   console.log(outside.length ? "not ok nothing is loaded from elsewhere: " + outside[0] : "ok nothing is loaded from elsewhere");
   await browser.close();
 }
 
-main().then(() => process.exit(0), e => { console.log("not ok the page: " + String(e).split("\n")[0]); process.exit(0); });
+main().then(() => process.exit(0), async e => {
+  console.log("not ok the page: " + String(e).split("\n")[0]);
+  await page.screenshot({ path: path.join(pictures, "page.png") }).catch(() => {});
+  process.exit(0);
+});

@@ -70,6 +70,7 @@ def start_lab(python, work):
         port = s.getsockname()[1]
     env = {**os.environ, "PYTHONPATH": str(BUILD / "python"), "JUPYTER_PATH": str(work / "jupyter"), "JUPYTER_CONFIG_DIR": str(work / "config"),
            "JUPYTER_DATA_DIR": str(work / "data"), "JUPYTER_RUNTIME_DIR": str(work / "runtime"), "IPYTHONDIR": str(work / "ipython")}
+    env.pop("NO_COLOR", None)
     log = open(BUILD / "test-logs" / "notebook" / "lab.log", "wb")
     p = subprocess.Popen([python, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ip=127.0.0.1", "--ServerApp.port=%d" % port,
                           "--ServerApp.port_retries=0", "--IdentityProvider.token=t", "--ServerApp.root_dir=%s" % work],

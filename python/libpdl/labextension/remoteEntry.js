@@ -55,7 +55,7 @@
     get: async name => {
       if (name !== "./extension") throw new Error("libpdl has no module " + name);
       const plugin = await extension();
-      return () => ({ default: plugin });
+      return () => ({ __esModule: true, default: plugin });
     }
   };
 })();
