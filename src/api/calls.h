@@ -1,5 +1,5 @@
-/* calls.h -- tells on error output when calls of models begin and end: PDL_VERBOSE_ASYNC. Inside of
- * api only.
+/* calls.h -- reports on error output when calls of models begin and end: PDL_VERBOSE_ASYNC. Private
+ * to api.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,8 +8,8 @@
 
 #include "trace/sink.h"
 
-/* Writes to the sink it is given (borrowed), as the program's own error output, in the words of the
- * reference; of answers that come whole only. */
+/* Writes to the given sink (borrowed), as error output, in the reference's words; only for answers
+ * that do not stream. */
 pdl_sink pdl_calls_sink(pdl_sink *to);
 
 #endif

@@ -1,13 +1,16 @@
-/* codes.c -- the code of the programs that an engine has run last. A program that its owner has
- * freed is found out by its references: only codes of ours hold it then.
- * SPDX-License-Identifier: Apache-2.0 */
+/* codes.c -- the code of the programs that an engine has run last. Reference counts show when the
+ * owner has freed a program: then only codes of this cache hold it.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "api/handles.h"
 #include "compile/code.h"
 #include "lang/program.h"
 
 #include "base/banned.h"
 
-enum { MANY = 64 }; /* programs in use at a time; a look at all of them costs less than a microsecond */
+/* programs in use at a time; checking all of them costs less than a microsecond */
+enum { MANY = 64 };
 
 typedef struct entry {
     pdl_code *code;
@@ -26,7 +29,8 @@ void pdl_codes_free(pdl_code_cache *c) {
     pdl_free(c);
 }
 
-/* Is the program there for entries of ours alone? Code that functions hold holds the program, too. */
+/* Returns true when only entries of the cache hold the program. Code that functions hold holds the
+ * program, too. */
 static bool is_over(const pdl_code_cache *c, const pdl_program *p) {
     uint32_t ours = 0;
     for (size_t i = 0; i < c->n; i++)

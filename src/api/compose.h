@@ -1,4 +1,4 @@
-/* compose.h -- the rooms that answer effects behind one door. Private to api: the only place that
+/* compose.h -- one world in front of all worlds that answer effects. Private to api. Only this file
  * knows all of them.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -17,7 +17,7 @@ typedef struct pdl_compose_options {
     pdl_str dir;
     const pdl_debug *debug;
     const pdl_prices *prices; /* NULL: none */
-    pdl_secrets *secrets;     /* told of keys that are used; NULL: nobody is */
+    pdl_secrets *secrets;     /* keys that are used are registered here; NULL: not registered */
     double max_requests_per_second, max_tokens_per_minute; /* 0: none */
     void (*wire)(void *user, pdl_str text);                /* called with env_user; NULL: none */
     void (*show_prompt)(void *user, pdl_str prompt);
@@ -28,21 +28,21 @@ typedef struct pdl_compose_options {
     void (*run_program)(void *user, const pdl_effect *code, pdl_val request,
                         pdl_worker_done_fn *done, void *done_user);
     void *user;
-    const char *timeouts;  /* time limits of model calls, see model.h; NULL: none given */
-    const pdl_hook *hooks; /* what the host program answers itself */
+    const char *timeouts;  /* time limits of model calls, see model.h; NULL: defaults */
+    const pdl_hook *hooks; /* effects that the host program answers itself */
     size_t n_hooks;
     pdl_world *
-        /* answers what the hooks do not, in place of rooms of its own; borrowed; NULL: none */
+        /* answers what the hooks do not, instead of our worlds; borrowed; NULL: our worlds answer */
         behind;
 } pdl_compose_options;
 
-/* Rooms are opened when they are first asked. Borrows the loop and what options point to. */
+/* Opens a world when it is first needed. Borrows the loop and what options point to. */
 pdl_world *pdl_compose(const pdl_compose_options *options);
 
 /* The room that answers models, for previews. Borrowed. */
 pdl_world *pdl_compose_model(pdl_world *w);
 
-/* Has the host program given an answer that poll delivers? */
+/* Returns true when the host program has given an answer that poll will deliver. */
 bool pdl_compose_is_ready(const pdl_world *w);
 
 #endif

@@ -1,5 +1,5 @@
-/* debug.c -- see debug.h: the texts of `pdl dump`, each line behind its category and the name of
- * the file.
+/* debug.c -- see debug.h: the texts of `pdl dump`, each line after its category and the name of the
+ * file.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,4 @@
-/* debug.h -- PDL_DEBUG lines about programs: what each stage made of a file. Private to api.
+/* debug.h -- PDL_DEBUG lines about programs: the result of each stage for a file. Private to api.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -10,7 +10,7 @@
 
 typedef struct pdl_environ pdl_environ;
 
-/* Tells secrets (borrowed for the call) what of it is secret. */
+/* Registers what of it is secret (secrets borrowed for the call). */
 pdl_environ *pdl_environ_load(pdl_secrets *secrets);
 void pdl_environ_free(pdl_environ *e);
 

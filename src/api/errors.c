@@ -12,7 +12,7 @@
 
 #include "base/banned.h"
 
-/* The public structure and its texts, which stand behind it in one piece of memory. */
+/* The public structure and its texts, which follow it in one block of memory. */
 typedef struct maker {
     pdl_buf texts;
     size_t at[5]; /* offsets of kind, message, file, hint, text */

@@ -12,7 +12,7 @@
 
 typedef struct note {
     uint32_t id;
-    unsigned bit;  /* what would have allowed it; 0: a call */
+    unsigned bit;  /* the permission that would have allowed it; 0: a model call */
     size_t number; /* of the call, from 1 */
 } note;
 

@@ -1,6 +1,6 @@
-/* explain.h -- a world that does nothing: it notes what is asked of models and answers only what is
- * allowed. What it does not answer is a promise that is never filled: the run goes on until every
- * strand waits. Private to api.
+/* explain.h -- a world that does nothing: it records what models would be asked and answers only
+ * what is allowed. An effect without an answer is a promise that is never filled: the run continues
+ * until every strand waits. Private to api.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,7 +11,7 @@
 #include "model/prices.h"
 #include "vm/vm.h"
 
-/* What may really be done, besides reading program text, the clock and random numbers. */
+/* Effects that are really executed, besides reading program text, the clock and random numbers. */
 enum {
     PDL_ALLOW_code = 1,
     PDL_ALLOW_command = 2,
@@ -23,23 +23,23 @@ enum {
 /* "code,command,read" as a set of these. Error: usage. */
 PDL_MUST bool pdl_allow_read(pdl_str words, unsigned *out, pdl_err *err);
 
-/* In front of outside (a router of pdl_compose, borrowed). prices may be NULL. */
+/* A world in front of outside (a router of pdl_compose, borrowed). prices may be NULL. */
 pdl_world *pdl_explain_world_new(pdl_world *outside, unsigned allowed, const pdl_prices *prices);
 
-/* What was noted so far, in the order in which it was asked: {calls: [...], not_done: [...]}.
- * Owned. The forms stand in docs/manual/calls.md. */
+/* The record so far, in the order of the requests: {calls: [...], not_done: [...]}. Owned.
+ * docs/manual/calls.md has the forms. */
 pdl_val pdl_explain_notes(pdl_world *w);
-/* What a strand waits for that waits for this effect: "the reply of call 2", "code that was not
- * run". Owned text; absent when the effect is none that was held back. */
+/* What a strand that waits for this effect waits for: "the reply of call 2", "code that was not
+ * run". Owned text; absent when the effect was answered. */
 pdl_val pdl_explain_reason(const pdl_world *w, uint32_t id);
 
-/* unreached.c: which blocks a run came to. */
+/* unreached.c: which blocks a run reached. */
 typedef struct pdl_reached pdl_reached;
 pdl_reached *pdl_reached_new(void);
 void pdl_reached_free(pdl_reached *r); /* NULL is fine */
 pdl_sink pdl_reached_sink(pdl_reached *r);
 /* Adds to notes (taken): not_known, what strands of the run wait for, and not_reached, the
- * outermost blocks that are behind. w is the world of the run. */
+ * outermost blocks after them. w is the world of the run. */
 pdl_val pdl_explain_waits(const pdl_world *w, const pdl_run *run, const pdl_reached *r,
                           pdl_val notes);
 

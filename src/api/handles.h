@@ -1,5 +1,4 @@
-/* handles.h -- what stands behind the opaque types of pdl.h, and errors for its users. Private to
- * api.
+/* handles.h -- the structs of the opaque types of pdl.h, and errors for its users. Private to api.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,7 +20,7 @@ struct pdl_value {
 typedef struct pdl_code_cache pdl_code_cache;
 pdl_code_cache *pdl_codes_new(void);
 void pdl_codes_free(pdl_code_cache *c);
-/* The code of a program, borrowed; NULL: not known. Lets go of programs that nobody else has. */
+/* The code of a program, borrowed; NULL: not known. Drops programs that nobody else uses. */
 pdl_code *pdl_codes_find(pdl_code_cache *c, const pdl_program *p, bool trace);
 void pdl_codes_add(pdl_code_cache *c, pdl_code *code, bool trace);
 
@@ -33,21 +32,21 @@ struct pdl_engine {
     void (*note)(void *user, const char *text, size_t n_bytes);
     bool shared;               /* tasks on one loop: turns.c */
     bool busy;                 /* inside a step of all */
-    pdl_session *base;         /* what they share; NULL: none was started */
+    pdl_session *base;         /* shared by its tasks; NULL: no task was started */
     PDL_VEC(pdl_task *) tasks; /* that have not ended */
-    pdl_interner *names;  /* of all its runs: functions of one may be called in another */
-    pdl_val library;      /* the standard library, once it was asked for; else absent */
-    pdl_program *calling; /* runs a function: pdl_value_call; NULL: not yet */
+    pdl_interner *names;       /* of all its runs: functions of one may be called in another */
+    pdl_val library;           /* the standard library, once it was used; else absent */
+    pdl_program *calling;      /* runs a function: pdl_value_call; NULL: not made yet */
     pdl_code_cache *codes;
     char *timeout, *prices; /* owned; "" : none given */
     double max_rps, max_tokens_per_minute;
-    pdl_pool *pool; /* where small objects made by its functions live; entered by each of them */
+    pdl_pool *pool;          /* small objects made by its functions; each function enters it */
     PDL_VEC(pdl_str) paths;  /* owned texts */
     PDL_VEC(pdl_hook) hooks; /* owned prefixes */
 };
 pdl_engine *pdl_engine_keep(pdl_engine *e);
 
-/* What tasks.c and engine.c (turns.c) tell each other. */
+/* Shared by tasks.c and turns.c. */
 struct pdl_task {
     pdl_engine *engine;
     pdl_session *session;
@@ -57,19 +56,19 @@ struct pdl_task {
     pdl_hook *hooks; /* those of the engine when the task was started */
     pdl_state state;
     pdl_error *error;
-    pdl_err unkept;   /* the run went well, its recording or cache is not whole */
-    bool busy;        /* inside a step: callbacks may be running */
+    pdl_err unkept;   /* the run succeeded, but its recording or cache is incomplete */
+    bool busy;        /* inside of a step: callbacks may be running */
     bool doomed;      /* freed inside a callback */
     bool listed;      /* among the tasks of its engine */
-    pdl_state *ended; /* set to the state when it ends or is freed; NULL: nobody waits */
+    pdl_state *ended; /* set to the state when the task ends or is freed; NULL: not needed */
 };
-/* The step of a run as the state of its task, which is told once when it ends. */
+/* Turns the step of a run into the state of its task, which is reported once when it ends. */
 void pdl_task_settle(pdl_task *t, pdl_step step);
 void pdl_task_release(pdl_task *t);
 
 /* --- turns.c: the tasks of an engine with options.shared -------------------------------------- */
 
-/* What the next task shares; NULL: it has everything of its own. */
+/* The session that the next task shares; NULL: it shares none. */
 PDL_MUST bool pdl_turns_base(pdl_engine *e, pdl_session **out, pdl_err *err);
 void pdl_turns_add(pdl_engine *e, pdl_task *t);
 void pdl_turns_remove(pdl_engine *e, pdl_task *t);
@@ -79,7 +78,7 @@ void pdl_turns_close(pdl_engine *e);
 
 /* A handle; takes v. */
 pdl_value *pdl_value_box(pdl_val v);
-/* The value, or what the promise that it is was filled with. Borrowed. */
+/* The value, or the value that filled it if it is a promise. Borrowed. */
 pdl_vref pdl_value_settled(const pdl_value *v);
 
 /* All of these return false and set *out (may be NULL) to an error of kind usage ... */
@@ -89,13 +88,13 @@ PDL_PRINTF(2, 3) bool pdl_misuse(pdl_error **out, const char *fmt, ...);
 bool pdl_error_give(pdl_error **out, pdl_err *err, const pdl_session *s);
 /* The errors of a program that was loaded. */
 bool pdl_error_of_program(pdl_error **out, const pdl_program *p);
-/* The kind of this name; "runtime" for NULL and what is unknown. */
+/* The kind of this name; "runtime" for NULL and unknown names. */
 pdl_err_kind pdl_error_kind_of(const char *name);
 /* An error as its users see it; borrows err. */
 pdl_error *pdl_error_make(const pdl_err *err, const pdl_session *s);
 
 /* Copies a structure of options: *from (may be NULL) of from->size bytes over the zeroed *to of
- * size bytes. A member that we do not know and that is not zero is a misuse. */
+ * size bytes. An unknown member that is not zero is a misuse. */
 PDL_MUST bool pdl_options_read(void *to, const void *from, size_t size, const char *what,
                                pdl_error **error);
 

@@ -1,5 +1,5 @@
-/* hooks.c -- see hooks.h. A request is the host program's until it answers; the effect behind it
- * goes when the run ends.
+/* hooks.c -- see hooks.h. A request belongs to the host program until it answers; its effect may
+ * end earlier, with the run.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,8 +20,8 @@ enum { DAY_MS = 86400000 };
 typedef struct hooks hooks;
 
 struct pdl_request {
-    hooks *hooks;  /* NULL: closed */
-    pdl_effect *e; /* NULL: no longer wanted */
+    hooks *hooks;        /* NULL: closed */
+    pdl_effect *e;       /* NULL: the answer is not needed any more */
     const pdl_hook *row; /* the handler that has it; NULL: something of the host program has */
     pdl_value data;
     pdl_buf pieces;     /* not delivered yet */
@@ -31,7 +31,7 @@ struct pdl_request {
     pdl_val answer;
     pdl_err err;
     uint64_t start_ns;
-    bool *freed;     /* set when it is freed; NULL: nobody wants to know */
+    bool *freed;     /* set when it is freed; NULL: not needed */
     struct list *in; /* the list that it is in; NULL: none */
     pdl_request *next, *prev;
 };
@@ -65,9 +65,9 @@ static pdl_str subject_of(const pdl_effect *e) {
         pdl_effect_kind kind;
         const char *key;
     } rows[] = {
-        {PDL_EFFECT_model, "model"},  {PDL_EFFECT_embed, "model"},  {PDL_EFFECT_code, "lang"},
-        {PDL_EFFECT_command, "argv"}, {PDL_EFFECT_input, "prompt"}, {PDL_EFFECT_read, "path"},
-        {PDL_EFFECT_write, "path"},   {PDL_EFFECT_source, "path"},  {PDL_EFFECT_tool, "server"},
+        {PDL_EFFECT_model, "model"},   {PDL_EFFECT_embed, "model"},  {PDL_EFFECT_code, "lang"},
+        {PDL_EFFECT_command, "argv"},  {PDL_EFFECT_input, "prompt"}, {PDL_EFFECT_read, "path"},
+        {PDL_EFFECT_write, "path"},    {PDL_EFFECT_source, "path"},  {PDL_EFFECT_tool, "server"},
         {PDL_EFFECT_approval, "sink"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
@@ -161,7 +161,7 @@ static bool command_answer(pdl_vref v, pdl_val *out, pdl_err *err) {
     return ok;
 }
 
-/* The shorter forms that a host program may answer with, made whole. Flat switch over the kinds. */
+/* Completes the shorter forms that a host program may answer with. Flat switch over the kinds. */
 static bool complete(const pdl_effect *e, pdl_vref v, pdl_str all_pieces, pdl_val *out,
                      pdl_err *err) {
     const char *kind = pdl_effect_kind_name(e->kind);
@@ -284,7 +284,7 @@ static void request_free(pdl_request *r) {
     pdl_free(r);
 }
 
-/* The effect is not wanted any more; the request lives until the host program has answered it. */
+/* The answer is not needed any more; the request lives until the host program has answered it. */
 static void give_up(pdl_request *r) {
     pdl_effect_free(leave(r));
     if (r->answered) request_free(r);
@@ -338,7 +338,7 @@ void pdl_request_answer(pdl_request *request, const pdl_value *answer) {
         fit(request->e, v, pdl_buf_str(&request->all_pieces), &request->answer, &request->err) &&
         request->e->kind == PDL_EFFECT_model && !request->all_pieces.len &&
         pdl_val_truth(pdl_dict_getz(request->e->request, "stream"))) {
-        /* who reads a stream gets it in one piece */
+        /* a request that streams gets it in one piece */
         pdl_str all = pdl_str_get(pdl_dict_getz(request->answer, "content"));
         pdl_request_piece(request, all.p, all.n);
     }
@@ -369,7 +369,7 @@ void pdl_request_raise(pdl_request *request, const char *kind, const char *class
 
 /* --- the room --------------------------------------------------------------------------------- */
 
-/* The request is gone before its effect ends: what that starts may cancel others. */
+/* The request is freed before its effect ends, because what that starts may cancel others. */
 static void deliver_answer(pdl_request *r) {
     double seconds = (double)(pdl_clock_ns() - r->start_ns) / 1e9;
     pdl_val v = r->answer;
@@ -384,7 +384,8 @@ static void deliver_answer(pdl_request *r) {
         pdl_effect_answer(e, v, seconds);
 }
 
-/* The answer of a model lets the next call in the queue begin, which would nest without an end. */
+/* The answer of a model lets the next queued call start; delivering it at once would recurse
+ * without bound. */
 static bool is_delivered_at_once(pdl_effect_kind k) {
     return k != PDL_EFFECT_model && k != PDL_EFFECT_embed;
 }

@@ -1,7 +1,7 @@
-/* hooks.h -- the room that the host program is: effects that handlers of an embedder answer.
- * Private to api.
+/* hooks.h -- the host program as a world: effects that handlers of an embedder answer. Private to
+ * api.
  *
- * Answers are kept until poll, so that a handler may answer inside its call, inside any other
+ * Answers are kept until poll, so that a handler may answer inside of its call, inside of any other
  * callback, or between two steps.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -28,7 +28,7 @@ bool pdl_hooks_match(const pdl_hook *hooks, size_t n, const pdl_effect *e);
 pdl_world *pdl_hooks_world_new(pdl_loop *loop, const pdl_hook *hooks, size_t n,
                                void (*other)(void *user, pdl_effect *e), void *user);
 
-/* Deliver the answers that were given. True when there were any. */
+/* Delivers the answers that were given. Returns true when there were any. */
 bool pdl_hooks_deliver(pdl_world *w);
 /* Is there an answer to deliver? */
 bool pdl_hooks_are_ready(const pdl_world *w);

@@ -1,11 +1,12 @@
-/* objects.c -- see objects.h. Each is a handle (value/handle.h) whose `user` is a host_object: what
- * natives look at is asked of it at once, what expressions do with it is an effect, as for objects
- * of code, because the host program may need time.
+/* objects.c -- see objects.h. Each object is a handle (value/handle.h) whose `user` is a
+ * host_object. Natives ask it at once; operations of expressions are effects, as for objects of
+ * code, because the host program may need time.
  *
  * A journal must find the same request in another process. So the number of a handle is a hash of
- * the name of its type, and what is written of it is the type alone.
+ * the name of its type, and only the type is written of it.
  *
- * SPDX-License-Identifier: Apache-2.0 */
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "api/objects.h"
 
 #include <string.h>
@@ -31,8 +32,8 @@ static host_object *host_of(const pdl_handle *h) { return h->user; }
 
 /* --- looking ------------------------------------------------------------------------------ */
 
-/* Takes error, which may be NULL. Always false. Who looks is an expression: a failure of code is
- * one of its evaluation. */
+/* Takes error, which may be NULL. Always false. A failure of the object is one of the expression
+ * that uses it. */
 static bool fail(pdl_err *err, pdl_error *error, const host_object *o, const char *what) {
     pdl_err_kind kind = error ? pdl_error_kind_of(error->kind) : PDL_E_code;
     if (kind == PDL_E_code) kind = PDL_E_expression;
@@ -147,8 +148,7 @@ pdl_value *pdl_value_object(void *object, const pdl_object_ops *ops) {
     pdl_str s = pdl_str_of(type ? type : "");
     if (!is_name(s)) return NULL;
     host_object *host = PDL_NEW(host_object);
-    *host = (host_object){
-        .name = pdl_str_dup(s), .user = object, .ops = o, .release = o.release};
+    *host = (host_object){.name = pdl_str_dup(s), .user = object, .ops = o, .release = o.release};
     pdl_val v = handle_of(host, pdl_text(s), pdl_textf("<%s object>", host->name));
     pdl_handle *h = pdl_handle_of(v);
     h->callable = o.call && (!o.type_name || (traits & PDL_OBJECT_CALLABLE));
@@ -181,7 +181,7 @@ void *pdl_value_function_of(const pdl_value *v, pdl_handler_fn *fn) {
 
 /* --- operations of programs ----------------------------------------------------------------- */
 
-/* The first thing of the host program in v, absent when there is none; *others: there are objects
+/* The first object of the host program in v, absent when there is none; *others: there are objects
  * of code as well. */
 static pdl_vref find(pdl_vref v, bool *others, unsigned depth) {
     pdl_vref found = pdl_absent();
@@ -194,8 +194,7 @@ static pdl_vref find(pdl_vref v, bool *others, unsigned depth) {
     bool is_dict = pdl_is_dict(v), is_list = pdl_is_list(v) || pdl_is(v, PDL_V_TUPLE);
     size_t n = is_dict ? pdl_dict_len(v) : is_list ? pdl_list_len(v) : 0;
     for (size_t i = 0; i < n; i++) {
-        pdl_vref x =
-            find(is_dict ? pdl_dict_val_at(v, i) : pdl_list_at(v, i), others, depth + 1);
+        pdl_vref x = find(is_dict ? pdl_dict_val_at(v, i) : pdl_list_at(v, i), others, depth + 1);
         if (pdl_is_absent(found)) found = x;
     }
     return found;
@@ -250,10 +249,10 @@ static bool function_data(const pdl_effect *e, const host_object *f, pdl_val *ou
 
 /* The host program has nothing for this operation. */
 static bool refuse(const pdl_effect *e, const host_object *o, pdl_err *err) {
-    const char *shown = is_op(e, "call")                        ? "callable"
-                        : is_op(e, "iter")                      ? "iterable"
+    const char *shown = is_op(e, "call")                       ? "callable"
+                        : is_op(e, "iter")                     ? "iterable"
                         : is_op(e, "attr") || is_op(e, "item") ? "subscriptable"
-                                                                : "an operand of this operator";
+                                                               : "an operand of this operator";
     return pdl_err_host(err, "TypeError", "'%s' object is not %s", o->name, shown);
 }
 
@@ -267,8 +266,8 @@ static bool is_known(const pdl_effect *e, const pdl_object_ops *ops) {
 }
 
 bool pdl_objects_data(const pdl_effect *e, pdl_val *out, pdl_err *err) {
-    static const char *const keys[] = {"op",       "object", "name",  "key",     "args",
-                                       "kwargs",   "left",   "right", "operator", "negated"};
+    static const char *const keys[] = {"op",     "object", "name",  "key",      "args",
+                                       "kwargs", "left",   "right", "operator", "negated"};
     bool others = false;
     const host_object *o = host_of(pdl_handle_of(target_of(e, &others)));
     if (o->fn && !others && (is_op(e, "call") || is_op(e, "attr") || is_op(e, "item")))
@@ -285,7 +284,7 @@ bool pdl_objects_data(const pdl_effect *e, pdl_val *out, pdl_err *err) {
     return true;
 }
 
-/* As an attribute, or as an item. False: it cannot be looked up so. */
+/* As an attribute, or as an item. Returns false when it has no such look-up. */
 static bool look_up(const host_object *o, bool attribute, pdl_vref key, pdl_request *r) {
     pdl_value boxed = {key};
     if (attribute && (!o->ops.attribute || !pdl_is_str(key))) return false;

@@ -1,6 +1,8 @@
-/* scalars.c -- values that C has no type for: large integers, dates, bytes; and containers taken
- * whole or walked without a handle for each item.
- * SPDX-License-Identifier: Apache-2.0 */
+/* scalars.c -- values without a C type: large integers, dates, bytes; and containers taken whole or
+ * iterated without a handle for each item.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "api/handles.h"
 #include "value/int.h"
 #include "value/pyvalues.h"
@@ -9,7 +11,7 @@
 
 /* --- integers ----------------------------------------------------------------------------- */
 
-/* Digits with an optional minus sign in front, nothing else. */
+/* Digits, perhaps after a minus sign. */
 static bool is_number(pdl_str s, int base) {
     size_t i = s.n && s.p[0] == '-';
     if (i == s.n) return false;
@@ -25,7 +27,8 @@ static bool is_number(pdl_str s, int base) {
 pdl_value *pdl_value_int_text(const char *digits, int base) {
     pdl_val v;
     pdl_str s = pdl_str_of(digits ? digits : "");
-    if ((base != 10 && base != 16) || !is_number(s, base) || !pdl_int_read(s, base, &v)) return NULL;
+    if ((base != 10 && base != 16) || !is_number(s, base) || !pdl_int_read(s, base, &v))
+        return NULL;
     return pdl_value_box(v);
 }
 
@@ -77,7 +80,7 @@ bool pdl_value_is_tuple(const pdl_value *v) {
     return v && pdl_is(pdl_value_settled(v), PDL_V_TUPLE);
 }
 
-/* *slot holds v (taken) from now on. */
+/* Stores v (taken) in *slot. */
 static void hold(pdl_value **slot, pdl_val v) {
     if (!*slot) {
         *slot = pdl_value_box(v);

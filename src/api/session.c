@@ -43,9 +43,9 @@ struct pdl_session {
     pdl_secrets *secrets; /* that are in use */
     pdl_hider debug_hider;
     pdl_loop *loop;
-    pdl_world *outside;   /* model, worker, host behind one door */
+    pdl_world *outside;   /* model, worker, mcp, host as one world */
     pdl_world *limits;    /* in front of outside */
-    pdl_world *explain;   /* in place of all others in front of outside; NULL: none */
+    pdl_world *explain;   /* replaces all others in front of outside; NULL: none */
     pdl_reached *reached; /* with explain */
     pdl_prices *prices;   /* NULL: none */
     pdl_budget *budget;   /* of the run; NULL: none */
@@ -73,7 +73,7 @@ struct pdl_session {
     pdl_session **members; /* PDL_SPAWN_SLOTS of those that share this one; NULL: none yet */
 };
 
-/* The session in whose run, or in a program inside of it, code asks for something. */
+/* The session in whose run, or in a program inside of it, the code runs. */
 static pdl_session *member_of(pdl_session *s, const pdl_effect *code) {
     uint32_t range = pdl_subruns_root(s->subs, code->id);
     pdl_session *m =
@@ -83,7 +83,7 @@ static pdl_session *member_of(pdl_session *s, const pdl_effect *code) {
 
 /* --- programs met while running --------------------------------------------------------------- */
 
-/* The place of the error outlives the program: its source is copied. */
+/* The place of the error outlives the program, so its source is copied. */
 static void load_failed(pdl_session *s, const pdl_program *p, pdl_val *errors, pdl_err *err) {
     if (p->yaml_failed && p->diags.n) {
         const pdl_diag *d = &p->diags.p[0];
@@ -195,7 +195,7 @@ static pdl_run_options run_options(pdl_session *s) {
     return o;
 }
 
-/* The variables of a run, each with where it comes from. */
+/* The variables of a run, each with its origin. */
 static pdl_val with_defaults(pdl_vref vars, pdl_label origin) {
     pdl_val d =
         pdl_dict_putz(pdl_dict_new(4), "pdl_model_default_parameters", pdl_model_defaults());
@@ -257,7 +257,7 @@ static pdl_str folder_of(pdl_arena *a, pdl_str file) {
     return slash == PDL_NOT_FOUND ? (pdl_str){0} : pdl_arena_str(a, pdl_str_sub(file, 0, slash));
 }
 
-/* Folder that holds the running command, without a slash behind; empty when it cannot be known. */
+/* Folder of the running command, without a trailing slash; empty when unknown. */
 static pdl_str command_dir(pdl_arena *a) {
     char path[4096];
     ssize_t n = readlink("/proc/self/exe", path, sizeof path);
@@ -265,8 +265,8 @@ static pdl_str command_dir(pdl_arena *a) {
                                               : folder_of(a, (pdl_str){path, (size_t)n});
 }
 
-/* Folder that holds the shared library, or the extension of Python that the library is a part of;
- * empty when it is a part of the command. */
+/* Folder of the shared library, or of the extension of Python that contains it; empty when it is a
+ * part of the command. */
 static pdl_str library_dir(pdl_arena *a) {
     Dl_info info;
     if (!dladdr(pdl_stdlib_text, &info) || !info.dli_fname) return (pdl_str){0};
@@ -283,9 +283,9 @@ static void add_path(pdl_session *s, pdl_str dir, const char *more) {
     pdl_buf_fini(&b);
 }
 
-/* PDL_PATH and the folders of the options; then where lib/ stands: above the folder of the command
- * (a build tree), its share folder, that of the shared library (which may lie one level deeper),
- * the installed one. */
+/* PDL_PATH and the folders of the options; then the candidates for lib/: above the folder of the
+ * command (a build tree), its share folder, that of the shared library (which may be one level
+ * deeper), the installed one. */
 static void find_path(pdl_session *s) {
     const char *var = pdl_environ_get(s->env, "PDL_PATH");
     pdl_str rest = pdl_str_of(var ? var : "");
@@ -445,7 +445,7 @@ static void hide_line(void *user, pdl_str line, pdl_buf *out) {
     pdl_hider_feed_lines(&s->debug_hider, line, out);
 }
 
-/* Lines of the session hold none of its secrets; those that are held back come at its end. */
+/* Debug lines hold no secrets of the session; lines that are held back are written at its end. */
 static void hide_debug(pdl_session *s) {
     s->debug_hider = PDL_HIDER(s->secrets);
     if (!s->opt.debug || s->opt.debug->hide) return;
@@ -464,7 +464,7 @@ static void show_debug(pdl_session *s) {
     pdl_buf_fini(&rest);
 }
 
-/* Takes a place among the members of another; what they share is borrowed. */
+/* Takes a slot among the members of another session; what they share is borrowed. */
 static bool join(pdl_session *s, pdl_session *shared, pdl_err *err) {
     if (!shared->members) shared->members = PDL_NEW_N(pdl_session *, PDL_SPAWN_SLOTS);
     uint32_t slot = 0;
@@ -493,7 +493,7 @@ static bool open_own(pdl_session *s, pdl_err *err) {
     return s->loop || pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "no event loop: out of descriptors");
 }
 
-/* Gives back the place, or what open_own made. */
+/* Releases the slot, or what open_own made. */
 static void close_own(pdl_session *s) {
     if (s->shared) s->shared->members[s->slot] = NULL;
     if (s->opt.shared) return;
@@ -641,8 +641,8 @@ static pdl_step step(pdl_session *s, int timeout_ms) {
     }
 }
 
-/* What worlds do while they are polled (reading a file, parsing a reply) ends with the flag of the
- * session too. */
+/* Work of worlds during a poll (reading a file, parsing a reply) also ends with the session's flag.
+ */
 pdl_step pdl_session_step(pdl_session *s, int timeout_ms) {
     pdl_cancel scope = {.flag = s->opt.cancel};
     const pdl_cancel *outer = pdl_cancel_enter(&scope);
@@ -661,7 +661,7 @@ pdl_step pdl_session_run(pdl_session *s) {
     return pdl_session_step(s, -1);
 }
 
-/* libuv tells the kernel about a new descriptor when the loop runs next, hence the limit. */
+/* libuv registers a new descriptor with the kernel when the loop runs next, hence the limit. */
 int pdl_session_deadline_ms(const pdl_session *s) {
     enum { AT_MOST_MS = 50 };
     if (!s->run || any_ready(s) || (s->outside && pdl_compose_is_ready(s->outside))) return 0;
@@ -684,7 +684,7 @@ pdl_step pdl_session_turn(pdl_session *s) {
     return done;
 }
 
-/* Programs inside those of the members. True when one of them ended. */
+/* Programs inside of those of the members. True when one of them ended. */
 bool pdl_session_turn_inner(pdl_session *s) { return pdl_subruns_step(s->subs); }
 
 bool pdl_session_inner_is_ready(const pdl_session *s) { return pdl_subruns_are_ready(s->subs); }
@@ -721,8 +721,7 @@ void pdl_session_poll(pdl_session *s, int timeout_ms) {
     (void)pdl_cancel_enter(outer);
 }
 
-/* The worlds as a run beside others sees them: with a cache each group counts its own
- * repetitions. */
+/* The world for a run beside others: with a cache each group counts its own repetitions. */
 static pdl_world *world_of(pdl_session *s, const pdl_spawn *spawn) {
     if (!s->cache) return s->world;
     if (!s->cache_views) {
@@ -761,7 +760,7 @@ void pdl_session_release(pdl_session *s, pdl_run *run, uint32_t slot) {
     pdl_subruns_cancel(s->subs, PDL_SUB_RANGES + slot);
 }
 
-/* What the program `data: ${ stdlib }` gives: it asks nobody for anything. */
+/* The value of the program `data: ${ stdlib }`, which requests no effect. */
 pdl_val pdl_session_library(pdl_session *s) {
     pdl_run_options o = run_options(s);
     pdl_code *code = NULL;

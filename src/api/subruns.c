@@ -41,8 +41,8 @@ void pdl_subruns_free(pdl_subruns *s) {
     pdl_free(s);
 }
 
-/* The one behind that which was taken last, so that ids do not come again soon; 0: all are
- * taken. */
+/* The range after the one that was taken last, so that ids are not reused soon; 0: all are taken.
+ */
 static uint32_t free_range(pdl_subruns *s) {
     for (uint32_t i = 1; i < PDL_SUB_RANGES; i++) {
         uint32_t range = (s->last + i - 1) % (PDL_SUB_RANGES - 1) + 1;

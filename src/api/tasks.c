@@ -33,7 +33,7 @@ static const char *look_name(pdl_look look) {
     PDL_BUG("look %d", (int)look);
 }
 
-/* NUL-terminated copies of what an event holds, for one call. */
+/* NUL-terminated copies of an event's texts, for one call. */
 static void report(const pdl_task *t, const pdl_event *e) {
     const char *kind = pdl_event_name(e->kind);
     if (!t->opt.blocks && is_of_blocks(kind)) return;
@@ -176,7 +176,7 @@ static bool open_session(pdl_task *t, pdl_err *err) {
         .variables = t->opt.inputs ? t->opt.inputs->v : pdl_absent(),
     };
     if (!t->opt.alone && !pdl_turns_base(t->engine, &o.shared, err)) return false;
-    if (o.shared) { /* they are those of the shared one */
+    if (o.shared) { /* those of the shared session apply */
         o.timeouts = NULL;
         o.prices = PDL_STR("");
     }
@@ -204,11 +204,11 @@ static pdl_task *start(pdl_engine *engine, pdl_program *program, pdl_task_option
     pdl_session_use(t->session, program);
     pdl_code *known = pdl_codes_find(engine->codes, program, o.trace);
     if (known) pdl_session_use_code(t->session, known);
-    t->busy = true; /* the first report comes from here */
+    t->busy = true; /* the first report is made from here */
     pdl_session_start(t->session);
     t->busy = false;
     if (!known) pdl_codes_add(engine->codes, pdl_session_code(t->session), o.trace);
-    t->opt.inputs = NULL; /* the run has its own */
+    t->opt.inputs = NULL; /* the run has copies */
     if (engine->shared && !o.alone) pdl_turns_add(engine, t);
     return t;
 }
@@ -257,7 +257,7 @@ void pdl_task_settle(pdl_task *t, pdl_step step) {
 static pdl_state advance_shared(pdl_task *t, int timeout_ms) {
     pdl_engine *e = pdl_engine_keep(t->engine);
     pdl_state state = PDL_TASK_WAITING;
-    t->ended = &state; /* it may be freed on the way */
+    t->ended = &state; /* the task may be freed meanwhile */
     pdl_turns_run(e, t, timeout_ms);
     if (state == PDL_TASK_WAITING) t->ended = NULL;
     pdl_engine_free(e);
@@ -309,9 +309,8 @@ int pdl_task_fd(const pdl_task *task) {
 
 int pdl_task_deadline_ms(const pdl_task *task) {
     if (!task || task->state != PDL_TASK_WAITING) return -1;
-    return task->engine->shared && !task->opt.alone
-                                ? pdl_engine_deadline_ms(task->engine)
-                                : pdl_session_deadline_ms(task->session);
+    return task->engine->shared && !task->opt.alone ? pdl_engine_deadline_ms(task->engine)
+                                                    : pdl_session_deadline_ms(task->session);
 }
 
 /* --- afterwards ------------------------------------------------------------------------------- */
@@ -324,7 +323,7 @@ static bool is_done(const pdl_task *t, const char *what, pdl_error **error) {
     return false;
 }
 
-/* Takes v; promises in it are replaced by what filled them. */
+/* Takes v; replaces its promises by the values that filled them. */
 static pdl_value *settled(pdl_val v) {
     pdl_val out;
     pdl_err err = {0};
@@ -464,8 +463,7 @@ pdl_value *pdl_value_signature(const pdl_value *v) {
 
 pdl_value *pdl_run_program(pdl_engine *engine, pdl_program *program, const pdl_value *inputs,
                            pdl_error **error) {
-    pdl_task_options o = {
-        .size = sizeof o, .inputs = inputs, .alone = engine && engine->busy};
+    pdl_task_options o = {.size = sizeof o, .inputs = inputs, .alone = engine && engine->busy};
     pdl_task *t = pdl_task_start(engine, program, &o, error);
     if (!t) return NULL;
     pdl_task_wait(t, -1);

@@ -1,9 +1,9 @@
-/* turns.c -- tasks of an engine on one loop: they take turns, and what is open of all of them is
- * waited for at once.
+/* turns.c -- tasks of an engine on one loop: they take turns, and one wait covers the effects of
+ * all of them.
  *
- * The engine has one session without a program, whose loop, rooms, environment and secrets the
+ * The engine has one session without a program, whose loop, worlds, environment and secrets the
  * sessions of the tasks use (session.h). A step lets every task that can run do so, runs the loop
- * once, and looks again. Tasks that end leave the list; those that callbacks free are released when
+ * once, and starts over. Tasks that end leave the list; those that callbacks free are released when
  * the turn is over, since the machine of one task may be below the callback of another.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -16,7 +16,7 @@
 
 enum {
     AT_MOST_MS = 50
-}; /* libuv tells the kernel about a new descriptor when the loop runs next */
+}; /* libuv registers a new descriptor with the kernel when the loop runs next */
 
 bool pdl_turns_base(pdl_engine *e, pdl_session **out, pdl_err *err) {
     *out = NULL;
@@ -51,7 +51,7 @@ void pdl_turns_close(pdl_engine *e) {
     pdl_vec_fini(&e->tasks);
 }
 
-/* Callbacks may add tasks: they have their turn in this one. */
+/* Callbacks may add tasks, which get their turn in this round. */
 static void turn(pdl_engine *e) {
     for (size_t i = 0; i < e->tasks.n; i++) {
         pdl_task *t = e->tasks.p[i];

@@ -1,9 +1,9 @@
-/* unreached.c -- see explain.h: what a program could not be followed to.
+/* unreached.c -- see explain.h: the blocks that explain could not reach.
  *
- * A strand that waits stands in a chain of blocks. Parts of these blocks that were never entered
- * come behind the place where it stands, unless they are the other branch of what was decided, a
- * fallback, or the body of a function. They are told with what the strand waits for; the first
- * strand that stands before them counts.
+ * A strand that waits is inside of a chain of blocks. Parts of these blocks that were never entered
+ * follow the place where it waits, unless they are the other branch of a decision, a fallback, or
+ * the body of a function. They are reported with what the strand waits for; the first strand that
+ * precedes them counts.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -62,8 +62,8 @@ typedef struct search {
     pdl_map reported;        /* blocks of list */
     pdl_val seen;            /* dict: place and reason -> an entry of not_known */
     pdl_val list;            /* not_reached */
-    const pdl_block *parent; /* whose parts are looked at */
-    const pdl_block *inner;  /* the part in which the strand stands; NULL: in parent itself */
+    const pdl_block *parent; /* whose parts are examined */
+    const pdl_block *inner;  /* the part in which the strand is; NULL: in parent itself */
     pdl_vref why;
 } search;
 
@@ -74,7 +74,7 @@ static pdl_val with_place(pdl_loc at, size_t more) {
 
 typedef struct count {
     int64_t n;
-    /* of the block whose parts are counted: it runs when something fails */
+    /* of the block whose parts are counted: it runs only on failure */
     const pdl_block *fallback;
 } count;
 
@@ -88,7 +88,7 @@ static void count_models(void *user, const pdl_block *b) {
     c->fallback = outer;
 }
 
-/* One of a block's branches was taken: the others are not behind it. */
+/* One of a block's branches was taken: the others do not follow it. */
 static bool is_other_branch(const search *s, const pdl_block *child) {
     if (!s->inner) return false;
     if (s->parent->kind == PDL_BLOCK_if) {

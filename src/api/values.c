@@ -53,8 +53,8 @@ void pdl_value_drop(pdl_value *v) {
     pdl_free(v);
 }
 
-/* Containers copy themselves when somebody else holds them. A value cannot come to hold itself: the
- * item is then a second owner. */
+/* Containers are copied when they are shared. A value cannot come to contain itself: the item is
+ * then a second owner. */
 bool pdl_value_push(pdl_value *v, const pdl_value *item) {
     if (!v || !item || !pdl_is_list(v->v)) return false;
     pdl_val x = pdl_keep(item->v);
@@ -87,12 +87,15 @@ pdl_kind pdl_value_kind(const pdl_value *v) {
         pdl_tag tag;
         pdl_kind kind;
     } rows[] = {
-        {PDL_V_NULL, PDL_KIND_NULL},   {PDL_V_BOOL, PDL_KIND_BOOL},    {PDL_V_INT, PDL_KIND_INT},
-        {PDL_V_BIGINT, PDL_KIND_INT},  {PDL_V_FLOAT, PDL_KIND_FLOAT},  {PDL_V_STR, PDL_KIND_TEXT},
-        {PDL_V_LIST, PDL_KIND_LIST},   {PDL_V_TUPLE, PDL_KIND_LIST},   {PDL_V_DICT, PDL_KIND_DICT},
-        {PDL_V_ABSENT, PDL_KIND_NULL}, {PDL_V_CONTEXT, PDL_KIND_LIST}, {PDL_V_RANGE, PDL_KIND_LIST},
-        {PDL_V_DATE, PDL_KIND_DATE},   {PDL_V_DATETIME, PDL_KIND_DATE},
-        {PDL_V_FUNC, PDL_KIND_FUNCTION}, {PDL_V_BYTES, PDL_KIND_BYTES}, {PDL_V_SET, PDL_KIND_SET},
+        {PDL_V_NULL, PDL_KIND_NULL},     {PDL_V_BOOL, PDL_KIND_BOOL},
+        {PDL_V_INT, PDL_KIND_INT},       {PDL_V_BIGINT, PDL_KIND_INT},
+        {PDL_V_FLOAT, PDL_KIND_FLOAT},   {PDL_V_STR, PDL_KIND_TEXT},
+        {PDL_V_LIST, PDL_KIND_LIST},     {PDL_V_TUPLE, PDL_KIND_LIST},
+        {PDL_V_DICT, PDL_KIND_DICT},     {PDL_V_ABSENT, PDL_KIND_NULL},
+        {PDL_V_CONTEXT, PDL_KIND_LIST},  {PDL_V_RANGE, PDL_KIND_LIST},
+        {PDL_V_DATE, PDL_KIND_DATE},     {PDL_V_DATETIME, PDL_KIND_DATE},
+        {PDL_V_FUNC, PDL_KIND_FUNCTION}, {PDL_V_BYTES, PDL_KIND_BYTES},
+        {PDL_V_SET, PDL_KIND_SET},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         if (rows[i].tag == t) return rows[i].kind;

@@ -1,4 +1,4 @@
-/* cli.h -- what the commands share. Private to cli.
+/* cli.h -- shared by the commands. Private to cli.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,8 +18,8 @@ PDL_MUST bool pdl_cli_read_program(pdl_str file, pdl_buf *out, pdl_err *err);
 /* Variables of --data-file and --data as a dict. */
 PDL_MUST bool pdl_cli_read_data(const arguments *a, pdl_val *vars, pdl_err *err);
 
-/* run_limits.c: what limits and logs the calls of a run. Fills those members of o, which borrow l;
- * 0, or the exit code of a wrong command line. */
+/* run_limits.c: options that limit and log the calls of a run. Fills those members of o, which
+ * borrow l. Returns 0, or the exit code of a wrong command line. */
 typedef struct run_limits {
     double budget[PDL_BUDGET_COUNT];
     void *wire; /* FILE *; NULL: none */
@@ -29,15 +29,15 @@ typedef struct run_limits {
 int pdl_cli_run_limits_read(const arguments *a, run_limits *l, pdl_session_options *o);
 void pdl_cli_run_limits_fini(run_limits *l);
 
-/* signals.c: fn(user, sig) is called from the loop when the first signal comes that ends a command;
- * the next one ends the process at once, its children with it. SIGHUP is left alone when it is
- * ignored (nohup). */
+/* signals.c: calls fn(user, sig) from the loop at the first signal that ends a command; the next
+ * one ends the process and its children at once. SIGHUP stays ignored when it is (nohup). */
 pdl_signals *pdl_cli_watch_signals(pdl_loop *loop, void (*fn)(void *user, int sig), void *user);
 const volatile sig_atomic_t *pdl_cli_signal_received(void); /* 0 before */
 
-/* put.c. Secrets of s are replaced where it is given (may be NULL). What these write does not
- * control a terminal. */
-/* Text to standard output, flushed. The exit code: 0; 141 nobody reads; 1 with a message. */
+/* put.c. Secrets of s (may be NULL) are replaced. A terminal gets control characters neutralised.
+ */
+/* Writes text to standard output and flushes. Returns the exit code: 0; 141 when nobody reads; 1
+ * after a message. */
 int pdl_cli_put_stdout(pdl_str text);
 void pdl_cli_put_stderr(pdl_str text, const pdl_session *s);
 /* A line that has no secrets. */
@@ -47,7 +47,8 @@ void pdl_cli_print_error(const pdl_err *err, const pdl_session *s);
 void pdl_cli_print_load_errors(const pdl_program *p, const pdl_session *s);
 /* A wrong command line: usage and message. Returns 2. */
 int pdl_cli_refuse(const arguments *a, const char *message);
-/* After a failed write with errno e: message unless nobody reads. The exit code. */
+/* After a failed write with errno e: prints a message, unless nobody reads. Returns the exit code.
+ */
 int pdl_cli_write_failed(int e);
 
 #endif

@@ -1,4 +1,4 @@
-/* pdl_cli_cmd_cache.c -- pdl cache: list, prune and export a file of --cache.
+/* cmd_cache.c -- pdl cache: list, prune and export a file of --cache.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,4 @@
-/* pdl_cli_cmd_check.c -- pdl check FILE...: everything about programs that can be known without
+/* cmd_check.c -- pdl check FILE...: reports everything about programs that can be known without
  * running them.
  *
  * SPDX-License-Identifier: Apache-2.0

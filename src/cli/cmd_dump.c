@@ -1,4 +1,4 @@
-/* pdl_cli_cmd_dump.c -- pdl dump FILE: the intermediate forms of a program, each as text.
+/* cmd_dump.c -- pdl dump FILE: the intermediate forms of a program, each as text.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -56,7 +56,7 @@ static const struct {
 };
 enum { N_FORMS = sizeof forms / sizeof forms[0] };
 
-/* The form asked for; N_FORMS when there are several. */
+/* The requested form; N_FORMS when there are several. */
 static size_t form_of(const arguments *a) {
     size_t form = N_FORMS - 1, given = 0;
     for (size_t i = 0; i < N_FORMS; i++)
@@ -75,7 +75,7 @@ static int dump_file(const arguments *a, size_t form, const pdl_session *s) {
     if (ok && !loaded) {
         pdl_cli_print_load_errors(p, s);
         if (forms[form].write != dump_nodes)
-            form = N_FORMS; /* nodes are there when blocks are not */
+            form = N_FORMS; /* nodes exist even when blocks do not */
     }
     ok = ok && (form == N_FORMS || forms[form].write(p, &out, &err));
     if (!ok) pdl_cli_print_error(&err, s);

@@ -1,4 +1,4 @@
-/* pdl_cli_cmd_explain.c -- pdl explain FILE: what a program would ask of models, without asking.
+/* cmd_explain.c -- pdl explain FILE: shows what a program would send to models, without sending it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -30,7 +30,7 @@ static void put_place(pdl_vref d, pdl_buf *out) {
     pdl_buf_putf(out, "%.*s:%lld", PDL_FMT(text_at(d, "file")), (long long)line);
 }
 
-/* Lines of text behind the first are indented as deep as it. */
+/* Indents the lines of text after the first as deep as the first. */
 static void put_indented(pdl_str text, const char *indent, pdl_buf *out) {
     for (size_t i = 0; i < text.n; i++) {
         pdl_buf_putc(out, text.p[i]);

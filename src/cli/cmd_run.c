@@ -1,4 +1,4 @@
-/* pdl_cli_cmd_run.c -- pdl FILE: run a program.
+/* cmd_run.c -- pdl FILE: run a program.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -34,7 +34,7 @@ static bool read_stdin(pdl_buf *out, pdl_err *err) {
                                          "cannot read standard input: %s", strerror(errno));
 }
 
-/* There is no such file: perhaps one with a similar name is meant. */
+/* The file does not exist: suggests one with a similar name. */
 static bool no_file(pdl_str file, pdl_err *err) {
     enum { MOST_NAMES = 4096 };
     PDL_VEC(pdl_str) names = {0};
@@ -70,7 +70,7 @@ bool pdl_cli_read_program(pdl_str file, pdl_buf *out, pdl_err *err) {
     return ok;
 }
 
-/* One more mapping of variables over those in *vars. what: the option, for the message. */
+/* Adds one more mapping of variables to *vars. what: the option, for the message. */
 static bool add_data(pdl_str text, const char *what, pdl_val *vars, pdl_err *err) {
     pdl_val v;
     uint32_t line = 0, column = 0;
@@ -115,7 +115,7 @@ bool pdl_cli_read_data(const arguments *a, pdl_val *vars, pdl_err *err) {
     return ok;
 }
 
-/* PROGRAM_trace.json beside the program, its suffix taken off. */
+/* PROGRAM_trace.json beside the program, without the program's suffix. */
 static char *trace_name(const arguments *a) {
     pdl_str v = a->value[OPT_trace], file = a->files.p[0];
     if (v.p) return pdl_str_dup(v);
@@ -138,7 +138,7 @@ static bool put_trace(void *user, pdl_str piece, pdl_err *err) {
     return ok;
 }
 
-/* Returns the exit status: not 0 when a signal kept it from being written. */
+/* Returns the exit status: nonzero when a signal kept the trace from being written. */
 static int write_trace(const arguments *a, const pdl_session *s) {
     const pdl_cancel scope = {.flag = pdl_cli_signal_received()};
     pdl_file_out *out;
@@ -278,7 +278,7 @@ static pdl_stream stream_of(const arguments *a) {
     return pdl_str_is(a->value[OPT_stream], "none") ? PDL_STREAM_NONE : PDL_STREAM_CONTEXT;
 }
 
-/* What is done without running; -1: nothing, go on. */
+/* Commands that do not run the program; -1: none, continue. */
 static int early(const arguments *a) {
     if (a->given[OPT_version]) return pdl_cli_put_stdout(PDL_STR("PDL " PDL_VERSION "\n"));
     if (a->given[OPT_schema]) return pdl_cli_cmd_schema(a);
@@ -293,8 +293,8 @@ static int early(const arguments *a) {
     return -1;
 }
 
-/* A program may run this command again, on itself too. Each tells those below it how many stand
- * above. */
+/* A program may run this command again, on itself too: a variable of the environment counts the
+ * levels. */
 static bool enter_depth(pdl_str file, pdl_err *err) {
     static const char name[] = "PDL_DEPTH";
     const char *value = getenv(name);
@@ -357,7 +357,7 @@ int pdl_cli_cmd_run(const arguments *a) {
         code = err.kind == PDL_E_usage ? 2 : 1;
         pdl_err_fini(&err);
     }
-    if (PDL_POOLS) pdl_leak_on_exit(); /* other builds look for leaks */
+    if (PDL_POOLS) pdl_leak_on_exit(); /* other builds check for leaks */
     pdl_cli_show_live_fini(&r.show);
     pdl_session_free(r.session);
     pdl_cli_run_limits_fini(&limits);

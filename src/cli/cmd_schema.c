@@ -1,4 +1,4 @@
-/* pdl_cli_cmd_schema.c -- pdl schema, pdl --schema: the JSON Schema of programs; pdl __builtins.
+/* cmd_schema.c -- pdl schema, pdl --schema: the JSON Schema of programs; pdl __builtins.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,4 @@
-/* pdl_cli_cmd_serve.c -- pdl serve FILE...: programs as models over HTTP.
+/* cmd_serve.c -- pdl serve FILE...: programs as models over HTTP.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -34,8 +34,8 @@ typedef struct server {
 
 /* --- programs --------------------------------------------------------------------------------- */
 
-/* The file's name without folder and suffix. Clients read it in JSON: what is not UTF-8 is
- * replaced. */
+/* The file's name without folder and suffix. Clients read it in JSON, so bytes that are not UTF-8
+ * are replaced. */
 static pdl_str model_name(server *v, pdl_str file) {
     pdl_buf b = PDL_BUF;
     pdl_utf8_repair(&b, pdl_file_name(file));
@@ -96,7 +96,7 @@ static bool load_all(server *v) {
 
 /* --- options ---------------------------------------------------------------------------------- */
 
-/* A whole number from least to most; the default where it is not given. */
+/* A whole number from least to most; the default where the option is not given. */
 static bool number(const arguments *a, opt_id id, int64_t least, int64_t most, int64_t *out) {
     int64_t n;
     if (!a->given[id]) return true;
@@ -152,8 +152,8 @@ static bool are_origins(pdl_str list) {
     return ok;
 }
 
-/* A reader that is slow must not hold up the server: where it is a pipe, lines that do not fit are
- * lost, which is told once. */
+/* A slow reader must not block the server: on a pipe, lines that do not fit are dropped, which is
+ * reported once. */
 static void write_log(void *user, pdl_str line) {
     server *v = user;
     ssize_t n = write(v->log, line.p, line.n);
@@ -185,8 +185,7 @@ static void on_signal(void *user, int sig) {
     pdl_serve_stop(((server *)user)->serve);
 }
 
-/* Messages have standard input and output for themselves: what else is printed goes to error
- * output. */
+/* Standard input and output carry only messages: other output goes to standard error. */
 static bool take_standard_streams(server *v) {
     v->mcp_in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     v->mcp_out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);

@@ -1,4 +1,4 @@
-/* pdl_cli_cmd_view.c -- pdl view RUN [RUN]: a run as nested boxes, in a browser or as one file.
+/* cmd_view.c -- pdl view RUN [RUN]: a run as nested boxes, in a browser or as one file.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

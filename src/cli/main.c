@@ -42,16 +42,16 @@ static int wrong_usage(const arguments *a, char *message) {
     return code;
 }
 
-/* A standard descriptor that is closed would be given to the next file that is opened. What stands
- * in for it cannot be written, so that output fails and is reported. */
+/* Opens closed standard descriptors, which the next opened file would get otherwise. The
+ * replacement cannot be written, so output fails and is reported. */
 static void hold_descriptors(void) {
     for (int fd = 0; fd <= 2; fd++)
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDONLY) != fd) _exit(1);
 }
 
 /* A conversation that grows is copied into a request at every turn: blocks of some megabytes are
- * kept for the next one, not handed back to the system and asked for again page by page (half of
- * the time of a long agent loop). */
+ * kept for the next turn, not returned to the system and requested again page by page (half of the
+ * time of a long agent loop). */
 static void keep_large_blocks(void) {
 #ifdef __GLIBC__
     mallopt(M_MMAP_THRESHOLD, 32 << 20);
@@ -67,8 +67,8 @@ int main(int argc, char **argv) {
     pdl_int_use_alloc();
     pdl_loop_use_alloc();
     pdl_pool_enter(pdl_pool_new()); /* for the life of the process */
-    signal(SIGPIPE, SIG_IGN);       /* a reader that went away is an error of the write */
-    signal(SIGXFSZ, SIG_IGN);       /* so is a file that may not grow */
+    signal(SIGPIPE, SIG_IGN);       /* a closed reader is an error of the write */
+    signal(SIGXFSZ, SIG_IGN);       /* so is the size limit of a file */
     bool ok = pdl_cli_arguments_read(argc, argv, &a, &message);
     int code = !ok                 ? wrong_usage(&a, message)
                : a.given[OPT_help] ? show_help(a.command)

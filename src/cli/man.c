@@ -7,7 +7,7 @@
 
 #include "base/banned.h"
 
-/* Text of roff: what it would take for markup is escaped. */
+/* Escapes text for roff. */
 static void put_roff(const char *s, pdl_buf *out) {
     if (*s == '.' || *s == '\'') PDL_PUT(out, "\\&");
     for (; *s; s++) {

@@ -14,7 +14,7 @@ typedef enum {
     OPT_FLAG,
     OPT_VALUE,
     OPT_MAYBE
-} opt_kind; /* MAYBE: the value may be left out; greedy */
+} opt_kind; /* MAYBE: the value may be left out; the next word is taken as value if there is one */
 
 typedef enum {
     OPT_help,
@@ -102,7 +102,7 @@ typedef struct command {
 const command *pdl_cli_commands(size_t *n);
 const option *pdl_cli_option_of(opt_id id);
 
-/* Reads the command line. False: *message (owned by the caller) says what is wrong: exit code 2. */
+/* Reads the command line. Returns false with *message (owned by the caller) set: exit code 2. */
 bool pdl_cli_arguments_read(int argc, char **argv, arguments *out, char **message);
 void pdl_cli_arguments_fini(arguments *a);
 

@@ -1,4 +1,4 @@
-/* put.c -- what the commands print, and what becomes of it when it cannot be printed.
+/* put.c -- output of the commands, and how a failed write is reported.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -31,8 +31,8 @@ static bool read_jobs(const arguments *a, uint32_t *jobs) {
     return true;
 }
 
-/* Every call that is open has a connection: as many descriptors as the system grants, and no more
- * calls than that. */
+/* Every open call has a connection: raises the limit of descriptors as far as the system allows,
+ * and limits the calls to that. */
 static void make_room(uint32_t *jobs) {
     enum { OTHERS = 64 }; /* descriptors for files, the worker, the loop */
     struct rlimit files;
@@ -58,7 +58,7 @@ static void write_wire(void *user, pdl_str text) {
                  PDL_FMT(l->wire_name), strerror(errno));
 }
 
-/* For nobody else from its first byte on. */
+/* Readable by its owner only, from its first byte on. */
 static FILE *open_private(const char *path) {
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     FILE *f = fd < 0 ? NULL : fdopen(fd, "w");

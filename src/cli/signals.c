@@ -1,4 +1,5 @@
-/* signals.c -- the signals that end a command: the first begins the end, the next makes it at once.
+/* signals.c -- the signals that end a command: the first asks for an orderly end, the next ends it
+ * at once.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

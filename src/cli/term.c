@@ -40,10 +40,12 @@ static void check(term *t, bool ok) {
 
 enum {
     PART = 2048
-}; /* half a page: stdio then writes one page at most, which what is ready takes without blocking */
+    /* half a page: stdio then writes at most one page, which a descriptor that is ready takes without
+ * blocking */
+};
 
-/* Before n bytes are written: waits until the reader of standard output takes some more, or a
- * signal has come. */
+/* Before n bytes are written: waits until the reader of standard output takes more, or a signal
+ * arrives. */
 static bool is_ready(term *t, size_t n) {
     enum { LOOK_MS = 20 };
     struct pollfd p = {STDOUT_FILENO, POLLOUT, 0};
@@ -81,7 +83,7 @@ static const char *color_of(pdl_look look) {
     PDL_BUG("look %d", (int)look);
 }
 
-/* Text that is not the program's own: a terminal does not obey it. */
+/* Text that is not the program's own: control characters are neutralised. */
 static void put_untrusted(term *t, pdl_str s) {
     if (!t->tty) {
         pdl_cli_term_put(t, s);
@@ -123,10 +125,10 @@ static void put_message(term *t, const pdl_event *e) {
 }
 
 static void put_error(term *t, pdl_str text, bool untrusted) {
-    pdl_cli_term_flush(t); /* what was printed before stands before */
+    pdl_cli_term_flush(t); /* earlier output comes first */
     errno = 0;
-    bool ok = untrusted ? pdl_write_termsafe(stderr, text)
-                        : fwrite(text.p, 1, text.n, stderr) == text.n;
+    bool ok =
+        untrusted ? pdl_write_termsafe(stderr, text) : fwrite(text.p, 1, text.n, stderr) == text.n;
     ok = fflush(stderr) == 0 && ok;
     if (!ok && errno == EINTR) t->interrupted = true;
 }

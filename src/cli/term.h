@@ -1,5 +1,4 @@
-/* term.h -- the terminal as a sink of events: streaming, colours, and what happens when nobody
- * reads.
+/* term.h -- the terminal as a sink of events: streaming, colours, and the case that nobody reads.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,10 +11,10 @@
 typedef struct term {
     bool color, color_err; /* of standard output, of standard error */
     bool tty;              /* standard output is a terminal: models do not control it */
-    bool broken;           /* the reader of standard output went away */
+    bool broken;           /* the reader of standard output has closed it */
     bool may_block;        /* standard output is no regular file */
-    bool interrupted; /* a signal came while its reader did not read: nothing more is written */
-    int error;        /* errno of another failed write, 0: none */
+    bool interrupted; /* a signal arrived while its reader did not read: nothing more is written */
+    int error;        /* errno of another failed write; 0: none */
     void (*on_broken)(void *user); /* once; may be NULL */
     void *user;
 } term;
@@ -25,7 +24,7 @@ pdl_sink pdl_cli_term_sink(term *t);
 
 /* Text to standard output, through the same checks. */
 void pdl_cli_term_put(term *t, pdl_str text);
-/* The same; untrusted: not the program's own words, a terminal does not obey them. */
+/* The same; untrusted: not the program's own words, so control characters are neutralised. */
 void pdl_cli_term_show(term *t, pdl_str text, bool untrusted);
 void pdl_cli_term_flush(term *t);
 /* What code wrote on standard error. */

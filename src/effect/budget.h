@@ -1,8 +1,8 @@
-/* budget.h -- what a part of a run may use of the outside: a budget, and the one around it.
+/* budget.h -- what a part of a run may use of the outside: a budget, and the enclosing one.
  *
- * The machine makes one for each block that has the field `budget` and for the run, and hands the
- * innermost to every effect; the room budget, in front of the rooms that answer, reserves, settles
- * and refuses. Counted, not thread-safe.
+ * The machine makes one for each block that has the field `budget` and for the run, and attaches
+ * the innermost one to every effect; the world in src/budget, in front of the worlds that answer,
+ * reserves, settles and refuses. Reference counted, not thread-safe.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -34,9 +34,9 @@ typedef struct pdl_budget {
     uint32_t depth;                    /* budgets around it */
     struct pdl_budget *up;             /* kept; NULL: the outermost */
     pdl_loc loc;                       /* of the block; all-zero: of the run */
-    double limit[PDL_BUDGET_COUNT];    /* negative: none */
-    double used[PDL_BUDGET_COUNT];     /* by what has ended; calls: begun */
-    double reserved[PDL_BUDGET_COUNT]; /* by what is on its way */
+    double limit[PDL_BUDGET_COUNT];    /* negative: no limit */
+    double used[PDL_BUDGET_COUNT];     /* by effects that have ended; calls: started ones */
+    double reserved[PDL_BUDGET_COUNT]; /* by effects in flight */
     double answers, answer_tokens;     /* of calls that ended: how long answers are */
     uint32_t going;                    /* calls on their way */
     uint64_t start_ns;                 /* monotonic */
@@ -47,18 +47,18 @@ pdl_budget *pdl_budget_new(const double limit[PDL_BUDGET_COUNT], pdl_budget *up,
 pdl_budget *pdl_budget_keep(pdl_budget *b); /* NULL is fine */
 void pdl_budget_drop(pdl_budget *b);        /* NULL is fine */
 
-/* "calls=10,tokens=5000,cost=0.5,seconds=60": some of them. Errors: usage, saying what would be
- * right. */
+/* Reads some of "calls=10,tokens=5000,cost=0.5,seconds=60". Errors: usage, naming what is accepted.
+ */
 PDL_MUST bool pdl_budget_read(pdl_str text, double limit[PDL_BUDGET_COUNT], pdl_err *err);
 
-/* An error of kind budget keeps as its detail which budget it was: so that a replay, where nothing
- * is counted, knows it too. Is the budget that e tells of b or one around it? Then trying again
- * within b is of no use. */
+/* An error of kind budget records which budget it was about, so that a replay, where nothing is
+ * counted, knows it too. Returns true when e is about b or an enclosing budget: trying again inside
+ * of b is useless then. */
 bool pdl_budget_is_spent(const pdl_err *e, const pdl_budget *b);
 /* Fills err: item of b does not allow more. why: the message, "the budget of 3 calls is spent".
  * Always false. */
 bool pdl_budget_refuse(const pdl_budget *b, pdl_budget_item item, pdl_str why, pdl_err *err);
-/* The same for its seconds, which are over. */
+/* The same for its seconds, which are used up. */
 bool pdl_budget_refuse_time(const pdl_budget *b, pdl_err *err);
 /* Is there time left, in b and all around it? Error: budget. NULL is fine. */
 PDL_MUST bool pdl_budget_check_clock(const pdl_budget *b, pdl_err *err);

@@ -1,5 +1,5 @@
-/* canonical.c -- see effect.h: the canonical form of requests (spec execution 10.5). What another
- * value of asks the same is not part of it; secrets are neither.
+/* canonical.c -- see effect.h: the canonical form of requests (spec execution 10.5). Parameters
+ * that do not change the question are not part of it, and neither are secrets.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,15 +9,15 @@
 
 #include "base/banned.h"
 
-/* Another value asks the same of the model. content: what decides the request that goes out does
- * not. */
+/* Returns true when the parameter does not change the question to the model. content: parameters
+ * that decide which request is sent count as well. */
 static bool asks_the_same(pdl_str name, bool content) {
     pdl_control c;
     return pdl_control_find(name, &c) && c != PDL_CONTROL_PLACE &&
            !(content && c == PDL_CONTROL_SHAPES);
 }
 
-/* Parameters of a model without what does not belong to its identity. */
+/* Parameters of a model without those that do not belong to its identity. */
 static pdl_val model_params(pdl_vref given, bool content) {
     pdl_val d = pdl_dict_new(pdl_dict_len(given));
     for (size_t i = 0; i < pdl_dict_len(given); i++) {

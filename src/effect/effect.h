@@ -1,8 +1,11 @@
-/* effect.h -- the only way out of the machine (architecture D6).
+/* effect.h -- the only way out of the machine.
  *
- * Whatever a run wants from the outside is one pdl_effect handed to a pdl_world; the world answers
- * with one pdl_reply (preceded, for streams, by pieces). Policy, record, replay, cache, dry run and
- * tests are worlds in front of a world.
+ * Everything that a run requests from the outside is one pdl_effect handed to a pdl_world; the
+ * world answers with one pdl_reply, preceded by pieces when it streams. Policy, record, replay,
+ * cache, dry run and tests are worlds in front of a world. If the machine opened files or called
+ * models itself, each of these would need its own hooks in every such place, and a replay could
+ * never be known to be complete. What must stay true: the result of a program depends only on its
+ * text, its inputs and the replies.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,7 +19,7 @@
 #include "value/path.h"
 #include "value/val.h"
 
-/* The kinds, what each asks and what comes back: effects.def. */
+/* The kinds, their requests and their replies: effects.def. */
 #define ASK(id, field, forms, doc)
 #define SAY(id, field, forms, doc)
 #define OP(id, op, forms)
@@ -32,8 +35,8 @@ typedef enum {
 
 typedef struct pdl_effect pdl_effect;
 
-/* How code outside calls a PDL function (declared here, implemented by vm): start a call of `func`
- * with arguments; `done` is called when it has ended. Arguments are taken. Used by worker for
+/* How code outside calls a PDL function (declared here, implemented by vm): starts a call of `func`
+ * with arguments, which are taken; `done` is called when it has ended. The worker uses it for
  * callbacks from Python. */
 typedef struct pdl_call_in {
     void *user;
@@ -51,14 +54,14 @@ typedef struct pdl_reply {
 } pdl_reply;
 void pdl_reply_fini(pdl_reply *r);
 
-/* Who asked: both callbacks come on the run's thread, possibly inside start(). */
+/* Receives the answer: both callbacks run on the run's thread, possibly inside of start(). */
 typedef struct pdl_effect_sink {
     void *user;
     /* A piece of a streamed answer: text for models (valid UTF-8), stdout of code. Borrowed. Never
      * after reply. */
     void (*piece)(void *user, const pdl_effect *e, pdl_str text);
-    /* The end. Borrows r: copy what is kept. The effect is released by the world's caller after
-     * this returns. */
+    /* The final answer. Borrows r: copy what is kept. The world releases the effect after this
+     * returns. */
     void (*reply)(void *user, const pdl_effect *e, const pdl_reply *r);
     /* A policy has decided about e, before it goes on or is refused: a dict, borrowed. May be
      * NULL. */
@@ -74,12 +77,12 @@ struct pdl_effect {
     pdl_val request; /* owned dict, see the table above */
     pdl_effect_sink sink;
     const pdl_call_in *call_in; /* for code; borrowed from the run */
-    /* origins of what went into it since, beside its request: the worlds add to them */
+    /* origins that went into the reply besides those of its request: the worlds add to them */
     pdl_label added_labels;
-    pdl_label control; /* with control: strict, of what chose that it happens */
-    bool is_trusted;   /* a policy says that its reply has not the origin of its kind */
-    bool is_import;    /* of kind source: for `import`, else for `include` */
-    pdl_budget *budget; /* owned; what the effect is charged to; NULL: nothing */
+    pdl_label control;  /* with control: strict, of what chose that it happens */
+    bool is_trusted;    /* a policy says that its reply has not the origin of its kind */
+    bool is_import;     /* of kind source: for `import`, else for `include` */
+    pdl_budget *budget; /* owned; the budget that the effect is charged to; NULL: none */
 };
 
 pdl_effect *pdl_effect_new(pdl_effect_kind kind, uint32_t id, pdl_path *place /* borrowed */,
@@ -96,45 +99,43 @@ typedef enum {
 } pdl_effect_trait;
 const char *pdl_effect_kind_name(pdl_effect_kind k);
 bool pdl_effect_kind_find(pdl_str name, pdl_effect_kind *out);
-/* Where the reply of e comes from: the origin of its kind, all that its request holds, what it was
- * told. */
+/* The label of the reply of e: the origin of its kind, the labels of its request, and added_labels.
+ */
 pdl_label pdl_effect_label(const pdl_effect *e);
 pdl_label pdl_effect_origin(pdl_effect_kind k); /* of the kind alone */
 bool pdl_effect_has(pdl_effect_kind k, pdl_effect_trait trait);
 
-/* The request with its paths under another folder: `folder` (empty: none) is taken off in front,
- * `prefix`, which ends with a slash or is empty, is put there. What is not under the folder stays.
- * Owned. */
+/* The request with its paths moved to another folder: the prefix `folder` (empty: none) is replaced
+ * by `prefix`, which ends with a slash or is empty. Paths outside of the folder stay. Owned. */
 pdl_val pdl_effect_moved(const pdl_effect *e, pdl_str folder, pdl_str prefix);
 /* Has the request the form of its kind? For assertions: requests are made by the machine. */
 bool pdl_effect_is_request(pdl_effect_kind k, pdl_vref request);
-/* Can this be the reply of e? For what comes from a host program. Error: protocol, without a
+/* Checks that a reply from a host program has the form that e demands. Error: protocol, without a
  * place. */
 PDL_MUST bool pdl_effect_check(const pdl_effect *e, pdl_vref reply, pdl_err *err);
-/* The stored reply of e, checked; the stored pieces of one, a list of texts. Nothing else may be
- * done with the answers of journals and caches, which somebody else may have made. Errors: syntax,
- * protocol. */
+/* The stored reply of e, checked; the stored pieces, a list of texts. Answers from journals and
+ * caches, which may be made by somebody else, must be read with these. Errors: syntax, protocol. */
 PDL_MUST bool pdl_effect_read(const pdl_effect *e, pdl_str json, pdl_val *out, pdl_err *err);
 PDL_MUST bool pdl_effect_read_pieces(pdl_str json, pdl_val *out, pdl_err *err);
 
 /* Canonical JSON of the request without keys and control parameters (spec execution 10.5), and
- * without the secrets of the register (NULL: none): what is hashed and stored. Values that are not
- * JSON appear in a tagged form that pdl_effect_decode reads back. */
+ * without the secrets of the register (NULL: none): it is hashed and stored. Values that are not
+ * JSON have a tagged form that pdl_effect_decode reads back. */
 PDL_MUST bool pdl_effect_canonical(const pdl_effect *e, const pdl_secrets *secrets, pdl_buf *out,
                                    pdl_err *err);
 
 /* The facts of an error as an owned dict, empty when there are none: {line} of code, {budget,
  * budget_depth}, {provider, model, retry_after_seconds, attempts} of a model call. */
 pdl_val pdl_effect_error_facts(const pdl_err *err);
-/* Sets the facts of err from the JSON text of such a dict. Ignores what has another form. */
+/* Sets the facts of err from the JSON text of such a dict. Ignores facts of another form. */
 void pdl_effect_error_facts_read(pdl_str json, pdl_err *err);
-/* The same for what is asked of a model wherever it stands: with the parameters that steer the
- * client but shape what the model reads (roles, templates, another provider). The key of the
+/* The same for a model request independent of its place: includes the parameters that configure the
+ * client but influence what the model reads (roles, templates, another provider). The key of the
  * cache. */
 PDL_MUST bool pdl_effect_content(const pdl_effect *e, const pdl_secrets *secrets, pdl_buf *out,
                                  pdl_err *err);
-/* The reply of e with what e was told beside its request, which the reader could not know, and
- * without the secrets of the register; of pdl_effect_read. */
+/* The reply of e with added_labels, which its reader could not know, and without the secrets of the
+ * register; for pdl_effect_read. */
 PDL_MUST bool pdl_effect_encode_reply(const pdl_effect *e, pdl_vref reply,
                                       const pdl_secrets *secrets, pdl_buf *out, pdl_err *err);
 /* Any value as JSON text and back, losslessly ({"$pdl": "tuple", ...}); functions become their
@@ -145,20 +146,22 @@ PDL_MUST bool pdl_effect_encode_hidden(pdl_vref v, const pdl_secrets *secrets, p
                                        pdl_err *err);
 PDL_MUST bool pdl_effect_decode(pdl_str json, pdl_val *out, pdl_err *err);
 
-/* True for parameters of a model call that configure the client and are never sent: control.def. */
+/* Returns true for parameters of a model call that configure the client and are never sent:
+ * control.def. */
 bool pdl_is_control_key(pdl_str name);
 
 /* A world answers effects. Vtable contracts:
  *
- * start   Takes e: the world frees it with pdl_effect_free after the reply was delivered or the
- *         effect was cancelled. May call e->sink.reply before it returns. Never blocks longer than
- *         a local file operation.
- * cancel  Ends the effect with this id if it is still open: its sink is not called any more.
- *         Ignores unknown ids.
- * poll    Does what is ready; waits for something at most timeout_ms (-1: until something happens,
- *         0: does not wait). Returns false when nothing is open in this world, because waiting
- *         would never end. A front world forwards to the one behind it.
- * close   Releases the world and what it owns. A front world does not close the one behind it. */
+ *  start   Takes e: the world frees it with pdl_effect_free after the reply was delivered or the
+ *          effect was cancelled. May call e->sink.reply before it returns. Never blocks longer than
+ *          a local file operation.
+ *  cancel  Ends the effect with this id if it is still open: its sink is not called any more.
+ *          Ignores unknown ids.
+ *  poll    Delivers what is ready; waits at most timeout_ms (-1: until something happens, 0: does
+ *          not wait). Returns false when nothing is open in this world, because waiting would never
+ *          end. A front world forwards to the one behind it.
+ *  close   Releases the world and what it owns. A front world does not close the one behind it.
+ */
 typedef struct pdl_world pdl_world;
 typedef struct pdl_world_ops {
     void (*start)(pdl_world *w, pdl_effect *e);

@@ -1,10 +1,10 @@
 /* encode.c -- see effect.h: any value as JSON text and back.
  *
- * What JSON has is written as it is. Everything else is an object whose first key is "$pdl": its
- * kind; a dict that has such a key itself, or a key that is no string, is written in that way too,
- * so that reading is unambiguous. Labels are not written, but for those of a reply that its reader
- * could not know from its kind and request. A context is its messages in order: independent groups
- * are read back as a sequence.
+ * JSON values are written unchanged. Everything else is an object whose first key is "$pdl": its
+ * kind; a dict that has such a key itself, or a key that is not a string, is written in that way
+ * too, so that reading is unambiguous. Labels are not written, except those of a reply that its
+ * reader could not know from its kind and request. A context is its messages in order: independent
+ * groups are read back as a sequence.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -48,7 +48,7 @@ static const char *const label_names[] = {
 
 static bool put(enc *e, pdl_vref v, pdl_err *err);
 
-/* Here every text passes: what is escaped afterwards is hidden before. */
+/* Every text passes here: it is redacted before it is escaped. */
 static void put_quoted(enc *e, pdl_str text) {
     if (!pdl_secrets_any(e->secrets)) {
         pdl_json_quote(text, 0, e->out);
@@ -192,8 +192,8 @@ static void put_bytes(enc *e, pdl_str s) {
     pdl_buf_fini(&shown);
 }
 
-/* An object of the worker: its number and what came with it, so that a replay can ask for the same
- * again. */
+/* An object of the worker: its number and the facts that arrived with it, so that a replay can make
+ * the same request again. */
 static bool put_handle(enc *e, pdl_vref v, pdl_err *err) {
     const pdl_handle *h = pdl_handle_of(v);
     open_tag(e, "handle");
@@ -433,8 +433,7 @@ static bool revive_range(pdl_vref items, pdl_vref kind, pdl_val *out, pdl_err *e
             return malformed(kind, err);
     if (!n[2]) return malformed(kind, err);
     pdl_val r = pdl_range_new(n[0], n[1], n[2]);
-    if (pdl_range_len(r) >
-        PDL_MAX_RANGE_ITEMS) { /* a few bytes may not stand for work without end */
+    if (pdl_range_len(r) > PDL_MAX_RANGE_ITEMS) { /* a few bytes must not cause unbounded work */
         pdl_drop(r);
         return malformed(kind, err);
     }
@@ -513,8 +512,7 @@ static bool revive_tagged(pdl_vref v, pdl_vref kind, pdl_val *out, pdl_err *err)
     if (!pdl_is_absent(items)) return revive_items(kind, items, out, err);
     if (!pdl_is_absent(text)) return revive_text(kind, text, out, err);
     if (pdl_text_is(kind, "bytes")) return revive_bytes(pdl_dict_getz(v, "hex"), kind, out, err);
-    return malformed(kind,
-                     err); /* "absent" too: it is written in requests, never part of an answer */
+    return malformed(kind, err); /* "absent" too: it occurs in requests, never in an answer */
 }
 
 /* Depth is bounded by the JSON reader (PDL_MAX_JSON_DEPTH). */

@@ -1,4 +1,4 @@
-/* encode.h -- private to the room: the tagged JSON form of values with options.
+/* encode.h -- private to effect: the tagged JSON form of values with options.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,7 +14,7 @@ enum {
     PDL_ENC_REDACT = 2, /* texts under names of secret parameters are written as [REDACTED] */
 };
 
-/* Every text without the secrets of the register (NULL: none) before it is written as JSON. */
+/* Removes the secrets of the register (NULL: none) from every text before it is written as JSON. */
 PDL_MUST bool pdl_effect_encode_with(pdl_vref v, int flags, const pdl_secrets *secrets,
                                      pdl_buf *out, pdl_err *err);
 

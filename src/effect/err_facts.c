@@ -1,7 +1,8 @@
 /* err_facts.c -- the facts of an error (base/err.h) as a dict: pdl_error of a program, the line of
- * a journal. A failed model call has more of them than the base room can name, as JSON text.
+ * a journal. A failed model call has further facts, which base cannot name; they are JSON text.
  *
- * SPDX-License-Identifier: Apache-2.0 */
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <string.h>
 
 #include "effect/budget.h"

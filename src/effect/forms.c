@@ -1,9 +1,9 @@
-/* forms.c -- see effect.h and effects.def: does a request, does an answer have the form of its
- * kind?
+/* forms.c -- see effect.h and effects.def: checks that a request or an answer has the form of its
+ * kind.
  *
- * The machine reads answers without looking twice: it takes `content` of a model's reply for what
- * it is. Worlds that are part of the program keep to the table; a file or a host program may hold
- * anything, so their answers are held against the table where they come in, and nowhere else.
+ * The machine uses answers without further checks: it takes `content` of a model's reply as it is.
+ * Worlds that are part of the program follow the table; a file or a host program may hold anything,
+ * so their answers are checked against the table where they enter, and only there.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,7 +17,7 @@
 
 #include "base/banned.h"
 
-/* Kinds of values, then what is looked at inside, then whether it may be left out. */
+/* Kinds of values, then the demands on their content, then whether it may be left out. */
 enum {
     NONE = 1 << 0,
     FLAG = 1 << 1,
@@ -28,7 +28,7 @@ enum {
     OBJECT = 1 << 6,
     TEXTS = 1 << 7,
     VECTORS = 1 << 8,
-    DATA = 1 << 9, /* alone: of any kind; with others: one of those, and data all the way down */
+    DATA = 1 << 9, /* alone: any kind; with others: one of those, and DATA in all its parts */
     ANY = 1 << 10,
     MISSING = 1 << 11,
     PATH = 1 << 12,
@@ -43,7 +43,7 @@ enum {
 };
 enum { PDL_LABEL_0 = 0 };
 
-/* The table is read four times, each time for lines of one sort. */
+/* The table is read four times, each time for rows of one sort. */
 #define ASK(id, field, forms, doc)
 #define SAY(id, field, forms, doc)
 #define OP(id, op, forms)
@@ -123,7 +123,7 @@ bool pdl_effect_has(pdl_effect_kind k, pdl_effect_trait trait) {
 static bool is_text(pdl_vref v) { return pdl_is_str(v) && !(pdl_flags_of(v) & PDL_F_SAFE); }
 static bool is_number(pdl_vref v) { return pdl_is_int(v) || pdl_is(v, PDL_V_FLOAT); }
 
-/* What JSON has. The depth is that of the text from which it was read, or what a host program has
+/* JSON values only. The depth is that of the text from which v was read, or what a host program has
  * built. */
 static bool is_data(pdl_vref v, unsigned depth) {
     if (depth > PDL_MAX_JSON_DEPTH) return false;
@@ -197,7 +197,7 @@ bool pdl_effect_is_request(pdl_effect_kind k, pdl_vref request) {
     return has_text_keys(request) && !find_misfit(asks, sizeof asks / sizeof asks[0], k, request);
 }
 
-/* Where the first part of a path from `at` on begins: nothing, and a dot alone, are none. */
+/* Where the first part of a path from `at` on begins; empty parts and single dots are skipped. */
 static size_t part_at(pdl_str path, size_t at) {
     for (;; at++) {
         bool dot = at < path.n && path.p[at] == '.' && (at + 1 == path.n || path.p[at + 1] == '/');
@@ -210,8 +210,9 @@ static pdl_str part_from(pdl_str path, size_t at) {
     return pdl_str_sub(path, at, slash == PDL_NOT_FOUND ? path.n : slash);
 }
 
-/* Where the path goes on below the folder, or PDL_NOT_FOUND. One of them may be written with "./"
- * or doubled slashes: the machine has folders from names of files as messages print them, too. */
+/* Offset of the part of path below the folder, or PDL_NOT_FOUND. Either may be written with "./" or
+ * doubled slashes, because the machine also has folders from file names in the form that messages
+ * print. */
 static size_t below(pdl_str path, pdl_str folder) {
     if (pdl_str_starts(path, PDL_STR("/")) != pdl_str_starts(folder, PDL_STR("/")))
         return PDL_NOT_FOUND;
@@ -225,8 +226,7 @@ static size_t below(pdl_str path, pdl_str folder) {
     return at;
 }
 
-/* The path without the folder in front, under prefix, which ends with a slash or is empty.
- * Owned. */
+/* The path with the folder replaced by prefix, which ends with a slash or is empty. Owned. */
 static pdl_val moved(pdl_vref path, pdl_str folder, pdl_str prefix) {
     pdl_str s = pdl_str_get(path);
     size_t at = folder.n ? below(s, folder) : 0;

@@ -1,8 +1,9 @@
-/* hide.c -- see secret.h: the register and texts without what is in it.
+/* hide.c -- see secret.h: the register, and texts without what is in it.
  *
- * The register is a tree of bytes: a text is looked up at one place in as many steps as it shares
- * with a secret, however many there are. A long secret (the key of a service account) is registered
- * in parts, so that a step back after a part that almost fitted is bounded and hiding is linear.
+ * The register is a tree of bytes: looking up a text at one position takes as many steps as it
+ * shares with a secret, however many secrets there are. A long secret (the key of a service
+ * account) is registered in parts, so that the step back after a part that almost matched is
+ * bounded and hiding is linear.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -22,7 +23,9 @@
 enum {
     LONGEST_PART = 512,
     LONGEST_RUN = 64, /* of backslashes: JSON in JSON in JSON doubles them */
-    LEAST_CUT = 4,    /* so much of a secret at a cut end is hidden; less is an ordinary end */
+    /* a prefix of a secret at a cut end is hidden from this length on; a shorter one is an ordinary
+     * end */
+    LEAST_CUT = 4,
 };
 
 /* An edge of the tree, in a hash table. from << 8 | byte, plus one: 0 is an empty slot. */
@@ -32,7 +35,7 @@ typedef struct edge {
 } edge;
 
 struct pdl_secrets {
-    bool begins[256]; /* bytes that a secret begins with */
+    bool begins[256]; /* bytes with which a secret begins */
     edge *edges;      /* a power of two */
     size_t n_edges, cap;
     PDL_VEC(unsigned char) nodes; /* ENDS, GOES_ON; the first is the root */
@@ -114,17 +117,17 @@ void pdl_secrets_add(pdl_secrets *s, pdl_str text) {
 
 /* --- finding ---------------------------------------------------------------------------------- */
 
-/* How a secret may be written. */
+/* The spellings of a secret. */
 typedef enum { AS_IT_IS, ESCAPED, PERCENT } writing;
 
-/* at: what was read of t; end: behind the longest secret so far, 0: none. cut: t ends before the
- * answer is known. */
+/* at: end of what was read of t; end: end of the longest secret so far, 0: none. cut: t ends before
+ * the answer is known. */
 typedef struct hide_walk {
     const pdl_secrets *s;
     pdl_str t;
     size_t at, end;
     uint32_t node;
-    bool cut, met[PERCENT + 1]; /* met: a sign that begins such a writing */
+    bool cut, met[PERCENT + 1]; /* met: a character that begins such a spelling */
 } walk;
 
 static bool take(walk *w, char c) {
@@ -150,7 +153,7 @@ static int digit(char c) {
     return low >= 'a' && low <= 'f' ? low - 'a' + 10 : -1;
 }
 
-/* n hexadecimal digits at `at`; -1: there are none. */
+/* n hexadecimal digits at `at`; -1 when there are not so many. */
 static int32_t number_at(walk *w, size_t at, size_t n) {
     int32_t v = 0;
     for (size_t i = 0; i < n; i++) {
@@ -171,7 +174,7 @@ static size_t run_at(const walk *w, size_t at) {
     return n;
 }
 
-/* Behind "\u": the code point, of two surrogates too; *n: digits and what stands between them. */
+/* After "\u": the code point, also of two surrogates; *n: digits and the text between them. */
 static int32_t unicode_at(walk *w, size_t at, size_t *n) {
     int32_t high = number_at(w, at, 4);
     *n = 4;
@@ -183,7 +186,7 @@ static int32_t unicode_at(walk *w, size_t at, size_t *n) {
     return 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00);
 }
 
-/* A letter behind backslashes. */
+/* A letter after backslashes. */
 static bool take_escape(walk *w) {
     static const char letters[] = "ntrbf0", controls[] = "\n\t\r\b\f"; /* and NUL */
     char c = w->t.p[w->at], utf8[4];
@@ -201,7 +204,7 @@ static bool take_escape(walk *w) {
     return true;
 }
 
-/* Backslashes and what they escape. Those of the secret itself are doubled once for each depth. */
+/* Backslashes and what they escape. Backslashes of the secret itself are doubled once per depth. */
 static bool take_backslashes(walk *w) {
     size_t run = run_at(w, w->at), own = 0, used = 0;
     while (own < run && take(w, '\\')) own++;
@@ -222,13 +225,13 @@ static bool take_percent(walk *w) {
     return true;
 }
 
-/* The beginning of a secret in a text that somebody has cut, and said so: "abcd...". */
+/* Returns true for the beginning of a secret in a text that was visibly shortened: "abcd...". */
 static bool is_shortened(const walk *w, size_t from) {
     return w->at - from >= LEAST_CUT &&
            pdl_str_starts(pdl_str_sub(w->t, w->at, w->t.n), PDL_STR("..."));
 }
 
-/* How many bytes of t at `at` are a secret written so; 0: none is. */
+/* How many bytes of t at `at` are a secret in this spelling; 0: none. */
 static size_t match_so(walk *w, size_t at, writing how) {
     w->at = at;
     w->node = 0;
@@ -287,7 +290,8 @@ static bool holds_any(const pdl_secrets *s, pdl_str t) {
     return false;
 }
 
-/* Appends t without secrets; how much of it is done, which is all of it unless the end is held. */
+/* Appends t without secrets. Returns how much of t is done: all of it, unless the end is held back.
+ */
 static size_t hide(const pdl_secrets *s, pdl_str t, pdl_at_end end, pdl_buf *out) {
     size_t from = 0, i = 0;
     while (i < t.n) {
@@ -344,7 +348,7 @@ typedef struct hiding {
     pdl_memo memo; /* ways: 1 as headers, else 0 */
 } hiding;
 
-/* The form to be shown (owned), or absent when v can stay: what holds no secret is shared, not
+/* The redacted form (owned), or absent when v can stay: values without a secret are shared, not
  * copied. */
 static pdl_val hidden(hiding *h, pdl_vref v, bool headers);
 
@@ -415,7 +419,7 @@ static pdl_val hidden_dict(hiding *h, pdl_vref v, bool headers) {
     return all;
 }
 
-/* What is written as its text: that text, if it holds a secret. */
+/* For values that are written as their text: that text, if it holds a secret. */
 static pdl_val hidden_other(hiding *h, pdl_vref v) {
     pdl_err ignored = {0};
     if (!pdl_is(v, PDL_V_TUPLE) && !pdl_is(v, PDL_V_SET) && !pdl_is(v, PDL_V_BYTES) &&

@@ -1,4 +1,4 @@
-/* hide.h -- private to the room: looking up secrets in a text.
+/* hide.h -- private to effect: looking up secrets in a text.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,8 +10,8 @@
 /* What becomes of a secret that the end of the text cuts. */
 typedef enum { SHOW_CUT, HIDE_CUT, HOLD_CUT } pdl_at_end;
 
-/* How many bytes of t at `at` are to be hidden; 0: none. *cut: t ends before it is known whether a
- * secret begins here, or a longer one. The register is not empty. */
+/* How many bytes of t at `at` must be hidden; 0: none. *cut: t ends before it is known whether a
+ * secret, or a longer one, begins here. The register must not be empty. */
 size_t pdl_hide_match(const pdl_secrets *s, pdl_str t, size_t at, pdl_at_end end, bool *cut);
 
 #endif

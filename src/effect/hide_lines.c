@@ -1,8 +1,8 @@
 /* hide_lines.c -- see secret.h: lines that carry JSON.
  *
- * A service that streams its answer letter by letter writes one letter of a key an event. The texts
- * of all lines are put together by what stands before the JSON and by their key, secrets are found
- * in what comes out, and the letters of a secret are taken out of the lines in which they stand.
+ * A service that streams its answer letter by letter writes one letter of a key per event. So the
+ * texts of all lines are joined by what precedes the JSON and by their key, secrets are searched in
+ * the joined text, and the letters of a secret are removed from their lines.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,10 +16,10 @@
 enum {
     MOST_GROUPS = 256, /* keys that are followed; more are in no stream of events */
     LONGEST_PREFIX = 120,
-    MOST_HELD = 1 << 14, /* bytes of lines that wait for what may be the rest of a secret */
+    MOST_HELD = 1 << 14, /* bytes of lines that wait for the possible rest of a secret */
 };
 
-/* A text in quotes. at: where it begins in the joined text of its group. */
+/* A text in quotes. at: its offset in the joined text of its group. */
 typedef struct token {
     size_t from, to, at;
 } token;
@@ -42,8 +42,8 @@ typedef struct lines {
     pdl_str text;
     PDL_VEC(group) groups;
     PDL_VEC(edit) edits;
-    bool hold;   /* more lines may come */
-    size_t open; /* where the first text begins that may go on in a later line */
+    bool hold;   /* more lines may follow */
+    size_t open; /* where the first text begins that may continue in a later line */
 } lines;
 
 static group *group_of(lines *l, pdl_str prefix, pdl_str key) {
@@ -56,7 +56,7 @@ static group *group_of(lines *l, pdl_str prefix, pdl_str key) {
     return g;
 }
 
-/* Behind the quote that ends the text which begins at i, or the end of the line. */
+/* Offset after the quote that ends the text which begins at i, or the end of the line. */
 static size_t text_end(pdl_str line, size_t i) {
     while (i < line.n && line.p[i] != '"') i += line.p[i] == '\\' && i + 1 < line.n ? 2 : 1;
     return i;
@@ -76,8 +76,8 @@ static pdl_str prefix_of(pdl_str line) {
     return pdl_str_sub(line, 0, i);
 }
 
-/* A text that the log has cut: what may be the beginning of a secret at its end is taken out, and
- * the rest of the text is not followed by what comes under its key. */
+/* A text that the log has cut: the possible beginning of a secret at its end is removed, and later
+ * texts under its key do not continue it. */
 static void read_cut(lines *l, size_t start, pdl_str text) {
     bool cut;
     for (size_t i = 0, n; i < text.n; i += n ? n : 1) {
@@ -113,7 +113,7 @@ static void read_lines(lines *l) {
     }
 }
 
-/* The token in which the byte at i of the group's text stands. */
+/* The token that holds the byte at i of the group's text. */
 static size_t token_at(const group *g, size_t i) {
     size_t low = 0, high = g->tokens.n;
     while (high - low > 1) {
@@ -126,7 +126,7 @@ static size_t token_at(const group *g, size_t i) {
     return low;
 }
 
-/* The bytes [from, to) of a group's text stand in these places of the lines. */
+/* Removes the bytes [from, to) of a group's text from their lines. */
 static void take_out(lines *l, const group *g, size_t from, size_t to) {
     bool shown = true;
     for (size_t k = token_at(g, from); k < g->tokens.n && g->tokens.p[k].at < to; k++) {
@@ -160,7 +160,7 @@ static int by_place(const void *a, const void *b) {
     return (x->from > y->from) - (x->from < y->from);
 }
 
-/* The lines before `to`, without what was found. */
+/* The lines before `to`, without what was removed. */
 static void put(const lines *l, size_t to, pdl_buf *out) {
     pdl_buf b = PDL_BUF;
     size_t at = 0;
@@ -180,7 +180,7 @@ static size_t line_start(pdl_str text, size_t at) {
     return at;
 }
 
-/* How much of the lines is done: what may go on is held. */
+/* Returns how much of the lines is done: what may continue is held back. */
 static size_t hide(const pdl_secrets *s, pdl_str text, bool hold, pdl_buf *out) {
     lines l = {.s = s, .text = text, .hold = hold, .open = text.n};
     read_lines(&l);

@@ -1,4 +1,4 @@
-/* names.h -- private to the room: what control.def says of a parameter.
+/* names.h -- private to effect: what control.def says of a parameter.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,8 +15,8 @@ typedef enum {
     PDL_CONTROL_FORM
 } pdl_control;
 
-/* False: it is no parameter of control.def. Letter case does not matter: a secret is one however it
- * is spelt. */
+/* Returns false when name is not a parameter of control.def. Letter case does not matter: a secret
+ * is one in any spelling. */
 bool pdl_control_find(pdl_str name, pdl_control *what);
 
 #endif

@@ -1,4 +1,4 @@
-/* script_world.c -- see effect.h: answers written down beforehand.
+/* script_world.c -- see effect.h: prepared answers, for tests.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,5 @@
-/* secret.c -- see secret.h: the names behind which secrets stand, and what of a call, a header, an
- * address is told to the register.
+/* secret.c -- see secret.h: the names that mark secrets, and what is registered of a call, a
+ * header, an address.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -64,7 +64,7 @@ static bool is_one_of(pdl_str name, const char *const *list, size_t n) {
 }
 #define IS_ONE_OF(name, list) is_one_of((name), (list), sizeof(list) / sizeof(list)[0])
 
-/* What a header says is the user's business; these say what every client says. */
+/* The content of a header is the user's business; these are the headers that every client sends. */
 bool pdl_is_secret_header(pdl_str name) {
     static const char *const shown[] = {
         "Accept",
@@ -90,7 +90,7 @@ bool pdl_is_secret_header(pdl_str name) {
     return !IS_ONE_OF(name, shown);
 }
 
-/* A part of a query that chooses what is asked for, and is no key. */
+/* A part of a query that selects what is requested, and is no key. */
 static bool is_shown_part(pdl_str name) {
     static const char *const shown[] = {"api-version", "alt", "version", "beta", "stream"};
     return IS_ONE_OF(name, shown);
@@ -106,8 +106,8 @@ static bool says_secret(pdl_str name) {
 
 /* --- addresses -------------------------------------------------------------------------------- */
 
-/* Parts of an address, borrowed. user: what stands before the @, the colon and the password too;
- * query: behind the question mark, with what a # begins. All empty where the text is no address. */
+/* Parts of an address, borrowed. user: what precedes the @, with colon and password; query: after
+ * the question mark, with a fragment. All empty where the text is no address. */
 typedef struct address {
     pdl_str scheme, user, rest, query;
     bool has_user, has_query;
@@ -171,7 +171,7 @@ static int hex(char c) {
     return low >= 'a' && low <= 'f' ? low - 'a' + 10 : -1;
 }
 
-/* The text itself: the register finds the forms with percent signs of it. */
+/* Appends the decoded text; the register finds its percent-encoded forms. */
 static void decode(pdl_str s, pdl_buf *out) {
     for (size_t i = 0; i < s.n; i++) {
         int a = s.p[i] == '%' && i + 2 < s.n ? hex(s.p[i + 1]) : -1,
@@ -190,8 +190,8 @@ static void note_decoded(pdl_secrets *s, pdl_str text) {
     pdl_buf_fini(&b);
 }
 
-/* As it stands, the password by itself, and as the header of the request says it. A user without
- * one is a token. */
+/* Registers the user information: as written, the password by itself, and in the form of the
+ * request's header. A user without a password is a token. */
 static void note_user(pdl_secrets *s, pdl_str user) {
     size_t colon = pdl_str_find(user, PDL_STR(":"), 0);
     pdl_buf plain = PDL_BUF, header = PDL_BUF;
@@ -221,7 +221,7 @@ void pdl_secrets_note(pdl_secrets *s, pdl_str text) {
                                           "no-key", "sk-no-key-required", "anything"};
     text = pdl_str_trim(text);
     if (!s || text.n < PDL_SECRET_LEAST || IS_ONE_OF(text, nobodys)) return;
-    pdl_buf b = PDL_BUF; /* bytes of code come and are stored so */
+    pdl_buf b = PDL_BUF; /* bytes values of code are recorded in this form */
     for (size_t i = 0; i < text.n; i++)
         pdl_buf_putf(&b, "%02x", (unsigned)(unsigned char)text.p[i]);
     pdl_secrets_add(s, pdl_buf_str(&b));
@@ -245,7 +245,7 @@ static void note_cookies(pdl_secrets *s, pdl_str text) {
     }
 }
 
-/* Behind "Bearer ", "Basic ", "Token ": one short word of letters. 0: there is none. */
+/* Length of "Bearer ", "Basic ", "Token ": one short word of letters. 0: there is none. */
 static size_t scheme_end(pdl_str value) {
     enum { LONGEST_SCHEME = 10 };
     size_t i = 0;
@@ -300,7 +300,7 @@ static bool is_credential(pdl_str name) {
     return false;
 }
 
-/* Where credentials stand, not what they are. */
+/* The path of a file with credentials, not credentials. */
 static bool is_file(pdl_str name, pdl_vref v) {
     return pdl_str_is(name, "vertex_credentials") &&
            !pdl_str_starts(pdl_str_trim(pdl_str_get(v)), PDL_STR("{"));

@@ -1,6 +1,8 @@
-/* certificates.c -- see certificates.h. A libcurl of the system knows its place; one that came with
- * a wheel was built elsewhere, so it has to look.
- * SPDX-License-Identifier: Apache-2.0 */
+/* certificates.c -- see certificates.h. The system's libcurl knows the file; one that was installed
+ * with a wheel was built elsewhere and has to search.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "io/certificates.h"
 
 #include <stddef.h>

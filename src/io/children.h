@@ -1,12 +1,12 @@
-/* children.h -- the child processes that run, so that none outlives an end of ours that does not
+/* children.h -- the running child processes, so that none outlives an end of ours that does not
  * unwind.
  *
- * A process may end for want of memory, because its host calls exit(), or in the handler of a
+ * A process may end because memory runs out, because its host calls exit(), or in the handler of a
  * second signal. The groups of its children are then killed: by a function given to atexit, or by
  * the handler. A handler may run at any moment and in any thread, so the list has a spin lock that
  * is only held while signals are blocked: the thread that holds it is never interrupted, and a
- * handler waits for one start of a child at most. The list is for the whole process because exit
- * is. Private to io.
+ * handler waits for at most one start of a child. The list is global because exit is. Private to
+ * io.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,25 +15,25 @@
 
 #include <signal.h>
 
-/* Part of what owns the child; in the list from add to remove. Nothing is allocated. */
+/* Embedded in the owner of the child; in the list from add to remove. Nothing is allocated. */
 typedef struct pdl_child {
-    int pid;                        /* leads its group */
-    int owner;                      /* a fork of ours leaves it alone */
+    int pid;                        /* leads its process group */
+    int owner;                      /* process that started it: a fork of ours ignores it */
     struct pdl_child *next, **link; /* link is NULL outside the list */
 } pdl_child;
 
-/* From now on exit() kills what is in the list. Before the first child is started. */
+/* From now on exit() kills what is in the list. Call before the first child is started. */
 void pdl_children_watch_exit(void);
 
-/* A child is started and added between these, or a handler that comes in between would miss it.
- * *old: the signal mask of before. */
+/* A child is started and added between these two; a handler that runs in between would miss it
+ * otherwise. *old: the previous signal mask. */
 void pdl_children_lock(sigset_t *old);
 void pdl_children_unlock(const sigset_t *old);
 
 void pdl_child_add(pdl_child *c, int pid); /* the list is locked */
 void pdl_child_remove(pdl_child *c);       /* one that is not in the list is fine */
 
-/* SIGKILL for each group in the list. A signal handler may call it. */
+/* Sends SIGKILL to each group in the list. Async-signal-safe. */
 void pdl_children_kill(void);
 
 #endif

@@ -69,8 +69,8 @@ bool pdl_file_errno(pdl_err *err, int e, const char *path) {
 
 enum { LOOK_MS = 20 }; /* how often something that waits checks for cancellation */
 
-/* Until fd is ready. Fails when this thread is cancelled: the other end of a pipe may never
- * come. */
+/* Waits until fd is ready. Fails when this thread is cancelled: the other end of a pipe may never
+ * be opened. */
 static bool wait_for(int fd, short events, pdl_err *err) {
     struct pollfd p = {fd, events, 0};
     while (pdl_check_cancel(err))
@@ -113,7 +113,8 @@ static bool drain(int fd, const char *path, pdl_buf *out, pdl_err *err) {
         if (room > READ_CHUNK) room = READ_CHUNK;
         bool last = room == out->limit - out->len;
         char *p = pdl_buf_room(
-            out, room); /* at the ceiling the byte for the NUL tells the end from more */
+            /* at the ceiling the byte for the NUL distinguishes the end from more content */
+            out, room);
         ssize_t n = read(fd, p, last ? room + 1 : room);
         if (n == 0) {
             pdl_buf_grown(out, 0);
@@ -181,14 +182,14 @@ static bool write_to(const char *path, int flags, pdl_str bytes, pdl_err *err) {
 
 enum {
     PRIVATE = 0600
-}; /* of a new file, from its first byte on: whoever may read it is said by who wants it read */
+}; /* of a new file, from its first byte on; the caller decides who may read it */
 
 struct pdl_file_out {
     char *path, *tmp; /* owned; tmp NULL: it is written in place, as devices and pipes are */
     int fd;
-    bool nameless; /* tmp is made at the end: whatever ends the process before leaves nothing */
+    bool nameless; /* tmp is made at the end: a process that ends before leaves nothing */
     pdl_buf rest;  /* not written yet */
-    bool there;    /* it takes the place of a file with this mode */
+    bool there;    /* it replaces a file with this mode */
     mode_t mode;
 };
 
@@ -199,7 +200,7 @@ static void out_free(pdl_file_out *f) {
     pdl_free(f);
 }
 
-/* A file without a name in the folder of path; -1 where there are none, or no way to name it
+/* A file without a name in the folder of path; -1 where the system has none, or could not name it
  * later. */
 static int open_nameless(const char *path) {
     pdl_str folder = pdl_file_folder(pdl_str_of(path));
@@ -220,8 +221,8 @@ static int open_out(pdl_file_out *f, pdl_err *err) {
     return open(f->tmp, O_WRONLY | O_CREAT | O_CLOEXEC | O_EXCL, PRIVATE);
 }
 
-/* Where a link leads, so that the file there is replaced and not the link; owned. NULL: a link to
- * nothing. */
+/* The target of a link, so that the file there is replaced and not the link; owned. NULL: the link
+ * has no target. */
 static char *behind_links(const char *path) {
     struct stat st;
     char real[PATH_MAX];

@@ -2,8 +2,8 @@
  * local.
  *
  * Errors are PDL_E_io with Python's wording in msg ("[Errno 2] No such file or directory: 'x'") and
- * the class in py_class. What waits for the other end of a pipe ends with the cancellation of its
- * thread (base/cancel.h).
+ * the class in py_class. A wait for the other end of a pipe ends when its thread is cancelled
+ * (base/cancel.h).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -28,7 +28,7 @@ typedef enum {
     /* Through a temporary file beside it and a rename: readers see the old or the new content. A
      * link is followed. A new file is readable by its owner only (0600). */
     PDL_FILE_ATOMIC,
-    PDL_FILE_PLAIN,  /* truncate and write (also devices, pipes) */
+    PDL_FILE_PLAIN, /* truncate and write (also devices, pipes) */
     PDL_FILE_APPEND,
     PDL_FILE_NEW, /* fails when it exists */
 } pdl_file_mode;
@@ -39,25 +39,25 @@ PDL_MUST bool pdl_file_write(const char *path, pdl_str bytes, pdl_file_mode mode
  * full. */
 PDL_MUST bool pdl_file_write_fd(int fd, pdl_str bytes, pdl_err *err);
 
-/* A file that is written in pieces and takes the place of the one at path with its last one:
- * PDL_FILE_ATOMIC for what is too large to be made first. */
+/* A file that is written in pieces and replaces the one at path after its last piece:
+ * PDL_FILE_ATOMIC for content too large to be made first. */
 typedef struct pdl_file_out pdl_file_out;
 PDL_MUST bool pdl_file_out_begin(const char *path, pdl_file_out **out, pdl_err *err);
 PDL_MUST bool pdl_file_out_put(pdl_file_out *f, pdl_str bytes, pdl_err *err);
 /* Ends it; takes f. ok false: nothing is changed at path. Returns whether all is written. */
 PDL_MUST bool pdl_file_out_end(pdl_file_out *f, bool ok, pdl_err *err);
 
-/* A new file without a name in a folder (NULL: /tmp), to be read and written by this process; -1:
- * there can be none. */
+/* A new file without a name in a folder (NULL: /tmp), readable and writable by this process; -1:
+ * not possible. */
 int pdl_file_scratch(const char *folder);
 /* Exactly n bytes of a descriptor from an offset on. */
 PDL_MUST bool pdl_file_read_at(int fd, uint64_t offset, char *to, size_t n, pdl_err *err);
 
-/* Make a directory and its parents; fine when it is there. */
+/* Makes a directory and its parents; succeeds when it exists. */
 PDL_MUST bool pdl_file_mkdir(const char *path, pdl_err *err);
 
 typedef enum { PDL_FILE_NONE, PDL_FILE_REGULAR, PDL_FILE_DIR, PDL_FILE_OTHER } pdl_file_kind;
-/* What stands at path (symbolic links followed). */
+/* The kind of file at path (symbolic links followed). */
 pdl_file_kind pdl_file_kind_of(const char *path);
 
 /* Fill err for errno value e at path, in Python's words. Always false. */

@@ -23,11 +23,12 @@ typedef struct pdl_frame {
     size_t max_message; /* 0: PDL_MAX_FRAME_BYTES */
 } pdl_frame;
 
-/* A whole message; borrowed for the call. False stops the reading and is returned by feed. */
+/* A complete message; borrowed for the call. Returning false stops the reading, and feed returns
+ * false. */
 typedef bool pdl_frame_fn(void *user, pdl_str message, pdl_err *err);
 
-/* Read more bytes. False: fn returned false, PDL_E_limit, or PDL_E_protocol for a header that is
- * none. */
+/* Reads more bytes. Returns false when fn did, with PDL_E_limit, or with PDL_E_protocol for a
+ * malformed header. */
 PDL_MUST bool pdl_frame_feed(pdl_frame *f, pdl_str bytes, pdl_frame_fn *fn, void *user,
                              pdl_err *err);
 /* Were bytes of an unfinished message left? */

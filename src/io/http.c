@@ -1,10 +1,12 @@
-/* http.c -- see http.h. libcurl's callbacks only note what happened; the user is called after
- * libcurl has returned, so that he may start and cancel transfers from his callbacks.
+/* http.c -- see http.h.
  *
- *   socket or timer ready -> curl_multi_socket_action -> on_body, on_header: append, put it on the
- *   queue
- *                         -> curl_multi_info_read: mark ended, put on the queue
- *                         -> deliver: for each in the queue data(), then done()
+ * libcurl forbids most calls from inside of its callbacks, but the user must be free to start and
+ * cancel transfers from his. So libcurl's callbacks only record what happened, and the user is
+ * called after libcurl has returned.
+ *
+ *    socket or timer ready -> curl_multi_socket_action -> on_body, on_header: append, queue
+ *                          -> curl_multi_info_read: mark ended, queue
+ *                          -> deliver: for each in the queue data(), then done()
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -31,7 +33,7 @@ enum {
     LANE_TRANSFERS = 1000, /* libcurl 7.88 slows down when one multi handle has more */
     SPARE_HANDLES = 64,
     BODY_BUFFER = 16384,
-    STREAM_BUFFER = 4096, /* streams come in small pieces, and thousands may be open */
+    STREAM_BUFFER = 4096, /* streams arrive in small pieces, and thousands may be open */
 };
 
 /* --- libcurl by name -------------------------------------------------------------------------- */
@@ -94,7 +96,7 @@ static bool open_curl(curl_api *api) {
 
 /* --- types ------------------------------------------------------------------------------------ */
 
-/* One multi handle with what it asked the loop for. */
+/* One multi handle, with the timers and sockets it requested from the loop. */
 typedef struct lane {
     pdl_http *http;
     CURLM *multi;
@@ -108,8 +110,8 @@ typedef struct sock {
     pdl_watch *watch;
 } sock;
 
-/* Invariants: lane != NULL while libcurl knows easy; queued while in http->queue; dead: nobody is
- * to be called, released when it leaves the queue. */
+/* Invariants: lane != NULL while libcurl knows easy; queued while in http->queue; dead: no callback
+ * may run, released when it leaves the queue. */
 typedef struct transfer {
     pdl_http *http;
     uint64_t id;
@@ -118,15 +120,15 @@ typedef struct transfer {
     struct curl_slist *headers;
     pdl_http_request req;
     pdl_buf head, body;
-    size_t got;                 /* bytes of body that came */
-    uint64_t start_ns, last_ns; /* of the transfer; when the last of them came */
+    size_t got;                 /* bytes of body that have arrived */
+    uint64_t start_ns, last_ns; /* of the transfer; when its last byte arrived */
     pdl_timer *idle;
     struct transfer *next; /* in the queue */
     pdl_http_end end;
     pdl_http_limit limit;
     int status;
     bool queued, dead, ended, in_callback;
-    const char *said;          /* our own reason: wins over libcurl's; static */
+    const char *said;          /* our own reason: replaces libcurl's; static */
     char why[CURL_ERROR_SIZE]; /* written by libcurl until the end */
 } transfer;
 
@@ -134,8 +136,8 @@ struct pdl_http {
     pdl_loop *loop;
     pdl_http_options opt;
     curl_api curl;
-    bool tried, ready; /* libcurl was looked for, is there */
-    const char *ca_file; /* NULL: what libcurl was built with */
+    bool tried, ready;   /* libcurl was searched, was found */
+    const char *ca_file; /* NULL: libcurl's default */
     CURLSH *share;
     PDL_VEC(lane *) lanes;
     PDL_VEC(CURL *) spare;
@@ -144,7 +146,7 @@ struct pdl_http {
     uint32_t uses;
     size_t open;
     transfer *queue, **queue_end;
-    pdl_timer *kick; /* delivers what failed before libcurl saw it */
+    pdl_timer *kick; /* delivers what failed before libcurl knew it */
     bool delivering;
 };
 
@@ -220,8 +222,8 @@ static void watch_silence(transfer *t, uint64_t passed_ms) {
     t->idle = limit ? pdl_timer_start(t->http->loop, limit - passed_ms, on_idle, t) : NULL;
 }
 
-/* The timer is not moved at each byte: it looks at the time of the last one when it fires and
- * sleeps on. */
+/* The timer is not restarted at each byte: when it fires, it compares the time of the last byte and
+ * starts again. */
 static void on_idle(void *user) {
     transfer *t = user;
     pdl_http *h = t->http;
@@ -280,7 +282,7 @@ static size_t on_header(char *p, size_t size, size_t n, void *user) {
     (void)size;
     t->last_ns = pdl_clock_ns();
     if (pdl_str_starts(line, PDL_STR("HTTP/"))) {
-        /* A new answer: what stood before was 100 Continue or a proxy's. */
+        /* A new answer: the previous one was 100 Continue or a proxy's. */
         pdl_buf_clear(&t->head);
         t->status = status_of(line);
     }
@@ -295,7 +297,7 @@ static size_t on_header(char *p, size_t size, size_t n, void *user) {
 static void act(lane *l, curl_socket_t fd, int mask);
 
 static void on_socket(void *user, int events) {
-    sock *s = user; /* may be released by act */
+    sock *s = user; /* act may release it */
     act(s->lane, s->fd,
         (events & PDL_WATCH_READ ? CURL_CSELECT_IN : 0) |
             (events & PDL_WATCH_WRITE ? CURL_CSELECT_OUT : 0));
@@ -377,7 +379,7 @@ static pdl_http_end end_of(CURLcode code) {
     return PDL_HTTP_BROKEN;
 }
 
-/* Pieces of a 2xx body for the user. False: he does not want more. */
+/* Pieces of a 2xx body for the user. Returns false when he stops the transfer. */
 static bool give_data(transfer *t) {
     pdl_http *h = t->http;
     if (!t->req.data || t->body.len == 0 || t->status < 200 || t->status > 299) return true;
@@ -394,7 +396,7 @@ static bool give_data(transfer *t) {
     return go;
 }
 
-/* libcurl says only that it was too long. */
+/* libcurl reports only that a limit was exceeded. */
 static pdl_http_limit limit_of(const transfer *t) {
     if (t->end != PDL_HTTP_TIMEOUT || t->limit != PDL_HTTP_NO_LIMIT) return t->limit;
     uint64_t ms = (pdl_clock_ns() - t->start_ns) / 1000000;
@@ -406,7 +408,7 @@ static void give_end(transfer *t) {
               (unsigned long long)t->id, t->req.method, (int)t->end, t->status, t->got, reason(t));
     pdl_http_reply r = {
         t->end, limit_of(t), t->status, pdl_buf_str(&t->body), pdl_buf_str(&t->head), reason(t)};
-    t->dead = true; /* a cancel from inside finds it gone */
+    t->dead = true; /* a cancel from inside must not find it */
     t->req.done(t->req.user, &r);
 }
 
@@ -464,7 +466,7 @@ static void on_kick(void *user) {
 
 /* --- start ------------------------------------------------------------------------------------ */
 
-/* Asked of libcurl, not at build time: a copy for one system may run on another. */
+/* Determined at run time, not at build time: a copy built for one system may run on another. */
 static void find_certificates(pdl_http *h) {
     const curl_version_info_data *v = h->curl.version_info(CURLVERSION_NOW);
     bool has_place = v->age < CURLVERSION_SEVENTH || v->cainfo || v->capath;
@@ -523,7 +525,7 @@ static void set_method(const curl_api *c, CURL *e, const pdl_http_request *r) {
 static void add_header(transfer *t, const char *line) {
     pdl_str s = pdl_str_trim(pdl_str_of(line));
     if (strpbrk(line, "\r\n"))
-        return; /* whoever gives headers looks at them before: it would be two */
+        return; /* callers check headers before: two lines in one are refused there */
     if (!s.n || s.p[s.n - 1] != ':') {
         t->headers = t->http->curl.slist_append(t->headers, line);
         return;
@@ -541,8 +543,8 @@ static void set_headers(transfer *t, const pdl_http_request *r) {
     c->easy_setopt(t->easy, CURLOPT_HTTPHEADER, t->headers);
 }
 
-/* Nothing but HTTP, and no answer leads to another address: keys would go with the request. False:
- * libcurl does not take it. */
+/* Only HTTP, and redirects are refused: keys would go with the request. Returns false when libcurl
+ * does not support this. */
 static bool set_limits(const curl_api *c, CURL *e) {
     return c->easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http,https") == CURLE_OK &&
            c->easy_setopt(e, CURLOPT_FOLLOWLOCATION, 0L) == CURLE_OK;
@@ -578,7 +580,8 @@ static bool set_options(transfer *t, const pdl_http_request *r) {
     c->easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, (long)(r->connect_ms ? r->connect_ms : 5000));
     c->easy_setopt(e, CURLOPT_TIMEOUT_MS, r->total_ms > LONG_MAX ? LONG_MAX : (long)r->total_ms);
     c->easy_setopt(e, CURLOPT_MAXFILESIZE_LARGE,
-                   (curl_off_t)max_reply(h)); /* what is announced; on_body counts what comes */
+                   /* the announced length; on_body counts what arrives */
+                   (curl_off_t)max_reply(h));
     c->easy_setopt(e, CURLOPT_BUFFERSIZE, (long)(r->data ? STREAM_BUFFER : BODY_BUFFER));
     c->easy_setopt(e, CURLOPT_TCP_KEEPALIVE, 1L);
     if (h->share) c->easy_setopt(e, CURLOPT_SHARE, h->share);
@@ -595,7 +598,7 @@ static uint32_t take_slot(pdl_http *h) {
     return (uint32_t)(h->slots.n - 1);
 }
 
-/* Host and path: neither the user before them nor the query behind them. */
+/* Host and path: neither the user before them nor the query after them. */
 static pdl_str shown_address(const char *url) {
     pdl_str s = pdl_str_of(url);
     size_t host = pdl_str_find(s, PDL_STR("://"), 0);
@@ -643,7 +646,7 @@ void pdl_http_cancel(pdl_http *h, uint64_t id) {
     transfer *t = slot < h->slots.n ? h->slots.p[slot] : NULL;
     if (!t || t->id != id || t->dead) return;
     t->dead = true;
-    if (t->queued || t->in_callback) return; /* released when its turn comes */
+    if (t->queued || t->in_callback) return; /* released when its turn in the queue comes */
     detach(t);
     leave_table(t);
     release(t);

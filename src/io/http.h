@@ -2,8 +2,8 @@
  * request.
  *
  * A transfer is named by an id. It ends with exactly one call of done, or with a cancel, after
- * which nobody is called. No redirects are followed. Proxy variables are honoured as libcurl does.
- * Thousands of transfers may be open.
+ * which no callback runs. Redirects are not followed, because keys would be sent to another host.
+ * Proxy variables are honoured as libcurl does. Thousands of transfers may be open.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,19 +21,19 @@ typedef struct pdl_http pdl_http;
 typedef struct pdl_http_options {
     /* certificates to trust instead of the system's (SSL_CERT_FILE); borrowed */
     const char *ca_file;
-    /* the same where libcurl was built for no place and the system has none; borrowed */
+    /* used when libcurl was built without a default and the system has none; borrowed */
     const char *ca_fallback;
     const pdl_debug *debug; /* category http; borrowed */
     size_t max_reply_bytes; /* 0: PDL_MAX_REPLY_BYTES */
 } pdl_http_options;
 
-/* Borrows loop, which must outlive it. Cheap: nothing is loaded before the first request. */
+/* Borrows loop, which must outlive it. Cheap: loads nothing before the first request. */
 pdl_http *pdl_http_new(pdl_loop *loop, const pdl_http_options *opt);
-/* Cancels what is open. NULL is fine. */
+/* Cancels open transfers. NULL is fine. */
 void pdl_http_free(pdl_http *h);
 
 typedef enum {
-    PDL_HTTP_OK,          /* a whole answer arrived, with whatever status */
+    PDL_HTTP_OK,          /* a complete answer arrived, with any status */
     PDL_HTTP_TIMEOUT,     /* one of the limits passed */
     PDL_HTTP_CONNECT,     /* name, connection, TLS or proxy failed: nothing was answered */
     PDL_HTTP_BROKEN,      /* the connection broke before the answer was complete */
@@ -55,8 +55,8 @@ typedef enum {
 typedef struct pdl_http_reply {
     pdl_http_end end;
     pdl_http_limit limit; /* of a TIMEOUT */
-    int status;           /* 0: no answer came */
-    pdl_str body;         /* bytes not given to data; valid UTF-8 is not guaranteed */
+    int status;           /* 0: no answer arrived */
+    pdl_str body;         /* bytes not given to data; not necessarily valid UTF-8 */
     pdl_str header_text;  /* header lines as received */
     const char *why;      /* one phrase for every end but OK */
 } pdl_http_reply;
@@ -78,8 +78,8 @@ typedef struct pdl_http_request {
     bool insecure;       /* TLS certificates are not checked */
     bool compressed;     /* accept a compressed answer */
     void *user;
-    /* NULL: the whole body comes with done. Else called with pieces of the body of a 2xx answer as
-     * they come; false ends the transfer with PDL_HTTP_STOPPED. */
+    /* NULL: the whole body is given to done. Otherwise called with pieces of the body of a 2xx
+     * answer as they arrive; returning false ends the transfer with PDL_HTTP_STOPPED. */
     bool (*data)(void *user, pdl_str bytes);
     void (*done)(void *user, const pdl_http_reply *r);
 } pdl_http_request;
@@ -89,7 +89,7 @@ pdl_str pdl_http_seen(const pdl_http *h, uint64_t id, const char *name);
 
 /* Start a transfer; never fails here, never calls back from inside. Returns its id, not 0. */
 uint64_t pdl_http_start(pdl_http *h, const pdl_http_request *req);
-/* End it; nobody is called any more. Unknown ids are ignored. */
+/* Ends a transfer; its callbacks do not run any more. Unknown ids are ignored. */
 void pdl_http_cancel(pdl_http *h, uint64_t id);
 /* Transfers open now. */
 size_t pdl_http_open(const pdl_http *h);

@@ -44,7 +44,7 @@ size_t pdl_http_head_end(pdl_str bytes, size_t *scanned) {
 
 /* --- the first line --------------------------------------------------------------------------- */
 
-/* %XX decoded. False: a wrong escape, a control character, or no UTF-8. */
+/* Decodes %XX. Returns false for a wrong escape, a control character, or invalid UTF-8. */
 static bool decode_path(pdl_str s, char **out) {
     pdl_buf b = PDL_BUF;
     bool ok = true;

@@ -1,9 +1,9 @@
-/* http_head.h -- the head of an HTTP/1.1 request, and bodies in chunks, as RFC 9112 has them. Pure
+/* http_head.h -- the head of an HTTP/1.1 request, and bodies in chunks, after RFC 9112. Pure
  * parsing: no sockets.
  *
- * Strict where two readers could disagree about where a request ends: lines end with CR LF, a
- * header that is folded or has a blank before its colon, two lengths, or a length and an encoding
- * are all refused.
+ * Strict where two readers could disagree about where a request ends (request smuggling): lines
+ * must end with CR LF; a folded header, a blank before a colon, two lengths, or a length together
+ * with an encoding are refused.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -28,17 +28,16 @@ typedef struct pdl_http_head {
     char *path; /* decoded, without the query, UTF-8 without control characters; owned */
     PDL_VEC(pdl_http_field) fields;
     int64_t length;  /* of the body; -1: in chunks */
-    bool has_length; /* Content-Length is given */
+    bool has_length; /* Content-Length is present */
     bool keep_alive, expects_continue, is_1_0;
 } pdl_http_head;
 
-/* Where the head ends: the offset behind its empty line; 0: it is not complete; PDL_NOT_FOUND: it
- * never will be (a line that ends with LF alone). *scanned: what earlier calls have looked at, 0 at
- * first. */
+/* Offset after the empty line that ends the head; 0: not complete; PDL_NOT_FOUND: it never will be
+ * (a line ends with LF only). *scanned: how far earlier calls have searched, 0 at first. */
 size_t pdl_http_head_end(pdl_str bytes, size_t *scanned);
 
-/* Reads a complete head, whose bytes must outlive the result. 0, or the status that refuses it,
- * with the reason in *why (static). In both cases pdl_http_head_fini. */
+/* Reads a complete head, whose bytes must outlive the result. Returns 0, or the status that refuses
+ * it, with the reason in *why (static). Call pdl_http_head_fini in both cases. */
 int pdl_http_head_read(pdl_str bytes, pdl_http_head *out, const char **why);
 void pdl_http_head_fini(pdl_http_head *h);
 /* The value of a field, the first where there are several; p == NULL: absent. */
@@ -62,7 +61,7 @@ typedef struct pdl_chunks {
 } pdl_chunks;
 
 /* Takes bytes from the front of *in. True: *data is the next piece of the body, empty when *in is
- * used up or the body has ended (c->at == CHUNK_END). False: this is no body in chunks. */
+ * used up or the body has ended (c->at == CHUNK_END). False: not a valid chunked body. */
 bool pdl_chunks_take(pdl_chunks *c, pdl_str *in, pdl_str *data);
 
 #endif

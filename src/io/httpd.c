@@ -1,13 +1,15 @@
-/* httpd.c -- see httpd.h. A connection is a machine of four phases:
+/* httpd.c -- see httpd.h. A connection is a state machine of four phases:
  *
- *                 head is read        body is read          answer has gone out
- *     READ_HEAD ------------> READ_BODY ---------> ANSWER ---------------------> READ_HEAD, or
- *         \___________________________\___________ LINGER: throws away what comes, then closes
+ *                  head is read        body is read          answer was sent
+ *      READ_HEAD ------------> READ_BODY ---------> ANSWER -----------------> READ_HEAD, or
+ *          \___________________________\___________ LINGER: discards input, then closes
  *
- * It reads no more than it can keep: while a request is answered, what follows waits in `in`, up to
- * the size of a head, and after that in the kernel. A request that is refused while its body still
- * arrives is answered at once; the connection lingers then, for closing it with bytes unread would
- * reset it, and the client would not see the answer.
+ * A connection reads no more than it can store, or a client could fill the memory: while a request
+ * is answered, following bytes wait in `in`, up to the size of a head, and after that in the
+ * kernel. A request that is refused while its body still arrives is answered at once; the
+ * connection then lingers, because closing it with unread bytes would reset it, and the client
+ * would lose the answer. What must stay true: every buffer of a connection is bounded, and every
+ * phase has a time limit.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -35,7 +37,7 @@ enum {
     BACKLOG = 1024,
     ACCEPTS = 64,       /* in a turn of the loop */
     SCRATCH = 65536,    /* read in a turn of a connection */
-    SMALL_BODY = 65536, /* is thrown away before a refusal; and kept whatever other bodies take */
+    SMALL_BODY = 65536, /* discarded before a refusal; and stored regardless of other bodies */
     SWEEP_MS = 1000,
     LINGER_MS = 5000, /* without a byte */
 };
@@ -43,7 +45,8 @@ enum {
 /* --- types ------------------------------------------------------------------------------------ */
 
 typedef enum { READ_HEAD, READ_BODY, ANSWER, LINGER } phase;
-/* What a step of a connection says: go on with the next, wait for the socket, or c is no more. */
+/* Result of a step of a connection: continue with the next step, wait for the socket, or c was
+ * freed. */
 typedef enum { GO, WAIT, GONE } turn;
 
 typedef struct client {
@@ -58,14 +61,14 @@ typedef struct client {
     pdl_buf out;    /* taken up to out_at */
     size_t out_at;
     pdl_exchange *x;
-    uint64_t end_ms;  /* it is let go then; 0: never */
-    uint64_t last_ms; /* LINGER: of the whole of it */
-    bool in_turn;     /* its turn looks after what is to go out */
-    bool closes;      /* when the answer has gone out */
+    uint64_t end_ms;  /* when it is closed for being late; 0: never */
+    uint64_t last_ms; /* LINGER: of the whole phase */
+    bool in_turn;     /* the running turn will send the output */
+    bool closes;      /* after the answer was sent */
     bool no_more;     /* the client sends nothing more */
 } client;
 
-/* In the order of what happened last. */
+/* In order of last activity. */
 typedef struct clients {
     client *first, *last;
 } clients;
@@ -84,8 +87,8 @@ struct pdl_exchange {
     bool at_head, streams, ended;
 };
 
-/* idle: without a request that the user wants; receiving: with the body of one on its way; busy:
- * with one that is handed over. */
+/* idle: without a request that the user has to answer; receiving: its body is arriving; busy:
+ * handed over. */
 struct pdl_httpd {
     pdl_httpd_options opt;
     pdl_loop *loop;
@@ -159,7 +162,7 @@ static turn end(client *c) {
     return GONE;
 }
 
-/* What comes is thrown away until the client has gone. */
+/* Discards input until the client has closed the connection. */
 static turn linger(client *c) {
     free_exchange(c);
     if (c->no_more || shutdown(c->fd, SHUT_WR) != 0) return end(c);
@@ -173,25 +176,25 @@ static turn linger(client *c) {
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-/* It is answered, and there is no room for more of what the client sends, or nothing more comes. */
+/* Returns true when it is being answered and either `in` is full or nothing more arrives. */
 static bool is_full(const client *c) {
     return c->phase == ANSWER && (c->in.len >= PDL_HTTP_MAX_HEAD || c->no_more);
 }
 
 static void watch(client *c) {
-    if (c->in_turn) return;               /* changing what is watched costs calls of the system */
-    if (!c->in.len) pdl_buf_fini(&c->in); /* what waits keeps no memory */
+    if (c->in_turn) return;               /* changing the watched events costs system calls */
+    if (!c->in.len) pdl_buf_fini(&c->in); /* a waiting connection holds no memory */
     bool writes = c->out.len > c->out_at && c->phase != READ_BODY;
     pdl_watch_set(c->watch, (is_full(c) ? 0 : PDL_WATCH_READ) | (writes ? PDL_WATCH_WRITE : 0));
 }
 
-/* Bytes to go out. The first of them begin the time for the client to take them. */
+/* The output buffer. Its first bytes start the time that the client has to take them. */
 static pdl_buf *out(client *c) {
     if (c->out.len == c->out_at && c->phase == ANSWER) c->end_ms = now_ms() + c->h->opt.send_ms;
     return &c->out;
 }
 
-/* False: the client has gone. */
+/* Returns false when the client has closed the connection. */
 static bool flush(client *c) {
     while (c->out.len > c->out_at) {
         ssize_t n =
@@ -206,7 +209,7 @@ static bool flush(client *c) {
         c->out_at = 0;
     }
     if (!c->out.len) {
-        pdl_buf_fini(&c->out); /* an idle connection keeps no memory */
+        pdl_buf_fini(&c->out); /* an idle connection holds no memory */
     }
     return true;
 }
@@ -263,7 +266,7 @@ static void put_status(client *c, int status) {
     if (c->closes) PDL_PUT(b, "Connection: close\r\n");
 }
 
-/* A value of ours; what would end the line is left out. */
+/* Appends a header of ours; characters that would end the line are dropped. */
 static void put_header(pdl_buf *b, const char *name, const char *value) {
     pdl_buf_putf(b, "%s: ", name);
     for (const char *p = value; *p; p++)
@@ -370,7 +373,8 @@ static void report_refusal(const client *c, int status, const char *why) {
     c->h->opt.refused(c->h->opt.user, peer, status, why);
 }
 
-/* What is no request, or did not arrive, before the user has seen it. The connection is closed. */
+/* Refuses bytes that are no request, or a request that did not arrive, before the user has seen it.
+ * The connection is closed. */
 static turn refuse(client *c, int status, const char *why) {
     pdl_buf b = PDL_BUF;
     report_refusal(c, status, why);
@@ -390,7 +394,7 @@ static void drop_body(pdl_exchange *x) {
     pdl_buf_fini(&x->body);
 }
 
-/* A request whose headers the user has seen. */
+/* Refuses a request whose headers the user has seen. */
 static turn refuse_body(pdl_exchange *x, int status, const char *why) {
     static const pdl_answer_header headers[] = {{"Content-Type", "application/json"},
                                                 {"Retry-After", "1"}};
@@ -431,13 +435,13 @@ static void show_head(client *c) {
     x->at_head = false;
     bool waits = x->head.expects_continue && !x->status && still_arrives(x) && !c->in.len;
     pdl_str proceed = PDL_STR("HTTP/1.1 100 Continue\r\n\r\n");
-    /* All answers before have gone out: there is room for it, or no client. */
+    /* All earlier answers were sent: the buffer is free, or the client is gone. */
     if (waits &&
         send(c->fd, proceed.p, proceed.n, MSG_NOSIGNAL | MSG_DONTWAIT) != (ssize_t)proceed.n)
         c->closes = true;
 }
 
-/* READ_HEAD: the head is there, or bytes are missing. */
+/* READ_HEAD: the head is complete, or bytes are missing. */
 static turn read_head(client *c) {
     size_t blank = 0;
     while (blank + 1 < c->in.len && c->in.p[blank] == '\r' && c->in.p[blank + 1] == '\n')
@@ -467,13 +471,13 @@ static turn read_head(client *c) {
     c->phase = READ_BODY;
     show_head(c);
     if (c->closes && x->status)
-        c->phase = ANSWER; /* the rest of the body is for nobody */
+        c->phase = ANSWER; /* the rest of the body is discarded */
     else if (!x->status)
         move(c, &c->h->receiving);
     return GO;
 }
 
-/* A piece of the body. Growth is by half, as of any buffer; what it takes is counted. */
+/* Stores a piece of the body. Growth is by half, as in any buffer; its memory is counted. */
 static turn keep(pdl_exchange *x, pdl_str piece) {
     pdl_httpd *h = x->client->h;
     size_t before = x->body.cap, after = x->body.len + piece.n;
@@ -522,7 +526,7 @@ static void await_request(client *c) {
     move(c, &c->h->idle);
 }
 
-/* ANSWER: what is there goes out. */
+/* ANSWER: sends what is ready. */
 static turn give(client *c) {
     if (!flush(c)) return end(c);
     bool done = !c->out.len && (!c->x || c->x->ended);
@@ -553,8 +557,7 @@ static void advance(client *c) {
 
 /* --- sockets ---------------------------------------------------------------------------------- */
 
-/* The client sends nothing more: what is not handed over yet, or waits for an answer, is for
- * nobody. */
+/* The client sends nothing more: a request that is incomplete or waits for an answer is dropped. */
 static turn on_end(client *c) {
     bool takes = c->phase == ANSWER && (!c->x || c->x->ended);
     if (!takes) return end(c);
@@ -623,7 +626,7 @@ static int accept_one(pdl_httpd *h) {
     return none ? accept4(h->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK) : fd;
 }
 
-/* Nothing is left to accept, or there is no descriptor for it: then until one is free. */
+/* No connection is left to accept, or no descriptor is free: waits for one. */
 static void stop_accepting(pdl_httpd *h) {
     if (errno == EAGAIN || errno == EWOULDBLOCK) return;
     pdl_watch_set(h->watch, 0);
@@ -663,7 +666,7 @@ static void time_out(client *c) {
     advance(c);
 }
 
-/* A connection that is not read for want of room does not show that its client has gone. */
+/* A connection whose buffer is full is not read, so its end must be asked for. */
 static bool has_gone(const client *c) {
     struct pollfd p = {.fd = c->fd, .events = POLLRDHUP};
     return is_full(c) && !c->no_more && poll(&p, 1, 0) == 1;
@@ -687,7 +690,7 @@ static void sweep(void *user) {
     sweep_list(&h->busy, now);
     sweep_list(&h->receiving, now);
     sweep_list(&h->idle, now);
-    pdl_watch_set(h->watch, PDL_WATCH_READ); /* descriptors may be there again */
+    pdl_watch_set(h->watch, PDL_WATCH_READ); /* descriptors may be free again */
     if (h->n_clients) h->timer = pdl_timer_start(h->loop, SWEEP_MS, sweep, h);
 }
 

@@ -1,10 +1,10 @@
 /* httpd.h -- an HTTP/1.1 server on the loop.
  *
- * The headers of a request decide: the user sees them before any byte of the body is kept, and may
- * answer at once. Else the request is handed over when all of it has arrived. The answer may be
- * given at once, later, or in pieces. Nothing here waits for a client: one that sends or takes
- * nothing is let go after a time; connections and bodies have ceilings, and connections without a
- * request give way to new ones.
+ * The user sees the headers of a request before any byte of the body is stored, and may answer at
+ * once; otherwise the request is handed over when all of it has arrived. The answer may be given at
+ * once, later, or in pieces. The server never waits for a client: a connection that sends or takes
+ * nothing is closed after a time; connections and bodies have ceilings, and idle connections make
+ * room for new ones.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,8 +24,8 @@ typedef struct pdl_httpd_options {
     const char *host;         /* name or address to listen at */
     uint16_t port;            /* 0: any that is free */
     size_t max_body;          /* longer bodies are refused with 413 */
-    size_t max_bodies;        /* of all exchanges together: what goes beyond is refused with 503 */
-    unsigned max_connections; /* also at most half of the descriptors that the process may have */
+    size_t max_bodies;        /* of all exchanges together: further ones are refused with 503 */
+    unsigned max_connections; /* also at most half of the descriptors of the process */
     uint64_t receive_ms;      /* for a request to arrive; also for a connection to be idle */
     uint64_t send_ms;         /* for a client that takes nothing of an answer */
     const pdl_debug *debug;   /* category http; may be NULL */
@@ -33,13 +33,13 @@ typedef struct pdl_httpd_options {
     /* The headers have arrived. May answer: the body is then thrown away. NULL: every body is
      * taken. */
     void (*head)(void *user, pdl_exchange *x);
-    /* All of it has arrived, and head did not answer. */
+    /* The whole request has arrived, and head did not answer. */
     void (*request)(void *user, pdl_exchange *x);
-    /* What a client sent is no request, or did not arrive in time: it was told status and why. May
-     * be NULL. */
+    /* A client sent something that is not a request, or a request did not arrive in time; it was
+     * answered with status and why. May be NULL. */
     void (*refused)(void *user, const char *peer, int status, const char *why);
-    /* The exchange is over, answered or not: x ends with this call. Once for each whose headers
-     * have arrived. Never from inside head, request, answer, begin, put and end. */
+    /* The exchange has ended, answered or not: x ends with this call. Called once for each whose
+     * headers have arrived. Never from inside of head, request, answer, begin, put and end. */
     void (*over)(void *user, pdl_exchange *x);
 } pdl_httpd_options;
 
@@ -57,11 +57,11 @@ pdl_str pdl_exchange_path(
     const pdl_exchange *x); /* decoded, without the query; UTF-8 without control characters */
 pdl_str pdl_exchange_header(const pdl_exchange *x, const char *name); /* p == NULL: absent */
 pdl_str pdl_exchange_body(const pdl_exchange *x);
-bool pdl_exchange_has_body(const pdl_exchange *x); /* does one come, or has it? */
+bool pdl_exchange_has_body(const pdl_exchange *x); /* a body follows or was received */
 /* The address of the client, written to out. */
 void pdl_exchange_peer(const pdl_exchange *x, char *out, size_t size);
 
-/* What the user keeps with it: what is under way, and what is to be known of it in the end. */
+/* Data of the user for this exchange. */
 void pdl_exchange_set(pdl_exchange *x, void *data);
 void *pdl_exchange_get(const pdl_exchange *x);
 void pdl_exchange_set_record(pdl_exchange *x, void *record);
@@ -72,16 +72,16 @@ typedef struct pdl_answer_header {
     const char *name, *value;
 } pdl_answer_header;
 
-/* A further header of the answer that will be given; copied. */
+/* Adds a header to the answer; copied. */
 void pdl_exchange_add_header(pdl_exchange *x, const char *name, const char *value);
 /* The whole answer; body is copied. Once an exchange. */
 void pdl_exchange_answer(pdl_exchange *x, int status, const pdl_answer_header *headers, size_t n,
                          pdl_str body);
-/* Or in pieces: begin, then put (copied), then end. */
+/* An answer in pieces: begin, then put (copied), then end. */
 void pdl_exchange_begin(pdl_exchange *x, int status, const pdl_answer_header *headers, size_t n);
 void pdl_exchange_put(pdl_exchange *x, pdl_str bytes);
 void pdl_exchange_end(pdl_exchange *x);
-/* Bytes put that the client has not taken yet. */
+/* Bytes that were put and that the client has not taken yet. */
 size_t pdl_exchange_pending(const pdl_exchange *x);
 /* Status of its answer, 0: none yet; and the bytes of the answer's body so far. */
 int pdl_exchange_status(const pdl_exchange *x);

@@ -1,5 +1,5 @@
-/* loop.c -- see loop.h. What is open is counted here, not by libuv: its own count cannot tell an
- * idle watch from a busy one.
+/* loop.c -- see loop.h. What is open is counted here, not by libuv: its count includes idle
+ * watches.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -50,7 +50,7 @@ static void on_wake(uv_async_t *a) { (void)a; }
 
 static void on_limit(uv_timer_t *t) { (void)t; }
 
-/* Writing to a pipe or socket whose reader is gone is an error of the write, not the end of the
+/* Writing to a pipe or socket whose reader has closed is an error of the write, not the end of the
  * process. */
 static void ignore_sigpipe(void) {
     struct sigaction old, ignore = {.sa_handler = SIG_IGN};
@@ -85,8 +85,7 @@ void pdl_loop_free(pdl_loop *l) {
     if (!l) return;
     uv_close((uv_handle_t *)&l->wake, NULL);
     uv_close((uv_handle_t *)&l->limit, NULL);
-    uv_run(&l->uv,
-           UV_RUN_NOWAIT); /* delivers the close callbacks, which release what was stopped */
+    uv_run(&l->uv, UV_RUN_NOWAIT); /* runs the close callbacks, which release what was stopped */
     uv_loop_close(&l->uv);
     pdl_free(l);
 }
@@ -129,13 +128,12 @@ static void timer_fired(uv_timer_t *h) {
     l->firing = false;
 }
 
-/* When a timer of so many ms ends, on the clock of libuv, as a distance to it. libuv fires timers
- * until none is due. From inside a callback its clock is therefore left alone, and a timer ends
- * after it at the earliest: else one that starts itself again keeps the loop from looking at
- * anything else. */
+/* When a timer of so many ms ends, on libuv's clock, relative to it. libuv fires timers until none
+ * is due. From inside of a callback its clock is therefore not updated, and a timer ends after it
+ * at the earliest: otherwise one that restarts itself would keep the loop from everything else. */
 static uint64_t distance(pdl_loop *l, uint64_t ms) {
     if (!l->firing) {
-        uv_update_time(&l->uv); /* it stood still while the program computed */
+        uv_update_time(&l->uv); /* it was not updated while the program computed */
         return ms;
     }
     uint64_t real = uv_hrtime() / 1000000, then = uv_now(&l->uv);

@@ -1,9 +1,10 @@
-/* loop.h -- the event loop of a run: timers, descriptors, wake-up. libuv lives in this room only.
+/* loop.h -- the event loop of a run: timers, descriptors, wake-up. libuv is used only inside of io.
  *
- * One loop belongs to one thread. Everything asynchronous of io (transfers, child processes) hangs
- * off it and keeps it "open" while it has something to report. Callbacks come from inside
- * pdl_loop_run, never from the call that started the thing. They may start and stop anything, and
- * must not call pdl_loop_run.
+ * A run waits for many things at once: connections, processes, timers, input. One thread waits for
+ * all of them here, so that the code above needs no locks. One loop belongs to one thread.
+ * Everything asynchronous in io (transfers, child processes) is attached to it and keeps it "open"
+ * while it has something to report. Callbacks run inside of pdl_loop_run, never inside of the call
+ * that started the operation. They may start and stop anything, and must not call pdl_loop_run.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,8 +18,8 @@
 
 typedef struct pdl_loop pdl_loop;
 
-/* From now on libuv takes its memory from base/alloc.h: some of its own ends for want of memory are
- * an abort. Once, before anything of libuv is used; it is a setting of the process. */
+/* From now on libuv allocates through base/alloc.h, because libuv aborts in some places when memory
+ * runs out. Call once, before libuv is used; a setting of the process. */
 void pdl_loop_use_alloc(void);
 
 /* Also makes the process ignore SIGPIPE unless it handles it: a closed pipe is then an error of the
@@ -29,21 +30,20 @@ pdl_loop *pdl_loop_try(void);
 /* Everything started on the loop must have been stopped or freed before. NULL is fine. */
 void pdl_loop_free(pdl_loop *l);
 
-/* Report what is ready; wait for something at most timeout_ms (-1: until something happens, 0: do
- * not wait). Returns whether anything is still open; with nothing open it returns false at once. A
- * signal handled meanwhile may end the wait early. */
+/* Reports what is ready; waits at most timeout_ms (-1: until something happens, 0: not at all).
+ * Returns whether anything is still open; with nothing open it returns false at once. A signal may
+ * end the wait early. */
 bool pdl_loop_run(pdl_loop *l, int timeout_ms);
 
 /* Is anything open (timers, watches, transfers, processes)? */
 bool pdl_loop_is_open(const pdl_loop *l);
 
-/* End a wait in pdl_loop_run soon. The one function that other threads and signal handlers may
+/* Ends a wait in pdl_loop_run soon. The only function that other threads and signal handlers may
  * call. */
 void pdl_loop_wake(pdl_loop *l);
 
-/* For embedders with a loop of their own: readable when there is something to do, and how long to
- * wait at most
- * (-1: no limit). */
+/* For embedders with another loop: the descriptor is readable when there is something to do; the
+ * other function returns how long to wait at most (-1: no limit). */
 int pdl_loop_fd(const pdl_loop *l);
 int pdl_loop_deadline_ms(const pdl_loop *l);
 
@@ -51,8 +51,8 @@ int pdl_loop_deadline_ms(const pdl_loop *l);
 
 typedef struct pdl_timer pdl_timer;
 
-/* Call fn(user) once, ms from now. The timer is released after its call; before that pdl_timer_stop
- * may be called. */
+/* Calls fn(user) once, ms from now. The timer is released after its call; pdl_timer_stop may be
+ * called before. */
 pdl_timer *pdl_timer_start(pdl_loop *l, uint64_t ms, void (*fn)(void *user), void *user);
 /* Never call it; releases it. NULL is fine. */
 void pdl_timer_stop(pdl_timer *t);
@@ -62,12 +62,12 @@ void pdl_timer_stop(pdl_timer *t);
 typedef struct pdl_watch pdl_watch;
 enum { PDL_WATCH_READ = 1, PDL_WATCH_WRITE = 2 };
 
-/* Call fn(user, events) whenever fd (not a regular file) is ready, until stopped; level triggered.
- * An error of the descriptor is reported as all asked events. Does not own fd. NULL when fd cannot
- * be watched. */
+/* Calls fn(user, events) whenever fd (not a regular file) is ready, until stopped; level triggered.
+ * An error of the descriptor is reported as all requested events. Does not own fd. NULL when fd
+ * cannot be watched. */
 pdl_watch *pdl_watch_start(pdl_loop *l, int fd, int events, void (*fn)(void *user, int events),
                            void *user);
-/* Watch for other events from now on; 0: none, and the watch then does not keep the loop open. */
+/* Changes the events to watch; 0: none, and the watch then does not keep the loop open. */
 void pdl_watch_set(pdl_watch *w, int events);
 void pdl_watch_stop(pdl_watch *w); /* before fd is closed; NULL is fine */
 

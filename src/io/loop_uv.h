@@ -1,5 +1,4 @@
-/* loop_uv.h -- inside of io only: the libuv loop behind a pdl_loop, for the files that need other
- * handles.
+/* loop_uv.h -- private to io: the libuv loop of a pdl_loop, for the files that need other handles.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,7 +12,7 @@
 /* Borrowed. */
 uv_loop_t *pdl_loop_uv(pdl_loop *l);
 
-/* One thing more (1) or less (-1) that keeps the loop open. */
+/* Adds (1) or removes (-1) something that keeps the loop open. */
 void pdl_loop_ref(pdl_loop *l, int delta);
 
 #endif

@@ -1,8 +1,8 @@
-/* proc.c -- see proc.h. Pipes are read and written by the loop; the end is reported when the child
- * is gone and its outputs are drained.
+/* proc.c -- see proc.h. The loop reads and writes the pipes; the end is reported when the child has
+ * ended and its outputs are drained.
  *
- * A grandchild that keeps an output open does not hold up the end for ever: after the child's exit
- * its outputs get a short grace.
+ * A grandchild that keeps an output open must not delay the end for ever: after the child's exit
+ * its outputs get a short grace period.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,13 +24,14 @@
 #include "base/banned.h"
 
 enum {
-    GRACE_MS = 200, /* between the child's exit and the closing of outputs that others hold open */
+    /* between the child's exit and the closing of outputs that other processes keep open */
+    GRACE_MS = 200,
     READ_CHUNK = 65536,
     N_PIPES = 5, /* descriptors 0..4 of the child */
 };
 
-/* One pipe of the child. Invariant: open while the uv handle is not closed; held: it counts for the
- * loop. */
+/* One pipe of the child. Invariant: open while the uv handle is not closed; held: it keeps the loop
+ * open. */
 typedef struct stream {
     uv_pipe_t uv;
     struct pdl_proc *proc;
@@ -39,8 +40,8 @@ typedef struct stream {
     bool used, open, reading, shutting;
 } stream;
 
-/* Invariants: refs counts uv handles and writes that still name it, plus one for the owner; ended:
- * done was called or is not wanted. */
+/* Invariants: refs counts uv handles and writes that refer to it, plus one for the owner; ended:
+ * done was called or must not be. */
 struct pdl_proc {
     uv_process_t uv;
     pdl_loop *loop;
@@ -160,7 +161,7 @@ static void on_read(uv_stream_t *h, ssize_t n, const uv_buf_t *buf) {
 }
 
 void pdl_proc_drain_errors(pdl_proc *p) {
-    char bytes[4096]; /* the chunk may hold what the caller is being told */
+    char bytes[4096]; /* the chunk may hold what the caller is just reading */
     stream *s = &p->pipes[2];
     uv_os_fd_t fd;
     ssize_t n;
@@ -315,7 +316,7 @@ static void begin_reading(pdl_proc *p) {
     }
 }
 
-/* The child and its place in the list come at once. Returns an error of libuv. */
+/* Starts the child and adds it to the list in one step. Returns an error of libuv. */
 static int spawn(pdl_proc *p, const uv_process_options_t *options) {
     sigset_t old;
     pdl_children_watch_exit();
@@ -352,7 +353,7 @@ bool pdl_proc_start(pdl_loop *loop, const pdl_proc_options *opt, pdl_proc **out,
         .args = (char **)(void *)opt->argv,
         .env = (char **)(void *)opt->env,
         .cwd = opt->cwd,
-        .flags = UV_PROCESS_DETACHED, /* a session and group of its own */
+        .flags = UV_PROCESS_DETACHED, /* its own session and group */
         .stdio_count = opt->extra_fds ? 5 : 3,
         .stdio = io,
     };
@@ -374,7 +375,7 @@ void pdl_proc_free(pdl_proc *p) {
     p->done = NULL;
     for (int i = 0; i < N_PIPES; i++) p->pipes[i].fn = NULL;
     if (p->running) {
-        /* Its end must not be waited for by a loop that may never run again. */
+        /* A loop that may never run again must not wait for its end. */
         pdl_proc_kill(p, SIGKILL);
         pdl_child_remove(&p->child);
         while (waitpid(p->pid, NULL, 0) < 0 && errno == EINTR) continue;

@@ -1,7 +1,7 @@
 /* proc.h -- child processes: start, feed, drain, time out, kill with all their descendants.
  *
- * A child leads its own process group, so that killing reaches what it started. What a child with
- * extra_fds started ends with it; what another child leaves behind when it ends by itself goes on.
+ * A child leads its own process group, so that killing reaches its descendants. Descendants of a
+ * child with extra_fds end with it; those of another child survive when the child ends by itself.
  * No shell is involved.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -40,9 +40,9 @@ typedef struct pdl_proc_options {
     size_t max_bytes;    /* ceiling of each output; 0: PDL_MAX_COMMAND_BYTES */
     void *user;
     size_t
-        /* address space of the child and of what it starts, each, in bytes; 0: as ours */
+        /* address space, in bytes, of the child and of each of its descendants; 0: as ours */
         max_memory;
-    /* Pieces as they come; NULL: collected. on_msg: bytes from descriptor 4, none when the child
+    /* Pieces as they arrive; NULL: collected. on_msg: bytes from descriptor 4, none when the child
      * closed it. */
     void (*on_out)(void *user, pdl_str bytes);
     void (*on_err)(void *user, pdl_str bytes);
@@ -57,24 +57,24 @@ typedef struct pdl_proc_options {
 PDL_MUST bool pdl_proc_start(pdl_loop *loop, const pdl_proc_options *opt, pdl_proc **out,
                              pdl_err *err);
 
-/* Send bytes to the child (copied): to descriptor 3 with extra_fds, else to its standard input.
+/* Sends bytes (copied) to the child: to descriptor 3 with extra_fds, else to its standard input.
  * Order is kept. */
 void pdl_proc_write(pdl_proc *p, pdl_str bytes);
-/* Close that pipe after what was written. */
+/* Closes that pipe after everything was written. */
 void pdl_proc_close_input(pdl_proc *p);
-/* Take what it has written on standard error so far, ahead of the loop. */
+/* Reads what it has written to standard error so far, without waiting for the loop. */
 void pdl_proc_drain_errors(pdl_proc *p);
 /* Send a signal to the whole group. */
 void pdl_proc_kill(pdl_proc *p, int sig);
-/* Send a signal to the child alone. */
+/* Sends a signal to the child only, not to its group. */
 void pdl_proc_signal(pdl_proc *p, int sig);
 int pdl_proc_pid(const pdl_proc *p);
 /* Is it still running? */
 bool pdl_proc_is_running(const pdl_proc *p);
-/* Should this child keep the loop open while it lives? Default true; an idle worker says false. */
+/* Whether this child keeps the loop open while it runs. Default true; false for an idle worker. */
 void pdl_proc_set_open(pdl_proc *p, bool open);
 
-/* Kills it if it still runs; nobody is called any more. NULL is fine. */
+/* Kills it if it still runs; no callback runs afterwards. NULL is fine. */
 void pdl_proc_free(pdl_proc *p);
 
 #endif

@@ -1,5 +1,5 @@
-/* rsa.c -- see rsa.h. libcrypto is a dependency of Debian's libcurl, so nothing is added; only
- * stable functions of 1.1 and 3 are used, declared here as they are documented.
+/* rsa.c -- see rsa.h. Debian's libcurl depends on libcrypto, so no dependency is added; only stable
+ * functions of 1.1 and 3 are used, declared here as documented.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -55,7 +55,7 @@ static bool open_crypto(crypto *c) {
     return true;
 }
 
-/* Nobody is asked for the password of an encrypted key. */
+/* Refuses to ask for the password of an encrypted key. */
 static int no_password(char *buf, int n, int writing, void *user) {
     (void)buf;
     (void)n;

@@ -1,5 +1,5 @@
-/* rsa.h -- signatures with a private key, by OpenSSL's libcrypto, which is there where libcurl is.
- * Opened when first used.
+/* rsa.h -- signatures with a private key, by OpenSSL's libcrypto, which libcurl depends on. Opened
+ * when first used.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,9 +9,9 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-/* Append the RS256 signature (RSASSA-PKCS1-v1_5 with SHA-256) of bytes, made with the key in PEM
- * text. Error: io, when there is no libcrypto or the text is no RSA key; the key is not in the
- * message. */
+/* Appends the RS256 signature (RSASSA-PKCS1-v1_5 with SHA-256) of bytes, made with the key in PEM
+ * text. Error: io, when there is no libcrypto or the text is not an RSA key; the message does not
+ * contain the key. */
 PDL_MUST bool pdl_rsa_sign(pdl_str pem, pdl_str bytes, pdl_buf *out, pdl_err *err);
 
 #endif

@@ -1,5 +1,5 @@
-/* sse.c -- see sse.h. Lines that arrive whole are handed out as slices of the input; only what the
- * network cut is copied.
+/* sse.c -- see sse.h. Lines that arrive in one piece are handed out as slices of the input; only
+ * lines that the network has cut are copied.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -36,14 +36,14 @@ static bool keep_part(pdl_lines *r, pdl_str bytes, pdl_err *err) {
     return true;
 }
 
-/* The line that ends here: what was kept of it and the slice. */
+/* Ends a line that consists of the stored part and the slice. */
 static bool end_line(pdl_lines *r, pdl_str slice, pdl_line_fn *fn, void *user, pdl_err *err) {
     if (r->part.len == 0) {
         if (slice.n > max_line(r)) return keep_part(r, slice, err);
         return hand_out(slice, fn, user, err);
     }
     if (!keep_part(r, slice, err)) return false;
-    /* fn may come back here through the user's own calls: the buffer must not change under it. */
+    /* fn may call back into this reader, so the buffer must not change meanwhile. */
     pdl_buf line = r->part;
     r->part = (pdl_buf){0};
     bool ok = hand_out(pdl_buf_str(&line), fn, user, err);
@@ -56,8 +56,8 @@ static bool end_line(pdl_lines *r, pdl_str slice, pdl_line_fn *fn, void *user, p
     return ok;
 }
 
-/* Offset of the first LF or CR from `from`, or the end. *lf remembers the next LF, so that it is
- * looked for only once. */
+/* Offset of the first LF or CR from `from`, or the end. *lf caches the next LF, so that it is
+ * searched only once. */
 static size_t find_end(pdl_str s, size_t from, size_t *lf) {
     if (*lf == PDL_NOT_FOUND || *lf < from) {
         const char *p = from < s.n ? memchr(s.p + from, '\n', s.n - from) : NULL;
@@ -120,7 +120,7 @@ static bool add_data(pdl_sse *s, pdl_str value, pdl_err *err) {
     return true;
 }
 
-/* complete: its blank line is there. */
+/* complete: its blank line was read. */
 static bool dispatch(sse_feed *f, bool complete, pdl_err *err) {
     pdl_sse *s = f->s;
     bool ok = true;
@@ -139,7 +139,7 @@ static bool dispatch(sse_feed *f, bool complete, pdl_err *err) {
     return ok;
 }
 
-/* The value behind "field:" and one blank, or false. */
+/* The value after "field:" and one blank, or false. */
 static bool field(pdl_str line, pdl_str name, pdl_str *value) {
     if (!pdl_str_starts(line, name)) return false;
     if (line.n == name.n) {

@@ -1,7 +1,7 @@
-/* sse.h -- incremental readers of lines and of server-sent events (WHATWG), cut anywhere by the
- * network.
+/* sse.h -- incremental readers of lines and of server-sent events (WHATWG), whose input may be cut
+ * anywhere by the network.
  *
- * Lines end in LF, CRLF or CR. Text handed out is valid UTF-8: invalid bytes become U+FFFD,
+ * Lines end in LF, CRLF or CR. Text handed out is valid UTF-8: invalid bytes become U+FFFD, in
  * complete lines only.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -21,11 +21,11 @@ typedef struct pdl_lines {
     size_t max_line; /* 0: PDL_MAX_SSE_LINE_BYTES */
 } pdl_lines;
 
-/* A line without its end; borrowed for the call. False stops the reading and is returned by
- * feed. */
+/* A line without its end; borrowed for the call. Returning false stops the reading, and feed
+ * returns false. */
 typedef bool pdl_line_fn(void *user, pdl_str line, pdl_err *err);
 
-/* Read more bytes. False: fn returned false (err is its business), or PDL_E_limit for a line that
+/* Reads more bytes. Returns false when fn did (with its err), or with PDL_E_limit for a line that
  * is too long. */
 PDL_MUST bool pdl_lines_feed(pdl_lines *r, pdl_str bytes, pdl_line_fn *fn, void *user,
                              pdl_err *err);
@@ -40,13 +40,13 @@ typedef struct pdl_sse {
     pdl_buf data; /* data lines of the event being read, joined by LF */
     pdl_buf name; /* its event field */
     pdl_buf
-        /* of the last event that was complete; empty: none. At most PDL_MAX_SSE_ID bytes, no
-         * control characters */
+        /* of the last complete event; empty: none. At most PDL_MAX_SSE_ID bytes, no control
+         * characters */
         id;
     pdl_buf next_id;   /* of the event being read */
-    uint64_t retry_ms; /* how long to wait before the stream is asked for again; 0: not said */
+    uint64_t retry_ms; /* how long to wait before the stream is requested again; 0: unspecified */
     bool has_data, has_id;
-    bool not_first; /* the first line was seen: no byte order mark any more */
+    bool not_first; /* the first line was read: a byte order mark is no longer expected */
 } pdl_sse;
 enum { PDL_MAX_SSE_ID = 4096 };
 
@@ -55,12 +55,12 @@ typedef bool pdl_sse_fn(void *user, pdl_str name, pdl_str data, pdl_err *err);
 
 /* As pdl_lines_feed. Events without data are not reported; their ids count. */
 PDL_MUST bool pdl_sse_feed(pdl_sse *s, pdl_str bytes, pdl_sse_fn *fn, void *user, pdl_err *err);
-/* The input is over: an event whose blank line is missing is reported too (some servers close
- * early). */
+/* The input has ended: an event without its blank line is reported too (some servers close early).
+ */
 PDL_MUST bool pdl_sse_end(pdl_sse *s, pdl_sse_fn *fn, void *user, pdl_err *err);
 void pdl_sse_fini(pdl_sse *s);
 
-/* Append data as one event, for servers: "event:" (name may be empty), a data line per line, a
+/* Appends data as one event, for servers: "event:" (name may be empty), a data line per line, a
  * blank line. */
 void pdl_sse_write(pdl_str name, pdl_str data, pdl_buf *out);
 

@@ -103,9 +103,9 @@ static void note_signal(int sig) {
 }
 
 static void handle(int sig, void (*handler)(int sig)) {
-    struct sigaction a = {
-        .sa_handler = handler}; /* without SA_RESTART: what blocks in a read or write ends */
-    sigfillset(&a.sa_mask);     /* so that the flag is looked at and set as one */
+    struct sigaction a = {.sa_handler =
+                              handler}; /* without SA_RESTART: a blocking read or write ends */
+    sigfillset(&a.sa_mask);             /* so that reading and setting the flag is atomic */
     (void)sigaction(sig, &a, NULL);
 }
 
@@ -114,7 +114,7 @@ void pdl_signals_flag(pdl_signals *s, volatile sig_atomic_t *flag) {
     for (int i = 0; i < s->n; i++) {
         struct sigaction a;
         if (sigaction(s->uv[i].signum, NULL, &a) != 0 || a.sa_handler == note_signal) continue;
-        noted.next = a.sa_handler; /* one and the same for all signals */
+        noted.next = a.sa_handler; /* the same for all signals */
         handle(s->uv[i].signum, note_signal);
     }
     struct sigevent alarm = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGALRM};

@@ -1,4 +1,4 @@
-/* tty.h -- what a terminal can do, and signals as events of the loop.
+/* tty.h -- capabilities of a terminal, and signals as events of the loop.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,7 +11,8 @@
 
 bool pdl_tty_is(int fd);
 
-/* Columns of the terminal behind fd; `columns` (value of COLUMNS or NULL) wins; 80 when unknown. */
+/* Width of the terminal at fd; `columns` (value of COLUMNS or NULL) takes precedence; 80 when
+ * unknown. */
 int pdl_tty_width(int fd, const char *columns);
 
 /* Values of the environment variables that decide about colour; NULL: not set. */
@@ -19,20 +20,19 @@ typedef struct pdl_tty_env {
     const char *no_color, *force_color, *term;
 } pdl_tty_env;
 
-/* Should output to fd be coloured? NO_COLOR (not empty) says no, FORCE_COLOR (not empty, not "0")
- * yes, else a terminal whose TERM is neither "dumb" nor empty. */
+/* Whether output to fd is coloured. NO_COLOR (not empty): no; FORCE_COLOR (not empty, not "0"):
+ * yes; else yes for a terminal whose TERM is neither "dumb" nor empty. */
 bool pdl_tty_color(int fd, const pdl_tty_env *env);
 
-/* Call fn(user, signal) from the loop when one of the signals arrives. The watch does not keep the
- * loop open.
- */
+/* Calls fn(user, signal) from the loop when one of the signals arrives. The watch does not keep the
+ * loop open. */
 typedef struct pdl_signals pdl_signals;
 pdl_signals *pdl_signals_watch(pdl_loop *loop, const int *signals, int n,
                                void (*fn)(void *user, int sig), void *user);
-/* The number of a signal that arrives is also left in *flag at once, for work that does not come
- * back to the loop. When the flag is set already, the process ends at once, and its children with
- * it: the user has asked twice. SIGQUIT ends it the same way, with the core that it asks for. One
- * watch of a process can have a flag, which outlives it. */
+/* Also stores the number of a signal that arrives in *flag at once, for work that does not return
+ * to the loop. When the flag is set already, the process and its children end at once: the user has
+ * asked twice. SIGQUIT does the same, and leaves a core. Only one watch of a process can have a
+ * flag, which must outlive it. */
 void pdl_signals_flag(pdl_signals *s, volatile sig_atomic_t *flag);
 /* Restores the default handling; with a flag, any of the signals now ends the process and its
  * children at once. NULL is fine. */
