@@ -32,7 +32,7 @@ typedef struct pdl_compose_options {
     const pdl_hook *hooks; /* effects that the host program answers itself */
     size_t n_hooks;
     pdl_world *
-        /* answers what the hooks do not, instead of our worlds; borrowed; NULL: our worlds answer */
+        /* answers what the hooks do not, instead of our worlds; borrowed; NULL: our worlds do */
         behind;
 } pdl_compose_options;
 
