@@ -1,8 +1,9 @@
-/* session.h -- one run with everything around it: environment, loop, worlds in their order,
- * program, sinks. What the command and the library's public functions share.
+/* session.h -- one run with everything around it: environment, loop, worlds in their order, program,
+ * sinks. Shared by the command and the library's public functions.
  *
- * The worlds, from the machine outwards: policy (when one was given), journal (when recording or replaying), cache (when asked
- * for), limits, then the rooms that answer: model, worker, host.
+ * The worlds, from the machine outwards: policy (when one was given), journal (when recording or
+ * replaying), cache (when requested), budgets, then the worlds that answer: model, worker, mcp,
+ * host.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

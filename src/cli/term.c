@@ -38,11 +38,8 @@ static void check(term *t, bool ok) {
     if (t->on_broken) t->on_broken(t->user);
 }
 
-enum {
-    PART = 2048
-    /* half a page: stdio then writes at most one page, which a descriptor that is ready takes without
- * blocking */
-};
+/* Half a page: stdio writes one page at most, which a ready descriptor takes without blocking. */
+enum { PART = 2048 };
 
 /* Before n bytes are written: waits until the reader of standard output takes more, or a signal
  * arrives. */
