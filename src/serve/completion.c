@@ -143,14 +143,7 @@ static void end(choice *c, const answer *a, pdl_buf *out) {
 }
 
 static void finish(work *w, pdl_buf *out) {
-    if (w->wants_usage) {
-        pdl_val d = pdl_dict_putz(head(w), "choices", pdl_list_new(0));
-        pdl_serve_form_put_event(
-            (pdl_str){0},
-            pdl_dict_putz(d, "usage",
-                          pdl_serve_form_usage(w, "prompt_tokens", "completion_tokens")),
-            out);
-    }
+    if (w->wants_usage) pdl_serve_form_put_usage(w, head(w), out);
     PDL_PUT(out, "data: [DONE]\n\n");
 }
 

@@ -29,6 +29,13 @@ pdl_val pdl_serve_form_usage(const work *w, const char *prompt_name, const char 
     return pdl_dict_putz(d, "total_tokens", pdl_int(prompt + completion));
 }
 
+void pdl_serve_form_put_usage(const work *w, pdl_val chunk, pdl_buf *out) {
+    chunk = pdl_dict_putz(chunk, "choices", pdl_list_new(0));
+    chunk = pdl_dict_putz(chunk, "usage",
+                          pdl_serve_form_usage(w, "prompt_tokens", "completion_tokens"));
+    pdl_serve_form_put_event((pdl_str){0}, chunk, out);
+}
+
 /* Takes v. */
 static pdl_val one_choice(const choice *of, const char *what, pdl_val v, pdl_vref logprobs,
                           const char *finish) {
@@ -115,14 +122,7 @@ static void end(choice *c, const answer *a, pdl_buf *out) {
 }
 
 static void finish(work *w, pdl_buf *out) {
-    if (w->wants_usage) {
-        pdl_val d = pdl_dict_putz(head(w, "chat.completion.chunk"), "choices", pdl_list_new(0));
-        pdl_serve_form_put_event(
-            (pdl_str){0},
-            pdl_dict_putz(d, "usage",
-                          pdl_serve_form_usage(w, "prompt_tokens", "completion_tokens")),
-            out);
-    }
+    if (w->wants_usage) pdl_serve_form_put_usage(w, head(w, "chat.completion.chunk"), out);
     PDL_PUT(out, "data: [DONE]\n\n");
 }
 

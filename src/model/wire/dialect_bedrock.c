@@ -110,14 +110,9 @@ static const pdl_turns_form turns = {.key = "content",
 
 static bool put_messages(const pdl_ask *a, pdl_val *body, pdl_err *err) {
     pdl_turns t = pdl_turns_write(&turns, a->messages);
-    bool ok = pdl_list_len(t.done) > 0;
-    *body = pdl_dict_putz(*body, "messages", t.done);
-    if (pdl_list_len(t.head))
-        *body = pdl_dict_putz(*body, "system", t.head);
-    else
-        pdl_drop(t.head);
-    return ok || pdl_err_set(err, PDL_E_bad_request, (pdl_loc){0},
-                             "bedrock requires at least one non-system message");
+    return pdl_turns_put(&t, body) ||
+           pdl_err_set(err, PDL_E_bad_request, (pdl_loc){0},
+                       "bedrock requires at least one non-system message");
 }
 
 /* --- tools and schema ------------------------------------------------------------------------- */

@@ -149,6 +149,16 @@ pdl_turns pdl_turns_write(const pdl_turns_form *form, pdl_vref messages) {
     return t;
 }
 
+bool pdl_turns_put(const pdl_turns *t, pdl_val *body) {
+    bool any = pdl_list_len(t->done) > 0;
+    *body = pdl_dict_putz(*body, "messages", t->done);
+    if (pdl_list_len(t->head))
+        *body = pdl_dict_putz(*body, "system", t->head);
+    else
+        pdl_drop(t->head);
+    return any;
+}
+
 pdl_val pdl_turns_id(pdl_vref id, const char *more) {
     pdl_str s = text_of(id);
     pdl_buf out = PDL_BUF;

@@ -60,6 +60,9 @@ typedef struct pdl_turns_form {
 
 /* The messages (a list, or anything else: none) in turns; done and head are the caller's. */
 pdl_turns pdl_turns_write(const pdl_turns_form *form, pdl_vref messages);
+/* The same as the members `messages` and, when there is one, `system` of a request. Takes what t
+ * holds. False: there is no message. */
+bool pdl_turns_put(const pdl_turns *t, pdl_val *body);
 
 /* An id of a call for services that take letters, digits and `more` only: _ stands for anything
  * else. */
