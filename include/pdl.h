@@ -259,6 +259,10 @@ PDL_API bool pdl_request_piece(pdl_request *request, const char *text, size_t n_
 /* The answer; the handle stays the caller's. An answer of a form that does not fit becomes an error
  * of the program. */
 PDL_API void pdl_request_answer(pdl_request *request, const pdl_value *answer);
+/* The answer to a request of kind code, with those variables that the code has changed in place (a
+ * list that it appended to): a dict with their new values, NULL for none. */
+PDL_API void pdl_request_answer_code(pdl_request *request, const pdl_value *result,
+                                     const pdl_value *changed);
 /* A failure: kind is one of the kinds of errors ("rate_limit"; NULL or unknown: "runtime"), message
  * says what happened. Programs see it in `fallback` and `retry`. */
 PDL_API void pdl_request_refuse(pdl_request *request, const char *kind, const char *message);

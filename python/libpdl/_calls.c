@@ -169,6 +169,61 @@ static PyObject *request_answer(PyObject *self, PyObject *value) {
     return v ? Py_BuildValue("") : NULL;
 }
 
+/* A container among the variables that the code has changed in place, NULL when it has not; *ok is
+ * false with an exception. */
+static pdl_value *changed(pdlpy_place *place, PyObject *now, const pdl_value *before, bool *ok) {
+    if (!PyList_Check(now) && !PyDict_Check(now)) return NULL;
+    pdl_value *v = pdlpy_to_library(place, now);
+    *ok = v != NULL;
+    if (!v || !pdl_value_equal(v, before)) return v;
+    pdl_value_drop(v);
+    return NULL;
+}
+
+/* What of the variables is no longer as the request has it. NULL with an exception. */
+static pdl_value *rebound(pdlpy_place *place, const pdl_request *r, PyObject *variables) {
+    pdl_value *vars = pdl_value_get(pdl_request_data(r), "vars"), *all = pdl_value_dict(),
+              *key = NULL, *before = NULL;
+    size_t i = 0;
+    bool ok = true;
+    while (ok && pdl_value_next(vars, &i, &key, &before)) {
+        const char *name = pdl_value_get_text(key, NULL);
+        PyObject *now = name ? PyDict_GetItemString(variables, name) : NULL;
+        pdl_value *v = now ? changed(place, now, before, &ok) : NULL;
+        if (v) pdl_value_put_at(all, key, v);
+        pdl_value_drop(v);
+    }
+    pdl_value_drop(key);
+    pdl_value_drop(before);
+    pdl_value_drop(vars);
+    if (ok) return all;
+    pdl_value_drop(all);
+    return NULL;
+}
+
+static PyObject *request_answer_code(PyObject *self, PyObject *args) {
+    PyObject *result, *variables;
+    if (!PyArg_ParseTuple(args, "OO!", &result, &PyDict_Type, &variables)) return NULL;
+    request *q = open_request(self);
+    if (!q) return NULL;
+    pdlpy_place place = {q->engine, 0};
+    pdl_value *v = pdlpy_to_library(&place, result),
+              *all = v ? rebound(&place, q->request, variables) : NULL;
+    if (all) {
+        pdl_request_answer_code(q->request, v, all);
+        q->request = NULL;
+    }
+    pdl_value_drop(v);
+    pdl_value_drop(all);
+    pdlpy_leave(q->engine);
+    return all ? Py_BuildValue("") : NULL;
+}
+
+static PyObject *request_is_answered(PyObject *self, PyObject *unused) {
+    (void)unused;
+    return PyBool_FromLong(!((request *)self)->request);
+}
+
 static PyObject *request_refuse(PyObject *self, PyObject *args) {
     const char *kind, *message, *classes = NULL;
     if (!PyArg_ParseTuple(args, "ss|z", &kind, &message, &classes)) return NULL;
@@ -230,6 +285,8 @@ static void request_dealloc(PyObject *self) {
 static PyMethodDef request_methods[] = {{"data", request_data, METH_NOARGS, NULL},
                                         {"answer", request_answer, METH_O, NULL},
                                         {"refuse", request_refuse, METH_VARARGS, NULL},
+                                        {"answer_code", request_answer_code, METH_VARARGS, NULL},
+                                        {"is_answered", request_is_answered, METH_NOARGS, NULL},
                                         {"decline", request_decline, METH_NOARGS, NULL},
                                         {"piece", request_piece, METH_VARARGS, NULL},
                                         {"is_cancelled", request_is_cancelled, METH_NOARGS, NULL},

@@ -3,27 +3,102 @@
 from __future__ import annotations
 
 import builtins
-import linecache
+import sys
 import types
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Optional
+
+    from . import _pdl
+    from ._engine import Engine
 
 SESSION = types.SimpleNamespace()  # PDL_SESSION: one for all blocks, as long as the process lives
+TOP_LEVEL_AWAIT = 0x2000  # ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+IS_COROUTINE = 0x80  # inspect.CO_COROUTINE
+MANY = 100
+NAME = "<code-block>"
+_compiled: dict[str, types.CodeType] = {}  # blocks in loops run often
 _number = 0
 
 
-def _remember(name: str, code: str) -> None:
-    """Tracebacks show the lines of the block."""
-    linecache.cache[name] = (len(code), None, code.splitlines(True), name)
-    linecache.cache.pop("<code %d>" % (_number - 100), None)
-
-
-def run(code: str, variables: dict[str, Any]) -> Any:
+def _code_of(text: str) -> types.CodeType:
     global _number
-    _number += 1
-    name = "<code %d>" % _number
-    _remember(name, code)
-    names: dict[str, Any] = {**variables, "PDL_SESSION": SESSION, "__builtins__": builtins, "__name__": "__main__"}
-    exec(compile(code, name, "exec", dont_inherit=True), names)
+    code = _compiled.get(text)
+    if code is None:
+        import linecache
+        _number += 1
+        name = "<code-block %d>" % _number
+        linecache.cache[name] = (len(text), None, text.splitlines(True), name)  # tracebacks show the lines of the block
+        code = compile(text, name, "exec", TOP_LEVEL_AWAIT, dont_inherit=True)
+        _compiled[text] = code
+        if len(_compiled) > MANY:
+            old = _compiled.pop(next(iter(_compiled)))
+            linecache.cache.pop(old.co_filename, None)
+    return code
+
+
+def _message(raised: BaseException) -> str:
+    """As that of blocks in a process of their own: with the frames of the block and what it calls, where they are its own."""
+    import traceback
+    shown = traceback.TracebackException.from_exception(raised)
+    shown.stack[:] = [f for f in shown.stack if f.filename.startswith("<code-block")]
+    if isinstance(raised, SyntaxError) and (raised.filename or "").startswith("<code-block"):
+        shown.filename = NAME
+    import re
+    text = "".join(shown.format(chain=False)).rstrip("\n")
+    head = "" if text.startswith("Traceback") else "Traceback (most recent call last):\n"
+    return "Python Code error: " + head + re.sub(r"<code-block \d+>", NAME, text)
+
+
+class _In:
+    """A folder at the end of the module path."""
+
+    def __init__(self, folder: Optional[str]) -> None:
+        self.folder = folder
+
+    def __enter__(self) -> None:
+        if self.folder is not None:
+            sys.path.append(self.folder)
+
+    def __exit__(self, *unused: object) -> None:
+        path = sys.path
+        if self.folder is not None and self.folder in path:
+            del path[len(path) - 1 - path[::-1].index(self.folder)]
+
+
+def _result(names: dict[str, Any]) -> Any:
     if "result" not in names:
-        raise AttributeError("the code block sets no variable 'result'")
+        raise AttributeError("'types.SimpleNamespace' object has no attribute 'result'")
     return names["result"]
+
+
+def run(engine: "Engine", request: "_pdl.Request") -> None:
+    """Answers the request of a code block."""
+    data = request.data()
+    if data["lang"] != "python":
+        request.decline()  # runs in a process of its own
+        return
+    variables: dict[str, Any] = data["vars"]
+    names: dict[str, Any] = {**variables, "PDL_SESSION": SESSION, "__builtins__": builtins, "__name__": "__main__"}
+    try:
+        code = _code_of(data["code"])
+        with _In(data.get("cwd")):
+            if code.co_flags & IS_COROUTINE:
+                engine._later(request, _wait(engine, request, eval(code, names), names, variables))
+                return
+            exec(code, names)
+        result = _result(names)
+    except Exception as e:
+        engine._fail(request, e, _message(e))
+        return
+    request.answer_code(result, variables)
+
+
+async def _wait(engine: "Engine", request: "_pdl.Request", coroutine: Any, names: dict[str, Any], variables: dict[str, Any]) -> None:
+    """A block that awaits something."""
+    try:
+        await coroutine
+        request.answer_code(_result(names), variables)
+    except Exception as e:
+        engine._fail(request, e, _message(e))

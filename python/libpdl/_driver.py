@@ -137,7 +137,8 @@ class Driver:
     async def _answer(self, request: _pdl.Request, awaitable: Awaitable[Any]) -> None:
         try:
             result = await awaitable
-            request.answer(result)
+            if not request.is_answered():
+                request.answer(result)
         except asyncio.CancelledError:
             request.refuse("interrupt", "cancelled")
         except BaseException as e:

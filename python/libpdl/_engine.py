@@ -222,11 +222,8 @@ class Engine:
         return "".join(pump.told)
 
     def _run_code(self, request: _pdl.Request) -> None:
-        data = request.data()
-        if data["lang"] != "python":
-            raise NotImplementedError("code blocks of %s need code='process'" % data["lang"])
         from . import _code
-        request.answer(_code.run(data["code"], data["vars"]))
+        _code.run(self, request)
 
     def _later(self, request: _pdl.Request, awaitable: Awaitable[Any]) -> None:
         self._awaited.append((request, awaitable))
@@ -243,12 +240,13 @@ class Engine:
             self._later(request, what)
         return None
 
-    def _remember(self, raised: BaseException) -> str:
+    def _remember(self, raised: BaseException, message: Optional[str] = None) -> str:
         """Keeps an exception as the cause of the error that it becomes. -> its text"""
         if not isinstance(raised, Exception):  # Ctrl-C, exit(): not for programs to catch
             self._fatal = self._fatal or raised
             return "interrupted"
-        message = raised.message if isinstance(raised, _errors.Error) else "%s: %s" % (type(raised).__name__, raised)
+        if message is None:
+            message = raised.message if isinstance(raised, _errors.Error) else "%s: %s" % (type(raised).__name__, raised)
         message = message.encode("utf-8", "replace").decode().replace("\0", " ")
         self._raised.pop(message, None)
         self._raised[message] = raised
@@ -256,8 +254,8 @@ class Engine:
             del self._raised[next(iter(self._raised))]
         return message
 
-    def _fail(self, request: _pdl.Request, raised: BaseException) -> None:
-        message = self._remember(raised)
+    def _fail(self, request: _pdl.Request, raised: BaseException, message: Optional[str] = None) -> None:
+        message = self._remember(raised, message)
         if not isinstance(raised, Exception):
             request.refuse("interrupt", message)
             return

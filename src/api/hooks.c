@@ -345,6 +345,23 @@ void pdl_request_answer(pdl_request *request, const pdl_value *answer) {
     answered(request);
 }
 
+void pdl_request_answer_code(pdl_request *request, const pdl_value *result,
+                             const pdl_value *changed) {
+    if (!request || request->answered) return;
+    if (request->e && request->e->kind != PDL_EFFECT_code) {
+        pdl_request_answer(request, result);
+        return;
+    }
+    pdl_value whole = {code_answer(result ? result->v : pdl_null(), pdl_buf_str(&request->all_pieces))};
+    if (pdl_value_kind(changed) == PDL_KIND_DICT)
+        whole.v = pdl_dict_putz(whole.v, "rebound", pdl_keep(pdl_value_settled(changed)));
+    if (request->e && !pdl_effect_check(request->e, whole.v, &request->err))
+        pdl_drop(whole.v);
+    else
+        request->answer = whole.v;
+    answered(request);
+}
+
 void pdl_request_refuse(pdl_request *request, const char *kind, const char *message) {
     pdl_request_raise(request, kind, NULL, message);
 }

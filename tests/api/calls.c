@@ -276,7 +276,37 @@ static void test_decline(bool shared) {
     pdl_engine_free(e);
 }
 
+/* --- code that changes variables ---------------------------------------------------------------- */
+
+static void appends(void *user, pdl_request *r) {
+    pdl_value *vars = pdl_value_get(pdl_request_data(r), "vars"), *xs = pdl_value_get(vars, "xs"),
+              *four = pdl_value_int(4), *changed = pdl_value_dict();
+    (void)user;
+    pdl_value_push(xs, four);
+    pdl_value_put(changed, "xs", xs);
+    pdl_request_answer_code(r, four, changed);
+    pdl_value_drop(vars);
+    pdl_value_drop(xs);
+    pdl_value_drop(four);
+    pdl_value_drop(changed);
+}
+
+static void test_code(void) {
+    pdl_engine *e = pdl_engine_new(NULL, NULL);
+    pdl_program *p = load(e, "defs:\n  xs: {data: [1]}\n  r: {lang: python, code: xs}\n"
+                             "data: ${ [xs, r] }\n");
+    CHECK(pdl_engine_handle(e, "code", "python", appends, NULL, NULL));
+    pdl_value *v = pdl_run_program(e, p, NULL, NULL), *json = pdl_value_to_json(v, 0, NULL);
+    CHECK(json && strcmp(pdl_value_get_text(json, NULL), "[[1, 4], 4]") == 0);
+    pdl_value_drop(json);
+    pdl_value_drop(v);
+    pdl_program_free(p);
+    pdl_request_answer_code(NULL, NULL, NULL);
+    pdl_engine_free(e);
+}
+
 int main(void) {
+    test_code();
     test_decline(false);
     test_decline(true);
     with_engine(false);
