@@ -293,8 +293,8 @@ static void appends(void *user, pdl_request *r) {
 
 static void test_code(void) {
     pdl_engine *e = pdl_engine_new(NULL, NULL);
-    pdl_program *p = load(e, "defs:\n  xs: {data: [1]}\n  r: {lang: python, code: xs}\n"
-                             "data: ${ [xs, r] }\n");
+    pdl_program *p = load(e, "defs:\n  xs: {data: [1]}\nlastOf:\n"
+                             "- {def: r, lang: python, code: xs}\n- data: ${ [xs, r] }\n");
     CHECK(pdl_engine_handle(e, "code", "python", appends, NULL, NULL));
     pdl_value *v = pdl_run_program(e, p, NULL, NULL), *json = pdl_value_to_json(v, 0, NULL);
     CHECK(json && strcmp(pdl_value_get_text(json, NULL), "[[1, 4], 4]") == 0);
