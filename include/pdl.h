@@ -205,7 +205,8 @@ typedef struct pdl_engine_options {
     size_t size;
     const char *const *paths; /* further folders in which imports are looked for */
     size_t n_paths;
-    unsigned jobs; /* model calls of a task open at a time; 0: 64 */
+    /* model calls open at a time, of a task, or with `shared` of all tasks together; 0: 64 */
+    unsigned jobs;
     void *user;    /* of the callback */
     /* What is to be said of a program that is loaded, a line without its end: old forms of the
      * language. Not after pdl_engine_free, and it must not free the engine. NULL: nobody wants to
@@ -463,7 +464,7 @@ PDL_API int pdl_task_deadline_ms(const pdl_task *task); /* -1: no limit */
 /* --- tasks on one loop ------------------------------
  *
  * With pdl_engine_options.shared all tasks of an engine run on one loop and share connections,
- * Python workers, tool servers and what is known of the rates of services; at most 1024 at a time.
+ * Python workers, tool servers and what is known of the rates of services; at most 7168 at a time.
  * The environment and `.env` are read when the first of them starts. Whoever steps or waits for one
  * task moves all of them, so a program with a loop of its own watches the engine, not the tasks,
  * and learns from task_options.done which of them ended. All callbacks come from inside the step,

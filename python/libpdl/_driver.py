@@ -52,6 +52,8 @@ class Driver:
     def __init__(self, engine: "Engine", loop: asyncio.AbstractEventLoop) -> None:
         self.engine, self.loop = engine, loop
         self.open: dict["Job", asyncio.Event] = {}
+        self.alone: set["Job"] = set()  # that have a loop for themselves
+        self.moved: list["Job"] = []  # those that have ended or given text since
         self.watches: dict[Any, Watch] = {}
         self.tasks: dict["asyncio.Task[None]", _pdl.Request] = {}
         self.is_soon = False
@@ -65,6 +67,10 @@ class Driver:
     def add(self, job: "Job") -> asyncio.Event:
         """-> an event that is set at the end of the run, and when it has given text."""
         event = self.open[job] = asyncio.Event()
+        job.driver = self
+        self.moved.append(job)  # it may be over already
+        if not job.is_shared:
+            self.alone.add(job)
         source: Source = job.core if job.is_shared else job.run
         if source not in self.watches:
             self.watches[source] = Watch(self, source)
@@ -79,13 +85,12 @@ class Driver:
     def step(self) -> None:
         self.is_soon = False
         core = self.engine._core()
-        is_shared = any(job.is_shared for job in self.open)
+        is_shared = len(self.alone) < len(self.open)
         if is_shared and core.is_inside():
             self.soon()  # a callback of ours runs a loop of its own
             return
-        for job in list(self.open):
-            if not job.is_shared:
-                job.run.wait(0)
+        for job in list(self.alone):
+            job.run.wait(0)
         if is_shared:
             core.step(0)
         self.engine._pump()
@@ -95,13 +100,21 @@ class Driver:
     def _settle(self) -> None:
         fatal, self.engine._fatal = self.engine._fatal, None
         before = len(self.open)
-        for job, event in list(self.open.items()):
+        moved, self.moved = self.moved, []
+        if fatal is not None:
+            moved = list(self.open)
+        for job in moved:
+            event = self.open.get(job)
+            if event is None:
+                continue
             if fatal is not None and not job.is_over():
                 job.fatal = fatal
                 job.run.cancel()
             if job.is_over():
                 del self.open[job]
+                job.driver = None
                 if not job.is_shared:
+                    self.alone.discard(job)
                     self.watches.pop(job.run).close()
                 event.set()
             elif job.pieces:

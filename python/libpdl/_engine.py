@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Path = Union[str, os.PathLike[str]]
 
 MANY_RAISED = 64
-MANY_RUNS = 1000  # that are open at a time on one loop
+MANY_RUNS = 7000  # that are open at a time on one loop
 
 
 class ModelRequest:

@@ -114,6 +114,7 @@ class Map(Of[T]):
         engine, outer = self._program._engine, asyncio._get_running_loop()
         before, engine._driver = engine._driver, self._driver
         asyncio._set_running_loop(None)
+        self._driver.soon()
         try:
             self._driver.loop.run_until_complete(self._wait())
         finally:

@@ -13,6 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, Generic, Iterable, Iterator, Optional, Tuple, TypeVar, Union
 
+    from ._driver import Driver
     from ._engine import Engine
     from ._later import AsyncStream, Map
     T = TypeVar("T")
@@ -126,9 +127,19 @@ class Job:
         self.outcome: Union[None, Result[Any], BaseException] = None
         self.fatal: Optional[BaseException] = None  # Ctrl-C and the like, from a callback
         self.pieces: "deque[str]" = deque()
-        text = None if shown else write or self.pieces.append
-        self.run = core.start(program._for(core), inputs, output, text, _print_error, None, None, trace=trace, shown=shown,
+        self.driver: Optional["Driver"] = None
+        text = None if shown else write or self._piece
+        self.run = core.start(program._for(core), inputs, output, text, _print_error, None, self._done, trace=trace, shown=shown,
                               alone=not self.is_shared, **options)
+
+    def _piece(self, text: str) -> None:
+        self.pieces.append(text)
+        self._done(None)
+
+    def _done(self, _: None) -> None:
+        """Whoever drives this run has something to look at."""
+        if self.driver is not None:
+            self.driver.moved.append(self)
 
     def cancel(self) -> None:
         if self.outcome is None and self.run.state() == WAITING:

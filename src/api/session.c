@@ -12,6 +12,7 @@
 #include "api/debug.h"
 #include "api/env.h"
 #include "api/explain.h"
+#include "api/jobs.h"
 #include "api/keys.h"
 #include "api/policies.h"
 #include "api/subruns.h"
@@ -44,6 +45,8 @@ struct pdl_session {
     pdl_hider debug_hider;
     pdl_loop *loop;
     pdl_world *outside;   /* model, worker, mcp, host as one world */
+    pdl_jobs *jobs;       /* of those that share this one; NULL: none yet */
+    pdl_world *gate;      /* counts them; NULL: the run is alone */
     pdl_world *limits;    /* in front of outside */
     pdl_world *explain;   /* replaces all others in front of outside; NULL: none */
     pdl_reached *reached; /* with explain */
@@ -70,7 +73,8 @@ struct pdl_session {
     pdl_world **cache_views, **spawn_worlds;
     pdl_session *shared;   /* that this one is a member of; NULL: none */
     uint32_t slot;         /* there */
-    pdl_session **members; /* PDL_SPAWN_SLOTS of those that share this one; NULL: none yet */
+    pdl_session **members; /* PDL_MEMBER_SLOTS of those that share this one; NULL: none yet */
+    uint32_t next_slot;    /* where a free one is looked for */
 };
 
 /* The session in whose run, or in a program inside of it, the code runs. */
@@ -188,9 +192,9 @@ static pdl_run_options run_options(pdl_session *s) {
         .stdlib = {(const char *)pdl_stdlib_text, pdl_stdlib_text_len},
     };
     if (s->opt.shares_loop) o.turns = SPAWN_TURNS;
+    o.n_ids = PDL_RANGE_IDS - 1;
     if (!s->shared) return o;
     o.first_id = (PDL_SUB_RANGES + s->slot) * PDL_RANGE_IDS;
-    o.n_ids = PDL_RANGE_IDS - 1;
     o.turns = SPAWN_TURNS;
     return o;
 }
@@ -405,8 +409,10 @@ static bool open_worlds(pdl_session *s, pdl_err *err) {
     if (!o->replay.n) s->outside = pdl_compose(&c);
     if (!s->shared) pdl_mcp_secrets(&(pdl_mcp_options){.env = env_of, .user = s}, s->secrets);
     const pdl_prices *prices = s->shared ? s->shared->prices : s->prices;
+    if (s->outside && s->shared) s->gate = pdl_jobs_world_new(s->shared->jobs, s->outside);
     if (s->outside)
-        s->limits = pdl_budget_world_new(&(pdl_budget_world_options){s->loop, prices}, s->outside);
+        s->limits = pdl_budget_world_new(&(pdl_budget_world_options){s->loop, prices},
+                                         s->gate ? s->gate : s->outside);
     static const char *const modes[] = {"--stream none", "--stream result", "--stream context"};
     pdl_journal_info info = {
         .file = o->file,
@@ -466,12 +472,17 @@ static void show_debug(pdl_session *s) {
 
 /* Takes a slot among the members of another session; what they share is borrowed. */
 static bool join(pdl_session *s, pdl_session *shared, pdl_err *err) {
-    if (!shared->members) shared->members = PDL_NEW_N(pdl_session *, PDL_SPAWN_SLOTS);
-    uint32_t slot = 0;
-    while (slot < PDL_SPAWN_SLOTS && shared->members[slot]) slot++;
-    if (slot == PDL_SPAWN_SLOTS)
+    if (!shared->jobs) shared->jobs = pdl_jobs_new(shared->opt.jobs);
+    if (!shared->members) shared->members = PDL_NEW_N(pdl_session *, PDL_MEMBER_SLOTS);
+    uint32_t slot = shared->next_slot % PDL_MEMBER_SLOTS, tried = 0;
+    while (tried < PDL_MEMBER_SLOTS && shared->members[slot]) {
+        slot = (slot + 1) % PDL_MEMBER_SLOTS;
+        tried++;
+    }
+    if (tried == PDL_MEMBER_SLOTS)
         return pdl_err_set(err, PDL_E_limit, (pdl_loc){0},
-                           "more than %d tasks of an engine at a time", PDL_SPAWN_SLOTS);
+                           "more than %d tasks of an engine at a time", PDL_MEMBER_SLOTS);
+    shared->next_slot = slot + 1;
     shared->members[slot] = s;
     s->shared = shared;
     s->slot = slot;
@@ -546,7 +557,9 @@ void pdl_session_free(pdl_session *s) {
     if (s->explain) s->explain->ops->close(s->explain);
     pdl_reached_free(s->reached);
     if (s->limits) s->limits->ops->close(s->limits);
+    if (s->gate) s->gate->ops->close(s->gate);
     if (s->outside) s->outside->ops->close(s->outside);
+    pdl_jobs_free(s->jobs);
     pdl_prices_free(s->prices);
     pdl_budget_drop(s->budget);
     close_own(s);
@@ -684,10 +697,15 @@ pdl_step pdl_session_turn(pdl_session *s) {
     return done;
 }
 
-/* Programs inside of those of the members. True when one of them ended. */
-bool pdl_session_turn_inner(pdl_session *s) { return pdl_subruns_step(s->subs); }
+/* Programs inside those of the members. True when one of them ended. */
+bool pdl_session_turn_inner(pdl_session *s) {
+    if (s->jobs) pdl_jobs_launch(s->jobs);
+    return pdl_subruns_step(s->subs);
+}
 
-bool pdl_session_inner_is_ready(const pdl_session *s) { return pdl_subruns_are_ready(s->subs); }
+bool pdl_session_inner_is_ready(const pdl_session *s) {
+    return pdl_subruns_are_ready(s->subs) || (s->jobs && pdl_jobs_are_ready(s->jobs));
+}
 
 void pdl_session_cancel(pdl_session *s, pdl_err *err) {
     if (s->run)
@@ -736,7 +754,7 @@ static pdl_world *world_of(pdl_session *s, const pdl_spawn *spawn) {
 }
 
 pdl_run *pdl_session_spawn(pdl_session *s, const pdl_spawn *spawn) {
-    static_assert((PDL_SUB_RANGES + PDL_SPAWN_SLOTS) * (uint64_t)PDL_RANGE_IDS <= 0x80000000u,
+    static_assert((PDL_SUB_RANGES + PDL_MEMBER_SLOTS) * (uint64_t)PDL_RANGE_IDS <= 0x80000000u,
                   "ids of inputs follow");
     pdl_run_options o = run_options(s);
     o.dir = spawn->dir;

@@ -115,7 +115,7 @@ typedef struct pdl_spawn {
         /* slot of the first run of a group, which is spawned first and freed with the others */
         group;
 } pdl_spawn;
-enum { PDL_SPAWN_SLOTS = 1024 };
+enum { PDL_SPAWN_SLOTS = 1024, PDL_MEMBER_SLOTS = 7168 };
 
 /* The variables that programs begin with: defaults of models, then these variables (borrowed;
  * absent: none). Owned dict. */
@@ -140,7 +140,8 @@ pdl_val pdl_session_library(pdl_session *s);
 /* The same for the programs that run inside of those of the members. Returns true when one of them
  * ended. */
 pdl_step pdl_session_turn(pdl_session *s);
-/* The same for the programs that run inside those of the members. True when one of them ended. */
+/* The same for the programs that run inside those of the members, and calls of models that waited
+ * for their turn. True when a program ended. */
 bool pdl_session_turn_inner(pdl_session *shared);
 bool pdl_session_inner_is_ready(const pdl_session *shared);
 /* Has it something to do before anything happens on the loop? */

@@ -10,7 +10,7 @@
 /* All runs of a session use the same worlds: each has its own range of effect ids. Range 0 is that
  * of the main run, those below PDL_SUB_RANGES belong to programs inside of others, those after it
  * to runs beside each other (pdl_session_spawn). */
-enum { PDL_RANGE_IDS = 1 << 20, PDL_SUB_RANGES = 1024 };
+enum { PDL_RANGE_IDS = 1 << 18, PDL_SUB_RANGES = 1024 };
 
 typedef struct pdl_subruns pdl_subruns;
 pdl_subruns *pdl_subruns_new(void);

@@ -119,6 +119,63 @@ static void test_many(void) {
     pdl_engine_free(e);
 }
 
+/* Calls of all tasks together are counted; those that wait are asked in their order. */
+static void test_jobs(void) {
+    enum { TASKS = 20, JOBS = 3 };
+    pdl_engine_options o = {.size = sizeof o, .shared = true, .jobs = JOBS};
+    pdl_engine *e = pdl_engine_new(&o, NULL);
+    kept open = {.n = 0};
+    ended all = {.engine = e};
+    CHECK(pdl_engine_handle(e, "model", "", keep, &open, NULL));
+    pdl_program *p = load(e, "model: any\ninput: x\n");
+    pdl_task *tasks[TASKS];
+    for (int i = 0; i < TASKS; i++) tasks[i] = start(e, p, &all, NULL);
+    pdl_engine_step(e, 0);
+    CHECK(open.n == JOBS);
+    pdl_task_cancel(tasks[0]);  /* an open one */
+    pdl_task_cancel(tasks[10]); /* one that waits */
+    pdl_task_free(tasks[11]);
+    pdl_engine_step(e, 0);
+    CHECK(open.n == JOBS + 1 && pdl_request_is_cancelled(open.r[0]));
+    int most = 0;
+    for (int turns = 0; pdl_engine_step(e, 0) > 0 && turns < 1000; turns++) {
+        int wanted = 0;
+        for (int i = 0; i < open.n; i++) wanted += !pdl_request_is_cancelled(open.r[i]);
+        if (wanted > most) most = wanted;
+        if (open.n) answer_input(open.r[--open.n]);
+    }
+    while (open.n) answer_input(open.r[--open.n]);
+    CHECK(most == JOBS && all.n == TASKS - 1 && all.n_failed == 2);
+    for (int i = 0; i < TASKS; i++)
+        if (i != 11) pdl_task_free(tasks[i]);
+    tasks[0] = start(e, p, &all, NULL); /* its engine is freed while it waits */
+    pdl_engine_step(e, 0);
+    CHECK(open.n == 1);
+    pdl_program_free(p);
+    pdl_engine_free(e);
+    pdl_task_free(tasks[0]);
+    answer_input(open.r[0]);
+}
+
+/* More tasks at a time than there are calls, and than any one of them has ids for. */
+static void test_thousands(void) {
+    enum { TASKS = 5000 };
+    pdl_engine *e = new_engine();
+    ended all = {.engine = e};
+    pdl_program *p = load(e, "model: any\ninput: x\n");
+    kept open = {.n = 0};
+    CHECK(pdl_engine_handle(e, "model", "", keep, &open, NULL));
+    pdl_task **tasks = calloc(TASKS, sizeof *tasks);
+    for (int i = 0; i < TASKS; i++) tasks[i] = start(e, p, &all, NULL);
+    for (int turns = 0; pdl_engine_step(e, 0) > 0 && turns < 10000; turns++)
+        while (open.n) answer_input(open.r[--open.n]);
+    CHECK(all.n == TASKS && all.n_failed == 0);
+    for (int i = 0; i < TASKS; i++) pdl_task_free(tasks[i]);
+    free(tasks);
+    pdl_program_free(p);
+    pdl_engine_free(e);
+}
+
 /* Waiting for one task moves the others. */
 static void test_wait(void) {
     pdl_engine *e = new_engine();
@@ -304,6 +361,8 @@ static void test_connections(void) {
 
 int main(void) {
     test_many();
+    test_jobs();
+    test_thousands();
     test_wait();
     test_callbacks();
     test_order_of_release();
