@@ -8,8 +8,8 @@
 
 #include "base/banned.h"
 
-/* Does byte c fit the set that starts behind '[' at p? *end: behind its ']', or NULL when the set
- * is not closed (then '[' is itself). */
+/* Returns true when byte c is in the set that begins after '[' at p. *end: after its ']', or NULL
+ * when the set is not closed (then '[' is literal). */
 static bool in_set(pdl_str glob, size_t p, char c, size_t *end) {
     bool not = p < glob.n && glob.p[p] == '!', hit = false;
     size_t i = p + not, first = i;

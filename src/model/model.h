@@ -1,9 +1,11 @@
 /* model.h -- the world that answers MODEL effects: provider table, wire formats, streams, retries,
  * errors.
  *
- * Spec: providers 1-11. A call goes: name -> row of providers.c -> dialect writes the request ->
- * io/http -> dialect reads the answer or its events into a draft -> one response in OpenAI's shape
- * -> {content, message, raw, usage}. Not thread-safe: everything happens on the loop's thread.
+ * Spec: providers 1-11. The way of a call: name -> row of providers.c -> the dialect writes the
+ * request -> io/http -> the dialect reads the answer, or its events into a reply builder -> one
+ * response in OpenAI's shape -> {content, message, raw, usage}. One shape inside, because programs
+ * read `raw` and must not depend on the provider. Not thread-safe: everything runs on the loop's
+ * thread.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -27,12 +29,12 @@ typedef struct pdl_model_options {
     const char *timeouts;
     const pdl_prices *prices; /* for usage.cost; borrowed; NULL: none */
     pdl_secrets *
-        /* told of the keys of requests, and hides them in messages and logs; borrowed; NULL: one of
-         * its own */
+        /* keys of requests are registered here, and hidden in messages and logs; borrowed; NULL: a
+         * private register */
         secrets;
     double max_requests_per_second, max_tokens_per_minute; /* of all calls together; 0: none */
     void (*wire)(void *user,
-                 pdl_str text); /* log of literal requests and replies, keys removed; NULL: none */
+                 pdl_str text); /* log of literal requests and replies without keys; NULL: none */
 } pdl_model_options;
 
 /* Is text a list of time limits: a number of seconds, or connect=S,first=S,idle=S,total=S? Error:
@@ -41,10 +43,10 @@ PDL_MUST bool pdl_timing_check(pdl_str text, pdl_err *err);
 
 /* Answers effects of kind model: request {model, platform|null, messages, parameters, schema|null,
  * stream}, reply {content: str, message: dict, raw: dict, usage: dict|null}, pieces = text as it
- * comes (only when stream is true). `parameters` are complete (defaults applied). Failures have the
- * whole text users see in msg ("Error during 'M' model call: KIND: PROVIDER - MESSAGE"), kind and
- * status as in spec 9, and as detail the JSON {provider, model, retry_after_seconds}. Other kinds
- * of effects are refused. Borrows loop; poll steps it. close cancels what is open. */
+ * arrives (only when stream is true). `parameters` are complete (defaults applied). Failures have
+ * the whole text for users in msg ("Error during 'M' model call: KIND: PROVIDER - MESSAGE"), kind
+ * and status as in spec 9, and as detail the JSON {provider, model, retry_after_seconds}. Other
+ * kinds of effects are refused. Borrows loop; poll steps it. close cancels open calls. */
 pdl_world *pdl_model_world_new(pdl_loop *loop, const pdl_model_options *opt);
 
 /* Effects open now. */
@@ -62,7 +64,7 @@ pdl_val pdl_model_defaults(void);
 PDL_MUST bool pdl_model_defaults_apply(pdl_vref list, pdl_str model, pdl_val params, pdl_val *out,
                                        pdl_err *err);
 
-/* Are all defaults of the list objects? For the check at the start of a run; the same error. */
+/* Checks at the start of a run that all defaults of the list are objects; the same error. */
 PDL_MUST bool pdl_model_defaults_check(pdl_vref list, pdl_err *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* preview.h -- what a call would send, without sending it.
+/* preview.h -- the request of a call, without sending it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

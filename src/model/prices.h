@@ -1,4 +1,4 @@
-/* prices.h -- what calls cost, from the user's table: {"model glob": {"input": $, "output": $,
+/* prices.h -- costs of calls, from the user's table: {"model glob": {"input": $, "output": $,
  * "cached_input": $}}, each for one token (spec providers 17). There is no built-in table: an
  * unknown price is unknown, never zero.
  *
@@ -12,8 +12,8 @@
 
 typedef struct pdl_prices pdl_prices;
 
-/* From the text of a table; name: of the file, for messages. Errors: config, saying what would be
- * right. */
+/* Reads the text of a table; name: of the file, for messages. Errors: config, naming what is
+ * accepted. */
 PDL_MUST bool pdl_prices_read(pdl_str text, const char *name, pdl_prices **out, pdl_err *err);
 void pdl_prices_free(pdl_prices *p); /* NULL is fine */
 
@@ -22,24 +22,24 @@ typedef struct pdl_price {
 } pdl_price;
 
 /* The price of a call to model with parameters (a dict, or absent): input_cost_per_token and
- * output_cost_per_token of the parameters, else the last glob of the table (NULL: none) that fits.
- * False: unknown. */
+ * output_cost_per_token of the parameters, else the last matching glob of the table (NULL: none).
+ * Returns false when unknown. */
 bool pdl_price_find(const pdl_prices *p, pdl_str model, pdl_vref parameters, pdl_price *out);
 
-/* What a usage (prompt_tokens, completion_tokens, prompt_tokens_details.cached_tokens) costs; false
- * when it does not say. */
+/* The cost of a usage (prompt_tokens, completion_tokens, prompt_tokens_details.cached_tokens);
+ * false when it lacks the counts. */
 bool pdl_price_of(const pdl_price *price, pdl_vref usage, double *out);
 
-/* A reply in OpenAI's shape (taken) with usage.cost, where the price is known and the service said
- * none. */
+/* Adds usage.cost to a reply in OpenAI's shape (taken), where the price is known and the service
+ * gave no cost. */
 pdl_val pdl_prices_mark(const pdl_prices *p, pdl_str model, pdl_vref parameters, pdl_val raw);
 
-/* About how many tokens the messages, tools and schema of a request are: four ASCII letters or one
- * other a token, some for each message, PDL_TOKENS_OF_MEDIA for each part that is not text.
- * Tokenizers differ by a third. */
+/* Estimates the tokens of the messages, tools and schema of a request: four ASCII letters or one
+ * other character per token, some for each message, PDL_TOKENS_OF_MEDIA for each part that is not
+ * text. Tokenizers differ by a third. */
 enum { PDL_TOKENS_OF_MEDIA = 800 };
 int64_t pdl_tokens_estimate(pdl_vref request);
-/* What the answer may have at most by the parameters; 0 when they do not say. */
+/* The maximum length of the answer in the parameters; 0 when they have none. */
 int64_t pdl_tokens_allowed(pdl_vref parameters);
 
 #endif

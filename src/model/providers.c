@@ -226,8 +226,7 @@ static pdl_str without_slash(pdl_str s) {
 
 /* --- name -> provider ------------------------------------------------------------------------- */
 
-/* Scheme, host and first path segments are those of a known address: the path must match up to a
- * segment boundary. */
+/* Matches scheme, host and first path segments with a known address, up to a segment boundary. */
 static const pdl_provider *find_by_base(pdl_str base) {
     base = without_slash(base);
     if (base.n == 0) return NULL;

@@ -1,4 +1,4 @@
-/* providers.h -- who answers a model name: one row per provider, one lookup.
+/* providers.h -- which provider answers a model name: one row per provider, one lookup.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,13 +17,13 @@ enum {
     PDL_Q_NO_USAGE_OPT = 1u << 3, /* no stream_options */
     PDL_Q_MAX_TOKENS = 1u << 4,   /* max_completion_tokens is called max_tokens */
     PDL_Q_RANDOM_SEED = 1u << 5,  /* seed is called random_seed */
-    /* tool_choice required is called any; a named function cannot be asked for */
+    /* tool_choice required is called any; a named function cannot be requested */
     PDL_Q_CHOICE_ANY = 1u << 6,
     PDL_Q_CHOICE_AUTO = 1u << 7,  /* only tool_choice auto and none */
     PDL_Q_CHOICE_TEXT = 1u << 8,  /* tool_choice required becomes a user message */
     PDL_Q_NO_NAME = 1u << 9,      /* `name` only in tool messages */
     PDL_Q_FLAT = 1u << 10,        /* content lists become strings */
-    PDL_Q_USAGE = 1u << 11,       /* usage: {include: true} asks for the cost */
+    PDL_Q_USAGE = 1u << 11,       /* usage: {include: true} requests the cost */
     PDL_Q_FORCED_TOOL = 1u << 12, /* json_schema by a forced tool, spec 15.3 */
     PDL_Q_JSON_OBJECT = 1u << 13, /* only response_format json_object */
     PDL_Q_THINKING = 1u << 14,    /* reasoning_effort -> thinking: {type: enabled} */
@@ -47,8 +47,8 @@ typedef struct pdl_dialect pdl_dialect;
 
 typedef struct pdl_provider {
     const char *prefix;
-    /* default address; NULL: must be given. ${names} stands for the first of these settings, see
-     * pdl_setting */
+    /* default address; NULL: must be given. ${names} is replaced by the first of these settings,
+     * see pdl_setting */
     const char *base;
     const char *base_env; /* variables that may hold it, separated by blanks */
     const char *key_env;  /* variables that may hold the key */
@@ -56,7 +56,7 @@ typedef struct pdl_provider {
     unsigned quirks;
 } pdl_provider;
 
-/* Where the values come from. */
+/* The sources of values. */
 typedef struct pdl_env {
     const char *(*get)(void *user, const char *name);
     void *user;
@@ -68,8 +68,8 @@ const char *pdl_env_get(const pdl_env *env, const char *name);
 /* The variable <PREFIX><end> of a provider: OLLAMA_CHAT_API_BASE. NULL when it is not set. */
 const char *pdl_provider_env(const struct pdl_provider *p, const char *end, const pdl_env *env);
 
-/* The first that is a non-empty text: names separated by blanks, in lower case parameters, in upper
- * case variables. Empty slice with p == NULL: none. Borrowed until the next call. */
+/* The first that is a non-empty text: names separated by blanks, parameters in lower case,
+ * variables in upper case. Empty slice with p == NULL: none. Borrowed until the next call. */
 pdl_str pdl_setting(const char *names, pdl_vref params, const pdl_env *env);
 
 /* Where a call goes. All-zero is empty; release with pdl_route_fini. */

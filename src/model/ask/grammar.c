@@ -1,7 +1,7 @@
-/* grammar.c -- see grammar.h. A regular expression is written over as it is read:
+/* grammar.c -- see grammar.h. A regular expression is rewritten while it is read:
  *
- *   alternatives := sequence ("|" sequence)*      sequence := (atom quantifier?)*
- *   atom := "(" alternatives ")" | "[" class "]" | "." | "\" escape | character
+ *    alternatives := sequence ("|" sequence)*      sequence := (atom quantifier?)*
+ *    atom := "(" alternatives ")" | "[" class "]" | "." | "\" escape | character
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,7 +15,7 @@
 
 #include "base/banned.h"
 
-/* Characters stand for themselves but for these between quotes and between brackets. */
+/* Characters that need an escape between quotes and between brackets. */
 static const char quoted[] = "\"\\", bracketed[] = "[]^-\\";
 
 static void put_char(uint32_t c, const char *special, pdl_buf *out) {
@@ -99,7 +99,7 @@ static bool read_hex(reader *r, unsigned digits, uint32_t *c) {
     return true;
 }
 
-/* Behind a backslash: a class of characters (*set: what stands between brackets; *negated) or one
+/* After a backslash: a class of characters (*set: its text between brackets; *negated) or one
  * character. */
 static bool read_escape(reader *r, const char **set, bool *negated, uint32_t *c) {
     static const struct {
@@ -176,7 +176,7 @@ static bool read_class(reader *r) {
     return true;
 }
 
-/* "{m,n}" behind an atom. Anything else between braces is text. */
+/* "{m,n}" after an atom. Other text in braces is literal. */
 static bool read_count(reader *r, bool *found) {
     pdl_str rest = scan_rest(&r->s);
     size_t end = pdl_str_find(rest, PDL_STR("}"), 0),
@@ -198,7 +198,7 @@ static bool read_count(reader *r, bool *found) {
     return true;
 }
 
-/* Greedy and lazy ones allow the same texts. */
+/* Greedy and lazy quantifiers allow the same texts. */
 static bool read_quantifier(reader *r) {
     bool found = true;
     int c = scan_peek(&r->s);
@@ -264,7 +264,7 @@ static bool read_atom(reader *r) {
     return true;
 }
 
-/* The whole answer is meant: anchors at its ends say nothing new. */
+/* The whole answer is matched, so anchors at its ends add nothing. */
 static bool skip_anchor(reader *r, bool *skipped) {
     bool first = r->s.pos == 0, begin = accept(r, "^") || accept(r, "\\A");
     bool end = !begin && (accept(r, "$") || accept(r, "\\Z") || accept(r, "\\z"));

@@ -1,5 +1,5 @@
-/* grammar.h -- what the program allows as an answer, as a grammar of llama.cpp (GBNF; spec
- * providers 15.1). Inside of model only.
+/* grammar.h -- the answers that the program allows, as a grammar of llama.cpp (GBNF; spec providers
+ * 15.1). Private to model.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,13 +10,12 @@
 #include "base/err.h"
 #include "value/val.h"
 
-/* One of the texts of a list; values that are no texts as JSON. Error: bad_request when there is
- * none. */
+/* One of the texts of a list; other values as their JSON. Error: bad_request for an empty list. */
 PDL_MUST bool pdl_grammar_of_choice(pdl_vref choices, pdl_buf *out, pdl_err *err);
 
-/* The whole answer fits the regular expression (Python's syntax). Errors: bad_request for what a
- * grammar cannot say (lookaround, references, word boundaries, flags, anchors inside) and for
- * broken syntax; msg names the place. */
+/* The whole answer matches the regular expression (Python's syntax). Errors: bad_request for
+ * constructs that a grammar cannot express (lookaround, references, word boundaries, flags, anchors
+ * inside) and for broken syntax; msg has the position. */
 PDL_MUST bool pdl_grammar_of_regex(pdl_str regex, pdl_buf *out, pdl_err *err);
 
 #endif

@@ -47,13 +47,13 @@ pdl_str pdl_message_role(pdl_vref message) {
 
 /* --- chat ------------------------------------------------------------------------------------- */
 
-/* How the service wants them. */
+/* The form that the service requires. */
 typedef struct wish {
     unsigned quirks;
     bool developer;
 } wish;
 
-/* {image_url: text}, which services do not take: {image_url: {url: text}}. */
+/* Rewrites {image_url: text}, which services do not accept, to {image_url: {url: text}}. */
 static bool is_short_image(pdl_vref part) {
     return pdl_text_is(pdl_dict_getz(part, "type"), "image_url") &&
            pdl_is_str(pdl_dict_getz(part, "image_url"));

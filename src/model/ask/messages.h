@@ -1,5 +1,4 @@
-/* messages.h -- from the background of a program to the messages of a service. Inside of model
- * only.
+/* messages.h -- from the background of a program to the messages of a service. Private to model.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -36,7 +36,7 @@ static bool list_has(pdl_vref list, pdl_str name) {
     return false;
 }
 
-/* "0.5" written by ${ } is the number 0.5 where a number is meant. */
+/* "0.5", the result of ${ }, is converted to the number 0.5 where a number is expected. */
 static pdl_val convert(const pdl_param *p, pdl_vref v) {
     int64_t i;
     double d;

@@ -1,5 +1,5 @@
-/* params.h -- sampling parameters: what is sent, under which name, and what the route cannot
- * express. Inside of model only.
+/* params.h -- sampling parameters: which are sent, under which name, and which the route does not
+ * support. Private to model.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -40,17 +40,17 @@ typedef struct pdl_unsupported {
 /* May `name` go out although the route cannot express it (allowed_openai_params)? */
 bool pdl_params_allowed(pdl_vref given, pdl_str name);
 void pdl_unsupported_add(pdl_unsupported *u, pdl_str name);
-/* True when nothing was added or drop_params is true; else the error unsupported_params. Releases
- * u. */
+/* Returns true when nothing was added or drop_params is true; else sets the error
+ * unsupported_params. Releases u. */
 PDL_MUST bool pdl_unsupported_end(pdl_unsupported *u, const pdl_ask *a, pdl_err *err);
 /* drop_params: true? */
 bool pdl_params_drop(pdl_vref given);
 
-/* Where a parameter goes in a dialect with names of its own. */
+/* The position of a parameter in a dialect with different names. */
 typedef enum {
     PDL_TO_TOP,     /* top level of the body */
     PDL_TO_INNER,   /* the object of generation parameters */
-    PDL_TO_OWN,     /* the dialect looks at it */
+    PDL_TO_OWN,     /* the dialect handles it */
     PDL_TO_NOBODY,  /* dropped without a word */
     PDL_TO_REFUSED, /* the route cannot express it */
 } pdl_param_to;
@@ -61,9 +61,8 @@ typedef struct pdl_param_rule {
     bool list; /* a single value becomes a list of one */
 } pdl_param_rule;
 
-/* Put the parameters of a into *top and *inner (dicts, taken and given back, also on failure);
- * those without a rule go to rest. extra_body and guided_json are left out. Error:
- * unsupported_params. */
+/* Puts the parameters of a into *top and *inner (dicts, taken and returned, also on failure); those
+ * without a rule go to rest. extra_body and guided_json are left out. Error: unsupported_params. */
 PDL_MUST bool pdl_params_place(pdl_ask *a, const pdl_param_rule *rules, size_t n, pdl_param_to rest,
                                pdl_val *top, pdl_val *inner, pdl_err *err);
 
@@ -71,10 +70,10 @@ PDL_MUST bool pdl_params_place(pdl_ask *a, const pdl_param_rule *rules, size_t n
 typedef enum { PDL_FAMILY_PLAIN, PDL_FAMILY_O, PDL_FAMILY_GPT5 } pdl_family;
 pdl_family pdl_params_family(pdl_str name);
 
-/* What an answer of Anthropic's models may take where the program does not say it. */
+/* Limit of the answer for Anthropic's models when the program gives none. */
 enum { PDL_ANSWER_TOKENS = 4096 };
 
-/* Tokens for thoughts that a reasoning_effort stands for with Anthropic's models; 0: none. */
+/* Thinking tokens for a reasoning_effort with Anthropic's models; 0: none. */
 int64_t pdl_params_budget(pdl_vref effort);
 
 /* A number of seconds or the like, from a number or a text that is one; dflt when it is neither. */

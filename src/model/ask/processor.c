@@ -28,13 +28,14 @@ static bool is_set(pdl_vref v) { return !pdl_is_absent(v) && !pdl_is_null(v) && 
 typedef struct version {
     const char *names; /* separated by '|' */
     const char *tools,
-        *documents; /* what the system says when there are some; documents: without tools */
-    const char *cite, *doubt;             /* asked for by controls, when there are documents */
+        /* the system message when there are tools, documents; documents: without tools */
+        *documents;
+    const char *cite, *doubt;             /* requested by controls, when there are documents */
     const char *think_open, *think_close; /* around thoughts, and a shorter form of them */
     const char *think_open2, *think_close2;
     const char *think; /* how to write them */
     const char *tools_role;
-    bool numbered; /* documents in one turn, by number; else a turn each, by id */
+    bool numbered; /* documents in one turn, by number; else one turn each, by id */
 } version;
 
 #define FACTS                                                                                      \
@@ -162,7 +163,7 @@ static bool has_system(const inputs *in) {
            pdl_str_is(pdl_message_role(pdl_list_at(in->messages, 0)), "system");
 }
 
-/* What the system says where the program says nothing itself. */
+/* The system message where the program has none. */
 static void put_own_system(const inputs *in, pdl_buf *out) {
     bool docs = !pdl_is_absent(in->documents);
     PDL_PUT(out, "Knowledge Cutoff Date: April 2024.\nToday's Date: ");
@@ -252,7 +253,7 @@ static void put_messages(const inputs *in, pdl_buf *out) {
     }
 }
 
-/* The controls that are set stand in the header of the answer. */
+/* Controls that are set are written in the header of the answer. */
 static bool put_answer(const inputs *in, pdl_buf *out, pdl_err *err) {
     static const char *const names[] = {"citations", "hallucinations", "length", "originality"};
     pdl_val set = pdl_dict_new(2);
@@ -327,7 +328,7 @@ static bool sign(const pdl_sign *s, pdl_err *err) {
     return true;
 }
 
-/* The calls behind the mark, or absent when what stands there is no list of them. */
+/* The calls after the mark, or absent when the text there is not a list of calls. */
 static pdl_val calls_of(pdl_str text) {
     pdl_val list, calls = pdl_list_new(1);
     pdl_err err = {0};
@@ -359,8 +360,8 @@ static size_t find_either(pdl_str s, const char *a, const char *b, size_t *end) 
     return at;
 }
 
-/* Thoughts between their marks go to *thought (p == NULL: there are none); the rest is the
- * answer. */
+/* Text between the thought marks goes to *thought (p == NULL: none); returns the rest, the answer.
+ */
 static pdl_str split_thought(const version *v, pdl_str text, pdl_str *thought) {
     size_t open_end, close_end, open = find_either(text, v->think_open, v->think_open2, &open_end);
     size_t close = find_either(text, v->think_close, v->think_close2, &close_end);
@@ -410,7 +411,7 @@ static bool event(const pdl_ask *a, pdl_str text, pdl_reply_builder *d,
     return pdl_dialect_openai.event(a, text, d, err);
 }
 
-/* Other models: a chat that comes whole. */
+/* Other models: a chat that does not stream. */
 static bool write_chat(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err) {
     static const char *const names[] = {"documents", "thinking", "controls"};
     pdl_unsupported u = {pdl_absent()};
@@ -443,7 +444,7 @@ static const pdl_dialect chat = {.name = "granite-io chat",
                                  .event = event,
                                  .sign = sign};
 
-/* Not names that a model could begin with: only the platform leads here. */
+/* Names that no model name can begin with: only the platform selects these rows. */
 static const pdl_provider rows[] = {
     {"granite-io", "http://localhost:11434/v1", "GRANITE_IO_API_BASE", "GRANITE_IO_API_KEY",
      &granite, 0},

@@ -1,5 +1,5 @@
-/* processor.h -- `platform: granite-io` as far as the wire goes: the prompts of Granite 3.2 and 3.3
- * over text completions, anything else as a chat. Inside of model only. Spec: providers 14.
+/* processor.h -- `platform: granite-io`, the wire format only: the prompts of Granite 3.2 and 3.3
+ * over text completions, other models as a chat. Private to model. Spec: providers 14.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

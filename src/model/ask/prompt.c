@@ -10,7 +10,7 @@
 
 typedef enum { ROLE_USER, ROLE_SYSTEM, ROLE_ASSISTANT } role;
 
-/* What stands around the contents of each role, and around all of them. */
+/* The text around the contents of each role, and around all of them. */
 typedef struct prompt_frame {
     const char *begin, *end;
     struct {

@@ -1,5 +1,4 @@
-/* prompt.h -- one text out of a conversation, for interfaces that take a prompt. Inside of model
- * only.
+/* prompt.h -- one text from a conversation, for interfaces that take a prompt. Private to model.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,11 +12,11 @@ typedef enum {
     PDL_PROMPT_JOIN,    /* contents joined by a blank */
     PDL_PROMPT_GRANITE, /* Granite 13B chat */
     PDL_PROMPT_MISTRAL,
-    PDL_PROMPT_LLAMA3,      /* one line feed behind a header */
+    PDL_PROMPT_LLAMA3,      /* one line feed after a header */
     PDL_PROMPT_LLAMA3_WIDE, /* two of them */
 } pdl_prompt_form;
 
-/* Append the prompt: by `roles` of params when they are given (spec 11.3), else in the form. */
+/* Appends the prompt: by `roles` of params when given (spec 11.3), else in the form. */
 void pdl_prompt_write(pdl_vref messages, pdl_vref params, pdl_prompt_form form, pdl_buf *out);
 
 #endif

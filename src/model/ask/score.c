@@ -1,6 +1,6 @@
-/* score.c -- see score.h. The prompts go out in one request, each with one continuation behind it;
- * the service writes nothing (max_tokens 0) but tells the log-probability of each token that it was
- * given (echo). A score is the sum over the tokens from the continuation's place on.
+/* score.c -- see score.h. One request holds each prompt followed by one continuation; the service
+ * generates nothing (max_tokens 0) but returns the log-probability of each token of its input
+ * (echo). A score is the sum over the tokens of the continuation.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -48,7 +48,7 @@ pdl_val pdl_score_write(const pdl_ask *a, pdl_val body) {
     return pdl_dict_putz(body, "max_tokens", pdl_int(0));
 }
 
-/* The log-probabilities of the tokens of a choice whose place is at or behind `from`. */
+/* Sums the log-probabilities of the tokens of a choice at or after `from`. */
 static bool sum_from(pdl_vref choice, size_t from, double *out) {
     pdl_vref lp = pdl_is_dict(choice) ? pdl_dict_getz(choice, "logprobs") : pdl_absent();
     if (!pdl_is_dict(lp)) return false;

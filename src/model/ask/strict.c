@@ -18,7 +18,8 @@ static bool is_in(pdl_vref list, pdl_vref x) {
     return false;
 }
 
-/* May a value of this schema be null? What has no type may be anything. */
+/* Returns true when a value of this schema may be null. A schema without a type allows any value.
+ */
 static bool takes_null(pdl_vref schema) {
     if (!pdl_is_dict(schema)) return true;
     pdl_vref any = pdl_dict_getz(schema, "anyOf"), values = pdl_dict_getz(schema, "enum"),
@@ -61,7 +62,7 @@ static pdl_val or_null(former *f, pdl_val schema) {
     return pdl_dict_putz(pdl_dict_new(1), "anyOf", any);
 }
 
-/* Takes object, whose properties are in their form already. */
+/* Takes object, whose properties are converted already. */
 static pdl_val require_all(former *f, pdl_val object) {
     pdl_vref props = pdl_dict_getz(object, "properties"),
              required = pdl_dict_getz(object, "required");
@@ -138,7 +139,7 @@ static pdl_val undo_list(pdl_val v, pdl_vref items, unsigned depth) {
     return out;
 }
 
-/* Takes v. Of several schemas the first that is of its kind is meant. */
+/* Takes v. Of several schemas the first that fits the kind of v is used. */
 static pdl_val undo(pdl_val v, pdl_vref schema, unsigned depth) {
     if (depth > PDL_MAX_SCHEMA_DEPTH || !pdl_is_dict(schema)) return v;
     pdl_vref any = pdl_dict_getz(schema, "anyOf");

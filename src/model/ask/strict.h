@@ -1,5 +1,5 @@
 /* strict.h -- OpenAI's strict form of a schema, in which every property is required, and the way
- * back. Inside of model only. Spec: providers 15.1.
+ * back. Private to model. Spec: providers 15.1.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,8 +9,8 @@
 #include "value/val.h"
 
 /* The schema with additionalProperties: false in every object and every property required; an
- * optional one may be null (*nullable is set when there is one). Absent: it cannot be said so,
- * since an object takes any properties. */
+ * optional one may be null (*nullable is set when there is one). Absent when the schema has no
+ * strict form, because an object allows any properties. */
 pdl_val pdl_strict_form(pdl_vref schema, bool *nullable);
 
 /* An answer to the strict form (taken) as an answer to the schema: without optional properties that

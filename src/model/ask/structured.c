@@ -91,7 +91,7 @@ static void put_request(pdl_vref schema, pdl_buf *out) {
         pdl_err_fini(&err);
 }
 
-/* content with the text behind it. */
+/* content with the text appended. */
 static pdl_val extended(pdl_vref content, pdl_str text) {
     if (pdl_message_is_parts(content)) {
         pdl_val part = pdl_dict_putz(pdl_dict_new(2), "type", pdl_textz("text"));

@@ -1,5 +1,13 @@
-/* structured.h -- the schema of a spec as the constraint a service understands (spec 15). Inside of
- * model only.
+/* structured.h -- structured output: the schema of a spec as the constraint that a service
+ * understands (spec 15). Private to model.
+ *
+ * A block with a `spec` wants a value of that form, and every service has another way to get it: a
+ * response format, a strict variant of it, a forced tool, a grammar, or only words in the prompt.
+ * Always asking in words would waste what services can guarantee; always sending the field would
+ * fail where it is unknown. So the dialect selects the strongest form that its service has, the
+ * call records which one it was (for the trace), and a refused field is dropped and asked for in
+ * words. What must stay true: whatever the form, the program gets the same value, and the spec is
+ * still checked here, because no service can be trusted to have kept it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,45 +27,47 @@ pdl_val pdl_structured_format(pdl_vref schema);
 #define PDL_BY_FORMAT "format"
 #define PDL_BY_GEMINI "response_json_schema"
 #define PDL_BY_PROMPT "prompt"
-#define PDL_BY_OWN    "prompt of the program" /* it asks for JSON itself */
+#define PDL_BY_OWN    "prompt of the program" /* the prompt asks for JSON itself */
 
-/* Does the program say itself how the answer is to look: by response_format, guided_..., a
- * grammar? */
+/* Returns true when the program itself prescribes the form of the answer: by response_format,
+ * guided_..., a grammar. */
 bool pdl_structured_is_own(const pdl_ask *a);
 
-/* The schema of the block's spec when it is to go out as a field of the request; absent when there
- * is none, when the program has a constraint of its own, when the service refused it. Borrowed. */
+/* The schema of the block's spec when it is to be sent as a field of the request. Absent when there
+ * is none, when the program has its own constraint, or when the service refused the field.
+ * Borrowed. */
 pdl_vref pdl_structured_wanted(const pdl_ask *a);
 
-/* The same for services that know no schemas but tools: of the response_format, or of the block.
- * Notes the form, and whether the value stands in an object because its schema is none of an
- * object. Owned; absent: none. */
+/* The same for services that support tools but no schemas: of the response_format, or of the block.
+ * Records the form, and whether the value is wrapped in an object because its schema is not one of
+ * an object. Owned; absent: none. */
 pdl_val pdl_structured_for_tool(pdl_ask *a);
 
-/* {value: schema}, for services that want an object at the root. */
+/* {value: schema}, for services that require an object at the root. */
 pdl_val pdl_structured_wrap(pdl_vref schema);
 /* May text of this schema be anything? Then it constrains nothing. */
 bool pdl_structured_is_text(pdl_vref schema);
 
-/* The conversation with a sentence behind its last text that asks for JSON of this schema. */
+/* The conversation with a sentence appended to its last text that asks for JSON of this schema. */
 pdl_val pdl_structured_prompt(pdl_vref messages, pdl_vref schema);
 
 /* For api.openai.com, which refuses most schemas: the strict form (strict.h), else the same with
- * strict: false; in {value: schema} when the root is no object. Notes the form, and whether
- * optional properties come as null. */
+ * strict: false; in {value: schema} when the root is not an object. Records the form, and whether
+ * absent optional properties arrive as null. */
 pdl_val pdl_structured_openai(pdl_ask *a);
 
 /* The schema inside a response_format of type json_schema, or absent. Borrowed. */
 pdl_vref pdl_structured_schema(pdl_vref response_format);
 
-/* The tool that stands for the schema, and the tool_choice that forces it. */
+/* The tool that represents the schema, and the tool_choice that forces it. */
 pdl_val pdl_structured_tool(pdl_vref schema);
 pdl_val pdl_structured_choice(void);
 
 /* The schema without the keywords named (NULL ends the list), at every level. */
 pdl_val pdl_structured_without(pdl_vref schema, const char *const *keywords);
 
-/* Does the word json occur in a message? Services with plain json_object mode want it. */
+/* Returns true when a message contains the word json, which services with plain json_object mode
+ * require. */
 bool pdl_structured_says_json(pdl_vref messages);
 
 #endif

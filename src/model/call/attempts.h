@@ -1,5 +1,5 @@
-/* attempts.h -- what became of the requests of a call: for the trace, `pdl_error.attempts` and the
- * reply. Inside of model only.
+/* attempts.h -- the outcome of each request of a call: for the trace, `pdl_error.attempts` and the
+ * reply. Private to model.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,8 +24,8 @@ typedef enum {
     PDL_NEXT_NONE
 } pdl_next;
 
-/* A request to model failed with f (message without keys) and this comes next. At most 100 are
- * kept. */
+/* A request to model failed with f (message without keys); `next` says what follows. At most 100
+ * are kept. */
 void pdl_attempts_add(pdl_attempts_made *a, pdl_vref model, const pdl_fault *f, pdl_str message,
                       pdl_next next, uint64_t wait_ms);
 

@@ -1,4 +1,4 @@
-/* backoff.c -- when to send a request again: the policy of OpenAI's clients for every provider
+/* backoff.c -- when to send a request again: the policy of OpenAI's clients, for every provider
  * (spec providers 8).
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -13,8 +13,8 @@
 
 enum { LONGEST_WAIT_S = 120 }; /* a service that asks for more is not waited for */
 
-/* Which failures pass by themselves. Those that are not listed may when the service says so
- * (x-should-retry), or when two requests met (409). */
+/* Failures that may pass by themselves. Others may when the service says so (x-should-retry), or
+ * when two requests collided (409). */
 static const struct {
     pdl_err_kind kind;
     enum { NEVER, PASSES } what;

@@ -38,12 +38,12 @@ enum { MOCK_PIECE_CP = 3 };
 
 /* --- states ----------------------------------------------------------------------------------- */
 
-/* What a call may hold. SLOT: waits in line; TURN: its request counts as open for the rates. */
+/* What a call may hold. SLOT: it waits for a rate slot; TURN: its request occupies one. */
 enum { HTTP = 1, TIMER = 2, TOKEN = 4, SLOT = 8, TURN = 16, ALL = 31 };
 
 #define TO(state) (1u << PDL_CALL_##state)
 
-/* Cancelling is possible in each state but the last two, and is not repeated in each row. */
+/* Cancelling is allowed in each state but the last two, which the rows do not repeat. */
 static const struct {
     const char *name;
     unsigned holds;

@@ -1,5 +1,4 @@
-/* call.h -- one model call on its way: route, request, attempts, stream, reply. Inside of model
- * only.
+/* call.h -- one model call in flight: route, request, attempts, stream, reply. Private to model.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -38,7 +37,7 @@ typedef struct pdl_calls {
     pdl_model_options opt;
     pdl_env env;
     pdl_rand rng;             /* jitter of waits only */
-    pdl_secrets *own_secrets; /* the register where the options give none */
+    pdl_secrets *own_secrets; /* the register when the options have none */
     char *ca_file, *ca_fallback;
     pdl_tokens tokens;
     pdl_rates *rates;
@@ -49,21 +48,21 @@ typedef struct pdl_calls {
     pdl_embeddings embeddings;
 } pdl_calls;
 
-/* Where a call is in its life; what may follow what is the table at the top of call.c. */
+/* The state of a call; the table at the top of call.c has the allowed transitions. */
 typedef enum pdl_call_state {
     PDL_CALL_NEW,
     PDL_CALL_WRITING,      /* the request is written: route, parameters, headers, body */
     PDL_CALL_MOCKING,      /* mock_response answers, or mock_timeout waits */
     PDL_CALL_AWAITS_TOKEN, /* the key is exchanged for a token */
-    PDL_CALL_AWAITS_SLOT,  /* the rates hold the request back */
-    PDL_CALL_SENT,         /* a transfer is open; nothing of the answer was understood yet */
+    PDL_CALL_AWAITS_SLOT,  /* waits for a rate slot */
+    PDL_CALL_SENT,         /* a transfer is open; nothing of the answer was interpreted yet */
     PDL_CALL_STREAMING,    /* a transfer is open; events are received */
     PDL_CALL_ONE_BODY,     /* a transfer is open; one object is received instead of a stream */
     PDL_CALL_READING,      /* the transfer is over; its reply is read */
     PDL_CALL_AWAITS_JOB,   /* until the next poll for a job */
-    PDL_CALL_FAILED,       /* what comes next is decided */
+    PDL_CALL_FAILED,       /* the next step is being decided */
     PDL_CALL_AWAITS_RETRY, /* until the request is sent again */
-    PDL_CALL_CANCELLED,    /* nobody waits for the answer; released when in_callback is over */
+    PDL_CALL_CANCELLED,    /* the answer is not needed; released when in_callback is over */
     PDL_CALL_ENDED,        /* the effect is about to be answered, refused or freed */
     PDL_CALL_STATES
 } pdl_call_state;
@@ -72,7 +71,7 @@ typedef enum pdl_call_state {
 enum {
     PDL_TRIED_LONG_MODEL = 1, /* the model for longer prompts */
     PDL_TRIED_FALLBACK = 2,   /* any model but the first */
-    PDL_TRIED_NEW_TOKEN = 4,  /* another token in place of a refused one */
+    PDL_TRIED_NEW_TOKEN = 4,  /* a new token replaced a refused one */
 };
 
 /* Invariants: pdl_call_is_ok in call.c. */
@@ -82,14 +81,15 @@ struct pdl_call {
     pdl_effect *e;
     uint64_t number; /* from 1, in the order in which calls began; for the log */
     uint64_t start_ns;
-    pdl_call_state state; /* changed by pdl_call_enter alone */
-    bool in_callback;     /* a sink of the effect runs, or may: the call is not released now */
+    pdl_call_state state; /* set only by pdl_call_enter */
+    bool in_callback;     /* a sink of the effect runs, or may run: the call is not released now */
     unsigned tried;       /* PDL_TRIED_... */
-    /* what is asked */
-    pdl_val model;     /* str: as the program wrote it, or the fallback in turn */
-    pdl_val given;     /* dict: parameters of the program, or with those of the fallback */
-    pdl_val clean;     /* dict: what is left to be sent */
-    pdl_val messages;  /* list: those of the request with what a schema needs; absent: the same */
+    /* the question */
+    pdl_val model; /* str: as the program wrote it, or the fallback in turn */
+    pdl_val given; /* dict: parameters of the program, or with those of the fallback */
+    pdl_val clean; /* dict: parameters that remain to be sent */
+    /* list: those of the request, with additions for a schema; absent: unchanged */
+    pdl_val messages;
     size_t n_fallback; /* of `fallbacks` tried */
     pdl_route route;
     pdl_ask ask;
@@ -99,8 +99,8 @@ struct pdl_call {
     pdl_buf token_url, token_request, token_id;
     pdl_timing timing;
     unsigned attempt; /* retries that count, since the request was written for its model */
-    pdl_attempts_made attempts; /* requests that failed, and what came next */
-    /* what is waited for: which of them is open is said by the state */
+    pdl_attempts_made attempts; /* requests that failed, and what followed */
+    /* what the call waits for; the state says which of them is in use */
     uint64_t http_id;
     pdl_timer *timer;
     pdl_token_wait token;
@@ -116,14 +116,14 @@ struct pdl_call {
     uint64_t job_progress_ns;
     unsigned n_polls;
     size_t job_shown;   /* bytes of its text */
-    bool has_shown;     /* the sink got a piece: the answer cannot begin again unseen */
-    pdl_buf shown_text; /* with retry_after_output: what the sink got */
-    size_t replay_left; /* bytes of shown_text that a stream that was asked for again still owes */
+    bool has_shown;     /* the sink got a piece: a restart of the answer would be seen */
+    pdl_buf shown_text; /* with retry_after_output: text that the sink got */
+    size_t replay_left; /* bytes of shown_text that a restarted stream still has to repeat */
 };
 
 /* Takes e and answers it, at once or later. */
 void pdl_call_start(pdl_calls *calls, pdl_effect *e);
-/* The sink is not called any more. Releases the call, now or when the callback that runs
+/* From now on the sink is not called. Releases the call, now or when the callback that runs
  * returns. */
 void pdl_call_cancel(pdl_call *c);
 
@@ -136,8 +136,8 @@ void pdl_call_reset(pdl_call *c);
 
 /* --- fallback.c ------------------------------------------------------------------------------- */
 
-/* Make c the call of the next of `fallbacks`, or of the model for longer prompts. False: there is
- * none. */
+/* Turns c into the call of the next of `fallbacks`, or of the model for longer prompts. Returns
+ * false when there is none. */
 bool pdl_call_fall_back(pdl_call *c, const pdl_fault *f);
 
 /* --- mock.c: mock_response and mock_timeout (spec 13.7) --------------------------------------- */

@@ -24,15 +24,15 @@ enum {
     AT_ONCE = 8,      /* requests of one embedding */
 };
 
-/* Invariants: busy while batches are being started: their ends are only noted. vectors has a key
- * for every text that is known or asked for. */
+/* Invariants: busy while batches are being started: their ends are only recorded. vectors has a key
+ * for every text that is known or requested. */
 struct pdl_embedding {
     pdl_calls *calls;
     pdl_embedding *next, **prev;
     pdl_effect *e;
-    pdl_val texts;   /* list: what the program asks */
-    pdl_val todo;    /* list: texts to be asked for, each once */
-    pdl_val vectors; /* dict: text -> vector, or null while it is asked for */
+    pdl_val texts;   /* list: the texts of the program */
+    pdl_val todo;    /* list: texts to be requested, each once */
+    pdl_val vectors; /* dict: text -> vector, or null while it is requested */
     pdl_val model;   /* str as the service names it, or absent */
     char settings[65];
     size_t batch, asked; /* texts a request; texts of todo in requests so far */
@@ -46,7 +46,7 @@ struct pdl_embedding {
 
 /* --- what is known ---------------------------------------------------------------------------- */
 
-/* The request without the texts, hashed: keys do not lie around. */
+/* The request without the texts, hashed, because it may hold keys. */
 static void hash_settings(pdl_embedding *m) {
     pdl_buf text = PDL_BUF;
     pdl_err err = {0};
@@ -62,7 +62,7 @@ static void hash_settings(pdl_embedding *m) {
     pdl_buf_fini(&text);
 }
 
-/* The text among those of the same settings. Owned. */
+/* The key of a text under these settings. Owned. */
 static pdl_val known_key(const pdl_embedding *m, pdl_vref text) {
     return pdl_textf("%s%.*s", m->settings, PDL_FMT(pdl_str_get(text)));
 }
@@ -75,7 +75,7 @@ static pdl_vref find_known(const pdl_embedding *m, pdl_vref text) {
     return v;
 }
 
-/* Remember, up to a limit: then the old stays and the new is asked for again. */
+/* Stores the vector, up to a limit; beyond it, new vectors are not stored. */
 static void remember(pdl_embedding *m, pdl_vref text, pdl_vref vector) {
     pdl_embeddings *all = &m->calls->embeddings;
     size_t n = pdl_list_len(vector);
@@ -192,8 +192,7 @@ static void pump(pdl_embedding *m) {
 
 /* --- start ------------------------------------------------------------------------------------ */
 
-/* How many texts the service takes: the route may yet be wrong, which its first request will
- * say. */
+/* How many texts the service takes per request. A wrong route shows at the first request. */
 static size_t batch_of(pdl_vref request, const pdl_env *env) {
     pdl_vref model = pdl_dict_getz(request, "model"), params = pdl_dict_getz(request, "parameters");
     pdl_route r = {0};

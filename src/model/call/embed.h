@@ -1,5 +1,5 @@
-/* embed.h -- texts that become vectors: an effect split into requests, with what was answered
- * before kept for the run. Inside of model only. Spec: providers 18.
+/* embed.h -- texts to vectors: an effect split into requests; earlier answers are kept for the run.
+ * Private to model. Spec: providers 18.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,9 +10,9 @@
 
 /* Take e and answer it, at once or later. */
 void pdl_embed_start(pdl_calls *calls, pdl_effect *e);
-/* End the embedding with this id, if there is one; nobody is called any more. */
+/* Ends the embedding with this id, if there is one; its callbacks do not run any more. */
 bool pdl_embed_cancel(pdl_calls *calls, uint32_t id);
-/* Ends all, releases what is kept. */
+/* Ends all embeddings and releases the kept vectors. */
 void pdl_embed_close(pdl_calls *calls);
 
 /* --- of dialects whose addresses embeddings share --------------------------------------------- */

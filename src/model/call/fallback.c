@@ -7,7 +7,7 @@
 
 #include "base/banned.h"
 
-/* The entry of a list or map of models that comes next; absent: there is none. */
+/* The next entry of a list or map of models; absent: there is none. */
 static pdl_vref find_fallback(pdl_call *c, pdl_vref given, const pdl_fault *f) {
     pdl_vref list = pdl_dict_getz(given, "fallbacks"),
              longer = pdl_dict_getz(given, "context_window_fallback_dict");
@@ -24,7 +24,7 @@ static pdl_vref find_fallback(pdl_call *c, pdl_vref given, const pdl_fault *f) {
                : pdl_absent();
 }
 
-/* Another provider gets no key that the block gives without saying where it belongs. Takes
+/* A key that the block gives without naming its provider is not sent to another provider. Takes
  * given. */
 static pdl_val without_key(const pdl_call *c, pdl_val given, pdl_vref own) {
     static const char *const names[] = {"api_key", "apikey", "token", "zen_api_key",

@@ -64,7 +64,7 @@ static bool put_detail(pdl_vref v, pdl_buf *out) {
     return any;
 }
 
-/* First match gives the message. */
+/* The first match is the message. */
 static bool put_message(pdl_vref json, pdl_buf *out) {
     pdl_vref body = pdl_is_list(json) ? first(json) : json, error = get(body, "error");
     return put_text(get(error, "message"), out) || put_text(error, out) ||
@@ -136,7 +136,7 @@ static pdl_err_kind kind_of_status(int status) {
     return status >= 400 ? PDL_E_bad_request : PDL_E_protocol;
 }
 
-/* Names that say more than the status they come with. */
+/* Names that are more specific than their status. */
 static bool is_throttling(pdl_str name) {
     return pdl_str_eq_nocase(name, PDL_STR("ThrottlingException")) ||
            pdl_str_is(name, "RESOURCE_EXHAUSTED");
@@ -217,8 +217,8 @@ static pdl_err_kind kind_of_names(const names *n) {
     return PDL_E_NONE;
 }
 
-/* The rules of spec 9 in their order. status: what the answer says, or what the code of an error
- * object inside a 2xx answer says (0: nothing); low: the message in lower case. */
+/* The rules of spec 9 in their order. status: of the answer, or the code of an error object inside
+ * of a 2xx answer (0: none); low: the message in lower case. */
 static pdl_err_kind kind_of(int status, const names *n, pdl_str low) {
     bool quota =
         pdl_str_is(n->code, "insufficient_quota") || pdl_str_is(n->type, "insufficient_quota");

@@ -1,5 +1,5 @@
-/* fault.h -- why a call failed, from what the service or the transport said; and whether to try
- * again. Inside of model only.
+/* fault.h -- why a call failed, derived from the answer or the transport; and whether to try again.
+ * Private to model.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,11 +15,11 @@
 /* All-zero: none. Release with pdl_fault_fini. */
 typedef struct pdl_fault {
     pdl_err_kind kind;
-    int status;         /* of the answer; 0: none came */
-    pdl_buf msg;        /* what the service said */
-    double retry_after; /* seconds it asked for; negative: it did not */
-    bool retry_is_date; /* asked for as a moment, not as a number */
-    int should_retry;   /* header x-should-retry: 1 yes, 0 no, -1 not said */
+    int status;         /* of the answer; 0: no answer */
+    pdl_buf msg;        /* the service's message */
+    double retry_after; /* seconds that the service asked to wait; negative: it did not */
+    bool retry_is_date; /* given as a moment, not as a number */
+    int should_retry;   /* header x-should-retry: 1 yes, 0 no, -1 absent */
 } pdl_fault;
 
 void pdl_fault_fini(pdl_fault *f);
@@ -30,7 +30,7 @@ void pdl_fault_of_status(const pdl_http_reply *r, pdl_fault *out);
 void pdl_fault_of_transport(const pdl_http_reply *r, bool began, pdl_fault *out);
 /* From a time limit that passed. */
 void pdl_fault_of_limit(pdl_http_limit limit, pdl_fault *out);
-/* From an error object inside an answer with status 2xx: {"error": ...} or what stands for it. */
+/* From an error object inside of an answer with status 2xx: {"error": ...} or an equivalent. */
 void pdl_fault_of_object(int status, pdl_vref json, pdl_fault *out);
 /* The code of an error object, a number or a text of digits, when it is a status that fails
  * (400..599); else 0. */

@@ -1,12 +1,12 @@
 /* job.c -- replies that are polled for.
  *
  * Some services (Replicate) answer a request with the address of a job. The call then polls that
- * address until the job is done, and shows what is new of its text each time. Three things need
- * care. The address comes from the service, and the key goes with each poll: a job at another
+ * address until the job is done, and shows the new part of its text each time. Three things need
+ * care. The address comes from the service, and the key is sent with each poll: a job at another
  * origin is refused. A job may run for long and still be healthy, so the limit `total` counts from
- * its last progress, and retries are counted anew after each poll that worked. A job costs money
- * until it ends: when nobody waits any more the service is asked to stop it, once, without waiting
- * for the answer longer than CANCEL_MS.
+ * its last progress, and the count of retries starts again after each successful poll. A job costs
+ * money until it ends: when its result is not needed any more the service is asked to stop it,
+ * once, and the answer is awaited at most CANCEL_MS.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -58,7 +58,7 @@ bool pdl_job_is_pending(pdl_call *c, pdl_vref json) {
     return d->pending && d->pending(&c->ask, json, &c->job);
 }
 
-/* Half as long again after each poll, up to a limit. */
+/* Increases by half after each poll, up to a limit. */
 static uint64_t pause_ms(unsigned n_polls) {
     uint64_t ms = FIRST_POLL_MS;
     for (unsigned i = 0; i < n_polls && ms < LONGEST_POLL_MS; i++) ms += ms / 2;
@@ -75,7 +75,7 @@ static bool check_origin(pdl_call *c, pdl_fault *f) {
     return false;
 }
 
-/* False: the job has made no progress for as long as a request may take. */
+/* Returns false when the job made no progress for as long as a request may take. */
 static bool check_progress(pdl_call *c, pdl_fault *f) {
     uint64_t now = pdl_clock_ns(), limit = c->timing.total;
     bool has_more = c->ask.stream && c->job.text.len > c->job_shown;

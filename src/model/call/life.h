@@ -1,10 +1,10 @@
-/* life.h -- what the files of a call's life call of each other: call.c (states, sending), wait.c
- * (timers), receive.c (replies and streams), recover.c (what follows a failure), job.c (replies
- * that are polled for). Inside of model/call only.
+/* life.h -- functions that the files of a call's life share: call.c (states, sending), wait.c
+ * (timers), receive.c (replies and streams), recover.c (after a failure), job.c (replies that are
+ * polled for). Private to model/call.
  *
- * Whoever is called with a call here may end it: after pdl_call_fail, pdl_call_finish,
- * pdl_call_answer, pdl_call_stop and every function that goes on to one of them the caller returns
- * without touching the call.
+ * A function that gets a call may end it: after pdl_call_fail, pdl_call_finish, pdl_call_answer,
+ * pdl_call_stop and every function that leads to one of them, the caller returns without touching
+ * the call.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -17,22 +17,22 @@
 
 /* The only way to change c->state; a step that the table of states does not allow is a bug. */
 void pdl_call_enter(pdl_call *c, pdl_call_state next);
-/* Does c hold only what its state may hold? For assertions. */
+/* Returns true when c holds only what its state allows. For assertions. */
 bool pdl_call_is_ok(const pdl_call *c);
-/* Writes the request for the model in turn, and goes on to whatever answers it. */
+/* Writes the request for the current model and starts whatever answers it. */
 void pdl_call_write_request(pdl_call *c);
 /* Sends the written request once more: by way of the rates, or the poll for its job at once. */
 void pdl_call_send_again(pdl_call *c);
 /* Releases the call but not its effect, which the caller answers, refuses or frees. */
 void pdl_call_release(pdl_call *c);
-/* Was a stream asked for, and can the service send one? */
+/* Returns true when the program wants a stream and the service can send one. */
 bool pdl_call_is_streamed(const pdl_call *c);
 /* Which token of the cache the call uses. */
 pdl_str pdl_call_token_id(const pdl_call *c);
 
 /* --- wait.c ----------------------------------------------------------------------------------- */
 
-/* Starts the only timer of c; what happens when it fires depends on the state. */
+/* Starts the timer of c; the state decides what its end means. */
 void pdl_call_wait(pdl_call *c, uint64_t ms);
 void pdl_call_stop_waiting(pdl_call *c);
 /* How long a call waits before anything is received, in ms; 0: no limit. */
@@ -45,11 +45,11 @@ void pdl_call_reset_answer(pdl_call *c);
 bool pdl_call_on_data(void *user, pdl_str bytes);
 /* The end of a reply with status 2xx. */
 void pdl_call_read_reply(pdl_call *c, const pdl_http_reply *r);
-/* Hands text to the sink when pieces are wanted. False: the call was cancelled by the sink, or
- * c->fault says why it cannot go on; the caller calls pdl_call_stop. */
+/* Passes text to the sink when the program wants pieces. Returns false when the sink cancelled the
+ * call, or when c->fault says why it must end; the caller then calls pdl_call_stop. */
 bool pdl_call_show(pdl_call *c, pdl_str text);
-/* Shows the text of a whole reply in pieces of n_cp code points (0: one piece), but for the part of
- * a job that was shown. False: as pdl_call_show. */
+/* Shows the text of a whole reply in pieces of n_cp code points (0: one piece), except the part of
+ * a job that was shown before. Returns false as pdl_call_show. */
 bool pdl_call_show_whole(pdl_call *c, pdl_vref raw, size_t n_cp);
 /* Ends the call after pdl_call_show returned false. Takes raw. */
 void pdl_call_stop(pdl_call *c, pdl_val raw);
@@ -67,12 +67,12 @@ bool pdl_call_retries_after_output(const pdl_call *c);
 
 /* --- job.c ------------------------------------------------------------------------------------ */
 
-/* Is json the reply of a job that is not done? Then c->job says where to ask for it. */
+/* Returns true when json is the reply of an unfinished job; c->job then has the address to poll. */
 bool pdl_job_is_pending(pdl_call *c, pdl_vref json);
-/* Shows what is new of its text and polls again later. */
+/* Shows the new part of its text and polls again later. */
 void pdl_job_wait(pdl_call *c);
 void pdl_job_end(pdl_call *c);
-/* Nobody waits for the job any more: asks the service to stop it. */
+/* The job's result is not needed any more: asks the service to stop it. */
 void pdl_job_best_effort_cancel(pdl_call *c);
 
 #endif

@@ -1,15 +1,15 @@
 /* rates.c -- see rates.h.
  *
- * A run may want a thousand requests at once; services answer that with 429, and retries that only
- * wait come back together and are refused together. So requests queue here, before they are sent.
- * The limits of the user hold for the run; what a service says holds for its bucket: the requests
+ * A run may want a thousand requests at once. Services answer that with 429, and retries that only
+ * wait come back together and are refused together. So requests queue here before they are sent.
+ * The limits of the user apply to the run; reports of a service apply to its bucket: the requests
  * to one provider, host and key, because that is what services count. The number of open requests
- * of a bucket follows the rule of TCP: halved when the service complains, one more after each
- * round of answers. Requests that were in flight together are refused together, so a round counts
- * as one complaint (`round`). A bucket that nobody complained about has no limit and costs nothing.
+ * of a bucket follows the rule of TCP: halved when the service complains, one more after each round
+ * of answers. Requests that were in flight together are refused together, so a round counts as one
+ * complaint (`round`). A bucket without complaints has no limit and costs nothing.
  *
- * pump is the only place that lets waiting requests go. Their callbacks send at once and may come
- * back into this file; `pumping` keeps that from recursing, and the loop sees what they changed.
+ * Only pump admits waiting requests. Their callbacks send at once and may call back into this file;
+ * `pumping` keeps that from recursing, and the loop sees what they changed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -115,8 +115,8 @@ static void slide(pdl_rates *r, uint64_t now) {
     r->sum = 0;
 }
 
-/* When a request with so many tokens may go out; one that alone has more than a minute's goes when
- * the minute is empty. */
+/* When a request with so many tokens may be sent. One that exceeds the limit of a minute is sent
+ * when the minute is empty. */
 static uint64_t due_ns(pdl_rates *r, double tokens, uint64_t now) {
     uint64_t due = r->rps > 0 && r->next_ns > now ? r->next_ns : now;
     if (r->tpm <= 0) return due;
@@ -133,7 +133,7 @@ static uint64_t due_ns(pdl_rates *r, double tokens, uint64_t now) {
 static void count_sent(pdl_rates *r, double tokens, uint64_t now) {
     spend(r, tokens, now);
     if (r->rps <= 0) return;
-    /* timers come late by up to a millisecond or two: what was missed is caught up */
+    /* timers are late by up to a millisecond or two: the lost time is made up */
     uint64_t from = now > CATCH_UP_MS * (SECOND / 1000) ? now - CATCH_UP_MS * (SECOND / 1000) : 0;
     if (r->next_ns > from) from = r->next_ns;
     r->next_ns = from + (uint64_t)((double)SECOND / r->rps);
@@ -143,7 +143,7 @@ void pdl_rates_used(pdl_rates *r, double tokens) { spend(r, tokens, pdl_clock_ns
 
 /* --- going ------------------------------------------------------------------------------------ */
 
-/* When the next of a bucket may go out; UINT64_MAX: not before one of it has ended. */
+/* When the next request of a bucket may be sent; UINT64_MAX: only after one of it has ended. */
 static uint64_t bucket_due_ns(pdl_rates *r, const pdl_rate_bucket *bucket, double tokens,
                               uint64_t now) {
     if ((double)bucket->n_open >= bucket->max_open) return UINT64_MAX;
@@ -192,7 +192,8 @@ static void wake_at(pdl_rates *r, uint64_t ns, uint64_t now) {
         pdl_timer_start(r->loop, (ns - now + SECOND / 1000 - 1) / (SECOND / 1000), on_timer, r);
 }
 
-/* Lets in who may go, oldest first in each bucket. Who is let in may call back into this file. */
+/* Admits the requests that may be sent, oldest first in each bucket. Their callbacks may call back
+ * into this file. */
 static void pump(pdl_rates *r) {
     if (r->pumping) return;
     r->pumping = true;
@@ -240,7 +241,7 @@ bool pdl_rates_enter(pdl_rates *r, pdl_str name, double tokens, pdl_rate_slot *s
 
 /* --- what services say ------------------------------------------------------------------------ */
 
-/* "1m30.5s", "120ms", "2s", "6h", "12": seconds; negative: none of these. */
+/* "1m30.5s", "120ms", "2s", "6h", "12" as seconds; negative for other texts. */
 static double read_span(pdl_str s) {
     double sum = 0, v;
     for (size_t i = 0; i < s.n;) {
@@ -278,8 +279,8 @@ static double header_number(const pdl_http_reply *reply, const char *name) {
     return pdl_num_read_double(pdl_http_header(reply, name), &v) ? v : -1;
 }
 
-/* Seconds to wait because nothing is left. Limits refill steadily: of N requests that come back
- * within T seconds the first is there after T / N. */
+/* Seconds to wait because the quota is used up. Quotas refill steadily: of N requests that return
+ * within T seconds the first is available after T / N. */
 static double empty_quota_wait_s(const pdl_http_reply *reply) {
     double wait = 0;
     if (pdl_str_find(reply->header_text, PDL_STR("atelimit"), 0) == PDL_NOT_FOUND) return 0;

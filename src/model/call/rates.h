@@ -1,10 +1,9 @@
-/* rates.h -- how fast requests go out: the pace that the user set for the run, and for each
- * provider, host and key what services say (429, Retry-After, headers of rate limits). Inside of
- * model only.
+/* rates.h -- when requests are sent: the pace that the user set for the run, and per provider, host
+ * and key what services report (429, Retry-After, headers of rate limits). Private to model.
  *
- * A request enters, perhaps after waiting, is heard of or leaves. What services say becomes a
- * number of requests open at a time (halved at the first 429 of a round, grown by one a round of
- * answers) and a moment before which nothing goes out.
+ * A request acquires a slot, perhaps after waiting, and gives it back with its reply or when it is
+ * abandoned. Reports of services become a maximum of open requests (halved at the first 429 of a
+ * round, increased by one per round of answers) and a moment before which nothing is sent.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,7 +17,7 @@ struct pdl_rate_bucket;
 
 /* Limits of the run; 0: none. */
 pdl_rates *pdl_rates_new(pdl_loop *loop, double requests_per_second, double tokens_per_minute);
-void pdl_rates_free(pdl_rates *r); /* nobody may be inside or wait */
+void pdl_rates_free(pdl_rates *r); /* no slot may be in use or waiting */
 
 /* One request. All-zero: neither waits nor is inside. */
 typedef struct pdl_rate_slot {
@@ -31,17 +30,18 @@ typedef struct pdl_rate_slot {
     void *user;
 } pdl_rate_slot;
 
-/* True: the request goes out now. False: fn of the slot is called when it may, from the loop or
- * from another request that is heard of. bucket: who limits (provider, host, key); tokens: an
- * estimate. */
+/* Returns true when the request may be sent now. False: fn of the slot is called when it may, from
+ * the loop or from the reply of another request. bucket: who limits (provider, host, key); tokens:
+ * an estimate. */
 bool pdl_rates_enter(pdl_rates *r, pdl_str bucket, double tokens, pdl_rate_slot *p);
 /* The request was answered, or failed. */
 void pdl_rates_on_reply(pdl_rates *r, pdl_rate_slot *p, const pdl_http_reply *reply);
-/* It was given up, waiting or inside; neither: nothing. */
+/* The request was abandoned, waiting or in flight; does nothing for a slot that is neither. */
 void pdl_rates_leave(pdl_rates *r, pdl_rate_slot *p);
 /* Tokens of an answer. */
 void pdl_rates_used(pdl_rates *r, double tokens);
-/* Were others of the bucket answered since this one entered? Then a 429 says when, not whether. */
+/* Returns true when other requests of the bucket were answered since this one was sent. A 429 then
+ * only means later. */
 bool pdl_rates_had_progress(const pdl_rate_slot *p);
 
 #endif

@@ -2,17 +2,17 @@
  * of text that the program shows while they arrive.
  *
  * A reply arrives in one of three ways: whole; as a stream of events; or as one object although a
- * stream was asked for, because some servers ignore the wish (state ONE_BODY). All three end as one
+ * stream was requested, because some servers ignore that (state ONE_BODY). All three become one
  * response in OpenAI's shape and go through pdl_call_finish.
  *
  * The sink of a piece is a callback into the program, which may cancel the call. While it runs
- * (in_callback) nothing is released; a cancelled call is in the state CANCELLED then, and each
+ * (in_callback) nothing is released; a cancelled call is then in the state CANCELLED, and each
  * function on the way out returns until the outermost one releases it.
  *
  * Retries in mid-stream: text that was shown cannot be taken back. With `retry_after_output` the
  * shown text is kept (shown_text) and the next stream must begin with the same bytes, which are not
- * shown a second time (replay_left counts what is still to be compared). A stream that differs is
- * an error rather than a text with a seam that nobody sees.
+ * shown a second time (replay_left counts those still to be compared). A stream that differs is an
+ * error; the alternative would be a text with an invisible seam.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -55,7 +55,7 @@ static bool skip_shown(pdl_call *c, pdl_str *text) {
     return true;
 }
 
-/* A value that is wrapped, or whose nulls are to be removed, is shown when it is complete. */
+/* A value that is wrapped, or whose nulls will be removed, is shown only when it is complete. */
 static bool is_shown_in_pieces(const pdl_call *c) {
     return c->ask.stream && !c->ask.wrapped && !c->ask.nullable && c->e->sink.piece;
 }
@@ -263,7 +263,8 @@ static bool feed(pdl_call *c, pdl_str bytes, bool end, pdl_err *err) {
                : pdl_sse_feed(&c->sse, bytes, on_event, c, err);
 }
 
-/* Reads more of a stream. False: it ended badly (c->fault) or the call was cancelled. */
+/* Reads more of a stream. Returns false when it ended badly (c->fault) or the call was cancelled.
+ */
 static bool read_stream(pdl_call *c, pdl_str bytes, bool end) {
     pdl_err err = {0};
     c->in_callback = true;
@@ -276,13 +277,14 @@ static bool read_stream(pdl_call *c, pdl_str bytes, bool end) {
     return ok;
 }
 
-/* Comments keep a connection alive, but they are no answer. */
+/* Comments keep a connection alive but are not an answer. */
 static bool is_late(const pdl_call *c) {
     return c->state != PDL_CALL_STREAMING && c->timing.first &&
            pdl_clock_ns() - c->attempts.start_ns > c->timing.first * 1000000;
 }
 
-/* Does one object arrive instead of a stream? No line of an event stream begins with '{'. */
+/* Returns true when one object arrives instead of a stream: no line of an event stream begins with
+ * '{'. */
 static bool begins_one_body(const pdl_call *c, pdl_str bytes) {
     pdl_str s = pdl_str_trim(bytes);
     return c->state == PDL_CALL_SENT && c->sse.lines.part.len == 0 && !c->sse.not_first &&

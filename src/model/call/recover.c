@@ -87,7 +87,8 @@ bool pdl_call_retries_after_output(const pdl_call *c) {
     return !pdl_is_absent(v) && pdl_val_truth(v);
 }
 
-/* Did a request of the call, or the exchange for its token, fail? Then the failure may pass. */
+/* Returns true when a request of the call, or the exchange for its token, failed: such a failure
+ * may pass. */
 static bool was_sent(pdl_call_state failed) {
     return failed == PDL_CALL_AWAITS_TOKEN || failed == PDL_CALL_SENT ||
            failed == PDL_CALL_STREAMING || failed == PDL_CALL_ONE_BODY ||
@@ -104,8 +105,8 @@ static bool blames_schema(const pdl_call *c, const pdl_fault *f) {
     return false;
 }
 
-/* A token of the cache may have been withdrawn before its time. A refused exchange is no reason to
- * exchange again. */
+/* The service may withdraw a cached token early, so a new one is tried. A refused exchange is not
+ * repeated. */
 static bool blames_token(const pdl_call *c, const pdl_fault *f, pdl_call_state failed) {
     return c->token_url.len && f->status == 401 && was_sent(failed) &&
            failed != PDL_CALL_AWAITS_TOKEN && !(c->tried & PDL_TRIED_NEW_TOKEN);
@@ -118,14 +119,14 @@ static unsigned max_retries(const pdl_call *c) {
     return most < 0 ? DEFAULT_RETRIES : most > MOST_RETRIES ? MOST_RETRIES : (unsigned)most;
 }
 
-/* Can the answer begin again from the start without anybody seeing it twice? */
+/* Returns true when the answer can start again without any part being seen twice. */
 static bool can_begin_again(const pdl_call *c) {
     return !c->has_shown || c->job.get.len ||
            (pdl_call_retries_after_output(c) && pdl_call_is_streamed(c));
 }
 
-/* A 429 while others of the bucket are answered says when to send, not whether: the retry is
- * free. */
+/* A 429 while other requests of the bucket are answered only means later: that retry is not
+ * counted. */
 static decision decide(pdl_call *c, const pdl_fault *f, pdl_call_state failed) {
     decision d = {.next = PDL_NEXT_NONE};
     unsigned most = max_retries(c);

@@ -115,7 +115,7 @@ static void fill_ask(pdl_call *c, bool plain) {
     };
 }
 
-/* A schema that no field of the request can carry is asked for in words, unless the program asks
+/* A schema that no field of the request can carry is requested in words, unless the program asks
  * for JSON itself. */
 static void ask_in_words(pdl_call *c) {
     pdl_ask *a = &c->ask;
@@ -131,8 +131,8 @@ static void ask_in_words(pdl_call *c) {
     a->structured = PDL_BY_PROMPT;
 }
 
-/* What the service cannot take is refused here: left out it would give an answer to something
- * else. */
+/* Refuses what the service does not support: leaving it out would give an answer to another
+ * question. */
 static bool check_part(const pdl_call *c, const pdl_part *p, pdl_err *err) {
     static const struct {
         const char *what;
@@ -223,7 +223,7 @@ static bool check_keys(const pdl_call *c, pdl_err *err) {
                        c->route.provider->prefix, c->route.provider->key_env);
 }
 
-/* What goes out is known to the register before anyone sees it, wherever it came from. */
+/* Registers everything secret in the request before it is sent, wherever it came from. */
 static void note_secrets(const pdl_call *c) {
     pdl_secrets *s = c->calls->opt.secrets;
     pdl_secrets_note_parameters(s, c->given);

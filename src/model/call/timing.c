@@ -1,6 +1,6 @@
-/* timing.c -- see timing.h. Layers, each over the one before: defaults, run (option or
- * PDL_TIMEOUT), provider (PREFIX_TIMEOUT), block. In a layer a bare number is what a `timeout` is:
- * the whole time of an answer that comes whole, the wait for the first event and for more of a
+/* timing.c -- see timing.h. Layers, each overriding the previous one: defaults, run (option or
+ * PDL_TIMEOUT), provider (PREFIX_TIMEOUT), block. In a layer a bare number means a `timeout`: the
+ * whole time of an answer that does not stream, the wait for the first and for further events of a
  * stream (spec 7).
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -14,7 +14,7 @@
 
 enum { BARE, CONNECT, FIRST, IDLE, TOTAL, N_LIMITS };
 
-/* Seconds of one layer; negative: not said. */
+/* Seconds of one layer; negative: not set. */
 typedef struct layer {
     double s[N_LIMITS];
 } layer;
@@ -30,8 +30,8 @@ static const struct {
     [TOTAL] = {"total", "total_timeout"},
 };
 
-/* A connection is there at once or never; a whole answer and each piece of a stream get ten minutes
- * as with OpenAI's clients; a stream as a whole what LiteLLM gives a request. */
+/* A connection succeeds at once or never; a whole answer and each piece of a stream get ten minutes
+ * as with OpenAI's clients; a stream as a whole gets what LiteLLM gives a request. */
 static const layer plain = {{-1, 5, 0, 0, 600}}, streamed = {{-1, 5, 600, 600, 6000}};
 
 enum { LONGEST_S = 1000000000 };

@@ -1,6 +1,5 @@
 /* timing.h -- the four time limits of a request: connect, first, idle, total; from the parameters
- * of a block, the provider's variable, the run, the defaults. Inside of model only. Spec: providers
- * 7.
+ * of a block, the provider's variable, the run, the defaults. Private to model. Spec: providers 7.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,13 +11,13 @@
 /* ms; 0: no limit. */
 typedef struct pdl_timing {
     uint64_t connect;
-    uint64_t first; /* to the first event of a stream; 0 for answers that come whole */
+    uint64_t first; /* to the first event of a stream; 0 for answers that do not stream */
     uint64_t idle;  /* between bytes of a stream; as first */
     uint64_t total; /* from the request to its end; of a stream too */
 } pdl_timing;
 
-/* Limits of a call to p (NULL: nobody yet) with these parameters. run: text of the run, see
- * pdl_timing_check, or NULL. Error: bad_request, for a limit that is no number of seconds. */
+/* Limits of a call to p (NULL: not known yet) with these parameters. run: text of the run, see
+ * pdl_timing_check, or NULL. Error: bad_request for a limit that is not a number of seconds. */
 PDL_MUST bool pdl_timing_of(const pdl_provider *p, pdl_vref given, const pdl_env *env,
                             const char *run, bool stream, pdl_timing *out, pdl_err *err);
 

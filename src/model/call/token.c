@@ -1,10 +1,10 @@
 /* token.c -- see token.h. Spec: providers 12.
  *
- * A run that maps over a thousand items starts a thousand calls with the same key. Each exchanging
- * the key for itself would be refused by the service, so the cache has one entry per address and
- * key, one exchange at a time for it, and a list of those who wait. An exchange belongs to the
- * cache and not to the call that began it: a call that is cancelled, or loses its patience, leaves
- * the list and the exchange goes on for the rest. Tokens count as expired EARLY_S before they are,
+ * A run that maps over a thousand items starts a thousand calls with the same key. If each
+ * exchanged the key for itself, the service would refuse them, so the cache has one entry per
+ * address and key, one exchange at a time for it, and a list of waiting calls. An exchange belongs
+ * to the cache and not to the call that began it: a call that is cancelled or times out leaves the
+ * list, and the exchange continues for the others. Tokens count as expired EARLY_S before they do,
  * because a request takes time to arrive. Keys and tokens are wiped from memory when they are
  * released.
  *
@@ -25,7 +25,7 @@ struct pdl_access_token {
     pdl_buf url, id, form, text;
     uint64_t until_ns;
     uint64_t http_id;               /* an exchange is on its way */
-    pdl_token_wait *waiting, **end; /* in the order they came */
+    pdl_token_wait *waiting, **end; /* in order of arrival */
 };
 
 static pdl_access_token *find(pdl_tokens *t, pdl_str url, pdl_str id) {
@@ -82,13 +82,13 @@ static bool take_token(pdl_access_token *k, pdl_str body) {
     if (ok) pdl_buf_put(&k->text, pdl_str_get(text));
     k->until_ns = pdl_clock_ns() +
                   (seconds > EARLY_S ? (uint64_t)(seconds - EARLY_S) * UINT64_C(1000000000) : 0);
-    /* One that holds no longer than the margin serves those who wait now. */
+    /* A token that expires within the margin is still used for the waiting calls. */
     if (seconds <= EARLY_S) k->until_ns += UINT64_C(1000000000);
     pdl_drop(json);
     return ok;
 }
 
-/* An exchange that is refused is a matter of the key, whatever number it has. */
+/* A refused exchange is an authentication error, whatever its status. */
 static void fault_of(const pdl_http_reply *r, pdl_fault *f) {
     if (r->end != PDL_HTTP_OK) {
         pdl_fault_of_transport(r, false, f);

@@ -1,5 +1,5 @@
-/* token.h -- keys exchanged for tokens that hold for a while: one exchange for all calls that want
- * the same token. Inside of model only.
+/* token.h -- keys exchanged for tokens that are valid for a while: one exchange for all calls that
+ * need the same token. Private to model.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,24 +16,24 @@ typedef struct pdl_tokens {
     pdl_access_token *first;
 } pdl_tokens;
 
-/* One who waits; part of a call. All-zero waits for nothing. */
+/* A call's wait for a token; embedded in the call. All-zero waits for nothing. */
 typedef struct pdl_token_wait {
     pdl_access_token *token;
     struct pdl_token_wait *next, **prev;
-    /* Called once: f is NULL when the token is there now, else why not (taken). */
+    /* Called once: f is NULL when the token is available, else the reason (taken). */
     void (*fn)(void *user, pdl_fault *f);
     void *user;
 } pdl_token_wait;
 
-/* The token of id got at url, while it holds; else an empty slice. Borrowed. */
+/* The token of id from url, while it is valid; else an empty slice. Borrowed. */
 pdl_str pdl_token_find(pdl_tokens *t, pdl_str url, pdl_str id);
-/* Exchange by posting form, and tell w. Never calls back from inside. */
+/* Exchanges by posting form, and notifies w. Never calls back from inside. */
 void pdl_token_acquire(pdl_tokens *t, pdl_str url, pdl_str id, pdl_str form, pdl_token_wait *w);
-/* Nobody is told any more. */
+/* w is not notified any more. */
 void pdl_token_cancel(pdl_token_wait *w);
-/* It was refused: the next one who wants it gets a new one. */
+/* The token was refused: the next call that needs it gets a new one. */
 void pdl_token_forget(pdl_tokens *t, pdl_str url, pdl_str id);
-/* Cancels exchanges. Nobody may be waiting. */
+/* Cancels exchanges. No call may be waiting. */
 void pdl_tokens_fini(pdl_tokens *t);
 
 #endif

@@ -1,8 +1,8 @@
 /* wait.c -- the one timer of a call.
  *
- * A call waits for one thing at a time, so it has one timer and one function that it fires; the
- * state says what the timer means. That replaces a callback and a flag for each reason to wait,
- * which had to be kept in step with each other.
+ * A call waits for one thing at a time, so it has one timer and one function that it calls; the
+ * state says what the timer means. A callback and a flag for each reason to wait would have to be
+ * kept consistent with each other.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,13 +12,13 @@
 
 #include "base/banned.h"
 
-/* Tokens and signatures are bound to the time: a request that used one is written again, so that it
- * has a fresh one. A poll for a job keeps its headers. */
+/* Tokens and signatures expire: a request that used one is written again, to get a fresh one. A
+ * poll for a job keeps its headers. */
 static bool needs_rewriting(const pdl_call *c) {
     return c->job.get.len == 0 && (c->route.provider->dialect->resign || c->token_url.len);
 }
 
-/* The exchange is shared by all calls that want the token, so it goes on without this one. */
+/* All calls that need the token share the exchange, so it continues without this one. */
 static void on_late_token(pdl_call *c) {
     pdl_fault f = {0};
     pdl_token_cancel(&c->token);

@@ -10,7 +10,7 @@
 
 static bool is_on(const pdl_call *c) { return c->calls->opt.wire != NULL; }
 
-/* Each line of text behind "#CALL MARK "; an empty text is an empty line. */
+/* Each line of text after "#CALL MARK "; an empty text is an empty line. */
 static void put_lines(const pdl_call *c, char mark, pdl_str text, pdl_buf *out) {
     size_t from = 0;
     do {
@@ -32,7 +32,7 @@ static void put_hidden(const pdl_call *c, char mark, pdl_str text, pdl_buf *out)
     pdl_buf_fini(&clean);
 }
 
-/* A whole entry at once: those of other calls do not come in between. */
+/* Writes a whole entry at once, so that entries of different calls are not mixed. */
 static void send_entry(const pdl_call *c, pdl_buf *entry) {
     pdl_buf fixed = PDL_BUF;
     pdl_utf8_repair(&fixed, pdl_buf_str(entry));
@@ -48,7 +48,7 @@ static void put_header(const pdl_call *c, const char *line, pdl_buf *out) {
     pdl_buf_fini(&shown);
 }
 
-/* What a service sets is secret as what it is sent. */
+/* What a service sets (cookies) is as secret as what it is sent. */
 static void put_reply_head(const pdl_call *c, pdl_str head, pdl_buf *out) {
     while (head.n) {
         size_t nl = pdl_str_find(head, PDL_STR("\n"), 0);

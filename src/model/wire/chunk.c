@@ -1,8 +1,8 @@
-/* chunk.c -- see chunk.h. Thousands of these events a second come in a run with many streams; a
- * value costs 4 times as much.
+/* chunk.c -- see chunk.h. A run with many streams gets thousands of these events a second; making
+ * values of them takes 4 times as long.
  *
- * The reader is exact about what it accepts and gives up on everything else: an unknown key with a
- * value, a second choice, a tool call, a finish reason, an escape it does not know.
+ * The reader is exact about what it accepts and refuses everything else: an unknown key with a
+ * value, a second choice, a tool call, a finish reason, an unknown escape.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,7 +25,7 @@ static inline bool accept(pdl_scan *s, int c) {
     return scan_accept(s, c);
 }
 
-/* A string without its quotes, escapes as they stand. Control characters end the attempt. */
+/* A string without its quotes, escapes unchanged. Control characters end the attempt. */
 static bool read_raw(pdl_scan *s, pdl_str *out, bool *escaped) {
     if (!accept(s, '"')) return false;
     size_t start = s->pos;
@@ -46,8 +46,7 @@ static bool read_raw(pdl_scan *s, pdl_str *out, bool *escaped) {
     return false;
 }
 
-/* A text whose content does not matter: memchr is faster than looking at each byte. Texts with
- * escapes end the attempt. */
+/* Skips a text: memchr is faster than examining each byte. Escapes end the attempt. */
 static bool skip_text(pdl_scan *s) {
     if (!accept(s, '"')) return false;
     const char *from = s->src.p + s->pos;
@@ -80,7 +79,7 @@ static bool read_key(pdl_scan *s, pdl_str *key) {
     return read_raw(s, key, &escaped) && !escaped && accept(s, ':');
 }
 
-/* What the event says. */
+/* The content of the event. */
 typedef struct model_chunk {
     pdl_str content; /* raw */
     bool escaped, has_content, has_choice;
@@ -148,8 +147,8 @@ static int hex4(pdl_str s) {
     return v;
 }
 
-/* \uXXXX, two of them for a pair of surrogates. Returns the bytes read behind the backslash, 0:
- * give up. */
+/* \uXXXX, two of them for a pair of surrogates. Returns the number of bytes read after the
+ * backslash; 0: not valid. */
 static size_t unescape_unicode(pdl_str s, pdl_buf *out) {
     int hi = hex4(pdl_str_sub(s, 1, s.n)), lo;
     if (hi < 0) return 0;

@@ -1,5 +1,4 @@
-/* chunk.h -- the commonest event of a chat stream, read without making values. Inside of model
- * only.
+/* chunk.h -- reads the commonest event of a chat stream without making values. Private to model.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -8,9 +7,9 @@
 
 #include "model/wire/reply_builder.h"
 
-/* Read an event that only adds text: one choice with index 0 and a delta of content (and role),
- * everything else null or known from the first event. False: it is anything else (also: no JSON);
- * nothing was done, and the event is to be read as a value. */
+/* Reads an event that only adds text: one choice with index 0 and a delta of content (and role),
+ * everything else null or known from the first event. Returns false for any other text (also when
+ * it is not JSON); nothing was done then, and the caller reads the event as a value. */
 bool pdl_chunk_read(pdl_str text, pdl_reply_builder *d);
 
 #endif

@@ -1,5 +1,5 @@
-/* dialect.h -- a wire format: how to write a request, read a reply, read the events of a stream.
- * Inside of model only.
+/* dialect.h -- a wire format: writes a request, reads a reply, reads the events of a stream.
+ * Private to model.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -22,15 +22,15 @@ typedef struct pdl_ask {
     bool parsed;       /* the program reads the answer as JSON: a text stays in its quotes */
     pdl_vref messages; /* list as the program has it */
     pdl_vref params;   /* dict without nulls and without control keys (params.h) */
-    pdl_vref given;    /* the program's own dict: control keys are read from it */
+    pdl_vref given;    /* the program's dict: control keys are read from it */
     pdl_vref schema;   /* dict, or absent */
     pdl_vref request;  /* dict: all of the effect */
     pdl_vref texts;    /* list of texts to be embedded; absent: a chat */
     /* What write notes for read: */
-    bool forced_tool;       /* the schema went out as a forced tool */
-    bool wrapped;           /* what is asked for is {value: ...}: structured.h */
-    bool nullable;          /* optional properties that are not there come as null: strict.h */
-    const char *structured; /* how `schema` is asked for, for the trace; NULL: it is not. Static */
+    bool forced_tool;       /* the schema was sent as a forced tool */
+    bool wrapped;           /* the service was asked for {value: ...}: structured.h */
+    bool nullable;          /* absent optional properties arrive as null: strict.h */
+    const char *structured; /* how `schema` is requested, for the trace; NULL: it is not. Static */
 } pdl_ask;
 
 /* A request that is written but for its credentials. */
@@ -38,25 +38,26 @@ typedef struct pdl_sign {
     const pdl_ask *ask;
     pdl_str key; /* of the route; may be empty */
     pdl_str url, body;
-    pdl_secrets *secrets;   /* told of what is exchanged for a token; may be NULL */
-    pdl_headers *headers;   /* a header that is there is the program's own and stays */
+    pdl_secrets *secrets;   /* tokens are registered here; may be NULL */
+    pdl_headers *headers;   /* headers of the program are in it already and stay */
     pdl_buf *token_url;     /* filled: the key is first exchanged there for a bearer token, */
     pdl_buf *token_request; /* by this form */
-    /* whose token it is, when the form differs each time; empty: the form says it */
+    /* identity of the token, when the form differs each time; empty: the form identifies it */
     pdl_buf *token_id;
 } pdl_sign;
 
-/* A job that the service works at: where to ask for it, where to end it, its text so far. */
+/* A job of the service: the address to poll, the address to cancel it, its text so far. */
 typedef struct pdl_job {
     pdl_buf get, cancel, text;
 } pdl_job;
 
-/* How a service embeds texts (embedder.c). Contracts as below; read gives {embeddings: [[number]],
- * usage, model} with a vector for each of ask->texts in their order; usage is null when the service
- * does not say. */
+/* How a service embeds texts (embedder.c). Contracts as below; read returns {embeddings:
+ * [[number]], usage, model} with a vector for each of ask->texts in their order; usage is null when
+ * the service has none. */
 typedef struct pdl_embedder {
-    size_t batch;       /* texts a request takes; 0: a hundred, or less for services that say so */
-    const char *single; /* models whose names begin so take one text; NULL: none */
+    /* texts per request; 0: a hundred, or fewer for services with a lower limit */
+    size_t batch;
+    const char *single; /* models whose names begin so take one text at a time; NULL: none */
     bool (*write)(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err);
     bool (*read)(const pdl_ask *a, pdl_val json, pdl_val *out, pdl_err *err);
 } pdl_embedder;
@@ -65,10 +66,10 @@ typedef enum {
     PDL_STREAM_EVENTS, /* server-sent events */
     PDL_STREAM_LINES,  /* lines of JSON */
     PDL_STREAM_FRAMES, /* AWS event stream; an event is {TYPE: payload} */
-    PDL_STREAM_NONE,   /* replies come whole */
+    PDL_STREAM_NONE,   /* replies do not stream */
 } pdl_framing;
 
-/* What messages may hold besides text; _URL: also by its address. */
+/* The content of messages besides text; _URL: also by its address. */
 enum {
     PDL_MEDIA_IMAGE = 1,     /* images */
     PDL_MEDIA_IMAGE_URL = 2, /* images by address */
@@ -79,16 +80,17 @@ enum {
 };
 
 /* Vtable contracts:
- * write    append the path to path, which holds the address, and hand over the body. Errors:
- *          unsupported_params, bad_request, config; msg is the bare message.
- * read     a whole reply (taken, also on failure) -> response in OpenAI's shape. Errors: protocol.
- * event    one event (text of a data line, or a line of NDJSON) into the draft. An error object of
- *          the server goes to draft->error. Errors: protocol.
- * sign     add the credentials; NULL: "Authorization: Bearer KEY" when there is a key. Errors:
- *          auth.
- * by_prompt no field of the request constrains the answer: a schema is asked for in words
- * embedder NULL: the service embeds no texts
- * pending  is the reply a job that is not done? Then fill job. NULL: never. */
+ *
+ *  write     appends the path to path, which holds the address, and returns the body. Errors:
+ *            unsupported_params, bad_request, config; msg is the message without prefixes.
+ *  read      a whole reply (taken, also on failure) -> response in OpenAI's shape. Errors: protocol.
+ *  event     adds one event (text of a data line, or a line of NDJSON) to the reply builder. An error
+ *            object of the server goes to its error. Errors: protocol.
+ *  sign      adds the credentials; NULL: "Authorization: Bearer KEY" when there is a key. Errors: auth.
+ *  by_prompt no field of the request constrains the answer: a schema is requested in words
+ *  embedder  NULL: the service embeds no texts
+ *  pending   returns true when the reply is an unfinished job, and fills job. NULL: never.
+ */
 struct pdl_dialect {
     const char *name;
     pdl_framing framing;

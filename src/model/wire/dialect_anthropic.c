@@ -36,7 +36,7 @@ static pdl_val text_source(const pdl_part *p) {
     return pdl_dict_putz(source, "data", pdl_text_of_buf(&text));
 }
 
-/* What is no address names a file that the service keeps. */
+/* A source that is no address names a file that the service stores. */
 static pdl_val far_source(const pdl_part *p) {
     bool address = pdl_str_find(p->url, PDL_STR("://"), 0) != PDL_NOT_FOUND;
     return pdl_dict_putz(block_of(address ? "url" : "file"), address ? "url" : "file_id",
@@ -106,7 +106,7 @@ static pdl_val call_of(pdl_vref m, size_t i) {
     return pdl_dict_putz(b, "input", pdl_call_input(call));
 }
 
-/* Thoughts go back as they came, with their signatures. */
+/* Thoughts are sent back unchanged, with their signatures. */
 static pdl_val thought_of(pdl_vref block) { return pdl_keep(block); }
 
 static const pdl_turns_form turns = {.key = "content",
@@ -155,7 +155,7 @@ static bool put_messages(const pdl_ask *a, pdl_val *body, pdl_err *err) {
 
 static pdl_val tool_of(pdl_vref tool) {
     pdl_vref f = pdl_tool_function(tool), text;
-    if (!pdl_is_dict(f)) return pdl_keep(tool); /* a tool of the service's own */
+    if (!pdl_is_dict(f)) return pdl_keep(tool); /* a tool of the service */
     text = pdl_dict_getz(f, "description");
     pdl_vref name = pdl_dict_getz(f, "name");
     pdl_val out =
@@ -183,7 +183,7 @@ static bool thinks(pdl_vref body) {
     return pdl_is_dict(t) && pdl_text_is(pdl_dict_getz(t, "type"), "enabled");
 }
 
-/* Tools of the program, and the one that stands for a schema: forced when it is alone. */
+/* Tools of the program, and the one that represents a schema: forced when it is the only one. */
 static pdl_val put_tools(pdl_ask *a, pdl_val body) {
     pdl_vref given = pdl_dict_getz(a->params, "tools"),
              choice = pdl_dict_getz(a->params, "tool_choice"),
@@ -233,7 +233,7 @@ static const pdl_param_rule rules[] = {
     {.name = "logit_bias", .to = PDL_TO_REFUSED},
 };
 
-/* max_tokens is required; a budget for thoughts comes on top of the default. */
+/* max_tokens is required; a budget for thoughts is added to the default. */
 static pdl_val put_limits(const pdl_ask *a, pdl_val body) {
     int64_t most = PDL_ANSWER_TOKENS,
             budget = pdl_params_budget(pdl_dict_getz(a->params, "reasoning_effort")), n;
@@ -336,7 +336,7 @@ static void add_thought(pdl_reply_builder *d, pdl_val block) {
     d->extra = pdl_dict_putz(d->extra, "thinking_blocks", list);
 }
 
-/* A field of the thought that came last. */
+/* A field of the latest thought. */
 static void set_thought(pdl_reply_builder *d, const char *key, pdl_str text) {
     pdl_val list = thoughts_of(d);
     size_t n = pdl_list_len(list);
@@ -399,7 +399,7 @@ static bool read(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err) {
 
 /* --- stream ----------------------------------------------------------------------------------- */
 
-/* Pieces of a call; those of the schema tool, which is no call, are the text. */
+/* Pieces of a call; those of the schema tool, which is not a call, are the text. */
 static void add_input(const pdl_ask *a, int64_t index, pdl_str piece, pdl_reply_builder *d) {
     if (!pdl_reply_builder_has_call(d, index)) {
         if (a->forced_tool) pdl_reply_builder_text(d, piece);

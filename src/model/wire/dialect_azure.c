@@ -18,7 +18,7 @@ static pdl_str version_of(const pdl_ask *a) {
     return v.n ? v : PDL_STR("2024-10-21");
 }
 
-/* The body of OpenAI's, whose path goes to nobody. */
+/* The body of OpenAI's dialect; its path is not used. */
 static bool write_body(pdl_ask *a, pdl_val *body, pdl_err *err) {
     pdl_buf path = PDL_BUF;
     bool ok = pdl_dialect_openai.write(a, &path, body, err);

@@ -18,7 +18,7 @@ static pdl_val object_with(const char *key, pdl_val v) {
     return pdl_dict_putz(pdl_dict_new(2), key, v);
 }
 
-/* Formats by the last word of the type; others are called as that word is. */
+/* Formats by the last word of the type; other types are named by that word. */
 static pdl_str format_of(pdl_str mime) {
     static const struct {
         const char *word, *format;
@@ -40,8 +40,8 @@ static pdl_str format_of(pdl_str mime) {
 
 enum { NAME_SAMPLE = 64 << 10, NAME_DIGITS = 16 };
 
-/* Names must differ in a conversation and say nothing to the model: a hash of the data, as the
- * reference makes it. */
+/* Names must be unique in a conversation and convey nothing to the model: a hash of the data, as
+ * the reference makes it. */
 static pdl_val name_of(pdl_str data, pdl_str format) {
     char hex[65];
     pdl_buf sample = PDL_BUF;
@@ -133,7 +133,7 @@ static pdl_val tool_of(pdl_vref tool) {
     return spec_of(pdl_is_str(name) ? pdl_str_get(name).p : "", f, pdl_tool_schema(f));
 }
 
-/* Its description is the one that the reference gives it. */
+/* Its description is the reference's. */
 static pdl_val schema_tool(pdl_vref schema) {
     pdl_val f = object_with("description", pdl_textz(PDL_SCHEMA_TOOL)),
             spec = spec_of(PDL_SCHEMA_TOOL, f, pdl_keep(schema));
@@ -199,7 +199,7 @@ static const pdl_param_rule rules[] = {
     {.name = "logit_bias", .to = PDL_TO_REFUSED},
 };
 
-/* Fields of Converse; anything else is the model's own business. */
+/* Fields of Converse; others are passed to the model. */
 static bool is_converse_field(pdl_str k) {
     static const char *const names[] = {"guardrailConfig",
                                         "performanceConfig",
@@ -236,7 +236,7 @@ static pdl_val put_rest(const pdl_ask *a, pdl_val body, pdl_val rest) {
     return body;
 }
 
-/* A budget for thoughts comes on top of what an answer may take. */
+/* A budget for thoughts is added to the limit of the answer. */
 static pdl_val put_limit(const pdl_ask *a, pdl_val config) {
     pdl_vref own = pdl_dict_getz(a->params, "thinking");
     int64_t budget = pdl_is_dict(own) && !pdl_text_is(pdl_dict_getz(own, "type"), "disabled")
@@ -247,7 +247,7 @@ static pdl_val put_limit(const pdl_ask *a, pdl_val config) {
     return pdl_dict_putz(config, "maxTokens", pdl_int(budget + PDL_ANSWER_TOKENS));
 }
 
-/* "none" cannot be said: tools that are there may be called. */
+/* "none" cannot be expressed: listed tools may be called. */
 static bool check_choice(const pdl_ask *a, pdl_err *err) {
     pdl_unsupported u = {pdl_absent()};
     if (pdl_text_is(pdl_dict_getz(a->params, "tool_choice"), "none"))
@@ -277,7 +277,7 @@ static bool write(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err) {
     return true;
 }
 
-/* A key of the service's own, or a signature. */
+/* A key of the service, or a signature. */
 static bool sign(const pdl_sign *s, pdl_err *err) {
     const pdl_ask *a = s->ask;
     pdl_buf time = PDL_BUF, value = PDL_BUF;
@@ -327,7 +327,7 @@ static pdl_vref get(pdl_vref v, const char *key) {
     return pdl_is_dict(v) ? pdl_dict_getz(v, key) : pdl_absent();
 }
 
-/* What a cache gave or took is part of the prompt. */
+/* Tokens read from or written to a cache belong to the prompt. */
 static void add_usage(pdl_vref u, pdl_reply_builder *d) {
     if (!pdl_is_dict(u)) return;
     int64_t read = pdl_count_of(u, "cacheReadInputTokens", -1),
@@ -344,7 +344,7 @@ static void add_call(pdl_vref use, int64_t index, pdl_vref input, pdl_reply_buil
     pdl_drop(list);
 }
 
-/* Thoughts in the form of Anthropic's, whose models they are. Takes block. */
+/* Thoughts in the form of Anthropic's models, which produce them. Takes block. */
 static void add_thinking_block(pdl_val block, pdl_reply_builder *d) {
     pdl_vref old = pdl_dict_getz(d->extra, "thinking_blocks");
     pdl_val list = pdl_list_push(pdl_is_list(old) ? pdl_keep(old) : pdl_list_new(1), block);

@@ -32,8 +32,8 @@ static pdl_val prompt_of(const pdl_ask *a) {
     return one;
 }
 
-/* What a completion does not know; schemas and grammars are left to servers at addresses of the
- * user's own. */
+/* What a completion does not support. Schemas and grammars are left to servers at the user's
+ * address. */
 static const pdl_param_rule rules[] = {
     {.name = "max_completion_tokens", .as = "max_tokens", .to = PDL_TO_TOP},
     {.name = "stream_options", .to = PDL_TO_OWN},
@@ -71,7 +71,7 @@ static bool write(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err) {
     return true;
 }
 
-/* The scores stand for the text of the first choice. Takes choices. */
+/* The scores replace the text of the first choice. Takes choices. */
 static bool put_scores(const pdl_ask *a, pdl_val choices, pdl_val *out, pdl_err *err) {
     pdl_val prompt = prompt_of(a), content;
     bool ok = pdl_score_read(a, prompt, choices, &content, err);

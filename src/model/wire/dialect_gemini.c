@@ -41,7 +41,7 @@ static pdl_val part_of(const pdl_part *p) {
     return object_with("file_data", pdl_dict_putz(media, "file_uri", pdl_text(p->url)));
 }
 
-/* What the system says is one text. */
+/* System messages are joined to one text. */
 static pdl_val parts_of(pdl_vref message, pdl_val list) {
     pdl_vref content = pdl_dict_getz(message, "content");
     pdl_str role = pdl_message_role(message);
@@ -71,7 +71,7 @@ static pdl_val response_of(pdl_vref content) {
     return object_with("content", pdl_text_of_buf(&text));
 }
 
-/* Results name the function, which stands in the message or in the call. */
+/* Results need the name of the function, which is in the message or in the call. */
 static pdl_val result_of(pdl_vref messages, size_t i) {
     pdl_vref m = pdl_list_at(messages, i), name = pdl_dict_getz(m, "name"),
              id = pdl_dict_getz(m, "tool_call_id");
@@ -82,7 +82,7 @@ static pdl_val result_of(pdl_vref messages, size_t i) {
                        pdl_dict_putz(f, "response", response_of(pdl_dict_getz(m, "content"))));
 }
 
-/* Calls go back with the signature they came with. */
+/* Calls are sent back with their signature. */
 static pdl_val call_of(pdl_vref m, size_t i) {
     pdl_vref call = pdl_list_at(pdl_message_calls(m), i),
              marks = pdl_dict_getz(m, "thought_signatures");
@@ -96,7 +96,8 @@ static pdl_val call_of(pdl_vref m, size_t i) {
 static const pdl_turns_form turns = {
     .key = "parts", .assistant = "model", .parts = parts_of, .call = call_of, .result = result_of};
 
-/* The service wants something to answer: where only the system speaks, the reference's stand-in. */
+/* The service requires a user message: where there are only system messages, the reference's
+ * placeholder. */
 static pdl_val placeholder_part(void) {
     pdl_val m = object_with("role", pdl_textz("user"));
     return pdl_dict_putz(m, "parts",
@@ -138,7 +139,7 @@ static pdl_val put_tools(const pdl_ask *a, pdl_val body) {
         if (pdl_is_dict(f))
             functions = pdl_list_push(functions, declaration_of(f));
         else
-            tools = pdl_list_push(tools, pdl_keep(tool)); /* one of the service's own */
+            tools = pdl_list_push(tools, pdl_keep(tool)); /* one of the service */
     }
     if (pdl_list_len(functions))
         tools = pdl_list_push(tools, object_with("function_declarations", functions));
@@ -289,7 +290,7 @@ static bool sign(const pdl_sign *s, pdl_err *err) {
 
 /* --- Vertex AI -------------------------------------------------------------------------------- */
 
-/* What the program says, else what its credentials belong to. Owned; empty: neither. */
+/* The project from the program, else from its credentials. Owned; empty: neither. */
 static bool project_of(const pdl_ask *a, pdl_buf *out, pdl_err *err) {
     pdl_str named = pdl_setting("vertex_project VERTEXAI_PROJECT VERTEX_PROJECT", a->given, a->env);
     pdl_val c = pdl_absent();
@@ -375,8 +376,8 @@ static void add_call(pdl_vref part, pdl_vref f, pdl_reply_builder *d) {
     d->extra = pdl_dict_putz(d->extra, "thought_signatures", marks);
 }
 
-/* An image that the model made, beside the text: {type: image_url, image_url: {url: "data:..."}} in
- * `images`. */
+/* An image that the model made, besides the text: {type: image_url, image_url: {url: "data:..."}}
+ * in `images`. */
 static void add_image(pdl_vref media, pdl_reply_builder *d) {
     pdl_vref mime = get(media, "mimeType", "mime_type"), data = get(media, "data", NULL),
              old = pdl_dict_getz(d->extra, "images");
@@ -456,7 +457,7 @@ static void add_head(pdl_vref json, pdl_reply_builder *d) {
         pdl_usage_new(in, out, pdl_count_of(u, "cachedContentTokenCount", -1), thoughts));
 }
 
-/* Candidates behind the first are further choices. */
+/* Candidates after the first are further choices. */
 static pdl_val add_choice(pdl_val raw, pdl_vref candidate, size_t index) {
     pdl_reply_builder d;
     pdl_reply_builder_init(&d);

@@ -36,7 +36,7 @@ static void put_effort(writer *w, pdl_vref v) {
     put(w, "think", pdl_str_starts(w->ask->name, PDL_STR("gpt-oss")) ? pdl_keep(v) : pdl_bool(on));
 }
 
-/* Fields of /api/generate that stand beside the prompt. */
+/* Fields of /api/generate that are written beside the prompt. */
 static bool is_generate_field(pdl_str k) {
     static const char *const fields[] = {"raw", "system", "template", "suffix", "context"};
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
@@ -78,7 +78,7 @@ static void put_param(writer *w, pdl_vref key, pdl_vref v) {
     }
 }
 
-/* Everything behind messages or prompt. Takes the content of w on failure. */
+/* Everything after messages or prompt. Takes the content of w on failure. */
 static bool put_params(writer *w, pdl_val *body, pdl_err *err) {
     pdl_ask *a = w->ask;
     pdl_vref extra = pdl_dict_getz(a->params, "extra_body");
@@ -182,7 +182,7 @@ static void put_calls(pdl_vref m, pdl_buf *out) {
     pdl_drop(list);
 }
 
-/* The instruction that stands for tools (spec 11.2). */
+/* The instruction that replaces tools (spec 11.2). */
 static void put_tools(pdl_vref tools, pdl_buf *out) {
     PDL_PUT(out,
             "To call a function, reply with JSON ONLY in this format {\"name\": \"function_name\", "
@@ -198,7 +198,7 @@ static void put_tools(pdl_vref tools, pdl_buf *out) {
     }
 }
 
-/* The texts of a user's message, each on a line of its own; empty ones are left out. */
+/* The texts of a user's message, one per line; empty ones are left out. */
 static void put_lines(pdl_vref content, pdl_buf *out) {
     pdl_buf scratch = PDL_BUF;
     for (size_t i = 0; i < pdl_parts_count(content); i++) {
@@ -237,7 +237,7 @@ static void put_turn(pdl_vref messages, size_t *i, pdl_vref tools, bool *tools_s
     pdl_buf_fini(&text);
 }
 
-/* Where the system says nothing the tools come last. */
+/* Without a system message the tools come last. */
 static void put_prompt(const pdl_ask *a, pdl_buf *out) {
     pdl_vref tools = pdl_dict_getz(a->params, "tools");
     size_t n = pdl_is_list(a->messages) ? pdl_list_len(a->messages) : 0;
@@ -289,7 +289,7 @@ static pdl_val openai_calls(pdl_vref calls) {
     return out;
 }
 
-/* Both counts or none. */
+/* Both counts, or neither. */
 static pdl_val usage_of(pdl_vref json) {
     pdl_vref in = pdl_dict_getz(json, "prompt_eval_count"), out = pdl_dict_getz(json, "eval_count");
     if (!pdl_is(in, PDL_V_INT) && !pdl_is(out, PDL_V_INT)) return pdl_absent();
@@ -323,7 +323,7 @@ static void add_chat(pdl_vref json, pdl_reply_builder *d) {
         pdl_reply_builder_reasoning(d, pdl_str_get(thought));
     if (pdl_is_str(content)) pdl_reply_builder_text(d, pdl_str_get(content));
     if (!pdl_is_list(calls)) return;
-    pdl_val list = openai_calls(calls); /* whole calls, each with an id of its own */
+    pdl_val list = openai_calls(calls); /* complete calls, each with an id */
     pdl_reply_builder_tools(d, list);
     pdl_drop(list);
 }
@@ -340,7 +340,7 @@ static bool emulates_tools(const pdl_ask *a) {
 }
 
 /* A text that is an object {name, arguments} is the call that the instruction asked for; any other
- * is shown now. */
+ * text is shown now. */
 static void end_emulation(pdl_reply_builder *d) {
     pdl_err err = {0};
     pdl_val v = pdl_null();

@@ -1,6 +1,5 @@
-/* dialect_openai.c -- chat completions, as OpenAI and everybody compatible speaks them. Spec:
- * providers 4,
- * 5, 6.
+/* dialect_openai.c -- chat completions of OpenAI and all compatible services. Spec: providers 4, 5,
+ * 6.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -64,7 +63,7 @@ static void ask_for_tool(writer *w) {
 static void put_tool_choice(writer *w, pdl_vref v) {
     bool required = pdl_text_is(v, "required"), named = pdl_is_dict(v);
     if (w->quirks & PDL_Q_CHOICE_ANY && named) return;
-    if (w->quirks & PDL_Q_CHOICE_AUTO && pdl_text_is(v, "auto")) return; /* what happens anyway */
+    if (w->quirks & PDL_Q_CHOICE_AUTO && pdl_text_is(v, "auto")) return; /* it is the default */
     if (w->quirks & PDL_Q_CHOICE_AUTO && (required || named)) {
         pdl_unsupported_add(&w->unsupported, PDL_STR("tool_choice"));
         return;
@@ -87,7 +86,7 @@ static void put_effort(writer *w, pdl_vref v) {
             w->quirks & PDL_Q_EFFORT_HIGH && !none ? pdl_textz("high") : pdl_keep(v));
 }
 
-/* Servers at addresses of the user's own are taken for llama.cpp's (spec 15.1). */
+/* Servers at the user's address are treated as llama.cpp (spec 15.1). */
 static bool takes_grammar(const writer *w) {
     return w->quirks & PDL_Q_GRAMMAR ||
            (w->quirks & PDL_Q_OPENAI_NAMES && !(w->quirks & PDL_Q_STRICT) && w->ask->base_given);
@@ -112,9 +111,8 @@ static bool put_grammar(writer *w, pdl_str kind, pdl_vref v, pdl_err *err) {
     return ok;
 }
 
-/* guided_json, guided_regex, guided_choice, guided_grammar: of the program's own, or the schema of
- * the reference. vLLM knows the last three under a new name since 0.12 and passes over the old
- * one. */
+/* guided_json, guided_regex, guided_choice, guided_grammar: of the program, or the schema of the
+ * reference. Since 0.12 vLLM has a new name for the last three and ignores the old one. */
 static bool put_guided(writer *w, pdl_vref key, pdl_vref v, pdl_err *err) {
     pdl_str kind = pdl_str_sub(pdl_str_get(key), strlen("guided_"), pdl_str_get(key).n);
     bool json = pdl_str_is(kind, "json"), known = pdl_param_find(pdl_str_get(key)) != NULL;
@@ -159,8 +157,7 @@ static void put_response_format(writer *w, pdl_vref v) {
         put(w, "response_format", pdl_keep(v));
 }
 
-/* The schema of the block's spec (spec 15.1). Servers at an address of the user's own get it as it
- * is. */
+/* The schema of the block's spec (spec 15.1). Servers at the user's address get it unchanged. */
 static void put_schema(writer *w) {
     pdl_ask *a = w->ask;
     pdl_vref schema = pdl_structured_wanted(a);
@@ -191,7 +188,7 @@ static bool sends_user(const writer *w) {
     return w->family != PDL_FAMILY_PLAIN;
 }
 
-/* One parameter under the name and in the form the provider wants. */
+/* One parameter under the name and in the form that the provider wants. */
 static bool put_param(writer *w, pdl_vref key, pdl_vref v, pdl_err *err) {
     pdl_str k = pdl_str_get(key);
     const pdl_param *p = pdl_param_find(k);
@@ -257,7 +254,7 @@ static void rename_system(writer *w) {
 static void put_stream(writer *w) {
     pdl_ask *a = w->ask;
     if (a->stream) put(w, "stream", pdl_bool(true));
-    /* A null written by the program means that none is sent. */
+    /* A null written by the program means that the field is not sent. */
     bool own = !pdl_is_absent(pdl_dict_getz(a->given, "stream_options"));
     if (a->stream && !own && !(w->quirks & PDL_Q_NO_USAGE_OPT))
         put(w, "stream_options", pdl_dict_putz(pdl_dict_new(1), "include_usage", pdl_bool(true)));
@@ -352,7 +349,7 @@ static void add_choice(pdl_reply_builder *d, pdl_vref choice) {
     if (!is_null(logprobs)) pdl_reply_builder_logprobs(d, logprobs);
 }
 
-/* Fields beside the choices: the first id, time and model, the last of everything else. */
+/* Fields beside the choices: the first id, time and model, the latest of everything else. */
 static void add_head(pdl_reply_builder *d, pdl_vref chunk) {
     for (size_t i = 0; i < pdl_dict_len(chunk); i++) {
         pdl_vref key = pdl_dict_key_at(chunk, i), v = pdl_dict_val_at(chunk, i);

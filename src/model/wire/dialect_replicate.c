@@ -1,4 +1,4 @@
-/* dialect_replicate.c -- Replicate: a prompt begins a job, whose output is asked for until it is
+/* dialect_replicate.c -- Replicate: a prompt starts a job, whose output is polled for until it is
  * done. Spec: providers 13.1.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -11,7 +11,7 @@
 
 enum { VERSION_DIGITS = 64 };
 
-/* The hex digits behind the colon of <owner>/<name>:<version>, or an empty slice. */
+/* The hex digits after the colon of <owner>/<name>:<version>, or an empty slice. */
 static pdl_str version_of(pdl_str name) {
     size_t at = pdl_str_rfind(name, PDL_STR(":"));
     pdl_str v = at == PDL_NOT_FOUND ? (pdl_str){0} : pdl_str_sub(name, at + 1, name.n);

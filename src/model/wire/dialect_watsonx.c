@@ -30,8 +30,7 @@ static void put_path(const pdl_ask *a, const char *what, pdl_buf *path) {
     pdl_url_quote(version, "", path);
 }
 
-/* model_id and the project or else the space; a deployment knows its own. Takes and gives back
- * body. */
+/* model_id and the project or else the space; a deployment implies them. Takes and returns body. */
 static bool put_model(const pdl_ask *a, pdl_val *body, pdl_err *err) {
     if (pdl_str_starts(a->name, DEPLOYMENT)) return true;
     pdl_str project = pdl_setting(
@@ -160,7 +159,7 @@ static bool read_chat(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err
 static bool event_chat(const pdl_ask *a, pdl_str text, pdl_reply_builder *d, pdl_err *err) {
     pdl_val json;
     pdl_err ignored = {0};
-    /* An error of theirs has a form of its own: {errors: [{code, message}]}. */
+    /* Their errors have a different form: {errors: [{code, message}]}. */
     if (pdl_str_find(text, PDL_STR("\"errors\""), 0) != PDL_NOT_FOUND) {
         if (!pdl_json_read(text, PDL_JSON_PYTHON, &json, NULL, &ignored)) {
             pdl_err_fini(&ignored);

@@ -1,5 +1,5 @@
 /* embedder.c -- the wire formats of embeddings: one writer and one reader for each; see dialect.h.
- * How one embedding becomes several calls is in embed.c. Spec: providers 18.
+ * embed.c splits an embedding into several calls. Spec: providers 18.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -26,7 +26,7 @@ static bool is_vector(pdl_vref v) {
     return true;
 }
 
-/* Little-endian 32-bit floats in base64, which some services send unasked. */
+/* Little-endian 32-bit floats in base64, which some services send unrequested. */
 static pdl_val vector_of_base64(pdl_str text) {
     pdl_buf bytes = PDL_BUF;
     pdl_val out = pdl_absent();
@@ -45,7 +45,7 @@ static pdl_val vector_of_base64(pdl_str text) {
     return out;
 }
 
-/* Absent when it is none. Owned. */
+/* Absent when v is not a vector. Owned. */
 static pdl_val vector_of(pdl_vref v) {
     if (pdl_is_str(v)) return vector_of_base64(pdl_str_get(v));
     return is_vector(v) ? pdl_keep(v) : pdl_absent();
@@ -120,8 +120,7 @@ static bool write_openai(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err)
     return write_openai_body(a, body, err);
 }
 
-/* data in the order of the texts, which `index` says. Absent when an index is twice there or out of
- * range. */
+/* data in the order of the texts, by `index`. Absent when an index is repeated or out of range. */
 static pdl_val in_order(pdl_vref data) {
     size_t n = pdl_list_len(data);
     pdl_val out = pdl_list_new(n);
@@ -300,7 +299,7 @@ static bool write_vertex(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err)
         {.name = "encoding_format", .to = PDL_TO_NOBODY},
         {.name = "user", .to = PDL_TO_NOBODY},
     };
-    static const char *const each[] = {"task_type", "title"}; /* stand with every text */
+    static const char *const each[] = {"task_type", "title"}; /* repeated with every text */
     pdl_val b = pdl_dict_new(2), settings = pdl_dict_new(2), list = pdl_list_new(n_texts(a));
     bool ok = pdl_vertex_path(a, path, err);
     if (ok) PDL_PUT(path, ":predict");
@@ -327,7 +326,7 @@ static bool write_vertex(pdl_ask *a, pdl_buf *path, pdl_val *body, pdl_err *err)
     return true;
 }
 
-/* Tokens stand with each vector. */
+/* Token counts are beside each vector. */
 static bool read_vertex(const pdl_ask *a, pdl_val json, pdl_val *out, pdl_err *err) {
     pdl_vref all = get(json, "predictions");
     pdl_val list = pdl_list_new(n_texts(a));

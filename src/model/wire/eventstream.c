@@ -46,7 +46,7 @@ typedef struct event_head {
     pdl_str message_type, event_type, exception_type, error_code, error_message;
 } head;
 
-/* Bytes of a value of a type behind the type byte, or PDL_NOT_FOUND. */
+/* Size of a value of this type after the type byte, or PDL_NOT_FOUND. */
 static size_t value_size(unsigned type, pdl_str rest) {
     static const unsigned char fixed[] = {0, 0, 1, 2, 4, 8, 0, 0, 8, 16};
     if (type >= sizeof fixed) return PDL_NOT_FOUND;

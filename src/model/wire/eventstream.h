@@ -1,5 +1,5 @@
 /* eventstream.h -- incremental reader of AWS event streams (application/vnd.amazon.eventstream).
- * Inside of model only.
+ * Private to model.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,7 +11,7 @@
 
 /* All-zero is the start. */
 typedef struct pdl_eventstream {
-    pdl_buf in;   /* bytes of a frame that is not whole yet */
+    pdl_buf in;   /* bytes of an incomplete frame */
     pdl_buf text; /* the event being handed out */
 } pdl_eventstream;
 
@@ -20,7 +20,7 @@ typedef struct pdl_eventstream {
  */
 typedef bool pdl_eventstream_fn(void *user, pdl_str name, pdl_str text, pdl_err *err);
 
-/* Read more bytes. False: fn returned false, or PDL_E_protocol for a frame that is none. */
+/* Reads more bytes. Returns false when fn did, or with PDL_E_protocol for a malformed frame. */
 PDL_MUST bool pdl_eventstream_feed(pdl_eventstream *s, pdl_str bytes, pdl_eventstream_fn *fn,
                                    void *user, pdl_err *err);
 /* The input is over. Error PDL_E_stream: a part of a frame is left. */

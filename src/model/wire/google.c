@@ -1,5 +1,6 @@
 /* google.c -- see google.h. The assertion of a service account is a JWT signed with RS256 (RFC
- * 7523); the token that it buys is kept until it expires (token.h), whatever assertion bought it.
+ * 7523); the token it is exchanged for is kept until it expires (token.h), whichever assertion was
+ * used.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,5 @@
-/* google.h -- credentials of Google Cloud: a service account's key, signed for and exchanged for a
- * token, or a user's refresh token. Inside of model only. Spec: providers 13.3.
+/* google.h -- credentials of Google Cloud: a service account's key, which signs a request for a
+ * token, or a user's refresh token. Private to model. Spec: providers 13.3.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,8 +9,8 @@
 #include "model/wire/dialect.h"
 
 /* The credentials: parameter vertex_credentials (an object, its JSON text, or a file), else the
- * file that GOOGLE_APPLICATION_CREDENTIALS names. Owned dict; absent when there are none. Errors:
- * config. */
+ * file in GOOGLE_APPLICATION_CREDENTIALS. Owned dict; absent when there are none. Errors: config.
+ */
 PDL_MUST bool pdl_google_credentials(const pdl_ask *a, pdl_val *out, pdl_err *err);
 
 /* Fill the exchange of s for these credentials. Errors: auth (incomplete, unknown type, no key),

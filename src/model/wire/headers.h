@@ -1,5 +1,4 @@
-/* headers.h -- header lines of a request, and percent-encoding of what goes into its URL. Inside of
- * model only.
+/* headers.h -- header lines of a request, and percent-encoding for its URL. Private to model.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -20,29 +19,29 @@ PDL_PRINTF(2, 3) void pdl_headers_add(pdl_headers *h, const char *fmt, ...);
 bool pdl_headers_has(const pdl_headers *h, const char *name);
 /* The value of a line, or an empty slice; borrowed. */
 pdl_str pdl_headers_get(const pdl_headers *h, const char *name);
-/* Add unless there is one. */
+/* Adds the header unless it is present. */
 void pdl_headers_default(pdl_headers *h, const char *name, const char *value);
-/* "Authorization: Bearer TOKEN", unless there is one. */
+/* Adds "Authorization: Bearer TOKEN" unless it is present. */
 void pdl_headers_bearer(pdl_headers *h, pdl_str token);
-/* A line as it may be shown: "NAME: ***" unless headers of that name are shown. */
+/* Appends a line for display: "NAME: ***" unless headers of that name are public. */
 void pdl_headers_show(pdl_str line, pdl_buf *out);
-/* Tells the register what the lines hold. */
+/* Registers secrets of the lines. */
 void pdl_headers_note(const pdl_headers *h, pdl_secrets *secrets);
-/* A line end or a NUL would begin another header, or cut it. Error config, which names the
- * header. */
+/* Refuses line ends and NULs, which would begin another header, or cut it. Error config, which
+ * names the header. */
 PDL_MUST bool pdl_headers_check(const pdl_headers *h, pdl_err *err);
 void pdl_headers_fini(pdl_headers *h);
 
 /* --- URLs ------------------------------------------------------------------------------------- */
 
-/* Append s percent-encoded: everything but letters, digits and "-._~" (and the bytes of keep). */
+/* Appends s percent-encoded: all except letters, digits and "-._~" (and the bytes of keep). */
 void pdl_url_quote(pdl_str s, const char *keep, pdl_buf *out);
 /* The host with its port in "scheme://host[:port]/..."; borrowed. */
 pdl_str pdl_url_host(pdl_str url);
-/* What stands behind the host, up to a question mark; borrowed. "" when there is nothing. */
+/* The part after the host, up to a question mark; borrowed. "" when there is none. */
 pdl_str pdl_url_path(pdl_str url);
-/* Does what stands behind base (or behind the host, if url does not begin with base) have "." or
- * ".." as a part of its path? Then a name in it leads elsewhere. */
+/* Returns true when the path after base (or after the host, if url does not begin with base) has a
+ * part "." or "..": a name in it then leads out of base. */
 bool pdl_url_leaves(pdl_str url, pdl_str base);
 /* Same scheme, host and port? Credentials go nowhere else. */
 bool pdl_url_same_origin(pdl_str a, pdl_str b);

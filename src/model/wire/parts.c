@@ -100,7 +100,7 @@ static void end_turn(pdl_turns *t) {
     t->parts = pdl_list_new(1);
 }
 
-/* Takes parts; none is no turn. */
+/* Takes parts; adds no turn for an empty list. */
 static void add_parts(pdl_turns *t, const char *role, pdl_val parts) {
     if (pdl_list_len(parts)) {
         if (t->role && strcmp(t->role, role) != 0) end_turn(t);

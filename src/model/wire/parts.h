@@ -1,5 +1,5 @@
-/* parts.h -- pieces of messages that native interfaces write in their own way: media, tools, tool
- * calls, usage. Inside of model only.
+/* parts.h -- pieces of messages that native interfaces write differently: media, tools, tool calls,
+ * usage. Private to model.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -28,22 +28,22 @@ typedef struct pdl_part {
     pdl_str url;        /* when the data is elsewhere */
 } pdl_part;
 
-/* The parts of a content in order: a text is one part, JSON of anything else too (scratch holds it;
- * NULL will do for a list of parts). */
+/* The parts of a content in order. A text is one part; so is any other value, as JSON (scratch
+ * holds it; NULL suffices for a list of parts). */
 size_t pdl_parts_count(pdl_vref content);
 pdl_part pdl_parts_at(pdl_vref content, size_t i, pdl_buf *scratch);
-/* What `form` makes of each part, pushed on list; parts for which it gives absent are left out.
+/* Appends the result of `form` for each part to list; parts for which it is absent are left out.
  * Takes list. */
 pdl_val pdl_parts_push(pdl_val list, pdl_vref content, pdl_val (*form)(const pdl_part *p));
 
 /* --- turns ------------------------------------------------------------------------------------ */
 
-/* A conversation being written for services that want the roles to take turns: neighbours of the
- * same role are one. */
+/* A conversation that is being written for services that require alternating roles: neighbours of
+ * the same role are merged. */
 typedef struct pdl_turns {
-    pdl_val done, head; /* lists; head: what the system says */
+    pdl_val done, head; /* lists; head: the system messages */
     const char *role;   /* of the turn being written, or NULL; static */
-    const char *key;    /* under which its parts stand: "content"; static */
+    const char *key;    /* key of its parts: "content"; static */
     pdl_val parts;      /* list */
 } pdl_turns;
 
@@ -52,7 +52,7 @@ typedef struct pdl_turns {
 typedef struct pdl_turns_form {
     const char *key, *assistant; /* of parts; name of the role */
     pdl_val (*parts)(pdl_vref message,
-                     pdl_val list);     /* pushes what a message says on list (taken) */
+                     pdl_val list);     /* appends the content of a message to list (taken) */
     pdl_val (*thought)(pdl_vref block); /* one of thinking_blocks, or absent; NULL: never sent */
     pdl_val (*call)(pdl_vref message, size_t i);    /* its i-th call */
     pdl_val (*result)(pdl_vref messages, size_t i); /* the i-th message answers a call */
@@ -64,8 +64,8 @@ pdl_turns pdl_turns_write(const pdl_turns_form *form, pdl_vref messages);
  * holds. False: there is no message. */
 bool pdl_turns_put(const pdl_turns *t, pdl_val *body);
 
-/* An id of a call for services that take letters, digits and `more` only: _ stands for anything
- * else. */
+/* An id of a call for services that accept only letters, digits and `more`: other characters become
+ * _. */
 pdl_val pdl_turns_id(pdl_vref id, const char *more);
 
 /* --- tools ------------------------------------------------------------------------------------ */
@@ -84,7 +84,7 @@ pdl_val pdl_call_arguments(pdl_vref call);
 pdl_val pdl_call_input(pdl_vref call);
 /* {id, type, function: {name, arguments: text}} from borrowed values; id absent: a fresh one. */
 pdl_val pdl_call_new(pdl_vref id, pdl_vref name, pdl_vref arguments);
-/* Name of the call with this id in the messages before n; empty: none. */
+/* Name of the call with this id in the messages before n; empty: not found. */
 pdl_str pdl_call_name_of(pdl_vref messages, size_t n, pdl_str id);
 
 /* --- usage ------------------------------------------------------------------------------------ */

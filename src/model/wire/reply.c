@@ -1,6 +1,5 @@
-/* reply.c -- what every reply goes through, streamed or not; see reply_builder.h. Spec: providers
- * 1.7, 4.6, 10,
- * 15.3
+/* reply.c -- the steps that every reply passes, streamed or not; see reply_builder.h. Spec:
+ * providers 1.7, 4.6, 10, 15.3
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -84,7 +83,7 @@ static pdl_val unwrap_tool(pdl_val m, bool *unwrapped) {
     return m;
 }
 
-/* The content of a message as JSON; false when it is none. */
+/* The content of a message as JSON; false when it is not JSON. */
 static bool content_as_json(pdl_vref m, pdl_val *out) {
     pdl_vref content = text_of(m, "content");
     pdl_err ignored = {0};
@@ -94,7 +93,7 @@ static bool content_as_json(pdl_vref m, pdl_val *out) {
     return ok;
 }
 
-/* {"value": x} -> x, which stays as it is when it is something else. */
+/* {"value": x} -> x; other values are unchanged. */
 static pdl_val unwrap_value(pdl_val m, bool parsed) {
     pdl_val v;
     pdl_err err = {0};
@@ -110,7 +109,7 @@ static pdl_val unwrap_value(pdl_val m, bool parsed) {
     return pdl_dict_putz(m, "content", pdl_text_of_buf(&text));
 }
 
-/* JSON without the nulls that the strict form of the schema asked for. */
+/* Removes the nulls that the strict form of the schema required. */
 static pdl_val without_nulls(pdl_val m, pdl_vref schema) {
     pdl_val v;
     pdl_err err = {0};
@@ -145,7 +144,7 @@ static pdl_val calls_with_text(pdl_val m) {
     return pdl_dict_putz(m, "tool_calls", list);
 }
 
-/* Programs look at these whether there are calls or not, as the reference lets them. */
+/* Programs read these fields whether there are calls or not, as the reference allows. */
 static pdl_val with_nulls(pdl_val m) {
     static const char *const names[] = {"tool_calls", "function_call"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
@@ -176,7 +175,7 @@ static pdl_val finish_choice(pdl_val choice, unsigned how, pdl_vref schema) {
     return pdl_dict_putz(choice, "finish_reason", pdl_textz(reason));
 }
 
-/* Some services answer with a list of parts: their texts. Anything else is kept. */
+/* Some services answer with a list of parts: joins their texts. Other values are kept. */
 static pdl_val content_of(pdl_vref content) {
     if (pdl_is_absent(content) || pdl_is_null(content)) return pdl_textz("");
     if (!pdl_message_is_parts(content)) return pdl_keep(content);
@@ -199,8 +198,7 @@ static pdl_val tidy_message(pdl_vref m) {
     return out;
 }
 
-/* Tokens read from a cache stand where OpenAI has them, whatever the service calls them. Takes
- * raw. */
+/* Moves the count of tokens read from a cache to where OpenAI has it. Takes raw. */
 static pdl_val with_cached(pdl_val raw) {
     pdl_vref usage = pdl_dict_getz(raw, "usage"), timings = pdl_dict_getz(raw, "timings");
     if (!pdl_is_dict(usage)) return raw;

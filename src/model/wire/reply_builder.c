@@ -66,8 +66,8 @@ static void show(pdl_reply_builder *d, pdl_str text) {
     if (!d->quiet) pdl_buf_put(&d->piece, text);
 }
 
-/* Inside <think>: everything before </think> is reasoning; what may be the start of the tag
- * waits. */
+/* Inside of <think>: everything before </think> is reasoning; a possible start of the tag is held
+ * back. */
 static void think_more(pdl_reply_builder *d, pdl_str text) {
     pdl_buf_put(&d->held, text);
     pdl_str all = pdl_buf_str(&d->held), tag = pdl_str_of(think_close);
@@ -128,7 +128,7 @@ void pdl_reply_builder_reasoning(pdl_reply_builder *d, pdl_str text) {
     pdl_buf_put(&d->reasoning, text);
 }
 
-/* A tag that never came whole was text after all. */
+/* An incomplete tag was text. */
 static void end_thinking(pdl_reply_builder *d) {
     if (d->think == PDL_THINK_INSIDE) {
         pdl_buf all = PDL_BUF;

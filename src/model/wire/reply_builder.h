@@ -1,5 +1,5 @@
-/* reply_builder.h -- a reply being put together from the events of a stream, and the finishing
- * touches of every reply.
+/* reply_builder.h -- a reply that is built from the events of a stream, and the final steps for
+ * every reply.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -21,7 +21,7 @@ typedef struct pdl_reply_builder_tool {
 
 typedef enum { PDL_THINK_UNKNOWN, PDL_THINK_INSIDE, PDL_THINK_NONE } pdl_think;
 
-/* All-zero is the start, but for what pdl_reply_builder_init sets. */
+/* All-zero is the start, except for what pdl_reply_builder_init sets. */
 typedef struct pdl_reply_builder {
     pdl_val head;  /* dict: id, created, model and other top-level fields of the events */
     pdl_val extra; /* dict: further fields of the deltas, last value wins */
@@ -29,12 +29,12 @@ typedef struct pdl_reply_builder {
     pdl_buf content, reasoning, refusal;
     bool has_content, has_reasoning, has_refusal;
     PDL_VEC(pdl_reply_builder_tool) tools;
-    size_t mark;        /* a dialect's own: where the thought being read begins in reasoning */
+    size_t mark;        /* for dialects: where the current thought begins in reasoning */
     pdl_think think;    /* <think> at the start of the content */
     pdl_buf held;       /* text that may be the beginning of a tag */
-    pdl_buf piece;      /* text to show that came since the caller last cleared it */
-    pdl_val error;      /* what the server said instead of an event, or absent */
-    bool done;          /* the stream said that it ends */
+    pdl_buf piece;      /* text to show that arrived since the caller last cleared it */
+    pdl_val error;      /* an error of the server in place of an event, or absent */
+    bool done;          /* the stream announced its end */
     bool quiet;         /* the text may turn out to be a call: it is not shown */
     pdl_json_keys keys; /* keys of the events */
 } pdl_reply_builder;
@@ -51,38 +51,37 @@ void pdl_reply_builder_text(pdl_reply_builder *d, pdl_str text);
 void pdl_reply_builder_reasoning(pdl_reply_builder *d, pdl_str text);
 /* The calls of a delta (spec 6): list of {index?, id?, type?, function: {name?, arguments?}}. */
 void pdl_reply_builder_tools(pdl_reply_builder *d, pdl_vref list);
-/* More of the logprobs: the lists of v (content, refusal; tokens, token_logprobs) behind those that
- * are there. */
+/* Appends the lists of v (content, refusal; tokens, token_logprobs) to the logprobs. */
 void pdl_reply_builder_logprobs(pdl_reply_builder *d, pdl_vref v);
 /* Is a call of this index open? */
 bool pdl_reply_builder_has_call(const pdl_reply_builder *d, int64_t index);
-/* The reason of the end as Anthropic's models give it: tool_use without a call, the schema tool's,
- * is an end like any other. */
+/* The stop reason of Anthropic's models: tool_use without a call, which the schema tool causes, is
+ * an ordinary end. */
 void pdl_reply_builder_stop(pdl_reply_builder *d, pdl_vref reason);
-/* Replace what is kept under a name; takes v. */
+/* Replaces the value in *slot; takes v. */
 void pdl_reply_builder_set(pdl_val *slot, pdl_val v);
 
-/* Was a finish reason seen, or the end said? */
+/* Returns true when a finish reason or the end was received. */
 bool pdl_reply_builder_is_complete(const pdl_reply_builder *d);
 
-/* The response in OpenAI's shape; the draft is used up. Text held back goes to piece. */
+/* The response in OpenAI's shape; empties the builder. Text held back goes to piece. */
 pdl_val pdl_reply_builder_take(pdl_reply_builder *d);
 
 /* --- every reply ------------------------------------------------------------------------------ */
 
-/* From a response in OpenAI's shape (taken, also on failure) the reply of the effect: finish
+/* Turns a response in OpenAI's shape (taken, also on failure) into the reply of the effect: finish
  * reasons mapped (spec 10), thinking split off (4.6), {content, message, raw, usage}. Error:
  * protocol when there is no choice. */
 enum {
     PDL_REPLY_TOOL = 1,   /* the call of the schema tool is the content (15.3) */
-    PDL_REPLY_VALUE = 2,  /* the content is {value: ...}: what stands in it is */
-    PDL_REPLY_PARSED = 4, /* a text among such values stays in its quotes */
-    PDL_REPLY_NULLS = 8,  /* optional properties of schema that are not there come as null */
+    PDL_REPLY_VALUE = 2,  /* the content is {value: ...}: it is unwrapped */
+    PDL_REPLY_PARSED = 4, /* a text in such a value keeps its quotes */
+    PDL_REPLY_NULLS = 8,  /* absent optional properties of schema arrive as null */
 };
 PDL_MUST bool pdl_reply_finish(pdl_val raw, unsigned how, pdl_vref schema, pdl_val *out,
                                pdl_err *err);
 
-/* stop, length, tool_calls, content_filter, function_call for what services say; static. */
+/* stop, length, tool_calls, content_filter, function_call for the words of services; static. */
 const char *pdl_finish_reason(pdl_str s);
 
 #define PDL_SCHEMA_TOOL "json_tool_call"

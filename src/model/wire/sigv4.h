@@ -1,4 +1,4 @@
-/* sigv4.h -- AWS Signature Version 4 of a POST without query. Inside of model only.
+/* sigv4.h -- AWS Signature Version 4 of a POST without query. Private to model.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,7 +13,7 @@ typedef struct pdl_sigv4 {
     pdl_str region, service;
     pdl_str timestamp; /* "20240102T030405Z" */
     pdl_str host;
-    pdl_str path; /* as it stands in the request: percent-encoded once */
+    pdl_str path; /* as written in the request: percent-encoded once */
     pdl_str content_type, body;
 } pdl_sigv4;
 
