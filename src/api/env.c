@@ -100,6 +100,19 @@ pdl_environ *pdl_environ_load(pdl_secrets *secrets) {
     return e;
 }
 
+void pdl_environ_each_key(const pdl_environ *e,
+                          void (*fn)(void *user, pdl_str name, pdl_str value), void *user) {
+    for (char **v = environ; *v; v++) {
+        pdl_str s = pdl_str_of(*v);
+        size_t eq = pdl_str_find(s, PDL_STR("="), 0);
+        if (eq != PDL_NOT_FOUND && pdl_is_secret_variable(pdl_str_sub(s, 0, eq)))
+            fn(user, pdl_str_sub(s, 0, eq), pdl_str_sub(s, eq + 1, s.n));
+    }
+    for (size_t i = 0; i < e->vars.n; i++)
+        if (pdl_is_secret_variable(e->vars.entries[i].key))
+            fn(user, e->vars.entries[i].key, pdl_str_of(e->vars.entries[i].value));
+}
+
 void pdl_environ_free(pdl_environ *e) {
     if (!e) return;
     pdl_map_fini(&e->vars);

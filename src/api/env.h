@@ -12,6 +12,9 @@ typedef struct pdl_environ pdl_environ;
 
 /* Registers what of it is secret (secrets borrowed for the call). */
 pdl_environ *pdl_environ_load(pdl_secrets *secrets);
+/* Variables whose names say that their values are keys. */
+void pdl_environ_each_key(const pdl_environ *e,
+                          void (*fn)(void *user, pdl_str name, pdl_str value), void *user);
 void pdl_environ_free(pdl_environ *e);
 
 /* Value of a variable, NULL when not set; borrowed from e. Fits pdl_model_options.env. */

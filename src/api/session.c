@@ -4,14 +4,12 @@
  */
 #include "api/session.h"
 
-#include <dlfcn.h>
-#include <unistd.h>
-
 #include "api/calls.h"
 #include "api/compose.h"
 #include "api/debug.h"
 #include "api/env.h"
 #include "api/explain.h"
+#include "api/folders.h"
 #include "api/jobs.h"
 #include "api/keys.h"
 #include "api/policies.h"
@@ -54,6 +52,8 @@ struct pdl_session {
     pdl_budget *budget;   /* of the run; NULL: none */
     pdl_cache *cache;     /* NULL: none */
     pdl_journal *journal; /* NULL: none */
+    pdl_durable *durable; /* borrowed unless it is owned; NULL: none */
+    pdl_durable *owned;   /* of --replay */
     pdl_policies *policies; /* NULL: none */
     pdl_world *guard;       /* that asks them; NULL: none */
     pdl_world *world;       /* what the run sees */
@@ -190,6 +190,7 @@ static pdl_run_options run_options(pdl_session *s) {
         .guarded = s->guard != NULL,
         .strict_control = s->policies && pdl_policies_are_strict(s->policies),
         .stdlib = {(const char *)pdl_stdlib_text, pdl_stdlib_text_len},
+        .earlier_ns = s->durable ? pdl_durable_earlier_ns(s->durable) : NULL,
     };
     if (s->opt.shares_loop) o.turns = SPAWN_TURNS;
     o.n_ids = PDL_RANGE_IDS - 1;
@@ -252,70 +253,9 @@ static const char *env_of(void *user, const char *name) {
 #ifndef PDL_VERSION
 #define PDL_VERSION "0.1.0"
 #endif
-#ifndef PDL_LIBDIR
-#define PDL_LIBDIR "/usr/local/share/pdl"
-#endif
-
-static pdl_str folder_of(pdl_arena *a, pdl_str file) {
-    size_t slash = pdl_str_rfind(file, PDL_STR("/"));
-    return slash == PDL_NOT_FOUND ? (pdl_str){0} : pdl_arena_str(a, pdl_str_sub(file, 0, slash));
-}
-
-/* Folder of the running command, without a trailing slash; empty when unknown. */
-static pdl_str command_dir(pdl_arena *a) {
-    char path[4096];
-    ssize_t n = readlink("/proc/self/exe", path, sizeof path);
-    return n <= 0 || (size_t)n == sizeof path ? (pdl_str){0}
-                                              : folder_of(a, (pdl_str){path, (size_t)n});
-}
-
-/* Folder of the shared library, or of the extension of Python that contains it; empty when it is a
- * part of the command. */
-static pdl_str library_dir(pdl_arena *a) {
-    Dl_info info;
-    if (!dladdr(pdl_stdlib_text, &info) || !info.dli_fname) return (pdl_str){0};
-    pdl_str file = pdl_str_of(info.dli_fname);
-    bool is_library = pdl_str_find(file, PDL_STR("libpdl.so"), 0) != PDL_NOT_FOUND ||
-                      pdl_str_find(file, PDL_STR("/_pdl."), 0) != PDL_NOT_FOUND;
-    return is_library ? folder_of(a, file) : (pdl_str){0};
-}
-
-static void add_path(pdl_session *s, pdl_str dir, const char *more) {
-    pdl_buf b = PDL_BUF;
-    pdl_buf_putf(&b, "%.*s%s", PDL_FMT(dir), more);
-    s->path[s->n_path++] = pdl_arena_str(s->arena, pdl_buf_str(&b));
-    pdl_buf_fini(&b);
-}
-
-/* PDL_PATH and the folders of the options; then the candidates for lib/: above the folder of the
- * command (a build tree), its share folder, that of the shared library (which may be one level
- * deeper), the installed one. */
 static void find_path(pdl_session *s) {
-    const char *var = pdl_environ_get(s->env, "PDL_PATH");
-    pdl_str rest = pdl_str_of(var ? var : "");
-    size_t n = 7 + s->opt.n_path;
-    for (size_t i = 0; i < rest.n; i++) n += rest.p[i] == ':';
-    s->path = pdl_arena_new_n(s->arena, pdl_str, n + 1);
-    while (rest.n) {
-        size_t colon = pdl_str_find(rest, PDL_STR(":"), 0),
-               k = colon == PDL_NOT_FOUND ? rest.n : colon;
-        if (k) s->path[s->n_path++] = pdl_arena_str(s->arena, pdl_str_sub(rest, 0, k));
-        rest = pdl_str_sub(rest, k + 1, rest.n);
-    }
-    for (size_t i = 0; i < s->opt.n_path; i++)
-        s->path[s->n_path++] = pdl_arena_str(s->arena, s->opt.path[i]);
-    pdl_str dir = command_dir(s->arena), lib = library_dir(s->arena);
-    if (dir.n) {
-        pdl_str above = folder_of(s->arena, dir); /* without "..": dir has no links in it */
-        s->path[s->n_path++] = above.n ? above : PDL_STR("/");
-        add_path(s, above, "/share/pdl");
-    }
-    if (lib.n) {
-        add_path(s, lib, ""); /* a Python package: lib/ beside the extension */
-        add_path(s, lib, "/../share/pdl");
-        add_path(s, lib, "/../../share/pdl");
-    }
-    s->path[s->n_path++] = PDL_STR(PDL_LIBDIR);
+    s->path = pdl_api_folders(s->arena, pdl_environ_get(s->env, "PDL_PATH"), s->opt.path,
+                              s->opt.n_path, &s->n_path);
 }
 
 static int64_t wall(void *user, const pdl_event *e) {
@@ -382,6 +322,81 @@ static bool read_own_policy(pdl_session *s, pdl_err *err) {
     return true;
 }
 
+/* --- durable runs ------------------------------------------------------------------------------ */
+
+static void name_key(void *user, pdl_str name, pdl_str value) {
+    pdl_durable_key(user, name, value);
+}
+
+void pdl_session_name_keys(const pdl_session *s, pdl_durable *d) {
+    pdl_environ_each_key(s->env, name_key, d);
+}
+
+static void on_spent(void *user, const pdl_effect *e, const pdl_reply *reply) {
+    const pdl_session *s = user;
+    if (s->limits) pdl_budget_world_spent(s->limits, e, reply);
+}
+
+static void on_parked(void *user) {
+    pdl_err err = {0};
+    pdl_err_set(&err, PDL_E_parked, (pdl_loc){0}, "the run waits for an answer");
+    pdl_run_cancel(((pdl_session *)user)->run, &err);
+}
+
+pdl_secrets *pdl_session_secrets_of(pdl_str journal) {
+    pdl_secrets *s = pdl_secrets_new();
+    pdl_err ignored = {0};
+    pdl_durable *d = NULL;
+    pdl_environ_free(pdl_environ_load(s));
+    if (pdl_durable_open(journal, PDL_DURABLE_SHOW, false, false, &d, &ignored)) {
+        bool ok;
+        pdl_program *p = pdl_program_new();
+        pdl_program_load(p, PDL_STR(""), pdl_durable_get_facts(d)->text, &ok);
+        pdl_api_note_program(s, p);
+        pdl_program_drop(p);
+    }
+    pdl_durable_close(d);
+    pdl_err_fini(&ignored);
+    return s;
+}
+
+void pdl_session_attach(pdl_session *s, pdl_durable *d, const pdl_durable_options *o,
+                        pdl_vref variables) {
+    pdl_durable_options full = *o;
+    full.behind = s->guard ? pdl_policy_world_behind(s->guard) : s->world;
+    full.dir = s->opt.dir;
+    full.debug = s->opt.debug;
+    full.spent = on_spent;
+    full.parked = on_parked;
+    full.owner = s;
+    if (!pdl_is_absent(variables)) s->opt.variables = variables;
+    s->durable = d;
+    pdl_world *w = pdl_durable_world(d, &full);
+    if (s->guard)
+        pdl_policy_world_put_behind(s->guard, w);
+    else
+        s->world = w;
+    if (s->budget) pdl_budget_set_earlier(s->budget, pdl_durable_earlier_ns(d));
+}
+
+void pdl_session_stop(pdl_session *s) {
+    pdl_err err = {0};
+    pdl_err_set(&err, PDL_E_interrupt, (pdl_loc){0}, "the run had not come further");
+    pdl_session_cancel(s, &err);
+}
+
+void pdl_session_flush(pdl_session *s) {
+    if (s->durable) pdl_durable_flush(s->durable);
+}
+
+static bool open_replay(pdl_session *s, pdl_err *err) {
+    if (!pdl_durable_open(s->opt.replay, PDL_DURABLE_REPLAY, false, false, &s->owned, err))
+        return false;
+    pdl_session_name_keys(s, s->owned);
+    pdl_session_attach(s, s->owned, &(pdl_durable_options){0}, pdl_absent());
+    return true;
+}
+
 static bool open_worlds(pdl_session *s, pdl_err *err) {
     const pdl_session_options *o = &s->opt;
     pdl_compose_options c = {
@@ -406,7 +421,7 @@ static bool open_worlds(pdl_session *s, pdl_err *err) {
         .secrets = s->secrets,
     };
     if (s->shared) c.behind = s->shared->outside;
-    if (!o->replay.n) s->outside = pdl_compose(&c);
+    if (!o->replay.n && !o->alone) s->outside = pdl_compose(&c);
     if (!s->shared) pdl_mcp_secrets(&(pdl_mcp_options){.env = env_of, .user = s}, s->secrets);
     const pdl_prices *prices = s->shared ? s->shared->prices : s->prices;
     if (s->outside && s->shared) s->gate = pdl_jobs_world_new(s->shared->jobs, s->outside);
@@ -435,8 +450,10 @@ static bool open_worlds(pdl_session *s, pdl_err *err) {
     }
     if (o->record.n && !pdl_journal_record(o->record, s->world, &info, &s->journal, err))
         return false;
-    if (o->replay.n && !pdl_journal_replay(o->replay, &s->journal, err)) return false;
-    if (o->replay.n && o->trace && !pdl_times_read(o->replay, &s->times, err)) return false;
+    bool lasting = o->replay.n && pdl_durable_is(o->replay);
+    if (lasting && !open_replay(s, err)) return false;
+    if (o->replay.n && !lasting && !pdl_journal_replay(o->replay, &s->journal, err)) return false;
+    if (o->replay.n && !lasting && o->trace && !pdl_times_read(o->replay, &s->times, err)) return false;
     if (s->journal) pdl_journal_hide(s->journal, s->secrets);
     if (s->journal) pdl_journal_folder(s->journal, o->dir);
     if (s->journal) pdl_journal_debug(s->journal, o->debug);
@@ -548,6 +565,7 @@ void pdl_session_free(pdl_session *s) {
     pdl_program_drop(s->program);
     pdl_code_drop(s->code);
     if (s->journal) pdl_journal_close(s->journal);
+    pdl_durable_close(s->owned);
     for (size_t i = 0; s->cache_views && i < PDL_SPAWN_SLOTS; i++) close_cache_view(s, i);
     pdl_free(s->cache_views);
     pdl_free(s->spawn_worlds);
@@ -590,11 +608,17 @@ pdl_code *pdl_session_code(const pdl_session *s) { return s->code; }
 static void add_sinks(pdl_session *s, pdl_sinks *sinks) {
     sinks->now = s->times ? pdl_times_of : wall;
     sinks->now_user = s->times;
+    if (s->durable && !pdl_durable_asks(s->durable)) {
+        sinks->now = pdl_durable_time_of;
+        sinks->now_user = s->durable;
+    }
     if (s->opt.sink.event) pdl_sinks_add(sinks, s->opt.sink);
     if (s->opt.sink.event && s->opt.report_calls)
         pdl_sinks_add(sinks, pdl_calls_sink(&s->opt.sink));
     if (s->reached) pdl_sinks_add(sinks, pdl_reached_sink(s->reached));
     if (s->journal && s->opt.record.n) pdl_sinks_add(sinks, pdl_journal_sink(s->journal));
+    if (s->durable && pdl_durable_asks(s->durable))
+        pdl_sinks_add(sinks, pdl_durable_sink(s->durable));
     if (s->opt.trace) {
         s->fold = pdl_fold_new(s->program, s->secrets, pdl_environ_get(s->env, "TMPDIR"));
         pdl_sinks_add(sinks, pdl_fold_sink(s->fold));
@@ -642,7 +666,8 @@ static pdl_step step(pdl_session *s, int timeout_ms) {
         if (pdl_subruns_step(s->subs)) continue;
         int left = any_ready(s) ? 0 : time_left(start, timeout_ms);
         bool open = s->world->ops->poll(s->world, left);
-        if (!open && !any_ready(s) && s->explain) return PDL_STEP_WAIT;
+        bool looks = s->explain || (s->durable && !pdl_durable_asks(s->durable));
+        if (!open && !any_ready(s) && looks) return PDL_STEP_WAIT;
         if (!open && !any_ready(s)) {
             pdl_err err = {0};
             pdl_err_set(&err, PDL_E_runtime, (pdl_loc){0},
@@ -665,7 +690,9 @@ pdl_step pdl_session_step(pdl_session *s, int timeout_ms) {
 }
 
 bool pdl_session_finish(pdl_session *s, pdl_err *err) {
-    return (!s->journal || pdl_journal_finish(s->journal, err)) &&
+    const pdl_err *why = s->run ? pdl_run_error(s->run) : NULL;
+    return (!s->durable || pdl_durable_finish(s->durable, why && why->kind ? why : NULL, err)) &&
+           (!s->journal || pdl_journal_finish(s->journal, err)) &&
            (!s->cache || pdl_cache_finish(s->cache, err));
 }
 
@@ -679,19 +706,21 @@ int pdl_session_deadline_ms(const pdl_session *s) {
     enum { AT_MOST_MS = 50 };
     if (!s->run || any_ready(s) || (s->outside && pdl_compose_is_ready(s->outside))) return 0;
     if (s->cache && pdl_cache_is_ready(s->cache)) return 0;
+    if (s->durable && pdl_durable_is_ready(s->durable)) return 0;
     int ms = pdl_loop_deadline_ms(s->loop);
     return ms < 0 || ms > AT_MOST_MS ? AT_MOST_MS : ms;
 }
 
 bool pdl_session_is_ready(const pdl_session *s) {
     return pdl_run_is_ready(s->run) || (s->outside && pdl_compose_is_ready(s->outside)) ||
-           (s->cache && pdl_cache_is_ready(s->cache));
+           (s->cache && pdl_cache_is_ready(s->cache)) ||
+           (s->durable && pdl_durable_is_ready(s->durable));
 }
 
 /* The answers of hooks, caches and recordings wait for the poll of their world. */
 pdl_step pdl_session_turn(pdl_session *s) {
     pdl_step done = pdl_run_step(s->run);
-    bool polls = s->opt.replay.n || (s->outside && pdl_compose_is_ready(s->outside)) ||
+    bool polls = s->opt.replay.n || s->durable || (s->outside && pdl_compose_is_ready(s->outside)) ||
                  (s->cache && pdl_cache_is_ready(s->cache));
     if (done == PDL_STEP_WAIT && polls) (void)s->world->ops->poll(s->world, 0);
     return done;
@@ -708,6 +737,7 @@ bool pdl_session_inner_is_ready(const pdl_session *s) {
 }
 
 void pdl_session_cancel(pdl_session *s, pdl_err *err) {
+    if (s->durable) pdl_durable_ends(s->durable);
     if (s->run)
         pdl_run_cancel(s->run, err);
     else

@@ -1,15 +1,15 @@
-/* session.h -- one run with everything around it: environment, loop, worlds in their order, program,
- * sinks. Shared by the command and the library's public functions.
+/* session.h -- one run with everything around it: environment, loop, worlds in their order,
+ * program, sinks. What the command and the library's public functions share.
  *
- * The worlds, from the machine outwards: policy (when one was given), journal (when recording or
- * replaying), cache (when requested), budgets, then the worlds that answer: model, worker, mcp,
- * host.
+ * The worlds, from the machine outwards: policy (when one was given), journal (when recording or replaying), cache (when asked
+ * for), limits, then the rooms that answer: model, worker, host.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_API_SESSION_H
 #define PDL_API_SESSION_H
 
+#include "journal/durable.h"
 #include "lang/program.h"
 #include "trace/fold.h"
 #include "vm/vm.h"
@@ -22,15 +22,14 @@ typedef struct pdl_session_options {
     pdl_stream stream;
     pdl_vref variables;     /* dict, borrowed; absent: none */
     pdl_str record, replay; /* journal files; empty: none */
-    /* file of replies that runs share; empty: none. A replay does not use it */
-    pdl_str cache;
-    const char *timeouts; /* time limits of model calls, as --timeout; NULL: defaults */
+    pdl_str cache;        /* file of replies that runs share; empty: none. Not asked by a replay */
+    const char *timeouts; /* time limits of model calls, as --timeout; NULL: none given */
     pdl_str prices;       /* file with a table of prices; empty: that of PDL_PRICES, if any */
     const double
         *budget;  /* limit of each PDL_BUDGET_ITEMS for the run, negative: none; NULL: no budget */
-    bool explain; /* send nothing: pdl_session_explained returns what would be sent */
+    bool explain; /* ask nobody: pdl_session_explained tells what would be asked */
     pdl_str
-        /* explain: what is really executed, some of code,command,read,write,input,tool; empty:
+        /* explain: what is really done, some of code,command,read,write,input,tool; empty:
          * nothing */
         allow;
     double max_requests_per_second, max_tokens_per_minute; /* 0: none */
@@ -42,24 +41,21 @@ typedef struct pdl_session_options {
      * program; borrowed */
     const pdl_str *policies;
     size_t n_policies;
-    bool trace;       /* fold a trace: pdl_session_trace */
-    bool shares_loop; /* the caller's; event NULL: none */
-    pdl_sink sink;    /* the sink gets lines on error output when calls of models begin and end */
-    /* Receives what Python code writes to standard error; NULL: it inherits ours. untrusted: a
-     * model may have written it. user: the sink's */
-    bool report_calls;
+    bool alone;        /* there is nobody outside: a durable journal answers what it can */
+    bool trace;        /* fold a trace: pdl_session_trace */
+    bool shares_loop;  /* others live on its loop: a run that computes lets them have turns */
+    pdl_sink sink;     /* the caller's; event NULL: none */
+    bool report_calls; /* the sink hears on error output when calls of models begin and end */
     void (*show_prompt)(void *user, pdl_str prompt);
-    /* its lines hold no secrets while the session lives; may be NULL */
+    /* Receives what Python code writes on standard error; NULL: it inherits ours. untrusted: a
+     * model may have written it. user: the sink's */
     void (*show_errors)(void *user, pdl_str bytes, bool untrusted);
-    pdl_debug *debug;        /* nonzero when the run is to end; may be NULL */
+    pdl_debug *debug; /* its lines are without secrets while the session is there; may be NULL */
     pdl_cancel_flag *cancel; /* not 0 when the run is to end; may be NULL */
-    const pdl_str *path;     /* those of other runs whose functions this one uses; NULL: its own */
+    const pdl_str *path;     /* further folders for imports, before those of the installation */
     size_t n_path;
-    pdl_interner *names; /* those of other runs whose functions this one meets; NULL: its own */
-    /* Its loop, environment, secrets, prices and worlds are used, so connections, workers and rates
-     * are shared. Borrowed until free; NULL: none. Not with explain; timeouts, prices, rates and
-     * wire are those of the shared session. */
-    const struct pdl_hook *hooks;
+    pdl_interner *names;     /* those of other runs whose functions this one meets; NULL: its own */
+    const struct pdl_hook *hooks; /* effects that the host program answers: hooks.h */
     size_t n_hooks;
     /* Its loop, environment, secrets, prices and rooms are used, so connections, workers and rates
      * are shared. Borrowed until free; NULL: none. Not with explain, and timeouts, prices, rates
@@ -70,20 +66,31 @@ typedef struct pdl_session_options {
 /* Opens journals, makes worlds. Borrows options->... for the life of the session. Errors: usage
  * (the record file exists), io. */
 PDL_MUST bool pdl_session_new(const pdl_session_options *options, pdl_session **out, pdl_err *err);
-/* Loads the program's text. Returns false when it has errors, which are in the program (borrowed
- * until free). */
-void pdl_session_free(pdl_session *s);
+void pdl_session_free(pdl_session *s); /* NULL is fine */
 
-/* Uses a loaded program instead of pdl_session_load; keeps it. */
+/* Load the program's text. False: it has errors, which are in the program (borrowed until free). */
 PDL_MUST bool pdl_session_load(pdl_session *s, pdl_str bytes, const pdl_program **program);
 
-/* The same program as code of another session with the same names and the same option `trace`;
- * kept. Call after pdl_session_use. */
+/* The run is durable: its world stands in front of the others. Before the start; o: all but behind,
+ * dir, debug, spent and parked, which are ours; variables: in place of those of the options; absent:
+ * those. d is borrowed until free. */
+void pdl_session_attach(pdl_session *s, pdl_durable *d, const pdl_durable_options *o,
+                        pdl_vref variables);
+/* Tells it the keys of the environment. */
+void pdl_session_name_keys(const pdl_session *s, pdl_durable *d);
+/* The keys that the environment and the program of a journal hold. Owned. */
+pdl_secrets *pdl_session_secrets_of(pdl_str journal);
+/* After WAIT: what waits is given up. */
+void pdl_session_stop(pdl_session *s);
+/* What was printed may go out: everything that is due is written first. */
+void pdl_session_flush(pdl_session *s);
+
+/* A program that is loaded already; kept. In place of pdl_session_load. */
 void pdl_session_use(pdl_session *s, pdl_program *program);
 /* The same program as code of another session with the same names and the same option `trace`;
  * kept. After pdl_session_use. */
 void pdl_session_use_code(pdl_session *s, pdl_code *code);
-/* After the end: completes the recording and the cache. Errors: io. */
+/* The code of the program, after start. Borrowed. */
 pdl_code *pdl_session_code(const pdl_session *s);
 
 /* After the end: what was to be kept is kept, the recording and the cache are whole. Errors: io. */
@@ -91,8 +98,8 @@ PDL_MUST bool pdl_session_finish(pdl_session *s, pdl_err *err);
 
 /* Run to the end. DONE or FAIL. */
 pdl_step pdl_session_run(pdl_session *s);
-/* How long the next step may be delayed: 0: not at all, -1: until the loop's descriptor is
- * readable. */
+/* The same in steps: start once, then step until it is DONE or FAIL. A step waits for the outside
+ * at most timeout_ms (-1: no limit). */
 void pdl_session_start(pdl_session *s);
 pdl_step pdl_session_step(pdl_session *s, int timeout_ms);
 /* How long the next step may be put off: 0: not at all, -1: until the loop's descriptor is
@@ -108,7 +115,7 @@ typedef struct pdl_spawn {
     pdl_code *code; /* from pdl_session_compile; kept by the run */
     pdl_str dir;    /* directory of its program; borrowed */
     pdl_stream stream;
-    pdl_vref variables; /* event NULL: none */
+    pdl_vref variables; /* a dict from pdl_session_variables, and more; borrowed for the call */
     pdl_sink sink;      /* event NULL: none */
     uint32_t slot;      /* below PDL_SPAWN_SLOTS; no other run that is alive has it */
     uint32_t
@@ -117,14 +124,12 @@ typedef struct pdl_spawn {
 } pdl_spawn;
 enum { PDL_SPAWN_SLOTS = 1024, PDL_MEMBER_SLOTS = 7168 };
 
-/* The variables that programs begin with: defaults of models, then these variables (borrowed;
- * absent: none). Owned dict. */
+/* A program as code that runs of this session share; owned. */
 pdl_code *pdl_session_compile(pdl_session *s, pdl_program *program);
 /* What programs begin with: defaults of models, then these variables (borrowed; absent: none).
  * Owned dict. */
 PDL_MUST bool pdl_session_variables(pdl_vref variables, pdl_val *out, pdl_err *err);
-/* Starts a run beside others; the caller steps and releases it, and polls. It has its own budget as
- * in the options; repetitions of cached requests are counted per group. */
+/* Wait for the outside at most timeout_ms, as poll of a world. */
 void pdl_session_poll(pdl_session *s, int timeout_ms);
 /* A run beside others, started; the caller steps and releases it, and polls. It has the budget of
  * the options for itself; the repetitions of what is asked of the cache are counted in its
@@ -133,12 +138,11 @@ pdl_run *pdl_session_spawn(pdl_session *s, const pdl_spawn *spawn);
 /* Frees the run of a slot, and ends the programs that its code runs. */
 void pdl_session_release(pdl_session *s, pdl_run *run, uint32_t slot);
 
-/* For a session with a shared one: runs what is runnable without waiting for the outside; the
- * caller runs the loop. */
+/* The standard library as programs have it under `stdlib`: a dict; null where it cannot be loaded.
+ * Owned. */
 pdl_val pdl_session_library(pdl_session *s);
 
-/* The same for the programs that run inside of those of the members. Returns true when one of them
- * ended. */
+/* With a shared one: what can run does, nothing waits for the outside; the caller runs the loop. */
 pdl_step pdl_session_turn(pdl_session *s);
 /* The same for the programs that run inside those of the members, and calls of models that waited
  * for their turn. True when a program ended. */
@@ -147,11 +151,10 @@ bool pdl_session_inner_is_ready(const pdl_session *shared);
 /* Has it something to do before anything happens on the loop? */
 bool pdl_session_is_ready(const pdl_session *s);
 
-/* Folders of PDL_PATH and of the installed library, in which imports are searched. Borrowed. */
+/* The run, for its result and error. Borrowed. */
 const pdl_run *pdl_session_get(const pdl_session *s);
 struct pdl_loop *pdl_session_loop(const pdl_session *s);
-/* With options.explain, after the run, whose step may also be WAIT: {calls, not_done, not_known,
- * not_reached}, secrets replaced. Owned; docs/manual/calls.md has the forms. */
+/* Folders of PDL_PATH and of the installed library, in which imports are looked for. Borrowed. */
 const pdl_str *pdl_session_path(const pdl_session *s, size_t *n);
 const char *pdl_session_env(pdl_session *s, const char *name);
 

@@ -32,6 +32,7 @@
     X(policy, 1, "a policy refuses: untrusted text would reach a sink, or a profile is exceeded")     \
     X(interrupt, 130, "the user pressed Ctrl-C")                                                   \
     X(terminated, 143, "the process was asked to end")                                             \
+    X(parked, 75, "the run waits for an answer of somebody who is not there")                      \
     X(usage, 2, "the command line is wrong")                                                       \
     X(exit, 0, "Python code called sys.exit; the code is in status")                               \
     X(auth, 1, "a model: key missing or refused")                                                  \

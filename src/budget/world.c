@@ -136,7 +136,7 @@ static const pdl_budget *too_small(const charge *c, bool with_reserved, pdl_budg
 }
 
 static double seconds_of(const pdl_budget *b) {
-    return (double)(pdl_clock_ns() - b->start_ns) / 1e9;
+    return (double)(pdl_budget_clock_ns(b) - b->start_ns) / 1e9;
 }
 
 /* The budget whose time ends first; NULL: none has a time. *left: seconds. */
@@ -437,6 +437,18 @@ static void close(pdl_world *w) {
 }
 
 static const pdl_world_ops ops = {start, cancel, poll, close};
+
+/* The same sums as for an effect that goes and comes back. */
+void pdl_budget_world_spent(pdl_world *w, const pdl_effect *e, const pdl_reply *reply) {
+    pdl_err ignored = {0};
+    charge c = {.world = (budget_world *)(void *)w, .budget = e->budget};
+    if (!e->budget || !estimate(&c, e, &ignored)) {
+        pdl_err_fini(&ignored);
+        return;
+    }
+    for (pdl_budget *b = e->budget; b; b = b->up) b->used[PDL_BUDGET_calls] += c.is_call;
+    settle(&c, reply);
+}
 
 pdl_world *pdl_budget_world_new(const pdl_budget_world_options *opt, pdl_world *behind) {
     budget_world *r = PDL_NEW(budget_world);

@@ -22,4 +22,8 @@ typedef struct pdl_budget_world_options {
 /* In front of `behind` (borrowed). Effects without a budget are forwarded unchanged. */
 pdl_world *pdl_budget_world_new(const pdl_budget_world_options *opt, pdl_world *behind);
 
+/* An effect was answered without this world (a run that continues has its reply): what it used is
+ * charged to its budgets. */
+void pdl_budget_world_spent(pdl_world *w, const pdl_effect *e, const pdl_reply *reply);
+
 #endif

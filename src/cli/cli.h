@@ -18,8 +18,11 @@ PDL_MUST bool pdl_cli_read_program(pdl_str file, pdl_buf *out, pdl_err *err);
 /* Variables of --data-file and --data as a dict. */
 PDL_MUST bool pdl_cli_read_data(const arguments *a, pdl_val *vars, pdl_err *err);
 
-/* run_limits.c: options that limit and log the calls of a run. Fills those members of o, which
- * borrow l. Returns 0, or the exit code of a wrong command line. */
+/* "30d" in seconds; false when it is not an age. */
+bool pdl_cli_read_age(pdl_str s, int64_t *out);
+
+/* run_limits.c: what limits and logs the calls of a run. Fills those members of o, which borrow l;
+ * 0, or the exit code of a wrong command line. */
 typedef struct run_limits {
     double budget[PDL_BUDGET_COUNT];
     void *wire; /* FILE *; NULL: none */
@@ -29,8 +32,33 @@ typedef struct run_limits {
 int pdl_cli_run_limits_read(const arguments *a, run_limits *l, pdl_session_options *o);
 void pdl_cli_run_limits_fini(run_limits *l);
 
-/* signals.c: calls fn(user, sig) from the loop at the first signal that ends a command; the next
- * one ends the process and its children at once. SIGHUP stays ignored when it is (nohup). */
+/* durable.c: durable runs of the command. */
+typedef struct lasting {
+    pdl_durable *run; /* NULL: the run is not durable */
+    char *path, *id;  /* owned */
+    bool resumes, is_listed; /* listed: it is in the folder of runs */
+    pdl_val inputs; /* of a run that resumes; absent: none */
+} lasting;
+struct term;
+/* The journal of a new run, once its program has loaded. False: err is set. */
+PDL_MUST bool pdl_cli_lasting_begin(lasting *l, const arguments *a, pdl_session *s, pdl_str text,
+                                    pdl_vref inputs, pdl_err *err);
+/* A run that is there: its options where a has none, and its program. */
+PDL_MUST bool pdl_cli_lasting_open(lasting *l, arguments *a, pdl_durable_use use, pdl_err *err);
+/* Connects run, session and terminal; before the run starts. */
+PDL_MUST bool pdl_cli_lasting_attach(lasting *l, const arguments *a, pdl_session *s, struct term *t,
+                                     pdl_err *err);
+/* After the run: notes, questions. */
+void pdl_cli_lasting_tell(const lasting *l, const arguments *a, pdl_session *s);
+void pdl_cli_lasting_fini(lasting *l);
+/* Path of the journal of an id or of a file. Owned. Error: usage. */
+PDL_MUST bool pdl_cli_lasting_path(pdl_str name, char **out, pdl_err *err);
+/* The run of cmd_run.c with a run that is there; its exit code. */
+int pdl_cli_run_lasting(const arguments *a, lasting *l);
+
+/* signals.c: fn(user, sig) is called from the loop when the first signal comes that ends a command;
+ * the next one ends the process at once, its children with it. SIGHUP is left alone when it is
+ * ignored (nohup). */
 pdl_signals *pdl_cli_watch_signals(pdl_loop *loop, void (*fn)(void *user, int sig), void *user);
 const volatile sig_atomic_t *pdl_cli_signal_received(void); /* 0 before */
 

@@ -89,7 +89,7 @@ static bool put_row(void *user, const pdl_cache_row *r) {
 }
 
 /* "30d" in seconds; false when it is not an age. */
-static bool read_age(pdl_str s, int64_t *out) {
+bool pdl_cli_read_age(pdl_str s, int64_t *out) {
     static const struct {
         char unit;
         int64_t seconds;
@@ -127,7 +127,7 @@ static const char *misuse(const arguments *a, int64_t *age) {
         return "--older-than, --model and --all belong to prune";
     if (pruning && some == a->given[OPT_all])
         return "prune needs --older-than AGE, --model GLOB, or --all by itself";
-    if (a->given[OPT_older_than] && !read_age(a->value[OPT_older_than], age))
+    if (a->given[OPT_older_than] && !pdl_cli_read_age(a->value[OPT_older_than], age))
         return "argument --older-than: expected a number and d, h, m or s, such as 30d";
     return NULL;
 }

@@ -4,6 +4,7 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -166,6 +167,8 @@ typedef struct runner {
     pdl_session *session;
     pdl_stream stream;
     show_live show; /* of --view */
+    lasting *lasting; /* NULL: the run is not durable */
+    pdl_vref inputs;
 } runner;
 
 static void on_signal(void *user, int sig) {
@@ -189,7 +192,7 @@ static int finish(runner *r, pdl_step step) {
     if (step == PDL_STEP_FAIL) {
         const pdl_err *e = pdl_run_error(run);
         pdl_cli_term_flush(&r->term);
-        if (!r->term.broken && !r->term.error && e->kind != PDL_E_exit)
+        if (!r->term.broken && !r->term.error && e->kind != PDL_E_exit && e->kind != PDL_E_parked)
             pdl_cli_print_error(e, r->session);
         code = pdl_err_exit_code(e);
     } else if (r->stream == PDL_STREAM_NONE) {
@@ -209,17 +212,30 @@ static int finish(runner *r, pdl_step step) {
     } else {
         pdl_cli_term_put(&r->term, PDL_STR("\n"));
     }
+    if (r->lasting) pdl_session_flush(r->session);
     pdl_cli_term_flush(&r->term);
-    if (step != PDL_STEP_FAIL && !pdl_session_finish(r->session, &err)) {
-        pdl_cli_print_error(&err, r->session);
+    bool ends = step != PDL_STEP_FAIL || r->lasting;
+    if (ends && !pdl_session_finish(r->session, &err)) {
+        if (step != PDL_STEP_FAIL) pdl_cli_print_error(&err, r->session);
         pdl_err_fini(&err);
         code = 1;
     }
+    if (r->lasting) pdl_cli_lasting_tell(r->lasting, r->a, r->session);
     int traced = r->a->given[OPT_trace] ? write_trace(r->a, r->session) : 0;
     if (!code) code = traced;
     if (r->term.broken) return pdl_cli_write_failed(EPIPE);
     if (r->term.interrupted) return 128 + *pdl_cli_signal_received();
     return r->term.error ? pdl_cli_write_failed(r->term.error) : code;
+}
+
+/* --check: what was noted is the output, what the program would print is not. */
+static int tell_check(const runner *r) {
+    pdl_buf b = PDL_BUF;
+    pdl_durable_report(r->lasting->run, &b);
+    pdl_buf_putc(&b, '\n');
+    int code = pdl_cli_put_stdout(pdl_buf_str(&b));
+    pdl_buf_fini(&b);
+    return code;
 }
 
 static void warn_deprecated(void *user, pdl_loc loc, const char *old, const char *now) {
@@ -230,11 +246,46 @@ static void warn_deprecated(void *user, pdl_loc loc, const char *old, const char
     pdl_buf_fini(&at);
 }
 
+/* Of a run that resumes the program is in its journal, too: it may have moved to a machine that has
+ * only that. */
+static bool read_text(const runner *r, pdl_buf *text, pdl_err *err) {
+    pdl_str file = r->a->files.p[0];
+    if (!r->lasting || !r->lasting->resumes) return pdl_cli_read_program(file, text, err);
+    pdl_str recorded = pdl_durable_get_facts(r->lasting->run)->text;
+    char *path = pdl_str_dup(file);
+    bool there = !pdl_str_is(file, "-") && pdl_file_kind_of(path) == PDL_FILE_REGULAR &&
+                 pdl_file_read(path, text, err);
+    pdl_free(path);
+    pdl_err_fini(err);
+    if (!there) pdl_buf_clear(text);
+    if (!there) return pdl_buf_add(text, recorded, err);
+    if (!pdl_str_eq(pdl_buf_str(text), recorded))
+        pdl_cli_note("pdl: note: %.*s has changed since the run began", PDL_FMT(file));
+    return true;
+}
+
+static int failed(const runner *r, pdl_err *err) {
+    pdl_cli_print_error(err, r->session);
+    int code = err->kind == PDL_E_usage ? 2 : 1;
+    pdl_err_fini(err);
+    return code;
+}
+
+/* The journal, when the run has one. */
+static bool make_lasting(runner *r, pdl_str text, pdl_err *err) {
+    if (!r->lasting) return true;
+    if (!r->lasting->resumes &&
+        !pdl_cli_lasting_begin(r->lasting, r->a, r->session, text, r->inputs, err))
+        return false;
+    return pdl_cli_lasting_attach(r->lasting, r->a, r->session, &r->term, err);
+}
+
 static int run_loaded(runner *r) {
     pdl_signals *watch = pdl_cli_watch_signals(pdl_session_loop(r->session), on_signal, r);
     r->term.on_broken = on_broken;
     r->term.user = r;
-    int code = finish(r, pdl_session_run(r->session));
+    pdl_step step = pdl_session_run(r->session);
+    int code = r->a->given[OPT_check] ? tell_check(r) : finish(r, step);
     pdl_signals_stop(watch);
     return code;
 }
@@ -258,11 +309,12 @@ static int run_program(runner *r) {
     pdl_err err = {0};
     const pdl_program *p;
     int code = 1;
-    if (!pdl_cli_read_program(r->a->files.p[0], &text, &err)) {
-        pdl_cli_print_error(&err, r->session);
-        pdl_err_fini(&err);
+    if (!read_text(r, &text, &err)) {
+        code = failed(r, &err);
     } else if (!pdl_session_load(r->session, pdl_buf_str(&text), &p)) {
         pdl_cli_print_load_errors(p, r->session);
+    } else if (!make_lasting(r, pdl_buf_str(&text), &err)) {
+        code = failed(r, &err);
     } else {
         if (!r->a->given[OPT_view]) pdl_buf_fini(&text); /* a large one is not needed twice */
         pdl_program_each_deprecated(p, warn_deprecated, NULL);
@@ -278,7 +330,15 @@ static pdl_stream stream_of(const arguments *a) {
     return pdl_str_is(a->value[OPT_stream], "none") ? PDL_STREAM_NONE : PDL_STREAM_CONTEXT;
 }
 
-/* Commands that do not run the program; -1: none, continue. */
+static int refuse_without(const arguments *a, opt_id id) {
+    pdl_buf b = PDL_BUF;
+    pdl_buf_putf(&b, "--%s is for durable runs: give --durable", pdl_cli_option_of(id)->name);
+    int code = pdl_cli_refuse(a, pdl_buf_z(&b));
+    pdl_buf_fini(&b);
+    return code;
+}
+
+/* What is done without running; -1: nothing, go on. */
 static int early(const arguments *a) {
     if (a->given[OPT_version]) return pdl_cli_put_stdout(PDL_STR("PDL " PDL_VERSION "\n"));
     if (a->given[OPT_schema]) return pdl_cli_cmd_schema(a);
@@ -288,6 +348,11 @@ static int early(const arguments *a) {
             "pdl: error: --sandbox is not available: this build cannot confine code and commands");
         return 2;
     }
+    static const opt_id own[] = {OPT_id, OPT_sync, OPT_park, OPT_provisional};
+    for (size_t i = 0; i < sizeof own / sizeof *own && !a->given[OPT_durable]; i++)
+        if (a->given[own[i]]) return refuse_without(a, own[i]);
+    if (a->given[OPT_durable] && a->given[OPT_replay])
+        return pdl_cli_refuse(a, "--durable and --replay exclude each other");
     if (a->given[OPT_record] && a->given[OPT_replay])
         return pdl_cli_refuse(a, "--record and --replay exclude each other");
     return -1;
@@ -311,25 +376,52 @@ static bool enter_depth(pdl_str file, pdl_err *err) {
                        strerror(errno));
 }
 
+/* -o FILE is standard output from here on. A run that resumes keeps what it has written for good. */
+static bool open_output(const runner *r, pdl_err *err) {
+    if (!r->a->given[OPT_output] || r->a->given[OPT_check]) return true;
+    bool resumes = r->lasting && r->lasting->resumes;
+    char *path = pdl_str_dup(r->a->value[OPT_output]);
+    off_t keeps = resumes ? (off_t)pdl_durable_printed(r->lasting->run) : 0;
+    int fd = pdl_file_open(path, O_WRONLY | O_CREAT | (resumes ? 0 : O_TRUNC), 0666, err);
+    bool ok = fd >= 0;
+    if (ok && resumes && pdl_file_kind_of(path) == PDL_FILE_REGULAR && ftruncate(fd, keeps) != 0)
+        ok = pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot cut %s: %s", path, strerror(errno));
+    if (ok) (void)lseek(fd, 0, SEEK_END);
+    if (ok && dup2(fd, STDOUT_FILENO) < 0)
+        ok = pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot write %s: %s", path, strerror(errno));
+    if (fd > STDERR_FILENO) close(fd);
+    pdl_free(path);
+    return ok;
+}
+
 int pdl_cli_cmd_run(const arguments *a) {
     int code = early(a);
     if (code >= 0) return code;
+    lasting l = {.inputs = pdl_absent()};
+    code = pdl_cli_run_lasting(a, a->given[OPT_durable] ? &l : NULL);
+    pdl_cli_lasting_fini(&l);
+    return code;
+}
+
+int pdl_cli_run_lasting(const arguments *a, lasting *l) {
+    int code;
     pdl_err err = {0};
     pdl_val vars = pdl_absent();
-    runner r = {.a = a, .stream = stream_of(a)};
+    runner r = {.a = a, .stream = stream_of(a), .lasting = l};
     run_limits limits = {0};
     pdl_debug debug = {0};
     char why[128];
     if (!pdl_debug_init(&debug, getenv("PDL_DEBUG"), getenv("PDL_STRESS"), getenv("PDL_DEBUG_FILE"),
                         why))
         return pdl_cli_refuse(a, why);
+    if (!open_output(&r, &err)) return failed(&r, &err);
     pdl_cli_term_init(&r.term,
                       &(pdl_tty_env){getenv("NO_COLOR"), getenv("FORCE_COLOR"), getenv("TERM")});
     pdl_session_options o = {
         .file = a->files.p[0],
         .dir = pdl_file_folder(a->files.p[0]),
         .stream = r.stream,
-        .record = a->value[OPT_record],
+        .record = l ? (pdl_str){0} : a->value[OPT_record],
         .replay = a->value[OPT_replay],
         .cache = a->value[OPT_cache],
         .timeouts = a->given[OPT_timeout] ? a->value[OPT_timeout].p : NULL,
@@ -348,7 +440,7 @@ int pdl_cli_cmd_run(const arguments *a) {
     o.shares_loop = a->given[OPT_view];
     if (a->given[OPT_view]) o.sink = pdl_cli_show_live_init(&r.show, &r.session, o.sink);
     bool ok = enter_depth(a->files.p[0], &err) && pdl_cli_read_data(a, &vars, &err);
-    o.variables = vars;
+    o.variables = r.inputs = vars;
     ok = ok && pdl_session_new(&o, &r.session, &err);
     if (ok) {
         code = run_program(&r);
@@ -357,9 +449,10 @@ int pdl_cli_cmd_run(const arguments *a) {
         code = err.kind == PDL_E_usage ? 2 : 1;
         pdl_err_fini(&err);
     }
-    if (PDL_POOLS) pdl_leak_on_exit(); /* other builds check for leaks */
+    if (PDL_POOLS && !l) pdl_leak_on_exit(); /* other builds look for leaks */
     pdl_cli_show_live_fini(&r.show);
     pdl_session_free(r.session);
+    if (l) pdl_buf_fini(&r.term.held);
     pdl_cli_run_limits_fini(&limits);
     if (!pdl_is_absent(vars)) pdl_drop(vars);
     PDL_TRACE(o.debug, mem, "%zu objects are alive", pdl_live_objects());

@@ -31,6 +31,37 @@ static const option options[] = {
      "answer every effect from a journal; nothing goes out"},
     {OPT_cache, "cache", 0, OPT_VALUE, "FILE", NULL,
      "share replies of models between runs in a file; made when it is not there"},
+    {OPT_output, "output", 'o', OPT_VALUE, "FILE", NULL,
+     "write what the program prints into a file"},
+    {OPT_durable, "durable", 0, OPT_FLAG, NULL, NULL,
+     "keep a journal from which pdl resume goes on after a crash; with --record it is that file"},
+    {OPT_id, "id", 0, OPT_VALUE, "NAME", NULL, "name of a durable run; made when absent"},
+    {OPT_sync, "sync", 0, OPT_VALUE, "WHAT", "{full,process}",
+     "what a durable run survives: also a power cut (full, the default), or the end of the process"},
+    {OPT_park, "park", 0, OPT_FLAG, NULL, NULL,
+     "end a durable run, exit code 75, when it asks and no line is there; pdl answer answers"},
+    {OPT_provisional, "provisional", 0, OPT_FLAG, NULL, NULL,
+     "a durable run writes pieces of answers at once also where no terminal is"},
+    {OPT_changed, "changed", 0, OPT_VALUE, "WHAT", "{reuse,fail}",
+     "what to do when the program has changed: reuse what fits (the default), or stop"},
+    {OPT_again, "again", 0, OPT_VALUE, "PLACE", NULL,
+     "do an action again that began and has no end; all: every one. May be repeated"},
+    {OPT_skip, "skip", 0, OPT_VALUE, "PLACE=JSON", NULL,
+     "the result of such an action, which is not done again. May be repeated"},
+    {OPT_rebuild, "rebuild", 0, OPT_FLAG, NULL, NULL,
+     "run code again when later code needs what it left in Python"},
+    {OPT_take_over, "take-over", 0, OPT_FLAG, NULL, NULL,
+     "continue although it cannot be known that no other process has the run"},
+    {OPT_only_new, "only-new", 0, OPT_FLAG, NULL, NULL,
+     "do not print again what earlier processes have printed"},
+    {OPT_check, "check", 0, OPT_FLAG, NULL, NULL,
+     "say what would be reused and asked, and do nothing"},
+    {OPT_keep, "keep", 0, OPT_VALUE, "AGE", NULL, "keep younger ones: 30d, 12h, 90m or 45s"},
+    {OPT_redact, "redact", 0, OPT_FLAG, NULL, NULL,
+     "without keys: the file replays, but does not continue"},
+    {OPT_at, "at", 0, OPT_VALUE, "PLACE", NULL, "which question, when several are open"},
+    {OPT_trace_form, "format", 0, OPT_VALUE, "FORM", "{json,perfetto}",
+     "form of the trace; json when absent"},
     {OPT_jobs, "jobs", 0, OPT_VALUE, "N", NULL, "model calls open at a time; 64 when absent"},
     {OPT_timeout, "timeout", 0, OPT_VALUE, "LIMITS", NULL,
      "time limits of model calls: seconds, or connect=S,first=S,idle=S,total=S"},
@@ -108,8 +139,10 @@ static_assert(sizeof options / sizeof options[0] == OPT_COUNT, "one row per opti
 
 static const opt_id run_options[] = {
     OPT_help,    OPT_sandbox, OPT_no_sandbox, OPT_data_file, OPT_data,    OPT_stream, OPT_trace,
-    OPT_record,  OPT_replay,  OPT_cache,      OPT_jobs,      OPT_timeout, OPT_budget, OPT_policy,
-    OPT_prices,  OPT_max_rps, OPT_max_tpm, OPT_wire,       OPT_view,      OPT_schema,  OPT_version, OPT_COUNT};
+    OPT_record,  OPT_replay,  OPT_durable,    OPT_id,        OPT_sync,    OPT_park,
+    OPT_provisional, OPT_output, OPT_cache,   OPT_jobs,      OPT_timeout, OPT_budget, OPT_policy,
+    OPT_prices,  OPT_max_rps, OPT_max_tpm,    OPT_wire,      OPT_view,    OPT_schema, OPT_version,
+    OPT_COUNT};
 static const opt_id check_options[] = {OPT_help,      OPT_strict, OPT_format,
                                        OPT_data_file, OPT_data,   OPT_policy, OPT_COUNT};
 static const opt_id dump_options[] = {OPT_help,  OPT_nodes, OPT_blocks, OPT_expr,
@@ -128,6 +161,14 @@ static const opt_id view_options[] = {OPT_help, OPT_html,      OPT_svg,  OPT_sou
                                       OPT_open, OPT_view_port, OPT_COUNT};
 static const opt_id mock_options[] = {OPT_help,  OPT_replies,   OPT_strict_replies,
                                       OPT_delay, OPT_mock_port, OPT_COUNT};
+static const opt_id resume_options[] = {
+    OPT_help,     OPT_changed,  OPT_again,   OPT_skip,    OPT_rebuild, OPT_take_over, OPT_only_new,
+    OPT_check,    OPT_data_file, OPT_data,   OPT_stream,  OPT_trace,   OPT_sync,      OPT_park,
+    OPT_provisional, OPT_output, OPT_cache,  OPT_jobs,    OPT_timeout, OPT_budget,    OPT_prices,
+    OPT_max_rps,  OPT_max_tpm,  OPT_wire,    OPT_policy,    OPT_COUNT};
+static const opt_id runs_options[] = {OPT_help, OPT_json, OPT_keep, OPT_redact, OPT_COUNT};
+static const opt_id answer_options[] = {OPT_help, OPT_at, OPT_COUNT};
+static const opt_id trace_options[] = {OPT_help, OPT_trace_form, OPT_COUNT};
 static const opt_id plain_options[] = {OPT_help, OPT_COUNT};
 
 static const command table[] = {
@@ -137,6 +178,10 @@ static const command table[] = {
      "  dump FILE       print an intermediate form of a program\n"
      "  explain FILE    show what would be asked of models, asking nobody\n"
      "  cache ACTION FILE  list, prune or export a file of --cache\n"
+     "  resume ID|FILE  continue a durable run where it ended\n"
+     "  runs            list durable runs; show, remove, prune, export them\n"
+     "  answer ID TEXT  answer the question of a run that waits\n"
+     "  trace ID|FILE   print the trace of a durable run\n"
      "  serve FILE...   offer programs as models over HTTP\n"
      "  view FILE       show a trace as nested boxes in a browser\n"
      "  policy show NAME  print a built-in policy\n"
@@ -145,7 +190,7 @@ static const command table[] = {
      "  help [COMMAND]  show help\n"
      "A program whose name is a command word is run as ./check.\n\n"
      "Exit codes: 0 success; 1 the program cannot be read, or failed; 2 wrong command line;\n"
-     "n as given to sys.exit in Python code; 130 Ctrl-C; 143 SIGTERM; 141 the reader of standard "
+     "75 the run waits for an answer (--park); n as given to sys.exit in Python code; 130 Ctrl-C; 143 SIGTERM; 141 the reader of standard "
      "output went "
      "away.\n"},
     {"check", pdl_cli_cmd_check, check_options, "FILE...",
@@ -170,6 +215,26 @@ static const command table[] = {
      "With OTHER: two runs side by side. Nothing is run by it.",
      "The address that is printed works once; each line typed on the terminal prints another.\n"
      "Ctrl-C ends it.\n"},
+    {"resume", pdl_cli_cmd_resume, resume_options, "ID|FILE",
+     "Continue a durable run: what was answered comes from its journal, the rest is done.",
+     "Options that the run was started with hold; those given here replace them. An action that "
+     "began\n"
+     "and has no end (a command, code, a tool, a file) stops it with exit code 1, until --again or "
+     "--skip\n"
+     "says what to do about it.\n"},
+    {"runs", pdl_cli_cmd_runs, runs_options, "[ACTION] [ID] [OUT]", "Durable runs, newest first.",
+     "Actions:\n"
+     "  show ID        what it asked, in order\n"
+     "  rm ID          remove it\n"
+     "  prune          remove those that ended before --keep AGE\n"
+     "  export ID OUT  write it as one file, to be copied\n"
+     "They are in the folder $PDL_RUNS, else $XDG_STATE_HOME/pdl/runs, else "
+     "~/.local/state/pdl/runs.\n"},
+    {"answer", pdl_cli_cmd_answer, answer_options, "ID|FILE TEXT",
+     "Answer the question of a run that waits (--park). TEXT - is standard input.", NULL},
+    {"trace", pdl_cli_cmd_trace, trace_options, "ID|FILE",
+     "Print the trace of a durable run, also of one that was killed, without running anything.",
+     NULL},
     {"serve", pdl_cli_cmd_serve, serve_options, "FILE...",
      "Offer programs as models over an OpenAI-compatible HTTP interface.",
      "A program is the model NAME of NAME.pdl. It sees the messages of a request as its context, "
@@ -247,6 +312,7 @@ static bool take(arguments *a, const option *o, pdl_str value, char **message) {
         return wrong_choice(o, value, message);
     a->given[o->id] = true;
     a->value[o->id] = value;
+    if (value.p) *pdl_vec_push(&a->values) = (struct given_value){o->id, value};
     return true;
 }
 
@@ -350,7 +416,10 @@ bool pdl_cli_arguments_read(int argc, char **argv, arguments *out, char **messag
     return true;
 }
 
-void pdl_cli_arguments_fini(arguments *a) { pdl_vec_fini(&a->files); }
+void pdl_cli_arguments_fini(arguments *a) {
+    pdl_vec_fini(&a->files);
+    pdl_vec_fini(&a->values);
+}
 
 static void option_usage(const option *o, pdl_buf *out) {
     if (o->letter)

@@ -29,6 +29,23 @@ typedef enum {
     OPT_record,
     OPT_replay,
     OPT_cache,
+    OPT_output,
+    OPT_durable,
+    OPT_id,
+    OPT_sync,
+    OPT_park,
+    OPT_provisional,
+    OPT_changed,
+    OPT_again,
+    OPT_skip,
+    OPT_rebuild,
+    OPT_take_over,
+    OPT_only_new,
+    OPT_check,
+    OPT_keep,
+    OPT_redact,
+    OPT_at,
+    OPT_trace_form,
     OPT_jobs,
     OPT_timeout,
     OPT_budget,
@@ -88,6 +105,11 @@ typedef struct arguments {
     bool given[OPT_COUNT];
     pdl_str value[OPT_COUNT]; /* p == NULL: given without a value */
     PDL_VEC(pdl_str) files;
+    /* each option with a value, in order: one that may be given several times is read here */
+    PDL_VEC(struct given_value {
+        opt_id id;
+        pdl_str value;
+    }) values;
 } arguments;
 
 typedef struct command {
@@ -114,6 +136,10 @@ int pdl_cli_cmd_check(const arguments *a);
 int pdl_cli_cmd_dump(const arguments *a);
 int pdl_cli_cmd_explain(const arguments *a);
 int pdl_cli_cmd_cache(const arguments *a);
+int pdl_cli_cmd_resume(const arguments *a);
+int pdl_cli_cmd_runs(const arguments *a);
+int pdl_cli_cmd_answer(const arguments *a);
+int pdl_cli_cmd_trace(const arguments *a);
 int pdl_cli_cmd_policy(const arguments *a);
 int pdl_cli_cmd_serve(const arguments *a);
 int pdl_cli_cmd_view(const arguments *a);

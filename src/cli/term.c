@@ -57,7 +57,19 @@ static bool is_ready(term *t, size_t n) {
     return true;
 }
 
+/* Earlier processes have written the beginning. */
+static pdl_str without_old(term *t, pdl_str text) {
+    size_t n = t->skip < text.n ? (size_t)t->skip : text.n;
+    t->skip -= n;
+    t->written += n;
+    return pdl_str_sub(text, n, text.n);
+}
+
 void pdl_cli_term_put(term *t, pdl_str text) {
+    if (t->holds && !t->writing) {
+        pdl_buf_put(&t->held, without_old(t, text));
+        return;
+    }
     while (text.n && !t->broken && !t->error && !t->interrupted) {
         pdl_str part = t->may_block ? pdl_str_sub(text, 0, PART) : text;
         if (!is_ready(t, part.n)) return;
@@ -66,7 +78,30 @@ void pdl_cli_term_put(term *t, pdl_str text) {
     }
 }
 
+bool pdl_cli_term_has_held(void *user) {
+    const term *t = user;
+    return t->held.len > 0;
+}
+
+uint64_t pdl_cli_term_write(void *user) {
+    term *t = user;
+    pdl_buf all = t->held;
+    t->held = PDL_BUF;
+    t->writing = true;
+    pdl_cli_term_put(t, pdl_buf_str(&all));
+    pdl_cli_term_flush(t);
+    t->writing = false;
+    if (!t->broken && !t->error && !t->interrupted) t->written += all.len;
+    pdl_buf_fini(&all);
+    return t->written;
+}
+
+static void release(term *t) {
+    if (t->holds && t->held.len) t->release(t->release_user);
+}
+
 void pdl_cli_term_flush(term *t) {
+    if (t->holds && !t->writing) return;
     if (t->broken || t->error || t->interrupted || !is_ready(t, SIZE_MAX / 2)) return;
     check(t, fflush(stdout) == 0);
 }
@@ -122,7 +157,8 @@ static void put_message(term *t, const pdl_event *e) {
 }
 
 static void put_error(term *t, pdl_str text, bool untrusted) {
-    pdl_cli_term_flush(t); /* earlier output comes first */
+    release(t);
+    pdl_cli_term_flush(t); /* what was printed before stands before */
     errno = 0;
     bool ok =
         untrusted ? pdl_write_termsafe(stderr, text) : fwrite(text.p, 1, text.n, stderr) == text.n;
@@ -152,6 +188,7 @@ static void on_event(void *user, const pdl_event *e) {
     switch ((int)e->kind) {
     case PDL_EVENT_text:
         put_colored(t, e->text, color_of(e->look), e->untrusted);
+        if (e->look == PDL_LOOK_MODEL && t->provisional) release(t);
         if (e->look == PDL_LOOK_MODEL) pdl_cli_term_flush(t);
         return;
     case PDL_EVENT_message: put_message(t, e); return;

@@ -45,7 +45,17 @@ pdl_budget *pdl_budget_new(const double limit[PDL_BUDGET_COUNT], pdl_budget *up,
     b->loc = loc;
     for (size_t i = 0; i < PDL_BUDGET_COUNT; i++) b->limit[i] = limit[i];
     b->start_ns = now_ns();
+    if (up) pdl_budget_set_earlier(b, up->earlier_ns);
     return b;
+}
+
+uint64_t pdl_budget_clock_ns(const pdl_budget *b) {
+    return now_ns() + (b->earlier_ns ? *b->earlier_ns : 0);
+}
+
+void pdl_budget_set_earlier(pdl_budget *b, const uint64_t *earlier_ns) {
+    b->earlier_ns = earlier_ns;
+    b->start_ns = pdl_budget_clock_ns(b);
 }
 
 pdl_budget *pdl_budget_keep(pdl_budget *b) {
@@ -120,12 +130,10 @@ bool pdl_budget_refuse_time(const pdl_budget *b, pdl_err *err) {
 }
 
 bool pdl_budget_check_clock(const pdl_budget *b, pdl_err *err) {
-    uint64_t now = 0;
     for (; b; b = b->up) {
         double limit = b->limit[PDL_BUDGET_seconds];
         if (limit < 0) continue;
-        if (!now) now = now_ns();
-        if ((double)(now - b->start_ns) / 1e9 >= limit) return pdl_budget_refuse_time(b, err);
+        if ((double)(pdl_budget_clock_ns(b) - b->start_ns) / 1e9 >= limit) return pdl_budget_refuse_time(b, err);
     }
     return true;
 }

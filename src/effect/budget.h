@@ -39,11 +39,16 @@ typedef struct pdl_budget {
     double reserved[PDL_BUDGET_COUNT]; /* by effects in flight */
     double answers, answer_tokens;     /* of calls that ended: how long answers are */
     uint32_t going;                    /* calls on their way */
-    uint64_t start_ns;                 /* monotonic */
+    uint64_t start_ns;                 /* monotonic, of pdl_budget_clock_ns */
+    /* how long earlier processes of the run were at work; borrowed; NULL: there were none */
+    const uint64_t *earlier_ns;
 } pdl_budget;
 
 /* up is borrowed and kept. */
 pdl_budget *pdl_budget_new(const double limit[PDL_BUDGET_COUNT], pdl_budget *up, pdl_loc loc);
+/* Its clock, on which earlier_ns counts; set it before anything is asked of b. */
+uint64_t pdl_budget_clock_ns(const pdl_budget *b);
+void pdl_budget_set_earlier(pdl_budget *b, const uint64_t *earlier_ns);
 pdl_budget *pdl_budget_keep(pdl_budget *b); /* NULL is fine */
 void pdl_budget_drop(pdl_budget *b);        /* NULL is fine */
 

@@ -68,6 +68,16 @@ typedef struct pdl_effect_sink {
     void (*decided)(void *user, const pdl_effect *e, pdl_vref decision);
 } pdl_effect_sink;
 
+/* Who keeps account of the requests of an effect, so that one that is sent again after a crash is
+ * known to the service as the same: name gives the text of its Idempotency-Key (32 hex digits and a
+ * NUL) when a request goes out, answered hears of the status of each whole answer. part: of an
+ * effect that is sent in several. */
+typedef struct pdl_sender {
+    void *user;
+    void (*name)(void *user, uint32_t effect, uint32_t part, char out[33]);
+    void (*answered)(void *user, uint32_t effect, int status);
+} pdl_sender;
+
 struct pdl_effect {
     pdl_effect_kind kind;
     uint32_t id;     /* unique in the run, from 1; names the effect in cancel and late replies */
@@ -79,10 +89,13 @@ struct pdl_effect {
     const pdl_call_in *call_in; /* for code; borrowed from the run */
     /* origins that went into the reply besides those of its request: the worlds add to them */
     pdl_label added_labels;
-    pdl_label control;  /* with control: strict, of what chose that it happens */
-    bool is_trusted;    /* a policy says that its reply has not the origin of its kind */
-    bool is_import;     /* of kind source: for `import`, else for `include` */
-    pdl_budget *budget; /* owned; the budget that the effect is charged to; NULL: none */
+    pdl_label control; /* with control: strict, of what chose that it happens */
+    bool is_trusted;   /* a policy says that its reply has not the origin of its kind */
+    bool is_import;    /* of kind source: for `import`, else for `include` */
+    pdl_budget *budget; /* owned; what the effect is charged to; NULL: nothing */
+    const pdl_sender *sender; /* borrowed from the world that sends it on; NULL: none */
+    bool repeatable; /* the block says that doing it twice is as doing it once */
+    bool continues;  /* write: the file was begun by an earlier process, what is in it stays */
 };
 
 pdl_effect *pdl_effect_new(pdl_effect_kind kind, uint32_t id, pdl_path *place /* borrowed */,

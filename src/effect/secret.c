@@ -229,6 +229,8 @@ void pdl_secrets_note(pdl_secrets *s, pdl_str text) {
     pdl_buf_fini(&b);
 }
 
+bool pdl_is_secret_variable(pdl_str name) { return says_secret(name); }
+
 void pdl_secrets_note_variable(pdl_secrets *s, pdl_str name, pdl_str value) {
     if (says_secret(name)) pdl_secrets_note(s, value);
     address a = address_of(value);

@@ -45,8 +45,10 @@ void pdl_secrets_note(pdl_secrets *s, pdl_str text);
 /* A variable of the environment: registers its value when its name indicates a secret, and user and
  * password of an address. */
 void pdl_secrets_note_variable(pdl_secrets *s, pdl_str name, pdl_str value);
-/* Registers the value of a header, without a first word such as "Bearer", unless headers of that
- * name are public. */
+/* Does its name say that its value is a key? */
+bool pdl_is_secret_variable(pdl_str name);
+/* The value of a header, without a first word such as "Bearer", unless headers of that name are
+ * shown. */
 void pdl_secrets_note_header(pdl_secrets *s, pdl_str name, pdl_str value);
 /* Registers user and password of an address, and secrets of its query. */
 void pdl_secrets_note_address(pdl_secrets *s, pdl_str url);

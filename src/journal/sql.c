@@ -205,6 +205,12 @@ void pdl_sql_close(sql *q) {
     pdl_free(q);
 }
 
+void pdl_sql_leave_log(sql *q, bool leave) {
+    q->api.db_config(q->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, (int)leave, (int *)NULL);
+}
+
+void pdl_sql_use(sql *q, const sql_use *use) { q->use = use; }
+
 pdl_str pdl_sql_path(const sql *q) { return pdl_str_of(q->path); }
 
 bool pdl_sql_was_busy(sql *q) {

@@ -28,6 +28,10 @@ PDL_MUST bool pdl_sql_make(pdl_str path, const char *fresh, pdl_err *err);
  * when the run is cancelled (base/cancel.h). Errors: io (cannot be opened, no library), those of
  * the use. */
 PDL_MUST bool pdl_sql_open(pdl_str path, const sql_use *use, sql **out, pdl_err *err);
+/* The log of a file that was only read stays beside it, so that the file is as it was. */
+void pdl_sql_leave_log(sql *q, bool leave);
+/* Another use with the same statements: the errors of what follows are its. */
+void pdl_sql_use(sql *q, const sql_use *use);
 void pdl_sql_close(sql *q); /* NULL is fine */
 pdl_str pdl_sql_path(const sql *q);
 /* Returns true when the last statement failed because another process locked the file, and resets

@@ -104,5 +104,9 @@ typedef struct pdl_policy_options {
 
 /* In front of `behind` (borrowed). */
 pdl_world *pdl_policy_world_new(const pdl_policy_options *opt, pdl_world *behind);
+/* What is behind it, and another in its place, before the first effect: what a journal answers is
+ * judged as well. */
+pdl_world *pdl_policy_world_behind(const pdl_world *w);
+void pdl_policy_world_put_behind(pdl_world *w, pdl_world *behind);
 
 #endif

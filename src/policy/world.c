@@ -396,3 +396,11 @@ pdl_world *pdl_policy_world_new(const pdl_policy_options *opt, pdl_world *behind
     }
     return &r->world;
 }
+
+pdl_world *pdl_policy_world_behind(const pdl_world *w) {
+    return ((const room *)(const void *)w)->behind;
+}
+
+void pdl_policy_world_put_behind(pdl_world *w, pdl_world *behind) {
+    ((room *)(void *)w)->behind = behind;
+}

@@ -55,6 +55,7 @@ pdl_step pdl_op_BUDGET(pdl_fiber *f, pdl_err *err) {
     }
     pdl_vm_cut_stack(f, f->stack.n - PDL_BUDGET_COUNT);
     b->budget = pdl_budget_new(limit, f->budget, b->info->block->loc);
+    pdl_budget_set_earlier(b->budget, f->run->opt.earlier_ns);
     pdl_vm_set_budget(f, b->budget);
     return PDL_STEP_DONE;
 }

@@ -217,6 +217,14 @@ static void own(pdl_fiber *f, pdl_inflight *c, pdl_vref request) {
                                                  raises_unnoticed(c->kind, request)};
 }
 
+/* Does a block around it say so, also one around the map of which the fiber is an iteration? */
+static bool is_repeatable(const pdl_fiber *f) {
+    for (; f; f = f->parent)
+        for (size_t i = f->blocks.n; i-- > 0;)
+            if (f->blocks.p[i].info && f->blocks.p[i].info->block->rare->idempotent) return true;
+    return false;
+}
+
 void pdl_inflight_start_at(pdl_fiber *f, pdl_inflight *c, pdl_val request, pdl_path *place,
                            uint32_t seq) {
     pdl_run *r = f->run;
@@ -228,6 +236,7 @@ void pdl_inflight_start_at(pdl_fiber *f, pdl_inflight *c, pdl_val request, pdl_p
     c->effect->is_import = c->imports;
     c->effect->call_in = &r->call_in;
     c->effect->budget = pdl_budget_keep(f->budget);
+    if (pdl_effect_has(c->kind, PDL_EFFECT_ACTS)) c->effect->repeatable = is_repeatable(f);
     if (pdl_effect_has(c->kind, PDL_EFFECT_WAITS)) pdl_run_mark_progress(f);
     if (is_owned(c->kind)) own(f, c, request);
     if (c->kind != PDL_EFFECT_model) {

@@ -7,7 +7,7 @@
 In docs/manual and README.md a fenced block ```pdl with a block ```output or ```error behind it is a test: the program is run and must print exactly
 that on standard output (```output, exit status 0) or on standard error (```error, another status); white space at the end does not count. Words behind
 `pdl`: `file=NAME` (default main.pdl), `args=TEXT` up to the end of the line. A block ```input between them is standard input; other blocks with
-file=NAME are written beside the programs of the page. A block ```replies, a JSON list, is what openai/gpt-4o-mini says. Other models are those of the conformance kit (openai/echo, openai/upper, ...).
+file=NAME are written beside the programs of the page. A block ```sh run is a test, too: commands, with `pdl` among them. A block ```replies, a JSON list, is what openai/gpt-4o-mini says. Other models are those of the conformance kit (openai/echo, openai/upper, ...).
 
 In docs/internals each page is a test: the names with an underscore and the paths that it sets as `code` must occur in the source tree.
 Last line: `N passed, N failed`.
@@ -44,6 +44,8 @@ def cases(text):
             name = option(info, "file", "main.pdl")
             program, stdin, replies = (line, name, option(info, "args", "")), "", []
             yield "file", name, body
+        elif kind == "sh" and "run" in info.split():
+            program, stdin, replies = (line, None, body), "", []
         elif kind == "input" and program:
             stdin = body
         elif kind == "replies" and program:
@@ -60,6 +62,8 @@ def cases(text):
 def run_case(pdl, work, env, case):
     line, name, args, stdin, kind, want = case
     argv = ["sh", "-c", 'exec "$0" %s %s' % (args, name), str(pdl)]
+    if name is None:
+        argv = ["sh", "-c", 'pdl() { "$0" "$@"; }\n' + args, str(pdl)]
     p = subprocess.run(argv, cwd=work, env=env, input=stdin.encode(), capture_output=True, timeout=60)
     got = (p.stdout if kind == "output" else p.stderr).decode("utf-8", "replace")
     if got.rstrip() == want.rstrip() and (p.returncode == 0) == (kind == "output"):

@@ -142,6 +142,8 @@ static void on_done(void *user, const pdl_http_reply *r) {
     assert(pdl_call_is_ok(c));
     c->fault = (pdl_fault){0};
     c->http_id = 0;
+    if (r->end == PDL_HTTP_OK && c->e->sender)
+        c->e->sender->answered(c->e->sender->user, c->e->id, r->status);
     pdl_wire_received(c, r);
     pdl_rates_on_reply(c->calls->rates, &c->rate_slot, r);
     if (f.kind == PDL_E_NONE && r->end != PDL_HTTP_OK)
@@ -154,12 +156,23 @@ static void on_done(void *user, const pdl_http_reply *r) {
         pdl_call_read_reply(c, r);
 }
 
+/* A name for the service that tells nothing of the program. */
+static void put_name(pdl_call *c) {
+    char name[33];
+    if (!c->is_named && pdl_headers_has(&c->headers, "Idempotency-Key")) return; /* the program's */
+    c->is_named = true;
+    uint32_t part = c->e->kind == PDL_EFFECT_embed ? c->e->seq : 0;
+    c->e->sender->name(c->e->sender->user, c->e->id, part, name);
+    pdl_headers_put(&c->headers, "Idempotency-Key", name);
+}
+
 /* The request, or the poll for the job that it began. */
 static void start_http(pdl_call *c) {
     bool poll = c->job.get.len > 0, stream = pdl_call_is_streamed(c);
     pdl_vref verify = pdl_dict_getz(c->given, "ssl_verify");
     pdl_call_reset_answer(c);
     pdl_reply_builder_init(&c->builder);
+    if (c->e->sender && !poll) put_name(c);
     pdl_http_request req = {
         .method = poll ? "GET" : "POST",
         .url = pdl_buf_z(poll ? &c->job.get : &c->url),

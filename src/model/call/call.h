@@ -96,6 +96,7 @@ struct pdl_call {
     /* the request */
     pdl_buf url, body;
     pdl_headers headers;
+    bool is_named; /* they hold an Idempotency-Key of ours */
     pdl_buf token_url, token_request, token_id;
     pdl_timing timing;
     unsigned attempt; /* retries that count, since the request was written for its model */

@@ -263,6 +263,7 @@ void pdl_call_reset(pdl_call *c) {
     pdl_buf_fini(&c->url);
     pdl_buf_fini(&c->body);
     pdl_headers_fini(&c->headers);
+    c->is_named = false;
     pdl_buf_fini(&c->token_url);
     pdl_buf_fini(&c->token_id);
     if (c->token_request.p) explicit_bzero(c->token_request.p, c->token_request.cap);

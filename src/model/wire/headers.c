@@ -39,6 +39,15 @@ void pdl_headers_default(pdl_headers *h, const char *name, const char *value) {
     if (!pdl_headers_has(h, name)) pdl_headers_add(h, "%s: %s", name, value);
 }
 
+void pdl_headers_put(pdl_headers *h, const char *name, const char *value) {
+    size_t i = 0;
+    while (i < h->n && !is_named(pdl_str_of(h->p[i]), pdl_str_of(name))) i++;
+    pdl_headers_add(h, "%s: %s", name, value);
+    if (i + 1 == h->n) return;
+    pdl_free(h->p[i]);
+    h->p[i] = h->p[--h->n];
+}
+
 void pdl_headers_bearer(pdl_headers *h, pdl_str token) {
     if (!pdl_headers_has(h, "Authorization"))
         pdl_headers_add(h, "Authorization: Bearer %.*s", PDL_FMT(token));

@@ -21,7 +21,9 @@ bool pdl_headers_has(const pdl_headers *h, const char *name);
 pdl_str pdl_headers_get(const pdl_headers *h, const char *name);
 /* Adds the header unless it is present. */
 void pdl_headers_default(pdl_headers *h, const char *name, const char *value);
-/* Adds "Authorization: Bearer TOKEN" unless it is present. */
+/* In place of the one that is there, if any. */
+void pdl_headers_put(pdl_headers *h, const char *name, const char *value);
+/* "Authorization: Bearer TOKEN", unless there is one. */
 void pdl_headers_bearer(pdl_headers *h, pdl_str token);
 /* Appends a line for display: "NAME: ***" unless headers of that name are public. */
 void pdl_headers_show(pdl_str line, pdl_buf *out);

@@ -1,0 +1,53 @@
+/* cmd_resume.c -- pdl resume: a durable run goes on; pdl answer; pdl trace.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "cli/cli.h"
+#include "io/file.h"
+
+#include "base/banned.h"
+
+static int fail(pdl_err *err) {
+    pdl_cli_print_error(err, NULL);
+    int code = err->kind == PDL_E_usage ? 2 : 1;
+    pdl_err_fini(err);
+    return code;
+}
+
+/* a changes: the command of the run is that of its journal. */
+static int go_on(const arguments *given, pdl_durable_use use) {
+    arguments a = *given;
+    pdl_str file = given->files.p[0];
+    lasting l;
+    pdl_err err = {0};
+    bool ok = pdl_cli_lasting_open(&l, &a, use, &err);
+    int code = ok ? pdl_cli_run_lasting(&a, &l) : fail(&err);
+    pdl_cli_lasting_fini(&l);
+    given->files.p[0] = file;
+    return code;
+}
+
+int pdl_cli_cmd_resume(const arguments *a) {
+    if (!a->files.n) return pdl_cli_refuse(a, "the following arguments are required: ID or FILE");
+    return go_on(a, a->given[OPT_check] ? PDL_DURABLE_CHECK : PDL_DURABLE_CONTINUE);
+}
+
+static bool read_text(pdl_str text, pdl_buf *out, pdl_err *err) {
+    if (!pdl_str_is(text, "-")) return pdl_buf_add(out, text, err);
+    if (!pdl_file_read_fd(0, out, err)) return false;
+    if (out->len && out->p[out->len - 1] == '\n') pdl_buf_cut(out, out->len - 1);
+    return true;
+}
+
+int pdl_cli_cmd_answer(const arguments *a) {
+    pdl_err err = {0};
+    pdl_buf text = PDL_BUF_INIT(PDL_MAX_TEXT);
+    char *path = NULL;
+    if (a->files.n < 2)
+        return pdl_cli_refuse(a, "the following arguments are required: ID or FILE, TEXT");
+    bool ok = read_text(a->files.p[1], &text, &err) &&
+              pdl_cli_lasting_path(a->files.p[0], &path, &err) &&
+              pdl_durable_answer(pdl_str_of(path), a->value[OPT_at], pdl_buf_str(&text), &err);
+    pdl_buf_fini(&text);
+    pdl_free(path);
+    return ok ? 0 : fail(&err);
+}
+

@@ -1,0 +1,198 @@
+/* cmd_runs.c -- pdl runs: lists, shows, removes and copies durable runs.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <time.h>
+
+#include "cli/cli.h"
+#include "journal/runs.h"
+#include "value/json_write.h"
+#include "value/text.h"
+
+#include "base/banned.h"
+
+typedef struct runs_list {
+    bool json, any;
+    double before; /* prune: those that ended before it */
+    size_t removed;
+    pdl_buf out;
+    pdl_err *err;
+    bool ok;
+} listing;
+
+static void put_time(double seconds, pdl_buf *out) {
+    char text[32] = "";
+    struct tm tm;
+    time_t t = (time_t)seconds;
+    if (seconds > 0 && localtime_r(&t, &tm))
+        (void)strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &tm);
+    pdl_buf_putf(out, "%-19s", text);
+}
+
+static void put_json_time(const char *name, double seconds, pdl_buf *out) {
+    if (seconds > 0)
+        pdl_buf_putf(out, ", \"%s\": %.3f", name, seconds);
+    else
+        pdl_buf_putf(out, ", \"%s\": null", name);
+}
+
+static void put_json_text(const char *name, const char *text, pdl_buf *out) {
+    pdl_buf_putf(out, "\"%s\": ", name);
+    if (text)
+        pdl_json_quote(pdl_str_of(text), 0, out);
+    else
+        PDL_PUT(out, "null");
+}
+
+static bool put_json(void *user, pdl_str path, const pdl_durable_summary *s) {
+    listing *l = user;
+    (void)path;
+    pdl_buf_put(&l->out, pdl_str_of(l->any ? ",\n " : "["));
+    l->any = true;
+    pdl_buf_putc(&l->out, '{');
+    put_json_text("id", s->id, &l->out);
+    PDL_PUT(&l->out, ", ");
+    put_json_text("program", s->file, &l->out);
+    PDL_PUT(&l->out, ", ");
+    put_json_text("state", pdl_run_state_name(s->state), &l->out);
+    put_json_time("started", s->started, &l->out);
+    put_json_time("ended", s->ended, &l->out);
+    pdl_buf_putf(&l->out, ", \"calls\": %lld, \"tokens\": %lld, \"cost\": %.9g, ",
+                 (long long)s->calls, (long long)s->tokens, s->cost);
+    put_json_text("place", s->place, &l->out);
+    pdl_buf_putc(&l->out, '}');
+    return true;
+}
+
+static bool put_line(void *user, pdl_str path, const pdl_durable_summary *s) {
+    listing *l = user;
+    (void)path;
+    if (!l->any)
+        PDL_PUT(&l->out, "ID                      STATE    STARTED              ENDED              "
+                         "  CALLS   TOKENS  PROGRAM\n");
+    l->any = true;
+    pdl_buf_putf(&l->out, "%-23s %-8s ", s->id, pdl_run_state_name(s->state));
+    put_time(s->started, &l->out);
+    PDL_PUT(&l->out, "  ");
+    put_time(s->ended, &l->out);
+    pdl_buf_putf(&l->out, "  %5lld %8lld  %s", (long long)s->calls, (long long)s->tokens, s->file);
+    if (s->place && s->state != PDL_RUN_ENDED) pdl_buf_putf(&l->out, "  at %s", s->place);
+    pdl_buf_putc(&l->out, '\n');
+    return true;
+}
+
+static bool prune_one(void *user, pdl_str path, const pdl_durable_summary *s) {
+    listing *l = user;
+    bool over = s->state == PDL_RUN_ENDED || s->state == PDL_RUN_FAILED ||
+                s->state == PDL_RUN_KILLED;
+    double last = s->ended > 0 ? s->ended : s->started;
+    if (!over || last >= l->before) return true;
+    l->ok = pdl_durable_remove(path, l->err);
+    l->removed += l->ok;
+    return l->ok;
+}
+
+/* --- actions ---------------------------------------------------------------------------------- */
+
+static int list(const arguments *a, pdl_err *err) {
+    char *folder;
+    listing l = {.out = PDL_BUF, .err = err, .ok = true};
+    bool json = a->given[OPT_json];
+    if (!pdl_runs_folder(&folder, err)) return 1;
+    bool ok = pdl_runs_each(folder, json ? put_json : put_line, &l, err);
+    pdl_free(folder);
+    if (json) pdl_buf_put(&l.out, pdl_str_of(l.any ? "]\n" : "[]\n"));
+    int code = ok ? pdl_cli_put_stdout(pdl_buf_str(&l.out)) : 1;
+    pdl_buf_fini(&l.out);
+    return code;
+}
+
+static bool show_row(void *user, const pdl_durable_row *row) {
+    pdl_buf *out = user;
+    put_time(row->start, out);
+    const char *state = row->end <= 0 ? "open" : row->error.p ? "failed" : "answered";
+    pdl_buf_putf(out, "  %-8s %-8.*s %.*s", state, PDL_FMT(row->kind), PDL_FMT(row->place));
+    if (row->attempt > 1) pdl_buf_putf(out, "  %lld answers", (long long)row->attempt);
+    pdl_buf_putc(out, '\n');
+    return true;
+}
+
+static int show(const arguments *a, const char *path, pdl_err *err) {
+    pdl_durable_summary s;
+    listing l = {.out = PDL_BUF, .err = err, .ok = true};
+    if (!pdl_durable_summary_read(pdl_str_of(path), &s, err)) return 1;
+    if (a->given[OPT_json])
+        put_json(&l, pdl_str_of(path), &s);
+    else
+        put_line(&l, pdl_str_of(path), &s);
+    bool ok = a->given[OPT_json] || pdl_durable_each(pdl_str_of(path), show_row, &l.out, err);
+    if (a->given[OPT_json]) PDL_PUT(&l.out, "]\n");
+    pdl_durable_summary_fini(&s);
+    int code = ok ? pdl_cli_put_stdout(pdl_buf_str(&l.out)) : 1;
+    pdl_buf_fini(&l.out);
+    return code;
+}
+
+static int prune(const arguments *a, pdl_err *err) {
+    char *folder;
+    int64_t age = 0;
+    if (!a->given[OPT_keep] || !pdl_cli_read_age(a->value[OPT_keep], &age))
+        return pdl_cli_refuse(a, "prune needs --keep and a number with d, h, m or s, such as "
+                                 "--keep 30d");
+    if (!pdl_runs_folder(&folder, err)) return 1;
+    listing l = {.before = (double)(time(NULL) - age), .out = PDL_BUF, .err = err, .ok = true};
+    bool ok = pdl_runs_each(folder, prune_one, &l, err) && l.ok;
+    pdl_free(folder);
+    pdl_buf_putf(&l.out, "%zu %s removed\n", l.removed, l.removed == 1 ? "run" : "runs");
+    int code = ok ? pdl_cli_put_stdout(pdl_buf_str(&l.out)) : 1;
+    pdl_buf_fini(&l.out);
+    return code;
+}
+
+static int export(const arguments *a, const char *path, pdl_err *err) {
+    pdl_secrets *secrets = a->given[OPT_redact] ? pdl_session_secrets_of(pdl_str_of(path)) : NULL;
+    bool ok = pdl_durable_export(pdl_str_of(path), a->files.p[2], secrets, err);
+    pdl_secrets_free(secrets);
+    return ok ? 0 : 1;
+}
+
+/* What is wrong with the command line; NULL: nothing. */
+static const char *misuse(const arguments *a) {
+    static const struct {
+        const char *name;
+        size_t n;
+        const char *wrong;
+    } actions[] = {{"show", 2, "show needs an ID, and nothing else"},
+                   {"rm", 2, "rm needs an ID, and nothing else"},
+                   {"prune", 1, "prune takes no ID: it removes what --keep AGE does not keep"},
+                   {"export", 3, "export needs an ID and the name of a new file"}};
+    for (size_t i = 0; i < sizeof actions / sizeof *actions; i++)
+        if (pdl_str_is(a->files.p[0], actions[i].name))
+            return a->files.n == actions[i].n ? NULL : actions[i].wrong;
+    return "argument ACTION: choose from show, rm, prune, export";
+}
+
+static int act(const arguments *a, pdl_err *err) {
+    char *path = NULL;
+    pdl_str action = a->files.p[0];
+    if (pdl_str_is(action, "prune")) return prune(a, err);
+    if (!pdl_cli_lasting_path(a->files.p[1], &path, err)) return 1;
+    int code = pdl_str_is(action, "show")     ? show(a, path, err)
+               : pdl_str_is(action, "export") ? export(a, path, err)
+               : pdl_durable_remove(pdl_str_of(path), err) ? 0
+                                                           : 1;
+    pdl_free(path);
+    return code;
+}
+
+int pdl_cli_cmd_runs(const arguments *a) {
+    pdl_err err = {0};
+    const char *wrong = a->files.n ? misuse(a) : NULL;
+    if (wrong) return pdl_cli_refuse(a, wrong);
+    int code = a->files.n ? act(a, &err) : list(a, &err);
+    if (err.kind) {
+        pdl_cli_print_error(&err, NULL);
+        code = err.kind == PDL_E_usage ? 2 : 1;
+        pdl_err_fini(&err);
+    }
+    return code;
+}

@@ -1,0 +1,111 @@
+/* cmd_trace.c -- pdl trace: what a durable run did, also one that was killed. Its program is run
+ * against its journal, with nobody outside.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+
+#include "cli/cli.h"
+#include "value/json_write.h"
+
+#include "base/banned.h"
+
+static bool put_piece(void *user, pdl_str piece, pdl_err *err) {
+    int *code = user;
+    if (!*code && piece.n && fwrite(piece.p, 1, piece.n, stdout) != piece.n) *code = 1;
+    return !*code || pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot write to standard output");
+}
+
+static bool show_json(pdl_durable *run, pdl_err *err) {
+    const pdl_durable_facts *f = pdl_durable_get_facts(run);
+    pdl_session *s = NULL;
+    pdl_val inputs = pdl_absent();
+    const pdl_program *p;
+    int code = 0;
+    pdl_session_options o = {.file = f->file,
+                             .dir = pdl_file_folder(f->file),
+                             .stream = PDL_STREAM_RESULT,
+                             .alone = true,
+                             .trace = true,
+                             .cancel = pdl_cli_signal_received()};
+    if (!pdl_session_new(&o, &s, err)) return false;
+    pdl_session_name_keys(s, run);
+    bool ok = pdl_durable_inputs(run, &inputs, err);
+    if (ok && !pdl_session_load(s, f->text, &p)) {
+        pdl_cli_print_load_errors(p, s);
+        ok = pdl_err_set(err, PDL_E_schema, (pdl_loc){0}, "the program in the journal has errors");
+    }
+    if (ok) {
+        pdl_session_attach(s, run, &(pdl_durable_options){0}, inputs);
+        if (pdl_session_run(s) == PDL_STEP_WAIT) pdl_session_stop(s);
+        ok = pdl_session_trace(s, put_piece, &code, err) && put_piece(&code, PDL_STR("\n"), err);
+    }
+    pdl_session_free(s);
+    pdl_drop(inputs);
+    return ok;
+}
+
+/* --- for ui.perfetto.dev and chrome://tracing ------------------------------------------------- */
+
+struct events {
+    pdl_buf out;
+    size_t n;
+    PDL_VEC(double) lanes; /* end of the last effect of each: what overlaps stands side by side */
+};
+
+static size_t lane_of(struct events *x, double start, double end) {
+    size_t i = 0;
+    while (i < x->lanes.n && x->lanes.p[i] > start) i++;
+    if (i == x->lanes.n) *pdl_vec_push(&x->lanes) = 0;
+    x->lanes.p[i] = end;
+    return i;
+}
+
+static bool put_event(void *user, const pdl_durable_row *row) {
+    struct events *x = user;
+    double end = row->end > row->start ? row->end : row->start;
+    size_t lane = lane_of(x, row->start, end);
+    pdl_buf_put(&x->out, pdl_str_of(x->n++ ? ",\n" : ""));
+    pdl_buf_putf(&x->out, "{\"ph\": \"X\", \"pid\": 1, \"tid\": %zu, \"ts\": %.0f, \"dur\": %.0f, ",
+                 lane + 1, row->start * 1e6, (end - row->start) * 1e6);
+    PDL_PUT(&x->out, "\"cat\": ");
+    pdl_json_quote(row->kind, 0, &x->out);
+    PDL_PUT(&x->out, ", \"name\": ");
+    pdl_json_quote(row->place, 0, &x->out);
+    pdl_buf_putf(&x->out, ", \"args\": {\"state\": \"%s\", \"answers\": %lld}}",
+                 row->end <= 0 ? "open"
+                 : row->error.p ? "failed"
+                                : "answered",
+                 (long long)row->attempt);
+    return true;
+}
+
+static bool show_perfetto(const char *path, pdl_err *err) {
+    struct events x = {.out = PDL_BUF};
+    PDL_PUT(&x.out, "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [\n");
+    bool ok = pdl_durable_each(pdl_str_of(path), put_event, &x, err);
+    PDL_PUT(&x.out, "\n]}\n");
+    ok = ok && (pdl_cli_put_stdout(pdl_buf_str(&x.out)) == 0 ||
+                pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot write to standard output"));
+    pdl_buf_fini(&x.out);
+    pdl_vec_fini(&x.lanes);
+    return ok;
+}
+
+int pdl_cli_cmd_trace(const arguments *a) {
+    pdl_err err = {0};
+    pdl_durable *run = NULL;
+    char *path = NULL;
+    if (!a->files.n) return pdl_cli_refuse(a, "the following arguments are required: ID or FILE");
+    bool perfetto = a->given[OPT_trace_form] && pdl_str_is(a->value[OPT_trace_form], "perfetto");
+    bool ok = pdl_cli_lasting_path(a->files.p[0], &path, &err) &&
+              pdl_durable_open(pdl_str_of(path), PDL_DURABLE_SHOW, false, false, &run, &err) &&
+              (perfetto ? show_perfetto(path, &err) : show_json(run, &err));
+    int code = ok ? fflush(stdout) != 0 : 1;
+    if (!ok) {
+        pdl_cli_print_error(&err, NULL);
+        code = err.kind == PDL_E_usage ? 2 : 1;
+        pdl_err_fini(&err);
+    }
+    pdl_durable_close(run);
+    pdl_free(path);
+    return code;
+}

@@ -1,0 +1,325 @@
+/* durable.c -- durable runs of the command: their journal, their options, what they print.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/term.h"
+#include "io/file.h"
+#include "journal/runs.h"
+#include "value/json_read.h"
+#include "value/json_write.h"
+
+#include "base/banned.h"
+
+#ifndef PDL_VERSION
+#define PDL_VERSION "0.1.0"
+#endif
+
+/* --- options in the journal ------------------------------------------------------------------- */
+
+/* What shapes a run goes on shaping it; keys, prices and addresses come from now. */
+static const opt_id kept[] = {OPT_stream,  OPT_jobs, OPT_timeout, OPT_budget,      OPT_max_rps,
+                              OPT_max_tpm, OPT_sync, OPT_park,    OPT_provisional, OPT_cache,
+                              OPT_output};
+enum { N_KEPT = sizeof kept / sizeof kept[0] };
+
+static void put_options(const arguments *a, pdl_buf *out) {
+    const char *comma = "";
+    pdl_buf_putc(out, '{');
+    for (size_t i = 0; i < N_KEPT; i++) {
+        if (!a->given[kept[i]]) continue;
+        pdl_buf_putf(out, "%s\"%s\":", comma, pdl_cli_option_of(kept[i])->name);
+        if (a->value[kept[i]].p)
+            pdl_json_quote(a->value[kept[i]], 0, out);
+        else
+            PDL_PUT(out, "true");
+        comma = ",";
+    }
+    pdl_buf_putc(out, '}');
+}
+
+/* Those that a does not give. Values live as long as the process. */
+static bool take_options(arguments *a, pdl_str json, pdl_err *err) {
+    pdl_val v;
+    if (!pdl_json_read(json, 0, &v, NULL, err)) return false;
+    for (size_t i = 0; pdl_is_dict(v) && i < N_KEPT; i++) {
+        pdl_vref x = pdl_dict_getz(v, pdl_cli_option_of(kept[i])->name);
+        if (pdl_is_absent(x) || a->given[kept[i]]) continue;
+        a->given[kept[i]] = true;
+        if (pdl_is_str(x))
+            a->value[kept[i]] =
+                (pdl_str){pdl_str_dup(pdl_str_get(x)), pdl_str_get(x).n};
+    }
+    pdl_drop(v);
+    return true;
+}
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+/* An id, or the path of a file: what has a slash in it, or is there. */
+bool pdl_cli_lasting_path(pdl_str name, char **out, pdl_err *err) {
+    char *file = pdl_str_dup(name), *folder = NULL;
+    bool is_file = strchr(file, '/') || access(file, F_OK) == 0;
+    if (is_file) {
+        *out = file;
+        return true;
+    }
+    pdl_free(file);
+    if (!pdl_runs_is_id(name))
+        return pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "'%.*s' is no id of a run and no file",
+                           PDL_FMT(name));
+    if (!pdl_runs_folder(&folder, err)) return false;
+    *out = pdl_runs_path(folder, name);
+    bool there = access(*out, F_OK) == 0;
+    if (!there) {
+        pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "there is no run %.*s in %s", PDL_FMT(name),
+                    folder);
+        pdl_free(*out);
+        *out = NULL;
+    }
+    pdl_free(folder);
+    return there;
+}
+
+/* Where the journal of a new run is: that of --record, or a file of the folder. */
+static bool choose_path(lasting *l, const arguments *a, pdl_err *err) {
+    char made[40], *folder;
+    pdl_str id = a->value[OPT_id];
+    if (a->given[OPT_id] && !pdl_runs_is_id(id))
+        return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                           "--id %.*s: letters, digits and . _ - are possible, at most 100, and "
+                           "not . or - at the beginning",
+                           PDL_FMT(id));
+    if (!id.n) {
+        pdl_runs_make_id(made);
+        id = pdl_str_of(made);
+    }
+    l->id = pdl_str_dup(id);
+    if (a->given[OPT_record]) {
+        l->path = pdl_str_dup(a->value[OPT_record]);
+        return true;
+    }
+    if (!pdl_runs_folder(&folder, err)) return false;
+    l->path = pdl_runs_path(folder, id);
+    l->is_listed = true;
+    pdl_free(folder);
+    return true;
+}
+
+/* A name is in use: that is no wrong command line, the run cannot begin. */
+static void reword_taken(const lasting *l, const arguments *a, pdl_err *err) {
+    if (err->kind != PDL_E_usage) return;
+    err->kind = PDL_E_io;
+    if (a->given[OPT_record]) return;
+    pdl_buf b = PDL_BUF;
+    pdl_buf_putf(&b, "there is a run %s already: pdl resume %s continues it, pdl runs rm %s "
+                     "removes it",
+                 l->id, l->id, l->id);
+    pdl_err_reword(err, &b);
+}
+
+static bool is_full(const arguments *a) {
+    return !a->given[OPT_sync] || pdl_str_is(a->value[OPT_sync], "full");
+}
+
+bool pdl_cli_lasting_begin(lasting *l, const arguments *a, pdl_session *s, pdl_str text,
+                           pdl_vref inputs, pdl_err *err) {
+    char cwd[4096] = "";
+    pdl_buf note = PDL_BUF, options = PDL_BUF;
+    if (!choose_path(l, a, err)) return false;
+    if (!pdl_durable_create(pdl_str_of(l->path), is_full(a), &l->run, &note, err)) {
+        reword_taken(l, a, err);
+        return false;
+    }
+    if (note.len) pdl_cli_note("pdl: note: %s", pdl_buf_z(&note));
+    put_options(a, &options);
+    (void)!getcwd(cwd, sizeof cwd);
+    pdl_session_name_keys(s, l->run);
+    pdl_durable_facts f = {
+        .id = pdl_str_of(l->id),
+        .file = a->files.p[0],
+        .text = text,
+        .folder = pdl_str_of(cwd),
+        .options = pdl_buf_str(&options),
+        .version = PDL_STR(PDL_VERSION),
+    };
+    bool ok = pdl_durable_begin(l->run, &f, inputs, err);
+    if (ok && pdl_tty_is(STDERR_FILENO)) pdl_cli_note("pdl: run %s", l->id);
+    pdl_buf_fini(&note);
+    pdl_buf_fini(&options);
+    return ok;
+}
+
+/* --- a run that is there ---------------------------------------------------------------------- */
+
+static bool take_ways(lasting *l, const arguments *a, pdl_err *err) {
+    for (size_t i = 0; i < a->values.n; i++) {
+        pdl_str v = a->values.p[i].value;
+        if (a->values.p[i].id == OPT_again) pdl_durable_again(l->run, v);
+        if (a->values.p[i].id != OPT_skip) continue;
+        size_t eq = pdl_str_find(v, PDL_STR("="), 0);
+        if (eq == PDL_NOT_FOUND || !eq)
+            return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                               "--skip %.*s: expected PLACE=JSON", PDL_FMT(v));
+        if (!pdl_durable_skip(l->run, pdl_str_sub(v, 0, eq), pdl_str_sub(v, eq + 1, v.n), err))
+            return false;
+    }
+    return true;
+}
+
+/* Its working folder; on another machine it may not be there. */
+static void enter_folder(const pdl_durable_facts *f) {
+    char *folder = pdl_str_dup(f->folder);
+    if (*folder && chdir(folder) != 0)
+        pdl_cli_note("pdl: note: the folder of the run, %s, cannot be entered (%s): it continues "
+                     "in this one",
+                     folder, strerror(errno));
+    pdl_free(folder);
+}
+
+bool pdl_cli_lasting_open(lasting *l, arguments *a, pdl_durable_use use, pdl_err *err) {
+    *l = (lasting){.resumes = true, .inputs = pdl_absent()};
+    if (!pdl_cli_lasting_path(a->files.p[0], &l->path, err)) return false;
+    char real[PATH_MAX];
+    if (realpath(l->path, real)) { /* the folder may be left */
+        pdl_free(l->path);
+        l->path = pdl_str_dup(pdl_str_of(real));
+    }
+    if (!pdl_durable_open(pdl_str_of(l->path), use, is_full(a), a->given[OPT_take_over], &l->run,
+                          err))
+        return false;
+    const pdl_durable_facts *f = pdl_durable_get_facts(l->run);
+    l->id = pdl_str_dup(f->id);
+    l->is_listed = pdl_runs_is_id(a->files.p[0]) && pdl_str_is(a->files.p[0], l->id);
+    if (use == PDL_DURABLE_CONTINUE || use == PDL_DURABLE_CHECK) enter_folder(f);
+    a->files.p[0] = f->file;
+    return take_options(a, f->options, err) && take_ways(l, a, err);
+}
+
+/* Lines that earlier processes handed out: a regular file that begins with them is read behind
+ * them. */
+struct input_lines {
+    pdl_buf all;
+};
+
+static bool on_line(void *user, const pdl_durable_row *row) {
+    struct input_lines *x = user;
+    pdl_val v;
+    pdl_err ignored = {0};
+    if (!pdl_str_is(row->kind, "input") || !row->reply.p) return true;
+    if (pdl_json_read(row->reply, 0, &v, NULL, &ignored)) {
+        if (pdl_is_str(v)) {
+            pdl_buf_put(&x->all, pdl_str_get(v));
+            pdl_buf_putc(&x->all, '\n');
+        }
+        pdl_drop(v);
+    }
+    pdl_err_fini(&ignored);
+    return true;
+}
+
+static bool begins_with(int fd, pdl_str text) {
+    char chunk[4096];
+    size_t at = 0;
+    while (at < text.n) {
+        size_t want = text.n - at < sizeof chunk ? text.n - at : sizeof chunk;
+        ssize_t n = pread(fd, chunk, want, (off_t)at);
+        if (n <= 0 || memcmp(chunk, text.p + at, (size_t)n) != 0) return false;
+        at += (size_t)n;
+    }
+    return true;
+}
+
+static void continue_input(const lasting *l) {
+    struct stat st;
+    struct input_lines x = {PDL_BUF};
+    pdl_err ignored = {0};
+    if (fstat(STDIN_FILENO, &st) != 0 || !S_ISREG(st.st_mode)) return;
+    if (pdl_durable_each(pdl_str_of(l->path), on_line, &x, &ignored) && x.all.len &&
+        begins_with(STDIN_FILENO, pdl_buf_str(&x.all)) &&
+        lseek(STDIN_FILENO, (off_t)x.all.len, SEEK_SET) >= 0)
+        pdl_cli_note("pdl: note: standard input begins with the lines that the run has had: it is "
+                     "read on behind them");
+    pdl_err_fini(&ignored);
+    pdl_buf_fini(&x.all);
+}
+
+/* --- the run ---------------------------------------------------------------------------------- */
+
+static void release(void *user) { pdl_session_flush(user); }
+
+bool pdl_cli_lasting_attach(lasting *l, const arguments *a, pdl_session *s, term *t, pdl_err *err) {
+    pdl_durable_options o = {
+        .provisional = t->tty || a->given[OPT_provisional],
+        .park = a->given[OPT_park],
+        .changed_fails = a->given[OPT_changed] && pdl_str_is(a->value[OPT_changed], "fail"),
+        .rebuild = a->given[OPT_rebuild],
+        .user = t,
+        .has_output = pdl_cli_term_has_held,
+        .put_output = pdl_cli_term_write,
+    };
+    if (l->resumes) {
+        pdl_session_name_keys(s, l->run);
+        if (!pdl_durable_inputs(l->run, &l->inputs, err)) return false;
+        if (pdl_durable_asks(l->run)) continue_input(l);
+    }
+    t->holds = true;
+    t->held = PDL_BUF;
+    t->provisional = o.provisional;
+    t->release = release;
+    t->release_user = s;
+    if (a->given[OPT_only_new] || (l->resumes && a->given[OPT_output]))
+        t->skip = pdl_durable_printed(l->run);
+    pdl_session_attach(s, l->run, &o, l->inputs);
+    return pdl_durable_prepare(l->run, err);
+}
+
+static void tell_question(void *user, pdl_str place, pdl_str text) {
+    const lasting *l = user;
+    pdl_cli_note("  %.*s: %.*s\n    pdl answer %s --at %.*s TEXT", PDL_FMT(place), PDL_FMT(text),
+                 l->id, PDL_FMT(place));
+}
+
+void pdl_cli_lasting_tell(const lasting *l, const arguments *a, pdl_session *s) {
+    const pdl_err *e = pdl_run_error(pdl_session_get(s));
+    if (e->kind == PDL_E_parked) {
+        pdl_cli_note("pdl: run %s waits for an answer:", l->id);
+        pdl_durable_questions(l->run, tell_question, (void *)(uintptr_t)l);
+        pdl_cli_note("  then: pdl resume %s", l->id);
+    }
+    if (l->resumes && !a->given[OPT_check] && pdl_durable_has_changes(l->run)) {
+        pdl_buf b = PDL_BUF;
+        pdl_durable_report(l->run, &b);
+        pdl_cli_note("pdl: note: the program or its files have changed: %s", pdl_buf_z(&b));
+        pdl_buf_fini(&b);
+    }
+}
+
+/* The index of its folder hears of it; a copy elsewhere has none. */
+static void note_end(const lasting *l) {
+    pdl_str path = pdl_str_of(l->path), dir = pdl_file_folder(path);
+    pdl_buf own = PDL_BUF;
+    pdl_buf_putf(&own, "%s.journal", l->id);
+    char *folder = pdl_str_dup(dir);
+    if (dir.n && pdl_str_eq(pdl_file_name(path), pdl_buf_str(&own)) && l->is_listed)
+        pdl_runs_note(folder, path);
+    pdl_free(folder);
+    pdl_buf_fini(&own);
+}
+
+void pdl_cli_lasting_fini(lasting *l) {
+    bool writes = l->run && pdl_durable_asks(l->run);
+    pdl_durable_close(l->run);
+    if (writes) note_end(l);
+    pdl_drop(l->inputs);
+    pdl_free(l->path);
+    pdl_free(l->id);
+    *l = (lasting){.inputs = pdl_absent()};
+}

@@ -1,0 +1,736 @@
+/* durable.c -- see durable.h: the world.
+ *
+ *   start -> answered from a row -> queue, or at once where the machine does not wait
+ *         -> read, clock, chance: asked at once, the row is written whole
+ *         -> all else: row, held until the flush
+ *   poll  -> flush: commit and sync, output, what was held goes out
+ *         -> poll behind: replies come in, their rows are written
+ *         -> commit; then the machine gets them
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "journal/durable.h"
+
+#include <stdio.h>
+#include <time.h>
+
+#include "journal/survive.h"
+#include "value/int.h"
+#include "value/text.h"
+
+#include "base/banned.h"
+
+enum { MOST_PENDING = 4096 /* rows in one transaction */ };
+
+static pdl_durable *of(pdl_world *w) { return (pdl_durable *)(void *)w; }
+
+void pdl_durable_note_problem(pdl_durable *d, pdl_err *err) {
+    if (!d->problem.kind) {
+        pdl_err_move(&d->problem, err);
+        d->problem.uncatchable = true;
+    }
+    pdl_err_fini(err);
+}
+
+static bool writes(const pdl_durable *d) {
+    return d->use == PDL_DURABLE_CONTINUE && !d->problem.kind;
+}
+
+static void commit(pdl_durable *d, bool sync) {
+    pdl_err err = {0};
+    if (writes(d) && !pdl_store_commit(d->store, sync, &err)) pdl_durable_note_problem(d, &err);
+}
+
+/* --- pending effects -------------------------------------------------------------------------- */
+
+static pending_effect *pending_new(pdl_durable *d, pdl_effect *e) {
+    pending_effect *o = PDL_NEW(pending_effect);
+    o->d = d;
+    o->e = e;
+    o->pieces = o->value = o->expected = pdl_absent();
+    return o;
+}
+
+void pdl_durable_drop_open(pending_effect *o) {
+    pdl_drop(o->pieces);
+    pdl_drop(o->value);
+    pdl_drop(o->expected);
+    pdl_err_fini(&o->err);
+    pdl_effect_free(o->e);
+    pdl_free(o);
+}
+
+/* The text of a whole answer where the machine wants pieces and none were recorded. */
+static void give_text(const pending_effect *o) {
+    pdl_effect *e = o->e;
+    bool wants = e->kind == PDL_EFFECT_model;
+    pdl_vref stream = wants ? pdl_dict_getz(e->request, "stream") : pdl_absent();
+    pdl_vref text = pdl_is_dict(o->value) ? pdl_dict_getz(o->value, "content") : pdl_absent();
+    if (!pdl_is_bool(stream) || !pdl_bool_of(stream) || !pdl_is_str(text) || !pdl_str_get(text).n)
+        return;
+    if (e->sink.piece) e->sink.piece(e->sink.user, e, pdl_str_get(text));
+}
+
+/* The machine gets the answer. Takes o. A piece may cancel the effect: o->e is NULL then. */
+static void deliver(pending_effect *o) {
+    size_t n = pdl_is_list(o->pieces) && !o->shown ? pdl_list_len(o->pieces) : 0;
+    for (size_t i = 0; i < n && o->e; i++)
+        if (o->e->sink.piece)
+            o->e->sink.piece(o->e->sink.user, o->e, pdl_str_get(pdl_list_at(o->pieces, i)));
+    if (o->e && !n && !o->shown && !o->err.kind) give_text(o);
+    pdl_effect *e = o->e;
+    o->e = NULL;
+    if (e && o->err.kind) {
+        pdl_effect_refuse(e, &o->err);
+    } else if (e) {
+        pdl_val v = o->value;
+        o->value = pdl_absent();
+        pdl_effect_answer(e, v, 0);
+    }
+    pdl_durable_drop_open(o);
+}
+
+static bool deliver_answers(pdl_durable *d) {
+    bool any = false;
+    while (d->answered_head < d->answered.n) {
+        pending_effect *o = d->answered.p[d->answered_head++];
+        if (d->answered_head == d->answered.n) d->answered_head = d->answered.n = 0;
+        if (!o) continue;
+        any = true;
+        d->delivered = o;
+        deliver(o);
+        d->delivered = NULL;
+    }
+    return any;
+}
+
+static void enqueue(pdl_durable *d, pending_effect *o) { *pdl_vec_push(&d->answered) = o; }
+
+/* It cannot be written down: it does not happen. Takes o. */
+static void refuse(pdl_durable *d, pending_effect *o) {
+    pdl_drop(o->value);
+    pdl_drop(o->pieces);
+    o->value = o->pieces = pdl_absent();
+    pdl_err_fini(&o->err);
+    pdl_err_copy(&o->err, &d->problem);
+    pdl_err_at(&o->err, o->e->loc);
+    o->has_reply = true;
+    enqueue(d, o);
+}
+
+/* --- what comes back -------------------------------------------------------------------------- */
+
+static void on_piece(void *user, const pdl_effect *e, pdl_str text) {
+    pending_effect *o = user;
+    (void)e;
+    if (!pdl_is_list(o->pieces)) o->pieces = pdl_list_new(8);
+    o->pieces = pdl_list_push(o->pieces, pdl_text(text));
+    if (!o->d->opt.provisional || o->rebuilds) return;
+    o->d->n_shown += !o->shown;
+    o->shown = true;
+    if (o->e->sink.piece) o->e->sink.piece(o->e->sink.user, o->e, text);
+}
+
+static void write_answer(pdl_durable *d, pending_effect *o) {
+    pdl_err err = {0};
+    bool ok = o->row ? pdl_durable_write_end(d, o, &err) : true;
+    if (ok && o->e->kind == PDL_EFFECT_write && !o->err.kind)
+        ok = pdl_durable_after_write(d, o->e, &err);
+    if (!ok) pdl_durable_note_problem(d, &err);
+}
+
+static void pump_rebuild(pdl_durable *d, pending_effect *done);
+
+/* An end of input that shall park the run is no answer; nor is it one that nobody can be asked
+ * whether something may be done. */
+static bool is_unanswered(const pdl_durable *d, const pending_effect *o, const pdl_reply *r) {
+    if (o->e->kind == PDL_EFFECT_approval)
+        return r->err.kind != PDL_E_NONE && !r->err.uncatchable && d->opt.parked;
+    return d->opt.park && o->e->kind == PDL_EFFECT_input && !r->err.kind && pdl_is_null(r->value);
+}
+
+static void on_reply(void *user, const pdl_effect *twin, const pdl_reply *reply) {
+    pending_effect *o = user;
+    pdl_durable *d = o->d;
+    d->n_open--;
+    if (o->e->kind == PDL_EFFECT_input) d->n_inputs--;
+    o->sent = false;
+    o->e->added_labels |= twin->added_labels;
+    if (is_unanswered(d, o, reply)) {
+        *pdl_vec_push(&d->asking) = o;
+        return;
+    }
+    pdl_idmap_del(&d->open, o->e->id);
+    d->n_shown -= o->shown;
+    o->has_reply = true;
+    o->value = pdl_keep(reply->value);
+    if (reply->err.kind) pdl_err_copy(&o->err, &reply->err);
+    if (o->rebuilds) {
+        pump_rebuild(d, o);
+        return;
+    }
+    if (writes(d) && !o->answers_at_once) write_answer(d, o);
+    if (!o->answers_at_once) enqueue(d, o);
+}
+
+/* --- what goes out ---------------------------------------------------------------------------- */
+
+/* The same effect for who is behind, which releases it. */
+static pdl_effect *twin_of(const pdl_effect *e, pdl_effect_sink sink) {
+    pdl_effect *t = PDL_NEW(pdl_effect);
+    *t = *e;
+    t->place = e->place ? pdl_path_keep(e->place) : NULL;
+    t->request = pdl_keep(e->request);
+    t->budget = pdl_budget_keep(e->budget);
+    t->sink = sink;
+    return t;
+}
+
+static void send(pdl_durable *d, pending_effect *o) {
+    pdl_effect_sink sink = {.user = o, .piece = on_piece, .reply = on_reply};
+    pdl_effect *e = o->e;
+    pdl_effect *twin = twin_of(e, sink);
+    twin->sender = &d->sender;
+    o->sent = true;
+    d->n_open++;
+    if (e->kind == PDL_EFFECT_input) d->n_inputs++;
+    pdl_idmap_put(&d->open, e->id, o);
+    d->opt.behind->ops->start(d->opt.behind, twin);
+}
+
+static bool is_of_worker(pdl_effect_kind k) {
+    return k == PDL_EFFECT_code || k == PDL_EFFECT_object;
+}
+
+/* Everything that is due is on the disk: output, then what was held. */
+static void release(pdl_durable *d) {
+    if (d->opt.has_output && !d->problem.kind && d->opt.has_output(d->opt.user)) {
+        uint64_t n = d->opt.put_output(d->opt.user);
+        if (n != d->printed && !d->n_shown) {
+            pdl_err err = {0};
+            char text[24];
+            d->printed = n;
+            snprintf(text, sizeof text, "%llu", (unsigned long long)n);
+            if (writes(d) && !pdl_store_put(d->store, "printed", pdl_str_of(text), &err))
+                pdl_durable_note_problem(d, &err);
+        }
+    }
+    for (size_t i = 0; i < d->held.n; i++) {
+        pending_effect *o = d->held.p[i];
+        if (!o) continue;
+        d->held.p[i] = NULL;
+        if (d->problem.kind)
+            refuse(d, o);
+        else
+            send(d, o);
+    }
+    d->held.n = 0;
+}
+
+void pdl_durable_flush(pdl_durable *d) {
+    bool due = d->held.n || (d->opt.has_output && d->opt.has_output(d->opt.user));
+    if (!due || d->flushing) return;
+    d->flushing = true;
+    commit(d, true);
+    if (writes(d)) pdl_store_expect(d->store, false);
+    release(d);
+    d->flushing = false;
+}
+
+/* The row that begins, then the effect waits for the flush. Takes o. */
+static void hold(pdl_durable *d, pending_effect *o, const identity *id) {
+    pdl_err err = {0};
+    bool ok = true;
+    if (!o->row) ok = pdl_durable_write_begin(d, o, id, &err);
+    if (!ok) {
+        pdl_durable_note_problem(d, &err);
+        refuse(d, o);
+        return;
+    }
+    *pdl_vec_push(&d->held) = o;
+}
+
+/* What is over at once and changes nothing: its row is written with its reply. Takes o. */
+static void ask_at_once(pdl_durable *d, pending_effect *o, const identity *id) {
+    pdl_err err = {0};
+    o->answers_at_once = true;
+    send(d, o);
+    o->answers_at_once = false;
+    if (!o->has_reply) { /* a host program answers later */
+        if (writes(d) && !pdl_durable_write_begin(d, o, id, &err)) pdl_durable_note_problem(d, &err);
+        return;
+    }
+    bool ok = !writes(d) || (o->row ? pdl_durable_write_end(d, o, &err)
+                                    : pdl_durable_write_begin(d, o, id, &err));
+    if (ok && writes(d) && pdl_store_pending(d->store) >= MOST_PENDING)
+        ok = pdl_store_commit(d->store, false, &err);
+    if (!ok) pdl_durable_note_problem(d, &err);
+    deliver(o);
+}
+
+/* The machine does not wait for a write: everything that is due goes before it. Takes o. */
+static void write_at_once(pdl_durable *d, pending_effect *o, const identity *id) {
+    pdl_err err = {0};
+    bool again = o->row != 0;
+    bool ok = pdl_durable_before_write(d, o->e, again, &err) &&
+              (again || pdl_durable_write_begin(d, o, id, &err)) &&
+              pdl_store_commit(d->store, true, &err);
+    if (!ok) {
+        pdl_durable_note_problem(d, &err);
+        pdl_err_copy(&o->err, &d->problem);
+        deliver(o);
+        return;
+    }
+    o->answers_at_once = true;
+    send(d, o);
+    o->answers_at_once = false;
+    if (!o->has_reply) return;
+    write_answer(d, o);
+    deliver(o);
+}
+
+static bool goes_at_once(const pdl_effect *e) {
+    return !pdl_effect_has(e->kind, PDL_EFFECT_WAITS) && !pdl_effect_has(e->kind, PDL_EFFECT_ACTS);
+}
+
+/* What is left of a sleep that began in an earlier process. */
+static void shorten(pending_effect *o, double begun) {
+    pdl_vref v = pdl_dict_getz(o->e->request, "seconds");
+    double left = (pdl_is(v, PDL_V_FLOAT) ? pdl_float_of(v) : pdl_num_to_double(v)) -
+                  (pdl_journal_wall() - begun);
+    o->e->request = pdl_dict_putz(o->e->request, "seconds", pdl_float(left > 0 ? left : 0));
+}
+
+/* Nobody is asked. Takes o. */
+static void leave_open(pdl_durable *d, pending_effect *o, const identity *id) {
+    pdl_err err = {0};
+    if (d->use == PDL_DURABLE_REPLAY) {
+        pdl_err_set(&o->err, PDL_E_replay, o->e->loc,
+                    "replay: %.*s has no reply for %.*s (%s): the program asks something else than "
+                    "was recorded",
+                    PDL_FMT(pdl_store_path(d->store)), PDL_FMT(pdl_buf_str(&id->place)),
+                    pdl_effect_kind_name(o->e->kind));
+        o->err.uncatchable = true;
+        if (pdl_effect_has(o->e->kind, PDL_EFFECT_WAITS))
+            enqueue(d, o);
+        else
+            deliver(o);
+        return;
+    }
+    pdl_err_fini(&err);
+    if (d->use == PDL_DURABLE_CHECK && goes_at_once(o->e) && d->opt.behind) {
+        ask_at_once(d, o, id);
+        return;
+    }
+    d->n_asked++;
+    pdl_durable_tell(d, "%.*s: would be asked (%s)", PDL_FMT(pdl_buf_str(&id->place)),
+                     pdl_effect_kind_name(o->e->kind));
+    pdl_idmap_put(&d->open, o->e->id, o);
+}
+
+/* --- the worker that earlier processes had ---------------------------------------------------- */
+
+static bool holds_handle(pdl_vref v) { return (pdl_flags_of(v) & PDL_F_HANDLE) != 0; }
+
+/* Does it look at what earlier blocks left in the worker? */
+static bool needs_session(const pdl_effect *e) {
+    pdl_vref code = pdl_dict_getz(e->request, "code"), lang = pdl_dict_getz(e->request, "lang");
+    if (e->kind == PDL_EFFECT_object) return true;
+    return (pdl_is_str(code) && pdl_str_find(pdl_str_get(code), PDL_STR("PDL_SESSION"), 0) !=
+                                    PDL_NOT_FOUND) ||
+           pdl_text_is(lang, "ipython") || holds_handle(pdl_dict_getz(e->request, "vars"));
+}
+
+static void no_piece(void *user, const pdl_effect *e, pdl_str text) {
+    (void)user;
+    (void)e;
+    (void)text;
+}
+
+static void no_reply(void *user, const pdl_effect *e, const pdl_reply *r) {
+    (void)user;
+    (void)e;
+    (void)r;
+}
+
+/* What was answered from a row is kept until it is known whether it must run again. */
+static void remember_code(pdl_durable *d, const pending_effect *o) {
+    if (!is_of_worker(o->e->kind) || d->rebuilt) return;
+    const pdl_effect *e = o->e;
+    pdl_effect *copy = twin_of(e, (pdl_effect_sink){.piece = no_piece, .reply = no_reply});
+    pending_effect *r = pending_new(d, copy);
+    r->rebuilds = true;
+    r->expected = o->err.kind ? pdl_absent() : pdl_keep(o->value);
+    *pdl_vec_push(&d->recorded_code) = r;
+}
+
+/* JSON values that code gave before and gives now; objects are compared by nobody. */
+static bool same_result(const pending_effect *o) {
+    if (pdl_is_absent(o->expected)) return true;
+    pdl_vref was = o->expected, is = o->value;
+    if (o->e->kind == PDL_EFFECT_code && pdl_is_dict(was) && pdl_is_dict(is)) {
+        was = pdl_dict_getz(was, "result");
+        is = pdl_dict_getz(is, "result");
+    }
+    return holds_handle(was) || holds_handle(is) || pdl_val_eq(was, is);
+}
+
+static void end_rebuild(pdl_durable *d) {
+    d->rebuilding = false;
+    d->rebuilt = true;
+    for (size_t i = 0; i < d->after_rebuild.n; i++) {
+        pending_effect *o = d->after_rebuild.p[i];
+        if (d->problem.kind)
+            refuse(d, o);
+        else
+            *pdl_vec_push(&d->held) = o;
+    }
+    d->after_rebuild.n = 0;
+}
+
+static void differs(pdl_durable *d, const pending_effect *o) {
+    pdl_buf place = PDL_BUF, was = PDL_BUF, is = PDL_BUF;
+    enum { SHOWN_CP = 200 };
+    pdl_err err = {0};
+    pdl_path_text(o->e->place, &place);
+    pdl_val_show(o->expected, true, SHOWN_CP, &was);
+    if (o->err.kind)
+        pdl_buf_putf(&is, "an error: %s", o->err.msg);
+    else
+        pdl_val_show(o->value, true, SHOWN_CP, &is);
+    pdl_err_set(&err, PDL_E_code, o->e->loc,
+                "code at %s gave another result when it ran again: %s, and before %s",
+                pdl_buf_z(&place), pdl_buf_z(&is), pdl_buf_z(&was));
+    pdl_durable_note_problem(d, &err);
+    pdl_buf_fini(&place);
+    pdl_buf_fini(&was);
+    pdl_buf_fini(&is);
+}
+
+/* One after the other, in the order in which they were asked. done: the one that ended. */
+static void pump_rebuild(pdl_durable *d, pending_effect *done) {
+    if (done) {
+        bool failed = done->err.kind && !pdl_is_absent(done->expected);
+        if (failed || (!done->err.kind && !same_result(done))) differs(d, done);
+        pdl_durable_drop_open(done);
+    }
+    if (d->problem.kind || d->next_code >= d->recorded_code.n) {
+        end_rebuild(d);
+        return;
+    }
+    pending_effect *o = d->recorded_code.p[d->next_code];
+    d->recorded_code.p[d->next_code++] = NULL;
+    o->e->id = 0x7fffffffu - (uint32_t)d->next_code; /* behind all that a run gives */
+    send(d, o);
+}
+
+/* Takes o: code that looks at what others left waits until they have run again. */
+static bool waits_for_session(pdl_durable *d, pending_effect *o) {
+    pdl_err err = {0};
+    if (!is_of_worker(o->e->kind) || d->rebuilt || !d->recorded_code.n) return false;
+    if (!d->rebuilding && !needs_session(o->e)) return false;
+    if (!d->opt.rebuild) {
+        pdl_err_set(&err, PDL_E_runtime, o->e->loc,
+                    "this code needs what earlier blocks left in Python, which ended with the "
+                    "process");
+        pdl_err_hint(&err, "--rebuild runs them again, in their order");
+        pdl_durable_note_problem(d, &err);
+        return false;
+    }
+    *pdl_vec_push(&d->after_rebuild) = o;
+    if (d->rebuilding) return true;
+    d->rebuilding = true;
+    pump_rebuild(d, NULL);
+    return true;
+}
+
+/* --- the world -------------------------------------------------------------------------------- */
+
+/* Has the file that was read changed? It is listed, the run has what it read. */
+struct reading {
+    pdl_val now;
+};
+
+static void on_read_again(void *user, const pdl_effect *e, const pdl_reply *r) {
+    (void)e;
+    ((struct reading *)user)->now = r->err.kind ? pdl_null() : pdl_keep(r->value);
+}
+
+static pdl_val read_again(pdl_durable *d, const pdl_effect *e) {
+    struct reading x = {pdl_absent()};
+    if (!d->opt.behind || d->use == PDL_DURABLE_REPLAY || d->use == PDL_DURABLE_SHOW) return x.now;
+    pdl_effect_sink sink = {.user = &x, .piece = no_piece, .reply = on_read_again};
+    pdl_effect *again = twin_of(e, sink);
+    again->id = 0;
+    d->opt.behind->ops->start(d->opt.behind, again);
+    return x.now;
+}
+
+/* Texts of files: what is read now counts for parts of the program, and is told for its data. */
+static void compare_files(pdl_durable *d, pending_effect *o) {
+    if (o->e->kind != PDL_EFFECT_read && o->e->kind != PDL_EFFECT_source) return;
+    pdl_val now = read_again(d, o->e);
+    pdl_vref path = pdl_dict_getz(o->e->request, "path");
+    bool same = pdl_is_absent(now) || (!o->err.kind && pdl_val_eq(now, o->value)) ||
+                (o->err.kind && pdl_is_null(now));
+    if (!same && !(o->e->kind == PDL_EFFECT_source && pdl_is_null(now))) {
+        d->n_changed++;
+        pdl_durable_tell(d, "%.*s was changed since it was read%s",
+                         PDL_FMT(pdl_is_str(path) ? pdl_str_get(path) : PDL_STR("")),
+                         o->e->kind == PDL_EFFECT_source ? "" : "; the run has what it read then");
+        if (o->e->kind == PDL_EFFECT_source && !o->err.kind) {
+            pdl_drop(o->value);
+            o->value = now;
+            now = pdl_absent();
+        }
+    }
+    pdl_drop(now);
+}
+
+/* Answered from the file. Takes o. */
+static void reuse(pdl_durable *d, pending_effect *o) {
+    pdl_reply r = {.value = o->value, .err = o->err};
+    d->n_reused++;
+    if (o->e->kind == PDL_EFFECT_write) pdl_durable_reused_write(d, o->e);
+    remember_code(d, o);
+    compare_files(d, o);
+    r.value = o->value;
+    if (d->opt.spent) d->opt.spent(d->opt.owner, o->e, &r);
+    if (pdl_effect_has(o->e->kind, PDL_EFFECT_WAITS))
+        enqueue(d, o);
+    else
+        deliver(o);
+}
+
+/* --changed fail: nothing is asked that a row was expected for. */
+static bool is_unexpected(const pdl_durable *d) {
+    return d->opt.changed_fails && (d->n_moved || d->n_changed);
+}
+
+static void go(pdl_durable *d, pending_effect *o, const identity *id) {
+    pdl_err err = {0};
+    if (is_unexpected(d)) {
+        pdl_err_set(&err, PDL_E_runtime, o->e->loc,
+                    "the program has changed since the run began: %s",
+                    d->notes.n ? d->notes.p[0] : "");
+        pdl_durable_note_problem(d, &err);
+    }
+    if (!d->is_new) {
+        d->n_asked++;
+        if (!o->row && d->use == PDL_DURABLE_CONTINUE && !goes_at_once(o->e))
+            PDL_TRACE(d->opt.debug, journal, "asked: %s", pdl_buf_z(&id->place));
+    }
+    if (d->problem.kind) {
+        refuse(d, o);
+        return;
+    }
+    if (o->row && o->e->kind == PDL_EFFECT_sleep) shorten(o, o->begun);
+    if (o->e->kind == PDL_EFFECT_write) {
+        write_at_once(d, o, id);
+    } else if (goes_at_once(o->e)) {
+        ask_at_once(d, o, id);
+    } else {
+        bool waits = is_of_worker(o->e->kind) && !d->rebuilt && d->recorded_code.n;
+        if (waits && !o->row && !pdl_durable_write_begin(d, o, id, &err))
+            pdl_durable_note_problem(d, &err);
+        if (waits && waits_for_session(d, o)) return;
+        if (d->problem.kind)
+            refuse(d, o);
+        else
+            hold(d, o, id);
+    }
+}
+
+/* --skip gave the result of an action: its row is completed. Takes o. */
+static void complete(pdl_durable *d, pending_effect *o) {
+    write_answer(d, o);
+    reuse(d, o);
+}
+
+static void start(pdl_world *w, pdl_effect *e) {
+    pdl_durable *d = of(w);
+    pdl_err err = {0};
+    identity id;
+    pending_effect *o = pending_new(d, e);
+    if (!pdl_effect_has(e->kind, PDL_EFFECT_KEPT)) {
+        send(d, o);
+        return;
+    }
+    if (!pdl_durable_identify(d, e, &id, &err)) {
+        pdl_err_move(&o->err, &err);
+        enqueue(d, o);
+        return;
+    }
+    match_kind m = d->is_new ? MATCH_NONE : pdl_durable_match(d, o, &id);
+    if (m == MATCH_ANSWERED)
+        reuse(d, o);
+    else if (m == MATCH_FAILED && pdl_effect_has(e->kind, PDL_EFFECT_WAITS))
+        enqueue(d, o);
+    else if (m == MATCH_FAILED)
+        deliver(o);
+    else if (m == MATCH_AGAIN && o->has_reply)
+        complete(d, o);
+    else if (d->use != PDL_DURABLE_CONTINUE)
+        leave_open(d, o, &id);
+    else
+        go(d, o, &id);
+    pdl_durable_identity_fini(&id);
+}
+
+static void write_cancelled(pdl_durable *d, const pending_effect *o) {
+    pdl_err err = {0};
+    store_effect row = {.id = o->row,
+                        .end = pdl_journal_wall(),
+                        .end_clock = pdl_durable_clock(d),
+                        .state = STORE_CANCELLED};
+    if (o->row && writes(d) && !pdl_store_end(d->store, &row, &err))
+        pdl_durable_note_problem(d, &err);
+}
+
+static bool cancel_in(pending_effect **list, size_t n, uint32_t id) {
+    for (size_t i = 0; i < n; i++) {
+        if (!list[i] || !list[i]->e || list[i]->e->id != id) continue;
+        if (!list[i]->has_reply) write_cancelled(list[i]->d, list[i]);
+        pdl_durable_drop_open(list[i]);
+        list[i] = NULL;
+        return true;
+    }
+    return false;
+}
+
+static void cancel(pdl_world *w, uint32_t id) {
+    pdl_durable *d = of(w);
+    if (d->delivered && d->delivered->e && d->delivered->e->id == id) {
+        pdl_effect_free(d->delivered->e);
+        d->delivered->e = NULL;
+        return;
+    }
+    pending_effect *o = pdl_idmap_find(&d->open, id);
+    if (o && o->sent) {
+        d->n_open--;
+        if (o->e->kind == PDL_EFFECT_input) d->n_inputs--;
+        d->n_shown -= o->shown;
+        d->opt.behind->ops->cancel(d->opt.behind, id);
+    }
+    if (o && !d->parked && !d->ends) write_cancelled(d, o);
+    if (o) {
+        size_t i = 0;
+        pdl_idmap_del(&d->open, id);
+        while (i < d->asking.n && d->asking.p[i] != o) i++;
+        if (i < d->asking.n && !d->parked) d->asking.p[i] = d->asking.p[--d->asking.n];
+        if (i >= d->asking.n || !d->parked) pdl_durable_drop_open(o);
+        return;
+    }
+    if (cancel_in(d->held.p, d->held.n, id) ||
+        cancel_in(d->answered.p + d->answered_head, d->answered.n - d->answered_head, id))
+        return;
+    (void)cancel_in(d->after_rebuild.p, d->after_rebuild.n, id);
+}
+
+/* Nothing goes on but questions that nobody answers. */
+static bool only_asks(const pdl_durable *d) {
+    uint32_t others = d->n_open - (d->opt.park ? d->n_inputs : 0);
+    return !others && ((d->opt.park && d->n_inputs) || d->asking.n);
+}
+
+static bool park(pdl_durable *d) {
+    if (d->parked || !only_asks(d)) return false;
+    for (size_t i = 0; i < pdl_idmap_places(&d->open); i++) {
+        pending_effect *o = pdl_idmap_at(&d->open, i);
+        if (o && o->sent && o->e->kind == PDL_EFFECT_input) *pdl_vec_push(&d->asking) = o;
+    }
+    d->parked = true;
+    commit(d, true);
+    d->opt.parked(d->opt.owner);
+    return true;
+}
+
+static bool poll_behind(pdl_durable *d, int timeout_ms) {
+    if (!d->opt.behind) return false;
+    bool open = d->opt.behind->ops->poll(d->opt.behind, timeout_ms);
+    if (writes(d)) {
+        commit(d, false);
+        pdl_store_expect(d->store, true);
+    }
+    return open;
+}
+
+static bool poll(pdl_world *w, int timeout_ms) {
+    pdl_durable *d = of(w);
+    pdl_durable_flush(d);
+    if (deliver_answers(d)) return true;
+    bool only_questions = timeout_ms != 0 && only_asks(d);
+    bool open = poll_behind(d, only_questions ? 0 : timeout_ms);
+    if (deliver_answers(d)) return true;
+    if (only_questions && park(d)) return true;
+    return open;
+}
+
+static void close_world(pdl_world *w) { (void)w; }
+
+static const pdl_world_ops ops = {start, cancel, poll, close_world};
+
+void pdl_durable_ends(pdl_durable *d) { d->ends = true; }
+
+bool pdl_durable_is_ready(const pdl_durable *d) {
+    return d->answered.n > d->answered_head || d->held.n > 0;
+}
+
+/* --- what policies decide -------------------------------------------------------------------- */
+
+static void on_event(void *user, const pdl_event *e) {
+    pdl_durable *d = user;
+    pdl_buf place = PDL_BUF, raw = PDL_BUF, text = PDL_BUF;
+    pdl_err err = {0};
+    if (e->kind != PDL_EVENT_decision || !writes(d)) return;
+    pdl_path_text(e->path ? e->path : e->effect ? e->effect->place : NULL, &place);
+    bool ok = pdl_effect_encode(e->value, &raw, &err);
+    if (ok) pdl_keyring_refer(&d->keys, pdl_buf_str(&raw), &text);
+    ok = ok && pdl_store_decide(d->store, pdl_journal_wall(), pdl_buf_str(&place),
+                                pdl_buf_str(&text), &err);
+    if (!ok) pdl_durable_note_problem(d, &err);
+    pdl_buf_fini(&place);
+    pdl_buf_fini(&raw);
+    pdl_buf_fini(&text);
+}
+
+pdl_sink pdl_durable_sink(pdl_durable *d) { return (pdl_sink){d, on_event, false}; }
+
+/* --- what services hear ----------------------------------------------------------------------- */
+
+/* 128 bits that tell nothing of the program: the salt of the run is in its file alone. */
+static void name_request(void *user, uint32_t effect, uint32_t part, char out[33]) {
+    pdl_durable *d = user;
+    pending_effect *o = pdl_idmap_find(&d->open, effect);
+    pdl_buf b = PDL_BUF;
+    char hex[65];
+    if (pdl_store_is_dirty(d->store) && pdl_store_pending(d->store)) commit(d, true);
+    pdl_buf_putf(&b, "%s\n", d->salt);
+    if (o) pdl_path_text(o->e->place, &b);
+    pdl_buf_putf(&b, "\n%u\n%u\n%lld", o ? o->e->seq : effect, part,
+                 (long long)(o ? o->attempt : 0));
+    pdl_hash_hex(pdl_buf_str(&b), hex);
+    memcpy(out, hex, 32);
+    out[32] = 0;
+    pdl_buf_fini(&b);
+}
+
+static void note_answered(void *user, uint32_t effect, int status) {
+    pdl_durable *d = user;
+    pending_effect *o = pdl_idmap_find(&d->open, effect);
+    pdl_err err = {0};
+    if (!o || !o->row || !writes(d)) return;
+    if (!pdl_store_attempt(d->store, o->row, o->attempt, pdl_journal_wall(), status, &err))
+        pdl_durable_note_problem(d, &err);
+    o->attempt++;
+}
+
+pdl_world *pdl_durable_world(pdl_durable *d, const pdl_durable_options *o) {
+    pdl_str dir = o->dir;
+    d->opt = *o;
+    while (dir.n > 1 && dir.p[dir.n - 1] == '/') dir.n--;
+    d->dir = dir.n && !pdl_str_is(dir, ".") ? pdl_str_dup(dir) : NULL;
+    d->sender = (pdl_sender){d, name_request, note_answered};
+    d->world.ops = &ops;
+    return &d->world;
+}

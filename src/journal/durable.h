@@ -1,0 +1,166 @@
+/* durable.h -- runs that survive: a world in front of a world, whose journal is kept so that a run
+ * that was killed at any moment can go on (spec runs 2; docs/internals/journal.md).
+ *
+ * What goes out is held until the poll: then all rows on which it may depend are on the disk. What
+ * comes back is in the file before the machine gets it. A run that continues gets what was answered
+ * from the rows, and asks for the rest.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_JOURNAL_DURABLE_H
+#define PDL_JOURNAL_DURABLE_H
+
+#include "base/debug.h"
+#include "base/vec.h"
+#include "effect/effect.h"
+#include "trace/sink.h"
+
+typedef struct pdl_durable pdl_durable;
+
+/* What is known of a run before its first effect. JSON where it says so. */
+typedef struct pdl_durable_facts {
+    pdl_str id;
+    pdl_str file, text; /* the program: its name as given, its bytes */
+    pdl_str folder;     /* working folder */
+    pdl_str options;    /* JSON: {name: value} as on the command line */
+    pdl_str version;
+} pdl_durable_facts;
+
+/* The file of a new run; then its keys, then pdl_durable_begin. full: what went out survives a crash
+ * of the system, too. note: for the user; may stay empty. Errors: usage when the file exists, io. */
+PDL_MUST bool pdl_durable_create(pdl_str path, bool full, pdl_durable **out, pdl_buf *note,
+                                 pdl_err *err);
+/* Its first row. inputs: variables, a dict. Error: io. */
+PDL_MUST bool pdl_durable_begin(pdl_durable *d, const pdl_durable_facts *facts, pdl_vref inputs,
+                                pdl_err *err);
+
+typedef enum {
+    PDL_DURABLE_CONTINUE, /* what has no answer is asked */
+    PDL_DURABLE_CHECK,    /* what has none is noted and never answered; nothing is changed */
+    PDL_DURABLE_REPLAY,   /* what has none is an error */
+    PDL_DURABLE_SHOW      /* what has none is never answered: a trace of what there is */
+} pdl_durable_use;
+
+/* A run that is there. take_over: although it cannot be known that nobody else owns it. Errors: io,
+ * replay (no journal, damaged, of another version), runtime (somebody else owns it; nothing was
+ * recorded; it replays only). */
+PDL_MUST bool pdl_durable_open(pdl_str path, pdl_durable_use use, bool full, bool take_over,
+                               pdl_durable **out, pdl_err *err);
+bool pdl_durable_asks(const pdl_durable *d); /* what has no answer? */
+/* Is it a journal of such a run? */
+bool pdl_durable_is(pdl_str path);
+const pdl_durable_facts *pdl_durable_get_facts(const pdl_durable *d);
+pdl_str pdl_durable_path(const pdl_durable *d);
+
+/* The variables; after its keys are known. Owned. Errors: config (a key is not set), replay. */
+PDL_MUST bool pdl_durable_inputs(const pdl_durable *d, pdl_val *out, pdl_err *err);
+
+/* Of a run that asks nobody: when the last answer came that the machine has had, ns since the epoch.
+ * For pdl_sinks.now. */
+int64_t pdl_durable_time_of(void *d, const pdl_event *e);
+
+/* --- before the run --------------------------------------------------------------------------- */
+
+/* A key: in the file its name stands in its place. */
+void pdl_durable_key(pdl_durable *d, pdl_str name, pdl_str value);
+/* Actions that began and have no end: those at this place (all: at any) are done again; this one has
+ * this result, JSON. */
+void pdl_durable_again(pdl_durable *d, pdl_str place);
+PDL_MUST bool pdl_durable_skip(pdl_durable *d, pdl_str place, pdl_str json, pdl_err *err);
+/* May it begin? Not where an action has no end and neither of them names it, or a file that the run
+ * writes was changed by others. Files are cut to what was acknowledged. Error: runtime, with the
+ * places and the ways out. */
+PDL_MUST bool pdl_durable_prepare(pdl_durable *d, pdl_err *err);
+
+/* What surrounds it. */
+typedef struct pdl_durable_options {
+    pdl_world *behind;       /* borrowed; NULL: nobody (REPLAY, SHOW) */
+    pdl_str dir;             /* folder of the program: paths in requests are relative to it */
+    const pdl_debug *debug;
+    bool provisional;        /* pieces of answers go to the machine at once */
+    bool park;               /* a question that nobody answers now ends the process */
+    bool changed_fails;      /* --changed fail */
+    bool rebuild;            /* code may run again for what it left in its worker */
+    void *user;
+    /* Is there output that was not written? Write it: all that is due is in the file. Returns how
+     * many bytes of the output have been written in all. */
+    bool (*has_output)(void *user);
+    uint64_t (*put_output)(void *user);
+    void *owner; /* of the two that follow */
+    /* An effect was answered from the file: budgets are charged. */
+    void (*spent)(void *user, const pdl_effect *e, const pdl_reply *reply);
+    /* The run is parked: end it. Called once. */
+    void (*parked)(void *user);
+} pdl_durable_options;
+/* The world of the run; belongs to the journal (its close does nothing). */
+pdl_world *pdl_durable_world(pdl_durable *d, const pdl_durable_options *o);
+
+/* --- while it runs ---------------------------------------------------------------------------- */
+
+/* Everything that is due goes into the file and on the disk, then output is written. */
+void pdl_durable_flush(pdl_durable *d);
+/* Writes the decisions of policies. */
+pdl_sink pdl_durable_sink(pdl_durable *d);
+/* Bytes of output that earlier processes wrote for good. */
+uint64_t pdl_durable_printed(const pdl_durable *d);
+/* How long earlier processes were at work, for budgets; its address stays. */
+const uint64_t *pdl_durable_earlier_ns(const pdl_durable *d);
+/* The process is to end: what is cancelled from now on is under way, as after a kill. */
+void pdl_durable_ends(pdl_durable *d);
+/* Are there answers that poll delivers without waiting? */
+bool pdl_durable_is_ready(const pdl_durable *d);
+
+/* --- afterwards ------------------------------------------------------------------------------- */
+
+typedef enum {
+    PDL_RUN_RUNNING,
+    PDL_RUN_ENDED,
+    PDL_RUN_FAILED,
+    PDL_RUN_KILLED,
+    PDL_RUN_WAITING
+} pdl_run_state;
+const char *pdl_run_state_name(pdl_run_state s);
+
+/* The end of the process, or of the run: err NULL: it ended well. Everything is in the file. Error:
+ * why something is not, io. */
+PDL_MUST bool pdl_durable_finish(pdl_durable *d, const pdl_err *err, pdl_err *out);
+/* Lists what was reused and asked, for --check and the note of a resume. */
+void pdl_durable_report(const pdl_durable *d, pdl_buf *out);
+bool pdl_durable_has_changes(const pdl_durable *d); /* was anything moved or changed? */
+/* Questions that nobody has answered: place and text of each. */
+void pdl_durable_questions(const pdl_durable *d,
+                           void (*fn)(void *user, pdl_str place, pdl_str text), void *user);
+void pdl_durable_close(pdl_durable *d); /* NULL is fine */
+
+/* --- from outside of a run -------------------------------------------------------------------- */
+
+typedef struct pdl_durable_summary {
+    pdl_run_state state;
+    char *id, *file, *place; /* owned */
+    double started, ended;   /* ended 0: not yet */
+    int64_t calls, tokens, effects;
+    double cost;
+} pdl_durable_summary;
+PDL_MUST bool pdl_durable_summary_read(pdl_str path, pdl_durable_summary *out, pdl_err *err);
+void pdl_durable_summary_fini(pdl_durable_summary *s);
+
+/* Answers an open question; place empty: the only one. Errors: runtime (nothing is asked, or
+ * several are, or it runs), io. */
+PDL_MUST bool pdl_durable_answer(pdl_str path, pdl_str place, pdl_str text, pdl_err *err);
+/* A copy as one file. secrets: without keys and without these; it replays then, but does not
+ * continue. NULL: as it is. */
+PDL_MUST bool pdl_durable_export(pdl_str path, pdl_str to, const pdl_secrets *secrets,
+                                 pdl_err *err);
+/* Removes the file and what stands beside it. Error: runtime while it runs. */
+PDL_MUST bool pdl_durable_remove(pdl_str path, pdl_err *err);
+
+/* Every effect in order, for lists. */
+typedef struct pdl_durable_row {
+    pdl_str place, kind, request, reply, error;
+    double start, end; /* seconds since the epoch; end 0: open */
+    int64_t attempt;
+} pdl_durable_row;
+PDL_MUST bool pdl_durable_each(pdl_str path, bool (*fn)(void *user, const pdl_durable_row *row),
+                               void *user, pdl_err *err);
+
+#endif

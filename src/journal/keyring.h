@@ -1,0 +1,35 @@
+/* keyring.h -- keys in a journal stand as references to their names, and are filled in again when it
+ * is read. Private to journal.
+ *
+ * A reference is written between two bytes 1 inside of a JSON string, as \u0001k:NAME\u0001; a byte 1
+ * of the text itself is \u0001l\u0001, so that nobody's text becomes a reference.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_JOURNAL_KEYRING_H
+#define PDL_JOURNAL_KEYRING_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/vec.h"
+
+typedef struct keyring {
+    PDL_VEC(struct key {
+        char *name;
+        pdl_str value; /* as it is written inside of a JSON string; owned */
+    }) keys;
+    bool lenient; /* one that is not set is [REDACTED] */
+} keyring;
+
+/* A key with its name; the longest first. */
+void pdl_keyring_add(keyring *k, pdl_str name, pdl_str value);
+void pdl_keyring_fini(keyring *k);
+
+/* JSON text with references in place of keys. */
+void pdl_keyring_refer(const keyring *k, pdl_str json, pdl_buf *out);
+/* And back. Errors: config, which names a key that is not set; replay: no text of ours. */
+PDL_MUST bool pdl_keyring_fill(const keyring *k, pdl_str json, pdl_buf *out, pdl_err *err);
+/* With [REDACTED] in place of references: what others may read. */
+void pdl_keyring_redact(pdl_str json, pdl_buf *out);
+
+#endif

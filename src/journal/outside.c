@@ -1,0 +1,234 @@
+/* outside.c -- durable runs seen from outside: summaries, answers to questions, copies.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "base/num.h"
+#include "journal/survive.h"
+
+#include "base/banned.h"
+
+static bool get(pdl_store *s, const char *key, char **out, pdl_err *err) {
+    pdl_buf b = PDL_BUF;
+    bool ok = pdl_store_get(s, key, &b, err);
+    *out = pdl_str_dup(pdl_buf_str(&b));
+    pdl_buf_fini(&b);
+    return ok;
+}
+
+static double number(const char *text) {
+    double n = 0;
+    return pdl_num_read_double(pdl_str_of(text), &n) ? n : 0;
+}
+
+/* Does a process own it? A killed one has given back its lock. */
+static bool is_locked(pdl_str path) {
+    char *name = pdl_str_dup(path);
+    int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    bool locked = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    if (fd >= 0) close(fd);
+    pdl_free(name);
+    return locked;
+}
+
+static bool on_open(void *user, const store_effect *row) {
+    char **place = user;
+    pdl_free(*place);
+    *place = pdl_str_dup(row->place);
+    return true;
+}
+
+static pdl_run_state read_state(const char *text, bool locked) {
+    for (int i = 0; i <= PDL_RUN_WAITING; i++)
+        if (strcmp(text, pdl_run_state_name((pdl_run_state)i)) == 0 && i != PDL_RUN_RUNNING)
+            return (pdl_run_state)i;
+    return locked ? PDL_RUN_RUNNING : PDL_RUN_KILLED;
+}
+
+bool pdl_durable_summary_read(pdl_str path, pdl_durable_summary *out, pdl_err *err) {
+    pdl_store *s = NULL;
+    char *state = NULL, *started = NULL, *ended = NULL;
+    store_sums sums = {0};
+    bool locked = is_locked(path);
+    *out = (pdl_durable_summary){0};
+    bool ok = pdl_store_open(path, false, false, &s, err) && get(s, "id", &out->id, err) &&
+              get(s, "file", &out->file, err) && get(s, "state", &state, err) &&
+              get(s, "started", &started, err) && get(s, "ended", &ended, err) &&
+              pdl_store_sums(s, &sums, err) &&
+              pdl_store_each(s, STORE_BY_STATE, STORE_OPEN, on_open, &out->place, err);
+    if (ok) {
+        out->state = read_state(state, locked);
+        out->started = number(started);
+        bool over = out->state != PDL_RUN_RUNNING && out->state != PDL_RUN_WAITING;
+        out->ended = over ? number(ended) : 0;
+        out->calls = sums.calls;
+        out->tokens = sums.tokens;
+        out->cost = sums.cost;
+        out->effects = sums.effects;
+    }
+    pdl_free(state);
+    pdl_free(started);
+    pdl_free(ended);
+    pdl_store_close(s, false);
+    if (!ok) pdl_durable_summary_fini(out);
+    return ok;
+}
+
+void pdl_durable_summary_fini(pdl_durable_summary *s) {
+    pdl_free(s->id);
+    pdl_free(s->file);
+    pdl_free(s->place);
+    *s = (pdl_durable_summary){0};
+}
+
+/* --- answers ---------------------------------------------------------------------------------- */
+
+struct questions {
+    pdl_str place;
+    size_t n, n_here;
+    int64_t row;
+    bool is_approval;
+    pdl_buf *places;
+};
+
+static bool on_question(void *user, const store_effect *row) {
+    struct questions *q = user;
+    if (!pdl_str_is(row->kind, "input") && !pdl_str_is(row->kind, "approval")) return true;
+    q->n++;
+    pdl_buf_putf(q->places, "%s%.*s", q->places->len ? ", " : "", PDL_FMT(row->place));
+    if (q->place.n && !pdl_str_eq(q->place, row->place)) return true;
+    q->n_here++;
+    if (!q->row) q->is_approval = pdl_str_is(row->kind, "approval");
+    if (!q->row) q->row = row->id;
+    return true;
+}
+
+/* "y" or "yes" is a yes, everything else is not, as on a terminal. */
+static pdl_val value_of(const struct questions *q, pdl_str text) {
+    if (!q->is_approval) return pdl_text(text);
+    pdl_str word = pdl_str_trim(text);
+    return pdl_bool(pdl_str_eq_nocase(word, PDL_STR("y")) ||
+                    pdl_str_eq_nocase(word, PDL_STR("yes")));
+}
+
+/* Takes v. */
+static bool write_answer(pdl_durable *d, int64_t row, pdl_val v, pdl_err *err) {
+    pdl_buf raw = PDL_BUF, json = PDL_BUF;
+    bool ok = pdl_effect_encode(v, &raw, err);
+    if (ok) pdl_keyring_refer(&d->keys, pdl_buf_str(&raw), &json);
+    double now = pdl_journal_wall();
+    store_effect e = {.id = row, .end = now, .state = STORE_DONE, .reply = pdl_buf_str(&json)};
+    ok = ok && pdl_store_end(d->store, &e, err) &&
+         pdl_store_decide(d->store, now, PDL_STR(""), PDL_STR("a question was answered"), err) &&
+         pdl_store_commit(d->store, true, err);
+    pdl_drop(v);
+    pdl_buf_fini(&raw);
+    pdl_buf_fini(&json);
+    return ok;
+}
+
+bool pdl_durable_answer(pdl_str path, pdl_str place, pdl_str text, pdl_err *err) {
+    pdl_durable *d = NULL;
+    pdl_buf places = PDL_BUF;
+    struct questions q = {.place = place, .places = &places};
+    bool ok = pdl_durable_open(path, PDL_DURABLE_CONTINUE, true, false, &d, err) &&
+              pdl_store_each(d->store, STORE_BY_STATE, STORE_OPEN, on_question, &q, err);
+    if (ok && !q.n)
+        ok = pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "%.*s asks nothing", PDL_FMT(path));
+    else if (ok && !q.n_here)
+        ok = pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "nothing is asked at %.*s, but at %s",
+                         PDL_FMT(place), pdl_buf_z(&places));
+    else if (ok && q.n_here > 1 && !place.n)
+        ok = pdl_err_set(err, PDL_E_runtime, (pdl_loc){0},
+                         "several questions are open: --at PLACE names one of %s",
+                         pdl_buf_z(&places));
+    ok = ok && write_answer(d, q.row, value_of(&q, text), err);
+    if (d) d->is_whole = ok;
+    pdl_durable_close(d);
+    pdl_buf_fini(&places);
+    return ok;
+}
+
+/* --- copies ----------------------------------------------------------------------------------- */
+
+static void hide(void *user, pdl_str text, pdl_buf *out) {
+    pdl_buf named = PDL_BUF;
+    pdl_keyring_redact(text, &named);
+    pdl_hide_lines(user, pdl_buf_str(&named), out);
+    pdl_buf_fini(&named);
+}
+
+static bool redact(pdl_str path, const pdl_secrets *secrets, pdl_err *err) {
+    pdl_store *s = NULL;
+    bool ok = pdl_store_open(path, true, true, &s, err) &&
+              pdl_store_put(s, "redacted", PDL_STR("yes"), err) &&
+              pdl_store_put(s, "salt", PDL_STR(""), err) && pdl_store_commit(s, true, err) &&
+              pdl_store_rewrite(s, hide, (void *)(uintptr_t)secrets, err);
+    pdl_store_close(s, ok);
+    return ok;
+}
+
+/* The copy of a run that nobody has belongs to nobody. */
+static bool disown(pdl_str path, pdl_err *err) {
+    pdl_store *s = NULL;
+    bool ok = pdl_store_open(path, true, true, &s, err) &&
+              pdl_store_put(s, "owner", PDL_STR(""), err);
+    pdl_store_close(s, ok);
+    return ok;
+}
+
+bool pdl_durable_export(pdl_str path, pdl_str to, const pdl_secrets *secrets, pdl_err *err) {
+    pdl_store *s = NULL;
+    bool ok = pdl_store_open(path, false, false, &s, err) && pdl_store_copy(s, to, err);
+    pdl_store_close(s, false);
+    if (ok && !is_locked(path)) ok = disown(to, err);
+    if (!ok || !secrets) return ok;
+    if (redact(to, secrets, err)) return true;
+    char *name = pdl_str_dup(to);
+    unlink(name);
+    pdl_free(name);
+    return false;
+}
+
+bool pdl_durable_remove(pdl_str path, pdl_err *err) {
+    static const char *const beside[] = {"-wal", "-shm", "-journal", ""};
+    bool ok = true;
+    if (is_locked(path))
+        return pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "%.*s runs: end it first",
+                           PDL_FMT(path));
+    for (size_t i = 0; ok && i < sizeof beside / sizeof *beside; i++) {
+        pdl_buf b = PDL_BUF;
+        pdl_buf_putf(&b, "%.*s%s", PDL_FMT(path), beside[i]);
+        if (unlink(pdl_buf_z(&b)) != 0 && (errno != ENOENT || !beside[i][0]))
+            ok = pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot remove %s: %s", pdl_buf_z(&b),
+                             strerror(errno));
+        pdl_buf_fini(&b);
+    }
+    return ok;
+}
+
+/* --- lists ------------------------------------------------------------------------------------ */
+
+struct each_row {
+    bool (*fn)(void *user, const pdl_durable_row *row);
+    void *user;
+};
+
+static bool on_effect(void *user, const store_effect *e) {
+    struct each_row *x = user;
+    pdl_durable_row row = {e->place, e->kind, e->request, e->reply, e->error,
+                           e->start, e->end,  e->attempt};
+    return x->fn(x->user, &row);
+}
+
+bool pdl_durable_each(pdl_str path, bool (*fn)(void *user, const pdl_durable_row *row), void *user,
+                      pdl_err *err) {
+    pdl_store *s = NULL;
+    bool ok = pdl_store_open(path, false, false, &s, err) &&
+              pdl_store_each(s, STORE_ALL, 0, on_effect, &(struct each_row){fn, user}, err);
+    pdl_store_close(s, false);
+    return ok;
+}

@@ -1,0 +1,25 @@
+/* runs.h -- the folder of durable runs: names, paths, and an index that can always be made anew.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef PDL_JOURNAL_RUNS_H
+#define PDL_JOURNAL_RUNS_H
+
+#include "journal/durable.h"
+
+/* $PDL_RUNS, else $XDG_STATE_HOME/pdl/runs, else ~/.local/state/pdl/runs, made when it is not there.
+ * Owned. Errors: io, config (none of these is set). */
+PDL_MUST bool pdl_runs_folder(char **out, pdl_err *err);
+/* Letters, digits and ._- , not beginning with . or -. */
+bool pdl_runs_is_id(pdl_str id);
+/* A new id: when, and some chance. */
+void pdl_runs_make_id(char out[40]);
+/* FOLDER/ID.journal. Owned. */
+char *pdl_runs_path(const char *folder, pdl_str id);
+
+/* Every run of the folder, newest first. Files that are no journals are left out. Error: io. */
+PDL_MUST bool pdl_runs_each(const char *folder,
+                            bool (*fn)(void *user, pdl_str path, const pdl_durable_summary *s),
+                            void *user, pdl_err *err);
+/* Tells the index what became of a run, so that listing need not look: best effort. */
+void pdl_runs_note(const char *folder, pdl_str path);
+
+#endif

@@ -1,0 +1,122 @@
+/* store.h -- the file of a durable run: its tables (schema 2). Private to journal.
+ *
+ * Rows are written inside of a transaction that the first writer begins; commit ends it, and with
+ * `sync` everything so far is on the disk when it returns.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_JOURNAL_STORE_H
+#define PDL_JOURNAL_STORE_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+typedef struct pdl_store pdl_store;
+
+/* A new file with nothing but its tables. note: what the user should know of where it lies, may
+ * stay empty. Errors: usage when it exists, io. */
+PDL_MUST bool pdl_store_create(pdl_str path, bool full, pdl_store **out, pdl_buf *note,
+                               pdl_err *err);
+/* A file that is there; writes: rows will be added. Errors: io, replay (no journal, damaged, of
+ * another version). */
+PDL_MUST bool pdl_store_open(pdl_str path, bool writes, bool full, pdl_store **out, pdl_err *err);
+/* Is it a file of this schema, as far as its head says? False also when it cannot be read. */
+bool pdl_store_is(pdl_str path);
+/* Commits. whole: the log is taken in, so that one file is left. NULL is fine. */
+void pdl_store_close(pdl_store *s, bool whole);
+pdl_str pdl_store_path(const pdl_store *s);
+
+/* The transaction that begins next will be synced: telling it beforehand saves a commit. */
+void pdl_store_expect(pdl_store *s, bool sync);
+PDL_MUST bool pdl_store_commit(pdl_store *s, bool sync, pdl_err *err);
+/* Rows that a crash of the system would take back: something is not synced. */
+bool pdl_store_is_dirty(const pdl_store *s);
+size_t pdl_store_pending(const pdl_store *s); /* rows since the last commit */
+/* A copy of all rows in a new file. Error: usage when it exists, io. */
+PDL_MUST bool pdl_store_copy(pdl_store *s, pdl_str path, pdl_err *err);
+
+/* --- facts about the run ---------------------------------------------------------------------- */
+
+/* Empty when there is none. */
+PDL_MUST bool pdl_store_get(pdl_store *s, const char *key, pdl_buf *out, pdl_err *err);
+PDL_MUST bool pdl_store_put(pdl_store *s, const char *key, pdl_str value, pdl_err *err);
+
+/* --- effects ---------------------------------------------------------------------------------- */
+
+typedef enum { STORE_OPEN, STORE_DONE, STORE_CANCELLED, STORE_REFUSED } store_state;
+
+/* Texts with p NULL are null. */
+typedef struct store_effect {
+    int64_t id;
+    int64_t key; /* of place, seq, kind and hash */
+    int64_t kin; /* of the parent without its numbers in sequences, kind and hash */
+    pdl_str place, kind, hash, request;
+    uint32_t seq;
+    int64_t messages;   /* the last node of the list; 0: none */
+    double start, end;  /* seconds since the epoch */
+    double begin_clock; /* seconds that the run had been running */
+    double end_clock;
+    store_state state;
+    int64_t attempt; /* answers of any status that requests of this effect have had */
+    bool again;      /* the block says that it may be repeated */
+    pdl_str pieces, reply, error;
+    int64_t tokens;
+    double cost;
+} store_effect;
+
+/* Writes the row, whole when its state is not OPEN; *id is its number. */
+PDL_MUST bool pdl_store_begin(pdl_store *s, const store_effect *e, int64_t *id, pdl_err *err);
+/* The members from end on, of row e->id. */
+PDL_MUST bool pdl_store_end(pdl_store *s, const store_effect *e, pdl_err *err);
+PDL_MUST bool pdl_store_attempt(pdl_store *s, int64_t effect, int64_t number, double at, int status,
+                                pdl_err *err);
+
+typedef enum {
+    STORE_BY_KEY,
+    STORE_BY_KIN,
+    STORE_BY_STATE,
+    STORE_BY_ID,
+    STORE_BY_ERROR, /* all that failed */
+    STORE_ALL       /* with an id above x */
+} store_by;
+/* Rows in the order in which they began, until fn returns false. x: key, kin, state, id. */
+typedef bool store_fn(void *user, const store_effect *e);
+PDL_MUST bool pdl_store_each(pdl_store *s, store_by by, int64_t x, store_fn *fn, void *user,
+                             pdl_err *err);
+
+/* calls of models that were answered, their tokens and cost. */
+typedef struct store_sums {
+    int64_t calls, tokens, effects;
+    double cost;
+} store_sums;
+PDL_MUST bool pdl_store_sums(pdl_store *s, store_sums *out, pdl_err *err);
+
+/* --- messages: nodes of a tree whose paths are lists of messages ------------------------------- */
+
+/* The node with this hash, made when it is not there; 0 where nothing is written. */
+PDL_MUST bool pdl_store_message(pdl_store *s, int64_t up, pdl_str hash, pdl_str text, int64_t *id,
+                                pdl_err *err);
+/* The list that ends at the node as JSON, first message first. */
+PDL_MUST bool pdl_store_messages(pdl_store *s, int64_t id, pdl_buf *out, pdl_err *err);
+
+/* --- files that the program writes -------------------------------------------------------------- */
+
+typedef struct store_file {
+    pdl_str path; /* from the working folder */
+    bool existed; /* before the first write */
+    int64_t before, size; /* bytes before the first write, and acknowledged */
+    int64_t device, inode, changed; /* changed: time of the last change after it, ns; 0: none yet */
+} store_file;
+PDL_MUST bool pdl_store_put_file(pdl_store *s, const store_file *f, pdl_err *err);
+PDL_MUST bool pdl_store_each_file(pdl_store *s, bool (*fn)(void *user, const store_file *f),
+                                  void *user, pdl_err *err);
+
+/* Every text of the file written anew; nothing of what it was is left. */
+PDL_MUST bool pdl_store_rewrite(pdl_store *s, void (*fn)(void *user, pdl_str text, pdl_buf *out),
+                                void *user, pdl_err *err);
+
+/* --- decisions: of policies, of who continues a run --------------------------------------------- */
+
+PDL_MUST bool pdl_store_decide(pdl_store *s, double at, pdl_str place, pdl_str text, pdl_err *err);
+
+#endif

@@ -1,0 +1,138 @@
+/* survive.h -- inside of durable runs: what their files share. Private to journal.
+ *
+ *   durable.c    the world: what is held, asked, written, delivered
+ *   match.c      which recorded row answers an effect
+ *   rows.c       effects and replies as rows
+ *   written.c    files that the program writes
+ *   life.c       making, opening, owning, ending
+ *   outside.c    from outside of a run: summaries, answers, copies
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_JOURNAL_SURVIVE_H
+#define PDL_JOURNAL_SURVIVE_H
+
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/idmap.h"
+#include "journal/durable.h"
+#include "journal/keyring.h"
+#include "journal/store.h"
+
+/* What an effect is known by. */
+typedef struct identity {
+    pdl_buf place, request; /* request without the messages of a model */
+    char hash[65];
+    int64_t key, kin, messages;
+} identity;
+
+/* A list of messages whose rows are known: the next request nearly always goes on from it. */
+typedef struct known_list {
+    pdl_val list; /* kept; absent: none */
+    PDL_VEC(struct known_node {
+        int64_t id;
+        char hash[65];
+    }) nodes;
+    uint64_t used;
+} known_list;
+enum { KNOWN_LISTS = 16 };
+
+/* An effect that the machine waits for. */
+typedef struct pending_effect {
+    pdl_durable *d;
+    pdl_effect *e; /* owned: the machine's; what is behind gets a twin */
+    int64_t row;   /* 0: none yet */
+    int64_t attempt;
+    double begin_clock, begun; /* begun: by the wall clock, in an earlier process */
+    bool sent;       /* the twin is on its way */
+    bool answers_at_once; /* inside of start */
+    bool shown;      /* pieces went to the machine */
+    bool has_reply;
+    bool rebuilds;   /* runs again for what it leaves in the worker: nobody waits for it */
+    pdl_val pieces;  /* list of texts */
+    pdl_val value;   /* of the reply */
+    pdl_err err;
+    pdl_val expected; /* rebuilds: what it gave before */
+} pending_effect;
+
+/* A place that --again or --skip names. */
+typedef struct way_out {
+    char *place; /* "all": any */
+    bool skip, used;
+    pdl_val result; /* of skip */
+} way_out;
+
+struct pdl_durable {
+    pdl_world world;
+    pdl_store *store;
+    int lock; /* descriptor; -1: none */
+    pdl_durable_use use;
+    bool full, is_whole, is_new, prepared, started;
+    bool replays_only; /* redacted */
+    pdl_durable_facts facts;
+    PDL_VEC(char *) texts; /* that the facts point to */
+    pdl_durable_options opt;
+    char *dir; /* owned copy of opt.dir without a slash behind; NULL: none */
+    keyring keys;
+    char salt[33];
+    pdl_err problem; /* the file cannot be written any more */
+    pdl_sender sender;
+    PDL_VEC(pending_effect *) held; /* due at the next flush, in order */
+    PDL_VEC(pending_effect *) answered; /* to be delivered, from answered_head on */
+    size_t answered_head;
+    pdl_idmap open; /* by effect id */
+    uint32_t n_open, n_inputs; /* sent and not answered; of them questions */
+    pdl_idmap used; /* rows that were given */
+    known_list lists[KNOWN_LISTS];
+    uint64_t n_lists;
+    PDL_VEC(way_out) ways;
+    PDL_VEC(char *) begun; /* paths of files that earlier processes had open */
+    /* the clock of the run: seconds at work, over all processes */
+    uint64_t start_ns, earlier_ns;
+    double seen; /* end of the latest row that was given, by the wall clock */
+    uint64_t printed, printed_before;
+    uint32_t n_shown; /* open effects whose pieces the machine has had */
+    bool flushing, ends, parked, rebuilding;
+    pending_effect *delivered;    /* whose answer the machine gets now; NULL: none */
+    PDL_VEC(pending_effect *) asking; /* questions that nobody answered */
+    size_t next_code, n_changed;
+    PDL_VEC(pending_effect *) recorded_code; /* answered from rows, in order, for a rebuild */
+    PDL_VEC(pending_effect *) after_rebuild;
+    bool rebuilt;
+    size_t n_reused, n_moved, n_asked;
+    PDL_VEC(char *) notes; /* what was asked, moved, changed: owned lines */
+};
+
+/* rows.c */
+double pdl_journal_wall(void);
+double pdl_durable_clock(const pdl_durable *d);
+PDL_MUST bool pdl_durable_identify(pdl_durable *d, const pdl_effect *e, identity *out,
+                                   pdl_err *err);
+void pdl_durable_identity_fini(identity *id);
+/* The row of the effect as it begins, or, with its reply in o, whole. */
+PDL_MUST bool pdl_durable_write_begin(pdl_durable *d, pending_effect *o, const identity *id,
+                                      pdl_err *err);
+PDL_MUST bool pdl_durable_write_end(pdl_durable *d, pending_effect *o, pdl_err *err);
+PDL_MUST bool pdl_durable_read_answer(pdl_durable *d, const store_effect *row, pdl_effect *e,
+                                      pending_effect *out, pdl_err *err);
+
+/* match.c */
+typedef enum { MATCH_NONE, MATCH_ANSWERED, MATCH_AGAIN, MATCH_FAILED } match_kind;
+/* Fills o from the file: its answer (ANSWERED), or the row that is to be gone on with (AGAIN).
+ * FAILED: o->err says why the run cannot go on. */
+match_kind pdl_durable_match(pdl_durable *d, pending_effect *o, const identity *id);
+way_out *pdl_durable_way(pdl_durable *d, pdl_str place, bool skip);
+PDL_PRINTF(2, 3) void pdl_durable_tell(pdl_durable *d, const char *fmt, ...);
+
+/* durable.c */
+void pdl_durable_note_problem(pdl_durable *d, pdl_err *err);
+void pdl_durable_drop_open(pending_effect *o);
+
+/* written.c: files that the program writes */
+void pdl_durable_reused_write(pdl_durable *d, const pdl_effect *e);
+PDL_MUST bool pdl_durable_before_write(pdl_durable *d, pdl_effect *e, bool again, pdl_err *err);
+PDL_MUST bool pdl_durable_after_write(pdl_durable *d, const pdl_effect *e, pdl_err *err);
+PDL_MUST bool pdl_durable_cut_files(pdl_durable *d, pdl_buf *wrong, pdl_err *err);
+
+#endif
