@@ -181,6 +181,24 @@ def package_files():
     return files
 
 
+COMPAT = ROOT / "python" / "compat"
+# Files of the package `pdl` that the command prints.
+COMPAT_TABLES = {"_table.json": ["dump", "--table"], "pdl-schema.json": ["schema"]}
+
+
+def compat_tables(command):
+    return {name: subprocess.run([command, *words], stdout=subprocess.PIPE, check=True).stdout for name, words in COMPAT_TABLES.items()}
+
+
+def write_compat(folder, command):
+    """The wheel of libpdl-compat. -> its name"""
+    table = {**project(COMPAT), "dependencies": ["libpdl==" + version()]}
+    files = {str(p.relative_to(COMPAT)): p for pattern in ("*.py", "*.pyi", "py.typed") for p in sorted((COMPAT / "pdl").rglob(pattern))}
+    files.update({"pdl/" + name: made for name, made in compat_tables(command).items()})
+    files["libpdl_compat-%s.dist-info/licenses/LICENSE" % version()] = ROOT / "LICENSE"
+    return write_wheel(folder, table, "py3-none-any", files, (COMPAT / table["readme"]).read_text("utf-8"))
+
+
 def lab_files():
     """The extension of JupyterLab: {name in its folder: path or bytes}."""
     about = {"name": "libpdl", "version": version(), "description": "Highlighting of PDL in notebooks", "license": "Apache-2.0",

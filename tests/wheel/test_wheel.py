@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 import zipfile
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -110,6 +111,20 @@ def pip_download(folder, *names):
     return True
 
 
+def check_sources(count):
+    """`pip install .`, with what is here and without network."""
+    place = BUILD / "test-venv-sources"
+    shutil.rmtree(place, ignore_errors=True)
+    if not (pathlib.Path(sysconfig.get_paths()["include"]) / "Python.h").is_file() or sys.version_info < (3, 11):
+        count.skip("pip install . wants Python.h and, without network, Python 3.11")
+        return
+    subprocess.run([sys.executable, "-m", "venv", place], check=True)
+    p = subprocess.run([place / "bin" / "pip", "install", "-q", "--no-index", ROOT], capture_output=True, text=True, timeout=1500, check=False)
+    count.check("pip builds it from the sources", p.returncode == 0, p.stdout[-2000:] + p.stderr[-2000:])
+    said = subprocess.run([place / "bin" / "pdl", "--version"], capture_output=True, text=True, check=False).stdout
+    count.check("and its command runs", said == "PDL %s\n" % pdl_build.version(), said)
+
+
 def certificate(folder):
     subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "30", "-subj", "/CN=localhost", "-addext",
                     "subjectAltName=DNS:localhost", "-keyout", folder / "key.pem", "-out", folder / "cert.pem"], check=True, capture_output=True)
@@ -121,6 +136,7 @@ def main():
         count.skip("there is no dist/libpdl-%s-*.whl: `make wheel` builds it" % pdl_build.version(), len(STEPS))
         return count.end()
     check_files(count, wheel)
+    check_sources(count)
     place = BUILD / "wheel-root"
     why = bare_root.make(place, ["python3-venv"])
     if why:
