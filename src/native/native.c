@@ -1,5 +1,5 @@
-/* native.c -- see native.h: finding rows, binding arguments as the host language does, bound
- * methods as values.
+/* native.c -- see native.h: finding rows, binding arguments as Python does, bound methods as
+ * values.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -286,7 +286,7 @@ static bool call_bound(const pdl_native *row, const pdl_native_env *env, const p
     return true;
 }
 
-/* Arguments that are fewer than the parameters, or too many, or named. */
+/* Binds fewer arguments than parameters, too many, or named ones. */
 static bool bind_and_call(const pdl_native *row, const pdl_native_env *env, const pdl_val *pos,
                           size_t n_pos, const pdl_str *kw_names, const pdl_val *kw, size_t n_kw,
                           pdl_val *out, pdl_err *err) {
@@ -316,7 +316,7 @@ static bool takes_as_given(const pdl_native *row, size_t n) {
     return n == n_params(row) || (n > n_params(row) && (row->flags & PDL_N_VARARGS));
 }
 
-/* What was compared meanwhile may have been given up: the result is then worth nothing. */
+/* A comparison inside of the native may have been cancelled: its result is then invalid. */
 static inline bool with_result(bool ok, pdl_vref out, pdl_err *err) {
     if (PDL_LIKELY(!pdl_is_walk_cancelled())) return ok;
     if (ok)

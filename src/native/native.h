@@ -1,9 +1,9 @@
 /* native.h -- C functions that PDL programs call: filters, tests, globals, Python-style methods.
  *
  * A native is a row: name, function, parameters, one line of documentation. Arguments arrive bound
- * to the row's parameters: argv[i] is the i-th parameter or absent. Natives never wait and never
- * re-enter the machine; what they get holds no unfilled promise (the machine resolves first) unless
- * the row says PDL_N_RAW.
+ * to the row's parameters: argv[i] is the ith parameter or absent. Natives never wait and never
+ * re-enter the machine, so that they can be plain C; their arguments hold no unfilled promise (the
+ * machine resolves first) unless the row has PDL_N_RAW.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,18 +13,18 @@
 #include "base/err.h"
 #include "value/val.h"
 
-/* What a native may know of where it runs. Borrowed for the call. */
+/* The environment of a native. Borrowed for the call. */
 typedef struct pdl_native_env {
     bool autoescape;
     bool lenient; /* undefined prints as nothing (Jinja blocks) */
     /* uniform in [0, 1) from the run's generator; NULL: natives that need it fail */
     double (*random)(void *user);
-    /* prints at once, beside result and context; NULL: natives that need it fail */
+    /* prints at once, besides result and context; NULL: natives that need it fail */
     void (*show)(void *user, pdl_str text, pdl_label label);
-    /* is v of the type that is written as a value? Error: schema (no such type), type (what does
-     * not fit). NULL: natives that need it fail */
+    /* checks v against a type written as a value. Error: schema (no such type), type (v does not
+     * fit). NULL: natives that need it fail */
     bool (*check)(void *user, pdl_vref type, pdl_vref v, pdl_err *err);
-    /* a variable, borrowed, absent when there is none; NULL: natives that need it fail */
+    /* a variable, borrowed, absent when undefined; NULL: natives that need it fail */
     pdl_vref (*variable)(void *user, pdl_str name);
     void *user;
 } pdl_native_env;
@@ -39,18 +39,18 @@ enum {
     PDL_N_VARARGS = 1, /* more positional arguments than parameters */
     PDL_N_KWARGS = 2,  /* unknown keywords */
     PDL_N_RAW = 4,     /* takes promises as they are */
-    /* may be given undefined values (default, defined, ...); others fail on them first */
+    /* accepts undefined values (default, defined, ...); others fail on them before the call */
     PDL_N_UNDEFINED = 8,
     PDL_N_IMPURE = 16, /* not folded at compile time (random, lipsum) */
     /* a method that changes its receiver: result is a tuple (new receiver, value of the call) */
     PDL_N_MUTATES = 32,
-    /* result is a tuple (kind of an effect, its request): the value of the call is the answer of
-     * the effect. The request may hold promises: the native is called once more when they are
-     * there */
+    /* the result is a tuple (kind of an effect, its request): the value of the call is the answer
+     * of the effect. The request may hold promises: the native is called again when they are filled
+     */
     PDL_N_EFFECT = 64,
 };
 
-/* Appends to out the text that a filter gives, without making a value of it; argv and argc as
+/* Appends the text of a filter's result to out, without making a value of it; argv and argc as
  * above. */
 typedef bool pdl_native_writer(const pdl_native_env *env, const pdl_val *argv, size_t argc,
                                struct pdl_buf *out, pdl_err *err);
@@ -82,7 +82,7 @@ typedef enum {
 
 enum { PDL_NATIVE_MAX_ARGS = 16 };
 
-/* NULL when there is none. Static rows. */
+/* NULL: no such row. Rows are static. */
 const pdl_native *pdl_filter_find(pdl_str name);
 const pdl_native *pdl_test_find(pdl_str name);
 const pdl_native *
@@ -103,23 +103,24 @@ typedef struct pdl_native_table {
     size_t n;
 } pdl_native_table;
 enum { PDL_NATIVE_TABLES = 13 };
-/* The i-th of them, i < PDL_NATIVE_TABLES. */
+/* The ith table, i < PDL_NATIVE_TABLES. */
 pdl_native_table pdl_native_table_at(size_t i);
 pdl_str pdl_filter_near(pdl_str name);
 pdl_str pdl_test_near(pdl_str name);
 
-/* Bind positional and keyword arguments to the row's parameters and call it. pos[0] is the receiver
- * / piped value for filters, tests, methods. kw_names/kw may be NULL when n_kw is 0. Errors as
- * Python words them ("do_round() got an unexpected keyword argument 'x'", "upper() takes no
+/* Binds positional and keyword arguments to the row's parameters and calls it. pos[0] is the
+ * receiver / piped value for filters, tests, methods. kw_names/kw may be NULL when n_kw is 0.
+ * Errors in Python's words ("do_round() got an unexpected keyword argument 'x'", "upper() takes no
  * arguments (1 given)", "... missing 1 required positional argument: 'y'"). */
 PDL_MUST bool pdl_native_call(const pdl_native *row, const pdl_native_env *env, const pdl_val *pos,
                               size_t n_pos, const pdl_str *kw_names, const pdl_val *kw, size_t n_kw,
                               pdl_val *out, pdl_err *err);
 
-/* What writes the result of a filter that is called with n arguments, the piped value included,
- * none of them by name. NULL: nothing does, pdl_native_call is to be used. */
+/* The writer for a filter that is called with n arguments, the piped value included, none of them
+ * by name. NULL: none; use pdl_native_call. */
 pdl_native_writer *pdl_filter_writer(const pdl_native *filter, size_t n);
-/* pdl_native_call of such a filter, outside of autoescape. On an error out may hold a part. */
+/* pdl_native_call for such a filter, outside of autoescape. On an error out may hold a part of the
+ * text. */
 PDL_MUST bool pdl_native_write(const pdl_native *row, pdl_native_writer *write,
                                const pdl_native_env *env, const pdl_val *argv, size_t argc,
                                struct pdl_buf *out, pdl_err *err);
@@ -132,8 +133,8 @@ pdl_vref pdl_native_receiver(pdl_vref v);     /* absent for a global */
 
 /* --- attribute and item access (spec language-syntax 4.3) ------------------------------------- */
 
-/* x.name: attribute or method first, then item; gives an undefined value with Python's explanation
- * when missing. */
+/* x.name: attribute or method first, then item; an undefined value with Python's explanation when
+ * missing. */
 PDL_MUST bool pdl_attr(pdl_vref x, pdl_str name, pdl_val *out, pdl_err *err);
 /* x[key]: item first, then attribute (string keys). Lists: ints; slices by pdl_slice. */
 PDL_MUST bool pdl_item(pdl_vref x, pdl_vref key, pdl_val *out, pdl_err *err);
@@ -147,8 +148,8 @@ PDL_MUST bool pdl_slice(pdl_vref x, pdl_vref from, pdl_vref to, pdl_vref step, p
 bool pdl_undefined_error(pdl_vref undefined, pdl_err *err);
 
 /* Objects with tag PDL_V_CELL or PDL_V_RECORD answer look-ups of attributes through their class:
- * every class used with these two tags is the first part of a pdl_attr_class. attr gives an owned
- * value, false when there is no such name; it may be NULL. */
+ * every class used with these two tags is the first member of a pdl_attr_class. attr returns an
+ * owned value, false when there is no such name; it may be NULL. */
 typedef struct pdl_attr_class {
     pdl_class base;
     bool (*attr)(pdl_vref self, pdl_str name, pdl_val *out);
@@ -160,14 +161,14 @@ void pdl_object_name(pdl_vref x, struct pdl_buf *out);
 /* --- cells: objects of templates with state (namespace, cycler, joiner) ----------------------- */
 
 bool pdl_is_namespace(pdl_vref v);
-/* takes x; refuses x that holds a namespace */
+/* Takes x; refuses x that holds a namespace. */
 PDL_MUST bool pdl_namespace_set(pdl_vref ns, pdl_str name, pdl_val x, pdl_err *err);
-/* A cell that can be called: joiner() gives text. False when it is not callable. */
+/* Calls a cell: joiner() returns text. *handled false when it is not callable. */
 PDL_MUST bool pdl_cell_call(pdl_vref cell, size_t n_pos, bool *handled, pdl_val *out, pdl_err *err);
 
 /* --- formatting (format.c) -------------------------------------------------------------------- */
 
-/* '%s' % x. lenient: what is undefined prints as nothing. */
+/* '%s' % x. lenient: undefined values print as empty text. */
 PDL_MUST bool pdl_format_percent(pdl_vref format, pdl_vref args, bool lenient, pdl_val *out,
                                  pdl_err *err);
 /* The same of a tuple of args, appended. */

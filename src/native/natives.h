@@ -37,8 +37,8 @@
 
 #define PDL_N_COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-/* Flag of a handle beside those of val.h: a tuple of groupby, with the names `grouper` and
- * `list`. */
+/* Flag of a handle besides those of val.h: a tuple of groupby, with the names `grouper` and `list`.
+ */
 enum { PDL_F_GROUP = 128 };
 
 /* --- tables of the other files ---------------------------------------------------------------- */
@@ -61,7 +61,7 @@ pdl_rows pdl_rows_time(void);
 pdl_rows pdl_rows_cell(pdl_vref cell); /* methods of a cycler */
 pdl_rows pdl_rows_stdlib(void); /* functions for lib/stdlib.pdl; not listed among the globals */
 const pdl_native *pdl_rows_find(pdl_rows t, pdl_str name);
-/* The name of the row next to what was written, empty when none is near. */
+/* The name of the row that is nearest to the given one; empty when none is near. */
 pdl_str pdl_rows_near(pdl_rows t, pdl_str name);
 
 /* Filters, one function a row of filters.c: filters_value.c, filters_seq.c, filters_pick.c,
@@ -91,14 +91,14 @@ pdl_native_fn pdl_m_isalnum, pdl_m_isalpha, pdl_m_isascii, pdl_m_isdecimal, pdl_
     pdl_m_isidentifier, pdl_m_islower, pdl_m_isnumeric, pdl_m_isprintable, pdl_m_isspace,
     pdl_m_istitle, pdl_m_isupper;
 
-/* Attribute or method of x itself, never an item of an object; false when there is none. */
+/* Attribute or method of x, never an item; false when there is none. */
 bool pdl_own_attr(pdl_vref x, pdl_str name, pdl_val *out);
 /* "'list object' has no attribute 'foo'" as an undefined value. */
 pdl_val pdl_no_attribute(pdl_vref x, pdl_str name);
 
 /* --- arguments -------------------------------------------------------------------------------- */
 
-/* The argument was given and is not null. */
+/* The argument is present and not null. */
 static inline bool pdl_given(pdl_vref v) { return !pdl_is_absent(v) && !pdl_is_null(v); }
 
 /* An integer argument ("'str' object cannot be interpreted as an integer"); big ones are clamped.
@@ -140,7 +140,7 @@ typedef struct pdl_getter {
 void pdl_getter_init(pdl_getter *g, pdl_vref attribute, bool multi, bool fold);
 void pdl_getter_fini(pdl_getter *g);
 PDL_MUST bool pdl_getter_get(const pdl_getter *g, pdl_vref item, pdl_val *out, pdl_err *err);
-/* What it gets of each item, as a list. */
+/* Its results for each item, as a list. */
 PDL_MUST bool pdl_getter_all(const pdl_getter *g, pdl_vref items, pdl_val *out, pdl_err *err);
 
 /* Order of indices of list by keys (a list as long), stable. idx has room for all. */
@@ -148,7 +148,8 @@ PDL_MUST bool pdl_sort_by(pdl_vref keys, bool reverse, uint32_t *idx, pdl_err *e
 /* list with its items in the order of keys. */
 PDL_MUST bool pdl_sorted(pdl_vref list, pdl_vref keys, bool reverse, pdl_val *out, pdl_err *err);
 
-/* self with a dict or pairs, then keywords (each may be absent). Takes self. Errors as dict(). */
+/* Updates self with a dict or pairs, then keywords (each may be absent). Takes self. Errors as
+ * dict(). */
 PDL_MUST bool pdl_dict_update(const pdl_native_env *env, pdl_val self, pdl_vref more,
                               pdl_vref kwargs, pdl_val *out, pdl_err *err);
 
@@ -156,12 +157,12 @@ PDL_MUST bool pdl_dict_update(const pdl_native_env *env, pdl_val self, pdl_vref 
 
 void pdl_escape_put(pdl_str s, pdl_buf *out);
 void pdl_unescape_put(pdl_str s, pdl_buf *out); /* html.unescape */
-/* str.join with Python's error for what is not text. safe: Markup.join, escaping items. */
+/* str.join with Python's error for items that are not text. safe: Markup.join, escaping items. */
 PDL_MUST bool pdl_join_text(pdl_vref sep, pdl_vref items, bool safe, pdl_val *out, pdl_err *err);
 PDL_MUST bool pdl_replace_text(pdl_str s, pdl_str old, pdl_str with, int64_t count, pdl_buf *out,
                                pdl_err *err);
 pdl_str pdl_strip_text(pdl_str s, pdl_str chars, bool blanks, bool left, bool right);
-/* Lines as str.splitlines: calls for each the end of the text and of its terminator. */
+/* Lines as in str.splitlines: each call returns the next line without and with its terminator. */
 bool pdl_next_line(pdl_str s, size_t *pos, pdl_str *line, pdl_str *whole);
 /* s in a field of width code points: left and right padding by one fill character. */
 PDL_MUST bool pdl_pad_text(pdl_buf *out, pdl_str s, size_t left, size_t right, pdl_str fill,
@@ -172,8 +173,8 @@ PDL_MUST bool pdl_float_from(pdl_vref v, double *out, pdl_err *err);
 /* round(v, digits) of the host. */
 PDL_MUST bool pdl_round(pdl_vref v, bool has_digits, int64_t digits, pdl_val *out, pdl_err *err);
 
-/* str.format: fields from pos and named (a dict or absent). escape: Markup.format, where what is
- * not safe is escaped. */
+/* str.format: fields from pos and named (a dict or absent). escape: Markup.format, where unsafe
+ * values are escaped. */
 typedef struct pdl_format_args {
     const pdl_val *pos;
     size_t n_pos;
@@ -201,8 +202,8 @@ PDL_MUST bool pdl_hits_best(pdl_hit *hits, size_t n, int64_t k, pdl_val *out, pd
 /* A double in one of the forms e f g % n with the host's conventions; precision < 0: default. alt:
  * '#'. */
 void pdl_format_double(double v, char type, int precision, bool alt, pdl_buf *out);
-/* The same of what is short and has a fixed number of decimals; returns the length, or 0 for
- * everything else. */
+/* The same for short results with a fixed number of decimals; returns the length, or 0 for all
+ * others. */
 size_t pdl_format_fixed(double v, char type, int precision, bool alt, char out[PDL_NUM_MAX]);
 
 #endif

@@ -1,5 +1,5 @@
-/* answer.c -- see answer.h. A model that gives the result is taken at its word: its reason to end,
- * its calls, its logprobs. Else calls are those of the last message that the program contributed.
+/* answer.c -- see answer.h. When a model yields the result, its finish reason, calls and logprobs
+ * are used. Otherwise the calls are those of the last message that the program contributed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -13,14 +13,14 @@
 
 #include "base/banned.h"
 
-/* Further fields of a message, which are a promise that is filled when a model made it. */
+/* Further fields of a message; for a model's message they are a promise that was filled. */
 static pdl_vref extra_of(const pdl_message *m) {
     pdl_vref e = m->extra;
     return pdl_is(e, PDL_V_PROMISE) ? pdl_promise_of(e)->value : e;
 }
 
-/* The message with which the program ends: of the model that gives the result, else the result
- * itself or the last that was contributed. Fields beside role and content; absent: none. */
+/* The last message of the program: of the model that yields the result, else the result itself or
+ * the last contributed message. Fields besides role and content; absent: none. */
 static pdl_vref last_message(const choice *c) {
     pdl_vref model = pdl_run_answer(c->run), result = pdl_run_result(c->run),
              context = pdl_run_context(c->run);
@@ -46,7 +46,8 @@ static pdl_val text_of_arguments(pdl_vref v) {
     return pdl_text_of_buf(&b);
 }
 
-/* Programs may leave out what clients insist on: id and type, and the text form of arguments. */
+/* Adds what clients require and programs may leave out: id and type, and the text form of
+ * arguments. */
 static pdl_val complete_call(const choice *c, pdl_vref call, size_t i) {
     pdl_vref f = pdl_dict_getz(call, "function");
     pdl_val d = pdl_keep(call);
@@ -95,8 +96,8 @@ static pdl_vref content_of(const choice *c) {
     return pdl_is(v, PDL_V_CONTEXT) && pdl_context_last(v, &m) ? m.content : v;
 }
 
-/* Of a model's text that is the answer as it stands: with words of the program around it they would
- * tell of other places. */
+/* Only for a model's text that is the whole answer: with text of the program around it the offsets
+ * would be wrong. */
 static pdl_val logprobs_of(pdl_vref model, pdl_str text) {
     pdl_vref message = pdl_dict_getz(model, "message"), logprobs = pdl_dict_getz(model, "logprobs");
     pdl_vref content = pdl_is_dict(message) ? pdl_dict_getz(message, "content") : pdl_absent();
@@ -104,7 +105,7 @@ static pdl_val logprobs_of(pdl_vref model, pdl_str text) {
     return same && pdl_is_dict(logprobs) ? pdl_keep(logprobs) : pdl_null();
 }
 
-/* Takes text. In a stream it is cut as it comes. */
+/* Takes text. A streamed text was cut before. */
 static pdl_buf cut_text(choice *c, pdl_buf text, bool counts) {
     pdl_buf out = PDL_BUF;
     pdl_serve_cutoff_feed(&c->cut, pdl_buf_str(&text), counts, &out);

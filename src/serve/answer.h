@@ -1,5 +1,5 @@
-/* answer.h -- what a choice answers: a text, calls of tools, and what else the model said that
- * gives the result.
+/* answer.h -- the answer of a choice: text, tool calls, and other fields of the model reply that
+ * yields the result.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,12 +11,12 @@
 typedef struct answer {
     pdl_buf text;
     pdl_val calls;      /* of tools, in OpenAI's form: a list that is not empty; or absent */
-    pdl_val said;       /* dict: refusal, reasoning_content, ... as far as they are there */
+    pdl_val said;       /* dict: refusal, reasoning_content, ... those that are present */
     pdl_val logprobs;   /* of the tokens of text; or null */
     const char *finish; /* finish_reason */
 } answer;
 
-/* Of a choice whose run is over. Error: the result is not text. */
+/* For a choice whose run has ended. Error: the result is not text. */
 PDL_MUST bool pdl_serve_answer_read(choice *c, answer *out, pdl_err *err);
 void pdl_serve_answer_fini(answer *a);
 

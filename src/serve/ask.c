@@ -1,4 +1,4 @@
-/* ask.c -- what a request for a completion asks: read, checked, and as variables of a run:
+/* ask.c -- reads and checks a request for a completion, and makes the variables of a run from it:
  * pdl_context (the messages), `messages` (the same as a list), `question` (text of the last message
  * of the user), `request` (all other fields).
  *
@@ -36,7 +36,7 @@ const pdl_served *pdl_serve_ask_model(const pdl_serve *s, pdl_exchange *x, pdl_s
     return NULL;
 }
 
-/* Of a request for a completion: where there is one model only, it need not be named. */
+/* For a request for a completion: the name may be left out when there is only one model. */
 static const pdl_served *model_of(const pdl_serve *s, pdl_exchange *x, pdl_vref name) {
     if (pdl_is_str(name)) return pdl_serve_ask_model(s, x, pdl_str_get(name));
     bool any = pdl_is_absent(name) || pdl_is_null(name);
@@ -46,7 +46,7 @@ static const pdl_served *model_of(const pdl_serve *s, pdl_exchange *x, pdl_vref 
     return NULL;
 }
 
-/* Messages as a context takes them: each has a content. */
+/* Adds missing contents: in a context each message has one. */
 static pdl_val with_contents(pdl_vref list) {
     pdl_val out = pdl_list_new(pdl_list_len(list));
     for (size_t i = 0; i < pdl_list_len(list); i++) {
@@ -90,8 +90,8 @@ static bool read_n(const pdl_serve *s, pdl_vref v, uint32_t *n, pdl_buf *wrong) 
     return false;
 }
 
-/* Limits under names that programs can give on to a model: null where the request has none, unless
- * the command gave one. */
+/* Limits under names that programs can pass to a model: null where neither the request nor the
+ * command gives one. */
 static pdl_val with_limits(pdl_val v, pdl_vref chat) {
     int64_t most = pdl_serve_cutoff_max_tokens(chat);
     pdl_vref stop = pdl_dict_getz(chat, "stop");
@@ -100,7 +100,8 @@ static pdl_val with_limits(pdl_val v, pdl_vref chat) {
         v = pdl_dict_putz(v, "max_tokens", most ? pdl_int(most) : pdl_null());
     if (stops || pdl_is_absent(pdl_dict_getz(v, "stop")))
         v = pdl_dict_putz(v, "stop",
-                          stops ? pdl_with_label(pdl_keep(stop), PDL_LABEL_user | PDL_LABEL_FREE) : pdl_null());
+                          stops ? pdl_with_label(pdl_keep(stop), PDL_LABEL_user | PDL_LABEL_FREE)
+                                : pdl_null());
     return v;
 }
 
@@ -108,9 +109,11 @@ pdl_val pdl_serve_ask_variables(const pdl_serve *s, pdl_vref chat, pdl_vref give
     pdl_val messages = with_contents(given), key = pdl_textz("messages");
     pdl_val v = pdl_dict_new(8);
     v = with_limits(pdl_dict_merge(v, s->variables), chat);
-    v = pdl_dict_putz(v, "question", pdl_with_label(question_of(messages), PDL_LABEL_user | PDL_LABEL_FREE));
-    v = pdl_dict_putz(v, "request",
-                      pdl_with_label(pdl_dict_del(pdl_keep(chat), key), PDL_LABEL_user | PDL_LABEL_FREE));
+    v = pdl_dict_putz(v, "question",
+                      pdl_with_label(question_of(messages), PDL_LABEL_user | PDL_LABEL_FREE));
+    v = pdl_dict_putz(
+        v, "request",
+        pdl_with_label(pdl_dict_del(pdl_keep(chat), key), PDL_LABEL_user | PDL_LABEL_FREE));
     v = pdl_dict_putz(v, "pdl_context", pdl_keep(messages));
     pdl_drop(key);
     return pdl_dict_putz(v, "messages", pdl_with_label(messages, PDL_LABEL_user | PDL_LABEL_FREE));

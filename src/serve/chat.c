@@ -69,8 +69,8 @@ static void begin_pieces(work *w) {
     send(w, &b);
 }
 
-/* An answer begins with its first text, so that an error before has its status; or when it has been
- * silent for so long. */
+/* An answer begins with its first text, so that an earlier error can have its status; or after a
+ * period of silence. */
 static void on_silence(void *user) {
     work *w = user;
     w->silence = pdl_timer_start(w->s->loop, SILENCE_MS, on_silence, w);
@@ -98,7 +98,7 @@ static void on_event(void *user, const pdl_event *e) {
     if (w->x && pdl_exchange_pending(w->x) > FULL) pdl_run_yield(c->run);
 }
 
-/* False: its result is not text. */
+/* Returns false when its result is not text. */
 static bool finish_choice(choice *c, pdl_err *err) {
     pdl_buf b = PDL_BUF, rest = PDL_BUF;
     answer a;
@@ -141,7 +141,7 @@ static void succeed(work *w) {
     pdl_err_fini(&err);
 }
 
-/* x NULL: the request came as a line, which is gone. */
+/* x NULL: the request came as a line, which was freed. */
 static size_t bytes_of(const pdl_exchange *x) { return x ? pdl_exchange_body(x).n : 0; }
 
 static void leave_queue(work *w) {
@@ -158,7 +158,7 @@ static void note_tokens(const choice *c) {
     pdl_serve_record_tokens(c->work->x, prompt, completion);
 }
 
-/* In no list any more. */
+/* The work is in no list. */
 static void release(work *w) {
     pdl_serve *s = w->s;
     if (w->x) pdl_exchange_set(w->x, NULL);
@@ -189,7 +189,7 @@ void pdl_serve_chat_free(work *w) {
 
 void pdl_serve_chat_over(pdl_exchange *x) {
     work *w = pdl_exchange_get(x);
-    if (w) pdl_serve_chat_free(w); /* the client has gone */
+    if (w) pdl_serve_chat_free(w); /* the client has disconnected */
 }
 
 /* --- the beginning ---------------------------------------------------------------------------- */
@@ -230,7 +230,7 @@ void pdl_serve_make_id(pdl_serve *s, const char *prefix, char *out, size_t size)
     snprintf(out, size, "%s%016llx", prefix, (unsigned long long)(z ^ (z >> 31)));
 }
 
-/* Takes what is in a. */
+/* Takes the content of a. */
 static work *new_work(pdl_serve *s, pdl_exchange *x, const form *f, const request *a) {
     work *w = PDL_NEW(work);
     w->s = s;
@@ -260,7 +260,7 @@ static pdl_val variables_of(const work *w, uint32_t i) {
     return vars;
 }
 
-/* There is a slot for each choice. */
+/* Starts the runs; there is a slot for each choice. */
 static void spawn(work *w) {
     pdl_serve *s = w->s;
     append(&s->going, w);
@@ -297,8 +297,7 @@ static void queue(work *w) {
     limit_time(w);
 }
 
-/* Those that came before go before: one that wants many slots is not passed by those that want
- * one. */
+/* In order of arrival: a request that needs many slots is not overtaken by those that need one. */
 static bool must_wait(const pdl_serve *s, uint32_t n) { return s->waiting.first || s->n_slots < n; }
 
 static bool may_wait(const pdl_serve *s, const pdl_exchange *x) {
@@ -344,7 +343,7 @@ bool pdl_serve_chat_is_ready(const work *w) {
     return false;
 }
 
-/* False: the work ended with an error. */
+/* Returns false when the work ended with an error. */
 static bool step_choice(choice *c) {
     work *w = c->work;
     c->fresh = false;

@@ -1,5 +1,5 @@
 /* completion.c -- the form of a text completion: /v1/completions. The prompt is a message of the
- * user; several prompts are as many choices, in their order.
+ * user; several prompts become several choices, in their order.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -31,7 +31,7 @@ static int64_t choices_each(pdl_vref asked) {
     return pdl_is_int(v) && pdl_int_get(v, &n) && n > 0 ? n : 1;
 }
 
-/* A number of logprobs, as a chat asks for it. Takes d. */
+/* A number of logprobs, in the form of a chat. Takes d. */
 static pdl_val with_logprobs(pdl_val d, pdl_vref wanted) {
     if (!pdl_is_int(wanted)) return d;
     d = pdl_dict_putz(d, "top_logprobs", pdl_keep(wanted));
@@ -80,7 +80,7 @@ static pdl_val top_of(pdl_vref list) {
     return d;
 }
 
-/* Four lists, an item of each for a token. Takes nothing; null stays null. */
+/* Four lists with one item per token. Takes nothing; null stays null. */
 static pdl_val logprobs_of(pdl_vref v) {
     pdl_vref content = pdl_is_dict(v) ? pdl_dict_getz(v, "content") : pdl_absent();
     if (!pdl_is_list(content)) return pdl_keep(v);

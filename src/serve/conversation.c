@@ -1,6 +1,6 @@
-/* conversation.c -- see conversation.h. A ring: the oldest goes when a new one comes and there are
- * too many, or too much is said in them. Conversations that go on from each other share their
- * messages; each is counted as a whole, so what is really held is less.
+/* conversation.c -- see conversation.h. A ring: the oldest is dropped when there are too many, or
+ * when they are too large together. Conversations that continue each other share their messages;
+ * each is counted as a whole, so the real size is smaller.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -47,7 +47,7 @@ void pdl_serve_conversations_free(conversations *c) {
     pdl_free(c);
 }
 
-/* What a list takes, more or less: its JSON. (size_t)-1: too much. */
+/* The approximate size of a list: that of its JSON. (size_t)-1: too large. */
 static size_t size_of(pdl_vref messages) {
     pdl_buf b = PDL_BUF_INIT(PDL_MAX_SERVE_CONVERSATIONS_BYTES);
     pdl_err err = {0};

@@ -1,5 +1,5 @@
-/* conversation.h -- what was said until a response, so that the next request can go on from it
- * (previous_response_id). The newest are kept, up to a number and a size; they end with the
+/* conversation.h -- the messages up to a response, so that the next request can continue from it
+ * (previous_response_id). The newest are kept, limited in number and size, for the life of the
  * process.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -14,7 +14,7 @@ typedef struct conversations conversations;
 
 conversations *pdl_serve_conversations_new(void);
 void pdl_serve_conversations_free(conversations *c); /* NULL is fine */
-/* Takes messages, a list. One that is too big by itself is not kept. */
+/* Takes messages, a list. Does not keep one that is too large by itself. */
 void pdl_serve_conversations_put(conversations *c, pdl_str id, pdl_val messages);
 /* Borrowed until the next put; absent: it is not, or no longer, there. */
 pdl_vref pdl_serve_conversations_find(const conversations *c, pdl_str id);

@@ -1,5 +1,5 @@
-/* cutoff.c -- see cutoff.h. Of text that comes in pieces the end is held back as long as it may
- * begin a stop sequence.
+/* cutoff.c -- see cutoff.h. The end of streamed text is held back while it may begin a stop
+ * sequence.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -53,7 +53,7 @@ static pdl_str stop_at(const cutoff *c, size_t i) {
     return pdl_str_get(pdl_is_list(c->stops) ? pdl_list_at(c->stops, i) : c->stops);
 }
 
-/* Where the first of them begins. */
+/* Where the first stop sequence begins. */
 static size_t find_stop(const cutoff *c, pdl_str text) {
     size_t first = PDL_NOT_FOUND;
     for (size_t i = 0; i < n_stops(c); i++) {

@@ -10,11 +10,11 @@
 
 enum {
     CUT_MAX_STOPS = 4,
-    CUT_MAX_STOP = 1000,   /* bytes of a stop sequence: as much may be held back */
+    CUT_MAX_STOP = 1000,   /* bytes of a stop sequence, and of the text held back */
     CUT_BYTES_OF_TOKEN = 4 /* a text that no model made has no tokens: an estimate, as for rates */
 };
 
-/* All-zero but for limit and stops: nothing has come. */
+/* All-zero, apart from limit and stops, is the start. */
 typedef struct cutoff {
     pdl_vref stops; /* list of texts, borrowed; or absent */
     size_t limit;   /* bytes of text that count; SIZE_MAX: any number */
@@ -26,10 +26,10 @@ typedef struct cutoff {
 /* stop and max_tokens of a request; borrows body. */
 cutoff pdl_serve_cutoff_of(pdl_vref body);
 void pdl_serve_cutoff_fini(cutoff *c);
-/* More text; what is certain to be part of the answer is appended to out. counts: it counts against
- * the limit. */
+/* Adds text; appends to out what certainly belongs to the answer. counts: it counts against the
+ * limit. */
 void pdl_serve_cutoff_feed(cutoff *c, pdl_str text, bool counts, pdl_buf *out);
-/* The rest of it: no more text comes. */
+/* Appends the rest: no more text follows. */
 void pdl_serve_cutoff_end(cutoff *c, pdl_buf *out);
 
 /* max_completion_tokens, else max_tokens, of a request; 0: none. */

@@ -13,7 +13,7 @@
 
 /* --- what is asked ---------------------------------------------------------------------------- */
 
-/* Texts as a list, owned; absent: they are none. */
+/* Texts as a list, owned; absent when input is not text. */
 static pdl_val texts_of(pdl_vref input) {
     if (pdl_is_str(input)) return pdl_list_push(pdl_list_new(1), pdl_keep(input));
     if (!pdl_is_list(input) || !pdl_list_len(input)) return pdl_absent();
@@ -82,8 +82,8 @@ static pdl_val packed(pdl_vref vector) {
     return pdl_text_of_buf(&text);
 }
 
-/* The vectors in a result: it, or what stdlib.embed gives. One vector of its own is the list of it.
- * Owned. */
+/* The vectors of a result: the result, or that of stdlib.embed. A single vector becomes a list of
+ * it. Owned. */
 static pdl_val vectors_of(pdl_vref result) {
     pdl_vref inside = pdl_is_dict(result) ? pdl_dict_getz(result, "embeddings") : result;
     if (is_vector(inside)) return pdl_list_push(pdl_list_new(1), pdl_keep(inside));
@@ -102,8 +102,7 @@ static bool check_vectors(pdl_vref vectors, size_t wanted, pdl_err *err) {
     return true;
 }
 
-/* Tokens that a result tells of, as that of stdlib.embed does; else those of the calls of
- * models. */
+/* The token count in a result, as in that of stdlib.embed; else that of the model calls. */
 static pdl_val usage_of(const work *w, pdl_vref result) {
     pdl_val all = pdl_serve_form_usage(w, "prompt_tokens", "completion_tokens"),
             d = pdl_dict_new(2);

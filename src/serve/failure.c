@@ -1,5 +1,5 @@
-/* failure.c -- see failure.h. A run is not repeated by clients on their own, since it would be paid
- * for again: only where a service asks for patience.
+/* failure.c -- see failure.h. Clients should not repeat a failed run on their own, because it would
+ * be paid for again; only when a service asked to wait.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -40,7 +40,7 @@ static failure failure_of(const pdl_err *why) {
     return (failure){why->kind, 500, "server_error"};
 }
 
-/* Whole seconds that the service asked for; 0: none. */
+/* Whole seconds that the service asked to wait; 0: none. */
 static unsigned seconds_to_wait(const pdl_err *why) {
     double s = why->facts.retry_after;
     return s > 0 && s < 1e6 ? (unsigned)ceil(s) : 0;

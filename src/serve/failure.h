@@ -1,4 +1,4 @@
-/* failure.h -- how a client is told that a run failed.
+/* failure.h -- how the failure of a run is reported to a client.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

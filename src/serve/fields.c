@@ -1,6 +1,6 @@
-/* fields.c -- fields of a request for a completion: their types and ranges, as OpenAI's interface
- * has them. What is wrong is told with the name of the field (param) and OpenAI's code, so that
- * clients can tell it from errors of the program.
+/* fields.c -- fields of a request for a completion: their types and ranges as in OpenAI's
+ * interface. An error names the field (param) and has OpenAI's code, so that clients can
+ * distinguish it from errors of the program.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,8 +16,7 @@
 
 enum { AS_BOOL = 1, AS_INT = 2, AS_NUMBER = 4, AS_TEXT = 8, AS_LIST = 16, AS_OBJECT = 32 };
 
-/* null and what is not there fit always. min and max where there is a number; INFINITY: no
- * limit. */
+/* null and absent fields are always valid. min and max apply to numbers; INFINITY: no limit. */
 static const struct {
     const char *name;
     int types;

@@ -1,8 +1,8 @@
-/* form.h -- a way in which programs are asked and answer: as a chat, a completion, a response, ...
- * Each is a row of functions.
+/* form.h -- an interface for requests and answers: chat, completion, response, ... Each is a row of
+ * functions. Private to serve.
  *
- * What is asked becomes a chat first, so that programs see the same of all forms. Answers in pieces
- * are events; a form without begin has none. Private to the room.
+ * Every request is turned into a chat first, so that programs need not know the form of the
+ * request. Streamed answers are events; a form without begin does not stream.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,9 +12,9 @@
 #include "serve/answer.h"
 
 typedef struct form {
-    const char *id; /* how ids of its answers begin */
-    /* What is asked as a chat: a dict with messages and the other fields, owned; body is borrowed.
-     * False: it is wrong, and answered. NULL: it is a chat. */
+    const char *id; /* prefix of the ids of its answers */
+    /* The request as a chat: a dict with messages and the other fields, owned; body is borrowed.
+     * False: it was refused. NULL: the body is a chat. */
     bool (*read)(pdl_serve *s, pdl_exchange *x, pdl_vref body, pdl_val *asked);
     /* The messages of choice i, owned. NULL: those of the request. */
     pdl_val (*messages)(const work *w, uint32_t i);
@@ -29,10 +29,10 @@ typedef struct form {
     void (*finish)(work *w, pdl_buf *out);
     /* ... or it failed. */
     void (*fail)(work *w, pdl_str message, const char *type, const char *code, pdl_buf *out);
-    /* The whole answer; all choices are over. Error: a result is not what the form can carry. */
+    /* The whole answer; all choices have ended. Error: the form cannot carry a result. */
     bool (*whole)(work *w, pdl_val *out, pdl_err *err);
-    /* Where it goes (v is taken), and how a failure is told. NULL: as the answer of an exchange,
-     * with its status. */
+    /* Sends the answer (v is taken) or a failure. NULL: as the answer of an exchange, with its
+     * status. */
     void (*put_whole)(work *w, pdl_val v);
     void (*refuse)(work *w, pdl_str message);
 } form;
@@ -43,7 +43,7 @@ void pdl_serve_answer_completion(pdl_serve *s, pdl_exchange *x);
 void pdl_serve_answer_response(pdl_serve *s, pdl_exchange *x);
 void pdl_serve_answer_embeddings(pdl_serve *s, pdl_exchange *x);
 
-/* One event with v (taken) as its data; name: of the event, empty: none. */
+/* Appends one event with v (taken) as its data; name: of the event, empty: none. */
 void pdl_serve_form_put_event(pdl_str name, pdl_val v, pdl_buf *out);
 /* A failure as a piece {error: ...}. */
 void pdl_serve_form_fail(work *w, pdl_str message, const char *type, const char *code,

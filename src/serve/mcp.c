@@ -1,5 +1,5 @@
-/* mcp.c -- see mcp.h. A call of a tool is a run like any other: it waits for its turn, has its
- * time, and ends when its client goes.
+/* mcp.c -- see mcp.h. A call of a tool is a run like any other: it waits for a slot, has a time
+ * limit, and ends when its client disconnects.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -18,7 +18,7 @@
 
 enum { NOT_JSON = -32700, NO_REQUEST = -32600, NO_METHOD = -32601, WRONG_PARAMS = -32602 };
 
-/* Versions of the protocol in which tools are the same; the newest first. */
+/* Versions of the protocol with the same form of tools, newest first. */
 static const char *const versions[] = {"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"};
 
 /* --- answers ---------------------------------------------------------------------------------- */
@@ -43,7 +43,7 @@ static void refuse(pdl_serve *s, pdl_exchange *x, pdl_vref id, int code, pdl_str
     deliver(s, x, answer_of(id, "error", pdl_dict_putz(e, "message", pdl_text(message))));
 }
 
-/* What a tool says; structured: the same as an object, taken, or absent. */
+/* The result of a tool; structured: the same as an object, taken, or absent. */
 static pdl_val result_of(pdl_str text, bool failed, pdl_val structured) {
     pdl_val part = pdl_dict_putz(pdl_dict_putz(pdl_dict_new(2), "type", pdl_textz("text")), "text",
                                  pdl_text(text));
@@ -62,7 +62,7 @@ static pdl_val variables(const work *w) {
 
 static pdl_code *code_of(const work *w) { return tool_of(w)->code; }
 
-/* An object that a program gives is one for the client, too. */
+/* A result that is an object is also sent as one. */
 static pdl_val object_in(pdl_vref result, pdl_str text) {
     pdl_val v;
     pdl_err ignored = {0};
@@ -86,7 +86,7 @@ static bool whole(work *w, pdl_val *out, pdl_err *err) {
 
 static void put_whole(work *w, pdl_val v) { deliver(w->s, w->x, v); }
 
-/* A tool that fails says why: the model that called it reads that. */
+/* A failed tool returns the reason as text, for the model that called it. */
 static void send_failure(work *w, pdl_str message) {
     deliver(w->s, w->x, answer_of(w->body, "result", result_of(message, true, pdl_absent())));
 }
@@ -163,7 +163,7 @@ static const struct {
                {"tools/list", list_tools},
                {"tools/call", call_tool}};
 
-/* A client over lines does not want an answer any more; one over HTTP hangs up. */
+/* A client over lines cancels a request with a message; one over HTTP disconnects. */
 static void cancel(pdl_serve *s, pdl_vref params) {
     pdl_vref id = pdl_is_dict(params) ? pdl_dict_getz(params, "requestId") : pdl_absent();
     works *lists[] = {&s->going, &s->waiting};
@@ -176,7 +176,7 @@ static void cancel(pdl_serve *s, pdl_vref params) {
 
 /* --- messages --------------------------------------------------------------------------------- */
 
-/* A notification, or an answer to a question that was not asked. */
+/* A notification, or an answer without a question. */
 static void take_silently(pdl_serve *s, pdl_exchange *x, pdl_vref message) {
     if (!x && pdl_text_is(pdl_dict_getz(message, "method"), "notifications/cancelled"))
         cancel(s, pdl_dict_getz(message, "params"));

@@ -1,6 +1,6 @@
-/* mcp.h -- programs as tools of the Model Context Protocol: one message in, one or none out. Over
- * HTTP (POST /mcp) without sessions, or over standard input and output, a line for each message.
- * Private to the room.
+/* mcp.h -- programs as tools of the Model Context Protocol: one message in, at most one out. Over
+ * HTTP (POST /mcp) without sessions, or over standard input and output, one message per line.
+ * Private to serve.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,7 +9,7 @@
 
 #include "serve/form.h"
 
-/* A message of a client (taken); x: its request over HTTP, NULL: it came as a line. */
+/* Handles a message of a client (taken); x: its HTTP request, NULL: it came as a line. */
 void pdl_serve_mcp_take(pdl_serve *s, pdl_exchange *x, pdl_val message);
 /* Text that is not JSON. */
 void pdl_serve_mcp_refuse_text(pdl_serve *s, pdl_exchange *x);
@@ -20,7 +20,7 @@ void pdl_serve_answer_mcp(pdl_serve *s, pdl_exchange *x);
 PDL_MUST bool pdl_serve_mcp_stdio_start(pdl_serve *s, int in, int out, pdl_err *err);
 /* Sends a message; takes v. */
 void pdl_serve_mcp_stdio_put(pdl_serve *s, pdl_val v);
-/* The client has gone, and all is answered. */
+/* Returns true when the client has closed its end and every request is answered. */
 bool pdl_serve_mcp_stdio_is_over(const pdl_serve *s);
 void pdl_serve_mcp_stdio_free(pdl_serve *s);
 

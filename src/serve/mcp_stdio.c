@@ -1,5 +1,5 @@
-/* mcp_stdio.c -- see mcp.h: messages as lines. Answers that a client does not take are kept up to a
- * size; then its lines are not read.
+/* mcp_stdio.c -- see mcp.h: messages as lines. Answers that the client does not read are buffered
+ * up to a size; then no further lines are read.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -62,7 +62,7 @@ static void on_readable(void *user, int events) {
                     : pdl_lines_end(&t->lines, on_line, t, &err);
     if (!ok)
         pdl_serve_mcp_refuse_text(
-            t->s, NULL); /* a line is too long: where the next begins is not known */
+            t->s, NULL); /* the line is too long, so the start of the next one is unknown */
     pdl_err_fini(&err);
     if (n <= 0 || !ok) end_input(t);
 }
@@ -73,7 +73,7 @@ static void on_writable(void *user, int events) {
     (void)events;
     ssize_t n = write(t->out, t->unsent.p + t->sent, left < AT_ONCE ? left : AT_ONCE);
     if (n < 0 && (errno == EINTR || errno == EAGAIN)) return;
-    if (n < 0) { /* nobody reads */
+    if (n < 0) { /* the reader has closed */
         t->sent = t->unsent.len;
         pdl_serve_stop(t->s);
     } else

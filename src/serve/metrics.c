@@ -1,5 +1,6 @@
-/* metrics.c -- GET /metrics: counts of requests in the text form of Prometheus. What clients can
- * make many of is no label: a path is that of its route, a model one of those that are offered.
+/* metrics.c -- GET /metrics: counts of requests in the text form of Prometheus. Labels have few
+ * values: the path is that of a route, the model one of the offered ones; a client must not be able
+ * to create many.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,17 +20,17 @@ enum {
     N_SECONDS = sizeof second_bounds / sizeof second_bounds[0],
     N_TOKENS = sizeof token_bounds / sizeof token_bounds[0],
     MOST_BOUNDS = N_SECONDS > N_TOKENS ? N_SECONDS : N_TOKENS,
-    MOST_KINDS = 64, /* of errors: they are names of ours, of which there are fewer */
+    MOST_KINDS = 64, /* of errors: there are fewer names */
 };
 
 typedef struct histogram {
-    uint64_t at_most[MOST_BOUNDS]; /* values up to each bound, and above the one before */
+    uint64_t at_most[MOST_BOUNDS]; /* values up to each bound, above the previous one */
     uint64_t n;
     double sum;
 } histogram;
 
 typedef struct counter {
-    const route *route; /* NULL: none */
+    const route *route; /* NULL: unknown path */
     int status;
     uint64_t n;
 } counter;
@@ -40,10 +41,10 @@ typedef struct error_count {
 } error_count;
 
 struct metrics {
-    PDL_VEC(counter) requests; /* one for each route and status that was there */
+    PDL_VEC(counter) requests; /* one for each route and status that occurred */
     PDL_VEC(error_count) errors;
     histogram seconds;
-    histogram *prompt, *completion; /* of each model */
+    histogram *prompt, *completion; /* one per model */
 };
 
 metrics *pdl_serve_metrics_new(size_t n_models) {

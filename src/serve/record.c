@@ -79,8 +79,8 @@ static void put_begin(pdl_buf *b, const char *peer) {
     pdl_buf_putf(b, "\",\"client\":\"%s\"", peer);
 }
 
-/* One object a line. Paths and methods are what a client sent: secrets of this process are
- * replaced, and a line has an end. */
+/* One object per line. Paths and methods are the client's text: secrets of this process are
+ * replaced, and the length is bounded. */
 static void write_line(const pdl_serve *s, const pdl_exchange *x, const record *r, int status,
                        double seconds) {
     enum { SHOWN = 512, PEER = 64 };

@@ -1,5 +1,4 @@
-/* record.h -- inside of serve: what is known of each request in the end. The request log and the
- * metrics are made from it.
+/* record.h -- private to serve: facts of each request, for the request log and the metrics.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,16 +9,16 @@
 
 typedef struct record {
     uint64_t began_ns;
-    const route *route;         /* NULL: there is none */
-    const pdl_served *model;    /* NULL: none was asked, or it is not there */
+    const route *route;         /* NULL: the path is unknown */
+    const pdl_served *model;    /* NULL: none was named, or it does not exist */
     int64_t prompt, completion; /* tokens */
     char id
-        /* x-request-id: what the client sent, where it is fit to be shown, else one of ours */
+        /* x-request-id: the client's, if it is safe to display, else ours */
         [64];
-    char error[32]; /* its kind; "": none */
+    char error[32]; /* its kind; "": no error */
 } record;
 
-/* The headers have arrived; r may be NULL. Adds x-request-id to the answer. */
+/* Called when the headers have arrived; r may be NULL. Adds x-request-id to the answer. */
 void pdl_serve_record_begin(pdl_serve *s, pdl_exchange *x, const route *r);
 void pdl_serve_record_model(pdl_exchange *x, const pdl_served *m);
 /* The first one counts. */
@@ -38,8 +37,8 @@ void pdl_serve_metrics_count(metrics *m, const pdl_serve *s, const record *r, in
                              double seconds);
 void pdl_serve_show_metrics(pdl_serve *s, pdl_exchange *x);
 
-/* cors.c: may a page of another origin read the answer (--allow-origin)? */
-/* Adds the headers that say so. True: x asked only for that, and is answered. */
+/* cors.c: whether a page of another origin may read the answer (--allow-origin). */
+/* Adds the CORS headers. Returns true when x was a preflight request, which is then answered. */
 bool pdl_serve_cors_head(pdl_serve *s, pdl_exchange *x);
 bool pdl_serve_cors_allows(const pdl_serve *s, pdl_str origin);
 

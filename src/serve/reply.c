@@ -101,7 +101,7 @@ static void text(choice *c, pdl_str s, pdl_buf *out) {
     put_piece(c, pdl_dict_putz(pdl_dict_new(1), "content", pdl_text(s)), pdl_null(), NULL, out);
 }
 
-/* In pieces each call is told with its place. */
+/* In a stream each call has its index. */
 static pdl_val numbered(pdl_vref calls) {
     pdl_val out = pdl_list_new(pdl_list_len(calls));
     for (size_t i = 0; i < pdl_list_len(calls); i++)
@@ -110,7 +110,7 @@ static pdl_val numbered(pdl_vref calls) {
     return out;
 }
 
-/* What stands in no piece of text: calls of tools, logprobs, the reason of the end. */
+/* Sends what is not text: tool calls, logprobs, the finish reason. */
 static void end(choice *c, const answer *a, pdl_buf *out) {
     pdl_val delta = pdl_keep(a->said);
     if (pdl_is_list(a->calls)) delta = pdl_dict_putz(delta, "tool_calls", numbered(a->calls));

@@ -1,6 +1,6 @@
 /* response.c -- the form of a response: /v1/responses. An answer is a list of items: a message,
- * thoughts, calls of functions. In pieces each item begins, grows and ends by events that are
- * numbered, and the last event repeats the whole.
+ * thoughts, function calls. In a stream, numbered events report each item's begin, growth and end,
+ * and the last event repeats the whole response.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,7 +16,7 @@ enum { PREFIX = 5 }; /* of ids, "resp_" */
 
 /* --- the object ------------------------------------------------------------------------------- */
 
-/* Fields that say again what was asked, with what stands for nothing. */
+/* Fields that repeat the request, with their values when absent. */
 static const struct {
     const char *name;
     enum { AS_NULL, AS_TEXT, AS_LIST, AS_DICT, AS_TRUE } other;
@@ -117,7 +117,7 @@ static pdl_val refusal_part(pdl_vref refusal) {
     return pdl_dict_putz(typed("refusal"), "refusal", pdl_keep(refusal));
 }
 
-/* part: its only part, taken; absent: it has none yet. */
+/* part: its only part, taken; absent: none yet. */
 static pdl_val message_item(const work *w, const char *status, pdl_val part) {
     pdl_val parts = pdl_is_absent(part) ? pdl_list_new(0) : pdl_list_push(pdl_list_new(1), part);
     pdl_val d = pdl_dict_putz(typed("message"), "id", item_id(w, "msg", n_items(w)));
@@ -155,7 +155,7 @@ static bool is_kept(const work *w) {
     return !pdl_is_bool(store) || pdl_bool_of(store);
 }
 
-/* What was said, without the instructions, which are those of one request. */
+/* The messages without the instructions, which apply to one request only. */
 static void keep_conversation(const work *w, const answer *a, pdl_str text) {
     if (!is_kept(w)) return;
     pdl_vref all = pdl_dict_getz(w->asked, "messages");
@@ -169,7 +169,7 @@ static void keep_conversation(const work *w, const answer *a, pdl_str text) {
 
 /* --- in pieces -------------------------------------------------------------------------------- */
 
-/* Takes d, the fields beside type and number. */
+/* Takes d, the fields besides type and number. */
 static void put(work *w, const char *type, pdl_val d, pdl_buf *out) {
     pdl_val e = pdl_dict_putz(typed(type), "sequence_number", pdl_int(w->n_events++));
     e = pdl_dict_merge(e, d);
@@ -182,8 +182,8 @@ static void put_item(work *w, const char *type, pdl_vref item, pdl_buf *out) {
     put(w, type, pdl_dict_putz(d, "item", pdl_keep(item)), out);
 }
 
-/* {item_id, output_index} of the item that comes next, and content_index where it has parts; then
- * one field (taken). */
+/* {item_id, output_index} of the next item, and content_index where it has parts; then one field
+ * (taken). */
 static pdl_val place(const work *w, const char *prefix, bool part, const char *name, pdl_val v) {
     pdl_val d = pdl_dict_putz(pdl_dict_new(5), "item_id", item_id(w, prefix, n_items(w)));
     d = pdl_dict_putz(d, "output_index", pdl_int((int64_t)n_items(w)));
@@ -266,7 +266,7 @@ static void put_call(work *w, pdl_vref call, pdl_buf *out) {
 
 /* --- the end ---------------------------------------------------------------------------------- */
 
-/* A call that is one of a function; programs may say anything. */
+/* Returns true for a well-formed function call; programs may return anything. */
 static bool is_function(pdl_vref call) {
     pdl_vref f = pdl_dict_getz(call, "function");
     return pdl_is_dict(f) && pdl_is_str(pdl_dict_getz(f, "name")) &&

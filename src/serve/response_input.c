@@ -1,6 +1,6 @@
-/* response_input.c -- what a request for a response asks, as a chat: input items become messages,
- * and the other fields get the names that they have in a chat, so that a program need not know in
- * which form it was asked.
+/* response_input.c -- turns a request for a response into a chat: input items become messages, and
+ * the other fields get their names in a chat, so that a program need not know the form of the
+ * request.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -41,7 +41,7 @@ static pdl_val file_part(pdl_vref part) {
     return pdl_dict_putz(pdl_dict_putz(pdl_dict_new(2), "type", pdl_textz("file")), "file", d);
 }
 
-/* A part as a chat has it; what is the same in both is kept. */
+/* A part in the form of a chat; parts that are equal in both are kept. */
 static pdl_val part_of(pdl_vref part) {
     pdl_vref type = at(part, "type");
     if (is_text_part(part)) {
@@ -54,7 +54,7 @@ static pdl_val part_of(pdl_vref part) {
     return pdl_keep(part);
 }
 
-/* A text, or parts: those that are texts alone become one text. */
+/* A text, or parts: a list of texts only becomes one text. */
 static pdl_val content_of(pdl_vref content) {
     if (!pdl_is_list(content)) return pdl_keep(content);
     size_t n = pdl_list_len(content), texts = 0;
@@ -116,7 +116,7 @@ static bool wrong_item(pdl_exchange *x, size_t i, const char *why) {
 static bool add_item(pdl_exchange *x, pdl_val *messages, pdl_vref item, size_t i) {
     pdl_vref type = at(item, "type");
     if (!pdl_is_dict(item)) return wrong_item(x, i, "expected an object");
-    if (pdl_text_is(type, "reasoning")) return true; /* a thought is not given back */
+    if (pdl_text_is(type, "reasoning")) return true; /* thoughts are not sent back */
     if (pdl_text_is(type, "function_call")) {
         if (!is_call(item))
             return wrong_item(x, i,
@@ -245,7 +245,7 @@ static pdl_val other_fields(pdl_vref body) {
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
-/* What was said before: false when it is not known any more. */
+/* Adds the earlier messages; false when they are not stored any more. */
 static bool add_before(pdl_serve *s, pdl_exchange *x, pdl_val *messages, pdl_vref id) {
     enum { SHOWN = 60 };
     if (!is_given(id)) return true;

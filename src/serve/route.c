@@ -1,8 +1,8 @@
-/* route.c -- who may ask, and what for: a table of paths.
+/* route.c -- which clients may use which paths: a table.
  *
  * Without a token only programs of this machine are served. A page in a browser is such a program
- * too, so requests that pages of other places send (Origin), or that come under a foreign name
- * (Host), are refused.
+ * too: any web site could use the server through its visitor. So requests that carry the origin of
+ * another page (Origin), or another host name than ours (Host, against DNS rebinding), are refused.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -22,7 +22,7 @@ static void put_error_at(pdl_str message, const char *type, const char *param, c
                          pdl_buf *out) {
     pdl_buf whole = PDL_BUF;
     pdl_err err = {0};
-    pdl_utf8_repair(&whole, message); /* whatever is in it: clients read JSON */
+    pdl_utf8_repair(&whole, message); /* clients read JSON, so it must be UTF-8 */
     pdl_val e = pdl_dict_putz(pdl_dict_new(4), "message", pdl_text_of_buf(&whole));
     e = pdl_dict_putz(e, "type", pdl_textz(type));
     e = pdl_dict_putz(e, "param", param ? pdl_textz(param) : pdl_null());
@@ -98,7 +98,7 @@ bool pdl_serve_is_loopback(pdl_str host) {
     return true;
 }
 
-/* In a time that tells nothing of how much was right. */
+/* Compares in constant time, so that the time reveals nothing about the token. */
 static bool is_same(pdl_str a, pdl_str b) {
     unsigned char differs = a.n != b.n;
     for (size_t i = 0; i < a.n; i++) differs |= (unsigned char)(a.p[i] ^ b.p[b.n ? i % b.n : 0]);
@@ -164,8 +164,8 @@ static void show_health(pdl_serve *s, pdl_exchange *x) {
 
 static void show_paths(pdl_serve *s, pdl_exchange *x);
 
-/* HEAD is answered where GET is; Allow of a 405 is made from the rows. A path with a slash at its
- * end has a name behind it. */
+/* HEAD is answered where GET is; the Allow header of a 405 is made from the rows. A path that ends
+ * with a slash is followed by a name. */
 static const route routes[] = {
     {"GET", "/", true, show_paths, "these paths"},
     {"GET", "/health", true, show_health, "is the server there?"},
@@ -203,7 +203,7 @@ static bool takes_method(const route *r, pdl_str method) {
            (pdl_str_is(method, "HEAD") && !strcmp(r->method, "GET"));
 }
 
-/* NULL: there is none. *any: one that is there for another method. */
+/* NULL: no route. *any: a route of the path for another method. */
 static const route *find_route(const pdl_exchange *x, const route **any) {
     const route *found = NULL;
     *any = NULL;
@@ -215,7 +215,7 @@ static const route *find_route(const pdl_exchange *x, const route **any) {
     return found;
 }
 
-/* What a client asked for, as messages show it. */
+/* The client's request, for messages. */
 static void put_asked(const pdl_exchange *x, pdl_buf *out) {
     enum { METHOD = 20, PATH = 100 };
     pdl_str path = pdl_exchange_path(x);
@@ -264,14 +264,14 @@ void pdl_serve_head(void *user, pdl_exchange *x) {
     else if (!pdl_exchange_has_body(x))
         return;
     else if (strcmp(r->method, "GET") == 0)
-        r->answer(s, x); /* its body means nothing */
+        r->answer(s, x); /* its body is ignored */
     else
         (void)is_readable(x);
 }
 
 void pdl_serve_route(void *user, pdl_exchange *x) {
     const route *any, *r = find_route(x, &any);
-    if (r) r->answer(user, x); /* pdl_serve_head has seen it */
+    if (r) r->answer(user, x); /* pdl_serve_head has checked it */
 }
 
 void pdl_serve_over(void *user, pdl_exchange *x) {

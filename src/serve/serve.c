@@ -17,8 +17,8 @@ enum {
     RECEIVE_MS = 60000,
     SEND_MS = 60000,
     RUN_MS = 600000,
-    TURN_NS = 10000000,       /* of what computes, between two looks at the sockets */
-    SPARE_CONNECTIONS = 1024, /* beside those whose requests are under way */
+    TURN_NS = 10000000,       /* of runs that compute, between two polls of the sockets */
+    SPARE_CONNECTIONS = 1024, /* in addition to those with open requests */
 };
 
 static void compile_all(pdl_serve *s) {
@@ -71,18 +71,18 @@ bool pdl_serve_start(const pdl_serve_options *opt, pdl_serve **out, pdl_err *err
 
 uint16_t pdl_serve_port(const pdl_serve *s) { return pdl_httpd_port(s->httpd); }
 
-/* A turn, after which the work is the last in the list, unless it has ended: a step ends no work
- * but its own, and begins none. */
+/* One turn; afterwards the work is the last in the list, unless it has ended. A step ends no other
+ * work, and starts none. */
 static void step_one(pdl_serve *s, work *w) {
     pdl_serve_works_move_last(&s->going, w);
     pdl_serve_chat_step(w);
     if (s->going.last == w)
-        w->computes = pdl_serve_chat_is_ready(w); /* it did not come to wait for anything */
+        w->computes = pdl_serve_chat_is_ready(w); /* it has nothing to wait for */
 }
 
-/* Turns for the works that can go on, true when one can go on at once. Those that waited for
- * something come first, and all of them have theirs; those that compute take turns, until it is
- * time to look at the sockets again. */
+/* Gives turns to the works that are runnable; returns true when one is runnable at once again.
+ * Works that waited for something come first, and all of them get a turn; those that compute take
+ * turns until the sockets must be polled again. */
 static bool step_all(pdl_serve *s) {
     uint64_t end = pdl_clock_ns() + TURN_NS;
     work *last = s->going.last;

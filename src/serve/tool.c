@@ -1,4 +1,4 @@
-/* tool.c -- see tool.h. A function is called by a program of three lines that includes it.
+/* tool.c -- see tool.h. A function is called by a three-line program that includes it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,7 +16,7 @@
 
 /* --- parameters ------------------------------------------------------------------------------- */
 
-/* Names that are looked for, as a schema of an object. */
+/* Collects names as the schema of an object. */
 typedef struct tool_inputs {
     pdl_val properties; /* dict of empty schemas: any value */
     pdl_val required;   /* dict of names */
@@ -41,7 +41,7 @@ static pdl_val question_schema(void) {
                          pdl_list_push(pdl_list_new(1), pdl_textz("question")));
 }
 
-/* Of the variables that the program uses and nobody defines. */
+/* The schema of the undefined variables that the program uses. */
 static pdl_val schema_of_names(const pdl_serve *s, const pdl_served *m) {
     inputs i = {pdl_dict_new(4), pdl_dict_new(4)};
     pdl_finder finder = {.file = m->program->source->name};
@@ -151,8 +151,9 @@ pdl_val pdl_serve_tool_variables(const pdl_serve *s, const tool *t, pdl_vref arg
             given = pdl_with_label(pdl_keep(arguments), PDL_LABEL_user | PDL_LABEL_FREE);
     if (t->wrapper) return pdl_dict_putz(v, "pdl_arguments", given);
     for (size_t i = 0; i < pdl_dict_len(given); i++)
-        v = pdl_dict_put(v, pdl_keep(pdl_dict_key_at(given, i)),
-                         pdl_with_label(pdl_keep(pdl_dict_val_at(given, i)), PDL_LABEL_user | PDL_LABEL_FREE));
+        v = pdl_dict_put(
+            v, pdl_keep(pdl_dict_key_at(given, i)),
+            pdl_with_label(pdl_keep(pdl_dict_val_at(given, i)), PDL_LABEL_user | PDL_LABEL_FREE));
     pdl_vref question = pdl_dict_getz(given, "question");
     if (pdl_is_str(question)) {
         pdl_val m = pdl_dict_putz(pdl_dict_putz(pdl_dict_new(2), "role", pdl_textz("user")),

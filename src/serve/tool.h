@@ -1,5 +1,5 @@
-/* tool.h -- a program as a tool: its name, what it is for, and the schema of its parameters.
- * Private to the room.
+/* tool.h -- a program as a tool: name, description, and the schema of its parameters. Private to
+ * serve.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -9,21 +9,22 @@
 #include "serve/serve_impl.h"
 
 /* Parameters are those of a program that is a function; else the variables that a program uses and
- * does not define, those that it asks for with `default` or `is defined` being optional. A program
- * without any takes `question`, the message of the user. */
+ * does not define; those that it tests with `default` or `is defined` are optional. A program
+ * without any takes `question`, the user's message. */
 typedef struct tool {
     pdl_val card; /* {name, description?, inputSchema} */
     pdl_program
-        *wrapper;   /* owned: the program that calls the function; NULL: the program is none */
+        /* owned: the program that calls the function; NULL: the program is not a function */
+        *wrapper;
     pdl_code *code; /* that runs */
 } tool;
 
-/* One for each program, owned; code borrows s. */
+/* One for each program, owned; the code borrows s. */
 tool *pdl_serve_tools_new(pdl_serve *s);
 void pdl_serve_tools_free(pdl_serve *s); /* with the programs that were not all made, too */
 
-/* Are the required arguments there, and no others than parameters, which could set variables of the
- * interpreter? False: why says it. */
+/* Checks that the required arguments are present and that there are no others, which could set
+ * variables of the interpreter. Returns false with the reason in why. */
 bool pdl_serve_tool_takes(const tool *t, pdl_vref arguments, pdl_buf *why);
 /* Variables of a run with these arguments, owned. */
 pdl_val pdl_serve_tool_variables(const pdl_serve *s, const tool *t, pdl_vref arguments);

@@ -1,5 +1,5 @@
-/* access.c -- x.name, x[key], x[a:b:c] as Jinja over Python objects has them (spec language-syntax
- * 4.3).
+/* access.c -- x.name, x[key], x[a:b:c] with the rules of Jinja over Python objects (spec
+ * language-syntax 4.3).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -104,7 +104,7 @@ static bool range_attr(pdl_vref x, pdl_str name, pdl_val *out) {
     return true;
 }
 
-/* The description is kept in the tool declaration: signature.function.description. */
+/* The description is in the tool declaration: signature.function.description. */
 static pdl_val func_description(const pdl_func *f) {
     if (!pdl_is_dict(f->signature)) return pdl_null();
     pdl_vref inner = pdl_dict_getz(f->signature, "function");
@@ -132,7 +132,7 @@ static bool cell_attr(pdl_vref x, pdl_str name, pdl_val *out) {
     return cls->attr && cls->attr(x, name, out);
 }
 
-/* Named parts of what groupby makes. */
+/* Named parts of a group made by groupby. */
 static bool group_attr(pdl_vref x, pdl_str name, pdl_val *out) {
     if (!(pdl_flags_of(x) & PDL_F_GROUP) || pdl_list_len(x) != 2) return false;
     if (pdl_str_is(name, "grouper"))
@@ -183,7 +183,7 @@ bool pdl_attr(pdl_vref x, pdl_str name, pdl_val *out, pdl_err *err) {
 
 /* --- items ------------------------------------------------------------------------------------ */
 
-/* Index for a sequence of n: negative counts from the end. False when outside. */
+/* Index into a sequence of n: negative counts from the end. Returns false when out of range. */
 static bool index_in(pdl_vref key, size_t n, size_t *out) {
     int64_t i;
     if ((!pdl_is_int(key) && !pdl_is_bool(key)) || !pdl_int_get(key, &i)) return false;

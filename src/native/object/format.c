@@ -19,21 +19,21 @@ typedef struct {
     bool left, plus, blank, alt, zero;
     int64_t width, precision; /* -1: none */
     uint32_t type;
-    size_t at; /* code points in front of type, for messages */
+    size_t at; /* code points before type, for messages */
 } conv;
 
 typedef struct {
     pdl_str s;
     size_t i;
-    pdl_vref args;      /* as they were given: a tuple of arguments, one argument, a mapping */
+    pdl_vref args;      /* as given: a tuple of arguments, one argument, a mapping */
     const pdl_val *pos; /* the arguments; NULL: the items of args */
     size_t n_pos, next; /* there are, are used */
-    bool by_key;        /* a key was used: from then on each needs one */
-    bool fresh;         /* what the key gave is not used yet */
+    bool by_key;        /* a key was used: from then on every field needs one */
+    bool fresh;         /* the value of the key was not used yet */
     bool mapping;       /* args can be indexed: unused ones are no error */
     pdl_val found;      /* by key: owned */
     bool safe;          /* Markup % x */
-    bool lenient;       /* what is undefined may be printed */
+    bool lenient;       /* undefined values print as empty text */
     pdl_err *err;
 } printer;
 
@@ -132,7 +132,7 @@ static void read_flags(printer *p, conv *c) {
     }
 }
 
-/* Digits or *; *out keeps its value when there is neither. */
+/* Digits or *; *out is unchanged when there is neither. */
 static bool read_number(printer *p, const char *what, int64_t *out) {
     if (p->i < p->s.n && p->s.p[p->i] == '*') {
         pdl_vref v;
@@ -154,7 +154,7 @@ static bool read_number(printer *p, const char *what, int64_t *out) {
     return true;
 }
 
-/* A length of C, which means nothing here. */
+/* A length modifier of C, which is ignored. */
 static bool is_length(char ch) { return ch == 'h' || ch == 'l' || ch == 'L'; }
 
 static bool read_conv(printer *p, conv *c) {
@@ -336,7 +336,7 @@ static bool unsupported(printer *p, const conv *c) {
 
 static bool put_conv(printer *p, const conv *c, pdl_buf *out) {
     pdl_vref x;
-    if (!next_arg(p, &x)) return false; /* Python takes it before it looks at the type */
+    if (!next_arg(p, &x)) return false; /* Python takes the argument before it looks at the type */
     switch (c->type) {
     case 's':
     case 'r':

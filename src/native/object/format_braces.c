@@ -9,7 +9,7 @@
 
 #include "base/banned.h"
 
-enum { MAX_NESTING = 2 }; /* a spec may hold fields, whose specs may not */
+enum { MAX_NESTING = 2 }; /* a spec may have fields, whose specs may not */
 
 typedef enum { NUMBERS_UNKNOWN, NUMBERS_AUTO, NUMBERS_WRITTEN } numbering;
 
@@ -34,7 +34,7 @@ static bool fail(formatter *f, const char *what) {
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* End of the name that begins at i: the place of } : or !. */
+/* End of the name that begins at i: the offset of } : or !. */
 static bool read_name(formatter *f, pdl_str s, size_t *i, field *out) {
     size_t from = *i;
     for (; *i < s.n; ++*i) {
@@ -69,7 +69,7 @@ static bool read_spec(formatter *f, pdl_str s, size_t *i, field *out) {
     return fail(f, "unmatched '{' in format spec");
 }
 
-/* Field behind its opening brace; *i ends behind the closing one. */
+/* Field after its opening brace; *i ends after the closing one. */
 static bool read_field(formatter *f, pdl_str s, size_t *i, field *out) {
     *out = (field){.spec = {"", 0}};
     if (!read_name(f, s, i, out)) return false;
@@ -122,7 +122,7 @@ static bool key_error(formatter *f, pdl_str key) {
     return false;
 }
 
-/* What the first part of a name says. */
+/* The value of the first part of a name. */
 static bool first_value(formatter *f, pdl_str name, pdl_val *out) {
     int64_t i;
     bool number = as_index(name, &i);
@@ -277,7 +277,7 @@ static bool put_format(formatter *f, pdl_str s, unsigned depth, pdl_buf *out) {
         if (!pdl_buf_add(out, pdl_str_sub(s, from, i), f->err)) return false;
         if (i == s.n) break;
         char c = s.p[i++];
-        if (i < s.n && s.p[i] == c) { /* doubled: stands for itself */
+        if (i < s.n && s.p[i] == c) { /* doubled: the brace itself */
             if (!pdl_buf_add(out, pdl_str_sub(s, i, i + 1), f->err)) return false;
             i++;
             continue;

@@ -95,7 +95,7 @@ static bool check_grouping(const spec *f, pdl_err *err) {
                         (unsigned)f->type);
 }
 
-/* default_align of the type stays when none is written. */
+/* default_align of the type is used when none is written. */
 static bool read_spec(pdl_str s, pdl_vref x, char default_align, spec *f, pdl_err *err) {
     *f = (spec){.fill = PDL_STR(" "), .align = default_align};
     size_t i = read_align(s, f);
@@ -132,7 +132,7 @@ static bool unknown_code(const spec *f, pdl_vref x, pdl_err *err) {
 
 /* --- laying out ------------------------------------------------------------------------------- */
 
-/* A number in parts: sign, prefix, digits in front of the point, all the rest. */
+/* A number in parts: sign, prefix, digits before the point, the rest. */
 typedef struct {
     char sign; /* 0: none */
     pdl_str prefix, digits, rest;
@@ -141,8 +141,8 @@ typedef struct {
 /* How many characters `digits` digits take in groups of `size`. */
 static size_t grouped_len(size_t digits, size_t size) { return digits + (digits - 1) / size; }
 
-/* Digits in groups of `size`, zeros in front up to min characters, as Python fills: no separator
- * stands first, so one character more may come out. */
+/* Digits in groups of `size`, zeros before them up to min characters, as Python fills: no separator
+ * comes first, so the result may be one character longer. */
 static bool put_grouped(pdl_str digits, char sep, size_t size, size_t min, pdl_buf *out,
                         pdl_err *err) {
     size_t n = digits.n;
@@ -150,7 +150,7 @@ static bool put_grouped(pdl_str digits, char sep, size_t size, size_t min, pdl_b
         return pdl_buf_fill(out, PDL_STR("0"), min > n ? min - n : 0, err) &&
                pdl_buf_add(out, digits, err);
     size_t over = min % (size + 1),
-           most = min / (size + 1) * size + over; /* digits that min characters hold */
+           most = min / (size + 1) * size + over; /* digits that fit in min characters */
     if (min && !over) most++;
     if (n < most) n = most;
     size_t len = grouped_len(n, size), from = out->len, done = 0;
@@ -323,8 +323,8 @@ static void put_trimmed(pdl_str s, pdl_buf *out) {
     pdl_buf_put(out, pdl_str_sub(s, mark, s.n));
 }
 
-/* No type but a precision: as 'g', but a power of ten as large as the precision goes to the
- * exponent form, and the other form has a digit behind the point. */
+/* No type but a precision: as 'g', but a number with as many digits as the precision gets the
+ * exponent form, and the other form has a digit after the point. */
 static void put_general(double v, int precision, bool alt, pdl_buf *out) {
     if (precision == 0) precision = 1;
     pdl_buf b = PDL_BUF;

@@ -1,5 +1,5 @@
-/* getter.c -- attributes of items by path ("address.city", "age,name"), and sorting by what they
- * give.
+/* getter.c -- attributes of items by path ("address.city", "age,name"), and sorting by their
+ * values.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,7 +12,7 @@
 
 /* --- paths ------------------------------------------------------------------------------------ */
 
-/* Digits of any script only, at least one: such a part is an index. */
+/* Only digits, of any script, at least one: such a part is an index. */
 static bool all_digits(pdl_str s) {
     const char *p = s.p, *end = s.p + s.n;
     while (p < end)
@@ -26,7 +26,7 @@ static pdl_val key_of_part(pdl_str part) {
     return pdl_text(part);
 }
 
-/* The piece of s from *pos to the next sep; false behind the last. */
+/* The piece of s from *pos to the next sep; false after the last. */
 static bool next_piece(pdl_str s, char sep, size_t *pos, pdl_str *piece) {
     if (*pos > s.n) return false;
     const char *hit = *pos < s.n ? memchr(s.p + *pos, sep, s.n - *pos) : NULL;

@@ -1,4 +1,4 @@
-/* methods_class.c -- str.isalpha and its kind: is every character of a class?
+/* methods_class.c -- str.isalpha and similar methods: whether every character is of a class.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -34,8 +34,8 @@ static bool in_case(pdl_vref v, cp_fn *wanted, cp_fn *other) {
     return any;
 }
 
-/* Upper and title case letters only behind what has no case, lower case only behind letters with
- * case. */
+/* Upper and title case letters only after characters without case, lower case only after letters
+ * with case. */
 static bool in_title(pdl_vref v) {
     pdl_str s = pdl_str_get(v);
     const char *p = s.p, *end = s.p + s.n;

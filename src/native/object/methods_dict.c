@@ -1,4 +1,4 @@
-/* methods_dict.c -- Python's methods of dicts. Mutating ones give (new dict, value of the call).
+/* methods_dict.c -- Python's methods of dicts. Mutating ones return (new dict, value of the call).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,4 @@
-/* methods_list.c -- Python's methods of lists, tuples and ranges. Mutating ones give (new list,
+/* methods_list.c -- Python's methods of lists, tuples and ranges. Mutating ones return (new list,
  * value of the call).
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -199,7 +199,7 @@ static const pdl_native range_methods[] = {
 
 pdl_rows pdl_rows_range(void) { return (pdl_rows){range_methods, PDL_N_COUNT(range_methods)}; }
 
-/* Groups are flattened whatever the mode. */
+/* Groups are flattened in every mode. */
 static bool m_context_serialize(PDL_ARGS) {
     *out = pdl_context_to_list(argv[0]);
     return true;

@@ -1,4 +1,4 @@
-/* methods_split.c -- methods that take text apart and put it together.
+/* methods_split.c -- methods that split and join text.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -15,14 +15,14 @@ static bool is_blank_at(pdl_str s, size_t i, size_t *n) {
     return blank;
 }
 
-/* The parts of a text so far. There may be a hundred million of them. */
+/* The parts of a text so far, perhaps a hundred million of them. */
 typedef struct {
     pdl_val list;
     pdl_vref of;
     pdl_err *err;
 } pieces;
 
-/* Each time that there are twice as many: is there memory for as many again? */
+/* Each time their number has doubled, checks that there is memory for twice as many. */
 static bool may_grow(size_t n, pdl_err *err) {
     size_t each = sizeof(pdl_val) * 2 + sizeof(pdl_strobj) + 16;
     return n < PDL_CANCEL_EVERY || (n & (n - 1)) != 0 || pdl_err_memory(err, n * each);
@@ -35,8 +35,8 @@ static bool add(pieces *p, pdl_str s) {
     return true;
 }
 
-/* str.split() without separator: words; behind max splits the rest as it is, without blanks at its
- * start only. */
+/* str.split() without separator: words; after max splits the rest is left unchanged, except for
+ * blanks at its start. */
 static bool split_words(pieces *p, int64_t max) {
     pdl_str s = pdl_str_get(p->of);
     size_t i = 0, n;
@@ -158,7 +158,8 @@ bool pdl_m_splitlines(PDL_ARGS) {
     return take(&p, ok, out);
 }
 
-/* Before, separator, behind; all in one place of three when it is not there. */
+/* Part before, separator, part after; all text in the first of three when the separator is missing.
+ */
 static bool partition(const pdl_val *argv, bool last, pdl_val *out, pdl_err *err) {
     if (!pdl_is_str(argv[1]))
         return pdl_err_host(err, "TypeError", "must be str, not %s", pdl_py_type(argv[1]));

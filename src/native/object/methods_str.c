@@ -1,5 +1,5 @@
 /* methods_str.c -- the table of Python's methods of text, and those that are not in methods_split.c
- * and methods_class.c. A safe text stays safe where markupsafe says so; what it takes in is
+ * and methods_class.c. Safe text stays safe where markupsafe keeps it so; text added to it is
  * escaped.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -43,9 +43,9 @@ static bool m_upper(PDL_ARGS) { return recased(argv[0], pdl_utf8_upper, out, err
 /* The part of a text that start and end (code points, as in a slice) leave. */
 typedef struct {
     pdl_str s;
-    size_t first; /* code points in front of it */
+    size_t first; /* code points before it */
     bool ascii;
-    bool outside; /* start is behind the end: not even nothing is found there */
+    bool outside; /* start is after the end: not even the empty text is found there */
 } window;
 
 static bool bound(pdl_vref v, int64_t n, int64_t dflt, int64_t *out, pdl_err *err) {
@@ -211,7 +211,7 @@ static bool justify_with(const pdl_val *argv, pdl_vref filler, side where, pdl_v
     return ok;
 }
 
-/* Safe text escapes what it is filled with. */
+/* Safe text escapes the fill character. */
 static bool justify(const pdl_val *argv, side where, pdl_val *out, pdl_err *err) {
     if (!pdl_is_safe(argv[0]) || pdl_is_absent(argv[2]))
         return justify_with(argv, argv[2], where, out, err);
@@ -277,8 +277,8 @@ static bool put_translated(pdl_str one, pdl_vref to, pdl_buf *b, pdl_err *err) {
     return pdl_buf_add(b, (pdl_str){t, pdl_utf8_put((uint32_t)cp, t)}, err);
 }
 
-/* The entry of a table: of a dict by key, of a sequence by place; absent when there is none.
- * Owned. */
+/* The entry of a table: of a dict by key, of a sequence by index; absent when there is none. Owned.
+ */
 static pdl_val entry_of(pdl_vref table, uint32_t cp) {
     if (pdl_is_dict(table)) {
         pdl_vref v = pdl_dict_find(table, pdl_int(cp));
@@ -324,8 +324,8 @@ static pdl_val with_code_points(pdl_val list, pdl_vref text) {
     return list;
 }
 
-/* One entry of a table that is given as a dict: keys are code points or single characters. Takes d,
- * which is dropped on failure. */
+/* One entry of a table given as a dict: keys are code points or single characters. Takes d, which
+ * is dropped on failure. */
 static bool put_entry(pdl_val d, pdl_vref key, pdl_vref to, pdl_val *out, pdl_err *err) {
     if (pdl_is_str(key) && pdl_text_len_cp(key) == 1) {
         const char *p = pdl_str_get(key).p;
@@ -355,7 +355,8 @@ static bool table_of_dict(pdl_vref from, pdl_val *out, pdl_err *err) {
     return true;
 }
 
-/* A table for translate from one dict, or from two texts as long, with a third of what is to go. */
+/* A table for translate from one dict, or from two texts of equal length and perhaps a third with
+ * characters to delete. */
 static bool m_maketrans(PDL_ARGS) {
     if (pdl_is_absent(argv[2])) return table_of_dict(argv[1], out, err);
     if (!pdl_is_str(argv[1]))

@@ -1,4 +1,4 @@
-/* strings.c -- what filters and methods of text share: safety marks, stripping, lines, padding,
+/* strings.c -- shared by filters and methods of text: safety marks, stripping, lines, padding,
  * replacing, joining.
  *
  * SPDX-License-Identifier: Apache-2.0

@@ -1,7 +1,8 @@
-/* calculate.c -- value of an arithmetic expression a model wrote (spec patterns 6).
+/* calculate.c -- value of an arithmetic expression that a model wrote (spec patterns 6).
  *
- * The grammar is that of the host language's expressions, so that what is well-formed but not
- * arithmetic gets an error of its own: first the whole text is read into nodes, then they are
+ * Evaluating a model's text as code would let it do anything, so this is a separate reader. The
+ * grammar is that of Python's expressions, so that an expression that is well-formed but not
+ * arithmetic gets a specific error: first the whole text is read into nodes, then they are
  * evaluated, operator before operands, left before right. No name is looked up, nothing is called,
  * and every number has a ceiling.
  *
@@ -21,7 +22,7 @@
 enum {
     MAX_DIGITS = 4300,
     MAX_BITS = 14285, /* of MAX_DIGITS digits */
-    MAX_DEPTH = 300,  /* parentheses (two each), signs and powers nested: the reader recurses */
+    MAX_DEPTH = 300,  /* nested parentheses (two each), signs and powers: the reader recurses */
     NONE = -1
 };
 
@@ -112,7 +113,7 @@ static bool is_digit(int c, int base) {
     return d < base;
 }
 
-/* Digits with single `_` between them; false when there is none or a `_` is not between two. */
+/* Digits with single `_` between them; false when there are none or a `_` is not between two. */
 static bool skip_digits(reader *r, int base, bool lead) {
     bool any = false;
     for (;; any = true) {
@@ -146,7 +147,7 @@ static int floating(reader *r, pdl_str text) {
     return ok ? add(r, (node){.kind = N_VALUE, .value = pdl_float(d)}) : NONE;
 }
 
-/* Fraction and exponent behind the digits before the dot. *is_float tells whether there was one. */
+/* Fraction and exponent after the digits before the dot. *is_float: there was one. */
 static bool skip_fraction(reader *r, bool digits, bool *is_float) {
     *is_float = scan_accept(&r->s, '.');
     if (*is_float) digits = skip_digits(r, 10, false) || digits;
@@ -218,8 +219,8 @@ static int string(reader *r) {
     return refused_number(r);
 }
 
-/* What stands in brackets that belong to something refused: only their balance is looked at. The
- * cursor is behind the opening one. */
+/* Skips brackets that belong to something refused: only their balance matters. The cursor is after
+ * the opening one. */
 static bool skip_brackets(reader *r, char close) {
     char stack[MAX_DEPTH];
     int n = 0;
@@ -246,8 +247,7 @@ static bool skip_brackets(reader *r, char close) {
 
 static int expression(reader *r);
 
-/* Operators of two operands; those of the same level associate to the left. Longest spelling
- * first. */
+/* Binary operators; those of the same level associate to the left. Longest spelling first. */
 static const struct {
     const char *text;
     int level;
@@ -275,7 +275,7 @@ static const struct {
 };
 enum { LEVELS = 8 };
 
-static int group(reader *r) { /* behind "(" */
+static int group(reader *r) { /* after "(" */
     r->open++;
     int e = NONE;
     if (accept(r, ")")) {
@@ -326,7 +326,7 @@ static int atom(reader *r) {
     return refused(r, "names are not allowed");
 }
 
-/* Atom with calls, subscripts, attributes behind it. */
+/* Atom followed by calls, subscripts, attributes. */
 static int primary(reader *r) {
     int e = atom(r);
     while (e != NONE) {
@@ -466,7 +466,7 @@ static int whole(reader *r) {
 
 /* --- evaluation ------------------------------------------------------------------------------- */
 
-/* v (taken) unless it is too large; false: *why. */
+/* Returns v (taken) unless it is too large; false: *why. */
 static bool checked(pdl_val v, pdl_val *out, const char **why) {
     if (pdl_is_int(v) && pdl_int_bit_length(v) > MAX_BITS) {
         pdl_drop(v);
@@ -526,7 +526,7 @@ typedef struct {
     int state; /* operands done */
 } visit;
 
-/* A node met for the first time: its operands are to come. */
+/* A node is reached for the first time: its operands come next. */
 static bool enter(const node *n, pdl_val *value, const char **why) {
     if (n->kind == N_REFUSED)
         *why = n->why;

@@ -1,4 +1,4 @@
-/* nearest.c -- the vectors of a list that point most nearly where another one does: cosine.
+/* nearest.c -- the vectors of a list that are most similar to another one: cosine.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

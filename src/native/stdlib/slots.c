@@ -1,7 +1,7 @@
 /* slots.c -- templates whose slots are {name}: their names, and filling them (spec patterns 1).
  *
- * A name is letters, digits and `_` of any script; any other brace is plain text. One pass: what is
- * filled in is not looked at again.
+ * A name is letters, digits and `_` of any script; any other brace is plain text. One pass:
+ * inserted text is not searched for slots.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,8 +11,8 @@
 
 #include "base/banned.h"
 
-/* The next slot of s at or after *pos: its name, *at where its brace stands; *pos goes behind it.
- * False: no more. */
+/* The next slot of s at or after *pos: its name, *at its brace; *pos moves after it. False: no
+ * more. */
 static bool next_slot(pdl_str s, size_t *pos, size_t *at, pdl_str *name) {
     for (size_t open = *pos; (open = pdl_str_find(s, PDL_STR("{"), open)) != PDL_NOT_FOUND;
          open++) {
@@ -48,7 +48,7 @@ bool pdl_g_slots(PDL_ARGS) {
     return true;
 }
 
-/* What stands for a value: a string as it is, anything else as JSON text. */
+/* The text of a value: a string unchanged, anything else as JSON. */
 static bool put_value(pdl_vref v, pdl_buf *b, pdl_err *err) {
     if (pdl_is_str(v)) return pdl_buf_add(b, pdl_str_get(v), err);
     return pdl_json_write(v, PDL_JSON_SPACED | PDL_JSON_NAN | PDL_JSON_LOOSE, 0, b, err);

@@ -54,8 +54,8 @@ static bool logprob_of(pdl_vref entry, double *out, pdl_err *err) {
     return member(entry, "logprob", &v, err) && pdl_float_from(v, out, err);
 }
 
-/* Probability of word among the tokens weighed: of the first that begins it, else of the least
- * likely one. */
+/* Probability of word among the candidate tokens: of the first one that is a prefix of it, else of
+ * the least likely one. */
 static bool probability(pdl_str word, pdl_vref top, double *out, pdl_err *err) {
     double least = INFINITY;
     for (size_t i = 0; i < pdl_list_len(top); i++) {
@@ -84,8 +84,7 @@ static bool decision(pdl_vref choice, pdl_str answer, pdl_vref *top, pdl_err *er
     return pdl_err_host(err, "AssertionError", "no token of the response begins its text");
 }
 
-/* log of the share of `true` (or, if own, of the answer that was given) in the weight of both
- * words. */
+/* log of the share of `true` (or, if own, of the given answer) in the weight of both words. */
 static bool judge(pdl_vref response, bool own, pdl_val *out, pdl_err *err) {
     pdl_vref choices, message, content, top;
     if (!member_list(response, "choices", &choices, err)) return false;
@@ -127,8 +126,8 @@ static pdl_err_kind kind_named(pdl_vref name) {
     return kind == PDL_E_expression ? PDL_E_runtime : kind;
 }
 
-/* Not an error of the expression: the text is the whole message. A caught pdl_error goes on as it
- * was. */
+/* Not an error of the expression: the text is the whole message. A caught pdl_error is raised again
+ * unchanged. */
 static bool g_fail(PDL_ARGS) {
     pdl_vref caught = pdl_is_dict(argv[0]) ? argv[0] : pdl_absent(), message = argv[0],
              status = pdl_absent();

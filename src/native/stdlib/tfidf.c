@@ -1,4 +1,4 @@
-/* tfidf.c -- which texts are most like a query: TF-IDF weights, cosine (spec patterns 11).
+/* tfidf.c -- which texts are most similar to a query: TF-IDF weights, cosine (spec patterns 11).
  *
  * Words are runs of two or more word characters of the lower-cased text. Each text is a list of
  * (word, count), sorted by word; weight = count * idf, vectors of length 1.
@@ -21,7 +21,7 @@ typedef struct {
 } term;
 
 typedef struct {
-    pdl_buf lower; /* what the words of the vocabulary are slices of */
+    pdl_buf lower; /* the words of the vocabulary are slices of it */
     PDL_VEC(term) terms;
     double length;
 } text;

@@ -1,9 +1,8 @@
-/* tools.c -- functions for lib/stdlib.pdl and for the programs that stand for tool servers: what a
- * tool call of a model asks for, and the effects behind the functions of a server (mcp/mcp.h has
- * their requests).
+/* tools.c -- functions for lib/stdlib.pdl and for the programs made for tool servers: reading a
+ * model's tool call, and the effects of a server's functions (mcp/mcp.h has their requests).
  *
- * A tool is a PDL function; or a record with `run`, whose name stands in `name` or in
- * `function.name`; or an imported tool server, an object with `tools` and `call_tool`.
+ * A tool is a PDL function; or a record with `run`, whose name is in `name` or in `function.name`;
+ * or an imported tool server, an object with `tools` and `call_tool`.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -89,7 +88,7 @@ bool pdl_g_tool_result(PDL_ARGS) {
     return true;
 }
 
-/* One part of a content list. What is no text is named, so that the model knows of it. */
+/* One part of a content list. A part that is not text is named, so that the model knows of it. */
 static void put_part(pdl_vref part, pdl_buf *out) {
     pdl_vref resource = pdl_is_dict(part) ? pdl_dict_getz(part, "resource") : pdl_absent();
     pdl_str text = text_at(pdl_is_dict(resource) ? resource : part, "text");
@@ -122,7 +121,7 @@ bool pdl_g_tool_text(PDL_ARGS) {
 
 /* --- tool calls of models --------------------------------------------------------------------- */
 
-/* The name of a tool as models know it, empty when it has none. */
+/* The name of a tool for models, empty when it has none. */
 static pdl_str name_of(pdl_vref tool) {
     pdl_vref d = pdl_is(tool, PDL_V_FUNC) ? pdl_func_of(tool)->signature : tool;
     pdl_vref inner = pdl_is_dict(d) ? pdl_dict_getz(d, "function") : pdl_absent();
@@ -139,7 +138,7 @@ static bool server_has(pdl_vref server, pdl_str name) {
 typedef struct found {
     pdl_vref run;
     const char *how;  /* "named", "value", "server" */
-    pdl_str near[16]; /* names that were looked at, for the message */
+    pdl_str near[16]; /* names that were compared, for the message */
     size_t n_near;
 } found;
 
@@ -210,7 +209,7 @@ bool pdl_g_find_tool(PDL_ARGS) {
     return true;
 }
 
-/* "FILE:LINE - " in front of a message is nothing that a model can use. */
+/* Removes "FILE:LINE - " from a message, which is useless to a model. */
 static pdl_str without_place(pdl_str s) {
     size_t dash = pdl_str_find(s, PDL_STR(" - "), 0), i = dash == PDL_NOT_FOUND ? 0 : dash;
     while (i && s.p[i - 1] >= '0' && s.p[i - 1] <= '9') i--;

@@ -1,5 +1,5 @@
-/* cells.c -- objects of templates that have state: namespace, cycler, joiner. The only mutable
- * values; a namespace refuses to hold a namespace, so that no cycle can come up.
+/* cells.c -- objects of templates that have state: namespace, cycler, joiner. These are the only
+ * mutable values; a namespace refuses to hold a namespace, so that no cycle can form.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -43,8 +43,8 @@ static bool namespace_attr(pdl_vref self, pdl_str name, pdl_val *out) {
 static const pdl_attr_class namespace_class = {
     {"jinja2.utils.Namespace", child, NULL, namespace_text}, namespace_attr};
 
-/* Does v hold a cell at any depth? Depth is bounded: what is nested deeper counts as holding one.
- * The memo has those that hold none. */
+/* Returns true when v holds a cell at any depth. Values that are nested too deeply count as holding
+ * one. The memo has those that hold none. */
 static bool search_cell(pdl_memo *m, pdl_vref v, unsigned depth) {
     pdl_vref known;
     if (pdl_is(v, PDL_V_CELL)) return true;

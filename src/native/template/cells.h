@@ -1,4 +1,4 @@
-/* cells.h -- private to the room: making the objects of templates that have state.
+/* cells.h -- private to native: making the objects of templates that have state.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

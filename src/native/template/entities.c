@@ -17,7 +17,7 @@ static const entity entities[] = {
 #include "native/template/entities.def"
 };
 
-enum { LONGEST = 32 }; /* characters of a name that are looked at */
+enum { LONGEST = 32 }; /* longest name that is tried */
 
 static const entity *find(pdl_str name) {
     size_t lo = 0, hi = PDL_N_COUNT(entities);
@@ -33,7 +33,7 @@ static const entity *find(pdl_str name) {
     return NULL;
 }
 
-/* Windows-1252 for the control characters that nobody means; 0: as it is. */
+/* Windows-1252 in place of control characters; 0: unchanged. */
 static uint32_t as_windows(uint32_t cp) {
     static const uint16_t map[] = {0x20ac, 0x81,   0x201a, 0x192,  0x201e, 0x2026, 0x2020, 0x2021,
                                    0x2c6,  0x2030, 0x160,  0x2039, 0x152,  0x8d,   0x17d,  0x8f,
@@ -67,7 +67,7 @@ static int digit(char c, bool hex) {
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* "#65;" at s[i], behind the &. Returns its length, 0 when it is none. */
+/* "#65;" at s[i], after the &. Returns its length, 0 when it is not one. */
 static size_t put_numeric(pdl_str s, size_t i, pdl_buf *out) {
     size_t at = i + 1;
     bool hex = at < s.n && (s.p[at] == 'x' || s.p[at] == 'X');
@@ -82,7 +82,7 @@ static size_t put_numeric(pdl_str s, size_t i, pdl_buf *out) {
     return at - i;
 }
 
-/* "amp;" at s[i]: the whole name, else the longest beginning that stands without semicolon. Returns
+/* "amp;" at s[i]: the whole name, else its longest prefix that is valid without semicolon. Returns
  * its length or 0. */
 static size_t put_named(pdl_str s, size_t i, pdl_buf *out) {
     size_t end = i;

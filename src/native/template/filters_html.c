@@ -83,7 +83,7 @@ bool pdl_f_safe(PDL_ARGS) {
 
 /* --- tags ------------------------------------------------------------------------------------- */
 
-/* End of the tag or comment that begins at start, PDL_NOT_FOUND when it is not closed. */
+/* End of the tag or comment that begins at start; PDL_NOT_FOUND when it is not closed. */
 static size_t tag_end(pdl_str s, size_t start) {
     bool comment = pdl_str_starts(pdl_str_sub(s, start, s.n), PDL_STR("<!--"));
     pdl_str close = comment ? PDL_STR("-->") : PDL_STR(">");

@@ -1,5 +1,5 @@
-/* filters_seq.c -- filters on sequences. Where Jinja gives an iterator, these give the list of its
- * items.
+/* filters_seq.c -- filters on sequences. Where Jinja returns an iterator, these return the list of
+ * its items.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,7 +16,7 @@ static pdl_val none_because(const char *why) { return pdl_undefined(pdl_textz(wh
 
 bool pdl_f_first(PDL_ARGS) {
     pdl_iter it;
-    if (pdl_is(argv[0], PDL_V_UNDEFINED)) { /* lenient: strict callers do not come here */
+    if (pdl_is(argv[0], PDL_V_UNDEFINED)) { /* lenient: strict callers have failed before */
         *out = none_because("No first item, sequence was empty.");
         return true;
     }
@@ -251,8 +251,8 @@ bool pdl_f_min(PDL_ARGS) { return pick_extreme(env, argv, '<', out, err); }
 
 /* --- same and different ----------------------------------------------------------------------- */
 
-/* Groups of equal neighbours of sorted, whose keys by g stand in keys, each named by what show
- * gives of its first item. */
+/* Groups of equal neighbours of sorted, whose keys by g are in keys; the name of a group is the
+ * value of show for its first item. */
 static bool make_groups(const pdl_getter *show, pdl_vref sorted, pdl_vref keys, pdl_val *out,
                         pdl_err *err) {
     size_t n = pdl_list_len(sorted);

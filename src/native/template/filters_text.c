@@ -30,7 +30,7 @@ static bool recased(const pdl_native_env *env, pdl_vref v, recase_fn *fn, pdl_va
     return ok;
 }
 
-/* A short text goes straight behind what is there: it grows to three times its size at most. */
+/* A short text is written directly into out: it grows to three times its size at most. */
 static bool put_recased(const pdl_native_env *env, pdl_vref v, recase_fn *fn, pdl_buf *out,
                         pdl_err *err) {
     if (pdl_is_str(v) && pdl_str_get(v).n <= PDL_SHORT_TEXT &&
@@ -58,7 +58,7 @@ static bool splits_words(uint32_t cp) {
     return cp == '-' || cp == '(' || cp == '{' || cp == '[' || cp == '<' || pdl_cp_is_space(cp);
 }
 
-/* Words are what stands between the splitting characters. */
+/* Words are the text between the splitting characters. */
 static void put_title(pdl_buf *out, pdl_str s) {
     const char *p = s.p, *end = s.p + s.n;
     while (p < end) {
@@ -229,7 +229,7 @@ static bool check_truncate(pdl_vref end, int64_t length, int64_t leeway, size_t 
     return true;
 }
 
-/* A length: a number, of which the whole part counts as long as nothing is cut. */
+/* A length: a number, of which the whole part counts. */
 static bool length_of(pdl_vref v, int64_t *out, pdl_err *err) {
     if (pdl_is_absent(v)) return true;
     if (!pdl_is_number(v))

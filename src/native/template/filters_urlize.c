@@ -40,7 +40,7 @@ static size_t count(pdl_str s, pdl_str what) {
     return n;
 }
 
-/* Length of an opening or closing mark at the start or end of s; 0 when there is none. */
+/* Length of an opening or closing bracket at the start or end of s; 0 when there is none. */
 static size_t opening(pdl_str s) {
     if (s.n && (s.p[0] == '(' || s.p[0] == '<')) return 1;
     return pdl_str_starts(s, PDL_STR("&lt;")) ? 4 : 0;
@@ -175,7 +175,7 @@ static void put_attribute(linker *l, const char *name, pdl_str value) {
     PDL_PUT(&l->attributes, "\"");
 }
 
-/* The words of rel, noopener always among them, each once and in order. */
+/* The words of rel, always including noopener, each once and in order. */
 static bool put_rel(linker *l, const pdl_native_env *env, pdl_vref rel, bool nofollow) {
     pdl_val text = pdl_absent();
     if (pdl_given(rel) && !pdl_arg_text(env, rel, &text, l->err)) return false;

@@ -22,8 +22,8 @@
 
 enum { MAX_NUMBER_TEXT = 4096 }; /* longer text is not a number that anybody wrote */
 
-/* Text of a float in ASCII: digits of any script become 0-9, single underscores between digits
- * vanish. False when there is something that no number has. */
+/* Text of a float in ASCII: digits of any script become 0-9, single underscores between digits are
+ * removed. Returns false for characters that no number has. */
 static bool plain_number(pdl_str s, pdl_buf *out) {
     const char *p = s.p, *end = s.p + s.n;
     bool digit = false, under = false;
@@ -73,8 +73,8 @@ static bool float_from_text(pdl_str s, double *out) {
     return ok;
 }
 
-/* What a number is read from. Bytes are no text: of theirs only ASCII counts, and its separators
- * U+001C to U+001F are no blanks; else nothing, which is no number. */
+/* The text from which a number is read. Bytes are not text: of theirs only ASCII counts, and its
+ * separators U+001C to U+001F are not blanks; otherwise the empty text, which is no number. */
 static pdl_str number_text(pdl_vref v) {
     if (pdl_is_str(v)) return pdl_str_get(v);
     pdl_str s = pdl_bytes_get(v);
@@ -106,8 +106,7 @@ bool pdl_float_from(pdl_vref v, double *out, pdl_err *err) {
     return false;
 }
 
-/* Does err say that the host's conversion failed in a way that the filters turn into their
- * default? */
+/* Returns true when err is a failed conversion that the filters turn into their default. */
 static bool is_caught(const pdl_err *err, bool overflow) {
     if (!err->py_class) return false;
     return strcmp(err->py_class, "ValueError") == 0 || strcmp(err->py_class, "TypeError") == 0 ||
@@ -179,7 +178,7 @@ bool pdl_f_abs(PDL_ARGS) {
 }
 
 enum {
-    MAX_DIGITS = 323,      /* no float has a digit behind this place */
+    MAX_DIGITS = 323,      /* no float has a digit after this place */
     DOUBLE_DECIMALS = 1100 /* all digits of the exact value of a double */
 };
 
@@ -207,7 +206,7 @@ static double round_double(double x, int64_t digits) {
     }
     (void)snprintf(t, sizeof t, "%.17e", x);
     int e = (int)strtol(strchr(t, 'e') + 1, NULL, 10);
-    if (fabs(x) >= 10 && e > 0) { /* the print may have rounded up to the next power */
+    if (fabs(x) >= 10 && e > 0) { /* printing may have rounded up to the next power */
         char u[32];
         (void)snprintf(u, sizeof u, "1e%d", e);
         if (fabs(x) < strtod(u, NULL)) e--;
@@ -472,7 +471,7 @@ static bool list_in_order(pdl_memo *m, pdl_vref v, unsigned depth, pdl_val *out,
     return true;
 }
 
-/* v with the keys of all dicts in the host's order, which fails for keys of different kinds. */
+/* v with the keys of all dicts sorted as in Python, which fails for keys of different kinds. */
 static bool in_key_order(pdl_memo *m, pdl_vref v, unsigned depth, pdl_val *out, pdl_err *err) {
     pdl_vref known;
     if (depth > PDL_MAX_JSON_DEPTH)
@@ -512,7 +511,7 @@ static bool write_sorted(pdl_vref v, const pdl_str *unit, pdl_buf *b, pdl_err *e
 
 enum { MAX_UNIT = 1000 }; /* bytes of indentation a level */
 
-/* The indentation that an argument asks for, a number of blanks or a text, into *unit; owned. */
+/* The indentation of an argument, a number of blanks or a text, into *unit; owned. */
 static bool indent_unit(pdl_vref arg, pdl_buf *unit, pdl_err *err) {
     int64_t n = 0;
     if (pdl_is_str(arg)) {

@@ -28,15 +28,15 @@ static bool is_word_punct(uint32_t c) {
     return is_word(c) || (c < 0x80 && c && strchr("!\"'&.,?", (int)c));
 }
 
-/* End of a dash of two or more at i that a word follows; i when there is none. */
+/* End of a dash of two or more characters at i that a word follows; i when there is none. */
 static size_t dash_end(const para *p, size_t i) {
     size_t j = i;
     while (j < p->n && p->cp[j] == '-') j++;
     return j - i >= 2 && j < p->n && is_word(p->cp[j]) ? j : i;
 }
 
-/* A word may be broken behind the hyphen at j: two letters, or letter hyphen letter, before it; two
- * letters behind. */
+/* A word may be broken after the hyphen at j: two letters, or letter hyphen letter, before it; two
+ * letters after. */
 static bool breaks_at_hyphen(const para *p, size_t j) {
     const uint32_t *c = p->cp;
     if (c[j] != '-') return false;
@@ -74,7 +74,7 @@ static bool is_empty(const para *p, chunk c) {
     return true;
 }
 
-/* How much of a chunk that is too long goes on a line with room for `room`. */
+/* How much of a chunk that is too long fits on a line with `room` columns left. */
 static size_t cut_of(const para *p, chunk c, size_t room) {
     if (!p->hyphens || c.to - c.from <= room) return room < c.to - c.from ? room : c.to - c.from;
     for (size_t k = room; k-- > 1;) {
@@ -86,10 +86,10 @@ static size_t cut_of(const para *p, chunk c, size_t room) {
     return room;
 }
 
-/* The lines of a paragraph: each is the span of its chunks, which are neighbours. next: chunk that
- * was cut, or to be read. */
+/* The lines of a paragraph: each is a span of neighbouring chunks. next: chunk that was cut, or to
+ * be read. */
 static bool wrap(const para *p, pdl_str sep, pdl_buf *out, pdl_err *err) {
-    size_t i = 0, rest = 0; /* rest: end of the chunk that was cut, behind i, or nothing */
+    size_t i = 0, rest = 0; /* rest: end of the chunk that was cut, after i, or nothing */
     bool any = false;
     while (i < p->n) {
         chunk c = {i, i < rest ? rest : chunk_end(p, i)};

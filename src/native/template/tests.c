@@ -57,9 +57,7 @@ static bool t_sequence(PDL_ARGS) {
     YIELD(t == PDL_V_UNDEFINED ? env->lenient : items && pdl_val_len(argv[0], &n));
 }
 
-/* Two values are the same object; small integers and one-character strings are shared by the host
- * language.
- */
+/* Two values are the same object; Python shares small integers and one-character strings. */
 static bool t_sameas(PDL_ARGS) {
     pdl_vref a = argv[0], b = argv[1];
     pdl_tag t = pdl_tag_of(a);
@@ -95,7 +93,7 @@ static bool t_odd(PDL_ARGS) { return remainder_is(argv[0], pdl_int(2), 1, out, e
 static bool t_even(PDL_ARGS) { return remainder_is(argv[0], pdl_int(2), 0, out, err); }
 static bool t_divisibleby(PDL_ARGS) { return remainder_is(argv[0], argv[1], 0, out, err); }
 
-/* Some cased letter, and none of the other case. */
+/* At least one cased letter, and none of the other case. */
 static bool is_cased(const pdl_native_env *env, pdl_vref v, pdl_native_fn *fn, pdl_val *out,
                      pdl_err *err) {
     pdl_val s;
@@ -129,7 +127,7 @@ static bool t_gt(PDL_ARGS) { return ordered(argv, '>', out, err); }
 static bool t_le(PDL_ARGS) { return ordered(argv, 'l', out, err); }
 static bool t_ge(PDL_ARGS) { return ordered(argv, 'g', out, err); }
 
-/* Name in a table; like a look-up of the host's dict, an unhashable one fails. */
+/* Whether a name is in a table; as in a look-up in Python's dict, an unhashable one fails. */
 static bool named(pdl_vref name, bool test, pdl_val *out, pdl_err *err) {
     if (!pdl_is_hashable(name) && !pdl_is(name, PDL_V_UNDEFINED) && !pdl_is(name, PDL_V_RANGE))
         return pdl_err_host(err, "TypeError", "unhashable type: '%s'", pdl_py_type(name));
