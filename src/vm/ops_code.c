@@ -42,20 +42,23 @@ static bool wants_all(pdl_str text) {
 struct pick {
     pdl_fiber *f;
     pdl_str text;
-    bool all;
+    bool all, has_function;
     pdl_val vars;
 };
 
 static bool pick_variable(void *user, pdl_name name, pdl_vref v) {
     struct pick *p = user;
     pdl_str s = pdl_name_str(p->f->run->opt.names, name);
-    if (p->all || has_word(p->text, s)) p->vars = pdl_dict_puts(p->vars, s, pdl_keep(v));
+    if (!p->all && !has_word(p->text, s)) return true;
+    p->vars = pdl_dict_puts(p->vars, s, pdl_keep(v));
+    p->has_function |= pdl_is(v, PDL_V_FUNC);
     return true;
 }
 
-/* The variables that the text mentions, the context and usage among them. */
+/* The variables that the text mentions, the context and usage among them. Functions of the program
+ * bring the context with them: it is what they see when the code calls them. */
 static pdl_val variables(pdl_fiber *f, pdl_vref scope, pdl_str text) {
-    struct pick p = {f, text, wants_all(text), pdl_dict_new(4)};
+    struct pick p = {f, text, wants_all(text), false, pdl_dict_new(4)};
     if (pdl_is_dict(scope)) {
         for (size_t i = 0; i < pdl_dict_len(scope); i++) {
             pdl_vref k = pdl_dict_key_at(scope, i);
@@ -65,7 +68,7 @@ static pdl_val variables(pdl_fiber *f, pdl_vref scope, pdl_str text) {
         return p.vars;
     }
     pdl_scope_each(f->scope, pick_variable, &p);
-    if (p.all || has_word(text, PDL_STR("pdl_context")))
+    if (p.all || p.has_function || has_word(text, PDL_STR("pdl_context")))
         p.vars = pdl_dict_putz(p.vars, "pdl_context", pdl_keep(f->ctx));
     if (p.all || has_word(text, PDL_STR("pdl_usage")))
         p.vars = pdl_dict_putz(p.vars, "pdl_usage", pdl_vm_usage_value(f->run));

@@ -59,6 +59,8 @@ class ModelType(type):
 
 
 class Model(metaclass=ModelType):
+    """What has fields."""
+
     FIELDS: tuple[Field, ...] = ()
     EXTRA = False  # may there be other fields?
     by_key: dict[str, Field]
@@ -148,6 +150,13 @@ class Model(metaclass=ModelType):
     def model_dump_json(self, *, indent: Optional[int] = None, **options: Any) -> str:
         separators = (",", ":") if indent is None else None
         return json.dumps(self.model_dump(mode="json", **options), indent=indent, separators=separators, ensure_ascii=False)
+
+
+def model(name: str, *fields: Any, base: Any = Model, extra: bool = False, doc: str = "") -> Any:
+    """A class of models. A field that is text alone is its name, and must be given."""
+    body = {"FIELDS": tuple(Field(f) if isinstance(f, str) else f for f in fields), "EXTRA": extra, "__doc__": doc or base.__doc__,
+            "__module__": sys._getframe(1).f_globals["__name__"]}
+    return ModelType(name, (base,), body)
 
 
 def refuse(options: dict[str, Any]) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import re
 import sys
+import threading
 from pathlib import Path
 from typing import Any, Mapping, NoReturn, Optional
 
 import libpdl
-from libpdl import _engine as _libpdl_engine
+from libpdl import _code
+from libpdl._painter import Painter
 from libpdl._program import NONE, RESULT, Job
 
 from . import pdl_ast as ast
@@ -23,6 +25,35 @@ OLD_TYPES = re.compile(r"\b(str|bool|int|float|list|obj)\b")
 HEAD = r"(?m)^(?:line |%s:)(\d+) - "
 BY_KIND = {"expression": ast.PDLRuntimeExpressionError, "parser": ast.PDLRuntimeParserError}
 NOT_IN = ("stdlib", "pdl_usage", "pdl_particle_id")  # variables that the interpreter sets itself
+
+
+class Engine(libpdl.Engine):
+    """Code blocks get the variables as the classes of this package."""
+
+    def _run_code(self, request: Any) -> None:
+        data = request.data()
+        variables, before = {k: from_run(v, False) for k, v in data["vars"].items()}, _HERE.context
+        _HERE.context = data["vars"].get("pdl_context")
+        try:
+            request.answer(to_run(_code.run(data["code"], variables)))
+        finally:
+            _HERE.context = before
+
+
+class _Here(threading.local):
+    """An engine belongs to one thread. context: that of the code block which runs; functions of programs called there see it."""
+
+    engine: Optional[Engine] = None
+    context: Any = None
+
+
+_HERE = _Here()
+
+
+def engine() -> Engine:
+    if _HERE.engine is None:
+        _HERE.engine = Engine()
+    return _HERE.engine
 
 
 class Source:
@@ -46,7 +77,7 @@ def problems_of(error: libpdl.Error) -> list[Problem]:
 def problems(data: Any) -> list[str]:
     """What is wrong with a program that is data."""
     try:
-        libpdl.from_dict(data)
+        engine().from_dict(data)
     except libpdl.ProgramError as e:
         return [p.message for p in problems_of(e)]
     except TypeError:
@@ -55,7 +86,7 @@ def problems(data: Any) -> list[str]:
 
 
 def value_of(tree: Any) -> Any:
-    return libpdl.from_dict(tree).run().value
+    return engine().from_dict(tree).run().value
 
 
 def yaml(text: str) -> Any:
@@ -66,8 +97,7 @@ def yaml(text: str) -> Any:
 
 
 def tree_of(program: libpdl.Program[Any]) -> Any:
-    engine = program._engine
-    return program._for(engine._core()).tree()
+    return program._for(program._engine._core()).tree()
 
 
 def loaded(prog: Any, name: Optional[str], role: Optional[str]) -> libpdl.Program[Any]:
@@ -77,8 +107,8 @@ def loaded(prog: Any, name: Optional[str], role: Optional[str]) -> libpdl.Progra
     if role not in (None, "user"):
         tree = {"role": role, **(tree if isinstance(tree, dict) else {"data": tree})}
     elif source is not None and source.tree == tree:
-        return libpdl.loads(source.text, name=name)
-    return libpdl.from_dict(tree, name=name)
+        return engine().loads(source.text, name=name)
+    return engine().from_dict(tree, name=name)
 
 
 def name_of(file: str, cwd: Any) -> Optional[str]:
@@ -108,7 +138,37 @@ def failed(error: libpdl.Error, file: str, has_lines: bool) -> NoReturn:
 # --- values
 
 
+class ClosureBlock(ast.FunctionBlock):  # type: ignore[name-defined, misc]
+    """A function of a program: called with its arguments, it runs. `signature` is its declaration as a tool; the body stays in libpdl."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if _HERE.context is not None:
+            kwargs.setdefault("pdl_context", _HERE.context)
+        try:
+            return from_run(self.pdl__function(*map(to_run, args), **{k: to_run(v) for k, v in kwargs.items()}))
+        except libpdl.UsageError:
+            raise
+        except libpdl.Error as e:
+            failed(e, "", True)
+
+    def __repr__(self) -> str:
+        return "<function %s>" % ((self.signature or {}).get("function", {}).get("name", ""))
+
+
+def closure(function: libpdl.Function) -> Any:
+    signature = function._handle.signature()
+    if signature is None:
+        return function
+    declared = signature["function"]
+    block = ClosureBlock(function=declared["parameters"].get("properties"), signature=signature, description=declared.get("description"),
+                         **{"return": "", "def": declared.get("name")})
+    block.pdl__function = function
+    return block
+
+
 def to_run(value: Any) -> Any:
+    if isinstance(value, ClosureBlock):
+        return value.pdl__function
     if isinstance(value, PdlLazy):
         return to_run(value.result())
     if isinstance(value, SingletonContext):
@@ -123,14 +183,16 @@ def to_run(value: Any) -> Any:
     return {k: to_run(v) for k, v in value.items()} if type(value) is dict else value
 
 
-def from_run(value: Any) -> Any:
+def from_run(value: Any, deep: bool = True) -> Any:
+    if isinstance(value, libpdl.Function):
+        return closure(value)
     if isinstance(value, libpdl.Context):
         parts = [from_run(part) for part in value.parts]
         return SingletonContext(parts[0]) if value.form == "message" else \
             IndependentContext(parts) if value.form == "independent" else DependentContext(parts)
-    if type(value) in (list, tuple):
+    if deep and type(value) in (list, tuple):
         return type(value)(from_run(v) for v in value)
-    return {k: from_run(v) for k, v in value.items()} if type(value) is dict else value
+    return {k: from_run(v) for k, v in value.items()} if deep and type(value) is dict else value
 
 
 def inputs_of(scope: Mapping[str, Any]) -> dict[str, Any]:
@@ -152,10 +214,6 @@ class Outcome:
         self.replay: dict[str, Any] = {}
 
 
-class ContextJob(Job):
-    """A run that prints its messages."""
-
-
 def show(text: str) -> None:
     sys.stdout.write(text)
     sys.stdout.flush()
@@ -174,10 +232,8 @@ def execute(prog: Any, scope: Mapping[str, Any], file: str, state: Any, trace: b
         program = loaded(prog, name_of(file, state.cwd), state.role)
         tell_old_types(program)
         output = CONTEXT if state.yield_background else RESULT if state.yield_result else NONE
-        job = Job(program, program._inputs(inputs_of(scope), {}), output, trace, show)
-        while not job.advance(50):
-            pass
-        return Outcome(job.result())
+        shown = Painter(sys.stdout).show if output != NONE else None
+        return Outcome(Job(program, program._inputs(inputs_of(scope), {}), output, trace, show, shown).finish())
     except libpdl.UsageError:
         raise
     except libpdl.Error as e:

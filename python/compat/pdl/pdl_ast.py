@@ -7,9 +7,9 @@ import keyword
 import pathlib
 from collections.abc import Mapping, Sequence
 from enum import Enum
-from typing import Any, Callable, Optional, TypeVar, Union
+from typing import Any, Callable, Optional, Union
 
-from ._model import REQUIRED, Field, Model, RootModel, wrong
+from ._model import REQUIRED, Field, Model, RootModel, model, wrong
 from .pdl_context import PDLContext
 from .pdl_lazy import PdlLazy
 
@@ -50,162 +50,70 @@ class PDLRuntimeError(PDLException):
 
 
 class PDLRuntimeExpressionError(PDLRuntimeError):
-    pass
+    """An expression failed."""
 
 
 class PDLRuntimeParserError(PDLRuntimeError):
-    pass
+    """Text could not be parsed."""
 
 
 class PDLRuntimeProcessBlocksError(PDLException):
-    def __init__(self, message: str, blocks: list[Any], loc: Optional["PdlLocationType"] = None, fallback: Any = None) -> None:
+    def __init__(self, message: str, blocks: list[Any], loc: Any = None, fallback: Any = None) -> None:
         super().__init__(message)
         self.loc, self.blocks, self.fallback = loc, blocks, fallback
 
 
 # --- what fields hold
 
-
-class PdlLocationType(Model):
-    """A place in a program: the fields that lead to it, and the lines of all fields of the file."""
-
-    FIELDS = (Field("path"), Field("file"), Field("table"))
-
-
+PdlLocationType = model("PdlLocationType", "path", "file", "table", doc="A place: the fields that lead to it, and the lines of all fields.")
+LocalizedExpression = model("LocalizedExpression", "pdl__expr", Field("pdl__result", None), Field("pdl__location", None),
+                            doc="An expression with what it gave.")
+PdlTiming = model("PdlTiming", Field("start_nanos", 0), Field("end_nanos", 0), Field("first_use_nanos", 0), Field("timezone", ""))
+PdlUsage = model("PdlUsage", Field("model_calls", 0), Field("completion_tokens", 0), Field("prompt_tokens", 0))
 empty_block_location = PdlLocationType(file="", path=[], table={})
 
+Pattern = model("Pattern", Field("def_", None, "def"))
+OrPattern = model("OrPattern", Field("anyOf", make=lambda v: [_pattern(p) for p in v]), base=Pattern)
+ArrayPattern = model("ArrayPattern", Field("array", make=lambda v: [_pattern(p) for p in v]), base=Pattern)
+ObjectPattern = model("ObjectPattern", Field("object", make=lambda v: {k: _pattern(p) for k, p in v.items()}), base=Pattern)
+AnyPattern = model("AnyPattern", "any", base=Pattern)
+MatchCase = model("MatchCase", Field("case", None, make=lambda v: _pattern(v)), Field("if_", None, "if", lambda v: _expression(v)),
+                  Field("then", make=lambda v: _block(v)), Field("pdl__case_result", None), Field("pdl__if_result", None),
+                  Field("pdl__matched", None))
 
-class LocalizedExpression(Model):
-    """An expression with what it gave."""
+PdlType = model("PdlType")
+OptionalPdlType = model("OptionalPdlType", Field("optional", make=lambda v: _type(v)), base=PdlType)
+JsonSchemaTypePdlType = model("JsonSchemaTypePdlType", "type", base=PdlType, extra=True)
+EnumPdlType = model("EnumPdlType", "enum", base=PdlType, extra=True)
+ObjectPdlType = model("ObjectPdlType", Field("object", make=lambda v: _each(_type, v)), base=PdlType)
 
-    FIELDS = (Field("pdl__expr"), Field("pdl__result", None), Field("pdl__location", None))
+Parser = model("Parser", Field("description", None), Field("spec", None, make=lambda v: _type(v)))
+PdlParser = model("PdlParser", Field("pdl", make=lambda v: _block(v)), base=Parser)
+RegexParser = model("RegexParser", "regex", Field("mode", "fullmatch", make=lambda v: _lower(v)), base=Parser)
 
-    def __class_getitem__(cls, item: Any) -> Any:
-        return cls
+ContributeValue = model("ContributeValue", Field("value", make=lambda v: _expression(v)))
+ExpectationType = model("ExpectationType", Field("expect", make=lambda v: _expression(v)),
+                        Field("feedback", None, make=lambda v: _block(v) if _is_block(v) else _expression(v)))
 
+JoinConfig = model("JoinConfig")
+JoinText = model("JoinText", Field("as_", "text", "as"), Field("with_", "", "with"), base=JoinConfig)
+JoinArray = model("JoinArray", Field("as_", "array", "as"), base=JoinConfig)
+JoinObject = model("JoinObject", Field("as_", "object", "as"), base=JoinConfig)
+JoinLastOf = model("JoinLastOf", Field("as_", "lastOf", "as"), base=JoinConfig)
+JoinReduce = model("JoinReduce", Field("as_", "reduce", "as"), Field("reduce", make=lambda v: _expression(v)), base=JoinConfig)
 
-class PdlTiming(Model):
-    FIELDS = (Field("start_nanos", 0), Field("end_nanos", 0), Field("first_use_nanos", 0), Field("timezone", ""))
-
-
-class PdlUsage(Model):
-    FIELDS = (Field("model_calls", 0), Field("completion_tokens", 0), Field("prompt_tokens", 0))
-
-
-class Pattern(Model):
-    FIELDS = (Field("def_", None, "def"),)
-
-
-class OrPattern(Pattern):
-    FIELDS = (Field("anyOf", make=lambda v: [_pattern(p) for p in v]),)
-
-
-class ArrayPattern(Pattern):
-    FIELDS = (Field("array", make=lambda v: [_pattern(p) for p in v]),)
-
-
-class ObjectPattern(Pattern):
-    FIELDS = (Field("object", make=lambda v: {k: _pattern(p) for k, p in v.items()}),)
-
-
-class AnyPattern(Pattern):
-    FIELDS = (Field("any"),)
+LitellmParameters = model("LitellmParameters", extra=True, doc="Parameters of a model call; all are passed on.")
+GraniteioProcessor = model("GraniteioProcessor", Field("type", None), Field("model", None), "backend")
 
 
-class PdlType(Model):
-    pass
-
-
-class OptionalPdlType(PdlType):
-    FIELDS = (Field("optional", make=lambda v: _type(v)),)
-
-
-class JsonSchemaTypePdlType(PdlType):
-    EXTRA = True
-    FIELDS = (Field("type"),)
-
-
-class EnumPdlType(PdlType):
-    EXTRA = True
-    FIELDS = (Field("enum"),)
-
-
-class ObjectPdlType(PdlType):
-    FIELDS = (Field("object", make=lambda v: _each(_type, v)),)
-
-
-class Parser(Model):
-    FIELDS = (Field("description", None), Field("spec", None, make=lambda v: _type(v)))
-
-
-class PdlParser(Parser):
-    FIELDS = (Field("pdl", make=lambda v: _block(v)),)
-
-
-class RegexParser(Parser):
-    FIELDS = (Field("regex"), Field("mode", "fullmatch", make=lambda v: _lower(v)))
-
-
-class ContributeValue(Model):
-    FIELDS = (Field("value", make=lambda v: _expression(v)),)
-
-
-class ExpectationType(Model):
-    FIELDS = (Field("expect", make=lambda v: _expression(v)),
-              Field("feedback", None, make=lambda v: _block(v) if _is_block(v) else _expression(v)))
-
-
-class JoinConfig(Model):
-    pass
-
-
-class JoinText(JoinConfig):
-    FIELDS = (Field("as_", "text", "as"), Field("with_", "", "with"))
-
-
-class JoinArray(JoinConfig):
-    FIELDS = (Field("as_", "array", "as"),)
-
-
-class JoinObject(JoinConfig):
-    FIELDS = (Field("as_", "object", "as"),)
-
-
-class JoinLastOf(JoinConfig):
-    FIELDS = (Field("as_", "lastOf", "as"),)
-
-
-class JoinReduce(JoinConfig):
-    FIELDS = (Field("as_", "reduce", "as"), Field("reduce", make=lambda v: _expression(v)))
-
-
-class MatchCase(Model):
-    FIELDS = (Field("case", None, make=lambda v: _pattern(v)), Field("if_", None, "if", make=lambda v: _expression(v)),
-              Field("then", make=lambda v: _block(v)), Field("pdl__case_result", None), Field("pdl__if_result", None),
-              Field("pdl__matched", None))
-
-
-class LitellmParameters(Model):
-    """Parameters of a model call; all are passed on."""
-
-    EXTRA = True
-
-
-class GraniteioProcessor(Model):
-    FIELDS = (Field("type", None), Field("model", None), Field("backend"))
-
-
-def _record(name: str, record: str, defaults: dict[str, Any]) -> type:
+def _record(name: str, record: str, **defaults: Any) -> Any:
     rows = [row for row in _TABLE["records"] if row["record"] == record]
-    fields = tuple(Field(row["key"], REQUIRED if row["need"] == "REQ" else defaults.get(row["key"]), doc=row["doc"]) for row in rows)
-    return type(name, (Model,), {"FIELDS": fields, "__module__": __name__})
+    return model(name, *(Field(row["key"], REQUIRED if row["need"] == "REQ" else defaults.get(row["key"]), doc=row["doc"]) for row in rows))
 
 
-RetryConfiguration: Any = _record("RetryConfiguration", "retry", {})
-BudgetType: Any = _record("BudgetType", "budget", {})
+RetryConfiguration, BudgetType = _record("RetryConfiguration", "retry"), _record("BudgetType", "budget")
+FileAggregatorConfig = _record("FileAggregatorConfig", "aggregator", mode="w", encoding="utf-8", prefix="", suffix="\n", flush=False)
 AggregatorConfig = Model
-FileAggregatorConfig: Any = _record("FileAggregatorConfig", "aggregator",
-                                    {"mode": "w", "encoding": "utf-8", "prefix": "", "suffix": "\n", "flush": False})
 
 
 # --- data to what fields hold: a function for each type of field in the table
@@ -376,42 +284,25 @@ def _trace_fields(kind: Optional[str]) -> list[Field]:
             for row in _TABLE["trace"] if row["key"] != "pdl__is_leaf" and ((row["kinds"] is None) if kind is None else kind in (row["kinds"] or ()))]
 
 
-class Block(Model):
-    """The fields of all blocks."""
-
-    FIELDS = tuple([_field(row) for row in _TABLE["common"] if row["type"] != "CTX"] + _trace_fields(None))
-
-
-class LeafBlock(Block):
-    FIELDS = (Field("pdl__is_leaf", True),)
-
-
-class StructuredBlock(Block):
-    FIELDS = tuple([Field("pdl__is_leaf", False)] + [_field(row) for row in _TABLE["common"] if row["type"] == "CTX"])
+Block = model("Block", *(_field(row) for row in _TABLE["common"] if row["type"] != "CTX"), *_trace_fields(None),
+              doc="The fields of all blocks.")
+LeafBlock = model("LeafBlock", Field("pdl__is_leaf", True), base=Block)
+StructuredBlock = model("StructuredBlock", Field("pdl__is_leaf", False), *(_field(row) for row in _TABLE["common"] if row["type"] == "CTX"),
+                        base=Block)
+ModelBlock, BaseCodeBlock = model("ModelBlock", base=LeafBlock), model("BaseCodeBlock", base=LeafBlock)
+CodeBlock = model("CodeBlock", base=BaseCodeBlock)
 
 
-class ModelBlock(LeafBlock):
-    pass
-
-
-class BaseCodeBlock(LeafBlock):
-    pass
-
-
-class CodeBlock(BaseCodeBlock):
-    pass
-
-
-def _make_class(name: str, row: dict[str, Any], form: Optional[dict[str, Any]] = None) -> type:
+def _make_class(name: str, row: dict[str, Any], form: Optional[dict[str, Any]] = None) -> Any:
     fields = [Field("kind", BlockKind(row["kind"]), make=BlockKind)]
     fields += [_field({**f, "need": "REQ"} if form and f["key"] in form["with"] and f["key"] not in (form["tag"],) else f)
                for f in row["fields"] if f["need"] != "OLD" and not (form and f["key"] in form["without"])]
-    base: type = LeafBlock if row["leaf"] else StructuredBlock
+    base = LeafBlock if row["leaf"] else StructuredBlock
     if form:
         tag: Callable[[Any], Any] = ModelPlatform if form["kind"] == "model" else _lower
         fields = [Field(f.name, tag(form["value"]), f.key, tag, f.doc) if f.key == form["tag"] else f for f in fields]
         base = ModelBlock if form["kind"] == "model" else CodeBlock if form["with"] != ["args"] else BaseCodeBlock
-    return type(name, (base,), {"FIELDS": tuple(fields + _trace_fields(row["kind"])), "__doc__": row["doc"], "__module__": __name__})
+    return model(name, *fields, *_trace_fields(row["kind"]), base=base, doc=row["doc"])
 
 
 for _kind, _row in _ROWS.items():
@@ -449,29 +340,17 @@ class PdlBlock(Program):
 
 # --- names of types, for annotations
 
-OptionalStr, OptionalInt, OptionalBool = Optional[str], Optional[int], Optional[bool]
-OptionalBoolOrStr, OptionalAny = Union[bool, str, None], Any
-ExpressionType = Union[LocalizedExpression, Any]
-ExpressionStr = ExpressionInt = ExpressionBool = ExpressionList = ExpressionDictStr = ExpressionType
-OptionalExpressionStr = OptionalExpressionInt = OptionalExpressionBool = OptionalExpressionList = OptionalExpressionDictStr = ExpressionType
-ExpressionBlock = Union[None, bool, int, float, str]
-AdvancedBlockType = Block
-BlockType = Union[None, bool, int, float, str, Block]
-BlockOrBlocksType = Union[BlockType, list[BlockType]]
-OptionalBlockType, RoleType, BasePdlType = BlockType, OptionalStr, str
-PatternType = Union[None, bool, int, float, str, Pattern]
-PdlTypeType = Union[None, str, PdlType, list[Any], dict[str, Any]]
-ParserType = Union[str, PdlParser, RegexParser]
-OptionalParserType = Optional[ParserType]
-JoinType = Union[JoinText, JoinArray, JoinObject, JoinLastOf, JoinReduce]
-ContributeElement = Union[ContributeTarget, str, dict[str, ContributeValue]]
-ExpectationsType, AggregatorType = Sequence[ExpectationType], Union[str, FileAggregatorConfig]
-ModelInput = Sequence[Mapping[str, Any]]
-OptionalModelInput = Optional[ModelInput]
-LazyMessage, LazyMessages = PdlLazy, PDLContext
-OptionalPdlLocationType, OptionalPdlTiming, OptionalPdlUsage = Optional[PdlLocationType], Optional[PdlTiming], Optional[PdlUsage]
-ExpressionTypeT = TypeVar("ExpressionTypeT")
-LocalizedExpressionT = TypeVar("LocalizedExpressionT")
+BlockType, AdvancedBlockType = Union[None, bool, int, float, str, Block], Block
+PdlTypeType, PatternType = Union[None, str, PdlType, list, dict], Union[None, bool, int, float, str, Pattern]
+ParserType, JoinType = Union[str, PdlParser, RegexParser], Union[JoinText, JoinArray, JoinObject, JoinLastOf, JoinReduce]
+ContributeElement, AggregatorType = Union[ContributeTarget, str, dict], Union[str, FileAggregatorConfig]
+RoleType, ModelInput, LazyMessage, LazyMessages = Optional[str], Sequence[Mapping[str, Any]], PdlLazy, PDLContext
+for _name in ("Str Int Bool BoolOrStr Any BlockType ParserType ModelInput PdlLocationType PdlTiming PdlUsage ExpressionStr ExpressionInt "
+              "ExpressionBool ExpressionList ExpressionDictStr").split():
+    globals()["Optional" + _name] = Any
+for _name in "Type Str Int Bool List DictStr Block".split():
+    globals()["Expression" + _name] = Any
+BlockOrBlocksType = ExpectationsType = BasePdlType = Any
 
 
 def get_default_model_parameters() -> list[dict[str, Any]]:

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import Any
 
-from libpdl._engine import default as engine
 
 from . import pdl_ast as ast
 from ._model import REQUIRED, Model
@@ -20,6 +19,7 @@ _SPELLED = {"kind", "pdl__id", "defs", "context", "platform", "lang", "input", "
 def dump_yaml(data: Any, **kwargs: Any) -> str:
     from ._model import refuse
     refuse(kwargs)
+    from ._run import engine
     return engine()._core().to_yaml(as_json(data))
 
 

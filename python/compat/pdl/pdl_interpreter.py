@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Optional, Union
 
 from . import _run
+from ._run import ClosureBlock  # noqa: F401
 from .pdl_ast import (PDLException, PdlLocationType, PDLRuntimeError, PDLRuntimeExpressionError, PDLRuntimeParserError,  # noqa: F401
                       PDLRuntimeProcessBlocksError, Program, empty_block_location)
 from .pdl_context import DependentContext, PDLContext

@@ -50,21 +50,6 @@ class InterpreterState(Model):
         if self.llm_usage is None:
             self.llm_usage = PdlUsage()
 
-    def with_yield_result(self, b: bool) -> "InterpreterState":
-        return self.model_copy(update={"yield_result": b})  # type: ignore[no-any-return]
-
-    def with_yield_background(self, b: bool) -> "InterpreterState":
-        return self.model_copy(update={"yield_background": b})  # type: ignore[no-any-return]
-
-    def with_role(self, role: Any) -> "InterpreterState":
-        return self.model_copy(update={"role": role})  # type: ignore[no-any-return]
-
-    def with_id(self, n: str) -> "InterpreterState":
-        return self.model_copy(update={"id_stack": self.id_stack + [n]})  # type: ignore[no-any-return]
-
-    def with_iter(self, i: int) -> "InterpreterState":
-        return self.with_id(str(i))
-
     def add_usage(self, usage: PdlUsage) -> None:
         for name in PdlUsage.model_fields:
             setattr(self.llm_usage, name, getattr(self.llm_usage, name) + getattr(usage, name))

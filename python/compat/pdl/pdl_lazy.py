@@ -87,13 +87,11 @@ class PdlDict(Mapping, PdlLazy[dict]):  # type: ignore[type-arg]
 
 
 class PdlApply(PdlLazy[T]):
-    def __init__(self, f: Callable[[Any], T], x: PdlLazy[Any]) -> None:
-        self._data = f(_now(x))
+    def __init__(self, f: Callable[..., T], *x: Any) -> None:
+        self._data = f(*map(_now, x))
 
 
-class PdlApply2(PdlLazy[T]):
-    def __init__(self, f: Callable[[Any, Any], T], x1: Any, x2: Any) -> None:
-        self._data = f(_now(x1), _now(x2))
+PdlApply2 = PdlApply
 
 
 def lazy_apply(f: Callable[[Any], T], x: PdlLazy[Any]) -> PdlLazy[T]:
@@ -101,4 +99,4 @@ def lazy_apply(f: Callable[[Any], T], x: PdlLazy[Any]) -> PdlLazy[T]:
 
 
 def lazy_apply2(f: Callable[[Any, Any], T], x1: PdlLazy[Any], x2: PdlLazy[Any]) -> PdlLazy[T]:
-    return PdlApply2(f, x1, x2)
+    return PdlApply(f, x1, x2)

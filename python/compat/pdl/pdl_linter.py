@@ -35,19 +35,15 @@ def _level(value: Any) -> Any:
     return value
 
 
-def _paths(value: Any) -> set[Path]:
-    return {Path(p) for p in value}
-
-
 class LinterConfig(Model):
     """Settings; ignore: files and folders, from project_root."""
 
     EXTRA = True
-    FIELDS = (Field("project_root", make=Path), Field("ignore", (), make=_paths),
+    FIELDS = (Field("project_root", make=Path), Field("ignore", (), make=lambda v: set(map(Path, v))),
               Field("log_file", None, make=lambda v: v if v is None else Path(v)), Field("file_log_level", "DEBUG", make=_level),
               Field("file_log_format", "%(asctime)s %(name)s: %(message)s"), Field("console_log_enabled", True),
               Field("console_log_level", "INFO", make=_level), Field("console_log_format", "%(message)s"), Field("debug", False),
-              Field("directories_to_ignore", (), make=_paths))
+              Field("directories_to_ignore", (), make=lambda v: set(map(Path, v))))
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
@@ -147,21 +143,19 @@ def _arg_parser() -> argparse.ArgumentParser:
 
 def _setup_logging(args: argparse.Namespace, config: LinterConfig) -> None:
     log_file = args.log_file or config.log_file
+    handlers: list[tuple[logging.Handler, str, str]] = []
     if log_file is not None:
-        _add_handler(logging.FileHandler(log_file, encoding="utf-8"), config.file_log_format, args.debug, config.file_log_level)
+        handlers.append((logging.FileHandler(log_file, encoding="utf-8"), config.file_log_format, config.file_log_level))
     if config.console_log_enabled:
-        _add_handler(logging.StreamHandler(sys.stdout), config.console_log_format, args.debug, config.console_log_level)
+        handlers.append((logging.StreamHandler(sys.stdout), config.console_log_format, config.console_log_level))
+    for handler, form, level in handlers:
+        handler.setFormatter(logging.Formatter(form))
+        handler.setLevel(logging.DEBUG if args.debug else level)
+        logger.addHandler(handler)
     logger.setLevel(logging.DEBUG if args.debug or config.debug else logging.INFO)
 
 
-def _add_handler(handler: logging.Handler, form: str, debug: bool, level: str) -> None:
-    handler.setFormatter(logging.Formatter(form))
-    handler.setLevel(logging.DEBUG if debug else level)
-    logger.addHandler(handler)
-
-
 def run_linter() -> int:
-    """The command; gives its exit code."""
     config = LinterConfig.load()
     args = _arg_parser().parse_args()
     _setup_logging(args, config)
@@ -174,9 +168,7 @@ def run_linter() -> int:
         else:
             logger.error("%s is not a PDL file or directory", path)
     if failed:
-        logger.error("%d files are wrong:", len(failed))
-    for path in failed:
-        logger.error(" - %s", path)
+        logger.error("%d files are wrong: %s", len(failed), ", ".join(map(str, failed)))
     return 1 if failed else 0
 
 

@@ -28,7 +28,7 @@ def parse_str(pdl_str: str, file_name: Optional[str] = None) -> tuple[Program, P
     file = file_name or ""
     loc = PdlLocationType(path=[], file=file, table=get_line_map(pdl_str))
     try:
-        tree = _run.tree_of(libpdl.loads(pdl_str, name=file_name))
+        tree = _run.tree_of(_run.engine().loads(pdl_str, name=file_name))
     except libpdl.ProgramError as e:
         head = file + ":" if file else "line "
         lines = ["%s%d - %s" % (head, p.line, p.message) for p in _run.problems_of(e)]

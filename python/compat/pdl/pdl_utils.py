@@ -6,9 +6,9 @@ import fnmatch
 import json
 import sys
 from pathlib import Path
-from typing import Any, Generator, Generic, Iterator, Optional, Sequence, TypeVar, Union
+from typing import Any, Generic, Optional, TypeVar, Union
 
-from .pdl_ast import ContributeTarget, ContributeValue, FunctionBlock, LocalizedExpression, get_sampling_defaults  # type: ignore[attr-defined]
+from .pdl_ast import FunctionBlock, LocalizedExpression, get_sampling_defaults  # type: ignore[attr-defined]
 from .pdl_lazy import PdlLazy
 
 T = TypeVar("T")
@@ -19,28 +19,6 @@ class Ref(Generic[T]):
 
     def __init__(self, ref: T) -> None:
         self.ref = ref
-
-
-class GeneratorWrapper:
-    """The pieces of a generator; what it returns is `value` afterwards."""
-
-    def __init__(self, gen: Generator[Any, Any, Any]) -> None:
-        self.gen = gen
-
-    def __iter__(self) -> Iterator[Any]:
-        self.value = yield from self.gen
-
-
-def step_to_completion(gen: Generator[Any, Any, T]) -> T:
-    wrapper = GeneratorWrapper(gen)
-    for _ in wrapper:
-        pass
-    value: T = wrapper.value
-    return value
-
-
-async def to_async(value: T) -> T:
-    return value
 
 
 def stringify(result: Any) -> str:
@@ -62,19 +40,6 @@ def value_of_expr(expr: Any) -> Any:
     if not isinstance(expr, LocalizedExpression):
         return expr
     return expr.pdl__result if "pdl__result" in expr.model_fields_set else expr.pdl__expr
-
-
-def get_contribute_context_value(contribute: Optional[Sequence[Any]]) -> Any:
-    for item in contribute or ():
-        if isinstance(item, dict) and isinstance(item.get(ContributeTarget("context")), ContributeValue):
-            return item[ContributeTarget("context")].value
-    return None
-
-
-def message_post_processing(message: dict[str, Any]) -> dict[str, Any]:
-    if message.get("content") is None:
-        message["content"] = ""
-    return message
 
 
 def apply_defaults(model_id: str, params: dict[str, Any], all_model_defaults: list[dict[str, dict[str, Any]]]) -> dict[str, Any]:
