@@ -264,12 +264,12 @@ def use(engine: "_engine.Engine") -> None:
     magics.use(engine)
 
 
-def load(shell: Any, keep_going: bool = False) -> Magics:
-    """Registers the magics. keep_going: all cells behave as with --keep-going."""
+def load(shell: Any, keep_going: bool = False, kind: type[Magics] = Magics) -> Magics:
+    """Registers the magics. keep_going: all cells behave as with --keep-going. kind: the class of the magics."""
     global _shell
     from . import _complete
     _shell = shell
-    magics = shell.pdl_magics = Magics(shell, keep_going)
+    magics = shell.pdl_magics = kind(shell, keep_going)
     shell.register_magic_function(magics.cell, "cell", "pdl")
     shell.register_magic_function(magics.file, "line", "pdl")
     shell.register_magic_function(magics.reset, "line", "pdl_reset")

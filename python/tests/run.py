@@ -45,7 +45,7 @@ def main():
     if p.returncode:
         print("%s%s0 passed, 1 failed" % (p.stdout, p.stderr))
         return 1
-    sys.path[:0] = [str(build / "python"), str(HERE)]
+    sys.path[:0] = [str(build / "python"), str(build / "python-compat"), str(HERE)]
     os.environ["PYTHONPATH"] = str(build / "python")
     os.environ["PDL_BUILD"] = str(build)
     loader = unittest.TestLoader()

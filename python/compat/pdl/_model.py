@@ -32,10 +32,6 @@ class Field:
                  doc: str = "") -> None:
         self.name, self.default, self.key, self.make, self.doc = name, default, key or name, make, doc
 
-    @property
-    def alias(self) -> Optional[str]:
-        return None if self.key == self.name else self.key
-
     def is_required(self) -> bool:
         return self.default is REQUIRED
 

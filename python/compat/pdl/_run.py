@@ -6,7 +6,6 @@ import os
 import re
 import sys
 import threading
-from pathlib import Path
 from typing import Any, Mapping, NoReturn, Optional
 
 import libpdl
@@ -63,26 +62,20 @@ class Source:
         self.text, self.file, self.tree = text, file, plain(prog)
 
 
-class Problem:
-    def __init__(self, line: int, message: str) -> None:
-        self.line, self.message = line, message
+def problems_of(error: libpdl.Error) -> list[tuple[int, str]]:
+    """The problems of a program that cannot be loaded, line and message, without carets and hints."""
+    found = [(int(line), message) for line, message in re.findall(HEAD % re.escape(error.file) + "(.*)$", str(error))]
+    return found or [(error.line, error.message)]
 
 
-def problems_of(error: libpdl.Error) -> list[Problem]:
-    """The problems of a program that cannot be loaded, without carets and hints."""
-    found = [Problem(int(line), message) for line, message in re.findall(HEAD % re.escape(error.file) + "(.*)$", str(error))]
-    return found or [Problem(error.line, error.message)]
-
-
-def problems(data: Any) -> list[str]:
-    """What is wrong with a program that is data."""
+def read(data: Any) -> tuple[Any, list[str]]:
+    """-> a program that is data in its normal form, and what is wrong with it"""
     try:
-        engine().from_dict(data)
+        return tree_of(engine().from_dict(data)), []
     except libpdl.ProgramError as e:
-        return [p.message for p in problems_of(e)]
+        return None, [message for _, message in problems_of(e)]
     except TypeError:
-        return ["%r is not a program" % (data,)]
-    return []
+        return None, ["%r is not a program" % (data,)]
 
 
 def value_of(tree: Any) -> Any:

@@ -173,7 +173,7 @@ class _TypeAdapter:
 
     def validate_python(self, value: Any) -> Any:
         from . import _run
-        problems = _run.problems({"data": None, "raw": True, "spec": value, "fallback": ""})
+        _, problems = _run.read({"data": None, "raw": True, "spec": value, "fallback": ""})
         if problems:
             raise wrong("PdlTypeType", *problems)
         return _type(value)
@@ -323,7 +323,7 @@ class Program(RootModel):
     def model_validate(cls, obj: Any, **options: Any) -> Any:
         from . import _run
         if not isinstance(obj, (cls, Model)):
-            problems = _run.problems(obj)
+            obj, problems = _run.read(obj)
             if problems:
                 raise wrong(cls.__name__, *problems)
         return super().model_validate(obj, **options)

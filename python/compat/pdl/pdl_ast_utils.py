@@ -22,10 +22,6 @@ class MappedFunctions:
         return expr
 
 
-def _is_set(block: Block, field: Any, value: Any) -> bool:
-    return value is not None or (field.is_required() and field.key in _BLOCKS) or (field.key == "then")
-
-
 def iter_block_children(f: Callable[[Any], None], block: Any) -> None:
     """Calls f for each block inside of this one, not for those inside of them."""
     if not isinstance(block, Block):
@@ -47,7 +43,7 @@ def _mapped(f: MappedFunctions, block: Block, change: bool) -> Block:
     new: dict[str, Any] = {}
     for name, field in type(block).model_fields.items():
         value = getattr(block, name)
-        if field.key in _BLOCKS and _is_set(block, field, value):
+        if field.key in _BLOCKS and (value is not None or field.is_required()):
             new[name] = _each(f.f_block, value)
         elif field.key == "with" and isinstance(value, list):
             new[name] = [map_match_case(f, case) for case in value]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import Enum
-from typing import Any, Callable
+from typing import Any
 
-from .pdl_lazy import PdlConst, PdlLazy, PdlList, lazy_apply
+from .pdl_lazy import PdlConst, PdlLazy, PdlList
 
 
 class SerializeMode(str, Enum):
@@ -106,13 +106,3 @@ def ensure_context(context: Any) -> PDLContext:
 
 def deserialize(context: list[Any]) -> DependentContext:
     return DependentContext(list(context))
-
-
-def add_done_callback(f: Callable[[Any], Any], p: PDLContext) -> None:
-    """Calls f with what the context holds, which is there already."""
-    if isinstance(p, SingletonContext):
-        p.message = lazy_apply(f, p.message)
-    elif isinstance(p, _Several):
-        p.context = lazy_apply(f, p.context)
-    else:
-        raise TypeError("%r is no context" % (p,))

@@ -51,7 +51,7 @@ class _Dump:
             value = getattr(model, name)
             is_default = field.default is not REQUIRED and value == field.default
             if is_default and not (self.full and isinstance(model, ast.Block) and field.key in _SPELLED):
-                if not (self.full and isinstance(model, ast.MatchCase)) and not _selects(model, field):
+                if not (self.full and isinstance(model, ast.MatchCase)) and not _selects(model, field.key):
                     continue
             if self.full or not field.key.startswith("pdl__"):
                 out[field.key] = self.value(value)
@@ -76,11 +76,12 @@ class _Dump:
         return as_json(value) if self.json else value
 
 
-def _selects(model: Model, field: Any) -> bool:
+def _selects(model: Model, key: str) -> bool:
     """Without these the form could not be read again."""
-    return (isinstance(model, ast.EmptyBlock) and field.key == "kind") or (  # type: ignore[attr-defined]
-        field.key == "lang" and model.lang != "python") or (field.key == "as" and model.as_ not in ("text", "reduce")) or (
-        field.key == "platform" and model.platform != "litellm")
+    usual = {"lang": "python", "as": "text", "platform": "litellm", "kind": model.__dict__.get("kind")}
+    if isinstance(model, ast.EmptyBlock):  # type: ignore[attr-defined]
+        return key == "kind"
+    return key in usual and usual[key] != str(model.__dict__.get(key, getattr(model, key + "_", None))) and not hasattr(model, "reduce")
 
 
 def as_json(value: Any) -> Any:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import libpdl
 from libpdl import notebook
 
 from . import _run
-from .pdl_context import PDLContext
 
 
 class PDLMagics(notebook.Magics):
@@ -18,20 +18,19 @@ class PDLMagics(notebook.Magics):
         self.use(_run.Engine())
 
     def _scope(self, text: str) -> dict[str, Any]:
-        return {k: _run.to_run(v) for k, v in super()._scope(text).items()}
+        scope = {k: _run.to_run(v) for k, v in super()._scope(text).items()}
+        scope["pdl_context"] = libpdl.Context(scope["pdl_context"]) if type(scope["pdl_context"]) is list else scope["pdl_context"]
+        return scope
 
     def _keep(self, scope: dict[str, Any], result: Any) -> None:
-        names, before = self.shell.user_ns, self.shell.user_ns.get("pdl_context")
+        names = self.shell.user_ns
         super()._keep(scope, result)
-        names.update((k, _run.from_run(v, False)) for k, v in list(names.items()) if k in result.variables)
-        if isinstance(before, PDLContext):
-            names["pdl_context"] = before * _run.from_run(result.messages)
-        else:
-            names["pdl_context"] = _run.ensure_context(names["pdl_context"])
+        names.update([(k, _run.from_run(names[k], False)) for k in result.variables if k in names])
+        names["pdl_context"] = _run.from_run(libpdl.Context([scope["pdl_context"], result.messages]))
 
 
 def load_ipython_extension(ipython: Any) -> None:
-    notebook.load(ipython, magics=PDLMagics)
+    notebook.load(ipython, True, PDLMagics)
 
 
 unload_ipython_extension = notebook.unload_ipython_extension

@@ -9,7 +9,7 @@ from typing import Any, Optional, Union
 import libpdl
 
 from . import _run
-from .pdl_ast import BLOCKS_IN, OWN_KEYS, PDLException, PdlLocationType, Program, empty_block_location, kind_of
+from .pdl_ast import BLOCKS_IN, OWN_KEYS, Block, PDLException, PdlLocationType, Program, empty_block_location, kind_of
 from .pdl_location_utils import append, get_line_map, get_loc_string
 
 
@@ -31,7 +31,7 @@ def parse_str(pdl_str: str, file_name: Optional[str] = None) -> tuple[Program, P
         tree = _run.tree_of(_run.engine().loads(pdl_str, name=file_name))
     except libpdl.ProgramError as e:
         head = file + ":" if file else "line "
-        lines = ["%s%d - %s" % (head, p.line, p.message) for p in _run.problems_of(e)]
+        lines = ["%s%d - %s" % (head, *p) for p in _run.problems_of(e)]
         raise PDLParseError(lines + (_functions(_run.yaml(pdl_str), loc) if e.kind == "schema" else [])) from e
     prog = Program(tree)
     prog._source = _run.Source(pdl_str, file, prog)
@@ -39,10 +39,10 @@ def parse_str(pdl_str: str, file_name: Optional[str] = None) -> tuple[Program, P
 
 
 def parse_dict(pdl_dict: Any, loc: Optional[PdlLocationType] = None) -> Program:
-    found = _run.problems(pdl_dict)
+    tree, found = _run.read(pdl_dict)
     if found:
         raise PDLParseError(analyze(found, pdl_dict, loc or empty_block_location))
-    return Program(pdl_dict)
+    return Program(tree)
 
 
 def analyze(messages: list[str], data: Any, loc: PdlLocationType) -> list[str]:
@@ -55,7 +55,8 @@ def _functions(data: Any, loc: PdlLocationType) -> list[str]:
     if not isinstance(data, dict):
         return []
     kind, row = kind_of(data)
-    lines = [] if row is not None or OWN_KEYS.intersection(data) else [get_loc_string(loc) + "Missing required field: " + key for key in ("function", "return")]
+    is_any = row is None and not OWN_KEYS.intersection(data) and any(key in Block.by_key for key in data)
+    lines = [] if not is_any else [get_loc_string(loc) + "Missing required field: " + key for key in ("function", "return")]
     for key, value in data.items():
         form = BLOCKS_IN.get((kind, key)) or BLOCKS_IN.get((None, key))
         if form == "CASES":

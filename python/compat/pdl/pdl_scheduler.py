@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 import threading
 import weakref
-from typing import Any, Optional
+from typing import Any
 
 _LOOPS: "weakref.WeakSet[asyncio.AbstractEventLoop]" = weakref.WeakSet()
-_COLORS = {"model": "green", "code": "magenta", "error": "red"}
-_ROLE_COLORS = {"assistant": "green", "system": "cyan", "available_tools": "magenta"}
+
 
 
 def create_event_loop_thread() -> asyncio.AbstractEventLoop:
@@ -22,11 +21,3 @@ def create_event_loop_thread() -> asyncio.AbstractEventLoop:
 
 def is_ours(loop: Any) -> bool:
     return loop in _LOOPS
-
-
-def color_of(kind: Any) -> Optional[str]:
-    return _COLORS.get(str(kind))
-
-
-def color_of_role(role: str) -> Optional[str]:
-    return _ROLE_COLORS.get(role)

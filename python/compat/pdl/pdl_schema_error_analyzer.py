@@ -14,14 +14,14 @@ def analyze_errors(defs: dict[str, Any], schema: dict[str, Any], data: Any, loc:
     """The problems of data that do not fit a schema: that of programs, or one without references."""
     head = get_loc_string(loc)
     if defs and (schema == defs.get("PdlBlock") or schema == defs.get("Program")):
-        found = _run.problems(data)
+        _, found = _run.read(data)
         return analyze(found, data, loc) if found else []
     if defs:
         raise NotImplementedError("defs: only those of the schema of programs")
     try:
         _run.value_of({"data": data, "raw": True, "spec": schema})
     except _run.libpdl.RunError as e:
-        return [head + p.message for p in _run.problems_of(e)[1:]]
+        return [head + message for _, message in _run.problems_of(e)[1:]]
     except PDLRuntimeError as e:
         return [head + e.message]
     return []
