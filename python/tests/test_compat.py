@@ -151,7 +151,7 @@ class Errors(Folder):
         with self.assertRaises(PDLParseError) as e:
             parse_dict({"text": [{"lang": "python", "cod": "x", "code": "y"}]})
         self.assertEqual(e.exception.message, ["line 0 - Field not allowed: cod"])
-        for wrong in (1.5 + 1j, [], {"text": [object()]}):
+        for wrong in (1.5 + 1j, {"text": [{"data": 1, 2: 3}]}, {"text": [object()]}):
             with self.assertRaises((PDLParseError, TypeError, NotImplementedError)):
                 parse_dict(wrong)
 

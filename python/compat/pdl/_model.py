@@ -126,10 +126,6 @@ class Model(metaclass=ModelType):
     def model_validate_json(cls, text: str) -> Any:
         return cls.model_validate(json.loads(text))
 
-    @classmethod
-    def model_construct(cls, **values: Any) -> Any:
-        return cls(**values)
-
     def model_copy(self, *, update: Optional[dict[str, Any]] = None, deep: bool = False) -> Any:
         other = copy.deepcopy(self) if deep else copy.copy(self)
         other.__dict__["model_fields_set"] = set(self.model_fields_set)

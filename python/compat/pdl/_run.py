@@ -9,7 +9,6 @@ import threading
 from typing import Any, Mapping, NoReturn, Optional
 
 import libpdl
-from libpdl import _code
 from libpdl._painter import Painter
 from libpdl._program import NONE, RESULT, Job
 
@@ -26,15 +25,30 @@ BY_KIND = {"expression": ast.PDLRuntimeExpressionError, "parser": ast.PDLRuntime
 NOT_IN = ("stdlib", "pdl_usage", "pdl_particle_id")  # variables that the interpreter sets itself
 
 
+class CodeRequest:
+    """A code block whose variables are of the classes of this package."""
+
+    def __init__(self, request: Any) -> None:
+        self.request = request
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.request, name)
+
+    def data(self) -> Any:
+        data = self.request.data()
+        return {**data, "vars": {k: from_run(v, False) for k, v in data["vars"].items()}}
+
+    def answer_code(self, result: Any, variables: dict[str, Any]) -> None:
+        self.request.answer_code(to_run(result), {k: to_run(v) for k, v in variables.items()})
+
+
 class Engine(libpdl.Engine):
-    """Code blocks get the variables as the classes of this package."""
+    """Functions of programs that code calls see its context."""
 
     def _run_code(self, request: Any) -> None:
-        data = request.data()
-        variables, before = {k: from_run(v, False) for k, v in data["vars"].items()}, _HERE.context
-        _HERE.context = data["vars"].get("pdl_context")
+        before, _HERE.context = _HERE.context, request.data()["vars"].get("pdl_context")
         try:
-            request.answer(to_run(_code.run(data["code"], variables)))
+            super()._run_code(CodeRequest(request))  # type: ignore[arg-type]
         finally:
             _HERE.context = before
 

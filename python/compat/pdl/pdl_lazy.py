@@ -91,12 +91,5 @@ class PdlApply(PdlLazy[T]):
         self._data = f(*map(_now, x))
 
 
-PdlApply2 = PdlApply
-
-
 def lazy_apply(f: Callable[[Any], T], x: PdlLazy[Any]) -> PdlLazy[T]:
     return PdlApply(f, x)
-
-
-def lazy_apply2(f: Callable[[Any, Any], T], x1: PdlLazy[Any], x2: PdlLazy[Any]) -> PdlLazy[T]:
-    return PdlApply(f, x1, x2)
