@@ -36,9 +36,67 @@ static bool find(const pdl_finder *f, pdl_str from, pdl_str path, bool import, p
     return false;
 }
 
+/* The name of a file of dir that is like path, as it would be written. */
+static bool similar_in(pdl_str dir, pdl_str path, bool import, pdl_buf *out) {
+    pdl_buf where = PDL_BUF;
+    pdl_str own = pdl_file_folder(path), name = pdl_file_name(path), suffix = PDL_STR(".pdl");
+    join(dir, own, false, &where);
+    char *near =
+        pdl_file_similar(where.len ? pdl_buf_z(&where) : ".", name, import ? suffix : (pdl_str){0});
+    if (near) {
+        pdl_str found = pdl_str_of(near);
+        pdl_buf_put(out, pdl_str_sub(path, 0, path.n - name.n));
+        pdl_buf_put(out, import ? pdl_str_sub(found, 0, found.n - suffix.n) : found);
+    }
+    pdl_free(near);
+    pdl_buf_fini(&where);
+    return near != NULL;
+}
+
+static bool find_similar(const pdl_finder *f, pdl_str from, pdl_str path, bool import,
+                         pdl_buf *out) {
+    if (similar_in(pdl_file_folder(f->file), path, import, out)) return true;
+    if (similar_in(pdl_file_folder(from), path, import, out)) return true;
+    for (size_t i = 0; import && i < f->n_path; i++)
+        if (similar_in(f->path[i], path, import, out)) return true;
+    return false;
+}
+
+static void put_folder(pdl_str folder, pdl_buf *out) {
+    pdl_buf one = PDL_BUF;
+    pdl_buf_put(&one, folder.n ? folder : PDL_STR("."));
+    /* as a whole item of the list: a folder may be the beginning of another's name */
+    pdl_buf_putc(&one, ';');
+    if (pdl_str_find(pdl_buf_str(out), pdl_buf_str(&one), 0) == PDL_NOT_FOUND) {
+        if (out->len) PDL_PUT(out, " ");
+        pdl_buf_put(out, pdl_buf_str(&one));
+    }
+    pdl_buf_fini(&one);
+}
+
+/* The folders that were looked in, and a file of a similar name in them. */
+static void advise(const pdl_finder *f, pdl_str from, pdl_str path, bool import, pdl_err *err) {
+    pdl_buf folders = PDL_BUF, near = PDL_BUF;
+    put_folder(pdl_file_folder(f->file), &folders);
+    put_folder(pdl_file_folder(from), &folders);
+    for (size_t i = 0; import && i < f->n_path; i++) put_folder(f->path[i], &folders);
+    pdl_buf_cut(&folders, folders.len - 1);
+    if (pdl_str_starts(path, PDL_STR("/")))
+        pdl_err_hint(err, "there is no such file");
+    else if (find_similar(f, from, path, import, &near))
+        pdl_err_hint(err, "did you mean %s? Searched: %s", pdl_buf_z(&near), pdl_buf_z(&folders));
+    else
+        pdl_err_hint(err, "searched: %s", pdl_buf_z(&folders));
+    pdl_buf_fini(&folders);
+    pdl_buf_fini(&near);
+}
+
 bool pdl_find_open(void *user, pdl_str from, pdl_str path, bool import, pdl_buf *name,
                    pdl_buf *bytes, pdl_err *err) {
-    if (!find(user, from, path, import, name))
-        return pdl_err_set(err, PDL_E_include, (pdl_loc){0}, "file %s not found", pdl_buf_z(name));
+    if (!find(user, from, path, import, name)) {
+        pdl_err_set(err, PDL_E_include, (pdl_loc){0}, "file %s not found", pdl_buf_z(name));
+        advise(user, from, path, import, err);
+        return false;
+    }
     return pdl_file_read(pdl_buf_z(name), bytes, err);
 }

@@ -2,6 +2,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include <string.h>
+
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/utf8.h"
@@ -13,7 +15,9 @@ enum {
     SHOWN_COLUMNS = 100, /* of a source line */
     LEAD_COLUMNS = 30,   /* of the line before the mark, when the line is cut on the left */
     TAB = 4,
-    GUTTER = 5, /* width of the line number */
+    GUTTER = 5,        /* width of the line number */
+    LONGEST_CYCLE = 4, /* frames that repeat together */
+    REPEATS = 3,       /* from which on they are shown once */
 };
 
 static void put_place(pdl_loc loc, pdl_buf *out) {
@@ -127,19 +131,50 @@ static void put_excerpt(const pdl_err *err, pdl_loc mark, pdl_buf *out) {
     put_note(err, pdl_source_column(src, mark.start), out);
 }
 
-static void put_frames(const pdl_err *err, pdl_buf *out) {
-    for (size_t i = 0; i < err->n_frames && i < SHOWN_FRAMES; i++) {
-        const pdl_err_frame *f = &err->frames[i];
-        pdl_buf_putf(out, "  in %s", f->what);
-        if (f->loc.src) {
-            PDL_PUT(out, ", ");
-            put_place(f->loc, out);
-            pdl_buf_putf(out, ", column %u", pdl_source_column(f->loc.src, f->loc.start));
-        }
-        pdl_buf_putc(out, '\n');
+static void put_frame(const pdl_err_frame *f, pdl_buf *out) {
+    pdl_buf_putf(out, "  in %s", f->what);
+    if (f->loc.src) {
+        PDL_PUT(out, ", ");
+        put_place(f->loc, out);
+        pdl_buf_putf(out, ", column %u", pdl_source_column(f->loc.src, f->loc.start));
     }
-    if (err->n_frames > SHOWN_FRAMES)
-        pdl_buf_putf(out, "  ... %zu more\n", err->n_frames - SHOWN_FRAMES);
+}
+
+static bool is_same_frame(const pdl_err_frame *a, const pdl_err_frame *b) {
+    return a->loc.src == b->loc.src && a->loc.start == b->loc.start &&
+           strcmp(a->what, b->what) == 0;
+}
+
+/* How often the n frames from i on follow each other without a break. */
+static size_t count_repeats(const pdl_err *err, size_t i, size_t n) {
+    size_t k = i + n;
+    while (k < err->n_frames && is_same_frame(&err->frames[k], &err->frames[k - n])) k++;
+    return (k - i) / n;
+}
+
+/* The list of frames has a ceiling: at its end the number is a lower bound. */
+static void put_times(size_t n, size_t times, bool at_end, pdl_buf *out) {
+    pdl_buf_put(out, n > 1 ? PDL_STR(" (these ") : PDL_STR(" ("));
+    if (n > 1) pdl_buf_putf(out, "%zu, ", n);
+    pdl_buf_putf(out, "%zu times%s)", times, at_end ? " or more" : "");
+}
+
+/* A recursion without an end fills the list with the same few frames: they are shown once, with
+ * their number. */
+static void put_frames(const pdl_err *err, pdl_buf *out) {
+    size_t i = 0;
+    for (size_t shown = 0; i < err->n_frames && shown < SHOWN_FRAMES;) {
+        size_t n = 1, times = 1;
+        while (n <= LONGEST_CYCLE && (times = count_repeats(err, i, n)) < REPEATS) n++;
+        if (n > LONGEST_CYCLE) n = times = 1;
+        for (size_t k = 0; k < n; k++, shown++) {
+            put_frame(&err->frames[i + k], out);
+            if (times > 1 && k == n - 1) put_times(n, times, i + n * times == err->n_frames, out);
+            pdl_buf_putc(out, '\n');
+        }
+        i += n * times;
+    }
+    if (i < err->n_frames) pdl_buf_putf(out, "  ... %zu more\n", err->n_frames - i);
 }
 
 void pdl_err_print(const pdl_err *err, bool rich, pdl_buf *out) {

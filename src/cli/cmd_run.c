@@ -2,7 +2,6 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -37,24 +36,16 @@ static bool read_stdin(pdl_buf *out, pdl_err *err) {
 
 /* The file does not exist: suggests one with a similar name. */
 static bool no_file(pdl_str file, pdl_err *err) {
-    enum { MOST_NAMES = 4096 };
-    PDL_VEC(pdl_str) names = {0};
-    pdl_str dir = pdl_file_folder(file);
-    char *path = pdl_str_dup(dir.n ? dir : PDL_STR("."));
-    DIR *d = opendir(path);
-    for (struct dirent *x; d && names.n < MOST_NAMES && (x = readdir(d));)
-        *pdl_vec_push(&names) = (pdl_str){pdl_str_dup(pdl_str_of(x->d_name)), strlen(x->d_name)};
-    pdl_str own = pdl_file_name(file);
-    pdl_str near = pdl_str_nearest(own, names.p, names.n);
-    if (near.n)
-        pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "there is no file %.*s; did you mean %.*s%.*s?",
-                    PDL_FMT(file), PDL_FMT(pdl_str_sub(file, 0, file.n - own.n)), PDL_FMT(near));
-    else
+    pdl_str own = pdl_file_name(file), dir = pdl_file_folder(file);
+    char *folder = pdl_str_dup(dir.n ? dir : PDL_STR(".")),
+         *near = pdl_file_similar(folder, own, (pdl_str){0});
+    if (!near)
         pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "there is no file %.*s", PDL_FMT(file));
-    if (d) closedir(d);
-    for (size_t i = 0; i < names.n; i++) pdl_free((char *)(uintptr_t)names.p[i].p);
-    pdl_vec_fini(&names);
-    pdl_free(path);
+    else
+        pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "there is no file %.*s; did you mean %.*s%s?",
+                    PDL_FMT(file), PDL_FMT(pdl_str_sub(file, 0, file.n - own.n)), near);
+    pdl_free(near);
+    pdl_free(folder);
     return false;
 }
 

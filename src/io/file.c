@@ -4,6 +4,7 @@
  */
 #include "io/file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -15,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/cancel.h"
+#include "base/vec.h"
 
 #include "base/banned.h"
 
@@ -352,4 +354,27 @@ pdl_file_kind pdl_file_kind_of(const char *path) {
     return S_ISREG(st.st_mode)   ? PDL_FILE_REGULAR
            : S_ISDIR(st.st_mode) ? PDL_FILE_DIR
                                  : PDL_FILE_OTHER;
+}
+
+/* --- names ------------------------------------------------------------------------------------ */
+
+char *pdl_file_similar(const char *folder, pdl_str name, pdl_str suffix) {
+    enum { MOST_NAMES = 4096 };
+    PDL_VEC(pdl_str) names = {0};
+    DIR *d = opendir(folder);
+    char *found = NULL;
+    pdl_buf whole = PDL_BUF;
+    pdl_buf_put(&whole, name);
+    if (!pdl_str_ends(name, suffix)) pdl_buf_put(&whole, suffix);
+    for (struct dirent *x; d && names.n < MOST_NAMES && (x = readdir(d));)
+        if (pdl_str_ends(pdl_str_of(x->d_name), suffix))
+            *pdl_vec_push(&names) =
+                (pdl_str){pdl_str_dup(pdl_str_of(x->d_name)), strlen(x->d_name)};
+    pdl_str near = pdl_str_nearest(pdl_buf_str(&whole), names.p, names.n);
+    if (near.n) found = pdl_str_dup(near);
+    if (d) closedir(d);
+    for (size_t i = 0; i < names.n; i++) pdl_free((char *)(uintptr_t)names.p[i].p);
+    pdl_vec_fini(&names);
+    pdl_buf_fini(&whole);
+    return found;
 }

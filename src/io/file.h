@@ -53,6 +53,10 @@ int pdl_file_scratch(const char *folder);
 /* Exactly n bytes of a descriptor from an offset on. */
 PDL_MUST bool pdl_file_read_at(int fd, uint64_t offset, char *to, size_t n, pdl_err *err);
 
+/* The name of a file in folder that is most like name, which lacks the suffix that all that are
+ * looked at have (empty: any). Owned; NULL: none is near. */
+char *pdl_file_similar(const char *folder, pdl_str name, pdl_str suffix);
+
 /* Makes a directory and its parents; succeeds when it exists. */
 PDL_MUST bool pdl_file_mkdir(const char *path, pdl_err *err);
 

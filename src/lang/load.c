@@ -423,14 +423,32 @@ static PDL_NOINLINE void check_needed(pdl_loader *l, const pdl_block *b, uint32_
     }
 }
 
+/* `{name}` is a mapping for YAML: who writes it wants the value of a variable, or a text. */
+static void advise_braces(pdl_loader *l, const pdl_node *n, size_t n_before) {
+    const pdl_node *key = n->n == 1 ? n->pairs[0].key : NULL;
+    size_t n_diags = l->p->diags.n;
+    if (n_diags == n_before || n->style != PDL_STYLE_FLOW || !key) return;
+    if (key->kind != PDL_NODE_SCALAR || !pdl_node_is_null(n->pairs[0].value)) return;
+    pdl_diag *d = &l->p->diags.p[n_diags - 1];
+    if (!d->hint.n)
+        pdl_loader_hint(l, d,
+                        "{%.*s} is a mapping: write ${ %.*s } for a variable, \"{%.*s}\" for "
+                        "a text",
+                        PDL_FMT(key->text), PDL_FMT(key->text), PDL_FMT(key->text));
+}
+
 static const pdl_block *load_map(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
     pdl_block_kind kind;
-    if (!find_kind(l, n, loc, &kind)) return NULL;
-    pdl_block *b = new_block(l, kind, n, loc);
+    size_t n_diags = l->p->diags.n;
     uint32_t seen = 0;
-    if (pdl_block_union(kind)) check_form(l, n, kind, loc);
-    for (uint32_t i = 0; i < n->n; i++) load_entry(l, b, &n->pairs[i], &seen);
-    check_needed(l, b, seen);
+    pdl_block *b = NULL;
+    if (find_kind(l, n, loc, &kind)) {
+        b = new_block(l, kind, n, loc);
+        if (pdl_block_union(kind)) check_form(l, n, kind, loc);
+        for (uint32_t i = 0; i < n->n; i++) load_entry(l, b, &n->pairs[i], &seen);
+        check_needed(l, b, seen);
+    }
+    advise_braces(l, n, n_diags);
     return b;
 }
 

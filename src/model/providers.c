@@ -226,6 +226,10 @@ static pdl_str without_slash(pdl_str s) {
 
 /* --- name -> provider ------------------------------------------------------------------------- */
 
+const pdl_provider *pdl_provider_at(size_t i) {
+    return i < sizeof providers / sizeof *providers ? &providers[i] : NULL;
+}
+
 /* Matches scheme, host and first path segments with a known address, up to a segment boundary. */
 static const pdl_provider *find_by_base(pdl_str base) {
     base = without_slash(base);

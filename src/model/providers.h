@@ -92,6 +92,8 @@ void pdl_route_fini(pdl_route *r);
 /* The error auth of a provider without a key. */
 PDL_MUST bool pdl_key_missing(const pdl_provider *p, pdl_err *err);
 
+/* The i-th row of the table, or NULL when there are no more. */
+const pdl_provider *pdl_provider_at(size_t i);
 /* The row with this prefix or NULL. */
 const pdl_provider *pdl_provider_find(pdl_str prefix);
 

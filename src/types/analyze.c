@@ -12,6 +12,8 @@
 #include <math.h>
 
 #include "base/limits.h"
+#include "base/utf8.h"
+#include "value/json_write.h"
 #include "value/text.h"
 
 #include "base/banned.h"
@@ -88,6 +90,22 @@ static void add_problem(pdl_analysis *an, const pdl_step *at, pdl_vref v, const 
     pdl_buf_fini(&b);
 }
 
+/* "is "three", should be an integer", for the last problem. */
+static void add_help(pdl_analysis *an, pdl_vref v, const char *plain) {
+    enum { MOST_SHOWN = 60 };
+    pdl_buf b = PDL_BUF, shown = PDL_BUF_INIT(MOST_SHOWN), whole = PDL_BUF;
+    pdl_err err = {0};
+    bool all = pdl_json_write(v, PDL_JSON_LOOSE | PDL_JSON_CUT | PDL_JSON_NAN | PDL_JSON_SPACED, 0,
+                              &shown, &err);
+    pdl_utf8_repair(&whole, pdl_buf_str(&shown));
+    pdl_buf_putf(&b, "is %s%s, should be %s", pdl_buf_z(&whole), all ? "" : "...", plain);
+    an->out->p[an->out->n - 1].help = pdl_arena_str(an->arena, pdl_buf_str(&b));
+    pdl_err_fini(&err);
+    pdl_buf_fini(&whole);
+    pdl_buf_fini(&shown);
+    pdl_buf_fini(&b);
+}
+
 static void add_name_problem(pdl_analysis *an, const pdl_step *at, const char *text,
                              pdl_vref name) {
     pdl_buf b = PDL_BUF;
@@ -100,15 +118,20 @@ static void add_name_problem(pdl_analysis *an, const pdl_step *at, const char *t
 /* --- scalars ---------------------------------------------------------------------------------- */
 
 static const struct {
-    const char *word, *text;
-} classes[] = {{"null", " should be of type None"},
-               {"string", " should be of type <class 'str'>"},
-               {"boolean", " should be of type <class 'bool'>"},
-               {"integer", " should be of type <class 'int'>"},
-               {"number", " should be of type <class 'float'>"},
-               {"array", " should be of type <class 'list'>"},   /* the last two: */
-               {"object", " should be of type <class 'dict'>"}}; /* when it has an enum */
+    const char *word, *text, *plain;
+} classes[] = {{"null", " should be of type None", "null"},
+               {"string", " should be of type <class 'str'>", "a string"},
+               {"boolean", " should be of type <class 'bool'>", "a boolean"},
+               {"integer", " should be of type <class 'int'>", "an integer"},
+               {"number", " should be of type <class 'float'>", "a number"},
+               {"array", " should be of type <class 'list'>", "a list"},      /* the last two: */
+               {"object", " should be of type <class 'dict'>", "an object"}}; /* with an enum */
 enum { N_CLASSES = sizeof classes / sizeof *classes, N_SCALARS = 5 };
+
+static void add_wrong_class(pdl_analysis *an, const pdl_step *at, pdl_vref v, int row) {
+    add_problem(an, at, v, classes[row].text, pdl_absent());
+    add_help(an, v, classes[row].plain);
+}
 
 /* Row of a type among the first n, or -1. */
 static int class_of(pdl_vref word, int n) {
@@ -133,7 +156,7 @@ static bool is_among(pdl_vref v, pdl_vref list) {
 static void walk_base(pdl_analysis *an, pdl_vref s, pdl_vref v, const pdl_step *at) {
     pdl_vref word = pdl_dict_getz(s, "type"), choices = pdl_dict_getz(s, "enum");
     int row = class_of(word, N_CLASSES);
-    if (row >= 0 && !fits_class(v, word)) add_problem(an, at, v, classes[row].text, pdl_absent());
+    if (row >= 0 && !fits_class(v, word)) add_wrong_class(an, at, v, row);
     if (pdl_is_list(choices) && !is_among(v, choices))
         add_problem(an, at, v, " should be one of: ", choices);
 }

@@ -85,6 +85,19 @@ pdl_step pdl_op_PARSE(pdl_fiber *f, const pdl_block *b, pdl_err *err) {
     return PDL_STEP_DONE;
 }
 
+/* Where in the value the first problems are, and what is there. */
+static void put_help(const pdl_problems *problems, pdl_buf *out) {
+    enum { MOST_HELPED = 3 };
+    for (size_t i = 0, n = 0; i < problems->n && n < MOST_HELPED; i++) {
+        const pdl_problem *p = &problems->p[i];
+        pdl_str path = p->path;
+        if (!p->help.n) continue;
+        if (path.n && path.p[0] == '.') path = pdl_str_sub(path, 1, path.n);
+        pdl_buf_putf(out, "%s%.*s %.*s", n++ ? "; " : "", PDL_FMT(path.n ? path : PDL_STR("it")),
+                     PDL_FMT(p->help));
+    }
+}
+
 /* The problems as one message, one line each. */
 static bool report_problems(const pdl_problems *problems, const pdl_checked *of, pdl_err *err) {
     pdl_buf b = PDL_BUF;
@@ -97,6 +110,9 @@ static bool report_problems(const pdl_problems *problems, const pdl_checked *of,
         pdl_buf_put(&b, p->text);
     }
     pdl_err_set(err, PDL_E_type, of->loc, "%s", pdl_buf_z(&b));
+    pdl_buf_clear(&b);
+    put_help(problems, &b);
+    if (b.len) pdl_err_hint(err, "%s", pdl_buf_z(&b));
     pdl_buf_fini(&b);
     return false;
 }

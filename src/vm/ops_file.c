@@ -141,12 +141,30 @@ bool pdl_vm_source_found(pdl_fiber *f) {
     return found;
 }
 
+static void put_folder(pdl_str folder, pdl_buf *out) {
+    if (out->len) PDL_PUT(out, ", ");
+    pdl_buf_put(out, folder.n ? folder : PDL_STR("."));
+}
+
+/* Where the file was looked for. */
+static void advise_folders(const pdl_fiber *f, const pdl_block *b, pdl_err *err) {
+    pdl_buf out = PDL_BUF;
+    pdl_str own = pdl_file_folder(b->loc.src ? b->loc.src->name : (pdl_str){0});
+    put_folder(f->run->opt.dir, &out);
+    if (!pdl_str_eq(own, f->run->opt.dir)) put_folder(own, &out);
+    for (size_t i = 0; b->kind == PDL_BLOCK_import && i < f->run->opt.n_path; i++)
+        put_folder(f->run->opt.path[i], &out);
+    pdl_err_hint(err, "searched: %s", pdl_buf_z(&out));
+    pdl_buf_fini(&out);
+}
+
 pdl_step pdl_op_SOURCE_MISSING(pdl_fiber *f, const pdl_block *b, pdl_err *err) {
     pdl_buf path = PDL_BUF;
     path_in(f, b, PDL_IN_PROGRAM, &path);
     pdl_val shown = shown_path(pdl_buf_str(&path));
     pdl_err_set(err, PDL_E_include, b->loc, "file %.*s not found", PDL_FMT(pdl_str_get(shown)));
     err->py_class = pdl_str_dup(PDL_STR("FileNotFoundError"));
+    advise_folders(f, b, err);
     pdl_drop(shown);
     pdl_buf_fini(&path);
     return PDL_STEP_FAIL;

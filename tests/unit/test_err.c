@@ -62,11 +62,18 @@ static void layout(void **state) {
             "      |             ^^^^ column 13; did you mean 'name'?\n"
             "  in call to greet, greet.pdl:2, column 3\n");
     err.mark = (pdl_loc){src, 29, 33};
-    for (int i = 0; i < 22; i++) pdl_err_frame_add(&err, (pdl_loc){0}, "call");
+    for (int i = 0; i < 22; i++) pdl_err_frame_add(&err, (pdl_loc){0}, "call %d", i);
     pdl_buf b = PDL_BUF;
     pdl_err_print(&err, true, &b);
     t_assert(pdl_str_find(pdl_buf_str(&b), PDL_STR("    3 | -     a?[0mb\n"), 0) != PDL_NOT_FOUND);
-    t_assert(pdl_str_ends(pdl_buf_str(&b), PDL_STR("  in call\n  ... 3 more\n")));
+    t_assert(pdl_str_ends(pdl_buf_str(&b), PDL_STR("  in call 18\n  ... 3 more\n")));
+    for (int i = 0; i < 22; i++) pdl_free(err.frames[--err.n_frames].what);
+    for (int i = 0; i < 20; i++) pdl_err_frame_add(&err, (pdl_loc){0}, i % 2 ? "b" : "a");
+    pdl_err_frame_add(&err, (pdl_loc){0}, "end");
+    pdl_buf_clear(&b);
+    pdl_err_print(&err, true, &b);
+    t_assert(pdl_str_ends(pdl_buf_str(&b),
+                          PDL_STR("  in a\n  in b (these 2, 10 times)\n  in end\n")));
     pdl_buf_fini(&b);
     err.preformatted = true;
     printed(&err, false, "'nmae' is undefined\n");

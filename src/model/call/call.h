@@ -128,6 +128,11 @@ void pdl_call_start(pdl_calls *calls, pdl_effect *e);
  * returns. */
 void pdl_call_cancel(pdl_call *c);
 
+/* --- advice.c --------------------------------------------------------------------------------- */
+
+/* Adds to the error of a call what a person can do about it. model: as the program wrote it. */
+void pdl_call_advise(const pdl_call *c, pdl_str model, pdl_err *err);
+
 /* --- request.c -------------------------------------------------------------------------------- */
 
 /* Route, parameters, URL, headers and body of the call. Errors: the kinds of spec 9 that need no

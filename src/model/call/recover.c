@@ -67,6 +67,7 @@ static void refuse(pdl_call *c, pdl_fault *f) {
     if (f->retry_after > 0 && !f->retry_is_date) err.facts.retry_after = f->retry_after;
     err.status = f->status;
     err.has_status = f->status > 0;
+    pdl_call_advise(c, model, &err);
     pdl_buf_fini(&msg);
     pdl_fault_fini(f);
     pdl_call_release(c);

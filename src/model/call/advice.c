@@ -1,0 +1,64 @@
+/* advice.c -- what a person can do about a call that failed: the help behind the message.
+ *
+ * The message of a failed call is what the service said. A newcomer needs more: which of the names
+ * that he wrote is unknown and what the right one may be, or where the key came from that was
+ * refused. Nothing of a key is shown, only the name of its variable.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "model/call/call.h"
+#include "model/call/life.h"
+#include "model/providers.h"
+
+#include "base/banned.h"
+
+enum { MOST_PROVIDERS = 256, SHOWN_PROVIDERS = 16 };
+
+static void advise_provider(pdl_str model, pdl_err *err) {
+    pdl_str names[MOST_PROVIDERS];
+    size_t n = 0, slash = pdl_str_find(model, PDL_STR("/"), 0);
+    pdl_buf known = PDL_BUF;
+    for (const pdl_provider *p; n < MOST_PROVIDERS && (p = pdl_provider_at(n)); n++) {
+        names[n] = pdl_str_of(p->prefix);
+        if (n < SHOWN_PROVIDERS) pdl_buf_putf(&known, "%s%s", n ? ", " : "", p->prefix);
+    }
+    if (n > SHOWN_PROVIDERS) pdl_buf_putf(&known, " and %zu more", n - SHOWN_PROVIDERS);
+    pdl_str given = slash == PDL_NOT_FOUND ? (pdl_str){0} : pdl_str_sub(model, 0, slash);
+    pdl_str near = given.n ? pdl_str_nearest(given, names, n) : (pdl_str){0};
+    if (near.n)
+        pdl_err_hint(err, "did you mean %.*s%.*s? Known are %s", PDL_FMT(near),
+                     PDL_FMT(pdl_str_sub(model, slash, model.n)), pdl_buf_z(&known));
+    else
+        pdl_err_hint(err, "a model is named PROVIDER/MODEL; known providers are %s",
+                     pdl_buf_z(&known));
+    pdl_buf_fini(&known);
+}
+
+/* The first variable of the list that is set; empty: none. */
+static pdl_str first_name(const char *names, const pdl_env *env) {
+    for (pdl_str rest = pdl_str_of(names); rest.n;) {
+        size_t end = pdl_str_find(rest, PDL_STR(" "), 0);
+        pdl_str word = pdl_str_sub(rest, 0, end);
+        char *z = pdl_str_dup(word);
+        const char *value = *z ? pdl_env_get(env, z) : NULL;
+        pdl_free(z);
+        if (value) return word;
+        rest = end == PDL_NOT_FOUND ? (pdl_str){0} : pdl_str_sub(rest, end + 1, rest.n);
+    }
+    return (pdl_str){0};
+}
+
+static void advise_key(const pdl_call *c, pdl_err *err) {
+    const pdl_ask *a = &c->ask;
+    pdl_str base = pdl_buf_str(&c->route.base);
+    bool given = pdl_is_dict(a->given) && !pdl_is_absent(pdl_dict_getz(a->given, "api_key"));
+    pdl_str name = given ? PDL_STR("parameters.api_key") : first_name(a->provider->key_env, a->env);
+    if (!name.n) return;
+    pdl_err_hint(err, "the key is that of %.*s; it was refused by %.*s", PDL_FMT(name),
+                 PDL_FMT(base));
+}
+
+void pdl_call_advise(const pdl_call *c, pdl_str model, pdl_err *err) {
+    if (err->kind == PDL_E_unknown_provider) advise_provider(model, err);
+    if (err->kind == PDL_E_auth && err->has_status && c->ask.provider) advise_key(c, err);
+}
