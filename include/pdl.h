@@ -350,7 +350,14 @@ PDL_API pdl_program *pdl_load_file(pdl_engine *engine, const char *path, pdl_err
 /* name: what messages say and where relative paths begin; NULL: none, the working directory. */
 PDL_API pdl_program *pdl_load_text(pdl_engine *engine, const char *text, size_t n_bytes,
                                    const char *name, pdl_error **error);
+/* A program as a tree of dicts, lists, texts and other data, as pdl_program_tree gives it. Places in
+ * messages are those in its YAML text (pdl_value_to_yaml, pdl_program_text). Error also: usage for a
+ * function or an object in the tree. */
+PDL_API pdl_program *pdl_load_value(pdl_engine *engine, const pdl_value *tree, const char *name,
+                                    pdl_error **error);
 PDL_API void pdl_program_free(pdl_program *program);
+/* The text that was loaded. NULL for NULL. */
+PDL_API pdl_value *pdl_program_text(const pdl_program *program);
 
 /* The program as a tree of dicts, lists and texts, in the normal form of `pdl dump`: what is not
  * written is not there. Loading it gives an equal program. NULL for NULL. */
@@ -362,6 +369,13 @@ PDL_API pdl_value *pdl_program_tree(const pdl_program *program);
 PDL_API pdl_value *pdl_check_file(pdl_engine *engine, const char *path, pdl_error **error);
 PDL_API pdl_value *pdl_check_text(pdl_engine *engine, const char *text, size_t n_bytes,
                                   const char *name, pdl_error **error);
+
+/* What the program would ask of models with these inputs (a dict; NULL: none), without asking: what
+ * `pdl explain --json` prints, see docs/manual/calls.md. allow: what is really done on the way, some
+ * of "code,command,read,write,input,tool"; NULL: nothing. Functions and objects among the inputs are
+ * used. Errors: usage, and that of a run that fails on the way. */
+PDL_API pdl_value *pdl_explain(pdl_engine *engine, pdl_program *program, const pdl_value *inputs,
+                               const char *allow, pdl_error **error);
 
 /* The JSON Schema of the language. */
 PDL_API pdl_value *pdl_schema_of_language(void);

@@ -15,7 +15,7 @@ _pdl.set_hooks(_hooks)
 from ._engine import Engine, ModelRequest, default as _default  # noqa: E402
 from ._errors import (BudgetError, Error, ModelError, PolicyError, ProgramError, RunError, UsageError)  # noqa: E402
 from ._hooks import Context  # noqa: E402
-from ._program import Diagnostic, Function, Program, Result, Stream  # noqa: E402
+from ._program import Call, Diagnostic, Function, Program, Result, Stream  # noqa: E402
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ else:
         return value
 
 __version__ = _pdl.version
-__all__ = ["AsyncStream", "BudgetError", "Context", "Diagnostic", "Engine", "Error", "Function", "Map", "ModelError", "ModelRequest", "PolicyError", "Program",
+__all__ = ["AsyncStream", "BudgetError", "Call", "Context", "Diagnostic", "Engine", "Error", "Function", "Map", "ModelError", "ModelRequest", "PolicyError", "Program",
            "ProgramError", "Result", "RunError", "Stream", "Tool", "UsageError", "from_dict", "load", "loads",
            "run", "schema", "tool"]
 

@@ -200,6 +200,40 @@ static PyObject *engine_check_text(PyObject *self, PyObject *args) {
     Py_END_ALLOW_THREADS return checked(e, found, error);
 }
 
+static PyObject *engine_load_value(PyObject *self, PyObject *args) {
+    pdlpy_engine *e = (pdlpy_engine *)self;
+    pdlpy_place place = {e, 0};
+    const char *name;
+    PyObject *tree, *box = NULL;
+    pdl_error *error = NULL;
+    if (!PyArg_ParseTuple(args, "Oz", &tree, &name) || !pdlpy_enter(e)) return NULL;
+    pdl_value *v = pdlpy_to_library(&place, tree);
+    if (v) {
+        pdl_program *program = pdl_load_value(e->engine, v, name, &error);
+        box = program_box(e, program, error);
+    }
+    pdl_value_drop(v);
+    pdlpy_leave(e);
+    return box;
+}
+
+static PyObject *engine_explain(PyObject *self, PyObject *args) {
+    pdlpy_engine *e = (pdlpy_engine *)self;
+    pdlpy_place place = {e, 0};
+    pdlpy_program *program;
+    PyObject *inputs;
+    pdl_error *error = NULL;
+    if (!PyArg_ParseTuple(args, "O!O!", e->state->program_type, &program, &PyDict_Type, &inputs) ||
+        !pdlpy_enter(e))
+        return NULL;
+    pdl_value *in = pdlpy_to_library(&place, inputs);
+    pdl_value *v = in ? pdl_explain(e->engine, program->program, in, NULL, &error) : NULL;
+    PyObject *found = in ? pdlpy_take(&place, v, error) : NULL;
+    pdl_value_drop(in);
+    pdlpy_leave(e);
+    return found;
+}
+
 static PyObject *engine_schema(PyObject *self, PyObject *unused) {
     pdlpy_engine *e = (pdlpy_engine *)self;
     (void)unused;
@@ -265,6 +299,8 @@ static PyMethodDef engine_methods[] = {
     {"load_text", engine_load_text, METH_VARARGS, NULL},
     {"check_file", engine_check_file, METH_VARARGS, NULL},
     {"check_text", engine_check_text, METH_VARARGS, NULL},
+    {"load_value", engine_load_value, METH_VARARGS, NULL},
+    {"explain", engine_explain, METH_VARARGS, NULL},
     {"schema", engine_schema, METH_NOARGS, NULL},
     {"to_yaml", engine_to_yaml, METH_O, NULL},
     {"builtins", engine_builtins, METH_NOARGS, NULL},
@@ -297,7 +333,14 @@ static PyObject *program_tree(PyObject *self, PyObject *unused) {
     return pdlpy_enter(p->engine) ? checked(p->engine, pdl_program_tree(p->program), NULL) : NULL;
 }
 
-static PyMethodDef program_methods[] = {{"tree", program_tree, METH_NOARGS, NULL}, {0}};
+static PyObject *program_text(PyObject *self, PyObject *unused) {
+    pdlpy_program *p = (pdlpy_program *)self;
+    (void)unused;
+    return pdlpy_enter(p->engine) ? checked(p->engine, pdl_program_text(p->program), NULL) : NULL;
+}
+
+static PyMethodDef program_methods[] = {{"text", program_text, METH_NOARGS, NULL},
+                                        {"tree", program_tree, METH_NOARGS, NULL}, {0}};
 static PyType_Slot program_slots[] = {
     {Py_tp_dealloc, program_dealloc}, {Py_tp_methods, program_methods}, {0, NULL}};
 static PyType_Spec program_spec = {"libpdl._pdl.Program", sizeof(pdlpy_program), 0,

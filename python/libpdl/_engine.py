@@ -303,12 +303,8 @@ class Engine:
         """Makes a program of a tree of dicts, lists and texts."""
         if not isinstance(program, (dict, list, str)):
             raise _arguments.fail("program", "a dict, list or text", program)
-        import json
-        try:
-            text = json.dumps(program, allow_nan=False)
-        except (TypeError, ValueError, RecursionError) as e:
-            raise NotImplementedError("a program with values that are not JSON cannot be read yet: %s" % e) from None
-        return self.loads(text, name=name, returns=returns)
+        from ._program import Program
+        return Program._of_tree(self, program, _arguments.optional_path("name", name), returns)
 
     def run(self, text: str, scope: Optional[Mapping[str, Any]] = None, /, **variables: Any) -> "Result[Any]":
         """Runs the program with this text."""

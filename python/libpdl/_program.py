@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from _thread import get_ident
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from . import _arguments, _errors, _pdl
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ._driver import Driver
     from ._engine import Engine
     from ._later import AsyncStream, Map
+    from ._tool import Tool
     T = TypeVar("T")
     Scope = Optional[Mapping[str, Any]]
 
@@ -261,10 +262,11 @@ class Program(Of[T]):
         raise TypeError("programs come from libpdl.load, loads and from_dict")
 
     @classmethod
-    def _made(cls, engine: "Engine", path: Optional[str], text: Optional[str], name: Optional[str], returns: Any) -> "Program[Any]":
+    def _made(cls, engine: "Engine", path: Optional[str], text: Optional[str], name: Optional[str], returns: Any,
+              loaded: Sequence[tuple[_pdl.Engine, _pdl.Program]] = ()) -> "Program[Any]":
         self = cls.__new__(cls)
         self._engine, self._path, self._text, self._name = engine, path, text, name
-        self._loaded = []
+        self._loaded = list(loaded)
         self._returns = returns
         if returns is not None:
             from . import _returns
@@ -273,6 +275,19 @@ class Program(Of[T]):
             self._for(engine._core())
         except _errors.Error as e:
             raise _errors.as_program_error(e) from None
+        return self
+
+    @classmethod
+    def _of_tree(cls, engine: "Engine", tree: Any, name: Optional[str], returns: Any) -> "Program[Any]":
+        core = engine._core()
+        try:
+            loaded = core.load_value(tree, name)
+        except _errors.Error as e:
+            if isinstance(e, _errors.UsageError):
+                e.args = e.args[:1] and (str(e.args[0]).replace("pdl_load_value: ", ""), *e.args[1:])
+                e.message = e.message.replace("pdl_load_value: ", "")
+            raise _errors.as_program_error(e) from None
+        self = cls._made(engine, None, loaded.text(), name, returns, [(core, loaded)])
         return self
 
     def _for(self, core: _pdl.Engine) -> _pdl.Program:
@@ -336,11 +351,42 @@ class Program(Of[T]):
         found = core.check_file(self._path) if self._path is not None else core.check_text(self._text or "", self._name)
         return [Diagnostic(**{k: d[k] for k in Diagnostic.__slots__}) for d in found]
 
-    def explain(self, scope: Scope = None, /, **variables: Any) -> Any:
-        raise NotImplementedError("explain() cannot be used yet; the command `pdl explain` tells the calls of a program")
+    def explain(self, scope: Scope = None, /, **variables: Any) -> "Calls":
+        """What would be asked of models, without asking: nothing is sent, no code or command runs."""
+        core = self._engine._core()
+        try:
+            return Calls(core.explain(self._for(core), self._inputs(scope, variables)))
+        except _errors.Error as e:
+            raise self._engine._explain(e)
 
-    def as_tool(self) -> Any:
-        raise NotImplementedError("as_tool() cannot be used yet")
+    def as_tool(self) -> "Tool":
+        """The program as a tool of models: its parameters are the variables that it uses and does not define."""
+        from ._tool import of_program
+        return of_program(self)
+
+
+class Call:
+    """A call of a model that a program would make."""
+
+    __slots__ = ("call", "kind", "file", "line", "place", "model", "platform", "messages", "input", "parameters", "schema", "tokens", "cost",
+                 "request", "problem")
+
+    def __init__(self, fields: dict[str, Any]) -> None:
+        for name in self.__slots__:
+            setattr(self, name, fields.get(name))
+
+    def __repr__(self) -> str:
+        return "Call(%s)" % ", ".join("%s=%r" % (k, getattr(self, k)) for k in ("call", "model", "messages", "problem"))
+
+
+class Calls(list):  # type: ignore[type-arg]
+    """Calls, what was not done on the way, and what is not known and not reached because of that."""
+
+    def __init__(self, found: dict[str, Any]) -> None:
+        super().__init__(Call(c) for c in found["calls"])
+        self.not_done: list[dict[str, Any]] = found["not_done"]
+        self.not_known: list[dict[str, Any]] = found["not_known"]
+        self.not_reached: list[dict[str, Any]] = found["not_reached"]
 
 
 class Function:

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import pathlib
+import re
 import types
 import typing
-from typing import Any, Callable, Literal, Union
+from typing import TYPE_CHECKING, Any, Callable, Literal, Union
+
+if TYPE_CHECKING:
+    from ._program import Program
 
 SIMPLE = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null", dict: "object", list: "array"}
 _UNIONS = (Union, getattr(types, "UnionType", Union))
@@ -88,3 +93,32 @@ def signature_of(schema: dict[str, Any]) -> inspect.Signature:
                   for name, s in schema.get("properties", {}).items() if name.isidentifier()]
     parameters.sort(key=lambda p: p.default is not empty)
     return inspect.Signature(parameters)
+
+
+def _name_of(program: "Program[Any]") -> str:
+    stem = re.sub(r"\W", "_", pathlib.PurePath(program._path or program._name or "program").stem)
+    return stem if stem[:1].isalpha() else "program"
+
+
+def of_program(program: "Program[Any]") -> Tool:
+    """A tool that runs the program."""
+    found = re.finditer(r"'(\w+)' is undefined", "\n".join(d.message for d in program.check() if d.code == "name-undefined"))
+    names = list(dict.fromkeys(m[1] for m in found if m[1] not in program._engine.tools))
+    tree = program._for(program._engine._core()).tree()
+    description = tree.get("description") if isinstance(tree, dict) else None
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if len(args) > len(names):
+            raise TypeError("%s() takes at most %d arguments, not %d" % (tool.__name__, len(names), len(args)))
+        given = dict(zip(names, args))
+        for name in kwargs:
+            if name in given:
+                raise TypeError("%s() got several values for %r" % (tool.__name__, name))
+        return program.run({**given, **kwargs}).value
+
+    call.__name__ = _name_of(program)
+    call.__doc__ = description if isinstance(description, str) else ""
+    parameters = [inspect.Parameter(n, inspect.Parameter.POSITIONAL_OR_KEYWORD) for n in names]
+    call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    tool = Tool(call)
+    return tool

@@ -52,16 +52,15 @@ class WrongArguments(unittest.TestCase):
             (lambda: engine(timeout=float("nan")), "timeout"), (lambda: engine(timeout=True), "timeout"),
             (lambda: engine(prices=5), "prices"), (lambda: engine(prices={"a": object()}), "prices"),
             (lambda: engine(paths="x"), "paths"), (lambda: engine(paths=[5]), "paths"), (lambda: engine(code="there"), "code"),
-            (lambda: libpdl.tool(5), "function"), (lambda: libpdl.Program(), "libpdl.load"), (lambda: engine(nonsense=1), "nonsense")]
+            (lambda: libpdl.from_dict({"data": object()}), "program"), (lambda: p.explain(5), "scope"),
+            (lambda: p.as_tool(1), "as_tool"), (lambda: p.as_tool()(1), "program"), (lambda: libpdl.tool(5), "function"), (lambda: libpdl.Program(), "libpdl.load"), (lambda: engine(nonsense=1), "nonsense")]
         for call, name in cases:
             with self.assertRaises((TypeError, libpdl.UsageError)) as e:
                 call()
             self.assertIn(name, str(e.exception))
 
     def test_not_yet(self):
-        p = libpdl.loads("text: a")
-        for call in (lambda: libpdl.Engine(sandbox="bwrap"), lambda: libpdl.Engine(policy="x"), p.explain, p.as_tool,
-                     lambda: libpdl.from_dict({"data": object()})):
+        for call in (lambda: libpdl.Engine(sandbox="bwrap"), lambda: libpdl.Engine(policy="x")):
             self.assertRaises(NotImplementedError, call)
 
     def test_the_extension_itself(self):
@@ -154,6 +153,61 @@ class Pages(unittest.TestCase):
     def test_annotations(self):
         p = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--cache-dir=/dev/null", str(ROOT / "python" / "libpdl")], capture_output=True, text=True, check=False)
         self.assertEqual(p.returncode, 0, p.stdout)
+
+
+class ProgramsAsData(unittest.TestCase):
+    def test_trees(self):
+        tree = {"data": ["yes", "1", 1, "2024-01-01", {"a b": None}, "two\nlines\n", float("inf"), 10 ** 40, True], "raw": True}
+        self.assertEqual(libpdl.from_dict(tree).run().value, tree["data"])
+        self.assertEqual(libpdl.from_dict("hello").run().value, "hello")
+        self.assertEqual(libpdl.from_dict(["a", {"text": "b"}]).run().value, "b")
+
+    def test_places(self):
+        with self.assertRaises(libpdl.RunError) as caught:
+            libpdl.from_dict({"text": ["a", "${ nope }"]}, name="made.pdl").run()
+        self.assertEqual((caught.exception.file, caught.exception.line), ("made.pdl", 3))
+        with self.assertRaises(libpdl.ProgramError) as caught:
+            libpdl.from_dict({"text": ["a", {"iff": True}]})
+        self.assertEqual(caught.exception.line, 3)
+
+    def test_what_is_no_program(self):
+        knot = {}
+        knot["text"] = [knot]
+        with self.assertRaisesRegex(libpdl.Error, "holds itself"):
+            libpdl.from_dict(knot)
+
+
+class Previews(unittest.TestCase):
+    def test_calls(self):
+        program = libpdl.loads("model: openai/gpt\ninput: ${ q }\nparameters: {api_key: secret}\n")
+        calls = program.explain(q="bees")
+        self.assertEqual([(c.call, c.model, c.line, c.messages[0]["content"], c.problem) for c in calls], [(1, "openai/gpt", 1, "bees", None)])
+        self.assertEqual(calls[0].request["body"]["model"], "gpt")
+        self.assertNotIn("secret", repr(calls[0].request))
+        self.assertEqual([d["kind"] for d in libpdl.loads("lang: command\ncode: rm -r x").explain().not_done], ["command"])
+        self.assertIsInstance(calls[0], libpdl.Call)
+
+    def test_models_and_functions_of_python(self):
+        def never(request):
+            raise AssertionError("asked")
+        calls = libpdl.Engine(models={"m": never}).loads("model: m\ninput: ${ f('x') }").explain(f=str.upper)
+        self.assertEqual((calls[0].messages[0]["content"], calls[0].problem), ("X", None))
+
+    def test_errors(self):
+        with self.assertRaises(libpdl.RunError) as caught:
+            libpdl.loads("text: ${ f() }").explain(f=lambda: 1 // 0)
+        self.assertIsInstance(caught.exception.__cause__, ZeroDivisionError)
+
+
+class ProgramsAsTools(unittest.TestCase):
+    def test_a_tool(self):
+        tool = libpdl.loads("description: Greets.\ndefs: {hi: Hello}\ntext: ${ hi } ${ name } ${ mark }", name="dir/greet.pdl").as_tool()
+        self.assertEqual(tool.schema, {"type": "function", "function": {"name": "greet", "description": "Greets.", "parameters": {
+            "type": "object", "properties": {"name": {}, "mark": {}}, "required": ["name", "mark"]}}})
+        self.assertEqual(tool("Ada", mark="!"), "Hello Ada !")
+        self.assertRaises(TypeError, tool, "a", "b", "c")
+        self.assertRaises(TypeError, tool, "a", name="b")
+        self.assertEqual(libpdl.run("data: ${ t('Bo', mark='?') }", t=tool).value, "Hello Bo ?")
 
 
 if __name__ == "__main__":

@@ -190,6 +190,11 @@ static bool poll_loop(pdl_world *w, int timeout_ms) {
                     : pdl_loop_run(r->opt.loop, timeout_ms);
 }
 
+bool pdl_compose_is_hooked(const pdl_world *w, const pdl_effect *e) {
+    const router *r = (const router *)(const void *)w;
+    return pdl_hooks_match(r->opt.hooks, r->opt.n_hooks, e);
+}
+
 bool pdl_compose_is_ready(const pdl_world *w) {
     const router *r = (const router *)(const void *)w;
     return r->hooks && pdl_hooks_are_ready(r->hooks);

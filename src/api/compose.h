@@ -45,4 +45,7 @@ pdl_world *pdl_compose_model(pdl_world *w);
 /* Returns true when the host program has given an answer that poll will deliver. */
 bool pdl_compose_is_ready(const pdl_world *w);
 
+/* Does the host program answer this effect? */
+bool pdl_compose_is_hooked(const pdl_world *w, const pdl_effect *e);
+
 #endif

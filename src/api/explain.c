@@ -5,6 +5,7 @@
 #include "api/explain.h"
 
 #include "api/compose.h"
+#include "api/objects.h"
 #include "base/vec.h"
 #include "model/preview.h"
 
@@ -122,7 +123,9 @@ static void note_call(explainer *x, const pdl_effect *e) {
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
         d = pdl_dict_putz(d, keys[i], kept(e->request, keys[i]));
     d = tokens_of(x, e, d);
-    if (pdl_model_preview(pdl_compose_model(x->outside), e, &request, &err)) {
+    if (pdl_compose_is_hooked(x->outside, e)) {
+        problem = pdl_null(); /* the host program gets the request as it is */
+    } else if (pdl_model_preview(pdl_compose_model(x->outside), e, &request, &err)) {
         pdl_vref said = pdl_dict_getz(request, "problem");
         problem = pdl_is_absent(said) ? pdl_null() : pdl_keep(said);
     } else {
@@ -149,7 +152,7 @@ static void start(pdl_world *w, pdl_effect *e) {
         *pdl_vec_push(&x->held) = e;
     } else if (e->kind == PDL_EFFECT_sleep) {
         pdl_effect_answer(e, pdl_null(), 0);
-    } else if (x->allowed & bit || (!bit && !pdl_effect_has(e->kind, PDL_EFFECT_ACTS))) {
+    } else if (x->allowed & bit || pdl_objects_own(e) || (!bit && !pdl_effect_has(e->kind, PDL_EFFECT_ACTS))) {
         x->outside->ops->start(x->outside, e);
     } else {
         note_not_done(x, e, bit);

@@ -144,6 +144,7 @@ def use(t, work, dest):
                 ("values", os.environ.get("CC", "cc"), C, HERE / "values.c"),
                 ("objects", os.environ.get("CC", "cc"), C, HERE / "objects.c"),
                 ("calls", os.environ.get("CC", "cc"), C, HERE / "calls.c"),
+                ("programs", os.environ.get("CC", "cc"), C, HERE / "programs.c"),
                 ("shared", os.environ.get("CC", "cc"), C, HERE / "shared.c"),
                 ("use++", os.environ.get("CXX", "c++"), CXX, HERE / "use.cpp")]
     for name, compiler, options, source in programs:

@@ -1,0 +1,115 @@
+/* programs.c -- programs as trees of values, and what they would ask, from C11. Prints what failed,
+ * then the counts. SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+
+#include <pdl.h>
+
+static int passed, failed;
+
+static void check(bool ok, int line, const char *what) {
+    passed += ok;
+    failed += !ok;
+    if (!ok) printf("programs.c:%d: %s\n", line, what);
+}
+#define CHECK(x) check((x), __LINE__, #x)
+
+static pdl_value *json(const char *text) { return pdl_value_from_json(text, strlen(text), NULL); }
+
+static bool is_json(pdl_value *v, const char *want) {
+    pdl_value *text = pdl_value_to_json(v, 0, NULL);
+    const char *got = pdl_value_get_text(text, NULL);
+    bool ok = got && strcmp(got, want) == 0;
+    if (!ok) printf("  got %s, not %s\n", got ? got : "none", want);
+    pdl_value_drop(text);
+    pdl_value_drop(v);
+    return ok;
+}
+
+static void test_trees(pdl_engine *e) {
+    pdl_error *error = NULL;
+    pdl_value *tree = json("{\"defs\": {\"a\": {\"data\": [1, \"2\"]}}, \"data\": [\"${ a }\", \"yes\"]}");
+    pdl_program *p = pdl_load_value(e, tree, "made.pdl", &error);
+    CHECK(p && is_json(pdl_run_program(e, p, NULL, NULL), "[[1, \"2\"], \"yes\"]"));
+    pdl_value *text = pdl_program_text(p), *yaml = pdl_value_to_yaml(tree, NULL);
+    CHECK(pdl_value_equal(text, yaml));
+    pdl_value_drop(text);
+    pdl_value_drop(yaml);
+    pdl_program_free(p);
+    pdl_value_drop(tree);
+
+    tree = json("{\"text\": [\"a\", {\"iff\": 1}]}");
+    CHECK(!pdl_load_value(e, tree, "made.pdl", &error));
+    CHECK(error && strcmp(error->kind, "schema") == 0 && error->line == 3 &&
+          strcmp(error->file, "made.pdl") == 0);
+    pdl_error_free(error);
+    pdl_value_drop(tree);
+}
+
+static void no_answer(void *user, pdl_request *r) {
+    (void)user;
+    pdl_request_refuse(r, NULL, "asked");
+}
+
+static void test_misuse(pdl_engine *e) {
+    pdl_error *error = NULL;
+    pdl_value *list = pdl_value_list(), *f = pdl_value_function("f", no_answer, NULL);
+    pdl_value_push(list, f);
+    CHECK(!pdl_load_value(e, list, NULL, &error) && error && strcmp(error->kind, "usage") == 0);
+    pdl_error_free(error);
+    CHECK(!pdl_load_value(NULL, list, NULL, NULL) && !pdl_load_value(e, NULL, NULL, NULL));
+    CHECK(!pdl_program_text(NULL));
+    pdl_program *p = pdl_load_text(e, "text: a", 7, NULL, NULL);
+    CHECK(!pdl_explain(NULL, p, NULL, NULL, NULL) && !pdl_explain(e, NULL, NULL, NULL, NULL));
+    error = NULL;
+    CHECK(!pdl_explain(e, p, list, NULL, &error) && error && strstr(error->message, "inputs"));
+    pdl_error_free(error);
+    error = NULL;
+    CHECK(!pdl_explain(e, p, NULL, "nonsense", &error) && error &&
+          strstr(error->message, "nonsense"));
+    pdl_error_free(error);
+    pdl_program_free(p);
+    pdl_value_drop(list);
+    pdl_value_drop(f);
+}
+
+static void test_explain_call(pdl_engine *e) {
+    static const char text[] = "model: openai/x\ninput: ${ q }\nparameters: {api_key: k}\n";
+    pdl_value *in = json("{\"q\": \"bees\"}");
+    pdl_program *p = pdl_load_text(e, text, strlen(text), NULL, NULL);
+    pdl_value *v = pdl_explain(e, p, in, NULL, NULL), *calls = pdl_value_get(v, "calls"),
+              *call = pdl_value_at(calls, 0), *no = pdl_value_get(v, "not_done");
+    CHECK(pdl_value_len(calls) == 1 && pdl_value_len(no) == 0);
+    CHECK(is_json(pdl_value_get(call, "messages"), "[{\"role\": \"user\", \"content\": \"bees\"}]"));
+    pdl_value_drop(no);
+    pdl_value_drop(call);
+    pdl_value_drop(calls);
+    pdl_value_drop(v);
+    pdl_program_free(p);
+    pdl_value_drop(in);
+}
+
+static void test_allow(pdl_engine *e) {
+    static const char text[] = "lang: command\ncode: 'false'\n";
+    pdl_error *error = NULL;
+    pdl_program *p = pdl_load_text(e, text, strlen(text), NULL, NULL);
+    pdl_value *v = pdl_explain(e, p, NULL, NULL, NULL), *no = pdl_value_get(v, "not_done");
+    CHECK(pdl_value_len(no) == 1);
+    pdl_value_drop(no);
+    pdl_value_drop(v);
+    CHECK(!pdl_explain(e, p, NULL, "command", &error)); /* it fails */
+    CHECK(error && strcmp(error->kind, "code") == 0);
+    pdl_error_free(error);
+    pdl_program_free(p);
+}
+
+int main(void) {
+    pdl_engine *e = pdl_engine_new(NULL, NULL);
+    test_trees(e);
+    test_misuse(e);
+    test_explain_call(e);
+    test_allow(e);
+    pdl_engine_free(e);
+    printf("%d passed, %d failed\n", passed, failed);
+    return failed != 0;
+}
