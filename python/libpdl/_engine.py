@@ -179,8 +179,8 @@ class Engine:
         if self.code == "here":
             core.handle("code", "python", self._run_code)
             core.handle("code", "ipython", self._run_code)
-        for kind, f in self._more.items():
-            core.handle(kind, "", f)
+        for kind, answer in self._more.items():
+            core.handle(kind, "", answer)
 
     def _also(self, kind: str, f: Callable[[_pdl.Request], None]) -> None:
         """All requests of this kind are answered by f, in the runs that start from now on."""

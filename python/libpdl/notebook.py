@@ -191,7 +191,7 @@ class Magics:
         self._leave_trace(result.trace, options)
         if options.viewer:
             from IPython.display import display
-            display(result)
+            display(result)  # type: ignore[no-untyped-call, unused-ignore]
         return result.value if options.stream == "none" and not options.viewer else None
 
     def _leave_trace(self, trace: Any, options: Options) -> None:

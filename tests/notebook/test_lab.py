@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_lab.py BUILD -- the notebook: its tests in Python with IPython, ipykernel and nbclient; then JupyterLab, driven in Chromium (Debian) through
+"""test_lab.py BUILD -- the notebook: its tests in Python with IPython, ipykernel and nbclient, and the example
+programs with the packages that they need; then JupyterLab, driven in Chromium (Debian) through
 playwright-core (npm). Pictures of what was seen are in BUILD/test-logs/notebook. Skipped, with a line that says so, where these cannot be had."""
 import json
 import os
@@ -23,7 +24,7 @@ import pdl_build  # noqa: E402
 import venv_of  # noqa: E402
 
 BUILD = pathlib.Path(sys.argv[1]).resolve()
-NAMES = ("IPython", "ipykernel", "nbclient", "jupyterlab")
+NAMES = ("IPython", "ipykernel", "nbclient", "jupyterlab", "fastapi", "httpx", "pandas", "mypy")
 LAB_CHECKS = 8
 SETUP = '''%load_ext libpdl.notebook
 import time
@@ -126,7 +127,7 @@ def main():
     if why:
         print("skipped: %s\n0 passed, 0 failed, %d skipped" % (why, LAB_CHECKS + 1))
         return 0
-    p = subprocess.run([python, ROOT / "python" / "tests" / "run.py", BUILD, "test_notebook"], capture_output=True, text=True, timeout=600, check=False)
+    p = subprocess.run([python, ROOT / "python" / "tests" / "run.py", BUILD, "test_notebook", "test_examples", "test_more.Pages"], capture_output=True, text=True, timeout=600, check=False)
     counts = re.findall(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$", p.stdout, re.M)
     if not counts or p.returncode:
         print(p.stdout[-6000:] + p.stderr[-3000:])
