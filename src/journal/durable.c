@@ -663,7 +663,7 @@ static bool poll(pdl_world *w, int timeout_ms) {
     bool open = poll_behind(d, only_questions ? 0 : timeout_ms);
     if (deliver_answers(d)) return true;
     if (only_questions && park(d)) return true;
-    return open;
+    return open || d->held.n > 0;
 }
 
 static void close_world(pdl_world *w) { (void)w; }

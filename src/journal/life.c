@@ -251,16 +251,10 @@ bool pdl_durable_begin(pdl_durable *d, const pdl_durable_facts *facts, pdl_vref 
 
 /* Its maker was killed before the first row: nothing is lost with it. */
 static void remove_unbegun(pdl_str path) {
-    pdl_err ignored = {0};
-    pdl_store *s = NULL;
-    pdl_buf file = PDL_BUF;
     int fd = -1;
     char *name = pdl_str_dup(path);
-    bool empty = access(name, R_OK | W_OK) == 0 && pdl_store_is(path) &&
-                 pdl_store_open(path, false, false, &s, &ignored) &&
-                 pdl_store_get(s, "started", &file, &ignored) && !file.len;
-    empty = empty && take_lock(name, &fd) == LOCK_TAKEN;
-    pdl_store_close(s, false);
+    bool empty = access(name, R_OK | W_OK) == 0 && pdl_store_is_unbegun(path) &&
+                 take_lock(name, &fd) == LOCK_TAKEN && pdl_store_is_unbegun(path);
     if (empty) {
         static const char *const beside[] = {"", "-wal", "-shm", "-journal"};
         for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) {
@@ -272,8 +266,6 @@ static void remove_unbegun(pdl_str path) {
     }
     if (fd >= 0) close(fd);
     pdl_free(name);
-    pdl_buf_fini(&file);
-    pdl_err_fini(&ignored);
 }
 
 bool pdl_durable_create(pdl_str path, bool full, pdl_durable **out, pdl_buf *note, pdl_err *err) {
@@ -314,6 +306,12 @@ bool pdl_durable_open(pdl_str path, pdl_durable_use use, bool full, bool take_ov
                       pdl_durable **out, pdl_err *err) {
     pdl_durable *d = durable_new(use, full);
     bool writes = use == PDL_DURABLE_CONTINUE;
+    if (pdl_store_is_unbegun(path)) {
+        pdl_durable_close(d);
+        return pdl_err_set(err, PDL_E_runtime, (pdl_loc){0},
+                           "nothing was recorded in %.*s: its run ended before it began",
+                           PDL_FMT(path));
+    }
     bool ok = pdl_store_open(path, writes, full, &d->store, err) && read_rest(d, err) &&
               (!writes || own(d, take_over, err));
     if (ok)
@@ -421,7 +419,7 @@ bool pdl_durable_prepare(pdl_durable *d, pdl_err *err) {
         ok = pdl_err_set(err, PDL_E_runtime, (pdl_loc){0},
                          "files that the run writes are not as it left them: %s",
                          pdl_buf_z(&files));
-        pdl_err_hint(err, "--again all goes on with them as they are");
+        pdl_err_hint(err, "--again FILE goes on with a file as it is");
     }
     if (checks && open.len) pdl_durable_tell(d, "begun without an end: %s", pdl_buf_z(&open));
     if (checks && files.len) pdl_durable_tell(d, "files: %s", pdl_buf_z(&files));

@@ -255,6 +255,23 @@ bool pdl_store_is(pdl_str path) {
     return n == sizeof head && memcmp(head + 68, id, 4) == 0 && memcmp(head + 60, version, 4) == 0;
 }
 
+bool pdl_store_is_unbegun(pdl_str path) {
+    pdl_store s = {0};
+    pdl_err ignored = {0};
+    pdl_buf started = PDL_BUF;
+    bool empty = false, ours = false;
+    bool unbegun = pdl_sql_open(path, &reading, &s.q, &ignored) &&
+                   pdl_sql_is_empty(s.q, &empty, &ignored) &&
+                   (empty || (pdl_sql_is_ours(s.q, objects, sizeof objects / sizeof *objects,
+                                              &ours, &ignored) &&
+                              ours && pdl_store_get(&s, "started", &started, &ignored) &&
+                              !started.len));
+    pdl_sql_close(s.q);
+    pdl_err_fini(&ignored);
+    pdl_buf_fini(&started);
+    return unbegun;
+}
+
 void pdl_store_close(pdl_store *s, bool whole) {
     if (!s) return;
     pdl_err ignored = {0};

@@ -148,7 +148,8 @@ static bool cut_file(void *user, const store_file *f) {
     char *path = pdl_str_dup(f->path);
     bool there = stat(path, &st) == 0;
     int64_t length = -1;
-    if (pdl_durable_way(c->d, f->path, false)) {
+    const way_out *way = pdl_durable_way(c->d, f->path, false);
+    if (way && strcmp(way->place, "all") != 0) { /* the user knows: as it is */
         pdl_free(path);
         return true;
     }
