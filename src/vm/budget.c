@@ -7,6 +7,7 @@
 #include "vm/fiber.h"
 #include "vm/ops.h"
 #include "vm/run.h"
+#include "vm/stacks.h"
 #include "vm/wait.h"
 
 #include "base/banned.h"

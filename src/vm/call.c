@@ -13,6 +13,7 @@
 #include "vm/fiber.h"
 #include "vm/ops.h"
 #include "vm/run.h"
+#include "vm/stacks.h"
 #include "vm/wait.h"
 
 #include "base/banned.h"
@@ -62,7 +63,7 @@ pdl_val pdl_closure_new(pdl_fiber *f, const pdl_func_info *info) {
     pdl_closure *c = pdl_ext_new(PDL_V_FUNC, &closure_class, sizeof *c);
     c->base.name = info->name_text.n ? pdl_text(info->name_text) : pdl_null();
     c->base.params = params_of(info->block);
-    c->code = pdl_code_keep(f->frames.p[f->frames.n - 1].code);
+    c->code = pdl_code_keep(frame(f)->code);
     pdl_vref declared = pdl_is_dict(c->code->signatures) && info->name_text.n
                             ? pdl_dict_gets(c->code->signatures, info->name_text)
                             : pdl_absent();
@@ -195,7 +196,7 @@ pdl_step pdl_op_CALL_BLOCK(pdl_fiber *f, const pdl_b_call *b, pdl_err *err) {
     pdl_val func = pop(f);
     pdl_drop(pop(f));
     pdl_vm_frame_push(f, FRAME_CALL, c->code, c->info->entry, b->head.loc);
-    pdl_vm_frame *fr = &f->frames.p[f->frames.n - 1];
+    pdl_vm_frame *fr = frame(f);
     fr->func = func;
     fr->call = b;
     pdl_scope_drop(f->scope);
@@ -218,7 +219,7 @@ static void push_instance(pdl_fiber *f, pdl_closure *c) {
         place = pdl_path_numbered(up, "call", pdl_vm_place_block(f)->instances++);
         pdl_path_drop(up);
     }
-    f->frames.p[f->frames.n - 1].place = place;
+    frame(f)->place = place;
     pdl_vm_block *b = pdl_vec_push(&f->blocks);
     *b = (pdl_vm_block){
         .path = pdl_path_numbered(c->path, "instance", c->instances++),
@@ -260,8 +261,8 @@ pdl_step pdl_vm_call_closure(pdl_fiber *f, pdl_val func, const pdl_val *pos, siz
     pdl_loc loc = f->code ? f->code->sites.p[f->code->where.p[f->pc - 1].site].loc : (pdl_loc){0};
     pdl_vm_frame_push(f, FRAME_EXPR, c->code, info->entry, loc);
     push_instance(f, c);
-    f->frames.p[f->frames.n - 1].func = func;
-    f->frames.p[f->frames.n - 1].blocks = (uint32_t)f->blocks.n - 1;
+    frame(f)->func = func;
+    frame(f)->blocks = (uint32_t)f->blocks.n - 1;
     pdl_scope_drop(f->scope);
     f->scope = scope;
     set_val(&f->role, pdl_keep(c->role));
@@ -297,7 +298,7 @@ static void end_include(pdl_fiber *f) {
 
 /* Ends a routine whose caller handles the background. */
 static void end_plain(pdl_fiber *f, bool keep_bg) {
-    pdl_label label = f->frames.p[f->frames.n - 1].label | f->control;
+    pdl_label label = frame(f)->label | f->control;
     pdl_val v = pop(f), background = f->background;
     f->background = pdl_absent();
     pdl_vm_frame_pop(f);
@@ -309,7 +310,7 @@ static void end_plain(pdl_fiber *f, bool keep_bg) {
 }
 
 pdl_step pdl_vm_return(pdl_fiber *f, pdl_err *err, bool *ended) {
-    pdl_vm_frame *fr = &f->frames.p[f->frames.n - 1];
+    pdl_vm_frame *fr = frame(f);
     pdl_step s = PDL_STEP_DONE;
     switch (fr->kind) {
     case FRAME_MAIN:
@@ -388,6 +389,6 @@ void pdl_run_call_in(void *user, pdl_val func, pdl_val args, pdl_val kwargs,
         pdl_fiber_free(f);
         return;
     }
-    f->frames.p[f->frames.n - 1].kind = FRAME_MAIN; /* its return ends the fiber */
+    frame(f)->kind = FRAME_MAIN; /* its return ends the fiber */
     pdl_fiber_ready(f);
 }

@@ -13,6 +13,7 @@
 #include "vm/ops.h"
 #include "vm/out.h"
 #include "vm/run.h"
+#include "vm/stacks.h"
 #include "vm/wait.h"
 
 #include "base/banned.h"

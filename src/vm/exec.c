@@ -16,6 +16,7 @@
 #include "vm/retry.h"
 #include "vm/run.h"
 #include "vm/slots.h"
+#include "vm/stacks.h"
 #include "vm/wait.h"
 
 #include "base/banned.h"
@@ -86,14 +87,14 @@ static void op_scope_save(pdl_fiber *f) {
 }
 
 static void op_scope_back(pdl_fiber *f) {
-    pdl_save s = f->saves.p[--f->saves.n];
+    pdl_save s = pop_save(f);
     pdl_scope_drop(f->scope);
     f->scope = s.scope;
     pdl_drop(s.ctx);
 }
 
 static void op_carry(pdl_fiber *f, pdl_name name) {
-    pdl_save *s = &f->saves.p[f->saves.n - 1];
+    pdl_save *s = save(f);
     pdl_vref v = pdl_scope_find(f->scope, name);
     if (!pdl_is_absent(v) && !pdl_is_absent(pdl_scope_find(s->scope, name)))
         s->scope = pdl_scope_put(s->scope, name, pdl_keep(v));
@@ -130,7 +131,7 @@ static void op_try(pdl_fiber *f, uint32_t pc) {
 }
 
 static pdl_step op_try_end(pdl_fiber *f, pdl_err *err) {
-    pdl_handler *h = &f->handlers.p[f->handlers.n - 1];
+    pdl_handler *h = handler(f);
     pdl_step s = pdl_inflight_await(f, h->calls_from, true, err);
     if (s != PDL_STEP_DONE) return s;
     pdl_scope_drop(h->scope);
@@ -296,7 +297,7 @@ pdl_step pdl_fiber_run(pdl_fiber *f, pdl_err *err) {
             break;
         case PDL_OP_BUF_POP: op_buf_pop(f, i->a == 1); break;
         case PDL_OP_OUT_TEXT:
-            if (!pdl_buf_add(&f->bufs.p[f->bufs.n - 1].text, pdl_str_get(f->code->consts.p[i->c]),
+            if (!pdl_buf_add(&outbuf(f)->text, pdl_str_get(f->code->consts.p[i->c]),
                              err))
                 return PDL_STEP_FAIL;
             break;
@@ -328,7 +329,7 @@ pdl_step pdl_fiber_run(pdl_fiber *f, pdl_err *err) {
         case PDL_OP_NS_SET: STEP(op_ns_set(f, f->code->consts.p[i->c], err)); break;
         case PDL_OP_MACRO: push(f, pdl_vm_macro_new(f, f->code->operands.p[i->c])); break;
         case PDL_OP_AUTOESCAPE: STEP(op_autoescape(f, err)); break;
-        case PDL_OP_AUTOESCAPE_BACK: f->autoescape = f->saves.p[--f->saves.n].print != 0; break;
+        case PDL_OP_AUTOESCAPE_BACK: f->autoescape = pop_save(f).print != 0; break;
         case PDL_OP_RETURN: {
             bool ended = false;
             STEP(pdl_vm_return(f, err, &ended));

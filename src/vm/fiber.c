@@ -20,6 +20,7 @@
 #include "vm/retry.h"
 #include "vm/run.h"
 #include "vm/slots.h"
+#include "vm/stacks.h"
 
 #include "base/banned.h"
 
@@ -185,7 +186,7 @@ void pdl_vm_frame_pop(pdl_fiber *f) {
     f->autoescape = fr.autoescape;
     f->control = fr.control;
     f->pc = fr.return_pc;
-    f->code = f->frames.n ? f->frames.p[f->frames.n - 1].code : NULL;
+    f->code = f->frames.n ? frame(f)->code : NULL;
     if (fr.kind == FRAME_PDL) f->nested--;
     frame_fini(&fr);
     assert(pdl_fiber_ok(f));
@@ -339,9 +340,9 @@ static void decorate(pdl_fiber *f, pdl_err *err) {
     if (f->code->jinja && !err->uncatchable) {
         bool limit = err->kind == PDL_E_limit;
         if (err->kind == PDL_E_budget)
-            err->loc = f->frames.p[f->frames.n - 1].loc; /* no fault of the template */
+            err->loc = frame(f)->loc; /* no fault of the template */
         else
-            pdl_vm_code_error("Jinja", "TypeError", f->frames.p[f->frames.n - 1].loc, err);
+            pdl_vm_code_error("Jinja", "TypeError", frame(f)->loc, err);
         if (limit) err->kind = PDL_E_limit;
         return;
     }
@@ -443,17 +444,17 @@ bool pdl_fiber_unwind(pdl_fiber *f, pdl_err *err) {
     assert(err->kind != PDL_E_NONE && pdl_fiber_ok(f));
     decorate(f, err);
     while (f->frames.n) {
-        pdl_vm_frame *fr = &f->frames.p[f->frames.n - 1];
+        pdl_vm_frame *fr = frame(f);
         bool here = f->handlers.n > fr->handlers && !err->uncatchable;
         if (!here) cut_handlers(f, fr->handlers); /* handlers end with their block */
-        size_t floor = here ? f->handlers.p[f->handlers.n - 1].blocks : fr->blocks;
+        size_t floor = here ? handler(f)->blocks : fr->blocks;
         for (size_t k = f->blocks.n; wants_blocks(f->run) && k-- > floor;) {
             if (f->blocks.p[k].info)
                 pdl_vm_send_block(f, PDL_EVENT_block_fail, f->blocks.p[k].info, pdl_absent(), err);
             pdl_vm_cut_blocks(f, k);
         }
         if (here) {
-            pdl_handler h = f->handlers.p[--f->handlers.n];
+            pdl_handler h = pop_handler(f);
             pdl_out_forget(f, h.out_mark);
             resume_at(f, &h);
             pdl_vm_chosen_by(f, err->label); /* that the fallback runs */

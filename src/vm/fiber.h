@@ -14,8 +14,6 @@
 #ifndef PDL_VM_FIBER_H
 #define PDL_VM_FIBER_H
 
-#include <assert.h>
-
 #include "base/vec.h"
 #include "value/label.h"
 #include "value/path.h"
@@ -227,38 +225,5 @@ void pdl_vm_cut_blocks(pdl_fiber *f, size_t n);
 void pdl_vm_cut_saves(pdl_fiber *f, size_t n);
 void pdl_vm_cut_stack(pdl_fiber *f, size_t n);
 void pdl_vm_cut_locals(pdl_fiber *f, size_t n);
-
-static inline pdl_step step_of(bool ok) { return ok ? PDL_STEP_DONE : PDL_STEP_FAIL; }
-static inline void push(pdl_fiber *f, pdl_val v) { *pdl_vec_push(&f->stack) = v; }
-static inline pdl_val pop(pdl_fiber *f) {
-    assert(f->stack.n > 0);
-    return f->stack.p[--f->stack.n];
-}
-static inline pdl_val *top(pdl_fiber *f) {
-    assert(f->stack.n > 0);
-    return &f->stack.p[f->stack.n - 1];
-}
-static inline pdl_val *under(pdl_fiber *f, size_t k) {
-    assert(k < f->stack.n);
-    return &f->stack.p[f->stack.n - 1 - k];
-}
-static inline void set_top(pdl_fiber *f, pdl_val v) {
-    pdl_val *slot = top(f);
-    pdl_drop(*slot);
-    *slot = v;
-}
-static inline pdl_val *local(pdl_fiber *f, size_t slot) {
-    assert(f->local_base + slot < f->locals.n);
-    return &f->locals.p[f->local_base + slot];
-}
-static inline pdl_vm_block *block(pdl_fiber *f) {
-    assert(f->blocks.n > 0);
-    return &f->blocks.p[f->blocks.n - 1];
-}
-static inline void set_val(pdl_val *slot, pdl_val v) { /* takes v */
-    pdl_val old = *slot;
-    *slot = v;
-    pdl_drop(old);
-}
 
 #endif

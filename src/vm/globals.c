@@ -11,6 +11,7 @@
 #include "vm/inflight.h"
 #include "vm/ops.h"
 #include "vm/run.h"
+#include "vm/stacks.h"
 
 #include "base/banned.h"
 

@@ -17,6 +17,7 @@
 #include "vm/out.h"
 #include "vm/run.h"
 #include "vm/slots.h"
+#include "vm/stacks.h"
 
 #include "base/banned.h"
 
@@ -135,7 +136,7 @@ pdl_inflight *pdl_inflight_new(pdl_fiber *f, pdl_effect_kind kind, pdl_loc loc) 
     c->library_entry_loc = pdl_library_entry_loc(f);
     c->value = c->text = c->role = c->extra = c->raw = pdl_absent();
     c->path = pdl_path_keep(pdl_vm_block_path(f));
-    if (f->frames.n) c->code = pdl_code_keep(f->frames.p[f->frames.n - 1].code);
+    if (f->frames.n) c->code = pdl_code_keep(frame(f)->code);
     if (kind == PDL_EFFECT_object && f->code == c->code && !f->code->jinja)
         c->expr = f->code->sites.p[f->code->where.p[f->pc - 1].site].expr;
     c->pieces = PDL_BUF;

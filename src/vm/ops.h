@@ -26,6 +26,14 @@
 #include "compile/ops.def"
 /* clang-format on */
 
+/* ops_expr.c: what natives are told of the fiber that calls them. */
+const pdl_native_env *pdl_vm_native_env(pdl_fiber *f);
+/* Operators and calls on undefined fail in strict and in lenient templates. */
+static inline bool refuse_undefined(pdl_vref v, pdl_err *err) {
+    return !pdl_is(v, PDL_V_UNDEFINED) || pdl_undefined_error(v, err);
+}
+static inline bool is_handle(pdl_vref v) { return pdl_is(v, PDL_V_HANDLE); }
+
 /* ops_block.c */
 void pdl_vm_enter(pdl_fiber *f, const pdl_blockinfo *info);
 void pdl_vm_to_message(pdl_fiber *f);

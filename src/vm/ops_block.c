@@ -12,6 +12,7 @@
 #include "vm/out.h"
 #include "vm/retry.h"
 #include "vm/run.h"
+#include "vm/stacks.h"
 #include "vm/wait.h"
 
 #include "base/banned.h"
@@ -145,7 +146,7 @@ void pdl_op_PART_BEGIN(pdl_fiber *f, bool silent) {
 }
 
 void pdl_op_PART_END(pdl_fiber *f) {
-    pdl_save s = f->saves.p[--f->saves.n];
+    pdl_save s = pop_save(f);
     pdl_scope_drop(f->scope);
     f->scope = s.scope;
     set_val(&f->ctx, s.ctx);
@@ -337,7 +338,7 @@ static void stream_separator(pdl_fiber *f, pdl_vref sep) {
 }
 
 pdl_step pdl_op_FOR_SEP(pdl_fiber *f, pdl_vref sep, pdl_err *err) {
-    if (f->loops.p[f->loops.n - 1].i <= 1) return PDL_STEP_DONE;
+    if (innermost_loop(f)->i <= 1) return PDL_STEP_DONE;
     if (f->print & PRINT_RESULT)
         pdl_out_text(f, pdl_str_get(sep), PDL_LOOK_PLAIN, pdl_label_of(sep));
     if (f->print & PRINT_CONTEXT) stream_separator(f, sep);

@@ -11,6 +11,7 @@
 #include "vm/ops.h"
 #include "vm/out.h"
 #include "vm/run.h"
+#include "vm/stacks.h"
 #include "vm/wait.h"
 
 #include "base/banned.h"
@@ -271,8 +272,8 @@ pdl_step pdl_op_IMPORT(pdl_fiber *f, const pdl_block *b, pdl_err *err) {
     f->run->imports = pdl_dict_put(f->run->imports, pdl_keep(text), pdl_bool(true));
     pdl_vm_frame_push(f, FRAME_IMPORT, code, 0, b->loc);
     pdl_code_drop(code);
-    f->frames.p[f->frames.n - 1].key = text;
-    f->frames.p[f->frames.n - 1].library = library;
+    frame(f)->key = text;
+    frame(f)->library = library;
     pdl_scope *s = module_scope(f);
     pdl_scope_drop(f->scope);
     f->scope = s;
@@ -303,7 +304,7 @@ pdl_step pdl_op_STDLIB(pdl_fiber *f, pdl_err *err) {
     f->background = pdl_absent();
     pdl_vm_frame_push(f, FRAME_IMPORT, code, 0, (pdl_loc){0});
     pdl_code_drop(code);
-    pdl_vm_frame *fr = &f->frames.p[f->frames.n - 1];
+    pdl_vm_frame *fr = frame(f);
     fr->key = key;
     set_val(&fr->background, background);
     pdl_scope_drop(f->scope);
@@ -375,7 +376,7 @@ pdl_step pdl_op_PDL_CODE(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
     if (label) pdl_code_relabel(code, label);
     pdl_vm_cut_stack(f, f->stack.n - 2);
     pdl_vm_frame_push(f, FRAME_PDL, code, 0, b->head.loc);
-    f->frames.p[f->frames.n - 1].label = label;
+    frame(f)->label = label;
     pdl_vm_chosen_by(f, label);
     pdl_code_drop(code);
     f->nested++;

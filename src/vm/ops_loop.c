@@ -19,6 +19,7 @@
 #include "vm/ops.h"
 #include "vm/out.h"
 #include "vm/run.h"
+#include "vm/stacks.h"
 #include "vm/wait.h"
 
 #include "base/banned.h"
@@ -142,7 +143,7 @@ pdl_step pdl_op_FORS(pdl_fiber *f, const pdl_fors_info *info, pdl_err *err) {
 }
 
 bool pdl_vm_for_next(pdl_fiber *f) {
-    pdl_vm_loop *l = &f->loops.p[f->loops.n - 1];
+    pdl_vm_loop *l = innermost_loop(f);
     if (l->index) f->scope = pdl_scope_put(f->scope, l->index, pdl_int((int64_t)l->i));
     if (l->max >= 0 && (uint64_t)l->i >= (uint64_t)l->max) return false;
     if (l->i >= l->len) return false;
@@ -152,7 +153,7 @@ bool pdl_vm_for_next(pdl_fiber *f) {
 }
 
 void pdl_op_FOR_BIND(pdl_fiber *f) {
-    const pdl_vm_loop *l = &f->loops.p[f->loops.n - 1];
+    const pdl_vm_loop *l = innermost_loop(f);
     for (uint32_t k = 0; k < l->n; k++)
         f->scope = pdl_scope_put(f->scope, l->names[k], seq_at(l->lists[k], l->i - 1));
 }
@@ -203,7 +204,7 @@ static void bind_iteration(pdl_fiber *c, const pdl_vm_loop *l, size_t i) {
 static void start_iteration(pdl_fiber *f, const pdl_vm_loop *l, pdl_mapping *m,
                             const pdl_map_info *info) {
     size_t i = m->started++;
-    pdl_vm_frame *fr = &f->frames.p[f->frames.n - 1];
+    pdl_vm_frame *fr = frame(f);
     pdl_fiber *c = pdl_fiber_new(f->run, fr->code, info->entry);
     c->parent = f;
     c->index = i;
@@ -300,7 +301,7 @@ static bool begin_map(pdl_vm_loop *l, pdl_err *err) {
 }
 
 pdl_step pdl_op_MAP(pdl_fiber *f, const pdl_map_info *info, pdl_err *err) {
-    pdl_vm_loop *l = &f->loops.p[f->loops.n - 1];
+    pdl_vm_loop *l = innermost_loop(f);
     if (!l->map && !begin_map(l, err)) return PDL_STEP_FAIL;
     pdl_mapping *m = l->map;
     const pdl_count *w = &info->block->workers;
@@ -351,7 +352,7 @@ pdl_step pdl_op_REDUCE(pdl_fiber *f, pdl_err *err) {
 }
 
 pdl_step pdl_op_REDUCE_NEXT(pdl_fiber *f, uint32_t end, pdl_err *err) {
-    pdl_vm_loop *l = &f->loops.p[f->loops.n - 1];
+    pdl_vm_loop *l = innermost_loop(f);
     if (l->i >= l->len) {
         pdl_op_FOR_END(f);
         f->pc = end;

@@ -12,6 +12,7 @@
 #include "vm/retry.h"
 #include "vm/run.h"
 #include "vm/slots.h"
+#include "vm/stacks.h"
 #include "vm/wait.h"
 
 #include "base/banned.h"

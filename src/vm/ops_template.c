@@ -14,6 +14,7 @@
 #include "vm/object.h"
 #include "vm/ops.h"
 #include "vm/run.h"
+#include "vm/stacks.h"
 #include "vm/wait.h"
 
 #include "base/banned.h"
@@ -27,7 +28,7 @@ pdl_step pdl_op_OUT(pdl_fiber *f, bool only_text, pdl_err *err) {
                      pdl_type_name(v));
         return PDL_STEP_FAIL;
     }
-    pdl_outbuf *to = &f->bufs.p[f->bufs.n - 1];
+    pdl_outbuf *to = outbuf(f);
     to->label |= pdl_label_of(v);
     bool escaped = f->autoescape && !only_text;
     if (!(escaped ? pdl_vm_put_escaped(f, v, &to->text, err)
@@ -134,7 +135,7 @@ bool pdl_vm_loop_attr(pdl_vref self, pdl_str name, pdl_val *out) {
 
 /* Depth of a loop that begins: one below the loop whose body this frame runs again. */
 static uint32_t loop_depth(pdl_fiber *f) {
-    const pdl_vm_frame *fr = &f->frames.p[f->frames.n - 1];
+    const pdl_vm_frame *fr = frame(f);
     const loop_obj *l = fr->kind == FRAME_MACRO ? loop_of(fr->func) : NULL;
     return l ? l->depth + 1 : 0;
 }
@@ -253,10 +254,10 @@ static bool macro_attr(pdl_vref self, pdl_str name, pdl_val *out) {
 pdl_val pdl_vm_macro_new(pdl_fiber *f, const pdl_macro_info *info) {
     macro_obj *m = pdl_ext_new(PDL_V_CELL, &macro_class.base, sizeof *m);
     m->info = info;
-    m->code = pdl_code_keep(f->frames.p[f->frames.n - 1].code);
+    m->code = pdl_code_keep(frame(f)->code);
     m->scope = pdl_scope_keep(f->scope);
-    m->nested = f->saves.n > f->frames.p[f->frames.n - 1].saves ||
-                f->frames.p[f->frames.n - 1].kind == FRAME_MACRO;
+    m->nested = f->saves.n > frame(f)->saves ||
+                frame(f)->kind == FRAME_MACRO;
     return pdl_from_obj(PDL_V_CELL, &m->ext.head, 0);
 }
 
@@ -271,7 +272,7 @@ static void push_macro(pdl_fiber *f, const pdl_code *code, uint32_t entry) {
 }
 
 static bool too_deep(pdl_fiber *f, pdl_err *err) {
-    const pdl_vm_frame *fr = &f->frames.p[f->frames.n - 1];
+    const pdl_vm_frame *fr = frame(f);
     if (f->frames.n < PDL_MAX_CALL_DEPTH &&
         (fr->kind != FRAME_MACRO || fr->depth < PDL_MAX_MACRO_DEPTH))
         return !pdl_run_has_memory(f->run, err);
@@ -408,7 +409,7 @@ static pdl_step loop_call(pdl_fiber *f, pdl_val callee, loop_obj *l, const pdl_v
     if (too_deep(f, err)) return PDL_STEP_FAIL;
     pdl_val items = pdl_keep(pos[0]), loop = pdl_keep(callee);
     push_macro(f, l->code, l->entry);
-    f->frames.p[f->frames.n - 1].func = loop;
+    frame(f)->func = loop;
     push(
         f,
         items); /* above the arguments; call_value lowers the frame's base and this moves with it */
@@ -525,7 +526,7 @@ pdl_step pdl_op_JINJA(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
     pdl_label label = pdl_label_of(text) | pdl_label_of(options);
     pdl_vm_cut_stack(f, f->stack.n - 3);
     pdl_vm_frame_push(f, FRAME_TEMPLATE, t->code, 0, b->head.loc);
-    f->frames.p[f->frames.n - 1].label = label;
+    frame(f)->label = label;
     pdl_vm_chosen_by(f, label);
     pdl_scope_drop(f->scope);
     f->scope = vars;

@@ -24,6 +24,7 @@
 #include "vm/inflight.h"
 #include "vm/ops.h"
 #include "vm/run.h"
+#include "vm/stacks.h"
 #include "vm/wait.h"
 
 #include "base/banned.h"
@@ -578,7 +579,7 @@ void pdl_op_EXPECT_AGAIN(pdl_fiber *f, uint32_t attempt) {
     pdl_drop(pop(f)); /* the delay */
     pdl_drop(pop(f)); /* the result that did not satisfy */
     set_val(&block(f)->child_messages, pdl_absent());
-    pdl_handler h = f->handlers.p[--f->handlers.n];
+    pdl_handler h = pop_handler(f);
     pdl_scope_drop(f->scope);
     f->scope = h.scope;
     set_val(&f->ctx, h.ctx);

@@ -24,6 +24,7 @@
 #include "vm/ops.h"
 #include "vm/out.h"
 #include "vm/slots.h"
+#include "vm/stacks.h"
 #include "vm/wait.h"
 
 #include "base/banned.h"
@@ -253,7 +254,7 @@ static pdl_step settle(pdl_fiber *f, pdl_err *err) {
     if (f->parent && !f->handlers.n) pdl_vm_map_child_fails(f);
     pdl_err first = {0};
     pdl_step s = pdl_inflight_await(
-        f, f->handlers.n ? f->handlers.p[f->handlers.n - 1].calls_from : 0, true, &first);
+        f, f->handlers.n ? handler(f)->calls_from : 0, true, &first);
     if (s == PDL_STEP_WAIT) pdl_err_move(&f->raised, err);
     if (s == PDL_STEP_FAIL) {
         pdl_err_fini(err);

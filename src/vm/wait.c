@@ -9,6 +9,7 @@
 #include "vm/fiber.h"
 #include "vm/inflight.h"
 #include "vm/run.h"
+#include "vm/stacks.h"
 
 #include "base/banned.h"
 
