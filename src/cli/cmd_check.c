@@ -129,6 +129,7 @@ int pdl_cli_cmd_check(const arguments *a) {
               pdl_cli_read_data(a, &vars, &err);
     if (ok) {
         c.session = s;
+        *pdl_vec_push(&c.names) = PDL_STR("pdl_args"); /* every run has it */
         for (size_t i = 0; i < pdl_dict_len(vars); i++)
             if (pdl_is_str(pdl_dict_key_at(vars, i)))
                 *pdl_vec_push(&c.names) = pdl_str_get(pdl_dict_key_at(vars, i));

@@ -17,95 +17,12 @@
 #include "io/file.h"
 #include "lang/walk.h"
 #include "value/text.h"
-#include "yaml/yaml.h"
 
 #include "base/banned.h"
 
 #ifndef PDL_VERSION
 #define PDL_VERSION "0.1.0"
 #endif
-
-/* The whole of standard input. */
-static bool read_stdin(pdl_buf *out, pdl_err *err) {
-    char chunk[65536];
-    for (size_t n; (n = fread(chunk, 1, sizeof chunk, stdin)) > 0;)
-        if (!pdl_buf_add(out, (pdl_str){chunk, n}, err)) return false;
-    return !ferror(stdin) || pdl_err_set(err, PDL_E_io, (pdl_loc){0},
-                                         "cannot read standard input: %s", strerror(errno));
-}
-
-/* The file does not exist: suggests one with a similar name. */
-static bool no_file(pdl_str file, pdl_err *err) {
-    pdl_str own = pdl_file_name(file), dir = pdl_file_folder(file);
-    char *folder = pdl_str_dup(dir.n ? dir : PDL_STR(".")),
-         *near = pdl_file_similar(folder, own, (pdl_str){0});
-    if (!near)
-        pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "there is no file %.*s", PDL_FMT(file));
-    else
-        pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "there is no file %.*s; did you mean %.*s%s?",
-                    PDL_FMT(file), PDL_FMT(pdl_str_sub(file, 0, file.n - own.n)), near);
-    pdl_free(near);
-    pdl_free(folder);
-    return false;
-}
-
-bool pdl_cli_read_program(pdl_str file, pdl_buf *out, pdl_err *err) {
-    if (pdl_str_is(file, "-")) return read_stdin(out, err);
-    char *path = pdl_str_dup(file);
-    pdl_file_kind kind = pdl_file_kind_of(path);
-    bool ok = kind != PDL_FILE_NONE && kind != PDL_FILE_DIR && pdl_file_read(path, out, err);
-    pdl_free(path);
-    if (kind == PDL_FILE_NONE) return no_file(file, err);
-    if (kind == PDL_FILE_DIR)
-        return pdl_err_set(err, PDL_E_io, (pdl_loc){0},
-                           "%.*s is a directory: give the name of a program in it", PDL_FMT(file));
-    return ok;
-}
-
-/* Adds one more mapping of variables to *vars. what: the option, for the message. */
-static bool add_data(pdl_str text, const char *what, pdl_val *vars, pdl_err *err) {
-    pdl_val v;
-    uint32_t line = 0, column = 0;
-    if (!pdl_yaml_read(text, &v, &line, &column, err)) {
-        pdl_err inner = {0};
-        pdl_err_move(&inner, err);
-        if (line)
-            pdl_err_set(err, PDL_E_syntax, (pdl_loc){0}, "%s:%u - %s (column %u)", what, line,
-                        inner.msg, column);
-        else
-            pdl_err_set(err, PDL_E_syntax, (pdl_loc){0}, "%s: %s", what, inner.msg);
-        pdl_err_fini(&inner);
-        return false;
-    }
-    if (!pdl_is_dict(v)) {
-        pdl_err_set(err, PDL_E_type, (pdl_loc){0},
-                    "%s should be a YAML mapping from names to values but is of type %s", what,
-                    pdl_type_name(v));
-        pdl_drop(v);
-        return false;
-    }
-    *vars = pdl_dict_merge(*vars, v);
-    pdl_drop(v);
-    return true;
-}
-
-bool pdl_cli_read_data(const arguments *a, pdl_val *vars, pdl_err *err) {
-    *vars = pdl_dict_new(0);
-    bool ok = true;
-    if (a->given[OPT_data_file]) {
-        pdl_buf b = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
-        char *path = pdl_str_dup(a->value[OPT_data_file]);
-        ok = pdl_file_read(path, &b, err) && add_data(pdl_buf_str(&b), path, vars, err);
-        pdl_free(path);
-        pdl_buf_fini(&b);
-    }
-    if (ok && a->given[OPT_data]) ok = add_data(a->value[OPT_data], "--data", vars, err);
-    if (!ok) {
-        pdl_drop(*vars);
-        *vars = pdl_absent();
-    }
-    return ok;
-}
 
 /* PROGRAM_trace.json beside the program, without the program's suffix. */
 static char *trace_name(const arguments *a) {

@@ -61,6 +61,7 @@ static void keep_large_blocks(void) {
 
 int main(int argc, char **argv) {
     arguments a;
+    const char *word;
     char *message = NULL;
     hold_descriptors();
     keep_large_blocks();
@@ -69,7 +70,8 @@ int main(int argc, char **argv) {
     pdl_pool_enter(pdl_pool_new()); /* for the life of the process */
     signal(SIGPIPE, SIG_IGN);       /* a closed reader is an error of the write */
     signal(SIGXFSZ, SIG_IGN);       /* so is the size limit of a file */
-    bool ok = pdl_cli_arguments_read(argc, argv, &a, &message);
+    bool ok = pdl_cli_arguments_read(argc, argv, &a, &word, &message) &&
+              pdl_cli_find_program(&a, word, &message);
     int code = !ok                 ? wrong_usage(&a, message)
                : a.given[OPT_help] ? show_help(a.command)
                                    : a.command->run(&a);

@@ -17,8 +17,8 @@ static const option options[] = {
      "confine code and commands (not available in this build: refused)"},
     {OPT_no_sandbox, "no-sandbox", 0, OPT_FLAG, NULL, NULL,
      "do not confine code and commands (the default)"},
-    {OPT_data, "data", 'd', OPT_VALUE, "YAML", NULL,
-     "variables: a YAML mapping; wins over --data-file"},
+    {OPT_data, "data", 'd', OPT_VALUE, "DATA", NULL,
+     "variables: NAME=VALUE, @FILE or a YAML mapping; wins over --data-file. May be repeated"},
     {OPT_data_file, "data-file", 'f', OPT_VALUE, "FILE", NULL,
      "variables: a file with a YAML mapping"},
     {OPT_stream, "stream", 0, OPT_VALUE, "MODE", "{result,context,none}",
@@ -134,12 +134,13 @@ static const option options[] = {
      "milliseconds before each answer, and between the words of a stream"},
     {OPT_mock_port, "port", 0, OPT_VALUE, "N", NULL,
      "port to listen at, 0 for any that is free; 8765 when absent"},
+    {OPT_eval, "eval", 'e', OPT_VALUE, "TEXT", NULL, "run this text; operands are the program's"},
 };
 static_assert(sizeof options / sizeof options[0] == OPT_COUNT, "one row per option");
 
 static const opt_id run_options[] = {
-    OPT_help,    OPT_sandbox, OPT_no_sandbox, OPT_data_file, OPT_data,    OPT_stream, OPT_trace,
-    OPT_record,  OPT_replay,  OPT_durable,    OPT_id,        OPT_sync,    OPT_park,
+    OPT_help,    OPT_sandbox, OPT_no_sandbox, OPT_data_file, OPT_data,    OPT_eval,   OPT_stream,
+    OPT_trace,   OPT_record,  OPT_replay,  OPT_durable,    OPT_id,        OPT_sync,    OPT_park,
     OPT_provisional, OPT_output, OPT_cache,   OPT_jobs,      OPT_timeout, OPT_budget, OPT_policy,
     OPT_prices,  OPT_max_rps, OPT_max_tpm,    OPT_wire,      OPT_view,    OPT_schema, OPT_version,
     OPT_COUNT};
@@ -172,7 +173,7 @@ static const opt_id trace_options[] = {OPT_help, OPT_trace_form, OPT_COUNT};
 static const opt_id plain_options[] = {OPT_help, OPT_COUNT};
 
 static const command table[] = {
-    {"run", pdl_cli_cmd_run, run_options, "FILE", "Run a PDL program. FILE - is standard input.",
+    {"run", pdl_cli_cmd_run, run_options, "FILE [ARG]...", "Run a PDL program. FILE - is standard input.",
      "Commands (pdl COMMAND --help tells more):\n"
      "  check FILE...   report everything that can be known without running\n"
      "  dump FILE       print an intermediate form of a program\n"
@@ -392,12 +393,15 @@ static size_t most_operands(const command *c) {
     return pdl_str_ends(s, PDL_STR("...")) ? (size_t)-1 : n;
 }
 
-bool pdl_cli_arguments_read(int argc, char **argv, arguments *out, char **message) {
+bool pdl_cli_arguments_read(int argc, char **argv, arguments *out, const char **word,
+                            char **message) {
     *out = (arguments){.command = &table[0]};
+    *word = NULL;
     int i = 1;
-    for (size_t k = 1; argc > 1 && k < sizeof table / sizeof table[0]; k++) {
+    for (size_t k = 0; argc > 1 && k < sizeof table / sizeof table[0]; k++) {
         if (strcmp(argv[1], table[k].name) != 0) continue;
         out->command = &table[k];
+        *word = argv[1];
         i = 2;
     }
     bool only_files = false;
@@ -419,6 +423,9 @@ bool pdl_cli_arguments_read(int argc, char **argv, arguments *out, char **messag
 void pdl_cli_arguments_fini(arguments *a) {
     pdl_vec_fini(&a->files);
     pdl_vec_fini(&a->values);
+    pdl_vec_fini(&a->args);
+    for (size_t i = 0; i < a->owned.n; i++) pdl_free(a->owned.p[i]);
+    pdl_vec_fini(&a->owned);
 }
 
 static void option_usage(const option *o, pdl_buf *out) {

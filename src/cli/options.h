@@ -86,6 +86,7 @@ typedef enum {
     OPT_strict_replies,
     OPT_delay,
     OPT_mock_port,
+    OPT_eval,
     OPT_COUNT
 } opt_id;
 
@@ -110,6 +111,8 @@ typedef struct arguments {
         opt_id id;
         pdl_str value;
     }) values;
+    PDL_VEC(pdl_str) args; /* operands of a run that are the program's own */
+    PDL_VEC(char *) owned; /* texts that files point to */
 } arguments;
 
 typedef struct command {
@@ -124,8 +127,13 @@ typedef struct command {
 const command *pdl_cli_commands(size_t *n);
 const option *pdl_cli_option_of(opt_id id);
 
-/* Reads the command line. Returns false with *message (owned by the caller) set: exit code 2. */
-bool pdl_cli_arguments_read(int argc, char **argv, arguments *out, char **message);
+/* Reads the command line. Returns false when it is wrong: *message (owned by the caller) says why;
+ * exit code 2. *word: the command word, NULL when there is none. */
+bool pdl_cli_arguments_read(int argc, char **argv, arguments *out, const char **word,
+                            char **message);
+/* program.c: finds the program among the operands: X may be X.pdl, or on standard input. word and
+ * the result: as above. */
+bool pdl_cli_find_program(arguments *a, const char *word, char **message);
 void pdl_cli_arguments_fini(arguments *a);
 
 void pdl_cli_usage_write(const command *c, pdl_buf *out);

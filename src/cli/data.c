@@ -1,0 +1,108 @@
+/* data.c -- variables from the command line: --data in its forms, --data-file, and the operands that
+ * belong to the program.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "base/utf8.h"
+#include "cli/cli.h"
+#include "io/file.h"
+#include "yaml/yaml.h"
+
+#include "base/banned.h"
+
+/* A mapping of variables over those in *vars. what: the option, for the message. */
+static bool add_mapping(pdl_str text, const char *what, pdl_val *vars, pdl_err *err) {
+    pdl_val v;
+    uint32_t line = 0, column = 0;
+    if (!pdl_yaml_read(text, &v, &line, &column, err)) {
+        pdl_err inner = {0};
+        pdl_err_move(&inner, err);
+        if (line)
+            pdl_err_set(err, PDL_E_syntax, (pdl_loc){0}, "%s:%u - %s (column %u)", what, line,
+                        inner.msg, column);
+        else
+            pdl_err_set(err, PDL_E_syntax, (pdl_loc){0}, "%s: %s", what, inner.msg);
+        pdl_err_fini(&inner);
+        return false;
+    }
+    if (!pdl_is_dict(v)) {
+        pdl_err_set(err, PDL_E_type, (pdl_loc){0},
+                    "%s should be a YAML mapping from names to values but is of type %s", what,
+                    pdl_type_name(v));
+        pdl_drop(v);
+        return false;
+    }
+    *vars = pdl_dict_merge(*vars, v);
+    pdl_drop(v);
+    return true;
+}
+
+static bool add_file(pdl_str name, pdl_val *vars, pdl_err *err) {
+    pdl_buf b = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
+    char *path = pdl_str_dup(name);
+    bool ok = pdl_file_read(path, &b, err) && add_mapping(pdl_buf_str(&b), path, vars, err);
+    pdl_free(path);
+    pdl_buf_fini(&b);
+    return ok;
+}
+
+/* --- NAME=VALUE ------------------------------------------------------------------------------- */
+
+static bool is_letter(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+/* Where the sign of equality is; PDL_NOT_FOUND: text has not this form. */
+static size_t find_equals(pdl_str text) {
+    size_t i = 0;
+    while (i < text.n && (is_letter(text.p[i]) || (i && text.p[i] >= '0' && text.p[i] <= '9'))) i++;
+    return i && i < text.n && text.p[i] == '=' ? i : PDL_NOT_FOUND;
+}
+
+/* The value is YAML, so 1 is a number and [a, b] a list; what is no YAML is a text. */
+static void add_pair(pdl_str name, pdl_str value, pdl_val *vars) {
+    pdl_val v;
+    uint32_t line, column;
+    pdl_err ignored = {0};
+    if (!value.n || !pdl_yaml_read(value, &v, &line, &column, &ignored)) v = pdl_text(value);
+    pdl_err_fini(&ignored);
+    *vars = pdl_dict_puts(*vars, name, v);
+}
+
+static bool add_data(pdl_str text, pdl_val *vars, pdl_err *err) {
+    size_t equals = find_equals(text);
+    if (equals != PDL_NOT_FOUND) {
+        add_pair(pdl_str_sub(text, 0, equals), pdl_str_sub(text, equals + 1, text.n), vars);
+        return true;
+    }
+    if (pdl_str_starts(text, PDL_STR("@")))
+        return add_file(pdl_str_sub(text, 1, text.n), vars, err);
+    return add_mapping(text, "--data", vars, err);
+}
+
+/* --- all -------------------------------------------------------------------------------------- */
+
+/* pdl_args: a list of texts, which a program may ask for whether there are any or not. */
+static pdl_val args_of(const arguments *a) {
+    pdl_val list = pdl_list_new(a->args.n);
+    for (size_t i = 0; i < a->args.n; i++) {
+        pdl_buf b = PDL_BUF;
+        pdl_utf8_repair(&b, a->args.p[i]);
+        list = pdl_list_push(list, pdl_text_of_buf(&b));
+    }
+    return list;
+}
+
+bool pdl_cli_read_data(const arguments *a, pdl_val *vars, pdl_err *err) {
+    bool ok = true;
+    *vars = pdl_dict_new(0);
+    if (a->command->run == pdl_cli_cmd_run) *vars = pdl_dict_putz(*vars, "pdl_args", args_of(a));
+    if (a->given[OPT_data_file]) ok = add_file(a->value[OPT_data_file], vars, err);
+    for (size_t i = 0; ok && i < a->values.n; i++)
+        if (a->values.p[i].id == OPT_data) ok = add_data(a->values.p[i].value, vars, err);
+    if (!ok) {
+        pdl_drop(*vars);
+        *vars = pdl_absent();
+    }
+    return ok;
+}
