@@ -149,6 +149,18 @@ class Pages(unittest.TestCase):
                     ran += 1
         self.assertGreater(ran, 5)
 
+    def test_tools_of_python_are_called_with_their_arguments(self):
+        def area(width: float, height: float = 1) -> float:
+            return width * height
+
+        program = libpdl.loads("data: ${ stdlib.tool_answer_or_error(call, [tool], 'observe') }")
+        for run in (area, libpdl.tool(area)):
+            tool = {**libpdl.tool(area).schema, "run": run}
+            for arguments, want in (('{"width": 3, "height": 4}', "12"), ('{"width": 2}', "2"), ('{"depth": 1}', "Error: "), ("[", "Error: ")):
+                call = {"id": "c", "type": "function", "function": {"name": "area", "arguments": arguments}}
+                self.assertIn(want, program.run(tool=tool, call=call).value, arguments)
+        self.assertIn("no function to run", program.run(tool={**libpdl.tool(area).schema, "run": 5}, call=call).value)
+
     @unittest.skipUnless(importlib.util.find_spec("mypy"), "mypy is not installed")
     def test_annotations(self):
         p = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--cache-dir=/dev/null", str(ROOT / "python" / "libpdl")], capture_output=True, text=True, check=False)

@@ -8,6 +8,7 @@
  */
 #include "native/natives.h"
 #include "value/func.h"
+#include "value/handle.h"
 #include "value/json_read.h"
 #include "value/json_write.h"
 
@@ -128,6 +129,13 @@ static pdl_str name_of(pdl_vref tool) {
     return text_at(pdl_is_dict(inner) ? inner : d, "name");
 }
 
+/* Functions of the host program are handles; they take the arguments by name. */
+static bool is_host_function(pdl_vref v) {
+    return pdl_is(v, PDL_V_HANDLE) && pdl_handle_of(v)->callable;
+}
+
+static bool is_runnable(pdl_vref v) { return pdl_is(v, PDL_V_FUNC) || is_host_function(v); }
+
 static bool server_has(pdl_vref server, pdl_str name) {
     pdl_vref list = pdl_dict_getz(server, "tools");
     for (size_t i = 0, n = pdl_is_list(list) ? pdl_list_len(list) : 0; i < n; i++)
@@ -137,7 +145,7 @@ static bool server_has(pdl_vref server, pdl_str name) {
 
 typedef struct found {
     pdl_vref run;
-    const char *how;  /* "named", "value", "server" */
+    const char *how;  /* "named", "value", "host", "server" */
     pdl_str near[16]; /* names that were compared, for the message */
     size_t n_near;
 } found;
@@ -154,6 +162,7 @@ static bool find_tool(pdl_vref tools, pdl_str name, found *f) {
         } else if (pdl_str_eq(own, name)) {
             f->how = pdl_is(t, PDL_V_FUNC) ? "named" : "value";
             f->run = pdl_is(t, PDL_V_FUNC) ? t : pdl_dict_getz(t, "run");
+            if (is_host_function(f->run)) f->how = "host";
             return true;
         }
         if (own.n && f->n_near < sizeof f->near / sizeof f->near[0]) f->near[f->n_near++] = own;
@@ -198,7 +207,7 @@ bool pdl_g_find_tool(PDL_ARGS) {
         return pdl_err_host(err, "TypeError", "tools should be a list, not %s",
                             pdl_py_type(argv[1]));
     if (!find_tool(argv[1], name, &f)) return no_tool(name, &f, err);
-    if (!pdl_is(f.run, PDL_V_FUNC))
+    if (!is_runnable(f.run))
         return pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "the tool %.*s has no function to run",
                            PDL_FMT(name));
     if (!read_arguments(pdl_dict_getz(function, "arguments"), name, &arguments, err)) return false;
@@ -238,7 +247,7 @@ static bool declare(pdl_vref tool, pdl_val *list, pdl_err *err) {
     } else if (pdl_is_dict(tool) && pdl_is(pdl_dict_getz(tool, "call_tool"), PDL_V_FUNC)) {
         pdl_vref more = pdl_dict_getz(tool, "tools");
         if (pdl_is_list(more)) *list = pdl_list_concat(*list, more);
-    } else if (pdl_is_dict(tool) && pdl_is(pdl_dict_getz(tool, "run"), PDL_V_FUNC)) {
+    } else if (pdl_is_dict(tool) && is_runnable(pdl_dict_getz(tool, "run"))) {
         pdl_vref inner = pdl_dict_getz(tool, "function");
         pdl_vref params = pdl_dict_getz(tool, "parameters"),
                  about = pdl_dict_getz(tool, "description");
