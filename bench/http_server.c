@@ -2,7 +2,7 @@
  * completion in OpenAI's form, or with a stream of tokens. One thread, epoll; it must never be what
  * is measured.
  *
- *   http_server [DELAY_MS [TOKENS [GAP_US]]]     prints its port, serves until its standard input ends
+ *   http_server [DELAY_MS [TOKENS [GAP_US]]]   prints its port; serves until standard input ends
  *
  * A streamed token is "@NANOSECONDS " : the clock (CLOCK_MONOTONIC) when its chunk was written.
  * GAP_US is the time between the chunks of a stream; 0: all of them at once.

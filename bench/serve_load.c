@@ -2,7 +2,8 @@
  * asks again when it is answered, until REQUESTS answers have come. One thread, epoll; it must
  * never be what is measured.
  *
- *   serve_load PORT CLIENTS REQUESTS MODEL     prints seconds, and the milliseconds in which half and 99 % were answered
+ *   serve_load PORT CLIENTS REQUESTS MODEL     prints seconds, and the milliseconds in which half
+ *                                              and 99 % were answered
  *
  * An answer counts when its status is 200; anything else ends the measurement with status 1.
  *

@@ -242,8 +242,8 @@ PDL_API void pdl_engine_free(pdl_engine *engine);
  * - embed, sleep, now, random
  *
  * The handler answers, refuses or declines the request, at once or later; until then the task waits
- * for it. Every request is answered, refused or declined exactly once, which releases it, even when the task no
- * longer wants it (it was cancelled or freed). */
+ * for it. Every request is answered, refused or declined exactly once, which releases it, even when
+ * the task does not need it any more (it was cancelled or freed). */
 typedef void pdl_handler_fn(void *user, pdl_request *request);
 
 /* Error: usage when there is no such kind. Counts for tasks that are started from now on. */
@@ -295,7 +295,8 @@ PDL_API void *pdl_value_function_of(const pdl_value *v, pdl_handler_fn *fn);
  * program gets an error of its own language ("'Hive' object is not iterable").
  *
  * Those with a request answer it as handlers do, at once or later; an answer of NULL to `attribute`
- * or `item` means that there is none; the other of the two is then asked for the same name. The others answer at once; on failure they return false or
+ * or `item` means "not found", and the other of the two is then tried with the same name. The
+ * others answer at once; on failure they return false or
  * NULL and may set *error (pdl_error_new). All are called on the thread that uses the engine or the
  * value, inside of functions of the library; they may make and look at values, and may not step or
  * wait for the task that calls them. What they are given lives for the call, unless a request holds

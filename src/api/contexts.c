@@ -1,5 +1,7 @@
 /* contexts.c -- contexts as values of the host program.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "api/handles.h"
 #include "value/context.h"
 

@@ -1,5 +1,7 @@
 /* folders.c -- see folders.h.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "api/folders.h"
 
 #include <dlfcn.h>

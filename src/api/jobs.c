@@ -1,4 +1,7 @@
-/* jobs.c -- see jobs.h. SPDX-License-Identifier: Apache-2.0 */
+/* jobs.c -- see jobs.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "api/jobs.h"
 
 #include "base/alloc.h"

@@ -1,9 +1,9 @@
-/* jobs.h -- how many calls of models are open at a time, over all tasks that share a loop. Each task
- * has a world that asks the common count; what finds no place waits in the order in which it came.
- * Private to api.
+/* jobs.h -- how many calls of models are open at a time, over all tasks that share a loop. Each
+ * task has a world that asks the common count; what finds no place waits in the order in which it
+ * came. Private to api.
  *
- * Calls that wait are started by pdl_jobs_launch alone, between the turns of the tasks: a reply or a
- * cancellation may come in the middle of anything.
+ * Calls that wait are started by pdl_jobs_launch alone, between the turns of the tasks: a reply or
+ * a cancellation may come in the middle of anything.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

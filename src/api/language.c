@@ -1,5 +1,8 @@
-/* language.c -- tables of the language as values: for completion and documentation in host programs.
- * SPDX-License-Identifier: Apache-2.0 */
+/* language.c -- tables of the language as values: for completion and documentation in host
+ * programs.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "api/handles.h"
 #include "lang/schema.h"
 #include "native/native.h"

@@ -1,5 +1,7 @@
 /* policies.c -- see policies.h. A word without a slash or a dot is the name of a built-in policy.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "api/policies.h"
 
 #include "api/policy.h"

@@ -1,6 +1,8 @@
 /* policies.h -- where the policies of a session come from: files, built-in ones, the program.
  * Private to api.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_API_POLICIES_H
 #define PDL_API_POLICIES_H
 
@@ -16,11 +18,11 @@ typedef struct pdl_policy_source {
 
 /* A file, or the name of a built-in policy, into *all, which is made at the first one. Errors: io,
  * syntax, schema. */
-PDL_MUST bool pdl_policies_read_file(pdl_policies **all, const pdl_policy_source *from, pdl_str name,
-                                     pdl_err *err);
-/* The `policy:` of a program (file names messages): a name as above, from the folder of the program,
- * or the policy itself. */
-PDL_MUST bool pdl_policies_read_node(pdl_policies **all, const pdl_policy_source *from, pdl_str file,
-                                     const pdl_node *n, pdl_err *err);
+PDL_MUST bool pdl_policies_read_file(pdl_policies **all, const pdl_policy_source *from,
+                                     pdl_str name, pdl_err *err);
+/* The `policy:` of a program (file names messages): a name as above, from the folder of the
+ * program, or the policy itself. */
+PDL_MUST bool pdl_policies_read_node(pdl_policies **all, const pdl_policy_source *from,
+                                     pdl_str file, const pdl_node *n, pdl_err *err);
 
 #endif

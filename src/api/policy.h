@@ -1,5 +1,7 @@
 /* policy.h -- built-in policies, for the command.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_API_POLICY_H
 #define PDL_API_POLICY_H
 

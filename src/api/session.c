@@ -164,8 +164,9 @@ static void ask_input(void *user, const pdl_effect *code, pdl_worker_answer_fn *
     pdl_val request = pdl_dict_putz(pdl_dict_putz(pdl_dict_new(2), "prompt", pdl_textz("")),
                                     "multiline", pdl_bool(false));
     uint32_t n = ++s->next_input;
-    pdl_effect *e = pdl_effect_new(PDL_EFFECT_input, 0x80000000u | n, code->place, n, code->loc,
-                                   request, (pdl_effect_sink){.user = a, .piece = no_piece, .reply = input_reply});
+    pdl_effect *e =
+        pdl_effect_new(PDL_EFFECT_input, 0x80000000u | n, code->place, n, code->loc, request,
+                       (pdl_effect_sink){.user = a, .piece = no_piece, .reply = input_reply});
     pdl_world *world = member_of(s, code)->world;
     world->ops->start(world, e);
 }
@@ -322,7 +323,7 @@ static bool read_own_policy(pdl_session *s, pdl_err *err) {
     return true;
 }
 
-/* --- durable runs ------------------------------------------------------------------------------ */
+/* --- durable runs ----------------------------------------------------------------------------- */
 
 static void name_key(void *user, pdl_str name, pdl_str value) {
     pdl_durable_key(user, name, value);
@@ -453,7 +454,8 @@ static bool open_worlds(pdl_session *s, pdl_err *err) {
     bool lasting = o->replay.n && pdl_durable_is(o->replay);
     if (lasting && !open_replay(s, err)) return false;
     if (o->replay.n && !lasting && !pdl_journal_replay(o->replay, &s->journal, err)) return false;
-    if (o->replay.n && !lasting && o->trace && !pdl_times_read(o->replay, &s->times, err)) return false;
+    if (o->replay.n && !lasting && o->trace && !pdl_times_read(o->replay, &s->times, err))
+        return false;
     if (s->journal) pdl_journal_hide(s->journal, s->secrets);
     if (s->journal) pdl_journal_folder(s->journal, o->dir);
     if (s->journal) pdl_journal_debug(s->journal, o->debug);
@@ -720,7 +722,8 @@ bool pdl_session_is_ready(const pdl_session *s) {
 /* The answers of hooks, caches and recordings wait for the poll of their world. */
 pdl_step pdl_session_turn(pdl_session *s) {
     pdl_step done = pdl_run_step(s->run);
-    bool polls = s->opt.replay.n || s->durable || (s->outside && pdl_compose_is_ready(s->outside)) ||
+    bool polls = s->opt.replay.n || s->durable ||
+                 (s->outside && pdl_compose_is_ready(s->outside)) ||
                  (s->cache && pdl_cache_is_ready(s->cache));
     if (done == PDL_STEP_WAIT && polls) (void)s->world->ops->poll(s->world, 0);
     return done;

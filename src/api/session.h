@@ -1,8 +1,8 @@
 /* session.h -- one run with everything around it: environment, loop, worlds in their order,
  * program, sinks. What the command and the library's public functions share.
  *
- * The worlds, from the machine outwards: policy (when one was given), journal (when recording or replaying), cache (when asked
- * for), limits, then the rooms that answer: model, worker, host.
+ * The worlds, from the machine outwards: policy (when one was given), journal (when recording or
+ * replaying), cache (when asked for), limits, then the rooms that answer: model, worker, host.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -72,8 +72,8 @@ void pdl_session_free(pdl_session *s); /* NULL is fine */
 PDL_MUST bool pdl_session_load(pdl_session *s, pdl_str bytes, const pdl_program **program);
 
 /* The run is durable: its world stands in front of the others. Before the start; o: all but behind,
- * dir, debug, spent and parked, which are ours; variables: in place of those of the options; absent:
- * those. d is borrowed until free. */
+ * dir, debug, spent and parked, which are ours; variables: in place of those of the options;
+ * absent: those. d is borrowed until free. */
 void pdl_session_attach(pdl_session *s, pdl_durable *d, const pdl_durable_options *o,
                         pdl_vref variables);
 /* Tells it the keys of the environment. */

@@ -1,5 +1,7 @@
 /* trees.c -- programs as trees of values, and those as YAML.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "api/handles.h"
 #include "base/limits.h"
 #include "lang/dump.h"

@@ -4,7 +4,8 @@
  * nobody else uses: under the usual ones the loader would give ours to other modules of the
  * process, which were linked with the system's.
  *
- * SPDX-License-Identifier: Apache-2.0 */
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_BASE_LIBRARIES_H
 #define PDL_BASE_LIBRARIES_H
 

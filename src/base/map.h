@@ -10,6 +10,7 @@
 
 #include "base/str.h"
 
+/* Both borrowed. */
 typedef struct pdl_map_entry {
     pdl_str key;
     void *value;
@@ -19,17 +20,17 @@ typedef struct pdl_map_entry {
 typedef struct pdl_map {
     pdl_map_entry *entries;
     size_t n, cap;
-    uint32_t *slots;
+    uint32_t *slots; /* numbers of entries from 1; 0: free */
     size_t mask;
 } pdl_map;
 
 /* Releases the tables, not what entries point to; leaves the empty map. */
 void pdl_map_fini(pdl_map *m);
 
-/* The value of key, NULL when absent. */
+/* Returns the value of key, NULL when absent. */
 void *pdl_map_find(const pdl_map *m, pdl_str key);
 
-/* Insert or replace; key must outlive the map. Returns the previous value or NULL. */
+/* Inserts or replaces; key must outlive the map. Returns the previous value or NULL. */
 void *pdl_map_put(pdl_map *m, pdl_str key, void *value);
 
 #endif

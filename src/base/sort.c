@@ -1,5 +1,7 @@
 /* sort.c -- see sort.h. Merges go back and forth between the array and a second one.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/sort.h"
 
 #include <stdlib.h>

@@ -1,5 +1,7 @@
 /* cmd_policy.c -- pdl policy ACTION: show a built-in policy, check a file.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "api/policy.h"
 #include "base/limits.h"
 #include "cli/cli.h"

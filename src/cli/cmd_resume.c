@@ -1,5 +1,7 @@
 /* cmd_resume.c -- pdl resume: a durable run goes on; pdl answer; pdl trace.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "cli/cli.h"
 #include "io/file.h"
 

@@ -284,7 +284,8 @@ static bool enter_depth(pdl_str file, pdl_err *err) {
                        strerror(errno));
 }
 
-/* -o FILE is standard output from here on. A run that resumes keeps what it has written for good. */
+/* -o FILE is standard output from here on. A run that resumes keeps what it has written for good.
+ */
 static bool open_output(const runner *r, pdl_err *err) {
     if (!r->a->given[OPT_output] || r->a->given[OPT_check]) return true;
     bool resumes = r->lasting && r->lasting->resumes;

@@ -1,5 +1,7 @@
 /* cmd_runs.c -- pdl runs: lists, shows, removes and copies durable runs.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <stdio.h>
 #include <time.h>
 

@@ -1,6 +1,8 @@
 /* cmd_trace.c -- pdl trace: what a durable run did, also one that was killed. Its program is run
  * against its journal, with nobody outside.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <stdio.h>
 
 #include "cli/cli.h"

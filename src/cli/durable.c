@@ -1,5 +1,7 @@
 /* durable.c -- durable runs of the command: their journal, their options, what they print.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

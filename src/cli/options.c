@@ -37,7 +37,8 @@ static const option options[] = {
      "keep a journal from which pdl resume goes on after a crash; with --record it is that file"},
     {OPT_id, "id", 0, OPT_VALUE, "NAME", NULL, "name of a durable run; made when absent"},
     {OPT_sync, "sync", 0, OPT_VALUE, "WHAT", "{full,process}",
-     "what a durable run survives: also a power cut (full, the default), or the end of the process"},
+     "what a durable run survives: also a power cut (full, the default), or the end of the "
+     "process"},
     {OPT_park, "park", 0, OPT_FLAG, NULL, NULL,
      "end a durable run, exit code 75, when it asks and no line is there; pdl answer answers"},
     {OPT_provisional, "provisional", 0, OPT_FLAG, NULL, NULL,
@@ -191,7 +192,8 @@ static const command table[] = {
      "  help [COMMAND]  show help\n"
      "A program whose name is a command word is run as ./check.\n\n"
      "Exit codes: 0 success; 1 the program cannot be read, or failed; 2 wrong command line;\n"
-     "75 the run waits for an answer (--park); n as given to sys.exit in Python code; 130 Ctrl-C; 143 SIGTERM; 141 the reader of standard "
+     "75 the run waits for an answer (--park); n as given to sys.exit in Python code; 130 Ctrl-C; "
+     "143 SIGTERM; 141 the reader of standard "
      "output went "
      "away.\n"},
     {"check", pdl_cli_cmd_check, check_options, "FILE...",

@@ -158,7 +158,8 @@ struct pdl_code {
     pdl_val
         /* of a tool server: dict from names of functions to declarations; else absent */
         signatures;
-    pdl_label label; /* of the text that it was made of, when that was computed; its constants too */
+    /* of the text that it was made of, when that was computed; its constants too */
+    pdl_label label;
     bool jinja; /* a template: lenient undefined, errors are "Jinja Code error: ..." */
     PDL_VEC(pdl_ins) ins;
     PDL_VEC(pdl_srcspan) where;

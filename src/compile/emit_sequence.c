@@ -1,7 +1,8 @@
 /* emit_sequence.c -- lists of blocks: text, lastOf, array, object as a list, sequence; and the
  * joins of loops.
  *
- * SPDX-License-Identifier: Apache-2.0 */
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "compile/emit.h"
 
 #include "base/banned.h"

@@ -133,7 +133,8 @@ bool pdl_budget_check_clock(const pdl_budget *b, pdl_err *err) {
     for (; b; b = b->up) {
         double limit = b->limit[PDL_BUDGET_seconds];
         if (limit < 0) continue;
-        if ((double)(pdl_budget_clock_ns(b) - b->start_ns) / 1e9 >= limit) return pdl_budget_refuse_time(b, err);
+        if ((double)(pdl_budget_clock_ns(b) - b->start_ns) / 1e9 >= limit)
+            return pdl_budget_refuse_time(b, err);
     }
     return true;
 }

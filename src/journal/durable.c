@@ -257,7 +257,8 @@ static void ask_at_once(pdl_durable *d, pending_effect *o, const identity *id) {
     send(d, o);
     o->answers_at_once = false;
     if (!o->has_reply) { /* a host program answers later */
-        if (writes(d) && !pdl_durable_write_begin(d, o, id, &err)) pdl_durable_note_problem(d, &err);
+        if (writes(d) && !pdl_durable_write_begin(d, o, id, &err))
+            pdl_durable_note_problem(d, &err);
         return;
     }
     bool ok = !writes(d) || (o->row ? pdl_durable_write_end(d, o, &err)

@@ -26,8 +26,9 @@ typedef struct pdl_durable_facts {
     pdl_str version;
 } pdl_durable_facts;
 
-/* The file of a new run; then its keys, then pdl_durable_begin. full: what went out survives a crash
- * of the system, too. note: for the user; may stay empty. Errors: usage when the file exists, io. */
+/* The file of a new run; then its keys, then pdl_durable_begin. full: what went out survives a
+ * crash of the system, too. note: for the user; may stay empty. Errors: usage when the file exists,
+ * io. */
 PDL_MUST bool pdl_durable_create(pdl_str path, bool full, pdl_durable **out, pdl_buf *note,
                                  pdl_err *err);
 /* Its first row. inputs: variables, a dict. Error: io. */
@@ -55,16 +56,16 @@ pdl_str pdl_durable_path(const pdl_durable *d);
 /* The variables; after its keys are known. Owned. Errors: config (a key is not set), replay. */
 PDL_MUST bool pdl_durable_inputs(const pdl_durable *d, pdl_val *out, pdl_err *err);
 
-/* Of a run that asks nobody: when the last answer came that the machine has had, ns since the epoch.
- * For pdl_sinks.now. */
+/* Of a run that asks nobody: when the last answer came that the machine has had, ns since the
+ * epoch. For pdl_sinks.now. */
 int64_t pdl_durable_time_of(void *d, const pdl_event *e);
 
 /* --- before the run --------------------------------------------------------------------------- */
 
 /* A key: in the file its name stands in its place. */
 void pdl_durable_key(pdl_durable *d, pdl_str name, pdl_str value);
-/* Actions that began and have no end: those at this place (all: at any) are done again; this one has
- * this result, JSON. */
+/* Actions that began and have no end: those at this place (all: at any) are done again; this one
+ * has this result, JSON. */
 void pdl_durable_again(pdl_durable *d, pdl_str place);
 PDL_MUST bool pdl_durable_skip(pdl_durable *d, pdl_str place, pdl_str json, pdl_err *err);
 /* May it begin? Not where an action has no end and neither of them names it, or a file that the run

@@ -1,5 +1,7 @@
 /* keyring.c -- see keyring.h.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "journal/keyring.h"
 
 #include <string.h>
@@ -98,9 +100,10 @@ static bool put_key(const keyring *k, pdl_str name, pdl_buf *out, pdl_err *err) 
         PDL_PUT(out, PDL_SECRET_SHOWN);
         return true;
     }
-    return pdl_err_set(err, PDL_E_config, (pdl_loc){0},
-                       "the run used the key %.*s, which is not set: a journal holds its name alone",
-                       PDL_FMT(name));
+    return pdl_err_set(
+        err, PDL_E_config, (pdl_loc){0},
+        "the run used the key %.*s, which is not set: a journal holds its name alone",
+        PDL_FMT(name));
 }
 
 bool pdl_keyring_fill(const keyring *k, pdl_str s, pdl_buf *out, pdl_err *err) {

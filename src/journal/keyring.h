@@ -1,8 +1,8 @@
-/* keyring.h -- keys in a journal stand as references to their names, and are filled in again when it
- * is read. Private to journal.
+/* keyring.h -- keys in a journal stand as references to their names, and are filled in again when
+ * it is read. Private to journal.
  *
- * A reference is written between two bytes 1 inside of a JSON string, as \u0001k:NAME\u0001; a byte 1
- * of the text itself is \u0001l\u0001, so that nobody's text becomes a reference.
+ * A reference is written between two bytes 1 inside of a JSON string, as \u0001k:NAME\u0001; a byte
+ * 1 of the text itself is \u0001l\u0001, so that nobody's text becomes a reference.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

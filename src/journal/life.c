@@ -1,5 +1,7 @@
 /* life.c -- the life of a durable run beside its world: made, opened, owned, ended.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -45,8 +47,10 @@ static const struct {
     const char *key;
     size_t at;
 } fact_rows[] = {
-    {"id", offsetof(pdl_durable_facts, id)},           {"file", offsetof(pdl_durable_facts, file)},
-    {"text", offsetof(pdl_durable_facts, text)},       {"folder", offsetof(pdl_durable_facts, folder)},
+    {"id", offsetof(pdl_durable_facts, id)},
+    {"file", offsetof(pdl_durable_facts, file)},
+    {"text", offsetof(pdl_durable_facts, text)},
+    {"folder", offsetof(pdl_durable_facts, folder)},
     {"options", offsetof(pdl_durable_facts, options)},
     {"version", offsetof(pdl_durable_facts, version)},
 };

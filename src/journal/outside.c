@@ -1,5 +1,7 @@
 /* outside.c -- durable runs seen from outside: summaries, answers to questions, copies.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,5 +1,7 @@
 /* rows.c -- effects and replies as rows of a durable run.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <time.h>
 
 #include "base/utf8.h"

@@ -1,7 +1,9 @@
 /* runs.c -- see runs.h. The index is a file runs.db beside the journals: a row for each with what a
- * look into it gave, and the size and time of the file then. A row whose file is another now is made
- * anew; an index that cannot be read is thrown away.
- * SPDX-License-Identifier: Apache-2.0 */
+ * look into it gave, and the size and time of the file then. A row whose file is another now is
+ * made anew; an index that cannot be read is thrown away.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "journal/runs.h"
 
 #include <assert.h>
@@ -40,7 +42,8 @@ static bool make_folder(char *path, pdl_err *err) {
 bool pdl_runs_folder(char **out, pdl_err *err) {
     static const struct {
         const char *variable, *behind;
-    } places[] = {{"PDL_RUNS", ""}, {"XDG_STATE_HOME", "/pdl/runs"}, {"HOME", "/.local/state/pdl/runs"}};
+    } places[] = {
+        {"PDL_RUNS", ""}, {"XDG_STATE_HOME", "/pdl/runs"}, {"HOME", "/.local/state/pdl/runs"}};
     pdl_buf b = PDL_BUF;
     for (size_t i = 0; i < sizeof places / sizeof *places && !b.len; i++) {
         const char *v = getenv(places[i].variable);

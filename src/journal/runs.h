@@ -1,12 +1,14 @@
 /* runs.h -- the folder of durable runs: names, paths, and an index that can always be made anew.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_JOURNAL_RUNS_H
 #define PDL_JOURNAL_RUNS_H
 
 #include "journal/durable.h"
 
-/* $PDL_RUNS, else $XDG_STATE_HOME/pdl/runs, else ~/.local/state/pdl/runs, made when it is not there.
- * Owned. Errors: io, config (none of these is set). */
+/* $PDL_RUNS, else $XDG_STATE_HOME/pdl/runs, else ~/.local/state/pdl/runs, made when it is not
+ * there. Owned. Errors: io, config (none of these is set). */
 PDL_MUST bool pdl_runs_folder(char **out, pdl_err *err);
 /* Letters, digits and ._- , not beginning with . or -. */
 bool pdl_runs_is_id(pdl_str id);

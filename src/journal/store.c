@@ -1,6 +1,8 @@
 /* store.c -- see store.h. The log of SQLite (WAL) makes a commit one append. Between two syncs the
  * file is a prefix of what was committed: SQLite syncs the log before it takes it in.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "journal/store.h"
 
 #include <assert.h>
@@ -117,7 +119,8 @@ static const char *const texts[] = {
     [ST_BY_KIN] = "SELECT " COLUMNS " FROM effects WHERE kin = ? ORDER BY id",
     [ST_BY_STATE] = "SELECT " COLUMNS " FROM effects WHERE state = ? ORDER BY id",
     [ST_BY_ID] = "SELECT " COLUMNS " FROM effects WHERE id = ?",
-    [ST_BY_ERROR] = "SELECT " COLUMNS " FROM effects WHERE error IS NOT NULL AND id > ? ORDER BY id",
+    [ST_BY_ERROR] =
+        "SELECT " COLUMNS " FROM effects WHERE error IS NOT NULL AND id > ? ORDER BY id",
     [ST_ALL] = "SELECT " COLUMNS " FROM effects WHERE id > ? ORDER BY id",
     [ST_SUMS] = "SELECT count(*), coalesce(sum(kind IN ('model', 'embed') AND reply IS NOT NULL), "
                 "0), coalesce(sum(tokens), 0), coalesce(sum(cost), 0.0) FROM effects",

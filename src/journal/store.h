@@ -93,7 +93,7 @@ typedef struct store_sums {
 } store_sums;
 PDL_MUST bool pdl_store_sums(pdl_store *s, store_sums *out, pdl_err *err);
 
-/* --- messages: nodes of a tree whose paths are lists of messages ------------------------------- */
+/* --- messages: nodes of a tree whose paths are lists of messages ------------------------------ */
 
 /* The node with this hash, made when it is not there; 0 where nothing is written. */
 PDL_MUST bool pdl_store_message(pdl_store *s, int64_t up, pdl_str hash, pdl_str text, int64_t *id,
@@ -101,7 +101,7 @@ PDL_MUST bool pdl_store_message(pdl_store *s, int64_t up, pdl_str hash, pdl_str 
 /* The list that ends at the node as JSON, first message first. */
 PDL_MUST bool pdl_store_messages(pdl_store *s, int64_t id, pdl_buf *out, pdl_err *err);
 
-/* --- files that the program writes -------------------------------------------------------------- */
+/* --- files that the program writes ------------------------------------------------------------ */
 
 typedef struct store_file {
     pdl_str path; /* from the working folder */
@@ -117,7 +117,7 @@ PDL_MUST bool pdl_store_each_file(pdl_store *s, bool (*fn)(void *user, const sto
 PDL_MUST bool pdl_store_rewrite(pdl_store *s, void (*fn)(void *user, pdl_str text, pdl_buf *out),
                                 void *user, pdl_err *err);
 
-/* --- decisions: of policies, of who continues a run --------------------------------------------- */
+/* --- decisions: of policies, of who continues a run ------------------------------------------- */
 
 PDL_MUST bool pdl_store_decide(pdl_store *s, double at, pdl_str place, pdl_str text, pdl_err *err);
 

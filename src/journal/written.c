@@ -1,7 +1,9 @@
 /* written.c -- files that the program of a durable run writes: what they were before the first
  * write and how much of them was acknowledged, so that a run that continues finds them as it left
  * them.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <errno.h>
 #include <sys/stat.h>
 #include <unistd.h>

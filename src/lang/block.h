@@ -33,7 +33,7 @@ typedef enum {
     X(XNUM, const pdl_tree *, "a number, or an expression as text")                                \
     X(XSTR, const pdl_tree *, "a text with expressions inside")                                    \
     X(XDICT, const pdl_tree *, "an object, or an expression as text")                              \
-    X(ANY, const pdl_node *, "anything, read and not looked at")                                   \
+    X(ANY, const pdl_node *, "anything, stored and not interpreted")                               \
     X(BLOCK, const pdl_block *, "a block; NULL when absent")                                       \
     X(BLOCKS, pdl_blocks, "a list of blocks")                                                      \
     X(TEXTS, pdl_blocks, "a block or a list of blocks")                                            \
@@ -95,7 +95,7 @@ struct pdl_block {
 #undef PDL_HEAD_MEMBER
 #undef PDL_RARE_MEMBER
 
-/* pdl_b_text, pdl_b_if, ...: one struct a kind. */
+/* pdl_b_text, pdl_b_if, ...: one struct per kind. */
 #define BLOCK(id, cls, parts, context, schema, doc)                                                \
     typedef struct pdl_b_##id {                                                                    \
         pdl_block head;
@@ -145,14 +145,14 @@ const char *pdl_block_name(pdl_block_kind k);
 const char *pdl_block_trace_name(pdl_block_kind k);
 const char *pdl_block_doc(pdl_block_kind k);
 bool pdl_block_is_structured(pdl_block_kind k);
-/* Does a block of the kind see the background only where its expressions and blocks do? */
+/* True when a block of the kind sees the background only where its expressions and blocks do. */
 bool pdl_block_is_neutral(pdl_block_kind k);
-/* Do the parts of the block print nothing while they run, because its result is not their text? */
+/* True when the parts of the block print nothing, because its result is not their text. */
 bool pdl_block_silences_parts(const pdl_block *b);
 bool pdl_block_kind_find(pdl_str name, pdl_block_kind *out); /* not scalar */
 
-/* The value of a field of a kind, or of a part of a record, that is not written: traces spell it
- * out. Absent when there is none. Owned. */
+/* The default of a field of a kind, or of a part of a record, which traces write out. Absent when
+ * there is none. Owned. */
 pdl_val pdl_field_default(pdl_block_kind kind, const char *key);
 pdl_val pdl_record_default(pdl_record record, const char *key);
 

@@ -11,6 +11,7 @@
 
 #include "lang/block.h"
 
+/* A key and the kind that it selects. */
 typedef struct pdl_select_row {
     const char *key;
     pdl_block_kind kind;
@@ -18,12 +19,14 @@ typedef struct pdl_select_row {
 /* Keys that decide on the kind; the first one that a mapping has decides. */
 const pdl_select_row *pdl_selecting_keys(size_t *n);
 
+/* A field that only traces have: accepted and ignored (spec 2.3). */
 typedef struct pdl_trace_row {
     const char *key;
     uint32_t kinds; /* set of 1 << kind */
 } pdl_trace_row;
 const pdl_trace_row *pdl_trace_fields(size_t *n);
 
+/* An old spelling of a key (spec 2.4). */
 typedef struct pdl_synonym_row {
     const char *old, *key;
 } pdl_synonym_row;
@@ -36,14 +39,15 @@ typedef struct pdl_form {
     const char *name, *tag, *value, *with, *without;
 } pdl_form;
 const pdl_form *pdl_forms(size_t *n);
-/* Is key in a list "|a|b|"? */
+/* Returns true when key is in a list "|a|b|". */
 bool pdl_form_lists(const char *list, const char *key);
 /* Name of the union of a kind's forms; NULL: the kind has no forms. */
 const char *pdl_block_union(pdl_block_kind kind);
 /* Name of a kind's definition in the JSON Schema; NULL: it has none. */
 const char *pdl_block_schema(pdl_block_kind kind);
 
-/* May a block of this kind have the field (a row of pdl_fields or pdl_common_fields)? */
+/* Returns true when a block of this kind may have the field (a row of pdl_fields or
+ * pdl_common_fields). */
 bool pdl_field_allowed(pdl_block_kind kind, const pdl_field *f);
 
 #endif

@@ -1,5 +1,7 @@
 /* table.c -- the tables of blocks and fields as a value: `pdl dump --table`.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "lang/dump.h"
 #include "lang/fields.h"
 #include "lang/schema.h"

@@ -26,8 +26,8 @@
  *   status   refuses with this HTTP status instead, with `error` as the message and `retry_after`
  *            as the seconds that the client should wait
  *   delay    milliseconds before the answer
- * The first item that fits answers. Where none does, the last message is repeated; the model `upper`
- * says it in capitals. */
+ * The first item that fits answers. Where none does, the last message is repeated; the model
+ * `upper` says it in capitals. */
 
 /* Everything is borrowed for the life of the server. */
 typedef struct pdl_mock_options {

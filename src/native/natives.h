@@ -12,7 +12,8 @@
  * template/ and stdlib/ use object/; object/ takes from template/ only the escaping of HTML and the
  * reading of floats.
  *
- * SPDX-License-Identifier: Apache-2.0 */
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_NATIVE_NATIVES_H
 #define PDL_NATIVE_NATIVES_H
 

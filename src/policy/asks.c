@@ -5,7 +5,8 @@
  * (pdl_label_of_part); an argument is looked at as a whole and in its parts, so that a rule may be
  * for `message` or for `message.body`.
  *
- * SPDX-License-Identifier: Apache-2.0 */
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "policy/policy_impl.h"
 
 #include <string.h>

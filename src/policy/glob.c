@@ -1,5 +1,7 @@
 /* glob.c -- patterns of names and paths. Linear: a star goes back to its last place only.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,8 @@
  * Each policy looks only at the labels that it knows: a built-in one has no opinion on `secret`,
  * which somebody else's file names.
  *
- * SPDX-License-Identifier: Apache-2.0 */
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "policy/policy_impl.h"
 
 #include "base/banned.h"
@@ -92,8 +93,8 @@ static pdl_verdict verdict_of(const rule *r, pdl_label origins, pdl_label whole,
     return r->always_asks ? PDL_VERDICT_APPROVE : PDL_VERDICT_ALLOW;
 }
 
-static pdl_decision judge_argument(const pdl_policies *all, const policy *p, const pdl_policy_ask *ask,
-                                   const pdl_argument *a) {
+static pdl_decision judge_argument(const pdl_policies *all, const policy *p,
+                                   const pdl_policy_ask *ask, const pdl_argument *a) {
     pdl_label origins = pdl_label_origins(a->label) & p->known;
     const rule *r = rule_for(all, p, ask, a);
     pdl_decision d = {.arg = a, .policy = p->name, .labels = origins};

@@ -34,8 +34,8 @@ pdl_policies *pdl_policies_new(void);
 void pdl_policies_free(pdl_policies *p); /* NULL is fine */
 
 /* One more policy: the text of a file, or a node (borrowed) of a program. Built-in policies have no
- * opinion on what is trusted or only reads. Error: schema (syntax where it is no YAML); all problems
- * are in its message, each with its place. */
+ * opinion on what is trusted or only reads. Error: schema (syntax where it is no YAML); all
+ * problems are in its message, each with its place. */
 PDL_MUST bool pdl_policies_add(pdl_policies *p, pdl_str name, pdl_str bytes, bool built_in,
                                pdl_err *err);
 PDL_MUST bool pdl_policies_add_node(pdl_policies *p, pdl_str name, const pdl_node *n, pdl_err *err);

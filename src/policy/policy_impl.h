@@ -119,7 +119,8 @@ void pdl_policy_refusal(const pdl_policies *p, const source_log *s, const pdl_po
 /* The request of an approval; owned dict. */
 pdl_val pdl_policy_question(const pdl_policies *p, const source_log *s, const pdl_policy_ask *ask);
 /* What events tell of a decision; owned dict. outcome: allow, deny, approved, refused. */
-pdl_val pdl_policy_decision_value(const pdl_policies *p, const source_log *s, const pdl_policy_ask *ask,
-                                  const pdl_decision *d, const char *outcome);
+pdl_val pdl_policy_decision_value(const pdl_policies *p, const source_log *s,
+                                  const pdl_policy_ask *ask, const pdl_decision *d,
+                                  const char *outcome);
 
 #endif

@@ -1,7 +1,8 @@
 /* read.c -- the text of a policy (spec trust, section 3) -> rules. Every problem is told at once,
  * each with its place and what was perhaps meant: a policy that is half understood is none.
  *
- * SPDX-License-Identifier: Apache-2.0 */
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <string.h>
 
 #include "policy/policy_impl.h"
@@ -162,7 +163,8 @@ static bool name_label(reader *r, const pdl_node *at, pdl_str name, pdl_label *o
     pdl_label taken;
     if (!is_name(name) || pdl_str_is(name, "bounded") || pdl_str_is(name, "shaped") ||
         pdl_label_find_origin(name, &taken)) {
-        wrong(r, at, "'%.*s' cannot be the name of a label: letters, digits, - and _, and no origin",
+        wrong(r, at,
+              "'%.*s' cannot be the name of a label: letters, digits, - and _, and no origin",
               PDL_FMT(name));
         return false;
     }

@@ -5,7 +5,8 @@
  * one line between quotes, its control characters visible, its middle cut, and marked when it is
  * not trusted.
  *
- * SPDX-License-Identifier: Apache-2.0 */
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "policy/policy_impl.h"
 
 #include "base/utf8.h"
@@ -148,8 +149,8 @@ static pdl_val shown_argument(const pdl_policies *p, const source_log *s, const 
     return d;
 }
 
-static pdl_val shown_arguments(const pdl_policies *p, const source_log *s, const pdl_policy_ask *ask,
-                               bool with_values) {
+static pdl_val shown_arguments(const pdl_policies *p, const source_log *s,
+                               const pdl_policy_ask *ask, bool with_values) {
     pdl_val list = pdl_list_new(ask->n);
     for (size_t i = 0; i < ask->n && i < MOST_ARGUMENTS; i++)
         list = pdl_list_push(list, shown_argument(p, s, &ask->args[i], with_values));
@@ -170,8 +171,9 @@ pdl_val pdl_policy_question(const pdl_policies *p, const source_log *s, const pd
     return d;
 }
 
-pdl_val pdl_policy_decision_value(const pdl_policies *p, const source_log *s, const pdl_policy_ask *ask,
-                                  const pdl_decision *d, const char *outcome) {
+pdl_val pdl_policy_decision_value(const pdl_policies *p, const source_log *s,
+                                  const pdl_policy_ask *ask, const pdl_decision *d,
+                                  const char *outcome) {
     pdl_val v = pdl_dict_new(6);
     v = pdl_dict_putz(v, "sink", pdl_textz(pdl_sink_name(ask->sink)));
     v = pdl_dict_putz(v, "name", pdl_text(ask->name));

@@ -1,8 +1,9 @@
-/* sources.c -- which effects a value came from. A run has 16 bits for its sources, which travel with
- * the labels (label.h): each source takes the next bit, so the first 16 are distinguished exactly, and
- * later ones share a bit with older ones of the same place in the count.
+/* sources.c -- which effects a value came from. A run has 16 bits for its sources, which travel
+ * with the labels (label.h): each source takes the next bit, so the first 16 are distinguished
+ * exactly, and later ones share a bit with older ones of the same place in the count.
  *
- * SPDX-License-Identifier: Apache-2.0 */
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "policy/policy_impl.h"
 
 #include "base/utf8.h"

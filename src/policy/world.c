@@ -11,7 +11,8 @@
  * What a process may remember is counted here too: a code worker and the file system forget
  * nothing, so what comes out of them has the labels of all that went in.
  *
- * SPDX-License-Identifier: Apache-2.0 */
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <string.h>
 
 #include "policy/policy_impl.h"
@@ -155,7 +156,8 @@ static void set_labels(room *r, pdl_effect *e) {
         e->added_labels |= r->in_files;
     }
     pdl_label own = is_trusted ? 0 : pdl_effect_origin(e->kind);
-    if (own || named) e->added_labels |= pdl_sources_add(&r->sources, e, pdl_label_origins(own | named));
+    if (own || named)
+        e->added_labels |= pdl_sources_add(&r->sources, e, pdl_label_origins(own | named));
 }
 
 static void let_pass(room *r, pdl_effect *e) {
@@ -258,7 +260,8 @@ static void ask_person(room *r, pdl_effect *e, size_t at, const pdl_policy_ask *
 }
 
 /* True when the effect is not this function's any more. */
-static bool approve(room *r, pdl_effect *e, size_t at, const pdl_policy_ask *ask, const pdl_decision *d) {
+static bool approve(room *r, pdl_effect *e, size_t at, const pdl_policy_ask *ask,
+                    const pdl_decision *d) {
     pdl_val key;
     pdl_err err = {0};
     if (!key_of(ask, &key, &err)) {

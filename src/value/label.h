@@ -6,8 +6,8 @@
  * and pasted into a command is no less foreign. What must stay true: an operation may add origins,
  * and only the program's author can drop them.
  *
- * 48 bits: the origins below; up to 16 names that policies give (pdl_label_named); two bits for what
- * is not bounded; 16 bits that say which of the run's sources a value may come from, for the
+ * 48 bits: the origins below; up to 16 names that policies give (pdl_label_named); two bits for
+ * what is not bounded; 16 bits that say which of the run's sources a value may come from, for the
  * messages of a policy (exact for the first 16 sources, a superset after that).
  *
  * SPDX-License-Identifier: Apache-2.0

@@ -1,5 +1,7 @@
 /* memo.c -- see memo.h. Objects are kept while their address is a key.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "value/memo.h"
 
 #include <string.h>

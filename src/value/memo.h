@@ -29,7 +29,8 @@ typedef struct pdl_memo {
 } pdl_memo;
 
 /* Counts a visit of v, a value with an object. Returns true when the walk went through the same
- * handle in the same way (0 to 3) before: *to is what became of it (borrowed until the next put). */
+ * handle in the same way (0 to 3) before: *to is what became of it (borrowed until the next put).
+ */
 bool pdl_memo_find(pdl_memo *m, pdl_vref v, unsigned way, pdl_vref *to);
 /* v has become `to`, which may be absent. Borrows both. */
 void pdl_memo_put(pdl_memo *m, pdl_vref v, unsigned way, pdl_vref to);

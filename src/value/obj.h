@@ -29,7 +29,7 @@ static inline void *pdl_obj_head(pdl_tag tag, void *p) {
 static inline void *pdl_obj_new(pdl_tag tag, size_t size) {
     return pdl_obj_head(tag, pdl_alloc(size));
 }
-/* Give back the memory of an object made by pdl_obj_new; its parts are released already. */
+/* Releases the memory of an object made by pdl_obj_new; its parts were released. */
 static inline void pdl_obj_free(pdl_obj *o) {
     assert(o->tag > PDL_V_FLOAT && o->tag < PDL_V_COUNT);
     pdl_obj_count(-1);
@@ -54,12 +54,14 @@ typedef struct pdl_dictobj {
     pdl_val few[];
 } pdl_dictobj;
 
+/* Followed by its n bytes, which need not be text. */
 typedef struct pdl_bytesobj {
     pdl_obj head;
     size_t n;
     char p[];
 } pdl_bytesobj;
 
+/* The object of a value of that kind, which is asserted. */
 static inline pdl_listobj *pdl_listobj_of(pdl_vref v) {
     assert(v.tag == PDL_V_LIST || v.tag == PDL_V_TUPLE);
     return (pdl_listobj *)(void *)v.u.o;
@@ -80,7 +82,7 @@ static inline pdl_boxobj *pdl_boxobj_of(pdl_vref v) {
 /* Flags that a container takes over from its items. */
 enum { PDL_F_INHERITED = PDL_F_PROMISE | PDL_F_HANDLE };
 
-/* Container handle c after x was put in. */
+/* The handle of container c after x was put into it: with the flags and labels of both. */
 static inline pdl_val pdl_joined(pdl_val c, pdl_vref x) {
     c.flags = (uint8_t)(c.flags | (x.flags & PDL_F_INHERITED));
     return pdl_with_part_label(c, pdl_label_of(x));

@@ -382,7 +382,8 @@ void pdl_val_show(pdl_vref v, bool repr, size_t max, pdl_buf *out) {
     } else {
         ok = pdl_print(&p, v, repr);
     }
-    if (pdl_err_is_cancel(&err)) (void)pdl_cancel_walk(); /* who asked for it has no error channel */
+    /* who asked for it has no error channel */
+    if (pdl_err_is_cancel(&err)) (void)pdl_cancel_walk();
     pdl_err_fini(&err);
     if (ok && out->len - start <= max) return;
     size_t cut = out->len < start + max ? out->len : start + max;

@@ -237,8 +237,7 @@ static inline const pdl_class *pdl_class_of(pdl_vref v) {
 void *pdl_ext_new(pdl_tag tag, const pdl_class *cls, size_t size);
 
 /* Live counted objects of this process: tests assert that it returns to its start. Debug builds
- * only, else
- * 0. */
+ * only, else 0. */
 size_t pdl_live_objects(void);
 
 /* --- strings (string.c) ----------------------------------------------------------------------- */
@@ -289,7 +288,7 @@ typedef struct pdl_listobj {
 
 pdl_val pdl_list_new(size_t cap);                      /* empty list */
 pdl_val pdl_tuple_new(const pdl_val *items, size_t n); /* takes each item */
-/* Is there memory for one item more? For lists that grow by the will of a program. */
+/* Checks that there is memory for one more item. For lists that a program lets grow. */
 PDL_MUST bool pdl_list_may_grow(pdl_vref list, pdl_err *err);
 pdl_val pdl_list_push(pdl_val list, pdl_val x);          /* takes both, returns the longer list */
 pdl_val pdl_list_set(pdl_val list, size_t i, pdl_val x); /* i < length; takes both */
@@ -297,7 +296,7 @@ pdl_val pdl_list_insert(pdl_val list, size_t i, pdl_val x);
 pdl_val pdl_list_remove(pdl_val list, size_t i); /* takes list; i < length */
 pdl_val pdl_list_concat(pdl_val a, pdl_vref b);  /* takes a; both lists (or both tuples) */
 pdl_val pdl_list_as_tuple(pdl_val list);         /* takes list */
-/* The i-th item with the labels that it has of the list, i < length; owned. */
+/* The ith item with the labels that the list adds to it, i < length; owned. */
 pdl_val pdl_list_part(pdl_vref list, size_t i);
 
 #ifndef PDL_CHECK_OWNERSHIP
@@ -323,8 +322,7 @@ size_t pdl_dict_len(pdl_vref d);
 pdl_val pdl_dict_put(pdl_val d, pdl_val key, pdl_val x);
 pdl_val pdl_dict_puts(pdl_val d, pdl_str key, pdl_val x); /* takes d and x */
 static inline pdl_val pdl_dict_putz(pdl_val d, const char *key, pdl_val x) {
-    return pdl_dict_puts(d, pdl_str_of(key),
-                         x); /* here, so that the lengths of literals are known */
+    return pdl_dict_puts(d, pdl_str_of(key), x); /* inline: lengths of literals are constants */
 }
 pdl_val pdl_dict_del(pdl_val d, pdl_vref key); /* takes d; absent key: unchanged. O(n) */
 /* Borrowed value, or absent. 1, 1.0 and true are the same key. */
@@ -336,7 +334,7 @@ static inline pdl_vref pdl_dict_getz(pdl_vref d, const char *key) {
 /* The i-th entry in order, i < length; borrowed. */
 pdl_vref pdl_dict_key_at(pdl_vref d, size_t i);
 pdl_vref pdl_dict_val_at(pdl_vref d, size_t i);
-/* The i-th value with the labels that it has of the dict; owned. */
+/* The ith value with the labels that the dict adds to it; owned. */
 pdl_val pdl_dict_part(pdl_vref d, size_t i);
 /* Right-biased union: b's entries over a. Takes a. */
 pdl_val pdl_dict_merge(pdl_val a, pdl_vref b);

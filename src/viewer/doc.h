@@ -1,10 +1,10 @@
 /* doc.h -- private to the room: a run as a tree of boxes, read from its trace.
  *
  * A trace is the program in which every executed block holds what is known of its execution. A box
- * is one execution of one block. The tree of boxes is made once, breadth first, so that the children
- * of a box have neighbouring numbers: a page that shows one level asks for a range, and a run of a
- * hundred thousand blocks needs neither recursion nor lists. Texts and values stay in the trace,
- * which the document owns; a box borrows its block from there.
+ * is one execution of one block. The tree of boxes is made once, breadth first, so that the
+ * children of a box have neighbouring numbers: a page that shows one level asks for a range, and a
+ * run of a hundred thousand blocks needs neither recursion nor lists. Texts and values stay in the
+ * trace, which the document owns; a box borrows its block from there.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

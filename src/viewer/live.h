@@ -1,12 +1,13 @@
 /* live.h -- private to the room: the boxes of a run while it goes on, made from its events.
  *
- * The trace of a run is whole when the run is over, and a page wants boxes now. So events are folded
- * a second time into what a tree shows: where a box is, its kind, state, times, and the beginning of
- * its text. When the run is over, the trace takes the place of all this.
+ * The trace of a run is whole when the run is over, and a page wants boxes now. So events are
+ * folded a second time into what a tree shows: where a box is, its kind, state, times, and the
+ * beginning of its text. When the run is over, the trace takes the place of all this.
  *
- * Pages get changes, not events: a box that changed is noted once until the notes are taken, however
- * many pieces of text came meanwhile. A page that is slow or comes late gets the newest state of
- * each box and not everything that led to it, so it can neither fall behind nor hold up the run.
+ * Pages get changes, not events: a box that changed is noted once until the notes are taken,
+ * however many pieces of text came meanwhile. A page that is slow or comes late gets the newest
+ * state of each box and not everything that led to it, so it can neither fall behind nor hold up
+ * the run.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -23,8 +24,8 @@ enum {
 
 /* Number of changes noted so far: a page that knows all of them waits. */
 size_t pdl_live_changes(const pdl_live *l);
-/* Appends the boxes that changed since *from as a JSON list, at most `most`, and moves *from to what
- * was not looked at. False: nothing has changed. */
+/* Appends the boxes that changed since *from as a JSON list, at most `most`, and moves *from to
+ * what was not looked at. False: nothing has changed. */
 bool pdl_live_json(pdl_live *l, size_t *from, size_t most, pdl_buf *out);
 
 #endif

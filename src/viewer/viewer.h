@@ -26,8 +26,8 @@ typedef struct pdl_view_run pdl_view_run;
 
 /* From the text of a trace, ours or the reference's; bytes that are not UTF-8 are replaced. name is
  * shown (copied). source_name and source: the file of the program; p NULL: it is written from the
- * trace. Error: syntax when the text holds no JSON object; what is cut or damaged is shown as far as
- * it goes. */
+ * trace. Error: syntax when the text holds no JSON object; what is cut or damaged is shown as far
+ * as it goes. */
 PDL_MUST bool pdl_view_run_new(pdl_str name, pdl_str trace, pdl_str source_name, pdl_str source,
                                pdl_view_run **out, pdl_err *err);
 void pdl_view_run_free(pdl_view_run *r); /* NULL is fine */

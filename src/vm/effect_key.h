@@ -1,7 +1,8 @@
 /* effect_key.h -- the place of an effect in the run, which is its key in a recording. Private to
  * vm.
  *
- * SPDX-License-Identifier: Apache-2.0 */
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_VM_EFFECT_KEY_H
 #define PDL_VM_EFFECT_KEY_H
 

@@ -1,7 +1,8 @@
 /* inflight.c -- see inflight.h. The life of an effect: made, perhaps queued, launched, pieces,
  * reply.
  *
- * SPDX-License-Identifier: Apache-2.0 */
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "vm/inflight.h"
 
 #include <assert.h>

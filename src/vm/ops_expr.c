@@ -1,6 +1,8 @@
 /* ops_expr.c -- instructions of expressions: operators, access, calls of natives. Operands that are
  * promises are resolved first, to any depth; objects of a code worker are used through effects.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "base/limits.h"
 #include "base/num.h"
 #include "value/func.h"

@@ -1,5 +1,8 @@
 /* calls.c -- functions of programs called by the host program, and tasks inside of callbacks. C11.
- * Prints what failed, then the counts. SPDX-License-Identifier: Apache-2.0 */
+ * Prints what failed, then the counts.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -134,7 +137,7 @@ static void test_misuse(pdl_engine *e) {
     pdl_value_drop(odd);
 }
 
-/* --- while a program waits --------------------------------------------------------------------- */
+/* --- while a program waits -------------------------------------------------------------------- */
 
 static pdl_request *asked;
 static void on_model(void *user, pdl_request *r) {
@@ -246,7 +249,7 @@ static void test_settings(void) {
     pdl_engine_free(e);
 }
 
-/* --- handlers that decline ---------------------------------------------------------------------- */
+/* --- handlers that decline -------------------------------------------------------------------- */
 
 static void says(void *user, pdl_request *r) { answer_text(r, user); }
 static void declines(void *user, pdl_request *r) {
@@ -276,7 +279,7 @@ static void test_decline(bool shared) {
     pdl_engine_free(e);
 }
 
-/* --- code that changes variables ---------------------------------------------------------------- */
+/* --- code that changes variables -------------------------------------------------------------- */
 
 static void appends(void *user, pdl_request *r) {
     pdl_value *vars = pdl_value_get(pdl_request_data(r), "vars"), *xs = pdl_value_get(vars, "xs"),

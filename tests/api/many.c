@@ -5,7 +5,8 @@
  *     many --allocator       one allocation fails, and the host gives memory back
  *     many --limited         an allocator with a limit of its own
  *
- * SPDX-License-Identifier: Apache-2.0 */
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

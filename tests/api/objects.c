@@ -1,5 +1,8 @@
 /* objects.c -- functions and objects of the host program as values, from C11. Prints what failed,
- * then the counts. SPDX-License-Identifier: Apache-2.0 */
+ * then the counts.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,8 @@
 /* t.h -- what the programs of these tests share: counted checks, and short forms of what they do
  * most. Each program is one file that includes this one and ends with `return counts();`.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #ifndef PDL_TESTS_API_T_H
 #define PDL_TESTS_API_T_H
 

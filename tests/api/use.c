@@ -134,7 +134,8 @@ static void test_trees(pdl_engine *e) {
 
 static void test_contexts(pdl_engine *e) {
     pdl_error *error = NULL;
-    const char json[] = "[{\"role\": \"user\", \"content\": \"a\"}, {\"role\": \"user\", \"content\": \"b\"}]";
+    const char json[] =
+        "[{\"role\": \"user\", \"content\": \"a\"}, {\"role\": \"user\", \"content\": \"b\"}]";
     pdl_value *two = pdl_value_from_json(json, sizeof json - 1, &error),
               *group = pdl_value_context(two, true, &error), *outer = pdl_value_list();
     CHECK(group && pdl_value_context_form(group) == PDL_CONTEXT_INDEPENDENT);
@@ -155,7 +156,8 @@ static void test_contexts(pdl_engine *e) {
     pdl_value *empty = pdl_value_context(none, true, &error);
     CHECK(pdl_value_context_form(empty) == PDL_CONTEXT_DEPENDENT && pdl_value_len(empty) == 0);
     CHECK(pdl_value_push(none, first) && pdl_value_push(none, number));
-    CHECK(!pdl_value_context(none, false, &error) && is_error(&error, "expression", "not a valid context"));
+    CHECK(!pdl_value_context(none, false, &error) &&
+          is_error(&error, "expression", "not a valid context"));
     CHECK(!pdl_value_context(number, false, &error) && is_error(&error, "usage", "list"));
     pdl_program *p = pdl_load_text(e, "a", 1, NULL, &error);
     pdl_task *t = pdl_task_start(e, p, NULL, &error);

@@ -1,5 +1,8 @@
-/* test_certificates.c -- the place of certificates that a system has, and what is used where it has none.
- * SPDX-License-Identifier: Apache-2.0 */
+/* test_certificates.c -- the place of certificates that a system has, and what is used where it has
+ * none.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "io/certificates.h"
 
 #include <unistd.h>

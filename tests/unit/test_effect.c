@@ -219,8 +219,9 @@ static void test_worlds(void **state) {
     run_script(three, 1, 2, 0, 0, "");
     seen s = {.log = PDL_BUF};
     pdl_world *w = pdl_null_world();
-    w->ops->start(w, pdl_effect_new(PDL_EFFECT_read, 7, NULL, 0, (pdl_loc){0}, pdl_dict_new(0),
-                                    (pdl_effect_sink){.user = &s, .piece = on_piece, .reply = on_reply}));
+    w->ops->start(
+        w, pdl_effect_new(PDL_EFFECT_read, 7, NULL, 0, (pdl_loc){0}, pdl_dict_new(0),
+                          (pdl_effect_sink){.user = &s, .piece = on_piece, .reply = on_reply}));
     t_assert_str(pdl_buf_str(&s.log), "7!runtime:nothing outside can be reached: read ");
     t_assert(!w->ops->poll(w, -1));
     w->ops->close(w);

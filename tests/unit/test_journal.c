@@ -46,8 +46,9 @@ static void on_reply(void *user, const pdl_effect *e, const pdl_reply *r) {
 static void ask(pdl_world *w, uint32_t id, pdl_effect_kind kind, const char *place, uint32_t seq,
                 const char *request) {
     pdl_path *p = pdl_path_name(NULL, place);
-    pdl_effect *e = pdl_effect_new(kind, id, p, seq, (pdl_loc){0}, json(request),
-                                   (pdl_effect_sink){.user = NULL, .piece = on_piece, .reply = on_reply});
+    pdl_effect *e =
+        pdl_effect_new(kind, id, p, seq, (pdl_loc){0}, json(request),
+                       (pdl_effect_sink){.user = NULL, .piece = on_piece, .reply = on_reply});
     pdl_path_drop(p);
     w->ops->start(w, e);
 }

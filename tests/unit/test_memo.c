@@ -1,5 +1,7 @@
 /* test_memo.c -- what a walk over a value made of its objects.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "t.h"
 #include "value/memo.h"
 

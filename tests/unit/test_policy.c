@@ -1,6 +1,8 @@
 /* test_policy.c -- verdicts on labels, patterns of names and paths, and every problem of a policy
  * file at once.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "t.h"
 
 #include "policy/policy.h"
@@ -130,7 +132,8 @@ static const struct {
     {"policy: 2\n", "p.yaml:1 - policy, the version, should be an integer from 1 to 1"},
     {"- a\n", "p.yaml:1 - a policy should be a mapping"},
     {"policy: 1\nrulez: []\n", "p.yaml:2 - no key of a policy: 'rulez'; did you mean 'rules'?"},
-    {"policy: 1\nrules:\n- {sink: comand}\n", "p.yaml:3 - no sink 'comand'; did you mean 'command'?"},
+    {"policy: 1\nrules:\n- {sink: comand}\n",
+     "p.yaml:3 - no sink 'comand'; did you mean 'command'?"},
     {"policy: 1\nrules:\n- {sink: command, allow: [modle]}\n",
      "p.yaml:3 - no label 'modle'; did you mean 'model'?"},
     {"policy: 1\nrules:\n- {allow: [model]}\n", "p.yaml:3 - a rule without a sink"},
@@ -201,8 +204,9 @@ static void seventeen_names_are_too_many(void **state) {
 
 static void masks_are_what_rules_deny(void **state) {
     (void)state;
-    pdl_policies *p = read_ok("policy: 1\nlabels: {secret: [{read: x}]}\nrules:\n- {sink: output, "
-                              "deny: [secret]}\n- {sink: journal, deny: [secret], durable: deny}\n");
+    pdl_policies *p =
+        read_ok("policy: 1\nlabels: {secret: [{read: x}]}\nrules:\n- {sink: output, "
+                "deny: [secret]}\n- {sink: journal, deny: [secret], durable: deny}\n");
     assert_int_equal(pdl_policies_masked(p, PDL_SINK_output), secret);
     assert_int_equal(pdl_policies_masked(p, PDL_SINK_trace), 0);
     t_assert(!pdl_policies_allow_durable(p, secret) && pdl_policies_allow_durable(p, model));

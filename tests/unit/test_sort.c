@@ -1,5 +1,7 @@
 /* test_sort.c -- sorting that can be cancelled.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <signal.h>
 
 #include "base/sort.h"

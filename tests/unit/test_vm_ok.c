@@ -1,5 +1,7 @@
 /* test_vm_ok.c -- the invariants that builds with assertions ask of the machine see what is broken.
- * SPDX-License-Identifier: Apache-2.0 */
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include "vm/out_impl.h"
 #include "vm/run.h"
 

@@ -340,7 +340,8 @@ static void objects_stay_in_the_worker(void **state) {
                  (unsigned long long)pdl_handle_of(t.kept)->id, object_rows[i].request);
         assert_true(pdl_json_read(t_str(text), 0, &r, NULL, &err));
         pdl_buf_clear(&t.got);
-        start(PDL_EFFECT_object, r, (pdl_effect_sink){.user = NULL, .piece = NULL, .reply = on_reply});
+        start(PDL_EFFECT_object, r,
+              (pdl_effect_sink){.user = NULL, .piece = NULL, .reply = on_reply});
         run();
         t_assert_str(pdl_buf_str(&t.got), object_rows[i].want);
     }

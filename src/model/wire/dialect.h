@@ -81,15 +81,17 @@ enum {
 
 /* Vtable contracts:
  *
- *  write     appends the path to path, which holds the address, and returns the body. Errors:
- *            unsupported_params, bad_request, config; msg is the message without prefixes.
- *  read      a whole reply (taken, also on failure) -> response in OpenAI's shape. Errors: protocol.
- *  event     adds one event (text of a data line, or a line of NDJSON) to the reply builder. An error
- *            object of the server goes to its error. Errors: protocol.
- *  sign      adds the credentials; NULL: "Authorization: Bearer KEY" when there is a key. Errors: auth.
- *  by_prompt no field of the request constrains the answer: a schema is requested in words
- *  embedder  NULL: the service embeds no texts
- *  pending   returns true when the reply is an unfinished job, and fills job. NULL: never.
+ *   write     appends the path to path, which holds the address, and returns the body. Errors:
+ *             unsupported_params, bad_request, config; msg is the message without prefixes.
+ *   read      a whole reply (taken, also on failure) -> response in OpenAI's shape. Errors:
+ *             protocol.
+ *   event     adds one event (text of a data line, or a line of NDJSON) to the reply builder. An
+ *             error object of the server goes to its error. Errors: protocol.
+ *   sign      adds the credentials; NULL: "Authorization: Bearer KEY" when there is a key. Errors:
+ *             auth.
+ *   by_prompt no field of the request constrains the answer: a schema is requested in words
+ *   embedder  NULL: the service embeds no texts
+ *   pending   returns true when the reply is an unfinished job, and fills job. NULL: never.
  */
 struct pdl_dialect {
     const char *name;
