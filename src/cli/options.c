@@ -136,6 +136,8 @@ static const option options[] = {
     {OPT_mock_port, "port", 0, OPT_VALUE, "N", NULL,
      "port to listen at, 0 for any that is free; 8765 when absent"},
     {OPT_eval, "eval", 'e', OPT_VALUE, "TEXT", NULL, "run this text; operands are the program's"},
+    {OPT_template, "template", 0, OPT_VALUE, "NAME", "{chat,rag,agent,batch}",
+     "what it does; chat when absent"},
 };
 static_assert(sizeof options / sizeof options[0] == OPT_COUNT, "one row per option");
 
@@ -171,6 +173,7 @@ static const opt_id resume_options[] = {
 static const opt_id runs_options[] = {OPT_help, OPT_json, OPT_keep, OPT_redact, OPT_COUNT};
 static const opt_id answer_options[] = {OPT_help, OPT_at, OPT_COUNT};
 static const opt_id trace_options[] = {OPT_help, OPT_trace_form, OPT_COUNT};
+static const opt_id new_options[] = {OPT_help, OPT_template, OPT_COUNT};
 static const opt_id plain_options[] = {OPT_help, OPT_COUNT};
 
 static const command table[] = {
@@ -187,6 +190,7 @@ static const command table[] = {
      "  serve FILE...   offer programs as models over HTTP\n"
      "  view FILE       show a trace as nested boxes in a browser\n"
      "  policy show NAME  print a built-in policy\n"
+     "  new NAME        write a program to begin with\n"
      "  mock            serve a model that repeats what it is asked, or says what a file says\n"
      "  schema          print the JSON Schema of programs\n"
      "  help [COMMAND]  show help\n"
@@ -250,6 +254,9 @@ static const command table[] = {
      "Actions:\n"
      "  show NAME   print a built-in policy: default, careful or strict\n"
      "  check FILE  report what is wrong with a policy\n"},
+    {"new", pdl_cli_cmd_new, new_options, "NAME",
+     "Write a program to begin with: a chat, retrieval, an agent with tools, or many rows.",
+     "NAME.pdl must not exist.\n"},
     {"mock", pdl_cli_cmd_mock, mock_options, "",
      "Serve a model for tests and first steps, with the interface of OpenAI, on this machine.",
      "It repeats the last message; the model upper says it in capitals; --replies says more.\n"

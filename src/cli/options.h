@@ -87,6 +87,7 @@ typedef enum {
     OPT_delay,
     OPT_mock_port,
     OPT_eval,
+    OPT_template,
     OPT_COUNT
 } opt_id;
 
@@ -151,6 +152,7 @@ int pdl_cli_cmd_trace(const arguments *a);
 int pdl_cli_cmd_policy(const arguments *a);
 int pdl_cli_cmd_serve(const arguments *a);
 int pdl_cli_cmd_view(const arguments *a);
+int pdl_cli_cmd_new(const arguments *a);
 int pdl_cli_cmd_mock(const arguments *a);
 int pdl_cli_cmd_schema(const arguments *a);
 int pdl_cli_cmd_builtins(const arguments *a);

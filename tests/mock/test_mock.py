@@ -136,7 +136,21 @@ def wrong(folder):
         check("wrong %s" % args, r.returncode == code and told in r.stderr, (r.returncode, r.stderr))
 
 
+def templates(folder):
+    """What pdl new writes runs as it is."""
+    file = folder / "t.yaml"
+    file.write_text('- {when: "17 times", reply: "Thought: I know.\\nFinal Answer: 391"}\n- {when: Saturday, reply: From 10 to 14.}\n- {when: review, reply: positive}\n')
+    m = Mock("--replies", file)
+    for name, stdin, want in [("chat", "hi\n\n", "> hi\n> \n"), ("agent", "", "Answer: 391"), ("rag", "", "From 10 to 14."), ("batch", "", '{"row": "It is blue", "sentiment": "positive"}')]:
+        subprocess.run([PDL, "new", str(folder / name), "--template", name], check=True, capture_output=True)
+        env = {**os.environ, **dict(w.split("=", 1) for w in m.use.split()[1:])}
+        r = subprocess.run([PDL, str(folder / name)], input=stdin, env=env, capture_output=True, text=True, timeout=60)
+        check("template " + name, r.returncode == 0 and want in r.stdout, (r.stdout, r.stderr))
+    m.end()
+
+
 with tempfile.TemporaryDirectory() as t:
+    templates(pathlib.Path(t))
     plain()
     script(pathlib.Path(t))
     streams(pathlib.Path(t))

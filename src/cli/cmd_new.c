@@ -1,0 +1,65 @@
+/* cmd_new.c -- pdl new NAME: a program to begin with.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "cli/cli.h"
+#include "io/file.h"
+
+#include "base/banned.h"
+
+#define TEMPLATES(X) X(chat) X(rag) X(agent) X(batch)
+
+#define X(name)                                                                                    \
+    extern const unsigned char pdl_template_##name[];                                              \
+    extern const size_t pdl_template_##name##_len;
+TEMPLATES(X)
+#undef X
+
+static const struct {
+    const char *name;
+    const unsigned char *text;
+    const size_t *n;
+} templates[] = {
+#define X(name) {#name, pdl_template_##name, &pdl_template_##name##_len},
+    TEMPLATES(X)
+#undef X
+};
+
+static pdl_str find(pdl_str name) {
+    for (size_t i = 0; i < sizeof templates / sizeof *templates; i++)
+        if (pdl_str_is(name, templates[i].name))
+            return (pdl_str){(const char *)templates[i].text, *templates[i].n};
+    PDL_BUG("the option allows no other template");
+}
+
+static int write_program(const char *path, pdl_str text) {
+    pdl_err err = {0};
+    if (pdl_file_kind_of(path) != PDL_FILE_NONE)
+        pdl_err_set(&err, PDL_E_io, (pdl_loc){0}, "there is a file %s already", path);
+    else if (pdl_file_write(path, text, PDL_FILE_NEW, &err))
+        return 0;
+    pdl_cli_print_error(&err, NULL);
+    pdl_err_fini(&err);
+    return 1;
+}
+
+int pdl_cli_cmd_new(const arguments *a) {
+    if (!a->files.n) return pdl_cli_refuse(a, "the following arguments are required: NAME");
+    pdl_str name = a->files.p[0], suffix = PDL_STR(".pdl");
+    pdl_str form = a->given[OPT_template] ? a->value[OPT_template] : PDL_STR("chat");
+    pdl_buf path = PDL_BUF;
+    pdl_buf_put(&path, name);
+    if (!pdl_str_ends(name, suffix)) pdl_buf_put(&path, suffix);
+    int code = write_program(pdl_buf_z(&path), find(form));
+    if (!code) {
+        pdl_buf told = PDL_BUF;
+        pdl_buf_putf(&told,
+                     "%s is written. Run it with `pdl %s`; `pdl mock` serves a model that costs "
+                     "nothing.\n",
+                     pdl_buf_z(&path), pdl_buf_z(&path));
+        code = pdl_cli_put_stdout(pdl_buf_str(&told));
+        pdl_buf_fini(&told);
+    }
+    pdl_buf_fini(&path);
+    return code;
+}
