@@ -207,6 +207,18 @@ pdl_vref pdl_dict_val_at(pdl_vref d, size_t i) {
     assert(i < pdl_dict_len(d));
     return pdl_dictobj_of(d)->vals[i];
 }
+
+size_t pdl_dict_first_shown(pdl_vref d) {
+    if (PDL_LIKELY(!(pdl_flags_of(d) & PDL_F_MODULE))) return 0;
+    size_t i = 0, n = pdl_dict_len(d);
+    for (; i < n; i++) {
+        pdl_vref key = pdl_dict_key_at(d, i);
+        if (!pdl_is_str(key) ||
+            (!pdl_text_is(key, "stdlib") && !pdl_str_starts(pdl_str_get(key), PDL_STR("pdl_"))))
+            break;
+    }
+    return i;
+}
 pdl_val pdl_dict_part(pdl_vref d, size_t i) {
     return pdl_with_label(pdl_keep(pdl_dict_val_at(d, i)), pdl_label_of_part(d));
 }

@@ -276,9 +276,13 @@ PDL_APART static sort_key *sorted_keys(writer *w, pdl_vref d, size_t n) {
 }
 
 static bool put_entries(writer *w, pdl_vref d, size_t n, const sort_key *order) {
+    size_t first = pdl_dict_first_shown(d);
+    bool any = false;
     for (size_t i = 0; i < n; i++) {
         size_t at = order ? order[i].i : i;
-        if (i) put_comma(w);
+        if (at < first) continue;
+        if (any) put_comma(w);
+        any = true;
         if (!put_key(w, pdl_dict_key_at(d, at)) || !put_value(w, pdl_dict_val_at(d, at)))
             return false;
     }
@@ -287,7 +291,7 @@ static bool put_entries(writer *w, pdl_vref d, size_t n, const sort_key *order) 
 
 static bool put_dict(writer *w, pdl_vref d) {
     size_t n = pdl_dict_len(d);
-    if (n == 0) {
+    if (n == pdl_dict_first_shown(d)) {
         PDL_PUT(w->out, "{}");
         return true;
     }

@@ -58,10 +58,12 @@ static int compare(const void *a, const void *b) {
     return x->i < y->i ? -1 : x->i > y->i;
 }
 
+static size_t n_shown(pdl_vref d) { return pdl_dict_len(d) - pdl_dict_first_shown(d); }
+
 static sort_key *sorted(const printer *p, pdl_vref d) { /* owned; NULL: cancelled */
-    size_t n = pdl_dict_len(d);
+    size_t first = pdl_dict_first_shown(d), n = n_shown(d);
     sort_key *keys = PDL_NEW_N(sort_key, n);
-    for (size_t i = 0; i < n; i++) keys[i] = (sort_key){pdl_dict_key_at(d, i), i};
+    for (size_t i = 0; i < n; i++) keys[i] = (sort_key){pdl_dict_key_at(d, first + i), first + i};
     if (pdl_sort(keys, n, sizeof *keys, compare, p->err)) return keys;
     pdl_free(keys);
     return NULL;
@@ -87,7 +89,7 @@ static result put_line_items(printer *p, pdl_vref v, char open, char close) {
 }
 
 static result put_line_dict(printer *p, pdl_vref d) {
-    size_t n = pdl_dict_len(d);
+    size_t n = n_shown(d);
     if (p->stop != SIZE_MAX && n > WIDTH) return TOO_LONG;
     sort_key *keys = sorted(p, d);
     if (!keys) return FAILED;
@@ -294,7 +296,7 @@ static bool put_items(printer *p, pdl_vref v, int indent, int allowance, bool is
 
 /* Entries of a dict, or members of a set. */
 static bool put_entries(printer *p, pdl_vref d, int indent, int allowance, bool is_dict) {
-    size_t n = pdl_dict_len(d);
+    size_t n = n_shown(d);
     sort_key *keys = sorted(p, d);
     if (!keys) return false;
     bool ok = true;

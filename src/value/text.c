@@ -158,8 +158,9 @@ static bool put_items(pdl_printer *p, pdl_vref v, char open, char close) {
 static bool put_dict(pdl_printer *p, pdl_vref d) {
     if (!enter(p)) return false;
     pdl_buf_putc(p->out, '{');
-    for (size_t i = 0, n = pdl_dict_len(d); i < n; i++) {
-        if (i) PDL_PUT(p->out, ", ");
+    size_t first = pdl_dict_first_shown(d);
+    for (size_t i = first, n = pdl_dict_len(d); i < n; i++) {
+        if (i > first) PDL_PUT(p->out, ", ");
         if (!pdl_print(p, pdl_dict_key_at(d, i), true)) return false;
         PDL_PUT(p->out, ": ");
         if (!pdl_print(p, pdl_dict_val_at(d, i), true)) return false;

@@ -61,6 +61,7 @@ enum {
     PDL_F_SAFE = 2,    /* text marked safe (Markup) */
     PDL_F_HANDLE = 4,  /* is or may contain a worker handle */
     PDL_F_PARTS = 8,   /* container: each part has all of its own labels, see pdl_label_of_part */
+    PDL_F_MODULE = 16, /* dict: what an import gives, see pdl_dict_first_shown */
 };
 
 typedef uint64_t pdl_label; /* set of origins, label.h; 48 bits */
@@ -334,6 +335,10 @@ static inline pdl_vref pdl_dict_getz(pdl_vref d, const char *key) {
 /* The i-th entry in order, i < length; borrowed. */
 pdl_vref pdl_dict_key_at(pdl_vref d, size_t i);
 pdl_vref pdl_dict_val_at(pdl_vref d, size_t i);
+/* The entry at which printing begins. What an import gives is the whole scope of its file, of which
+ * only the file's own definitions are printed: those after the names that every scope begins with,
+ * which are stdlib and pdl_*. 0 for other dicts. */
+size_t pdl_dict_first_shown(pdl_vref d);
 /* The ith value with the labels that the dict adds to it; owned. */
 pdl_val pdl_dict_part(pdl_vref d, size_t i);
 /* Right-biased union: b's entries over a. Takes a. */

@@ -126,7 +126,7 @@ pdl_val pdl_vm_module_value(const pdl_fiber *f, const pdl_vm_frame *fr) {
         job.dict = pdl_dict_putz(job.dict, "stdlib", pdl_keep(fr->library));
     job.first = false;
     pdl_scope_each(f->scope, add_to_module, &job);
-    return job.dict;
+    return pdl_with_flags(job.dict, PDL_F_MODULE);
 }
 
 /* Pushes the names that the run began with, then `stdlib` and `pdl_usage`, then what the program
