@@ -42,7 +42,9 @@ PDL_MUST bool pdl_journal_key(const journal_form *form, const pdl_effect *e, jou
                               pdl_err *err);
 void pdl_journal_id_fini(journal_id *id);
 
-pdl_val pdl_journal_error_value(const pdl_err *e); /* owned dict */
-void pdl_journal_error_read(pdl_vref v, pdl_err *out);
+/* The failure of `asked` by a program in that folder as a dict (owned), and back. */
+pdl_val pdl_journal_error_value(pdl_str folder, const pdl_effect *asked, const pdl_err *e);
+void pdl_journal_error_read(pdl_str folder, const pdl_effect *asked, pdl_vref v,
+                            pdl_err *out);
 
 #endif

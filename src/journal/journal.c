@@ -6,7 +6,9 @@
 
 #include <assert.h>
 #include <limits.h>
+#include <string.h>
 
+#include "base/utf8.h"
 #include "journal/inside.h"
 #include "value/int.h"
 
@@ -78,11 +80,50 @@ static pdl_val put_detail(pdl_val d, const pdl_err *e) {
     return d;
 }
 
+static bool is_of_path(char c) {
+    unsigned char u = (unsigned char)c;
+    return u >= 0x80 || pdl_cp_is_alnum(u) || strchr("/._-", c);
+}
+
+/* text with the path `to` in place of the path `from`, which may begin and end anywhere but inside
+ * of another path. */
+static pdl_val with_path(pdl_str text, pdl_str from, pdl_str to) {
+    pdl_buf b = PDL_BUF;
+    size_t done = 0;
+    for (size_t at = 0; from.n && (at = pdl_str_find(text, from, at)) != PDL_NOT_FOUND;) {
+        size_t end = at + from.n;
+        bool inside = (at > 0 && is_of_path(text.p[at - 1])) ||
+                      (end < text.n && is_of_path(text.p[end]));
+        if (!inside) {
+            pdl_buf_put(&b, pdl_str_sub(text, done, at));
+            pdl_buf_put(&b, to);
+            done = end;
+        }
+        at = end;
+    }
+    pdl_buf_put(&b, pdl_str_sub(text, done, text.n));
+    return pdl_text_of_buf(&b);
+}
+
+/* A message about the file that e asks for has its path as this run writes it, which depends on
+ * where the run was started; the recording has it as in its requests. */
+static pdl_val moved_message(const pdl_effect *e, pdl_str folder, pdl_str text, bool record) {
+    pdl_vref path = pdl_dict_getz(e->request, "path"), shown = pdl_dict_getz(e->request, "shown");
+    if (!pdl_is_str(path)) return pdl_text(text);
+    pdl_val request = pdl_effect_moved(e, folder, (pdl_str){"", 0});
+    pdl_str here = pdl_str_get(pdl_is_str(shown) ? shown : path),
+            there = pdl_str_get(pdl_dict_getz(request, "path"));
+    pdl_val out = record ? with_path(text, here, there) : with_path(text, there, here);
+    pdl_drop(request);
+    return out;
+}
+
 /* Source places are not stored: the block that asks in the replay has its own. */
-pdl_val pdl_journal_error_value(const pdl_err *e) {
+pdl_val pdl_journal_error_value(pdl_str folder, const pdl_effect *asked, const pdl_err *e) {
     assert(e->kind != PDL_E_NONE);
     pdl_val d = pdl_dict_putz(pdl_dict_new(6), "kind", pdl_textz(pdl_err_kind_name(e->kind)));
-    d = put_z(d, "message", e->msg);
+    if (e->msg)
+        d = pdl_dict_putz(d, "message", moved_message(asked, folder, pdl_str_of(e->msg), true));
     d = put_z(d, "hint", e->hint);
     d = put_z(d, "foreign", e->py_class);
     d = put_detail(d, e);
@@ -104,11 +145,15 @@ static pdl_err_kind kind_of(pdl_vref v) {
     return PDL_E_runtime;
 }
 
-void pdl_journal_error_read(pdl_vref v, pdl_err *out) {
+void pdl_journal_error_read(pdl_str folder, const pdl_effect *asked, pdl_vref v,
+                            pdl_err *out) {
     assert(out->kind == PDL_E_NONE);
     pdl_vref msg = pdl_dict_getz(v, "message"), status = pdl_dict_getz(v, "status");
-    pdl_str text = pdl_is_str(msg) ? pdl_str_get(msg) : PDL_STR("");
-    pdl_err_set(out, kind_of(pdl_dict_getz(v, "kind")), (pdl_loc){0}, "%.*s", PDL_FMT(text));
+    pdl_val text =
+        moved_message(asked, folder, pdl_is_str(msg) ? pdl_str_get(msg) : PDL_STR(""), false);
+    pdl_err_set(out, kind_of(pdl_dict_getz(v, "kind")), (pdl_loc){0}, "%.*s",
+                PDL_FMT(pdl_str_get(text)));
+    pdl_drop(text);
     out->hint = get_z(v, "hint");
     out->py_class = get_z(v, "foreign");
     pdl_vref detail = pdl_dict_getz(v, "detail");

@@ -42,7 +42,7 @@ struct lookup {
     pdl_err *err;
 };
 
-static bool read_answer(const db_effect *row, answer *out, pdl_err *err) {
+static bool read_answer(const replayer *r, const db_effect *row, answer *out, pdl_err *err) {
     pdl_val v;
     if (row->pieces.p && !pdl_effect_read_pieces(row->pieces, &out->pieces, err)) return false;
     if (row->reply.p) {
@@ -53,7 +53,7 @@ static bool read_answer(const db_effect *row, answer *out, pdl_err *err) {
     if (!pdl_effect_decode(row->error, &v, err)) return false;
     out->e->added_labels |= pdl_label_of(v);
     if (pdl_is_dict(v))
-        pdl_journal_error_read(v, &out->err);
+        pdl_journal_error_read(pdl_journal_form_of(&r->base).folder, out->e, v, &out->err);
     else
         pdl_err_set(&out->err, PDL_E_runtime, (pdl_loc){0}, "failed");
     pdl_drop(v);
@@ -68,7 +68,7 @@ static bool on_row(void *user, const db_effect *row) {
         return true;
     pdl_idmap_put(&l->r->used, (uintptr_t)row->id, l->r);
     l->found = true;
-    l->ok = read_answer(row, l->out, l->err);
+    l->ok = read_answer(l->r, row, l->out, l->err);
     return false;
 }
 

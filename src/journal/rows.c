@@ -281,7 +281,8 @@ static bool fill_end(pdl_durable *d, const pending_effect *o, store_effect *row,
     bool failed = o->err.kind != PDL_E_NONE;
     pdl_buf raw = PDL_BUF, clean = PDL_BUF;
     *t = (row_texts){PDL_BUF, PDL_BUF};
-    pdl_val v = failed ? pdl_journal_error_value(&o->err) : pdl_keep(o->value);
+    pdl_val v = failed ? pdl_journal_error_value((pdl_str){"", 0}, o->e, &o->err)
+                       : pdl_keep(o->value);
     bool ok = pdl_effect_encode_reply(o->e, v, NULL, &raw, err);
     if (ok) pdl_keyring_refer(&d->keys, pdl_buf_str(&raw), &clean);
     if (ok) put_other(pdl_buf_str(&clean), true, &t->reply);
@@ -375,7 +376,7 @@ static bool read_error(pdl_str json, pdl_effect *e, pending_effect *out, pdl_err
     if (!pdl_effect_decode(json, &v, err)) return false;
     e->added_labels |= pdl_label_of(v);
     if (pdl_is_dict(v))
-        pdl_journal_error_read(v, &out->err);
+        pdl_journal_error_read((pdl_str){"", 0}, e, v, &out->err);
     else
         pdl_err_set(&out->err, PDL_E_runtime, (pdl_loc){0}, "failed");
     pdl_drop(v);
