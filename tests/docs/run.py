@@ -4,12 +4,13 @@
 
     tests/docs/run.py PDL_BINARY [PAGE.md ...]
 
-In docs/manual and README.md a fenced block ```pdl with a block ```output or ```error behind it is a test: the program is run and must print exactly
+In docs/manual and README.md a fenced block ```pdl with a block ```output or ```error after it is a test: the program is run and must print exactly
 that on standard output (```output, exit status 0) or on standard error (```error, another status); white space at the end does not count. Words behind
 `pdl`: `file=NAME` (default main.pdl), `args=TEXT` up to the end of the line. A block ```input between them is standard input; other blocks with
 file=NAME are written beside the programs of the page. A block ```sh run is a test, too: commands, with `pdl` among them. A block ```replies, a JSON list, is what openai/gpt-4o-mini says. Other models are those of the conformance kit (openai/echo, openai/upper, ...).
 
-In docs/internals each page is a test: the names with an underscore and the paths that it sets as `code` must occur in the source tree.
+In docs/internals each page is a test: the names with an underscore and the paths that it sets as `code` must occur in the source tree, and a name
+that a file follows (`pdl_run_start` (`vm/run.c`), `main` in `cli/main.c`) must occur in that file.
 Last line: `N passed, N failed`.
 """
 import json
@@ -98,13 +99,20 @@ def unknown_words(page, names, files):
     return sorted(w for w in words if not exists(w.rstrip("."), names, files))
 
 
+def misplaced(page):
+    """Names of a page that are not in the file given right after them: `pdl_run_start` (`vm/run.c`"""
+    pairs = re.findall(r"`(\w+)`\s+(?:in\s+|\()`(\w+/[\w./-]+\.(?:c|h|def))`", page.read_text("utf-8"))
+    return ["%s in %s" % (name, path) for name, path in pairs
+            if not (ROOT / "src" / path).is_file() or not re.search(r"\b%s\b" % name, (ROOT / "src" / path).read_text("utf-8"))]
+
+
 def check_names():
     """-> (passed, failed)"""
     names = source_names()
     files = [str(p.relative_to(ROOT)) for d in ("src", "tools", "lib", "tests", "docs", "examples") for p in (ROOT / d).rglob("*")]
     passed = failed = 0
     for page in sorted((ROOT / "docs" / "internals").glob("*.md")):
-        bad = unknown_words(page, names, files)
+        bad = unknown_words(page, names, files) + misplaced(page)
         passed += not bad
         failed += bool(bad)
         if bad:
