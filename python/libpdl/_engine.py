@@ -146,6 +146,7 @@ class Engine:
         self._pumps: list[Pump] = []
         self._awaited: list[tuple[_pdl.Request, Awaitable[Any]]] = []
         self._raised: dict[str, BaseException] = {}
+        self._n_open = 0  # runs whose results nobody has taken
         self._fatal: Optional[BaseException] = None
         self._driver: Optional["Driver"] = None
         self._slots: Optional[tuple[asyncio.AbstractEventLoop, asyncio.Semaphore]] = None
@@ -262,6 +263,12 @@ class Engine:
         known = isinstance(raised, _errors.Error) and raised.kind
         classes = [k.__name__ for k in type(raised).__mro__[:-1]]
         request.refuse(known or "code", message, ",".join(classes))
+
+    def _ended(self) -> None:
+        """The result of a run was taken; exceptions that no other can ask for go."""
+        self._n_open -= 1
+        if self._n_open <= 0:
+            self._raised.clear()
 
     def _explain(self, error: BaseException) -> BaseException:
         """Gives an error of a run the exception of Python that it came from."""

@@ -132,6 +132,7 @@ class Job:
         text = None if shown else write or self._piece
         self.run = core.start(program._for(core), inputs, output, text, _print_error, None, self._done, trace=trace, shown=shown,
                               alone=not self.is_shared, **options)
+        engine._n_open += 1
 
     def _piece(self, text: str) -> None:
         self.pieces.append(text)
@@ -186,6 +187,7 @@ class Job:
             except BaseException as e:
                 self.outcome = e
             self.run.release()
+            self.engine._ended()
         if isinstance(self.outcome, BaseException):
             raise self.outcome
         return self.outcome
@@ -284,8 +286,7 @@ class Program(Of[T]):
             loaded = core.load_value(tree, name)
         except _errors.Error as e:
             if isinstance(e, _errors.UsageError):
-                e.args = e.args[:1] and (str(e.args[0]).replace("pdl_load_value: ", ""), *e.args[1:])
-                e.message = e.message.replace("pdl_load_value: ", "")
+                raise TypeError("program: " + e.message.replace("pdl_load_value: ", "")) from None
             raise _errors.as_program_error(e) from None
         self = cls._made(engine, None, loaded.text(), name, returns, [(core, loaded)])
         return self

@@ -1,0 +1,304 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a process does to an extension: signals, threads, forks, exits, other interpreters, wrong values over and over."""
+import asyncio
+import gc
+import importlib.util
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+import unittest
+
+import libpdl
+
+SLOW = "PDL_PYTHON_PRELOADED" in os.environ  # under sanitizers
+
+
+def script(text, timeout=120):
+    """A process of its own. -> (status, output, errors)"""
+    p = subprocess.run([sys.executable, "-c", textwrap.dedent(text)], capture_output=True, text=True, timeout=timeout, check=False)
+    return p.returncode, p.stdout, p.stderr
+
+
+class Exits(unittest.TestCase):
+    def ends(self, text, status=0, out=""):
+        got = script(text)
+        self.assertEqual((got[0], got[1]), (status, out), got[2])
+        self.assertNotIn("Fatal", got[2])
+        self.assertNotIn("Sanitizer", got[2])
+
+    def test_in_the_middle_of_a_stream(self):
+        for last in ("", "sys.exit(0)", "del s", "s = None; gc.collect()"):
+            with self.subTest(last):
+                self.ends("""
+                    import gc, sys, libpdl
+                    def model(request):
+                        yield "a"
+                        yield "b"
+                    s = libpdl.Engine(models={"m": model}).loads("text:\\n- {model: m, input: x}\\n- {lang: command, code: sleep 30}").stream()
+                    print(next(s))
+                    %s
+                """ % last, out="a\n")
+
+    def test_in_the_middle_of_asyncio(self):
+        self.ends("""
+            import asyncio, libpdl
+            async def model(request):
+                await asyncio.sleep(30)
+            async def main():
+                program = libpdl.Engine(models={"m": model}).loads("model: m\\ninput: x")
+                asyncio.ensure_future(program.arun())
+                stream = program.astream()
+                asyncio.ensure_future(stream.__anext__())
+                await asyncio.sleep(0.1)
+                print("over")
+            asyncio.run(main())
+        """, out="over\n")
+
+    def test_with_a_thread_that_runs(self):
+        self.ends("""
+            import threading, time, libpdl
+            threading.Thread(target=lambda: libpdl.run("lang: command\\ncode: sleep 30"), daemon=True).start()
+            threading.Thread(target=lambda: libpdl.run("data: ${ f(1) }", f=lambda x: time.sleep(30)), daemon=True).start()
+            time.sleep(0.3)
+            print("over")
+        """, out="over\n")
+
+    def test_with_things_left_in_modules(self):
+        self.ends("""
+            import libpdl
+            class Loud:
+                def __del__(self):
+                    libpdl
+            engine = libpdl.Engine(tools=[print])
+            program = engine.loads("defs: {f: {function: {a: integer}, return: '${ a }'}}\\ndata: ${ x }")
+            result = program.run(x=Loud())
+            function = result.variables["f"]
+            rows = program.map([{"x": 1}, {"x": 2}])
+            next(rows)
+            libpdl.kept = (engine, program, result, function, rows)
+            print(function(3))
+        """, out="3\n")
+
+
+class Interpreters(unittest.TestCase):
+    def test_sub_interpreters_are_refused(self):
+        if not any(importlib.util.find_spec(name) for name in ("_xxsubinterpreters", "_interpreters")):
+            self.skipTest("this Python has no module for sub-interpreters")
+        status, out, errors = script("""
+            try:
+                import _interpreters as sub
+            except ImportError:
+                import _xxsubinterpreters as sub
+            one = sub.create()
+            code = "try:\\n    import libpdl\\nexcept ImportError as e:\\n    print(e, flush=True)"
+            (getattr(sub, "run_string", None) or sub.exec)(one, code)
+            import libpdl
+            print(libpdl.run("text: here").text)
+        """)
+        self.assertEqual((status, out.splitlines()[-1]), (0, "here"), errors)
+        self.assertIn("sub-interpreter", out)
+
+
+class Forks(unittest.TestCase):
+    def test_in_the_middle_of_a_stream(self):
+        status, out, errors = script("""
+            import asyncio, os, libpdl
+            def model(request):
+                yield "a"
+                yield "b"
+            engine = libpdl.Engine(models={"m": model})
+            program = engine.loads("text:\\n- {model: m, input: x}\\n- ' end'")
+            stream = program.stream()
+            next(stream)
+            if os.fork() == 0:
+                print(program.run().text, asyncio.run(program.arun()).text, engine.run("text: new").text, flush=True)
+                del stream
+                os._exit(0)
+            os.wait()
+            print("".join(stream), program.run().text)
+        """)
+        self.assertEqual((status, out), (0, "ab end ab end new\nb end ab end\n"), errors)
+
+
+class Threads(unittest.TestCase):
+    def test_eight_with_an_engine_each(self):
+        class Thing:
+            n = 5
+        wrong = []
+
+        def work(i):
+            engine = libpdl.Engine(models={"m": lambda request: request.messages[-1]["content"].upper()})
+            program = engine.loads("defs: {f: {function: {a: integer}, return: '${ a + 1 }'}}\ntext:\n- ${ f(a=i) } ${ g(i) } ${ t.n } \n"
+                                   "- {model: m, input: 'x${ i }'}\n- lang: python\n  code: result = str(i * 2)")
+            for k in range(5 if SLOW else 40):
+                text = program.run(i=i, g=lambda x: x * 10, t=Thing()).text
+                if text != "%d %d 5 X%d%d" % (i + 1, i * 10, i, i * 2) and text != "%d %d 5X%d%d" % (i + 1, i * 10, i, i * 2):
+                    wrong.append(text)
+                if k % 10 == 0:
+                    wrong.extend(r for r in asyncio.run(many(program, i)) if not isinstance(r, libpdl.Result))
+
+        async def many(program, i):
+            return await asyncio.gather(*(program.arun(i=i, g=abs, t=Thing()) for _ in range(5)))
+        threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        self.assertEqual(wrong, [])
+
+    def test_things_die_in_other_threads(self):
+        """The last reference to a function, an object and an engine goes in a thread that never used them."""
+        made = []
+
+        def make():
+            engine = libpdl.Engine()
+            result = engine.loads("defs: {f: {function: {a: integer}, return: '${ a }'}}\ndata: ${ x }").run(x=object())
+            made.append((engine, result, result.variables["f"]))
+        for _ in range(20):
+            t = threading.Thread(target=make)
+            t.start()
+            t.join()
+        made.clear()
+        gc.collect()
+
+
+class Interrupts(unittest.TestCase):
+    def test_at_random_moments(self):
+        moments = 40 if SLOW else 200
+        status, out, errors = script("""
+            import os, random, signal, sys, libpdl
+            random.seed(7)
+            class Thing:
+                def __str__(self): return "x" * 10
+                def __call__(self): return [1] * 100
+            def model(request):
+                for i in range(5): yield "piece "
+            engine = libpdl.Engine(models={"m": model})
+            programs = [engine.loads(t) for t in (
+                "for: {i: '${ range(3000) }'}\\nrepeat: ${ t() | length + i }\\njoin: {as: lastOf}",
+                "for: {i: '${ range(200) }'}\\nrepeat: {model: m, input: '${ i }'}\\njoin: {as: text}\\nfallback: caught",
+                "repeat: {lang: python, code: 'result = [i for i in range(300)]'}\\nindex: i\\nmaxIterations: 3000",
+                "lang: command\\ncode: sleep 5\\nfallback: caught",
+                "text: ['${ t }', {for: {i: '${ range(5000) }'}, repeat: '${ t }'}]")]
+            hits = 0
+            signal.signal(signal.SIGALRM, lambda *a: os.kill(os.getpid(), signal.SIGINT))
+            for k in range(%d):
+                program = random.choice(programs)
+                try:
+                    try:
+                        signal.setitimer(signal.ITIMER_REAL, random.random() * 0.02 + 0.0005)
+                        if k %% 3 == 0:
+                            for piece in program.stream(t=Thing()): pass
+                        else:
+                            program.run(t=Thing())
+                    finally:
+                        signal.setitimer(signal.ITIMER_REAL, 0)
+                except KeyboardInterrupt:
+                    hits += 1
+                except libpdl.Error as e:
+                    print("error", e.kind, e)
+                try:
+                    signal.setitimer(signal.ITIMER_REAL, 0)
+                except KeyboardInterrupt:
+                    hits += 1
+                for attempt in range(3):
+                    try:
+                        assert engine.run("text: goes on").text == "goes on"
+                        break
+                    except KeyboardInterrupt:  # one that was still on its way
+                        hits += 1
+            print("done", hits > %d // 2)
+        """ % (moments, moments), timeout=300)
+        self.assertEqual((status, out), (0, "done True\n"), errors[-3000:])
+        self.assertNotIn("Sanitizer", errors)
+
+
+class Counting(unittest.TestCase):
+    def grows(self, action, times):
+        """Blocks of Python's memory that are left behind by each of many calls, when its free lists are full."""
+        least = 1e9
+        for _ in range(30):
+            before = sys.getallocatedblocks()
+            for _ in range(times):
+                action()
+            gc.collect()
+            least = min(least, (sys.getallocatedblocks() - before) / times)
+            if least < 0.2:
+                break
+        return least
+
+    def test_nothing_is_left_behind(self):
+        class Thing:
+            def __init__(self):
+                self.n = 1
+
+            def fail(self):
+                raise ValueError("no bees")
+        engine = libpdl.Engine(models={"m": lambda r: "x", "bad": lambda r: 1 / 0})
+        names = engine.loads("defs: {f: {function: {a: integer}, return: '${ a }'}}\ntext: ''").run().variables
+        program = engine.loads("data: ${ [x, x.n, g(x)] }")
+        model = engine.loads("model: m\ninput: hi")
+
+        def fails(call, *args, **kwargs):
+            def action():
+                try:
+                    call(*args, **kwargs)
+                except (libpdl.Error, TypeError, ValueError):
+                    return
+                raise AssertionError("it did not fail")
+            return action
+
+        async def later():
+            await model.arun()
+
+        def stream():
+            s = model.stream()
+            next(s)
+            s.close()
+        cyclic = []
+        cyclic.append(cyclic)
+        actions = {
+            "run": lambda: program.run(x=Thing(), g=lambda x: x), "variables": lambda: program.run(x=Thing(), g=id).variables,
+            "function": lambda: names["f"](1), "model": model.run, "stream": stream, "astream": lambda: asyncio.run(later()),
+            "map": lambda: list(model.map([{}, {}])), "load": lambda: engine.loads("text: a"), "tree": lambda: engine.from_dict({"text": "a"}),
+            "check": lambda: program.check(), "explain": lambda: model.explain(),
+            "an error of the program": fails(engine.loads, "tex: a"), "an error of the run": fails(engine.run, "data: ${ nope }"),
+            "an error of Python": fails(engine.run, "data: ${ x.fail() }", x=Thing()), "a model that fails": fails(engine.run, "model: bad\ninput: x"),
+            "a cyclic value": fails(program.run, x=cyclic, g=1), "a lone surrogate": fails(program.run, x="\ud800", g=1),
+            "a wrong scope": fails(program.run, 5), "wrong arguments of a function": fails(names["f"], 1, 2, 3),
+            "another engine's": fails(libpdl.run, "data: ${ f }", f=names["f"]), "code": lambda: engine.run("lang: python\ncode: result = [1]"),
+            "code that fails": fails(engine.run, "lang: python\ncode: 1/0"),
+            "an engine": lambda: libpdl.Engine(models={"m": lambda r: "x"}).run("model: m\ninput: x"),
+            "a wrong engine": fails(libpdl.Engine, jobs="x")}
+        for name, action in actions.items():
+            with self.subTest(name):
+                self.assertLess(self.grows(action, 20 if SLOW else 60), 0.5)
+
+
+class Loops(unittest.TestCase):
+    """Other loops than asyncio's own, where they are installed."""
+
+    async def use(self):
+        async def model(request):
+            await asyncio.sleep(0.01)
+            return "x"
+        program = libpdl.Engine(models={"m": model}).loads("model: m\ninput: hi")
+        return [r.value for r in await asyncio.gather(*(program.arun() for _ in range(10)))]
+
+    def test_uvloop(self):
+        if not importlib.util.find_spec("uvloop"):
+            self.skipTest("uvloop is not installed")
+        import uvloop
+        self.assertEqual(uvloop.run(self.use()), ["x"] * 10)
+
+    def test_anyio(self):
+        if not importlib.util.find_spec("anyio"):
+            self.skipTest("anyio is not installed")
+        import anyio
+        self.assertEqual(anyio.run(self.use), ["x"] * 10)
+
+
+if __name__ == "__main__":
+    unittest.main()
