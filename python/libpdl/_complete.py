@@ -92,7 +92,7 @@ def _offset(context: Any) -> int:
 
 
 def _matcher(shell: Any) -> Any:
-    from IPython.core.completer import SimpleCompletion, context_matcher
+    from IPython.core.completer import SimpleCompletion, context_matcher  # type: ignore[import-not-found,unused-ignore]
 
     @context_matcher(identifier="libpdl")  # type: ignore[untyped-decorator, unused-ignore]
     def match(context: Any) -> dict[str, Any]:

@@ -27,7 +27,7 @@ class ModelRequest:
     """What a model in Python is asked."""
 
     __slots__ = ("model", "messages", "parameters", "schema", "stream")
-    __match_args__ = __slots__
+    __match_args__ = ("model", "messages", "parameters", "schema", "stream")
 
     def __init__(self, model: str, messages: list[dict[str, Any]], parameters: dict[str, Any], schema: Any = None, stream: bool = False) -> None:
         self.model = model

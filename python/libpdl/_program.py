@@ -372,6 +372,22 @@ class Call:
     __slots__ = ("call", "kind", "file", "line", "place", "model", "platform", "messages", "input", "parameters", "schema", "tokens", "cost",
                  "request", "problem")
 
+    call: int
+    kind: str
+    file: Optional[str]
+    line: Optional[int]
+    place: str
+    model: Optional[str]
+    platform: Optional[str]
+    messages: Optional[list[dict[str, Any]]]
+    input: Any
+    parameters: Optional[dict[str, Any]]
+    schema: Optional[dict[str, Any]]
+    tokens: dict[str, Optional[int]]
+    cost: Optional[float]
+    request: Optional[dict[str, Any]]
+    problem: Optional[str]
+
     def __init__(self, fields: dict[str, Any]) -> None:
         for name in self.__slots__:
             setattr(self, name, fields.get(name))

@@ -190,8 +190,8 @@ class Magics:
         self._keep(scope, result)
         self._leave_trace(result.trace, options)
         if options.viewer:
-            from IPython.display import display
-            display(result)  # type: ignore[no-untyped-call, unused-ignore]
+            from IPython.display import display  # type: ignore[import-not-found,unused-ignore]
+            display(result)  # type: ignore[no-untyped-call,unused-ignore]
         return result.value if options.stream == "none" and not options.viewer else None
 
     def _leave_trace(self, trace: Any, options: Options) -> None:

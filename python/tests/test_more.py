@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Wrong arguments, types of results, tools, the manual, annotations."""
 import dataclasses
-import importlib.util
+import os
 import pathlib
 import re
 import subprocess
@@ -11,6 +11,11 @@ import unittest
 from typing import Any, Dict, List, Literal, Optional, Tuple, TypedDict, Union
 
 import libpdl
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent.parent / "tests"))
+import venv_of  # noqa: E402
+
+BARE = {k: v for k, v in os.environ.items() if k not in ("LD_PRELOAD", "PYTHONPATH")}
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
@@ -161,10 +166,26 @@ class Pages(unittest.TestCase):
                 self.assertIn(want, program.run(tool=tool, call=call).value, arguments)
         self.assertIn("no function to run", program.run(tool={**libpdl.tool(area).schema, "run": 5}, call=call).value)
 
-    @unittest.skipUnless(importlib.util.find_spec("mypy"), "mypy is not installed")
     def test_annotations(self):
-        p = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--cache-dir=/dev/null", str(ROOT / "python" / "libpdl")], capture_output=True, text=True, check=False)
-        self.assertEqual(p.returncode, 0, p.stdout)
+        """mypy and pyright find nothing wrong with the package, and with a program that uses all of it."""
+        build = pathlib.Path(os.environ["PDL_BUILD"])
+        python, why = venv_of.python(build, "mypy", name="test-venv-mypy")
+        if python is None:
+            self.skipTest(why)
+        typed = ROOT / "python" / "tests" / "typed.py"
+        p = subprocess.run([python, "-m", "mypy", "--strict", "--cache-dir=%s" % (build / "mypy-cache"), str(ROOT / "python" / "libpdl"), str(typed)],
+                           capture_output=True, text=True, check=False, env=BARE)
+        self.assertEqual(p.returncode, 0, p.stdout + p.stderr)
+
+    def test_annotations_for_pyright(self):
+        build = pathlib.Path(os.environ["PDL_BUILD"])
+        place, why = venv_of.node(build, "pyright")
+        if place is None:
+            self.skipTest(why)
+        typed = ROOT / "python" / "tests" / "typed.py"
+        p = subprocess.run(["node", str(pathlib.Path(place) / "node_modules" / "pyright" / "index.js"), "--pythonpath", sys.executable, str(typed)],
+                           capture_output=True, text=True, check=False, env={**BARE, "PYTHONPATH": str(ROOT / "python")}, cwd=str(ROOT / "python"))
+        self.assertEqual(p.returncode, 0, p.stdout + p.stderr)
 
 
 class ProgramsAsData(unittest.TestCase):
