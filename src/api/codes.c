@@ -12,13 +12,13 @@
 /* programs in use at a time; checking all of them costs less than a microsecond */
 enum { MANY = 64 };
 
-typedef struct entry {
+typedef struct code_entry {
     pdl_code *code;
     bool trace;
-} entry;
+} code_entry;
 
 struct pdl_code_cache {
-    entry at[MANY];
+    code_entry at[MANY];
     size_t n, next; /* next: the one that is replaced when all are taken */
 };
 
@@ -41,7 +41,7 @@ static bool is_over(const pdl_code_cache *c, const pdl_program *p) {
 pdl_code *pdl_codes_find(pdl_code_cache *c, const pdl_program *p, bool trace) {
     pdl_code *found = NULL;
     for (size_t i = 0; i < c->n;) {
-        entry *e = &c->at[i];
+        code_entry *e = &c->at[i];
         if (is_over(c, e->code->program)) {
             pdl_code_drop(e->code);
             *e = c->at[--c->n];
@@ -57,5 +57,5 @@ void pdl_codes_add(pdl_code_cache *c, pdl_code *code, bool trace) {
     bool is_full = c->n == MANY;
     size_t at = is_full ? c->next++ % MANY : c->n++;
     if (is_full) pdl_code_drop(c->at[at].code);
-    c->at[at] = (entry){pdl_code_keep(code), trace};
+    c->at[at] = (code_entry){pdl_code_keep(code), trace};
 }

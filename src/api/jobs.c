@@ -13,25 +13,25 @@ enum { DEFAULT_MOST = 64 };
 typedef struct jobs_world jobs_world;
 
 /* A call: waiting, then e is set; or open, then its sink is ours. */
-typedef struct job {
+typedef struct held_call {
     jobs_world *world;
     pdl_effect *e;
     uint32_t id;
     pdl_effect_sink asker;
-    struct job *next_waiting, *prev_waiting; /* of all tasks */
-    struct job *next, *prev;                 /* of its world */
-} job;
+    struct held_call *next_waiting, *prev_waiting; /* of all tasks */
+    struct held_call *next, *prev;                 /* of its world */
+} held_call;
 
 struct pdl_jobs {
     uint32_t most, open;
-    job *first, *last; /* those that wait */
+    held_call *first, *last; /* those that wait */
 };
 
 struct jobs_world {
     pdl_world world;
     pdl_jobs *jobs;
     pdl_world *behind;
-    job *first;
+    held_call *first;
 };
 
 pdl_jobs *pdl_jobs_new(uint32_t most) {
@@ -42,7 +42,7 @@ pdl_jobs *pdl_jobs_new(uint32_t most) {
 
 void pdl_jobs_free(pdl_jobs *j) { pdl_free(j); }
 
-static void wait_last(pdl_jobs *all, job *j) {
+static void wait_last(pdl_jobs *all, held_call *j) {
     j->prev_waiting = all->last;
     if (all->last)
         all->last->next_waiting = j;
@@ -51,26 +51,26 @@ static void wait_last(pdl_jobs *all, job *j) {
     all->last = j;
 }
 
-static void wait_no_longer(pdl_jobs *all, job *j) {
+static void wait_no_longer(pdl_jobs *all, held_call *j) {
     *(j->prev_waiting ? &j->prev_waiting->next_waiting : &all->first) = j->next_waiting;
     *(j->next_waiting ? &j->next_waiting->prev_waiting : &all->last) = j->prev_waiting;
     j->next_waiting = j->prev_waiting = NULL;
 }
 
 /* Out of its world. */
-static void forget(job *j) {
+static void forget(held_call *j) {
     *(j->prev ? &j->prev->next : &j->world->first) = j->next;
     if (j->next) j->next->prev = j->prev;
     pdl_free(j);
 }
 
 static void on_piece(void *user, const pdl_effect *e, pdl_str text) {
-    const job *j = user;
+    const held_call *j = user;
     if (j->asker.piece) j->asker.piece(j->asker.user, e, text);
 }
 
 static void on_reply(void *user, const pdl_effect *e, const pdl_reply *reply) {
-    job *j = user;
+    held_call *j = user;
     pdl_effect_sink asker = j->asker;
     j->world->jobs->open--;
     forget(j);
@@ -78,11 +78,11 @@ static void on_reply(void *user, const pdl_effect *e, const pdl_reply *reply) {
 }
 
 static void on_decided(void *user, const pdl_effect *e, pdl_vref decision) {
-    const job *j = user;
+    const held_call *j = user;
     if (j->asker.decided) j->asker.decided(j->asker.user, e, decision);
 }
 
-static void open_job(job *j, pdl_effect *e) {
+static void open_job(held_call *j, pdl_effect *e) {
     j->e = NULL;
     j->asker = e->sink;
     e->sink = (pdl_effect_sink){j, on_piece, on_reply, on_decided};
@@ -97,8 +97,8 @@ static void start(pdl_world *w, pdl_effect *e) {
         jw->behind->ops->start(jw->behind, e);
         return;
     }
-    job *j = PDL_NEW(job);
-    *j = (job){.world = jw, .e = e, .id = e->id, .next = jw->first};
+    held_call *j = PDL_NEW(held_call);
+    *j = (held_call){.world = jw, .e = e, .id = e->id, .next = jw->first};
     if (jw->first) jw->first->prev = j;
     jw->first = j;
     if (all->open < all->most && !all->first)
@@ -109,7 +109,7 @@ static void start(pdl_world *w, pdl_effect *e) {
 
 static void cancel(pdl_world *w, uint32_t id) {
     jobs_world *jw = (jobs_world *)(void *)w;
-    job *j = jw->first;
+    held_call *j = jw->first;
     while (j && j->id != id) j = j->next;
     if (j && j->e) {
         wait_no_longer(jw->jobs, j);
@@ -133,7 +133,7 @@ static bool poll(pdl_world *w, int timeout_ms) {
 static void close_world(pdl_world *w) {
     jobs_world *jw = (jobs_world *)(void *)w;
     while (jw->first) {
-        job *j = jw->first;
+        held_call *j = jw->first;
         if (j->e) {
             wait_no_longer(jw->jobs, j);
             pdl_effect_free(j->e);
@@ -154,7 +154,7 @@ pdl_world *pdl_jobs_world_new(pdl_jobs *j, pdl_world *behind) {
 
 void pdl_jobs_launch(pdl_jobs *all) {
     while (pdl_jobs_are_ready(all)) {
-        job *j = all->first;
+        held_call *j = all->first;
         wait_no_longer(all, j);
         open_job(j, j->e);
     }

@@ -90,7 +90,7 @@ static void hold(pdl_value **slot, pdl_val v) {
     (*slot)->v = v;
 }
 
-static void let_go(pdl_value **slot) {
+static void release(pdl_value **slot) {
     if (!slot) return;
     pdl_value_drop(*slot);
     *slot = NULL;
@@ -102,8 +102,8 @@ bool pdl_value_next(const pdl_value *v, size_t *i, pdl_value **key, pdl_value **
     pdl_vref x = pdl_value_settled(v);
     bool is_dict = pdl_is_dict(x), is_list = pdl_is_list(x) || pdl_is(x, PDL_V_TUPLE);
     if (at >= n || pdl_is_str(x)) {
-        let_go(item);
-        let_go(key);
+        release(item);
+        release(key);
         return false;
     }
     ++*i;

@@ -52,13 +52,13 @@ int pdl_cli_cmd_new(const arguments *a) {
     if (!pdl_str_ends(name, suffix)) pdl_buf_put(&path, suffix);
     int code = write_program(pdl_buf_z(&path), find(form));
     if (!code) {
-        pdl_buf told = PDL_BUF;
-        pdl_buf_putf(&told,
+        pdl_buf report = PDL_BUF;
+        pdl_buf_putf(&report,
                      "%s is written. Run it with `pdl %s`; `pdl mock` serves a model that costs "
                      "nothing.\n",
                      pdl_buf_z(&path), pdl_buf_z(&path));
-        code = pdl_cli_put_stdout(pdl_buf_str(&told));
-        pdl_buf_fini(&told);
+        code = pdl_cli_put_stdout(pdl_buf_str(&report));
+        pdl_buf_fini(&report);
     }
     pdl_buf_fini(&path);
     return code;

@@ -34,7 +34,7 @@ struct pdl_mock {
 };
 
 /* An answer that is not complete yet; ends with its exchange. */
-typedef struct answer {
+typedef struct mock_reply {
     pdl_mock *mock;
     pdl_exchange *x;
     pdl_timer *timer;          /* NULL: it waits for nothing */
@@ -44,7 +44,7 @@ typedef struct answer {
     char id[ID_BYTES];
     bool streams, began;
     size_t at; /* bytes of the content that are streamed */
-} answer;
+} mock_reply;
 
 /* --- what was asked --------------------------------------------------------------------------- */
 
@@ -97,7 +97,7 @@ static int64_t prompt_words(pdl_vref request) {
 /* --- what is said ----------------------------------------------------------------------------- */
 
 /* A message of the script says what it says; its calls get what clients insist on. */
-static pdl_val complete_call(const answer *a, pdl_vref call, size_t i) {
+static pdl_val complete_call(const mock_reply *a, pdl_vref call, size_t i) {
     char id[ID_BYTES];
     pdl_vref f = pdl_dict_getz(call, "function"), args;
     pdl_val v = pdl_keep(call);
@@ -116,7 +116,7 @@ static pdl_val complete_call(const answer *a, pdl_vref call, size_t i) {
                          pdl_dict_putz(pdl_keep(f), "arguments", pdl_text_of_buf(&b)));
 }
 
-static pdl_val message_of(const answer *a, pdl_str said) {
+static pdl_val message_of(const mock_reply *a, pdl_str said) {
     pdl_vref reply = a->item ? a->item->reply : pdl_absent();
     pdl_val m = pdl_dict_putz(pdl_dict_new(3), "role", pdl_textz("assistant"));
     if (!pdl_is_dict(reply)) return pdl_dict_putz(m, "content", pdl_text(said));
@@ -131,7 +131,7 @@ static pdl_val message_of(const answer *a, pdl_str said) {
 }
 
 /* Without an item: the last message, by the model `upper` in capitals. */
-static void decide(answer *a) {
+static void decide(mock_reply *a) {
     pdl_buf last = PDL_BUF, said = PDL_BUF;
     pdl_str model = text_or(pdl_dict_getz(a->request, "model"), "");
     put_last(a->request, &last);
@@ -147,22 +147,22 @@ static void decide(answer *a) {
     pdl_buf_fini(&said);
 }
 
-static pdl_str content_of(const answer *a) {
+static pdl_str content_of(const mock_reply *a) {
     return text_or(pdl_dict_getz(a->message, "content"), "");
 }
 
-static bool has_calls(const answer *a) {
+static bool has_calls(const mock_reply *a) {
     return !pdl_is_absent(pdl_dict_getz(a->message, "tool_calls"));
 }
 
-static pdl_val usage_of(const answer *a) {
+static pdl_val usage_of(const mock_reply *a) {
     int64_t asked = prompt_words(a->request), said = count_words(content_of(a));
     pdl_val v = pdl_dict_putz(pdl_dict_new(3), "prompt_tokens", pdl_int(asked));
     v = pdl_dict_putz(v, "completion_tokens", pdl_int(said));
     return pdl_dict_putz(v, "total_tokens", pdl_int(asked + said));
 }
 
-static pdl_val envelope(const answer *a, const char *object) {
+static pdl_val envelope(const mock_reply *a, const char *object) {
     pdl_val v = pdl_dict_putz(pdl_dict_new(6), "id", pdl_textz(a->id));
     v = pdl_dict_putz(v, "object", pdl_textz(object));
     v = pdl_dict_putz(v, "created", pdl_int(pdl_clock_wall_ns() / 1000000000));
@@ -177,7 +177,7 @@ static pdl_val choices_of(const char *name, pdl_val inside, const char *reason) 
     return pdl_list_push(pdl_list_new(1), c);
 }
 
-static const char *reason_of(const answer *a) { return has_calls(a) ? "tool_calls" : "stop"; }
+static const char *reason_of(const mock_reply *a) { return has_calls(a) ? "tool_calls" : "stop"; }
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
@@ -207,7 +207,7 @@ static void refuse(pdl_exchange *x, int status, pdl_str why) {
     answer_json(x, status, pdl_dict_putz(pdl_dict_new(1), "error", e));
 }
 
-static void put_chunk(const answer *a, pdl_val choices, pdl_val usage) {
+static void put_chunk(const mock_reply *a, pdl_val choices, pdl_val usage) {
     pdl_val v = pdl_dict_putz(envelope(a, "chat.completion.chunk"), "choices", choices);
     if (!pdl_is_absent(usage)) v = pdl_dict_putz(v, "usage", usage);
     pdl_buf b = PDL_BUF;
@@ -220,7 +220,7 @@ static void put_chunk(const answer *a, pdl_val choices, pdl_val usage) {
 }
 
 /* The next word with the blanks after it; empty at the end. */
-static pdl_str next_word(answer *a) {
+static pdl_str next_word(mock_reply *a) {
     pdl_str s = content_of(a);
     size_t from = a->at;
     while (a->at < s.n && s.p[a->at] != ' ' && s.p[a->at] != '\n') a->at++;
@@ -228,7 +228,7 @@ static pdl_str next_word(answer *a) {
     return pdl_str_sub(s, from, a->at);
 }
 
-static void stream_calls(const answer *a) {
+static void stream_calls(const mock_reply *a) {
     pdl_vref calls = pdl_dict_getz(a->message, "tool_calls");
     for (size_t i = 0; pdl_is_list(calls) && i < pdl_list_len(calls); i++) {
         pdl_val call = pdl_dict_putz(pdl_keep(pdl_list_at(calls, i)), "index", pdl_int((int64_t)i));
@@ -238,7 +238,7 @@ static void stream_calls(const answer *a) {
     }
 }
 
-static void end_stream(const answer *a) {
+static void end_stream(const mock_reply *a) {
     pdl_vref options = pdl_dict_getz(a->request, "stream_options");
     pdl_vref wants = pdl_is_dict(options) ? pdl_dict_getz(options, "include_usage") : pdl_absent();
     stream_calls(a);
@@ -250,11 +250,11 @@ static void end_stream(const answer *a) {
 
 static void stream_on(void *user);
 
-static void wait_for(answer *a, int64_t ms, void (*fn)(void *user)) {
+static void wait_for(mock_reply *a, int64_t ms, void (*fn)(void *user)) {
     a->timer = pdl_timer_start(a->mock->opt.loop, (uint64_t)ms, fn, a);
 }
 
-static void begin_stream(answer *a) {
+static void begin_stream(mock_reply *a) {
     static const pdl_answer_header headers[] = {{"Content-Type", "text/event-stream"},
                                                 {"Cache-Control", "no-store"}};
     pdl_val role = pdl_dict_putz(pdl_dict_new(2), "role", pdl_textz("assistant"));
@@ -266,7 +266,7 @@ static void begin_stream(answer *a) {
 
 /* Words, each after the delay; all at once without one. */
 static void stream_on(void *user) {
-    answer *a = user;
+    mock_reply *a = user;
     a->timer = NULL;
     if (!a->began) begin_stream(a);
     for (pdl_str word = next_word(a); word.n; word = next_word(a)) {
@@ -280,7 +280,7 @@ static void stream_on(void *user) {
 }
 
 static void answer_now(void *user) {
-    answer *a = user;
+    mock_reply *a = user;
     char seconds[32];
     a->timer = NULL;
     if (a->item && a->item->status) {
@@ -301,7 +301,7 @@ static void answer_now(void *user) {
     }
 }
 
-static void log_answer(const answer *a) {
+static void log_answer(const mock_reply *a) {
     pdl_buf b = PDL_BUF, last = PDL_BUF;
     if (!a->mock->opt.log) return;
     put_last(a->request, &last);
@@ -322,9 +322,9 @@ static void log_answer(const answer *a) {
 
 /* Takes request. */
 static void answer_chat(pdl_mock *m, pdl_exchange *x, pdl_val request) {
-    answer *a = PDL_NEW(answer);
+    mock_reply *a = PDL_NEW(mock_reply);
     pdl_vref stream = pdl_dict_getz(request, "stream");
-    *a = (answer){.mock = m,
+    *a = (mock_reply){.mock = m,
                   .x = x,
                   .request = request,
                   .streams = pdl_is_bool(stream) && pdl_bool_of(stream)};
@@ -423,7 +423,7 @@ static void on_request(void *user, pdl_exchange *x) {
 }
 
 static void on_over(void *user, pdl_exchange *x) {
-    answer *a = pdl_exchange_get(x);
+    mock_reply *a = pdl_exchange_get(x);
     (void)user;
     if (!a) return;
     pdl_timer_stop(a->timer);

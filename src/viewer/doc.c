@@ -71,13 +71,13 @@ static pdl_box box_of(pdl_vref block, uint32_t parent, uint32_t depth, pdl_str s
 
 /* --- children --------------------------------------------------------------------------------- */
 
-typedef struct walk {
+typedef struct box_walk {
     pdl_doc *doc;
     uint32_t parent;
     pdl_buf step; /* from the parent to where the walk is */
-} walk;
+} box_walk;
 
-static void add_child(walk *w, pdl_vref block) {
+static void add_child(box_walk *w, pdl_vref block) {
     pdl_doc *d = w->doc;
     if (d->boxes.n >= PDL_DOC_MAX_BOXES) {
         d->cut = true;
@@ -89,9 +89,9 @@ static void add_child(walk *w, pdl_vref block) {
     *pdl_vec_push(&d->boxes) = b;
 }
 
-static void walk_value(walk *w, pdl_vref v, unsigned depth);
+static void walk_value(box_walk *w, pdl_vref v, unsigned depth);
 
-static void walk_part(walk *w, pdl_str name, pdl_vref v, unsigned depth) {
+static void walk_part(box_walk *w, pdl_str name, pdl_vref v, unsigned depth) {
     size_t before = w->step.len;
     if (before) pdl_buf_putc(&w->step, '.');
     pdl_buf_put(&w->step, name);
@@ -99,7 +99,7 @@ static void walk_part(walk *w, pdl_str name, pdl_vref v, unsigned depth) {
     pdl_buf_cut(&w->step, before);
 }
 
-static void walk_list(walk *w, pdl_vref v, unsigned depth) {
+static void walk_list(box_walk *w, pdl_vref v, unsigned depth) {
     for (size_t i = 0; i < pdl_list_len(v); i++) {
         char number[24];
         pdl_vref x = pdl_list_at(v, i);
@@ -111,7 +111,7 @@ static void walk_list(walk *w, pdl_vref v, unsigned depth) {
     }
 }
 
-static void walk_dict(walk *w, pdl_vref v, unsigned depth) {
+static void walk_dict(box_walk *w, pdl_vref v, unsigned depth) {
     for (size_t i = 0; i < pdl_dict_len(v); i++) {
         pdl_vref key = pdl_dict_key_at(v, i), x = pdl_dict_val_at(v, i);
         if (!pdl_is_str(key) || pdl_doc_is_fact(pdl_str_get(key))) continue;
@@ -120,7 +120,7 @@ static void walk_dict(walk *w, pdl_vref v, unsigned depth) {
 }
 
 /* C depth: MAX_BETWEEN. */
-static void walk_value(walk *w, pdl_vref v, unsigned depth) {
+static void walk_value(box_walk *w, pdl_vref v, unsigned depth) {
     if (depth > MAX_BETWEEN) return;
     if (pdl_is_list(v)) {
         walk_list(w, v, depth);
@@ -133,7 +133,7 @@ static void walk_value(walk *w, pdl_vref v, unsigned depth) {
 
 /* Loops, calls, include and import keep what they ran beside the source. Of a loop's iterations
  * each has the step of the loop's body. */
-static void walk_trace(walk *w, pdl_vref block, pdl_vref trace) {
+static void walk_trace(box_walk *w, pdl_vref block, pdl_vref trace) {
     pdl_str body = PDL_STR("trace");
     if (!pdl_is_absent(pdl_dict_getz(block, "repeat"))) body = PDL_STR("repeat");
     if (!pdl_is_absent(pdl_dict_getz(block, "map"))) body = PDL_STR("map");
@@ -155,7 +155,7 @@ static bool may_hold_blocks(pdl_vref block, pdl_str key, bool has_trace) {
 }
 
 static void add_children(pdl_doc *d, uint32_t i) {
-    walk w = {d, i, PDL_BUF};
+    box_walk w = {d, i, PDL_BUF};
     pdl_vref block = d->boxes.p[i].block, trace = pdl_dict_getz(block, "pdl__trace");
     size_t first = d->boxes.n;
     for (size_t k = 0; k < pdl_dict_len(block); k++) {

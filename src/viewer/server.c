@@ -367,7 +367,7 @@ static void answer_file(pdl_exchange *x, pdl_str name) {
 /* --- changes of a run that goes on ------------------------------------------------------------ */
 
 /* Nothing is kept for a page that takes nothing: it gets the newest state when it takes again. */
-static void tell(const pdl_viewer *v, watcher *w) {
+static void send_changes(const pdl_viewer *v, watcher *w) {
     pdl_buf list = PDL_BUF;
     if (pdl_exchange_pending(w->x) > MAX_PENDING) return;
     if (pdl_live_json(v->opt.live, &w->from, BOXES_AT_ONCE, &list)) {
@@ -385,7 +385,7 @@ static void tell(const pdl_viewer *v, watcher *w) {
 static void on_frame(void *user) {
     pdl_viewer *v = user;
     v->frame = NULL;
-    for (size_t i = 0; i < v->watchers.n; i++) tell(v, &v->watchers.p[i]);
+    for (size_t i = 0; i < v->watchers.n; i++) send_changes(v, &v->watchers.p[i]);
     if (v->watchers.n) v->frame = pdl_timer_start(v->opt.loop, FRAME_MS, on_frame, v);
 }
 
