@@ -510,6 +510,12 @@ PDL_API pdl_value *pdl_task_usage(const pdl_task *task);
 PDL_API double pdl_task_score(const pdl_task *task);
 /* The trace as a text value of JSON, after the end. Error: usage when options.trace was not set. */
 PDL_API pdl_value *pdl_task_trace(const pdl_task *task, pdl_error **error);
+/* A trace (the text of pdl_task_trace, or one that the command or the reference wrote) as a page for
+ * people, as a text value: one HTML document that needs no network and no server. name: its title;
+ * source: the text of the program; NULL: it is written from the trace. Error: syntax when the text
+ * holds no JSON object. */
+PDL_API pdl_value *pdl_trace_page(const char *trace, size_t n_bytes, const char *name,
+                                  const char *source, pdl_error **error);
 /* After PDL_TASK_FAILED, else NULL. Lives as long as the task. */
 PDL_API const pdl_error *pdl_task_error(const pdl_task *task);
 

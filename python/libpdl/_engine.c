@@ -252,6 +252,17 @@ static PyObject *engine_to_yaml(PyObject *self, PyObject *object) {
     return NULL;
 }
 
+static PyObject *engine_page(PyObject *self, PyObject *args) {
+    pdlpy_engine *e = (pdlpy_engine *)self;
+    const char *trace, *name;
+    Py_ssize_t n;
+    pdl_error *error = NULL;
+    pdl_value *page;
+    if (!PyArg_ParseTuple(args, "s#s", &trace, &n, &name) || !pdlpy_enter(e)) return NULL;
+    Py_BEGIN_ALLOW_THREADS page = pdl_trace_page(trace, (size_t)n, name, NULL, &error);
+    Py_END_ALLOW_THREADS return checked(e, page, error);
+}
+
 static PyObject *engine_builtins(PyObject *self, PyObject *unused) {
     pdlpy_engine *e = (pdlpy_engine *)self;
     (void)unused;
@@ -304,6 +315,7 @@ static PyMethodDef engine_methods[] = {
     {"schema", engine_schema, METH_NOARGS, NULL},
     {"to_yaml", engine_to_yaml, METH_O, NULL},
     {"builtins", engine_builtins, METH_NOARGS, NULL},
+    {"page", engine_page, METH_VARARGS, NULL},
     {"start", (PyCFunction)(void (*)(void))engine_start, METH_VARARGS | METH_KEYWORDS, NULL},
     {"step", engine_step, METH_VARARGS, NULL},
     {"fd", engine_fd, METH_NOARGS, NULL},

@@ -92,11 +92,11 @@ class Result(Of[T]):
         return self.text
 
     def _repr_html_(self) -> Optional[str]:
-        """For notebooks: the blocks of the run, if it has a trace."""
+        """For notebooks: the page of the run, if it has a trace."""
         if self.trace is None:
             return None
-        from . import _html
-        return _html.page(self.trace)
+        from . import _page
+        return _page.frame(self.trace)
 
     def __repr__(self) -> str:
         return "<libpdl.Result %r>" % (self.value,)

@@ -47,7 +47,7 @@ class Examples(unittest.TestCase):
         self.assertEqual("".join(o.text for o in cells[1].outputs), "Hello, I am Ada.\x1b[32mThat \x1b[0m" + "".join("\x1b[32m%s \x1b[0m" % w for w in (
             "was", "message", "1:", "Hello,", "I", "am", "Ada.")) + "\n")
         self.assertEqual(cells[2].outputs[0].data["text/plain"], "['That', 'was', 'message']")
-        self.assertIn("pdl-model", cells[3].outputs[-1].data["text/html"])
+        self.assertIn("pdl-run", cells[3].outputs[-1].data["text/html"])
         self.assertEqual(cells[4].outputs[0].data["text/plain"], "{'model_calls': 2, 'completion_tokens': 0, 'prompt_tokens': 0}")
 
     def test_they_are_typed(self):

@@ -117,6 +117,12 @@ static void test_programs(pdl_engine *e) {
     pdl_value_drop(join);
     pdl_value_drop(filters);
     pdl_value_drop(all);
+    const char *trace = "{\"kind\": \"text\", \"pdl__id\": \"text\", \"pdl__result\": \"<hi>\"}";
+    pdl_value *page = pdl_trace_page(trace, strlen(trace), "t", "text: <hi>", &error);
+    CHECK(strstr(pdl_value_get_text(page, NULL), "<!doctype html>"));
+    pdl_value_drop(page);
+    CHECK(!pdl_trace_page("[1]", 3, "t", NULL, &error) && is_error(&error, "syntax", ""));
+    CHECK(!pdl_trace_page(NULL, 0, NULL, NULL, &error) && is_error(&error, "usage", "trace"));
 }
 
 static void test_trees(pdl_engine *e) {

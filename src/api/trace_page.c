@@ -1,0 +1,32 @@
+/* trace_page.c -- a trace as a page for people, for host programs that show runs: notebooks, web
+ * applications, reports.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "api/handles.h"
+#include "viewer/viewer.h"
+
+#include "base/banned.h"
+
+static pdl_value *page_of(const pdl_view_run *run) {
+    pdl_buf b = PDL_BUF;
+    pdl_view_html(run, &b);
+    return pdl_value_box(pdl_text_of_buf(&b));
+}
+
+pdl_value *pdl_trace_page(const char *trace, size_t n_bytes, const char *name, const char *source,
+                          pdl_error **error) {
+    if (!trace) {
+        pdl_misuse(error, "pdl_trace_page: trace is NULL");
+        return NULL;
+    }
+    pdl_err err = {0};
+    pdl_view_run *run;
+    pdl_str title = pdl_str_of(name ? name : "");
+    pdl_str text = source ? pdl_str_of(source) : (pdl_str){0};
+    if (!pdl_view_run_new(title, (pdl_str){trace, n_bytes}, title, text, &run, &err)) {
+        pdl_error_give(error, &err, NULL);
+        return NULL;
+    }
+    pdl_value *page = page_of(run);
+    pdl_view_run_free(run);
+    return page;
+}
