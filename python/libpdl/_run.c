@@ -18,20 +18,29 @@ typedef struct run {
 
 /* --- callbacks ------------------------------ */
 
-/* Takes argument. What a callback raises cannot be told to anybody, but Ctrl-C that came meanwhile
- * comes again when the step has ended. */
-static void tell(PyObject *fn, PyObject *argument) {
+/* What a callback raised cannot be told to anybody. Ctrl-C and the like, which may come at any time,
+ * end the run; who waits for it raises them. */
+static void callback_failed(run *r, PyObject *fn) {
+    if (PyErr_ExceptionMatches(PyExc_Exception) || !r->engine->owner) {
+        PyErr_WriteUnraisable(fn);
+        return;
+    }
+    PyObject *raised = pdlpy_caught();
+    PyObject *known = PyObject_CallFunctionObjArgs(r->engine->owner, Py_None, raised, NULL);
+    if (!known) PyErr_WriteUnraisable(fn);
+    Py_XDECREF(known);
+    Py_XDECREF(raised);
+    pdl_task_cancel(r->task);
+}
+
+/* Takes argument. */
+static void tell(run *r, PyObject *fn, PyObject *argument) {
     if (!fn) { /* the run was released */
         Py_XDECREF(argument);
         return;
     }
     PyObject *done = argument ? PyObject_CallFunctionObjArgs(fn, argument, NULL) : NULL;
-    if (!done && PyErr_ExceptionMatches(PyExc_KeyboardInterrupt)) {
-        PyErr_Clear();
-        PyErr_SetInterrupt();
-    } else if (!done) {
-        PyErr_WriteUnraisable(fn);
-    }
+    if (!done) callback_failed(r, fn);
     Py_XDECREF(done);
     Py_XDECREF(argument);
 }
@@ -50,7 +59,7 @@ static PyObject *decoded(struct cut *cut, const char *text, size_t n) {
     return s;
 }
 
-static void give(PyObject *fn, struct cut *cut, const char *text, size_t n) {
+static void give(run *r, PyObject *fn, struct cut *cut, const char *text, size_t n) {
     PyGILState_STATE gil = PyGILState_Ensure();
     PyObject *s = cut->n ? decoded(cut, text, n)
                          : PyUnicode_DecodeUTF8Stateful(text, (Py_ssize_t)n, "strict", NULL);
@@ -58,23 +67,23 @@ static void give(PyObject *fn, struct cut *cut, const char *text, size_t n) {
         PyErr_Clear();
         s = decoded(cut, text, n);
     }
-    tell(fn, s);
+    tell(r, fn, s);
     PyGILState_Release(gil);
 }
 
 static void on_text(void *user, const char *text, size_t n) {
     run *r = user;
-    give(r->text, &r->cut[0], text, n);
+    give(r, r->text, &r->cut[0], text, n);
 }
 
 static void on_error_text(void *user, const char *text, size_t n) {
     run *r = user;
-    give(r->error_text, &r->cut[1], text, n);
+    give(r, r->error_text, &r->cut[1], text, n);
 }
 
 static void on_message(void *user, const char *role, const char *text, size_t n) {
     PyGILState_STATE gil = PyGILState_Ensure();
-    tell(((run *)user)->message, Py_BuildValue("(sy#)", role, text, (Py_ssize_t)n));
+    tell(user, ((run *)user)->message, Py_BuildValue("(sy#)", role, text, (Py_ssize_t)n));
     PyGILState_Release(gil);
 }
 
@@ -84,7 +93,7 @@ static void on_report(void *user, const pdl_report *e) {
     bool is_out = strcmp(e->kind, "out") == 0 && e->number != 2;
     if (!is_message && !is_out && strcmp(e->kind, "text") != 0) return;
     PyGILState_STATE gil = PyGILState_Ensure();
-    tell(((run *)user)->shown,
+    tell(user, ((run *)user)->shown,
          Py_BuildValue("(ssy#i)", e->kind, is_message ? e->role : e->look, e->text,
                        (Py_ssize_t)e->n_text, (int)e->untrusted));
     PyGILState_Release(gil);
@@ -95,7 +104,7 @@ static void on_done(void *user, pdl_task *task) {
     run *r = user;
     (void)task;
     Py_INCREF(r);
-    if (r->done) tell(r->done, Py_BuildValue(""));
+    if (r->done) tell(r, r->done, Py_BuildValue(""));
     Py_DECREF(r);
     PyGILState_Release(gil);
 }

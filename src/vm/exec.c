@@ -218,7 +218,7 @@ PDL_COLD static void trace_instruction(const pdl_fiber *f) {
     pdl_buf_fini(&b);
 }
 
-/* Called at each turn of a loop and each return of a call. Lets signals and other fibers in where a
+/* Called at each turn of a loop, each further attempt and each return of a call. Lets signals and other fibers in where a
  * program never waits, ends it with its budget, and holds back a program that requests effects
  * without ever using a reply. */
 static inline pdl_step turn(pdl_fiber *f, pdl_err *err) {
@@ -357,6 +357,10 @@ pdl_step pdl_fiber_run(pdl_fiber *f, pdl_err *err) {
         case PDL_OP_CATCH:
         case PDL_OP_CATCH_FALLBACK:
             STEP(pdl_vm_catch(f, i->op == PDL_OP_CATCH_FALLBACK, i->c, err));
+            break;
+        case PDL_OP_RETRY_AGAIN:
+            STEP(turn(f, err));
+            pdl_vm_retry_again(f, i->c);
             break;
         case PDL_OP_EXPECT_RETRY:
             if (!pdl_vm_expect_retry(f)) f->pc = i->c;

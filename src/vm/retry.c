@@ -480,7 +480,7 @@ static void next_attempt(pdl_fiber *f, uint32_t attempt) {
     f->pc = attempt;
 }
 
-void pdl_op_RETRY_AGAIN(pdl_fiber *f, uint32_t attempt) {
+void pdl_vm_retry_again(pdl_fiber *f, uint32_t attempt) {
     pdl_drop(pop(f)); /* the delay */
     next_attempt(f, attempt);
 }

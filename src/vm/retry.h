@@ -32,6 +32,8 @@ struct pdl_attempts {
 void pdl_vm_attempts_free(pdl_attempts *a);
 /* CATCH; with a fallback it is run, at `fallback`, when no other attempt follows. */
 pdl_step pdl_vm_catch(pdl_fiber *f, bool has_fallback, uint32_t fallback, pdl_err *err);
+/* RETRY_AGAIN. */
+void pdl_vm_retry_again(pdl_fiber *f, uint32_t attempt);
 /* EXPECT_RETRY. Returns false when no further attempt is to be made. */
 bool pdl_vm_expect_retry(pdl_fiber *f);
 /* Does `retry.exceptions` with this class name name the error? */
