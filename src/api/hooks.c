@@ -5,6 +5,7 @@
  */
 #include "api/hooks.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "api/handles.h"
@@ -470,6 +471,7 @@ static void deliver_pieces(const pdl_effect *e, pdl_str text) {
 }
 
 static void deliver(hooks *h, pdl_request *r) {
+    assert(h->ready.first == r && (r->answered || r->pieces.len));
     if (r->pieces.len) {
         pdl_buf pieces = r->pieces;
         r->pieces = PDL_BUF;

@@ -8,6 +8,7 @@
  */
 #include "budget/world.h"
 
+#include <assert.h>
 #include <math.h>
 
 #include "io/clock.h"
@@ -54,6 +55,7 @@ typedef struct budget_world {
 /* --- lists ------------------------------------------------------------------------------------ */
 
 static void append(list *l, charge *c) {
+    assert(!l->last == !l->first && (!l->last || !l->last->next));
     c->prev = l->last;
     c->next = NULL;
     if (l->last)
@@ -64,6 +66,7 @@ static void append(list *l, charge *c) {
 }
 
 static void take_out(list *l, charge *c) {
+    assert((c->prev ? c->prev->next : l->first) == c && (c->next ? c->next->prev : l->last) == c);
     if (c->prev)
         c->prev->next = c->next;
     else

@@ -4,9 +4,12 @@
  */
 #include "compile/emit.h"
 
+#include <assert.h>
+
 #include "base/banned.h"
 
 void pdl_emit_set_span(pdl_emit *e, const pdl_xnode *x) {
+    assert(x->start <= x->end);
     e->start = x->start;
     e->end = x->end;
 }
@@ -15,22 +18,28 @@ uint32_t pdl_emit_next_index(const pdl_emit *e) { return (uint32_t)e->code->ins.
 
 uint32_t pdl_emit_op(pdl_emit *e, pdl_opcode op, unsigned a, size_t c) {
     pdl_code *code = e->code;
+    assert(op < PDL_OPCODE_COUNT && e->site < code->sites.n);
+    assert(code->ins.n == code->where.n);
     if (code->ins.n >= UINT32_MAX || c > UINT32_MAX || a > UINT8_MAX) PDL_BUG("program too large");
     *pdl_vec_push(&code->ins) = (pdl_ins){(uint8_t)op, (uint8_t)a, (uint32_t)c};
     *pdl_vec_push(&code->where) = (pdl_srcspan){e->site, e->start, e->end};
     return (uint32_t)code->ins.n - 1;
 }
 
-void pdl_emit_patch_to(pdl_emit *e, uint32_t at, uint32_t target) { e->code->ins.p[at].c = target; }
+void pdl_emit_patch_to(pdl_emit *e, uint32_t at, uint32_t target) {
+    assert(at < e->code->ins.n && target <= e->code->ins.n);
+    e->code->ins.p[at].c = target; }
 
 void pdl_emit_patch(pdl_emit *e, uint32_t at) { pdl_emit_patch_to(e, at, pdl_emit_next_index(e)); }
 
 uint32_t pdl_emit_add_const(pdl_emit *e, pdl_val v) {
+    assert(e->code->consts.n < UINT32_MAX);
     *pdl_vec_push(&e->code->consts) = v;
     return (uint32_t)e->code->consts.n - 1;
 }
 
 uint32_t pdl_emit_add_ptr(pdl_emit *e, const void *p, pdl_ptr_type type) {
+    assert(e->code->operands.n == e->code->operand_types.n);
     *pdl_vec_push(&e->code->operand_types) = (uint8_t)type;
     *pdl_vec_push(&e->code->operands) = p;
     return (uint32_t)e->code->operands.n - 1;
@@ -63,6 +72,7 @@ emit_place pdl_emit_at_site(pdl_emit *e, const pdl_expr *expr, const pdl_node *n
 }
 
 void pdl_emit_at_place(pdl_emit *e, emit_place p) {
+    assert(p.site <= e->code->sites.n && p.start <= p.end);
     e->site = p.site;
     e->start = p.start;
     e->end = p.end;

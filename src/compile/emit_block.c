@@ -5,6 +5,8 @@
  */
 #include "compile/emit.h"
 
+#include <assert.h>
+
 #include "base/banned.h"
 
 void pdl_emit_set_loc(pdl_emit *e, pdl_loc loc) { pdl_emit_at_site(e, NULL, NULL, loc); }
@@ -71,6 +73,7 @@ static void field_defs(pdl_emit *e, const pdl_block *b) {
 }
 
 void pdl_emit_record(pdl_emit *e, pdl_record record, const void *base) {
+    assert(base);
     size_t n;
     const pdl_record_part *parts = pdl_record_parts(record, &n);
     for (size_t i = 0; i < n; i++) {

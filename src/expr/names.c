@@ -7,6 +7,9 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/vec.h"
+
+#include <assert.h>
+
 #include "expr/read.h"
 
 #include "base/banned.h"
@@ -87,6 +90,7 @@ size_t pdl_names_open(pdl_names *ns) {
 }
 
 void pdl_names_close(pdl_names *ns, size_t mark) {
+    assert(ns->depth > 0 && mark <= ns->undo.n);
     while (ns->undo.n > mark) {
         pdl_undo *u = &ns->undo.p[--ns->undo.n];
         u->symbol->set_in = u->set_in;
@@ -100,12 +104,15 @@ uint32_t pdl_names_enter_block(pdl_names *ns) {
     return outer;
 }
 
-void pdl_names_leave_block(pdl_names *ns, uint32_t outer) { ns->block = outer; }
+void pdl_names_leave_block(pdl_names *ns, uint32_t outer) {
+    assert(outer <= ns->n_blocks);
+    ns->block = outer; }
 
 pdl_str *pdl_names_free(pdl_names *ns, uint32_t *n) {
     *n = ns->n_free;
     if (!ns->n_free) return NULL;
     pdl_str *p = pdl_arena_new_n(ns->arena, pdl_str, ns->n_free), *to = p;
     for (pdl_symbol *s = ns->first_free; s; s = s->next_free) *to++ = s->name;
+    assert((uint32_t)(to - p) == ns->n_free);
     return p;
 }

@@ -10,6 +10,8 @@
  */
 #include "expr/read.h"
 
+#include <assert.h>
+
 #include "base/buf.h"
 
 #include "base/banned.h"
@@ -129,6 +131,7 @@ static pdl_xnode *new_node(pdl_reader *r, pdl_xkind kind) {
 }
 
 pdl_xnode *pdl_read_node(pdl_reader *r, pdl_xkind kind, uint32_t start) {
+    assert(kind < PDL_X_COUNT);
     pdl_xnode *n = new_node(r, kind);
     n->start = r->n_cuts || r->base ? pdl_read_offset(r, start) : start;
     return n;
@@ -141,6 +144,7 @@ pdl_xnode *pdl_read_node_from(pdl_reader *r, pdl_xkind kind, const pdl_xnode *fi
 }
 
 pdl_xitem *pdl_read_push(pdl_reader *r, const pdl_xnode *node) {
+    assert(r->n_items <= r->cap_items);
     if (r->n_items == r->cap_items) {
         bool inside = r->items == r->few;
         r->cap_items *= 2;
@@ -153,6 +157,7 @@ pdl_xitem *pdl_read_push(pdl_reader *r, const pdl_xnode *node) {
 }
 
 const pdl_xnode **pdl_read_copy(pdl_reader *r, size_t mark) {
+    assert(mark <= r->n_items && r->n_items <= r->cap_items);
     size_t n = r->n_items - mark;
     const pdl_xnode **p = n ? pdl_arena_new_n(r->arena, const pdl_xnode *, n) : NULL;
     for (size_t i = 0; i < n; i++) p[i] = r->items[mark + i].node;
@@ -160,6 +165,7 @@ const pdl_xnode **pdl_read_copy(pdl_reader *r, size_t mark) {
 }
 
 pdl_xlist pdl_read_take(pdl_reader *r, size_t mark) {
+    assert(mark <= r->n_items);
     pdl_xlist l = {pdl_read_copy(r, mark), (uint32_t)(r->n_items - mark)};
     r->n_items = mark;
     return l;

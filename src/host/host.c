@@ -5,6 +5,7 @@
  */
 #include "host/host.h"
 
+#include <assert.h>
 #include <math.h>
 
 #include "base/limits.h"
@@ -188,7 +189,8 @@ host_wait *pdl_host_wait_new(host *h, pdl_effect *e) {
 void pdl_host_wait_end(host_wait *s) {
     host *h = s->h;
     size_t i = 0;
-    while (h->waits.p[i] != s) i++;
+    while (i < h->waits.n && h->waits.p[i] != s) i++;
+    assert(i < h->waits.n); /* it ends once */
     memmove(&h->waits.p[i], &h->waits.p[i + 1], (h->waits.n - i - 1) * sizeof(host_wait *));
     h->waits.n--;
     pdl_timer_stop(s->timer);

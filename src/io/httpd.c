@@ -15,6 +15,7 @@
  */
 #include "io/httpd.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -107,6 +108,8 @@ static uint64_t now_ms(void) { return pdl_clock_ns() / 1000000; }
 /* --- lists ------------------------------------------------------------------------------------ */
 
 static void take_out(client *c) {
+    assert((c->prev ? c->prev->next : c->list->first) == c);
+    assert((c->next ? c->next->prev : c->list->last) == c);
     if (c->prev)
         c->prev->next = c->next;
     else
@@ -118,6 +121,7 @@ static void take_out(client *c) {
 }
 
 static void put_in(client *c, clients *l) {
+    assert(!l->last == !l->first && (!l->last || !l->last->next));
     c->list = l;
     c->prev = l->last;
     c->next = NULL;
@@ -140,6 +144,7 @@ static void free_exchange(client *c) {
     c->x = NULL;
     if (!x) return;
     c->h->opt.over(c->h->opt.user, x);
+    assert(c->h->body_bytes >= x->body.cap);
     c->h->body_bytes -= x->body.cap;
     pdl_http_head_fini(&x->head);
     pdl_buf_fini(&x->bytes);
@@ -157,6 +162,7 @@ static turn end(client *c) {
     pdl_buf_fini(&c->in);
     pdl_buf_fini(&c->out);
     pdl_free(c);
+    assert(h->n_clients > 0);
     h->n_clients--;
     pdl_watch_set(h->watch, PDL_WATCH_READ);
     return GONE;

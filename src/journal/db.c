@@ -162,6 +162,7 @@ size_t pdl_journal_db_pending(const db *d) { return d->pending; }
 
 /* Runs a statement inside of the transaction, which the first statement begins. */
 static bool put(db *d, statement s, const sql_arg *args, size_t n, pdl_err *err) {
+    assert(s != ST_BEGIN && s != ST_COMMIT && (n == 0 || args));
     d->pending++;
     if (!d->in_transaction)
         d->in_transaction = pdl_sql_run(d->q, ST_BEGIN, NULL, 0, NULL, NULL, err);

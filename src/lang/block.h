@@ -135,6 +135,7 @@ const pdl_field *pdl_fields_of(pdl_block_kind kind, size_t *n);
 const pdl_field *pdl_common_fields(size_t *n);
 /* The member of b that f describes. */
 static inline const void *pdl_field_at(const pdl_block *b, const pdl_field *f) {
+    assert(f->kind < 0 || f->kind == (int)b->kind);
     return (f->in_rare ? (const char *)b->rare : (const char *)b) + f->offset;
 }
 /* Field of a kind by key (own or common, `context` only where allowed); NULL when there is none. */

@@ -4,6 +4,7 @@
  */
 #include "lang/fields.h"
 
+#include <assert.h>
 #include <stddef.h>
 
 #include "base/banned.h"
@@ -149,6 +150,7 @@ const pdl_field *pdl_fields(size_t *n) {
 }
 
 const pdl_field *pdl_fields_of(pdl_block_kind kind, size_t *n) {
+    assert(kind < PDL_BLOCK_COUNT && ranges[kind].begin <= ranges[kind].end);
     *n = (size_t)(ranges[kind].end - ranges[kind].begin);
     return own + ranges[kind].begin;
 }
@@ -228,6 +230,7 @@ pdl_val pdl_record_default(pdl_record record, const char *key) {
 }
 
 bool pdl_field_allowed(pdl_block_kind kind, const pdl_field *f) {
+    assert(kind < PDL_BLOCK_COUNT);
     if (f->kind >= 0) return f->kind == (int)kind;
     if (kind == PDL_BLOCK_scalar) return false;
     return f->type != PDL_FT_CTX || kinds[kind].structured;
@@ -246,11 +249,15 @@ const pdl_field *pdl_field_find(pdl_block_kind kind, pdl_str key) {
     return NULL;
 }
 
-const char *pdl_block_name(pdl_block_kind k) { return kinds[k].name; }
+const char *pdl_block_name(pdl_block_kind k) {
+    assert(k < PDL_BLOCK_COUNT);
+    return kinds[k].name; }
 const char *pdl_block_trace_name(pdl_block_kind k) {
     return k == PDL_BLOCK_scalar ? "data" : kinds[k].name;
 }
-const char *pdl_block_schema(pdl_block_kind k) { return kinds[k].schema; }
+const char *pdl_block_schema(pdl_block_kind k) {
+    assert(k < PDL_BLOCK_COUNT);
+    return kinds[k].schema; }
 const char *pdl_block_doc(pdl_block_kind k) { return kinds[k].doc; }
 bool pdl_block_is_structured(pdl_block_kind k) { return kinds[k].structured; }
 bool pdl_block_is_neutral(pdl_block_kind k) { return kinds[k].context == NEUTRAL; }

@@ -4,6 +4,8 @@
  */
 #include "lang/load.h"
 
+#include <assert.h>
+
 #include "base/limits.h"
 #include "base/utf8.h"
 #include "base/word.h"
@@ -525,6 +527,7 @@ const pdl_block *pdl_loader_block(pdl_loader *l, const pdl_node *n, pdl_loc loc,
     }
     l->depth++;
     const pdl_block *b = load_any(l, n, loc, body);
+    assert(l->depth > 0);
     l->depth--;
     return b;
 }

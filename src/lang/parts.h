@@ -11,6 +11,8 @@
 #ifndef PDL_LANG_PARTS_H
 #define PDL_LANG_PARTS_H
 
+#include <assert.h>
+
 #include "base/source.h"
 #include "expr/expr.h"
 #include "parse/parse.h"
@@ -215,6 +217,7 @@ typedef struct pdl_record_part {
 const pdl_record_part *pdl_record_parts(pdl_record record, size_t *n);
 /* The tree of a part; base: what the field was read into. */
 static inline const pdl_tree *pdl_record_part_at(const void *base, const pdl_record_part *part) {
+    assert(base && part->offset % sizeof(void *) == 0);
     return *(const pdl_tree *const *)(const void *)((const char *)base + part->offset);
 }
 

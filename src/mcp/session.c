@@ -11,6 +11,9 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/limits.h"
+
+#include <assert.h>
+
 #include "base/utf8.h"
 #include "io/clock.h"
 #include "mcp/server_session.h"
@@ -71,8 +74,10 @@ static job end_call(call *c) {
     session *s = c->s;
     job j = c->job;
     size_t i = 0;
-    while (s->calls.p[i] != c) i++;
+    while (i < s->calls.n && s->calls.p[i] != c) i++;
+    assert(i < s->calls.n); /* a call ends once */
     s->calls.p[i] = s->calls.p[--s->calls.n];
+    assert(c->kind != CALL_JOB || s->n_sent > 0);
     if (c->kind == CALL_JOB) s->n_sent--;
     pdl_timer_stop(c->limit);
     pdl_free(c);

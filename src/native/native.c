@@ -4,6 +4,9 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "native/native.h"
+
+#include <assert.h>
+
 #include "value/label.h"
 
 #include "native/natives.h"
@@ -19,6 +22,7 @@ const pdl_native *pdl_rows_find(pdl_rows t, pdl_str name) {
     size_t lo = 0, hi = name.n ? t.n : 0; /* no row has an empty name */
     while (lo < hi) {
         size_t mid = lo + (hi - lo) / 2;
+        assert(mid == 0 || strcmp(t.p[mid - 1].name, t.p[mid].name) < 0); /* rows are sorted */
         int c =
             (unsigned char)name.p[0] - (unsigned char)t.p[mid].name[0]; /* most rows differ here */
         if (c == 0) c = pdl_str_cmp(name, pdl_str_of(t.p[mid].name));
@@ -329,6 +333,7 @@ static inline bool with_result(bool ok, pdl_vref out, pdl_err *err) {
 bool pdl_native_call(const pdl_native *row, const pdl_native_env *env, const pdl_val *pos,
                      size_t n_pos, const pdl_str *kw_names, const pdl_val *kw, size_t n_kw,
                      pdl_val *out, pdl_err *err) {
+    assert(row->fn && env && (n_pos == 0 || pos) && (n_kw == 0 || (kw_names && kw)));
     if (!pdl_check_cancel_often(err)) return false; /* a filter over many items calls others */
     bool ok = PDL_UNLIKELY(n_kw || !takes_as_given(row, n_pos))
                   ? bind_and_call(row, env, pos, n_pos, kw_names, kw, n_kw, out, err)

@@ -7,6 +7,9 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/num.h"
+
+#include <assert.h>
+
 #include "base/utf8.h"
 #include "parse/repair.h"
 
@@ -33,6 +36,7 @@ typedef struct {
 } token;
 
 uint32_t pdl_rp_cp(const pdl_rp *r, size_t i, size_t *next) {
+    assert(i < r->src.n);
     const char *p = r->src.p + i;
     uint32_t cp = pdl_utf8_next(&p);
     *next = (size_t)(p - r->src.p);

@@ -6,6 +6,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -148,6 +149,7 @@ static void leave_queue(work *w) {
     pdl_serve *s = w->s;
     take_out(&s->waiting, w);
     w->waits = false;
+    assert(s->n_waiting > 0);
     s->n_waiting--;
     s->bytes_waiting -= bytes_of(w->x);
 }
@@ -354,6 +356,7 @@ static bool step_choice(choice *c) {
     }
     if (step == PDL_STEP_WAIT) return true;
     c->over = true;
+    assert(w->n_over < w->n);
     w->n_over++;
     pdl_err err = {0};
     bool ok = !w->stream || finish_choice(c, &err);

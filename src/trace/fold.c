@@ -9,6 +9,8 @@
  */
 #include "trace/fold.h"
 
+#include <assert.h>
+
 #include "trace/fold_tree.h"
 #include "value/int.h"
 
@@ -134,6 +136,7 @@ static fold_node *leave(pdl_fold *f, const pdl_event *e) {
     fold_node *n = top_of(f, e->fiber);
     if (!n || n->block != e->block) return NULL;
     set_top(f, e->fiber, n->parent && n->parent->fiber == e->fiber ? n->parent : NULL);
+    assert(!n->over);
     n->over = true;
     return n;
 }

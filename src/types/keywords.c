@@ -7,6 +7,7 @@
  */
 #include "types/checking.h"
 
+#include <assert.h>
 #include <math.h>
 
 #include "value/int.h"
@@ -603,6 +604,7 @@ static const pdl_keyword keywords[] = {
 };
 
 const pdl_keyword *pdl_keyword_find(pdl_str name, unsigned draft) {
+    assert(draft && !(draft & (draft - 1))); /* one of PDL_D* */
     size_t lo = 0, hi = sizeof keywords / sizeof *keywords;
     while (lo < hi) { /* the first row that is not before name */
         size_t mid = (lo + hi) / 2;

@@ -5,6 +5,7 @@
  */
 #include "types/checking.h"
 
+#include <assert.h>
 #include <math.h>
 
 #include "base/cancel.h"
@@ -226,6 +227,7 @@ static bool run_object(pdl_check *c, pdl_vref schema, pdl_vref v, const pdl_dyn 
 }
 
 bool pdl_check_run(pdl_check *c, pdl_vref schema, pdl_vref v, const pdl_dyn *dyn, pdl_seen *seen) {
+    assert(dyn && dyn->res && c->schema);
     if (c->stopped) return false;
     if (pdl_is_bool(schema)) {
         if (pdl_bool_of(schema)) return true;

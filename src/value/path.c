@@ -27,11 +27,13 @@ pdl_path *pdl_path_numbered(pdl_path *up, const char *name, uint32_t n) {
 }
 
 pdl_path *pdl_path_keep(pdl_path *p) {
+    assert(!p || p->refs > 0);
     if (p) p->refs++;
     return p;
 }
 
 void pdl_path_drop(pdl_path *p) {
+    assert(!p || p->refs > 0);
     while (p && --p->refs == 0) {
         pdl_path *up = p->up;
         pdl_free(p);

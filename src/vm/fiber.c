@@ -94,6 +94,7 @@ void pdl_vm_cut_saves(pdl_fiber *f, size_t n) {
 }
 
 static void cut_loops(pdl_fiber *f, size_t n) {
+    assert(n <= f->loops.n);
     while (f->loops.n > n) {
         pdl_vm_loop l = f->loops.p[--f->loops.n];
         pdl_vm_loop_fini(f, &l);
@@ -101,6 +102,7 @@ static void cut_loops(pdl_fiber *f, size_t n) {
 }
 
 static void cut_bufs(pdl_fiber *f, size_t n) {
+    assert(n <= f->bufs.n);
     while (f->bufs.n > n) pdl_buf_fini(&f->bufs.p[--f->bufs.n].text);
 }
 
@@ -111,6 +113,7 @@ static void handler_fini(pdl_handler *h) {
 }
 
 static void cut_handlers(pdl_fiber *f, size_t n) {
+    assert(n <= f->handlers.n);
     while (f->handlers.n > n) handler_fini(&f->handlers.p[--f->handlers.n]);
 }
 
@@ -187,6 +190,7 @@ void pdl_vm_frame_pop(pdl_fiber *f) {
     f->control = fr.control;
     f->pc = fr.return_pc;
     f->code = f->frames.n ? frame(f)->code : NULL;
+    assert(fr.kind != FRAME_PDL || f->nested > 0);
     if (fr.kind == FRAME_PDL) f->nested--;
     frame_fini(&fr);
     assert(pdl_fiber_ok(f));

@@ -366,6 +366,7 @@ static void remove_from_owner(pdl_inflight *c, pdl_val failed) {
         else
             hi = mid;
     }
+    assert(f->n_open > 0);
     f->n_open--;
     bool known = lo < f->calls.n &&
                  f->calls.p[lo].id == c->id; /* it was made by an attempt that is still current */
@@ -405,6 +406,8 @@ void pdl_inflight_answered(pdl_inflight *c, const pdl_reply *reply) {
     pdl_run *r = c->run;
     assert(pdl_inflight_ok(c) && !c->done);
     c->done = true;
+    assert(c->kind != PDL_EFFECT_model || r->open_models > 0);
+    assert(!pdl_effect_has(c->kind, PDL_EFFECT_LATE) || r->open_late > 0);
     if (c->kind == PDL_EFFECT_model) r->open_models--;
     if (pdl_effect_has(c->kind, PDL_EFFECT_LATE)) r->open_late--;
     PDL_TRACE(r->opt.debug, effect, "%s %u ends%s%s", pdl_effect_kind_name(c->kind), c->id,

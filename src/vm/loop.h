@@ -5,6 +5,8 @@
 #ifndef PDL_VM_LOOP_H
 #define PDL_VM_LOOP_H
 
+#include <assert.h>
+
 #include "vm/fiber.h"
 
 /* A map under way. */
@@ -26,5 +28,7 @@ void pdl_vm_map_child_ended(pdl_fiber *child);
 /* An error will end the iteration: cancels later iterations, whose results cannot be used. */
 void pdl_vm_map_child_fails(pdl_fiber *child);
 void pdl_vm_mapping_free(pdl_run *r, pdl_mapping *m);
+/* Do the counts of its iterations agree? */
+bool pdl_mapping_ok(const pdl_mapping *m);
 
 #endif

@@ -7,6 +7,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "vm/loop.h"
 #include "vm/out_impl.h"
 #include "vm/run.h"
 
@@ -83,4 +84,9 @@ bool pdl_run_ok(const pdl_run *r) {
     if (!r->ready_first != !r->ready_last) return false;
     if (r->ready_last && r->ready_last->next_ready) return false;
     return r->queue_head <= r->queue.n;
+}
+
+bool pdl_mapping_ok(const pdl_mapping *m) {
+    if (m->ended > m->started || m->open > m->started || m->started > m->n) return false;
+    return m->ended + m->open <= m->started; /* less: some were cancelled */
 }

@@ -7,6 +7,9 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/idmap.h"
+
+#include <assert.h>
+
 #include "base/limits.h"
 #include "value/int.h"
 #include "value/pyvalues.h"
@@ -154,12 +157,14 @@ bool pdl_vm_for_next(pdl_fiber *f) {
 
 void pdl_op_FOR_BIND(pdl_fiber *f) {
     const pdl_vm_loop *l = innermost_loop(f);
+    assert(l->i > 0 && (l->n == 0 || l->i <= l->len));
     for (uint32_t k = 0; k < l->n; k++)
         f->scope = pdl_scope_put(f->scope, l->names[k], seq_at(l->lists[k], l->i - 1));
 }
 
 void pdl_op_FOR_END(pdl_fiber *f) {
-    pdl_vm_loop l = f->loops.p[--f->loops.n];
+    pdl_vm_loop l = *innermost_loop(f);
+    f->loops.n--;
     pdl_vm_loop_fini(f, &l);
 }
 
@@ -196,6 +201,7 @@ void pdl_vm_mapping_free(pdl_run *r, pdl_mapping *m) {
 }
 
 static void bind_iteration(pdl_fiber *c, const pdl_vm_loop *l, size_t i) {
+    assert(l->n == 0 || i < l->len);
     for (uint32_t k = 0; k < l->n; k++)
         c->scope = pdl_scope_put(c->scope, l->names[k], seq_at(l->lists[k], i));
     if (l->index) c->scope = pdl_scope_put(c->scope, l->index, pdl_int((int64_t)i));
@@ -253,6 +259,7 @@ static void drop_later(pdl_mapping *m, pdl_fiber *c) {
     for (size_t i = m->failed + 1; i < m->started; i++) {
         pdl_fiber *later = m->fibers[i];
         if (!later || later == c) continue;
+        assert(m->open > 0);
         m->fibers[i] = NULL;
         m->open--;
         drop_fiber(c->run, later);
@@ -271,6 +278,7 @@ static void map_failed(pdl_mapping *m, pdl_fiber *c) {
 void pdl_vm_map_child_ended(pdl_fiber *c) {
     pdl_fiber *parent = c->parent;
     pdl_mapping *m = mapping_of(parent);
+    assert(pdl_mapping_ok(m) && m->fibers[c->index] == c);
     m->fibers[c->index] = NULL;
     m->open--;
     m->ended++;
@@ -281,6 +289,7 @@ void pdl_vm_map_child_ended(pdl_fiber *c) {
         pdl_inflight_adopt(parent, c);
         pdl_outq_end(c->out);
     }
+    assert(pdl_mapping_ok(m));
     if (parent->state == FIBER_WAIT_MAP) pdl_fiber_ready(parent);
 }
 

@@ -184,6 +184,7 @@ void pdl_out_message(pdl_fiber *f, pdl_vref role, pdl_str text) {
 }
 
 void pdl_out_call(pdl_fiber *f, pdl_inflight *c, bool visible, bool message) {
+    assert(c->kind == PDL_EFFECT_model && !c->out);
     pdl_outitem *i = add(f->out, PDL_OUT_CALL);
     i->call = c;
     i->visible = visible;
@@ -194,6 +195,7 @@ void pdl_out_call(pdl_fiber *f, pdl_inflight *c, bool visible, bool message) {
 }
 
 pdl_outq *pdl_out_child(pdl_fiber *f) {
+    assert(!f->out->ended);
     pdl_outitem *i = add(f->out, PDL_OUT_QUEUE);
     i->queue = pdl_outq_new(f->run, f->out);
     return i->queue;

@@ -12,6 +12,7 @@
  */
 #include "vm/retry.h"
 
+#include <assert.h>
 #include <math.h>
 
 #include "value/context.h"
@@ -450,6 +451,7 @@ static void begin_fallback(pdl_fiber *f, pdl_attempts *a) {
 pdl_step pdl_vm_catch(pdl_fiber *f, bool has_fallback, uint32_t fallback, pdl_err *err) {
     pdl_vm_block *b = block(f);
     pdl_attempts *a = b->attempts;
+    assert(a); /* RETRY_INIT made them */
     set_val(&b->child_messages, pdl_absent());
     set_val(&f->background, pdl_absent());
     if (wants_retry(f, a)) {
@@ -473,6 +475,7 @@ pdl_step pdl_vm_catch(pdl_fiber *f, bool has_fallback, uint32_t fallback, pdl_er
 
 static void next_attempt(pdl_fiber *f, uint32_t attempt) {
     pdl_attempts *a = block(f)->attempts;
+    assert(a && attempt < f->code->ins.n);
     pdl_err_fini(&a->err);
     a->done++;
     a->unmet = false;
@@ -570,6 +573,7 @@ pdl_step pdl_op_EXPECT_DONE(pdl_fiber *f, pdl_err *err) {
 /* All expectations were evaluated. */
 bool pdl_vm_expect_retry(pdl_fiber *f) {
     const pdl_attempts *a = block(f)->attempts;
+    assert(a); /* RETRY_INIT made them */
     if (a->unmet) push_delay(f, a);
     return a->unmet;
 }

@@ -14,6 +14,8 @@
  */
 #include "vm/slots.h"
 
+#include <assert.h>
+
 #include "base/idmap.h"
 #include "base/limits.h"
 #include "vm/fiber.h"
@@ -29,13 +31,16 @@ bool pdl_run_is_full(const pdl_run *r) { return r->open_late >= PDL_MAX_OPEN_EFF
  * when it is the greater one. Returns the new head. */
 static size_t close_gap(uint32_t *p, size_t *n, size_t head) {
     enum { FEW = 64 };
+    assert(head <= *n);
     if (head < *n && (head < FEW || head < *n / 2)) return head;
     memmove(p, p + head, (*n - head) * sizeof *p);
     *n -= head;
     return 0;
 }
 
-void pdl_run_queue_model(pdl_run *r, pdl_inflight *c) { *pdl_vec_push(&r->queue) = c->id; }
+void pdl_run_queue_model(pdl_run *r, pdl_inflight *c) {
+    assert(c->kind == PDL_EFFECT_model && c->effect);
+    *pdl_vec_push(&r->queue) = c->id; }
 
 pdl_inflight *pdl_run_next_model(pdl_run *r) {
     uint32_t jobs = r->opt.jobs ? r->opt.jobs : PDL_MAX_JOBS;
@@ -48,6 +53,7 @@ pdl_inflight *pdl_run_next_model(pdl_run *r) {
 }
 
 static pdl_step park(pdl_fiber *f, pdl_slot slot) {
+    assert(f->state == FIBER_READY && !f->queued);
     *pdl_vec_push(&f->run->parked[slot].fibers) = f->id;
     f->state = FIBER_WAIT_SLOT;
     return PDL_STEP_WAIT;

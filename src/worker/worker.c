@@ -4,6 +4,8 @@
  */
 #include "worker/worker.h"
 
+#include <assert.h>
+
 #include "base/limits.h"
 #include "io/clock.h"
 #include "worker/worker_impl.h"
@@ -34,9 +36,11 @@ static pdl_effect *job_end(job *j) {
     worker *w = j->w;
     pdl_effect *e = j->e;
     size_t i = 0;
-    while (w->jobs.p[i] != j) i++;
+    while (i < w->jobs.n && w->jobs.p[i] != j) i++;
+    assert(i < w->jobs.n); /* it ends once */
     memmove(&w->jobs.p[i], &w->jobs.p[i + 1], (w->jobs.n - i - 1) * sizeof *w->jobs.p);
     w->jobs.n--;
+    assert(!j->python || w->n_python > 0);
     if (j->python && --w->n_python == 0 && w->proc) pdl_proc_set_open(w->proc, false);
     pdl_timer_stop(j->limit);
     pdl_timer_stop(j->interrupt_retry);

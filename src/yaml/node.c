@@ -4,6 +4,7 @@
  */
 #include "yaml/node.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -13,6 +14,7 @@
 #include "base/banned.h"
 
 const pdl_node *pdl_node_find(const pdl_node *map, pdl_str key, const pdl_pair **pair) {
+    assert(map);
     for (uint32_t i = 0; map->kind == PDL_NODE_MAP && i < map->n; i++) {
         const pdl_node *k = map->pairs[i].key;
         if (k->kind != PDL_NODE_SCALAR || k->type != PDL_NT_STR || !pdl_str_eq(k->text, key))
@@ -36,6 +38,7 @@ typedef struct node_walk {
 
 /* Source bytes [pos, pos + width) make `made` bytes of text. */
 static void step(walk *w, size_t width, size_t made) {
+    assert(w->pos <= w->s.n && w->from <= w->to);
     size_t begin = w->text, stop = w->text + made;
     if (made && w->start == PDL_NOT_FOUND && stop > w->from)
         w->start = width == made ? w->pos + (w->from > begin ? w->from - begin : 0) : w->pos;

@@ -11,6 +11,8 @@
  */
 #include "model/call/embed.h"
 
+#include <assert.h>
+
 #include "base/hash.h"
 #include "base/limits.h"
 #include "model/wire/parts.h"
@@ -148,6 +150,7 @@ static void count(pdl_embedding *m, pdl_vref usage) {
 
 static void on_batch(void *user, const pdl_effect *e, const pdl_reply *r) {
     pdl_embedding *m = user;
+    assert(m->n_open > 0);
     m->n_open--;
     m->seconds += r->seconds;
     if (r->err.kind != PDL_E_NONE) {
