@@ -82,7 +82,7 @@ PDL_API pdl_error *pdl_error_new(const char *kind, const char *message);
 /* --- values ------------------------------
  *
  * A pdl_value is a handle of a value: drop every handle that a function returned. Handles are
- * independent: adding to the list behind one handle is not seen through another. Constructors
+ * independent: adding to a list through one handle is not visible through another. Constructors
  * copy. */
 
 typedef enum pdl_kind {
@@ -140,7 +140,7 @@ PDL_API pdl_kind pdl_value_kind(const pdl_value *v);
 PDL_API bool pdl_value_get_bool(const pdl_value *v, bool *out);
 PDL_API bool pdl_value_get_int(const pdl_value *v, int64_t *out);
 PDL_API bool pdl_value_get_float(const pdl_value *v, double *out);
-/* Text of a PDL_KIND_TEXT, NUL-terminated; it may hold NULs, n_bytes (may be NULL) tells its
+/* Text of a PDL_KIND_TEXT, NUL-terminated; it may hold NULs, n_bytes (may be NULL) gets its
  * length. NULL for other kinds. Lives as long as this handle. */
 PDL_API const char *pdl_value_get_text(const pdl_value *v, size_t *n_bytes);
 /* Bytes of a text, items of a list, entries of a dict; 0 for the rest. */
@@ -212,7 +212,7 @@ typedef struct pdl_engine_options {
      * language. Not after pdl_engine_free, and it must not free the engine. NULL: nobody wants to
      * know. */
     void (*note)(void *user, const char *text, size_t n_bytes);
-    bool shared; /* tasks share one loop and what is behind it: see pdl_engine_step */
+    bool shared; /* tasks share one loop and its connections: see pdl_engine_step */
     /* what the options of tasks of these names are when a task does not give them */
     const char *prices, *timeout;
     double max_rps, max_tokens_per_minute;
@@ -292,7 +292,7 @@ PDL_API void *pdl_value_function_of(const pdl_value *v, pdl_handler_fn *fn);
  *
  * An object of the host program travels through programs by reference and is the same object when
  * it comes back. Expressions use it through the functions below, all of which may be NULL: then the
- * program gets an error of its own language ("'Hive' object is not iterable").
+ * program gets an error of PDL ("'Hive' object is not iterable").
  *
  * Those with a request answer it as handlers do, at once or later; an answer of NULL to `attribute`
  * or `item` means "not found", and the other of the two is then tried with the same name. The
@@ -330,7 +330,7 @@ typedef struct pdl_object_ops {
      * operator, object}, {op: "slice", object, args: [from, to, step]}, {op: "filter", name, args,
      * kwargs, operator?}. The object is one of the operands, or inside one. */
     void (*operate)(void *object, const pdl_value *operation, pdl_request *request);
-    bool (*length)(void *object, size_t *out);                     /* false: it has none */
+    bool (*length)(void *object, size_t *out);                     /* false: it has no length */
     bool (*truth)(void *object, bool *out, pdl_error **error);     /* NULL: that of its length */
     pdl_value *(*text)(void *object, bool repr, pdl_error **error); /* as str() and repr() */
     /* Both were made with the same function here. NULL: only an object itself is equal to it */
@@ -351,9 +351,9 @@ PDL_API pdl_program *pdl_load_file(pdl_engine *engine, const char *path, pdl_err
 /* name: what messages say and where relative paths begin; NULL: none, the working directory. */
 PDL_API pdl_program *pdl_load_text(pdl_engine *engine, const char *text, size_t n_bytes,
                                    const char *name, pdl_error **error);
-/* A program as a tree of dicts, lists, texts and other data, as pdl_program_tree gives it. Places in
- * messages are those in its YAML text (pdl_value_to_yaml, pdl_program_text). Error also: usage for a
- * function or an object in the tree. */
+/* A program as a tree of dicts, lists, texts and other data, as pdl_program_tree gives it. Places
+ * in messages are those in its YAML text (pdl_value_to_yaml, pdl_program_text). Error also: usage
+ * for a function or an object in the tree. */
 PDL_API pdl_program *pdl_load_value(pdl_engine *engine, const pdl_value *tree, const char *name,
                                     pdl_error **error);
 PDL_API void pdl_program_free(pdl_program *program);
@@ -371,10 +371,10 @@ PDL_API pdl_value *pdl_check_file(pdl_engine *engine, const char *path, pdl_erro
 PDL_API pdl_value *pdl_check_text(pdl_engine *engine, const char *text, size_t n_bytes,
                                   const char *name, pdl_error **error);
 
-/* What the program would ask of models with these inputs (a dict; NULL: none), without asking: what
- * `pdl explain --json` prints, see docs/manual/calls.md. allow: what is really done on the way, some
- * of "code,command,read,write,input,tool"; NULL: nothing. Functions and objects among the inputs are
- * used. Errors: usage, and that of a run that fails on the way. */
+/* What the program would send to models with these inputs (a dict; NULL: none), without sending:
+ * what `pdl explain --json` prints, see docs/manual/calls.md. allow: what is really done on the
+ * way, some of "code,command,read,write,input,tool"; NULL: nothing. Functions and objects among the
+ * inputs are used. Errors: usage, and that of a run that fails on the way. */
 PDL_API pdl_value *pdl_explain(pdl_engine *engine, pdl_program *program, const pdl_value *inputs,
                                const char *allow, pdl_error **error);
 
@@ -394,7 +394,7 @@ typedef enum pdl_output {
 } pdl_output;
 
 typedef enum pdl_state {
-    PDL_TASK_WAITING, /* goes on when something outside has happened */
+    PDL_TASK_WAITING, /* continues when something outside has happened */
     PDL_TASK_DONE,
     PDL_TASK_FAILED
 } pdl_state;
@@ -453,7 +453,7 @@ typedef struct pdl_task_options {
 } pdl_task_options;
 
 /* Starts a run; nothing happens before the first step. options: NULL for defaults. Errors: usage,
- * io, replay, config (a table of prices that is none). */
+ * io, replay, config (an invalid table of prices). */
 PDL_API pdl_task *pdl_task_start(pdl_engine *engine, pdl_program *program,
                                  const pdl_task_options *options, pdl_error **error);
 /* Cancels what is open. Inside a callback of the task it takes effect when the callback has
@@ -468,7 +468,7 @@ PDL_API pdl_state pdl_task_step(pdl_task *task);
 PDL_API pdl_state pdl_task_wait(pdl_task *task, int timeout_ms);
 /* Ends the run with an error of kind "interrupt"; also from callbacks. */
 PDL_API void pdl_task_cancel(pdl_task *task);
-/* Ends the wait of pdl_task_wait soon, which then looks for answers and goes on. From any thread
+/* Ends the wait of pdl_task_wait soon, which then checks for answers and continues. From any thread
  * and from signal handlers. */
 PDL_API void pdl_task_wake(pdl_task *task);
 
@@ -481,7 +481,7 @@ PDL_API int pdl_task_deadline_ms(const pdl_task *task); /* -1: no limit */
  * With pdl_engine_options.shared all tasks of an engine run on one loop and share connections,
  * Python workers, tool servers and what is known of the rates of services; at most 7168 at a time.
  * The environment and `.env` are read when the first of them starts. Whoever steps or waits for one
- * task moves all of them, so a program with a loop of its own watches the engine, not the tasks,
+ * task moves all of them, so a program with its own loop watches the engine, not the tasks,
  * and learns from task_options.done which of them ended. All callbacks come from inside the step,
  * on its thread; inside of them tasks may be started, cancelled and freed, and stepping does
  * nothing, but to tasks that are `alone`. The options timeout, prices, max_rps and
@@ -510,10 +510,10 @@ PDL_API pdl_value *pdl_task_usage(const pdl_task *task);
 PDL_API double pdl_task_score(const pdl_task *task);
 /* The trace as a text value of JSON, after the end. Error: usage when options.trace was not set. */
 PDL_API pdl_value *pdl_task_trace(const pdl_task *task, pdl_error **error);
-/* A trace (the text of pdl_task_trace, or one that the command or the reference wrote) as a page for
- * people, as a text value: one HTML document that needs no network and no server. name: its title;
- * source: the text of the program; NULL: it is written from the trace. Error: syntax when the text
- * holds no JSON object. */
+/* A trace (the text of pdl_task_trace, or one that the command or the reference wrote) as a page
+ * for people, as a text value: one HTML document that needs no network and no server. name: its
+ * title; source: the text of the program; NULL: it is written from the trace. Error: syntax when
+ * the text holds no JSON object. */
 PDL_API pdl_value *pdl_trace_page(const char *trace, size_t n_bytes, const char *name,
                                   const char *source, pdl_error **error);
 /* After PDL_TASK_FAILED, else NULL. Lives as long as the task. */
@@ -532,8 +532,8 @@ PDL_API const pdl_error *pdl_task_error(const pdl_task *task);
 PDL_API pdl_task *pdl_value_call(pdl_engine *engine, const pdl_value *function,
                                  const pdl_value *args, const pdl_value *kwargs,
                                  const pdl_task_options *options, pdl_error **error);
-/* What models are told of a function of a program: {type: function, function: {name, description,
- * parameters: JSON Schema}}; NULL for every other value. */
+/* The declaration of a program's function for models: {type: function, function: {name,
+ * description, parameters: JSON Schema}}; NULL for every other value. */
 PDL_API pdl_value *pdl_value_signature(const pdl_value *v);
 
 /* start, wait, result, free in one call. inputs: may be NULL. */
@@ -556,7 +556,7 @@ PDL_API bool pdl_set_allocator(void *(*alloc)(size_t n), void *(*resize)(void *p
  * runs, or that is not enough, the process prints `pdl: error: out of memory (N bytes asked for)`,
  * or the place of the block and the same, on standard error and ends with exit(1): what was
  * registered with atexit runs, child processes of the library are killed, output files and journals
- * keep what was written completely. So fn is also the place for last words, such as saving work.
+ * keep what was written completely. So fn is also the place for final steps, such as saving work.
  *
  * fn must not leave by longjmp or an exception and must not use pdl_ functions: the library is in
  * the middle of something. To survive, bound what programs may use (jobs, limits of the language,

@@ -152,7 +152,8 @@ static void start(pdl_world *w, pdl_effect *e) {
         *pdl_vec_push(&x->held) = e;
     } else if (e->kind == PDL_EFFECT_sleep) {
         pdl_effect_answer(e, pdl_null(), 0);
-    } else if (x->allowed & bit || pdl_objects_own(e) || (!bit && !pdl_effect_has(e->kind, PDL_EFFECT_ACTS))) {
+    } else if (x->allowed & bit || pdl_objects_own(e) ||
+               (!bit && !pdl_effect_has(e->kind, PDL_EFFECT_ACTS))) {
         x->outside->ops->start(x->outside, e);
     } else {
         note_not_done(x, e, bit);

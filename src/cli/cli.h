@@ -49,7 +49,7 @@ PDL_MUST bool pdl_cli_lasting_open(lasting *l, arguments *a, pdl_durable_use use
 PDL_MUST bool pdl_cli_lasting_attach(lasting *l, const arguments *a, pdl_session *s, struct term *t,
                                      pdl_err *err);
 /* After the run: notes, questions. */
-void pdl_cli_lasting_tell(const lasting *l, const arguments *a, pdl_session *s);
+void pdl_cli_lasting_note(const lasting *l, const arguments *a, pdl_session *s);
 void pdl_cli_lasting_fini(lasting *l);
 /* Path of the journal of an id or of a file. Owned. Error: usage. */
 PDL_MUST bool pdl_cli_lasting_path(pdl_str name, char **out, pdl_err *err);

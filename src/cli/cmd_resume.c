@@ -15,7 +15,7 @@ static int fail(pdl_err *err) {
 }
 
 /* a changes: the command of the run is that of its journal. */
-static int go_on(const arguments *given, pdl_durable_use use) {
+static int resume_run(const arguments *given, pdl_durable_use use) {
     arguments a = *given;
     pdl_str file = given->files.p[0];
     lasting l;
@@ -29,7 +29,7 @@ static int go_on(const arguments *given, pdl_durable_use use) {
 
 int pdl_cli_cmd_resume(const arguments *a) {
     if (!a->files.n) return pdl_cli_refuse(a, "the following arguments are required: ID or FILE");
-    return go_on(a, a->given[OPT_check] ? PDL_DURABLE_CHECK : PDL_DURABLE_CONTINUE);
+    return resume_run(a, a->given[OPT_check] ? PDL_DURABLE_CHECK : PDL_DURABLE_CONTINUE);
 }
 
 static bool read_text(pdl_str text, pdl_buf *out, pdl_err *err) {

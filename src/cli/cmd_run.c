@@ -128,7 +128,7 @@ static int finish(runner *r, pdl_step step) {
         pdl_err_fini(&err);
         code = 1;
     }
-    if (r->lasting) pdl_cli_lasting_tell(r->lasting, r->a, r->session);
+    if (r->lasting) pdl_cli_lasting_note(r->lasting, r->a, r->session);
     int traced = r->a->given[OPT_trace] ? write_trace(r->a, r->session) : 0;
     if (!code) code = traced;
     if (r->term.broken) return pdl_cli_write_failed(EPIPE);
@@ -137,7 +137,7 @@ static int finish(runner *r, pdl_step step) {
 }
 
 /* --check: what was noted is the output, what the program would print is not. */
-static int tell_check(const runner *r) {
+static int report_check(const runner *r) {
     pdl_buf b = PDL_BUF;
     pdl_durable_report(r->lasting->run, &b);
     pdl_buf_putc(&b, '\n');
@@ -193,7 +193,7 @@ static int run_loaded(runner *r) {
     r->term.on_broken = on_broken;
     r->term.user = r;
     pdl_step step = pdl_session_run(r->session);
-    int code = r->a->given[OPT_check] ? tell_check(r) : finish(r, step);
+    int code = r->a->given[OPT_check] ? report_check(r) : finish(r, step);
     pdl_signals_stop(watch);
     return code;
 }

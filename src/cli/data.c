@@ -1,8 +1,7 @@
-/* data.c -- variables from the command line: --data in its forms, --data-file, and the operands that
- * belong to the program.
+/* data.c -- variables from the command line: --data in its forms, --data-file, and the operands
+ * that belong to the program.
  *
- * SPDX-License-Identifier: Apache-2.0
- */
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "base/utf8.h"
 #include "cli/cli.h"
 #include "io/file.h"

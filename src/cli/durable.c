@@ -283,17 +283,17 @@ bool pdl_cli_lasting_attach(lasting *l, const arguments *a, pdl_session *s, term
     return pdl_durable_prepare(l->run, err);
 }
 
-static void tell_question(void *user, pdl_str place, pdl_str text) {
+static void print_question(void *user, pdl_str place, pdl_str text) {
     const lasting *l = user;
     pdl_cli_note("  %.*s: %.*s\n    pdl answer %s --at %.*s TEXT", PDL_FMT(place), PDL_FMT(text),
                  l->id, PDL_FMT(place));
 }
 
-void pdl_cli_lasting_tell(const lasting *l, const arguments *a, pdl_session *s) {
+void pdl_cli_lasting_note(const lasting *l, const arguments *a, pdl_session *s) {
     const pdl_err *e = pdl_run_error(pdl_session_get(s));
     if (e->kind == PDL_E_parked) {
         pdl_cli_note("pdl: run %s waits for an answer:", l->id);
-        pdl_durable_questions(l->run, tell_question, (void *)(uintptr_t)l);
+        pdl_durable_questions(l->run, print_question, (void *)(uintptr_t)l);
         pdl_cli_note("  then: pdl resume %s", l->id);
     }
     if (l->resumes && !a->given[OPT_check] && pdl_durable_has_changes(l->run)) {

@@ -177,7 +177,8 @@ static const opt_id new_options[] = {OPT_help, OPT_template, OPT_COUNT};
 static const opt_id plain_options[] = {OPT_help, OPT_COUNT};
 
 static const command table[] = {
-    {"run", pdl_cli_cmd_run, run_options, "FILE [ARG]...", "Run a PDL program. FILE - is standard input.",
+    {"run", pdl_cli_cmd_run, run_options, "FILE [ARG]...",
+     "Run a PDL program. FILE - is standard input.",
      "Commands (pdl COMMAND --help tells more):\n"
      "  check FILE...   report everything that can be known without running\n"
      "  dump FILE       print an intermediate form of a program\n"

@@ -324,7 +324,7 @@ static void leave_open(pdl_durable *d, pending_effect *o, const identity *id) {
         return;
     }
     d->n_asked++;
-    pdl_durable_tell(d, "%.*s: would be asked (%s)", PDL_FMT(pdl_buf_str(&id->place)),
+    pdl_durable_notef(d, "%.*s: would be asked (%s)", PDL_FMT(pdl_buf_str(&id->place)),
                      pdl_effect_kind_name(o->e->kind));
     pdl_idmap_put(&d->open, o->e->id, o);
 }
@@ -476,7 +476,7 @@ static void compare_files(pdl_durable *d, pending_effect *o) {
                 (o->err.kind && pdl_is_null(now));
     if (!same && !(o->e->kind == PDL_EFFECT_source && pdl_is_null(now))) {
         d->n_changed++;
-        pdl_durable_tell(d, "%.*s was changed since it was read%s",
+        pdl_durable_notef(d, "%.*s was changed since it was read%s",
                          PDL_FMT(pdl_is_str(path) ? pdl_str_get(path) : PDL_STR("")),
                          o->e->kind == PDL_EFFECT_source ? "" : "; the run has what it read then");
         if (o->e->kind == PDL_EFFECT_source && !o->err.kind) {

@@ -425,8 +425,8 @@ bool pdl_durable_prepare(pdl_durable *d, pdl_err *err) {
                          pdl_buf_z(&files));
         pdl_err_hint(err, "--again FILE goes on with a file as it is");
     }
-    if (checks && open.len) pdl_durable_tell(d, "begun without an end: %s", pdl_buf_z(&open));
-    if (checks && files.len) pdl_durable_tell(d, "files: %s", pdl_buf_z(&files));
+    if (checks && open.len) pdl_durable_notef(d, "begun without an end: %s", pdl_buf_z(&open));
+    if (checks && files.len) pdl_durable_notef(d, "files: %s", pdl_buf_z(&files));
     pdl_buf_fini(&open);
     pdl_buf_fini(&files);
     return ok && (checks || d->use != PDL_DURABLE_CONTINUE ||

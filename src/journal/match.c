@@ -10,7 +10,7 @@
 
 #include "base/banned.h"
 
-void pdl_durable_tell(pdl_durable *d, const char *fmt, ...) {
+void pdl_durable_notef(pdl_durable *d, const char *fmt, ...) {
     enum { MOST = 1000 };
     if (d->notes.n >= MOST) return;
     pdl_buf b = PDL_BUF;
@@ -122,7 +122,7 @@ static bool on_found(void *user, const store_effect *row) {
     take(x, row);
     if (x->result == MATCH_ANSWERED) {
         x->d->n_moved++;
-        pdl_durable_tell(x->d, "%.*s: the answer recorded at %.*s",
+        pdl_durable_notef(x->d, "%.*s: the answer recorded at %.*s",
                          PDL_FMT(pdl_buf_str(&x->id->place)), PDL_FMT(row->place));
     }
     return false;

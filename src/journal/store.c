@@ -570,7 +570,7 @@ bool pdl_store_decide(pdl_store *s, double at, pdl_str place, pdl_str text, pdl_
     return put(s, ST_DECIDE, args, 3, err);
 }
 
-/* --- writing anew ----------------------------------------------------------------------------- */
+/* --- rewriting -------------------------------------------------------------------------------- */
 
 struct rewriting {
     pdl_store *s;
@@ -581,7 +581,7 @@ struct rewriting {
 };
 
 /* NULL stays NULL. */
-static pdl_str anew(struct rewriting *r, pdl_str text, pdl_buf *out) {
+static pdl_str rewritten(struct rewriting *r, pdl_str text, pdl_buf *out) {
     *out = PDL_BUF;
     if (!text.p) return text;
     r->fn(r->user, text, out);
@@ -592,7 +592,7 @@ static bool on_texts(void *user, sql *q, sql_row *row) {
     struct rewriting *r = user;
     pdl_buf b[4];
     sql_arg args[5];
-    for (int i = 0; i < 4; i++) args[i] = SQL_S(anew(r, pdl_sql_text(q, row, i + 1), &b[i]));
+    for (int i = 0; i < 4; i++) args[i] = SQL_S(rewritten(r, pdl_sql_text(q, row, i + 1), &b[i]));
     args[4] = SQL_I(pdl_sql_int(q, row, 0));
     r->ok = put(r->s, ST_REWRITE, args, 5, r->err);
     for (size_t i = 0; i < 4; i++) pdl_buf_fini(&b[i]);
@@ -602,7 +602,8 @@ static bool on_texts(void *user, sql *q, sql_row *row) {
 static bool on_message_text(void *user, sql *q, sql_row *row) {
     struct rewriting *r = user;
     pdl_buf b;
-    sql_arg args[] = {SQL_S(anew(r, pdl_sql_text(q, row, 1), &b)), SQL_I(pdl_sql_int(q, row, 0))};
+    sql_arg args[] = {SQL_S(rewritten(r, pdl_sql_text(q, row, 1), &b)),
+                      SQL_I(pdl_sql_int(q, row, 0))};
     r->ok = put(r->s, ST_REWRITE_MESSAGE, args, 2, r->err);
     pdl_buf_fini(&b);
     return r->ok;
@@ -611,7 +612,8 @@ static bool on_message_text(void *user, sql *q, sql_row *row) {
 static bool on_fact(void *user, sql *q, sql_row *row) {
     struct rewriting *r = user;
     pdl_buf b;
-    sql_arg args[] = {SQL_S(pdl_sql_text(q, row, 0)), SQL_S(anew(r, pdl_sql_text(q, row, 1), &b))};
+    sql_arg args[] = {SQL_S(pdl_sql_text(q, row, 0)),
+                      SQL_S(rewritten(r, pdl_sql_text(q, row, 1), &b))};
     r->ok = put(r->s, ST_PUT, args, 2, r->err);
     pdl_buf_fini(&b);
     return r->ok;

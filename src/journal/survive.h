@@ -123,7 +123,7 @@ typedef enum { MATCH_NONE, MATCH_ANSWERED, MATCH_AGAIN, MATCH_FAILED } match_kin
  * FAILED: o->err says why the run cannot go on. */
 match_kind pdl_durable_match(pdl_durable *d, pending_effect *o, const identity *id);
 way_out *pdl_durable_way(pdl_durable *d, pdl_str place, bool skip);
-PDL_PRINTF(2, 3) void pdl_durable_tell(pdl_durable *d, const char *fmt, ...);
+PDL_PRINTF(2, 3) void pdl_durable_notef(pdl_durable *d, const char *fmt, ...);
 
 /* durable.c */
 void pdl_durable_note_problem(pdl_durable *d, pdl_err *err);

@@ -28,7 +28,8 @@ static bool is_json(pdl_value *v, const char *want) {
 
 static void test_trees(pdl_engine *e) {
     pdl_error *error = NULL;
-    pdl_value *tree = json("{\"defs\": {\"a\": {\"data\": [1, \"2\"]}}, \"data\": [\"${ a }\", \"yes\"]}");
+    pdl_value *tree =
+        json("{\"defs\": {\"a\": {\"data\": [1, \"2\"]}}, \"data\": [\"${ a }\", \"yes\"]}");
     pdl_program *p = pdl_load_value(e, tree, "made.pdl", &error);
     CHECK(p && is_json(pdl_run_program(e, p, NULL, NULL), "[[1, \"2\"], \"yes\"]"));
     pdl_value *text = pdl_program_text(p), *yaml = pdl_value_to_yaml(tree, NULL);
@@ -80,7 +81,8 @@ static void test_explain_call(pdl_engine *e) {
     pdl_value *v = pdl_explain(e, p, in, NULL, NULL), *calls = pdl_value_get(v, "calls"),
               *call = pdl_value_at(calls, 0), *no = pdl_value_get(v, "not_done");
     CHECK(pdl_value_len(calls) == 1 && pdl_value_len(no) == 0);
-    CHECK(is_json(pdl_value_get(call, "messages"), "[{\"role\": \"user\", \"content\": \"bees\"}]"));
+    CHECK(
+        is_json(pdl_value_get(call, "messages"), "[{\"role\": \"user\", \"content\": \"bees\"}]"));
     pdl_value_drop(no);
     pdl_value_drop(call);
     pdl_value_drop(calls);

@@ -1,8 +1,8 @@
-/* killer.c -- LD_PRELOAD: kills the process at the nth write to a journal (PDL_KILL_AT), before it or behind it; with
- * PDL_KILL_COUNT, a file, writes down how many there were.
+/* killer.c -- LD_PRELOAD: kills the process at the nth write to a journal (PDL_KILL_AT), before it
+ * or behind it; with PDL_KILL_COUNT, a file, writes down how many there were.
  *
- * With PDL_POWER it keeps, beside each journal, what a power cut would have left: NAME.disk is written anew at each sync.
- * SPDX-License-Identifier: Apache-2.0 */
+ * With PDL_POWER it keeps, beside each journal, what a power cut would have left: NAME.disk is
+ * written anew at each sync. SPDX-License-Identifier: Apache-2.0 */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -34,7 +34,8 @@ static void count(int fd) {
     if (told < 0) told = open(to, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     char text[32];
     int n = snprintf(text, sizeof text, "%ld\n", seen);
-    ssize_t (*real)(int, const void *, size_t, off_t) = (ssize_t(*)(int, const void *, size_t, off_t))dlsym(RTLD_NEXT, "pwrite");
+    ssize_t (*real)(int, const void *, size_t, off_t) =
+        (ssize_t(*)(int, const void *, size_t, off_t))dlsym(RTLD_NEXT, "pwrite");
     if (real(told, text, (size_t)n, 0) < 0) _exit(3);
 }
 
