@@ -1,22 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """The modules of prompt-declaration-language on top of libpdl."""
-from __future__ import annotations
-
-from importlib import metadata as _metadata
-
-REFERENCE, OWN = "prompt-declaration-language", "libpdl-compat"
+import os as _os
+import sys as _sys
 
 
-def _installed(name: str) -> bool:
-    try:
-        _metadata.version(name)
-    except _metadata.PackageNotFoundError:
-        return False
-    return True
+def _is_installed(name: str) -> bool:
+    """Reads the names of folders only: importlib.metadata takes longer to load than this package."""
+    start = name.replace("-", "_") + "-"
+    return any(entry.startswith(start) and entry.endswith(".dist-info")
+               for folder in _sys.path if _os.path.isdir(folder or ".") for entry in _os.listdir(folder or "."))
 
 
-if _installed(REFERENCE):
-    raise ImportError("%s and %s are both installed, and both are the package `pdl`: uninstall one of them, "
-                      "`pip uninstall %s` to keep libpdl, and install the other again" % (REFERENCE, OWN, REFERENCE))
+if _is_installed("prompt-declaration-language"):
+    raise ImportError("prompt-declaration-language and libpdl-compat are both installed, and both are the package `pdl`: "
+                      "`pip uninstall prompt-declaration-language` (or libpdl-compat), and install again the one that stays")
 
 from libpdl import __version__  # noqa: E402, F401

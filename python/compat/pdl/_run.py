@@ -74,6 +74,7 @@ class Source:
 
     def __init__(self, text: str, file: str, prog: Any) -> None:
         self.text, self.file, self.tree = text, file, plain(prog)
+        self.loaded: dict[Any, libpdl.Program[Any]] = {}  # by engine and name
 
 
 def problems_of(error: libpdl.Error) -> list[tuple[int, str]]:
@@ -114,7 +115,9 @@ def loaded(prog: Any, name: Optional[str], role: Optional[str]) -> libpdl.Progra
     if role not in (None, "user"):
         tree = {"role": role, **(tree if isinstance(tree, dict) else {"data": tree})}
     elif source is not None and source.tree == tree:
-        return engine().loads(source.text, name=name)
+        if (engine(), name) not in source.loaded:
+            source.loaded[engine(), name] = engine().loads(source.text, name=name)
+        return source.loaded[engine(), name]
     return engine().from_dict(tree, name=name)
 
 
@@ -211,14 +214,16 @@ class Outcome:
 
     def __init__(self, result: libpdl.Result[Any]) -> None:
         self.result = from_run(result.value)
-        self.text = result.text
         self.background = from_run(result.messages)
-        self.scope = {k: from_run(v) for k, v in result._variables.python().items()}
-        self.scope["pdl_context"] = self.background
+        self.variables = result._variables
         self.trace = ast._block(result.trace) if result.trace is not None else None
         self.usage = ast.PdlUsage(**result.usage)
         self.score = result.score
         self.replay: dict[str, Any] = {}
+
+    @property
+    def scope(self) -> dict[str, Any]:
+        return {**{k: from_run(v) for k, v in self.variables.python().items()}, "pdl_context": self.background}
 
 
 def show(text: str) -> None:

@@ -2,7 +2,6 @@
 """Programs from Python: exec_program, exec_dict, exec_str, exec_file."""
 from __future__ import annotations
 
-from asyncio import AbstractEventLoop
 from collections.abc import Mapping
 from functools import wraps
 from pathlib import Path
@@ -28,7 +27,7 @@ class InterpreterConfig(TypedDict, total=False):
     with_resample: bool
     ignore_factor: bool
     score: Any
-    event_loop: AbstractEventLoop
+    event_loop: Any
     llm_usage: PdlUsage
 
 
