@@ -3,8 +3,8 @@
 
     with Server(reply) as s: run(pdl, program, s)
 
-`reply(body, n)` is called for each request with its JSON and number from 0 and returns the text of the answer, or
-(status, headers, object) for anything else. Thousands of connections are fine: one thread of asyncio.
+`reply(body, n)` is called for each request with its JSON and number from 0 and returns the text of the answer, a list of the
+events of a stream, or (status, headers, object) for anything else. Thousands of connections are fine: one thread of asyncio.
 """
 import asyncio
 import json
@@ -54,6 +54,9 @@ class Server:
         if self.delay:
             await asyncio.sleep(self.delay)
         self.open -= 1
+        if isinstance(got, list):
+            await self.events(writer, got)
+            return
         if not isinstance(got, str):
             status, headers, obj = got
         elif body.get("stream"):
@@ -68,13 +71,20 @@ class Server:
         await writer.drain()
 
     async def stream(self, writer, text):
-        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
         events = [{"choices": [{"index": 0, "delta": {"role": "assistant", "content": c}}]} for c in text]
         events.append({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
         events.append({"choices": [], "usage": used(self.usage)})
-        for line in [json.dumps(e) for e in events] + ["[DONE]"]:
+        await self.events(writer, events)
+
+    async def events(self, writer, events):
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
+        for i, line in enumerate([json.dumps(e) for e in events] + ["[DONE]"]):
             data = ("data: %s\n\n" % line).encode()
             writer.write(b"%x\r\n%s\r\n" % (len(data), data))
+            if i % 1000 == 999:
+                await writer.drain()
+            if writer.is_closing():  # the client is gone
+                return
         writer.write(b"0\r\n\r\n")
         await writer.drain()
 

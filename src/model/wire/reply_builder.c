@@ -34,6 +34,7 @@ static void fini_tools(pdl_reply_builder *d) {
         pdl_buf_fini(&t->args);
     }
     pdl_vec_fini(&d->tools);
+    pdl_idmap_fini(&d->tool_places);
 }
 
 void pdl_reply_builder_fini(pdl_reply_builder *d) {
@@ -147,9 +148,19 @@ static void end_thinking(pdl_reply_builder *d) {
 
 /* --- tool calls ------------------------------------------------------------------------------- */
 
+/* A stream may have any number of calls, with any numbers. Odd, since 0 is no key; two indexes that
+ * differ by 2^63 have the same key. */
+static uintptr_t key_of(int64_t index) { return ((uintptr_t)index << 1) | 1; }
+
+static pdl_reply_builder_tool *slot_at(const pdl_reply_builder *d, int64_t index) {
+    size_t place = (uintptr_t)pdl_idmap_find(&d->tool_places, key_of(index));
+    return place && d->tools.p[place - 1].index == index ? &d->tools.p[place - 1] : NULL;
+}
+
 static pdl_reply_builder_tool *open_slot(pdl_reply_builder *d, int64_t index) {
     pdl_reply_builder_tool *t = pdl_vec_push(&d->tools);
     *t = (pdl_reply_builder_tool){index, pdl_absent(), pdl_absent(), pdl_absent(), PDL_BUF};
+    pdl_idmap_put(&d->tool_places, key_of(index), (void *)(uintptr_t)d->tools.n);
     return t;
 }
 
@@ -157,15 +168,14 @@ static pdl_reply_builder_tool *open_slot(pdl_reply_builder *d, int64_t index) {
 static pdl_reply_builder_tool *find_slot(pdl_reply_builder *d, pdl_vref delta) {
     pdl_vref index = pdl_dict_getz(delta, "index"), id = pdl_dict_getz(delta, "id");
     if (pdl_is(index, PDL_V_INT)) {
-        int64_t k = pdl_int_of(index);
-        for (size_t i = d->tools.n; i-- > 0;)
-            if (d->tools.p[i].index == k) return &d->tools.p[i];
-        return open_slot(d, k);
+        pdl_reply_builder_tool *known = slot_at(d, pdl_int_of(index));
+        return known ? known : open_slot(d, pdl_int_of(index));
     }
     pdl_reply_builder_tool *last = d->tools.n ? &d->tools.p[d->tools.n - 1] : NULL;
     bool fresh = pdl_is_str(id) && pdl_str_get(id).n &&
                  (!last || !pdl_is_str(last->id) || !pdl_val_eq(last->id, id));
-    return fresh || !last ? open_slot(d, last ? last->index + 1 : 0) : last;
+    int64_t next = last && last->index < INT64_MAX ? last->index + 1 : 0;
+    return fresh || !last ? open_slot(d, next) : last;
 }
 
 static void first_text(pdl_val *slot, pdl_vref v) {
@@ -201,15 +211,19 @@ void pdl_reply_builder_logprobs(pdl_reply_builder *d, pdl_vref v) {
         pdl_vref k = pdl_dict_key_at(v, i), more = pdl_dict_val_at(v, i),
                  old = pdl_dict_find(d->logprobs, k);
         if (!pdl_is_list(more)) continue;
-        pdl_val all = pdl_is_list(old) ? pdl_list_concat(pdl_keep(old), more) : pdl_keep(more);
+        pdl_val all = pdl_is_list(old) ? pdl_keep(old) : pdl_absent();
+        if (pdl_is_list(all)) { /* it grows in place when nobody else holds it */
+            d->logprobs = pdl_dict_put(d->logprobs, pdl_keep(k), pdl_null());
+            all = pdl_list_concat(all, more);
+        } else {
+            all = pdl_keep(more);
+        }
         d->logprobs = pdl_dict_put(d->logprobs, pdl_keep(k), all);
     }
 }
 
 bool pdl_reply_builder_has_call(const pdl_reply_builder *d, int64_t index) {
-    for (size_t i = 0; i < d->tools.n; i++)
-        if (d->tools.p[i].index == index) return true;
-    return false;
+    return slot_at(d, index) != NULL;
 }
 
 void pdl_reply_builder_stop(pdl_reply_builder *d, pdl_vref reason) {

@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/idmap.h"
 #include "base/vec.h"
 #include "value/json_read.h"
 #include "value/val.h"
@@ -29,6 +30,7 @@ typedef struct pdl_reply_builder {
     pdl_buf content, reasoning, refusal;
     bool has_content, has_reasoning, has_refusal;
     PDL_VEC(pdl_reply_builder_tool) tools;
+    pdl_idmap tool_places; /* by index, see reply_builder.c -> place in tools, + 1 */
     size_t mark;        /* for dialects: where the current thought begins in reasoning */
     pdl_think think;    /* <think> at the start of the content */
     pdl_buf held;       /* text that may be the beginning of a tag */
