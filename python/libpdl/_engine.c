@@ -245,7 +245,8 @@ static PyObject *engine_to_yaml(PyObject *self, PyObject *object) {
     pdlpy_place place = {e, 0};
     pdl_error *error = NULL;
     if (!pdlpy_enter(e)) return NULL;
-    pdl_value *v = pdlpy_to_library(&place, object), *text = v ? pdl_value_to_yaml(v, &error) : NULL;
+    pdl_value *v = pdlpy_to_library(&place, object);
+    pdl_value *text = v ? pdl_value_to_yaml(v, &error) : NULL;
     pdl_value_drop(v);
     if (v) return checked(e, text, error);
     pdlpy_leave(e);

@@ -97,7 +97,8 @@ static pdl_error *error_of(pdlpy_bound *b) {
     PyObject *raised = pdlpy_caught();
     PyObject *text =
         raised ? PyObject_CallFunctionObjArgs(b->engine->owner, Py_None, raised, NULL) : NULL;
-    const char *message = text && PyUnicode_Check(text) ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
+    bool is_text = text && PyUnicode_Check(text);
+    const char *message = is_text ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
     pdl_error *error = pdl_error_new("code", message);
     PyErr_Clear();
     Py_XDECREF(raised);

@@ -134,8 +134,8 @@ static pdl_task *start_call(run *r, pdlpy_handle *function, PyObject *inputs, pd
     PyObject *list = PyTuple_GetItem(inputs, 0), *dict = list ? PyTuple_GetItem(inputs, 1) : NULL;
     pdl_value *args = dict ? pdlpy_to_library(&place, list) : NULL,
               *kwargs = args ? pdlpy_to_library(&place, dict) : NULL;
-    pdl_task *t = kwargs ? pdl_value_call(r->engine->engine, function->value, args, kwargs, o, error)
-                         : NULL;
+    pdl_task *t = NULL;
+    if (kwargs) t = pdl_value_call(r->engine->engine, function->value, args, kwargs, o, error);
     pdl_value_drop(args);
     pdl_value_drop(kwargs);
     return t;
