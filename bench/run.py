@@ -6,7 +6,7 @@
 
 Whole processes run alternately (A B A B); printed are medians, half their spread, peak resident memory, and ratios. Peers (the reference
 interpreter, Lua, jq, jinja2, minijinja, LangChain) are prepared on first use beside the command (peers.py); one that cannot be had is left out and
-named. Parts: programs, micro, network, agents. --short is for tests: no peers, three runs, and a failure only when a figure is three times over its
+named. Parts: programs, micro, network, agents, python. --short is for tests: no peers, three runs, and a failure only when a figure is three times over its
 limit. The processor is named, the machine is not. Python standard library only.
 """
 import argparse
@@ -22,10 +22,12 @@ import agent_rows  # noqa: E402
 import micro_rows  # noqa: E402
 import network_rows  # noqa: E402
 import program_rows  # noqa: E402
+import python_rows  # noqa: E402
 from harness import ROOT, SHARED, build_measure, processor  # noqa: E402
 from peers import Peers  # noqa: E402
 
-TITLES = {"programs": "Whole programs", "micro": "Inside one process", "network": "Model calls on loopback", "agents": "A ReAct agent, four ways"}
+TITLES = {"programs": "Whole programs", "micro": "Inside one process", "network": "Model calls on loopback", "agents": "A ReAct agent, four ways",
+          "python": "The Python package"}
 TEXT = """# Benchmarks
 
 Written by `make bench`: medians of %d whole-process runs taken alternately, half their spread, peak resident memory. Limits are those of the
@@ -60,7 +62,11 @@ def part_agents(a, peers, folder):
     return agent_rows.HEAD, [(cells, "fails" not in cells) for cells in agent_rows.rows(a, peers, folder)]
 
 
-PARTS = {"programs": part_programs, "micro": part_micro, "network": part_network, "agents": part_agents}
+def part_python(a, peers, folder):
+    return python_rows.HEAD, python_rows.rows(a, peers, folder)
+
+
+PARTS = {"programs": part_programs, "micro": part_micro, "network": part_network, "agents": part_agents, "python": part_python}
 
 
 def said_before(path):

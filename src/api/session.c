@@ -509,7 +509,8 @@ static bool join(pdl_session *s, pdl_session *shared, pdl_err *err) {
     s->secrets = shared->secrets;
     s->env = shared->env;
     s->loop = shared->loop;
-    find_path(s);
+    s->path = shared->path;
+    s->n_path = shared->n_path;
     return true;
 }
 

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""python_rows.py -- the Python package inside one process, beside the reference's package and the limits of its page."""
+import pathlib
+import subprocess
+import sys
+import time
+
+import network_rows
+from harness import ROOT, SHARED, span
+from peers import quiet_environment
+
+WORK = pathlib.Path(__file__).resolve().parent / "python_work.py"
+HEAD = ["work", "libpdl", "limit", "reference"]
+CALLS = 1000
+# name of python_work.py: words, limit in seconds
+ROWS = {"warm_run": ("run of `text: hi` in a warm process", 60e-6), "function_call": ("call of a Python function from an expression", 2e-6),
+        "code_block": ("code block in the process", 30e-6), "million_integers": ("list of a million integers, in and out", 150e-3)}
+
+
+def seconds_of(argv, env):
+    start = time.perf_counter()
+    subprocess.run(argv, check=True, env=env, capture_output=True)
+    return time.perf_counter() - start
+
+
+def import_of(python, statement, runs, env):
+    """What an import takes over `pass`: the best of each, taken alternately."""
+    took = {"pass": [], statement: []}
+    for _ in range(3 * runs):
+        for code, found in took.items():
+            found.append(seconds_of([python, "-c", code], env))
+    return max(0.0, min(took[statement]) - min(took["pass"]))
+
+
+def work_of(python, package, env, *arguments):
+    out = subprocess.run([python, str(WORK), package, *map(str, arguments)], capture_output=True, text=True, check=False, env=env).stdout
+    return {name: float(value) for name, value in (line.split() for line in out.splitlines() if len(line.split()) == 2)}
+
+
+def words(seconds):
+    return "fails" if seconds is None else span(seconds)
+
+
+def rows(a, peers, folder):
+    build = pathlib.Path(a.pdl).parent
+    made = subprocess.run([sys.executable, str(ROOT / "tools" / "build-python"), str(build)], capture_output=True, text=True, check=False)
+    if made.returncode:
+        return [(["the package cannot be built: %s" % made.stdout.strip(), "", "", ""], True)]
+    network_rows.build(folder)
+    reference = peers.reference()
+    theirs = str(pathlib.Path(reference[0]).parent / "python") if reference else None
+    with network_rows.Server(folder, 50) as server:
+        env = dict(quiet_environment(), **server.env, PYTHONPATH=str(build / "python"))
+        ours = work_of(sys.executable, "libpdl", env, CALLS)
+        command = min(seconds_of([a.pdl, "--stream", "none", "--jobs", str(CALLS), "-d", "n: %d" % CALLS, str(SHARED / "map_calls.pdl")], env)
+                      for _ in range(a.runs))
+    plain = dict(quiet_environment())
+    other = work_of(theirs, "pdl", plain) if theirs else {}
+    took = import_of(sys.executable, "import libpdl", a.runs, env)
+    their_import = words(import_of(theirs, "from pdl.pdl import exec_str", a.runs, plain)) if theirs else ""
+    lines = [(["import, over `pass`", span(took), "<= 15 ms", their_import], took <= 3 * 15e-3)]
+    for name, (title, limit) in ROWS.items():
+        value = ours.get(name)
+        lines.append(([title, words(value), "<= %s" % span(limit), words(other.get(name)) if theirs else ""], value is not None and value <= 3 * limit))
+    value = ours.get("concurrent_calls")
+    lines.append((["%d `arun` at once of one 50 ms call" % CALLS, words(value), "<= 1.3 times the command's map (%s)" % span(command), ""],
+                  value is not None and value <= 3 * 1.3 * command))
+    return lines
