@@ -75,6 +75,7 @@ static bool open_worker(router *r, pdl_err *err) {
         .ask_input = r->opt.ask_input,
         .run_program = r->opt.run_program,
         .record = record_of,
+        .sandbox = r->opt.sandbox,
         .time_limit_ms = ms,
         .max_memory = (size_t)bytes,
     };
@@ -112,6 +113,7 @@ static pdl_world *world_for(router *r, pdl_effect_kind kind, pdl_err *err) {
                                                         .user = r->opt.env_user,
                                                         .debug = r->opt.debug,
                                                         .secrets = r->opt.secrets,
+                                                        .sandbox = r->opt.sandbox,
                                                     });
         return r->mcp;
     case PDL_EFFECT_read:

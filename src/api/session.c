@@ -6,6 +6,7 @@
 
 #include "api/calls.h"
 #include "api/compose.h"
+#include "api/confined.h"
 #include "api/debug.h"
 #include "api/env.h"
 #include "api/explain.h"
@@ -54,6 +55,7 @@ struct pdl_session {
     pdl_journal *journal; /* NULL: none */
     pdl_durable *durable; /* borrowed unless it is owned; NULL: none */
     pdl_durable *owned;   /* of --replay */
+    pdl_sandbox *sandbox;   /* NULL: none */
     pdl_policies *policies; /* NULL: none */
     pdl_world *guard;       /* that asks them; NULL: none */
     pdl_world *world;       /* what the run sees */
@@ -400,6 +402,7 @@ static bool open_replay(pdl_session *s, pdl_err *err) {
 
 static bool open_worlds(pdl_session *s, pdl_err *err) {
     const pdl_session_options *o = &s->opt;
+    if (!pdl_api_open_sandbox(o, env_of, s, s->arena, &s->sandbox, err)) return false;
     pdl_compose_options c = {
         .loop = s->loop,
         .env = env_of,
@@ -420,6 +423,7 @@ static bool open_worlds(pdl_session *s, pdl_err *err) {
         .max_tokens_per_minute = o->max_tokens_per_minute,
         .wire = o->wire ? on_wire : NULL,
         .secrets = s->secrets,
+        .sandbox = s->sandbox,
     };
     if (s->shared) c.behind = s->shared->outside;
     if (!o->replay.n && !o->alone) s->outside = pdl_compose(&c);
@@ -574,13 +578,14 @@ void pdl_session_free(pdl_session *s) {
     pdl_free(s->spawn_worlds);
     pdl_cache_close(s->cache);
     if (s->guard) s->guard->ops->close(s->guard);
-    pdl_policies_free(s->policies);
     if (s->explain) s->explain->ops->close(s->explain);
     pdl_reached_free(s->reached);
     if (s->limits) s->limits->ops->close(s->limits);
     if (s->gate) s->gate->ops->close(s->gate);
     if (s->outside) s->outside->ops->close(s->outside);
     pdl_jobs_free(s->jobs);
+    pdl_policies_free(s->policies);
+    pdl_sandbox_free(s->sandbox);
     pdl_prices_free(s->prices);
     pdl_budget_drop(s->budget);
     close_own(s);
@@ -834,6 +839,8 @@ pdl_val pdl_session_library(pdl_session *s) {
     pdl_err_fini(&err);
     return lib;
 }
+
+const pdl_sandbox *pdl_session_sandbox(const pdl_session *s) { return s->sandbox; }
 
 const pdl_run *pdl_session_get(const pdl_session *s) { return s->run; }
 pdl_loop *pdl_session_loop(const pdl_session *s) { return s->loop; }

@@ -30,6 +30,9 @@
     X(replay, 1, "a replay asked for something that was not recorded")                             \
     X(budget, 1, "a budget of the run or of a block is spent")                                     \
     X(policy, 1, "a policy refuses: untrusted text would reach a sink, or a profile is exceeded")  \
+    X(memory, 1, "confined code used more memory than its profile allows")                         \
+    X(time, 1, "confined code ran longer than its profile allows")                                 \
+    X(processes, 1, "confined code started more processes than its profile allows")                \
     X(interrupt, 130, "the user pressed Ctrl-C")                                                   \
     X(terminated, 143, "the process was asked to end")                                             \
     X(parked, 75, "the run waits for an answer of somebody who is not there")                      \

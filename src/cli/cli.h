@@ -62,6 +62,9 @@ int pdl_cli_run_lasting(const arguments *a, lasting *l);
 pdl_signals *pdl_cli_watch_signals(pdl_loop *loop, void (*fn)(void *user, int sig), void *user);
 const volatile sig_atomic_t *pdl_cli_signal_received(void); /* 0 before */
 
+/* cmd_run.c: the profile that the options and PDL_SANDBOX ask for; empty: none. */
+pdl_str pdl_cli_sandbox_profile(const arguments *a);
+
 /* put.c. Secrets of s (may be NULL) are replaced. A terminal gets control characters neutralised.
  */
 /* Writes text to standard output and flushes. Returns the exit code: 0; 141 when nobody reads; 1

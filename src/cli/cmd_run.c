@@ -251,11 +251,6 @@ static int early(const arguments *a) {
     if (a->given[OPT_version]) return pdl_cli_put_stdout(PDL_STR("PDL " PDL_VERSION "\n"));
     if (a->given[OPT_schema]) return pdl_cli_cmd_schema(a);
     if (!a->files.n) return pdl_cli_cmd_help(a);
-    if (a->given[OPT_sandbox]) {
-        pdl_cli_note(
-            "pdl: error: --sandbox is not available: this build cannot confine code and commands");
-        return 2;
-    }
     static const opt_id own[] = {OPT_id, OPT_sync, OPT_park, OPT_provisional};
     for (size_t i = 0; i < sizeof own / sizeof *own && !a->given[OPT_durable]; i++)
         if (a->given[own[i]]) return refuse_without(a, own[i]);
@@ -282,6 +277,19 @@ static bool enter_depth(pdl_str file, pdl_err *err) {
     return setenv(name, text, 1) == 0 ||
            pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "the environment cannot be changed: %s",
                        strerror(errno));
+}
+
+static void note_sandbox(void *user, pdl_str text) {
+    (void)user;
+    pdl_cli_note("pdl: %.*s", PDL_FMT(text));
+}
+
+pdl_str pdl_cli_sandbox_profile(const arguments *a) {
+    const char *named = getenv("PDL_SANDBOX");
+    if (a->given[OPT_sandbox]) return a->value[OPT_sandbox].p ? a->value[OPT_sandbox] : PDL_STR("code");
+    if (a->given[OPT_no_sandbox] || !named || !*named || strcmp(named, "0") == 0)
+        return (pdl_str){0};
+    return strcmp(named, "1") == 0 ? PDL_STR("code") : pdl_str_of(named);
 }
 
 /* -o FILE is standard output from here on. A run that resumes keeps what it has written for good.
@@ -334,13 +342,17 @@ int pdl_cli_run_lasting(const arguments *a, lasting *l) {
         .replay = a->value[OPT_replay],
         .cache = a->value[OPT_cache],
         .timeouts = a->given[OPT_timeout] ? a->value[OPT_timeout].p : NULL,
+        .sandbox = pdl_cli_sandbox_profile(a),
+        .sandbox_process = a->given[OPT_sandbox_min] &&
+                           pdl_str_is(a->value[OPT_sandbox_min], "process"),
+        .sandbox_note = note_sandbox,
         .policies = &a->value[OPT_policy],
         .n_policies = a->given[OPT_policy],
         .trace = a->given[OPT_trace] || a->given[OPT_view],
         .sink = pdl_cli_term_sink(&r.term),
         .show_prompt = pdl_cli_term_prompt,
         .report_calls = getenv("PDL_VERBOSE_ASYNC") != NULL,
-        .show_errors = pdl_tty_is(2) ? pdl_cli_term_errors : NULL,
+        .show_errors = pdl_tty_is(2) || pdl_cli_sandbox_profile(a).n ? pdl_cli_term_errors : NULL,
         .debug = &debug,
         .cancel = pdl_cli_signal_received(),
     };

@@ -6,11 +6,13 @@
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/pool.h"
 #include "cli/cli.h"
 #include "io/loop.h"
+#include "sandbox/sandbox.h"
 #include "value/int.h"
 
 #include "base/banned.h"
@@ -70,6 +72,10 @@ int main(int argc, char **argv) {
     pdl_pool_enter(pdl_pool_new()); /* for the life of the process */
     signal(SIGPIPE, SIG_IGN);       /* a closed reader is an error of the write */
     signal(SIGXFSZ, SIG_IGN);       /* so is the size limit of a file */
+    if (argc > 3 && strcmp(argv[1], "__confine") == 0)
+        return pdl_sandbox_confine(argc - 2, argv + 2, false);
+    if (argc > 3 && strcmp(argv[1], "__confined") == 0)
+        return pdl_sandbox_confine(argc - 2, argv + 2, true);
     bool ok = pdl_cli_arguments_read(argc, argv, &a, &word, &message) &&
               pdl_cli_find_program(&a, word, &message);
     int code = !ok                 ? wrong_usage(&a, message)

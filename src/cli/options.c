@@ -13,10 +13,12 @@ static const option options[] = {
     {OPT_help, "help", 'h', OPT_FLAG, NULL, NULL, "show this help and exit"},
     {OPT_version, "version", 0, OPT_FLAG, NULL, NULL, "print the version and exit"},
     {OPT_schema, "schema", 0, OPT_FLAG, NULL, NULL, "print the JSON Schema of programs and exit"},
-    {OPT_sandbox, "sandbox", 0, OPT_FLAG, NULL, NULL,
-     "confine code and commands (not available in this build: refused)"},
+    {OPT_sandbox, "sandbox", 0, OPT_ATTACHED, "PROFILE", NULL,
+     "confine code, commands and tool servers, as the profile says: code (when absent) or a file"},
     {OPT_no_sandbox, "no-sandbox", 0, OPT_FLAG, NULL, NULL,
-     "do not confine code and commands (the default)"},
+     "do not confine them (the default), whatever PDL_SANDBOX says"},
+    {OPT_sandbox_min, "sandbox-min", 0, OPT_VALUE, "STRENGTH", "{full,process}",
+     "the weakest sandbox that is accepted; full when absent"},
     {OPT_data, "data", 'd', OPT_VALUE, "DATA", NULL,
      "variables: NAME=VALUE, @FILE or a YAML mapping; wins over --data-file. May be repeated"},
     {OPT_data_file, "data-file", 'f', OPT_VALUE, "FILE", NULL,
@@ -56,7 +58,7 @@ static const option options[] = {
     {OPT_only_new, "only-new", 0, OPT_FLAG, NULL, NULL,
      "do not print again what earlier processes have printed"},
     {OPT_check, "check", 0, OPT_FLAG, NULL, NULL,
-     "say what would be reused and asked, and do nothing"},
+     "say what would be reused and asked, and do nothing; of sandbox: what this machine can do"},
     {OPT_keep, "keep", 0, OPT_VALUE, "AGE", NULL, "keep younger ones: 30d, 12h, 90m or 45s"},
     {OPT_redact, "redact", 0, OPT_FLAG, NULL, NULL,
      "without keys: the file replays, but does not continue"},
@@ -142,7 +144,7 @@ static const option options[] = {
 static_assert(sizeof options / sizeof options[0] == OPT_COUNT, "one row per option");
 
 static const opt_id run_options[] = {
-    OPT_help,    OPT_sandbox, OPT_no_sandbox, OPT_data_file, OPT_data,    OPT_eval,   OPT_stream,
+    OPT_help,    OPT_sandbox, OPT_no_sandbox, OPT_sandbox_min, OPT_data_file, OPT_data,    OPT_eval,   OPT_stream,
     OPT_trace,   OPT_record,  OPT_replay,  OPT_durable,    OPT_id,        OPT_sync,    OPT_park,
     OPT_provisional, OPT_output, OPT_cache,   OPT_jobs,      OPT_timeout, OPT_budget, OPT_policy,
     OPT_prices,  OPT_max_rps, OPT_max_tpm,    OPT_wire,      OPT_view,    OPT_schema, OPT_version,
@@ -174,6 +176,8 @@ static const opt_id runs_options[] = {OPT_help, OPT_json, OPT_keep, OPT_redact, 
 static const opt_id answer_options[] = {OPT_help, OPT_at, OPT_COUNT};
 static const opt_id trace_options[] = {OPT_help, OPT_trace_form, OPT_COUNT};
 static const opt_id new_options[] = {OPT_help, OPT_template, OPT_COUNT};
+static const opt_id sandbox_options[] = {OPT_help, OPT_check, OPT_sandbox, OPT_sandbox_min,
+                                         OPT_COUNT};
 static const opt_id plain_options[] = {OPT_help, OPT_COUNT};
 
 static const command table[] = {
@@ -193,6 +197,7 @@ static const command table[] = {
      "  policy show NAME  print a built-in policy\n"
      "  new NAME        write a program to begin with\n"
      "  mock            serve a model that repeats what it is asked, or says what a file says\n"
+     "  sandbox -- COMMAND  try a command in the sandbox\n"
      "  schema          print the JSON Schema of programs\n"
      "  help [COMMAND]  show help\n"
      "A program whose name is a command word is run as ./check.\n\n"
@@ -263,6 +268,9 @@ static const command table[] = {
      "It repeats the last message; the model upper says it in capitals; --replies says more.\n"
      "It prints the line that makes programs use it, and a line of JSON for each request on error "
      "output.\nCtrl-C ends it.\n"},
+    {"sandbox", pdl_cli_cmd_sandbox, sandbox_options, "-- COMMAND...",
+     "Try a command in the sandbox, or look at what this machine can do (--check).",
+     "The folder that is shown for reading is the one in which this is called.\n"},
     {"schema", pdl_cli_cmd_schema, plain_options, "", "Print the JSON Schema of programs.", NULL},
     {"help", pdl_cli_cmd_help, plain_options, "[COMMAND]", "Show help.", NULL},
     {"__builtins", pdl_cli_cmd_builtins, plain_options, "",
@@ -369,7 +377,7 @@ static bool take_with_value(arguments *a, const option *o, pdl_str attached, int
         if (attached.p) return wrong(message, "argument --%s: takes no value", o->name);
         return take(a, o, attached, message);
     }
-    if (attached.p) return take(a, o, attached, message);
+    if (attached.p || o->kind == OPT_ATTACHED) return take(a, o, attached, message);
     bool next = *i + 1 < argc && (argv[*i + 1][0] != '-' || argv[*i + 1][1] == 0 ||
                                   (o->kind == OPT_VALUE && strchr(argv[*i + 1], ' ')));
     if (next) return take(a, o, pdl_str_of(argv[++*i]), message);
@@ -446,6 +454,7 @@ static void option_usage(const option *o, pdl_buf *out) {
     const char *value = o->choices ? o->choices : o->value;
     if (o->kind == OPT_VALUE) pdl_buf_putf(out, " %s", value);
     if (o->kind == OPT_MAYBE) pdl_buf_putf(out, " [%s]", value);
+    if (o->kind == OPT_ATTACHED) pdl_buf_putf(out, "[=%s]", value);
 }
 
 /* Adds one word of a usage line; a line that would be wider than a terminal is broken, the next one

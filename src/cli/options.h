@@ -13,8 +13,9 @@
 typedef enum {
     OPT_FLAG,
     OPT_VALUE,
-    OPT_MAYBE
-} opt_kind; /* MAYBE: the value may be left out; the next word is taken as value if there is one */
+    OPT_MAYBE,
+    OPT_ATTACHED
+} opt_kind; /* MAYBE: the value may be left out; greedy. ATTACHED: the same, only as --name=VALUE */
 
 typedef enum {
     OPT_help,
@@ -22,6 +23,7 @@ typedef enum {
     OPT_schema,
     OPT_sandbox,
     OPT_no_sandbox,
+    OPT_sandbox_min,
     OPT_data,
     OPT_data_file,
     OPT_stream,
@@ -150,6 +152,7 @@ int pdl_cli_cmd_runs(const arguments *a);
 int pdl_cli_cmd_answer(const arguments *a);
 int pdl_cli_cmd_trace(const arguments *a);
 int pdl_cli_cmd_policy(const arguments *a);
+int pdl_cli_cmd_sandbox(const arguments *a);
 int pdl_cli_cmd_serve(const arguments *a);
 int pdl_cli_cmd_view(const arguments *a);
 int pdl_cli_cmd_new(const arguments *a);

@@ -21,6 +21,7 @@ typedef struct pdl_mcp_options {
     const pdl_debug *debug; /* categories mcp, http; may be NULL */
     /* removed from messages, also where those are shortened; NULL: none */
     const pdl_secrets *secrets;
+    const struct pdl_sandbox *sandbox; /* confines servers on stdio; NULL: nothing does */
 } pdl_mcp_options;
 
 /* Requests and replies of effects of kind tool; `server` is a name of the configuration:

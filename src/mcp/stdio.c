@@ -12,6 +12,8 @@
 #include "io/sse.h"
 #include "mcp/server_session.h"
 
+#include "sandbox/sandbox.h"
+
 #include "base/banned.h"
 
 enum { LOG_BYTES = 2000 }; /* of standard error that are remembered */
@@ -105,8 +107,10 @@ static bool start(session *s, pdl_err *err) {
     child *p = PDL_NEW(child);
     p->s = s;
     p->log = PDL_BUF;
+    const pdl_sandbox *sandbox = s->world->opt.sandbox;
+    const char **confined = sandbox ? pdl_sandbox_argv(sandbox, s->config.argv) : NULL;
     pdl_proc_options o = {
-        .argv = s->config.argv,
+        .argv = confined ? confined : s->config.argv,
         .env = s->config.env,
         .cwd = s->config.cwd,
         .keep_stdin = true,
@@ -116,7 +120,9 @@ static bool start(session *s, pdl_err *err) {
         .done = on_end,
     };
     PDL_TRACE(s->world->opt.debug, mcp, "%s: starts %s", s->config.name, s->config.argv[0]);
-    if (!pdl_proc_start(s->world->loop, &o, &p->proc, &why)) {
+    bool started = pdl_proc_start(s->world->loop, &o, &p->proc, &why);
+    pdl_free(confined);
+    if (!started) {
         pdl_mcp_server_error(s, err, "%s", why.msg);
         pdl_err_fini(&why);
         child_free(p);

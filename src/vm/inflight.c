@@ -388,7 +388,7 @@ static void fail_call(pdl_inflight *c, const pdl_err *why) {
     pdl_err_copy(&err, why);
     err.label |= c->label;
     if (c->kind == PDL_EFFECT_code && c->block && !err.loc.src) pdl_vm_mark_code(c->block, &err);
-    bool raised = err.kind == PDL_E_code ||
+    bool raised = err.kind == PDL_E_code || err.kind == PDL_E_memory ||
                   /* not refused by a host with its own kind of error */
                   err.kind == PDL_E_expression;
     if (c->expr && raised && !err.uncatchable) pdl_vm_expression_error(c->expr, &err);

@@ -6,6 +6,7 @@
 
 #include "base/limits.h"
 #include "base/utf8.h"
+#include "sandbox/sandbox.h"
 #include "value/text.h"
 
 #include "base/banned.h"
@@ -60,10 +61,41 @@ static pdl_val output_text(pdl_str bytes) {
 
 static void refuse_slow(job *j) {
     pdl_buf b = PDL_BUF;
+    if (j->w->opt.sandbox) {
+        pdl_err err = {0};
+        pdl_err_set(&err, PDL_E_time, (pdl_loc){0}, "the command ran longer than %g seconds",
+                    (double)j->w->opt.time_limit_ms / 1000);
+        pdl_worker_job_refuse(j, &err);
+        return;
+    }
     pdl_buf_putf(&b, "TimeoutExpired: the command ran longer than %g seconds",
                  (double)j->w->opt.time_limit_ms / 1000);
     refuse(j, "TimeoutExpired,SubprocessError,Exception", pdl_buf_z(&b));
     pdl_buf_fini(&b);
+}
+
+/* What the helper says in place of the command. */
+static bool ended_confined(job *j, const pdl_proc_result *r) {
+    pdl_err err = {0};
+    switch (r->status) {
+    case PDL_SANDBOX_EXIT_NOT_FOUND:
+        refuse(j, "FileNotFoundError,OSError,Exception",
+               "FileNotFoundError(2, 'No such file or directory')");
+        return true;
+    case PDL_SANDBOX_EXIT_DENIED:
+        refuse(j, "PermissionError,OSError,Exception", "PermissionError(13, 'Permission denied')");
+        return true;
+    case PDL_SANDBOX_EXIT_PROCESSES:
+        pdl_err_set(&err, PDL_E_processes, (pdl_loc){0},
+                    "the command was ended: it started more processes than its sandbox allows");
+        break;
+    case PDL_SANDBOX_EXIT_SETUP:
+        pdl_err_set(&err, PDL_E_policy, (pdl_loc){0}, "%.*s", PDL_FMT(pdl_str_trim(r->err)));
+        break;
+    default: return false;
+    }
+    pdl_worker_job_refuse(j, &err);
+    return true;
 }
 
 static void ended(void *user, const pdl_proc_result *r) {
@@ -79,6 +111,7 @@ static void ended(void *user, const pdl_proc_result *r) {
         refuse_slow(j);
         return;
     }
+    if (j->w->opt.sandbox && !r->signal && ended_confined(j, r)) return;
     pdl_val v = pdl_dict_new(3);
     v = pdl_dict_putz(v, "stdout", output_text(r->out));
     v = pdl_dict_putz(v, "stderr", output_text(r->err));
@@ -113,12 +146,16 @@ void pdl_command_start(job *j) {
     /* strings end with a NUL */
     for (size_t i = 0; i < n; i++) words[i] = pdl_str_get(pdl_list_at(argv, i)).p;
     pdl_err err = {0};
-    pdl_proc_options po = {.argv = words,
+    const pdl_sandbox *sandbox = j->w->opt.sandbox;
+    const char **confined = sandbox ? pdl_sandbox_argv(sandbox, words) : NULL;
+    pdl_proc_options po = {.argv = confined ? confined : words,
+                           .env = sandbox ? pdl_sandbox_env(sandbox) : NULL,
                            .user = j,
                            .done = ended,
-                           .inherit_stdin = true,
+                           .inherit_stdin = !sandbox, /* confined code never has our terminal */
                            .timeout_ms = j->w->opt.time_limit_ms,
                            .max_memory = j->w->opt.max_memory};
     if (!pdl_proc_start(j->w->loop, &po, &j->proc, &err)) not_started(j, &err);
+    pdl_free(confined);
     pdl_free(words);
 }

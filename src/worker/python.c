@@ -23,6 +23,8 @@
 #include "value/json_write.h"
 #include "value/label.h"
 
+#include "sandbox/sandbox.h"
+
 #include "base/banned.h"
 
 enum {
@@ -94,17 +96,21 @@ static void detach(worker *w) {
 }
 
 /* Every job that Python worked on fails with msg. */
-static void fail_jobs(worker *w, const char *py_class, const char *msg) {
+static void fail_jobs_as(worker *w, pdl_err_kind kind, const char *py_class, const char *msg) {
     for (;;) {
         job *j = NULL;
         for (size_t i = 0; i < w->jobs.n && !j; i++)
             if (w->jobs.p[i]->python) j = w->jobs.p[i];
         if (!j) return;
         pdl_err err = {0};
-        pdl_err_set(&err, PDL_E_code, (pdl_loc){0}, "%s", msg);
+        pdl_err_set(&err, kind, (pdl_loc){0}, "%s", msg);
         err.py_class = pdl_str_dup(pdl_str_of(py_class));
         pdl_worker_job_refuse(j, &err);
     }
+}
+
+static void fail_jobs(worker *w, const char *py_class, const char *msg) {
+    fail_jobs_as(w, PDL_E_code, py_class, msg);
 }
 
 static void ended(void *user, const pdl_proc_result *r) {
@@ -119,7 +125,14 @@ static void ended(void *user, const pdl_proc_result *r) {
         snprintf(msg, sizeof msg,
                  "Python Code error: the Python process ended unexpectedly (status %d)", r->status);
     detach(w);
-    fail_jobs(w, "RuntimeError,Exception", msg);
+    if (w->opt.sandbox && !r->signal && r->status == PDL_SANDBOX_EXIT_PROCESSES)
+        fail_jobs_as(w, PDL_E_processes, "RuntimeError,Exception",
+                     "the code was ended: it started more processes than its sandbox allows");
+    else if (w->opt.sandbox && !r->signal && r->status == PDL_SANDBOX_EXIT_SETUP)
+        fail_jobs_as(w, PDL_E_policy, "RuntimeError,Exception",
+                     "the sandbox cannot be made; the reason is on standard error");
+    else
+        fail_jobs(w, "RuntimeError,Exception", msg);
 }
 
 static void wait_a_moment(void) { nanosleep(&(struct timespec){0, 500000}, NULL); }
@@ -320,6 +333,9 @@ static void on_fail(job *j, pdl_vref m) {
         err.has_status = true;
     }
     err.uncatchable = k != PDL_E_code;
+    /* the limit of its profile, as Python meets it */
+    bool memory = j->w->opt.sandbox && pdl_str_starts(py_class, PDL_STR("MemoryError"));
+    if (memory) err.kind = PDL_E_memory;
     uint64_t line = number_at(m, "line");
     if (line <= UINT32_MAX) err.facts.line1 = (uint32_t)line;
     pdl_worker_job_refuse(j, &err);
@@ -489,9 +505,12 @@ static void on_stderr(void *user, pdl_str bytes) {
 
 static bool launch(worker *w, pdl_err *err) {
     for (size_t i = 0; i < w->pythons.n; i++) {
+        const pdl_sandbox *sandbox = w->opt.sandbox;
         const char *argv[] = {w->pythons.p[i], "-c", boot, NULL};
+        const char **confined = sandbox ? pdl_sandbox_argv(sandbox, argv) : NULL;
         pdl_proc_options po = {
-            .argv = argv,
+            .argv = confined ? confined : argv,
+            .env = sandbox ? pdl_sandbox_env(sandbox) : NULL,
             .inherit_stderr = !w->opt.errors,
             .extra_fds = 1,
             .user = w,
@@ -501,8 +520,10 @@ static bool launch(worker *w, pdl_err *err) {
             .done = ended,
             .max_memory = w->opt.max_memory,
         };
+        bool started = *w->pythons.p[i] && pdl_proc_start(w->loop, &po, &w->proc, err);
+        pdl_free(confined);
         if (!*w->pythons.p[i]) continue;
-        if (pdl_proc_start(w->loop, &po, &w->proc, err)) {
+        if (started) {
             w->generation++;
             send_raw(w, (pdl_str){(const char *)pdl_worker_py, pdl_worker_py_len});
             send_raw(w, (pdl_str){(const char *)pdl_worker_later_py, pdl_worker_later_py_len});
@@ -589,7 +610,7 @@ static void on_limit(void *user) {
              "Python Code error: TimeoutError: the block ran longer than %g seconds",
              (double)w->opt.time_limit_ms / 1000);
     pdl_err err = {0};
-    pdl_err_set(&err, PDL_E_code, (pdl_loc){0}, "%s", msg);
+    pdl_err_set(&err, w->opt.sandbox ? PDL_E_time : PDL_E_code, (pdl_loc){0}, "%s", msg);
     err.py_class = pdl_str_dup(PDL_STR("TimeoutError,OSError,Exception"));
     detach(w);
     pdl_worker_job_refuse(j, &err);

@@ -64,6 +64,7 @@ typedef struct pdl_worker_options {
      * refused with an error. */
     void (*run_program)(void *user, const pdl_effect *code, pdl_val request,
                         pdl_worker_done_fn *done, void *done_user);
+    const struct pdl_sandbox *sandbox; /* confines code and commands; NULL: nothing does */
     /* Attributes of a PDL_V_RECORD (pdl_usage) as an owned dict, or absent. NULL: records travel as
      * opaque objects. */
     pdl_val (*record)(void *user, pdl_vref record);

@@ -1,0 +1,68 @@
+/* cmd_sandbox.c -- pdl sandbox: what this machine can do, and a command tried in a profile.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "sandbox/sandbox.h"
+
+#include "base/banned.h"
+
+static const char *env_of(void *user, const char *name) {
+    (void)user;
+    return getenv(name);
+}
+
+static const char *own_path(void) {
+    static char path[4096];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+    path[n > 0 ? n : 0] = 0;
+    return n > 0 ? path : NULL;
+}
+
+static int check(void) {
+    pdl_buf b = PDL_BUF;
+    pdl_sandbox_check(own_path(), env_of, NULL, &b);
+    int code = pdl_cli_put_stdout(pdl_buf_str(&b));
+    pdl_buf_fini(&b);
+    return code;
+}
+
+static int try_command(const arguments *a) {
+    const char *pythons[] = {"python3"};
+    pdl_sandbox *s = NULL;
+    pdl_buf note = PDL_BUF;
+    pdl_err err = {0};
+    pdl_sandbox_options o = {
+        .profile = a->value[OPT_sandbox],
+        .given = pdl_absent(),
+        .process_is_enough =
+            a->given[OPT_sandbox_min] && pdl_str_is(a->value[OPT_sandbox_min], "process"),
+        .pythons = pythons,
+        .n_pythons = 1,
+        .env = env_of,
+        .helper = own_path(),
+    };
+    if (!pdl_sandbox_new(&o, &s, &note, &err)) {
+        int code = pdl_err_exit_code(&err);
+        pdl_cli_print_error(&err, NULL);
+        pdl_err_fini(&err);
+        pdl_buf_fini(&note);
+        return code;
+    }
+    if (note.len) pdl_cli_note("pdl: %.*s", PDL_FMT(pdl_buf_str(&note)));
+    pdl_buf_fini(&note);
+    const char **words = PDL_NEW_N(const char *, a->files.n + 1);
+    for (size_t i = 0; i < a->files.n; i++) words[i] = a->files.p[i].p;
+    const char **argv = pdl_sandbox_argv(s, words);
+    execve(argv[0], (char **)(void *)argv, (char **)(void *)(uintptr_t)pdl_sandbox_env(s));
+    perror("pdl");
+    return 1;
+}
+
+int pdl_cli_cmd_sandbox(const arguments *a) {
+    if (a->given[OPT_check]) return check();
+    if (!a->files.n) return pdl_cli_refuse(a, "the following arguments are required: COMMAND");
+    return try_command(a);
+}

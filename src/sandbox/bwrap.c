@@ -1,0 +1,82 @@
+/* bwrap.c -- the mounts and namespaces of a profile as arguments of bubblewrap, which then executes
+ * the helper inside.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sandbox/sandbox_impl.h"
+
+#include "base/banned.h"
+
+typedef PDL_VEC(const char *) words;
+
+static void add(words *w, const char *a, const char *b, const char *c) {
+    *pdl_vec_push(w) = a;
+    if (b) *pdl_vec_push(w) = b;
+    if (c) *pdl_vec_push(w) = c;
+}
+
+static int by_length(const void *a, const void *b) {
+    const char *x = *(char *const *)a, *y = *(char *const *)b;
+    size_t n = strlen(x), k = strlen(y);
+    return n < k ? -1 : n > k;
+}
+
+/* A link is made again, so that /bin is what it is outside. */
+static void add_bind(words *w, const char *path, bool writable) {
+    struct stat st;
+    char link[4096];
+    if (lstat(path, &st) != 0) return;
+    ssize_t n = S_ISLNK(st.st_mode) ? readlink(path, link, sizeof link - 1) : -1;
+    if (n >= 0) {
+        link[n] = 0;
+        add(w, "--symlink", pdl_str_dup(pdl_str_of(link)), path); /* until exec */
+        return;
+    }
+    add(w, writable ? "--bind" : "--ro-bind", path, path);
+}
+
+static void add_binds(words *w, const sandbox_spec *s) {
+    words all = {0};
+    for (size_t i = 0; i < s->ro.n; i++)
+        if (!pdl_paths_have(&s->rw, s->ro.p[i])) *pdl_vec_push(&all) = s->ro.p[i];
+    for (size_t i = 0; i < s->rw.n; i++) *pdl_vec_push(&all) = s->rw.p[i];
+    if (all.n) qsort(all.p, all.n, sizeof *all.p, by_length);
+    for (size_t i = 0; i < all.n; i++) add_bind(w, all.p[i], pdl_paths_have(&s->rw, all.p[i]));
+    pdl_vec_fini(&all);
+    for (size_t i = 0; i < s->masked.n; i++) {
+        struct stat st;
+        if (lstat(s->masked.p[i], &st) != 0 || S_ISLNK(st.st_mode)) continue;
+        if (S_ISDIR(st.st_mode))
+            add(w, "--tmpfs", s->masked.p[i], NULL);
+        else
+            add(w, "--ro-bind", "/dev/null", s->masked.p[i]);
+    }
+    for (size_t i = 0; i < s->kept.n; i++)
+        add(w, "--ro-bind-try", s->kept.p[i], s->kept.p[i]);
+}
+
+void pdl_bwrap_exec(const sandbox_spec *s, const char *spec, char **argv) {
+    words w = {0};
+    char size[32];
+    snprintf(size, sizeof size, "%lld", (long long)s->tmp);
+    add(&w, "bwrap", "--unshare-user", "--unshare-pid");
+    add(&w, "--unshare-net", "--unshare-ipc", "--unshare-uts");
+    add(&w, "--unshare-cgroup-try", "--die-with-parent", NULL);
+    add(&w, "--dev", "/dev", NULL);
+    add(&w, "--proc", "/proc", NULL);
+    add(&w, "--size", size, NULL);
+    add(&w, "--tmpfs", "/tmp", NULL);
+    add(&w, "--dir", "/tmp/home", NULL);
+    add_binds(&w, s);
+    add(&w, "--ro-bind", s->helper, "/tmp/.confined");
+    add(&w, "--remount-ro", "/", NULL);
+    add(&w, "--", "/tmp/.confined", "__confined");
+    *pdl_vec_push(&w) = spec;
+    for (char **a = argv; *a; a++) *pdl_vec_push(&w) = *a;
+    *pdl_vec_push(&w) = NULL;
+    execv("/usr/bin/bwrap", (char **)(void *)w.p);
+}

@@ -1,0 +1,421 @@
+/* confine.c -- the helper (sandbox.h): three processes, so that each does one thing.
+ *
+ *   outside   stays as it was started; hands signals on, serves the network of `net:`, removes what
+ *             was made for the mounts, ends as the command did
+ *   monitor   first process of the namespaces; counts processes, ends all of them
+ *   command   gives up its rights and becomes the command
+ *
+ * Outside and monitor speak over a pair of sockets: the listening socket of the network inside, and
+ * how the command ended.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sandbox/sandbox_impl.h"
+
+#include "base/banned.h"
+
+static void complain(const char *what) {
+    char line[256];
+    int e = errno;
+    int n = snprintf(line, sizeof line, "pdl: the sandbox cannot be made: %s: %s\n", what,
+                     strerror(e));
+    if (n > 0) (void)!write(2, line, (size_t)n);
+}
+
+static void close_others(void) {
+    if (syscall(SYS_close_range, FIRST_FREE_FD, ~0U, 0) == 0) return;
+    for (int fd = FIRST_FREE_FD; fd < 1024; fd++) close(fd);
+}
+
+/* --- the pair of sockets ---------------------------------------------------------------------- */
+
+typedef struct message {
+    int32_t status; /* as of waitpid; -1: it brings the listening socket */
+} message;
+
+static void send_message(int to, int32_t status, int fd) {
+    message m = {status};
+    union {
+        struct cmsghdr head;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control = {0};
+    struct iovec io = {&m, sizeof m};
+    struct msghdr msg = {.msg_iov = &io, .msg_iovlen = 1};
+    if (fd >= 0) {
+        msg.msg_control = control.bytes;
+        msg.msg_controllen = sizeof control.bytes;
+        control.head = (struct cmsghdr){
+            .cmsg_len = CMSG_LEN(sizeof fd), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
+        memcpy(CMSG_DATA(&control.head), &fd, sizeof fd);
+    }
+    (void)!sendmsg(to, &msg, MSG_NOSIGNAL);
+}
+
+/* False: nothing more comes. */
+static bool receive_message(int from, message *m, int *fd) {
+    union {
+        struct cmsghdr head;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control = {0};
+    struct iovec io = {m, sizeof *m};
+    struct msghdr msg = {.msg_iov = &io,
+                         .msg_iovlen = 1,
+                         .msg_control = control.bytes,
+                         .msg_controllen = sizeof control.bytes};
+    *fd = -1;
+    if (recvmsg(from, &msg, MSG_CMSG_CLOEXEC) != (ssize_t)sizeof *m) return false;
+    if (msg.msg_controllen && control.head.cmsg_type == SCM_RIGHTS)
+        memcpy(fd, CMSG_DATA(&control.head), sizeof *fd);
+    return true;
+}
+
+/* --- the command ------------------------------------------------------------------------------ */
+
+static void enter_folder(const sandbox_spec *s) {
+    if (s->cwd && chdir(s->cwd) == 0) return;
+    for (size_t i = s->ro.n; i-- > 0;)
+        if (chdir(s->ro.p[i]) == 0) return;
+    if (chdir("/") != 0) {
+    }
+}
+
+static void name_proxy(int port) {
+    static const char *const names[] = {"HTTP_PROXY",  "HTTPS_PROXY", "ALL_PROXY",
+                                        "http_proxy",  "https_proxy", "all_proxy"};
+    char url[64];
+    snprintf(url, sizeof url, "http://127.0.0.1:%d", port);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) setenv(names[i], url, 1);
+}
+
+static void reset_signals(void) {
+    sigset_t none;
+    sigemptyset(&none);
+    for (int sig = 1; sig < 32; sig++) signal(sig, SIG_DFL);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static int run_command(const sandbox_spec *s, char **argv) {
+    const char *what;
+    reset_signals();
+    enter_folder(s);
+    if (!pdl_inside_confine(s, &what)) {
+        complain(what);
+        return PDL_SANDBOX_EXIT_SETUP;
+    }
+    execvp(argv[0], argv);
+    return errno == ENOENT || errno == ENOTDIR ? PDL_SANDBOX_EXIT_NOT_FOUND
+                                               : PDL_SANDBOX_EXIT_DENIED;
+}
+
+/* --- the monitor ------------------------------------------------------------------------------ */
+
+/* Is pid, or one that it descends from, the process root? Chains are short. */
+static bool descends(int pid, int root) {
+    for (int i = 0; i < 64 && pid > 1; i++) {
+        char path[64], text[512];
+        int ppid = 0;
+        if (pid == root) return true;
+        snprintf(path, sizeof path, "/proc/%d/stat", pid);
+        int fd = open(path, O_RDONLY | O_CLOEXEC);
+        if (fd < 0) return false;
+        ssize_t n = read(fd, text, sizeof text - 1);
+        close(fd);
+        if (n <= 0) return false;
+        text[n] = 0;
+        const char *end = strrchr(text, ')');
+        if (!end || sscanf(end, ") %*c %d", &ppid) != 1) return false;
+        pid = ppid;
+    }
+    return false;
+}
+
+typedef void each_fn(void *user, int pid);
+
+/* Processes of the sandbox but the monitor: all that are seen, or those below it where others are
+ * seen too. */
+static size_t each_process(bool alone, each_fn *fn, void *user) {
+    int self = (int)getpid();
+    size_t n = 0;
+    DIR *d = opendir("/proc");
+    for (struct dirent *e; d && (e = readdir(d));) {
+        int pid = isdigit((unsigned char)e->d_name[0]) ? (int)strtol(e->d_name, NULL, 10) : 0;
+        if (pid <= 1 || pid == self || (!alone && !descends(pid, self))) continue;
+        n++;
+        if (fn) fn(user, pid);
+    }
+    if (d) closedir(d);
+    return n;
+}
+
+static void kill_one(void *user, int pid) {
+    (void)user;
+    kill(pid, SIGKILL);
+}
+
+static void kill_all(bool alone) {
+    for (int i = 0; i < 50 && each_process(alone, kill_one, NULL); i++) {
+        while (waitpid(-1, NULL, WNOHANG) > 0) {
+        }
+        usleep(2000);
+    }
+}
+
+/* Waits for the command. Many processes are looked after more often. */
+static int32_t watch(const sandbox_spec *s, pid_t command) {
+    bool alone = s->backend != BACKEND_NONE;
+    enum { SLOW_MS = 100, MANY = 8 };
+    sigset_t child;
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    for (;;) {
+        int status;
+        for (pid_t p; (p = waitpid(-1, &status, WNOHANG)) > 0;)
+            if (p == command) return status;
+        size_t n = each_process(alone, NULL, NULL);
+        if (n > (size_t)s->processes) return PDL_SANDBOX_EXIT_PROCESSES << 8;
+        long ms = n > MANY ? WATCH_MS : SLOW_MS;
+        sigtimedwait(&child, NULL, &(struct timespec){0, ms * 1000000});
+    }
+}
+
+/* Signals that are meant for the command reach it as a member of the group. */
+static void ignore_signals(void) {
+    sigset_t child;
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &child, NULL);
+    signal(SIGINT, SIG_IGN);
+    signal(SIGTERM, SIG_IGN);
+    signal(SIGHUP, SIG_IGN);
+    signal(SIGQUIT, SIG_IGN);
+}
+
+static int monitor(const sandbox_spec *s, char **argv) {
+    int port = 0;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (s->backend == BACKEND_NONE) prctl(PR_SET_CHILD_SUBREAPER, 1);
+    fcntl(PASS_FD, F_SETFD, FD_CLOEXEC);
+    if (s->net.n) {
+        int listener = pdl_proxy_listen(&port);
+        if (listener < 0) {
+            complain("the network inside");
+            return PDL_SANDBOX_EXIT_SETUP;
+        }
+        send_message(PASS_FD, -1, listener);
+        close(listener);
+        name_proxy(port);
+    }
+    ignore_signals();
+    pid_t command = fork();
+    if (command == 0) _exit(run_command(s, argv));
+    for (int fd = 3; fd < PASS_FD; fd++) close(fd); /* the worker's pair is the command's */
+    int32_t status = command < 0 ? PDL_SANDBOX_EXIT_SETUP << 8 : watch(s, command);
+    kill_all(s->backend != BACKEND_NONE);
+    send_message(PASS_FD, status, -1);
+    return 0;
+}
+
+/* --- outside ---------------------------------------------------------------------------------- */
+
+static void make_placeholders(const path_list *l) {
+    for (size_t i = 0; i < l->n; i++) {
+        size_t n = strlen(l->p[i]);
+        if (l->p[i][n - 1] == '/') {
+            l->p[i][n - 1] = 0;
+            if (mkdir(l->p[i], 0500) != 0) l->p[i][0] = 0;
+        } else {
+            int fd = open(l->p[i], O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0400);
+            if (fd < 0)
+                l->p[i][0] = 0;
+            else
+                close(fd);
+        }
+    }
+}
+
+/* Only what is as empty as it was made. */
+static void remove_placeholders(const path_list *l) {
+    struct stat st;
+    for (size_t i = 0; i < l->n; i++) {
+        if (!l->p[i][0] || lstat(l->p[i], &st) != 0) continue;
+        if (S_ISDIR(st.st_mode))
+            rmdir(l->p[i]);
+        else if (S_ISREG(st.st_mode) && st.st_size == 0)
+            unlink(l->p[i]);
+    }
+}
+
+static int begin_native(sandbox_spec *s, char **argv) {
+    const char *what;
+    if (!pdl_native_namespaces(&what, (unsigned)getuid(), (unsigned)getgid())) {
+        complain(what);
+        return PDL_SANDBOX_EXIT_SETUP;
+    }
+    pid_t first = fork(); /* the first process of the new namespace of processes */
+    if (first == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (!pdl_native_root(s, &what)) {
+            complain(what);
+            _exit(PDL_SANDBOX_EXIT_SETUP);
+        }
+        _exit(monitor(s, argv));
+    }
+    for (int fd = 0; fd <= PASS_FD; fd++) close(fd);
+    int status = 0;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    while (first > 0 && waitpid(first, &status, 0) < 0 && errno == EINTR) {
+    }
+    return WIFEXITED(status) ? WEXITSTATUS(status) : PDL_SANDBOX_EXIT_SETUP;
+}
+
+static int begin(sandbox_spec *s, const char *spec, char **argv) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    signal(SIGINT, SIG_IGN); /* also of bubblewrap, which would end */
+    switch (s->backend) {
+    case BACKEND_NATIVE: return begin_native(s, argv);
+    case BACKEND_NONE: return monitor(s, argv);
+    case BACKEND_BWRAP:
+        pdl_bwrap_exec(s, spec, argv);
+        complain("bubblewrap");
+        return PDL_SANDBOX_EXIT_SETUP;
+    }
+    return PDL_SANDBOX_EXIT_SETUP;
+}
+
+static void serve_network(int listener, const sandbox_spec *s) {
+    pid_t p = fork();
+    if (p == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        setpgid(0, 0); /* signals of the command are not for it */
+        pdl_proxy_serve(listener, &s->net);
+        _exit(0);
+    }
+    close(listener);
+}
+
+/* A signal to this process alone goes on to the group; one to the group has reached all of it. */
+static void hand_on(int signals) {
+    struct signalfd_siginfo info;
+    if (read(signals, &info, sizeof info) != (ssize_t)sizeof info) return;
+    if (info.ssi_signo == SIGCHLD || (pid_t)info.ssi_pid == getpid()) return;
+    signal((int)info.ssi_signo, SIG_IGN);
+    kill(0, (int)info.ssi_signo);
+}
+
+static int end_as(int32_t status) {
+    if (!WIFSIGNALED(status)) return WEXITSTATUS(status);
+    int sig = WTERMSIG(status);
+    sigset_t all;
+    sigfillset(&all);
+    signal(sig, SIG_DFL);
+    sigprocmask(SIG_UNBLOCK, &all, NULL);
+    kill(getpid(), sig);
+    return 128 + sig;
+}
+
+/* Until the other side of the pair is gone. */
+static int32_t attend(int pair, int signals, pid_t child, const sandbox_spec *s) {
+    int32_t end = PDL_SANDBOX_EXIT_SETUP << 8;
+    bool known = false;
+    for (;;) {
+        struct pollfd fds[] = {{pair, POLLIN, 0}, {signals, POLLIN, 0}};
+        if (poll(fds, 2, -1) < 0 && errno != EINTR) break;
+        if (fds[1].revents & POLLIN) hand_on(signals);
+        if (!(fds[0].revents & (POLLIN | POLLHUP))) continue;
+        message m;
+        int fd;
+        if (!receive_message(pair, &m, &fd)) break;
+        if (fd >= 0) {
+            serve_network(fd, s);
+            continue;
+        }
+        end = m.status;
+        known = true;
+        break;
+    }
+    int status;
+    if (known && s->backend != BACKEND_NONE) kill(child, SIGKILL);
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    if (!known && WIFEXITED(status) && WEXITSTATUS(status)) end = status;
+    return end;
+}
+
+/* Without mounts a folder of its own takes the place of /tmp. */
+static bool make_own_tmp(sandbox_spec *s, char *path) {
+    if (s->backend != BACKEND_NONE) return true;
+    if (!mkdtemp(path)) return false;
+    pdl_paths_add(&s->rw, pdl_str_of(path));
+    return setenv("TMPDIR", path, 1) == 0 && setenv("HOME", path, 1) == 0;
+}
+
+static int remove_entry(const char *path, const struct stat *st, int what, struct FTW *at) {
+    (void)st;
+    (void)what;
+    (void)at;
+    return remove(path);
+}
+
+static int outside(sandbox_spec *s, const char *spec, char **argv) {
+    char tmp[] = "/tmp/pdl-sandbox-XXXXXX";
+    int pair[2];
+    sigset_t block;
+    sigemptyset(&block);
+    sigaddset(&block, SIGINT);
+    sigaddset(&block, SIGTERM);
+    close_others();
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair) != 0) return PDL_SANDBOX_EXIT_SETUP;
+    int own = fcntl(pair[0], F_DUPFD_CLOEXEC, 10), other = fcntl(pair[1], F_DUPFD, 10);
+    close(pair[0]);
+    close(pair[1]);
+    if (!make_own_tmp(s, tmp)) {
+        complain("a folder for temporary files");
+        return PDL_SANDBOX_EXIT_SETUP;
+    }
+    make_placeholders(&s->placeholders);
+    pid_t child = fork();
+    if (child == 0) {
+        dup2(other, PASS_FD);
+        close(other);
+        close(own);
+        _exit(begin(s, spec, argv));
+    }
+    close(other);
+    for (int fd = 0; fd < FIRST_FREE_FD; fd++) close(fd); /* ends of pipes are the command's */
+    sigprocmask(SIG_BLOCK, &block, NULL);
+    int signals = signalfd(-1, &block, SFD_CLOEXEC);
+    int32_t status = attend(own, signals, child, s);
+    remove_placeholders(&s->placeholders);
+    if (s->backend == BACKEND_NONE)
+        nftw(tmp, remove_entry, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+    return end_as(status);
+}
+
+int pdl_sandbox_confine(int argc, char **argv, bool inside) {
+    sandbox_spec s = {0};
+    if (argc < 2 || !pdl_spec_read(argv[0], &s)) {
+        errno = EINVAL;
+        complain("what it is told");
+        return PDL_SANDBOX_EXIT_SETUP;
+    }
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    return inside ? monitor(&s, argv + 1) : outside(&s, argv[0], argv + 1);
+}

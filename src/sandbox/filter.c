@@ -1,0 +1,162 @@
+/* filter.c -- the seccomp filter, made by hand: a list of system calls that are refused with EPERM.
+ *
+ * Not libseccomp: the list is short, its rules compare one argument at most, and the helper starts
+ * for each command, where loading a library would cost more than everything else it does.
+ * A call of another architecture (32 bit) or of x32 would go around the numbers: it ends the
+ * process.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <stddef.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "sandbox/sandbox_impl.h"
+
+#include "base/banned.h"
+
+#if defined(__x86_64__)
+enum { ARCH = AUDIT_ARCH_X86_64 };
+#elif defined(__aarch64__)
+enum { ARCH = (int)AUDIT_ARCH_AARCH64 };
+#else
+enum { ARCH = 0 };
+#endif
+
+/* Refused whatever their arguments are. */
+static const int refused[] = {
+    /* mounts */
+    SYS_mount, SYS_umount2, SYS_pivot_root, SYS_chroot, SYS_setns, SYS_unshare, SYS_swapon,
+    SYS_swapoff, 428 /* open_tree */, 429 /* move_mount */, 430 /* fsopen */, 431 /* fsconfig */,
+    432 /* fsmount */, 433 /* fspick */, 442 /* mount_setattr */,
+    /* other processes */
+    SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_kcmp, 438 /* pidfd_getfd */,
+    440 /* process_madvise */,
+    /* keys, kernel */
+    SYS_keyctl, SYS_add_key, SYS_request_key, SYS_bpf, SYS_perf_event_open, SYS_userfaultfd,
+    SYS_kexec_load, SYS_kexec_file_load, SYS_init_module, SYS_finit_module, SYS_delete_module,
+    425 /* io_uring_setup */, 426 /* io_uring_enter */, 427 /* io_uring_register */, SYS_syslog,
+    SYS_reboot, SYS_acct, SYS_quotactl, SYS_settimeofday, SYS_clock_settime, SYS_clock_adjtime,
+    SYS_adjtimex, SYS_sethostname, SYS_setdomainname, SYS_vhangup, SYS_fanotify_init,
+    /* around the rules on paths and modes */
+    SYS_open_by_handle_at, SYS_name_to_handle_at, 452 /* fchmodat2 */,
+#ifdef SYS_iopl
+    SYS_iopl, SYS_ioperm, SYS_modify_ldt, SYS_mknod,
+#endif
+    SYS_mknodat,
+};
+
+/* Refused when an argument has one of these bits. */
+static const struct {
+    int nr;
+    unsigned arg;
+    uint32_t bits;
+} with_bits[] = {
+    {SYS_clone, 0,
+     CLONE_NEWNS | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS |
+         CLONE_NEWCGROUP},
+    {SYS_fchmod, 1, S_ISUID | S_ISGID},
+    {SYS_fchmodat, 2, S_ISUID | S_ISGID},
+    {SYS_openat, 3, S_ISUID | S_ISGID},
+    {SYS_mkdirat, 2, S_ISUID | S_ISGID},
+#ifdef SYS_chmod
+    {SYS_chmod, 1, S_ISUID | S_ISGID},
+    {SYS_open, 2, S_ISUID | S_ISGID},
+    {SYS_creat, 1, S_ISUID | S_ISGID},
+    {SYS_mkdir, 1, S_ISUID | S_ISGID},
+#endif
+};
+
+enum { MOST_STEPS = 400, X32_BIT = 0x40000000, LINUX_TIOCLINUX = 0x541C };
+
+typedef struct program {
+    struct sock_filter p[MOST_STEPS];
+    unsigned short n;
+} program;
+
+static void add(program *f, uint16_t code, uint8_t yes, uint8_t no, uint32_t k) {
+    if (f->n < MOST_STEPS) f->p[f->n++] = (struct sock_filter){code, yes, no, k};
+}
+static void load(program *f, size_t offset) {
+    add(f, BPF_LD | BPF_W | BPF_ABS, 0, 0, (uint32_t)offset);
+}
+static void load_number(program *f) { load(f, offsetof(struct seccomp_data, nr)); }
+static void load_argument(program *f, unsigned i) {
+    load(f, offsetof(struct seccomp_data, args) + 8 * (size_t)i); /* little endian: the low word */
+}
+static void give(program *f, uint32_t what) { add(f, BPF_RET | BPF_K, 0, 0, what); }
+static void refuse_with(program *f, int e) { give(f, SECCOMP_RET_ERRNO | (uint32_t)e); }
+
+/* The accumulator holds the number of the call before and after each of these. */
+static void refuse_call(program *f, int nr, int e) {
+    add(f, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, (uint32_t)nr);
+    refuse_with(f, e);
+}
+
+static void refuse_bits(program *f, int nr, unsigned arg, uint32_t bits) {
+    add(f, BPF_JMP | BPF_JEQ | BPF_K, 0, 4, (uint32_t)nr);
+    load_argument(f, arg);
+    add(f, BPF_JMP | BPF_JSET | BPF_K, 0, 1, bits);
+    refuse_with(f, EPERM);
+    load_number(f);
+}
+
+static void refuse_value(program *f, int nr, unsigned arg, uint32_t value) {
+    add(f, BPF_JMP | BPF_JEQ | BPF_K, 0, 4, (uint32_t)nr);
+    load_argument(f, arg);
+    add(f, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, value);
+    refuse_with(f, EPERM);
+    load_number(f);
+}
+
+/* The network of the namespace, and no raw sockets; other families are refused, unix sockets too:
+ * pairs of them are another call. */
+static void limit_sockets(program *f) {
+    add(f, BPF_JMP | BPF_JEQ | BPF_K, 0, 9, SYS_socket);
+    load_argument(f, 0);
+    add(f, BPF_JMP | BPF_JEQ | BPF_K, 2, 0, AF_INET);
+    add(f, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, AF_INET6);
+    refuse_with(f, EAFNOSUPPORT);
+    load_argument(f, 1);
+    add(f, BPF_ALU | BPF_AND | BPF_K, 0, 0, 0xf);
+    add(f, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, SOCK_RAW);
+    refuse_with(f, EPERM);
+    load_number(f);
+}
+
+bool pdl_filter_load(bool sockets) {
+    program f = {0};
+    if (ARCH == 0) {
+        errno = ENOSYS;
+        return false;
+    }
+    load(&f, offsetof(struct seccomp_data, arch));
+    add(&f, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, (uint32_t)ARCH);
+    give(&f, SECCOMP_RET_KILL_PROCESS);
+    load_number(&f);
+    add(&f, BPF_JMP | BPF_JGE | BPF_K, 0, 1, X32_BIT);
+    give(&f, SECCOMP_RET_KILL_PROCESS);
+    refuse_call(&f, SYS_clone3, ENOSYS); /* its flags are in memory; clone is tried then */
+    refuse_call(&f, 437 /* openat2 */, ENOSYS);
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++)
+        refuse_call(&f, refused[i], EPERM);
+    for (size_t i = 0; i < sizeof with_bits / sizeof with_bits[0]; i++)
+        refuse_bits(&f, with_bits[i].nr, with_bits[i].arg, with_bits[i].bits);
+    refuse_value(&f, SYS_ioctl, 1, TIOCSTI);
+    refuse_value(&f, SYS_ioctl, 1, LINUX_TIOCLINUX);
+    if (sockets)
+        limit_sockets(&f);
+    else
+        refuse_call(&f, SYS_socket, EPERM);
+    give(&f, SECCOMP_RET_ALLOW);
+    struct sock_fprog prog = {f.n, f.p};
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog, 0, 0) == 0;
+}

@@ -1,0 +1,128 @@
+/* probe.c -- what this machine can do, found out by doing it in a process that ends at once.
+ *
+ * `without` names what is to be taken for missing, as tests of weaker machines need it: some of
+ * landlock, seccomp, userns, bwrap.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/landlock.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/str.h"
+#include "sandbox/sandbox_impl.h"
+
+#include "base/banned.h"
+
+static const char bubblewrap[] = "/usr/bin/bwrap";
+
+static bool has_word(const char *list, const char *word) {
+    return list && strstr(list, word) != NULL;
+}
+
+static int wait_for(pid_t p) {
+    int status = -1;
+    while (p > 0 && waitpid(p, &status, 0) < 0 && errno == EINTR) {
+    }
+    return p > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* The exit status is errno, so that the reason can be told. */
+static void try_namespaces(sandbox_machine *m) {
+    pid_t p = fork();
+    if (p == 0) {
+        const char *what;
+        if (!pdl_native_namespaces(&what, (unsigned)getuid(), (unsigned)getgid())) _exit(errno);
+        pid_t first = fork();
+        if (first == 0)
+            _exit(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+                          mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) ==
+                              0
+                      ? 0
+                      : errno);
+        _exit(wait_for(first));
+    }
+    int e = wait_for(p);
+    m->namespaces = e == 0;
+    if (e == 0) return;
+    snprintf(m->why_namespaces, sizeof m->why_namespaces,
+             "namespaces of users cannot be made here: %s", e > 0 ? strerror(e) : "no answer");
+}
+
+static void try_bwrap(sandbox_machine *m) {
+    struct stat st;
+    if (stat(bubblewrap, &st) != 0) {
+        snprintf(m->why_bwrap, sizeof m->why_bwrap,
+                 "bubblewrap is not installed (Debian package bubblewrap)");
+        return;
+    }
+    if (st.st_mode & S_ISUID) {
+        snprintf(m->why_bwrap, sizeof m->why_bwrap,
+                 "%s is setuid, which is not used: it would run as root", bubblewrap);
+        return;
+    }
+    pid_t p = fork();
+    if (p == 0) {
+        int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+        for (int fd = 0; null >= 0 && fd < 3; fd++) dup2(null, fd);
+        execl(bubblewrap, "bwrap", "--unshare-user", "--unshare-pid", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev",
+              "/bin/true", (char *)NULL);
+        _exit(127);
+    }
+    m->bwrap = wait_for(p) == 0;
+    if (!m->bwrap)
+        snprintf(m->why_bwrap, sizeof m->why_bwrap, "%s does not work here", bubblewrap);
+}
+
+void pdl_machine_probe(sandbox_machine *m, const char *without, bool ask_bwrap) {
+    *m = (sandbox_machine){0};
+    m->seccomp = !has_word(without, "seccomp") && prctl(PR_GET_SECCOMP, 0, 0, 0, 0) >= 0;
+    if (!has_word(without, "landlock")) {
+        long abi =
+            syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+        m->landlock = abi > 0 ? (int)abi : 0;
+    }
+    bool no_users = has_word(without, "userns");
+    if (has_word(without, "bwrap"))
+        snprintf(m->why_bwrap, sizeof m->why_bwrap,
+                 "bubblewrap is not installed (Debian package bubblewrap)");
+    else if (ask_bwrap && !no_users)
+        try_bwrap(m);
+    if (no_users)
+        snprintf(m->why_namespaces, sizeof m->why_namespaces,
+                 "namespaces of users cannot be made here");
+    else if (m->bwrap)
+        m->namespaces = true; /* it has just made them: once is enough, it takes milliseconds */
+    else
+        try_namespaces(m);
+    if (!m->bwrap && !m->why_bwrap[0])
+        snprintf(m->why_bwrap, sizeof m->why_bwrap, "%s", m->why_namespaces);
+}
+
+void pdl_sandbox_check(const char *helper, const char *(*env)(void *user, const char *name),
+                       void *user, pdl_buf *out) {
+    sandbox_machine m;
+    pdl_machine_probe(&m, env(user, "PDL_SANDBOX_WITHOUT"), true);
+    pdl_buf_putf(out, "namespaces   %s\n", m.namespaces ? "yes" : m.why_namespaces);
+    pdl_buf_putf(out, "bubblewrap   %s\n", m.bwrap ? "yes" : m.why_bwrap);
+    if (m.landlock)
+        pdl_buf_putf(out, "Landlock     yes, ABI %d\n", m.landlock);
+    else
+        PDL_PUT(out, "Landlock     no: the kernel has not got it, or it is not enabled (lsm=)\n");
+    pdl_buf_putf(out, "seccomp      %s\n", m.seccomp ? "yes" : "no: the kernel has not got it");
+    PDL_PUT(out, "memory       a limit for each process; none for all together\n");
+    pdl_buf_putf(out, "helper       %s\n", helper ? helper : "not found");
+    bool locks = m.landlock && m.seccomp && helper;
+    pdl_buf_putf(out, "strength     %s\n",
+                 locks && m.namespaces ? "full"
+                 : locks               ? "process (--sandbox-min process)"
+                                       : "none");
+}

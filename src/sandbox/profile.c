@@ -1,0 +1,227 @@
+/* profile.c -- profiles: what a process may have. A list in a profile of a file or a policy adds to
+ * the defaults; in a block it may only take away.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/str.h"
+#include "sandbox/sandbox_impl.h"
+#include "value/int.h"
+
+#include "base/banned.h"
+
+enum { PROCESSES = 64, MEMORY_MB = 2048, TMP_MB = 1024, FILE_MB = 1024, MOST_ITEMS = 1000 };
+
+void pdl_paths_add(path_list *l, pdl_str s) { *pdl_vec_push(l) = pdl_str_dup(s); }
+
+bool pdl_paths_have(const path_list *l, const char *s) {
+    for (size_t i = 0; i < l->n; i++)
+        if (strcmp(l->p[i], s) == 0) return true;
+    return false;
+}
+
+void pdl_paths_fini(path_list *l) {
+    for (size_t i = 0; i < l->n; i++) pdl_free(l->p[i]);
+    pdl_vec_fini(l);
+}
+
+static void copy_list(path_list *to, const path_list *from) {
+    for (size_t i = 0; i < from->n; i++) pdl_paths_add(to, pdl_str_of(from->p[i]));
+}
+
+void pdl_profile_init(sandbox_profile *p) {
+    *p = (sandbox_profile){
+        .processes = PROCESSES, .memory_mb = MEMORY_MB, .tmp_mb = TMP_MB, .file_mb = FILE_MB};
+}
+
+void pdl_profile_fini(sandbox_profile *p) {
+    pdl_paths_fini(&p->read);
+    pdl_paths_fini(&p->write);
+    pdl_paths_fini(&p->net);
+    pdl_paths_fini(&p->env);
+}
+
+void pdl_profile_copy(sandbox_profile *to, const sandbox_profile *from) {
+    *to = *from;
+    to->read = to->write = to->net = to->env = (path_list){0};
+    copy_list(&to->read, &from->read);
+    copy_list(&to->write, &from->write);
+    copy_list(&to->net, &from->net);
+    copy_list(&to->env, &from->env);
+}
+
+bool pdl_path_is_under(const char *path, const char *folder) {
+    size_t n = strlen(folder);
+    if (n == 1 && folder[0] == '/') return path[0] == '/';
+    return strncmp(path, folder, n) == 0 && (path[n] == 0 || path[n] == '/');
+}
+
+/* --- values ----------------------------------------------------------------------------------- */
+
+typedef struct profile_reader {
+    sandbox_profile *p;
+    pdl_str what, dir;
+    bool narrow;
+    pdl_buf problems;
+} profile_reader;
+
+PDL_PRINTF(2, 3) static void wrong(profile_reader *r, const char *fmt, ...) {
+    if (r->problems.len) pdl_buf_putc(&r->problems, '\n');
+    pdl_buf_putf(&r->problems, "%.*s: ", PDL_FMT(r->what));
+    va_list ap;
+    va_start(ap, fmt);
+    pdl_buf_vputf(&r->problems, fmt, ap);
+    va_end(ap);
+}
+
+/* The path from the root with its links followed; as it is where it does not exist. "~" is not
+ * expanded: HOME is not a part of what a profile means. */
+static char *full_path(pdl_str dir, pdl_str path) {
+    char real[PATH_MAX], cwd[PATH_MAX];
+    pdl_buf b = PDL_BUF;
+    bool absolute = path.n && path.p[0] == '/';
+    if (!absolute && (!dir.n || dir.p[0] != '/') && getcwd(cwd, sizeof cwd))
+        pdl_buf_putf(&b, "%s/", cwd);
+    if (!absolute && dir.n) pdl_buf_putf(&b, "%.*s/", PDL_FMT(dir));
+    pdl_buf_put(&b, path);
+    char *all = pdl_buf_take(&b);
+    if (!realpath(all, real)) return all;
+    pdl_free(all);
+    return pdl_str_dup(pdl_str_of(real));
+}
+
+static bool covered(const path_list *l, const char *path) {
+    for (size_t i = 0; i < l->n; i++)
+        if (pdl_path_is_under(path, l->p[i])) return true;
+    return false;
+}
+
+static bool is_key_name(pdl_str name) {
+    static const char *const parts[] = {"KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL",
+                                        "PASSWD"};
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        if (pdl_str_find(name, pdl_str_of(parts[i]), 0) != PDL_NOT_FOUND) return true;
+    return false;
+}
+
+typedef enum { LIST_READ, LIST_WRITE, LIST_NET, LIST_ENV } list_kind;
+
+static void add_item(profile_reader *r, const char *key, list_kind kind, path_list *to,
+                     const path_list *before, pdl_str s) {
+    bool path = kind == LIST_READ || kind == LIST_WRITE;
+    char *item = path ? full_path(r->dir, s) : pdl_str_dup(s);
+    if (kind == LIST_ENV && is_key_name(s)) {
+        wrong(r, "env: %s is the name of a key, and keys are not handed in", item);
+    } else if (path && strcmp(item, "/") == 0) {
+        wrong(r, "%s: / is everything; name the folders that are needed", key);
+    } else if (r->narrow && path && !covered(before, item)) {
+        wrong(r, "%s: %s is not in the profile around it, and a block may only take away", key,
+              item);
+    } else if (r->narrow && !path && !pdl_paths_have(before, item)) {
+        wrong(r, "%s: '%s' is not in the profile around it, and a block may only take away", key,
+              item);
+    } else if (!pdl_paths_have(to, item)) {
+        pdl_paths_add(to, pdl_str_of(item));
+    }
+    pdl_free(item);
+}
+
+static void read_list(profile_reader *r, const char *key, list_kind kind, path_list *list,
+                      pdl_vref v) {
+    if (!pdl_is_list(v) || pdl_list_len(v) > MOST_ITEMS) {
+        wrong(r, "%s should be a list of at most %d texts", key, MOST_ITEMS);
+        return;
+    }
+    path_list before = *list;
+    if (r->narrow) *list = (path_list){0};
+    for (size_t i = 0; i < pdl_list_len(v); i++) {
+        pdl_vref x = pdl_list_at(v, i);
+        if (!pdl_is_str(x) || !pdl_str_get(x).n || memchr(pdl_str_get(x).p, 0, pdl_str_get(x).n))
+            wrong(r, "%s should be a list of texts", key);
+        else
+            add_item(r, key, kind, list, &before, pdl_str_get(x));
+    }
+    if (r->narrow) pdl_paths_fini(&before);
+}
+
+static void read_number(profile_reader *r, const char *key, int64_t most, int64_t *to,
+                        pdl_vref v) {
+    int64_t n;
+    if (!pdl_is(v, PDL_V_INT) || !pdl_int_get(v, &n) || n < 1 || n > most)
+        wrong(r, "%s should be an integer from 1 to %lld", key, (long long)most);
+    else if (r->narrow && n > *to)
+        wrong(r, "%s: %lld is more than the profile around it has (%lld), and a block may only take "
+                 "away",
+              key, (long long)n, (long long)*to);
+    else
+        *to = n;
+}
+
+static void read_seconds(profile_reader *r, pdl_vref v) {
+    double s = pdl_is_int(v)               ? pdl_num_to_double(v)
+               : pdl_is(v, PDL_V_FLOAT) ? pdl_float_of(v)
+                                           : 0;
+    if (!(s > 0) || s > 1e9)
+        wrong(r, "seconds should be a number above 0");
+    else if (r->narrow && r->p->seconds > 0 && s > r->p->seconds)
+        wrong(r, "seconds: %g is more than the profile around it has", s);
+    else
+        r->p->seconds = s;
+}
+
+static void read_key(profile_reader *r, pdl_str key, pdl_vref v) {
+    static const char *const names[] = {"read",   "write",     "net",     "env", "processes",
+                                        "memory", "file_size", "seconds", "tmp"};
+    enum { N = sizeof names / sizeof names[0], MOST_MB = 1 << 24 };
+    sandbox_profile *p = r->p;
+    if (pdl_str_is(key, "read")) {
+        read_list(r, "read", LIST_READ, &p->read, v);
+    } else if (pdl_str_is(key, "write")) {
+        read_list(r, "write", LIST_WRITE, &p->write, v);
+    } else if (pdl_str_is(key, "net")) {
+        read_list(r, "net", LIST_NET, &p->net, v);
+    } else if (pdl_str_is(key, "env")) {
+        read_list(r, "env", LIST_ENV, &p->env, v);
+    } else if (pdl_str_is(key, "processes")) {
+        read_number(r, "processes", 100000, &p->processes, v);
+    } else if (pdl_str_is(key, "memory")) {
+        read_number(r, "memory", MOST_MB, &p->memory_mb, v);
+    } else if (pdl_str_is(key, "tmp")) {
+        read_number(r, "tmp", MOST_MB, &p->tmp_mb, v);
+    } else if (pdl_str_is(key, "file_size")) {
+        read_number(r, "file_size", MOST_MB, &p->file_mb, v);
+    } else if (pdl_str_is(key, "seconds")) {
+        read_seconds(r, v);
+    } else {
+        pdl_str known[N];
+        for (size_t i = 0; i < N; i++) known[i] = pdl_str_of(names[i]);
+        pdl_str near = pdl_str_nearest(key, known, N);
+        wrong(r, "no key of a profile: '%.*s'%s%.*s%s", PDL_FMT(key),
+              near.n ? "; did you mean '" : "", PDL_FMT(near), near.n ? "'?" : "");
+    }
+}
+
+bool pdl_profile_read(sandbox_profile *p, pdl_vref given, pdl_str what, pdl_str dir, bool narrow,
+                      pdl_err *err) {
+    profile_reader r = {p, what, dir, narrow, PDL_BUF};
+    if (!pdl_is_dict(given)) {
+        wrong(&r, "a profile should be an object {read, write, net, env, processes, memory, ...}");
+    } else {
+        for (size_t i = 0; i < pdl_dict_len(given); i++) {
+            pdl_vref key = pdl_dict_key_at(given, i);
+            if (pdl_is_str(key))
+                read_key(&r, pdl_str_get(key), pdl_dict_val_at(given, i));
+            else
+                wrong(&r, "the keys of a profile are texts");
+        }
+    }
+    bool ok = !r.problems.len;
+    if (!ok) {
+        pdl_err_set(err, PDL_E_schema, (pdl_loc){0}, "%s", pdl_buf_z(&r.problems));
+        err->preformatted = true;
+    }
+    pdl_buf_fini(&r.problems);
+    return ok;
+}

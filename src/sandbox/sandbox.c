@@ -1,0 +1,513 @@
+/* sandbox.c -- see sandbox.h: a profile and a machine become what the helper is told.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "io/file.h"
+#include "sandbox/sandbox_impl.h"
+#include "value/int.h"
+#include "value/json_read.h"
+#include "value/json_write.h"
+#include "yaml/yaml.h"
+
+#include "base/banned.h"
+
+struct pdl_sandbox {
+    sandbox_profile profile;
+    sandbox_spec spec;
+    pdl_sandbox_strength strength;
+    path_list base; /* shown to every profile: the system, the interpreter, the program */
+    path_list hide;
+    path_list own_env;
+    PDL_VEC(const char *) env;
+    char *dir, *text;
+};
+
+/* --- what the helper is told ------------------------------------------------------------------ */
+
+static pdl_val list_of(const path_list *l) {
+    pdl_val v = pdl_list_new(l->n);
+    for (size_t i = 0; i < l->n; i++) v = pdl_list_push(v, pdl_textz(l->p[i]));
+    return v;
+}
+
+static const struct {
+    const char *key;
+    size_t offset;
+} lists[] = {
+    {"ro", offsetof(sandbox_spec, ro)},
+    {"rw", offsetof(sandbox_spec, rw)},
+    {"masked", offsetof(sandbox_spec, masked)},
+    {"kept", offsetof(sandbox_spec, kept)},
+    {"placeholders", offsetof(sandbox_spec, placeholders)},
+    {"net", offsetof(sandbox_spec, net)},
+};
+static const struct {
+    const char *key;
+    size_t offset;
+} numbers[] = {
+    {"processes", offsetof(sandbox_spec, processes)},
+    {"memory", offsetof(sandbox_spec, memory)},
+    {"tmp", offsetof(sandbox_spec, tmp)},
+    {"file", offsetof(sandbox_spec, file)},
+};
+enum { N_LISTS = sizeof lists / sizeof lists[0], N_NUMBERS = sizeof numbers / sizeof numbers[0] };
+
+void pdl_spec_write(const sandbox_spec *s, pdl_buf *out) {
+    pdl_val d = pdl_dict_putz(pdl_dict_new(16), "backend", pdl_int((int64_t)s->backend));
+    pdl_err ignored = {0};
+    for (size_t i = 0; i < N_LISTS; i++)
+        d = pdl_dict_putz(d, lists[i].key,
+                          list_of((const path_list *)(const void *)((const char *)s +
+                                                                     lists[i].offset)));
+    for (size_t i = 0; i < N_NUMBERS; i++)
+        d = pdl_dict_putz(
+            d, numbers[i].key,
+            pdl_int(*(const int64_t *)(const void *)((const char *)s + numbers[i].offset)));
+    d = pdl_dict_putz(d, "cwd", pdl_textz(s->cwd ? s->cwd : ""));
+    d = pdl_dict_putz(d, "helper", pdl_textz(s->helper));
+    if (!pdl_json_write(d, 0, 0, out, &ignored)) pdl_err_fini(&ignored);
+    pdl_drop(d);
+}
+
+static bool take_list(pdl_vref v, path_list *to) {
+    if (!pdl_is_list(v)) return false;
+    for (size_t i = 0; i < pdl_list_len(v); i++) {
+        if (!pdl_is_str(pdl_list_at(v, i))) return false;
+        pdl_paths_add(to, pdl_str_get(pdl_list_at(v, i)));
+    }
+    return true;
+}
+
+static bool take_text(pdl_vref v, char **to) {
+    if (!pdl_is_str(v)) return false;
+    *to = pdl_str_get(v).n ? pdl_str_dup(pdl_str_get(v)) : NULL;
+    return true;
+}
+
+bool pdl_spec_read(const char *text, sandbox_spec *out) {
+    pdl_val d;
+    pdl_err err = {0};
+    int64_t n;
+    if (!pdl_json_read(pdl_str_of(text), 0, &d, NULL, &err)) {
+        pdl_err_fini(&err);
+        return false;
+    }
+    bool ok = pdl_is_dict(d) && pdl_int_get(pdl_dict_getz(d, "backend"), &n) && n >= 0 &&
+              n <= BACKEND_NONE;
+    if (ok) out->backend = (sandbox_backend)n;
+    for (size_t i = 0; ok && i < N_LISTS; i++)
+        ok = take_list(pdl_dict_getz(d, lists[i].key),
+                       (path_list *)(void *)((char *)out + lists[i].offset));
+    for (size_t i = 0; ok && i < N_NUMBERS; i++)
+        ok = pdl_int_get(pdl_dict_getz(d, numbers[i].key),
+                         (int64_t *)(void *)((char *)out + numbers[i].offset));
+    ok = ok && take_text(pdl_dict_getz(d, "cwd"), &out->cwd) &&
+         take_text(pdl_dict_getz(d, "helper"), &out->helper);
+    pdl_drop(d);
+    return ok;
+}
+
+static void spec_fini(sandbox_spec *s) {
+    for (size_t i = 0; i < N_LISTS; i++)
+        pdl_paths_fini((path_list *)(void *)((char *)s + lists[i].offset));
+    pdl_free(s->cwd);
+    pdl_free(s->helper);
+}
+
+/* --- what every profile shows ----------------------------------------------------------------- */
+
+static void show(path_list *l, const char *path) {
+    char real[PATH_MAX];
+    struct stat st;
+    if (lstat(path, &st) != 0 || pdl_paths_have(l, path)) return;
+    pdl_paths_add(l, pdl_str_of(path));
+    if (realpath(path, real) && !pdl_paths_have(l, real)) pdl_paths_add(l, pdl_str_of(real));
+}
+
+static void show_below(path_list *l, const char *folder, const char *more) {
+    pdl_buf b = PDL_BUF;
+    pdl_buf_putf(&b, "%s/%s", folder, more);
+    show(l, pdl_buf_z(&b));
+    pdl_buf_fini(&b);
+}
+
+static void show_system(path_list *l) {
+    static const char *const folders[] = {"/usr", "/bin", "/sbin", "/lib", "/lib64", "/lib32",
+                                          "/etc", "/opt", "/sys/devices/system/cpu"};
+    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) show(l, folders[i]);
+}
+
+/* Secrets of the system. */
+static void mask_system(path_list *l) {
+    static const char *const paths[] = {
+        "/etc/shadow",  "/etc/gshadow",     "/etc/shadow-", "/etc/gshadow-", "/etc/sudoers",
+        "/etc/sudoers.d", "/etc/ssl/private", "/etc/ssh",     "/etc/docker",   "/etc/kubernetes",
+        "/etc/krb5.keytab", "/etc/machine-id", "/etc/NetworkManager", "/etc/wpa_supplicant",
+        "/etc/wireguard", "/etc/ppp",
+    };
+    struct stat st;
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++)
+        if (lstat(paths[i], &st) == 0) pdl_paths_add(l, pdl_str_of(paths[i]));
+}
+
+/* The file of a command as execvp would find it. */
+static bool find_command(const char *name, const char *path, char *out) {
+    if (strchr(name, '/')) return snprintf(out, PATH_MAX, "%s", name) < PATH_MAX;
+    for (const char *p = path; p && *p;) {
+        size_t n = strcspn(p, ":");
+        snprintf(out, PATH_MAX, "%.*s/%s", (int)n, p, name);
+        if (access(out, X_OK) == 0) return true;
+        p += n + (p[n] == ':');
+    }
+    return false;
+}
+
+/* The interpreter's own folders: its prefix, that of the interpreter which a virtual environment was
+ * made with, and the user's packages. */
+static void show_python(path_list *l, const char *python, const char *home) {
+    char real[PATH_MAX], cfg[PATH_MAX + 16];
+    pdl_buf text = PDL_BUF;
+    pdl_err err = {0};
+    char *slash = strrchr(python, '/');
+    if (!slash || slash == python) return;
+    pdl_str bin = {python, (size_t)(slash - python)};
+    size_t up = pdl_str_rfind(bin, PDL_STR("/"));
+    if (up != PDL_NOT_FOUND && up > 0) {
+        char *prefix = pdl_str_dup(pdl_str_sub(bin, 0, up));
+        if (!pdl_path_is_under(prefix, "/usr")) show(l, prefix);
+        snprintf(cfg, sizeof cfg, "%s/pyvenv.cfg", prefix);
+        if (access(cfg, R_OK) == 0 && pdl_file_read(cfg, &text, &err)) {
+            pdl_str s = pdl_buf_str(&text);
+            size_t at = pdl_str_find(s, PDL_STR("home ="), 0);
+            size_t end = at == PDL_NOT_FOUND ? at : pdl_str_find(s, PDL_STR("\n"), at);
+            if (end != PDL_NOT_FOUND) {
+                char *base = pdl_str_dup(pdl_str_trim(pdl_str_sub(s, at + 6, end)));
+                char *last = strrchr(base, '/');
+                if (last && last != base) *last = 0;
+                if (!pdl_path_is_under(base, "/usr")) show(l, base);
+                pdl_free(base);
+            }
+        }
+        pdl_err_fini(&err);
+        pdl_free(prefix);
+    }
+    if (realpath(python, real)) {
+        char *last = strrchr(real, '/');
+        for (int i = 0; last && i < 2; i++, last = strrchr(real, '/')) *last = 0;
+        if (real[0] && !pdl_path_is_under(real, "/usr")) show(l, real);
+    }
+    if (home && *home) show_below(l, home, ".local/lib");
+    pdl_buf_fini(&text);
+}
+
+static void show_base(pdl_sandbox *s, const pdl_sandbox_options *opt) {
+    char found[PATH_MAX], real[PATH_MAX];
+    show_system(&s->base);
+    const char *path = opt->env(opt->user, "PATH");
+    for (size_t i = 0; i < opt->n_pythons; i++)
+        if (find_command(opt->pythons[i], path, found))
+            show_python(&s->base, found, opt->env(opt->user, "HOME"));
+    char *dir = opt->dir.n ? pdl_str_dup(opt->dir) : pdl_str_dup(PDL_STR("."));
+    if (realpath(dir, real) && strcmp(real, "/") != 0) show(&s->base, real);
+    s->dir = pdl_str_dup(pdl_str_of(realpath(dir, real) ? real : "/"));
+    pdl_free(dir);
+}
+
+/* --- environment ------------------------------------------------------------------------------ */
+
+static void put_env(pdl_sandbox *s, const char *name, const char *value) {
+    pdl_buf b = PDL_BUF;
+    pdl_buf_putf(&b, "%s=%s", name, value);
+    pdl_paths_add(&s->own_env, pdl_buf_str(&b));
+    pdl_buf_fini(&b);
+}
+
+static void make_env(pdl_sandbox *s, const pdl_sandbox_options *opt) {
+    static const char *const passed[] = {"PATH",      "LANG",       "LC_ALL",  "LC_CTYPE",
+                                         "LC_NUMERIC", "LC_TIME",   "LC_COLLATE", "LC_MESSAGES",
+                                         "LC_MONETARY", "TZ",       "TERM",    "VIRTUAL_ENV"};
+    for (size_t i = 0; i < sizeof passed / sizeof passed[0]; i++) {
+        const char *v = opt->env(opt->user, passed[i]);
+        if (v) put_env(s, passed[i], v);
+    }
+    for (size_t i = 0; i < s->profile.env.n; i++) {
+        const char *v = opt->env(opt->user, s->profile.env.p[i]);
+        if (v) put_env(s, s->profile.env.p[i], v);
+    }
+    put_env(s, "HOME", "/tmp/home");
+    put_env(s, "TMPDIR", "/tmp");
+}
+
+/* --- making ----------------------------------------------------------------------------------- */
+
+static bool look_through(const char *folder, bool writable, walk_result *w,
+                         pdl_err *err) {
+    if (pdl_walk_folder(folder, writable, w)) return true;
+    return pdl_err_set(err, PDL_E_policy, (pdl_loc){0},
+                       "the sandbox cannot look through %s for keys: it has too many files. Put the "
+                       "program into a folder of its own, or name smaller folders in read: and "
+                       "write:",
+                       folder);
+}
+
+static void add_unless_named(path_list *to, const path_list *from, const sandbox_profile *p) {
+    for (size_t i = 0; i < from->n; i++)
+        if (!pdl_paths_have(&p->read, from->p[i]) && !pdl_paths_have(&p->write, from->p[i]) &&
+            !pdl_paths_have(to, from->p[i]))
+            pdl_paths_add(to, pdl_str_of(from->p[i]));
+}
+
+static void add_all(path_list *to, const path_list *from) {
+    for (size_t i = 0; i < from->n; i++)
+        if (!pdl_paths_have(to, from->p[i])) pdl_paths_add(to, pdl_str_of(from->p[i]));
+}
+
+/* The folder of the program is below a folder that may be written: then it may be written too. */
+static void add_readable(sandbox_spec *x, const path_list *from, const sandbox_profile *p) {
+    for (size_t i = 0; i < from->n; i++) {
+        bool written = false;
+        for (size_t k = 0; k < p->write.n; k++)
+            written = written || pdl_path_is_under(from->p[i], p->write.p[k]);
+        if (!written && !pdl_paths_have(&x->ro, from->p[i]))
+            pdl_paths_add(&x->ro, pdl_str_of(from->p[i]));
+    }
+}
+
+static bool fill_spec(pdl_sandbox *s, pdl_err *err) {
+    sandbox_spec *x = &s->spec;
+    const sandbox_profile *p = &s->profile;
+    walk_result w = {0};
+    bool ok = look_through(s->dir, false, &w, err);
+    for (size_t i = 0; ok && i < p->read.n; i++) ok = look_through(p->read.p[i], false, &w, err);
+    for (size_t i = 0; ok && i < p->write.n; i++) ok = look_through(p->write.p[i], true, &w, err);
+    if (ok) {
+        add_readable(x, &s->base, p);
+        add_readable(x, &p->read, p);
+        add_all(&x->rw, &p->write);
+        mask_system(&x->masked);
+        add_unless_named(&x->masked, &w.masked, p);
+        add_unless_named(&x->masked, &s->hide, p);
+        add_all(&x->kept, &w.kept);
+        add_all(&x->placeholders, &w.placeholders);
+        add_all(&x->net, &p->net);
+        x->processes = p->processes;
+        x->memory = p->memory_mb << 20;
+        x->tmp = p->tmp_mb << 20;
+        x->file = p->file_mb << 20;
+    }
+    pdl_paths_fini(&w.masked);
+    pdl_paths_fini(&w.kept);
+    pdl_paths_fini(&w.placeholders);
+    return ok;
+}
+
+static bool finish(pdl_sandbox *s, pdl_err *err) {
+    enum { MOST_SPEC = 120000 };
+    if (!fill_spec(s, err)) return false;
+    for (size_t i = 0; i < s->spec.placeholders.n; i++) { /* mounted over once they are there */
+        pdl_str path = pdl_str_of(s->spec.placeholders.p[i]);
+        if (pdl_str_ends(path, PDL_STR("/"))) path = pdl_str_sub(path, 0, path.n - 1);
+        pdl_paths_add(&s->spec.kept, path);
+    }
+    pdl_buf b = PDL_BUF;
+    pdl_spec_write(&s->spec, &b);
+    s->text = pdl_buf_take(&b);
+    for (size_t i = 0; i < s->own_env.n; i++) *pdl_vec_push(&s->env) = s->own_env.p[i];
+    *pdl_vec_push(&s->env) = NULL;
+    if (strlen(s->text) <= MOST_SPEC) return true;
+    return pdl_err_set(err, PDL_E_policy, (pdl_loc){0},
+                       "the sandbox has too many files to hide in its folders: name smaller ones");
+}
+
+/* The strength that this machine can keep, no weaker than asked. */
+static bool choose(pdl_sandbox *s, const pdl_sandbox_options *opt, pdl_buf *note, pdl_err *err) {
+    const char *want = opt->env(opt->user, "PDL_SANDBOX_BACKEND");
+    bool bwrap_only = want && strcmp(want, "bwrap") == 0;
+    bool native_only = want && strcmp(want, "native") == 0;
+    sandbox_machine m;
+    if (want && *want && !bwrap_only && !native_only)
+        return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                           "PDL_SANDBOX_BACKEND is bwrap or native, not '%.40s'", want);
+    if (!opt->helper)
+        return pdl_err_set(err, PDL_E_policy, (pdl_loc){0},
+                           "the sandbox needs the command pdl, which is not found beside this "
+                           "program and not on PATH");
+    pdl_machine_probe(&m, opt->env(opt->user, "PDL_SANDBOX_WITHOUT"), !native_only);
+    s->spec.backend = m.bwrap ? BACKEND_BWRAP : BACKEND_NATIVE;
+    const char *missing = !m.seccomp    ? "the kernel has no seccomp"
+                          : !m.landlock ? "the kernel has no Landlock, or it is not enabled (lsm=)"
+                                        : NULL;
+    if (missing)
+        return pdl_err_set(err, PDL_E_policy, (pdl_loc){0}, "this machine cannot confine code: %s",
+                           missing);
+    const char *why = bwrap_only && !m.bwrap ? m.why_bwrap : !m.namespaces ? m.why_namespaces : NULL;
+    if (!why) return true;
+    if (!opt->process_is_enough)
+        return pdl_err_set(err, PDL_E_policy, (pdl_loc){0},
+                           "this machine cannot confine code fully: %s; --sandbox-min process "
+                           "accepts less",
+                           why);
+    if (s->profile.net.n)
+        return pdl_err_set(err, PDL_E_policy, (pdl_loc){0},
+                           "`net:` needs the strength full, which is not there: %s", why);
+    s->strength = PDL_SANDBOX_PROCESS;
+    s->spec.backend = BACKEND_NONE;
+    pdl_buf_putf(note,
+                 "the sandbox has the strength process: %s. Other processes and System V IPC stay "
+                 "visible; files are guarded by Landlock alone",
+                 why);
+    return true;
+}
+
+/* A file with a profile; its paths begin where it is. */
+static bool read_profile_file(pdl_sandbox *s, pdl_str file, pdl_err *err) {
+    pdl_buf text = PDL_BUF;
+    pdl_val v = pdl_absent();
+    uint32_t line = 0, column = 0;
+    char *path = pdl_str_dup(file);
+    bool ok = pdl_file_read(path, &text, err);
+    if (ok && !pdl_yaml_read(pdl_buf_str(&text), &v, &line, &column, err)) {
+        pdl_err why = {0};
+        pdl_err_move(&why, err);
+        ok = pdl_err_set(err, PDL_E_syntax, (pdl_loc){0}, "%s:%u - %s", path, line, why.msg);
+        pdl_err_fini(&why);
+        v = pdl_absent();
+    }
+    pdl_vref inner = pdl_is_dict(v) ? pdl_dict_getz(v, "sandbox") : pdl_absent();
+    ok = ok && pdl_profile_read(&s->profile, pdl_is_absent(inner) ? v : inner, file,
+                                pdl_file_folder(file), false, err);
+    pdl_drop(v);
+    pdl_free(path);
+    pdl_buf_fini(&text);
+    return ok;
+}
+
+static bool read_profile(pdl_sandbox *s, const pdl_sandbox_options *opt, pdl_err *err) {
+    pdl_profile_init(&s->profile);
+    bool is_file = opt->profile.n && !pdl_str_is(opt->profile, "code");
+    if (is_file && pdl_str_find(opt->profile, PDL_STR("/"), 0) == PDL_NOT_FOUND &&
+        pdl_str_find(opt->profile, PDL_STR("."), 0) == PDL_NOT_FOUND)
+        return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                           "there is no profile '%.*s': built in is code; another one is a file, "
+                           "with its path",
+                           PDL_FMT(opt->profile));
+    if (is_file && !read_profile_file(s, opt->profile, err)) return false;
+    return pdl_is_absent(opt->given) ||
+           pdl_profile_read(&s->profile, opt->given, PDL_STR("sandbox"), opt->dir, false, err);
+}
+
+bool pdl_sandbox_new(const pdl_sandbox_options *opt, pdl_sandbox **out, pdl_buf *note,
+                     pdl_err *err) {
+    pdl_sandbox *s = PDL_NEW(pdl_sandbox);
+    char cwd[PATH_MAX];
+    bool ok = read_profile(s, opt, err) && choose(s, opt, note, err);
+    if (ok) {
+        for (const char *const *h = opt->hide; h && *h; h++) {
+            char real[PATH_MAX];
+            if (realpath(*h, real)) pdl_paths_add(&s->hide, pdl_str_of(real));
+        }
+        s->spec.helper = pdl_str_dup(pdl_str_of(opt->helper));
+        if (getcwd(cwd, sizeof cwd)) s->spec.cwd = pdl_str_dup(pdl_str_of(cwd));
+        show_base(s, opt);
+        show(&s->base, opt->helper);
+        make_env(s, opt);
+        ok = finish(s, err);
+    }
+    if (ok)
+        *out = s;
+    else
+        pdl_sandbox_free(s);
+    return ok;
+}
+
+bool pdl_sandbox_narrow(const pdl_sandbox *from, pdl_vref given, pdl_sandbox **out, pdl_err *err) {
+    pdl_sandbox *s = PDL_NEW(pdl_sandbox);
+    pdl_profile_copy(&s->profile, &from->profile);
+    s->strength = from->strength;
+    s->spec.backend = from->spec.backend;
+    s->spec.helper = pdl_str_dup(pdl_str_of(from->spec.helper));
+    s->spec.cwd = from->spec.cwd ? pdl_str_dup(pdl_str_of(from->spec.cwd)) : NULL;
+    s->dir = pdl_str_dup(pdl_str_of(from->dir));
+    add_all(&s->base, &from->base);
+    add_all(&s->hide, &from->hide);
+    add_all(&s->own_env, &from->own_env);
+    bool ok = pdl_profile_read(&s->profile, given, PDL_STR("sandbox"), pdl_str_of(s->dir), true,
+                               err) &&
+              finish(s, err);
+    if (ok)
+        *out = s;
+    else
+        pdl_sandbox_free(s);
+    return ok;
+}
+
+void pdl_sandbox_free(pdl_sandbox *s) {
+    if (!s) return;
+    pdl_profile_fini(&s->profile);
+    spec_fini(&s->spec);
+    pdl_paths_fini(&s->base);
+    pdl_paths_fini(&s->hide);
+    pdl_paths_fini(&s->own_env);
+    pdl_vec_fini(&s->env);
+    pdl_free(s->dir);
+    pdl_free(s->text);
+    pdl_free(s);
+}
+
+const char *pdl_sandbox_key(const pdl_sandbox *s) { return s->text; }
+
+const char **pdl_sandbox_argv(const pdl_sandbox *s, const char *const *argv) {
+    size_t n = 0;
+    while (argv[n]) n++;
+    const char **all = PDL_NEW_N(const char *, n + 4);
+    all[0] = s->spec.helper;
+    all[1] = "__confine";
+    all[2] = s->text;
+    for (size_t i = 0; i <= n; i++) all[3 + i] = argv[i];
+    return all;
+}
+
+const char *const *pdl_sandbox_env(const pdl_sandbox *s) { return s->env.p; }
+double pdl_sandbox_seconds(const pdl_sandbox *s) { return s->profile.seconds; }
+
+/* --- deputy ----------------------------------------------------------------------------------- */
+
+/* The path with the links of its folder followed, and its own when it exists. */
+static bool real_of(const char *path, char *out) {
+    char copy[PATH_MAX], name[NAME_MAX + 2];
+    if (realpath(path, out)) return true;
+    if (snprintf(copy, sizeof copy, "%s", path) >= PATH_MAX) return false;
+    char *slash = strrchr(copy, '/');
+    const char *last = slash ? slash + 1 : copy;
+    if (strlen(last) > NAME_MAX || strcmp(last, "..") == 0) return false;
+    snprintf(name, sizeof name, "/%s", last);
+    if (slash) slash[slash == copy] = 0;
+    if (!realpath(slash ? copy : ".", out)) return false;
+    size_t n = strlen(out);
+    return snprintf(out + n, PATH_MAX - n, "%s", strcmp(out, "/") == 0 ? name + 1 : name) <
+           (int)(PATH_MAX - n);
+}
+
+static bool any_above(const path_list *l, const char *path) {
+    for (size_t i = 0; i < l->n; i++)
+        if (pdl_path_is_under(path, l->p[i])) return true;
+    return false;
+}
+
+bool pdl_sandbox_may_read(const pdl_sandbox *s, const char *path) {
+    char real[PATH_MAX];
+    return real_of(path, real) && !any_above(&s->spec.masked, real) &&
+           (any_above(&s->spec.ro, real) || any_above(&s->spec.rw, real));
+}
+
+bool pdl_sandbox_may_write(const pdl_sandbox *s, const char *path) {
+    char real[PATH_MAX];
+    return real_of(path, real) && !any_above(&s->spec.masked, real) &&
+           !any_above(&s->spec.kept, real) && any_above(&s->spec.rw, real);
+}

@@ -1,0 +1,79 @@
+/* sandbox.h -- takes rights away from processes: code workers, commands, tool servers, and all that
+ * they start (spec trust, section 1).
+ *
+ * A process is not confined by its parent after the start but by a helper before it: the command
+ * `pdl` itself, called as `pdl __confine SPEC COMMAND...`. It makes namespaces, by bubblewrap or
+ * with its own calls, then gives up what it has (Landlock, seccomp, limits) and executes the
+ * command. So the engine keeps one way to start processes, and what confines them is dead simple to
+ * look at in a list of processes.
+ *
+ * Never weaker than asked: what a machine cannot do is a reason to refuse, found out before
+ * anything runs.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_SANDBOX_SANDBOX_H
+#define PDL_SANDBOX_SANDBOX_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "value/val.h"
+
+/* FULL: namespaces for mounts, network, processes and IPC, and the rest. PROCESS: Landlock, seccomp
+ * and limits; other processes stay visible, no `net:`. */
+typedef enum { PDL_SANDBOX_FULL, PDL_SANDBOX_PROCESS } pdl_sandbox_strength;
+
+typedef struct pdl_sandbox pdl_sandbox; /* a profile that this machine can keep; immutable */
+
+typedef struct pdl_sandbox_options {
+    pdl_str profile; /* "code", or a file; empty: code */
+    pdl_vref given;  /* dict: the `sandbox:` of a policy, over the profile; absent: none */
+    bool process_is_enough;   /* --sandbox-min process */
+    pdl_str dir;              /* folder of the program, shown for reading */
+    const char *const *hide;  /* files that are masked: journals, caches; NULL-terminated */
+    const char *const *pythons; /* candidates, in order: their folders are shown */
+    size_t n_pythons;
+    const char *(*env)(void *user, const char *name);
+    void *user;
+    const char *helper; /* path of the command `pdl` */
+} pdl_sandbox_options;
+
+/* Errors: policy (the machine cannot keep it, with the reason), schema (a profile with mistakes, all
+ * of them), io. note: appended what is missing where less than FULL was accepted. */
+PDL_MUST bool pdl_sandbox_new(const pdl_sandbox_options *opt, pdl_sandbox **out, pdl_buf *note,
+                              pdl_err *err);
+void pdl_sandbox_free(pdl_sandbox *s); /* NULL is fine */
+
+/* The profile of a block (a dict), which may only take away. Errors: schema, policy (it widens). */
+PDL_MUST bool pdl_sandbox_narrow(const pdl_sandbox *s, pdl_vref given, pdl_sandbox **out,
+                                 pdl_err *err);
+/* Two of them with the same text are the same. Borrowed. */
+const char *pdl_sandbox_key(const pdl_sandbox *s);
+
+/* What to start in place of argv (NULL-terminated, borrowed, as are the results' strings, by s and
+ * argv). The array is the caller's to free. */
+const char **pdl_sandbox_argv(const pdl_sandbox *s, const char *const *argv);
+const char *const *pdl_sandbox_env(const pdl_sandbox *s); /* NULL-terminated "NAME=value" */
+
+/* Deputy: may confined code read, write this path through the engine? */
+bool pdl_sandbox_may_read(const pdl_sandbox *s, const char *path);
+bool pdl_sandbox_may_write(const pdl_sandbox *s, const char *path);
+double pdl_sandbox_seconds(const pdl_sandbox *s); /* 0: no limit of its own */
+
+/* Exit codes of the helper for what is no end of the command. */
+enum {
+    PDL_SANDBOX_EXIT_SETUP = 119,     /* could not confine: the reason is on standard error */
+    PDL_SANDBOX_EXIT_PROCESSES = 118, /* more processes than the profile allows: all were killed */
+    PDL_SANDBOX_EXIT_NOT_FOUND = 117, /* the command is not there, as seen from inside */
+    PDL_SANDBOX_EXIT_DENIED = 116     /* it may not be executed */
+};
+
+/* The helper: argv after `__confine`, or `__confined` inside of bubblewrap. Does not return while
+ * the command runs; the exit status of the process. */
+int pdl_sandbox_confine(int argc, char **argv, bool inside);
+
+/* What this machine can do, as lines of text. */
+void pdl_sandbox_check(const char *helper, const char *(*env)(void *user, const char *name),
+                       void *user, pdl_buf *out);
+
+#endif

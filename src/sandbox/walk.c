@@ -1,0 +1,94 @@
+/* walk.c -- what of a folder that a profile grants is still not shown, or not changed: keys, files
+ * that programs run at their start, and sockets, which would be a way out.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <dirent.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/str.h"
+#include "sandbox/sandbox_impl.h"
+
+#include "base/banned.h"
+
+enum { MOST_ENTRIES = 200000, MOST_DEPTH = 24 };
+
+static bool ends(const char *s, const char *suffix) {
+    return pdl_str_ends(pdl_str_of(s), pdl_str_of(suffix));
+}
+
+static bool is_secret(const char *folder, const char *name) {
+    if (strncmp(name, ".env", 4) == 0 && (name[4] == 0 || name[4] == '.')) return true;
+    if (strcmp(name, ".netrc") == 0 || ends(name, ".pem") || ends(name, ".journal")) return true;
+    if (strncmp(name, "id_", 3) == 0) return true;
+    return strcmp(name, "config") == 0 && ends(folder, "/.git");
+}
+
+/* Read at the start of shells, editors and other programs of the user. */
+static const char *const start_files[] = {
+    ".git/",         ".env",      ".bashrc",    ".bash_profile", ".bash_login", ".profile",
+    ".zshrc",        ".zprofile", ".zshenv",    ".zlogin",       ".gitconfig",  ".gitmodules",
+    ".gitattributes", ".npmrc",   ".mcp.json",  ".vscode/",      ".idea/",      ".envrc",
+    ".pypirc",       ".netrc",
+};
+enum { N_START_FILES = sizeof start_files / sizeof start_files[0] };
+
+static bool is_start_file(const char *name) {
+    for (size_t i = 0; i < N_START_FILES; i++) {
+        size_t n = strlen(start_files[i]);
+        if (start_files[i][n - 1] == '/') n--;
+        if (strlen(name) == n && strncmp(name, start_files[i], n) == 0) return true;
+    }
+    return strncmp(name, ".env.", 5) == 0;
+}
+
+/* In a folder that may be written; made and mounted over while the command runs. */
+static void note_placeholders(const char *folder, walk_result *out) {
+    struct stat st;
+    for (size_t i = 0; i < N_START_FILES; i++) {
+        pdl_buf b = PDL_BUF;
+        pdl_buf_putf(&b, "%s/%s", folder, start_files[i]);
+        if (lstat(pdl_buf_z(&b), &st) != 0) pdl_paths_add(&out->placeholders, pdl_buf_str(&b));
+        pdl_buf_fini(&b);
+    }
+}
+
+static bool look(const char *folder, bool writable, unsigned depth, walk_result *out);
+
+static bool look_at(const char *folder, const struct dirent *e, bool writable, unsigned depth,
+                    walk_result *out) {
+    pdl_buf b = PDL_BUF;
+    pdl_buf_putf(&b, "%s/%s", folder, e->d_name);
+    const char *path = pdl_buf_z(&b);
+    struct stat st;
+    bool ok = true;
+    unsigned char type = e->d_type;
+    if (type == DT_UNKNOWN && lstat(path, &st) == 0)
+        type = S_ISDIR(st.st_mode) ? DT_DIR : S_ISSOCK(st.st_mode) ? DT_SOCK : DT_REG;
+    bool hidden = (type == DT_REG || type == DT_LNK) && is_secret(folder, e->d_name);
+    if (type == DT_SOCK || hidden) pdl_paths_add(&out->masked, pdl_buf_str(&b));
+    if (writable && !hidden && is_start_file(e->d_name))
+        pdl_paths_add(&out->kept, pdl_buf_str(&b));
+    if (type == DT_DIR) ok = look(path, writable, depth + 1, out);
+    pdl_buf_fini(&b);
+    return ok;
+}
+
+static bool look(const char *folder, bool writable, unsigned depth, walk_result *out) {
+    if (depth > MOST_DEPTH) return false;
+    DIR *d = opendir(folder);
+    bool ok = true;
+    if (!d) return true; /* what cannot be read here cannot be read inside */
+    for (struct dirent *e; ok && (e = readdir(d));) {
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) continue;
+        ok = ++out->n_entries <= MOST_ENTRIES && look_at(folder, e, writable, depth, out);
+    }
+    closedir(d);
+    return ok;
+}
+
+bool pdl_walk_folder(const char *folder, bool writable, walk_result *out) {
+    struct stat st;
+    if (stat(folder, &st) != 0 || !S_ISDIR(st.st_mode)) return true;
+    if (writable) note_placeholders(folder, out);
+    return look(folder, writable, 0, out);
+}

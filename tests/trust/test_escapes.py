@@ -1,0 +1,293 @@
+"""The sandbox holds: each attempt of escapes.py succeeds without it, and with it nothing of the weakest strength or above does.
+Useful work succeeds. The strengths that this machine cannot make are skipped with a word.
+SPDX-License-Identifier: Apache-2.0
+"""
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from escapes import ATTEMPTS, FULL, PROCESS  # noqa: E402
+
+PDL = Path(sys.argv[1]).resolve() / "pdl"
+passed = failed = skipped = 0
+MOST_MISSING = 6  # attempts that a machine may refuse by itself (core dumps, perf, kernels without a part)
+
+
+def note(ok, name, why=""):
+    global passed, failed
+    if ok:
+        passed += 1
+    else:
+        failed += 1
+        print(f"FAIL {name}{': ' + why if why else ''}")
+
+
+class Place:
+    """A home folder, a program's folder and things outside, all in one folder of the test."""
+
+    def __init__(self, root):
+        self.root = root
+        self.home, self.dir, self.out = root / "home", root / "prog", root / "out"
+        for d in (self.home / ".ssh", self.dir / "sub", self.dir / ".git", self.out):
+            d.mkdir(parents=True)
+        for f in (self.home / "notes.txt", self.home / ".ssh/id_rsa", self.home / ".netrc", self.home / ".bashrc", self.dir / ".env",
+                  self.dir / "sub/.env.local", self.dir / "server.pem", self.dir / "id_ed25519", self.dir / ".git/config",
+                  self.dir / "run.journal", self.dir / "sub/data.txt", self.out / "other.txt", self.out / "removable",
+                  self.out / "movable", self.out / "cut", self.out / "inherited"):
+            f.write_text("text\n")
+        (self.dir / "link.txt").symlink_to(self.home / "notes.txt")
+        self.listeners = []
+        for path in (self.out / "sock", self.dir / "sock", f"\0pdl-test-{os.getpid()}"):
+            s = socket.socket(socket.AF_UNIX)
+            s.bind(str(path))
+            s.listen(64)
+            self.listeners.append(s)
+        tcp = socket.create_server(("127.0.0.1", 0), backlog=64)
+        udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        udp.bind(("127.0.0.1", 0))
+        self.listeners += [tcp, udp]
+        self.port, self.udp = tcp.getsockname()[1], udp.getsockname()[1]
+        threading.Thread(target=self.answer, args=(udp,), daemon=True).start()
+        self.victim = subprocess.Popen(["sleep", "1000"])
+        self.key = 0x50440000 | (os.getpid() & 0xffff)
+        import ctypes
+        self.libc = ctypes.CDLL(None)
+        self.shm = self.libc.shmget(self.key, 64, 0o1600)
+
+    @staticmethod
+    def answer(udp):
+        try:
+            while True:
+                udp.sendto(b"heard", udp.recvfrom(64)[1])
+        except OSError:
+            pass
+
+    def text(self, attempt):
+        places = {"HOME": self.home, "DIR": self.dir, "OUT": self.out, "TMP": "/tmp", "PID": os.getpid(), "VICTIM": self.victim.pid,
+                  "PORT": self.port, "UDP": self.udp, "SHMKEY": self.key}
+        for k, v in places.items():
+            attempt = attempt.replace("{" + k + "}", str(v))
+        return attempt.replace("{{", "{").replace("}}", "}")
+
+    def close(self):
+        self.victim.kill()
+        self.victim.wait()
+        for s in self.listeners:
+            s.close()
+        self.libc.shmctl(self.shm, 0, None)
+        Path("/tmp/large").unlink(missing_ok=True)
+
+
+def run(place, attempts, args, env):
+    """The indices of the attempts that print ESCAPED, each a command of one program."""
+    blocks = []
+    for i, (_, _, kind, text) in enumerate(attempts):
+        argv = [sys.executable, "-c", place.text(text)] if kind == "python" else ["sh", "-c", place.text(text)]
+        blocks += [{"lang": "command", "args": argv, "def": "r", "contribute": [], "fallback": ""},
+                   f"[{i} ${{ r|trim }}]"]
+    blocks = [b if isinstance(b, dict) else b for b in blocks]
+    program = place.dir / "attempts.pdl"
+    program.write_text(json.dumps({"text": blocks}))
+    inherited = os.open(place.out / "inherited", os.O_RDONLY)
+    os.set_inheritable(inherited, True)
+    e = {**os.environ, "HOME": str(place.home), "OPENAI_API_KEY": "sk-canary", "MY_TOKEN": "sk-canary", **env}
+    for name in ("PDL_SANDBOX", "PDL_POLICY", "PDL_PYTHON"):
+        e.pop(name, None)
+    r = subprocess.run([PDL, *args, str(program)], env=e, capture_output=True, text=True, close_fds=False, timeout=300,
+                       start_new_session=True)
+    os.close(inherited)
+    if r.returncode:
+        print(r.stderr[-2000:])
+    done = re.findall(r"\[(\d+) ([^\]]*)\]", r.stdout)
+    return {int(i) for i, out in done if "ESCAPED" in out}, len(done)
+
+
+def strengths():
+    for name, env, args in (("full, bubblewrap", {"PDL_SANDBOX_BACKEND": "bwrap"}, ["--sandbox"]),
+                            ("full, native", {"PDL_SANDBOX_BACKEND": "native"}, ["--sandbox"]),
+                            ("process", {"PDL_SANDBOX_WITHOUT": "userns"}, ["--sandbox", "--sandbox-min", "process"])):
+        with tempfile.TemporaryDirectory() as d:
+            (Path(d) / "a.pdl").write_text("text: {lang: command, args: [echo, hi]}")
+            r = subprocess.run([PDL, *args, "a.pdl"], cwd=d, env={**os.environ, **env}, capture_output=True, text=True)
+        if r.returncode == 0 and "hi" in r.stdout:
+            yield name, env, args
+        else:
+            print(f"skipped: this machine has no sandbox of the strength {name}: {r.stderr.strip()[-200:]}")
+
+
+def escapes():
+    global skipped
+    with tempfile.TemporaryDirectory(prefix="pdl-trust-") as d:
+        place = Place(Path(d).resolve() / "x")
+        try:
+            without, n = run(place, ATTEMPTS, [], {})
+            missing = [a[0] for i, a in enumerate(ATTEMPTS) if i not in without]
+            note(n == len(ATTEMPTS) and len(missing) <= MOST_MISSING, "attempts succeed without the sandbox", ", ".join(missing))
+            skipped += len(missing)
+            for name in missing:
+                print(f"skipped: does not succeed without the sandbox here: {name}")
+        finally:
+            place.close()
+    shown = [ATTEMPTS[i] for i in sorted(without)]
+    for strength, env, args in strengths():
+        with tempfile.TemporaryDirectory(prefix="pdl-trust-") as d:
+            place = Place(Path(d).resolve() / "x")
+            try:
+                out, n = run(place, shown, args, env)
+            finally:
+                place.close()
+        note(n == len(shown), f"{strength}: all attempts were made", f"{n} of {len(shown)}")
+        for i, (name, weakest, _, _) in enumerate(shown):
+            if strength == "process" and weakest == FULL:
+                continue
+            note(i not in out, f"{strength}: {name}", "it succeeded")
+
+
+USEFUL = """
+import json, multiprocessing, os, sqlite3, subprocess, sys, tempfile, threading
+with tempfile.NamedTemporaryFile("w+") as f:
+    f.write("x"); f.flush()
+    assert open(f.name).read() == "x"
+with tempfile.TemporaryDirectory() as d: open(os.path.join(d, "y"), "w").write("y")
+with sqlite3.connect(os.path.join(tempfile.gettempdir(), "t.db")) as c:
+    c.execute("create table t (a)"); c.execute("insert into t values (1)")
+    assert c.execute("select a from t").fetchall() == [(1,)]
+assert subprocess.run(["sh", "-c", "echo hi | tr h H"], capture_output=True, text=True).stdout == "Hi\\n"
+if SHM:
+    with multiprocessing.get_context("fork").Pool(3) as p: assert p.map(abs, [-1, 2, -3]) == [1, 2, 3]
+t = threading.Thread(target=lambda: None); t.start(); t.join()
+assert open("beside.txt").read() == "beside"
+found = []
+for name in ("numpy", "pandas", "matplotlib"):
+    try: __import__(name)
+    except ImportError: continue
+    found.append(name)
+result = "fine"
+"""
+
+
+def useful():
+    for strength, env, args in strengths():
+        with tempfile.TemporaryDirectory(prefix="pdl-trust-") as d:
+            Path(d, "beside.txt").write_text("beside")
+            text = USEFUL.replace("SHM", "False" if strength == "process" else "True")
+            Path(d, "a.pdl").write_text(json.dumps({"text": [{"lang": "python", "code": text}, " ",
+                                                             {"lang": "command", "args": ["cat", "beside.txt"]}]}))
+            r = subprocess.run([PDL, *args, "a.pdl"], cwd=d, env={**os.environ, **env}, capture_output=True, text=True, timeout=120)
+            note(r.stdout.strip() == "fine beside", f"useful work, {strength}", (r.stdout + r.stderr)[-800:])
+
+
+def kinds():
+    """Limits become errors that `fallback` sees, and the run continues."""
+    rows = (("memory", "b = bytearray(3 << 30)\nresult = 1"),
+            ("processes", "import os, time\nfor i in range(200):\n    if os.fork() == 0: time.sleep(3); os._exit(0)\ntime.sleep(1)\nresult = 1"),
+            ("time", "import time\ntime.sleep(30)\nresult = 1"))
+    for strength, env, args in strengths():
+        with tempfile.TemporaryDirectory(prefix="pdl-trust-") as d:
+            Path(d, "s.yaml").write_text("seconds: 2\n")
+            for kind, code in rows:
+                Path(d, "a.pdl").write_text(json.dumps({"text": [
+                    {"lang": "python", "code": code, "fallback": "${ pdl_error.kind }"}, " ", {"lang": "python", "code": "result = 'on'"}]}))
+                r = subprocess.run([PDL, "--sandbox=s.yaml", *args[1:], "a.pdl"], cwd=d, env={**os.environ, **env}, capture_output=True,
+                                   text=True, timeout=120)
+                note(r.stdout.strip() == f"{kind} on", f"error of kind {kind}, {strength}", (r.stdout + r.stderr)[-600:])
+
+
+def grants():
+    """`read:`, `write:` and `env:` widen, and what must not be changed there is not."""
+    for strength, env, args in strengths():
+        with tempfile.TemporaryDirectory(prefix="pdl-trust-") as d:
+            root = Path(d)
+            for f in ("prog/x", "shown/a.txt", "shown/.env", "open/keep.txt", "open/.git/config"):
+                (root / f).parent.mkdir(parents=True, exist_ok=True)
+                (root / f).write_text("text")
+            (root / "prog/s.yaml").write_text("read: [../shown]\nwrite: [../open]\nenv: [COLOR]\n")
+            steps = {"read": f"cat {root}/shown/a.txt", "no key": f"test -s {root}/shown/.env && cat {root}/shown/.env || echo hidden",
+                     "write": f"echo x > {root}/open/new.txt && cat {root}/open/new.txt", "env": "echo $COLOR",
+                     "no git": f"echo x > {root}/open/.git/config || echo kept", "no start file": f"echo x > {root}/open/.bashrc || echo kept",
+                     "no rename": f"mv {root}/open/.git {root}/open/git 2>/dev/null || echo kept"}
+            want = {"read": "text", "no key": "hidden", "write": "x", "env": "red", "no git": "kept", "no start file": "kept",
+                    "no rename": "kept"}
+            for name, step in steps.items():
+                if strength == "process" and name in ("write", "no start file", "no rename"):
+                    continue
+                (root / "prog/a.pdl").write_text(json.dumps({"lang": "command", "args": ["sh", "-c", step + " 2>/dev/null"]}))
+                r = subprocess.run([PDL, "--sandbox=prog/s.yaml", *args[1:], "prog/a.pdl"], cwd=d,
+                                   env={**os.environ, "COLOR": "red", **env}, capture_output=True, text=True, timeout=60)
+                note(r.stdout.strip() == want[name], f"grants, {strength}: {name}", repr(r.stdout + r.stderr)[-400:])
+            note(not (root / "open/.bashrc").exists(), f"grants, {strength}: no traces are left")
+
+
+def net():
+    """With `net:` a granted address is reached through the proxy, others are not."""
+    server = socket.create_server(("127.0.0.1", 0), backlog=16)
+    port = server.getsockname()[1]
+
+    def serve():
+        try:
+            while True:
+                c = server.accept()[0]
+                c.recv(4096)
+                c.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello")
+                c.close()
+        except OSError:
+            pass
+    threading.Thread(target=serve, daemon=True).start()
+    get = ("import urllib.request\ntry: print(urllib.request.urlopen('http://{0}:%d/', timeout=5).read().decode())\n"
+           "except Exception as e: print('no', getattr(e, 'code', type(e).__name__))" % port)
+    rows = (("127.0.0.1:%d" % port, "127.0.0.1", "hello"), ("localhost:%d" % port, "localhost", "no 403"),
+            ("127.0.0.1:1", "127.0.0.1", "no 403"), ("example.org", "127.0.0.1", "no 403"))
+    for strength, env, args in strengths():
+        if strength == "process":
+            continue
+        with tempfile.TemporaryDirectory(prefix="pdl-trust-") as d:
+            for granted, host, want in rows:
+                Path(d, "s.yaml").write_text(json.dumps({"net": [granted]}))
+                Path(d, "a.pdl").write_text(json.dumps({"lang": "command", "args": [sys.executable, "-c", get.replace("{0}", host)]}))
+                r = subprocess.run([PDL, "--sandbox=s.yaml", "a.pdl"], cwd=d, env={**os.environ, **env}, capture_output=True, text=True,
+                                   timeout=60)
+                note(r.stdout.strip() == want, f"net, {strength}: {granted} for {host}", repr(r.stdout + r.stderr)[-400:])
+    server.close()
+
+
+def mistakes():
+    """Profiles with mistakes, all at once; machines that cannot."""
+    with tempfile.TemporaryDirectory(prefix="pdl-trust-") as d:
+        Path(d, "a.pdl").write_text("text: {lang: command, args: [echo, ran]}")
+        rows = (("processes: many\nraed: [x]\nenv: [MY_API_KEY]\nread: [/]\n", {},
+                 ["processes should be an integer", "did you mean 'read'", "name of a key", "/ is everything"]),
+                ("[1\n", {}, ["s.yaml:"]), ("read: x\n", {}, ["read should be a list"]),
+                ("net: [example.org]\n", {"PDL_SANDBOX_WITHOUT": "userns"}, ["namespaces of users cannot be made"]),
+                ("{}", {"PDL_SANDBOX_WITHOUT": "userns"}, ["--sandbox-min process accepts less"]),
+                ("{}", {"PDL_SANDBOX_WITHOUT": "landlock"}, ["Landlock"]), ("{}", {"PDL_SANDBOX_WITHOUT": "seccomp"}, ["seccomp"]),
+                ("{}", {"PDL_SANDBOX_WITHOUT": "bwrap", "PDL_SANDBOX_BACKEND": "bwrap"}, ["Debian package bubblewrap"]),
+                ("{}", {"PDL_SANDBOX_BACKEND": "docker"}, ["bwrap or native"]))
+        for text, env, want in rows:
+            Path(d, "s.yaml").write_text(text)
+            r = subprocess.run([PDL, "--sandbox=s.yaml", "a.pdl"], cwd=d, env={**os.environ, **env}, capture_output=True, text=True)
+            ok = r.returncode in (1, 2) and "ran" not in r.stdout and all(w in r.stderr for w in want)
+            note(ok, f"refused: {text!r} {env}", f"{r.returncode} {r.stdout} {r.stderr}")
+        r = subprocess.run([PDL, "--no-sandbox", "a.pdl"], cwd=d, env={**os.environ, "PDL_SANDBOX": "1", "PDL_SANDBOX_WITHOUT": "landlock"},
+                           capture_output=True, text=True)
+        note(r.stdout.strip() == "ran", "--no-sandbox overrides the environment", r.stderr)
+
+
+if __name__ == "__main__":
+    if not shutil.which("bwrap"):
+        print("skipped: no bubblewrap")
+    escapes()
+    useful()
+    kinds()
+    grants()
+    net()
+    mistakes()
+    print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
+    sys.exit(failed > 0)
