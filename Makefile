@@ -30,6 +30,9 @@ test-wheel: wheel ## the wheels, installed and used in a bare Debian root (as ro
 test-notebook: all ## cells in kernels and in JupyterLab in a browser (Debian chromium, npm playwright-core)
 	@$(PY) tools/run-tests -j$(J) --build $(BUILD) notebook
 
+test-reference: all ## the reference's own tests and notebooks, fetched, with libpdl-compat
+	@$(PY) tools/run-tests -j$(J) --build $(BUILD) reference
+
 test-clients: all ## clients of other people against pdl serve (openai, LangChain, litellm, llm), and a real llama.cpp
 	@$(PY) tools/run-tests -j$(J) --build $(BUILD) clients
 
