@@ -6,8 +6,10 @@
 #include "journal/store.h"
 
 #include <assert.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #include <sys/vfs.h>
 
 #include "base/vec.h"
@@ -250,12 +252,12 @@ bool pdl_store_open(pdl_str path, bool writes, bool full, pdl_store **out, pdl_e
 bool pdl_store_is(pdl_str path) {
     unsigned char head[72] = {0};
     char *name = pdl_str_dup(path);
-    FILE *f = fopen(name, "re");
-    size_t n = f ? fread(head, 1, sizeof head, f) : 0;
-    if (f) fclose(f);
+    int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* it may be a pipe without a writer */
+    ssize_t n = fd >= 0 ? read(fd, head, sizeof head) : -1;
+    if (fd >= 0) close(fd);
     pdl_free(name);
     static const unsigned char id[] = {'P', 'D', 'L', 'J'}, version[] = {0, 0, 0, 2};
-    return n == sizeof head && memcmp(head + 68, id, 4) == 0 && memcmp(head + 60, version, 4) == 0;
+    return n == (ssize_t)sizeof head && memcmp(head + 68, id, 4) == 0 && memcmp(head + 60, version, 4) == 0;
 }
 
 bool pdl_store_is_unbegun(pdl_str path) {
