@@ -91,8 +91,9 @@ BRANCHES = {"map": 64, "storm": 12}
 class Service:
     """Answers each prompt with its upper case; counts what it has answered, by prompt and Idempotency-Key."""
 
-    def __init__(self, delay=0.004):
-        self.delay, self.lock = delay, threading.Lock()
+    def __init__(self, delay=0.004, last=False):
+        """last: it answers the last message alone."""
+        self.delay, self.last, self.lock = delay, last, threading.Lock()
         self.begin()
         outer = self
 
@@ -121,7 +122,7 @@ class Service:
 
     def handle(self, h):
         body = json.loads(h.rfile.read(int(h.headers["content-length"])))
-        text = "\n".join(str(m["content"]) for m in body["messages"]).strip()
+        text = "\n".join(str(m["content"]) for m in body["messages"][-1 if self.last else 0:]).strip()
         key = h.headers.get("Idempotency-Key")
         with self.lock:
             self.asked[text] += 1

@@ -91,7 +91,7 @@ class Kills:
         missing = [t for t in prompts if t not in self.service.asked]
         self.check(title + ": each prompt is asked once, and once more for each kill at most", not over and not missing, (over, missing, kills))
         again = sum(self.service.asked.values()) - sum(prompts.values())
-        self.check(title + ": calls in flight", again <= kills * max(branches, 2), (again, kills))
+        self.check(title + ": calls in flight", again <= kills * max(branches, 4), (again, kills))
         self.repeats += max(0, again)
         more = sum(f.acts().values()) - sum(acts.values())
         self.check(title + ": actions", 0 <= more <= kills, (f.acts(), kills))
