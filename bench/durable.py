@@ -24,7 +24,7 @@ from kit import Service  # noqa: E402
 HERE = pathlib.Path(__file__).resolve().parent
 CHAIN = "text:\n- for: {i: \"${ range(n) | list }\"}\n  repeat:\n    text:\n    - {model: openai/m, input: \"number ${ i }\", def: x}\n    - \"${ x|length }\"\n"
 MAP = "for: {i: \"${ range(n) | list }\"}\nmap: {model: openai/m, input: \"number ${ i }\"}\n"
-CHAT = ("text:\n- for: {i: \"${ range(n) | list }\"}\n  repeat:\n    text:\n    - {text: \"${ i } ${ 'word ' * 400 }\", role: user}\n"
+CHAT = ("text:\n- for: {i: \"${ range(n) | list }\"}\n  repeat:\n    text:\n    - {text: \"${ i } ${ 'word ' * 200 }\", role: user}\n"
         "    - {model: openai/m}\n")
 READS = "text:\n- for: {i: \"${ range(n) | list }\"}\n  repeat: {read: one.txt, contribute: []}\n- done\n"
 

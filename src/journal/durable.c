@@ -231,8 +231,8 @@ void pdl_durable_flush(pdl_durable *d) {
     bool due = d->held.n || (d->opt.has_output && d->opt.has_output(d->opt.user));
     if (!due || d->flushing) return;
     d->flushing = true;
+    d->is_retry_due = false;
     commit(d, true);
-    if (writes(d)) pdl_store_expect(d->store, false);
     release(d);
     d->flushing = false;
 }
@@ -581,6 +581,7 @@ static void start(pdl_world *w, pdl_effect *e) {
 static void write_cancelled(pdl_durable *d, const pending_effect *o) {
     pdl_err err = {0};
     store_effect row = {.id = o->row,
+                        .attempt = o->attempt,
                         .end = pdl_journal_wall(),
                         .end_clock = pdl_durable_clock(d),
                         .state = STORE_CANCELLED};
@@ -648,6 +649,7 @@ static bool park(pdl_durable *d) {
 
 static bool poll_behind(pdl_durable *d, int timeout_ms) {
     if (!d->opt.behind) return false;
+    if (writes(d)) pdl_store_expect(d->store, false);
     bool open = d->opt.behind->ops->poll(d->opt.behind, timeout_ms);
     if (writes(d)) {
         commit(d, false);
@@ -705,7 +707,8 @@ static void name_request(void *user, uint32_t effect, uint32_t part, char out[33
     pending_effect *o = pdl_idmap_find(&d->open, effect);
     pdl_buf b = PDL_BUF;
     char hex[65];
-    if (pdl_store_is_dirty(d->store) && pdl_store_pending(d->store)) commit(d, true);
+    if (d->is_retry_due) commit(d, true); /* the request depends on the answer before it */
+    d->is_retry_due = false;
     pdl_buf_putf(&b, "%s\n", d->salt);
     if (o) pdl_path_text(o->e->place, &b);
     pdl_buf_putf(&b, "\n%u\n%u\n%lld", o ? o->e->seq : effect, part,
@@ -721,9 +724,15 @@ static void note_answered(void *user, uint32_t effect, int status) {
     pending_effect *o = pdl_idmap_find(&d->open, effect);
     pdl_err err = {0};
     if (!o || !o->row || !writes(d)) return;
+    bool is_last = status >= 200 && status < 300; /* nearly always: its row says it */
+    if (is_last) {
+        o->attempt++;
+        return;
+    }
     if (!pdl_store_attempt(d->store, o->row, o->attempt, pdl_journal_wall(), status, &err))
         pdl_durable_note_problem(d, &err);
     o->attempt++;
+    d->is_retry_due = true;
 }
 
 pdl_world *pdl_durable_world(pdl_durable *d, const pdl_durable_options *o) {

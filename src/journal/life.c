@@ -439,7 +439,7 @@ bool pdl_durable_prepare(pdl_durable *d, pdl_err *err) {
 struct refusing {
     pdl_durable *d;
     const char *message;
-    int64_t row;
+    int64_t row, attempt;
 };
 
 static bool on_failed(void *user, const store_effect *row) {
@@ -452,7 +452,7 @@ static bool on_failed(void *user, const store_effect *row) {
     if (asks && pdl_effect_decode(row->error, &v, &ignored)) {
         pdl_vref m = pdl_is_dict(v) ? pdl_dict_getz(v, "message") : pdl_absent();
         if (pdl_is_str(m) && pdl_str_get(m).n && strstr(r->message, pdl_str_get(m).p))
-            r->row = row->id;
+            r->row = row->id, r->attempt = row->attempt;
         pdl_drop(v);
     }
     pdl_err_fini(&ignored);
@@ -461,9 +461,9 @@ static bool on_failed(void *user, const store_effect *row) {
 
 /* The call whose failure ended the run is asked again when it continues. */
 static bool reopen_failure(pdl_durable *d, const pdl_err *why, pdl_err *err) {
-    struct refusing r = {d, why->msg ? why->msg : "", 0};
+    struct refusing r = {d, why->msg ? why->msg : "", 0, 0};
     if (!pdl_store_each(d->store, STORE_BY_ERROR, 0, on_failed, &r, err)) return false;
-    store_effect row = {.id = r.row, .state = STORE_REFUSED};
+    store_effect row = {.id = r.row, .attempt = r.attempt, .state = STORE_REFUSED};
     return !r.row || pdl_store_end(d->store, &row, err);
 }
 

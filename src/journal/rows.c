@@ -294,6 +294,7 @@ static bool fill_end(pdl_durable *d, const pending_effect *o, store_effect *row,
     row->end = pdl_journal_wall();
     row->end_clock = pdl_durable_clock(d);
     row->state = STORE_DONE;
+    row->attempt = o->attempt;
     put_usage(o, row);
     if (t->pieces.len) row->pieces = pdl_buf_str(&t->pieces);
     *(failed ? &row->error : &row->reply) = pdl_buf_str(&t->reply);

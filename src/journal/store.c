@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <sys/vfs.h>
@@ -25,14 +26,11 @@ enum { APPLICATION_ID = 0x50444C4A /* "PDLJ" */, SCHEMA_VERSION = 2 };
     "INTEGER NOT NULL, start REAL, end REAL, answer TEXT)"
 #define EFFECTS                                                                                    \
     "CREATE TABLE effects(id INTEGER PRIMARY KEY, run INTEGER NOT NULL, key INTEGER NOT NULL, "    \
-    "kin INTEGER NOT NULL, place TEXT NOT NULL, seq INTEGER NOT NULL, kind TEXT NOT NULL, hash "   \
+    "kin INTEGER NOT NULL, state INTEGER NOT NULL, place TEXT NOT NULL, seq INTEGER NOT NULL, kind TEXT NOT NULL, hash "   \
     "TEXT NOT NULL, request TEXT NOT NULL, messages INTEGER NOT NULL, start REAL, begin_clock "    \
-    "REAL, end REAL, end_clock REAL, state INTEGER NOT NULL, attempt INTEGER NOT NULL, again "     \
+    "REAL, end REAL, end_clock REAL, attempt INTEGER NOT NULL, again "     \
     "INTEGER NOT NULL, pieces TEXT, reply TEXT, error TEXT, tokens INTEGER NOT NULL, cost REAL "   \
     "NOT NULL)"
-#define EFFECTS_KEY "CREATE INDEX effects_key ON effects(key)"
-#define EFFECTS_KIN "CREATE INDEX effects_kin ON effects(kin)"
-#define EFFECTS_STATE "CREATE INDEX effects_state ON effects(state) WHERE state <> 1"
 #define ATTEMPTS                                                                                   \
     "CREATE TABLE attempts(effect INTEGER NOT NULL, number INTEGER NOT NULL, at REAL, status "     \
     "INTEGER)"
@@ -53,9 +51,6 @@ static const sql_object objects[] = {
     {"run", RUN},
     {"runs", RUNS},
     {"effects", EFFECTS},
-    {"effects_key", EFFECTS_KEY},
-    {"effects_kin", EFFECTS_KIN},
-    {"effects_state", EFFECTS_STATE},
     {"attempts", ATTEMPTS},
     {"messages", MESSAGES},
     {"messages_hash", MESSAGES_HASH},
@@ -66,8 +61,7 @@ static const sql_object objects[] = {
 static const char schema[] =
     "BEGIN IMMEDIATE;"
     "PRAGMA application_id = 1346653258;"
-    "PRAGMA user_version = 2;" RUN ";" RUNS ";" EFFECTS ";" EFFECTS_KEY ";" EFFECTS_KIN
-    ";" EFFECTS_STATE ";" ATTEMPTS ";" MESSAGES ";" MESSAGES_HASH ";" FILES ";" DECISIONS ";"
+    "PRAGMA user_version = 2;" RUN ";" RUNS ";" EFFECTS ";" ATTEMPTS ";" MESSAGES ";" MESSAGES_HASH ";" FILES ";" DECISIONS ";"
     "COMMIT;";
 
 #define COLUMNS                                                                                    \
@@ -83,8 +77,7 @@ typedef enum {
     ST_END,
     ST_ATTEMPT,
     ST_COUNT_ATTEMPT,
-    ST_BY_KEY,
-    ST_BY_KIN,
+    ST_KEYS,
     ST_BY_STATE,
     ST_BY_ID,
     ST_BY_ERROR,
@@ -113,12 +106,11 @@ static const char *const texts[] = {
                  "start, begin_clock, end, end_clock, state, attempt, again, pieces, reply, "
                  "error, tokens, cost) VALUES(0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
                  "?, ?, ?, ?)",
-    [ST_END] = "UPDATE effects SET end = ?, end_clock = ?, state = ?, pieces = ?, reply = ?, "
+    [ST_END] = "UPDATE effects SET attempt = ?, end = ?, end_clock = ?, state = ?, pieces = ?, reply = ?, "
                "error = ?, tokens = ?, cost = ? WHERE id = ?",
     [ST_ATTEMPT] = "INSERT INTO attempts(effect, number, at, status) VALUES(?, ?, ?, ?)",
     [ST_COUNT_ATTEMPT] = "UPDATE effects SET attempt = ? WHERE id = ?",
-    [ST_BY_KEY] = "SELECT " COLUMNS " FROM effects WHERE key = ? ORDER BY id",
-    [ST_BY_KIN] = "SELECT " COLUMNS " FROM effects WHERE kin = ? ORDER BY id",
+    [ST_KEYS] = "SELECT id, key, kin FROM effects",
     [ST_BY_STATE] = "SELECT " COLUMNS " FROM effects WHERE state = ? ORDER BY id",
     [ST_BY_ID] = "SELECT " COLUMNS " FROM effects WHERE id = ?",
     [ST_BY_ERROR] =
@@ -143,6 +135,15 @@ static_assert(sizeof texts / sizeof *texts == ST_COUNT, "a text for each stateme
 static const sql_use writing = {PDL_E_io, "cannot write ", "", texts, ST_COUNT};
 static const sql_use reading = {PDL_E_replay, "the journal ", " cannot be read", texts, ST_COUNT};
 
+/* Rows by a number, in its order, equal ones in that of their ids. An index in the file would have
+ * to be written with each effect, and only a run that continues looks. */
+typedef struct keyed {
+    struct keyed_row {
+        int64_t x, id;
+    } *p;
+    size_t n, cap;
+} keyed;
+
 struct pdl_store {
     sql *q;
     bool in_transaction, writes, dirty;
@@ -150,6 +151,8 @@ struct pdl_store {
     int level;      /* of PRAGMA synchronous: 1 or 2 */
     int next_level; /* of the transaction that begins next */
     size_t pending;
+    keyed by_key, by_kin; /* rows that were there when they were first looked for */
+    bool has_keys;
 };
 
 /* --- opening ---------------------------------------------------------------------------------- */
@@ -285,6 +288,8 @@ void pdl_store_close(pdl_store *s, bool whole) {
     (void)one_file; /* else its log stays beside it, and the next reader takes it in */
     pdl_err_fini(&ignored);
     pdl_sql_close(s->q);
+    pdl_vec_fini(&s->by_key);
+    pdl_vec_fini(&s->by_kin);
     pdl_free(s);
 }
 
@@ -405,7 +410,7 @@ bool pdl_store_begin(pdl_store *s, const store_effect *e, int64_t *id, pdl_err *
 }
 
 bool pdl_store_end(pdl_store *s, const store_effect *e, pdl_err *err) {
-    sql_arg args[] = {SQL_D(e->end),    SQL_D(e->end_clock), SQL_I(e->state),
+    sql_arg args[] = {SQL_I(e->attempt), SQL_D(e->end),  SQL_D(e->end_clock), SQL_I(e->state),
                       SQL_S(e->pieces), SQL_S(e->reply),     SQL_S(e->error),
                       SQL_I(e->tokens), SQL_D(e->cost),      SQL_I(e->id)};
     return put(s, ST_END, args, sizeof args / sizeof *args, err);
@@ -421,6 +426,7 @@ bool pdl_store_attempt(pdl_store *s, int64_t effect, int64_t number, double at, 
 struct each_effect {
     store_fn *fn;
     void *user;
+    bool more;
 };
 
 static bool on_effect(void *user, sql *q, sql_row *row) {
@@ -448,19 +454,67 @@ static bool on_effect(void *user, sql *q, sql_row *row) {
         .tokens = pdl_sql_int(q, row, 19),
         .cost = pdl_sql_num(q, row, 20),
     };
-    return x->fn(x->user, &e);
+    x->more = x->fn(x->user, &e);
+    return x->more;
+}
+
+static bool on_keys(void *user, sql *q, sql_row *row) {
+    pdl_store *s = user;
+    int64_t id = pdl_sql_int(q, row, 0);
+    *pdl_vec_push(&s->by_key) = (struct keyed_row){pdl_sql_int(q, row, 1), id};
+    *pdl_vec_push(&s->by_kin) = (struct keyed_row){pdl_sql_int(q, row, 2), id};
+    return true;
+}
+
+static int in_order(const void *a, const void *b) {
+    const struct keyed_row *x = a, *y = b;
+    if (x->x != y->x) return x->x < y->x ? -1 : 1;
+    return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static bool read_keys(pdl_store *s, pdl_err *err) {
+    if (s->has_keys) return true;
+    s->has_keys = true;
+    if (!pdl_sql_run(s->q, ST_KEYS, NULL, 0, on_keys, s, err)) return false;
+    if (s->by_key.n) qsort(s->by_key.p, s->by_key.n, sizeof *s->by_key.p, in_order);
+    if (s->by_kin.n) qsort(s->by_kin.p, s->by_kin.n, sizeof *s->by_kin.p, in_order);
+    return true;
+}
+
+/* The first row whose number is not below x. */
+static size_t place_of(const keyed *k, int64_t x) {
+    size_t lo = 0, hi = k->n;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (k->p[mid].x < x)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+static bool each_keyed(pdl_store *s, const keyed *k, int64_t x, struct each_effect *each,
+                       pdl_err *err) {
+    each->more = true;
+    for (size_t i = place_of(k, x); i < k->n && k->p[i].x == x && each->more; i++) {
+        sql_arg id = SQL_I(k->p[i].id);
+        if (!pdl_sql_run(s->q, ST_BY_ID, &id, 1, on_effect, each, err)) return false;
+    }
+    return true;
 }
 
 bool pdl_store_each(pdl_store *s, store_by by, int64_t x, store_fn *fn, void *user, pdl_err *err) {
-    static const statement statements[] = {[STORE_BY_KEY] = ST_BY_KEY,
-                                           [STORE_BY_KIN] = ST_BY_KIN,
-                                           [STORE_BY_STATE] = ST_BY_STATE,
+    struct each_effect each = {fn, user, true};
+    if (by == STORE_BY_KEY || by == STORE_BY_KIN)
+        return read_keys(s, err) &&
+               each_keyed(s, by == STORE_BY_KEY ? &s->by_key : &s->by_kin, x, &each, err);
+    static const statement statements[] = {[STORE_BY_STATE] = ST_BY_STATE,
                                            [STORE_BY_ID] = ST_BY_ID,
                                            [STORE_BY_ERROR] = ST_BY_ERROR,
                                            [STORE_ALL] = ST_ALL};
     sql_arg arg = SQL_I(x);
-    return pdl_sql_run(s->q, statements[by], &arg, 1, on_effect, &(struct each_effect){fn, user},
-                       err);
+    return pdl_sql_run(s->q, statements[by], &arg, 1, on_effect, &each, err);
 }
 
 static bool on_sums(void *user, sql *q, sql_row *row) {

@@ -93,6 +93,7 @@ struct pdl_durable {
     double seen; /* end of the latest row that was given, by the wall clock */
     uint64_t printed, printed_before;
     uint32_t n_shown; /* open effects whose pieces the machine has had */
+    bool is_retry_due; /* a service has answered, and that is not synced */
     bool flushing, ends, parked, rebuilding;
     pending_effect *delivered;    /* whose answer the machine gets now; NULL: none */
     PDL_VEC(pending_effect *) asking; /* questions that nobody answered */
