@@ -2,21 +2,33 @@ _pdl() {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words
     case $prev in
     --stream) COMPREPLY=($(compgen -W 'result context none' -- "$cur")); return ;;
+    --sync) COMPREPLY=($(compgen -W 'full process' -- "$cur")); return ;;
+    --changed) COMPREPLY=($(compgen -W 'reuse fail' -- "$cur")); return ;;
+    --format) COMPREPLY=($(compgen -W 'json perfetto' -- "$cur")); return ;;
     --format) COMPREPLY=($(compgen -W 'text json' -- "$cur")); return ;;
+    --template) COMPREPLY=($(compgen -W 'chat rag agent batch' -- "$cur")); return ;;
     esac
     case ${COMP_WORDS[1]} in
-    check) words='--help --strict --format --data-file --data ' ;;
+    check) words='--help --strict --format --data-file --data --policy ' ;;
     dump) words='--help --nodes --blocks --expr --types --code --table ' ;;
     explain) words='--help --data-file --data --allow --json --stream --prices ' ;;
     cache) words='--help --format --older-than --model --all ' ;;
+    view) words='--help --html --svg --source --open --port ' ;;
+    resume) words='--help --changed --again --skip --rebuild --take-over --only-new --check --data-file --data --stream --trace --sync --park --provisional --output --cache --jobs --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy ' ;;
+    runs) words='--help --json --keep --redact ' ;;
+    answer) words='--help --at ' ;;
+    trace) words='--help --format ' ;;
     serve) words='--help --host --port --token-file --data-file --data --max-requests --max-waiting --request-time --allow-origin --log --mcp --cache --jobs --timeout --budget --prices --max-rps --max-tokens-per-minute --wire ' ;;
+    policy) words='--help ' ;;
+    new) words='--help --template ' ;;
+    mock) words='--help --replies --strict --delay --port ' ;;
     schema) words='--help ' ;;
     help) words='--help ' ;;
-    *) words='--help --sandbox --no-sandbox --data-file --data --stream --trace --record --replay --cache --jobs --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --schema --version ' ;;
+    *) words='--help --sandbox --no-sandbox --data-file --data --eval --stream --trace --record --replay --durable --id --sync --park --provisional --output --cache --jobs --timeout --budget --policy --prices --max-rps --max-tokens-per-minute --wire --view --schema --version ' ;;
     esac
     if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W "$words" -- "$cur")); return; fi
     COMPREPLY=($(compgen -f -- "$cur"))
-    [[ $COMP_CWORD == 1 ]] && COMPREPLY+=($(compgen -W 'check dump explain cache serve schema help ' -- "$cur"))
+    [[ $COMP_CWORD == 1 ]] && COMPREPLY+=($(compgen -W 'check dump explain cache view resume runs answer trace serve policy new mock schema help ' -- "$cur"))
     return 0
 }
 complete -o filenames -F _pdl pdl

@@ -214,7 +214,7 @@ static bool fit(const pdl_effect *e, pdl_vref v, pdl_str all_pieces, pdl_val *ou
         return true;
     }
     pdl_err_set(err, PDL_E_protocol, (pdl_loc){0},
-                "the host program answered with what is no reply: %s", why.msg);
+                "the answer of the host program is not a valid reply: %s", why.msg);
     pdl_err_fini(&why);
     pdl_drop(whole);
     return false;

@@ -136,7 +136,7 @@ void pdl_subruns_cancel(pdl_subruns *s, uint32_t range) {
         }
         pdl_err err = {0};
         *at = sub->next;
-        pdl_err_set(&err, PDL_E_interrupt, (pdl_loc){0}, "the run that asked for this is over");
+        pdl_err_set(&err, PDL_E_interrupt, (pdl_loc){0}, "the run that started this has ended");
         pdl_run_cancel(sub->run, &err);
         end(s, sub, PDL_STEP_FAIL);
     }

@@ -427,7 +427,7 @@ static bool read_call(pdl_engine *engine, const pdl_value *function, const pdl_v
     pdl_vref d = pdl_value_settled(kwargs);
     for (size_t i = 0; i < pdl_dict_len(d); i++)
         if (!pdl_is_str(pdl_dict_key_at(d, i)))
-            return pdl_misuse(error, "pdl_value_call: kwargs has a key that is no text");
+            return pdl_misuse(error, "pdl_value_call: kwargs has a key that is not a text");
     return true;
 }
 

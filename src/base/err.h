@@ -27,7 +27,7 @@
     X(include, 1, "an included or imported program is missing or broken")                          \
     X(runtime, 1, "any other failure of a running program")                                        \
     X(limit, 1, "a limit was exceeded")                                                            \
-    X(replay, 1, "a replay asked for something that was not recorded")                             \
+    X(replay, 1, "a replay requested something that was not recorded")                             \
     X(budget, 1, "a budget of the run or of a block is spent")                                     \
     X(policy, 1, "a policy refuses: untrusted text would reach a sink, or a profile is exceeded")  \
     X(memory, 1, "confined code used more memory than its profile allows")                         \

@@ -136,7 +136,7 @@ static void put_unreached(pdl_vref list, pdl_buf *out) {
         if (models && !pdl_str_is(kind, "model"))
             pdl_buf_putf(out, ", with %lld model block%s", (long long)models,
                          models == 1 ? "" : "s");
-        pdl_buf_putf(out, ": behind %.*s\n", PDL_FMT(text_at(d, "waits_for")));
+        pdl_buf_putf(out, ": after %.*s\n", PDL_FMT(text_at(d, "waits_for")));
     }
 }
 

@@ -75,8 +75,8 @@ bool pdl_cli_lasting_path(pdl_str name, char **out, pdl_err *err) {
     }
     pdl_free(file);
     if (!pdl_runs_is_id(name))
-        return pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "'%.*s' is no id of a run and no file",
-                           PDL_FMT(name));
+        return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                           "'%.*s' is neither the id of a run nor a file", PDL_FMT(name));
     if (!pdl_runs_folder(&folder, err)) return false;
     *out = pdl_runs_path(folder, name);
     bool there = access(*out, F_OK) == 0;

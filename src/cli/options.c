@@ -36,7 +36,7 @@ static const option options[] = {
     {OPT_output, "output", 'o', OPT_VALUE, "FILE", NULL,
      "write what the program prints into a file"},
     {OPT_durable, "durable", 0, OPT_FLAG, NULL, NULL,
-     "keep a journal from which pdl resume goes on after a crash; with --record it is that file"},
+     "keep a journal from which pdl resume continues after a crash; with --record it is that file"},
     {OPT_id, "id", 0, OPT_VALUE, "NAME", NULL, "name of a durable run; made when absent"},
     {OPT_sync, "sync", 0, OPT_VALUE, "WHAT", "{full,process}",
      "what a durable run survives: also a power cut (full, the default), or the end of the "
@@ -94,7 +94,7 @@ static const option options[] = {
     {OPT_older_than, "older-than", 0, OPT_VALUE, "AGE", NULL,
      "what was not used for so long: 30d, 12h, 90m or 45s"},
     {OPT_model, "model", 0, OPT_VALUE, "GLOB", NULL,
-     "what models of this name answered; * stands for anything"},
+     "replies of models of this name; * matches anything"},
     {OPT_all, "all", 0, OPT_FLAG, NULL, NULL, "everything"},
     {OPT_allow, "allow", 0, OPT_VALUE, "WORDS", NULL,
      "what is really done: some of code,command,read,write,input,tool"},
@@ -127,7 +127,7 @@ static const option options[] = {
     {OPT_view_port, "port", 0, OPT_VALUE, "N", NULL,
      "port to listen at; any that is free when absent"},
     {OPT_view, "view", 0, OPT_FLAG, NULL, NULL,
-     "show the run in a browser while it goes on, and until Ctrl-C after it"},
+     "show the run in a browser while it runs, and afterwards until Ctrl-C"},
     {OPT_replies, "replies", 0, OPT_VALUE, "FILE", NULL,
      "what is answered: a YAML list of texts and of {when, model, reply, times, status, error, "
      "retry_after, delay}"},
@@ -183,10 +183,10 @@ static const opt_id plain_options[] = {OPT_help, OPT_COUNT};
 static const command table[] = {
     {"run", pdl_cli_cmd_run, run_options, "FILE [ARG]...",
      "Run a PDL program. FILE - is standard input.",
-     "Commands (pdl COMMAND --help tells more):\n"
+     "Commands (pdl COMMAND --help says more):\n"
      "  check FILE...   report everything that can be known without running\n"
      "  dump FILE       print an intermediate form of a program\n"
-     "  explain FILE    show what would be asked of models, asking nobody\n"
+     "  explain FILE    show what would be sent to models, without sending it\n"
      "  cache ACTION FILE  list, prune or export a file of --cache\n"
      "  resume ID|FILE  continue a durable run where it ended\n"
      "  runs            list durable runs; show, remove, prune, export them\n"

@@ -103,7 +103,7 @@ static bool wrong(const verifier *v, uint32_t at, const char *what, size_t a, si
 /* An instruction is reached with this height: it must be the first time or the same height as
  * before. */
 static bool reach(verifier *v, uint32_t from, size_t at, size_t height) {
-    if (at >= v->code->ins.n) return wrong(v, from, "leads behind the end", at, v->code->ins.n);
+    if (at >= v->code->ins.n) return wrong(v, from, "leads past the end", at, v->code->ins.n);
     if (v->heights[at] < 0) {
         v->heights[at] = (int32_t)height;
         *pdl_vec_push(&v->open) = (uint32_t)at;

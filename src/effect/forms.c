@@ -176,7 +176,7 @@ static bool misfit(pdl_effect_kind k, const char *field, pdl_vref v, pdl_err *er
     const char *kind = kinds[k].name;
     if (!field)
         return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0},
-                           "a value of type %s is no reply of kind %s", pdl_type_name(v), kind);
+                           "a value of type %s is not a reply of kind %s", pdl_type_name(v), kind);
     if (pdl_is_absent(v))
         return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "a reply of kind %s has no %s", kind,
                            field);

@@ -203,7 +203,7 @@ void pdl_host_wait_end(host_wait *s) {
 static void start(pdl_world *w, pdl_effect *e) {
     host *h = host_of(w);
     if (!pdl_is_dict(e->request))
-        refuse(e, PDL_E_runtime, "a request that is no object");
+        refuse(e, PDL_E_runtime, "a request that is not an object");
     else if (e->kind == PDL_EFFECT_read)
         read_file(e);
     else if (e->kind == PDL_EFFECT_write)

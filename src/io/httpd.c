@@ -660,7 +660,8 @@ static void on_listen(void *user, int events) {
 /* --- time ------------------------------------------------------------------------------------- */
 
 static void time_out(client *c) {
-    PDL_TRACE(c->h->opt.debug, http, "a connection is let go: nothing comes, or nothing is taken");
+    PDL_TRACE(c->h->opt.debug, http,
+              "a connection is closed: its time to send or to receive is over");
     bool partly = (c->phase == READ_HEAD && c->in.len) || (c->phase == READ_BODY && !c->x->status);
     if (!partly) {
         (void)end(c);

@@ -162,7 +162,7 @@ static bool damaged(const pdl_cache *c, pdl_err *err) {
     pdl_err why = {0};
     pdl_err_move(&why, err);
     pdl_err_set(err, PDL_E_io, (pdl_loc){0},
-                "%.*s is damaged: %s: remove it, its replies are asked for again",
+                "%.*s is damaged: %s: remove it, its replies will be requested again",
                 PDL_FMT(pdl_cachefile_path(c->file)), why.msg);
     pdl_err_fini(&why);
     return false;

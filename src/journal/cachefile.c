@@ -86,7 +86,7 @@ static bool check_file(cachefile *f, pdl_err *err) {
             f, "holds other tables than a cache has: remove it, its replies are asked for again",
             err);
     if (!pdl_sql_check(f->q, &sound, err)) return false;
-    return sound || refuse(f, "is damaged: remove it, its replies are asked for again", err);
+    return sound || refuse(f, "is damaged: remove it, its replies will be requested again", err);
 }
 
 /* Checks one consistent state of the file and makes the tables when it is empty. *again: the file

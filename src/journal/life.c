@@ -423,7 +423,7 @@ bool pdl_durable_prepare(pdl_durable *d, pdl_err *err) {
         ok = pdl_err_set(err, PDL_E_runtime, (pdl_loc){0},
                          "files that the run writes are not as it left them: %s",
                          pdl_buf_z(&files));
-        pdl_err_hint(err, "--again FILE goes on with a file as it is");
+        pdl_err_hint(err, "--again FILE continues with a file as it is");
     }
     if (checks && open.len) pdl_durable_notef(d, "begun without an end: %s", pdl_buf_z(&open));
     if (checks && files.len) pdl_durable_notef(d, "files: %s", pdl_buf_z(&files));

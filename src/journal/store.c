@@ -178,7 +178,7 @@ static bool set_log(pdl_store *s, pdl_buf *note, pdl_err *err) {
     const char *what = "";
     bool far = is_far(pdl_sql_path(s->q).p, &what);
     if (far && note)
-        pdl_buf_putf(note, "%.*s lies on a network file system (%s): the journal is slower there",
+        pdl_buf_putf(note, "%.*s is on a network file system (%s): the journal is slower there",
                      PDL_FMT(pdl_sql_path(s->q)), what);
     s->level = 1;
     s->next_level = s->full ? 2 : 1;

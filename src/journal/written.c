@@ -156,7 +156,7 @@ static bool cut_file(void *user, const store_file *f) {
         return true;
     }
     if (there && !S_ISREG(st.st_mode))
-        complain(c, f->path, "is no regular file: how much of it arrived is not known");
+        complain(c, f->path, "is not a regular file: how much of it arrived is not known");
     else if (!there && f->size >= 0)
         complain(c, f->path, "is not there any more");
     else if (there && f->size >= 0 &&

@@ -12,7 +12,7 @@ static const char head[] = "# Builtins\n\n"
                            "What expressions and templates can call: the filters, tests, functions "
                            "and methods of Jinja and Python, and what is added here\n"
                            "(`json`, `pylist`, `stdlib`). The first parameter of a filter, a test "
-                           "or a method is what stands before it. This page is made\n"
+                           "or a method is the value before it. This page is made\n"
                            "from the tables of the program (`pdl __builtins`).\n";
 
 /* In a cell of a table, a bar would end the cell. */

@@ -160,7 +160,7 @@ typedef void lint_fn(pdl_checker *c, const pdl_block *b);
 static const pdl_lint_row rows[] = {
     {"literal-condition", "The condition of if, while or until is text, not an expression."},
     {"norway", "yes, no, on or off in the place of a block is a boolean."},
-    {"role", "The role is none that models know, or an expression, which is not evaluated."},
+    {"role", "Models do not know the role, or it is an expression, which is not evaluated."},
     {"type-deprecated", "An old name of a type: str, int, list..."},
     {"get", "get is the old form of data."},
     {"synonym", "def_, return_, else_... instead of the plain names."},

@@ -279,7 +279,7 @@ static bool resume_stream(post *p, const pdl_http_reply *r) {
     pdl_sse_fini(&old);
     p->again = true;
     start_later(p);
-    PDL_TRACE(s->world->opt.debug, mcp, "%s: a stream ended, it is asked for again",
+    PDL_TRACE(s->world->opt.debug, mcp, "%s: a stream ended, it is requested again",
               s->config.name);
     return true;
 }

@@ -25,7 +25,7 @@ bool pdl_mcp_tools_add(const server_config *c, pdl_vref page, pdl_val *out, pdl_
     pdl_vref tools = pdl_is_dict(page) ? pdl_dict_getz(page, "tools") : pdl_absent();
     if (!pdl_is_list(tools))
         return pdl_err_set(err, PDL_E_runtime, (pdl_loc){0},
-                           "tool server %s: its list of tools is no list", c->name);
+                           "tool server %s: its list of tools is not a list", c->name);
     for (size_t i = 0; i < pdl_list_len(tools); i++) {
         pdl_vref t = pdl_list_at(tools, i);
         if (!is_tool(t)) continue;

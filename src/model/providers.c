@@ -372,8 +372,8 @@ static bool put_default(const pdl_provider *p, pdl_vref params, const pdl_env *e
         return pdl_err_set(err, PDL_E_config, (pdl_loc){0}, "set %.*s or %s", PDL_FMT(names),
                            p->base_env);
     if (!is_label(v))
-        return pdl_err_set(err, PDL_E_config, (pdl_loc){0}, "%.*s: %.*s cannot stand in an address",
-                           PDL_FMT(names), PDL_FMT(v));
+        return pdl_err_set(err, PDL_E_config, (pdl_loc){0},
+                           "%.*s: %.*s cannot be a part of an address", PDL_FMT(names), PDL_FMT(v));
     pdl_buf_put(out, pdl_str_sub(s, 0, at));
     pdl_buf_put(out, v);
     pdl_buf_put(out, without_slash(pdl_str_sub(s, end + 1, s.n)));

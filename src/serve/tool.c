@@ -99,7 +99,7 @@ static pdl_program *wrapper_of(const pdl_served *m) {
     PDL_PUT(&text, "}}\ncall: ${ pdl_tool }\nargs: ${ pdl_arguments }\n");
     pdl_program *p = pdl_program_new();
     pdl_program_load(p, m->name, pdl_buf_str(&text), &ok);
-    if (!ok) PDL_BUG("the call of a tool is no program");
+    if (!ok) PDL_BUG("the call of a tool is not a program");
     pdl_buf_fini(&text);
     return p;
 }

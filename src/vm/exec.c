@@ -218,9 +218,9 @@ PDL_COLD static void trace_instruction(const pdl_fiber *f) {
     pdl_buf_fini(&b);
 }
 
-/* Called at each turn of a loop, each further attempt and each return of a call. Lets signals and other fibers in where a
- * program never waits, ends it with its budget, and holds back a program that requests effects
- * without ever using a reply. */
+/* Called at each turn of a loop, each further attempt and each return of a call. Lets signals and
+ * other fibers in where a program never waits, ends it with its budget, and holds back a program
+ * that requests effects without ever using a reply. */
 static inline pdl_step turn(pdl_fiber *f, pdl_err *err) {
     if (PDL_UNLIKELY(++f->run->turns >= f->run->opt.turns)) {
         f->run->turns = 0;

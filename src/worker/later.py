@@ -306,7 +306,7 @@ def _clean(te, hide, seen):
 
 
 def _text_of(e, te):
-    """What traceback prints; it fails over a class without a module, and one whose metaclass refuses to tell it."""
+    """What traceback prints; it fails for a class without a module, or whose metaclass hides the module."""
     try:
         return "".join(te.format())
     except Exception:
@@ -395,7 +395,7 @@ def _run_cell(shell_class, code, env):
 
 
 def _end_with_reader(fd):
-    """Ends the cell, with what it started, when nobody waits for its output any more."""
+    """Ends the cell and its child processes when its output is not needed any more."""
     import select
 
     p = select.poll()

@@ -436,9 +436,10 @@ static bool on_message(void *user, pdl_str text, pdl_err *err) {
         return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0},
                            "the Python process sent text that is not UTF-8");
     if (!pdl_json_read(text, PDL_JSON_PYTHON, &m, NULL, err)) return false;
-    bool ok = pdl_is_dict(m) ? on_dict(w, m, err)
-                             : pdl_err_set(err, PDL_E_protocol, (pdl_loc){0},
-                                           "the Python process sent a message that is none");
+    bool ok = pdl_is_dict(m)
+                  ? on_dict(w, m, err)
+                  : pdl_err_set(err, PDL_E_protocol, (pdl_loc){0},
+                                "the Python process sent a message that is not an object");
     /* last, because its values may name them */
     if (ok && pdl_is_dict(m)) release_all(w, pdl_dict_getz(m, "released"));
     pdl_drop(m);
@@ -625,7 +626,7 @@ void pdl_python_start(job *j) {
     wire_out o = {.w = w, .body = PDL_BUF, .refs = PDL_BUF, .err = &err};
     bool code = j->e->kind == PDL_EFFECT_code;
     bool ok = pdl_is_dict(j->e->request) ||
-              pdl_err_set(&err, PDL_E_code, (pdl_loc){0}, "a request that is no object");
+              pdl_err_set(&err, PDL_E_code, (pdl_loc){0}, "a request that is not an object");
     if (w->proc && !is_alive(w) && !w->n_python) detach(w); /* it ended while idle */
     if (ok && !w->proc) ok = launch(w, &err);
     ok = ok && (code ? put_code(j, &o, &err) : put_object(j, &o, &err));

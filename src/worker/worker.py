@@ -218,7 +218,7 @@ def _enter():
 
 
 def _leave(in_code=True):
-    """User code goes on, or begins."""
+    """User code continues or begins."""
     if in_code:
         _local.block.user_code = True
         if _state.interrupted or _cancelled:
@@ -226,7 +226,7 @@ def _leave(in_code=True):
 
 
 def _obey(block):
-    """In user code: ends the block if the run gave it up; a block that goes on nevertheless is told again with the next signal."""
+    """In user code: ends the block if the run cancelled it; a block that continues nevertheless gets the next signal."""
     while _state.interrupted:
         block.user_code = block.told = False
         _state.interrupted = False
@@ -260,7 +260,7 @@ def _on_interrupt(number, frame):
 
 
 def _in_child():
-    """A process forked by user code: the protocol is none of its business."""
+    """A process forked by user code: it must not use the protocol."""
     if not _state.child:
         _state.child = True
         os.closerange(3, 5)
@@ -694,7 +694,7 @@ def _serve_beside(m):
 
 
 def _orphan():
-    """Ends the process soon after the run: code that computes does not see that nobody is there any more."""
+    """Ends the process soon after the run: code that computes does not notice the end of the run."""
     import select
     import time
     p = select.poll()

@@ -178,7 +178,7 @@ def of_the_run(build):
         same("the budget of 0 calls is spent" in out, True, out)
         for wrong in ("calls", "calls=x", "call=1", "calls=-1", "", "calls=nan"):
             status, out, err = p.run("--budget", wrong, "p.pdl")
-            same((status, "is no budget: write some of calls=N,tokens=N,cost=X,seconds=X" in err), (2, True), wrong)
+            same((status, "is not a budget: write some of calls=N,tokens=N,cost=X,seconds=X" in err), (2, True), wrong)
 
 
 def callbacks_are_charged(build):

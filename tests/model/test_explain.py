@@ -103,7 +103,7 @@ def blocks_behind_unknowns(build):
     first = "the reply of call 1"
     same(places(BRANCHES), [(6, 3, "text", 2, first), (8, 3, "call", 0, first), (9, 3, "if", 2, first), (13, 3, "read", 0, first), (15, 3, "model", 1, first)])
     out = p.run("explain", "p.pdl")[1]
-    same(out[out.index("not reached:"):].splitlines()[:3], ["not reached:", "  p.pdl:6:3 text, with 2 model blocks: behind " + first, "  p.pdl:8:3 call: behind " + first])
+    same(out[out.index("not reached:"):].splitlines()[:3], ["not reached:", "  p.pdl:6:3 text, with 2 model blocks: after " + first, "  p.pdl:8:3 call: after " + first])
     same(places("text:\n- {def: a, model: openai/a, input: x}\n- if: true\n  then:\n    lastOf: ['${ a | length }', {model: openai/d, input: d}]\n  else: {model: openai/n, input: n}\n"),
          [(5, 33, "model", 1, first)])
     same(places("text:\n- {def: a, model: openai/a, input: x}\n- match: 1\n  with:\n  - {case: 2, then: {model: openai/n, input: n}}\n"
@@ -129,7 +129,7 @@ def many_calls(build):
     waits = "for: {i: [1, 2, 3]}\nmap:\n  text: [{model: openai/a, input: 'n${ i }', def: r}, {if: \"${ r == 'x' }\", then: {model: openai/b, input: x}}]\n"
     out = p.run("explain", "p.pdl", program=waits)[1]
     same(out[out.index("not known:"):].splitlines(), ["not known:", "  p.pdl:3: waits for the reply of call 1, and 2 times more for others",
-                                                      "not reached:", "  p.pdl:3:77 model: behind the reply of call 1"])
+                                                      "not reached:", "  p.pdl:3:77 model: after the reply of call 1"])
     d = notes(p, program="for: {i: \"${ range(500) | list }\"}\nmap: {model: openai/a, input: 'n${ i }'}\n")
     same([c["messages"][0]["content"] for c in d["calls"]], ["n%d" % i for i in range(500)])
 

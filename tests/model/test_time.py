@@ -75,7 +75,7 @@ def test_limits_that_are_none():
     for parameters in ({"timeout": "soon"}, {"idle_timeout": [1]}, {"connect_timeout": -1}):
         error_of(call(Wire([]), **parameters)[1], "bad_request", None, "should be a number of seconds")
     for text in ("x", "first=", "later=3", "1e99"):
-        error_of(call(Wire([]), job={"env": {"PDL_TIMEOUT": text}})[1], "bad_request", None, "is no list of time limits")
+        error_of(call(Wire([]), job={"env": {"PDL_TIMEOUT": text}})[1], "bad_request", None, "is not a list of time limits")
     assert call(Wire(OK), stream=False, timeout=0)[1]["reply"]["content"] == "ok"  # 0: no limit
 
 

@@ -620,7 +620,7 @@ def wrong_starts(folder):
             ("two of one name", ["echo.pdl", "sub/echo.pdl"], "there is a program echo already", 1),
             ("port in use", ["--port", port, "echo.pdl"], "cannot listen at 127.0.0.1 port " + port, 1),
             ("no such address", ["--host", "127.0.0.300", "echo.pdl"], "cannot listen at 127.0.0.300", 1), ("port is none", ["--port", "x", "echo.pdl"], "--port", 2),
-            ("budget is none", ["--budget", "x", "echo.pdl"], "--budget: 'x' is no budget", 2), ("rate is none", ["--max-rps", "0", "echo.pdl"], "--max-rps", 2),
+            ("budget is none", ["--budget", "x", "echo.pdl"], "--budget: 'x' is not a budget", 2), ("rate is none", ["--max-rps", "0", "echo.pdl"], "--max-rps", 2),
             ("queue is none", ["--max-waiting", "-1", "echo.pdl"], "--max-waiting", 2), ("a recording", ["--record", "x", "echo.pdl"], "--record", 2)]:
         p = subprocess.run([PDL, "serve", *args], cwd=folder, capture_output=True, text=True, timeout=30, stdin=subprocess.DEVNULL, check=False)
         check("start: " + name, p.returncode == want and text in p.stderr, (p.returncode, p.stderr))

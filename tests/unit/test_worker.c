@@ -411,7 +411,7 @@ static const struct {
      ENDED "wrote what is no message on descriptor 4"},
     {"import os\nos.write(4, b'\\xff\\xff\\xff\\xff{')", "code: Python Code error: a message of"},
     {"import os\nos.write(4, b'\\0\\0\\0\\2{]')", "code: Python Code error: "},
-    {"import os\nos.write(4, b'\\0\\0\\0\\2[]')", ENDED "sent a message that is none"},
+    {"import os\nos.write(4, b'\\0\\0\\0\\2[]')", ENDED "sent a message that is not an object"},
     {"import os\nos.write(4, b'\\0\\0\\0\\2\\xff\\xfe')", ENDED "sent text that is not UTF-8"},
     {"import os\nos.write(4, b'\\0\\0\\0\\4{')\nos._exit(0)",
      ENDED "ended unexpectedly (status 0)"},

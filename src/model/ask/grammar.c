@@ -112,7 +112,7 @@ static bool read_escape(reader *r, const char **set, bool *negated, uint32_t *c)
     };
     static const char plain[] = "ntrfv0", meant[] = "\n\t\r\f\v";
     *set = NULL;
-    if (scan_done(&r->s)) return refuse(r, "nothing stands behind the backslash");
+    if (scan_done(&r->s)) return refuse(r, "nothing follows the backslash");
     char k = r->s.src.p[r->s.pos];
     for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++) {
         if (sets[i].name != k) continue;
@@ -210,7 +210,7 @@ static bool read_quantifier(reader *r) {
     }
     if (!found || accept(r, "?")) return true;
     c = scan_peek(&r->s);
-    return (c != '*' && c != '+') || refuse(r, "a quantifier behind a quantifier");
+    return (c != '*' && c != '+') || refuse(r, "a quantifier after a quantifier");
 }
 
 static bool read_alternatives(reader *r);

@@ -46,7 +46,7 @@ static bool skip_shown(pdl_call *c, pdl_str *text) {
     assert(c->replay_left <= c->shown_text.len);
     if (n && memcmp(c->shown_text.p + c->shown_text.len - c->replay_left, text->p, n) != 0) {
         pdl_fault_set(&c->fault, PDL_E_stream, 200,
-                      "the answer that was asked for again differs from what was shown of it");
+                      "the repeated answer differs from the text that was shown");
         c->fault.should_retry = 0;
         return false;
     }

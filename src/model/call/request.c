@@ -190,7 +190,7 @@ static bool write_body(pdl_call *c, pdl_err *err) {
     if (pdl_url_leaves(pdl_buf_str(&c->url), pdl_buf_str(&c->route.base))) {
         pdl_drop(body);
         return pdl_err_set(err, PDL_E_bad_request, (pdl_loc){0},
-                           "'%.*s' cannot stand in an address: it would lead to another one",
+                           "'%.*s' cannot be a part of an address: it would lead to another one",
                            PDL_FMT(c->route.name));
     }
     bool ok = pdl_json_write(body, PDL_JSON_LOOSE, 0, &c->body, err);

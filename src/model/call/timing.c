@@ -57,7 +57,7 @@ static bool read_text(pdl_str text, layer *l, pdl_err *err) {
         size_t comma = pdl_str_find(rest, PDL_STR(","), 0);
         if (!read_item(pdl_str_sub(rest, 0, comma), l))
             return pdl_err_set(err, PDL_E_bad_request, (pdl_loc){0},
-                               "'%.*s' is no list of time limits: a number of seconds, or "
+                               "'%.*s' is not a list of time limits: a number of seconds, or "
                                "connect=S,first=S,idle=S,total=S",
                                PDL_FMT(text));
         rest = comma == PDL_NOT_FOUND ? (pdl_str){0} : pdl_str_sub(rest, comma + 1, rest.n);

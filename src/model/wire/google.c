@@ -34,7 +34,7 @@ static bool read_json(pdl_str text, const char *where, pdl_val *out, pdl_err *er
         pdl_drop(*out);
     }
     pdl_err_fini(&why);
-    return pdl_err_set(err, PDL_E_config, (pdl_loc){0}, "%s is no JSON of Google credentials",
+    return pdl_err_set(err, PDL_E_config, (pdl_loc){0}, "%s is not JSON of Google credentials",
                        where);
 }
 
@@ -143,7 +143,7 @@ bool pdl_google_exchange(const pdl_sign *s, pdl_vref c, pdl_err *err) {
     if (url.n == 0) url = PDL_STR(TOKEN_URL);
     if (!pdl_str_starts(url, PDL_STR("https://")) && !is_local(url))
         return pdl_err_set(err, PDL_E_config, (pdl_loc){0},
-                           "token_uri of the Google credentials is no https address");
+                           "token_uri of the Google credentials is not an https address");
     pdl_buf_put(s->token_url, url);
     if (pdl_str_is(type, "service_account") || type.n == 0) return exchange_account(s, c, url, err);
     if (pdl_str_is(type, "authorized_user")) return exchange_user(s, c, err);

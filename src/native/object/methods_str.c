@@ -508,8 +508,8 @@ static const pdl_native methods[] = {
      PDL_NS_POS},
     {"maketrans", m_maketrans, "self, x, y, z", 2, 4, 0, "A table for translate.", NULL,
      PDL_NS_POS},
-    {"partition", pdl_m_partition, "self, sep", 2, 2, 0, "Before, separator, behind.", NULL,
-     PDL_NS_ONE},
+    {"partition", pdl_m_partition, "self, sep", 2, 2, 0,
+     "The part before, the separator, the part after.", NULL, PDL_NS_ONE},
     {"removeprefix", m_removeprefix, "self, prefix", 2, 2, 0, "Without this beginning.", NULL,
      PDL_NS_ONE},
     {"removesuffix", m_removesuffix, "self, suffix", 2, 2, 0, "Without this end.", NULL,
@@ -523,7 +523,7 @@ static const pdl_native methods[] = {
     {"rjust", m_rjust, "self, width, fillchar", 2, 3, 0, "At the right of a field.", NULL,
      PDL_NS_POS},
     {"rpartition", pdl_m_rpartition, "self, sep", 2, 2, 0,
-     "Before, separator, behind, at its last occurrence.", NULL, PDL_NS_ONE},
+     "The part before, the separator, the part after, at its last occurrence.", NULL, PDL_NS_ONE},
     {"rsplit", pdl_m_rsplit, "self, sep, maxsplit", 1, 3, 0,
      "Parts between separators, counted from the end.", NULL, PDL_NS_KW},
     {"rstrip", pdl_m_rstrip, "self, chars", 1, 2, 0, "Without blanks at the end.", NULL,
@@ -541,7 +541,7 @@ static const pdl_native methods[] = {
     {"translate", m_translate, "self, table", 2, 2, 0, "Characters replaced by a table.", NULL,
      PDL_NS_ONE},
     {"upper", m_upper, "self", 1, 1, 0, "In upper case.", NULL, PDL_NS_NONE},
-    {"zfill", m_zfill, "self, width", 2, 2, 0, "Filled with zeros behind the sign.", NULL,
+    {"zfill", m_zfill, "self, width", 2, 2, 0, "Filled with zeros after the sign.", NULL,
      PDL_NS_ONE},
 };
 

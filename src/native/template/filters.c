@@ -44,7 +44,7 @@ static const pdl_native filters[] = {
     {"groupby", pdl_f_groupby, "value, attribute, default, case_sensitive", 2, 4, 0,
      "Pairs of a value of the attribute and the list of items that have it.", "sync_do_groupby",
      PDL_NS_ENV},
-    {"indent", pdl_f_indent, "s, width, first, blank", 1, 4, 0, "Lines behind the first indented.",
+    {"indent", pdl_f_indent, "s, width, first, blank", 1, 4, 0, "Lines after the first indented.",
      "do_indent", PDL_NS_DEF},
     {"int", pdl_f_int, "value, default, base", 1, 3, 0, "The value as an integer, or the default.",
      "do_int", PDL_NS_DEF},
