@@ -1,0 +1,89 @@
+"""Approvals on a terminal: y and Enter is yes, everything else no; asked once for equal calls; outside of standard output.
+SPDX-License-Identifier: Apache-2.0
+"""
+import os
+import pty
+import select
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+PDL = Path(sys.argv[1]).resolve() / "pdl"
+passed = failed = 0
+QUESTION = b"everything else: no."
+
+PROGRAM = """
+policy:
+  policy: 1
+  approvals: 2
+  rules: [{sink: command, allow: [user], otherwise: approve}]
+  otherwise: allow
+text:
+- {def: note, contribute: [], read: note.txt}
+- {lang: command, args: [echo, "${ note }"], fallback: refused}
+- {lang: command, args: [echo, "${ note }"], fallback: refused}
+- {lang: command, args: [echo, "2 ${ note }"], fallback: refused}
+- {lang: command, args: [echo, "3 ${ note }"], fallback: refused}
+"""
+
+
+def check(ok, name, why):
+    global passed, failed
+    passed += bool(ok)
+    failed += not ok
+    if not ok:
+        print(f"FAIL {name}: {why!r}")
+
+
+def converse(answers, typed_ahead=b""):
+    """Runs the program with standard output in a pipe and the terminal as the place to ask: (output, terminal)."""
+    with tempfile.TemporaryDirectory() as d:
+        Path(d, "a.pdl").write_text(PROGRAM)
+        Path(d, "note.txt").write_text("x\x1b[31m\ny")
+        out_r, out_w = os.pipe()
+        pid, tty = pty.fork()
+        if pid == 0:
+            os.dup2(out_w, 1)
+            os.chdir(d)
+            if typed_ahead:
+                time.sleep(0.3)
+            os.execv(PDL, [PDL, "a.pdl"])
+        os.close(out_w)
+        if typed_ahead:
+            os.write(tty, typed_ahead)
+        seen, asked, end = b"", 0, time.time() + 20
+        while time.time() < end:
+            ready, _, _ = select.select([tty], [], [], 0.2)
+            if ready:
+                try:
+                    seen += os.read(tty, 65536)
+                except OSError:
+                    break
+            if seen.count(QUESTION) > asked and asked < len(answers):
+                os.write(tty, answers[asked])
+                asked += 1
+        os.waitpid(pid, 0)
+        os.close(tty)
+        with os.fdopen(out_r, "rb") as f:
+            return f.read(), seen
+
+
+yes, seen = converse([b"y\n", b"n\n"])
+check(yes.count(b"\x1b") == 2 and b"2 x" not in yes and yes.count(b"refused") == 2, "yes, then no, then too many", yes)
+check(seen.count(QUESTION) == 2, "equal calls are asked once, and no more than `approvals`", seen)
+check(b"UNTRUSTED" in seen and b"note.txt" in seen, "the question names the source", seen)
+check(b"\\u{1b}[31m" in seen and b"\x1b[31m" not in seen, "control characters are visible", seen)
+for answer in (b"yes\n", b"\n", b"Y\n", b"y \n", b"n\n"):
+    out, _ = converse([answer, b"n\n"])
+    check(out.count(b"refused") == 4, f"{answer!r} is no", out)
+out, _ = converse([b"n\n", b"n\n"], typed_ahead=b"y\ny\n")
+check(out.count(b"refused") == 4, "what was typed before is no answer", out)
+with tempfile.TemporaryDirectory() as d:
+    Path(d, "a.pdl").write_text(PROGRAM)
+    Path(d, "note.txt").write_text("x")
+    r = subprocess.run([PDL, "a.pdl"], cwd=d, capture_output=True, stdin=subprocess.DEVNULL, start_new_session=True)
+    check(r.stdout.count(b"refused") == 4, "without a terminal it is a refusal", r.stdout)
+print(f"{passed} passed, {failed} failed")
+sys.exit(failed > 0)
