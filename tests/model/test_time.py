@@ -98,7 +98,7 @@ def test_asked_for_again_after_output():
     other = [head(), sse(chunk(content="aXY", finish="stop"))]
     wire = Wire(broken, other)
     pieces, end = call(wire, max_retries=3, retry_after_output=True)
-    error_of(end, "stream", 200, "differs from what was shown")
+    error_of(end, "stream", 200, "differs from the text that was shown")
     assert pieces == "abc" and len(wire.requests) == 2
 
 
