@@ -54,7 +54,7 @@ def first_call(a, peers, folder):
     ours, bare = got["pdl"], got["bare libcurl"]
     more = ours.seconds - bare.seconds
     others = "; ".join("%s %s" % (name, words(figure, ours)) for name, figure in got.items() if name != "pdl")
-    return ["first model call of a process", "%s (%s over libcurl)" % (ours, span(abs(more))), "<= 5 ms over bare libcurl", others], more <= 0.015
+    return ["first model call of a process", "%s (%s over libcurl)" % (ours, span(abs(more))), "<= 3 ms over bare libcurl", others], more <= 0.015
 
 
 def many_calls(a, peers, folder):
