@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "api/session.h"
+#include "api/session_impl.h"
 
 #include "api/calls.h"
 #include "api/compose.h"
@@ -35,49 +35,6 @@
 
 extern const unsigned char pdl_stdlib_text[]; /* lib/stdlib.pdl, embedded at build time */
 extern const size_t pdl_stdlib_text_len;
-
-struct pdl_session {
-    pdl_session_options opt;
-    pdl_interner *names;
-    pdl_environ *env;
-    pdl_secrets *secrets; /* that are in use */
-    pdl_hider debug_hider;
-    pdl_loop *loop;
-    pdl_world *outside;   /* model, worker, mcp, host as one world */
-    pdl_jobs *jobs;       /* of those that share this one; NULL: none yet */
-    pdl_world *gate;      /* counts them; NULL: the run is alone */
-    pdl_world *limits;    /* in front of outside */
-    pdl_world *explain;   /* replaces all others in front of outside; NULL: none */
-    pdl_reached *reached; /* with explain */
-    pdl_prices *prices;   /* NULL: none */
-    pdl_budget *budget;   /* of the run; NULL: none */
-    pdl_cache *cache;     /* NULL: none */
-    pdl_journal *journal; /* NULL: none */
-    pdl_durable *durable; /* borrowed unless it is owned; NULL: none */
-    pdl_durable *owned;   /* of --replay */
-    pdl_sandbox *sandbox;   /* NULL: none */
-    pdl_policies *policies; /* NULL: none */
-    pdl_world *guard;       /* that asks them; NULL: none */
-    pdl_world *world;       /* what the run sees */
-    pdl_program *program;
-    pdl_code *code; /* of the program; NULL until start, unless it was given */
-    pdl_run *run;
-    pdl_fold *fold;
-    pdl_times *times; /* of a replay that is traced; NULL: the clock */
-    pdl_subruns *subs;
-    pdl_str *path; /* PDL_PATH and the installed library */
-    size_t n_path;
-    pdl_arena *arena;
-    uint32_t next_input; /* ids of INPUT effects made for code */
-    /* Only with a cache, else NULL; PDL_SPAWN_SLOTS entries each. cache_views: the view made for
-     * the last group that began in the slot. spawn_worlds: the view that the slot's last run uses.
-     */
-    pdl_world **cache_views, **spawn_worlds;
-    pdl_session *shared;   /* that this one is a member of; NULL: none */
-    uint32_t slot;         /* there */
-    pdl_session **members; /* PDL_MEMBER_SLOTS of those that share this one; NULL: none yet */
-    uint32_t next_slot;    /* where a free one is looked for */
-};
 
 /* The session in whose run, or in a program inside of it, the code runs. */
 static pdl_session *member_of(pdl_session *s, const pdl_effect *code) {
@@ -325,81 +282,6 @@ static bool read_own_policy(pdl_session *s, pdl_err *err) {
     return true;
 }
 
-/* --- durable runs ----------------------------------------------------------------------------- */
-
-static void name_key(void *user, pdl_str name, pdl_str value) {
-    pdl_durable_key(user, name, value);
-}
-
-void pdl_session_name_keys(const pdl_session *s, pdl_durable *d) {
-    pdl_environ_each_key(s->env, name_key, d);
-}
-
-static void on_spent(void *user, const pdl_effect *e, const pdl_reply *reply) {
-    const pdl_session *s = user;
-    if (s->limits) pdl_budget_world_spent(s->limits, e, reply);
-}
-
-static void on_parked(void *user) {
-    pdl_err err = {0};
-    pdl_err_set(&err, PDL_E_parked, (pdl_loc){0}, "the run waits for an answer");
-    pdl_run_cancel(((pdl_session *)user)->run, &err);
-}
-
-pdl_secrets *pdl_session_secrets_of(pdl_str journal) {
-    pdl_secrets *s = pdl_secrets_new();
-    pdl_err ignored = {0};
-    pdl_durable *d = NULL;
-    pdl_environ_free(pdl_environ_load(s));
-    if (pdl_durable_open(journal, PDL_DURABLE_SHOW, false, false, &d, &ignored)) {
-        bool ok;
-        pdl_program *p = pdl_program_new();
-        pdl_program_load(p, PDL_STR(""), pdl_durable_get_facts(d)->text, &ok);
-        pdl_api_note_program(s, p);
-        pdl_program_drop(p);
-    }
-    pdl_durable_close(d);
-    pdl_err_fini(&ignored);
-    return s;
-}
-
-void pdl_session_attach(pdl_session *s, pdl_durable *d, const pdl_durable_options *o,
-                        pdl_vref variables) {
-    pdl_durable_options full = *o;
-    full.behind = s->guard ? pdl_policy_world_behind(s->guard) : s->world;
-    full.dir = s->opt.dir;
-    full.debug = s->opt.debug;
-    full.spent = on_spent;
-    full.parked = on_parked;
-    full.owner = s;
-    if (!pdl_is_absent(variables)) s->opt.variables = variables;
-    s->durable = d;
-    pdl_world *w = pdl_durable_world(d, &full);
-    if (s->guard)
-        pdl_policy_world_put_behind(s->guard, w);
-    else
-        s->world = w;
-    if (s->budget) pdl_budget_set_earlier(s->budget, pdl_durable_earlier_ns(d));
-}
-
-void pdl_session_stop(pdl_session *s) {
-    pdl_err err = {0};
-    pdl_err_set(&err, PDL_E_interrupt, (pdl_loc){0}, "the run had not come further");
-    pdl_session_cancel(s, &err);
-}
-
-void pdl_session_flush(pdl_session *s) {
-    if (s->durable) pdl_durable_flush(s->durable);
-}
-
-static bool open_replay(pdl_session *s, pdl_err *err) {
-    if (!pdl_durable_open(s->opt.replay, PDL_DURABLE_REPLAY, false, false, &s->owned, err))
-        return false;
-    pdl_session_name_keys(s, s->owned);
-    pdl_session_attach(s, s->owned, &(pdl_durable_options){0}, pdl_absent());
-    return true;
-}
-
 static bool open_worlds(pdl_session *s, pdl_err *err) {
     const pdl_session_options *o = &s->opt;
     if (!pdl_api_open_sandbox(o, env_of, s, s->arena, &s->sandbox, err)) return false;
@@ -456,7 +338,7 @@ static bool open_worlds(pdl_session *s, pdl_err *err) {
     if (o->record.n && !pdl_journal_record(o->record, s->world, &info, &s->journal, err))
         return false;
     bool lasting = o->replay.n && pdl_durable_is(o->replay);
-    if (lasting && !open_replay(s, err)) return false;
+    if (lasting && !pdl_session_open_replay(s, err)) return false;
     if (o->replay.n && !lasting && !pdl_journal_replay(o->replay, &s->journal, err)) return false;
     if (o->replay.n && !lasting && o->trace && !pdl_times_read(o->replay, &s->times, err))
         return false;

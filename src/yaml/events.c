@@ -646,34 +646,6 @@ static bool respell_key(pdl_yreader *r, uint32_t off, uint32_t context) {
     return false;
 }
 
-/* What beginners meet, and what they should write. */
-static const struct {
-    const char *problem, *hint;
-} advices[] = {
-    {"mapping values are not allowed here",
-     "a text that contains `: ` is put in quotes, or after `|` on lines of its own"},
-    {"found character '\\t' that cannot start any token", "tabs may not indent: use blanks"},
-    {"found character '@' that cannot start any token",
-     "a text that begins with @ is put in quotes"},
-    {"found character '`' that cannot start any token",
-     "a text that begins with ` is put in quotes"},
-    {"found character '%' that cannot start any token",
-     "a text that begins with % is put in quotes"},
-    {"expected ',' or '}', but got",
-     "a text that begins with { is put in quotes; an expression is written ${ ... }"},
-    {"expected ',' or ']', but got", "a text that begins with [ is put in quotes"},
-    {"expected alphabetic or numeric character, but found",
-     "a text that begins with * or & is put in quotes"},
-};
-
-static void advise(pdl_err *err) {
-    for (size_t i = 0; err->msg && i < sizeof advices / sizeof *advices; i++)
-        if (strstr(err->msg, advices[i].problem)) {
-            pdl_err_hint(err, "%s", advices[i].hint);
-            return;
-        }
-}
-
 static bool translate(pdl_yreader *r, pdl_err *err) {
     const yaml_parser_t *p = &r->parser;
     if (p->error == YAML_MEMORY_ERROR) pdl_out_of_memory(r->src->text.n);
@@ -709,7 +681,7 @@ static bool translate(pdl_yreader *r, pdl_err *err) {
         pdl_buf_put(&b, pdl_str_of(problem));
     }
     fail_at(r, off, err, py_class, pdl_buf_z(&b));
-    advise(err);
+    pdl_yaml_advise(err);
     pdl_buf_fini(&b);
     return false;
 }

@@ -62,4 +62,7 @@ PDL_PRINTF(5, 6)
 bool pdl_yaml_fail(pdl_err *err, const pdl_source *src, uint32_t off, const char *py_class,
                    const char *fmt, ...);
 
+/* advice.c: adds what to write instead, where the problem is a frequent mistake. */
+void pdl_yaml_advise(pdl_err *err);
+
 #endif

@@ -1,0 +1,84 @@
+/* durable.c -- a session whose effects a journal keeps: the world in front of all others, and what
+ * it reports back to the run.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "api/keys.h"
+#include "api/policies.h"
+#include "api/session_impl.h"
+#include "lang/load.h"
+
+#include "base/banned.h"
+
+static void name_key(void *user, pdl_str name, pdl_str value) {
+    pdl_durable_key(user, name, value);
+}
+
+void pdl_session_name_keys(const pdl_session *s, pdl_durable *d) {
+    pdl_environ_each_key(s->env, name_key, d);
+}
+
+static void on_spent(void *user, const pdl_effect *e, const pdl_reply *reply) {
+    const pdl_session *s = user;
+    if (s->limits) pdl_budget_world_spent(s->limits, e, reply);
+}
+
+static void on_parked(void *user) {
+    pdl_err err = {0};
+    pdl_err_set(&err, PDL_E_parked, (pdl_loc){0}, "the run waits for an answer");
+    pdl_run_cancel(((pdl_session *)user)->run, &err);
+}
+
+pdl_secrets *pdl_session_secrets_of(pdl_str journal) {
+    pdl_secrets *s = pdl_secrets_new();
+    pdl_err ignored = {0};
+    pdl_durable *d = NULL;
+    pdl_environ_free(pdl_environ_load(s));
+    if (pdl_durable_open(journal, PDL_DURABLE_SHOW, false, false, &d, &ignored)) {
+        bool ok;
+        pdl_program *p = pdl_program_new();
+        pdl_program_load(p, PDL_STR(""), pdl_durable_get_facts(d)->text, &ok);
+        pdl_api_note_program(s, p);
+        pdl_program_drop(p);
+    }
+    pdl_durable_close(d);
+    pdl_err_fini(&ignored);
+    return s;
+}
+
+void pdl_session_attach(pdl_session *s, pdl_durable *d, const pdl_durable_options *o,
+                        pdl_vref variables) {
+    pdl_durable_options full = *o;
+    full.behind = s->guard ? pdl_policy_world_behind(s->guard) : s->world;
+    full.dir = s->opt.dir;
+    full.debug = s->opt.debug;
+    full.spent = on_spent;
+    full.parked = on_parked;
+    full.owner = s;
+    if (!pdl_is_absent(variables)) s->opt.variables = variables;
+    s->durable = d;
+    pdl_world *w = pdl_durable_world(d, &full);
+    if (s->guard)
+        pdl_policy_world_put_behind(s->guard, w);
+    else
+        s->world = w;
+    if (s->budget) pdl_budget_set_earlier(s->budget, pdl_durable_earlier_ns(d));
+}
+
+void pdl_session_stop(pdl_session *s) {
+    pdl_err err = {0};
+    pdl_err_set(&err, PDL_E_interrupt, (pdl_loc){0}, "the run had not come further");
+    pdl_session_cancel(s, &err);
+}
+
+void pdl_session_flush(pdl_session *s) {
+    if (s->durable) pdl_durable_flush(s->durable);
+}
+
+bool pdl_session_open_replay(pdl_session *s, pdl_err *err) {
+    if (!pdl_durable_open(s->opt.replay, PDL_DURABLE_REPLAY, false, false, &s->owned, err))
+        return false;
+    pdl_session_name_keys(s, s->owned);
+    pdl_session_attach(s, s->owned, &(pdl_durable_options){0}, pdl_absent());
+    return true;
+}

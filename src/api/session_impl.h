@@ -1,0 +1,67 @@
+/* session_impl.h -- private to the room: what a session consists of.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_API_SESSION_IMPL_H
+#define PDL_API_SESSION_IMPL_H
+
+#include "api/confined.h"
+#include "api/env.h"
+#include "api/explain.h"
+#include "api/jobs.h"
+#include "api/policies.h"
+#include "api/session.h"
+#include "api/subruns.h"
+#include "budget/world.h"
+#include "journal/cache.h"
+#include "journal/journal.h"
+#include "journal/times.h"
+#include "trace/fold.h"
+
+struct pdl_session {
+    pdl_session_options opt;
+    pdl_interner *names;
+    pdl_environ *env;
+    pdl_secrets *secrets; /* that are in use */
+    pdl_hider debug_hider;
+    pdl_loop *loop;
+    pdl_world *outside;   /* model, worker, mcp, host as one world */
+    pdl_jobs *jobs;       /* of those that share this one; NULL: none yet */
+    pdl_world *gate;      /* counts them; NULL: the run is alone */
+    pdl_world *limits;    /* in front of outside */
+    pdl_world *explain;   /* replaces all others in front of outside; NULL: none */
+    pdl_reached *reached; /* with explain */
+    pdl_prices *prices;   /* NULL: none */
+    pdl_budget *budget;   /* of the run; NULL: none */
+    pdl_cache *cache;     /* NULL: none */
+    pdl_journal *journal; /* NULL: none */
+    pdl_durable *durable; /* borrowed unless it is owned; NULL: none */
+    pdl_durable *owned;   /* of --replay */
+    pdl_sandbox *sandbox;   /* NULL: none */
+    pdl_policies *policies; /* NULL: none */
+    pdl_world *guard;       /* that asks them; NULL: none */
+    pdl_world *world;       /* what the run sees */
+    pdl_program *program;
+    pdl_code *code; /* of the program; NULL until start, unless it was given */
+    pdl_run *run;
+    pdl_fold *fold;
+    pdl_times *times; /* of a replay that is traced; NULL: the clock */
+    pdl_subruns *subs;
+    pdl_str *path; /* PDL_PATH and the installed library */
+    size_t n_path;
+    pdl_arena *arena;
+    uint32_t next_input; /* ids of INPUT effects made for code */
+    /* Only with a cache, else NULL; PDL_SPAWN_SLOTS entries each. cache_views: the view made for
+     * the last group that began in the slot. spawn_worlds: the view that the slot's last run uses.
+     */
+    pdl_world **cache_views, **spawn_worlds;
+    pdl_session *shared;   /* that this one is a member of; NULL: none */
+    uint32_t slot;         /* there */
+    pdl_session **members; /* PDL_MEMBER_SLOTS of those that share this one; NULL: none yet */
+    uint32_t next_slot;    /* where a free one is looked for */
+};
+
+/* durable.c: the journal that --replay names answers. Errors: io, replay. */
+PDL_MUST bool pdl_session_open_replay(pdl_session *s, pdl_err *err);
+
+#endif
