@@ -74,7 +74,7 @@ typedef struct runner {
     term term;
     pdl_session *session;
     pdl_stream stream;
-    show_live show; /* of --view */
+    show_live show;   /* of --view */
     lasting *lasting; /* NULL: the run is not durable */
     pdl_vref inputs;
 } runner;
@@ -286,7 +286,8 @@ static void note_sandbox(void *user, pdl_str text) {
 
 pdl_str pdl_cli_sandbox_profile(const arguments *a) {
     const char *named = getenv("PDL_SANDBOX");
-    if (a->given[OPT_sandbox]) return a->value[OPT_sandbox].p ? a->value[OPT_sandbox] : PDL_STR("code");
+    if (a->given[OPT_sandbox])
+        return a->value[OPT_sandbox].p ? a->value[OPT_sandbox] : PDL_STR("code");
     if (a->given[OPT_no_sandbox] || !named || !*named || strcmp(named, "0") == 0)
         return (pdl_str){0};
     return strcmp(named, "1") == 0 ? PDL_STR("code") : pdl_str_of(named);
@@ -343,8 +344,8 @@ int pdl_cli_run_lasting(const arguments *a, lasting *l) {
         .cache = a->value[OPT_cache],
         .timeouts = a->given[OPT_timeout] ? a->value[OPT_timeout].p : NULL,
         .sandbox = pdl_cli_sandbox_profile(a),
-        .sandbox_process = a->given[OPT_sandbox_min] &&
-                           pdl_str_is(a->value[OPT_sandbox_min], "process"),
+        .sandbox_process =
+            a->given[OPT_sandbox_min] && pdl_str_is(a->value[OPT_sandbox_min], "process"),
         .sandbox_note = note_sandbox,
         .policies = &a->value[OPT_policy],
         .n_policies = a->given[OPT_policy],

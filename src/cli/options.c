@@ -144,13 +144,13 @@ static const option options[] = {
 static_assert(sizeof options / sizeof options[0] == OPT_COUNT, "one row per option");
 
 static const opt_id run_options[] = {
-    OPT_help,    OPT_sandbox, OPT_no_sandbox, OPT_sandbox_min, OPT_data_file, OPT_data,    OPT_eval,   OPT_stream,
-    OPT_trace,   OPT_record,  OPT_replay,  OPT_durable,    OPT_id,        OPT_sync,    OPT_park,
-    OPT_provisional, OPT_output, OPT_cache,   OPT_jobs,      OPT_timeout, OPT_budget, OPT_policy,
-    OPT_prices,  OPT_max_rps, OPT_max_tpm,    OPT_wire,      OPT_view,    OPT_schema, OPT_version,
-    OPT_COUNT};
-static const opt_id check_options[] = {OPT_help,      OPT_strict, OPT_format,
-                                       OPT_data_file, OPT_data,   OPT_policy, OPT_COUNT};
+    OPT_help,    OPT_sandbox, OPT_no_sandbox, OPT_sandbox_min, OPT_data_file, OPT_data,
+    OPT_eval,    OPT_stream,  OPT_trace,      OPT_record,      OPT_replay,    OPT_durable,
+    OPT_id,      OPT_sync,    OPT_park,       OPT_provisional, OPT_output,    OPT_cache,
+    OPT_jobs,    OPT_timeout, OPT_budget,     OPT_policy,      OPT_prices,    OPT_max_rps,
+    OPT_max_tpm, OPT_wire,    OPT_view,       OPT_schema,      OPT_version,   OPT_COUNT};
+static const opt_id check_options[] = {OPT_help, OPT_strict, OPT_format, OPT_data_file,
+                                       OPT_data, OPT_policy, OPT_COUNT};
 static const opt_id dump_options[] = {OPT_help,  OPT_nodes, OPT_blocks, OPT_expr,
                                       OPT_types, OPT_code,  OPT_table,  OPT_COUNT};
 static const opt_id cache_options[] = {OPT_help,  OPT_format, OPT_older_than,
@@ -168,10 +168,10 @@ static const opt_id view_options[] = {OPT_help, OPT_html,      OPT_svg,  OPT_sou
 static const opt_id mock_options[] = {OPT_help,  OPT_replies,   OPT_strict_replies,
                                       OPT_delay, OPT_mock_port, OPT_COUNT};
 static const opt_id resume_options[] = {
-    OPT_help,     OPT_changed,  OPT_again,   OPT_skip,    OPT_rebuild, OPT_take_over, OPT_only_new,
-    OPT_check,    OPT_data_file, OPT_data,   OPT_stream,  OPT_trace,   OPT_sync,      OPT_park,
-    OPT_provisional, OPT_output, OPT_cache,  OPT_jobs,    OPT_timeout, OPT_budget,    OPT_prices,
-    OPT_max_rps,  OPT_max_tpm,  OPT_wire,    OPT_policy,    OPT_COUNT};
+    OPT_help,        OPT_changed,   OPT_again, OPT_skip,   OPT_rebuild, OPT_take_over, OPT_only_new,
+    OPT_check,       OPT_data_file, OPT_data,  OPT_stream, OPT_trace,   OPT_sync,      OPT_park,
+    OPT_provisional, OPT_output,    OPT_cache, OPT_jobs,   OPT_timeout, OPT_budget,    OPT_prices,
+    OPT_max_rps,     OPT_max_tpm,   OPT_wire,  OPT_policy, OPT_COUNT};
 static const opt_id runs_options[] = {OPT_help, OPT_json, OPT_keep, OPT_redact, OPT_COUNT};
 static const opt_id answer_options[] = {OPT_help, OPT_at, OPT_COUNT};
 static const opt_id trace_options[] = {OPT_help, OPT_trace_form, OPT_COUNT};

@@ -26,7 +26,8 @@ enum { APPLICATION_ID = 0x50444C4A /* "PDLJ" */, SCHEMA_VERSION = 2 };
     "INTEGER NOT NULL, start REAL, end REAL, answer TEXT)"
 #define EFFECTS                                                                                    \
     "CREATE TABLE effects(id INTEGER PRIMARY KEY, run INTEGER NOT NULL, key INTEGER NOT NULL, "    \
-    "kin INTEGER NOT NULL, state INTEGER NOT NULL, place TEXT NOT NULL, seq INTEGER NOT NULL, kind TEXT NOT NULL, hash "   \
+    "kin INTEGER NOT NULL, state INTEGER NOT NULL, place TEXT NOT NULL, seq INTEGER NOT NULL, "    \
+    "kind TEXT NOT NULL, hash "                                                                     \
     "TEXT NOT NULL, request TEXT NOT NULL, messages INTEGER NOT NULL, start REAL, begin_clock "    \
     "REAL, end REAL, end_clock REAL, attempt INTEGER NOT NULL, again "     \
     "INTEGER NOT NULL, pieces TEXT, reply TEXT, error TEXT, tokens INTEGER NOT NULL, cost REAL "   \
@@ -61,7 +62,8 @@ static const sql_object objects[] = {
 static const char schema[] =
     "BEGIN IMMEDIATE;"
     "PRAGMA application_id = 1346653258;"
-    "PRAGMA user_version = 2;" RUN ";" RUNS ";" EFFECTS ";" ATTEMPTS ";" MESSAGES ";" MESSAGES_HASH ";" FILES ";" DECISIONS ";"
+    "PRAGMA user_version = 2;" RUN ";" RUNS ";" EFFECTS ";" ATTEMPTS ";" MESSAGES ";" MESSAGES_HASH
+    ";" FILES ";" DECISIONS ";"
     "COMMIT;";
 
 #define COLUMNS                                                                                    \
@@ -106,7 +108,8 @@ static const char *const texts[] = {
                  "start, begin_clock, end, end_clock, state, attempt, again, pieces, reply, "
                  "error, tokens, cost) VALUES(0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
                  "?, ?, ?, ?)",
-    [ST_END] = "UPDATE effects SET attempt = ?, end = ?, end_clock = ?, state = ?, pieces = ?, reply = ?, "
+    [ST_END] = "UPDATE effects SET attempt = ?, end = ?, end_clock = ?, state = ?, pieces = ?, "
+               "reply = ?, "
                "error = ?, tokens = ?, cost = ? WHERE id = ?",
     [ST_ATTEMPT] = "INSERT INTO attempts(effect, number, at, status) VALUES(?, ?, ?, ?)",
     [ST_COUNT_ATTEMPT] = "UPDATE effects SET attempt = ? WHERE id = ?",
@@ -260,7 +263,8 @@ bool pdl_store_is(pdl_str path) {
     if (fd >= 0) close(fd);
     pdl_free(name);
     static const unsigned char id[] = {'P', 'D', 'L', 'J'}, version[] = {0, 0, 0, 2};
-    return n == (ssize_t)sizeof head && memcmp(head + 68, id, 4) == 0 && memcmp(head + 60, version, 4) == 0;
+    return n == (ssize_t)sizeof head && memcmp(head + 68, id, 4) == 0 &&
+           memcmp(head + 60, version, 4) == 0;
 }
 
 bool pdl_store_is_unbegun(pdl_str path) {

@@ -55,8 +55,7 @@ static void add_binds(words *w, const sandbox_spec *s) {
         else
             add(w, "--ro-bind", "/dev/null", s->masked.p[i]);
     }
-    for (size_t i = 0; i < s->kept.n; i++)
-        add(w, "--ro-bind-try", s->kept.p[i], s->kept.p[i]);
+    for (size_t i = 0; i < s->kept.n; i++) add(w, "--ro-bind-try", s->kept.p[i], s->kept.p[i]);
 }
 
 void pdl_bwrap_exec(const sandbox_spec *s, const char *spec, char **argv) {

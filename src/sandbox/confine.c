@@ -35,8 +35,8 @@
 static void complain(const char *what) {
     char line[256];
     int e = errno;
-    int n = snprintf(line, sizeof line, "pdl: the sandbox cannot be made: %s: %s\n", what,
-                     strerror(e));
+    int n =
+        snprintf(line, sizeof line, "pdl: the sandbox cannot be made: %s: %s\n", what, strerror(e));
     if (n > 0) (void)!write(2, line, (size_t)n);
 }
 
@@ -93,13 +93,12 @@ static void enter_folder(const sandbox_spec *s) {
     if (s->cwd && chdir(s->cwd) == 0) return;
     for (size_t i = s->ro.n; i-- > 0;)
         if (chdir(s->ro.p[i]) == 0) return;
-    if (chdir("/") != 0) {
-    }
+    if (chdir("/") != 0) {}
 }
 
 static void name_proxy(int port) {
-    static const char *const names[] = {"HTTP_PROXY",  "HTTPS_PROXY", "ALL_PROXY",
-                                        "http_proxy",  "https_proxy", "all_proxy"};
+    static const char *const names[] = {"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY",
+                                        "http_proxy", "https_proxy", "all_proxy"};
     char url[64];
     snprintf(url, sizeof url, "http://127.0.0.1:%d", port);
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) setenv(names[i], url, 1);
@@ -172,8 +171,7 @@ static void kill_one(void *user, int pid) {
 
 static void kill_all(bool alone) {
     for (int i = 0; i < 50 && each_process(alone, kill_one, NULL); i++) {
-        while (waitpid(-1, NULL, WNOHANG) > 0) {
-        }
+        while (waitpid(-1, NULL, WNOHANG) > 0) {}
         usleep(2000);
     }
 }
@@ -281,8 +279,7 @@ static int begin_native(sandbox_spec *s, char **argv) {
     for (int fd = 0; fd <= PASS_FD; fd++) close(fd);
     int status = 0;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    while (first > 0 && waitpid(first, &status, 0) < 0 && errno == EINTR) {
-    }
+    while (first > 0 && waitpid(first, &status, 0) < 0 && errno == EINTR) {}
     return WIFEXITED(status) ? WEXITSTATUS(status) : PDL_SANDBOX_EXIT_SETUP;
 }
 
@@ -353,8 +350,7 @@ static int32_t attend(int pair, int signals, pid_t child, const sandbox_spec *s)
     }
     int status;
     if (known && s->backend != BACKEND_NONE) kill(child, SIGKILL);
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-    }
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
     if (!known && WIFEXITED(status) && WEXITSTATUS(status)) end = status;
     return end;
 }
@@ -404,8 +400,7 @@ static int outside(sandbox_spec *s, const char *spec, char **argv) {
     int signals = signalfd(-1, &block, SFD_CLOEXEC);
     int32_t status = attend(own, signals, child, s);
     remove_placeholders(&s->placeholders);
-    if (s->backend == BACKEND_NONE)
-        nftw(tmp, remove_entry, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+    if (s->backend == BACKEND_NONE) nftw(tmp, remove_entry, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
     return end_as(status);
 }
 

@@ -50,8 +50,8 @@ static void drop_capabilities(void) {
 /* --- Landlock --------------------------------------------------------------------------------- */
 
 enum {
-    LL_READ = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR |
-              LANDLOCK_ACCESS_FS_EXECUTE,
+    LL_READ =
+        LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR | LANDLOCK_ACCESS_FS_EXECUTE,
     LL_ABI1 = (1 << 13) - 1,
     LL_REFER = 1 << 13,    /* ABI 2 */
     LL_TRUNCATE = 1 << 14, /* ABI 3 */
@@ -74,8 +74,10 @@ static void grant(int rules, const char *path, uint64_t access) {
     struct stat st;
     int fd = open(path, O_PATH | O_CLOEXEC);
     if (fd < 0) return; /* what is not there is not granted */
-    enum { FILE_ONLY = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE |
-                       LANDLOCK_ACCESS_FS_EXECUTE | LL_TRUNCATE | LL_IOCTL_DEV };
+    enum {
+        FILE_ONLY = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE |
+                    LANDLOCK_ACCESS_FS_EXECUTE | LL_TRUNCATE | LL_IOCTL_DEV
+    };
     if (fstat(fd, &st) == 0 && !S_ISDIR(st.st_mode)) access &= FILE_ONLY;
     struct landlock_path_beneath_attr rule = {.allowed_access = access, .parent_fd = fd};
     syscall(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);

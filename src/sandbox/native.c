@@ -1,4 +1,4 @@
-/* native.c -- namespaces and mounts with our own calls, where bubblewrap is not wanted or not there.
+/* native.c -- namespaces and mounts with our own calls, where bubblewrap is unwanted or absent.
  *
  * The new root is made in a tmpfs over /tmp, and the old root is put aside below it until all
  * mounts are there: so /tmp of the outside can still be a source.

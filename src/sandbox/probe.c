@@ -30,8 +30,7 @@ static bool has_word(const char *list, const char *word) {
 
 static int wait_for(pid_t p) {
     int status = -1;
-    while (p > 0 && waitpid(p, &status, 0) < 0 && errno == EINTR) {
-    }
+    while (p > 0 && waitpid(p, &status, 0) < 0 && errno == EINTR) {}
     return p > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
@@ -73,21 +72,19 @@ static void try_bwrap(sandbox_machine *m) {
     if (p == 0) {
         int null = open("/dev/null", O_RDWR | O_CLOEXEC);
         for (int fd = 0; null >= 0 && fd < 3; fd++) dup2(null, fd);
-        execl(bubblewrap, "bwrap", "--unshare-user", "--unshare-pid", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev",
-              "/bin/true", (char *)NULL);
+        execl(bubblewrap, "bwrap", "--unshare-user", "--unshare-pid", "--ro-bind", "/", "/",
+              "--proc", "/proc", "--dev", "/dev", "/bin/true", (char *)NULL);
         _exit(127);
     }
     m->bwrap = wait_for(p) == 0;
-    if (!m->bwrap)
-        snprintf(m->why_bwrap, sizeof m->why_bwrap, "%s does not work here", bubblewrap);
+    if (!m->bwrap) snprintf(m->why_bwrap, sizeof m->why_bwrap, "%s does not work here", bubblewrap);
 }
 
 void pdl_machine_probe(sandbox_machine *m, const char *without, bool ask_bwrap) {
     *m = (sandbox_machine){0};
     m->seccomp = !has_word(without, "seccomp") && prctl(PR_GET_SECCOMP, 0, 0, 0, 0) >= 0;
     if (!has_word(without, "landlock")) {
-        long abi =
-            syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+        long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
         m->landlock = abi > 0 ? (int)abi : 0;
     }
     bool no_users = has_word(without, "userns");

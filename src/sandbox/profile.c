@@ -99,8 +99,8 @@ static bool covered(const path_list *l, const char *path) {
 }
 
 static bool is_key_name(pdl_str name) {
-    static const char *const parts[] = {"KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL",
-                                        "PASSWD"};
+    static const char *const parts[] = {"KEY",      "TOKEN",      "SECRET",
+                                        "PASSWORD", "CREDENTIAL", "PASSWD"};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         if (pdl_str_find(name, pdl_str_of(parts[i]), 0) != PDL_NOT_FOUND) return true;
     return false;
@@ -146,23 +146,21 @@ static void read_list(profile_reader *r, const char *key, list_kind kind, path_l
     if (r->narrow) pdl_paths_fini(&before);
 }
 
-static void read_number(profile_reader *r, const char *key, int64_t most, int64_t *to,
-                        pdl_vref v) {
+static void read_number(profile_reader *r, const char *key, int64_t most, int64_t *to, pdl_vref v) {
     int64_t n;
     if (!pdl_is(v, PDL_V_INT) || !pdl_int_get(v, &n) || n < 1 || n > most)
         wrong(r, "%s should be an integer from 1 to %lld", key, (long long)most);
     else if (r->narrow && n > *to)
-        wrong(r, "%s: %lld is more than the profile around it has (%lld), and a block may only take "
-                 "away",
+        wrong(r,
+              "%s: %lld is more than the profile around it has (%lld), and a block may only take "
+              "away",
               key, (long long)n, (long long)*to);
     else
         *to = n;
 }
 
 static void read_seconds(profile_reader *r, pdl_vref v) {
-    double s = pdl_is_int(v)               ? pdl_num_to_double(v)
-               : pdl_is(v, PDL_V_FLOAT) ? pdl_float_of(v)
-                                           : 0;
+    double s = pdl_is_int(v) ? pdl_num_to_double(v) : pdl_is(v, PDL_V_FLOAT) ? pdl_float_of(v) : 0;
     if (!(s > 0) || s > 1e9)
         wrong(r, "seconds should be a number above 0");
     else if (r->narrow && r->p->seconds > 0 && s > r->p->seconds)

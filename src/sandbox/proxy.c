@@ -83,17 +83,16 @@ static bool is_private4(uint32_t a) {
 static bool is_private(const struct sockaddr *a) {
     if (a->sa_family == AF_INET)
         return is_private4(ntohl(((const struct sockaddr_in *)(const void *)a)->sin_addr.s_addr));
-    const unsigned char *b =
-        ((const struct sockaddr_in6 *)(const void *)a)->sin6_addr.s6_addr;
+    const unsigned char *b = ((const struct sockaddr_in6 *)(const void *)a)->sin6_addr.s6_addr;
     static const unsigned char mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
     static const unsigned char nat64[12] = {0, 0x64, 0xff, 0x9b};
-    uint32_t last =
-        (uint32_t)b[12] << 24 | (uint32_t)b[13] << 16 | (uint32_t)b[14] << 8 | b[15];
+    uint32_t last = (uint32_t)b[12] << 24 | (uint32_t)b[13] << 16 | (uint32_t)b[14] << 8 | b[15];
     bool low = true;
     for (int i = 0; i < 12; i++) low = low && b[i] == 0;
     if (memcmp(b, mapped, 12) == 0 || memcmp(b, nat64, 12) == 0) return is_private4(last);
     if (b[0] == 0x20 && b[1] == 0x02) /* 6to4 */
-        return is_private4((uint32_t)b[2] << 24 | (uint32_t)b[3] << 16 | (uint32_t)b[4] << 8 | b[5]);
+        return is_private4((uint32_t)b[2] << 24 | (uint32_t)b[3] << 16 | (uint32_t)b[4] << 8 |
+                           b[5]);
     return low || b[0] >= 0xfc || (b[0] & 0xfe) == 0xfc;
 }
 

@@ -62,9 +62,9 @@ void pdl_spec_write(const sandbox_spec *s, pdl_buf *out) {
     pdl_val d = pdl_dict_putz(pdl_dict_new(16), "backend", pdl_int((int64_t)s->backend));
     pdl_err ignored = {0};
     for (size_t i = 0; i < N_LISTS; i++)
-        d = pdl_dict_putz(d, lists[i].key,
-                          list_of((const path_list *)(const void *)((const char *)s +
-                                                                     lists[i].offset)));
+        d = pdl_dict_putz(
+            d, lists[i].key,
+            list_of((const path_list *)(const void *)((const char *)s + lists[i].offset)));
     for (size_t i = 0; i < N_NUMBERS; i++)
         d = pdl_dict_putz(
             d, numbers[i].key,
@@ -138,18 +138,19 @@ static void show_below(path_list *l, const char *folder, const char *more) {
 }
 
 static void show_system(path_list *l) {
-    static const char *const folders[] = {"/usr", "/bin", "/sbin", "/lib", "/lib64", "/lib32",
-                                          "/etc", "/opt", "/sys/devices/system/cpu"};
+    static const char *const folders[] = {"/usr", "/bin",   "/sbin",
+                                          "/lib", "/lib64", "/lib32",
+                                          "/etc", "/opt",   "/sys/devices/system/cpu"};
     for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) show(l, folders[i]);
 }
 
 /* Secrets of the system. */
 static void mask_system(path_list *l) {
     static const char *const paths[] = {
-        "/etc/shadow",  "/etc/gshadow",     "/etc/shadow-", "/etc/gshadow-", "/etc/sudoers",
-        "/etc/sudoers.d", "/etc/ssl/private", "/etc/ssh",     "/etc/docker",   "/etc/kubernetes",
-        "/etc/krb5.keytab", "/etc/machine-id", "/etc/NetworkManager", "/etc/wpa_supplicant",
-        "/etc/wireguard", "/etc/ppp",
+        "/etc/shadow",         "/etc/gshadow",        "/etc/shadow-",     "/etc/gshadow-",
+        "/etc/sudoers",        "/etc/sudoers.d",      "/etc/ssl/private", "/etc/ssh",
+        "/etc/docker",         "/etc/kubernetes",     "/etc/krb5.keytab", "/etc/machine-id",
+        "/etc/NetworkManager", "/etc/wpa_supplicant", "/etc/wireguard",   "/etc/ppp",
     };
     struct stat st;
     for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++)
@@ -168,7 +169,7 @@ static bool find_command(const char *name, const char *path, char *out) {
     return false;
 }
 
-/* The interpreter's own folders: its prefix, that of the interpreter which a virtual environment was
+/* The interpreter's own folders: its prefix, that of the interpreter that a virtual environment is
  * made with, and the user's packages. */
 static void show_python(path_list *l, const char *python, const char *home) {
     char real[PATH_MAX], cfg[PATH_MAX + 16];
@@ -229,9 +230,9 @@ static void put_env(pdl_sandbox *s, const char *name, const char *value) {
 }
 
 static void make_env(pdl_sandbox *s, const pdl_sandbox_options *opt) {
-    static const char *const passed[] = {"PATH",      "LANG",       "LC_ALL",  "LC_CTYPE",
-                                         "LC_NUMERIC", "LC_TIME",   "LC_COLLATE", "LC_MESSAGES",
-                                         "LC_MONETARY", "TZ",       "TERM",    "VIRTUAL_ENV"};
+    static const char *const passed[] = {"PATH",        "LANG",    "LC_ALL",     "LC_CTYPE",
+                                         "LC_NUMERIC",  "LC_TIME", "LC_COLLATE", "LC_MESSAGES",
+                                         "LC_MONETARY", "TZ",      "TERM",       "VIRTUAL_ENV"};
     for (size_t i = 0; i < sizeof passed / sizeof passed[0]; i++) {
         const char *v = opt->env(opt->user, passed[i]);
         if (v) put_env(s, passed[i], v);
@@ -246,14 +247,14 @@ static void make_env(pdl_sandbox *s, const pdl_sandbox_options *opt) {
 
 /* --- making ----------------------------------------------------------------------------------- */
 
-static bool look_through(const char *folder, bool writable, walk_result *w,
-                         pdl_err *err) {
+static bool look_through(const char *folder, bool writable, walk_result *w, pdl_err *err) {
     if (pdl_walk_folder(folder, writable, w)) return true;
-    return pdl_err_set(err, PDL_E_policy, (pdl_loc){0},
-                       "the sandbox cannot look through %s for keys: it has too many files. Put the "
-                       "program into a folder of its own, or name smaller folders in read: and "
-                       "write:",
-                       folder);
+    return pdl_err_set(
+        err, PDL_E_policy, (pdl_loc){0},
+        "the sandbox cannot look through %s for keys: it has too many files. Put the "
+        "program into a folder of its own, or name smaller folders in read: and "
+        "write:",
+        folder);
 }
 
 static void add_unless_named(path_list *to, const path_list *from, const sandbox_profile *p) {
@@ -346,7 +347,9 @@ static bool choose(pdl_sandbox *s, const pdl_sandbox_options *opt, pdl_buf *note
     if (missing)
         return pdl_err_set(err, PDL_E_policy, (pdl_loc){0}, "this machine cannot confine code: %s",
                            missing);
-    const char *why = bwrap_only && !m.bwrap ? m.why_bwrap : !m.namespaces ? m.why_namespaces : NULL;
+    const char *why = bwrap_only && !m.bwrap ? m.why_bwrap
+                      : !m.namespaces        ? m.why_namespaces
+                                             : NULL;
     if (!why) return true;
     if (!opt->process_is_enough)
         return pdl_err_set(err, PDL_E_policy, (pdl_loc){0},
@@ -437,9 +440,9 @@ bool pdl_sandbox_narrow(const pdl_sandbox *from, pdl_vref given, pdl_sandbox **o
     add_all(&s->base, &from->base);
     add_all(&s->hide, &from->hide);
     add_all(&s->own_env, &from->own_env);
-    bool ok = pdl_profile_read(&s->profile, given, PDL_STR("sandbox"), pdl_str_of(s->dir), true,
-                               err) &&
-              finish(s, err);
+    bool ok =
+        pdl_profile_read(&s->profile, given, PDL_STR("sandbox"), pdl_str_of(s->dir), true, err) &&
+        finish(s, err);
     if (ok)
         *out = s;
     else
@@ -486,7 +489,8 @@ static bool real_of(const char *path, char *out) {
     char *slash = strrchr(copy, '/');
     const char *last = slash ? slash + 1 : copy;
     if (strlen(last) > NAME_MAX || strcmp(last, "..") == 0) return false;
-    snprintf(name, sizeof name, "/%s", last);
+    name[0] = '/';
+    memcpy(name + 1, last, strlen(last) + 1);
     if (slash) slash[slash == copy] = 0;
     if (!realpath(slash ? copy : ".", out)) return false;
     size_t n = strlen(out);

@@ -26,11 +26,11 @@ typedef enum { PDL_SANDBOX_FULL, PDL_SANDBOX_PROCESS } pdl_sandbox_strength;
 typedef struct pdl_sandbox pdl_sandbox; /* a profile that this machine can keep; immutable */
 
 typedef struct pdl_sandbox_options {
-    pdl_str profile; /* "code", or a file; empty: code */
-    pdl_vref given;  /* dict: the `sandbox:` of a policy, over the profile; absent: none */
-    bool process_is_enough;   /* --sandbox-min process */
-    pdl_str dir;              /* folder of the program, shown for reading */
-    const char *const *hide;  /* files that are masked: journals, caches; NULL-terminated */
+    pdl_str profile;         /* "code", or a file; empty: code */
+    pdl_vref given;          /* dict: the `sandbox:` of a policy, over the profile; absent: none */
+    bool process_is_enough;  /* --sandbox-min process */
+    pdl_str dir;             /* folder of the program, shown for reading */
+    const char *const *hide; /* files that are masked: journals, caches; NULL-terminated */
     const char *const *pythons; /* candidates, in order: their folders are shown */
     size_t n_pythons;
     const char *(*env)(void *user, const char *name);
@@ -38,8 +38,8 @@ typedef struct pdl_sandbox_options {
     const char *helper; /* path of the command `pdl` */
 } pdl_sandbox_options;
 
-/* Errors: policy (the machine cannot keep it, with the reason), schema (a profile with mistakes, all
- * of them), io. note: appended what is missing where less than FULL was accepted. */
+/* Errors: policy (the machine cannot keep it, with the reason), schema (a profile with mistakes,
+ * all of them), io. note: appended what is missing where less than FULL was accepted. */
 PDL_MUST bool pdl_sandbox_new(const pdl_sandbox_options *opt, pdl_sandbox **out, pdl_buf *note,
                               pdl_err *err);
 void pdl_sandbox_free(pdl_sandbox *s); /* NULL is fine */

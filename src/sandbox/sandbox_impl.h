@@ -33,8 +33,8 @@ typedef struct sandbox_profile {
 void pdl_profile_init(sandbox_profile *p);
 void pdl_profile_fini(sandbox_profile *p);
 void pdl_profile_copy(sandbox_profile *to, const sandbox_profile *from);
-/* Adds what a dict says. what: names it in messages; dir: where its paths begin. narrow: it may take
- * away only, and then a list replaces the one before. */
+/* Adds what a dict says. what: names it in messages; dir: where its paths begin. narrow: it may
+ * take away only, and then a list replaces the one before. */
 bool pdl_profile_read(sandbox_profile *p, pdl_vref given, pdl_str what, pdl_str dir, bool narrow,
                       pdl_err *err);
 /* Is path the folder or in it? */

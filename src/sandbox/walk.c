@@ -25,10 +25,9 @@ static bool is_secret(const char *folder, const char *name) {
 
 /* Read at the start of shells, editors and other programs of the user. */
 static const char *const start_files[] = {
-    ".git/",         ".env",      ".bashrc",    ".bash_profile", ".bash_login", ".profile",
-    ".zshrc",        ".zprofile", ".zshenv",    ".zlogin",       ".gitconfig",  ".gitmodules",
-    ".gitattributes", ".npmrc",   ".mcp.json",  ".vscode/",      ".idea/",      ".envrc",
-    ".pypirc",       ".netrc",
+    ".git/",     ".env",     ".bashrc", ".bash_profile", ".bash_login", ".profile",       ".zshrc",
+    ".zprofile", ".zshenv",  ".zlogin", ".gitconfig",    ".gitmodules", ".gitattributes", ".npmrc",
+    ".mcp.json", ".vscode/", ".idea/",  ".envrc",        ".pypirc",     ".netrc",
 };
 enum { N_START_FILES = sizeof start_files / sizeof start_files[0] };
 
@@ -66,8 +65,7 @@ static bool look_at(const char *folder, const struct dirent *e, bool writable, u
         type = S_ISDIR(st.st_mode) ? DT_DIR : S_ISSOCK(st.st_mode) ? DT_SOCK : DT_REG;
     bool hidden = (type == DT_REG || type == DT_LNK) && is_secret(folder, e->d_name);
     if (type == DT_SOCK || hidden) pdl_paths_add(&out->masked, pdl_buf_str(&b));
-    if (writable && !hidden && is_start_file(e->d_name))
-        pdl_paths_add(&out->kept, pdl_buf_str(&b));
+    if (writable && !hidden && is_start_file(e->d_name)) pdl_paths_add(&out->kept, pdl_buf_str(&b));
     if (type == DT_DIR) ok = look(path, writable, depth + 1, out);
     pdl_buf_fini(&b);
     return ok;

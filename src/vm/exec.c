@@ -297,8 +297,7 @@ pdl_step pdl_fiber_run(pdl_fiber *f, pdl_err *err) {
             break;
         case PDL_OP_BUF_POP: op_buf_pop(f, i->a == 1); break;
         case PDL_OP_OUT_TEXT:
-            if (!pdl_buf_add(&outbuf(f)->text, pdl_str_get(f->code->consts.p[i->c]),
-                             err))
+            if (!pdl_buf_add(&outbuf(f)->text, pdl_str_get(f->code->consts.p[i->c]), err))
                 return PDL_STEP_FAIL;
             break;
         case PDL_OP_SCOPE_SAVE: op_scope_save(f); break;
