@@ -1,8 +1,8 @@
-/* killer.c -- LD_PRELOAD: kills the process at the nth write to a journal (PDL_KILL_AT), before it
- * or behind it; with PDL_KILL_COUNT, a file, writes down how many there were.
+/* killer.c -- LD_PRELOAD: kills the process at the nth write to a journal (PDL_KILL_AT), before or
+ * after it; with PDL_KILL_COUNT, a file, writes down how many there were.
  *
- * With PDL_POWER it keeps, beside each journal, what a power cut would have left: NAME.disk is
- * written anew at each sync. SPDX-License-Identifier: Apache-2.0 */
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <signal.h>
