@@ -27,7 +27,7 @@ enum { APPLICATION_ID = 0x50444C4A /* "PDLJ" */, SCHEMA_VERSION = 2 };
 #define EFFECTS                                                                                    \
     "CREATE TABLE effects(id INTEGER PRIMARY KEY, run INTEGER NOT NULL, key INTEGER NOT NULL, "    \
     "kin INTEGER NOT NULL, state INTEGER NOT NULL, place TEXT NOT NULL, seq INTEGER NOT NULL, "    \
-    "kind TEXT NOT NULL, hash "                                                                     \
+    "kind TEXT NOT NULL, hash "                                                                    \
     "TEXT NOT NULL, request TEXT NOT NULL, messages INTEGER NOT NULL, start REAL, begin_clock "    \
     "REAL, end REAL, end_clock REAL, attempt INTEGER NOT NULL, again "     \
     "INTEGER NOT NULL, pieces TEXT, reply TEXT, error TEXT, tokens INTEGER NOT NULL, cost REAL "   \
