@@ -198,11 +198,11 @@ void pdl_durable_identity_fini(identity *id) {
 /* A reply of a model has its text three times: the second and third are this mark, which no text
  * becomes (keyring.h). */
 #define SAME "\"content\":\"\\u0001s\\u0001\""
-static const char first_key[] = "{\"content\":";
+#define FIRST_KEY "{\"content\":"
 
 /* The text of the reply as a JSON string, quotes and all; empty: it does not begin with one. */
 static pdl_str text_of(pdl_str json) {
-    enum { AT = sizeof first_key - 1 };
+    enum { AT = sizeof FIRST_KEY - 1 };
     if (!pdl_str_starts(json, PDL_STR("{\"content\":\""))) return (pdl_str){0};
     size_t i = AT + 1;
     while (i < json.n && json.p[i] != '"') i += json.p[i] == '\\' ? 2 : 1;

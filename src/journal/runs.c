@@ -99,8 +99,8 @@ static const sql_object objects[] = {{"runs", TABLE}};
 
 typedef enum { ST_ALL, ST_PUT, ST_DROP, ST_COUNT } statement;
 static const char *const texts[] = {
-    [ST_ALL] = "SELECT name, size, changed, state, id, file, place, started, ended, calls, tokens, "
-               "effects, cost FROM runs",
+    [ST_ALL] = ("SELECT name, size, changed, state, id, file, place, started, ended, calls, "
+                "tokens, effects, cost FROM runs"),
     [ST_PUT] = "INSERT OR REPLACE INTO runs VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     [ST_DROP] = "DELETE FROM runs WHERE name = ?",
 };

@@ -119,8 +119,9 @@ static const char *const texts[] = {
     [ST_BY_ERROR] =
         "SELECT " COLUMNS " FROM effects WHERE error IS NOT NULL AND id > ? ORDER BY id",
     [ST_ALL] = "SELECT " COLUMNS " FROM effects WHERE id > ? ORDER BY id",
-    [ST_SUMS] = "SELECT count(*), coalesce(sum(kind IN ('model', 'embed') AND reply IS NOT NULL), "
-                "0), coalesce(sum(tokens), 0), coalesce(sum(cost), 0.0) FROM effects",
+    [ST_SUMS] =
+        ("SELECT count(*), coalesce(sum(kind IN ('model', 'embed') AND reply IS NOT NULL), "
+         "0), coalesce(sum(tokens), 0), coalesce(sum(cost), 0.0) FROM effects"),
     [ST_FIND_MESSAGE] = "SELECT id, up FROM messages WHERE hash = ?",
     [ST_ADD_MESSAGE] = "INSERT INTO messages(up, hash, text) VALUES(?, ?, ?)",
     [ST_AT_MESSAGE] = "SELECT up, text FROM messages WHERE id = ?",

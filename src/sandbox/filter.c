@@ -23,11 +23,11 @@
 #include "base/banned.h"
 
 #if defined(__x86_64__)
-enum { ARCH = AUDIT_ARCH_X86_64 };
+#define ARCH ((uint32_t)AUDIT_ARCH_X86_64)
 #elif defined(__aarch64__)
-enum { ARCH = (int)AUDIT_ARCH_AARCH64 };
+#define ARCH ((uint32_t)AUDIT_ARCH_AARCH64)
 #else
-enum { ARCH = 0 };
+#define ARCH 0u
 #endif
 
 /* Refused whatever their arguments are. */
