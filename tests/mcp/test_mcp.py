@@ -102,7 +102,7 @@ STDIO = [
     ("one by one, death", "death", {"parallel": False}, BROKEN, "dead dead dead dead", "", 5),
     ("one by one, silence", "silence", {"parallel": False, "timeout": 0.2}, BROKEN, "dead dead dead dead", "", 8),
     ("no tools", "notools", {}, 'defs: {s: {import: "mcp:s"}}\ntext: "${ s.tools | length }"', "0", "", 5),
-    ("list is none", "wronglist", {}, ECHO, None, "tool server s: its list of tools is no list", 5),
+    ("list is none", "wronglist", {}, ECHO, None, "tool server s: its list of tools is not a list", 5),
     ("older version", "old", {}, ECHO, "hi hi", "", 5),
     ("unknown version", "version", {}, ECHO, None, "it speaks version '1999-01-01' of the protocol", 5),
     ("no version", "noversion", {}, ECHO, None, "it speaks version '' of the protocol", 5),

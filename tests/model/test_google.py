@@ -115,14 +115,14 @@ def test_ready_token():
 
 def test_what_is_wrong():
     for change, kind, text in (({"private_key": "oops"}, "auth", "private key cannot be used"), ({"client_email": ""}, "auth", "no client_email"),
-                               ({"type": "external_account"}, "auth", "not supported"), ({"token_uri": "http://evil.example/t"}, "config", "no https"),
+                               ({"type": "external_account"}, "auth", "not supported"), ({"token_uri": "http://evil.example/t"}, "config", "not an https"),
                                ({"project_id": None}, "config", "VERTEXAI_PROJECT")):
         wire = Google()
         error_of(ask(wire, vertex_credentials=account(wire, **change))[-1], kind, None, text)
         assert not wire.requests
     error_of(ask(Google(), vertex_project="p")[-1], "auth", None, "GOOGLE_APPLICATION_CREDENTIALS")
     error_of(ask(Google(), vertex_project="p", env={"GOOGLE_APPLICATION_CREDENTIALS": "/nowhere.json"})[-1], "config", None, "No such file")
-    error_of(ask(Google(), vertex_project="p", vertex_credentials="{oops")[-1], "config", None, "no JSON of Google credentials")
+    error_of(ask(Google(), vertex_project="p", vertex_credentials="{oops")[-1], "config", None, "not JSON of Google credentials")
 
 
 if __name__ == "__main__":
