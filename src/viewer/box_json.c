@@ -64,12 +64,14 @@ static void put_member_text(const pdl_box *b, const char *key, const char *name,
     if (pdl_is_str(v)) pdl_json_put_text(out, name, pdl_utf8_cut(pdl_str_get(v), MOST_OF_NAME));
 }
 
+/* What is no count of tokens is none: sums of a hostile trace stay in range. */
 static int64_t count_of(pdl_vref usage, const char *key) {
     pdl_vref v = pdl_is_dict(usage) ? pdl_dict_getz(usage, key) : pdl_absent();
-    return pdl_is(v, PDL_V_INT) && pdl_int_of(v) > 0 ? pdl_int_of(v) : 0;
+    return pdl_is(v, PDL_V_INT) && pdl_int_of(v) > 0 && pdl_int_of(v) < INT32_MAX ? pdl_int_of(v)
+                                                                                   : 0;
 }
 
-static int64_t tokens_of(const pdl_box *b) {
+int64_t pdl_box_tokens(const pdl_box *b) {
     pdl_vref usage = pdl_box_get(b, "pdl__usage");
     return count_of(usage, "prompt_tokens") + count_of(usage, "completion_tokens");
 }
@@ -155,7 +157,7 @@ static void put_line_members(const pdl_doc *d, const pdl_view_source *s, uint32_
     put_member_text(b, "role", "role", out);
     put_member_text(b, "model", "model", out);
     put_times(d, b, out);
-    if (tokens_of(b)) pdl_json_put_int(out, "tokens", tokens_of(b));
+    if (pdl_box_tokens(b)) pdl_json_put_int(out, "tokens", pdl_box_tokens(b));
     if (s && s->lines[i]) {
         pdl_json_put_int(out, "line", s->lines[i]);
         pdl_json_put_int(out, "to", s->ends[i]);

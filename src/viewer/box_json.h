@@ -28,6 +28,9 @@ void pdl_box_signature(const pdl_box *b, pdl_buf *out);
 /* The variable that the box defines, cut to what people read; empty: none. Borrowed from b. */
 pdl_str pdl_box_variable(const pdl_box *b);
 
+/* Tokens of the prompt and the answer of a call. */
+int64_t pdl_box_tokens(const pdl_box *b);
+
 /* "name":"text" with a comma before it unless it is the first member. */
 void pdl_json_put_text(pdl_buf *out, const char *name, pdl_str text);
 void pdl_json_put_int(pdl_buf *out, const char *name, int64_t n);

@@ -5,6 +5,7 @@
 #include "viewer/find.h"
 
 #include "base/limits.h"
+#include "viewer/box_json.h"
 
 #include "base/banned.h"
 
@@ -101,17 +102,6 @@ static bool defines(const pdl_box *b, pdl_str name) {
            (pdl_is_dict(defs) && !pdl_is_absent(pdl_dict_gets(defs, name)));
 }
 
-static int64_t tokens_of(const pdl_box *b) {
-    pdl_vref usage = pdl_box_get(b, "pdl__usage");
-    int64_t sum = 0;
-    for (size_t i = 0; pdl_is_dict(usage) && i < 2; i++) {
-        pdl_vref n = pdl_dict_getz(usage, i ? "completion_tokens" : "prompt_tokens");
-        if (pdl_is(n, PDL_V_INT) && pdl_int_of(n) > 0 && pdl_int_of(n) < INT32_MAX)
-            sum += pdl_int_of(n);
-    }
-    return sum;
-}
-
 static bool fits_state(const pdl_box *b, pdl_str state) {
     if (pdl_str_is(state, "failed")) return b->state == PDL_BOX_FAILED;
     return pdl_str_is(state, "recovered") ? b->state == PDL_BOX_RECOVERED
@@ -123,7 +113,7 @@ static bool fits(const pdl_box *b, const query *q) {
            (!q->role.n || pdl_str_eq(member(b, "role"), q->role)) &&
            (!q->state.n || fits_state(b, q->state)) &&
            (!q->micros || (b->end > b->start && (b->end - b->start) / 1000 >= q->micros)) &&
-           (!q->tokens || tokens_of(b) >= q->tokens) &&
+           (!q->tokens || pdl_box_tokens(b) >= q->tokens) &&
            (!q->variable.n || defines(b, q->variable)) &&
            (!q->model.n || contains(member(b, "model"), q->model)) &&
            (!q->text.n || has_text(b, q->text));
