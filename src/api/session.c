@@ -282,9 +282,9 @@ static bool read_own_policy(pdl_session *s, pdl_err *err) {
     return true;
 }
 
-static bool open_worlds(pdl_session *s, pdl_err *err) {
+/* The rooms that answer, as one world. */
+static pdl_world *compose(pdl_session *s) {
     const pdl_session_options *o = &s->opt;
-    if (!pdl_api_open_sandbox(o, env_of, s, s->arena, &s->sandbox, err)) return false;
     pdl_compose_options c = {
         .loop = s->loop,
         .env = env_of,
@@ -308,44 +308,68 @@ static bool open_worlds(pdl_session *s, pdl_err *err) {
         .sandbox = s->sandbox,
     };
     if (s->shared) c.behind = s->shared->outside;
-    if (!o->replay.n && !o->alone) s->outside = pdl_compose(&c);
-    if (!s->shared) pdl_mcp_secrets(&(pdl_mcp_options){.env = env_of, .user = s}, s->secrets);
+    return pdl_compose(&c);
+}
+
+/* What counts calls stands in front of what makes them. */
+static void open_outside(pdl_session *s) {
     const pdl_prices *prices = s->shared ? s->shared->prices : s->prices;
+    if (!s->opt.replay.n && !s->opt.alone) s->outside = compose(s);
+    if (!s->shared) pdl_mcp_secrets(&(pdl_mcp_options){.env = env_of, .user = s}, s->secrets);
     if (s->outside && s->shared) s->gate = pdl_jobs_world_new(s->shared->jobs, s->outside);
     if (s->outside)
         s->limits = pdl_budget_world_new(&(pdl_budget_world_options){s->loop, prices},
                                          s->gate ? s->gate : s->outside);
+    s->world = s->limits;
+}
+
+static bool open_explain(pdl_session *s, pdl_err *err) {
+    unsigned allowed = 0;
+    if (s->opt.allow.n && !pdl_allow_read(s->opt.allow, &allowed, err)) return false;
+    s->world = s->explain = pdl_explain_world_new(s->outside, allowed, s->prices);
+    s->reached = pdl_reached_new();
+    return true;
+}
+
+static bool open_record(pdl_session *s, pdl_err *err) {
     static const char *const modes[] = {"--stream none", "--stream result", "--stream context"};
     pdl_journal_info info = {
-        .file = o->file,
+        .file = s->opt.file,
         .version = PDL_STR(PDL_VERSION),
-        .options = pdl_str_of(modes[o->stream]),
+        .options = pdl_str_of(modes[s->opt.stream]),
         .secrets = s->secrets,
         .blocks = true,
     };
-    s->world = s->limits;
-    if (o->explain) {
-        unsigned allowed = 0;
-        if (o->allow.n && !pdl_allow_read(o->allow, &allowed, err)) return false;
-        s->world = s->explain = pdl_explain_world_new(s->outside, allowed, s->prices);
-        s->reached = pdl_reached_new();
-        return true;
-    }
+    return pdl_journal_record(s->opt.record, s->world, &info, &s->journal, err);
+}
+
+/* A journal of schema 2 answers as a durable run that does nothing new, one of schema 1 directly. */
+static bool open_replay(pdl_session *s, pdl_err *err) {
+    const pdl_session_options *o = &s->opt;
+    if (pdl_durable_is(o->replay)) return pdl_session_open_replay(s, err);
+    return pdl_journal_replay(o->replay, &s->journal, err) &&
+           (!o->trace || pdl_times_read(o->replay, &s->times, err));
+}
+
+static void use_journal(pdl_session *s) {
+    pdl_journal_hide(s->journal, s->secrets);
+    pdl_journal_folder(s->journal, s->opt.dir);
+    pdl_journal_debug(s->journal, s->opt.debug);
+    s->world = pdl_journal_world(s->journal);
+}
+
+static bool open_worlds(pdl_session *s, pdl_err *err) {
+    const pdl_session_options *o = &s->opt;
+    if (!pdl_api_open_sandbox(o, env_of, s, s->arena, &s->sandbox, err)) return false;
+    open_outside(s);
+    if (o->explain) return open_explain(s, err);
     if (o->cache.n && !o->replay.n) {
         if (!pdl_cache_open(o->cache, s->secrets, &s->cache, err)) return false;
         s->world = pdl_cache_world(s->cache, s->world);
     }
-    if (o->record.n && !pdl_journal_record(o->record, s->world, &info, &s->journal, err))
-        return false;
-    bool lasting = o->replay.n && pdl_durable_is(o->replay);
-    if (lasting && !pdl_session_open_replay(s, err)) return false;
-    if (o->replay.n && !lasting && !pdl_journal_replay(o->replay, &s->journal, err)) return false;
-    if (o->replay.n && !lasting && o->trace && !pdl_times_read(o->replay, &s->times, err))
-        return false;
-    if (s->journal) pdl_journal_hide(s->journal, s->secrets);
-    if (s->journal) pdl_journal_folder(s->journal, o->dir);
-    if (s->journal) pdl_journal_debug(s->journal, o->debug);
-    if (s->journal) s->world = pdl_journal_world(s->journal);
+    if (o->record.n && !open_record(s, err)) return false;
+    if (o->replay.n && !open_replay(s, err)) return false;
+    if (s->journal) use_journal(s);
     return read_policies(s, err);
 }
 
