@@ -343,7 +343,7 @@ static bool open_record(pdl_session *s, pdl_err *err) {
     return pdl_journal_record(s->opt.record, s->world, &info, &s->journal, err);
 }
 
-/* A journal of schema 2 answers as a durable run that does nothing new, one of schema 1 directly. */
+/* A journal of schema 2 answers as a durable run that does nothing new, one of schema 1 itself. */
 static bool open_replay(pdl_session *s, pdl_err *err) {
     const pdl_session_options *o = &s->opt;
     if (pdl_durable_is(o->replay)) return pdl_session_open_replay(s, err);
