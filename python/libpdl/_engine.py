@@ -257,6 +257,8 @@ class Engine:
 
     def _fail(self, request: _pdl.Request, raised: BaseException, message: Optional[str] = None) -> None:
         message = self._remember(raised, message)
+        if request.is_answered():  # Ctrl-C came between the answer and the return of the function
+            return
         if not isinstance(raised, Exception):
             request.refuse("interrupt", message)
             return
