@@ -52,4 +52,3 @@ int pdl_cli_cmd_answer(const arguments *a) {
     pdl_free(path);
     return ok ? 0 : fail(&err);
 }
-

@@ -84,8 +84,8 @@ static bool put_line(void *user, pdl_str path, const pdl_durable_summary *s) {
 
 static bool prune_one(void *user, pdl_str path, const pdl_durable_summary *s) {
     listing *l = user;
-    bool over = s->state == PDL_RUN_ENDED || s->state == PDL_RUN_FAILED ||
-                s->state == PDL_RUN_KILLED;
+    bool over =
+        s->state == PDL_RUN_ENDED || s->state == PDL_RUN_FAILED || s->state == PDL_RUN_KILLED;
     double last = s->ended > 0 ? s->ended : s->started;
     if (!over || last >= l->before) return true;
     l->ok = pdl_durable_remove(path, l->err);
@@ -178,8 +178,8 @@ static int act(const arguments *a, pdl_err *err) {
     pdl_str action = a->files.p[0];
     if (pdl_str_is(action, "prune")) return prune(a, err);
     if (!pdl_cli_lasting_path(a->files.p[1], &path, err)) return 1;
-    int code = pdl_str_is(action, "show")     ? show(a, path, err)
-               : pdl_str_is(action, "export") ? export(a, path, err)
+    int code = pdl_str_is(action, "show")                  ? show(a, path, err)
+               : pdl_str_is(action, "export")              ? export(a, path, err)
                : pdl_durable_remove(pdl_str_of(path), err) ? 0
                                                            : 1;
     pdl_free(path);

@@ -27,9 +27,9 @@
 /* --- options in the journal ------------------------------------------------------------------- */
 
 /* What shapes a run goes on shaping it; keys, prices and addresses come from now. */
-static const opt_id kept[] = {OPT_stream,  OPT_jobs, OPT_timeout, OPT_budget,      OPT_max_rps,
-                              OPT_max_tpm, OPT_sync, OPT_park,    OPT_provisional, OPT_cache,
-                              OPT_output};
+static const opt_id kept[] = {OPT_stream,      OPT_jobs,    OPT_timeout, OPT_budget,
+                              OPT_max_rps,     OPT_max_tpm, OPT_sync,    OPT_park,
+                              OPT_provisional, OPT_cache,   OPT_output};
 enum { N_KEPT = sizeof kept / sizeof kept[0] };
 
 static void put_options(const arguments *a, pdl_buf *out) {
@@ -56,8 +56,7 @@ static bool take_options(arguments *a, pdl_str json, pdl_err *err) {
         if (pdl_is_absent(x) || a->given[kept[i]]) continue;
         a->given[kept[i]] = true;
         if (pdl_is_str(x))
-            a->value[kept[i]] =
-                (pdl_str){pdl_str_dup(pdl_str_get(x)), pdl_str_get(x).n};
+            a->value[kept[i]] = (pdl_str){pdl_str_dup(pdl_str_get(x)), pdl_str_get(x).n};
     }
     pdl_drop(v);
     return true;
@@ -121,8 +120,9 @@ static void reword_taken(const lasting *l, const arguments *a, pdl_err *err) {
     err->kind = PDL_E_io;
     if (a->given[OPT_record]) return;
     pdl_buf b = PDL_BUF;
-    pdl_buf_putf(&b, "there is a run %s already: pdl resume %s continues it, pdl runs rm %s "
-                     "removes it",
+    pdl_buf_putf(&b,
+                 "there is a run %s already: pdl resume %s continues it, pdl runs rm %s "
+                 "removes it",
                  l->id, l->id, l->id);
     pdl_err_reword(err, &b);
 }
@@ -168,8 +168,8 @@ static bool take_ways(lasting *l, const arguments *a, pdl_err *err) {
         if (a->values.p[i].id != OPT_skip) continue;
         size_t eq = pdl_str_find(v, PDL_STR("="), 0);
         if (eq == PDL_NOT_FOUND || !eq)
-            return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
-                               "--skip %.*s: expected PLACE=JSON", PDL_FMT(v));
+            return pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "--skip %.*s: expected PLACE=JSON",
+                               PDL_FMT(v));
         if (!pdl_durable_skip(l->run, pdl_str_sub(v, 0, eq), pdl_str_sub(v, eq + 1, v.n), err))
             return false;
     }

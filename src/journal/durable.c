@@ -325,7 +325,7 @@ static void leave_open(pdl_durable *d, pending_effect *o, const identity *id) {
     }
     d->n_asked++;
     pdl_durable_notef(d, "%.*s: would be asked (%s)", PDL_FMT(pdl_buf_str(&id->place)),
-                     pdl_effect_kind_name(o->e->kind));
+                      pdl_effect_kind_name(o->e->kind));
     pdl_idmap_put(&d->open, o->e->id, o);
 }
 
@@ -337,8 +337,8 @@ static bool holds_handle(pdl_vref v) { return (pdl_flags_of(v) & PDL_F_HANDLE) !
 static bool needs_session(const pdl_effect *e) {
     pdl_vref code = pdl_dict_getz(e->request, "code"), lang = pdl_dict_getz(e->request, "lang");
     if (e->kind == PDL_EFFECT_object) return true;
-    return (pdl_is_str(code) && pdl_str_find(pdl_str_get(code), PDL_STR("PDL_SESSION"), 0) !=
-                                    PDL_NOT_FOUND) ||
+    return (pdl_is_str(code) &&
+            pdl_str_find(pdl_str_get(code), PDL_STR("PDL_SESSION"), 0) != PDL_NOT_FOUND) ||
            pdl_text_is(lang, "ipython") || holds_handle(pdl_dict_getz(e->request, "vars"));
 }
 
@@ -477,8 +477,8 @@ static void compare_files(pdl_durable *d, pending_effect *o) {
     if (!same && !(o->e->kind == PDL_EFFECT_source && pdl_is_null(now))) {
         d->n_changed++;
         pdl_durable_notef(d, "%.*s was changed since it was read%s",
-                         PDL_FMT(pdl_is_str(path) ? pdl_str_get(path) : PDL_STR("")),
-                         o->e->kind == PDL_EFFECT_source ? "" : "; the run has what it read then");
+                          PDL_FMT(pdl_is_str(path) ? pdl_str_get(path) : PDL_STR("")),
+                          o->e->kind == PDL_EFFECT_source ? "" : "; the run has what it read then");
         if (o->e->kind == PDL_EFFECT_source && !o->err.kind) {
             pdl_drop(o->value);
             o->value = now;

@@ -75,13 +75,13 @@ PDL_MUST bool pdl_durable_prepare(pdl_durable *d, pdl_err *err);
 
 /* What surrounds it. */
 typedef struct pdl_durable_options {
-    pdl_world *behind;       /* borrowed; NULL: nobody (REPLAY, SHOW) */
-    pdl_str dir;             /* folder of the program: paths in requests are relative to it */
+    pdl_world *behind; /* borrowed; NULL: nobody (REPLAY, SHOW) */
+    pdl_str dir;       /* folder of the program: paths in requests are relative to it */
     const pdl_debug *debug;
-    bool provisional;        /* pieces of answers go to the machine at once */
-    bool park;               /* a question that nobody answers now ends the process */
-    bool changed_fails;      /* --changed fail */
-    bool rebuild;            /* code may run again for what it left in its worker */
+    bool provisional;   /* pieces of answers go to the machine at once */
+    bool park;          /* a question that nobody answers now ends the process */
+    bool changed_fails; /* --changed fail */
+    bool rebuild;       /* code may run again for what it left in its worker */
     void *user;
     /* Is there output that was not written? Write it: all that is due is in the file. Returns how
      * many bytes of the output have been written in all. */

@@ -44,7 +44,6 @@ void pdl_journal_id_fini(journal_id *id);
 
 /* The failure of `asked` by a program in that folder as a dict (owned), and back. */
 pdl_val pdl_journal_error_value(pdl_str folder, const pdl_effect *asked, const pdl_err *e);
-void pdl_journal_error_read(pdl_str folder, const pdl_effect *asked, pdl_vref v,
-                            pdl_err *out);
+void pdl_journal_error_read(pdl_str folder, const pdl_effect *asked, pdl_vref v, pdl_err *out);
 
 #endif

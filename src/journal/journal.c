@@ -92,8 +92,8 @@ static pdl_val with_path(pdl_str text, pdl_str from, pdl_str to) {
     size_t done = 0;
     for (size_t at = 0; from.n && (at = pdl_str_find(text, from, at)) != PDL_NOT_FOUND;) {
         size_t end = at + from.n;
-        bool inside = (at > 0 && is_of_path(text.p[at - 1])) ||
-                      (end < text.n && is_of_path(text.p[end]));
+        bool inside =
+            (at > 0 && is_of_path(text.p[at - 1])) || (end < text.n && is_of_path(text.p[end]));
         if (!inside) {
             pdl_buf_put(&b, pdl_str_sub(text, done, at));
             pdl_buf_put(&b, to);
@@ -145,8 +145,7 @@ static pdl_err_kind kind_of(pdl_vref v) {
     return PDL_E_runtime;
 }
 
-void pdl_journal_error_read(pdl_str folder, const pdl_effect *asked, pdl_vref v,
-                            pdl_err *out) {
+void pdl_journal_error_read(pdl_str folder, const pdl_effect *asked, pdl_vref v, pdl_err *out) {
     assert(out->kind == PDL_E_NONE);
     pdl_vref msg = pdl_dict_getz(v, "message"), status = pdl_dict_getz(v, "status");
     pdl_val text =

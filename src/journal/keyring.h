@@ -17,7 +17,8 @@ typedef struct keyring {
     PDL_VEC(struct key {
         char *name;
         pdl_str value; /* as it is written inside of a JSON string; owned */
-    }) keys;
+    })
+    keys;
     bool lenient; /* one that is not set is [REDACTED] */
 } keyring;
 

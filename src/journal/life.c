@@ -420,9 +420,9 @@ bool pdl_durable_prepare(pdl_durable *d, pdl_err *err) {
     }
     ok = ok && pdl_durable_cut_files(d, &files, err);
     if (ok && files.len && !checks) {
-        ok = pdl_err_set(err, PDL_E_runtime, (pdl_loc){0},
-                         "files that the run writes are not as it left them: %s",
-                         pdl_buf_z(&files));
+        ok =
+            pdl_err_set(err, PDL_E_runtime, (pdl_loc){0},
+                        "files that the run writes are not as it left them: %s", pdl_buf_z(&files));
         pdl_err_hint(err, "--again FILE continues with a file as it is");
     }
     if (checks && open.len) pdl_durable_notef(d, "begun without an end: %s", pdl_buf_z(&open));

@@ -123,7 +123,7 @@ static bool on_found(void *user, const store_effect *row) {
     if (x->result == MATCH_ANSWERED) {
         x->d->n_moved++;
         pdl_durable_notef(x->d, "%.*s: the answer recorded at %.*s",
-                         PDL_FMT(pdl_buf_str(&x->id->place)), PDL_FMT(row->place));
+                          PDL_FMT(pdl_buf_str(&x->id->place)), PDL_FMT(row->place));
     }
     return false;
 }

@@ -176,8 +176,8 @@ static bool redact(pdl_str path, const pdl_secrets *secrets, pdl_err *err) {
 /* The copy of a run that nobody has belongs to nobody. */
 static bool disown(pdl_str path, pdl_err *err) {
     pdl_store *s = NULL;
-    bool ok = pdl_store_open(path, true, true, &s, err) &&
-              pdl_store_put(s, "owner", PDL_STR(""), err);
+    bool ok =
+        pdl_store_open(path, true, true, &s, err) && pdl_store_put(s, "owner", PDL_STR(""), err);
     pdl_store_close(s, ok);
     return ok;
 }
@@ -221,8 +221,8 @@ struct each_row {
 
 static bool on_effect(void *user, const store_effect *e) {
     struct each_row *x = user;
-    pdl_durable_row row = {e->place, e->kind, e->request, e->reply, e->error,
-                           e->start, e->end,  e->attempt};
+    pdl_durable_row row = {e->place, e->kind,  e->request, e->reply,
+                           e->error, e->start, e->end,     e->attempt};
     return x->fn(x->user, &row);
 }
 

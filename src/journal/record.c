@@ -121,8 +121,8 @@ static void on_piece(void *user, const pdl_effect *e, pdl_str text) {
 static bool answer_text(const recorder *r, const pdl_effect *e, const pdl_reply *reply,
                         pdl_buf *out, pdl_err *err) {
     pdl_str folder = pdl_journal_form_of(&r->base).folder;
-    pdl_val v = reply->err.kind ? pdl_journal_error_value(folder, e, &reply->err)
-                                : pdl_keep(reply->value);
+    pdl_val v =
+        reply->err.kind ? pdl_journal_error_value(folder, e, &reply->err) : pdl_keep(reply->value);
     bool ok = pdl_effect_encode_reply(e, v, r->base.secrets, out, err);
     pdl_drop(v);
     return ok;

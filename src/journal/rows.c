@@ -197,7 +197,7 @@ void pdl_durable_identity_fini(identity *id) {
 
 /* A reply of a model has its text three times: the second and third are this mark, which no text
  * becomes (keyring.h). */
-#define SAME "\"content\":\"\\u0001s\\u0001\""
+#define SAME      "\"content\":\"\\u0001s\\u0001\""
 #define FIRST_KEY "{\"content\":"
 
 /* The text of the reply as a JSON string, quotes and all; empty: it does not begin with one. */
@@ -281,8 +281,8 @@ static bool fill_end(pdl_durable *d, const pending_effect *o, store_effect *row,
     bool failed = o->err.kind != PDL_E_NONE;
     pdl_buf raw = PDL_BUF, clean = PDL_BUF;
     *t = (row_texts){PDL_BUF, PDL_BUF};
-    pdl_val v = failed ? pdl_journal_error_value((pdl_str){"", 0}, o->e, &o->err)
-                       : pdl_keep(o->value);
+    pdl_val v =
+        failed ? pdl_journal_error_value((pdl_str){"", 0}, o->e, &o->err) : pdl_keep(o->value);
     bool ok = pdl_effect_encode_reply(o->e, v, NULL, &raw, err);
     if (ok) pdl_keyring_refer(&d->keys, pdl_buf_str(&raw), &clean);
     if (ok) put_other(pdl_buf_str(&clean), true, &t->reply);

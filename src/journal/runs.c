@@ -18,8 +18,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/map.h"
 #include "base/arena.h"
+#include "base/map.h"
 #include "journal/sql.h"
 
 #include "base/banned.h"
@@ -163,8 +163,8 @@ static bool on_row(void *user, sql *q, sql_row *row) {
         .name = pdl_arena_str(l->arena, pdl_sql_text(q, row, 0)),
         .size = pdl_sql_int(q, row, 1),
         .changed = pdl_sql_int(q, row, 2),
-        .s = {.state = state >= 0 && state <= PDL_RUN_WAITING ? (pdl_run_state)state
-                                                             : PDL_RUN_KILLED,
+        .s = {.state =
+                  state >= 0 && state <= PDL_RUN_WAITING ? (pdl_run_state)state : PDL_RUN_KILLED,
               .id = keep(l->arena, pdl_sql_text(q, row, 4)),
               .file = keep(l->arena, pdl_sql_text(q, row, 5)),
               .place = place.p ? keep(l->arena, place) : NULL,
@@ -260,8 +260,7 @@ bool pdl_runs_each(const char *folder,
                pdl_sql_exec(q, "BEGIN", &ignored)))
         pdl_err_fini(&ignored);
     for (struct dirent *x; (x = readdir(d));)
-        if (pdl_str_ends(pdl_str_of(x->d_name), PDL_STR(SUFFIX)))
-            look_at(&l, q, folder, x->d_name);
+        if (pdl_str_ends(pdl_str_of(x->d_name), PDL_STR(SUFFIX))) look_at(&l, q, folder, x->d_name);
     closedir(d);
     if (q && !pdl_sql_exec(q, "COMMIT", &ignored)) pdl_err_fini(&ignored);
     pdl_sql_close(q);

@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 #include "base/vec.h"
 #include "journal/sql.h"
@@ -29,7 +29,7 @@ enum { APPLICATION_ID = 0x50444C4A /* "PDLJ" */, SCHEMA_VERSION = 2 };
     "kin INTEGER NOT NULL, state INTEGER NOT NULL, place TEXT NOT NULL, seq INTEGER NOT NULL, "    \
     "kind TEXT NOT NULL, hash "                                                                    \
     "TEXT NOT NULL, request TEXT NOT NULL, messages INTEGER NOT NULL, start REAL, begin_clock "    \
-    "REAL, end REAL, end_clock REAL, attempt INTEGER NOT NULL, again "     \
+    "REAL, end REAL, end_clock REAL, attempt INTEGER NOT NULL, again "                             \
     "INTEGER NOT NULL, pieces TEXT, reply TEXT, error TEXT, tokens INTEGER NOT NULL, cost REAL "   \
     "NOT NULL)"
 #define ATTEMPTS                                                                                   \
@@ -49,22 +49,16 @@ enum { APPLICATION_ID = 0x50444C4A /* "PDLJ" */, SCHEMA_VERSION = 2 };
 
 /* What else is in a file was put there by somebody else. */
 static const sql_object objects[] = {
-    {"run", RUN},
-    {"runs", RUNS},
-    {"effects", EFFECTS},
-    {"attempts", ATTEMPTS},
-    {"messages", MESSAGES},
-    {"messages_hash", MESSAGES_HASH},
-    {"files", FILES},
-    {"decisions", DECISIONS},
+    {"run", RUN},           {"runs", RUNS},           {"effects", EFFECTS},
+    {"attempts", ATTEMPTS}, {"messages", MESSAGES},   {"messages_hash", MESSAGES_HASH},
+    {"files", FILES},       {"decisions", DECISIONS},
 };
 
-static const char schema[] =
-    "BEGIN IMMEDIATE;"
-    "PRAGMA application_id = 1346653258;"
-    "PRAGMA user_version = 2;" RUN ";" RUNS ";" EFFECTS ";" ATTEMPTS ";" MESSAGES ";" MESSAGES_HASH
-    ";" FILES ";" DECISIONS ";"
-    "COMMIT;";
+static const char schema[] = "BEGIN IMMEDIATE;"
+                             "PRAGMA application_id = 1346653258;"
+                             "PRAGMA user_version = 2;" RUN ";" RUNS ";" EFFECTS ";" ATTEMPTS
+                             ";" MESSAGES ";" MESSAGES_HASH ";" FILES ";" DECISIONS ";"
+                             "COMMIT;";
 
 #define COLUMNS                                                                                    \
     "id, key, kin, place, seq, kind, hash, request, messages, start, begin_clock, end, "           \
@@ -119,9 +113,8 @@ static const char *const texts[] = {
     [ST_BY_ERROR] =
         "SELECT " COLUMNS " FROM effects WHERE error IS NOT NULL AND id > ? ORDER BY id",
     [ST_ALL] = "SELECT " COLUMNS " FROM effects WHERE id > ? ORDER BY id",
-    [ST_SUMS] =
-        ("SELECT count(*), coalesce(sum(kind IN ('model', 'embed') AND reply IS NOT NULL), "
-         "0), coalesce(sum(tokens), 0), coalesce(sum(cost), 0.0) FROM effects"),
+    [ST_SUMS] = ("SELECT count(*), coalesce(sum(kind IN ('model', 'embed') AND reply IS NOT NULL), "
+                 "0), coalesce(sum(tokens), 0), coalesce(sum(cost), 0.0) FROM effects"),
     [ST_FIND_MESSAGE] = "SELECT id, up FROM messages WHERE hash = ?",
     [ST_ADD_MESSAGE] = "INSERT INTO messages(up, hash, text) VALUES(?, ?, ?)",
     [ST_AT_MESSAGE] = "SELECT up, text FROM messages WHERE id = ?",
@@ -144,7 +137,7 @@ static const sql_use reading = {PDL_E_replay, "the journal ", " cannot be read",
 typedef struct keyed {
     struct keyed_row {
         int64_t x, id;
-    } *p;
+    } * p;
     size_t n, cap;
 } keyed;
 
@@ -166,9 +159,9 @@ static bool is_far(const char *path, const char **what) {
     static const struct {
         uint32_t magic;
         const char *name;
-    } far[] = {{0x6969, "NFS"},        {0xFF534D42, "CIFS"}, {0xFE534D42, "SMB2"},
-               {0x517B, "SMB"},        {0x01021997, "9P"},   {0x00C36400, "Ceph"},
-               {0x5346414F, "AFS"},    {0x0BD00BD0, "Lustre"}};
+    } far[] = {{0x6969, "NFS"},     {0xFF534D42, "CIFS"},  {0xFE534D42, "SMB2"},
+               {0x517B, "SMB"},     {0x01021997, "9P"},    {0x00C36400, "Ceph"},
+               {0x5346414F, "AFS"}, {0x0BD00BD0, "Lustre"}};
     struct statfs st;
     if (statfs(path, &st) != 0) return false;
     for (size_t i = 0; i < sizeof far / sizeof *far; i++) {
@@ -273,12 +266,11 @@ bool pdl_store_is_unbegun(pdl_str path) {
     pdl_err ignored = {0};
     pdl_buf started = PDL_BUF;
     bool empty = false, ours = false;
-    bool unbegun = pdl_sql_open(path, &reading, &s.q, &ignored) &&
-                   pdl_sql_is_empty(s.q, &empty, &ignored) &&
-                   (empty || (pdl_sql_is_ours(s.q, objects, sizeof objects / sizeof *objects,
-                                              &ours, &ignored) &&
-                              ours && pdl_store_get(&s, "started", &started, &ignored) &&
-                              !started.len));
+    bool unbegun =
+        pdl_sql_open(path, &reading, &s.q, &ignored) && pdl_sql_is_empty(s.q, &empty, &ignored) &&
+        (empty ||
+         (pdl_sql_is_ours(s.q, objects, sizeof objects / sizeof *objects, &ours, &ignored) &&
+          ours && pdl_store_get(&s, "started", &started, &ignored) && !started.len));
     pdl_sql_close(s.q);
     pdl_err_fini(&ignored);
     pdl_buf_fini(&started);
@@ -317,8 +309,8 @@ static bool begin(pdl_store *s, pdl_err *err) {
         pdl_sql_leave_log(s->q, false);
         if (!set_log(s, NULL, err)) return false;
     }
-    s->in_transaction = set_level(s, s->next_level, err) &&
-                        pdl_sql_run(s->q, ST_BEGIN, NULL, 0, NULL, NULL, err);
+    s->in_transaction =
+        set_level(s, s->next_level, err) && pdl_sql_run(s->q, ST_BEGIN, NULL, 0, NULL, NULL, err);
     return s->in_transaction;
 }
 
@@ -415,9 +407,9 @@ bool pdl_store_begin(pdl_store *s, const store_effect *e, int64_t *id, pdl_err *
 }
 
 bool pdl_store_end(pdl_store *s, const store_effect *e, pdl_err *err) {
-    sql_arg args[] = {SQL_I(e->attempt), SQL_D(e->end),  SQL_D(e->end_clock), SQL_I(e->state),
-                      SQL_S(e->pieces), SQL_S(e->reply),     SQL_S(e->error),
-                      SQL_I(e->tokens), SQL_D(e->cost),      SQL_I(e->id)};
+    sql_arg args[] = {SQL_I(e->attempt), SQL_D(e->end),   SQL_D(e->end_clock), SQL_I(e->state),
+                      SQL_S(e->pieces),  SQL_S(e->reply), SQL_S(e->error),     SQL_I(e->tokens),
+                      SQL_D(e->cost),    SQL_I(e->id)};
     return put(s, ST_END, args, sizeof args / sizeof *args, err);
 }
 

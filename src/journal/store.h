@@ -104,9 +104,9 @@ PDL_MUST bool pdl_store_messages(pdl_store *s, int64_t id, pdl_buf *out, pdl_err
 /* --- files that the program writes ------------------------------------------------------------ */
 
 typedef struct store_file {
-    pdl_str path; /* from the working folder */
-    bool existed; /* before the first write */
-    int64_t before, size; /* bytes before the first write, and acknowledged */
+    pdl_str path;                   /* from the working folder */
+    bool existed;                   /* before the first write */
+    int64_t before, size;           /* bytes before the first write, and acknowledged */
     int64_t device, inode, changed; /* changed: time of the last change after it, ns; 0: none yet */
 } store_file;
 PDL_MUST bool pdl_store_put_file(pdl_store *s, const store_file *f, pdl_err *err);

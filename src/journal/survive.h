@@ -33,7 +33,8 @@ typedef struct known_list {
     PDL_VEC(struct known_node {
         int64_t id;
         char hash[65];
-    }) nodes;
+    })
+    nodes;
     uint64_t used;
 } known_list;
 enum { KNOWN_LISTS = 16 };
@@ -45,13 +46,13 @@ typedef struct pending_effect {
     int64_t row;   /* 0: none yet */
     int64_t attempt;
     double begin_clock, begun; /* begun: by the wall clock, in an earlier process */
-    bool sent;       /* the twin is on its way */
-    bool answers_at_once; /* inside of start */
-    bool shown;      /* pieces went to the machine */
+    bool sent;                 /* the twin is on its way */
+    bool answers_at_once;      /* inside of start */
+    bool shown;                /* pieces went to the machine */
     bool has_reply;
-    bool rebuilds;   /* runs again for what it leaves in the worker: nobody waits for it */
-    pdl_val pieces;  /* list of texts */
-    pdl_val value;   /* of the reply */
+    bool rebuilds;  /* runs again for what it leaves in the worker: nobody waits for it */
+    pdl_val pieces; /* list of texts */
+    pdl_val value;  /* of the reply */
     pdl_err err;
     pdl_val expected; /* rebuilds: what it gave before */
 } pending_effect;
@@ -78,12 +79,12 @@ struct pdl_durable {
     char salt[33];
     pdl_err problem; /* the file cannot be written any more */
     pdl_sender sender;
-    PDL_VEC(pending_effect *) held; /* due at the next flush, in order */
+    PDL_VEC(pending_effect *) held;     /* due at the next flush, in order */
     PDL_VEC(pending_effect *) answered; /* to be delivered, from answered_head on */
     size_t answered_head;
-    pdl_idmap open; /* by effect id */
+    pdl_idmap open;            /* by effect id */
     uint32_t n_open, n_inputs; /* sent and not answered; of them questions */
-    pdl_idmap used; /* rows that were given */
+    pdl_idmap used;            /* rows that were given */
     known_list lists[KNOWN_LISTS];
     uint64_t n_lists;
     PDL_VEC(way_out) ways;
@@ -92,10 +93,10 @@ struct pdl_durable {
     uint64_t start_ns, earlier_ns;
     double seen; /* end of the latest row that was given, by the wall clock */
     uint64_t printed, printed_before;
-    uint32_t n_shown; /* open effects whose pieces the machine has had */
+    uint32_t n_shown;  /* open effects whose pieces the machine has had */
     bool is_retry_due; /* a service has answered, and that is not synced */
     bool flushing, ends, parked, rebuilding;
-    pending_effect *delivered;    /* whose answer the machine gets now; NULL: none */
+    pending_effect *delivered;        /* whose answer the machine gets now; NULL: none */
     PDL_VEC(pending_effect *) asking; /* questions that nobody answered */
     size_t next_code, n_changed;
     PDL_VEC(pending_effect *) recorded_code; /* answered from rows, in order, for a rebuild */

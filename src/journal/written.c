@@ -101,7 +101,7 @@ struct cutting {
     pdl_durable *d;
     pdl_buf *wrong;
     PDL_VEC(char *) open; /* paths of writes that have no end */
-    bool cuts; /* else what is wrong is looked for */
+    bool cuts;            /* else what is wrong is looked for */
     pdl_err *err;
     bool ok;
 };
@@ -165,8 +165,8 @@ static bool cut_file(void *user, const store_file *f) {
     else if (there)
         length = length_for(c, f, &st);
     if (length >= 0 && c->cuts && truncate(path, (off_t)length) != 0)
-        c->ok = pdl_err_set(c->err, PDL_E_io, (pdl_loc){0}, "cannot cut %s: %s", path,
-                            strerror(errno));
+        c->ok =
+            pdl_err_set(c->err, PDL_E_io, (pdl_loc){0}, "cannot cut %s: %s", path, strerror(errno));
     pdl_free(path);
     return c->ok;
 }
