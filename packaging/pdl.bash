@@ -1,10 +1,11 @@
 _pdl() {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words
     case $prev in
+    --sandbox-min) COMPREPLY=($(compgen -W 'full process' -- "$cur")); return ;;
     --stream) COMPREPLY=($(compgen -W 'result context none' -- "$cur")); return ;;
     --sync) COMPREPLY=($(compgen -W 'full process' -- "$cur")); return ;;
     --changed) COMPREPLY=($(compgen -W 'reuse fail' -- "$cur")); return ;;
-    --format) COMPREPLY=($(compgen -W 'json perfetto' -- "$cur")); return ;;
+    --format) COMPREPLY=($(compgen -W 'json html perfetto' -- "$cur")); return ;;
     --format) COMPREPLY=($(compgen -W 'text json' -- "$cur")); return ;;
     --template) COMPREPLY=($(compgen -W 'chat rag agent batch' -- "$cur")); return ;;
     esac
@@ -22,13 +23,14 @@ _pdl() {
     policy) words='--help ' ;;
     new) words='--help --template ' ;;
     mock) words='--help --replies --strict --delay --port ' ;;
+    sandbox) words='--help --check --sandbox --sandbox-min ' ;;
     schema) words='--help ' ;;
     help) words='--help ' ;;
-    *) words='--help --sandbox --no-sandbox --data-file --data --eval --stream --trace --record --replay --durable --id --sync --park --provisional --output --cache --jobs --timeout --budget --policy --prices --max-rps --max-tokens-per-minute --wire --view --schema --version ' ;;
+    *) words='--help --sandbox --no-sandbox --sandbox-min --data-file --data --eval --stream --trace --record --replay --durable --id --sync --park --provisional --output --cache --jobs --timeout --budget --policy --prices --max-rps --max-tokens-per-minute --wire --view --schema --version ' ;;
     esac
     if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W "$words" -- "$cur")); return; fi
     COMPREPLY=($(compgen -f -- "$cur"))
-    [[ $COMP_CWORD == 1 ]] && COMPREPLY+=($(compgen -W 'check dump explain cache view resume runs answer trace serve policy new mock schema help ' -- "$cur"))
+    [[ $COMP_CWORD == 1 ]] && COMPREPLY+=($(compgen -W 'check dump explain cache view resume runs answer trace serve policy new mock sandbox schema help ' -- "$cur"))
     return 0
 }
 complete -o filenames -F _pdl pdl

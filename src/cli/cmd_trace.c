@@ -1,5 +1,5 @@
 /* cmd_trace.c -- pdl trace: what a durable run did, also one that was killed. Its program is run
- * against its journal, with nobody outside.
+ * against its journal, with nobody outside, so a run that is still going on is not disturbed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -7,6 +7,7 @@
 
 #include "cli/cli.h"
 #include "value/json_write.h"
+#include "viewer/viewer.h"
 
 #include "base/banned.h"
 
@@ -16,12 +17,11 @@ static bool put_piece(void *user, pdl_str piece, pdl_err *err) {
     return !*code || pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot write to standard output");
 }
 
-static bool show_json(pdl_durable *run, pdl_err *err) {
+bool pdl_cli_trace_run(pdl_durable *run, pdl_fold_put_fn *put, void *user, pdl_err *err) {
     const pdl_durable_facts *f = pdl_durable_get_facts(run);
     pdl_session *s = NULL;
     pdl_val inputs = pdl_absent();
     const pdl_program *p;
-    int code = 0;
     pdl_session_options o = {.file = f->file,
                              .dir = pdl_file_folder(f->file),
                              .stream = PDL_STREAM_RESULT,
@@ -38,10 +38,40 @@ static bool show_json(pdl_durable *run, pdl_err *err) {
     if (ok) {
         pdl_session_attach(s, run, &(pdl_durable_options){0}, inputs);
         if (pdl_session_run(s) == PDL_STEP_WAIT) pdl_session_stop(s);
-        ok = pdl_session_trace(s, put_piece, &code, err) && put_piece(&code, PDL_STR("\n"), err);
+        ok = pdl_session_trace(s, put, user, err);
     }
     pdl_session_free(s);
     pdl_drop(inputs);
+    return ok;
+}
+
+static bool show_json(pdl_durable *run, pdl_err *err) {
+    int code = 0;
+    return pdl_cli_trace_run(run, put_piece, &code, err) && put_piece(&code, PDL_STR("\n"), err);
+}
+
+static bool put_trace(void *user, pdl_str piece, pdl_err *err) {
+    return pdl_buf_add(user, piece, err);
+}
+
+bool pdl_cli_trace_view(pdl_durable *run, pdl_view_run **out, pdl_err *err) {
+    const pdl_durable_facts *f = pdl_durable_get_facts(run);
+    pdl_buf trace = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
+    bool ok = pdl_cli_trace_run(run, put_trace, &trace, err) &&
+              pdl_view_run_new(f->id, pdl_buf_str(&trace), f->file, f->text, out, err);
+    pdl_buf_fini(&trace);
+    return ok;
+}
+
+static bool show_html(pdl_durable *run, pdl_err *err) {
+    pdl_view_run *v;
+    pdl_buf page = PDL_BUF;
+    int code = 0;
+    if (!pdl_cli_trace_view(run, &v, err)) return false;
+    pdl_view_html(v, &page);
+    bool ok = put_piece(&code, pdl_buf_str(&page), err);
+    pdl_view_run_free(v);
+    pdl_buf_fini(&page);
     return ok;
 }
 
@@ -73,17 +103,17 @@ static bool put_event(void *user, const pdl_durable_row *row) {
     PDL_PUT(&x->out, ", \"name\": ");
     pdl_json_quote(row->place, 0, &x->out);
     pdl_buf_putf(&x->out, ", \"args\": {\"state\": \"%s\", \"answers\": %lld}}",
-                 row->end <= 0 ? "open"
+                 row->end <= 0  ? "open"
                  : row->error.p ? "failed"
                                 : "answered",
                  (long long)row->attempt);
     return true;
 }
 
-static bool show_perfetto(const char *path, pdl_err *err) {
+static bool show_perfetto(pdl_durable *run, pdl_err *err) {
     struct events x = {.out = PDL_BUF};
     PDL_PUT(&x.out, "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [\n");
-    bool ok = pdl_durable_each(pdl_str_of(path), put_event, &x, err);
+    bool ok = pdl_durable_each(pdl_durable_path(run), put_event, &x, err);
     PDL_PUT(&x.out, "\n]}\n");
     ok = ok && (pdl_cli_put_stdout(pdl_buf_str(&x.out)) == 0 ||
                 pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot write to standard output"));
@@ -92,15 +122,21 @@ static bool show_perfetto(const char *path, pdl_err *err) {
     return ok;
 }
 
+static bool show(const arguments *a, pdl_durable *run, pdl_err *err) {
+    pdl_str form = a->value[OPT_trace_form];
+    return pdl_str_is(form, "perfetto") ? show_perfetto(run, err)
+           : pdl_str_is(form, "html")   ? show_html(run, err)
+                                        : show_json(run, err);
+}
+
 int pdl_cli_cmd_trace(const arguments *a) {
     pdl_err err = {0};
     pdl_durable *run = NULL;
     char *path = NULL;
     if (!a->files.n) return pdl_cli_refuse(a, "the following arguments are required: ID or FILE");
-    bool perfetto = a->given[OPT_trace_form] && pdl_str_is(a->value[OPT_trace_form], "perfetto");
     bool ok = pdl_cli_lasting_path(a->files.p[0], &path, &err) &&
               pdl_durable_open(pdl_str_of(path), PDL_DURABLE_SHOW, false, false, &run, &err) &&
-              (perfetto ? show_perfetto(path, &err) : show_json(run, &err));
+              show(a, run, &err);
     int code = ok ? fflush(stdout) != 0 : 1;
     if (!ok) {
         pdl_cli_print_error(&err, NULL);

@@ -70,7 +70,30 @@ static bool replay(const shower *s, pdl_str journal, pdl_str program, pdl_buf *t
     return ok;
 }
 
-static bool open_run(shower *s, pdl_str name, pdl_err *err) {
+/* The journal of a durable run holds its program; while it goes on it is shown up to here. */
+static bool open_durable(shower *s, pdl_str path, pdl_err *err) {
+    pdl_durable *run = NULL;
+    bool ok = pdl_durable_open(path, PDL_DURABLE_SHOW, false, false, &run, err) &&
+              pdl_cli_trace_view(run, &s->runs[s->n_runs], err);
+    if (ok) s->n_runs++;
+    pdl_durable_close(run);
+    return ok;
+}
+
+/* The path of a durable run that is named by its id or its file; NULL: it is none. Owned. */
+static char *durable_path(pdl_str name) {
+    pdl_err ignored = {0};
+    char *path = NULL;
+    if (!pdl_cli_lasting_path(name, &path, &ignored)) {
+        pdl_err_fini(&ignored);
+        return NULL;
+    }
+    if (pdl_durable_is(pdl_str_of(path))) return path;
+    pdl_free(path);
+    return NULL;
+}
+
+static bool open_file(shower *s, pdl_str name, pdl_err *err) {
     pdl_buf bytes = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE), source = PDL_BUF, trace = PDL_BUF;
     pdl_str given = s->a->value[OPT_source];
     bool ok = read_file(name, &bytes, err);
@@ -91,6 +114,14 @@ static bool open_run(shower *s, pdl_str name, pdl_err *err) {
     pdl_buf_fini(&bytes);
     pdl_buf_fini(&source);
     pdl_buf_fini(&trace);
+    return ok;
+}
+
+static bool open_run(shower *s, pdl_str name, pdl_err *err) {
+    char *journal = durable_path(name);
+    if (!journal) return open_file(s, name, err);
+    bool ok = open_durable(s, pdl_str_of(journal), err);
+    pdl_free(journal);
     return ok;
 }
 

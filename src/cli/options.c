@@ -63,7 +63,7 @@ static const option options[] = {
     {OPT_redact, "redact", 0, OPT_FLAG, NULL, NULL,
      "without keys: the file replays, but does not continue"},
     {OPT_at, "at", 0, OPT_VALUE, "PLACE", NULL, "which question, when several are open"},
-    {OPT_trace_form, "format", 0, OPT_VALUE, "FORM", "{json,perfetto}",
+    {OPT_trace_form, "format", 0, OPT_VALUE, "FORM", "{json,html,perfetto}",
      "form of the trace; json when absent"},
     {OPT_jobs, "jobs", 0, OPT_VALUE, "N", NULL, "model calls open at a time; 64 when absent"},
     {OPT_timeout, "timeout", 0, OPT_VALUE, "LIMITS", NULL,
@@ -223,8 +223,9 @@ static const command table[] = {
      "last message\n"
      "  prune   remove what --older-than, --model (both: what both say) or --all names\n"
      "  export  print every reply with its request, one JSON object a line\n"},
-    {"view", pdl_cli_cmd_view, view_options, "FILE [OTHER]",
-     "Show a run as nested boxes in a browser: a trace, ours or the reference's, or a recording.\n"
+    {"view", pdl_cli_cmd_view, view_options, "FILE|ID [OTHER]",
+     "Show a run as nested boxes in a browser: a trace, ours or the reference's, a recording,\n"
+     "or a durable run.\n"
      "With OTHER: two runs side by side. Nothing is run by it.",
      "The address that is printed works once; each line typed on the terminal prints another.\n"
      "Ctrl-C ends it.\n"},
