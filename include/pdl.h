@@ -230,7 +230,9 @@ PDL_API void pdl_engine_free(pdl_engine *engine);
  *
  * See docs/manual/embedding.md for the requests. Kinds, their subjects and answers:
  *
- * - model: its name; {model, messages, parameters, schema, stream}; text, or {content, usage}
+ * - model: its name; {model, messages, parameters, schema, stream}; text, {content, ...} with what
+ *   an assistant's message may have (tool_calls ...) and finish_reason, logprobs, usage, or a chat
+ *   completion in OpenAI's form
  * - code: python or ipython; {lang, code, vars, cwd}; the value of `result`
  * - tool: the tool server; {server, op: list|call|request, ...}; tools, {content, structured, text,
  *   is_error}, any

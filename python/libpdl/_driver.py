@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any, Awaitable, Callable, Optional, Protocol
 
 from . import _pdl
+from ._pieces import plain
 
 if TYPE_CHECKING:
     from ._engine import Engine
@@ -149,7 +150,7 @@ class Driver:
 
     async def _answer(self, request: _pdl.Request, awaitable: Awaitable[Any]) -> None:
         try:
-            result = await awaitable
+            result = plain(await awaitable)
             if not request.is_answered():
                 request.answer(result)
         except asyncio.CancelledError:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Any, AsyncIterator, Awaitable, Callable, Iterator, Optional, Union
 
     from ._driver import Driver
+    from ._pieces import Pump
     from ._program import Program, Result
     Model = Callable[["ModelRequest"], Any]
     Path = Union[str, os.PathLike[str]]
@@ -43,28 +44,6 @@ class ModelRequest:
         return isinstance(other, ModelRequest) and all(getattr(self, k) == getattr(other, k) for k in self.__slots__)
 
     __hash__ = None  # type: ignore[assignment]
-
-
-class Pump:
-    """A model that answers in pieces: one is taken between two steps of the runs."""
-
-    def __init__(self, request: _pdl.Request, pieces: Iterator[Any]) -> None:
-        self.request, self.pieces = request, pieces
-        self.told: list[str] = []
-
-    def take(self, piece: Any) -> None:
-        if isinstance(piece, dict):
-            self.told.append(str(piece.get("content", "")))
-        elif isinstance(piece, str):
-            self.request.piece(piece)
-            self.told.append(piece)
-        else:
-            raise TypeError("a model gave a piece of type %s, not text" % type(piece).__name__)
-
-    def close(self) -> None:
-        close = getattr(self.pieces, "close", None)
-        if close:
-            close()
 
 
 def _name_of(function: Any) -> str:
@@ -203,6 +182,9 @@ class Engine:
 
     def _give(self, request: _pdl.Request, result: Any) -> None:
         """What a model in Python returned."""
+        from ._pieces import Pump, plain  # here, so that the import of the package does not pay for it
+        if not isinstance(result, (str, dict)):
+            result = plain(result)
         if isinstance(result, (str, dict)):
             request.answer(result)
         elif hasattr(result, "__await__"):
@@ -214,13 +196,14 @@ class Engine:
         else:
             raise TypeError("a model returned a value of type %s, not text, a dict or pieces" % type(result).__name__)
 
-    async def _collect(self, request: _pdl.Request, pieces: AsyncIterator[Any]) -> str:
+    async def _collect(self, request: _pdl.Request, pieces: AsyncIterator[Any]) -> Union[str, dict[str, Any]]:
+        from ._pieces import Pump
         pump = Pump(request, iter(()))
         async for piece in pieces:
             pump.take(piece)
             if self._driver:
                 self._driver.soon()
-        return "".join(pump.told)
+        return pump.answer()
 
     def _run_code(self, request: _pdl.Request) -> None:
         from . import _code
@@ -292,7 +275,7 @@ class Engine:
                 p.take(next(p.pieces))
                 self._pumps.append(p)
             except StopIteration:
-                p.request.answer("".join(p.told))
+                p.request.answer(p.answer())
             except BaseException as e:
                 self._fail(p.request, e)
 

@@ -13,6 +13,7 @@
 #include "base/limits.h"
 #include "base/utf8.h"
 #include "io/clock.h"
+#include "model/model.h"
 
 #include "base/banned.h"
 
@@ -117,25 +118,55 @@ static pdl_val no_tokens(void) {
                          "completion_tokens", pdl_int(0));
 }
 
-/* {content, message, raw, usage}, whose raw has the form of a chat completion. */
-static bool model_answer(const pdl_effect *e, pdl_vref v, pdl_val *out, pdl_err *err) {
-    bool is_text = pdl_is_str(v);
-    if (!is_text && (!pdl_is_dict(v) || !pdl_is_str(pdl_dict_getz(v, "content"))))
-        return misfit("model", v, "text or {content, ...}", err);
-    pdl_val d = is_text ? pdl_dict_putz(pdl_dict_new(4), "content", pdl_keep(v)) : pdl_keep(v);
-    pdl_val message = pdl_dict_putz(pdl_dict_new(2), "role", pdl_textz("assistant"));
-    message = pdl_dict_putz(message, "content", pdl_keep(pdl_dict_getz(d, "content")));
-    d = default_to(d, "message", message);
-    d = default_to(d, "usage", no_tokens());
+/* The message of an answer {content, ...}: the fields that a message of an assistant may have. */
+static pdl_val answer_message(pdl_vref d) {
+    static const char *const fields[] = {"content",           "tool_calls",  "refusal",
+                                         "reasoning_content", "annotations", "function_call"};
+    pdl_vref given = pdl_dict_getz(d, "message");
+    if (pdl_is_dict(given)) return pdl_keep(given);
+    pdl_val m = pdl_dict_putz(pdl_dict_new(2), "role", pdl_textz("assistant"));
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+        pdl_vref v = pdl_dict_getz(d, fields[i]);
+        if (!pdl_is_absent(v)) m = pdl_dict_putz(m, fields[i], pdl_keep(v));
+    }
+    return m;
+}
+
+/* A chat completion of an answer {content, ...} of a host program. */
+static pdl_val answer_completion(pdl_vref d) {
     pdl_val choice = pdl_dict_putz(pdl_dict_new(3), "index", pdl_int(0));
-    choice = pdl_dict_putz(choice, "finish_reason", pdl_textz("stop"));
-    choice = pdl_dict_putz(choice, "message", pdl_keep(pdl_dict_getz(d, "message")));
-    pdl_val raw =
-        pdl_dict_putz(pdl_dict_new(3), "model", pdl_keep(pdl_dict_getz(e->request, "model")));
-    raw = pdl_dict_putz(raw, "choices", pdl_list_push(pdl_list_new(1), choice));
-    raw = pdl_dict_putz(raw, "usage", pdl_keep(pdl_dict_getz(d, "usage")));
-    *out = default_to(d, "raw", raw);
-    return true;
+    choice = pdl_dict_putz(choice, "message", answer_message(d));
+    static const char *const fields[] = {"finish_reason", "logprobs"};
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+        pdl_vref v = pdl_dict_getz(d, fields[i]);
+        if (!pdl_is_absent(v)) choice = pdl_dict_putz(choice, fields[i], pdl_keep(v));
+    }
+    pdl_val c = pdl_dict_putz(pdl_dict_new(3), "choices", pdl_list_push(pdl_list_new(1), choice));
+    pdl_vref usage = pdl_dict_getz(d, "usage");
+    return pdl_is_absent(usage) ? c : pdl_dict_putz(c, "usage", pdl_keep(usage));
+}
+
+/* Text, {content, ...} with what belongs to a message, or a whole chat completion become the reply
+ * that a service's answer becomes: programs cannot tell who answered. */
+static bool model_answer(const pdl_effect *e, pdl_vref v, pdl_val *out, pdl_err *err) {
+    pdl_vref content = pdl_is_dict(v) ? pdl_dict_getz(v, "content") : pdl_absent();
+    bool is_whole = pdl_is_dict(v) && pdl_is_list(pdl_dict_getz(v, "choices"));
+    bool has_calls = pdl_is_dict(v) && pdl_is_list(pdl_dict_getz(v, "tool_calls"));
+    bool is_empty = pdl_is_absent(content) || pdl_is_null(content);
+    if (!pdl_is_str(v) && !is_whole && !pdl_is_str(content) && !(has_calls && is_empty))
+        return misfit("model", v, "text, {content, ...} or a chat completion", err);
+    pdl_val c;
+    if (is_whole)
+        c = pdl_keep(v);
+    else if (pdl_is_str(v)) {
+        pdl_val d = pdl_dict_putz(pdl_dict_new(1), "content", pdl_keep(v));
+        c = answer_completion(d);
+        pdl_drop(d);
+    } else
+        c = answer_completion(v);
+    c = default_to(c, "model", pdl_keep(pdl_dict_getz(e->request, "model")));
+    c = default_to(c, "usage", no_tokens());
+    return pdl_model_reply(c, out, err);
 }
 
 static pdl_val code_answer(pdl_vref v, pdl_str all_pieces) {

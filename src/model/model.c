@@ -7,6 +7,7 @@
 #include "io/clock.h"
 #include "io/rand.h"
 #include "model/call/embed.h"
+#include "model/wire/reply_builder.h"
 
 #include "base/banned.h"
 
@@ -79,9 +80,8 @@ pdl_world *pdl_model_world_new(pdl_loop *loop, const pdl_model_options *opt) {
     if (ca) calls->ca_file = pdl_str_dup(pdl_str_of(ca));
     ca = pdl_env_get(&calls->env, "PDL_CA_FILE");
     if (ca) calls->ca_fallback = pdl_str_dup(pdl_str_of(ca));
-    pdl_http_options http = {.ca_file = calls->ca_file,
-                             .ca_fallback = calls->ca_fallback,
-                             .debug = calls->opt.debug};
+    pdl_http_options http = {
+        .ca_file = calls->ca_file, .ca_fallback = calls->ca_fallback, .debug = calls->opt.debug};
     calls->http = pdl_http_new(loop, &http);
     calls->tokens.http = calls->http;
     calls->rates =
@@ -91,4 +91,8 @@ pdl_world *pdl_model_world_new(pdl_loop *loop, const pdl_model_options *opt) {
 
 size_t pdl_model_world_open(const pdl_world *w) {
     return ((const pdl_calls *)(const void *)w)->n_open;
+}
+
+bool pdl_model_reply(pdl_val completion, pdl_val *out, pdl_err *err) {
+    return pdl_reply_finish(completion, PDL_REPLY_PLAIN, pdl_absent(), out, err);
 }

@@ -446,7 +446,7 @@ static void test_requests(void) {
         {"model: bad\ninput: hi\nfallback:\n  text: kept\n", "kept"},
         {"model: number\ninput: hi\n",
          "the host program answered a request of kind model with a value of "
-         "type int, not text or {content, ...}"},
+         "type int, not text, {content, ...} or a chat completion"},
         {"read: null\nmessage: \"? \"\n", "a line"},
         {"read: ./nowhere.txt\n", "of a file"},
         {"lang: command\ncode: uname -a\n", "output"},
@@ -506,8 +506,8 @@ static void test_answers(void) {
          "{\"content\": \"c\", \"usage\": {\"completion_tokens\": 3, \"prompt_tokens\": 4}}",
          "model: m\n", "c"},
         {"model", "[1]", "model: m\n",
-         "the host program answered a request of kind model with a value of type list, not text or "
-         "{content, ...}"},
+         "the host program answered a request of kind model with a value of type list, not text, "
+         "{content, ...} or a chat completion"},
         {"embed", "{\"embeddings\": [[1, 2]], \"usage\": null}",
          "text: \"${ stdlib.embed('m', ['a']) }\"\n",
          "{\"embeddings\": [[1, 2]], \"usage\": null}"},

@@ -162,7 +162,7 @@ static pdl_val finish_choice(pdl_val choice, unsigned how, pdl_vref schema) {
     pdl_val m = pdl_is_dict(m0) ? pdl_keep(m0) : pdl_dict_new(0);
     const char *reason = pdl_is_str(said) ? pdl_finish_reason(pdl_str_get(said)) : "stop";
     bool unwrapped = false;
-    m = split_thinking(m);
+    if (!(how & PDL_REPLY_PLAIN)) m = split_thinking(m);
     if (how & PDL_REPLY_TOOL) m = unwrap_tool(m, &unwrapped);
     if (how & PDL_REPLY_VALUE) m = unwrap_value(m, how & PDL_REPLY_PARSED);
     if (how & PDL_REPLY_NULLS) m = without_nulls(m, schema);

@@ -79,6 +79,7 @@ enum {
     PDL_REPLY_VALUE = 2,  /* the content is {value: ...}: it is unwrapped */
     PDL_REPLY_PARSED = 4, /* a text in such a value keeps its quotes */
     PDL_REPLY_NULLS = 8,  /* absent optional properties of schema arrive as null */
+    PDL_REPLY_PLAIN = 16, /* <think> in the content stays: its pieces were shown with it */
 };
 PDL_MUST bool pdl_reply_finish(pdl_val raw, unsigned how, pdl_vref schema, pdl_val *out,
                                pdl_err *err);

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Answers of models in Python, whole or in pieces.
+
+A model is a function of the user's, often one line over a library that has an interface of its own: OpenAI's client, LiteLLM, llama.cpp. What
+such a library returns is taken as it is: a chat completion as a dict or an object with `model_dump`, a stream of text or of chunks of a chat
+completion. The pieces of a stream are joined to the answer that the library would have given at once.
+"""
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Iterator, Optional, Union
+
+    from . import _pdl
+
+
+def plain(answer: Any) -> Any:
+    """The dict of an object of a library (pydantic's `model_dump`); anything else is kept."""
+    dump = getattr(answer, "model_dump", None)
+    return dump() if callable(dump) and not isinstance(answer, type) else answer
+
+
+class Pump:
+    """A model that answers in pieces: one is taken between two steps of the runs."""
+
+    def __init__(self, request: _pdl.Request, pieces: Iterator[Any]) -> None:
+        self.request, self.pieces = request, pieces
+        self.told: list[str] = []
+        self.calls: dict[int, dict[str, Any]] = {}  # tool calls by their number in the answer
+        self.fields: dict[str, Any] = {}  # finish_reason, usage and the like: the last one counts
+
+    def take(self, piece: Any) -> None:
+        if not isinstance(piece, (str, dict)):
+            piece = plain(piece)
+        if isinstance(piece, str):
+            self._text(piece)
+        elif isinstance(piece, dict) and isinstance(piece.get("choices"), list):
+            self._chunk(piece)
+        elif isinstance(piece, dict):
+            self._delta(piece)
+            self._keep(piece, "finish_reason", "usage")
+        else:
+            raise TypeError("a model gave a piece of type %s, not text or a chunk of a chat completion" % type(piece).__name__)
+
+    def answer(self) -> Union[str, dict[str, Any]]:
+        """What the pieces add up to."""
+        text = "".join(self.told)
+        if not self.calls and not self.fields:
+            return text
+        answer: dict[str, Any] = {"content": text, **self.fields}
+        if self.calls:
+            answer["tool_calls"] = [self.calls[i] for i in sorted(self.calls)]
+        return answer
+
+    def close(self) -> None:
+        close = getattr(self.pieces, "close", None)
+        if close:
+            close()
+
+    def _text(self, text: str) -> None:
+        if text:
+            self.request.piece(text)
+            self.told.append(text)
+
+    def _keep(self, source: dict[str, Any], *names: str) -> None:
+        for name in names:
+            if source.get(name) is not None:
+                self.fields[name] = source[name]
+
+    def _chunk(self, chunk: dict[str, Any]) -> None:
+        self._keep(chunk, "usage")
+        for choice in chunk["choices"][:1]:
+            if not isinstance(choice, dict):
+                raise TypeError("a chunk of a model has a choice of type %s, not a dict" % type(choice).__name__)
+            self._keep(choice, "finish_reason")
+            delta = choice.get("delta") or choice.get("message") or choice
+            if isinstance(delta, dict):
+                self._delta(delta)
+
+    def _delta(self, delta: dict[str, Any]) -> None:
+        text = delta.get("content")
+        if text is None:
+            text = delta.get("text")
+        if isinstance(text, str):
+            self._text(text)
+        for name in ("reasoning_content", "refusal"):
+            if isinstance(delta.get(name), str):
+                self.fields[name] = self.fields.get(name, "") + delta[name]
+        for place, part in enumerate(delta.get("tool_calls") or []):
+            self._call(part, place)
+
+    def _call(self, part: Any, place: int) -> None:
+        """Joins a part of a tool call to those before: the name and the arguments come in pieces."""
+        if not isinstance(part, dict):
+            raise TypeError("a chunk of a model has a tool call of type %s, not a dict" % type(part).__name__)
+        index: Optional[int] = part.get("index")
+        call = self.calls.setdefault(place if index is None else index, {"id": "", "type": "function", "function": {"name": "", "arguments": ""}})
+        if part.get("id"):
+            call["id"] = part["id"]
+        for name, value in (part.get("function") or {}).items():
+            if isinstance(value, str):
+                call["function"][name] = call["function"].get(name, "") + value
+            elif value is not None:
+                call["function"][name] = value
