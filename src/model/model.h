@@ -52,8 +52,9 @@ pdl_world *pdl_model_world_new(pdl_loop *loop, const pdl_model_options *opt);
 /* Effects open now. */
 size_t pdl_model_world_open(const pdl_world *w);
 
-/* The reply to a model call for an answer that somebody else has: a chat completion in OpenAI's form
- * (taken, also on failure). Its text is kept as it is. Error: protocol when there is no choice. */
+/* The reply to a model call for an answer that somebody else has: a chat completion in OpenAI's
+ * form (taken, also on failure). Its text is kept as it is. Error: protocol when there is no
+ * choice. */
 PDL_MUST bool pdl_model_reply(pdl_val completion, pdl_val *out, pdl_err *err);
 
 /* --- default parameters (params_defaults.c; pure) --------------------------------------------- */
