@@ -8,9 +8,9 @@
 #include "api/handles.h"
 #include "base/limits.h"
 #include "base/utf8.h"
+#include "check/report.h"
 #include "io/file.h"
 #include "io/loop.h"
-#include "lang/check.h"
 #include "lang/load.h"
 #include "lang/walk.h"
 #include "value/int.h"
@@ -175,26 +175,12 @@ void pdl_program_free(pdl_program *program) { pdl_program_drop(program); }
 
 /* --- checking --------------------------------------------------------------------------------- */
 
-static pdl_val put_place(pdl_val d, pdl_loc at) {
-    pdl_source const *s = at.src;
-    d = pdl_dict_putz(d, "file", pdl_text(s ? s->name : PDL_STR("")));
-    d = pdl_dict_putz(d, "line", pdl_int(pdl_loc_line(at)));
-    d = pdl_dict_putz(d, "column", pdl_int(s ? pdl_source_column(s, at.start) : 0));
-    d = pdl_dict_putz(d, "end_line", pdl_int(s ? pdl_source_line(s, at.end) : 0));
-    return pdl_dict_putz(d, "end_column", pdl_int(s ? pdl_source_column(s, at.end) : 0));
-}
-
 static pdl_value *list_of(const pdl_program *p) {
     pdl_val list = pdl_list_new(p->diags.n);
     for (size_t i = 0; i < p->diags.n; i++) {
         const pdl_diag *d = &p->diags.p[i];
         if (d->reference_only) continue;
-        pdl_val v = put_place(pdl_dict_new(9), d->mark.src ? d->mark : d->loc);
-        v = pdl_dict_putz(v, "severity",
-                          pdl_textz(d->severity == PDL_DIAG_ERROR ? "error" : "warning"));
-        v = pdl_dict_putz(v, "code", pdl_textz(d->code));
-        v = pdl_dict_putz(v, "message", pdl_text(d->text));
-        list = pdl_list_push(list, pdl_dict_putz(v, "hint", pdl_text(d->hint)));
+        list = pdl_list_push(list, pdl_report_value(d, PDL_STR(""), true));
     }
     return pdl_value_box(list);
 }

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 
 #include "api/find.h"
+#include "check/report.h"
 #include "cli/cli.h"
-#include "lang/check.h"
+#include "io/file.h"
 #include "lang/load.h"
-#include "value/json_write.h"
 
 #include "base/banned.h"
 
@@ -19,48 +19,31 @@ typedef struct checker {
     const pdl_session *session;
     pdl_str file; /* being checked */
     PDL_VEC(pdl_str) names;
-    bool json;
+    pdl_check_report report;
     bool failed;
-    int code; /* of a failed write */
+    size_t fixed; /* problems */
+    int code;     /* of a failed write */
 } checker;
 
 /* --- the report ------------------------------------------------------------------------------- */
 
-static pdl_val put_num(pdl_val d, const char *key, uint32_t n) {
-    return pdl_dict_putz(d, key, pdl_int(n));
-}
-
-static void put_json(checker *c, pdl_str file, const pdl_diag *d) {
-    pdl_loc at = d->mark.src ? d->mark : d->loc;
-    pdl_buf message = PDL_BUF, line = PDL_BUF, shown = PDL_BUF;
-    pdl_err err = {0};
-    pdl_buf_put(&message, d->text);
-    if (d->hint.n) pdl_buf_putf(&message, " (%.*s)", PDL_FMT(d->hint));
-    pdl_val v = pdl_dict_putz(pdl_dict_new(8), "file", pdl_text(file));
-    v = put_num(v, "line", pdl_loc_line(at));
-    v = put_num(v, "column", at.src ? pdl_source_column(at.src, at.start) : 0);
-    v = put_num(v, "end_line", at.src ? pdl_source_line(at.src, at.end) : 0);
-    v = put_num(v, "end_column", at.src ? pdl_source_column(at.src, at.end) : 0);
-    v = pdl_dict_putz(v, "severity",
-                      pdl_textz(d->severity == PDL_DIAG_ERROR ? "error" : "warning"));
-    v = pdl_dict_putz(v, "code", pdl_textz(d->code));
-    v = pdl_dict_putz(v, "message", pdl_text(pdl_buf_str(&message)));
-    if (!pdl_json_write(v, PDL_JSON_SPACED, 0, &line, &err))
-        PDL_BUG("a diagnostic is not JSON: %s", err.msg);
-    pdl_buf_putc(&line, '\n');
-    pdl_session_redact(c->session, pdl_buf_str(&line), &shown);
-    if (!c->code) c->code = pdl_cli_put_stdout(pdl_buf_str(&shown));
-    pdl_drop(v);
+/* Text is for people and goes to standard error, other forms are for programs. */
+static void put(checker *c, pdl_str text) {
+    pdl_buf shown = PDL_BUF;
+    if (c->report.form == PDL_REPORT_TEXT) {
+        pdl_cli_put_stderr(text, c->session);
+    } else {
+        pdl_session_redact(c->session, text, &shown);
+        if (!c->code && shown.len) c->code = pdl_cli_put_stdout(pdl_buf_str(&shown));
+    }
     pdl_buf_fini(&shown);
-    pdl_buf_fini(&line);
-    pdl_buf_fini(&message);
 }
 
-static void put_text(const checker *c, const pdl_diag *d) {
-    pdl_buf b = PDL_BUF;
-    pdl_diag_print(d, d->severity == PDL_DIAG_WARNING ? "warning: " : "", true, &b);
-    pdl_cli_put_stderr(pdl_buf_str(&b), c->session);
-    pdl_buf_fini(&b);
+static void put_diag(checker *c, const pdl_diag *d) {
+    pdl_buf out = PDL_BUF;
+    pdl_report_add(&c->report, d, c->file, &out);
+    put(c, pdl_buf_str(&out));
+    pdl_buf_fini(&out);
 }
 
 static void report(checker *c, const pdl_program *p) {
@@ -68,20 +51,57 @@ static void report(checker *c, const pdl_program *p) {
         const pdl_diag *d = &p->diags.p[i];
         if (d->reference_only && !c->a->given[OPT_strict]) continue;
         c->failed = c->failed || d->severity == PDL_DIAG_ERROR;
-        if (c->json)
-            put_json(c, c->file, d);
-        else
-            put_text(c, d);
+        put_diag(c, d);
     }
 }
 
 static void cannot_read(checker *c, pdl_err *err) {
     c->failed = true;
-    if (c->json)
-        put_json(c, c->file, &(pdl_diag){.code = "file-unreadable", .text = pdl_str_of(err->msg)});
-    else
+    if (c->report.form == PDL_REPORT_TEXT)
         pdl_cli_print_error(err, c->session);
+    else
+        put_diag(c, &(pdl_diag){.code = "file-unreadable", .text = pdl_str_of(err->msg)});
     pdl_err_fini(err);
+}
+
+/* --- one file --------------------------------------------------------------------------------- */
+
+static pdl_program *checked(checker *c, pdl_str text) {
+    bool ok;
+    pdl_program *p = pdl_program_new();
+    pdl_program_load(p, c->file, text, &ok);
+    pdl_session_note(c->session, p);
+    pdl_finder finder = {.file = c->file};
+    finder.path = pdl_session_path(c->session, &finder.n_path);
+    pdl_program_check(p, &(pdl_check_options){
+                             .open = pdl_find_open,
+                             .user = &finder,
+                             .names = c->names.p,
+                             .n_names = c->names.n,
+                             .closed = c->a->given[OPT_data] || c->a->given[OPT_data_file],
+                         });
+    return p;
+}
+
+/* Writes the fixed text over the file. False: there was nothing to fix, or err is set. */
+static bool fix_file(checker *c, const pdl_program *p, pdl_buf *text, pdl_err *err) {
+    pdl_buf fixed = PDL_BUF;
+    size_t n = pdl_program_fix(p, pdl_buf_str(text), &fixed);
+    if (n && pdl_str_is(c->file, "-")) {
+        pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "--fix writes files; - is standard input");
+        n = 0;
+    } else if (n) {
+        char *path = pdl_str_dup(c->file);
+        if (!pdl_file_write(path, pdl_buf_str(&fixed), PDL_FILE_ATOMIC, err)) n = 0;
+        pdl_free(path);
+    }
+    if (n) {
+        pdl_buf_clear(text);
+        pdl_buf_put(text, pdl_buf_str(&fixed));
+        c->fixed += n;
+    }
+    pdl_buf_fini(&fixed);
+    return n > 0;
 }
 
 static void check_file(checker *c) {
@@ -92,19 +112,12 @@ static void check_file(checker *c) {
         pdl_buf_fini(&text);
         return;
     }
-    pdl_program *p = pdl_program_new();
-    bool ok;
-    pdl_program_load(p, c->file, pdl_buf_str(&text), &ok);
-    pdl_session_note(c->session, p);
-    pdl_finder finder = {.file = c->file};
-    finder.path = pdl_session_path(c->session, &finder.n_path);
-    if (ok)
-        pdl_program_check(p, &(pdl_check_options){
-                                 .open = pdl_find_open,
-                                 .user = &finder,
-                                 .names = c->names.p,
-                                 .n_names = c->names.n,
-                             });
+    pdl_program *p = checked(c, pdl_buf_str(&text));
+    if (c->a->given[OPT_fix] && fix_file(c, p, &text, &err)) {
+        pdl_program_drop(p);
+        p = checked(c, pdl_buf_str(&text));
+    }
+    if (err.kind) cannot_read(c, &err);
     report(c, p);
     pdl_program_drop(p);
     pdl_buf_fini(&text);
@@ -121,7 +134,9 @@ static void check_files(checker *c) {
 
 int pdl_cli_cmd_check(const arguments *a) {
     if (!a->files.n) return pdl_cli_refuse(a, "the following arguments are required: FILE");
-    checker c = {.a = a, .json = a->given[OPT_format] && pdl_str_is(a->value[OPT_format], "json")};
+    checker c = {.a = a};
+    if (a->given[OPT_check_form])
+        pdl_report_form_find(a->value[OPT_check_form], &c.report.form); /* a choice of the option */
     pdl_session *s = NULL;
     pdl_val vars = pdl_absent();
     pdl_err err = {0};
@@ -134,6 +149,11 @@ int pdl_cli_cmd_check(const arguments *a) {
             if (pdl_is_str(pdl_dict_key_at(vars, i)))
                 *pdl_vec_push(&c.names) = pdl_str_get(pdl_dict_key_at(vars, i));
         check_files(&c);
+        pdl_buf rest = PDL_BUF;
+        pdl_report_end(&c.report, &rest);
+        put(&c, pdl_buf_str(&rest));
+        pdl_buf_fini(&rest);
+        if (c.fixed) pdl_cli_note("%zu problem%s fixed", c.fixed, c.fixed == 1 ? "" : "s");
     } else {
         pdl_cli_print_error(&err, s);
         pdl_err_fini(&err);

@@ -84,6 +84,10 @@ static const option options[] = {
      "also report what the reference interpreter would refuse"},
     {OPT_format, "format", 0, OPT_VALUE, "FORM", "{text,json}",
      "form of the report; text when absent"},
+    {OPT_check_form, "format", 0, OPT_VALUE, "FORM", "{text,json,sarif,github}",
+     "form of the report; text when absent"},
+    {OPT_fix, "fix", 0, OPT_FLAG, NULL, NULL,
+     "make the changes that have one right answer, in the files"},
     {OPT_nodes, "nodes", 0, OPT_FLAG, NULL, NULL, "the syntax tree of the YAML text"},
     {OPT_blocks, "blocks", 0, OPT_FLAG, NULL, NULL, "the blocks as read (the default)"},
     {OPT_expr, "expr", 0, OPT_FLAG, NULL, NULL, "every expression, fully parenthesised"},
@@ -149,8 +153,8 @@ static const opt_id run_options[] = {
     OPT_id,      OPT_sync,    OPT_park,       OPT_provisional, OPT_output,    OPT_cache,
     OPT_jobs,    OPT_timeout, OPT_budget,     OPT_policy,      OPT_prices,    OPT_max_rps,
     OPT_max_tpm, OPT_wire,    OPT_view,       OPT_schema,      OPT_version,   OPT_COUNT};
-static const opt_id check_options[] = {OPT_help, OPT_strict, OPT_format, OPT_data_file,
-                                       OPT_data, OPT_policy, OPT_COUNT};
+static const opt_id check_options[] = {OPT_help,      OPT_strict, OPT_check_form, OPT_fix,
+                                       OPT_data_file, OPT_data,   OPT_policy,     OPT_COUNT};
 static const opt_id dump_options[] = {OPT_help,  OPT_nodes, OPT_blocks, OPT_expr,
                                       OPT_types, OPT_code,  OPT_table,  OPT_COUNT};
 static const opt_id cache_options[] = {OPT_help,  OPT_format, OPT_older_than,

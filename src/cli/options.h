@@ -58,6 +58,8 @@ typedef enum {
     OPT_wire,
     OPT_strict,
     OPT_format,
+    OPT_check_form,
+    OPT_fix,
     OPT_nodes,
     OPT_blocks,
     OPT_expr,

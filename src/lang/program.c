@@ -27,6 +27,8 @@ void pdl_program_drop(pdl_program *p) {
     for (size_t i = 0; i < p->constants.n; i++) pdl_drop(p->constants.p[i]);
     pdl_vec_fini(&p->constants);
     pdl_vec_fini(&p->diags);
+    for (size_t i = 0; i < p->others.n; i++) pdl_program_drop(p->others.p[i]);
+    pdl_vec_fini(&p->others);
     pdl_arena_free(p->arena);
     pdl_free(p);
 }
@@ -60,29 +62,58 @@ pdl_diag *pdl_program_vdiag(pdl_program *p, pdl_severity sev, const char *code, 
     return d;
 }
 
-/* A diagnostic and its index, to make the sort stable. */
+bool pdl_program_copy_diag(pdl_program *p, const pdl_diag *d) {
+    if (p->diags.n >= MAX_DIAGS) return false;
+    pdl_diag copy = *d; /* d may be in the array that grows */
+    *pdl_vec_push(&p->diags) = copy;
+    return true;
+}
+
+/* A diagnostic has one or two of them: the arrays are copied. */
+void pdl_program_relate(pdl_program *p, pdl_diag *d, pdl_loc loc, const char *text) {
+    pdl_related *all = pdl_arena_new_n(p->arena, pdl_related, d->n_related + 1);
+    for (uint32_t i = 0; i < d->n_related; i++) all[i] = d->related[i];
+    all[d->n_related++] = (pdl_related){loc, pdl_arena_str(p->arena, pdl_str_of(text))};
+    d->related = all;
+}
+
+void pdl_program_edit(pdl_program *p, pdl_diag *d, pdl_loc at, pdl_str text) {
+    pdl_edit *all = pdl_arena_new_n(p->arena, pdl_edit, d->n_edits + 1);
+    for (uint32_t i = 0; i < d->n_edits; i++) all[i] = d->edits[i];
+    all[d->n_edits++] = (pdl_edit){at, pdl_arena_str(p->arena, text)};
+    d->edits = all;
+}
+
+/* A diagnostic, its place in the program and its index, to make the sort stable. */
 typedef struct placed {
     pdl_diag diag;
+    uint32_t start;
     size_t order;
 } placed;
 
+/* A problem of an included file has its place at the include, which is its last related place. */
+static uint32_t start_of(const pdl_program *p, const pdl_diag *d) {
+    bool own = d->loc.src == p->source || !d->n_related;
+    return own ? d->loc.start : d->related[d->n_related - 1].loc.start;
+}
+
 static int by_place(const void *a, const void *b) {
     const placed *x = a, *y = b;
-    if (x->diag.loc.start != y->diag.loc.start)
-        return x->diag.loc.start < y->diag.loc.start ? -1 : 1;
+    if (x->start != y->start) return x->start < y->start ? -1 : 1;
     return x->order < y->order ? -1 : x->order > y->order;
 }
 
 static bool same(const pdl_diag *a, const pdl_diag *b) {
-    return a->loc.start == b->loc.start && a->mark.start == b->mark.start &&
-           a->severity == b->severity && pdl_str_eq(a->text, b->text);
+    return a->loc.src == b->loc.src && a->loc.start == b->loc.start &&
+           a->mark.start == b->mark.start && a->severity == b->severity &&
+           pdl_str_eq(a->text, b->text);
 }
 
 void pdl_program_sort_diags(pdl_program *p) {
     size_t n = p->diags.n, kept = 0;
     if (n < 2) return;
     placed *all = PDL_NEW_N(placed, n);
-    for (size_t i = 0; i < n; i++) all[i] = (placed){p->diags.p[i], i};
+    for (size_t i = 0; i < n; i++) all[i] = (placed){p->diags.p[i], start_of(p, &p->diags.p[i]), i};
     qsort(all, n, sizeof *all, by_place);
     /* an anchored part that is used twice reports everything twice */
     for (size_t i = 0; i < n; i++) {

@@ -10,12 +10,26 @@
 
 typedef enum { PDL_DIAG_ERROR, PDL_DIAG_WARNING } pdl_severity;
 
+/* Another place that explains a problem: "included here", "defined here". */
+typedef struct pdl_related {
+    pdl_loc loc;
+    pdl_str text; /* static, or in the arena */
+} pdl_related;
+
+/* A text edit: the bytes of `at` become `text`. */
+typedef struct pdl_edit {
+    pdl_loc at;
+    pdl_str text; /* static, or in the arena */
+} pdl_edit;
+
 /* One problem found without running. */
 typedef struct pdl_diag {
     pdl_severity severity;
-    const char *code;    /* static id: "field-unknown", "name-undefined", ... */
-    bool at_load;        /* refuses to run (schema); others are reported by `pdl check` only */
+    const char *code;    /* static name of its rule: "field-unknown", "name-undefined", ... */
+    bool at_load;        /* refuses to run (schema); others are found by src/check */
     bool reference_only; /* something ours accepts and the reference refuses: --strict */
+    bool certain;        /* an error that every way through the program meets */
+    bool fix_is_sure;    /* the edits are the one right answer: `pdl check --fix` makes them */
     /* the reference reports only that the file does not respect the schema: that line follows the
      * list */
     bool general;
@@ -23,6 +37,9 @@ typedef struct pdl_diag {
     pdl_loc mark; /* exact span */
     pdl_str text; /* without place; in the arena */
     pdl_str hint; /* "did you mean 'then'?", or empty */
+    uint32_t n_related, n_edits;
+    const pdl_related *related; /* in the arena */
+    const pdl_edit *edits;      /* a fix, in the arena; in the order of the text */
 } pdl_diag;
 
 typedef PDL_VEC(pdl_diag) pdl_diags;
@@ -34,8 +51,10 @@ typedef struct pdl_program {
     const pdl_block *main;      /* NULL when there are load errors */
     PDL_VEC(pdl_val) constants; /* owned: the values of trees and patterns */
     pdl_diags diags;            /* in order of place once sorted */
-    bool yaml_failed;           /* the only diagnostic is a YAML or encoding error */
-    uint32_t refs;              /* shared by runs, closures and codes */
+    /* files that a check read and that diagnostics point into; owned */
+    PDL_VEC(struct pdl_program *) others;
+    bool yaml_failed; /* the only diagnostic is a YAML or encoding error */
+    uint32_t refs;    /* shared by runs, closures and codes */
 } pdl_program;
 
 /* The filters and tests that expressions of programs and templates know. */
@@ -52,6 +71,11 @@ pdl_diag *pdl_program_diag(pdl_program *p, pdl_severity sev, const char *code, p
 PDL_PRINTF(6, 0)
 pdl_diag *pdl_program_vdiag(pdl_program *p, pdl_severity sev, const char *code, pdl_loc loc,
                             pdl_loc mark, const char *fmt, va_list ap);
+/* Adds a diagnostic of another program, which must live as long. False: there are too many. */
+bool pdl_program_copy_diag(pdl_program *p, const pdl_diag *d);
+/* Adds a place that explains d, or an edit to its fix. */
+void pdl_program_relate(pdl_program *p, pdl_diag *d, pdl_loc loc, const char *text);
+void pdl_program_edit(pdl_program *p, pdl_diag *d, pdl_loc at, pdl_str text);
 /* Text in the arena of p. */
 PDL_PRINTF(2, 0) pdl_str pdl_program_vtext(pdl_program *p, const char *fmt, va_list ap);
 void pdl_program_sort_diags(pdl_program *p);

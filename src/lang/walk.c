@@ -4,9 +4,56 @@
  */
 #include "lang/walk.h"
 
-#include "lang/checker.h"
+#include "lang/fields.h"
 
 #include "base/banned.h"
+
+/* --- sub-blocks --- */
+
+static void each_of(const pdl_blocks *list, void (*fn)(void *user, const pdl_block *child),
+                    void *user) {
+    for (uint32_t i = 0; i < list->n; i++) fn(user, list->p[i]);
+}
+
+/* Flat switch over the types of fields that hold blocks. */
+void pdl_field_each_block(const pdl_block *b, const pdl_field *f,
+                          void (*fn)(void *user, const pdl_block *child), void *user) {
+    const void *at = pdl_field_at(b, f);
+    switch ((int)f->type) {
+    case PDL_FT_BLOCK: {
+        const pdl_block *child = *(const pdl_block *const *)at;
+        if (child) fn(user, child);
+        return;
+    }
+    case PDL_FT_BLOCKS:
+    case PDL_FT_TEXTS:
+    case PDL_FT_FIELDS:
+    case PDL_FT_DEFS: each_of(at, fn, user); return;
+    case PDL_FT_CASES: {
+        const pdl_cases *cases = at;
+        for (uint32_t i = 0; i < cases->n; i++) fn(user, cases->p[i].then);
+        return;
+    }
+    case PDL_FT_EXPECTATIONS: {
+        const pdl_expectations *all = at;
+        for (uint32_t i = 0; i < all->n; i++)
+            if (all->p[i].feedback_block) fn(user, all->p[i].feedback_block);
+        return;
+    }
+    default: return;
+    }
+}
+
+void pdl_block_each_child(const pdl_block *b, void (*fn)(void *user, const pdl_block *child),
+                          void *user) {
+    size_t n;
+    const pdl_field *f = pdl_fields_of(b->kind, &n);
+    for (size_t i = 0; i < n; i++) pdl_field_each_block(b, &f[i], fn, user);
+    f = pdl_common_fields(&n);
+    for (size_t i = 0; i < n; i++) pdl_field_each_block(b, &f[i], fn, user);
+}
+
+/* --- the walk -----------------------------------------------------------------------------*/
 
 typedef struct walker {
     const pdl_walk *w;
@@ -14,7 +61,7 @@ typedef struct walker {
     const char *key;
 } walker;
 
-static PDL_NOINLINE void walk_tree(const walker *at, const pdl_tree *t) {
+__attribute__((noinline)) static void walk_tree(const walker *at, const pdl_tree *t) {
     if (!t) return;
     if (t->kind == PDL_TREE_EXPR && at->w->expr) at->w->expr(at->w->user, at->b, at->key, t);
     for (uint32_t i = 0; i < t->n; i++) {
@@ -60,7 +107,7 @@ static void walk_expectations(const walker *at, const pdl_expectations *e) {
 }
 
 /* Flat switch over the types of fields; blocks inside are those of pdl_block_each_child. */
-static PDL_NOINLINE void walk_field(const walker *at, const pdl_field *f) {
+__attribute__((noinline)) static void walk_field(const walker *at, const pdl_field *f) {
     const void *member = pdl_field_at(at->b, f);
     switch (f->type) {
     case PDL_FT_EXPR:
@@ -112,7 +159,7 @@ static PDL_NOINLINE void walk_field(const walker *at, const pdl_field *f) {
     }
 }
 
-static PDL_NOINLINE void walk_fields(const pdl_walk *w, const pdl_block *b) {
+__attribute__((noinline)) static void walk_fields(const pdl_walk *w, const pdl_block *b) {
     walker at = {w, b, ""};
     size_t n;
     const pdl_field *f = pdl_common_fields(&n);

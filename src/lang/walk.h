@@ -23,6 +23,10 @@ void pdl_program_walk(const pdl_program *p, const pdl_walk *w);
 void pdl_block_each_child(const pdl_block *b, void (*fn)(void *user, const pdl_block *child),
                           void *user);
 
+/* The same for those of one field. */
+void pdl_field_each_block(const pdl_block *b, const pdl_field *f,
+                          void (*fn)(void *user, const pdl_block *child), void *user);
+
 /* Calls back once for each deprecated type word ("str", "string") in a spec or function of the
  * program, with its first place. */
 void pdl_program_each_deprecated(const pdl_program *p,

@@ -6,7 +6,7 @@
 
 #include "api/find.h"
 #include "io/file.h"
-#include "lang/check.h"
+#include "check/check.h"
 #include "lang/load.h"
 #include "types/type.h"
 #include "value/json_write.h"

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "lang/check.h"
+#include "check/check.h"
 #include "lang/load.h"
 
 #include "t.h"
@@ -36,7 +36,7 @@ static const struct {
     {"text: [{include: m}, '${ a }${ b }${ c }']", "name-undefined@1 "},
     {"text: [{defs: {m: {import: m}}, data: 1}, '${ m.a }${ a }']", "name-undefined@1 "},
     {"include: bad", "module-broken@1 "},
-    {"include: loop", ""},
+    {"include: loop", "module-cycle@1 "},
     {"text:\n- include: none\n- ${ anything }", "module-missing@2 "},
     {"data: ${ f( }", "expr-syntax@1 "},
     {"data: ${ 1 | uper }", "expr-syntax@1 "},

@@ -7,7 +7,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "lang/checker.h"
+#include "check/checker.h"
 #include "lang/walk.h"
 #include "native/native.h"
 
@@ -199,7 +199,7 @@ static void find_unknown(void *user, const pdl_xnode *x) {
     if ((x->kind != PDL_X_FILTER && x->kind != PDL_X_TEST) || !x->u.filter.unknown) return;
     bool filter = x->kind == PDL_X_FILTER;
     pdl_diag *d =
-        pdl_checker_diag(s->c, PDL_DIAG_ERROR, filter ? "filter-unknown" : "test-unknown", s->loc,
+        pdl_checker_diag(s->c, filter ? PDL_RULE_filter_unknown : PDL_RULE_test_unknown, s->loc,
                          part_loc(s, x->start, x->end), "No %s named '%.*s' found.",
                          filter ? "filter" : "test", PDL_FMT(x->u.filter.name));
     pdl_str near = filter ? pdl_filter_near(x->u.filter.name) : pdl_test_near(x->u.filter.name);
@@ -213,8 +213,8 @@ static void undefined(seen *s, pdl_str name) {
     s->found = NULL;
     walk_x(&w, s->e->root);
     pdl_loc mark = s->found ? part_loc(s, s->found->start, s->found->end) : s->loc;
-    pdl_diag *d = pdl_checker_diag(c, PDL_DIAG_WARNING, "name-undefined", s->loc, mark,
-                                   "'%.*s' is undefined", PDL_FMT(name));
+    pdl_diag *d = pdl_checker_diag(c, PDL_RULE_name_undefined, s->loc, mark, "'%.*s' is undefined",
+                                   PDL_FMT(name));
     pdl_str near = pdl_str_nearest(name, c->trail.p, c->trail.n);
     if (near.n) pdl_checker_hint(c, d, "did you mean '%.*s'?", PDL_FMT(near));
 }
@@ -238,7 +238,7 @@ void pdl_checker_expr(pdl_checker *c, const pdl_expr *e, const pdl_node *node, p
     seen s = {.c = c, .e = e, .node = node, .loc = loc};
     if (e->form == PDL_X_BROKEN) {
         pdl_diag *d = pdl_checker_diag(
-            c, PDL_DIAG_ERROR, "expr-syntax", loc, part_loc(&s, e->fault->start, e->fault->end),
+            c, PDL_RULE_expr_syntax, loc, part_loc(&s, e->fault->start, e->fault->end),
             "Syntax error in %.*s: %.*s", PDL_FMT(e->source), PDL_FMT(e->fault->msg));
         if (e->fault->hint.n)
             pdl_checker_hint(c, d, "did you mean '%.*s'?", PDL_FMT(e->fault->hint));
@@ -248,7 +248,7 @@ void pdl_checker_expr(pdl_checker *c, const pdl_expr *e, const pdl_node *node, p
     pdl_checker_lint_text(c, e->source, node, loc);
     xwalk w = {find_unknown, &s};
     if (e->has_unknown) walk_x(&w, e->root);
-    if (c->opt->no_names || c->open_ended) return;
+    if (c->opt->no_names || c->open_ended || c->outer_unknown) return;
     uint32_t first = next_undefined(c, e, 0);
     if (first == e->n_free) return;
     size_t mark = pdl_checker_scope_mark(c);

@@ -1,8 +1,8 @@
-/* check.c -- see check.h: a walk over all blocks in the order of execution.
+/* walk.c -- see check.h: a walk over all blocks in the order of execution.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "lang/checker.h"
+#include "check/checker.h"
 
 #include "base/regex.h"
 #include "lang/walk.h"
@@ -12,15 +12,17 @@
 
 /* --- problems --- */
 
-pdl_diag *pdl_checker_diag(pdl_checker *c, pdl_severity sev, const char *code, pdl_loc loc,
-                           pdl_loc mark, const char *fmt, ...) {
-    if (c->quiet ||
-        (sev == PDL_DIAG_WARNING && c->opt->no_lint && strcmp(code, "name-undefined") != 0))
-        return NULL;
+pdl_diag *pdl_checker_diag(pdl_checker *c, pdl_rule_id rule, pdl_loc loc, pdl_loc mark,
+                           const char *fmt, ...) {
+    size_t n;
+    const pdl_rule *r = &pdl_rules(&n)[rule];
+    bool lint = r->severity == PDL_DIAG_WARNING && rule != PDL_RULE_name_undefined;
+    if (c->quiet || (lint && c->opt->no_lint)) return NULL;
     va_list ap;
     va_start(ap, fmt);
-    pdl_diag *d = pdl_program_vdiag(c->p, sev, code, loc, mark, fmt, ap);
+    pdl_diag *d = pdl_program_vdiag(c->p, r->severity, r->name, loc, mark, fmt, ap);
     va_end(ap);
+    d->reference_only = r->strict;
     for (char *p = (char *)(uintptr_t)d->text.p; p < d->text.p + d->text.n;
          p++) /* a message is one line */
         if (*p == '\n') *p = ' ';
@@ -35,49 +37,10 @@ void pdl_checker_hint(pdl_checker *c, pdl_diag *d, const char *fmt, ...) {
     va_end(ap);
 }
 
-/* --- sub-blocks --- */
-
-static void each_of(const pdl_blocks *list, void (*fn)(void *user, const pdl_block *child),
-                    void *user) {
-    for (uint32_t i = 0; i < list->n; i++) fn(user, list->p[i]);
-}
-
-/* Flat switch over the types of fields that hold blocks. */
-static void each_in_field(const pdl_block *b, const pdl_field *f,
-                          void (*fn)(void *user, const pdl_block *child), void *user) {
-    const void *at = pdl_field_at(b, f);
-    switch ((int)f->type) {
-    case PDL_FT_BLOCK: {
-        const pdl_block *child = *(const pdl_block *const *)at;
-        if (child) fn(user, child);
-        return;
-    }
-    case PDL_FT_BLOCKS:
-    case PDL_FT_TEXTS:
-    case PDL_FT_FIELDS:
-    case PDL_FT_DEFS: each_of(at, fn, user); return;
-    case PDL_FT_CASES: {
-        const pdl_cases *cases = at;
-        for (uint32_t i = 0; i < cases->n; i++) fn(user, cases->p[i].then);
-        return;
-    }
-    case PDL_FT_EXPECTATIONS: {
-        const pdl_expectations *all = at;
-        for (uint32_t i = 0; i < all->n; i++)
-            if (all->p[i].feedback_block) fn(user, all->p[i].feedback_block);
-        return;
-    }
-    default: return;
-    }
-}
-
-void pdl_block_each_child(const pdl_block *b, void (*fn)(void *user, const pdl_block *child),
-                          void *user) {
-    size_t n;
-    const pdl_field *f = pdl_fields_of(b->kind, &n);
-    for (size_t i = 0; i < n; i++) each_in_field(b, &f[i], fn, user);
-    f = pdl_common_fields(&n);
-    for (size_t i = 0; i < n; i++) each_in_field(b, &f[i], fn, user);
+void pdl_checker_fix(pdl_checker *c, pdl_diag *d, pdl_loc at, pdl_str text) {
+    if (!d) return;
+    pdl_program_edit(c->p, d, at, text);
+    d->fix_is_sure = true;
 }
 
 /* --- parts of blocks -------------------------------------------------------------------------- */
@@ -208,7 +171,7 @@ static PDL_NOINLINE void check_jinja(pdl_checker *c, const pdl_b_code *b) {
         pdl_expr_read_template(c->p->arena, pdl_str_get(t->value), &options, &pdl_known_xnames);
     if (e->form != PDL_X_BROKEN) return;
     pdl_diag *d =
-        pdl_checker_diag(c, PDL_DIAG_ERROR, "jinja-syntax", b->code->loc,
+        pdl_checker_diag(c, PDL_RULE_jinja_syntax, b->code->loc,
                          pdl_node_text_loc(t->node, e->fault->start, e->fault->end),
                          "Jinja Code error: %s: %.*s", e->fault->cls, PDL_FMT(e->fault->msg));
     if (e->fault->hint.n) pdl_checker_hint(c, d, "did you mean '%.*s'?", PDL_FMT(e->fault->hint));
@@ -241,7 +204,7 @@ static PDL_NOINLINE void check_fields(pdl_checker *c, const pdl_block *b) {
         case PDL_FT_JOIN:
             if (*(const pdl_join *const *)at) check_tree(c, (*(const pdl_join *const *)at)->reduce);
             break;
-        default: each_in_field(b, &f[i], check_child, c);
+        default: pdl_field_each_block(b, &f[i], check_child, c);
         }
     }
 }
@@ -290,7 +253,7 @@ static PDL_NOINLINE void check_parser(pdl_checker *c, const pdl_block *b) {
     }
     const pdl_node *n = pdl_node_find(b->node, PDL_STR("parser"), NULL),
                    *text = n ? pdl_node_find(n, PDL_STR("regex"), NULL) : NULL;
-    pdl_checker_diag(c, PDL_DIAG_ERROR, "regex", b->rare->parser->loc,
+    pdl_checker_diag(c, PDL_RULE_regex, b->rare->parser->loc,
                      text ? pdl_node_loc(text) : b->rare->parser->loc,
                      "Fail to parse with regex %.*s: error('%s')", PDL_FMT(p->regex), err.msg);
     pdl_err_fini(&err);
@@ -302,14 +265,13 @@ static PDL_NOINLINE void check_contribute(pdl_checker *c, const pdl_block *b) {
         check_tree(c, k->value);
         if (k->target == PDL_TO_INVALID)
             pdl_checker_diag(
-                c, PDL_DIAG_ERROR, "contribute", k->loc, pdl_node_loc(k->node),
+                c, PDL_RULE_contribute, k->loc, pdl_node_loc(k->node),
                 "Contributions are expected to be strings or dictionaries of length 1");
         if (k->target != PDL_TO_NAME || pdl_checker_scope_has(c, k->name) || c->open_ended ||
-            c->opt->no_names)
+            c->outer_unknown || c->opt->no_names)
             continue;
-        pdl_diag *d =
-            pdl_checker_diag(c, PDL_DIAG_WARNING, "name-undefined", k->loc, pdl_node_loc(k->node),
-                             "'%.*s' is undefined", PDL_FMT(k->name));
+        pdl_diag *d = pdl_checker_diag(c, PDL_RULE_name_undefined, k->loc, pdl_node_loc(k->node),
+                                       "'%.*s' is undefined", PDL_FMT(k->name));
         static const pdl_str words[] = {
             {"result", 6}, {"context", 7}, {"stdout", 6}, {"stderr", 6}};
         pdl_str near = pdl_str_nearest(k->name, words, 4);
@@ -347,8 +309,16 @@ void pdl_program_check(pdl_program *p, const pdl_check_options *opt) {
     pdl_checker_scope_predefined(&c);
     for (size_t i = 0; i < opt->n_names; i++) pdl_checker_scope_add(&c, opt->names[i]);
     pdl_checker_block(&c, p->main, (pdl_str){0});
-    pdl_modules_fini(&modules);
+    pdl_checker_modules_fini(&modules, p);
     pdl_map_fini(&c.names);
     pdl_vec_fini(&c.trail);
+    pdl_checker_settle(p, opt);
     pdl_program_sort_diags(p);
+}
+
+const pdl_diag *pdl_program_certain_error(const pdl_program *p) {
+    for (size_t i = 0; i < p->diags.n; i++)
+        if (p->diags.p[i].certain && p->diags.p[i].severity == PDL_DIAG_ERROR)
+            return &p->diags.p[i];
+    return NULL;
 }

@@ -1,10 +1,10 @@
-/* lint.c -- constructs that run but are seldom intended: one row and one function each (spec
- * language-syntax 1.4, 2.2, 7.1).
+/* lint.c -- constructs that run but are seldom intended: a function for each, which looks at one
+ * block (spec language-syntax 1.4, 2.2, 7.1).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/utf8.h"
-#include "lang/checker.h"
+#include "check/checker.h"
 
 #include "base/banned.h"
 
@@ -12,7 +12,7 @@
 static void literal_condition(pdl_checker *c, const char *key, const pdl_tree *t) {
     if (!t || t->kind != PDL_TREE_CONST || !pdl_is_str(t->value)) return;
     pdl_str s = pdl_str_get(t->value);
-    pdl_diag *d = pdl_checker_diag(c, PDL_DIAG_WARNING, "literal-condition", t->loc,
+    pdl_diag *d = pdl_checker_diag(c, PDL_RULE_literal_condition, t->loc,
                                    t->node ? pdl_node_loc(t->node) : t->loc,
                                    "`%s` is the text '%.*s', which is always %s", key,
                                    PDL_FMT(pdl_utf8_cut(s, 60)), s.n ? "true" : "false");
@@ -44,8 +44,8 @@ static void lint_norway(pdl_checker *c, const pdl_block *b) {
     bool value =
         pdl_str_eq_nocase(n->text, PDL_STR("yes")) || pdl_str_eq_nocase(n->text, PDL_STR("on"));
     pdl_diag *d =
-        pdl_checker_diag(c, PDL_DIAG_WARNING, "norway", b->loc, pdl_node_loc(n),
-                         "`%.*s` is the boolean %s", PDL_FMT(n->text), value ? "true" : "false");
+        pdl_checker_diag(c, PDL_RULE_norway, b->loc, pdl_node_loc(n), "`%.*s` is the boolean %s",
+                         PDL_FMT(n->text), value ? "true" : "false");
     pdl_checker_hint(c, d, "quote it to get text: '%.*s'", PDL_FMT(n->text));
 }
 
@@ -57,11 +57,10 @@ static void lint_role(pdl_checker *c, const pdl_block *b) {
     for (size_t i = 0; i < N; i++)
         if (pdl_str_eq(b->rare->role.s, roles[i])) return;
     bool expr = pdl_str_find(b->rare->role.s, PDL_STR("${"), 0) != PDL_NOT_FOUND;
-    pdl_diag *d =
-        pdl_checker_diag(c, PDL_DIAG_WARNING, "role", b->rare->role.loc, b->rare->role.loc,
-                         expr ? "`role` is not evaluated: %.*s is the role itself"
-                              : "'%.*s' is not a role that models know",
-                         PDL_FMT(b->rare->role.s));
+    pdl_diag *d = pdl_checker_diag(c, PDL_RULE_role, b->rare->role.loc, b->rare->role.loc,
+                                   expr ? "`role` is not evaluated: %.*s is the role itself"
+                                        : "'%.*s' is not a role that models know",
+                                   PDL_FMT(b->rare->role.s));
     pdl_str near = pdl_str_nearest(b->rare->role.s, roles, N);
     if (near.n) pdl_checker_hint(c, d, "did you mean '%.*s'?", PDL_FMT(near));
 }
@@ -73,7 +72,7 @@ typedef struct old_types {
 
 static void old_type(void *user, const char *old, const char *now) {
     const old_types *o = user;
-    pdl_checker_diag(o->c, PDL_DIAG_WARNING, "type-deprecated", o->loc, o->loc,
+    pdl_checker_diag(o->c, PDL_RULE_type_deprecated, o->loc, o->loc,
                      "Deprecated type syntax: use %s instead of %s.", now, old);
 }
 
@@ -97,9 +96,15 @@ static void lint_types(pdl_checker *c, const pdl_block *b) {
 static void lint_get(pdl_checker *c, const pdl_block *b) {
     if (b->kind != PDL_BLOCK_get) return;
     pdl_loc loc = pdl_field_loc(b, "get");
-    pdl_diag *d =
-        pdl_checker_diag(c, PDL_DIAG_WARNING, "get", loc, loc, "`get` is the old form of `data`");
+    pdl_diag *d = pdl_checker_diag(c, PDL_RULE_get, loc, loc, "`get` is the old form of `data`");
     pdl_checker_hint(c, d, "write data: ${ %.*s }", PDL_FMT(PDL_AS(get, b)->get.s));
+    const pdl_node *value = pdl_node_find(b->node, PDL_STR("get"), NULL);
+    if (!d || !value || value->style != PDL_STYLE_PLAIN) return;
+    pdl_buf text = PDL_BUF;
+    pdl_buf_putf(&text, "${ %.*s }", PDL_FMT(PDL_AS(get, b)->get.s));
+    pdl_checker_fix(c, d, loc, PDL_STR("data"));
+    pdl_checker_fix(c, d, pdl_node_loc(value), pdl_buf_str(&text));
+    pdl_buf_fini(&text);
 }
 
 static void lint_synonyms(pdl_checker *c, const pdl_block *b) {
@@ -112,9 +117,10 @@ static void lint_synonyms(pdl_checker *c, const pdl_block *b) {
         for (size_t i = 0; i < n; i++) {
             if (!pdl_str_is(key->text, rows[i].old)) continue;
             pdl_diag *d =
-                pdl_checker_diag(c, PDL_DIAG_WARNING, "synonym", pdl_node_loc(key),
-                                 pdl_node_loc(key), "`%s` is an internal spelling", rows[i].old);
+                pdl_checker_diag(c, PDL_RULE_synonym, pdl_node_loc(key), pdl_node_loc(key),
+                                 "`%s` is an internal spelling", rows[i].old);
             pdl_checker_hint(c, d, "write %s", rows[i].key);
+            pdl_checker_fix(c, d, pdl_node_loc(key), pdl_str_of(rows[i].key));
         }
     }
 }
@@ -122,17 +128,15 @@ static void lint_synonyms(pdl_checker *c, const pdl_block *b) {
 static void lint_old_loop(pdl_checker *c, const pdl_block *b) {
     if (b->kind != PDL_BLOCK_repeat || !PDL_AS(repeat, b)->num) return;
     pdl_loc loc = pdl_field_loc(b, "num_iterations");
-    pdl_diag *d = pdl_checker_diag(c, PDL_DIAG_WARNING, "num-iterations", loc, loc,
+    pdl_diag *d = pdl_checker_diag(c, PDL_RULE_num_iterations, loc, loc,
                                    "`num_iterations` is the old name of `maxIterations`");
-    if (d) d->reference_only = true;
+    pdl_checker_fix(c, d, loc, PDL_STR("maxIterations"));
 }
 
 static void lint_budget(pdl_checker *c, const pdl_block *b) {
     if (!b->rare->budget) return;
-    pdl_diag *d =
-        pdl_checker_diag(c, PDL_DIAG_WARNING, "budget", b->rare->budget->loc, b->rare->budget->loc,
-                         "`budget` is refused by the reference interpreter");
-    if (d) d->reference_only = true;
+    pdl_checker_diag(c, PDL_RULE_budget, b->rare->budget->loc, b->rare->budget->loc,
+                     "`budget` is refused by the reference interpreter");
 }
 
 /* A loop without any bound. */
@@ -140,7 +144,7 @@ static void lint_endless(pdl_checker *c, const pdl_block *b) {
     if (b->kind != PDL_BLOCK_repeat) return;
     const pdl_b_repeat *r = PDL_AS(repeat, b);
     if (!r->fors && !r->while_ && !r->until && !r->max && !r->num)
-        pdl_checker_diag(c, PDL_DIAG_WARNING, "endless-loop", b->loc, pdl_field_loc(b, "repeat"),
+        pdl_checker_diag(c, PDL_RULE_endless_loop, b->loc, pdl_field_loc(b, "repeat"),
                          "nothing ends this loop: no for, while, until or maxIterations");
 }
 
@@ -149,37 +153,16 @@ static void lint_date(pdl_checker *c, const pdl_block *b) {
     if (b->kind != PDL_BLOCK_data || !PDL_AS(data, b)->data) return;
     const pdl_node *n = PDL_AS(data, b)->data->node;
     if (!n || n->kind != PDL_NODE_SCALAR || n->type != PDL_NT_TIMESTAMP) return;
-    pdl_diag *d = pdl_checker_diag(c, PDL_DIAG_WARNING, "date", pdl_field_loc(b, "data"),
-                                   pdl_node_loc(n), "`%.*s` is a date, not text", PDL_FMT(n->text));
+    pdl_diag *d = pdl_checker_diag(c, PDL_RULE_date, pdl_field_loc(b, "data"), pdl_node_loc(n),
+                                   "`%.*s` is a date, not text", PDL_FMT(n->text));
     pdl_checker_hint(c, d, "quote it to get text");
 }
 
 typedef void lint_fn(pdl_checker *c, const pdl_block *b);
 
-/* The function of row i of `rows` is functions[i]; NULL: made elsewhere in the room. */
-static const pdl_lint_row rows[] = {
-    {"literal-condition", "The condition of if, while or until is text, not an expression."},
-    {"norway", "yes, no, on or off in the place of a block is a boolean."},
-    {"role", "Models do not know the role, or it is an expression, which is not evaluated."},
-    {"type-deprecated", "An old name of a type: str, int, list..."},
-    {"get", "get is the old form of data."},
-    {"synonym", "def_, return_, else_... instead of the plain names."},
-    {"num-iterations", "num_iterations is the old name of maxIterations."},
-    {"endless-loop", "A repeat without for, while, until and maxIterations."},
-    {"date", "A plain date in data."},
-    {"budget", "The field budget, which is ours (only with --strict)."},
-    {"comment", "{# in a text starts a comment, which is cut out or fails."},
-    {"name-undefined", "A name that nothing in the program defines."},
-    {"bare-list", "A list where a block is expected (only with --strict)."},
-};
 static lint_fn *const functions[] = {lint_conditions, lint_norway,   lint_role,     lint_types,
                                      lint_get,        lint_synonyms, lint_old_loop, lint_endless,
                                      lint_date,       lint_budget};
-
-const pdl_lint_row *pdl_lint_rows(size_t *n) {
-    *n = sizeof rows / sizeof *rows;
-    return rows;
-}
 
 void pdl_checker_lint_block(pdl_checker *c, const pdl_block *b) {
     if (c->quiet || c->opt->no_lint) return;
@@ -193,6 +176,6 @@ void pdl_checker_lint_text(pdl_checker *c, pdl_str text, const pdl_node *node, p
     pdl_loc mark = node && node->kind == PDL_NODE_SCALAR && pdl_str_eq(node->text, text)
                        ? pdl_node_text_loc(node, at, at + 2)
                        : loc;
-    pdl_checker_diag(c, PDL_DIAG_WARNING, "comment", loc, mark,
+    pdl_checker_diag(c, PDL_RULE_comment, loc, mark,
                      "`{#` starts a comment that is left out of the text");
 }

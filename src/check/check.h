@@ -1,0 +1,90 @@
+/* check.h -- problems of a program, found without running it: `pdl check`, the language server, and
+ * every run before its first request.
+ *
+ * A check adds diagnostics to a loaded program. Each belongs to a rule of rules.def, whose name,
+ * severity and title they share with docs/manual/rules.md. An error is what fails whenever it is
+ * executed; it is `certain` when every way through the program meets it, and then a run is stopped
+ * before its first request. What may have several causes, or depends on variables from outside, is
+ * a warning. Unknown stays unknown: a false alarm costs more than a problem that is not found.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_CHECK_CHECK_H
+#define PDL_CHECK_CHECK_H
+
+#include "base/err.h"
+#include "lang/program.h"
+
+/* --- rules ------------------------------------------------------------------------------------ */
+
+typedef enum {
+#define RULE(id, name, severity, title) PDL_RULE_##id,
+#include "check/rules.def"
+    PDL_RULE_COUNT
+} pdl_rule_id;
+
+typedef struct pdl_rule {
+    const char *name; /* "name-undefined"; the anchor in docs/manual/rules.md */
+    pdl_severity severity;
+    const char *title;
+    bool at_load; /* of the loader: cannot be ignored */
+    bool strict;  /* about the reference: with --strict alone */
+} pdl_rule;
+
+/* All rules, indexed by pdl_rule_id. */
+const pdl_rule *pdl_rules(size_t *n);
+/* NULL: there is no rule of that name. */
+const pdl_rule *pdl_rule_find(pdl_str name);
+/* The rule of that name that is nearest; empty when none is near. */
+pdl_str pdl_rule_near(pdl_str name);
+
+/* What a user wants of a rule. */
+typedef enum {
+    PDL_LEVEL_DEFAULT,
+    PDL_LEVEL_OFF,
+    PDL_LEVEL_WARNING,
+    PDL_LEVEL_ERROR
+} pdl_rule_level;
+
+/* --- checking --------------------------------------------------------------------------------- */
+
+/* Finds the text of `include: path` / `import: path` written in the source named `from`. Fills name
+ * (for messages) and bytes. Error: the file is missing or cannot be read. */
+typedef bool pdl_open_source_fn(void *user, pdl_str from, pdl_str path, bool import, pdl_buf *name,
+                                pdl_buf *bytes, pdl_err *err);
+
+/* All-zero: no file is opened (names are then not judged after an include), no names from outside,
+ * all lint checks. */
+typedef struct pdl_check_options {
+    pdl_open_source_fn *open;
+    void *user;
+    const pdl_str *names; /* variables defined outside: -d, -f */
+    size_t n_names;
+    bool closed;   /* these are all the variables from outside: undefined names are errors */
+    bool no_names; /* do not report undefined names */
+    bool no_lint;  /* errors, and undefined names */
+    /* a pdl_rule_level for each rule, or NULL: as rules.def says */
+    const uint8_t *levels;
+    /* Called for each undefined name, perhaps more than once; optional: the program tests whether
+     * it is defined. NULL: not called */
+    void (*input)(void *user, pdl_str name, bool optional);
+    void *input_user;
+} pdl_check_options;
+
+/* Adds diagnostics to a loaded program and sorts them; those of files that it includes or imports
+ * stand at the place of the include, with places in those files. Levels and `# pdl: ignore`
+ * comments are applied. A program that did not load keeps the loader's diagnostics. */
+void pdl_program_check(pdl_program *p, const pdl_check_options *opt);
+
+/* The first error that every way through the checked program meets, or NULL. */
+const pdl_diag *pdl_program_certain_error(const pdl_program *p);
+
+/* --- fixes ------------------------------------------------------------------------------------ */
+
+/* Applies to bytes, from which p was loaded, the fixes that have one right answer, leaving out
+ * those that overlap an earlier one. Line ends and a byte order mark stay as they were. Result: the
+ * number of problems that were fixed; out is then the new text. Edits of other files that p
+ * includes are left out. */
+size_t pdl_program_fix(const pdl_program *p, pdl_str bytes, pdl_buf *out);
+
+#endif

@@ -1,0 +1,100 @@
+/* fix.c -- pdl_program_fix: edits of diagnostics applied to the bytes of a file.
+ *
+ * Places count bytes of the source, which has no byte order mark and LF line ends; the file keeps
+ * both. So a cursor walks through the bytes and the source at the same time, edit by edit.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <stdlib.h>
+
+#include "check/check.h"
+
+#include "base/banned.h"
+
+/* An edit of the diag-th diagnostic. */
+typedef struct change {
+    const pdl_edit *edit;
+    size_t diag;
+} change;
+
+static int by_place(const void *a, const void *b) {
+    const change *x = a, *y = b;
+    if (x->edit->at.start != y->edit->at.start)
+        return x->edit->at.start < y->edit->at.start ? -1 : 1;
+    return x->diag < y->diag ? -1 : x->diag > y->diag;
+}
+
+typedef struct cursor {
+    pdl_str bytes;
+    size_t at;    /* in bytes */
+    uint32_t off; /* of the same place in the source */
+    bool crlf;    /* the last line end that was passed was CR LF */
+} cursor;
+
+/* Moves to a place of the source; returns what was passed. */
+static pdl_str advance(cursor *c, uint32_t off) {
+    size_t from = c->at;
+    while (c->off < off && c->at < c->bytes.n) {
+        if (c->bytes.p[c->at] == '\r' && c->at + 1 < c->bytes.n && c->bytes.p[c->at + 1] == '\n') {
+            c->at++;
+            c->crlf = true;
+        }
+        c->at++;
+        c->off++;
+    }
+    return pdl_str_sub(c->bytes, from, c->at);
+}
+
+static void put_edit(const cursor *c, pdl_str text, pdl_buf *out) {
+    for (size_t i = 0; i < text.n; i++) {
+        if (text.p[i] == '\n' && c->crlf) pdl_buf_putc(out, '\r');
+        pdl_buf_putc(out, text.p[i]);
+    }
+}
+
+/* Sure fixes of the program's own text. */
+static bool is_applied(const pdl_program *p, const pdl_diag *d) {
+    if (!d->fix_is_sure || !d->n_edits) return false;
+    for (uint32_t i = 0; i < d->n_edits; i++)
+        if (d->edits[i].at.src != p->source) return false;
+    return true;
+}
+
+/* Leaves out diagnostics with an edit that overlaps one before it. The changes are sorted. */
+static void drop_overlaps(const change *all, size_t n, bool *dropped) {
+    uint32_t end = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (dropped[all[i].diag]) continue;
+        if (i && all[i].edit->at.start < end)
+            dropped[all[i].diag] = true;
+        else
+            end = all[i].edit->at.end;
+    }
+}
+
+size_t pdl_program_fix(const pdl_program *p, pdl_str bytes, pdl_buf *out) {
+    PDL_VEC(change) all = {0};
+    bool *dropped = PDL_NEW_N(bool, p->diags.n + 1);
+    size_t fixed = 0;
+    for (size_t i = 0; i < p->diags.n; i++) {
+        const pdl_diag *d = &p->diags.p[i];
+        dropped[i] = !is_applied(p, d);
+        for (uint32_t k = 0; !dropped[i] && k < d->n_edits; k++)
+            *pdl_vec_push(&all) = (change){&d->edits[k], i};
+    }
+    if (all.n) qsort(all.p, all.n, sizeof *all.p, by_place);
+    drop_overlaps(all.p, all.n, dropped);
+    cursor c = {.bytes = bytes, .at = pdl_str_starts(bytes, PDL_STR("\xef\xbb\xbf")) ? 3 : 0};
+    pdl_buf_put(out, pdl_str_sub(bytes, 0, c.at));
+    for (size_t i = 0; i < all.n; i++) {
+        if (dropped[all.p[i].diag]) continue;
+        pdl_buf_put(out, advance(&c, all.p[i].edit->at.start));
+        put_edit(&c, all.p[i].edit->text, out);
+        advance(&c, all.p[i].edit->at.end);
+    }
+    pdl_buf_put(out, pdl_str_sub(bytes, c.at, bytes.n));
+    for (size_t i = 0; i < p->diags.n; i++) fixed += !dropped[i];
+    pdl_vec_fini(&all);
+    pdl_free(dropped);
+    return fixed;
+}

@@ -1,0 +1,171 @@
+/* ignore.c -- what a user does not want to hear: levels of rules, and comments in the text.
+ *
+ *   text: ${ x }   # pdl: ignore name-undefined
+ *   # pdl: ignore norway, date
+ *   then: no
+ *
+ * A comment is about its line, or, when it has the line for itself, about the next line that is
+ * more than a comment. Without names it is about every rule. The loader's errors are never ignored.
+ * A source is searched only when something was found in it.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "check/checker.h"
+
+#include "base/banned.h"
+
+#define WORDS "pdl: ignore"
+
+typedef struct ignored {
+    const pdl_source *src;
+    uint32_t line;
+    pdl_str names; /* as written; blank: all */
+} ignored;
+
+/* The comments of a source are all.p[from..to), in the order of their lines. */
+typedef struct searched {
+    const pdl_source *src;
+    size_t from, to;
+} searched;
+
+typedef struct ignores {
+    PDL_VEC(searched) sources;
+    PDL_VEC(ignored) all;
+    uint32_t first, target; /* of a run of lines that are comments, and the line after it */
+} ignores;
+
+static bool is_blank(char c) { return c == ' ' || c == '\t'; }
+
+static bool is_name(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; }
+
+/* Is `pdl: ignore` at this place the beginning of a comment? *hash: of its #. */
+static bool begins_comment(pdl_str text, size_t at, size_t *hash) {
+    size_t i = at;
+    while (i > 0 && is_blank(text.p[i - 1])) i--;
+    if (i == 0 || text.p[i - 1] != '#') return false;
+    *hash = i - 1;
+    return *hash == 0 || is_blank(text.p[*hash - 1]) || text.p[*hash - 1] == '\n';
+}
+
+/* The line that a comment with this # is about. A run of lines that are comments is walked through
+ * once. */
+static uint32_t line_of(ignores *g, const pdl_source *src, size_t hash) {
+    uint32_t line = pdl_source_line(src, (uint32_t)hash);
+    pdl_str before = pdl_source_line_text(src, line);
+    before.n = (size_t)(src->text.p + hash - before.p);
+    if (pdl_str_trim(before).n) return line;
+    if (line > g->first && line < g->target) return g->target;
+    g->first = line;
+    for (uint32_t next = line + 1;; next++) {
+        pdl_str text = pdl_source_line_text(src, next);
+        if (!text.p || text.p >= src->text.p + src->text.n) return g->target = line;
+        text = pdl_str_trim(text);
+        if (text.n && text.p[0] != '#') return g->target = next;
+    }
+}
+
+static const searched *search(ignores *g, const pdl_source *src) {
+    for (size_t i = 0; i < g->sources.n; i++)
+        if (g->sources.p[i].src == src) return &g->sources.p[i];
+    pdl_str words = PDL_STR(WORDS);
+    searched s = {src, g->all.n, g->all.n};
+    g->first = g->target = 0;
+    for (size_t at = 0; (at = pdl_str_find(src->text, words, at)) != PDL_NOT_FOUND; at += words.n) {
+        size_t hash, end = pdl_str_find(src->text, PDL_STR("\n"), at);
+        if (!begins_comment(src->text, at, &hash)) continue;
+        pdl_str names =
+            pdl_str_sub(src->text, at + words.n, end == PDL_NOT_FOUND ? src->text.n : end);
+        if (names.n && is_name(names.p[0])) continue; /* another word */
+        *pdl_vec_push(&g->all) = (ignored){src, line_of(g, src, hash), names};
+    }
+    s.to = g->all.n;
+    *pdl_vec_push(&g->sources) = s;
+    return &g->sources.p[g->sources.n - 1];
+}
+
+/* Calls fn for each name until it returns false. */
+static bool each_name(pdl_str names, bool (*fn)(void *user, pdl_str name), void *user) {
+    for (size_t i = 0; i < names.n;) {
+        size_t from = i;
+        while (i < names.n && is_name(names.p[i])) i++;
+        if (i > from && !fn(user, pdl_str_sub(names, from, i))) return false;
+        if (i == from) {
+            if (!is_blank(names.p[i]) && names.p[i] != ',') return true; /* a remark follows */
+            i++;
+        }
+    }
+    return true;
+}
+
+static bool differs(void *user, pdl_str name) { return !pdl_str_is(name, user); }
+
+static bool never(void *user, pdl_str name) {
+    (void)user, (void)name;
+    return false;
+}
+
+static bool is_ignored_at(ignores *g, pdl_loc loc, const char *code) {
+    if (!loc.src) return false;
+    const searched *s = search(g, loc.src);
+    size_t from = s->from, to = s->to;
+    uint32_t line = s->from < s->to ? pdl_loc_line(loc) : 0;
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        if (g->all.p[middle].line < line)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    for (; from < s->to && g->all.p[from].line == line; from++) {
+        pdl_str names = g->all.p[from].names;
+        if (each_name(names, never, NULL)) return true;
+        if (!each_name(names, differs, (void *)(uintptr_t)code)) return true;
+    }
+    return false;
+}
+
+typedef struct unknown {
+    pdl_program *p;
+    const ignored *at;
+} unknown;
+
+static bool report_unknown(void *user, pdl_str name) {
+    const unknown *u = user;
+    if (pdl_rule_find(name)) return true;
+    uint32_t from = (uint32_t)(name.p - u->at->src->text.p);
+    pdl_loc loc = {u->at->src, from, from + (uint32_t)name.n};
+    size_t n;
+    const pdl_rule *r = &pdl_rules(&n)[PDL_RULE_ignore_unknown];
+    pdl_diag *d = pdl_program_diag(u->p, r->severity, r->name, loc, loc, "there is no rule '%.*s'",
+                                   PDL_FMT(name));
+    pdl_str near = pdl_rule_near(name);
+    pdl_buf hint = PDL_BUF;
+    if (near.n) pdl_buf_putf(&hint, "did you mean '%.*s'?", PDL_FMT(near));
+    d->hint = pdl_arena_str(u->p->arena, pdl_buf_str(&hint));
+    pdl_buf_fini(&hint);
+    return true;
+}
+
+static bool is_wanted(ignores *g, pdl_diag *d, const uint8_t *levels) {
+    const pdl_rule *r = pdl_rule_find(pdl_str_of(d->code));
+    size_t n;
+    if (!r || d->at_load) return true;
+    pdl_rule_level level = levels ? (pdl_rule_level)levels[r - pdl_rules(&n)] : PDL_LEVEL_DEFAULT;
+    if (level == PDL_LEVEL_OFF) return false;
+    if (level == PDL_LEVEL_WARNING) d->severity = PDL_DIAG_WARNING;
+    if (level == PDL_LEVEL_ERROR) d->severity = PDL_DIAG_ERROR;
+    return !is_ignored_at(g, d->loc, d->code) && !is_ignored_at(g, d->mark, d->code);
+}
+
+void pdl_checker_settle(pdl_program *p, const pdl_check_options *opt) {
+    ignores g = {0};
+    size_t kept = 0;
+    if (p->source && !opt->no_lint) search(&g, p->source);
+    for (size_t i = 0; i < g.all.n; i++)
+        each_name(g.all.p[i].names, report_unknown, &(unknown){p, &g.all.p[i]});
+    for (size_t i = 0; i < p->diags.n; i++)
+        if (is_wanted(&g, &p->diags.p[i], opt->levels)) p->diags.p[kept++] = p->diags.p[i];
+    p->diags.n = kept;
+    pdl_vec_fini(&g.sources);
+    pdl_vec_fini(&g.all);
+}

@@ -1,0 +1,31 @@
+/* rules.c -- the table of rules, see rules.def.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "check/check.h"
+
+#include "base/banned.h"
+
+static const pdl_rule rules[] = {
+#define RULE(id, name, severity, title)   {name, PDL_DIAG_##severity, title, false, false},
+#define LOAD(id, name, severity, title)   {name, PDL_DIAG_##severity, title, true, false},
+#define STRICT(id, name, severity, title) {name, PDL_DIAG_##severity, title, false, true},
+#include "check/rules.def"
+};
+
+const pdl_rule *pdl_rules(size_t *n) {
+    *n = PDL_RULE_COUNT;
+    return rules;
+}
+
+const pdl_rule *pdl_rule_find(pdl_str name) {
+    for (size_t i = 0; i < PDL_RULE_COUNT; i++)
+        if (pdl_str_is(name, rules[i].name)) return &rules[i];
+    return NULL;
+}
+
+pdl_str pdl_rule_near(pdl_str name) {
+    pdl_str names[PDL_RULE_COUNT];
+    for (size_t i = 0; i < PDL_RULE_COUNT; i++) names[i] = pdl_str_of(rules[i].name);
+    return pdl_str_nearest(name, names, PDL_RULE_COUNT);
+}
