@@ -7,10 +7,11 @@ _pdl() {
     --changed) COMPREPLY=($(compgen -W 'reuse fail' -- "$cur")); return ;;
     --format) COMPREPLY=($(compgen -W 'json html perfetto' -- "$cur")); return ;;
     --format) COMPREPLY=($(compgen -W 'text json' -- "$cur")); return ;;
+    --format) COMPREPLY=($(compgen -W 'text json sarif github' -- "$cur")); return ;;
     --template) COMPREPLY=($(compgen -W 'chat rag agent batch' -- "$cur")); return ;;
     esac
     case ${COMP_WORDS[1]} in
-    check) words='--help --strict --format --data-file --data --policy ' ;;
+    check) words='--help --strict --format --fix --data-file --data --policy ' ;;
     dump) words='--help --nodes --blocks --expr --types --code --table ' ;;
     explain) words='--help --data-file --data --allow --json --stream --prices ' ;;
     cache) words='--help --format --older-than --model --all ' ;;
