@@ -148,6 +148,7 @@ static pdl_run_options run_options(pdl_session *s) {
         .budget = s->budget,
         .cancel = s->opt.cancel,
         .guarded = s->guard != NULL,
+        .capacity = s->policies ? pdl_policies_capacity(s->policies) : 0,
         .strict_control = s->policies && pdl_policies_are_strict(s->policies),
         .stdlib = {(const char *)pdl_stdlib_text, pdl_stdlib_text_len},
         .earlier_ns = s->durable ? pdl_durable_earlier_ns(s->durable) : NULL,

@@ -183,6 +183,14 @@ static PDL_NOINLINE void check_record(pdl_checker *c, pdl_record record, const v
     for (size_t i = 0; i < n; i++) check_tree(c, pdl_record_part_at(base, &parts[i]));
 }
 
+/* The result that is checked has a name in the check alone. */
+static void check_endorse(pdl_checker *c, const pdl_endorse_field *endorse) {
+    size_t mark = pdl_checker_scope_mark(c);
+    pdl_checker_scope_add(c, PDL_STR("pdl_value"));
+    check_record(c, PDL_RECORD_endorse, endorse);
+    pdl_checker_scope_back(c, mark);
+}
+
 static void check_child(void *user, const pdl_block *child) {
     pdl_checker_block(user, child, (pdl_str){0});
 }
@@ -289,6 +297,7 @@ void pdl_checker_block(pdl_checker *c, const pdl_block *b, pdl_str self) {
     if (b->rare->retry) check_record(c, PDL_RECORD_retry, b->rare->retry);
     check_own(c, b, self);
     if (b->rare->parser) check_parser(c, b);
+    if (b->rare->endorse) check_endorse(c, b->rare->endorse);
     for (uint32_t i = 0; i < b->rare->expectations.n; i++) {
         check_tree(c, b->rare->expectations.p[i].expect);
         check_tree(c, b->rare->expectations.p[i].feedback);

@@ -159,6 +159,22 @@ static void field_contribute(pdl_emit *e, const pdl_block *b) {
     }
 }
 
+/* The author answers for the result: its check sees it as pdl_value. */
+static void emit_endorse(pdl_emit *e, const pdl_block *b) {
+    const pdl_endorse_field *endorse = b->rare->endorse;
+    if (!endorse) return;
+    pdl_emit_set_loc(e, endorse->loc);
+    emit_AWAIT(e);
+    emit_PART_BEGIN(e, true);
+    emit_BIND_KEEP(e, pdl_emit_intern(e, PDL_STR("pdl_value")));
+    pdl_emit_record(e, PDL_RECORD_endorse, endorse);
+    emit_PART_END(e);
+    pdl_emit_set_loc(e, endorse->loc);
+    emit_ENDORSE(e);
+    emit_AWAIT(e);
+    emit_ENDORSED(e);
+}
+
 static void emit_parse_check(pdl_emit *e, const pdl_block *b, const pdl_blockinfo *info) {
     if (b->rare->parser) {
         pdl_emit_set_loc(e, b->rare->parser->loc);
@@ -173,6 +189,7 @@ static void emit_parse_check(pdl_emit *e, const pdl_block *b, const pdl_blockinf
         pdl_emit_set_loc(e, b->rare->spec.loc);
         emit_CHECK(e, false, b);
     }
+    emit_endorse(e, b);
 }
 
 static void emit_fallback(pdl_emit *e, const pdl_block *b, const pdl_blockinfo *info) {

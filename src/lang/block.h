@@ -50,6 +50,7 @@ typedef enum {
     X(FLAG, bool, "a boolean, or a text that is not empty")                                        \
     X(RETRY, const pdl_retry *, "further attempts; NULL when absent")                              \
     X(BUDGET, const pdl_budget_field *, "limits of use; NULL when absent")                         \
+    X(ENDORSE, const pdl_endorse_field *, "labels that the result loses; NULL when absent")        \
     X(CONTRIBUTE, pdl_contributes, "where the result goes")                                        \
     X(PARSER, const pdl_parser_field *, "from text to a value; NULL when absent")                  \
     X(EXPECTATIONS, pdl_expectations, "what the result should satisfy")

@@ -270,6 +270,7 @@ static pdl_val dump_own(const dumper *d, const pdl_block *b, const pdl_field *f)
     case PDL_FT_FLAG:
     case PDL_FT_RETRY:
     case PDL_FT_BUDGET:
+    case PDL_FT_ENDORSE:
     case PDL_FT_CONTRIBUTE:
     case PDL_FT_PARSER:
     case PDL_FT_EXPECTATIONS:
@@ -345,6 +346,10 @@ static PDL_NOINLINE pdl_val dump_common(const dumper *d, const pdl_block *b, con
     case PDL_FT_BUDGET: {
         const pdl_budget_field *budget = *(const pdl_budget_field *const *)at;
         return budget ? node_value(budget->node) : pdl_absent();
+    }
+    case PDL_FT_ENDORSE: {
+        const pdl_endorse_field *endorse = *(const pdl_endorse_field *const *)at;
+        return endorse ? node_value(endorse->node) : pdl_absent();
     }
     case PDL_FT_CTX:
         return d->trace || ((const pdl_flag *)at)->given

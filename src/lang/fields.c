@@ -95,6 +95,7 @@ enum { N_FORMS = sizeof forms / sizeof *forms };
 static const pdl_record_part parts[] = {
 #define retry_STRUCT      pdl_retry
 #define budget_STRUCT     pdl_budget_field
+#define endorse_STRUCT    pdl_endorse_field
 #define aggregator_STRUCT pdl_agg
 #define R(of, member, what, required, about)                                                       \
     {.record = PDL_RECORD_##of,                                                                    \

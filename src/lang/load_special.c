@@ -188,6 +188,21 @@ const pdl_budget_field *pdl_loader_budget(pdl_loader *l, const pdl_pair *pair) {
     return b;
 }
 
+const pdl_endorse_field *pdl_loader_endorse(pdl_loader *l, const pdl_pair *pair) {
+    const pdl_node *n = pair->value;
+    pdl_loc loc = pdl_node_loc(pair->key);
+    if (pdl_node_is_null(n)) return NULL;
+    if (n->kind != PDL_NODE_MAP) {
+        pdl_loader_wrong(l, n, loc, "should be an object {labels, check, why}");
+        return NULL;
+    }
+    pdl_endorse_field *e = pdl_arena_new(l->a, pdl_endorse_field);
+    e->loc = loc;
+    e->node = n;
+    load_record(l, PDL_RECORD_endorse, n, loc, e);
+    return e;
+}
+
 /* --- types (3) -------------------------------------------------------------------------------- */
 
 static const pdl_type *read_type(pdl_loader *l, const pdl_node *n, pdl_loc loc) {

@@ -150,7 +150,12 @@ typedef struct pdl_fors {
 
 /* The parts of a field that is an object: a tree for each row of records.def, NULL where the part
  * is absent or null and its default is used. */
-typedef enum { PDL_RECORD_retry, PDL_RECORD_budget, PDL_RECORD_aggregator } pdl_record;
+typedef enum {
+    PDL_RECORD_retry,
+    PDL_RECORD_budget,
+    PDL_RECORD_endorse,
+    PDL_RECORD_aggregator
+} pdl_record;
 
 /* Members for the rows of one record: the other two macros are empty at the time. */
 #define PDL_PART(record, member) PDL_PART_##record(member)
@@ -158,6 +163,7 @@ typedef enum { PDL_RECORD_retry, PDL_RECORD_budget, PDL_RECORD_aggregator } pdl_
 #define R(record, member, type, need, doc) PDL_PART(record, member)
 #define PDL_PART_retry(member)             const pdl_tree *member;
 #define PDL_PART_budget(member)
+#define PDL_PART_endorse(member)
 #define PDL_PART_aggregator(member)
 /* `retry: 3`, or an object with the parts of the table. */
 typedef struct pdl_retry {
@@ -179,9 +185,22 @@ typedef struct pdl_budget_field {
     const pdl_node *node;
 } pdl_budget_field;
 #undef PDL_PART_budget
+#undef PDL_PART_endorse
+#define R(record, member, type, need, doc) PDL_PART(record, member)
+#define PDL_PART_budget(member)
+#define PDL_PART_endorse(member) const pdl_tree *member;
+/* `endorse: {labels: model, why: TEXT}`: the author answers for the result. */
+typedef struct pdl_endorse_field {
+#include "lang/records.def"
+    pdl_loc loc;
+    const pdl_node *node;
+} pdl_endorse_field;
+#undef PDL_PART_budget
+#undef PDL_PART_endorse
 #undef PDL_PART_aggregator
 #define R(record, member, type, need, doc) PDL_PART(record, member)
 #define PDL_PART_budget(member)
+#define PDL_PART_endorse(member)
 #define PDL_PART_aggregator(member) const pdl_tree *member;
 /* `aggregator: context`, or `aggregator: {file: PATH}` with the parts of the table. */
 typedef struct pdl_agg {
@@ -192,6 +211,7 @@ typedef struct pdl_agg {
 } pdl_agg;
 #undef PDL_PART_retry
 #undef PDL_PART_budget
+#undef PDL_PART_endorse
 #undef PDL_PART_aggregator
 
 /* One row of records.def. */
@@ -209,7 +229,7 @@ typedef struct pdl_record_part {
     const char *key;
     pdl_record_type type;
     pdl_need need;
-    size_t offset; /* of the tree in pdl_retry, pdl_budget_field or pdl_agg */
+    size_t offset; /* of the tree in pdl_retry, pdl_budget_field, pdl_endorse_field or pdl_agg */
     const char *doc;
 } pdl_record_part;
 

@@ -184,6 +184,7 @@ static const struct {
     [PDL_FT_RETRY] = {"{'anyOf': [{'type': 'integer'}, @RetryConfiguration, {'type': 'null'}]}",
                       NULL},
     [PDL_FT_BUDGET] = {"{'anyOf': [@BudgetType, {'type': 'null'}]}", NULL},
+    [PDL_FT_ENDORSE] = {"{'anyOf': [@EndorseType, {'type': 'null'}]}", NULL},
     [PDL_FT_CONTRIBUTE] = {"{'type': 'array', 'items': @ContributeElement}", NULL},
     [PDL_FT_PARSER] = {"@OptionalParserType", NULL},
     [PDL_FT_EXPECTATIONS] = {"@ExpectationsType", NULL},
@@ -237,6 +238,7 @@ static const struct {
 } records[] = {
     {"RetryConfiguration", PDL_RECORD_retry},
     {"BudgetType", PDL_RECORD_budget},
+    {"EndorseType", PDL_RECORD_endorse},
     {"FileAggregatorConfig", PDL_RECORD_aggregator},
 };
 

@@ -28,7 +28,7 @@ static const row records[] = {
 #define R(record, member, type, need, doc) {PDL_RECORD_##record, #member, #type, #need, doc, false},
 #include "lang/records.def"
 };
-static const char *const record_names[] = {"retry", "budget", "aggregator"};
+static const char *const record_names[] = {"retry", "budget", "endorse", "aggregator"};
 
 /* The kinds that may have the field: a list of names; null: all. */
 static pdl_val kinds_of(uint32_t set) {

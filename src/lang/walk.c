@@ -88,7 +88,7 @@ static void walk_fors(const walker *at, const pdl_fors *f) {
     walk_trees(at, f->lists, f->n);
 }
 
-/* The parts of retry, budget or an aggregator; base may be NULL. */
+/* The parts of retry, budget, endorse or an aggregator; base may be NULL. */
 static void walk_record(const walker *at, pdl_record record, const void *base) {
     size_t n;
     const pdl_record_part *parts = pdl_record_parts(record, &n);
@@ -136,6 +136,9 @@ __attribute__((noinline)) static void walk_field(const walker *at, const pdl_fie
     case PDL_FT_RETRY: walk_record(at, PDL_RECORD_retry, *(const pdl_retry *const *)member); return;
     case PDL_FT_BUDGET:
         walk_record(at, PDL_RECORD_budget, *(const pdl_budget_field *const *)member);
+        return;
+    case PDL_FT_ENDORSE:
+        walk_record(at, PDL_RECORD_endorse, *(const pdl_endorse_field *const *)member);
         return;
     case PDL_FT_CONTRIBUTE: walk_contribute(at, member); return;
     case PDL_FT_PARSER: {

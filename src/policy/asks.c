@@ -37,10 +37,22 @@ static pdl_str joined(ask_list *a, pdl_str path, pdl_str key) {
     return s;
 }
 
+/* Together the parts may be more than bounded, although each of them is (types/bounds.c): then the
+ * container says so, and none of its parts is bounded here. */
+static pdl_label beyond_parts(pdl_vref v) {
+    pdl_label parts = 0;
+    for (size_t i = 0, n = pdl_is_dict(v) ? pdl_dict_len(v) : pdl_list_len(v); i < n; i++)
+        parts |= pdl_is_dict(v)
+                     ? pdl_label_of(pdl_dict_val_at(v, i)) | pdl_label_of(pdl_dict_key_at(v, i))
+                     : pdl_label_of(pdl_list_at(v, i));
+    return pdl_label_of(v) & ~parts & (pdl_label)PDL_LABEL_FREE;
+}
+
 /* v and, when it is made of parts, these. outer: labels that it has of what it is in. Parts that
  * are too deep or too many are seen as one. */
 static void add_deep(ask_list *a, pdl_str path, pdl_vref v, pdl_label outer, unsigned depth) {
     pdl_label whole = outer | pdl_label_of_part(v);
+    if (pdl_is_dict(v) || pdl_is_list(v)) whole |= beyond_parts(v);
     bool deep = depth < MOST_NESTED && a->args.n < MOST_PARTS;
     bool dict = pdl_is_dict(v) && deep && pdl_dict_len(v),
          list = pdl_is_list(v) && deep && pdl_list_len(v);
@@ -51,8 +63,8 @@ static void add_deep(ask_list *a, pdl_str path, pdl_vref v, pdl_label outer, uns
     char digits[PDL_NUM_MAX];
     for (size_t i = 0, n = dict ? pdl_dict_len(v) : pdl_list_len(v); i < n; i++) {
         pdl_vref key = dict ? pdl_dict_key_at(v, i) : pdl_absent();
-        pdl_str name = pdl_is_str(key) ? pdl_str_get(key)
-                                       : (pdl_str){digits, pdl_num_int((int64_t)i, digits)};
+        pdl_str name =
+            pdl_is_str(key) ? pdl_str_get(key) : (pdl_str){digits, pdl_num_int((int64_t)i, digits)};
         pdl_label of_key = dict ? pdl_label_of(key) : 0;
         add_deep(a, joined(a, path, name), dict ? pdl_dict_val_at(v, i) : pdl_list_at(v, i),
                  whole | of_key, depth + 1);
@@ -122,8 +134,7 @@ static void ask_path(ask_list *a, const pdl_effect *e, pdl_sink_id sink, pdl_lab
     pdl_vref path = get(e, "path"), text = get(e, "text");
     begin(a, sink, text_of(path), folder);
     add(a, PDL_STR("path"), path, outer | pdl_label_of(path));
-    if (sink == PDL_SINK_write)
-        add(a, PDL_STR("content"), text, outer | pdl_label_of(text));
+    if (sink == PDL_SINK_write) add(a, PDL_STR("content"), text, outer | pdl_label_of(text));
 }
 
 /* Messages by role; others than the four known ones are looked at by their own name. */
@@ -183,10 +194,37 @@ static void ask_embed(ask_list *a, const pdl_effect *e, pdl_label outer, pdl_str
     ask_addresses(a, parameters, outer, folder);
 }
 
-static void ask_permit(ask_list *a, const pdl_effect *e, pdl_label outer, pdl_str folder) {
+pdl_label pdl_endorsed_labels(const pdl_policies *p, const pdl_effect *e) {
+    pdl_vref names = get(e, "labels");
+    pdl_label all = 0, one;
+    for (size_t i = 0, n = pdl_is_list(names) ? pdl_list_len(names) : 0; i < n; i++)
+        if (pdl_policies_find_label(p, text_of(pdl_list_at(names, i)), &one)) all |= one;
+    return all;
+}
+
+/* What is looked at is what would be lost: the labels that stay are nobody's concern yet. The
+ * reason is the author's words. */
+static void ask_endorse(ask_list *a, const pdl_policies *p, const pdl_effect *e, pdl_str folder) {
+    pdl_vref arguments = get(e, "arguments");
+    pdl_vref value = pdl_dict_getz(arguments, "value"), why = pdl_dict_getz(arguments, "why");
+    pdl_label lost = pdl_label_of(value) & pdl_endorsed_labels(p, e);
+    pdl_buf names = PDL_BUF;
+    pdl_policies_put_label(p, lost, &names);
+    begin(a, PDL_SINK_endorse, pdl_arena_str(a->arena, pdl_buf_str(&names)), folder);
+    pdl_buf_fini(&names);
+    add(a, PDL_STR("value"), value, lost ? lost | PDL_LABEL_FREE : 0);
+    add(a, PDL_STR("why"), why, 0);
+}
+
+static void ask_permit(ask_list *a, const pdl_policies *p, const pdl_effect *e, pdl_label outer,
+                       pdl_str folder) {
     pdl_sink_id sink;
     pdl_vref arguments = get(e, "arguments");
     if (!pdl_sink_find(text_of(get(e, "sink")), &sink)) return;
+    if (sink == PDL_SINK_endorse) {
+        ask_endorse(a, p, e, folder);
+        return;
+    }
     begin(a, sink, text_of(get(e, "name")), folder);
     for (size_t i = 0, n = pdl_is_dict(arguments) ? pdl_dict_len(arguments) : 0; i < n; i++) {
         pdl_vref v = pdl_dict_val_at(arguments, i);
@@ -196,7 +234,7 @@ static void ask_permit(ask_list *a, const pdl_effect *e, pdl_label outer, pdl_st
 
 /* --- all -------------------------------------------------------------------------------------- */
 
-static void asks_of(const pdl_effect *e, pdl_str folder, ask_list *out) {
+static void asks_of(const pdl_policies *p, const pdl_effect *e, pdl_str folder, ask_list *out) {
     pdl_label outer = e->control;
     switch (e->kind) {
     case PDL_EFFECT_command: ask_command(out, e, outer, folder); return;
@@ -213,7 +251,7 @@ static void asks_of(const pdl_effect *e, pdl_str folder, ask_list *out) {
         return;
     case PDL_EFFECT_model: ask_model(out, e, outer, folder); return;
     case PDL_EFFECT_embed: ask_embed(out, e, outer, folder); return;
-    case PDL_EFFECT_permit: ask_permit(out, e, outer, folder); return;
+    case PDL_EFFECT_permit: ask_permit(out, p, e, outer, folder); return;
     case PDL_EFFECT_input:
     case PDL_EFFECT_sleep:
     case PDL_EFFECT_approval:
@@ -223,9 +261,9 @@ static void asks_of(const pdl_effect *e, pdl_str folder, ask_list *out) {
     }
 }
 
-void pdl_asks_of(const pdl_effect *e, pdl_str folder, ask_list *out) {
+void pdl_asks_of(const pdl_policies *p, const pdl_effect *e, pdl_str folder, ask_list *out) {
     *out = (ask_list){.arena = pdl_arena_make()};
-    asks_of(e, folder, out);
+    asks_of(p, e, folder, out);
     for (size_t i = 0; i < out->asks.n; i++) {
         pdl_policy_ask *ask = &out->asks.p[i];
         size_t end = i + 1 < out->asks.n ? out->begins.p[i + 1] : out->args.n;

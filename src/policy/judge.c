@@ -123,6 +123,13 @@ pdl_decision pdl_policies_judge(const pdl_policies *p, const pdl_policy_ask *ask
 
 size_t pdl_policies_count(const pdl_policies *p) { return p->all.n; }
 
+uint32_t pdl_policies_capacity(const pdl_policies *p) {
+    uint32_t least = UINT32_MAX;
+    for (size_t i = 0; i < p->all.n; i++)
+        if (p->all.p[i]->capacity < least) least = p->all.p[i]->capacity;
+    return least;
+}
+
 bool pdl_policies_are_strict(const pdl_policies *p) {
     for (size_t i = 0; i < p->all.n; i++)
         if (p->all.p[i]->strict) return true;

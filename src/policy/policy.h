@@ -41,6 +41,8 @@ PDL_MUST bool pdl_policies_add(pdl_policies *p, pdl_str name, pdl_str bytes, boo
 PDL_MUST bool pdl_policies_add_node(pdl_policies *p, pdl_str name, const pdl_node *n, pdl_err *err);
 
 size_t pdl_policies_count(const pdl_policies *p);
+/* The most values that a bounded type may have: the least `capacity` of them. */
+uint32_t pdl_policies_capacity(const pdl_policies *p);
 /* Does one of them say `control: strict`? */
 bool pdl_policies_are_strict(const pdl_policies *p);
 /* Labels that a MASKED sink does not show. */

@@ -67,7 +67,8 @@ struct pdl_policies {
     uint32_t n_names;
 };
 
-enum { MOST_APPROVALS = 20 };
+/* Where a policy does not say another number. */
+enum { MOST_APPROVALS = 20, BOUNDED_CAPACITY = 1 << 16 };
 
 /* read.c */
 bool pdl_label_find_origin(pdl_str name, pdl_label *out);
@@ -93,7 +94,9 @@ typedef struct ask_list {
     PDL_VEC(size_t) begins;
     pdl_arena *arena;
 } ask_list;
-void pdl_asks_of(const pdl_effect *e, pdl_str folder, ask_list *out);
+void pdl_asks_of(const pdl_policies *p, const pdl_effect *e, pdl_str folder, ask_list *out);
+/* The origins and names that an endorsement is to drop; names that no policy knows are none. */
+pdl_label pdl_endorsed_labels(const pdl_policies *p, const pdl_effect *e);
 void pdl_asks_fini(ask_list *a);
 /* Model, path, first word, SERVER/NAME: what patterns of sources are compared with. In arena. */
 pdl_str pdl_subject_of(const pdl_effect *e, pdl_arena *arena);

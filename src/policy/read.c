@@ -486,6 +486,7 @@ static bool add_node(pdl_policies *all, pdl_str name, const pdl_node *n, bool bu
         .known = (1 << PDL_LABEL_COUNT) - 1,
         .otherwise = PDL_VERDICT_DENY,
         .approvals = MOST_APPROVALS,
+        .capacity = BOUNDED_CAPACITY,
     };
     *pdl_vec_push(&all->all) = p;
     reader r = {.all = all, .p = p, .problems = PDL_BUF};

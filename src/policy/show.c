@@ -152,8 +152,11 @@ static pdl_val shown_argument(const pdl_policies *p, const source_log *s, const 
 static pdl_val shown_arguments(const pdl_policies *p, const source_log *s,
                                const pdl_policy_ask *ask, bool with_values) {
     pdl_val list = pdl_list_new(ask->n);
-    for (size_t i = 0; i < ask->n && i < MOST_ARGUMENTS; i++)
-        list = pdl_list_push(list, shown_argument(p, s, &ask->args[i], with_values));
+    for (size_t i = 0; i < ask->n && i < MOST_ARGUMENTS; i++) {
+        /* of an endorsement the reason, which is the author's own text */
+        bool shown = with_values || (ask->sink == PDL_SINK_endorse && !ask->args[i].label);
+        list = pdl_list_push(list, shown_argument(p, s, &ask->args[i], shown));
+    }
     return list;
 }
 

@@ -162,7 +162,8 @@ static void set_labels(room *r, pdl_effect *e) {
 
 static void let_pass(room *r, pdl_effect *e) {
     if (e->kind == PDL_EFFECT_permit) {
-        pdl_effect_answer(e, pdl_null(), 0);
+        pdl_label dropped = pdl_endorsed_labels(r->opt.policies, e);
+        pdl_effect_answer(e, dropped ? pdl_int((int64_t)dropped) : pdl_null(), 0);
         return;
     }
     if (e->kind == PDL_EFFECT_write) note_write(r, e);
@@ -202,7 +203,7 @@ static void resume(room *r, pending *p, bool yes, const char *why) {
     unlink_pending(p);
     pdl_drop(p->key);
     pdl_free(p);
-    pdl_asks_of(e, r->opt.folder, &asks);
+    pdl_asks_of(r->opt.policies, e, r->opt.folder, &asks);
     const pdl_policy_ask *ask = &asks.asks.p[next];
     pdl_decision d = pdl_policies_judge(r->opt.policies, ask);
     if (yes) {
@@ -301,7 +302,7 @@ static bool is_known_server(room *r, const pdl_policy_ask *ask) {
 
 static void judge_from(room *r, pdl_effect *e, size_t next) {
     ask_list asks;
-    pdl_asks_of(e, r->opt.folder, &asks);
+    pdl_asks_of(r->opt.policies, e, r->opt.folder, &asks);
     bool gone = false;
     for (size_t i = next; i < asks.asks.n && !gone; i++) {
         const pdl_policy_ask *ask = &asks.asks.p[i];

@@ -79,6 +79,11 @@ PDL_MUST bool pdl_schema_validate(pdl_vref schema, pdl_vref v,
                                   pdl_vref (*remote)(void *user, pdl_str uri), void *user, bool *ok,
                                   pdl_problems *problems, pdl_arena *scratch, pdl_err *err);
 
+/* v, which fits t, with the labels of what it can be: values that are one of at most `capacity`,
+ * and those of a known form, lose the bits of label.h that say that they may be anything. Takes v.
+ */
+pdl_val pdl_type_bound(const pdl_type *t, pdl_val v, uint32_t capacity);
+
 /* Short text for messages and hover: "[integer]", "{a: string, b?: number}". */
 void pdl_type_show(const pdl_type *t, pdl_buf *out);
 

@@ -70,9 +70,7 @@ enum {
 static_assert(PDL_LABEL_ORIGIN_BITS + 2 <= PDL_LABEL_SOURCE_BIT, "the low word holds them");
 
 /* The origins alone. */
-static inline pdl_label pdl_label_origins(pdl_label l) {
-    return l & (pdl_label)PDL_LABEL_ORIGINS;
-}
+static inline pdl_label pdl_label_origins(pdl_label l) { return l & (pdl_label)PDL_LABEL_ORIGINS; }
 /* Of text that is made of labelled parts: it may be anything. */
 static inline pdl_label pdl_label_built(pdl_label l) {
     return pdl_label_origins(l) ? l | PDL_LABEL_FREE : l;
@@ -83,9 +81,11 @@ static inline pdl_label pdl_label_combined(pdl_label a, pdl_label b) {
     bool both = pdl_label_origins(a) && pdl_label_origins(b);
     return both ? a | b | PDL_LABEL_FREE : a | b;
 }
-static inline pdl_label pdl_label_of_truth(pdl_label l) {
-    return l & ~(pdl_label)PDL_LABEL_FREE;
-}
+static inline pdl_label pdl_label_of_truth(pdl_label l) { return l & ~(pdl_label)PDL_LABEL_FREE; }
+
+/* v, and all that it holds, without these origins. What has none left has no label at all. Takes v.
+ * For `endorse`. */
+pdl_val pdl_without_labels(pdl_val v, pdl_label origins);
 
 /* The label that stands for the i-th source of a run. */
 static inline pdl_label pdl_label_of_source(uint32_t i) {

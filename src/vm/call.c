@@ -139,7 +139,7 @@ static pdl_step check_args(pdl_fiber *f, const pdl_b_call *b, const pdl_closure 
     const pdl_node *node = b->args && b->args->kind != PDL_TREE_EXPR ? b->args->node : NULL;
     pdl_loc loc = b->args ? b->args->loc : b->head.loc;
     pdl_checked of = {"during function call to", call_source(b), loc, node};
-    return step_of(pdl_vm_check_value(f->run, p->all, *args, &of, err));
+    return step_of(pdl_vm_check_value(f->run, p->all, args, &of, err));
 }
 
 /* pdl_context in the arguments replaces the context of the body; it need not be a parameter. */

@@ -37,7 +37,7 @@ void pdl_vm_run_stage(pdl_run *r, pdl_stage *s) {
             pdl_err_at(&err, s->loc);
         }
     } else if (s->check) {
-        ok = pdl_vm_check_value(r, s->block->rare->spec.type, v,
+        ok = pdl_vm_check_value(r, s->block->rare->spec.type, &v,
                                 &(pdl_checked){spec_checking, .loc = s->loc}, &err);
     }
     if (ok) {
@@ -118,8 +118,9 @@ static bool report_problems(const pdl_problems *problems, const pdl_checked *of,
     return false;
 }
 
-bool pdl_vm_check_value(pdl_run *r, const pdl_type *t, pdl_vref v, const pdl_checked *of,
+bool pdl_vm_check_value(pdl_run *r, const pdl_type *t, pdl_val *value, const pdl_checked *of,
                         pdl_err *err) {
+    pdl_vref v = *value;
     pdl_mark m = pdl_arena_mark(r->scratch);
     pdl_problems problems = {0};
     bool fits = false;
@@ -133,6 +134,7 @@ bool pdl_vm_check_value(pdl_run *r, const pdl_type *t, pdl_vref v, const pdl_che
         report_problems(&problems, of, err);
     if (!done || !fits) err->label |= pdl_label_of(v);
     pdl_arena_reset(r->scratch, m);
+    if (done && fits && r->opt.guarded) *value = pdl_type_bound(t, *value, r->opt.capacity);
     return done && fits;
 }
 
@@ -142,7 +144,7 @@ pdl_step pdl_op_CHECK(pdl_fiber *f, bool fallback, const pdl_block *b, pdl_err *
     if (!fallback && add_stage(f, b, false, loc)) return PDL_STEP_DONE;
     pdl_step s = pdl_vm_force(f, top(f), err);
     if (s != PDL_STEP_DONE) return s;
-    return step_of(pdl_vm_check_value(f->run, b->rare->spec.type, *top(f),
+    return step_of(pdl_vm_check_value(f->run, b->rare->spec.type, top(f),
                                       &(pdl_checked){spec_checking, .loc = loc}, err));
 }
 
@@ -153,5 +155,5 @@ pdl_step pdl_vm_check_function_result(pdl_fiber *f, const pdl_closure *c, pdl_er
     if (s != PDL_STEP_DONE) return s;
     pdl_checked of = {"in result of the function", c->info->name_text, pdl_field_loc(b, "return"),
                       NULL};
-    return step_of(pdl_vm_check_value(f->run, b->rare->spec.type, *top(f), &of, err));
+    return step_of(pdl_vm_check_value(f->run, b->rare->spec.type, top(f), &of, err));
 }

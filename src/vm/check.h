@@ -15,7 +15,8 @@ typedef struct pdl_checked {
     pdl_loc loc;          /* of the message, and of problems without a place */
     const pdl_node *args; /* of a call: where its arguments were written; NULL else */
 } pdl_checked;
-bool pdl_vm_check_value(pdl_run *r, const pdl_type *t, pdl_vref v, const pdl_checked *of,
+/* *v, when it fits and a policy is asked, gets the labels of what it can be: pdl_type_bound. */
+bool pdl_vm_check_value(pdl_run *r, const pdl_type *t, pdl_val *v, const pdl_checked *of,
                         pdl_err *err);
 pdl_step pdl_vm_check_function_result(pdl_fiber *f, const pdl_closure *c, pdl_err *err);
 

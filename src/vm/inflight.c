@@ -256,10 +256,11 @@ void pdl_vm_start_effect(pdl_fiber *f, pdl_effect_kind kind, pdl_val request, pd
     pdl_inflight_start(f, c, request);
 }
 
-void pdl_vm_start_permit(pdl_fiber *f, const char *sink, const char *argument, pdl_val value) {
-    pdl_val r = pdl_dict_putz(pdl_dict_new(3), "sink", pdl_textz(sink));
+void pdl_vm_start_permit(pdl_fiber *f, const char *sink, pdl_val arguments, pdl_val labels) {
+    pdl_val r = pdl_dict_putz(pdl_dict_new(4), "sink", pdl_textz(sink));
     r = pdl_dict_putz(r, "name", pdl_textz(""));
-    r = pdl_dict_putz(r, "arguments", pdl_dict_putz(pdl_dict_new(1), argument, value));
+    r = pdl_dict_putz(r, "arguments", arguments);
+    if (!pdl_is_absent(labels)) r = pdl_dict_putz(r, "labels", labels);
     pdl_inflight *c = pdl_inflight_new(f, PDL_EFFECT_permit, pdl_fiber_loc(f));
     c->value = pdl_promise_new(c->id);
     push(f, pdl_keep(c->value));

@@ -74,7 +74,8 @@ void pdl_inflight_forget(pdl_fiber *f, uint32_t from);
 /* An iteration of a map ended: the fiber of the map becomes the owner of its calls. */
 void pdl_inflight_adopt(pdl_fiber *to, pdl_fiber *from);
 
-/* Asks the policy whether value (taken) may reach a sink that is no effect; pushes the promise. */
-void pdl_vm_start_permit(pdl_fiber *f, const char *sink, const char *argument, pdl_val value);
+/* Asks the policy whether arguments (a dict, taken) may reach a sink that is no effect; pushes the
+ * promise. labels: a list of those that are to be dropped, taken; absent: none. */
+void pdl_vm_start_permit(pdl_fiber *f, const char *sink, pdl_val arguments, pdl_val labels);
 
 #endif

@@ -334,7 +334,8 @@ pdl_step pdl_op_PERMIT(pdl_fiber *f, pdl_permit_kind kind, size_t depth, pdl_err
     pdl_step s = pdl_vm_force(f, under(f, depth), err);
     if (s != PDL_STEP_DONE) return s;
     pdl_val text = pdl_keep(*under(f, depth));
-    pdl_vm_start_permit(f, kind == PDL_PERMIT_PDL ? "pdl" : "template", "text", text);
+    pdl_vm_start_permit(f, kind == PDL_PERMIT_PDL ? "pdl" : "template",
+                        pdl_dict_putz(pdl_dict_new(1), "text", text), pdl_absent());
     return PDL_STEP_DONE;
 }
 

@@ -534,7 +534,7 @@ pdl_step pdl_op_EXPECT(pdl_fiber *f, pdl_err *err) {
     pdl_val args = pdl_dict_new(n);
     for (size_t i = 0; i < n; i++) args = pdl_dict_puts(args, kw[i], pdl_keep(kwv[i]));
     pdl_checked of = {"during function call to", PDL_STR("feedback"), b->loc, b->node};
-    bool ok = !params || pdl_vm_check_value(f->run, params, args, &of, err);
+    bool ok = !params || pdl_vm_check_value(f->run, params, &args, &of, err);
     pdl_drop(args);
     if (!ok) {
         for (size_t i = 0; i < n; i++) pdl_drop(kwv[i]);
