@@ -12,6 +12,7 @@
 #include "base/pool.h"
 #include "cli/cli.h"
 #include "cli/options.h"
+#include "cli/progress.h"
 #include "cli/show_live.h"
 #include "cli/term.h"
 #include "io/file.h"
@@ -74,7 +75,8 @@ typedef struct runner {
     term term;
     pdl_session *session;
     pdl_stream stream;
-    show_live show;   /* of --view */
+    show_live show; /* of --view */
+    progress progress;
     lasting *lasting; /* NULL: the run is not durable */
     pdl_vref inputs;
 } runner;
@@ -192,7 +194,7 @@ static int run_loaded(runner *r) {
     pdl_signals *watch = pdl_cli_watch_signals(pdl_session_loop(r->session), on_signal, r);
     r->term.on_broken = on_broken;
     r->term.user = r;
-    pdl_step step = pdl_session_run(r->session);
+    pdl_step step = pdl_cli_progress_run(&r->progress, r->session);
     int code = r->a->given[OPT_check] ? report_check(r) : finish(r, step);
     pdl_signals_stop(watch);
     return code;
@@ -361,6 +363,8 @@ int pdl_cli_run_lasting(const arguments *a, lasting *l) {
     if (code) return code;
     o.shares_loop = a->given[OPT_view];
     if (a->given[OPT_view]) o.sink = pdl_cli_show_live_init(&r.show, &r.session, o.sink);
+    o.sink = pdl_cli_progress_init(&r.progress, a, &r.term, &r.session, o.sink);
+    if (r.progress.has_line) o.shares_loop = true;
     bool ok = enter_depth(a->files.p[0], &err) && pdl_cli_read_data(a, &vars, &err);
     o.variables = r.inputs = vars;
     ok = ok && pdl_session_new(&o, &r.session, &err);
@@ -374,6 +378,7 @@ int pdl_cli_run_lasting(const arguments *a, lasting *l) {
     if (PDL_POOLS && !l) pdl_leak_on_exit(); /* other builds look for leaks */
     pdl_cli_show_live_fini(&r.show);
     pdl_session_free(r.session);
+    pdl_cli_progress_fini(&r.progress);
     if (l) pdl_buf_fini(&r.term.held);
     pdl_cli_run_limits_fini(&limits);
     if (!pdl_is_absent(vars)) pdl_drop(vars);

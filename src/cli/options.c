@@ -144,6 +144,11 @@ static const option options[] = {
     {OPT_eval, "eval", 'e', OPT_VALUE, "TEXT", NULL, "run this text; operands are the program's"},
     {OPT_template, "template", 0, OPT_VALUE, "NAME", "{chat,rag,agent,batch}",
      "what it does; chat when absent"},
+    {OPT_progress, "progress", 0, OPT_VALUE, "WHEN", "{auto,line,none}",
+     "a line on the terminal that says how far the run is: after a second (auto, the default), at "
+     "once, or never"},
+    {OPT_verbose, "verbose", 0, OPT_FLAG, NULL, NULL,
+     "a line on standard error for each call of a model, tool, command or code, when it ends"},
 };
 static_assert(sizeof options / sizeof options[0] == OPT_COUNT, "one row per option");
 
@@ -152,7 +157,8 @@ static const opt_id run_options[] = {
     OPT_eval,    OPT_stream,  OPT_trace,      OPT_record,      OPT_replay,    OPT_durable,
     OPT_id,      OPT_sync,    OPT_park,       OPT_provisional, OPT_output,    OPT_cache,
     OPT_jobs,    OPT_timeout, OPT_budget,     OPT_policy,      OPT_prices,    OPT_max_rps,
-    OPT_max_tpm, OPT_wire,    OPT_view,       OPT_schema,      OPT_version,   OPT_COUNT};
+    OPT_max_tpm, OPT_wire,    OPT_view,       OPT_progress,    OPT_verbose,   OPT_schema,
+    OPT_version, OPT_COUNT};
 static const opt_id check_options[] = {OPT_help,      OPT_strict, OPT_check_form, OPT_fix,
                                        OPT_data_file, OPT_data,   OPT_policy,     OPT_COUNT};
 static const opt_id dump_options[] = {OPT_help,  OPT_nodes, OPT_blocks, OPT_expr,
@@ -172,10 +178,11 @@ static const opt_id view_options[] = {OPT_help, OPT_html,      OPT_svg,  OPT_sou
 static const opt_id mock_options[] = {OPT_help,  OPT_replies,   OPT_strict_replies,
                                       OPT_delay, OPT_mock_port, OPT_COUNT};
 static const opt_id resume_options[] = {
-    OPT_help,        OPT_changed,   OPT_again, OPT_skip,   OPT_rebuild, OPT_take_over, OPT_only_new,
-    OPT_check,       OPT_data_file, OPT_data,  OPT_stream, OPT_trace,   OPT_sync,      OPT_park,
-    OPT_provisional, OPT_output,    OPT_cache, OPT_jobs,   OPT_timeout, OPT_budget,    OPT_prices,
-    OPT_max_rps,     OPT_max_tpm,   OPT_wire,  OPT_policy, OPT_COUNT};
+    OPT_help,     OPT_changed,  OPT_again,       OPT_skip,    OPT_rebuild, OPT_take_over,
+    OPT_only_new, OPT_check,    OPT_data_file,   OPT_data,    OPT_stream,  OPT_trace,
+    OPT_sync,     OPT_park,     OPT_provisional, OPT_output,  OPT_cache,   OPT_jobs,
+    OPT_timeout,  OPT_budget,   OPT_prices,      OPT_max_rps, OPT_max_tpm, OPT_wire,
+    OPT_policy,   OPT_progress, OPT_verbose,     OPT_COUNT};
 static const opt_id runs_options[] = {OPT_help, OPT_json, OPT_keep, OPT_redact, OPT_COUNT};
 static const opt_id answer_options[] = {OPT_help, OPT_at, OPT_COUNT};
 static const opt_id trace_options[] = {OPT_help, OPT_trace_form, OPT_COUNT};

@@ -92,6 +92,8 @@ typedef enum {
     OPT_mock_port,
     OPT_eval,
     OPT_template,
+    OPT_progress,
+    OPT_verbose,
     OPT_COUNT
 } opt_id;
 

@@ -8,6 +8,7 @@
 
 #include "base/termsafe.h"
 #include "cli/cli.h"
+#include "cli/progress.h"
 
 #include "base/banned.h"
 
@@ -28,6 +29,7 @@ void pdl_cli_put_stderr(pdl_str text, const pdl_session *s) {
         pdl_session_redact(s, text, &shown);
     else
         pdl_buf_put(&shown, text);
+    pdl_cli_progress_clear();
     (void)pdl_write_termsafe(stderr, pdl_buf_str(&shown));
     fflush(stderr);
     pdl_buf_fini(&shown);

@@ -15,6 +15,7 @@
 #include "base/termsafe.h"
 #include "base/utf8.h"
 #include "cli/cli.h"
+#include "cli/progress.h"
 
 #include "base/banned.h"
 
@@ -70,6 +71,10 @@ void pdl_cli_term_put(term *t, pdl_str text) {
         pdl_buf_put(&t->held, without_old(t, text));
         return;
     }
+    if (t->tty && text.n) {
+        pdl_cli_progress_clear();
+        t->inside_line = text.p[text.n - 1] != '\n';
+    }
     while (text.n && !t->broken && !t->error && !t->interrupted) {
         pdl_str part = t->may_block ? pdl_str_sub(text, 0, PART) : text;
         if (!is_ready(t, part.n)) return;
@@ -99,6 +104,8 @@ uint64_t pdl_cli_term_write(void *user) {
 static void release(term *t) {
     if (t->holds && t->held.len) t->release(t->release_user);
 }
+
+bool pdl_cli_term_is_inside_line(const term *t) { return t->inside_line; }
 
 void pdl_cli_term_flush(term *t) {
     if (t->holds && !t->writing) return;
@@ -138,7 +145,9 @@ static void put_colored(term *t, pdl_str text, const char *color, bool untrusted
     bool on = t->color && *color;
     if (on) pdl_cli_term_put(t, pdl_str_of(color));
     pdl_cli_term_show(t, text, untrusted);
+    bool inside_line = t->inside_line;
     if (on) pdl_cli_term_put(t, PDL_STR("\033[0m"));
+    t->inside_line = inside_line;
 }
 
 static const char *role_color(pdl_str role) {
@@ -158,6 +167,7 @@ static void put_message(term *t, const pdl_event *e) {
 
 static void put_error(term *t, pdl_str text, bool untrusted) {
     release(t);
+    pdl_cli_progress_clear();
     pdl_cli_term_flush(t); /* what was printed before stands before */
     errno = 0;
     bool ok =

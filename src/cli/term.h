@@ -14,6 +14,7 @@ typedef struct term {
     bool tty;              /* standard output is a terminal: models do not control it */
     bool broken;           /* the reader of standard output went away */
     bool may_block;        /* standard output is no regular file */
+    bool inside_line; /* the last that a terminal got was no line end */
     bool interrupted; /* a signal came while its reader did not read: nothing more is written */
     /* Of a durable run: what is printed is held until release, which writes what it depends on and
      * then calls pdl_cli_term_write. provisional: pieces of answers are not held. */
@@ -29,6 +30,9 @@ typedef struct term {
 
 void pdl_cli_term_init(term *t, const pdl_tty_env *env);
 pdl_sink pdl_cli_term_sink(term *t);
+
+/* Has the terminal an unfinished line of output? */
+bool pdl_cli_term_is_inside_line(const term *t);
 
 /* Text to standard output, through the same checks. */
 void pdl_cli_term_put(term *t, pdl_str text);

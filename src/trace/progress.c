@@ -1,0 +1,144 @@
+/* progress.c -- see progress.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "trace/progress.h"
+
+#include "effect/effect.h"
+#include "value/int.h"
+#include "value/text.h"
+
+#include "base/banned.h"
+
+enum { MOST_NAME = 60, MOST_ARGUMENTS = 60 };
+
+/* The field of a request that says what is called; NULL: calls of this kind do not count. */
+static const char *subject_of(pdl_effect_kind k) {
+    static const struct {
+        pdl_effect_kind kind;
+        const char *field;
+    } rows[] = {
+        {PDL_EFFECT_model, "model"}, {PDL_EFFECT_embed, "model"},  {PDL_EFFECT_code, "lang"},
+        {PDL_EFFECT_tool, "server"}, {PDL_EFFECT_command, "argv"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].kind == k) return rows[i].field;
+    return NULL;
+}
+
+static void put_value(pdl_vref v, size_t most, pdl_buf *out) {
+    if (pdl_is_list(v) && pdl_list_len(v)) v = pdl_list_at(v, 0);
+    if (pdl_is_str(v))
+        pdl_buf_put(out, pdl_str_sub(pdl_str_get(v), 0, most));
+    else
+        pdl_val_show(v, false, most, out);
+}
+
+/* "model openai/x", "tool files.read_file", "command ls", "python". */
+static void put_call(const pdl_effect *e, pdl_buf *out) {
+    pdl_vref subject = pdl_dict_getz(e->request, subject_of(e->kind));
+    if (e->kind != PDL_EFFECT_code) pdl_buf_putf(out, "%s ", pdl_effect_kind_name(e->kind));
+    put_value(subject, MOST_NAME, out);
+    pdl_vref name = pdl_dict_getz(e->request, "name");
+    if (e->kind != PDL_EFFECT_tool || !pdl_is_str(name)) return;
+    pdl_buf_putc(out, '.');
+    put_value(name, MOST_NAME, out);
+}
+
+static bool is_question(const pdl_effect *e) {
+    return e->kind == PDL_EFFECT_input || e->kind == PDL_EFFECT_approval;
+}
+
+static void add_usage(pdl_progress *p, pdl_vref usage) {
+    static const char *const fields[] = {"prompt_tokens", "completion_tokens"};
+    int64_t n;
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        if (pdl_int_get(pdl_dict_getz(usage, fields[i]), &n) && n > 0 && n < INT64_MAX - p->tokens)
+            p->tokens += n;
+    pdl_vref v = pdl_dict_getz(usage, "cost");
+    double cost = pdl_is(v, PDL_V_FLOAT) || pdl_is_int(v) ? pdl_num_to_double(v) : 0;
+    if (cost > 0) p->cost += cost;
+}
+
+static void begin(pdl_progress *p, const pdl_effect *e) {
+    if (is_question(e)) p->asking++;
+    if (!subject_of(e->kind)) return;
+    p->open++;
+    pdl_buf_clear(&p->latest);
+    put_call(e, &p->latest);
+}
+
+static bool end(pdl_progress *p, const pdl_event *e) {
+    if (is_question(e->effect) && p->asking) p->asking--;
+    if (!subject_of(e->effect->kind) || !p->open) return false;
+    p->open--;
+    if (e->err)
+        p->failed++;
+    else
+        p->done++;
+    return true;
+}
+
+bool pdl_progress_take(pdl_progress *p, const pdl_event *e) {
+    switch ((int)e->kind) {
+    case PDL_EVENT_effect: begin(p, e->effect); return false;
+    case PDL_EVENT_reply: return end(p, e);
+    case PDL_EVENT_usage: add_usage(p, e->value); return false;
+    case PDL_EVENT_note: p->retried += e->err != NULL; return false;
+    default: return false;
+    }
+}
+
+static void put_tokens(pdl_vref reply, pdl_buf *out) {
+    pdl_vref usage = pdl_is_dict(reply) ? pdl_dict_getz(reply, "usage") : pdl_absent();
+    int64_t asked, said;
+    if (pdl_is_dict(usage) && pdl_int_get(pdl_dict_getz(usage, "prompt_tokens"), &asked) &&
+        pdl_int_get(pdl_dict_getz(usage, "completion_tokens"), &said))
+        pdl_buf_putf(out, ", %lld tokens in, %lld out", (long long)asked, (long long)said);
+}
+
+static void put_status(pdl_vref reply, pdl_buf *out) {
+    int64_t status;
+    if (pdl_is_dict(reply) && pdl_int_get(pdl_dict_getz(reply, "status"), &status) && status)
+        pdl_buf_putf(out, ", exit status %lld", (long long)status);
+}
+
+void pdl_progress_describe_end(const pdl_event *e, pdl_buf *out) {
+    pdl_vref arguments = pdl_dict_getz(e->effect->request, "arguments");
+    uint32_t line = pdl_loc_line(e->effect->loc);
+    if (line) pdl_buf_putf(out, "line %u: ", (unsigned)line);
+    put_call(e->effect, out);
+    if (e->effect->kind == PDL_EFFECT_tool && pdl_is_dict(arguments)) {
+        pdl_buf_putc(out, ' ');
+        pdl_val_show(arguments, false, MOST_ARGUMENTS, out);
+    }
+    pdl_buf_putf(out, "%s %.2f s", e->err ? ", failed after" : ",", e->reply->seconds);
+    if (e->err)
+        pdl_buf_putf(out, ": %s", pdl_err_kind_name(e->err->kind));
+    else if (e->effect->kind == PDL_EFFECT_model)
+        put_tokens(e->reply->value, out);
+    else if (e->effect->kind == PDL_EFFECT_command)
+        put_status(e->reply->value, out);
+}
+
+void pdl_progress_numbers(const pdl_progress *p, pdl_buf *out) {
+    const struct {
+        uint64_t n;
+        const char *word;
+    } rows[] = {{p->done, "done"},
+                {p->open, "open"},
+                {p->failed, "failed"},
+                {p->retried, "handled"},
+                {(uint64_t)p->tokens, "tokens"}};
+    const char *comma = "";
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (!rows[i].n) continue;
+        pdl_buf_putf(out, "%s%llu %s", comma, (unsigned long long)rows[i].n, rows[i].word);
+        comma = ", ";
+    }
+    if (p->cost > 0) pdl_buf_putf(out, "%s%.4g $", comma, p->cost);
+}
+
+void pdl_progress_init(pdl_progress *p) { *p = (pdl_progress){.latest = PDL_BUF}; }
+
+void pdl_progress_fini(pdl_progress *p) { pdl_buf_fini(&p->latest); }

@@ -1,0 +1,36 @@
+/* progress.h -- how far a run is, in a few numbers: what people are shown while it goes on.
+ *
+ * The numbers are a fold over the events of the run, like everything else that is told of it, so
+ * that the line on a terminal, the lines of --verbose and the summary of a batch cannot disagree
+ * with the trace. Only what takes time counts: calls of models, tools, code and commands.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_TRACE_PROGRESS_H
+#define PDL_TRACE_PROGRESS_H
+
+#include "trace/event.h"
+
+typedef struct pdl_progress {
+    uint64_t done, open, failed; /* calls; a failed one is not among those done */
+    uint64_t retried;            /* failures that the program handles: tried again, or a fallback */
+    uint64_t asking;             /* questions to a person that wait for an answer */
+    int64_t tokens;              /* of prompts and answers */
+    double cost;                 /* what the prices are known of */
+    pdl_buf latest;              /* the call that began last: "model openai/x" */
+} pdl_progress;
+
+void pdl_progress_init(pdl_progress *p);
+void pdl_progress_fini(pdl_progress *p);
+
+/* Returns true when e is the end of a call: then pdl_progress_describe_end tells of it. */
+bool pdl_progress_take(pdl_progress *p, const pdl_event *e);
+
+/* Of a reply event for which take returned true, one line without a line end: the call, how long it
+ * took, and what came of it. Secrets are not removed. */
+void pdl_progress_describe_end(const pdl_event *e, pdl_buf *out);
+
+/* "3 done, 2 open, 1 failed, 1 handled, 1500 tokens, 0.02 $": what is not zero. */
+void pdl_progress_numbers(const pdl_progress *p, pdl_buf *out);
+
+#endif

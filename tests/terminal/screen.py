@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A terminal for tests: runs a command on a pty, types, and tells what a person would see on the screen."""
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import fcntl
+import termios
+import time
+
+PATIENCE = 60  # seconds; other work may load the machine
+
+
+class Terminal:
+    """A command with a terminal of its own as input, output and error output."""
+
+    def __init__(self, argv, cwd, env=None, columns=80):
+        self.bytes = b""
+        self.status = None
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.chdir(cwd)
+            os.environ.update({"TERM": "xterm", **(env or {})})
+            for name in [n for n in (env or {}) if env[n] is None]:
+                del os.environ[name]
+            os.execv(argv[0], argv)
+        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+
+    def type(self, text):
+        os.write(self.fd, text.encode())
+
+    def _read(self, seconds):
+        if select.select([self.fd], [], [], seconds)[0]:
+            try:
+                data = os.read(self.fd, 1 << 16)
+            except OSError:
+                return False
+            self.bytes += data
+            return bool(data)
+        return True
+
+    def wait_for(self, pattern, seconds=PATIENCE):
+        """Reads until the bytes so far match. -> the match, None when the command ended or the time is over"""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            found = re.search(pattern.encode(), self.bytes)
+            if found:
+                return found
+            if not self._read(0.1):
+                return re.search(pattern.encode(), self.bytes)
+        return None
+
+    def end(self, seconds=PATIENCE):
+        """Waits for the end of the command. -> its exit status; -N for a signal"""
+        limit = time.monotonic() + seconds
+        while self._read(0.1):
+            if time.monotonic() > limit:
+                os.kill(self.pid, signal.SIGKILL)
+        _, status = os.waitpid(self.pid, 0)
+        os.close(self.fd)
+        self.status = os.waitstatus_to_exitcode(status)
+        return self.status
+
+    def screen(self):
+        """What is seen: lines after carriage returns and the removal of lines, without colours."""
+        lines, column = [""], 0
+        text = self.bytes.decode("utf-8", "replace")
+        for part in re.findall(r"\x1b\[[0-9;?]*[A-Za-z]|\r|\n|\b|[^\x1b\r\n\b]+|\x1b", text):
+            if part == "\n":
+                lines.append("")
+                column = 0
+            elif part == "\r":
+                column = 0
+            elif part == "\b":
+                column = max(0, column - 1)
+            elif part.endswith("K") and part.startswith("\x1b["):
+                lines[-1] = lines[-1][:column]
+            elif part.startswith("\x1b"):
+                continue
+            else:
+                lines[-1] = lines[-1][:column].ljust(column) + part + lines[-1][column + len(part):]
+                column += len(part)
+        return "\n".join(lines)

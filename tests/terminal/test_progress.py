@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""test_progress.py -- the line that says how far a run is, and the steps of --verbose.
+
+    test_progress.py BUILD_DIR
+
+A real terminal (pty) and a real server, `pdl mock`. Python standard library only. Last line: `N passed, N failed`.
+"""
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+from screen import Terminal
+
+# Programs that wait until a file appears: they go on as long as the test wants.
+WAITS = "text:\n- lang: command\n  code: sh -c 'while [ ! -e go ]; do sleep 0.05; done'\n- \"over\\n\"\n"
+OUTPUT = "text:\n- \"begun\\n\"\n- lang: command\n  code: sh -c 'while [ ! -e go ]; do sleep 0.05; done'\n- \"over\\n\"\n"
+INSIDE = OUTPUT.replace("begun\\n", "begun")
+CALLS = "for: {i: [1, 2, 3]}\nmap: {model: openai/m, input: \"hi ${ i }\"}\njoin: {as: array}\n"
+TOOLS = "text:\n- {model: openai/m, input: hi}\n- {lang: python, code: result = 'x'}\n- {args: [printf, y]}\n- {lang: command, code: 'false', fallback: z}\n"
+LINE = r"\r\x1b\[Kpdl: [0-9]+ s"
+
+
+class Tests:
+    def __init__(self, pdl, server):
+        self.pdl, self.server = pdl, server
+        self.passed = self.failed = 0
+
+    def check(self, ok, name, *facts):
+        self.passed += bool(ok)
+        self.failed += not ok
+        if not ok:
+            print("FAIL", name, *map(repr, facts))
+
+    def terminal(self, folder, program, *options, env=None, columns=80):
+        pathlib.Path(folder, "p.pdl").write_text(program)
+        return Terminal([self.pdl, *options, "p.pdl"], folder, {**self.server, **(env or {})}, columns)
+
+    def shown(self, name, program, *options, env=None, wants=LINE):
+        """A line is seen while the program waits; nothing of it is left at the end."""
+        with tempfile.TemporaryDirectory() as folder:
+            t = self.terminal(folder, program, *options, env=env)
+            seen = t.wait_for(wants)
+            pathlib.Path(folder, "go").touch()
+            status = t.end()
+            self.check(seen and status == 0, name, t.bytes)
+            self.check("pdl:" not in t.screen(), name + ": nothing is left", t.screen())
+            return t
+
+    def silent(self, name, program, *options, env=None, after=None):
+        """The program waits two seconds, and no line is seen."""
+        with tempfile.TemporaryDirectory() as folder:
+            t = self.terminal(folder, program, *options, env=env)
+            t.wait_for("never", 2)
+            pathlib.Path(folder, "go").touch()
+            status = t.end()
+            self.check(status == 0 and b"pdl:" not in t.bytes, name, t.bytes)
+            return t
+
+    def lines(self):
+        t = self.shown("a line after a second", WAITS, wants=LINE + "[^\r]*command sh")
+        self.check(t.screen().split() == ["over"], "the output is whole", t.screen())
+        t = self.shown("between lines of output", OUTPUT)
+        self.check(t.screen().split() == ["begun", "over"], "both lines of output", t.screen())
+        self.shown("at once", WAITS, "--progress", "line", wants=r"\r\x1b\[Kpdl: 0 s")
+        t = self.shown("without colours", WAITS, env={"NO_COLOR": "1"})
+        self.check(not re.search(rb"\x1b\[[0-9;]*m", t.bytes), "NO_COLOR", t.bytes)
+        self.silent("in the middle of a line", INSIDE)
+        self.silent("not wanted", WAITS, "--progress", "none")
+        self.silent("a terminal that cannot", WAITS, env={"TERM": "dumb"})
+
+    def narrow(self):
+        with tempfile.TemporaryDirectory() as folder:
+            t = self.terminal(folder, WAITS, columns=12)
+            t.wait_for(LINE)
+            pathlib.Path(folder, "go").touch()
+            t.end()
+            drawn = re.findall(rb"\r\x1b\[K(pdl[^\r\n\x1b]*)", t.bytes)
+            self.check(drawn and all(len(d) <= 11 for d in drawn), "a narrow terminal", drawn)
+
+    def interrupted(self):
+        with tempfile.TemporaryDirectory() as folder:
+            t = self.terminal(folder, WAITS)
+            t.wait_for(LINE)
+            t.type("\x03")
+            self.check(t.end() == 130 and "pdl: 1 s" not in t.screen(), "Ctrl-C removes it", t.screen())
+
+    def asks(self):
+        """No line while a person is asked."""
+        with tempfile.TemporaryDirectory() as folder:
+            t = self.terminal(folder, "text:\n- {read: null, message: \"name? \"}\n", "--progress", "line")
+            t.wait_for("name")
+            t.wait_for("never", 1)
+            t.type("bee\n")
+            status = t.end()
+            after = t.bytes[t.bytes.find(b"name?"):]
+            self.check(status == 0 and b"pdl:" not in after, "a question", t.bytes)
+
+    def piped(self, program, *options):
+        with tempfile.TemporaryDirectory() as folder:
+            pathlib.Path(folder, "p.pdl").write_text(program)
+            return subprocess.run([self.pdl, *options, "p.pdl"], cwd=folder, env=self.server, capture_output=True, text=True, check=False)
+
+    def steps(self):
+        r = self.piped(CALLS, "--verbose")
+        lines = r.stderr.splitlines()
+        self.check(len(lines) == 3 and all(re.fullmatch(r"pdl: line 2: model openai/m, [0-9.]+ s, [0-9]+ tokens in, [0-9]+ out", x) for x in lines),
+                   "a step for each call", r.stderr)
+        self.check(r.stdout == '["hi 1", "hi 2", "hi 3"]\n', "the output stays", r.stdout)
+        r = self.piped(TOOLS, "--verbose")
+        for want in (r"line 2: model openai/m, ", r"line 3: python, [0-9.]+ s$", r"line 4: command printf, ", r"line 5: command false, [0-9.]+ s, exit status 1$"):
+            self.check(re.search(want, r.stderr, re.M), "steps of other kinds", want, r.stderr)
+        r = self.piped("text: hi", "--progress", "line")
+        self.check((r.stdout, r.stderr) == ("hi\n", ""), "a pipe is plain", r.stderr)
+        r = self.piped("lastOf:\n- {args: [printf, secret-%s, x]}\n- {lang: command, code: \"${ 'secret' }\", fallback: y}\n", "--verbose")
+        self.check("secret-" not in r.stderr, "words of a command are not told", r.stderr)
+        r = self.piped("text: hi", "--progress", "often")
+        self.check(r.returncode == 2 and "auto, line, none" in r.stderr, "a wrong word", r.stderr)
+
+
+def main():
+    pdl = str(pathlib.Path(sys.argv[1]).resolve() / "pdl")
+    mock = subprocess.Popen([pdl, "mock", "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        words = mock.stdout.readline().split()[1:]
+        server = {"PATH": "/usr/bin:/bin", **dict(w.split("=", 1) for w in words)}
+        t = Tests(pdl, server)
+        for test in (t.lines, t.narrow, t.interrupted, t.asks, t.steps):
+            test()
+    finally:
+        mock.terminate()
+        mock.wait()
+    print("%d passed, %d failed" % (t.passed, t.failed))
+    return 1 if t.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
