@@ -9,6 +9,7 @@ _pdl() {
     --format) COMPREPLY=($(compgen -W 'text json' -- "$cur")); return ;;
     --format) COMPREPLY=($(compgen -W 'text json sarif github' -- "$cur")); return ;;
     --template) COMPREPLY=($(compgen -W 'chat rag agent batch' -- "$cur")); return ;;
+    --progress) COMPREPLY=($(compgen -W 'auto line none' -- "$cur")); return ;;
     esac
     case ${COMP_WORDS[1]} in
     check) words='--help --strict --format --fix --data-file --data --policy ' ;;
@@ -16,18 +17,18 @@ _pdl() {
     explain) words='--help --data-file --data --allow --json --stream --prices ' ;;
     cache) words='--help --format --older-than --model --all ' ;;
     view) words='--help --html --svg --source --open --port ' ;;
-    resume) words='--help --changed --again --skip --rebuild --take-over --only-new --check --data-file --data --stream --trace --sync --park --provisional --output --cache --jobs --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy ' ;;
+    resume) words='--help --changed --again --skip --rebuild --take-over --only-new --check --data-file --data --stream --trace --sync --park --provisional --output --cache --jobs --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --progress --verbose --otlp --otlp-content ' ;;
     runs) words='--help --json --keep --redact ' ;;
     answer) words='--help --at ' ;;
     trace) words='--help --format ' ;;
-    serve) words='--help --host --port --token-file --data-file --data --max-requests --max-waiting --request-time --allow-origin --log --mcp --cache --jobs --timeout --budget --prices --max-rps --max-tokens-per-minute --wire ' ;;
+    serve) words='--help --host --port --token-file --data-file --data --max-requests --max-waiting --request-time --allow-origin --log --mcp --cache --jobs --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --otlp --otlp-content ' ;;
     policy) words='--help ' ;;
     new) words='--help --template ' ;;
     mock) words='--help --replies --strict --delay --port ' ;;
     sandbox) words='--help --check --sandbox --sandbox-min ' ;;
     schema) words='--help ' ;;
     help) words='--help ' ;;
-    *) words='--help --sandbox --no-sandbox --sandbox-min --data-file --data --eval --stream --trace --record --replay --durable --id --sync --park --provisional --output --cache --jobs --timeout --budget --policy --prices --max-rps --max-tokens-per-minute --wire --view --schema --version ' ;;
+    *) words='--help --sandbox --no-sandbox --sandbox-min --data-file --data --eval --stream --trace --record --replay --durable --id --sync --park --provisional --output --cache --jobs --timeout --budget --policy --prices --max-rps --max-tokens-per-minute --wire --view --progress --verbose --schema --otlp --otlp-content --version ' ;;
     esac
     if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W "$words" -- "$cur")); return; fi
     COMPREPLY=($(compgen -f -- "$cur"))

@@ -98,6 +98,7 @@ static pdl_world *world_for(router *r, pdl_effect_kind kind, pdl_err *err) {
                                  .timeouts = r->opt.timeouts,
                                  .prices = r->opt.prices,
                                  .wire = r->opt.wire,
+                                 .traceparent = r->opt.traceparent,
                                  .secrets = r->opt.secrets,
                                  .max_requests_per_second = r->opt.max_requests_per_second,
                                  .max_tokens_per_minute = r->opt.max_tokens_per_minute,

@@ -305,6 +305,7 @@ static pdl_world *compose(pdl_session *s) {
         .max_requests_per_second = o->max_requests_per_second,
         .max_tokens_per_minute = o->max_tokens_per_minute,
         .wire = o->wire ? on_wire : NULL,
+        .traceparent = s->otlp ? pdl_session_traceparent : NULL,
         .secrets = s->secrets,
         .sandbox = s->sandbox,
     };
@@ -456,7 +457,8 @@ bool pdl_session_new(const pdl_session_options *options, pdl_session **out, pdl_
         err->kind = PDL_E_usage;
         ok = false;
     }
-    if (!ok || !(s->shared || read_prices(s, err)) || !open_worlds(s, err)) {
+    if (!ok || !(s->shared || read_prices(s, err)) || !pdl_session_open_telemetry(s, err) ||
+        !open_worlds(s, err)) {
         pdl_session_free(s);
         return false;
     }
@@ -490,6 +492,7 @@ void pdl_session_free(pdl_session *s) {
     if (s->limits) s->limits->ops->close(s->limits);
     if (s->gate) s->gate->ops->close(s->gate);
     if (s->outside) s->outside->ops->close(s->outside);
+    pdl_session_close_telemetry(s);
     pdl_jobs_free(s->jobs);
     pdl_policies_free(s->policies);
     pdl_sandbox_free(s->sandbox);
@@ -534,6 +537,7 @@ static void add_sinks(pdl_session *s, pdl_sinks *sinks) {
     if (s->journal && s->opt.record.n) pdl_sinks_add(sinks, pdl_journal_sink(s->journal));
     if (s->durable && pdl_durable_asks(s->durable))
         pdl_sinks_add(sinks, pdl_durable_sink(s->durable));
+    pdl_session_add_spans(s, sinks);
     if (s->opt.trace) {
         s->fold = pdl_fold_new(s->program, s->secrets, pdl_environ_get(s->env, "TMPDIR"));
         pdl_sinks_add(sinks, pdl_fold_sink(s->fold));
@@ -713,6 +717,7 @@ pdl_run *pdl_session_spawn(pdl_session *s, const pdl_spawn *spawn) {
     o.world = world_of(s, spawn);
     o.budget = s->opt.budget ? pdl_budget_new(s->opt.budget, NULL, (pdl_loc){0}) : NULL;
     if (spawn->sink.event) pdl_sinks_add(&o.sinks, spawn->sink);
+    pdl_session_add_spawn_spans(s, spawn->slot, spawn->name, &o.sinks);
     pdl_run *r = pdl_run_new(&o);
     pdl_budget_drop(o.budget);
     pdl_run_start(r, spawn->code, spawn->variables);
@@ -722,6 +727,7 @@ pdl_run *pdl_session_spawn(pdl_session *s, const pdl_spawn *spawn) {
 void pdl_session_release(pdl_session *s, pdl_run *run, uint32_t slot) {
     pdl_run_free(run);
     pdl_subruns_cancel(s->subs, PDL_SUB_RANGES + slot);
+    pdl_session_end_spawn_spans(s, slot);
 }
 
 /* The value of the program `data: ${ stdlib }`, which requests no effect. */

@@ -46,6 +46,9 @@ typedef struct pdl_session_options {
      * program; borrowed */
     const pdl_str *policies;
     size_t n_policies;
+    pdl_str otlp;      /* address of a collector of traces; empty: the environment says */
+    bool otlp_content; /* texts go there, too */
+    void (*otlp_note)(void *user, pdl_str text); /* is told when one is not sent; may be NULL */
     bool alone;        /* there is nobody outside: a durable journal answers what it can */
     bool trace;        /* fold a trace: pdl_session_trace */
     bool shares_loop;  /* others live on its loop: a run that computes lets them have turns */
@@ -122,6 +125,7 @@ typedef struct pdl_spawn {
     pdl_stream stream;
     pdl_vref variables; /* a dict from pdl_session_variables, and more; borrowed for the call */
     pdl_sink sink;      /* event NULL: none */
+    pdl_str name;       /* of its program, for telemetry; borrowed */
     uint32_t slot;      /* below PDL_SPAWN_SLOTS; no other run that is alive has it */
     uint32_t
         /* slot of the first run of a group, which is spawned first and freed with the others */

@@ -55,11 +55,24 @@ struct pdl_session {
      * the last group that began in the slot. spawn_worlds: the view that the slot's last run uses.
      */
     pdl_world **cache_views, **spawn_worlds;
+    struct pdl_otlp *otlp; /* sends spans for it and its members; NULL: nothing is sent */
+    struct pdl_otlp_run *spans; /* of the run; NULL: none */
+    struct pdl_otlp_run **spawn_spans; /* of runs beside others, by slot; NULL: none yet */
     pdl_session *shared;   /* that this one is a member of; NULL: none */
     uint32_t slot;         /* there */
     pdl_session **members; /* PDL_MEMBER_SLOTS of those that share this one; NULL: none yet */
     uint32_t next_slot;    /* where a free one is looked for */
 };
+
+/* telemetry.c: the exporter of a session that has its own environment; the spans of a run. Error:
+ * usage. */
+PDL_MUST bool pdl_session_open_telemetry(pdl_session *s, pdl_err *err);
+void pdl_session_close_telemetry(pdl_session *s);
+void pdl_session_add_spans(pdl_session *s, pdl_sinks *sinks);
+void pdl_session_add_spawn_spans(pdl_session *s, uint32_t slot, pdl_str file, pdl_sinks *sinks);
+void pdl_session_end_spawn_spans(pdl_session *s, uint32_t slot);
+/* For requests to models: user is the session whose environment is used. */
+bool pdl_session_traceparent(void *user, uint32_t effect, char out[56]);
 
 /* durable.c: the journal that --replay names answers. Errors: io, replay. */
 PDL_MUST bool pdl_session_open_replay(pdl_session *s, pdl_err *err);

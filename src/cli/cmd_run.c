@@ -281,7 +281,7 @@ static bool enter_depth(pdl_str file, pdl_err *err) {
                        strerror(errno));
 }
 
-static void note_sandbox(void *user, pdl_str text) {
+static void note_once(void *user, pdl_str text) {
     (void)user;
     pdl_cli_note("pdl: %.*s", PDL_FMT(text));
 }
@@ -348,10 +348,13 @@ int pdl_cli_run_lasting(const arguments *a, lasting *l) {
         .sandbox = pdl_cli_sandbox_profile(a),
         .sandbox_process =
             a->given[OPT_sandbox_min] && pdl_str_is(a->value[OPT_sandbox_min], "process"),
-        .sandbox_note = note_sandbox,
+        .sandbox_note = note_once,
         .policies = &a->value[OPT_policy],
         .n_policies = a->given[OPT_policy],
         .trace = a->given[OPT_trace] || a->given[OPT_view],
+        .otlp = a->value[OPT_otlp],
+        .otlp_content = a->given[OPT_otlp_content],
+        .otlp_note = note_once,
         .sink = pdl_cli_term_sink(&r.term),
         .show_prompt = pdl_cli_term_prompt,
         .report_calls = getenv("PDL_VERBOSE_ASYNC") != NULL,

@@ -292,6 +292,11 @@ static void release(server *v) {
     pdl_free(v->token);
 }
 
+static void note_once(void *user, pdl_str text) {
+    (void)user;
+    pdl_cli_note("pdl: %.*s", PDL_FMT(text));
+}
+
 int pdl_cli_cmd_serve(const arguments *a) {
     if (!a->files.n) return pdl_cli_refuse(a, "the following arguments are required: FILE");
     server v = {.a = a, .log = -1};
@@ -308,6 +313,9 @@ int pdl_cli_cmd_serve(const arguments *a) {
         .dir = pdl_file_folder(a->files.p[0]),
         .cache = a->value[OPT_cache],
         .timeouts = a->given[OPT_timeout] ? a->value[OPT_timeout].p : NULL,
+        .otlp = a->value[OPT_otlp],
+        .otlp_content = a->given[OPT_otlp_content],
+        .otlp_note = note_once,
         .debug = &debug,
         .cancel = pdl_cli_signal_received(),
     };

@@ -80,6 +80,10 @@ static const option options[] = {
      "tokens of prompts (estimated) and answers in a minute, at most"},
     {OPT_wire, "wire", 0, OPT_VALUE, "FILE", NULL,
      "log requests and replies of models literally, keys removed; - is standard error"},
+    {OPT_otlp, "otlp", 0, OPT_VALUE, "URL", NULL,
+     "send traces to a collector of OpenTelemetry: its whole address. PDL_OTLP=1: as OTEL_... say"},
+    {OPT_otlp_content, "otlp-content", 0, OPT_FLAG, NULL, NULL,
+     "send texts, too: messages, answers, code, results"},
     {OPT_strict, "strict", 0, OPT_FLAG, NULL, NULL,
      "also report what the reference interpreter would refuse"},
     {OPT_format, "format", 0, OPT_VALUE, "FORM", "{text,json}",
@@ -153,12 +157,12 @@ static const option options[] = {
 static_assert(sizeof options / sizeof options[0] == OPT_COUNT, "one row per option");
 
 static const opt_id run_options[] = {
-    OPT_help,    OPT_sandbox, OPT_no_sandbox, OPT_sandbox_min, OPT_data_file, OPT_data,
-    OPT_eval,    OPT_stream,  OPT_trace,      OPT_record,      OPT_replay,    OPT_durable,
-    OPT_id,      OPT_sync,    OPT_park,       OPT_provisional, OPT_output,    OPT_cache,
-    OPT_jobs,    OPT_timeout, OPT_budget,     OPT_policy,      OPT_prices,    OPT_max_rps,
-    OPT_max_tpm, OPT_wire,    OPT_view,       OPT_progress,    OPT_verbose,   OPT_schema,
-    OPT_version, OPT_COUNT};
+    OPT_help,    OPT_sandbox,      OPT_no_sandbox, OPT_sandbox_min, OPT_data_file, OPT_data,
+    OPT_eval,    OPT_stream,       OPT_trace,      OPT_record,      OPT_replay,    OPT_durable,
+    OPT_id,      OPT_sync,         OPT_park,       OPT_provisional, OPT_output,    OPT_cache,
+    OPT_jobs,    OPT_timeout,      OPT_budget,     OPT_policy,      OPT_prices,    OPT_max_rps,
+    OPT_max_tpm, OPT_wire,         OPT_view,       OPT_progress,    OPT_verbose,   OPT_schema,
+    OPT_otlp,    OPT_otlp_content, OPT_version,    OPT_COUNT};
 static const opt_id check_options[] = {OPT_help,      OPT_strict, OPT_check_form, OPT_fix,
                                        OPT_data_file, OPT_data,   OPT_policy,     OPT_COUNT};
 static const opt_id dump_options[] = {OPT_help,  OPT_nodes, OPT_blocks, OPT_expr,
@@ -172,17 +176,17 @@ static const opt_id serve_options[] = {
     OPT_data,   OPT_max_requests, OPT_max_waiting, OPT_request_time, OPT_allow_origin,
     OPT_log,    OPT_mcp,          OPT_cache,       OPT_jobs,         OPT_timeout,
     OPT_budget, OPT_prices,       OPT_max_rps,     OPT_max_tpm,      OPT_wire,
-    OPT_COUNT};
+    OPT_otlp,   OPT_otlp_content, OPT_COUNT};
 static const opt_id view_options[] = {OPT_help, OPT_html,      OPT_svg,  OPT_source,
                                       OPT_open, OPT_view_port, OPT_COUNT};
 static const opt_id mock_options[] = {OPT_help,  OPT_replies,   OPT_strict_replies,
                                       OPT_delay, OPT_mock_port, OPT_COUNT};
 static const opt_id resume_options[] = {
-    OPT_help,     OPT_changed,  OPT_again,       OPT_skip,    OPT_rebuild, OPT_take_over,
-    OPT_only_new, OPT_check,    OPT_data_file,   OPT_data,    OPT_stream,  OPT_trace,
-    OPT_sync,     OPT_park,     OPT_provisional, OPT_output,  OPT_cache,   OPT_jobs,
-    OPT_timeout,  OPT_budget,   OPT_prices,      OPT_max_rps, OPT_max_tpm, OPT_wire,
-    OPT_policy,   OPT_progress, OPT_verbose,     OPT_COUNT};
+    OPT_help,     OPT_changed,  OPT_again,       OPT_skip,    OPT_rebuild,      OPT_take_over,
+    OPT_only_new, OPT_check,    OPT_data_file,   OPT_data,    OPT_stream,       OPT_trace,
+    OPT_sync,     OPT_park,     OPT_provisional, OPT_output,  OPT_cache,        OPT_jobs,
+    OPT_timeout,  OPT_budget,   OPT_prices,      OPT_max_rps, OPT_max_tpm,      OPT_wire,
+    OPT_policy,   OPT_progress, OPT_verbose,     OPT_otlp,    OPT_otlp_content, OPT_COUNT};
 static const opt_id runs_options[] = {OPT_help, OPT_json, OPT_keep, OPT_redact, OPT_COUNT};
 static const opt_id answer_options[] = {OPT_help, OPT_at, OPT_COUNT};
 static const opt_id trace_options[] = {OPT_help, OPT_trace_form, OPT_COUNT};

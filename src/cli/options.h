@@ -56,6 +56,8 @@ typedef enum {
     OPT_max_rps,
     OPT_max_tpm,
     OPT_wire,
+    OPT_otlp,
+    OPT_otlp_content,
     OPT_strict,
     OPT_format,
     OPT_check_form,

@@ -24,6 +24,7 @@ struct pdl_loop {
 struct pdl_timer {
     uv_timer_t uv;
     pdl_loop *loop;
+    bool background; /* does not keep the loop open */
     void (*fn)(void *user);
     void *user;
 };
@@ -31,6 +32,7 @@ struct pdl_timer {
 struct pdl_watch {
     uv_poll_t uv;
     pdl_loop *loop;
+    bool background; /* does not keep the loop open */
     int events;
     void (*fn)(void *user, int events);
     void *user;
@@ -121,7 +123,7 @@ static void timer_fired(uv_timer_t *h) {
     assert(timer_ok(h->data));
     pdl_timer *t = h->data;
     pdl_loop *l = t->loop;
-    pdl_loop_ref(l, -1);
+    if (!t->background) pdl_loop_ref(l, -1);
     uv_close((uv_handle_t *)&t->uv, timer_closed);
     l->firing = true;
     t->fn(t->user);
@@ -141,7 +143,7 @@ static uint64_t distance(pdl_loop *l, uint64_t ms) {
     return ms ? ms : 1;
 }
 
-pdl_timer *pdl_timer_start(pdl_loop *l, uint64_t ms, void (*fn)(void *user), void *user) {
+static pdl_timer *timer_new(pdl_loop *l, uint64_t ms, void (*fn)(void *user), void *user) {
     assert(fn);
     pdl_timer *t = PDL_NEW(pdl_timer);
     t->loop = l;
@@ -150,14 +152,26 @@ pdl_timer *pdl_timer_start(pdl_loop *l, uint64_t ms, void (*fn)(void *user), voi
     uv_timer_init(&l->uv, &t->uv);
     t->uv.data = t;
     uv_timer_start(&t->uv, timer_fired, distance(l, ms), 0);
+    return t;
+}
+
+pdl_timer *pdl_timer_start(pdl_loop *l, uint64_t ms, void (*fn)(void *user), void *user) {
+    pdl_timer *t = timer_new(l, ms, fn, user);
     pdl_loop_ref(l, 1);
+    return t;
+}
+
+pdl_timer *pdl_timer_background(pdl_loop *l, uint64_t ms, void (*fn)(void *user), void *user) {
+    pdl_timer *t = timer_new(l, ms, fn, user);
+    t->background = true;
+    uv_unref((uv_handle_t *)&t->uv);
     return t;
 }
 
 void pdl_timer_stop(pdl_timer *t) {
     assert(!t || timer_ok(t));
     if (!t) return;
-    pdl_loop_ref(t->loop, -1);
+    if (!t->background) pdl_loop_ref(t->loop, -1);
     uv_close((uv_handle_t *)&t->uv, timer_closed);
 }
 
@@ -179,8 +193,7 @@ static void watch_fired(uv_poll_t *h, int status, int events) {
     w->fn(w->user, got);
 }
 
-pdl_watch *pdl_watch_start(pdl_loop *l, int fd, int events, void (*fn)(void *user, int events),
-                           void *user) {
+static pdl_watch *watch_new(pdl_loop *l, int fd, void (*fn)(void *user, int events), void *user) {
     assert(fn);
     assert(fd >= 0);
     pdl_watch *w = PDL_NEW(pdl_watch);
@@ -192,15 +205,31 @@ pdl_watch *pdl_watch_start(pdl_loop *l, int fd, int events, void (*fn)(void *use
         return NULL;
     }
     w->uv.data = w;
-    pdl_watch_set(w, events);
+    return w;
+}
+
+pdl_watch *pdl_watch_start(pdl_loop *l, int fd, int events, void (*fn)(void *user, int events),
+                           void *user) {
+    pdl_watch *w = watch_new(l, fd, fn, user);
+    if (w) pdl_watch_set(w, events);
+    return w;
+}
+
+pdl_watch *pdl_watch_background(pdl_loop *l, int fd, void (*fn)(void *user, int events),
+                                void *user) {
+    pdl_watch *w = watch_new(l, fd, fn, user);
+    if (!w) return NULL;
+    w->background = true;
+    uv_unref((uv_handle_t *)&w->uv);
+    pdl_watch_set(w, PDL_WATCH_READ);
     return w;
 }
 
 void pdl_watch_set(pdl_watch *w, int events) {
     assert(watch_ok(w));
     if (events == w->events) return;
-    if (!w->events) pdl_loop_ref(w->loop, 1);
-    if (!events) pdl_loop_ref(w->loop, -1);
+    if (!w->events && !w->background) pdl_loop_ref(w->loop, 1);
+    if (!events && !w->background) pdl_loop_ref(w->loop, -1);
     w->events = events;
     if (events)
         uv_poll_start(&w->uv, uv_events(events), watch_fired);

@@ -56,6 +56,8 @@ typedef struct pdl_timer pdl_timer;
 pdl_timer *pdl_timer_start(pdl_loop *l, uint64_t ms, void (*fn)(void *user), void *user);
 /* Never call it; releases it. NULL is fine. */
 void pdl_timer_stop(pdl_timer *t);
+/* The same, without keeping the loop open: it fires when somebody waits for something else. */
+pdl_timer *pdl_timer_background(pdl_loop *l, uint64_t ms, void (*fn)(void *user), void *user);
 
 /* --- descriptors: pipes, sockets, terminals --------------------------------------------------- */
 
@@ -67,6 +69,10 @@ enum { PDL_WATCH_READ = 1, PDL_WATCH_WRITE = 2 };
  * cannot be watched. */
 pdl_watch *pdl_watch_start(pdl_loop *l, int fd, int events, void (*fn)(void *user, int events),
                            void *user);
+/* Reading, without keeping the loop open: reports come when somebody waits for something else. Its
+ * events are not changed. */
+pdl_watch *pdl_watch_background(pdl_loop *l, int fd, void (*fn)(void *user, int events),
+                                void *user);
 /* Changes the events to watch; 0: none, and the watch then does not keep the loop open. */
 void pdl_watch_set(pdl_watch *w, int events);
 void pdl_watch_stop(pdl_watch *w); /* before fd is closed; NULL is fine */

@@ -35,6 +35,9 @@ typedef struct pdl_model_options {
     double max_requests_per_second, max_tokens_per_minute; /* of all calls together; 0: none */
     void (*wire)(void *user,
                  pdl_str text); /* log of literal requests and replies without keys; NULL: none */
+    /* The header `traceparent` of a request for this effect, with a NUL; false: it has none. NULL:
+     * no request has one */
+    bool (*traceparent)(void *user, uint32_t effect, char out[56]);
 } pdl_model_options;
 
 /* Is text a list of time limits: a number of seconds, or connect=S,first=S,idle=S,total=S? Error:

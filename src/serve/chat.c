@@ -280,6 +280,7 @@ static void spawn(work *w) {
             &(pdl_spawn){
                 .code = w->form->code ? w->form->code(w) : s->codes[w->model - s->opt.models],
                 .dir = w->model->dir,
+                .name = w->model->name,
                 .variables = vars,
                 .slot = c->slot,
                 .group = w->choices[0].slot,

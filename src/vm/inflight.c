@@ -180,6 +180,8 @@ static void launch(pdl_run *r, pdl_inflight *c) {
     pdl_sinks_send(&r->opt.sinks, &(pdl_event){
                                       .kind = PDL_EVENT_effect,
                                       .effect = e,
+                                      .block = c->block,
+                                      .path = c->path,
                                       .value = pdl_absent(),
                                       .context = pdl_absent(),
                                   });

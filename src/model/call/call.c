@@ -166,6 +166,15 @@ static void put_name(pdl_call *c) {
     pdl_headers_put(&c->headers, "Idempotency-Key", name);
 }
 
+/* Whoever answers can continue the trace of the run. */
+static void put_traceparent(pdl_call *c) {
+    char text[56];
+    const pdl_model_options *o = &c->calls->opt;
+    if (!o->traceparent || (!c->is_traced && pdl_headers_has(&c->headers, "traceparent"))) return;
+    c->is_traced = o->traceparent(o->user, c->e->id, text);
+    if (c->is_traced) pdl_headers_put(&c->headers, "traceparent", text);
+}
+
 /* The request, or the poll for the job that it began. */
 static void start_http(pdl_call *c) {
     bool poll = c->job.get.len > 0, stream = pdl_call_is_streamed(c);
@@ -173,6 +182,7 @@ static void start_http(pdl_call *c) {
     pdl_call_reset_answer(c);
     pdl_reply_builder_init(&c->builder);
     if (c->e->sender && !poll) put_name(c);
+    put_traceparent(c);
     pdl_http_request req = {
         .method = poll ? "GET" : "POST",
         .url = pdl_buf_z(poll ? &c->job.get : &c->url),

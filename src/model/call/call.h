@@ -96,7 +96,8 @@ struct pdl_call {
     /* the request */
     pdl_buf url, body;
     pdl_headers headers;
-    bool is_named; /* they hold an Idempotency-Key of ours */
+    bool is_named;  /* they hold an Idempotency-Key of ours */
+    bool is_traced; /* and a traceparent of ours */
     pdl_buf token_url, token_request, token_id;
     pdl_timing timing;
     unsigned attempt; /* retries that count, since the request was written for its model */

@@ -1,0 +1,71 @@
+/* parts.h -- inside of telemetry: spans, the facts about them, the exporter. Private to telemetry.
+ *
+ *   config.c      the environment: address, headers, resource
+ *   facts.c       attributes: what is known of effects, by the conventions for generative AI
+ *   spans.c       events of a run become spans
+ *   export.c      batches of spans go to the collector
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_TELEMETRY_PARTS_H
+#define PDL_TELEMETRY_PARTS_H
+
+#include "base/idmap.h"
+#include "base/vec.h"
+#include "effect/effect.h"
+#include "telemetry/otlp.h"
+
+/* --- config.c --------------------------------------------------------------------------------- */
+
+typedef struct otlp_config {
+    char *url;               /* owned; NULL: nothing is sent */
+    PDL_VEC(char *) headers; /* owned lines "Name: value" */
+    pdl_buf resource;        /* JSON: list of attributes */
+    bool sampled;            /* does the caller of the process want spans? */
+    char trace[33];          /* of TRACEPARENT; empty: none */
+    char parent[17];
+} otlp_config;
+
+/* Error: usage. */
+PDL_MUST bool pdl_otlp_configure(const pdl_otlp_options *o, otlp_config *out, pdl_err *err);
+void pdl_otlp_config_fini(otlp_config *c);
+
+/* --- export.c --------------------------------------------------------------------------------- */
+
+struct pdl_otlp {
+    pdl_otlp_options opt;
+    otlp_config config;
+    pdl_loop *loop; /* its own; NULL until the first batch */
+    struct pdl_http *http;
+    pdl_watch *watch; /* of its loop, on that of the runs */
+    pdl_timer *timer; /* on the loop of the runs: it has something to do by then */
+    pdl_buf batch;    /* spans that are not sent, behind the head of the message */
+    size_t n_batch;
+    struct otlp_sending *sending; /* waiting or on their way, oldest first */
+    size_t n_sending;             /* on their way */
+    size_t n_bytes;               /* of all of them */
+    uint64_t retry_ns; /* nothing is sent before; 0: at once */
+    size_t n_lost;
+    bool noted, busy;
+    uint64_t next_id;  /* state of the generator of ids */
+    pdl_idmap effects; /* open effects -> spans of all runs */
+};
+
+/* 16 hexadecimal digits that no other span has. */
+void pdl_otlp_make_id(pdl_otlp *o, char out[17]);
+/* Room for the next span: what is put there is one JSON object, and span_done follows. */
+pdl_buf *pdl_otlp_span_room(pdl_otlp *o);
+void pdl_otlp_span_done(pdl_otlp *o);
+
+/* --- facts.c: attributes as JSON ("{...},{...}") ---------------------------------------------- */
+
+/* Texts are cut to this many bytes. */
+enum { PDL_OTLP_TEXT = 65536 };
+void pdl_otlp_put_text(pdl_buf *out, const char *key, pdl_str text);
+void pdl_otlp_put_int(pdl_buf *out, const char *key, int64_t n);
+/* The name of the span of an effect, and what is known of it before its reply. */
+void pdl_otlp_put_name(const pdl_effect *e, pdl_buf *out);
+void pdl_otlp_put_request(const pdl_effect *e, bool content, pdl_buf *out);
+void pdl_otlp_put_reply(const pdl_effect *e, const pdl_reply *r, bool content, pdl_buf *out);
+
+#endif
