@@ -681,12 +681,13 @@ bool pdl_session_variables(pdl_vref variables, pdl_val *out, pdl_err *err) {
     return ok;
 }
 
-void pdl_session_poll(pdl_session *s, int timeout_ms) {
+bool pdl_session_poll(pdl_session *s, int timeout_ms) {
     bool any = pdl_subruns_step(s->subs) || pdl_subruns_are_ready(s->subs);
     pdl_cancel scope = {.flag = s->opt.cancel};
     const pdl_cancel *outer = pdl_cancel_enter(&scope);
-    s->world->ops->poll(s->world, any ? 0 : timeout_ms);
+    bool open = s->world->ops->poll(s->world, any ? 0 : timeout_ms);
     (void)pdl_cancel_enter(outer);
+    return any || open;
 }
 
 /* The world for a run beside others: with a cache each group counts its own repetitions. */
@@ -715,7 +716,9 @@ pdl_run *pdl_session_spawn(pdl_session *s, const pdl_spawn *spawn) {
     o.turns = SPAWN_TURNS;
     o.sinks.now = wall;
     o.world = world_of(s, spawn);
-    o.budget = s->opt.budget ? pdl_budget_new(s->opt.budget, NULL, (pdl_loc){0}) : NULL;
+    o.budget = spawn->budget   ? pdl_budget_keep(spawn->budget)
+               : s->opt.budget ? pdl_budget_new(s->opt.budget, NULL, (pdl_loc){0})
+                               : NULL;
     if (spawn->sink.event) pdl_sinks_add(&o.sinks, spawn->sink);
     pdl_session_add_spawn_spans(s, spawn->slot, spawn->name, &o.sinks);
     pdl_run *r = pdl_run_new(&o);

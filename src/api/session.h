@@ -130,19 +130,21 @@ typedef struct pdl_spawn {
     uint32_t
         /* slot of the first run of a group, which is spawned first and freed with the others */
         group;
+    /* what the run is charged to; kept. NULL: it has the budget of the options for itself */
+    struct pdl_budget *budget;
 } pdl_spawn;
-enum { PDL_SPAWN_SLOTS = 1024, PDL_MEMBER_SLOTS = 7168 };
+enum { PDL_SPAWN_SLOTS = 7168, PDL_MEMBER_SLOTS = 7168 };
 
 /* A program as code that runs of this session share; owned. */
 pdl_code *pdl_session_compile(pdl_session *s, pdl_program *program);
 /* What programs begin with: defaults of models, then these variables (borrowed; absent: none).
  * Owned dict. */
 PDL_MUST bool pdl_session_variables(pdl_vref variables, pdl_val *out, pdl_err *err);
-/* Wait for the outside at most timeout_ms, as poll of a world. */
-void pdl_session_poll(pdl_session *s, int timeout_ms);
-/* A run beside others, started; the caller steps and releases it, and polls. It has the budget of
- * the options for itself; the repetitions of what is asked of the cache are counted in its
- * group. */
+/* Wait for the outside at most timeout_ms, as poll of a world. Returns false when nothing is open
+ * there: nobody will answer a run that waits. */
+bool pdl_session_poll(pdl_session *s, int timeout_ms);
+/* A run beside others, started; the caller steps and releases it, and polls. The repetitions of
+ * what is asked of the cache are counted in its group. */
 pdl_run *pdl_session_spawn(pdl_session *s, const pdl_spawn *spawn);
 /* Frees the run of a slot, and ends the programs that its code runs. */
 void pdl_session_release(pdl_session *s, pdl_run *run, uint32_t slot);

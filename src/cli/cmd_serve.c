@@ -227,7 +227,7 @@ static int start(server *v, pdl_vref vars, const pdl_debug *debug) {
     pdl_err err = {0};
     if (!number(v->a, OPT_port, 0, 65535, &port))
         return pdl_cli_refuse(v->a, "argument --port: expected a whole number from 0 to 65535");
-    if (!number(v->a, OPT_max_requests, 1, PDL_SPAWN_SLOTS, &runs))
+    if (!number(v->a, OPT_max_requests, 1, PDL_SERVE_MAX_RUNS, &runs))
         return pdl_cli_refuse(v->a,
                               "argument --max-requests: expected a whole number from 1 to 1024");
     if (!number(v->a, OPT_max_waiting, 0, MOST_WAITING, &waiting))

@@ -34,7 +34,7 @@ bool pdl_serve_start(const pdl_serve_options *opt, pdl_serve **out, pdl_err *err
     s->variables = pdl_absent();
     s->conversations = pdl_serve_conversations_new();
     s->ids = (uint64_t)pdl_clock_wall_ns() ^ pdl_clock_ns() << 20;
-    if (!opt->max_runs || opt->max_runs > PDL_SPAWN_SLOTS) s->opt.max_runs = PDL_SPAWN_SLOTS;
+    if (!opt->max_runs || opt->max_runs > PDL_SERVE_MAX_RUNS) s->opt.max_runs = PDL_SERVE_MAX_RUNS;
     if (!opt->run_ms) s->opt.run_ms = RUN_MS;
     s->metrics = pdl_serve_metrics_new(opt->n_models);
     s->slots = PDL_NEW_N(uint32_t, s->opt.max_runs);

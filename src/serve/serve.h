@@ -15,6 +15,7 @@
 #include "io/loop.h"
 
 typedef struct pdl_serve pdl_serve;
+enum { PDL_SERVE_MAX_RUNS = 1024 };
 
 /* A program that is offered. Borrowed for the life of the server. */
 typedef struct pdl_served {
@@ -35,7 +36,7 @@ typedef struct pdl_serve_options {
     /* token that requests must carry; empty: none, and only clients of this machine are served */
     pdl_str token;
     pdl_vref variables;   /* of every run; dict or absent */
-    uint32_t max_runs;    /* at a time, at most PDL_SPAWN_SLOTS; 0: that many */
+    uint32_t max_runs;    /* at a time, at most PDL_SERVE_MAX_RUNS; 0: that many */
     uint32_t max_waiting; /* requests that may wait for a slot; 0: none, they are refused */
     uint64_t run_ms;      /* for a request to be answered; 0: 10 minutes */
     pdl_str
