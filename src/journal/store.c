@@ -90,6 +90,11 @@ typedef enum {
     ST_REWRITE_MESSAGE,
     ST_FACTS,
     ST_DECIDE,
+    ST_PUT_ROW,
+    ST_GET_ROW,
+    ST_ROWS,
+    ST_FORGET_FAILED,
+    ST_FORGET_ROW,
     ST_COUNT
 } statement;
 
@@ -126,6 +131,13 @@ static const char *const texts[] = {
     [ST_REWRITE_MESSAGE] = "UPDATE messages SET text = ? WHERE id = ?",
     [ST_FACTS] = "SELECT key, value FROM run WHERE key IN ('text', 'inputs', 'options')",
     [ST_DECIDE] = "INSERT INTO decisions(at, place, text) VALUES(?, ?, ?)",
+    [ST_PUT_ROW] = "INSERT OR REPLACE INTO runs(id, key, body, state, start, end, answer) "
+                   "VALUES(?, ?, ?, ?, ?, ?, ?)",
+    [ST_GET_ROW] = "SELECT id, key, body, state, start, end, answer FROM runs WHERE id = ?",
+    [ST_ROWS] = "SELECT id, key, body, state, start, end, answer FROM runs WHERE id > ? "
+                "ORDER BY id",
+    [ST_FORGET_FAILED] = "DELETE FROM runs WHERE state = 2",
+    [ST_FORGET_ROW] = "DELETE FROM runs WHERE id = ?",
 };
 static_assert(sizeof texts / sizeof *texts == ST_COUNT, "a text for each statement");
 
@@ -679,4 +691,49 @@ bool pdl_store_rewrite(pdl_store *s, void (*fn)(void *user, pdl_str text, pdl_bu
            pdl_sql_run(s->q, ST_TEXTS, NULL, 0, on_texts, &r, err) && r.ok &&
            pdl_sql_run(s->q, ST_MESSAGE_TEXTS, NULL, 0, on_message_text, &r, err) && r.ok &&
            pdl_sql_run(s->q, ST_FACTS, NULL, 0, on_fact, &r, err) && r.ok;
+}
+
+/* --- runs of one file: the rows of a batch ---------------------------------------------------- */
+
+bool pdl_store_put_row(pdl_store *s, const store_row *r, pdl_err *err) {
+    sql_arg args[] = {SQL_I(r->number), SQL_S(r->facts), SQL_S(r->hash),  SQL_I(r->failed ? 2 : 1),
+                      SQL_D(r->start),  SQL_D(r->end),   SQL_S(r->answer)};
+    return put(s, ST_PUT_ROW, args, sizeof args / sizeof *args, err);
+}
+
+typedef struct row_reader {
+    store_row_fn *fn;
+    void *user;
+} row_reader;
+
+static bool on_row(void *user, sql *q, sql_row *row) {
+    const row_reader *r = user;
+    store_row out = {
+        .number = pdl_sql_int(q, row, 0),
+        .facts = pdl_sql_text(q, row, 1),
+        .hash = pdl_sql_text(q, row, 2),
+        .failed = pdl_sql_int(q, row, 3) == 2,
+        .start = pdl_sql_num(q, row, 4),
+        .end = pdl_sql_num(q, row, 5),
+        .answer = pdl_sql_text(q, row, 6),
+    };
+    return r->fn(r->user, &out);
+}
+
+bool pdl_store_find_row(pdl_store *s, int64_t number, store_row_fn *fn, void *user, pdl_err *err) {
+    row_reader r = {fn, user};
+    return pdl_sql_run(s->q, ST_GET_ROW, (sql_arg[]){SQL_I(number)}, 1, on_row, &r, err);
+}
+
+bool pdl_store_each_row(pdl_store *s, int64_t after, store_row_fn *fn, void *user, pdl_err *err) {
+    row_reader r = {fn, user};
+    return pdl_sql_run(s->q, ST_ROWS, (sql_arg[]){SQL_I(after)}, 1, on_row, &r, err);
+}
+
+bool pdl_store_forget_failed(pdl_store *s, pdl_err *err) {
+    return put(s, ST_FORGET_FAILED, NULL, 0, err);
+}
+
+bool pdl_store_forget_row(pdl_store *s, int64_t number, pdl_err *err) {
+    return put(s, ST_FORGET_ROW, (sql_arg[]){SQL_I(number)}, 1, err);
 }

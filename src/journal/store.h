@@ -121,4 +121,26 @@ PDL_MUST bool pdl_store_rewrite(pdl_store *s, void (*fn)(void *user, pdl_str tex
 
 PDL_MUST bool pdl_store_decide(pdl_store *s, double at, pdl_str place, pdl_str text, pdl_err *err);
 
+/* --- runs of one file: the rows of a batch ---------------------------------------------------- */
+
+typedef struct store_row {
+    int64_t number; /* of the data row, from 1 */
+    pdl_str hash;   /* of what was asked */
+    bool failed;
+    double start, end;
+    pdl_str facts;  /* JSON: what is known beside the answer */
+    pdl_str answer; /* JSON: the row of the output */
+} store_row;
+/* Replaces the one of this number. */
+PDL_MUST bool pdl_store_put_row(pdl_store *s, const store_row *r, pdl_err *err);
+typedef bool store_row_fn(void *user, const store_row *r);
+/* Calls fn with the row of this number, if there is one. */
+PDL_MUST bool pdl_store_find_row(pdl_store *s, int64_t number, store_row_fn *fn, void *user,
+                                 pdl_err *err);
+/* Calls fn for the rows above a number in their order, until it returns false. */
+PDL_MUST bool pdl_store_each_row(pdl_store *s, int64_t after, store_row_fn *fn, void *user,
+                                 pdl_err *err);
+PDL_MUST bool pdl_store_forget_failed(pdl_store *s, pdl_err *err);
+PDL_MUST bool pdl_store_forget_row(pdl_store *s, int64_t number, pdl_err *err);
+
 #endif
