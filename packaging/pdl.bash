@@ -10,12 +10,17 @@ _pdl() {
     --format) COMPREPLY=($(compgen -W 'text json sarif github' -- "$cur")); return ;;
     --template) COMPREPLY=($(compgen -W 'chat rag agent batch' -- "$cur")); return ;;
     --progress) COMPREPLY=($(compgen -W 'auto line none' -- "$cur")); return ;;
+    --format) COMPREPLY=($(compgen -W 'jsonl csv' -- "$cur")); return ;;
+    --on-error) COMPREPLY=($(compgen -W 'keep stop' -- "$cur")); return ;;
+    --changed) COMPREPLY=($(compgen -W 'fail reuse' -- "$cur")); return ;;
+    --progress) COMPREPLY=($(compgen -W 'auto lines none' -- "$cur")); return ;;
     esac
     case ${COMP_WORDS[1]} in
     check) words='--help --strict --format --fix --data-file --data --policy ' ;;
     dump) words='--help --nodes --blocks --expr --types --code --table ' ;;
     explain) words='--help --data-file --data --allow --json --stream --prices ' ;;
     cache) words='--help --format --older-than --model --all ' ;;
+    batch) words='--help --input --output --format --map --data-file --data --types --jobs --on-error --max-errors --limit --sample --unordered --overwrite --retry-errors --changed --allow-files --progress --cache --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --sandbox --no-sandbox --sandbox-min ' ;;
     view) words='--help --html --svg --source --open --port ' ;;
     resume) words='--help --changed --again --skip --rebuild --take-over --only-new --check --data-file --data --stream --trace --sync --park --provisional --output --cache --jobs --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --progress --verbose --otlp --otlp-content ' ;;
     runs) words='--help --json --keep --redact ' ;;
@@ -32,7 +37,7 @@ _pdl() {
     esac
     if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W "$words" -- "$cur")); return; fi
     COMPREPLY=($(compgen -f -- "$cur"))
-    [[ $COMP_CWORD == 1 ]] && COMPREPLY+=($(compgen -W 'check dump explain cache view resume runs answer trace serve policy new mock sandbox schema help ' -- "$cur"))
+    [[ $COMP_CWORD == 1 ]] && COMPREPLY+=($(compgen -W 'check dump explain cache batch view resume runs answer trace serve policy new mock sandbox schema help ' -- "$cur"))
     return 0
 }
 complete -o filenames -F _pdl pdl

@@ -67,6 +67,10 @@ int pdl_cli_run_lasting(const arguments *a, lasting *l);
 pdl_signals *pdl_cli_watch_signals(pdl_loop *loop, void (*fn)(void *user, int sig), void *user);
 const volatile sig_atomic_t *pdl_cli_signal_received(void); /* 0 before */
 
+/* An option that is a whole number from least on; *out is left alone where it is not given. False
+ * after a message. */
+bool pdl_cli_read_whole(const arguments *a, opt_id id, int64_t least, int64_t most, int64_t *out);
+
 /* cmd_run.c: the profile that the options and PDL_SANDBOX ask for; empty: none. */
 pdl_str pdl_cli_sandbox_profile(const arguments *a);
 

@@ -153,6 +153,36 @@ static const option options[] = {
      "once, or never"},
     {OPT_verbose, "verbose", 0, OPT_FLAG, NULL, NULL,
      "a line on standard error for each call of a model, tool, command or code, when it ends"},
+    {OPT_input, "input", 'i', OPT_VALUE, "ROWS", NULL,
+     "the table: FILE.jsonl or FILE.csv; - is standard input"},
+    {OPT_rows_output, "output", 'o', OPT_VALUE, "OUT", NULL,
+     "the table that is made, with a journal OUT.journal beside it from which the same command "
+     "continues; standard output when absent"},
+    {OPT_rows_form, "format", 0, OPT_VALUE, "FORM", "{jsonl,csv}",
+     "form of a table whose name does not say it, and of the standard streams; jsonl when absent"},
+    {OPT_map, "map", 0, OPT_VALUE, "COLUMN=VARIABLE", NULL,
+     "the column is the variable of that name. May be repeated"},
+    {OPT_rows_types, "types", 0, OPT_FLAG, NULL, NULL,
+     "read cells of CSV as numbers, booleans, and null where they are empty"},
+    {OPT_rows_jobs, "jobs", 0, OPT_VALUE, "N", NULL, "rows under way at a time; 64 when absent"},
+    {OPT_on_error, "on-error", 0, OPT_VALUE, "WHAT", "{keep,stop}",
+     "a row that fails has its error as a column (keep, the default), or ends the batch"},
+    {OPT_max_errors, "max-errors", 0, OPT_VALUE, "N", NULL,
+     "end the batch when more than N rows have failed"},
+    {OPT_limit, "limit", 0, OPT_VALUE, "N", NULL, "the first N rows only"},
+    {OPT_sample, "sample", 0, OPT_VALUE, "N", NULL,
+     "N rows drawn at random, the same in every run"},
+    {OPT_unordered, "unordered", 0, OPT_FLAG, NULL, NULL,
+     "write rows as they come, not in the order of the input"},
+    {OPT_overwrite, "overwrite", 0, OPT_FLAG, NULL, NULL, "begin an output that is there anew"},
+    {OPT_retry_errors, "retry-errors", 0, OPT_FLAG, NULL, NULL, "ask the rows again that failed"},
+    {OPT_rows_changed, "changed", 0, OPT_VALUE, "WHAT", "{fail,reuse}",
+     "where program or input are others than when OUT was begun: stop (the default), or keep what "
+     "is finished and the same"},
+    {OPT_allow_files, "allow-files", 0, OPT_FLAG, NULL, NULL,
+     "the program may write files, another one for each row"},
+    {OPT_rows_progress, "progress", 0, OPT_VALUE, "HOW", "{auto,lines,none}",
+     "how far it is, on standard error: on a terminal (auto, the default), as plain lines"},
 };
 static_assert(sizeof options / sizeof options[0] == OPT_COUNT, "one row per option");
 
@@ -181,6 +211,14 @@ static const opt_id view_options[] = {OPT_help, OPT_html,      OPT_svg,  OPT_sou
                                       OPT_open, OPT_view_port, OPT_COUNT};
 static const opt_id mock_options[] = {OPT_help,  OPT_replies,   OPT_strict_replies,
                                       OPT_delay, OPT_mock_port, OPT_COUNT};
+static const opt_id batch_options[] = {
+    OPT_help,         OPT_input,        OPT_rows_output, OPT_rows_form,     OPT_map,
+    OPT_data_file,    OPT_data,         OPT_rows_types,  OPT_rows_jobs,     OPT_on_error,
+    OPT_max_errors,   OPT_limit,        OPT_sample,      OPT_unordered,     OPT_overwrite,
+    OPT_retry_errors, OPT_rows_changed, OPT_allow_files, OPT_rows_progress, OPT_cache,
+    OPT_timeout,      OPT_budget,       OPT_prices,      OPT_max_rps,       OPT_max_tpm,
+    OPT_wire,         OPT_policy,       OPT_sandbox,     OPT_no_sandbox,    OPT_sandbox_min,
+    OPT_COUNT};
 static const opt_id resume_options[] = {
     OPT_help,     OPT_changed,  OPT_again,       OPT_skip,    OPT_rebuild,      OPT_take_over,
     OPT_only_new, OPT_check,    OPT_data_file,   OPT_data,    OPT_stream,       OPT_trace,
@@ -202,6 +240,7 @@ static const command table[] = {
      "  check FILE...   report everything that can be known without running\n"
      "  dump FILE       print an intermediate form of a program\n"
      "  explain FILE    show what would be sent to models, without sending it\n"
+     "  batch FILE      run a program for each row of a table\n"
      "  cache ACTION FILE  list, prune or export a file of --cache\n"
      "  resume ID|FILE  continue a durable run where it ended\n"
      "  runs            list durable runs; show, remove, prune, export them\n"
@@ -238,6 +277,13 @@ static const command table[] = {
      "last message\n"
      "  prune   remove what --older-than, --model (both: what both say) or --all names\n"
      "  export  print every reply with its request, one JSON object a line\n"},
+    {"batch", pdl_cli_cmd_batch, batch_options, "FILE",
+     "Run a program once for each row of a table. The columns of a row are variables of the "
+     "program;\nthe output has them all, then result, error and place.",
+     "The same command continues a batch that was ended or killed, and changes nothing when it is "
+     "finished.\n"
+     "Exit codes: 0 all rows have results; 3 some rows failed; 1 it stopped; 2 wrong command, "
+     "columns or files;\n130 Ctrl-C; 143 SIGTERM.\n"},
     {"view", pdl_cli_cmd_view, view_options, "FILE|ID [OTHER]",
      "Show a run as nested boxes in a browser: a trace, ours or the reference's, a recording,\n"
      "or a durable run.\n"

@@ -96,6 +96,22 @@ typedef enum {
     OPT_template,
     OPT_progress,
     OPT_verbose,
+    OPT_input,
+    OPT_rows_output,
+    OPT_rows_form,
+    OPT_map,
+    OPT_rows_types,
+    OPT_rows_jobs,
+    OPT_on_error,
+    OPT_max_errors,
+    OPT_limit,
+    OPT_sample,
+    OPT_unordered,
+    OPT_overwrite,
+    OPT_retry_errors,
+    OPT_rows_changed,
+    OPT_allow_files,
+    OPT_rows_progress,
     OPT_COUNT
 } opt_id;
 
@@ -162,6 +178,7 @@ int pdl_cli_cmd_sandbox(const arguments *a);
 int pdl_cli_cmd_serve(const arguments *a);
 int pdl_cli_cmd_view(const arguments *a);
 int pdl_cli_cmd_new(const arguments *a);
+int pdl_cli_cmd_batch(const arguments *a);
 int pdl_cli_cmd_mock(const arguments *a);
 int pdl_cli_cmd_schema(const arguments *a);
 int pdl_cli_cmd_builtins(const arguments *a);

@@ -22,11 +22,29 @@ static int refuse_with(const arguments *a, const char *name, const char *why) {
     return code;
 }
 
+bool pdl_cli_read_whole(const arguments *a, opt_id id, int64_t least, int64_t most, int64_t *out) {
+    int64_t n;
+    pdl_buf why = PDL_BUF;
+    if (!a->given[id]) return true;
+    bool ok = pdl_num_read_int(a->value[id], &n) && n >= least && n <= most;
+    if (ok) {
+        *out = n;
+        return true;
+    }
+    pdl_buf_putf(&why, "expected a whole number from %lld to %lld", (long long)least,
+                 (long long)most);
+    (void)refuse_with(a, pdl_cli_option_of(id)->name, pdl_buf_z(&why));
+    pdl_buf_fini(&why);
+    return false;
+}
+
+/* Calls of a run, or rows of a batch. */
 static bool read_jobs(const arguments *a, uint32_t *jobs) {
     int64_t n = 0;
+    opt_id id = a->given[OPT_rows_jobs] ? OPT_rows_jobs : OPT_jobs;
     *jobs = 0;
-    if (!a->given[OPT_jobs]) return true;
-    if (!pdl_num_read_int(a->value[OPT_jobs], &n) || n < 1 || n > PDL_MAX_MAP_WORKERS) return false;
+    if (!a->given[id]) return true;
+    if (!pdl_num_read_int(a->value[id], &n) || n < 1 || n > PDL_MAX_MAP_WORKERS) return false;
     *jobs = (uint32_t)n;
     return true;
 }

@@ -1,0 +1,471 @@
+/* batch.c -- see batch.h: how a batch begins, or continues, and ends.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "batch/batch.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "batch/plan.h"
+#include "batch/window.h"
+#include "effect/budget.h"
+#include "io/file.h"
+#include "value/json_read.h"
+#include "value/json_write.h"
+
+#include "base/banned.h"
+
+/* Rows that are looked at to learn the columns where the table does not name them. */
+enum { MOST_EARLY = 1000 };
+
+typedef struct batch {
+    const pdl_batch_options *o;
+    pdl_rowset *rows;
+    pdl_ledger *ledger;
+    writer writer;
+    window window;
+    PDL_VEC(pdl_str) columns; /* of the input, borrowed */
+    PDL_VEC(pdl_str) header;  /* of the output: those and its own */
+    pdl_val first;            /* the row that named the columns; absent: the table did */
+    char *journal;            /* owned; path */
+    bool scratch;             /* the journal is not kept: the output is a stream */
+    uint64_t n_rows;          /* of the table; 0: not counted */
+    pdl_batch_totals *totals;
+} batch;
+
+/* --- what a batch is: equal facts continue ---------------------------------------------------- */
+
+/*   X(key, what)   A journal with another value of these facts belongs to another batch. */
+#define IDENTITY(X)                                                                                \
+    X(program, "the program")                                                                      \
+    X(variables, "the variables of --data")                                                        \
+    X(mapping, "--map")                                                                            \
+    X(reading, "how the input is read (its form, --types, --sample)")                              \
+    X(writing, "how the output is written (its form, --unordered)")
+enum {
+#define X(key, what) ID_##key,
+    IDENTITY(X)
+#undef X
+        ID_COUNT
+};
+static const struct {
+    const char *key, *what;
+} identity[] = {
+#define X(key, what) {#key, what},
+    IDENTITY(X)
+#undef X
+};
+
+static void put_identity(const pdl_batch_options *o, int id, pdl_buf *out) {
+    pdl_buf text = PDL_BUF;
+    pdl_err ignored = {0};
+    char hex[65];
+    switch (id) {
+    case ID_program:
+        pdl_hash_hex(o->text, hex);
+        pdl_buf_putf(out, "%s", hex);
+        break;
+    case ID_variables:
+        if (!pdl_is_absent(o->variables) &&
+            !pdl_json_write(o->variables, PDL_JSON_SORT | PDL_JSON_LOOSE, 0, &text, &ignored))
+            pdl_err_fini(&ignored);
+        pdl_hash_hex(pdl_buf_str(&text), hex);
+        pdl_buf_putf(out, "%s", hex);
+        break;
+    case ID_mapping:
+        for (size_t i = 0; i < o->n_map; i++)
+            pdl_buf_putf(out, "%s%.*s=%.*s", i ? "\n" : "", PDL_FMT(o->map[i].column),
+                         PDL_FMT(o->map[i].variable));
+        break;
+    case ID_reading:
+        pdl_buf_putf(out, "%s%s", pdl_table_form_name(o->input.form), o->types ? " types" : "");
+        if (o->sample) pdl_buf_putf(out, " sample %llu", (unsigned long long)o->sample);
+        break;
+    case ID_writing:
+        pdl_buf_putf(out, "%s%s", pdl_table_form_name(o->output.form),
+                     o->unordered ? " unordered" : "");
+        break;
+    default: break;
+    }
+    pdl_buf_fini(&text);
+}
+
+static bool record_identity(const batch *b, pdl_err *err) {
+    bool ok = true;
+    for (int i = 0; ok && i < ID_COUNT; i++) {
+        pdl_buf text = PDL_BUF;
+        put_identity(b->o, i, &text);
+        ok = pdl_ledger_put_fact(b->ledger, identity[i].key, pdl_buf_str(&text), err);
+        pdl_buf_fini(&text);
+    }
+    return ok && pdl_ledger_put_fact(b->ledger, "kind", PDL_STR("batch"), err) &&
+           pdl_ledger_put_fact(b->ledger, "started", PDL_STR("yes"), err);
+}
+
+static bool other_batch(const batch *b, int i, pdl_err *err) {
+    pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                "%.*s is there, and %s is another than when it was begun",
+                PDL_FMT(b->o->output.name), identity[i].what);
+    pdl_err_hint(err, i == ID_program ? "--changed reuse keeps the rows that are finished, "
+                                        "--overwrite begins anew"
+                                      : "--overwrite begins anew");
+    return false;
+}
+
+static bool check_identity(const batch *b, pdl_err *err) {
+    bool ok = true;
+    for (int i = 0; ok && i < ID_COUNT; i++) {
+        pdl_buf then = PDL_BUF, now = PDL_BUF;
+        put_identity(b->o, i, &now);
+        ok = pdl_ledger_get_fact(b->ledger, identity[i].key, &then, err);
+        bool same = pdl_str_eq(pdl_buf_str(&then), pdl_buf_str(&now));
+        if (ok && !same && !(i == ID_program && b->o->reuse_changed)) ok = other_batch(b, i, err);
+        pdl_buf_fini(&then);
+        pdl_buf_fini(&now);
+    }
+    return ok;
+}
+
+/* --- columns ---------------------------------------------------------------------------------- */
+
+/* Rows are read until one is whole: it names the columns. */
+static bool look_ahead(batch *b, pdl_err *err) {
+    for (size_t i = 0; i < MOST_EARLY; i++) {
+        pdl_row row;
+        pdl_rows_step step = pdl_rows_next(b->rows, true, &row, err);
+        if (step == PDL_ROWS_FAIL) return false;
+        if (step != PDL_ROWS_ROW) return true;
+        *pdl_vec_push(&b->window.early) = row;
+        if (row.problem) continue;
+        b->first = pdl_keep(row.columns);
+        for (size_t k = 0; k < pdl_dict_len(b->first); k++)
+            *pdl_vec_push(&b->columns) = pdl_str_get(pdl_dict_key_at(b->first, k));
+        return true;
+    }
+    return true;
+}
+
+static bool find_columns(batch *b, pdl_err *err) {
+    size_t n;
+    const pdl_str *columns = pdl_rows_columns(b->rows, &n);
+    for (size_t i = 0; columns && i < n; i++) *pdl_vec_push(&b->columns) = columns[i];
+    if (!columns && !look_ahead(b, err)) return false;
+    bool any = columns || !pdl_is_absent(b->first);
+    if (any && !pdl_batch_plan_check(b->o, b->columns.p, b->columns.n, err)) return false;
+    for (size_t i = 0; i < b->columns.n; i++) *pdl_vec_push(&b->header) = b->columns.p[i];
+    for (size_t i = 0; i < BATCH_OWN_COLUMNS; i++)
+        *pdl_vec_push(&b->header) = pdl_str_of(pdl_batch_own_column(i));
+    return true;
+}
+
+/* --- the journal ------------------------------------------------------------------------------ */
+
+static bool exists(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0;
+}
+
+static bool is_same_file(pdl_str a, pdl_str b) {
+    struct stat x, y;
+    char *p = pdl_str_dup(a), *q = pdl_str_dup(b);
+    bool same = stat(p, &x) == 0 && stat(q, &y) == 0 && x.st_dev == y.st_dev &&
+                x.st_ino == y.st_ino && S_ISREG(x.st_mode);
+    pdl_free(p);
+    pdl_free(q);
+    return same;
+}
+
+/* Of a stream the journal only holds rows that wait. */
+static bool make_scratch(batch *b, pdl_err *err) {
+    const char *folder = getenv("TMPDIR");
+    pdl_buf name = PDL_BUF;
+    pdl_buf_putf(&name, "%s/pdl-batch-XXXXXX", folder && *folder ? folder : "/tmp");
+    b->journal = pdl_buf_take(&name);
+    b->scratch = true;
+    int fd = mkstemp(b->journal);
+    if (fd < 0) {
+        pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot create %s: %s", b->journal,
+                    strerror(errno));
+        pdl_free(b->journal);
+        b->journal = NULL;
+        return false;
+    }
+    close(fd);
+    return true;
+}
+
+static bool find_journal(batch *b, pdl_err *err) {
+    pdl_buf name = PDL_BUF;
+    if (b->o->output.standard) return make_scratch(b, err);
+    if (is_same_file(b->o->input.path, b->o->output.path))
+        return pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%.*s is the input and the output",
+                           PDL_FMT(b->o->output.name));
+    pdl_buf_putf(&name, "%.*s.journal", PDL_FMT(b->o->output.path));
+    b->journal = pdl_buf_take(&name);
+    return !b->o->overwrite || pdl_ledger_remove(pdl_str_of(b->journal), err);
+}
+
+static bool begin_journal(batch *b, pdl_err *err) {
+    uint64_t size;
+    bool there = pdl_batch_sheet_size(&b->o->output, &size);
+    if (there && size && !b->o->overwrite) {
+        pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                    "%.*s exists already, and there is no journal from which it could continue",
+                    PDL_FMT(b->o->output.name));
+        pdl_err_hint(err, "--overwrite begins it anew");
+        return false;
+    }
+    return pdl_ledger_create(pdl_str_of(b->journal), &b->ledger, err) && record_identity(b, err) &&
+           pdl_ledger_commit(b->ledger, err);
+}
+
+/* --- continuing ------------------------------------------------------------------------------- */
+
+/* What earlier processes finished, and what it used. */
+static bool on_finished(void *user, const pdl_ledger_row *r) {
+    batch *b = user;
+    pdl_batch_totals *t = b->totals;
+    pdl_val facts;
+    pdl_err ignored = {0};
+    t->reused++;
+    t->failed += r->failed;
+    if (r->number > 0) b->window.last_known = (uint64_t)r->number;
+    if (pdl_json_read(r->facts, 0, &facts, NULL, &ignored)) {
+        const struct {
+            const char *key;
+            int64_t *to;
+        } counts[] = {{"calls", &t->calls},
+                      {"prompt_tokens", &t->prompt_tokens},
+                      {"completion_tokens", &t->completion_tokens}};
+        for (size_t i = 0; pdl_is_dict(facts) && i < sizeof counts / sizeof *counts; i++) {
+            pdl_vref n = pdl_dict_getz(facts, counts[i].key);
+            if (pdl_is(n, PDL_V_INT)) *counts[i].to += pdl_int_of(n);
+        }
+        pdl_vref cost = pdl_is_dict(facts) ? pdl_dict_getz(facts, "cost") : pdl_absent();
+        if (pdl_is(cost, PDL_V_FLOAT)) t->cost += pdl_float_of(cost);
+        pdl_drop(facts);
+    }
+    pdl_err_fini(&ignored);
+    return true;
+}
+
+/* The output is written anew from the journal. */
+static bool rewrite(batch *b, pdl_err *err) {
+    return pdl_batch_mark_put(b->ledger, &(mark){0}, err) && pdl_ledger_commit(b->ledger, err);
+}
+
+typedef struct batch_compare {
+    const char *hash;
+    bool found, same;
+} compare;
+
+static bool on_compare(void *user, const pdl_ledger_row *r) {
+    compare *c = user;
+    c->found = true;
+    c->same = pdl_str_is(r->hash, c->hash);
+    return false;
+}
+
+static bool is_another(const batch *b, const pdl_row *row, const char *how, pdl_err *err) {
+    pdl_buf at = PDL_BUF;
+    pdl_rows_put_place(b->rows, row, &at);
+    pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%s: row %llu %s", pdl_buf_z(&at),
+                (unsigned long long)row->number, how);
+    pdl_err_hint(err, "--changed reuse keeps the rows that are the same, --overwrite begins anew");
+    pdl_buf_fini(&at);
+    return false;
+}
+
+/* Is the row what it was when it was asked? *forgot: it was not, and is asked again. */
+static bool compare_row(batch *b, pdl_row *row, bool *forgot, pdl_err *err) {
+    char hash[BATCH_HASH + 1];
+    compare c = {.hash = hash};
+    pdl_batch_row_check(row);
+    pdl_batch_row_hash(row, hash);
+    if (!pdl_ledger_find(b->ledger, (int64_t)row->number, on_compare, &c, err)) return false;
+    if (!c.found || c.same) return true;
+    if (!b->o->reuse_changed) return is_another(b, row, "is another than when it was asked", err);
+    *forgot = true;
+    return pdl_ledger_forget(b->ledger, (int64_t)row->number, err);
+}
+
+static bool on_last(void *user, const pdl_ledger_row *r) {
+    *(uint64_t *)user = r->number > 0 ? (uint64_t)r->number : 0;
+    return true;
+}
+
+/* Rows of the journal that the input has no more. */
+static bool forget_after(batch *b, uint64_t n, uint64_t last, bool *forgot, pdl_err *err) {
+    pdl_row row = {.number = n + 1};
+    if (n >= last) return true;
+    if (!b->o->reuse_changed)
+        return is_another(b, &row, "was asked, and is not in the input any more", err);
+    *forgot = true;
+    for (uint64_t i = n + 1; i <= last; i++)
+        if (!pdl_ledger_forget(b->ledger, (int64_t)i, err)) return false;
+    return true;
+}
+
+/* How many rows the input had when it was read to its end; 0: it was not. */
+static bool get_rows(batch *b, uint64_t *n, pdl_err *err) {
+    pdl_buf text = PDL_BUF;
+    bool ok = pdl_ledger_get_fact(b->ledger, "rows", &text, err);
+    *n = 0;
+    for (size_t i = 0; ok && i < text.len; i++)
+        if (text.p[i] >= '0' && text.p[i] <= '9') *n = *n * 10 + (uint64_t)(text.p[i] - '0');
+    pdl_buf_fini(&text);
+    return ok;
+}
+
+static bool compare_rows(batch *b, pdl_rowset *r, bool *forgot, pdl_err *err) {
+    uint64_t last = 0, n = 0, all;
+    if (!pdl_ledger_each(b->ledger, 0, on_last, &last, err) || !get_rows(b, &all, err))
+        return false;
+    for (bool ok = true; ok;) {
+        pdl_row row;
+        if (n >= last && !all) return true; /* the rest was never looked at */
+        pdl_rows_step step = pdl_rows_next(r, true, &row, err);
+        if (step == PDL_ROWS_FAIL) return false;
+        if (step != PDL_ROWS_ROW) break;
+        n++;
+        if (n <= last) ok = compare_row(b, &row, forgot, err);
+        if (ok && all && n > all && !b->o->reuse_changed) ok = is_another(b, &row, "is new", err);
+        pdl_row_fini(&row);
+        if (!ok) return false;
+    }
+    if (all && n < all && n >= last && !b->o->reuse_changed)
+        return is_another(b, &(pdl_row){.number = n + 1}, "is not in the input any more", err);
+    return forget_after(b, n, last, forgot, err);
+}
+
+/* Before anything is asked or written: is the input what it was? A stream is compared as it comes.
+ */
+static bool check_input(batch *b, pdl_err *err) {
+    pdl_rowset *r;
+    bool forgot = false;
+    if (b->o->input.standard) return true;
+    if (!pdl_rows_open(&b->o->input, b->o->types, &r, err)) return false;
+    bool ok = compare_rows(b, r, &forgot, err);
+    pdl_rows_close(r);
+    return ok && (!forgot || rewrite(b, err));
+}
+
+static bool continue_journal(batch *b, pdl_err *err) {
+    if (!pdl_ledger_open(pdl_str_of(b->journal), &b->ledger, err) || !check_identity(b, err) ||
+        !check_input(b, err))
+        return false;
+    if (b->o->retry_errors && (!pdl_ledger_forget_failed(b->ledger, err) || !rewrite(b, err)))
+        return false;
+    if (b->o->reuse_changed && !record_identity(b, err)) return false;
+    bool ok = pdl_ledger_each(b->ledger, 0, on_finished, b, err);
+    b->totals->finished = b->totals->reused;
+    return ok;
+}
+
+static bool open_journal(batch *b, pdl_err *err) {
+    pdl_str path = pdl_str_of(b->journal);
+    if (!b->scratch && exists(b->journal)) {
+        if (!pdl_ledger_is_unbegun(path)) return continue_journal(b, err);
+        if (!pdl_ledger_remove(path, err)) return false;
+    }
+    return begin_journal(b, err);
+}
+
+/* The mark, unless the output is shorter than it says: then it is written anew. */
+static bool find_mark(batch *b, mark *m, pdl_err *err) {
+    uint64_t size;
+    if (!pdl_batch_mark_get(b->ledger, m, err)) return false;
+    bool there = pdl_batch_sheet_size(&b->o->output, &size);
+    if (there && size >= m->bytes) return true;
+    *m = (mark){0};
+    return rewrite(b, err);
+}
+
+/* --- the whole -------------------------------------------------------------------------------- */
+
+static bool count_rows(batch *b, pdl_err *err) {
+    if (!b->o->sample) return true;
+    if (b->o->input.standard)
+        return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                           "--sample needs a file: standard input cannot be read twice");
+    pdl_rowset *r;
+    if (!pdl_rows_open(&b->o->input, false, &r, err)) return false;
+    pdl_rows_step step = PDL_ROWS_ROW;
+    while (step == PDL_ROWS_ROW) {
+        pdl_row row;
+        step = pdl_rows_next(r, true, &row, err);
+        b->n_rows += step == PDL_ROWS_ROW;
+        if (step == PDL_ROWS_ROW) pdl_row_fini(&row);
+    }
+    pdl_rows_close(r);
+    return step != PDL_ROWS_FAIL;
+}
+
+static bool open_window(batch *b, pdl_err *err) {
+    window *w = &b->window;
+    w->o = b->o;
+    w->rows = b->rows;
+    w->writer = &b->writer;
+    w->totals = b->totals;
+    w->chosen = pdl_batch_sample_of(b->n_rows, b->o->sample);
+    if (b->o->budget) {
+        w->budget = pdl_budget_new(b->o->budget, NULL, (pdl_loc){0});
+        w->budget->used[PDL_BUDGET_calls] = (double)b->totals->calls;
+        w->budget->used[PDL_BUDGET_tokens] =
+            (double)(b->totals->prompt_tokens + b->totals->completion_tokens);
+        w->budget->used[PDL_BUDGET_cost] = b->totals->cost;
+    }
+    w->code = pdl_session_compile(b->o->session, b->o->program);
+    return pdl_session_variables(b->o->variables, &w->variables, err);
+}
+
+static bool open_writer(batch *b, pdl_err *err) {
+    mark from;
+    b->writer.ledger = b->ledger;
+    b->writer.order = pdl_batch_sample_of(b->n_rows, b->o->sample);
+    return find_mark(b, &from, err) &&
+           pdl_batch_writer_open(&b->writer, b->o, b->header.p, b->header.n, &from,
+                                 b->totals->reused, err);
+}
+
+static bool open_all(batch *b, pdl_err *err) {
+    return pdl_rows_open(&b->o->input, b->o->types, &b->rows, err) && count_rows(b, err) &&
+           find_columns(b, err) && find_journal(b, err) && open_journal(b, err) &&
+           open_window(b, err) && open_writer(b, err);
+}
+
+/* What is certain is kept, whatever ended the batch. */
+static bool end_all(batch *b, bool ok, pdl_err *err) {
+    pdl_err second = {0};
+    char rows[24];
+    snprintf(rows, sizeof rows, "%llu", (unsigned long long)b->window.n_read);
+    if (ok && b->window.read_all)
+        ok = pdl_ledger_put_fact(b->ledger, "rows", pdl_str_of(rows), err);
+    if (b->writer.sheet && !pdl_batch_writer_mark(&b->writer, ok ? err : &second)) ok = false;
+    pdl_err_fini(&second);
+    return ok && pdl_rows_unchanged(b->rows, err);
+}
+
+bool pdl_batch_run(const pdl_batch_options *o, pdl_batch_totals *t, pdl_err *err) {
+    batch b = {.o = o, .first = pdl_absent(), .totals = t};
+    b.window.variables = pdl_absent();
+    *t = (pdl_batch_totals){0};
+    bool ok = open_all(&b, err) && pdl_batch_window_run(&b.window, err);
+    ok = end_all(&b, ok, err);
+    pdl_batch_window_fini(&b.window);
+    pdl_batch_writer_close(&b.writer);
+    pdl_ledger_close(b.ledger, true);
+    pdl_err ignored = {0};
+    if (b.scratch && !pdl_ledger_remove(pdl_str_of(b.journal), &ignored)) pdl_err_fini(&ignored);
+    pdl_rows_close(b.rows);
+    if (!pdl_is_absent(b.first)) pdl_drop(b.first);
+    pdl_vec_fini(&b.columns);
+    pdl_vec_fini(&b.header);
+    pdl_free(b.journal);
+    return ok;
+}

@@ -1,0 +1,87 @@
+/* bytes.c -- see bytes.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "batch/bytes.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cancel.h"
+#include "io/file.h"
+
+#include "base/banned.h"
+
+enum { PIECE = 1 << 17 };
+
+bool pdl_batch_bytes_open(bytes *b, pdl_str path, pdl_err *err) {
+    *b = (bytes){.fd = STDIN_FILENO, .buf = PDL_BUF, .line = 1, .owns = path.n > 0};
+    b->name = path.n ? pdl_str_dup(path) : pdl_str_dup(PDL_STR("standard input"));
+    if (path.n) b->fd = pdl_file_open(b->name, O_RDONLY, 0, err);
+    if (b->fd < 0) return false;
+    if (fstat(b->fd, &b->opened) != 0) return pdl_file_errno(err, errno, b->name);
+    if (S_ISDIR(b->opened.st_mode)) return pdl_file_errno(err, EISDIR, b->name);
+    b->regular = S_ISREG(b->opened.st_mode);
+    return true;
+}
+
+void pdl_batch_bytes_close(bytes *b) {
+    if (b->owns && b->fd >= 0) close(b->fd);
+    b->owns = false;
+    b->fd = -1;
+    pdl_buf_fini(&b->buf);
+    pdl_free(b->name);
+    b->name = NULL;
+}
+
+/* What was handed out makes room, once it is the larger part. */
+static void compact(bytes *b) {
+    if (b->pos < b->buf.len / 2 || !b->pos) return;
+    pdl_buf_shift(&b->buf, b->pos);
+    b->gone += b->pos;
+    b->pos = 0;
+}
+
+/* Waits for a pipe, but only as long as nobody wants the batch to end. */
+static bytes_step await(const bytes *b, bool wait, pdl_err *err) {
+    enum { LOOK_MS = 100 };
+    struct pollfd p = {.fd = b->fd, .events = POLLIN};
+    while (!b->regular && poll(&p, 1, wait ? LOOK_MS : 0) == 0) {
+        if (!wait) return BYTES_LATER;
+        if (!pdl_check_cancel(err)) return BYTES_FAIL;
+    }
+    return BYTES_MORE;
+}
+
+bytes_step pdl_batch_bytes_fill(bytes *b, bool wait, pdl_err *err) {
+    if (b->ended) return BYTES_END;
+    bytes_step there = await(b, wait, err);
+    if (there != BYTES_MORE) return there;
+    compact(b);
+    char *to = pdl_buf_room(&b->buf, PIECE);
+    ssize_t n = read(b->fd, to, PIECE - 1);
+    while (n < 0 && errno == EINTR) n = read(b->fd, to, PIECE - 1);
+    if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return BYTES_LATER;
+    if (n < 0) {
+        pdl_file_errno(err, errno, b->name);
+        return BYTES_FAIL;
+    }
+    pdl_buf_grown(&b->buf, (size_t)n);
+    b->ended = n == 0;
+    return n ? BYTES_MORE : BYTES_END;
+}
+
+bool pdl_batch_bytes_unchanged(const bytes *b, pdl_err *err) {
+    struct stat now;
+    if (!b->regular || fstat(b->fd, &now) != 0) return true;
+    bool same = now.st_size == b->opened.st_size &&
+                now.st_mtim.tv_sec == b->opened.st_mtim.tv_sec &&
+                now.st_mtim.tv_nsec == b->opened.st_mtim.tv_nsec;
+    return same || pdl_err_set(err, PDL_E_io, (pdl_loc){0},
+                               "%s was changed while it was read: some rows may be from before and "
+                               "some from after the change",
+                               b->name);
+}

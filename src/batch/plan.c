@@ -1,0 +1,198 @@
+/* plan.c -- see plan.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "batch/plan.h"
+
+#include "api/find.h"
+#include "batch/sheet.h"
+#include "check/check.h"
+#include "lang/walk.h"
+
+#include "base/banned.h"
+
+/* What a program needs from outside, and what it sets itself. */
+typedef struct batch_names {
+    pdl_map needed, optional, set;
+    const pdl_block *reads, *writes; /* a block that reads standard input, or writes a file */
+} names;
+
+static char mark; /* the value of every name */
+
+static void add(pdl_map *m, pdl_str name) {
+    if (name.n && !pdl_map_find(m, name)) pdl_map_put(m, name, &mark);
+}
+
+/* --- the program ------------------------------------------------------------------------------ */
+
+static void on_input(void *user, pdl_str name, bool optional) {
+    names *s = user;
+    add(optional ? &s->optional : &s->needed, name);
+}
+
+static void find_needed(const pdl_batch_options *o, names *s) {
+    pdl_finder finder = {.file = o->program->source->name};
+    finder.path = pdl_session_path(o->session, &finder.n_path);
+    size_t n = pdl_is_dict(o->variables) ? pdl_dict_len(o->variables) : 0;
+    PDL_VEC(pdl_str) given = {0};
+    for (size_t i = 0; i < n; i++)
+        *pdl_vec_push(&given) = pdl_str_get(pdl_dict_key_at(o->variables, i));
+    pdl_program_check(o->program, &(pdl_check_options){
+                                      .open = pdl_find_open,
+                                      .user = &finder,
+                                      .names = given.p,
+                                      .n_names = given.n,
+                                      .no_lint = true,
+                                      .input = on_input,
+                                      .input_user = s,
+                                  });
+    pdl_vec_fini(&given);
+}
+
+static void collect_fors(names *s, const pdl_fors *f) {
+    for (uint32_t i = 0; f && i < f->n; i++)
+        if (f->names[i] && f->names[i]->kind == PDL_TREE_CONST && pdl_is_str(f->names[i]->value))
+            add(&s->set, pdl_str_get(f->names[i]->value));
+}
+
+static bool is_null(const pdl_tree *t) {
+    return !t || (t->kind == PDL_TREE_CONST && pdl_is_null(t->value));
+}
+
+/* Blocks nest at most PDL_MAX_BLOCK_DEPTH deep. */
+static void collect(void *user, const pdl_block *b) {
+    names *s = user;
+    add(&s->set, b->def.s);
+    for (uint32_t i = 0; i < b->rare->defs.n; i++) add(&s->set, b->rare->defs.names[i]);
+    if (b->kind == PDL_BLOCK_model) add(&s->set, PDL_AS(model, b)->response.s);
+    if (b->kind == PDL_BLOCK_repeat) {
+        add(&s->set, PDL_AS(repeat, b)->index.s);
+        collect_fors(s, PDL_AS(repeat, b)->fors);
+    }
+    if (b->kind == PDL_BLOCK_read && is_null(PDL_AS(read, b)->path) && !s->reads) s->reads = b;
+    if (b->kind == PDL_BLOCK_aggregator && PDL_AS(aggregator, b)->aggregator->is_file && !s->writes)
+        s->writes = b;
+    pdl_block_each_child(b, collect, s);
+}
+
+/* --- judging ---------------------------------------------------------------------------------- */
+
+pdl_str pdl_batch_plan_variable(const pdl_batch_options *o, pdl_str column) {
+    for (size_t i = 0; i < o->n_map; i++)
+        if (pdl_str_eq(o->map[i].column, column)) return o->map[i].variable;
+    return column;
+}
+
+bool pdl_batch_plan_is_own(pdl_str column) {
+    for (size_t i = 0; i < BATCH_OWN_COLUMNS; i++)
+        if (pdl_str_is(column, pdl_batch_own_column(i))) return true;
+    return false;
+}
+
+static void put_list(const pdl_str *columns, size_t n, pdl_buf *out) {
+    enum { SHOWN = 12 };
+    for (size_t i = 0; i < n && i < SHOWN; i++)
+        pdl_buf_putf(out, "%s%.*s", i ? ", " : "", PDL_FMT(columns[i]));
+    if (n > SHOWN) pdl_buf_putf(out, ", and %zu more", n - SHOWN);
+}
+
+static bool check_map(const pdl_batch_options *o, const pdl_str *columns, size_t n, pdl_err *err) {
+    for (size_t i = 0; i < o->n_map; i++) {
+        bool there = false;
+        for (size_t k = 0; k < n; k++) there = there || pdl_str_eq(o->map[i].column, columns[k]);
+        if (there) continue;
+        pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "--map: %.*s has no column '%.*s'",
+                    PDL_FMT(o->input.name), PDL_FMT(o->map[i].column));
+        pdl_str near = pdl_str_nearest(o->map[i].column, columns, n);
+        if (near.n) pdl_err_hint(err, "did you mean '%.*s'?", PDL_FMT(near));
+        return false;
+    }
+    return true;
+}
+
+static bool check_own(const pdl_batch_options *o, const pdl_str *columns, size_t n, pdl_err *err) {
+    for (size_t i = 0; i < n; i++)
+        if (pdl_batch_plan_is_own(columns[i]))
+            return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                               "%.*s has a column '%.*s', which the output has itself: rename it",
+                               PDL_FMT(o->input.name), PDL_FMT(columns[i]));
+    return true;
+}
+
+static bool check_clash(const pdl_batch_options *o, const names *s, pdl_str column, pdl_err *err) {
+    pdl_str v = pdl_batch_plan_variable(o, column);
+    bool sets = pdl_map_find(&s->set, v) != NULL;
+    if (!sets && !pdl_str_starts(v, PDL_STR("pdl_")) && !pdl_str_is(v, "stdlib")) return true;
+    pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                "the column '%.*s' would be the variable '%.*s', which %s", PDL_FMT(column),
+                PDL_FMT(v), sets ? "the program itself sets" : "has a meaning of its own");
+    pdl_err_hint(err, "--map %.*s=NAME gives it another name", PDL_FMT(column));
+    return false;
+}
+
+static bool check_needed(const pdl_batch_options *o, const names *s, const pdl_str *columns,
+                         size_t n, pdl_err *err) {
+    for (size_t i = 0; i < s->needed.n; i++) {
+        pdl_str name = s->needed.entries[i].key;
+        bool there = false;
+        for (size_t k = 0; k < n && !there; k++)
+            there = pdl_str_eq(pdl_batch_plan_variable(o, columns[k]), name);
+        if (there) continue;
+        pdl_buf list = PDL_BUF;
+        put_list(columns, n, &list);
+        pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                    "the program needs the variable '%.*s', and no column gives it (columns: %s)",
+                    PDL_FMT(name), pdl_buf_z(&list));
+        pdl_err_hint(err, "--map COLUMN=%.*s, or --data %.*s=VALUE for all rows", PDL_FMT(name),
+                     PDL_FMT(name));
+        pdl_buf_fini(&list);
+        return false;
+    }
+    return true;
+}
+
+static bool check_effects(const pdl_batch_options *o, const names *s, pdl_err *err) {
+    if (s->reads)
+        return pdl_err_set(err, PDL_E_usage, s->reads->loc,
+                           "the program reads standard input, which is one for all rows");
+    if (!s->writes || o->allow_files) return true;
+    pdl_err_set(err, PDL_E_usage, s->writes->loc,
+                "the program writes a file, and rows would write it at the same time");
+    pdl_err_hint(err, "--allow-files allows it; the name of the file must be another for each row");
+    return false;
+}
+
+static void note_unused(const pdl_batch_options *o, const names *s, const pdl_str *columns,
+                        size_t n) {
+    PDL_VEC(pdl_str) unused = {0};
+    pdl_buf text = PDL_BUF;
+    for (size_t i = 0; i < n; i++) {
+        pdl_str v = pdl_batch_plan_variable(o, columns[i]);
+        if (!pdl_map_find(&s->needed, v) && !pdl_map_find(&s->optional, v))
+            *pdl_vec_push(&unused) = columns[i];
+    }
+    if (unused.n) {
+        pdl_buf_putf(&text, "the program does not use the column%s ", unused.n == 1 ? "" : "s");
+        put_list(unused.p, unused.n, &text);
+        pdl_buf_putf(&text, ", which %s kept", unused.n == 1 ? "is" : "are");
+        o->note(o->user, pdl_buf_z(&text));
+    }
+    pdl_buf_fini(&text);
+    pdl_vec_fini(&unused);
+}
+
+bool pdl_batch_plan_check(const pdl_batch_options *o, const pdl_str *columns, size_t n,
+                          pdl_err *err) {
+    names s = {0};
+    find_needed(o, &s);
+    collect(&s, o->program->main);
+    bool ok =
+        check_map(o, columns, n, err) && check_own(o, columns, n, err) && check_effects(o, &s, err);
+    for (size_t i = 0; ok && i < n; i++) ok = check_clash(o, &s, columns[i], err);
+    ok = ok && check_needed(o, &s, columns, n, err);
+    if (ok && o->note) note_unused(o, &s, columns, n);
+    pdl_map_fini(&s.needed);
+    pdl_map_fini(&s.optional);
+    pdl_map_fini(&s.set);
+    return ok;
+}

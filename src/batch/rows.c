@@ -1,0 +1,193 @@
+/* rows.c -- see rows.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "batch/rows.h"
+
+#include <stdarg.h>
+
+#include "base/num.h"
+#include "batch/rows_impl.h"
+
+#include "base/banned.h"
+
+/* --- names of tables -------------------------------------------------------------------------- */
+
+const char *pdl_table_form_name(pdl_table_form f) {
+    static const char *const names[] = {
+#define X(id, name, doc) name,
+        PDL_TABLE_FORMS(X)
+#undef X
+    };
+    return names[f];
+}
+
+bool pdl_table_is_typed(const pdl_table *t) { return t->form != PDL_TABLE_csv; }
+
+static bool form_of_word(pdl_str word, pdl_table_form *out) {
+    for (int f = 0; f < PDL_TABLE_COUNT; f++)
+        if (pdl_str_is(word, pdl_table_form_name((pdl_table_form)f))) {
+            *out = (pdl_table_form)f;
+            return true;
+        }
+    return false;
+}
+
+static bool form_of_suffix(pdl_str path, pdl_table_form *out) {
+    static const struct {
+        const char *suffix;
+        pdl_table_form form;
+    } rows[] = {{".jsonl", PDL_TABLE_jsonl}, {".ndjson", PDL_TABLE_jsonl}, {".csv", PDL_TABLE_csv}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (pdl_str_ends(path, pdl_str_of(rows[i].suffix))) {
+            *out = rows[i].form;
+            return true;
+        }
+    return false;
+}
+
+bool pdl_table_of(pdl_str name, pdl_str form, pdl_table *out, pdl_err *err) {
+    pdl_table t = {.name = name, .path = name, .standard = pdl_str_is(name, "-")};
+    if (t.standard) t.path = (pdl_str){0};
+    bool known = form.n ? form_of_word(form, &t.form) : form_of_suffix(name, &t.form);
+    if (!known && !form.n && t.standard) known = true; /* JSONL */
+    if (!known)
+        return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                           "the form of the table %.*s is not known: its name ends in .jsonl or "
+                           ".csv, or --format says it",
+                           PDL_FMT(name));
+    *out = t;
+    return true;
+}
+
+/* --- columns and cells ------------------------------------------------------------------------ */
+
+bool pdl_batch_rows_add_column(pdl_rowset *r, pdl_str name, pdl_err *err) {
+    if (!name.n)
+        return pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%s: column %zu has no name", r->name,
+                           r->columns.n + 1);
+    for (size_t i = 0; i < r->columns.n; i++)
+        if (pdl_str_eq(r->columns.p[i], name))
+            return pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%s: two columns are named '%.*s'",
+                               r->name, PDL_FMT(name));
+    char *own = pdl_str_dup(name);
+    *pdl_vec_push(&r->names) = own;
+    *pdl_vec_push(&r->columns) = (pdl_str){own, name.n};
+    return true;
+}
+
+/* 007 is an article number, not a number; +1 and 1_000 are texts, too. */
+static bool is_number(pdl_str s) {
+    if (s.n && s.p[0] == '-') s = pdl_str_sub(s, 1, s.n);
+    if (!s.n || s.p[0] < '0' || s.p[0] > '9') return false;
+    if (s.n > 1 && s.p[0] == '0' && s.p[1] >= '0' && s.p[1] <= '9') return false;
+    for (size_t i = 0; i < s.n; i++)
+        if (!pdl_byte_in(s.p[i], PDL_STR("0123456789.eE+-"))) return false;
+    return true;
+}
+
+pdl_val pdl_batch_cell(pdl_str text, bool types) {
+    int64_t i;
+    double d;
+    if (!types) return pdl_text(text);
+    if (!text.n) return pdl_null();
+    if (pdl_str_eq_nocase(text, PDL_STR("true"))) return pdl_bool(true);
+    if (pdl_str_eq_nocase(text, PDL_STR("false"))) return pdl_bool(false);
+    if (!is_number(text)) return pdl_text(text);
+    if (pdl_num_read_int(text, &i)) return pdl_int(i);
+    return pdl_num_read_double(text, &d) ? pdl_float(d) : pdl_text(text);
+}
+
+void pdl_batch_row_broken(pdl_row *row, const char *fmt, ...) {
+    pdl_buf b = PDL_BUF;
+    va_list ap;
+    va_start(ap, fmt);
+    pdl_buf_vputf(&b, fmt, ap);
+    va_end(ap);
+    pdl_free(row->problem);
+    row->problem = pdl_buf_take(&b);
+}
+
+void pdl_row_fini(pdl_row *r) {
+    pdl_drop(r->columns);
+    pdl_free(r->problem);
+    *r = (pdl_row){.columns = pdl_absent()};
+}
+
+/* --- records ---------------------------------------------------------------------------------- */
+
+static void hand_out(bytes *b, size_t n, pdl_str *out) {
+    *out = pdl_str_sub(pdl_batch_bytes_rest(b), 0, n);
+    b->pos += n;
+}
+
+/* The beginning of a record that is too long is forgotten, so that memory is bounded. */
+static void forget(bytes *b) { b->pos = b->buf.len; }
+
+pdl_rows_step pdl_batch_record(bytes *b, bytes_end_fn *end, void *user, bool wait, pdl_str *out,
+                               bool *long_one, pdl_err *err) {
+    for (;;) {
+        pdl_str rest = pdl_batch_bytes_rest(b);
+        size_t n = end(user, rest, b->ended);
+        if (n) {
+            hand_out(b, n, out);
+            return PDL_ROWS_ROW;
+        }
+        if (b->ended) return PDL_ROWS_END;
+        if (rest.n > BATCH_MAX_ROW) {
+            *long_one = true;
+            forget(b);
+        }
+        switch (pdl_batch_bytes_fill(b, wait, err)) {
+        case BYTES_MORE:
+        case BYTES_END: break;
+        case BYTES_LATER: return PDL_ROWS_LATER;
+        case BYTES_FAIL: return PDL_ROWS_FAIL;
+        }
+    }
+}
+
+/* --- readers ---------------------------------------------------------------------------------- */
+
+bool pdl_rows_open(const pdl_table *t, bool types, pdl_rowset **out, pdl_err *err) {
+    switch (t->form) {
+    case PDL_TABLE_jsonl: return pdl_batch_jsonl_open(t, out, err);
+    case PDL_TABLE_csv: return pdl_batch_csv_open(t, types, out, err);
+    case PDL_TABLE_COUNT: break;
+    }
+    PDL_BUG("form of table %d", (int)t->form);
+}
+
+void pdl_rows_close(pdl_rowset *r) {
+    if (!r) return;
+    for (size_t i = 0; i < r->names.n; i++) pdl_free(r->names.p[i]);
+    pdl_vec_fini(&r->names);
+    pdl_vec_fini(&r->columns);
+    pdl_free(r->name);
+    r->ops->close(r);
+}
+
+const pdl_str *pdl_rows_columns(const pdl_rowset *r, size_t *n) {
+    *n = r->columns.n;
+    return r->fixed ? r->columns.p : NULL;
+}
+
+pdl_rows_step pdl_rows_next(pdl_rowset *r, bool wait, pdl_row *out, pdl_err *err) {
+    *out = (pdl_row){.columns = pdl_absent()};
+    pdl_rows_step step = r->ops->next(r, wait, out, err);
+    if (step != PDL_ROWS_ROW) pdl_row_fini(out);
+    return step;
+}
+
+void pdl_rows_progress(const pdl_rowset *r, uint64_t *done, uint64_t *all) {
+    r->ops->progress(r, done, all);
+}
+
+bool pdl_rows_unchanged(const pdl_rowset *r, pdl_err *err) { return r->ops->unchanged(r, err); }
+
+void pdl_rows_put_place(const pdl_rowset *r, const pdl_row *row, pdl_buf *out) {
+    if (row->line)
+        pdl_buf_putf(out, "%s:%llu", r->name, (unsigned long long)row->line);
+    else
+        pdl_buf_putf(out, "%s, row %llu", r->name, (unsigned long long)row->number);
+}

@@ -1,0 +1,72 @@
+/* rows.h -- rows of a table, one after the other: JSONL, CSV and what else has columns.
+ *
+ * A batch has more rows than memory, so a reader holds one row and a buffer, whatever the size of
+ * the table. A row that cannot be read is a row with a problem, never the end of the batch: the
+ * reader goes on with the next one. What is wrong with the table as a whole (no header, no such
+ * table) is an error before the first row.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_BATCH_ROWS_H
+#define PDL_BATCH_ROWS_H
+
+#include "base/buf.h"
+#include "value/val.h"
+
+/*   X(id, name, doc)   The forms of tables. */
+#define PDL_TABLE_FORMS(X)                                                                         \
+    X(jsonl, "jsonl", "one JSON object a line")                                                    \
+    X(csv, "csv", "comma-separated, the first row names the columns")
+
+typedef enum {
+#define X(id, name, doc) PDL_TABLE_##id,
+    PDL_TABLE_FORMS(X)
+#undef X
+        PDL_TABLE_COUNT
+} pdl_table_form;
+
+/* A table as the user names it. Borrows the name. */
+typedef struct pdl_table {
+    pdl_str name; /* all of it, for messages */
+    pdl_table_form form;
+    pdl_str path;  /* the file; empty: the standard stream */
+    bool standard; /* - */
+} pdl_table;
+
+/* form: one of the names above; empty: the suffix of the name tells. Error: usage. */
+PDL_MUST bool pdl_table_of(pdl_str name, pdl_str form, pdl_table *out, pdl_err *err);
+const char *pdl_table_form_name(pdl_table_form f);
+/* Has it values beside texts? Otherwise they are written as JSON text. */
+bool pdl_table_is_typed(const pdl_table *t);
+
+typedef struct pdl_row {
+    uint64_t number; /* of the data row, from 1 */
+    uint64_t line;   /* in the file, from 1; 0: the form has no lines */
+    pdl_val columns; /* dict, owned; of a broken row what could be read */
+    char *problem;   /* owned; NULL: the row is whole */
+} pdl_row;
+void pdl_row_fini(pdl_row *r); /* may be called twice */
+
+typedef struct pdl_rowset pdl_rowset;
+
+/* types: cells of a form without types are read as numbers, booleans and null. Errors: io, usage
+ * (a header that cannot be used). */
+PDL_MUST bool pdl_rows_open(const pdl_table *t, bool types, pdl_rowset **out, pdl_err *err);
+void pdl_rows_close(pdl_rowset *r); /* NULL is fine */
+
+/* The columns, where all rows have the same ones; NULL: each row has its own. Borrowed. */
+const pdl_str *pdl_rows_columns(const pdl_rowset *r, size_t *n);
+
+typedef enum { PDL_ROWS_ROW, PDL_ROWS_END, PDL_ROWS_LATER, PDL_ROWS_FAIL } pdl_rows_step;
+/* The next row. wait: also where the other end of a pipe has not written it yet; otherwise that is
+ * LATER. Error: io. */
+PDL_MUST pdl_rows_step pdl_rows_next(pdl_rowset *r, bool wait, pdl_row *out, pdl_err *err);
+/* Bytes read so far and bytes in all; *all is 0 where that is not known. */
+void pdl_rows_progress(const pdl_rowset *r, uint64_t *done, uint64_t *all);
+/* After the end: is the file as it was when it was opened? Error: io. */
+PDL_MUST bool pdl_rows_unchanged(const pdl_rowset *r, pdl_err *err);
+
+/* Where a row is: "rows.csv:4", "people.db:names, row 3". */
+void pdl_rows_put_place(const pdl_rowset *r, const pdl_row *row, pdl_buf *out);
+
+#endif

@@ -1,0 +1,29 @@
+/* sheet.h -- a table that is written row by row and grows by whole rows. Private to batch.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_BATCH_SHEET_H
+#define PDL_BATCH_SHEET_H
+
+#include "batch/rows.h"
+
+typedef struct batch_sheet sheet;
+
+/* Begins a new table, or continues one behind its first `keep` bytes. columns: of all rows, in
+ * their order; forms without a header do not look at them. Errors: io. */
+PDL_MUST bool pdl_batch_sheet_open(const pdl_table *t, const pdl_str *columns, size_t n,
+                                   uint64_t keep, sheet **out, pdl_err *err);
+/* Adds a row, given as JSON of an object. Error: io, type (the object has other columns). */
+PDL_MUST bool pdl_batch_sheet_put(sheet *s, pdl_str json, pdl_err *err);
+/* What was put is in the file; sync: on the disk, too. *size: bytes of the file. */
+PDL_MUST bool pdl_batch_sheet_flush(sheet *s, bool sync, uint64_t *size, pdl_err *err);
+void pdl_batch_sheet_close(sheet *s); /* drops what was not flushed; NULL is fine */
+
+/* Bytes of a table that is there; false: there is none. */
+bool pdl_batch_sheet_size(const pdl_table *t, uint64_t *size);
+
+/* The columns that every row of an output has after its own. */
+enum { BATCH_RESULT, BATCH_ERROR, BATCH_PLACE, BATCH_OWN_COLUMNS };
+const char *pdl_batch_own_column(size_t i);
+
+#endif

@@ -1,0 +1,446 @@
+/* window.c -- see window.h. A turn of the loop: rows are read while slots are free, runs that can
+ * go on are stepped, what finished is committed and written, then the outside is waited for.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "batch/window.h"
+
+#include <stdio.h>
+
+#include "base/hash.h"
+#include "base/limits.h"
+#include "batch/plan.h"
+#include "batch/rows_impl.h"
+#include "effect/budget.h"
+#include "io/clock.h"
+#include "value/json_write.h"
+#include "value/label.h"
+#include "vm/vm.h"
+
+#include "base/banned.h"
+
+enum { AT_ONCE = 256 /* rows a turn that need no slot */, PIPE_MS = 20 };
+
+static double wall(void) { return (double)pdl_clock_wall_ns() / 1e9; }
+
+void pdl_batch_row_hash(const pdl_row *row, char out[BATCH_HASH + 1]) {
+    pdl_buf text = PDL_BUF;
+    pdl_err ignored = {0};
+    char hex[65];
+    bool ok = pdl_json_write(row->columns, PDL_JSON_LOOSE, 0, &text, &ignored);
+    if (!ok || row->problem) pdl_buf_putf(&text, "!%s", row->problem ? row->problem : ignored.msg);
+    pdl_hash_hex(pdl_buf_str(&text), hex);
+    memcpy(out, hex, BATCH_HASH);
+    out[BATCH_HASH] = 0;
+    pdl_err_fini(&ignored);
+    pdl_buf_fini(&text);
+}
+
+/* --- a row that is finished ------------------------------------------------------------------- */
+
+/* What became of a row. result is borrowed, absent where it failed. */
+typedef struct batch_outcome {
+    pdl_vref result;
+    pdl_str error, place;
+    const char *kind; /* of the error; NULL: none */
+    int64_t calls, prompt, completion;
+    double cost;
+} outcome;
+
+static pdl_val text_or_null(pdl_str s, bool there) { return there ? pdl_text(s) : pdl_null(); }
+
+static bool put_output(const flight *f, const outcome *c, pdl_buf *out, pdl_err *err) {
+    pdl_val row = pdl_dict_merge(pdl_dict_new(pdl_dict_len(f->row.columns) + BATCH_OWN_COLUMNS),
+                                 f->row.columns);
+    bool failed = c->kind != NULL;
+    row = pdl_dict_putz(row, pdl_batch_own_column(BATCH_RESULT),
+                        failed ? pdl_null() : pdl_keep(c->result));
+    row = pdl_dict_putz(row, pdl_batch_own_column(BATCH_ERROR), text_or_null(c->error, failed));
+    row = pdl_dict_putz(row, pdl_batch_own_column(BATCH_PLACE),
+                        text_or_null(c->place, failed && c->place.n));
+    bool ok = pdl_json_write(row, PDL_JSON_SPACED | PDL_JSON_LOOSE, 0, out, err);
+    pdl_drop(row);
+    return ok;
+}
+
+static void put_facts(const window *w, const outcome *c, pdl_buf *out) {
+    pdl_buf_putf(out,
+                 "{\"seq\":%llu,\"calls\":%lld,\"prompt_tokens\":%lld,\"completion_tokens\":%lld",
+                 (unsigned long long)w->writer->seq, (long long)c->calls, (long long)c->prompt,
+                 (long long)c->completion);
+    if (c->cost > 0) pdl_buf_putf(out, ",\"cost\":%.9g", c->cost);
+    if (c->kind) pdl_buf_putf(out, ",\"kind\":\"%s\"", c->kind);
+    pdl_buf_putc(out, '}');
+}
+
+static void count(window *w, const outcome *c) {
+    pdl_batch_totals *t = w->totals;
+    t->finished++;
+    t->failed += c->kind != NULL;
+    t->calls += c->calls;
+    t->prompt_tokens += c->prompt;
+    t->completion_tokens += c->completion;
+    t->cost += c->cost;
+}
+
+/* No further row is begun; the first reason holds. */
+static void drain(window *w, pdl_err *why) {
+    w->draining = true;
+    if (w->why.kind)
+        pdl_err_fini(why);
+    else
+        pdl_err_move(&w->why, why);
+}
+
+/* May the batch go on after this failure? */
+static void judge(window *w, const flight *f, const outcome *c) {
+    const pdl_batch_options *o = w->o;
+    pdl_err why = {0};
+    pdl_buf at = PDL_BUF;
+    if (!c->kind || o->max_errors < 0 || w->totals->failed <= (uint64_t)o->max_errors) return;
+    pdl_rows_put_place(w->rows, &f->row, &at);
+    pdl_err_set(&why, PDL_E_runtime, (pdl_loc){0}, "%s: row %llu failed: %.*s", pdl_buf_z(&at),
+                (unsigned long long)f->row.number, PDL_FMT(c->error));
+    if (o->max_errors > 0)
+        pdl_err_hint(&why, "that is more than --max-errors %lld", (long long)o->max_errors);
+    else
+        pdl_err_hint(&why, "--on-error keep goes on with the others");
+    pdl_buf_fini(&at);
+    drain(w, &why);
+}
+
+static bool finish(window *w, flight *f, const outcome *c, pdl_err *err) {
+    pdl_buf json = PDL_BUF_INIT(PDL_MAX_TEXT), facts = PDL_BUF;
+    pdl_err unwritable = {0};
+    outcome other = *c;
+    if (!put_output(f, &other, &json, &unwritable)) {
+        other.result = pdl_absent();
+        other.kind = pdl_err_kind_name(unwritable.kind);
+        other.error = pdl_str_of(unwritable.msg);
+        pdl_buf_clear(&json);
+        pdl_err again = {0};
+        if (!put_output(f, &other, &json, &again)) pdl_err_fini(&again);
+    }
+    w->writer->seq++;
+    put_facts(w, &other, &facts);
+    count(w, &other);
+    pdl_ledger_row row = {.hash = {f->hash, BATCH_HASH},
+                          .failed = other.kind != NULL,
+                          .start = f->start,
+                          .end = wall(),
+                          .facts = pdl_buf_str(&facts)};
+    bool ok = pdl_batch_writer_add(w->writer, f->row.number, &row, &json, err);
+    judge(w, f, &other);
+    f->is_over = true;
+    pdl_err_fini(&unwritable);
+    pdl_buf_fini(&facts);
+    pdl_buf_fini(&json);
+    return ok;
+}
+
+/* --- slots ------------------------------------------------------------------------------------ */
+
+static void free_slot(window *w, flight *f) {
+    uint32_t slot = (uint32_t)(f - w->flights);
+    if (!f->run) return;
+    pdl_session_release(w->o->session, f->run, slot);
+    pdl_budget_drop(f->budget);
+    pdl_row_fini(&f->row);
+    *f = (flight){.row = {.columns = pdl_absent()}};
+    w->slots[w->n_free++] = slot;
+    w->totals->open--;
+}
+
+static pdl_val variables_of(const window *w, const pdl_row *row) {
+    pdl_val d = pdl_dict_merge(pdl_dict_new(pdl_dict_len(w->variables) + 8), w->variables);
+    for (size_t i = 0; i < pdl_dict_len(row->columns); i++) {
+        pdl_str column = pdl_str_get(pdl_dict_key_at(row->columns, i));
+        d = pdl_dict_puts(d, pdl_batch_plan_variable(w->o, column),
+                          pdl_with_label(pdl_keep(pdl_dict_val_at(row->columns, i)),
+                                         PDL_LABEL_data | PDL_LABEL_FREE));
+    }
+    return d;
+}
+
+/* Takes the content of row. */
+static void begin(window *w, pdl_row *row, const char *hash) {
+    static const double unlimited[PDL_BUDGET_COUNT] = {-1, -1, -1, -1};
+    uint32_t slot = w->slots[--w->n_free];
+    flight *f = &w->flights[slot];
+    pdl_val vars = variables_of(w, row);
+    *f = (flight){.row = *row, .start = wall(), .fresh = true};
+    *row = (pdl_row){.columns = pdl_absent()};
+    memcpy(f->hash, hash, sizeof f->hash);
+    f->budget = pdl_budget_new(unlimited, w->budget, (pdl_loc){0});
+    f->run = pdl_session_spawn(w->o->session, &(pdl_spawn){.code = w->code,
+                                                           .dir = w->o->dir,
+                                                           .stream = PDL_STREAM_NONE,
+                                                           .variables = vars,
+                                                           .slot = slot,
+                                                           .group = slot,
+                                                           .budget = f->budget});
+    if (slot >= w->top) w->top = slot + 1;
+    w->totals->open++;
+    pdl_drop(vars);
+}
+
+/* --- rows ------------------------------------------------------------------------------------- */
+
+/* A row that cannot be read, or that the output has no place for. */
+static bool refuse(window *w, pdl_row *row, const char *hash, pdl_err *err) {
+    pdl_buf place = PDL_BUF;
+    flight f = {.row = *row, .start = wall()};
+    memcpy(f.hash, hash, sizeof f.hash);
+    pdl_rows_put_place(w->rows, row, &place);
+    outcome c = {.result = pdl_absent(),
+                 .error = pdl_str_of(row->problem),
+                 .place = pdl_buf_str(&place),
+                 .kind = "row"};
+    bool ok = finish(w, &f, &c, err);
+    pdl_buf_fini(&place);
+    return ok;
+}
+
+void pdl_batch_row_check(pdl_row *row) {
+    for (size_t i = 0; !row->problem && i < pdl_dict_len(row->columns); i++) {
+        pdl_str name = pdl_str_get(pdl_dict_key_at(row->columns, i));
+        if (pdl_batch_plan_is_own(name))
+            pdl_batch_row_broken(row, "the row has a column '%.*s', which the output has itself",
+                                 PDL_FMT(name));
+    }
+    if (!row->problem) return;
+    for (size_t i = 0; i < BATCH_OWN_COLUMNS; i++) {
+        pdl_val key = pdl_textz(pdl_batch_own_column(i));
+        row->columns = pdl_dict_del(row->columns, key);
+        pdl_drop(key);
+    }
+}
+
+typedef struct batch_known {
+    const char *hash;
+    bool found, same;
+} known;
+
+static bool on_known(void *user, const pdl_ledger_row *r) {
+    known *k = user;
+    k->found = true;
+    k->same = pdl_str_is(r->hash, k->hash);
+    return false;
+}
+
+/* Is the row in the journal? */
+static bool look_up(window *w, const pdl_row *row, const char *hash, bool *found, pdl_err *err) {
+    known k = {.hash = hash};
+    *found = false;
+    if (row->number > w->last_known) return true;
+    if (!pdl_ledger_find(w->writer->ledger, (int64_t)row->number, on_known, &k, err)) return false;
+    *found = k.found;
+    if (!k.found || k.same) return true;
+    pdl_buf at = PDL_BUF;
+    pdl_rows_put_place(w->rows, row, &at);
+    pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%s: row %llu is another than when the batch began",
+                pdl_buf_z(&at), (unsigned long long)row->number);
+    pdl_buf_fini(&at);
+    return false;
+}
+
+static bool take(window *w, pdl_row *row, pdl_err *err) {
+    char hash[BATCH_HASH + 1];
+    bool found;
+    w->taken++;
+    w->next = pdl_batch_sample_next(&w->chosen);
+    if (w->o->limit && w->taken >= w->o->limit) w->ended = true;
+    pdl_batch_row_check(row);
+    pdl_batch_row_hash(row, hash);
+    if (!look_up(w, row, hash, &found, err)) return false;
+    if (found) return true;
+    if (row->problem) return refuse(w, row, hash, err);
+    begin(w, row, hash);
+    return true;
+}
+
+static pdl_rows_step next_row(window *w, bool wait, pdl_row *out, pdl_err *err) {
+    if (w->n_early == w->early.n) return pdl_rows_next(w->rows, wait, out, err);
+    *out = w->early.p[w->n_early];
+    w->early.p[w->n_early++] = (pdl_row){.columns = pdl_absent()};
+    return PDL_ROWS_ROW;
+}
+
+static bool read_rows(window *w, pdl_err *err) {
+    w->later = false;
+    for (int n = 0; n < AT_ONCE && w->n_free && !w->ended && !w->draining; n++) {
+        pdl_row row;
+        pdl_rows_step step = next_row(w, !w->totals->open && !w->writer->turn.n, &row, err);
+        bool ok = true;
+        w->later = step == PDL_ROWS_LATER;
+        if (step == PDL_ROWS_FAIL) return false;
+        if (step == PDL_ROWS_END || !w->next) w->ended = true;
+        w->read_all = step == PDL_ROWS_END;
+        if (step != PDL_ROWS_ROW) return true;
+        w->n_read = row.number;
+        if (row.number == w->next) ok = take(w, &row, err);
+        pdl_row_fini(&row);
+        if (!ok) return false;
+    }
+    return true;
+}
+
+/* Reads rows while there are slots for them. */
+static bool admit(window *w, pdl_err *err) {
+    pdl_cancel scope = {.flag = w->o->cancel};
+    const pdl_cancel *outer = pdl_cancel_enter(&scope);
+    bool ok = read_rows(w, err);
+    (void)pdl_cancel_enter(outer);
+    return ok;
+}
+
+/* --- runs ------------------------------------------------------------------------------------- */
+
+static void usage_of(const flight *f, outcome *c) {
+    pdl_run_usage(f->run, &c->calls, &c->completion, &c->prompt);
+    c->cost = f->budget->used[PDL_BUDGET_cost];
+}
+
+/* The budget of the whole batch is spent: the row was not asked, and no other can be. */
+static bool spent(window *w, flight *f, const pdl_err *e) {
+    pdl_err why = {0};
+    if (e->kind != PDL_E_budget || !e->facts.has_budget || e->facts.budget_depth) return false;
+    pdl_err_set(&why, PDL_E_budget, (pdl_loc){0}, "%s", e->msg);
+    pdl_err_hint(&why, "the same command with a larger --budget continues");
+    drain(w, &why);
+    f->is_over = true;
+    return true;
+}
+
+static bool fail(window *w, flight *f, const pdl_err *e, pdl_err *err) {
+    pdl_buf place = PDL_BUF, text = PDL_BUF;
+    if (pdl_err_is_cancel(e)) { /* it is asked again by the command that continues */
+        f->is_over = true;
+        return true;
+    }
+    if (spent(w, f, e)) return true;
+    if (e->loc.src && e->loc.src->name.n)
+        pdl_buf_putf(&place, "%.*s:%u", PDL_FMT(e->loc.src->name), pdl_loc_line(e->loc));
+    pdl_session_redact(w->o->session, pdl_str_of(e->msg ? e->msg : ""), &text);
+    if (!text.len) PDL_PUT(&text, "the program ended by sys.exit");
+    outcome c = {.result = pdl_absent(),
+                 .error = pdl_buf_str(&text),
+                 .place = pdl_buf_str(&place),
+                 .kind = pdl_err_kind_name(e->kind)};
+    usage_of(f, &c);
+    bool ok = finish(w, f, &c, err);
+    pdl_buf_fini(&text);
+    pdl_buf_fini(&place);
+    return ok;
+}
+
+static bool step_one(window *w, flight *f, pdl_err *err) {
+    f->fresh = false;
+    pdl_step step = pdl_run_step(f->run);
+    if (step == PDL_STEP_WAIT) return true;
+    if (step == PDL_STEP_FAIL) return fail(w, f, pdl_run_error(f->run), err);
+    outcome c = {.result = pdl_run_result(f->run)};
+    usage_of(f, &c);
+    return finish(w, f, &c, err);
+}
+
+/* One step for each run that can go on, then what finished is written. *ready: some can again. */
+static bool step_all(window *w, bool *ready, pdl_err *err) {
+    bool ok = true;
+    *ready = false;
+    for (uint32_t i = 0; ok && i < w->top; i++) {
+        flight *f = &w->flights[i];
+        if (f->run && (f->fresh || pdl_run_is_ready(f->run))) ok = step_one(w, f, err);
+        if (f->run && !f->is_over) *ready = *ready || pdl_run_is_ready(f->run);
+    }
+    if (!ok || !pdl_batch_writer_commit(w->writer, err)) return false;
+    for (uint32_t i = 0; i < w->top; i++)
+        if (w->flights[i].is_over) free_slot(w, &w->flights[i]);
+    return true;
+}
+
+/* --- the loop --------------------------------------------------------------------------------- */
+
+static void tick(window *w) {
+    uint64_t now = pdl_clock_ns();
+    if (!w->o->tick || now - w->ticked_ns < (uint64_t)w->o->tick_ms * 1000000) return;
+    w->ticked_ns = now;
+    w->totals->seconds = (double)(now - w->begun_ns) / 1e9;
+    pdl_rows_progress(w->rows, &w->totals->bytes, &w->totals->all_bytes);
+    w->o->tick(w->o->user, w->totals);
+}
+
+static bool was_cancelled(const window *w, pdl_err *err) {
+    if (!w->o->cancel || !*w->o->cancel) return false;
+    (void)pdl_err_signal(err, *w->o->cancel);
+    return true;
+}
+
+static int wait_ms(const window *w) {
+    int most = w->o->tick ? (int)w->o->tick_ms : -1;
+    if (w->later && (most < 0 || most > PIPE_MS)) return PIPE_MS;
+    return most;
+}
+
+/* Nobody will answer those that wait: that would be a mistake of ours, but is no reason to hang. */
+static bool give_up(window *w) {
+    for (uint32_t i = 0; i < w->top; i++) {
+        pdl_err err = {0};
+        if (!w->flights[i].run) continue;
+        pdl_err_set(&err, PDL_E_runtime, (pdl_loc){0},
+                    "the row waits for something that nobody will answer");
+        pdl_run_cancel(w->flights[i].run, &err);
+        w->flights[i].fresh = true;
+    }
+    return true;
+}
+
+static bool any_ready(const window *w) {
+    for (uint32_t i = 0; i < w->top; i++)
+        if (w->flights[i].run && pdl_run_is_ready(w->flights[i].run)) return true;
+    return false;
+}
+
+static bool turn(window *w, pdl_err *err) {
+    bool ready;
+    if (!admit(w, err) || !step_all(w, &ready, err)) return false;
+    tick(w);
+    bool more = !w->ended && !w->draining && !w->later && w->n_free;
+    if (!w->totals->open && !w->later) return true;
+    bool open = pdl_session_poll(w->o->session, ready || more ? 0 : wait_ms(w));
+    if (!open && !more && !w->later && w->totals->open && !any_ready(w)) return give_up(w);
+    return true;
+}
+
+static bool is_over(const window *w) { return !w->totals->open && (w->ended || w->draining); }
+
+bool pdl_batch_window_run(window *w, pdl_err *err) {
+    uint32_t jobs = w->o->jobs;
+    w->flights = PDL_NEW_N(flight, jobs);
+    w->slots = PDL_NEW_N(uint32_t, jobs);
+    for (; w->n_free < jobs; w->n_free++) {
+        w->flights[w->n_free].row.columns = pdl_absent();
+        w->slots[w->n_free] = jobs - 1 - w->n_free;
+    }
+    w->begun_ns = pdl_clock_ns();
+    w->next = pdl_batch_sample_next(&w->chosen);
+    while (!is_over(w))
+        if (was_cancelled(w, err) || !turn(w, err)) return false;
+    w->totals->seconds = (double)(pdl_clock_ns() - w->begun_ns) / 1e9;
+    w->totals->ended = w->ended;
+    if (!w->why.kind) return true;
+    pdl_err_move(err, &w->why);
+    return false;
+}
+
+void pdl_batch_window_fini(window *w) {
+    for (uint32_t i = 0; w->flights && i < w->top; i++) free_slot(w, &w->flights[i]);
+    while (w->n_early < w->early.n) pdl_row_fini(&w->early.p[w->n_early++]);
+    pdl_vec_fini(&w->early);
+    pdl_free(w->flights);
+    pdl_free(w->slots);
+    pdl_err_fini(&w->why);
+    pdl_drop(w->variables);
+    pdl_budget_drop(w->budget);
+    pdl_code_drop(w->code);
+}

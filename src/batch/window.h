@@ -1,0 +1,59 @@
+/* window.h -- rows under way: at most `jobs` runs of the program on one loop. Private to batch.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_BATCH_WINDOW_H
+#define PDL_BATCH_WINDOW_H
+
+#include "batch/writer.h"
+
+enum { BATCH_HASH = 32 }; /* hex digits of the hash of a row */
+
+/* A row under way. */
+typedef struct batch_flight {
+    pdl_row row;
+    pdl_run *run; /* NULL: the slot is free */
+    struct pdl_budget *budget;
+    char hash[BATCH_HASH + 1];
+    double start;
+    bool fresh;   /* not stepped yet */
+    bool is_over; /* its answer is in the journal of this turn */
+} flight;
+
+typedef struct batch_window {
+    const pdl_batch_options *o;
+    pdl_rowset *rows;
+    writer *writer;
+    pdl_code *code;
+    pdl_val variables;         /* of all rows */
+    struct pdl_budget *budget; /* of the batch */
+    flight *flights;
+    uint32_t *slots; /* stack of those that are free */
+    uint32_t n_free;
+    uint32_t top;           /* slots below were used */
+    sample chosen;          /* rows that belong to the batch */
+    uint64_t next;          /* the next of them; 0: none */
+    uint64_t taken;         /* rows that were taken so far */
+    uint64_t last_known;    /* rows up to this number may be in the journal already */
+    PDL_VEC(pdl_row) early; /* rows that were read before the batch began */
+    size_t n_early;         /* of them that were taken */
+    pdl_batch_totals *totals;
+    uint64_t ticked_ns, begun_ns;
+    uint64_t n_read; /* rows of the input so far */
+    bool ended;      /* no further row */
+    bool read_all;   /* because the input has none, not because of a limit */
+    bool later;      /* the reader waits for a pipe */
+    bool draining;   /* no further row is begun; why says the reason */
+    pdl_err why;
+} window;
+
+/* Runs all rows. False: it stopped. */
+PDL_MUST bool pdl_batch_window_run(window *w, pdl_err *err);
+/* Marks a row that has a column of the output's own as broken: where all rows have the same
+ * columns, that is refused before the first one. */
+void pdl_batch_row_check(pdl_row *row);
+/* Hash of what a row asks, after its check. */
+void pdl_batch_row_hash(const pdl_row *row, char out[BATCH_HASH + 1]);
+void pdl_batch_window_fini(window *w);
+
+#endif

@@ -1,0 +1,192 @@
+/* writer.c -- see writer.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "batch/writer.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/sort.h"
+#include "io/clock.h"
+#include "value/json_read.h"
+
+#include "base/banned.h"
+
+static const char written_key[] = "written";
+enum { FLUSH_NS = 200000000, MARK_NS = 2000000000 };
+
+bool pdl_batch_mark_get(pdl_ledger *l, mark *out, pdl_err *err) {
+    pdl_buf b = PDL_BUF;
+    *out = (mark){0};
+    bool ok = pdl_ledger_get_fact(l, written_key, &b, err);
+    if (ok && b.len &&
+        sscanf(pdl_buf_z(&b), "%" SCNu64 " %" SCNu64 " %" SCNu64, &out->bytes, &out->written,
+               &out->seq) != 3)
+        ok = pdl_err_set(err, PDL_E_replay, (pdl_loc){0},
+                         "the journal does not say how much of the output is certain");
+    pdl_buf_fini(&b);
+    return ok;
+}
+
+bool pdl_batch_mark_put(pdl_ledger *l, const mark *m, pdl_err *err) {
+    char text[80];
+    snprintf(text, sizeof text, "%" PRIu64 " %" PRIu64 " %" PRIu64, m->bytes, m->written, m->seq);
+    return pdl_ledger_put_fact(l, written_key, pdl_str_of(text), err);
+}
+
+/* --- appending -------------------------------------------------------------------------------- */
+
+static bool append(writer *w, pdl_str json, pdl_err *err) {
+    w->written++;
+    return pdl_batch_sheet_put(w->sheet, json, err);
+}
+
+typedef struct batch_lookup {
+    writer *w;
+    bool found, ok;
+    pdl_err *err;
+} lookup;
+
+static bool on_found(void *user, const pdl_ledger_row *r) {
+    lookup *l = user;
+    l->found = true;
+    l->ok = append(l->w, r->output, l->err);
+    return false;
+}
+
+/* Ordered: rows that waited for the one that was written last. */
+static bool drain(writer *w, pdl_err *err) {
+    while (w->waiting && w->want) {
+        lookup l = {.w = w, .ok = true, .err = err};
+        if (!pdl_ledger_find(w->ledger, (int64_t)w->want, on_found, &l, err) || !l.ok) return false;
+        if (!l.found) return true;
+        w->waiting--;
+        w->want = pdl_batch_sample_next(&w->order);
+    }
+    return true;
+}
+
+/* Number in the order of finishing, which the facts of a row hold. */
+static uint64_t seq_of(pdl_str facts) {
+    pdl_val v;
+    pdl_err ignored = {0};
+    uint64_t seq = 0;
+    if (pdl_json_read(facts, 0, &v, NULL, &ignored)) {
+        pdl_vref n = pdl_is_dict(v) ? pdl_dict_getz(v, "seq") : pdl_absent();
+        if (pdl_is(n, PDL_V_INT) && pdl_int_of(n) > 0) seq = (uint64_t)pdl_int_of(n);
+        pdl_drop(v);
+    }
+    pdl_err_fini(&ignored);
+    return seq;
+}
+
+typedef struct batch_rest {
+    writer *w;
+    uint64_t after, most;
+    bool ok;
+    pdl_err *err;
+} rest;
+
+static bool on_rest(void *user, const pdl_ledger_row *r) {
+    rest *t = user;
+    uint64_t seq = seq_of(r->facts);
+    if (seq > t->most) t->most = seq;
+    if (seq > t->after) {
+        t->ok = append(t->w, r->output, t->err);
+        t->w->waiting--;
+    }
+    return t->ok;
+}
+
+/* Unordered: finished rows that are not in the output yet, which a killed process left. */
+static bool append_rest(writer *w, const mark *from, pdl_err *err) {
+    rest r = {.w = w, .after = from->seq, .ok = true, .err = err};
+    if (!pdl_ledger_each(w->ledger, 0, on_rest, &r, err) || !r.ok) return false;
+    w->seq = r.most > from->seq ? r.most : from->seq;
+    return true;
+}
+
+bool pdl_batch_writer_open(writer *w, const pdl_batch_options *o, const pdl_str *columns, size_t n,
+                           const mark *from, uint64_t finished, pdl_err *err) {
+    w->unordered = o->unordered;
+    w->written = from->written;
+    w->waiting = finished > from->written ? finished - from->written : 0;
+    if (!pdl_batch_sheet_open(&o->output, columns, n, from->bytes, &w->sheet, err)) return false;
+    if (w->unordered) return append_rest(w, from, err);
+    w->want = pdl_batch_sample_next(&w->order);
+    for (uint64_t i = 0; i < from->written; i++) w->want = pdl_batch_sample_next(&w->order);
+    return drain(w, err);
+}
+
+/* --- turns ------------------------------------------------------------------------------------ */
+
+bool pdl_batch_writer_add(writer *w, uint64_t number, const pdl_ledger_row *r, pdl_buf *json,
+                          pdl_err *err) {
+    pdl_ledger_row row = *r;
+    row.number = (int64_t)number;
+    row.output = pdl_buf_str(json);
+    if (!pdl_ledger_put(w->ledger, &row, err)) return false;
+    size_t n = json->len;
+    *pdl_vec_push(&w->turn) = (done_row){number, pdl_buf_take(json), n};
+    return true;
+}
+
+static int by_number(const void *a, const void *b) {
+    const done_row *x = a, *y = b;
+    return (x->number > y->number) - (x->number < y->number);
+}
+
+/* Ordered: the rows of the turn in their order. Those that are not the next one wait, and those
+ * that waited may have been taken out of the journal already. */
+static bool append_ordered(writer *w, pdl_err *err) {
+    bool ok = w->turn.n < 2 || pdl_sort(w->turn.p, w->turn.n, sizeof *w->turn.p, by_number, err);
+    w->waiting += w->turn.n;
+    for (size_t i = 0; ok && i < w->turn.n; i++) {
+        const done_row *d = &w->turn.p[i];
+        if (d->number != w->want) continue;
+        ok = append(w, (pdl_str){d->json, d->n_json}, err);
+        w->waiting--;
+        w->want = pdl_batch_sample_next(&w->order);
+        bool next_is_here = i + 1 < w->turn.n && w->turn.p[i + 1].number == w->want;
+        if (ok && !next_is_here) ok = drain(w, err);
+    }
+    return ok;
+}
+
+static bool append_turn(writer *w, pdl_err *err) {
+    if (!w->unordered) return append_ordered(w, err);
+    bool ok = true;
+    for (size_t i = 0; ok && i < w->turn.n; i++)
+        ok = append(w, (pdl_str){w->turn.p[i].json, w->turn.p[i].n_json}, err);
+    return ok;
+}
+
+static void clear_turn(writer *w) {
+    for (size_t i = 0; i < w->turn.n; i++) pdl_free(w->turn.p[i].json);
+    w->turn.n = 0;
+}
+
+bool pdl_batch_writer_mark(writer *w, pdl_err *err) {
+    mark m = {.written = w->written, .seq = w->seq};
+    w->marked_ns = pdl_clock_ns();
+    return pdl_batch_sheet_flush(w->sheet, true, &m.bytes, err) &&
+           pdl_batch_mark_put(w->ledger, &m, err) && pdl_ledger_commit(w->ledger, err);
+}
+
+bool pdl_batch_writer_commit(writer *w, pdl_err *err) {
+    uint64_t size;
+    if (!w->turn.n) return true;
+    bool ok = pdl_ledger_commit(w->ledger, err) && append_turn(w, err);
+    clear_turn(w);
+    uint64_t now = pdl_clock_ns();
+    if (ok && now - w->marked_ns > MARK_NS) return pdl_batch_writer_mark(w, err);
+    return ok && pdl_batch_sheet_flush(w->sheet, false, &size, err);
+}
+
+void pdl_batch_writer_close(writer *w) {
+    clear_turn(w);
+    pdl_vec_fini(&w->turn);
+    pdl_batch_sheet_close(w->sheet);
+    w->sheet = NULL;
+}

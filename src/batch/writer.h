@@ -1,0 +1,57 @@
+/* writer.h -- finished rows: first into the journal, then into the output. Private to batch.
+ *
+ * A turn of the loop finishes some rows; pdl_batch_writer_commit makes them certain with one commit
+ * and appends to the output what may follow. Ordered output follows the input: a row that is
+ * finished before an earlier one stays in the journal alone. Now and then a mark is put into the
+ * journal: so many bytes of the output hold so many rows. A batch that continues cuts the output
+ * there and appends the rest from the journal again, so that every row is in it exactly once.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_BATCH_WRITER_H
+#define PDL_BATCH_WRITER_H
+
+#include "base/vec.h"
+#include "batch/batch.h"
+#include "batch/sample.h"
+#include "batch/sheet.h"
+#include "journal/ledger.h"
+
+/* A row that was finished in this turn. */
+typedef struct batch_done {
+    uint64_t number;
+    char *json; /* owned */
+    size_t n_json;
+} done_row;
+
+typedef struct batch_writer {
+    pdl_ledger *ledger; /* borrowed */
+    sheet *sheet;       /* owned */
+    bool unordered;
+    sample order;              /* rows in the order of the output */
+    uint64_t want;             /* ordered: the row that is written next; 0: none */
+    uint64_t written, waiting; /* rows in the output; finished ones that are not */
+    uint64_t seq;              /* number in the order in which rows were finished */
+    uint64_t marked_ns;
+    PDL_VEC(done_row) turn;
+} writer;
+
+/* What the journal says of the output. */
+typedef struct batch_mark {
+    uint64_t bytes, written, seq;
+} mark;
+PDL_MUST bool pdl_batch_mark_get(pdl_ledger *l, mark *out, pdl_err *err);
+PDL_MUST bool pdl_batch_mark_put(pdl_ledger *l, const mark *m, pdl_err *err);
+
+/* The output from a mark on; finished: rows in the journal. Appends those that may follow. */
+PDL_MUST bool pdl_batch_writer_open(writer *w, const pdl_batch_options *o, const pdl_str *columns,
+                                    size_t n, const mark *from, uint64_t finished, pdl_err *err);
+/* A row is finished; takes the content of json. r without number and output. */
+PDL_MUST bool pdl_batch_writer_add(writer *w, uint64_t number, const pdl_ledger_row *r,
+                                   pdl_buf *json, pdl_err *err);
+PDL_MUST bool pdl_batch_writer_commit(writer *w, pdl_err *err);
+/* Everything that may be is in the output, and the mark is put. */
+PDL_MUST bool pdl_batch_writer_mark(writer *w, pdl_err *err);
+void pdl_batch_writer_close(writer *w);
+
+#endif

@@ -1,0 +1,287 @@
+/* cmd_batch.c -- pdl batch FILE: a program for each row of a table.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "batch/batch.h"
+#include "cli/cli.h"
+#include "lang/load.h"
+
+#include "base/banned.h"
+
+enum { DEFAULT_JOBS = 64, TICK_MS = 200, LINES_MS = 5000 };
+
+typedef struct batcher {
+    const arguments *a;
+    pdl_session *session;
+    pdl_signals *signals;
+    PDL_VEC(pdl_batch_map) map;
+    pdl_batch_options o;
+    bool on_terminal; /* the line of progress is rewritten */
+    bool shows_line;
+} batcher;
+
+/* --- options ---------------------------------------------------------------------------------- */
+
+static bool read_map(batcher *b) {
+    for (size_t i = 0; i < b->a->values.n; i++) {
+        pdl_str v = b->a->values.p[i].value;
+        size_t eq = pdl_str_rfind(v, PDL_STR("="));
+        if (b->a->values.p[i].id != OPT_map) continue;
+        if (eq == PDL_NOT_FOUND || eq == 0 || eq + 1 == v.n) {
+            (void)pdl_cli_refuse(b->a, "argument --map: expected COLUMN=VARIABLE");
+            return false;
+        }
+        *pdl_vec_push(&b->map) =
+            (pdl_batch_map){pdl_str_sub(v, 0, eq), pdl_str_sub(v, eq + 1, v.n)};
+    }
+    b->o.map = b->map.p;
+    b->o.n_map = b->map.n;
+    return true;
+}
+
+static bool read_tables(batcher *b) {
+    const arguments *a = b->a;
+    pdl_err err = {0};
+    pdl_str form = a->value[OPT_rows_form],
+            out = a->given[OPT_rows_output] ? a->value[OPT_rows_output] : PDL_STR("-");
+    /* --format is about the names that do not say it. */
+    bool ok = pdl_table_of(a->value[OPT_input], (pdl_str){0}, &b->o.input, &err);
+    if (form.n && (!ok || b->o.input.standard)) {
+        pdl_err_fini(&err);
+        ok = pdl_table_of(a->value[OPT_input], form, &b->o.input, &err);
+    }
+    bool second = ok && pdl_table_of(out, (pdl_str){0}, &b->o.output, &err);
+    if (ok && form.n && (!second || b->o.output.standard)) {
+        pdl_err_fini(&err);
+        second = pdl_table_of(out, form, &b->o.output, &err);
+    }
+    if (!second) pdl_cli_print_error(&err, NULL);
+    pdl_err_fini(&err);
+    return second;
+}
+
+static bool read_numbers(batcher *b) {
+    int64_t jobs = DEFAULT_JOBS, most = -1, limit = 0, sample = 0;
+    const arguments *a = b->a;
+    if (!pdl_cli_read_whole(a, OPT_rows_jobs, 1, PDL_SPAWN_SLOTS, &jobs) ||
+        !pdl_cli_read_whole(a, OPT_max_errors, 0, INT64_MAX, &most) ||
+        !pdl_cli_read_whole(a, OPT_limit, 1, INT64_MAX, &limit) ||
+        !pdl_cli_read_whole(a, OPT_sample, 1, INT64_MAX, &sample))
+        return false;
+    if (a->given[OPT_on_error] && pdl_str_is(a->value[OPT_on_error], "stop") &&
+        !a->given[OPT_max_errors])
+        most = 0;
+    b->o.jobs = (uint32_t)jobs;
+    b->o.max_errors = most;
+    b->o.limit = (uint64_t)limit;
+    b->o.sample = (uint64_t)sample;
+    return true;
+}
+
+static void read_flags(batcher *b) {
+    const arguments *a = b->a;
+    b->o.types = a->given[OPT_rows_types];
+    b->o.unordered = a->given[OPT_unordered];
+    b->o.overwrite = a->given[OPT_overwrite];
+    b->o.retry_errors = a->given[OPT_retry_errors];
+    b->o.allow_files = a->given[OPT_allow_files];
+    b->o.reuse_changed =
+        a->given[OPT_rows_changed] && pdl_str_is(a->value[OPT_rows_changed], "reuse");
+}
+
+/* --- what people see -------------------------------------------------------------------------- */
+
+static void put_count(pdl_buf *out, uint64_t n, const char *one, const char *many) {
+    pdl_buf_putf(out, "%llu %s", (unsigned long long)n, n == 1 ? one : many);
+}
+
+/* Seconds as people say them. */
+static void put_time(pdl_buf *out, double s) {
+    if (s < 60)
+        pdl_buf_putf(out, "%.0f s", s);
+    else if (s < 3600)
+        pdl_buf_putf(out, "%d min %02d s", (int)(s / 60), (int)s % 60);
+    else
+        pdl_buf_putf(out, "%d h %02d min", (int)(s / 3600), (int)(s / 60) % 60);
+}
+
+/* The part of the input that was read is the only thing that is known of how much is left. */
+static void put_left(pdl_buf *out, const pdl_batch_totals *t) {
+    double part = t->all_bytes ? (double)t->bytes / (double)t->all_bytes : 0;
+    if (part <= 0 || t->seconds < 1) return;
+    pdl_buf_putf(out, ", %.0f %%", part * 100);
+    if (part < 1) {
+        PDL_PUT(out, ", ");
+        put_time(out, t->seconds * (1 - part) / part);
+        PDL_PUT(out, " left");
+    }
+    if (t->cost > 0 && part < 1)
+        pdl_buf_putf(out, ", cost %.4g of about %.4g", t->cost, t->cost / part);
+}
+
+static void put_progress(pdl_buf *out, const pdl_batch_totals *t) {
+    uint64_t fresh = t->finished - t->reused;
+    put_count(out, t->finished, "row", "rows");
+    pdl_buf_putf(out, " done, %llu failed, %llu open", (unsigned long long)t->failed,
+                 (unsigned long long)t->open);
+    if (t->seconds > 0) pdl_buf_putf(out, ", %.1f/s", (double)fresh / t->seconds);
+    put_left(out, t);
+    if (t->calls)
+        pdl_buf_putf(out, ", %lld + %lld tokens", (long long)t->prompt_tokens,
+                     (long long)t->completion_tokens);
+}
+
+static void clear_line(batcher *b) {
+    if (b->shows_line) fputs("\r\033[K", stderr);
+    b->shows_line = false;
+}
+
+static void on_tick(void *user, const pdl_batch_totals *t) {
+    batcher *b = user;
+    pdl_buf line = PDL_BUF;
+    clear_line(b);
+    put_progress(&line, t);
+    if (!b->on_terminal) pdl_buf_putc(&line, '\n');
+    pdl_cli_put_stderr(pdl_buf_str(&line), NULL);
+    b->shows_line = b->on_terminal;
+    pdl_buf_fini(&line);
+}
+
+static void on_note(void *user, const char *text) {
+    clear_line(user);
+    pdl_cli_note("pdl: note: %s", text);
+}
+
+static void choose_progress(batcher *b) {
+    pdl_str how = b->a->given[OPT_rows_progress] ? b->a->value[OPT_rows_progress] : PDL_STR("auto");
+    b->on_terminal = pdl_str_is(how, "auto") && pdl_tty_is(STDERR_FILENO);
+    bool lines = pdl_str_is(how, "lines");
+    b->o.note = on_note;
+    b->o.user = b;
+    b->o.tick = b->on_terminal || lines ? on_tick : NULL;
+    b->o.tick_ms = lines ? LINES_MS : TICK_MS;
+}
+
+/* --- the run ---------------------------------------------------------------------------------- */
+
+static void on_signal(void *user, int sig) {
+    (void)user;
+    (void)sig; /* the loop wakes up, and the batch looks at the flag */
+}
+
+static int exit_code(const pdl_batch_totals *t, bool ok, const pdl_err *err) {
+    if (ok) return t->failed ? 3 : 0;
+    return err->kind == PDL_E_usage ? 2 : pdl_err_exit_code(err);
+}
+
+static void summarize(batcher *b, const pdl_batch_totals *t, bool ok) {
+    pdl_buf line = PDL_BUF;
+    clear_line(b);
+    PDL_PUT(&line, "pdl: ");
+    put_count(&line, t->finished, "row", "rows");
+    pdl_buf_putf(&line, " done, %llu failed", (unsigned long long)t->failed);
+    if (t->reused) pdl_buf_putf(&line, ", %llu of them before", (unsigned long long)t->reused);
+    PDL_PUT(&line, ", ");
+    put_time(&line, t->seconds);
+    if (t->cost > 0) pdl_buf_putf(&line, ", cost %.4g", t->cost);
+    if (!ok && !b->o.output.standard) PDL_PUT(&line, "; the same command continues");
+    pdl_cli_note("%s", pdl_buf_z(&line));
+    pdl_buf_fini(&line);
+}
+
+static int run_batch(batcher *b) {
+    pdl_err err = {0};
+    pdl_batch_totals t;
+    b->signals = pdl_cli_watch_signals(pdl_session_loop(b->session), on_signal, b);
+    bool ok = pdl_batch_run(&b->o, &t, &err);
+    int code = exit_code(&t, ok, &err);
+    clear_line(b);
+    if (!ok) pdl_cli_print_error(&err, b->session);
+    if (code != 2) summarize(b, &t, ok);
+    pdl_signals_stop(b->signals);
+    pdl_err_fini(&err);
+    return code;
+}
+
+static int run_program(batcher *b) {
+    pdl_buf text = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
+    pdl_err err = {0};
+    pdl_str file = b->a->files.p[0];
+    int code = 1;
+    if (!pdl_cli_read_program(file, &text, &err)) {
+        pdl_cli_print_error(&err, b->session);
+        pdl_err_fini(&err);
+    } else {
+        bool ok;
+        b->o.program = pdl_program_new();
+        pdl_program_load(b->o.program, file, pdl_buf_str(&text), &ok);
+        b->o.text = pdl_buf_str(&text);
+        b->o.session = b->session;
+        if (ok)
+            code = run_batch(b);
+        else
+            pdl_cli_print_load_errors(b->o.program, b->session);
+        pdl_program_drop(b->o.program);
+    }
+    pdl_buf_fini(&text);
+    return code;
+}
+
+static void note_sandbox(void *user, pdl_str text) {
+    (void)user;
+    pdl_cli_note("pdl: %.*s", PDL_FMT(text));
+}
+
+static int open_session(batcher *b) {
+    const arguments *a = b->a;
+    run_limits limits = {0};
+    pdl_err err = {0};
+    pdl_val vars = pdl_absent();
+    pdl_session_options o = {
+        .file = a->files.p[0],
+        .dir = pdl_file_folder(a->files.p[0]),
+        .stream = PDL_STREAM_NONE,
+        .cache = a->value[OPT_cache],
+        .timeouts = a->given[OPT_timeout] ? a->value[OPT_timeout].p : NULL,
+        .sandbox = pdl_cli_sandbox_profile(a),
+        .sandbox_process =
+            a->given[OPT_sandbox_min] && pdl_str_is(a->value[OPT_sandbox_min], "process"),
+        .sandbox_note = note_sandbox,
+        .policies = &a->value[OPT_policy],
+        .n_policies = a->given[OPT_policy],
+        .cancel = pdl_cli_signal_received(),
+    };
+    int code = pdl_cli_run_limits_read(a, &limits, &o);
+    if (code) return code;
+    b->o.budget = o.budget;
+    b->o.cancel = o.cancel;
+    b->o.dir = o.dir;
+    o.budget = NULL; /* one for all rows */
+    bool ok = pdl_cli_read_data(a, &vars, &err);
+    b->o.variables = vars;
+    ok = ok && pdl_session_new(&o, &b->session, &err);
+    code = ok ? run_program(b) : err.kind == PDL_E_usage ? 2 : 1;
+    if (!ok) pdl_cli_print_error(&err, NULL);
+    pdl_err_fini(&err);
+    pdl_session_free(b->session);
+    if (!pdl_is_absent(vars)) pdl_drop(vars);
+    pdl_cli_run_limits_fini(&limits);
+    return code;
+}
+
+int pdl_cli_cmd_batch(const arguments *a) {
+    batcher b = {.a = a};
+    if (!a->files.n) return pdl_cli_refuse(a, "the following arguments are required: FILE");
+    if (!a->given[OPT_input])
+        return pdl_cli_refuse(a, "the following arguments are required: --input ROWS");
+    read_flags(&b);
+    choose_progress(&b);
+    int code = read_map(&b) && read_numbers(&b) && read_tables(&b) ? open_session(&b) : 2;
+    pdl_vec_fini(&b.map);
+    return code;
+}

@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""test_rows.py BUILD_DIR -- tables in and out, columns and variables, broken rows, what is refused, exit codes."""
+import json
+import sys
+
+sys.dont_write_bytecode = True
+from kit import ASK, Tests, jsonl, words  # noqa: E402
+
+t = Tests(sys.argv[1])
+OWN = {"result": None, "error": None, "place": None}
+
+
+def said(row):
+    return {**row, **OWN, "result": "SAY %s" % str(row["word"]).upper()}
+
+
+def test_jsonl():
+    rows = words(30)
+    t.begin({"in.jsonl": jsonl(rows)})
+    code, out, err = t.run("p.pdl", "-i", "in.jsonl", "-o", "out.jsonl")
+    t.check("jsonl: exit 0", code == 0, err)
+    t.check("jsonl: all columns, in order", t.lines("out.jsonl") == [said(r) for r in rows], t.lines("out.jsonl")[:3])
+    t.check("jsonl: each row asked once", set(t.service.asked.values()) == {1} and len(t.service.asked) == 30)
+    t.check("jsonl: unused column is noted", "does not use the column id, which is kept" in err, err)
+    before = (t.folder / "out.jsonl").read_bytes()
+    code, out, err = t.run("p.pdl", "-i", "in.jsonl", "-o", "out.jsonl")
+    t.check("finished: nothing asked, nothing changed", code == 0 and (t.folder / "out.jsonl").read_bytes() == before
+            and sum(t.service.asked.values()) == 30, err)
+
+
+def test_streams():
+    t.begin()
+    code, out, err = t.run("p.pdl", "-i", "-", text=jsonl(words(3)))
+    t.check("standard input to standard output", code == 0 and [json.loads(x) for x in out.splitlines()] == [said(r) for r in words(3)],
+            out + err)
+    t.check("nothing is left behind", sorted(p.name for p in t.folder.iterdir()) == ["p.pdl"], list(t.folder.iterdir()))
+    code, out, err = t.run("p.pdl", "-i", "-", "--format", "csv", text="word\nx\n")
+    t.check("csv on the streams", code == 0 and out == 'word,result,error,place\nx,"""SAY X""",,\n', out + err)
+
+
+def test_csv():
+    table = 'id,word\r\n1,plain\r\n2,"with, comma"\r\n3,"a ""quote"" and\na line"\r\n4,\r\n'
+    t.begin({"in.csv": "\ufeff" + table})
+    code, out, err = t.run("p.pdl", "-i", "in.csv", "-o", "out.csv")
+    rows = t.table("out.csv")
+    t.check("csv: exit 0", code == 0, err)
+    t.check("csv: cells are kept", [r["word"] for r in rows] == ["plain", "with, comma", 'a "quote" and\na line', ""], rows)
+    t.check("csv: result is JSON", [json.loads(r["result"]) for r in rows][:2] == ["SAY PLAIN", "SAY WITH, COMMA"], rows)
+    t.check("csv: texts stay texts", [r["id"] for r in rows] == ["1", "2", "3", "4"], rows)
+    t.begin({"in.csv": "n,b,e,word\n1,true,,x\n007,TRUE,1.5e3,y\n", "p.pdl": "data: ['${ n }', '${ b }', '${ e }']\n"})
+    code, out, err = t.run("p.pdl", "-i", "in.csv", "-o", "out.jsonl", "--types")
+    t.check("csv: --types", [r["result"] for r in t.lines("out.jsonl")] == [[1, True, None], ["007", True, 1500.0]], out + err)
+
+
+def test_broken_rows():
+    t.begin({"in.jsonl": b'{"word": "a"}\n{"word": \n[1]\n\n{"word": "\xff"}\n{"word": "b", "result": 1}\n{"word": "z"}'})
+    code, out, err = t.run("p.pdl", "-i", "in.jsonl", "-o", "out.jsonl")
+    rows = t.lines("out.jsonl")
+    t.check("broken: exit 3", code == 3, err)
+    t.check("broken: every row is there", [r["result"] for r in rows] == ["SAY A", None, None, None, None, "SAY Z"], rows)
+    t.check("broken: places", [r["place"] for r in rows] == [None, "in.jsonl:2", "in.jsonl:3", "in.jsonl:5", "in.jsonl:6", None], rows)
+    for i, text in enumerate(("is not JSON", "no JSON object", "not UTF-8 (byte 11)", "column 'result'"), 1):
+        t.check("broken: says " + text, text in rows[i]["error"], rows[i])
+    t.begin({"in.csv": 'id,word\n1,a\n2\n3,b,c\n4,"x"y\n5,z\n6,"open\n'})
+    code, out, err = t.run("p.pdl", "-i", "in.csv", "-o", "out.csv")
+    rows = t.table("out.csv")
+    t.check("broken csv: every row is there", code == 3 and [r["id"] for r in rows] == ["1", "2", "3", "4", "5", ""], rows)
+    t.check("broken csv: places", [r["place"] for r in rows] == ["", "in.csv:3", "in.csv:4", "in.csv:5", "", "in.csv:7"], rows)
+    t.check("broken csv: cells", "1 cell, the header has 2" in rows[1]["error"] and "3 cells" in rows[2]["error"], rows)
+    long = '{"word": "%s"}\n' % ("x" * (70 << 20))
+    t.begin({"in.jsonl": '{"word": "a"}\n' + long + '{"word": "b"}\n'})
+    code, out, err = t.run("p.pdl", "-i", "in.jsonl", "-o", "out.jsonl")
+    rows = t.lines("out.jsonl")
+    t.check("broken: too long", code == 3 and [r["result"] for r in rows] == ["SAY A", None, "SAY B"] and "longer than 64 MB" in rows[1]["error"],
+            str(rows)[:300] + err)
+
+
+def test_failed_rows():
+    def rule(prompt):
+        return (400, "no such word") if prompt.endswith("w3") else None
+    t.begin({"in.jsonl": jsonl(words(6))}, rule)
+    code, out, err = t.run("p.pdl", "-i", "in.jsonl", "-o", "out.jsonl")
+    rows = t.lines("out.jsonl")
+    t.check("failed: exit 3, others have results", code == 3 and [r["id"] for r in rows if r["error"]] == [3], rows)
+    t.check("failed: error and place", "no such word" in rows[2]["error"] and rows[2]["place"] == "p.pdl:3", rows[2])
+    code, out, err = t.run("p.pdl", "-i", "in.jsonl", "-o", "out.jsonl")
+    t.check("failed: exits as before", code == 3 and sum(t.service.asked.values()) == 6, err)
+    t.service.begin()
+    code, out, err = t.run("p.pdl", "-i", "in.jsonl", "-o", "out.jsonl", "--retry-errors")
+    t.check("--retry-errors asks those alone", code == 0 and dict(t.service.asked) == {"Say w3": 1}, err + str(t.service.asked))
+    t.check("--retry-errors: whole, in order", t.lines("out.jsonl") == [said(r) for r in words(6)], t.lines("out.jsonl"))
+    t.begin({"in.jsonl": jsonl(words(200))}, rule)
+    code, out, err = t.run("p.pdl", "-i", "in.jsonl", "-o", "out.jsonl", "--on-error", "stop", "--jobs", 1)
+    t.check("--on-error stop: exit 1, row and line", code == 1 and "in.jsonl:3: row 3 failed" in err and len(t.lines("out.jsonl")) == 3, err)
+    t.begin({"in.jsonl": jsonl(words(40))}, lambda prompt: (400, "no"))
+    code, out, err = t.run("p.pdl", "-i", "in.jsonl", "-o", "out.jsonl", "--max-errors", 4, "--jobs", 1)
+    t.check("--max-errors", code == 1 and len(t.lines("out.jsonl")) == 5 and "more than --max-errors 4" in err, err)
+
+
+def test_columns():
+    table = {"in.csv": "text,id\nhello,1\n"}
+    t.begin(table)
+    code, out, err = t.run("p.pdl", "-i", "in.csv", "-o", "out.csv")
+    t.check("missing variable: exit 2 before the first row", code == 2 and "needs the variable 'word'" in err and not t.service.asked, err)
+    t.check("nothing was made", not (t.folder / "out.csv").exists() and not (t.folder / "out.csv.journal").exists())
+    code, out, err = t.run("p.pdl", "-i", "in.csv", "-o", "out.csv", "--map", "text=word")
+    t.check("--map", code == 0 and t.table("out.csv")[0]["text"] == "hello" and "Say hello" in t.service.asked, err)
+    code, out, err = t.run("p.pdl", "-i", "in.csv", "-o", "o2.csv", "--map", "txt=word")
+    t.check("--map: no such column", code == 2 and "no column 'txt'" in err and "did you mean 'text'" in err, err)
+    code, out, err = t.run("p.pdl", "-i", "in.csv", "-o", "o3.csv", "-d", "word=same")
+    t.check("a variable of all rows", code == 0 and "Say same" in t.service.asked, err)
+    cases = [
+        ("clash", "defs: {word: {data: 1}}\ntext: ${ word }\n", "word\nx\n", "the program itself sets"),
+        ("own column", "text: ${ result }\n", "result\nx\n", "the output has itself"),
+        ("meaning of its own", "text: hello\n", "pdl_context\nx\n", "meaning of its own"),
+        ("reads standard input", "text:\n- read:\n", "word\nx\n", "reads standard input"),
+        ("writes files", "defs: {log: {aggregator: {file: log.txt}}}\ntext:\n- text: ${ word }\n  contribute: [log]\n", "word\nx\n", "--allow-files"),
+        ("two columns of a name", ASK, "word,word\nx,y\n", "two columns are named 'word'"),
+        ("column without a name", ASK, "word,\nx,y\n", "has no name"),
+        ("empty file", ASK, "", "names the columns"),
+        ("header is not UTF-8", ASK, b"w\xff\nx\n", "not UTF-8"),
+    ]
+    for title, program, rows, text in cases:
+        t.begin({"p.pdl": program, "in.csv": rows})
+        code, out, err = t.run("p.pdl", "-i", "in.csv", "-o", "out.csv")
+        t.check("refused: " + title, code == 2 and text in err and not (t.folder / "out.csv").exists(), "%s %s" % (code, err))
+
+
+def test_commands():
+    t.begin({"in.jsonl": jsonl(words(3)), "there.jsonl": "mine\n"})
+    cases = [
+        (("p.pdl",), "--input ROWS"),
+        (("p.pdl", "-i", "in.txt"), "form of the table in.txt is not known"),
+        (("p.pdl", "-i", "in.jsonl", "-o", "out.txt"), "form of the table out.txt is not known"),
+        (("p.pdl", "-i", "in.jsonl", "--jobs", "0"), "--jobs"),
+        (("p.pdl", "-i", "in.jsonl", "--map", "x"), "COLUMN=VARIABLE"),
+        (("p.pdl", "-i", "in.jsonl", "-o", "there.jsonl"), "--overwrite begins it anew"),
+        (("p.pdl", "-i", "in.jsonl", "-o", "in.jsonl"), "is the input and the output"),
+    ]
+    for args, text in cases:
+        code, out, err = t.run(*args)
+        t.check("refused: %s" % text, code == 2 and text in err, "%s %s" % (code, err))
+    t.check("refused: the file is as it was", (t.folder / "there.jsonl").read_text() == "mine\n")
+    code, out, err = t.run("p.pdl", "-i", "in.jsonl", "-o", "there.jsonl", "--overwrite")
+    t.check("--overwrite", code == 0 and t.lines("there.jsonl") == [said(r) for r in words(3)], err)
+    code, out, err = t.run("p.pdl", "-i", "none.jsonl")
+    t.check("no input", code == 1 and "none.jsonl" in err, err)
+
+
+def test_choice():
+    t.begin({"in.jsonl": jsonl(words(100))})
+    code, out, err = t.run("p.pdl", "-i", "in.jsonl", "-o", "out.jsonl", "--limit", 5)
+    t.check("--limit", code == 0 and [r["id"] for r in t.lines("out.jsonl")] == [1, 2, 3, 4, 5], err)
+    code, out, err = t.run("p.pdl", "-i", "in.jsonl", "-o", "out.jsonl")
+    t.check("--limit: the rest later", code == 0 and t.lines("out.jsonl") == [said(r) for r in words(100)]
+            and set(t.service.asked.values()) == {1}, err)
+    code, out, err = t.run("p.pdl", "-i", "in.jsonl", "-o", "a.jsonl", "--sample", 10)
+    code, out, err = t.run("p.pdl", "-i", "in.jsonl", "-o", "b.jsonl", "--sample", 10)
+    ids = [r["id"] for r in t.lines("a.jsonl")]
+    t.check("--sample: ten in order, always the same", len(ids) == 10 and ids == sorted(set(ids)) and ids != list(range(1, 11))
+            and ids == [r["id"] for r in t.lines("b.jsonl")], ids)
+    code, out, err = t.run("p.pdl", "-i", "in.jsonl", "-o", "c.jsonl", "--sample", 1000)
+    t.check("--sample: more than there are", [r["id"] for r in t.lines("c.jsonl")] == list(range(1, 101)), err)
+    code, out, err = t.run("p.pdl", "-i", "in.jsonl", "-o", "u.jsonl", "--unordered")
+    t.check("--unordered: each row once", code == 0 and sorted(r["id"] for r in t.lines("u.jsonl")) == list(range(1, 101)), err)
+
+
+for test in (test_jsonl, test_streams, test_csv, test_broken_rows, test_failed_rows, test_columns, test_commands, test_choice):
+    test()
+sys.exit(t.finish())
