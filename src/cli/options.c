@@ -183,6 +183,8 @@ static const option options[] = {
      "the program may write files, another one for each row"},
     {OPT_rows_progress, "progress", 0, OPT_VALUE, "HOW", "{auto,lines,none}",
      "how far it is, on standard error: on a terminal (auto, the default), as plain lines"},
+    {OPT_net, "net", 0, OPT_FLAG, NULL, NULL,
+     "also ask the services that are set up whether they answer"},
 };
 static_assert(sizeof options / sizeof options[0] == OPT_COUNT, "one row per option");
 
@@ -228,6 +230,7 @@ static const opt_id resume_options[] = {
 static const opt_id runs_options[] = {OPT_help, OPT_json, OPT_keep, OPT_redact, OPT_COUNT};
 static const opt_id answer_options[] = {OPT_help, OPT_at, OPT_COUNT};
 static const opt_id trace_options[] = {OPT_help, OPT_trace_form, OPT_COUNT};
+static const opt_id doctor_options[] = {OPT_help, OPT_net, OPT_json, OPT_COUNT};
 static const opt_id new_options[] = {OPT_help, OPT_template, OPT_COUNT};
 static const opt_id sandbox_options[] = {OPT_help, OPT_check, OPT_sandbox, OPT_sandbox_min,
                                          OPT_COUNT};
@@ -250,6 +253,7 @@ static const command table[] = {
      "  view FILE       show a trace as nested boxes in a browser\n"
      "  policy show NAME  print a built-in policy\n"
      "  new NAME        write a program to begin with\n"
+     "  doctor          say what of this machine programs can use\n"
      "  mock            serve a model that repeats what it is asked, or says what a file says\n"
      "  sandbox -- COMMAND  try a command in the sandbox\n"
      "  schema          print the JSON Schema of programs\n"
@@ -333,6 +337,11 @@ static const command table[] = {
     {"sandbox", pdl_cli_cmd_sandbox, sandbox_options, "-- COMMAND...",
      "Try a command in the sandbox, or look at what this machine can do (--check).",
      "The folder that is shown for reading is the one in which this is called.\n"},
+    {"doctor", pdl_cli_cmd_doctor, doctor_options, "",
+     "Say what of this machine programs can use: Python, libraries, keys, folders, services.",
+     "Keys are never shown, only the variables that hold them. Exit codes: 0; 1 something is "
+     "missing "
+     "that\nprograms need.\n"},
     {"schema", pdl_cli_cmd_schema, plain_options, "", "Print the JSON Schema of programs.", NULL},
     {"help", pdl_cli_cmd_help, plain_options, "[COMMAND]", "Show help.", NULL},
     {"__builtins", pdl_cli_cmd_builtins, plain_options, "",

@@ -112,6 +112,7 @@ typedef enum {
     OPT_rows_changed,
     OPT_allow_files,
     OPT_rows_progress,
+    OPT_net,
     OPT_COUNT
 } opt_id;
 
@@ -179,6 +180,7 @@ int pdl_cli_cmd_serve(const arguments *a);
 int pdl_cli_cmd_view(const arguments *a);
 int pdl_cli_cmd_new(const arguments *a);
 int pdl_cli_cmd_batch(const arguments *a);
+int pdl_cli_cmd_doctor(const arguments *a);
 int pdl_cli_cmd_mock(const arguments *a);
 int pdl_cli_cmd_schema(const arguments *a);
 int pdl_cli_cmd_builtins(const arguments *a);

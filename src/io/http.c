@@ -94,6 +94,17 @@ static bool open_curl(curl_api *api) {
     return api->global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
 }
 
+bool pdl_http_library(pdl_buf *out) {
+    curl_api api = {0};
+    if (!open_curl(&api)) {
+        PDL_PUT(out, "it cannot be opened");
+        return false;
+    }
+    const curl_version_info_data *v = api.version_info(CURLVERSION_NOW);
+    pdl_buf_putf(out, "%s, %s", v->version, v->ssl_version ? v->ssl_version : "without TLS");
+    return true;
+}
+
 /* --- types ------------------------------------------------------------------------------------ */
 
 /* One multi handle, with the timers and sockets it requested from the loop. */

@@ -10,6 +10,7 @@
 #ifndef PDL_IO_HTTP_H
 #define PDL_IO_HTTP_H
 
+#include "base/buf.h"
 #include "base/debug.h"
 #include "base/err.h"
 #include "base/str.h"
@@ -91,6 +92,9 @@ pdl_str pdl_http_seen(const pdl_http *h, uint64_t id, const char *name);
 uint64_t pdl_http_start(pdl_http *h, const pdl_http_request *req);
 /* Ends a transfer; its callbacks do not run any more. Unknown ids are ignored. */
 void pdl_http_cancel(pdl_http *h, uint64_t id);
+/* Appends the version of libcurl and of its TLS library. False: it cannot be opened, and why is
+ * appended. */
+bool pdl_http_library(pdl_buf *out);
 /* Transfers open now. */
 size_t pdl_http_open(const pdl_http *h);
 

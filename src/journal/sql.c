@@ -16,6 +16,7 @@
 #include "base/cancel.h"
 #include "base/libraries.h"
 #include "base/utf8.h"
+#include "journal/journal.h"
 
 #include "base/banned.h"
 
@@ -88,6 +89,19 @@ static bool load_library(sql *q, pdl_err *err) {
         memcpy((char *)&q->api + symbols[i].at, &p, sizeof p);
     }
     return true;
+}
+
+bool pdl_journal_library(pdl_buf *out) {
+    sql q = {0};
+    pdl_err err = {0};
+    bool ok = load_library(&q, &err);
+    const char *(*version)(void) = NULL;
+    void *p = q.library ? dlsym(q.library, "sqlite3_libversion") : NULL;
+    memcpy((void *)&version, &p, sizeof p);
+    pdl_buf_put(out, pdl_str_of(ok && version ? version() : ok ? "of no known version" : err.msg));
+    if (q.library) dlclose(q.library);
+    pdl_err_fini(&err);
+    return ok;
 }
 
 /* The last failure of SQLite as an error of ours. */

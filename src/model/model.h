@@ -55,6 +55,21 @@ pdl_world *pdl_model_world_new(pdl_loop *loop, const pdl_model_options *opt);
 /* Effects open now. */
 size_t pdl_model_world_open(const pdl_world *w);
 
+/* What the environment says of a provider. Borrowed for the call. */
+typedef struct pdl_provider_facts {
+    const char *prefix;
+    pdl_str key; /* the variable that holds its key; empty: none is set */
+    bool key_is_exported; /* else it is a line of .env */
+    bool needs_key;
+    pdl_str address; /* that calls go to; empty: it depends on the call */
+} pdl_provider_facts;
+
+/* Calls fn for each provider that has a key or an address in the environment. is_exported: is the
+ * variable one of the process? */
+void pdl_model_each_provider(const char *(*env)(void *user, const char *name), void *env_user,
+                             bool (*is_exported)(const char *name),
+                             void (*fn)(void *user, const pdl_provider_facts *f), void *user);
+
 /* The reply to a model call for an answer that somebody else has: a chat completion in OpenAI's
  * form (taken, also on failure). Its text is kept as it is. Error: protocol when there is no
  * choice. */

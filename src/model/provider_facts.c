@@ -1,0 +1,52 @@
+/* provider_facts.c -- see model.h: what the environment says of providers, without a call.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <string.h>
+
+#include "model/model.h"
+#include "model/providers.h"
+
+#include "base/banned.h"
+
+enum { MOST_NAME = 64 };
+
+/* The first variable of the list that is set, with its value. False: none is. */
+static bool find_set(const char *names, const pdl_env *env, char name[MOST_NAME],
+                     const char **value) {
+    for (pdl_str rest = pdl_str_of(names); rest.n;) {
+        size_t end = pdl_str_find(rest, PDL_STR(" "), 0);
+        pdl_str word = pdl_str_sub(rest, 0, end);
+        rest = end == PDL_NOT_FOUND ? (pdl_str){0} : pdl_str_sub(rest, end + 1, rest.n);
+        if (!word.n || word.n >= MOST_NAME) continue;
+        memcpy(name, word.p, word.n);
+        name[word.n] = 0;
+        if ((*value = pdl_env_get(env, name))) return true;
+    }
+    return false;
+}
+
+void pdl_model_each_provider(const char *(*env)(void *user, const char *name), void *env_user,
+                             bool (*is_exported)(const char *name),
+                             void (*fn)(void *user, const pdl_provider_facts *f), void *user) {
+    pdl_env e = {env, env_user};
+    const pdl_provider *p;
+    for (size_t i = 0; (p = pdl_provider_at(i)); i++) {
+        char key[MOST_NAME], base[MOST_NAME];
+        const char *secret, *address;
+        bool has_key = find_set(p->key_env, &e, key, &secret);
+        bool has_base = find_set(p->base_env, &e, base, &address);
+        if (!has_key && !has_base) continue;
+        bool has_holes = p->base && strchr(p->base, '$');
+        pdl_provider_facts f = {
+            .prefix = p->prefix,
+            .key = has_key ? pdl_str_of(key) : (pdl_str){0},
+            .key_is_exported = has_key && is_exported(key),
+            .needs_key = (p->quirks & PDL_Q_KEY) != 0,
+            .address = pdl_str_of(has_base    ? address
+                                  : has_holes ? NULL
+                                              : p->base),
+        };
+        fn(user, &f);
+    }
+}
