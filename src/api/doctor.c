@@ -47,7 +47,7 @@ static pdl_str first_line(pdl_str s) {
     return pdl_str_sub(s, 0, pdl_str_find(s, PDL_STR("\n"), 0));
 }
 
-/* --- what is opened when it is needed ---------------------------------------------------------- */
+/* --- what is opened when it is needed --------------------------------------------------------- */
 
 static void look_at_python(doctor *d) {
     static const char program[] = "lang: python\ncode: |\n  import sys\n"
@@ -88,7 +88,7 @@ static void look_at_sandbox(doctor *d) {
     pdl_buf_fini(&all);
 }
 
-/* --- folders ----------------------------------------------------------------------------------- */
+/* --- folders ---------------------------------------------------------------------------------- */
 
 static bool is_folder(pdl_str path) {
     char *z = pdl_str_dup(path);
@@ -121,7 +121,7 @@ static void look_at_runs(doctor *d) {
     pdl_err_fini(&err);
 }
 
-/* --- services ---------------------------------------------------------------------------------- */
+/* --- services --------------------------------------------------------------------------------- */
 
 typedef struct asked {
     pdl_buf *text;

@@ -85,7 +85,7 @@ static void draw(progress *p) {
     p->drawn = line;
 }
 
-static void tell_step(const progress *p, const pdl_event *e) {
+static void report_step(const progress *p, const pdl_event *e) {
     pdl_buf line = PDL_BUF;
     PDL_PUT(&line, "pdl: ");
     pdl_progress_describe_end(e, &line);
@@ -99,7 +99,7 @@ static void on_event(void *user, const pdl_event *e) {
     bool is_end = pdl_progress_take(&p->numbers, e);
     if (p->numbers.asking) pdl_cli_progress_clear();
     p->next.event(p->next.user, e);
-    if (is_end && p->has_steps) tell_step(p, e);
+    if (is_end && p->has_steps) report_step(p, e);
 }
 
 pdl_sink pdl_cli_progress_init(progress *p, const arguments *a, const term *t,
