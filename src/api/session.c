@@ -149,6 +149,7 @@ static pdl_run_options run_options(pdl_session *s) {
         .cancel = s->opt.cancel,
         .guarded = s->guard != NULL,
         .capacity = s->policies ? pdl_policies_capacity(s->policies) : 0,
+        .mask = pdl_session_mask(s, PDL_SINK_output),
         .strict_control = s->policies && pdl_policies_are_strict(s->policies),
         .stdlib = {(const char *)pdl_stdlib_text, pdl_stdlib_text_len},
         .earlier_ns = s->durable ? pdl_durable_earlier_ns(s->durable) : NULL,
@@ -244,45 +245,6 @@ static void on_wire(void *user, pdl_str text) {
     s->opt.wire(s->opt.wire_user, text);
 }
 
-static pdl_policy_source policy_source(const pdl_session *s) {
-    return (pdl_policy_source){
-        .path = s->path, .n_path = s->n_path, .secrets = s->secrets, .folder = s->opt.dir};
-}
-
-/* The policies so far stand in front of everything else. */
-static void guard(pdl_session *s) {
-    if (s->guard || !s->policies) return;
-    s->world = s->guard = pdl_policy_world_new(
-        &(pdl_policy_options){
-            .policies = s->policies, .folder = s->opt.dir, .first_id = 0xC0000000u},
-        s->world);
-}
-
-/* Those of the command line and the environment. */
-static bool read_policies(pdl_session *s, pdl_err *err) {
-    const char *named = pdl_environ_get(s->env, "PDL_POLICY");
-    pdl_policy_source from = policy_source(s);
-    bool ok = true;
-    if (s->shared && !s->opt.n_policies) named = NULL;
-    for (size_t i = 0; ok && i < s->opt.n_policies; i++)
-        ok = pdl_policies_read_file(&s->policies, &from, s->opt.policies[i], err);
-    if (ok && named && *named)
-        ok = pdl_policies_read_file(&s->policies, &from, pdl_str_of(named), err);
-    if (ok) guard(s);
-    return ok;
-}
-
-/* That of the program. */
-static bool read_own_policy(pdl_session *s, pdl_err *err) {
-    const pdl_block *b = s->program ? s->program->main : NULL;
-    pdl_policy_source from = policy_source(s);
-    if (!b || !b->rare->policy || s->explain) return true;
-    if (!pdl_policies_read_node(&s->policies, &from, s->opt.file, b->rare->policy, err))
-        return false;
-    guard(s);
-    return true;
-}
-
 /* The rooms that answer, as one world. */
 static pdl_world *compose(pdl_session *s) {
     const pdl_session_options *o = &s->opt;
@@ -355,6 +317,7 @@ static bool open_replay(pdl_session *s, pdl_err *err) {
 
 static void use_journal(pdl_session *s) {
     pdl_journal_hide(s->journal, s->secrets);
+    pdl_journal_mask(s->journal, pdl_session_mask(s, PDL_SINK_journal));
     pdl_journal_folder(s->journal, s->opt.dir);
     pdl_journal_debug(s->journal, s->opt.debug);
     s->world = pdl_journal_world(s->journal);
@@ -367,12 +330,13 @@ static bool open_worlds(pdl_session *s, pdl_err *err) {
     if (o->explain) return open_explain(s, err);
     if (o->cache.n && !o->replay.n) {
         if (!pdl_cache_open(o->cache, s->secrets, &s->cache, err)) return false;
+        pdl_cache_mask(s->cache, pdl_session_mask(s, PDL_SINK_journal));
         s->world = pdl_cache_world(s->cache, s->world);
     }
     if (o->record.n && !open_record(s, err)) return false;
     if (o->replay.n && !open_replay(s, err)) return false;
     if (s->journal) use_journal(s);
-    return read_policies(s, err);
+    return pdl_session_read_policies(s, err);
 }
 
 /* --- debug lines ------------------------------------------------------------------------------ */
@@ -540,6 +504,7 @@ static void add_sinks(pdl_session *s, pdl_sinks *sinks) {
     pdl_session_add_spans(s, sinks);
     if (s->opt.trace) {
         s->fold = pdl_fold_new(s->program, s->secrets, pdl_environ_get(s->env, "TMPDIR"));
+        pdl_fold_mask(s->fold, pdl_session_mask(s, PDL_SINK_trace));
         pdl_sinks_add(sinks, pdl_fold_sink(s->fold));
     }
 }
@@ -550,7 +515,7 @@ static bool any_ready(const pdl_session *s) {
 
 void pdl_session_start(pdl_session *s) {
     pdl_err refused = {0};
-    bool allowed = read_own_policy(s, &refused);
+    bool allowed = pdl_session_read_own_policy(s, &refused);
     pdl_run_options o = run_options(s);
     o.stream = s->opt.stream;
     add_sinks(s, &o.sinks);

@@ -182,6 +182,10 @@ PDL_MUST bool pdl_session_trace(const pdl_session *s, pdl_fold_put_fn *put, void
 
 /* What of a program that was not loaded here is secret is not shown either. */
 void pdl_session_note(const pdl_session *s, const pdl_program *program);
+/* v as the policies let it be printed: without what the sink `output` hides. Owned. */
+pdl_val pdl_session_shown(const pdl_session *s, pdl_vref v);
+/* Does the message of an error hold text that is not to be printed? Then what to say instead. */
+bool pdl_session_hides_error(const pdl_session *s, const pdl_err *e, pdl_buf *instead);
 /* Text with every secret that is in use replaced by [REDACTED]. */
 void pdl_session_redact(const pdl_session *s, pdl_str text, pdl_buf *out);
 

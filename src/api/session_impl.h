@@ -40,6 +40,7 @@ struct pdl_session {
     pdl_sandbox *sandbox;   /* NULL: none */
     pdl_policies *policies; /* NULL: none */
     pdl_world *guard;       /* that asks them; NULL: none */
+    pdl_mask masks[PDL_SINK_COUNT]; /* of the sinks that hide labels */
     pdl_world *world;       /* what the run sees */
     pdl_program *program;
     pdl_code *code; /* of the program; NULL until start, unless it was given */
@@ -73,6 +74,13 @@ void pdl_session_add_spawn_spans(pdl_session *s, uint32_t slot, pdl_str file, pd
 void pdl_session_end_spawn_spans(pdl_session *s, uint32_t slot);
 /* For requests to models: user is the session whose environment is used. */
 bool pdl_session_traceparent(void *user, uint32_t effect, char out[56]);
+
+/* guard.c: the policies of the command line and the environment; that of the program, when it
+ * begins. */
+PDL_MUST bool pdl_session_read_policies(pdl_session *s, pdl_err *err);
+PDL_MUST bool pdl_session_read_own_policy(pdl_session *s, pdl_err *err);
+/* What the sink does not show: valid from the beginning, filled in when policies are read. */
+const pdl_mask *pdl_session_mask(const pdl_session *s, pdl_sink_id sink);
 
 /* durable.c: the journal that --replay names answers. Errors: io, replay. */
 PDL_MUST bool pdl_session_open_replay(pdl_session *s, pdl_err *err);

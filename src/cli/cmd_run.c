@@ -109,7 +109,8 @@ static int finish(runner *r, pdl_step step) {
         pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
         pdl_cancel scope = {.flag = pdl_cli_signal_received()};
         (void)pdl_cancel_enter(&scope);
-        if (pdl_stringify(pdl_run_result(run), &b, &err)) {
+        pdl_val shown = pdl_session_shown(r->session, pdl_run_result(run));
+        if (pdl_stringify(shown, &b, &err)) {
             pdl_cli_term_show(&r->term, pdl_buf_str(&b), pdl_run_result_is_untrusted(run));
             pdl_cli_term_put(&r->term, PDL_STR("\n"));
         } else {
@@ -117,6 +118,7 @@ static int finish(runner *r, pdl_step step) {
             code = pdl_err_exit_code(&err);
             pdl_err_fini(&err);
         }
+        pdl_drop(shown);
         (void)pdl_cancel_enter(NULL); /* a trace is written to its end */
         pdl_buf_fini(&b);
     } else {

@@ -47,10 +47,18 @@ void pdl_cli_note(const char *fmt, ...) {
 }
 
 void pdl_cli_print_error(const pdl_err *err, const pdl_session *s) {
-    pdl_buf b = PDL_BUF;
-    pdl_err_print(err, true, &b);
+    pdl_buf b = PDL_BUF, instead = PDL_BUF;
+    if (s && pdl_session_hides_error(s, err, &instead)) {
+        pdl_err other = {0};
+        pdl_err_set(&other, err->kind, err->loc, "%s", pdl_buf_z(&instead));
+        pdl_err_print(&other, true, &b);
+        pdl_err_fini(&other);
+    } else {
+        pdl_err_print(err, true, &b);
+    }
     pdl_cli_put_stderr(pdl_buf_str(&b), s);
     pdl_buf_fini(&b);
+    pdl_buf_fini(&instead);
 }
 
 void pdl_cli_print_load_errors(const pdl_program *p, const pdl_session *s) {

@@ -52,6 +52,7 @@ struct pdl_cache {
     cachefile *file;
     pdl_err problem;            /* why something was not written */
     const pdl_secrets *secrets; /* removed from what is stored */
+    const pdl_mask *mask;       /* what is not stored; NULL: everything is */
     miss *open;
     PDL_VEC(hit) hits;
     size_t head;    /* hits[head..n) wait to be delivered */
@@ -137,6 +138,8 @@ static void on_reply(void *user, const pdl_effect *e, const pdl_reply *r) {
     pdl_reply_fini(&failed);
 }
 
+void pdl_cache_mask(pdl_cache *c, const pdl_mask *mask) { c->mask = mask; }
+
 /* --- the world -------------------------------------------------------------------------------- */
 
 static bool is_mock(const pdl_effect *e) {
@@ -196,7 +199,8 @@ static void start(pdl_world *w, pdl_effect *e) {
     pdl_cache *c = view_of(w)->cache;
     pdl_buf request = PDL_BUF;
     pdl_err err = {0};
-    if ((e->kind != PDL_EFFECT_model && e->kind != PDL_EFFECT_embed) || is_mock(e)) {
+    bool kept = e->kind == PDL_EFFECT_model || e->kind == PDL_EFFECT_embed;
+    if (!kept || is_mock(e) || pdl_mask_hides(c->mask, pdl_effect_label(e))) {
         c->behind->ops->start(c->behind, e);
     } else if (pdl_effect_content(e, c->secrets, &request, &err)) {
         look_up(view_of(w), e, request);

@@ -14,6 +14,7 @@
 #define PDL_JOURNAL_CACHE_H
 
 #include "effect/effect.h"
+#include "value/label.h"
 
 typedef struct pdl_cache pdl_cache;
 
@@ -21,6 +22,9 @@ typedef struct pdl_cache pdl_cache;
  * what is stored. Errors: io (cannot be opened or made; not a cache; damaged). */
 PDL_MUST bool pdl_cache_open(pdl_str path, const pdl_secrets *secrets, pdl_cache **out,
                              pdl_err *err);
+
+/* Calls that the mask (borrowed) hides pass by the cache. */
+void pdl_cache_mask(pdl_cache *c, const pdl_mask *mask);
 
 /* What only lists and prunes does not make a file. Errors: as above. */
 PDL_MUST bool pdl_cache_open_existing(pdl_str path, pdl_cache **out, pdl_err *err);

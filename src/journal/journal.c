@@ -32,6 +32,7 @@ bool pdl_journal_key(const journal_form *form, const pdl_effect *e, journal_id *
     pdl_effect here = *e;
     here.request = pdl_effect_moved(e, form->folder, form->prefix);
     if (e->kind == PDL_EFFECT_read) here.request = put_shown(here.request, form->twice);
+    here.request = pdl_masked(form->mask, here.request);
     bool ok = pdl_effect_canonical(&here, form->secrets, &out->request, err);
     pdl_drop(here.request);
     if (!ok) {
@@ -53,7 +54,9 @@ bool pdl_journal_key(const journal_form *form, const pdl_effect *e, journal_id *
 }
 
 journal_form pdl_journal_form_of(const pdl_journal *j) {
-    return (journal_form){.secrets = j->secrets, .folder = pdl_str_of(j->folder ? j->folder : "")};
+    return (journal_form){.secrets = j->secrets,
+                          .mask = j->mask,
+                          .folder = pdl_str_of(j->folder ? j->folder : "")};
 }
 
 void pdl_journal_id_fini(journal_id *id) {
@@ -175,6 +178,7 @@ bool pdl_journal_finish(pdl_journal *j, pdl_err *err) {
 }
 
 void pdl_journal_hide(pdl_journal *j, const pdl_secrets *secrets) { j->secrets = secrets; }
+void pdl_journal_mask(pdl_journal *j, const pdl_mask *mask) { j->mask = mask; }
 void pdl_journal_folder(pdl_journal *j, pdl_str folder) {
     while (folder.n > 1 && folder.p[folder.n - 1] == '/') folder.n--;
     pdl_free(j->folder);

@@ -18,6 +18,7 @@
 #include "base/debug.h"
 #include "effect/effect.h"
 #include "trace/sink.h"
+#include "value/label.h"
 
 typedef struct pdl_journal pdl_journal;
 
@@ -46,6 +47,9 @@ PDL_MUST bool pdl_journal_replay(pdl_str path, pdl_journal **out, pdl_err *err);
 pdl_world *pdl_journal_world(pdl_journal *j);
 /* For a replay: requests hold these secrets (borrowed) where the recording holds none. */
 void pdl_journal_hide(pdl_journal *j, const pdl_secrets *secrets);
+/* Values that the mask (borrowed) hides are not stored: a text says so in place of them. A replay
+ * has to have the same mask. */
+void pdl_journal_mask(pdl_journal *j, const pdl_mask *mask);
 /* The folder of the program: recorded and compared paths are relative to it, so that a recording
  * replays in any folder. */
 void pdl_journal_folder(pdl_journal *j, pdl_str folder);

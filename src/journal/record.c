@@ -110,11 +110,24 @@ static void note_piece(open_effect *o, pdl_str text, bool end) {
 
 static void on_piece(void *user, const pdl_effect *e, pdl_str text) {
     open_effect *o = user;
-    if (pdl_secrets_any(o->r->base.secrets))
+    if (pdl_mask_hides(o->r->base.mask, pdl_effect_label(e)))
+        ; /* the reply says what is hidden */
+    else if (pdl_secrets_any(o->r->base.secrets))
         note_piece(o, text, false);
     else
         add_piece(o, text);
     if (o->asker.piece) o->asker.piece(o->asker.user, e, text);
+}
+
+/* A value that the mask hides has its form still, which a replay asks for; of an error the kind is
+ * kept. Takes v. */
+static pdl_val hidden_answer(const pdl_mask *m, pdl_label label, pdl_val v,
+                             const pdl_reply *reply) {
+    if (!reply->err.kind) return pdl_mask_leaves(m, label, v);
+    pdl_buf text = PDL_BUF;
+    pdl_mask_put(m, label, &text);
+    v = pdl_dict_putz(v, "message", pdl_text_of_buf(&text));
+    return pdl_dict_putz(v, "hint", pdl_textz(""));
 }
 
 /* Reply or error as JSON text. */
@@ -123,6 +136,8 @@ static bool answer_text(const recorder *r, const pdl_effect *e, const pdl_reply 
     pdl_str folder = pdl_journal_form_of(&r->base).folder;
     pdl_val v =
         reply->err.kind ? pdl_journal_error_value(folder, e, &reply->err) : pdl_keep(reply->value);
+    pdl_label label = pdl_effect_label(e) | reply->err.label;
+    if (pdl_mask_hides(r->base.mask, label)) v = hidden_answer(r->base.mask, label, v, reply);
     bool ok = pdl_effect_encode_reply(e, v, r->base.secrets, out, err);
     pdl_drop(v);
     return ok;

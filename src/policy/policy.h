@@ -106,6 +106,9 @@ typedef struct pdl_policy_options {
 
 /* In front of `behind` (borrowed). */
 pdl_world *pdl_policy_world_new(const pdl_policy_options *opt, pdl_world *behind);
+/* The run has a durable journal from here on, which holds values as they are: effects whose labels
+ * `durable: deny` names are refused. */
+void pdl_policy_world_lasts(pdl_world *w);
 /* What is behind it, and another in its place, before the first effect: what a journal answers is
  * judged as well. */
 pdl_world *pdl_policy_world_behind(const pdl_world *w);

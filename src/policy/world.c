@@ -47,6 +47,7 @@ typedef struct policy_room {
     pdl_val answers; /* key -> bool: what a person said */
     pdl_val servers; /* name -> true: tool servers that were looked at */
     pdl_val written; /* full path -> null with the labels of what was written there */
+    bool lasts; /* in a durable journal */
     pdl_label in_worker, in_files, from_files;
     uint32_t n_questions, most_questions, next_id;
 } room;
@@ -160,6 +161,21 @@ static void set_labels(room *r, pdl_effect *e) {
         e->added_labels |= pdl_sources_add(&r->sources, e, pdl_label_origins(own | named));
 }
 
+/* Refuses what a durable journal must not hold. */
+static bool may_last(room *r, pdl_effect *e) {
+    pdl_label label = pdl_effect_label(e);
+    if (pdl_policies_allow_durable(r->opt.policies, label)) return true;
+    pdl_buf names = PDL_BUF;
+    pdl_err err = {0};
+    pdl_policies_put_label(r->opt.policies, pdl_label_origins(label), &names);
+    pdl_err_set(&err, PDL_E_policy, e->loc,
+                "the policy refuses that a durable run holds what comes from %s (durable: deny)",
+                pdl_buf_z(&names));
+    pdl_buf_fini(&names);
+    pdl_effect_refuse(e, &err);
+    return false;
+}
+
 static void let_pass(room *r, pdl_effect *e) {
     if (e->kind == PDL_EFFECT_permit) {
         pdl_label dropped = pdl_endorsed_labels(r->opt.policies, e);
@@ -168,6 +184,7 @@ static void let_pass(room *r, pdl_effect *e) {
     }
     if (e->kind == PDL_EFFECT_write) note_write(r, e);
     set_labels(r, e);
+    if (r->lasts && pdl_effect_has(e->kind, PDL_EFFECT_KEPT) && !may_last(r, e)) return;
     if (e->kind == PDL_EFFECT_code || e->kind == PDL_EFFECT_object) watch_code(r, e);
     r->behind->ops->start(r->behind, e);
 }
@@ -400,6 +417,8 @@ pdl_world *pdl_policy_world_new(const pdl_policy_options *opt, pdl_world *behind
     }
     return &r->world;
 }
+
+void pdl_policy_world_lasts(pdl_world *w) { of(w)->lasts = true; }
 
 pdl_world *pdl_policy_world_behind(const pdl_world *w) {
     return ((const room *)(const void *)w)->behind;

@@ -162,19 +162,28 @@ static void on_end(pdl_fold *f, const pdl_event *e) {
     pdl_fold_node_over(f, n);
 }
 
-static void note_failure(fold_node *n, const pdl_event *e) {
+/* The message of an error, which may be text that the trace does not show. Owned. */
+static char *failure_text(const pdl_fold *f, const pdl_err *err) {
+    if (!err || !err->msg) return pdl_str_dup(PDL_STR(""));
+    if (!pdl_mask_hides(f->mask, err->label)) return pdl_str_dup(pdl_str_of(err->msg));
+    pdl_buf b = PDL_BUF;
+    pdl_mask_put(f->mask, err->label, &b);
+    return pdl_buf_take(&b);
+}
+
+static void note_failure(const pdl_fold *f, fold_node *n, const pdl_event *e) {
     if (n->part_failed || n->silent) return;
     n->end = e->nanos;
     n->part_failed = n->block->kind == PDL_BLOCK_call && e->err && e->err->kind == PDL_E_type;
     if (n->part_failed) return; /* the call was refused: the block is shown without its message */
-    n->failure = pdl_str_dup(pdl_str_of(e->err && e->err->msg ? e->err->msg : ""));
+    n->failure = failure_text(f, e->err);
 }
 
 static void on_fail(pdl_fold *f, const pdl_event *e) {
     fold_node *n = leave(f, e);
     if (!n) return;
     if (n->parent && !n->silent) n->parent->part_failed = true;
-    note_failure(n, e);
+    note_failure(f, n, e);
     pdl_fold_node_over(f, n);
 }
 
@@ -258,7 +267,7 @@ static void on_reply(pdl_fold *f, const pdl_event *e) {
     n->waits = false;
     note_call(f, n, e->value);
     if (e->err && n->over && !n->failure && !n->part_failed)
-        n->failure = pdl_str_dup(pdl_str_of(e->err->msg ? e->err->msg : ""));
+        n->failure = failure_text(f, e->err);
 }
 
 /* What a policy decided about an effect of the block. */
@@ -306,6 +315,8 @@ pdl_fold *pdl_fold_new(pdl_program *program, const pdl_secrets *secrets, const c
     pdl_spill_init(&f->spill, folder);
     return f;
 }
+
+void pdl_fold_mask(pdl_fold *f, const pdl_mask *mask) { f->mask = mask; }
 
 pdl_sink pdl_fold_sink(pdl_fold *f) { return (pdl_sink){f, on_event, true}; }
 

@@ -12,6 +12,7 @@
 #include "effect/secret.h"
 #include "lang/program.h"
 #include "trace/sink.h"
+#include "value/label.h"
 
 typedef struct pdl_fold pdl_fold;
 
@@ -20,6 +21,9 @@ typedef struct pdl_fold pdl_fold;
  * a file without a name; NULL: the default one. */
 pdl_fold *pdl_fold_new(pdl_program *program, const pdl_secrets *secrets, const char *folder);
 void pdl_fold_free(pdl_fold *f); /* NULL is fine */
+
+/* Values that the mask (borrowed until free) hides are not in the trace. Before the first event. */
+void pdl_fold_mask(pdl_fold *f, const pdl_mask *mask);
 
 /* To be added to the sinks of one run. */
 pdl_sink pdl_fold_sink(pdl_fold *f);

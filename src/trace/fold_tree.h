@@ -71,6 +71,7 @@ typedef struct fold_written {
 struct pdl_fold {
     pdl_program *program;
     const pdl_secrets *secrets;
+    const pdl_mask *mask; /* NULL: nothing */
     size_t n_secrets; /* size of the register when the first node was written */
     bool began;       /* a node was written */
     fold_node *root;

@@ -452,7 +452,7 @@ void pdl_fold_node_write(pdl_fold *f, fold_node *n) {
     if (f->err.kind) return; /* there will be no trace */
     if (!f->began) f->n_secrets = pdl_secrets_size(f->secrets);
     f->began = true;
-    pdl_val v = pdl_hide_val(f->secrets, node_value(f, n));
+    pdl_val v = pdl_hide_val(f->secrets, pdl_masked(f->mask, node_value(f, n)));
     if (!pdl_check_walk(&f->err) || !pdl_fold_put_node(f, v, n->level, &n->text))
         PDL_PUT(&n->text, "null");
     pdl_drop(v);

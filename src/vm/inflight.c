@@ -48,14 +48,15 @@ static void on_piece(void *user, const pdl_effect *e, pdl_str text) {
     pdl_run *r = user;
     pdl_inflight *c = pdl_idmap_find(&r->calls, e->id);
     if (!c) return;
-    pdl_sinks_send(&r->opt.sinks, &(pdl_event){
-                                      .kind = PDL_EVENT_piece,
-                                      .effect = e,
-                                      .text = text,
-                                      .value = pdl_absent(),
-                                      .context = pdl_absent(),
-                                  });
     c->label |= pdl_effect_label(e);
+    if (!pdl_mask_hides(r->opt.mask, c->label))
+        pdl_sinks_send(&r->opt.sinks, &(pdl_event){
+                                          .kind = PDL_EVENT_piece,
+                                          .effect = e,
+                                          .text = text,
+                                          .value = pdl_absent(),
+                                          .context = pdl_absent(),
+                                      });
     /* output of code is printed at once: rule L4 made the code wait for all output before it */
     if (c->kind == PDL_EFFECT_code) {
         pdl_fiber *f = pdl_idmap_find(&r->fibers, c->fiber);
@@ -63,7 +64,7 @@ static void on_piece(void *user, const pdl_effect *e, pdl_str text) {
         return;
     }
     if (!c->out) return;
-    pdl_buf_put(&c->pieces, text);
+    pdl_out_piece(c, text);
     pdl_out_flush(r);
 }
 
@@ -317,8 +318,12 @@ static void fill_model(pdl_inflight *c, pdl_vref v) {
     pdl_vref role = pdl_is_dict(message) ? pdl_dict_getz(message, "role") : pdl_absent();
     pdl_err ignored = {0};
     /* it was not delivered in pieces */
-    if (!pdl_is_str(content) && !c->pieces.len && !pdl_stringify(content, &c->pieces, &ignored))
+    pdl_buf whole = PDL_BUF_INIT(PDL_MAX_TEXT);
+    if (!pdl_is_str(content) && !c->pieces.len && !pdl_stringify(content, &whole, &ignored))
         pdl_err_fini(&ignored);
+    else
+        pdl_out_piece(c, pdl_buf_str(&whole));
+    pdl_buf_fini(&whole);
     pdl_promise_fill(pdl_promise_of(c->text), pdl_with_label(pdl_keep(content), c->label));
     if (c->run->opt.keep_answers) pdl_promise_of(c->text)->answer = choice_of(raw);
     pdl_promise_fill(pdl_promise_of(c->role), pdl_is_str(role)

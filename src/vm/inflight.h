@@ -32,6 +32,7 @@ struct pdl_inflight {
     uint32_t fiber;  /* id of the owner; 0: none */
     pdl_effect_kind kind;
     bool imports;       /* of kind source: for `import` */
+    bool hidden;        /* a piece was there, in a call whose answer is not shown */
     pdl_label label;    /* of all that comes back: pdl_effect_label */
     pdl_effect *effect; /* queued and not launched; NULL otherwise */
     pdl_run *run;

@@ -173,7 +173,7 @@ static pdl_path *own_path(pdl_fiber *f, const pdl_blockinfo *info) {
 static bool stream_message(pdl_fiber *f, pdl_vref role, pdl_vref content, pdl_err *err) {
     pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
     bool ok = pdl_val_str(content, &b, err);
-    if (ok) pdl_out_message(f, role, pdl_buf_str(&b));
+    if (ok) pdl_out_message(f, role, pdl_buf_str(&b), pdl_label_of(content));
     pdl_buf_fini(&b);
     return ok;
 }
@@ -235,8 +235,10 @@ static pdl_step emit(pdl_fiber *f, pdl_vref v, pdl_look look, pdl_err *err) {
         return PDL_STEP_DONE;
     }
     pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
-    bool ok = pdl_stringify(v, &b, err);
-    if (ok) pdl_out_text(f, pdl_buf_str(&b), look, pdl_label_of(v));
+    pdl_val shown = pdl_masked(f->run->opt.mask, pdl_keep(v)); /* part by part */
+    bool ok = pdl_stringify(shown, &b, err);
+    if (ok) pdl_out_text(f, pdl_buf_str(&b), look, pdl_label_of(shown));
+    pdl_drop(shown);
     pdl_buf_fini(&b);
     return step_of(ok);
 }
@@ -334,7 +336,7 @@ static void stream_separator(pdl_fiber *f, pdl_vref sep) {
     if (pdl_is_absent(role))
         pdl_out_text(f, pdl_str_get(sep), PDL_LOOK_PLAIN, pdl_label_of(sep));
     else
-        pdl_out_message(f, role, pdl_str_get(sep));
+        pdl_out_message(f, role, pdl_str_get(sep), pdl_label_of(sep));
 }
 
 pdl_step pdl_op_FOR_SEP(pdl_fiber *f, pdl_vref sep, pdl_err *err) {

@@ -152,8 +152,14 @@ void pdl_out_flush(pdl_run *r) {
 /* Returns true when the cursor is at the end of q: nothing has to wait. */
 static bool at_cursor(const pdl_outq *q) { return !q->first && !q->parent; }
 
-void pdl_out_text(pdl_fiber *f, pdl_str text, pdl_look look, pdl_label label) {
-    if (!text.n && look == PDL_LOOK_PLAIN) return;
+/* Text that the policy hides is replaced before it is queued. */
+static pdl_str shown(const pdl_run *r, pdl_str text, pdl_label label, pdl_buf *b) {
+    if (!pdl_mask_hides(r->opt.mask, label) || !text.n) return text;
+    pdl_mask_put(r->opt.mask, label, b);
+    return pdl_buf_str(b);
+}
+
+static void out_text(pdl_fiber *f, pdl_str text, pdl_look look, pdl_label label) {
     bool untrusted = pdl_out_is_untrusted(f->run, label);
     if (at_cursor(f->out) && !f->run->draining) {
         send(f->run,
@@ -168,19 +174,38 @@ void pdl_out_text(pdl_fiber *f, pdl_str text, pdl_look look, pdl_label label) {
     pdl_out_flush(f->run);
 }
 
+void pdl_out_text(pdl_fiber *f, pdl_str text, pdl_look look, pdl_label label) {
+    pdl_buf b = PDL_BUF;
+    if (text.n || look != PDL_LOOK_PLAIN)
+        out_text(f, shown(f->run, text, label, &b), look, label);
+    pdl_buf_fini(&b);
+}
+
 void pdl_out_write(pdl_fiber *f, pdl_str text, uint32_t descriptor, pdl_label label) {
+    pdl_buf b = PDL_BUF;
     pdl_outitem *i = add(f->out, PDL_OUT_WRITE);
-    i->text = pdl_text(text);
+    i->text = pdl_text(shown(f->run, text, label, &b));
     i->descriptor = descriptor;
     i->untrusted = pdl_out_is_untrusted(f->run, label);
+    pdl_buf_fini(&b);
     pdl_out_flush(f->run);
 }
 
-void pdl_out_message(pdl_fiber *f, pdl_vref role, pdl_str text) {
+void pdl_out_message(pdl_fiber *f, pdl_vref role, pdl_str text, pdl_label label) {
+    pdl_buf b = PDL_BUF;
     pdl_outitem *i = add(f->out, PDL_OUT_MESSAGE);
-    i->text = pdl_text(text);
+    i->text = pdl_text(shown(f->run, text, label, &b));
     i->role = pdl_keep(role);
+    pdl_buf_fini(&b);
     pdl_out_flush(f->run);
+}
+
+void pdl_out_piece(pdl_inflight *c, pdl_str text) {
+    if (!pdl_mask_hides(c->run->opt.mask, c->label))
+        pdl_buf_put(&c->pieces, text);
+    else if (!c->hidden && text.n)
+        pdl_mask_put(c->run->opt.mask, c->label, &c->pieces);
+    c->hidden = c->hidden || text.n;
 }
 
 void pdl_out_call(pdl_fiber *f, pdl_inflight *c, bool visible, bool message) {

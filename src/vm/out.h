@@ -25,7 +25,9 @@ pdl_outq *pdl_out_child(pdl_fiber *f);
 /* What a fiber prints: sent at once when nothing before it is missing, queued otherwise. */
 void pdl_out_text(pdl_fiber *f, pdl_str text, pdl_look look, pdl_label label);
 void pdl_out_write(pdl_fiber *f, pdl_str text, uint32_t descriptor, pdl_label label);
-void pdl_out_message(pdl_fiber *f, pdl_vref role, pdl_str text);
+void pdl_out_message(pdl_fiber *f, pdl_vref role, pdl_str text, pdl_label label);
+/* A piece of the answer of a model. */
+void pdl_out_piece(pdl_inflight *c, pdl_str text);
 void pdl_out_call(pdl_fiber *f, pdl_inflight *c, bool visible, bool message);
 /* Sends everything that is complete. */
 void pdl_out_flush(pdl_run *r);

@@ -15,6 +15,7 @@
 #include "compile/code.h"
 #include "effect/effect.h"
 #include "trace/sink.h"
+#include "value/label.h"
 
 typedef struct pdl_run pdl_run;
 
@@ -61,7 +62,8 @@ typedef struct pdl_run_options {
     pdl_cancel_flag *cancel;
     bool guarded;        /* a policy is asked: also about what is no effect (permit) */
     uint32_t capacity;   /* with guarded: most values that a bounded type has */
-    bool strict_control; /* what an untrusted value chose has its labels */
+    const pdl_mask *mask; /* what is not printed; borrowed, NULL: nothing */
+    bool strict_control;  /* what an untrusted value chose has its labels */
     const uint64_t *earlier_ns; /* of budgets: effect/budget.h; borrowed; NULL: none */
     bool keep_answers; /* of models, as long as their texts: pdl_run_answer */
 } pdl_run_options;
