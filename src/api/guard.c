@@ -7,6 +7,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "api/policies.h"
+#include "api/policy.h"
 #include "api/session_impl.h"
 
 #include "api/env.h"
@@ -36,29 +37,48 @@ static void guard(pdl_session *s) {
     s->world = s->guard = pdl_policy_world_new(&opt, s->world);
 }
 
-bool pdl_session_read_policies(pdl_session *s, pdl_err *err) {
+/* Those of the command line and the environment. */
+static bool read_given(const pdl_session *s, pdl_policies **out, pdl_err *err) {
     const char *named = pdl_environ_get(s->env, "PDL_POLICY");
     pdl_policy_source from = source_of(s);
     bool ok = true;
     if (s->shared && !s->opt.n_policies) named = NULL;
     for (size_t i = 0; ok && i < s->opt.n_policies; i++)
-        ok = pdl_policies_read_file(&s->policies, &from, s->opt.policies[i], err);
-    if (ok && named && *named)
-        ok = pdl_policies_read_file(&s->policies, &from, pdl_str_of(named), err);
-    if (ok) guard(s);
+        ok = pdl_policies_read_file(out, &from, s->opt.policies[i], err);
+    if (ok && named && *named) ok = pdl_policies_read_file(out, &from, pdl_str_of(named), err);
     return ok;
 }
 
-bool pdl_session_read_own_policy(pdl_session *s, pdl_err *err) {
-    const pdl_block *b = s->program ? s->program->main : NULL;
+/* That of the program. */
+static bool read_own(const pdl_session *s, const pdl_program *p, pdl_policies **out, pdl_err *err) {
+    const pdl_block *b = p ? p->main : NULL;
     pdl_policy_source from = source_of(s);
-    if (b && b->rare->policy && !s->explain) {
-        if (!pdl_policies_read_node(&s->policies, &from, s->opt.file, b->rare->policy, err))
-            return false;
-        guard(s);
-    }
+    return !b || !b->rare->policy ||
+           pdl_policies_read_node(out, &from, s->opt.file, b->rare->policy, err);
+}
+
+bool pdl_session_read_policies(pdl_session *s, pdl_err *err) {
+    if (!read_given(s, &s->policies, err)) return false;
+    guard(s);
+    return true;
+}
+
+bool pdl_session_read_own_policy(pdl_session *s, pdl_err *err) {
+    if (!s->explain && !read_own(s, s->program, &s->policies, err)) return false;
+    guard(s);
     if (s->guard && s->durable && pdl_durable_asks(s->durable)) pdl_policy_world_lasts(s->guard);
     return true;
+}
+
+bool pdl_session_policies(const pdl_session *s, const pdl_program *p, pdl_policies **out,
+                          pdl_err *err) {
+    pdl_policies *all = NULL;
+    bool ok = read_given(s, &all, err) && read_own(s, p, &all, err);
+    if (ok)
+        *out = all;
+    else
+        pdl_policies_free(all);
+    return ok;
 }
 
 const pdl_mask *pdl_session_mask(const pdl_session *s, pdl_sink_id sink) { return &s->masks[sink]; }

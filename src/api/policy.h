@@ -1,17 +1,22 @@
-/* policy.h -- built-in policies, for the command.
+/* policy.h -- policies without a run, for the command: built-in ones, and those of a program.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_API_POLICY_H
 #define PDL_API_POLICY_H
 
-#include "base/buf.h"
-#include "base/err.h"
-#include "base/str.h"
+#include "api/session.h"
+#include "policy/policy.h"
 
 /* The text of default, careful or strict: lib/policies/NAME.yaml in the first of the folders that
  * has it, whose path goes to *file. Errors: usage (no such policy), io. */
 PDL_MUST bool pdl_policy_built_in(const pdl_str *path, size_t n_path, pdl_str name, pdl_buf *file,
                                   pdl_buf *text, pdl_err *err);
+
+/* The policies that a run of the program (borrowed; NULL: none) in this session would ask: those of
+ * the session's options and of the environment, and its own. NULL in *out: none. Errors: io, syntax,
+ * schema. */
+PDL_MUST bool pdl_session_policies(const pdl_session *s, const pdl_program *p, pdl_policies **out,
+                                   pdl_err *err);
 
 #endif

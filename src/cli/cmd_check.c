@@ -7,7 +7,9 @@
 #include <stdlib.h>
 
 #include "api/find.h"
+#include "api/policy.h"
 #include "check/report.h"
+#include "cli/check_policy.h"
 #include "cli/cli.h"
 #include "io/file.h"
 #include "lang/load.h"
@@ -104,6 +106,20 @@ static bool fix_file(checker *c, const pdl_program *p, pdl_buf *text, pdl_err *e
     return n > 0;
 }
 
+/* What the policies that a run would ask do to the program. */
+static void check_policy(checker *c, pdl_program *p) {
+    pdl_policies *policies = NULL;
+    pdl_err err = {0};
+    if (!pdl_session_policies(c->session, p, &policies, &err)) {
+        c->failed = true;
+        pdl_cli_print_error(&err, c->session);
+        pdl_err_fini(&err);
+    } else if (policies) {
+        pdl_cli_check_policy(p, policies, pdl_file_folder(c->file));
+    }
+    pdl_policies_free(policies);
+}
+
 static void check_file(checker *c) {
     pdl_buf text = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
     pdl_err err = {0};
@@ -118,6 +134,7 @@ static void check_file(checker *c) {
         p = checked(c, pdl_buf_str(&text));
     }
     if (err.kind) cannot_read(c, &err);
+    check_policy(c, p);
     report(c, p);
     pdl_program_drop(p);
     pdl_buf_fini(&text);
@@ -140,7 +157,14 @@ int pdl_cli_cmd_check(const arguments *a) {
     pdl_session *s = NULL;
     pdl_val vars = pdl_absent();
     pdl_err err = {0};
-    bool ok = pdl_session_new(&(pdl_session_options){.file = a->files.p[0]}, &s, &err) &&
+    bool ok = pdl_session_new(
+                  &(pdl_session_options){
+                      .file = a->files.p[0],
+                      .dir = pdl_file_folder(a->files.p[0]),
+                      .policies = &a->value[OPT_policy],
+                      .n_policies = a->given[OPT_policy],
+                  },
+                  &s, &err) &&
               pdl_cli_read_data(a, &vars, &err);
     if (ok) {
         c.session = s;

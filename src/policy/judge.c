@@ -220,21 +220,42 @@ void pdl_policies_each_rule(const pdl_policies *p,
     }
 }
 
-bool pdl_policies_have_rule(const pdl_policies *p, pdl_sink_id sink, pdl_str name, bool *used) {
+static bool whole_name_fits(const rule *r, pdl_str name) {
+    return !name.p || name_fits(r, name, (pdl_str){0});
+}
+
+/* The part of the pattern before the first slash; without one it is for servers and tools alike. */
+static bool server_fits(const rule *r, pdl_str server) {
+    if (!r->name.p) return true;
+    size_t slash = pdl_str_find(r->name, PDL_STR("/"), 0);
+    return pdl_policy_glob(pdl_str_sub(r->name, 0, slash == PDL_NOT_FOUND ? r->name.n : slash),
+                           server, false);
+}
+
+static bool have_rule(const pdl_policies *p, pdl_sink_id sink, pdl_str name, bool *used,
+                      bool (*fits)(const rule *r, pdl_str name)) {
     size_t n = 0;
     bool any = false;
     for (size_t i = 0; i < p->all.n; i++) {
         const policy *one = p->all.p[i];
         for (size_t k = 0; k < one->rules.n; k++) {
             const rule *r = &one->rules.p[k];
-            bool fits = r->sink == sink && (!name.p || name_fits(r, name, (pdl_str){0}));
-            any = any || fits;
+            bool found = r->sink == sink && fits(r, name);
+            any = any || found;
             if (one->built_in) continue;
-            if (fits && used) used[n] = true;
+            if (found && used) used[n] = true;
             n++;
         }
     }
     return any;
+}
+
+bool pdl_policies_have_rule(const pdl_policies *p, pdl_sink_id sink, pdl_str name, bool *used) {
+    return have_rule(p, sink, name, used, whole_name_fits);
+}
+
+bool pdl_policies_have_tools(const pdl_policies *p, pdl_str server, bool *used) {
+    return have_rule(p, PDL_SINK_tool, server, used, server_fits);
 }
 
 /* --- labels as text --------------------------------------------------------------------------- */

@@ -92,6 +92,12 @@ typedef struct pdl_rule_view {
 } pdl_rule_view;
 void pdl_policies_each_rule(const pdl_policies *p,
                             void (*fn)(void *user, size_t i, const pdl_rule_view *r), void *user);
+/* What the reply of an effect of this kind and subject gets: labels of patterns that fit, and
+ * whether it is trusted. */
+pdl_label pdl_policies_label_of(const pdl_policies *p, pdl_effect_kind kind, pdl_str subject,
+                                pdl_str folder, bool *is_trusted);
+/* Is there a rule for tools of this server? Marks those that there are, as the next function. */
+bool pdl_policies_have_tools(const pdl_policies *p, pdl_str server, bool *used);
 /* Is there a rule for this name of a sink in one of the policies? Marks the rules that fit in
  * used[i], in the order of pdl_policies_each_rule; NULL: nobody wants to know. */
 bool pdl_policies_have_rule(const pdl_policies *p, pdl_sink_id sink, pdl_str name, bool *used);

@@ -82,10 +82,6 @@ bool pdl_policy_path_fits(pdl_str pattern, pdl_str folder, pdl_str path, bool re
 
 /* judge.c */
 bool pdl_policy_is_read_only(const pdl_policies *p, pdl_str tool);
-/* What an effect of this kind and subject gets: labels of patterns that fit, and whether it is
- * trusted. */
-pdl_label pdl_policies_label_of(const pdl_policies *p, pdl_effect_kind kind, pdl_str subject,
-                                pdl_str folder, bool *is_trusted);
 
 /* asks.c */
 typedef struct ask_list {

@@ -88,8 +88,8 @@ static inline pdl_label pdl_label_of_truth(pdl_label l) { return l & ~(pdl_label
  * For `endorse`. */
 pdl_val pdl_without_labels(pdl_val v, pdl_label origins);
 
-/* What a place that leaves the run does not show: values with one of these labels. name: appends the
- * names of labels. */
+/* What a place that leaves the run does not show: values with one of these labels. name: appends
+ * the names of labels. */
 typedef struct pdl_mask {
     pdl_label labels; /* 0: everything is shown */
     const void *user; /* borrowed */
@@ -103,8 +103,8 @@ static inline bool pdl_mask_hides(const pdl_mask *m, pdl_label l) {
 void pdl_mask_put(const pdl_mask *m, pdl_label l, pdl_buf *out);
 /* v with such a text in place of every part that is hidden. Takes v. */
 pdl_val pdl_masked(const pdl_mask *m, pdl_val v);
-/* v with such a text in place of every text in it, and nothing in place of numbers: for a value that
- * is hidden and whose form still counts (a reply in a recording). Takes v. */
+/* v with such a text in place of every text in it, and nothing in place of numbers: for a value
+ * that is hidden and whose form still counts (a reply in a recording). Takes v. */
 pdl_val pdl_mask_leaves(const pdl_mask *m, pdl_label l, pdl_val v);
 
 /* The label that stands for the i-th source of a run. */
