@@ -1,8 +1,8 @@
-/* guard.c -- the policies of a session: where they are named, the world that asks them, and the masks
- * of the places that leave the run.
+/* guard.c -- the policies of a session: where they are named, the world that asks them, and the
+ * masks of the places that leave the run.
  *
- * A mask is a part of the session, so that whoever writes a recording, a trace or the output can hold
- * it before the last policy, that of the program, is read.
+ * A mask is a part of the session, so that whoever writes a recording, a trace or the output can
+ * hold it before the last policy, that of the program, is read.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

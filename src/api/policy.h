@@ -14,8 +14,8 @@ PDL_MUST bool pdl_policy_built_in(const pdl_str *path, size_t n_path, pdl_str na
                                   pdl_buf *text, pdl_err *err);
 
 /* The policies that a run of the program (borrowed; NULL: none) in this session would ask: those of
- * the session's options and of the environment, and its own. NULL in *out: none. Errors: io, syntax,
- * schema. */
+ * the session's options and of the environment, and its own. NULL in *out: none. Errors: io,
+ * syntax, schema. */
 PDL_MUST bool pdl_session_policies(const pdl_session *s, const pdl_program *p, pdl_policies **out,
                                    pdl_err *err);
 
