@@ -203,9 +203,36 @@ pdl_world *pdl_explain_world_new(pdl_world *outside, unsigned allowed, const pdl
     return &x->world;
 }
 
+/* What all calls come to, as far as it is known of each. */
+static pdl_val totals_of(pdl_vref calls) {
+    int64_t prompt = 0, answer = 0, open_ended = 0, no_price = 0;
+    double cost = 0;
+    for (size_t i = 0; i < pdl_list_len(calls); i++) {
+        pdl_vref c = pdl_list_at(calls, i), t = pdl_dict_getz(c, "tokens"),
+                 most = pdl_dict_getz(t, "answer_at_most"), price = pdl_dict_getz(c, "cost");
+        prompt += pdl_int_of(pdl_dict_getz(t, "prompt")); /* each is bounded by the memory */
+        if (pdl_is(most, PDL_V_INT) && pdl_int_of(most) < INT64_MAX - answer)
+            answer += pdl_int_of(most);
+        else
+            open_ended++;
+        if (pdl_is(price, PDL_V_FLOAT))
+            cost += pdl_float_of(price);
+        else
+            no_price++;
+    }
+    size_t n = pdl_list_len(calls);
+    pdl_val d = pdl_dict_putz(pdl_dict_new(6), "calls", pdl_int((int64_t)n));
+    d = pdl_dict_putz(d, "prompt_tokens", pdl_int(prompt));
+    d = pdl_dict_putz(d, "answer_tokens_at_most", pdl_int(answer));
+    d = pdl_dict_putz(d, "calls_without_limit", pdl_int(open_ended));
+    d = pdl_dict_putz(d, "cost", pdl_float(cost));
+    return pdl_dict_putz(d, "calls_without_price", pdl_int(no_price));
+}
+
 pdl_val pdl_explain_notes(pdl_world *w) {
     explainer *x = (explainer *)(void *)w;
     pdl_val d = pdl_dict_putz(pdl_dict_new(4), "calls", pdl_keep(x->calls));
+    d = pdl_dict_putz(d, "totals", totals_of(x->calls));
     return pdl_dict_putz(d, "not_done", pdl_keep(x->not_done));
 }
 

@@ -26,7 +26,8 @@ PDL_MUST bool pdl_allow_read(pdl_str words, unsigned *out, pdl_err *err);
 /* A world in front of outside (a router of pdl_compose, borrowed). prices may be NULL. */
 pdl_world *pdl_explain_world_new(pdl_world *outside, unsigned allowed, const pdl_prices *prices);
 
-/* The record so far, in the order of the requests: {calls: [...], not_done: [...]}. Owned.
+/* The record so far, in the order of the requests: {calls: [...], totals,
+ * not_done: [...]}. Owned.
  * docs/manual/calls.md has the forms. */
 pdl_val pdl_explain_notes(pdl_world *w);
 /* What a strand that waits for this effect waits for: "the reply of call 2", "code that was not

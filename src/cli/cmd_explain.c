@@ -140,6 +140,29 @@ static void put_unreached(pdl_vref list, pdl_buf *out) {
     }
 }
 
+static int64_t number_at(pdl_vref d, const char *key) { return pdl_int_of(pdl_dict_getz(d, key)); }
+
+/* "total: 4 calls, about 21 tokens asked, at most 60 answered (1 call without a limit), ..." */
+static void put_totals(pdl_vref notes, pdl_buf *out) {
+    pdl_vref t = pdl_dict_getz(notes, "totals");
+    long long calls = number_at(t, "calls"), endless = number_at(t, "calls_without_limit"),
+              unpriced = number_at(t, "calls_without_price");
+    size_t waits = pdl_list_len(pdl_dict_getz(notes, "not_known")),
+           blocks = pdl_list_len(pdl_dict_getz(notes, "not_reached"));
+    if (!calls) return;
+    pdl_buf_putf(out, "total: %lld call%s, about %lld tokens in prompts", calls,
+                 calls == 1 ? "" : "s", (long long)number_at(t, "prompt_tokens"));
+    if (calls > endless)
+        pdl_buf_putf(out, ", at most %lld in answers",
+                     (long long)number_at(t, "answer_tokens_at_most"));
+    if (endless) pdl_buf_putf(out, ", %lld without max_tokens", endless);
+    if (calls > unpriced)
+        pdl_buf_putf(out, "; cost: about %.6g", pdl_float_of(pdl_dict_getz(t, "cost")));
+    if (unpriced) pdl_buf_putf(out, "; %lld without a price (--prices)", unpriced);
+    if (waits || blocks) PDL_PUT(out, "; more that is not known yet");
+    PDL_PUT(out, "\n");
+}
+
 static void put_text(pdl_vref notes, pdl_buf *out) {
     pdl_vref calls = pdl_dict_getz(notes, "calls"), no = pdl_dict_getz(notes, "not_done"),
              waits = pdl_dict_getz(notes, "not_known");
@@ -155,6 +178,7 @@ static void put_text(pdl_vref notes, pdl_buf *out) {
     }
     put_unknown(waits, out);
     put_unreached(pdl_dict_getz(notes, "not_reached"), out);
+    put_totals(notes, out);
 }
 
 /* What was noted, then the error that ended the run, if one did. */

@@ -25,6 +25,22 @@ def notes(p, *args, status=0, **kw):
     return json.loads(out)
 
 
+def sums_up(build):
+    """Totals of what is known, and how many calls are without it."""
+    with Server(lambda body, n: "x") as s:
+        p = Place(build, s)
+        (p.dir / "prices.json").write_text(json.dumps({"openai/a": {"input": 0.5, "output": 0.25}}))
+        d = notes(p, "-d", "n: 3", "--prices", "prices.json", program=CHAIN)["totals"]
+        same(d, {"calls": 2, "prompt_tokens": d["prompt_tokens"], "answer_tokens_at_most": 20, "calls_without_limit": 1,
+                 "cost": 6 * 0.5 + 20 * 0.25, "calls_without_price": 1})
+        _, out, _ = p.run("explain", "-d", "n: 3", "--prices", "prices.json", "p.pdl")
+        last = out.splitlines()[-1]
+        same(last, "total: 2 calls, about %d tokens in prompts, at most 20 in answers, 1 without max_tokens; cost: about 8; 1 without a price (--prices); "
+             "more that is not known yet" % d["prompt_tokens"])
+        many = notes(p, program="for: {i: [1, 2, 3]}\nmap: {model: openai/a, input: '${ i }'}\n")["totals"]
+        same((many["calls"], many["calls_without_limit"]), (3, 3), "every iteration of a map")
+
+
 def shows_what_a_run_sends(build):
     """The bodies are those that the server of a real run gets, key by key."""
     with Server(lambda body, n: "x") as s:
@@ -129,7 +145,8 @@ def many_calls(build):
     waits = "for: {i: [1, 2, 3]}\nmap:\n  text: [{model: openai/a, input: 'n${ i }', def: r}, {if: \"${ r == 'x' }\", then: {model: openai/b, input: x}}]\n"
     out = p.run("explain", "p.pdl", program=waits)[1]
     same(out[out.index("not known:"):].splitlines(), ["not known:", "  p.pdl:3: waits for the reply of call 1, and 2 times more for others",
-                                                      "not reached:", "  p.pdl:3:77 model: after the reply of call 1"])
+                                                      "not reached:", "  p.pdl:3:77 model: after the reply of call 1",
+                                                      "total: 3 calls, about 15 tokens in prompts, 3 without max_tokens; 3 without a price (--prices); more that is not known yet"])
     d = notes(p, program="for: {i: \"${ range(500) | list }\"}\nmap: {model: openai/a, input: 'n${ i }'}\n")
     same([c["messages"][0]["content"] for c in d["calls"]], ["n%d" % i for i in range(500)])
 
@@ -140,7 +157,7 @@ def costs(build):
     same(notes(p, "--prices", "t", program="{model: openai/a, input: abcdefgh, parameters: {max_tokens: 5}}")["calls"][0]["cost"], 16.0)
 
 
-TESTS = [shows_what_a_run_sends, keys_are_removed, missing_key_is_told, nothing_is_done_unless_allowed, blocks_behind_unknowns, failing_programs, many_calls, costs]
+TESTS = [sums_up, shows_what_a_run_sends, keys_are_removed, missing_key_is_told, nothing_is_done_unless_allowed, blocks_behind_unknowns, failing_programs, many_calls, costs]
 
 if __name__ == "__main__":
     sys.exit(main(TESTS, sys.argv))
