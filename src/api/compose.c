@@ -4,19 +4,31 @@
  */
 #include "api/compose.h"
 
-#include "base/num.h"
+#include "api/confined.h"
 #include "api/objects.h"
+#include "base/num.h"
+#include "base/vec.h"
 #include "host/host.h"
+#include "io/file.h"
 #include "mcp/mcp.h"
 #include "model/model.h"
 #include "native/native.h"
 
 #include "base/banned.h"
 
+/* What runs programs of others, for one profile of the sandbox. */
+typedef struct confined_rooms {
+    const pdl_sandbox *sandbox; /* NULL: nothing confines them */
+    pdl_val profiles;           /* of the effects that they answer; absent: none */
+    pdl_world *worker, *mcp;    /* NULL until needed */
+} confined_rooms;
+
 typedef struct router {
     pdl_world world;
     pdl_compose_options opt;
-    pdl_world *model, *worker, *mcp, *host, *hooks; /* NULL until needed */
+    pdl_world *model, *host, *hooks; /* NULL until needed */
+    PDL_VEC(confined_rooms) rooms;
+    uint32_t generations; /* of the processes of all workers */
 } router;
 
 static pdl_val record_of(void *user, pdl_vref record) {
@@ -47,7 +59,7 @@ static bool read_limit(const router *r, const char *name, const char *what, doub
 }
 
 /* PDL_PYTHON, else the active virtual environment's, else the one on PATH. */
-static bool open_worker(router *r, pdl_err *err) {
+static bool open_worker(router *r, confined_rooms *rooms, pdl_err *err) {
     const char *own = r->opt.env(r->opt.env_user, "PDL_PYTHON"), *candidates[2];
     pdl_buf venv = PDL_BUF;
     size_t n = 0;
@@ -75,48 +87,190 @@ static bool open_worker(router *r, pdl_err *err) {
         .ask_input = r->opt.ask_input,
         .run_program = r->opt.run_program,
         .record = record_of,
-        .sandbox = r->opt.sandbox,
+        .sandbox = rooms->sandbox,
+        .generations = &r->generations,
         .time_limit_ms = ms,
         .max_memory = (size_t)bytes,
     };
-    r->worker = pdl_worker_world_new(r->opt.loop, &o);
+    rooms->worker = pdl_worker_world_new(r->opt.loop, &o);
     pdl_buf_fini(&venv);
     return true;
 }
 
+/* --- by profile ------------------------------------------------------------------------------- */
+
+static bool find_rooms(router *r, const pdl_effect *e, confined_rooms **out, pdl_err *err) {
+    const pdl_sandbox *s = NULL;
+    if (r->opt.confined && !pdl_confined_find(r->opt.confined, e->sandbox, &s, err)) return false;
+    for (size_t i = 0; i < r->rooms.n; i++) {
+        *out = &r->rooms.p[i];
+        if ((*out)->sandbox == s) return true;
+    }
+    *out = pdl_vec_push(&r->rooms);
+    **out = (confined_rooms){.sandbox = s, .profiles = pdl_keep(e->sandbox)};
+    return true;
+}
+
+/* The worker whose process has the object. What was made in one profile may be used in a wider
+ * one: its code runs as it did. In a narrower one it would do what the block may not. */
+static bool find_object(router *r, const pdl_effect *e, pdl_world **out, pdl_err *err) {
+    for (size_t i = 0; i < r->rooms.n; i++) {
+        confined_rooms *c = &r->rooms.p[i];
+        if (!c->worker || !pdl_worker_has_object(c->worker, e->request)) continue;
+        *out = c->worker;
+        return pdl_text_is(pdl_dict_getz(e->request, "op"), "drop") ||
+               pdl_confined_is_inside(c->profiles, e->sandbox) ||
+               pdl_err_set(err, PDL_E_policy, (pdl_loc){0},
+                           "the object is in the Python process of a wider sandbox than the block "
+                           "that uses it");
+    }
+    confined_rooms *own;
+    if (!find_rooms(r, e, &own, err) || (!own->worker && !open_worker(r, own, err))) return false;
+    *out = own->worker;
+    return true;
+}
+
+static bool confine_server(void *user, pdl_vref own, pdl_str folder, pdl_vref profiles,
+                           const pdl_sandbox **out, pdl_err *err) {
+    const router *r = user;
+    *out = NULL;
+    return !r->opt.confined ||
+           pdl_confined_server(r->opt.confined, own, folder, profiles, out, err);
+}
+
+static pdl_world *tools_of(router *r, confined_rooms *c) {
+    if (!c->mcp)
+        c->mcp = pdl_mcp_world_new(r->opt.loop, &(pdl_mcp_options){
+                                                    .env = r->opt.env,
+                                                    .user = r->opt.env_user,
+                                                    .debug = r->opt.debug,
+                                                    .secrets = r->opt.secrets,
+                                                    .confine = confine_server,
+                                                    .confine_user = r,
+                                                    .profiles = c->profiles,
+                                                });
+    return c->mcp;
+}
+
+static pdl_world *confined_world(router *r, const pdl_effect *e, pdl_err *err) {
+    pdl_world *w = NULL;
+    confined_rooms *c;
+    if (e->kind == PDL_EFFECT_object) return find_object(r, e, &w, err) ? w : NULL;
+    if (!find_rooms(r, e, &c, err)) return NULL;
+    if (e->kind == PDL_EFFECT_tool) return tools_of(r, c);
+    return c->worker || open_worker(r, c, err) ? c->worker : NULL;
+}
+
+/* --- what confined code asks for -------------------------------------------------------------- */
+
+static bool refuse_code(pdl_err *err, const char *verb, pdl_str what) {
+    pdl_err_set(err, PDL_E_policy, (pdl_loc){0},
+                "the sandbox of the code that asks for it does not let it %s %.*s", verb,
+                PDL_FMT(what));
+    err->py_class = pdl_str_dup(PDL_STR("PermissionError,OSError"));
+    return false;
+}
+
+/* Programs are looked for in several folders: in those of libraries, which the user chose, they may
+ * be anywhere below. */
+static bool may_search(const router *r, const pdl_sandbox *s, const pdl_effect *e, pdl_err *err) {
+    pdl_vref under = pdl_dict_getz(e->request, "under");
+    pdl_str path = pdl_str_get(pdl_dict_getz(e->request, "path"));
+    bool climbs = pdl_str_find(path, PDL_STR(".."), 0) != PDL_NOT_FOUND;
+    for (size_t i = 0; i < pdl_list_len(under); i++) {
+        pdl_str folder = pdl_str_get(pdl_list_at(under, i));
+        bool library = false;
+        for (size_t k = 0; k < r->opt.n_path && !climbs; k++)
+            library = library || pdl_str_starts(folder, r->opt.path[k]);
+        if (library) continue;
+        pdl_buf b = PDL_BUF;
+        pdl_buf_putf(&b, "%.*s%s%.*s", PDL_FMT(folder), folder.n ? "/" : "", PDL_FMT(path));
+        bool ok = pdl_file_kind_of(pdl_buf_z(&b)) == PDL_FILE_NONE ||
+                  pdl_sandbox_may_read(s, pdl_buf_z(&b));
+        pdl_buf_fini(&b);
+        if (!ok) return refuse_code(err, "read", path);
+    }
+    return true;
+}
+
+/* Addresses anywhere in the parameters of a model: those of fallbacks are used like its own. */
+static bool may_reach(const pdl_sandbox *s, pdl_vref v, unsigned depth, pdl_err *err) {
+    enum { MOST_DEPTH = 16 };
+    if (depth > MOST_DEPTH) return refuse_code(err, "use", PDL_STR("parameters as deep as these"));
+    for (size_t i = 0, n = pdl_is_list(v) ? pdl_list_len(v) : 0; i < n; i++)
+        if (!may_reach(s, pdl_list_at(v, i), depth + 1, err)) return false;
+    for (size_t i = 0, n = pdl_is_dict(v) ? pdl_dict_len(v) : 0; i < n; i++) {
+        pdl_vref key = pdl_dict_key_at(v, i), x = pdl_dict_val_at(v, i);
+        bool address = pdl_text_is(key, "api_base") || pdl_text_is(key, "base_url");
+        if (address && pdl_is_str(x) && !pdl_sandbox_may_reach(s, pdl_str_get(x)))
+            return refuse_code(err, "reach", pdl_str_get(x));
+        if (!address && !may_reach(s, x, depth + 1, err)) return false;
+    }
+    return true;
+}
+
+/* The engine does for code what the code may do itself. Requests of a person, of tool servers and
+ * of a model at its own address are what the user has set up. */
+static bool may_ask(router *r, const pdl_effect *e, pdl_err *err) {
+    confined_rooms *c;
+    pdl_vref path = pdl_dict_getz(e->request, "path");
+    if (!e->by_code || !r->opt.confined) return true;
+    if (!find_rooms(r, e, &c, err)) return false;
+    if (!c->sandbox) return true;
+    if (e->kind == PDL_EFFECT_model || e->kind == PDL_EFFECT_embed)
+        return may_reach(c->sandbox, pdl_dict_getz(e->request, "parameters"), 0, err);
+    if (e->kind == PDL_EFFECT_source && pdl_is_list(pdl_dict_getz(e->request, "under")))
+        return may_search(r, c->sandbox, e, err);
+    if (e->kind == PDL_EFFECT_read || e->kind == PDL_EFFECT_source)
+        return pdl_sandbox_may_read(c->sandbox, pdl_str_get(path).p) ||
+               refuse_code(err, "read", pdl_str_get(path));
+    if (e->kind == PDL_EFFECT_write)
+        return pdl_sandbox_may_write(c->sandbox, pdl_str_get(path).p) ||
+               refuse_code(err, "write", pdl_str_get(path));
+    return true;
+}
+
+/* --- who answers ------------------------------------------------------------------------------ */
+
+static pdl_world *model_of(router *r) {
+    if (!r->model)
+        r->model = pdl_model_world_new(
+            r->opt.loop, &(pdl_model_options){
+                             .env = r->opt.env,
+                             .user = r->opt.env_user,
+                             .debug = r->opt.debug,
+                             .timeouts = r->opt.timeouts,
+                             .prices = r->opt.prices,
+                             .wire = r->opt.wire,
+                             .traceparent = r->opt.traceparent,
+                             .secrets = r->opt.secrets,
+                             .max_requests_per_second = r->opt.max_requests_per_second,
+                             .max_tokens_per_minute = r->opt.max_tokens_per_minute,
+                         });
+    return r->model;
+}
+
+static pdl_world *host_of(router *r) {
+    if (!r->host)
+        r->host =
+            pdl_host_world_new(r->opt.loop, &(pdl_host_options){
+                                                .show = r->opt.show_prompt,
+                                                .user = r->opt.show_user,
+                                                .open = r->opt.confined ? pdl_confined_open : NULL,
+                                                .open_user = r->opt.confined,
+                                            });
+    return r->host;
+}
+
 /* NULL, and err set, where the room cannot be opened. */
-static pdl_world *world_for(router *r, pdl_effect_kind kind, pdl_err *err) {
-    switch (kind) {
+static pdl_world *world_for(router *r, const pdl_effect *e, pdl_err *err) {
+    switch (e->kind) {
     case PDL_EFFECT_model:
-    case PDL_EFFECT_embed:
-        if (!r->model)
-            r->model = pdl_model_world_new(
-                r->opt.loop, &(pdl_model_options){
-                                 .env = r->opt.env,
-                                 .user = r->opt.env_user,
-                                 .debug = r->opt.debug,
-                                 .timeouts = r->opt.timeouts,
-                                 .prices = r->opt.prices,
-                                 .wire = r->opt.wire,
-                                 .traceparent = r->opt.traceparent,
-                                 .secrets = r->opt.secrets,
-                                 .max_requests_per_second = r->opt.max_requests_per_second,
-                                 .max_tokens_per_minute = r->opt.max_tokens_per_minute,
-                             });
-        return r->model;
+    case PDL_EFFECT_embed: return model_of(r);
     case PDL_EFFECT_code:
     case PDL_EFFECT_object:
-    case PDL_EFFECT_command: return r->worker || open_worker(r, err) ? r->worker : NULL;
-    case PDL_EFFECT_tool:
-        if (!r->mcp)
-            r->mcp = pdl_mcp_world_new(r->opt.loop, &(pdl_mcp_options){
-                                                        .env = r->opt.env,
-                                                        .user = r->opt.env_user,
-                                                        .debug = r->opt.debug,
-                                                        .secrets = r->opt.secrets,
-                                                        .sandbox = r->opt.sandbox,
-                                                    });
-        return r->mcp;
+    case PDL_EFFECT_command:
+    case PDL_EFFECT_tool: return confined_world(r, e, err);
     case PDL_EFFECT_read:
     case PDL_EFFECT_write:
     case PDL_EFFECT_input:
@@ -125,22 +279,13 @@ static pdl_world *world_for(router *r, pdl_effect_kind kind, pdl_err *err) {
     case PDL_EFFECT_now:
     case PDL_EFFECT_random:
     case PDL_EFFECT_approval:
-    case PDL_EFFECT_permit:
-        if (!r->host)
-            r->host = pdl_host_world_new(r->opt.loop, &(pdl_host_options){
-                                                          .show = r->opt.show_prompt,
-                                                          .user = r->opt.show_user,
-                                                      });
-        return r->host;
+    case PDL_EFFECT_permit: return host_of(r);
     case PDL_EFFECT_COUNT: break;
     }
-    PDL_BUG("effect kind %d", (int)kind);
+    PDL_BUG("effect kind %d", (int)e->kind);
 }
 
-pdl_world *pdl_compose_model(pdl_world *w) {
-    pdl_err never = {0};
-    return world_for((router *)(void *)w, PDL_EFFECT_model, &never);
-}
+pdl_world *pdl_compose_model(pdl_world *w) { return model_of((router *)(void *)w); }
 
 /* Answered by the library, not by the host program. */
 static void start_here(void *user, pdl_effect *e) {
@@ -153,7 +298,7 @@ static void start_here(void *user, pdl_effect *e) {
         pdl_effect_refuse(e, &err);
         return;
     }
-    pdl_world *world = r->opt.behind ? r->opt.behind : world_for(r, e->kind, &err);
+    pdl_world *world = r->opt.behind ? r->opt.behind : world_for(r, e, &err);
     if (world)
         world->ops->start(world, e);
     else
@@ -162,13 +307,17 @@ static void start_here(void *user, pdl_effect *e) {
 
 static pdl_world *hooks_of(router *r) {
     if (!r->hooks)
-        r->hooks =
-            pdl_hooks_world_new(r->opt.loop, r->opt.hooks, r->opt.n_hooks, start_here, r);
+        r->hooks = pdl_hooks_world_new(r->opt.loop, r->opt.hooks, r->opt.n_hooks, start_here, r);
     return r->hooks;
 }
 
 static void start(pdl_world *w, pdl_effect *e) {
     router *r = (router *)(void *)w;
+    pdl_err err = {0};
+    if (!may_ask(r, e, &err)) {
+        pdl_effect_refuse(e, &err);
+        return;
+    }
     if (!pdl_hooks_match(r->opt.hooks, r->opt.n_hooks, e)) {
         start_here(r, e);
         return;
@@ -180,8 +329,11 @@ static void start(pdl_world *w, pdl_effect *e) {
 static void cancel(pdl_world *w, uint32_t id) {
     router *r = (router *)(void *)w;
     if (r->model) r->model->ops->cancel(r->model, id);
-    if (r->worker) r->worker->ops->cancel(r->worker, id);
-    if (r->mcp) r->mcp->ops->cancel(r->mcp, id);
+    for (size_t i = 0; i < r->rooms.n; i++) {
+        const confined_rooms *c = &r->rooms.p[i];
+        if (c->worker) c->worker->ops->cancel(c->worker, id);
+        if (c->mcp) c->mcp->ops->cancel(c->mcp, id);
+    }
     if (r->host) r->host->ops->cancel(r->host, id);
     if (r->hooks) r->hooks->ops->cancel(r->hooks, id);
     if (r->opt.behind) r->opt.behind->ops->cancel(r->opt.behind, id);
@@ -206,11 +358,16 @@ bool pdl_compose_is_ready(const pdl_world *w) {
 static void close_all(pdl_world *w) {
     router *r = (router *)(void *)w;
     if (r->model) r->model->ops->close(r->model);
-    if (r->worker) r->worker->ops->close(r->worker);
+    for (size_t i = 0; i < r->rooms.n; i++)
+        if (r->rooms.p[i].worker) r->rooms.p[i].worker->ops->close(r->rooms.p[i].worker);
     if (r->host) r->host->ops->close(r->host);
     if (r->hooks) r->hooks->ops->close(r->hooks);
-    if (r->mcp)
-        r->mcp->ops->close(r->mcp); /* last: it runs the loop until its servers have ended */
+    for (size_t i = 0; i < r->rooms.n; i++) {
+        confined_rooms *c = &r->rooms.p[i]; /* last: they run the loop until servers have ended */
+        if (c->mcp) c->mcp->ops->close(c->mcp);
+        pdl_drop(c->profiles);
+    }
+    pdl_vec_fini(&r->rooms);
     pdl_free(r);
 }
 

@@ -30,7 +30,9 @@ typedef struct pdl_compose_options {
     void (*run_program)(void *user, const pdl_effect *code, pdl_val request,
                         pdl_worker_done_fn *done, void *done_user);
     void *user;
-    const struct pdl_sandbox *sandbox; /* of code, commands and tool servers; NULL: none */
+    struct pdl_confined *confined; /* of code, commands and tool servers; NULL: nothing is */
+    const pdl_str *path;           /* folders of libraries, which code may import from */
+    size_t n_path;
     const char *timeouts;  /* time limits of model calls, see model.h; NULL: defaults */
     const pdl_hook *hooks; /* effects that the host program answers itself */
     size_t n_hooks;

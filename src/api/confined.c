@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/vec.h"
 #include "io/file.h"
 
 #include "base/banned.h"
@@ -34,13 +35,51 @@ static const char *helper_of(const char *(*env)(void *user, const char *name), v
     return NULL;
 }
 
-bool pdl_api_open_sandbox(const pdl_session_options *o,
-                          const char *(*env)(void *user, const char *name), void *user,
-                          pdl_arena *arena, pdl_sandbox **out, pdl_err *err) {
-    *out = NULL;
-    if (!o->sandbox.n || o->replay.n || o->shared) return true;
-    const char *own = env(user, "PDL_PYTHON");
-    const char *venv = env(user, "VIRTUAL_ENV");
+typedef struct sandbox_row {
+    pdl_val server, profiles; /* owned; absent: none */
+    pdl_sandbox *sandbox;
+} sandbox_row;
+
+struct pdl_confined {
+    const pdl_session_options *opt;
+    const char *(*env)(void *user, const char *name);
+    void *user;
+    pdl_arena *arena;
+    pdl_sandbox *run; /* of the whole run; NULL: none */
+    PDL_VEC(sandbox_row) rows;
+};
+
+enum { MOST_ROWS = 64 }; /* each may have a Python process */
+
+pdl_confined *pdl_confined_new(const pdl_session_options *o,
+                               const char *(*env)(void *user, const char *name), void *user,
+                               pdl_arena *arena) {
+    pdl_confined *c = PDL_NEW(pdl_confined);
+    c->opt = o;
+    c->env = env;
+    c->user = user;
+    c->arena = arena;
+    return c;
+}
+
+void pdl_confined_free(pdl_confined *c) {
+    if (!c) return;
+    for (size_t i = 0; i < c->rows.n; i++) {
+        pdl_drop(c->rows.p[i].server);
+        pdl_drop(c->rows.p[i].profiles);
+        pdl_sandbox_free(c->rows.p[i].sandbox);
+    }
+    pdl_vec_fini(&c->rows);
+    pdl_sandbox_free(c->run);
+    pdl_free(c);
+}
+
+/* One that is made from the options, with a profile (absent: none) over theirs. */
+static bool make(pdl_confined *c, pdl_vref profile, pdl_str name, pdl_str folder, pdl_sandbox **out,
+                 pdl_err *err) {
+    const pdl_session_options *o = c->opt;
+    const char *own = c->env(c->user, "PDL_PYTHON");
+    const char *venv = c->env(c->user, "VIRTUAL_ENV");
     pdl_buf in_venv = PDL_BUF, note = PDL_BUF;
     if (venv) pdl_buf_putf(&in_venv, "%s/bin/python3", venv);
     const char *pythons[] = {own && *own ? own : venv ? pdl_buf_z(&in_venv) : "python3", "python3"};
@@ -51,15 +90,17 @@ bool pdl_api_open_sandbox(const pdl_session_options *o,
         if (hide[i].n) files[n++] = pdl_str_dup(hide[i]);
     pdl_sandbox_options so = {
         .profile = o->sandbox,
-        .given = pdl_absent(),
+        .given = profile,
+        .given_name = name,
+        .given_dir = folder,
         .process_is_enough = o->sandbox_process,
         .dir = o->dir,
         .hide = (const char *const *)files,
         .pythons = pythons,
         .n_pythons = 2,
-        .env = env,
-        .user = user,
-        .helper = helper_of(env, user, arena),
+        .env = c->env,
+        .user = c->user,
+        .helper = helper_of(c->env, c->user, c->arena),
     };
     bool ok = pdl_sandbox_new(&so, out, &note, err);
     if (ok && note.len && o->sandbox_note) o->sandbox_note(o->sink.user, pdl_buf_str(&note));
@@ -67,4 +108,81 @@ bool pdl_api_open_sandbox(const pdl_session_options *o,
     pdl_buf_fini(&in_venv);
     pdl_buf_fini(&note);
     return ok;
+}
+
+/* Sessions that answer from a recording, or through another session, start nothing themselves. */
+bool pdl_confined_begin(pdl_confined *c, pdl_vref profile, pdl_str name, pdl_err *err) {
+    if (c->opt->replay.n || c->opt->shared || (!c->opt->sandbox.n && pdl_is_absent(profile)))
+        return true;
+    return make(c, profile, name, pdl_file_folder(name), &c->run, err);
+}
+
+static bool same(pdl_vref a, pdl_vref b) {
+    bool none = pdl_is_absent(a);
+    return none == pdl_is_absent(b) && (none || pdl_val_eq(a, b));
+}
+
+/* The sandbox of the run, or one of its own, then narrower and narrower. At least one profile is
+ * given. */
+static bool narrow(pdl_confined *c, pdl_vref server, pdl_str folder, pdl_vref profiles,
+                   pdl_sandbox **owned, pdl_err *err) {
+    pdl_sandbox *s = NULL;
+    size_t n = pdl_is_list(profiles) ? pdl_list_len(profiles) : 0, i = 0;
+    if (!pdl_is_absent(server)) {
+        if (c->run ? !pdl_sandbox_widen(c->run, server, folder, &s, err)
+                   : !make(c, server, (pdl_str){0}, folder, &s, err))
+            return false;
+    } else if (!c->run) {
+        if (!make(c, pdl_list_at(profiles, i++), (pdl_str){0}, c->opt->dir, &s, err)) return false;
+    }
+    for (; i < n; i++) {
+        pdl_sandbox *next;
+        bool ok = pdl_sandbox_narrow(s ? s : c->run, pdl_list_at(profiles, i), &next, err);
+        pdl_sandbox_free(s);
+        if (!ok) return false;
+        s = next;
+    }
+    *owned = s;
+    return true;
+}
+
+bool pdl_confined_server(pdl_confined *c, pdl_vref own, pdl_str folder, pdl_vref profiles,
+                         const pdl_sandbox **out, pdl_err *err) {
+    bool any = (pdl_is_list(profiles) && pdl_list_len(profiles)) || !pdl_is_absent(own);
+    *out = c->run;
+    if (!any) return true;
+    for (size_t i = 0; i < c->rows.n; i++) {
+        if (!same(c->rows.p[i].server, own) || !same(c->rows.p[i].profiles, profiles)) continue;
+        *out = c->rows.p[i].sandbox;
+        return true;
+    }
+    if (c->rows.n == MOST_ROWS)
+        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0},
+                           "a run has at most %d different profiles of the sandbox", MOST_ROWS);
+    pdl_sandbox *s;
+    if (!narrow(c, own, folder, profiles, &s, err)) return false;
+    *pdl_vec_push(&c->rows) = (sandbox_row){pdl_keep(own), pdl_keep(profiles), s};
+    *out = s;
+    return true;
+}
+
+bool pdl_confined_find(pdl_confined *c, pdl_vref profiles, const pdl_sandbox **out, pdl_err *err) {
+    return pdl_confined_server(c, pdl_absent(), (pdl_str){0}, profiles, out, err);
+}
+
+int pdl_confined_open(void *confined, const char *path, int flags, unsigned mode, bool *other) {
+    pdl_confined *c = confined;
+    *other = true;
+    int fd = c->run ? pdl_sandbox_open(c->run, path, flags, mode, other) : -1;
+    for (size_t i = 0; *other && i < c->rows.n; i++)
+        fd = pdl_sandbox_open(c->rows.p[i].sandbox, path, flags, mode, other);
+    return fd;
+}
+
+bool pdl_confined_is_inside(pdl_vref inner, pdl_vref outer) {
+    size_t n = pdl_is_list(outer) ? pdl_list_len(outer) : 0;
+    if (n > (pdl_is_list(inner) ? pdl_list_len(inner) : 0)) return false;
+    for (size_t i = 0; i < n; i++)
+        if (!pdl_val_eq(pdl_list_at(inner, i), pdl_list_at(outer, i))) return false;
+    return true;
 }

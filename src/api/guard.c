@@ -25,7 +25,7 @@ static void put_names(const void *user, pdl_label labels, pdl_buf *out) {
 }
 
 /* The policies so far stand in front of everything else. */
-static void guard(pdl_session *s) {
+void pdl_session_guard(pdl_session *s) {
     if (!s->policies) return;
     for (int i = 0; i < PDL_SINK_COUNT; i++)
         s->masks[i] = (pdl_mask){.labels = pdl_policies_masked(s->policies, (pdl_sink_id)i),
@@ -58,14 +58,14 @@ static bool read_own(const pdl_session *s, const pdl_program *p, pdl_policies **
 }
 
 bool pdl_session_read_policies(pdl_session *s, pdl_err *err) {
-    if (!read_given(s, &s->policies, err)) return false;
-    guard(s);
-    return true;
+    return read_given(s, &s->policies, err);
 }
 
 bool pdl_session_read_own_policy(pdl_session *s, pdl_err *err) {
+    size_t before = s->policies ? pdl_policies_count(s->policies) : 0;
     if (!s->explain && !read_own(s, s->program, &s->policies, err)) return false;
-    guard(s);
+    if (!pdl_session_add_profile(s, before, err)) return false;
+    pdl_session_guard(s);
     if (s->guard && s->durable && pdl_durable_asks(s->durable)) pdl_policy_world_lasts(s->guard);
     return true;
 }

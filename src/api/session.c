@@ -13,7 +13,6 @@
 #include "api/folders.h"
 #include "api/jobs.h"
 #include "api/keys.h"
-#include "api/policies.h"
 #include "api/subruns.h"
 #include "base/limits.h"
 #include "budget/world.h"
@@ -146,6 +145,7 @@ static pdl_run_options run_options(pdl_session *s) {
         .debug = s->opt.debug,
         .secrets = s->secrets,
         .budget = s->budget,
+        .sandbox = s->profiles,
         .cancel = s->opt.cancel,
         .guarded = s->guard != NULL,
         .capacity = s->policies ? pdl_policies_capacity(s->policies) : 0,
@@ -196,6 +196,8 @@ static void run_program(void *user, const pdl_effect *code, pdl_val request,
     if (pdl_is_str(dir)) o.dir = pdl_str_get(dir);
     if (root >= PDL_SUB_RANGES && s->spawn_worlds) o.world = s->spawn_worlds[root - PDL_SUB_RANGES];
     o.budget = code->budget;
+    o.sandbox = code->sandbox;
+    o.by_code = true;
     pdl_val vars = with_defaults(pdl_dict_getz(request, "scope"), pdl_effect_label(code));
     bool all = pdl_text_is(pdl_dict_getz(request, "output"), "all");
     if (!pdl_subruns_start(s->subs, code, &o, built, vars, all, done, done_user, &err))
@@ -208,7 +210,7 @@ static void run_program(void *user, const pdl_effect *code, pdl_val request,
 
 /* --- session ---------------------------------------------------------------------------------- */
 
-static const char *env_of(void *user, const char *name) {
+const char *pdl_session_env_of(void *user, const char *name) {
     return pdl_environ_get(((pdl_session *)user)->env, name);
 }
 
@@ -250,7 +252,7 @@ static pdl_world *compose(pdl_session *s) {
     const pdl_session_options *o = &s->opt;
     pdl_compose_options c = {
         .loop = s->loop,
-        .env = env_of,
+        .env = pdl_session_env_of,
         .env_user = s,
         .dir = o->dir,
         .debug = o->debug,
@@ -269,7 +271,9 @@ static pdl_world *compose(pdl_session *s) {
         .wire = o->wire ? on_wire : NULL,
         .traceparent = s->otlp ? pdl_session_traceparent : NULL,
         .secrets = s->secrets,
-        .sandbox = s->sandbox,
+        .confined = s->confined,
+        .path = s->path,
+        .n_path = s->n_path,
     };
     if (s->shared) c.behind = s->shared->outside;
     return pdl_compose(&c);
@@ -279,7 +283,8 @@ static pdl_world *compose(pdl_session *s) {
 static void open_outside(pdl_session *s) {
     const pdl_prices *prices = s->shared ? s->shared->prices : s->prices;
     if (!s->opt.replay.n && !s->opt.alone) s->outside = compose(s);
-    if (!s->shared) pdl_mcp_secrets(&(pdl_mcp_options){.env = env_of, .user = s}, s->secrets);
+    if (!s->shared)
+        pdl_mcp_secrets(&(pdl_mcp_options){.env = pdl_session_env_of, .user = s}, s->secrets);
     if (s->outside && s->shared) s->gate = pdl_jobs_world_new(s->shared->jobs, s->outside);
     if (s->outside)
         s->limits = pdl_budget_world_new(&(pdl_budget_world_options){s->loop, prices},
@@ -325,7 +330,8 @@ static void use_journal(pdl_session *s) {
 
 static bool open_worlds(pdl_session *s, pdl_err *err) {
     const pdl_session_options *o = &s->opt;
-    if (!pdl_api_open_sandbox(o, env_of, s, s->arena, &s->sandbox, err)) return false;
+    if ((!o->explain && !pdl_session_read_policies(s, err)) || !pdl_session_open_sandbox(s, err))
+        return false;
     open_outside(s);
     if (o->explain) return open_explain(s, err);
     if (o->cache.n && !o->replay.n) {
@@ -336,7 +342,8 @@ static bool open_worlds(pdl_session *s, pdl_err *err) {
     if (o->record.n && !open_record(s, err)) return false;
     if (o->replay.n && !open_replay(s, err)) return false;
     if (s->journal) use_journal(s);
-    return pdl_session_read_policies(s, err);
+    pdl_session_guard(s);
+    return true;
 }
 
 /* --- debug lines ------------------------------------------------------------------------------ */
@@ -459,7 +466,8 @@ void pdl_session_free(pdl_session *s) {
     pdl_session_close_telemetry(s);
     pdl_jobs_free(s->jobs);
     pdl_policies_free(s->policies);
-    pdl_sandbox_free(s->sandbox);
+    pdl_confined_free(s->confined);
+    pdl_drop(s->profiles);
     pdl_prices_free(s->prices);
     pdl_budget_drop(s->budget);
     close_own(s);
@@ -720,8 +728,6 @@ pdl_val pdl_session_library(pdl_session *s) {
     pdl_err_fini(&err);
     return lib;
 }
-
-const pdl_sandbox *pdl_session_sandbox(const pdl_session *s) { return s->sandbox; }
 
 const pdl_run *pdl_session_get(const pdl_session *s) { return s->run; }
 pdl_loop *pdl_session_loop(const pdl_session *s) { return s->loop; }

@@ -40,7 +40,7 @@ typedef struct pdl_session_options {
     /* profile that code, commands and tool servers are confined by: code, or a file; empty: none,
      * unless a policy has one */
     pdl_str sandbox;
-    bool sandbox_process; /* less than namespaces will do */
+    bool sandbox_process;                           /* less than namespaces will do */
     void (*sandbox_note)(void *user, pdl_str text); /* is told what is missing then; may be NULL */
     /* files with policies, or names of built-in ones, beside that of PDL_POLICY and that of the
      * program; borrowed */
@@ -62,7 +62,7 @@ typedef struct pdl_session_options {
     pdl_cancel_flag *cancel; /* not 0 when the run is to end; may be NULL */
     const pdl_str *path;     /* further folders for imports, before those of the installation */
     size_t n_path;
-    pdl_interner *names;     /* those of other runs whose functions this one meets; NULL: its own */
+    pdl_interner *names; /* those of other runs whose functions this one meets; NULL: its own */
     const struct pdl_hook *hooks; /* effects that the host program answers: hooks.h */
     size_t n_hooks;
     /* Its loop, environment, secrets, prices and rooms are used, so connections, workers and rates
@@ -167,8 +167,6 @@ const pdl_run *pdl_session_get(const pdl_session *s);
 struct pdl_loop *pdl_session_loop(const pdl_session *s);
 /* Folders of PDL_PATH and of the installed library, in which imports are looked for. Borrowed. */
 const pdl_str *pdl_session_path(const pdl_session *s, size_t *n);
-/* What confines code; NULL: nothing. Borrowed. */
-const struct pdl_sandbox *pdl_session_sandbox(const pdl_session *s);
 const char *pdl_session_env(pdl_session *s, const char *name);
 
 /* With options.explain, after the run, whose step may also be WAIT: {calls, not_done, not_known,

@@ -25,19 +25,20 @@ struct pdl_session {
     pdl_secrets *secrets; /* that are in use */
     pdl_hider debug_hider;
     pdl_loop *loop;
-    pdl_world *outside;   /* model, worker, mcp, host as one world */
-    pdl_jobs *jobs;       /* of those that share this one; NULL: none yet */
-    pdl_world *gate;      /* counts them; NULL: the run is alone */
-    pdl_world *limits;    /* in front of outside */
-    pdl_world *explain;   /* replaces all others in front of outside; NULL: none */
-    pdl_reached *reached; /* with explain */
-    pdl_prices *prices;   /* NULL: none */
-    pdl_budget *budget;   /* of the run; NULL: none */
-    pdl_cache *cache;     /* NULL: none */
-    pdl_journal *journal; /* NULL: none */
-    pdl_durable *durable; /* borrowed unless it is owned; NULL: none */
-    pdl_durable *owned;   /* of --replay */
-    pdl_sandbox *sandbox;   /* NULL: none */
+    pdl_world *outside;     /* model, worker, mcp, host as one world */
+    pdl_jobs *jobs;         /* of those that share this one; NULL: none yet */
+    pdl_world *gate;        /* counts them; NULL: the run is alone */
+    pdl_world *limits;      /* in front of outside */
+    pdl_world *explain;     /* replaces all others in front of outside; NULL: none */
+    pdl_reached *reached;   /* with explain */
+    pdl_prices *prices;     /* NULL: none */
+    pdl_budget *budget;     /* of the run; NULL: none */
+    pdl_cache *cache;       /* NULL: none */
+    pdl_journal *journal;   /* NULL: none */
+    pdl_durable *durable;   /* borrowed unless it is owned; NULL: none */
+    pdl_durable *owned;     /* of --replay */
+    pdl_confined *confined; /* the sandboxes */
+    pdl_val profiles;       /* list of the profile of the program's own policy; absent: none */
     pdl_policies *policies; /* NULL: none */
     pdl_world *guard;       /* that asks them; NULL: none */
     pdl_mask masks[PDL_SINK_COUNT]; /* of the sinks that hide labels */
@@ -75,12 +76,21 @@ void pdl_session_end_spawn_spans(pdl_session *s, uint32_t slot);
 /* For requests to models: user is the session whose environment is used. */
 bool pdl_session_traceparent(void *user, uint32_t effect, char out[56]);
 
-/* guard.c: the policies of the command line and the environment; that of the program, when it
- * begins. */
+/* The environment of a session (user). */
+const char *pdl_session_env_of(void *user, const char *name);
+
+/* guard.c: the policies of the command line and the environment; the world that asks them, around
+ * all others; the policy of the program, when it begins. */
 PDL_MUST bool pdl_session_read_policies(pdl_session *s, pdl_err *err);
+void pdl_session_guard(pdl_session *s);
 PDL_MUST bool pdl_session_read_own_policy(pdl_session *s, pdl_err *err);
 /* What the sink does not show: valid from the beginning, filled in when policies are read. */
 const pdl_mask *pdl_session_mask(const pdl_session *s, pdl_sink_id sink);
+
+/* profiles.c: the sandbox, where the options or the policies so far ask for one; the profile of
+ * the policies from number `from` on, which confines the program. */
+PDL_MUST bool pdl_session_open_sandbox(pdl_session *s, pdl_err *err);
+PDL_MUST bool pdl_session_add_profile(pdl_session *s, size_t from, pdl_err *err);
 
 /* durable.c: the journal that --replay names answers. Errors: io, replay. */
 PDL_MUST bool pdl_session_open_replay(pdl_session *s, pdl_err *err);

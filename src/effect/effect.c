@@ -21,6 +21,7 @@ pdl_effect *pdl_effect_new(pdl_effect_kind kind, uint32_t id, pdl_path *place, u
     e->loc = loc;
     e->request = request;
     e->sink = sink;
+    e->sandbox = pdl_absent();
     return e;
 }
 
@@ -29,6 +30,7 @@ void pdl_effect_free(pdl_effect *e) {
     pdl_path_drop(e->place);
     pdl_drop(e->request);
     pdl_budget_drop(e->budget);
+    pdl_drop(e->sandbox);
     pdl_free(e);
 }
 

@@ -35,12 +35,13 @@ typedef enum {
 
 typedef struct pdl_effect pdl_effect;
 
-/* How code outside calls a PDL function (declared here, implemented by vm): starts a call of `func`
- * with arguments, which are taken; `done` is called when it has ended. The worker uses it for
- * callbacks from Python. */
+/* How the code of an effect calls a PDL function (declared here, implemented by vm): starts a call
+ * of `func` with arguments, which are taken; `done` is called when it has ended. The worker uses it
+ * for callbacks from Python. */
 typedef struct pdl_call_in {
     void *user;
-    void (*start)(void *user, pdl_val func, pdl_val args /* list */, pdl_val kwargs /* dict */,
+    void (*start)(void *user, const pdl_effect *code, pdl_val func, pdl_val args /* list */,
+                  pdl_val kwargs /* dict */,
                   void (*done)(void *done_user, pdl_val result /* taken; absent on failure */,
                                const pdl_err *err),
                   void *done_user);
@@ -89,11 +90,14 @@ struct pdl_effect {
     const pdl_call_in *call_in; /* for code; borrowed from the run */
     /* origins that went into the reply besides those of its request: the worlds add to them */
     pdl_label added_labels;
-    pdl_label control; /* with control: strict, of what chose that it happens */
-    bool is_trusted;   /* a policy says that its reply has not the origin of its kind */
-    bool is_import;    /* of kind source: for `import`, else for `include` */
-    pdl_budget *budget; /* owned; what the effect is charged to; NULL: nothing */
+    pdl_label control;        /* with control: strict, of what chose that it happens */
+    bool is_trusted;          /* a policy says that its reply has not the origin of its kind */
+    bool is_import;           /* of kind source: for `import`, else for `include` */
+    pdl_budget *budget;       /* owned; what the effect is charged to; NULL: nothing */
     const pdl_sender *sender; /* borrowed from the world that sends it on; NULL: none */
+    /* owned list of the profiles of the blocks around it, outermost first; absent: none */
+    pdl_val sandbox;
+    bool by_code;    /* code of a worker asked for it: it may do what that code may, and no more */
     bool repeatable; /* the block says that doing it twice is as doing it once */
     bool continues;  /* write: the file was begun by an earlier process, what is in it stays */
 };

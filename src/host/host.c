@@ -6,7 +6,11 @@
 #include "host/host.h"
 
 #include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <math.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/limits.h"
 #include "base/utf8.h"
@@ -52,6 +56,32 @@ void pdl_host_newlines(pdl_buf *b) {
     pdl_buf_cut(b, to);
 }
 
+int pdl_host_open(host *h, const char *path, int flags, unsigned mode, pdl_err *err) {
+    bool other = true;
+    int fd = h->opt.open ? h->opt.open(h->opt.open_user, path,
+                                       flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, mode, &other)
+                         : -1;
+    if (other) return pdl_file_open(path, flags, mode, err);
+    if (fd >= 0) return fd;
+    if (errno == EXDEV)
+        pdl_err_set(err, PDL_E_policy, (pdl_loc){0},
+                    "%s: a link leads out of the folder that confined code may write", path);
+    else
+        pdl_file_errno(err, errno, path);
+    return -1;
+}
+
+static bool read_whole(host *h, const char *path, pdl_buf *out, pdl_err *err) {
+    if (!h->opt.open) return pdl_file_read(path, out, err);
+    struct stat st;
+    int fd = pdl_host_open(h, path, O_RDONLY, 0, err);
+    if (fd < 0) return false;
+    bool ok = fstat(fd, &st) == 0 && S_ISDIR(st.st_mode) ? pdl_file_errno(err, EISDIR, path)
+                                                         : pdl_file_read_fd(fd, out, err);
+    close(fd);
+    return ok;
+}
+
 static bool is_missing(const pdl_err *err) {
     return err->py_class && strncmp(err->py_class, "FileNotFoundError", 17) == 0;
 }
@@ -62,17 +92,17 @@ static void hint_fault(pdl_err *err, pdl_str shown, const pdl_utf8_fault *f) {
                  f->column, f->byte);
 }
 
-static void read_file(pdl_effect *e) {
+static void read_file(host *h, pdl_effect *e) {
     pdl_str path = pdl_host_text(e, "path"), shown = pdl_host_text(e, "shown");
     pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
     pdl_err err = {0}, out = {0};
-    bool ok = path.p && !memchr(path.p, 0, path.n) && pdl_file_read(path.p, &b, &err);
+    bool ok = path.p && !memchr(path.p, 0, path.n) && read_whole(h, path.p, &b, &err);
     if (!shown.p) shown = path;
     pdl_utf8_fault fault = {0};
     if (ok && !pdl_utf8_find_fault(pdl_buf_str(&b), &fault)) {
         pdl_host_newlines(&b);
         pdl_effect_answer(e, pdl_text_of_buf(&b), 0);
-    } else if (err.uncatchable || err.kind == PDL_E_budget) {
+    } else if (err.uncatchable || err.kind == PDL_E_budget || err.kind == PDL_E_policy) {
         pdl_effect_refuse(e, &err);
     } else {
         bool missing = !ok && is_missing(&err);
@@ -93,13 +123,13 @@ static void read_file(pdl_effect *e) {
  * an error was sent. */
 typedef enum { SOURCE_FOUND, SOURCE_MISSING, SOURCE_ANSWERED } source_state;
 
-static source_state open_source(pdl_effect *e, pdl_str path, pdl_buf *b) {
+static source_state open_source(host *h, pdl_effect *e, pdl_str path, pdl_buf *b) {
     pdl_err err = {0};
     if (!path.p || memchr(path.p, 0, path.n)) {
         refuse(e, PDL_E_io, "not a path");
         return SOURCE_ANSWERED;
     }
-    if (pdl_file_read(path.p, b, &err)) {
+    if (read_whole(h, path.p, b, &err)) {
         pdl_utf8_fault fault;
         if (!pdl_utf8_find_fault(pdl_buf_str(b), &fault)) return SOURCE_FOUND;
         pdl_err_set(&err, PDL_E_io, (pdl_loc){0}, "%.*s is not UTF-8", PDL_FMT(path));
@@ -112,14 +142,14 @@ static source_state open_source(pdl_effect *e, pdl_str path, pdl_buf *b) {
     return SOURCE_ANSWERED;
 }
 
-static void find_source(pdl_effect *e, pdl_str path, pdl_vref folders) {
+static void find_source(host *h, pdl_effect *e, pdl_str path, pdl_vref folders) {
     pdl_buf full = PDL_BUF, text = PDL_BUF_INIT((size_t)PDL_MAX_SOURCE_BYTES);
     source_state s = SOURCE_MISSING;
     for (size_t i = 0; i < pdl_list_len(folders) && s == SOURCE_MISSING; i++) {
         pdl_buf_clear(&full);
         pdl_buf_putf(&full, "%.*s/%.*s", PDL_FMT(pdl_str_get(pdl_list_at(folders, i))),
                      PDL_FMT(path));
-        s = open_source(e, (pdl_str){pdl_buf_z(&full), full.len}, &text);
+        s = open_source(h, e, (pdl_str){pdl_buf_z(&full), full.len}, &text);
     }
     if (s == SOURCE_FOUND) {
         pdl_val found = pdl_dict_putz(pdl_dict_new(2), "path", pdl_text(pdl_buf_str(&full)));
@@ -131,14 +161,14 @@ static void find_source(pdl_effect *e, pdl_str path, pdl_vref folders) {
     pdl_buf_fini(&full);
 }
 
-static void read_source(pdl_effect *e) {
+static void read_source(host *h, pdl_effect *e) {
     pdl_vref folders = pdl_dict_getz(e->request, "under");
     if (pdl_is_list(folders)) {
-        find_source(e, pdl_host_text(e, "path"), folders);
+        find_source(h, e, pdl_host_text(e, "path"), folders);
         return;
     }
     pdl_buf b = PDL_BUF_INIT((size_t)PDL_MAX_SOURCE_BYTES);
-    source_state s = open_source(e, pdl_host_text(e, "path"), &b);
+    source_state s = open_source(h, e, pdl_host_text(e, "path"), &b);
     if (s == SOURCE_FOUND) pdl_effect_answer(e, pdl_text_of_buf(&b), 0);
     if (s == SOURCE_MISSING) pdl_effect_answer(e, pdl_null(), 0);
     pdl_buf_fini(&b);
@@ -205,13 +235,13 @@ static void start(pdl_world *w, pdl_effect *e) {
     if (!pdl_is_dict(e->request))
         refuse(e, PDL_E_runtime, "a request that is not an object");
     else if (e->kind == PDL_EFFECT_read)
-        read_file(e);
+        read_file(h, e);
     else if (e->kind == PDL_EFFECT_write)
         pdl_host_write_file(h, e);
     else if (e->kind == PDL_EFFECT_input)
         pdl_host_input_start(h, e);
     else if (e->kind == PDL_EFFECT_source)
-        read_source(e);
+        read_source(h, e);
     else if (e->kind == PDL_EFFECT_approval)
         pdl_host_approval_start(h, e);
     else if (e->kind == PDL_EFFECT_sleep)

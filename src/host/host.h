@@ -19,6 +19,9 @@ typedef struct pdl_host_options {
     /* Show the prompt of an input effect (on standard output, flushed). NULL: no prompt is
      * shown. */
     void (*show)(void *user, pdl_str prompt);
+    /* Opens a path first; *other: it is none of those, and is opened as usual. NULL: all are. */
+    int (*open)(void *open_user, const char *path, int flags, unsigned mode, bool *other);
+    void *open_user;
     bool has_input_fd; /* input_fd is set; otherwise descriptor 0 is read */
     int input_fd;      /* borrowed */
 } pdl_host_options;

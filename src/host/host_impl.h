@@ -21,7 +21,7 @@ typedef struct host_wait {
     pdl_effect *e;
     pdl_timer *timer;
     bool input, multiline, shown;
-    bool asks; /* for an approval */
+    bool asks;    /* for an approval */
     pdl_buf text; /* lines so far */
 } host_wait;
 
@@ -44,13 +44,15 @@ struct host {
     size_t in_seen;   /* bytes after in_off known to hold no line end */
     bool in_end;      /* the end of the input was reached */
     bool in_serving;
-    uint32_t asking;      /* id of the approval that is asked for on the terminal; 0: none */
-    int tty;              /* while one is asked for, else -1 */
+    uint32_t asking; /* id of the approval that is asked for on the terminal; 0: none */
+    int tty;         /* while one is asked for, else -1 */
     pdl_watch *tty_watch;
 };
 
 pdl_str pdl_host_text(const pdl_effect *e, const char *key); /* p NULL: no text there */
 bool pdl_host_flag(const pdl_effect *e, const char *key);
+/* pdl_file_open, by way of the options. */
+int pdl_host_open(host *h, const char *path, int flags, unsigned mode, pdl_err *err);
 void pdl_host_newlines(pdl_buf *b);
 host_wait *pdl_host_wait_new(host *h, pdl_effect *e); /* takes e */
 void pdl_host_wait_end(host_wait *s);                 /* its effect is the caller's */

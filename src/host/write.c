@@ -194,7 +194,7 @@ static host_file *open_file(host *h, const char *key, pdl_str path, pdl_str mode
     if (!read_mode(mode, &flags, err) || (enc.p && !find_encoding(enc, &encoding_of, err)))
         return NULL;
     if (continues) flags &= ~(O_TRUNC | O_EXCL);
-    int fd = pdl_file_open(path.p, flags, 0666, err);
+    int fd = pdl_host_open(h, path.p, flags, 0666, err);
     if (fd < 0) return NULL;
     bool empty = !(flags & O_APPEND) && !continues;
     if (!empty) empty = lseek(fd, 0, SEEK_END) == 0;

@@ -6,6 +6,8 @@
 
 #include <stdlib.h>
 
+#include "yaml/yaml.h"
+
 #include "base/banned.h"
 
 enum { MAX_DIAGS = 10000 }; /* nobody reads more; bounds the memory that a broken file takes */
@@ -31,6 +33,18 @@ void pdl_program_drop(pdl_program *p) {
     pdl_vec_fini(&p->others);
     pdl_arena_free(p->arena);
     pdl_free(p);
+}
+
+pdl_val pdl_block_sandbox(const pdl_block *b) {
+    const pdl_node *n = b->rare->sandbox;
+    pdl_val v;
+    pdl_err err = {0};
+    if (!n) return pdl_absent();
+    if (!pdl_yaml_to_val(n, &v, &err)) {
+        pdl_err_fini(&err);
+        return pdl_null();
+    }
+    return pdl_is_bool(v) && pdl_bool_of(v) ? pdl_dict_new(0) : v;
 }
 
 pdl_str pdl_program_vtext(pdl_program *p, const char *fmt, va_list ap) {

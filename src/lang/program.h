@@ -80,6 +80,10 @@ void pdl_program_edit(pdl_program *p, pdl_diag *d, pdl_loc at, pdl_str text);
 PDL_PRINTF(2, 0) pdl_str pdl_program_vtext(pdl_program *p, const char *fmt, va_list ap);
 void pdl_program_sort_diags(pdl_program *p);
 
+/* The value of the field `sandbox` of a block, `true` being the profile that changes nothing;
+ * absent where the block has none. Owned. */
+pdl_val pdl_block_sandbox(const pdl_block *b);
+
 /* The load errors for users, one line each: "FILE:LINE - TEXT" or "line LINE - TEXT". */
 void pdl_program_errors(const pdl_program *p, pdl_buf *out, bool rich);
 size_t pdl_program_error_count(const pdl_program *p); /* load errors */

@@ -9,6 +9,7 @@
 #include "base/vec.h"
 #include "io/file.h"
 #include "mcp/jsonplace.h"
+#include "sandbox/sandbox.h"
 #include "value/json_read.h"
 
 #include "base/banned.h"
@@ -164,21 +165,57 @@ static bool object_at(reader *r, pdl_vref d, const char *key, pdl_vref *out, siz
     return true;
 }
 
+/* Adds NAME=value to env unless the entry gives the name itself. */
+static void add_env(reader *r, pdl_vref own, pdl_str name, const char *value, const char **env,
+                    size_t *n) {
+    if (!value || (pdl_is_dict(own) && !pdl_is_absent(pdl_dict_gets(own, name)))) return;
+    pdl_buf b = PDL_BUF;
+    pdl_buf_putf(&b, "%.*s=%s", PDL_FMT(name), value);
+    env[(*n)++] = copy(r->a, pdl_buf_str(&b));
+    pdl_buf_fini(&b);
+}
+
+/* A process in the sandbox sees the environment of the sandbox in place of ours. */
 static bool read_env(reader *r, pdl_vref d, server_config *c) {
     pdl_vref own;
     size_t n_own = 0, n = 0, n_base = sizeof base_env / sizeof base_env[0];
+    const char *const *confined = c->sandbox ? pdl_sandbox_env(c->sandbox) : NULL;
     if (!object_at(r, d, "env", &own, &n_own)) return false;
-    const char **env = pdl_arena_new_n(r->a, const char *, n_own + n_base + 1);
-    for (size_t i = 0; i < n_base; i++) {
-        const char *value = variable(r->opt, base_env[i]);
-        if (!value || (n_own && !pdl_is_absent(pdl_dict_getz(own, base_env[i])))) continue;
-        pdl_buf b = PDL_BUF;
-        pdl_buf_putf(&b, "%s=%s", base_env[i], value);
-        env[n++] = copy(r->a, pdl_buf_str(&b));
-        pdl_buf_fini(&b);
+    while (confined && confined[n]) n++;
+    const char **env = pdl_arena_new_n(r->a, const char *, n_own + n_base + n + 1);
+    n = 0;
+    for (size_t i = 0; !confined && i < n_base; i++)
+        add_env(r, own, pdl_str_of(base_env[i]), variable(r->opt, base_env[i]), env, &n);
+    for (size_t i = 0; confined && confined[i]; i++) {
+        pdl_str line = pdl_str_of(confined[i]);
+        size_t equals = pdl_str_find(line, PDL_STR("="), 0);
+        add_env(r, own, pdl_str_sub(line, 0, equals), confined[i] + equals + 1, env, &n);
     }
     c->env = env;
     return read_pairs(r, own, "env", "=", env, &n);
+}
+
+/* true is the profile that changes nothing. There is no false: a sandbox that was asked for on the
+ * command line is not left out by a file. */
+static bool read_sandbox(reader *r, pdl_vref d, server_config *c) {
+    pdl_vref v = pdl_dict_getz(d, "sandbox");
+    bool given = !pdl_is_absent(v) && !pdl_is_null(v), plain = pdl_is_bool(v) && pdl_bool_of(v);
+    pdl_err why = {0};
+    at_field(r, "sandbox");
+    if (given && !plain && !pdl_is_dict(v)) return wrong(r, "sandbox should be true, or a profile");
+    if (given && !c->argv) return wrong(r, "sandbox is for a server that is started by a command");
+    if (!c->argv || !r->opt->confine) return true;
+    pdl_val own = plain ? pdl_dict_new(0) : given ? pdl_keep(v) : pdl_absent();
+    bool ok = r->opt->confine(r->opt->confine_user, own, pdl_file_folder(pdl_str_of(r->file)),
+                              r->opt->profiles, &c->sandbox, &why);
+    pdl_drop(own);
+    if (ok) return true;
+    if (given && why.kind == PDL_E_schema)
+        wrong(r, "%s", why.msg);
+    else
+        pdl_err_set(r->err, why.kind, (pdl_loc){0}, "tool server %s: %s", r->server, why.msg);
+    pdl_err_fini(&why);
+    return false;
 }
 
 static bool read_http(reader *r, pdl_vref d, server_config *c) {
@@ -230,7 +267,7 @@ static bool read_server(reader *r, pdl_vref d, server_config *c) {
     bool has_url = !pdl_is_absent(pdl_dict_getz(d, "url"));
     r->depth = 2;
     if (!c->argv == !has_url) return wrong(r, "the entry needs either a command or a url");
-    if (c->argv && !read_env(r, d, c)) return false;
+    if (!read_sandbox(r, d, c) || (c->argv && !read_env(r, d, c))) return false;
     if (has_url && !read_http(r, d, c)) return false;
     pdl_vref cwd = pdl_dict_getz(d, "cwd");
     at_field(r, "cwd");

@@ -4,8 +4,9 @@
  *                            | {"url": "...", "headers": {}}}}
  *
  * and for both: "allow": [names or globs with *], "timeout" and "startTimeout": seconds,
- * "parallel": false for a server that gets one call at a time. ${NAME} in a text is replaced by the
- * variable of that name. Unknown keys belong to other programs and are ignored.
+ * "parallel": false for a server that gets one call at a time; for a command "sandbox": true or a
+ * profile, which confines the process, and adds to that of a run with a sandbox. ${NAME} in a text
+ * is replaced by the variable of that name. Unknown keys belong to other programs and are ignored.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -28,7 +29,8 @@ typedef struct server_config {
     const pdl_str *allow; /* n_allow names or globs; NULL: every tool is allowed */
     size_t n_allow;
     uint64_t timeout_ms, start_ms;
-    bool one_by_one; /* a call is sent when the one before has ended */
+    const struct pdl_sandbox *sandbox; /* confines the process; borrowed; NULL: nothing does */
+    bool one_by_one;                   /* a call is sent when the one before has ended */
 } server_config;
 
 /* Reads the entry of server `name`. Error: PDL_E_runtime, with the server, the file with line and

@@ -14,6 +14,8 @@
 #include "effect/effect.h"
 #include "io/loop.h"
 
+struct pdl_sandbox;
+
 /* Everything is borrowed and must outlive the world. */
 typedef struct pdl_mcp_options {
     const char *(*env)(void *user, const char *name); /* NULL: nothing is set */
@@ -21,7 +23,12 @@ typedef struct pdl_mcp_options {
     const pdl_debug *debug; /* categories mcp, http; may be NULL */
     /* removed from messages, also where those are shortened; NULL: none */
     const pdl_secrets *secrets;
-    const struct pdl_sandbox *sandbox; /* confines servers on stdio; NULL: nothing does */
+    /* What confines a server on stdio whose configuration has this profile (absent: none) with
+     * paths from folder; *out NULL: nothing does. NULL: no server is confined. */
+    bool (*confine)(void *confine_user, pdl_vref own, pdl_str folder, pdl_vref profiles,
+                    const struct pdl_sandbox **out, pdl_err *err);
+    void *confine_user;
+    pdl_vref profiles; /* of the blocks that use these servers; absent: none */
 } pdl_mcp_options;
 
 /* Requests and replies of effects of kind tool; `server` is a name of the configuration:

@@ -107,7 +107,7 @@ static bool start(session *s, pdl_err *err) {
     child *p = PDL_NEW(child);
     p->s = s;
     p->log = PDL_BUF;
-    const pdl_sandbox *sandbox = s->world->opt.sandbox;
+    const pdl_sandbox *sandbox = s->config.sandbox;
     const char **confined = sandbox ? pdl_sandbox_argv(sandbox, s->config.argv) : NULL;
     pdl_proc_options o = {
         .argv = confined ? confined : s->config.argv,

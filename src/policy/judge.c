@@ -136,9 +136,12 @@ bool pdl_policies_are_strict(const pdl_policies *p) {
     return false;
 }
 
-const pdl_node *pdl_policies_sandbox(const pdl_policies *p) {
-    for (size_t i = 0; i < p->all.n; i++)
-        if (p->all.p[i]->sandbox) return p->all.p[i]->sandbox;
+const pdl_node *pdl_policies_sandbox(const pdl_policies *p, size_t from, pdl_str *name) {
+    for (size_t i = from; i < p->all.n; i++) {
+        if (!p->all.p[i]->sandbox) continue;
+        *name = p->all.p[i]->name;
+        return p->all.p[i]->sandbox;
+    }
     return NULL;
 }
 

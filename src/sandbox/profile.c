@@ -60,16 +60,18 @@ bool pdl_path_is_under(const char *path, const char *folder) {
 
 /* --- values ----------------------------------------------------------------------------------- */
 
+typedef enum { LIST_READ, LIST_WRITE, LIST_NET, LIST_ENV } list_kind;
+
 typedef struct profile_reader {
     sandbox_profile *p;
-    pdl_str what, dir;
+    const pdl_profile_source *from;
     bool narrow;
     pdl_buf problems;
 } profile_reader;
 
 PDL_PRINTF(2, 3) static void wrong(profile_reader *r, const char *fmt, ...) {
     if (r->problems.len) pdl_buf_putc(&r->problems, '\n');
-    pdl_buf_putf(&r->problems, "%.*s: ", PDL_FMT(r->what));
+    pdl_buf_putf(&r->problems, "%.*s: ", PDL_FMT(r->from->what));
     va_list ap;
     va_start(ap, fmt);
     pdl_buf_vputf(&r->problems, fmt, ap);
@@ -98,6 +100,31 @@ static bool covered(const path_list *l, const char *path) {
     return false;
 }
 
+/* May a list of a profile inside have this path? What is shown to every program may be named for
+ * reading, and what may be written; what is hidden may not, which would show it. */
+static bool is_inside(const profile_reader *r, list_kind kind, const path_list *before,
+                      const char *path) {
+    const pdl_profile_source *f = r->from;
+    if (f->hidden && covered(f->hidden, path)) return pdl_paths_have(before, path);
+    if (covered(before, path)) return true;
+    return kind == LIST_READ &&
+           (covered(&r->p->write, path) || (f->shown && covered(f->shown, path)));
+}
+
+/* Does one of the items, which are patterns, name all that this one does? */
+static bool is_granted(const path_list *net, const char *item) {
+    char host[256];
+    const char *colon = strrchr(item, ':');
+    if (pdl_paths_have(net, item)) return true;
+    if (item[0] == '[' || (colon && strchr(item, ':') != colon)) return false; /* version 6 */
+    size_t n = colon ? (size_t)(colon - item) : strlen(item);
+    if (n >= sizeof host) return false;
+    memcpy(host, item, n);
+    host[n] = 0;
+    return host[0] != '*' &&
+           pdl_net_grants(net, host, colon ? (int)strtol(colon + 1, NULL, 10) : 0);
+}
+
 static bool is_key_name(pdl_str name) {
     static const char *const parts[] = {"KEY",      "TOKEN",      "SECRET",
                                         "PASSWORD", "CREDENTIAL", "PASSWD"};
@@ -106,20 +133,20 @@ static bool is_key_name(pdl_str name) {
     return false;
 }
 
-typedef enum { LIST_READ, LIST_WRITE, LIST_NET, LIST_ENV } list_kind;
-
 static void add_item(profile_reader *r, const char *key, list_kind kind, path_list *to,
                      const path_list *before, pdl_str s) {
     bool path = kind == LIST_READ || kind == LIST_WRITE;
-    char *item = path ? full_path(r->dir, s) : pdl_str_dup(s);
+    char *item = path ? full_path(r->from->dir, s) : pdl_str_dup(s);
     if (kind == LIST_ENV && is_key_name(s)) {
         wrong(r, "env: %s is the name of a key, and keys are not handed in", item);
     } else if (path && strcmp(item, "/") == 0) {
         wrong(r, "%s: / is everything; name the folders that are needed", key);
-    } else if (r->narrow && path && !covered(before, item)) {
+    } else if (r->narrow && path && !is_inside(r, kind, before, item)) {
         wrong(r, "%s: %s is not in the profile around it, and a block may only take away", key,
               item);
-    } else if (r->narrow && !path && !pdl_paths_have(before, item)) {
+    } else if (r->narrow && kind == LIST_NET && !is_granted(before, item)) {
+        wrong(r, "net: '%s' is not in the profile around it, and a block may only take away", item);
+    } else if (r->narrow && kind == LIST_ENV && !pdl_paths_have(before, item)) {
         wrong(r, "%s: '%s' is not in the profile around it, and a block may only take away", key,
               item);
     } else if (!pdl_paths_have(to, item)) {
@@ -201,9 +228,9 @@ static void read_key(profile_reader *r, pdl_str key, pdl_vref v) {
     }
 }
 
-bool pdl_profile_read(sandbox_profile *p, pdl_vref given, pdl_str what, pdl_str dir, bool narrow,
+bool pdl_profile_read(sandbox_profile *p, pdl_vref given, const pdl_profile_source *from,
                       pdl_err *err) {
-    profile_reader r = {p, what, dir, narrow, PDL_BUF};
+    profile_reader r = {p, from, from->narrows, PDL_BUF};
     if (!pdl_is_dict(given)) {
         wrong(&r, "a profile should be an object {read, write, net, env, processes, memory, ...}");
     } else {

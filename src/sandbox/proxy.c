@@ -64,7 +64,7 @@ static bool host_fits(const char *pattern, const char *host) {
     return strcasecmp(pattern, host) == 0;
 }
 
-static bool granted(const path_list *net, const char *host, int port) {
+bool pdl_net_grants(const path_list *net, const char *host, int port) {
     for (size_t i = 0; i < net->n; i++) {
         char pattern[MOST_HOST];
         int only;
@@ -101,13 +101,13 @@ static int connect_to(const path_list *net, const char *host, int port) {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *all = NULL;
     char service[16];
     int fd = -1;
-    if (!granted(net, host, port)) return -1;
+    if (!pdl_net_grants(net, host, port)) return -1;
     snprintf(service, sizeof service, "%d", port);
     if (getaddrinfo(host, service, &hints, &all) != 0) return -1;
     for (struct addrinfo *a = all; a && fd < 0; a = a->ai_next) {
         char shown[INET6_ADDRSTRLEN] = "";
         getnameinfo(a->ai_addr, a->ai_addrlen, shown, sizeof shown, NULL, 0, NI_NUMERICHOST);
-        if (is_private(a->ai_addr) && !granted(net, shown, port)) continue;
+        if (is_private(a->ai_addr) && !pdl_net_grants(net, shown, port)) continue;
         fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
         struct timeval t = {CONNECT_MS / 1000, 0};
         if (fd >= 0) setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &t, sizeof t);

@@ -17,17 +17,6 @@
 
 #include "base/banned.h"
 
-struct pdl_sandbox {
-    sandbox_profile profile;
-    sandbox_spec spec;
-    pdl_sandbox_strength strength;
-    path_list base; /* shown to every profile: the system, the interpreter, the program */
-    path_list hide;
-    path_list own_env;
-    PDL_VEC(const char *) env;
-    char *dir, *text;
-};
-
 /* --- what the helper is told ------------------------------------------------------------------ */
 
 static pdl_val list_of(const path_list *l) {
@@ -229,16 +218,16 @@ static void put_env(pdl_sandbox *s, const char *name, const char *value) {
     pdl_buf_fini(&b);
 }
 
-static void make_env(pdl_sandbox *s, const pdl_sandbox_options *opt) {
+static void make_env(pdl_sandbox *s) {
     static const char *const passed[] = {"PATH",        "LANG",    "LC_ALL",     "LC_CTYPE",
                                          "LC_NUMERIC",  "LC_TIME", "LC_COLLATE", "LC_MESSAGES",
                                          "LC_MONETARY", "TZ",      "TERM",       "VIRTUAL_ENV"};
     for (size_t i = 0; i < sizeof passed / sizeof passed[0]; i++) {
-        const char *v = opt->env(opt->user, passed[i]);
+        const char *v = s->getenv(s->user, passed[i]);
         if (v) put_env(s, passed[i], v);
     }
     for (size_t i = 0; i < s->profile.env.n; i++) {
-        const char *v = opt->env(opt->user, s->profile.env.p[i]);
+        const char *v = s->getenv(s->user, s->profile.env.p[i]);
         if (v) put_env(s, s->profile.env.p[i], v);
     }
     put_env(s, "HOME", "/tmp/home");
@@ -311,6 +300,7 @@ static bool fill_spec(pdl_sandbox *s, pdl_err *err) {
 static bool finish(pdl_sandbox *s, pdl_err *err) {
     enum { MOST_SPEC = 120000 };
     if (!fill_spec(s, err)) return false;
+    make_env(s);
     for (size_t i = 0; i < s->spec.placeholders.n; i++) { /* mounted over once they are there */
         pdl_str path = pdl_str_of(s->spec.placeholders.p[i]);
         if (pdl_str_ends(path, PDL_STR("/"))) path = pdl_str_sub(path, 0, path.n - 1);
@@ -383,8 +373,8 @@ static bool read_profile_file(pdl_sandbox *s, pdl_str file, pdl_err *err) {
         v = pdl_absent();
     }
     pdl_vref inner = pdl_is_dict(v) ? pdl_dict_getz(v, "sandbox") : pdl_absent();
-    ok = ok && pdl_profile_read(&s->profile, pdl_is_absent(inner) ? v : inner, file,
-                                pdl_file_folder(file), false, err);
+    pdl_profile_source from = {.what = file, .dir = pdl_file_folder(file)};
+    ok = ok && pdl_profile_read(&s->profile, pdl_is_absent(inner) ? v : inner, &from, err);
     pdl_drop(v);
     pdl_free(path);
     pdl_buf_fini(&text);
@@ -401,8 +391,9 @@ static bool read_profile(pdl_sandbox *s, const pdl_sandbox_options *opt, pdl_err
                            "with its path",
                            PDL_FMT(opt->profile));
     if (is_file && !read_profile_file(s, opt->profile, err)) return false;
-    return pdl_is_absent(opt->given) ||
-           pdl_profile_read(&s->profile, opt->given, PDL_STR("sandbox"), opt->dir, false, err);
+    pdl_profile_source from = {.what = opt->given_name.n ? opt->given_name : PDL_STR("sandbox"),
+                               .dir = opt->given_dir.p ? opt->given_dir : opt->dir};
+    return pdl_is_absent(opt->given) || pdl_profile_read(&s->profile, opt->given, &from, err);
 }
 
 bool pdl_sandbox_new(const pdl_sandbox_options *opt, pdl_sandbox **out, pdl_buf *note,
@@ -419,7 +410,8 @@ bool pdl_sandbox_new(const pdl_sandbox_options *opt, pdl_sandbox **out, pdl_buf 
         if (getcwd(cwd, sizeof cwd)) s->spec.cwd = pdl_str_dup(pdl_str_of(cwd));
         show_base(s, opt);
         show(&s->base, opt->helper);
-        make_env(s, opt);
+        s->getenv = opt->env;
+        s->user = opt->user;
         ok = finish(s, err);
     }
     if (ok)
@@ -429,7 +421,9 @@ bool pdl_sandbox_new(const pdl_sandbox_options *opt, pdl_sandbox **out, pdl_buf 
     return ok;
 }
 
-bool pdl_sandbox_narrow(const pdl_sandbox *from, pdl_vref given, pdl_sandbox **out, pdl_err *err) {
+/* Another one with the profile `given` over that of `from`. */
+static bool derive(const pdl_sandbox *from, pdl_vref given, pdl_str folder, bool narrows,
+                   pdl_sandbox **out, pdl_err *err) {
     pdl_sandbox *s = PDL_NEW(pdl_sandbox);
     pdl_profile_copy(&s->profile, &from->profile);
     s->strength = from->strength;
@@ -439,15 +433,28 @@ bool pdl_sandbox_narrow(const pdl_sandbox *from, pdl_vref given, pdl_sandbox **o
     s->dir = pdl_str_dup(pdl_str_of(from->dir));
     add_all(&s->base, &from->base);
     add_all(&s->hide, &from->hide);
-    add_all(&s->own_env, &from->own_env);
-    bool ok =
-        pdl_profile_read(&s->profile, given, PDL_STR("sandbox"), pdl_str_of(s->dir), true, err) &&
-        finish(s, err);
+    s->getenv = from->getenv;
+    s->user = from->user;
+    pdl_profile_source source = {.what = PDL_STR("sandbox"),
+                                 .dir = folder.n ? folder : pdl_str_of(s->dir),
+                                 .narrows = narrows,
+                                 .shown = &from->spec.ro,
+                                 .hidden = &from->spec.masked};
+    bool ok = pdl_profile_read(&s->profile, given, &source, err) && finish(s, err);
     if (ok)
         *out = s;
     else
         pdl_sandbox_free(s);
     return ok;
+}
+
+bool pdl_sandbox_narrow(const pdl_sandbox *s, pdl_vref given, pdl_sandbox **out, pdl_err *err) {
+    return derive(s, given, (pdl_str){0}, true, out, err);
+}
+
+bool pdl_sandbox_widen(const pdl_sandbox *s, pdl_vref given, pdl_str folder, pdl_sandbox **out,
+                       pdl_err *err) {
+    return derive(s, given, folder, false, out, err);
 }
 
 void pdl_sandbox_free(pdl_sandbox *s) {
@@ -478,40 +485,3 @@ const char **pdl_sandbox_argv(const pdl_sandbox *s, const char *const *argv) {
 
 const char *const *pdl_sandbox_env(const pdl_sandbox *s) { return s->env.p; }
 double pdl_sandbox_seconds(const pdl_sandbox *s) { return s->profile.seconds; }
-
-/* --- deputy ----------------------------------------------------------------------------------- */
-
-/* The path with the links of its folder followed, and its own when it exists. */
-static bool real_of(const char *path, char *out) {
-    char copy[PATH_MAX], name[NAME_MAX + 2];
-    if (realpath(path, out)) return true;
-    if (snprintf(copy, sizeof copy, "%s", path) >= PATH_MAX) return false;
-    char *slash = strrchr(copy, '/');
-    const char *last = slash ? slash + 1 : copy;
-    if (strlen(last) > NAME_MAX || strcmp(last, "..") == 0) return false;
-    name[0] = '/';
-    memcpy(name + 1, last, strlen(last) + 1);
-    if (slash) slash[slash == copy] = 0;
-    if (!realpath(slash ? copy : ".", out)) return false;
-    size_t n = strlen(out);
-    return snprintf(out + n, PATH_MAX - n, "%s", strcmp(out, "/") == 0 ? name + 1 : name) <
-           (int)(PATH_MAX - n);
-}
-
-static bool any_above(const path_list *l, const char *path) {
-    for (size_t i = 0; i < l->n; i++)
-        if (pdl_path_is_under(path, l->p[i])) return true;
-    return false;
-}
-
-bool pdl_sandbox_may_read(const pdl_sandbox *s, const char *path) {
-    char real[PATH_MAX];
-    return real_of(path, real) && !any_above(&s->spec.masked, real) &&
-           (any_above(&s->spec.ro, real) || any_above(&s->spec.rw, real));
-}
-
-bool pdl_sandbox_may_write(const pdl_sandbox *s, const char *path) {
-    char real[PATH_MAX];
-    return real_of(path, real) && !any_above(&s->spec.masked, real) &&
-           !any_above(&s->spec.kept, real) && any_above(&s->spec.rw, real);
-}

@@ -29,6 +29,8 @@ typedef struct pdl_sandbox_options {
     pdl_str profile;         /* "code", or a file; empty: code */
     pdl_vref given;          /* dict: the `sandbox:` of a policy, over the profile; absent: none */
     bool process_is_enough;  /* --sandbox-min process */
+    pdl_str given_name;      /* names it in messages; empty: "sandbox" */
+    pdl_str given_dir;       /* where its paths begin; absent: dir */
     pdl_str dir;             /* folder of the program, shown for reading */
     const char *const *hide; /* files that are masked: journals, caches; NULL-terminated */
     const char *const *pythons; /* candidates, in order: their folders are shown */
@@ -47,6 +49,10 @@ void pdl_sandbox_free(pdl_sandbox *s); /* NULL is fine */
 /* The profile of a block (a dict), which may only take away. Errors: schema, policy (it widens). */
 PDL_MUST bool pdl_sandbox_narrow(const pdl_sandbox *s, pdl_vref given, pdl_sandbox **out,
                                  pdl_err *err);
+/* The profile of a tool server in the configuration of the user, which adds; its paths begin in
+ * folder. Errors: schema. */
+PDL_MUST bool pdl_sandbox_widen(const pdl_sandbox *s, pdl_vref given, pdl_str folder,
+                                pdl_sandbox **out, pdl_err *err);
 /* Two of them with the same text are the same. Borrowed. */
 const char *pdl_sandbox_key(const pdl_sandbox *s);
 
@@ -55,9 +61,14 @@ const char *pdl_sandbox_key(const pdl_sandbox *s);
 const char **pdl_sandbox_argv(const pdl_sandbox *s, const char *const *argv);
 const char *const *pdl_sandbox_env(const pdl_sandbox *s); /* NULL-terminated "NAME=value" */
 
-/* Deputy: may confined code read, write this path through the engine? */
+/* Deputy: may confined code read, write this path, reach this address through the engine? */
 bool pdl_sandbox_may_read(const pdl_sandbox *s, const char *path);
 bool pdl_sandbox_may_write(const pdl_sandbox *s, const char *path);
+bool pdl_sandbox_may_reach(const pdl_sandbox *s, pdl_str url);
+/* As open, for the engine itself. In a folder that confined code may write no link leads out of the
+ * folder: the code may have put it there for the engine to follow. -1 and errno. *other: path is in
+ * no such folder, and is to be opened as usual. */
+int pdl_sandbox_open(const pdl_sandbox *s, const char *path, int flags, unsigned mode, bool *other);
 double pdl_sandbox_seconds(const pdl_sandbox *s); /* 0: no limit of its own */
 
 /* Exit codes of the helper for what is no end of the command. */

@@ -3,6 +3,7 @@
  *   profile.c    profiles: reading, defaults, narrowing
  *   walk.c       what in a folder is masked or protected
  *   sandbox.c    profile and machine -> what the helper is told
+ *   deputy.c     what the engine does for confined code, or in folders that it may write
  *   probe.c      what the machine can do
  *   confine.c    the helper: outside, waits, answers signals, limits processes
  *   native.c     namespaces and mounts with our own calls
@@ -33,9 +34,14 @@ typedef struct sandbox_profile {
 void pdl_profile_init(sandbox_profile *p);
 void pdl_profile_fini(sandbox_profile *p);
 void pdl_profile_copy(sandbox_profile *to, const sandbox_profile *from);
-/* Adds what a dict says. what: names it in messages; dir: where its paths begin. narrow: it may
- * take away only, and then a list replaces the one before. */
-bool pdl_profile_read(sandbox_profile *p, pdl_vref given, pdl_str what, pdl_str dir, bool narrow,
+/* Where a profile comes from. */
+typedef struct pdl_profile_source {
+    pdl_str what, dir; /* names it in messages; where its paths begin */
+    bool narrows;      /* it may take away only, and then a list replaces the one before */
+    const path_list *shown, *hidden; /* narrows: by the profile around it, whatever that names */
+} pdl_profile_source;
+/* Adds what a dict says. Error: schema, with all that is wrong. */
+bool pdl_profile_read(sandbox_profile *p, pdl_vref given, const pdl_profile_source *from,
                       pdl_err *err);
 /* Is path the folder or in it? */
 bool pdl_path_is_under(const char *path, const char *folder);
@@ -59,6 +65,19 @@ typedef struct sandbox_spec {
 void pdl_spec_write(const sandbox_spec *s, pdl_buf *out);
 bool pdl_spec_read(const char *text, sandbox_spec *out);
 
+struct pdl_sandbox {
+    sandbox_profile profile;
+    sandbox_spec spec;
+    pdl_sandbox_strength strength;
+    path_list base; /* shown to every profile: the system, the interpreter, the program */
+    path_list hide;
+    path_list own_env;
+    const char *(*getenv)(void *user, const char *name);
+    void *user;
+    PDL_VEC(const char *) env;
+    char *dir, *text;
+};
+
 /* probe.c */
 typedef struct sandbox_machine {
     bool namespaces, seccomp, bwrap;
@@ -74,6 +93,8 @@ bool pdl_native_namespaces(const char **what, unsigned uid, unsigned gid);
 bool pdl_native_root(const sandbox_spec *s, const char **what);
 /* inside.c: gives up rights; false with errno and *what. */
 bool pdl_inside_confine(const sandbox_spec *s, const char **what);
+/* proxy.c: does one of the items of `net:` name this host and port (0: the item has none)? */
+bool pdl_net_grants(const path_list *net, const char *host, int port);
 /* filter.c */
 bool pdl_filter_load(bool sockets);
 /* proxy.c: a listening socket of the network inside; serves what comes to it. */

@@ -344,7 +344,7 @@ pdl_step pdl_vm_return(pdl_fiber *f, pdl_err *err, bool *ended) {
 
 /* --- calls from outside ----------------------------------------------------------------------- */
 
-void pdl_run_call_in(void *user, pdl_val func, pdl_val args, pdl_val kwargs,
+void pdl_run_call_in(void *user, const pdl_effect *code, pdl_val func, pdl_val args, pdl_val kwargs,
                      void (*finished)(void *, pdl_val, const pdl_err *), void *done_user) {
     pdl_run *r = user;
     pdl_err err = {0};
@@ -362,6 +362,8 @@ void pdl_run_call_in(void *user, pdl_val func, pdl_val args, pdl_val kwargs,
     f->done = finished;
     f->done_user = done_user;
     f->out = r->main->out;
+    set_val(&f->sandbox, pdl_keep(code->sandbox));
+    f->by_code = true;
     pdl_vm_set_budget(f, r->main->budget); /* the code that calls waits there */
     set_val(&f->ctx, pdl_keep(r->main->ctx));
     pdl_vm_chosen_by(f, pdl_label_of(args) | pdl_label_of(kwargs));

@@ -32,7 +32,7 @@ pdl_step pdl_vm_call_closure(pdl_fiber *f, pdl_val func, const pdl_val *pos, siz
 pdl_step pdl_vm_return(pdl_fiber *f, pdl_err *err, bool *ended);
 /* A call from outside (Python code that got a function): a new fiber runs it, and `done` gets the
  * result. Takes the values. */
-void pdl_run_call_in(void *user, pdl_val func, pdl_val args, pdl_val kwargs,
+void pdl_run_call_in(void *user, const pdl_effect *code, pdl_val func, pdl_val args, pdl_val kwargs,
                      void (*done)(void *, pdl_val, const pdl_err *), void *done_user);
 
 #endif

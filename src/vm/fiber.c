@@ -32,6 +32,8 @@ pdl_fiber *pdl_fiber_new(pdl_run *r, pdl_code *code, uint32_t entry) {
     f->filtered = pdl_absent();
     f->background = pdl_absent();
     f->role = pdl_textz("user");
+    f->sandbox = pdl_keep(r->opt.sandbox);
+    f->by_code = r->opt.by_code;
     f->budget = pdl_budget_keep(r->opt.budget);
     pdl_vm_native_env_init(f);
     f->next_all = r->all;
@@ -214,6 +216,7 @@ void pdl_fiber_free(pdl_fiber *f) {
     pdl_drop(f->filtered);
     pdl_drop(f->background);
     pdl_drop(f->role);
+    pdl_drop(f->sandbox);
     pdl_err_fini(&f->err);
     pdl_err_fini(&f->raised);
     pdl_budget_drop(f->budget);
@@ -297,8 +300,7 @@ pdl_scope *pdl_vm_scope_of_dict(pdl_run *r, pdl_vref d) {
     for (size_t i = 0; i < pdl_dict_len(d); i++) {
         pdl_vref k = pdl_dict_key_at(d, i);
         if (pdl_is_str(k))
-            s = pdl_scope_put(s, pdl_intern(r->opt.names, pdl_str_get(k)),
-                              pdl_dict_part(d, i));
+            s = pdl_scope_put(s, pdl_intern(r->opt.names, pdl_str_get(k)), pdl_dict_part(d, i));
     }
     return s;
 }

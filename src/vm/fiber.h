@@ -156,6 +156,8 @@ struct pdl_fiber {
     pdl_label control; /* with strict_control: of what chose that this is executed; else 0 */
     uint32_t turns_since_effect; /* of loops, since the last effect that takes time */
     pdl_budget *budget;          /* owned; effects are charged to it: NULL without one */
+    pdl_val sandbox; /* profiles of whoever started the fiber, outermost first; absent: none */
+    bool by_code;    /* code of a worker called a function, which this fiber runs */
     /* stacks */
     PDL_VEC(pdl_val) stack;
     PDL_VEC(pdl_vm_frame) frames;
@@ -168,12 +170,12 @@ struct pdl_fiber {
     uint32_t local_base;
     /* Calls of models, tools, objects: open, or failed and not yet noticed; in order. */
     PDL_VEC(struct pdl_made) calls;
-    uint32_t n_calls;               /* made so far, numbers them */
-    pdl_native_env env;             /* what natives may use */
-    pdl_err err;                    /* FAILED */
-    pdl_err raised;                 /* an error that waits for earlier calls; unset otherwise */
-    pdl_fiber *parent;              /* of an iteration of a map; NULL */
-    size_t index;                   /* its number there */
+    uint32_t n_calls;   /* made so far, numbers them */
+    pdl_native_env env; /* what natives may use */
+    pdl_err err;        /* FAILED */
+    pdl_err raised;     /* an error that waits for earlier calls; unset otherwise */
+    pdl_fiber *parent;  /* of an iteration of a map; NULL */
+    size_t index;       /* its number there */
     /* Place of the call around the map; ids below base_from are its body. Owned, or NULL. */
     pdl_path *base, *base_from;
     pdl_outq *out;
@@ -188,7 +190,7 @@ struct pdl_fiber {
     bool woken; /* a slot is reserved for it and it has not run since: counted in the run */
     pdl_slot woken_for;
     bool is_new; /* an iteration of a map that has not run yet */
-    bool waits; /* an iteration of a map with maxWorkers: open until its calls have ended */
+    bool waits;  /* an iteration of a map with maxWorkers: open until its calls have ended */
     void (*done)(void *user, pdl_val result, const pdl_err *err); /* a call from outside */
     void *done_user;
     pdl_fiber *prev_all, *next_all;

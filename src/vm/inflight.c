@@ -218,8 +218,8 @@ static void own(pdl_fiber *f, pdl_inflight *c, pdl_vref request) {
     c->handled = f->handlers.n > 0 || f->handled;
     c->number = f->n_calls++;
     f->n_open++;
-    *pdl_vec_push(&f->calls) = (struct pdl_made){c->id, c->number, pdl_absent(),
-                                                 raises_unnoticed(c->kind, request)};
+    *pdl_vec_push(&f->calls) =
+        (struct pdl_made){c->id, c->number, pdl_absent(), raises_unnoticed(c->kind, request)};
 }
 
 /* Does a block around it say so, also one around the map of which the fiber is an iteration? */
@@ -228,6 +228,36 @@ static bool is_repeatable(const pdl_fiber *f) {
         for (size_t i = f->blocks.n; i-- > 0;)
             if (f->blocks.p[i].info && f->blocks.p[i].info->block->rare->idempotent) return true;
     return false;
+}
+
+static bool has_profile(pdl_vref list, pdl_vref profile) {
+    for (size_t i = 0; i < pdl_list_len(list); i++)
+        if (pdl_val_eq(pdl_list_at(list, i), profile)) return true;
+    return false;
+}
+
+/* The list with a profile in front. A block that calls itself adds its profile once. */
+static pdl_val add_profile(pdl_val list, pdl_val profile) {
+    if (pdl_is_absent(profile)) return list;
+    if (pdl_is_absent(list)) list = pdl_list_new(2);
+    if (!has_profile(list, profile)) return pdl_list_insert(list, 0, profile);
+    pdl_drop(profile);
+    return list;
+}
+
+/* What was made of the field `sandbox` of the blocks around the effect, also of those around the
+ * map of which the fiber is an iteration, and of whoever started the fiber. */
+static void confine(const pdl_fiber *f, pdl_effect *e) {
+    pdl_val list = pdl_absent();
+    const pdl_fiber *root = f;
+    for (; f; root = f, f = f->parent)
+        for (size_t i = f->blocks.n; i-- > 0;)
+            if (f->blocks.p[i].info && f->blocks.p[i].info->block->rare->sandbox)
+                list = add_profile(list, pdl_block_sandbox(f->blocks.p[i].info->block));
+    for (size_t i = pdl_is_list(root->sandbox) ? pdl_list_len(root->sandbox) : 0; i-- > 0;)
+        list = add_profile(list, pdl_keep(pdl_list_at(root->sandbox, i)));
+    e->sandbox = list;
+    e->by_code = root->by_code;
 }
 
 void pdl_inflight_start_at(pdl_fiber *f, pdl_inflight *c, pdl_val request, pdl_path *place,
@@ -241,6 +271,7 @@ void pdl_inflight_start_at(pdl_fiber *f, pdl_inflight *c, pdl_val request, pdl_p
     c->effect->is_import = c->imports;
     c->effect->call_in = &r->call_in;
     c->effect->budget = pdl_budget_keep(f->budget);
+    confine(f, c->effect);
     if (pdl_effect_has(c->kind, PDL_EFFECT_ACTS)) c->effect->repeatable = is_repeatable(f);
     if (pdl_effect_has(c->kind, PDL_EFFECT_WAITS)) pdl_run_mark_progress(f);
     if (is_owned(c->kind)) own(f, c, request);
@@ -427,7 +458,7 @@ void pdl_inflight_answered(pdl_inflight *c, const pdl_reply *reply) {
     else
         pdl_promise_fill(pdl_promise_of(c->value),
                          pdl_with_label(pdl_keep(reply->value), c->label));
-    pdl_val failed = !c->failed                      ? pdl_absent()
+    pdl_val failed = !c->failed                    ? pdl_absent()
                      : c->kind == PDL_EFFECT_model ? pdl_keep(c->text)
                                                    : pdl_keep(c->value);
     for (pdl_stage *s = c->stages; s; s = s->next) {

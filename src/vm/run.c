@@ -50,6 +50,7 @@ pdl_run *pdl_run_new(const pdl_run_options *options) {
     r->next_call = options->first_id;
     r->cancel = (pdl_cancel){options->cancel, check_run_time, r};
     pdl_path_keep(r->opt.place);
+    (void)pdl_keep(r->opt.sandbox);
     pdl_budget_keep(r->opt.budget);
     pdl_run_globals(r);
     return r;
@@ -94,6 +95,7 @@ void pdl_run_free(pdl_run *r) {
     pdl_err_fini(&r->rng_err);
     pdl_path_drop(r->opt.place);
     pdl_budget_drop(r->opt.budget);
+    pdl_drop(r->opt.sandbox);
     pdl_vec_fini(&r->queue);
     pdl_run_unpark_all(r);
     for (size_t i = 0; i < r->failed_code.n; i++) pdl_code_drop(r->failed_code.p[i]);
@@ -253,8 +255,7 @@ static pdl_step settle(pdl_fiber *f, pdl_err *err) {
         return PDL_STEP_DONE;
     if (f->parent && !f->handlers.n) pdl_vm_map_child_fails(f);
     pdl_err first = {0};
-    pdl_step s = pdl_inflight_await(
-        f, f->handlers.n ? handler(f)->calls_from : 0, true, &first);
+    pdl_step s = pdl_inflight_await(f, f->handlers.n ? handler(f)->calls_from : 0, true, &first);
     if (s == PDL_STEP_WAIT) pdl_err_move(&f->raised, err);
     if (s == PDL_STEP_FAIL) {
         pdl_err_fini(err);

@@ -56,6 +56,9 @@ typedef struct pdl_run_options {
         /* the keys of each call are registered here before anything can show them; borrowed, NULL:
          * not registered */
         secrets;
+    /* as of an effect: for a program that code of an effect executes; kept; absent: none */
+    pdl_val sandbox;
+    bool by_code;
     pdl_budget *budget; /* the budget that the whole run is charged to; kept; NULL: none */
     pdl_str stdlib;     /* text of the standard library; empty: none */
     /* nonzero when the run is to end: checked in long operations; may be NULL */
@@ -65,7 +68,7 @@ typedef struct pdl_run_options {
     const pdl_mask *mask; /* what is not printed; borrowed, NULL: nothing */
     bool strict_control;  /* what an untrusted value chose has its labels */
     const uint64_t *earlier_ns; /* of budgets: effect/budget.h; borrowed; NULL: none */
-    bool keep_answers; /* of models, as long as their texts: pdl_run_answer */
+    bool keep_answers;          /* of models, as long as their texts: pdl_run_answer */
 } pdl_run_options;
 
 pdl_run *pdl_run_new(const pdl_run_options *options);

@@ -360,7 +360,7 @@ static bool on_call(worker *w, question *q, job *j, pdl_vref m, pdl_err *err) {
     if (ok) kwargs = pdl_with_label(kwargs, pdl_effect_label(j->e));
     if (ok && pdl_is(func, PDL_V_FUNC) && pdl_is_list(args) && pdl_is_dict(kwargs) &&
         j->e->call_in) {
-        j->e->call_in->start(j->e->call_in->user, func, args, kwargs, on_value, q);
+        j->e->call_in->start(j->e->call_in->user, j->e, func, args, kwargs, on_value, q);
         return true;
     }
     pdl_drop(func);
@@ -525,7 +525,7 @@ static bool launch(worker *w, pdl_err *err) {
         pdl_free(confined);
         if (!*w->pythons.p[i]) continue;
         if (started) {
-            w->generation++;
+            w->generation = w->opt.generations ? ++*w->opt.generations : w->generation + 1;
             send_raw(w, (pdl_str){(const char *)pdl_worker_py, pdl_worker_py_len});
             send_raw(w, (pdl_str){(const char *)pdl_worker_later_py, pdl_worker_later_py_len});
             return true;

@@ -120,8 +120,21 @@ static bool put_range(wire_out *o, pdl_vref v) {
     return true;
 }
 
+static void handle_gone(void *user, uint64_t id) {
+    lease *l = user;
+    if (l->w && id >> HANDLE_BITS == l->w->generation)
+        *pdl_vec_push(&l->w->drops) = id & ((1ull << HANDLE_BITS) - 1);
+    if (--l->refs == 0) pdl_free(l);
+}
+
 static bool put_handle(wire_out *o, pdl_vref v) {
     uint64_t id = pdl_handle_of(v)->id;
+    const lease *maker = pdl_handle_of(v)->user;
+    if (id >> HANDLE_BITS != o->w->generation && pdl_handle_of(v)->gone == handle_gone &&
+        maker->w && maker->w != o->w && maker->w->generation == id >> HANDLE_BITS)
+        return pdl_err_set(o->err, PDL_E_policy, (pdl_loc){0},
+                           "the object of class %.*s is in the Python process of another sandbox",
+                           PDL_FMT(pdl_str_get(pdl_handle_of(v)->type_name)));
     if (id >> HANDLE_BITS != o->w->generation)
         return pdl_err_host(o->err, "RuntimeError",
                             "the object of class %.*s is gone: its Python process ended",
@@ -292,13 +305,6 @@ void pdl_worker_wire_forget(worker *w) {
 
 static bool bad(pdl_err *err, const char *what) {
     return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "the Python process sent a bad %s", what);
-}
-
-static void handle_gone(void *user, uint64_t id) {
-    lease *l = user;
-    if (l->w && id >> HANDLE_BITS == l->w->generation)
-        *pdl_vec_push(&l->w->drops) = id & ((1ull << HANDLE_BITS) - 1);
-    if (--l->refs == 0) pdl_free(l);
 }
 
 static pdl_val text_at(pdl_vref j, const char *key) {

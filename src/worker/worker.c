@@ -9,6 +9,7 @@
 #include "base/limits.h"
 #include "io/clock.h"
 #include "sandbox/sandbox.h"
+#include "value/handle.h"
 #include "worker/worker_impl.h"
 
 #include "base/banned.h"
@@ -155,6 +156,20 @@ pdl_world *pdl_worker_world_new(pdl_loop *loop, const pdl_worker_options *opt) {
     w->lease->refs = 1;
     w->lease->w = w;
     return &w->base;
+}
+
+static bool is_here(const worker *w, pdl_vref v) {
+    return pdl_is(v, PDL_V_HANDLE) && pdl_handle_of(v)->id >> HANDLE_BITS == w->generation;
+}
+
+bool pdl_worker_has_object(const pdl_world *base, pdl_vref request) {
+    const worker *w = (const worker *)(const void *)base;
+    pdl_vref id = pdl_dict_getz(request, "id"), args = pdl_dict_getz(request, "args");
+    if (pdl_is(id, PDL_V_INT)) return (uint64_t)pdl_int_of(id) >> HANDLE_BITS == w->generation;
+    for (size_t i = 0, n = pdl_is_list(args) ? pdl_list_len(args) : 0; i < n; i++)
+        if (is_here(w, pdl_list_at(args, i))) return true;
+    return is_here(w, pdl_dict_getz(request, "left")) ||
+           is_here(w, pdl_dict_getz(request, "right"));
 }
 
 int pdl_worker_pid(const pdl_world *base) {

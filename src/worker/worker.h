@@ -65,6 +65,8 @@ typedef struct pdl_worker_options {
     void (*run_program)(void *user, const pdl_effect *code, pdl_val request,
                         pdl_worker_done_fn *done, void *done_user);
     const struct pdl_sandbox *sandbox; /* confines code and commands; NULL: nothing does */
+    /* counts the processes of worlds whose objects meet in one run; NULL: there is one world */
+    uint32_t *generations;
     /* Attributes of a PDL_V_RECORD (pdl_usage) as an owned dict, or absent. NULL: records travel as
      * opaque objects. */
     pdl_val (*record)(void *user, pdl_vref record);
@@ -117,6 +119,9 @@ typedef struct pdl_worker_options {
  * Borrows loop, which must outlive the world. Handles may outlive it. Closing ends the process (and
  * what it started). */
 pdl_world *pdl_worker_world_new(pdl_loop *loop, const pdl_worker_options *opt);
+
+/* Is an object that the request of an effect of kind object uses in the world's process? */
+bool pdl_worker_has_object(const pdl_world *w, pdl_vref request);
 
 /* Process id of the Python process, 0 when it does not run (tests, traces). */
 int pdl_worker_pid(const pdl_world *w);

@@ -138,10 +138,12 @@ static void nest(pending p) {
           (pdl_effect_sink){.user = q, .piece = on_piece, .reply = on_nested});
 }
 
-static void call_start(void *user, pdl_val func, pdl_val args, pdl_val kwargs,
-                       void (*done)(void *, pdl_val, const pdl_err *), void *done_user) {
+static void call_start(void *user, const pdl_effect *code, pdl_val func, pdl_val args,
+                       pdl_val kwargs, void (*done)(void *, pdl_val, const pdl_err *),
+                       void *done_user) {
     pdl_err err = {0};
     (void)user;
+    (void)code;
     pdl_val a = pdl_list_len(args) ? pdl_keep(pdl_list_at(args, 0)) : pdl_keep(kwargs);
     pdl_drop(func);
     pdl_drop(args);

@@ -1,0 +1,182 @@
+/* deputy.c -- what the engine does for confined code, or where that code was before.
+ *
+ * The engine has rights that the code has not. Two ways lead around the sandbox if it uses them
+ * carelessly: code asks the engine to read a file for it (a program that it executes, a function of
+ * the program that it calls), and code puts a link into a folder that it may write, which the
+ * engine follows later. The first is answered by the profile of the code, the second by opening
+ * such paths in a way that cannot leave the folder, whoever changes it meanwhile.
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/str.h"
+#include "sandbox/sandbox_impl.h"
+
+#include "base/banned.h"
+
+/* The path with its links followed, as far as there is something; what is not there yet follows as
+ * it is written. False: it cannot be told where it would be. */
+static bool real_of(const char *path, char *out) {
+    char copy[PATH_MAX];
+    if (realpath(path, out)) return true;
+    if (snprintf(copy, sizeof copy, "%s%s", path[0] == '/' ? "" : "./", path) >= PATH_MAX)
+        return false;
+    for (size_t end = strlen(copy); end;) {
+        while (end && copy[end - 1] != '/') end--;
+        if (!end) return false;
+        copy[end - 1] = 0;
+        if (realpath(end > 1 ? copy : "/", out)) {
+            size_t n = strcmp(out, "/") == 0 ? 0 : strlen(out);
+            const char *rest = copy + end;
+            bool climbs = strcmp(rest, "..") == 0 || strncmp(rest, "../", 3) == 0 ||
+                          strstr(rest, "/../") || pdl_str_ends(pdl_str_of(rest), PDL_STR("/.."));
+            return !climbs && snprintf(out + n, PATH_MAX - n, "/%s", rest) < (int)(PATH_MAX - n);
+        }
+        copy[end - 1] = '/';
+        end--;
+    }
+    return false;
+}
+
+static bool any_above(const path_list *l, const char *path) {
+    for (size_t i = 0; i < l->n; i++)
+        if (pdl_path_is_under(path, l->p[i])) return true;
+    return false;
+}
+
+bool pdl_sandbox_may_read(const pdl_sandbox *s, const char *path) {
+    char real[PATH_MAX];
+    return real_of(path, real) && !any_above(&s->spec.masked, real) &&
+           (any_above(&s->spec.ro, real) || any_above(&s->spec.rw, real));
+}
+
+bool pdl_sandbox_may_write(const pdl_sandbox *s, const char *path) {
+    char real[PATH_MAX];
+    return real_of(path, real) && !any_above(&s->spec.masked, real) &&
+           !any_above(&s->spec.kept, real) && any_above(&s->spec.rw, real);
+}
+
+/* --- addresses -------------------------------------------------------------------------------- */
+
+bool pdl_sandbox_may_reach(const pdl_sandbox *s, pdl_str url) {
+    size_t scheme = pdl_str_find(url, PDL_STR("://"), 0);
+    bool plain = pdl_str_starts(url, PDL_STR("http://"));
+    pdl_str rest = scheme == PDL_NOT_FOUND ? url : pdl_str_sub(url, scheme + 3, url.n);
+    size_t end = 0;
+    while (end < rest.n && !strchr("/?#\\", rest.p[end])) end++;
+    rest = pdl_str_sub(rest, 0, end);
+    size_t at = pdl_str_rfind(rest, PDL_STR("@"));
+    if (at != PDL_NOT_FOUND) rest = pdl_str_sub(rest, at + 1, rest.n);
+    size_t colon = pdl_str_rfind(rest, PDL_STR(":")), bracket = pdl_str_rfind(rest, PDL_STR("]"));
+    bool has_port = colon != PDL_NOT_FOUND && (bracket == PDL_NOT_FOUND || colon > bracket);
+    pdl_str name = has_port ? pdl_str_sub(rest, 0, colon) : rest;
+    if (name.n > 2 && name.p[0] == '[') name = pdl_str_sub(name, 1, name.n - 1);
+    char *host = pdl_str_dup(name);
+    char *port = pdl_str_dup(has_port ? pdl_str_sub(rest, colon + 1, rest.n) : PDL_STR(""));
+    bool ok = pdl_net_grants(&s->profile.net, host,
+                             has_port ? (int)strtol(port, NULL, 10)
+                             : plain  ? 80
+                                      : 443);
+    pdl_free(port);
+    pdl_free(host);
+    return ok;
+}
+
+/* --- links ------------------------------------------------------------------------------------ */
+
+enum { MOST_LINKS = 40 };
+
+/* A path on its way: what is resolved, and what is left of it. */
+typedef struct link_walk {
+    char at[PATH_MAX], left[PATH_MAX];
+    int links;
+} link_walk;
+
+static bool begin_walk(link_walk *w, const char *path) {
+    w->links = 0;
+    if (snprintf(w->left, sizeof w->left, "%s", path) >= PATH_MAX) return false;
+    if (path[0] != '/') return getcwd(w->at, sizeof w->at) != NULL;
+    w->at[0] = 0;
+    return true;
+}
+
+static bool go_down(link_walk *w, pdl_str name) {
+    size_t n = strcmp(w->at, "/") == 0 ? 0 : strlen(w->at);
+    return snprintf(w->at + n, sizeof w->at - n, "/%.*s", PDL_FMT(name)) < (int)(sizeof w->at - n);
+}
+
+static void go_up(link_walk *w) {
+    char *last = strrchr(w->at, '/');
+    if (last) *last = 0;
+}
+
+/* What the link at w->at says takes its place in front of what is left. */
+static bool follow(link_walk *w) {
+    char to[PATH_MAX], all[PATH_MAX];
+    ssize_t n = readlink(w->at, to, sizeof to - 1);
+    if (n < 0) return true; /* no link, or nothing there */
+    to[n] = 0;
+    if (++w->links > MOST_LINKS ||
+        snprintf(all, sizeof all, "%s/%s", to, w->left) >= (int)sizeof all)
+        return false;
+    memcpy(w->left, all, sizeof all);
+    if (to[0] == '/')
+        w->at[0] = 0;
+    else
+        go_up(w);
+    return true;
+}
+
+/* The folder of `write:` that the path enters first; what is left from there is in w. NULL: none.
+ * Confined code cannot change what leads to that folder, so looking at it is free of races. */
+static const char *entered(const pdl_sandbox *s, link_walk *w) {
+    for (;;) {
+        for (size_t k = 0; k < s->spec.rw.n; k++)
+            if (w->at[0] && pdl_path_is_under(w->at, s->spec.rw.p[k])) return s->spec.rw.p[k];
+        size_t from = strspn(w->left, "/"), n = strcspn(w->left + from, "/");
+        if (!n) return NULL;
+        char name[NAME_MAX + 1];
+        if (n > NAME_MAX) return NULL;
+        memcpy(name, w->left + from, n);
+        name[n] = 0;
+        memmove(w->left, w->left + from + n, strlen(w->left + from + n) + 1);
+        if (strcmp(name, ".") == 0) continue;
+        if (strcmp(name, "..") == 0)
+            go_up(w);
+        else if (!go_down(w, (pdl_str){name, n}) || !follow(w))
+            return NULL;
+    }
+}
+
+int pdl_sandbox_open(const pdl_sandbox *s, const char *path, int flags, unsigned mode,
+                     bool *other) {
+    link_walk w;
+    const char *folder = begin_walk(&w, path) ? entered(s, &w) : NULL;
+    *other = !folder;
+    if (!folder) return -1;
+    char inner[2 * PATH_MAX];
+    size_t n = strlen(folder);
+    const char *below = w.at[n] == '/' ? w.at + n + 1 : "";
+    snprintf(inner, sizeof inner, "%s/%s", *below ? below : ".", w.left + strspn(w.left, "/"));
+    int dir = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (dir < 0) { /* a file of its own is granted */
+        *other = errno == ENOTDIR;
+        return -1;
+    }
+    struct open_how how = {.flags = (uint64_t)(unsigned)flags,
+                           .mode = flags & O_CREAT ? mode : 0,
+                           .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
+    long fd = syscall(SYS_openat2, dir, inner, &how, sizeof how);
+    int e = errno;
+    close(dir);
+    errno = e;
+    return (int)fd;
+}

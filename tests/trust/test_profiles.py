@@ -1,0 +1,209 @@
+"""Profiles of blocks, policies and tool servers; what the engine does for confined code, and where that code was before.
+SPDX-License-Identifier: Apache-2.0
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from test_escapes import PDL, strengths  # noqa: E402
+
+passed = failed = 0
+SERVER = Path(__file__).resolve().parent.parent / "mcp" / "server.py"
+
+
+def note(ok, name, why=""):
+    global passed, failed
+    if ok:
+        passed += 1
+    else:
+        failed += 1
+        print(f"FAIL {name}{': ' + why if why else ''}")
+
+
+def cat(path, **more):
+    return {"lang": "command", "args": ["sh", "-c", f"cat {path} 2>/dev/null || echo hidden"], **more}
+
+
+def python(code, **more):
+    return {"lang": "python", "code": code, **more}
+
+
+ASK = """
+import pdl.pdl as P
+def ask(f):
+    try: return str(f()).strip()
+    except BaseException as e: return 'no: ' + str(e)
+result = ask(lambda: %s)
+"""
+
+
+def program(text):
+    return python(ASK % f"P.exec_str({text!r})")
+
+
+READ_IT = {"readit": {"function": {"p": "string"}, "return": {"read": "${ p }"}}}
+OBJECT = python("class A:\n    def m(self):\n        try: return open('../home/s.txt').read()\n        except OSError: return 'hidden'\nresult = A()", **{"def": "o"})
+OPEN = "try: result = open('../home/s.txt').read().strip()\nexcept OSError: result = 'hidden'"
+CAUGHT = {"fallback": "${ pdl_error.kind }: ${ pdl_error.message }"}
+
+# name, arguments, program, texts of the output, texts that are not in it
+BLOCKS = (
+    ("a block alone", [], {"text": [cat("../home/s.txt"), {**cat("../home/s.txt"), "sandbox": True}]}, ["secret\nhidden"], []),
+    ("a block's Python", [], {"text": [python(OPEN), " ",
+                                       python(OPEN, sandbox=True)]}, ["secret hidden"], []),
+    ("a block may have more than the default where nothing is around it", [], {**cat("../home/s.txt"), "sandbox": {"read": ["../home"]}}, ["secret"], []),
+    ("it may not inside of another", ["--sandbox"], {**cat("../home/s.txt"), "sandbox": {"read": ["../home"]}, **CAUGHT},
+     ["schema: ", "read: ", "may only take away"], ["secret"]),
+    ("what is around it narrows, through a call", [], {"defs": {"f": {"function": None, "return": cat("../home/s.txt")}},
+                                                       "text": [{"call": "${ f }"}, {"sandbox": True, "text": [{"call": "${ f }"}]}]},
+     ["secret\nhidden"], []),
+    ("through an expression and a map", [], {"defs": {"f": {"function": None, "return": cat("../home/s.txt")}},
+                                             "sandbox": True, "text": ["${ f() }", {"for": {"i": [1, 2]}, "map": cat("../home/s.txt")}]},
+     ["hidden\nhidden\nhidden"], ["secret"]),
+    ("through an included file", [], {"sandbox": True, "text": [{"include": "inner.pdl"}]}, ["hidden"], ["secret"]),
+    ("the program's folder may be named", ["--sandbox"], {**cat("beside.txt"), "sandbox": {"read": ["beside.txt"]}}, ["beside"], []),
+    ("what is hidden may not", ["--sandbox"], {**cat(".env"), "sandbox": {"read": [".env"]}, **CAUGHT}, ["may only take away"], ["k=1"]),
+    ("a list that is empty takes away", ["--sandbox=s.yaml"], {"text": [cat("../shown/a.txt"), {**cat("../shown/a.txt"), "sandbox": {"read": []}}]},
+     ["shown\nhidden"], []),
+    ("environment", ["--sandbox=s.yaml"], {"text": [{"lang": "command", "args": ["sh", "-c", "echo $COLOR."]},
+                                                    {"lang": "command", "args": ["sh", "-c", "echo $COLOR."], "sandbox": {"env": []}}]},
+     ["red.\n."], []),
+    ("a number", ["--sandbox"], {"text": [{"lang": "command", "args": ["sh", "-c", "ulimit -v"], "sandbox": {"memory": 512}}]}, ["524288"], []),
+    ("a greater number", ["--sandbox"], {"lang": "command", "args": ["true"], "sandbox": {"memory": 4096}, **CAUGHT}, ["may only take away"], []),
+    ("a name inside of a pattern", ["--sandbox=s.yaml"], {"lang": "command", "args": ["echo", "ran"], "sandbox": {"net": ["a.example.org"]}, **CAUGHT},
+     ["ran"], []),
+    ("a name outside of it", ["--sandbox=s.yaml"], {"lang": "command", "args": ["echo", "ran"], "sandbox": {"net": ["example.com"]}, **CAUGHT},
+     ["may only take away"], ["ran"]),
+    ("a mistake", [], {"lang": "command", "args": ["echo", "ran"], "sandbox": {"raed": []}, **CAUGHT}, ["did you mean 'read'"], ["ran"]),
+    ("no profile at all", [], {"lang": "command", "args": ["echo", "ran"], "sandbox": "yes", **CAUGHT}, ["should be an object"], ["ran"]),
+    ("an object of a wider process", [], {"text": [{**OBJECT, "contribute": []}, {"sandbox": True, "text": "${ o.m() }", **CAUGHT}]},
+     ["policy: ", "wider sandbox"], ["secret"]),
+    ("an object of a narrower process", [], {"text": [{**OBJECT, "contribute": [], "sandbox": True}, "${ o.m() }"]}, ["hidden"], ["secret"]),
+    ("an object as a variable of another process", [], {"text": [{**OBJECT, "contribute": []}, python("result = o.m()", sandbox=True, **CAUGHT)]},
+     ["another sandbox"], ["secret"]),
+    ("one process for one profile", [], {"text": [python("import os\nresult = str(os.getppid())", sandbox=True, **{"def": "a"}), " ",
+                                                  python("import builtins\nbuiltins.x = 1\nresult = 1", sandbox={"memory": 900}), " ",
+                                                  python("import builtins\nresult = getattr(builtins, 'x', 0)", sandbox={"memory": 900}), " ",
+                                                  python("import builtins\nresult = getattr(builtins, 'x', 0)", sandbox=True)]},
+     ["1 1 0"], []),
+    # the engine does for code what the code may do itself
+    ("a program that reads", ["--sandbox"], program("read: ../home/s.txt"), ["no: ", "does not let it read ../home/s.txt"], ["secret"]),
+    ("a program that reads what code may", ["--sandbox"], program("read: beside.txt"), ["beside"], ["no: "]),
+    ("a program that reads what is hidden", ["--sandbox"], program("read: .env"), ["does not let it read"], ["k=1"]),
+    ("a program that reads through a link", ["--sandbox"], program("read: link.txt"), ["does not let it read"], ["secret"]),
+    ("a program with a command", ["--sandbox"], program("lang: command\nargs: [cat, ../home/s.txt]"), ["no: "], ["secret"]),
+    ("a program with a profile", ["--sandbox"], program("sandbox: {read: [../home]}\nlang: command\nargs: [cat, ../home/s.txt]"), ["may only take away"],
+     ["secret"]),
+    ("a program that includes", ["--sandbox"], program("include: ../home/p.pdl"), ["does not let it read"], ["secret"]),
+    ("a program that imports", ["--sandbox"], program("defs: {m: {import: ../home/p}}\ndata: secret"), ["does not let it read"], ["secret"]),
+    ("a program that imports the library", ["--sandbox"], program("defs: {m: {import: lib/cot}}\ntext: fine"), ["fine"], []),
+    ("a program that writes", ["--sandbox"], program("defs: {a: {aggregator: {file: ../home/new.txt}}}\ntext: x\ncontribute: [a]"),
+     ["does not let it write"], []),
+    ("a program with an address", ["--sandbox"], program("model: openai/x\ninput: hi\nparameters: {api_base: 'http://127.0.0.1:9/v1', api_key: a}"),
+     ["does not let it reach http://127.0.0.1:9"], ["onnect"]),
+    ("an address of a fallback", ["--sandbox"],
+     program("model: openai/x\ninput: hi\nparameters: {api_key: a, fallbacks: [{model: openai/y, base_url: 'http://127.0.0.1:9/v1'}]}"),
+     ["does not let it reach http://127.0.0.1:9"], []),
+    ("an address that is granted", ["--sandbox=net.yaml"],
+     program("model: openai/x\ninput: hi\nparameters: {api_base: 'http://127.0.0.1:9/v1', api_key: a, num_retries: 0}"), ["no: "], ["does not let"]),
+    ("a function of the program that reads", ["--sandbox"], {"defs": READ_IT, "text": [python(ASK % "readit(p='../home/s.txt')")]},
+     ["does not let it read"], ["secret"]),
+    ("a function that reads what code may", ["--sandbox"], {"defs": READ_IT, "text": [python(ASK % "readit(p='beside.txt')")]}, ["beside"], ["no: "]),
+    ("the same function, called by the program", ["--sandbox"], {"defs": READ_IT, "text": ["${ readit('../home/s.txt') }"]}, ["secret"], []),
+    ("a program of a block's code", [], {**program("read: ../home/s.txt"), "sandbox": True}, ["does not let it read"], ["secret"]),
+    ("a program of code that nothing confines", [], program("read: ../home/s.txt"), ["secret"], []),
+    # links that confined code made
+    ("a link in a granted folder", ["--sandbox=s.yaml"],
+     {"text": [{"lang": "command", "args": ["ln", "-s", "../../home/s.txt", "out/made"]}, {"read": "out/made", **CAUGHT}]},
+     ["policy: ", "leads out of the folder"], ["secret"]),
+    ("a link that stays in it", ["--sandbox=s.yaml"],
+     {"text": [{"lang": "command", "args": ["sh", "-c", "echo inside > out/real; ln -s real out/stays"]}, {"read": "out/stays"}]}, ["inside"], []),
+    ("a link outside that leads into it and out again", ["--sandbox=s.yaml"],
+     {"text": [{"lang": "command", "args": ["ln", "-s", "../../home/s.txt", "out/target"]}, {"read": "into", **CAUGHT}]},
+     ["leads out of the folder"], ["secret"]),
+    ("a folder that is a link", ["--sandbox=s.yaml"],
+     {"text": [{"lang": "command", "args": ["ln", "-s", "../../home", "out/dir"]}, {"read": "out/dir/s.txt", **CAUGHT}]},
+     ["leads out of the folder"], ["secret"]),
+    ("an aggregator through a link", ["--sandbox=s.yaml"],
+     {"defs": {"a": {"lang": "command", "args": ["ln", "-s", "../../home/s.txt", "out/agg"]}},
+      "text": [{"defs": {"f": {"aggregator": {"file": "out/agg"}}}, "text": "overwritten", "contribute": ["f"], **CAUGHT}]},
+     ["leads out of the folder"], []),
+    ("a program in a granted folder", ["--sandbox=s.yaml"],
+     {"text": [{"lang": "command", "args": ["ln", "-s", "../../home/p.pdl", "out/p.pdl"]}, {"include": "out/p.pdl", **CAUGHT}]},
+     ["leads out of the folder"], ["secret"]),
+    # policies
+    ("a policy of the program", [], {"policy": {"policy": 1, "sandbox": True, "otherwise": "allow"}, **cat("../home/s.txt")}, ["hidden"], []),
+    ("a policy of the program takes away", ["--sandbox=s.yaml"],
+     {"policy": {"policy": 1, "sandbox": {"read": []}, "otherwise": "allow"}, **cat("../shown/a.txt")}, ["hidden"], []),
+    ("a policy of the program does not add", ["--sandbox"],
+     {"policy": {"policy": 1, "sandbox": {"read": ["../home"]}, "otherwise": "allow"}, **cat("../home/s.txt")}, ["may only take away"], ["secret"]),
+    ("a policy of the user", ["--policy", "pol/user.yaml"], {"text": [cat("../shown/a.txt"), cat("../home/s.txt")]}, ["shown\nhidden"], []),
+    ("a policy of the user adds", ["--sandbox", "--policy", "pol/user.yaml"], {"text": [cat("../shown/a.txt"), cat("../home/s.txt")]},
+     ["shown\nhidden"], []),
+    ("a policy with a mistake", ["--policy", "pol/bad.yaml"], cat("beside.txt"), ["pol/bad.yaml", "did you mean 'processes'"], ["beside\n"]),
+)
+
+
+def lay_out(root):
+    files = {"prog/beside.txt": "beside\n", "prog/.env": "k=1\n", "home/s.txt": "secret\n", "home/p.pdl": "data: secret\n", "shown/a.txt": "shown\n",
+             "prog/s.yaml": "read: [../shown]\nwrite: [out]\nenv: [COLOR]\nnet: ['*.example.org']\n", "prog/net.yaml": "net: ['127.0.0.1:9']\n",
+             "prog/inner.pdl": json.dumps(cat("../home/s.txt")), "prog/pol/user.yaml": "policy: 1\nsandbox: {read: [../../shown]}\notherwise: allow\n",
+             "prog/pol/bad.yaml": "policy: 1\nsandbox: {proceses: 3}\notherwise: allow\n"}
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    (root / "prog/out").mkdir()
+    (root / "prog/link.txt").symlink_to("../home/s.txt")
+    (root / "prog/into").symlink_to("out/target")
+
+
+def run(root, args, text, env):
+    (root / "prog/a.pdl").write_text(json.dumps(text))
+    e = {**os.environ, "COLOR": "red", **env}
+    for name in ("PDL_SANDBOX", "PDL_POLICY"):
+        e.pop(name, None)
+    r = subprocess.run([PDL, *args, "a.pdl"], cwd=root / "prog", env=e, capture_output=True, text=True, timeout=120)
+    return r.stdout + r.stderr
+
+
+def blocks():
+    for strength, env, more in strengths():
+        for name, args, text, want, never in BLOCKS:
+            if strength == "process" and any(a.startswith("--sandbox=") for a in args):
+                continue  # net:, and links in a folder with start files, need namespaces
+            with tempfile.TemporaryDirectory(prefix="pdl-trust-") as d:
+                lay_out(Path(d))
+                out = run(Path(d), args + more[1:], text, env)
+                kept = (Path(d) / "home/s.txt").read_text() == "secret\n" and not (Path(d) / "home/new.txt").exists()
+            note(all(w in out for w in want) and not any(w in out for w in never) and kept, f"{strength}: {name}", repr(out)[-700:])
+
+
+def servers():
+    """Tool servers: the profile of the run, of a block, of their own entry."""
+    for strength, env, more in strengths():
+        rows = (("its environment", ["--sandbox"] + more[1:], {}, "HOME", "/tmp" if strength == "process" else "/tmp/home"),
+                ("its own variable", ["--sandbox"] + more[1:], {"env": {"MINE": "m"}}, "MINE", "m"),
+                ("of its entry", [] + more[1:], {"sandbox": True}, "HOME", "/tmp" if strength == "process" else "/tmp/home"),
+                ("a profile of its entry", [] + more[1:], {"sandbox": {"env": ["COLOR"]}}, "COLOR", "red"),
+                ("a mistake in its entry", [] + more[1:], {"sandbox": {"enw": []}}, "HOME", "servers.json:1"),
+                ("no profile in its entry", [] + more[1:], {"sandbox": False}, "HOME", "sandbox should be true, or a profile"))
+        for name, args, entry, variable, want in rows:
+            with tempfile.TemporaryDirectory(prefix="pdl-trust-") as d:
+                lay_out(Path(d))
+                (Path(d) / "prog/server.py").write_text(SERVER.read_text())
+                config = {"mcpServers": {"s": {"command": sys.executable, "args": [str(Path(d) / "prog/server.py"), ""], **entry}}}
+                (Path(d) / "servers.json").write_text(json.dumps(config))
+                text = {"defs": {"s": {"import": "mcp:s"}, "seen": {"data": "${ s.env() }", "parser": "json"}}, "text": "${ seen.%s }" % variable}
+                out = run(Path(d), args, text, {**env, "PDL_MCP_CONFIG": str(Path(d) / "servers.json")})
+            note(want in out, f"{strength}: tool server, {name}", repr(out)[-600:])
+
+
+if __name__ == "__main__":
+    blocks()
+    servers()
+    print(f"{passed} passed, {failed} failed")
+    sys.exit(failed > 0)
