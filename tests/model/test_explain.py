@@ -37,7 +37,7 @@ def sums_up(build):
         last = out.splitlines()[-1]
         same(last, "total: 2 calls, about %d tokens in prompts, at most 20 in answers, 1 without max_tokens; cost: about 8; 1 without a price (--prices); "
              "more that is not known yet" % d["prompt_tokens"])
-        many = notes(p, program="for: {i: [1, 2, 3]}\nmap: {model: openai/a, input: '${ i }'}\n")["totals"]
+        many = notes(p, program="for: {i: [1, 2, 3]}\nmap: {model: openai/a, input: 'n${ i }'}\n")["totals"]
         same((many["calls"], many["calls_without_limit"]), (3, 3), "every iteration of a map")
 
 
