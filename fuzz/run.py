@@ -14,7 +14,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
-LIBS = "-lyaml -luv -lpcre2-8 -lutf8proc -lgmp -lcurl -ldl -lm -lpthread".split()
+LIBS = "-luv -lpcre2-8 -lutf8proc -lgmp -lcurl -ldl -lm -lpthread".split()
 FLAGS = "-std=c17 -D_GNU_SOURCE -Isrc -Iinclude -Ifuzz -g".split() + ['-DPDL_VERSION="fuzz"']
 EMBEDDED = [("src/worker/worker.py", "pdl_worker_py"), ("src/worker/later.py", "pdl_worker_later_py"), ("lib/stdlib.pdl", "pdl_stdlib_text")]
 TARGETS = sorted(p.stem[5:] for p in HERE.glob("fuzz_*.c"))

@@ -24,7 +24,7 @@ PACKAGE = ROOT / "python" / "libpdl"
 OLDEST = "cp310"  # Py_LIMITED_API of _pdl.h
 FLAGS = ("-std=c17 -O2 -g -fPIC -fvisibility=hidden -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes "
          "-Wno-missing-field-initializers").split()
-LIBRARIES = ["yaml-0.1", "libuv", "libpcre2-8", "libutf8proc", "gmp"]
+LIBRARIES = ["libuv", "libpcre2-8", "libutf8proc", "gmp"]
 LIBRARIES_OPENED = ["libpdl-http.so", "libpdl-sqlite.so"]
 EARLIEST = (1980, 1, 1, 0, 0, 0)  # for a zip file; the same input gives the same wheel
 CROSS = """[binaries]

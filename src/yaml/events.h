@@ -1,10 +1,9 @@
-/* events.h -- private to yaml: events of one source with positions in bytes. events.c is the only
- * user of libyaml.
+/* events.h -- private to yaml: events of one source with positions in bytes, as PyYAML's parser
+ * gives them.
  *
- * PDL's dialect is PyYAML's, which differs from libyaml in a few places. Where libyaml refuses what
- * PyYAML reads, the reader changes the spelling for libyaml (by one blank or digit) and requests a
- * restart; positions stay those of the source. Where libyaml reads what PyYAML refuses, the reader
- * refuses.
+ * One reader for runs and for editors. A strict reader stops at the first error, which is PyYAML's
+ * in words and place. A tolerant one (pdl_yreader_recover) keeps a note of it and continues:
+ * recover.c.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -32,10 +31,12 @@ typedef struct pdl_yevent {
     pdl_node_style style;
     bool plain; /* SCALAR without a tag that is resolved by its text; SEQ, MAP without a tag */
     bool explicit_doc;
+    bool missing; /* recovery supposes it: nothing is written there */
     pdl_str anchor,
         tag; /* tag: full name, empty when there is none; anchor.p is NULL when there is none */
     pdl_str text;
     uint32_t start, end;
+    uint32_t content; /* start without anchor and tag */
 } pdl_yevent;
 
 typedef struct pdl_yreader pdl_yreader;
@@ -44,18 +45,9 @@ typedef struct pdl_yreader pdl_yreader;
 pdl_yreader *pdl_yreader_new(const pdl_source *src);
 void pdl_yreader_free(pdl_yreader *r);
 
-/* The next event. Returns false with err set; or with err unset when pdl_yreader_again() is true,
- * and the caller calls pdl_yreader_restart. */
+/* The next event; STOP is the last one. Returns false with err set, after which there are no
+ * more. */
 PDL_MUST bool pdl_yreader_next(pdl_yreader *r, pdl_yevent *e, pdl_err *err);
-bool pdl_yreader_again(const pdl_yreader *r);
-void pdl_yreader_restart(pdl_yreader *r);
-
-/* Append the tag of e as the source spells it. */
-void pdl_yreader_tag(const pdl_yreader *r, const pdl_yevent *e, pdl_buf *out);
-
-/* Inserts a blank after source byte off for libyaml and restarts; false when there were too many of
- * them. */
-bool pdl_yreader_space(pdl_yreader *r, uint32_t off);
 
 /* Fill err: a syntax error of class py_class at byte off. Always false. */
 PDL_PRINTF(5, 6)

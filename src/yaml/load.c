@@ -20,6 +20,7 @@
 #include "value/text.h"
 #include "yaml/events.h"
 #include "yaml/load.h"
+#include "yaml/recover.h"
 #include "yaml/resolve.h"
 
 #include "base/banned.h"
@@ -522,14 +523,11 @@ static pdl_ytag tag_of(loader *l, yn *n, const pdl_yevent *e, pdl_ytag implicit)
     if (!e->tag.n) return implicit;
     t = pdl_ytag_find(e->tag);
     if (t == PDL_YTAG_OTHER) {
-        pdl_buf b = PDL_BUF;
         pdl_buf shown = PDL_BUF;
-        pdl_yreader_tag(l->reader, e, &b);
-        pdl_str_repr(pdl_buf_str(&b), &shown);
+        pdl_str_repr(e->tag, &shown);
         set_fault(l, n, e->start, false, "ConstructorError",
                   "could not determine a constructor for the tag %s", pdl_buf_z(&shown));
         pdl_buf_fini(&shown);
-        pdl_buf_fini(&b);
     }
     return t;
 }
@@ -558,27 +556,7 @@ static yn *new_node(loader *l, const pdl_yevent *e, pdl_node_kind kind) {
     return n;
 }
 
-/* Inside flow collections the reference ends a plain scalar at '?', where libyaml reads on. */
-static bool check_flow_plain(loader *l, const pdl_yevent *e, pdl_err *err) {
-    pdl_str s = pdl_str_sub(l->src->text, e->start, e->end);
-    if (e->style != PDL_STYLE_PLAIN || !l->stack.n ||
-        l->stack.p[l->stack.n - 1].node->pub.style != PDL_STYLE_FLOW)
-        return true;
-    size_t q = s.n ? pdl_str_find(s, PDL_STR("?"), 0) : PDL_NOT_FOUND;
-    if (q == PDL_NOT_FOUND) return true;
-    if (q == 0)
-        return pdl_yreader_space(l->reader, e->start)
-                   ? false
-                   : pdl_yaml_fail(err, l->src, e->start, "ScannerError", "too many '?'");
-    const yn *top = l->stack.p[l->stack.n - 1].node;
-    bool braces = top->pub.kind == PDL_NODE_MAP && top->pub.start < l->src->text.n &&
-                  l->src->text.p[top->pub.start] == '{';
-    return pdl_yaml_fail(err, l->src, e->start + (uint32_t)q, "ParserError",
-                         "expected ',' or '%c', but got '?'", braces ? '}' : ']');
-}
-
 static bool on_scalar(loader *l, const pdl_yevent *e, pdl_err *err) {
-    if (!check_flow_plain(l, e, err)) return false;
     yn *n = new_node(l, e, PDL_NODE_SCALAR);
     if (!set_anchor(l, n, e, err)) return false;
     pdl_ytag tag = PDL_YTAG_str;
@@ -659,19 +637,8 @@ static bool compose(loader *l, pdl_err *err) {
     return false;
 }
 
-static void forget(loader *l) {
-    l->stack.n = l->pending.n = l->faults = 0;
-    pdl_map_fini(&l->anchors);
-    pdl_map_fini(&l->oddities);
-    l->root = NULL;
-}
-
 static bool load(loader *l, const pdl_node **out, pdl_err *err) {
-    while (!compose(l, err)) {
-        if (!pdl_yreader_again(l->reader)) return false;
-        forget(l);
-        pdl_yreader_restart(l->reader);
-    }
+    if (!compose(l, err)) return false;
     if (l->faults && l->root && !find_fault(l, err)) return false;
     if (!l->root) {
         pdl_yevent none = {.style = PDL_STYLE_PLAIN};
@@ -693,15 +660,13 @@ static void place_of(pdl_str s, uint32_t off, uint32_t *line, uint32_t *column) 
     }
 }
 
-bool pdl_yaml_load_at(pdl_arena *a, const pdl_source *src, const pdl_node **out, uint32_t *line,
-                      uint32_t *column, pdl_err *err) {
-    loader l = {.arena = a, .src = src, .reader = pdl_yreader_new(src)};
+static bool load_from(pdl_arena *a, pdl_yreader *reader, const pdl_source *src,
+                      const pdl_node **out, pdl_err *err) {
+    loader l = {.arena = a, .src = src, .reader = reader};
     l.owned = pdl_arena_new(a, owned_values);
     pdl_arena_defer(a, drop_owned, l.owned);
-    bool ok = pdl_yaml_check_chars(src->text, src, err) && load(&l, out, err);
-    *line = *column = 0;
-    if (!ok && err->loc.src) place_of(src->text, err->loc.start, line, column);
-    pdl_yreader_free(l.reader);
+    bool ok = load(&l, out, err);
+    pdl_yreader_free(reader);
     pdl_vec_fini(&l.stack);
     pdl_vec_fini(&l.pending);
     pdl_map_fini(&l.anchors);
@@ -709,7 +674,26 @@ bool pdl_yaml_load_at(pdl_arena *a, const pdl_source *src, const pdl_node **out,
     return ok;
 }
 
+bool pdl_yaml_load_at(pdl_arena *a, const pdl_source *src, const pdl_node **out, uint32_t *line,
+                      uint32_t *column, pdl_err *err) {
+    bool ok = pdl_yaml_check_chars(src->text, src, err) &&
+              load_from(a, pdl_yreader_new(src), src, out, err);
+    *line = *column = 0;
+    if (!ok && err->loc.src) place_of(src->text, err->loc.start, line, column);
+    return ok;
+}
+
 bool pdl_yaml_load(pdl_arena *a, const pdl_source *src, const pdl_node **out, pdl_err *err) {
     uint32_t line, column;
     return pdl_yaml_load_at(a, src, out, &line, &column, err);
+}
+
+const pdl_node *pdl_ytree_load(pdl_arena *a, const pdl_source *src, pdl_err *err) {
+    pdl_yrecovery rec = {0};
+    pdl_err none = {0};
+    const pdl_node *root = NULL;
+    bool ok = pdl_yaml_check_chars(src->text, src, err) &&
+              load_from(a, pdl_yreader_new_tolerant(src, &rec, &none), src, &root, err);
+    pdl_yrecovery_fini(&rec);
+    return ok ? root : NULL;
 }

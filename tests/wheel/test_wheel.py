@@ -28,7 +28,7 @@ SERVE = ("rm -f /t/port; python3 /t/https.py /t/cert.pem /t/key.pem /t/port & se
 TRUST = "export SSL_CERT_FILE=/t/cert.pem; "
 # name, shell line in the root, a text of its output ("" for any).
 STEPS = [
-    ("nothing of ours is there before", "! command -v pdl && ! ldconfig -p | grep -E 'libpdl|libcurl|libyaml|libuv|utf8proc'", ""),
+    ("nothing of ours is there before", "! command -v pdl && ! ldconfig -p | grep -E 'libpdl|libcurl|libuv|utf8proc'", ""),
     ("pip installs it", "python3 -m venv /venv && /venv/bin/pip install -q --no-index --find-links /wheels libpdl", ""),
     ("its version", PY + "version", pdl_build.version()),
     ("a run in memory as stated", PY + "fresh", ""),

@@ -1,0 +1,218 @@
+/* scan.h -- private to yaml: bytes of a source -> tokens of YAML 1.1, as PyYAML's scanner sees
+ * them.
+ *
+ * One pass over the bytes, without recursion. Columns count characters, places are bytes. What
+ * begins a simple key (`a: 1`) is known only at its ':', so the scanner puts a candidate token in
+ * front of everything that may be a key. The candidate becomes a key or dies later, in place:
+ * inserting it then, as PyYAML and libyaml do, moves all tokens after it.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_YAML_SCAN_H
+#define PDL_YAML_SCAN_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/source.h"
+#include "base/vec.h"
+#include "yaml/node.h"
+#include "yaml/tree.h"
+
+/*   X(id, name)   name: how PyYAML's messages call the token. */
+#define PDL_YAML_TOKENS(X)                                                                         \
+    X(DEAD, "")                         /* a candidate that was no key */                          \
+    X(CANDIDATE, "")                    /* perhaps a key follows */                                \
+    X(MAP_KEY, "<block mapping start>") /* a key that begins a mapping: becomes KEY when read */   \
+    X(KEY, "?")                                                                                    \
+    X(VALUE, ":")                                                                                  \
+    X(MAP_START, "<block mapping start>")                                                          \
+    X(SEQ_START, "<block sequence start>")                                                         \
+    X(BLOCK_END, "<block end>")                                                                    \
+    X(BLOCK_ENTRY, "-")                                                                            \
+    X(FLOW_SEQ, "[")                                                                               \
+    X(FLOW_SEQ_END, "]")                                                                           \
+    X(FLOW_MAP, "{")                                                                               \
+    X(FLOW_MAP_END, "}")                                                                           \
+    X(FLOW_ENTRY, ",")                                                                             \
+    X(ALIAS, "<alias>")                                                                            \
+    X(ANCHOR, "<anchor>")                                                                          \
+    X(TAG, "<tag>")                                                                                \
+    X(SCALAR, "<scalar>")                                                                          \
+    X(DIRECTIVE, "<directive>")                                                                    \
+    X(DOC_START, "<document start>")                                                               \
+    X(DOC_END, "<document end>")                                                                   \
+    X(STREAM_END, "<stream end>")
+
+typedef enum {
+#define X(id, name) PDL_YT_##id,
+    PDL_YAML_TOKENS(X)
+#undef X
+} pdl_yt_kind;
+
+typedef struct pdl_ytoken {
+    pdl_yt_kind kind : 8;
+    pdl_node_style style : 8; /* SCALAR */
+    bool built : 1;           /* the text is not in the source but in scan.texts */
+    uint32_t start, end;      /* bytes */
+    uint32_t extra; /* TAG: length of its handle, 0: none; DIRECTIVE: pdl_ydirective; MAP_START,
+                       SEQ_START, MAP_KEY: column */
+    uint32_t n;     /* bytes of the text: name, suffix of a tag, value of a scalar */
+    union {
+        const char *p;
+        size_t off;
+    };
+} pdl_ytoken;
+
+typedef enum { PDL_YDIR_OTHER, PDL_YDIR_VERSION, PDL_YDIR_OLD, PDL_YDIR_TAG } pdl_ydirective;
+
+/* What may begin a simple key at one level of flow collections. */
+typedef struct pdl_ykey {
+    bool live, required;
+    size_t token;    /* index of its candidate */
+    uint32_t start;  /* byte */
+    uint32_t column; /* in characters */
+    uint32_t line;   /* byte at which its line begins */
+} pdl_ykey;
+
+/* What a %TAG line says: a handle in the source, a prefix in scan.names. */
+typedef struct pdl_ytagdir {
+    uint32_t handle, handle_n, prefix, prefix_n;
+} pdl_ytagdir;
+
+/* Receives every token that has a width, and comments, in the order of the text. */
+typedef struct pdl_ylog {
+    PDL_VEC(pdl_ytree_token) tokens;
+} pdl_ylog;
+
+static inline void pdl_ylog_add(pdl_ylog *log, pdl_ytree_token_kind kind, uint32_t start,
+                                uint32_t end) {
+    *pdl_vec_push(&log->tokens) = (pdl_ytree_token){kind, start, end};
+}
+
+typedef struct pdl_yscan {
+    const pdl_source *src;
+    const char *text, *end; /* PDL_SOURCE_PAD NULs follow */
+    const char *pos;
+    const char *line; /* where the current line begins */
+    const char *column_at;
+    uint32_t column_cp; /* characters of the line before column_at */
+    bool ascii, done, allow_key;
+    bool tolerant;          /* ends what is left open where a new entry begins (recover.c) */
+    uint32_t tolerant_from; /* what begins before is read strictly */
+    uint32_t flow;          /* level of flow collections */
+    uint32_t flow_start;    /* byte where the outermost one begins */
+    int32_t indent;         /* column of the innermost block collection, -1: none */
+    PDL_VEC(int32_t) indents;
+    PDL_VEC(pdl_ykey) keys; /* one a level of flow collections, 0 is the block level */
+    uint32_t oldest_key;    /* no level below has a live one */
+    PDL_VEC(pdl_ytoken) queue;
+    size_t head;   /* the next token is queue.p[head] */
+    size_t taken;  /* tokens that left the queue: the index of queue.p[0] */
+    pdl_buf texts; /* of queued tokens */
+    pdl_buf names;
+    PDL_VEC(pdl_ytagdir) tagdirs;
+    pdl_ylog *log;    /* or NULL */
+    uint32_t context; /* byte where began what is being read */
+    uint32_t last;    /* byte where the last token begins */
+    pdl_err *err;
+} pdl_yscan;
+
+void pdl_yscan_init(pdl_yscan *s, const pdl_source *src);
+void pdl_yscan_fini(pdl_yscan *s);
+
+/* The next token; it stays the next one until pdl_yscan_skip. NULL with s->err set after a failure.
+ * Tokens before the failing place come first. */
+const pdl_ytoken *pdl_yscan_fill(pdl_yscan *s);
+
+static inline bool pdl_yscan_ready(const pdl_yscan *s) {
+    return s->head < s->queue.n && s->queue.p[s->head].kind > PDL_YT_CANDIDATE &&
+           (s->oldest_key > s->flow || s->done);
+}
+static inline const pdl_ytoken *pdl_yscan_peek(pdl_yscan *s) {
+    return pdl_yscan_ready(s) ? &s->queue.p[s->head] : pdl_yscan_fill(s);
+}
+/* Takes the next token, which was peeked at. */
+static inline void pdl_yscan_skip(pdl_yscan *s) { s->head++; }
+
+/* Text of a token; borrowed until the next peek. */
+static inline pdl_str pdl_yscan_text(const pdl_yscan *s, const pdl_ytoken *t) {
+    return (pdl_str){t->built ? s->texts.p + t->off : t->p, t->n};
+}
+
+const char *pdl_ytoken_name(pdl_yt_kind k);
+
+/* --- shared by the files of the scanner ------------------------------------------------------- */
+
+/* Classes of bytes. C2 and E2 begin characters that may be line ends: NEL, LS, PS. */
+enum {
+    PDL_YC_END = 1,     /* NUL, LF, CR, C2, E2 */
+    PDL_YC_BLANK = 2,   /* space, tab */
+    PDL_YC_BLOCK = 4,   /* may end a plain scalar: the above and ':' */
+    PDL_YC_FLOW = 8,    /* the same in a flow collection: also , ? [ ] { } */
+    PDL_YC_QUOTED = 16, /* ends a run of a quoted scalar */
+    PDL_YC_WORD = 32,   /* letters, digits, - and _ */
+    PDL_YC_URI = 64,
+};
+extern const uint8_t pdl_yclass[256];
+
+static inline bool pdl_yis(char c, int set) { return (pdl_yclass[(unsigned char)c] & set) != 0; }
+
+/* Bytes of the line end at p: 0 where there is none. */
+static inline uint32_t pdl_ybreak(const char *p) {
+    unsigned char c = (unsigned char)*p;
+    if (c == '\n') return 1;
+    if (c < 0x20) return c == '\r' ? 1 + (p[1] == '\n') : 0;
+    if (c == 0xc2) return (unsigned char)p[1] == 0x85 ? 2 : 0;
+    return c == 0xe2 && (unsigned char)p[1] == 0x80 && ((unsigned char)p[2] & 0xfe) == 0xa8 ? 3 : 0;
+}
+/* Does a line end or the end of the text begin at p? */
+static inline bool pdl_yends(const char *p) {
+    return pdl_yis(*p, PDL_YC_END) && (!*p || pdl_ybreak(p));
+}
+/* The same, or a blank? */
+static inline bool pdl_yblank_or_end(const char *p) {
+    return pdl_yis(*p, PDL_YC_END | PDL_YC_BLANK) && (pdl_yis(*p, PDL_YC_BLANK) || pdl_yends(p));
+}
+/* Is `---` or `...` at p, the beginning of a line? */
+static inline bool pdl_yis_separator(const char *p) {
+    return (*p == '-' || *p == '.') && p[1] == *p && p[2] == *p && pdl_yblank_or_end(p + 3);
+}
+
+static inline uint32_t pdl_yoff(const pdl_yscan *s, const char *p) {
+    return (uint32_t)(p - s->text);
+}
+
+/* Steps over the line end of n bytes at s->pos. */
+static inline void pdl_ynext_line(pdl_yscan *s, uint32_t n) { s->line = s->pos += n; }
+
+uint32_t pdl_ycolumn_slow(pdl_yscan *s, const char *p);
+static inline uint32_t pdl_ycolumn(pdl_yscan *s) {
+    return PDL_LIKELY(s->ascii) ? (uint32_t)(s->pos - s->line) : pdl_ycolumn_slow(s, s->pos);
+}
+
+/* Fail at `at`. Always false. shown: the message ends with the character there. */
+PDL_PRINTF(3, 4) bool pdl_yfail(pdl_yscan *s, const char *at, const char *fmt, ...);
+PDL_PRINTF(4, 5)
+bool pdl_yfail_shown(pdl_yscan *s, const char *at, const char *shown, const char *fmt, ...);
+#define pdl_yfail_char(s, at, ...) pdl_yfail_shown((s), (at), (at), __VA_ARGS__)
+
+pdl_ytoken *pdl_ypush(pdl_yscan *s, pdl_yt_kind kind, const char *start, const char *end);
+
+/* The comment at s->pos. */
+void pdl_yscan_comment(pdl_yscan *s);
+/* Blanks, perhaps a comment, the end of the line. */
+bool pdl_yscan_rest_of_line(pdl_yscan *s);
+/* scan_text.c: scalars from s->pos. */
+bool pdl_yscan_plain(pdl_yscan *s);
+bool pdl_yscan_quoted(pdl_yscan *s);
+bool pdl_yscan_block(pdl_yscan *s);
+/* recover.c: in a tolerant scanner, does the line at s->pos begin a new entry, so that the flow
+ * collection or scalar that began at start has no end? */
+bool pdl_ytolerant_ends(pdl_yscan *s, const char *start);
+bool pdl_ytolerant_key(const pdl_yscan *s, const pdl_ykey *k, uint32_t end);
+/* scan_name.c */
+bool pdl_yscan_anchor(pdl_yscan *s);
+bool pdl_yscan_tag(pdl_yscan *s);
+bool pdl_yscan_directive(pdl_yscan *s);
+
+#endif

@@ -1,0 +1,209 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""test_pyyaml.py -- our YAML events beside PyYAML's, event by event.
+
+    test_pyyaml.py BUILD_DIR [--seed N] [--mutations N] [--seconds S] [--keep FILE]
+
+PyYAML 6's SafeLoader is the reader of the reference. Compared are kind, style, anchor, tag, text and both places of every event, and class,
+text and place of an error. The texts: the YAML suite and the recorded values of the conformance kit, every program and data file of the
+tree, and mutations of all of them (bytes removed, doubled, exchanged, indicators put in, lines moved, parts of two texts joined) from a seed.
+Skipped where PyYAML is missing. Texts on which PyYAML itself fails with an exception that is none of its own are left out.
+"""
+import argparse
+import json
+import pathlib
+import random
+import subprocess
+import sys
+import time
+
+try:
+    import yaml
+except ImportError:
+    yaml = None
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+# The conformance kit: the copy in the tree, and the given one beside it, which has the YAML suite.
+KITS = [p for p in (ROOT / "tests" / "conformance", ROOT.parent / "shared" / "conformance", ROOT.parent.parent / "shared" / "conformance") if p.exists()]
+KINDS = {"ScalarEvent": "scalar", "SequenceStartEvent": "seq", "MappingStartEvent": "map", "SequenceEndEvent": "close",
+         "MappingEndEvent": "close", "AliasEvent": "alias", "DocumentStartEvent": "doc", "StreamEndEvent": "stop"}
+PIECES = [": ", "- ", "? ", "#", " #", "&a ", "*a", "!", "!!str ", "!x", "!<y>", "|", ">", "|2", ">-", "|+", "'", '"', "[", "]", "{", "}", ",", "%", "%TAG ! x\n",
+          "%YAML 1.1\n", "@", "`", "---", "---\n", "...\n", "\n", "\n\n", "  ", " ", "\t", "\\", "\\x41", "\\u00e9", "\\ud83d\\ude00", "\\\n", "é", "\u2028", "\u2029",
+          "\x85", "\ufeff", "\U0001f600", "<<: ", "=", "~", "a: b", "- a: b\n  c: d\n", ":", "::", "?", "-", "x" * 1025, "''", '""', "\r", "\r\n", "\xa0", "\x07", "\x7f"]
+
+
+class Ours:
+    def __init__(self, build):
+        self.tool = str(pathlib.Path(build) / "pdl-yaml-events")
+        self.p = None
+
+    def events(self, text):
+        if self.p is None:
+            self.p = subprocess.Popen([self.tool], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        data = ("\ufeff" * text.startswith("\ufeff") + text).encode("utf-8")
+        self.p.stdin.write(b"%d\n%s" % (len(data), data))
+        self.p.stdin.flush()
+        line = self.p.stdout.readline()
+        if not line:
+            status = self.p.wait()
+            self.p = None
+            return [["crashed", status]]
+        try:
+            return json.loads(line)
+        except ValueError:
+            return [["unreadable", repr(line)]]
+
+
+def repaired(s):
+    """Surrogates of escapes as we read them: a pair is its character, a half U+FFFD."""
+    return s.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace") if any("\ud800" <= c <= "\udfff" for c in s) else s
+
+
+def theirs(text):
+    """-> events, None when the text is left out"""
+    offsets = None
+    if not text.isascii():
+        offsets, n = [], 0
+        for c in text:
+            offsets.append(n)
+            n += len(c.encode("utf-8"))
+        offsets += [n, n]
+
+    def place(mark):
+        return offsets[mark.index] if offsets else mark.index
+
+    out = []
+    try:
+        for e in yaml.parse(text, Loader=yaml.SafeLoader):
+            kind = KINDS.get(type(e).__name__)
+            if kind is None:
+                continue
+            style, plain, value, tag, explicit = "", kind != "alias", "", getattr(e, "tag", None), False
+            if kind == "scalar":
+                style, plain, value = e.style or "", e.implicit[0], repaired(e.value)
+            elif kind in ("seq", "map"):
+                style, plain = "flow" if e.flow_style else "block", e.implicit
+            elif kind == "doc":
+                explicit = e.explicit
+            if kind in ("close", "stop"):
+                plain = False
+            if tag == "!":
+                tag = None
+            out.append([kind, style, getattr(e, "anchor", None), tag or "", plain, value, place(e.start_mark), place(e.end_mark), explicit])
+    except yaml.MarkedYAMLError as e:
+        out.append(["error", type(e).__name__, e.problem, place(e.problem_mark)])
+    except yaml.reader.ReaderError:
+        out.append(["error", "ReaderError"])
+    except (ValueError, OverflowError, RecursionError, AssertionError, TypeError):
+        return None
+    return out
+
+
+def same(a, b):
+    if a == b:
+        return True
+    if len(a) != len(b) or a[:-1] != b[:-1] or a[-1][0] != "error" or b[-1][0] != "error":
+        return False
+    return a[-1][1] == b[-1][1] == "ReaderError"
+
+
+def normal(text):
+    """Line ends as pdl_yaml_source leaves them, which is also what PyYAML counts with."""
+    return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def texts():
+    recorded = [k / part for k in KITS for part in ("values/yaml.jsonl", "third_party/yaml-test-suite/yaml.jsonl")]
+    for path in filter(pathlib.Path.exists, recorded + [ROOT / "tests" / "values" / "yaml.jsonl"]):
+        for line in filter(None, path.read_text("utf-8").split("\n")):
+            case = json.loads(line)
+            if isinstance(case.get("text"), str):
+                yield case["text"]
+    for root in [k / "programs" for k in KITS] + [ROOT / p for p in ("tests", "lib", "examples", "fuzz/corpus/yaml")]:
+        for path in sorted(root.rglob("*")):
+            if path.suffix in (".pdl", ".yaml", ".yml") or "corpus" in path.parts:
+                try:
+                    yield path.read_text("utf-8")
+                except (UnicodeDecodeError, OSError):
+                    pass
+
+
+def mutated(rng, corpus):
+    text = rng.choice(corpus)
+    if len(text) > 400:
+        start = rng.randrange(len(text) - 300)
+        start = text.rfind("\n", 0, start) + 1
+        text = text[start:start + rng.randrange(50, 400)]
+    for _ in range(rng.choice((1, 1, 1, 2, 2, 3, 5))):
+        i = rng.randrange(len(text) + 1)
+        j = min(len(text), i + rng.choice((1, 1, 2, 3, 8, 20)))
+        what = rng.randrange(9)
+        if what <= 2:
+            text = text[:i] + rng.choice(PIECES) + text[i:]
+        elif what == 3:
+            text = text[:i] + text[j:]
+        elif what == 4:
+            text = text[:i] + text[i:j] * 2 + text[j:]
+        elif what == 5:
+            text = text[:i] + rng.choice(PIECES) + text[j:]
+        elif what == 6:
+            lines = text.split("\n")
+            k = rng.randrange(len(lines))
+            lines[k] = " " * rng.randrange(6) + lines[k].lstrip(" ")
+            text = "\n".join(lines)
+        elif what == 7:
+            lines = text.split("\n")
+            rng.shuffle(lines)
+            text = "\n".join(lines)
+        else:
+            other = rng.choice(corpus)[:300]
+            text = text[:i] + other[rng.randrange(len(other) + 1):]
+    return text
+
+
+def shown(text, a, b):
+    for x, y in zip(a, b):
+        if x != y:
+            return "%r\n  ours   %s\n  theirs %s" % (text, x, y)
+    return "%r\n  ours   %s\n  theirs %s" % (text, a[-2:], b[-2:])
+
+
+def main():
+    ap = argparse.ArgumentParser()
+    ap.add_argument("build")
+    ap.add_argument("--seed", type=int, default=1)
+    ap.add_argument("--mutations", type=int, default=4000)
+    ap.add_argument("--seconds", type=float, default=0, help="mutate for so long instead of a number of times")
+    args = ap.parse_args()
+    if yaml is None or not yaml.__version__.startswith("6."):
+        print("0 passed, 0 failed, 1 skipped")
+        return 0
+    ours, corpus = Ours(args.build), sorted(set(texts()))
+    passed = failed = 0
+
+    def compare(text):
+        nonlocal passed, failed
+        text = normal(text)
+        want = theirs(text)
+        if want is None:
+            return
+        got = ours.events(text)
+        if same(got, want):
+            passed += 1
+            return
+        failed += 1
+        if failed <= 20:
+            print("FAIL " + shown(text, got, want))
+
+    for text in corpus:
+        compare(text)
+    rng, end, i = random.Random(args.seed), time.monotonic() + args.seconds, 0
+    while time.monotonic() < end if args.seconds else i < args.mutations:
+        compare(mutated(rng, corpus))
+        i += 1
+    print("%d passed, %d failed" % (passed, failed))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
