@@ -283,7 +283,8 @@ static void log_skipped(pdl_yreader *r, pdl_yproblem *note, uint32_t to) {
     pdl_yrecovery *rec = r->recovery;
     const char *text = r->scan.text;
     uint32_t from = r->consumed;
-    while (from < to && (pdl_yis(text[from], PDL_YC_BLANK) || pdl_ybreak(text + from))) from++;
+    for (uint32_t n = 1; n && from < to; from += n)
+        n = pdl_yis(text[from], PDL_YC_BLANK) ? 1 : pdl_ybreak(text + from);
     while (to > from && (pdl_yis(text[to - 1], PDL_YC_BLANK) || text[to - 1] == '\n')) to--;
     while (rec->log.tokens.n && rec->log.tokens.p[rec->log.tokens.n - 1].end > from)
         rec->log.tokens.n--;

@@ -198,10 +198,9 @@ bool pdl_yscan_directive(pdl_yscan *s) {
     if (kind == PDL_YDIR_TAG && !read_tag_directive(s, &d)) return false;
     while (kind == PDL_YDIR_OTHER && !pdl_yends(s->pos)) s->pos++;
     end = s->pos;
-    if (!pdl_yscan_rest_of_line(s)) return false;
     pdl_ytoken *t = pdl_ypush(s, PDL_YT_DIRECTIVE, start, end);
     t->extra = kind == PDL_YDIR_VERSION && !one ? PDL_YDIR_OLD : kind;
     t->n = (uint32_t)s->tagdirs.n;
     if (kind == PDL_YDIR_TAG) *pdl_vec_push(&s->tagdirs) = d;
-    return true;
+    return pdl_yscan_rest_of_line(s);
 }

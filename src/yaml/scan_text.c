@@ -309,7 +309,11 @@ static bool read_header(pdl_yscan *s, block_header *h) {
     if (!h->chomp && h->increment) read_chomp(s, h);
     if (*s->pos != ' ' && !pdl_yends(s->pos))
         return pdl_yfail_char(s, s->pos, "expected chomping or indentation indicators, but found ");
-    return pdl_yscan_rest_of_line(s);
+    pdl_ylog *log = s->log;
+    s->log = NULL; /* a comment here is inside of the token */
+    bool ok = pdl_yscan_rest_of_line(s);
+    s->log = log;
+    return ok;
 }
 
 /* Blank lines before the text, when its first line decides about the indentation: the largest one
