@@ -27,17 +27,19 @@ _pdl() {
     answer) words='--help --at ' ;;
     trace) words='--help --format ' ;;
     serve) words='--help --host --port --token-file --data-file --data --max-requests --max-waiting --request-time --allow-origin --log --mcp --cache --jobs --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --otlp --otlp-content ' ;;
+    lsp) words='--help --prices ' ;;
     policy) words='--help ' ;;
     new) words='--help --template ' ;;
     mock) words='--help --replies --strict --delay --port ' ;;
     sandbox) words='--help --check --sandbox --sandbox-min ' ;;
+    doctor) words='--help --net --json ' ;;
     schema) words='--help ' ;;
     help) words='--help ' ;;
     *) words='--help --sandbox --no-sandbox --sandbox-min --data-file --data --eval --stream --trace --record --replay --durable --id --sync --park --provisional --output --cache --jobs --timeout --budget --policy --prices --max-rps --max-tokens-per-minute --wire --view --progress --verbose --schema --otlp --otlp-content --version ' ;;
     esac
     if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W "$words" -- "$cur")); return; fi
     COMPREPLY=($(compgen -f -- "$cur"))
-    [[ $COMP_CWORD == 1 ]] && COMPREPLY+=($(compgen -W 'check dump explain cache batch view resume runs answer trace serve policy new mock sandbox schema help ' -- "$cur"))
+    [[ $COMP_CWORD == 1 ]] && COMPREPLY+=($(compgen -W 'check dump explain cache batch view resume runs answer trace serve lsp policy new mock sandbox doctor schema help ' -- "$cur"))
     return 0
 }
 complete -o filenames -F _pdl pdl

@@ -234,6 +234,7 @@ static const opt_id doctor_options[] = {OPT_help, OPT_net, OPT_json, OPT_COUNT};
 static const opt_id new_options[] = {OPT_help, OPT_template, OPT_COUNT};
 static const opt_id sandbox_options[] = {OPT_help, OPT_check, OPT_sandbox, OPT_sandbox_min,
                                          OPT_COUNT};
+static const opt_id lsp_options[] = {OPT_help, OPT_prices, OPT_COUNT};
 static const opt_id plain_options[] = {OPT_help, OPT_COUNT};
 
 static const command table[] = {
@@ -254,6 +255,7 @@ static const command table[] = {
      "  policy show NAME  print a built-in policy\n"
      "  new NAME        write a program to begin with\n"
      "  doctor          say what of this machine programs can use\n"
+     "  lsp             language server of editors, on standard input and output\n"
      "  mock            serve a model that repeats what it is asked, or says what a file says\n"
      "  sandbox -- COMMAND  try a command in the sandbox\n"
      "  schema          print the JSON Schema of programs\n"
@@ -322,6 +324,9 @@ static const command table[] = {
      "messages, question (text of the last message of the user) and request (all other fields).\n"
      "To other programs it is a tool: /mcp over HTTP, or --mcp over standard input and output.\n"
      "Ctrl-C ends the server.\n"},
+    {"lsp", pdl_cli_cmd_lsp, lsp_options, "",
+     "Serve an editor: the Language Server Protocol on standard input and output.",
+     "Editors start it themselves; docs/manual/editors.md says what each needs.\n"},
     {"policy", pdl_cli_cmd_policy, plain_options, "ACTION [NAME]", "Look at policies.",
      "Actions:\n"
      "  show NAME   print a built-in policy: default, careful or strict\n"

@@ -136,7 +136,8 @@ typedef struct arguments {
     PDL_VEC(struct given_value {
         opt_id id;
         pdl_str value;
-    }) values;
+    })
+    values;
     PDL_VEC(pdl_str) args; /* operands of a run that are the program's own */
     PDL_VEC(char *) owned; /* texts that files point to */
 } arguments;
@@ -182,6 +183,7 @@ int pdl_cli_cmd_new(const arguments *a);
 int pdl_cli_cmd_batch(const arguments *a);
 int pdl_cli_cmd_doctor(const arguments *a);
 int pdl_cli_cmd_mock(const arguments *a);
+int pdl_cli_cmd_lsp(const arguments *a);
 int pdl_cli_cmd_schema(const arguments *a);
 int pdl_cli_cmd_builtins(const arguments *a);
 int pdl_cli_cmd_help(const arguments *a);

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/cancel.h"
+#include "base/utf8.h"
 #include "base/vec.h"
 
 #include "base/banned.h"
@@ -377,4 +378,37 @@ char *pdl_file_similar(const char *folder, pdl_str name, pdl_str suffix) {
     pdl_vec_fini(&names);
     pdl_buf_fini(&whole);
     return found;
+}
+
+/* Of an entry of a folder. A link to a folder is OTHER: who walks folders would walk in circles. */
+static pdl_file_kind kind_of_entry(const char *path) {
+    struct stat st;
+    pdl_file_kind kind = pdl_file_kind_of(path);
+    bool link = lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
+    return link && kind == PDL_FILE_DIR ? PDL_FILE_OTHER : kind;
+}
+
+static int cmp_names(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+void pdl_file_each(const char *folder, void (*fn)(void *user, const char *name, pdl_file_kind kind),
+                   void *user) {
+    enum { MOST_ENTRIES = 1000000 };
+    PDL_VEC(char *) names = {0};
+    DIR *d = opendir(folder);
+    for (struct dirent *x; d && names.n < MOST_ENTRIES && (x = readdir(d));)
+        if (strcmp(x->d_name, ".") != 0 && strcmp(x->d_name, "..") != 0)
+            *pdl_vec_push(&names) = pdl_str_dup(pdl_str_of(x->d_name));
+    if (d) closedir(d);
+    if (names.n) qsort(names.p, names.n, sizeof *names.p, cmp_names);
+    for (size_t i = 0; i < names.n; i++) {
+        pdl_buf path = PDL_BUF;
+        pdl_buf_putf(&path, "%s/%s", folder, names.p[i]);
+        if (pdl_utf8_check(pdl_str_of(names.p[i])) == PDL_NOT_FOUND)
+            fn(user, names.p[i], kind_of_entry(pdl_buf_z(&path)));
+        pdl_buf_fini(&path);
+        pdl_free(names.p[i]);
+    }
+    pdl_vec_fini(&names);
 }

@@ -64,6 +64,11 @@ typedef enum { PDL_FILE_NONE, PDL_FILE_REGULAR, PDL_FILE_DIR, PDL_FILE_OTHER } p
 /* The kind of file at path (symbolic links followed). */
 pdl_file_kind pdl_file_kind_of(const char *path);
 
+/* Calls fn for each entry of a folder, in the order of their names; at most a million. A folder
+ * that cannot be read has none. */
+void pdl_file_each(const char *folder, void (*fn)(void *user, const char *name, pdl_file_kind kind),
+                   void *user);
+
 /* Fill err for errno value e at path, in Python's words. Always false. */
 bool pdl_file_errno(pdl_err *err, int e, const char *path);
 

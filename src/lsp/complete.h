@@ -1,0 +1,56 @@
+/* complete.h -- private to lsp: what complete.c and complete_expr.c share.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_LSP_COMPLETE_H
+#define PDL_LSP_COMPLETE_H
+
+#include "lsp/server.h"
+
+/* CompletionItemKind of the protocol. */
+enum {
+    ITEM_METHOD = 2,
+    ITEM_FUNCTION = 3,
+    ITEM_FIELD = 5,
+    ITEM_VARIABLE = 6,
+    ITEM_MODULE = 9,
+    ITEM_PROPERTY = 10,
+    ITEM_VALUE = 12,
+    ITEM_KEYWORD = 14,
+    ITEM_SNIPPET = 15,
+    ITEM_FILE = 17,
+    ITEM_FOLDER = 19,
+    ITEM_ENUM_MEMBER = 20,
+    ITEM_OPERATOR = 24
+};
+
+/* The list that is made. The word before the cursor, [from, off), is replaced. */
+typedef struct lsp_completer {
+    pdl_lsp *s;
+    lsp_doc *d;
+    size_t from, off;
+    pdl_val items;
+    pdl_arena *scratch;
+} lsp_completer;
+
+/* One proposal. Texts are borrowed. */
+typedef struct lsp_item {
+    pdl_str label, insert; /* insert empty: the label */
+    pdl_str detail;        /* shown beside it; may be empty */
+    int kind;
+    char order;        /* proposals are sorted by it, then by label */
+    bool is_snippet;   /* insert has places to fill in */
+    const char *table; /* by which its documentation is found; NULL: there is none */
+    int row;           /* in that table; -1: by label */
+} lsp_item;
+void pdl_lsp_item_add(lsp_completer *c, const lsp_item *item);
+
+/* Inside of an expression: prefix is its text up to the cursor. */
+void pdl_lsp_complete_expr(lsp_completer *c, pdl_str prefix);
+/* The start of the expression that is open at an offset; PDL_NOT_FOUND: there is none. line_start:
+ * where the search ends. jinja: also {{ and {%. */
+size_t pdl_lsp_expr_start(pdl_str text, size_t line_start, size_t off, bool jinja);
+/* The text of `documentation` for an item's `data`. Appended. */
+void pdl_lsp_document_item(pdl_lsp *s, pdl_str table, int row, pdl_str label, pdl_buf *out);
+
+#endif

@@ -1,0 +1,296 @@
+/* complete_expr.c -- completion inside of expressions: variables, filters, tests, members.
+ *
+ * An expression at the cursor is unfinished, so it is not read as a whole: what is before the word
+ * that is typed decides. After a bar come filters, after `is` tests, after a dot the members of the
+ * chain of names before it, else what can begin an operand.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <stdio.h>
+
+#include "lang/fields.h"
+#include "lsp/complete.h"
+#include "lsp/explain.h"
+#include "lsp/symtype.h"
+#include "model/catalog.h"
+#include "native/native.h"
+
+#include "base/banned.h"
+
+enum { MOST_LOOKED_AT = 20000 }; /* bytes before the cursor in which an expression begins */
+
+/* --- where an expression begins --------------------------------------------------------------- */
+
+/* Is an expression that begins at `from` still open at `to`? Quotes and brackets are counted. */
+static bool is_open(pdl_str text, size_t from, size_t to) {
+    int depth = 0;
+    char quote = 0;
+    for (size_t i = from; i < to; i++) {
+        char ch = text.p[i];
+        if (quote) {
+            if (ch == '\\') i++;
+            if (ch == quote) quote = 0;
+        } else if (ch == '"' || ch == '\'') {
+            quote = ch;
+        } else if (ch == '{' || ch == '(' || ch == '[') {
+            depth++;
+        } else if (ch == ')' || ch == ']') {
+            depth--;
+        } else if (ch == '}' && depth-- <= 0) {
+            return false;
+        }
+    }
+    return !quote;
+}
+
+/* The last opening delimiter in [from, off). */
+static size_t last_open(pdl_str text, size_t from, size_t off, bool jinja) {
+    for (size_t i = off; i >= from + 2; i--) {
+        char a = text.p[i - 2], b = text.p[i - 1];
+        if (a == '$' && b == '{') return i;
+        if (jinja && a == '{' && (b == '{' || b == '%')) return i;
+    }
+    return PDL_NOT_FOUND;
+}
+
+size_t pdl_lsp_expr_start(pdl_str text, size_t line_start, size_t off, bool jinja) {
+    size_t low = off > MOST_LOOKED_AT ? off - MOST_LOOKED_AT : 0;
+    size_t at = last_open(text, line_start, off, jinja);
+    if (at == PDL_NOT_FOUND) { /* it may have begun on a line above, of which none is empty */
+        size_t gap = pdl_str_rfind(pdl_str_sub(text, low, line_start), PDL_STR("\n\n"));
+        at = last_open(text, gap == PDL_NOT_FOUND ? low : low + gap, line_start, jinja);
+    }
+    return at != PDL_NOT_FOUND && is_open(text, at, off) ? at : PDL_NOT_FOUND;
+}
+
+/* --- rows of natives -------------------------------------------------------------------------- */
+
+static void put_signature(const pdl_native *row, pdl_buf *out) {
+    pdl_buf_putf(out, "(%s)", row->params ? row->params : "");
+}
+
+static void add_native(lsp_completer *c, const pdl_native *row, int kind, char order, size_t table,
+                       size_t i) {
+    static const char *const names[PDL_NATIVE_TABLES] = {
+        "native0", "native1", "native2", "native3",  "native4",  "native5", "native6",
+        "native7", "native8", "native9", "native10", "native11", "native12"};
+    pdl_buf detail = PDL_BUF;
+    put_signature(row, &detail);
+    pdl_lsp_item_add(c, &(lsp_item){.label = pdl_str_of(row->name),
+                                    .detail = pdl_buf_str(&detail),
+                                    .kind = kind,
+                                    .order = order,
+                                    .table = names[table],
+                                    .row = (int)i});
+    pdl_buf_fini(&detail);
+}
+
+static void add_table(lsp_completer *c, size_t table, int kind, char order) {
+    pdl_native_table t = pdl_native_table_at(table);
+    for (size_t i = 0; i < t.n; i++) add_native(c, &t.rows[i], kind, order, table, i);
+}
+
+enum { FILTERS, TESTS, GLOBALS, METHODS_STR, METHODS_LIST, METHODS_DICT = 8, STDLIB = 12 };
+
+/* --- members ---------------------------------------------------------------------------------- */
+
+static void on_field(void *user, pdl_str name, pdl_str type) {
+    pdl_lsp_item_add(user,
+                     &(lsp_item){.label = name, .detail = type, .kind = ITEM_FIELD, .order = '1'});
+}
+
+static int sym_item(const lsp_sym *sym) {
+    return sym->kind == SYM_FUNCTION ? ITEM_FUNCTION
+           : sym->kind == SYM_MODULE ? ITEM_MODULE
+                                     : ITEM_VARIABLE;
+}
+
+static void add_sym(lsp_completer *c, const lsp_sym *sym, char order) {
+    pdl_lsp_item_add(c, &(lsp_item){.label = sym->name,
+                                    .detail = sym->type.n
+                                                  ? sym->type
+                                                  : pdl_str_of(pdl_lsp_sym_kind_name(sym->kind)),
+                                    .kind = sym_item(sym),
+                                    .order = order});
+}
+
+static bool is_repeated(const lsp_index *x, size_t i) {
+    for (size_t k = 0; k < i; k++)
+        if (x->syms.p[k].region == x->syms.p[i].region &&
+            pdl_str_eq(x->syms.p[k].name, x->syms.p[i].name))
+            return true;
+    return false;
+}
+
+/* What a file defines at its top. */
+static void add_file_syms(lsp_completer *c, lsp_doc *d, char order) {
+    const lsp_index *x = pdl_lsp_doc_index(c->s, d);
+    for (size_t i = 0; x && i < x->syms.n; i++)
+        if (x->syms.p[i].region == 0 && !is_repeated(x, i)) add_sym(c, &x->syms.p[i], order);
+}
+
+/* The type in words says which methods a value has; of an unknown one those of all usual types. */
+static void add_methods(lsp_completer *c, pdl_str type) {
+    bool text = pdl_str_is(type, "string"),
+         list = pdl_str_starts(type, PDL_STR("[")) || pdl_str_is(type, "array"),
+         dict = pdl_str_starts(type, PDL_STR("{")) || pdl_str_is(type, "object");
+    bool any = !type.n;
+    if (text || any) add_table(c, METHODS_STR, ITEM_METHOD, '3');
+    if (list || any) add_table(c, METHODS_LIST, ITEM_METHOD, '3');
+    if (dict || any) add_table(c, METHODS_DICT, ITEM_METHOD, '3');
+}
+
+static const lsp_sym *find_sym(const lsp_completer *c, pdl_str name) {
+    const lsp_index *x = c->d->index;
+    uint32_t region;
+    if (!pdl_lsp_index_owner(x, pdl_lsp_index_region(x, (uint32_t)c->off), name, &region))
+        return NULL;
+    return pdl_lsp_index_sym(x, region, name);
+}
+
+/* chain: the names before the dot. */
+static void complete_member(lsp_completer *c, pdl_str chain) {
+    size_t dot = pdl_str_find(chain, PDL_STR("."), 0);
+    pdl_str base = pdl_str_sub(chain, 0, dot == PDL_NOT_FOUND ? chain.n : dot);
+    const lsp_sym *sym = base.n ? find_sym(c, base) : NULL;
+    if (dot == PDL_NOT_FOUND && pdl_str_is(base, "stdlib") && !sym) {
+        add_table(c, STDLIB, ITEM_FUNCTION, '1');
+        return;
+    }
+    if (sym && sym->kind == SYM_MODULE && dot == PDL_NOT_FOUND) {
+        lsp_doc *d = pdl_lsp_doc_linked(c->s, c->d, sym->path, true);
+        if (d) add_file_syms(c, d, '1');
+        return;
+    }
+    if (sym && dot == PDL_NOT_FOUND && sym->value)
+        pdl_lsp_each_field(sym->value, c->scratch, on_field, c);
+    add_methods(c, sym && dot == PDL_NOT_FOUND ? sym->type : (pdl_str){0});
+}
+
+/* --- operands --------------------------------------------------------------------------------- */
+
+/* Variables that are visible from the cursor's region outward, with those of included files. */
+static void add_variables(lsp_completer *c) {
+    const lsp_index *x = c->d->index;
+    uint32_t region = pdl_lsp_index_region(x, (uint32_t)c->off);
+    char order = '0';
+    for (;; region = x->regions.p[region].up) {
+        for (size_t i = 0; i < x->syms.n; i++)
+            if (x->syms.p[i].region == region && !is_repeated(x, i))
+                add_sym(c, &x->syms.p[i], order);
+        if (!region) break;
+        order = '1';
+    }
+    for (size_t i = 0; i < x->files.n; i++) {
+        lsp_doc *d =
+            x->files.p[i].import ? NULL : pdl_lsp_doc_linked(c->s, c->d, x->files.p[i].path, false);
+        if (d && d != c->d) add_file_syms(c, d, '1');
+    }
+}
+
+static bool is_name_char(char ch) {
+    return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || (ch >= '0' && ch <= '9') ||
+           ch == '_';
+}
+
+/* The function whose arguments the cursor is in: `f(` or `lib.f(` that is not closed. */
+static pdl_str open_call(pdl_str before) {
+    int depth = 0;
+    for (size_t i = before.n; i-- > 0;) {
+        if (before.p[i] == ')') depth++;
+        if (before.p[i] != '(' || depth-- > 0) continue;
+        size_t from = i;
+        while (from > 0 && (before.p[from - 1] == '.' || is_name_char(before.p[from - 1]))) from--;
+        return pdl_str_sub(before, from, i);
+    }
+    return (pdl_str){0};
+}
+
+static void on_param(void *user, pdl_str name, pdl_str type) {
+    pdl_buf text = PDL_BUF;
+    pdl_buf_putf(&text, "%.*s=", PDL_FMT(name));
+    pdl_lsp_item_add(
+        user,
+        &(lsp_item){.label = pdl_buf_str(&text), .detail = type, .kind = ITEM_FIELD, .order = '0'});
+    pdl_buf_fini(&text);
+}
+
+static void add_arguments(lsp_completer *c, pdl_str before) {
+    pdl_str name = open_call(before);
+    const lsp_sym *sym = name.n ? find_sym(c, name) : NULL;
+    if (sym && sym->kind == SYM_FUNCTION && sym->value)
+        pdl_lsp_each_param(sym->value, c->scratch, on_param, c);
+}
+
+static void complete_operand(lsp_completer *c, pdl_str before) {
+    static const char *const words[] = {"and", "or",   "not",  "in",    "is",
+                                        "if",  "else", "true", "false", "none"};
+    static const char *const predefined[] = {"pdl_context", "pdl_usage", "stdlib",
+                                             "pdl_model_default_parameters", "pdl_args"};
+    add_arguments(c, before);
+    add_variables(c);
+    add_table(c, GLOBALS, ITEM_FUNCTION, '3');
+    for (size_t i = 0; i < sizeof predefined / sizeof *predefined; i++)
+        pdl_lsp_item_add(c, &(lsp_item){.label = pdl_str_of(predefined[i]),
+                                        .detail = PDL_STR("every program has it"),
+                                        .kind = ITEM_VARIABLE,
+                                        .order = '4'});
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        pdl_lsp_item_add(
+            c, &(lsp_item){.label = pdl_str_of(words[i]), .kind = ITEM_KEYWORD, .order = '5'});
+}
+
+/* --- what is before the word ------------------------------------------------------------------ */
+
+static bool ends_with_word(pdl_str s, const char *word) {
+    pdl_str w = pdl_str_of(word);
+    return pdl_str_ends(s, w) && (s.n == w.n || !is_name_char(s.p[s.n - w.n - 1]));
+}
+
+void pdl_lsp_complete_expr(lsp_completer *c, pdl_str prefix) {
+    size_t typed = c->off - c->from;
+    pdl_str before = pdl_str_trim(pdl_str_sub(prefix, 0, prefix.n > typed ? prefix.n - typed : 0));
+    if (!pdl_lsp_doc_load(c->s, c->d)) return;
+    if (pdl_str_ends(before, PDL_STR("|"))) {
+        add_table(c, FILTERS, ITEM_FUNCTION, '1');
+    } else if (ends_with_word(before, "is") || ends_with_word(before, "is not")) {
+        add_table(c, TESTS, ITEM_FUNCTION, '1');
+    } else if (pdl_str_ends(before, PDL_STR("."))) {
+        size_t to = before.n - 1, from = to;
+        while (from > 0 && (is_name_char(before.p[from - 1]) || before.p[from - 1] == '.')) from--;
+        bool is_name = from == 0 || !pdl_byte_in(before.p[from - 1], PDL_STR(")]}\"'"));
+        complete_member(c, is_name ? pdl_str_sub(before, from, to) : (pdl_str){0});
+    } else {
+        complete_operand(c, before);
+    }
+}
+
+/* --- documentation ---------------------------------------------------------------------------- */
+
+static void document_field(const pdl_field *all, size_t n, int row, pdl_buf *out) {
+    if (row < 0 || (size_t)row >= n) return;
+    pdl_lsp_document_field(&all[row], out);
+}
+
+void pdl_lsp_document_item(pdl_lsp *s, pdl_str table, int row, pdl_str label, pdl_buf *out) {
+    size_t n;
+    (void)s;
+    if (pdl_str_is(table, "field")) {
+        const pdl_field *all = pdl_fields(&n);
+        document_field(all, n, row, out);
+    } else if (pdl_str_is(table, "common")) {
+        const pdl_field *all = pdl_common_fields(&n);
+        document_field(all, n, row, out);
+    } else if (pdl_str_is(table, "provider")) {
+        size_t slash = pdl_str_find(label, PDL_STR("/"), 0);
+        pdl_model_describe(pdl_str_sub(label, 0, slash == PDL_NOT_FOUND ? label.n : slash), out);
+    } else if (pdl_str_starts(table, PDL_STR("native"))) {
+        for (size_t i = 0; i < PDL_NATIVE_TABLES; i++) {
+            pdl_native_table t = pdl_native_table_at(i);
+            char name[16];
+            snprintf(name, sizeof name, "native%zu", i);
+            if (!pdl_str_is(table, name) || row < 0 || (size_t)row >= t.n) continue;
+            pdl_lsp_document_native(t.title, &t.rows[row], out);
+        }
+    }
+}

@@ -1,0 +1,161 @@
+/* diagnose.c -- see server.h: what `pdl check` reports, for the client, pushed and pulled.
+ *
+ * A file is checked as the command checks it, with the texts of the editor in place of files. The
+ * result is kept until any text changes, since a file is wrong or right together with those that it
+ * includes.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "check/check.h"
+#include "lang/load.h"
+#include "lsp/features.h"
+
+#include "base/banned.h"
+
+static pdl_program *check(pdl_lsp *s, lsp_doc *d) {
+    pdl_program *p = pdl_program_new();
+    pdl_str every_run = PDL_STR("pdl_args");
+    lsp_opener opener = {s, d};
+    bool ok;
+    pdl_program_load(p, pdl_str_of(d->key), pdl_lsp_text_str(&d->text), &ok);
+    if (ok)
+        pdl_program_check(p, &(pdl_check_options){.open = pdl_lsp_open_source,
+                                                  .user = &opener,
+                                                  .names = &every_run,
+                                                  .n_names = 1});
+    return p;
+}
+
+static pdl_val put_message(const pdl_lsp *s, const pdl_diag *d) {
+    pdl_buf b = PDL_BUF, shown = PDL_BUF;
+    pdl_buf_put(&b, d->text);
+    if (d->hint.n) pdl_buf_putf(&b, " (%.*s)", PDL_FMT(d->hint));
+    if (s->opt.redact)
+        s->opt.redact(s->opt.redact_user, pdl_buf_str(&b), &shown);
+    else
+        pdl_buf_put(&shown, pdl_buf_str(&b));
+    pdl_val v = pdl_text(pdl_buf_str(&shown));
+    pdl_buf_fini(&b);
+    pdl_buf_fini(&shown);
+    return v;
+}
+
+/* A place in any file. Files that are not open are read for it. */
+static pdl_val put_place(pdl_lsp *s, const lsp_doc *doc, pdl_loc loc) {
+    const lsp_doc *d = doc;
+    if (loc.src && !pdl_str_is(loc.src->name, doc->key)) {
+        lsp_doc *other = pdl_lsp_doc_add_path(s, loc.src->name);
+        d = pdl_lsp_doc_load(s, other) ? other : NULL;
+    }
+    return d ? pdl_lsp_put_location(d, pdl_lsp_text_range(&d->text, loc.start, loc.end))
+             : pdl_absent();
+}
+
+static pdl_val put_related(pdl_lsp *s, const lsp_doc *doc, const pdl_diag *d) {
+    pdl_val list = pdl_list_new(d->n_related);
+    for (uint32_t i = 0; i < d->n_related; i++) {
+        pdl_val place = put_place(s, doc, d->related[i].loc);
+        if (pdl_is_absent(place)) continue;
+        pdl_val one = pdl_dict_putz(pdl_dict_new(2), "location", place);
+        one = pdl_dict_putz(one, "message", pdl_text(d->related[i].text));
+        list = pdl_list_push(list, one);
+    }
+    return list;
+}
+
+static bool is_here(const lsp_doc *doc, pdl_loc loc) {
+    return loc.src && pdl_str_is(loc.src->name, doc->key);
+}
+
+static pdl_val put_diag(pdl_lsp *s, const lsp_doc *doc, const pdl_diag *d) {
+    pdl_loc at = d->mark.src ? d->mark : d->loc;
+    if (!is_here(doc, at) && is_here(doc, d->loc)) at = d->loc;
+    lsp_range range = is_here(doc, at) ? pdl_lsp_text_range(&doc->text, at.start, at.end)
+                                       : (lsp_range){{0, 0}, {0, 0}};
+    pdl_val v = pdl_dict_putz(pdl_dict_new(8), "range", pdl_lsp_put_range(range));
+    v = pdl_dict_putz(v, "severity", pdl_int(d->severity == PDL_DIAG_ERROR ? 1 : 2));
+    v = pdl_dict_putz(v, "code", pdl_textz(d->code));
+    v = pdl_dict_putz(v, "source", pdl_textz("pdl"));
+    v = pdl_dict_putz(v, "message", put_message(s, d));
+    if (d->n_related) v = pdl_dict_putz(v, "relatedInformation", put_related(s, doc, d));
+    return v;
+}
+
+pdl_vref pdl_lsp_diagnose(pdl_lsp *s, lsp_doc *d) {
+    if (!pdl_is_absent(d->diags) && d->checked == s->revision) return d->diags;
+    pdl_program_drop(d->program);
+    pdl_drop(d->diags);
+    d->program = check(s, d);
+    d->checked = s->revision;
+    d->diags = pdl_list_new(4);
+    for (size_t i = 0; i < d->program->diags.n; i++)
+        if (!d->program->diags.p[i].reference_only)
+            d->diags = pdl_list_push(d->diags, put_diag(s, d, &d->program->diags.p[i]));
+    return d->diags;
+}
+
+/* --- push ------------------------------------------------------------------------------------- */
+
+static void publish(pdl_lsp *s, lsp_doc *d, pdl_val list) {
+    pdl_val p = pdl_dict_putz(pdl_dict_new(3), "uri", pdl_textz(d->uri));
+    d->shown = pdl_list_len(list) > 0;
+    if (d->open) p = pdl_dict_putz(p, "version", pdl_int(d->version));
+    pdl_lsp_notify(s, "textDocument/publishDiagnostics", pdl_dict_putz(p, "diagnostics", list));
+}
+
+void pdl_lsp_withdraw(pdl_lsp *s, lsp_doc *d) {
+    pdl_program_drop(d->program);
+    d->program = NULL;
+    pdl_drop(d->diags);
+    d->diags = pdl_absent();
+    if (d->shown) publish(s, d, pdl_list_new(0));
+}
+
+bool pdl_lsp_diagnose_work(pdl_lsp *s) {
+    for (size_t i = 0; i < s->docs.n; i++) {
+        lsp_doc *d = s->docs.p[i];
+        if (!d->due) continue;
+        d->due = false;
+        pdl_val before = pdl_keep(d->diags);
+        pdl_vref now = pdl_lsp_diagnose(s, d);
+        bool same = !pdl_is_absent(before) && pdl_val_eq(before, now) && d->shown;
+        pdl_drop(before);
+        if (!same) publish(s, d, pdl_keep(now));
+        return true;
+    }
+    return false;
+}
+
+/* --- pull ------------------------------------------------------------------------------------- */
+
+static pdl_val report_of(pdl_lsp *s, lsp_doc *d, pdl_str known) {
+    pdl_vref list = pdl_lsp_diagnose(s, d);
+    pdl_val id = pdl_textf("%llu", (unsigned long long)d->checked);
+    bool same = pdl_str_eq(known, pdl_str_get(id));
+    pdl_val v = pdl_dict_putz(pdl_dict_new(5), "kind", pdl_textz(same ? "unchanged" : "full"));
+    v = pdl_dict_putz(v, "resultId", id);
+    return same ? v : pdl_dict_putz(v, "items", pdl_keep(list));
+}
+
+pdl_val pdl_lsp_on_pull(pdl_lsp *s, pdl_vref params) {
+    lsp_doc *d = pdl_lsp_doc_param(s, params);
+    return d ? report_of(s, d, pdl_lsp_get_str(params, "previousResultId")) : pdl_absent();
+}
+
+pdl_val pdl_lsp_on_workspace_pull(pdl_lsp *s, pdl_vref params) {
+    pdl_val items = pdl_list_new(8);
+    (void)params;
+    pdl_lsp_workspace_finish(s);
+    for (size_t i = 0; i < s->docs.n; i++) {
+        lsp_doc *d = s->docs.p[i];
+        if (d->gone || !pdl_lsp_doc_load(s, d)) continue;
+        pdl_val r = report_of(s, d, (pdl_str){0});
+        r = pdl_dict_putz(r, "uri", pdl_textz(d->uri));
+        r = pdl_dict_putz(r, "version", d->open ? pdl_int(d->version) : pdl_null());
+        items = pdl_list_push(items, r);
+        if (d->open) continue;
+        pdl_program_drop(d->program);
+        d->program = NULL;
+    }
+    return pdl_dict_putz(pdl_dict_new(1), "items", items);
+}

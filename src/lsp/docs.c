@@ -1,0 +1,280 @@
+/* docs.c -- see server.h: documents, by address and by path.
+ *
+ * A document is known by the path that its address denotes, because clients and we write the same
+ * path in different ways (which characters are escaped). Other addresses (an unsaved buffer) are
+ * their own key. Documents are never removed, since messages may name them again; a closed one is
+ * a few hundred bytes and its index.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "api/find.h"
+#include "base/utf8.h"
+#include "io/file.h"
+#include "lsp/server.h"
+
+#include "base/banned.h"
+
+enum { MOST_FILE = 256 << 20 }; /* bytes of a file that is read for the workspace */
+
+/* --- addresses -------------------------------------------------------------------------------- */
+
+static int hex(char c) {
+    if (c >= '0' && c <= '9') return c - '0';
+    c = (char)(c | 32);
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+bool pdl_lsp_uri_path(pdl_str uri, pdl_buf *path) {
+    if (!pdl_str_starts(uri, PDL_STR("file://"))) return false;
+    size_t i = 7;
+    while (i < uri.n && uri.p[i] != '/') i++; /* the name of a host */
+    size_t before = path->len;
+    for (; i < uri.n; i++) {
+        int a = i + 2 < uri.n ? hex(uri.p[i + 1]) : -1, b = a >= 0 ? hex(uri.p[i + 2]) : -1;
+        bool escaped = uri.p[i] == '%' && b >= 0;
+        char c = escaped ? (char)(a * 16 + b) : uri.p[i];
+        if (!c) return false;
+        pdl_buf_putc(path, c);
+        if (escaped) i += 2;
+    }
+    pdl_str text = pdl_str_sub(pdl_buf_str(path), before, path->len);
+    return text.n > 0 && pdl_utf8_check(text) == PDL_NOT_FOUND;
+}
+
+void pdl_lsp_path_uri(pdl_str path, pdl_buf *uri) {
+    PDL_PUT(uri, "file://");
+    for (size_t i = 0; i < path.n; i++) {
+        char c = path.p[i];
+        bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                     pdl_byte_in(c, PDL_STR("/-_.~"));
+        if (plain)
+            pdl_buf_putc(uri, c);
+        else
+            pdl_buf_putf(uri, "%%%02X", (unsigned)(unsigned char)c);
+    }
+}
+
+/* --- documents -------------------------------------------------------------------------------- */
+
+/* The key of an address; *is_file: it is a path. */
+static void key_of(pdl_str uri, pdl_buf *key, bool *is_file) {
+    *is_file = pdl_lsp_uri_path(uri, key);
+    if (*is_file) return;
+    pdl_buf_clear(key);
+    pdl_buf_put(key, uri);
+}
+
+lsp_doc *pdl_lsp_doc_of_path(pdl_lsp *s, pdl_str path) { return pdl_map_find(&s->by_key, path); }
+
+lsp_doc *pdl_lsp_doc_of_uri(pdl_lsp *s, pdl_str uri) {
+    pdl_buf key = PDL_BUF;
+    bool is_file;
+    key_of(uri, &key, &is_file);
+    lsp_doc *d = pdl_map_find(&s->by_key, pdl_buf_str(&key));
+    pdl_buf_fini(&key);
+    return d;
+}
+
+static lsp_doc *add(pdl_lsp *s, pdl_str uri, pdl_str key, bool is_file) {
+    lsp_doc *d = PDL_NEW(lsp_doc);
+    d->uri = pdl_str_dup(uri);
+    d->key = pdl_str_dup(key);
+    d->is_file = is_file;
+    d->edited = PDL_NOT_FOUND;
+    d->text.utf8 = s->utf8;
+    d->diags = pdl_absent();
+    *pdl_vec_push(&s->docs) = d;
+    pdl_map_put(&s->by_key, pdl_str_of(d->key), d);
+    return d;
+}
+
+lsp_doc *pdl_lsp_doc_add(pdl_lsp *s, pdl_str uri) {
+    pdl_buf key = PDL_BUF;
+    bool is_file;
+    key_of(uri, &key, &is_file);
+    lsp_doc *d = pdl_map_find(&s->by_key, pdl_buf_str(&key));
+    if (!d) d = add(s, uri, pdl_buf_str(&key), is_file);
+    pdl_buf_fini(&key);
+    return d;
+}
+
+lsp_doc *pdl_lsp_doc_add_path(pdl_lsp *s, pdl_str path) {
+    lsp_doc *d = pdl_lsp_doc_of_path(s, path);
+    if (d) return d;
+    pdl_buf uri = PDL_BUF;
+    pdl_lsp_path_uri(path, &uri);
+    d = add(s, pdl_buf_str(&uri), path, true);
+    pdl_buf_fini(&uri);
+    return d;
+}
+
+/* Releases tree and text of a file. */
+static void forget_tree(lsp_doc *d) {
+    if (d->index) pdl_lsp_index_detach(d->index);
+    pdl_arena_free(d->arena);
+    d->arena = NULL;
+    d->tree = (lsp_tree){0};
+}
+
+void pdl_lsp_doc_touch(pdl_lsp *s, lsp_doc *d) {
+    forget_tree(d);
+    pdl_lsp_index_free(d->index);
+    d->index = NULL;
+    d->revision = ++s->revision;
+}
+
+static bool read_text(lsp_doc *d) {
+    pdl_buf b = PDL_BUF_INIT(MOST_FILE), text = PDL_BUF;
+    pdl_err err = {0};
+    bool ok = d->is_file && pdl_file_kind_of(d->key) == PDL_FILE_REGULAR &&
+              pdl_file_read(d->key, &b, &err);
+    pdl_err_fini(&err);
+    d->gone = !ok;
+    pdl_utf8_repair(&text, pdl_buf_str(&b));
+    if (ok) pdl_lsp_text_set(&d->text, pdl_buf_str(&text));
+    d->crlf = pdl_str_find(pdl_buf_str(&text), PDL_STR("\r\n"), 0) != PDL_NOT_FOUND;
+    pdl_buf_fini(&b);
+    pdl_buf_fini(&text);
+    return ok;
+}
+
+bool pdl_lsp_doc_load(pdl_lsp *s, lsp_doc *d) {
+    (void)s;
+    if (d->arena && d->index) return true;
+    if (!d->open && !d->text.lines.n && !read_text(d)) return false;
+    if (!d->text.lines.n) pdl_lsp_text_set(&d->text, (pdl_str){0});
+    d->arena = pdl_arena_make();
+    d->tree =
+        pdl_lsp_tree_read(d->arena, pdl_str_of(d->key), pdl_lsp_text_str(&d->text), d->edited);
+    pdl_lsp_index_free(d->index);
+    d->index = pdl_lsp_index_make(&d->tree, &d->text);
+    return true;
+}
+
+lsp_index *pdl_lsp_doc_index(pdl_lsp *s, lsp_doc *d) {
+    if (!d->index && !pdl_lsp_doc_load(s, d)) return NULL;
+    return d->index;
+}
+
+void pdl_lsp_docs_trim(pdl_lsp *s) {
+    for (size_t i = 0; i < s->docs.n; i++) {
+        lsp_doc *d = s->docs.p[i];
+        if (d->open || (!d->arena && !d->text.lines.n)) continue;
+        forget_tree(d);
+        pdl_lsp_text_fini(&d->text);
+    }
+}
+
+void pdl_lsp_docs_free(pdl_lsp *s) {
+    for (size_t i = 0; i < s->docs.n; i++) {
+        lsp_doc *d = s->docs.p[i];
+        forget_tree(d);
+        pdl_lsp_index_free(d->index);
+        pdl_lsp_text_fini(&d->text);
+        pdl_program_drop(d->program);
+        pdl_drop(d->diags);
+        pdl_free(d->uri);
+        pdl_free(d->key);
+        pdl_free(d);
+    }
+    pdl_vec_fini(&s->docs);
+    pdl_map_fini(&s->by_key);
+}
+
+/* --- of requests ------------------------------------------------------------------------------ */
+
+lsp_doc *pdl_lsp_doc_param(pdl_lsp *s, pdl_vref params) {
+    pdl_str uri = pdl_lsp_get_str(pdl_lsp_get(params, "textDocument"), "uri");
+    lsp_doc *d = pdl_lsp_doc_of_uri(s, uri);
+    if (d && pdl_lsp_doc_load(s, d)) return d;
+    pdl_lsp_fail(s, LSP_INVALID_PARAMS, "the document %.*s is not open", PDL_FMT(uri));
+    return NULL;
+}
+
+lsp_doc *pdl_lsp_doc_at(pdl_lsp *s, pdl_vref params, size_t *off) {
+    lsp_doc *d = pdl_lsp_doc_param(s, params);
+    if (d) *off = pdl_lsp_text_offset(&d->text, pdl_lsp_get_pos(pdl_lsp_get(params, "position")));
+    return d;
+}
+
+/* --- files that programs name ----------------------------------------------------------------- */
+
+/* Takes a part of a path off its end. */
+static void pop_part(pdl_buf *out) {
+    while (out->len && out->p[out->len - 1] != '/') pdl_buf_cut(out, out->len - 1);
+    if (out->len > 1) pdl_buf_cut(out, out->len - 1);
+}
+
+/* Appends the parts of a path without those that are "." or "..", as editors write addresses. */
+static void put_parts(pdl_str path, pdl_buf *out) {
+    for (size_t from = 0; from < path.n;) {
+        size_t slash = pdl_str_find(path, PDL_STR("/"), from);
+        pdl_str part = pdl_str_sub(path, from, slash == PDL_NOT_FOUND ? path.n : slash);
+        from = slash == PDL_NOT_FOUND ? path.n : slash + 1;
+        if (!part.n || pdl_str_is(part, ".")) continue;
+        if (pdl_str_is(part, "..")) {
+            pop_part(out);
+            continue;
+        }
+        if (!pdl_str_ends(pdl_buf_str(out), PDL_STR("/"))) pdl_buf_putc(out, '/');
+        pdl_buf_put(out, part);
+    }
+}
+
+/* The path of folder/path, with .pdl for imports. */
+static void join(pdl_str folder, pdl_str path, bool import, pdl_buf *out) {
+    pdl_buf_clear(out);
+    if (!pdl_str_starts(path, PDL_STR("/"))) put_parts(folder, out);
+    put_parts(path, out);
+    if (import && !pdl_str_ends(path, PDL_STR(".pdl"))) PDL_PUT(out, ".pdl");
+}
+
+/* The ith folder in which a name that `from` gives is looked for. */
+static bool folder_at(const lsp_opener *o, pdl_str from, bool import, size_t i, pdl_str *out) {
+    if (i == 0) *out = pdl_file_folder(pdl_str_of(o->main->key));
+    if (i == 1) *out = pdl_file_folder(from);
+    if (i >= 2 && (!import || i - 2 >= o->s->opt.n_path)) return false;
+    if (i >= 2) *out = o->s->opt.path[i - 2];
+    return true;
+}
+
+/* The open document that a name denotes, or NULL: then the file system is asked. */
+static lsp_doc *find_open(const lsp_opener *o, pdl_str from, pdl_str path, bool import) {
+    pdl_buf name = PDL_BUF;
+    lsp_doc *found = NULL;
+    pdl_str folder;
+    for (size_t i = 0; !found && folder_at(o, from, import, i, &folder); i++) {
+        join(folder, path, import, &name);
+        lsp_doc *d = pdl_lsp_doc_of_path(o->s, pdl_buf_str(&name));
+        if (d && d->open) found = d;
+        if (!found && pdl_file_kind_of(pdl_buf_z(&name)) != PDL_FILE_NONE) break;
+    }
+    pdl_buf_fini(&name);
+    return found;
+}
+
+bool pdl_lsp_open_source(void *user, pdl_str from, pdl_str path, bool import, pdl_buf *name,
+                         pdl_buf *bytes, pdl_err *err) {
+    const lsp_opener *o = user;
+    pdl_finder f = {pdl_str_of(o->main->key), o->s->opt.path, o->s->opt.n_path};
+    const lsp_doc *d = find_open(o, from, path, import);
+    if (!d) return pdl_find_open(&f, from, path, import, name, bytes, err);
+    pdl_buf_put(name, pdl_str_of(d->key));
+    pdl_buf_put(bytes, pdl_lsp_text_str(&d->text));
+    return true;
+}
+
+lsp_doc *pdl_lsp_doc_linked(pdl_lsp *s, const lsp_doc *d, pdl_str path, bool import) {
+    lsp_opener o = {s, d};
+    pdl_str from = pdl_str_of(d->key), folder;
+    if (!d->is_file || !path.n) return NULL;
+    lsp_doc *found = find_open(&o, from, path, import);
+    pdl_buf name = PDL_BUF;
+    for (size_t i = 0; !found && folder_at(&o, from, import, i, &folder); i++) {
+        join(folder, path, import, &name);
+        if (pdl_file_kind_of(pdl_buf_z(&name)) == PDL_FILE_REGULAR)
+            found = pdl_lsp_doc_add_path(s, pdl_buf_str(&name));
+    }
+    pdl_buf_fini(&name);
+    return found;
+}

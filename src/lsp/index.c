@@ -1,0 +1,476 @@
+/* index.c -- see index.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "lsp/index.h"
+
+#include "base/map.h"
+#include "lang/program.h"
+#include "lsp/spans.h"
+#include "lsp/symtype.h"
+#include "lsp/xeach.h"
+
+#include "base/banned.h"
+
+typedef struct indexer {
+    lsp_index *x;
+    const lsp_text *text;
+    pdl_arena *scratch; /* expressions */
+    lsp_spans spans;
+    pdl_map seen;    /* aliases that were walked */
+    uint32_t region; /* of what is walked */
+    uint32_t up;     /* symbol in whose text that is, as index + 1 */
+    uint32_t naming; /* the symbol that `defs` gives the block that is walked next; the same */
+} indexer;
+
+const char *pdl_lsp_sym_kind_name(lsp_sym_kind k) {
+    static const char *const names[] = {"variable",      "function",      "module",
+                                        "parameter",     "loop variable", "variable of a pattern",
+                                        "model response"};
+    return names[k];
+}
+
+static pdl_str keep(const indexer *w, pdl_str s) { return pdl_arena_str(w->x->arena, s); }
+
+static lsp_range range_of(const indexer *w, const pdl_node *n) {
+    return pdl_lsp_text_range(w->text, n->start, n->end);
+}
+
+/* --- symbols ---------------------------------------------------------------------------------- */
+
+/* Bytes of a scalar without its quotes. */
+static void inner_span(const pdl_node *n, uint32_t *from, uint32_t *to) {
+    bool quoted = n->style == PDL_STYLE_SINGLE || n->style == PDL_STYLE_DOUBLE;
+    *from = n->start + (quoted ? 1 : 0);
+    *to = n->end - (quoted && n->end - n->start >= 2 ? 1 : 0);
+}
+
+/* A name that is set by the text of a scalar. whole: what sets it. Returns the symbol as
+ * index + 1, 0 when the scalar is no name. */
+static uint32_t add_sym(indexer *w, const pdl_node *name, lsp_sym_kind kind, uint32_t region,
+                        const pdl_node *whole) {
+    uint32_t from, to;
+    if (name->kind != PDL_NODE_SCALAR || !name->text.n || w->x->syms.n >= UINT32_MAX - 1) return 0;
+    inner_span(name, &from, &to);
+    *pdl_vec_push(&w->x->syms) = (lsp_sym){
+        .name = keep(w, name->text),
+        .kind = kind,
+        .region = region,
+        .up = w->up,
+        .range = pdl_lsp_text_range(w->text, from, to),
+        .whole = range_of(w, whole ? whole : name),
+        .at = from,
+        .value = whole,
+    };
+    return (uint32_t)w->x->syms.n;
+}
+
+/* What the block says about the variable that it sets. */
+static void describe(indexer *w, uint32_t sym, const pdl_node *block) {
+    if (!sym) return;
+    lsp_sym *s = &w->x->syms.p[sym - 1];
+    pdl_block_kind kind;
+    pdl_buf type = PDL_BUF;
+    s->value = block;
+    pdl_lsp_show_type(block, w->scratch, &type);
+    s->type = keep(w, pdl_buf_str(&type));
+    pdl_buf_fini(&type);
+    if (!pdl_lsp_kind_of(block, &kind)) return;
+    const pdl_node *doc = pdl_node_find(block, PDL_STR("description"), NULL);
+    if (doc && pdl_node_is_str(doc)) s->doc = keep(w, doc->text);
+    if (kind == PDL_BLOCK_function) s->kind = SYM_FUNCTION;
+    if (kind != PDL_BLOCK_import) return;
+    const pdl_node *path = pdl_node_find(block, PDL_STR("import"), NULL);
+    s->kind = SYM_MODULE;
+    if (path && pdl_node_is_str(path)) s->path = keep(w, path->text);
+}
+
+static void add_params(indexer *w, const pdl_node *params, uint32_t region) {
+    for (uint32_t i = 0; params && params->kind == PDL_NODE_MAP && i < params->n; i++) {
+        const pdl_pair *p = &params->pairs[i];
+        uint32_t sym = add_sym(w, p->key, SYM_PARAMETER, region, NULL);
+        pdl_buf type = PDL_BUF;
+        if (!sym) continue;
+        pdl_lsp_show_spec(p->value, w->scratch, &type);
+        w->x->syms.p[sym - 1].type = keep(w, pdl_buf_str(&type));
+        w->x->syms.p[sym - 1].type_node = p->value;
+        pdl_buf_fini(&type);
+    }
+}
+
+/* --- expressions ------------------------------------------------------------------------------ */
+
+typedef struct xref {
+    indexer *w;
+    const pdl_expr *e;
+    uint32_t shift;                   /* bytes of e before the scalar's text (`get`) */
+    PDL_VEC(const pdl_xnode *) calls; /* functions of calls whose names come next */
+} xref;
+
+static void add_ref(const xref *r, lsp_ref ref, uint32_t from, uint32_t to) {
+    uint32_t start, end;
+    if (from < r->shift ||
+        !pdl_lsp_spans_find(&r->w->spans, from - r->shift, to - r->shift, &start, &end))
+        return;
+    ref.name = keep(r->w, ref.name);
+    ref.base = keep(r->w, ref.base);
+    ref.member = keep(r->w, ref.member);
+    ref.region = r->w->region;
+    ref.range = pdl_lsp_text_range(r->w->text, start, end);
+    ref.at = start;
+    *pdl_vec_push(&r->w->x->refs) = ref;
+}
+
+static bool is_free(const pdl_expr *e, pdl_str name) {
+    for (uint32_t i = 0; i < e->n_free; i++)
+        if (pdl_str_eq(e->free_names[i], name)) return true;
+    return false;
+}
+
+static bool take_call(xref *r, const pdl_xnode *x) {
+    for (size_t i = r->calls.n; i-- > 0;) {
+        if (r->calls.p[i] != x) continue;
+        r->calls.n = i;
+        return true;
+    }
+    return false;
+}
+
+/* The parts of f and lib.f. */
+static bool callee_of(const pdl_xnode *obj, pdl_str *base, pdl_str *member) {
+    *member = (pdl_str){0};
+    if (obj && obj->kind == PDL_X_NAME) {
+        *base = obj->u.name;
+        return true;
+    }
+    if (!obj || obj->kind != PDL_X_ATTR || !obj->u.access.obj ||
+        obj->u.access.obj->kind != PDL_X_NAME)
+        return false;
+    *base = obj->u.access.obj->u.name;
+    *member = obj->u.access.name;
+    return true;
+}
+
+static void on_call(xref *r, const pdl_xnode *x) {
+    lsp_ref ref = {.kind = REF_ARG};
+    if (!callee_of(x->u.call.obj, &ref.base, &ref.member)) return;
+    *pdl_vec_push(&r->calls) = x->u.call.obj;
+    for (uint32_t i = 0; i < x->u.call.args.n_kw; i++) {
+        ref.name = x->u.call.args.kw_names[i];
+        const char *p = ref.name.p, *text = r->e->source.p;
+        if (p < text || p + ref.name.n > text + r->e->source.n) continue;
+        uint32_t at = (uint32_t)(p - text);
+        add_ref(r, ref, at, at + (uint32_t)ref.name.n);
+    }
+}
+
+static void on_member(xref *r, const pdl_xnode *x) {
+    const pdl_xnode *obj = x->u.access.obj, *key = x->u.access.key;
+    lsp_ref ref = {.kind = REF_MEMBER, .called = take_call(r, x)};
+    if (!obj || obj->kind != PDL_X_NAME || !is_free(r->e, obj->u.name)) return;
+    ref.base = obj->u.name;
+    if (x->kind == PDL_X_ATTR) {
+        ref.name = x->u.access.name;
+        if (x->end - x->start >= ref.name.n) add_ref(r, ref, x->end - (uint32_t)ref.name.n, x->end);
+    } else if (key && key->kind == PDL_X_CONST && pdl_is_str(key->u.value)) {
+        ref.name = pdl_str_get(key->u.value);
+        if (key->end - key->start == ref.name.n + 2) add_ref(r, ref, key->start + 1, key->end - 1);
+    }
+}
+
+static void on_xnode(void *user, const pdl_xnode *x) {
+    xref *r = user;
+    if (x->kind == PDL_X_CALL) on_call(r, x);
+    if (x->kind == PDL_X_ATTR || x->kind == PDL_X_ITEM) on_member(r, x);
+    if (x->kind != PDL_X_NAME || !is_free(r->e, x->u.name)) return;
+    lsp_ref ref = {.name = x->u.name, .kind = take_call(r, x) ? REF_CALL : REF_READ};
+    add_ref(r, ref, x->start, x->end);
+}
+
+static void add_expr_refs(indexer *w, const pdl_expr *e, const pdl_node *n, uint32_t shift,
+                          const pdl_xnode *called) {
+    xref r = {.w = w, .e = e, .shift = shift};
+    if (!e->root) return;
+    pdl_lsp_spans_of(&w->spans, n);
+    if (called) *pdl_vec_push(&r.calls) = called;
+    pdl_lsp_xnode_each(e->root, on_xnode, &r);
+    pdl_vec_fini(&r.calls);
+}
+
+/* A text with `${ }`. callee: what it gives is called. */
+static const pdl_expr *add_text(indexer *w, const pdl_node *n, bool callee) {
+    if (!pdl_node_is_str(n) || pdl_expr_is_plain(n->text)) return NULL;
+    const pdl_expr *e = pdl_expr_read(w->scratch, n->text, &pdl_known_xnames);
+    add_expr_refs(w, e, n, 0, callee && e->form == PDL_X_NATIVE ? e->root : NULL);
+    return e;
+}
+
+static void add_get(indexer *w, const pdl_node *n) {
+    pdl_buf b = PDL_BUF;
+    if (!pdl_node_is_str(n)) return;
+    pdl_buf_putf(&b, "${ %.*s }", PDL_FMT(n->text));
+    add_expr_refs(w, pdl_expr_read(w->scratch, pdl_buf_str(&b), &pdl_known_xnames), n, 3, NULL);
+    pdl_buf_fini(&b);
+}
+
+static void add_code(indexer *w, const pdl_node *n, const pdl_node *block) {
+    static const pdl_xoptions options = {0};
+    add_text(w, n, false);
+    if (!pdl_node_is_str(n) || !pdl_str_eq_nocase(pdl_lsp_lang_of(block), PDL_STR("jinja"))) return;
+    add_expr_refs(w, pdl_expr_read_template(w->scratch, n->text, &options, &pdl_known_xnames), n, 0,
+                  NULL);
+}
+
+/* --- the walk --------------------------------------------------------------------------------- */
+
+static void walk(indexer *w, const lsp_spot *p);
+
+static void walk_children(indexer *w, const lsp_spot *p) {
+    for (uint32_t i = 0; i < p->node->n; i++) {
+        lsp_spot child = pdl_lsp_spot_child(p, i);
+        walk(w, &child);
+    }
+}
+
+/* Data: also its keys may be expressions. */
+static void walk_data(indexer *w, const lsp_spot *p) {
+    if (p->node->kind == PDL_NODE_SCALAR) {
+        add_text(w, p->node, false);
+        return;
+    }
+    for (uint32_t i = 0; p->node->kind == PDL_NODE_MAP && i < p->node->n; i++)
+        add_text(w, p->node->pairs[i].key, false);
+    walk_children(w, p);
+}
+
+static void walk_defs(indexer *w, const lsp_spot *p) {
+    uint32_t up = w->up;
+    for (uint32_t i = 0; p->node->kind == PDL_NODE_MAP && i < p->node->n; i++) {
+        const pdl_pair *pair = &p->node->pairs[i];
+        uint32_t sym = add_sym(w, pair->key, SYM_VARIABLE, w->region, pair->value);
+        describe(w, sym, pair->value);
+        w->up = sym ? sym : up;
+        w->naming = sym;
+        lsp_spot child = pdl_lsp_spot_child(p, i);
+        walk(w, &child);
+        w->naming = 0;
+    }
+    w->up = up;
+}
+
+/* The callee of a call block and its arguments by name. */
+static void walk_call(indexer *w, const pdl_node *block) {
+    const pdl_node *callee = pdl_node_find(block, PDL_STR("call"), NULL),
+                   *args = pdl_node_find(block, PDL_STR("args"), NULL);
+    const pdl_expr *e = callee ? add_text(w, callee, true) : NULL;
+    lsp_ref ref = {.kind = REF_ARG};
+    if (!e || e->form != PDL_X_NATIVE || !args || args->kind != PDL_NODE_MAP) return;
+    if (!callee_of(e->root, &ref.base, &ref.member)) return;
+    xref r = {.w = w, .e = e};
+    for (uint32_t i = 0; i < args->n; i++) {
+        const pdl_node *key = args->pairs[i].key;
+        if (!pdl_node_is_str(key)) continue;
+        pdl_lsp_spans_of(&w->spans, key);
+        ref.name = key->text;
+        add_ref(&r, ref, 0, (uint32_t)key->text.n);
+    }
+}
+
+/* The region of a function's body, with its parameters. */
+static uint32_t open_function(indexer *w, const pdl_node *block, uint32_t sym) {
+    uint32_t region = (uint32_t)w->x->regions.n;
+    *pdl_vec_push(&w->x->regions) = (lsp_region){
+        .up = w->region,
+        .sym = sym,
+        .range = range_of(w, block),
+        .from = block->start,
+        .to = block->end,
+    };
+    if (sym) w->x->syms.p[sym - 1].body = region;
+    add_params(w, pdl_node_find(block, PDL_STR("function"), NULL), region);
+    return region;
+}
+
+/* A block's own name, and further variables that it sets. Returns the symbol of the block. */
+static uint32_t name_block(indexer *w, const pdl_node *block, bool has_kind, pdl_block_kind kind) {
+    const pdl_node *def = pdl_node_find(block, PDL_STR("def"), NULL), *n;
+    uint32_t sym = 0;
+    if (!def) def = pdl_node_find(block, PDL_STR("def_"), NULL);
+    if (def && pdl_node_is_str(def)) {
+        sym = add_sym(w, def, SYM_VARIABLE, w->region, block);
+        describe(w, sym, block);
+    }
+    if (!has_kind) return sym;
+    if (kind == PDL_BLOCK_repeat || kind == PDL_BLOCK_map) {
+        n = pdl_node_find(block, PDL_STR("index"), NULL);
+        uint32_t index = n && pdl_node_is_str(n) ? add_sym(w, n, SYM_LOOP, w->region, NULL) : 0;
+        if (index) w->x->syms.p[index - 1].type = PDL_STR("integer");
+    }
+    n = kind == PDL_BLOCK_model ? pdl_node_find(block, PDL_STR("modelResponse"), NULL) : NULL;
+    if (n && pdl_node_is_str(n)) add_sym(w, n, SYM_RESPONSE, w->region, NULL);
+    return sym;
+}
+
+static void note_model(indexer *w, const pdl_node *block) {
+    const pdl_pair *pair = NULL;
+    const pdl_node *name = pdl_node_find(block, PDL_STR("model"), &pair);
+    if (!name) return;
+    *pdl_vec_push(&w->x->models) = (lsp_use){
+        .name = keep(w, pdl_node_is_str(name) ? name->text : PDL_STR("")),
+        .range = range_of(w, pair->key),
+        .block = block,
+    };
+}
+
+static void walk_block(indexer *w, const lsp_spot *p) {
+    uint32_t region = w->region, up = w->up, naming = w->naming;
+    w->naming = 0;
+    uint32_t sym = name_block(w, p->node, p->has_kind, p->kind);
+    if (!sym) sym = naming;
+    if (sym) w->up = sym;
+    bool function = p->has_kind && p->kind == PDL_BLOCK_function;
+    if (function) w->region = open_function(w, p->node, sym);
+    if (p->has_kind && p->kind == PDL_BLOCK_call) walk_call(w, p->node);
+    if (p->has_kind && p->kind == PDL_BLOCK_model) note_model(w, p->node);
+    walk_children(w, p);
+    w->region = region;
+    w->up = up;
+}
+
+static void walk_file(indexer *w, const lsp_spot *p) {
+    uint32_t from, to;
+    if (!pdl_node_is_str(p->node)) return;
+    inner_span(p->node, &from, &to);
+    *pdl_vec_push(&w->x->files) = (lsp_file){
+        .path = keep(w, p->node->text),
+        .import = p->field && strcmp(p->field->key, "import") == 0,
+        .range = pdl_lsp_text_range(w->text, from, to),
+        .at = from,
+    };
+}
+
+static void walk_fors(indexer *w, const lsp_spot *p) {
+    for (uint32_t i = 0; p->node->kind == PDL_NODE_MAP && i < p->node->n; i++)
+        add_sym(w, p->node->pairs[i].key, SYM_LOOP, w->region, NULL);
+    walk_children(w, p);
+}
+
+static void walk_word(indexer *w, const lsp_spot *p) {
+    if (p->group != PDL_WORDS_TARGET || p->node->kind != PDL_NODE_SCALAR) {
+        walk_children(w, p);
+        return;
+    }
+    if (!pdl_node_is_str(p->node) || pdl_word_find(p->group, p->node->text)) return;
+    static const pdl_expr none = {0};
+    xref r = {.w = w, .e = &none};
+    pdl_lsp_spans_of(&w->spans, p->node);
+    add_ref(&r, (lsp_ref){.name = p->node->text, .kind = REF_TARGET}, 0, (uint32_t)p->node->text.n);
+}
+
+/* An aliased node is walked at the first of its places. */
+static bool is_second_visit(indexer *w, const pdl_node *n) {
+    if (!n->shared) return false;
+    pdl_str key = pdl_arena_str(w->scratch, (pdl_str){(const char *)&n, sizeof n});
+    return pdl_map_put(&w->seen, key, w) != NULL;
+}
+
+/* Flat switch over the roles. */
+static void walk(indexer *w, const lsp_spot *p) {
+    if (is_second_visit(w, p->node)) return;
+    switch (p->role) {
+    case ROLE_BLOCK:
+        if (p->node->kind == PDL_NODE_MAP)
+            walk_block(w, p);
+        else if (p->node->kind == PDL_NODE_SCALAR)
+            add_text(w, p->node, false);
+        else
+            walk_children(w, p);
+        return;
+    case ROLE_DEFS: walk_defs(w, p); return;
+    case ROLE_DATA:
+    case ROLE_PARAMETERS:
+    case ROLE_MODEL:
+    case ROLE_ARGS: walk_data(w, p); return;
+    case ROLE_CALLEE:
+        if (p->up->role != ROLE_BLOCK) add_text(w, p->node, true); /* else see walk_call */
+        return;
+    case ROLE_GET: add_get(w, p->node); return;
+    case ROLE_CODE: add_code(w, p->node, p->up->node); return;
+    case ROLE_FILE: walk_file(w, p); return;
+    case ROLE_FORS: walk_fors(w, p); return;
+    case ROLE_NAME:
+        if (p->up->role == ROLE_PATTERN) add_sym(w, p->node, SYM_PATTERN, w->region, NULL);
+        return;
+    case ROLE_WORD: walk_word(w, p); return;
+    case ROLE_BLOCKS:
+    case ROLE_NAMED_BLOCKS:
+    case ROLE_WORDS:
+    case ROLE_RECORD:
+    case ROLE_CASES:
+    case ROLE_PATTERN:
+    case ROLE_PATTERNS:
+    case ROLE_PATTERN_FIELDS: walk_children(w, p); return;
+    case ROLE_NONE:
+    case ROLE_RAW:
+    case ROLE_TEXT:
+    case ROLE_TYPE:
+    case ROLE_TYPE_FIELDS:
+    case ROLE_PARAMS: return;
+    }
+}
+
+lsp_index *pdl_lsp_index_make(const lsp_tree *tree, const lsp_text *text) {
+    lsp_index *x = PDL_NEW(lsp_index);
+    x->arena = pdl_arena_make();
+    *pdl_vec_push(&x->regions) = (lsp_region){.range = pdl_lsp_text_range(text, 0, text->b.len),
+                                              .to = (uint32_t)text->b.len};
+    if (!tree->root) return x;
+    indexer w = {.x = x, .text = text, .scratch = pdl_arena_make()};
+    lsp_spot root = pdl_lsp_spot_root(tree->root);
+    walk(&w, &root);
+    pdl_lsp_spans_fini(&w.spans);
+    pdl_map_fini(&w.seen);
+    pdl_arena_free(w.scratch);
+    return x;
+}
+
+void pdl_lsp_index_detach(lsp_index *x) {
+    for (size_t i = 0; i < x->syms.n; i++) x->syms.p[i].value = x->syms.p[i].type_node = NULL;
+    for (size_t i = 0; i < x->models.n; i++) x->models.p[i].block = NULL;
+}
+
+void pdl_lsp_index_free(lsp_index *x) {
+    if (!x) return;
+    pdl_arena_free(x->arena);
+    pdl_vec_fini(&x->syms);
+    pdl_vec_fini(&x->refs);
+    pdl_vec_fini(&x->regions);
+    pdl_vec_fini(&x->files);
+    pdl_vec_fini(&x->models);
+    pdl_free(x);
+}
+
+uint32_t pdl_lsp_index_region(const lsp_index *x, uint32_t off) {
+    uint32_t best = 0;
+    for (uint32_t i = 1; i < x->regions.n; i++)
+        if (x->regions.p[i].from <= off && off <= x->regions.p[i].to)
+            best = i; /* inner ones follow */
+    return best;
+}
+
+const lsp_sym *pdl_lsp_index_sym(const lsp_index *x, uint32_t region, pdl_str name) {
+    for (size_t i = 0; i < x->syms.n; i++)
+        if (x->syms.p[i].region == region && pdl_str_eq(x->syms.p[i].name, name))
+            return &x->syms.p[i];
+    return NULL;
+}
+
+bool pdl_lsp_index_owner(const lsp_index *x, uint32_t from, pdl_str name, uint32_t *region) {
+    for (uint32_t r = from;; r = x->regions.p[r].up) {
+        if (pdl_lsp_index_sym(x, r, name)) {
+            *region = r;
+            return true;
+        }
+        if (!r) return false;
+    }
+}

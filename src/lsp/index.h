@@ -1,0 +1,110 @@
+/* index.h -- private to lsp: what a file defines and mentions.
+ *
+ * One walk over the tree of a file collects the variables that it sets, where their names are read,
+ * the functions it calls with which arguments, and the files it names. The result owns its texts
+ * and keeps positions instead of offsets, so that it outlives tree and text: a workspace of
+ * thousands of files is held as indexes alone.
+ *
+ * A variable belongs to a region: the file, or the body of a function. A name that is read belongs
+ * to the innermost region around it that sets the name; where none does, to the files that this one
+ * includes, or to those that include it.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_LSP_INDEX_H
+#define PDL_LSP_INDEX_H
+
+#include "lsp/spot.h"
+#include "lsp/text.h"
+#include "lsp/tree.h"
+
+typedef enum {
+    SYM_VARIABLE, /* def, defs */
+    SYM_FUNCTION, /* the same of a function */
+    SYM_MODULE,   /* the same of an import */
+    SYM_PARAMETER,
+    SYM_LOOP,    /* for, index */
+    SYM_PATTERN, /* def in a pattern */
+    SYM_RESPONSE /* modelResponse */
+} lsp_sym_kind;
+
+typedef struct lsp_sym {
+    pdl_str name;
+    lsp_sym_kind kind;
+    uint32_t region;           /* in which it is visible */
+    uint32_t body;             /* FUNCTION: the region of its body; else 0 */
+    uint32_t up;               /* the symbol in whose text it is, as index + 1; 0: none */
+    lsp_range range;           /* of the name */
+    lsp_range whole;           /* of the block that sets it */
+    pdl_str type;              /* for people; empty: unknown */
+    pdl_str doc;               /* description of the block; may be empty */
+    pdl_str path;              /* MODULE: as written in `import` */
+    uint32_t at;               /* offset of the name, while the text is unchanged */
+    const pdl_node *value;     /* the block; NULL once the tree is gone */
+    const pdl_node *type_node; /* PARAMETER: its type; else NULL; the same */
+} lsp_sym;
+
+typedef enum {
+    REF_READ,   /* a name in an expression */
+    REF_CALL,   /* the same, which is called */
+    REF_MEMBER, /* `name` in base.name, or base['name'] */
+    REF_ARG,    /* `name`, an argument by name in a call of base, or of base.member */
+    REF_TARGET  /* an aggregator in `contribute` */
+} lsp_ref_kind;
+
+typedef struct lsp_ref {
+    pdl_str name, base, member;
+    lsp_ref_kind kind;
+    bool called; /* MEMBER: base.name is called */
+    uint32_t region;
+    lsp_range range; /* of name */
+    uint32_t at;
+} lsp_ref;
+
+typedef struct lsp_region {
+    uint32_t up;  /* the region around it; the file is 0, and is its own */
+    uint32_t sym; /* the function, as index + 1; 0: it has no name */
+    lsp_range range;
+    uint32_t from, to; /* offsets */
+} lsp_region;
+
+/* A file that is included or imported. */
+typedef struct lsp_file {
+    pdl_str path; /* as written */
+    bool import;
+    lsp_range range;
+    uint32_t at;
+} lsp_file;
+
+/* A model that is called. */
+typedef struct lsp_use {
+    pdl_str name;
+    lsp_range range; /* of the key `model` */
+    const pdl_node *block;
+} lsp_use;
+
+typedef struct lsp_index {
+    pdl_arena *arena; /* the texts */
+    PDL_VEC(lsp_sym) syms;
+    PDL_VEC(lsp_ref) refs;
+    PDL_VEC(lsp_region) regions; /* at least the file */
+    PDL_VEC(lsp_file) files;
+    PDL_VEC(lsp_use) models;
+} lsp_index;
+
+/* text: from which tree was read. Never NULL. */
+lsp_index *pdl_lsp_index_make(const lsp_tree *tree, const lsp_text *text);
+/* Forgets the nodes: the tree is about to be released. */
+void pdl_lsp_index_detach(lsp_index *x);
+void pdl_lsp_index_free(lsp_index *x); /* NULL is fine */
+
+/* The innermost region that has the offset. */
+uint32_t pdl_lsp_index_region(const lsp_index *x, uint32_t off);
+/* The region, from `from` outward, that sets the name. Returns false when none does. */
+bool pdl_lsp_index_owner(const lsp_index *x, uint32_t from, pdl_str name, uint32_t *region);
+/* The first symbol of that name and region, or NULL. */
+const lsp_sym *pdl_lsp_index_sym(const lsp_index *x, uint32_t region, pdl_str name);
+
+const char *pdl_lsp_sym_kind_name(lsp_sym_kind k); /* "variable", ... */
+
+#endif

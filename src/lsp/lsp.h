@@ -1,0 +1,48 @@
+/* lsp.h -- the language server: Language Server Protocol 3.17 over any transport.
+ *
+ * A server is an object that is given messages and sends messages; it has no threads and waits for
+ * nothing. `pdl lsp` (pdl_lsp_serve) puts standard input and output around it, the tests and the
+ * fuzz target call it directly. What costs time and nobody waits for (diagnostics of a file that is
+ * being typed, the index of a workspace) is done in pieces by pdl_lsp_work, which the transport
+ * calls only when no message is there: a request is never behind work that it makes out of date.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_LSP_LSP_H
+#define PDL_LSP_LSP_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+typedef struct pdl_lsp pdl_lsp;
+
+/* All-zero but send is fine. */
+typedef struct pdl_lsp_options {
+    /* Sends one message (JSON, without a frame). Borrowed for the call. */
+    void (*send)(void *user, pdl_str message);
+    void *user;
+    const pdl_str *path; /* further folders for imports; borrowed */
+    size_t n_path;
+    const char *prices; /* file with a table of prices, for hover; borrowed; NULL: none */
+    /* Appends text without the keys of the environment: for what is shown of runs. May be NULL. */
+    void (*redact)(void *user, pdl_str text, pdl_buf *out);
+    void *redact_user;
+} pdl_lsp_options;
+
+pdl_lsp *pdl_lsp_new(const pdl_lsp_options *options);
+void pdl_lsp_free(pdl_lsp *s); /* NULL is fine */
+
+/* One message of the client, of any content. Requests are answered by pdl_lsp_step, so that a
+ * cancellation that is received before can take them back. */
+void pdl_lsp_receive(pdl_lsp *s, pdl_str message);
+/* Handles the oldest message received. Returns false when there is none. */
+bool pdl_lsp_step(pdl_lsp *s);
+/* Does a piece of the work that nobody waits for. Returns false when there is none left. */
+bool pdl_lsp_work(pdl_lsp *s);
+/* After the notification `exit`: true, and the exit code of the process. */
+bool pdl_lsp_is_over(const pdl_lsp *s, int *code);
+
+/* Serves standard input and output until `exit` or the end of input; the exit code. */
+int pdl_lsp_serve(const pdl_lsp_options *options);
+
+#endif

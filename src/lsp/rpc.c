@@ -1,0 +1,117 @@
+/* rpc.c -- see server.h: reading and writing of messages.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "lsp/server.h"
+#include "value/json_write.h"
+
+#include "base/banned.h"
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+pdl_vref pdl_lsp_get(pdl_vref d, const char *key) {
+    return pdl_is_dict(d) ? pdl_dict_getz(d, key) : pdl_absent();
+}
+
+pdl_str pdl_lsp_get_str(pdl_vref d, const char *key) {
+    pdl_vref v = pdl_lsp_get(d, key);
+    return pdl_is_str(v) ? pdl_str_get(v) : (pdl_str){0};
+}
+
+int64_t pdl_lsp_get_int(pdl_vref d, const char *key, int64_t dflt) {
+    pdl_vref v = pdl_lsp_get(d, key);
+    return pdl_is(v, PDL_V_INT) ? pdl_int_of(v) : dflt;
+}
+
+bool pdl_lsp_get_bool(pdl_vref d, const char *key) {
+    pdl_vref v = pdl_lsp_get(d, key);
+    return pdl_is_bool(v) && pdl_bool_of(v);
+}
+
+static uint32_t get_u32(pdl_vref d, const char *key) {
+    int64_t n = pdl_lsp_get_int(d, key, 0);
+    return n < 0 ? 0 : n > INT32_MAX ? INT32_MAX : (uint32_t)n;
+}
+
+lsp_pos pdl_lsp_get_pos(pdl_vref pos) {
+    return (lsp_pos){get_u32(pos, "line"), get_u32(pos, "character")};
+}
+
+lsp_range pdl_lsp_get_range(pdl_vref range) {
+    return (lsp_range){pdl_lsp_get_pos(pdl_lsp_get(range, "start")),
+                       pdl_lsp_get_pos(pdl_lsp_get(range, "end"))};
+}
+
+/* --- writing ---------------------------------------------------------------------------------- */
+
+pdl_val pdl_lsp_put_pos(lsp_pos pos) {
+    pdl_val d = pdl_dict_putz(pdl_dict_new(2), "line", pdl_int(pos.line));
+    return pdl_dict_putz(d, "character", pdl_int(pos.ch));
+}
+
+pdl_val pdl_lsp_put_range(lsp_range range) {
+    pdl_val d = pdl_dict_putz(pdl_dict_new(2), "start", pdl_lsp_put_pos(range.from));
+    return pdl_dict_putz(d, "end", pdl_lsp_put_pos(range.to));
+}
+
+pdl_val pdl_lsp_put_markdown(const pdl_lsp *s, pdl_str text) {
+    pdl_val d = pdl_dict_putz(pdl_dict_new(2), "kind",
+                              pdl_textz(s->has_markdown ? "markdown" : "plaintext"));
+    return pdl_dict_putz(d, "value", pdl_text(text));
+}
+
+pdl_val pdl_lsp_put_location(const lsp_doc *doc, lsp_range range) {
+    pdl_val d = pdl_dict_putz(pdl_dict_new(2), "uri", pdl_textz(doc->uri));
+    return pdl_dict_putz(d, "range", pdl_lsp_put_range(range));
+}
+
+pdl_val pdl_lsp_put_edit(lsp_range range, pdl_str text) {
+    pdl_val d = pdl_dict_putz(pdl_dict_new(2), "range", pdl_lsp_put_range(range));
+    return pdl_dict_putz(d, "newText", pdl_text(text));
+}
+
+static void send(pdl_lsp *s, pdl_val message) {
+    pdl_buf b = PDL_BUF;
+    pdl_err err = {0};
+    message = pdl_dict_putz(message, "jsonrpc", pdl_textz("2.0"));
+    if (!pdl_json_write(message, PDL_JSON_LOOSE | PDL_JSON_CUT, 0, &b, &err))
+        PDL_BUG("a message of the language server is not JSON: %s", err.msg);
+    s->opt.send(s->opt.user, pdl_buf_str(&b));
+    pdl_buf_fini(&b);
+    pdl_drop(message);
+}
+
+void pdl_lsp_notify(pdl_lsp *s, const char *method, pdl_val params) {
+    pdl_val m = pdl_dict_putz(pdl_dict_new(3), "method", pdl_textz(method));
+    send(s, pdl_dict_putz(m, "params", params));
+}
+
+void pdl_lsp_ask(pdl_lsp *s, const char *method, pdl_val params) {
+    pdl_val m = pdl_dict_putz(pdl_dict_new(4), "id", pdl_int(++s->next_id));
+    m = pdl_dict_putz(m, "method", pdl_textz(method));
+    send(s, pdl_dict_putz(m, "params", params));
+}
+
+void pdl_lsp_answer(pdl_lsp *s, pdl_vref id, pdl_val result) {
+    pdl_val m = pdl_dict_putz(pdl_dict_new(3), "id", pdl_keep(id));
+    send(s, pdl_dict_putz(m, "result", result));
+}
+
+void pdl_lsp_refuse(pdl_lsp *s, pdl_vref id, int code, const char *message) {
+    pdl_val e = pdl_dict_putz(pdl_dict_new(2), "code", pdl_int(code));
+    e = pdl_dict_putz(e, "message", pdl_textz(message));
+    pdl_val m = pdl_dict_putz(pdl_dict_new(3), "id", pdl_keep(id));
+    send(s, pdl_dict_putz(m, "error", e));
+}
+
+pdl_val pdl_lsp_fail(pdl_lsp *s, int code, const char *fmt, ...) {
+    pdl_buf b = PDL_BUF;
+    va_list ap;
+    va_start(ap, fmt);
+    pdl_buf_vputf(&b, fmt, ap);
+    va_end(ap);
+    pdl_free(s->failure.message);
+    s->failure.code = code;
+    s->failure.message = pdl_buf_take(&b);
+    return pdl_absent();
+}

@@ -1,0 +1,382 @@
+/* server.c -- see lsp.h: life of a server, text synchronisation, and which function answers what.
+ *
+ * Messages are read when they come and handled in their order. Reading them ahead makes
+ * cancellation work without threads: a request whose cancellation is in the queue after it is taken
+ * out of it.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "base/utf8.h"
+#include "lsp/features.h"
+#include "value/json_read.h"
+
+#include "base/banned.h"
+
+enum { MOST_TEXT = 64 << 20 }; /* bytes of an open file; larger ones are not looked at */
+
+typedef struct method {
+    const char *name;
+    lsp_handler *fn;
+    bool is_request;
+} method;
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+pdl_lsp *pdl_lsp_new(const pdl_lsp_options *options) {
+    pdl_lsp *s = PDL_NEW(pdl_lsp);
+    s->opt = *options;
+    return s;
+}
+
+void pdl_lsp_free(pdl_lsp *s) {
+    if (!s) return;
+    for (size_t i = s->queue_head; i < s->queue.n; i++) pdl_drop(s->queue.p[i]);
+    for (size_t i = 0; i < s->roots.n; i++) pdl_free(s->roots.p[i]);
+    for (size_t i = 0; i < s->to_scan.n; i++) pdl_free(s->to_scan.p[i]);
+    pdl_vec_fini(&s->queue);
+    pdl_vec_fini(&s->roots);
+    pdl_vec_fini(&s->to_scan);
+    pdl_vec_fini(&s->to_index);
+    pdl_lsp_docs_free(s);
+    pdl_free(s->failure.message);
+    pdl_free(s);
+}
+
+static pdl_val words(const char *const *p) {
+    pdl_val list = pdl_list_new(8);
+    for (; *p; p++) list = pdl_list_push(list, pdl_textz(*p));
+    return list;
+}
+
+static pdl_val put_flag(pdl_val d, const char *key) {
+    return pdl_dict_putz(d, key, pdl_bool(true));
+}
+
+static pdl_val sync_capability(void) {
+    pdl_val d = put_flag(pdl_dict_new(4), "openClose");
+    d = pdl_dict_putz(d, "change", pdl_int(2)); /* ranges */
+    return put_flag(d, "save");
+}
+
+static pdl_val completion_capability(void) {
+    static const char *const triggers[] = {"{", ".", "|", " ", "/", ":", "\"", "'", NULL};
+    pdl_val d = pdl_dict_putz(pdl_dict_new(2), "triggerCharacters", words(triggers));
+    return put_flag(d, "resolveProvider");
+}
+
+static pdl_val pull_capability(void) {
+    pdl_val d = pdl_dict_putz(pdl_dict_new(3), "identifier", pdl_textz("pdl"));
+    d = put_flag(d, "interFileDependencies");
+    return put_flag(d, "workspaceDiagnostics");
+}
+
+static pdl_val workspace_capability(void) {
+    pdl_val folders = put_flag(pdl_dict_new(2), "supported");
+    folders = put_flag(folders, "changeNotifications");
+    return pdl_dict_putz(pdl_dict_new(1), "workspaceFolders", folders);
+}
+
+static pdl_val capabilities(const pdl_lsp *s) {
+    static const char *const flags[] = {"hoverProvider", "documentSymbolProvider",
+                                        "workspaceSymbolProvider"};
+    pdl_val d = pdl_dict_new(32);
+    d = pdl_dict_putz(d, "positionEncoding", pdl_textz(s->utf8 ? "utf-8" : "utf-16"));
+    d = pdl_dict_putz(d, "textDocumentSync", sync_capability());
+    d = pdl_dict_putz(d, "completionProvider", completion_capability());
+    d = pdl_dict_putz(d, "diagnosticProvider", pull_capability());
+    d = pdl_dict_putz(d, "workspace", workspace_capability());
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) d = put_flag(d, flags[i]);
+    return d;
+}
+
+static bool has_word(pdl_vref list, const char *word) {
+    for (size_t i = 0; pdl_is_list(list) && i < pdl_list_len(list); i++)
+        if (pdl_text_is(pdl_list_at(list, i), word)) return true;
+    return false;
+}
+
+static void read_client(pdl_lsp *s, pdl_vref caps) {
+    pdl_vref general = pdl_lsp_get(caps, "general"), text = pdl_lsp_get(caps, "textDocument"),
+             work = pdl_lsp_get(caps, "workspace"), window = pdl_lsp_get(caps, "window");
+    pdl_vref item = pdl_lsp_get(pdl_lsp_get(text, "completion"), "completionItem");
+    s->utf8 = has_word(pdl_lsp_get(general, "positionEncodings"), "utf-8");
+    s->has_progress = pdl_lsp_get_bool(window, "workDoneProgress");
+    s->has_watch =
+        pdl_lsp_get_bool(pdl_lsp_get(work, "didChangeWatchedFiles"), "dynamicRegistration");
+    s->has_pull_refresh = pdl_lsp_get_bool(pdl_lsp_get(work, "diagnostics"), "refreshSupport");
+    s->has_doc_changes = pdl_lsp_get_bool(pdl_lsp_get(work, "workspaceEdit"), "documentChanges");
+    s->has_snippets = pdl_lsp_get_bool(item, "snippetSupport");
+    s->has_markdown =
+        has_word(pdl_lsp_get(pdl_lsp_get(text, "hover"), "contentFormat"), "markdown");
+}
+
+static void add_root(pdl_lsp *s, pdl_str uri) {
+    pdl_buf path = PDL_BUF;
+    if (pdl_lsp_uri_path(uri, &path)) {
+        while (path.len > 1 && path.p[path.len - 1] == '/') pdl_buf_cut(&path, path.len - 1);
+        pdl_lsp_workspace_add(s, pdl_buf_str(&path));
+    }
+    pdl_buf_fini(&path);
+}
+
+static pdl_val on_initialize(pdl_lsp *s, pdl_vref params) {
+    if (s->state != LSP_NEW) return pdl_lsp_fail(s, LSP_INVALID_REQUEST, "initialized already");
+    read_client(s, pdl_lsp_get(params, "capabilities"));
+    pdl_vref folders = pdl_lsp_get(params, "workspaceFolders");
+    for (size_t i = 0; pdl_is_list(folders) && i < pdl_list_len(folders); i++)
+        add_root(s, pdl_lsp_get_str(pdl_list_at(folders, i), "uri"));
+    if (!pdl_is_list(folders)) add_root(s, pdl_lsp_get_str(params, "rootUri"));
+    s->state = LSP_READY;
+    pdl_val info = pdl_dict_putz(pdl_dict_new(2), "name", pdl_textz("pdl"));
+    info = pdl_dict_putz(info, "version", pdl_textz(PDL_VERSION));
+    pdl_val d = pdl_dict_putz(pdl_dict_new(2), "capabilities", capabilities(s));
+    return pdl_dict_putz(d, "serverInfo", info);
+}
+
+/* The client watches files anyway, so it is asked to report changes of programs that are not open.
+ */
+static pdl_val on_initialized(pdl_lsp *s, pdl_vref params) {
+    (void)params;
+    if (!s->has_watch) return pdl_null();
+    pdl_val w = pdl_dict_putz(pdl_dict_new(1), "globPattern", pdl_textz("**/*.pdl"));
+    pdl_val o = pdl_dict_putz(pdl_dict_new(1), "watchers", pdl_list_push(pdl_list_new(1), w));
+    pdl_val r = pdl_dict_putz(pdl_dict_new(3), "id", pdl_textz("pdl-files"));
+    r = pdl_dict_putz(r, "method", pdl_textz("workspace/didChangeWatchedFiles"));
+    r = pdl_dict_putz(r, "registerOptions", o);
+    pdl_lsp_ask(s, "client/registerCapability",
+                pdl_dict_putz(pdl_dict_new(1), "registrations", pdl_list_push(pdl_list_new(1), r)));
+    return pdl_null();
+}
+
+static pdl_val on_shutdown(pdl_lsp *s, pdl_vref params) {
+    (void)params;
+    s->state = LSP_SHUT;
+    return pdl_null();
+}
+
+bool pdl_lsp_is_over(const pdl_lsp *s, int *code) {
+    *code = s->failure.code;
+    return s->state == LSP_OVER;
+}
+
+/* --- text synchronisation --------------------------------------------------------------------- */
+
+static lsp_doc *known(pdl_lsp *s, pdl_vref params) {
+    return pdl_lsp_doc_of_uri(s, pdl_lsp_get_str(pdl_lsp_get(params, "textDocument"), "uri"));
+}
+
+static void set_text(lsp_doc *d, pdl_str text) {
+    if (text.n > MOST_TEXT) text = (pdl_str){0};
+    d->crlf = pdl_str_find(text, PDL_STR("\r\n"), 0) != PDL_NOT_FOUND;
+    pdl_lsp_text_set(&d->text, text);
+    d->edited = PDL_NOT_FOUND;
+}
+
+/* The files that may show other problems now: this one, and every open one. */
+static void is_changed(pdl_lsp *s, lsp_doc *d) {
+    pdl_lsp_doc_touch(s, d);
+    for (size_t i = 0; i < s->docs.n; i++)
+        if (s->docs.p[i]->open) s->docs.p[i]->due = true;
+}
+
+static pdl_val on_open(pdl_lsp *s, pdl_vref params) {
+    pdl_vref item = pdl_lsp_get(params, "textDocument");
+    pdl_str uri = pdl_lsp_get_str(item, "uri");
+    if (!uri.n) return pdl_null();
+    lsp_doc *d = pdl_lsp_doc_add(s, uri);
+    pdl_free(d->uri);
+    d->uri = pdl_str_dup(uri);
+    d->open = true;
+    d->version = pdl_lsp_get_int(item, "version", 0);
+    set_text(d, pdl_lsp_get_str(item, "text"));
+    is_changed(s, d);
+    return pdl_null();
+}
+
+static void apply(lsp_doc *d, pdl_vref change) {
+    pdl_vref range = pdl_lsp_get(change, "range");
+    pdl_str text = pdl_lsp_get_str(change, "text");
+    if (!pdl_is_dict(range)) {
+        set_text(d, text);
+        return;
+    }
+    if (text.n > MOST_TEXT || d->text.b.len + text.n > MOST_TEXT) return;
+    lsp_range r = pdl_lsp_get_range(range);
+    d->edited = pdl_lsp_text_offset(&d->text, r.from);
+    pdl_lsp_text_replace(&d->text, r, text);
+}
+
+static pdl_val on_change(pdl_lsp *s, pdl_vref params) {
+    lsp_doc *d = known(s, params);
+    pdl_vref changes = pdl_lsp_get(params, "contentChanges");
+    if (!d || !d->open) return pdl_null();
+    d->version = pdl_lsp_get_int(pdl_lsp_get(params, "textDocument"), "version", d->version);
+    for (size_t i = 0; pdl_is_list(changes) && i < pdl_list_len(changes); i++)
+        apply(d, pdl_list_at(changes, i));
+    is_changed(s, d);
+    return pdl_null();
+}
+
+/* From now on the file counts. Its diagnostics are withdrawn, those of its importers are not. */
+static pdl_val on_close(pdl_lsp *s, pdl_vref params) {
+    lsp_doc *d = known(s, params);
+    if (!d || !d->open) return pdl_null();
+    d->open = d->due = false;
+    pdl_lsp_text_fini(&d->text);
+    pdl_lsp_withdraw(s, d);
+    is_changed(s, d);
+    return pdl_null();
+}
+
+static pdl_val on_watched(pdl_lsp *s, pdl_vref params) {
+    pdl_vref changes = pdl_lsp_get(params, "changes");
+    for (size_t i = 0; pdl_is_list(changes) && i < pdl_list_len(changes); i++) {
+        pdl_vref c = pdl_list_at(changes, i);
+        pdl_str uri = pdl_lsp_get_str(c, "uri");
+        lsp_doc *d = uri.n ? pdl_lsp_doc_add(s, uri) : NULL;
+        if (!d || d->open) continue;
+        d->gone = pdl_lsp_get_int(c, "type", 2) == 3;
+        pdl_lsp_text_fini(&d->text);
+        is_changed(s, d);
+        if (!d->gone) *pdl_vec_push(&s->to_index) = d;
+    }
+    return pdl_null();
+}
+
+static pdl_val on_folders(pdl_lsp *s, pdl_vref params) {
+    pdl_vref event = pdl_lsp_get(params, "event"), added = pdl_lsp_get(event, "added"),
+             removed = pdl_lsp_get(event, "removed");
+    for (size_t i = 0; pdl_is_list(removed) && i < pdl_list_len(removed); i++) {
+        pdl_buf path = PDL_BUF;
+        if (pdl_lsp_uri_path(pdl_lsp_get_str(pdl_list_at(removed, i), "uri"), &path))
+            pdl_lsp_workspace_remove(s, pdl_buf_str(&path));
+        pdl_buf_fini(&path);
+    }
+    for (size_t i = 0; pdl_is_list(added) && i < pdl_list_len(added); i++)
+        add_root(s, pdl_lsp_get_str(pdl_list_at(added, i), "uri"));
+    return pdl_null();
+}
+
+static pdl_val on_nothing(pdl_lsp *s, pdl_vref params) {
+    (void)s;
+    (void)params;
+    return pdl_null();
+}
+
+/* --- dispatch --------------------------------------------------------------------------------- */
+
+static const method methods[] = {
+    {"initialize", on_initialize, true},
+    {"initialized", on_initialized, false},
+    {"shutdown", on_shutdown, true},
+    {"$/setTrace", on_nothing, false},
+    {"workspace/didChangeConfiguration", on_nothing, false},
+    {"workspace/didChangeWatchedFiles", on_watched, false},
+    {"workspace/didChangeWorkspaceFolders", on_folders, false},
+    {"window/workDoneProgress/cancel", on_nothing, false},
+    {"textDocument/didOpen", on_open, false},
+    {"textDocument/didChange", on_change, false},
+    {"textDocument/didSave", on_nothing, false},
+    {"textDocument/didClose", on_close, false},
+    {"textDocument/diagnostic", pdl_lsp_on_pull, true},
+    {"workspace/diagnostic", pdl_lsp_on_workspace_pull, true},
+    {"textDocument/completion", pdl_lsp_on_completion, true},
+    {"completionItem/resolve", pdl_lsp_on_resolve_completion, true},
+    {"textDocument/hover", pdl_lsp_on_hover, true},
+    {"textDocument/documentSymbol", pdl_lsp_on_document_symbols, true},
+    {"workspace/symbol", pdl_lsp_on_workspace_symbols, true},
+};
+
+static const method *find_method(pdl_str name) {
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
+        if (pdl_str_is(name, methods[i].name)) return &methods[i];
+    return NULL;
+}
+
+static bool is_request(pdl_vref m) {
+    return pdl_is_str(pdl_lsp_get(m, "method")) && !pdl_is_absent(pdl_lsp_get(m, "id"));
+}
+
+/* A cancellation takes the request out of the queue, where it still is, and answers it. */
+static void cancel(pdl_lsp *s, pdl_vref id) {
+    for (size_t i = s->queue_head; i < s->queue.n; i++) {
+        pdl_vref m = s->queue.p[i];
+        if (!is_request(m) || !pdl_val_eq(pdl_lsp_get(m, "id"), id)) continue;
+        pdl_lsp_refuse(s, id, LSP_CANCELLED, "cancelled");
+        pdl_drop(s->queue.p[i]);
+        s->queue.p[i] = pdl_null();
+        return;
+    }
+}
+
+void pdl_lsp_receive(pdl_lsp *s, pdl_str message) {
+    pdl_err err = {0};
+    pdl_val m;
+    if (pdl_utf8_check(message) != PDL_NOT_FOUND ||
+        !pdl_json_read(message, PDL_JSON_PYTHON, &m, NULL, &err)) {
+        pdl_err_fini(&err);
+        pdl_lsp_refuse(s, pdl_null(), LSP_PARSE_ERROR, "the message is not JSON");
+        return;
+    }
+    if (pdl_str_is(pdl_lsp_get_str(m, "method"), "$/cancelRequest")) {
+        cancel(s, pdl_lsp_get(pdl_lsp_get(m, "params"), "id"));
+        pdl_drop(m);
+        return;
+    }
+    *pdl_vec_push(&s->queue) = m;
+}
+
+static void end(pdl_lsp *s) {
+    s->failure.code = s->state == LSP_SHUT ? 0 : 1;
+    s->state = LSP_OVER;
+}
+
+static void run(pdl_lsp *s, const method *m, pdl_vref id, pdl_vref params) {
+    pdl_val result = m->fn(s, params);
+    pdl_lsp_docs_trim(s);
+    if (pdl_is_absent(id)) {
+        pdl_drop(result);
+    } else if (s->failure.message) {
+        pdl_lsp_refuse(s, id, s->failure.code, s->failure.message);
+        pdl_drop(result);
+    } else {
+        pdl_lsp_answer(s, id, pdl_is_absent(result) ? pdl_null() : result);
+    }
+    pdl_free(s->failure.message);
+    s->failure.message = NULL;
+}
+
+static void handle(pdl_lsp *s, pdl_vref m) {
+    pdl_str name = pdl_lsp_get_str(m, "method");
+    pdl_vref id = pdl_lsp_get(m, "id"), params = pdl_lsp_get(m, "params");
+    const method *found = find_method(name);
+    if (!name.n || s->state == LSP_OVER) {
+        /* an answer to one of our requests: none is waited for */
+    } else if (pdl_str_is(name, "exit")) {
+        end(s);
+    } else if (s->state == LSP_NEW && found != &methods[0]) {
+        if (is_request(m)) pdl_lsp_refuse(s, id, LSP_NOT_INITIALIZED, "initialize comes first");
+    } else if (s->state == LSP_SHUT) {
+        if (is_request(m)) pdl_lsp_refuse(s, id, LSP_INVALID_REQUEST, "the server is shut down");
+    } else if (!found || found->is_request != is_request(m)) {
+        if (is_request(m)) pdl_lsp_refuse(s, id, LSP_NO_METHOD, "no such method");
+    } else {
+        run(s, found, id, params);
+    }
+}
+
+bool pdl_lsp_step(pdl_lsp *s) {
+    if (s->queue_head == s->queue.n) {
+        s->queue.n = s->queue_head = 0;
+        return false;
+    }
+    pdl_val m = s->queue.p[s->queue_head++];
+    handle(s, m);
+    pdl_drop(m);
+    return true;
+}
+
+bool pdl_lsp_work(pdl_lsp *s) {
+    if (s->state != LSP_READY) return false;
+    return pdl_lsp_diagnose_work(s) || pdl_lsp_workspace_work(s);
+}

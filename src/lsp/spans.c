@@ -1,0 +1,97 @@
+/* spans.c -- see spans.h. Most scalars are in the file as they are, and of a literal block each
+ * line is: both are looked up. Folded and escaped texts are read again for each place
+ * (pdl_node_text_loc), which is linear in their size; the sum of that work is bounded.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "lsp/spans.h"
+
+#include "base/banned.h"
+
+enum { MOST_WORK = 64 << 20 };
+
+/* The lines of a literal block. Its first line is found by the general way; the others have its
+ * indentation. */
+static void map_literal(lsp_spans *s, const pdl_node *n) {
+    pdl_str text = n->text, file = n->src->text;
+    if (!text.n || text.p[0] == '\n') return;
+    uint32_t src = pdl_node_text_loc(n, 0, 1).start, line = src;
+    while (line > 0 && file.p[line - 1] != '\n') line--;
+    uint32_t indent = src - line;
+    for (size_t i = 0; i < text.n;) {
+        *pdl_vec_push(&s->lines) = (uint32_t)i;
+        *pdl_vec_push(&s->lines) = src;
+        const char *nl = memchr(text.p + i, '\n', text.n - i);
+        const char *end = src < n->end ? memchr(file.p + src, '\n', n->end - src) : NULL;
+        if (!nl || !end) return;
+        i = (size_t)(nl - text.p) + 1;
+        src = (uint32_t)(end - file.p) + 1;
+        for (uint32_t k = 0; k < indent && src < file.n && file.p[src] == ' '; k++) src++;
+    }
+}
+
+void pdl_lsp_spans_of(lsp_spans *s, const pdl_node *n) {
+    uint32_t quotes = n->style == PDL_STYLE_SINGLE || n->style == PDL_STYLE_DOUBLE ? 1 : 0;
+    s->node = n;
+    s->lines.n = 0;
+    s->direct = n->style != PDL_STYLE_LITERAL && n->style != PDL_STYLE_FOLDED &&
+                n->end - n->start == n->text.n + 2 * quotes;
+    s->base = n->start + quotes;
+    if (n->style == PDL_STYLE_LITERAL) map_literal(s, n);
+}
+
+/* Index in lines of the last pair whose member `which` is at most x. */
+static size_t line_at(const lsp_spans *s, size_t which, size_t x) {
+    size_t low = 0, high = s->lines.n / 2;
+    while (high - low > 1) {
+        size_t mid = low + (high - low) / 2;
+        if (s->lines.p[2 * mid + which] <= x)
+            low = mid;
+        else
+            high = mid;
+    }
+    return 2 * low;
+}
+
+bool pdl_lsp_spans_find(lsp_spans *s, size_t from, size_t to, uint32_t *start, uint32_t *end) {
+    if (s->direct) {
+        *start = s->base + (uint32_t)from;
+        *end = s->base + (uint32_t)to;
+        return true;
+    }
+    if (s->lines.n) {
+        size_t a = line_at(s, 0, from), b = line_at(s, 0, to > from ? to - 1 : to);
+        *start = s->lines.p[a + 1] + (uint32_t)(from - s->lines.p[a]);
+        *end = s->lines.p[b + 1] + (uint32_t)(to - s->lines.p[b]);
+        return true;
+    }
+    s->work += s->node->text.n;
+    if (s->work > MOST_WORK) return false;
+    pdl_loc loc = pdl_node_text_loc(s->node, from, to);
+    *start = loc.start;
+    *end = loc.end;
+    return true;
+}
+
+size_t pdl_lsp_spans_back(lsp_spans *s, uint32_t off) {
+    size_t n = s->node->text.n;
+    if (s->direct) return off < s->base ? 0 : off - s->base > n ? n : off - s->base;
+    if (s->lines.n) {
+        size_t a = line_at(s, 1, off);
+        size_t next = a + 2 < s->lines.n ? s->lines.p[a + 2] - 1 : n;
+        size_t at =
+            off < s->lines.p[a + 1] ? s->lines.p[a] : s->lines.p[a] + (off - s->lines.p[a + 1]);
+        return at > next ? next : at;
+    }
+    size_t low = 0, high = n + 1; /* the last byte whose place is at most off */
+    while (high - low > 1) {
+        size_t mid = low + (high - low) / 2;
+        if (pdl_node_text_loc(s->node, mid, mid < n ? mid + 1 : mid).start <= off)
+            low = mid;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+void pdl_lsp_spans_fini(lsp_spans *s) { pdl_vec_fini(&s->lines); }

@@ -1,0 +1,30 @@
+/* spans.h -- private to lsp: from bytes of a scalar's text to bytes of the file.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_LSP_SPANS_H
+#define PDL_LSP_SPANS_H
+
+#include "base/vec.h"
+#include "yaml/node.h"
+
+/* All-zero is empty. Made for one scalar at a time and used again for the next. */
+typedef struct lsp_spans {
+    const pdl_node *node;
+    PDL_VEC(uint32_t) lines; /* LITERAL: of each line of the text, its start in text and file */
+    bool direct;             /* the text is in the file as it is: base + offset */
+    uint32_t base;
+    size_t work; /* done so far for scalars that have to be read again for each place */
+} lsp_spans;
+
+void pdl_lsp_spans_of(lsp_spans *s, const pdl_node *scalar);
+/* The place of bytes [from, to) of the scalar's text. Returns false when finding it would cost too
+ * much: a huge folded text with very many expressions. */
+bool pdl_lsp_spans_find(lsp_spans *s, size_t from, size_t to, uint32_t *start, uint32_t *end);
+void pdl_lsp_spans_fini(lsp_spans *s);
+
+/* The other way: the byte of the text that is at an offset of the file, which is inside of the
+ * scalar; the nearest one before it where the offset is in indentation or quotes. */
+size_t pdl_lsp_spans_back(lsp_spans *s, uint32_t off);
+
+#endif

@@ -1,0 +1,90 @@
+/* stdio.c -- see lsp.h: a server on standard input and output.
+ *
+ * All bytes that are there are read before a message is handled, so that cancellations and newer
+ * texts are known; work that nobody waits for begins after a moment of silence, which is shorter
+ * than the pause between two keys.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <errno.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include "io/file.h"
+#include "io/frame.h"
+#include "lsp/lsp.h"
+
+#include "base/banned.h"
+
+enum { QUIET_MS = 15, CHUNK = 65536, MOST_MESSAGE = 256 << 20 };
+
+typedef struct stdio_server {
+    pdl_lsp *s;
+    pdl_lsp_options opt;
+    pdl_frame in;
+    pdl_buf out;
+    bool failed, ended; /* writing failed; input is over */
+} stdio_server;
+
+static void send(void *user, pdl_str message) {
+    stdio_server *o = user;
+    pdl_err err = {0};
+    pdl_buf_clear(&o->out);
+    pdl_frame_write(PDL_FRAME_CONTENT, message, &o->out);
+    if (!o->failed && !pdl_file_write_fd(STDOUT_FILENO, pdl_buf_str(&o->out), &err))
+        o->failed = true;
+    pdl_err_fini(&err);
+}
+
+static bool on_message(void *user, pdl_str message, pdl_err *err) {
+    stdio_server *o = user;
+    (void)err;
+    pdl_lsp_receive(o->s, message);
+    return true;
+}
+
+/* Is there input? Waits at most so long. */
+static bool is_ready(int timeout_ms) {
+    struct pollfd p = {.fd = STDIN_FILENO, .events = POLLIN};
+    int n = poll(&p, 1, timeout_ms);
+    return n > 0;
+}
+
+static void read_some(stdio_server *o) {
+    char chunk[CHUNK];
+    pdl_err err = {0};
+    ssize_t n = read(STDIN_FILENO, chunk, sizeof chunk);
+    if (n < 0 && (errno == EINTR || errno == EAGAIN)) return;
+    if (n <= 0 || !pdl_frame_feed(&o->in, (pdl_str){chunk, (size_t)n}, on_message, o, &err))
+        o->ended = true;
+    if (err.kind) { /* bytes without frames cannot be understood again */
+        pdl_err e = {0};
+        pdl_buf line = PDL_BUF;
+        pdl_buf_putf(&line, "pdl lsp: %s\n", err.msg);
+        if (!pdl_file_write_fd(STDERR_FILENO, pdl_buf_str(&line), &e)) pdl_err_fini(&e);
+        pdl_buf_fini(&line);
+    }
+    pdl_err_fini(&err);
+}
+
+int pdl_lsp_serve(const pdl_lsp_options *options) {
+    stdio_server o = {.opt = *options,
+                      .in = {.kind = PDL_FRAME_CONTENT, .max_message = MOST_MESSAGE}};
+    int code = 1;
+    o.out = PDL_BUF;
+    o.opt.send = send;
+    o.opt.user = &o;
+    o.s = pdl_lsp_new(&o.opt);
+    while (!o.failed && !pdl_lsp_is_over(o.s, &code)) {
+        while (!o.ended && is_ready(0)) read_some(&o);
+        if (pdl_lsp_step(o.s)) continue;
+        if (o.ended) break;
+        if (is_ready(QUIET_MS) || pdl_lsp_work(o.s)) continue;
+        is_ready(-1);
+    }
+    if (!pdl_lsp_is_over(o.s, &code)) code = 1;
+    pdl_lsp_free(o.s);
+    pdl_frame_fini(&o.in);
+    pdl_buf_fini(&o.out);
+    return code;
+}

@@ -1,0 +1,20 @@
+/* tree.h -- private to lsp: the tree of a text that may be wrong while it is typed.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_LSP_TREE_H
+#define PDL_LSP_TREE_H
+
+#include "yaml/node.h"
+
+typedef struct lsp_tree {
+    const pdl_source *source; /* of the nodes; offsets are those of the text */
+    const pdl_node *root;     /* NULL: nothing can be read */
+    bool whole;               /* all of the text was read */
+} lsp_tree;
+
+/* Reads text in arena a. edited: an offset near the last edit, where a mistake is most likely;
+ * PDL_NOT_FOUND: unknown. */
+lsp_tree pdl_lsp_tree_read(pdl_arena *a, pdl_str name, pdl_str text, size_t edited);
+
+#endif
