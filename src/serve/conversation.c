@@ -1,11 +1,13 @@
 /* conversation.c -- see conversation.h. A ring: the oldest is dropped when there are too many, or
  * when they are too large together. Conversations that continue each other share their messages;
- * each is counted as a whole, so the real size is smaller.
+ * each is counted as a whole, so the real size is smaller. What a client removed leaves an empty
+ * place, which counts among the many until it is the oldest.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "serve/conversation.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/limits.h"
@@ -16,8 +18,8 @@
 enum { MOST = 1024, MAX_ID = 40 };
 
 typedef struct conversation_entry {
-    char id[MAX_ID];
-    pdl_val messages;
+    char id[MAX_ID]; /* "": it was removed, and its place is free when it is the oldest */
+    pdl_val messages, response;
     size_t bytes;
 } entry;
 
@@ -33,10 +35,17 @@ static entry *at(const conversations *c, size_t i) {
     return (entry *)(uintptr_t)&c->ring[(c->first + i) % MOST];
 }
 
-static void drop_oldest(conversations *c) {
-    entry *e = at(c, 0);
+/* The place stays: the order of the others does not change. */
+static void clear(conversations *c, entry *e) {
+    assert(c->bytes >= e->bytes);
     c->bytes -= e->bytes;
     pdl_drop(e->messages);
+    pdl_drop(e->response);
+    *e = (entry){.messages = pdl_absent(), .response = pdl_absent()};
+}
+
+static void drop_oldest(conversations *c) {
+    clear(c, at(c, 0));
     c->first = (c->first + 1) % MOST;
     c->n--;
 }
@@ -47,32 +56,52 @@ void pdl_serve_conversations_free(conversations *c) {
     pdl_free(c);
 }
 
-/* The approximate size of a list: that of its JSON. (size_t)-1: too large. */
-static size_t size_of(pdl_vref messages) {
+/* The approximate size of both: that of their JSON. (size_t)-1: too large. */
+static size_t size_of(pdl_vref messages, pdl_vref response) {
     pdl_buf b = PDL_BUF_INIT(PDL_MAX_SERVE_CONVERSATIONS_BYTES);
     pdl_err err = {0};
-    size_t n = pdl_json_write(messages, PDL_JSON_LOOSE, 0, &b, &err) ? b.len : (size_t)-1;
+    bool fits = pdl_json_write(messages, PDL_JSON_LOOSE, 0, &b, &err) &&
+                pdl_json_write(response, PDL_JSON_LOOSE, 0, &b, &err);
+    size_t n = fits ? b.len : (size_t)-1;
     pdl_err_fini(&err);
     pdl_buf_fini(&b);
     return n;
 }
 
-void pdl_serve_conversations_put(conversations *c, pdl_str id, pdl_val messages) {
-    size_t bytes = size_of(messages);
+void pdl_serve_conversations_put(conversations *c, pdl_str id, pdl_val messages, pdl_val response) {
+    size_t bytes = size_of(messages, response);
     if (id.n >= MAX_ID || bytes > PDL_MAX_SERVE_CONVERSATIONS_BYTES) {
         pdl_drop(messages);
+        pdl_drop(response);
         return;
     }
     while (c->n && (c->n == MOST || c->bytes + bytes > PDL_MAX_SERVE_CONVERSATIONS_BYTES))
         drop_oldest(c);
     entry *e = at(c, c->n++);
-    *e = (entry){.messages = messages, .bytes = bytes};
+    *e = (entry){.messages = messages, .response = response, .bytes = bytes};
     memcpy(e->id, id.p, id.n);
     c->bytes += bytes;
 }
 
-pdl_vref pdl_serve_conversations_find(const conversations *c, pdl_str id) {
-    for (size_t i = c->n; i-- > 0;)
-        if (pdl_str_is(id, at(c, i)->id)) return at(c, i)->messages;
-    return pdl_absent();
+/* NULL: it is not there. */
+static entry *find(const conversations *c, pdl_str id) {
+    for (size_t i = c->n; id.n && i-- > 0;)
+        if (pdl_str_is(id, at(c, i)->id)) return at(c, i);
+    return NULL;
+}
+
+pdl_vref pdl_serve_conversations_messages(const conversations *c, pdl_str id) {
+    const entry *e = find(c, id);
+    return e ? e->messages : pdl_absent();
+}
+
+pdl_vref pdl_serve_conversations_response(const conversations *c, pdl_str id) {
+    const entry *e = find(c, id);
+    return e ? e->response : pdl_absent();
+}
+
+bool pdl_serve_conversations_remove(conversations *c, pdl_str id) {
+    entry *e = find(c, id);
+    if (e) clear(c, e);
+    return e != NULL;
 }

@@ -1,6 +1,6 @@
-/* conversation.h -- the messages up to a response, so that the next request can continue from it
- * (previous_response_id). The newest are kept, limited in number and size, for the life of the
- * process.
+/* conversation.h -- responses that can be asked for again, and the messages up to each, so that the
+ * next request can continue from it (previous_response_id). The newest are kept, limited in number
+ * and size, for the life of the process.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -14,9 +14,13 @@ typedef struct conversations conversations;
 
 conversations *pdl_serve_conversations_new(void);
 void pdl_serve_conversations_free(conversations *c); /* NULL is fine */
-/* Takes messages, a list. Does not keep one that is too large by itself. */
-void pdl_serve_conversations_put(conversations *c, pdl_str id, pdl_val messages);
-/* Borrowed until the next put; absent: it is not, or no longer, there. */
-pdl_vref pdl_serve_conversations_find(const conversations *c, pdl_str id);
+/* Takes messages, a list, and the response, a dict. Does not keep what is too large by itself. */
+void pdl_serve_conversations_put(conversations *c, pdl_str id, pdl_val messages, pdl_val response);
+/* The messages and the response with that id. Borrowed until the next put or remove; absent: it is
+ * not, or no longer, there. */
+pdl_vref pdl_serve_conversations_messages(const conversations *c, pdl_str id);
+pdl_vref pdl_serve_conversations_response(const conversations *c, pdl_str id);
+/* Returns false when it is not there. */
+bool pdl_serve_conversations_remove(conversations *c, pdl_str id);
 
 #endif

@@ -42,6 +42,9 @@ void pdl_serve_answer_chat(pdl_serve *s, pdl_exchange *x);
 void pdl_serve_answer_completion(pdl_serve *s, pdl_exchange *x);
 void pdl_serve_answer_response(pdl_serve *s, pdl_exchange *x);
 void pdl_serve_answer_embeddings(pdl_serve *s, pdl_exchange *x);
+/* GET and DELETE of /v1/responses/ID. */
+void pdl_serve_show_response(pdl_serve *s, pdl_exchange *x);
+void pdl_serve_delete_response(pdl_serve *s, pdl_exchange *x);
 
 /* Appends one event with v (taken) as its data; name: of the event, empty: none. */
 void pdl_serve_form_put_event(pdl_str name, pdl_val v, pdl_buf *out);

@@ -7,7 +7,9 @@
 #include "serve/response.h"
 
 #include <stdio.h>
+#include <string.h>
 
+#include "base/utf8.h"
 #include "serve/conversation.h"
 
 #include "base/banned.h"
@@ -155,7 +157,8 @@ static bool is_kept(const work *w) {
     return !pdl_is_bool(store) || pdl_bool_of(store);
 }
 
-/* The messages without the instructions, which apply to one request only. */
+/* The whole response, and the messages without the instructions, which apply to one request only.
+ */
 static void keep_conversation(const work *w, const answer *a, pdl_str text) {
     if (!is_kept(w)) return;
     pdl_vref all = pdl_dict_getz(w->asked, "messages");
@@ -164,7 +167,8 @@ static void keep_conversation(const work *w, const answer *a, pdl_str text) {
     pdl_val m = pdl_dict_putz(pdl_dict_new(3), "role", pdl_textz("assistant"));
     m = pdl_dict_putz(m, "content", pdl_text(text));
     if (pdl_is_list(a->calls)) m = pdl_dict_putz(m, "tool_calls", pdl_keep(a->calls));
-    pdl_serve_conversations_put(w->s->conversations, pdl_str_of(w->id), pdl_list_push(messages, m));
+    pdl_serve_conversations_put(w->s->conversations, pdl_str_of(w->id), pdl_list_push(messages, m),
+                                response_of(w, status_of(w), pdl_absent()));
 }
 
 /* --- in pieces -------------------------------------------------------------------------------- */
@@ -336,4 +340,38 @@ static const form response = {
 
 void pdl_serve_answer_response(pdl_serve *s, pdl_exchange *x) {
     pdl_serve_chat_begin(s, x, &response);
+}
+
+/* --- responses that were given ---------------------------------------------------------------- */
+
+static pdl_str id_in_path(const pdl_exchange *x) {
+    pdl_str path = pdl_exchange_path(x);
+    return pdl_str_sub(path, strlen("/v1/responses/"), path.n);
+}
+
+static void answer_unknown(pdl_exchange *x) {
+    enum { SHOWN = 100 };
+    pdl_buf b = PDL_BUF;
+    pdl_buf_putf(&b, "Response with id '%.*s' not found", PDL_FMT(pdl_utf8_cut(id_in_path(x), SHOWN)));
+    pdl_serve_answer_error(x, 404, SERVE_INVALID, "not_found", pdl_buf_str(&b));
+    pdl_buf_fini(&b);
+}
+
+void pdl_serve_show_response(pdl_serve *s, pdl_exchange *x) {
+    pdl_vref r = pdl_serve_conversations_response(s->conversations, id_in_path(x));
+    if (pdl_is_absent(r))
+        answer_unknown(x);
+    else
+        pdl_serve_answer_json(x, pdl_keep(r));
+}
+
+void pdl_serve_delete_response(pdl_serve *s, pdl_exchange *x) {
+    pdl_str id = id_in_path(x);
+    if (!pdl_serve_conversations_remove(s->conversations, id)) {
+        answer_unknown(x);
+        return;
+    }
+    pdl_val d = pdl_dict_putz(pdl_dict_new(3), "id", pdl_text(id));
+    d = pdl_dict_putz(d, "object", pdl_textz("response"));
+    pdl_serve_answer_json(x, pdl_dict_putz(d, "deleted", pdl_bool(true)));
 }

@@ -250,7 +250,7 @@ static bool add_before(pdl_serve *s, pdl_exchange *x, pdl_val *messages, pdl_vre
     enum { SHOWN = 60 };
     if (!is_given(id)) return true;
     pdl_vref before = pdl_is_str(id)
-                          ? pdl_serve_conversations_find(s->conversations, pdl_str_get(id))
+                          ? pdl_serve_conversations_messages(s->conversations, pdl_str_get(id))
                           : pdl_absent();
     if (pdl_is_list(before)) {
         *messages = pdl_list_concat(*messages, before);

@@ -175,6 +175,8 @@ static const route routes[] = {
     {"POST", "/v1/chat/completions", false, pdl_serve_answer_chat, "runs a program"},
     {"POST", "/mcp", false, pdl_serve_answer_mcp, "programs as tools (MCP)"},
     {"POST", "/v1/responses", false, pdl_serve_answer_response, "the same, in the newer form"},
+    {"GET", "/v1/responses/", false, pdl_serve_show_response, "a response that is kept"},
+    {"DELETE", "/v1/responses/", false, pdl_serve_delete_response, "forgets it"},
     {"POST", "/v1/completions", false, pdl_serve_answer_completion, "the same, in the older form"},
     {"POST", "/v1/embeddings", false, pdl_serve_answer_embeddings,
      "runs a program that makes vectors"},
@@ -263,7 +265,7 @@ void pdl_serve_head(void *user, pdl_exchange *x) {
         answer_no_route(x, any != NULL);
     else if (!pdl_exchange_has_body(x))
         return;
-    else if (strcmp(r->method, "GET") == 0)
+    else if (strcmp(r->method, "POST") != 0)
         r->answer(s, x); /* its body is ignored */
     else
         (void)is_readable(x);

@@ -206,6 +206,32 @@ def conversations(s):
     check("and make place for big ones", s.get("responses", "count", input="a", previous_response_id=big)["status"] == 400)
 
 
+def given_again(s):
+    """GET and DELETE /v1/responses/ID."""
+    def ask(method, path):
+        c = http.client.HTTPConnection("127.0.0.1", s.port, timeout=30)
+        c.request(method, "/v1/responses/" + path)
+        r = c.getresponse()
+        text = r.read()
+        c.close()
+        return r.status, json.loads(text) if text else None, r.getheader("allow")
+
+    whole, pieces = s.get("responses", "agent", input="go"), s.stream("responses", "agent", input="go")[-1]["response"]
+    for name, r in (("whole", whole), ("in pieces", pieces)):
+        check("a response is given again: " + name, ask("GET", r["id"])[:2] == (200, {k: v for k, v in r.items() if k != "status"} | {"status": "completed"}), ask("GET", r["id"]))
+    check("HEAD of it", ask("HEAD", whole["id"])[:2] == (200, None))
+    check("it is forgotten", ask("DELETE", whole["id"])[:2] == (200, {"id": whole["id"], "object": "response", "deleted": True}))
+    for method in "GET", "DELETE":
+        status, body, _ = ask(method, whole["id"])
+        check(method + " of what is not there", status == 404 and body["error"]["code"] == "not_found" and whole["id"] in body["error"]["message"], body)
+    check("nor is it continued", s.get("responses", "count", input="a", previous_response_id=whole["id"])["status"] == 400)
+    check("the other stays", ask("GET", pieces["id"])[0] == 200)
+    unkept = s.get("responses", "count", input="a", store=False)["id"]
+    check("what is not stored", ask("GET", unkept)[0] == 404)
+    check("no id", ask("GET", "")[0] == 404 and ask("GET", "x" * 4000)[0] == 404)
+    check("other methods", ask("PUT", pieces["id"])[::2] == (405, "GET, HEAD, DELETE"), ask("PUT", pieces["id"]))
+
+
 def completions(s):
     r = s.get("completions", "echo", prompt="hello")
     check("completion", r["object"] == "text_completion" and r["id"].startswith("cmpl-") and
@@ -269,7 +295,7 @@ def main():
         for name, text in PROGRAMS.items():
             (folder / (name + ".pdl")).write_text(text, "utf-8")
         s = Server(folder, "http://127.0.0.1:%d/v1" % model.server_address[1])
-        for part in (responses, response_streams, conversations, completions, embeddings, refusals):
+        for part in (responses, response_streams, conversations, given_again, completions, embeddings, refusals):
             part(s)
         s.p.terminate()
         code, err = s.p.wait(20), s.p.stderr.read()
