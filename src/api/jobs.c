@@ -77,6 +77,11 @@ static void on_reply(void *user, const pdl_effect *e, const pdl_reply *reply) {
     if (asker.reply) asker.reply(asker.user, e, reply);
 }
 
+static void on_extra(void *user, const pdl_effect *e, pdl_vref extra) {
+    const held_call *j = user;
+    j->asker.extra(j->asker.user, e, extra);
+}
+
 static void on_decided(void *user, const pdl_effect *e, pdl_vref decision) {
     const held_call *j = user;
     if (j->asker.decided) j->asker.decided(j->asker.user, e, decision);
@@ -85,7 +90,8 @@ static void on_decided(void *user, const pdl_effect *e, pdl_vref decision) {
 static void open_job(held_call *j, pdl_effect *e) {
     j->e = NULL;
     j->asker = e->sink;
-    e->sink = (pdl_effect_sink){j, on_piece, on_reply, on_decided};
+    e->sink =
+        (pdl_effect_sink){j, on_piece, on_reply, on_decided, j->asker.extra ? on_extra : NULL};
     j->world->jobs->open++;
     j->world->behind->ops->start(j->world->behind, e);
 }

@@ -278,6 +278,11 @@ static void on_piece(void *user, const pdl_effect *e, pdl_str text) {
     if (c->asker.piece) c->asker.piece(c->asker.user, e, text);
 }
 
+static void on_extra(void *user, const pdl_effect *e, pdl_vref extra) {
+    charge *c = user;
+    c->asker.extra(c->asker.user, e, extra);
+}
+
 static void on_reply(void *user, const pdl_effect *e, const pdl_reply *reply) {
     charge *c = user;
     budget_world *r = c->world;
@@ -325,7 +330,8 @@ static void go(charge *c, pdl_effect *e) {
     c->e = NULL;
     if (c->deadline) c->twin = twin_of(e);
     c->asker = e->sink;
-    e->sink = (pdl_effect_sink){.user = c, .piece = on_piece, .reply = on_reply};
+    e->sink = (pdl_effect_sink){
+        .user = c, .piece = on_piece, .reply = on_reply, .extra = c->asker.extra ? on_extra : NULL};
     r->behind->ops->start(r->behind, e);
 }
 

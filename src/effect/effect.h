@@ -67,6 +67,11 @@ typedef struct pdl_effect_sink {
     /* A policy has decided about e, before it goes on or is refused: a dict, borrowed. May be
      * NULL. */
     void (*decided)(void *user, const pdl_effect *e, pdl_vref decision);
+    /* More of a streamed answer of a model besides its text: a dict, borrowed, with some of
+     * reasoning_content, refusal (texts), logprobs (a dict of lists) and tool_calls (a list of
+     * {index, id?, type?, function: {name?, arguments?}}). The reply has it again, whole; a world
+     * may pass on less. NULL: not wanted. */
+    void (*extra)(void *user, const pdl_effect *e, pdl_vref extra);
 } pdl_effect_sink;
 
 /* Who keeps account of the requests of an effect, so that one that is sent again after a crash is

@@ -376,10 +376,12 @@ static bool is_headers(pdl_str key) {
            pdl_str_eq_nocase(key, PDL_STR("extra_headers"));
 }
 
+/* Only where the name of a key matters is it looked at: a trace has millions of them. */
 static pdl_val hidden_at(hiding *h, pdl_str key, pdl_vref x, bool headers) {
+    if (pdl_is_dict(x)) return hidden(h, x, is_headers(key));
+    if (!pdl_is_str(x) || !pdl_str_get(x).n) return hidden(h, x, false);
     bool secret = pdl_is_secret_parameter(key) || (headers && pdl_is_secret_header(key));
-    if (secret && pdl_is_str(x) && pdl_str_get(x).n) return pdl_textz(PDL_SECRET_SHOWN);
-    return hidden(h, x, is_headers(key));
+    return secret ? pdl_textz(PDL_SECRET_SHOWN) : hidden(h, x, false);
 }
 
 static bool any_hidden_key(const hiding *h, pdl_vref v) {

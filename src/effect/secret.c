@@ -25,7 +25,7 @@ static const struct {
 
 bool pdl_control_find(pdl_str name, pdl_control *what) {
     for (size_t i = 0; i < sizeof controls / sizeof controls[0]; i++)
-        if (name.n == controls[i].n &&
+        if (name.n == controls[i].n && (name.p[0] | 32) == controls[i].name[0] &&
             pdl_str_eq_nocase(name, (pdl_str){controls[i].name, controls[i].n})) {
             *what = controls[i].what;
             return true;

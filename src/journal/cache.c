@@ -125,6 +125,11 @@ static void on_piece(void *user, const pdl_effect *e, pdl_str text) {
     if (m->asker.piece) m->asker.piece(m->asker.user, e, text);
 }
 
+static void on_extra(void *user, const pdl_effect *e, pdl_vref extra) {
+    miss *m = user;
+    m->asker.extra(m->asker.user, e, extra);
+}
+
 static void on_reply(void *user, const pdl_effect *e, const pdl_reply *r) {
     miss *m = user;
     pdl_effect_sink asker = m->asker;
@@ -157,7 +162,8 @@ static void forward(pdl_cache *c, pdl_effect *e, repeats *a, int64_t number, pdl
     m->request = request;
     if (c->open) c->open->prev = m;
     c->open = m;
-    e->sink = (pdl_effect_sink){.user = m, .piece = on_piece, .reply = on_reply};
+    e->sink = (pdl_effect_sink){
+        .user = m, .piece = on_piece, .reply = on_reply, .extra = m->asker.extra ? on_extra : NULL};
     c->behind->ops->start(c->behind, e);
 }
 

@@ -14,8 +14,9 @@
 #include "io/clock.h"
 #include "io/sse.h"
 #include "serve/failure.h"
-#include "serve/form.h"
 #include "serve/record.h"
+#include "serve/response.h"
+#include "serve/sent.h"
 
 #include "base/banned.h"
 
@@ -87,15 +88,35 @@ static void put_text(choice *c, pdl_str text) {
     send(c->work, &b);
 }
 
-/* What a run prints. */
-static void on_event(void *user, const pdl_event *e) {
-    choice *c = user;
-    work *w = c->work;
+/* Takes extra; absent: there is none. */
+static void put_extra(choice *c, pdl_val extra) {
+    pdl_buf b = PDL_BUF;
+    if (pdl_is_absent(extra)) return;
+    begin_pieces(c->work);
+    c->work->form->extra(c, extra, &b);
+    send(c->work, &b);
+    pdl_drop(extra);
+}
+
+static void on_text(choice *c, const pdl_event *e) {
     pdl_buf sure = PDL_BUF;
-    if (e->kind != PDL_EVENT_text || !w->stream) return;
+    if (e->look != PDL_LOOK_MODEL) c->sent.has_other_text = true;
     pdl_serve_cutoff_feed(&c->cut, e->text, e->look != PDL_LOOK_MODEL, &sure);
     put_text(c, pdl_buf_str(&sure));
     pdl_buf_fini(&sure);
+}
+
+/* What a run prints, and what the model that gives its result says besides text. */
+static void on_event(void *user, const pdl_event *e) {
+    choice *c = user;
+    work *w = c->work;
+    if (!w->stream) return;
+    if (e->kind == PDL_EVENT_text)
+        on_text(c, e);
+    else if (e->kind == PDL_EVENT_extra && w->form->extra)
+        put_extra(c, pdl_serve_sent_add(c, e->value));
+    else
+        return;
     if (w->x && pdl_exchange_pending(w->x) > FULL) pdl_run_yield(c->run);
 }
 
@@ -108,6 +129,7 @@ static bool finish_choice(choice *c, pdl_err *err) {
     pdl_buf_fini(&rest);
     if (!pdl_serve_answer_read(c, &a, err)) return false;
     begin_pieces(c->work);
+    if (c->work->form->extra) put_extra(c, pdl_serve_sent_rest(c, &a));
     c->work->form->end(c, &a, &b);
     send(c->work, &b);
     pdl_serve_answer_fini(&a);
@@ -166,7 +188,7 @@ static void release(work *w) {
     if (w->x) pdl_exchange_set(w->x, NULL);
     for (uint32_t i = 0; i < w->n; i++) {
         pdl_serve_cutoff_fini(&w->choices[i].cut);
-        pdl_buf_fini(&w->choices[i].shown);
+        pdl_serve_sent_fini(&w->choices[i].sent);
         if (!w->choices[i].run) continue;
         if (w->x) note_tokens(&w->choices[i]);
         pdl_session_release(s->opt.session, w->choices[i].run, w->choices[i].slot);
@@ -177,6 +199,7 @@ static void release(work *w) {
     pdl_drop(w->body);
     pdl_drop(w->asked);
     pdl_drop(w->output);
+    pdl_serve_response_fini(w);
     pdl_free(w->choices);
     pdl_free(w);
 }
@@ -273,8 +296,7 @@ static void spawn(work *w) {
                       .index = i,
                       .slot = s->slots[--s->n_slots],
                       .fresh = true,
-                      .cut = pdl_serve_cutoff_of(w->asked),
-                      .shown = PDL_BUF};
+                      .cut = pdl_serve_cutoff_of(w->asked)};
         c->run = pdl_session_spawn(
             s->opt.session,
             &(pdl_spawn){

@@ -80,13 +80,13 @@ static pdl_val top_of(pdl_vref list) {
     return d;
 }
 
-/* Four lists with one item per token. Takes nothing; null stays null. */
-static pdl_val logprobs_of(pdl_vref v) {
+/* Four lists with one item per token, the first of which begins after *n characters; adds theirs.
+ * Takes nothing; null stays null. */
+static pdl_val logprobs_of(pdl_vref v, int64_t *n) {
     pdl_vref content = pdl_is_dict(v) ? pdl_dict_getz(v, "content") : pdl_absent();
     if (!pdl_is_list(content)) return pdl_keep(v);
     pdl_val tokens = pdl_list_new(1), values = pdl_list_new(1), tops = pdl_list_new(1),
             offsets = pdl_list_new(1);
-    int64_t offset = 0;
     for (size_t i = 0; i < pdl_list_len(content); i++) {
         pdl_vref t = pdl_list_at(content, i),
                  token = pdl_is_dict(t) ? pdl_dict_getz(t, "token") : pdl_absent();
@@ -94,8 +94,8 @@ static pdl_val logprobs_of(pdl_vref v) {
         tokens = pdl_list_push(tokens, pdl_keep(token));
         values = pdl_list_push(values, pdl_keep(pdl_dict_getz(t, "logprob")));
         tops = pdl_list_push(tops, top_of(pdl_dict_getz(t, "top_logprobs")));
-        offsets = pdl_list_push(offsets, pdl_int(offset));
-        offset += (int64_t)pdl_utf8_count(pdl_str_get(token));
+        offsets = pdl_list_push(offsets, pdl_int(*n));
+        *n += (int64_t)pdl_utf8_count(pdl_str_get(token));
     }
     pdl_val d = pdl_dict_putz(pdl_dict_new(4), "tokens", tokens);
     d = pdl_dict_putz(d, "token_logprobs", values);
@@ -138,8 +138,15 @@ static void begin(work *w, pdl_buf *out) {
 
 static void text(choice *c, pdl_str s, pdl_buf *out) { put_piece(c, s, pdl_null(), NULL, out); }
 
+/* A completion has no place for anything but logprobs. */
+static void extra(choice *c, pdl_vref given, pdl_buf *out) {
+    pdl_vref logprobs = pdl_dict_getz(given, "logprobs");
+    if (pdl_is_dict(logprobs))
+        put_piece(c, (pdl_str){"", 0}, logprobs_of(logprobs, &c->n_characters), NULL, out);
+}
+
 static void end(choice *c, const answer *a, pdl_buf *out) {
-    put_piece(c, (pdl_str){"", 0}, logprobs_of(a->logprobs), finish_of(a), out);
+    put_piece(c, (pdl_str){"", 0}, pdl_null(), finish_of(a), out);
 }
 
 static void finish(work *w, pdl_buf *out) {
@@ -158,8 +165,9 @@ static bool whole(work *w, pdl_val *out, pdl_err *err) {
         pdl_buf b = PDL_BUF;
         if (echoes(w)) pdl_buf_put(&b, pdl_str_get(prompt_at(w, i)));
         pdl_buf_put(&b, pdl_buf_str(&a.text));
+        int64_t n = 0;
         list = pdl_list_push(list, one_choice(&w->choices[i], pdl_buf_str(&b),
-                                              logprobs_of(a.logprobs), finish_of(&a)));
+                                              logprobs_of(a.logprobs, &n), finish_of(&a)));
         pdl_buf_fini(&b);
         pdl_serve_answer_fini(&a);
     }
@@ -174,6 +182,7 @@ static const form completion = {
     .messages = messages_of,
     .begin = begin,
     .text = text,
+    .extra = extra,
     .end = end,
     .finish = finish,
     .fail = pdl_serve_form_fail,

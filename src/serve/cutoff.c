@@ -49,6 +49,8 @@ static size_t n_stops(const cutoff *c) {
     return pdl_is_list(c->stops) ? pdl_list_len(c->stops) : pdl_is_str(c->stops) ? 1 : 0;
 }
 
+bool pdl_serve_cutoff_has_stops(const cutoff *c) { return n_stops(c) > 0; }
+
 static pdl_str stop_at(const cutoff *c, size_t i) {
     return pdl_str_get(pdl_is_list(c->stops) ? pdl_list_at(c->stops, i) : c->stops);
 }

@@ -26,6 +26,7 @@ typedef struct cutoff {
 /* stop and max_tokens of a request; borrows body. */
 cutoff pdl_serve_cutoff_of(pdl_vref body);
 void pdl_serve_cutoff_fini(cutoff *c);
+bool pdl_serve_cutoff_has_stops(const cutoff *c);
 /* Adds text; appends to out what certainly belongs to the answer. counts: it counts against the
  * limit. */
 void pdl_serve_cutoff_feed(cutoff *c, pdl_str text, bool counts, pdl_buf *out);

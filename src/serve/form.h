@@ -22,9 +22,12 @@ typedef struct form {
      * program's. NULL: as in a chat. */
     pdl_val (*variables)(const work *w);
     pdl_code *(*code)(const work *w);
-    /* In pieces: before the first text, more text, a choice is over, all are. */
+    /* In pieces: before the first text, more text, more of what is no text (a sink's extra,
+     * effect.h; NULL: the form has no place for it), a choice is over, all are. At the end of a
+     * choice what was not sent yet has come as an extra before. */
     void (*begin)(work *w, pdl_buf *out);
     void (*text)(choice *c, pdl_str text, pdl_buf *out);
+    void (*extra)(choice *c, pdl_vref extra, pdl_buf *out);
     void (*end)(choice *c, const answer *a, pdl_buf *out);
     void (*finish)(work *w, pdl_buf *out);
     /* ... or it failed. */

@@ -101,23 +101,17 @@ static void text(choice *c, pdl_str s, pdl_buf *out) {
     put_piece(c, pdl_dict_putz(pdl_dict_new(1), "content", pdl_text(s)), pdl_null(), NULL, out);
 }
 
-/* In a stream each call has its index. */
-static pdl_val numbered(pdl_vref calls) {
-    pdl_val out = pdl_list_new(pdl_list_len(calls));
-    for (size_t i = 0; i < pdl_list_len(calls); i++)
-        out = pdl_list_push(
-            out, pdl_dict_putz(pdl_keep(pdl_list_at(calls, i)), "index", pdl_int((int64_t)i)));
-    return out;
+/* An extra is a delta; its logprobs stand beside the delta. */
+static void extra(choice *c, pdl_vref given, pdl_buf *out) {
+    pdl_vref logprobs = pdl_dict_getz(given, "logprobs");
+    pdl_val delta = pdl_keep(given), key = pdl_textz("logprobs");
+    bool some = pdl_is_dict(logprobs);
+    if (some) delta = pdl_dict_del(delta, key);
+    pdl_drop(key);
+    put_piece(c, delta, some ? logprobs : pdl_null(), NULL, out);
 }
 
-/* Sends what is not text: tool calls, logprobs, the finish reason. */
 static void end(choice *c, const answer *a, pdl_buf *out) {
-    pdl_val delta = pdl_keep(a->said);
-    if (pdl_is_list(a->calls)) delta = pdl_dict_putz(delta, "tool_calls", numbered(a->calls));
-    if (pdl_dict_len(delta) || !pdl_is_null(a->logprobs))
-        put_piece(c, delta, a->logprobs, NULL, out);
-    else
-        pdl_drop(delta);
     put_piece(c, pdl_dict_new(0), pdl_null(), a->finish, out);
 }
 
@@ -138,6 +132,7 @@ void pdl_serve_form_fail(work *w, pdl_str message, const char *type, const char 
 static const form chat = {.id = "chatcmpl-",
                           .begin = begin,
                           .text = text,
+                          .extra = extra,
                           .end = end,
                           .finish = finish,
                           .fail = pdl_serve_form_fail,

@@ -1,6 +1,6 @@
 /* response.c -- the form of a response: /v1/responses. An answer is a list of items: a message,
- * thoughts, function calls. In a stream, numbered events report each item's begin, growth and end,
- * and the last event repeats the whole response.
+ * thoughts, function calls. Here are the response as an object, its items, and the responses that
+ * are kept; response_stream.c has the events of a stream.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -61,21 +61,19 @@ static pdl_val usage_of(const work *w) {
                          pdl_dict_putz(pdl_dict_new(1), "reasoning_tokens", pdl_int(0)));
 }
 
-/* Why it is incomplete; NULL: it is not. */
-static const char *reason_of(const work *w) {
+const char *pdl_serve_response_reason(const work *w) {
     if (!w->finish) return NULL;
     if (pdl_str_is(pdl_str_of(w->finish), "length")) return "max_output_tokens";
     return pdl_str_is(pdl_str_of(w->finish), "content_filter") ? "content_filter" : NULL;
 }
 
-static const char *status_of(const work *w) {
+const char *pdl_serve_response_status(const work *w) {
     if (!w->finish) return "in_progress";
-    return reason_of(w) ? "incomplete" : "completed";
+    return pdl_serve_response_reason(w) ? "incomplete" : "completed";
 }
 
-/* error: {code, message}, taken; absent: none. */
-static pdl_val response_of(const work *w, const char *status, pdl_val error) {
-    const char *reason = reason_of(w);
+pdl_val pdl_serve_response_of(const work *w, const char *status, pdl_val error) {
+    const char *reason = pdl_serve_response_reason(w);
     pdl_val d = pdl_dict_putz(pdl_dict_new(24), "id", pdl_textz(w->id));
     d = pdl_dict_putz(d, "object", pdl_textz("response"));
     d = pdl_dict_putz(d, "created_at", pdl_int(w->created));
@@ -93,61 +91,51 @@ static pdl_val response_of(const work *w, const char *status, pdl_val error) {
 
 /* --- items ------------------------------------------------------------------------------------ */
 
-static pdl_val typed(const char *type) {
+pdl_val pdl_serve_typed(const char *type) {
     return pdl_dict_putz(pdl_dict_new(6), "type", pdl_textz(type));
 }
 
-/* Ids of items are made of that of the response. */
-static pdl_val item_id(const work *w, const char *prefix, size_t i) {
+pdl_val pdl_serve_item_id(const work *w, const char *prefix, size_t i) {
     char id[64];
     snprintf(id, sizeof id, "%s_%s_%zu", prefix, w->id + PREFIX, i);
     return pdl_textz(id);
 }
 
-static size_t n_items(const work *w) {
-    return pdl_is_list(w->output) ? pdl_list_len(w->output) : 0;
-}
-
-static pdl_val text_part(pdl_str text, pdl_vref logprobs) {
-    pdl_val d = pdl_dict_putz(typed("output_text"), "text", pdl_text(text));
+pdl_val pdl_serve_text_part(pdl_str text, pdl_vref logprobs) {
+    pdl_val d = pdl_dict_putz(pdl_serve_typed("output_text"), "text", pdl_text(text));
     d = pdl_dict_putz(d, "annotations", pdl_list_new(0));
     pdl_vref list = pdl_is_dict(logprobs) ? pdl_dict_getz(logprobs, "content") : pdl_absent();
     return pdl_dict_putz(d, "logprobs", pdl_is_list(list) ? pdl_keep(list) : pdl_list_new(0));
 }
 
-static pdl_val refusal_part(pdl_vref refusal) {
-    return pdl_dict_putz(typed("refusal"), "refusal", pdl_keep(refusal));
+pdl_val pdl_serve_refusal_part(pdl_vref refusal) {
+    return pdl_dict_putz(pdl_serve_typed("refusal"), "refusal", pdl_keep(refusal));
 }
 
-/* part: its only part, taken; absent: none yet. */
-static pdl_val message_item(const work *w, const char *status, pdl_val part) {
+pdl_val pdl_serve_message_item(const work *w, size_t i, const char *status, pdl_val part) {
     pdl_val parts = pdl_is_absent(part) ? pdl_list_new(0) : pdl_list_push(pdl_list_new(1), part);
-    pdl_val d = pdl_dict_putz(typed("message"), "id", item_id(w, "msg", n_items(w)));
+    pdl_val d = pdl_dict_putz(pdl_serve_typed("message"), "id", pdl_serve_item_id(w, "msg", i));
     d = pdl_dict_putz(d, "status", pdl_textz(status));
     d = pdl_dict_putz(d, "role", pdl_textz("assistant"));
     return pdl_dict_putz(d, "content", parts);
 }
 
-static pdl_val reasoning_item(const work *w, pdl_vref text) {
-    pdl_val part = pdl_dict_putz(typed("reasoning_text"), "text", pdl_keep(text));
-    pdl_val d = pdl_dict_putz(typed("reasoning"), "id", item_id(w, "rs", n_items(w)));
+pdl_val pdl_serve_reasoning_item(const work *w, size_t i, pdl_vref text) {
+    pdl_val d = pdl_dict_putz(pdl_serve_typed("reasoning"), "id", pdl_serve_item_id(w, "rs", i));
     d = pdl_dict_putz(d, "summary", pdl_list_new(0));
+    if (pdl_is_absent(text)) return pdl_dict_putz(d, "content", pdl_list_new(0));
+    pdl_val part = pdl_dict_putz(pdl_serve_typed("reasoning_text"), "text", pdl_keep(text));
     return pdl_dict_putz(d, "content", pdl_list_push(pdl_list_new(1), part));
 }
 
-static pdl_val call_item(const work *w, pdl_vref call, const char *status, bool arguments) {
-    pdl_vref f = pdl_dict_getz(call, "function");
-    pdl_val d = pdl_dict_putz(typed("function_call"), "id", item_id(w, "fc", n_items(w)));
-    d = pdl_dict_putz(d, "call_id", pdl_keep(pdl_dict_getz(call, "id")));
-    d = pdl_dict_putz(d, "name", pdl_keep(pdl_dict_getz(f, "name")));
-    d = pdl_dict_putz(d, "arguments",
-                      arguments ? pdl_keep(pdl_dict_getz(f, "arguments")) : pdl_textz(""));
+pdl_val pdl_serve_call_item(const work *w, size_t i, const char *status, pdl_vref id, pdl_vref name,
+                            pdl_vref arguments) {
+    pdl_val d =
+        pdl_dict_putz(pdl_serve_typed("function_call"), "id", pdl_serve_item_id(w, "fc", i));
+    d = pdl_dict_putz(d, "call_id", pdl_keep(id));
+    d = pdl_dict_putz(d, "name", pdl_keep(name));
+    d = pdl_dict_putz(d, "arguments", pdl_keep(arguments));
     return pdl_dict_putz(d, "status", pdl_textz(status));
-}
-
-/* Takes item. */
-static void add_item(work *w, pdl_val item) {
-    w->output = pdl_list_push(pdl_is_list(w->output) ? w->output : pdl_list_new(2), item);
 }
 
 /* --- the conversation ------------------------------------------------------------------------- */
@@ -157,9 +145,9 @@ static bool is_kept(const work *w) {
     return !pdl_is_bool(store) || pdl_bool_of(store);
 }
 
-/* The whole response, and the messages without the instructions, which apply to one request only.
- */
-static void keep_conversation(const work *w, const answer *a, pdl_str text) {
+/* Keeps the whole response, and the messages without the instructions, which apply to one request
+ * only. */
+void pdl_serve_response_keep(const work *w, const answer *a, pdl_str text) {
     if (!is_kept(w)) return;
     pdl_vref all = pdl_dict_getz(w->asked, "messages");
     bool instructed = pdl_is_str(pdl_dict_getz(w->body, "instructions"));
@@ -167,144 +155,32 @@ static void keep_conversation(const work *w, const answer *a, pdl_str text) {
     pdl_val m = pdl_dict_putz(pdl_dict_new(3), "role", pdl_textz("assistant"));
     m = pdl_dict_putz(m, "content", pdl_text(text));
     if (pdl_is_list(a->calls)) m = pdl_dict_putz(m, "tool_calls", pdl_keep(a->calls));
-    pdl_serve_conversations_put(w->s->conversations, pdl_str_of(w->id), pdl_list_push(messages, m),
-                                response_of(w, status_of(w), pdl_absent()));
+    pdl_serve_conversations_put(
+        w->s->conversations, pdl_str_of(w->id), pdl_list_push(messages, m),
+        pdl_serve_response_of(w, pdl_serve_response_status(w), pdl_absent()));
 }
 
-/* --- in pieces -------------------------------------------------------------------------------- */
+/* --- the whole -------------------------------------------------------------------------------- */
 
-/* Takes d, the fields besides type and number. */
-static void put(work *w, const char *type, pdl_val d, pdl_buf *out) {
-    pdl_val e = pdl_dict_putz(typed(type), "sequence_number", pdl_int(w->n_events++));
-    e = pdl_dict_merge(e, d);
-    pdl_drop(d);
-    pdl_serve_form_put_event(pdl_str_of(type), e, out);
-}
-
-static void put_item(work *w, const char *type, pdl_vref item, pdl_buf *out) {
-    pdl_val d = pdl_dict_putz(pdl_dict_new(2), "output_index", pdl_int((int64_t)n_items(w)));
-    put(w, type, pdl_dict_putz(d, "item", pdl_keep(item)), out);
-}
-
-/* {item_id, output_index} of the next item, and content_index where it has parts; then one field
- * (taken). */
-static pdl_val place(const work *w, const char *prefix, bool part, const char *name, pdl_val v) {
-    pdl_val d = pdl_dict_putz(pdl_dict_new(5), "item_id", item_id(w, prefix, n_items(w)));
-    d = pdl_dict_putz(d, "output_index", pdl_int((int64_t)n_items(w)));
-    if (part) d = pdl_dict_putz(d, "content_index", pdl_int(0));
-    return pdl_dict_putz(d, name, v);
-}
-
-static void begin(work *w, pdl_buf *out) {
-    static const char *const types[] = {"response.created", "response.in_progress"};
-    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
-        put(w, types[i],
-            pdl_dict_putz(pdl_dict_new(1), "response", response_of(w, "in_progress", pdl_absent())),
-            out);
-}
-
-static void open_message(work *w, pdl_val part, pdl_buf *out) {
-    pdl_val item = message_item(w, "in_progress", pdl_absent());
-    put_item(w, "response.output_item.added", item, out);
-    pdl_drop(item);
-    put(w, "response.content_part.added", place(w, "msg", true, "part", part), out);
-    w->open = true;
-}
-
-/* Takes part, which is complete. */
-static void close_message(work *w, pdl_val part, pdl_buf *out) {
-    put(w, "response.content_part.done", place(w, "msg", true, "part", pdl_keep(part)), out);
-    pdl_val item = message_item(w, "completed", part);
-    put_item(w, "response.output_item.done", item, out);
-    add_item(w, item);
-    w->open = false;
-}
-
-static void text(choice *c, pdl_str s, pdl_buf *out) {
-    work *w = c->work;
-    if (!w->open) open_message(w, text_part((pdl_str){"", 0}, pdl_null()), out);
-    pdl_buf_put(&c->shown, s);
-    pdl_val d = place(w, "msg", true, "delta", pdl_text(s));
-    put(w, "response.output_text.delta", pdl_dict_putz(d, "logprobs", pdl_list_new(0)), out);
-}
-
-static void end_text(choice *c, const answer *a, pdl_buf *out) {
-    work *w = c->work;
-    pdl_val part = text_part(pdl_buf_str(&c->shown), a->logprobs);
-    pdl_val d = place(w, "msg", true, "text", pdl_keep(pdl_dict_getz(part, "text")));
-    put(w, "response.output_text.done",
-        pdl_dict_putz(d, "logprobs", pdl_keep(pdl_dict_getz(part, "logprobs"))), out);
-    close_message(w, part, out);
-}
-
-static void put_refusal(work *w, pdl_vref refusal, pdl_buf *out) {
-    open_message(w, pdl_dict_putz(typed("refusal"), "refusal", pdl_textz("")), out);
-    put(w, "response.refusal.delta", place(w, "msg", true, "delta", pdl_keep(refusal)), out);
-    put(w, "response.refusal.done", place(w, "msg", true, "refusal", pdl_keep(refusal)), out);
-    close_message(w, refusal_part(refusal), out);
-}
-
-static void put_reasoning(work *w, pdl_vref thought, pdl_buf *out) {
-    pdl_val item = reasoning_item(w, thought);
-    put_item(w, "response.output_item.added", item, out);
-    put(w, "response.reasoning_text.delta", place(w, "rs", true, "delta", pdl_keep(thought)), out);
-    put(w, "response.reasoning_text.done", place(w, "rs", true, "text", pdl_keep(thought)), out);
-    put_item(w, "response.output_item.done", item, out);
-    add_item(w, item);
-}
-
-static void put_call(work *w, pdl_vref call, pdl_buf *out) {
-    pdl_val empty = call_item(w, call, "in_progress", false),
-            item = call_item(w, call, "completed", true);
-    pdl_vref arguments = pdl_dict_getz(item, "arguments");
-    put_item(w, "response.output_item.added", empty, out);
-    pdl_drop(empty);
-    put(w, "response.function_call_arguments.delta",
-        place(w, "fc", false, "delta", pdl_keep(arguments)), out);
-    pdl_val d = place(w, "fc", false, "arguments", pdl_keep(arguments));
-    put(w, "response.function_call_arguments.done",
-        pdl_dict_putz(d, "name", pdl_keep(pdl_dict_getz(item, "name"))), out);
-    put_item(w, "response.output_item.done", item, out);
-    add_item(w, item);
-}
-
-/* --- the end ---------------------------------------------------------------------------------- */
-
-/* Returns true for a well-formed function call; programs may return anything. */
-static bool is_function(pdl_vref call) {
+bool pdl_serve_is_function(pdl_vref call) {
     pdl_vref f = pdl_dict_getz(call, "function");
     return pdl_is_dict(f) && pdl_is_str(pdl_dict_getz(f, "name")) &&
            pdl_is_str(pdl_dict_getz(f, "arguments"));
 }
 
-static void end(choice *c, const answer *a, pdl_buf *out) {
-    work *w = c->work;
-    pdl_vref refusal = pdl_dict_getz(a->said, "refusal"),
-             thought = pdl_dict_getz(a->said, "reasoning_content");
-    bool else_nothing = !pdl_is_list(a->calls) && !pdl_is_str(refusal);
-    if (!w->open && else_nothing) open_message(w, text_part((pdl_str){"", 0}, pdl_null()), out);
-    if (w->open) end_text(c, a, out);
-    if (pdl_is_str(refusal)) put_refusal(w, refusal, out);
-    if (pdl_is_str(thought)) put_reasoning(w, thought, out);
-    for (size_t i = 0; pdl_is_list(a->calls) && i < pdl_list_len(a->calls); i++)
-        if (is_function(pdl_list_at(a->calls, i))) put_call(w, pdl_list_at(a->calls, i), out);
-    w->finish = a->finish;
-    keep_conversation(w, a, pdl_buf_str(&c->shown));
-}
+static size_t n_items(const work *w) { return pdl_list_len(w->output); }
 
-static void finish(work *w, pdl_buf *out) {
-    const char *type = reason_of(w) ? "response.incomplete" : "response.completed";
-    put(w, type,
-        pdl_dict_putz(pdl_dict_new(1), "response", response_of(w, status_of(w), pdl_absent())),
-        out);
-}
+/* Takes item. */
+static void add_item(work *w, pdl_val item) { w->output = pdl_list_push(w->output, item); }
 
-static void fail(work *w, pdl_str message, const char *type, const char *code, pdl_buf *out) {
-    (void)type;
-    pdl_val e = pdl_dict_putz(pdl_dict_new(2), "code", pdl_textz(code));
-    e = pdl_dict_putz(e, "message", pdl_text(message));
-    put(w, "response.failed",
-        pdl_dict_putz(pdl_dict_new(1), "response", response_of(w, "failed", e)), out);
+static void add_calls(work *w, pdl_vref calls) {
+    for (size_t i = 0; pdl_is_list(calls) && i < pdl_list_len(calls); i++) {
+        pdl_vref call = pdl_list_at(calls, i), f = pdl_dict_getz(call, "function");
+        if (pdl_serve_is_function(call))
+            add_item(w,
+                     pdl_serve_call_item(w, n_items(w), "completed", pdl_dict_getz(call, "id"),
+                                         pdl_dict_getz(f, "name"), pdl_dict_getz(f, "arguments")));
+    }
 }
 
 static bool whole(work *w, pdl_val *out, pdl_err *err) {
@@ -313,16 +189,18 @@ static bool whole(work *w, pdl_val *out, pdl_err *err) {
     pdl_vref refusal = pdl_dict_getz(a.said, "refusal"),
              thought = pdl_dict_getz(a.said, "reasoning_content");
     pdl_str said = pdl_buf_str(&a.text);
-    if (pdl_is_str(thought)) add_item(w, reasoning_item(w, thought));
+    w->output = pdl_list_new(2);
+    if (pdl_is_str(thought)) add_item(w, pdl_serve_reasoning_item(w, n_items(w), thought));
     if (said.n || (!pdl_is_list(a.calls) && !pdl_is_str(refusal)))
-        add_item(w, message_item(w, "completed", text_part(said, a.logprobs)));
-    if (pdl_is_str(refusal)) add_item(w, message_item(w, "completed", refusal_part(refusal)));
-    for (size_t i = 0; pdl_is_list(a.calls) && i < pdl_list_len(a.calls); i++)
-        if (is_function(pdl_list_at(a.calls, i)))
-            add_item(w, call_item(w, pdl_list_at(a.calls, i), "completed", true));
+        add_item(w, pdl_serve_message_item(w, n_items(w), "completed",
+                                           pdl_serve_text_part(said, a.logprobs)));
+    if (pdl_is_str(refusal))
+        add_item(
+            w, pdl_serve_message_item(w, n_items(w), "completed", pdl_serve_refusal_part(refusal)));
+    add_calls(w, a.calls);
     w->finish = a.finish;
-    keep_conversation(w, &a, said);
-    *out = response_of(w, status_of(w), pdl_absent());
+    pdl_serve_response_keep(w, &a, said);
+    *out = pdl_serve_response_of(w, pdl_serve_response_status(w), pdl_absent());
     pdl_serve_answer_fini(&a);
     return true;
 }
@@ -330,11 +208,12 @@ static bool whole(work *w, pdl_val *out, pdl_err *err) {
 static const form response = {
     .id = "resp_",
     .read = pdl_serve_response_read,
-    .begin = begin,
-    .text = text,
-    .end = end,
-    .finish = finish,
-    .fail = fail,
+    .begin = pdl_serve_response_begin,
+    .text = pdl_serve_response_text,
+    .extra = pdl_serve_response_extra,
+    .end = pdl_serve_response_end,
+    .finish = pdl_serve_response_finish,
+    .fail = pdl_serve_response_fail,
     .whole = whole,
 };
 
@@ -352,7 +231,8 @@ static pdl_str id_in_path(const pdl_exchange *x) {
 static void answer_unknown(pdl_exchange *x) {
     enum { SHOWN = 100 };
     pdl_buf b = PDL_BUF;
-    pdl_buf_putf(&b, "Response with id '%.*s' not found", PDL_FMT(pdl_utf8_cut(id_in_path(x), SHOWN)));
+    pdl_buf_putf(&b, "Response with id '%.*s' not found",
+                 PDL_FMT(pdl_utf8_cut(id_in_path(x), SHOWN)));
     pdl_serve_answer_error(x, 404, SERVE_INVALID, "not_found", pdl_buf_str(&b));
     pdl_buf_fini(&b);
 }

@@ -1,5 +1,9 @@
 /* response.h -- the form of a response: /v1/responses. Private to response*.c.
  *
+ * The makers of items serve both a whole answer and a stream, so that the last event of a stream
+ * repeats what the answer would have been. Ids of items are made of that of the response and of i,
+ * the position of the item in the output.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_SERVE_RESPONSE_H
@@ -9,5 +13,38 @@
 
 /* response_input.c: the request as a chat. */
 bool pdl_serve_response_read(pdl_serve *s, pdl_exchange *x, pdl_vref body, pdl_val *asked);
+
+/* response.c: the object. error: {code, message}, taken; absent: none. */
+pdl_val pdl_serve_response_of(const work *w, const char *status, pdl_val error);
+const char *pdl_serve_response_status(const work *w);
+/* Why it is incomplete; NULL: it is not. */
+const char *pdl_serve_response_reason(const work *w);
+/* Keeps the whole response, and the messages without the instructions, which apply to one request
+ * only. */
+void pdl_serve_response_keep(const work *w, const answer *a, pdl_str text);
+
+/* Items, and what they consist of; owned. */
+pdl_val pdl_serve_typed(const char *type); /* {type} */
+pdl_val pdl_serve_item_id(const work *w, const char *prefix, size_t i);
+pdl_val pdl_serve_text_part(pdl_str text, pdl_vref logprobs);
+pdl_val pdl_serve_refusal_part(pdl_vref refusal);
+/* part: its only part, taken; absent: none yet. */
+pdl_val pdl_serve_message_item(const work *w, size_t i, const char *status, pdl_val part);
+pdl_val pdl_serve_reasoning_item(const work *w, size_t i, pdl_vref text); /* absent: none yet */
+pdl_val pdl_serve_call_item(const work *w, size_t i, const char *status, pdl_vref id, pdl_vref name,
+                            pdl_vref arguments);
+/* Returns true for a well-formed function call; programs may return anything. */
+bool pdl_serve_is_function(pdl_vref call);
+
+/* response_stream.c: form.h. */
+void pdl_serve_response_begin(work *w, pdl_buf *out);
+void pdl_serve_response_text(choice *c, pdl_str text, pdl_buf *out);
+void pdl_serve_response_extra(choice *c, pdl_vref extra, pdl_buf *out);
+void pdl_serve_response_end(choice *c, const answer *a, pdl_buf *out);
+void pdl_serve_response_finish(work *w, pdl_buf *out);
+void pdl_serve_response_fail(work *w, pdl_str message, const char *type, const char *code,
+                             pdl_buf *out);
+/* Frees what a stream keeps of its items. */
+void pdl_serve_response_fini(work *w);
 
 #endif

@@ -6,21 +6,41 @@
 #define PDL_SERVE_SERVE_IMPL_H
 
 #include "base/buf.h"
+#include "base/vec.h"
 #include "io/httpd.h"
 #include "serve/cutoff.h"
 #include "serve/serve.h"
 
 struct form;
 
+/* What of an answer, besides its text, was sent while it came: sent.h. */
+typedef struct sent {
+    size_t reasoning, refusal; /* bytes */
+    size_t logprobs[2];        /* tokens, of its content and of its refusal */
+    PDL_VEC(size_t) calls;     /* of each, bytes of its arguments */
+    bool has_other_text;       /* text that is not of the model: offsets of tokens are unknown */
+} sent;
+
+/* response_stream.c: an item of a response in a stream. */
+typedef enum { ITEM_MESSAGE, ITEM_REFUSAL, ITEM_REASONING, ITEM_CALL } response_item_kind;
+typedef struct response_item {
+    response_item_kind kind;
+    pdl_buf text;     /* so far; of a call its arguments */
+    pdl_val logprobs; /* list: of its tokens */
+    pdl_val id, name; /* of a call */
+    pdl_val done;     /* the whole item; absent while it grows */
+} response_item;
+
 /* One of the answers to a request: one run of the program. */
 typedef struct choice {
     struct work *work;
     pdl_run *run; /* NULL: it waits for a slot */
     uint32_t index, slot;
-    bool fresh;    /* not stepped yet */
-    bool over;     /* run has its result */
-    cutoff cut;    /* where its text ends */
-    pdl_buf shown; /* its text so far, for forms that repeat it at the end */
+    bool fresh; /* not stepped yet */
+    bool over;  /* run has its result */
+    cutoff cut; /* where its text ends */
+    sent sent;
+    int64_t n_characters; /* completion.c: of its tokens that were sent */
 } choice;
 
 /* A request that runs a program. It waits in the queue of the server (no choice has a run), then
@@ -32,11 +52,12 @@ typedef struct work {
     const struct form *form;
     pdl_val body;  /* the request as it was received */
     pdl_val asked; /* the same as a chat: form.h */
-    /* response.c: the output so far */
-    pdl_val output;     /* list of items, or absent */
+    /* response*.c */
+    pdl_val output;     /* list of items, absent before the end */
     const char *finish; /* finish_reason; NULL: it continues */
     uint32_t n_events;
-    bool open;  /* its message has begun */
+    PDL_VEC(response_item) items; /* of a stream, in the order of the output */
+    PDL_VEC(size_t) call_places;
     bool waits; /* for its turn */
     choice *choices;
     uint32_t n, n_over;

@@ -303,6 +303,7 @@ static void on_event(void *user, const pdl_event *e) {
     case PDL_EVENT_out:
     case PDL_EVENT_effect:
     case PDL_EVENT_piece:
+    case PDL_EVENT_extra:
     case PDL_EVENT_note:
     case PDL_EVENT_COUNT: return;
     }

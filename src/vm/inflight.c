@@ -68,6 +68,14 @@ static void on_piece(void *user, const pdl_effect *e, pdl_str text) {
     pdl_out_flush(r);
 }
 
+static void on_extra(void *user, const pdl_effect *e, pdl_vref extra) {
+    pdl_run *r = user;
+    pdl_inflight *c = pdl_idmap_find(&r->calls, e->id);
+    if (!c || !c->out) return;
+    *pdl_vec_push(&c->extras) = pdl_keep(extra);
+    pdl_out_flush(r);
+}
+
 /* Facts that a world reports of a model call besides its answer or failure. Owned; absent: none. */
 static pdl_val notes_of(const pdl_effect *e, const pdl_reply *reply) {
     pdl_val v;
@@ -168,6 +176,8 @@ void pdl_inflight_free(pdl_inflight *c) {
     }
     pdl_vec_fini(&c->waiters);
     pdl_buf_fini(&c->pieces);
+    for (size_t i = 0; i < c->extras.n; i++) pdl_drop(c->extras.p[i]);
+    pdl_vec_fini(&c->extras);
     pdl_free(c);
 }
 
@@ -263,7 +273,7 @@ static void confine(const pdl_fiber *f, pdl_effect *e) {
 void pdl_inflight_start_at(pdl_fiber *f, pdl_inflight *c, pdl_val request, pdl_path *place,
                            uint32_t seq) {
     pdl_run *r = f->run;
-    pdl_effect_sink sink = {r, on_piece, on_reply, on_decision};
+    pdl_effect_sink sink = {r, on_piece, on_reply, on_decision, c->gives_result ? on_extra : NULL};
     assert(pdl_inflight_ok(c) && !c->effect && !c->done);
     assert(pdl_effect_is_request(c->kind, request));
     c->effect = pdl_effect_new(c->kind, c->id, place, seq, c->loc, request, sink);

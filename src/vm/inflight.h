@@ -52,7 +52,9 @@ struct pdl_inflight {
     bool handled;            /* a handler waits for it: its failure is that block's */
     bool nested;             /* inside lang: pdl */
     bool visible;            /* pieces go to the output (printing position) */
+    bool gives_result;       /* its answer is that of the run: extras are reported as they come */
     pdl_buf pieces;          /* received and not printed yet */
+    PDL_VEC(pdl_val) extras; /* the same of what is no text */
     struct pdl_outitem *out; /* its item in the output; NULL: none */
 };
 

@@ -3,6 +3,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include <string.h>
+
 #include "value/context.h"
 #include "value/text.h"
 #include "vm/fiber.h"
@@ -146,6 +148,44 @@ static pdl_val request_of(pdl_fiber *f, const pdl_b_model *b, pdl_vref model, pd
     return pdl_dict_putz(r, "stream", pdl_bool(f->run->opt.stream != PDL_STREAM_NONE));
 }
 
+/* Does nothing follow in this code, up to its end, that changes the result or adds a message? */
+static bool is_last(const pdl_code *code, size_t pc) {
+    static const uint8_t harmless[] = {PDL_OP_CHILD,     PDL_OP_LEAVE,       PDL_OP_BIND_KEEP,
+                                       PDL_OP_JOIN_TEXT, PDL_OP_TRACE_FIELD, PDL_OP_AWAIT};
+    while (pc < code->ins.n && code->ins.p[pc].op != PDL_OP_RETURN) {
+        const pdl_ins *i = &code->ins.p[pc];
+        if (i->op == PDL_OP_JUMP && i->c > pc) {
+            pc = i->c;
+            continue;
+        }
+        if (!memchr(harmless, i->op, sizeof harmless)) return false;
+        pc++;
+    }
+    return true;
+}
+
+/* Will the answer of the call that f makes now be that of the run, whatever it says? Then a client
+ * of `pdl serve` gets its calls of tools and its thoughts while they arrive. Most programs that are
+ * put between a client and a model end with the model; where this cannot be known yet (a handler,
+ * a parser, a loop) the client gets them at the end of the run, when it is known. */
+static bool gives_result(const pdl_fiber *f) {
+    const pdl_run_options *opt = &f->run->opt;
+    if (!opt->keep_answers || opt->stream == PDL_STREAM_NONE || !(f->print & PRINT_RESULT))
+        return false;
+    if (f != f->run->main || f->handlers.n || f->handled || f->loops.n || f->bufs.n) return false;
+    const pdl_code *code = f->code;
+    size_t pc = f->pc;
+    for (size_t i = f->frames.n; i-- > 0;) {
+        const pdl_vm_frame *fr = &f->frames.p[i];
+        if (!is_last(code, pc)) return false;
+        if (fr->kind == FRAME_MAIN) return true;
+        if ((fr->kind != FRAME_CALL && fr->kind != FRAME_INCLUDE) || i == 0) return false;
+        code = f->frames.p[i - 1].code;
+        pc = fr->return_pc;
+    }
+    return false;
+}
+
 pdl_step pdl_op_MODEL(pdl_fiber *f, const pdl_b_model *b, pdl_err *err) {
     pdl_step s = pdl_vm_force_n(f, 3, err);
     if (s == PDL_STEP_DONE) s = pdl_await_model_slot(f);
@@ -175,6 +215,7 @@ pdl_step pdl_op_MODEL(pdl_fiber *f, const pdl_b_model *b, pdl_err *err) {
     pdl_vm_cut_stack(f, f->stack.n - 3);
     push(f, pdl_keep(c->text));
     bool shows = (f->print & PRINT_RESULT) != 0, shows_context = (f->print & PRINT_CONTEXT) != 0;
+    c->gives_result = gives_result(f);
     if (f->run->opt.stream != PDL_STREAM_NONE)
         pdl_out_call(f, c, shows || shows_context, shows_context);
     pdl_inflight_start(f, c, request);

@@ -100,6 +100,18 @@ static void send_item(pdl_run *r, const pdl_outitem *i) {
                         .number = i->descriptor});
 }
 
+static void send_extras(pdl_run *r, pdl_inflight *c) {
+    for (size_t i = 0; i < c->extras.n; i++) {
+        pdl_sinks_send(&r->opt.sinks, &(pdl_event){.kind = PDL_EVENT_extra,
+                                                   .block = c->block,
+                                                   .path = c->path,
+                                                   .value = c->extras.p[i],
+                                                   .context = pdl_absent()});
+        pdl_drop(c->extras.p[i]);
+    }
+    c->extras.n = 0;
+}
+
 /* Prints pieces of the call at the cursor. Returns true when it has ended well. */
 static bool pass_call(pdl_run *r, pdl_outitem *i) {
     pdl_inflight *c = i->call;
@@ -116,6 +128,7 @@ static bool pass_call(pdl_run *r, pdl_outitem *i) {
                             .number = 1});
     }
     pdl_buf_clear(&c->pieces);
+    send_extras(r, c);
     if (!c->done) return false;
     if (!c->failed) return true;
     if (!c->handled && !r->stream_failed) r->stream_failed = true;

@@ -31,6 +31,11 @@ PROGRAMS = {
     "vector": 'data: [1, 2.5]\n',
     "embeds": 'data: "${ stdlib.embed(\'openai/small\', request.input) }"\n',
     "odd": 'data: [[1, x]]\n',
+    "slow": 'model: openai/slow\n',
+    "slow_last": 'defs:\n  f: {function: {}, return: {lastOf: [{data: 1}, {model: openai/slow, def: a}]}}\ntext:\n- if: true\n  then: {call: "${ f }"}\n',
+    "slow_said": 'text: ["Hi ", {model: openai/slow}]\n',
+    "slow_then": 'text: [{model: openai/slow}, "."]\n',
+    "slow_retry": 'model: openai/slow\nretry: 1\n',
 }
 CALL = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": '{"a": 1}'}}
 MESSAGES = {
@@ -40,6 +45,22 @@ MESSAGES = {
                          {"token": "!", "logprob": -0.25, "bytes": None, "top_logprobs": []}]}),
     "refusal": ({"role": "assistant", "content": "", "refusal": "I may not"}, "content_filter", None),
 }
+
+def call_piece(index, arguments, **more):
+    return {"delta": {"tool_calls": [{"index": index, "function": {"arguments": arguments, **({"name": more.pop("name")} if more else {})}, **more}]}}
+
+
+def token(text):
+    return {"token": text, "logprob": -0.5, "bytes": None, "top_logprobs": []}
+
+
+SLOW = [
+    {"delta": {"role": "assistant", "reasoning_content": "let me "}}, {"delta": {"reasoning_content": "see"}},
+    {"delta": {"content": "hé"}, "logprobs": {"content": [token("hé")]}}, {"delta": {"content": "!"}, "logprobs": {"content": [token("!")]}},
+    call_piece(0, "", name="f", id="c1", type="function"), call_piece(0, '{"a"'), call_piece(1, '{"b', name="g", id="c2", type="function"), call_piece(0, ': 1}'),
+    call_piece(1, '": 2}'), {"delta": {}, "finish_reason": "tool_calls"},
+]
+had = threading.Semaphore(0)
 
 
 class Model(BaseHTTPRequestHandler):
@@ -54,6 +75,8 @@ class Model(BaseHTTPRequestHandler):
         if self.path.endswith("/embeddings"):
             data = [{"object": "embedding", "index": i, "embedding": [float(i), 1.5]} for i in range(len(body["input"]))]
             return self.send("application/json", json.dumps({"object": "list", "data": data, "model": "small", "usage": {"prompt_tokens": 9, "total_tokens": 9}}))
+        if body["model"] == "slow":
+            return self.send_slowly()
         message, finish, logprobs = MESSAGES[body["model"]]
         if not body.get("stream"):
             return self.send("application/json", json.dumps({"choices": [{"index": 0, "finish_reason": finish, "message": message, "logprobs": logprobs}],
@@ -61,6 +84,19 @@ class Model(BaseHTTPRequestHandler):
         delta = {k: [{**c, "index": 0} for c in v] if k == "tool_calls" else v for k, v in message.items()}
         pieces = [{"choices": [{"index": 0, "delta": delta, "logprobs": logprobs}]}, {"choices": [{"index": 0, "delta": {}, "finish_reason": finish}], "usage": usage}]
         return self.send("text/event-stream", "".join("data: %s\n\n" % json.dumps(p) for p in pieces) + "data: [DONE]\n\n")
+
+    def send_slowly(self):
+        """Each piece is sent once the client has had the one before."""
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.end_headers()
+        for piece in SLOW:
+            self.wfile.write(("data: %s\n\n" % json.dumps({"id": "x", "choices": [{"index": 0, **piece}]})).encode())
+            self.wfile.flush()
+            if piece is not SLOW[-1] and not had.acquire(timeout=60):
+                return
+        self.wfile.write(b"data: [DONE]\n\n")
+        self.close_connection = True
 
     def send(self, kind, text):
         self.send_response(200)
@@ -175,6 +211,73 @@ def response_streams(s):
         check("whole and in pieces are the same: " + name, without_ids(a) == without_ids(b), (a, b))
     e = s.stream("responses", "fails", input="go")
     check("failure in a stream", e[-1]["type"] == "response.failed" and e[-1]["response"]["status"] == "failed" and e[-1]["response"]["error"]["code"] == "expression", e)
+
+
+def events_of(s, path, model, told, **body):
+    """The events of a stream; told(event) says how many pieces of the model they show."""
+    c = http.client.HTTPConnection("127.0.0.1", s.port, timeout=60)
+    c.request("POST", "/v1/" + path, json.dumps({"model": model, "stream": True, **body}))
+    r, out, block = c.getresponse(), [], []
+    for line in r:
+        if line.startswith(b"data: ") and line != b"data: [DONE]\n":
+            out.append(json.loads(line[6:]))
+            for _ in range(told(out[-1])):
+                had.release()
+        block.append(line)
+    c.close()
+    return out
+
+
+def forget():
+    while had.acquire(blocking=False):
+        pass
+
+
+def of_chat(e):
+    choice = e["choices"][0]
+    d = choice["delta"]
+    return bool(d.get("reasoning_content")) + bool(choice["logprobs"]) + len(d.get("tool_calls", []))
+
+
+def as_they_come(s):
+    """The model sends a piece when the client has had the one before: a server that kept them to the end would wait for ever."""
+    for name in "slow", "slow_last":
+        e = events_of(s, "chat/completions", name, of_chat, messages=[{"role": "user", "content": "go"}], tools=[])
+        deltas = [x["choices"][0]["delta"] for x in e]
+        calls = [c for d in deltas for c in d.get("tool_calls", [])]
+        check("a chat in pieces: " + name, "".join(d.get("reasoning_content", "") for d in deltas) == "let me see" and "".join(d.get("content") or "" for d in deltas) == "hé!" and
+              [c["index"] for c in calls] == [0, 0, 1, 0, 1] and calls[0] == {"index": 0, "id": "c1", "type": "function", "function": {"name": "f", "arguments": ""}} and
+              "".join(c["function"]["arguments"] for c in calls if c["index"]) == '{"b": 2}' and set(calls[1]) == {"index", "function"} and
+              [t["token"] for x in e if x["choices"][0]["logprobs"] for t in x["choices"][0]["logprobs"]["content"]] == ["hé", "!"] and
+              e[-1]["choices"][0]["finish_reason"] == "tool_calls", e)
+        forget()
+    e = events_of(s, "responses", "slow", lambda e: e["type"].endswith(".delta") and (e["type"] != "response.output_text.delta" or bool(e["logprobs"])) or
+                  (e["type"] == "response.output_item.added" and e["item"].get("name") == "f"), input="go")
+    last, deltas = e[-1]["response"], [x for x in e if x["type"].endswith(".delta")]
+    check("a response in pieces", [(x["type"].split(".")[1], x["output_index"], x["delta"]) for x in deltas if x["delta"]] == [
+        ("reasoning_text", 0, "let me "), ("reasoning_text", 0, "see"), ("output_text", 1, "hé"), ("output_text", 1, "!"), ("function_call_arguments", 2, '{"a"'),
+        ("function_call_arguments", 3, '{"b'), ("function_call_arguments", 2, ": 1}"), ("function_call_arguments", 3, '": 2}')], e)
+    check("its items", [(x["output_index"], x["item"]) for x in e if x["type"] == "response.output_item.done"] == list(enumerate(last["output"])) and
+          [i["type"] for i in last["output"]] == ["reasoning", "message", "function_call", "function_call"] and last["output"][3]["arguments"] == '{"b": 2}' and
+          [t["token"] for t in last["output"][1]["content"][0]["logprobs"]] == ["hé", "!"] and last["output"][0]["content"][0]["text"] == "let me see", last)
+    forget()
+    for name, text, tokens in ("slow_said", "Hi hé!", 0), ("slow_then", "hé!.", 0), ("slow_retry", "hé!", 2):
+        forget()
+        for _ in SLOW:
+            had.release()
+        e = events_of(s, "chat/completions", name, lambda e: 0, messages=[{"role": "user", "content": "go"}])
+        deltas = [x["choices"][0]["delta"] for x in e]
+        calls = [c for d in deltas for c in d.get("tool_calls", [])]
+        logprobs = [t for x in e if x["choices"][0]["logprobs"] for t in x["choices"][0]["logprobs"]["content"]]
+        arguments = ["".join(c["function"]["arguments"] for c in calls if c["index"] == i) for i in range(2)]
+        check("each is said once: " + name, arguments == (['{"a": 1}', '{"b": 2}'] if name != "slow_then" else ["", ""]) and len(logprobs) == tokens and
+              "".join(d.get("content") or "" for d in deltas) == text and "".join(d.get("reasoning_content", "") for d in deltas) == ("let me see" if name != "slow_then" else ""), e)
+    forget()
+    for _ in SLOW:
+        had.release()
+    e = events_of(s, "completions", "slow", lambda e: 0, prompt="go", logprobs=1)
+    lists = [x["choices"][0]["logprobs"] for x in e if x["choices"][0]["logprobs"]]
+    check("logprobs of a completion", [(l["tokens"], l["text_offset"]) for l in lists] == [(["hé"], [0]), (["!"], [2])], e)
 
 
 def conversations(s):
@@ -295,7 +398,7 @@ def main():
         for name, text in PROGRAMS.items():
             (folder / (name + ".pdl")).write_text(text, "utf-8")
         s = Server(folder, "http://127.0.0.1:%d/v1" % model.server_address[1])
-        for part in (responses, response_streams, conversations, given_again, completions, embeddings, refusals):
+        for part in (responses, response_streams, as_they_come, conversations, given_again, completions, embeddings, refusals):
             part(s)
         s.p.terminate()
         code, err = s.p.wait(20), s.p.stderr.read()

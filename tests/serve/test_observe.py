@@ -271,7 +271,7 @@ def paths(s):
     text = page.read_text("utf-8")
     table = text[text.index("## Paths"):text.index("## Who may ask")]
     said = set(re.findall(r"`(GET|POST|DELETE) (/[^`]*)`", table))
-    have = {(p["method"], p["path"] + ("NAME" if p["path"].startswith("/v1/models/") else "")) for p in rows}
+    have = {(p["method"], p["path"] + {"/v1/models/": "NAME", "/v1/responses/": "ID"}.get(p["path"], "")) for p in rows}
     check("the manual has the paths", said == have and all(p["about"] for p in rows), sorted(said ^ have))
     check("wrong method", ask(s, "DELETE", "/v1/models")[1]["allow"] == "GET, HEAD")
 

@@ -72,6 +72,19 @@ bool pdl_call_show(pdl_call *c, pdl_str text) {
     return c->state != PDL_CALL_CANCELLED;
 }
 
+/* More of the answer besides its text, where the sink wants it. An answer that is not shown in
+ * pieces has none, nor one that may be repeated in mid-stream, which is compared as a text. */
+static bool show_extra(pdl_call *c) {
+    bool was = c->in_callback;
+    pdl_val extra = pdl_reply_builder_extra(&c->builder);
+    if (pdl_is_absent(extra)) return true;
+    c->in_callback = c->has_shown = true;
+    c->e->sink.extra(c->e->sink.user, c->e, extra);
+    c->in_callback = was;
+    pdl_drop(extra);
+    return c->state != PDL_CALL_CANCELLED;
+}
+
 /* Takes the fault that was found while the reply was read. */
 static void fail_inside(pdl_call *c) {
     pdl_fault f = c->fault;
@@ -225,14 +238,14 @@ static void read_whole(pdl_call *c, pdl_str body, int status) {
 
 /* --- a stream --------------------------------------------------------------------------------- */
 
-/* --- a stream --------------------------------------------------------------------------------- */
-
 static bool on_event(void *user, pdl_str name, pdl_str data, pdl_err *err) {
     pdl_call *c = user;
     (void)name;
     PDL_TRACE(c->calls->opt.debug, sse, "effect %u: %.*s", c->e->id,
               PDL_FMT(pdl_str_sub(data, 0, 400)));
     if (c->state == PDL_CALL_SENT) pdl_call_enter(c, PDL_CALL_STREAMING);
+    c->builder.wants_extra =
+        c->e->sink.extra && is_shown_in_pieces(c) && !pdl_call_retries_after_output(c);
     if (!c->ask.provider->dialect->event(&c->ask, data, &c->builder, err)) {
         err->kind = PDL_E_protocol;
         return false;
@@ -241,10 +254,12 @@ static bool on_event(void *user, pdl_str name, pdl_str data, pdl_err *err) {
         pdl_fault_of_object(200, c->builder.error, &c->fault);
         return false;
     }
-    if (c->builder.piece.len == 0) return true;
-    bool go = pdl_call_show(c, pdl_buf_str(&c->builder.piece));
-    pdl_buf_clear(&c->builder.piece);
-    return go;
+    bool go = true;
+    if (c->builder.piece.len) {
+        go = pdl_call_show(c, pdl_buf_str(&c->builder.piece));
+        pdl_buf_clear(&c->builder.piece);
+    }
+    return go && (!c->builder.wants_extra || show_extra(c));
 }
 
 static bool on_line(void *user, pdl_str line, pdl_err *err) {

@@ -22,7 +22,8 @@ void pdl_reply_builder_init(pdl_reply_builder *d) {
                              .refusal = PDL_BUF,
                              .held = PDL_BUF,
                              .piece = PDL_BUF,
-                             .error = pdl_absent()};
+                             .error = pdl_absent(),
+                             .new_logprobs = pdl_absent()};
 }
 
 static void fini_tools(pdl_reply_builder *d) {
@@ -52,7 +53,9 @@ void pdl_reply_builder_fini(pdl_reply_builder *d) {
     pdl_buf_fini(&d->held);
     pdl_buf_fini(&d->piece);
     pdl_json_keys_fini(&d->keys);
-    *d = (pdl_reply_builder){.head = pdl_absent()};
+    pdl_vec_fini(&d->growing);
+    pdl_drop(d->new_logprobs);
+    *d = (pdl_reply_builder){.head = pdl_absent(), .new_logprobs = pdl_absent()};
 }
 
 void pdl_reply_builder_set(pdl_val *slot, pdl_val v) {
@@ -159,7 +162,8 @@ static pdl_reply_builder_tool *slot_at(const pdl_reply_builder *d, int64_t index
 
 static pdl_reply_builder_tool *open_slot(pdl_reply_builder *d, int64_t index) {
     pdl_reply_builder_tool *t = pdl_vec_push(&d->tools);
-    *t = (pdl_reply_builder_tool){index, pdl_absent(), pdl_absent(), pdl_absent(), PDL_BUF};
+    *t = (pdl_reply_builder_tool){index,   pdl_absent(), pdl_absent(), pdl_absent(),
+                                  PDL_BUF, false,        false,        0};
     pdl_idmap_put(&d->tool_places, key_of(index), (void *)(uintptr_t)d->tools.n);
     return t;
 }
@@ -185,6 +189,10 @@ static void first_text(pdl_val *slot, pdl_vref v) {
 static void add_tool_delta(pdl_reply_builder *d, pdl_vref delta) {
     if (!pdl_is_dict(delta)) return;
     pdl_reply_builder_tool *t = find_slot(d, delta);
+    if (d->wants_extra && !t->grows) {
+        t->grows = true;
+        *pdl_vec_push(&d->growing) = (size_t)(t - d->tools.p);
+    }
     pdl_vref f = pdl_dict_getz(delta, "function");
     first_text(&t->id, pdl_dict_getz(delta, "id"));
     first_text(&t->type, pdl_dict_getz(delta, "type"));
@@ -202,24 +210,87 @@ void pdl_reply_builder_tools(pdl_reply_builder *d, pdl_vref list) {
     for (size_t i = 0; i < pdl_list_len(list); i++) add_tool_delta(d, pdl_list_at(list, i));
 }
 
-void pdl_reply_builder_logprobs(pdl_reply_builder *d, pdl_vref v) {
-    if (!pdl_is_dict(v) || !pdl_is_dict(d->logprobs)) {
-        if (pdl_is_absent(d->logprobs)) d->logprobs = pdl_keep(v);
+/* Appends the lists of v to those of *all. */
+static void add_logprobs(pdl_val *to, pdl_vref v) {
+    if (!pdl_is_dict(v) || !pdl_is_dict(*to)) {
+        if (pdl_is_absent(*to)) *to = pdl_keep(v);
         return;
     }
     for (size_t i = 0; i < pdl_dict_len(v); i++) {
         pdl_vref k = pdl_dict_key_at(v, i), more = pdl_dict_val_at(v, i),
-                 old = pdl_dict_find(d->logprobs, k);
+                 old = pdl_dict_find(*to, k);
         if (!pdl_is_list(more)) continue;
         pdl_val all = pdl_is_list(old) ? pdl_keep(old) : pdl_absent();
         if (pdl_is_list(all)) { /* it grows in place when nobody else holds it */
-            d->logprobs = pdl_dict_put(d->logprobs, pdl_keep(k), pdl_null());
+            *to = pdl_dict_put(*to, pdl_keep(k), pdl_null());
             all = pdl_list_concat(all, more);
         } else {
             all = pdl_keep(more);
         }
-        d->logprobs = pdl_dict_put(d->logprobs, pdl_keep(k), all);
+        *to = pdl_dict_put(*to, pdl_keep(k), all);
     }
+}
+
+void pdl_reply_builder_logprobs(pdl_reply_builder *d, pdl_vref v) {
+    add_logprobs(&d->logprobs, v);
+    if (d->wants_extra) add_logprobs(&d->new_logprobs, v);
+}
+
+/* --- what came since -------------------------------------------------------------------------- */
+
+static pdl_val put_new_text(pdl_val extra, const char *name, const pdl_buf *all, size_t *sent) {
+    if (all->len == *sent) return extra;
+    pdl_val text = pdl_text(pdl_str_sub(pdl_buf_str(all), *sent, all->len));
+    *sent = all->len;
+    return pdl_dict_putz(extra, name, text);
+}
+
+/* Absent: it has nothing new, or is not known well enough. */
+static pdl_val growth_of(pdl_reply_builder_tool *t, size_t place) {
+    bool known = pdl_is_str(t->id) && pdl_is_str(t->name);
+    if (!known || (t->begun && t->args.len == t->sent)) return pdl_absent();
+    pdl_val call = pdl_dict_putz(pdl_dict_new(4), "index", pdl_int((int64_t)place)),
+            f = pdl_dict_new(2);
+    if (!t->begun) {
+        call = pdl_dict_putz(call, "id", pdl_keep(t->id));
+        call = pdl_dict_putz(call, "type",
+                             pdl_is_str(t->type) ? pdl_keep(t->type) : pdl_textz("function"));
+        f = pdl_dict_putz(f, "name", pdl_keep(t->name));
+    }
+    f = pdl_dict_putz(f, "arguments",
+                      pdl_text(pdl_str_sub(pdl_buf_str(&t->args), t->sent, t->args.len)));
+    t->begun = true;
+    t->sent = t->args.len;
+    return pdl_dict_putz(call, "function", f);
+}
+
+static pdl_val put_growing_calls(pdl_val extra, pdl_reply_builder *d) {
+    pdl_val list = pdl_list_new(0);
+    for (size_t i = 0; i < d->growing.n; i++) {
+        pdl_reply_builder_tool *t = &d->tools.p[d->growing.p[i]];
+        pdl_val call = growth_of(t, d->growing.p[i]);
+        t->grows = false;
+        if (!pdl_is_absent(call)) list = pdl_list_push(list, call);
+    }
+    d->growing.n = 0;
+    if (pdl_list_len(list)) return pdl_dict_putz(extra, "tool_calls", list);
+    pdl_drop(list);
+    return extra;
+}
+
+pdl_val pdl_reply_builder_extra(pdl_reply_builder *d) {
+    pdl_val extra = pdl_dict_new(0);
+    if (d->think != PDL_THINK_INSIDE)
+        extra = put_new_text(extra, "reasoning_content", &d->reasoning, &d->reasoning_sent);
+    extra = put_new_text(extra, "refusal", &d->refusal, &d->refusal_sent);
+    extra = put_growing_calls(extra, d);
+    if (!pdl_is_absent(d->new_logprobs)) {
+        extra = pdl_dict_putz(extra, "logprobs", d->new_logprobs);
+        d->new_logprobs = pdl_absent();
+    }
+    if (pdl_dict_len(extra)) return extra;
+    pdl_drop(extra);
+    return pdl_absent();
 }
 
 bool pdl_reply_builder_has_call(const pdl_reply_builder *d, int64_t index) {

@@ -18,6 +18,9 @@ typedef struct pdl_reply_builder_tool {
     int64_t index;
     pdl_val id, type, name; /* strings or absent */
     pdl_buf args;
+    bool begun;  /* pdl_reply_builder_extra has given its id and name */
+    bool grows;  /* it is in the list of those that the last events changed */
+    size_t sent; /* bytes of args that it has given */
 } pdl_reply_builder_tool;
 
 typedef enum { PDL_THINK_UNKNOWN, PDL_THINK_INSIDE, PDL_THINK_NONE } pdl_think;
@@ -31,14 +34,19 @@ typedef struct pdl_reply_builder {
     bool has_content, has_reasoning, has_refusal;
     PDL_VEC(pdl_reply_builder_tool) tools;
     pdl_idmap tool_places; /* by index, see reply_builder.c -> place in tools, + 1 */
-    size_t mark;        /* for dialects: where the current thought begins in reasoning */
-    pdl_think think;    /* <think> at the start of the content */
-    pdl_buf held;       /* text that may be the beginning of a tag */
-    pdl_buf piece;      /* text to show that arrived since the caller last cleared it */
-    pdl_val error;      /* an error of the server in place of an event, or absent */
-    bool done;          /* the stream announced its end */
-    bool quiet;         /* the text may turn out to be a call: it is not shown */
-    pdl_json_keys keys; /* keys of the events */
+    size_t mark;           /* for dialects: where the current thought begins in reasoning */
+    pdl_think think;       /* <think> at the start of the content */
+    pdl_buf held;          /* text that may be the beginning of a tag */
+    pdl_buf piece;         /* text to show that arrived since the caller last cleared it */
+    pdl_val error;         /* an error of the server in place of an event, or absent */
+    bool done;             /* the stream announced its end */
+    bool quiet;            /* the text may turn out to be a call: it is not shown */
+    /* For pdl_reply_builder_extra: what it has given, and what came since. */
+    bool wants_extra;
+    size_t reasoning_sent, refusal_sent;
+    PDL_VEC(size_t) growing; /* places in tools */
+    pdl_val new_logprobs;    /* absent: none */
+    pdl_json_keys keys;      /* keys of the events */
 } pdl_reply_builder;
 
 void pdl_reply_builder_init(pdl_reply_builder *d);
@@ -55,6 +63,10 @@ void pdl_reply_builder_reasoning(pdl_reply_builder *d, pdl_str text);
 void pdl_reply_builder_tools(pdl_reply_builder *d, pdl_vref list);
 /* Appends the lists of v (content, refusal; tokens, token_logprobs) to the logprobs. */
 void pdl_reply_builder_logprobs(pdl_reply_builder *d, pdl_vref v);
+/* What came besides text since the last time, in the form of a sink's extra: owned, absent when
+ * there is nothing. Only where wants_extra is set. A call appears once its id and name are known;
+ * reasoning between tags of a text once the end tag shows that it is none of the text. */
+pdl_val pdl_reply_builder_extra(pdl_reply_builder *d);
 /* Is a call of this index open? */
 bool pdl_reply_builder_has_call(const pdl_reply_builder *d, int64_t index);
 /* The stop reason of Anthropic's models: tool_use without a call, which the schema tool causes, is
