@@ -53,7 +53,7 @@ static bool grace_lasts(void *user, pdl_err *err) {
 }
 
 void pdl_cancel_enter_grace(pdl_cancel_grace *g) {
-    *g = (pdl_cancel_grace){.scope = {.check_time = grace_lasts, .user = g}};
+    g->scope = (pdl_cancel){.check_time = grace_lasts, .user = g};
     g->outer = pdl_cancel_enter(&g->scope);
 }
 

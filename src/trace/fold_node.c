@@ -17,7 +17,6 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "base/cancel.h"
 #include "trace/fold_tree.h"
 #include "value/promise.h"
 
@@ -206,10 +205,9 @@ static bool is_ready(const fold_node *n) {
 /* --- writing ---------------------------------------------------------------------------------- */
 
 static void write_now(pdl_fold *f, fold_node *n) {
-    pdl_cancel_grace grace;
-    pdl_cancel_enter_grace(&grace);
+    pdl_cancel_enter_grace(&f->grace);
     pdl_fold_node_write(f, n);
-    pdl_cancel_leave_grace(&grace);
+    pdl_cancel_leave_grace(&f->grace);
     n->written = true;
     release_content(f, n);
     for (fold_node *c = n->first, *next; c; c = next) {

@@ -5,6 +5,7 @@
 #ifndef PDL_TRACE_FOLD_TREE_H
 #define PDL_TRACE_FOLD_TREE_H
 
+#include "base/cancel.h"
 #include "base/idmap.h"
 #include "base/limits.h"
 #include "base/vec.h"
@@ -88,6 +89,7 @@ struct pdl_fold {
     PDL_VEC(pdl_program *) programs;
     PDL_VEC(char *) keys;
     pdl_spill spill;
+    pdl_cancel_grace grace; /* of all nodes that are written after the run was cancelled */
     pdl_err err; /* the first problem with the spill or a text: there will be no trace */
 };
 

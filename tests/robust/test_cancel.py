@@ -21,7 +21,6 @@ from test_size import children_seconds, cpu_seconds  # noqa: E402
 
 SECONDS = 30
 BEFORE = 0.25  # seconds of the processor that a run works before the signal
-TRACED = 1.0   # ... that a trace may take more: each block that is open is begun, and given up after the next piece of text
 AFTER = 0.2    # ... that it may work then; sanitizers get three times as much
 
 # a and b, d and e, t and u are equal and share nothing: lists, dicts, tuples of 2^40 leaves; m holds messages, c closures
@@ -163,7 +162,7 @@ class Tests:
             err = self.end(p)
             spent = children_seconds() - spent - worked
             why = "does not end" if err is None else None
-            if not why and (p.returncode != 130 or "Keyboard Interrupt" not in err or spent > self.after + (TRACED if "-t" in args else 0)):
+            if not why and (p.returncode != 130 or "Keyboard Interrupt" not in err or spent > self.after):
                 why = "exit status %d after %.2f s: %s" % (p.returncode, spent, err[:300])
             self.result(name, why)
 
@@ -177,7 +176,7 @@ class Tests:
             spent = children_seconds() - before
             why = "does not end" if err is None else None
             caught = p.returncode == 0 or "budget of" in (err or "")
-            if not why and (not caught or spent > BEFORE + self.after + 0.1 + (TRACED if "-t" in args else 0)):
+            if not why and (not caught or spent > BEFORE + self.after + 0.1):
                 why = "exit status %d after %.2f s: %s" % (p.returncode, spent, err[:300])
             self.result(name, why)
 
