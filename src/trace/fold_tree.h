@@ -73,8 +73,8 @@ struct pdl_fold {
     pdl_program *program;
     const pdl_secrets *secrets;
     const pdl_mask *mask; /* NULL: nothing */
-    size_t n_secrets; /* size of the register when the first node was written */
-    bool began;       /* a node was written */
+    size_t n_secrets;     /* size of the register when the first node was written */
+    bool began;           /* a node was written */
     fold_node *root;
     fold_node *all;
     fold_node *queue, *queue_end;
@@ -90,7 +90,7 @@ struct pdl_fold {
     PDL_VEC(char *) keys;
     pdl_spill spill;
     pdl_cancel_grace grace; /* of all nodes that are written after the run was cancelled */
-    pdl_err err; /* the first problem with the spill or a text: there will be no trace */
+    pdl_err err;            /* the first problem with the spill or a text: there will be no trace */
 };
 
 /* --- fold_node.c: when a node is written and given back --------------------------------------- */
