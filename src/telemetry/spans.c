@@ -283,6 +283,7 @@ static void on_event(void *user, const pdl_event *e) {
     case PDL_EVENT_message:
     case PDL_EVENT_out:
     case PDL_EVENT_piece:
+    case PDL_EVENT_extra:
     case PDL_EVENT_usage:
     case PDL_EVENT_decision:
     case PDL_EVENT_note:
