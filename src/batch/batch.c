@@ -160,6 +160,10 @@ static bool find_columns(batch *b, pdl_err *err) {
     for (size_t i = 0; i < b->columns.n; i++) *pdl_vec_push(&b->header) = b->columns.p[i];
     for (size_t i = 0; i < BATCH_OWN_COLUMNS; i++)
         *pdl_vec_push(&b->header) = pdl_str_of(pdl_batch_own_column(i));
+    if (!columns && pdl_table_has_header(b->o->output.form)) {
+        b->window.columns = b->header.p;
+        b->window.n_columns = b->columns.n;
+    }
     return true;
 }
 
@@ -170,9 +174,10 @@ static bool exists(const char *path) {
     return stat(path, &st) == 0;
 }
 
-static bool is_same_file(pdl_str a, pdl_str b) {
+static bool is_same_table(const pdl_table *a, const pdl_table *b) {
     struct stat x, y;
-    char *p = pdl_str_dup(a), *q = pdl_str_dup(b);
+    if (!pdl_str_eq_nocase(a->table, b->table)) return false;
+    char *p = pdl_str_dup(a->path), *q = pdl_str_dup(b->path);
     bool same = stat(p, &x) == 0 && stat(q, &y) == 0 && x.st_dev == y.st_dev &&
                 x.st_ino == y.st_ino && S_ISREG(x.st_mode);
     pdl_free(p);
@@ -202,10 +207,15 @@ static bool make_scratch(batch *b, pdl_err *err) {
 static bool find_journal(batch *b, pdl_err *err) {
     pdl_buf name = PDL_BUF;
     if (b->o->output.standard) return make_scratch(b, err);
-    if (is_same_file(b->o->input.path, b->o->output.path))
+    if (pdl_table_is_query(&b->o->output))
+        return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                           "%.*s is a query: the output is FILE.db:TABLE",
+                           PDL_FMT(b->o->output.name));
+    if (is_same_table(&b->o->input, &b->o->output))
         return pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%.*s is the input and the output",
                            PDL_FMT(b->o->output.name));
-    pdl_buf_putf(&name, "%.*s.journal", PDL_FMT(b->o->output.path));
+    pdl_buf_put(&name, b->o->output.name);
+    PDL_PUT(&name, ".journal");
     b->journal = pdl_buf_take(&name);
     return !b->o->overwrite || pdl_ledger_remove(pdl_str_of(b->journal), err);
 }
@@ -285,7 +295,7 @@ static bool is_another(const batch *b, const pdl_row *row, const char *how, pdl_
 static bool compare_row(batch *b, pdl_row *row, bool *forgot, pdl_err *err) {
     char hash[BATCH_HASH + 1];
     compare c = {.hash = hash};
-    pdl_batch_row_check(row);
+    pdl_batch_row_check(row, b->window.columns, b->window.n_columns);
     pdl_batch_row_hash(row, hash);
     if (!pdl_ledger_find(b->ledger, (int64_t)row->number, on_compare, &c, err)) return false;
     if (!c.found || c.same) return true;

@@ -5,6 +5,7 @@
 #include "batch/rows.h"
 
 #include <stdarg.h>
+#include <string.h>
 
 #include "base/num.h"
 #include "batch/rows_impl.h"
@@ -22,7 +23,16 @@ const char *pdl_table_form_name(pdl_table_form f) {
     return names[f];
 }
 
-bool pdl_table_is_typed(const pdl_table *t) { return t->form != PDL_TABLE_csv; }
+bool pdl_table_has_header(pdl_table_form f) { return f != PDL_TABLE_jsonl; }
+
+bool pdl_table_is_query(const pdl_table *t) {
+    static const char *const words[] = {"select ", "select\n", "with ", "with\n", "values"};
+    for (size_t i = 0; t->form == PDL_TABLE_sqlite && i < sizeof words / sizeof *words; i++) {
+        pdl_str word = pdl_str_of(words[i]);
+        if (pdl_str_eq_nocase(pdl_str_sub(t->table, 0, word.n), word)) return true;
+    }
+    return false;
+}
 
 static bool form_of_word(pdl_str word, pdl_table_form *out) {
     for (int f = 0; f < PDL_TABLE_COUNT; f++)
@@ -46,16 +56,35 @@ static bool form_of_suffix(pdl_str path, pdl_table_form *out) {
     return false;
 }
 
+/* file.db:table, file.db:SELECT ... */
+static bool split_sqlite(pdl_table *t) {
+    static const char *const suffixes[] = {".db:", ".sqlite:", ".sqlite3:"};
+    size_t first = PDL_NOT_FOUND;
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+        size_t at = pdl_str_find(t->name, pdl_str_of(suffixes[i]), 0);
+        size_t colon = at == PDL_NOT_FOUND ? at : at + strlen(suffixes[i]) - 1;
+        if (colon < first) first = colon;
+    }
+    if (first == PDL_NOT_FOUND) return false;
+    t->form = PDL_TABLE_sqlite;
+    t->path = pdl_str_sub(t->name, 0, first);
+    t->table = pdl_str_trim(pdl_str_sub(t->name, first + 1, t->name.n));
+    return true;
+}
+
 bool pdl_table_of(pdl_str name, pdl_str form, pdl_table *out, pdl_err *err) {
     pdl_table t = {.name = name, .path = name, .standard = pdl_str_is(name, "-")};
     if (t.standard) t.path = (pdl_str){0};
-    bool known = form.n ? form_of_word(form, &t.form) : form_of_suffix(name, &t.form);
-    if (!known && !form.n && t.standard) known = true; /* JSONL */
+    bool known = split_sqlite(&t) || (form.n ? form_of_word(form, &t.form)
+                                             : t.standard || form_of_suffix(name, &t.form));
     if (!known)
         return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
                            "the form of the table %.*s is not known: its name ends in .jsonl or "
-                           ".csv, or --format says it",
+                           ".csv, is FILE.db:TABLE, or --format says it",
                            PDL_FMT(name));
+    if (t.form == PDL_TABLE_sqlite && !t.table.n)
+        return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                           "%.*s: expected FILE.db:TABLE or FILE.db:SELECT ...", PDL_FMT(name));
     *out = t;
     return true;
 }
@@ -153,6 +182,7 @@ bool pdl_rows_open(const pdl_table *t, bool types, pdl_rowset **out, pdl_err *er
     switch (t->form) {
     case PDL_TABLE_jsonl: return pdl_batch_jsonl_open(t, out, err);
     case PDL_TABLE_csv: return pdl_batch_csv_open(t, types, out, err);
+    case PDL_TABLE_sqlite: return pdl_batch_sqlite_open(t, out, err);
     case PDL_TABLE_COUNT: break;
     }
     PDL_BUG("form of table %d", (int)t->form);

@@ -16,7 +16,8 @@
 /*   X(id, name, doc)   The forms of tables. */
 #define PDL_TABLE_FORMS(X)                                                                         \
     X(jsonl, "jsonl", "one JSON object a line")                                                    \
-    X(csv, "csv", "comma-separated, the first row names the columns")
+    X(csv, "csv", "comma-separated, the first row names the columns")                              \
+    X(sqlite, "sqlite", "a table of a SQLite file, or what a query gives")
 
 typedef enum {
 #define X(id, name, doc) PDL_TABLE_##id,
@@ -30,14 +31,17 @@ typedef struct pdl_table {
     pdl_str name; /* all of it, for messages */
     pdl_table_form form;
     pdl_str path;  /* the file; empty: the standard stream */
+    pdl_str table; /* SQLite: name of the table, or a query */
     bool standard; /* - */
 } pdl_table;
 
 /* form: one of the names above; empty: the suffix of the name tells. Error: usage. */
 PDL_MUST bool pdl_table_of(pdl_str name, pdl_str form, pdl_table *out, pdl_err *err);
 const char *pdl_table_form_name(pdl_table_form f);
-/* Has it values beside texts? Otherwise they are written as JSON text. */
-bool pdl_table_is_typed(const pdl_table *t);
+/* Have all rows of this form the same columns? */
+bool pdl_table_has_header(pdl_table_form f);
+/* Is the table of a SQLite file a query? */
+bool pdl_table_is_query(const pdl_table *t);
 
 typedef struct pdl_row {
     uint64_t number; /* of the data row, from 1 */

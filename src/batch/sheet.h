@@ -9,17 +9,18 @@
 
 typedef struct batch_sheet sheet;
 
-/* Begins a new table, or continues one behind its first `keep` bytes. columns: of all rows, in
+/* Begins a new table, or continues one after its first `keep` bytes (SQLite: rows). columns: of all rows, in
  * their order; forms without a header do not look at them. Errors: io. */
 PDL_MUST bool pdl_batch_sheet_open(const pdl_table *t, const pdl_str *columns, size_t n,
                                    uint64_t keep, sheet **out, pdl_err *err);
 /* Adds a row, given as JSON of an object. Error: io, type (the object has other columns). */
 PDL_MUST bool pdl_batch_sheet_put(sheet *s, pdl_str json, pdl_err *err);
-/* What was put is in the file; sync: on the disk, too. *size: bytes of the file. */
+/* What was put is in the file; sync: on the disk, too. *size: bytes of the file, or
+ * rows of the table. */
 PDL_MUST bool pdl_batch_sheet_flush(sheet *s, bool sync, uint64_t *size, pdl_err *err);
 void pdl_batch_sheet_close(sheet *s); /* drops what was not flushed; NULL is fine */
 
-/* Bytes of a table that is there; false: there is none. */
+/* The size of a table that is there; false: there is none. */
 bool pdl_batch_sheet_size(const pdl_table *t, uint64_t *size);
 
 /* The columns that every row of an output has after its own. */

@@ -201,19 +201,38 @@ static bool refuse(window *w, pdl_row *row, const char *hash, pdl_err *err) {
     return ok;
 }
 
-void pdl_batch_row_check(pdl_row *row) {
-    for (size_t i = 0; !row->problem && i < pdl_dict_len(row->columns); i++) {
+static bool has_place(pdl_str name, const pdl_str *columns, size_t n) {
+    bool found = !columns;
+    for (size_t i = 0; i < n && !found; i++) found = pdl_str_eq(columns[i], name);
+    return found;
+}
+
+/* What cannot be written does not stay. */
+static void keep_columns(pdl_row *row, const pdl_str *columns, size_t n) {
+    pdl_val kept = pdl_dict_new(pdl_dict_len(row->columns));
+    for (size_t i = 0; i < pdl_dict_len(row->columns); i++) {
         pdl_str name = pdl_str_get(pdl_dict_key_at(row->columns, i));
-        if (pdl_batch_plan_is_own(name))
-            pdl_batch_row_broken(row, "the row has a column '%.*s', which the output has itself",
-                                 PDL_FMT(name));
+        if (has_place(name, columns, n) && !pdl_batch_plan_is_own(name))
+            kept = pdl_dict_puts(kept, name, pdl_keep(pdl_dict_val_at(row->columns, i)));
     }
-    if (!row->problem) return;
-    for (size_t i = 0; i < BATCH_OWN_COLUMNS; i++) {
-        pdl_val key = pdl_textz(pdl_batch_own_column(i));
-        row->columns = pdl_dict_del(row->columns, key);
-        pdl_drop(key);
+    pdl_drop(row->columns);
+    row->columns = kept;
+}
+
+void pdl_batch_row_check(pdl_row *row, const pdl_str *columns, size_t n) {
+    bool all = true;
+    for (size_t i = 0; i < pdl_dict_len(row->columns) && all; i++) {
+        pdl_str name = pdl_str_get(pdl_dict_key_at(row->columns, i));
+        bool own = pdl_batch_plan_is_own(name);
+        all = !own && has_place(name, columns, n);
+        if (all || row->problem) continue;
+        pdl_batch_row_broken(row,
+                             own ? "the row has a column '%.*s', which the output has itself"
+                                 : "the row has a column '%.*s' that the first row does not have, "
+                                   "and the output has the columns of the first row",
+                             PDL_FMT(name));
     }
+    if (!all) keep_columns(row, columns, n);
 }
 
 typedef struct batch_known {
@@ -250,7 +269,7 @@ static bool take(window *w, pdl_row *row, pdl_err *err) {
     w->taken++;
     w->next = pdl_batch_sample_next(&w->chosen);
     if (w->o->limit && w->taken >= w->o->limit) w->ended = true;
-    pdl_batch_row_check(row);
+    pdl_batch_row_check(row, w->columns, w->n_columns);
     pdl_batch_row_hash(row, hash);
     if (!look_up(w, row, hash, &found, err)) return false;
     if (found) return true;

@@ -25,7 +25,9 @@ typedef struct batch_window {
     pdl_rowset *rows;
     writer *writer;
     pdl_code *code;
-    pdl_val variables;         /* of all rows */
+    pdl_val variables;      /* of all rows */
+    const pdl_str *columns; /* what the output has a place for, n_columns; NULL: any */
+    size_t n_columns;
     struct pdl_budget *budget; /* of the batch */
     flight *flights;
     uint32_t *slots; /* stack of those that are free */
@@ -49,9 +51,10 @@ typedef struct batch_window {
 
 /* Runs all rows. False: it stopped. */
 PDL_MUST bool pdl_batch_window_run(window *w, pdl_err *err);
-/* Marks a row that has a column of the output's own as broken: where all rows have the same
- * columns, that is refused before the first one. */
-void pdl_batch_row_check(pdl_row *row);
+/* Marks a row as broken that has a column of the output's own, or one that the output has no place
+ * for: where all rows have the same columns, that is refused before the first one. columns: those
+ * that the output has a place for; NULL: any. */
+void pdl_batch_row_check(pdl_row *row, const pdl_str *columns, size_t n);
 /* Hash of what a row asks, after its check. */
 void pdl_batch_row_hash(const pdl_row *row, char out[BATCH_HASH + 1]);
 void pdl_batch_window_fini(window *w);

@@ -154,7 +154,7 @@ static const option options[] = {
     {OPT_verbose, "verbose", 0, OPT_FLAG, NULL, NULL,
      "a line on standard error for each call of a model, tool, command or code, when it ends"},
     {OPT_input, "input", 'i', OPT_VALUE, "ROWS", NULL,
-     "the table: FILE.jsonl or FILE.csv; - is standard input"},
+     "the table: FILE.jsonl, FILE.csv, FILE.db:TABLE or FILE.db:SELECT ...; - is standard input"},
     {OPT_rows_output, "output", 'o', OPT_VALUE, "OUT", NULL,
      "the table that is made, with a journal OUT.journal beside it from which the same command "
      "continues; standard output when absent"},

@@ -37,6 +37,9 @@ typedef struct sqlite_api {
     int (*column_bytes)(sqlite3_stmt *, int);
     sqlite3_int64 (*column_int64)(sqlite3_stmt *, int);
     double (*column_double)(sqlite3_stmt *, int);
+    int (*column_type)(sqlite3_stmt *, int);
+    int (*column_count)(sqlite3_stmt *);
+    const char *(*column_name)(sqlite3_stmt *, int);
     const char *(*errmsg)(sqlite3 *);
     int (*errcode)(sqlite3 *);
     sqlite3_int64 (*last_insert_rowid)(sqlite3 *);
@@ -56,6 +59,7 @@ static const struct {
     ROW(bind_double),  ROW(bind_null),    ROW(step),
     ROW(reset),        ROW(finalize),     ROW(column_text),
     ROW(column_bytes), ROW(column_int64), ROW(column_double),
+    ROW(column_type),  ROW(column_count), ROW(column_name),
     ROW(errmsg),       ROW(errcode),      ROW(last_insert_rowid),
     ROW(changes),      ROW(db_config),    ROW(progress_handler),
 };
@@ -80,7 +84,8 @@ static bool load_library(sql *q, pdl_err *err) {
     if (!q->library)
         return pdl_err_set(
             err, PDL_E_io, (pdl_loc){0},
-            "recordings and caches need the library libsqlite3, which cannot be loaded");
+            "journals, caches and tables of SQLite need the library libsqlite3, which cannot be "
+            "loaded");
     for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
         void *p = dlsym(q->library, symbols[i].symbol);
         if (!p)
@@ -322,11 +327,16 @@ static bool bind(sql *q, sqlite3_stmt *st, int i, const sql_arg *a, pdl_err *err
     return rc == SQLITE_OK || failed(q, err);
 }
 
+static bool prepare(sql *q, size_t i, pdl_err *err) {
+    return q->st[i] ||
+           q->api.prepare_v2(q->handle, q->use->statements[i], -1, &q->st[i], NULL) == SQLITE_OK ||
+           failed(q, err);
+}
+
 bool pdl_sql_run(sql *q, size_t i, const sql_arg *args, size_t n,
                  bool (*fn)(void *user, sql *q, sql_row *row), void *user, pdl_err *err) {
     sqlite3_stmt **st = &q->st[i];
-    if (!*st && q->api.prepare_v2(q->handle, q->use->statements[i], -1, st, NULL) != SQLITE_OK)
-        return failed(q, err);
+    if (!prepare(q, i, err)) return false;
     for (size_t k = 0; k < n; k++)
         if (!bind(q, *st, (int)k + 1, &args[k], err)) return false;
     bool ok = true, more = true;
@@ -353,5 +363,20 @@ pdl_str pdl_sql_text(sql *q, sql_row *row, int i) {
 
 int64_t pdl_sql_int(sql *q, sql_row *row, int i) { return q->api.column_int64(row, i); }
 double pdl_sql_num(sql *q, sql_row *row, int i) { return q->api.column_double(row, i); }
+int pdl_sql_count(sql *q, sql_row *row) { return q->api.column_count(row); }
+sql_kind pdl_sql_kind(sql *q, sql_row *row, int i) {
+    return (sql_kind)q->api.column_type(row, i);
+}
+
+bool pdl_sql_names(sql *q, size_t i, void (*fn)(void *user, pdl_str name), void *user,
+                   pdl_err *err) {
+    if (!prepare(q, i, err)) return false;
+    for (int k = 0; k < q->api.column_count(q->st[i]); k++) {
+        pdl_str name = pdl_str_of(q->api.column_name(q->st[i], k));
+        fn(user, pdl_utf8_check(name) == PDL_NOT_FOUND ? name : PDL_STR(""));
+    }
+    return true;
+}
+
 int64_t pdl_sql_last_id(sql *q) { return q->api.last_insert_rowid(q->handle); }
 int64_t pdl_sql_changes(sql *q) { return q->api.changes(q->handle); }

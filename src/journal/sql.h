@@ -1,5 +1,5 @@
-/* sql.h -- a SQLite file with statements that are prepared once. Private to journal. Only sql.c
- * knows SQLite, which is loaded when the first file is opened.
+/* sql.h -- a SQLite file with statements that are prepared once: journals, caches, and the tables of
+ * batches. Only sql.c knows SQLite, which is loaded when the first file is opened.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -80,6 +80,20 @@ PDL_MUST bool pdl_sql_run(sql *q, size_t st, const sql_arg *args, size_t n,
 pdl_str pdl_sql_text(sql *q, sql_row *row, int i);
 int64_t pdl_sql_int(sql *q, sql_row *row, int i);
 double pdl_sql_num(sql *q, sql_row *row, int i);
+
+/* Columns of the rows of a statement, from 0: their number, names (the empty text where one is not
+ * UTF-8), and the kind of the value in a row. */
+typedef enum {
+    SQL_VALUE_INT = 1,
+    SQL_VALUE_NUM,
+    SQL_VALUE_TEXT,
+    SQL_VALUE_BYTES,
+    SQL_VALUE_NULL
+} sql_kind;
+PDL_MUST bool pdl_sql_names(sql *q, size_t st, void (*fn)(void *user, pdl_str name), void *user,
+                            pdl_err *err);
+int pdl_sql_count(sql *q, sql_row *row);
+sql_kind pdl_sql_kind(sql *q, sql_row *row, int i);
 
 int64_t pdl_sql_last_id(sql *q); /* of the row inserted last */
 int64_t pdl_sql_changes(sql *q); /* rows that the last statement changed */

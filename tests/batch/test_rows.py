@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_rows.py BUILD_DIR -- tables in and out, columns and variables, broken rows, what is refused, exit codes."""
 import json
+import sqlite3
 import sys
 
 sys.dont_write_bytecode = True
@@ -166,6 +167,63 @@ def test_choice():
     t.check("--unordered: each row once", code == 0 and sorted(r["id"] for r in t.lines("u.jsonl")) == list(range(1, 101)), err)
 
 
-for test in (test_jsonl, test_streams, test_csv, test_broken_rows, test_failed_rows, test_columns, test_commands, test_choice):
+def database(name, script, *rows):
+    with sqlite3.connect(str(t.folder / name)) as db:
+        db.executescript(script)
+        for sql, values in rows:
+            db.executemany(sql, values)
+    db.close()
+
+
+def select(name, sql):
+    db = sqlite3.connect(str(t.folder / name))
+    try:
+        return [tuple(r) for r in db.execute(sql)]
+    finally:
+        db.close()
+
+
+def test_sqlite():
+    t.begin()
+    database("a.db", 'CREATE TABLE words(id INTEGER, word TEXT, score REAL, "a ""b" TEXT); CREATE VIEW v AS SELECT word FROM words WHERE id > 298;'
+             "CREATE TABLE keyed(word TEXT PRIMARY KEY) WITHOUT ROWID; INSERT INTO keyed VALUES('k');",
+             ("INSERT INTO words VALUES(?, ?, ?, NULL)", [(i, "w%d" % i, i / 4) for i in range(1, 301)]))
+    code, out, err = t.run("p.pdl", "-i", "a.db:words", "-o", "b.db:said")
+    t.check("sqlite to sqlite", code == 0 and select("b.db", "SELECT * FROM said ORDER BY rowid")
+            == [(i, "w%d" % i, i / 4, None, '"SAY W%d"' % i, None, None) for i in range(1, 301)], err)
+    code, out, err = t.run("p.pdl", "-i", "a.db:words", "-o", "b.db:said")
+    t.check("sqlite: finished", code == 0 and sum(t.service.asked.values()) == 300 and select("b.db", "SELECT count(*) FROM said") == [(300,)], err)
+    code, out, err = t.run("p.pdl", "-i", "a.db:words", "-o", "a.db:said", "--limit", 10)
+    t.check("sqlite: two tables of one file", code == 0 and len(select("a.db", "SELECT * FROM said")) == 10, err)
+    for source, result in (("SELECT word FROM words WHERE id < 3 ORDER BY id DESC", ["SAY W2", "SAY W1"]), ("v", ["SAY W299", "SAY W300"]),
+                           ("keyed", ["SAY K"])):
+        code, out, err = t.run("p.pdl", "-i", "a.db:" + source, "-o", "out.jsonl", "--overwrite")
+        t.check("sqlite: " + source, code == 0 and [r["result"] for r in t.lines("out.jsonl")] == result, err)
+    code, out, err = t.run("p.pdl", "-i", "a.db:words", "-o", "typed.jsonl", "--limit", 1)
+    t.check("sqlite: types", t.lines("typed.jsonl")[0]["id"] == 1 and t.lines("typed.jsonl")[0]["score"] == 0.25, err)
+    database("bad.db", "CREATE TABLE x(word TEXT); INSERT INTO x VALUES('a'); INSERT INTO x VALUES(x'00ff'); INSERT INTO x VALUES('b');")
+    code, out, err = t.run("p.pdl", "-i", "bad.db:x", "-o", "bad.jsonl")
+    rows = t.lines("bad.jsonl")
+    t.check("sqlite: bytes are a broken row", code == 3 and [r["result"] for r in rows] == ["SAY A", None, "SAY B"]
+            and rows[1]["place"] == "bad.db:x, row 2", rows)
+    for source, text in (("a.db:none", "has no table 'none'"), ("a.db:", "expected FILE.db:TABLE"), ("none.db:x", "none.db"),
+                         ("a.db:SELECT nix FROM words", "no such column"), ("p.db:x", "p.db")):
+        (t.folder / "p.db").write_text("no database, but long enough to be looked at" * 30)
+        code, out, err = t.run("p.pdl", "-i", source, "-o", "n.jsonl")
+        t.check("sqlite refused: " + source, code in (1, 2) and text in err and not (t.folder / "n.jsonl").exists(), "%s %s" % (code, err))
+    code, out, err = t.run("p.pdl", "-i", "a.db:words", "-o", "a.db:words")
+    t.check("sqlite: input is the output", code == 2 and "is the input and the output" in err, err)
+
+
+def test_headers():
+    t.begin({"in.jsonl": '{"word": "a", "list": [1, "x"], "n": null}\n{"word": "b"}\n{"word": "c", "more": 1}\n'})
+    code, out, err = t.run("p.pdl", "-i", "in.jsonl", "-o", "out.csv")
+    rows = t.table("out.csv")
+    t.check("jsonl to csv: lists are JSON", code == 3 and rows[0]["list"] == '[1, "x"]' and rows[0]["n"] == "" and rows[1]["list"] == "", rows)
+    t.check("jsonl to csv: a column without a place", "column 'more' that the first row does not have" in rows[2]["error"], rows)
+
+
+for test in (test_jsonl, test_streams, test_csv, test_broken_rows, test_failed_rows, test_columns, test_commands, test_choice, test_sqlite,
+             test_headers):
     test()
 sys.exit(t.finish())

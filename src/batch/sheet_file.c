@@ -1,0 +1,151 @@
+/* sheet_file.c -- see sheet.h: files of JSONL and CSV. Rows are gathered and written together, always
+ * up to the end of a row.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "batch/sheet_impl.h"
+#include "io/file.h"
+#include "value/json_read.h"
+#include "value/json_write.h"
+
+#include "base/banned.h"
+
+enum { GATHERED = 1 << 16 };
+
+typedef struct sheet_file {
+    sheet sheet;
+    int fd;
+    bool owns; /* fd is closed at the end */
+    pdl_buf buf;
+} sheet_file;
+
+/* --- CSV -------------------------------------------------------------------------------------- */
+
+static void put_cell(pdl_str text, pdl_buf *out) {
+    bool quoted = false;
+    for (size_t i = 0; i < text.n && !quoted; i++)
+        quoted = pdl_byte_in(text.p[i], PDL_STR(",\"\r\n"));
+    if (!quoted) {
+        pdl_buf_put(out, text);
+        return;
+    }
+    pdl_buf_putc(out, '"');
+    for (size_t i = 0; i < text.n; i++) {
+        if (text.p[i] == '"') pdl_buf_putc(out, '"');
+        pdl_buf_putc(out, text.p[i]);
+    }
+    pdl_buf_putc(out, '"');
+}
+
+/* A text is written as it is, everything else as JSON; the result always is JSON, so that the text
+ * "1" and the number 1 stay apart. Nothing at all is an empty cell. */
+static bool put_csv_value(pdl_vref v, bool as_json, pdl_buf *out, pdl_err *err) {
+    if (pdl_is_absent(v) || pdl_is_null(v)) return true;
+    if (pdl_is_str(v) && !as_json) {
+        put_cell(pdl_str_get(v), out);
+        return true;
+    }
+    pdl_buf text = PDL_BUF;
+    bool ok = pdl_json_write(v, PDL_JSON_SPACED, 0, &text, err);
+    if (ok) put_cell(pdl_buf_str(&text), out);
+    pdl_buf_fini(&text);
+    return ok;
+}
+
+static void put_header(sheet_file *s) {
+    for (size_t i = 0; i < s->sheet.columns.n; i++) {
+        if (i) pdl_buf_putc(&s->buf, ',');
+        put_cell(pdl_str_of(s->sheet.columns.p[i]), &s->buf);
+    }
+    pdl_buf_putc(&s->buf, '\n');
+}
+
+static bool put_csv(sheet_file *s, pdl_str json, pdl_err *err) {
+    pdl_val row;
+    size_t start = s->buf.len;
+    if (!pdl_json_read(json, PDL_JSON_PYTHON, &row, NULL, err)) return false;
+    pdl_vref failed = pdl_dict_getz(row, pdl_batch_own_column(BATCH_ERROR));
+    bool ok = true;
+    for (size_t i = 0; ok && i < s->sheet.columns.n; i++) {
+        bool is_result = pdl_batch_sheet_is_result(&s->sheet, i);
+        pdl_vref v = pdl_dict_getz(row, s->sheet.columns.p[i]);
+        if (i) pdl_buf_putc(&s->buf, ',');
+        if (is_result && pdl_is_null(v) && pdl_is_null(failed))
+            PDL_PUT(&s->buf, "null"); /* a result, not the lack of one */
+        else
+            ok = put_csv_value(v, is_result, &s->buf, err);
+    }
+    pdl_buf_putc(&s->buf, '\n');
+    if (!ok) pdl_buf_cut(&s->buf, start);
+    pdl_drop(row);
+    return ok;
+}
+
+/* --- the file --------------------------------------------------------------------------------- */
+
+static bool write_out(sheet_file *s, pdl_err *err) {
+    if (!s->buf.len) return true;
+    if (!pdl_file_write_fd(s->fd, pdl_buf_str(&s->buf), err)) return false;
+    s->sheet.size += s->buf.len;
+    pdl_buf_clear(&s->buf);
+    return true;
+}
+
+static bool put(sheet *base, pdl_str json, pdl_err *err) {
+    sheet_file *s = (sheet_file *)(void *)base;
+    if (base->table.form == PDL_TABLE_csv) {
+        if (!put_csv(s, json, err)) return false;
+    } else {
+        pdl_buf_put(&s->buf, json);
+        pdl_buf_putc(&s->buf, '\n');
+    }
+    return s->buf.len < GATHERED || write_out(s, err);
+}
+
+static bool flush(sheet *base, bool sync, pdl_err *err) {
+    sheet_file *s = (sheet_file *)(void *)base;
+    if (!write_out(s, err)) return false;
+    return !sync || base->table.standard || fdatasync(s->fd) == 0 || errno == EINVAL ||
+           pdl_file_errno(err, errno, base->path);
+}
+
+static void close_file(sheet *base) {
+    sheet_file *s = (sheet_file *)(void *)base;
+    if (s->owns) close(s->fd);
+    pdl_buf_fini(&s->buf);
+    pdl_free(s);
+}
+
+static const sheet_ops ops = {put, flush, close_file};
+
+sheet *pdl_batch_sheet_file_new(void) {
+    sheet_file *s = PDL_NEW(sheet_file);
+    s->sheet.ops = &ops;
+    s->fd = STDOUT_FILENO;
+    s->buf = PDL_BUF;
+    return &s->sheet;
+}
+
+static bool open_file(sheet_file *s, uint64_t keep, pdl_err *err) {
+    const char *path = s->sheet.path;
+    if (s->sheet.table.standard) return true;
+    s->fd = pdl_file_open(path, O_WRONLY | O_CREAT, 0666, err);
+    if (s->fd < 0) return false;
+    s->owns = true;
+    if (pdl_file_kind_of(path) == PDL_FILE_REGULAR &&
+        (ftruncate(s->fd, (off_t)keep) != 0 || lseek(s->fd, 0, SEEK_END) < 0))
+        return pdl_file_errno(err, errno, path);
+    s->sheet.size = keep;
+    return true;
+}
+
+bool pdl_batch_sheet_file_begin(sheet *base, uint64_t keep, pdl_err *err) {
+    sheet_file *s = (sheet_file *)(void *)base;
+    if (!open_file(s, keep, err)) return false;
+    if (base->table.form == PDL_TABLE_csv && !keep) put_header(s);
+    return true;
+}

@@ -1,0 +1,38 @@
+/* sheet_impl.h -- what a writer of a form provides. Private to batch.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_BATCH_SHEET_IMPL_H
+#define PDL_BATCH_SHEET_IMPL_H
+
+#include "base/vec.h"
+#include "batch/sheet.h"
+
+/* Everything is called with the writer of the form, whose first member is the sheet. */
+typedef struct sheet_ops {
+    bool (*put)(sheet *s, pdl_str json, pdl_err *err);
+    bool (*flush)(sheet *s, bool sync, pdl_err *err);
+    void (*close)(sheet *s);
+} sheet_ops;
+
+struct batch_sheet {
+    const sheet_ops *ops;
+    pdl_table table;
+    char *path;              /* owned; for messages */
+    PDL_VEC(char *) columns; /* owned */
+    uint64_t size;           /* how much is certain: bytes of a file, rows of a table */
+};
+
+/* Is the column of this number the result? */
+static inline bool pdl_batch_sheet_is_result(const sheet *s, size_t i) {
+    return i + BATCH_OWN_COLUMNS - BATCH_RESULT == s->columns.n;
+}
+
+PDL_MUST bool pdl_batch_sheet_file_begin(sheet *s, uint64_t keep, pdl_err *err);
+sheet *pdl_batch_sheet_file_new(void);
+sheet *pdl_batch_sheet_sqlite_new(void);
+PDL_MUST bool pdl_batch_sheet_sqlite_begin(sheet *s, uint64_t keep, pdl_err *err);
+/* Rows of a table that is there; false: there is none. */
+bool pdl_batch_sheet_sqlite_size(const pdl_table *t, uint64_t *size);
+
+#endif
