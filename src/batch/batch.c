@@ -36,6 +36,7 @@ typedef struct batch {
     bool scratch;             /* the journal is not kept: the output is a stream */
     uint64_t n_rows;          /* of the table; 0: not counted */
     pdl_batch_totals *totals;
+    stats stats;
 } batch;
 
 /* --- what a batch is: equal facts continue ---------------------------------------------------- */
@@ -244,6 +245,8 @@ static bool on_finished(void *user, const pdl_ledger_row *r) {
     pdl_err ignored = {0};
     t->reused++;
     t->failed += r->failed;
+    int64_t tokens = -(t->prompt_tokens + t->completion_tokens);
+    pdl_str kind = {0};
     if (r->number > 0) b->window.last_known = (uint64_t)r->number;
     if (pdl_json_read(r->facts, 0, &facts, NULL, &ignored)) {
         const struct {
@@ -257,7 +260,11 @@ static bool on_finished(void *user, const pdl_ledger_row *r) {
             if (pdl_is(n, PDL_V_INT)) *counts[i].to += pdl_int_of(n);
         }
         pdl_vref cost = pdl_is_dict(facts) ? pdl_dict_getz(facts, "cost") : pdl_absent();
+        pdl_vref failed = pdl_is_dict(facts) ? pdl_dict_getz(facts, "kind") : pdl_absent();
         if (pdl_is(cost, PDL_V_FLOAT)) t->cost += pdl_float_of(cost);
+        if (pdl_is_str(failed)) kind = pdl_str_get(failed);
+        tokens += t->prompt_tokens + t->completion_tokens;
+        pdl_batch_stats_add(&b->stats, r->end - r->start, tokens, kind);
         pdl_drop(facts);
     }
     pdl_err_fini(&ignored);
@@ -422,6 +429,7 @@ static bool open_window(batch *b, pdl_err *err) {
     w->rows = b->rows;
     w->writer = &b->writer;
     w->totals = b->totals;
+    w->stats = &b->stats;
     w->chosen = pdl_batch_sample_of(b->n_rows, b->o->sample);
     if (b->o->budget) {
         w->budget = pdl_budget_new(b->o->budget, NULL, (pdl_loc){0});
@@ -461,12 +469,24 @@ static bool end_all(batch *b, bool ok, pdl_err *err) {
     return ok && pdl_rows_unchanged(b->rows, err);
 }
 
+static bool write_reports(const batch *b, bool ok, pdl_err *err) {
+    for (size_t i = 0; i < b->o->n_reports; i++) {
+        pdl_err second = {0};
+        if (!pdl_batch_report_write(b->o, b->totals, &b->stats, b->o->reports[i],
+                                    ok ? err : &second))
+            ok = false;
+        pdl_err_fini(&second);
+    }
+    return ok;
+}
+
 bool pdl_batch_run(const pdl_batch_options *o, pdl_batch_totals *t, pdl_err *err) {
     batch b = {.o = o, .first = pdl_absent(), .totals = t};
     b.window.variables = pdl_absent();
     *t = (pdl_batch_totals){0};
     bool ok = open_all(&b, err) && pdl_batch_window_run(&b.window, err);
     ok = end_all(&b, ok, err);
+    if (b.writer.sheet) ok = write_reports(&b, ok, err);
     pdl_batch_window_fini(&b.window);
     pdl_batch_writer_close(&b.writer);
     pdl_ledger_close(b.ledger, true);

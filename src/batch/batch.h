@@ -41,17 +41,20 @@ typedef struct pdl_batch_options {
     pdl_table input, output;
     const pdl_batch_map *map;
     size_t n_map;
-    const double *budget; /* limits of the whole batch; NULL: none */
-    uint32_t jobs;        /* rows under way at a time, at most PDL_SPAWN_SLOTS */
-    uint64_t limit;       /* at most so many rows; 0: all */
-    uint64_t sample;      /* so many rows drawn at random; 0: all */
-    int64_t max_errors;   /* more failed rows end the batch; negative: any number may fail */
-    bool types;           /* cells of a CSV file are read as numbers, booleans, null */
-    bool unordered;       /* rows are written as they come */
-    bool overwrite;       /* an output that is there is begun anew */
-    bool retry_errors;    /* rows that failed are asked again */
-    bool reuse_changed;   /* of another program or input: what fits is kept */
-    bool allow_files;     /* the program may write files */
+    const double *budget;   /* limits of the whole batch; NULL: none */
+    uint32_t jobs;          /* rows under way at a time, at most PDL_SPAWN_SLOTS */
+    uint64_t limit;         /* at most so many rows; 0: all */
+    uint64_t sample;        /* so many rows drawn at random; 0: all */
+    int64_t max_errors;     /* more failed rows end the batch; negative: any number may fail */
+    const pdl_str *reports; /* files for a summary at the end: .json, or HTML */
+    size_t n_reports;
+    pdl_str prices;     /* table of prices for an estimate; empty: that of PDL_PRICES, if any */
+    bool types;         /* cells of a CSV file are read as numbers, booleans, null */
+    bool unordered;     /* rows are written as they come */
+    bool overwrite;     /* an output that is there is begun anew */
+    bool retry_errors;  /* rows that failed are asked again */
+    bool reuse_changed; /* of another program or input: what fits is kept */
+    bool allow_files;   /* the program may write files */
     /* Told of what the user should know, a line; and now and then, with tick_ms above 0, how far
      * it is. */
     void (*note)(void *user, const char *text);
@@ -65,5 +68,18 @@ typedef struct pdl_batch_options {
  * (columns, files, a journal of another batch: before the first row), io, runtime (a row failed and
  * no more may), budget, interrupt. */
 PDL_MUST bool pdl_batch_run(const pdl_batch_options *o, pdl_batch_totals *t, pdl_err *err);
+
+/* What a batch would take, from some of its rows. */
+typedef struct pdl_batch_estimate {
+    uint64_t rows, looked_at;
+    uint64_t broken, failed; /* of all rows; of those that were looked at */
+    double calls, prompt_tokens;
+    double answer_tokens; /* at most; 0: the program sets no limit */
+    double cost;          /* 0: not known */
+    double unknown;       /* blocks that ask models and depend on answers */
+} pdl_batch_estimate;
+/* Asks nobody. Errors: those of pdl_batch_run before its first row. */
+PDL_MUST bool pdl_batch_estimate_rows(const pdl_batch_options *o, pdl_batch_estimate *out,
+                                      pdl_err *err);
 
 #endif

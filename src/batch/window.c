@@ -129,6 +129,8 @@ static bool finish(window *w, flight *f, const outcome *c, pdl_err *err) {
                           .start = f->start,
                           .end = wall(),
                           .facts = pdl_buf_str(&facts)};
+    pdl_batch_stats_add(w->stats, row.end - row.start, other.prompt + other.completion,
+                        pdl_str_of(other.kind));
     bool ok = pdl_batch_writer_add(w->writer, f->row.number, &row, &json, err);
     judge(w, f, &other);
     f->is_over = true;
@@ -333,11 +335,11 @@ static bool spent(window *w, flight *f, const pdl_err *e) {
 
 static bool fail(window *w, flight *f, const pdl_err *e, pdl_err *err) {
     pdl_buf place = PDL_BUF, text = PDL_BUF;
-    if (pdl_err_is_cancel(e)) { /* it is asked again by the command that continues */
+    if (spent(w, f, e)) return true;
+    if (w->o->cancel && *w->o->cancel) { /* asked again by the command that continues */
         f->is_over = true;
         return true;
     }
-    if (spent(w, f, e)) return true;
     if (e->loc.src && e->loc.src->name.n)
         pdl_buf_putf(&place, "%.*s:%u", PDL_FMT(e->loc.src->name), pdl_loc_line(e->loc));
     pdl_session_redact(w->o->session, pdl_str_of(e->msg ? e->msg : ""), &text);

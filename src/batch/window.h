@@ -5,6 +5,7 @@
 #ifndef PDL_BATCH_WINDOW_H
 #define PDL_BATCH_WINDOW_H
 
+#include "batch/stats.h"
 #include "batch/writer.h"
 
 enum { BATCH_HASH = 32 }; /* hex digits of the hash of a row */
@@ -40,6 +41,7 @@ typedef struct batch_window {
     PDL_VEC(pdl_row) early; /* rows that were read before the batch began */
     size_t n_early;         /* of them that were taken */
     pdl_batch_totals *totals;
+    stats *stats;
     uint64_t ticked_ns, begun_ns;
     uint64_t n_read; /* rows of the input so far */
     bool ended;      /* no further row */

@@ -20,6 +20,7 @@ typedef struct batcher {
     pdl_session *session;
     pdl_signals *signals;
     PDL_VEC(pdl_batch_map) map;
+    PDL_VEC(pdl_str) reports;
     pdl_batch_options o;
     bool on_terminal; /* the line of progress is rewritten */
     bool shows_line;
@@ -42,6 +43,15 @@ static bool read_map(batcher *b) {
     b->o.map = b->map.p;
     b->o.n_map = b->map.n;
     return true;
+}
+
+static void read_reports(batcher *b) {
+    for (size_t i = 0; i < b->a->values.n; i++)
+        if (b->a->values.p[i].id == OPT_report)
+            *pdl_vec_push(&b->reports) = b->a->values.p[i].value;
+    b->o.reports = b->reports.p;
+    b->o.n_reports = b->reports.n;
+    b->o.prices = b->a->value[OPT_prices];
 }
 
 static bool read_tables(batcher *b) {
@@ -194,6 +204,54 @@ static void summarize(batcher *b, const pdl_batch_totals *t, bool ok) {
     pdl_buf_fini(&line);
 }
 
+/* Numbers of estimates have no false precision: three digits. */
+static double rough(double n) {
+    double unit = 1;
+    while (n / unit >= 1000) unit *= 10;
+    return (double)(int64_t)(n / unit + 0.5) * unit;
+}
+
+static void put_about(pdl_buf *out, const char *name, double n) {
+    pdl_buf_putf(out, "%s: about %.0f\n", name, rough(n));
+}
+
+static int print_estimate(const pdl_batch_estimate *e) {
+    pdl_buf out = PDL_BUF;
+    pdl_buf_putf(&out, "rows: %llu, %llu of them looked at\n", (unsigned long long)e->rows,
+                 (unsigned long long)e->looked_at);
+    if (e->broken)
+        pdl_buf_putf(&out, "rows that cannot be read: %llu\n", (unsigned long long)e->broken);
+    if (e->failed)
+        pdl_buf_putf(&out, "rows that would fail before they ask: %llu of those looked at\n",
+                     (unsigned long long)e->failed);
+    put_about(&out, "calls of models", e->calls);
+    put_about(&out, "tokens of prompts", e->prompt_tokens);
+    if (e->answer_tokens > 0)
+        pdl_buf_putf(&out, "tokens of answers: at most %.0f\n", rough(e->answer_tokens));
+    else
+        PDL_PUT(&out, "tokens of answers: the program sets no limit\n");
+    if (e->cost > 0)
+        pdl_buf_putf(&out, "cost: about %.3g\n", e->cost);
+    else
+        PDL_PUT(&out, "cost: no price is known\n");
+    if (e->unknown > 0)
+        pdl_buf_putf(&out, "not counted: about %.0f model blocks that depend on answers\n",
+                     rough(e->unknown));
+    int code = pdl_cli_put_stdout(pdl_buf_str(&out));
+    pdl_buf_fini(&out);
+    return code;
+}
+
+static int estimate(batcher *b) {
+    pdl_batch_estimate e;
+    pdl_err err = {0};
+    if (pdl_batch_estimate_rows(&b->o, &e, &err)) return print_estimate(&e);
+    pdl_cli_print_error(&err, b->session);
+    int code = err.kind == PDL_E_usage ? 2 : pdl_err_exit_code(&err);
+    pdl_err_fini(&err);
+    return code;
+}
+
 static int run_batch(batcher *b) {
     pdl_err err = {0};
     pdl_batch_totals t;
@@ -223,7 +281,7 @@ static int run_program(batcher *b) {
         b->o.text = pdl_buf_str(&text);
         b->o.session = b->session;
         if (ok)
-            code = run_batch(b);
+            code = b->a->given[OPT_dry_run] ? estimate(b) : run_batch(b);
         else
             pdl_cli_print_load_errors(b->o.program, b->session);
         pdl_program_drop(b->o.program);
@@ -280,8 +338,10 @@ int pdl_cli_cmd_batch(const arguments *a) {
     if (!a->given[OPT_input])
         return pdl_cli_refuse(a, "the following arguments are required: --input ROWS");
     read_flags(&b);
+    read_reports(&b);
     choose_progress(&b);
     int code = read_map(&b) && read_numbers(&b) && read_tables(&b) ? open_session(&b) : 2;
     pdl_vec_fini(&b.map);
+    pdl_vec_fini(&b.reports);
     return code;
 }

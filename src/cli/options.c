@@ -183,6 +183,10 @@ static const option options[] = {
      "the program may write files, another one for each row"},
     {OPT_rows_progress, "progress", 0, OPT_VALUE, "HOW", "{auto,lines,none}",
      "how far it is, on standard error: on a terminal (auto, the default), as plain lines"},
+    {OPT_report, "report", 0, OPT_VALUE, "FILE", NULL,
+     "a summary at the end, as JSON when FILE ends in .json, else as HTML. May be repeated"},
+    {OPT_dry_run, "dry-run", 0, OPT_FLAG, NULL, NULL,
+     "ask nobody: estimate calls, tokens and cost from some of the rows"},
     {OPT_net, "net", 0, OPT_FLAG, NULL, NULL,
      "also ask the services that are set up whether they answer"},
 };
@@ -217,10 +221,10 @@ static const opt_id batch_options[] = {
     OPT_help,         OPT_input,        OPT_rows_output, OPT_rows_form,     OPT_map,
     OPT_data_file,    OPT_data,         OPT_rows_types,  OPT_rows_jobs,     OPT_on_error,
     OPT_max_errors,   OPT_limit,        OPT_sample,      OPT_unordered,     OPT_overwrite,
-    OPT_retry_errors, OPT_rows_changed, OPT_allow_files, OPT_rows_progress, OPT_cache,
-    OPT_timeout,      OPT_budget,       OPT_prices,      OPT_max_rps,       OPT_max_tpm,
-    OPT_wire,         OPT_policy,       OPT_sandbox,     OPT_no_sandbox,    OPT_sandbox_min,
-    OPT_COUNT};
+    OPT_retry_errors, OPT_rows_changed, OPT_allow_files, OPT_rows_progress, OPT_report,
+    OPT_dry_run,      OPT_cache,        OPT_timeout,     OPT_budget,        OPT_prices,
+    OPT_max_rps,      OPT_max_tpm,      OPT_wire,        OPT_policy,        OPT_sandbox,
+    OPT_no_sandbox,   OPT_sandbox_min,  OPT_COUNT};
 static const opt_id resume_options[] = {
     OPT_help,     OPT_changed,  OPT_again,       OPT_skip,    OPT_rebuild,      OPT_take_over,
     OPT_only_new, OPT_check,    OPT_data_file,   OPT_data,    OPT_stream,       OPT_trace,

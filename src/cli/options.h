@@ -112,6 +112,8 @@ typedef enum {
     OPT_rows_changed,
     OPT_allow_files,
     OPT_rows_progress,
+    OPT_report,
+    OPT_dry_run,
     OPT_net,
     OPT_COUNT
 } opt_id;
