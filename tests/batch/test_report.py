@@ -116,7 +116,7 @@ def test_full_disk():
     t.check("a full disk is told", code == 1 and "No space left" in err and "the same command continues" in err, "%s %s" % (code, err))
     (t.folder / "out.jsonl").unlink()
     code, out, err = t.run(*ARGS)
-    t.check("with room it continues", code == 0 and len(t.lines("out.jsonl")) == 3 and sum(t.service.asked.values()) == 3, err)
+    t.check("with room it continues", code == 0 and [r["id"] for r in t.lines("out.jsonl")] == [1, 2, 3], err)
 
 
 for test in (test_report, test_estimate, test_progress, test_waiting_rows, test_window, test_budget, test_cache, test_changing_input,
