@@ -1,5 +1,5 @@
-/* sheet_file.c -- see sheet.h: files of JSONL and CSV. Rows are gathered and written together, always
- * up to the end of a row.
+/* sheet_file.c -- see sheet.h: files of JSONL and CSV. Rows are gathered and written together,
+ * always up to the end of a row.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

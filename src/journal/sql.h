@@ -1,5 +1,5 @@
-/* sql.h -- a SQLite file with statements that are prepared once: journals, caches, and the tables of
- * batches. Only sql.c knows SQLite, which is loaded when the first file is opened.
+/* sql.h -- a SQLite file with statements that are prepared once: journals, caches, and the tables
+ * of batches. Only sql.c knows SQLite, which is loaded when the first file is opened.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
