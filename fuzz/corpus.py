@@ -56,6 +56,11 @@ EXTRA = {
                "{type: object, properties: {a: {type: integer, minimum: 3}}, required: [b]}\n---\n{a: 1}",
                '{"$defs": {"n": {"type": "array", "items": {"$ref": "#/$defs/n"}}}, "$ref": "#/$defs/n", "type": "array"}\n---\n[[[]], 1]',
                '{"anyOf": [{"type": "string", "pattern": "^a+$"}, {"not": {}}]}\n---\nb'],
+    "policy": ["policy: 1\nrules:\n- {sink: command, argument: 0, allow: []}\n- {sink: command, allow: [user, bounded]}\notherwise: deny\n---\nls",
+               'policy: 1\nlabels: {secret: [{read: "a/**"}]}\ntrusted: [{tool: "*/x"}]\nread_only: [{tool: "*/s*"}]\nrules:\n- {sink: tool s/*, argument: to, deny: [secret], always: approve}\n'
+               '- {sink: journal, deny: [secret], durable: deny}\n- {sink: endorse, labels: [secret]}\n---\ns/x',
+               'policy: 1\nlock: x\ncontrol: strict\ncapacity: 5\n---\n{"servers": {"s": {"t": "00"}}}',
+               'policy: 1\nrules:\n- {sink: write ../*.txt, allow: [nobody]}\n- {sink: comand}\n- {sink: read, deny: [user], allow: user}\n---\n../a.txt'],
     "json": ['{"a": [1, -2.5e3, true, null, "\\ud83d\\ude00\\n"]}', "[1e400, 123456789012345678901234567890]", '"\\ud800"', "[" * 40 + "]" * 40],
 }
 
@@ -68,7 +73,7 @@ def texts(kit):
         "template": [r["code"] + variables(r) for r in rows("jinja_templates") if isinstance(r.get("code"), str)],
         "yaml": [r["text"] for r in rows("yaml")],
         "program": [p.read_text("utf-8") for p in sorted((kit / "programs").rglob("*.pdl"))],
-        "repair": [], "csv": [], "regex": [], "json": [], "sse": [], "httpd": [], "schema": [], "jsonl": [], "ndjson": [], "frame": [], "eventstream": [], "wire": [], "journal": [], "replies": [],
+        "repair": [], "csv": [], "regex": [], "json": [], "sse": [], "httpd": [], "schema": [], "policy": [], "jsonl": [], "ndjson": [], "frame": [], "eventstream": [], "wire": [], "journal": [], "replies": [],
     }
     for r in rows("parsers"):
         kind = r["parser"]

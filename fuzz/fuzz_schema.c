@@ -6,6 +6,7 @@
 #include "fuzz.h"
 
 #include "types/type.h"
+#include "value/label.h"
 #include "yaml/yaml.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -21,6 +22,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         bool ok = true;
         pdl_problems problems = {0};
         if (pdl_type_check(t, v, NULL, a, &ok, &problems, &err)) FUZZ_MUST(ok || problems.n);
+        if (ok && !err.kind) { /* a check of the form changes no origin */
+            pdl_val l = pdl_with_label(pdl_keep(v), pdl_label_built(PDL_LABEL_model));
+            l = pdl_type_bound(t, l, 1 << 16);
+            FUZZ_MUST(pdl_label_origins(pdl_label_of(l)) == PDL_LABEL_model);
+            FUZZ_MUST(fuzz_same_json(l, v) || !fuzz_same_json(v, v));
+            pdl_drop(l);
+        }
         pdl_drop(pdl_type_schema(t, true));
         pdl_drop(pdl_type_as_written(t));
     }

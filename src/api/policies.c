@@ -58,6 +58,32 @@ static bool read_file(const char *file, pdl_buf *text, pdl_err *err) {
     return false;
 }
 
+/* The lock file that the policy added last names: from the folder of the policy. */
+static bool read_lock(pdl_policies *all, pdl_str policy, pdl_err *err) {
+    pdl_loc loc;
+    pdl_str path = pdl_policies_lock_path(all, &loc);
+    if (!path.n) return true;
+    pdl_buf file = PDL_BUF, text = PDL_BUF_INIT((size_t)PDL_MAX_SOURCE_BYTES);
+    pdl_str folder = pdl_file_folder(policy);
+    if (folder.n && path.p[0] != '/') pdl_buf_putf(&file, "%.*s/", PDL_FMT(folder));
+    pdl_buf_put(&file, path);
+    bool ok = pdl_file_read(pdl_buf_z(&file), &text, err);
+    if (!ok) {
+        pdl_buf place = PDL_BUF; /* as text: the policies do not outlive a session that failed */
+        pdl_loc_put(loc, &place);
+        pdl_err_fini(err);
+        pdl_err_set(err, PDL_E_io, (pdl_loc){0},
+                    "%sthe lock file %s cannot be read; `pdl policy lock %s` writes it",
+                    pdl_buf_z(&place), pdl_buf_z(&file), pdl_buf_z(&file));
+        err->preformatted = true;
+        pdl_buf_fini(&place);
+    }
+    ok = ok && pdl_policies_lock(all, pdl_buf_str(&file), pdl_buf_str(&text), err);
+    pdl_buf_fini(&file);
+    pdl_buf_fini(&text);
+    return ok;
+}
+
 static bool read_named(pdl_policies **all, const pdl_policy_source *from, pdl_str folder,
                        pdl_str name, pdl_err *err) {
     pdl_buf text = PDL_BUF_INIT((size_t)PDL_MAX_SOURCE_BYTES), file = PDL_BUF;
@@ -71,7 +97,8 @@ static bool read_named(pdl_policies **all, const pdl_policy_source *from, pdl_st
         if (moved) pdl_buf_putf(&file, "%.*s/", PDL_FMT(folder));
         pdl_buf_put(&file, name);
         ok = read_file(pdl_buf_z(&file), &text, err) &&
-             pdl_policies_add(*all, pdl_buf_str(&file), pdl_buf_str(&text), false, err);
+             pdl_policies_add(*all, pdl_buf_str(&file), pdl_buf_str(&text), false, err) &&
+             read_lock(*all, pdl_buf_str(&file), err);
     }
     pdl_buf_fini(&text);
     pdl_buf_fini(&file);
@@ -87,7 +114,8 @@ bool pdl_policies_read_node(pdl_policies **all, const pdl_policy_source *from, p
                             const pdl_node *n, pdl_err *err) {
     begin(all);
     if (pdl_node_is_null(n)) return true;
-    if (!pdl_node_is_str(n)) return pdl_policies_add_node(*all, file, n, err);
+    if (!pdl_node_is_str(n))
+        return pdl_policies_add_node(*all, file, n, err) && read_lock(*all, file, err);
     if (read_named(all, from, from->folder, n->text, err)) return true;
     pdl_err_at(err, pdl_node_loc(n));
     return false;

@@ -19,4 +19,10 @@ PDL_MUST bool pdl_policy_built_in(const pdl_str *path, size_t n_path, pdl_str na
 PDL_MUST bool pdl_session_policies(const pdl_session *s, const pdl_program *p, pdl_policies **out,
                                    pdl_err *err);
 
+/* The hashes of the definitions of the servers' tools, asked of the servers: adds to *locked, a
+ * dict as pdl_lock_read gives it. servers: n names; none: all that are configured. Errors: those of
+ * the configuration and of the servers. */
+PDL_MUST bool pdl_session_lock_tools(pdl_session *s, const pdl_str *servers, size_t n,
+                                     pdl_val *locked, pdl_err *err);
+
 #endif

@@ -1,4 +1,4 @@
-/* cmd_policy.c -- pdl policy ACTION: show a built-in policy, check a file.
+/* cmd_policy.c -- pdl policy ACTION: show a built-in policy, check a file, lock tools.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -44,17 +44,103 @@ static int check(const pdl_session *s, pdl_str file) {
     return code;
 }
 
+/* --- lock ------------------------------------------------------------------------------------- */
+
+static bool read_lock(pdl_str file, pdl_val *out, pdl_err *err) {
+    char *path = pdl_str_dup(file);
+    pdl_buf text = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
+    bool ok = true;
+    *out = pdl_dict_new(0);
+    if (pdl_file_kind_of(path) != PDL_FILE_NONE) {
+        pdl_val known;
+        ok =
+            pdl_file_read(path, &text, err) && pdl_lock_read(file, pdl_buf_str(&text), &known, err);
+        if (ok) {
+            pdl_drop(*out);
+            *out = known;
+        }
+    }
+    pdl_buf_fini(&text);
+    pdl_free(path);
+    return ok;
+}
+
+static pdl_vref hash_in(pdl_vref servers, pdl_vref server, pdl_vref tool) {
+    pdl_vref tools = pdl_dict_find(servers, server);
+    return pdl_is_dict(tools) ? pdl_dict_find(tools, tool) : pdl_absent();
+}
+
+static void put_change(pdl_buf *out, const char *what, pdl_vref server, pdl_vref tool) {
+    pdl_buf_putf(out, "%s: %.*s/%.*s\n", what, PDL_FMT(pdl_str_get(server)),
+                 PDL_FMT(pdl_str_get(tool)));
+}
+
+/* What a person should look at before the file is committed. Returns the number of tools. */
+static size_t put_changes(pdl_vref before, pdl_vref now, pdl_buf *out) {
+    size_t count = 0;
+    for (size_t i = 0; i < pdl_dict_len(now); i++) {
+        pdl_vref server = pdl_dict_key_at(now, i), tools = pdl_dict_val_at(now, i);
+        for (size_t k = 0; k < pdl_dict_len(tools); k++, count++) {
+            pdl_vref tool = pdl_dict_key_at(tools, k), old = hash_in(before, server, tool);
+            if (pdl_is_absent(old))
+                put_change(out, "new", server, tool);
+            else if (!pdl_val_eq(old, pdl_dict_val_at(tools, k)))
+                put_change(out, "changed", server, tool);
+        }
+    }
+    for (size_t i = 0; i < pdl_dict_len(before); i++) {
+        pdl_vref server = pdl_dict_key_at(before, i), tools = pdl_dict_val_at(before, i);
+        for (size_t k = 0; k < pdl_dict_len(tools); k++)
+            if (pdl_is_absent(hash_in(now, server, pdl_dict_key_at(tools, k))))
+                put_change(out, "gone", server, pdl_dict_key_at(tools, k));
+    }
+    return count;
+}
+
+/* Servers that are not named keep their entries. */
+static int lock(pdl_session *s, pdl_str file, const pdl_str *servers, size_t n) {
+    pdl_err err = {0};
+    pdl_val before, now;
+    pdl_buf text = PDL_BUF, changes = PDL_BUF;
+    char *path = pdl_str_dup(file);
+    if (!read_lock(file, &before, &err)) {
+        pdl_drop(before);
+        pdl_free(path);
+        return failed(&err, s);
+    }
+    now = n ? pdl_keep(before) : pdl_dict_new(4);
+    bool ok = pdl_session_lock_tools(s, servers, n, &now, &err) &&
+              pdl_lock_write(now, &text, &err) &&
+              pdl_file_write(path, pdl_buf_str(&text), PDL_FILE_ATOMIC, &err);
+    int code = ok ? 0 : failed(&err, s);
+    if (ok) {
+        size_t count = put_changes(before, now, &changes);
+        pdl_buf_putf(&changes, "%zu tools of %zu servers are locked in %s\n", count,
+                     pdl_dict_len(now), path);
+        code = pdl_cli_put_stdout(pdl_buf_str(&changes));
+    }
+    pdl_drop(before);
+    pdl_drop(now);
+    pdl_buf_fini(&text);
+    pdl_buf_fini(&changes);
+    pdl_free(path);
+    return code;
+}
+
 int pdl_cli_cmd_policy(const arguments *a) {
     if (a->files.n < 2)
         return pdl_cli_refuse(a, "the following arguments are required: ACTION NAME");
     pdl_str action = a->files.p[0], name = a->files.p[1];
     pdl_session *s = NULL;
     pdl_err err = {0};
-    bool shows = pdl_str_is(action, "show");
-    if (!shows && !pdl_str_is(action, "check"))
-        return pdl_cli_refuse(a, "the action should be show or check");
+    bool shows = pdl_str_is(action, "show"), locks = pdl_str_is(action, "lock");
+    if (!shows && !locks && !pdl_str_is(action, "check"))
+        return pdl_cli_refuse(a, "the action should be show, check or lock");
+    if (!locks && a->files.n > 2) return pdl_cli_refuse(a, "one NAME is enough");
     if (!pdl_session_new(&(pdl_session_options){.file = name}, &s, &err)) return failed(&err, NULL);
-    int code = shows ? show(s, name) : check(s, name);
+    int code = shows   ? show(s, name)
+               : locks ? lock(s, name, a->files.p + 2, a->files.n - 2)
+                       : check(s, name);
     pdl_session_free(s);
     return code;
 }

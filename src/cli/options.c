@@ -331,10 +331,12 @@ static const command table[] = {
     {"lsp", pdl_cli_cmd_lsp, lsp_options, "",
      "Serve an editor: the Language Server Protocol on standard input and output.",
      "Editors start it themselves; docs/manual/editors.md says what each needs.\n"},
-    {"policy", pdl_cli_cmd_policy, plain_options, "ACTION [NAME]", "Look at policies.",
+    {"policy", pdl_cli_cmd_policy, plain_options, "ACTION NAME...", "Look at policies, lock tools.",
      "Actions:\n"
      "  show NAME   print a built-in policy: default, careful or strict\n"
-     "  check FILE  report what is wrong with a policy\n"},
+     "  check FILE  report what is wrong with a policy\n"
+     "  lock FILE [SERVER...]  write the hashes of the definitions of tools, as the servers of "
+     "PDL_MCP_CONFIG\n              give them now, for `lock: FILE` of a policy\n"},
     {"new", pdl_cli_cmd_new, new_options, "NAME",
      "Write a program to begin with: a chat, retrieval, an agent with tools, or many rows.",
      "NAME.pdl must not exist.\n"},

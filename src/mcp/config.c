@@ -371,6 +371,31 @@ bool pdl_mcp_config_allows(const server_config *c, pdl_str tool) {
     return !c->allow;
 }
 
+bool pdl_mcp_servers(const pdl_mcp_options *opt, pdl_val *names, pdl_err *err) {
+    const char *file = variable(opt, "PDL_MCP_CONFIG");
+    if (!file)
+        return pdl_err_set(err, PDL_E_runtime, (pdl_loc){0},
+                           "PDL_MCP_CONFIG names no configuration file of tool servers");
+    pdl_arena *a = pdl_arena_make();
+    reader r = {.opt = opt,
+                .a = a,
+                .file = file,
+                .server = "",
+                .err = err,
+                .text = PDL_BUF_INIT(MAX_CONFIG)};
+    pdl_val servers;
+    bool ok = read_file(&r, &servers);
+    if (ok) {
+        *names = pdl_list_new(pdl_dict_len(servers));
+        for (size_t i = 0; i < pdl_dict_len(servers); i++)
+            *names = pdl_list_push(*names, pdl_keep(pdl_dict_key_at(servers, i)));
+        pdl_drop(servers);
+    }
+    pdl_buf_fini(&r.text);
+    pdl_arena_free(a);
+    return ok;
+}
+
 /* --- what must not be shown ------------------------------------------------------------------- */
 
 /* Around the first sep of a line: its name and its value. */

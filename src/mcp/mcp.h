@@ -48,6 +48,9 @@ pdl_world *pdl_mcp_world_new(pdl_loop *loop, const pdl_mcp_options *opt);
  * names indicate it. Reports nothing when the file is missing or wrong: the first use does. */
 void pdl_mcp_secrets(const pdl_mcp_options *opt, pdl_secrets *secrets);
 
+/* The names of the servers in the configuration: an owned list. Error: as for their first use. */
+PDL_MUST bool pdl_mcp_servers(const pdl_mcp_options *opt, pdl_val *names, pdl_err *err);
+
 /* Process id of the server of this name, 0 when it does not run (tests). */
 int pdl_mcp_pid(const pdl_world *w, pdl_str server);
 

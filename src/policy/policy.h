@@ -64,6 +64,17 @@ typedef struct pdl_argument {
     pdl_label label;
 } pdl_argument;
 
+/* The path of the lock file that the policy added last names, as it is written; empty: none. Its
+ * text is then given with pdl_policies_lock. */
+pdl_str pdl_policies_lock_path(const pdl_policies *p, pdl_loc *loc);
+/* Error: schema. */
+PDL_MUST bool pdl_policies_lock(pdl_policies *p, pdl_str name, pdl_str bytes, pdl_err *err);
+/* Hash of a tool's whole definition, as lock files have it. Error: what is no JSON. */
+PDL_MUST bool pdl_tool_hash(pdl_vref definition, char out[65], pdl_err *err);
+/* Reads a lock file: a dict of servers, each with a dict of hashes. Owned. Error: schema. */
+PDL_MUST bool pdl_lock_read(pdl_str name, pdl_str bytes, pdl_val *out, pdl_err *err);
+PDL_MUST bool pdl_lock_write(pdl_vref servers, pdl_buf *out, pdl_err *err);
+
 typedef struct pdl_policy_ask {
     pdl_sink_id sink;
     pdl_str name; /* of the command, tool, file, model ...; empty: none */

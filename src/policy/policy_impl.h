@@ -6,6 +6,7 @@
  *   asks.c     an effect -> the sinks that it would reach
  *   sources.c  which effects a value came from
  *   show.c     messages and questions
+ *   lock.c     definitions of tools against lock files
  *   world.c    the world
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -56,6 +57,9 @@ typedef struct policy {
     uint32_t approvals;
     uint32_t capacity;
     const pdl_node *sandbox;
+    pdl_str lock; /* path as written; p NULL: none */
+    pdl_loc lock_loc;
+    pdl_val locked; /* server -> tool -> hash; absent: no lock */
     PDL_VEC(rule) rules;
     PDL_VEC(source_pattern) labels, trusted, read_only;
 } policy;
@@ -115,11 +119,62 @@ void pdl_sources_fini(source_log *s);
 /* show.c */
 void pdl_policy_refusal(const pdl_policies *p, const source_log *s, const pdl_policy_ask *ask,
                         const pdl_decision *d, const char *why, pdl_loc loc, pdl_err *err);
-/* The request of an approval; owned dict. */
-pdl_val pdl_policy_question(const pdl_policies *p, const source_log *s, const pdl_policy_ask *ask);
+/* The request of an approval; owned dict. what: the question about the definition of a tool; NULL:
+ * about what is done. */
+pdl_val pdl_policy_question(const pdl_policies *p, const source_log *s, const char *what,
+                            const pdl_policy_ask *ask);
 /* What events tell of a decision; owned dict. outcome: allow, deny, approved, refused. */
 pdl_val pdl_policy_decision_value(const pdl_policies *p, const source_log *s,
                                   const pdl_policy_ask *ask, const pdl_decision *d,
                                   const char *outcome);
+
+/* --- the world: world.c, lock.c --------------------------------------------------------------- */
+
+typedef struct policy_room policy_room;
+
+/* An effect that waits for an approval. */
+typedef struct pending {
+    struct policy_room *room;
+    pdl_effect *e;
+    size_t next; /* the ask that is looked at */
+    pdl_val key; /* what is asked for, as a text */
+    uint32_t id; /* of the question; 0: another pending one asks the same */
+    struct pending *link;
+} pending;
+
+/* Code on its way: what it is told meanwhile stays in the worker. */
+typedef struct flight {
+    struct policy_room *room;
+    pdl_effect_sink asker;
+    uint32_t id;
+    struct flight *link;
+} flight;
+
+struct policy_room {
+    pdl_world world;
+    pdl_world *behind;
+    pdl_policy_options opt;
+    source_log sources;
+    pending *pending;
+    flight *flights;
+    struct listing *listings;
+    pdl_val accepted; /* server -> name of a tool -> true: locked, or approved */
+    pdl_val answers;  /* key -> bool: what a person said */
+    pdl_val servers;  /* name -> true: tool servers that were looked at */
+    pdl_val written;  /* full path -> null with the labels of what was written there */
+    bool lasts;       /* in a durable journal */
+    pdl_label in_worker, in_files, from_files;
+    uint32_t n_questions, most_questions, next_id;
+};
+
+/* Goes on with an effect that may be done: lock.c for tools, else the world behind. */
+void pdl_policy_forward(policy_room *r, pdl_effect *e);
+
+/* lock.c. Is e a use of tools, and are there locks? Then they are looked at, and what may be done
+ * is forwarded. */
+bool pdl_lock_takes(policy_room *r, pdl_effect *e);
+/* The effect with this id waits for a lock no more. True: it did. */
+bool pdl_lock_cancel(policy_room *r, uint32_t id);
+void pdl_lock_close(policy_room *r);
 
 #endif

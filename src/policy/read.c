@@ -299,7 +299,7 @@ static void read_durable(reader *r, const pdl_node *n, rule *to) {
     to->not_durable = v == PDL_VERDICT_DENY;
 }
 
-static const char *const rule_keys[] = {"sink",  "argument", "model",  "allow",   "deny",
+static const char *const rule_keys[] = {"sink",   "argument", "model",     "allow",     "deny",
                                         "always", "labels",   "otherwise", "read_only", "durable"};
 enum { N_RULE_KEYS = sizeof rule_keys / sizeof rule_keys[0] };
 
@@ -441,17 +441,22 @@ static void read_capacity(reader *r, const pdl_node *n) {
 
 static void read_sandbox(reader *r, const pdl_node *n) { r->p->sandbox = n; }
 
+static void read_lock(reader *r, const pdl_node *n) {
+    r->p->lock_loc = pdl_node_loc(n);
+    is_text(r, n, "lock, the path of a lock file,", &r->p->lock);
+}
+
 /* Labels first: rules name them. */
 static const struct {
     const char *key;
     void (*read)(reader *r, const pdl_node *n);
 } keys[] = {
-    {"policy", read_version},       {"description", read_description},
-    {"labels", read_named},         {"trusted", read_trusted},
-    {"read_only", read_read_only},  {"control", read_control},
-    {"approvals", read_approvals},  {"capacity", read_capacity},
-    {"sandbox", read_sandbox},      {"rules", read_rules},
-    {"otherwise", read_otherwise},
+    {"policy", read_version},      {"description", read_description},
+    {"labels", read_named},        {"trusted", read_trusted},
+    {"read_only", read_read_only}, {"control", read_control},
+    {"approvals", read_approvals}, {"capacity", read_capacity},
+    {"sandbox", read_sandbox},     {"lock", read_lock},
+    {"rules", read_rules},         {"otherwise", read_otherwise},
 };
 enum { N_KEYS = sizeof keys / sizeof keys[0] };
 
@@ -487,6 +492,7 @@ static bool add_node(pdl_policies *all, pdl_str name, const pdl_node *n, bool bu
         .otherwise = PDL_VERDICT_DENY,
         .approvals = MOST_APPROVALS,
         .capacity = BOUNDED_CAPACITY,
+        .locked = pdl_absent(),
     };
     *pdl_vec_push(&all->all) = p;
     reader r = {.all = all, .p = p, .problems = PDL_BUF};
@@ -528,6 +534,7 @@ void pdl_policies_free(pdl_policies *p) {
         pdl_vec_fini(&one->labels);
         pdl_vec_fini(&one->trusted);
         pdl_vec_fini(&one->read_only);
+        pdl_drop(one->locked);
         pdl_free(one);
     }
     pdl_vec_fini(&p->all);

@@ -14,7 +14,7 @@
 
 #include "base/banned.h"
 
-enum { MOST_SHOWN = 400, MOST_ARGUMENTS = 40 };
+enum { MOST_SHOWN = 400, MOST_DEFINITION = 20000, MOST_ARGUMENTS = 40 };
 
 /* "argument `to` of tool mail/send" */
 static void put_argument(const pdl_policy_ask *ask, const pdl_argument *arg, pdl_buf *out) {
@@ -61,17 +61,17 @@ static void put_visible(pdl_str s, pdl_buf *out) {
     }
 }
 
-static void put_value(pdl_vref v, pdl_buf *out) {
+static void put_value(pdl_vref v, size_t most, pdl_buf *out) {
     pdl_buf text = PDL_BUF_INIT(PDL_MAX_TEXT);
     pdl_err ignored = {0};
     if (pdl_is_absent(v) || !pdl_stringify(v, &text, &ignored)) PDL_PUT(&text, "?");
     pdl_err_fini(&ignored);
     pdl_str s = pdl_buf_str(&text);
     pdl_buf_putc(out, '"');
-    if (s.n <= MOST_SHOWN) {
+    if (s.n <= most) {
         put_visible(s, out);
     } else {
-        size_t half = MOST_SHOWN / 2, head = half, tail = s.n - half;
+        size_t half = most / 2, head = half, tail = s.n - half;
         while (head > 0 && ((unsigned char)s.p[head] & 0xc0) == 0x80) head--;
         while (tail < s.n && ((unsigned char)s.p[tail] & 0xc0) == 0x80) tail++;
         put_visible(pdl_str_sub(s, 0, head), out);
@@ -100,9 +100,11 @@ static void put_origins(const pdl_policies *p, const source_log *s, const pdl_ar
     pdl_buf_fini(&from);
 }
 
-static void put_question(const pdl_policies *p, const source_log *s, const pdl_policy_ask *ask,
-                         pdl_buf *out) {
-    PDL_PUT(out, "The policy asks: may this be done?\n  ");
+static void put_question(const pdl_policies *p, const source_log *s, const char *what,
+                         const pdl_policy_ask *ask, pdl_buf *out) {
+    /* who approves a definition has to see all of it */
+    size_t most = what ? MOST_DEFINITION : MOST_SHOWN;
+    pdl_buf_putf(out, "The policy asks: %s\n  ", what ? what : "may this be done?");
     pdl_buf_putf(out, "%s ", pdl_sink_name(ask->sink));
     put_visible(ask->name, out);
     pdl_buf_putc(out, '\n');
@@ -112,7 +114,7 @@ static void put_question(const pdl_policies *p, const source_log *s, const pdl_p
         PDL_PUT(out, "    ");
         put_visible(a->name, out);
         PDL_PUT(out, ": ");
-        put_value(a->value, out);
+        put_value(a->value, most, out);
         put_origins(p, s, a, out);
         pdl_buf_putc(out, '\n');
     }
@@ -137,7 +139,7 @@ static pdl_val shown_argument(const pdl_policies *p, const source_log *s, const 
     pdl_label origins = pdl_label_origins(a->label);
     pdl_buf value = PDL_BUF, from = PDL_BUF;
     pdl_val d = pdl_dict_putz(pdl_dict_new(5), "name", pdl_text(a->name));
-    put_value(a->value, &value);
+    put_value(a->value, MOST_SHOWN, &value);
     if (with_value) d = pdl_dict_putz(d, "text", pdl_text_of_buf(&value));
     d = pdl_dict_putz(d, "origins", label_names(p, origins));
     d = pdl_dict_putz(d, "untrusted",
@@ -160,9 +162,10 @@ static pdl_val shown_arguments(const pdl_policies *p, const source_log *s,
     return list;
 }
 
-pdl_val pdl_policy_question(const pdl_policies *p, const source_log *s, const pdl_policy_ask *ask) {
+pdl_val pdl_policy_question(const pdl_policies *p, const source_log *s, const char *what,
+                            const pdl_policy_ask *ask) {
     pdl_buf text = PDL_BUF, name = PDL_BUF;
-    put_question(p, s, ask, &text);
+    put_question(p, s, what, ask, &text);
     put_visible(ask->name, &name);
     pdl_val d = pdl_dict_new(4);
     d = pdl_dict_putz(d, "sink", pdl_textz(pdl_sink_name(ask->sink)));

@@ -19,38 +19,7 @@
 
 #include "base/banned.h"
 
-/* An effect that waits for an approval. */
-typedef struct pending {
-    struct policy_room *room;
-    pdl_effect *e;
-    size_t next;   /* the ask that is looked at */
-    pdl_val key;   /* what is asked for, as a text */
-    uint32_t id;   /* of the question; 0: another pending one asks the same */
-    struct pending *link;
-} pending;
-
-/* Code on its way: what it is told meanwhile stays in the worker. */
-typedef struct flight {
-    struct policy_room *room;
-    pdl_effect_sink asker;
-    uint32_t id;
-    struct flight *link;
-} flight;
-
-typedef struct policy_room {
-    pdl_world world;
-    pdl_world *behind;
-    pdl_policy_options opt;
-    source_log sources;
-    pending *pending;
-    flight *flights;
-    pdl_val answers; /* key -> bool: what a person said */
-    pdl_val servers; /* name -> true: tool servers that were looked at */
-    pdl_val written; /* full path -> null with the labels of what was written there */
-    bool lasts; /* in a durable journal */
-    pdl_label in_worker, in_files, from_files;
-    uint32_t n_questions, most_questions, next_id;
-} room;
+typedef policy_room room;
 
 static room *of(pdl_world *w) { return (room *)(void *)w; }
 
@@ -161,6 +130,11 @@ static void set_labels(room *r, pdl_effect *e) {
         e->added_labels |= pdl_sources_add(&r->sources, e, pdl_label_origins(own | named));
 }
 
+void pdl_policy_forward(room *r, pdl_effect *e) {
+    if (e->kind == PDL_EFFECT_code || e->kind == PDL_EFFECT_object) watch_code(r, e);
+    r->behind->ops->start(r->behind, e);
+}
+
 /* Refuses what a durable journal must not hold. */
 static bool may_last(room *r, pdl_effect *e) {
     pdl_label label = pdl_effect_label(e);
@@ -185,8 +159,7 @@ static void let_pass(room *r, pdl_effect *e) {
     if (e->kind == PDL_EFFECT_write) note_write(r, e);
     set_labels(r, e);
     if (r->lasts && pdl_effect_has(e->kind, PDL_EFFECT_KEPT) && !may_last(r, e)) return;
-    if (e->kind == PDL_EFFECT_code || e->kind == PDL_EFFECT_object) watch_code(r, e);
-    r->behind->ops->start(r->behind, e);
+    if (!pdl_lock_takes(r, e)) pdl_policy_forward(r, e);
 }
 
 /* --- approvals -------------------------------------------------------------------------------- */
@@ -198,8 +171,7 @@ static bool key_of(const pdl_policy_ask *ask, pdl_val *out, pdl_err *err) {
     bool ok = true;
     for (size_t i = 0; ok && i < ask->n; i++) {
         pdl_buf_putf(&b, "\n%zu %.*s ", ask->args[i].name.n, PDL_FMT(ask->args[i].name));
-        if (!pdl_is_absent(ask->args[i].value))
-            ok = pdl_effect_encode(ask->args[i].value, &b, err);
+        if (!pdl_is_absent(ask->args[i].value)) ok = pdl_effect_encode(ask->args[i].value, &b, err);
     }
     if (ok) *out = pdl_text_of_buf(&b);
     pdl_buf_fini(&b);
@@ -268,7 +240,7 @@ static void ask_person(room *r, pdl_effect *e, size_t at, const pdl_policy_ask *
     if (same) return;
     p->id = r->opt.first_id + ++r->next_id;
     pdl_path *place = pdl_path_name(e->place, "approval");
-    pdl_val request = pdl_policy_question(r->opt.policies, &r->sources, ask);
+    pdl_val request = pdl_policy_question(r->opt.policies, &r->sources, NULL, ask);
     pdl_effect *question =
         pdl_effect_new(PDL_EFFECT_approval, p->id, place, e->seq, e->loc, request,
                        (pdl_effect_sink){.user = p, .piece = no_piece, .reply = answered});
@@ -369,6 +341,7 @@ static void cancel(pdl_world *w, uint32_t id) {
         cancel_pending(r, p);
         return;
     }
+    if (pdl_lock_cancel(r, id)) return;
     r->behind->ops->cancel(r->behind, id);
     for (flight *f = r->flights; f; f = f->link) {
         if (f->id != id) continue;
@@ -393,9 +366,11 @@ static void close_world(pdl_world *w) {
         pdl_free(p);
     }
     while (r->flights) forget_flight(r->flights);
+    pdl_lock_close(r);
     pdl_sources_fini(&r->sources);
     pdl_drop(r->answers);
     pdl_drop(r->servers);
+    pdl_drop(r->accepted);
     pdl_drop(r->written);
     pdl_free(r);
 }
@@ -409,6 +384,7 @@ pdl_world *pdl_policy_world_new(const pdl_policy_options *opt, pdl_world *behind
     r->opt = *opt;
     r->answers = pdl_dict_new(0);
     r->servers = pdl_dict_new(0);
+    r->accepted = pdl_dict_new(0);
     r->written = pdl_dict_new(0);
     r->most_questions = MOST_APPROVALS;
     for (size_t i = 0; i < opt->policies->all.n; i++) {
