@@ -95,8 +95,8 @@ typedef enum pdl_kind {
     /* also tuples, ranges, and contexts: their items are messages, dicts of role, content, ... */
     PDL_KIND_LIST,
     PDL_KIND_DICT,
-    PDL_KIND_OTHER, /* an object of code, a view of a dict, ...: see pdl_value_to_text */
-    PDL_KIND_DATE,  /* a date, or a date with a time: pdl_value_to_text gives its ISO form */
+    PDL_KIND_OTHER,    /* an object of code, a view of a dict, ...: see pdl_value_to_text */
+    PDL_KIND_DATE,     /* a date, or a date with a time: pdl_value_to_text gives its ISO form */
     PDL_KIND_FUNCTION, /* of a program (see pdl_value_call) or of the host program */
     PDL_KIND_OBJECT,   /* of the host program */
     PDL_KIND_BYTES,
@@ -207,7 +207,7 @@ typedef struct pdl_engine_options {
     size_t n_paths;
     /* model calls open at a time, of a task, or with `shared` of all tasks together; 0: 64 */
     unsigned jobs;
-    void *user;    /* of the callback */
+    void *user; /* of the callback */
     /* What is to be said of a program that is loaded, a line without its end: old forms of the
      * language. Not after pdl_engine_free, and it must not free the engine. NULL: nobody wants to
      * know. */
@@ -216,11 +216,24 @@ typedef struct pdl_engine_options {
     /* what the options of tasks of these names are when a task does not give them */
     const char *prices, *timeout;
     double max_rps, max_tokens_per_minute;
+    /* What code blocks, commands and tool servers are confined by: "code", or a file with a profile
+     * (docs/manual/security.md); NULL: nothing, unless a policy or a block says so. Code that is
+     * confined runs in a process of its own, also where there is a handler for it. */
+    const char *sandbox;
+    bool sandbox_process; /* Landlock, seccomp and limits will do where there are no namespaces */
+    /* Where values may go: files, or names of built-in policies; beside those of PDL_POLICY and of
+     * the program. What they want approved is a request of the kind approval. */
+    const char *const *policies;
+    size_t n_policies;
 } pdl_engine_options;
 
 /* options: NULL for defaults. */
 PDL_API pdl_engine *pdl_engine_new(const pdl_engine_options *options, pdl_error **error);
 PDL_API void pdl_engine_free(pdl_engine *engine);
+/* Has one of its policies, or of PDL_POLICY, a rule for this sink ("code", "command", ...)? Errors:
+ * usage (no such sink), and those of the policies. */
+PDL_API bool pdl_engine_has_rule(pdl_engine *engine, const char *sink, bool *has,
+                                 pdl_error **error);
 
 /* --- what the host program answers itself ------------------------------
  *
@@ -241,6 +254,7 @@ PDL_API void pdl_engine_free(pdl_engine *engine);
  * - read: the path; {path}; text
  * - write: the path; {path, mode, text}; null
  * - source: the path of an included program; {path}; text, null when there is none
+ * - approval: the sink of the policy; {sink, name, arguments, text}; true or false
  * - embed, sleep, now, random
  *
  * The handler answers, refuses or declines the request, at once or later; until then the task waits
@@ -332,8 +346,8 @@ typedef struct pdl_object_ops {
      * operator, object}, {op: "slice", object, args: [from, to, step]}, {op: "filter", name, args,
      * kwargs, operator?}. The object is one of the operands, or inside one. */
     void (*operate)(void *object, const pdl_value *operation, pdl_request *request);
-    bool (*length)(void *object, size_t *out);                     /* false: it has no length */
-    bool (*truth)(void *object, bool *out, pdl_error **error);     /* NULL: that of its length */
+    bool (*length)(void *object, size_t *out);                      /* false: it has no length */
+    bool (*truth)(void *object, bool *out, pdl_error **error);      /* NULL: that of its length */
     pdl_value *(*text)(void *object, bool repr, pdl_error **error); /* as str() and repr() */
     /* Both were made with the same function here. NULL: only an object itself is equal to it */
     bool (*equal)(void *object, void *other);

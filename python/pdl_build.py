@@ -176,7 +176,8 @@ def licences(third, info):
 def package_files():
     """Python, stubs, the modules of the language, and what notebooks of JupyterLab load."""
     files = {"libpdl/" + p.name: p for pattern in ("*.py", "*.pyi", "py.typed") for p in sorted(PACKAGE.glob(pattern))}
-    files.update({"libpdl/lib/" + str(p.relative_to(ROOT / "lib")): p for p in sorted((ROOT / "lib").rglob("*.pdl"))})
+    files.update({"libpdl/lib/" + str(p.relative_to(ROOT / "lib")): p for end in ("*.pdl", "*.yaml")
+                  for p in sorted((ROOT / "lib").rglob(end))})
     files.update({"libpdl-%s.data/data/share/jupyter/labextensions/libpdl/%s" % (version(), k): v for k, v in lab_files().items()})
     return files
 

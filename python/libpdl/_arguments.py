@@ -94,6 +94,34 @@ def prices(value: Any) -> Tuple[Optional[str], Optional[str]]:
         raise UsageError("prices: %s" % e) from None
 
 
+def _json(name: str, value: dict[str, Any]) -> str:
+    import json
+    try:
+        return json.dumps(dictionary(name, value))
+    except (TypeError, ValueError) as e:
+        raise UsageError("%s: %s" % (name, e)) from None
+
+
+def sandbox(value: Any) -> Tuple[Optional[str], Optional[str]]:
+    """-> (name or file of a profile, JSON text of a profile)"""
+    if value is None or isinstance(value, bool):
+        return "code" if value else None, None
+    if not isinstance(value, dict):
+        return path("sandbox", value), None
+    # Paths of a profile begin where its file is; those of a dict, where the program runs.
+    whole = {k: [os.path.abspath(path("sandbox[%r]" % k, p)) for p in v] if k in ("read", "write") and isinstance(v, (list, tuple)) else v
+             for k, v in dictionary("sandbox", value).items()}
+    return None, _json("sandbox", whole)
+
+
+def policies(value: Any) -> Iterator[Tuple[Optional[str], Optional[str]]]:
+    """-> (name or file of a policy, JSON text of one), for each"""
+    if value is None:
+        return
+    for one in value if isinstance(value, (list, tuple)) else [value]:
+        yield (None, _json("policy", one)) if isinstance(one, dict) else (path("policy", one), None)
+
+
 def rows(value: Any) -> Iterator[Any]:
     if isinstance(value, (str, bytes, dict)) or not hasattr(value, "__iter__"):
         raise fail("rows", "an iterable of dicts", value)

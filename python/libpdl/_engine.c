@@ -39,8 +39,8 @@ void pdlpy_release(pdlpy_engine *e, void (*release)(void *thing), void *thing) {
 
 /* --- life ------------------------------ */
 
-/* The folders of a list of str. They live as long as the list. */
-static const char **folders(PyObject *paths, size_t *n) {
+/* The texts of a list of str. They live as long as the list. */
+static const char **texts(PyObject *paths, size_t *n) {
     *n = (size_t)PyList_Size(paths);
     const char **p = calloc(*n + 1, sizeof *p);
     if (!p) {
@@ -55,25 +55,28 @@ static const char **folders(PyObject *paths, size_t *n) {
     return p;
 }
 
-static bool open_engine(pdlpy_engine *e, PyObject *paths, pdl_engine_options o) {
+static bool open_engine(pdlpy_engine *e, PyObject *paths, PyObject *policies,
+                        pdl_engine_options o) {
     pdl_error *error = NULL;
     o.size = sizeof o;
     o.shared = true;
-    const char **p = folders(paths, &o.n_paths);
-    if (!p) return false;
+    const char **p = texts(paths, &o.n_paths), **q = p ? texts(policies, &o.n_policies) : NULL;
     o.paths = p;
-    e->engine = pdl_engine_new(&o, &error);
+    o.policies = q;
+    if (q) e->engine = pdl_engine_new(&o, &error);
     free(p);
+    free(q);
+    if (!q) return false;
     if (!e->engine) pdlpy_raise(e, error);
     return e->engine != NULL;
 }
 
 static PyObject *engine_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-    PyObject *paths, *owner;
+    PyObject *paths, *policies, *owner;
     pdl_engine_options o = {0};
     (void)kwargs;
-    if (!PyArg_ParseTuple(args, "O!IzzO", &PyList_Type, &paths, &o.jobs, &o.timeout, &o.prices,
-                          &owner))
+    if (!PyArg_ParseTuple(args, "O!IzzzO!O", &PyList_Type, &paths, &o.jobs, &o.timeout, &o.prices,
+                          &o.sandbox, &PyList_Type, &policies, &owner))
         return NULL;
     allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
     pdlpy_engine *e = (pdlpy_engine *)alloc(type, 0);
@@ -84,7 +87,7 @@ static PyObject *engine_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     Py_INCREF(owner);
     e->owner = owner;
     e->held = PyList_New(0);
-    if (e->state && e->held && open_engine(e, paths, o)) return (PyObject *)e;
+    if (e->state && e->held && open_engine(e, paths, policies, o)) return (PyObject *)e;
     Py_DECREF(e);
     return NULL;
 }
@@ -116,6 +119,17 @@ static void engine_dealloc(PyObject *self) {
 }
 
 /* --- what it does ------------------------------ */
+
+static PyObject *engine_has_rule(PyObject *self, PyObject *sink) {
+    pdlpy_engine *e = (pdlpy_engine *)self;
+    pdl_error *error = NULL;
+    bool has = false;
+    const char *name = PyUnicode_AsUTF8AndSize(sink, NULL);
+    if (!name || !pdlpy_enter(e)) return NULL;
+    bool ok = pdl_engine_has_rule(e->engine, name, &has, &error);
+    pdlpy_leave(e);
+    return ok ? PyBool_FromLong(has) : pdlpy_raise(e, error);
+}
 
 static PyObject *engine_handle(PyObject *self, PyObject *args) {
     pdlpy_engine *e = (pdlpy_engine *)self;
@@ -307,6 +321,7 @@ static PyObject *engine_start(PyObject *self, PyObject *args, PyObject *kwargs) 
 
 static PyMethodDef engine_methods[] = {
     {"handle", engine_handle, METH_VARARGS, NULL},
+    {"has_rule", engine_has_rule, METH_O, NULL},
     {"load_file", engine_load_file, METH_VARARGS, NULL},
     {"load_text", engine_load_text, METH_VARARGS, NULL},
     {"check_file", engine_check_file, METH_VARARGS, NULL},
@@ -352,8 +367,8 @@ static PyObject *program_text(PyObject *self, PyObject *unused) {
     return pdlpy_enter(p->engine) ? checked(p->engine, pdl_program_text(p->program), NULL) : NULL;
 }
 
-static PyMethodDef program_methods[] = {{"text", program_text, METH_NOARGS, NULL},
-                                        {"tree", program_tree, METH_NOARGS, NULL}, {0}};
+static PyMethodDef program_methods[] = {
+    {"text", program_text, METH_NOARGS, NULL}, {"tree", program_tree, METH_NOARGS, NULL}, {0}};
 static PyType_Slot program_slots[] = {
     {Py_tp_dealloc, program_dealloc}, {Py_tp_methods, program_methods}, {0, NULL}};
 static PyType_Spec program_spec = {"libpdl._pdl.Program", sizeof(pdlpy_program), 0,

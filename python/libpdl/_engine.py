@@ -12,7 +12,7 @@ from . import _arguments, _environment, _errors, _pdl
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import asyncio
-    from typing import Any, AsyncIterator, Awaitable, Callable, Iterator, Optional, Union
+    from typing import Any, AsyncIterator, Awaitable, Callable, Iterator, Optional, Tuple, Union
 
     from ._driver import Driver
     from ._pieces import Pump
@@ -73,18 +73,34 @@ def _paths(paths: object) -> list[str]:
     return [_arguments.path("paths", p) for p in paths]
 
 
+def _plain(value: Any) -> Any:
+    return dict(value) if isinstance(value, Mapping) else value
+
+
+def _file(given: Tuple[Optional[str], Optional[str]]) -> Optional[str]:
+    """A path, or a file with the text, which is there as long as this process."""
+    path, text = given
+    if text is None:
+        return path
+    import atexit
+    import tempfile
+    fd, path = tempfile.mkstemp(suffix=".json", prefix="pdl_options_")
+    with os.fdopen(fd, "w", encoding="utf-8") as f:
+        f.write(text)
+    atexit.register(_remove, path)
+    return path
+
+
 class Engine:
     """Settings, models and functions that programs share. It belongs to one thread at a time."""
 
     def __init__(self, *, models: Optional[Mapping[str, Model]] = None, tools: Sequence[Callable[..., Any]] = (), jobs: int = 64,
                  cache: Optional[Path] = None, record: Optional[Path] = None, replay: Optional[Path] = None,
                  budget: Union[None, str, Mapping[str, float]] = None, timeout: Union[None, str, float] = None,
-                 prices: Union[None, Path, Mapping[str, Any]] = None, sandbox: Any = None, policy: Any = None,
-                 paths: Sequence[Path] = (), code: str = "here") -> None:
-        for name, value in (("sandbox", sandbox), ("policy", policy)):
-            if value is not None:
-                raise NotImplementedError("%s= cannot be used yet" % name)
-        if code not in ("here", "process"):
+                 prices: Union[None, Path, Mapping[str, Any]] = None, sandbox: Union[None, bool, Path, Mapping[str, Any]] = None,
+                 policy: Union[None, Path, Mapping[str, Any], Sequence[Union[Path, Mapping[str, Any]]]] = None,
+                 paths: Sequence[Path] = (), code: Optional[str] = None) -> None:
+        if code not in (None, "here", "process"):
             raise _errors.UsageError("code must be 'here' or 'process', not %r" % (code,))
         if record is not None and replay is not None:
             raise _errors.UsageError("record and replay exclude each other")
@@ -93,29 +109,26 @@ class Engine:
         self._models = _models(models)
         self.tools = {_name_of(f): f for f in tools}
         self.jobs = _arguments.count("jobs", jobs)
-        self.code = code
         self._paths = _paths(paths)
         self._options: dict[str, Any] = {
             "cache": _arguments.optional_path("cache", cache), "record": _arguments.optional_path("record", record),
             "replay": _arguments.optional_path("replay", replay),
             "budget": _arguments.budget(budget if budget is None or isinstance(budget, str) else dict(budget))}
         self._timeout = _arguments.timeout(timeout)
-        self._price_file = self._prices(prices)
+        self._price_file = _file(_arguments.prices(_plain(prices)))
+        self._sandbox = _file(_arguments.sandbox(_plain(sandbox)))
+        given = policy if isinstance(policy, (list, tuple)) else [] if policy is None else [policy]
+        self._policies = [str(_file(p)) for p in _arguments.policies([_plain(p) for p in given])]
         self._recorded = False
         self._more: dict[str, Callable[[_pdl.Request], None]] = {}
         self._forget()
-
-    def _prices(self, prices: Any) -> Optional[str]:
-        path, table = _arguments.prices(dict(prices) if isinstance(prices, Mapping) else prices)
-        if table is None:
-            return path
-        import atexit
-        import tempfile
-        fd, path = tempfile.mkstemp(suffix=".json", prefix="pdl_prices_")
-        with os.fdopen(fd, "w", encoding="utf-8") as f:
-            f.write(table)
-        atexit.register(_remove, path)
-        return path
+        self.code = "process"
+        if self._sandbox is None and not ((self._policies or os.environ.get("PDL_POLICY")) and self._core().has_rule("code")):
+            self.code = code or "here"
+        elif code == "here":
+            raise _errors.UsageError("code='here' is not confined: leave it out with sandbox=, and with a policy that has a rule for code")
+        if self.code == "here":
+            self._forget()  # its engine is made again, with the handlers of code
 
     # --- the engine of the library
 
@@ -140,7 +153,7 @@ class Engine:
             raise _errors.UsageError("the engine is in use in another thread")
         if not self._cores:
             _environment.fill()
-            core = _pdl.Engine(self._paths, self.jobs, self._timeout, self._price_file, self._owner)
+            core = _pdl.Engine(self._paths, self.jobs, self._timeout, self._price_file, self._sandbox, self._policies, self._owner)
             self._register(core)
             self._cores.append(core)
         return self._cores[0]

@@ -305,6 +305,22 @@ static void start_here(void *user, pdl_effect *e) {
         pdl_effect_refuse(e, &err);
 }
 
+/* Code that is to be confined is not left to the host program, which would run it with its own
+ * rights. */
+static bool is_confined_code(const router *r, const pdl_effect *e) {
+    const pdl_sandbox *s = NULL;
+    pdl_err err = {0};
+    if (e->kind != PDL_EFFECT_code || !r->opt.confined) return false;
+    bool known = pdl_confined_find(r->opt.confined, e->sandbox, &s, &err);
+    pdl_err_fini(&err); /* it is found again by who answers, which refuses the effect */
+    return !known || s;
+}
+
+bool pdl_compose_is_hooked(const pdl_world *w, const pdl_effect *e) {
+    const router *r = (const router *)(const void *)w;
+    return pdl_hooks_match(r->opt.hooks, r->opt.n_hooks, e) && !is_confined_code(r, e);
+}
+
 static pdl_world *hooks_of(router *r) {
     if (!r->hooks)
         r->hooks = pdl_hooks_world_new(r->opt.loop, r->opt.hooks, r->opt.n_hooks, start_here, r);
@@ -318,7 +334,7 @@ static void start(pdl_world *w, pdl_effect *e) {
         pdl_effect_refuse(e, &err);
         return;
     }
-    if (!pdl_hooks_match(r->opt.hooks, r->opt.n_hooks, e)) {
+    if (!pdl_compose_is_hooked(w, e)) {
         start_here(r, e);
         return;
     }
@@ -343,11 +359,6 @@ static bool poll_loop(pdl_world *w, int timeout_ms) {
     router *r = (router *)(void *)w;
     return r->hooks ? r->hooks->ops->poll(r->hooks, timeout_ms)
                     : pdl_loop_run(r->opt.loop, timeout_ms);
-}
-
-bool pdl_compose_is_hooked(const pdl_world *w, const pdl_effect *e) {
-    const router *r = (const router *)(const void *)w;
-    return pdl_hooks_match(r->opt.hooks, r->opt.n_hooks, e);
 }
 
 bool pdl_compose_is_ready(const pdl_world *w) {

@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "api/confined.h"
 
+#include <dlfcn.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,6 +12,26 @@
 #include "io/file.h"
 
 #include "base/banned.h"
+
+/* Is it our command? The reference's of this name is a script. */
+static bool is_command(const char *path) {
+    struct stat st;
+    return access(path, X_OK) == 0 && stat(path, &st) == 0 && st.st_size > 1 << 18;
+}
+
+/* Where packages put the command, seen from the folder of the library. */
+static const char *beside_library(pdl_arena *arena) {
+    static const char *const places[] = {"pdl", "bin/pdl", "../bin/pdl", "../../bin/pdl"};
+    char path[4096];
+    Dl_info info;
+    if (!dladdr((const void *)(uintptr_t)&pdl_confined_new, &info) || !info.dli_fname) return NULL;
+    pdl_str folder = pdl_file_folder(pdl_str_of(info.dli_fname));
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        snprintf(path, sizeof path, "%.*s/%s", PDL_FMT(folder), places[i]);
+        if (is_command(path)) return pdl_arena_str(arena, pdl_str_of(path)).p;
+    }
+    return NULL;
+}
 
 /* The command pdl: this process, or the one beside the library, or on PATH. */
 static const char *helper_of(const char *(*env)(void *user, const char *name), void *user,
@@ -21,15 +43,13 @@ static const char *helper_of(const char *(*env)(void *user, const char *name), v
     if (own && *own && access(own, X_OK) == 0) return own;
     if (pdl_str_is(pdl_file_name(pdl_str_of(path)), "pdl"))
         return pdl_arena_str(arena, pdl_str_of(path)).p;
-    const char *search = env(user, "PATH");
+    const char *beside = beside_library(arena), *search = env(user, "PATH");
+    if (beside) return beside;
     for (pdl_str rest = pdl_str_of(search ? search : ""); rest.n;) {
         size_t colon = pdl_str_find(rest, PDL_STR(":"), 0);
         size_t k = colon == PDL_NOT_FOUND ? rest.n : colon;
         snprintf(path, sizeof path, "%.*s/pdl", (int)k, rest.p);
-        struct stat st;
-        /* the reference's command of this name is a script */
-        if (access(path, X_OK) == 0 && stat(path, &st) == 0 && st.st_size > 1 << 18)
-            return pdl_arena_str(arena, pdl_str_of(path)).p;
+        if (is_command(path)) return pdl_arena_str(arena, pdl_str_of(path)).p;
         rest = pdl_str_sub(rest, k + 1, rest.n);
     }
     return NULL;

@@ -6,6 +6,7 @@
 
 #include "api/find.h"
 #include "api/handles.h"
+#include "api/policy.h"
 #include "base/limits.h"
 #include "base/utf8.h"
 #include "check/report.h"
@@ -45,6 +46,11 @@ pdl_engine *pdl_engine_new(const pdl_engine_options *options, pdl_error **error)
             pdl_misuse(error, "pdl_engine_options.paths: folder %zu is NULL", i);
             return NULL;
         }
+    for (size_t i = 0; i < o.n_policies; i++)
+        if (!o.policies || !o.policies[i] || !*o.policies[i]) {
+            pdl_misuse(error, "pdl_engine_options.policies: number %zu is NULL or empty", i);
+            return NULL;
+        }
     pdl_engine *e = PDL_NEW(pdl_engine);
     e->refs = 1;
     e->pool = pdl_pool_new();
@@ -59,7 +65,10 @@ pdl_engine *pdl_engine_new(const pdl_engine_options *options, pdl_error **error)
     e->user = o.user;
     e->note = o.note;
     e->shared = o.shared;
+    e->sandbox = pdl_str_dup(pdl_str_of(o.sandbox ? o.sandbox : ""));
+    e->sandbox_process = o.sandbox_process;
     for (size_t i = 0; i < o.n_paths; i++) *pdl_vec_push(&e->paths) = own(o.paths[i]);
+    for (size_t i = 0; i < o.n_policies; i++) *pdl_vec_push(&e->policies) = own(o.policies[i]);
     return e;
 }
 
@@ -68,10 +77,18 @@ pdl_engine *pdl_engine_keep(pdl_engine *e) {
     return e;
 }
 
+void pdl_engine_say(const pdl_engine *e, pdl_str text) {
+    char *z = pdl_str_dup(text);
+    if (e->note) e->note(e->user, z, text.n);
+    pdl_free(z);
+}
+
 void pdl_engine_free(pdl_engine *engine) {
     if (!engine || --engine->refs > 0) return;
     for (size_t i = 0; i < engine->paths.n; i++) disown(engine->paths.p[i]);
     for (size_t i = 0; i < engine->hooks.n; i++) disown(engine->hooks.p[i].prefix);
+    for (size_t i = 0; i < engine->policies.n; i++) disown(engine->policies.p[i]);
+    pdl_vec_fini(&engine->policies);
     pdl_vec_fini(&engine->paths);
     pdl_vec_fini(&engine->hooks);
     pdl_turns_close(engine);
@@ -79,10 +96,53 @@ void pdl_engine_free(pdl_engine *engine) {
     pdl_codes_free(engine->codes);
     pdl_drop(engine->library);
     pdl_interner_drop(engine->names);
+    pdl_free(engine->sandbox);
     pdl_free(engine->timeout);
     pdl_free(engine->prices);
     pdl_pool_close(engine->pool);
     pdl_free(engine);
+}
+
+typedef struct rule_search {
+    pdl_sink_id sink;
+    bool found;
+} rule_search;
+
+static void look_at_rule(void *user, size_t i, const pdl_rule_view *rule) {
+    rule_search *s = user;
+    (void)i;
+    s->found = s->found || rule->sink == s->sink;
+}
+
+bool pdl_engine_has_rule(pdl_engine *engine, const char *sink, bool *has, pdl_error **error) {
+    pdl_sink_id id;
+    pdl_err err = {0};
+    pdl_session *s = NULL;
+    if (!engine || !sink || !has)
+        return pdl_misuse(error, "pdl_engine_has_rule: the %s is NULL",
+                          !engine ? "engine"
+                          : !sink ? "sink"
+                                  : "place of the answer");
+    if (!pdl_sink_find(pdl_str_of(sink), &id))
+        return pdl_misuse(error, "pdl_engine_has_rule: no sink '%s'", sink);
+    pdl_pool *before = pdl_pool_enter(engine->pool);
+    pdl_session_options o = {.path = engine->paths.p,
+                             .n_path = engine->paths.n,
+                             .names = engine->names,
+                             .policies = engine->policies.p,
+                             .n_policies = engine->policies.n};
+    pdl_policies *all = NULL;
+    rule_search search = {.sink = id};
+    bool ok = pdl_session_new(&o, &s, &err) && pdl_session_policies(s, NULL, &all, &err);
+    if (ok && all) pdl_policies_each_rule(all, look_at_rule, &search);
+    if (ok)
+        *has = search.found;
+    else
+        pdl_error_give(error, &err, NULL);
+    pdl_policies_free(all);
+    pdl_session_free(s);
+    pdl_pool_enter(before);
+    return ok;
 }
 
 bool pdl_engine_handle(pdl_engine *engine, const char *kind, const char *prefix, pdl_handler_fn *fn,

@@ -42,7 +42,6 @@ static bool read_given(const pdl_session *s, pdl_policies **out, pdl_err *err) {
     const char *named = pdl_environ_get(s->env, "PDL_POLICY");
     pdl_policy_source from = source_of(s);
     bool ok = true;
-    if (s->shared && !s->opt.n_policies) named = NULL;
     for (size_t i = 0; ok && i < s->opt.n_policies; i++)
         ok = pdl_policies_read_file(out, &from, s->opt.policies[i], err);
     if (ok && named && *named) ok = pdl_policies_read_file(out, &from, pdl_str_of(named), err);

@@ -40,11 +40,16 @@ struct pdl_engine {
     pdl_code_cache *codes;
     char *timeout, *prices; /* owned; "" : none given */
     double max_rps, max_tokens_per_minute;
-    pdl_pool *pool;          /* small objects made by its functions; each function enters it */
-    PDL_VEC(pdl_str) paths;  /* owned texts */
+    pdl_pool *pool;            /* small objects made by its functions; each function enters it */
+    PDL_VEC(pdl_str) paths;    /* owned texts */
+    PDL_VEC(pdl_str) policies; /* owned texts */
+    char *sandbox;             /* owned; "": none asked for */
+    bool sandbox_process;
     PDL_VEC(pdl_hook) hooks; /* owned prefixes */
 };
 pdl_engine *pdl_engine_keep(pdl_engine *e);
+/* A line for whoever wants to know: options.note. */
+void pdl_engine_say(const pdl_engine *e, pdl_str text);
 
 /* Shared by tasks.c and turns.c. */
 struct pdl_task {

@@ -271,7 +271,7 @@ static pdl_world *compose(pdl_session *s) {
         .wire = o->wire ? on_wire : NULL,
         .traceparent = s->otlp ? pdl_session_traceparent : NULL,
         .secrets = s->secrets,
-        .confined = s->confined,
+        .confined = s->shared ? s->shared->confined : s->confined,
         .path = s->path,
         .n_path = s->n_path,
     };

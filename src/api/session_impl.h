@@ -42,7 +42,7 @@ struct pdl_session {
     pdl_policies *policies; /* NULL: none */
     pdl_world *guard;       /* that asks them; NULL: none */
     pdl_mask masks[PDL_SINK_COUNT]; /* of the sinks that hide labels */
-    pdl_world *world;       /* what the run sees */
+    pdl_world *world;               /* what the run sees */
     pdl_program *program;
     pdl_code *code; /* of the program; NULL until start, unless it was given */
     pdl_run *run;
@@ -57,11 +57,11 @@ struct pdl_session {
      * the last group that began in the slot. spawn_worlds: the view that the slot's last run uses.
      */
     pdl_world **cache_views, **spawn_worlds;
-    struct pdl_otlp *otlp; /* sends spans for it and its members; NULL: nothing is sent */
+    struct pdl_otlp *otlp;      /* sends spans for it and its members; NULL: nothing is sent */
     struct pdl_otlp_run *spans; /* of the run; NULL: none */
     struct pdl_otlp_run **spawn_spans; /* of runs beside others, by slot; NULL: none yet */
-    pdl_session *shared;   /* that this one is a member of; NULL: none */
-    uint32_t slot;         /* there */
+    pdl_session *shared;               /* that this one is a member of; NULL: none */
+    uint32_t slot;                     /* there */
     pdl_session **members; /* PDL_MEMBER_SLOTS of those that share this one; NULL: none yet */
     uint32_t next_slot;    /* where a free one is looked for */
 };

@@ -144,6 +144,11 @@ static bool fits_shared(const pdl_engine *e, const pdl_task_options *o, pdl_erro
 
 static double or_else(double given, double other) { return given > 0 ? given : other; }
 
+static void note_missing(void *user, pdl_str text) {
+    const pdl_task *t = user;
+    pdl_engine_say(t->engine, text);
+}
+
 static bool open_session(pdl_task *t, pdl_err *err) {
     pdl_str file = pdl_str_of(t->file);
     static const pdl_stream streams[] = {PDL_STREAM_NONE, PDL_STREAM_RESULT, PDL_STREAM_CONTEXT};
@@ -173,6 +178,11 @@ static bool open_session(pdl_task *t, pdl_err *err) {
         .names = t->engine->names,
         .hooks = t->hooks,
         .n_hooks = n_hooks,
+        .sandbox = pdl_str_of(t->engine->sandbox),
+        .sandbox_process = t->engine->sandbox_process,
+        .sandbox_note = note_missing,
+        .policies = t->engine->policies.p,
+        .n_policies = t->engine->policies.n,
         .variables = t->opt.inputs ? t->opt.inputs->v : pdl_absent(),
     };
     if (!t->opt.alone && !pdl_turns_base(t->engine, &o.shared, err)) return false;

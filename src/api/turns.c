@@ -18,6 +18,10 @@ enum {
     AT_MOST_MS = 50
 }; /* libuv registers a new descriptor with the kernel when the loop runs next */
 
+static void note_missing(void *user, pdl_str text) {
+    pdl_engine_say(((const pdl_engine *)user), text);
+}
+
 bool pdl_turns_base(pdl_engine *e, pdl_session **out, pdl_err *err) {
     *out = NULL;
     if (!e->shared) return true;
@@ -30,6 +34,12 @@ bool pdl_turns_base(pdl_engine *e, pdl_session **out, pdl_err *err) {
         .timeouts = *e->timeout ? e->timeout : NULL,
         .max_requests_per_second = e->max_rps,
         .max_tokens_per_minute = e->max_tokens_per_minute,
+        .sandbox = pdl_str_of(e->sandbox),
+        .sandbox_process = e->sandbox_process,
+        .sandbox_note = note_missing,
+        .policies = e->policies.p,
+        .n_policies = e->policies.n,
+        .sink = {.user = e},
     };
     if (!e->base && !pdl_session_new(&o, &e->base, err)) return false;
     *out = e->base;
