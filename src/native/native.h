@@ -67,6 +67,13 @@ typedef struct pdl_native {
     /* name of the host function in messages ("do_round"); NULL: made from the type ("str.upper") */
     const char *py_name;
     uint8_t style; /* how the host words wrong arguments: a pdl_native_style */
+    /* Types of the parameters in their order, and of the result: "iterable, any -> string". A type
+     * is any, null, boolean, integer, float, number, string, list, tuple, object, range, undefined,
+     * sized (has a length), iterable, or several with | between. A parameter has a type only where
+     * values of other types fail whatever they are; further ones are any. Of the result alone: item
+     * (of the first argument), same (as the first argument), [T] (a list), arg1, arg2 (when given).
+     * What the checker knows of calls comes from here. */
+    const char *type;
 } pdl_native;
 
 typedef enum {

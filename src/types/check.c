@@ -158,6 +158,17 @@ static bool check_schema(const pdl_type *t, const pdl_schema *s, pdl_vref v,
     return true;
 }
 
+pdl_type_kind pdl_type_kind_of(const pdl_type *t) { return t ? t->kind : PDL_TYPE_any; }
+
+pdl_base_type pdl_type_base_of(const pdl_type *t) {
+    assert(t->kind == PDL_TYPE_base);
+    return t->base;
+}
+
+const pdl_type *pdl_type_item_of(const pdl_type *t) { return t->item; }
+
+pdl_vref pdl_type_schema_of(const pdl_type *t) { return t->schema; }
+
 /* The arguments as the schema sees them: without pdl_context, functions that fit as empty objects.
  * Owned. */
 static pdl_val seen_args(const pdl_type *t, pdl_vref v) {

@@ -32,6 +32,31 @@ PDL_MUST bool pdl_type_read_params(pdl_arena *a, const pdl_node *params, const p
 void pdl_type_deprecated(const pdl_type *t,
                          void (*fn)(void *user, const char *old, const char *now), void *user);
 
+/* How a type is made, for a check that has no value yet. */
+typedef enum {
+    PDL_TYPE_any,
+    PDL_TYPE_base,
+    PDL_TYPE_list,
+    PDL_TYPE_optional,
+    PDL_TYPE_object,
+    PDL_TYPE_schema
+} pdl_type_kind;
+typedef enum {
+    PDL_BASE_null,
+    PDL_BASE_boolean,
+    PDL_BASE_string,
+    PDL_BASE_number,
+    PDL_BASE_integer,
+    PDL_BASE_array,
+    PDL_BASE_object,
+    PDL_BASE_COUNT
+} pdl_base_type;
+
+pdl_type_kind pdl_type_kind_of(const pdl_type *t);
+pdl_base_type pdl_type_base_of(const pdl_type *t);   /* of a base type */
+const pdl_type *pdl_type_item_of(const pdl_type *t); /* of a list or optional; NULL: any */
+pdl_vref pdl_type_schema_of(const pdl_type *t);      /* of the form schema: the JSON Schema */
+
 bool pdl_type_is_any(const pdl_type *t);    /* NULL or null: everything fits */
 bool pdl_type_is_object(const pdl_type *t); /* in PDL form: for parser regex groups */
 size_t pdl_type_fields(const pdl_type *t);  /* of an object in PDL form */

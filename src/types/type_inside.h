@@ -9,25 +9,6 @@
 #include "base/vec.h"
 #include "types/checking.h"
 
-typedef enum {
-    PDL_TYPE_any,
-    PDL_TYPE_base,
-    PDL_TYPE_list,
-    PDL_TYPE_optional,
-    PDL_TYPE_object,
-    PDL_TYPE_schema
-} pdl_type_kind;
-typedef enum {
-    PDL_BASE_null,
-    PDL_BASE_boolean,
-    PDL_BASE_string,
-    PDL_BASE_number,
-    PDL_BASE_integer,
-    PDL_BASE_array,
-    PDL_BASE_object,
-    PDL_BASE_COUNT
-} pdl_base_type;
-
 typedef struct pdl_type_entry {
     pdl_val name;         /* str */
     const pdl_type *type; /* NULL: any; without the {optional: } around */

@@ -19,7 +19,7 @@ AFTER, BEFORE, END = "after", "before", "end"
 # A step: file, where, the text that is looked for, the text that is added.
 FILTER = [
     ("src/native/template/filters.c", BEFORE, '    {"filesizeformat", ',
-     '    {"exclaim", pdl_f_exclaim, "s", 1, 1, 0, "The text with an exclamation mark.", "do_exclaim", PDL_NS_DEF},\n'),
+     '    {"exclaim", pdl_f_exclaim, "s", 1, 1, 0, "The text with an exclamation mark.", "do_exclaim", PDL_NS_DEF, "any -> string"},\n'),
     ("src/native/template/filters_text.c", END, "", """
 bool pdl_f_exclaim(PDL_ARGS) {
     pdl_val s;
@@ -35,12 +35,12 @@ bool pdl_f_exclaim(PDL_ARGS) {
     ("src/native/PRIVATE", AFTER, "pdl_native_fn pdl_f_json, pdl_f_pylist;\n", "pdl_native_fn pdl_f_exclaim;\n"),
 ]
 TEST = [
-    ("src/native/template/tests.c", BEFORE, '    {"boolean", t_boolean', '    {"blank", t_blank, "value", 1, 1, 0, "A text without characters.", "test_blank", PDL_NS_DEF},\n'),
+    ("src/native/template/tests.c", BEFORE, '    {"boolean", t_boolean', '    {"blank", t_blank, "value", 1, 1, 0, "A text without characters.", "test_blank", PDL_NS_DEF, "any -> boolean"},\n'),
     ("src/native/template/tests.c", BEFORE, "static bool t_integer(",
      "static bool t_blank(PDL_ARGS) { YIELD(pdl_is_str(argv[0]) && pdl_str_get(argv[0]).n == 0); }\n"),
 ]
 METHOD = [
-    ("src/native/object/methods_str.c", BEFORE, '    {"upper", m_upper', '    {"twice", m_twice, "self", 1, 1, 0, "The text two times.", NULL, PDL_NS_NONE},\n'),
+    ("src/native/object/methods_str.c", BEFORE, '    {"upper", m_upper', '    {"twice", m_twice, "self", 1, 1, 0, "The text two times.", NULL, PDL_NS_NONE, "string -> string"},\n'),
     ("src/native/object/methods_str.c", BEFORE, "static bool m_upper(", """static bool m_twice(PDL_ARGS) {
     pdl_buf b = PDL_BUF;
     pdl_buf_put(&b, pdl_str_get(argv[0]));

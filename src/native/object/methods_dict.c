@@ -155,24 +155,27 @@ static bool m_fromkeys(PDL_ARGS) {
 }
 
 static const pdl_native methods[] = {
-    {"clear", m_clear, "self", 1, 1, PDL_N_MUTATES, "Removes all items.", NULL, PDL_NS_NONE},
-    {"copy", m_copy, "self", 1, 1, 0, "The same object.", NULL, PDL_NS_NONE},
+    {"clear", m_clear, "self", 1, 1, PDL_N_MUTATES, "Removes all items.", NULL, PDL_NS_NONE,
+     "object -> null"},
+    {"copy", m_copy, "self", 1, 1, 0, "The same object.", NULL, PDL_NS_NONE, "object -> same"},
     {"fromkeys", m_fromkeys, "self, iterable, value", 2, 3, 0,
-     "An object of these keys, each with the same value.", NULL, PDL_NS_POS},
+     "An object of these keys, each with the same value.", NULL, PDL_NS_POS,
+     "object, iterable, any -> object"},
     {"get", m_get, "self, key, default", 2, 3, 0, "The value of a key, or another one.", NULL,
-     PDL_NS_POS},
-    {"items", m_items, "self", 1, 1, 0, "Pairs of key and value.", NULL, PDL_NS_NONE},
-    {"keys", m_keys, "self", 1, 1, 0, "The keys.", NULL, PDL_NS_NONE},
+     PDL_NS_POS, "object, any, any -> any"},
+    {"items", m_items, "self", 1, 1, 0, "Pairs of key and value.", NULL, PDL_NS_NONE,
+     "object -> list"},
+    {"keys", m_keys, "self", 1, 1, 0, "The keys.", NULL, PDL_NS_NONE, "object -> list"},
     {"pop", m_pop, "self, key, default", 2, 3, PDL_N_MUTATES, "Removes a key and gives its value.",
-     NULL, PDL_NS_POS},
+     NULL, PDL_NS_POS, "object, any, any -> any"},
     {"popitem", m_popitem, "self", 1, 1, PDL_N_MUTATES, "Removes and gives the last pair.", NULL,
-     PDL_NS_NONE},
+     PDL_NS_NONE, "object -> tuple"},
     {"setdefault", m_setdefault, "self, key, default", 2, 3, PDL_N_MUTATES,
-     "The value of a key, set when it is missing.", NULL, PDL_NS_POS},
+     "The value of a key, set when it is missing.", NULL, PDL_NS_POS, "object, any, any -> any"},
     /* the second parameter has no name that a keyword could meet */
     {"update", m_update, "self, ", 1, 2, PDL_N_MUTATES | PDL_N_KWARGS, "Sets many keys.", NULL,
-     PDL_NS_KW},
-    {"values", m_values, "self", 1, 1, 0, "The values.", NULL, PDL_NS_NONE},
+     PDL_NS_KW, "object, any -> null"},
+    {"values", m_values, "self", 1, 1, 0, "The values.", NULL, PDL_NS_NONE, "object -> list"},
 };
 
 pdl_rows pdl_rows_dict(void) { return (pdl_rows){methods, PDL_N_COUNT(methods)}; }

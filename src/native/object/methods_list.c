@@ -122,30 +122,35 @@ static bool m_index(PDL_ARGS) {
 
 static const pdl_native methods[] = {
     {"append", m_append, "self, object", 2, 2, PDL_N_MUTATES, "Adds an item at the end.", NULL,
-     PDL_NS_ONE},
-    {"clear", m_clear, "self", 1, 1, PDL_N_MUTATES, "Removes all items.", NULL, PDL_NS_NONE},
-    {"copy", m_copy, "self", 1, 1, 0, "The same list.", NULL, PDL_NS_NONE},
-    {"count", m_count, "self, value", 2, 2, 0, "How often an item occurs.", NULL, PDL_NS_ONE},
+     PDL_NS_ONE, "list, any -> null"},
+    {"clear", m_clear, "self", 1, 1, PDL_N_MUTATES, "Removes all items.", NULL, PDL_NS_NONE,
+     "list -> null"},
+    {"copy", m_copy, "self", 1, 1, 0, "The same list.", NULL, PDL_NS_NONE, "list -> same"},
+    {"count", m_count, "self, value", 2, 2, 0, "How often an item occurs.", NULL, PDL_NS_ONE,
+     "list, any -> integer"},
     {"extend", m_extend, "self, iterable", 2, 2, PDL_N_MUTATES, "Adds items at the end.", NULL,
-     PDL_NS_ONE},
-    {"index", m_index, "self, value, start, stop", 2, 4, 0, "Place of an item.", NULL, PDL_NS_POS},
+     PDL_NS_ONE, "list, iterable -> null"},
+    {"index", m_index, "self, value, start, stop", 2, 4, 0, "Place of an item.", NULL, PDL_NS_POS,
+     "list, any, integer, integer -> integer"},
     {"insert", m_insert, "self, index, object", 3, 3, PDL_N_MUTATES, "Adds an item at a place.",
-     NULL, PDL_NS_POS},
+     NULL, PDL_NS_POS, "list, integer, any -> null"},
     {"pop", m_pop, "self, index", 1, 2, PDL_N_MUTATES, "Removes and gives an item.", NULL,
-     PDL_NS_POS},
+     PDL_NS_POS, "list, integer -> item"},
     {"remove", m_remove, "self, value", 2, 2, PDL_N_MUTATES, "Removes the first equal item.", NULL,
-     PDL_NS_ONE},
+     PDL_NS_ONE, "list, any -> null"},
     {"reverse", m_reverse, "self", 1, 1, PDL_N_MUTATES, "Turns the order around.", NULL,
-     PDL_NS_NONE},
+     PDL_NS_NONE, "list -> null"},
     {"sort", m_sort, "self, key, reverse", 1, 3, PDL_N_MUTATES, "Puts the items in order.", NULL,
-     PDL_NS_NAMED},
+     PDL_NS_NAMED, "list, any, any -> null"},
 };
 
 pdl_rows pdl_rows_list(void) { return (pdl_rows){methods, PDL_N_COUNT(methods)}; }
 
 static const pdl_native tuple_methods[] = {
-    {"count", m_count, "self, value", 2, 2, 0, "How often an item occurs.", NULL, PDL_NS_ONE},
-    {"index", m_index, "self, value, start, stop", 2, 4, 0, "Place of an item.", NULL, PDL_NS_POS},
+    {"count", m_count, "self, value", 2, 2, 0, "How often an item occurs.", NULL, PDL_NS_ONE,
+     "tuple, any -> integer"},
+    {"index", m_index, "self, value, start, stop", 2, 4, 0, "Place of an item.", NULL, PDL_NS_POS,
+     "tuple, any, integer, integer -> integer"},
 };
 
 pdl_rows pdl_rows_tuple(void) { return (pdl_rows){tuple_methods, PDL_N_COUNT(tuple_methods)}; }
@@ -193,8 +198,9 @@ static bool m_range_index(PDL_ARGS) {
 
 static const pdl_native range_methods[] = {
     {"count", m_range_count, "self, value", 2, 2, 0, "1 for a number of the range, else 0.", NULL,
-     PDL_NS_ONE},
-    {"index", m_range_index, "self, value", 2, 2, 0, "Place of a number.", NULL, PDL_NS_ONE},
+     PDL_NS_ONE, "any, any -> integer"},
+    {"index", m_range_index, "self, value", 2, 2, 0, "Place of a number.", NULL, PDL_NS_ONE,
+     "any, any -> integer"},
 };
 
 pdl_rows pdl_rows_range(void) { return (pdl_rows){range_methods, PDL_N_COUNT(range_methods)}; }
@@ -207,7 +213,7 @@ static bool m_context_serialize(PDL_ARGS) {
 
 static const pdl_native context_methods[] = {
     {"serialize", m_context_serialize, "self, mode", 2, 2, 0, "The messages as a list of objects.",
-     "DependentContext.serialize", PDL_NS_DEF},
+     "DependentContext.serialize", PDL_NS_DEF, "any, string -> any"},
 };
 
 pdl_rows pdl_rows_context(void) {

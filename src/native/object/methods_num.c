@@ -99,20 +99,27 @@ static bool m_int_ratio(PDL_ARGS) {
 }
 
 static const pdl_native int_methods[] = {
-    {"as_integer_ratio", m_int_ratio, "self", 1, 1, 0, "The number and 1.", NULL, PDL_NS_NONE},
-    {"bit_count", m_bit_count, "self", 1, 1, 0, "Number of ones in binary.", NULL, PDL_NS_NONE},
-    {"bit_length", m_bit_length, "self", 1, 1, 0, "Number of binary digits.", NULL, PDL_NS_NONE},
-    {"conjugate", m_conjugate, "self", 1, 1, 0, "The number itself.", NULL, PDL_NS_NONE},
+    {"as_integer_ratio", m_int_ratio, "self", 1, 1, 0, "The number and 1.", NULL, PDL_NS_NONE,
+     "number -> tuple"},
+    {"bit_count", m_bit_count, "self", 1, 1, 0, "Number of ones in binary.", NULL, PDL_NS_NONE,
+     "number -> integer"},
+    {"bit_length", m_bit_length, "self", 1, 1, 0, "Number of binary digits.", NULL, PDL_NS_NONE,
+     "number -> integer"},
+    {"conjugate", m_conjugate, "self", 1, 1, 0, "The number itself.", NULL, PDL_NS_NONE,
+     "number -> number"},
 };
 
 pdl_rows pdl_rows_int(void) { return (pdl_rows){int_methods, PDL_N_COUNT(int_methods)}; }
 
 static const pdl_native float_methods[] = {
     {"as_integer_ratio", m_as_integer_ratio, "self", 1, 1, 0, "Numerator and denominator.", NULL,
-     PDL_NS_NONE},
-    {"conjugate", m_conjugate, "self", 1, 1, 0, "The number itself.", NULL, PDL_NS_NONE},
-    {"hex", m_hex, "self", 1, 1, 0, "Exact hexadecimal form.", NULL, PDL_NS_NONE},
-    {"is_integer", m_is_integer, "self", 1, 1, 0, "Has no fractional part.", NULL, PDL_NS_NONE},
+     PDL_NS_NONE, "number -> tuple"},
+    {"conjugate", m_conjugate, "self", 1, 1, 0, "The number itself.", NULL, PDL_NS_NONE,
+     "number -> number"},
+    {"hex", m_hex, "self", 1, 1, 0, "Exact hexadecimal form.", NULL, PDL_NS_NONE,
+     "number -> string"},
+    {"is_integer", m_is_integer, "self", 1, 1, 0, "Has no fractional part.", NULL, PDL_NS_NONE,
+     "number -> boolean"},
 };
 
 pdl_rows pdl_rows_float(void) { return (pdl_rows){float_methods, PDL_N_COUNT(float_methods)}; }
@@ -163,11 +170,14 @@ static bool m_isoweekday(PDL_ARGS) {
 }
 
 static const pdl_native time_methods[] = {
-    {"isoformat", m_isoformat, "self, sep", 1, 2, 0, "The text of ISO 8601.", NULL, PDL_NS_KW},
-    {"isoweekday", m_isoweekday, "self", 1, 1, 0, "1 for Monday to 7.", NULL, PDL_NS_NONE},
+    {"isoformat", m_isoformat, "self, sep", 1, 2, 0, "The text of ISO 8601.", NULL, PDL_NS_KW,
+     "any, string -> string"},
+    {"isoweekday", m_isoweekday, "self", 1, 1, 0, "1 for Monday to 7.", NULL, PDL_NS_NONE,
+     "any -> integer"},
     {"strftime", m_strftime, "self, format", 2, 2, 0, "Text by a format of % codes.", NULL,
-     PDL_NS_KW},
-    {"weekday", m_weekday, "self", 1, 1, 0, "0 for Monday to 6.", NULL, PDL_NS_NONE},
+     PDL_NS_KW, "any, string -> string"},
+    {"weekday", m_weekday, "self", 1, 1, 0, "0 for Monday to 6.", NULL, PDL_NS_NONE,
+     "any -> integer"},
 };
 
 pdl_rows pdl_rows_time(void) { return (pdl_rows){time_methods, PDL_N_COUNT(time_methods)}; }

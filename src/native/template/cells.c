@@ -135,9 +135,9 @@ static bool m_reset(PDL_ARGS) {
 
 static const pdl_native cycler_methods[] = {
     {"next", m_next, "self", 1, 1, PDL_N_IMPURE, "The current item; moves to the next one.",
-     "Cycler.next", PDL_NS_DEF},
+     "Cycler.next", PDL_NS_DEF, "any -> any"},
     {"reset", m_reset, "self", 1, 1, PDL_N_IMPURE, "Back to the first item.", "Cycler.reset",
-     PDL_NS_DEF},
+     PDL_NS_DEF, "any -> any"},
 };
 
 pdl_rows pdl_rows_cell(pdl_vref v) {

@@ -2,8 +2,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "native/template/cells.h"
 #include "native/natives.h"
+#include "native/template/cells.h"
 #include "value/int.h"
 #include "value/pyvalues.h"
 
@@ -156,18 +156,19 @@ static bool g_lipsum(PDL_ARGS) {
 
 static const pdl_native globals[] = {
     {"cycler", g_cycler, "", 0, 0, PDL_N_VARARGS | PDL_N_IMPURE,
-     "Gives its arguments one after the other, again and again.", "jinja2.utils.Cycler",
-     PDL_NS_DEF},
+     "Gives its arguments one after the other, again and again.", "jinja2.utils.Cycler", PDL_NS_DEF,
+     "any -> any"},
     {"dict", g_dict, "", 0, 1, PDL_N_KWARGS, "An object of the keyword arguments.", "dict",
-     PDL_NS_POS},
+     PDL_NS_POS, "any -> object"},
     {"joiner", g_joiner, "sep", 0, 1, PDL_N_IMPURE, "Nothing when called first, then a separator.",
-     "jinja2.utils.Joiner", PDL_NS_DEF},
+     "jinja2.utils.Joiner", PDL_NS_DEF, "any -> any"},
     {"lipsum", g_lipsum, "n, html, min, max", 0, 4, PDL_N_IMPURE, "Text without meaning.",
-     "generate_lorem_ipsum", PDL_NS_DEF},
+     "generate_lorem_ipsum", PDL_NS_DEF, "any, any, any, any -> string"},
     {"namespace", g_namespace, "", 0, 1, PDL_N_KWARGS | PDL_N_IMPURE,
-     "An object whose attributes `set` can change.", "jinja2.utils.Namespace", PDL_NS_POS},
+     "An object whose attributes `set` can change.", "jinja2.utils.Namespace", PDL_NS_POS,
+     "any -> any"},
     {"range", g_range, "start, stop, step", 1, 3, 0, "Whole numbers from start to before stop.",
-     "range", PDL_NS_POS},
+     "range", PDL_NS_POS, "integer, integer, integer -> range"},
 };
 
 static pdl_rows rows(void) { return (pdl_rows){globals, PDL_N_COUNT(globals)}; }

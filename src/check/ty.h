@@ -1,0 +1,96 @@
+/* ty.h -- pdl_ty: what is known of a value before the program runs.
+ *
+ * A type is a set of kinds, refined where more is known: the value itself, the type of items, the
+ * fields of an object, the function. It is what a value may be, so that "unknown" is the set of all
+ * kinds, and a problem is reported only when no kind of the set works. Types are immutable, live in
+ * the arena of a check (or are static) and share parts; a literal is its value, whose parts are
+ * looked at when somebody asks, so that a large one costs nothing.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_CHECK_TY_H
+#define PDL_CHECK_TY_H
+
+#include "base/buf.h"
+#include "lang/program.h"
+
+enum {
+    PDL_TY_NULL = 1,
+    PDL_TY_BOOL = 2,
+    PDL_TY_INT = 4,
+    PDL_TY_FLOAT = 8,
+    PDL_TY_STR = 16,
+    PDL_TY_LIST = 32,
+    PDL_TY_TUPLE = 64,
+    PDL_TY_DICT = 128,
+    PDL_TY_FUNC = 256,
+    PDL_TY_CONTEXT = 512,
+    PDL_TY_RANGE = 1024,
+    PDL_TY_UNDEFINED = 2048,
+    PDL_TY_AGGREGATOR = 4096,
+    PDL_TY_NATIVE = 8192, /* a method or global function as a value */
+    PDL_TY_OTHER = 16384, /* dates, bytes, objects of Python, cells, ... */
+    PDL_TY_NUMBER = PDL_TY_BOOL | PDL_TY_INT | PDL_TY_FLOAT,
+    PDL_TY_ANY = 32767,
+};
+
+typedef struct pdl_ty pdl_ty;
+
+typedef struct pdl_ty_field {
+    pdl_str name;
+    const pdl_ty *type;
+    bool optional; /* it may be absent */
+} pdl_ty_field;
+
+struct pdl_ty {
+    uint32_t kinds;
+    bool has_value;      /* it is this value; borrowed from the program */
+    bool closed;         /* DICT: it has no other fields */
+    uint32_t n_fields;   /* DICT */
+    pdl_vref value;
+    const pdl_ty *item;  /* LIST, TUPLE: of items; NULL: unknown */
+    const pdl_ty_field *fields;
+    const struct pdl_ty_function *function; /* FUNC, when it is known which */
+    const struct pdl_native *native;        /* NATIVE */
+    const pdl_ty *receiver;                 /* NATIVE: of a method */
+    pdl_str why;                            /* UNDEFINED alone: why, as Python says it */
+};
+
+/* A function of the program. */
+typedef struct pdl_ty_function {
+    pdl_str name; /* or empty */
+    const pdl_b_function *block;
+    const pdl_ty *result;
+} pdl_ty_function;
+
+extern const pdl_ty pdl_ty_any, pdl_ty_str, pdl_ty_int, pdl_ty_float, pdl_ty_bool, pdl_ty_null,
+    pdl_ty_list, pdl_ty_dict, pdl_ty_number, pdl_ty_context;
+
+/* Makers; those without an arena are static. */
+const pdl_ty *pdl_ty_of_kinds(pdl_arena *a, uint32_t kinds);
+const pdl_ty *pdl_ty_of_value(pdl_arena *a, pdl_vref v);
+const pdl_ty *pdl_ty_of_spec(pdl_arena *a, const pdl_type *t);
+const pdl_ty *pdl_ty_list_of(pdl_arena *a, const pdl_ty *item);
+const pdl_ty *pdl_ty_undefined(pdl_arena *a, pdl_str why);
+/* Either of the two. */
+const pdl_ty *pdl_ty_join(pdl_arena *a, const pdl_ty *x, const pdl_ty *y);
+/* The same without what is known beyond the kinds: after something may have changed it. */
+const pdl_ty *pdl_ty_loosen(pdl_arena *a, const pdl_ty *t);
+
+static inline bool pdl_ty_is_unknown(const pdl_ty *t) { return t->kinds == PDL_TY_ANY; }
+/* Nothing else than these kinds. */
+static inline bool pdl_ty_is_only(const pdl_ty *t, uint32_t kinds) { return !(t->kinds & ~kinds); }
+
+/* What iteration over it gives. */
+const pdl_ty *pdl_ty_items(pdl_arena *a, const pdl_ty *t);
+/* The field of an object type; *known false: it may have one that is not known. NULL: it has none
+ * or it is not known. */
+const pdl_ty *pdl_ty_field_of(pdl_arena *a, const pdl_ty *t, pdl_str name, bool *known);
+
+/* "integer", "string or null", "{a: string}": for messages and hover. */
+void pdl_ty_show(const pdl_ty *t, pdl_buf *out);
+
+/* Could a value of the type fit the spec? False: never; *problem (may be NULL) says why. */
+bool pdl_ty_may_fit(pdl_arena *a, const pdl_ty *t, const pdl_type *spec, pdl_buf *problem);
+
+#endif
