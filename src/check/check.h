@@ -13,7 +13,7 @@
 #define PDL_CHECK_CHECK_H
 
 #include "base/err.h"
-#include "lang/program.h"
+#include "check/ty.h"
 
 /* --- rules ------------------------------------------------------------------------------------ */
 
@@ -53,6 +53,66 @@ typedef enum {
 typedef bool pdl_open_source_fn(void *user, pdl_str from, pdl_str path, bool import, pdl_buf *name,
                                 pdl_buf *bytes, pdl_err *err);
 
+/* --- what the checker knows at each place, for editors ---------------------------------------- */
+
+typedef enum {
+    PDL_DEF_PREDEFINED, /* stdlib, pdl_context, ... */
+    PDL_DEF_OUTSIDE,    /* -d, -f, the host program */
+    PDL_DEF_VARIABLE,   /* def */
+    PDL_DEF_DEFS,       /* an entry of defs */
+    PDL_DEF_FOR,        /* variable of a loop */
+    PDL_DEF_INDEX,
+    PDL_DEF_PARAMETER,
+    PDL_DEF_PATTERN,  /* def of a pattern */
+    PDL_DEF_RESPONSE, /* modelResponse */
+    PDL_DEF_INCLUDED, /* by an included file */
+} pdl_def_kind;
+
+/* A definition of a name. loc is that of its name in the text, without a source when it is
+ * predefined. */
+typedef struct pdl_name_def {
+    pdl_def_kind kind;
+    pdl_str name;
+    const pdl_ty *type;
+    pdl_loc loc;
+} pdl_name_def;
+
+/* The names at one place; valid inside of the callback that gets it. */
+typedef struct pdl_checker pdl_scope_view;
+void pdl_scope_view_each(const pdl_scope_view *v, void (*fn)(void *user, const pdl_name_def *def),
+                         void *user);
+/* The type of an expression (without ${ }) there; any when it cannot be read. */
+const pdl_ty *pdl_scope_view_type(pdl_scope_view *v, pdl_str expression);
+
+/* Functions may be NULL. Everything they get is valid inside of the call alone; files that are
+ * included or imported are seen too (loc.src says which). */
+typedef struct pdl_check_watch {
+    void *user;
+    void (*define)(void *user, const pdl_name_def *def);
+    /* a name that is read; def NULL: nothing defines it, or it is not known */
+    void (*use)(void *user, pdl_str name, pdl_loc at, const pdl_name_def *def);
+    /* before a block is looked at, the names before it; after it, the type of its result */
+    void (*before)(void *user, const pdl_block *b, pdl_scope_view *scope);
+    void (*after)(void *user, const pdl_block *b, pdl_scope_view *scope, const pdl_ty *result);
+} pdl_check_watch;
+
+/* What is known of providers of models: the room of models is above this one. */
+typedef struct pdl_check_models {
+    void *user;
+    /* false: no provider is known for the model; why is appended to text */
+    bool (*provider)(void *user, pdl_str model, pdl_buf *text);
+    /* false: the provider of the model does not know the parameter; *near: what may be meant */
+    bool (*parameter)(void *user, pdl_str model, pdl_str name, pdl_str *near);
+    /* false: the key of the provider is not set; which is appended to text. NULL: not asked */
+    bool (*key)(void *user, pdl_str model, const pdl_node *parameters, pdl_buf *text);
+} pdl_check_models;
+
+/* What Python says of a text that it does not compile: bytes of the text, and a message. */
+typedef struct pdl_python_fault {
+    size_t start, end;
+    pdl_buf message; /* the checker releases it */
+} pdl_python_fault;
+
 /* All-zero: no file is opened (names are then not judged after an include), no names from outside,
  * all lint checks. */
 typedef struct pdl_check_options {
@@ -65,6 +125,11 @@ typedef struct pdl_check_options {
     bool no_lint;  /* errors, and undefined names */
     /* a pdl_rule_level for each rule, or NULL: as rules.def says */
     const uint8_t *levels;
+    const pdl_check_models *models; /* NULL: models are not looked at */
+    /* Compiles Python code: true when it is fine, or nobody can tell. NULL: not looked at */
+    bool (*python)(void *user, pdl_str code, pdl_python_fault *fault);
+    void *python_user;
+    const pdl_check_watch *watch; /* NULL: nobody watches */
     /* Called for each undefined name, perhaps more than once; optional: the program tests whether
      * it is defined. NULL: not called */
     void (*input)(void *user, pdl_str name, bool optional);

@@ -5,16 +5,16 @@
 #ifndef PDL_CHECK_CHECKER_H
 #define PDL_CHECK_CHECKER_H
 
-#include "base/map.h"
-#include "check/check.h"
+#include "check/scope.h"
 #include "lang/fields.h"
 
-/* A file that was included or imported: its definitions are found once. */
+/* A file that was included or imported: it is checked once. */
 typedef struct pdl_module {
-    pdl_str name;         /* owned by program's arena */
-    pdl_program *program; /* the one that is checked owns it in the end */
-    pdl_str *defines;     /* names left in scope when it has run; in the program's arena */
+    pdl_str name;          /* owned by program's arena */
+    pdl_program *program;  /* the one that is checked owns it in the end */
+    pdl_name_def *defines; /* names left in scope when it has run; in the arena of the check */
     size_t n_defines;
+    const pdl_ty *result;
     bool busy;       /* being walked: meeting it again is a cycle */
     bool open_ended; /* its definitions are not known completely */
 } pdl_module;
@@ -24,56 +24,93 @@ typedef struct pdl_modules {
     pdl_map by_name;
 } pdl_modules;
 
-/* The names in scope are those with a value in `names`; `trail` lists them in order of definition,
- * so that leaving a scope cuts it. */
 typedef struct pdl_checker {
     pdl_program *p;
     const pdl_check_options *opt;
     pdl_modules *modules;
-    pdl_map names;
-    PDL_VEC(pdl_str) trail;
-    bool quiet;         /* only the definitions are collected, nothing is reported */
-    bool open_ended;    /* any name may have been defined */
+    pdl_scope_state scope;            /* its arena is shared by the modules of a check */
+    PDL_VEC(const pdl_xnode *) spine; /* operators whose left operand is being looked at */
+    bool quiet;                       /* nothing is reported: a second look */
+    bool open_ended;                  /* any name may have been defined */
     bool outer_unknown; /* names from outside the file are not known: it is included */
-    bool collected;     /* inside of a loop whose definitions are in scope already */
-    unsigned depth;     /* of includes */
+    bool sure;          /* every way through the program comes here */
+    bool dead;          /* no way does */
+    /* Something that is looked at has the type of a parameter. Calls from expressions do not check
+     * their arguments, so that an error that follows from it is a warning. */
+    bool assumed;
+    bool may_exit;   /* code that ran may have ended the program */
+    bool local;      /* definitions end with the function or iteration around them */
+    bool reads_all;  /* something reads names that cannot be seen: pdl_scope, code, a file */
+    unsigned caught; /* blocks around this one whose fallback catches errors */
+    unsigned depth;  /* of includes */
+    unsigned n_near; /* suggestions of names that were searched for */
 } pdl_checker;
 
 /* Keeps variables out of the frames of recursive functions. */
 #define PDL_NOINLINE __attribute__((noinline))
 
-/* names.c: scope */
-void pdl_checker_scope_add(pdl_checker *c, pdl_str name);
-size_t pdl_checker_scope_mark(const pdl_checker *c);
-void pdl_checker_scope_back(pdl_checker *c, size_t mark);
-bool pdl_checker_scope_has(const pdl_checker *c, pdl_str name);
-void pdl_checker_scope_predefined(pdl_checker *c);
-void pdl_checker_scope_collect(pdl_checker *c,
-                               const pdl_block *b); /* every definition inside of b */
+static inline pdl_arena *pdl_checker_arena(const pdl_checker *c) { return c->scope.arena; }
 
-/* names.c: one expression: syntax, filters, names */
-void pdl_checker_expr(pdl_checker *c, const pdl_expr *e, const pdl_node *node, pdl_loc loc);
-void pdl_checker_scope_guards(
-    pdl_checker *c,
-    const pdl_tree *t); /* names that a condition tests (`x is defined`) count as defined */
+/* names.c: definitions and uses */
+void pdl_checker_define(pdl_checker *c, pdl_def_kind kind, pdl_str name, const pdl_ty *type,
+                        pdl_loc loc);
+bool pdl_checker_has(const pdl_checker *c, pdl_str name);
+void pdl_checker_predefine(pdl_checker *c);
+/* The body of a loop may run again: what is defined in it is unknown at its start. */
+void pdl_checker_loosen_body(pdl_checker *c, const pdl_block *body);
+/* The names that an expression reads, which nothing defines, are reported. */
+void pdl_checker_free_names(pdl_checker *c, const pdl_expr *e, const pdl_node *node, pdl_loc loc);
+/* Names that a condition tests (`x is defined`, `x`) count as defined, and nothing is known of them
+ * below it. */
+void pdl_checker_guards(pdl_checker *c, const pdl_tree *t);
+void pdl_checker_narrow(pdl_checker *c, const pdl_xnode *x);
+/* Reports local names from mark on that nothing read, and leaves their scope. */
+void pdl_checker_leave(pdl_checker *c, size_t mark);
 
-/* modules.c */
-void pdl_checker_module(pdl_checker *c, const pdl_block *b, pdl_str path, bool import);
+/* infer.c: expressions. pdl_checker_expr reports what is wrong and returns the type; tree: of data
+ * with expressions inside. */
+const pdl_ty *pdl_checker_expr(pdl_checker *c, const pdl_expr *e, const pdl_node *node,
+                               pdl_loc loc);
+const pdl_ty *pdl_checker_tree(pdl_checker *c, const pdl_tree *t);
+
+/* modules.c: returns the type of the result */
+const pdl_ty *pdl_checker_module(pdl_checker *c, const pdl_block *b, pdl_str path, bool import);
 /* Hands the programs over to the one that was checked. */
 void pdl_checker_modules_fini(pdl_modules *m, pdl_program *checked);
 
 /* ignore.c: drops what levels and comments switch off. */
 void pdl_checker_settle(pdl_program *p, const pdl_check_options *opt);
 
-/* walk.c */
-void pdl_checker_block(pdl_checker *c, const pdl_block *b, pdl_str self);
+/* walk.c: returns the type of the block's variable (def), which without `result` in contribute is
+ * not that of what the block around it gets. */
+const pdl_ty *pdl_checker_block(pdl_checker *c, const pdl_block *b, pdl_str self);
+
+/* kinds.c: the part of a block that its kind has; type of its result. */
+const pdl_ty *pdl_checker_kind(pdl_checker *c, const pdl_block *b, pdl_str self);
+
+/* results.c: parser, spec, joins */
+const pdl_ty *pdl_checker_parsed(pdl_checker *c, const pdl_block *b, const pdl_ty *t);
+const pdl_ty *pdl_checker_fitted(pdl_checker *c, const pdl_block *b, const pdl_ty *t);
+/* The result of iterations or blocks with this type each. */
+const pdl_ty *pdl_checker_joined(pdl_checker *c, const pdl_join *join, const pdl_ty *each,
+                                 bool may_be_empty);
+
+/* cases.c: match */
+const pdl_ty *pdl_checker_match(pdl_checker *c, const pdl_b_match *b);
+
+/* code.c */
+const pdl_ty *pdl_checker_code(pdl_checker *c, const pdl_b_code *b);
+void pdl_checker_model(pdl_checker *c, const pdl_b_model *b);
+
+/* calls.c: calls of functions of the program */
+const pdl_ty *pdl_checker_call(pdl_checker *c, const pdl_b_call *b);
 
 /* lint.c */
 void pdl_checker_lint_block(pdl_checker *c, const pdl_block *b);
 void pdl_checker_lint_text(pdl_checker *c, pdl_str text, const pdl_node *node, pdl_loc loc);
 
-/* walk.c: problems; NULL when the checker is quiet. loc is what FILE:LINE prints, mark the exact
- * span. */
+/* problems.c: NULL when the checker is quiet. loc is what FILE:LINE prints, mark the exact span. An
+ * error is a warning where it is caught or never reached. */
 PDL_PRINTF(5, 6)
 pdl_diag *pdl_checker_diag(pdl_checker *c, pdl_rule_id rule, pdl_loc loc, pdl_loc mark,
                            const char *fmt, ...);
@@ -81,5 +118,11 @@ pdl_diag *pdl_checker_diag(pdl_checker *c, pdl_rule_id rule, pdl_loc loc, pdl_lo
 PDL_PRINTF(3, 4) void pdl_checker_hint(pdl_checker *c, pdl_diag *d, const char *fmt, ...);
 /* Adds an edit to the fix, which is the one right answer. */
 void pdl_checker_fix(pdl_checker *c, pdl_diag *d, pdl_loc at, pdl_str text);
+void pdl_checker_relate(pdl_checker *c, pdl_diag *d, pdl_loc loc, const char *text);
+/* The same problem is not an error, though its rule says so. */
+void pdl_checker_soften(pdl_diag *d);
+
+/* The place of a field's value, or of its key. */
+pdl_loc pdl_checker_value_loc(const pdl_block *b, const char *key);
 
 #endif

@@ -28,32 +28,54 @@ void pdl_checker_modules_fini(pdl_modules *m, pdl_program *checked) {
     pdl_map_fini(&m->by_name);
 }
 
+static bool is_defined_here(const pdl_binding *b) {
+    return b && b->def.kind != PDL_DEF_PREDEFINED && b->def.kind != PDL_DEF_OUTSIDE;
+}
+
+/* The names that the module leaves in scope. */
+static void keep_definitions(pdl_checker *inner, pdl_module *m) {
+    const pdl_map *names = &inner->scope.names;
+    m->defines = pdl_arena_new_n(pdl_checker_arena(inner), pdl_name_def, names->n + 1);
+    for (size_t i = 0; i < names->n; i++) {
+        const pdl_binding *b = names->entries[i].value;
+        if (!is_defined_here(b)) continue;
+        m->defines[m->n_defines] = b->def;
+        m->defines[m->n_defines++].type = pdl_scope_type(&inner->scope, b);
+    }
+}
+
 /* Checks the module, and keeps what it leaves in scope. An included file sees the names of those
  * that include it, which are not known here. */
 static void check_module(pdl_checker *c, pdl_module *m, bool import) {
     pdl_checker inner = {.p = m->program,
                          .opt = c->opt,
                          .modules = c->modules,
+                         .scope = {.arena = pdl_checker_arena(c)},
+                         .quiet = c->quiet,
+                         .sure = c->sure,
+                         .dead = c->dead,
+                         .may_exit = c->may_exit,
+                         .caught = c->caught,
                          .outer_unknown = !import,
                          .depth = c->depth + 1};
-    pdl_checker_scope_predefined(&inner);
-    size_t mark = pdl_checker_scope_mark(&inner);
+    pdl_checker_predefine(&inner);
     m->busy = true;
-    pdl_checker_block(&inner, m->program->main, (pdl_str){0});
+    m->result = pdl_checker_block(&inner, m->program->main, (pdl_str){0});
     m->busy = false;
-    m->n_defines = inner.trail.n - mark;
     m->open_ended = inner.open_ended;
-    m->defines = pdl_arena_new_n(m->program->arena, pdl_str, m->n_defines + 1);
-    for (size_t i = 0; i < m->n_defines; i++) m->defines[i] = inner.trail.p[mark + i];
-    pdl_map_fini(&inner.names);
-    pdl_vec_fini(&inner.trail);
+    keep_definitions(&inner, m);
+    c->may_exit = inner.may_exit;
+    pdl_scope_state_fini(&inner.scope);
+    pdl_vec_fini(&inner.spine);
 }
 
-/* The problems of the module, each with the place that includes it. */
+/* The problems of the module, each with the place that includes it; of an imported one errors alone:
+ * its warnings are for those who write it. */
 static void forward(pdl_checker *c, pdl_module *m, pdl_loc loc, bool import) {
     pdl_diags *diags = &m->program->diags;
     pdl_program_sort_diags(m->program);
     for (size_t i = 0; i < diags->n && !c->quiet; i++) {
+        if (import && diags->p[i].severity == PDL_DIAG_WARNING) continue;
         if (!pdl_program_copy_diag(c->p, &diags->p[i])) return;
         pdl_program_relate(c->p, &c->p->diags.p[c->p->diags.n - 1], loc,
                            import ? "imported here" : "included here");
@@ -95,12 +117,50 @@ static void report_broken(pdl_checker *c, const pdl_block *b, const pdl_module *
                          PDL_FMT(d->text));
 }
 
-void pdl_checker_module(pdl_checker *c, const pdl_block *b, pdl_str path, bool import) {
-    if (pdl_str_starts(path, PDL_STR(PDL_TOOLS_PREFIX)) && import) return;
-    if (!c->opt->open || c->depth >= PDL_MAX_JSON_DEPTH / 10) {
-        c->open_ended = c->open_ended || !import;
-        return;
-    }
+/* What an import gives: an object of the names of the file. */
+static const pdl_ty *type_of_import(pdl_checker *c, const pdl_module *m) {
+    static const pdl_ty_field always[] = {
+        {{"pdl_context", 11}, &pdl_ty_any, false},
+        {{"pdl_particle_id", 15}, &pdl_ty_any, false},
+        {{"pdl_llm_as_judge", 16}, &pdl_ty_str, false},
+        {{"pdl_llm_context_transformer", 27}, &pdl_ty_str, false},
+        {{"pdl_model_default_parameters", 28}, &pdl_ty_any, false},
+        {{"stdlib", 6}, &pdl_ty_any, false},
+        {{"pdl_usage", 9}, &pdl_ty_any, false}};
+    enum { N = sizeof always / sizeof always[0] };
+    pdl_arena *a = pdl_checker_arena(c);
+    pdl_ty_field *f = pdl_arena_new_n(a, pdl_ty_field, m->n_defines + N);
+    for (size_t i = 0; i < m->n_defines; i++)
+        f[i] = (pdl_ty_field){m->defines[i].name, m->defines[i].type, false};
+    for (size_t i = 0; i < N; i++) f[m->n_defines + i] = always[i];
+    pdl_ty *t = pdl_arena_new(a, pdl_ty);
+    *t = (pdl_ty){.kinds = PDL_TY_DICT,
+                  .closed = !m->open_ended,
+                  .fields = f,
+                  .n_fields = (uint32_t)(m->n_defines + N)};
+    return t;
+}
+
+/* The file runs in the scope of the program that includes it. */
+static void take_definitions(pdl_checker *c, const pdl_module *m) {
+    for (size_t i = 0; i < m->n_defines; i++)
+        pdl_scope_define(&c->scope, PDL_DEF_INCLUDED, m->defines[i].name, m->defines[i].type,
+                         m->defines[i].loc);
+    c->open_ended = c->open_ended || m->open_ended;
+}
+
+/* Without the file nothing is known of what it defines. */
+static const pdl_ty *unknown_module(pdl_checker *c, bool import) {
+    c->open_ended = c->open_ended || !import;
+    c->may_exit = true;
+    return &pdl_ty_any;
+}
+
+const pdl_ty *pdl_checker_module(pdl_checker *c, const pdl_block *b, pdl_str path, bool import) {
+    const pdl_ty *t = &pdl_ty_any;
+    if (!import) c->reads_all = true;
+    if (pdl_str_starts(path, PDL_STR(PDL_TOOLS_PREFIX)) && import) return t;
+    if (!c->opt->open || c->depth >= PDL_MAX_JSON_DEPTH / 10) return unknown_module(c, import);
     pdl_buf name = PDL_BUF, bytes = PDL_BUF;
     pdl_err err = {0};
     pdl_loc loc = pdl_field_loc(b, import ? "import" : "include");
@@ -109,13 +169,16 @@ void pdl_checker_module(pdl_checker *c, const pdl_block *b, pdl_str path, bool i
         pdl_module *m = load_module(c, pdl_buf_str(&name), pdl_buf_str(&bytes), loc, import);
         if (!m->program->main) {
             report_broken(c, b, m, import);
-            c->open_ended = c->open_ended || !import;
+            unknown_module(c, import);
         } else if (m->busy) {
             pdl_checker_diag(c, PDL_RULE_module_cycle, loc, loc, "%.*s includes itself",
                              PDL_FMT(m->name));
+            unknown_module(c, import);
         } else if (!import) {
-            for (size_t i = 0; i < m->n_defines; i++) pdl_checker_scope_add(c, m->defines[i]);
-            c->open_ended = c->open_ended || m->open_ended;
+            take_definitions(c, m);
+            t = m->result;
+        } else {
+            t = type_of_import(c, m);
         }
     } else {
         const pdl_node *n =
@@ -123,8 +186,9 @@ void pdl_checker_module(pdl_checker *c, const pdl_block *b, pdl_str path, bool i
                     : NULL;
         pdl_checker_diag(c, PDL_RULE_module_missing, loc, n ? pdl_node_loc(n) : loc, "%s", err.msg);
         pdl_err_fini(&err);
-        c->open_ended = c->open_ended || !import;
+        unknown_module(c, import);
     }
     pdl_buf_fini(&name);
     pdl_buf_fini(&bytes);
+    return t;
 }

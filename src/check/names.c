@@ -13,69 +13,116 @@
 
 #include "base/banned.h"
 
-static char defined_mark; /* its address is the value of names in scope */
+/* Each searches all names in scope; nobody reads more of them. */
+enum { MAX_NEAR = 100 };
 
-void pdl_checker_scope_add(pdl_checker *c, pdl_str name) {
-    if (!name.p || pdl_map_find(&c->names, name)) return;
-    pdl_map_put(&c->names, name, &defined_mark);
-    *pdl_vec_push(&c->trail) = name;
+/* --- definitions ------------------------------------------------------------------------------ */
+
+/* `stdlib` and `pdl_usage` are always the interpreter's own; inside of ${ } the reference reads
+ * `range` and the like as Jinja's functions, whatever the program defines. */
+static void check_shadow(pdl_checker *c, pdl_str name, pdl_loc loc) {
+    bool own = pdl_str_is(name, "stdlib") || pdl_str_is(name, "pdl_usage");
+    if (c->quiet || (!own && !pdl_global_find(name))) return;
+    pdl_checker_diag(c, PDL_RULE_name_shadowed, loc, loc,
+                     own ? "'%.*s' is replaced by that of the interpreter"
+                         : "'%.*s' is a function of templates, which the reference interpreter "
+                           "reads instead of this one",
+                     PDL_FMT(name));
 }
 
-size_t pdl_checker_scope_mark(const pdl_checker *c) { return c->trail.n; }
-
-void pdl_checker_scope_back(pdl_checker *c, size_t mark) {
-    while (c->trail.n > mark) pdl_map_put(&c->names, c->trail.p[--c->trail.n], NULL);
+void pdl_checker_define(pdl_checker *c, pdl_def_kind kind, pdl_str name, const pdl_ty *type,
+                        pdl_loc loc) {
+    if (!name.p) return;
+    if (kind != PDL_DEF_PREDEFINED && kind != PDL_DEF_OUTSIDE && kind != PDL_DEF_INCLUDED)
+        check_shadow(c, name, loc);
+    pdl_binding *b = pdl_scope_define(&c->scope, kind, name, type, loc);
+    b->is_assumed = kind == PDL_DEF_PARAMETER || c->assumed;
+    const pdl_check_watch *w = c->opt->watch;
+    if (w && w->define && !c->quiet) w->define(w->user, &b->def);
 }
 
-bool pdl_checker_scope_has(const pdl_checker *c, pdl_str name) {
-    return pdl_map_find(&c->names, name) != NULL;
+bool pdl_checker_has(const pdl_checker *c, pdl_str name) {
+    return pdl_scope_binding(&c->scope, name) != NULL;
 }
 
-void pdl_checker_scope_predefined(pdl_checker *c) {
-    static const char *const names[] = {"pdl_context",
-                                        "pdl_particle_id",
-                                        "pdl_llm_as_judge",
-                                        "pdl_llm_context_transformer",
-                                        "pdl_model_default_parameters",
-                                        "stdlib",
-                                        "pdl_usage",
-                                        "pdl_scope"};
+void pdl_checker_predefine(pdl_checker *c) {
+    static const struct {
+        const char *name;
+        const pdl_ty *type;
+    } names[] = {{"pdl_context", &pdl_ty_context},
+                 {"pdl_particle_id", &pdl_ty_int},
+                 {"pdl_llm_as_judge", &pdl_ty_str},
+                 {"pdl_llm_context_transformer", &pdl_ty_str},
+                 {"pdl_model_default_parameters", &pdl_ty_list},
+                 {"stdlib", &pdl_ty_any},
+                 {"pdl_usage", &pdl_ty_any},
+                 {"pdl_scope", &pdl_ty_any}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        pdl_checker_scope_add(c, pdl_str_of(names[i]));
+        pdl_checker_define(c, PDL_DEF_PREDEFINED, pdl_str_of(names[i].name), names[i].type,
+                           (pdl_loc){0});
 }
 
-/* --- what is defined inside of a block -------------------------------------------------------- */
-
-static void collect_pattern(pdl_checker *c, const pdl_pattern *p) {
-    pdl_checker_scope_add(c, p->def);
-    for (uint32_t i = 0; i < p->n; i++) collect_pattern(c, p->items[i]);
+void pdl_checker_leave(pdl_checker *c, size_t mark) {
+    for (size_t i = mark; i < c->scope.log.n && !c->reads_all && !c->quiet; i++) {
+        pdl_binding *b = pdl_scope_binding(&c->scope, c->scope.log.p[i].name);
+        if (!b || b->is_used || !b->is_local || !b->def.loc.src) continue;
+        if (b->def.name.n && b->def.name.p[0] == '_') continue;
+        b->is_used = true; /* reported once */
+        pdl_checker_diag(c, PDL_RULE_name_unused, b->def.loc, b->def.loc,
+                         "nothing reads '%.*s', which ends with the function or iteration",
+                         PDL_FMT(b->def.name));
+    }
+    pdl_scope_back(&c->scope, mark);
 }
 
-static void collect_fors(pdl_checker *c, const pdl_fors *f) {
+/* --- what is defined inside of the body of a loop --------------------------------------------- */
+
+static void loosen(pdl_checker *c, pdl_str name) {
+    if (!name.p) return;
+    if (pdl_scope_binding(&c->scope, name))
+        pdl_scope_forget(&c->scope, name, false);
+    else
+        pdl_scope_define(&c->scope, PDL_DEF_VARIABLE, name, &pdl_ty_any, (pdl_loc){0});
+    pdl_scope_binding(&c->scope, name)->is_used = true; /* by the next iteration, perhaps */
+}
+
+static void loosen_pattern(pdl_checker *c, const pdl_pattern *p) {
+    loosen(c, p->def);
+    for (uint32_t i = 0; i < p->n; i++) loosen_pattern(c, p->items[i]);
+}
+
+static void loosen_fors(pdl_checker *c, const pdl_fors *f) {
     for (uint32_t i = 0; f && i < f->n; i++)
         if (f->names[i] && f->names[i]->kind == PDL_TREE_CONST && pdl_is_str(f->names[i]->value))
-            pdl_checker_scope_add(c, pdl_str_get(f->names[i]->value));
+            loosen(c, pdl_str_get(f->names[i]->value));
 }
 
-static void collect_child(void *user, const pdl_block *child) {
-    pdl_checker_scope_collect(user, child);
+static void loosen_child(void *user, const pdl_block *child) {
+    pdl_checker_loosen_body(user, child);
 }
 
-void pdl_checker_scope_collect(pdl_checker *c, const pdl_block *b) {
-    pdl_checker_scope_add(c, b->def.s);
-    for (uint32_t i = 0; i < b->rare->defs.n; i++) pdl_checker_scope_add(c, b->rare->defs.names[i]);
-    if (b->kind == PDL_BLOCK_model) pdl_checker_scope_add(c, PDL_AS(model, b)->response.s);
+static void loosen_changed(void *user, const pdl_xnode *x);
+
+static void loosen_tree(pdl_checker *c, const pdl_tree *t);
+
+void pdl_checker_loosen_body(pdl_checker *c, const pdl_block *b) {
+    loosen(c, b->def.s);
+    for (uint32_t i = 0; i < b->rare->defs.n; i++) loosen(c, b->rare->defs.names[i]);
+    if (b->kind == PDL_BLOCK_scalar) loosen_tree(c, PDL_AS(scalar, b)->value);
+    if (b->kind == PDL_BLOCK_data) loosen_tree(c, PDL_AS(data, b)->data);
+    if (b->kind == PDL_BLOCK_model) loosen(c, PDL_AS(model, b)->response.s);
     if (b->kind == PDL_BLOCK_repeat) {
-        pdl_checker_scope_add(c, PDL_AS(repeat, b)->index.s);
-        collect_fors(c, PDL_AS(repeat, b)->fors);
+        loosen(c, PDL_AS(repeat, b)->index.s);
+        loosen_fors(c, PDL_AS(repeat, b)->fors);
     }
     if (b->kind == PDL_BLOCK_match) {
         const pdl_cases *cases = &PDL_AS(match, b)->cases;
         for (uint32_t i = 0; i < cases->n; i++)
-            if (cases->p[i].pattern) collect_pattern(c, cases->p[i].pattern);
+            if (cases->p[i].pattern) loosen_pattern(c, cases->p[i].pattern);
     }
     if (b->kind == PDL_BLOCK_include) c->open_ended = c->open_ended || !c->opt->open;
-    if (b->kind != PDL_BLOCK_function) pdl_block_each_child(b, collect_child, c);
+    if (b->kind == PDL_BLOCK_code) c->scope.epoch++;
+    if (b->kind != PDL_BLOCK_function) pdl_block_each_child(b, loosen_child, c);
 }
 
 /* --- walking an expression -------------------------------------------------------------------- */
@@ -141,6 +188,25 @@ static void walk_x(const xwalk *w, const pdl_xnode *x) {
     }
 }
 
+/* `l.append(x)` anywhere in a tree. */
+static void loosen_changed(void *user, const pdl_xnode *x) {
+    pdl_checker *c = user;
+    const pdl_xnode *f = x->kind == PDL_X_CALL ? x->u.call.obj : NULL;
+    if (!f || f->kind != PDL_X_ATTR) return;
+    while (f && (f->kind == PDL_X_ATTR || f->kind == PDL_X_ITEM)) f = f->u.access.obj;
+    if (f && f->kind == PDL_X_NAME && pdl_scope_binding(&c->scope, f->u.name)) loosen(c, f->u.name);
+}
+
+static void loosen_tree(pdl_checker *c, const pdl_tree *t) {
+    if (!t || t->kind == PDL_TREE_CONST) return;
+    if (t->kind == PDL_TREE_EXPR) {
+        xwalk w = {loosen_changed, c};
+        if (t->expr->has_call) walk_x(&w, t->expr->root);
+        return;
+    }
+    for (uint32_t i = 0; i < t->n; i++) loosen_tree(c, t->items[i]);
+}
+
 /* The name at the root of x.y.z, or NULL. */
 static const pdl_xnode *root_name(const pdl_xnode *x) {
     while (x && (x->kind == PDL_X_ATTR || x->kind == PDL_X_ITEM)) x = x->u.access.obj;
@@ -162,11 +228,35 @@ static const pdl_xnode *guarded(const pdl_xnode *x) {
 }
 
 static void add_guarded(void *user, const pdl_xnode *x) {
+    pdl_checker *c = user;
     const pdl_xnode *name = guarded(x);
-    if (name) pdl_checker_scope_add(user, name->u.name);
+    if (!name || pdl_checker_has(c, name->u.name)) return;
+    pdl_scope_define(&c->scope, PDL_DEF_OUTSIDE, name->u.name, &pdl_ty_any, (pdl_loc){0});
 }
 
-void pdl_checker_scope_guards(pdl_checker *c, const pdl_tree *t) {
+/* A condition says something about what it tests, compares with null or takes for true. */
+static void narrow_one(void *user, const pdl_xnode *x) {
+    pdl_checker *c = user;
+    const pdl_xnode *name = NULL;
+    if (x->kind == PDL_X_TEST || x->kind == PDL_X_FILTER) name = root_name(x->u.filter.obj);
+    if (x->kind == PDL_X_COMPARE) {
+        name = root_name(x->u.compare.first);
+        for (uint32_t i = 0; i < x->u.compare.n; i++) {
+            const pdl_xnode *other = root_name(x->u.compare.rest[i]);
+            if (other) pdl_scope_forget(&c->scope, other->u.name, true);
+        }
+    }
+    if (x->kind == PDL_X_NAME || x->kind == PDL_X_ATTR || x->kind == PDL_X_ITEM)
+        name = root_name(x);
+    if (name) pdl_scope_forget(&c->scope, name->u.name, true);
+}
+
+void pdl_checker_narrow(pdl_checker *c, const pdl_xnode *x) {
+    xwalk w = {narrow_one, c};
+    walk_x(&w, x);
+}
+
+void pdl_checker_guards(pdl_checker *c, const pdl_tree *t) {
     if (!t || t->kind != PDL_TREE_EXPR) return;
     xwalk w = {add_guarded, c};
     walk_x(&w, t->expr->root);
@@ -194,16 +284,16 @@ static void find_name(void *user, const pdl_xnode *x) {
     if (x->kind == PDL_X_NAME && !s->found && pdl_str_eq(x->u.name, s->wanted)) s->found = x;
 }
 
-static void find_unknown(void *user, const pdl_xnode *x) {
-    seen *s = user;
-    if ((x->kind != PDL_X_FILTER && x->kind != PDL_X_TEST) || !x->u.filter.unknown) return;
-    bool filter = x->kind == PDL_X_FILTER;
-    pdl_diag *d =
-        pdl_checker_diag(s->c, filter ? PDL_RULE_filter_unknown : PDL_RULE_test_unknown, s->loc,
-                         part_loc(s, x->start, x->end), "No %s named '%.*s' found.",
-                         filter ? "filter" : "test", PDL_FMT(x->u.filter.name));
-    pdl_str near = filter ? pdl_filter_near(x->u.filter.name) : pdl_test_near(x->u.filter.name);
-    if (near.n) pdl_checker_hint(s->c, d, "did you mean '%.*s'?", PDL_FMT(near));
+static void suggest(pdl_checker *c, pdl_diag *d, pdl_loc mark, pdl_str name) {
+    if (!d || c->n_near++ >= MAX_NEAR) return;
+    PDL_VEC(pdl_str) names = {0};
+    for (size_t i = 0; i < c->scope.names.n; i++)
+        if (c->scope.names.entries[i].value) *pdl_vec_push(&names) = c->scope.names.entries[i].key;
+    pdl_str near = pdl_str_nearest(name, names.p, names.n);
+    pdl_vec_fini(&names);
+    if (!near.n) return;
+    pdl_checker_hint(c, d, "did you mean '%.*s'?", PDL_FMT(near));
+    if (mark.src && mark.end - mark.start == name.n) pdl_program_edit(c->p, d, mark, near);
 }
 
 static void undefined(seen *s, pdl_str name) {
@@ -215,14 +305,17 @@ static void undefined(seen *s, pdl_str name) {
     pdl_loc mark = s->found ? part_loc(s, s->found->start, s->found->end) : s->loc;
     pdl_diag *d = pdl_checker_diag(c, PDL_RULE_name_undefined, s->loc, mark, "'%.*s' is undefined",
                                    PDL_FMT(name));
-    pdl_str near = pdl_str_nearest(name, c->trail.p, c->trail.n);
-    if (near.n) pdl_checker_hint(c, d, "did you mean '%.*s'?", PDL_FMT(near));
+    if (d && c->opt->closed && !c->caught && !c->dead) {
+        d->severity = PDL_DIAG_ERROR;
+        d->certain = c->sure && s->found && s->e->form == PDL_X_NATIVE && s->e->root == s->found;
+    }
+    suggest(c, d, mark, name);
 }
 
 /* Index of the first free name of e from i on that is not in scope; n_free: none. */
 static uint32_t next_undefined(const pdl_checker *c, const pdl_expr *e, uint32_t i) {
     while (i < e->n_free &&
-           (pdl_checker_scope_has(c, e->free_names[i]) || pdl_global_find(e->free_names[i])))
+           (pdl_checker_has(c, e->free_names[i]) || pdl_global_find(e->free_names[i])))
         i++;
     return i;
 }
@@ -233,30 +326,17 @@ static void report_inputs(const pdl_checker *c, const pdl_expr *e, uint32_t firs
         c->opt->input(c->opt->input_user, e->free_names[i], optional);
 }
 
-void pdl_checker_expr(pdl_checker *c, const pdl_expr *e, const pdl_node *node, pdl_loc loc) {
-    if (c->quiet) return;
+void pdl_checker_free_names(pdl_checker *c, const pdl_expr *e, const pdl_node *node, pdl_loc loc) {
     seen s = {.c = c, .e = e, .node = node, .loc = loc};
-    if (e->form == PDL_X_BROKEN) {
-        pdl_diag *d = pdl_checker_diag(
-            c, PDL_RULE_expr_syntax, loc, part_loc(&s, e->fault->start, e->fault->end),
-            "Syntax error in %.*s: %.*s", PDL_FMT(e->source), PDL_FMT(e->fault->msg));
-        if (e->fault->hint.n)
-            pdl_checker_hint(c, d, "did you mean '%.*s'?", PDL_FMT(e->fault->hint));
-        return;
-    }
-    if (!e->root) return;
-    pdl_checker_lint_text(c, e->source, node, loc);
-    xwalk w = {find_unknown, &s};
-    if (e->has_unknown) walk_x(&w, e->root);
     if (c->opt->no_names || c->open_ended || c->outer_unknown) return;
     uint32_t first = next_undefined(c, e, 0);
     if (first == e->n_free) return;
-    size_t mark = pdl_checker_scope_mark(c);
+    size_t mark = pdl_scope_mark(&c->scope);
     xwalk g = {add_guarded, c};
     report_inputs(c, e, first, true);
     walk_x(&g, e->root);
     report_inputs(c, e, first, false);
     for (uint32_t i = next_undefined(c, e, first); i < e->n_free; i = next_undefined(c, e, i + 1))
         undefined(&s, e->free_names[i]);
-    pdl_checker_scope_back(c, mark);
+    pdl_scope_back(&c->scope, mark);
 }

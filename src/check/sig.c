@@ -9,8 +9,8 @@
 #include "base/banned.h"
 
 enum {
-    SIZED = PDL_TY_STR | PDL_TY_LIST | PDL_TY_TUPLE | PDL_TY_DICT | PDL_TY_CONTEXT |
-            PDL_TY_RANGE | PDL_TY_OTHER | PDL_TY_NATIVE,
+    SIZED = PDL_TY_STR | PDL_TY_LIST | PDL_TY_TUPLE | PDL_TY_DICT | PDL_TY_CONTEXT | PDL_TY_RANGE |
+            PDL_TY_OTHER | PDL_TY_NATIVE,
     INTEGER = PDL_TY_INT | PDL_TY_BOOL | PDL_TY_OTHER,
     MAX_POS = PDL_NATIVE_MAX_ARGS
 };
@@ -125,7 +125,7 @@ static bool binds(const pdl_native *row, const pdl_sig_args *args, pdl_buf *prob
     if (args->open || args->n_pos > MAX_POS || args->n_kw > MAX_POS) return true;
     pdl_native stub = *row;
     stub.fn = accept;
-    stub.flags &= (uint8_t)~(PDL_N_MUTATES | PDL_N_EFFECT);
+    stub.flags &= (uint8_t) ~(PDL_N_MUTATES | PDL_N_EFFECT);
     pdl_val pos[MAX_POS], kw[MAX_POS], out = pdl_null();
     pdl_err err = {0};
     for (size_t i = 0; i < args->n_pos; i++) pos[i] = i ? pdl_null() : example_of(args->pos[0]);
@@ -174,6 +174,5 @@ const pdl_ty *pdl_sig_call(pdl_arena *a, const pdl_native *row, const pdl_sig_ar
     if (binds(row, args, problem)) *at = wrong_argument(row, args, problem);
     pdl_str type = pdl_str_of(row->type);
     size_t arrow = pdl_str_find(type, PDL_STR("->"), 0);
-    return problem->len ? &pdl_ty_any
-                        : result_of(a, pdl_str_sub(type, arrow + 2, type.n), args);
+    return problem->len ? &pdl_ty_any : result_of(a, pdl_str_sub(type, arrow + 2, type.n), args);
 }

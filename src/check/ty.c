@@ -24,8 +24,8 @@ TY(pdl_ty_context, PDL_TY_CONTEXT);
 
 const pdl_ty *pdl_ty_of_kinds(pdl_arena *a, uint32_t kinds) {
     static const pdl_ty *const known[] = {
-        &pdl_ty_any,  &pdl_ty_str,  &pdl_ty_int,    &pdl_ty_float,  &pdl_ty_bool, &pdl_ty_null,
-        &pdl_ty_list, &pdl_ty_dict, &pdl_ty_number, &pdl_ty_context};
+        &pdl_ty_any,  &pdl_ty_str,  &pdl_ty_int,  &pdl_ty_float,  &pdl_ty_bool,
+        &pdl_ty_null, &pdl_ty_list, &pdl_ty_dict, &pdl_ty_number, &pdl_ty_context};
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (known[i]->kinds == kinds) return known[i];
     pdl_ty *t = pdl_arena_new(a, pdl_ty);
@@ -133,12 +133,11 @@ static const pdl_ty *of_fields(pdl_arena *a, const pdl_type *t, unsigned depth) 
     size_t n = pdl_type_fields(t);
     pdl_ty_field *f = pdl_arena_new_n(a, pdl_ty_field, n + 1);
     for (size_t i = 0; i < n; i++)
-        f[i] = (pdl_ty_field){pdl_type_field_name(t, i),
-                              of_spec(a, pdl_type_field(t, i), depth + 1),
-                              pdl_type_field_optional(t, i)};
+        f[i] =
+            (pdl_ty_field){pdl_type_field_name(t, i), of_spec(a, pdl_type_field(t, i), depth + 1),
+                           pdl_type_field_optional(t, i)};
     pdl_ty *x = pdl_arena_new(a, pdl_ty);
-    *x = (pdl_ty){
-        .kinds = PDL_TY_DICT, .closed = true, .n_fields = (uint32_t)n, .fields = f};
+    *x = (pdl_ty){.kinds = PDL_TY_DICT, .closed = true, .n_fields = (uint32_t)n, .fields = f};
     return x;
 }
 
@@ -166,8 +165,7 @@ static const pdl_ty *items_of_value(pdl_arena *a, pdl_vref list) {
     size_t n = pdl_list_len(list);
     if (n == 0 || n > MAX_PARTS) return NULL;
     const pdl_ty *t = pdl_ty_of_value(a, pdl_list_at(list, 0));
-    for (size_t i = 1; i < n; i++)
-        t = pdl_ty_join(a, t, pdl_ty_of_value(a, pdl_list_at(list, i)));
+    for (size_t i = 1; i < n; i++) t = pdl_ty_join(a, t, pdl_ty_of_value(a, pdl_list_at(list, i)));
     return t;
 }
 
@@ -290,9 +288,7 @@ const pdl_ty *pdl_ty_join(pdl_arena *a, const pdl_ty *x, const pdl_ty *y) {
     return join(a, x, y, 0);
 }
 
-const pdl_ty *pdl_ty_loosen(pdl_arena *a, const pdl_ty *t) {
-    return pdl_ty_of_kinds(a, t->kinds);
-}
+const pdl_ty *pdl_ty_loosen(pdl_arena *a, const pdl_ty *t) { return pdl_ty_of_kinds(a, t->kinds); }
 
 /* --- showing ---------------------------------------------------------------------------------- */
 
@@ -306,8 +302,7 @@ static void show_fields(const pdl_ty *t, pdl_buf *out, unsigned depth) {
             PDL_PUT(out, "...");
             break;
         }
-        pdl_buf_putf(out, "%.*s%s: ", PDL_FMT(t->fields[i].name),
-                     t->fields[i].optional ? "?" : "");
+        pdl_buf_putf(out, "%.*s%s: ", PDL_FMT(t->fields[i].name), t->fields[i].optional ? "?" : "");
         show(t->fields[i].type, out, depth + 1);
     }
     if (!t->closed && t->n_fields) PDL_PUT(out, ", ...");
@@ -315,8 +310,8 @@ static void show_fields(const pdl_ty *t, pdl_buf *out, unsigned depth) {
 }
 
 static void show_value(pdl_vref v, pdl_buf *out, unsigned depth) {
-    static const pdl_ty *const scalars[] = {&pdl_ty_null, &pdl_ty_bool, &pdl_ty_int,
-                                            &pdl_ty_float, &pdl_ty_str};
+    static const pdl_ty *const scalars[] = {&pdl_ty_null, &pdl_ty_bool, &pdl_ty_int, &pdl_ty_float,
+                                            &pdl_ty_str};
     pdl_arena *a = pdl_arena_make();
     uint32_t kinds = kind_of_tag(pdl_tag_of(v));
     for (size_t i = 0; i < sizeof scalars / sizeof scalars[0]; i++)
@@ -349,15 +344,23 @@ static void show_kinds(const pdl_ty *t, pdl_buf *out, unsigned depth) {
     static const struct {
         uint32_t kind;
         const char *word;
-    } words[] = {
-        {PDL_TY_NUMBER, "number"}, {PDL_TY_INT | PDL_TY_FLOAT, "number"},
-        {PDL_TY_BOOL, "boolean"},  {PDL_TY_INT, "integer"},
-        {PDL_TY_FLOAT, "float"},   {PDL_TY_STR, "string"},
-        {PDL_TY_LIST, "list"},     {PDL_TY_TUPLE, "tuple"},
-        {PDL_TY_DICT, "object"},   {PDL_TY_FUNC, "function"},
-        {PDL_TY_CONTEXT, "context"}, {PDL_TY_RANGE, "range"},
-        {PDL_TY_AGGREGATOR, "aggregator"}, {PDL_TY_NATIVE, "function"},
-        {PDL_TY_UNDEFINED, "undefined"}, {PDL_TY_NULL, "null"}, {PDL_TY_OTHER, "other"}};
+    } words[] = {{PDL_TY_NUMBER, "number"},
+                 {PDL_TY_INT | PDL_TY_FLOAT, "number"},
+                 {PDL_TY_BOOL, "boolean"},
+                 {PDL_TY_INT, "integer"},
+                 {PDL_TY_FLOAT, "float"},
+                 {PDL_TY_STR, "string"},
+                 {PDL_TY_LIST, "list"},
+                 {PDL_TY_TUPLE, "tuple"},
+                 {PDL_TY_DICT, "object"},
+                 {PDL_TY_FUNC, "function"},
+                 {PDL_TY_CONTEXT, "context"},
+                 {PDL_TY_RANGE, "range"},
+                 {PDL_TY_AGGREGATOR, "aggregator"},
+                 {PDL_TY_NATIVE, "function"},
+                 {PDL_TY_UNDEFINED, "undefined"},
+                 {PDL_TY_NULL, "null"},
+                 {PDL_TY_OTHER, "other"}};
     uint32_t left = t->kinds;
     size_t len = out->len;
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {

@@ -44,11 +44,11 @@ typedef struct pdl_ty_field {
 
 struct pdl_ty {
     uint32_t kinds;
-    bool has_value;      /* it is this value; borrowed from the program */
-    bool closed;         /* DICT: it has no other fields */
-    uint32_t n_fields;   /* DICT */
+    bool has_value;    /* it is this value; borrowed from the program */
+    bool closed;       /* DICT: it has no other fields */
+    uint32_t n_fields; /* DICT */
     pdl_vref value;
-    const pdl_ty *item;  /* LIST, TUPLE: of items; NULL: unknown */
+    const pdl_ty *item; /* LIST, TUPLE: of items; NULL: unknown */
     const pdl_ty_field *fields;
     const struct pdl_ty_function *function; /* FUNC, when it is known which */
     const struct pdl_native *native;        /* NATIVE */
@@ -61,6 +61,7 @@ typedef struct pdl_ty_function {
     pdl_str name; /* or empty */
     const pdl_b_function *block;
     const pdl_ty *result;
+    bool is_assumed; /* the result's type follows from the types of parameters */
 } pdl_ty_function;
 
 extern const pdl_ty pdl_ty_any, pdl_ty_str, pdl_ty_int, pdl_ty_float, pdl_ty_bool, pdl_ty_null,

@@ -46,7 +46,7 @@ static const struct {
     {"if: true\nthen: no", "norway@2 "},
     {"data: no", ""},
     {"data: 1\nrole: sytem", "role@2 "},
-    {"data: 1\nspec: [str]", "type-deprecated@2 "},
+    {"data: [a]\nspec: [str]", "type-deprecated@2 "},
     {"{defs: {x: 1}, get: x}", "get@1 "},
     {"data: 1\ndef_: x", "synonym@2 "},
     {"repeat: x", "endless-loop@1 "},

@@ -1,0 +1,295 @@
+/* calls.c -- calls: of functions of the program by `call:` and from expressions, of methods and
+ * functions of templates, of filters and tests.
+ *
+ * `call:` checks its arguments against the types of the parameters before the body runs, so that a
+ * wrong one is an error. A call from an expression does not: there a wrong argument is a warning,
+ * and only too many of them are an error.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "check/infer.h"
+#include "check/sig.h"
+
+#include "base/banned.h"
+
+enum { MAX_ARGS = 64 };
+
+/* --- methods, filters, tests ------------------------------------------------------------------ */
+
+/* Types of arguments, behind a receiver or piped value when there is one. */
+typedef struct arguments {
+    const pdl_ty *pos[MAX_ARGS], *kw[MAX_ARGS];
+    pdl_sig_args sig;
+} arguments;
+
+static void collect(pdl_infer *in, const pdl_xargs *args, const pdl_ty *first, arguments *out) {
+    size_t n = 0, n_kw = 0;
+    bool open = args->star || args->starstar;
+    if (first) out->pos[n++] = first;
+    for (uint32_t i = 0; i < args->n_pos; i++) {
+        const pdl_ty *t = pdl_infer_type(in, args->pos[i]);
+        open = open || n == MAX_ARGS;
+        if (n < MAX_ARGS) out->pos[n++] = t;
+    }
+    for (uint32_t i = 0; i < args->n_kw; i++) {
+        const pdl_ty *t = pdl_infer_type(in, args->kw[i]);
+        open = open || n_kw == MAX_ARGS;
+        if (n_kw < MAX_ARGS) out->kw[n_kw++] = t;
+    }
+    if (args->star) pdl_infer_type(in, args->star);
+    if (args->starstar) pdl_infer_type(in, args->starstar);
+    out->sig = (pdl_sig_args){out->pos, n, args->kw_names, out->kw, n_kw, open};
+}
+
+static const pdl_ty *call_row(pdl_infer *in, const pdl_xnode *x, const pdl_native *row,
+                              const arguments *args) {
+    pdl_buf problem = PDL_BUF;
+    int at;
+    const pdl_ty *t = pdl_sig_call(pdl_checker_arena(in->c), row, &args->sig, &problem, &at);
+    if (problem.len)
+        pdl_infer_diag(in, PDL_RULE_argument_wrong, x, "%.*s", PDL_FMT(pdl_buf_str(&problem)));
+    pdl_buf_fini(&problem);
+    return t;
+}
+
+/* `l.append(1)` changes the value that a variable holds, or a part of it. */
+static void change_receiver(pdl_infer *in, const pdl_xnode *x) {
+    const pdl_xnode *root = x->u.call.obj;
+    while (root && (root->kind == PDL_X_ATTR || root->kind == PDL_X_ITEM))
+        root = root->u.access.obj;
+    if (root && root->kind == PDL_X_NAME) pdl_scope_changed(&in->c->scope, root->u.name);
+}
+
+/* A text in the place of a filter or test: map('upper'), select('odd'). */
+static void check_named(pdl_infer *in, const pdl_xnode *x) {
+    const pdl_xargs *a = &x->u.filter.args;
+    pdl_str filter = x->u.filter.name, name;
+    bool map = pdl_str_is(filter, "map"), attr = pdl_str_ends(filter, PDL_STR("attr"));
+    bool select =
+        pdl_str_starts(filter, PDL_STR("select")) || pdl_str_starts(filter, PDL_STR("reject"));
+    uint32_t at = attr ? 1 : 0;
+    if ((!map && !select) || a->n_pos <= at || a->pos[at]->kind != PDL_X_CONST ||
+        !pdl_is_str(a->pos[at]->u.value))
+        return;
+    name = pdl_str_get(a->pos[at]->u.value);
+    if (map ? pdl_filter_find(name) != NULL : pdl_test_find(name) != NULL) return;
+    pdl_diag *d =
+        pdl_infer_diag(in, map ? PDL_RULE_filter_unknown : PDL_RULE_test_unknown, a->pos[at],
+                       "No %s named '%.*s' found.", map ? "filter" : "test", PDL_FMT(name));
+    pdl_checker_soften(d); /* nothing happens when there are no items */
+    pdl_str near = map ? pdl_filter_near(name) : pdl_test_near(name);
+    if (near.n) pdl_checker_hint(in->c, d, "did you mean '%.*s'?", PDL_FMT(near));
+}
+
+static void report_unknown(pdl_infer *in, const pdl_xnode *x, bool filter) {
+    if (!x->u.filter.unknown) return;
+    pdl_diag *d = pdl_infer_diag(in, filter ? PDL_RULE_filter_unknown : PDL_RULE_test_unknown, x,
+                                 "No %s named '%.*s' found.", filter ? "filter" : "test",
+                                 PDL_FMT(x->u.filter.name));
+    pdl_str near = filter ? pdl_filter_near(x->u.filter.name) : pdl_test_near(x->u.filter.name);
+    if (near.n) pdl_checker_hint(in->c, d, "did you mean '%.*s'?", PDL_FMT(near));
+}
+
+static const pdl_ty *apply(pdl_infer *in, const pdl_xnode *x, const pdl_ty *t, bool filter) {
+    const pdl_native *row =
+        filter ? pdl_filter_find(x->u.filter.name) : pdl_test_find(x->u.filter.name);
+    arguments args;
+    if (!row || !(row->flags & PDL_N_UNDEFINED)) t = pdl_infer_used(in, x->u.filter.obj, t);
+    collect(in, &x->u.filter.args, t, &args);
+    if (!row) {
+        report_unknown(in, x, filter);
+        return &pdl_ty_any;
+    }
+    if (filter) check_named(in, x);
+    return call_row(in, x, row, &args);
+}
+
+const pdl_ty *pdl_infer_filter(pdl_infer *in, const pdl_xnode *x, const pdl_ty *t) {
+    return apply(in, x, t, true);
+}
+
+const pdl_ty *pdl_infer_test(pdl_infer *in, const pdl_xnode *x, const pdl_ty *t) {
+    apply(in, x, t, false);
+    return &pdl_ty_bool;
+}
+
+/* --- functions of the program ----------------------------------------------------------------- */
+
+static bool is_optional(const pdl_params *p, uint32_t i) {
+    return p->all && pdl_type_field_optional(p->all, i);
+}
+
+static uint32_t find_param(const pdl_params *p, pdl_str name) {
+    uint32_t i = 0;
+    while (i < p->n && !pdl_str_eq(p->names[i], name)) i++;
+    return i;
+}
+
+static pdl_str name_of(const pdl_ty_function *f) {
+    return f->name.n ? f->name : PDL_STR("the function");
+}
+
+static void suggest_param(pdl_checker *c, pdl_diag *d, const pdl_params *p, pdl_loc at,
+                          pdl_str name) {
+    pdl_str near = pdl_str_nearest(name, p->names, p->n);
+    if (!d || !near.n) return;
+    pdl_checker_hint(c, d, "did you mean '%.*s'?", PDL_FMT(near));
+    if (at.src && at.end - at.start == name.n) pdl_program_edit(c->p, d, at, near);
+}
+
+/* The value for a parameter: what is wrong with it is appended to problem. */
+static bool fits_param(pdl_checker *c, const pdl_ty_function *f, uint32_t i, const pdl_ty *t,
+                       pdl_buf *problem) {
+    return pdl_ty_may_fit(pdl_checker_arena(c), t, f->block->params.types[i], problem);
+}
+
+static const pdl_ty *call_from_expression(pdl_infer *in, const pdl_xnode *x,
+                                          const pdl_ty_function *f, const arguments *args) {
+    const pdl_params *p = &f->block->params;
+    const pdl_sig_args *a = &args->sig;
+    pdl_buf problem = PDL_BUF;
+    if (a->n_pos > p->n && !a->open)
+        pdl_infer_diag(in, PDL_RULE_argument_unknown, x, "Too many arguments to the call of %.*s",
+                       PDL_FMT(name_of(f)));
+    for (uint32_t i = 0; i < p->n; i++) {
+        const pdl_ty *t = i < a->n_pos ? a->pos[i] : NULL;
+        for (size_t k = 0; k < a->n_kw && !t; k++)
+            if (pdl_str_eq(a->kw_names[k], p->names[i])) t = a->kw[k];
+        pdl_buf_clear(&problem);
+        if (!t && !a->open && !is_optional(p, i))
+            pdl_checker_soften(pdl_infer_diag(in, PDL_RULE_argument_missing, x,
+                                              "the call of %.*s has no argument %.*s",
+                                              PDL_FMT(name_of(f)), PDL_FMT(p->names[i])));
+        else if (t && !fits_param(in->c, f, i, t, &problem))
+            pdl_checker_soften(pdl_infer_diag(in, PDL_RULE_argument_type, x,
+                                              "argument %.*s of %.*s: %.*s", PDL_FMT(p->names[i]),
+                                              PDL_FMT(name_of(f)), PDL_FMT(pdl_buf_str(&problem))));
+    }
+    for (size_t k = 0; k < a->n_kw; k++) {
+        if (find_param(p, a->kw_names[k]) < p->n || pdl_str_is(a->kw_names[k], "pdl_context"))
+            continue;
+        pdl_diag *d = pdl_infer_diag(in, PDL_RULE_argument_unknown, x, "%.*s has no parameter %.*s",
+                                     PDL_FMT(name_of(f)), PDL_FMT(a->kw_names[k]));
+        pdl_checker_soften(d);
+        suggest_param(in->c, d, p, (pdl_loc){0}, a->kw_names[k]);
+    }
+    pdl_buf_fini(&problem);
+    in->c->assumed = in->c->assumed || f->is_assumed;
+    return f->result ? f->result : &pdl_ty_any;
+}
+
+enum {
+    CALLABLE = PDL_TY_FUNC | PDL_TY_NATIVE | PDL_TY_OTHER | PDL_TY_UNDEFINED | PDL_TY_AGGREGATOR
+};
+
+const pdl_ty *pdl_infer_call(pdl_infer *in, const pdl_xnode *x, const pdl_ty *callee) {
+    arguments args;
+    const pdl_native *row = callee->native;
+    bool method = row && callee->receiver;
+    collect(in, &x->u.call.args, method ? callee->receiver : NULL, &args);
+    if (row) {
+        const pdl_ty *t = call_row(in, x, row, &args);
+        if (row->flags & PDL_N_MUTATES) change_receiver(in, x);
+        return t;
+    }
+    in->c->may_exit = true;
+    if (callee->function) return call_from_expression(in, x, callee->function, &args);
+    if (callee->kinds & CALLABLE) return &pdl_ty_any;
+    pdl_buf shown = PDL_BUF;
+    pdl_ty_show(callee, &shown);
+    pdl_infer_diag(in, PDL_RULE_call_type, x, "%.*s cannot be called",
+                   PDL_FMT(pdl_buf_str(&shown)));
+    pdl_buf_fini(&shown);
+    return &pdl_ty_any;
+}
+
+/* --- call: ------------------------------------------------------------------------------------ */
+
+/* The node of an argument's key, or of the whole field. */
+static pdl_loc arg_loc(const pdl_b_call *b, pdl_str name, bool key) {
+    const pdl_pair *pair = NULL;
+    const pdl_node *args = b->args ? b->args->node : NULL;
+    if (args && args->kind == PDL_NODE_MAP && pdl_node_find(args, name, &pair) && pair)
+        return pdl_node_loc(key ? pair->key : pair->value);
+    return b->args ? b->args->loc : pdl_field_loc(&b->head, "call");
+}
+
+static void check_arg(pdl_checker *c, const pdl_b_call *b, const pdl_ty_function *f, pdl_str name,
+                      const pdl_ty *t) {
+    const pdl_params *p = &f->block->params;
+    uint32_t i = find_param(p, name);
+    pdl_diag *d = NULL;
+    if (pdl_str_is(name, "pdl_context")) return;
+    pdl_loc key = arg_loc(b, name, true), value = arg_loc(b, name, false);
+    pdl_buf problem = PDL_BUF;
+    if (i == p->n) {
+        d = pdl_checker_diag(c, PDL_RULE_argument_unknown, key, key, "%.*s has no parameter %.*s",
+                             PDL_FMT(name_of(f)), PDL_FMT(name));
+        suggest_param(c, d, p, key, name);
+    } else if (!fits_param(c, f, i, t, &problem)) {
+        d = pdl_checker_diag(c, PDL_RULE_argument_type, value, value, "argument %.*s of %.*s: %.*s",
+                             PDL_FMT(name), PDL_FMT(name_of(f)), PDL_FMT(pdl_buf_str(&problem)));
+    }
+    pdl_checker_relate(c, d, f->block->head.loc, "the function is defined here");
+    pdl_buf_fini(&problem);
+}
+
+static void check_args(pdl_checker *c, const pdl_b_call *b, const pdl_ty_function *f,
+                       const pdl_ty *args) {
+    const pdl_params *p = &f->block->params;
+    bool known;
+    for (uint32_t i = 0; i < p->n; i++) {
+        const pdl_ty *t = pdl_ty_field_of(pdl_checker_arena(c), args, p->names[i], &known);
+        if (t || !known || is_optional(p, i)) continue;
+        pdl_loc at = b->args ? b->args->loc : pdl_field_loc(&b->head, "call");
+        pdl_diag *d = pdl_checker_diag(c, PDL_RULE_argument_missing, at, at,
+                                       "the call of %.*s has no argument %.*s", PDL_FMT(name_of(f)),
+                                       PDL_FMT(p->names[i]));
+        pdl_checker_relate(c, d, f->block->head.loc, "the function is defined here");
+    }
+    if (args->has_value) {
+        for (size_t i = 0; pdl_is_dict(args->value) && i < pdl_dict_len(args->value); i++)
+            if (pdl_is_str(pdl_dict_key_at(args->value, i)))
+                check_arg(c, b, f, pdl_str_get(pdl_dict_key_at(args->value, i)),
+                          pdl_ty_of_value(pdl_checker_arena(c), pdl_dict_val_at(args->value, i)));
+        return;
+    }
+    for (uint32_t i = 0; i < args->n_fields; i++)
+        if (!args->fields[i].optional)
+            check_arg(c, b, f, args->fields[i].name, args->fields[i].type);
+}
+
+/* `call: f` is the text "f". */
+static void not_a_function(pdl_checker *c, const pdl_b_call *b, const pdl_ty *t) {
+    pdl_buf shown = PDL_BUF;
+    pdl_loc loc = pdl_field_loc(&b->head, "call");
+    pdl_ty_show(t, &shown);
+    pdl_diag *d =
+        pdl_checker_diag(c, PDL_RULE_call_type, loc, pdl_checker_value_loc(&b->head, "call"),
+                         "`call` needs a function, and this is %.*s", PDL_FMT(pdl_buf_str(&shown)));
+    pdl_buf_fini(&shown);
+    if (!d || !t->has_value || !pdl_is_str(t->value)) return;
+    pdl_str name = pdl_str_get(t->value);
+    const pdl_binding *f = pdl_scope_binding(&c->scope, name);
+    if (!f || !(f->def.type->kinds & PDL_TY_FUNC)) return;
+    pdl_checker_hint(c, d, "write call: ${ %.*s }", PDL_FMT(name));
+    const pdl_node *n = b->func->node;
+    if (!n || n->kind != PDL_NODE_SCALAR || n->style != PDL_STYLE_PLAIN) return;
+    pdl_buf text = PDL_BUF;
+    pdl_buf_putf(&text, "${ %.*s }", PDL_FMT(name));
+    pdl_checker_fix(c, d, pdl_node_loc(n), pdl_buf_str(&text));
+    pdl_buf_fini(&text);
+}
+
+const pdl_ty *pdl_checker_call(pdl_checker *c, const pdl_b_call *b) {
+    static const pdl_ty none = {.kinds = PDL_TY_DICT, .closed = true};
+    const pdl_ty *args = b->args ? pdl_checker_tree(c, b->args) : &none;
+    const pdl_ty *f = pdl_checker_tree(c, b->func);
+    c->may_exit = true;
+    if (f->function) {
+        check_args(c, b, f->function, args);
+        return f->function->result ? f->function->result : &pdl_ty_any;
+    }
+    if (!(f->kinds & CALLABLE)) not_a_function(c, b, f);
+    return &pdl_ty_any;
+}

@@ -1,0 +1,152 @@
+/* cases.c -- `match`: which patterns can fit a value of a type, and what they bind.
+ *
+ * Only kinds and fields are compared: a case for another value of the same kind is no mistake.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "check/checker.h"
+#include "lang/fields.h"
+
+#include "base/banned.h"
+
+enum {
+    OPAQUE = PDL_TY_OTHER | PDL_TY_UNDEFINED,
+    SEQUENCES = PDL_TY_LIST | PDL_TY_TUPLE | PDL_TY_STR | PDL_TY_CONTEXT | PDL_TY_RANGE,
+    MAX_COMPARED = 64 /* earlier cases that a case is compared with */
+};
+
+/* --- patterns --------------------------------------------------------------------------------- */
+
+static const pdl_ty *part_of(pdl_arena *a, const pdl_ty *t, pdl_str key) {
+    bool known;
+    const pdl_ty *x = pdl_ty_field_of(a, t, key, &known);
+    return x ? x : &pdl_ty_any;
+}
+
+static bool object_may_fit(pdl_arena *a, const pdl_pattern *p, const pdl_ty *t);
+
+static bool may_fit(pdl_arena *a, const pdl_pattern *p, const pdl_ty *t) {
+    if (t->kinds & OPAQUE) return true;
+    switch (p->kind) {
+    case PDL_PAT_CONST: {
+        uint32_t kind = pdl_ty_of_value(a, p->value)->kinds;
+        if (kind & PDL_TY_NUMBER) kind = PDL_TY_NUMBER; /* 1 == 1.0 == true */
+        return (t->kinds & kind) != 0;
+    }
+    case PDL_PAT_ANY: return true;
+    case PDL_PAT_ANYOF:
+        for (uint32_t i = 0; i < p->n; i++)
+            if (may_fit(a, p->items[i], t)) return true;
+        return p->n == 0;
+    case PDL_PAT_ARRAY: return (t->kinds & SEQUENCES) != 0;
+    case PDL_PAT_OBJECT: return object_may_fit(a, p, t);
+    }
+    return true;
+}
+
+static bool object_may_fit(pdl_arena *a, const pdl_pattern *p, const pdl_ty *t) {
+    if (!(t->kinds & PDL_TY_DICT)) return false;
+    if (t->kinds != PDL_TY_DICT || t->has_value) return true;
+    for (uint32_t i = 0; i < p->n; i++) {
+        bool known;
+        const pdl_ty *x = pdl_ty_field_of(a, t, p->keys[i], &known);
+        if (x ? !may_fit(a, p->items[i], x) : known) return false;
+    }
+    return true;
+}
+
+static void bind(pdl_checker *c, const pdl_pattern *p, const pdl_ty *t) {
+    pdl_arena *a = pdl_checker_arena(c);
+    if (p->kind == PDL_PAT_CONST) t = pdl_ty_of_kinds(a, t->kinds);
+    for (uint32_t i = 0; i < p->n; i++) {
+        const pdl_ty *part = p->kind == PDL_PAT_ANYOF    ? t
+                             : p->kind == PDL_PAT_OBJECT ? part_of(a, t, p->keys[i])
+                             : p->kind == PDL_PAT_ARRAY  ? pdl_ty_items(a, t)
+                                                         : &pdl_ty_any;
+        bind(c, p->items[i], part);
+    }
+    if (!p->def.p) return;
+    const pdl_node *n = p->node && p->node->kind == PDL_NODE_MAP
+                            ? pdl_node_find(p->node, PDL_STR("def"), NULL)
+                            : NULL;
+    pdl_checker_define(c, PDL_DEF_PATTERN, p->def, t, n ? pdl_node_loc(n) : p->loc);
+}
+
+/* --- cases ------------------------------------------------------------------------------------ */
+
+static bool is_always(const pdl_case *k) {
+    return !k->cond && (!k->pattern || k->pattern->kind == PDL_PAT_ANY);
+}
+
+/* An earlier case takes every value that k fits. */
+static bool is_taken(const pdl_cases *cases, uint32_t at) {
+    const pdl_case *k = &cases->p[at];
+    for (uint32_t i = at > MAX_COMPARED ? at - MAX_COMPARED : 0; i < at; i++) {
+        const pdl_case *before = &cases->p[i];
+        if (is_always(before)) return true;
+        if (!before->cond && k->pattern && before->pattern->kind == PDL_PAT_CONST &&
+            k->pattern->kind == PDL_PAT_CONST &&
+            pdl_val_eq(before->pattern->value, k->pattern->value))
+            return true;
+    }
+    return false;
+}
+
+static void check_pattern(pdl_checker *c, const pdl_cases *cases, uint32_t i, const pdl_ty *t) {
+    const pdl_case *k = &cases->p[i];
+    pdl_loc mark = k->pattern && k->pattern->node ? pdl_node_loc(k->pattern->node) : k->loc;
+    if (is_taken(cases, i)) {
+        pdl_checker_diag(c, PDL_RULE_unreachable, k->loc, mark,
+                         "this case never runs: an earlier one takes its values");
+    } else if (k->pattern && !may_fit(pdl_checker_arena(c), k->pattern, t)) {
+        pdl_buf shown = PDL_BUF;
+        pdl_ty_show(t, &shown);
+        pdl_checker_diag(c, PDL_RULE_case_impossible, k->loc, mark,
+                         "this case never fits: the value is %.*s", PDL_FMT(pdl_buf_str(&shown)));
+        pdl_buf_fini(&shown);
+    }
+}
+
+/* `match: {data: [1]}` compares the mapping, not the value of the block. */
+static void check_subject(pdl_checker *c, const pdl_b_match *b) {
+    const pdl_node *n = b->value ? b->value->node : NULL;
+    size_t n_rows;
+    const pdl_select_row *rows = pdl_selecting_keys(&n_rows);
+    if (!n || n->kind != PDL_NODE_MAP || n->n != 1) return;
+    for (size_t i = 0; i < n_rows; i++)
+        if (pdl_str_is(n->pairs[0].key->text, rows[i].key))
+            pdl_checker_diag(c, PDL_RULE_match_block, b->value->loc, pdl_node_loc(n),
+                             "`match` compares this mapping itself, it is not run as a block");
+}
+
+static PDL_NOINLINE const pdl_ty *check_case(pdl_checker *c, const pdl_case *k, const pdl_ty *t) {
+    bool sure = c->sure;
+    if (k->pattern) bind(c, k->pattern, t);
+    c->sure = false;
+    if (k->cond) pdl_checker_tree(c, k->cond);
+    pdl_checker_guards(c, k->cond);
+    if (k->cond && k->cond->kind == PDL_TREE_EXPR && k->cond->expr->root)
+        pdl_checker_narrow(c, k->cond->expr->root);
+    const pdl_ty *result = pdl_checker_block(c, k->then, (pdl_str){0});
+    c->sure = sure;
+    return result;
+}
+
+const pdl_ty *pdl_checker_match(pdl_checker *c, const pdl_b_match *b) {
+    const pdl_ty *t = pdl_checker_tree(c, b->value), *all = NULL;
+    pdl_branches branches;
+    bool complete = false;
+    check_subject(c, b);
+    pdl_branches_begin(&c->scope, &branches);
+    for (uint32_t i = 0; i < b->cases.n; i++) {
+        check_pattern(c, &b->cases, i, t);
+        const pdl_ty *one = check_case(c, &b->cases.p[i], t);
+        all = all ? pdl_ty_join(pdl_checker_arena(c), all, one) : one;
+        complete = complete || is_always(&b->cases.p[i]);
+        pdl_branches_next(&c->scope, &branches);
+    }
+    if (!complete) pdl_branches_next(&c->scope, &branches);
+    pdl_branches_end(&c->scope, &branches);
+    if (!all) return &pdl_ty_str;
+    return complete ? all : pdl_ty_join(pdl_checker_arena(c), all, &pdl_ty_str);
+}

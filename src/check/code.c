@@ -1,0 +1,131 @@
+/* code.c -- code blocks and calls of models: what can be said of them without running them.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "check/infer.h"
+#include "lang/walk.h"
+
+#include "base/banned.h"
+
+/* --- code ------------------------------------------------------------------------------------- */
+
+/* The text of the code when it is written in the program; NULL: it is computed. */
+static const pdl_tree *literal_code(const pdl_b_code *b) {
+    if (!b->code || b->code->kind != PDL_BLOCK_scalar) return NULL;
+    const pdl_tree *t = PDL_AS(scalar, b->code)->value;
+    return t->kind == PDL_TREE_CONST && pdl_is_str(t->value) ? t : NULL;
+}
+
+static void use_name(pdl_checker *c, pdl_str name) {
+    pdl_binding *b = pdl_scope_binding(&c->scope, name);
+    if (b) b->is_used = true;
+}
+
+static bool is_word(char ch) {
+    return ch == '_' || (ch >= '0' && ch <= '9') || (ch >= 'a' && ch <= 'z') ||
+           (ch >= 'A' && ch <= 'Z') || (unsigned char)ch >= 0x80;
+}
+
+/* Every word of the code may be a variable that it reads. */
+static void use_words(pdl_checker *c, pdl_str text) {
+    for (size_t i = 0; i < text.n;) {
+        size_t from = i;
+        while (i < text.n && is_word(text.p[i])) i++;
+        if (i > from) use_name(c, pdl_str_sub(text, from, i));
+        i += i == from;
+    }
+}
+
+/* Literal text of a Jinja block with the usual delimiters is read as it will be. */
+static void check_jinja(pdl_checker *c, const pdl_b_code *b, const pdl_tree *t) {
+    static const pdl_xoptions options = {0};
+    if (!t || b->parameters) {
+        c->reads_all = true;
+        return;
+    }
+    const pdl_expr *e = pdl_expr_read_template(pdl_checker_arena(c), pdl_str_get(t->value),
+                                               &options, &pdl_known_xnames);
+    for (uint32_t i = 0; i < e->n_free; i++) use_name(c, e->free_names[i]);
+    if (e->form != PDL_X_BROKEN) return;
+    pdl_diag *d =
+        pdl_checker_diag(c, PDL_RULE_jinja_syntax, b->code->loc,
+                         pdl_node_text_loc(t->node, e->fault->start, e->fault->end),
+                         "Jinja Code error: %s: %.*s", e->fault->cls, PDL_FMT(e->fault->msg));
+    if (e->fault->hint.n) pdl_checker_hint(c, d, "did you mean '%.*s'?", PDL_FMT(e->fault->hint));
+}
+
+static void check_python(pdl_checker *c, const pdl_b_code *b, const pdl_tree *t) {
+    if (t)
+        use_words(c, pdl_str_get(t->value));
+    else
+        c->reads_all = true;
+    if (!t || c->quiet || !c->opt->python) return;
+    pdl_python_fault fault = {0};
+    if (c->opt->python(c->opt->python_user, pdl_str_get(t->value), &fault)) return;
+    const pdl_loc at = pdl_node_text_loc(t->node, fault.start, fault.end);
+    pdl_checker_diag(c, PDL_RULE_python_syntax, b->code->loc, at, "Python: %.*s",
+                     PDL_FMT(pdl_buf_str(&fault.message)));
+    pdl_buf_fini(&fault.message);
+}
+
+const pdl_ty *pdl_checker_code(pdl_checker *c, const pdl_b_code *b) {
+    pdl_str lang = b->lang.s;
+    const pdl_tree *t = literal_code(b);
+    if (pdl_str_eq_nocase(lang, PDL_STR("jinja"))) {
+        check_jinja(c, b, t);
+        return &pdl_ty_str;
+    }
+    if (b->args || pdl_str_eq_nocase(lang, PDL_STR("command"))) return &pdl_ty_str;
+    c->scope.epoch++; /* lists and objects may have been changed in place */
+    c->may_exit = true;
+    if (!lang.p || pdl_str_eq_nocase(lang, PDL_STR("python"))) {
+        check_python(c, b, t);
+        return &pdl_ty_any;
+    }
+    c->reads_all = true;
+    return pdl_str_eq_nocase(lang, PDL_STR("pdl")) ? &pdl_ty_any : &pdl_ty_str;
+}
+
+/* --- models ----------------------------------------------------------------------------------- */
+
+static pdl_str literal_text(const pdl_tree *t) {
+    return t && t->kind == PDL_TREE_CONST && pdl_is_str(t->value) ? pdl_str_get(t->value)
+                                                                  : (pdl_str){0};
+}
+
+/* The keys of parameters, as far as they are written. */
+static void check_parameters(pdl_checker *c, const pdl_b_model *b, pdl_str model) {
+    const pdl_node *n = b->parameters ? b->parameters->node : NULL;
+    if (!n || n->kind != PDL_NODE_MAP) return;
+    for (uint32_t i = 0; i < n->n; i++) {
+        const pdl_node *key = n->pairs[i].key;
+        pdl_str near = {0};
+        if (key->kind != PDL_NODE_SCALAR ||
+            c->opt->models->parameter(c->opt->models->user, model, key->text, &near))
+            continue;
+        pdl_diag *d =
+            pdl_checker_diag(c, PDL_RULE_parameter_unknown, pdl_node_loc(key), pdl_node_loc(key),
+                             "'%.*s' is no parameter of %.*s", PDL_FMT(key->text), PDL_FMT(model));
+        if (!near.n) continue;
+        pdl_checker_hint(c, d, "did you mean '%.*s'?", PDL_FMT(near));
+        if (d) pdl_program_edit(c->p, d, pdl_node_loc(key), near);
+    }
+}
+
+void pdl_checker_model(pdl_checker *c, const pdl_b_model *b) {
+    pdl_str model = literal_text(b->model);
+    const pdl_check_models *m = c->opt->models;
+    if (!m || !model.n || c->quiet || (b->platform.s.p && !pdl_str_is(b->platform.s, "litellm")))
+        return;
+    pdl_loc loc = pdl_field_loc(&b->head, "model"), mark = pdl_checker_value_loc(&b->head, "model");
+    pdl_buf text = PDL_BUF;
+    if (!m->provider(m->user, model, &text)) {
+        pdl_checker_diag(c, PDL_RULE_model_unknown, loc, mark, "%.*s", PDL_FMT(pdl_buf_str(&text)));
+    } else {
+        check_parameters(c, b, model);
+        if (m->key && !m->key(m->user, model, b->parameters ? b->parameters->node : NULL, &text))
+            pdl_checker_diag(c, PDL_RULE_key_missing, loc, mark, "%.*s",
+                             PDL_FMT(pdl_buf_str(&text)));
+    }
+    pdl_buf_fini(&text);
+}

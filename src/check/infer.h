@@ -1,0 +1,44 @@
+/* infer.h -- private to check: the parts of the inference of types in expressions.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_CHECK_INFER_H
+#define PDL_CHECK_INFER_H
+
+#include "check/checker.h"
+
+/* An expression that is being looked at. */
+typedef struct pdl_infer {
+    pdl_checker *c;
+    const pdl_expr *e;
+    const pdl_node *node; /* the scalar that holds it, or NULL */
+    pdl_loc loc;
+    bool lenient; /* a Jinja block: undefined values print as nothing */
+} pdl_infer;
+
+/* Reports a problem of a part of the expression. */
+PDL_PRINTF(4, 5)
+pdl_diag *pdl_infer_diag(const pdl_infer *in, pdl_rule_id rule, const pdl_xnode *x, const char *fmt,
+                         ...);
+pdl_loc pdl_infer_loc(const pdl_infer *in, const pdl_xnode *x);
+/* The value is used: it is an error when it is undefined. Returns t, or any after an error. */
+const pdl_ty *pdl_infer_used(const pdl_infer *in, const pdl_xnode *x, const pdl_ty *t);
+
+/* infer.c: the type of a tree. */
+const pdl_ty *pdl_infer_type(pdl_infer *in, const pdl_xnode *x);
+
+/* operators.c */
+const pdl_ty *pdl_infer_unary(pdl_infer *in, const pdl_xnode *x, const pdl_ty *a);
+const pdl_ty *pdl_infer_binary(pdl_infer *in, const pdl_xnode *x, const pdl_ty *a, const pdl_ty *b);
+/* One comparison of a chain. */
+void pdl_infer_compare(pdl_infer *in, const pdl_xnode *x, pdl_xop op, const pdl_ty *a,
+                       const pdl_ty *b);
+const pdl_ty *pdl_infer_attr(pdl_infer *in, const pdl_xnode *x, const pdl_ty *t);
+const pdl_ty *pdl_infer_item(pdl_infer *in, const pdl_xnode *x, const pdl_ty *t);
+
+/* calls.c */
+const pdl_ty *pdl_infer_call(pdl_infer *in, const pdl_xnode *x, const pdl_ty *callee);
+const pdl_ty *pdl_infer_filter(pdl_infer *in, const pdl_xnode *x, const pdl_ty *t);
+const pdl_ty *pdl_infer_test(pdl_infer *in, const pdl_xnode *x, const pdl_ty *t);
+
+#endif

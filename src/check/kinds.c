@@ -1,0 +1,407 @@
+/* kinds.c -- what a check does for each kind of block: the order in which its parts run, what they
+ * define, and the type of the result.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "check/checker.h"
+#include "lang/walk.h"
+
+#include "base/banned.h"
+
+static pdl_str no_name(void) { return (pdl_str){0}; }
+
+/* --- conditions ------------------------------------------------------------------------------- */
+
+typedef enum { UNKNOWN_TRUTH, ALWAYS, NEVER } truth;
+
+/* Only of literals: a variable with a constant value is a setting, which somebody may change. */
+static truth truth_of(const pdl_tree *t) {
+    if (!t) return UNKNOWN_TRUTH;
+    if (t->kind == PDL_TREE_CONST) return pdl_val_truth(t->value) ? ALWAYS : NEVER;
+    if (t->kind != PDL_TREE_EXPR || t->expr->form != PDL_X_NATIVE) return UNKNOWN_TRUTH;
+    const pdl_xnode *x = t->expr->root;
+    if (x->kind != PDL_X_CONST) return UNKNOWN_TRUTH;
+    return pdl_val_truth(x->u.value) ? ALWAYS : NEVER;
+}
+
+static void report_unreachable(pdl_checker *c, const pdl_block *b, const char *key,
+                               const char *why) {
+    pdl_loc loc = pdl_field_loc(b, key);
+    pdl_checker_diag(c, PDL_RULE_unreachable, loc, loc, "`%s` never runs: %s", key, why);
+}
+
+static void narrow(pdl_checker *c, const pdl_tree *t) {
+    if (t && t->kind == PDL_TREE_EXPR && t->expr->root) pdl_checker_narrow(c, t->expr->root);
+}
+
+/* One way through a block: certain when the condition is known to hold. */
+static PDL_NOINLINE const pdl_ty *check_branch(pdl_checker *c, const pdl_block *b,
+                                               const pdl_tree *cond, truth holds) {
+    bool sure = c->sure, dead = c->dead;
+    c->sure = sure && holds == ALWAYS;
+    c->dead = dead || holds == NEVER;
+    narrow(c, cond);
+    const pdl_ty *t = b ? pdl_checker_block(c, b, no_name()) : &pdl_ty_str;
+    c->sure = sure;
+    c->dead = dead;
+    return t;
+}
+
+static PDL_NOINLINE const pdl_ty *check_if(pdl_checker *c, const pdl_b_if *b) {
+    pdl_branches branches;
+    truth holds = truth_of(b->cond);
+    pdl_checker_tree(c, b->cond);
+    pdl_checker_guards(c, b->cond);
+    if (holds == NEVER) report_unreachable(c, &b->head, "then", "the condition is false");
+    if (holds == ALWAYS && b->else_)
+        report_unreachable(c, &b->head, "else", "the condition is true");
+    pdl_branches_begin(&c->scope, &branches);
+    const pdl_ty *t = check_branch(c, b->then_, b->cond, holds);
+    pdl_branches_next(&c->scope, &branches);
+    truth fails = holds == ALWAYS ? NEVER : holds == NEVER ? ALWAYS : UNKNOWN_TRUTH;
+    const pdl_ty *other = check_branch(c, b->else_, b->cond, fails);
+    pdl_branches_next(&c->scope, &branches);
+    pdl_branches_end(&c->scope, &branches);
+    return holds == ALWAYS  ? t
+           : holds == NEVER ? other
+                            : pdl_ty_join(pdl_checker_arena(c), t, other);
+}
+
+/* --- loops ------------------------------------------------------------------------------------ */
+
+enum {
+    ITERABLE = PDL_TY_STR | PDL_TY_LIST | PDL_TY_TUPLE | PDL_TY_DICT | PDL_TY_CONTEXT |
+               PDL_TY_RANGE | PDL_TY_OTHER | PDL_TY_UNDEFINED
+};
+
+static const pdl_ty *check_for_list(pdl_checker *c, const pdl_tree *list) {
+    const pdl_ty *t = pdl_checker_tree(c, list);
+    if (t->kinds & ITERABLE) return t;
+    pdl_buf shown = PDL_BUF;
+    pdl_ty_show(t, &shown);
+    pdl_checker_diag(c, PDL_RULE_loop_type, list->loc,
+                     list->node ? pdl_node_loc(list->node) : list->loc,
+                     "`for` goes through lists, and this is %.*s", PDL_FMT(pdl_buf_str(&shown)));
+    pdl_buf_fini(&shown);
+    return &pdl_ty_any;
+}
+
+/* The number of items, when it is known; else -1. */
+static int64_t length_of(const pdl_tree *list, const pdl_ty *t) {
+    if (list->kind == PDL_TREE_LIST) return list->n;
+    if (list->kind == PDL_TREE_CONST && t->has_value && pdl_is_list(t->value))
+        return (int64_t)pdl_list_len(t->value);
+    return -1;
+}
+
+/* Sets *least to the number of iterations that the lists allow, -1: unknown or no lists. */
+static PDL_NOINLINE void check_fors(pdl_checker *c, const pdl_fors *f, int64_t *least) {
+    *least = -1;
+    if (!f || !f->n) return;
+    const pdl_ty **types = pdl_arena_new_n(pdl_checker_arena(c), const pdl_ty *, f->n);
+    for (uint32_t i = 0; i < f->n; i++) {
+        pdl_checker_tree(c, f->names[i]);
+        types[i] = check_for_list(c, f->lists[i]);
+        int64_t n = length_of(f->lists[i], types[i]);
+        if (n >= 0 && *least >= 0 && n != *least)
+            pdl_checker_diag(c, PDL_RULE_loop_type, f->loc, f->loc,
+                             "the lists of `for` have different lengths: %lld and %lld",
+                             (long long)*least, (long long)n);
+        if (n >= 0) *least = n;
+    }
+    for (uint32_t i = 0; i < f->n; i++) {
+        const pdl_tree *name = f->names[i];
+        if (name->kind == PDL_TREE_CONST && pdl_is_str(name->value))
+            pdl_checker_define(c, PDL_DEF_FOR, pdl_str_get(name->value),
+                               pdl_ty_items(pdl_checker_arena(c), types[i]),
+                               name->node ? pdl_node_loc(name->node) : name->loc);
+        else
+            c->open_ended = true; /* the name is known when it runs */
+    }
+}
+
+static void check_bound(pdl_checker *c, const pdl_tree *max) {
+    if (!max) return;
+    const pdl_ty *t = pdl_checker_tree(c, max);
+    if (t->kinds & (PDL_TY_NUMBER | PDL_TY_NULL | PDL_TY_OTHER | PDL_TY_UNDEFINED)) return;
+    /* a text is read as an expression or a number by the loader; what is left is no number */
+    pdl_buf shown = PDL_BUF;
+    pdl_ty_show(t, &shown);
+    pdl_checker_diag(
+        c, PDL_RULE_loop_type, max->loc, max->node ? pdl_node_loc(max->node) : max->loc,
+        "`maxIterations` needs a number, and this is %.*s", PDL_FMT(pdl_buf_str(&shown)));
+    pdl_buf_fini(&shown);
+}
+
+static bool is_never(const pdl_tree *max, int64_t least) {
+    return least == 0 || (max && max->kind == PDL_TREE_CONST && pdl_is(max->value, PDL_V_INT) &&
+                          pdl_int_of(max->value) == 0);
+}
+
+/* The next iteration may read what an iteration defines, and what is known before the loop holds
+ * for the first one alone: so nothing is known of what the body defines. */
+static PDL_NOINLINE const pdl_ty *check_repeat(pdl_checker *c, const pdl_b_repeat *b) {
+    bool sure = c->sure, dead = c->dead;
+    const pdl_tree *max = b->max ? b->max : b->num;
+    pdl_branches branches;
+    int64_t least;
+    pdl_branches_begin(&c->scope, &branches);
+    pdl_checker_loosen_body(c, b->body);
+    check_bound(c, max);
+    check_fors(c, b->fors, &least);
+    bool never = is_never(max, least) || truth_of(b->while_) == NEVER;
+    bool once = !max && !b->while_ && (!b->fors || least > 0);
+    if (never) report_unreachable(c, &b->head, "repeat", "there are no iterations");
+    if (b->join && b->join->reduce) pdl_checker_tree(c, b->join->reduce);
+    if (b->index.s.p)
+        pdl_checker_define(c, PDL_DEF_INDEX, b->index.s, &pdl_ty_int,
+                           pdl_checker_value_loc(&b->head, "index"));
+    c->sure = sure && once;
+    c->dead = dead || never;
+    if (b->while_) pdl_checker_tree(c, b->while_);
+    pdl_checker_guards(c, b->while_);
+    narrow(c, b->while_);
+    const pdl_ty *each = pdl_checker_block(c, b->body, no_name());
+    if (b->until) pdl_checker_tree(c, b->until);
+    const pdl_ty *t = pdl_checker_joined(c, b->join, each, !once);
+    c->sure = sure;
+    c->dead = dead;
+    pdl_branches_next(&c->scope, &branches);
+    if (!once) pdl_branches_next(&c->scope, &branches);
+    pdl_branches_end(&c->scope, &branches);
+    return t;
+}
+
+static PDL_NOINLINE const pdl_ty *check_map(pdl_checker *c, const pdl_b_map *b) {
+    size_t mark = pdl_scope_mark(&c->scope);
+    bool sure = c->sure, dead = c->dead, local = c->local;
+    int64_t least;
+    check_bound(c, b->max);
+    check_fors(c, b->fors, &least);
+    bool never = is_never(b->max, least);
+    if (never) report_unreachable(c, &b->head, "map", "there are no iterations");
+    if (b->join && b->join->reduce) pdl_checker_tree(c, b->join->reduce);
+    if (b->index.s.p)
+        pdl_checker_define(c, PDL_DEF_INDEX, b->index.s, &pdl_ty_int,
+                           pdl_checker_value_loc(&b->head, "index"));
+    c->sure = sure && !b->max && least > 0;
+    c->dead = dead || never;
+    c->local = true;
+    const pdl_ty *each = pdl_checker_block(c, b->body, no_name());
+    const pdl_ty *t = pdl_checker_joined(c, b->join, each, least <= 0 || b->max);
+    c->sure = sure;
+    c->dead = dead;
+    pdl_checker_leave(c, mark);
+    c->local = local;
+    return t;
+}
+
+/* --- functions -------------------------------------------------------------------------------- */
+
+static const pdl_ty *function_type(pdl_checker *c, const pdl_b_function *b, pdl_str name,
+                                   const pdl_ty *result, bool assumed) {
+    pdl_arena *a = pdl_checker_arena(c);
+    pdl_ty_function *f = pdl_arena_new(a, pdl_ty_function);
+    *f = (pdl_ty_function){name, b, result, assumed};
+    pdl_ty *t = pdl_arena_new(a, pdl_ty);
+    *t = (pdl_ty){.kinds = PDL_TY_FUNC, .function = f};
+    return t;
+}
+
+/* Without its argument an optional parameter is undefined. */
+static void define_params(pdl_checker *c, const pdl_b_function *b) {
+    const pdl_params *p = &b->params;
+    for (uint32_t i = 0; i < p->n; i++) {
+        bool pair = p->node && p->node->kind == PDL_NODE_MAP && i < p->node->n &&
+                    pdl_str_eq(p->node->pairs[i].key->text, p->names[i]);
+        const pdl_ty *t = pdl_ty_of_spec(pdl_checker_arena(c), p->types[i]);
+        if (p->all && pdl_type_field_optional(p->all, i)) t = &pdl_ty_any;
+        pdl_checker_define(c, PDL_DEF_PARAMETER, p->names[i], t,
+                           pair ? pdl_node_loc(p->node->pairs[i].key) : b->head.loc);
+    }
+}
+
+static PDL_NOINLINE const pdl_ty *check_function(pdl_checker *c, const pdl_b_function *b,
+                                                 pdl_str self) {
+    size_t mark = pdl_scope_mark(&c->scope);
+    bool sure = c->sure, local = c->local, assumed = c->assumed, may_exit = c->may_exit,
+         reads_all = c->reads_all;
+    unsigned caught = c->caught;
+    const pdl_type *spec = b->head.rare->spec.type;
+    const pdl_ty *result = spec ? pdl_ty_of_spec(pdl_checker_arena(c), spec) : &pdl_ty_any;
+    pdl_str name = b->head.def.s.p ? b->head.def.s : self;
+    const pdl_ty *own = function_type(c, b, name, result, false);
+    if (self.p) pdl_scope_define(&c->scope, PDL_DEF_DEFS, self, own, (pdl_loc){0});
+    if (b->head.def.s.p)
+        pdl_scope_define(&c->scope, PDL_DEF_VARIABLE, b->head.def.s, own, (pdl_loc){0});
+    define_params(c, b);
+    c->sure = c->reads_all = false;
+    c->local = true;
+    c->caught = 0; /* a fallback around the definition does not catch errors of calls */
+    const pdl_ty *t = pdl_checker_block(c, b->body, no_name());
+    if (spec)
+        pdl_checker_fitted(c, &b->head, t);
+    else
+        result = t;
+    pdl_checker_leave(c, mark);
+    c->sure = sure;
+    c->local = local;
+    c->may_exit = may_exit;
+    bool follows = c->assumed && !spec;
+    c->assumed = assumed;
+    c->reads_all = c->reads_all || reads_all;
+    c->caught = caught;
+    return function_type(c, b, name, result, follows);
+}
+
+/* --- lists of blocks -------------------------------------------------------------------------- */
+
+/* The join of the results of blocks that run in order; *last: that of the last one. */
+static const pdl_ty *check_items(pdl_checker *c, const pdl_blocks *items, const pdl_ty **last) {
+    const pdl_ty *all = NULL;
+    *last = NULL;
+    for (uint32_t i = 0; i < items->n; i++) {
+        *last = pdl_checker_block(c, items->p[i], no_name());
+        all = all ? pdl_ty_join(pdl_checker_arena(c), all, *last) : *last;
+    }
+    return all;
+}
+
+static void refuse_part(pdl_checker *c, const pdl_block *b, const pdl_ty *t) {
+    if (t->kinds & (PDL_TY_DICT | PDL_TY_OTHER | PDL_TY_UNDEFINED)) return;
+    pdl_buf shown = PDL_BUF;
+    pdl_ty_show(t, &shown);
+    pdl_checker_diag(c, PDL_RULE_join_type, b->loc, b->node ? pdl_node_loc(b->node) : b->loc,
+                     "objects are joined here, and this is %.*s", PDL_FMT(pdl_buf_str(&shown)));
+    pdl_buf_fini(&shown);
+}
+
+static PDL_NOINLINE const pdl_ty *check_object(pdl_checker *c, const pdl_b_object *b) {
+    pdl_arena *a = pdl_checker_arena(c);
+    const pdl_blocks *list = &b->fields;
+    pdl_ty_field *f = pdl_arena_new_n(a, pdl_ty_field, (size_t)list->n + 1);
+    for (uint32_t i = 0; i < list->n; i++) {
+        const pdl_ty *t = pdl_checker_block(c, list->p[i], no_name());
+        if (list->is_map)
+            f[i] = (pdl_ty_field){list->names[i], t, false};
+        else
+            refuse_part(c, list->p[i], t);
+    }
+    if (!list->is_map) return &pdl_ty_dict;
+    pdl_ty *t = pdl_arena_new(a, pdl_ty);
+    *t = (pdl_ty){.kinds = PDL_TY_DICT, .closed = true, .fields = f, .n_fields = list->n};
+    return t;
+}
+
+static PDL_NOINLINE const pdl_ty *check_sequence(pdl_checker *c, const pdl_b_sequence *b) {
+    const pdl_ty *last, *all = check_items(c, &b->items, &last);
+    if (b->join && b->join->reduce) pdl_checker_tree(c, b->join->reduce);
+    if (b->join && b->join->kind == PDL_JOIN_LASTOF) return last ? last : &pdl_ty_null;
+    return pdl_checker_joined(c, b->join, all ? all : &pdl_ty_any, !b->items.n);
+}
+
+/* --- leaves ----------------------------------------------------------------------------------- */
+
+static PDL_NOINLINE const pdl_ty *check_get(pdl_checker *c, const pdl_b_get *b) {
+    static const pdl_xnames none = {0};
+    pdl_buf text = PDL_BUF;
+    pdl_buf_putf(&text, "${ %.*s }", PDL_FMT(b->get.s));
+    const pdl_ty *t = pdl_checker_expr(
+        c, pdl_expr_read(pdl_checker_arena(c), pdl_buf_str(&text), &none), NULL, b->get.loc);
+    pdl_buf_fini(&text);
+    return t;
+}
+
+static PDL_NOINLINE const pdl_ty *check_data(pdl_checker *c, const pdl_b_data *d) {
+    if (!d->raw.given || !d->raw.value) return pdl_checker_tree(c, d->data);
+    return d->data && d->data->kind == PDL_TREE_CONST
+               ? pdl_ty_of_value(pdl_checker_arena(c), d->data->value)
+               : &pdl_ty_any;
+}
+
+static void check_child(void *user, const pdl_block *child) {
+    pdl_checker_block(user, child, no_name());
+}
+
+/* Fields of kinds without a special order: trees and blocks in the order of the table. */
+static PDL_NOINLINE void check_fields(pdl_checker *c, const pdl_block *b) {
+    size_t n;
+    const pdl_field *f = pdl_fields_of(b->kind, &n);
+    for (size_t i = 0; i < n; i++) {
+        const void *at = pdl_field_at(b, &f[i]);
+        switch ((int)f[i].type) {
+        case PDL_FT_EXPR:
+        case PDL_FT_XBOOL:
+        case PDL_FT_XINT:
+        case PDL_FT_XNUM:
+        case PDL_FT_XSTR:
+        case PDL_FT_XDICT:
+        case PDL_FT_ARGV:
+            if (*(const pdl_tree *const *)at) pdl_checker_tree(c, *(const pdl_tree *const *)at);
+            break;
+        default: pdl_field_each_block(b, &f[i], check_child, c);
+        }
+    }
+}
+
+/* Definitions of the parts of these blocks end with them. */
+static PDL_NOINLINE void check_alone(pdl_checker *c, const pdl_block *b) {
+    size_t mark = pdl_scope_mark(&c->scope);
+    check_fields(c, b);
+    pdl_scope_back(&c->scope, mark);
+}
+
+static PDL_NOINLINE const pdl_ty *check_model(pdl_checker *c, const pdl_b_model *b) {
+    check_alone(c, &b->head);
+    pdl_checker_model(c, b);
+    if (b->response.s.p)
+        pdl_checker_define(c, PDL_DEF_RESPONSE, b->response.s, &pdl_ty_any,
+                           pdl_checker_value_loc(&b->head, "modelResponse"));
+    return &pdl_ty_any; /* text, mostly; an object when it is asked for scores or tools */
+}
+
+static PDL_NOINLINE const pdl_ty *check_aggregator(pdl_checker *c, const pdl_agg *agg) {
+    size_t n;
+    const pdl_record_part *parts = pdl_record_parts(PDL_RECORD_aggregator, &n);
+    for (size_t i = 0; i < n; i++)
+        if (pdl_record_part_at(agg, &parts[i]))
+            pdl_checker_tree(c, pdl_record_part_at(agg, &parts[i]));
+    return pdl_ty_of_kinds(pdl_checker_arena(c), PDL_TY_AGGREGATOR);
+}
+
+/* Flat switch over the kinds of blocks. */
+const pdl_ty *pdl_checker_kind(pdl_checker *c, const pdl_block *b, pdl_str self) {
+    const pdl_ty *last, *all;
+    switch (b->kind) {
+    case PDL_BLOCK_text: check_items(c, &PDL_AS(text, b)->items, &last); return &pdl_ty_str;
+    case PDL_BLOCK_lastOf:
+        check_items(c, &PDL_AS(lastOf, b)->items, &last);
+        return last ? last : &pdl_ty_null;
+    case PDL_BLOCK_array:
+        all = check_items(c, &PDL_AS(array, b)->items, &last);
+        return pdl_ty_list_of(pdl_checker_arena(c), all);
+    case PDL_BLOCK_object: return check_object(c, PDL_AS(object, b));
+    case PDL_BLOCK_sequence: return check_sequence(c, PDL_AS(sequence, b));
+    case PDL_BLOCK_if: return check_if(c, PDL_AS(if, b));
+    case PDL_BLOCK_match: return pdl_checker_match(c, PDL_AS(match, b));
+    case PDL_BLOCK_repeat: return check_repeat(c, PDL_AS(repeat, b));
+    case PDL_BLOCK_map: return check_map(c, PDL_AS(map, b));
+    case PDL_BLOCK_include: return pdl_checker_module(c, b, PDL_AS(include, b)->path.s, false);
+    case PDL_BLOCK_import: return pdl_checker_module(c, b, PDL_AS(import, b)->path.s, true);
+    case PDL_BLOCK_function: return check_function(c, PDL_AS(function, b), self);
+    case PDL_BLOCK_call: return pdl_checker_call(c, PDL_AS(call, b));
+    case PDL_BLOCK_model: return check_model(c, PDL_AS(model, b));
+    case PDL_BLOCK_code: check_alone(c, b); return pdl_checker_code(c, PDL_AS(code, b));
+    case PDL_BLOCK_get: return check_get(c, PDL_AS(get, b));
+    case PDL_BLOCK_data: return check_data(c, PDL_AS(data, b));
+    case PDL_BLOCK_message: check_alone(c, b); return &pdl_ty_any;
+    case PDL_BLOCK_read: check_fields(c, b); return &pdl_ty_str;
+    case PDL_BLOCK_factor: check_fields(c, b); return &pdl_ty_str;
+    case PDL_BLOCK_aggregator: return check_aggregator(c, PDL_AS(aggregator, b)->aggregator);
+    case PDL_BLOCK_error: check_fields(c, b); return &pdl_ty_any;
+    case PDL_BLOCK_empty: return &pdl_ty_str;
+    case PDL_BLOCK_scalar: return pdl_checker_tree(c, PDL_AS(scalar, b)->value);
+    case PDL_BLOCK_COUNT: break;
+    }
+    return &pdl_ty_any;
+}

@@ -1,0 +1,173 @@
+/* results.c -- what becomes of the result of a block: parser, spec, join.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "base/limits.h"
+#include "base/regex.h"
+#include "check/checker.h"
+
+#include "base/banned.h"
+
+enum {
+    OPAQUE = PDL_TY_OTHER | PDL_TY_UNDEFINED,
+    MAX_PARSED = 65536 /* bytes of a literal that is parsed at once */
+};
+
+/* --- parser ----------------------------------------------------------------------------------- */
+
+/* A regex that cannot be compiled fails whenever it is used. */
+static bool is_broken(pdl_checker *c, const pdl_block *b, const pdl_parser *p) {
+    pdl_regex *re = NULL;
+    pdl_err err = {0};
+    if (p->kind != PDL_PARSE_REGEX || p->compiled) return false;
+    if (pdl_regex_new(p->regex, PDL_RE_MULTILINE, &re, &err)) {
+        pdl_regex_free(re);
+        return false;
+    }
+    const pdl_node *n = pdl_node_find(b->node, PDL_STR("parser"), NULL),
+                   *text = n ? pdl_node_find(n, PDL_STR("regex"), NULL) : NULL;
+    pdl_checker_diag(c, PDL_RULE_regex, b->rare->parser->loc,
+                     text ? pdl_node_loc(text) : b->rare->parser->loc,
+                     "Fail to parse with regex %.*s: error('%s')", PDL_FMT(p->regex), err.msg);
+    pdl_err_fini(&err);
+    return true;
+}
+
+static const pdl_ty *parsed_groups(pdl_arena *a, const pdl_parser *p) {
+    const pdl_ty *text = pdl_ty_join(a, &pdl_ty_str, &pdl_ty_null);
+    if (p->mode == PDL_PM_SPLIT || p->mode == PDL_PM_FINDALL) return &pdl_ty_list;
+    if (!p->has_object_spec) return pdl_ty_join(a, &pdl_ty_list, &pdl_ty_null);
+    pdl_ty_field *f = pdl_arena_new_n(a, pdl_ty_field, (size_t)p->n_groups + 1);
+    for (uint32_t i = 0; i < p->n_groups; i++) f[i] = (pdl_ty_field){p->groups[i], text, false};
+    pdl_ty *t = pdl_arena_new(a, pdl_ty);
+    *t = (pdl_ty){
+        .kinds = PDL_TY_DICT | PDL_TY_NULL, .closed = true, .fields = f, .n_fields = p->n_groups};
+    return t;
+}
+
+static const pdl_ty *type_of_parser(pdl_arena *a, const pdl_parser *p) {
+    switch (p->kind) {
+    case PDL_PARSE_JSON:
+    case PDL_PARSE_YAML: return &pdl_ty_any;
+    case PDL_PARSE_JSONL: return &pdl_ty_list;
+    case PDL_PARSE_CSV: return pdl_ty_list_of(a, pdl_ty_list_of(a, &pdl_ty_str));
+    case PDL_PARSE_REGEX: return parsed_groups(a, p);
+    }
+    return &pdl_ty_any;
+}
+
+static void drop_value(void *p) { pdl_drop(*(pdl_val *)p); }
+
+/* A literal is parsed as the run will do it. */
+static const pdl_ty *parse_literal(pdl_checker *c, const pdl_block *b, const pdl_parser *p,
+                                   pdl_vref text) {
+    pdl_arena *a = pdl_checker_arena(c);
+    pdl_err err = {0};
+    pdl_val *v = pdl_arena_new(a, pdl_val);
+    if (pdl_parse(p, text, v, &err)) {
+        pdl_arena_defer(a, drop_value, v);
+        return pdl_ty_of_value(a, *v);
+    }
+    pdl_checker_diag(c, PDL_RULE_parser_type, b->rare->parser->loc, b->rare->parser->loc, "%s",
+                     err.msg);
+    pdl_err_fini(&err);
+    return &pdl_ty_any;
+}
+
+const pdl_ty *pdl_checker_parsed(pdl_checker *c, const pdl_block *b, const pdl_ty *t) {
+    const pdl_parser *p = b->rare->parser->parser;
+    if (!p || is_broken(c, b, p)) return &pdl_ty_any;
+    if (!(t->kinds & (PDL_TY_STR | OPAQUE))) {
+        pdl_buf shown = PDL_BUF;
+        pdl_ty_show(t, &shown);
+        pdl_checker_diag(c, PDL_RULE_parser_type, b->rare->parser->loc, b->rare->parser->loc,
+                         "`parser` reads text, and this is %.*s", PDL_FMT(pdl_buf_str(&shown)));
+        pdl_buf_fini(&shown);
+        return &pdl_ty_any;
+    }
+    if (t->has_value && pdl_is_str(t->value) && pdl_str_get(t->value).n <= MAX_PARSED)
+        return parse_literal(c, b, p, t->value);
+    return type_of_parser(pdl_checker_arena(c), p);
+}
+
+/* --- spec ------------------------------------------------------------------------------------- */
+
+static bool has_schema(const pdl_type *t, unsigned depth) {
+    if (pdl_type_is_any(t) || depth > PDL_MAX_SCHEMA_DEPTH) return false;
+    switch (pdl_type_kind_of(t)) {
+    case PDL_TYPE_schema: return true;
+    case PDL_TYPE_list:
+    case PDL_TYPE_optional: return has_schema(pdl_type_item_of(t), depth + 1);
+    case PDL_TYPE_object:
+        for (size_t i = 0; i < pdl_type_fields(t); i++)
+            if (has_schema(pdl_type_field(t, i), depth + 1)) return true;
+        return false;
+    case PDL_TYPE_any:
+    case PDL_TYPE_base: return false;
+    }
+    return false;
+}
+
+/* A JSON Schema that is none fails at the first check of any value. */
+static bool is_valid(pdl_checker *c, const pdl_block *b) {
+    pdl_problems found;
+    pdl_err err = {0};
+    bool ok;
+    if (c->quiet || !has_schema(b->rare->spec.type, 0)) return true;
+    pdl_arena *scratch = pdl_arena_make();
+    bool valid = pdl_type_check(b->rare->spec.type, pdl_null(), NULL, scratch, &ok, &found, &err);
+    if (!valid)
+        pdl_checker_diag(c, PDL_RULE_spec_invalid, b->rare->spec.loc,
+                         pdl_checker_value_loc(b, "spec"), "%s", err.msg);
+    pdl_err_fini(&err);
+    pdl_arena_free(scratch);
+    return valid;
+}
+
+/* What the type says beyond the spec is kept. */
+static const pdl_ty *refined(pdl_checker *c, const pdl_ty *t, const pdl_type *spec) {
+    pdl_type_kind kind = pdl_type_kind_of(spec);
+    bool detailed = t->has_value || t->item || t->n_fields;
+    if (pdl_type_is_any(spec) || detailed) return t;
+    const pdl_ty *wanted = pdl_ty_of_spec(pdl_checker_arena(c), spec);
+    if (kind == PDL_TYPE_base && !pdl_ty_is_unknown(t) && t->kinds & wanted->kinds)
+        return pdl_ty_of_kinds(pdl_checker_arena(c), t->kinds & wanted->kinds);
+    return wanted;
+}
+
+const pdl_ty *pdl_checker_fitted(pdl_checker *c, const pdl_block *b, const pdl_ty *t) {
+    const pdl_type *spec = b->rare->spec.type;
+    pdl_buf problem = PDL_BUF;
+    if (!is_valid(c, b)) return &pdl_ty_any;
+    bool fits = pdl_ty_may_fit(pdl_checker_arena(c), t, spec, &problem);
+    if (!fits)
+        pdl_checker_diag(c, PDL_RULE_spec_mismatch, b->rare->spec.loc,
+                         pdl_checker_value_loc(b, "spec"), "the result does not fit `spec`: %.*s",
+                         PDL_FMT(pdl_buf_str(&problem)));
+    pdl_buf_fini(&problem);
+    return fits ? refined(c, t, spec) : pdl_ty_of_spec(pdl_checker_arena(c), spec);
+}
+
+/* --- join ------------------------------------------------------------------------------------- */
+
+const pdl_ty *pdl_checker_joined(pdl_checker *c, const pdl_join *join, const pdl_ty *each,
+                                 bool may_be_empty) {
+    pdl_arena *a = pdl_checker_arena(c);
+    switch (join ? join->kind : PDL_JOIN_TEXT) {
+    case PDL_JOIN_TEXT: return &pdl_ty_str;
+    case PDL_JOIN_ARRAY: return pdl_ty_list_of(a, each);
+    case PDL_JOIN_LASTOF: return may_be_empty ? pdl_ty_join(a, each, &pdl_ty_null) : each;
+    case PDL_JOIN_REDUCE: return &pdl_ty_any;
+    case PDL_JOIN_OBJECT: break;
+    }
+    if (!(each->kinds & (PDL_TY_DICT | OPAQUE))) {
+        pdl_buf shown = PDL_BUF;
+        pdl_ty_show(each, &shown);
+        pdl_diag *d = pdl_checker_diag(c, PDL_RULE_join_type, join->loc, join->loc,
+                                       "objects are joined here, and a result is %.*s",
+                                       PDL_FMT(pdl_buf_str(&shown)));
+        if (may_be_empty && d) d->certain = false;
+        pdl_buf_fini(&shown);
+    }
+    return &pdl_ty_dict;
+}
