@@ -69,7 +69,7 @@ static void check_module(pdl_checker *c, pdl_module *m, bool import) {
     pdl_vec_fini(&inner.spine);
 }
 
-/* The problems of the module, each with the place that includes it; of an imported one errors alone:
+/* The problems of the module, each with the place that includes it; of an imported file errors:
  * its warnings are for those who write it. */
 static void forward(pdl_checker *c, pdl_module *m, pdl_loc loc, bool import) {
     pdl_diags *diags = &m->program->diags;
