@@ -11,6 +11,7 @@
  */
 #include <string.h>
 
+#include "base/limits.h"
 #include "base/utf8.h"
 #include "io/sse.h"
 #include "mcp/server_session.h"
@@ -274,7 +275,8 @@ static bool resume_stream(post *p, const pdl_http_reply *r) {
                                  p->events.id.len && p->tries < MOST_TRIES);
     if (!wanted || !is_cut(r) || p->form == FORM_JSON) return false;
     pdl_sse old = p->events;
-    p->events = (pdl_sse){.id = old.id, .retry_ms = old.retry_ms};
+    p->events = (pdl_sse){
+        .lines.max_line = old.lines.max_line, .id = old.id, .retry_ms = old.retry_ms};
     old.id = (pdl_buf){0};
     pdl_sse_fini(&old);
     p->again = true;
@@ -376,6 +378,7 @@ static post *new_post(session *s) {
     p->kind = CALL_JOB;
     p->in_session = s->posts->session_id != NULL;
     p->json = p->sent = PDL_BUF;
+    p->events.lines.max_line = PDL_MAX_REPLY_BYTES; /* as where it answers with one object */
     p->next = s->posts->first;
     s->posts->first = p;
     return p;

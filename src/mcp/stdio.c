@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "base/limits.h"
 #include "base/utf8.h"
 #include "io/proc.h"
 #include "io/sse.h"
@@ -106,6 +107,7 @@ static bool start(session *s, pdl_err *err) {
     pdl_err why = {0};
     child *p = PDL_NEW(child);
     p->s = s;
+    p->out.max_line = PDL_MAX_REPLY_BYTES;
     p->log = PDL_BUF;
     const pdl_sandbox *sandbox = s->config.sandbox;
     const char **confined = sandbox ? pdl_sandbox_argv(sandbox, s->config.argv) : NULL;

@@ -81,6 +81,8 @@ def listed(params):
         return {"tools": [tool(f"t{at}")], **({"nextCursor": str(at + 1)} if at < 4 else {})}
     if MODE == "endless":
         return {"tools": [], "nextCursor": "again"}
+    if MODE == "large":
+        return {"tools": [tool("t%d" % i, description="d" * 1000000) for i in range(40)]}
     if MODE == "notools":
         return None
     if MODE == "wronglist":

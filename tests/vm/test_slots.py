@@ -5,6 +5,7 @@ no memory for each, its output is in order, nothing waits for ever, and Ctrl-C e
 
 Python standard library only. Last line: `N passed, N failed`.
 """
+import json
 import os
 import pathlib
 import signal
@@ -263,6 +264,47 @@ def test_maps_that_begin_objects(build):
     begun = sum("object" in line and line.endswith("starts") for line in lines)
     ended = sum("object" in line and "ends" in line for line in lines)
     assert 0 < begun - ended <= 130, "%d calls begun, %d ended" % (begun, ended)
+
+
+SERVER = str(pathlib.Path(__file__).resolve().parent.parent / "mcp" / "server.py")
+
+
+def tool_place(build):
+    place = Place(build)
+    (place.dir / "servers.json").write_text(json.dumps({"mcpServers": {"s": {"command": sys.executable, "args": [SERVER, "good", str(place.dir / "log")]}}}))
+    place.env["PDL_MCP_CONFIG"] = str(place.dir / "servers.json")
+    return place
+
+
+def tool_program(n, call):
+    return "lastOf:\n- {def: s, import: 'mcp:s'}\n- " + unseen(n, call).replace("\n", "\n  ") + "\n- done\n"
+
+
+def calls_in(place):
+    return sum('"tools/call"' in line for line in (place.dir / "log").read_text().splitlines())
+
+
+def test_tools_nobody_looks_at(build):
+    """Each call is made once, and those that wait take no memory for each."""
+    n = 400 if slow_build(build) else 4000
+    places = [tool_place(build) for _ in range(2)]
+    few, many = (peak_mb(p, tool_program(k, "\"${ s.echo('x') }\""), "--stream", "none") for p, k in zip(places, (n // 10, n)))
+    same([calls_in(p) for p in places], [n // 10, n])
+    assert many < few + FLAT_MB, "%.1f MB for %d calls, %.1f for a tenth" % (many, n, few)
+
+
+def test_a_tool_that_never_answers(build):
+    place = tool_place(build)
+    p = place.start("p.pdl", program=tool_program(10**9, "\"${ s.slow(600) }\""))
+    end = time.monotonic() + 60
+    while not ((place.dir / "log").exists() and calls_in(place)) and time.monotonic() < end:
+        time.sleep(0.05)
+    time.sleep(4 if slow_build(build) else 1.5)
+    mb = measure(p)
+    p.send_signal(signal.SIGINT)
+    p.communicate(timeout=30)
+    same((p.returncode, calls_in(place)), (130, 1))
+    assert mb < (300 if slow_build(build) else 60), "%.1f MB while it waits" % mb
 
 
 def test_a_million_calls_that_fail(build):
