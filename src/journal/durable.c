@@ -36,14 +36,14 @@ static bool writes(const pdl_durable *d) {
     return d->use == PDL_DURABLE_CONTINUE && !d->problem.kind;
 }
 
-static void commit(pdl_durable *d, bool sync) {
+void pdl_durable_commit(pdl_durable *d, bool sync) {
     pdl_err err = {0};
     if (writes(d) && !pdl_store_commit(d->store, sync, &err)) pdl_durable_note_problem(d, &err);
 }
 
 /* --- pending effects -------------------------------------------------------------------------- */
 
-static pending_effect *pending_new(pdl_durable *d, pdl_effect *e) {
+pending_effect *pdl_durable_pending_new(pdl_durable *d, pdl_effect *e) {
     pending_effect *o = PDL_NEW(pending_effect);
     o->d = d;
     o->e = e;
@@ -90,7 +90,7 @@ static void deliver(pending_effect *o) {
     pdl_durable_drop_open(o);
 }
 
-static bool deliver_answers(pdl_durable *d) {
+bool pdl_durable_deliver(pdl_durable *d) {
     bool any = false;
     while (d->answered_head < d->answered.n) {
         pending_effect *o = d->answered.p[d->answered_head++];
@@ -107,7 +107,7 @@ static bool deliver_answers(pdl_durable *d) {
 static void enqueue(pdl_durable *d, pending_effect *o) { *pdl_vec_push(&d->answered) = o; }
 
 /* It cannot be written down: it does not happen. Takes o. */
-static void refuse(pdl_durable *d, pending_effect *o) {
+void pdl_durable_refuse(pdl_durable *d, pending_effect *o) {
     pdl_drop(o->value);
     pdl_drop(o->pieces);
     o->value = o->pieces = pdl_absent();
@@ -139,8 +139,6 @@ static void write_answer(pdl_durable *d, pending_effect *o) {
     if (!ok) pdl_durable_note_problem(d, &err);
 }
 
-static void pump_rebuild(pdl_durable *d, pending_effect *done);
-
 /* An end of input that shall park the run is no answer; nor is it one that nobody can be asked
  * whether something may be done. */
 static bool is_unanswered(const pdl_durable *d, const pending_effect *o, const pdl_reply *r) {
@@ -166,7 +164,7 @@ static void on_reply(void *user, const pdl_effect *twin, const pdl_reply *reply)
     o->value = pdl_keep(reply->value);
     if (reply->err.kind) pdl_err_copy(&o->err, &reply->err);
     if (o->rebuilds) {
-        pump_rebuild(d, o);
+        pdl_durable_pump_rebuild(d, o);
         return;
     }
     if (writes(d) && !o->answers_at_once) write_answer(d, o);
@@ -176,7 +174,7 @@ static void on_reply(void *user, const pdl_effect *twin, const pdl_reply *reply)
 /* --- what goes out ---------------------------------------------------------------------------- */
 
 /* The same effect for who is behind, which releases it. */
-static pdl_effect *twin_of(const pdl_effect *e, pdl_effect_sink sink) {
+pdl_effect *pdl_durable_twin(const pdl_effect *e, pdl_effect_sink sink) {
     pdl_effect *t = PDL_NEW(pdl_effect);
     *t = *e;
     t->place = e->place ? pdl_path_keep(e->place) : NULL;
@@ -186,10 +184,10 @@ static pdl_effect *twin_of(const pdl_effect *e, pdl_effect_sink sink) {
     return t;
 }
 
-static void send(pdl_durable *d, pending_effect *o) {
+void pdl_durable_send(pdl_durable *d, pending_effect *o) {
     pdl_effect_sink sink = {.user = o, .piece = on_piece, .reply = on_reply};
     pdl_effect *e = o->e;
-    pdl_effect *twin = twin_of(e, sink);
+    pdl_effect *twin = pdl_durable_twin(e, sink);
     twin->sender = &d->sender;
     o->sent = true;
     d->n_open++;
@@ -198,12 +196,12 @@ static void send(pdl_durable *d, pending_effect *o) {
     d->opt.behind->ops->start(d->opt.behind, twin);
 }
 
-static bool is_of_worker(pdl_effect_kind k) {
+bool pdl_durable_is_of_worker(pdl_effect_kind k) {
     return k == PDL_EFFECT_code || k == PDL_EFFECT_object;
 }
 
 /* Everything that is due is on the disk: output, then what was held. */
-static void release(pdl_durable *d) {
+void pdl_durable_release(pdl_durable *d) {
     if (d->opt.has_output && !d->problem.kind && d->opt.has_output(d->opt.user)) {
         uint64_t n = d->opt.put_output(d->opt.user);
         if (n != d->printed && !d->n_shown) {
@@ -220,9 +218,9 @@ static void release(pdl_durable *d) {
         if (!o) continue;
         d->held.p[i] = NULL;
         if (d->problem.kind)
-            refuse(d, o);
+            pdl_durable_refuse(d, o);
         else
-            send(d, o);
+            pdl_durable_send(d, o);
     }
     d->held.n = 0;
 }
@@ -232,8 +230,8 @@ void pdl_durable_flush(pdl_durable *d) {
     if (!due || d->flushing) return;
     d->flushing = true;
     d->is_retry_due = false;
-    commit(d, true);
-    release(d);
+    pdl_durable_commit(d, true);
+    pdl_durable_release(d);
     d->flushing = false;
 }
 
@@ -244,7 +242,7 @@ static void hold(pdl_durable *d, pending_effect *o, const identity *id) {
     if (!o->row) ok = pdl_durable_write_begin(d, o, id, &err);
     if (!ok) {
         pdl_durable_note_problem(d, &err);
-        refuse(d, o);
+        pdl_durable_refuse(d, o);
         return;
     }
     *pdl_vec_push(&d->held) = o;
@@ -254,7 +252,7 @@ static void hold(pdl_durable *d, pending_effect *o, const identity *id) {
 static void ask_at_once(pdl_durable *d, pending_effect *o, const identity *id) {
     pdl_err err = {0};
     o->answers_at_once = true;
-    send(d, o);
+    pdl_durable_send(d, o);
     o->answers_at_once = false;
     if (!o->has_reply) { /* a host program answers later */
         if (writes(d) && !pdl_durable_write_begin(d, o, id, &err))
@@ -283,7 +281,7 @@ static void write_at_once(pdl_durable *d, pending_effect *o, const identity *id)
         return;
     }
     o->answers_at_once = true;
-    send(d, o);
+    pdl_durable_send(d, o);
     o->answers_at_once = false;
     if (!o->has_reply) return;
     write_answer(d, o);
@@ -329,128 +327,18 @@ static void leave_open(pdl_durable *d, pending_effect *o, const identity *id) {
     pdl_idmap_put(&d->open, o->e->id, o);
 }
 
-/* --- the worker that earlier processes had ---------------------------------------------------- */
-
-static bool holds_handle(pdl_vref v) { return (pdl_flags_of(v) & PDL_F_HANDLE) != 0; }
-
-/* Does it look at what earlier blocks left in the worker? */
-static bool needs_session(const pdl_effect *e) {
-    pdl_vref code = pdl_dict_getz(e->request, "code"), lang = pdl_dict_getz(e->request, "lang");
-    if (e->kind == PDL_EFFECT_object) return true;
-    return (pdl_is_str(code) &&
-            pdl_str_find(pdl_str_get(code), PDL_STR("PDL_SESSION"), 0) != PDL_NOT_FOUND) ||
-           pdl_text_is(lang, "ipython") || holds_handle(pdl_dict_getz(e->request, "vars"));
-}
-
-static void no_piece(void *user, const pdl_effect *e, pdl_str text) {
-    (void)user;
-    (void)e;
-    (void)text;
-}
-
-static void no_reply(void *user, const pdl_effect *e, const pdl_reply *r) {
-    (void)user;
-    (void)e;
-    (void)r;
-}
-
-/* What was answered from a row is kept until it is known whether it must run again. */
-static void remember_code(pdl_durable *d, const pending_effect *o) {
-    if (!is_of_worker(o->e->kind) || d->rebuilt) return;
-    const pdl_effect *e = o->e;
-    pdl_effect *copy = twin_of(e, (pdl_effect_sink){.piece = no_piece, .reply = no_reply});
-    pending_effect *r = pending_new(d, copy);
-    r->rebuilds = true;
-    r->expected = o->err.kind ? pdl_absent() : pdl_keep(o->value);
-    *pdl_vec_push(&d->recorded_code) = r;
-}
-
-/* JSON values that code gave before and gives now; objects are compared by nobody. */
-static bool same_result(const pending_effect *o) {
-    if (pdl_is_absent(o->expected)) return true;
-    pdl_vref was = o->expected, is = o->value;
-    if (o->e->kind == PDL_EFFECT_code && pdl_is_dict(was) && pdl_is_dict(is)) {
-        was = pdl_dict_getz(was, "result");
-        is = pdl_dict_getz(is, "result");
-    }
-    return holds_handle(was) || holds_handle(is) || pdl_val_eq(was, is);
-}
-
-static void end_rebuild(pdl_durable *d) {
-    d->rebuilding = false;
-    d->rebuilt = true;
-    for (size_t i = 0; i < d->after_rebuild.n; i++) {
-        pending_effect *o = d->after_rebuild.p[i];
-        if (d->problem.kind)
-            refuse(d, o);
-        else
-            *pdl_vec_push(&d->held) = o;
-    }
-    d->after_rebuild.n = 0;
-}
-
-static void differs(pdl_durable *d, const pending_effect *o) {
-    pdl_buf place = PDL_BUF, was = PDL_BUF, is = PDL_BUF;
-    enum { SHOWN_CP = 200 };
-    pdl_err err = {0};
-    pdl_path_text(o->e->place, &place);
-    pdl_val_show(o->expected, true, SHOWN_CP, &was);
-    if (o->err.kind)
-        pdl_buf_putf(&is, "an error: %s", o->err.msg);
-    else
-        pdl_val_show(o->value, true, SHOWN_CP, &is);
-    pdl_err_set(&err, PDL_E_code, o->e->loc,
-                "code at %s gave another result when it ran again: %s, and before %s",
-                pdl_buf_z(&place), pdl_buf_z(&is), pdl_buf_z(&was));
-    pdl_durable_note_problem(d, &err);
-    pdl_buf_fini(&place);
-    pdl_buf_fini(&was);
-    pdl_buf_fini(&is);
-}
-
-/* One after the other, in the order in which they were asked. done: the one that ended. */
-static void pump_rebuild(pdl_durable *d, pending_effect *done) {
-    if (done) {
-        bool failed = done->err.kind && !pdl_is_absent(done->expected);
-        if (failed || (!done->err.kind && !same_result(done))) differs(d, done);
-        pdl_durable_drop_open(done);
-    }
-    if (d->problem.kind || d->next_code >= d->recorded_code.n) {
-        end_rebuild(d);
-        return;
-    }
-    pending_effect *o = d->recorded_code.p[d->next_code];
-    d->recorded_code.p[d->next_code++] = NULL;
-    o->e->id = 0x7fffffffu - (uint32_t)d->next_code; /* behind all that a run gives */
-    send(d, o);
-}
-
-/* Takes o: code that looks at what others left waits until they have run again. */
-static bool waits_for_session(pdl_durable *d, pending_effect *o) {
-    pdl_err err = {0};
-    if (!is_of_worker(o->e->kind) || d->rebuilt || !d->recorded_code.n) return false;
-    if (!d->rebuilding && !needs_session(o->e)) return false;
-    if (!d->opt.rebuild) {
-        pdl_err_set(&err, PDL_E_runtime, o->e->loc,
-                    "this code needs what earlier blocks left in Python, which ended with the "
-                    "process");
-        pdl_err_hint(&err, "--rebuild runs them again, in their order");
-        pdl_durable_note_problem(d, &err);
-        return false;
-    }
-    *pdl_vec_push(&d->after_rebuild) = o;
-    if (d->rebuilding) return true;
-    d->rebuilding = true;
-    pump_rebuild(d, NULL);
-    return true;
-}
-
 /* --- the world -------------------------------------------------------------------------------- */
 
 /* Has the file that was read changed? It is listed, the run has what it read. */
 struct reading {
     pdl_val now;
 };
+
+static void no_piece(void *user, const pdl_effect *e, pdl_str text) {
+    (void)user;
+    (void)e;
+    (void)text;
+}
 
 static void on_read_again(void *user, const pdl_effect *e, const pdl_reply *r) {
     (void)e;
@@ -461,7 +349,7 @@ static pdl_val read_again(pdl_durable *d, const pdl_effect *e) {
     struct reading x = {pdl_absent()};
     if (!d->opt.behind || d->use == PDL_DURABLE_REPLAY || d->use == PDL_DURABLE_SHOW) return x.now;
     pdl_effect_sink sink = {.user = &x, .piece = no_piece, .reply = on_read_again};
-    pdl_effect *again = twin_of(e, sink);
+    pdl_effect *again = pdl_durable_twin(e, sink);
     again->id = 0;
     d->opt.behind->ops->start(d->opt.behind, again);
     return x.now;
@@ -493,7 +381,7 @@ static void reuse(pdl_durable *d, pending_effect *o) {
     pdl_reply r = {.value = o->value, .err = o->err};
     d->n_reused++;
     if (o->e->kind == PDL_EFFECT_write) pdl_durable_reused_write(d, o->e);
-    remember_code(d, o);
+    pdl_durable_remember_code(d, o);
     compare_files(d, o);
     r.value = o->value;
     if (d->opt.spent) d->opt.spent(d->opt.owner, o->e, &r);
@@ -522,7 +410,7 @@ static void go(pdl_durable *d, pending_effect *o, const identity *id) {
             PDL_TRACE(d->opt.debug, journal, "asked: %s", pdl_buf_z(&id->place));
     }
     if (d->problem.kind) {
-        refuse(d, o);
+        pdl_durable_refuse(d, o);
         return;
     }
     if (o->row && o->e->kind == PDL_EFFECT_sleep) shorten(o, o->begun);
@@ -531,12 +419,12 @@ static void go(pdl_durable *d, pending_effect *o, const identity *id) {
     } else if (goes_at_once(o->e)) {
         ask_at_once(d, o, id);
     } else {
-        bool waits = is_of_worker(o->e->kind) && !d->rebuilt && d->recorded_code.n;
+        bool waits = pdl_durable_is_of_worker(o->e->kind) && !d->rebuilt && d->recorded_code.n;
         if (waits && !o->row && !pdl_durable_write_begin(d, o, id, &err))
             pdl_durable_note_problem(d, &err);
-        if (waits && waits_for_session(d, o)) return;
+        if (waits && pdl_durable_waits_for_session(d, o)) return;
         if (d->problem.kind)
-            refuse(d, o);
+            pdl_durable_refuse(d, o);
         else
             hold(d, o, id);
     }
@@ -552,9 +440,9 @@ static void start(pdl_world *w, pdl_effect *e) {
     pdl_durable *d = of(w);
     pdl_err err = {0};
     identity id;
-    pending_effect *o = pending_new(d, e);
+    pending_effect *o = pdl_durable_pending_new(d, e);
     if (!pdl_effect_has(e->kind, PDL_EFFECT_KEPT)) {
-        send(d, o);
+        pdl_durable_send(d, o);
         return;
     }
     if (!pdl_durable_identify(d, e, &id, &err)) {
@@ -642,7 +530,7 @@ static bool park(pdl_durable *d) {
         if (o && o->sent && o->e->kind == PDL_EFFECT_input) *pdl_vec_push(&d->asking) = o;
     }
     d->parked = true;
-    commit(d, true);
+    pdl_durable_commit(d, true);
     d->opt.parked(d->opt.owner);
     return true;
 }
@@ -652,7 +540,7 @@ static bool poll_behind(pdl_durable *d, int timeout_ms) {
     if (writes(d)) pdl_store_expect(d->store, false);
     bool open = d->opt.behind->ops->poll(d->opt.behind, timeout_ms);
     if (writes(d)) {
-        commit(d, false);
+        pdl_durable_commit(d, false);
         pdl_store_expect(d->store, true);
     }
     return open;
@@ -661,10 +549,10 @@ static bool poll_behind(pdl_durable *d, int timeout_ms) {
 static bool poll(pdl_world *w, int timeout_ms) {
     pdl_durable *d = of(w);
     pdl_durable_flush(d);
-    if (deliver_answers(d)) return true;
+    if (pdl_durable_deliver(d)) return true;
     bool only_questions = timeout_ms != 0 && only_asks(d);
     bool open = poll_behind(d, only_questions ? 0 : timeout_ms);
-    if (deliver_answers(d)) return true;
+    if (pdl_durable_deliver(d)) return true;
     if (only_questions && park(d)) return true;
     return open || d->held.n > 0;
 }
@@ -707,7 +595,7 @@ static void name_request(void *user, uint32_t effect, uint32_t part, char out[33
     pending_effect *o = pdl_idmap_find(&d->open, effect);
     pdl_buf b = PDL_BUF;
     char hex[65];
-    if (d->is_retry_due) commit(d, true); /* the request depends on the answer before it */
+    if (d->is_retry_due) pdl_durable_commit(d, true); /* the request depends on the answer before it */
     d->is_retry_due = false;
     pdl_buf_putf(&b, "%s\n", d->salt);
     if (o) pdl_path_text(o->e->place, &b);

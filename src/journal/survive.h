@@ -2,6 +2,8 @@
  *
  *   durable.c    the world: what is held, asked, written, delivered
  *   match.c      which recorded row answers an effect
+ *   rebuild.c    code that runs again for what it left in its worker
+ *   group.c      many runs of a server in one file
  *   rows.c       effects and replies as rows
  *   written.c    files that the program writes
  *   life.c       making, opening, owning, ending
@@ -129,7 +131,26 @@ PDL_PRINTF(2, 3) void pdl_durable_notef(pdl_durable *d, const char *fmt, ...);
 
 /* durable.c */
 void pdl_durable_note_problem(pdl_durable *d, pdl_err *err);
+pending_effect *pdl_durable_pending_new(pdl_durable *d, pdl_effect *e);
 void pdl_durable_drop_open(pending_effect *o);
+/* The same effect for who is behind, which releases it. */
+pdl_effect *pdl_durable_twin(const pdl_effect *e, pdl_effect_sink sink);
+void pdl_durable_send(pdl_durable *d, pending_effect *o);
+/* It cannot be written down: it does not happen. Takes o. */
+void pdl_durable_refuse(pdl_durable *d, pending_effect *o);
+bool pdl_durable_is_of_worker(pdl_effect_kind k);
+void pdl_durable_commit(pdl_durable *d, bool sync);
+/* Output and what was held go out; what was answered goes to the machine. */
+void pdl_durable_release(pdl_durable *d);
+bool pdl_durable_deliver(pdl_durable *d);
+
+/* rebuild.c */
+/* What was answered from a row is kept until it is known whether it must run again. */
+void pdl_durable_remember_code(pdl_durable *d, const pending_effect *o);
+/* One after the other, in the order in which they were asked. done: the one that ended. */
+void pdl_durable_pump_rebuild(pdl_durable *d, pending_effect *done);
+/* Takes o: code that looks at what others left waits until they have run again. */
+bool pdl_durable_waits_for_session(pdl_durable *d, pending_effect *o);
 
 /* written.c: files that the program writes */
 void pdl_durable_reused_write(pdl_durable *d, const pdl_effect *e);
