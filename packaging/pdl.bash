@@ -26,7 +26,7 @@ _pdl() {
     runs) words='--help --json --keep --redact ' ;;
     answer) words='--help --at ' ;;
     trace) words='--help --format ' ;;
-    serve) words='--help --host --port --token-file --data-file --data --max-requests --max-waiting --request-time --allow-origin --log --mcp --cache --jobs --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --otlp --otlp-content ' ;;
+    serve) words='--help --host --port --token-file --data-file --data --max-requests --max-waiting --request-time --allow-origin --log --mcp --cache --jobs --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --otlp --otlp-content --durable --id --record --sync --provisional --again --take-over ' ;;
     lsp) words='--help --prices ' ;;
     policy) words='--help ' ;;
     new) words='--help --template ' ;;

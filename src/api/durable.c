@@ -65,6 +65,57 @@ void pdl_session_attach(pdl_session *s, pdl_durable *d, const pdl_durable_option
     if (s->budget) pdl_budget_set_earlier(s->budget, pdl_durable_earlier_ns(d));
 }
 
+/* --- runs of a server ------------------------------------------------------------------------- */
+
+void pdl_session_attach_server(pdl_session *s, pdl_durable *server) {
+    pdl_world *behind = s->guard ? pdl_policy_world_behind(s->guard) : s->world;
+    pdl_world *w = pdl_durable_server_world(server, behind);
+    s->server = server;
+    if (s->guard)
+        pdl_policy_world_put_behind(s->guard, w);
+    else
+        s->world = w;
+}
+
+/* What a run prints goes out with the next poll of the server. */
+static void on_output(void *user, const pdl_event *e) {
+    if (e->kind == PDL_EVENT_text || e->kind == PDL_EVENT_out || e->kind == PDL_EVENT_run_end)
+        pdl_durable_note_output(user);
+}
+
+pdl_sink pdl_session_output_sink(const pdl_session *s) {
+    return (pdl_sink){s->server, on_output, false};
+}
+
+/* Policies stand in front of each journal, so that what they refuse is in none. */
+pdl_world *pdl_session_spawn_durable(pdl_session *s, const pdl_spawn *spawn, pdl_world *behind) {
+    enum { IDS = 0x40000000 / PDL_SPAWN_SLOTS }; /* those above 0xC0000000 are of policies */
+    if (behind == s->world) behind = pdl_durable_behind(s->server);
+    pdl_durable_options o = {.behind = behind,
+                             .dir = spawn->dir,
+                             .debug = s->opt.debug,
+                             .provisional = spawn->provisional,
+                             .spent = on_spent,
+                             .owner = s};
+    pdl_world *w = pdl_durable_world(spawn->durable, &o);
+    if (!s->guard) return w;
+    if (!s->spawn_guards) s->spawn_guards = PDL_NEW_N(pdl_world *, PDL_SPAWN_SLOTS);
+    pdl_session_end_durable(s, spawn->slot);
+    return s->spawn_guards[spawn->slot] = pdl_policy_world_new(
+               &(pdl_policy_options){.policies = s->policies,
+                                     .folder = spawn->dir,
+                                     .first_id = 0xC0000000u + spawn->slot * IDS},
+               w);
+}
+
+void pdl_session_end_durable(pdl_session *s, uint32_t slot) {
+    if (!s->spawn_guards || !s->spawn_guards[slot]) return;
+    s->spawn_guards[slot]->ops->close(s->spawn_guards[slot]);
+    s->spawn_guards[slot] = NULL;
+}
+
+/* --- the end ---------------------------------------------------------------------------------- */
+
 void pdl_session_stop(pdl_session *s) {
     pdl_err err = {0};
     pdl_err_set(&err, PDL_E_interrupt, (pdl_loc){0}, "the run had not come further");

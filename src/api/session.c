@@ -455,6 +455,8 @@ void pdl_session_free(pdl_session *s) {
     pdl_durable_close(s->owned);
     for (size_t i = 0; s->cache_views && i < PDL_SPAWN_SLOTS; i++) close_cache_view(s, i);
     pdl_free(s->cache_views);
+    for (uint32_t i = 0; s->spawn_guards && i < PDL_SPAWN_SLOTS; i++) pdl_session_end_durable(s, i);
+    pdl_free(s->spawn_guards);
     pdl_free(s->spawn_worlds);
     pdl_cache_close(s->cache);
     if (s->guard) s->guard->ops->close(s->guard);
@@ -689,11 +691,17 @@ pdl_run *pdl_session_spawn(pdl_session *s, const pdl_spawn *spawn) {
     o.turns = SPAWN_TURNS;
     o.sinks.now = wall;
     o.world = world_of(s, spawn);
+    if (spawn->durable) {
+        o.world = pdl_session_spawn_durable(s, spawn, o.world);
+        o.earlier_ns = pdl_durable_earlier_ns(spawn->durable);
+        pdl_sinks_add(&o.sinks, pdl_session_output_sink(s));
+    }
     o.budget = spawn->budget   ? pdl_budget_keep(spawn->budget)
                : s->opt.budget ? pdl_budget_new(s->opt.budget, NULL, (pdl_loc){0})
                                : NULL;
     if (spawn->sink.event) pdl_sinks_add(&o.sinks, spawn->sink);
     pdl_session_add_spawn_spans(s, spawn->slot, spawn->name, &o.sinks);
+    if (o.budget && spawn->durable) pdl_budget_set_earlier(o.budget, o.earlier_ns);
     pdl_run *r = pdl_run_new(&o);
     pdl_budget_drop(o.budget);
     pdl_run_start(r, spawn->code, spawn->variables);
@@ -704,6 +712,7 @@ void pdl_session_release(pdl_session *s, pdl_run *run, uint32_t slot) {
     pdl_run_free(run);
     pdl_subruns_cancel(s->subs, PDL_SUB_RANGES + slot);
     pdl_session_end_spawn_spans(s, slot);
+    pdl_session_end_durable(s, slot);
 }
 
 /* The value of the program `data: ${ stdlib }`, which requests no effect. */

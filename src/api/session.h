@@ -84,6 +84,9 @@ PDL_MUST bool pdl_session_load(pdl_session *s, pdl_str bytes, const pdl_program 
  * absent: those. d is borrowed until free. */
 void pdl_session_attach(pdl_session *s, pdl_durable *d, const pdl_durable_options *o,
                         pdl_vref variables);
+/* The journal of a server: runs beside others may be durable. Before the first of them; borrowed
+ * until free. */
+void pdl_session_attach_server(pdl_session *s, pdl_durable *server);
 /* Tells it the keys of the environment. */
 void pdl_session_name_keys(const pdl_session *s, pdl_durable *d);
 /* The keys that the environment and the program of a journal hold. Owned. */
@@ -123,10 +126,12 @@ typedef struct pdl_spawn {
     pdl_code *code; /* from pdl_session_compile; kept by the run */
     pdl_str dir;    /* directory of its program; borrowed */
     pdl_stream stream;
-    pdl_vref variables; /* a dict from pdl_session_variables, and more; borrowed for the call */
-    pdl_sink sink;      /* event NULL: none */
-    pdl_str name;       /* of its program, for telemetry; borrowed */
-    uint32_t slot;      /* below PDL_SPAWN_SLOTS; no other run that is alive has it */
+    pdl_vref variables;   /* a dict from pdl_session_variables, and more; borrowed for the call */
+    pdl_sink sink;        /* event NULL: none */
+    bool provisional;     /* durable: pieces of answers are shown before they are kept */
+    pdl_durable *durable; /* of a durable run of a server; borrowed; NULL: none */
+    pdl_str name;         /* of its program, for telemetry; borrowed */
+    uint32_t slot;        /* below PDL_SPAWN_SLOTS; no other run that is alive has it */
     uint32_t
         /* slot of the first run of a group, which is spawned first and freed with the others */
         group;

@@ -37,6 +37,8 @@ struct pdl_session {
     pdl_journal *journal;   /* NULL: none */
     pdl_durable *durable;   /* borrowed unless it is owned; NULL: none */
     pdl_durable *owned;     /* of --replay */
+    pdl_durable *server;    /* whose journal the runs of a server have; borrowed; NULL: none */
+    pdl_world **spawn_guards; /* policies of durable runs beside others, by slot; NULL: none yet */
     pdl_confined *confined; /* the sandboxes */
     pdl_val profiles;       /* list of the profile of the program's own policy; absent: none */
     pdl_policies *policies; /* NULL: none */
@@ -65,6 +67,11 @@ struct pdl_session {
     pdl_session **members; /* PDL_MEMBER_SLOTS of those that share this one; NULL: none yet */
     uint32_t next_slot;    /* where a free one is looked for */
 };
+
+/* durable.c: the world of a durable run beside others, in front of `behind`; its end. */
+pdl_world *pdl_session_spawn_durable(pdl_session *s, const pdl_spawn *spawn, pdl_world *behind);
+pdl_sink pdl_session_output_sink(const pdl_session *s);
+void pdl_session_end_durable(pdl_session *s, uint32_t slot);
 
 /* telemetry.c: the exporter of a session that has its own environment; the spans of a run. Error:
  * usage. */

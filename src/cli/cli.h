@@ -51,6 +51,13 @@ PDL_MUST bool pdl_cli_lasting_attach(lasting *l, const arguments *a, pdl_session
 /* After the run: notes, questions. */
 void pdl_cli_lasting_note(const lasting *l, const arguments *a, pdl_session *s);
 void pdl_cli_lasting_fini(lasting *l);
+/* The journal of a run that begins: that of --record, or the one of its id. Owned. Errors: usage,
+ * io. */
+PDL_MUST bool pdl_cli_journal_path(const arguments *a, pdl_str id, char **out, pdl_err *err);
+/* Options (ended by OPT_COUNT) that only a durable run has, without --durable: the exit code; -1:
+ * none is given. */
+int pdl_cli_refuse_alone(const arguments *a, const opt_id *own);
+bool pdl_cli_syncs_fully(const arguments *a); /* --sync full */
 /* Path of the journal of an id or of a file. Owned. Error: usage. */
 PDL_MUST bool pdl_cli_lasting_path(pdl_str name, char **out, pdl_err *err);
 /* cmd_trace.c: the trace of a run, as JSON in pieces; the same as something that can be shown.

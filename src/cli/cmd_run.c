@@ -242,22 +242,14 @@ static pdl_stream stream_of(const arguments *a) {
     return pdl_str_is(a->value[OPT_stream], "none") ? PDL_STREAM_NONE : PDL_STREAM_CONTEXT;
 }
 
-static int refuse_without(const arguments *a, opt_id id) {
-    pdl_buf b = PDL_BUF;
-    pdl_buf_putf(&b, "--%s is for durable runs: give --durable", pdl_cli_option_of(id)->name);
-    int code = pdl_cli_refuse(a, pdl_buf_z(&b));
-    pdl_buf_fini(&b);
-    return code;
-}
-
 /* What is done without running; -1: nothing, go on. */
 static int early(const arguments *a) {
     if (a->given[OPT_version]) return pdl_cli_put_stdout(PDL_STR("PDL " PDL_VERSION "\n"));
     if (a->given[OPT_schema]) return pdl_cli_cmd_schema(a);
     if (!a->files.n) return pdl_cli_cmd_help(a);
-    static const opt_id own[] = {OPT_id, OPT_sync, OPT_park, OPT_provisional};
-    for (size_t i = 0; i < sizeof own / sizeof *own && !a->given[OPT_durable]; i++)
-        if (a->given[own[i]]) return refuse_without(a, own[i]);
+    static const opt_id own[] = {OPT_id, OPT_sync, OPT_park, OPT_provisional, OPT_COUNT};
+    int alone = pdl_cli_refuse_alone(a, own);
+    if (alone >= 0) return alone;
     if (a->given[OPT_durable] && a->given[OPT_replay])
         return pdl_cli_refuse(a, "--durable and --replay exclude each other");
     if (a->given[OPT_record] && a->given[OPT_replay])

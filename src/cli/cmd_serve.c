@@ -18,12 +18,17 @@
 
 #include "base/banned.h"
 
+#ifndef PDL_VERSION
+#define PDL_VERSION "0.1.0"
+#endif
+
 enum { DEFAULT_PORT = 8080, DEFAULT_WAITING = 1024, MOST_WAITING = 100000, MAX_TOKEN = 4096 };
 
 typedef struct server {
     const arguments *a;
     pdl_session *session;
     pdl_serve *serve;
+    pdl_durable *journal; /* of --durable; NULL: none */
     PDL_VEC(pdl_served) models;
     PDL_VEC(char *) names; /* of models; owned */
     char *host, *token;    /* owned */
@@ -222,6 +227,37 @@ static int serve(server *v) {
     return 0;
 }
 
+/* The journal of --durable: that of the server that had its name, when there is one. */
+static bool open_journal(server *v, pdl_err *err) {
+    const arguments *a = v->a;
+    pdl_buf id = PDL_BUF, note = PDL_BUF;
+    char *path = NULL, cwd[4096] = "";
+    if (a->given[OPT_id])
+        pdl_buf_put(&id, a->value[OPT_id]);
+    else
+        pdl_buf_putf(&id, "serve-%.*s", PDL_FMT(v->models.p[0].name));
+    (void)!getcwd(cwd, sizeof cwd);
+    pdl_durable_facts f = {.id = pdl_buf_str(&id),
+                           .file = a->files.p[0],
+                           .folder = pdl_str_of(cwd),
+                           .options = PDL_STR("{}"),
+                           .version = PDL_STR(PDL_VERSION)};
+    bool ok = pdl_cli_journal_path(a, pdl_buf_str(&id), &path, err) &&
+              pdl_durable_open_server(pdl_str_of(path), &f, pdl_cli_syncs_fully(a),
+                                      a->given[OPT_take_over], &v->journal, &note, err);
+    if (ok) {
+        pdl_session_name_keys(v->session, v->journal);
+        for (size_t i = 0; i < a->values.n; i++)
+            if (a->values.p[i].id == OPT_again) pdl_durable_again(v->journal, a->values.p[i].value);
+        pdl_session_attach_server(v->session, v->journal);
+    }
+    if (note.len) pdl_cli_note("pdl: note: %s", pdl_buf_z(&note));
+    pdl_free(path);
+    pdl_buf_fini(&note);
+    pdl_buf_fini(&id);
+    return ok;
+}
+
 static int start(server *v, pdl_vref vars, const pdl_debug *debug) {
     int64_t port = DEFAULT_PORT, runs = 0, waiting = DEFAULT_WAITING, seconds = 0;
     pdl_err err = {0};
@@ -246,6 +282,12 @@ static int start(server *v, pdl_vref vars, const pdl_debug *debug) {
         return code;
     }
     if (!load_all(v) || !open_log(v)) return 1;
+    if (v->a->given[OPT_durable] && !open_journal(v, &err)) {
+        pdl_cli_print_error(&err, v->session);
+        int code = err.kind == PDL_E_usage ? 2 : 1;
+        pdl_err_fini(&err);
+        return code;
+    }
     bool lines = v->a->given[OPT_mcp] && !v->a->given[OPT_port] && !v->a->given[OPT_host];
     if (lines && !take_standard_streams(v)) {
         pdl_cli_note("pdl: error: --mcp wants pipes as standard input and output");
@@ -266,6 +308,8 @@ static int start(server *v, pdl_vref vars, const pdl_debug *debug) {
         .debug = debug,
         .mcp_in = v->mcp_in,
         .mcp_out = v->mcp_out,
+        .journal = v->journal,
+        .provisional = v->a->given[OPT_provisional],
         .origins = v->a->value[OPT_allow_origin],
         .log = v->a->given[OPT_log] ? write_log : NULL,
         .log_user = v,
@@ -278,6 +322,14 @@ static int start(server *v, pdl_vref vars, const pdl_debug *debug) {
     return serve(v);
 }
 
+/* The server has ended well; runs that it left open continue when their keys come again. */
+static void close_journal(server *v) {
+    pdl_err err = {0};
+    if (v->journal && !pdl_durable_finish(v->journal, NULL, &err)) pdl_cli_print_error(&err, NULL);
+    pdl_err_fini(&err);
+    pdl_durable_close(v->journal);
+}
+
 static void release(server *v) {
     pdl_serve_free(v->serve);
     for (size_t i = 0; i < v->models.n; i++) pdl_program_drop(v->models.p[i].program);
@@ -285,6 +337,7 @@ static void release(server *v) {
     for (size_t i = 0; i < v->names.n; i++) pdl_free(v->names.p[i]);
     pdl_vec_fini(&v->names);
     pdl_session_free(v->session);
+    close_journal(v);
     if (v->log > STDERR_FILENO) close(v->log);
     if (v->mcp_in > STDERR_FILENO) close(v->mcp_in);
     if (v->mcp_out > STDERR_FILENO) close(v->mcp_out);
@@ -298,7 +351,11 @@ static void note_once(void *user, pdl_str text) {
 }
 
 int pdl_cli_cmd_serve(const arguments *a) {
+    static const opt_id own[] = {OPT_id,    OPT_record,    OPT_sync, OPT_provisional,
+                                 OPT_again, OPT_take_over, OPT_COUNT};
     if (!a->files.n) return pdl_cli_refuse(a, "the following arguments are required: FILE");
+    int alone = pdl_cli_refuse_alone(a, own);
+    if (alone >= 0) return alone;
     server v = {.a = a, .log = -1};
     pdl_err err = {0};
     pdl_val vars = pdl_absent();

@@ -62,6 +62,16 @@ static bool take_options(arguments *a, pdl_str json, pdl_err *err) {
     return true;
 }
 
+int pdl_cli_refuse_alone(const arguments *a, const opt_id *own) {
+    while (*own != OPT_COUNT && !a->given[*own]) own++;
+    if (*own == OPT_COUNT || a->given[OPT_durable]) return -1;
+    pdl_buf b = PDL_BUF;
+    pdl_buf_putf(&b, "--%s is for durable runs: give --durable", pdl_cli_option_of(*own)->name);
+    int code = pdl_cli_refuse(a, pdl_buf_z(&b));
+    pdl_buf_fini(&b);
+    return code;
+}
+
 /* --- names ------------------------------------------------------------------------------------ */
 
 /* An id, or the path of a file: what has a slash in it, or is there. */
@@ -89,29 +99,34 @@ bool pdl_cli_lasting_path(pdl_str name, char **out, pdl_err *err) {
     return there;
 }
 
-/* Where the journal of a new run is: that of --record, or a file of the folder. */
-static bool choose_path(lasting *l, const arguments *a, pdl_err *err) {
-    char made[40], *folder;
-    pdl_str id = a->value[OPT_id];
-    if (a->given[OPT_id] && !pdl_runs_is_id(id))
+bool pdl_cli_journal_path(const arguments *a, pdl_str id, char **out, pdl_err *err) {
+    char *folder;
+    if (!pdl_runs_is_id(id))
         return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
                            "--id %.*s: letters, digits and . _ - are possible, at most 100, and "
                            "not . or - at the beginning",
                            PDL_FMT(id));
-    if (!id.n) {
+    if (a->given[OPT_record]) {
+        *out = pdl_str_dup(a->value[OPT_record]);
+        return true;
+    }
+    if (!pdl_runs_folder(&folder, err)) return false;
+    *out = pdl_runs_path(folder, id);
+    pdl_free(folder);
+    return true;
+}
+
+/* Where the journal of a new run is: that of --record, or a file of the folder. */
+static bool choose_path(lasting *l, const arguments *a, pdl_err *err) {
+    char made[40];
+    pdl_str id = a->value[OPT_id];
+    if (!a->given[OPT_id]) {
         pdl_runs_make_id(made);
         id = pdl_str_of(made);
     }
     l->id = pdl_str_dup(id);
-    if (a->given[OPT_record]) {
-        l->path = pdl_str_dup(a->value[OPT_record]);
-        return true;
-    }
-    if (!pdl_runs_folder(&folder, err)) return false;
-    l->path = pdl_runs_path(folder, id);
-    l->is_listed = true;
-    pdl_free(folder);
-    return true;
+    l->is_listed = !a->given[OPT_record];
+    return pdl_cli_journal_path(a, id, &l->path, err);
 }
 
 /* A name is in use: that is no wrong command line, the run cannot begin. */
@@ -127,7 +142,7 @@ static void reword_taken(const lasting *l, const arguments *a, pdl_err *err) {
     pdl_err_reword(err, &b);
 }
 
-static bool is_full(const arguments *a) {
+bool pdl_cli_syncs_fully(const arguments *a) {
     return !a->given[OPT_sync] || pdl_str_is(a->value[OPT_sync], "full");
 }
 
@@ -136,7 +151,7 @@ bool pdl_cli_lasting_begin(lasting *l, const arguments *a, pdl_session *s, pdl_s
     char cwd[4096] = "";
     pdl_buf note = PDL_BUF, options = PDL_BUF;
     if (!choose_path(l, a, err)) return false;
-    if (!pdl_durable_create(pdl_str_of(l->path), is_full(a), &l->run, &note, err)) {
+    if (!pdl_durable_create(pdl_str_of(l->path), pdl_cli_syncs_fully(a), &l->run, &note, err)) {
         reword_taken(l, a, err);
         return false;
     }
@@ -194,8 +209,8 @@ bool pdl_cli_lasting_open(lasting *l, arguments *a, pdl_durable_use use, pdl_err
         pdl_free(l->path);
         l->path = pdl_str_dup(pdl_str_of(real));
     }
-    if (!pdl_durable_open(pdl_str_of(l->path), use, is_full(a), a->given[OPT_take_over], &l->run,
-                          err))
+    if (!pdl_durable_open(pdl_str_of(l->path), use, pdl_cli_syncs_fully(a), a->given[OPT_take_over],
+                          &l->run, err))
         return false;
     const pdl_durable_facts *f = pdl_durable_get_facts(l->run);
     l->id = pdl_str_dup(f->id);

@@ -212,7 +212,8 @@ static const opt_id serve_options[] = {
     OPT_data,   OPT_max_requests, OPT_max_waiting, OPT_request_time, OPT_allow_origin,
     OPT_log,    OPT_mcp,          OPT_cache,       OPT_jobs,         OPT_timeout,
     OPT_budget, OPT_prices,       OPT_max_rps,     OPT_max_tpm,      OPT_wire,
-    OPT_otlp,   OPT_otlp_content, OPT_COUNT};
+    OPT_otlp,   OPT_otlp_content, OPT_durable,     OPT_id,           OPT_record,
+    OPT_sync,   OPT_provisional,  OPT_again,       OPT_take_over,    OPT_COUNT};
 static const opt_id view_options[] = {OPT_help, OPT_html,      OPT_svg,  OPT_source,
                                       OPT_open, OPT_view_port, OPT_COUNT};
 static const opt_id mock_options[] = {OPT_help,  OPT_replies,   OPT_strict_replies,

@@ -226,6 +226,10 @@ void pdl_durable_release(pdl_durable *d) {
 }
 
 void pdl_durable_flush(pdl_durable *d) {
+    if (d->home) {
+        pdl_durable_flush_group(d->home);
+        return;
+    }
     bool due = d->held.n || (d->opt.has_output && d->opt.has_output(d->opt.user));
     if (!due || d->flushing) return;
     d->flushing = true;
@@ -548,6 +552,7 @@ static bool poll_behind(pdl_durable *d, int timeout_ms) {
 
 static bool poll(pdl_world *w, int timeout_ms) {
     pdl_durable *d = of(w);
+    if (d->home) return d->home->world.ops->poll(&d->home->world, timeout_ms);
     pdl_durable_flush(d);
     if (pdl_durable_deliver(d)) return true;
     bool only_questions = timeout_ms != 0 && only_asks(d);
@@ -595,7 +600,8 @@ static void name_request(void *user, uint32_t effect, uint32_t part, char out[33
     pending_effect *o = pdl_idmap_find(&d->open, effect);
     pdl_buf b = PDL_BUF;
     char hex[65];
-    if (d->is_retry_due) pdl_durable_commit(d, true); /* the request depends on the answer before it */
+    if (d->is_retry_due)
+        pdl_durable_commit(d, true); /* the request depends on the answer before it */
     d->is_retry_due = false;
     pdl_buf_putf(&b, "%s\n", d->salt);
     if (o) pdl_path_text(o->e->place, &b);

@@ -111,6 +111,37 @@ void pdl_durable_ends(pdl_durable *d);
 /* Are there answers that poll delivers without waiting? */
 bool pdl_durable_is_ready(const pdl_durable *d);
 
+/* --- runs of a server: one file, one sync for all in a turn (group.c) ------------------------- */
+
+/* The journal of a server: made, or opened where it is there and nobody else owns it. Keys are named
+ * before the first run, as above. Errors as create and open. */
+PDL_MUST bool pdl_durable_open_server(pdl_str path, const pdl_durable_facts *facts, bool full,
+                                      bool take_over, pdl_durable **out, pdl_buf *note,
+                                      pdl_err *err);
+/* Its world, for runs that need no journal, too; its poll is that of all. */
+pdl_world *pdl_durable_server_world(pdl_durable *server, pdl_world *behind);
+pdl_world *pdl_durable_behind(const pdl_durable *server);
+/* Something of a run goes out with the next poll: the rows so far are synced before. */
+void pdl_durable_note_output(pdl_durable *server);
+
+typedef enum {
+    PDL_KEYED_NEW,      /* nobody has asked with this key */
+    PDL_KEYED_OPEN,     /* it began and did not end well: it continues */
+    PDL_KEYED_ANSWERED, /* its answer is kept */
+    PDL_KEYED_OTHER     /* with this key something else was asked */
+} pdl_keyed;
+/* What the file says of a key and the body that was sent with it, both any text; they are kept as
+ * hashes. *answer: of ANSWERED. */
+PDL_MUST bool pdl_durable_keyed(pdl_durable *server, pdl_str key, pdl_str body, pdl_keyed *out,
+                                pdl_buf *answer, pdl_err *err);
+/* A run for the key, new or to be continued, one of `index` that it has. Errors: runtime (an action
+ * began and has no end), io. */
+PDL_MUST bool pdl_durable_join(pdl_durable *server, pdl_str key, pdl_str body, uint32_t index,
+                               pdl_durable **out, pdl_err *err);
+/* It is over: with this answer, JSON, or it failed (p NULL) and continues when its key comes again;
+ * the call that failed is made again then. The caller closes it. */
+void pdl_durable_answered(pdl_durable *run, pdl_str answer, const pdl_err *why);
+
 /* --- afterwards ------------------------------------------------------------------------------- */
 
 typedef enum {

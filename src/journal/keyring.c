@@ -28,6 +28,14 @@ void pdl_keyring_add(keyring *k, pdl_str name, pdl_str value) {
     pdl_buf_fini(&quoted);
 }
 
+void pdl_keyring_copy(const keyring *from, keyring *to) {
+    for (size_t i = 0; i < from->keys.n; i++) {
+        const struct key *k = &from->keys.p[i];
+        *pdl_vec_push(&to->keys) =
+            (struct key){pdl_str_dup(pdl_str_of(k->name)), {pdl_str_dup(k->value), k->value.n}};
+    }
+}
+
 void pdl_keyring_fini(keyring *k) {
     for (size_t i = 0; i < k->keys.n; i++) {
         pdl_free(k->keys.p[i].name);

@@ -24,6 +24,7 @@ typedef struct keyring {
 
 /* A key with its name; the longest first. */
 void pdl_keyring_add(keyring *k, pdl_str name, pdl_str value);
+void pdl_keyring_copy(const keyring *from, keyring *to);
 void pdl_keyring_fini(keyring *k);
 
 /* JSON text with references in place of keys. */

@@ -198,7 +198,7 @@ static uint64_t now_ns(void) {
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static pdl_durable *durable_new(pdl_durable_use use, bool full) {
+pdl_durable *pdl_durable_new(pdl_durable_use use, bool full) {
     pdl_durable *d = PDL_NEW(pdl_durable);
     d->lock = -1;
     d->use = use;
@@ -273,7 +273,7 @@ static void remove_unbegun(pdl_str path) {
 }
 
 bool pdl_durable_create(pdl_str path, bool full, pdl_durable **out, pdl_buf *note, pdl_err *err) {
-    pdl_durable *d = durable_new(PDL_DURABLE_CONTINUE, full);
+    pdl_durable *d = pdl_durable_new(PDL_DURABLE_CONTINUE, full);
     d->is_new = true;
     remove_unbegun(path);
     bool ok = pdl_store_create(path, full, &d->store, note, err);
@@ -300,15 +300,24 @@ static bool read_rest(pdl_durable *d, pdl_err *err) {
                            "nothing was recorded in %s: its run ended before it began",
                            pdl_store_path(d->store).p);
     bool continues = d->use == PDL_DURABLE_CONTINUE || d->use == PDL_DURABLE_CHECK;
+    char server[8];
+    if (!get_text(d->store, "server", server, sizeof server, err)) return false;
+    if (d->is_server != (server[0] != 0))
+        return pdl_err_set(err, PDL_E_runtime, (pdl_loc){0},
+                           d->is_server ? "%s is the journal of one run: pdl resume continues it"
+                                        : "%s is the journal of a server: pdl serve --durable "
+                                          "continues it",
+                           pdl_store_path(d->store).p);
     return !continues || !d->replays_only ||
            pdl_err_set(err, PDL_E_runtime, (pdl_loc){0},
                        "%s was redacted: it replays, but it cannot continue",
                        pdl_store_path(d->store).p);
 }
 
-bool pdl_durable_open(pdl_str path, pdl_durable_use use, bool full, bool take_over,
-                      pdl_durable **out, pdl_err *err) {
-    pdl_durable *d = durable_new(use, full);
+static bool open_run(pdl_str path, pdl_durable *d, bool take_over, pdl_durable **out,
+                     pdl_err *err) {
+    pdl_durable_use use = d->use;
+    bool full = d->full;
     bool writes = use == PDL_DURABLE_CONTINUE;
     if (pdl_store_is_unbegun(path)) {
         pdl_durable_close(d);
@@ -323,6 +332,23 @@ bool pdl_durable_open(pdl_str path, pdl_durable_use use, bool full, bool take_ov
     else
         pdl_durable_close(d);
     return ok;
+}
+
+bool pdl_durable_open(pdl_str path, pdl_durable_use use, bool full, bool take_over,
+                      pdl_durable **out, pdl_err *err) {
+    return open_run(path, pdl_durable_new(use, full), take_over, out, err);
+}
+
+bool pdl_durable_reopen_server(pdl_str path, bool full, bool take_over, pdl_durable **out,
+                               pdl_err *err) {
+    pdl_durable *d = pdl_durable_new(PDL_DURABLE_CONTINUE, full);
+    d->is_server = true;
+    if (!open_run(path, d, take_over, out, err)) return false;
+    if (put_owner(d, err) && pdl_store_put(d->store, "state", PDL_STR("running"), err) &&
+        pdl_store_commit(d->store, true, err))
+        return true;
+    pdl_durable_close(d);
+    return false;
 }
 
 void pdl_durable_key(pdl_durable *d, pdl_str name, pdl_str value) {
@@ -447,7 +473,7 @@ static bool on_failed(void *user, const store_effect *row) {
     pdl_effect_kind kind;
     pdl_val v;
     pdl_err ignored = {0};
-    bool asks = row->error.p && pdl_effect_kind_find(row->kind, &kind) &&
+    bool asks = row->run == r->d->run && row->error.p && pdl_effect_kind_find(row->kind, &kind) &&
                 (kind == PDL_EFFECT_model || kind == PDL_EFFECT_embed);
     if (asks && pdl_effect_decode(row->error, &v, &ignored)) {
         pdl_vref m = pdl_is_dict(v) ? pdl_dict_getz(v, "message") : pdl_absent();
@@ -459,10 +485,9 @@ static bool on_failed(void *user, const store_effect *row) {
     return true;
 }
 
-/* The call whose failure ended the run is asked again when it continues. */
-static bool reopen_failure(pdl_durable *d, const pdl_err *why, pdl_err *err) {
+bool pdl_durable_reopen_failure(pdl_durable *d, const pdl_err *why, pdl_err *err) {
     struct refusing r = {d, why->msg ? why->msg : "", 0, 0};
-    if (!pdl_store_each(d->store, STORE_BY_ERROR, 0, on_failed, &r, err)) return false;
+    if (!pdl_store_each(d->store, STORE_BY_ERROR, d->first_row, on_failed, &r, err)) return false;
     store_effect row = {.id = r.row, .attempt = r.attempt, .state = STORE_REFUSED};
     return !r.row || pdl_store_end(d->store, &row, err);
 }
@@ -482,7 +507,7 @@ bool pdl_durable_finish(pdl_durable *d, const pdl_err *why, pdl_err *err) {
         return false;
     }
     const char *state = pdl_run_state_name(state_of(d, why));
-    bool ok = !why || d->parked || reopen_failure(d, why, err);
+    bool ok = !why || d->parked || pdl_durable_reopen_failure(d, why, err);
     ok = ok && pdl_store_put(d->store, "state", pdl_str_of(state), err) &&
          put_number(d->store, "ended", d->parked ? 0 : pdl_journal_wall(), err) &&
          pdl_store_put(d->store, "owner", PDL_STR(""), err) &&
@@ -558,7 +583,11 @@ void pdl_durable_close(pdl_durable *d) {
     pdl_keyring_fini(&d->keys);
     pdl_err_fini(&d->problem);
     pdl_free(d->dir);
-    pdl_store_close(d->store, d->is_whole);
+    pdl_vec_fini(&d->members);
+    if (d->home)
+        pdl_durable_leave(d);
+    else
+        pdl_store_close(d->store, d->is_whole);
     if (d->lock >= 0) close(d->lock);
     pdl_free(d);
 }

@@ -46,7 +46,7 @@ static bool is_used(const pdl_durable *d, int64_t row) {
 }
 
 static bool is_of_kind(const struct row_search *x, const store_effect *row) {
-    return pdl_str_is(row->kind, pdl_effect_kind_name(x->o->e->kind)) &&
+    return row->run == x->d->run && pdl_str_is(row->kind, pdl_effect_kind_name(x->o->e->kind)) &&
            pdl_str_is(row->hash, x->id->hash);
 }
 

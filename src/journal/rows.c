@@ -176,9 +176,11 @@ bool pdl_durable_identify(pdl_durable *d, const pdl_effect *e, identity *out, pd
     pdl_str place = pdl_buf_str(&out->place);
     const char *kind = pdl_effect_kind_name(e->kind);
     pdl_buf_clear(&all);
+    if (d->run) pdl_buf_putf(&all, "%lld\n", (long long)d->run);
     pdl_buf_putf(&all, "%.*s\n%u\n%s\n%s", PDL_FMT(place), e->seq, kind, out->hash);
     out->key = number_of(pdl_buf_str(&all));
     pdl_buf_clear(&all);
+    if (d->run) pdl_buf_putf(&all, "%lld\n", (long long)d->run);
     put_shape(parent_of(place), &all);
     pdl_buf_putf(&all, "\n%s\n%s", kind, out->hash);
     out->kin = number_of(pdl_buf_str(&all));
@@ -307,7 +309,8 @@ static void fini_texts(row_texts *t) {
 }
 
 bool pdl_durable_write_begin(pdl_durable *d, pending_effect *o, const identity *id, pdl_err *err) {
-    store_effect row = {.key = id->key,
+    store_effect row = {.run = d->run,
+                        .key = id->key,
                         .kin = id->kin,
                         .place = pdl_buf_str(&id->place),
                         .kind = pdl_str_of(pdl_effect_kind_name(o->e->kind)),
@@ -321,6 +324,7 @@ bool pdl_durable_write_begin(pdl_durable *d, pending_effect *o, const identity *
     row_texts t = {PDL_BUF, PDL_BUF};
     bool ok = !o->has_reply || fill_end(d, o, &row, &t, err);
     ok = ok && pdl_store_begin(d->store, &row, &o->row, err);
+    if (ok && d->home && d->is_new && !d->first_row) d->first_row = o->row - 1;
     o->begin_clock = row.begin_clock;
     fini_texts(&t);
     PDL_TRACE(d->opt.debug, journal, "row %lld: %s at %s%s", (long long)o->row,

@@ -62,7 +62,7 @@ static const char schema[] = "BEGIN IMMEDIATE;"
 
 #define COLUMNS                                                                                    \
     "id, key, kin, place, seq, kind, hash, request, messages, start, begin_clock, end, "           \
-    "end_clock, state, attempt, again, pieces, reply, error, tokens, cost"
+    "end_clock, state, attempt, again, pieces, reply, error, tokens, cost, run"
 
 typedef enum {
     ST_BEGIN,
@@ -95,6 +95,12 @@ typedef enum {
     ST_ROWS,
     ST_FORGET_FAILED,
     ST_FORGET_ROW,
+    ST_FIND_RUN,
+    ST_BEGIN_RUN,
+    ST_END_RUN,
+    ST_PRUNE_EFFECTS,
+    ST_PRUNE_RUNS,
+    ST_PRUNE_MESSAGES,
     ST_COUNT
 } statement;
 
@@ -105,7 +111,7 @@ static const char *const texts[] = {
     [ST_GET] = "SELECT value FROM run WHERE key = ?",
     [ST_START] = "INSERT INTO effects(run, key, kin, place, seq, kind, hash, request, messages, "
                  "start, begin_clock, end, end_clock, state, attempt, again, pieces, reply, "
-                 "error, tokens, cost) VALUES(0, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
+                 "error, tokens, cost) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
                  "?, ?, ?, ?)",
     [ST_END] = "UPDATE effects SET attempt = ?, end = ?, end_clock = ?, state = ?, pieces = ?, "
                "reply = ?, "
@@ -138,6 +144,16 @@ static const char *const texts[] = {
                 "ORDER BY id",
     [ST_FORGET_FAILED] = "DELETE FROM runs WHERE state = 2",
     [ST_FORGET_ROW] = "DELETE FROM runs WHERE id = ?",
+    [ST_FIND_RUN] = "SELECT id, state, start, end, body, answer FROM runs WHERE key = ? ORDER BY "
+                    "id DESC LIMIT 1",
+    [ST_BEGIN_RUN] = "INSERT INTO runs(key, body, state, start) VALUES(?, ?, 0, ?)",
+    [ST_END_RUN] = "UPDATE runs SET state = ?, end = ?, answer = ? WHERE id = ?",
+    [ST_PRUNE_EFFECTS] = "DELETE FROM effects WHERE run IN (SELECT id FROM runs WHERE end < ?)",
+    [ST_PRUNE_RUNS] = "DELETE FROM runs WHERE end < ?",
+    [ST_PRUNE_MESSAGES] =
+        ("WITH RECURSIVE used(id) AS (SELECT messages FROM effects WHERE messages > 0 UNION SELECT "
+         "m.up FROM messages m JOIN used u ON m.id = u.id WHERE m.up > 0) DELETE FROM messages "
+         "WHERE id NOT IN used"),
 };
 static_assert(sizeof texts / sizeof *texts == ST_COUNT, "a text for each statement");
 
@@ -146,12 +162,12 @@ static const sql_use reading = {PDL_E_replay, "the journal ", " cannot be read",
 
 /* Rows by a number, in its order, equal ones in that of their ids. An index in the file would have
  * to be written with each effect, and only a run that continues looks. */
-typedef struct keyed {
+typedef struct row_keys {
     struct keyed_row {
         int64_t x, id;
     } * p;
     size_t n, cap;
-} keyed;
+} row_keys;
 
 struct pdl_store {
     sql *q;
@@ -160,7 +176,7 @@ struct pdl_store {
     int level;      /* of PRAGMA synchronous: 1 or 2 */
     int next_level; /* of the transaction that begins next */
     size_t pending;
-    keyed by_key, by_kin; /* rows that were there when they were first looked for */
+    row_keys by_key, by_kin; /* rows that were there when they were first looked for */
     bool has_keys;
 };
 
@@ -261,6 +277,28 @@ bool pdl_store_open(pdl_str path, bool writes, bool full, pdl_store **out, pdl_e
     return ok;
 }
 
+/* Of a run that was killed the head of the file may stand in its log alone. */
+static bool is_by_log(pdl_str path) {
+    sql *q = NULL;
+    pdl_err ignored = {0};
+    long id = 0, version = 0;
+    bool ok = pdl_sql_open(path, &reading, &q, &ignored) &&
+              pdl_sql_number(q, "PRAGMA application_id", &id, &ignored) &&
+              pdl_sql_number(q, "PRAGMA user_version", &version, &ignored);
+    if (q) pdl_sql_leave_log(q, true);
+    pdl_sql_close(q);
+    pdl_err_fini(&ignored);
+    return ok && id == APPLICATION_ID && version == SCHEMA_VERSION;
+}
+
+static bool has_log(pdl_str path) {
+    pdl_buf log = PDL_BUF;
+    pdl_buf_putf(&log, "%.*s-wal", PDL_FMT(path));
+    bool there = access(pdl_buf_z(&log), R_OK) == 0;
+    pdl_buf_fini(&log);
+    return there;
+}
+
 bool pdl_store_is(pdl_str path) {
     unsigned char head[72] = {0};
     char *name = pdl_str_dup(path);
@@ -269,8 +307,10 @@ bool pdl_store_is(pdl_str path) {
     if (fd >= 0) close(fd);
     pdl_free(name);
     static const unsigned char id[] = {'P', 'D', 'L', 'J'}, version[] = {0, 0, 0, 2};
-    return n == (ssize_t)sizeof head && memcmp(head + 68, id, 4) == 0 &&
-           memcmp(head + 60, version, 4) == 0;
+    if (n == (ssize_t)sizeof head && memcmp(head + 68, id, 4) == 0 &&
+        memcmp(head + 60, version, 4) == 0)
+        return true;
+    return n > 0 && has_log(path) && is_by_log(path);
 }
 
 bool pdl_store_is_unbegun(pdl_str path) {
@@ -393,7 +433,8 @@ bool pdl_store_put(pdl_store *s, const char *key, pdl_str value, pdl_err *err) {
 bool pdl_store_begin(pdl_store *s, const store_effect *e, int64_t *id, pdl_err *err) {
     bool open = e->state == STORE_OPEN;
     sql_arg none = SQL_S(((pdl_str){0}));
-    sql_arg args[] = {SQL_I(e->key),
+    sql_arg args[] = {SQL_I(e->run),
+                      SQL_I(e->key),
                       SQL_I(e->kin),
                       SQL_S(e->place),
                       SQL_I(e->seq),
@@ -462,6 +503,7 @@ static bool on_effect(void *user, sql *q, sql_row *row) {
         .error = pdl_sql_text(q, row, 18),
         .tokens = pdl_sql_int(q, row, 19),
         .cost = pdl_sql_num(q, row, 20),
+        .run = pdl_sql_int(q, row, 21),
     };
     x->more = x->fn(x->user, &e);
     return x->more;
@@ -491,7 +533,7 @@ static bool read_keys(pdl_store *s, pdl_err *err) {
 }
 
 /* The first row whose number is not below x. */
-static size_t place_of(const keyed *k, int64_t x) {
+static size_t place_of(const row_keys *k, int64_t x) {
     size_t lo = 0, hi = k->n;
     while (lo < hi) {
         size_t mid = lo + (hi - lo) / 2;
@@ -503,7 +545,7 @@ static size_t place_of(const keyed *k, int64_t x) {
     return lo;
 }
 
-static bool each_keyed(pdl_store *s, const keyed *k, int64_t x, struct each_effect *each,
+static bool each_keyed(pdl_store *s, const row_keys *k, int64_t x, struct each_effect *each,
                        pdl_err *err) {
     each->more = true;
     for (size_t i = place_of(k, x); i < k->n && k->p[i].x == x && each->more; i++) {
@@ -536,6 +578,51 @@ static bool on_sums(void *user, sql *q, sql_row *row) {
 
 bool pdl_store_sums(pdl_store *s, store_sums *out, pdl_err *err) {
     return pdl_sql_run(s->q, ST_SUMS, NULL, 0, on_sums, out, err);
+}
+
+/* --- runs of a server ------------------------------------------------------------------------- */
+
+static bool on_run(void *user, sql *q, sql_row *row) {
+    store_run *r = user;
+    int64_t state = pdl_sql_int(q, row, 1);
+    r->id = pdl_sql_int(q, row, 0);
+    r->state = state == STORE_RUN_ENDED || state == STORE_RUN_FAILED ? (store_run_state)state
+                                                                     : STORE_RUN_OPEN;
+    r->start = pdl_sql_num(q, row, 2);
+    r->end = pdl_sql_num(q, row, 3);
+    pdl_buf_put(&r->body, pdl_sql_text(q, row, 4));
+    pdl_buf_put(&r->answer, pdl_sql_text(q, row, 5));
+    return false;
+}
+
+bool pdl_store_find_run(pdl_store *s, pdl_str key, store_run *out, pdl_err *err) {
+    *out = (store_run){.body = PDL_BUF, .answer = PDL_BUF};
+    return pdl_sql_run(s->q, ST_FIND_RUN, (sql_arg[]){SQL_S(key)}, 1, on_run, out, err);
+}
+
+bool pdl_store_begin_run(pdl_store *s, pdl_str key, pdl_str body, double start, int64_t *id,
+                         pdl_err *err) {
+    sql_arg args[] = {SQL_S(key), SQL_S(body), SQL_D(start)};
+    if (!put(s, ST_BEGIN_RUN, args, 3, err)) return false;
+    *id = pdl_sql_last_id(s->q);
+    return true;
+}
+
+bool pdl_store_end_run(pdl_store *s, int64_t id, store_run_state state, double at, pdl_str answer,
+                       pdl_err *err) {
+    sql_arg args[] = {SQL_I(state), SQL_D(at), SQL_S(answer), SQL_I(id)};
+    return put(s, ST_END_RUN, args, 4, err);
+}
+
+bool pdl_store_prune_runs(pdl_store *s, double before, pdl_err *err) {
+    sql_arg args[] = {SQL_D(before)};
+    return put(s, ST_PRUNE_EFFECTS, args, 1, err) && put(s, ST_PRUNE_RUNS, args, 1, err) &&
+           put(s, ST_PRUNE_MESSAGES, NULL, 0, err);
+}
+
+void pdl_store_forget_keys(pdl_store *s) {
+    s->has_keys = false;
+    s->by_key.n = s->by_kin.n = 0;
 }
 
 /* --- messages --------------------------------------------------------------------------------- */

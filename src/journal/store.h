@@ -50,6 +50,7 @@ typedef enum { STORE_OPEN, STORE_DONE, STORE_CANCELLED, STORE_REFUSED } store_st
 /* Texts with p NULL are null. */
 typedef struct store_effect {
     int64_t id;
+    int64_t run; /* of several in the file; 0: the only one */
     int64_t key; /* of place, seq, kind and hash */
     int64_t kin; /* of the parent without its numbers in sequences, kind and hash */
     pdl_str place, kind, hash, request;
@@ -92,6 +93,26 @@ typedef struct store_sums {
     double cost;
 } store_sums;
 PDL_MUST bool pdl_store_sums(pdl_store *s, store_sums *out, pdl_err *err);
+
+/* --- runs of a server ------------------------------------------------------------------------- */
+
+typedef enum { STORE_RUN_OPEN, STORE_RUN_ENDED, STORE_RUN_FAILED } store_run_state;
+
+typedef struct store_run {
+    int64_t id; /* 0: there is none */
+    store_run_state state;
+    double start, end;
+    pdl_buf body, answer; /* owned */
+} store_run;
+PDL_MUST bool pdl_store_find_run(pdl_store *s, pdl_str key, store_run *out, pdl_err *err);
+PDL_MUST bool pdl_store_begin_run(pdl_store *s, pdl_str key, pdl_str body, double start,
+                                  int64_t *id, pdl_err *err);
+PDL_MUST bool pdl_store_end_run(pdl_store *s, int64_t id, store_run_state state, double end,
+                                pdl_str answer, pdl_err *err);
+/* Removes runs that ended before, with their effects and the messages that no other has. */
+PDL_MUST bool pdl_store_prune_runs(pdl_store *s, double before, pdl_err *err);
+/* Rows were added since keys were looked for: they are looked for anew. */
+void pdl_store_forget_keys(pdl_store *s);
 
 /* --- messages: nodes of a tree whose paths are lists of messages ------------------------------ */
 

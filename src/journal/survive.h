@@ -69,7 +69,12 @@ typedef struct way_out {
 struct pdl_durable {
     pdl_world world;
     pdl_store *store;
-    int lock; /* descriptor; -1: none */
+    pdl_durable *home; /* of a run of a server: the server's, which has the file; NULL: its own */
+    int64_t run;       /* its number there, from 1; 0: it is the only one */
+    PDL_VEC(pdl_durable *) members; /* of a server: the runs that are open */
+    bool is_server;
+    bool has_output; /* of a server: something was printed since the last flush */
+    int lock;        /* descriptor; -1: none */
     pdl_durable_use use;
     bool full, is_whole, is_new, prepared, started;
     bool replays_only; /* redacted */
@@ -93,7 +98,9 @@ struct pdl_durable {
     PDL_VEC(char *) begun; /* paths of files that earlier processes had open */
     /* the clock of the run: seconds at work, over all processes */
     uint64_t start_ns, earlier_ns;
-    double seen; /* end of the latest row that was given, by the wall clock */
+    int64_t first_row; /* of a run of a server: the rows before are not its own */
+    double pruned;     /* of a server: when old runs were removed */
+    double seen;       /* end of the latest row that was given, by the wall clock */
     uint64_t printed, printed_before;
     uint32_t n_shown;  /* open effects whose pieces the machine has had */
     bool is_retry_due; /* a service has answered, and that is not synced */
@@ -151,6 +158,17 @@ void pdl_durable_remember_code(pdl_durable *d, const pending_effect *o);
 void pdl_durable_pump_rebuild(pdl_durable *d, pending_effect *done);
 /* Takes o: code that looks at what others left waits until they have run again. */
 bool pdl_durable_waits_for_session(pdl_durable *d, pending_effect *o);
+
+/* group.c */
+void pdl_durable_flush_group(pdl_durable *server);
+void pdl_durable_leave(pdl_durable *d); /* the server has it no more */
+
+/* life.c */
+pdl_durable *pdl_durable_new(pdl_durable_use use, bool full);
+/* The call whose failure ended the run is asked again when it continues. */
+PDL_MUST bool pdl_durable_reopen_failure(pdl_durable *d, const pdl_err *why, pdl_err *err);
+PDL_MUST bool pdl_durable_reopen_server(pdl_str path, bool full, bool take_over, pdl_durable **out,
+                                        pdl_err *err);
 
 /* written.c: files that the program writes */
 void pdl_durable_reused_write(pdl_durable *d, const pdl_effect *e);

@@ -14,6 +14,7 @@
 #include "io/clock.h"
 #include "io/sse.h"
 #include "serve/failure.h"
+#include "serve/keyed.h"
 #include "serve/record.h"
 #include "serve/response.h"
 #include "serve/sent.h"
@@ -56,17 +57,15 @@ void pdl_serve_works_move_last(works *l, work *w) {
 /* --- answers in pieces ------------------------------------------------------------------------ */
 
 static void send(work *w, pdl_buf *b) {
-    if (w->x) pdl_exchange_put(w->x, pdl_buf_str(b));
+    pdl_serve_out_put(w, pdl_buf_str(b));
     pdl_buf_fini(b);
 }
 
 static void begin_pieces(work *w) {
-    static const pdl_answer_header headers[] = {{"Content-Type", "text/event-stream"},
-                                                {"Cache-Control", "no-cache"}};
     pdl_buf b = PDL_BUF;
-    if (w->begun || !w->x) return;
+    if (w->begun || !pdl_serve_out_any(w)) return;
     w->begun = true;
-    pdl_exchange_begin(w->x, 200, headers, 2);
+    pdl_serve_out_begin(w);
     w->form->begin(w, &b);
     send(w, &b);
 }
@@ -77,7 +76,7 @@ static void on_silence(void *user) {
     work *w = user;
     w->silence = pdl_timer_start(w->s->loop, SILENCE_MS, on_silence, w);
     begin_pieces(w);
-    if (w->x && !pdl_exchange_pending(w->x)) pdl_exchange_put(w->x, PDL_STR(": keep-alive\n\n"));
+    pdl_serve_out_keep_alive(w);
 }
 
 static void put_text(choice *c, pdl_str text) {
@@ -140,7 +139,8 @@ static void finish_pieces(work *w) {
     pdl_buf b = PDL_BUF;
     w->form->finish(w, &b);
     send(w, &b);
-    if (w->x) pdl_exchange_end(w->x);
+    pdl_serve_keyed_succeeded(w);
+    pdl_serve_out_end(w);
 }
 
 /* --- the end ---------------------------------------------------------------------------------- */
@@ -149,7 +149,8 @@ static void put_whole(work *w, pdl_val v) {
     if (w->form->put_whole)
         w->form->put_whole(w, v);
     else
-        pdl_serve_answer_json(w->x, v);
+        pdl_serve_out_whole(w, v);
+    pdl_serve_keyed_succeeded(w);
 }
 
 static void succeed(work *w) {
@@ -173,7 +174,7 @@ static void leave_queue(work *w) {
     w->waits = false;
     assert(s->n_waiting > 0);
     s->n_waiting--;
-    s->bytes_waiting -= bytes_of(w->x);
+    s->bytes_waiting -= w->n_bytes;
 }
 
 static void note_tokens(const choice *c) {
@@ -182,10 +183,16 @@ static void note_tokens(const choice *c) {
     pdl_serve_record_tokens(c->work->x, prompt, completion);
 }
 
+static void forget(void *user, pdl_exchange *x) {
+    (void)user;
+    pdl_exchange_set(x, NULL);
+}
+
 /* The work is in no list. */
 static void release(work *w) {
     pdl_serve *s = w->s;
-    if (w->x) pdl_exchange_set(w->x, NULL);
+    pdl_serve_out_each(w, forget, NULL);
+    pdl_serve_keyed_leave(w);
     for (uint32_t i = 0; i < w->n; i++) {
         pdl_serve_cutoff_fini(&w->choices[i].cut);
         pdl_serve_sent_fini(&w->choices[i].sent);
@@ -194,6 +201,7 @@ static void release(work *w) {
         pdl_session_release(s->opt.session, w->choices[i].run, w->choices[i].slot);
         s->slots[s->n_slots++] = w->choices[i].slot;
     }
+    pdl_serve_keyed_free(w);
     pdl_timer_stop(w->limit);
     pdl_timer_stop(w->silence);
     pdl_drop(w->body);
@@ -214,16 +222,20 @@ void pdl_serve_chat_free(work *w) {
 
 void pdl_serve_chat_over(pdl_exchange *x) {
     work *w = pdl_exchange_get(x);
-    if (w) pdl_serve_chat_free(w); /* the client has disconnected */
+    if (w && !pdl_serve_keyed_gone(w, x)) pdl_serve_chat_free(w); /* the client has disconnected */
 }
 
 /* --- the beginning ---------------------------------------------------------------------------- */
+
+static void refuse_one(void *user, pdl_exchange *x) {
+    pdl_serve_answer_error(x, 503, "server_error", "overloaded", pdl_str_of(user));
+}
 
 static void overloaded(work *w, const char *why) {
     if (w->form->refuse)
         w->form->refuse(w, pdl_str_of(why));
     else
-        pdl_serve_answer_error(w->x, 503, "server_error", "overloaded", pdl_str_of(why));
+        pdl_serve_out_each(w, refuse_one, (void *)(uintptr_t)why);
 }
 
 static void on_limit(void *user) {
@@ -273,6 +285,7 @@ static work *new_work(pdl_serve *s, pdl_exchange *x, const form *f, const reques
         pdl_serve_ask_is_true(pdl_dict_getz(w->asked, "stream_options"), "include_usage");
     pdl_serve_make_id(s, f->id, w->id, sizeof w->id);
     if (x) pdl_exchange_set(x, w);
+    if (a->keyed) pdl_serve_keyed_own(w, a->keyed);
     return w;
 }
 
@@ -308,6 +321,8 @@ static void spawn(work *w) {
                 .group = w->choices[0].slot,
                 .stream = w->stream ? PDL_STREAM_RESULT : PDL_STREAM_NONE,
                 .sink = {c, on_event, false},
+                .durable = pdl_serve_keyed_run(w, i),
+                .provisional = s->opt.provisional,
             });
         pdl_drop(vars);
     }
@@ -318,7 +333,8 @@ static void queue(work *w) {
     w->waits = true;
     append(&s->waiting, w);
     s->n_waiting++;
-    s->bytes_waiting += bytes_of(w->x);
+    w->n_bytes = bytes_of(w->x);
+    s->bytes_waiting += w->n_bytes;
     limit_time(w);
 }
 
@@ -334,7 +350,8 @@ void pdl_serve_chat_start(pdl_serve *s, pdl_exchange *x, const form *f, const re
     work *w = new_work(s, x, f, r);
     if (!must_wait(s, w->n)) {
         spawn(w);
-        pdl_serve_chat_step(w);
+        /* What a step prints here would go out at once, and before its rows are on the disk. */
+        if (!w->keyed) pdl_serve_chat_step(w);
     } else if (may_wait(s, x)) {
         queue(w);
     } else {
@@ -344,8 +361,14 @@ void pdl_serve_chat_start(pdl_serve *s, pdl_exchange *x, const form *f, const re
 }
 
 void pdl_serve_chat_begin(pdl_serve *s, pdl_exchange *x, const form *f) {
-    request r;
-    if (pdl_serve_ask_read(s, x, f, &r)) pdl_serve_chat_start(s, x, f, &r);
+    request r = {0};
+    if (!pdl_serve_ask_read(s, x, f, &r)) return;
+    if (!pdl_serve_keyed_find(s, x, &r, &r.keyed)) {
+        pdl_serve_chat_start(s, x, f, &r);
+        return;
+    }
+    pdl_drop(r.body);
+    pdl_drop(r.chat);
 }
 
 void pdl_serve_chat_admit(pdl_serve *s) {

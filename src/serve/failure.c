@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "serve/keyed.h"
 #include "serve/record.h"
 #include "value/json_read.h"
 
@@ -54,23 +55,38 @@ static void add_headers(pdl_exchange *x, const failure *f, const pdl_err *why) {
     if (f->kind != PDL_E_rate_limit) pdl_exchange_add_header(x, "x-should-retry", "false");
 }
 
+static void record_one(void *user, pdl_exchange *x) { pdl_serve_record_error(x, user); }
+
+struct report {
+    const failure *f;
+    const pdl_err *why;
+    pdl_str shown;
+};
+
+static void answer_one(void *user, pdl_exchange *x) {
+    const struct report *r = user;
+    add_headers(x, r->f, r->why);
+    pdl_serve_answer_error(x, r->f->status, r->f->type, pdl_err_kind_name(r->why->kind), r->shown);
+}
+
 void pdl_serve_failure_report(work *w, const pdl_err *why) {
     failure f = failure_of(why);
     const char *code = pdl_err_kind_name(why->kind);
     pdl_buf shown = PDL_BUF, b = PDL_BUF;
-    if (!w->x && !w->form->refuse) return;
-    if (w->x) pdl_serve_record_error(w->x, code);
+    pdl_serve_keyed_failed(w, why);
+    if (!pdl_serve_out_any(w) && !w->form->refuse) return;
+    pdl_serve_out_each(w, record_one, (void *)(uintptr_t)code);
     pdl_session_redact(w->s->opt.session, pdl_str_of(why->msg ? why->msg : "the program failed"),
                        &shown);
     if (w->form->refuse) {
         w->form->refuse(w, pdl_buf_str(&shown));
     } else if (!w->begun) {
-        add_headers(w->x, &f, why);
-        pdl_serve_answer_error(w->x, f.status, f.type, code, pdl_buf_str(&shown));
+        struct report r = {&f, why, pdl_buf_str(&shown)};
+        pdl_serve_out_each(w, answer_one, &r);
     } else {
         w->form->fail(w, pdl_buf_str(&shown), f.type, code, &b);
-        pdl_exchange_put(w->x, pdl_buf_str(&b));
-        pdl_exchange_end(w->x);
+        pdl_serve_out_put(w, pdl_buf_str(&b));
+        pdl_serve_out_end(w);
     }
     pdl_buf_fini(&b);
     pdl_buf_fini(&shown);

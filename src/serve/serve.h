@@ -38,6 +38,8 @@ typedef struct pdl_serve_options {
     pdl_vref variables;   /* of every run; dict or absent */
     uint32_t max_runs;    /* at a time, at most PDL_SERVE_MAX_RUNS; 0: that many */
     uint32_t max_waiting; /* requests that may wait for a slot; 0: none, they are refused */
+    pdl_durable *journal; /* requests with an Idempotency-Key are durable runs; NULL: none is */
+    bool provisional; /* their pieces are sent before they are kept */
     uint64_t run_ms;      /* for a request to be answered; 0: 10 minutes */
     pdl_str
         /* origins of pages that may send requests and read answers, separated by commas; * is any;

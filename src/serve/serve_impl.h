@@ -12,6 +12,7 @@
 #include "serve/serve.h"
 
 struct form;
+struct keyed;
 
 /* What of an answer, besides its text, was sent while it came: sent.h. */
 typedef struct sent {
@@ -59,8 +60,10 @@ typedef struct work {
     PDL_VEC(response_item) items; /* of a stream, in the order of the output */
     PDL_VEC(size_t) call_places;
     bool waits; /* for its turn */
+    size_t n_bytes; /* of its body, while it waits */
     choice *choices;
     uint32_t n, n_over;
+    struct keyed *keyed; /* it has an Idempotency-Key and is durable: keyed.h; NULL: not so */
     pdl_timer *limit;   /* of the whole request */
     pdl_timer *silence; /* of an answer in pieces */
     char id[40];
@@ -92,6 +95,7 @@ struct pdl_serve {
     uint32_t n_slots;
     uint64_t ids; /* generator of ids */
     struct metrics *metrics;
+    struct keyed *keyed; /* of all works that have one */
     bool stopping;
 };
 
@@ -121,6 +125,7 @@ typedef struct request {
     pdl_val body, chat; /* the request, and the same as a chat; owned */
     const pdl_served *model;
     uint32_t n; /* number of choices */
+    struct keyed *keyed; /* NULL: none */
 } request;
 /* Returns false when the request is wrong; it was then answered. */
 bool pdl_serve_ask_read(pdl_serve *s, pdl_exchange *x, const struct form *form, request *out);
