@@ -13,8 +13,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "base/vec.h"
-#include "journal/sql.h"
+#include "journal/store_impl.h"
 
 #include "base/banned.h"
 
@@ -63,46 +62,6 @@ static const char schema[] = "BEGIN IMMEDIATE;"
 #define COLUMNS                                                                                    \
     "id, key, kin, place, seq, kind, hash, request, messages, start, begin_clock, end, "           \
     "end_clock, state, attempt, again, pieces, reply, error, tokens, cost, run"
-
-typedef enum {
-    ST_BEGIN,
-    ST_COMMIT,
-    ST_PUT,
-    ST_GET,
-    ST_START,
-    ST_END,
-    ST_ATTEMPT,
-    ST_COUNT_ATTEMPT,
-    ST_KEYS,
-    ST_BY_STATE,
-    ST_BY_ID,
-    ST_BY_ERROR,
-    ST_ALL,
-    ST_SUMS,
-    ST_FIND_MESSAGE,
-    ST_ADD_MESSAGE,
-    ST_AT_MESSAGE,
-    ST_PUT_FILE,
-    ST_FILES,
-    ST_TEXTS,
-    ST_REWRITE,
-    ST_MESSAGE_TEXTS,
-    ST_REWRITE_MESSAGE,
-    ST_FACTS,
-    ST_DECIDE,
-    ST_PUT_ROW,
-    ST_GET_ROW,
-    ST_ROWS,
-    ST_FORGET_FAILED,
-    ST_FORGET_ROW,
-    ST_FIND_RUN,
-    ST_BEGIN_RUN,
-    ST_END_RUN,
-    ST_PRUNE_EFFECTS,
-    ST_PRUNE_RUNS,
-    ST_PRUNE_MESSAGES,
-    ST_COUNT
-} statement;
 
 static const char *const texts[] = {
     [ST_BEGIN] = "BEGIN",
@@ -159,26 +118,6 @@ static_assert(sizeof texts / sizeof *texts == ST_COUNT, "a text for each stateme
 
 static const sql_use writing = {PDL_E_io, "cannot write ", "", texts, ST_COUNT};
 static const sql_use reading = {PDL_E_replay, "the journal ", " cannot be read", texts, ST_COUNT};
-
-/* Rows by a number, in its order, equal ones in that of their ids. An index in the file would have
- * to be written with each effect, and only a run that continues looks. */
-typedef struct row_keys {
-    struct keyed_row {
-        int64_t x, id;
-    } * p;
-    size_t n, cap;
-} row_keys;
-
-struct pdl_store {
-    sql *q;
-    bool in_transaction, writes, dirty;
-    bool full;      /* a sync reaches the disk */
-    int level;      /* of PRAGMA synchronous: 1 or 2 */
-    int next_level; /* of the transaction that begins next */
-    size_t pending;
-    row_keys by_key, by_kin; /* rows that were there when they were first looked for */
-    bool has_keys;
-};
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
@@ -366,7 +305,7 @@ static bool begin(pdl_store *s, pdl_err *err) {
     return s->in_transaction;
 }
 
-static bool put(pdl_store *s, statement st, const sql_arg *args, size_t n, pdl_err *err) {
+bool pdl_store_write(pdl_store *s, statement st, const sql_arg *args, size_t n, pdl_err *err) {
     s->pending++;
     s->dirty = true;
     return begin(s, err) && pdl_sql_run(s->q, st, args, n, NULL, NULL, err);
@@ -425,7 +364,7 @@ bool pdl_store_get(pdl_store *s, const char *key, pdl_buf *out, pdl_err *err) {
 }
 
 bool pdl_store_put(pdl_store *s, const char *key, pdl_str value, pdl_err *err) {
-    return put(s, ST_PUT, (sql_arg[]){SQL_S(pdl_str_of(key)), SQL_S(value)}, 2, err);
+    return pdl_store_write(s, ST_PUT, (sql_arg[]){SQL_S(pdl_str_of(key)), SQL_S(value)}, 2, err);
 }
 
 /* --- effects ---------------------------------------------------------------------------------- */
@@ -454,7 +393,7 @@ bool pdl_store_begin(pdl_store *s, const store_effect *e, int64_t *id, pdl_err *
                       SQL_S(e->error),
                       SQL_I(e->tokens),
                       SQL_D(e->cost)};
-    if (!put(s, ST_START, args, sizeof args / sizeof *args, err)) return false;
+    if (!pdl_store_write(s, ST_START, args, sizeof args / sizeof *args, err)) return false;
     *id = pdl_sql_last_id(s->q);
     return true;
 }
@@ -463,14 +402,15 @@ bool pdl_store_end(pdl_store *s, const store_effect *e, pdl_err *err) {
     sql_arg args[] = {SQL_I(e->attempt), SQL_D(e->end),   SQL_D(e->end_clock), SQL_I(e->state),
                       SQL_S(e->pieces),  SQL_S(e->reply), SQL_S(e->error),     SQL_I(e->tokens),
                       SQL_D(e->cost),    SQL_I(e->id)};
-    return put(s, ST_END, args, sizeof args / sizeof *args, err);
+    return pdl_store_write(s, ST_END, args, sizeof args / sizeof *args, err);
 }
 
 bool pdl_store_attempt(pdl_store *s, int64_t effect, int64_t number, double at, int status,
                        pdl_err *err) {
     sql_arg row[] = {SQL_I(effect), SQL_I(number), SQL_D(at), SQL_I(status)},
             count[] = {SQL_I(number + 1), SQL_I(effect)};
-    return put(s, ST_ATTEMPT, row, 4, err) && put(s, ST_COUNT_ATTEMPT, count, 2, err);
+    return pdl_store_write(s, ST_ATTEMPT, row, 4, err) &&
+           pdl_store_write(s, ST_COUNT_ATTEMPT, count, 2, err);
 }
 
 struct each_effect {
@@ -580,51 +520,6 @@ bool pdl_store_sums(pdl_store *s, store_sums *out, pdl_err *err) {
     return pdl_sql_run(s->q, ST_SUMS, NULL, 0, on_sums, out, err);
 }
 
-/* --- runs of a server ------------------------------------------------------------------------- */
-
-static bool on_run(void *user, sql *q, sql_row *row) {
-    store_run *r = user;
-    int64_t state = pdl_sql_int(q, row, 1);
-    r->id = pdl_sql_int(q, row, 0);
-    r->state = state == STORE_RUN_ENDED || state == STORE_RUN_FAILED ? (store_run_state)state
-                                                                     : STORE_RUN_OPEN;
-    r->start = pdl_sql_num(q, row, 2);
-    r->end = pdl_sql_num(q, row, 3);
-    pdl_buf_put(&r->body, pdl_sql_text(q, row, 4));
-    pdl_buf_put(&r->answer, pdl_sql_text(q, row, 5));
-    return false;
-}
-
-bool pdl_store_find_run(pdl_store *s, pdl_str key, store_run *out, pdl_err *err) {
-    *out = (store_run){.body = PDL_BUF, .answer = PDL_BUF};
-    return pdl_sql_run(s->q, ST_FIND_RUN, (sql_arg[]){SQL_S(key)}, 1, on_run, out, err);
-}
-
-bool pdl_store_begin_run(pdl_store *s, pdl_str key, pdl_str body, double start, int64_t *id,
-                         pdl_err *err) {
-    sql_arg args[] = {SQL_S(key), SQL_S(body), SQL_D(start)};
-    if (!put(s, ST_BEGIN_RUN, args, 3, err)) return false;
-    *id = pdl_sql_last_id(s->q);
-    return true;
-}
-
-bool pdl_store_end_run(pdl_store *s, int64_t id, store_run_state state, double at, pdl_str answer,
-                       pdl_err *err) {
-    sql_arg args[] = {SQL_I(state), SQL_D(at), SQL_S(answer), SQL_I(id)};
-    return put(s, ST_END_RUN, args, 4, err);
-}
-
-bool pdl_store_prune_runs(pdl_store *s, double before, pdl_err *err) {
-    sql_arg args[] = {SQL_D(before)};
-    return put(s, ST_PRUNE_EFFECTS, args, 1, err) && put(s, ST_PRUNE_RUNS, args, 1, err) &&
-           put(s, ST_PRUNE_MESSAGES, NULL, 0, err);
-}
-
-void pdl_store_forget_keys(pdl_store *s) {
-    s->has_keys = false;
-    s->by_key.n = s->by_kin.n = 0;
-}
-
 /* --- messages --------------------------------------------------------------------------------- */
 
 struct found_message {
@@ -645,7 +540,7 @@ bool pdl_store_message(pdl_store *s, int64_t up, pdl_str hash, pdl_str text, int
     *id = f.id;
     if (f.id || !s->writes) return true;
     sql_arg args[] = {SQL_I(up), SQL_S(hash), SQL_S(text)};
-    if (!put(s, ST_ADD_MESSAGE, args, 3, err)) return false;
+    if (!pdl_store_write(s, ST_ADD_MESSAGE, args, 3, err)) return false;
     *id = pdl_sql_last_id(s->q);
     return true;
 }
@@ -692,7 +587,7 @@ bool pdl_store_messages(pdl_store *s, int64_t id, pdl_buf *out, pdl_err *err) {
 bool pdl_store_put_file(pdl_store *s, const store_file *f, pdl_err *err) {
     sql_arg args[] = {SQL_S(f->path),   SQL_I(f->existed), SQL_I(f->before), SQL_I(f->size),
                       SQL_I(f->device), SQL_I(f->inode),   SQL_I(f->changed)};
-    return put(s, ST_PUT_FILE, args, sizeof args / sizeof *args, err);
+    return pdl_store_write(s, ST_PUT_FILE, args, sizeof args / sizeof *args, err);
 }
 
 struct each_file {
@@ -719,7 +614,7 @@ bool pdl_store_each_file(pdl_store *s, bool (*fn)(void *user, const store_file *
 
 bool pdl_store_decide(pdl_store *s, double at, pdl_str place, pdl_str text, pdl_err *err) {
     sql_arg args[] = {SQL_D(at), SQL_S(place), SQL_S(text)};
-    return put(s, ST_DECIDE, args, 3, err);
+    return pdl_store_write(s, ST_DECIDE, args, 3, err);
 }
 
 /* --- rewriting -------------------------------------------------------------------------------- */
@@ -746,7 +641,7 @@ static bool on_texts(void *user, sql *q, sql_row *row) {
     sql_arg args[5];
     for (int i = 0; i < 4; i++) args[i] = SQL_S(rewritten(r, pdl_sql_text(q, row, i + 1), &b[i]));
     args[4] = SQL_I(pdl_sql_int(q, row, 0));
-    r->ok = put(r->s, ST_REWRITE, args, 5, r->err);
+    r->ok = pdl_store_write(r->s, ST_REWRITE, args, 5, r->err);
     for (size_t i = 0; i < 4; i++) pdl_buf_fini(&b[i]);
     return r->ok;
 }
@@ -756,7 +651,7 @@ static bool on_message_text(void *user, sql *q, sql_row *row) {
     pdl_buf b;
     sql_arg args[] = {SQL_S(rewritten(r, pdl_sql_text(q, row, 1), &b)),
                       SQL_I(pdl_sql_int(q, row, 0))};
-    r->ok = put(r->s, ST_REWRITE_MESSAGE, args, 2, r->err);
+    r->ok = pdl_store_write(r->s, ST_REWRITE_MESSAGE, args, 2, r->err);
     pdl_buf_fini(&b);
     return r->ok;
 }
@@ -766,7 +661,7 @@ static bool on_fact(void *user, sql *q, sql_row *row) {
     pdl_buf b;
     sql_arg args[] = {SQL_S(pdl_sql_text(q, row, 0)),
                       SQL_S(rewritten(r, pdl_sql_text(q, row, 1), &b))};
-    r->ok = put(r->s, ST_PUT, args, 2, r->err);
+    r->ok = pdl_store_write(r->s, ST_PUT, args, 2, r->err);
     pdl_buf_fini(&b);
     return r->ok;
 }
@@ -778,49 +673,4 @@ bool pdl_store_rewrite(pdl_store *s, void (*fn)(void *user, pdl_str text, pdl_bu
            pdl_sql_run(s->q, ST_TEXTS, NULL, 0, on_texts, &r, err) && r.ok &&
            pdl_sql_run(s->q, ST_MESSAGE_TEXTS, NULL, 0, on_message_text, &r, err) && r.ok &&
            pdl_sql_run(s->q, ST_FACTS, NULL, 0, on_fact, &r, err) && r.ok;
-}
-
-/* --- runs of one file: the rows of a batch ---------------------------------------------------- */
-
-bool pdl_store_put_row(pdl_store *s, const store_row *r, pdl_err *err) {
-    sql_arg args[] = {SQL_I(r->number), SQL_S(r->facts), SQL_S(r->hash),  SQL_I(r->failed ? 2 : 1),
-                      SQL_D(r->start),  SQL_D(r->end),   SQL_S(r->answer)};
-    return put(s, ST_PUT_ROW, args, sizeof args / sizeof *args, err);
-}
-
-typedef struct row_reader {
-    store_row_fn *fn;
-    void *user;
-} row_reader;
-
-static bool on_row(void *user, sql *q, sql_row *row) {
-    const row_reader *r = user;
-    store_row out = {
-        .number = pdl_sql_int(q, row, 0),
-        .facts = pdl_sql_text(q, row, 1),
-        .hash = pdl_sql_text(q, row, 2),
-        .failed = pdl_sql_int(q, row, 3) == 2,
-        .start = pdl_sql_num(q, row, 4),
-        .end = pdl_sql_num(q, row, 5),
-        .answer = pdl_sql_text(q, row, 6),
-    };
-    return r->fn(r->user, &out);
-}
-
-bool pdl_store_find_row(pdl_store *s, int64_t number, store_row_fn *fn, void *user, pdl_err *err) {
-    row_reader r = {fn, user};
-    return pdl_sql_run(s->q, ST_GET_ROW, (sql_arg[]){SQL_I(number)}, 1, on_row, &r, err);
-}
-
-bool pdl_store_each_row(pdl_store *s, int64_t after, store_row_fn *fn, void *user, pdl_err *err) {
-    row_reader r = {fn, user};
-    return pdl_sql_run(s->q, ST_ROWS, (sql_arg[]){SQL_I(after)}, 1, on_row, &r, err);
-}
-
-bool pdl_store_forget_failed(pdl_store *s, pdl_err *err) {
-    return put(s, ST_FORGET_FAILED, NULL, 0, err);
-}
-
-bool pdl_store_forget_row(pdl_store *s, int64_t number, pdl_err *err) {
-    return put(s, ST_FORGET_ROW, (sql_arg[]){SQL_I(number)}, 1, err);
 }
