@@ -113,7 +113,7 @@ bool pdl_durable_is_ready(const pdl_durable *d);
 
 /* --- runs of a server: one file, one sync for all in a turn (group.c) ------------------------- */
 
-/* The journal of a server: made, or opened where it is there and nobody else owns it. Keys are named
+/* The journal of a server: made, or opened where it is there and nobody else has it. Keys are named
  * before the first run, as above. Errors as create and open. */
 PDL_MUST bool pdl_durable_open_server(pdl_str path, const pdl_durable_facts *facts, bool full,
                                       bool take_over, pdl_durable **out, pdl_buf *note,
