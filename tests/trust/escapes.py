@@ -23,8 +23,9 @@ import ctypes, os
 libc = ctypes.CDLL(None, use_errno=True)
 """
 
-ATTEMPTS = [
-    # files of the user
+# Names of groups, and after each its attempts.
+ROWS = [
+    "files of the user",
     py("read a file of the home folder", PROCESS, READ.format(path="{HOME}/notes.txt")),
     py("read an ssh key", PROCESS, READ.format(path="{HOME}/.ssh/id_rsa")),
     py("read .netrc", PROCESS, READ.format(path="{HOME}/.netrc")),
@@ -44,7 +45,7 @@ ATTEMPTS = [
     sh("cat a file of the home folder", PROCESS, "cat {HOME}/notes.txt >/dev/null && echo ESCAPED"),
     sh("find keys", PROCESS, "find {HOME} -name id_rsa 2>/dev/null | grep -q id_rsa && echo ESCAPED"),
     sh("hard link to a file outside", PROCESS, "ln {OUT}/other.txt {DIR}/hard 2>/dev/null && echo ESCAPED"),
-    # writing
+    "writing",
     py("write into the program's folder", PROCESS, "open('{DIR}/new.txt', 'w').write('x')\nprint('ESCAPED')"),
     py("change the program", PROCESS, "open('{DIR}/sub/data.txt', 'a').write('x')\nprint('ESCAPED')"),
     py("write into the home folder", PROCESS, "open('{HOME}/w.txt', 'w').write('x')\nprint('ESCAPED')"),
@@ -59,13 +60,13 @@ ATTEMPTS = [
     sh("redirect into a file outside", PROCESS, "echo x > {OUT}/redirected && echo ESCAPED"),
     sh("copy a program outside", PROCESS, "cp /bin/true {OUT}/copied && echo ESCAPED"),
     sh("mkfifo outside", PROCESS, "mkfifo {OUT}/fifo && echo ESCAPED"),
-    # start files and later processes
+    "start files and later processes",
     py("plant LD_PRELOAD for the next process", PROCESS, "open('{HOME}/.profile', 'w').write('export LD_PRELOAD=x')\nprint('ESCAPED')"),
     py("plant a module that Python imports at its start", PROCESS, "open('{DIR}/sitecustomize.py', 'w').write('')\nprint('ESCAPED')"),
     py("plant a git hook", PROCESS, "open('{DIR}/.git/hook', 'w').write('')\nprint('ESCAPED')"),
     sh("leave a daemon", FULL,
        "(setsid sh -c 'sleep 0.5; touch {OUT}/daemon' >/dev/null 2>&1 &) ; sleep 1.2; test -e {OUT}/daemon && echo ESCAPED"),
-    # other processes
+    "other processes",
     py("see the engine in /proc", FULL, "import os\nprint('ESCAPED' if os.path.exists('/proc/{PID}/cmdline') else '')"),
     py("read the environment of the engine", PROCESS, READ.format(path="/proc/{PID}/environ")),
     py("read the memory map of the engine", PROCESS, READ.format(path="/proc/{PID}/maps")),
@@ -78,10 +79,10 @@ ATTEMPTS = [
        "import os\nos.close(os.open('/proc/{VICTIM}/mem', os.O_RDONLY))\nprint('ESCAPED')"),
     py("a canary in the environment", PROCESS, "import os\nprint('ESCAPED' if 'sk-canary' in str(os.environ) else '')"),
     py("System V shared memory of others", FULL, CALL + "print('ESCAPED' if libc.shmget({SHMKEY}, 16, 0) >= 0 else '')"),
-    # descriptors
+    "descriptors",
     py("an inherited descriptor", PROCESS,
        "import os\nprint('ESCAPED' if any('inherited' in os.readlink(f'/proc/self/fd/{{fd}}') for fd in range(3, 64) if os.path.exists(f'/proc/self/fd/{{fd}}')) else '')"),
-    # kernel
+    "kernel",
     py("mount a tmpfs in namespaces of its own", PROCESS, CALL + "print('ESCAPED' if libc.unshare(0x10020000) == 0 else '')"),
     py("a new namespace of users", PROCESS, CALL + "print('ESCAPED' if libc.unshare(0x10000000) == 0 else '')"),
     sh("unshare -Ur", PROCESS, "unshare -Ur true && echo ESCAPED"),
@@ -96,7 +97,7 @@ ATTEMPTS = [
     py("bpf", PROCESS, CALL + "a = ctypes.create_string_buffer(bytes([2,0,0,0,4,0,0,0,4,0,0,0,1,0,0,0]) + bytes(112))\nprint('ESCAPED' if libc.syscall(321, 0, a, 128) >= 0 else '')"),
     py("a setuid program", PROCESS, "import os, tempfile\np = tempfile.mktemp()\nopen(p, 'w').close()\nos.chmod(p, 0o4755)\nprint('ESCAPED' if os.stat(p).st_mode & 0o4000 else '')"),
     py("chroot", PROCESS, "import os\nos.chroot('/')\nprint('ESCAPED')"),
-    # sockets and the network
+    "sockets and the network",
     py("a unix socket outside", PROCESS, "import socket\ns = socket.socket(socket.AF_UNIX)\ns.connect('{OUT}/sock')\nprint('ESCAPED')"),
     py("a unix socket in the program's folder", PROCESS, "import socket\ns = socket.socket(socket.AF_UNIX)\ns.connect('{DIR}/sock')\nprint('ESCAPED')"),
     py("an abstract socket", PROCESS, "import socket\ns = socket.socket(socket.AF_UNIX)\ns.connect('\\0pdl-test-{PID}')\nprint('ESCAPED')"),
@@ -109,10 +110,23 @@ ATTEMPTS = [
     py("a packet socket", PROCESS, "import socket\nsocket.socket(socket.AF_PACKET, socket.SOCK_RAW)\nprint('ESCAPED')"),
     py("a netlink socket", PROCESS, "import socket\nsocket.socket(socket.AF_NETLINK, socket.SOCK_RAW)\nprint('ESCAPED')"),
     sh("a server on the loopback, from bash", PROCESS, "bash -c 'exec 3<>/dev/tcp/127.0.0.1/{PORT}' && echo ESCAPED"),
-    # limits
+    "limits",
     py("a memory bomb", PROCESS, "b = bytearray(3 << 30)\nprint('ESCAPED')"),
     py("a large file", PROCESS, "import os, signal\nsignal.signal(signal.SIGXFSZ, signal.SIG_IGN)\nf = open('{TMP}/large', 'wb')\nf.seek(2 << 30)\nf.write(b'x')\nf.flush()\nprint('ESCAPED')"),
     py("a fork bomb of 300", PROCESS,
        "import os, time\nn = 0\nfor i in range(300):\n    if os.fork() == 0:\n        time.sleep(1.5)\n        os._exit(0)\ntime.sleep(0.6)\nprint('ESCAPED')"),
     py("a core dump", PROCESS, "import resource\nprint('ESCAPED' if resource.getrlimit(resource.RLIMIT_CORE)[1] != 0 else '')"),
 ]
+
+ATTEMPTS = [r for r in ROWS if isinstance(r, tuple)]
+
+
+def groups():
+    """[(name, attempts)]"""
+    found = []
+    for row in ROWS:
+        if isinstance(row, str):
+            found.append((row, []))
+        else:
+            found[-1][1].append(row)
+    return found

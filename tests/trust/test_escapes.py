@@ -14,7 +14,7 @@ import threading
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from escapes import ATTEMPTS, FULL, PROCESS  # noqa: E402
+from escapes import ATTEMPTS, FULL, PROCESS, groups  # noqa: E402
 
 BUILD = Path(sys.argv[1]).resolve()
 PDL = BUILD / "pdl"
@@ -294,6 +294,15 @@ def mistakes():
         note(r.stdout.strip() == "ran", "--no-sandbox overrides the environment", r.stderr)
 
 
+def page():
+    """The table of docs/security.md has the numbers of the attempts."""
+    text = (Path(__file__).resolve().parents[2] / "docs/security.md").read_text()
+    for name, rows in groups():
+        n = len(rows)
+        line = f"| {name} | {n} | {n} | {sum(r[1] == PROCESS for r in rows)} | {sum(r[2] == 'python' for r in rows)} |"
+        note(line in text, f"docs/security.md: {line}")
+
+
 if __name__ == "__main__":
     if not shutil.which("bwrap"):
         print("skipped: no bubblewrap")
@@ -304,5 +313,6 @@ if __name__ == "__main__":
     grants()
     net()
     mistakes()
+    page()
     print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
     sys.exit(failed > 0)
