@@ -14,6 +14,7 @@ _pdl() {
     --on-error) COMPREPLY=($(compgen -W 'keep stop' -- "$cur")); return ;;
     --changed) COMPREPLY=($(compgen -W 'fail reuse' -- "$cur")); return ;;
     --progress) COMPREPLY=($(compgen -W 'auto lines none' -- "$cur")); return ;;
+    --metric) COMPREPLY=($(compgen -W 'exact numeric contains' -- "$cur")); return ;;
     esac
     case ${COMP_WORDS[1]} in
     check) words='--help --strict --format --fix --data-file --data --policy ' ;;
@@ -21,6 +22,8 @@ _pdl() {
     explain) words='--help --data-file --data --allow --json --stream --prices ' ;;
     cache) words='--help --format --older-than --model --all ' ;;
     batch) words='--help --input --output --format --map --data-file --data --types --jobs --on-error --max-errors --limit --sample --unordered --overwrite --retry-errors --changed --allow-files --progress --report --dry-run --cache --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --sandbox --no-sandbox --sandbox-min ' ;;
+    eval) words='--help --data --expect --judge --metric --samples --pass --against --json --junit --output --map --limit --data-file --format --types --jobs --cache --timeout --budget --prices --max-rps --max-tokens-per-minute --wire ' ;;
+    test) words='--help --junit ' ;;
     view) words='--help --html --svg --source --open --port ' ;;
     resume) words='--help --changed --again --skip --rebuild --take-over --only-new --check --data-file --data --stream --trace --sync --park --provisional --output --cache --jobs --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --progress --verbose --otlp --otlp-content ' ;;
     runs) words='--help --json --keep --redact ' ;;
@@ -39,7 +42,7 @@ _pdl() {
     esac
     if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W "$words" -- "$cur")); return; fi
     COMPREPLY=($(compgen -f -- "$cur"))
-    [[ $COMP_CWORD == 1 ]] && COMPREPLY+=($(compgen -W 'check dump explain cache batch view resume runs answer trace serve lsp policy new mock sandbox doctor schema help ' -- "$cur"))
+    [[ $COMP_CWORD == 1 ]] && COMPREPLY+=($(compgen -W 'check dump explain cache batch eval test view resume runs answer trace serve lsp policy new mock sandbox doctor schema help ' -- "$cur"))
     return 0
 }
 complete -o filenames -F _pdl pdl

@@ -187,6 +187,23 @@ static const option options[] = {
      "a summary at the end, as JSON when FILE ends in .json, else as HTML. May be repeated"},
     {OPT_dry_run, "dry-run", 0, OPT_FLAG, NULL, NULL,
      "ask nobody: estimate calls, tokens and cost from some of the rows"},
+    {OPT_eval_data, "data", 0, OPT_VALUE, "ROWS", NULL,
+     "the table of questions: FILE.jsonl, FILE.csv or FILE.db:TABLE"},
+    {OPT_expect, "expect", 0, OPT_VALUE, "COLUMN", NULL,
+     "the column of the right answers, which the program does not see"},
+    {OPT_judge, "judge", 0, OPT_VALUE, "PROGRAM", NULL,
+     "a program that gets input, expected and result, and gives a boolean or a number from 0 to 1"},
+    {OPT_metric, "metric", 0, OPT_VALUE, "NAME", "{exact,numeric,contains}",
+     "when an answer is right, without a judge: those of lib/eval; exact when absent"},
+    {OPT_samples, "samples", 0, OPT_VALUE, "N", NULL,
+     "answers to each question, without the cache; 1 when absent"},
+    {OPT_pass, "pass", 0, OPT_VALUE, "K", NULL,
+     "the chance that one of K samples is right is estimated; 1 when absent"},
+    {OPT_against, "against", 0, OPT_VALUE, "PROGRAM", NULL,
+     "a second program, compared on the same questions"},
+    {OPT_junit, "junit", 0, OPT_VALUE, "FILE", NULL, "write the results as JUnit's XML"},
+    {OPT_scores, "output", 'o', OPT_VALUE, "OUT", NULL,
+     "write all rows with their scores, as JSONL"},
     {OPT_net, "net", 0, OPT_FLAG, NULL, NULL,
      "also ask the services that are set up whether they answer"},
 };
@@ -218,6 +235,13 @@ static const opt_id view_options[] = {OPT_help, OPT_html,      OPT_svg,  OPT_sou
                                       OPT_open, OPT_view_port, OPT_COUNT};
 static const opt_id mock_options[] = {OPT_help,  OPT_replies,   OPT_strict_replies,
                                       OPT_delay, OPT_mock_port, OPT_COUNT};
+static const opt_id test_options[] = {OPT_help, OPT_junit, OPT_COUNT};
+static const opt_id eval_options[] = {
+    OPT_help,       OPT_eval_data, OPT_expect,  OPT_judge,     OPT_metric,
+    OPT_samples,    OPT_pass,      OPT_against, OPT_json,      OPT_junit,
+    OPT_scores,     OPT_map,       OPT_limit,   OPT_data_file, OPT_rows_form,
+    OPT_rows_types, OPT_rows_jobs, OPT_cache,   OPT_timeout,   OPT_budget,
+    OPT_prices,     OPT_max_rps,   OPT_max_tpm, OPT_wire,      OPT_COUNT};
 static const opt_id batch_options[] = {
     OPT_help,         OPT_input,        OPT_rows_output, OPT_rows_form,     OPT_map,
     OPT_data_file,    OPT_data,         OPT_rows_types,  OPT_rows_jobs,     OPT_on_error,
@@ -250,6 +274,8 @@ static const command table[] = {
      "  dump FILE       print an intermediate form of a program\n"
      "  explain FILE    show what would be sent to models, without sending it\n"
      "  batch FILE      run a program for each row of a table\n"
+     "  eval FILE       run a program over questions with known answers\n"
+     "  test [FILE]...  run the tests that stand beside programs\n"
      "  cache ACTION FILE  list, prune or export a file of --cache\n"
      "  resume ID|FILE  continue a durable run where it ended\n"
      "  runs            list durable runs; show, remove, prune, export them\n"
@@ -295,6 +321,17 @@ static const command table[] = {
      "finished.\n"
      "Exit codes: 0 all rows have results; 3 some rows failed; 1 it stopped; 2 wrong command, "
      "columns or files;\n130 Ctrl-C; 143 SIGTERM.\n"},
+    {"eval", pdl_cli_cmd_eval, eval_options, "FILE",
+     "Run a program over questions with known answers, and say how many it gets right.",
+     "Right answers come from --expect, and are compared by --metric, or a --judge decides. Rows "
+     "that fail are wrong.\n"
+     "Exit codes: 0 it was evaluated, whatever the score; 1 it stopped; 2 wrong command, columns "
+     "or "
+     "files.\n"},
+    {"test", pdl_cli_cmd_test, test_options, "[FILE]...",
+     "Run the tests that stand beside programs: NAME.test.yaml, or all in a folder and below it.",
+     "Without FILE: those of this folder. No model is asked: tests bring replies or recordings.\n"
+     "Exit codes: 0 all passed; 1 one failed; 2 there are none, or a file of tests is wrong.\n"},
     {"view", pdl_cli_cmd_view, view_options, "FILE|ID [OTHER]",
      "Show a run as nested boxes in a browser: a trace, ours or the reference's, a recording,\n"
      "or a durable run.\n"

@@ -114,6 +114,15 @@ typedef enum {
     OPT_rows_progress,
     OPT_report,
     OPT_dry_run,
+    OPT_eval_data,
+    OPT_expect,
+    OPT_judge,
+    OPT_metric,
+    OPT_samples,
+    OPT_pass,
+    OPT_against,
+    OPT_junit,
+    OPT_scores,
     OPT_net,
     OPT_COUNT
 } opt_id;
@@ -184,6 +193,8 @@ int pdl_cli_cmd_view(const arguments *a);
 int pdl_cli_cmd_new(const arguments *a);
 int pdl_cli_cmd_batch(const arguments *a);
 int pdl_cli_cmd_doctor(const arguments *a);
+int pdl_cli_cmd_test(const arguments *a);
+int pdl_cli_cmd_eval(const arguments *a);
 int pdl_cli_cmd_mock(const arguments *a);
 int pdl_cli_cmd_lsp(const arguments *a);
 int pdl_cli_cmd_schema(const arguments *a);

@@ -1,0 +1,53 @@
+/* fuzz_rows.c -- tables of batches: the first byte says the form. Properties: a row is whole or has
+ * a problem, rows are numbered from 1, lines grow, whole rows of CSV have all columns.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "batch/rows.h"
+#include "fuzz.h"
+
+static void check_row(const pdl_rowset *r, const pdl_row *row, uint64_t number, uint64_t line) {
+    size_t n;
+    bool fixed = pdl_rows_columns(r, &n) != NULL;
+    FUZZ_MUST(row->number == number && row->line > line && pdl_is_dict(row->columns));
+    FUZZ_MUST(!row->problem || row->problem[0]);
+    FUZZ_MUST(row->problem || !fixed || pdl_dict_len(row->columns) == n);
+}
+
+static void read_all(pdl_rowset *r) {
+    uint64_t number = 0, line = 0;
+    for (;;) {
+        pdl_row row;
+        pdl_err err = {0};
+        pdl_rows_step step = pdl_rows_next(r, true, &row, &err);
+        FUZZ_MUST(step == PDL_ROWS_ROW || step == PDL_ROWS_END);
+        if (step != PDL_ROWS_ROW) return;
+        check_row(r, &row, ++number, line);
+        line = row.line;
+        pdl_row_fini(&row);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    char path[40];
+    int fd = memfd_create("rows", MFD_CLOEXEC);
+    pdl_table t;
+    pdl_rowset *r;
+    pdl_err err = {0};
+    if (fd < 0 || !size) return 0;
+    bool csv = data[0] & 1, types = data[0] & 2;
+    FUZZ_MUST(write(fd, data + 1, size - 1) == (ssize_t)(size - 1));
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    FUZZ_MUST(pdl_table_of(pdl_str_of(path), csv ? PDL_STR("csv") : PDL_STR("jsonl"), &t, &err));
+    if (pdl_rows_open(&t, types, &r, &err)) {
+        read_all(r);
+        pdl_rows_close(r);
+    }
+    pdl_err_fini(&err);
+    close(fd);
+    return 0;
+}

@@ -1,0 +1,125 @@
+/* cmd_eval.c -- pdl eval FILE: a program over questions with known answers.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "cli/cli.h"
+#include "eval/eval.h"
+#include "value/json_write.h"
+
+#include "base/banned.h"
+
+enum { DEFAULT_JOBS = 16, MOST_SAMPLES = 10000 };
+
+typedef struct evaluator {
+    const arguments *a;
+    pdl_eval_options o;
+    PDL_VEC(pdl_batch_map) map;
+} evaluator;
+
+static bool read_map(evaluator *e) {
+    for (size_t i = 0; i < e->a->values.n; i++) {
+        pdl_str v = e->a->values.p[i].value;
+        size_t eq = pdl_str_rfind(v, PDL_STR("="));
+        if (e->a->values.p[i].id != OPT_map) continue;
+        if (eq == PDL_NOT_FOUND || eq == 0 || eq + 1 == v.n) {
+            (void)pdl_cli_refuse(e->a, "argument --map: expected COLUMN=VARIABLE");
+            return false;
+        }
+        *pdl_vec_push(&e->map) =
+            (pdl_batch_map){pdl_str_sub(v, 0, eq), pdl_str_sub(v, eq + 1, v.n)};
+    }
+    e->o.map = e->map.p;
+    e->o.n_map = e->map.n;
+    return true;
+}
+
+static bool read_numbers(evaluator *e) {
+    int64_t jobs = DEFAULT_JOBS, samples = 1, pass = 1, limit = 0;
+    const arguments *a = e->a;
+    if (!pdl_cli_read_whole(a, OPT_rows_jobs, 1, PDL_SPAWN_SLOTS, &jobs) ||
+        !pdl_cli_read_whole(a, OPT_samples, 1, MOST_SAMPLES, &samples) ||
+        !pdl_cli_read_whole(a, OPT_pass, 1, samples, &pass) ||
+        !pdl_cli_read_whole(a, OPT_limit, 1, INT64_MAX, &limit))
+        return false;
+    e->o.jobs = (uint32_t)jobs;
+    e->o.samples = (uint64_t)samples;
+    e->o.pass = (uint64_t)pass;
+    e->o.limit = (uint64_t)limit;
+    return true;
+}
+
+static bool read_table(evaluator *e) {
+    pdl_err err = {0};
+    bool ok =
+        pdl_table_of(e->a->value[OPT_eval_data], e->a->value[OPT_rows_form], &e->o.data, &err);
+    if (!ok) pdl_cli_print_error(&err, NULL);
+    pdl_err_fini(&err);
+    return ok;
+}
+
+static int report(const evaluator *e, pdl_vref result) {
+    pdl_buf out = PDL_BUF;
+    pdl_err err = {0};
+    if (!e->a->given[OPT_json]) {
+        pdl_eval_put_table(result, &out);
+    } else if (!pdl_json_write(result, PDL_JSON_SPACED, 2, &out, &err)) {
+        pdl_cli_print_error(&err, NULL);
+        pdl_err_fini(&err);
+    } else {
+        pdl_buf_putc(&out, '\n');
+    }
+    int code = pdl_cli_put_stdout(pdl_buf_str(&out));
+    pdl_buf_fini(&out);
+    return code;
+}
+
+static int evaluate(evaluator *e) {
+    const arguments *a = e->a;
+    run_limits limits = {0};
+    pdl_err err = {0};
+    pdl_val vars = pdl_absent(), result = pdl_absent();
+    pdl_session_options *so = &e->o.session;
+    int code = pdl_cli_run_limits_read(a, &limits, so);
+    if (code) return code;
+    so->cache = a->value[OPT_cache];
+    so->timeouts = a->given[OPT_timeout] ? a->value[OPT_timeout].p : NULL;
+    so->cancel = pdl_cli_signal_received();
+    e->o.budget = so->budget;
+    so->budget = NULL; /* one for all rows */
+    bool ok = pdl_cli_read_data(a, &vars, &err);
+    e->o.variables = vars;
+    ok = ok && pdl_eval_run(&e->o, &result, &err);
+    if (ok)
+        code = report(e, result);
+    else
+        code = err.kind == PDL_E_usage ? 2 : pdl_err_exit_code(&err);
+    if (!ok) pdl_cli_print_error(&err, NULL);
+    pdl_err_fini(&err);
+    pdl_drop(result);
+    if (!pdl_is_absent(vars)) pdl_drop(vars);
+    pdl_cli_run_limits_fini(&limits);
+    return code;
+}
+
+int pdl_cli_cmd_eval(const arguments *a) {
+    evaluator e = {.a = a};
+    if (!a->files.n) return pdl_cli_refuse(a, "the following arguments are required: FILE");
+    if (!a->given[OPT_eval_data])
+        return pdl_cli_refuse(a, "the following arguments are required: --data ROWS");
+    if (!a->given[OPT_expect] && !a->given[OPT_judge])
+        return pdl_cli_refuse(a, "one of the arguments --expect COLUMN and --judge PROGRAM is "
+                                 "required");
+    if (a->given[OPT_metric] && a->given[OPT_judge])
+        return pdl_cli_refuse(a, "--metric and --judge exclude each other");
+    e.o.program = a->files.p[0];
+    e.o.against = a->value[OPT_against];
+    e.o.expect = a->value[OPT_expect];
+    e.o.judge = a->value[OPT_judge];
+    e.o.metric = a->given[OPT_metric] ? a->value[OPT_metric] : PDL_STR("exact");
+    e.o.output = a->value[OPT_scores];
+    e.o.junit = a->value[OPT_junit];
+    e.o.types = a->given[OPT_rows_types];
+    int code = read_map(&e) && read_numbers(&e) && read_table(&e) ? evaluate(&e) : 2;
+    pdl_vec_fini(&e.map);
+    return code;
+}

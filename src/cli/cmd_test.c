@@ -1,0 +1,96 @@
+/* cmd_test.c -- pdl test [FILE or folder]...: the tests that stand beside programs.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "cli/cli.h"
+#include "eval/junit.h"
+#include "eval/tests.h"
+#include "io/file.h"
+
+#include "base/banned.h"
+
+typedef struct tester {
+    size_t passed, failed, files;
+    bool broken; /* a file of tests is wrong */
+    pdl_junit junit;
+} tester;
+
+static void on_report(void *user, pdl_str program, pdl_str name, pdl_str problem) {
+    tester *t = user;
+    pdl_buf line = PDL_BUF;
+    pdl_buf_putf(&line, "%s %.*s: %.*s", problem.n ? "FAIL" : "ok  ", PDL_FMT(program),
+                 PDL_FMT(name));
+    if (problem.n) pdl_buf_putf(&line, ": %.*s", PDL_FMT(problem));
+    for (size_t i = 0; i < line.len; i++)
+        if (line.p[i] == '\n') line.p[i] = ' '; /* one line a test */
+    pdl_buf_putc(&line, '\n');
+    (void)pdl_cli_put_stdout(pdl_buf_str(&line));
+    pdl_junit_add(&t->junit, program, name, problem);
+    t->passed += problem.n == 0;
+    t->failed += problem.n > 0;
+    pdl_buf_fini(&line);
+}
+
+static bool run_file(void *user, pdl_str file) {
+    tester *t = user;
+    pdl_err err = {0};
+    t->files++;
+    if (!pdl_tests_run(file, pdl_cli_signal_received(), on_report, t, &err)) {
+        pdl_cli_print_error(&err, NULL);
+        t->broken = true;
+    }
+    pdl_err_fini(&err);
+    return !*pdl_cli_signal_received();
+}
+
+/* NAME.pdl means the tests beside it. */
+static void run_named(tester *t, pdl_str name) {
+    pdl_err err = {0};
+    pdl_buf file = PDL_BUF;
+    char *path = pdl_str_dup(name);
+    if (pdl_file_kind_of(path) == PDL_FILE_DIR) {
+        if (!pdl_tests_find(name, run_file, t, &err)) {
+            pdl_cli_print_error(&err, NULL);
+            t->broken = true;
+        }
+    } else if (pdl_str_ends(name, PDL_STR(".pdl"))) {
+        pdl_buf_putf(&file, "%.*s.test.yaml", (int)(name.n - 4), name.p);
+        (void)run_file(t, pdl_buf_str(&file));
+    } else if (pdl_str_ends(name, PDL_STR(".test.yaml"))) {
+        (void)run_file(t, name);
+    } else {
+        pdl_cli_note("pdl: error: %.*s: expected NAME.test.yaml, NAME.pdl or a folder",
+                     PDL_FMT(name));
+        t->broken = true;
+    }
+    pdl_err_fini(&err);
+    pdl_buf_fini(&file);
+    pdl_free(path);
+}
+
+static int write_junit(const arguments *a, const tester *t) {
+    pdl_err err = {0};
+    if (!a->given[OPT_junit]) return 0;
+    if (pdl_junit_write(&t->junit, PDL_STR("pdl test"), a->value[OPT_junit], &err)) return 0;
+    pdl_cli_print_error(&err, NULL);
+    pdl_err_fini(&err);
+    return 1;
+}
+
+int pdl_cli_cmd_test(const arguments *a) {
+    tester t = {0};
+    if (!a->files.n) run_named(&t, PDL_STR("."));
+    for (size_t i = 0; i < a->files.n; i++) run_named(&t, a->files.p[i]);
+    int code = write_junit(a, &t);
+    if (!t.files && !t.broken) pdl_cli_note("pdl: error: there are no files NAME.test.yaml");
+    if (t.files) {
+        pdl_buf line = PDL_BUF;
+        pdl_buf_putf(&line, "%zu passed, %zu failed\n", t.passed, t.failed);
+        if (!code) code = pdl_cli_put_stdout(pdl_buf_str(&line));
+        pdl_buf_fini(&line);
+    }
+    pdl_junit_fini(&t.junit);
+    if (*pdl_cli_signal_received()) return 128 + *pdl_cli_signal_received();
+    if (t.broken || !t.files) return 2;
+    return t.failed ? 1 : code;
+}

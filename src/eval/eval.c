@@ -1,0 +1,520 @@
+/* eval.c -- see eval.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "eval/eval.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/limits.h"
+#include "eval/junit.h"
+#include "eval/statistics.h"
+#include "io/file.h"
+#include "lang/load.h"
+#include "value/int.h"
+#include "value/json_read.h"
+#include "value/json_write.h"
+
+#include "base/banned.h"
+
+/* The metrics of the pattern library, as a judge program. */
+static const char metric_program[] =
+    "defs:\n"
+    "  eval: {import: lib/eval}\n"
+    "data: \"${ eval.fits(metric, '', eval.text_of(result.answer if result is mapping and 'answer' "
+    "in result else result), eval.text_of(expected), '') }\"\n";
+
+/* What a judge sees, and the columns of its table that hold it. */
+static const pdl_batch_map judged[] = {
+    {{"row", 3}, {"input", 5}}, {{"right", 5}, {"expected", 8}}, {{"said", 4}, {"result", 6}}};
+
+/* One program's answers: a score for each row and sample, negative where it failed. */
+typedef struct eval_scores {
+    PDL_VEC(double) of;
+    uint64_t failed;
+    pdl_batch_totals totals;
+} scores;
+
+typedef struct evaluation {
+    const pdl_eval_options *o;
+    char folder[64];      /* of the tables that are only needed here */
+    PDL_VEC(char *) rows; /* the data as JSON, one for each row; owned */
+    scores of[2];
+    pdl_junit junit;
+    FILE *output; /* NULL: none */
+} evaluation;
+
+/* --- tables that are only needed here --------------------------------------------------------- */
+
+static char *path_of(const evaluation *e, const char *name) {
+    pdl_buf b = PDL_BUF;
+    pdl_buf_putf(&b, "%s/%s", e->folder, name);
+    return pdl_buf_take(&b);
+}
+
+static bool make_folder(evaluation *e, pdl_err *err) {
+    const char *tmp = getenv("TMPDIR");
+    int n = snprintf(e->folder, sizeof e->folder, "%s/pdl-eval-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+    if (n > 0 && (size_t)n < sizeof e->folder && mkdtemp(e->folder)) return true;
+    pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot create a folder in %s: %s",
+                tmp && *tmp ? tmp : "/tmp", strerror(errno));
+    e->folder[0] = 0;
+    return false;
+}
+
+static void remove_folder(const evaluation *e) {
+    static const char *const names[] = {"in.jsonl",  "said.jsonl",  "said.jsonl.journal",
+                                        "ask.jsonl", "score.jsonl", "score.jsonl.journal"};
+    if (!e->folder[0]) return;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char *path = path_of(e, names[i]);
+        (void)unlink(path);
+        pdl_free(path);
+    }
+    (void)rmdir(e->folder);
+}
+
+static bool put_line(FILE *f, pdl_vref v, pdl_err *err) {
+    pdl_buf b = PDL_BUF;
+    bool ok = pdl_json_write(v, PDL_JSON_SPACED | PDL_JSON_LOOSE, 0, &b, err);
+    pdl_buf_putc(&b, '\n');
+    if (ok && fwrite(b.p, 1, b.len, f) != b.len)
+        ok = pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot write: %s", strerror(errno));
+    pdl_buf_fini(&b);
+    return ok;
+}
+
+/* Calls fn for each row of a table of ours. */
+static bool each_line(const char *path, bool (*fn)(void *user, pdl_vref row, pdl_err *err),
+                      void *user, pdl_err *err) {
+    pdl_table t;
+    pdl_rowset *r;
+    if (!pdl_table_of(pdl_str_of(path), PDL_STR("jsonl"), &t, err) ||
+        !pdl_rows_open(&t, false, &r, err))
+        return false;
+    bool ok = true;
+    for (pdl_rows_step step = PDL_ROWS_ROW; ok && step == PDL_ROWS_ROW;) {
+        pdl_row row;
+        step = pdl_rows_next(r, true, &row, err);
+        ok = step != PDL_ROWS_FAIL;
+        if (step != PDL_ROWS_ROW) break;
+        ok = fn(user, row.columns, err);
+        pdl_row_fini(&row);
+    }
+    pdl_rows_close(r);
+    return ok;
+}
+
+static FILE *create(const char *path, pdl_err *err) {
+    FILE *f = fopen(path, "we");
+    if (!f) pdl_file_errno(err, errno, path);
+    return f;
+}
+
+static bool finish(FILE *f, bool ok, const char *path, pdl_err *err) {
+    bool closed = fclose(f) == 0;
+    return ok && (closed || pdl_file_errno(err, errno, path));
+}
+
+/* --- the data --------------------------------------------------------------------------------- */
+
+static bool has_column(const evaluation *e, pdl_vref columns, pdl_err *err) {
+    if (!e->o->expect.n || !pdl_is_absent(pdl_dict_gets(columns, e->o->expect))) return true;
+    return pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%.*s: row %zu has no column '%.*s'",
+                       PDL_FMT(e->o->data.name), e->rows.n + 1, PDL_FMT(e->o->expect));
+}
+
+static bool take_row(evaluation *e, const pdl_rowset *r, const pdl_row *row, pdl_err *err) {
+    pdl_buf b = PDL_BUF;
+    if (row->problem) {
+        pdl_rows_put_place(r, row, &b);
+        pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%s: %s", pdl_buf_z(&b), row->problem);
+        pdl_buf_fini(&b);
+        return false;
+    }
+    if (!has_column(e, row->columns, err)) return false;
+    bool ok = pdl_json_write(row->columns, PDL_JSON_SPACED, 0, &b, err);
+    if (ok)
+        *pdl_vec_push(&e->rows) = pdl_buf_take(&b);
+    else
+        pdl_buf_fini(&b);
+    return ok;
+}
+
+/* A question without an answer would make all numbers wrong: it is refused. */
+static bool read_data(evaluation *e, pdl_err *err) {
+    pdl_rowset *r;
+    if (!pdl_rows_open(&e->o->data, e->o->types, &r, err)) return false;
+    bool ok = true;
+    for (pdl_rows_step step = PDL_ROWS_ROW; ok && step == PDL_ROWS_ROW;) {
+        pdl_row row;
+        if (e->o->limit && e->rows.n >= e->o->limit) break;
+        step = pdl_rows_next(r, true, &row, err);
+        ok = step != PDL_ROWS_FAIL;
+        if (step != PDL_ROWS_ROW) break;
+        ok = take_row(e, r, &row, err);
+        pdl_row_fini(&row);
+    }
+    pdl_rows_close(r);
+    if (ok && !e->rows.n)
+        ok = pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%.*s has no rows",
+                         PDL_FMT(e->o->data.name));
+    return ok;
+}
+
+static bool data_row(const evaluation *e, size_t i, pdl_val *out, pdl_err *err) {
+    return pdl_json_read(pdl_str_of(e->rows.p[i]), 0, out, NULL, err);
+}
+
+/* The program does not see the right answers. */
+static pdl_val without_answer(const evaluation *e, pdl_val row) {
+    if (!e->o->expect.n) return row;
+    pdl_val key = pdl_text(e->o->expect);
+    row = pdl_dict_del(row, key);
+    pdl_drop(key);
+    return row;
+}
+
+static bool write_questions(const evaluation *e, const char *path, pdl_err *err) {
+    FILE *f = create(path, err);
+    bool ok = f != NULL;
+    for (size_t i = 0; ok && i < e->rows.n; i++) {
+        pdl_val row;
+        ok = data_row(e, i, &row, err);
+        if (!ok) break;
+        row = without_answer(e, row);
+        for (uint64_t j = 0; ok && j < e->o->samples; j++) ok = put_line(f, row, err);
+        pdl_drop(row);
+    }
+    return f && finish(f, ok, path, err);
+}
+
+/* --- batches ---------------------------------------------------------------------------------- */
+
+typedef struct eval_stage {
+    pdl_str file, text; /* of the program */
+    const char *input, *output;
+    const pdl_batch_map *map;
+    size_t n_map;
+    pdl_vref variables;
+    const double *budget;
+    bool cached;
+} stage;
+
+static bool run_loaded(const evaluation *e, const stage *g, pdl_session *s, pdl_program *p,
+                       pdl_batch_totals *t, pdl_err *err) {
+    pdl_batch_options b = {.session = s,
+                           .program = p,
+                           .text = g->text,
+                           .dir = pdl_file_folder(g->file),
+                           .variables = g->variables,
+                           .map = g->map,
+                           .n_map = g->n_map,
+                           .budget = g->budget,
+                           .jobs = e->o->jobs,
+                           .max_errors = -1,
+                           .cancel = e->o->session.cancel};
+    return pdl_table_of(pdl_str_of(g->input), PDL_STR("jsonl"), &b.input, err) &&
+           pdl_table_of(pdl_str_of(g->output), PDL_STR("jsonl"), &b.output, err) &&
+           pdl_batch_run(&b, t, err);
+}
+
+static bool run_stage(const evaluation *e, const stage *g, pdl_batch_totals *t, pdl_err *err) {
+    pdl_session_options so = e->o->session;
+    pdl_session *s;
+    bool loads;
+    so.file = g->file;
+    so.dir = pdl_file_folder(g->file);
+    so.stream = PDL_STREAM_NONE;
+    if (!g->cached) so.cache = (pdl_str){0};
+    if (!pdl_session_new(&so, &s, err)) return false;
+    pdl_program *p = pdl_program_new();
+    pdl_program_load(p, g->file, g->text, &loads);
+    bool ok = loads || pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                                   "%.*s does not load: see pdl check", PDL_FMT(g->file));
+    ok = ok && run_loaded(e, g, s, p, t, err);
+    pdl_session_free(s);
+    pdl_program_drop(p);
+    return ok;
+}
+
+static bool run_file(const evaluation *e, stage *g, pdl_batch_totals *t, pdl_err *err) {
+    pdl_buf text = PDL_BUF_INIT((size_t)PDL_MAX_SOURCE_BYTES);
+    char *path = pdl_str_dup(g->file);
+    bool ok = pdl_file_read(path, &text, err);
+    g->text = pdl_buf_str(&text);
+    ok = ok && run_stage(e, g, t, err);
+    pdl_buf_fini(&text);
+    pdl_free(path);
+    return ok;
+}
+
+/* --- scoring ---------------------------------------------------------------------------------- */
+
+typedef struct eval_judging {
+    const evaluation *e;
+    scores *s;
+    FILE *f;
+    size_t n; /* answers so far */
+} judging;
+
+static bool failed(pdl_vref said) { return !pdl_is_null(pdl_dict_getz(said, "error")); }
+
+/* What a judge sees of an answer; answers that failed are wrong without one. */
+static bool ask_judge(void *user, pdl_vref said, pdl_err *err) {
+    judging *j = user;
+    pdl_val row;
+    size_t i = j->n++;
+    bool wrong = failed(said);
+    *pdl_vec_push(&j->s->of) = wrong ? -1 : 0;
+    j->s->failed += wrong;
+    if (wrong) return true;
+    if (!data_row(j->e, i / j->e->o->samples, &row, err)) return false;
+    pdl_vref right = j->e->o->expect.n ? pdl_dict_gets(row, j->e->o->expect) : pdl_absent();
+    pdl_val ask = pdl_dict_putz(pdl_dict_new(3), "right",
+                                pdl_is_absent(right) ? pdl_null() : pdl_keep(right));
+    ask = pdl_dict_putz(ask, "said", pdl_keep(pdl_dict_getz(said, "result")));
+    ask = pdl_dict_putz(ask, "row", without_answer(j->e, row));
+    bool ok = put_line(j->f, ask, err);
+    pdl_drop(ask);
+    return ok;
+}
+
+/* Takes the next answer that did not fail. */
+static bool take_score(void *user, pdl_vref judgement, pdl_err *err) {
+    judging *j = user;
+    pdl_vref v = pdl_dict_getz(judgement, "result");
+    while (j->n < j->s->of.n && j->s->of.p[j->n] < 0) j->n++;
+    size_t i = j->n++;
+    if (failed(judgement)) {
+        pdl_vref why = pdl_dict_getz(judgement, "error");
+        return pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "the judge failed for row %zu: %.*s",
+                           i / j->e->o->samples + 1,
+                           PDL_FMT(pdl_is_str(why) ? pdl_str_get(why) : PDL_STR("?")));
+    }
+    double score = pdl_is_bool(v)                            ? pdl_bool_of(v)
+                   : pdl_is_int(v) || pdl_is(v, PDL_V_FLOAT) ? pdl_num_to_double(v)
+                                                             : -1;
+    if (i >= j->s->of.n || !(score >= 0 && score <= 1))
+        return pdl_err_set(err, PDL_E_type, (pdl_loc){0},
+                           "the judge gave a %s for row %zu: expected a boolean, or a number from "
+                           "0 to 1",
+                           pdl_type_name(v), i / j->e->o->samples + 1);
+    j->s->of.p[i] = score;
+    return true;
+}
+
+static bool run_judge(const evaluation *e, const char *ask, const char *score, pdl_err *err) {
+    pdl_batch_totals t;
+    pdl_val vars = pdl_dict_putz(pdl_dict_new(1), "metric", pdl_text(e->o->metric));
+    stage g = {.file = e->o->judge.n ? e->o->judge : PDL_STR("metric.pdl"),
+               .text = pdl_str_of(metric_program),
+               .input = ask,
+               .output = score,
+               .map = judged,
+               .n_map = sizeof judged / sizeof *judged,
+               .variables = e->o->judge.n ? e->o->variables : vars,
+               .cached = true};
+    bool ok = e->o->judge.n ? run_file(e, &g, &t, err) : run_stage(e, &g, &t, err);
+    pdl_drop(vars);
+    return ok;
+}
+
+static bool score_answers(const evaluation *e, scores *s, const char *said, pdl_err *err) {
+    char *ask = path_of(e, "ask.jsonl"), *score = path_of(e, "score.jsonl");
+    judging j = {.e = e, .s = s, .f = create(ask, err)};
+    bool ok = j.f && each_line(said, ask_judge, &j, err);
+    if (j.f) ok = finish(j.f, ok, ask, err);
+    bool any = s->failed < s->of.n;
+    if (ok && any) {
+        j.n = 0;
+        ok = run_judge(e, ask, score, err) && each_line(score, take_score, &j, err);
+    }
+    pdl_free(ask);
+    pdl_free(score);
+    return ok;
+}
+
+/* --- results ---------------------------------------------------------------------------------- */
+
+enum { RIGHT_PERCENT = 50 };
+static bool is_right(double score) { return score * 100 >= RIGHT_PERCENT; }
+
+typedef struct eval_reporting {
+    evaluation *e;
+    const scores *s;
+    pdl_str program;
+    size_t n;
+} reporting;
+
+/* A line of --output and a case of --junit. */
+static bool report_row(void *user, pdl_vref said, pdl_err *err) {
+    reporting *t = user;
+    size_t i = t->n++;
+    evaluation *e = t->e;
+    double score = t->s->of.p[i];
+    pdl_buf name = PDL_BUF, problem = PDL_BUF;
+    pdl_val row;
+    if (!data_row(e, i / e->o->samples, &row, err)) return false;
+    pdl_buf_putf(&name, "row %zu", i / e->o->samples + 1);
+    if (e->o->samples > 1) pdl_buf_putf(&name, ", sample %zu", i % e->o->samples + 1);
+    pdl_vref why = pdl_dict_getz(said, "error");
+    if (pdl_is_str(why))
+        pdl_buf_put(&problem, pdl_str_get(why));
+    else if (!is_right(score))
+        pdl_buf_putf(&problem, "wrong (score %.3g)", score);
+    if (e->o->junit.n)
+        pdl_junit_add(&e->junit, t->program, pdl_buf_str(&name), pdl_buf_str(&problem));
+    bool ok = true;
+    if (e->output) {
+        row = pdl_dict_putz(row, "program", pdl_text(t->program));
+        row = pdl_dict_putz(row, "result", pdl_keep(pdl_dict_getz(said, "result")));
+        row = pdl_dict_putz(row, "error", pdl_keep(why));
+        row = pdl_dict_putz(row, "place", pdl_keep(pdl_dict_getz(said, "place")));
+        row = pdl_dict_putz(row, "score", pdl_float(score < 0 ? 0 : score));
+        row = pdl_dict_putz(row, "right", pdl_bool(is_right(score)));
+        ok = put_line(e->output, row, err);
+    }
+    pdl_drop(row);
+    pdl_buf_fini(&name);
+    pdl_buf_fini(&problem);
+    return ok;
+}
+
+/* One program: its answers, their scores, and what is reported of each. */
+static bool evaluate(evaluation *e, pdl_str program, scores *s, pdl_err *err) {
+    char *in = path_of(e, "in.jsonl"), *said = path_of(e, "said.jsonl");
+    stage g = {.file = program,
+               .input = in,
+               .output = said,
+               .map = e->o->map,
+               .n_map = e->o->n_map,
+               .variables = e->o->variables,
+               .budget = e->o->budget,
+               .cached = e->o->samples == 1};
+    reporting t = {.e = e, .s = s, .program = program};
+    remove_folder(e);
+    bool ok = pdl_file_mkdir(e->folder, err) && write_questions(e, in, err) &&
+              run_file(e, &g, &s->totals, err) && score_answers(e, s, said, err) &&
+              each_line(said, report_row, &t, err);
+    pdl_free(in);
+    pdl_free(said);
+    return ok;
+}
+
+static pdl_val interval(double part, double n) {
+    double low, high;
+    pdl_eval_wilson(part, n, &low, &high);
+    return pdl_list_push(pdl_list_push(pdl_list_new(2), pdl_float(low)), pdl_float(high));
+}
+
+static pdl_val program_result(const evaluation *e, pdl_str program, const scores *s) {
+    uint64_t right = 0;
+    double sum = 0, pass = 0, n = (double)s->of.n;
+    for (size_t i = 0; i < e->rows.n; i++) {
+        uint64_t c = 0;
+        for (size_t j = 0; j < e->o->samples; j++) {
+            double score = s->of.p[i * e->o->samples + j];
+            c += is_right(score);
+            sum += score > 0 ? score : 0;
+        }
+        right += c;
+        pass += pdl_eval_pass(e->o->samples, c, e->o->pass);
+    }
+    pass /= (double)e->rows.n;
+    pdl_val d = pdl_dict_putz(pdl_dict_new(10), "program", pdl_text(program));
+    d = pdl_dict_putz(d, "rows", pdl_int((int64_t)e->rows.n));
+    d = pdl_dict_putz(d, "samples", pdl_int((int64_t)e->o->samples));
+    d = pdl_dict_putz(d, "right", pdl_int((int64_t)right));
+    d = pdl_dict_putz(d, "failed", pdl_int((int64_t)s->failed));
+    d = pdl_dict_putz(d, "score", pdl_float(sum / n));
+    d = pdl_dict_putz(d, "pass_k", pdl_int((int64_t)e->o->pass));
+    d = pdl_dict_putz(d, "pass", pdl_float(pass));
+    d = pdl_dict_putz(d, "interval", interval(pass, (double)e->rows.n));
+    d = pdl_dict_putz(d, "calls", pdl_int(s->totals.calls));
+    d = pdl_dict_putz(d, "tokens", pdl_int(s->totals.prompt_tokens + s->totals.completion_tokens));
+    return pdl_dict_putz(d, "cost", s->totals.cost > 0 ? pdl_float(s->totals.cost) : pdl_null());
+}
+
+static pdl_val comparison(const evaluation *e) {
+    uint64_t only[2] = {0}, both = 0;
+    for (size_t i = 0; i < e->of[0].of.n; i++) {
+        bool a = is_right(e->of[0].of.p[i]), b = is_right(e->of[1].of.p[i]);
+        only[0] += a && !b;
+        only[1] += b && !a;
+        both += a && b;
+    }
+    pdl_val d = pdl_dict_putz(pdl_dict_new(4), "pairs", pdl_int((int64_t)e->of[0].of.n));
+    d = pdl_dict_putz(d, "both_right", pdl_int((int64_t)both));
+    d = pdl_dict_putz(d, "only_first", pdl_int((int64_t)only[0]));
+    d = pdl_dict_putz(d, "only_second", pdl_int((int64_t)only[1]));
+    return pdl_dict_putz(d, "p", pdl_float(pdl_eval_mcnemar(only[0], only[1])));
+}
+
+static pdl_val result_of(const evaluation *e) {
+    pdl_val list = pdl_list_push(pdl_list_new(2), program_result(e, e->o->program, &e->of[0]));
+    if (e->o->against.n) list = pdl_list_push(list, program_result(e, e->o->against, &e->of[1]));
+    pdl_val d = pdl_dict_putz(pdl_dict_new(3), "data", pdl_text(e->o->data.name));
+    d = pdl_dict_putz(d, "score_by", pdl_text(e->o->judge.n ? e->o->judge : e->o->metric));
+    d = pdl_dict_putz(d, "programs", list);
+    return pdl_dict_putz(d, "mcnemar", e->o->against.n ? comparison(e) : pdl_null());
+}
+
+static bool open_output(evaluation *e, pdl_err *err) {
+    if (!e->o->output.n) return true;
+    char *path = pdl_str_dup(e->o->output);
+    e->output = create(path, err);
+    pdl_free(path);
+    return e->output != NULL;
+}
+
+bool pdl_eval_run(const pdl_eval_options *o, pdl_val *out, pdl_err *err) {
+    evaluation e = {.o = o};
+    bool ok = make_folder(&e, err) && read_data(&e, err) && open_output(&e, err) &&
+              evaluate(&e, o->program, &e.of[0], err) &&
+              (!o->against.n || evaluate(&e, o->against, &e.of[1], err));
+    if (e.output) ok = finish(e.output, ok, "the output", err);
+    if (ok && o->junit.n) ok = pdl_junit_write(&e.junit, o->data.name, o->junit, err);
+    if (ok) *out = result_of(&e);
+    remove_folder(&e);
+    pdl_junit_fini(&e.junit);
+    for (size_t i = 0; i < e.rows.n; i++) pdl_free(e.rows.p[i]);
+    pdl_vec_fini(&e.rows);
+    pdl_vec_fini(&e.of[0].of);
+    pdl_vec_fini(&e.of[1].of);
+    return ok;
+}
+
+/* --- the table -------------------------------------------------------------------------------- */
+
+static double number(pdl_vref d, const char *key) {
+    pdl_vref v = pdl_dict_getz(d, key);
+    return pdl_is_int(v) || pdl_is(v, PDL_V_FLOAT) ? pdl_num_to_double(v) : 0;
+}
+
+static void put_program(pdl_vref p, pdl_buf *out) {
+    pdl_vref in = pdl_dict_getz(p, "interval");
+    pdl_str name = pdl_str_get(pdl_dict_getz(p, "program"));
+    pdl_buf_putf(out, "%-30.*s %6.0f %6.0f %7.0f %8.3f   %.3f to %.3f   %7.3f\n", PDL_FMT(name),
+                 number(p, "right"), number(p, "rows") * number(p, "samples"), number(p, "failed"),
+                 number(p, "pass"), pdl_float_of(pdl_list_at(in, 0)),
+                 pdl_float_of(pdl_list_at(in, 1)), number(p, "score"));
+}
+
+void pdl_eval_put_table(pdl_vref result, pdl_buf *out) {
+    enum { USUAL_PERCENT = 5 };
+    pdl_vref list = pdl_dict_getz(result, "programs"), m = pdl_dict_getz(result, "mcnemar");
+    pdl_buf_putf(out, "%-30s %6s %6s %7s   pass@%-2.0f   95 %% interval   mean score\n", "program",
+                 "right", "of", "failed", number(pdl_list_at(list, 0), "pass_k"));
+    for (size_t i = 0; i < pdl_list_len(list); i++) put_program(pdl_list_at(list, i), out);
+    if (!pdl_is_dict(m)) return;
+    bool differ = number(m, "p") * 100 < USUAL_PERCENT;
+    pdl_buf_putf(out,
+                 "only the first is right: %.0f, only the second: %.0f; exact McNemar p = %.4f: "
+                 "%s\n",
+                 number(m, "only_first"), number(m, "only_second"), number(m, "p"),
+                 differ ? "they differ" : "no difference is shown");
+}

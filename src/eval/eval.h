@@ -1,0 +1,43 @@
+/* eval.h -- door of the room eval: how well a program does on a table of questions with answers.
+ *
+ * An evaluation is two batches: the program is run for each row (several times with `samples`), and
+ * what it says is scored, by a metric of the pattern library (lib/eval) or by a judge program,
+ * which is run for each row as well. So rates, budgets, the window of rows and errors as rows are
+ * those of batches. A row that fails counts as wrong.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_EVAL_EVAL_H
+#define PDL_EVAL_EVAL_H
+
+#include "batch/batch.h"
+
+/* Borrowed for the call. */
+typedef struct pdl_eval_options {
+    pdl_str program, against; /* files; against empty: there is no second one */
+    pdl_table data;
+    pdl_str expect; /* column of the right answers; empty: none, a judge then decides alone */
+    pdl_str judge;  /* file of a program; empty: the metric */
+    pdl_str metric; /* exact, numeric or contains */
+    uint64_t samples, pass; /* 1 and 1 where not given */
+    uint64_t limit, sample; /* of rows; 0: all */
+    pdl_str output;         /* JSONL of all rows with their score; empty: none */
+    pdl_str junit;          /* file; empty: none */
+    const pdl_batch_map *map;
+    size_t n_map;
+    uint32_t jobs;
+    bool types;
+    pdl_vref variables; /* dict or absent */
+    /* of the sessions: cache (not with several samples), time limits, prices, rates; file, dir,
+     * variables are set here */
+    pdl_session_options session;
+    const double *budget; /* of each program's run over the table; NULL: none */
+} pdl_eval_options;
+
+/* Runs the evaluation; *out is its result, a dict (owned): docs/manual/batch.md. Errors: those of
+ * pdl_batch_run; usage. */
+PDL_MUST bool pdl_eval_run(const pdl_eval_options *o, pdl_val *out, pdl_err *err);
+/* The result as a table for people, appended. */
+void pdl_eval_put_table(pdl_vref result, pdl_buf *out);
+
+#endif

@@ -1,0 +1,64 @@
+/* junit.c -- see junit.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "eval/junit.h"
+
+#include "io/file.h"
+
+#include "base/banned.h"
+
+/* XML has no place for most control characters, not even escaped. */
+static void put_escaped(pdl_str s, pdl_buf *out) {
+    for (size_t i = 0; i < s.n; i++) {
+        unsigned char c = (unsigned char)s.p[i];
+        switch (c) {
+        case '&': PDL_PUT(out, "&amp;"); break;
+        case '<': PDL_PUT(out, "&lt;"); break;
+        case '>': PDL_PUT(out, "&gt;"); break;
+        case '"': PDL_PUT(out, "&quot;"); break;
+        case '\n': PDL_PUT(out, "&#10;"); break;
+        case '\t': PDL_PUT(out, "&#9;"); break;
+        default: pdl_buf_putc(out, c < ' ' ? '?' : s.p[i]);
+        }
+    }
+}
+
+static void put_attribute(const char *name, pdl_str value, pdl_buf *out) {
+    pdl_buf_putf(out, " %s=\"", name);
+    put_escaped(value, out);
+    pdl_buf_putc(out, '"');
+}
+
+void pdl_junit_add(pdl_junit *j, pdl_str suite, pdl_str name, pdl_str problem) {
+    if (!j->n) j->cases = PDL_BUF;
+    j->n++;
+    PDL_PUT(&j->cases, "  <testcase");
+    put_attribute("classname", suite, &j->cases);
+    put_attribute("name", name, &j->cases);
+    if (problem.n) {
+        j->failures++;
+        PDL_PUT(&j->cases, "><failure");
+        put_attribute("message", problem, &j->cases);
+        PDL_PUT(&j->cases, "/></testcase>\n");
+    } else {
+        PDL_PUT(&j->cases, "/>\n");
+    }
+}
+
+bool pdl_junit_write(const pdl_junit *j, pdl_str title, pdl_str file, pdl_err *err) {
+    pdl_buf out = PDL_BUF;
+    char *path = pdl_str_dup(file);
+    PDL_PUT(&out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite");
+    put_attribute("name", title, &out);
+    pdl_buf_putf(&out, " tests=\"%llu\" failures=\"%llu\">\n", (unsigned long long)j->n,
+                 (unsigned long long)j->failures);
+    pdl_buf_put(&out, pdl_buf_str(&j->cases));
+    PDL_PUT(&out, "</testsuite>\n");
+    bool ok = pdl_file_write(path, pdl_buf_str(&out), PDL_FILE_ATOMIC, err);
+    pdl_free(path);
+    pdl_buf_fini(&out);
+    return ok;
+}
+
+void pdl_junit_fini(pdl_junit *j) { pdl_buf_fini(&j->cases); }

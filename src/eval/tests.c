@@ -1,0 +1,466 @@
+/* tests.c -- see tests.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "eval/tests.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "api/hooks.h"
+#include "base/limits.h"
+#include "base/sort.h"
+#include "base/vec.h"
+#include "io/file.h"
+#include "lang/load.h"
+#include "mock/script.h"
+#include "value/json_write.h"
+#include "value/text.h"
+#include "yaml/yaml.h"
+
+#include "base/banned.h"
+
+static const char suffix[] = ".test.yaml";
+
+/* --- one test --------------------------------------------------------------------------------- */
+
+typedef struct eval_test {
+    pdl_vref spec; /* the item of the list */
+    pdl_str program, folder;
+    pdl_mock_script script;
+    pdl_buf output;           /* what the program printed */
+    PDL_VEC(char *) requests; /* owned; what models were asked, as text */
+    pdl_buf problem;
+} test;
+
+static pdl_vref part(pdl_vref d, const char *key) {
+    return pdl_is_dict(d) ? pdl_dict_getz(d, key) : pdl_absent();
+}
+
+/* A value as the text that messages show. */
+static void put_shown(pdl_vref v, pdl_buf *out) {
+    enum { LONGEST = 300 };
+    pdl_buf b = PDL_BUF;
+    pdl_err ignored = {0};
+    if (!pdl_json_write(v, PDL_JSON_SPACED | PDL_JSON_LOOSE, 0, &b, &ignored))
+        pdl_err_fini(&ignored);
+    pdl_buf_put(out, pdl_str_sub(pdl_buf_str(&b), 0, LONGEST));
+    if (b.len > LONGEST) PDL_PUT(out, "...");
+    pdl_buf_fini(&b);
+}
+
+PDL_PRINTF(2, 3) static void complain(test *t, const char *fmt, ...) {
+    va_list ap;
+    if (t->problem.len) PDL_PUT(&t->problem, "; ");
+    va_start(ap, fmt);
+    pdl_buf_vputf(&t->problem, fmt, ap);
+    va_end(ap);
+}
+
+static void complain_values(test *t, const char *what, pdl_vref got, pdl_vref want) {
+    pdl_buf a = PDL_BUF, b = PDL_BUF;
+    put_shown(got, &a);
+    put_shown(want, &b);
+    complain(t, "%s is %s, expected %s", what, pdl_buf_z(&a), pdl_buf_z(&b));
+    pdl_buf_fini(&a);
+    pdl_buf_fini(&b);
+}
+
+/* --- models ----------------------------------------------------------------------------------- */
+
+static const char *kind_of_status(int64_t status) {
+    static const struct {
+        int status;
+        const char *kind;
+    } rows[] = {{400, "bad_request"}, {401, "auth"},       {403, "permission"},
+                {404, "not_found"},   {408, "timeout"},    {429, "rate_limit"},
+                {503, "unavailable"}, {529, "unavailable"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].status == status) return rows[i].kind;
+    return status >= 500 ? "server" : "bad_request";
+}
+
+/* Text of the last message of a request. */
+static pdl_value *last_text(const pdl_value *data) {
+    pdl_value *messages = pdl_value_get(data, "messages");
+    size_t n = pdl_value_len(messages);
+    pdl_value *last = n ? pdl_value_at(messages, n - 1) : NULL,
+              *content = last ? pdl_value_get(last, "content") : NULL;
+    pdl_value_drop(last);
+    pdl_value_drop(messages);
+    return content;
+}
+
+static pdl_str text_of(const pdl_value *v) {
+    size_t n = 0;
+    const char *p = v ? pdl_value_get_text(v, &n) : NULL;
+    return (pdl_str){p ? p : "", p ? n : 0};
+}
+
+static void answer_with(pdl_request *r, pdl_vref reply) {
+    pdl_buf json = PDL_BUF;
+    pdl_err ignored = {0};
+    if (!pdl_json_write(reply, 0, 0, &json, &ignored)) pdl_err_fini(&ignored);
+    pdl_value *v = pdl_value_from_json(pdl_buf_z(&json), json.len, NULL);
+    pdl_request_answer(r, v);
+    pdl_value_drop(v);
+    pdl_buf_fini(&json);
+}
+
+static void answer_model(void *user, pdl_request *r) {
+    test *t = user;
+    const pdl_value *data = pdl_request_data(r);
+    pdl_value *model = pdl_value_get(data, "model"), *last = last_text(data);
+    const pdl_mock_item *item = pdl_mock_script_next(&t->script, text_of(model), text_of(last));
+    if (item && !pdl_is_absent(item->reply) && !item->status)
+        answer_with(r, item->reply);
+    else if (item)
+        pdl_request_refuse(r, kind_of_status(item->status),
+                           item->error.n ? item->error.p : "refused by the test");
+    else
+        pdl_request_refuse(r, "bad_request", "no reply of the test fits this request");
+    pdl_value_drop(model);
+    pdl_value_drop(last);
+}
+
+static void answer_input(void *user, pdl_request *r) {
+    (void)user;
+    pdl_value *end = pdl_value_null();
+    pdl_request_answer(r, end);
+    pdl_value_drop(end);
+}
+
+static void refuse_embedding(void *user, pdl_request *r) {
+    (void)user;
+    pdl_request_refuse(r, "bad_request", "a test has no embeddings: record a run, and name it");
+}
+
+/* --- what is seen ----------------------------------------------------------------------------- */
+
+static void put_messages(pdl_vref messages, pdl_buf *out) {
+    for (size_t i = 0; pdl_is_list(messages) && i < pdl_list_len(messages); i++) {
+        pdl_vref m = pdl_list_at(messages, i), content = part(m, "content"), role = part(m, "role");
+        if (pdl_is_str(role)) pdl_buf_put(out, pdl_str_get(role));
+        PDL_PUT(out, ": ");
+        if (pdl_is_str(content))
+            pdl_buf_put(out, pdl_str_get(content));
+        else
+            put_shown(m, out);
+        pdl_buf_putc(out, '\n');
+    }
+}
+
+static void on_event(void *user, const pdl_event *e) {
+    test *t = user;
+    bool printed = e->kind == PDL_EVENT_text || (e->kind == PDL_EVENT_out && e->number != 2);
+    if (printed) pdl_buf_put(&t->output, e->text);
+    if (e->kind != PDL_EVENT_effect || e->effect->kind != PDL_EFFECT_model) return;
+    pdl_buf text = PDL_BUF;
+    pdl_vref model = part(e->effect->request, "model");
+    if (pdl_is_str(model)) pdl_buf_putf(&text, "%.*s\n", PDL_FMT(pdl_str_get(model)));
+    put_messages(part(e->effect->request, "messages"), &text);
+    *pdl_vec_push(&t->requests) = pdl_buf_take(&text);
+}
+
+/* --- expectations ----------------------------------------------------------------------------- */
+
+/* Calls fn for a text, or each text of a list. */
+static void each_text(test *t, pdl_vref v, void (*fn)(test *t, pdl_str text)) {
+    if (pdl_is_str(v)) fn(t, pdl_str_get(v));
+    for (size_t i = 0; pdl_is_list(v) && i < pdl_list_len(v); i++)
+        if (pdl_is_str(pdl_list_at(v, i))) fn(t, pdl_str_get(pdl_list_at(v, i)));
+}
+
+static void check_contains(test *t, pdl_str text) {
+    if (pdl_str_find(pdl_buf_str(&t->output), text, 0) == PDL_NOT_FOUND)
+        complain(t, "the output does not contain '%.*s'", PDL_FMT(text));
+}
+
+static bool was_asked(const test *t, pdl_str text) {
+    for (size_t i = 0; i < t->requests.n; i++)
+        if (pdl_str_find(pdl_str_of(t->requests.p[i]), text, 0) != PDL_NOT_FOUND) return true;
+    return false;
+}
+
+static void check_must(test *t, pdl_str text) {
+    if (!was_asked(t, text))
+        complain(t, "none of %zu requests contains '%.*s'", t->requests.n, PDL_FMT(text));
+}
+
+static void check_never(test *t, pdl_str text) {
+    if (was_asked(t, text)) complain(t, "a request contains '%.*s'", PDL_FMT(text));
+}
+
+static void check_failure(test *t, const pdl_err *e) {
+    pdl_vref want = part(part(t->spec, "expect"), "error");
+    pdl_str text = pdl_is_str(want) ? pdl_str_get(want) : PDL_STR("");
+    pdl_str kind = pdl_str_of(pdl_err_kind_name(e->kind)), msg = pdl_str_of(e->msg ? e->msg : "");
+    if (pdl_is_absent(want))
+        complain(t, "it failed: %.*s", PDL_FMT(msg));
+    else if (!pdl_str_eq(text, kind) && pdl_str_find(msg, text, 0) == PDL_NOT_FOUND)
+        complain(t, "the error is '%.*s', expected '%.*s'", PDL_FMT(msg), PDL_FMT(text));
+}
+
+/* A final newline is the terminal's business. */
+static pdl_str without_newline(pdl_str s) {
+    return s.n && s.p[s.n - 1] == '\n' ? pdl_str_sub(s, 0, s.n - 1) : s;
+}
+
+static void check_success(test *t, const pdl_run *run) {
+    pdl_vref expect = part(t->spec, "expect"), result = part(expect, "result"),
+             output = part(expect, "output"), got = pdl_run_result(run);
+    if (!pdl_is_absent(part(expect, "error"))) complain(t, "it should fail, and did not");
+    if (!pdl_is_absent(result) && !pdl_val_eq(got, result))
+        complain_values(t, "the result", got, result);
+    if (!pdl_is_str(output)) return;
+    pdl_str said = without_newline(pdl_buf_str(&t->output));
+    if (pdl_str_eq(said, without_newline(pdl_str_get(output)))) return;
+    pdl_val shown = pdl_text(said);
+    complain_values(t, "the output", shown, output);
+    pdl_drop(shown);
+}
+
+static void check(test *t, const pdl_session *s, pdl_step step) {
+    pdl_vref requests = part(t->spec, "requests");
+    if (step == PDL_STEP_FAIL)
+        check_failure(t, pdl_run_error(pdl_session_get(s)));
+    else
+        check_success(t, pdl_session_get(s));
+    each_text(t, part(part(t->spec, "expect"), "contains"), check_contains);
+    each_text(t, part(requests, "must"), check_must);
+    each_text(t, part(requests, "never"), check_never);
+}
+
+/* --- running ---------------------------------------------------------------------------------- */
+
+/* A path of the file of tests is relative to its folder. */
+static void put_path(const test *t, pdl_str name, pdl_buf *out) {
+    if (t->folder.n && !pdl_str_starts(name, PDL_STR("/")))
+        pdl_buf_putf(out, "%.*s/", PDL_FMT(t->folder));
+    pdl_buf_put(out, name);
+}
+
+static bool run_session(test *t, pdl_str text, pdl_cancel_flag *cancel, pdl_err *err) {
+    pdl_vref input = part(t->spec, "input"), record = part(t->spec, "record");
+    pdl_hook hooks[] = {{PDL_EFFECT_model, PDL_STR(""), answer_model, t},
+                        {PDL_EFFECT_embed, PDL_STR(""), refuse_embedding, t},
+                        {PDL_EFFECT_input, PDL_STR(""), answer_input, t}};
+    pdl_buf path = PDL_BUF;
+    pdl_session *s;
+    const pdl_program *p;
+    if (pdl_is_str(record)) put_path(t, pdl_str_get(record), &path);
+    pdl_session_options o = {.file = t->program,
+                             .dir = t->folder,
+                             .stream = PDL_STREAM_RESULT,
+                             .variables = pdl_is_dict(input) ? input : pdl_absent(),
+                             .replay = pdl_buf_str(&path),
+                             .sink = {t, on_event, false},
+                             .hooks = hooks,
+                             .n_hooks = path.len ? 0 : sizeof hooks / sizeof *hooks,
+                             .cancel = cancel};
+    bool ok = pdl_session_new(&o, &s, err);
+    if (ok) {
+        if (pdl_session_load(s, text, &p))
+            check(t, s, pdl_session_run(s));
+        else
+            ok = pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%.*s does not load: see pdl check",
+                             PDL_FMT(t->program));
+        pdl_session_free(s);
+    }
+    pdl_buf_fini(&path);
+    return ok;
+}
+
+static bool run_test(test *t, pdl_str text, pdl_cancel_flag *cancel, pdl_err *err) {
+    t->output = t->problem = PDL_BUF;
+    return pdl_mock_script_read(part(t->spec, "replies"), &t->script, err) &&
+           run_session(t, text, cancel, err);
+}
+
+static void release(test *t) {
+    for (size_t i = 0; i < t->requests.n; i++) pdl_free(t->requests.p[i]);
+    pdl_vec_fini(&t->requests);
+    pdl_mock_script_fini(&t->script);
+    pdl_buf_fini(&t->output);
+    pdl_buf_fini(&t->problem);
+}
+
+/* --- the file --------------------------------------------------------------------------------- */
+
+/* The keys of a mapping are among these. where: "test 2". */
+static bool check_keys(pdl_vref d, const char *const *keys, size_t n, const char *where,
+                       pdl_err *err) {
+    pdl_str names[8];
+    if (pdl_is_absent(d)) return true;
+    if (!pdl_is_dict(d))
+        return pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%s should be a mapping", where);
+    for (size_t i = 0; i < n; i++) names[i] = pdl_str_of(keys[i]);
+    for (size_t k = 0; k < pdl_dict_len(d); k++) {
+        pdl_vref key = pdl_dict_key_at(d, k);
+        pdl_str given = pdl_is_str(key) ? pdl_str_get(key) : PDL_STR("?");
+        bool known = false;
+        for (size_t i = 0; i < n; i++) known = known || pdl_str_eq(names[i], given);
+        if (known) continue;
+        pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%s: there is no key '%.*s'", where,
+                    PDL_FMT(given));
+        pdl_str near = pdl_str_nearest(given, names, n);
+        if (near.n) pdl_err_hint(err, "did you mean '%.*s'?", PDL_FMT(near));
+        return false;
+    }
+    return true;
+}
+
+static bool check_texts(pdl_vref v, const char *where, const char *key, pdl_err *err) {
+    bool ok = pdl_is_absent(v) || pdl_is_str(v) || pdl_is_list(v);
+    for (size_t i = 0; ok && pdl_is_list(v) && i < pdl_list_len(v); i++)
+        ok = pdl_is_str(pdl_list_at(v, i));
+    return ok || pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                             "%s: %s should be a text or a list of texts", where, key);
+}
+
+static bool check_test(pdl_vref spec, const char *where, pdl_err *err) {
+    static const char *const keys[] = {"name", "input", "replies", "record", "expect", "requests"},
+                             *const expects[] = {"result", "output", "contains", "error"},
+                             *const asks[] = {"must", "never"};
+    pdl_vref expect = part(spec, "expect"), requests = part(spec, "requests");
+    if (!check_keys(spec, keys, sizeof keys / sizeof *keys, where, err) ||
+        !check_keys(expect, expects, sizeof expects / sizeof *expects, where, err) ||
+        !check_keys(requests, asks, sizeof asks / sizeof *asks, where, err))
+        return false;
+    if (!pdl_is_absent(part(spec, "replies")) && !pdl_is_absent(part(spec, "record")))
+        return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                           "%s: replies and record exclude each other", where);
+    if (pdl_is_absent(expect) && pdl_is_absent(requests))
+        return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                           "%s: it expects nothing: add expect or requests", where);
+    return check_texts(part(expect, "contains"), where, "contains", err) &&
+           check_texts(part(expect, "error"), where, "error", err) &&
+           check_texts(part(requests, "must"), where, "must", err) &&
+           check_texts(part(requests, "never"), where, "never", err);
+}
+
+static bool check_file(pdl_vref file, pdl_str name, pdl_err *err) {
+    static const char *const keys[] = {"tests"};
+    char *where = pdl_str_dup(name);
+    pdl_vref list = part(file, "tests");
+    bool ok = check_keys(file, keys, 1, where, err);
+    pdl_free(where);
+    if (ok && (!pdl_is_list(list) || !pdl_list_len(list)))
+        ok = pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%.*s: expected `tests:` with a list",
+                         PDL_FMT(name));
+    for (size_t i = 0; ok && i < pdl_list_len(list); i++) {
+        pdl_buf place = PDL_BUF;
+        pdl_buf_putf(&place, "%.*s: test %zu", PDL_FMT(name), i + 1);
+        ok = check_test(pdl_list_at(list, i), pdl_buf_z(&place), err);
+        pdl_buf_fini(&place);
+    }
+    return ok;
+}
+
+static bool read_tests(pdl_str file, pdl_val *out, pdl_err *err) {
+    pdl_buf text = PDL_BUF_INIT((size_t)PDL_MAX_SOURCE_BYTES);
+    uint32_t line = 0, column = 0;
+    pdl_err why = {0};
+    char *path = pdl_str_dup(file);
+    bool ok = pdl_file_read(path, &text, err);
+    if (ok && !pdl_yaml_read(pdl_buf_str(&text), out, &line, &column, &why))
+        ok = pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%s:%u: %s (column %u)", path, line,
+                         why.msg, column);
+    pdl_err_fini(&why);
+    pdl_buf_fini(&text);
+    pdl_free(path);
+    return ok;
+}
+
+static bool run_all(pdl_vref list, pdl_str program, pdl_str text, pdl_cancel_flag *cancel,
+                    pdl_test_report_fn *report, void *user, pdl_err *err) {
+    for (size_t i = 0; i < pdl_list_len(list); i++) {
+        test t = {
+            .spec = pdl_list_at(list, i), .program = program, .folder = pdl_file_folder(program)};
+        pdl_vref name = part(t.spec, "name");
+        pdl_buf number = PDL_BUF;
+        pdl_buf_putf(&number, "test %zu", i + 1);
+        pdl_err why = {0};
+        if (!run_test(&t, text, cancel, &why)) complain(&t, "%s", why.msg);
+        pdl_err_fini(&why);
+        report(user, program, pdl_is_str(name) ? pdl_str_get(name) : pdl_buf_str(&number),
+               pdl_buf_str(&t.problem));
+        pdl_buf_fini(&number);
+        release(&t);
+        if (cancel && *cancel) return pdl_err_signal(err, *cancel);
+    }
+    return true;
+}
+
+bool pdl_tests_run(pdl_str file, pdl_cancel_flag *cancel, pdl_test_report_fn *report, void *user,
+                   pdl_err *err) {
+    pdl_val tests;
+    pdl_buf text = PDL_BUF_INIT((size_t)PDL_MAX_SOURCE_BYTES), program = PDL_BUF;
+    if (!read_tests(file, &tests, err)) return false;
+    pdl_buf_putf(&program, "%.*s.pdl", (int)(file.n - (sizeof suffix - 1)), file.p);
+    bool ok = check_file(tests, file, err) && pdl_file_read(pdl_buf_z(&program), &text, err) &&
+              run_all(part(tests, "tests"), pdl_buf_str(&program), pdl_buf_str(&text), cancel, report,
+                      user, err);
+    pdl_buf_fini(&program);
+    pdl_buf_fini(&text);
+    pdl_drop(tests);
+    return ok;
+}
+
+/* --- folders ---------------------------------------------------------------------------------- */
+
+enum { DEEPEST = 30 };
+
+static int by_name(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Names that are not hidden, sorted; owned. */
+typedef struct eval_names {
+    PDL_VEC(char *) of;
+} names;
+
+static bool list_names(const char *folder, names *out, pdl_err *err) {
+    DIR *d = opendir(folder);
+    if (!d) return pdl_file_errno(err, errno, folder);
+    for (struct dirent *e; (e = readdir(d));)
+        if (e->d_name[0] != '.') *pdl_vec_push(&out->of) = pdl_str_dup(pdl_str_of(e->d_name));
+    closedir(d);
+    return out->of.n < 2 || pdl_sort(out->of.p, out->of.n, sizeof *out->of.p, by_name, err);
+}
+
+/* A link to a folder is not followed: it may lead back. */
+static bool is_folder(const char *path) {
+    struct stat st;
+    return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* Recurses at most DEEPEST folders down. *more: fn wants more. */
+static bool find_in(pdl_str folder, int depth, bool (*fn)(void *user, pdl_str file), void *user,
+                    bool *more, pdl_err *err) {
+    names list = {0};
+    char *path = pdl_str_dup(folder);
+    bool ok = list_names(path, &list, err);
+    for (size_t i = 0; i < list.of.n; i++) {
+        pdl_buf b = PDL_BUF;
+        if (!pdl_str_is(folder, ".")) pdl_buf_putf(&b, "%.*s/", PDL_FMT(folder));
+        pdl_buf_putf(&b, "%s", list.of.p[i]);
+        bool is_test = pdl_str_ends(pdl_buf_str(&b), pdl_str_of(suffix));
+        if (ok && *more && depth < DEEPEST && is_folder(pdl_buf_z(&b)))
+            ok = find_in(pdl_buf_str(&b), depth + 1, fn, user, more, err);
+        else if (ok && *more && is_test)
+            *more = fn(user, pdl_buf_str(&b));
+        pdl_buf_fini(&b);
+        pdl_free(list.of.p[i]);
+    }
+    pdl_vec_fini(&list.of);
+    pdl_free(path);
+    return ok;
+}
+
+bool pdl_tests_find(pdl_str folder, bool (*fn)(void *user, pdl_str file), void *user,
+                    pdl_err *err) {
+    bool more = true;
+    return find_in(folder, 0, fn, user, &more, err);
+}

@@ -1,0 +1,33 @@
+/* tests.h -- door of the room eval: the tests that stand beside a program, NAME.test.yaml.
+ *
+ * A test is a run of the program without the outside that answers differently each time: models
+ * answer from a list, or from a recording; standard input is empty. What is checked is what people
+ * see: the result, what is printed, the error, and the texts that went to models.
+ *
+ *   tests:
+ *   - name: greets
+ *     input: {name: Ada}               # variables
+ *     replies: [Hello Ada]             # as in `pdl mock --replies`; or record: FILE
+ *     expect: {result: .., output: .., contains: [..], error: ..}
+ *     requests: {must: [..], never: [..]}
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_EVAL_TESTS_H
+#define PDL_EVAL_TESTS_H
+
+#include "api/session.h"
+
+/* Called for each test; problem is empty where it passed. */
+typedef void pdl_test_report_fn(void *user, pdl_str program, pdl_str name, pdl_str problem);
+
+/* Runs the tests of one file. Errors, before the first one: io, usage (the file is not of its form,
+ * the program is missing or does not load). */
+PDL_MUST bool pdl_tests_run(pdl_str file, pdl_cancel_flag *cancel, pdl_test_report_fn *report,
+                            void *user, pdl_err *err);
+
+/* Calls fn for each file of tests in a folder and below it, in order. */
+PDL_MUST bool pdl_tests_find(pdl_str folder, bool (*fn)(void *user, pdl_str file), void *user,
+                             pdl_err *err);
+
+#endif

@@ -1,0 +1,200 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""test_eval.py BUILD_DIR -- pdl eval: scores, samples, judges, comparisons; pdl test: tests that stand beside programs."""
+import json
+import math
+import pathlib
+import sys
+import xml.etree.ElementTree as ElementTree
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "batch"))
+from kit import Tests, jsonl  # noqa: E402
+
+t = Tests(sys.argv[1])
+ASK = "lastOf:\n- ${ question }\n- model: openai/upper\n"
+NEGATED = "lastOf:\n- no ${ question }\n- model: openai/upper\n"
+ROWS = [{"question": "q%d" % i, "answer": "Q%d" % i if i % 5 else "other"} for i in range(1, 21)]
+
+
+def wilson(p, n, z=1.959963984540054):
+    c, s = p + z * z / 2 / n, 1 + z * z / n
+    h = z * math.sqrt(p * (1 - p) / n + z * z / 4 / n / n)
+    return [max(0, (c - h) / s), min(1, (c + h) / s)]
+
+
+def near(a, b):
+    return abs(a - b) < 1e-9
+
+
+def evaluate(*args, **more):
+    code, out, err = t.run(*args, "--json", word="eval", **more)
+    return code, json.loads(out) if code == 0 else None, err
+
+
+def test_eval():
+    t.begin({"p.pdl": ASK, "data.jsonl": jsonl(ROWS)})
+    code, r, err = evaluate("p.pdl", "--data", "data.jsonl", "--expect", "answer")
+    p = r["programs"][0]
+    t.check("eval: score", code == 0 and (p["rows"], p["right"], p["failed"]) == (20, 16, 0) and near(p["score"], 0.8), "%s %s" % (r, err))
+    t.check("eval: Wilson", all(near(a, b) for a, b in zip(p["interval"], wilson(0.8, 20))), p)
+    t.check("eval: the answer is not shown to the program", all(x.startswith("q") for x in t.service.asked), t.service.asked)
+    code, out, err = t.run("p.pdl", "--data", "data.jsonl", "--expect", "answer", word="eval")
+    t.check("eval: a table for people", code == 0 and "0.800   0.584 to 0.919" in out, out + err)
+    t.check("eval: nothing is left behind", sorted(x.name for x in t.folder.iterdir()) == ["data.jsonl", "p.pdl"], list(t.folder.iterdir()))
+    code, r, err = evaluate("p.pdl", "--data", "data.jsonl", "--expect", "answer", "--junit", "j.xml", "-o", "rows.jsonl")
+    suite = ElementTree.parse(t.folder / "j.xml").getroot()
+    t.check("eval: JUnit", suite.get("tests") == "20" and suite.get("failures") == "4" and len(suite.findall("testcase/failure")) == 4,
+            (t.folder / "j.xml").read_text()[:300])
+    rows = t.lines("rows.jsonl")
+    t.check("eval: rows with scores", [x["right"] for x in rows] == [i % 5 != 0 for i in range(1, 21)] and rows[4]["answer"] == "other"
+            and rows[4]["result"] == "Q5", rows[:2])
+
+
+def test_metrics():
+    rows = [{"question": "a 17", "answer": 17}, {"question": "1,000 or 2.5", "answer": "2.5"}, {"question": "none", "answer": 3}]
+    t.begin({"p.pdl": ASK, "data.jsonl": jsonl(rows)})
+    for metric, right in (("numeric", 2), ("contains", 2), ("exact", 0)):
+        code, r, err = evaluate("p.pdl", "--data", "data.jsonl", "--expect", "answer", "--metric", metric)
+        t.check("metric " + metric, code == 0 and r["programs"][0]["right"] == right, "%s %s" % (r, err))
+
+
+def test_failures():
+    t.begin({"p.pdl": ASK, "data.jsonl": jsonl(ROWS)}, lambda prompt: (400, "no") if prompt == "q1" else None)
+    code, r, err = evaluate("p.pdl", "--data", "data.jsonl", "--expect", "answer")
+    p = r["programs"][0]
+    t.check("failed rows are wrong", code == 0 and (p["right"], p["failed"]) == (15, 1), "%s %s" % (r, err))
+    t.begin({"p.pdl": ASK, "data.jsonl": jsonl(ROWS)}, lambda prompt: (400, "no"))
+    code, r, err = evaluate("p.pdl", "--data", "data.jsonl", "--expect", "answer")
+    t.check("all rows fail", code == 0 and r["programs"][0]["right"] == 0 and r["programs"][0]["interval"][0] == 0, "%s %s" % (r, err))
+
+
+def test_samples():
+    said = {}
+
+    def rule(prompt):
+        n = said[prompt] = said.get(prompt, 0) + 1
+        return 200, prompt.upper() if n <= 2 else "wrong"
+    t.begin({"p.pdl": ASK, "data.jsonl": jsonl([x for x in ROWS if x["answer"] != "other"][:4])}, rule)
+    code, r, err = evaluate("p.pdl", "--data", "data.jsonl", "--expect", "answer", "--samples", 5, "--pass", 2, "--jobs", 1, "--cache", "c.db")
+    p = r["programs"][0]
+    t.check("samples are asked", code == 0 and sum(t.service.asked.values()) == 20 and p["right"] == 8, "%s %s" % (r, err))
+    t.check("pass@2 of 2 right in 5", near(p["pass"], 1 - math.comb(3, 2) / math.comb(5, 2)), p)
+    code, out, err = t.run("p.pdl", "--data", "data.jsonl", "--expect", "answer", "--pass", 2, word="eval")
+    t.check("pass k is at most the samples", code == 2 and "--pass" in err, err)
+
+
+def test_judge():
+    judge = "data: ${ 1.0 if result == expected else 0.6 if input.question == 'q5' else false }\n"
+    t.begin({"p.pdl": ASK, "j.pdl": judge, "data.jsonl": jsonl(ROWS)})
+    code, r, err = evaluate("p.pdl", "--data", "data.jsonl", "--expect", "answer", "--judge", "j.pdl")
+    p = r["programs"][0]
+    t.check("judge: booleans and numbers", code == 0 and p["right"] == 17 and near(p["score"], 16.6 / 20), "%s %s" % (r, err))
+    t.begin({"p.pdl": ASK, "j.pdl": "data: 'good'\n", "data.jsonl": jsonl(ROWS)})
+    code, out, err = t.run("p.pdl", "--data", "data.jsonl", "--judge", "j.pdl", word="eval")
+    t.check("judge: anything else is refused", code == 1 and "expected a boolean, or a number from 0 to 1" in err, "%s %s" % (code, err))
+
+
+def test_against():
+    t.begin({"p.pdl": ASK, "n.pdl": NEGATED, "data.jsonl": jsonl(ROWS)})
+    code, r, err = evaluate("p.pdl", "--against", "n.pdl", "--data", "data.jsonl", "--expect", "answer")
+    m = r["mcnemar"]
+    t.check("against: pairs", code == 0 and (m["pairs"], m["only_first"], m["only_second"], m["both_right"]) == (20, 16, 0, 0), "%s %s" % (r, err))
+    t.check("against: exact McNemar", near(m["p"], 2 * 0.5 ** 16), m)
+    code, r, err = evaluate("p.pdl", "--against", "p.pdl", "--data", "data.jsonl", "--expect", "answer")
+    t.check("against itself", code == 0 and r["mcnemar"]["p"] == 1, "%s %s" % (r, err))
+
+
+def test_refused():
+    t.begin({"p.pdl": ASK, "data.jsonl": jsonl(ROWS), "bad.jsonl": '{"question": "x"}\n', "cut.jsonl": '{"question": \n', "none.jsonl": ""})
+    cases = [(("p.pdl", "--data", "data.jsonl"), "--expect COLUMN and --judge PROGRAM"), (("p.pdl", "--expect", "answer"), "--data ROWS"),
+             (("p.pdl", "--data", "bad.jsonl", "--expect", "answer"), "row 1 has no column 'answer'"),
+             (("p.pdl", "--data", "cut.jsonl", "--expect", "answer"), "cut.jsonl:1: the row is not JSON"),
+             (("p.pdl", "--data", "none.jsonl", "--expect", "answer"), "has no rows")]
+    for args, text in cases:
+        code, out, err = t.run(*args, word="eval")
+        t.check("eval refused: " + text, code == 2 and text in err, "%s %s" % (code, err))
+
+
+GREET = "text:\n- text: Hello ${ name }!\n- \" \"\n- model: openai/gpt-4o-mini\n  input: Greet ${ name }, in one word\n"
+TESTS = """tests:
+- name: greets
+  input: {name: Ada}
+  replies: [Hi]
+  expect: {output: "Hello Ada! Hi", result: "Hello Ada! Hi", contains: [Ada, Hi]}
+  requests: {must: ["user: Greet Ada", gpt-4o-mini], never: [password]}
+- name: wrong result
+  input: {name: Ada}
+  replies: [Hi]
+  expect: {result: Bye}
+- name: wrong requests
+  input: {name: Ada}
+  replies: [Hi]
+  requests: {must: [Bob], never: [Ada]}
+- name: refused
+  input: {name: Ada}
+  replies: [{status: 429, error: too many}]
+  expect: {error: rate_limit}
+- name: no reply
+  input: {name: Ada}
+  expect: {contains: Hello, error: no reply of the test}
+- name: should fail
+  input: {name: Ada}
+  replies: [Hi]
+  expect: {error: anything}
+- name: fails
+  expect: {output: x}
+"""
+
+
+def test_tests():
+    t.begin({"greet.pdl": GREET, "greet.test.yaml": TESTS})
+    (t.folder / "sub" / "deep").mkdir(parents=True)
+    (t.folder / "sub" / "deep" / "x.pdl").write_text("data: {a: [1, 2.5, null, yes]}\n")
+    (t.folder / "sub" / "deep" / "x.test.yaml").write_text("tests: [{expect: {result: {a: [1, 2.5, null, true]}}}]\n")
+    code, out, err = t.run("--junit", "j.xml", word="test")
+    lines = out.splitlines()
+    t.check("test: one line a test, exit 1", code == 1 and len(lines) == 9 and lines[-1] == "4 passed, 4 failed", out + err)
+    t.check("test: names", lines[0] == "ok   greet.pdl: greets" and lines[7] == "ok   sub/deep/x.pdl: test 1", lines)
+    for i, text in ((1, 'the result is "Hello Ada! Hi", expected "Bye"'), (2, "none of 1 requests contains 'Bob'"),
+                    (2, "a request contains 'Ada'"), (5, "it should fail, and did not"), (6, "it failed: ")):
+        t.check("test: says " + text, lines[i].startswith("FAIL") and text in lines[i], lines[i])
+    suite = ElementTree.parse(t.folder / "j.xml").getroot()
+    t.check("test: JUnit", suite.get("tests") == "8" and suite.get("failures") == "4", suite.attrib)
+    t.check("test: no model was asked", not t.service.asked)
+    code, out, err = t.run("sub", word="test")
+    t.check("test: a folder, exit 0", code == 0 and out == "ok   sub/deep/x.pdl: test 1\n1 passed, 0 failed\n", out + err)
+    code, out, err = t.run("greet.pdl", word="test")
+    t.check("test: a program", code == 1 and "3 passed, 4 failed" in out, out + err)
+
+
+def test_recorded():
+    t.begin({"greet.pdl": GREET})
+    code, out, err = t.run("--record", "greet.journal", "-d", "name=Ada", "greet.pdl", word="run")
+    (t.folder / "greet.test.yaml").write_text("tests: [{name: recorded, record: greet.journal, input: {name: Ada}, "
+                                              "expect: {contains: 'GREET ADA'}, requests: {must: Greet Ada}}]\n")
+    t.service.begin()
+    code, out, err = t.run("greet.test.yaml", word="test")
+    t.check("test: from a recording", code == 0 and not t.service.asked, out + err)
+
+
+def test_broken_tests():
+    cases = [("tests: 1\n", "expected `tests:`"), ("tests: [{nam: x}]\n", "did you mean 'name'"), ("test: []\n", "did you mean 'tests'"),
+             ("tests: [{name: x}]\n", "expects nothing"), ("tests: [{expect: {contains: [1]}}]\n", "contains should be a text"),
+             ("tests: [\n", "greet.test.yaml:"), ("tests: [{replies: [], record: x, expect: {output: x}}]\n", "exclude each other")]
+    for text, said in cases:
+        t.begin({"greet.pdl": GREET, "greet.test.yaml": text})
+        code, out, err = t.run(word="test")
+        t.check("test refused: " + said, code == 2 and said in err, "%s %s" % (code, err))
+    t.begin({"greet.test.yaml": "tests: [{expect: {output: x}}]\n"})
+    code, out, err = t.run(word="test")
+    t.check("test: no program", code == 2 and "greet.pdl" in err, "%s %s" % (code, err))
+    t.begin()
+    code, out, err = t.run(word="test")
+    t.check("test: none", code == 2 and "there are no files" in err, "%s %s" % (code, err))
+
+
+for test in (test_eval, test_metrics, test_failures, test_samples, test_judge, test_against, test_refused, test_tests, test_recorded,
+             test_broken_tests):
+    test()
+sys.exit(t.finish())
