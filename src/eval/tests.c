@@ -400,8 +400,8 @@ bool pdl_tests_run(pdl_str file, pdl_cancel_flag *cancel, pdl_test_report_fn *re
     if (!read_tests(file, &tests, err)) return false;
     pdl_buf_putf(&program, "%.*s.pdl", (int)(file.n - (sizeof suffix - 1)), file.p);
     bool ok = check_file(tests, file, err) && pdl_file_read(pdl_buf_z(&program), &text, err) &&
-              run_all(part(tests, "tests"), pdl_buf_str(&program), pdl_buf_str(&text), cancel, report,
-                      user, err);
+              run_all(part(tests, "tests"), pdl_buf_str(&program), pdl_buf_str(&text), cancel,
+                      report, user, err);
     pdl_buf_fini(&program);
     pdl_buf_fini(&text);
     pdl_drop(tests);
