@@ -11,7 +11,7 @@
 #include "io/file.h"
 #include "lang/fields.h"
 #include "lsp/features.h"
-#include "lsp/symtype.h"
+#include "lsp/xref.h"
 #include "model/catalog.h"
 
 #include "base/banned.h"
@@ -139,6 +139,13 @@ static bool is_excluded(const pdl_node *map, const pdl_field *f) {
     return has_forms;
 }
 
+/* Has an earlier row the key? Where no kind is decided, each key is proposed once. */
+static bool is_repeated(const pdl_field *all, size_t i) {
+    for (size_t k = 0; k < i; k++)
+        if (strcmp(all[k].key, all[i].key) == 0 && all[k].need != PDL_NEED_OLD) return true;
+    return false;
+}
+
 /* Keys of a block: of its kind when that is decided, else those that decide. */
 static void add_block_keys(lsp_completer *c, const lsp_spot *p) {
     size_t n;
@@ -147,6 +154,7 @@ static void add_block_keys(lsp_completer *c, const lsp_spot *p) {
     for (size_t i = 0; i < n; i++) {
         if (!f[i].key[0] || f[i].need == PDL_NEED_OLD || has_key(p->node, f[i].key)) continue;
         if (fresh ? f[i].kind == PDL_BLOCK_error : f[i].kind != (int)p->kind) continue;
+        if (fresh && is_repeated(f, i)) continue;
         bool decides = f[i].need == PDL_NEED_REQ;
         if (!fresh && is_excluded(p->node, &f[i])) continue;
         add_field(c, &f[i], fresh ? (decides ? '1' : '3') : (decides ? '0' : '1'));
@@ -212,34 +220,36 @@ static void add_parameters(lsp_completer *c, const lsp_spot *p) {
     }
 }
 
-static void on_param(void *user, pdl_str name, pdl_str type) {
-    lsp_completer *c = user;
-    pdl_buf text = PDL_BUF;
-    pdl_buf_putf(&text, "%.*s: ", PDL_FMT(name));
-    pdl_lsp_item_add(c, &(lsp_item){.label = name,
-                                    .insert = pdl_buf_str(&text),
-                                    .detail = type,
-                                    .kind = ITEM_FIELD,
-                                    .order = '0'});
-    pdl_buf_fini(&text);
-}
-
-/* Arguments of a call: the parameters of the function, where the file defines it. */
+/* Arguments of a call: the parameters of the function. */
 static void add_args(lsp_completer *c, const lsp_spot *p) {
     const pdl_node *callee = pdl_node_find(p->up->node, PDL_STR("call"), NULL);
     const pdl_expr *e = callee && callee->kind == PDL_NODE_SCALAR
                             ? pdl_expr_read(c->scratch, callee->text, &pdl_known_xnames)
                             : NULL;
-    if (!e || e->form != PDL_X_NATIVE || e->root->kind != PDL_X_NAME ||
-        !pdl_lsp_doc_load(c->s, c->d))
-        return;
-    const lsp_index *x = c->d->index;
-    for (size_t i = 0; i < x->syms.n; i++)
-        if (x->syms.p[i].kind == SYM_FUNCTION && x->syms.p[i].value &&
-            pdl_str_eq(x->syms.p[i].name, e->root->u.name)) {
-            pdl_lsp_each_param(x->syms.p[i].value, c->scratch, on_param, c);
-            return;
-        }
+    lsp_thing t;
+    if (!e || e->form != PDL_X_NATIVE || !pdl_lsp_doc_load(c->s, c->d)) return;
+    const pdl_xnode *x = e->root;
+    lsp_ref r = {.kind = REF_CALL};
+    r.region = pdl_lsp_index_region(c->d->index, (uint32_t)c->off);
+    if (x->kind == PDL_X_NAME) r.name = x->u.name;
+    if (x->kind == PDL_X_ATTR && x->u.access.obj && x->u.access.obj->kind == PDL_X_NAME) {
+        r = (lsp_ref){.kind = REF_MEMBER, .name = x->u.access.name, .region = r.region};
+        r.base = x->u.access.obj->u.name;
+    }
+    if (!r.name.n || !pdl_lsp_resolve(c->s, c->d, &r, &t)) return;
+    const lsp_index *in = pdl_lsp_doc_index(c->s, t.doc);
+    const lsp_region *body = &in->regions.p[pdl_lsp_thing_sym(c->s, &t)->body];
+    for (uint32_t i = 0; i < body->n_params; i++) {
+        const lsp_sym *sym = &in->syms.p[body->param + i];
+        pdl_buf text = PDL_BUF;
+        pdl_buf_putf(&text, "%.*s: ", PDL_FMT(sym->name));
+        pdl_lsp_item_add(c, &(lsp_item){.label = sym->name,
+                                        .insert = pdl_buf_str(&text),
+                                        .detail = sym->type,
+                                        .kind = ITEM_FIELD,
+                                        .order = '0'});
+        pdl_buf_fini(&text);
+    }
 }
 
 /* The marker is a key of the mapping p. Flat switch. */
@@ -434,7 +444,7 @@ static void complete_place(lsp_completer *c, bool is_value) {
     pdl_buf marked = PDL_BUF;
     lsp_way way;
     mark(text, c->from, token_end(text, c->off, is_value), is_value, &marked);
-    lsp_tree t = pdl_lsp_tree_read(c->scratch, PDL_STR(""), pdl_buf_str(&marked), c->from);
+    lsp_tree t = pdl_lsp_tree_read(c->scratch, PDL_STR(""), pdl_buf_str(&marked));
     pdl_buf_fini(&marked);
     if (!t.root) return;
     pdl_lsp_way_to(t.root, (uint32_t)c->from + 1, &way);

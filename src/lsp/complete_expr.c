@@ -19,6 +19,11 @@
 
 enum { MOST_LOOKED_AT = 20000 }; /* bytes before the cursor in which an expression begins */
 
+static bool is_name_char(char ch) {
+    return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || (ch >= '0' && ch <= '9') ||
+           ch == '_';
+}
+
 /* --- where an expression begins --------------------------------------------------------------- */
 
 /* Is an expression that begins at `from` still open at `to`? Quotes and brackets are counted. */
@@ -53,12 +58,34 @@ static size_t last_open(pdl_str text, size_t from, size_t off, bool jinja) {
     return PDL_NOT_FOUND;
 }
 
+/* Does a line begin an item of a list or an entry of a mapping? An expression that was not closed
+ * above it is a mistake there, and not continued here. */
+static bool begins_entry(pdl_str line) {
+    pdl_str s = pdl_str_trim(line);
+    if (pdl_str_starts(s, PDL_STR("- ")) || pdl_str_is(s, "-")) return true;
+    size_t i = 0;
+    while (i < s.n && is_name_char(s.p[i])) i++;
+    return i > 0 && i < s.n && s.p[i] == ':' && (i + 1 == s.n || s.p[i + 1] == ' ');
+}
+
+static bool has_entries(pdl_str text, size_t from, size_t to) {
+    while (from < to) {
+        size_t nl = pdl_str_find(text, PDL_STR("\n"), from);
+        size_t end = nl == PDL_NOT_FOUND || nl > to ? to : nl;
+        if (begins_entry(pdl_str_sub(text, from, end))) return true;
+        from = end + 1;
+    }
+    return false;
+}
+
 size_t pdl_lsp_expr_start(pdl_str text, size_t line_start, size_t off, bool jinja) {
     size_t low = off > MOST_LOOKED_AT ? off - MOST_LOOKED_AT : 0;
     size_t at = last_open(text, line_start, off, jinja);
     if (at == PDL_NOT_FOUND) { /* it may have begun on a line above, of which none is empty */
         size_t gap = pdl_str_rfind(pdl_str_sub(text, low, line_start), PDL_STR("\n\n"));
         at = last_open(text, gap == PDL_NOT_FOUND ? low : low + gap, line_start, jinja);
+        size_t next = at == PDL_NOT_FOUND ? at : pdl_str_find(text, PDL_STR("\n"), at);
+        if (next != PDL_NOT_FOUND && has_entries(text, next + 1, off)) at = PDL_NOT_FOUND;
     }
     return at != PDL_NOT_FOUND && is_open(text, at, off) ? at : PDL_NOT_FOUND;
 }
@@ -115,11 +142,7 @@ static void add_sym(lsp_completer *c, const lsp_sym *sym, char order) {
 }
 
 static bool is_repeated(const lsp_index *x, size_t i) {
-    for (size_t k = 0; k < i; k++)
-        if (x->syms.p[k].region == x->syms.p[i].region &&
-            pdl_str_eq(x->syms.p[k].name, x->syms.p[i].name))
-            return true;
-    return false;
+    return pdl_lsp_index_sym(x, x->syms.p[i].region, x->syms.p[i].name) != &x->syms.p[i];
 }
 
 /* What a file defines at its top. */
@@ -188,11 +211,6 @@ static void add_variables(lsp_completer *c) {
     }
 }
 
-static bool is_name_char(char ch) {
-    return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || (ch >= '0' && ch <= '9') ||
-           ch == '_';
-}
-
 /* The function whose arguments the cursor is in: `f(` or `lib.f(` that is not closed. */
 static pdl_str open_call(pdl_str before) {
     int depth = 0;
@@ -206,11 +224,11 @@ static pdl_str open_call(pdl_str before) {
     return (pdl_str){0};
 }
 
-static void on_param(void *user, pdl_str name, pdl_str type) {
+static void add_param(lsp_completer *c, pdl_str name, pdl_str type) {
     pdl_buf text = PDL_BUF;
     pdl_buf_putf(&text, "%.*s=", PDL_FMT(name));
     pdl_lsp_item_add(
-        user,
+        c,
         &(lsp_item){.label = pdl_buf_str(&text), .detail = type, .kind = ITEM_FIELD, .order = '0'});
     pdl_buf_fini(&text);
 }
@@ -218,8 +236,11 @@ static void on_param(void *user, pdl_str name, pdl_str type) {
 static void add_arguments(lsp_completer *c, pdl_str before) {
     pdl_str name = open_call(before);
     const lsp_sym *sym = name.n ? find_sym(c, name) : NULL;
-    if (sym && sym->kind == SYM_FUNCTION && sym->value)
-        pdl_lsp_each_param(sym->value, c->scratch, on_param, c);
+    const lsp_region *body = sym && sym->body ? &c->d->index->regions.p[sym->body] : NULL;
+    for (uint32_t i = 0; body && i < body->n_params; i++) {
+        const lsp_sym *p = &c->d->index->syms.p[body->param + i];
+        add_param(c, p->name, p->type);
+    }
 }
 
 static void complete_operand(lsp_completer *c, pdl_str before) {

@@ -80,7 +80,6 @@ static lsp_doc *add(pdl_lsp *s, pdl_str uri, pdl_str key, bool is_file) {
     d->uri = pdl_str_dup(uri);
     d->key = pdl_str_dup(key);
     d->is_file = is_file;
-    d->edited = PDL_NOT_FOUND;
     d->text.utf8 = s->utf8;
     d->diags = pdl_absent();
     *pdl_vec_push(&s->docs) = d;
@@ -144,8 +143,7 @@ bool pdl_lsp_doc_load(pdl_lsp *s, lsp_doc *d) {
     if (!d->open && !d->text.lines.n && !read_text(d)) return false;
     if (!d->text.lines.n) pdl_lsp_text_set(&d->text, (pdl_str){0});
     d->arena = pdl_arena_make();
-    d->tree =
-        pdl_lsp_tree_read(d->arena, pdl_str_of(d->key), pdl_lsp_text_str(&d->text), d->edited);
+    d->tree = pdl_lsp_tree_read(d->arena, pdl_str_of(d->key), pdl_lsp_text_str(&d->text));
     pdl_lsp_index_free(d->index);
     d->index = pdl_lsp_index_make(&d->tree, &d->text);
     return true;

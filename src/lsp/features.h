@@ -12,13 +12,31 @@
 
 typedef pdl_val lsp_handler(pdl_lsp *s, pdl_vref params);
 
-/* diagnose.c */
-lsp_handler pdl_lsp_on_pull, pdl_lsp_on_workspace_pull;
-/* complete.c */
-lsp_handler pdl_lsp_on_completion, pdl_lsp_on_resolve_completion;
+/* diagnose.c, actions.c */
+lsp_handler pdl_lsp_on_pull, pdl_lsp_on_workspace_pull, pdl_lsp_on_actions;
+/* complete.c, signature.c */
+lsp_handler pdl_lsp_on_completion, pdl_lsp_on_resolve_completion, pdl_lsp_on_signature;
 /* hover.c */
 lsp_handler pdl_lsp_on_hover;
 /* symbols.c */
 lsp_handler pdl_lsp_on_document_symbols, pdl_lsp_on_workspace_symbols;
+/* navigate.c */
+lsp_handler pdl_lsp_on_definition, pdl_lsp_on_references, pdl_lsp_on_highlight;
+lsp_handler pdl_lsp_on_prepare_rename, pdl_lsp_on_rename, pdl_lsp_on_links;
+/* calls.c */
+lsp_handler pdl_lsp_on_prepare_calls, pdl_lsp_on_incoming, pdl_lsp_on_outgoing;
+/* fold.c */
+lsp_handler pdl_lsp_on_folding, pdl_lsp_on_selection;
+/* tokens.c, regions.c */
+lsp_handler pdl_lsp_on_tokens, pdl_lsp_on_tokens_range, pdl_lsp_on_regions;
+/* hints.c, lenses.c */
+lsp_handler pdl_lsp_on_hints, pdl_lsp_on_lenses, pdl_lsp_on_command;
+/* format.c */
+lsp_handler pdl_lsp_on_format_typing;
+
+/* The names of token types and modifiers, in the order of their numbers; ended by NULL. */
+extern const char *const pdl_lsp_token_types[], *const pdl_lsp_token_modifiers[];
+/* The commands that pdl_lsp_on_command knows; ended by NULL. */
+extern const char *const pdl_lsp_commands[];
 
 #endif

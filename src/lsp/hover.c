@@ -1,67 +1,280 @@
-/* hover.c -- what is under the cursor: keys, words, variables, filters, models, types.
+/* hover.c -- what is under the cursor: variables, filters, keys, words, models, types, files.
+ *
+ * What is most specific wins: a variable before the text that it is in, a filter before the
+ * expression, the value of a field before its key.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "io/file.h"
 #include "lsp/explain.h"
 #include "lsp/features.h"
+#include "lsp/lastrun.h"
+#include "lsp/spans.h"
+#include "lsp/xeach.h"
+#include "lsp/xref.h"
+#include "model/catalog.h"
+#include "model/prices.h"
+#include "types/type.h"
+#include "value/json_write.h"
 
 #include "base/banned.h"
+
+enum { MOST_SCHEMA = 4000 };
 
 typedef struct hoverer {
     pdl_lsp *s;
     lsp_doc *d;
     size_t off;
     pdl_buf text;
-    size_t from, to; /* what the text is about */
+    lsp_range range; /* what the text is about */
 } hoverer;
 
 static void about(hoverer *h, const pdl_node *n) {
-    h->from = n->start;
-    h->to = n->end;
+    h->range = pdl_lsp_text_range(&h->d->text, n->start, n->end);
+}
+
+/* --- variables -------------------------------------------------------------------------------- */
+
+static bool hover_variable(hoverer *h) {
+    lsp_thing t;
+    pdl_buf last = PDL_BUF;
+    if (!pdl_lsp_thing_at(h->s, h->d, h->off, &t, &h->range)) return false;
+    const lsp_sym *sym = pdl_lsp_thing_sym(h->s, &t);
+    pdl_buf_putf(&h->text, "```\n%.*s", PDL_FMT(t.name));
+    if (sym->type.n) pdl_buf_putf(&h->text, ": %.*s", PDL_FMT(sym->type));
+    pdl_buf_putf(&h->text, "\n```\n%s", pdl_lsp_sym_kind_name(sym->kind));
+    pdl_buf_putf(&h->text, ", line %u", sym->range.from.line + 1);
+    if (t.doc != h->d)
+        pdl_buf_putf(&h->text, " of %.*s", PDL_FMT(pdl_file_name(pdl_str_of(t.doc->key))));
+    if (sym->doc.n) pdl_buf_putf(&h->text, "\n\n%.*s", PDL_FMT(sym->doc));
+    if (pdl_lsp_last_value(h->s, h->d, t.name, &last))
+        pdl_buf_putf(&h->text, "\n\nIn the last run: `%s`", pdl_buf_z(&last));
+    pdl_buf_fini(&last);
+    return true;
+}
+
+/* --- rows of natives -------------------------------------------------------------------------- */
+
+typedef struct native_at {
+    const pdl_expr *e;
+    size_t at; /* in the text of e */
+    const pdl_native *row;
+    const char *title;
+    size_t from, to;
+} native_at;
+
+static void found(native_at *n, const pdl_native *row, const char *title, size_t from, size_t to) {
+    if (!row) return;
+    n->row = row;
+    n->title = title;
+    n->from = from;
+    n->to = to;
+}
+
+/* A method by its name alone: the receiver's type is rarely known. */
+static const pdl_native *find_method(pdl_str name, const char **title) {
+    for (size_t i = 3; i < PDL_NATIVE_TABLES; i++) {
+        pdl_native_table t = pdl_native_table_at(i);
+        for (size_t k = 0; k < t.n; k++)
+            if (pdl_str_is(name, t.rows[k].name)) {
+                *title = t.title;
+                return &t.rows[k];
+            }
+    }
+    return NULL;
+}
+
+static void on_xnode(void *user, const pdl_xnode *x) {
+    native_at *n = user;
+    const char *title = "";
+    pdl_str name = {0};
+    if (x->kind == PDL_X_FILTER || x->kind == PDL_X_TEST) {
+        name = x->u.filter.name;
+        const char *text = n->e->source.p;
+        if (name.p < text || name.p + name.n > text + n->e->source.n) return;
+        size_t from = (size_t)(name.p - text);
+        if (n->at < from || n->at > from + name.n) return;
+        bool filter = x->kind == PDL_X_FILTER;
+        found(n, filter ? pdl_filter_find(name) : pdl_test_find(name), filter ? "filter" : "test",
+              from, from + name.n);
+    } else if (x->kind == PDL_X_NAME && x->start <= n->at && n->at <= x->end) {
+        found(n, pdl_global_find(x->u.name), "function", x->start, x->end);
+    } else if (x->kind == PDL_X_ATTR) {
+        name = x->u.access.name;
+        if (n->at + name.n < x->end || n->at > x->end) return;
+        const pdl_native *row = find_method(name, &title);
+        found(n, row, title, x->end - name.n, x->end);
+    }
+}
+
+static bool hover_native(hoverer *h, const lsp_spot *p) {
+    lsp_spans spans = {0};
+    uint32_t from, to;
+    if (p->node->kind != PDL_NODE_SCALAR || pdl_expr_is_plain(p->node->text)) return false;
+    pdl_arena *scratch = pdl_arena_make();
+    native_at n = {.e = pdl_expr_read(scratch, p->node->text, &pdl_known_xnames)};
+    pdl_lsp_spans_of(&spans, p->node);
+    n.at = pdl_lsp_spans_back(&spans, (uint32_t)h->off);
+    if (n.e->root) pdl_lsp_xnode_each(n.e->root, on_xnode, &n);
+    if (n.row && pdl_lsp_spans_find(&spans, n.from, n.to, &from, &to)) {
+        pdl_lsp_document_native(n.title, n.row, &h->text);
+        h->range = pdl_lsp_text_range(&h->d->text, from, to);
+    }
+    pdl_lsp_spans_fini(&spans);
+    pdl_arena_free(scratch);
+    return n.row != NULL;
+}
+
+/* --- models ----------------------------------------------------------------------------------- */
+
+static void put_price(const pdl_lsp *s, pdl_str model, pdl_buf *out) {
+    pdl_buf text = PDL_BUF_INIT(64 << 20);
+    pdl_prices *prices = NULL;
+    pdl_price price;
+    pdl_err err = {0};
+    if (s->opt.prices && pdl_file_read(s->opt.prices, &text, &err) &&
+        pdl_prices_read(pdl_buf_str(&text), s->opt.prices, &prices, &err) &&
+        pdl_price_find(prices, model, pdl_absent(), &price))
+        pdl_buf_putf(out, "\n\nA million tokens: $%g in, $%g out", price.input * 1e6,
+                     price.output * 1e6);
+    pdl_prices_free(prices);
+    pdl_err_fini(&err);
+    pdl_buf_fini(&text);
+}
+
+static bool hover_model(hoverer *h, const lsp_spot *p) {
+    pdl_str name = p->node->text;
+    size_t slash = pdl_str_find(name, PDL_STR("/"), 0);
+    size_t n;
+    if (slash == PDL_NOT_FOUND || !pdl_model_describe(pdl_str_sub(name, 0, slash), &h->text))
+        return false;
+    put_price(h->s, name, &h->text);
+    const pdl_model_param *rows = pdl_model_params(&n);
+    PDL_PUT(&h->text, "\n\nParameters:");
+    for (size_t i = 0; i < n; i++) pdl_buf_putf(&h->text, "%s `%s`", i ? "," : "", rows[i].name);
+    return true;
+}
+
+/* --- types ------------------------------------------------------------------------------------ */
+
+/* The JSON Schema of a whole spec. */
+static bool hover_spec(hoverer *h, const pdl_node *spec) {
+    pdl_arena *scratch = pdl_arena_make();
+    pdl_buf json = PDL_BUF;
+    const pdl_type *type = NULL;
+    pdl_err err = {0};
+    bool ok = pdl_type_read(scratch, spec, &type, &err) && !pdl_type_is_any(type);
+    pdl_err_fini(&err);
+    if (ok) {
+        pdl_val schema = pdl_type_schema(type, true);
+        ok =
+            pdl_json_write(schema, PDL_JSON_SPACED | PDL_JSON_LOOSE | PDL_JSON_CUT, 2, &json, &err);
+        pdl_drop(schema);
+        pdl_err_fini(&err);
+    }
+    if (ok && json.len <= MOST_SCHEMA)
+        pdl_buf_putf(&h->text, "%sJSON Schema:\n```json\n%s\n```", h->text.len ? "\n\n" : "",
+                     pdl_buf_z(&json));
+    pdl_buf_fini(&json);
+    pdl_arena_free(scratch);
+    return ok;
+}
+
+/* --- keys and values -------------------------------------------------------------------------- */
+
+static bool put_word(hoverer *h, const pdl_word *w) {
+    if (w) pdl_buf_putf(&h->text, "**%s** -- %s", w->word, w->doc);
+    return w != NULL;
+}
+
+static bool hover_record_key(hoverer *h, const lsp_spot *p) {
+    size_t n;
+    const pdl_record_part *parts = pdl_record_parts(p->up->record, &n);
+    for (size_t i = 0; i < n; i++) {
+        if (!pdl_str_is(p->key->text, parts[i].key)) continue;
+        pdl_buf_putf(&h->text, "**%s** -- %s", parts[i].key, parts[i].doc);
+        return true;
+    }
+    return false;
+}
+
+static bool hover_parameter(hoverer *h, pdl_str name) {
+    const pdl_model_param *row = pdl_model_param_find(name);
+    if (row)
+        pdl_buf_putf(&h->text, "**%s**%s%s -- %s", row->name, row->type[0] ? ": " : "", row->type,
+                     row->doc);
+    return row != NULL;
+}
+
+static bool hover_block_key(hoverer *h, const lsp_spot *p) {
+    if (!p->field) return false;
+    pdl_lsp_document_field(p->field, &h->text);
+    if (p->role == ROLE_TYPE) hover_spec(h, p->node);
+    return true;
 }
 
 static bool hover_key(hoverer *h, const lsp_spot *p) {
-    const lsp_spot *up = p->up;
-    const pdl_word *w = NULL;
     if (p->key->kind != PDL_NODE_SCALAR) return false;
     about(h, p->key);
-    if (up->role == ROLE_BLOCK || up->role == ROLE_BLOCKS) {
-        if (p->field) pdl_lsp_document_field(p->field, &h->text);
-        return p->field != NULL;
+    switch ((int)p->up->role) {
+    case ROLE_BLOCK:
+    case ROLE_BLOCKS: return hover_block_key(h, p);
+    case ROLE_WORDS: return put_word(h, pdl_word_find(p->up->group, p->key->text));
+    case ROLE_PATTERN: return put_word(h, pdl_word_find(PDL_WORDS_PATTERN, p->key->text));
+    case ROLE_TYPE: return put_word(h, pdl_word_find(PDL_WORDS_TYPE_KEY, p->key->text));
+    case ROLE_RECORD: return hover_record_key(h, p);
+    case ROLE_PARAMETERS: return hover_parameter(h, p->key->text);
+    default: return false;
     }
-    if (up->role == ROLE_WORDS) w = pdl_word_find(up->group, p->key->text);
-    if (up->role == ROLE_PATTERN) w = pdl_word_find(PDL_WORDS_PATTERN, p->key->text);
-    if (up->role == ROLE_TYPE) w = pdl_word_find(PDL_WORDS_TYPE_KEY, p->key->text);
-    if (w) pdl_buf_putf(&h->text, "**%s** -- %s", w->word, w->doc);
-    return w != NULL;
+}
+
+static bool hover_file(hoverer *h, const lsp_spot *p) {
+    bool import = p->field && strcmp(p->field->key, "import") == 0;
+    lsp_doc *d = pdl_lsp_doc_linked(h->s, h->d, p->node->text, import);
+    const lsp_index *x = d ? pdl_lsp_doc_index(h->s, d) : NULL;
+    if (!d) return false;
+    pdl_buf_putf(&h->text, "`%s`", d->key);
+    for (size_t i = 0; x && i < x->syms.n; i++)
+        if (!x->syms.p[i].region)
+            pdl_buf_putf(&h->text, "\n- `%.*s`%s%.*s", PDL_FMT(x->syms.p[i].name),
+                         x->syms.p[i].type.n ? ": " : "", PDL_FMT(x->syms.p[i].type));
+    return true;
 }
 
 static bool hover_value(hoverer *h, const lsp_spot *p) {
-    const pdl_word *w = NULL;
     if (p->node->kind != PDL_NODE_SCALAR) return false;
     about(h, p->node);
-    if (p->role == ROLE_WORD) w = pdl_word_find(p->group, p->node->text);
-    if (p->role == ROLE_TYPE) w = pdl_word_find(PDL_WORDS_TYPE, p->node->text);
-    if (w) pdl_buf_putf(&h->text, "**%s** -- %s", w->word, w->doc);
-    return w != NULL;
+    switch ((int)p->role) {
+    case ROLE_WORD: return put_word(h, pdl_word_find(p->group, p->node->text));
+    case ROLE_TYPE:
+        put_word(h, pdl_word_find(PDL_WORDS_TYPE, p->node->text));
+        return hover_spec(h, p->node) || h->text.len > 0;
+    case ROLE_MODEL: return hover_model(h, p);
+    case ROLE_FILE: return hover_file(h, p);
+    default: return false;
+    }
+}
+
+static bool hover(hoverer *h) {
+    lsp_way way;
+    if (hover_variable(h)) return true;
+    if (!h->d->tree.root) return false;
+    pdl_lsp_way_to(h->d->tree.root, (uint32_t)h->off, &way);
+    const lsp_spot *p = pdl_lsp_way_end(&way);
+    if (way.on_key) return hover_key(h, p);
+    return hover_native(h, p) || hover_value(h, p);
 }
 
 pdl_val pdl_lsp_on_hover(pdl_lsp *s, pdl_vref params) {
     hoverer h = {.s = s, .text = PDL_BUF};
-    lsp_way way;
+    pdl_val v = pdl_null();
     h.d = pdl_lsp_doc_at(s, params, &h.off);
     if (!h.d) return pdl_absent();
-    if (!h.d->tree.root) return pdl_null();
-    pdl_lsp_way_to(h.d->tree.root, (uint32_t)h.off, &way);
-    const lsp_spot *p = pdl_lsp_way_end(&way);
-    bool found = way.on_key ? hover_key(&h, p) : hover_value(&h, p);
-    if (!found) {
-        pdl_buf_fini(&h.text);
-        return pdl_null();
+    if (hover(&h)) {
+        v = pdl_dict_putz(pdl_dict_new(2), "contents",
+                          pdl_lsp_put_markdown(s, pdl_buf_str(&h.text)));
+        v = pdl_dict_putz(v, "range", pdl_lsp_put_range(h.range));
     }
-    pdl_val v =
-        pdl_dict_putz(pdl_dict_new(2), "contents", pdl_lsp_put_markdown(s, pdl_buf_str(&h.text)));
     pdl_buf_fini(&h.text);
-    return pdl_dict_putz(v, "range",
-                         pdl_lsp_put_range(pdl_lsp_text_range(&h.d->text, h.from, h.to)));
+    return v;
 }

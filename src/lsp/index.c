@@ -45,6 +45,24 @@ static void inner_span(const pdl_node *n, uint32_t *from, uint32_t *to) {
     *to = n->end - (quoted && n->end - n->start >= 2 ? 1 : 0);
 }
 
+/* Region and name as one key. */
+static pdl_str name_key(uint32_t region, pdl_str name, pdl_buf *b) {
+    pdl_buf_put(b, (pdl_str){(const char *)&region, sizeof region});
+    pdl_buf_put(b, name);
+    return pdl_buf_str(b);
+}
+
+/* The symbol that was added last can be found by its name, unless an earlier one has it. */
+static void note_name(lsp_index *x) {
+    char room[PDL_SHORT_TEXT];
+    pdl_buf b = pdl_buf_in(room, sizeof room, PDL_BUF.limit);
+    const lsp_sym *s = &x->syms.p[x->syms.n - 1];
+    pdl_str key = name_key(s->region, s->name, &b);
+    if (!pdl_map_find(&x->names, key))
+        pdl_map_put(&x->names, pdl_arena_str(x->arena, key), (void *)(uintptr_t)x->syms.n);
+    pdl_buf_fini(&b);
+}
+
 /* A name that is set by the text of a scalar. whole: what sets it. Returns the symbol as
  * index + 1, 0 when the scalar is no name. */
 static uint32_t add_sym(indexer *w, const pdl_node *name, lsp_sym_kind kind, uint32_t region,
@@ -62,6 +80,7 @@ static uint32_t add_sym(indexer *w, const pdl_node *name, lsp_sym_kind kind, uin
         .at = from,
         .value = whole,
     };
+    note_name(w->x);
     return (uint32_t)w->x->syms.n;
 }
 
@@ -136,18 +155,21 @@ static bool take_call(xref *r, const pdl_xnode *x) {
     return false;
 }
 
-/* The parts of f and lib.f. */
+/* The parts of f, lib.f and lib['f']. */
 static bool callee_of(const pdl_xnode *obj, pdl_str *base, pdl_str *member) {
     *member = (pdl_str){0};
     if (obj && obj->kind == PDL_X_NAME) {
         *base = obj->u.name;
         return true;
     }
-    if (!obj || obj->kind != PDL_X_ATTR || !obj->u.access.obj ||
-        obj->u.access.obj->kind != PDL_X_NAME)
-        return false;
-    *base = obj->u.access.obj->u.name;
+    if (!obj || (obj->kind != PDL_X_ATTR && obj->kind != PDL_X_ITEM)) return false;
+    const pdl_xnode *of = obj->u.access.obj, *key = obj->u.access.key;
+    if (!of || of->kind != PDL_X_NAME) return false;
+    *base = of->u.name;
     *member = obj->u.access.name;
+    if (obj->kind == PDL_X_ATTR) return true;
+    if (!key || key->kind != PDL_X_CONST || !pdl_is_str(key->u.value)) return false;
+    *member = pdl_str_get(key->u.value);
     return true;
 }
 
@@ -287,7 +309,9 @@ static uint32_t open_function(indexer *w, const pdl_node *block, uint32_t sym) {
         .to = block->end,
     };
     if (sym) w->x->syms.p[sym - 1].body = region;
+    w->x->regions.p[region].param = (uint32_t)w->x->syms.n;
     add_params(w, pdl_node_find(block, PDL_STR("function"), NULL), region);
+    w->x->regions.p[region].n_params = (uint32_t)w->x->syms.n - w->x->regions.p[region].param;
     return region;
 }
 
@@ -442,6 +466,7 @@ void pdl_lsp_index_detach(lsp_index *x) {
 void pdl_lsp_index_free(lsp_index *x) {
     if (!x) return;
     pdl_arena_free(x->arena);
+    pdl_map_fini(&x->names);
     pdl_vec_fini(&x->syms);
     pdl_vec_fini(&x->refs);
     pdl_vec_fini(&x->regions);
@@ -459,10 +484,11 @@ uint32_t pdl_lsp_index_region(const lsp_index *x, uint32_t off) {
 }
 
 const lsp_sym *pdl_lsp_index_sym(const lsp_index *x, uint32_t region, pdl_str name) {
-    for (size_t i = 0; i < x->syms.n; i++)
-        if (x->syms.p[i].region == region && pdl_str_eq(x->syms.p[i].name, name))
-            return &x->syms.p[i];
-    return NULL;
+    char room[PDL_SHORT_TEXT];
+    pdl_buf b = pdl_buf_in(room, sizeof room, PDL_BUF.limit);
+    uintptr_t found = (uintptr_t)pdl_map_find(&x->names, name_key(region, name, &b));
+    pdl_buf_fini(&b);
+    return found ? &x->syms.p[found - 1] : NULL;
 }
 
 bool pdl_lsp_index_owner(const lsp_index *x, uint32_t from, pdl_str name, uint32_t *region) {

@@ -14,6 +14,7 @@
 #ifndef PDL_LSP_INDEX_H
 #define PDL_LSP_INDEX_H
 
+#include "base/map.h"
 #include "lsp/spot.h"
 #include "lsp/text.h"
 #include "lsp/tree.h"
@@ -65,7 +66,8 @@ typedef struct lsp_region {
     uint32_t up;  /* the region around it; the file is 0, and is its own */
     uint32_t sym; /* the function, as index + 1; 0: it has no name */
     lsp_range range;
-    uint32_t from, to; /* offsets */
+    uint32_t from, to;        /* offsets */
+    uint32_t param, n_params; /* of the function: neighbours among the symbols */
 } lsp_region;
 
 /* A file that is included or imported. */
@@ -74,6 +76,8 @@ typedef struct lsp_file {
     bool import;
     lsp_range range;
     uint32_t at;
+    struct lsp_doc *doc; /* which file that is, as it was last looked up; NULL: none */
+    uint64_t looked_up;  /* revision of all files at that time */
 } lsp_file;
 
 /* A model that is called. */
@@ -90,6 +94,7 @@ typedef struct lsp_index {
     PDL_VEC(lsp_region) regions; /* at least the file */
     PDL_VEC(lsp_file) files;
     PDL_VEC(lsp_use) models;
+    pdl_map names; /* region and name to 1 + index of the first such symbol */
 } lsp_index;
 
 /* text: from which tree was read. Never NULL. */

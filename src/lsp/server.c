@@ -76,15 +76,46 @@ static pdl_val workspace_capability(void) {
     return pdl_dict_putz(pdl_dict_new(1), "workspaceFolders", folders);
 }
 
+static pdl_val triggers_capability(const char *key, const char *one) {
+    const char *const list[] = {one, ",", NULL};
+    return pdl_dict_putz(pdl_dict_new(1), key, words(list));
+}
+
+static pdl_val actions_capability(void) {
+    static const char *const kinds[] = {"quickfix", "source.fixAll.pdl", NULL};
+    return pdl_dict_putz(pdl_dict_new(1), "codeActionKinds", words(kinds));
+}
+
+static pdl_val tokens_capability(void) {
+    pdl_val legend = pdl_dict_putz(pdl_dict_new(2), "tokenTypes", words(pdl_lsp_token_types));
+    legend = pdl_dict_putz(legend, "tokenModifiers", words(pdl_lsp_token_modifiers));
+    pdl_val d = pdl_dict_putz(pdl_dict_new(3), "legend", legend);
+    return put_flag(put_flag(d, "full"), "range");
+}
+
 static pdl_val capabilities(const pdl_lsp *s) {
-    static const char *const flags[] = {"hoverProvider", "documentSymbolProvider",
-                                        "workspaceSymbolProvider"};
+    static const char *const flags[] = {"hoverProvider",           "documentSymbolProvider",
+                                        "workspaceSymbolProvider", "definitionProvider",
+                                        "referencesProvider",      "documentHighlightProvider",
+                                        "foldingRangeProvider",    "selectionRangeProvider",
+                                        "callHierarchyProvider",   "inlayHintProvider"};
     pdl_val d = pdl_dict_new(32);
     d = pdl_dict_putz(d, "positionEncoding", pdl_textz(s->utf8 ? "utf-8" : "utf-16"));
     d = pdl_dict_putz(d, "textDocumentSync", sync_capability());
     d = pdl_dict_putz(d, "completionProvider", completion_capability());
     d = pdl_dict_putz(d, "diagnosticProvider", pull_capability());
     d = pdl_dict_putz(d, "workspace", workspace_capability());
+    d = pdl_dict_putz(d, "signatureHelpProvider", triggers_capability("triggerCharacters", "("));
+    d = pdl_dict_putz(d, "renameProvider", put_flag(pdl_dict_new(1), "prepareProvider"));
+    d = pdl_dict_putz(d, "documentLinkProvider", pdl_dict_new(0));
+    d = pdl_dict_putz(d, "codeLensProvider", pdl_dict_new(0));
+    d = pdl_dict_putz(d, "codeActionProvider", actions_capability());
+    d = pdl_dict_putz(d, "semanticTokensProvider", tokens_capability());
+    d = pdl_dict_putz(d, "executeCommandProvider",
+                      pdl_dict_putz(pdl_dict_new(1), "commands", words(pdl_lsp_commands)));
+    d = pdl_dict_putz(d, "documentOnTypeFormattingProvider",
+                      pdl_dict_putz(pdl_dict_new(1), "firstTriggerCharacter", pdl_textz("\n")));
+    d = pdl_dict_putz(d, "experimental", put_flag(pdl_dict_new(1), "pdl/regions"));
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) d = put_flag(d, flags[i]);
     return d;
 }
@@ -169,7 +200,6 @@ static void set_text(lsp_doc *d, pdl_str text) {
     if (text.n > MOST_TEXT) text = (pdl_str){0};
     d->crlf = pdl_str_find(text, PDL_STR("\r\n"), 0) != PDL_NOT_FOUND;
     pdl_lsp_text_set(&d->text, text);
-    d->edited = PDL_NOT_FOUND;
 }
 
 /* The files that may show other problems now: this one, and every open one. */
@@ -202,7 +232,6 @@ static void apply(lsp_doc *d, pdl_vref change) {
     }
     if (text.n > MOST_TEXT || d->text.b.len + text.n > MOST_TEXT) return;
     lsp_range r = pdl_lsp_get_range(range);
-    d->edited = pdl_lsp_text_offset(&d->text, r.from);
     pdl_lsp_text_replace(&d->text, r, text);
 }
 
@@ -283,6 +312,26 @@ static const method methods[] = {
     {"textDocument/completion", pdl_lsp_on_completion, true},
     {"completionItem/resolve", pdl_lsp_on_resolve_completion, true},
     {"textDocument/hover", pdl_lsp_on_hover, true},
+    {"textDocument/signatureHelp", pdl_lsp_on_signature, true},
+    {"textDocument/definition", pdl_lsp_on_definition, true},
+    {"textDocument/references", pdl_lsp_on_references, true},
+    {"textDocument/documentHighlight", pdl_lsp_on_highlight, true},
+    {"textDocument/prepareRename", pdl_lsp_on_prepare_rename, true},
+    {"textDocument/rename", pdl_lsp_on_rename, true},
+    {"textDocument/documentLink", pdl_lsp_on_links, true},
+    {"textDocument/foldingRange", pdl_lsp_on_folding, true},
+    {"textDocument/selectionRange", pdl_lsp_on_selection, true},
+    {"textDocument/prepareCallHierarchy", pdl_lsp_on_prepare_calls, true},
+    {"callHierarchy/incomingCalls", pdl_lsp_on_incoming, true},
+    {"callHierarchy/outgoingCalls", pdl_lsp_on_outgoing, true},
+    {"textDocument/semanticTokens/full", pdl_lsp_on_tokens, true},
+    {"textDocument/semanticTokens/range", pdl_lsp_on_tokens_range, true},
+    {"textDocument/inlayHint", pdl_lsp_on_hints, true},
+    {"textDocument/codeLens", pdl_lsp_on_lenses, true},
+    {"textDocument/codeAction", pdl_lsp_on_actions, true},
+    {"textDocument/onTypeFormatting", pdl_lsp_on_format_typing, true},
+    {"workspace/executeCommand", pdl_lsp_on_command, true},
+    {"pdl/regions", pdl_lsp_on_regions, true},
     {"textDocument/documentSymbol", pdl_lsp_on_document_symbols, true},
     {"workspace/symbol", pdl_lsp_on_workspace_symbols, true},
 };

@@ -11,7 +11,8 @@
 #include "lsp/lsp.h"
 
 /* A file that is open in the editor, or lies in a folder of the workspace. */
-typedef struct lsp_doc {
+typedef struct lsp_doc lsp_doc;
+struct lsp_doc {
     char *uri;    /* as the client writes it, when it named it */
     char *key;    /* its path, or the address when it is no file: what it is found by */
     bool is_file; /* key is a path */
@@ -22,7 +23,6 @@ typedef struct lsp_doc {
     bool due;     /* diagnostics are to be computed */
     int64_t version;
     lsp_text text;    /* of an open file, or while it is loaded */
-    size_t edited;    /* offset near the last edit; PDL_NOT_FOUND: none */
     pdl_arena *arena; /* of the tree; NULL: there is none */
     lsp_tree tree;
     lsp_index *index;     /* NULL: not made yet */
@@ -30,7 +30,7 @@ typedef struct lsp_doc {
     uint64_t checked;     /* revision of all files when it was checked */
     pdl_program *program; /* as it was checked last; NULL: never */
     pdl_val diags;        /* the list of that, as the client gets it; absent: none */
-} lsp_doc;
+};
 
 struct pdl_lsp {
     pdl_lsp_options opt;

@@ -116,7 +116,7 @@ static lsp_role field_role(lsp_spot *p, const pdl_field *f) {
     case PDL_FT_PARSER:
         return map ? words(p, ROLE_WORDS, PDL_WORDS_REGEX) : words(p, ROLE_WORD, PDL_WORDS_PARSER);
     case PDL_FT_EXPECTATIONS: return words(p, ROLE_WORDS, PDL_WORDS_EXPECTATION);
-    case PDL_FT_ENDORSE: return ROLE_RAW;
+    case PDL_FT_ENDORSE: return record_role(p, PDL_RECORD_endorse);
     case PDL_FT_COUNT: break;
     }
     return ROLE_NONE;

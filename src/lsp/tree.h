@@ -10,11 +10,9 @@
 typedef struct lsp_tree {
     const pdl_source *source; /* of the nodes; offsets are those of the text */
     const pdl_node *root;     /* NULL: nothing can be read */
-    bool whole;               /* all of the text was read */
 } lsp_tree;
 
-/* Reads text in arena a. edited: an offset near the last edit, where a mistake is most likely;
- * PDL_NOT_FOUND: unknown. */
-lsp_tree pdl_lsp_tree_read(pdl_arena *a, pdl_str name, pdl_str text, size_t edited);
+/* Reads text in arena a. */
+lsp_tree pdl_lsp_tree_read(pdl_arena *a, pdl_str name, pdl_str text);
 
 #endif

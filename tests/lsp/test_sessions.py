@@ -193,6 +193,9 @@ def pretty(v, indent=""):
     if len(flat) + len(indent) <= 150 or not isinstance(v, (dict, list)):
         return flat + ("" if indent else "\n")
     inner = indent + " "
+    if isinstance(v, list) and all(isinstance(x, int) for x in v):  # semantic tokens: five numbers each
+        rows = [", ".join(map(str, v[i:i + 5])) for i in range(0, len(v), 5)]
+        return "[\n" + ",\n".join(inner + r for r in rows) + "\n" + indent + "]"
     if isinstance(v, list):
         text = "[\n" + ",\n".join(inner + pretty(x, inner) for x in v) + "\n" + indent + "]"
     else:

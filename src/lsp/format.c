@@ -1,0 +1,54 @@
+/* format.c -- indentation of a line that is begun.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "lsp/features.h"
+
+#include "base/banned.h"
+
+static size_t indent_of(pdl_str line) {
+    size_t n = 0;
+    while (n < line.n && line.p[n] == ' ') n++;
+    return n;
+}
+
+/* How far a line after this one is indented: where a key has no value on its line, two further than
+ * the key; a block scalar likewise; else as the line. `- key:` counts from the key. */
+static size_t indent_after(pdl_str line) {
+    size_t at = indent_of(line);
+    pdl_str rest = pdl_str_trim(line);
+    while (pdl_str_starts(rest, PDL_STR("- "))) {
+        rest = pdl_str_trim(pdl_str_sub(rest, 1, rest.n));
+        at = (size_t)(rest.p - line.p);
+    }
+    bool opens = pdl_str_ends(rest, PDL_STR(":")) || pdl_str_ends(rest, PDL_STR(": |")) ||
+                 pdl_str_ends(rest, PDL_STR(": >")) || pdl_str_ends(rest, PDL_STR(": |-")) ||
+                 pdl_str_ends(rest, PDL_STR(": >-"));
+    if (!opens || pdl_str_starts(rest, PDL_STR("#"))) return at;
+    static const char *const lists[] = {
+        "text:", "lastOf:", "array:", "sequence:", "with:", "expectations:"};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        if (pdl_str_is(rest, lists[i])) return at; /* items stand in the column of their key */
+    return at + 2;
+}
+
+/* After a line end: the new line gets its indentation. */
+pdl_val pdl_lsp_on_format_typing(pdl_lsp *s, pdl_vref params) {
+    size_t off;
+    lsp_doc *d = pdl_lsp_doc_at(s, params, &off);
+    pdl_val list = pdl_list_new(1);
+    if (!d || !pdl_str_is(pdl_lsp_get_str(params, "ch"), "\n")) return list;
+    uint32_t line = pdl_lsp_text_line(&d->text, off);
+    pdl_str now = pdl_lsp_text_line_str(&d->text, line);
+    if (!line || pdl_str_trim(now).n) return list;
+    pdl_str before = pdl_lsp_text_line_str(&d->text, line - 1);
+    size_t want = pdl_str_trim(before).n ? indent_after(before) : indent_of(now);
+    if (want == now.n) return list;
+    pdl_buf blanks = PDL_BUF;
+    for (size_t i = 0; i < want; i++) pdl_buf_putc(&blanks, ' ');
+    size_t start = pdl_lsp_text_line_start(&d->text, line);
+    lsp_range range = pdl_lsp_text_range(&d->text, start, start + now.n);
+    list = pdl_list_push(list, pdl_lsp_put_edit(range, pdl_buf_str(&blanks)));
+    pdl_buf_fini(&blanks);
+    return list;
+}

@@ -1,0 +1,43 @@
+/* xref.h -- private to lsp: what a name means, across files.
+ *
+ * A variable is a name in a region of a file. That is what definitions, references and renaming are
+ * about: several blocks may set it, and files that include or import the file read it.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_LSP_XREF_H
+#define PDL_LSP_XREF_H
+
+#include "lsp/server.h"
+
+typedef struct lsp_thing {
+    lsp_doc *doc;
+    uint32_t region;
+    pdl_str name; /* of the index of doc */
+} lsp_thing;
+
+/* The file that an entry of the index names, or NULL. */
+lsp_doc *pdl_lsp_file_doc(pdl_lsp *s, const lsp_doc *d, lsp_file *f);
+
+/* What a reference of d means. Returns false when nothing that is known sets the name. */
+bool pdl_lsp_resolve(pdl_lsp *s, lsp_doc *d, const lsp_ref *r, lsp_thing *out);
+/* The first symbol of a thing; never NULL for one that was found. */
+const lsp_sym *pdl_lsp_thing_sym(pdl_lsp *s, const lsp_thing *t);
+static inline bool pdl_lsp_same_thing(const lsp_thing *a, const lsp_thing *b) {
+    return a->doc == b->doc && a->region == b->region && pdl_str_eq(a->name, b->name);
+}
+
+/* The reference or the symbol whose name has the offset; NULL: none. */
+const lsp_ref *pdl_lsp_ref_at(const lsp_index *x, size_t off);
+const lsp_sym *pdl_lsp_sym_at(const lsp_index *x, size_t off);
+/* The thing whose name is at the offset, with the range of that name. */
+bool pdl_lsp_thing_at(pdl_lsp *s, lsp_doc *d, size_t off, lsp_thing *out, lsp_range *range);
+
+/* Every place of a thing in the files that are known. is_definition: it sets the variable. */
+typedef void lsp_place_fn(void *user, lsp_doc *d, lsp_range range, bool is_definition);
+void pdl_lsp_thing_each(pdl_lsp *s, const lsp_thing *t, lsp_place_fn *fn, void *user);
+/* The same in one file. */
+void pdl_lsp_thing_each_in(pdl_lsp *s, const lsp_thing *t, lsp_doc *d, lsp_place_fn *fn,
+                           void *user);
+
+#endif
