@@ -206,6 +206,8 @@ static const option options[] = {
      "write all rows with their scores, as JSONL"},
     {OPT_net, "net", 0, OPT_FLAG, NULL, NULL,
      "also ask the services that are set up whether they answer"},
+    {OPT_repl_model, "model", 0, OPT_VALUE, "NAME", NULL,
+     "send lines of text to this model, with what was said before"},
 };
 static_assert(sizeof options / sizeof options[0] == OPT_COUNT, "one row per option");
 
@@ -259,6 +261,7 @@ static const opt_id resume_options[] = {
 static const opt_id runs_options[] = {OPT_help, OPT_json, OPT_keep, OPT_redact, OPT_COUNT};
 static const opt_id answer_options[] = {OPT_help, OPT_at, OPT_COUNT};
 static const opt_id trace_options[] = {OPT_help, OPT_trace_form, OPT_COUNT};
+static const opt_id repl_options[] = {OPT_help, OPT_data_file, OPT_data, OPT_repl_model, OPT_COUNT};
 static const opt_id doctor_options[] = {OPT_help, OPT_net, OPT_json, OPT_COUNT};
 static const opt_id new_options[] = {OPT_help, OPT_template, OPT_COUNT};
 static const opt_id sandbox_options[] = {OPT_help, OPT_check, OPT_sandbox, OPT_sandbox_min,
@@ -285,6 +288,7 @@ static const command table[] = {
      "  view FILE       show a trace as nested boxes in a browser\n"
      "  policy show NAME  print a built-in policy\n"
      "  new NAME        write a program to begin with\n"
+     "  repl            try the language line by line\n"
      "  doctor          say what of this machine programs can use\n"
      "  lsp             language server of editors, on standard input and output\n"
      "  mock            serve a model that repeats what it is asked, or says what a file says\n"
@@ -386,6 +390,12 @@ static const command table[] = {
     {"sandbox", pdl_cli_cmd_sandbox, sandbox_options, "-- COMMAND...",
      "Try a command in the sandbox, or look at what this machine can do (--check).",
      "The folder that is shown for reading is the one in which this is called.\n"},
+    {"repl", pdl_cli_cmd_repl, repl_options, "",
+     "Try the language line by line: variables and context are kept from one entry to the next.",
+     "A line of text or ${ an expression } is run at once, a block of several lines after an "
+     "empty\n"
+     "line. :help lists commands (:context, :vars, :model NAME, :save FILE). Ctrl-C ends a run and "
+     "not\nthe session; Ctrl-D ends the session.\n"},
     {"doctor", pdl_cli_cmd_doctor, doctor_options, "",
      "Say what of this machine programs can use: Python, libraries, keys, folders, services.",
      "Keys are never shown, only the variables that hold them. Exit codes: 0; 1 something is "

@@ -124,6 +124,7 @@ typedef enum {
     OPT_junit,
     OPT_scores,
     OPT_net,
+    OPT_repl_model,
     OPT_COUNT
 } opt_id;
 
@@ -195,6 +196,7 @@ int pdl_cli_cmd_batch(const arguments *a);
 int pdl_cli_cmd_doctor(const arguments *a);
 int pdl_cli_cmd_test(const arguments *a);
 int pdl_cli_cmd_eval(const arguments *a);
+int pdl_cli_cmd_repl(const arguments *a);
 int pdl_cli_cmd_mock(const arguments *a);
 int pdl_cli_cmd_lsp(const arguments *a);
 int pdl_cli_cmd_schema(const arguments *a);

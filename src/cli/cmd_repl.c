@@ -1,0 +1,399 @@
+/* cmd_repl.c -- pdl repl: a conversation with the language, one entry after the other.
+ *
+ * It is a host program like others: it uses the public interface (pdl.h) and nothing else, so that
+ * what works here works in every program. Each entry is a program of its own; the variables and the
+ * context that it leaves are what the next one begins with.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/termsafe.h"
+#include "cli/cli.h"
+#include "cli/repl.h"
+#include "cli/term.h"
+#include "io/file.h"
+#include "value/json_write.h"
+
+#include "base/banned.h"
+
+enum { LOOK_MS = 50, MOST_SHOWN = 100 };
+
+static volatile sig_atomic_t interrupted; /* Ctrl-C: of a run, or of the line that is typed */
+
+static void on_interrupt(int sig) {
+    (void)sig;
+    interrupted = 1;
+}
+
+/* --- one entry -------------------------------------------------------------------------------- */
+
+static void on_report(void *user, const pdl_report *r) {
+    term *t = user;
+    pdl_event e = {.value = pdl_absent(), .context = pdl_absent()};
+    int kind = 0;
+    while (kind < PDL_EVENT_COUNT && strcmp(pdl_event_name((pdl_event_kind)kind), r->kind) != 0)
+        kind++;
+    bool is_shown = kind == PDL_EVENT_text || kind == PDL_EVENT_out || kind == PDL_EVENT_note;
+    if (!is_shown && kind != PDL_EVENT_effect) return;
+    e.kind = (pdl_event_kind)kind;
+    e.text = (pdl_str){r->text, r->n_text};
+    e.number = r->number;
+    e.untrusted = r->untrusted;
+    e.look = strcmp(r->look, "model") == 0  ? PDL_LOOK_MODEL
+             : strcmp(r->look, "code") == 0 ? PDL_LOOK_CODE
+                                            : PDL_LOOK_PLAIN;
+    pdl_sink sink = pdl_cli_term_sink(t);
+    sink.event(sink.user, &e);
+    if (kind != PDL_EVENT_effect && e.text.n) t->inside_line = e.text.p[e.text.n - 1] != '\n';
+}
+
+static void end_line(repl *r) {
+    if (r->term.inside_line) pdl_cli_term_put(&r->term, PDL_STR("\n"));
+    r->term.inside_line = false;
+    pdl_cli_term_flush(&r->term);
+}
+
+static void fail(repl *r, pdl_error *error) {
+    end_line(r);
+    pdl_cli_put_stderr(interrupted ? PDL_STR("interrupted\n") : pdl_str_of(error->text), NULL);
+    pdl_error_free(error);
+}
+
+/* Waits for the end; Ctrl-C ends the run, and nothing else. */
+static void wait_for(pdl_task *task) {
+    while (pdl_task_wait(task, LOOK_MS) == PDL_TASK_WAITING)
+        if (interrupted) pdl_task_cancel(task);
+}
+
+/* The messages of the run, after those that it began with. */
+static void keep_context(const repl *r, const pdl_task *task, pdl_value *variables) {
+    pdl_value *parts = pdl_value_list(), *said = pdl_task_context(task, NULL),
+              *before = r->inputs ? pdl_value_get(r->inputs, "pdl_context") : NULL;
+    if (before) (void)pdl_value_push(parts, before);
+    if (said) (void)pdl_value_push(parts, said);
+    pdl_value *all = pdl_value_context(parts, false, NULL);
+    if (all) (void)pdl_value_put(variables, "pdl_context", all);
+    pdl_value_drop(all);
+    pdl_value_drop(before);
+    pdl_value_drop(said);
+    pdl_value_drop(parts);
+}
+
+static bool finish(repl *r, const pdl_task *task) {
+    pdl_error *error = NULL;
+    pdl_value *variables = pdl_task_variables(task, &error);
+    if (!variables) {
+        fail(r, error);
+        return false;
+    }
+    keep_context(r, task, variables);
+    pdl_value_drop(r->inputs);
+    r->inputs = variables;
+    end_line(r);
+    return true;
+}
+
+bool pdl_repl_run(repl *r, pdl_str text) {
+    pdl_error *error = NULL;
+    pdl_program *program = pdl_load_text(r->engine, text.p, text.n, NULL, &error);
+    pdl_task_options o = {.size = sizeof o,
+                          .inputs = r->inputs,
+                          .output = PDL_OUTPUT_RESULT,
+                          .user = &r->term,
+                          .report = on_report};
+    pdl_task *task = program ? pdl_task_start(r->engine, program, &o, &error) : NULL;
+    bool ok = false;
+    interrupted = 0;
+    if (!task)
+        fail(r, error);
+    else {
+        wait_for(task);
+        ok = finish(r, task);
+    }
+    interrupted = 0;
+    pdl_task_free(task);
+    pdl_program_free(program);
+    return ok;
+}
+
+/* --- commands --------------------------------------------------------------------------------- */
+
+static void put_shown(const char *name, pdl_value *text, size_t most, pdl_buf *out) {
+    size_t n = 0;
+    const char *p = text ? pdl_value_get_text(text, &n) : "";
+    pdl_str s = {p, n}, cut = pdl_str_sub(s, 0, most);
+    pdl_buf_putf(out, "%s: %.*s%s\n", name, PDL_FMT(cut), cut.n < s.n ? " ..." : "");
+    pdl_value_drop(text);
+}
+
+static bool is_own(const char *name) {
+    return strncmp(name, "pdl_", 4) != 0 && strcmp(name, "stdlib") != 0;
+}
+
+static int show_variables(repl *r) {
+    pdl_buf out = PDL_BUF;
+    size_t i = 0;
+    pdl_value *key = NULL, *item = NULL;
+    while (r->inputs && pdl_value_next(r->inputs, &i, &key, &item)) {
+        const char *name = pdl_value_get_text(key, NULL);
+        if (!name || !is_own(name)) continue;
+        bool is_function = pdl_value_kind(item) == PDL_KIND_FUNCTION;
+        pdl_value *text = is_function ? pdl_value_text("(function)")
+                                      : pdl_value_to_json(item, 0, NULL);
+        put_shown(name, text ? text : pdl_value_to_text(item, NULL), MOST_SHOWN, &out);
+    }
+    int code = pdl_cli_put_stdout(pdl_buf_str(&out));
+    pdl_buf_fini(&out);
+    return code;
+}
+
+static int show_context(repl *r) {
+    pdl_buf out = PDL_BUF;
+    pdl_value *context = r->inputs ? pdl_value_get(r->inputs, "pdl_context") : NULL;
+    for (size_t i = 0; context && i < pdl_value_len(context); i++) {
+        pdl_value *m = pdl_value_at(context, i), *role = pdl_value_get(m, "role"),
+                  *content = pdl_value_get(m, "content");
+        const char *name = role ? pdl_value_get_text(role, NULL) : NULL;
+        pdl_value *text = content ? pdl_value_to_text(content, NULL) : NULL;
+        put_shown(name ? name : "user", text, SIZE_MAX, &out);
+        pdl_value_drop(content);
+        pdl_value_drop(role);
+        pdl_value_drop(m);
+    }
+    pdl_value_drop(context);
+    int code = pdl_cli_put_stdout(pdl_buf_str(&out));
+    pdl_buf_fini(&out);
+    return code;
+}
+
+/* The entries so far as a program that does the same. */
+static int save(repl *r, pdl_str file) {
+    pdl_buf out = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
+    pdl_err err = {0};
+    char *path = pdl_str_dup(file);
+    if (!file.n)
+        pdl_err_set(&err, PDL_E_usage, (pdl_loc){0}, "write :save FILE");
+    else if (pdl_file_kind_of(path) != PDL_FILE_NONE)
+        pdl_err_set(&err, PDL_E_io, (pdl_loc){0}, "there is a file %s already", path);
+    else {
+        PDL_PUT(&out, "text:\n");
+        for (size_t i = 0; i < r->entries.n; i++) pdl_repl_put_item(r->entries.p[i], &out);
+        if (!r->entries.n) PDL_PUT(&out, "- \"\"\n");
+        if (pdl_file_write(path, pdl_buf_str(&out), PDL_FILE_NEW, &err))
+            pdl_cli_note("%zu entries are in %s", r->entries.n, path);
+    }
+    if (err.kind) pdl_cli_print_error(&err, NULL);
+    pdl_err_fini(&err);
+    pdl_free(path);
+    pdl_buf_fini(&out);
+    return 0;
+}
+
+static int use_model(repl *r, pdl_str name) {
+    pdl_free(r->model);
+    r->model = name.n ? pdl_str_dup(name) : NULL;
+    if (name.n)
+        pdl_cli_note("lines of text are sent to %.*s, with what was said before", PDL_FMT(name));
+    else
+        pdl_cli_note("lines of text are not sent to a model");
+    return 0;
+}
+
+static int reset(repl *r, pdl_str argument) {
+    (void)argument;
+    pdl_value_drop(r->inputs);
+    r->inputs = NULL;
+    for (size_t i = 0; i < r->entries.n; i++) pdl_free(r->entries.p[i]);
+    r->entries.n = 0;
+    return 0;
+}
+
+static int variables(repl *r, pdl_str argument) {
+    (void)argument;
+    return show_variables(r);
+}
+
+static int context(repl *r, pdl_str argument) {
+    (void)argument;
+    return show_context(r);
+}
+
+static int quit(repl *r, pdl_str argument) {
+    (void)argument;
+    r->is_over = true;
+    return 0;
+}
+
+static int help(repl *r, pdl_str argument);
+
+static const struct {
+    const char *name, *argument, *doc;
+    int (*run)(repl *r, pdl_str argument);
+} commands[] = {
+    {"help", "", "this list", help},
+    {"context", "", "the messages so far", context},
+    {"vars", "", "the variables", variables},
+    {"model", " NAME", "send lines of text to a model; without NAME: no longer", use_model},
+    {"save", " FILE", "write the entries so far as a program", save},
+    {"reset", "", "forget variables, context and entries", reset},
+    {"quit", "", "leave, as Ctrl-D does", quit},
+};
+
+static int help(repl *r, pdl_str argument) {
+    pdl_buf out = PDL_BUF;
+    (void)r;
+    (void)argument;
+    PDL_PUT(
+        &out,
+        "A line of text, or ${ an expression }, is run at once. A block of several lines, such as\n"
+        "\n    model: ollama_chat/granite4:micro\n    input: Hello\n\n"
+        "ends with an empty line. Ctrl-C ends a run, or drops what is typed. Commands:\n");
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        char head[32];
+        snprintf(head, sizeof head, ":%s%s", commands[i].name, commands[i].argument);
+        pdl_buf_putf(&out, "  %-13s %s\n", head, commands[i].doc);
+    }
+    int code = pdl_cli_put_stdout(pdl_buf_str(&out));
+    pdl_buf_fini(&out);
+    return code;
+}
+
+void pdl_repl_each_command(void (*fn)(void *to, pdl_str name), void *to) {
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        fn(to, pdl_str_of(commands[i].name));
+}
+
+/* A unique beginning is enough. */
+static void obey(repl *r, pdl_str line) {
+    size_t blank = pdl_str_find(line, PDL_STR(" "), 0), found = 0, n_found = 0;
+    pdl_str name = pdl_str_sub(line, 1, blank),
+            argument = blank == PDL_NOT_FOUND ? (pdl_str){0}
+                                              : pdl_str_trim(pdl_str_sub(line, blank, line.n));
+    for (size_t i = 0; name.n && i < sizeof commands / sizeof *commands; i++)
+        if (pdl_str_starts(pdl_str_of(commands[i].name), name)) {
+            found = i;
+            n_found++;
+        }
+    if (n_found == 1)
+        (void)commands[found].run(r, argument);
+    else
+        pdl_cli_note("pdl: there is no command %.*s: :help lists them", PDL_FMT(line));
+}
+
+/* --- the conversation ------------------------------------------------------------------------- */
+
+/* One entry: lines until it is whole. False: the end. */
+static bool read_entry(repl *r, pdl_buf *entry) {
+    pdl_buf line = PDL_BUF;
+    bool more = true;
+    pdl_buf_clear(entry);
+    while (more) {
+        pdl_line_result got = pdl_line_edit_read(r->lines, entry->len ? "...  " : "pdl> ", &line);
+        interrupted = 0;
+        if (got == PDL_LINE_END && !entry->len) r->is_over = true;
+        if (got == PDL_LINE_INTERRUPTED) {
+            pdl_buf_clear(entry);
+            if (pdl_tty_is(STDIN_FILENO)) putchar('\n');
+        }
+        if (got != PDL_LINE_READ) break;
+        pdl_buf_put(entry, pdl_buf_str(&line));
+        pdl_buf_putc(entry, '\n');
+        more = !pdl_repl_is_whole(pdl_buf_str(entry), line.len == 0);
+    }
+    pdl_buf_fini(&line);
+    return !r->is_over;
+}
+
+static void take(repl *r, pdl_str entry) {
+    pdl_buf program = PDL_BUF;
+    pdl_str line = pdl_str_trim(entry);
+    if (!line.n) return;
+    if (line.p[0] == ':') {
+        obey(r, line);
+        return;
+    }
+    pdl_repl_put_program(entry, r->model, &program);
+    if (pdl_repl_run(r, pdl_buf_str(&program)))
+        *pdl_vec_push(&r->entries) = pdl_str_dup(pdl_buf_str(&program));
+    pdl_buf_fini(&program);
+}
+
+/* $XDG_STATE_HOME/pdl/history, else ~/.local/state/pdl/history. Owned; NULL: no home. */
+static char *history_file(void) {
+    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+    pdl_buf b = PDL_BUF;
+    pdl_err err = {0};
+    bool has_state = state && *state == '/';
+    if (!has_state && !(home && *home)) return NULL;
+    pdl_buf_putf(&b, has_state ? "%s/pdl" : "%s/.local/state/pdl", has_state ? state : home);
+    bool ok = pdl_file_mkdir(pdl_buf_z(&b), &err);
+    pdl_err_fini(&err);
+    PDL_PUT(&b, "/history");
+    char *path = pdl_buf_take(&b);
+    if (ok) return path;
+    pdl_free(path);
+    return NULL;
+}
+
+/* Variables of --data and --data-file, as the interface takes them. */
+static bool read_inputs(const arguments *a, repl *r, pdl_err *err) {
+    pdl_val vars;
+    pdl_buf json = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
+    if (!pdl_cli_read_data(a, &vars, err)) return false;
+    bool ok = pdl_is_absent(vars) || pdl_json_write(vars, 0, 0, &json, err);
+    if (ok && !pdl_is_absent(vars)) r->inputs = pdl_value_from_json(json.p, json.len, NULL);
+    if (!pdl_is_absent(vars)) pdl_drop(vars);
+    pdl_buf_fini(&json);
+    return ok;
+}
+
+static void converse(repl *r) {
+    pdl_buf entry = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
+    struct sigaction act = {.sa_handler = on_interrupt},
+                     before; /* reading a line ends: no SA_RESTART */
+    sigaction(SIGINT, &act, &before);
+    if (pdl_tty_is(STDIN_FILENO))
+        pdl_cli_note("PDL %s. :help says what can be typed, Ctrl-D leaves.", pdl_version());
+    while (read_entry(r, &entry)) take(r, pdl_buf_str(&entry));
+    if (pdl_tty_is(STDIN_FILENO)) putchar('\n');
+    sigaction(SIGINT, &before, NULL);
+    pdl_buf_fini(&entry);
+}
+
+int pdl_cli_cmd_repl(const arguments *a) {
+    repl r = {0};
+    pdl_err err = {0};
+    pdl_error *error = NULL;
+    pdl_engine_options o = {.size = sizeof o, .shared = true};
+    char *history = history_file();
+    pdl_cli_term_init(&r.term,
+                      &(pdl_tty_env){getenv("NO_COLOR"), getenv("FORCE_COLOR"), getenv("TERM")});
+    bool ok = read_inputs(a, &r, &err);
+    if (!ok) pdl_cli_print_error(&err, NULL);
+    pdl_err_fini(&err);
+    if (ok && !(r.engine = pdl_engine_new(&o, &error))) {
+        fail(&r, error);
+        ok = false;
+    }
+    if (ok && a->given[OPT_repl_model]) (void)use_model(&r, a->value[OPT_repl_model]);
+    if (ok) {
+        pdl_line_edit_options lines = {
+            .history = history, .complete = pdl_repl_complete, .user = &r};
+        r.lines = pdl_line_edit_new(&lines);
+        converse(&r);
+        pdl_line_edit_free(r.lines);
+    }
+    (void)reset(&r, (pdl_str){0});
+    pdl_vec_fini(&r.entries);
+    pdl_free(r.model);
+    pdl_engine_free(r.engine);
+    pdl_free(history);
+    return ok ? 0 : 1;
+}

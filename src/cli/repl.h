@@ -1,0 +1,39 @@
+/* repl.h -- the interactive session: what it keeps, and how typed text becomes programs. Private to
+ * cli.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_CLI_REPL_H
+#define PDL_CLI_REPL_H
+
+#include "base/vec.h"
+#include "cli/term.h"
+#include "io/line_edit.h"
+#include "pdl.h"
+
+typedef struct repl {
+    pdl_engine *engine;
+    pdl_value *inputs;       /* variables and context that the next entry begins with; NULL: none */
+    PDL_VEC(char *) entries; /* owned texts of programs that succeeded */
+    char *model;             /* that lines of text are sent to; owned, NULL: none */
+    pdl_line_edit *lines;
+    term term;
+    bool is_over;
+} repl;
+
+/* Runs a program and keeps what it leaves. False: it failed, and why was printed. */
+bool pdl_repl_run(repl *r, pdl_str text);
+
+/* Is the entry whole? is_empty: its last line is empty. */
+bool pdl_repl_is_whole(pdl_str entry, bool is_empty);
+/* The program of an entry: a line of text, with a model its question, or the block that it is. */
+void pdl_repl_put_program(pdl_str entry, const char *model, pdl_buf *out);
+/* The program of an entry as an item of a list. */
+void pdl_repl_put_item(const char *program, pdl_buf *out);
+
+/* A pdl_complete_fn whose user is a repl. */
+void pdl_repl_complete(void *user, pdl_str before, size_t *n_typed,
+                       void (*put)(void *to, pdl_str word), void *to);
+void pdl_repl_each_command(void (*fn)(void *to, pdl_str name), void *to);
+
+#endif

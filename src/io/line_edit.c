@@ -1,0 +1,210 @@
+/* line_edit.c -- see line_edit.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "io/line_edit.h"
+
+#include <assert.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/limits.h"
+#include "base/termsafe.h"
+#include "io/tty.h"
+
+#include "base/banned.h"
+
+/* What of libedit's interface is used; its header is not needed to build. */
+typedef struct history_event {
+    int number;
+    const char *text;
+} history_event;
+typedef struct line_info {
+    const char *start, *cursor, *end;
+} line_info;
+enum { SET_PROMPT = 0, SET_EDITOR = 2, SET_BIND = 4, SET_FUNCTION = 9, SET_HISTORY = 10 };
+enum {
+    HISTORY_SIZE = 1,
+    HISTORY_ENTER = 10,
+    HISTORY_LOAD = 17,
+    HISTORY_SAVE = 18,
+    HISTORY_UNIQUE = 20
+};
+enum { CODE_REFRESH = 4, CODE_ERROR = 6, CODE_REDISPLAY = 8 };
+enum { MANY_LINES = 1000 };
+
+typedef struct edit_api {
+    void *(*el_init)(const char *program, FILE *in, FILE *out, FILE *err);
+    void (*el_end)(void *el);
+    const char *(*el_gets)(void *el, int *n);
+    int (*el_set)(void *el, int what, ...);
+    const line_info *(*el_line)(void *el);
+    int (*el_insertstr)(void *el, const char *text);
+    void *(*history_init)(void);
+    void (*history_end)(void *history);
+    int (*history)(void *history, history_event *event, int what, ...);
+} edit_api;
+
+static const struct {
+    const char *symbol;
+    size_t at;
+} edit_symbols[] = {
+#define S(name)                                                                                    \
+    { #name, offsetof(edit_api, name) }
+    S(el_init),      S(el_end),       S(el_gets),     S(el_set),  S(el_line),
+    S(el_insertstr), S(history_init), S(history_end), S(history),
+#undef S
+};
+
+struct pdl_line_edit {
+    pdl_line_edit_options opt;
+    edit_api api;
+    void *el, *history; /* NULL: lines are read as they come */
+    const char *prompt; /* of the line that is being read */
+};
+
+/* libedit's functions get no pointer of ours, and it has one terminal. */
+static pdl_line_edit *the_one;
+
+static bool load(edit_api *api) {
+    static const char *const names[] = {"libedit.so.2", "libedit.so", "libedit.dylib"};
+    void *library = NULL;
+    for (size_t i = 0; i < sizeof names / sizeof *names && !library; i++)
+        library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+    for (size_t i = 0; library && i < sizeof edit_symbols / sizeof *edit_symbols; i++) {
+        void *p = dlsym(library, edit_symbols[i].symbol);
+        if (!p) return false;
+        memcpy((char *)api + edit_symbols[i].at, &p, sizeof p);
+    }
+    return library != NULL;
+}
+
+static const char *prompt_of(void *el) {
+    (void)el;
+    return the_one->prompt;
+}
+
+/* --- completion ------------------------------------------------------------------------------- */
+
+typedef struct word_list {
+    pdl_buf all, common; /* lines of words; what all begin with */
+    size_t n;
+} word_list;
+
+static void add_word(void *to, pdl_str word) {
+    word_list *w = to;
+    size_t same = 0;
+    while (same < word.n && same < w->common.len && word.p[same] == w->common.p[same]) same++;
+    if (!w->n++)
+        pdl_buf_put(&w->common, word);
+    else
+        w->common.len = same;
+    pdl_buf_putf(&w->all, "%s%.*s", w->n > 1 ? "  " : "", PDL_FMT(word));
+}
+
+/* What all words have in common is typed for the user; when that is nothing new, they are shown. */
+static unsigned char complete(void *el, int key) {
+    (void)key;
+    const pdl_line_edit *e = the_one;
+    const line_info *line = e->api.el_line(el);
+    pdl_str before = {line->start, (size_t)(line->cursor - line->start)};
+    word_list w = {.all = PDL_BUF, .common = PDL_BUF};
+    size_t n_typed = 0;
+    e->opt.complete(e->opt.user, before, &n_typed, add_word, &w);
+    unsigned char code = CODE_ERROR;
+    if (w.common.len > n_typed) {
+        code = e->api.el_insertstr(el, pdl_buf_z(&w.common) + n_typed) ? CODE_ERROR : CODE_REFRESH;
+    } else if (w.n) {
+        putchar('\n');
+        (void)pdl_write_termsafe(stdout, pdl_buf_str(&w.all));
+        putchar('\n');
+        code = CODE_REDISPLAY;
+    }
+    pdl_buf_fini(&w.all);
+    pdl_buf_fini(&w.common);
+    return code;
+}
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+static void open_history(pdl_line_edit *e) {
+    history_event event;
+    e->history = e->api.history_init();
+    if (!e->history) return;
+    e->api.history(e->history, &event, HISTORY_SIZE, MANY_LINES);
+    e->api.history(e->history, &event, HISTORY_UNIQUE, 1);
+    if (e->opt.history) e->api.history(e->history, &event, HISTORY_LOAD, e->opt.history);
+    e->api.el_set(e->el, SET_HISTORY, e->api.history, e->history);
+}
+
+pdl_line_edit *pdl_line_edit_new(const pdl_line_edit_options *options) {
+    assert(!the_one);
+    pdl_line_edit *e = the_one = PDL_NEW(pdl_line_edit);
+    e->opt = *options;
+    if (!pdl_tty_is(STDIN_FILENO) || !pdl_tty_is(STDOUT_FILENO) || !load(&e->api)) return e;
+    e->el = e->api.el_init("pdl", stdin, stdout, stderr);
+    if (!e->el) return e;
+    e->api.el_set(e->el, SET_PROMPT, prompt_of);
+    e->api.el_set(e->el, SET_EDITOR, "emacs");
+    open_history(e);
+    if (!e->opt.complete) return e;
+    e->api.el_set(e->el, SET_FUNCTION, "pdl-complete", "complete the word", complete);
+    e->api.el_set(e->el, SET_BIND, "^I", "pdl-complete", (char *)NULL);
+    return e;
+}
+
+void pdl_line_edit_free(pdl_line_edit *e) {
+    history_event event;
+    if (!e) return;
+    if (e->history && e->opt.history) {
+        mode_t before = umask(077);
+        e->api.history(e->history, &event, HISTORY_SAVE, e->opt.history);
+        umask(before);
+    }
+    if (e->history) e->api.history_end(e->history);
+    if (e->el) e->api.el_end(e->el);
+    pdl_free(e);
+    the_one = NULL;
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+/* Byte by byte: what follows the line is for those who read after it. */
+static pdl_line_result read_plain(pdl_buf *out) {
+    for (;;) {
+        char c;
+        ssize_t n = read(STDIN_FILENO, &c, 1);
+        if (n < 0 && errno == EINTR) return PDL_LINE_INTERRUPTED;
+        if (n <= 0) return out->len ? PDL_LINE_READ : PDL_LINE_END;
+        if (c == '\n' || out->len >= PDL_MAX_SOURCE_BYTES) return PDL_LINE_READ;
+        pdl_buf_putc(out, c);
+    }
+}
+
+static pdl_line_result read_edited(pdl_line_edit *e, pdl_buf *out) {
+    int n = 0;
+    history_event event;
+    const char *line = e->api.el_gets(e->el, &n);
+    if (!line || n <= 0) return n < 0 && errno == EINTR ? PDL_LINE_INTERRUPTED : PDL_LINE_END;
+    if (n > 1 && e->history) e->api.history(e->history, &event, HISTORY_ENTER, line);
+    if (line[n - 1] == '\n') n--;
+    pdl_buf_put(out, (pdl_str){line, (size_t)n});
+    return PDL_LINE_READ;
+}
+
+pdl_line_result pdl_line_edit_read(pdl_line_edit *e, const char *prompt, pdl_buf *out) {
+    pdl_buf_clear(out);
+    e->prompt = prompt;
+    if (e->el) return read_edited(e, out);
+    if (pdl_tty_is(STDIN_FILENO)) {
+        fputs(prompt, stdout);
+        fflush(stdout);
+    }
+    return read_plain(out);
+}

@@ -1,0 +1,38 @@
+/* line_edit.h -- lines that a person types: with the habits of a terminal where it is one.
+ *
+ * libedit gives history, cursor keys and completion. It is opened when the first line is read from a
+ * terminal, as libcurl is for the first request, so that commands that never ask pay nothing; where
+ * it is absent, or input is no terminal, lines are read as they come.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_IO_LINE_EDIT_H
+#define PDL_IO_LINE_EDIT_H
+
+#include "base/buf.h"
+
+typedef struct pdl_line_edit pdl_line_edit;
+
+/* Words that may stand where the cursor is: calls put(to, word) for each word that begins with the
+ * end of `before`, which is the line up to the cursor; *n_typed is how many bytes of that end the
+ * words replace. */
+typedef void pdl_complete_fn(void *user, pdl_str before, size_t *n_typed,
+                             void (*put)(void *to, pdl_str word), void *to);
+
+typedef struct pdl_line_edit_options {
+    const char *history; /* file of earlier lines, kept readable for its owner alone; NULL: none */
+    pdl_complete_fn *complete; /* NULL: none */
+    void *user;                /* of complete */
+} pdl_line_edit_options;
+
+/* Borrows the strings. One at a time in a process: it is the one of the terminal. */
+pdl_line_edit *pdl_line_edit_new(const pdl_line_edit_options *options);
+void pdl_line_edit_free(pdl_line_edit *e); /* writes the history; NULL is fine */
+
+typedef enum { PDL_LINE_READ, PDL_LINE_END, PDL_LINE_INTERRUPTED } pdl_line_result;
+
+/* Replaces *out by the next line of standard input, without its end. The prompt is shown on a
+ * terminal only. INTERRUPTED: a signal came; END: there are no more lines. */
+pdl_line_result pdl_line_edit_read(pdl_line_edit *e, const char *prompt, pdl_buf *out);
+
+#endif

@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""test_repl.py -- the interactive session, on a terminal and through a pipe.
+
+    test_repl.py BUILD_DIR
+
+Python standard library only; what needs line editing is skipped where libedit is absent. Last line: `N passed, N failed, N skipped`.
+"""
+import ctypes.util
+import os
+import pathlib
+import stat
+import subprocess
+import sys
+import tempfile
+
+from screen import Terminal
+
+# name: what is typed, what standard output says, what standard error says
+PIPED = {
+    "text": ("Hello\n", "Hello\n", ""),
+    "an expression": ("${ 6 * 7 }\n", "42\n", ""),
+    "a block ends with an empty line": ("text:\n- a\n- b\n\nc\n", "ab\nc\n", ""),
+    "a block at the end of input": ("text:\n- a\n- b\n", "ab\n", ""),
+    "a mapping over several lines": ("{text: a,\n def: z}\n${ z }\n", "a\na\n", ""),
+    "variables are kept": ("defs: {x: 5}\ntext: ok\n\n${ x + 1 }\n", "ok\n6\n", ""),
+    "functions are kept": ("defs:\n  f: {function: {a: integer}, return: '${ a * 2 }'}\ntext: ''\n\n${ f(4) }\n${ f(f(1)) }\n", "8\n4\n", ""),
+    "variables of Python are kept": ("lang: python\ncode: |\n  PDL_SESSION.n = 4\n  result = 1\n\nlang: python\ncode: result = PDL_SESSION.n\n\n", "1\n4\n", ""),
+    "an error is no end": ("${ nope }\nstill here\n", "still here\n", "'nope' is undefined"),
+    "a broken block": ("model: [\n\nstill here\n", "still here\n", "line 3"),
+    "a failed entry leaves nothing": ("text: [{def: y, text: a}, '${ nope }']\n\n${ y is defined }\n", "a\nfalse\n", "undefined"),
+    "a colon inside of text": ("note: this is a text\n\n", "", "should be of type"),
+    "variables": ("defs: {x: 5, l: {data: [1, b]}}\ntext: hm\n\n:vars\n", 'hm\nx: 5\nl: [1, "b"]\n', ""),
+    "a function among the variables": ("defs: {f: {function: {}, return: a}}\ntext: hm\n\n:vars\n", "hm\nf: (function)\n", ""),
+    "the context grows": ("one\ntwo\n:context\n", "one\ntwo\nuser: one\nuser: two\n", ""),
+    "a model": (":model openai/upper\nhi\n:context\n", "HI\nuser: hi\nassistant: HI\n", "lines of text are sent to openai/upper"),
+    "a model block": ("hello\nmodel: openai/upper\n\n", "hello\nHELLO\n", ""),
+    "no model again": (":model openai/upper\n:model\nhi\n", "hi\n", "not sent"),
+    "a short command": ("defs: {x: 1}\ntext: ok\n\n:v\n", "ok\nx: 1\n", ""),
+    "no such command": (":frob\nhi\n", "hi\n", "there is no command :frob"),
+    "an unclear command": (":\nhi\n", "hi\n", "there is no command"),
+    "help": (":help\n", ":save FILE", ""),
+    "quit": (":quit\nnever\n", "", ""),
+    "reset": ("defs: {x: 1}\ntext: ok\n\n:reset\n${ x is defined }\n:context\n", "ok\nfalse\nuser: false\n", ""),
+    "read takes the next line": ("read: null\nmessage: '? '\n\nthe line\n", "? the line\n", ""),
+    "save without a name": (":save\n", "", "write :save FILE"),
+    "empty lines": ("\n\n\nhi\n\n", "hi\n", ""),
+    "quotes": ('say "hi" and \'ho\' \\n\n', 'say "hi" and \'ho\' \\n\n', ""),
+}
+
+
+class Tests:
+    def __init__(self, pdl, server):
+        self.pdl, self.server = pdl, server
+        self.passed = self.failed = self.skipped = 0
+
+    def check(self, ok, name, *facts):
+        self.passed += bool(ok)
+        self.failed += not ok
+        if not ok:
+            print("FAIL", name, *map(repr, facts))
+
+    def run(self, folder, typed, *options):
+        env = {**self.server, "HOME": folder}
+        return subprocess.run([self.pdl, "repl", *options], cwd=folder, env=env, input=typed, capture_output=True, text=True, check=False, timeout=120)
+
+    def piped(self):
+        for name, (typed, out, err) in PIPED.items():
+            with tempfile.TemporaryDirectory() as folder:
+                r = self.run(folder, typed)
+                exact = r.stdout == out or (name == "help" and out in r.stdout)
+                self.check(r.returncode == 0 and exact and err in r.stderr and bool(err) == bool(r.stderr), name, r.stdout, r.stderr)
+
+    def options(self):
+        with tempfile.TemporaryDirectory() as folder:
+            r = self.run(folder, "${ a } ${ b.c }\n", "-d", "a=1", "-d", "b: {c: [2]}")
+            self.check(r.stdout == "1 [2]\n", "--data", r.stdout, r.stderr)
+            r = self.run(folder, "hi\n", "--model", "openai/upper")
+            self.check(r.stdout == "HI\n", "--model", r.stdout, r.stderr)
+            r = self.run(folder, "", "-d", "[")
+            self.check(r.returncode == 1 and "data" in r.stderr, "wrong data", r.returncode, r.stderr)
+
+    def saved(self):
+        """What was typed is a program that does the same."""
+        entries = 'defs: {x: 5}\ntext: "x\\n"\n\n- a\n- b\n\n{data: [1, "${ x }"]}\nlang: python\ncode: |\n  y = x\n  result = y\n\nplain "text"\n'
+        with tempfile.TemporaryDirectory() as folder:
+            r = self.run(folder, entries + ":save kept.pdl\n:save kept.pdl\n")
+            self.check("5 entries are in kept.pdl" in r.stderr and "there is a file kept.pdl already" in r.stderr, "save", r.stderr)
+            p = subprocess.run([self.pdl, "kept.pdl"], cwd=folder, env={**self.server, "HOME": folder}, capture_output=True, text=True, check=False)
+            self.check(p.stdout.replace("\n", "") == r.stdout.replace("\n", "") and p.returncode == 0, "the saved program", p.stdout, r.stdout, p.stderr)
+
+    def session(self, folder):
+        t = Terminal([self.pdl, "repl"], folder, {**self.server, "HOME": folder})
+        self.check(t.wait_for("pdl> $"), "a prompt", t.bytes)
+        return t
+
+    def say(self, t, typed, wants):
+        """Types, and waits for what follows."""
+        t.bytes = b""
+        t.type(typed)
+        self.check(t.wait_for(wants), "typed %r" % typed, t.bytes)
+
+    def interrupts(self):
+        with tempfile.TemporaryDirectory() as folder:
+            t = self.session(folder)
+            self.say(t, "lang: command\n", r"\.\.\.  $")
+            self.say(t, "code: sh -c 'echo $$ > pid; exec sleep 1000'\n", r"\.\.\.  $")
+            t.type("\n")
+            pid = pathlib.Path(folder, "pid")
+            for _ in range(600):
+                if pid.exists() and pid.read_text().strip():
+                    break
+                t.wait_for("never", 0.1)
+            self.say(t, "\x03", r"interrupted\r\npdl> $")
+            self.check(not os.path.exists("/proc/" + pid.read_text().strip()), "the command ended, too")
+            self.say(t, "for: {i: '${ range(100000000) }'}\n", r"\.\.\.  $")
+            self.say(t, "repeat: ${ i }\n", r"\.\.\.  $")
+            self.say(t, "join: {as: lastOf}\n", r"\.\.\.  $")
+            t.type("\n")
+            t.wait_for("never", 0.5)
+            self.say(t, "\x03", r"interrupted\r\npdl> $")
+            self.say(t, "text:\n", r"\.\.\.  $")
+            self.say(t, "- dropped\x03", r"pdl> $")
+            self.say(t, "${ 40 + 2 }\n", r"42\r\npdl> $")
+            t.type("\x04")
+            self.check(t.end() == 0, "Ctrl-D ends it", t.status)
+
+    def editing(self):
+        if not ctypes.util.find_library("edit"):
+            print("skipped: libedit is not there")
+            self.skipped += 1
+            return
+        with tempfile.TemporaryDirectory() as folder:
+            t = self.session(folder)
+            self.say(t, "wurld\x1b[D\x1b[D\x1b[D\x1b[D\x7fw\x1b[C\x7fo\n", r"world\r\npdl> $")
+            self.say(t, "\x1b[A\n", r"world\r\npdl> $")
+            self.say(t, "modelR\t", "esponse: ")
+            self.say(t, "\x03", r"pdl> $")
+            self.say(t, "defs: {number: 5}\n", r"\.\.\.  $")
+            self.say(t, "text: ok\n", r"\.\.\.  $")
+            self.say(t, "\n", r"ok\r\npdl> $")
+            self.say(t, "${ num\t", "ber")
+            self.say(t, " + 1 }\n", r"6\r\npdl> $")
+            self.say(t, ":con\t", "text")
+            self.say(t, "\x03", r"pdl> $")
+            self.say(t, "de\t", r"description: +defs: +def: ")
+            self.say(t, "\x03", r"pdl> $")
+            t.type("\x04")
+            t.end()
+            history = pathlib.Path(folder, ".local/state/pdl/history")
+            self.check(history.exists() and stat.S_IMODE(history.stat().st_mode) == 0o600, "the history is the user's own")
+            t = self.session(folder)
+            self.say(t, "\x1b[A\n", r"'number' is undefined")
+            t.type("\x04")
+            t.end()
+
+
+def main():
+    pdl = str(pathlib.Path(sys.argv[1]).resolve() / "pdl")
+    mock = subprocess.Popen([pdl, "mock", "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        server = {"PATH": os.environ["PATH"], **dict(w.split("=", 1) for w in mock.stdout.readline().split()[1:])}
+        for name in ("PDL_PYTHON", "ASAN_OPTIONS", "UBSAN_OPTIONS"):
+            if name in os.environ:
+                server[name] = os.environ[name]
+        t = Tests(pdl, server)
+        for test in (t.piped, t.options, t.saved, t.interrupts, t.editing):
+            test()
+    finally:
+        mock.terminate()
+        mock.wait()
+    print("%d passed, %d failed, %d skipped" % (t.passed, t.failed, t.skipped))
+    return 1 if t.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
