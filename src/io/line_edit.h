@@ -1,8 +1,8 @@
 /* line_edit.h -- lines that a person types: with the habits of a terminal where it is one.
  *
- * libedit gives history, cursor keys and completion. It is opened when the first line is read from a
- * terminal, as libcurl is for the first request, so that commands that never ask pay nothing; where
- * it is absent, or input is no terminal, lines are read as they come.
+ * libedit gives history, cursor keys and completion. It is opened when lines are to be read from a
+ * terminal, as libcurl is for the first request, so that commands that never ask pay nothing;
+ * where it is absent, or input is no terminal, lines are read as they come.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
