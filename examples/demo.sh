@@ -31,4 +31,7 @@ echo "  (typed were: $(paste -s -d '|' questions.txt | sed 's/|/ | /g'))"
 show react
 show rag
 show tools
+show security/mail
+show security/defended
+show security/planned
 printf '\nAll programs ran. To run one with a model of your own: pdl -d "model: ollama_chat/granite4:micro" examples/chatbot.pdl\n'

@@ -28,7 +28,7 @@ OPENAI_API_KEY=none
 export OPENAI_API_BASE OPENAI_BASE_URL OPENAI_API_KEY
 
 export PDL_MCP_CONFIG=mcp.json
-for program in hello ten tour chatbot react rag tools patterns/*.pdl eval/*.pdl; do
+for program in hello ten tour chatbot react rag tools security/*.pdl patterns/*.pdl eval/*.pdl; do
     program=${program%.pdl}
     OPENAI_API_BASE=$(head -n 1 "$address")/s/$(echo "$program" | tr / -)/v1
     OPENAI_BASE_URL=$OPENAI_API_BASE

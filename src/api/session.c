@@ -150,7 +150,8 @@ static pdl_run_options run_options(pdl_session *s) {
         .guarded = s->guard != NULL,
         .capacity = s->policies ? pdl_policies_capacity(s->policies) : 0,
         .mask = pdl_session_mask(s, PDL_SINK_output),
-        .strict_control = s->policies && pdl_policies_are_strict(s->policies),
+        .strict_control = s->policies && pdl_policies_control(s->policies) == PDL_CONTROL_STRICT,
+        .strict_plans = s->policies && pdl_policies_control(s->policies) == PDL_CONTROL_PLANS,
         .stdlib = {(const char *)pdl_stdlib_text, pdl_stdlib_text_len},
         .earlier_ns = s->durable ? pdl_durable_earlier_ns(s->durable) : NULL,
     };

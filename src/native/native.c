@@ -280,6 +280,10 @@ static bool call_bound(const pdl_native *row, const pdl_native_env *env, const p
                        size_t argc, pdl_vref extra, pdl_val *out, pdl_err *err) {
     pdl_val r;
     if (!row->fn(env, argv, argc, extra, &r, err)) return false;
+    if (row->flags & PDL_N_LABELS) {
+        *out = r;
+        return true;
+    }
     pdl_label l = pdl_is_absent(extra) ? 0 : pdl_label_of(extra);
     for (size_t i = 0; i < argc; i++) l = pdl_label_combined(l, pdl_label_of(argv[i]));
     if (pdl_is_bool(r) && l) {

@@ -24,6 +24,9 @@ typedef struct pdl_native_env {
     /* checks v against a type written as a value. Error: schema (no such type), type (v does not
      * fit). NULL: natives that need it fail */
     bool (*check)(void *user, pdl_vref type, pdl_vref v, pdl_err *err);
+    /* v, which fits the type, with the labels of what it can be (pdl_type_bound). Takes v. NULL
+     * where check is */
+    pdl_val (*bound)(void *user, pdl_vref type, pdl_val v);
     /* a variable, borrowed, absent when undefined; NULL: natives that need it fail */
     pdl_vref (*variable)(void *user, pdl_str name);
     void *user;
@@ -48,6 +51,8 @@ enum {
      * of the effect. The request may hold promises: the native is called again when they are filled
      */
     PDL_N_EFFECT = 64,
+    /* the labels of the result are its own work: those of its arguments are not joined */
+    PDL_N_LABELS = 128,
 };
 
 /* Appends the text of a filter's result to out, without making a value of it; argv and argc as

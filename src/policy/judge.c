@@ -130,10 +130,11 @@ uint32_t pdl_policies_capacity(const pdl_policies *p) {
     return least;
 }
 
-bool pdl_policies_are_strict(const pdl_policies *p) {
+pdl_control pdl_policies_control(const pdl_policies *p) {
+    pdl_control most = PDL_CONTROL_DATA;
     for (size_t i = 0; i < p->all.n; i++)
-        if (p->all.p[i]->strict) return true;
-    return false;
+        if (p->all.p[i]->control > most) most = p->all.p[i]->control;
+    return most;
 }
 
 const pdl_node *pdl_policies_sandbox(const pdl_policies *p, size_t from, pdl_str *name) {

@@ -43,8 +43,10 @@ PDL_MUST bool pdl_policies_add_node(pdl_policies *p, pdl_str name, const pdl_nod
 size_t pdl_policies_count(const pdl_policies *p);
 /* The most values that a bounded type may have: the least `capacity` of them. */
 uint32_t pdl_policies_capacity(const pdl_policies *p);
-/* Does one of them say `control: strict`? */
-bool pdl_policies_are_strict(const pdl_policies *p);
+/* `control`: data: what chose that something happens does not count; plans: it does in computed
+ * programs; strict: everywhere. Of several policies the strictest. */
+typedef enum { PDL_CONTROL_DATA, PDL_CONTROL_PLANS, PDL_CONTROL_STRICT } pdl_control;
+pdl_control pdl_policies_control(const pdl_policies *p);
 /* Labels that a MASKED sink does not show. */
 pdl_label pdl_policies_masked(const pdl_policies *p, pdl_sink_id sink);
 /* May a run be durable whose values have this label? */

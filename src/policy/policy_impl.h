@@ -50,7 +50,8 @@ typedef struct rule {
 
 typedef struct policy {
     pdl_str name;
-    bool built_in, strict;
+    bool built_in;
+    pdl_control control;
     pdl_label known; /* origins, and the names that it gives */
     pdl_verdict otherwise;
     uint32_t otherwise_line;

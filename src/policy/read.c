@@ -409,11 +409,14 @@ static void read_rules(reader *r, const pdl_node *n) {
 /* --- the whole -------------------------------------------------------------------------------- */
 
 static void read_control(reader *r, const pdl_node *n) {
-    pdl_str text, known[] = {PDL_STR("data"), PDL_STR("strict")};
+    pdl_str text, known[] = {PDL_STR("data"), PDL_STR("plans"), PDL_STR("strict")};
     if (!is_text(r, n, "control", &text)) return;
-    r->p->strict = pdl_str_is(text, "strict");
-    if (!r->p->strict && !pdl_str_is(text, "data"))
-        unknown(r, n, "no form of control (data, strict):", text, known, 2);
+    size_t k = 0;
+    while (k < 3 && !pdl_str_eq(text, known[k])) k++;
+    if (k < 3)
+        r->p->control = (pdl_control)k;
+    else
+        unknown(r, n, "no form of control (data, plans, strict):", text, known, 3);
 }
 
 static void read_version(reader *r, const pdl_node *n) {

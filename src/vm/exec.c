@@ -35,7 +35,7 @@ static pdl_step jump_if(pdl_fiber *f, const pdl_ins *i, bool when, bool keep, pd
     bool truth;
     pdl_step s = pdl_vm_truth(f, &truth, err);
     if (s != PDL_STEP_DONE) return s;
-    if (PDL_UNLIKELY(f->run->opt.strict_control))
+    if (PDL_UNLIKELY(pdl_vm_is_strict(f)))
         f->control |= pdl_label_of_truth(pdl_label_of(*top(f)));
     if (truth == when) {
         f->pc = i->c;

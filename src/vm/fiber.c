@@ -166,7 +166,7 @@ static void frame_fini(pdl_vm_frame *fr) {
 }
 
 void pdl_vm_chosen_by(pdl_fiber *f, pdl_label label) {
-    if (f->run->opt.strict_control) f->control |= label;
+    if (pdl_vm_is_strict(f)) f->control |= label;
 }
 
 void pdl_vm_frame_pop(pdl_fiber *f) {

@@ -153,7 +153,7 @@ struct pdl_fiber {
     pdl_val role;
     uint8_t print;
     bool autoescape;
-    pdl_label control; /* with strict_control: of what chose that this is executed; else 0 */
+    pdl_label control; /* where control is strict: of what chose that this is executed; else 0 */
     uint32_t turns_since_effect; /* of loops, since the last effect that takes time */
     pdl_budget *budget;          /* owned; effects are charged to it: NULL without one */
     pdl_val sandbox; /* profiles of whoever started the fiber, outermost first; absent: none */

@@ -58,6 +58,18 @@ static bool env_check(void *user, pdl_vref type, pdl_vref v, pdl_err *err) {
     return done && fits;
 }
 
+static pdl_val env_bound(void *user, pdl_vref type, pdl_val v) {
+    const pdl_fiber *f = user;
+    const pdl_type *t = NULL;
+    pdl_err err = {0};
+    if (!f->run->opt.guarded) return v;
+    pdl_arena *own = pdl_arena_make();
+    if (pdl_type_from_val(own, type, &t, &err)) v = pdl_type_bound(t, v, f->run->opt.capacity);
+    pdl_err_fini(&err);
+    pdl_arena_free(own);
+    return v;
+}
+
 static pdl_vref env_variable(void *user, pdl_str name) {
     pdl_fiber *f = user;
     return pdl_scope_find(f->scope, pdl_intern(f->run->opt.names, name));
@@ -67,6 +79,7 @@ void pdl_vm_native_env_init(pdl_fiber *f) {
     f->env = (pdl_native_env){
         .random = env_random,
         .show = env_show,
+        .bound = env_bound,
         .check = env_check,
         .variable = env_variable,
         .user = f,

@@ -21,6 +21,7 @@ EXAMPLES = HERE.parent.parent / "examples"
 NAMES = ["hello", "ten", "tour", "chatbot", "react", "rag", "tools"]
 PATTERNS = sorted("patterns/" + p.stem for p in (EXAMPLES / "patterns").glob("*.pdl"))
 PATTERNS += sorted("eval/" + p.stem for p in (EXAMPLES / "eval").glob("*.pdl"))
+PATTERNS += sorted("security/" + p.stem for p in (EXAMPLES / "security").glob("*.pdl"))
 PATTERNS += sorted("providers/" + p.stem for p in (EXAMPLES / "providers").glob("*.pdl"))
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(EXAMPLES))
@@ -35,7 +36,9 @@ def run(argv, work, env, stdin=b""):
 def folders_of(journal):
     """Where the program files stood that a recording names by their full path: <folder>/lib/..."""
     with contextlib.closing(sqlite3.connect(journal)) as db:
-        paths = [json.loads(reply)["path"] for (reply,) in db.execute("select reply from effects where kind = 'source' and reply like '{%'")]
+        found = [json.loads(reply) for (reply,) in db.execute("select reply from effects where kind = 'source' and reply like '{%'")]
+    found = [f.get("value") if f.get("$pdl") == "labelled" else f for f in found]  # with a policy
+    paths = [f["path"] for f in found if isinstance(f, dict)]
     return {path.partition("/lib/")[0] for path in paths if path.startswith("/")}
 
 

@@ -150,7 +150,7 @@ static bool g_fail(PDL_ARGS) {
 static bool g_check(PDL_ARGS) {
     if (!env->check) return pdl_err_host(err, "RuntimeError", "nothing can be checked here");
     if (!env->check(env->user, argv[1], argv[0], err)) return false;
-    *out = pdl_keep(argv[0]);
+    *out = pdl_with_label(env->bound(env->user, argv[1], pdl_keep(argv[0])), pdl_label_of(argv[1]));
     return true;
 }
 
@@ -209,7 +209,7 @@ static const pdl_native natives[] = {
     {"pdl_calculate", pdl_g_calculate, "text, floats", 1, 2, 0,
      "Value of an arithmetic expression, with whole numbers of any size.", "calculate", PDL_NS_DEF,
      "any, any -> any"},
-    {"pdl_check", g_check, "value, type", 2, 2, PDL_N_IMPURE,
+    {"pdl_check", g_check, "value, type", 2, 2, PDL_N_IMPURE | PDL_N_LABELS,
      "The value, if it is of a type written as data; fails otherwise.", "check", PDL_NS_DEF,
      "any, any -> any"},
     {"pdl_embed", g_embed, "model, input, parameters", 2, 3, PDL_N_EFFECT | PDL_N_IMPURE,
