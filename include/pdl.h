@@ -433,6 +433,26 @@ typedef struct pdl_report {
     bool untrusted; /* the text is not the program's own: neutralise it before a terminal gets it */
 } pdl_report;
 
+/* A run that survives the end of its process (docs/manual/durable-runs.md). */
+typedef struct pdl_task_durable {
+    size_t size;
+    /* id in the folder of runs ($PDL_RUNS), or with a slash the path of a file */
+    const char *run;
+    bool resume; /* it is there and continues; else it is new, and an error when it is there */
+    bool process_only; /* it survives the end of the process, not a power cut: faster */
+    /* `read` that has no line, and approvals that nobody can give, end the run with an error of
+     * kind "parked": pdl_runs_answer answers, then it is resumed */
+    bool park;
+    bool provisional;   /* pieces of answers are given to `text` before they are kept */
+    bool rebuild;       /* resume: code runs again for what it left in Python */
+    bool changed_fails; /* resume: an error when the program asks something else */
+    bool take_over;     /* resume: although it cannot be known that no other process has it */
+    /* resume: actions that began and have no end are done again: n_again places, or "all"; those of
+     * skip ("PLACE=JSON") have this result */
+    const char *const *again, *const *skip;
+    size_t n_again, n_skip;
+} pdl_task_durable;
+
 typedef struct pdl_task_options {
     size_t size;
     const pdl_value *inputs; /* dict of variables; NULL: none */
@@ -466,6 +486,10 @@ typedef struct pdl_task_options {
      * may then be stepped and waited for inside of callbacks of other tasks of the engine, which
      * wait for it. */
     bool alone;
+    /* The run is durable; borrowed for the call. With resume its inputs come from the journal.
+     * `text`, `error_text` and `message` are called when all on which they depend is kept. A task
+     * that is freed or cancelled before its end can be resumed. NULL: it is not durable */
+    const pdl_task_durable *durable;
 } pdl_task_options;
 
 /* Starts a run; nothing happens before the first step. options: NULL for defaults. Errors: usage,
@@ -555,6 +579,22 @@ PDL_API pdl_value *pdl_value_signature(const pdl_value *v);
 /* start, wait, result, free in one call. inputs: may be NULL. */
 PDL_API pdl_value *pdl_run_program(pdl_engine *engine, pdl_program *program,
                                    const pdl_value *inputs, pdl_error **error);
+
+/* --- durable runs ----------------------------------------------------------------------------- */
+
+/* All runs of the folder of runs ($PDL_RUNS, else $XDG_STATE_HOME/pdl/runs, else
+ * ~/.local/state/pdl/runs), the newest first: a list of {id, program, state, started, ended, calls,
+ * tokens, cost, place}; state: running, ended, failed, killed or waiting. Errors: io, config. */
+PDL_API pdl_value *pdl_runs_list(pdl_error **error);
+/* One of them: the same, and {text, folder, questions}: the text of the program, the folder in which
+ * it began, and what is asked: a list of {place, kind, text}. run: an id, or the path of a file. */
+PDL_API pdl_value *pdl_runs_show(const char *run, pdl_error **error);
+/* Answers a question of a run that waits. place: NULL when there is one only. Errors: runtime
+ * (nothing is asked, several are, it runs), io. False when it fails. */
+PDL_API bool pdl_runs_answer(const char *run, const char *place, const char *text,
+                             pdl_error **error);
+/* Removes one that does not run. False when it fails. */
+PDL_API bool pdl_runs_remove(const char *run, pdl_error **error);
 
 /* --- memory ----------------------------------------------------------------------------------- */
 

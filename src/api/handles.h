@@ -51,7 +51,15 @@ pdl_engine *pdl_engine_keep(pdl_engine *e);
 /* A line for whoever wants to know: options.note. */
 void pdl_engine_say(const pdl_engine *e, pdl_str text);
 
-/* Shared by tasks.c and turns.c. */
+/* What a durable task printed and nobody was given yet. */
+typedef enum { PDL_PRINTED_TEXT, PDL_PRINTED_ERROR, PDL_PRINTED_MESSAGE } pdl_printed;
+typedef struct pdl_task_printed {
+    pdl_printed kind;
+    char *role, *text; /* owned */
+    size_t n;
+} pdl_task_printed;
+
+/* Shared by tasks.c, turns.c and runs.c. */
 struct pdl_task {
     pdl_engine *engine;
     pdl_session *session;
@@ -61,15 +69,27 @@ struct pdl_task {
     pdl_hook *hooks; /* those of the engine when the task was started */
     pdl_state state;
     pdl_error *error;
-    pdl_err unkept;   /* the run succeeded, but its recording or cache is incomplete */
-    bool busy;        /* inside of a step: callbacks may be running */
-    bool doomed;      /* freed inside a callback */
-    bool listed;      /* among the tasks of its engine */
-    pdl_state *ended; /* set to the state when the task ends or is freed; NULL: not needed */
+    pdl_err unkept;       /* the run succeeded, but its recording or cache is incomplete */
+    bool busy;            /* inside of a step: callbacks may be running */
+    bool doomed;          /* freed inside a callback */
+    bool listed;          /* among the tasks of its engine */
+    pdl_durable *durable; /* its journal; NULL: none */
+    pdl_val inputs;       /* with durable: those of a run that resumes; else absent */
+    PDL_VEC(pdl_task_printed) printed;
+    uint64_t n_printed; /* bytes of text that were given */
+    pdl_state *ended;   /* set to the state when the task ends or is freed; NULL: not needed */
 };
 /* Turns the step of a run into the state of its task, which is reported once when it ends. */
 void pdl_task_settle(pdl_task *t, pdl_step step);
 void pdl_task_release(pdl_task *t);
+
+/* --- runs.c: durable tasks -------------------------------------------------------------------- */
+
+/* Before the start, with the program in use. Errors: usage, io, runtime, replay. */
+PDL_MUST bool pdl_task_open_durable(pdl_task *t, pdl_program *program, const pdl_task_durable *o,
+                                    pdl_err *err);
+void pdl_task_hold(pdl_task *t, pdl_printed kind, pdl_str role, pdl_str text);
+void pdl_task_close_durable(pdl_task *t); /* after its session was freed */
 
 /* --- turns.c: the tasks of an engine with options.shared -------------------------------------- */
 

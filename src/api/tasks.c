@@ -75,8 +75,25 @@ static void report(const pdl_task *t, const pdl_event *e) {
     pdl_buf_fini(&file);
 }
 
-static void give(void (*fn)(void *user, const char *text, size_t n_bytes), void *user, pdl_str s) {
-    if (fn && s.n) fn(user, s.p, s.n);
+static void give(pdl_task *t, pdl_printed kind, pdl_str s) {
+    bool text = kind == PDL_PRINTED_TEXT;
+    void (*fn)(void *user, const char *text, size_t n_bytes) =
+        text ? t->opt.text : t->opt.error_text;
+    if (!fn || !s.n) return;
+    if (t->durable)
+        pdl_task_hold(t, kind, PDL_STR(""), s);
+    else
+        fn(t->opt.user, s.p, s.n);
+}
+
+static void give_message(pdl_task *t, pdl_str role, pdl_str text) {
+    if (t->durable) {
+        pdl_task_hold(t, PDL_PRINTED_MESSAGE, role, text);
+        return;
+    }
+    char *z = pdl_str_dup(role);
+    t->opt.message(t->opt.user, z, text.p ? text.p : "", text.n);
+    pdl_free(z);
 }
 
 static void on_event(void *user, const pdl_event *e) {
@@ -84,14 +101,11 @@ static void on_event(void *user, const pdl_event *e) {
     const pdl_task_options *o = &t->opt;
     if (t->doomed) return; /* whoever was told is gone */
     if (e->kind == PDL_EVENT_text || (e->kind == PDL_EVENT_out && e->number != 2))
-        give(o->text, o->user, e->text);
+        give(t, PDL_PRINTED_TEXT, e->text);
     if (e->kind == PDL_EVENT_note || (e->kind == PDL_EVENT_out && e->number == 2))
-        give(o->error_text, o->user, e->text);
-    if (e->kind == PDL_EVENT_message && o->message) {
-        char *role = pdl_str_dup(e->role.n ? e->role : PDL_STR("assistant"));
-        o->message(o->user, role, e->text.p ? e->text.p : "", e->text.n);
-        pdl_free(role);
-    }
+        give(t, PDL_PRINTED_ERROR, e->text);
+    if (e->kind == PDL_EVENT_message && o->message)
+        give_message(t, e->role.n ? e->role : PDL_STR("assistant"), e->text);
     if (o->report) report(t, e);
 }
 
@@ -101,7 +115,9 @@ static char *copy_of(const char *z) { return pdl_str_dup(pdl_str_of(z ? z : ""))
 
 void pdl_task_release(pdl_task *t) {
     pdl_pool *before = pdl_pool_enter(t->engine->pool);
+    if (t->durable) pdl_durable_ends(t->durable); /* what is open is as after a kill */
     pdl_session_free(t->session);
+    pdl_task_close_durable(t);
     pdl_error_free(t->error);
     pdl_err_fini(&t->unkept);
     pdl_free(t->hooks);
@@ -127,10 +143,17 @@ static bool read_options(pdl_task_options *o, const pdl_task_options *options, p
     bool record = o->record && *o->record, replay = o->replay && *o->replay;
     if (record && replay)
         return pdl_misuse(error, "pdl_task_options: record and replay exclude each other");
+    if (o->durable && (record || replay))
+        return pdl_misuse(error, "pdl_task_options: durable excludes record and replay");
     if (!(o->max_rps >= 0) || !(o->max_tokens_per_minute >= 0))
         return pdl_misuse(error,
                           "pdl_task_options: max_rps and max_tokens_per_minute are 0 or greater");
     return true;
+}
+
+static bool read_durable(pdl_task_durable *to, const pdl_task_durable *from, pdl_error **error) {
+    if (!pdl_options_read(to, from, sizeof *to, "pdl_task_durable", error)) return false;
+    return !from || (to->run && *to->run) || pdl_misuse(error, "pdl_task_durable.run is not named");
 }
 
 /* What tasks on one loop share cannot be one task's. */
@@ -195,7 +218,7 @@ static bool open_session(pdl_task *t, pdl_err *err) {
 
 /* Inside the pool of the engine. */
 static pdl_task *start(pdl_engine *engine, pdl_program *program, pdl_task_options o,
-                       pdl_error **error) {
+                       const pdl_task_durable *durable, pdl_error **error) {
     pdl_err err = {0};
     pdl_task *t = PDL_NEW(pdl_task);
     t->engine = pdl_engine_keep(engine);
@@ -212,6 +235,12 @@ static pdl_task *start(pdl_engine *engine, pdl_program *program, pdl_task_option
         return NULL;
     }
     pdl_session_use(t->session, program);
+    if (durable && !pdl_task_open_durable(t, program, durable, &err)) {
+        pdl_error_give(error, &err, t->session);
+        pdl_task_release(t);
+        return NULL;
+    }
+    t->opt.durable = NULL;
     pdl_code *known = pdl_codes_find(engine->codes, program, o.trace);
     if (known) pdl_session_use_code(t->session, known);
     t->busy = true; /* the first report is made from here */
@@ -231,8 +260,10 @@ pdl_task *pdl_task_start(pdl_engine *engine, pdl_program *program, const pdl_tas
         return NULL;
     }
     if (!read_options(&o, options, error) || !fits_shared(engine, &o, error)) return NULL;
+    pdl_task_durable durable = {0};
+    if (!read_durable(&durable, o.durable, error)) return NULL;
     pdl_pool *before = pdl_pool_enter(engine->pool);
-    pdl_task *t = start(engine, program, o, error);
+    pdl_task *t = start(engine, program, o, o.durable ? &durable : NULL, error);
     pdl_pool_enter(before);
     return t;
 }
@@ -255,7 +286,8 @@ static const pdl_err *why_failed(const pdl_task *t) {
 
 void pdl_task_settle(pdl_task *t, pdl_step step) {
     if (step == PDL_STEP_WAIT || t->state != PDL_TASK_WAITING) return;
-    bool kept = step == PDL_STEP_DONE && pdl_session_finish(t->session, &t->unkept);
+    bool ends = step == PDL_STEP_DONE || t->durable;
+    bool kept = ends && pdl_session_finish(t->session, &t->unkept) && step == PDL_STEP_DONE;
     t->state = kept ? PDL_TASK_DONE : PDL_TASK_FAILED;
     if (t->ended) *t->ended = t->state;
     t->ended = NULL;

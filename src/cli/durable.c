@@ -74,29 +74,8 @@ int pdl_cli_refuse_alone(const arguments *a, const opt_id *own) {
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-/* An id, or the path of a file: what has a slash in it, or is there. */
 bool pdl_cli_lasting_path(pdl_str name, char **out, pdl_err *err) {
-    char *file = pdl_str_dup(name), *folder = NULL;
-    bool is_file = strchr(file, '/') || access(file, F_OK) == 0;
-    if (is_file) {
-        *out = file;
-        return true;
-    }
-    pdl_free(file);
-    if (!pdl_runs_is_id(name))
-        return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
-                           "'%.*s' is neither the id of a run nor a file", PDL_FMT(name));
-    if (!pdl_runs_folder(&folder, err)) return false;
-    *out = pdl_runs_path(folder, name);
-    bool there = access(*out, F_OK) == 0;
-    if (!there) {
-        pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "there is no run %.*s in %s", PDL_FMT(name),
-                    folder);
-        pdl_free(*out);
-        *out = NULL;
-    }
-    pdl_free(folder);
-    return there;
+    return pdl_runs_find(name, out, err);
 }
 
 bool pdl_cli_journal_path(const arguments *a, pdl_str id, char **out, pdl_err *err) {

@@ -176,6 +176,11 @@ typedef struct pdl_durable_summary {
 PDL_MUST bool pdl_durable_summary_read(pdl_str path, pdl_durable_summary *out, pdl_err *err);
 void pdl_durable_summary_fini(pdl_durable_summary *s);
 
+/* Every open question: its place, its kind (input or approval), its text. */
+PDL_MUST bool pdl_durable_each_question(pdl_str path,
+                                        void (*fn)(void *user, pdl_str place, pdl_str kind,
+                                                   pdl_str text),
+                                        void *user, pdl_err *err);
 /* Answers an open question; place empty: the only one. Errors: runtime (nothing is asked, or
  * several are, or it runs), io. */
 PDL_MUST bool pdl_durable_answer(pdl_str path, pdl_str place, pdl_str text, pdl_err *err);

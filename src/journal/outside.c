@@ -108,6 +108,36 @@ static bool on_question(void *user, const store_effect *row) {
     return true;
 }
 
+struct asking {
+    void (*fn)(void *user, pdl_str place, pdl_str kind, pdl_str text);
+    void *user;
+};
+
+static bool on_asking(void *user, const store_effect *row) {
+    struct asking *x = user;
+    pdl_val v = pdl_absent();
+    pdl_err ignored = {0};
+    bool approval = pdl_str_is(row->kind, "approval");
+    if (!approval && !pdl_str_is(row->kind, "input")) return true;
+    if (!pdl_effect_decode(row->request, &v, &ignored)) v = pdl_absent();
+    pdl_vref text = pdl_is_dict(v) ? pdl_dict_getz(v, approval ? "text" : "prompt") : pdl_absent();
+    x->fn(x->user, row->place, row->kind, pdl_is_str(text) ? pdl_str_get(text) : PDL_STR(""));
+    pdl_drop(v);
+    pdl_err_fini(&ignored);
+    return true;
+}
+
+bool pdl_durable_each_question(pdl_str path,
+                               void (*fn)(void *user, pdl_str place, pdl_str kind, pdl_str text),
+                               void *user, pdl_err *err) {
+    pdl_store *s = NULL;
+    struct asking x = {fn, user};
+    bool ok = pdl_store_open(path, false, false, &s, err) &&
+              pdl_store_each(s, STORE_BY_STATE, STORE_OPEN, on_asking, &x, err);
+    pdl_store_close(s, false);
+    return ok;
+}
+
 /* "y" or "yes" is a yes, everything else is not, as on a terminal. */
 static pdl_val value_of(const struct questions *q, pdl_str text) {
     if (!q->is_approval) return pdl_text(text);

@@ -17,6 +17,10 @@ void pdl_runs_make_id(char out[40]);
 /* FOLDER/ID.journal. Owned. */
 char *pdl_runs_path(const char *folder, pdl_str id);
 
+/* Path of the journal of an id, or of a file: what has a slash in it or is there. Owned. Errors:
+ * usage (neither), runtime (there is no such run), those of the folder. */
+PDL_MUST bool pdl_runs_find(pdl_str name, char **out, pdl_err *err);
+
 /* Every run of the folder, newest first. Files that are no journals are left out. Error: io. */
 PDL_MUST bool pdl_runs_each(const char *folder,
                             bool (*fn)(void *user, pdl_str path, const pdl_durable_summary *s),

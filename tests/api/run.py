@@ -146,6 +146,7 @@ def use(t, work, dest):
                 ("calls", os.environ.get("CC", "cc"), C, HERE / "calls.c"),
                 ("programs", os.environ.get("CC", "cc"), C, HERE / "programs.c"),
                 ("shared", os.environ.get("CC", "cc"), C, HERE / "shared.c"),
+                ("durable", os.environ.get("CC", "cc"), C, HERE / "durable.c"),
                 ("use++", os.environ.get("CXX", "c++"), CXX, HERE / "use.cpp")]
     for name, compiler, options, source in programs:
         if not shutil.which(compiler):

@@ -1,0 +1,208 @@
+/* durable.c -- durable tasks and runs: begun, killed, resumed, asked, answered, listed. C11. Prints
+ * what failed, then the counts.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "t.h"
+
+static const char *const PROGRAM = "text:\n"
+                                   "- {model: mine/m, input: \"one ${ who }\", def: first}\n"
+                                   "- ' '\n"
+                                   "- {model: mine/m, input: \"two ${ first[:0] }\"}\n";
+static const char *const ASKS = "text: [{read: null, message: 'For whom? ', def: who}, ' and ', "
+                                "\"${ who }\"]\n";
+
+/* What the program asked and printed. */
+typedef struct seen {
+    int asked;
+    int dies_at; /* the call at which the process ends */
+    char text[200];
+    int asked_at_text; /* calls that were made when the first text was given */
+} seen;
+
+static void on_model(void *user, pdl_request *request) {
+    seen *s = user;
+    if (++s->asked == s->dies_at) _exit(9);
+    const pdl_value *all = pdl_request_data(request);
+    pdl_value *list = pdl_value_get(all, "messages"), *last = pdl_value_at(list, 0),
+              *content = pdl_value_get(last, "content");
+    char answer[100];
+    snprintf(answer, sizeof answer, "<%s>", pdl_value_get_text(content, NULL));
+    pdl_value *v = pdl_value_text(answer);
+    pdl_request_answer(request, v);
+    pdl_value_drop(v);
+    pdl_value_drop(content);
+    pdl_value_drop(last);
+    pdl_value_drop(list);
+}
+
+static void on_text(void *user, const char *text, size_t n) {
+    seen *s = user;
+    size_t have = strlen(s->text);
+    if (!have) s->asked_at_text = s->asked;
+    if (have + n < sizeof s->text) memcpy(s->text + have, text, n), s->text[have + n] = 0;
+}
+
+static pdl_engine *new_engine(seen *s) {
+    pdl_engine *e = pdl_engine_new(NULL, NULL);
+    CHECK(pdl_engine_handle(e, "model", "mine/", on_model, s, NULL));
+    return e;
+}
+
+/* The kind of its error, "" when it ended well; "start: " before what was wrong at the start. */
+static const char *run(const char *program, const pdl_task_durable *d, seen *s, char *result) {
+    static char kind[300];
+    pdl_engine *e = new_engine(s);
+    pdl_program *p = load(e, program);
+    pdl_value *inputs = pdl_value_dict(), *who = pdl_value_text("Ann");
+    pdl_error *error = NULL;
+    pdl_value_put(inputs, "who", who);
+    pdl_task_options o = {.size = sizeof o,
+                          .inputs = d->resume ? NULL : inputs,
+                          .output = PDL_OUTPUT_RESULT,
+                          .user = s,
+                          .text = on_text,
+                          .durable = d};
+    pdl_task *t = pdl_task_start(e, p, &o, &error);
+    if (!t) {
+        snprintf(kind, sizeof kind, "start: %s: %s", error->kind, error->message);
+    } else if (pdl_task_wait(t, -1) == PDL_TASK_DONE) {
+        pdl_value *v = pdl_task_result(t, NULL);
+        kind[0] = 0;
+        if (result) snprintf(result, 100, "%s", pdl_value_get_text(v, NULL));
+        pdl_value_drop(v);
+    } else {
+        snprintf(kind, sizeof kind, "%s", pdl_task_error(t)->kind);
+    }
+    pdl_error_free(error);
+    pdl_task_free(t);
+    pdl_value_drop(who);
+    pdl_value_drop(inputs);
+    pdl_program_free(p);
+    pdl_engine_free(e);
+    return kind;
+}
+
+/* A member of what is known of a run, as text. */
+static pdl_value *fact(const char *id, const char *name) {
+    pdl_value *all = pdl_runs_show(id, NULL), *one = all ? pdl_value_get(all, name) : NULL;
+    pdl_value *text = one ? pdl_value_to_text(one, NULL) : pdl_value_text("no such run");
+    pdl_value_drop(one);
+    pdl_value_drop(all);
+    return text;
+}
+
+static void whole(void) {
+    seen s = {0};
+    char result[100] = "";
+    pdl_task_durable d = {.size = sizeof d, .run = "whole"};
+    CHECK(strcmp(run(PROGRAM, &d, &s, result), "") == 0 && s.asked == 2);
+    CHECK(strcmp(result, "<one Ann> <two >") == 0 && strcmp(s.text, result) == 0);
+    CHECK(is_text(fact("whole", "state"), "ended") && is_text(fact("whole", "text"), PROGRAM));
+    CHECK(strstr(run(PROGRAM, &d, &s, NULL), "start: usage: ")); /* the name is taken */
+    d.resume = true;
+    memset(&s, 0, sizeof s);
+    CHECK(strcmp(run(PROGRAM, &d, &s, result), "") == 0 && s.asked == 0);
+    CHECK(strcmp(s.text, "<one Ann> <two >") == 0);
+}
+
+/* The process of a run ends in the middle; another one continues it. */
+static void killed(void) {
+    pdl_task_durable d = {.size = sizeof d, .run = "killed"};
+    int status = 0;
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        seen s = {.dies_at = 2};
+        run(PROGRAM, &d, &s, NULL);
+        _exit(0);
+    }
+    CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 9);
+    CHECK(is_text(fact("killed", "state"), "killed"));
+    seen s = {0};
+    char result[100] = "";
+    d.resume = true;
+    CHECK(strcmp(run(PROGRAM, &d, &s, result), "") == 0 && s.asked == 1);
+    CHECK(strcmp(result, "<one Ann> <two >") == 0);
+}
+
+/* A task that is freed before its end is as one whose process ended. */
+static void freed(void) {
+    seen s = {0};
+    pdl_engine *e = new_engine(&s);
+    pdl_program *p = load(e, "text: [{model: mine/m, input: a}, {lang: python, code: 'import time; "
+                             "time.sleep(600)', idempotent: true}]\n");
+    pdl_task_durable d = {.size = sizeof d, .run = "./freed.journal"};
+    pdl_task_options o = {.size = sizeof o, .durable = &d};
+    pdl_task *t = pdl_task_start(e, p, &o, NULL);
+    for (int i = 0; i < 1000 && !s.asked; i++) pdl_task_wait(t, 10);
+    pdl_task_free(t);
+    CHECK(is_text(fact("./freed.journal", "state"), "killed"));
+    pdl_program_free(p);
+    pdl_engine_free(e);
+}
+
+static void asked(void) {
+    seen s = {0};
+    char result[100] = "";
+    pdl_error *error = NULL;
+    pdl_task_durable d = {.size = sizeof d, .run = "asks", .park = true};
+    CHECK(strcmp(run(ASKS, &d, &s, NULL), "parked") == 0);
+    CHECK(is_text(fact("asks", "state"), "waiting"));
+    pdl_value *all = pdl_runs_show("asks", NULL), *list = pdl_value_get(all, "questions"),
+              *one = pdl_value_at(list, 0), *text = pdl_value_get(one, "text");
+    CHECK(strcmp(pdl_value_get_text(text, NULL), "For whom? ") == 0);
+    pdl_value_drop(text);
+    pdl_value_drop(one);
+    pdl_value_drop(list);
+    pdl_value_drop(all);
+    CHECK(!pdl_runs_answer("asks", "text.7", "Bob", &error) && is_error(&error, "runtime", "at"));
+    CHECK(pdl_runs_answer("asks", NULL, "Bob", NULL));
+    CHECK(!pdl_runs_answer("asks", NULL, "Bob", &error) &&
+          is_error(&error, "runtime", "asks nothing"));
+    d.resume = true;
+    CHECK(strcmp(run(ASKS, &d, &s, result), "") == 0 && strcmp(result, "Bob and Bob") == 0);
+}
+
+static void wrong(void) {
+    seen s = {0};
+    pdl_error *error = NULL;
+    pdl_task_durable d = {.size = sizeof d, .run = "nobody", .resume = true};
+    CHECK(strstr(run(PROGRAM, &d, &s, NULL), "there is no run nobody"));
+    d.run = "../x y";
+    CHECK(strstr(run(PROGRAM, &d, &s, NULL), "start: "));
+    d.run = "";
+    CHECK(strstr(run(PROGRAM, &d, &s, NULL), "start: usage: "));
+    CHECK(!pdl_runs_show("nobody", &error) && is_error(&error, "runtime", "no run nobody"));
+    CHECK(!pdl_runs_show(NULL, &error) && is_error(&error, "usage", "not named"));
+    CHECK(!pdl_runs_answer("whole", NULL, NULL, &error) && is_error(&error, "usage", "NULL"));
+    CHECK(!pdl_runs_remove("nobody", &error) && is_error(&error, "runtime", "nobody"));
+}
+
+static void listed(void) {
+    pdl_value *all = pdl_runs_list(NULL);
+    CHECK(all && pdl_value_len(all) == 3);
+    pdl_value_drop(all);
+    CHECK(pdl_runs_remove("whole", NULL) && pdl_runs_remove("killed", NULL));
+    all = pdl_runs_list(NULL);
+    CHECK(all && pdl_value_len(all) == 1);
+    pdl_value_drop(all);
+}
+
+int main(void) {
+    char folder[] = "/tmp/pdl_api_runs_XXXXXX";
+    if (!mkdtemp(folder) || chdir(folder) != 0 || setenv("PDL_RUNS", folder, 1) != 0) return 1;
+    whole();
+    killed();
+    freed();
+    asked();
+    wrong();
+    CHECK(unlink("freed.journal") == 0);
+    listed();
+    return counts();
+}
