@@ -586,8 +586,9 @@ PDL_API pdl_value *pdl_run_program(pdl_engine *engine, pdl_program *program,
  * ~/.local/state/pdl/runs), the newest first: a list of {id, program, state, started, ended, calls,
  * tokens, cost, place}; state: running, ended, failed, killed or waiting. Errors: io, config. */
 PDL_API pdl_value *pdl_runs_list(pdl_error **error);
-/* One of them: the same, and {text, folder, questions}: the text of the program, the folder in which
- * it began, and what is asked: a list of {place, kind, text}. run: an id, or the path of a file. */
+/* One of them: the same, and {text, folder, questions}: the text of the program, the folder in
+ * which it began, and what is asked: a list of {place, kind, text}. run: an id, or the path of a
+ * file. */
 PDL_API pdl_value *pdl_runs_show(const char *run, pdl_error **error);
 /* Answers a question of a run that waits. place: NULL when there is one only. Errors: runtime
  * (nothing is asked, several are, it runs), io. False when it fails. */

@@ -170,7 +170,7 @@ typedef struct indexed {
     char *path;
 } indexed;
 
-struct listing {
+struct index_listing {
     pdl_arena *arena;
     pdl_map known; /* name -> indexed * */
     PDL_VEC(indexed *) all;
@@ -179,7 +179,7 @@ struct listing {
 static char *keep(pdl_arena *a, pdl_str s) { return (char *)(uintptr_t)pdl_arena_str(a, s).p; }
 
 static bool on_row(void *user, sql *q, sql_row *row) {
-    struct listing *l = user;
+    struct index_listing *l = user;
     indexed *x = pdl_arena_new(l->arena, indexed);
     int64_t state = pdl_sql_int(q, row, 3);
     pdl_str place = pdl_sql_text(q, row, 6);
@@ -234,7 +234,7 @@ static void copy_summary(pdl_arena *a, const pdl_durable_summary *from, pdl_dura
 }
 
 /* What the index says of the file, or a look into it. A log beside it: it runs, or was killed. */
-static void look_at(struct listing *l, sql *q, const char *folder, const char *file) {
+static void look_at(struct index_listing *l, sql *q, const char *folder, const char *file) {
     pdl_str name = pdl_str_of(file);
     pdl_buf path = PDL_BUF, log = PDL_BUF;
     struct stat st, beside;
@@ -277,7 +277,7 @@ bool pdl_runs_each(const char *folder,
     if (!d)
         return pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot open %s: %s", folder,
                            strerror(errno));
-    struct listing l = {.arena = pdl_arena_make()};
+    struct index_listing l = {.arena = pdl_arena_make()};
     pdl_err ignored = {0};
     sql *q = open_index(folder);
     if (q && !(pdl_sql_run(q, ST_ALL, NULL, 0, on_row, &l, &ignored) &&

@@ -190,7 +190,8 @@ def libraries(t, work, dest, larger):
     for path in [pdl, next(iter(sorted(dest.rglob("libpdl.so"))))]:
         run(["strip", "-o", work / "stripped", path])
         size = (work / "stripped").stat().st_size
-        t.check("%s, stripped, is under 2 MB: %d bytes" % (path.name, size), size < 2 << 20)
+        # 2 MB until policies, sandbox, Live Document, durable runs, batches and telemetry were in
+        t.check("%s, stripped, is under 3 MB: %d bytes" % (path.name, size), size < 3 << 20)
 
 
 if __name__ == "__main__":
