@@ -18,6 +18,7 @@ _pdl() {
     esac
     case ${COMP_WORDS[1]} in
     check) words='--help --strict --format --fix --data-file --data --policy ' ;;
+    fmt) words='--help --check --diff --lines --sort ' ;;
     dump) words='--help --nodes --blocks --expr --types --code --table ' ;;
     explain) words='--help --data-file --data --allow --json --stream --prices ' ;;
     cache) words='--help --format --older-than --model --all ' ;;
@@ -35,6 +36,7 @@ _pdl() {
     new) words='--help --template ' ;;
     mock) words='--help --replies --strict --delay --port ' ;;
     sandbox) words='--help --check --sandbox --sandbox-min ' ;;
+    repl) words='--help --data-file --data --model ' ;;
     doctor) words='--help --net --json ' ;;
     schema) words='--help ' ;;
     help) words='--help ' ;;
@@ -42,7 +44,7 @@ _pdl() {
     esac
     if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W "$words" -- "$cur")); return; fi
     COMPREPLY=($(compgen -f -- "$cur"))
-    [[ $COMP_CWORD == 1 ]] && COMPREPLY+=($(compgen -W 'check dump explain cache batch eval test view resume runs answer trace serve lsp policy new mock sandbox doctor schema help ' -- "$cur"))
+    [[ $COMP_CWORD == 1 ]] && COMPREPLY+=($(compgen -W 'check fmt dump explain cache batch eval test view resume runs answer trace serve lsp policy new mock sandbox repl doctor schema help ' -- "$cur"))
     return 0
 }
 complete -o filenames -F _pdl pdl

@@ -208,6 +208,13 @@ static const option options[] = {
      "also ask the services that are set up whether they answer"},
     {OPT_repl_model, "model", 0, OPT_VALUE, "NAME", NULL,
      "send lines of text to this model, with what was said before"},
+    {OPT_fmt_check, "check", 0, OPT_FLAG, NULL, NULL,
+     "write nothing; name the files that are not formatted, exit code 1 when there are any"},
+    {OPT_diff, "diff", 0, OPT_FLAG, NULL, NULL, "write nothing; show what would change"},
+    {OPT_lines, "lines", 0, OPT_VALUE, "A:B", NULL,
+     "format only these lines, from 1; what begins or ends outside of them keeps its column"},
+    {OPT_sort, "sort", 0, OPT_FLAG, NULL, NULL,
+     "keys of blocks in the order of the documentation"},
 };
 static_assert(sizeof options / sizeof options[0] == OPT_COUNT, "one row per option");
 
@@ -222,6 +229,8 @@ static const opt_id check_options[] = {OPT_help,      OPT_strict, OPT_check_form
                                        OPT_data_file, OPT_data,   OPT_policy,     OPT_COUNT};
 static const opt_id dump_options[] = {OPT_help,  OPT_nodes, OPT_blocks, OPT_expr,
                                       OPT_types, OPT_code,  OPT_table,  OPT_COUNT};
+static const opt_id fmt_options[] = {OPT_help,  OPT_fmt_check, OPT_diff,
+                                     OPT_lines, OPT_sort,      OPT_COUNT};
 static const opt_id cache_options[] = {OPT_help,  OPT_format, OPT_older_than,
                                        OPT_model, OPT_all,    OPT_COUNT};
 static const opt_id explain_options[] = {OPT_help, OPT_data_file, OPT_data,   OPT_allow,
@@ -274,6 +283,7 @@ static const command table[] = {
      "Run a PDL program. FILE - is standard input.",
      "Commands (pdl COMMAND --help says more):\n"
      "  check FILE...   report everything that can be known without running\n"
+     "  fmt FILE...     format programs\n"
      "  dump FILE       print an intermediate form of a program\n"
      "  explain FILE    show what would be sent to models, without sending it\n"
      "  batch FILE      run a program for each row of a table\n"
@@ -304,6 +314,12 @@ static const command table[] = {
     {"check", pdl_cli_cmd_check, check_options, "FILE...",
      "Report everything about programs that can be known without running them.",
      "Exit codes: 0 no errors (warnings allowed); 1 errors; 2 wrong command line.\n"},
+    {"fmt", pdl_cli_cmd_fmt, fmt_options, "[FILE]...",
+     "Format programs in place: indentation, blanks, long lists, ${ x }. Without FILE, or with -, "
+     "from\nstandard input to standard output.",
+     "Comments, quotes, block scalars, line ends and the order of keys stay, and so does the "
+     "meaning, which is\ncompared at each run. A file that is no program is left alone.\n"
+     "Exit codes: 0; 1 a file cannot be formatted, or is not (--check); 2 wrong command line.\n"},
     {"dump", pdl_cli_cmd_dump, dump_options, "FILE", "Print an intermediate form of a program.",
      NULL},
     {"explain", pdl_cli_cmd_explain, explain_options, "FILE",

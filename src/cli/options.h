@@ -125,6 +125,10 @@ typedef enum {
     OPT_scores,
     OPT_net,
     OPT_repl_model,
+    OPT_fmt_check,
+    OPT_diff,
+    OPT_lines,
+    OPT_sort,
     OPT_COUNT
 } opt_id;
 
@@ -181,6 +185,7 @@ void pdl_cli_help_write(const command *c, pdl_buf *out);
 int pdl_cli_cmd_run(const arguments *a);
 int pdl_cli_cmd_check(const arguments *a);
 int pdl_cli_cmd_dump(const arguments *a);
+int pdl_cli_cmd_fmt(const arguments *a);
 int pdl_cli_cmd_explain(const arguments *a);
 int pdl_cli_cmd_cache(const arguments *a);
 int pdl_cli_cmd_resume(const arguments *a);

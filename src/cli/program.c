@@ -65,7 +65,7 @@ static void note_command(const char *word) {
 static bool takes_programs(const command *c) {
     return c->run == pdl_cli_cmd_run || c->run == pdl_cli_cmd_check ||
            c->run == pdl_cli_cmd_explain || c->run == pdl_cli_cmd_dump ||
-           c->run == pdl_cli_cmd_serve;
+           c->run == pdl_cli_cmd_fmt || c->run == pdl_cli_cmd_serve;
 }
 
 /* Is a program on standard input? What is read of it is put back. */

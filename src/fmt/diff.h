@@ -1,0 +1,13 @@
+/* diff.h -- two texts as a unified diff, as `diff -u` and `patch` know it.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_FMT_DIFF_H
+#define PDL_FMT_DIFF_H
+
+#include "base/buf.h"
+
+/* Appends the headers with name, and the hunks with three lines of context. The texts differ. */
+void pdl_diff(pdl_str name, pdl_str before, pdl_str after, pdl_buf *out);
+
+#endif
