@@ -45,7 +45,7 @@ static bool is_block(const pdl_ytree_node *n) {
     return n->kind >= PDL_YTREE_SEQ && n->style == PDL_STYLE_BLOCK;
 }
 
-/* --- lines of the source ----------------------------------------------------------------------- */
+/* --- lines of the source ---------------------------------------------------------------------- */
 
 static bool in_range(const layout *l, uint32_t start, uint32_t end) {
     if (!l->o->first_line) return true;
@@ -64,7 +64,7 @@ static bool begins_line(const layout *l, uint32_t off) {
     return !off || p[off - 1] == '\n';
 }
 
-/* --- columns ----------------------------------------------------------------------------------- */
+/* --- columns ---------------------------------------------------------------------------------- */
 
 /* The innermost block collection around a node; PDL_YTREE_NONE: none. */
 static pdl_ytree_id block_around(const layout *l, pdl_ytree_id id) {
@@ -213,7 +213,7 @@ static uint32_t token_column(layout *l, size_t i) {
     return before == PDL_YTREE_NONE ? 0 : below(l, before); /* content after tag or anchor */
 }
 
-/* --- blanks between tokens --------------------------------------------------------------------- */
+/* --- blanks between tokens -------------------------------------------------------------------- */
 
 static bool is_property(const pdl_ytree_token *k) {
     return k->kind == PDL_YTREE_TAG_TOKEN || k->kind == PDL_YTREE_ANCHOR_TOKEN;
@@ -265,7 +265,7 @@ static bool may_break(const layout *l, size_t i) {
     return true;
 }
 
-/* --- writing ----------------------------------------------------------------------------------- */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 static void put(layout *l, pdl_str s) { pdl_buf_put(l->out, s); }
 
@@ -421,8 +421,8 @@ static bool breaks_here(const layout *l, const pdl_ytree_token *a, const pdl_ytr
     return opens(a) || a->kind == PDL_YTREE_COMMA_TOKEN || closes(b);
 }
 
-/* Blanks between two tokens of a line. A collection that begins after a dash is in its column: where
- * not all of it is formatted, that is the one it had. */
+/* Blanks between two tokens of a line. A collection that begins after a dash is in its column:
+ * where not all of it is formatted, that is the one it had. */
 static uint32_t blanks_before(layout *l, const pdl_ytree_token *a, const pdl_ytree_token *b) {
     pdl_ytree_id before, id = node_from(l, b->start, &before);
     bool block =

@@ -34,7 +34,7 @@ typedef struct key_sorter {
     pdl_buf *out;
 } key_sorter;
 
-/* --- ranks ------------------------------------------------------------------------------------- */
+/* --- ranks ------------------------------------------------------------------------------------ */
 
 static const char *now_called(pdl_str key) {
     size_t n;
@@ -67,7 +67,7 @@ static int by_rank(const void *a, const void *b) {
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* --- entries ----------------------------------------------------------------------------------- */
+/* --- entries ---------------------------------------------------------------------------------- */
 
 static const char *text_of(const key_sorter *s) { return s->t->src->text.p; }
 
@@ -126,7 +126,7 @@ static size_t read_entries(const key_sorter *s, const sortable *m, key_entry *ou
     return n;
 }
 
-/* --- writing ----------------------------------------------------------------------------------- */
+/* --- writing ---------------------------------------------------------------------------------- */
 
 static size_t first_from(const key_sorter *s, uint32_t off) {
     size_t lo = 0, hi = s->maps.n;
@@ -176,7 +176,7 @@ static void write_range(key_sorter *s, uint32_t from, uint32_t to, size_t next) 
     pdl_buf_put(s->out, pdl_str_sub(text, from, to));
 }
 
-/* --- which mappings ---------------------------------------------------------------------------- */
+/* --- which mappings ------------------------------------------------------------------------- */
 
 /* The block mapping that begins at off. */
 static pdl_ytree_id map_at(const pdl_ytree *t, uint32_t off) {

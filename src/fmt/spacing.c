@@ -1,8 +1,8 @@
 /* spacing.c -- see layout.h: `${x}` becomes `${ x }`.
  *
  * Only in texts that the program evaluates: the walk over its expressions gives them. Code, data
- * and everything below them is left alone, since blanks are part of what they are; so is an expression
- * whose blanks are not in the source as they are in the text (escapes, folded lines).
+ * and everything below them is left alone, since blanks are part of what they are; so is an
+ * expression whose blanks are not in the source as they are in the text (escapes, folded lines).
  *
  * SPDX-License-Identifier: Apache-2.0
  */
