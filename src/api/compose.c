@@ -234,19 +234,17 @@ static bool may_ask(router *r, const pdl_effect *e, pdl_err *err) {
 
 static pdl_world *model_of(router *r) {
     if (!r->model)
-        r->model = pdl_model_world_new(
-            r->opt.loop, &(pdl_model_options){
-                             .env = r->opt.env,
-                             .user = r->opt.env_user,
-                             .debug = r->opt.debug,
-                             .timeouts = r->opt.timeouts,
-                             .prices = r->opt.prices,
-                             .wire = r->opt.wire,
-                             .traceparent = r->opt.traceparent,
-                             .secrets = r->opt.secrets,
-                             .max_requests_per_second = r->opt.max_requests_per_second,
-                             .max_tokens_per_minute = r->opt.max_tokens_per_minute,
-                         });
+        r->model = pdl_model_world_new(r->opt.loop, &(pdl_model_options){
+                                                        .env = r->opt.env,
+                                                        .user = r->opt.env_user,
+                                                        .debug = r->opt.debug,
+                                                        .timeouts = r->opt.timeouts,
+                                                        .prices = r->opt.prices,
+                                                        .wire = r->opt.wire,
+                                                        .traceparent = r->opt.traceparent,
+                                                        .secrets = r->opt.secrets,
+                                                        .rates = r->opt.rates,
+                                                    });
     return r->model;
 }
 

@@ -18,8 +18,8 @@ typedef struct pdl_compose_options {
     const pdl_debug *debug;
     const pdl_prices *prices; /* NULL: none */
     pdl_secrets *secrets;     /* keys that are used are registered here; NULL: not registered */
-    double max_requests_per_second, max_tokens_per_minute; /* 0: none */
-    void (*wire)(void *user, pdl_str text);                /* called with env_user; NULL: none */
+    pdl_rate_limits rates;
+    void (*wire)(void *user, pdl_str text); /* called with env_user; NULL: none */
     /* of requests to models; called with env_user; NULL: none */
     bool (*traceparent)(void *user, uint32_t effect, char out[56]);
     void (*show_prompt)(void *user, pdl_str prompt);

@@ -59,8 +59,7 @@ pdl_engine *pdl_engine_new(const pdl_engine_options *options, pdl_error **error)
     e->library = pdl_absent();
     e->timeout = pdl_str_dup(pdl_str_of(o.timeout ? o.timeout : ""));
     e->prices = pdl_str_dup(pdl_str_of(o.prices ? o.prices : ""));
-    e->max_rps = o.max_rps;
-    e->max_tokens_per_minute = o.max_tokens_per_minute;
+    e->rates = (pdl_rate_limits){o.max_rps, o.max_tokens_per_minute};
     e->jobs = o.jobs;
     e->user = o.user;
     e->note = o.note;

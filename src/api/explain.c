@@ -4,6 +4,8 @@
  */
 #include "api/explain.h"
 
+#include <assert.h>
+
 #include "api/compose.h"
 #include "api/objects.h"
 #include "base/vec.h"
@@ -27,12 +29,22 @@ typedef struct explainer {
     PDL_VEC(note) notes;
 } explainer;
 
+/* What may be allowed, and the kinds of effects that it allows; all others are always allowed. */
 static const struct {
     const char *word;
-    unsigned bit;
+    unsigned bit, kinds;
 } words[] = {
-    {"code", PDL_ALLOW_code},   {"command", PDL_ALLOW_command}, {"read", PDL_ALLOW_read},
-    {"write", PDL_ALLOW_write}, {"input", PDL_ALLOW_input},     {"tool", PDL_ALLOW_tool},
+#define KIND(id) (1u << PDL_EFFECT_##id)
+#define W(id, kinds)                                                                               \
+    { #id, PDL_ALLOW_##id, kinds }
+    W(code, KIND(code) | KIND(object)),
+    W(command, KIND(command)),
+    W(read, KIND(read)),
+    W(write, KIND(write)),
+    W(input, KIND(input)),
+    W(tool, KIND(tool)),
+#undef W
+#undef KIND
 };
 enum { N_WORDS = sizeof words / sizeof words[0] };
 
@@ -56,25 +68,10 @@ bool pdl_allow_read(pdl_str text, unsigned *out, pdl_err *err) {
 
 /* The bit that allows an effect; 0: always allowed. */
 static unsigned bit_of(pdl_effect_kind k) {
-    switch (k) {
-    case PDL_EFFECT_code:
-    case PDL_EFFECT_object: return PDL_ALLOW_code;
-    case PDL_EFFECT_command: return PDL_ALLOW_command;
-    case PDL_EFFECT_read: return PDL_ALLOW_read;
-    case PDL_EFFECT_write: return PDL_ALLOW_write;
-    case PDL_EFFECT_input: return PDL_ALLOW_input;
-    case PDL_EFFECT_tool: return PDL_ALLOW_tool;
-    case PDL_EFFECT_model:
-    case PDL_EFFECT_embed:
-    case PDL_EFFECT_source:
-    case PDL_EFFECT_sleep:
-    case PDL_EFFECT_now:
-    case PDL_EFFECT_random:
-    case PDL_EFFECT_approval:
-    case PDL_EFFECT_permit:
-    case PDL_EFFECT_COUNT: return 0;
-    }
-    PDL_BUG("effect kind %d", (int)k);
+    static_assert(PDL_EFFECT_COUNT <= 32, "kinds are bits");
+    for (size_t i = 0; i < N_WORDS; i++)
+        if (words[i].kinds >> k & 1u) return words[i].bit;
+    return 0;
 }
 
 static const char *word_of(unsigned bit) {

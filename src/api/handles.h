@@ -39,7 +39,7 @@ struct pdl_engine {
     pdl_program *calling;      /* runs a function: pdl_value_call; NULL: not made yet */
     pdl_code_cache *codes;
     char *timeout, *prices; /* owned; "" : none given */
-    double max_rps, max_tokens_per_minute;
+    pdl_rate_limits rates;
     pdl_pool *pool;            /* small objects made by its functions; each function enters it */
     PDL_VEC(pdl_str) paths;    /* owned texts */
     PDL_VEC(pdl_str) policies; /* owned texts */

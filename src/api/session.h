@@ -32,7 +32,7 @@ typedef struct pdl_session_options {
         /* explain: what is really done, some of code,command,read,write,input,tool; empty:
          * nothing */
         allow;
-    double max_requests_per_second, max_tokens_per_minute; /* 0: none */
+    pdl_rate_limits rates;
     /* literal requests and replies as lines of text, keys removed; NULL: none */
     void (*wire)(void *user, pdl_str text);
     void *wire_user;

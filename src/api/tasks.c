@@ -195,9 +195,8 @@ static bool open_session(pdl_task *t, pdl_err *err) {
         .prices = pdl_str_of(t->prices),
         .timeouts = *t->timeout ? t->timeout : NULL,
         .budget = has_budget ? t->budget : NULL,
-        .max_requests_per_second = or_else(t->opt.max_rps, t->engine->max_rps),
-        .max_tokens_per_minute =
-            or_else(t->opt.max_tokens_per_minute, t->engine->max_tokens_per_minute),
+        .rates = {or_else(t->opt.max_rps, t->engine->rates.requests_per_second),
+                  or_else(t->opt.max_tokens_per_minute, t->engine->rates.tokens_per_minute)},
         .names = t->engine->names,
         .hooks = t->hooks,
         .n_hooks = n_hooks,

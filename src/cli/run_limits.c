@@ -98,9 +98,9 @@ int pdl_cli_run_limits_read(const arguments *a, run_limits *l, pdl_session_optio
     pdl_err err = {0};
     if (!read_jobs(a, &o->jobs)) return refuse_with(a, "jobs", "expected a whole number from 1 up");
     make_room(&o->jobs);
-    if (!read_rate(a, OPT_max_rps, &o->max_requests_per_second))
+    if (!read_rate(a, OPT_max_rps, &o->rates.requests_per_second))
         return refuse_with(a, "max-rps", rate);
-    if (!read_rate(a, OPT_max_tpm, &o->max_tokens_per_minute))
+    if (!read_rate(a, OPT_max_tpm, &o->rates.tokens_per_minute))
         return refuse_with(a, "max-tokens-per-minute", rate);
     if (a->given[OPT_budget] && !pdl_budget_read(a->value[OPT_budget], l->budget, &err)) {
         int code = refuse_with(a, "budget", err.msg);

@@ -25,6 +25,11 @@ typedef enum {
         PDL_BUDGET_COUNT
 } pdl_budget_item;
 
+/* How fast requests go to models, all runs of a session together. 0: as fast as they come. */
+typedef struct pdl_rate_limits {
+    double requests_per_second, tokens_per_minute;
+} pdl_rate_limits;
+
 const char *pdl_budget_item_name(pdl_budget_item i);
 const char *pdl_budget_item_doc(pdl_budget_item i);
 

@@ -22,8 +22,10 @@ typedef enum {
     PDL_BLOCK_COUNT
 } pdl_block_kind;
 
-/* The forms of fields: name in the tables, C type of the member, what a program writes there. */
-#define PDL_FIELD_TYPES(X)                                                                         \
+/* The forms of fields: name in the tables, C type of the member, what a program writes there; those
+ * without blocks inside, and those with. A new form in the wrong one of them, or in none of the
+ * switches over its table, does not compile. */
+#define PDL_PLAIN_FIELD_TYPES(X)                                                                   \
     X(STR, pdl_text_field, "a literal text")                                                       \
     X(BOOL, pdl_flag, "a literal boolean")                                                         \
     X(INT, pdl_count, "a literal integer")                                                         \
@@ -34,26 +36,28 @@ typedef enum {
     X(XSTR, const pdl_tree *, "a text with expressions inside")                                    \
     X(XDICT, const pdl_tree *, "an object, or an expression as text")                              \
     X(ANY, const pdl_node *, "anything, stored and not interpreted")                               \
-    X(BLOCK, const pdl_block *, "a block; NULL when absent")                                       \
-    X(BLOCKS, pdl_blocks, "a list of blocks")                                                      \
-    X(TEXTS, pdl_blocks, "a block or a list of blocks")                                            \
-    X(FIELDS, pdl_blocks, "a mapping from names to blocks, or a list")                             \
     X(TYPE, pdl_spec_field, "a type of values, as in spec")                                        \
     X(PARAMS, pdl_params, "parameters with their types")                                           \
     X(JOIN, const pdl_join *, "how results are put together; NULL when absent")                    \
-    X(CASES, pdl_cases, "the cases of a match")                                                    \
     X(FORS, const pdl_fors *, "variables and their lists; NULL when absent or null")               \
     X(ARGV, const pdl_tree *, "a LIST of texts with expressions")                                  \
     X(AGG, const pdl_agg *, "an aggregator: context, or a file")                                   \
-    X(DEFS, pdl_blocks, "a mapping from variables to blocks")                                      \
     X(CTX, pdl_flag, "independent (true) or dependent")                                            \
     X(FLAG, bool, "a boolean, or a text that is not empty")                                        \
     X(RETRY, const pdl_retry *, "further attempts; NULL when absent")                              \
     X(BUDGET, const pdl_budget_field *, "limits of use; NULL when absent")                         \
     X(ENDORSE, const pdl_endorse_field *, "labels that the result loses; NULL when absent")        \
     X(CONTRIBUTE, pdl_contributes, "where the result goes")                                        \
-    X(PARSER, const pdl_parser_field *, "from text to a value; NULL when absent")                  \
+    X(PARSER, const pdl_parser_field *, "from text to a value; NULL when absent")
+#define PDL_BLOCK_FIELD_TYPES(X)                                                                   \
+    X(BLOCK, const pdl_block *, "a block; NULL when absent")                                       \
+    X(BLOCKS, pdl_blocks, "a list of blocks")                                                      \
+    X(TEXTS, pdl_blocks, "a block or a list of blocks")                                            \
+    X(FIELDS, pdl_blocks, "a mapping from names to blocks, or a list")                             \
+    X(CASES, pdl_cases, "the cases of a match")                                                    \
+    X(DEFS, pdl_blocks, "a mapping from variables to blocks")                                      \
     X(EXPECTATIONS, pdl_expectations, "what the result should satisfy")
+#define PDL_FIELD_TYPES(X) PDL_PLAIN_FIELD_TYPES(X) PDL_BLOCK_FIELD_TYPES(X)
 typedef enum {
 #define X(name, type, doc) PDL_FT_##name,
     PDL_FIELD_TYPES(X)

@@ -211,89 +211,48 @@ static pdl_val dump_aggregator(const dumper *d, const pdl_agg *a) {
     return out;
 }
 
-/* Value of a field whose form is the same in all kinds; absent when it is not written. Flat switch
- * over the types of fields. */
-static pdl_val dump_own(const dumper *d, const pdl_block *b, const pdl_field *f) {
-    const void *at = pdl_field_at(b, f);
-    switch (f->type) {
-    case PDL_FT_STR: {
-        const pdl_text_field *t = at;
-        if (t->s.p && d->trace && strcmp(f->key, "lang") == 0) return lowered(t->s);
-        return t->s.p ? pdl_text(t->s) : pdl_absent();
-    }
-    case PDL_FT_BOOL: return dump_flag(d, f->key, at);
-    case PDL_FT_INT:
-        return ((const pdl_count *)at)->given ? pdl_int(((const pdl_count *)at)->value)
-                                              : pdl_absent();
-    case PDL_FT_EXPR:
-    case PDL_FT_XBOOL:
-    case PDL_FT_XINT:
-    case PDL_FT_XNUM:
-    case PDL_FT_XSTR:
-    case PDL_FT_XDICT: {
-        const pdl_tree *t = *(const pdl_tree *const *)at;
-        if (!t && f->need == PDL_NEED_NUL) return pdl_null();
-        return t ? dump_tree(d, b, f->need == PDL_NEED_OLD ? "maxIterations" : f->key, t)
-                 : pdl_absent();
-    }
-    case PDL_FT_ARGV: {
-        const pdl_tree *t = *(const pdl_tree *const *)at;
-        return t ? dump_words(d, b, f->key, t) : pdl_absent();
-    }
-    case PDL_FT_ANY: return pdl_absent(); /* output only */
-    case PDL_FT_BLOCK: {
-        const pdl_block *child = *(const pdl_block *const *)at;
-        return child ? dump_child(d, b, f->key, 0, child) : pdl_absent();
-    }
-    case PDL_FT_TEXTS:
-        if (((const pdl_blocks *)at)->single)
-            return dump_child(d, b, f->key, 0, ((const pdl_blocks *)at)->p[0]);
-        return dump_list(d, b, f->key, at);
-    case PDL_FT_BLOCKS: return dump_list(d, b, f->key, at);
-    case PDL_FT_FIELDS:
-        return ((const pdl_blocks *)at)->is_map ? dump_named(d, b, f->key, at)
-                                                : dump_list(d, b, f->key, at);
-    case PDL_FT_PARAMS: return dump_params(at);
-    case PDL_FT_JOIN: {
-        const pdl_join *j = *(const pdl_join *const *)at;
-        return j ? dump_join(d, b, j) : pdl_absent();
-    }
-    case PDL_FT_CASES: return dump_cases(d, b, at);
-    case PDL_FT_FORS: {
-        const pdl_fors *fors = *(const pdl_fors *const *)at;
-        return fors ? recorded(d, b, f->key, 0, node_value(fors->node)) : pdl_absent();
-    }
-    case PDL_FT_AGG: return dump_aggregator(d, *(const pdl_agg *const *)at);
-    case PDL_FT_TYPE:
-    case PDL_FT_DEFS:
-    case PDL_FT_CTX:
-    case PDL_FT_FLAG:
-    case PDL_FT_RETRY:
-    case PDL_FT_BUDGET:
-    case PDL_FT_ENDORSE:
-    case PDL_FT_CONTRIBUTE:
-    case PDL_FT_PARSER:
-    case PDL_FT_EXPECTATIONS:
-    case PDL_FT_COUNT: break; /* of common fields only: dump_common */
-    }
-    PDL_BUG("field %s", f->key);
+static PDL_NOINLINE pdl_val dump_text(const dumper *d, const char *key, pdl_str s) {
+    if (!s.p) return pdl_absent();
+    return d->trace && strcmp(key, "lang") == 0 ? lowered(s) : pdl_text(s);
 }
 
-static pdl_val dump_own_all(const dumper *d, const pdl_block *b, pdl_val out) {
-    size_t n;
-    const pdl_field *f = pdl_fields_of(b->kind, &n);
-    for (size_t i = 0; i < n; i++) {
-        pdl_val v = dump_own(d, b, &f[i]);
-        if (pdl_is_absent(v) && d->trace) v = default_of(b, f[i].key);
-        if (!pdl_is_absent(v))
-            out = pdl_dict_putz(out, f[i].need == PDL_NEED_OLD ? "maxIterations" : f[i].key, v);
-    }
-    return out;
+static pdl_val dump_count(const pdl_count *count) {
+    return count->given ? pdl_int(count->value) : pdl_absent();
 }
 
-static pdl_val more(const dumper *d, const pdl_block *b, pdl_dump_place place, pdl_val out) {
-    return d->view && d->view->add_entries ? d->view->add_entries(d->view->user, b, place, out)
-                                           : out;
+static const char *shown_key(const pdl_field *f) {
+    return f->need == PDL_NEED_OLD ? "maxIterations" : f->key;
+}
+
+static PDL_NOINLINE pdl_val dump_expr(const dumper *d, const pdl_block *b, const pdl_field *f,
+                                      const pdl_tree *t) {
+    if (t) return dump_tree(d, b, shown_key(f), t);
+    return f->need == PDL_NEED_NUL ? pdl_null() : pdl_absent();
+}
+
+/* NULL: the field is not written. */
+static PDL_NOINLINE pdl_val dump_node(const pdl_node *n) {
+    return n ? node_value(n) : pdl_absent();
+}
+
+/* Where the block is written as a mapping. */
+static const pdl_node *written_field(const pdl_block *b, const char *key) {
+    bool is_map = b->node && b->node->kind == PDL_NODE_MAP;
+    return is_map ? pdl_node_find(b->node, pdl_str_of(key), NULL) : NULL;
+}
+
+static PDL_NOINLINE pdl_val dump_fors(const dumper *d, const pdl_block *b, const char *key,
+                                      const pdl_fors *fors) {
+    return fors ? recorded(d, b, key, 0, node_value(fors->node)) : pdl_absent();
+}
+
+static pdl_val dump_context_mode(const dumper *d, const pdl_flag *independent) {
+    if (!d->trace && !independent->given) return pdl_absent();
+    return pdl_textz(independent->value ? "independent" : "dependent");
+}
+
+static pdl_val dump_type(const pdl_type *type) {
+    return type ? pdl_type_as_written(type) : pdl_absent();
 }
 
 static bool is_default_pair(const pdl_contributes *c) {
@@ -318,51 +277,76 @@ static PDL_NOINLINE pdl_val dump_parser(const dumper *d, const pdl_block *b) {
     return out;
 }
 
-/* Value of one of the fields of all blocks, absent when a dump does not have it. Flat switch over
- * the types of fields. */
-static PDL_NOINLINE pdl_val dump_common(const dumper *d, const pdl_block *b, const pdl_field *f) {
+/* Value of a field; absent when it is not written and a dump does not spell it out. Flat switch
+ * over the types of fields. */
+static PDL_NOINLINE pdl_val dump_field(const dumper *d, const pdl_block *b, const pdl_field *f) {
     const void *at = pdl_field_at(b, f);
-    switch ((int)f->type) {
-    case PDL_FT_TYPE: {
-        const pdl_type *type = ((const pdl_spec_field *)at)->type;
-        return type ? pdl_type_as_written(type) : pdl_absent();
-    }
+#define POINTER(type)   (*(const type *const *)at)
+#define NODE_OF(record) (POINTER(record) ? POINTER(record)->node : NULL)
+    switch (f->type) {
+    case PDL_FT_STR: return dump_text(d, f->key, ((const pdl_text_field *)at)->s);
+    case PDL_FT_BOOL: return dump_flag(d, f->key, at);
+    case PDL_FT_INT: return dump_count(at);
+    case PDL_FT_EXPR:
+    case PDL_FT_XBOOL:
+    case PDL_FT_XINT:
+    case PDL_FT_XNUM:
+    case PDL_FT_XSTR:
+    case PDL_FT_XDICT: return dump_expr(d, b, f, POINTER(pdl_tree));
+    case PDL_FT_ARGV:
+        return POINTER(pdl_tree) ? dump_words(d, b, f->key, POINTER(pdl_tree)) : pdl_absent();
+    case PDL_FT_ANY: /* of one kind: output only */
+        return f->kind < 0 ? dump_node(POINTER(pdl_node)) : pdl_absent();
+    case PDL_FT_BLOCK:
+        return POINTER(pdl_block) ? dump_child(d, b, f->key, 0, POINTER(pdl_block)) : pdl_absent();
+    case PDL_FT_TEXTS:
+        if (((const pdl_blocks *)at)->single)
+            return dump_child(d, b, f->key, 0, ((const pdl_blocks *)at)->p[0]);
+        return dump_list(d, b, f->key, at);
+    case PDL_FT_BLOCKS: return dump_list(d, b, f->key, at);
+    case PDL_FT_FIELDS:
+        return ((const pdl_blocks *)at)->is_map ? dump_named(d, b, f->key, at)
+                                                : dump_list(d, b, f->key, at);
     case PDL_FT_DEFS:
         return d->trace || ((const pdl_blocks *)at)->n ? dump_named(d, b, f->key, at)
                                                        : pdl_absent();
-    case PDL_FT_RETRY: {
-        const pdl_retry *retry = *(const pdl_retry *const *)at;
-        return retry ? node_value(retry->node) : pdl_absent();
-    }
-    case PDL_FT_FLAG: {
-        bool is_map = b->node && b->node->kind == PDL_NODE_MAP;
-        const pdl_node *n = is_map ? pdl_node_find(b->node, pdl_str_of(f->key), NULL) : NULL;
-        return n ? node_value(n) : pdl_absent();
-    }
-    case PDL_FT_ANY: {
-        const pdl_node *n = *(const pdl_node *const *)at;
-        return n ? node_value(n) : pdl_absent();
-    }
-    case PDL_FT_BUDGET: {
-        const pdl_budget_field *budget = *(const pdl_budget_field *const *)at;
-        return budget ? node_value(budget->node) : pdl_absent();
-    }
-    case PDL_FT_ENDORSE: {
-        const pdl_endorse_field *endorse = *(const pdl_endorse_field *const *)at;
-        return endorse ? node_value(endorse->node) : pdl_absent();
-    }
-    case PDL_FT_CTX:
-        return d->trace || ((const pdl_flag *)at)->given
-                   ? pdl_textz(((const pdl_flag *)at)->value ? "independent" : "dependent")
-                   : pdl_absent();
+    case PDL_FT_PARAMS: return dump_params(at);
+    case PDL_FT_JOIN: return POINTER(pdl_join) ? dump_join(d, b, POINTER(pdl_join)) : pdl_absent();
+    case PDL_FT_CASES: return dump_cases(d, b, at);
+    case PDL_FT_FORS: return dump_fors(d, b, f->key, POINTER(pdl_fors));
+    case PDL_FT_AGG: return dump_aggregator(d, POINTER(pdl_agg));
+    case PDL_FT_TYPE: return dump_type(((const pdl_spec_field *)at)->type);
+    case PDL_FT_CTX: return dump_context_mode(d, at);
+    case PDL_FT_FLAG: return dump_node(written_field(b, f->key));
+    case PDL_FT_RETRY: return dump_node(NODE_OF(pdl_retry));
+    case PDL_FT_BUDGET: return dump_node(NODE_OF(pdl_budget_field));
+    case PDL_FT_ENDORSE: return dump_node(NODE_OF(pdl_endorse_field));
     case PDL_FT_CONTRIBUTE: return is_default_pair(at) ? pdl_absent() : dump_contribute(at);
-    case PDL_FT_PARSER:
-        return *(const pdl_parser_field *const *)at ? dump_parser(d, b) : pdl_absent();
+    case PDL_FT_PARSER: return POINTER(pdl_parser_field) ? dump_parser(d, b) : pdl_absent();
     case PDL_FT_EXPECTATIONS:
         return d->trace || ((const pdl_expectations *)at)->n ? dump_expectations(d, b)
                                                              : pdl_absent();
-    default: return dump_own(d, b, f);
+    case PDL_FT_COUNT: break;
     }
+#undef NODE_OF
+#undef POINTER
+    PDL_BUG("field %s", f->key);
+}
+
+static pdl_val dump_own_all(const dumper *d, const pdl_block *b, pdl_val out) {
+    size_t n;
+    const pdl_field *f = pdl_fields_of(b->kind, &n);
+    for (size_t i = 0; i < n; i++) {
+        pdl_val v = dump_field(d, b, &f[i]);
+        if (pdl_is_absent(v) && d->trace) v = default_of(b, f[i].key);
+        if (!pdl_is_absent(v)) out = pdl_dict_putz(out, shown_key(&f[i]), v);
+    }
+    return out;
+}
+
+static pdl_val more(const dumper *d, const pdl_block *b, pdl_dump_place place, pdl_val out) {
+    return d->view && d->view->add_entries ? d->view->add_entries(d->view->user, b, place, out)
+                                           : out;
 }
 
 static pdl_val dump_part(const dumper *d, const pdl_block *b, pdl_dump_part part, pdl_val out) {
@@ -371,7 +355,7 @@ static pdl_val dump_part(const dumper *d, const pdl_block *b, pdl_dump_part part
     for (size_t i = 0; i < n; i++) {
         if (f[i].part != part || (f[i].type == PDL_FT_CTX && !pdl_block_is_structured(b->kind)))
             continue;
-        pdl_val v = dump_common(d, b, &f[i]);
+        pdl_val v = dump_field(d, b, &f[i]);
         if (!pdl_is_absent(v)) out = pdl_dict_putz(out, f[i].key, v);
     }
     return out;

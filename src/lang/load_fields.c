@@ -301,13 +301,9 @@ static PDL_NOINLINE void load_plain(pdl_loader *l, pdl_block *b, const pdl_field
     case PDL_FT_RETRY: *(const pdl_retry **)at = pdl_loader_retry(l, pair); return;
     case PDL_FT_CONTRIBUTE: pdl_loader_contribute(l, pair, at); return;
     case PDL_FT_PARSER: *(const pdl_parser_field **)at = pdl_loader_parser(l, pair); return;
-    case PDL_FT_BLOCK:
-    case PDL_FT_BLOCKS:
-    case PDL_FT_TEXTS:
-    case PDL_FT_FIELDS:
-    case PDL_FT_DEFS:
-    case PDL_FT_CASES:
-    case PDL_FT_EXPECTATIONS:
+#define X(name, type, doc) case PDL_FT_##name:
+        PDL_BLOCK_FIELD_TYPES(X)
+#undef X
     case PDL_FT_COUNT: break;
     }
     PDL_BUG("field type %d", (int)f->type);
@@ -318,7 +314,7 @@ void pdl_loader_field(pdl_loader *l, pdl_block *b, const pdl_field *f, const pdl
     void *at = member_of(l, b, f);
     const pdl_node *n = pair->value;
     pdl_loc loc = pdl_node_loc(pair->key);
-    switch ((int)f->type) {
+    switch (f->type) {
     case PDL_FT_BLOCK:
         if (f->need == PDL_NEED_OPT && pdl_node_is_null(n)) return;
         *(const pdl_block **)at = pdl_loader_block(l, n, loc, b->kind != PDL_BLOCK_error);
@@ -329,6 +325,11 @@ void pdl_loader_field(pdl_loader *l, pdl_block *b, const pdl_field *f, const pdl
     case PDL_FT_DEFS: load_named(l, n, loc, at); return;
     case PDL_FT_CASES: pdl_loader_cases(l, pair, at); return;
     case PDL_FT_EXPECTATIONS: pdl_loader_expectations(l, pair, at); return;
-    default: load_plain(l, b, f, pair); return;
+#define X(name, type, doc) case PDL_FT_##name:
+        PDL_PLAIN_FIELD_TYPES(X)
+#undef X
+        load_plain(l, b, f, pair);
+        return;
+    case PDL_FT_COUNT: PDL_BUG("field %s", f->key);
     }
 }

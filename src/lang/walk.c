@@ -19,7 +19,7 @@ static void each_of(const pdl_blocks *list, void (*fn)(void *user, const pdl_blo
 void pdl_field_each_block(const pdl_block *b, const pdl_field *f,
                           void (*fn)(void *user, const pdl_block *child), void *user) {
     const void *at = pdl_field_at(b, f);
-    switch ((int)f->type) {
+    switch (f->type) {
     case PDL_FT_BLOCK: {
         const pdl_block *child = *(const pdl_block *const *)at;
         if (child) fn(user, child);
@@ -40,7 +40,10 @@ void pdl_field_each_block(const pdl_block *b, const pdl_field *f,
             if (all->p[i].feedback_block) fn(user, all->p[i].feedback_block);
         return;
     }
-    default: return;
+#define X(name, type, doc) case PDL_FT_##name:
+        PDL_PLAIN_FIELD_TYPES(X)
+#undef X
+    case PDL_FT_COUNT: return;
     }
 }
 

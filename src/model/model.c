@@ -84,8 +84,7 @@ pdl_world *pdl_model_world_new(pdl_loop *loop, const pdl_model_options *opt) {
         .ca_file = calls->ca_file, .ca_fallback = calls->ca_fallback, .debug = calls->opt.debug};
     calls->http = pdl_http_new(loop, &http);
     calls->tokens.http = calls->http;
-    calls->rates =
-        pdl_rates_new(loop, calls->opt.max_requests_per_second, calls->opt.max_tokens_per_minute);
+    calls->rates = pdl_rates_new(loop, calls->opt.rates);
     return &calls->world;
 }
 

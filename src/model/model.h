@@ -32,7 +32,7 @@ typedef struct pdl_model_options {
         /* keys of requests are registered here, and hidden in messages and logs; borrowed; NULL: a
          * private register */
         secrets;
-    double max_requests_per_second, max_tokens_per_minute; /* of all calls together; 0: none */
+    pdl_rate_limits rates; /* of all calls together */
     void (*wire)(void *user,
                  pdl_str text); /* log of literal requests and replies without keys; NULL: none */
     /* The header `traceparent` of a request for this effect, with a NUL; false: it has none. NULL:
@@ -58,7 +58,7 @@ size_t pdl_model_world_open(const pdl_world *w);
 /* What the environment says of a provider. Borrowed for the call. */
 typedef struct pdl_provider_facts {
     const char *prefix;
-    pdl_str key; /* the variable that holds its key; empty: none is set */
+    pdl_str key;          /* the variable that holds its key; empty: none is set */
     bool key_is_exported; /* else it is a line of .env */
     bool needs_key;
     pdl_str address; /* that calls go to; empty: it depends on the call */

@@ -219,7 +219,7 @@ static void put_bucket(const pdl_call *c, pdl_buf *out) {
 
 static void acquire_rate_slot(pdl_call *c) {
     pdl_buf bucket = PDL_BUF;
-    bool counts = c->calls->opt.max_tokens_per_minute > 0;
+    bool counts = c->calls->opt.rates.tokens_per_minute > 0;
     double tokens = counts ? (double)pdl_tokens_estimate(c->e->request) : 0;
     put_bucket(c, &bucket);
     pdl_call_enter(c, PDL_CALL_AWAITS_SLOT);

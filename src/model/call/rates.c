@@ -48,8 +48,8 @@ typedef struct spent {
 
 struct pdl_rates {
     pdl_loop *loop;
-    double rps, tpm;
-    uint64_t next_ns;     /* when the next request may go out by rps */
+    pdl_rate_limits limits;
+    uint64_t next_ns;     /* when the next request may go out by them */
     PDL_VEC(spent) spent; /* spent[head..n): tokens of the last minute */
     size_t head;
     double sum; /* of them */
@@ -59,11 +59,10 @@ struct pdl_rates {
     bool pumping;
 };
 
-pdl_rates *pdl_rates_new(pdl_loop *loop, double rps, double tpm) {
+pdl_rates *pdl_rates_new(pdl_loop *loop, pdl_rate_limits limits) {
     pdl_rates *r = PDL_NEW(pdl_rates);
     r->loop = loop;
-    r->rps = rps;
-    r->tpm = tpm;
+    r->limits = limits;
     return r;
 }
 
@@ -101,7 +100,7 @@ static bool bucket_is_ok(const pdl_rate_bucket *b) {
 /* --- the pace of the run ---------------------------------------------------------------------- */
 
 static void spend(pdl_rates *r, double tokens, uint64_t now) {
-    if (r->tpm <= 0 || tokens <= 0) return;
+    if (r->limits.tokens_per_minute <= 0 || tokens <= 0) return;
     *pdl_vec_push(&r->spent) = (spent){now, tokens};
     r->sum += tokens;
 }
@@ -118,11 +117,11 @@ static void slide(pdl_rates *r, uint64_t now) {
 /* When a request with so many tokens may be sent. One that exceeds the limit of a minute is sent
  * when the minute is empty. */
 static uint64_t due_ns(pdl_rates *r, double tokens, uint64_t now) {
-    uint64_t due = r->rps > 0 && r->next_ns > now ? r->next_ns : now;
-    if (r->tpm <= 0) return due;
+    uint64_t due = r->limits.requests_per_second > 0 && r->next_ns > now ? r->next_ns : now;
+    if (r->limits.tokens_per_minute <= 0) return due;
     slide(r, now);
     double sum = r->sum;
-    for (size_t i = r->head; i < r->spent.n && sum + tokens > r->tpm; i++) {
+    for (size_t i = r->head; i < r->spent.n && sum + tokens > r->limits.tokens_per_minute; i++) {
         uint64_t free_ns = r->spent.p[i].ns + WINDOW_S * SECOND;
         sum -= r->spent.p[i].tokens;
         if (free_ns > due) due = free_ns;
@@ -132,11 +131,11 @@ static uint64_t due_ns(pdl_rates *r, double tokens, uint64_t now) {
 
 static void count_sent(pdl_rates *r, double tokens, uint64_t now) {
     spend(r, tokens, now);
-    if (r->rps <= 0) return;
+    if (r->limits.requests_per_second <= 0) return;
     /* timers are late by up to a millisecond or two: the lost time is made up */
     uint64_t from = now > CATCH_UP_MS * (SECOND / 1000) ? now - CATCH_UP_MS * (SECOND / 1000) : 0;
     if (r->next_ns > from) from = r->next_ns;
-    r->next_ns = from + (uint64_t)((double)SECOND / r->rps);
+    r->next_ns = from + (uint64_t)((double)SECOND / r->limits.requests_per_second);
 }
 
 void pdl_rates_used(pdl_rates *r, double tokens) { spend(r, tokens, pdl_clock_ns()); }

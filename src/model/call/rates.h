@@ -10,13 +10,13 @@
 #ifndef PDL_MODEL_RATES_H
 #define PDL_MODEL_RATES_H
 
+#include "effect/budget.h"
 #include "io/http.h"
 
 typedef struct pdl_rates pdl_rates;
 struct pdl_rate_bucket;
 
-/* Limits of the run; 0: none. */
-pdl_rates *pdl_rates_new(pdl_loop *loop, double requests_per_second, double tokens_per_minute);
+pdl_rates *pdl_rates_new(pdl_loop *loop, pdl_rate_limits limits);
 void pdl_rates_free(pdl_rates *r); /* no slot may be in use or waiting */
 
 /* One request. All-zero: neither waits nor is inside. */
