@@ -73,10 +73,11 @@ END(echo)
 KIND = [
     KIND_ROWS,
     ("src/compile/emit_data.c", BEFORE, "    case PDL_BLOCK_empty:", "    case PDL_BLOCK_echo: pdl_emit_tree(e, PDL_AS(echo, b)->value); return;\n"),
+    ("src/check/kinds.c", BEFORE, "    case PDL_BLOCK_factor:", "    case PDL_BLOCK_echo: check_fields(c, b); return &pdl_ty_any;\n"),
 ]
 # Name, steps, files that it may touch.
 RECIPES = [("filter", FILTER, 3), ("test", TEST, 1), ("method", METHOD, 1), ("field of a kind", FIELD_OF_KIND, 2),
-           ("field of all blocks", FIELD_OF_ALL, 2), ("kind", KIND, 2)]
+           ("field of all blocks", FIELD_OF_ALL, 2), ("kind", KIND, 3)]
 
 PROGRAM = """array:
 - ${ "hi" | exclaim }
