@@ -241,21 +241,25 @@ PDL_API bool pdl_engine_has_rule(pdl_engine *engine, const char *sink, bool *has
  * A handler takes over requests of a kind whose subject begins with a prefix ("" is all); of
  * several that fit, the longest prefix wins, then the latest.
  *
- * See docs/manual/embedding.md for the requests. Kinds, their subjects and answers:
+ * See docs/manual/embedding.md for the requests. Kinds, subjects, requests (field?: it may
+ * be missing) and answers:
  *
- * - model: its name; {model, messages, parameters, schema, stream}; text, {content, ...} with what
- *   an assistant's message may have (tool_calls ...) and finish_reason, logprobs, usage, or a chat
- *   completion in OpenAI's form
+ * - model: its name; {model, platform, messages, parameters, schema, stream, processor?, parsed?};
+ *   text, {content, ...} with what an assistant's message may have (tool_calls ...) and
+ *   finish_reason, logprobs, usage, or a chat completion in OpenAI's form
  * - code: python or ipython; {lang, code, vars, cwd}; the value of `result`
- * - tool: the tool server; {server, op: list|call|request, ...}; tools, {content, structured, text,
- *   is_error}, any
+ * - tool: the tool server; {server, op, name?, arguments?, method?, params?}, op: list, call or
+ *   request; tools, {content, structured, text, is_error}, any
  * - command: first word; {argv}; text, or {stdout, stderr, status}
  * - input: the prompt; {prompt, multiline}; text, null at the end of input
- * - read: the path; {path}; text
+ * - read: the path; {path, shown?}; text
  * - write: the path; {path, mode, text}; null
- * - source: the path of an included program; {path}; text, null when there is none
+ * - source: the path of an included program; {path, under?}; text, null when there is none
  * - approval: the sink of the policy; {sink, name, arguments, text}; true or false
- * - embed, sleep, now, random
+ * - embed: the model; {model, input, parameters}; {embeddings, usage}: a vector for each text
+ * - sleep: {seconds}; null
+ * - now: {}; seconds since 1970
+ * - random: {}; an integer
  *
  * The handler answers, refuses or declines the request, at once or later; until then the task waits
  * for it. Every request is answered, refused or declined exactly once, which releases it, even when

@@ -120,6 +120,34 @@ def check_names():
     return passed, failed
 
 
+def requests_of_effects():
+    """{kind: its fields in order, with a question mark where they may be missing}, of the table that the code is made of."""
+    text = (ROOT / "src" / "effect" / "effects.def").read_text("utf-8")
+    kinds = {k: [] for k in re.findall(r"^EFFECT\((\w+),", text, re.M)}
+    for kind, field, forms in re.findall(r"^ +ASK\((\w+), (\w+), ([^,]*),", text, re.M):
+        kinds[kind].append(field + ("?" if "MISSING" in forms else ""))
+    return kinds
+
+
+def check_requests():
+    """The fields of requests in the page for host programs and in the header are those of the table; [what is wrong]."""
+    kinds = requests_of_effects()
+    inside = {"object", "permit"}  # no handler gets them
+    page = (ROOT / "docs" / "manual" / "embedding.md").read_text("utf-8")
+    page = page[page.index("## Answer requests yourself"):]
+    rows = {k: [f.strip() for f in fields.split(",") if f.strip()] for k, fields in re.findall(r"^\| `(\w+)` \|[^|]*\|([^|]*)\|[^|]*\|$", page, re.M) if k in kinds}
+    header = (ROOT / "include" / "pdl.h").read_text("utf-8")
+    header = header[header.index("/* --- what the host program answers itself"):header.index("typedef void pdl_handler_fn")]
+    items = re.sub(r"\n \*   ", " ", header)
+    said = {k: [f.strip() for f in fields.split(",") if f.strip()] for k, fields in re.findall(r"^ \* - (\w+):[^{\n]*\{([^}]*)\}", items, re.M)}
+    wrong = []
+    for where, have in (("docs/manual/embedding.md", rows), ("include/pdl.h", said)):
+        for kind in sorted(set(kinds) - inside | set(have)):
+            if have.get(kind) != kinds.get(kind):
+                wrong.append("%s: a request of kind %s has %s, not %s" % (where, kind, kinds.get(kind), have.get(kind)))
+    return wrong
+
+
 def main():
     if len(sys.argv) < 2:
         sys.exit(__doc__)
@@ -141,6 +169,10 @@ def main():
         passed, failed = passed + (not stale), failed + stale
         if stale:
             print("FAIL docs/providers.md: run tools/providers-page")
+        wrong = check_requests()
+        passed, failed = passed + (not wrong), failed + bool(wrong)
+        for why in wrong:
+            print("FAIL " + why)
     for page in pages:
         with tempfile.TemporaryDirectory(prefix="pdl_docs_") as work:
             for what, *rest in cases(page.read_text("utf-8")):
