@@ -359,6 +359,11 @@ static bool poll_loop(pdl_world *w, int timeout_ms) {
                     : pdl_loop_run(r->opt.loop, timeout_ms);
 }
 
+bool pdl_compose_answer_input(pdl_world *w, uint32_t id, pdl_str text) {
+    router *r = (router *)(void *)w;
+    return r->host && pdl_host_answer_input(r->host, id, text);
+}
+
 bool pdl_compose_is_ready(const pdl_world *w) {
     const router *r = (const router *)(const void *)w;
     return r->hooks && pdl_hooks_are_ready(r->hooks);

@@ -47,6 +47,9 @@ pdl_world *pdl_compose(const pdl_compose_options *options);
 /* The room that answers models, for previews. Borrowed. */
 pdl_world *pdl_compose_model(pdl_world *w);
 
+/* Answers an input effect that waits for standard input; false: there is none with this id. */
+bool pdl_compose_answer_input(pdl_world *w, uint32_t id, pdl_str text);
+
 /* Returns true when the host program has given an answer that poll will deliver. */
 bool pdl_compose_is_ready(const pdl_world *w);
 

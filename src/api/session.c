@@ -738,6 +738,10 @@ pdl_val pdl_session_library(pdl_session *s) {
     return lib;
 }
 
+bool pdl_session_answer_input(pdl_session *s, uint32_t effect, pdl_str text) {
+    return s->outside && pdl_compose_answer_input(s->outside, effect, text);
+}
+
 const pdl_run *pdl_session_get(const pdl_session *s) { return s->run; }
 pdl_loop *pdl_session_loop(const pdl_session *s) { return s->loop; }
 const char *pdl_session_env(pdl_session *s, const char *name) {

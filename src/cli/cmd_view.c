@@ -234,12 +234,13 @@ static void serve(shower *s) {
 
 static int start(shower *s, int64_t port) {
     pdl_err err = {0};
+    char *host = s->a->given[OPT_view_host] ? pdl_str_dup(s->a->value[OPT_view_host]) : NULL;
     s->loop = pdl_loop_new();
     pdl_viewer_options o = {
         .loop = s->loop,
         .runs = s->runs,
         .n_runs = s->n_runs,
-        .host = "127.0.0.1",
+        .host = host ? host : "127.0.0.1",
         .port = (uint16_t)port,
     };
     bool ok = pdl_viewer_start(&o, &s->viewer, &err) &&
@@ -253,6 +254,7 @@ static int start(shower *s, int64_t port) {
     remove_opener(s);
     pdl_viewer_free(s->viewer);
     pdl_loop_free(s->loop);
+    pdl_free(host);
     return ok ? 0 : 1;
 }
 
@@ -272,6 +274,11 @@ static int show(shower *s, int64_t port) {
     return code;
 }
 
+static bool is_every_address(pdl_str host) {
+    return !host.n || pdl_str_is(host, "0.0.0.0") || pdl_str_is(host, "::") ||
+           pdl_str_is(host, "[::]") || pdl_str_is(host, "*");
+}
+
 int pdl_cli_cmd_view(const arguments *a) {
     shower s = {.a = a};
     int64_t port = 0;
@@ -282,6 +289,9 @@ int pdl_cli_cmd_view(const arguments *a) {
     if (a->given[OPT_view_port] &&
         (!pdl_num_read_int(a->value[OPT_view_port], &port) || port < 0 || port > 65535))
         return pdl_cli_refuse(a, "argument --port: expected a whole number from 0 to 65535");
+    if (a->given[OPT_view_host] && is_every_address(a->value[OPT_view_host]))
+        return pdl_cli_refuse(a, "argument --host: give one address of this machine: the address "
+                                 "that is printed and what browsers send are compared with it");
     int code = show(&s, port);
     for (size_t i = 0; i < s.n_runs; i++) pdl_view_run_free(s.runs[i]);
     return code;

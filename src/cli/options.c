@@ -132,6 +132,9 @@ static const option options[] = {
     {OPT_source, "source", 0, OPT_VALUE, "FILE", NULL,
      "the program, shown beside the boxes; of a recording the one that it is a recording of"},
     {OPT_open, "open", 0, OPT_FLAG, NULL, NULL, "start the browser; BROWSER when it is set"},
+    {OPT_view_host, "host", 0, OPT_VALUE, "ADDRESS", NULL,
+     "address to listen at; 127.0.0.1 when absent. At another one everybody who learns the printed "
+     "address sees the run"},
     {OPT_view_port, "port", 0, OPT_VALUE, "N", NULL,
      "port to listen at; any that is free when absent"},
     {OPT_view, "view", 0, OPT_FLAG, NULL, NULL,
@@ -242,8 +245,8 @@ static const opt_id serve_options[] = {
     OPT_budget, OPT_prices,       OPT_max_rps,     OPT_max_tpm,      OPT_wire,
     OPT_otlp,   OPT_otlp_content, OPT_durable,     OPT_id,           OPT_record,
     OPT_sync,   OPT_provisional,  OPT_again,       OPT_take_over,    OPT_COUNT};
-static const opt_id view_options[] = {OPT_help, OPT_html,      OPT_svg,  OPT_source,
-                                      OPT_open, OPT_view_port, OPT_COUNT};
+static const opt_id view_options[] = {OPT_help, OPT_html,      OPT_svg,       OPT_source,
+                                      OPT_open, OPT_view_host, OPT_view_port, OPT_COUNT};
 static const opt_id mock_options[] = {OPT_help,  OPT_replies,   OPT_strict_replies,
                                       OPT_delay, OPT_mock_port, OPT_COUNT};
 static const opt_id test_options[] = {OPT_help, OPT_junit, OPT_COUNT};

@@ -86,6 +86,7 @@ typedef enum {
     OPT_svg,
     OPT_source,
     OPT_open,
+    OPT_view_host,
     OPT_view_port,
     OPT_view,
     OPT_replies,

@@ -26,12 +26,19 @@ pdl_sink pdl_cli_show_live_init(show_live *s, pdl_session **session, pdl_sink te
     return (pdl_sink){s, to_both, true};
 }
 
+static bool give_answer(void *user, uint32_t effect, pdl_str text) {
+    const show_live *s = user;
+    return pdl_session_answer_input(*s->session, effect, text);
+}
+
 bool pdl_cli_show_live_start(show_live *s, pdl_str name, pdl_str program, pdl_err *err) {
     pdl_viewer_options o = {
         .loop = pdl_session_loop(*s->session),
         .live = s->live,
         .live_name = name,
         .program = program,
+        .answer = give_answer,
+        .user = s,
         .host = "127.0.0.1",
     };
     pdl_buf address = PDL_BUF;

@@ -45,4 +45,8 @@ typedef struct pdl_host_options {
  * Borrows loop, which must outlive the world. Close it with ops->close. */
 pdl_world *pdl_host_world_new(pdl_loop *loop, const pdl_host_options *opt);
 
+/* Answers the input effect with this id from elsewhere than standard input, at once; text
+ * (borrowed) is one line, or all of them. False: nobody waits for it. */
+bool pdl_host_answer_input(pdl_world *w, uint32_t id, pdl_str text);
+
 #endif

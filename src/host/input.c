@@ -151,6 +151,26 @@ void pdl_host_input_start(host *h, pdl_effect *e) {
     serve(h);
 }
 
+bool pdl_host_answer_input(pdl_world *w, uint32_t id, pdl_str text) {
+    host *h = (host *)(void *)w;
+    host_wait *s = NULL;
+    for (size_t i = 0; i < h->waits.n && !s; i++)
+        if (h->waits.p[i]->input && h->waits.p[i]->e->id == id) s = h->waits.p[i];
+    if (!s) return false;
+    pdl_buf b = PDL_BUF;
+    pdl_buf_put(&b, text);
+    pdl_host_newlines(&b);
+    if (s->multiline && b.len && b.p[b.len - 1] != '\n') pdl_buf_putc(&b, '\n');
+    size_t end = pdl_str_find(pdl_buf_str(&b), PDL_STR("\n"), 0);
+    if (!s->multiline && end != PDL_NOT_FOUND) pdl_buf_cut(&b, end);
+    if (s->shown && h->opt.show)
+        h->opt.show(h->opt.user, PDL_STR("\n")); /* ends the prompt's line */
+    answer(s, valid_text(pdl_buf_str(&b)));
+    pdl_buf_fini(&b);
+    pdl_host_input_idle(h);
+    return true;
+}
+
 void pdl_host_input_pause(host *h) {
     if (h->watch) pdl_watch_stop(h->watch);
     h->watch = NULL;

@@ -11,6 +11,7 @@
 
 #include <assert.h>
 
+#include "effect/effect.h"
 #include "trace/fold_tree.h"
 #include "value/int.h"
 
@@ -266,8 +267,12 @@ static void on_reply(pdl_fold *f, const pdl_event *e) {
     n->end = e->nanos;
     n->waits = false;
     note_call(f, n, e->value);
-    if (e->err && n->over && !n->failure && !n->part_failed)
-        n->failure = failure_text(f, e->err);
+    if (e->err && n->over && !n->failure && !n->part_failed) n->failure = failure_text(f, e->err);
+}
+
+static void on_piece(pdl_fold *f, const pdl_event *e) {
+    fold_node *n = pdl_idmap_find(&f->calls, (uintptr_t)e->effect->place);
+    if (n && !n->first_piece) n->first_piece = e->nanos;
 }
 
 /* What a policy decided about an effect of the block. */
@@ -295,6 +300,7 @@ static void on_event(void *user, const pdl_event *e) {
     case PDL_EVENT_attempt: on_attempt(f, e); return;
     case PDL_EVENT_usage: on_usage(f, e); return;
     case PDL_EVENT_reply: on_reply(f, e); return;
+    case PDL_EVENT_piece: on_piece(f, e); return;
     case PDL_EVENT_decision: on_decision(f, e); return;
     case PDL_EVENT_run_begin:
     case PDL_EVENT_run_end:
@@ -302,7 +308,6 @@ static void on_event(void *user, const pdl_event *e) {
     case PDL_EVENT_message:
     case PDL_EVENT_out:
     case PDL_EVENT_effect:
-    case PDL_EVENT_piece:
     case PDL_EVENT_extra:
     case PDL_EVENT_note:
     case PDL_EVENT_COUNT: return;

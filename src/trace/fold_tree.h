@@ -44,6 +44,7 @@ typedef struct fold_node {
     pdl_path *path;
     pdl_path *call; /* a model: its place in calls, kept; NULL: none */
     int64_t start, end;
+    int64_t first_piece; /* a model: when it arrived; 0: the answer came at once */
     PDL_VEC(fold_fact) facts;
     pdl_idmap by_index; /* index + 1 -> the last fact of it, as a number + 1; empty for few facts */
     pdl_val context;    /* models: incoming messages */

@@ -240,7 +240,8 @@ static pdl_val value(void *user, const pdl_block *b, const char *key, uint32_t i
 
 static pdl_val timing(const fold_node *n) {
     int64_t end = n->over && !n->part_failed ? n->end : 0;
-    pdl_val t = pdl_dict_putz(pdl_dict_new(3), "start_nanos", pdl_int(n->start));
+    pdl_val t = pdl_dict_putz(pdl_dict_new(4), "start_nanos", pdl_int(n->start));
+    if (n->first_piece) t = pdl_dict_putz(t, "first_token_nanos", pdl_int(n->first_piece));
     t = pdl_dict_putz(t, "end_nanos", pdl_int(end));
     return pdl_dict_putz(t, "timezone", pdl_textz("UTC"));
 }

@@ -68,7 +68,7 @@ static void put_member_text(const pdl_box *b, const char *key, const char *name,
 static int64_t count_of(pdl_vref usage, const char *key) {
     pdl_vref v = pdl_is_dict(usage) ? pdl_dict_getz(usage, key) : pdl_absent();
     return pdl_is(v, PDL_V_INT) && pdl_int_of(v) > 0 && pdl_int_of(v) < INT32_MAX ? pdl_int_of(v)
-                                                                                   : 0;
+                                                                                  : 0;
 }
 
 int64_t pdl_box_tokens(const pdl_box *b) {
@@ -130,6 +130,11 @@ static void put_times(const pdl_doc *d, const pdl_box *b, pdl_buf *out) {
     int64_t zero = d->boxes.p[0].start;
     if (!b->start || b->start < zero) return;
     pdl_json_put_int(out, "start", (b->start - zero) / 1000);
+    pdl_vref timing = pdl_box_get(b, "pdl__timing");
+    pdl_vref first =
+        pdl_is_dict(timing) ? pdl_dict_getz(timing, "first_token_nanos") : pdl_absent();
+    if (pdl_is(first, PDL_V_INT) && pdl_int_of(first) >= b->start && pdl_int_of(first) <= b->end)
+        pdl_json_put_int(out, "answers", (pdl_int_of(first) - b->start) / 1000);
     if (b->end >= b->start) pdl_json_put_int(out, "end", (b->end - zero) / 1000);
 }
 

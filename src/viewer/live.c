@@ -26,6 +26,8 @@ typedef struct live_box {
     pdl_val value;            /* what it ended with, while that is a promise; owned */
     pdl_buf text;
     bool json, cut, open, failed, hidden;
+    uint32_t asks; /* id of the input that it waits for; 0: none */
+    bool lines;    /* of more than one line */
     int64_t start, end;
     size_t change; /* its newest note */
 } live_box;
@@ -221,6 +223,37 @@ static void on_reply(pdl_live *l, const pdl_event *e) {
     }
 }
 
+/* A question to a person belongs to the block that reads: it was begun last, and asks at once. */
+static void on_effect(pdl_live *l, const pdl_event *e) {
+    if (e->effect->kind != PDL_EFFECT_input) return;
+    for (size_t i = l->boxes.n; i-- > 0;) {
+        live_box *b = l->boxes.p[i];
+        if (!b->open || b->asks || strcmp(b->kind, "read") != 0) continue;
+        pdl_vref prompt = pdl_dict_getz(e->effect->request, "prompt"),
+                 lines = pdl_dict_getz(e->effect->request, "multiline");
+        b->asks = e->effect->id;
+        b->lines = pdl_is_bool(lines) && pdl_bool_of(lines);
+        if (pdl_is_str(prompt)) set_text(b, pdl_str_get(prompt));
+        note(l, b);
+        return;
+    }
+}
+
+static void on_answer(pdl_live *l, const pdl_event *e) {
+    for (size_t i = l->boxes.n; i-- > 0;) {
+        if (l->boxes.p[i]->asks != e->effect->id) continue;
+        l->boxes.p[i]->asks = 0;
+        note(l, l->boxes.p[i]);
+        return;
+    }
+}
+
+bool pdl_live_asks(const pdl_live *l, uint32_t effect) {
+    for (size_t i = l->boxes.n; effect && i-- > 0;)
+        if (l->boxes.p[i]->asks == effect) return true;
+    return false;
+}
+
 static void on_event(void *user, const pdl_event *e) {
     pdl_live *l = user;
     switch (e->kind) {
@@ -229,14 +262,19 @@ static void on_event(void *user, const pdl_event *e) {
     case PDL_EVENT_block_fail: on_end(l, e); return;
     case PDL_EVENT_field: on_field(l, e); return;
     case PDL_EVENT_piece: on_piece(l, e); return;
-    case PDL_EVENT_reply: on_reply(l, e); return;
+    case PDL_EVENT_effect: on_effect(l, e); return;
+    case PDL_EVENT_reply:
+        if (e->effect && e->effect->kind == PDL_EFFECT_input)
+            on_answer(l, e);
+        else
+            on_reply(l, e);
+        return;
     case PDL_EVENT_attempt:
     case PDL_EVENT_run_begin:
     case PDL_EVENT_run_end:
     case PDL_EVENT_text:
     case PDL_EVENT_message:
     case PDL_EVENT_out:
-    case PDL_EVENT_effect:
     case PDL_EVENT_extra:
     case PDL_EVENT_usage:
     case PDL_EVENT_decision:
@@ -276,6 +314,8 @@ static void put_box(const pdl_live *l, const live_box *b, pdl_buf *out) {
     if (b->end) pdl_json_put_int(out, "end", (b->end - l->zero) / 1000);
     if (b->line) pdl_json_put_int(out, "line", b->line);
     if (b->text.len) put_text(l, "text", pdl_buf_str(&b->text), out);
+    if (b->asks) pdl_json_put_int(out, "asks", b->asks);
+    if (b->asks && b->lines) pdl_buf_put(out, PDL_STR(",\"lines\":true"));
     if (b->json) pdl_buf_put(out, PDL_STR(",\"json\":true"));
     if (b->cut) pdl_buf_put(out, PDL_STR(",\"cut\":true"));
     pdl_buf_putc(out, '}');

@@ -22,6 +22,8 @@ enum {
     PDL_LIVE_TEXT_BYTES = 16384, /* of a box */
 };
 
+/* Does a box wait for the answer to this input? */
+bool pdl_live_asks(const pdl_live *l, uint32_t effect);
 /* Number of changes noted so far: a page that knows all of them waits. */
 size_t pdl_live_changes(const pdl_live *l);
 /* Appends the boxes that changed since *from as a JSON list, at most `most`, and moves *from to

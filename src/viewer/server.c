@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "base/num.h"
+#include "base/utf8.h"
 #include "base/vec.h"
 #include "io/httpd.h"
 #include "io/rand.h"
@@ -425,6 +426,22 @@ static void answer_program(const pdl_viewer *v, pdl_exchange *x) {
     answer_json(x, &b);
 }
 
+/* /api/0/answer/EFFECT: the body is what a person typed. */
+static void take_answer(const pdl_viewer *v, pdl_exchange *x, pdl_str rest) {
+    uint32_t effect = 0;
+    pdl_str text = pdl_exchange_body(x);
+    if (!pdl_str_is(pdl_exchange_method(x), "POST") || read_numbers(rest, &effect, 1) != 1)
+        refuse(x, 400, "An answer is posted, with the number of the question.");
+    else if (!v->opt.live || !v->opt.answer || !pdl_live_asks(v->opt.live, effect))
+        refuse(x, 409, "This is not asked any more.");
+    else if (pdl_utf8_check(text) != PDL_NOT_FOUND)
+        refuse(x, 400, "The answer is not UTF-8.");
+    else if (!v->opt.answer(v->opt.user, effect, text))
+        refuse(x, 409, "This is not asked any more.");
+    else
+        answer(x, 204, "text/plain; charset=utf-8", PDL_STR(""));
+}
+
 /* --- requests --------------------------------------------------------------------------------- */
 
 static void on_head(void *user, pdl_exchange *x) { may_ask(user, x); }
@@ -432,7 +449,7 @@ static void on_head(void *user, pdl_exchange *x) { may_ask(user, x); }
 static void on_request(void *user, pdl_exchange *x) {
     pdl_viewer *v = user;
     pdl_str path = pdl_exchange_path(x), open = PDL_STR("/open/"), page = PDL_STR("/page/"),
-            api = PDL_STR("/api/");
+            api = PDL_STR("/api/"), given = PDL_STR("/api/0/answer/");
     const pdl_page_file *index = pdl_page_named(PDL_STR("index.html"));
     if (pdl_str_starts(path, open) && pdl_str_is(pdl_exchange_method(x), "GET"))
         answer_open(v, x, pdl_str_sub(path, open.n, path.n));
@@ -444,6 +461,8 @@ static void on_request(void *user, pdl_exchange *x) {
         answer_runs(v, x);
     else if (pdl_str_is(path, "/api/events"))
         begin_events(v, x);
+    else if (pdl_str_starts(path, given))
+        take_answer(v, x, pdl_str_sub(path, given.n, path.n));
     else if (v->opt.live && pdl_str_is(path, "/api/0/source"))
         answer_program(v, x);
     else if (pdl_str_starts(path, api))

@@ -56,8 +56,12 @@ typedef struct pdl_viewer_options {
     size_t n_runs;
     pdl_live *live;             /* the run that goes on; NULL: none */
     pdl_str live_name, program; /* of live: the name of its file, and its text */
-    const char *host;           /* address to listen at */
-    uint16_t port;              /* 0: any that is free */
+    /* Answers what a run that goes on asks a person; false: it is not asked any more. NULL: pages
+     * cannot answer. */
+    bool (*answer)(void *user, uint32_t effect, pdl_str text);
+    void *user;
+    const char *host; /* address to listen at */
+    uint16_t port;    /* 0: any that is free */
     const pdl_debug *debug;
 } pdl_viewer_options;
 

@@ -182,6 +182,23 @@ def live(b, folder):
     check("then the trace is shown", "boxes" in out[after] and out[problems] == [] and code == 0, (out[after], out[problems], code))
 
 
+def asks(b, folder):
+    """What `read` asks is answered in the page."""
+    (folder / "ask.pdl").write_text("text:\n- read:\n  message: 'Name? '\n  def: who\n  contribute: []\n- Hello ${ who }!\n")
+    p = subprocess.Popen([PDL, "--view", str(folder / "ask.pdl")], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    b.open(p.stderr.readline().split()[-1])
+    asked = b.wait("form.question input[aria-label='Name? ']")
+    b.shot(picture("question"))
+    b.fill("form.question input", "<b>Ada</b>")
+    b.click("form.question button")
+    b.wait("#box-0 [data-kind=data]:has-text('Hello <b>Ada</b>!')")
+    problems = b.problems()
+    out = b.run()
+    p.terminate()
+    code = p.wait(10)
+    check("a question is answered in the page", out[asked] is True and out[problems] == [] and code == 0, (out[problems], code))
+
+
 def hostile(b, folder):
     text = json.dumps(EVIL)
     trace = trace_of(folder, "hostile", HOSTILE % (text, text, text, EVIL.replace('"', ""), text))
@@ -240,7 +257,7 @@ def main():
         return 0
     PICTURES.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as t:
-        for test in (agent, looks, live, hostile, large):
+        for test in (agent, looks, live, asks, hostile, large):
             folder = pathlib.Path(t) / test.__name__
             folder.mkdir()
             test(Browser(modules, chromium, folder), folder)

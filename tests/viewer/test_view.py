@@ -285,9 +285,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 class LiveView(View):
-    def __init__(self, model, *args):
-        env = {**os.environ, "OPENAI_API_KEY": "SECRETKEY12345", "OPENAI_API_BASE": "http://127.0.0.1:%d/v1" % model.server_port}
-        self.p = subprocess.Popen([PDL, "--view", *map(str, args)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env,
+    def __init__(self, model, *args, stdin=subprocess.DEVNULL):
+        port = model.server_port if model else 9
+        env = {**os.environ, "OPENAI_API_KEY": "SECRETKEY12345", "OPENAI_API_BASE": "http://127.0.0.1:%d/v1" % port}
+        self.p = subprocess.Popen([PDL, "--view", *map(str, args)], stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env,
                                   preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
         self.told = self.p.stderr.readline()
         m = re.search(r"http://127\.0\.0\.1:(\d+)(/open/[0-9a-f]{32})", self.told)
@@ -308,6 +309,40 @@ class LiveView(View):
                     return
                 boxes.update({b["id"]: b for b in json.loads(line[5:])})
                 yield boxes
+
+
+def answers(folder):
+    """What `read` asks is answered in the page, or on standard input, whichever comes first."""
+    (folder / "ask.pdl").write_text("text:\n- read:\n  message: 'Name? '\n  def: who\n  contribute: []\n- read:\n  message: more\n  multiline: true\n"
+                                    "  def: more\n  contribute: []\n- read:\n  def: third\n  contribute: []\n- '[${ who }|${ more }|${ third }]'\n")
+    v = LiveView(None, folder / "ask.pdl", stdin=subprocess.PIPE)
+    v.open()
+    asked = []
+    for boxes in v.events():
+        box = next((b for b in boxes.values() if b.get("asks") and b["asks"] not in [a["asks"] for a in asked]), None)
+        if not box:
+            continue
+        asked.append(box)
+        path = "/api/0/answer/%d" % box["asks"]
+        if len(asked) == 1:
+            check("an answer needs the cookie", v.ask(path, "POST", "x", Cookie="")[0] == 403)
+            check("an answer of another page", v.ask(path, "POST", "x", Origin="http://evil.example")[0] == 403)
+            check("an answer is posted", v.ask(path)[0] == 400)
+            check("what is not asked", v.ask("/api/0/answer/99999", "POST", "x")[0] == 409)
+            check("what is no number", v.ask("/api/0/answer/x", "POST", "x")[0] == 400)
+            check("what is no text", v.ask(path, "POST", b"\xff")[0] == 400)
+            check("an answer is taken", v.ask(path, "POST", "Ada <b>\nnot this".encode())[0] == 204)
+            check("only once", v.ask(path, "POST", "Eve")[0] == 409)
+        elif len(asked) == 2:
+            check("lines are taken", v.ask(path, "POST", "one\r\ntwo".encode())[0] == 204)
+        else:
+            v.p.stdin.write("typed\n")
+            v.p.stdin.flush()
+    check("three questions", [(a.get("text"), a.get("lines", False)) for a in asked] == [("Name? ", False), ("more", True), ("How can I help you?: ", False)], asked)
+    check("no question stays", not any("asks" in b for b in all_boxes(v)))
+    code = v.end()
+    told = v.p.stdout.read()
+    check("the answers reach the program", code == 0 and "[Ada <b>|one\ntwo\n|typed]" in told, (code, told))
 
 
 def live(folder):
@@ -429,9 +464,28 @@ def files(folder):
     v.end()
 
 
+def host(folder):
+    """Another address than loopback's usual one: it is printed, and requests have to name it."""
+    trace = trace_of(folder, "h", PROGRAM)
+    for every in ("0.0.0.0", "::", ""):
+        r = run("view", trace, "--host", every)
+        check("all addresses %r" % every, r.returncode == 2 and "one address" in r.stderr, r)
+    p = subprocess.Popen([PDL, "view", str(trace), "--host", "127.0.0.2"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+    m = re.match(r"http://127\.0\.0\.2:(\d+)(/open/\w+)", p.stdout.readline())
+    check("the address is printed", m is not None)
+    for name, status in (("127.0.0.2", 303), ("evil.example", 403)):
+        c = http.client.HTTPConnection("127.0.0.2", int(m.group(1)), timeout=10)
+        c.request("GET", m.group(2), headers={"Host": "%s:%s" % (name, m.group(1))})
+        check("host %s" % name, c.getresponse().status == status)
+    p.terminate()
+    p.wait(10)
+    r = run("view", trace, "--host", "192.0.2.77")
+    check("an address of another machine", r.returncode == 1 and "192.0.2.77" in r.stderr, r)
+
+
 def main():
     with tempfile.TemporaryDirectory() as t:
-        for test in (who, typed, boxes, failing, models, compare, live, strangers, files):
+        for test in (who, typed, boxes, failing, models, compare, live, answers, strangers, files, host):
             folder = pathlib.Path(t) / test.__name__
             folder.mkdir()
             test(folder)

@@ -18,6 +18,7 @@ const TITLES = new Map([
   ["spec", "Schema"],
   ["parser", "Parser"],
   ["pdl__structured", "Structured output"],
+  ["pdl__decisions", "Policy"],
   ["data", "Data"],
   ["code", "Code"],
   ["args", "Arguments"],
@@ -36,15 +37,24 @@ function facts(box) {
   if (box.defines.length) rows.push(row("Defines", make("code", {}, box.defines.join(", "))));
   if (box.end !== undefined)
     rows.push(row("Time", `${duration(box.end - box.start)}, from ${duration(box.start)}`));
+  if (box.answers !== undefined) rows.push(row("First token", `after ${duration(box.answers)}`));
   if (box.tokens) rows.push(row("Tokens", String(box.tokens)));
   return make("dl", {}, rows.flat());
 }
 
 function value(member) {
   if (member.cut !== undefined) return [content(member.cut), make("p", {}, "(cut)")];
+  if (member.name === "pdl__decisions" && Array.isArray(member.value)) return decisions(member.value);
   if (MESSAGES.has(member.name) && Array.isArray(member.value)) return chat(member.value);
   if (typeof member.value === "string") return content(member.value);
   return member.value === undefined ? "not evaluated" : jsonTree(member.value);
+}
+
+// What a policy decided: whether it may happen, and where each value came from.
+function decisions(list) {
+  const line = (d) => make("li", { "data-outcome": d?.outcome }, make("b", {}, String(d?.outcome)), ` ${d?.sink ?? ""} ${d?.name ?? ""}`,
+    d?.policy ? ` (${d.policy}${d.line ? `, line ${d.line}` : ""})` : null, d?.arguments ? jsonTree(d.arguments) : null);
+  return make("ul", { class: "decisions" }, list.map(line));
 }
 
 function section(member) {

@@ -1,6 +1,7 @@
 // live.js -- a run that goes on: boxes come as they change, and the page follows the newest one until
 // the person scrolls away. When the run is over the page is loaded anew and shows its trace.
 // SPDX-License-Identifier: Apache-2.0
+import { make } from "./dom.js";
 import { Tree } from "./tree.js";
 
 const MOST_SHOWN = 3000; // boxes that open by themselves
@@ -16,7 +17,7 @@ export class LiveRun {
   // The box, and whether it is new.
   take(news) {
     const old = this.boxes.get(news.id);
-    if (old) return [Object.assign(old, news), false];
+    if (old) return [Object.assign(old, { asks: undefined }, news), false];
     this.boxes.set(news.id, news);
     if (news.parent !== undefined) {
       if (!this.inside.has(news.parent)) this.inside.set(news.parent, []);
@@ -74,6 +75,8 @@ export class LiveTree extends Tree {
       const [box, isNew] = this.run.take(news);
       if (isNew) this.add(box);
       else this.redraw(box);
+      const item = box.asks && this.element.querySelector(`#box-${box.id}`);
+      if (item) this.ask(item, box);
     }
     if (follows) scroller.scrollTop = scroller.scrollHeight;
   }
@@ -89,6 +92,17 @@ export class LiveTree extends Tree {
     if (!up || this.shown > MOST_SHOWN) return;
     this.giveGroup(up);
     if (!up.group.hidden) up.group.append(this.item(box));
+  }
+
+  // The form stays as it is while the question is open: somebody may be typing.
+  ask(item, box) {
+    const form = item.querySelector(":scope > form.question");
+    if (form && form.dataset.asks !== String(box.asks)) form.remove();
+    if (!box.asks || (form && form.isConnected)) return;
+    const fresh = question(box);
+    fresh.dataset.asks = box.asks;
+    item.querySelector(":scope > .result")?.after(fresh) ?? item.append(fresh);
+    fresh.firstChild.focus();
   }
 
   giveGroup(item) {
@@ -109,9 +123,23 @@ export class LiveTree extends Tree {
     this.shown--;
     for (const part of item.querySelectorAll(":scope > .title, :scope > .result")) part.remove();
     item.prepend(...fresh.querySelectorAll(":scope > .title, :scope > .result"));
+    this.ask(item, box);
     item.dataset.state = box.state;
     item.setAttribute("aria-label", fresh.getAttribute("aria-label"));
   }
+}
+
+// What the program asks a person: answered here, or on the terminal.
+function question(box) {
+  const field = make(box.lines ? "textarea" : "input", { "aria-label": box.text || "input of the program", autocomplete: "off" });
+  const send = async (e) => {
+    e.preventDefault();
+    const reply = await fetch(`/api/0/answer/${box.asks}`, { method: "POST", body: field.value });
+    if (!reply.ok) form.replaceChildren(make("p", { role: "alert" }, await reply.text()));
+  };
+  const form = make("form", { class: "question", onsubmit: send }, field, make("button", {}, "Answer"));
+  for (const type of ["keydown", "click"]) form.addEventListener(type, (e) => e.stopPropagation());
+  return form;
 }
 
 // Follows the run until it is over.
