@@ -32,6 +32,7 @@ _pdl() {
     trace) words='--help --format ' ;;
     serve) words='--help --host --port --token-file --data-file --data --max-requests --max-waiting --request-time --allow-origin --log --mcp --cache --jobs --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --otlp --otlp-content --durable --id --record --sync --provisional --again --take-over ' ;;
     lsp) words='--help --prices ' ;;
+    dap) words='--help ' ;;
     policy) words='--help ' ;;
     new) words='--help --template ' ;;
     mock) words='--help --replies --strict --delay --port ' ;;
@@ -44,7 +45,7 @@ _pdl() {
     esac
     if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W "$words" -- "$cur")); return; fi
     COMPREPLY=($(compgen -f -- "$cur"))
-    [[ $COMP_CWORD == 1 ]] && COMPREPLY+=($(compgen -W 'check fmt dump explain cache batch eval test view resume runs answer trace serve lsp policy new mock sandbox repl doctor schema help ' -- "$cur"))
+    [[ $COMP_CWORD == 1 ]] && COMPREPLY+=($(compgen -W 'check fmt dump explain cache batch eval test view resume runs answer trace serve lsp dap policy new mock sandbox repl doctor schema help ' -- "$cur"))
     return 0
 }
 complete -o filenames -F _pdl pdl

@@ -303,7 +303,7 @@ static const command table[] = {
      "  new NAME        write a program to begin with\n"
      "  repl            try the language line by line\n"
      "  doctor          say what of this machine programs can use\n"
-     "  lsp             language server of editors, on standard input and output\n"
+     "  lsp, dap        language server and debugger of editors, on standard input and output\n"
      "  mock            serve a model that repeats what it is asked, or says what a file says\n"
      "  sandbox -- COMMAND  try a command in the sandbox\n"
      "  schema          print the JSON Schema of programs\n"
@@ -392,6 +392,9 @@ static const command table[] = {
     {"lsp", pdl_cli_cmd_lsp, lsp_options, "",
      "Serve an editor: the Language Server Protocol on standard input and output.",
      "Editors start it themselves; docs/manual/editors.md says what each needs.\n"},
+    {"dap", pdl_cli_cmd_dap, plain_options, "",
+     "Serve an editor: the Debug Adapter Protocol on standard input and output.",
+     "Editors start it themselves; docs/manual/editors.md says what a launch knows.\n"},
     {"policy", pdl_cli_cmd_policy, plain_options, "ACTION NAME...", "Look at policies, lock tools.",
      "Actions:\n"
      "  show NAME   print a built-in policy: default, careful or strict\n"

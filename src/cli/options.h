@@ -205,6 +205,7 @@ int pdl_cli_cmd_eval(const arguments *a);
 int pdl_cli_cmd_repl(const arguments *a);
 int pdl_cli_cmd_mock(const arguments *a);
 int pdl_cli_cmd_lsp(const arguments *a);
+int pdl_cli_cmd_dap(const arguments *a);
 int pdl_cli_cmd_schema(const arguments *a);
 int pdl_cli_cmd_builtins(const arguments *a);
 int pdl_cli_cmd_help(const arguments *a);

@@ -114,6 +114,9 @@ bool pdl_run_result_is_untrusted(
     const pdl_run *r);                   /* is the result other than the program's own words? */
 pdl_val pdl_run_scope(const pdl_run *r); /* final variables, owned dict */
 pdl_vref pdl_run_context(const pdl_run *r);
+/* The variables of a strand now, pdl_context among them: for a sink that is called, which may look
+ * at a run in the middle (a debugger). Owned dict; empty when the strand is over. */
+pdl_val pdl_run_scope_of(const pdl_run *r, uint32_t fiber);
 /* With keep_answers: the choice {message, finish_reason, logprobs, ...} of the model reply whose
  * text is the result, or the last message that the program contributed. Absent when the result
  * comes from another block. Borrowed. */

@@ -6,7 +6,7 @@ import queue
 import subprocess
 import threading
 
-DEADLINE = 120
+DEADLINE = float(os.environ.get("PDL_TEST_DEADLINE", 120))
 
 
 class Client:

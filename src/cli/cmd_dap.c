@@ -1,0 +1,13 @@
+/* cmd_dap.c -- pdl dap: the debugger.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "cli/cli.h"
+#include "dap/dap.h"
+
+#include "base/banned.h"
+
+int pdl_cli_cmd_dap(const arguments *a) {
+    if (a->files.n) return pdl_cli_refuse(a, "pdl dap takes no operands");
+    return pdl_dap_serve();
+}

@@ -1,0 +1,179 @@
+/* breakpoints.c -- see debugger.h: lines at which blocks begin.
+ *
+ * Plain values in the position of a block are not among them: the machine computes them as a part
+ * of the block around them and reports nothing.
+ *
+ * A breakpoint belongs to the first block that begins at its line or below: the file is loaded to
+ * find it, so that the client shows at once where the program will stop.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <stdlib.h>
+
+#include "dap/debugger.h"
+#include "io/file.h"
+#include "lang/load.h"
+#include "lang/walk.h"
+
+#include "base/banned.h"
+
+enum { MOST_FILE = 64 << 20, MOST_BREAKPOINTS = 10000 };
+
+uint32_t pdl_dap_line_of(const pdl_block *b) {
+    return pdl_loc_line(b->node ? pdl_node_loc(b->node) : b->loc);
+}
+
+typedef struct line_list {
+    PDL_VEC(uint32_t) lines;
+} line_list;
+
+static void add_line(void *user, const pdl_block *b) {
+    line_list *l = user;
+    if (b->loc.src && b->kind != PDL_BLOCK_scalar) *pdl_vec_push(&l->lines) = pdl_dap_line_of(b);
+    pdl_block_each_child(b, add_line, l);
+}
+
+/* The lines at which blocks of a file begin, in any order. */
+static void find_lines(const char *file, line_list *l) {
+    pdl_buf text = PDL_BUF_INIT(MOST_FILE);
+    pdl_err err = {0};
+    pdl_program *p = pdl_program_new();
+    bool ok;
+    if (pdl_file_read(file, &text, &err)) {
+        pdl_program_load(p, pdl_str_of(file), pdl_buf_str(&text), &ok);
+        if (ok && p->main) add_line(l, p->main);
+    }
+    pdl_err_fini(&err);
+    pdl_program_drop(p);
+    pdl_buf_fini(&text);
+}
+
+/* 0: there is none. */
+static uint32_t line_from(const line_list *l, uint32_t wanted) {
+    uint32_t best = 0;
+    for (size_t i = 0; i < l->lines.n; i++)
+        if (l->lines.p[i] >= wanted && (!best || l->lines.p[i] < best)) best = l->lines.p[i];
+    return best;
+}
+
+static void breakpoint_fini(dap_breakpoint *b) {
+    pdl_free(b->file);
+    pdl_free(b->condition);
+    pdl_free(b->log);
+}
+
+void pdl_dap_breakpoints_fini(debugger *g) {
+    for (size_t i = 0; i < g->breakpoints.n; i++) breakpoint_fini(&g->breakpoints.p[i]);
+    pdl_vec_fini(&g->breakpoints);
+}
+
+static void forget_file(debugger *g, pdl_str file) {
+    size_t n = 0;
+    for (size_t i = 0; i < g->breakpoints.n; i++) {
+        if (pdl_str_is(file, g->breakpoints.p[i].file))
+            breakpoint_fini(&g->breakpoints.p[i]);
+        else
+            g->breakpoints.p[n++] = g->breakpoints.p[i];
+    }
+    g->breakpoints.n = n;
+}
+
+static char *text_of(pdl_vref d, const char *key) {
+    pdl_str s = pdl_dap_get_str(d, key);
+    return s.n ? pdl_str_dup(s) : NULL;
+}
+
+static pdl_val put_breakpoint(const dap_breakpoint *b, uint32_t line) {
+    pdl_val v = pdl_dict_putz(pdl_dict_new(4), "id", pdl_int(b->id));
+    v = pdl_dict_putz(v, "verified", pdl_bool(line != 0));
+    if (!line) return pdl_dict_putz(v, "message", pdl_textz("no block begins here or below"));
+    return pdl_dict_putz(v, "line", pdl_int(line));
+}
+
+pdl_val pdl_dap_set_breakpoints(debugger *g, pdl_vref args) {
+    pdl_str file = pdl_dap_get_str(pdl_dap_get(args, "source"), "path");
+    pdl_vref wanted = pdl_dap_get(args, "breakpoints");
+    pdl_val list = pdl_list_new(4);
+    line_list lines = {0};
+    char *path = pdl_str_dup(file);
+    forget_file(g, file);
+    find_lines(path, &lines);
+    for (size_t i = 0; pdl_is_list(wanted) && i < pdl_list_len(wanted); i++) {
+        pdl_vref w = pdl_list_at(wanted, i);
+        int64_t at = pdl_dap_get_int(w, "line", 0);
+        if (g->breakpoints.n >= MOST_BREAKPOINTS) break;
+        char *hits = text_of(w, "hitCondition");
+        dap_breakpoint b = {
+            .id = ++g->next_id,
+            .file = pdl_str_dup(file),
+            .line = at > 0 && at < INT32_MAX ? line_from(&lines, (uint32_t)at) : 0,
+            .condition = text_of(w, "condition"),
+            .log = text_of(w, "logMessage"),
+            .hits_wanted = hits ? strtol(hits, NULL, 10) : 0,
+        };
+        pdl_free(hits);
+        list = pdl_list_push(list, put_breakpoint(&b, b.line));
+        *pdl_vec_push(&g->breakpoints) = b;
+    }
+    pdl_vec_fini(&lines.lines);
+    pdl_free(path);
+    return pdl_dict_putz(pdl_dict_new(1), "breakpoints", list);
+}
+
+/* --- during the run --------------------------------------------------------------------------- */
+
+/* Writes a log message, in which {x} is an expression. */
+static void write_log(debugger *g, const dap_breakpoint *b, uint32_t fiber) {
+    pdl_buf out = PDL_BUF;
+    pdl_str rest = pdl_str_of(b->log);
+    while (rest.n) {
+        size_t open = pdl_str_find(rest, PDL_STR("{"), 0),
+               close = open == PDL_NOT_FOUND ? open : pdl_str_find(rest, PDL_STR("}"), open);
+        pdl_val v;
+        pdl_buf_put(&out, pdl_str_sub(rest, 0, close == PDL_NOT_FOUND ? rest.n : open));
+        if (close == PDL_NOT_FOUND) break;
+        if (pdl_dap_evaluate(g, pdl_str_sub(rest, open + 1, close), fiber, &v, &out)) {
+            pdl_val shown = pdl_dap_put_value(g, "value", v);
+            pdl_buf_put(&out, pdl_dap_get_str(shown, "value"));
+            pdl_drop(shown);
+            pdl_drop(v);
+        }
+        rest = pdl_str_sub(rest, close + 1, rest.n);
+    }
+    pdl_buf_putc(&out, '\n');
+    pdl_dap_output(g, "console", pdl_buf_str(&out), true);
+    pdl_buf_fini(&out);
+    pdl_dap_references_fini(g);
+}
+
+/* A condition that cannot be evaluated stops, so that its mistake is seen. */
+static bool holds(debugger *g, const dap_breakpoint *b, uint32_t fiber) {
+    pdl_buf why = PDL_BUF;
+    pdl_val v;
+    if (!b->condition) return true;
+    bool ok = pdl_dap_evaluate(g, pdl_str_of(b->condition), fiber, &v, &why);
+    bool truth = !ok || pdl_val_truth(v);
+    if (ok) {
+        pdl_drop(v);
+    } else {
+        pdl_buf_putc(&why, '\n');
+        pdl_dap_output(g, "console", pdl_buf_str(&why), true);
+    }
+    pdl_buf_fini(&why);
+    return truth;
+}
+
+bool pdl_dap_hits(debugger *g, const pdl_block *b, uint32_t fiber) {
+    uint32_t line = g->breakpoints.n ? pdl_dap_line_of(b) : 0;
+    bool hit = false;
+    for (size_t i = 0; i < g->breakpoints.n; i++) {
+        dap_breakpoint *p = &g->breakpoints.p[i];
+        if (!p->line || p->line != line || !pdl_str_is(b->loc.src->name, p->file)) continue;
+        if (!holds(g, p, fiber) || (++p->hits < p->hits_wanted)) continue;
+        if (p->log)
+            write_log(g, p, fiber);
+        else
+            hit = true;
+    }
+    return hit;
+}

@@ -1,0 +1,131 @@
+/* debugger.h -- private to dap: the state of a debugged run.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_DAP_DEBUGGER_H
+#define PDL_DAP_DEBUGGER_H
+
+#include "api/session.h"
+#include "base/intern.h"
+#include "base/vec.h"
+#include "io/frame.h"
+
+/* A block that has begun and not ended. */
+typedef struct dap_frame {
+    uint32_t id; /* of the protocol */
+    const pdl_block *block;
+    struct pdl_program *program; /* kept */
+    pdl_val context;             /* incoming messages; absent: unknown */
+} dap_frame;
+
+/* A strand of execution: the main one, or an iteration of a map. */
+typedef struct dap_thread {
+    uint32_t fiber;
+    PDL_VEC(dap_frame) frames; /* outermost first */
+} dap_thread;
+
+typedef struct dap_breakpoint {
+    uint32_t id;
+    char *file; /* path */
+    uint32_t line;
+    char *condition, *log; /* or NULL */
+    int64_t hits_wanted, hits;
+} dap_breakpoint;
+
+typedef enum { DAP_RUN, DAP_STEP_IN, DAP_STEP_OVER, DAP_STEP_OUT, DAP_PAUSE } dap_mode;
+
+typedef struct debugger {
+    int in, out; /* of the protocol */
+    pdl_frame reader;
+    PDL_VEC(pdl_val) queue; /* messages received, from queue_head */
+    size_t queue_head;
+    int64_t seq;
+    bool ended; /* the client is gone, or asked for the end */
+
+    char *program_path, *dir;
+    pdl_val data;   /* variables of the launch; a dict, or absent */
+    pdl_val wanted; /* the launch request that waits for configurationDone; or absent */
+    bool configured, no_debug;
+    pdl_session *session;
+    pdl_interner *names;
+    volatile sig_atomic_t cancel;
+    int input; /* write end of the program's standard input */
+
+    PDL_VEC(dap_breakpoint) breakpoints;
+    uint32_t next_id;
+    bool stop_on_failure, stop_on_request;
+
+    PDL_VEC(dap_thread) threads;
+    dap_mode mode;
+    uint32_t step_fiber, step_depth;
+    bool stopped, evaluating;
+    bool failing; /* blocks of a strand end because of a failure that was told */
+    uint32_t failing_fiber;
+    uint32_t at_fiber;           /* where it is stopped */
+    pdl_val request;             /* the effect before which it is stopped; or absent */
+    pdl_val last_result;         /* of the block that ended last; or absent */
+    PDL_VEC(pdl_val) references; /* values that the client may ask for, while it is stopped */
+} debugger;
+
+/* --- message.c -------------------------------------------------------------------------------- */
+
+pdl_vref pdl_dap_get(pdl_vref d, const char *key);
+pdl_str pdl_dap_get_str(pdl_vref d, const char *key);
+int64_t pdl_dap_get_int(pdl_vref d, const char *key, int64_t dflt);
+bool pdl_dap_get_bool(pdl_vref d, const char *key);
+/* All take body. */
+void pdl_dap_event(debugger *g, const char *name, pdl_val body);
+void pdl_dap_answer(debugger *g, pdl_vref request, pdl_val body);
+PDL_PRINTF(3, 4) void pdl_dap_refuse(debugger *g, pdl_vref request, const char *fmt, ...);
+/* Output of the program for the client's console; keys are hidden. */
+void pdl_dap_output(debugger *g, const char *category, pdl_str text, bool untrusted);
+/* Reads what is there; waits at most timeout_ms (-1: no limit) for the first byte. */
+void pdl_dap_read(debugger *g, int timeout_ms);
+/* The oldest message, owned; false: there is none. */
+bool pdl_dap_next(debugger *g, pdl_val *out);
+
+/* --- requests.c ------------------------------------------------------------------------------- */
+
+void pdl_dap_handle(debugger *g, pdl_vref request);
+
+/* --- launch.c --------------------------------------------------------------------------------- */
+
+/* Runs the program of the launch to its end, and reports it. */
+void pdl_dap_run(debugger *g);
+void pdl_dap_cancel(debugger *g);
+
+/* --- stops.c ---------------------------------------------------------------------------------- */
+
+void pdl_dap_on_event(void *user, const pdl_event *e);
+dap_thread *pdl_dap_thread(debugger *g, uint32_t fiber); /* known or new */
+void pdl_dap_threads_fini(debugger *g);
+/* The frame with that id and its thread; NULL: there is none now. */
+dap_frame *pdl_dap_frame_of(debugger *g, uint32_t id, dap_thread **thread);
+
+/* --- breakpoints.c ---------------------------------------------------------------------------- */
+
+/* setBreakpoints: replaces those of a file; the body of the answer. */
+pdl_val pdl_dap_set_breakpoints(debugger *g, pdl_vref args);
+/* Is there one at the block? Writes messages of log points. */
+bool pdl_dap_hits(debugger *g, const pdl_block *b, uint32_t fiber);
+/* The line at which a block begins; 0: unknown. */
+uint32_t pdl_dap_line_of(const pdl_block *b);
+void pdl_dap_breakpoints_fini(debugger *g);
+
+/* --- values.c --------------------------------------------------------------------------------- */
+
+pdl_val pdl_dap_scopes(debugger *g, uint32_t frame);
+pdl_val pdl_dap_variables(debugger *g, pdl_vref args);
+/* {result, variablesReference, ...} of a value, which is borrowed. */
+pdl_val pdl_dap_put_value(debugger *g, const char *key, pdl_vref v);
+/* The variables of a strand as a dict, owned; empty when it is gone. */
+pdl_val pdl_dap_scope(debugger *g, uint32_t fiber);
+void pdl_dap_references_fini(debugger *g);
+
+/* --- evaluate.c ------------------------------------------------------------------------------- */
+
+/* The value of an expression (with or without its braces) with the variables of a strand. False:
+ * text is why. */
+bool pdl_dap_evaluate(debugger *g, pdl_str expression, uint32_t fiber, pdl_val *out, pdl_buf *text);
+
+#endif

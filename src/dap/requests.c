@@ -1,0 +1,272 @@
+/* requests.c -- see debugger.h: what the client asks for.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <unistd.h>
+
+#include "dap/debugger.h"
+#include "io/file.h"
+
+#include "base/banned.h"
+
+typedef void request_fn(debugger *g, pdl_vref m, pdl_vref args);
+
+static pdl_val put_flag(pdl_val d, const char *key) {
+    return pdl_dict_putz(d, key, pdl_bool(true));
+}
+
+static pdl_val put_filter(const char *id, const char *label) {
+    pdl_val d = pdl_dict_putz(pdl_dict_new(2), "filter", pdl_textz(id));
+    return pdl_dict_putz(d, "label", pdl_textz(label));
+}
+
+static void on_initialize(debugger *g, pdl_vref m, pdl_vref args) {
+    static const char *const flags[] = {
+        "supportsConfigurationDoneRequest",  "supportsConditionalBreakpoints",
+        "supportsHitConditionalBreakpoints", "supportsLogPoints",
+        "supportsEvaluateForHovers",         "supportsTerminateRequest",
+        "supportsDelayedStackTraceLoading"};
+    pdl_val d = pdl_dict_new(10), filters = pdl_list_new(2);
+    (void)args;
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) d = put_flag(d, flags[i]);
+    filters = pdl_list_push(filters, put_filter("fail", "Blocks that fail"));
+    filters = pdl_list_push(filters, put_filter("request", "Before a request to a model"));
+    d = pdl_dict_putz(d, "exceptionBreakpointFilters", filters);
+    pdl_dap_answer(g, m, d);
+    pdl_dap_event(g, "initialized", pdl_dict_new(0));
+}
+
+/* --- the start -------------------------------------------------------------------------------- */
+
+/* The path of the program, from the folder `cwd` when it is given. */
+static char *path_of(pdl_vref args) {
+    pdl_str program = pdl_dap_get_str(args, "program"), cwd = pdl_dap_get_str(args, "cwd");
+    pdl_buf b = PDL_BUF;
+    if (!pdl_str_starts(program, PDL_STR("/")) && cwd.n) pdl_buf_putf(&b, "%.*s/", PDL_FMT(cwd));
+    pdl_buf_put(&b, program);
+    return pdl_buf_take(&b);
+}
+
+/* Lines that the program may ask for are there before it does. */
+static void give_input(const debugger *g, pdl_vref lines) {
+    pdl_buf b = PDL_BUF;
+    pdl_err err = {0};
+    for (size_t i = 0; pdl_is_list(lines) && i < pdl_list_len(lines); i++)
+        if (pdl_is_str(pdl_list_at(lines, i)))
+            pdl_buf_putf(&b, "%.*s\n", PDL_FMT(pdl_str_get(pdl_list_at(lines, i))));
+    if (b.len && b.len < 32768 && !pdl_file_write_fd(g->input, pdl_buf_str(&b), &err))
+        pdl_err_fini(&err);
+    pdl_buf_fini(&b);
+}
+
+static void on_launch(debugger *g, pdl_vref m, pdl_vref args) {
+    if (!pdl_is_absent(g->wanted) || g->session) {
+        pdl_dap_refuse(g, m, "a program is launched already");
+        return;
+    }
+    if (!pdl_dap_get_str(args, "program").n) {
+        pdl_dap_refuse(g, m, "launch needs `program`: the path of a .pdl file");
+        return;
+    }
+    pdl_free(g->program_path);
+    g->program_path = path_of(args);
+    g->no_debug = pdl_dap_get_bool(args, "noDebug");
+    if (pdl_dap_get_bool(args, "stopOnEntry")) g->mode = DAP_PAUSE;
+    if (pdl_dap_get_bool(args, "stopBeforeRequests")) g->stop_on_request = true;
+    pdl_vref data = pdl_dap_get(args, "data");
+    pdl_drop(g->data);
+    g->data = pdl_is_dict(data) ? pdl_keep(data) : pdl_absent();
+    give_input(g, pdl_dap_get(args, "input"));
+    g->wanted = pdl_keep(m); /* answered when the program starts */
+}
+
+static void on_configured(debugger *g, pdl_vref m, pdl_vref args) {
+    (void)args;
+    g->configured = true;
+    pdl_dap_answer(g, m, pdl_dict_new(0));
+}
+
+static void on_breakpoints(debugger *g, pdl_vref m, pdl_vref args) {
+    pdl_dap_answer(g, m, pdl_dap_set_breakpoints(g, args));
+}
+
+static void on_exceptions(debugger *g, pdl_vref m, pdl_vref args) {
+    pdl_vref filters = pdl_dap_get(args, "filters");
+    g->stop_on_failure = g->stop_on_request = false;
+    for (size_t i = 0; pdl_is_list(filters) && i < pdl_list_len(filters); i++) {
+        if (pdl_text_is(pdl_list_at(filters, i), "fail")) g->stop_on_failure = true;
+        if (pdl_text_is(pdl_list_at(filters, i), "request")) g->stop_on_request = true;
+    }
+    pdl_dap_answer(g, m, pdl_dict_new(0));
+}
+
+/* --- where it is ------------------------------------------------------------------------------ */
+
+static void on_threads(debugger *g, pdl_vref m, pdl_vref args) {
+    pdl_val list = pdl_list_new(4);
+    (void)args;
+    pdl_dap_thread(g, 1);
+    for (size_t i = 0; i < g->threads.n; i++) {
+        uint32_t fiber = g->threads.p[i].fiber;
+        pdl_val one = pdl_dict_putz(pdl_dict_new(2), "id", pdl_int(fiber));
+        one = pdl_dict_putz(one, "name",
+                            fiber == 1 ? pdl_textz("main") : pdl_textf("iteration %u", fiber));
+        list = pdl_list_push(list, one);
+    }
+    pdl_dap_answer(g, m, pdl_dict_putz(pdl_dict_new(1), "threads", list));
+}
+
+static pdl_val put_source(const pdl_source *src) {
+    pdl_val d = pdl_dict_putz(pdl_dict_new(2), "name", pdl_text(pdl_file_name(src->name)));
+    return pdl_dict_putz(d, "path", pdl_text(src->name));
+}
+
+static uint32_t column_of(const pdl_block *b) {
+    return pdl_source_column(b->loc.src, b->node ? b->node->start : b->loc.start);
+}
+
+static pdl_val put_frame(const dap_frame *f) {
+    const pdl_block *b = f->block;
+    pdl_buf name = PDL_BUF;
+    pdl_buf_put(&name, pdl_str_of(b ? pdl_block_trace_name(b->kind) : "block"));
+    if (b && b->def.s.n) pdl_buf_putf(&name, " %.*s", PDL_FMT(b->def.s));
+    pdl_val d = pdl_dict_putz(pdl_dict_new(6), "id", pdl_int(f->id));
+    d = pdl_dict_putz(d, "name", pdl_text(pdl_buf_str(&name)));
+    bool known = b && b->loc.src && b->loc.src->name.n;
+    d = pdl_dict_putz(d, "line", pdl_int(known ? pdl_dap_line_of(b) : 0));
+    d = pdl_dict_putz(d, "column", pdl_int(known ? column_of(b) : 0));
+    pdl_buf_fini(&name);
+    return known ? pdl_dict_putz(d, "source", put_source(b->loc.src)) : d;
+}
+
+static void on_stack(debugger *g, pdl_vref m, pdl_vref args) {
+    int64_t fiber = pdl_dap_get_int(args, "threadId", 1);
+    int64_t start = pdl_dap_get_int(args, "startFrame", 0),
+            levels = pdl_dap_get_int(args, "levels", 0);
+    const dap_thread *t = pdl_dap_thread(g, fiber > 0 && fiber <= UINT32_MAX ? (uint32_t)fiber : 1);
+    pdl_val list = pdl_list_new(8);
+    if (levels <= 0) levels = INT32_MAX;
+    size_t n = t->frames.n;
+    for (size_t i = start < 0 ? 0 : (size_t)start; i < n && (int64_t)pdl_list_len(list) < levels;
+         i++)
+        list = pdl_list_push(list, put_frame(&t->frames.p[n - 1 - i]));
+    pdl_val d = pdl_dict_putz(pdl_dict_new(2), "stackFrames", list);
+    pdl_dap_answer(g, m, pdl_dict_putz(d, "totalFrames", pdl_int((int64_t)n)));
+}
+
+static void on_scopes(debugger *g, pdl_vref m, pdl_vref args) {
+    int64_t frame = pdl_dap_get_int(args, "frameId", 0);
+    pdl_val list = pdl_dap_scopes(g, frame > 0 && frame <= UINT32_MAX ? (uint32_t)frame : 0);
+    pdl_dap_answer(g, m, pdl_dict_putz(pdl_dict_new(1), "scopes", list));
+}
+
+static void on_variables(debugger *g, pdl_vref m, pdl_vref args) {
+    pdl_dap_answer(g, m, pdl_dict_putz(pdl_dict_new(1), "variables", pdl_dap_variables(g, args)));
+}
+
+/* In the console of a program that runs, a line is what the program reads. */
+static void on_evaluate(debugger *g, pdl_vref m, pdl_vref args) {
+    pdl_str text = pdl_dap_get_str(args, "expression");
+    int64_t frame = pdl_dap_get_int(args, "frameId", 0);
+    pdl_buf why = PDL_BUF;
+    pdl_err err = {0};
+    dap_thread *t = NULL;
+    pdl_val v;
+    if (!g->stopped) {
+        pdl_buf_putf(&why, "%.*s\n", PDL_FMT(text));
+        bool ok = g->session && why.len < 32768 &&
+                  pdl_str_is(pdl_dap_get_str(args, "context"), "repl") &&
+                  pdl_file_write_fd(g->input, pdl_buf_str(&why), &err);
+        if (ok)
+            pdl_dap_answer(g, m,
+                           pdl_dict_putz(pdl_dict_putz(pdl_dict_new(2), "result", pdl_textz("")),
+                                         "variablesReference", pdl_int(0)));
+        else
+            pdl_dap_refuse(g, m, "the program is not stopped");
+        pdl_err_fini(&err);
+    } else {
+        if (frame > 0 && frame <= UINT32_MAX) pdl_dap_frame_of(g, (uint32_t)frame, &t);
+        if (pdl_dap_evaluate(g, text, t ? t->fiber : g->at_fiber, &v, &why)) {
+            pdl_dap_answer(g, m, pdl_dap_put_value(g, "result", v));
+            pdl_drop(v);
+        } else {
+            pdl_dap_refuse(g, m, "%s", pdl_buf_z(&why));
+        }
+    }
+    pdl_buf_fini(&why);
+}
+
+/* --- going on --------------------------------------------------------------------------------- */
+
+static void resume(debugger *g, pdl_vref m, pdl_vref args, dap_mode mode) {
+    int64_t fiber = pdl_dap_get_int(args, "threadId", g->at_fiber);
+    g->step_fiber = fiber > 0 && fiber <= UINT32_MAX ? (uint32_t)fiber : 1;
+    g->step_depth = (uint32_t)pdl_dap_thread(g, g->step_fiber)->frames.n;
+    g->mode = mode;
+    pdl_val body = pdl_dict_new(1);
+    if (mode == DAP_RUN) body = put_flag(body, "allThreadsContinued");
+    pdl_dap_answer(g, m, body);
+    g->stopped = false;
+}
+
+static void on_continue(debugger *g, pdl_vref m, pdl_vref args) { resume(g, m, args, DAP_RUN); }
+static void on_step_in(debugger *g, pdl_vref m, pdl_vref args) { resume(g, m, args, DAP_STEP_IN); }
+static void on_step_over(debugger *g, pdl_vref m, pdl_vref args) {
+    resume(g, m, args, DAP_STEP_OVER);
+}
+static void on_step_out(debugger *g, pdl_vref m, pdl_vref args) {
+    resume(g, m, args, DAP_STEP_OUT);
+}
+
+static void on_pause(debugger *g, pdl_vref m, pdl_vref args) {
+    (void)args;
+    if (!g->stopped) g->mode = DAP_PAUSE;
+    pdl_dap_answer(g, m, pdl_dict_new(0));
+}
+
+/* terminate: the run ends and is reported; disconnect: nobody listens any more. */
+static void on_terminate(debugger *g, pdl_vref m, pdl_vref args) {
+    (void)args;
+    pdl_dap_answer(g, m, pdl_dict_new(0));
+    g->stopped = false;
+    pdl_dap_cancel(g);
+}
+
+static void on_disconnect(debugger *g, pdl_vref m, pdl_vref args) {
+    on_terminate(g, m, args);
+    g->ended = true;
+}
+
+static const struct {
+    const char *name;
+    request_fn *fn;
+} requests[] = {
+    {"initialize", on_initialize},
+    {"launch", on_launch},
+    {"configurationDone", on_configured},
+    {"setBreakpoints", on_breakpoints},
+    {"setExceptionBreakpoints", on_exceptions},
+    {"threads", on_threads},
+    {"stackTrace", on_stack},
+    {"scopes", on_scopes},
+    {"variables", on_variables},
+    {"evaluate", on_evaluate},
+    {"continue", on_continue},
+    {"next", on_step_over},
+    {"stepIn", on_step_in},
+    {"stepOut", on_step_out},
+    {"pause", on_pause},
+    {"terminate", on_terminate},
+    {"disconnect", on_disconnect},
+};
+
+void pdl_dap_handle(debugger *g, pdl_vref m) {
+    pdl_str command = pdl_dap_get_str(m, "command");
+    if (!pdl_str_is(pdl_dap_get_str(m, "type"), "request")) return;
+    for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
+        if (!pdl_str_is(command, requests[i].name)) continue;
+        requests[i].fn(g, m, pdl_dap_get(m, "arguments"));
+        return;
+    }
+    pdl_dap_refuse(g, m, "no request %.*s", PDL_FMT(command));
+}

@@ -1,0 +1,171 @@
+/* stops.c -- see debugger.h: what the run reports, and where it stops.
+ *
+ * A stack frame of the protocol is a block that has begun. The machine reports begin and end of
+ * each, so the frames of a strand are kept here, and stepping is a comparison of their number.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "dap/debugger.h"
+
+#include "base/banned.h"
+
+dap_thread *pdl_dap_thread(debugger *g, uint32_t fiber) {
+    for (size_t i = 0; i < g->threads.n; i++)
+        if (g->threads.p[i].fiber == fiber) return &g->threads.p[i];
+    *pdl_vec_push(&g->threads) = (dap_thread){.fiber = fiber};
+    return &g->threads.p[g->threads.n - 1];
+}
+
+static void frame_fini(dap_frame *f) {
+    pdl_program_drop(f->program);
+    pdl_drop(f->context);
+}
+
+static void thread_fini(dap_thread *t) {
+    for (size_t i = 0; i < t->frames.n; i++) frame_fini(&t->frames.p[i]);
+    pdl_vec_fini(&t->frames);
+}
+
+void pdl_dap_threads_fini(debugger *g) {
+    for (size_t i = 0; i < g->threads.n; i++) thread_fini(&g->threads.p[i]);
+    pdl_vec_fini(&g->threads);
+}
+
+dap_frame *pdl_dap_frame_of(debugger *g, uint32_t id, dap_thread **thread) {
+    for (size_t i = 0; i < g->threads.n; i++)
+        for (size_t k = 0; k < g->threads.p[i].frames.n; k++)
+            if (g->threads.p[i].frames.p[k].id == id) {
+                *thread = &g->threads.p[i];
+                return &g->threads.p[i].frames.p[k];
+            }
+    return NULL;
+}
+
+/* --- stopping --------------------------------------------------------------------------------- */
+
+/* Tells the client and handles its requests until one continues. */
+static void stop(debugger *g, uint32_t fiber, const char *reason, pdl_str text) {
+    pdl_val body = pdl_dict_putz(pdl_dict_new(5), "reason", pdl_textz(reason));
+    pdl_val m;
+    g->stopped = true;
+    g->mode = DAP_RUN;
+    g->at_fiber = fiber;
+    body = pdl_dict_putz(body, "threadId", pdl_int(fiber));
+    body = pdl_dict_putz(body, "allThreadsStopped", pdl_bool(true));
+    if (text.n) body = pdl_dict_putz(body, "text", pdl_text(text));
+    if (text.n) body = pdl_dict_putz(body, "description", pdl_text(text));
+    pdl_dap_event(g, "stopped", body);
+    while (g->stopped && !g->ended) {
+        while (g->stopped && pdl_dap_next(g, &m)) {
+            pdl_dap_handle(g, m);
+            pdl_drop(m);
+        }
+        if (g->stopped) pdl_dap_read(g, -1);
+    }
+    g->stopped = false;
+    if (g->ended) pdl_dap_cancel(g);
+    pdl_dap_references_fini(g);
+}
+
+/* Requests that came while the program ran: breakpoints, pause, the end. */
+static void listen(debugger *g) {
+    pdl_val m;
+    pdl_dap_read(g, 0);
+    while (pdl_dap_next(g, &m)) {
+        pdl_dap_handle(g, m);
+        pdl_drop(m);
+    }
+    if (g->ended) pdl_dap_cancel(g);
+}
+
+/* Has a step arrived? depth: frames of the strand, with the block that begins. */
+static bool step_arrives(const debugger *g, uint32_t fiber, size_t depth) {
+    switch (g->mode) {
+    case DAP_RUN: return false;
+    case DAP_PAUSE:
+    case DAP_STEP_IN: return true;
+    case DAP_STEP_OVER: return fiber == g->step_fiber && depth <= g->step_depth;
+    case DAP_STEP_OUT: return fiber == g->step_fiber && depth < g->step_depth;
+    }
+    return false;
+}
+
+/* --- events ----------------------------------------------------------------------------------- */
+
+static void on_begin(debugger *g, const pdl_event *e) {
+    dap_thread *t = pdl_dap_thread(g, e->fiber);
+    *pdl_vec_push(&t->frames) = (dap_frame){
+        .id = ++g->next_id,
+        .block = e->block,
+        .program = e->program ? pdl_program_keep(e->program) : NULL,
+        .context = pdl_is_absent(e->context) ? pdl_absent() : pdl_keep(e->context),
+    };
+    bool arrives = step_arrives(g, e->fiber, t->frames.n);
+    const char *reason = g->mode == DAP_PAUSE ? "pause" : "step";
+    if (!e->block || !e->block->loc.src) return;
+    if (pdl_dap_hits(g, e->block, e->fiber))
+        stop(g, e->fiber, "breakpoint", (pdl_str){0});
+    else if (arrives)
+        stop(g, e->fiber, reason, (pdl_str){0});
+}
+
+/* A strand other than the main one is over with its outermost block. */
+static void on_end(debugger *g, const pdl_event *e) {
+    dap_thread *t = pdl_dap_thread(g, e->fiber);
+    if (!pdl_is_absent(e->value)) {
+        pdl_drop(g->last_result);
+        g->last_result = pdl_keep(e->value);
+    }
+    if (t->frames.n) frame_fini(&t->frames.p[--t->frames.n]);
+    if (t->frames.n || e->fiber == 1) return;
+    if (g->step_fiber == e->fiber && g->mode != DAP_RUN) g->mode = DAP_STEP_IN;
+    thread_fini(t);
+    *t = g->threads.p[--g->threads.n];
+}
+
+/* A failure is told where it happens, not again by each of the blocks around. */
+static void on_fail(debugger *g, const pdl_event *e) {
+    const char *why = e->err && e->err->msg ? e->err->msg : "the block failed";
+    bool told = g->failing && e->fiber == g->failing_fiber;
+    if (g->stop_on_failure && !told && e->err && e->err->kind != PDL_E_interrupt)
+        stop(g, e->fiber, "exception", pdl_str_of(why));
+    g->failing = true;
+    g->failing_fiber = e->fiber;
+}
+
+/* The request as it leaves the machine: what the room of models makes of it for a service is shown
+ * by `pdl explain`. */
+static void on_effect(debugger *g, const pdl_event *e) {
+    bool model = e->effect->kind == PDL_EFFECT_model;
+    if (!model || !g->stop_on_request) return;
+    g->request = pdl_keep(e->effect->request);
+    stop(g, e->fiber ? e->fiber : 1, "exception", PDL_STR("before a request to a model"));
+    pdl_drop(g->request);
+    g->request = pdl_absent();
+}
+
+void pdl_dap_on_event(void *user, const pdl_event *e) {
+    debugger *g = user;
+    if (e->kind == PDL_EVENT_text || e->kind == PDL_EVENT_out || e->kind == PDL_EVENT_note)
+        pdl_dap_output(g, e->kind == PDL_EVENT_text || e->number != 2 ? "stdout" : "stderr",
+                       e->text, e->untrusted);
+    if (g->no_debug || g->evaluating) return;
+    switch ((int)e->kind) {
+    case PDL_EVENT_block_begin:
+        listen(g);
+        g->failing = false;
+        on_begin(g, e);
+        return;
+    case PDL_EVENT_block_end: on_end(g, e); return;
+    case PDL_EVENT_attempt: /* it is handled: by another attempt, or by a fallback */
+        on_fail(g, e);
+        g->failing = false;
+        return;
+    case PDL_EVENT_block_fail:
+        on_fail(g, e);
+        on_end(g, e);
+        return;
+    case PDL_EVENT_effect: on_effect(g, e); return;
+    default: return;
+    }
+}

@@ -1,0 +1,279 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""test_dap.py BUILD_DIR -- the debugger: breakpoints, steps, variables, expressions, requests to models."""
+import http.server
+import json
+import pathlib
+import sys
+import tempfile
+import threading
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from dap import Dap  # noqa: E402
+
+PROGRAM = """\
+defs:
+  twice:
+    function:
+      x: integer
+    return:
+      lastOf:
+      - data: ${ x * 2 }
+        def: y
+      - ${ y }
+text:
+- data: 20
+  def: n
+  contribute: []
+- "first "
+- call: ${ twice }
+  args:
+    x: ${ n }
+- text: " ${ n } last"
+"""
+FAILS = """\
+text:
+- before
+- data: ${ nothing.at.all }
+  fallback: caught
+- data: ${ 1 / 0 }
+"""
+LOOP = """\
+for:
+  i: [1, 2, 3, 4]
+repeat:
+  text: "${ i },"
+"""
+MODEL = """\
+text:
+- "Say hello\\n"
+- model: openai/m
+  def: answer
+- " -- ${ answer | upper }"
+"""
+
+
+class Reply(http.server.BaseHTTPRequestHandler):
+    asked = []
+
+    def do_POST(self):
+        self.asked.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+        body = json.dumps({"id": "1", "object": "chat.completion", "model": "m", "choices": [
+            {"index": 0, "message": {"role": "assistant", "content": "hi"}, "finish_reason": "stop"}]}).encode()
+        if self.asked[-1].get("stream"):
+            piece = {"choices": [{"index": 0, "delta": {"content": "hi"}, "finish_reason": "stop"}]}
+            body = ("data: %s\n\ndata: [DONE]\n\n" % json.dumps(piece)).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream" if self.asked[-1].get("stream") else "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *a):
+        pass
+
+
+TESTS = []
+
+
+def test(fn):
+    TESTS.append(fn)
+    return fn
+
+
+def finish(d):
+    code = d.event("exited")["exitCode"]
+    d.event("terminated")
+    d.request("disconnect")
+    return code, d.output(), d.end()
+
+
+def eq(a, b):
+    if a != b:
+        raise AssertionError("%r is not %r" % (a, b))
+
+
+@test
+def breakpoints_and_steps(new, root):
+    d, p = new(PROGRAM)
+    marks = d.launch(p, [7, 11, 16, 99])
+    eq([(m["verified"], m.get("line")) for m in marks], [(True, 7), (True, 11), (True, 18), (False, None)])
+    reason, line, frames = d.stopped()
+    eq((reason, line, [f["name"] for f in frames]), ("breakpoint", 11, ["data n", "text"]))
+    d.request("continue", threadId=1)
+    reason, line, frames = d.stopped()
+    eq((reason, line), ("breakpoint", 7))
+    eq(d.scope(frames[0]["id"], "Variables")["x"], "20")
+    eq(d.request("evaluate", expression="x + 1", frameId=frames[0]["id"])["result"], "21")
+    d.request("stepOut", threadId=1)
+    reason, line, frames = d.stopped()
+    eq((reason, line), ("breakpoint", 18))
+    eq(d.scope(frames[0]["id"], "Block before"), {"result": "40"})
+    d.request("continue", threadId=1)
+    code, out, end = finish(d)
+    eq((code, out, end), (0, "first 40 20 last", (0, "")))
+
+
+@test
+def entry_step_in_and_over(new, root):
+    d, p = new(PROGRAM)
+    d.launch(p, stopOnEntry=True)
+    eq(d.stopped()[:2], ("pause", 1))
+    seen = []
+    for command in ("stepIn", "next", "next", "stepIn", "stepIn", "stepOut"):
+        d.request(command, threadId=1)
+        seen.append(d.stopped()[1])
+    eq(seen, [3, 11, 15, 6, 7, 18])
+    d.request("stepIn", threadId=1)
+    eq(finish(d)[0], 0)
+
+
+@test
+def conditions_hits_and_logs(new, root):
+    d, p = new(LOOP)
+    d.launch(p, [{"line": 4, "condition": "i == 3"}, {"line": 4, "logMessage": "i is {i}"}])
+    reason, line, frames = d.stopped()
+    eq((reason, d.scope(frames[0]["id"], "Variables")["i"]), ("breakpoint", "3"))
+    d.request("continue", threadId=1)
+    code, out, _ = finish(d)
+    eq(code, 0)
+    for i in (1, 2, 3, 4):
+        if "i is %d\n" % i not in out:
+            raise AssertionError(out)
+    d, p = new(LOOP)
+    d.launch(p, [{"line": 4, "hitCondition": "4"}])
+    eq(d.scope(d.stopped()[2][0]["id"], "Variables")["i"], "4")
+    d.request("terminate")
+    eq(finish(d)[0], 130)
+
+
+@test
+def failures(new, root):
+    d, p = new(FAILS)
+    d.launch(p, filters=["fail"])
+    reason, line, _ = d.stopped()
+    eq((reason, line), ("exception", 3))
+    d.request("continue", threadId=1)
+    eq(d.stopped()[:2], ("exception", 5))
+    d.request("continue", threadId=1)
+    eq(d.event("exited")["exitCode"], 1)
+    if "division by zero" not in d.output():
+        raise AssertionError(d.output())
+    d.request("disconnect")
+    eq(d.end()[0], 0)
+
+
+@test
+def a_request_is_seen_before_it_is_sent(new, root):
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Reply)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    d, p = new(MODEL, {"OPENAI_BASE_URL": "http://127.0.0.1:%d/v1" % server.server_port, "OPENAI_API_KEY": "secret-key-0123456789"})
+    d.launch(p, filters=["request"])
+    reason, line, frames = d.stopped()
+    eq((reason, line, Reply.asked), ("exception", 3, []))
+    request = d.scope(frames[0]["id"], "Request")
+    eq(request["model"], "'openai/m'")
+    if "Say hello" not in request["messages"]:
+        raise AssertionError(request)
+    if "Say hello" not in "".join(d.scope(frames[0]["id"], "Context").values()):
+        raise AssertionError("no context")
+    d.request("continue", threadId=1)
+    code, out, _ = finish(d)
+    server.shutdown()
+    eq((code, out, len(Reply.asked)), (0, "Say hello\nhi -- HI", 1))
+
+
+@test
+def expressions_ask_nobody(new, root):
+    d, p = new("defs:\n  f:\n    function: {x: integer}\n    return:\n      model: openai/m\ntext:\n- text: a\n")
+    d.launch(p, [7])
+    frame = d.stopped()[2][0]["id"]
+    got = d.request("evaluate", expression="nothing", frameId=frame)
+    if "undefined" not in got.get("error", ""):
+        raise AssertionError(got)
+    eq(d.request("evaluate", expression="[1, 2] | length", frameId=frame)["result"], "2")
+    value = d.request("evaluate", expression="{'a': [1, {'b': 2}]}", frameId=frame)
+    part = d.request("variables", variablesReference=value["variablesReference"])["variables"]
+    eq([(v["name"], v["value"]) for v in part], [("a", "[1, {'b': 2}]")])
+    d.request("continue", threadId=1)
+    eq(finish(d)[0], 0)
+
+
+@test
+def maps_have_strands(new, root):
+    d, p = new("for:\n  i: [1, 2]\nmap:\n  lastOf:\n  - data: ${ i }\n  - ${ i + 1 }\njoin:\n  as: array\n")
+    d.launch(p, [5])
+    seen = []
+    for _ in range(2):
+        frames = d.stopped()[2]
+        seen.append(d.scope(frames[0]["id"], "Variables")["i"])
+        if len(d.request("threads")["threads"]) < 2:
+            raise AssertionError("no strand")
+        d.request("continue", threadId=1)
+    eq(sorted(seen), ["1", "2"])
+    eq(finish(d)[0], 0)
+
+
+@test
+def input_and_output_are_not_the_protocol(new, root):
+    d, p = new("text:\n- read:\n  def: line\n- args: [sh, -c, 'echo from a child']\n- lang: python\n  code: |\n    print('printed')\n    result = line\n")
+    d.launch(p, input=["typed"])
+    code, out, _ = finish(d)
+    eq(code, 0)
+    if "typed" not in out or "from a child" not in out:
+        raise AssertionError(out)
+
+
+@test
+def wrong_programs_and_requests(new, root):
+    d, p = new("text: [\n")
+    d.launch(p, [1])
+    eq(finish(d)[0], 1)
+    d, p = new("text: a\n")
+    d.request("initialize", adapterID="pdl")
+    eq(d.request("launch"), {"error": "launch needs `program`: the path of a .pdl file"})
+    eq(d.request("nonsense"), {"error": "no request nonsense"})
+    eq(d.request("stackTrace", threadId=77)["stackFrames"], [])
+    eq(d.request("variables", variablesReference=-5)["variables"], [])
+    d.request("disconnect")
+    eq(d.end()[0], 0)
+
+
+@test
+def the_end_of_input_ends_a_stopped_program(new, root):
+    d, p = new(PROGRAM)
+    d.launch(p, [11])
+    d.stopped()
+    eq(d.end()[0], 0)
+
+
+def main():
+    pdl = pathlib.Path(sys.argv[1]).resolve() / "pdl"
+    passed = failed = 0
+    for fn in TESTS:
+        if sys.argv[2:] and fn.__name__ not in sys.argv[2:]:
+            continue
+        with tempfile.TemporaryDirectory(prefix="pdl_dap_") as root:
+            started = []
+
+            def new(text, env=None):
+                path = pathlib.Path(root).resolve() / ("p%d.pdl" % len(started))
+                path.write_text(text)
+                started.append(Dap(pdl, cwd=root, env={"HOME": root, **(env or {})}))
+                return started[-1], path
+            try:
+                fn(new, root)
+                passed += 1
+            except Exception as e:
+                failed += 1
+                print("FAIL dap %s: %s: %s\n%s" % (fn.__name__, type(e).__name__, e, "".join(x for s in started for x in s.errors)[-3000:]))
+            for s in started:
+                if s.process.poll() is None:
+                    s.process.kill()
+    print("%d passed, %d failed" % (passed, failed))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
