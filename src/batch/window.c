@@ -400,6 +400,7 @@ static bool was_cancelled(const window *w, pdl_err *err) {
 static int wait_ms(const window *w) {
     int most = w->o->tick ? (int)w->o->tick_ms : -1;
     if (w->later && (most < 0 || most > PIPE_MS)) return PIPE_MS;
+    if (w->writer->held && (most < 0 || most > BATCH_FLUSH_MS)) return BATCH_FLUSH_MS;
     return most;
 }
 

@@ -14,7 +14,7 @@
 #include "base/banned.h"
 
 static const char written_key[] = "written";
-enum { FLUSH_NS = 200000000, MARK_NS = 2000000000 };
+enum { FLUSH_NS = BATCH_FLUSH_MS * 1000000, MARK_NS = 2000000000 };
 
 bool pdl_batch_mark_get(pdl_ledger *l, mark *out, pdl_err *err) {
     pdl_buf b = PDL_BUF;
@@ -174,14 +174,23 @@ bool pdl_batch_writer_mark(writer *w, pdl_err *err) {
            pdl_batch_mark_put(w->ledger, &m, err) && pdl_ledger_commit(w->ledger, err);
 }
 
+/* Gathered rows are written together: a write for each of a million rows costs as much as the rows.
+ */
+bool pdl_batch_writer_flush(writer *w, pdl_err *err) {
+    uint64_t size, now = pdl_clock_ns();
+    if (!w->held || now - w->flushed_ns < FLUSH_NS) return true;
+    w->held = false;
+    w->flushed_ns = now;
+    if (now - w->marked_ns > MARK_NS) return pdl_batch_writer_mark(w, err);
+    return pdl_batch_sheet_flush(w->sheet, false, &size, err);
+}
+
 bool pdl_batch_writer_commit(writer *w, pdl_err *err) {
-    uint64_t size;
-    if (!w->turn.n) return true;
+    if (!w->turn.n) return pdl_batch_writer_flush(w, err);
     bool ok = pdl_ledger_commit(w->ledger, err) && append_turn(w, err);
     clear_turn(w);
-    uint64_t now = pdl_clock_ns();
-    if (ok && now - w->marked_ns > MARK_NS) return pdl_batch_writer_mark(w, err);
-    return ok && pdl_batch_sheet_flush(w->sheet, false, &size, err);
+    w->held = true;
+    return ok && pdl_batch_writer_flush(w, err);
 }
 
 void pdl_batch_writer_close(writer *w) {

@@ -32,7 +32,8 @@ typedef struct batch_writer {
     uint64_t want;             /* ordered: the row that is written next; 0: none */
     uint64_t written, waiting; /* rows in the output; finished ones that are not */
     uint64_t seq;              /* number in the order in which rows were finished */
-    uint64_t marked_ns;
+    uint64_t marked_ns, flushed_ns;
+    bool held; /* rows are gathered that are not in the file yet */
     PDL_VEC(done_row) turn;
 } writer;
 
@@ -50,8 +51,11 @@ PDL_MUST bool pdl_batch_writer_open(writer *w, const pdl_batch_options *o, const
 PDL_MUST bool pdl_batch_writer_add(writer *w, uint64_t number, const pdl_ledger_row *r,
                                    pdl_buf *json, pdl_err *err);
 PDL_MUST bool pdl_batch_writer_commit(writer *w, pdl_err *err);
+/* Rows that were gathered for a while are in the file. */
+PDL_MUST bool pdl_batch_writer_flush(writer *w, pdl_err *err);
 /* Everything that may be is in the output, and the mark is put. */
 PDL_MUST bool pdl_batch_writer_mark(writer *w, pdl_err *err);
+enum { BATCH_FLUSH_MS = 200 };
 void pdl_batch_writer_close(writer *w);
 
 #endif
