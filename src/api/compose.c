@@ -244,6 +244,7 @@ static pdl_world *model_of(router *r) {
                                                         .traceparent = r->opt.traceparent,
                                                         .secrets = r->opt.secrets,
                                                         .rates = r->opt.rates,
+                                                        .carrier = r->opt.carrier,
                                                     });
     return r->model;
 }

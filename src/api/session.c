@@ -269,6 +269,7 @@ static pdl_world *compose(pdl_session *s) {
         .timeouts = o->timeouts,
         .rates = o->rates,
         .wire = o->wire ? on_wire : NULL,
+        .carrier = o->carrier,
         .traceparent = s->otlp ? pdl_session_traceparent : NULL,
         .secrets = s->secrets,
         .confined = s->shared ? s->shared->confined : s->confined,

@@ -63,6 +63,8 @@ typedef struct pdl_session_options {
     const pdl_str *path;     /* further folders for imports, before those of the installation */
     size_t n_path;
     pdl_interner *names; /* those of other runs whose functions this one meets; NULL: its own */
+    /* takes the requests to models in place of sending them; borrowed; NULL: they are sent */
+    const struct pdl_http_carrier *carrier;
     const struct pdl_hook *hooks; /* effects that the host program answers: hooks.h */
     size_t n_hooks;
     /* Its loop, environment, secrets, prices and rooms are used, so connections, workers and rates

@@ -12,6 +12,7 @@
 
 #include "base/hash.h"
 #include "batch/plan.h"
+#include "batch/provider.h"
 #include "batch/window.h"
 #include "effect/budget.h"
 #include "io/file.h"
@@ -438,6 +439,13 @@ static bool open_window(batch *b, pdl_err *err) {
             (double)(b->totals->prompt_tokens + b->totals->completion_tokens);
         w->budget->used[PDL_BUDGET_cost] = b->totals->cost;
     }
+    if (b->o->provider)
+        pdl_batch_provider_begin(b->o->provider,
+                                 &(pdl_batch_provider_use){.loop = pdl_session_loop(b->o->session),
+                                                           .ledger = b->ledger,
+                                                           .note = b->o->note,
+                                                           .user = b->o->user,
+                                                           .cancel = b->o->cancel});
     w->code = pdl_session_compile(b->o->session, b->o->program);
     return pdl_session_variables(b->o->variables, &w->variables, err);
 }

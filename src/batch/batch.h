@@ -48,7 +48,8 @@ typedef struct pdl_batch_options {
     int64_t max_errors;     /* more failed rows end the batch; negative: any number may fail */
     const pdl_str *reports; /* files for a summary at the end: .json, or HTML */
     size_t n_reports;
-    pdl_str prices;     /* table of prices for an estimate; empty: that of PDL_PRICES, if any */
+    pdl_str prices; /* table of prices for an estimate; empty: that of PDL_PRICES, if any */
+    struct pdl_batch_provider *provider; /* carries the requests to models; NULL: they are sent */
     bool types;         /* cells of a CSV file are read as numbers, booleans, null */
     bool unordered;     /* rows are written as they come */
     bool overwrite;     /* an output that is there is begun anew */

@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "base/limits.h"
 #include "batch/plan.h"
+#include "batch/provider.h"
 #include "batch/rows_impl.h"
 #include "effect/budget.h"
 #include "io/clock.h"
@@ -399,6 +400,7 @@ static bool was_cancelled(const window *w, pdl_err *err) {
 
 static int wait_ms(const window *w) {
     int most = w->o->tick ? (int)w->o->tick_ms : -1;
+    if (w->o->provider) return PIPE_MS;
     if (w->later && (most < 0 || most > PIPE_MS)) return PIPE_MS;
     if (w->writer->held && (most < 0 || most > BATCH_FLUSH_MS)) return BATCH_FLUSH_MS;
     return most;
@@ -429,7 +431,10 @@ static bool turn(window *w, pdl_err *err) {
     tick(w);
     bool more = !w->ended && !w->draining && !w->later && w->n_free;
     if (!w->totals->open && !w->later) return true;
-    bool open = pdl_session_poll(w->o->session, ready || more ? 0 : wait_ms(w));
+    bool idle = !ready && !more;
+    bool open = pdl_session_poll(w->o->session, idle ? wait_ms(w) : 0);
+    if (w->o->provider && pdl_batch_provider_open(w->o->provider))
+        return !idle || any_ready(w) || pdl_batch_provider_wait(w->o->provider, err);
     if (!open && !more && !w->later && w->totals->open && !any_ready(w)) return give_up(w);
     return true;
 }

@@ -8,12 +8,13 @@
 #include <unistd.h>
 
 #include "batch/batch.h"
+#include "batch/provider.h"
 #include "cli/cli.h"
 #include "lang/load.h"
 
 #include "base/banned.h"
 
-enum { DEFAULT_JOBS = 64, TICK_MS = 200, LINES_MS = 5000 };
+enum { DEFAULT_JOBS = 64, PROVIDER_JOBS = 5000, TICK_MS = 200, LINES_MS = 5000 };
 
 typedef struct batcher {
     const arguments *a;
@@ -78,6 +79,7 @@ static bool read_tables(batcher *b) {
 static bool read_numbers(batcher *b) {
     int64_t jobs = DEFAULT_JOBS, most = -1, limit = 0, sample = 0;
     const arguments *a = b->a;
+    if (a->given[OPT_provider_batch]) jobs = PROVIDER_JOBS;
     if (!pdl_cli_read_whole(a, OPT_rows_jobs, 1, PDL_SPAWN_SLOTS, &jobs) ||
         !pdl_cli_read_whole(a, OPT_max_errors, 0, INT64_MAX, &most) ||
         !pdl_cli_read_whole(a, OPT_limit, 1, INT64_MAX, &limit) ||
@@ -316,6 +318,10 @@ static int open_session(batcher *b) {
     };
     int code = pdl_cli_run_limits_read(a, &limits, &o);
     if (code) return code;
+    if (a->given[OPT_provider_batch]) {
+        b->o.provider = pdl_batch_provider_new();
+        o.carrier = pdl_batch_provider_carrier(b->o.provider);
+    }
     b->o.budget = o.budget;
     b->o.cancel = o.cancel;
     b->o.dir = o.dir;
@@ -327,6 +333,7 @@ static int open_session(batcher *b) {
     if (!ok) pdl_cli_print_error(&err, NULL);
     pdl_err_fini(&err);
     pdl_session_free(b->session);
+    pdl_batch_provider_free(b->o.provider);
     if (!pdl_is_absent(vars)) pdl_drop(vars);
     pdl_cli_run_limits_fini(&limits);
     return code;

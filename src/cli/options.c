@@ -190,6 +190,9 @@ static const option options[] = {
      "a summary at the end, as JSON when FILE ends in .json, else as HTML. May be repeated"},
     {OPT_dry_run, "dry-run", 0, OPT_FLAG, NULL, NULL,
      "ask nobody: estimate calls, tokens and cost from some of the rows"},
+    {OPT_provider_batch, "provider-batch", 0, OPT_FLAG, NULL, NULL,
+     "give the calls to the batch interface of the provider (OpenAI's or Anthropic's), which is "
+     "cheaper and answers later"},
     {OPT_eval_data, "data", 0, OPT_VALUE, "ROWS", NULL,
      "the table of questions: FILE.jsonl, FILE.csv or FILE.db:TABLE"},
     {OPT_expect, "expect", 0, OPT_VALUE, "COLUMN", NULL,
@@ -257,13 +260,13 @@ static const opt_id eval_options[] = {
     OPT_rows_types, OPT_rows_jobs, OPT_cache,   OPT_timeout,   OPT_budget,
     OPT_prices,     OPT_max_rps,   OPT_max_tpm, OPT_wire,      OPT_COUNT};
 static const opt_id batch_options[] = {
-    OPT_help,         OPT_input,        OPT_rows_output, OPT_rows_form,     OPT_map,
-    OPT_data_file,    OPT_data,         OPT_rows_types,  OPT_rows_jobs,     OPT_on_error,
-    OPT_max_errors,   OPT_limit,        OPT_sample,      OPT_unordered,     OPT_overwrite,
-    OPT_retry_errors, OPT_rows_changed, OPT_allow_files, OPT_rows_progress, OPT_report,
-    OPT_dry_run,      OPT_cache,        OPT_timeout,     OPT_budget,        OPT_prices,
-    OPT_max_rps,      OPT_max_tpm,      OPT_wire,        OPT_policy,        OPT_sandbox,
-    OPT_no_sandbox,   OPT_sandbox_min,  OPT_COUNT};
+    OPT_help,      OPT_provider_batch, OPT_input,        OPT_rows_output, OPT_rows_form,
+    OPT_map,       OPT_data_file,      OPT_data,         OPT_rows_types,  OPT_rows_jobs,
+    OPT_on_error,  OPT_max_errors,     OPT_limit,        OPT_sample,      OPT_unordered,
+    OPT_overwrite, OPT_retry_errors,   OPT_rows_changed, OPT_allow_files, OPT_rows_progress,
+    OPT_report,    OPT_dry_run,        OPT_cache,        OPT_timeout,     OPT_budget,
+    OPT_prices,    OPT_max_rps,        OPT_max_tpm,      OPT_wire,        OPT_policy,
+    OPT_sandbox,   OPT_no_sandbox,     OPT_sandbox_min,  OPT_COUNT};
 static const opt_id resume_options[] = {
     OPT_help,     OPT_changed,  OPT_again,       OPT_skip,    OPT_rebuild,      OPT_take_over,
     OPT_only_new, OPT_check,    OPT_data_file,   OPT_data,    OPT_stream,       OPT_trace,

@@ -115,6 +115,7 @@ typedef enum {
     OPT_rows_progress,
     OPT_report,
     OPT_dry_run,
+    OPT_provider_batch,
     OPT_eval_data,
     OPT_expect,
     OPT_judge,

@@ -88,6 +88,15 @@ typedef struct pdl_http_request {
 /* The same of a transfer that is under way, from its callback data; valid until that returns. */
 pdl_str pdl_http_seen(const pdl_http *h, uint64_t id, const char *name);
 
+/* Who takes requests in place of libcurl, for instance to send many of them together later. As
+ * pdl_http_start and pdl_http_cancel; `done` of a request is called with an answer that somebody
+ * else has had. */
+typedef struct pdl_http_carrier {
+    void *user;
+    uint64_t (*start)(void *user, const pdl_http_request *req);
+    void (*cancel)(void *user, uint64_t id);
+} pdl_http_carrier;
+
 /* Start a transfer; never fails here, never calls back from inside. Returns its id, not 0. */
 uint64_t pdl_http_start(pdl_http *h, const pdl_http_request *req);
 /* Ends a transfer; its callbacks do not run any more. Unknown ids are ignored. */

@@ -35,6 +35,8 @@ typedef struct pdl_model_options {
     pdl_rate_limits rates; /* of all calls together */
     void (*wire)(void *user,
                  pdl_str text); /* log of literal requests and replies without keys; NULL: none */
+    /* takes the requests of calls in place of sending them; borrowed; NULL: they are sent */
+    const struct pdl_http_carrier *carrier;
     /* The header `traceparent` of a request for this effect, with a NUL; false: it has none. NULL:
      * no request has one */
     bool (*traceparent)(void *user, uint32_t effect, char out[56]);

@@ -105,7 +105,11 @@ static void unlink_call(pdl_call *c) {
 
 void pdl_call_release(pdl_call *c) {
     pdl_call_enter(c, PDL_CALL_ENDED);
-    if (c->http_id) pdl_http_cancel(c->calls->http, c->http_id);
+    const pdl_http_carrier *carrier = c->calls->opt.carrier;
+    if (c->http_id && carrier)
+        carrier->cancel(carrier->user, c->http_id);
+    else if (c->http_id)
+        pdl_http_cancel(c->calls->http, c->http_id);
     pdl_call_stop_waiting(c);
     pdl_token_cancel(&c->token);
     pdl_rates_leave(c->calls->rates, &c->rate_slot);
@@ -202,7 +206,9 @@ static void start_http(pdl_call *c) {
     pdl_call_enter(c, PDL_CALL_SENT);
     c->attempts.start_ns = pdl_clock_ns();
     pdl_wire_sent(c, &req);
-    c->http_id = pdl_http_start(c->calls->http, &req);
+    const pdl_http_carrier *carrier = c->calls->opt.carrier;
+    c->http_id = carrier ? carrier->start(carrier->user, &req)
+                         : pdl_http_start(c->calls->http, &req);
 }
 
 /* --- the rates -------------------------------------------------------------------------------- */

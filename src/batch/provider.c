@@ -1,0 +1,264 @@
+/* provider.c -- see provider.h: requests that wait, and what was uploaded.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "batch/provider.h"
+
+#include <stdio.h>
+
+#include "base/hash.h"
+#include "batch/provider_impl.h"
+#include "io/clock.h"
+#include "value/json_read.h"
+#include "value/json_write.h"
+
+#include "base/banned.h"
+
+static const char uploads_key[] = "uploads";
+
+/* --- requests --------------------------------------------------------------------------------- */
+
+static void item_fini(item *i) {
+    for (size_t k = 0; k < i->headers.n; k++) pdl_free(i->headers.p[k]);
+    pdl_vec_fini(&i->headers);
+    pdl_free(i->url);
+    pdl_free(i->body);
+    *i = (item){0};
+}
+
+/* The name of a request in an upload: its content, and how often the same was asked before, since
+ * an upload must not hold a name twice. */
+static void name_item(pdl_batch_provider *p, item *i) {
+    pdl_buf text = PDL_BUF;
+    char hex[65];
+    pdl_buf_putf(&text, "%s\n%s", i->url, i->body);
+    pdl_hash_hex(pdl_buf_str(&text), hex);
+    hex[PROVIDER_HASH] = 0;
+    pdl_vref n = pdl_dict_getz(p->asked, hex);
+    int64_t before = pdl_is(n, PDL_V_INT) ? pdl_int_of(n) : 0;
+    p->asked = pdl_dict_putz(p->asked, hex, pdl_int(before + 1));
+    snprintf(i->name, sizeof i->name, "%s-%lld", hex, (long long)before);
+    pdl_buf_fini(&text);
+}
+
+static uint64_t start(void *user, const pdl_http_request *req) {
+    pdl_batch_provider *p = user;
+    item *i = pdl_vec_push(&p->items);
+    *i = (item){.id = ++p->last_id, .done = req->done, .user = req->user};
+    i->url = pdl_str_dup(pdl_str_of(req->url));
+    i->body = pdl_str_dup(req->body);
+    for (size_t k = 0; k < req->n_headers; k++)
+        *pdl_vec_push(&i->headers) = pdl_str_dup(pdl_str_of(req->headers[k]));
+    name_item(p, i);
+    return i->id;
+}
+
+static void take_out(pdl_batch_provider *p, size_t at) {
+    item_fini(&p->items.p[at]);
+    p->items.p[at] = p->items.p[--p->items.n];
+}
+
+static void cancel(void *user, uint64_t id) {
+    pdl_batch_provider *p = user;
+    for (size_t i = 0; i < p->items.n; i++)
+        if (p->items.p[i].id == id) {
+            take_out(p, i);
+            return;
+        }
+}
+
+pdl_batch_provider *pdl_batch_provider_new(void) {
+    pdl_batch_provider *p = PDL_NEW(pdl_batch_provider);
+    p->carrier = (pdl_http_carrier){p, start, cancel};
+    p->asked = pdl_dict_new(0);
+    p->answers = pdl_dict_new(0);
+    p->uploads = pdl_list_new(0);
+    return p;
+}
+
+void pdl_batch_provider_free(pdl_batch_provider *p) {
+    if (!p) return;
+    while (p->items.n) take_out(p, p->items.n - 1);
+    pdl_vec_fini(&p->items);
+    pdl_drop(p->asked);
+    pdl_drop(p->answers);
+    pdl_drop(p->uploads);
+    pdl_free(p);
+}
+
+const pdl_http_carrier *pdl_batch_provider_carrier(pdl_batch_provider *p) { return &p->carrier; }
+size_t pdl_batch_provider_open(const pdl_batch_provider *p) { return p->items.n; }
+
+void pdl_batch_provider_begin(pdl_batch_provider *p, const pdl_batch_provider_use *use) {
+    p->use = *use;
+}
+
+/* --- answers ---------------------------------------------------------------------------------- */
+
+/* An answer may begin new requests: the list is looked through from the start each time. */
+static bool give_one(pdl_batch_provider *p) {
+    for (size_t k = 0; k < p->items.n; k++) {
+        item i = p->items.p[k];
+        pdl_vref answer = pdl_dict_getz(p->answers, i.name);
+        if (pdl_is_absent(answer)) continue;
+        pdl_val kept = pdl_keep(answer);
+        pdl_str body = pdl_str_get(pdl_list_at(kept, 1));
+        p->items.p[k] = (item){.id = 0};
+        p->items.p[k] = p->items.p[--p->items.n];
+        i.done(i.user, &(pdl_http_reply){.end = PDL_HTTP_OK,
+                                         .status = (int)pdl_int_of(pdl_list_at(kept, 0)),
+                                         .body = body});
+        pdl_drop(kept);
+        item_fini(&i);
+        return true;
+    }
+    return false;
+}
+
+static size_t give_all(pdl_batch_provider *p) {
+    size_t n = 0;
+    while (give_one(p)) n++;
+    return n;
+}
+
+void pdl_batch_provider_answer(pdl_batch_provider *p, pdl_str name, int status, pdl_str body) {
+    pdl_val pair = pdl_list_push(pdl_list_new(2), pdl_int(status));
+    p->answers = pdl_dict_puts(p->answers, name, pdl_list_push(pair, pdl_text(body)));
+}
+
+/* --- uploads ---------------------------------------------------------------------------------- */
+
+static bool save(pdl_batch_provider *p, pdl_err *err) {
+    pdl_buf text = PDL_BUF;
+    bool ok = pdl_json_write(p->uploads, 0, 0, &text, err) &&
+              pdl_ledger_put_fact(p->use.ledger, uploads_key, pdl_buf_str(&text), err) &&
+              pdl_ledger_commit(p->use.ledger, err);
+    pdl_buf_fini(&text);
+    return ok;
+}
+
+/* Those of earlier processes: their answers are fetched as if they were ours. */
+static bool restore(pdl_batch_provider *p, pdl_err *err) {
+    pdl_buf text = PDL_BUF;
+    pdl_val list;
+    if (p->restored) return true;
+    p->restored = true;
+    bool ok = pdl_ledger_get_fact(p->use.ledger, uploads_key, &text, err);
+    if (ok && text.len && pdl_json_read(pdl_buf_str(&text), 0, &list, NULL, err)) {
+        for (size_t i = 0; pdl_is_list(list) && i < pdl_list_len(list); i++) {
+            p->uploads = pdl_list_push(p->uploads, pdl_keep(pdl_list_at(list, i)));
+            p->n_waiting++;
+        }
+        pdl_drop(list);
+    }
+    ok = ok && !err->kind;
+    pdl_buf_fini(&text);
+    return ok;
+}
+
+/* Is the request in an upload that is worked on? */
+static bool is_uploaded(const pdl_batch_provider *p, const item *i) {
+    for (size_t k = 0; k < pdl_list_len(p->uploads); k++) {
+        pdl_vref names = pdl_dict_getz(pdl_list_at(p->uploads, k), "names");
+        if (pdl_is_dict(names) && !pdl_is_absent(pdl_dict_getz(names, i->name))) return true;
+    }
+    return false;
+}
+
+/* Requests to the same address that are in no upload, as one. */
+static bool upload_some(pdl_batch_provider *p, bool *any, pdl_err *err) {
+    enum { MOST = 50000, MOST_BYTES = 90 << 20 };
+    PDL_VEC(const item *) some = {0};
+    size_t bytes = 0;
+    for (size_t k = 0; k < p->items.n && some.n < MOST && bytes < MOST_BYTES; k++) {
+        const item *i = &p->items.p[k];
+        if (is_uploaded(p, i) || (some.n && strcmp(some.p[0]->url, i->url) != 0)) continue;
+        *pdl_vec_push(&some) = i;
+        bytes += strlen(i->body);
+    }
+    pdl_val made = pdl_absent();
+    bool ok = true;
+    *any = some.n > 0;
+    if (some.n) ok = pdl_batch_provider_upload(p, some.p, some.n, &made, err);
+    if (ok && some.n) {
+        p->uploads = pdl_list_push(p->uploads, made);
+        p->n_waiting++;
+        ok = save(p, err);
+    }
+    pdl_vec_fini(&some);
+    return ok;
+}
+
+/* What is in an upload and has no answer, although it has ended, failed with it. */
+static void answer_rest(pdl_batch_provider *p, pdl_vref upload) {
+    pdl_vref names = pdl_dict_getz(upload, "names");
+    for (size_t i = 0; i < pdl_dict_len(names); i++) {
+        pdl_str name = pdl_str_get(pdl_dict_key_at(names, i));
+        if (pdl_is_absent(pdl_dict_gets(p->answers, name)))
+            pdl_batch_provider_answer(p, name, 400,
+                                      PDL_STR("{\"error\": {\"message\": \"the batch of the "
+                                              "provider ended without an answer\"}}"));
+    }
+}
+
+/* Looks at each upload that is worked on; those that have ended are fetched. */
+static bool look(pdl_batch_provider *p, pdl_err *err) {
+    pdl_val left = pdl_list_new(4);
+    bool ok = true;
+    for (size_t i = 0; i < pdl_list_len(p->uploads); i++) {
+        pdl_vref u = pdl_list_at(p->uploads, i);
+        bool ended = false, fetched = pdl_bool_of(pdl_dict_getz(u, "fetched"));
+        ok = ok && (fetched || pdl_batch_provider_fetch(p, u, &ended, err));
+        pdl_val kept = pdl_keep(u);
+        if (ok && ended) {
+            answer_rest(p, u);
+            p->n_waiting--;
+            kept = pdl_dict_putz(pdl_dict_merge(pdl_dict_new(5), u), "fetched", pdl_bool(true));
+            pdl_drop(u);
+        }
+        left = pdl_list_push(left, kept);
+    }
+    pdl_drop(p->uploads);
+    p->uploads = left;
+    return ok;
+}
+
+static bool was_cancelled(const pdl_batch_provider *p, pdl_err *err) {
+    if (!p->use.cancel || !*p->use.cancel) return false;
+    (void)pdl_err_signal(err, *p->use.cancel);
+    return true;
+}
+
+static void on_time(void *user) { *(bool *)user = true; }
+
+/* A pause in which the loop runs and signals are looked at. */
+static bool rest(pdl_batch_provider *p, uint64_t ms, pdl_err *err) {
+    enum { LOOK_MS = 100 };
+    bool over = false;
+    pdl_timer *t = pdl_timer_start(p->use.loop, ms, on_time, &over);
+    bool stopped = false;
+    while (!over && !stopped) {
+        pdl_loop_run(p->use.loop, LOOK_MS);
+        stopped = was_cancelled(p, err);
+    }
+    if (!over) pdl_timer_stop(t);
+    return !stopped;
+}
+
+bool pdl_batch_provider_wait(pdl_batch_provider *p, pdl_err *err) {
+    enum { FIRST_MS = 250, LONGEST_MS = 60000 };
+    bool any = true;
+    if (!restore(p, err)) return false;
+    if (p->n_waiting && !look(p, err)) return false;
+    if (give_all(p)) return true;
+    while (any)
+        if (!upload_some(p, &any, err)) return false;
+    for (uint64_t ms = FIRST_MS; p->n_waiting;
+         ms = ms * 3 / 2 < LONGEST_MS ? ms * 3 / 2 : LONGEST_MS) {
+        if (!rest(p, ms, err) || !look(p, err)) return false;
+        if (give_all(p)) return true;
+    }
+    return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0},
+                       "the provider has ended all batches, and %zu requests have no answer",
+                       p->items.n);
+}

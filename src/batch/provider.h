@@ -1,0 +1,42 @@
+/* provider.h -- the batch interfaces of providers: requests of many rows in one upload, answers
+ * hours later at a lower price (OpenAI-like files and batches, Anthropic's message batches).
+ *
+ * It takes the HTTP requests of calls in place of libcurl, so that writing requests, reading
+ * answers, retries and errors are those of every other call. When no row can go on any more, all
+ * requests that wait are uploaded, and the answers are given as if they had just come. What was
+ * uploaded is in the journal before anybody waits for it: a batch that continues days later runs
+ * its rows again up to the same requests, which are known by their content, and finds the answers.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_BATCH_PROVIDER_H
+#define PDL_BATCH_PROVIDER_H
+
+#include "base/cancel.h"
+#include "io/http.h"
+#include "journal/ledger.h"
+
+typedef struct pdl_batch_provider pdl_batch_provider;
+
+pdl_batch_provider *pdl_batch_provider_new(void);
+void pdl_batch_provider_free(pdl_batch_provider *p); /* NULL is fine; after the session */
+/* For pdl_session_options. Borrowed. */
+const pdl_http_carrier *pdl_batch_provider_carrier(pdl_batch_provider *p);
+
+/* What it works with; before the first wait. All borrowed. note: for the user. */
+typedef struct pdl_batch_provider_use {
+    pdl_loop *loop;
+    pdl_ledger *ledger;
+    void (*note)(void *user, const char *text);
+    void *user;
+    pdl_cancel_flag *cancel;
+} pdl_batch_provider_use;
+void pdl_batch_provider_begin(pdl_batch_provider *p, const pdl_batch_provider_use *use);
+
+/* Requests that wait for an answer. */
+size_t pdl_batch_provider_open(const pdl_batch_provider *p);
+/* Uploads what was not uploaded, waits until an upload has been worked off, and gives the answers.
+ * Errors: io, auth, interrupt: the requests stay open, and the journal knows what was uploaded. */
+PDL_MUST bool pdl_batch_provider_wait(pdl_batch_provider *p, pdl_err *err);
+
+#endif

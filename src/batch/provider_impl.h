@@ -1,0 +1,47 @@
+/* provider_impl.h -- private to batch: what the files of the batch interfaces share.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_BATCH_PROVIDER_IMPL_H
+#define PDL_BATCH_PROVIDER_IMPL_H
+
+#include "base/vec.h"
+#include "batch/provider.h"
+#include "value/val.h"
+
+enum { PROVIDER_HASH = 40 };
+
+/* A request that waits. */
+typedef struct provider_item {
+    uint64_t id;
+    char *url, *body;        /* owned */
+    PDL_VEC(char *) headers; /* "Name: value", owned */
+    char name[PROVIDER_HASH + 24];
+    void *user;
+    void (*done)(void *user, const pdl_http_reply *r);
+} item;
+
+/* uploads: list of {id, url, form, names: {name: null}, fetched}; answers: name -> [status, body];
+ * asked: hash of a request -> how often. */
+struct pdl_batch_provider {
+    pdl_http_carrier carrier;
+    pdl_batch_provider_use use;
+    PDL_VEC(item) items;
+    uint64_t last_id;
+    pdl_val asked, answers, uploads;
+    size_t n_waiting; /* uploads that are worked on */
+    bool restored;
+};
+
+/* An answer that came for the request of this name. */
+void pdl_batch_provider_answer(pdl_batch_provider *p, pdl_str name, int status, pdl_str body);
+
+/* provider_wire.c: what is said to a provider. Requests have the same address. *made: the upload,
+ * owned. Errors: io, auth, bad_request, protocol. */
+PDL_MUST bool pdl_batch_provider_upload(pdl_batch_provider *p, const item *const *items, size_t n,
+                                        pdl_val *made, pdl_err *err);
+/* Has it ended? Then its answers are there. */
+PDL_MUST bool pdl_batch_provider_fetch(pdl_batch_provider *p, pdl_vref upload, bool *ended,
+                                       pdl_err *err);
+
+#endif

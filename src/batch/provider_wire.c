@@ -1,0 +1,375 @@
+/* provider_wire.c -- the two protocols of batches: OpenAI's files and batches, which others speak,
+ * too, and Anthropic's message batches. They are told apart by the address of the calls.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include <stdio.h>
+
+#include "base/utf8.h"
+#include "batch/provider_impl.h"
+#include "io/http.h"
+#include "value/json_read.h"
+#include "value/json_write.h"
+
+#include "base/banned.h"
+
+/* --- one request, waited for ------------------------------------------------------------------ */
+
+typedef struct provider_exchange {
+    bool over, ok;
+    int status;
+    pdl_buf body;
+    char *why; /* owned */
+} exchange;
+
+static void on_done(void *user, const pdl_http_reply *r) {
+    exchange *x = user;
+    x->over = true;
+    x->ok = r->end == PDL_HTTP_OK;
+    x->status = r->status;
+    pdl_buf_put(&x->body, r->body);
+    if (!x->ok) x->why = pdl_str_dup(pdl_str_of(r->why));
+}
+
+static bool is_header(const char *line, const char *name) {
+    pdl_str s = pdl_str_of(line), n = pdl_str_of(name);
+    return s.n > n.n && s.p[n.n] == ':' && pdl_str_eq_nocase(pdl_str_sub(s, 0, n.n), n);
+}
+
+/* Of the headers of a call those that say who asks. */
+static bool is_kept(const char *line) {
+    static const char *const dropped[] = {"Content-Type", "Content-Length", "Accept",
+                                          "Idempotency-Key", "traceparent"};
+    for (size_t i = 0; i < sizeof dropped / sizeof *dropped; i++)
+        if (is_header(line, dropped[i])) return false;
+    return true;
+}
+
+static bool interrupted(const pdl_batch_provider *p, pdl_err *err) {
+    if (!p->use.cancel || !*p->use.cancel) return false;
+    (void)pdl_err_signal(err, *p->use.cancel);
+    return true;
+}
+
+static bool refused(const exchange *x, const char *method, const char *url, pdl_err *err) {
+    enum { SHOWN = 300 };
+    pdl_err_kind kind = x->status == 401 || x->status == 403 ? PDL_E_auth : PDL_E_protocol;
+    if (!x->ok)
+        return pdl_err_set(err, PDL_E_connection, (pdl_loc){0}, "%s %s: %s", method, url, x->why);
+    pdl_buf shown = PDL_BUF;
+    pdl_utf8_repair(&shown, pdl_str_sub(pdl_buf_str(&x->body), 0, SHOWN));
+    pdl_err_set(err, kind, (pdl_loc){0}, "%s %s: status %d: %s", method, url, x->status,
+                pdl_buf_z(&shown));
+    pdl_buf_fini(&shown);
+    return false;
+}
+
+/* type: of the body. *out gets the answer's body. */
+static bool ask(pdl_batch_provider *p, const char *method, const char *url, const char *type,
+                pdl_str body, pdl_buf *out, pdl_err *err) {
+    enum { LOOK_MS = 100, TOTAL_MS = 600000, MOST_BYTES = 1 << 30 };
+    const item *like = &p->items.p[0];
+    PDL_VEC(const char *) headers = {0};
+    pdl_buf content = PDL_BUF;
+    pdl_http *http = pdl_http_new(p->use.loop, &(pdl_http_options){.max_reply_bytes = MOST_BYTES});
+    exchange x = {.body = PDL_BUF};
+    for (size_t i = 0; i < like->headers.n; i++)
+        if (is_kept(like->headers.p[i])) *pdl_vec_push(&headers) = like->headers.p[i];
+    pdl_buf_putf(&content, "Content-Type: %s", type);
+    if (body.p) *pdl_vec_push(&headers) = pdl_buf_z(&content);
+    pdl_http_start(http, &(pdl_http_request){.method = method,
+                                             .url = url,
+                                             .headers = headers.p,
+                                             .n_headers = headers.n,
+                                             .body = body,
+                                             .total_ms = TOTAL_MS,
+                                             .compressed = true,
+                                             .user = &x,
+                                             .done = on_done});
+    bool stopped = false;
+    while (!x.over && !stopped) {
+        pdl_loop_run(p->use.loop, LOOK_MS);
+        stopped = !x.over && interrupted(p, err);
+    }
+    bool ok = !stopped && x.ok && x.status >= 200 && x.status < 300;
+    if (ok)
+        pdl_buf_put(out, pdl_buf_str(&x.body));
+    else if (!stopped)
+        refused(&x, method, url, err);
+    pdl_http_free(http);
+    pdl_vec_fini(&headers);
+    pdl_buf_fini(&content);
+    pdl_buf_fini(&x.body);
+    pdl_free(x.why);
+    return ok;
+}
+
+static bool ask_json(pdl_batch_provider *p, const char *method, const char *url, const char *type,
+                     pdl_str body, pdl_val *out, pdl_err *err) {
+    pdl_buf text = PDL_BUF;
+    bool ok = ask(p, method, url, type, body, &text, err);
+    if (ok && (!pdl_json_read(pdl_buf_str(&text), PDL_JSON_PYTHON, out, NULL, err))) {
+        pdl_err_fini(err);
+        ok = pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "%s %s: the answer is not JSON", method,
+                         url);
+    }
+    pdl_buf_fini(&text);
+    if (ok && !pdl_is_dict(*out)) {
+        pdl_drop(*out);
+        ok = pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "%s %s: the answer is no object",
+                         method, url);
+    }
+    return ok;
+}
+
+static pdl_str text_at(pdl_vref d, const char *key) {
+    pdl_vref v = pdl_is_dict(d) ? pdl_dict_getz(d, key) : pdl_absent();
+    return pdl_is_str(v) ? pdl_str_get(v) : (pdl_str){0};
+}
+
+static pdl_val upload_of(pdl_str id, const char *form, pdl_str url, const item *const *items,
+                         size_t n) {
+    pdl_val names = pdl_dict_new(n), d = pdl_dict_new(5);
+    for (size_t i = 0; i < n; i++) names = pdl_dict_putz(names, items[i]->name, pdl_null());
+    d = pdl_dict_putz(d, "id", pdl_text(id));
+    d = pdl_dict_putz(d, "form", pdl_textz(form));
+    d = pdl_dict_putz(d, "url", pdl_text(url));
+    d = pdl_dict_putz(d, "names", names);
+    return pdl_dict_putz(d, "fetched", pdl_bool(false));
+}
+
+static void note_upload(const pdl_batch_provider *p, size_t n, pdl_str id) {
+    pdl_buf b = PDL_BUF;
+    pdl_buf_putf(&b, "%zu request%s given to the provider as batch %.*s", n, n == 1 ? "" : "s",
+                 PDL_FMT(id));
+    if (p->use.note) p->use.note(p->use.user, pdl_buf_z(&b));
+    pdl_buf_fini(&b);
+}
+
+/* --- OpenAI: a file of requests, a batch of the file, a file of answers ----------------------- */
+
+#define BOUNDARY "pdl-9a5c1f7e2b8d4036"
+
+/* The path of the calls as a batch names it. */
+static pdl_str endpoint_of(pdl_str url) {
+    size_t v1 = pdl_str_find(url, PDL_STR("/v1/"), 0);
+    return v1 == PDL_NOT_FOUND ? PDL_STR("/v1/chat/completions") : pdl_str_sub(url, v1, url.n);
+}
+
+/* What precedes the last parts of the address: https://host/v1. */
+static pdl_str base_of(pdl_str url) {
+    static const char *const ends[] = {"/chat/completions", "/embeddings", "/responses"};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (pdl_str_ends(url, pdl_str_of(ends[i])))
+            return pdl_str_sub(url, 0, url.n - strlen(ends[i]));
+    return (pdl_str){0};
+}
+
+static void put_file(const item *const *items, size_t n, pdl_str endpoint, pdl_buf *out) {
+    PDL_PUT(out, "--" BOUNDARY "\r\nContent-Disposition: form-data; name=\"purpose\"\r\n\r\nbatch"
+                 "\r\n--" BOUNDARY "\r\nContent-Disposition: form-data; name=\"file\"; "
+                 "filename=\"requests.jsonl\"\r\nContent-Type: application/jsonl\r\n\r\n");
+    for (size_t i = 0; i < n; i++)
+        pdl_buf_putf(out,
+                     "{\"custom_id\": \"%s\", \"method\": \"POST\", \"url\": \"%.*s\", \"body\": "
+                     "%s}\n",
+                     items[i]->name, PDL_FMT(endpoint), items[i]->body);
+    PDL_PUT(out, "\r\n--" BOUNDARY "--\r\n");
+}
+
+static bool create_openai(pdl_batch_provider *p, pdl_str base, pdl_str endpoint, pdl_str file,
+                          pdl_val *out, pdl_err *err) {
+    pdl_buf url = PDL_BUF, body = PDL_BUF;
+    pdl_buf_putf(&url, "%.*s/batches", PDL_FMT(base));
+    PDL_PUT(&body, "{\"input_file_id\": ");
+    pdl_json_quote(file, 0, &body);
+    pdl_buf_putf(&body, ", \"endpoint\": \"%.*s\", \"completion_window\": \"24h\"}",
+                 PDL_FMT(endpoint));
+    bool ok =
+        ask_json(p, "POST", pdl_buf_z(&url), "application/json", pdl_buf_str(&body), out, err);
+    pdl_buf_fini(&url);
+    pdl_buf_fini(&body);
+    return ok;
+}
+
+static bool upload_openai(pdl_batch_provider *p, pdl_str base, const item *const *items, size_t n,
+                          pdl_val *made, pdl_err *err) {
+    pdl_str endpoint = endpoint_of(pdl_str_of(items[0]->url));
+    pdl_buf url = PDL_BUF, body = PDL_BUF;
+    pdl_val file, batch;
+    pdl_buf_putf(&url, "%.*s/files", PDL_FMT(base));
+    put_file(items, n, endpoint, &body);
+    bool ok = ask_json(p, "POST", pdl_buf_z(&url), "multipart/form-data; boundary=" BOUNDARY,
+                       pdl_buf_str(&body), &file, err);
+    pdl_buf_fini(&url);
+    pdl_buf_fini(&body);
+    if (!ok) return false;
+    ok = create_openai(p, base, endpoint, text_at(file, "id"), &batch, err);
+    pdl_drop(file);
+    if (!ok) return false;
+    *made = upload_of(text_at(batch, "id"), "openai", base, items, n);
+    note_upload(p, n, text_at(batch, "id"));
+    pdl_drop(batch);
+    return true;
+}
+
+/* {custom_id, response: {status_code, body}, error} */
+static void read_openai(pdl_batch_provider *p, pdl_vref line) {
+    pdl_vref response = pdl_dict_getz(line, "response"), error = pdl_dict_getz(line, "error");
+    pdl_vref code = pdl_is_dict(response) ? pdl_dict_getz(response, "status_code") : pdl_absent();
+    pdl_buf body = PDL_BUF;
+    pdl_err ignored = {0};
+    bool answered = pdl_is_dict(response) && pdl_is(code, PDL_V_INT);
+    pdl_val all = answered ? pdl_keep(pdl_dict_getz(response, "body"))
+                           : pdl_dict_putz(pdl_dict_new(1), "error", pdl_keep(error));
+    if (!pdl_json_write(all, PDL_JSON_NAN | PDL_JSON_LOOSE, 0, &body, &ignored))
+        pdl_err_fini(&ignored);
+    pdl_batch_provider_answer(p, text_at(line, "custom_id"), answered ? (int)pdl_int_of(code) : 400,
+                              pdl_buf_str(&body));
+    pdl_drop(all);
+    pdl_buf_fini(&body);
+}
+
+/* --- Anthropic: a batch of requests, a stream of results -------------------------------------- */
+
+static bool upload_anthropic(pdl_batch_provider *p, const item *const *items, size_t n,
+                             pdl_val *made, pdl_err *err) {
+    pdl_buf url = PDL_BUF, body = PDL_BUF;
+    pdl_val batch;
+    pdl_buf_putf(&url, "%s/batches", items[0]->url);
+    PDL_PUT(&body, "{\"requests\": [");
+    for (size_t i = 0; i < n; i++)
+        pdl_buf_putf(&body, "%s{\"custom_id\": \"%s\", \"params\": %s}", i ? ", " : "",
+                     items[i]->name, items[i]->body);
+    PDL_PUT(&body, "]}");
+    bool ok =
+        ask_json(p, "POST", pdl_buf_z(&url), "application/json", pdl_buf_str(&body), &batch, err);
+    if (ok) {
+        *made = upload_of(text_at(batch, "id"), "anthropic", pdl_buf_str(&url), items, n);
+        note_upload(p, n, text_at(batch, "id"));
+        pdl_drop(batch);
+    }
+    pdl_buf_fini(&url);
+    pdl_buf_fini(&body);
+    return ok;
+}
+
+static int status_of(pdl_str type) {
+    static const struct {
+        const char *type;
+        int status;
+    } rows[] = {
+        {"authentication_error", 401}, {"permission_error", 403}, {"not_found_error", 404},
+        {"rate_limit_error", 429},     {"api_error", 500},        {"overloaded_error", 529}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (pdl_str_is(type, rows[i].type)) return rows[i].status;
+    return 400;
+}
+
+/* {custom_id, result: {type: succeeded, message} | {type: errored, error} | {type: expired}} */
+static void read_anthropic(pdl_batch_provider *p, pdl_vref line) {
+    pdl_vref result = pdl_dict_getz(line, "result");
+    bool ok = pdl_str_is(text_at(result, "type"), "succeeded");
+    pdl_vref inner =
+        pdl_is_dict(result) ? pdl_dict_getz(result, ok ? "message" : "error") : pdl_absent();
+    pdl_vref error = pdl_is_dict(inner) ? pdl_dict_getz(inner, "error") : pdl_absent();
+    pdl_buf body = PDL_BUF;
+    pdl_err ignored = {0};
+    if (pdl_is_dict(inner)) {
+        if (!pdl_json_write(inner, PDL_JSON_NAN | PDL_JSON_LOOSE, 0, &body, &ignored))
+            pdl_err_fini(&ignored);
+    } else {
+        pdl_buf_putf(&body,
+                     "{\"type\": \"error\", \"error\": {\"type\": \"invalid_request_error\", "
+                     "\"message\": \"the request is %.*s\"}}",
+                     PDL_FMT(text_at(result, "type")));
+    }
+    pdl_batch_provider_answer(p, text_at(line, "custom_id"),
+                              ok ? 200 : status_of(text_at(error, "type")), pdl_buf_str(&body));
+    pdl_buf_fini(&body);
+}
+
+/* --- both ------------------------------------------------------------------------------------- */
+
+bool pdl_batch_provider_upload(pdl_batch_provider *p, const item *const *items, size_t n,
+                               pdl_val *made, pdl_err *err) {
+    pdl_str url = pdl_str_of(items[0]->url), base = base_of(url);
+    if (base.n) return upload_openai(p, base, items, n, made, err);
+    if (pdl_str_ends(url, PDL_STR("/v1/messages"))) return upload_anthropic(p, items, n, made, err);
+    return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                       "--provider-batch: the service at %.*s has no batches that are known",
+                       PDL_FMT(url));
+}
+
+/* Lines of answers; one that cannot be read is as if it had not come. */
+static void read_lines(pdl_batch_provider *p, bool openai, pdl_str text) {
+    while (text.n) {
+        size_t nl = pdl_str_find(text, PDL_STR("\n"), 0), n = nl == PDL_NOT_FOUND ? text.n : nl;
+        pdl_str line = pdl_str_trim(pdl_str_sub(text, 0, n));
+        pdl_val v;
+        pdl_err ignored = {0};
+        text = pdl_str_sub(text, n + 1, text.n);
+        if (!line.n || pdl_utf8_check(line) != PDL_NOT_FOUND) continue;
+        if (!pdl_json_read(line, PDL_JSON_PYTHON, &v, NULL, &ignored)) {
+            pdl_err_fini(&ignored);
+            continue;
+        }
+        if (pdl_is_dict(v) && openai) read_openai(p, v);
+        if (pdl_is_dict(v) && !openai) read_anthropic(p, v);
+        pdl_drop(v);
+    }
+}
+
+static bool fetch_file(pdl_batch_provider *p, const char *url, bool openai, pdl_err *err) {
+    pdl_buf text = PDL_BUF;
+    bool ok = ask(p, "GET", url, "", (pdl_str){0}, &text, err);
+    if (ok) read_lines(p, openai, pdl_buf_str(&text));
+    pdl_buf_fini(&text);
+    return ok;
+}
+
+static bool fetch_openai(pdl_batch_provider *p, pdl_str base, pdl_vref batch, bool *ended,
+                         pdl_err *err) {
+    static const char *const files[] = {"output_file_id", "error_file_id"}, *const ends[] = {
+                                                                                "completed",
+                                                                                "failed", "expired",
+                                                                                "cancelled"};
+    bool ok = true;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        *ended = *ended || pdl_str_is(text_at(batch, "status"), ends[i]);
+    for (size_t i = 0; ok && *ended && i < sizeof files / sizeof *files; i++) {
+        pdl_str file = text_at(batch, files[i]);
+        pdl_buf url = PDL_BUF;
+        pdl_buf_putf(&url, "%.*s/files/%.*s/content", PDL_FMT(base), PDL_FMT(file));
+        if (file.n) ok = fetch_file(p, pdl_buf_z(&url), true, err);
+        pdl_buf_fini(&url);
+    }
+    return ok;
+}
+
+static bool fetch_anthropic(pdl_batch_provider *p, pdl_str url, pdl_vref batch, bool *ended,
+                            pdl_err *err) {
+    pdl_buf results = PDL_BUF;
+    *ended = pdl_str_is(text_at(batch, "processing_status"), "ended");
+    /* The address of the results comes from the service; the key is sent to that of the calls. */
+    pdl_buf_putf(&results, "%.*s/%.*s/results", PDL_FMT(url), PDL_FMT(text_at(batch, "id")));
+    bool ok = !*ended || fetch_file(p, pdl_buf_z(&results), false, err);
+    pdl_buf_fini(&results);
+    return ok;
+}
+
+bool pdl_batch_provider_fetch(pdl_batch_provider *p, pdl_vref upload, bool *ended, pdl_err *err) {
+    pdl_str id = text_at(upload, "id"), url = text_at(upload, "url");
+    bool openai = pdl_str_is(text_at(upload, "form"), "openai");
+    pdl_buf at = PDL_BUF;
+    pdl_val batch;
+    *ended = false;
+    pdl_buf_putf(&at, openai ? "%.*s/batches/%.*s" : "%.*s/%.*s", PDL_FMT(url), PDL_FMT(id));
+    bool ok = ask_json(p, "GET", pdl_buf_z(&at), "", (pdl_str){0}, &batch, err);
+    pdl_buf_fini(&at);
+    if (!ok) return false;
+    ok = openai ? fetch_openai(p, url, batch, ended, err)
+                : fetch_anthropic(p, url, batch, ended, err);
+    pdl_drop(batch);
+    return ok;
+}

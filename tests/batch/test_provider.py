@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""test_provider.py BUILD_DIR -- --provider-batch against a server on loopback that speaks the batch interfaces of OpenAI and Anthropic."""
+import collections
+import http.server
+import json
+import re
+import sys
+import threading
+import time
+
+sys.dont_write_bytecode = True
+from kit import Tests, jsonl, words  # noqa: E402
+
+t = Tests(sys.argv[1])
+STAGES = """text:
+- defs:
+    a: {lastOf: ["First ${ word }", {model: MODEL}]}
+    b: {lastOf: ["Second ${ a }", {model: MODEL}]}
+  text: ${ b }
+"""
+
+
+class Provider:
+    """Batches are worked off `polls` looks after they were made; `rule(prompt)` may refuse a request."""
+
+    def __init__(self):
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), self.handler())
+        self.server.daemon_threads = True
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.url = "http://127.0.0.1:%d" % self.server.server_address[1]
+        self.begin()
+
+    def begin(self, polls=2, rule=None):
+        self.files, self.batches, self.asked, self.direct = {}, {}, collections.Counter(), 0
+        self.polls, self.rule, self.keys, self.stuck = polls, rule, set(), False
+
+    def answer(self, body):
+        prompt = body["messages"][-1]["content"]
+        if isinstance(prompt, list):
+            prompt = prompt[0]["text"]
+        self.asked[prompt] += 1
+        return self.rule and self.rule(prompt), prompt.upper()
+
+    def openai_line(self, line):
+        r = json.loads(line)
+        status, said = self.answer(r["body"])
+        body = {"error": {"message": "refused", "type": "invalid_request_error"}} if status else {
+            "id": "c", "object": "chat.completion", "created": 1, "model": "m",
+            "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": said}}],
+            "usage": {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}}
+        return {"id": "x", "custom_id": r["custom_id"], "response": {"status_code": status or 200, "body": body}, "error": None}
+
+    def anthropic_line(self, r):
+        status, said = self.answer(r["params"])
+        if status:
+            error = {"type": "error", "error": {"type": "invalid_request_error", "message": "refused"}}
+            return {"custom_id": r["custom_id"], "result": {"type": "errored", "error": error}}
+        message = {"id": "m", "type": "message", "role": "assistant", "model": "m", "content": [{"type": "text", "text": said}],
+                   "stop_reason": "end_turn", "usage": {"input_tokens": 3, "output_tokens": 2}}
+        return {"custom_id": r["custom_id"], "result": {"type": "succeeded", "message": message}}
+
+    def is_ready(self, b):
+        b["looks"] += 1
+        return b["looks"] > self.polls and not self.stuck
+
+    def handler(outer):
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def log_message(self, *args):
+                pass
+
+            def say(self, data, status=200):
+                data = data if isinstance(data, bytes) else json.dumps(data).encode()
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data)
+
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                outer.keys.add(self.headers.get("Authorization") or self.headers.get("x-api-key"))
+                n = len(outer.batches) + len(outer.files)
+                if self.path == "/v1/files":
+                    assert b'name="purpose"\r\n\r\nbatch' in body and self.headers["Content-Type"].startswith("multipart/form-data")
+                    name = "file-%d" % n
+                    outer.files[name] = re.search(rb"application/jsonl\r\n\r\n(.*)\r\n--", body, re.S).group(1)
+                    self.say({"id": name, "object": "file"})
+                elif self.path == "/v1/batches":
+                    asked = json.loads(body)
+                    assert asked["endpoint"] == "/v1/chat/completions" and asked["completion_window"] == "24h"
+                    outer.batches["batch_%d" % n] = {"file": asked["input_file_id"], "looks": 0}
+                    self.say({"id": "batch_%d" % n, "status": "validating"})
+                elif self.path == "/v1/messages/batches":
+                    assert self.headers["anthropic-version"]
+                    outer.batches["msgbatch_%d" % n] = {"requests": json.loads(body)["requests"], "looks": 0}
+                    self.say({"id": "msgbatch_%d" % n, "processing_status": "in_progress"})
+                else:
+                    outer.direct += 1
+                    self.say({"error": {"message": "not here"}}, 400)
+
+            def do_GET(self):
+                parts = self.path.split("/")
+                if self.path.startswith("/v1/batches/"):
+                    b = outer.batches[parts[3]]
+                    if not outer.is_ready(b):
+                        return self.say({"id": parts[3], "status": "in_progress"})
+                    if "out" not in b:
+                        lines = [outer.openai_line(x) for x in outer.files[b["file"]].splitlines() if x.strip()]
+                        lines.reverse()  # answers come in any order
+                        b["out"] = "out-" + parts[3]
+                        outer.files[b["out"]] = "".join(json.dumps(x) + "\n" for x in lines).encode()
+                    return self.say({"id": parts[3], "status": "completed", "output_file_id": b["out"], "error_file_id": None})
+                if self.path.startswith("/v1/files/"):
+                    return self.say(outer.files[parts[3]])
+                b = outer.batches[parts[4]]
+                if self.path.endswith("/results"):
+                    if "out" not in b:
+                        b["out"] = "".join(json.dumps(outer.anthropic_line(r)) + "\n" for r in b["requests"]).encode()
+                    return self.say(b["out"])
+                return self.say({"id": parts[4], "processing_status": "ended" if outer.is_ready(b) else "in_progress"})
+        return Handler
+
+
+p = Provider()
+
+
+def env(**more):
+    return {"OPENAI_BASE_URL": p.url + "/v1", "OPENAI_API_KEY": "sk-one", "ANTHROPIC_API_BASE": p.url, "ANTHROPIC_BASE_URL": p.url,
+            "ANTHROPIC_API_KEY": "sk-two", **more}
+
+
+def run(*args, **more):
+    return t.run("p.pdl", "-i", "in.jsonl", "-o", "out.jsonl", "--provider-batch", *args, **env(**more))
+
+
+def check(model, title, key):
+    program = "lastOf:\n- Say ${ word }\n- model: %s\n" % model
+    p.begin()
+    t.begin({"in.jsonl": jsonl(words(25)), "p.pdl": program})
+    code, out, err = run()
+    rows = t.lines("out.jsonl")
+    t.check(title + ": mixed back in order", code == 0 and [r["result"] for r in rows] == ["SAY W%d" % i for i in range(1, 26)], "%s %s" % (rows[:2], err))
+    t.check(title + ": one upload, no call", len(p.batches) == 1 and p.direct == 0 and "25 requests given to the provider" in err, err)
+    t.check(title + ": the key of the calls", p.keys == {key}, p.keys)
+    code, out, err = run("--report", "r.json")
+    usage = json.loads((t.folder / "r.json").read_text())
+    t.check(title + ": usage", code == 0 and (usage["prompt_tokens"], usage["completion_tokens"]) == (75, 50) and len(p.batches) == 1, usage)
+    p.begin(rule=lambda prompt: 400 if prompt == "Say w3" else None)
+    t.begin({"in.jsonl": jsonl(words(5)), "p.pdl": program})
+    code, out, err = run()
+    rows = t.lines("out.jsonl")
+    t.check(title + ": a refused request is a failed row", code == 3 and [r["id"] for r in rows if r["error"]] == [3] and "refused" in rows[2]["error"],
+            "%s %s" % (rows, err))
+    p.begin(polls=1)
+    t.begin({"in.jsonl": jsonl(words(10)), "p.pdl": STAGES.replace("MODEL", model)})
+    code, out, err = run()
+    t.check(title + ": in stages", code == 0 and len(p.batches) == 2
+            and [r["result"] for r in t.lines("out.jsonl")] == ["SECOND FIRST W%d" % i for i in range(1, 11)], "%s %s" % (t.lines("out.jsonl")[:2], err))
+    p.begin()
+    t.begin({"in.jsonl": jsonl([{"word": "same"}] * 6), "p.pdl": program})
+    code, out, err = run()
+    t.check(title + ": equal rows", code == 0 and len(t.lines("out.jsonl")) == 6 and p.asked["Say same"] == 6, "%s %s" % (p.asked, err))
+
+
+def resume():
+    program = "lastOf:\n- Say ${ word }\n- model: openai/m\n"
+    for how in ("terminate", "kill"):
+        p.begin(polls=0)
+        p.stuck = True
+        t.begin({"in.jsonl": jsonl(words(12)), "p.pdl": program})
+        process = t.start("p.pdl", "-i", "in.jsonl", "-o", "out.jsonl", "--provider-batch", **env())
+        deadline = time.monotonic() + 60
+        while not any(b["looks"] for b in p.batches.values()) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        getattr(process, how)()
+        _, err = process.communicate(timeout=60)
+        t.check("resume: ended by " + how, process.returncode == (143 if how == "terminate" else -9), err)
+        p.stuck = False
+        code, out, err = run()
+        t.check("resume: the same upload, later", code == 0 and len(p.batches) == 1 and set(p.asked.values()) == {1}
+                and [r["result"] for r in t.lines("out.jsonl")] == ["SAY W%d" % i for i in range(1, 13)], "%s %s" % (len(p.batches), err))
+
+
+def refused():
+    p.begin()
+    t.begin({"in.jsonl": jsonl(words(2)), "p.pdl": "lastOf:\n- Say ${ word }\n- model: ollama/m\n"})
+    code, out, err = run(OLLAMA_API_BASE=p.url)
+    t.check("a service without batches", code in (1, 2) and "has no batches that are known" in err and not (t.lines("out.jsonl")), "%s %s" % (code, err))
+
+
+check("openai/m", "openai", "Bearer sk-one")
+check("anthropic/m", "anthropic", "sk-two")
+resume()
+refused()
+sys.exit(t.finish())
