@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows of a partition on a worker of Ray or Spark: one engine a process, a journal a partition, a share of the budget of the job.
+
+These engines run a partition again when its worker dies. What was answered must then not be asked again, so each answer is appended to a
+file named after the content of the partition before it counts, and is found there by whoever gets the partition next. The budget of a
+job is kept by the driver: workers take small parts of what is left, give back what they did not use, and get back what a dead worker held.
+"""
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import secrets
+import socket
+import socketserver
+import threading
+import time
+from typing import Any, Iterable, Iterator, Mapping, Optional, Union
+
+ITEMS = ("calls", "tokens", "cost")
+OWN = ("result", "error", "place", "pdl_worker", "pdl_partition", "pdl_run")
+KEYS = re.compile(r"(_API_KEY|_API_BASE|_BASE_URL|_API_VERSION|_ACCESS_KEY_ID|_SECRET_ACCESS_KEY|_SESSION_TOKEN|_REGION|^PDL_\w+|^WATSONX_\w+)$")
+Budget = Union[None, str, Mapping[str, float]]
+
+
+def budget_of(budget: Budget) -> Optional[dict[str, float]]:
+    """"calls=10,cost=0.5", or a mapping, as a dict."""
+    if budget is None:
+        return None
+    if isinstance(budget, str):
+        pairs = [p.split("=", 1) for p in budget.split(",")]
+        if any(len(p) != 2 for p in pairs):
+            raise ValueError("budget: expected some of calls=N,tokens=N,cost=X")
+        budget = {k.strip(): float(v) for k, v in pairs}
+    wrong = [k for k in budget if k not in ITEMS]
+    if wrong or any(not v >= 0 for v in budget.values()):
+        raise ValueError("budget: expected some of calls=N,tokens=N,cost=X")
+    return {k: float(v) for k, v in budget.items()}
+
+
+class Keeper:
+    """The budget of a job, on the driver. Workers talk JSON lines over TCP; a connection is a worker."""
+
+    def __init__(self, budget: Mapping[str, float]) -> None:
+        keeper = self
+        self.left = dict(budget)
+        self.lent: dict[int, dict[str, float]] = {}
+        self.lock = threading.Lock()
+        self.token = secrets.token_hex(16)
+
+        class Handler(socketserver.StreamRequestHandler):
+            def handle(self) -> None:
+                keeper._talk(self)
+
+        class Server(socketserver.ThreadingTCPServer):
+            daemon_threads = True
+            allow_reuse_address = True
+
+            def handle_error(self, request: Any, client_address: Any) -> None:
+                pass  # a worker that died; what it held comes back
+
+        self.server = Server(("0.0.0.0", 0), Handler)
+        self.port = self.server.server_address[1]
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def address(self) -> tuple[str, int, str]:
+        return _own_address(), self.port, self.token
+
+    def close(self) -> None:
+        self.server.shutdown()
+        self.server.server_close()
+
+    def _talk(self, handler: Any) -> None:
+        me = id(handler)
+        try:
+            for line in handler.rfile:
+                asked = json.loads(line)
+                if asked.get("token") != self.token:
+                    return
+                handler.wfile.write(json.dumps(self._answer(me, asked)).encode() + b"\n")
+        finally:
+            with self.lock:  # what a worker held and did not report as used is there again
+                for k, v in self.lent.pop(me, {}).items():
+                    self.left[k] += v
+
+    def _answer(self, me: int, asked: dict[str, Any]) -> dict[str, Any]:
+        with self.lock:
+            held = self.lent.setdefault(me, dict.fromkeys(self.left, 0.0))
+            for k, v in asked.get("used", {}).items():
+                if k in held:
+                    held[k] -= v
+            for k in held:  # the part that is not wanted any more goes back first
+                self.left[k] += held[k]
+                held[k] = 0.0
+            need, rows = asked.get("need", {}), int(asked.get("rows", 0))
+            fits = min([rows] + [int(self.left[k] / max(need.get(k, 0), 1e-12)) if need.get(k, 0) > 0 else rows * (self.left[k] > 0)
+                                 for k in self.left])
+            others = sum(any(v > 0 for v in h.values()) for w, h in self.lent.items() if w != me)
+            fits = max(min(fits, 1), fits // (others + 1) if others else fits)
+            for k in self.left:
+                held[k] = need.get(k, 0) * fits
+                self.left[k] -= held[k]
+            return {"rows": fits, "wait": fits == 0 and rows > 0 and others > 0}
+
+
+def _own_address() -> str:
+    """Where other machines reach this one; the loopback where there is no network."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+        try:
+            s.connect(("10.255.255.255", 1))
+            return str(s.getsockname()[0])
+        except OSError:
+            return "127.0.0.1"
+
+
+class Share:
+    """What a worker may use of the budget of the job."""
+
+    def __init__(self, address: tuple[str, int, str]) -> None:
+        host, port, self._token = address
+        self._socket = socket.create_connection((host, port), timeout=60)
+        self._file = self._socket.makefile("rwb")
+        self._used = dict.fromkeys(ITEMS, 0.0)
+        self._need = {"calls": 1.0, "tokens": 0.0, "cost": 0.0}  # the most that a row has used so far
+
+    def take(self, rows: int) -> int:
+        """How many rows may be asked now; 0: the budget is spent."""
+        while True:
+            got = self._ask(rows)
+            if not got["wait"]:
+                return int(got["rows"])
+            time.sleep(0.05)
+
+    def used(self, usage: Mapping[str, float]) -> None:
+        for k in ITEMS:
+            self._used[k] += usage.get(k, 0)
+            self._need[k] = max(self._need[k], usage.get(k, 0))
+
+    def close(self) -> None:
+        self._ask(0)
+        self._file.close()
+        self._socket.close()
+
+    def _ask(self, rows: int) -> dict[str, Any]:
+        self._file.write(json.dumps({"token": self._token, "rows": rows, "need": self._need, "used": self._used}).encode() + b"\n")
+        self._file.flush()
+        self._used = dict.fromkeys(ITEMS, 0.0)
+        line = self._file.readline()
+        if not line:
+            raise ConnectionError("the driver, which keeps the budget of the job, is gone")
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+
+class Journal:
+    """Answers of one partition, in a file that grows by whole lines."""
+
+    def __init__(self, folder: Optional[str], run: str, hashes: list[str]) -> None:
+        self.known: dict[int, list[Any]] = {}
+        self._fd = -1
+        if folder is None:
+            return
+        os.makedirs(folder, exist_ok=True)
+        name = hashlib.sha256((run + "\n".join(hashes)).encode()).hexdigest()[:32]
+        path = os.path.join(folder, "partition-%s.jsonl" % name)
+        self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
+        with open(path, "rb") as f:
+            data = f.read()
+        for line in data.splitlines(keepends=True):
+            try:
+                row = json.loads(line) if line.endswith(b"\n") else None  # the last one may be cut
+            except ValueError:
+                continue
+            if row and row[0] < len(hashes) and row[1] == hashes[row[0]]:
+                self.known[row[0]] = row[2:]
+        if data and not data.endswith(b"\n"):
+            os.write(self._fd, b"\n")
+
+    def put(self, number: int, key: str, answer: list[Any]) -> None:
+        if self._fd >= 0:
+            os.write(self._fd, json.dumps([number, key, *answer]).encode() + b"\n")
+
+    def close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+
+
+def job_of(program: Any, jobs: int, journal: Any, budget: Budget, map: Optional[Mapping[str, str]], env: Optional[Mapping[str, str]],
+           run: Optional[str]) -> tuple[dict[str, Any], Optional[Keeper]]:
+    """What workers are sent, and who keeps the budget."""
+    text, name = str(program), None
+    if isinstance(program, os.PathLike) or "\n" not in text:
+        name = os.path.abspath(os.fspath(program))
+        with open(name, encoding="utf-8") as f:
+            text = f.read()
+    limits = budget_of(budget)
+    keeper = Keeper(limits) if limits is not None else None
+    own = {k: v for k, v in os.environ.items() if KEYS.search(k)} if env is None else dict(env)
+    key = hashlib.sha256(json.dumps([text, sorted((map or {}).items())]).encode()).hexdigest()[:16]
+    return {"text": text, "name": name, "jobs": int(jobs), "journal": None if journal is None else os.path.abspath(os.fspath(journal)),
+            "keeper": keeper.address() if keeper else None, "map": dict(map or {}), "env": own, "key": key,
+            "run": run or secrets.token_hex(8)}, keeper
+
+
+_engines: dict[str, Any] = {}
+
+
+def _program_of(job: Mapping[str, Any]) -> Any:
+    """The program on this worker's engine, made once a process."""
+    if job["key"] not in _engines:
+        os.environ.update(job["env"])
+        import libpdl
+        engine = libpdl.Engine(jobs=job["jobs"], code="process")
+        _engines[job["key"]] = engine.loads(job["text"], name=job["name"])
+    return _engines[job["key"]]
+
+
+def _answer_of(result: Any) -> list[Any]:
+    from ._errors import Error
+    if not isinstance(result, Error):
+        return [json.dumps(result.value, ensure_ascii=False, default=str), None, None]
+    place = "%s:%d" % (result.file, result.line) if result.file else None
+    return [None, result.message or str(result), place]
+
+
+def _usage_of(result: Any) -> dict[str, float]:
+    usage = getattr(result, "usage", None) or {}
+    return {"calls": usage.get("model_calls", 1 if not usage else 0), "tokens": usage.get("prompt_tokens", 0) + usage.get("completion_tokens", 0),
+            "cost": usage.get("cost", 0) or 0}
+
+
+def _ask(job: Mapping[str, Any], rows: list[Any], numbers: list[int]) -> Iterator[tuple[int, Any]]:
+    """(number, result or error) of these rows as they come, within the budget of the job."""
+    program, names = _program_of(job), job["map"]
+
+    def inputs(some: Iterable[int]) -> Iterator[dict[str, Any]]:
+        return ({names.get(k, k): v for k, v in rows[i].items()} for i in some)
+    if not job["keeper"]:
+        for k, result in program.map_unordered(inputs(numbers), jobs=job["jobs"]):
+            yield numbers[k], result
+        return
+    share = Share(job["keeper"])
+    try:
+        while numbers:
+            n = share.take(min(job["jobs"], len(numbers)))
+            if not n:
+                break
+            some, numbers = numbers[:n], numbers[n:]
+            for k, result in program.map_unordered(inputs(some), jobs=job["jobs"]):
+                share.used(_usage_of(result))
+                yield some[k], result
+    finally:
+        share.close()
+
+
+def run_rows(job: Mapping[str, Any], rows: list[dict[str, Any]], partition: str) -> dict[str, list[Any]]:
+    """The columns that the rows of a partition get."""
+    hashes = [hashlib.sha256(json.dumps(r, sort_keys=True, default=str).encode()).hexdigest()[:32] for r in rows]
+    journal = Journal(job["journal"], job["key"], hashes)
+    answers = dict(journal.known)
+    try:
+        for i, result in _ask(job, rows, [i for i in range(len(rows)) if i not in answers]):
+            answers[i] = _answer_of(result)
+            journal.put(i, hashes[i], answers[i])
+    finally:
+        journal.close()
+    spent = [None, "the budget of the job is spent", None]
+    columns: dict[str, list[Any]] = {name: [] for name in OWN}
+    worker = "%s:%d" % (socket.gethostname(), os.getpid())
+    for i in range(len(rows)):
+        for name, value in zip(OWN, [*answers.get(i, spent), worker, partition, job["run"]]):
+            columns[name].append(value)
+    return columns
+
+
+def check_columns(names: Iterable[str]) -> None:
+    clash = [n for n in names if n in OWN]
+    if clash:
+        raise ValueError("the data has a column %r, which the output has itself: rename it" % clash[0])

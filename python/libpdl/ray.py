@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs over the rows of a dataset of Ray Data.
+
+    import ray, libpdl.ray
+    ds = libpdl.ray.map_batches(ray.data.read_json("rows.jsonl"), "mood.pdl", concurrency=4, journal="/shared/journal")
+
+Scheduling, streaming, retries and autoscaling are Ray's: this is one call of map_batches, with an engine in each worker.
+"""
+from __future__ import annotations
+
+import hashlib
+from typing import Any, Mapping, Optional
+
+from . import _partitions
+
+
+class _Worker:
+    """Ray makes one for each actor, and gives it batches."""
+
+    def __init__(self, job: dict[str, Any]) -> None:
+        self.job = job
+        _partitions._program_of(job)
+
+    def __call__(self, batch: Any) -> Any:
+        import pyarrow
+        rows = batch.to_pylist()
+        partition = hashlib.sha256(repr(rows[:1]).encode()).hexdigest()[:12]
+        for name, values in _partitions.run_rows(self.job, rows, partition).items():
+            batch = batch.append_column(name, pyarrow.array(values, pyarrow.string()))
+        return batch
+
+
+def map_batches(ds: Any, program: Any, *, concurrency: Any = None, jobs: int = 64, journal: Any = None, budget: _partitions.Budget = None,
+                map: Optional[Mapping[str, str]] = None, env: Optional[Mapping[str, str]] = None, batch_size: int = 1024,
+                run: Optional[str] = None, **more: Any) -> Any:
+    """A dataset with the columns of ds, then result (JSON text), error, place, and where each row came from: pdl_worker, pdl_partition,
+    pdl_run.
+
+    program: a file, or its text. concurrency: number of workers, or (least, most), as of Ray. jobs: rows under way in each. journal: a folder that
+    all workers reach; a batch that Ray runs again asks only what was not answered. budget: of the whole job, "calls=1000,cost=5".
+    map: names of columns -> names of variables. env: variables that workers get; those of providers when absent. more: for map_batches
+    of Ray (num_cpus, ray_remote_args...).
+    """
+    columns = ds.columns(fetch_if_missing=True) or []
+    _partitions.check_columns(columns)
+    job, keeper = _partitions.job_of(program, jobs, journal, budget, map, env, run)
+    out = ds.map_batches(_Worker, fn_constructor_args=(job,), batch_format="pyarrow", batch_size=batch_size,
+                         concurrency=1 if concurrency is None else concurrency, **more)
+    out._pdl_keeper = keeper  # lives as long as the dataset, which is computed when it is first read
+    return out
