@@ -4,7 +4,9 @@
  */
 #include "viewer/source.h"
 
+#include "base/idmap.h"
 #include "base/limits.h"
+#include "base/map.h"
 #include "base/num.h"
 #include "yaml/yaml.h"
 
@@ -114,6 +116,85 @@ static const pdl_node *node_of(const pdl_node *n, pdl_str step) {
     return n;
 }
 
+/* --- functions -------------------------------------------------------------------------------- */
+
+/* A call runs the body of a function, which is elsewhere in the program. Functions are found by
+ * their names; where several have one name, in the nearest `defs` around the call. */
+typedef struct functions {
+    pdl_map bodies; /* by name; `several` for a name that is not alone */
+    pdl_idmap seen; /* nodes with several parents: each is looked at once */
+    PDL_VEC(const pdl_node *) left;
+} functions;
+
+static char several; /* its address is what counts */
+
+static const pdl_node *body_of(const pdl_node *n) {
+    bool is_function = n->kind == PDL_NODE_MAP && pdl_node_find(n, PDL_STR("function"), NULL);
+    return is_function ? pdl_node_find(n, PDL_STR("return"), NULL) : NULL;
+}
+
+static void add_function(functions *f, const pdl_node *name, const pdl_node *function) {
+    const pdl_node *body = body_of(function);
+    if (!body || name->kind != PDL_NODE_SCALAR) return;
+    bool known = pdl_map_find(&f->bodies, name->text) != NULL;
+    pdl_map_put(&f->bodies, name->text, known ? (void *)&several : (void *)(uintptr_t)body);
+}
+
+static void look_at(functions *f, const pdl_node *n) {
+    for (uint32_t i = 0; n->kind == PDL_NODE_SEQ && i < n->n; i++)
+        *pdl_vec_push(&f->left) = n->items[i];
+    if (n->kind != PDL_NODE_MAP) return;
+    const pdl_node *defs = pdl_node_find(n, PDL_STR("defs"), NULL),
+                   *def = pdl_node_find(n, PDL_STR("def"), NULL);
+    if (def) add_function(f, def, n);
+    for (uint32_t i = 0; defs && defs->kind == PDL_NODE_MAP && i < defs->n; i++)
+        add_function(f, defs->pairs[i].key, defs->pairs[i].value);
+    for (uint32_t i = 0; i < n->n; i++) *pdl_vec_push(&f->left) = n->pairs[i].value;
+}
+
+static void find_functions(functions *f, const pdl_node *root) {
+    *pdl_vec_push(&f->left) = root;
+    while (f->left.n) {
+        const pdl_node *n = f->left.p[--f->left.n];
+        if (n->shared && pdl_idmap_find(&f->seen, (uintptr_t)n)) continue;
+        if (n->shared) pdl_idmap_put(&f->seen, (uintptr_t)n, f);
+        look_at(f, n);
+    }
+}
+
+static void functions_fini(functions *f) {
+    pdl_map_fini(&f->bodies);
+    pdl_idmap_fini(&f->seen);
+    pdl_vec_fini(&f->left);
+}
+
+/* The name in "${ name }". */
+static pdl_str called_name(const pdl_box *call) {
+    pdl_vref v = pdl_box_get(call, "call");
+    if (pdl_is_dict(v)) v = pdl_dict_getz(v, "pdl__expr");
+    pdl_str s = pdl_is_str(v) ? pdl_str_trim(pdl_str_get(v)) : (pdl_str){0};
+    if (!pdl_str_starts(s, PDL_STR("${")) || !pdl_str_ends(s, PDL_STR("}"))) return (pdl_str){0};
+    return pdl_str_trim(pdl_str_sub(s, 2, s.n - 1));
+}
+
+static const pdl_node *called_body(const functions *f, const pdl_doc *d, uint32_t call,
+                                   const pdl_node *const *nodes) {
+    enum { MOST_AROUND = 1000 };
+    pdl_str name = called_name(&d->boxes.p[call]);
+    void *found = name.n ? pdl_map_find(&f->bodies, name) : NULL;
+    if (found != &several) return found;
+    for (uint32_t i = call, k = 0; k < MOST_AROUND; i = d->boxes.p[i].parent, k++) {
+        const pdl_node *n = nodes[i];
+        const pdl_node *defs =
+            n && n->kind == PDL_NODE_MAP ? pdl_node_find(n, PDL_STR("defs"), NULL) : NULL;
+        const pdl_node *own =
+            defs && defs->kind == PDL_NODE_MAP ? pdl_node_find(defs, name, NULL) : NULL;
+        if (own) return body_of(own);
+        if (!i) break;
+    }
+    return NULL;
+}
+
 static uint32_t last_line(const pdl_node *n) {
     uint32_t end = n->end > n->start ? n->end - 1 : n->start;
     while (end > n->start && (n->src->text.p[end] == '\n' || n->src->text.p[end] == ' ')) end--;
@@ -122,13 +203,19 @@ static uint32_t last_line(const pdl_node *n) {
 
 static void find_lines(pdl_view_source *s, const pdl_doc *d, const pdl_node *root) {
     const pdl_node **nodes = PDL_NEW_N(const pdl_node *, d->boxes.n);
+    functions f = {0};
+    find_functions(&f, root);
     for (size_t i = 0; i < d->boxes.n; i++) {
         const pdl_box *b = &d->boxes.p[i];
-        const pdl_node *n = nodes[i] = i ? node_of(nodes[b->parent], b->step) : root;
+        bool called =
+            i && pdl_str_is(b->step, "trace") && pdl_str_is(d->boxes.p[b->parent].kind, "call");
+        const pdl_node *body = called ? called_body(&f, d, b->parent, nodes) : NULL;
+        const pdl_node *n = nodes[i] = body ? body : i ? node_of(nodes[b->parent], b->step) : root;
         if (!n) continue;
         s->lines[i] = pdl_source_line(n->src, n->start);
         s->ends[i] = last_line(n);
     }
+    functions_fini(&f);
     pdl_free(nodes);
 }
 

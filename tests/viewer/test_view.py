@@ -204,7 +204,8 @@ def boxes(folder):
     check("details", names["pdl__result"]["value"] == "Hello, Ada!" and names["args"]["value"] == {"who": "Ada"}, names)
     check("whole text", v.ask("/api/0/text/0")[2] == b"Hello, Ada! Hello, Grace![1, 2]<script>alert(1)</script>", v.ask("/api/0/text/0")[2])
     check("source", v.json("0/source")["source"] == PROGRAM)
-    check("boxes of a line", v.json("0/line/5") == [5, 6, 7, 8], v.json("0/line/5"))
+    check("boxes of a line", v.json("0/line/5") == [5, 6], v.json("0/line/5"))
+    check("boxes of the code of a function", v.json("0/line/2") == [1, 7, 8], v.json("0/line/2"))
     check("find text", v.json("0/find", "POST", {"text": "hello, GRACE"})["boxes"] == [[8, 6, 2, 0]])
     check("find kind", [w[0] for w in v.json("0/find", "POST", {"kind": "call"})["boxes"]] == [5, 6])
     check("find variable", [w[0] for w in v.json("0/find", "POST", {"variable": "greet"})["boxes"]] == [0, 1])
@@ -464,6 +465,48 @@ def files(folder):
     v.end()
 
 
+FUNCTIONS = """defs:
+  twice:
+    function: {}
+    return: one
+text:
+- call: ${ twice }
+- defs:
+    twice:
+      function: {}
+      return:
+        text:
+        - two
+  call: ${ twice }
+- def: third
+  function: {}
+  return:
+    text:
+    - three
+- call: ${ third }
+- call: ${ [third][0] }
+"""
+
+
+def functions(folder):
+    """The code of a called function: by its name, the nearest of several with that name, not where an expression gives it."""
+    v = View(trace_of(folder, "f", FUNCTIONS), "--source", folder / "f.pdl")
+    v.open()
+    boxes = all_boxes(v)
+    lines = [(b["text"], b.get("line")) for b in boxes if not b["n"] and b["kind"] == "data"]
+    check("lines of functions", sorted(lines) == [("one", 4), ("three", 18), ("three", 20), ("two", 12)], lines)
+    calls = [b["id"] for b in boxes if b["kind"] == "call"]
+    inside = [[c.get("line") for c in boxes if c.get("parent") == i and c["kind"] != "function"] for i in calls]
+    check("lines of what calls ran", inside == [[4], [11], [17], [20]], inside)
+    v.end()
+    bomb = "a: &a [x]\n" + "".join("b%d: &b%d [*%s, *%s]\n" % (i, i, p, p) for i, p in [(0, "a")] + [(i, "b%d" % (i - 1)) for i in range(1, 40)])
+    (folder / "bomb.pdl").write_text(bomb)
+    v = View(folder / "f.json", "--source", folder / "bomb.pdl")
+    v.open()
+    check("aliases of aliases", v.json("runs")["runs"][0]["boxes"] > 3)
+    v.end()
+
+
 def host(folder):
     """Another address than loopback's usual one: it is printed, and requests have to name it."""
     trace = trace_of(folder, "h", PROGRAM)
@@ -485,7 +528,7 @@ def host(folder):
 
 def main():
     with tempfile.TemporaryDirectory() as t:
-        for test in (who, typed, boxes, failing, models, compare, live, answers, strangers, files, host):
+        for test in (who, typed, boxes, failing, models, compare, live, answers, strangers, files, functions, host):
             folder = pathlib.Path(t) / test.__name__
             folder.mkdir()
             test(folder)
