@@ -430,10 +430,6 @@ double pdl_task_score(const pdl_task *task) {
     return task ? pdl_run_score(pdl_session_get(task->session)) : 0;
 }
 
-static bool add_piece(void *user, pdl_str piece, pdl_err *err) {
-    return pdl_buf_add(user, piece, err);
-}
-
 pdl_value *pdl_task_trace(const pdl_task *task, pdl_error **error) {
     pdl_err err = {0};
     pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
@@ -445,7 +441,7 @@ pdl_value *pdl_task_trace(const pdl_task *task, pdl_error **error) {
                                       : "the task has not ended");
         return NULL;
     }
-    if (pdl_session_trace(task->session, add_piece, &b, &err))
+    if (pdl_session_trace(task->session, pdl_fold_put_buf, &b, &err))
         return pdl_value_box(pdl_text_of_buf(&b));
     pdl_buf_fini(&b);
     pdl_error_give(error, &err, NULL);

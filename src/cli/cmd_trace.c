@@ -50,14 +50,10 @@ static bool show_json(pdl_durable *run, pdl_err *err) {
     return pdl_cli_trace_run(run, put_piece, &code, err) && put_piece(&code, PDL_STR("\n"), err);
 }
 
-static bool put_trace(void *user, pdl_str piece, pdl_err *err) {
-    return pdl_buf_add(user, piece, err);
-}
-
 bool pdl_cli_trace_view(pdl_durable *run, pdl_view_run **out, pdl_err *err) {
     const pdl_durable_facts *f = pdl_durable_get_facts(run);
     pdl_buf trace = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
-    bool ok = pdl_cli_trace_run(run, put_trace, &trace, err) &&
+    bool ok = pdl_cli_trace_run(run, pdl_fold_put_buf, &trace, err) &&
               pdl_view_run_new(f->id, pdl_buf_str(&trace), f->file, f->text, out, err);
     pdl_buf_fini(&trace);
     return ok;

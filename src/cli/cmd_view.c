@@ -40,10 +40,6 @@ static bool read_file(pdl_str name, pdl_buf *out, pdl_err *err) {
 
 static bool is_journal(pdl_str bytes) { return pdl_str_starts(bytes, PDL_STR("SQLite format 3")); }
 
-static bool put_trace(void *user, pdl_str piece, pdl_err *err) {
-    return pdl_buf_add(user, piece, err);
-}
-
 /* The trace of the program run against its recording; nothing goes out. Where the recording ends or
  * differs the run fails, and is shown up to there. */
 static bool replay(const shower *s, pdl_str journal, pdl_str program, pdl_buf *trace,
@@ -61,7 +57,7 @@ static bool replay(const shower *s, pdl_str journal, pdl_str program, pdl_buf *t
     bool ok = pdl_session_load(session, program, &p);
     if (ok) {
         pdl_session_run(session);
-        ok = pdl_session_trace(session, put_trace, trace, err);
+        ok = pdl_session_trace(session, pdl_fold_put_buf, trace, err);
     } else {
         pdl_cli_print_load_errors(p, session);
         pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "the program of the recording cannot be read");

@@ -49,10 +49,6 @@ bool pdl_cli_show_live_start(show_live *s, pdl_str name, pdl_str program, pdl_er
     return true;
 }
 
-static bool put_trace(void *user, pdl_str piece, pdl_err *err) {
-    return pdl_buf_add(user, piece, err);
-}
-
 static void on_signal(void *user, int sig) {
     (void)sig;
     ((show_live *)user)->stopped = true;
@@ -61,7 +57,7 @@ static void on_signal(void *user, int sig) {
 void pdl_cli_show_live_end(show_live *s, pdl_str name, pdl_str program) {
     pdl_buf trace = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
     pdl_err err = {0};
-    bool ok = pdl_session_trace(*s->session, put_trace, &trace, &err) &&
+    bool ok = pdl_session_trace(*s->session, pdl_fold_put_buf, &trace, &err) &&
               pdl_view_run_new(name, pdl_buf_str(&trace), name, program, &s->run, &err);
     pdl_buf_fini(&trace);
     if (!ok) {

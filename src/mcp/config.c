@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 
+#include "base/glob.h"
 #include "base/vec.h"
 #include "io/file.h"
 #include "mcp/jsonplace.h"
@@ -344,30 +345,9 @@ bool pdl_mcp_config_read(const pdl_mcp_options *opt, pdl_str name, pdl_arena *a,
     return ok;
 }
 
-/* Does name fit the glob? Only * is special. */
-static bool fits(pdl_str glob, pdl_str name) {
-    size_t g = 0, n = 0, star = PDL_NOT_FOUND, back = 0;
-    while (n < name.n) {
-        if (g < glob.n && glob.p[g] == '*') {
-            star = g++;
-            back = n;
-        } else if (g < glob.n && glob.p[g] == name.p[n]) {
-            g++;
-            n++;
-        } else if (star != PDL_NOT_FOUND) {
-            g = star + 1;
-            n = ++back;
-        } else {
-            return false;
-        }
-    }
-    while (g < glob.n && glob.p[g] == '*') g++;
-    return g == glob.n;
-}
-
 bool pdl_mcp_config_allows(const server_config *c, pdl_str tool) {
     for (size_t i = 0; i < c->n_allow; i++)
-        if (fits(c->allow[i], tool)) return true;
+        if (pdl_glob_fits(c->allow[i], tool, 0)) return true;
     return !c->allow;
 }
 

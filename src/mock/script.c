@@ -5,6 +5,7 @@
 #include "mock/script.h"
 
 #include "base/buf.h"
+#include "base/glob.h"
 
 #include "base/banned.h"
 
@@ -115,31 +116,10 @@ void pdl_mock_script_fini(pdl_mock_script *s) { pdl_vec_fini(&s->items); }
 
 /* --- choosing --------------------------------------------------------------------------------- */
 
-/* Does name fit a pattern in which * stands for anything? */
-static bool fits(pdl_str pattern, pdl_str name) {
-    size_t p = 0, n = 0, star = PDL_NOT_FOUND, back = 0;
-    while (n < name.n) {
-        if (p < pattern.n && pattern.p[p] == '*') {
-            star = p++;
-            back = n;
-        } else if (p < pattern.n && pattern.p[p] == name.p[n]) {
-            p++;
-            n++;
-        } else if (star != PDL_NOT_FOUND) {
-            p = star + 1;
-            n = ++back;
-        } else {
-            return false;
-        }
-    }
-    while (p < pattern.n && pattern.p[p] == '*') p++;
-    return p == pattern.n;
-}
-
 const pdl_mock_item *pdl_mock_script_next(pdl_mock_script *s, pdl_str model, pdl_str last) {
     for (size_t i = 0; i < s->items.n; i++) {
         pdl_mock_item *x = &s->items.p[i];
-        if (!x->left || (x->model.p && !fits(x->model, model))) continue;
+        if (!x->left || (x->model.p && !pdl_glob_fits(x->model, model, 0))) continue;
         if (x->when.p && pdl_str_find(last, x->when, 0) == PDL_NOT_FOUND) continue;
         if (x->left > 0) x->left--;
         return x;

@@ -4,7 +4,7 @@
  */
 #include "model/prices.h"
 
-#include "model/glob.h"
+#include "base/glob.h"
 #include "value/int.h"
 #include "value/json_read.h"
 #include "value/json_write.h"
@@ -78,7 +78,8 @@ bool pdl_price_find(const pdl_prices *p, pdl_str model, pdl_vref parameters, pdl
         return true;
     }
     for (size_t i = p ? pdl_dict_len(p->table) : 0; i-- > 0;)
-        if (pdl_glob_fits(pdl_str_get(pdl_dict_key_at(p->table, i)), model))
+        if (pdl_glob_fits(pdl_str_get(pdl_dict_key_at(p->table, i)), model,
+                          PDL_GLOB_ONE | PDL_GLOB_SETS))
             return read_row(pdl_dict_val_at(p->table, i), out);
     return false;
 }

@@ -1,4 +1,5 @@
-/* glob.c -- patterns of names and paths. Linear: a star goes back to its last place only.
+/* glob.c -- patterns of paths: * and ? end at a slash, ** does not. Linear: a star goes back to its
+ * last place only. Names have the patterns of base/glob.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,8 +17,8 @@ typedef struct star {
 } star;
 
 /* A star that cannot take one byte more gives up to the deep star before it. */
-static bool step_back(star *shallow, star *deep, pdl_str text, bool path, size_t *i, size_t *k) {
-    if (shallow->pattern && !(path && shallow->text < text.n && text.p[shallow->text] == '/')) {
+static bool step_back(star *shallow, star *deep, pdl_str text, size_t *i, size_t *k) {
+    if (shallow->pattern && !(shallow->text < text.n && text.p[shallow->text] == '/')) {
         *i = ++shallow->text;
         *k = shallow->pattern;
         return *i <= text.n;
@@ -29,30 +30,29 @@ static bool step_back(star *shallow, star *deep, pdl_str text, bool path, size_t
     return *i <= text.n;
 }
 
-bool pdl_policy_glob(pdl_str pattern, pdl_str text, bool path) {
+static bool matches(pdl_str pattern, pdl_str text) {
     star shallow = {0}, deep = {0};
     size_t i = 0, k = 0;
     while (i < text.n || k < pattern.n) {
         bool more = k < pattern.n;
         if (more && pattern.p[k] == '*') {
-            bool is_deep = !path || (k + 1 < pattern.n && pattern.p[k + 1] == '*');
+            bool is_deep = k + 1 < pattern.n && pattern.p[k + 1] == '*';
             while (k < pattern.n && pattern.p[k] == '*') k++;
             /* the folders between may be none */
-            if (is_deep && path && k < pattern.n && pattern.p[k] == '/' && k >= 3 &&
-                pattern.p[k - 3] == '/' && pdl_policy_glob(pdl_str_sub(pattern, k + 1, pattern.n),
-                                                           pdl_str_sub(text, i, text.n), path))
+            if (is_deep && k < pattern.n && pattern.p[k] == '/' && k >= 3 &&
+                pattern.p[k - 3] == '/' &&
+                matches(pdl_str_sub(pattern, k + 1, pattern.n), pdl_str_sub(text, i, text.n)))
                 return true;
             if (is_deep) deep = (star){k, i};
             shallow = is_deep ? (star){0} : (star){k, i};
             continue;
         }
         bool one = more && i < text.n &&
-                   (pattern.p[k] == text.p[i] ||
-                    (pattern.p[k] == '?' && !(path && text.p[i] == '/')));
+                   (pattern.p[k] == text.p[i] || (pattern.p[k] == '?' && text.p[i] != '/'));
         if (one) {
             i++;
             k++;
-        } else if (!step_back(&shallow, &deep, text, path, &i, &k)) {
+        } else if (!step_back(&shallow, &deep, text, &i, &k)) {
             return false;
         }
     }
@@ -89,8 +89,7 @@ static void follow_links(pdl_buf *path) {
         found = realpath(all, real) != NULL;
         all[keep] = c;
         if (found) break;
-        while (keep > 0 && all[--keep] != '/') {
-        }
+        while (keep > 0 && all[--keep] != '/') {}
     }
     if (found) {
         pdl_buf_clear(path);
@@ -122,7 +121,7 @@ bool pdl_policy_path_fits(pdl_str pattern, pdl_str folder, pdl_str path, bool re
     if (want.len > 1) pdl_buf_putc(&want, '/');
     pdl_buf_put(&want, pdl_str_sub(pattern, cut, pattern.n));
     pdl_policy_full_path((pdl_str){0}, path, real, &have);
-    bool fits = pdl_policy_glob(pdl_buf_str(&want), pdl_buf_str(&have), true);
+    bool fits = matches(pdl_buf_str(&want), pdl_buf_str(&have));
     pdl_buf_fini(&want);
     pdl_buf_fini(&have);
     return fits;

@@ -6,6 +6,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "base/glob.h"
 #include "policy/policy_impl.h"
 
 #include "base/banned.h"
@@ -30,7 +31,7 @@ bool pdl_sink_find(pdl_str name, pdl_sink_id *out) {
 
 static bool any_fits_tool(const policy *p, pdl_str tool) {
     for (size_t i = 0; i < p->read_only.n; i++)
-        if (pdl_policy_glob(p->read_only.p[i].glob, tool, false)) return true;
+        if (pdl_glob_fits(p->read_only.p[i].glob, tool, PDL_GLOB_ONE)) return true;
     return false;
 }
 
@@ -49,7 +50,7 @@ static bool name_fits(const rule *r, pdl_str name, pdl_str folder) {
     if (!r->name.p) return true;
     if (pdl_sink_rows[r->sink].names == NAMES_PATH)
         return pdl_policy_path_fits(r->name, folder, name, true);
-    return pdl_policy_glob(r->name, name, false);
+    return pdl_glob_fits(r->name, name, PDL_GLOB_ONE);
 }
 
 /* "to" is for "to.address" too. */
@@ -180,7 +181,7 @@ static bool source_fits(const source_pattern *s, pdl_effect_kind kind, pdl_str s
                         pdl_str folder, bool real) {
     if (s->kind != kind) return false;
     if (kind == PDL_EFFECT_read) return pdl_policy_path_fits(s->glob, folder, subject, real);
-    return pdl_policy_glob(s->glob, subject, false);
+    return pdl_glob_fits(s->glob, subject, PDL_GLOB_ONE);
 }
 
 static bool trusts(const policy *p, pdl_effect_kind kind, pdl_str subject, pdl_str folder) {
@@ -232,8 +233,8 @@ static bool whole_name_fits(const rule *r, pdl_str name) {
 static bool server_fits(const rule *r, pdl_str server) {
     if (!r->name.p) return true;
     size_t slash = pdl_str_find(r->name, PDL_STR("/"), 0);
-    return pdl_policy_glob(pdl_str_sub(r->name, 0, slash == PDL_NOT_FOUND ? r->name.n : slash),
-                           server, false);
+    return pdl_glob_fits(pdl_str_sub(r->name, 0, slash == PDL_NOT_FOUND ? r->name.n : slash),
+                         server, PDL_GLOB_ONE);
 }
 
 static bool have_rule(const pdl_policies *p, pdl_sink_id sink, pdl_str name, bool *used,

@@ -31,6 +31,7 @@ pdl_sink pdl_fold_sink(pdl_fold *f);
 /* After the last event: writes the trace as one line of JSON without a newline, in pieces; may be
  * repeated. Stops when put returns false. Errors: limit, io, those of put. */
 typedef bool pdl_fold_put_fn(void *user, pdl_str piece, pdl_err *err);
+pdl_fold_put_fn pdl_fold_put_buf; /* appends to user, a pdl_buf */
 PDL_MUST bool pdl_fold_write(pdl_fold *f, pdl_fold_put_fn *put, void *user, pdl_err *err);
 /* The same as one text. */
 PDL_MUST bool pdl_fold_json(pdl_fold *f, pdl_buf *out, pdl_err *err);

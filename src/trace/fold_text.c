@@ -285,10 +285,10 @@ bool pdl_fold_write(pdl_fold *f, pdl_fold_put_fn *put, void *user, pdl_err *err)
     return ok;
 }
 
-static bool add_to_buf(void *user, pdl_str piece, pdl_err *err) {
+bool pdl_fold_put_buf(void *user, pdl_str piece, pdl_err *err) {
     return pdl_buf_add(user, piece, err);
 }
 
 bool pdl_fold_json(pdl_fold *f, pdl_buf *out, pdl_err *err) {
-    return pdl_fold_write(f, add_to_buf, out, err);
+    return pdl_fold_write(f, pdl_fold_put_buf, out, err);
 }

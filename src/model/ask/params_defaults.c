@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "model/glob.h"
+#include "base/glob.h"
 #include "model/model.h"
 #include "value/text.h"
 
@@ -112,7 +112,8 @@ bool pdl_model_defaults_apply(pdl_vref list, pdl_str model, pdl_val params, pdl_
                 pdl_drop(params);
                 return invalid(v, glob, err);
             }
-            if (pdl_is_str(glob) && pdl_glob_fits(pdl_str_get(glob), model))
+            if (pdl_is_str(glob) &&
+                pdl_glob_fits(pdl_str_get(glob), model, PDL_GLOB_ONE | PDL_GLOB_SETS))
                 merged = pdl_dict_merge(merged, v);
         }
     }

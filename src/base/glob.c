@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "model/glob.h"
+#include "base/glob.h"
 
 #include "base/utf8.h"
 
@@ -26,10 +26,10 @@ static bool in_set(pdl_str glob, size_t p, char c, size_t *end) {
 }
 
 /* On a mismatch only the last star moves, so it is at worst quadratic in two short texts. */
-bool pdl_glob_fits(pdl_str glob, pdl_str s) {
+bool pdl_glob_fits(pdl_str glob, pdl_str s, unsigned special) {
     size_t g = 0, i = 0, star = PDL_NOT_FOUND, from = 0;
     while (i < s.n || g < glob.n) {
-        size_t end = 0;
+        size_t end = 0, width = 1;
         bool ok = false;
         if (g < glob.n && glob.p[g] == '*') {
             star = g++;
@@ -37,13 +37,14 @@ bool pdl_glob_fits(pdl_str glob, pdl_str s) {
             continue;
         }
         if (g < glob.n && i < s.n) {
-            if (glob.p[g] == '[' && (in_set(glob, g + 1, s.p[i], &end), end))
-                ok = in_set(glob, g + 1, s.p[i], &end);
-            else
-                ok = glob.p[g] == '?' || glob.p[g] == s.p[i];
+            bool hit =
+                special & PDL_GLOB_SETS && glob.p[g] == '[' && in_set(glob, g + 1, s.p[i], &end);
+            bool any = special & PDL_GLOB_ONE && glob.p[g] == '?';
+            ok = end ? hit : any || glob.p[g] == s.p[i];
+            if (any) width = pdl_utf8_len((unsigned char)s.p[i]);
         }
         if (ok) {
-            i += glob.p[g] == '?' ? pdl_utf8_len((unsigned char)s.p[i]) : 1;
+            i += width;
             g = end ? end : g + 1;
         } else if (star != PDL_NOT_FOUND && from < s.n) {
             g = star + 1;

@@ -1,0 +1,22 @@
+/* glob.h -- shell patterns of names: of models, tools, servers, commands. Paths, where a star ends at
+ * a slash, are the policies' (policy/glob.c).
+ *
+ * `*` stands for any text, also with slashes in it. What else is special is the caller's choice,
+ * since names may hold the other characters: a tool may be called a[0].
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_BASE_GLOB_H
+#define PDL_BASE_GLOB_H
+
+#include "base/str.h"
+
+enum {
+    PDL_GLOB_ONE = 1, /* ? is any one character */
+    PDL_GLOB_SETS = 2 /* [abc], [a-z], [!abc]: one byte of the set, as Python's fnmatchcase */
+};
+
+/* Does the pattern fit the whole of s? At worst quadratic, however many stars there are. */
+bool pdl_glob_fits(pdl_str glob, pdl_str s, unsigned special);
+
+#endif

@@ -1,0 +1,69 @@
+/* test_glob.c -- patterns of names, and what is special in them only on demand.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "base/glob.h"
+
+#include "t.h"
+
+#include "base/banned.h"
+
+static const struct {
+    const char *glob, *text;
+    unsigned special;
+    bool fits;
+} rows[] = {
+    {"", "", 0, true},
+    {"", "a", 0, false},
+    {"*", "", 0, true},
+    {"*", "a/b", 0, true},
+    {"**", "ab", 0, true},
+    {"a*", "a", 0, true},
+    {"a*", "ba", 0, false},
+    {"*a", "aba", 0, true},
+    {"*ab*ab", "abab", 0, true},
+    {"*ab*ab*", "aab", 0, false},
+    {"a*c", "abcbc", 0, true},
+    {"a*c", "abcb", 0, false},
+    {"gpt-?", "gpt-4", 0, false},
+    {"gpt-?", "gpt-?", 0, true},
+    {"gpt-?", "gpt-4", PDL_GLOB_ONE, true},
+    {"?", "", PDL_GLOB_ONE, false},
+    {"?", "\xc3\xa9", PDL_GLOB_ONE, true},
+    {"*?", "\xc3\xa9", PDL_GLOB_ONE, true},
+    {"??", "\xc3\xa9", PDL_GLOB_ONE, false},
+    {"a[0]", "a[0]", 0, true},
+    {"a[0]", "a0", 0, false},
+    {"a[0]", "a0", PDL_GLOB_SETS, true},
+    {"a[0]", "a[0]", PDL_GLOB_SETS, false},
+    {"[a-c]x", "bx", PDL_GLOB_SETS, true},
+    {"[!a-c]x", "bx", PDL_GLOB_SETS, false},
+    {"[]]", "]", PDL_GLOB_SETS, true},
+    {"[", "[", PDL_GLOB_SETS, true},
+    {"[ab", "[ab", PDL_GLOB_SETS, true},
+    {"*[0-9]", "v10", PDL_GLOB_SETS, true},
+};
+
+static void test_fits(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (pdl_glob_fits(pdl_str_of(rows[i].glob), pdl_str_of(rows[i].text), rows[i].special) !=
+            rows[i].fits)
+            fail_msg("row %zu: %s and %s", i, rows[i].glob, rows[i].text);
+}
+
+/* Not exponential: with 200 stars it would never end. */
+static void test_many_stars(void **state) {
+    (void)state;
+    char glob[402] = "", text[2001] = "";
+    for (size_t i = 0; i < 200; i++) memcpy(glob + 2 * i, "*a", 2);
+    glob[400] = 'b';
+    memset(text, 'a', 2000);
+    assert_false(pdl_glob_fits(pdl_str_of(glob), pdl_str_of(text), 0));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_fits),
+                                       cmocka_unit_test(test_many_stars)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
