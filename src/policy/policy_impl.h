@@ -78,8 +78,8 @@ enum { MOST_APPROVALS = 20, BOUNDED_CAPACITY = 1 << 16 };
 /* read.c */
 bool pdl_label_find_origin(pdl_str name, pdl_label *out);
 
-/* glob.c: the path from the root, without "." and ".." and doubled slashes; with real, links are followed
- * as far as the path exists. */
+/* glob.c: the path from the root, without "." and ".." and doubled slashes; with real, links are
+ * followed as far as the path exists. */
 void pdl_policy_full_path(pdl_str folder, pdl_str path, bool real, pdl_buf *out);
 bool pdl_policy_path_fits(pdl_str pattern, pdl_str folder, pdl_str path, bool real);
 
