@@ -36,6 +36,9 @@ test-reference: all ## the reference's own tests and notebooks, fetched, with li
 test-clients: all ## clients of other people against pdl serve (openai, LangChain, litellm, llm), and a real llama.cpp
 	@$(PY) tools/run-tests -j$(J) --build $(BUILD) clients
 
+test-dojo: all ## the attacks of AgentDojo against agents with and without policies (fetches the package; DOJO_EVERY=1: all of them)
+	@$(PY) tools/run-tests -j$(J) --build $(BUILD) dojo
+
 test-view: all ## the Live Document in a real browser (chromium, with playwright-core from the registry)
 	@$(PY) tools/run-tests -j$(J) --build $(BUILD) page
 

@@ -298,10 +298,10 @@ pdl_step pdl_op_METHOD(pdl_fiber *f, const pdl_callsig *sh, pdl_err *err) {
     const pdl_native *row = pdl_method_find(x, sh->name);
     if (!row) return method_of_value(f, sh, err);
     if (!call_native(f, row, sh, &out, err)) return PDL_STEP_FAIL;
-    pdl_label label = pdl_label_of(x);
+    pdl_label label = pdl_label_of(x), whole = pdl_label_of_part(x);
     pdl_vm_cut_stack(f, f->stack.n - n - 1);
     if (row->flags & PDL_N_MUTATES) {
-        if (sh->root) push(f, pdl_keep(pdl_list_at(out, 0)));
+        if (sh->root) push(f, pdl_with_label(pdl_keep(pdl_list_at(out, 0)), whole));
         push(f, pdl_with_label(pdl_keep(pdl_list_at(out, 1)), label));
         pdl_drop(out);
     } else {

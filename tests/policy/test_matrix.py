@@ -1,0 +1,175 @@
+"""No operation loses the label of what goes into it: every filter, test, function, method, operator, parser, join, block and effect, from the tables
+of the command and of the sources. A row without a sample here fails, so a new operation needs an opinion.
+The label of a result is what a policy says of its endorsement, in the trace.
+SPDX-License-Identifier: Apache-2.0
+"""
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+BUILD = Path(sys.argv[1]).resolve()
+ROOT = Path(__file__).resolve().parent.parent.parent
+PDL = BUILD / "pdl"
+passed = failed = 0
+
+# Read from files: t a text, u one in lower case, l a list of integers, ls of texts, d an object, lo a list of objects, n, x numbers, day a date, b a boolean
+SOURCES = {"t": ("Ab c 3 {x}", None), "u": ("abc", None), "l": ("[3, 1, 2]", "json"), "ls": ('["b", "a"]', "json"), "d": ('{"a": "x", "b": "y"}', "json"),
+           "lo": ('[{"a": 1}, {"a": 2}]', "json"), "n": ("5", "json"), "x": ("2.5", "json"), "day": ("2024-01-15", "yaml"), "b": ("true", "json"),
+           "vec": ("[[1.0, 0.0], [0.0, 1.0]]", "json"),
+           "call": ('{"id": "c", "function": {"name": "f", "arguments": "{}"}}', "json"), "reply": ('{"text": "t", "is_error": false, "content": [], "structured": null}', "json"),
+           "model": ('{"choices": [{"message": {"content": "true"}, "logprobs": {"content": [{"token": "true", "logprob": -0.1, '
+                     '"top_logprobs": [{"token": "true", "logprob": -0.1}, {"token": "false", "logprob": -2}]}]}}]}', "json")}
+FILTERS = {"abs": "n | abs", "attr": "d | attr('a') is defined", "batch": "l | batch(2) | list", "center": "t | center(20)", "d": "t | d('x')", "default": "t | default('x')",
+           "dictsort": "d | dictsort", "filesizeformat": "n | filesizeformat", "first": "l | first", "float": "n | float", "format": "'%s' | format(t)",
+           "groupby": "lo | groupby('a')", "indent": "t | indent", "int": "x | int", "items": "d | items | list", "join": "ls | join(',')", "last": "l | last",
+           "list": "l | list", "map": "ls | map('upper') | list", "max": "l | max", "min": "l | min", "random": "l | random", "reject": "l | reject('odd') | list",
+           "rejectattr": "lo | rejectattr('a', 'odd') | list", "replace": "'x' | replace('x', t)", "reverse": "l | reverse | list", "round": "x | round",
+           "select": "l | select('odd') | list", "selectattr": "lo | selectattr('a', 'odd') | list", "slice": "l | slice(2) | list", "sort": "l | sort", "sum": "l | sum",
+           "truncate": "t | truncate(5)", "unique": "l | unique | list", "xmlattr": "d | xmlattr", "pylist": "l | pylist", "wordwrap": "t | wordwrap(3)"}
+TESTS = {n: "n is %s" % n for n in ("even", "odd", "integer", "float", "number")}
+TESTS.update({n: "n is %s(2)" % n for n in ("eq", "equalto", "ge", "greaterthan", "gt", "le", "lessthan", "lt", "ne", "divisibleby", "sameas", "==", "!=", "<", "<=", ">", ">=")})
+TESTS.update({n: "n %s 2" % n for n in ("==", "!=", "<", "<=", ">", ">=")})
+TESTS.update({"in": "n is in([1, 2])", "mapping": "d is mapping", "filter": "u is filter", "test": "u is test"})
+FUNCTIONS = {"cycler": "cycler(t, 'x').next()", "dict": "dict(a=t)", "joiner": "(joiner(t)() ~ joiner(t)()) if false else t", "lipsum": "lipsum(1, false, 1, 2) ~ t",
+             "namespace": "namespace(a=t).a", "range": "range(n) | list"}
+TEXT_ARGS = {"center": "(20)", "count": "('b')", "endswith": "('3')", "find": "('b')", "format": "(x=1)", "format_map": "({'x': 1})", "index": "('b')", "join": "(['a', 'b'])",
+             "ljust": "(20)", "maketrans": "(u, 'xyz')", "partition": "(' ')", "removeprefix": "('A')", "removesuffix": "('3')", "replace": "('A', 'B')", "rfind": "('b')", "rindex": "('b')",
+             "rjust": "(20)", "rpartition": "(' ')", "split": "(' ')", "rsplit": "(' ')", "startswith": "('A')", "translate": "({65: 'B'})", "zfill": "(20)", "expandtabs": "(4)"}
+LIST_ARGS = {"count": "(1)", "index": "(1)", "pop": "(0)"}
+LIST_CHANGES = {"append": "(9)", "extend": "([9])", "insert": "(0, 9)", "remove": "(1)", "clear": "()", "reverse": "()", "sort": "()"}
+DICT_ARGS = {"get": "('a')", "pop": "('a')", "fromkeys": "(['a'], t)", "setdefault": "('a', 1)", "update": "({'c': 1})"}
+NATIVES = {"bool_confidence": "stdlib.bool_confidence(model)", "calculate": "stdlib.calculate(n | string ~ ' + 1')", "check": "stdlib.check(t, 'string')",
+           "fill": "stdlib.fill('{x}', {'x': t})", "find_object": "stdlib.find_object(d | json, {'a': 'string'})", "find_tool": "pdl_find_tool(call, [f])",
+           "nearest": "stdlib.nearest(vec, [1.0, 0.0], 1)", "reward": "stdlib.reward(model)", "show": None, "slots": "stdlib.slots(t)",
+           "tfidf": "stdlib.tfidf(['a b', 'c'], u, 1)", "tool_error": "pdl_tool_error({'message': t})", "tool_result": "pdl_tool_result(reply)", "tool_text": "pdl_tool_text(reply)",
+           "fail": None, "embed": None, "tool_call": None, "tool_request": None}  # None: prints, fails, or is an effect (below)
+OPERATORS = ["n + 1", "n - 1", "n * 2", "n / 2", "n // 2", "n % 2", "n ** 2", "-n", "+n", "not b", "n < 3", "n == 3", "n in [5]", "u ~ 'x'", "'x' ~ u", "u[0]", "u[0:1]", "l[0]",
+             "l[n - 4]", "['x', 'y'][n - 5]", "l[0:2]", "d.a", "d['a']", "{'a': 1, 'b': 2, 'c': 3}[u[0]]", "[u]", "(u, 1)", "{'a': u}", "{u: 1}", "u if true else 1", "1 and b", "b or 1",
+             "'%s' % u", "l + [1]", "[1] + l", "u * 2", "d | length + 1"]
+BLOCKS = {"text": {"text": ["x", "${ t }"]}, "lastOf": {"lastOf": ["x", "${ t }"]}, "array": {"array": ["${ t }"]}, "object": {"object": {"a": "${ t }"}},
+          "sequence": {"sequence": ["x", "${ t }"], "join": {"as": "text"}}, "if": {"if": True, "then": "${ t }"}, "match": {"match": "${ u }", "with": [{"case": {"any": None, "def": "m"}, "then": "${ m }"}]},
+          "repeat": {"for": {"i": "${ ls }"}, "repeat": "${ i }"}, "map": {"for": {"i": "${ ls }"}, "map": "${ i }"}, "include": {"include": "inner.pdl"},
+          "import": {"lastOf": [{"def": "mod", "import": "inner.pdl"}, "${ mod.got }"]}, "function": {"lastOf": [{"def": "f", "function": {"p": None}, "return": "${ p }"}, "${ f(t) }"]},
+          "call": {"lastOf": [{"def": "f", "function": {"p": None}, "return": "${ p }"}, {"call": "${ f }", "args": {"p": "${ t }"}}]},
+          "model": {"model": "openai/x", "input": "${ t }", "parameters": {"mock_response": "m"}}, "code": {"lang": "python", "code": "result = t", "scope": {"t": "${ t }"}},
+          "get": {"get": "t"}, "data": {"data": {"a": ["${ t }"]}}, "message": {"lastOf": [{"role": "user", "content": "${ t }"}, "${ pdl_context[-1].content }"]}, "read": {"read": "t"},
+          "scalar": {"lastOf": ["${ t }"]}, "factor": None, "aggregator": {"lastOf": [{"def": "agg", "aggregator": "context"}, {"data": "${ t }", "contribute": ["agg"]}, "${ agg | string ~ t }"]},
+          "error": None, "empty": None}  # give nothing of what goes in
+JOINS = {"text": "a", "array": "a", "object": "o", "lastOf": "a", "reduce": "a"}
+PARSERS = {"json": "'[' ~ n | string ~ ']'", "jsonl": "n | string", "yaml": "'a: ' ~ u", "csv": "'a,' ~ u", "regex": "u"}
+EFFECTS = {"model": "model", "embed": None, "code": "code", "object": None, "tool": None, "command": "command", "read": "file", "write": None, "input": "user", "source": None,
+           "sleep": None, "approval": None, "permit": None, "now": "clock", "random": "clock"}  # None: no reply, one that needs a service (tests/unit/test_labels.c), or program text
+EFFECT_BLOCKS = {"model": {"model": "openai/x", "input": "q", "parameters": {"mock_response": "m"}}, "code": {"lang": "python", "code": "result = 1"}, "command": {"lang": "command", "args": ["echo", "x"]},
+                 "read": {"read": "t"}, "input": {"read": None}, "now": None, "random": {"data": "${ [1, 2] | random }"}}
+
+
+def check(ok, name, why=""):
+    global passed, failed
+    passed += bool(ok)
+    failed += not ok
+    if not ok:
+        print(f"FAIL {name}: {why}")
+
+
+def names_of(section):
+    page = subprocess.run([PDL, "__builtins"], capture_output=True, text=True, check=True).stdout
+    part = re.search(r"^## %s\n(.*?)(?=^## |\Z)" % re.escape(section), page, re.S | re.M).group(1)
+    return [m.replace("stdlib.", "") for m in re.findall(r"^\| `([^(`]+)\(", part, re.M)]
+
+
+def decisions(node, out):
+    if isinstance(node, dict):
+        for d in node.get("pdl__decisions", []):
+            if d["sink"] == "endorse":
+                args = {a["name"]: a for a in d["arguments"]}
+                out[json.loads(args["why"]["text"])] = args["value"]["origins"]
+        for v in node.values():
+            decisions(v, out)
+    elif isinstance(node, list):
+        for v in node:
+            decisions(v, out)
+    return out
+
+
+def run(samples, labels):
+    """name -> origins of the value of its block, or what was wrong."""
+    with tempfile.TemporaryDirectory() as d:
+        defs = {}
+        for name, (text, parser) in SOURCES.items():
+            Path(d, name).write_text(text)
+            defs[name] = {"read": name, **({"parser": parser} if parser else {})}
+        Path(d, "inner.pdl").write_text('lastOf: [{def: got, read: t}]\n')
+        Path(d, "p.yaml").write_text("policy: 1\notherwise: allow\n")
+        blocks = [{"lastOf": [b], "endorse": {"labels": labels, "why": name}, "fallback": "failed: %s: ${ pdl_error.message }\n" % name.replace("${", "$ {")} for name, b in samples.items()]
+        Path(d, "a.pdl").write_text(json.dumps({"defs": defs, "text": blocks}))
+        p = subprocess.run([PDL, "--stream", "none", "--policy", "p.yaml", "--trace", "t.json", "a.pdl"], cwd=d, capture_output=True, text=True, timeout=300, input="typed\n",
+                           env={**os.environ, "OPENAI_API_KEY": "k"})
+        if p.returncode:
+            return {}, p.stderr
+        return decisions(json.loads(Path(d, "t.json").read_text()), {}), "\n".join(re.findall(r"failed: .*", p.stdout))
+
+
+def table(section, samples, default):
+    names = names_of(section)
+    check(len(names) > 0, section + " are listed")
+    for unknown in set(samples) - set(names):
+        check(False, "%s: %s" % (section, unknown), "a sample of what is not there")
+    return {"%s: %s" % (section, n): {"data": "${ %s }" % (samples[n] if n in samples else default(n))} for n in names if samples.get(n, "") is not None}
+
+
+def rows_of(path, pattern):
+    return re.findall(pattern, (ROOT / path).read_text(), re.M)
+
+
+samples = table("Filters", FILTERS, lambda n: "t | %s" % n)
+samples.update(table("Tests", TESTS, lambda n: "t is %s" % n))
+samples.update(table("Functions", FUNCTIONS, lambda n: "no sample of " + n))
+samples.update(table("Methods of texts", {}, lambda n: ("t.%s%s" % (n, TEXT_ARGS.get(n, "()"))) if n != "maketrans" else "'a'.maketrans" + TEXT_ARGS[n]))
+samples.update(table("Methods of lists", {}, lambda n: "l.%s%s" % (n, LIST_ARGS.get(n, LIST_CHANGES.get(n, "()")))))
+samples = {k: v for k, v in samples.items() if not (k.startswith("Methods of lists") and k.split(": ")[1] in LIST_CHANGES)}
+for n, args in LIST_CHANGES.items():  # the list itself is the result
+    samples["Methods of lists: " + n] = {"defs": {"own": "${ l }"}, "data": "${ (own.%s%s, own)[1] }" % (n, args)}
+del samples["Methods of lists: clear"]  # nothing is left of what was in it
+samples.update(table("Methods of tuples", {}, lambda n: "(n, 1).%s(5)" % n))
+samples.update(table("Methods of ranges", {}, lambda n: "range(n).%s(1)" % n))
+samples.update(table("Methods of contexts", {}, lambda n: None or "t ~ pdl_context.%s('json')" % n))
+for name, block in table("Methods of objects", {}, lambda n: ("(own.%s%s, own)[1]" if n == "update" else "own.%s%s") % (n, DICT_ARGS.get(n, "()"))).items():
+    samples[name] = {"defs": {"own": "${ d }"}, **block}
+del samples["Methods of objects: clear"]
+samples.update(table("Methods of whole numbers", {}, lambda n: "n.%s()" % n))
+samples.update(table("Methods of floats", {}, lambda n: "x.%s()" % n))
+samples.update(table("Methods of dates", {}, lambda n: "day.%s%s" % (n, "('%Y')" if n == "strftime" else "()")))
+samples.update(table("Natives of stdlib and of its functions", NATIVES, lambda n: "no sample of " + n))
+samples["Natives of stdlib and of its functions: find_tool"]["defs"] = {"f": {"function": {}, "return": "x"}}
+samples.update({"operator: " + o: {"data": "${ %s }" % o} for o in OPERATORS})
+kinds = {b["kind"] for b in json.loads(subprocess.run([PDL, "dump", "--table"], capture_output=True, text=True, check=True).stdout)["blocks"]}
+check(kinds == set(BLOCKS), "every kind of block has a sample", kinds ^ set(BLOCKS))
+samples.update({"block: " + k: b for k, b in BLOCKS.items() if b})
+for j in JOINS:
+    body = "${ {i: 1} }" if j == "object" else "${ i }"
+    how = {"reduce": "${ f }"} if j == "reduce" else {"as": j}
+    samples["join: " + j] = {"lastOf": [{"def": "f", "function": {"p": None, "q": None}, "return": "${ p ~ q }"}, {"for": {"i": "${ ls }"}, "repeat": body, "join": how}]}
+for p, e in PARSERS.items():
+    samples["parser: " + p] = {"data": "${ %s }" % e, "parser": {"regex": "(?P<a>b)", "mode": "search", "spec": {"a": "string"}} if p == "regex" else p}
+samples["pattern: part"] = {"match": "${ d }", "with": [{"case": {"object": {"a": {"any": None, "def": "m"}}}, "then": "${ m }"}]}
+samples["template"] = {"lang": "jinja", "code": "{% for c in u %}{{ c }}{% endfor %}{% set x = u %}{% macro m(a) %}{{ a }}{% endmacro %}{{ m(x) }}"}
+samples["pdl_context"] = {"lastOf": [{"data": "${ t }"}, "${ pdl_context | string }"]}
+found, wrong = run(samples, ["file", "user", "data", "model", "code", "command", "clock"])
+check(not wrong, "the samples run", wrong[:2000])
+for name in samples:
+    check("file" in found.get(name, []), name, found.get(name, "its label is lost"))
+
+kinds = set(rows_of("src/effect/effects.def", r"^EFFECT\((\w+),"))
+check(kinds == set(EFFECTS), "every kind of effect has a row", kinds ^ set(EFFECTS))
+samples = {k: EFFECT_BLOCKS[k] for k, origin in EFFECTS.items() if origin and EFFECT_BLOCKS[k]}
+found, wrong = run(samples, ["file", "user", "data", "model", "code", "command", "clock"])
+check(not wrong, "the effects run", wrong[:2000])
+for name in samples:
+    check(EFFECTS[name] in found.get(name, []), "effect: " + name, found.get(name, "no label"))
+
+print(f"{passed} passed, {failed} failed")
+sys.exit(1 if failed else 0)
