@@ -12,8 +12,8 @@
 #include <time.h>
 
 #include "base/alloc.h"
+#include "check/check.h"
 #include "compile/compile.h"
-#include "lang/check.h"
 #include "lang/load.h"
 #include "yaml/events.h"
 #include "yaml/load.h"

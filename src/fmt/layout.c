@@ -16,7 +16,7 @@
 
 #include "base/banned.h"
 
-enum { STEP = 2 };
+enum { STEP = 2 }; /* columns of a level */
 
 /* A bracket that is open. */
 typedef struct bracket {
@@ -376,6 +376,10 @@ static void put_block_scalar(layout *l, const pdl_ytree_token *k, pdl_ytree_id n
     for (; keep && empty; empty--) pdl_buf_putc(l->out, '\n');
 }
 
+static bool is_block_scalar(const layout *l, pdl_str s) {
+    return !l->open.n && (*s.p == '|' || *s.p == '>');
+}
+
 static uint32_t scalar_indent(const layout *l, pdl_ytree_id id) {
     if (l->open.n) return l->open.p[l->open.n - 1].indent + STEP;
     return id == PDL_YTREE_NONE ? 0 : below(l, id);
@@ -386,10 +390,10 @@ static void put_scalar(layout *l, const pdl_ytree_token *k) {
     pdl_ytree_id before, id = node_from(l, k->start, &before);
     bool inside = in_range(l, k->start, k->end);
     if (id == PDL_YTREE_NONE) id = before;
-    if (!inside || !memchr(s.p, '\n', s.n))
-        put(l, s);
-    else if (!l->open.n && (*s.p == '|' || *s.p == '>'))
+    if (inside && is_block_scalar(l, s))
         put_block_scalar(l, k, id);
+    else if (!inside || !pdl_byte_in('\n', s))
+        put(l, s);
     else
         put_folded(l, k, scalar_indent(l, id));
 }
@@ -404,7 +408,7 @@ static void put_token(layout *l, size_t i) {
     }
     if (closes(k) && l->open.n) l->open.n--;
     if (opens(k)) {
-        bool broken = !fits(l, i, column) && may_break(l, i);
+        bool broken = l->indent < PDL_FORMAT_WIDTH && !fits(l, i, column) && may_break(l, i);
         *pdl_vec_push(&l->open) = (bracket){l->indent, broken};
     }
     if (k->kind == PDL_YTREE_SCALAR_TOKEN)
@@ -489,11 +493,11 @@ static void put_gap(layout *l, size_t i) {
 /* The last line end; a block scalar at the end of a text without one has none to keep. */
 static void put_end(layout *l) {
     const pdl_ytree_token *k = &l->t->tokens[l->t->n_tokens - 1];
-    pdl_str text = l->t->src->text;
-    bool ended = text.p[text.n - 1] == '\n';
+    pdl_str text = l->t->src->text, s = pdl_str_sub(text, k->start, k->end);
+    bool is_open = is_block_scalar(l, s) && pdl_byte_in('\n', s) && s.p[s.n - 1] != '\n';
     if (!in_range(l, k->start, k->end))
         put(l, pdl_str_sub(text, k->end, text.n));
-    else if (ended || !memchr(text.p + k->start, '\n', k->end - k->start))
+    else if (!is_open)
         pdl_buf_putc(l->out, '\n');
 }
 
