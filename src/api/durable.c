@@ -3,10 +3,12 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "api/confined.h"
 #include "api/keys.h"
 #include "api/policies.h"
 #include "api/session_impl.h"
 #include "lang/load.h"
+#include "value/text.h"
 
 #include "base/banned.h"
 
@@ -18,9 +20,36 @@ void pdl_session_name_keys(const pdl_session *s, pdl_durable *d) {
     pdl_environ_each_key(s->env, name_key, d);
 }
 
+static bool is_looking(const pdl_session *s, const pdl_effect *e) {
+    pdl_vref op = pdl_dict_getz(e->request, "op"), server = pdl_dict_getz(e->request, "server"),
+             name = pdl_dict_getz(e->request, "name");
+    pdl_buf tool = PDL_BUF;
+    if (pdl_text_is(op, "list")) return true;
+    if (!pdl_text_is(op, "call") || !pdl_is_str(server) || !pdl_is_str(name)) return false;
+    pdl_buf_putf(&tool, "%.*s/%.*s", PDL_FMT(pdl_str_get(server)), PDL_FMT(pdl_str_get(name)));
+    bool looks = s->policies && pdl_policy_is_read_only(s->policies, pdl_buf_str(&tool));
+    pdl_buf_fini(&tool);
+    return looks;
+}
+
 static void on_spent(void *user, const pdl_effect *e, const pdl_reply *reply) {
     const pdl_session *s = user;
     if (s->limits) pdl_budget_world_spent(s->limits, e, reply);
+}
+
+/* Code and commands in a sandbox without folders to write and without network; tools that the user
+ * says only look; the list of a server's tools. */
+static bool is_harmless(void *user, const pdl_effect *e) {
+    const pdl_session *s = user;
+    const pdl_sandbox *box = NULL;
+    pdl_err ignored = {0};
+    if (e->kind == PDL_EFFECT_tool) return is_looking(s, e);
+    if (e->kind != PDL_EFFECT_code && e->kind != PDL_EFFECT_command && e->kind != PDL_EFFECT_object)
+        return false;
+    pdl_confined *c = s->shared ? s->shared->confined : s->confined;
+    if (!c || !pdl_confined_find(c, e->sandbox, &box, &ignored)) box = NULL;
+    pdl_err_fini(&ignored);
+    return box && pdl_sandbox_is_closed(box);
 }
 
 static void on_parked(void *user) {
@@ -53,6 +82,7 @@ void pdl_session_attach(pdl_session *s, pdl_durable *d, const pdl_durable_option
     full.dir = s->opt.dir;
     full.debug = s->opt.debug;
     full.spent = on_spent;
+    full.is_harmless = is_harmless;
     full.parked = on_parked;
     full.owner = s;
     if (!pdl_is_absent(variables)) s->opt.variables = variables;
@@ -96,6 +126,7 @@ pdl_world *pdl_session_spawn_durable(pdl_session *s, const pdl_spawn *spawn, pdl
                              .debug = s->opt.debug,
                              .provisional = spawn->provisional,
                              .spent = on_spent,
+                             .is_harmless = is_harmless,
                              .owner = s};
     pdl_world *w = pdl_durable_world(spawn->durable, &o);
     if (!s->guard) return w;

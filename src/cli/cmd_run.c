@@ -343,8 +343,8 @@ int pdl_cli_run_lasting(const arguments *a, lasting *l) {
         .sandbox_process =
             a->given[OPT_sandbox_min] && pdl_str_is(a->value[OPT_sandbox_min], "process"),
         .sandbox_note = note_once,
-        .policies = &a->value[OPT_policy],
-        .n_policies = a->given[OPT_policy],
+        .policies = l && l->resumes ? l->policies.p : &a->value[OPT_policy],
+        .n_policies = l && l->resumes ? l->policies.n : a->given[OPT_policy],
         .trace = a->given[OPT_trace] || a->given[OPT_view],
         .otlp = a->value[OPT_otlp],
         .otlp_content = a->given[OPT_otlp_content],

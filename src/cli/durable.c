@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "cli/cli.h"
 #include "cli/term.h"
 #include "io/file.h"
@@ -32,9 +33,103 @@ static const opt_id kept[] = {OPT_stream,      OPT_jobs,    OPT_timeout, OPT_bud
                               OPT_provisional, OPT_cache,   OPT_output};
 enum { N_KEPT = sizeof kept / sizeof kept[0] };
 
+/* --- what confines a run may only become stricter --------------------------------------------- */
+
+/* The content of a policy as a hash; empty: it is no file, but the name of a built-in one. */
+static void policy_hash(pdl_str name, char out[65]) {
+    pdl_buf text = PDL_BUF_INIT(PDL_MAX_TEXT);
+    pdl_err ignored = {0};
+    char *path = pdl_str_dup(name);
+    out[0] = 0;
+    if (pdl_file_kind_of(path) == PDL_FILE_REGULAR && pdl_file_read(path, &text, &ignored))
+        pdl_hash_hex(pdl_buf_str(&text), out);
+    pdl_err_fini(&ignored);
+    pdl_free(path);
+    pdl_buf_fini(&text);
+}
+
+static void put_policy(pdl_str name, pdl_buf *out, const char **comma) {
+    char hash[65];
+    if (!name.n) return;
+    policy_hash(name, hash);
+    pdl_buf_putf(out, "%s[", *comma);
+    pdl_json_quote(name, 0, out);
+    pdl_buf_putf(out, ",\"%s\"]", hash);
+    *comma = ",";
+}
+
+/* The policies and the sandbox that are in force, wherever they were asked for. */
+static void put_guards(const arguments *a, pdl_buf *out) {
+    const char *named = getenv("PDL_POLICY"), *comma = "";
+    pdl_str profile = pdl_cli_sandbox_profile(a);
+    PDL_PUT(out, "\"policies\":[");
+    if (a->given[OPT_policy]) put_policy(a->value[OPT_policy], out, &comma);
+    put_policy(pdl_str_of(named ? named : ""), out, &comma);
+    PDL_PUT(out, "],\"sandbox\":");
+    pdl_json_quote(profile, 0, out);
+    PDL_PUT(out, ",\"sandbox-min\":");
+    pdl_json_quote(a->given[OPT_sandbox_min] ? a->value[OPT_sandbox_min] : PDL_STR("full"), 0, out);
+}
+
+static pdl_str text_in(pdl_vref v, const char *name) {
+    pdl_vref x = pdl_dict_getz(v, name);
+    return !pdl_is_absent(x) && pdl_is_str(x) ? pdl_str_get(x) : (pdl_str){0};
+}
+
+/* A copy that lives as long as the process, as other arguments. */
+static pdl_str lasting_text(pdl_str s) { return (pdl_str){pdl_str_dup(s), s.n}; }
+
+static bool take_sandbox(arguments *a, pdl_vref v, pdl_err *err) {
+    pdl_str was = text_in(v, "sandbox"), now = pdl_cli_sandbox_profile(a);
+    bool asked = a->given[OPT_sandbox] || a->given[OPT_no_sandbox];
+    if (!was.n) return true;
+    if (asked && !pdl_str_eq(was, now))
+        return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                           "the run began in the sandbox %.*s: a resume has the same",
+                           PDL_FMT(was));
+    bool weaker = a->given[OPT_sandbox_min] && pdl_str_is(a->value[OPT_sandbox_min], "process");
+    bool full = pdl_str_is(text_in(v, "sandbox-min"), "full");
+    if (weaker && full)
+        return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                           "the run began with --sandbox-min full: a resume has no weaker one");
+    a->given[OPT_sandbox] = true;
+    a->given[OPT_no_sandbox] = false;
+    a->value[OPT_sandbox] = lasting_text(was);
+    if (!full && !a->given[OPT_sandbox_min]) {
+        a->given[OPT_sandbox_min] = true;
+        a->value[OPT_sandbox_min] = PDL_STR("process");
+    }
+    return true;
+}
+
+static bool take_policies(lasting *l, const arguments *a, pdl_vref v, pdl_err *err) {
+    pdl_vref list = pdl_dict_getz(v, "policies");
+    size_t n = !pdl_is_absent(list) && pdl_is_list(list) ? pdl_list_len(list) : 0;
+    bool again = false;
+    for (size_t i = 0; i < n; i++) {
+        pdl_vref one = pdl_list_at(list, i);
+        bool pair = pdl_is_list(one) && pdl_list_len(one) == 2 && pdl_is_str(pdl_list_at(one, 0)) &&
+                    pdl_is_str(pdl_list_at(one, 1));
+        if (!pair) continue;
+        pdl_str name = pdl_str_get(pdl_list_at(one, 0));
+        char hash[65];
+        policy_hash(name, hash);
+        if (!pdl_str_is(pdl_str_get(pdl_list_at(one, 1)), hash))
+            return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                               "the policy %.*s is not what it was when the run began: a resume "
+                               "needs it as it was; --policy adds a stricter one",
+                               PDL_FMT(name));
+        *pdl_vec_push(&l->policies) = lasting_text(name);
+        again |= a->given[OPT_policy] && pdl_str_eq(name, a->value[OPT_policy]);
+    }
+    if (a->given[OPT_policy] && !again) *pdl_vec_push(&l->policies) = a->value[OPT_policy];
+    return true;
+}
+
 static void put_options(const arguments *a, pdl_buf *out) {
-    const char *comma = "";
+    const char *comma = ",";
     pdl_buf_putc(out, '{');
+    put_guards(a, out);
     for (size_t i = 0; i < N_KEPT; i++) {
         if (!a->given[kept[i]]) continue;
         pdl_buf_putf(out, "%s\"%s\":", comma, pdl_cli_option_of(kept[i])->name);
@@ -48,7 +143,7 @@ static void put_options(const arguments *a, pdl_buf *out) {
 }
 
 /* Those that a does not give. Values live as long as the process. */
-static bool take_options(arguments *a, pdl_str json, pdl_err *err) {
+static bool take_options(lasting *l, arguments *a, pdl_str json, pdl_err *err) {
     pdl_val v;
     if (!pdl_json_read(json, 0, &v, NULL, err)) return false;
     for (size_t i = 0; pdl_is_dict(v) && i < N_KEPT; i++) {
@@ -58,8 +153,9 @@ static bool take_options(arguments *a, pdl_str json, pdl_err *err) {
         if (pdl_is_str(x))
             a->value[kept[i]] = (pdl_str){pdl_str_dup(pdl_str_get(x)), pdl_str_get(x).n};
     }
+    bool ok = !pdl_is_dict(v) || (take_sandbox(a, v, err) && take_policies(l, a, v, err));
     pdl_drop(v);
-    return true;
+    return ok;
 }
 
 int pdl_cli_refuse_alone(const arguments *a, const opt_id *own) {
@@ -196,7 +292,7 @@ bool pdl_cli_lasting_open(lasting *l, arguments *a, pdl_durable_use use, pdl_err
     l->is_listed = pdl_runs_is_id(a->files.p[0]) && pdl_str_is(a->files.p[0], l->id);
     if (use == PDL_DURABLE_CONTINUE || use == PDL_DURABLE_CHECK) enter_folder(f);
     a->files.p[0] = f->file;
-    return take_options(a, f->options, err) && take_ways(l, a, err);
+    return take_options(l, a, f->options, err) && take_ways(l, a, err);
 }
 
 /* Lines that earlier processes handed out: a regular file that begins with them is read behind
@@ -258,7 +354,7 @@ bool pdl_cli_lasting_attach(lasting *l, const arguments *a, pdl_session *s, term
         .changed_fails = a->given[OPT_changed] && pdl_str_is(a->value[OPT_changed], "fail"),
         .rebuild = a->given[OPT_rebuild],
         .user = t,
-        .has_output = pdl_cli_term_has_held,
+        .has_output = a->given[OPT_check] ? NULL : pdl_cli_term_has_held,
         .put_output = pdl_cli_term_write,
     };
     if (l->resumes) {
@@ -317,5 +413,6 @@ void pdl_cli_lasting_fini(lasting *l) {
     pdl_drop(l->inputs);
     pdl_free(l->path);
     pdl_free(l->id);
+    pdl_vec_fini(&l->policies);
     *l = (lasting){.inputs = pdl_absent()};
 }

@@ -268,11 +268,12 @@ static const opt_id batch_options[] = {
     OPT_prices,    OPT_max_rps,        OPT_max_tpm,      OPT_wire,        OPT_policy,
     OPT_sandbox,   OPT_no_sandbox,     OPT_sandbox_min,  OPT_COUNT};
 static const opt_id resume_options[] = {
-    OPT_help,     OPT_changed,  OPT_again,       OPT_skip,    OPT_rebuild,      OPT_take_over,
-    OPT_only_new, OPT_check,    OPT_data_file,   OPT_data,    OPT_stream,       OPT_trace,
-    OPT_sync,     OPT_park,     OPT_provisional, OPT_output,  OPT_cache,        OPT_jobs,
-    OPT_timeout,  OPT_budget,   OPT_prices,      OPT_max_rps, OPT_max_tpm,      OPT_wire,
-    OPT_policy,   OPT_progress, OPT_verbose,     OPT_otlp,    OPT_otlp_content, OPT_COUNT};
+    OPT_help,       OPT_changed,     OPT_again,       OPT_skip,    OPT_rebuild,      OPT_take_over,
+    OPT_only_new,   OPT_check,       OPT_data_file,   OPT_data,    OPT_stream,       OPT_trace,
+    OPT_sync,       OPT_park,        OPT_provisional, OPT_output,  OPT_cache,        OPT_jobs,
+    OPT_timeout,    OPT_budget,      OPT_prices,      OPT_max_rps, OPT_max_tpm,      OPT_wire,
+    OPT_policy,     OPT_progress,    OPT_verbose,     OPT_otlp,    OPT_otlp_content, OPT_sandbox,
+    OPT_no_sandbox, OPT_sandbox_min, OPT_COUNT};
 static const opt_id runs_options[] = {OPT_help, OPT_json, OPT_keep, OPT_redact, OPT_COUNT};
 static const opt_id answer_options[] = {OPT_help, OPT_at, OPT_COUNT};
 static const opt_id trace_options[] = {OPT_help, OPT_trace_form, OPT_COUNT};

@@ -87,9 +87,11 @@ typedef struct pdl_durable_options {
      * many bytes of the output have been written in all. */
     bool (*has_output)(void *user);
     uint64_t (*put_output)(void *user);
-    void *owner; /* of the two that follow */
+    void *owner; /* of those that follow */
     /* An effect was answered from the file: budgets are charged. */
     void (*spent)(void *user, const pdl_effect *e, const pdl_reply *reply);
+    /* Does nothing outside change by this action, so that it may be done twice? NULL: it does. */
+    bool (*is_harmless)(void *user, const pdl_effect *e);
     /* The run is parked: end it. Called once. */
     void (*parked)(void *user);
 } pdl_durable_options;

@@ -54,9 +54,8 @@ bool pdl_journal_key(const journal_form *form, const pdl_effect *e, journal_id *
 }
 
 journal_form pdl_journal_form_of(const pdl_journal *j) {
-    return (journal_form){.secrets = j->secrets,
-                          .mask = j->mask,
-                          .folder = pdl_str_of(j->folder ? j->folder : "")};
+    return (journal_form){
+        .secrets = j->secrets, .mask = j->mask, .folder = pdl_str_of(j->folder ? j->folder : "")};
 }
 
 void pdl_journal_id_fini(journal_id *id) {

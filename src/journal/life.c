@@ -367,6 +367,7 @@ bool pdl_durable_skip(pdl_durable *d, pdl_str place, pdl_str json, pdl_err *err)
         pdl_buf why = PDL_BUF;
         pdl_buf_putf(&why, "--skip %.*s: %s", PDL_FMT(place), err->msg);
         pdl_err_reword(err, &why);
+        err->kind = PDL_E_usage;
         return false;
     }
     *pdl_vec_push(&d->ways) = (way_out){.place = pdl_str_dup(place), .skip = true, .result = v};

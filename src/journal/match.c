@@ -55,6 +55,10 @@ static bool acts_outside(pdl_effect_kind k) {
     return pdl_effect_has(k, PDL_EFFECT_ACTS) && k != PDL_EFFECT_input;
 }
 
+bool pdl_durable_may_repeat(const pdl_durable *d, const pdl_effect *e) {
+    return e->repeatable || (d->opt.is_harmless && d->opt.is_harmless(d->opt.owner, e));
+}
+
 /* The action that began and has no end: what is to be done about it was said before the run. */
 static match_kind unfinished(struct row_search *x, const store_effect *row) {
     pdl_durable *d = x->d;
@@ -67,7 +71,8 @@ static match_kind unfinished(struct row_search *x, const store_effect *row) {
         o->row = row->id;
         return MATCH_AGAIN; /* with its reply: the row is completed */
     }
-    if (acts && !row->again && !o->e->repeatable && !pdl_durable_way(d, row->place, false)) {
+    if (acts && !row->again && !pdl_durable_may_repeat(d, o->e) &&
+        !pdl_durable_way(d, row->place, false)) {
         pdl_err_set(&o->err, PDL_E_runtime, o->e->loc,
                     "the %s at %.*s began, and it is not known whether it was done",
                     pdl_effect_kind_name(o->e->kind), PDL_FMT(row->place));

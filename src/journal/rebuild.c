@@ -108,11 +108,18 @@ void pdl_durable_pump_rebuild(pdl_durable *d, pending_effect *done) {
 }
 
 /* Takes o: code that looks at what others left waits until they have run again. */
+/* What ran where nothing can come out may run again. */
+static bool all_harmless(const pdl_durable *d) {
+    for (size_t i = 0; i < d->recorded_code.n; i++)
+        if (!pdl_durable_may_repeat(d, d->recorded_code.p[i]->e)) return false;
+    return true;
+}
+
 bool pdl_durable_waits_for_session(pdl_durable *d, pending_effect *o) {
     pdl_err err = {0};
     if (!pdl_durable_is_of_worker(o->e->kind) || d->rebuilt || !d->recorded_code.n) return false;
     if (!d->rebuilding && !needs_session(o->e)) return false;
-    if (!d->opt.rebuild) {
+    if (!d->opt.rebuild && !all_harmless(d)) {
         pdl_err_set(&err, PDL_E_runtime, o->e->loc,
                     "this code needs what earlier blocks left in Python, which ended with the "
                     "process");

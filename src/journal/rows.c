@@ -320,7 +320,7 @@ bool pdl_durable_write_begin(pdl_durable *d, pending_effect *o, const identity *
                         .messages = id->messages,
                         .start = pdl_journal_wall(),
                         .begin_clock = pdl_durable_clock(d),
-                        .again = o->e->repeatable};
+                        .again = pdl_durable_may_repeat(d, o->e)};
     row_texts t = {PDL_BUF, PDL_BUF};
     bool ok = !o->has_reply || fill_end(d, o, &row, &t, err);
     ok = ok && pdl_store_begin(d->store, &row, &o->row, err);

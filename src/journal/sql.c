@@ -364,9 +364,7 @@ pdl_str pdl_sql_text(sql *q, sql_row *row, int i) {
 int64_t pdl_sql_int(sql *q, sql_row *row, int i) { return q->api.column_int64(row, i); }
 double pdl_sql_num(sql *q, sql_row *row, int i) { return q->api.column_double(row, i); }
 int pdl_sql_count(sql *q, sql_row *row) { return q->api.column_count(row); }
-sql_kind pdl_sql_kind(sql *q, sql_row *row, int i) {
-    return (sql_kind)q->api.column_type(row, i);
-}
+sql_kind pdl_sql_kind(sql *q, sql_row *row, int i) { return (sql_kind)q->api.column_type(row, i); }
 
 bool pdl_sql_names(sql *q, size_t i, void (*fn)(void *user, pdl_str name), void *user,
                    pdl_err *err) {

@@ -203,12 +203,13 @@ static bool check_file(pdl_store *s, pdl_err *err) {
 bool pdl_store_open(pdl_str path, bool writes, bool full, pdl_store **out, pdl_err *err) {
     pdl_store *s = PDL_NEW(pdl_store);
     s->full = full;
-    bool ok = pdl_sql_open(path, &reading, &s->q, err) && check_file(s, err);
+    bool ok = pdl_sql_open(path, &reading, &s->q, err);
+    if (ok) pdl_sql_leave_log(s->q, true); /* a file that is refused stays as it was */
+    ok = ok && check_file(s, err);
     if (ok && writes) {
         s->writes = true;
         s->next_level = full ? 2 : 1;
     }
-    if (ok) pdl_sql_leave_log(s->q, true);
     if (ok)
         *out = s;
     else
@@ -262,6 +263,7 @@ bool pdl_store_is_unbegun(pdl_str path) {
         (empty ||
          (pdl_sql_is_ours(s.q, objects, sizeof objects / sizeof *objects, &ours, &ignored) &&
           ours && pdl_store_get(&s, "started", &started, &ignored) && !started.len));
+    if (s.q) pdl_sql_leave_log(s.q, true); /* who only looks changes nothing */
     pdl_sql_close(s.q);
     pdl_err_fini(&ignored);
     pdl_buf_fini(&started);

@@ -129,6 +129,8 @@ PDL_MUST bool pdl_durable_read_answer(pdl_durable *d, const store_effect *row, p
                                       pending_effect *out, pdl_err *err);
 
 /* match.c */
+/* May the effect be done again without asking? */
+bool pdl_durable_may_repeat(const pdl_durable *d, const pdl_effect *e);
 typedef enum { MATCH_NONE, MATCH_ANSWERED, MATCH_AGAIN, MATCH_FAILED } match_kind;
 /* Fills o from the file: its answer (ANSWERED), or the row that is to be gone on with (AGAIN).
  * FAILED: o->err says why the run cannot go on. */

@@ -110,6 +110,8 @@ void pdl_policies_each_rule(const pdl_policies *p,
  * whether it is trusted. */
 pdl_label pdl_policies_label_of(const pdl_policies *p, pdl_effect_kind kind, pdl_str subject,
                                 pdl_str folder, bool *is_trusted);
+/* Does the user say that this tool (SERVER/NAME) only looks? False where no policy says so. */
+bool pdl_policy_is_read_only(const pdl_policies *p, pdl_str tool);
 /* Is there a rule for tools of this server? Marks those that there are, as the next function. */
 bool pdl_policies_have_tools(const pdl_policies *p, pdl_str server, bool *used);
 /* Is there a rule for this name of a sink in one of the policies? Marks the rules that fit in

@@ -84,7 +84,6 @@ void pdl_policy_full_path(pdl_str folder, pdl_str path, bool real, pdl_buf *out)
 bool pdl_policy_path_fits(pdl_str pattern, pdl_str folder, pdl_str path, bool real);
 
 /* judge.c */
-bool pdl_policy_is_read_only(const pdl_policies *p, pdl_str tool);
 
 /* asks.c */
 typedef struct ask_list {

@@ -495,4 +495,8 @@ const char **pdl_sandbox_argv(const pdl_sandbox *s, const char *const *argv) {
 }
 
 const char *const *pdl_sandbox_env(const pdl_sandbox *s) { return s->env.p; }
+bool pdl_sandbox_is_closed(const pdl_sandbox *s) {
+    return !s->profile.write.n && !s->profile.net.n;
+}
+
 double pdl_sandbox_seconds(const pdl_sandbox *s) { return s->profile.seconds; }

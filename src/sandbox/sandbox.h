@@ -69,6 +69,8 @@ bool pdl_sandbox_may_reach(const pdl_sandbox *s, pdl_str url);
  * folder: the code may have put it there for the engine to follow. -1 and errno. *other: path is in
  * no such folder, and is to be opened as usual. */
 int pdl_sandbox_open(const pdl_sandbox *s, const char *path, int flags, unsigned mode, bool *other);
+/* Nothing that lasts can come out of it: no folder to write, no network. */
+bool pdl_sandbox_is_closed(const pdl_sandbox *s);
 double pdl_sandbox_seconds(const pdl_sandbox *s); /* 0: no limit of its own */
 
 /* Exit codes of the helper for what is no end of the command. */

@@ -1,0 +1,290 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""test_promises.py -- what durable runs promise beside surviving kills: changed programs, time and chance, budgets, owners, keys, guards.
+
+    test_promises.py BUILD_DIR
+
+Runs are killed at a place that they reach: a command that waits until it is told to go on. Last line: `N passed, N failed`.
+"""
+import json
+import pathlib
+import re
+import signal
+import socket
+import sqlite3
+import sys
+import time
+
+sys.dont_write_bytecode = True
+from kit import Folder, Service  # noqa: E402
+
+SECONDS = 60
+KEY = "sk-canary-0123456789"
+# The run stops here until the file `go` is there; the file `here` says that it has come so far.
+STOP = "{lang: command, code: \"sh -c 'touch here; while [ ! -e go ]; do sleep 0.02; done; echo went'\", idempotent: true}"
+
+
+class Test:
+    def __init__(self, build):
+        self.build, self.passed, self.failed = build, 0, 0
+        self.service = Service(0.001)
+
+    def check(self, title, ok, text=""):
+        self.passed, self.failed = self.passed + bool(ok), self.failed + (not ok)
+        if not ok:
+            print("FAIL %s\n%s" % (title, str(text)[:1500]), flush=True)
+
+    def folder(self, program, **files):
+        self.service.begin()
+        f = Folder(self.build + "/pdl", self.service, "p", program)
+        f.journal = f.path / "runs" / "r.journal"
+        for name, text in files.items():
+            (f.path / name.replace("_", ".")).write_text(text)
+        return f
+
+    def wait_for(self, path):
+        end = time.monotonic() + SECONDS
+        while not path.exists() and time.monotonic() < end:
+            time.sleep(0.01)
+
+    def kill_at_stop(self, f, *args, **env):
+        """Runs the program up to STOP and kills it there; then the way is free."""
+        p = f.start(["--durable", "--id", "r", *args, "main.pdl"], env=env)
+        self.wait_for(f.path / "here")
+        f.kill(p)
+        out, err = p.communicate(timeout=SECONDS)
+        self.check("it is killed where it stops", p.returncode == -signal.SIGKILL, (p.returncode, out, err))
+        (f.path / "go").touch()
+
+    # --- 3: actions ---
+
+    def actions(self):
+        f = self.folder("text:\n- {lang: command, code: \"sh -c 'echo did >> acts; touch here; sleep 60'\"}\n- \" end\"\n")
+        self.kill_at_stop(f)
+        code, _, err = f.run("resume", "r")
+        self.check("an action without an end stops the resume", code == 1 and "text.0.code" in err and "--again" in err and "--skip" in err, err)
+        before = f.journal.read_bytes()
+        code, _, err = f.run("resume", "r", "--skip", "text.0.code=[1]")
+        self.check("the result of a command is a text", code == 2 and "string" in err and f.journal.read_bytes() == before, err)
+        code, _, err = f.run("resume", "r", "--skip", "text.0.code={")
+        self.check("a result is JSON", code == 2 and "--skip" in err, err)
+        code, _, err = f.run("resume", "r", "--skip", "text.9=1")
+        self.check("a place at which nothing is open", code == 2 and "text.9" in err, err)
+        code, out, err = f.run("resume", "r", "--skip", 'text.0.code="by hand"')
+        self.check("--skip gives its result", code == 0 and out == "by hand end\n" and f.acts()["did"] == 1, (out, err))
+        f.remove()
+        f = self.folder("defs: {o: {aggregator: {file: out.txt}}}\ntext:\n- {text: \"one\\n\", contribute: [o]}\n- %s\n- {text: \"two\\n\", contribute: [o]}\n" % STOP)
+        self.kill_at_stop(f)
+        (f.path / "out.txt").write_text("somebody else's\n")
+        code, _, err = f.run("resume", "r")
+        self.check("a file that others changed stops the resume", code == 1 and "out.txt" in err, err)
+        self.check("and is left as it is", (f.path / "out.txt").read_text() == "somebody else's\n")
+        f.remove()
+
+    # --- 4: changed programs ---
+
+    def changes(self):
+        program = ("text:\n- {model: openai/m, input: first}\n- {model: openai/m, input: second}\n- {read: data.txt}\n- %s\n- \" end\"\n" % STOP)
+        for what, old, new, asked, note in (
+                ("a line above", "text:\n", "text:\n- \"new line \"\n", {}, "text.1.model: the answer recorded at text.0.model"),
+                ("another question", "input: second", "input: other", {"other": 1}, ""),
+                ("the order", "input: first}\n- {model: openai/m, input: second", "input: second}\n- {model: openai/m, input: first", {}, "recorded at")):
+            f = self.folder(program, data_txt="data\n")
+            self.kill_at_stop(f)
+            (f.path / "main.pdl").write_text(program.replace(old, new))
+            self.service.begin()
+            before = f.journal.read_bytes()
+            code, out, err = f.run("resume", "r", "--check")
+            self.check("%s: --check says what would be asked and changes nothing" % what, code == 0 and "from the journal" in out and
+                       f.journal.read_bytes() == before and not self.service.asked, (out, err))
+            if note:
+                code, out, err = f.run("resume", "r", "--changed", "fail")
+                self.check("%s: --changed fail stops" % what, code == 1 and "changed" in err and not self.service.asked, (code, err))
+            code, out, err = f.run("resume", "r")
+            self.check("%s: only what is new is asked" % what, code == 0 and dict(self.service.asked) == asked, (out, err, self.service.asked))
+            self.check("%s: a note says so" % what, "has changed" in err and note in err, err)
+            f.remove()
+        f = self.folder(program, data_txt="data\n")
+        self.kill_at_stop(f)
+        (f.path / "data.txt").write_text("other\n")
+        code, out, err = f.run("resume", "r")
+        self.check("the run has what it read; a note names the file that changed", code == 0 and "data\n" in out and "data.txt" in err, (out, err))
+        f.remove()
+        f = self.folder("text:\n- {lang: command, code: \"sh -c 'echo act >> acts; echo one'\"}\n- %s\n" % STOP)
+        self.kill_at_stop(f)
+        text = (f.path / "main.pdl").read_text()
+        (f.path / "main.pdl").write_text(text.replace("text:\n", "text:\n- above\n"))
+        code, out, err = f.run("resume", "r", "--again", "all")
+        self.check("an action is reused at its own place alone", code == 0 and f.acts()["act"] == 2, (out, err, f.acts()))
+        f.remove()
+
+    # --- 6: time, chance, budgets ---
+
+    def time_and_chance(self):
+        f = self.folder("text:\n- \"${ now() } \"\n- \"${ range(1000000) | list | random } \"\n- %s\n- \" ${ now() }\"\n" % STOP)
+        code, out, _ = f.run("-e", "text: ['${ now() }', '${ [1] | random }']")
+        if code == 0:
+            self.kill_at_stop(f, "-o", "printed")
+            rows = [r for r in sqlite3.connect(f.journal).execute("select kind, reply from effects where kind in ('now', 'random')")]
+            code, out, err = f.run("resume", "r")
+            printed = (f.path / "printed").read_text()
+            first = next((r[1] for r in rows if r[0] == "now"), "nothing")
+            self.check("the clock is read once", code == 0 and printed.split()[0] == first.strip('"').rstrip("0") or first[:12] in printed, (printed, rows, err))
+        f.remove()
+        f = self.folder("text: [{read: a.txt}, {model: openai/m, input: one}, %s, {model: openai/m, input: two}, {model: openai/m, input: three}]\n" % STOP, a_txt="x")
+        self.kill_at_stop(f, "--budget", "calls=2")
+        code, out, err = f.run("resume", "r")
+        self.check("what was spent stays spent", code == 1 and "budget" in err and self.service.asked["three"] + self.service.asked["two"] == 1, (code, err, self.service.asked))
+        code, out, err = f.run("resume", "r", "--budget", "calls=3")
+        self.check("an option that is given again replaces the recorded one", code == 0 and sum(self.service.asked.values()) == 3, (code, err, self.service.asked))
+        f.remove()
+
+    # --- 7: output ---
+
+    def output(self):
+        f = self.folder("text:\n- before\n- {model: openai/m, input: x, def: x}\n- \"${ x[:0] }\"\n- %s\n- after\n" % STOP)
+        self.kill_at_stop(f)
+        code, out, _ = f.run("resume", "r", "--only-new")
+        self.check("--only-new leaves out what was printed, but perhaps its last piece", code == 0 and "before" not in out and out.endswith("after\n"), out)
+        code, out, _ = f.run("resume", "r")
+        self.check("a run that ended is printed again", code == 0 and out == "beforeX went\nafter\n" or out == "beforeXwent\nafter\n", out)
+        f.remove()
+
+    # --- 8: one owner ---
+
+    def owner(self):
+        f = self.folder("text: [%s, {model: openai/m, input: x}]\n" % STOP)
+        p = f.start(["--durable", "--id", "r", "main.pdl"])
+        self.wait_for(f.path / "here")
+        code, _, err = f.run("resume", "r")
+        self.check("a run that goes on is nobody else's", code == 1 and "runs already: process %d" % p.pid in err and socket.gethostname() in err, err)
+        code, _, err = f.run("--durable", "--id", "r", "main.pdl")
+        self.check("its name is taken", code == 1 and "there is a run r already" in err, err)
+        code, _, err = f.run("runs", "rm", "r")
+        self.check("it is not removed", code == 1 and f.journal.exists(), err)
+        code, _, err = f.run("answer", "r", "x")
+        self.check("it is not answered", code == 1 and "runs already" in err, err)
+        code, out, _ = f.run("runs", "--json")
+        self.check("it is listed as running", json.loads(out)[0]["state"] == "running", out)
+        code, out, _ = f.run("runs", "export", "r", "copy.journal")
+        self.check("it can be copied", code == 0 and (f.path / "copy.journal").exists(), out)
+        code, out, err = f.run("trace", "r")
+        self.check("its trace is shown up to here", code == 0 and json.loads(out), err)
+        f.kill(p)
+        p.communicate()
+        (f.path / "go").touch()
+        code, _, err = f.run("resume", "./copy.journal")
+        self.check("a copy of a run that went on needs --take-over, or its owner is gone", code == 0 or "--take-over" in err, (code, err))
+        db = sqlite3.connect(f.journal)
+        owner = db.execute("select value from run where key = 'owner'").fetchone()[0]
+        db.execute("update run set value = ? where key = 'owner'", (owner.rsplit(" ", 1)[0] + " elsewhere",))
+        db.commit()
+        db.close()
+        code, _, err = f.run("resume", "r")
+        self.check("one of another host needs --take-over", code == 1 and "--take-over" in err and "elsewhere" in err, err)
+        code, _, err = f.run("resume", "r", "--take-over")
+        self.check("with it the run continues", code == 0, err)
+        f.remove()
+
+    # --- 9: keys ---
+
+    def keys(self):
+        f = self.folder("text: [{read: key.txt, def: k}, {model: openai/m, input: \"say ${ k }\"}, %s, {model: openai/m, input: \"again ${ k }\"}]\n" % STOP, key_txt=KEY)
+        self.kill_at_stop(f, OPENAI_API_KEY=KEY)
+        rest = b"".join(p.read_bytes() for p in f.journal.parent.iterdir() if "journal" in p.name)
+        self.check("keys stand as references", KEY.encode() not in rest and b"k:OPENAI_API_KEY" in rest)
+        self.check("the file is its owner's", oct(f.journal.stat().st_mode & 0o777) == "0o600", f.journal.stat())
+        env = {k: v for k, v in f.env.items() if k != "OPENAI_API_KEY"}
+        f.env = env
+        code, _, err = f.run("resume", "r")
+        self.check("a key that is not set is an error with its name", code == 1 and "OPENAI_API_KEY" in err, err)
+        f.env = {**env, "OPENAI_API_KEY": "sk-another-9876543210"}
+        code, out, err = f.run("resume", "r")
+        self.check("another key takes its place", code == 0, err)
+        code, _, err = f.run("runs", "export", "r", "out.journal", "--redact")
+        data = (f.path / "out.journal").read_bytes()
+        self.check("a redacted copy has neither", code == 0 and KEY.encode() not in data and b"k:OPENAI_API_KEY" not in data, err)
+        code, _, err = f.run("resume", "./out.journal")
+        self.check("and does not continue", code == 1 and "redacted" in err, err)
+        f.remove()
+
+    # --- policies and sandboxes only become stricter ---
+
+    def guards(self):
+        head, tail = "policy: 1\nrules:\n", "otherwise: allow\n"
+        policy = head + "- {sink: tool, deny: [file]}\n" + tail
+        f = self.folder("text: [{read: a.txt, def: x}, %s, {model: openai/m, input: \"${ x }\"}]\n" % STOP, a_txt="x", p_yaml=policy,
+                        q_yaml=head + "- {sink: model, deny: [file]}\n" + tail)
+        self.kill_at_stop(f, "--policy", "p.yaml")
+        (f.path / "p.yaml").write_text(head + "- {sink: tool, deny: [model]}\n" + tail)
+        code, _, err = f.run("resume", "r", "--again", "all")
+        self.check("a policy that was loosened stops the resume", code == 2 and "p.yaml" in err, (code, err))
+        (f.path / "p.yaml").write_text(policy)
+        code, _, err = f.run("resume", "r", "--again", "all", "--policy", "q.yaml")
+        self.check("one that is added holds, too", code == 1 and "policy" in err, (code, err))
+        code, _, err = f.run("resume", "r", "--again", "all")
+        self.check("the recorded one is enough", code == 0, (code, err))
+        f.remove()
+        f = self.folder("text: [{read: a.txt}, {lang: command, code: sleep 1}, {model: openai/m, input: x}]\n", a_txt="x")
+        p = f.start(["--durable", "--id", "r", "--sandbox", "main.pdl"])
+        end = time.monotonic() + SECONDS
+        while time.monotonic() < end and p.poll() is None and f.run("runs", "show", "r")[1].count("open") == 0:
+            time.sleep(0.02)
+        f.kill(p)
+        _, err = p.communicate()
+        if p.returncode != -signal.SIGKILL or b"sandbox" in err:
+            print("skipped: no sandbox here: %s" % err.decode()[:200])
+        else:
+            code, _, err = f.run("resume", "r", "--no-sandbox")
+            self.check("a sandbox is not left", code == 2 and "sandbox" in err, (code, err))
+            code, _, err = f.run("resume", "r", "--sandbox-min", "process")
+            self.check("nor made weaker", code == 2 and "weaker" in err, (code, err))
+            code, _, err = f.run("resume", "r")
+            self.check("a command in it that changed nothing is repeated without asking", code == 0, (code, err))
+        f.remove()
+
+    # --- pausing ---
+
+    def pauses(self):
+        f = self.folder("text:\n- for: {i: [1, 2]}\n  map: {if: \"${ i == 1 }\", then: {read: null, message: \"Who? \"}, else: {model: openai/m, input: aside}}\n"
+                        "- \" and \"\n- {read: null, message: \"Whom? \"}\n")
+        code, out, err = f.run("--durable", "--park", "--id", "r", "main.pdl")
+        self.check("a question parks", code == 75 and "Who? " in err and "pdl answer r --at" in err, (code, out, err))
+        self.check("what can run has run", self.service.asked["aside"] == 1, self.service.asked)
+        code, _, err = f.run("resume", "r")
+        self.check("it parks again", code == 75, err)
+        place = re.search(r"--at (\S+)", err).group(1)
+        self.check("an answer", f.run("answer", "r", "--at", place, "Ann")[0] == 0)
+        self.check("there is no second one", f.run("answer", "r", "Bob")[0] == 1)
+        code, _, err = f.run("resume", "r", stdin=open("/dev/null", "rb"))
+        self.check("the next question", code == 75 and "Whom? " in err, err)
+        (f.path / "lines").write_text("Ann\nBob\n")
+        code, out, err = f.run("resume", "r", stdin=open(f.path / "lines", "rb"))
+        self.check("standard input goes on behind the recorded lines", code == 0 and "and Whom? Bob" in out and "read on behind" in err and
+                   self.service.asked["aside"] == 1, (code, out, err))
+        f.remove()
+
+    def nothing(self):
+        f = self.folder("text: hello\n")
+        (f.path / "runs").mkdir()
+        f.journal.touch()
+        code, _, err = f.run("resume", "r")
+        self.check("a run that left nothing", code == 1 and "nothing was recorded" in err, err)
+        code, out, err = f.run("--durable", "--id", "r", "main.pdl")
+        self.check("its name is free", code == 0 and out == "hello\n", err)
+        f.remove()
+
+    def run(self):
+        for part in (self.actions, self.changes, self.time_and_chance, self.output, self.owner, self.keys, self.guards, self.pauses, self.nothing):
+            part()
+
+
+def main():
+    t = Test(str(pathlib.Path(sys.argv[1]).resolve()))
+    t.run()
+    print("%d passed, %d failed" % (t.passed, t.failed))
+    return t.failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
