@@ -26,7 +26,7 @@ _pdl() {
     eval) words='--help --data --expect --judge --metric --samples --pass --against --json --junit --output --map --limit --data-file --format --types --jobs --cache --timeout --budget --prices --max-rps --max-tokens-per-minute --wire ' ;;
     test) words='--help --junit ' ;;
     view) words='--help --html --svg --source --open --host --port ' ;;
-    resume) words='--help --changed --again --skip --rebuild --take-over --only-new --check --data-file --data --stream --trace --sync --park --provisional --output --cache --jobs --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --progress --verbose --otlp --otlp-content ' ;;
+    resume) words='--help --changed --again --skip --rebuild --take-over --only-new --check --data-file --data --stream --trace --sync --park --provisional --output --cache --jobs --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --progress --verbose --otlp --otlp-content --sandbox --no-sandbox --sandbox-min ' ;;
     runs) words='--help --json --keep --redact ' ;;
     answer) words='--help --at ' ;;
     trace) words='--help --format ' ;;
