@@ -93,7 +93,7 @@ complete -c pdl -n '__fish_seen_subcommand_from cache' -l model -r -d 'replies o
 complete -c pdl -n '__fish_seen_subcommand_from cache' -l all -d 'everything'
 complete -c pdl -n '__fish_seen_subcommand_from batch' -l help -s h -d 'show this help and exit'
 complete -c pdl -n '__fish_seen_subcommand_from batch' -l provider-batch -d 'give the calls to the batch interface of the provider (OpenAI'\''s or Anthropic'\''s), which is cheaper and answers later'
-complete -c pdl -n '__fish_seen_subcommand_from batch' -l input -s i -r -d 'the table: FILE.jsonl, FILE.csv, FILE.db:TABLE or FILE.db:SELECT ...; - is standard input'
+complete -c pdl -n '__fish_seen_subcommand_from batch' -l input -s i -r -d 'the table: FILE.jsonl, FILE.csv, FILE.parquet, FILE.db:TABLE or FILE.db:SELECT ...; - is standard input'
 complete -c pdl -n '__fish_seen_subcommand_from batch' -l output -s o -r -d 'the table that is made, with a journal OUT.journal beside it from which the same command continues; standard output when absent'
 complete -c pdl -n '__fish_seen_subcommand_from batch' -l format -r -a 'jsonl csv' -d 'form of a table whose name does not say it, and of the standard streams; jsonl when absent'
 complete -c pdl -n '__fish_seen_subcommand_from batch' -l map -r -d 'the column is the variable of that name. May be repeated'

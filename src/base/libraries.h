@@ -18,5 +18,7 @@
 #define PDL_CRYPTO_NAMES "libcrypto.so.3", "libcrypto.so.1.1", "libcrypto.so"
 #define PDL_SQLITE_NAMES "libsqlite3.so.0", "libsqlite3.so", "libsqlite3.dylib"
 #endif
+/* Nobody brings it along; PDL_DUCKDB names another file. */
+#define PDL_DUCKDB_NAMES "libduckdb.so", "libduckdb.so.1", "libduckdb.dylib"
 
 #endif

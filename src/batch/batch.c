@@ -225,7 +225,11 @@ static bool find_journal(batch *b, pdl_err *err) {
 static bool begin_journal(batch *b, pdl_err *err) {
     uint64_t size;
     bool there = pdl_batch_sheet_size(&b->o->output, &size);
-    if (there && size && !b->o->overwrite) {
+    char *path = pdl_str_dup(b->o->output.path);
+    bool made = b->o->output.form == PDL_TABLE_parquet && exists(path);
+    if (made && b->o->overwrite) (void)unlink(path);
+    pdl_free(path);
+    if (((there && size) || made) && !b->o->overwrite) {
         pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
                     "%.*s exists already, and there is no journal from which it could continue",
                     PDL_FMT(b->o->output.name));
@@ -474,7 +478,8 @@ static bool end_all(batch *b, bool ok, pdl_err *err) {
         ok = pdl_ledger_put_fact(b->ledger, "rows", pdl_str_of(rows), err);
     if (b->writer.sheet && !pdl_batch_writer_mark(&b->writer, ok ? err : &second)) ok = false;
     pdl_err_fini(&second);
-    return ok && pdl_rows_unchanged(b->rows, err);
+    return ok && pdl_rows_unchanged(b->rows, err) &&
+           pdl_batch_sheet_finish(b->writer.sheet, b->totals->finished > b->totals->reused, err);
 }
 
 static bool write_reports(const batch *b, bool ok, pdl_err *err) {

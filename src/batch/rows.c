@@ -47,7 +47,10 @@ static bool form_of_suffix(pdl_str path, pdl_table_form *out) {
     static const struct {
         const char *suffix;
         pdl_table_form form;
-    } rows[] = {{".jsonl", PDL_TABLE_jsonl}, {".ndjson", PDL_TABLE_jsonl}, {".csv", PDL_TABLE_csv}};
+    } rows[] = {{".jsonl", PDL_TABLE_jsonl},
+                {".ndjson", PDL_TABLE_jsonl},
+                {".csv", PDL_TABLE_csv},
+                {".parquet", PDL_TABLE_parquet}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (pdl_str_ends(path, pdl_str_of(rows[i].suffix))) {
             *out = rows[i].form;
@@ -79,8 +82,8 @@ bool pdl_table_of(pdl_str name, pdl_str form, pdl_table *out, pdl_err *err) {
                                              : t.standard || form_of_suffix(name, &t.form));
     if (!known)
         return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
-                           "the form of the table %.*s is not known: its name ends in .jsonl or "
-                           ".csv, is FILE.db:TABLE, or --format says it",
+                           "the form of the table %.*s is not known: its name ends in .jsonl, "
+                           ".csv or .parquet, is FILE.db:TABLE, or --format says it",
                            PDL_FMT(name));
     if (t.form == PDL_TABLE_sqlite && !t.table.n)
         return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
@@ -183,6 +186,7 @@ bool pdl_rows_open(const pdl_table *t, bool types, pdl_rowset **out, pdl_err *er
     case PDL_TABLE_jsonl: return pdl_batch_jsonl_open(t, out, err);
     case PDL_TABLE_csv: return pdl_batch_csv_open(t, types, out, err);
     case PDL_TABLE_sqlite: return pdl_batch_sqlite_open(t, out, err);
+    case PDL_TABLE_parquet: return pdl_batch_parquet_open(t, out, err);
     case PDL_TABLE_COUNT: break;
     }
     PDL_BUG("form of table %d", (int)t->form);

@@ -17,7 +17,8 @@
 #define PDL_TABLE_FORMS(X)                                                                         \
     X(jsonl, "jsonl", "one JSON object a line")                                                    \
     X(csv, "csv", "comma-separated, the first row names the columns")                              \
-    X(sqlite, "sqlite", "a table of a SQLite file, or what a query gives")
+    X(sqlite, "sqlite", "a table of a SQLite file, or what a query gives")                         \
+    X(parquet, "parquet", "a Parquet file, through DuckDB")
 
 typedef enum {
 #define X(id, name, doc) PDL_TABLE_##id,

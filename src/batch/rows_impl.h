@@ -44,6 +44,7 @@ PDL_PRINTF(2, 3) void pdl_batch_row_broken(pdl_row *row, const char *fmt, ...);
 
 PDL_MUST bool pdl_batch_jsonl_open(const pdl_table *t, pdl_rowset **out, pdl_err *err);
 PDL_MUST bool pdl_batch_csv_open(const pdl_table *t, bool types, pdl_rowset **out, pdl_err *err);
+PDL_MUST bool pdl_batch_parquet_open(const pdl_table *t, pdl_rowset **out, pdl_err *err);
 PDL_MUST bool pdl_batch_sqlite_open(const pdl_table *t, pdl_rowset **out, pdl_err *err);
 
 #endif

@@ -19,7 +19,7 @@ bool pdl_batch_sheet_size(const pdl_table *t, uint64_t *size) {
     struct stat st;
     *size = 0;
     if (t->form == PDL_TABLE_sqlite) return pdl_batch_sheet_sqlite_size(t, size);
-    char *path = pdl_str_dup(t->path);
+    char *path = t->form == PDL_TABLE_parquet ? pdl_batch_parquet_rows(t) : pdl_str_dup(t->path);
     bool there = !t->standard && stat(path, &st) == 0;
     if (there && st.st_size > 0) *size = (uint64_t)st.st_size;
     pdl_free(path);
@@ -29,6 +29,7 @@ bool pdl_batch_sheet_size(const pdl_table *t, uint64_t *size) {
 static sheet *new_of(pdl_table_form form) {
     switch (form) {
     case PDL_TABLE_jsonl:
+    case PDL_TABLE_parquet:
     case PDL_TABLE_csv: return pdl_batch_sheet_file_new();
     case PDL_TABLE_sqlite: return pdl_batch_sheet_sqlite_new();
     case PDL_TABLE_COUNT: break;
@@ -40,7 +41,9 @@ bool pdl_batch_sheet_open(const pdl_table *t, const pdl_str *columns, size_t n, 
                           sheet **out, pdl_err *err) {
     sheet *s = new_of(t->form);
     s->table = *t;
-    s->path = pdl_str_dup(t->standard ? PDL_STR("standard output") : t->path);
+    s->path = t->form == PDL_TABLE_parquet
+                  ? pdl_batch_parquet_rows(t)
+                  : pdl_str_dup(t->standard ? PDL_STR("standard output") : t->path);
     for (size_t i = 0; i < n; i++) *pdl_vec_push(&s->columns) = pdl_str_dup(columns[i]);
     bool ok = t->form == PDL_TABLE_sqlite ? pdl_batch_sheet_sqlite_begin(s, keep, err)
                                           : pdl_batch_sheet_file_begin(s, keep, err);
@@ -57,6 +60,10 @@ bool pdl_batch_sheet_flush(sheet *s, bool sync, uint64_t *size, pdl_err *err) {
     bool ok = s->ops->flush(s, sync, err);
     *size = s->size;
     return ok;
+}
+
+bool pdl_batch_sheet_finish(sheet *s, bool changed, pdl_err *err) {
+    return s->table.form != PDL_TABLE_parquet || pdl_batch_parquet_finish(s, changed, err);
 }
 
 void pdl_batch_sheet_close(sheet *s) {

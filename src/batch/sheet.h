@@ -18,6 +18,9 @@ PDL_MUST bool pdl_batch_sheet_put(sheet *s, pdl_str json, pdl_err *err);
 /* What was put is in the file; sync: on the disk, too. *size: bytes of the file, or
  * rows of the table. */
 PDL_MUST bool pdl_batch_sheet_flush(sheet *s, bool sync, uint64_t *size, pdl_err *err);
+/* The table is complete: forms that appear at the end do. changed: rows were finished in this
+ * process. Error: io. */
+PDL_MUST bool pdl_batch_sheet_finish(sheet *s, bool changed, pdl_err *err);
 void pdl_batch_sheet_close(sheet *s); /* drops what was not flushed; NULL is fine */
 
 /* The size of a table that is there; false: there is none. */

@@ -32,6 +32,10 @@ PDL_MUST bool pdl_batch_sheet_file_begin(sheet *s, uint64_t keep, pdl_err *err);
 sheet *pdl_batch_sheet_file_new(void);
 sheet *pdl_batch_sheet_sqlite_new(void);
 PDL_MUST bool pdl_batch_sheet_sqlite_begin(sheet *s, uint64_t keep, pdl_err *err);
+/* OUT.rows, in which the rows of a Parquet file are gathered; owned. */
+char *pdl_batch_parquet_rows(const pdl_table *t);
+/* The file is made of them, unless it is there and nothing has changed. */
+PDL_MUST bool pdl_batch_parquet_finish(const sheet *s, bool changed, pdl_err *err);
 /* Rows of a table that is there; false: there is none. */
 bool pdl_batch_sheet_sqlite_size(const pdl_table *t, uint64_t *size);
 

@@ -157,7 +157,8 @@ static const option options[] = {
     {OPT_verbose, "verbose", 0, OPT_FLAG, NULL, NULL,
      "a line on standard error for each call of a model, tool, command or code, when it ends"},
     {OPT_input, "input", 'i', OPT_VALUE, "ROWS", NULL,
-     "the table: FILE.jsonl, FILE.csv, FILE.db:TABLE or FILE.db:SELECT ...; - is standard input"},
+     "the table: FILE.jsonl, FILE.csv, FILE.parquet, FILE.db:TABLE or FILE.db:SELECT ...; - is "
+     "standard input"},
     {OPT_rows_output, "output", 'o', OPT_VALUE, "OUT", NULL,
      "the table that is made, with a journal OUT.journal beside it from which the same command "
      "continues; standard output when absent"},
@@ -219,8 +220,7 @@ static const option options[] = {
     {OPT_diff, "diff", 0, OPT_FLAG, NULL, NULL, "write nothing; show what would change"},
     {OPT_lines, "lines", 0, OPT_VALUE, "A:B", NULL,
      "format only these lines, from 1; what begins or ends outside of them keeps its column"},
-    {OPT_sort, "sort", 0, OPT_FLAG, NULL, NULL,
-     "keys of blocks in the order of the documentation"},
+    {OPT_sort, "sort", 0, OPT_FLAG, NULL, NULL, "keys of blocks in the order of the documentation"},
 };
 static_assert(sizeof options / sizeof options[0] == OPT_COUNT, "one row per option");
 

@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""test_parquet.py BUILD_DIR -- Parquet in and out through a real DuckDB, killed in the middle.
+
+The library is that of the Python package duckdb, whose module offers DuckDB's C interface; it wants Python's own library beside it.
+"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import sysconfig
+import time
+
+sys.dont_write_bytecode = True
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent), str(HERE.parent / "batch")]
+import venv_of  # noqa: E402
+from kit import Tests, words  # noqa: E402
+
+BUILD = pathlib.Path(sys.argv[1]).resolve()
+t = Tests(str(BUILD))
+
+
+def sql(python, text):
+    """Rows of a query; the folder of the test is the working directory."""
+    code = "import duckdb, json, sys\nr = duckdb.sql(sys.argv[1])\nprint(json.dumps(r.fetchall() if r else [], default=str))"
+    out = subprocess.run([python, "-c", code, text], cwd=t.folder, capture_output=True, text=True, check=True)
+    return [tuple(r) for r in json.loads(out.stdout)]
+
+
+def test_files(python, env):
+    t.begin()
+    sql(python, "COPY (SELECT range AS id, 'w' || range AS word, [range, 1] AS l FROM range(1, 301)) TO 'in.parquet' (FORMAT PARQUET)")
+    args = ("p.pdl", "-i", "in.parquet", "-o", "out.parquet")
+    code, out, err = t.run(*args, **env)
+    rows = sql(python, "SELECT id, word, l, result, error, place FROM 'out.parquet' ORDER BY id")
+    t.check("parquet: all columns with their types", code == 0 and rows == [(i, "w%d" % i, [i, 1], "SAY W%d" % i, None, None) for i in range(1, 301)],
+            "%s %s" % (rows[:2], err))
+    before = (t.folder / "out.parquet").read_bytes()
+    code, out, err = t.run(*args, **env)
+    t.check("parquet: finished, nothing changes", code == 0 and (t.folder / "out.parquet").read_bytes() == before
+            and sum(t.service.asked.values()) == 300 and not (t.folder / "out.parquet.rows").exists(), err)
+    code, out, err = t.run("p.pdl", "-i", "in.parquet", "-o", "out.csv", "--limit", 2, **env)
+    t.check("parquet to csv", code == 0 and [r["l"] for r in t.table("out.csv")] == ["[1, 1]", "[2, 1]"], err)
+    (t.folder / "in.parquet").write_bytes(b"PAR1 no parquet")
+    code, out, err = t.run("p.pdl", "-i", "in.parquet", "-o", "new.parquet", **env)
+    t.check("parquet: a damaged file", code == 1 and "DuckDB" in err and not (t.folder / "new.parquet.journal").exists(), "%s %s" % (code, err))
+
+
+def test_kill(python, env):
+    t.begin({"in.jsonl": "".join(json.dumps(r) + "\n" for r in words(200))}, lambda prompt: time.sleep(0.01))
+    args = ("p.pdl", "-i", "in.jsonl", "-o", "out.parquet", "--jobs", 4)
+    p = t.start(*args, **env)
+    deadline = time.monotonic() + 120
+    while sum(t.service.answered.values()) < 50 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    t.kill(p)
+    p.communicate()
+    t.check("parquet: appears at the end", not (t.folder / "out.parquet").exists())
+    code, out, err = t.run(*args, **env)
+    rows = sql(python, "SELECT id, result FROM 'out.parquet'")
+    t.check("parquet: each row once after a kill", code == 0 and rows == [(i, "SAY W%d" % i) for i in range(1, 201)], "%s %s" % (rows[:3], err))
+    t.check("parquet: finished rows were asked once", sum(t.service.answered.values()) <= 204, sum(t.service.answered.values()))
+
+
+python, why = venv_of.python(BUILD, "duckdb", seconds=600, name="test-cluster")
+library = pathlib.Path(sysconfig.get_config_var("LIBDIR") or "", sysconfig.get_config_var("LDLIBRARY") or "none")
+module = python and subprocess.run([python, "-c", "import _duckdb; print(_duckdb.__file__)"], capture_output=True, text=True).stdout.strip()
+if not module or not library.name.startswith("libpython3") or ".so" not in library.name or not library.exists():
+    t.skipped += 1
+    print("skipped: %s" % (why or "no DuckDB, or a Python without a shared library"))
+else:
+    more = {"PDL_DUCKDB": module, "LD_PRELOAD": str(library)}
+    test_files(python, more)
+    test_kill(python, more)
+sys.exit(t.finish())
