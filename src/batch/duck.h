@@ -1,9 +1,9 @@
-/* duck.h -- DuckDB, opened when the first Parquet file is: the little of it that is used. Private to
- * batch; only duck.c knows the library.
+/* duck.h -- DuckDB, opened when the first Parquet file is: the little of it that is used. Private
+ * to batch; only duck.c knows the library.
  *
  * Why DuckDB: one library without dependencies reads and writes Parquet (and what it reads in
- * addition) with a C interface that is stable over versions, spills to the disk, and turns rows into
- * JSON itself. Arrow's C++ libraries are five, with an interface in C++ alone.
+ * addition) with a C interface that is stable over versions, spills to the disk, and turns rows
+ * into JSON itself. Arrow's C++ libraries are five, with an interface in C++ alone.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -77,9 +77,13 @@ def main():
             url = "%s/s/%s/v1" % (server.url, name)
             env = {**os.environ, "OPENAI_API_BASE": url, "OPENAI_BASE_URL": url, "OPENAI_API_KEY": "none"}
             check("run of " + name, run([pdl, name + ".pdl"], work, env, questions), (HERE / "expected" / (name + ".txt")).read_text("utf-8"))
-        for journal in sorted(work.glob("**/*.journal")):
+        for journal in sorted(p for p in work.glob("**/*.journal") if p.parent.name != "batch"):
             strangers = folders_of(journal) - {"/usr/local/share/pdl"}
             check("folders in %s: %s" % (journal.name, " ".join(sorted(strangers))), (0, "", ""), " ".join(sorted(strangers)))
+        outcome = run(["/bin/sh", "batch/run.sh", pdl], work, {**quiet, "PATH": "/usr/bin:/bin"})
+        if "--update" in sys.argv:
+            (HERE / "expected" / "batch.txt").write_text(outcome[1], "utf-8")
+        check("batch/run.sh", outcome, (HERE / "expected" / "batch.txt").read_text("utf-8"))
         outcome = run(["/bin/sh", "demo.sh", pdl], work, {**quiet, "PATH": "/usr/bin:/bin"})
         missing = [n for n in NAMES if (HERE / "expected" / (n + ".txt")).read_text("utf-8") not in outcome[1]]
         check("demo.sh" + (" lacks " + " ".join(missing) if missing else ""), outcome, "" if missing else outcome[1])
