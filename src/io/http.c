@@ -509,6 +509,9 @@ static lane *find_lane(pdl_http *h) {
     h->curl.multi_setopt(l->multi, CURLMOPT_SOCKETDATA, l);
     h->curl.multi_setopt(l->multi, CURLMOPT_TIMERFUNCTION, set_lane_timer);
     h->curl.multi_setopt(l->multi, CURLMOPT_TIMERDATA, l);
+    /* Of itself libcurl keeps four idle connections for each open transfer: when many end in one
+     * turn, as rows of a batch do, it would close what the next ones need. */
+    h->curl.multi_setopt(l->multi, CURLMOPT_MAXCONNECTS, (long)LANE_TRANSFERS);
     *pdl_vec_push(&h->lanes) = l;
     return l;
 }
