@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "api/hooks.h"
 #include "batch/batch.h"
 #include "batch/provider.h"
 #include "cli/cli.h"
@@ -292,6 +293,22 @@ static int run_program(batcher *b) {
     return code;
 }
 
+/* Standard input is one for all rows, or the table itself; a file would be written by many rows at
+ * a time. What the program does itself is known before the first row; what it includes or calls is
+ * refused here. */
+static void refuse_input(void *user, pdl_request *r) {
+    (void)user;
+    pdl_request_refuse(r, "io", "a row of a batch has no standard input");
+}
+
+static void refuse_write(void *user, pdl_request *r) {
+    (void)user;
+    pdl_request_refuse(r, "io", "a row of a batch does not write files: --allow-files allows it");
+}
+
+static const pdl_hook row_hooks[] = {{PDL_EFFECT_input, {"", 0}, refuse_input, NULL},
+                                     {PDL_EFFECT_write, {"", 0}, refuse_write, NULL}};
+
 static void note_sandbox(void *user, pdl_str text) {
     (void)user;
     pdl_cli_note("pdl: %.*s", PDL_FMT(text));
@@ -314,6 +331,8 @@ static int open_session(batcher *b) {
         .sandbox_note = note_sandbox,
         .policies = &a->value[OPT_policy],
         .n_policies = a->given[OPT_policy],
+        .hooks = row_hooks,
+        .n_hooks = a->given[OPT_allow_files] ? 1 : sizeof row_hooks / sizeof *row_hooks,
         .cancel = pdl_cli_signal_received(),
     };
     int code = pdl_cli_run_limits_read(a, &limits, &o);

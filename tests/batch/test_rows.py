@@ -128,6 +128,19 @@ def test_columns():
         t.check("refused: " + title, code == 2 and text in err and not (t.folder / "out.csv").exists(), "%s %s" % (code, err))
 
 
+def test_effects_of_parts():
+    """What an included program does is not known before the first row."""
+    t.begin({"p.pdl": "text:\n- include: part.pdl\n", "part.pdl": "text:\n- read:\n", "in.csv": "word\nx\n"})
+    code, out, err = t.run("p.pdl", "-i", "in.csv", "-o", "out.csv")
+    t.check("standard input of a part", code == 3 and "has no standard input" in t.table("out.csv")[0]["error"], err)
+    t.begin({"p.pdl": "text:\n- include: part.pdl\n", "in.csv": "word\nx\ny\n",
+             "part.pdl": "defs: {log: {aggregator: {file: 'log_${ word }.txt'}}}\ntext:\n- text: ${ word }\n  contribute: [log]\n"})
+    code, out, err = t.run("p.pdl", "-i", "in.csv", "-o", "out.csv")
+    t.check("files of a part", code == 3 and "--allow-files" in t.table("out.csv")[0]["error"] and not (t.folder / "log_x.txt").exists(), err)
+    code, out, err = t.run("p.pdl", "-i", "in.csv", "-o", "out.csv", "--allow-files", "--retry-errors")
+    t.check("--allow-files", code == 0 and (t.folder / "log_x.txt").read_text() == "x\n", "%s %s" % (err, sorted(x.name for x in t.folder.iterdir())))
+
+
 def test_commands():
     t.begin({"in.jsonl": jsonl(words(3)), "there.jsonl": "mine\n"})
     cases = [
@@ -223,7 +236,7 @@ def test_headers():
     t.check("jsonl to csv: a column without a place", "column 'more' that the first row does not have" in rows[2]["error"], rows)
 
 
-for test in (test_jsonl, test_streams, test_csv, test_broken_rows, test_failed_rows, test_columns, test_commands, test_choice, test_sqlite,
+for test in (test_jsonl, test_streams, test_csv, test_broken_rows, test_failed_rows, test_columns, test_effects_of_parts, test_commands, test_choice, test_sqlite,
              test_headers):
     test()
 sys.exit(t.finish())
