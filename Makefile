@@ -42,6 +42,12 @@ test-dojo: all ## the attacks of AgentDojo against agents with and without polic
 test-view: all ## the Live Document in a real browser (chromium, with playwright-core from the registry)
 	@$(PY) tools/run-tests -j$(J) --build $(BUILD) page
 
+test-editors: all ## the language server and the debugger in real editors: Neovim (Debian neovim)
+	@$(PY) tools/run-tests -j$(J) --build $(BUILD) editors
+
+vsix: all ## dist/pdl-*.vsix: the extension for VS Code with the command for this platform (npm: @vscode/vsce, vscode-languageclient)
+	@sh editors/vscode/make-vsix $(BUILD)
+
 deps: ## install what is missing (Debian: apt-get as root or through sudo)
 	@sh tools/install-deps
 

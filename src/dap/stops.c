@@ -126,8 +126,8 @@ static void on_end(debugger *g, const pdl_event *e) {
 /* A failure is told where it happens, not again by each of the blocks around. */
 static void on_fail(debugger *g, const pdl_event *e) {
     const char *why = e->err && e->err->msg ? e->err->msg : "the block failed";
-    bool told = g->failing && e->fiber == g->failing_fiber;
-    if (g->stop_on_failure && !told && e->err && e->err->kind != PDL_E_interrupt)
+    bool reported = g->failing && e->fiber == g->failing_fiber;
+    if (g->stop_on_failure && !reported && e->err && e->err->kind != PDL_E_interrupt)
         stop(g, e->fiber, "exception", pdl_str_of(why));
     g->failing = true;
     g->failing_fiber = e->fiber;

@@ -74,7 +74,7 @@ static void add_for(actions *a, const pdl_diag *d, pdl_vref diag) {
         pdl_val edits = put_edits(a, d);
         if (pdl_list_len(edits))
             add(a, d->hint.n ? pdl_textf("Fix: %.*s", PDL_FMT(d->hint)) : pdl_textz("Fix"),
-                "quickfix", edits, diag, d->fix_is_sure);
+                "quickfix", edits, diag, d->fix_is_sure || word.n);
         else
             pdl_drop(edits);
     } else if (word.n && find_word(a, d, &from, &to)) {

@@ -132,13 +132,15 @@ static int sym_item(const lsp_sym *sym) {
                                      : ITEM_VARIABLE;
 }
 
-static void add_sym(lsp_completer *c, const lsp_sym *sym, char order) {
+static void add_sym(lsp_completer *c, const lsp_doc *d, const lsp_sym *sym, char order) {
+    pdl_buf type = PDL_BUF;
+    pdl_lsp_put_type(d, sym, &type);
+    if (!type.len) pdl_buf_put(&type, pdl_str_of(pdl_lsp_sym_kind_name(sym->kind)));
     pdl_lsp_item_add(c, &(lsp_item){.label = sym->name,
-                                    .detail = sym->type.n
-                                                  ? sym->type
-                                                  : pdl_str_of(pdl_lsp_sym_kind_name(sym->kind)),
+                                    .detail = pdl_buf_str(&type),
                                     .kind = sym_item(sym),
                                     .order = order});
+    pdl_buf_fini(&type);
 }
 
 static bool is_repeated(const lsp_index *x, size_t i) {
@@ -149,7 +151,7 @@ static bool is_repeated(const lsp_index *x, size_t i) {
 static void add_file_syms(lsp_completer *c, lsp_doc *d, char order) {
     const lsp_index *x = pdl_lsp_doc_index(c->s, d);
     for (size_t i = 0; x && i < x->syms.n; i++)
-        if (x->syms.p[i].region == 0 && !is_repeated(x, i)) add_sym(c, &x->syms.p[i], order);
+        if (x->syms.p[i].region == 0 && !is_repeated(x, i)) add_sym(c, d, &x->syms.p[i], order);
 }
 
 /* The type in words says which methods a value has; of an unknown one those of all usual types. */
@@ -187,7 +189,10 @@ static void complete_member(lsp_completer *c, pdl_str chain) {
     }
     if (sym && dot == PDL_NOT_FOUND && sym->value)
         pdl_lsp_each_field(sym->value, c->scratch, on_field, c);
-    add_methods(c, sym && dot == PDL_NOT_FOUND ? sym->type : (pdl_str){0});
+    pdl_buf type = PDL_BUF;
+    if (sym && dot == PDL_NOT_FOUND) pdl_lsp_put_type(c->d, sym, &type);
+    add_methods(c, pdl_buf_str(&type));
+    pdl_buf_fini(&type);
 }
 
 /* --- operands --------------------------------------------------------------------------------- */
@@ -200,7 +205,7 @@ static void add_variables(lsp_completer *c) {
     for (;; region = x->regions.p[region].up) {
         for (size_t i = 0; i < x->syms.n; i++)
             if (x->syms.p[i].region == region && !is_repeated(x, i))
-                add_sym(c, &x->syms.p[i], order);
+                add_sym(c, c->d, &x->syms.p[i], order);
         if (!region) break;
         order = '1';
     }

@@ -12,17 +12,55 @@
 
 #include "base/banned.h"
 
+/* --- types that the check infers -------------------------------------------------------------- */
+
+typedef struct type_watch {
+    const lsp_doc *d;
+    pdl_val types;
+} type_watch;
+
+static pdl_val type_key(uint32_t line, pdl_str name) {
+    return pdl_textf("%u:%.*s", line, PDL_FMT(name));
+}
+
+static void on_define(void *user, const pdl_name_def *def) {
+    type_watch *w = user;
+    pdl_buf b = PDL_BUF;
+    if (!def->loc.src || !pdl_str_is(def->loc.src->name, w->d->key) || pdl_ty_is_unknown(def->type))
+        return;
+    pdl_ty_show(def->type, &b);
+    uint32_t line = pdl_lsp_text_line(&w->d->text, def->loc.start);
+    w->types = pdl_dict_put(w->types, type_key(line, def->name), pdl_text(pdl_buf_str(&b)));
+    pdl_buf_fini(&b);
+}
+
+void pdl_lsp_put_type(const lsp_doc *d, const lsp_sym *sym, pdl_buf *out) {
+    bool inferred =
+        d->open && !pdl_is_absent(d->types) && sym->kind != SYM_FUNCTION && sym->kind != SYM_MODULE;
+    pdl_val key = inferred ? type_key(sym->range.from.line, sym->name) : pdl_absent();
+    pdl_vref found = inferred ? pdl_dict_find(d->types, key) : pdl_absent();
+    pdl_buf_put(out, pdl_is_str(found) ? pdl_str_get(found) : sym->type);
+    pdl_drop(key);
+}
+
+/* --- the check -------------------------------------------------------------------------------- */
+
 static pdl_program *check(pdl_lsp *s, lsp_doc *d) {
     pdl_program *p = pdl_program_new();
     pdl_str every_run = PDL_STR("pdl_args");
     lsp_opener opener = {s, d};
+    type_watch types = {d, pdl_dict_new(8)};
+    pdl_check_watch watch = {.user = &types, .define = on_define};
     bool ok;
     pdl_program_load(p, pdl_str_of(d->key), pdl_lsp_text_str(&d->text), &ok);
     if (ok)
         pdl_program_check(p, &(pdl_check_options){.open = pdl_lsp_open_source,
                                                   .user = &opener,
                                                   .names = &every_run,
-                                                  .n_names = 1});
+                                                  .n_names = 1,
+                                                  .watch = &watch});
+    pdl_drop(d->types);
+    d->types = types.types;
     return p;
 }
 

@@ -32,7 +32,7 @@ lsp_handler pdl_lsp_on_tokens, pdl_lsp_on_tokens_range, pdl_lsp_on_regions;
 /* hints.c, lenses.c */
 lsp_handler pdl_lsp_on_hints, pdl_lsp_on_lenses, pdl_lsp_on_command;
 /* format.c */
-lsp_handler pdl_lsp_on_format_typing;
+lsp_handler pdl_lsp_on_format, pdl_lsp_on_format_range, pdl_lsp_on_format_typing;
 
 /* The names of token types and modifiers, in the order of their numbers; ended by NULL. */
 extern const char *const pdl_lsp_token_types[], *const pdl_lsp_token_modifiers[];

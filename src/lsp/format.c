@@ -1,10 +1,57 @@
-/* format.c -- indentation of a line that is begun.
+/* format.c -- formatting of documents, ranges, and lines while they are typed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "fmt/fmt.h"
 #include "lsp/features.h"
 
 #include "base/banned.h"
+
+/* The edit that makes the new text: the lines that differ, so that the cursor and folds elsewhere
+ * stay. */
+static pdl_val put_edits(const lsp_doc *d, pdl_str made) {
+    pdl_str old = pdl_lsp_text_str(&d->text);
+    size_t head = 0, tail = 0;
+    pdl_val list = pdl_list_new(1);
+    if (pdl_str_eq(old, made)) return list;
+    while (head < old.n && head < made.n && old.p[head] == made.p[head]) head++;
+    while (head > 0 && old.p[head - 1] != '\n') head--;
+    while (tail < old.n - head && tail < made.n - head &&
+           old.p[old.n - 1 - tail] == made.p[made.n - 1 - tail])
+        tail++;
+    while (tail > 0 && old.n - tail > 0 && old.p[old.n - tail - 1] != '\n') tail--;
+    lsp_range range = pdl_lsp_text_range(&d->text, head, old.n - tail);
+    return pdl_list_push(list, pdl_lsp_put_edit(range, pdl_str_sub(made, head, made.n - tail)));
+}
+
+static pdl_val format(pdl_lsp *s, lsp_doc *d, uint32_t first, uint32_t last) {
+    pdl_arena *a = pdl_arena_make();
+    pdl_buf out = PDL_BUF;
+    pdl_err err = {0};
+    pdl_format_options o = {.name = pdl_str_of(d->key), .first_line = first, .last_line = last};
+    bool ok = pdl_format(a, pdl_lsp_text_str(&d->text), &o, &out, &err);
+    pdl_val v = ok ? put_edits(d, pdl_buf_str(&out))
+                   : pdl_lsp_fail(s, LSP_REQUEST_FAILED, "not formatted: line %u: %s",
+                                  pdl_loc_line(err.loc), err.msg);
+    pdl_err_fini(&err);
+    pdl_buf_fini(&out);
+    pdl_arena_free(a);
+    return v;
+}
+
+pdl_val pdl_lsp_on_format(pdl_lsp *s, pdl_vref params) {
+    lsp_doc *d = pdl_lsp_doc_param(s, params);
+    return d ? format(s, d, 0, 0) : pdl_absent();
+}
+
+pdl_val pdl_lsp_on_format_range(pdl_lsp *s, pdl_vref params) {
+    lsp_doc *d = pdl_lsp_doc_param(s, params);
+    lsp_range r = pdl_lsp_get_range(pdl_lsp_get(params, "range"));
+    if (r.to.ch == 0 && r.to.line > r.from.line) r.to.line--;
+    return d ? format(s, d, r.from.line + 1, r.to.line + 1) : pdl_absent();
+}
+
+/* --- while typing ----------------------------------------------------------------------------- */
 
 static size_t indent_of(pdl_str line) {
     size_t n = 0;

@@ -76,11 +76,11 @@ static void hint_types(hints *h) {
     for (size_t i = 0; i < x->syms.n; i++) {
         const lsp_sym *sym = &x->syms.p[i];
         pdl_buf b = PDL_BUF;
-        if (!sym->type.n || sym->kind == SYM_PARAMETER || sym->kind == SYM_MODULE ||
-            sym->kind == SYM_FUNCTION)
+        if (sym->kind == SYM_PARAMETER || sym->kind == SYM_MODULE || sym->kind == SYM_FUNCTION)
             continue;
-        pdl_buf_putf(&b, ": %.*s", PDL_FMT(sym->type));
-        add(h, sym->at + sym->name.n, pdl_buf_str(&b), 1, "Type of the variable.");
+        PDL_PUT(&b, ": ");
+        pdl_lsp_put_type(h->d, sym, &b);
+        if (b.len > 2) add(h, sym->at + sym->name.n, pdl_buf_str(&b), 1, "Type of the variable.");
         pdl_buf_fini(&b);
     }
 }

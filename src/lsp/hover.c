@@ -41,7 +41,10 @@ static bool hover_variable(hoverer *h) {
     if (!pdl_lsp_thing_at(h->s, h->d, h->off, &t, &h->range)) return false;
     const lsp_sym *sym = pdl_lsp_thing_sym(h->s, &t);
     pdl_buf_putf(&h->text, "```\n%.*s", PDL_FMT(t.name));
-    if (sym->type.n) pdl_buf_putf(&h->text, ": %.*s", PDL_FMT(sym->type));
+    size_t before = h->text.len + 2;
+    PDL_PUT(&h->text, ": ");
+    pdl_lsp_put_type(t.doc, sym, &h->text);
+    if (h->text.len == before) pdl_buf_cut(&h->text, before - 2);
     pdl_buf_putf(&h->text, "\n```\n%s", pdl_lsp_sym_kind_name(sym->kind));
     pdl_buf_putf(&h->text, ", line %u", sym->range.from.line + 1);
     if (t.doc != h->d)

@@ -94,11 +94,11 @@ static pdl_val tokens_capability(void) {
 }
 
 static pdl_val capabilities(const pdl_lsp *s) {
-    static const char *const flags[] = {"hoverProvider",           "documentSymbolProvider",
-                                        "workspaceSymbolProvider", "definitionProvider",
-                                        "referencesProvider",      "documentHighlightProvider",
-                                        "foldingRangeProvider",    "selectionRangeProvider",
-                                        "callHierarchyProvider",   "inlayHintProvider"};
+    static const char *const flags[] = {
+        "hoverProvider",        "documentSymbolProvider",     "workspaceSymbolProvider",
+        "definitionProvider",   "referencesProvider",         "documentHighlightProvider",
+        "foldingRangeProvider", "selectionRangeProvider",     "callHierarchyProvider",
+        "inlayHintProvider",    "documentFormattingProvider", "documentRangeFormattingProvider"};
     pdl_val d = pdl_dict_new(32);
     d = pdl_dict_putz(d, "positionEncoding", pdl_textz(s->utf8 ? "utf-8" : "utf-16"));
     d = pdl_dict_putz(d, "textDocumentSync", sync_capability());
@@ -329,6 +329,8 @@ static const method methods[] = {
     {"textDocument/inlayHint", pdl_lsp_on_hints, true},
     {"textDocument/codeLens", pdl_lsp_on_lenses, true},
     {"textDocument/codeAction", pdl_lsp_on_actions, true},
+    {"textDocument/formatting", pdl_lsp_on_format, true},
+    {"textDocument/rangeFormatting", pdl_lsp_on_format_range, true},
     {"textDocument/onTypeFormatting", pdl_lsp_on_format_typing, true},
     {"workspace/executeCommand", pdl_lsp_on_command, true},
     {"pdl/regions", pdl_lsp_on_regions, true},

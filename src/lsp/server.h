@@ -29,7 +29,8 @@ struct lsp_doc {
     uint64_t revision;    /* grows with each change of the text */
     uint64_t checked;     /* revision of all files when it was checked */
     pdl_program *program; /* as it was checked last; NULL: never */
-    pdl_val diags;        /* the list of that, as the client gets it; absent: none */
+    pdl_val types; /* from "LINE:NAME" to what the check knows of the variable; absent: none */
+    pdl_val diags; /* the list of that, as the client gets it; absent: none */
 };
 
 struct pdl_lsp {
@@ -138,6 +139,9 @@ void pdl_lsp_workspace_finish(pdl_lsp *s);
 
 bool pdl_lsp_diagnose_work(pdl_lsp *s); /* false: nothing is left to do */
 void pdl_lsp_withdraw(pdl_lsp *s, lsp_doc *d);
+/* The type of a variable of an open document: as the check inferred it, else as its block says.
+ * Appended. */
+void pdl_lsp_put_type(const lsp_doc *d, const lsp_sym *sym, pdl_buf *out);
 /* The list for the client, borrowed. */
 pdl_vref pdl_lsp_diagnose(pdl_lsp *s, lsp_doc *d);
 

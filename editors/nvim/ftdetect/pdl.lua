@@ -1,0 +1,5 @@
+-- Programs are files *.pdl.
+vim.api.nvim_create_autocmd({ "BufRead", "BufNewFile" }, {
+  pattern = "*.pdl",
+  callback = function() vim.bo.filetype = "pdl" end,
+})
