@@ -17,6 +17,7 @@
 #include "effect/secret.h"
 #include "io/loop.h"
 #include "trace/sink.h"
+#include "value/label.h"
 
 typedef struct pdl_otlp pdl_otlp;
 
@@ -24,6 +25,7 @@ typedef struct pdl_otlp_options {
     pdl_loop *loop; /* of the runs; borrowed */
     pdl_str url;    /* whole address; empty: that of the environment, if PDL_OTLP is 1 */
     bool content;   /* also texts: messages, answers, code, results */
+    const pdl_mask *mask; /* of which texts not even then: what a policy hides; NULL: none */
     const char *(*env)(void *user, const char *name);
     void *env_user;
     const pdl_secrets *secrets; /* are replaced in all that is sent; borrowed */

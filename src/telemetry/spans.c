@@ -125,6 +125,11 @@ static void over(span *s, int64_t end) {
     settle(s);
 }
 
+/* Are texts with this label sent? */
+static bool shows(const pdl_otlp *o, pdl_label label) {
+    return o->opt.content && !pdl_mask_hides(o->opt.mask, label);
+}
+
 static void fail(span *s, const pdl_err *err, bool content) {
     s->failed = true;
     pdl_otlp_put_text(&s->facts, "error.type", pdl_str_of(pdl_err_kind_name(err->kind)));
@@ -203,7 +208,7 @@ static void begin_block(pdl_otlp_run *r, const pdl_event *e) {
 static void end_block(pdl_otlp_run *r, const pdl_event *e) {
     span *s = pdl_idmap_find(&r->blocks, (uintptr_t)e->path);
     if (!s || s->is_over) return;
-    if (e->err) fail(s, e->err, r->o->opt.content);
+    if (e->err) fail(s, e->err, shows(r->o, e->err->label));
     over(s, e->nanos);
 }
 
@@ -215,7 +220,7 @@ static void begin_effect(pdl_otlp_run *r, const pdl_event *e) {
     span *up = around(r, e->path, &id);
     span *s = span_new(r, up, id, asks ? CLIENT : INTERNAL, e->nanos);
     pdl_otlp_put_name(f, &s->name);
-    pdl_otlp_put_request(f, r->o->opt.content, &s->facts);
+    pdl_otlp_put_request(f, shows(r->o, pdl_effect_label(f)), &s->facts);
     put_place(f->place, &s->facts);
     pdl_idmap_put(&r->effects, f->id, s);
     pdl_idmap_put(&r->o->effects, f->id, s);
@@ -230,8 +235,8 @@ static void end_effect(pdl_otlp_run *r, span *s, uint32_t id, int64_t end) {
 static void reply(pdl_otlp_run *r, const pdl_event *e) {
     span *s = pdl_idmap_find(&r->effects, e->effect->id);
     if (!s) return;
-    pdl_otlp_put_reply(e->effect, e->reply, r->o->opt.content, &s->facts);
-    if (e->reply->err.kind) fail(s, &e->reply->err, r->o->opt.content);
+    pdl_otlp_put_reply(e->effect, e->reply, shows(r->o, pdl_effect_label(e->effect)), &s->facts);
+    if (e->reply->err.kind) fail(s, &e->reply->err, shows(r->o, e->reply->err.label));
     end_effect(r, s, e->effect->id, e->nanos);
 }
 
@@ -261,7 +266,7 @@ static void end_run(pdl_otlp_run *r, int64_t now, const pdl_err *err) {
         settle(open.p[i]);
     }
     pdl_vec_fini(&open);
-    if (err && err->kind) fail(r->root, err, r->o->opt.content);
+    if (err && err->kind) fail(r->root, err, shows(r->o, err->label));
     span *root = r->root;
     r->root = NULL;
     over(root, now);

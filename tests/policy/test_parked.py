@@ -1,0 +1,88 @@
+"""Approvals of runs that are parked (pdl answer), and what a policy hides in what goes to a collector of telemetry.
+SPDX-License-Identifier: Apache-2.0
+"""
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+PDL = Path(sys.argv[1]).resolve() / "pdl"
+passed = failed = 0
+ASKS = """
+policy:
+  policy: 1
+  rules: [{sink: command, allow: [user], otherwise: approve}]
+  otherwise: allow
+text:
+- {def: note, contribute: [], read: note.txt}
+- {lang: command, args: [sh, -c, 'echo "$0" >> done.txt; echo done', "${ note }"], fallback: refused}
+"""
+HIDES = """
+policy:
+  policy: 1
+  labels: {secret: [{read: note.txt}]}
+  rules: [{sink: trace, deny: [secret]}]
+  otherwise: allow
+text:
+- {def: note, contribute: [], read: note.txt}
+- {lang: command, args: [echo, "${ note }"]}
+- {lang: command, args: [echo, nobody minds]}
+"""
+got = []
+
+
+def check(ok, name, why):
+    global passed, failed
+    passed += bool(ok)
+    failed += not ok
+    if not ok:
+        print(f"FAIL {name}: {why!r}")
+
+
+class Handler(BaseHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+    def do_POST(self):
+        got.append(self.rfile.read(int(self.headers["Content-Length"])).decode("utf-8", "replace"))
+        self.send_response(200)
+        self.send_header("Content-Length", "2")
+        self.end_headers()
+        self.wfile.write(b"{}")
+
+
+def run(d, *args):
+    env = {**os.environ, "HOME": d, "XDG_STATE_HOME": d + "/state"}
+    p = subprocess.run([PDL, *args], cwd=d, env=env, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL, start_new_session=True)
+    return p.returncode, p.stdout.strip(), p.stderr
+
+
+with tempfile.TemporaryDirectory() as d:
+    Path(d, "a.pdl").write_text(ASKS)
+    Path(d, "note.txt").write_text("words of a file")
+    for name, answer, want, done in (("yes", "y", "done", True), ("no", "n", "refused", False), ("else", "yes please", "refused", False)):
+        Path(d, "done.txt").unlink(missing_ok=True)
+        r = run(d, "--durable", "--park", "--id", name, "a.pdl")
+        check(r[0] == 75 and "The policy asks" in r[2] and "UNTRUSTED, from file" in r[2] and not Path(d, "done.txt").exists(), name + ": the run is parked", r)
+        r = run(d, "answer", name, "--at", "text.1.code.approval", answer)
+        check(r[0] == 0, name + ": answered", r)
+        r = run(d, "resume", name)
+        check(r[0] == 0 and r[1] == want and Path(d, "done.txt").exists() == done, name + ": it goes on", r)
+    Path(d, "done.txt").write_text("")
+    r = run(d, "resume", "yes")
+    check(Path(d, "done.txt").read_text() == "", "an approval is not asked for, nor what it allowed done, again", r)
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    Path(d, "b.pdl").write_text(HIDES)
+    r = run(d, "--otlp", "http://127.0.0.1:%d/v1/traces" % server.server_address[1], "--otlp-content", "b.pdl")
+    sent = "".join(got)
+    check(r[0] == 0 and "words of a file" in r[1], "the run", r)
+    check("nobody minds" in sent, "texts are sent", (r, sent[:500]))
+    check("words of a file" not in sent, "but not what the policy hides in traces", sent[:3000])
+
+print(f"{passed} passed, {failed} failed")
+sys.exit(1 if failed else 0)
