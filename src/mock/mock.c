@@ -130,7 +130,16 @@ static pdl_val message_of(const mock_reply *a, pdl_str said) {
     return pdl_dict_putz(m, "tool_calls", list);
 }
 
-/* Without an item: the last message, by the model `upper` in capitals. */
+static void put_roles(pdl_vref request, pdl_buf *out) {
+    pdl_vref messages = pdl_dict_getz(request, "messages");
+    for (size_t i = 0; pdl_is_list(messages) && i < pdl_list_len(messages); i++) {
+        pdl_vref m = pdl_list_at(messages, i);
+        pdl_str role = pdl_is_dict(m) ? text_or(pdl_dict_getz(m, "role"), "?") : PDL_STR("?");
+        pdl_buf_putf(out, "%s%.*s", i ? "," : "", PDL_FMT(role));
+    }
+}
+
+/* Without an item: the last message, by the model `upper` in capitals; by `roles`, who spoke. */
 static void decide(mock_reply *a) {
     pdl_buf last = PDL_BUF, said = PDL_BUF;
     pdl_str model = text_or(pdl_dict_getz(a->request, "model"), "");
@@ -140,6 +149,8 @@ static void decide(mock_reply *a) {
         pdl_buf_put(&said, pdl_str_get(a->item->reply));
     else if (pdl_str_is(model, "upper"))
         pdl_utf8_upper(&said, pdl_buf_str(&last));
+    else if (pdl_str_is(model, "roles"))
+        put_roles(a->request, &said);
     else
         pdl_buf_put(&said, pdl_buf_str(&last));
     a->message = message_of(a, pdl_buf_str(&said));
@@ -372,9 +383,10 @@ static void answer_embeddings(pdl_exchange *x, pdl_vref request) {
 }
 
 static void answer_models(pdl_exchange *x) {
-    static const char *const names[] = {"mock", "echo", "upper"};
-    pdl_val data = pdl_list_new(3);
-    for (size_t i = 0; i < 3; i++) {
+    static const char *const names[] = {"mock", "echo", "upper", "roles"};
+    enum { N_NAMES = sizeof names / sizeof *names };
+    pdl_val data = pdl_list_new(N_NAMES);
+    for (size_t i = 0; i < N_NAMES; i++) {
         pdl_val m = pdl_dict_putz(pdl_dict_new(3), "id", pdl_textz(names[i]));
         m = pdl_dict_putz(m, "object", pdl_textz("model"));
         data = pdl_list_push(data, pdl_dict_putz(m, "owned_by", pdl_textz("pdl mock")));

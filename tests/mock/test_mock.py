@@ -61,11 +61,12 @@ def plain():
     check("a line for the shell", re.fullmatch(r"export OPENAI_BASE_URL=http://127\.0\.0\.1:\d+/v1 OPENAI_API_KEY=mock\n", m.use), m.use)
     check("repeats", m.say("hello") == "hello")
     check("upper", m.say("Grüße", "upper") == "GRÜSSE")
+    check("roles", m.say("hello", "roles") == "user")
     check("parts", m.chat([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}])[2]["choices"][0]["message"]["content"] == "ab")
     _, _, reply = m.chat("one two three")
     check("usage", reply["usage"] == {"prompt_tokens": 3, "completion_tokens": 3, "total_tokens": 6} and reply["model"] == "mock", reply)
     check("a program", m.run('text: ["say this; ", {model: openai/upper}]').stdout == "say this; SAY THIS; \n")
-    check("models", [x["id"] for x in json.loads(m.ask("/v1/models", method="GET")[2])["data"]] == ["mock", "echo", "upper"])
+    check("models", [x["id"] for x in json.loads(m.ask("/v1/models", method="GET")[2])["data"]] == ["mock", "echo", "upper", "roles"])
     vectors = json.loads(m.ask("/v1/embeddings", {"input": ["a", "b", "a"]})[2])["data"]
     check("embeddings", vectors[0]["embedding"] == vectors[2]["embedding"] != vectors[1]["embedding"] and len(vectors[0]["embedding"]) == 8)
     for path, body, status in [("/v1/chat/completions", "{", 400), ("/v1/chat/completions", "[]", 400), ("/v1/nothing", "{}", 404)]:
