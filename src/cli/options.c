@@ -410,8 +410,8 @@ static const command table[] = {
      "NAME.pdl must not exist.\n"},
     {"mock", pdl_cli_cmd_mock, mock_options, "",
      "Serve a model for tests and first steps, with the interface of OpenAI, on this machine.",
-     "It repeats the last message; the model upper says it in capitals, roles who spoke; --replies says\n"
-     "more.\n"
+     "It repeats the last message; the model upper says it in capitals, roles who spoke.\n"
+     "--replies says more.\n"
      "It prints the line that makes programs use it, and a line of JSON for each request on error "
      "output.\nCtrl-C ends it.\n"},
     {"sandbox", pdl_cli_cmd_sandbox, sandbox_options, "-- COMMAND...",
