@@ -32,6 +32,17 @@ PIECES = [": ", "- ", "? ", "#", " #", "&a ", "*a", "!", "!!str ", "!x", "!<y>",
           "\x85", "\ufeff", "\U0001f600", "<<: ", "=", "~", "a: b", "- a: b\n  c: d\n", ":", "::", "?", "-", "x" * 1025, "''", '""', "\r", "\r\n", "\xa0", "\x07", "\x7f"]
 
 
+# What libyaml reads and PyYAML refuses. PyYAML decides, since the conformance kit has these errors: text, and how our message begins.
+LIBYAML_ONLY = [
+    ("a:\t1", "found character '\\t'"), ("a: 1\t\nb: 2\n", "found character '\\t'"), ("- [\n\ta]\n", "found character '\\t'"),
+    ("[a?b]", "expected ',' or ']', but got '?'"), ("{a?b: c}", "expected ',' or '}', but got '?'"), ("{a: !!str, b: c}", "expected ',' or '}'"),
+    ("a: |# c\n  x\n", "expected chomping or indentation indicators"), ("%YAML 1.1#c\n---\na\n", "expected a digit or ' '"),
+    ("%YAML\t1.1\n---\na\n", "expected alphabetic or numeric character"),
+]
+# The other way round: these we read as PyYAML does.
+PYYAML_ONLY = ["{a:,b: c}", "[?]", "a: >\n  \tx\n", "!!bi,ary x", "%FOO a\n---\nx\n", "%YAML 1.3\n---\nx\n", '"\\ud83d\\ude00"', "{a:}"]
+
+
 class Ours:
     def __init__(self, build):
         self.tool = str(pathlib.Path(build) / "pdl-yaml-events")
@@ -195,6 +206,28 @@ def main():
         if failed <= 20:
             print("FAIL " + shown(text, got, want))
 
+    def expect(ok, what):
+        nonlocal passed, failed
+        passed += bool(ok)
+        failed += not ok
+        if not ok:
+            print("FAIL %s" % what)
+
+    def libyaml_reads(text):
+        try:
+            return bool(list(yaml.parse(text, Loader=yaml.CSafeLoader)))
+        except yaml.YAMLError:
+            return False
+
+    for text, message in LIBYAML_ONLY:
+        got = ours.events(text)[-1]
+        expect(got[0] == "error" and got[2].startswith(message), "%r: %s" % (text, got))
+        expect(not yaml.__with_libyaml__ or libyaml_reads(text), "libyaml refuses %r, too" % text)
+        compare(text)
+    for text in PYYAML_ONLY:
+        expect(ours.events(text)[-1][0] == "stop", "we refuse %r" % text)
+        expect(not yaml.__with_libyaml__ or not libyaml_reads(text), "libyaml reads %r, too" % text)
+        compare(text)
     for text in corpus:
         compare(text)
     rng, end, i = random.Random(args.seed), time.monotonic() + args.seconds, 0
