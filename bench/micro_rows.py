@@ -10,7 +10,8 @@ HEAD = ["work", "libpdl", "limit"]
 
 # name as a bench_ program prints it: limit, whether more is better
 LIMITS = {
-    "load_checked": (40, True),
+    "load_events": (100, True),
+    "load_checked": (60, True),
     "json_rows": (500, True),
     "json_chunk_170_bytes": (250, False),
     "expr_sum_compiled_and_rendered": (1, False),
