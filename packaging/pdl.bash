@@ -8,6 +8,7 @@ _pdl() {
     --format) COMPREPLY=($(compgen -W 'json html perfetto' -- "$cur")); return ;;
     --format) COMPREPLY=($(compgen -W 'text json' -- "$cur")); return ;;
     --format) COMPREPLY=($(compgen -W 'text json sarif github' -- "$cur")); return ;;
+    --check) COMPREPLY=($(compgen -W 'off warn stop' -- "$cur")); return ;;
     --template) COMPREPLY=($(compgen -W 'chat rag agent batch' -- "$cur")); return ;;
     --progress) COMPREPLY=($(compgen -W 'auto line none' -- "$cur")); return ;;
     --format) COMPREPLY=($(compgen -W 'jsonl csv' -- "$cur")); return ;;
@@ -17,10 +18,10 @@ _pdl() {
     --metric) COMPREPLY=($(compgen -W 'exact numeric contains' -- "$cur")); return ;;
     esac
     case ${COMP_WORDS[1]} in
-    check) words='--help --strict --format --fix --data-file --data --policy ' ;;
+    check) words='--help --strict --format --fix --env --rule --data-file --data --policy ' ;;
     fmt) words='--help --check --diff --lines --sort ' ;;
     dump) words='--help --nodes --blocks --expr --types --code --table ' ;;
-    explain) words='--help --data-file --data --allow --json --stream --prices ' ;;
+    explain) words='--help --data-file --data --allow --json --stream --prices --check ' ;;
     cache) words='--help --format --older-than --model --all ' ;;
     batch) words='--help --provider-batch --input --output --format --map --data-file --data --types --jobs --on-error --max-errors --limit --sample --unordered --overwrite --retry-errors --changed --allow-files --progress --report --dry-run --cache --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --sandbox --no-sandbox --sandbox-min ' ;;
     eval) words='--help --data --expect --judge --metric --samples --pass --against --json --junit --output --map --limit --data-file --format --types --jobs --cache --timeout --budget --prices --max-rps --max-tokens-per-minute --wire ' ;;
@@ -41,7 +42,7 @@ _pdl() {
     doctor) words='--help --net --json ' ;;
     schema) words='--help ' ;;
     help) words='--help ' ;;
-    *) words='--help --sandbox --no-sandbox --sandbox-min --data-file --data --eval --stream --trace --record --replay --durable --id --sync --park --provisional --output --cache --jobs --timeout --budget --policy --prices --max-rps --max-tokens-per-minute --wire --view --progress --verbose --schema --otlp --otlp-content --version ' ;;
+    *) words='--help --sandbox --no-sandbox --sandbox-min --data-file --data --eval --stream --trace --record --replay --durable --id --sync --park --provisional --output --cache --jobs --timeout --budget --policy --prices --max-rps --max-tokens-per-minute --wire --view --progress --verbose --check --rule --schema --otlp --otlp-content --version ' ;;
     esac
     if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W "$words" -- "$cur")); return; fi
     COMPREPLY=($(compgen -f -- "$cur"))

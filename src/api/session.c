@@ -287,9 +287,9 @@ static void open_outside(pdl_session *s) {
     if (!s->shared)
         pdl_mcp_secrets(&(pdl_mcp_options){.env = pdl_session_env_of, .user = s}, s->secrets);
     if (s->outside && s->shared) s->gate = pdl_jobs_world_new(s->shared->jobs, s->outside);
-    if (s->outside)
-        s->limits = pdl_budget_world_new(&(pdl_budget_world_options){s->loop, prices},
-                                         s->gate ? s->gate : s->outside);
+    pdl_world *last = s->gate ? s->gate : s->outside;
+    if (last && !s->opt.unchecked) last = s->precheck = pdl_session_precheck(s, last);
+    if (last) s->limits = pdl_budget_world_new(&(pdl_budget_world_options){s->loop, prices}, last);
     s->world = s->limits;
 }
 
@@ -451,6 +451,7 @@ void pdl_session_free(pdl_session *s) {
     pdl_fold_free(s->fold);
     pdl_times_free(s->times);
     pdl_program_drop(s->program);
+    pdl_program_drop(s->checked);
     pdl_code_drop(s->code);
     if (s->journal) pdl_journal_close(s->journal);
     pdl_durable_close(s->owned);
@@ -464,6 +465,7 @@ void pdl_session_free(pdl_session *s) {
     if (s->explain) s->explain->ops->close(s->explain);
     pdl_reached_free(s->reached);
     if (s->limits) s->limits->ops->close(s->limits);
+    if (s->precheck) s->precheck->ops->close(s->precheck);
     if (s->gate) s->gate->ops->close(s->gate);
     if (s->outside) s->outside->ops->close(s->outside);
     pdl_session_close_telemetry(s);

@@ -9,6 +9,7 @@
 #ifndef PDL_API_SESSION_H
 #define PDL_API_SESSION_H
 
+#include "check/check.h"
 #include "journal/durable.h"
 #include "lang/program.h"
 #include "trace/fold.h"
@@ -26,8 +27,10 @@ typedef struct pdl_session_options {
     const char *timeouts; /* time limits of model calls, as --timeout; NULL: none given */
     pdl_str prices;       /* file with a table of prices; empty: that of PDL_PRICES, if any */
     const double
-        *budget;  /* limit of each PDL_BUDGET_ITEMS for the run, negative: none; NULL: no budget */
-    bool explain; /* ask nobody: pdl_session_explained tells what would be asked */
+        *budget; /* limit of each PDL_BUDGET_ITEMS for the run, negative: none; NULL: no budget */
+    const uint8_t *levels; /* of rules of checks, see check.h; NULL: as the rules say */
+    bool unchecked;        /* requests go out although the program is known to fail later */
+    bool explain;          /* ask nobody: pdl_session_explained tells what would be asked */
     pdl_str
         /* explain: what is really done, some of code,command,read,write,input,tool; empty:
          * nothing */
@@ -77,6 +80,13 @@ typedef struct pdl_session_options {
  * (the record file exists), io. */
 PDL_MUST bool pdl_session_new(const pdl_session_options *options, pdl_session **out, pdl_err *err);
 void pdl_session_free(pdl_session *s); /* NULL is fine */
+
+/* Checks a program with the variables of the session: a program of its own, owned, with the
+ * diagnostics; NULL: it cannot be checked, since it has no text. */
+pdl_program *pdl_session_check(const pdl_session *s, const pdl_program *p);
+
+/* What a check is told of models; keys: also whether their keys are set. Borrows s. */
+pdl_check_models pdl_session_models(pdl_session *s, bool keys);
 
 /* Load the program's text. False: it has errors, which are in the program (borrowed until free). */
 PDL_MUST bool pdl_session_load(pdl_session *s, pdl_str bytes, const pdl_program **program);

@@ -25,11 +25,13 @@ struct pdl_session {
     pdl_secrets *secrets; /* that are in use */
     pdl_hider debug_hider;
     pdl_loop *loop;
-    pdl_world *outside;     /* model, worker, mcp, host as one world */
-    pdl_jobs *jobs;         /* of those that share this one; NULL: none yet */
-    pdl_world *gate;        /* counts them; NULL: the run is alone */
-    pdl_world *limits;      /* in front of outside */
-    pdl_world *explain;     /* replaces all others in front of outside; NULL: none */
+    pdl_world *outside; /* model, worker, mcp, host as one world */
+    pdl_jobs *jobs;     /* of those that share this one; NULL: none yet */
+    pdl_world *gate;    /* counts them; NULL: the run is alone */
+    pdl_world
+        *precheck;      /* in front of them: checks the program before the first request; or NULL */
+    pdl_world *limits;  /* in front of outside */
+    pdl_world *explain; /* replaces all others in front of outside; NULL: none */
     pdl_reached *reached;   /* with explain */
     pdl_prices *prices;     /* NULL: none */
     pdl_budget *budget;     /* of the run; NULL: none */
@@ -46,7 +48,8 @@ struct pdl_session {
     pdl_mask masks[PDL_SINK_COUNT]; /* of the sinks that hide labels */
     pdl_world *world;               /* what the run sees */
     pdl_program *program;
-    pdl_code *code; /* of the program; NULL until start, unless it was given */
+    pdl_program *checked; /* a copy that precheck found an error in; NULL: none */
+    pdl_code *code;       /* of the program; NULL until start, unless it was given */
     pdl_run *run;
     pdl_fold *fold;
     pdl_times *times; /* of a replay that is traced; NULL: the clock */
@@ -85,6 +88,9 @@ bool pdl_session_traceparent(void *user, uint32_t effect, char out[56]);
 
 /* The environment of a session (user). */
 const char *pdl_session_env_of(void *user, const char *name);
+
+/* precheck.c: a world that checks the program of the session before its first request. */
+pdl_world *pdl_session_precheck(pdl_session *s, pdl_world *behind);
 
 /* guard.c: the policies of the command line and the environment; the world that asks them, around
  * all others; the policy of the program, when it begins. */

@@ -60,7 +60,7 @@ static void check_python(pdl_checker *c, const pdl_b_code *b, const pdl_tree *t)
     else
         c->reads_all = true;
     if (!t || c->quiet || !c->opt->python) return;
-    pdl_python_fault fault = {0};
+    pdl_python_fault fault = {.message = PDL_BUF};
     if (c->opt->python(c->opt->python_user, pdl_str_get(t->value), &fault)) return;
     const pdl_loc at = pdl_node_text_loc(t->node, fault.start, fault.end);
     pdl_checker_diag(c, PDL_RULE_python_syntax, b->code->loc, at, "Python: %.*s",

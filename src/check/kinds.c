@@ -369,10 +369,11 @@ static PDL_NOINLINE const pdl_ty *check_aggregator(pdl_checker *c, const pdl_agg
     return pdl_ty_of_kinds(pdl_checker_arena(c), PDL_TY_AGGREGATOR);
 }
 
-/* Flat switch over the kinds of blocks. */
+/* Flat switch over the kinds of blocks; of others the fields are looked at, in the order of the
+ * table. */
 const pdl_ty *pdl_checker_kind(pdl_checker *c, const pdl_block *b, pdl_str self) {
     const pdl_ty *last, *all;
-    switch (b->kind) {
+    switch ((int)b->kind) {
     case PDL_BLOCK_text: check_items(c, &PDL_AS(text, b)->items, &last); return &pdl_ty_str;
     case PDL_BLOCK_lastOf:
         check_items(c, &PDL_AS(lastOf, b)->items, &last);
@@ -398,10 +399,8 @@ const pdl_ty *pdl_checker_kind(pdl_checker *c, const pdl_block *b, pdl_str self)
     case PDL_BLOCK_read: check_fields(c, b); return &pdl_ty_str;
     case PDL_BLOCK_factor: check_fields(c, b); return &pdl_ty_str;
     case PDL_BLOCK_aggregator: return check_aggregator(c, PDL_AS(aggregator, b)->aggregator);
-    case PDL_BLOCK_error: check_fields(c, b); return &pdl_ty_any;
     case PDL_BLOCK_empty: return &pdl_ty_str;
     case PDL_BLOCK_scalar: return pdl_checker_tree(c, PDL_AS(scalar, b)->value);
-    case PDL_BLOCK_COUNT: break;
+    default: check_fields(c, b); return &pdl_ty_any;
     }
-    return &pdl_ty_any;
 }

@@ -158,6 +158,24 @@ static void lint_date(pdl_checker *c, const pdl_block *b) {
     pdl_checker_hint(c, d, "quote it to get text");
 }
 
+/* C depth follows the YAML source. What an alias names was looked at where it stands, or is not
+ * looked at: aliases may multiply. */
+void pdl_checker_lint_keys(pdl_checker *c, const pdl_node *n) {
+    if (!n || n->shared || n->kind == PDL_NODE_SCALAR) return;
+    if (n->kind == PDL_NODE_SEQ) {
+        for (uint32_t i = 0; i < n->n; i++) pdl_checker_lint_keys(c, n->items[i]);
+        return;
+    }
+    if (n->repeats) {
+        pdl_loc loc = pdl_node_loc(n->pairs[n->n].key);
+        pdl_diag *d = pdl_checker_diag(c, PDL_RULE_key_duplicate, loc, loc,
+                                       "the key '%.*s' is there twice, the later value counts",
+                                       PDL_FMT(n->pairs[n->n].key->text));
+        pdl_checker_relate(c, d, pdl_node_loc(n->pairs[n->n].value), "the first one");
+    }
+    for (uint32_t i = 0; i < n->n; i++) pdl_checker_lint_keys(c, n->pairs[i].value);
+}
+
 typedef void lint_fn(pdl_checker *c, const pdl_block *b);
 
 static lint_fn *const functions[] = {lint_conditions, lint_norway,   lint_role,     lint_types,

@@ -60,6 +60,7 @@ static void check_module(pdl_checker *c, pdl_module *m, bool import) {
                          .depth = c->depth + 1};
     pdl_checker_predefine(&inner);
     m->busy = true;
+    if (!c->opt->no_lint) pdl_checker_lint_keys(&inner, m->program->root);
     m->result = pdl_checker_block(&inner, m->program->main, (pdl_str){0});
     m->busy = false;
     m->open_ended = inner.open_ended;

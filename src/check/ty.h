@@ -14,6 +14,8 @@
 #include "base/buf.h"
 #include "lang/program.h"
 
+/* The kinds: one bit each, so that a set of them is a number. What a program cannot tell apart
+ * (dates, bytes, objects of Python) is one kind, of which nothing is known. */
 enum {
     PDL_TY_NULL = 1,
     PDL_TY_BOOL = 2,
@@ -36,14 +38,17 @@ enum {
 
 typedef struct pdl_ty pdl_ty;
 
+/* A field of an object type, as in a spec, a literal or an imported file. */
 typedef struct pdl_ty_field {
     pdl_str name;
     const pdl_ty *type;
     bool optional; /* it may be absent */
 } pdl_ty_field;
 
+/* What a value may be. All members besides kinds refine one kind, and are zero where nothing more
+ * is known. */
 struct pdl_ty {
-    uint32_t kinds;
+    uint32_t kinds;    /* never empty */
     bool has_value;    /* it is this value; borrowed from the program */
     bool closed;       /* DICT: it has no other fields */
     uint32_t n_fields; /* DICT */

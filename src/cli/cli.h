@@ -8,6 +8,7 @@
 #include "api/session.h"
 #include "base/limits.h"
 #include "base/num.h"
+#include "check/config.h"
 #include "cli/options.h"
 #include "io/tty.h"
 
@@ -31,6 +32,18 @@ typedef struct run_limits {
 } run_limits;
 int pdl_cli_run_limits_read(const arguments *a, run_limits *l, pdl_session_options *o);
 void pdl_cli_run_limits_fini(run_limits *l);
+
+/* problems.c: what a check finds in a program that is about to run, on standard error: on a
+ * terminal, with --check=warn, or always. */
+void pdl_cli_show_problems(const arguments *a, const pdl_session *s, const pdl_program *p,
+                           bool always);
+/* config.c: pdl.toml, PDL_RULES and --rule. c: zero but for its arena; released by fini. Errors:
+ * usage, io. */
+PDL_MUST bool pdl_cli_read_config(const arguments *a, pdl_str file, pdl_check_config *c,
+                                  pdl_err *err);
+void pdl_cli_config_fini(pdl_check_config *c);
+/* --check=off or warn: requests go out whatever was found. */
+bool pdl_cli_is_unchecked(const arguments *a);
 
 /* durable.c: durable runs of the command. */
 typedef struct lasting {

@@ -11,6 +11,7 @@
 #include "check/report.h"
 #include "cli/check_policy.h"
 #include "cli/cli.h"
+#include "cli/python.h"
 #include "io/file.h"
 #include "lang/load.h"
 
@@ -18,10 +19,13 @@
 
 typedef struct checker {
     const arguments *a;
-    const pdl_session *session;
+    pdl_session *session;
     pdl_str file; /* being checked */
     PDL_VEC(pdl_str) names;
     pdl_check_report report;
+    pdl_check_config config;
+    pdl_check_models models;
+    pdl_python_checker python;
     bool failed;
     size_t fixed; /* problems */
     int code;     /* of a failed write */
@@ -80,6 +84,10 @@ static pdl_program *checked(checker *c, pdl_str text) {
                              .user = &finder,
                              .names = c->names.p,
                              .n_names = c->names.n,
+                             .levels = c->config.levels,
+                             .models = &c->models,
+                             .python = pdl_python_check,
+                             .python_user = &c->python,
                              .closed = c->a->given[OPT_data] || c->a->given[OPT_data_file],
                          });
     return p;
@@ -151,23 +159,27 @@ static void check_files(checker *c) {
 
 int pdl_cli_cmd_check(const arguments *a) {
     if (!a->files.n) return pdl_cli_refuse(a, "the following arguments are required: FILE");
-    checker c = {.a = a};
+    checker c = {.a = a, .config = {.arena = pdl_arena_make()}};
     if (a->given[OPT_check_form])
         pdl_report_form_find(a->value[OPT_check_form], &c.report.form); /* a choice of the option */
     pdl_session *s = NULL;
     pdl_val vars = pdl_absent();
     pdl_err err = {0};
-    bool ok = pdl_session_new(
+    bool ok = pdl_cli_read_config(a, a->files.p[0], &c.config, &err) &&
+              pdl_session_new(
                   &(pdl_session_options){
                       .file = a->files.p[0],
                       .dir = pdl_file_folder(a->files.p[0]),
                       .policies = &a->value[OPT_policy],
                       .n_policies = a->given[OPT_policy],
+                      .path = c.config.import.p,
+                      .n_path = c.config.import.n,
                   },
                   &s, &err) &&
               pdl_cli_read_data(a, &vars, &err);
     if (ok) {
         c.session = s;
+        c.models = pdl_session_models(s, a->given[OPT_check_env]);
         *pdl_vec_push(&c.names) = PDL_STR("pdl_args"); /* every run has it */
         for (size_t i = 0; i < pdl_dict_len(vars); i++)
             if (pdl_is_str(pdl_dict_key_at(vars, i)))
@@ -180,9 +192,12 @@ int pdl_cli_cmd_check(const arguments *a) {
         if (c.fixed) pdl_cli_note("%zu problem%s fixed", c.fixed, c.fixed == 1 ? "" : "s");
     } else {
         pdl_cli_print_error(&err, s);
+        c.code = err.kind == PDL_E_usage ? 2 : 1;
         pdl_err_fini(&err);
     }
     pdl_vec_fini(&c.names);
+    pdl_python_checker_fini(&c.python);
+    pdl_cli_config_fini(&c.config);
     if (!pdl_is_absent(vars)) pdl_drop(vars);
     pdl_session_free(s);
     return c.code ? c.code : !ok || c.failed ? 1 : 0;

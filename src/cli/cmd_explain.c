@@ -211,6 +211,8 @@ static int run(const arguments *a, pdl_session *s) {
     } else if (!pdl_session_load(s, pdl_buf_str(&text), &p)) {
         pdl_cli_print_load_errors(p, s);
         ok = false;
+    } else {
+        pdl_cli_show_problems(a, s, p, true);
     }
     pdl_buf_fini(&text);
     return ok ? report(a, s, pdl_session_run(s)) : 1;

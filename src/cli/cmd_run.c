@@ -230,6 +230,7 @@ static int run_program(runner *r) {
     } else {
         if (!r->a->given[OPT_view]) pdl_buf_fini(&text); /* a large one is not needed twice */
         pdl_program_each_deprecated(p, warn_deprecated, NULL);
+        pdl_cli_show_problems(r->a, r->session, p, false);
         code = run_shown(r, pdl_buf_str(&text));
     }
     pdl_buf_fini(&text);
@@ -335,6 +336,7 @@ int pdl_cli_run_lasting(const arguments *a, lasting *l) {
         .file = a->files.p[0],
         .dir = pdl_file_folder(a->files.p[0]),
         .stream = r.stream,
+        .unchecked = pdl_cli_is_unchecked(a),
         .record = l ? (pdl_str){0} : a->value[OPT_record],
         .replay = a->value[OPT_replay],
         .cache = a->value[OPT_cache],
@@ -362,7 +364,12 @@ int pdl_cli_run_lasting(const arguments *a, lasting *l) {
     if (a->given[OPT_view]) o.sink = pdl_cli_show_live_init(&r.show, &r.session, o.sink);
     o.sink = pdl_cli_progress_init(&r.progress, a, &r.term, &r.session, o.sink);
     if (r.progress.has_line) o.shares_loop = true;
-    bool ok = enter_depth(a->files.p[0], &err) && pdl_cli_read_data(a, &vars, &err);
+    pdl_check_config config = {.arena = pdl_arena_make()};
+    bool ok = enter_depth(a->files.p[0], &err) && pdl_cli_read_data(a, &vars, &err) &&
+              pdl_cli_read_config(a, a->files.p[0], &config, &err);
+    o.levels = config.levels;
+    o.path = config.import.p;
+    o.n_path = config.import.n;
     o.variables = r.inputs = vars;
     ok = ok && pdl_session_new(&o, &r.session, &err);
     if (ok) {
@@ -372,6 +379,7 @@ int pdl_cli_run_lasting(const arguments *a, lasting *l) {
         code = err.kind == PDL_E_usage ? 2 : 1;
         pdl_err_fini(&err);
     }
+    pdl_cli_config_fini(&config);
     if (PDL_POOLS && !l) pdl_leak_on_exit(); /* other builds look for leaks */
     pdl_cli_show_live_fini(&r.show);
     pdl_session_free(r.session);

@@ -90,8 +90,14 @@ static const option options[] = {
      "form of the report; text when absent"},
     {OPT_check_form, "format", 0, OPT_VALUE, "FORM", "{text,json,sarif,github}",
      "form of the report; text when absent"},
+    {OPT_check_run, "check", 0, OPT_VALUE, "WHAT", "{off,warn,stop}",
+     "a program that is sure to fail: stop before its first request (the default), or only warn"},
     {OPT_fix, "fix", 0, OPT_FLAG, NULL, NULL,
      "make the changes that have one right answer, in the files"},
+    {OPT_check_env, "env", 0, OPT_FLAG, NULL, NULL,
+     "also report models whose keys are not set in the environment"},
+    {OPT_rule, "rule", 0, OPT_VALUE, "NAME=LEVEL", NULL,
+     "a rule is off, warning or error. May be repeated"},
     {OPT_nodes, "nodes", 0, OPT_FLAG, NULL, NULL, "the syntax tree of the YAML text"},
     {OPT_blocks, "blocks", 0, OPT_FLAG, NULL, NULL, "the blocks as read (the default)"},
     {OPT_expr, "expr", 0, OPT_FLAG, NULL, NULL, "every expression, fully parenthesised"},
@@ -225,22 +231,24 @@ static const option options[] = {
 static_assert(sizeof options / sizeof options[0] == OPT_COUNT, "one row per option");
 
 static const opt_id run_options[] = {
-    OPT_help,    OPT_sandbox,      OPT_no_sandbox, OPT_sandbox_min, OPT_data_file, OPT_data,
-    OPT_eval,    OPT_stream,       OPT_trace,      OPT_record,      OPT_replay,    OPT_durable,
-    OPT_id,      OPT_sync,         OPT_park,       OPT_provisional, OPT_output,    OPT_cache,
-    OPT_jobs,    OPT_timeout,      OPT_budget,     OPT_policy,      OPT_prices,    OPT_max_rps,
-    OPT_max_tpm, OPT_wire,         OPT_view,       OPT_progress,    OPT_verbose,   OPT_schema,
-    OPT_otlp,    OPT_otlp_content, OPT_version,    OPT_COUNT};
+    OPT_help,    OPT_sandbox, OPT_no_sandbox, OPT_sandbox_min,  OPT_data_file, OPT_data,
+    OPT_eval,    OPT_stream,  OPT_trace,      OPT_record,       OPT_replay,    OPT_durable,
+    OPT_id,      OPT_sync,    OPT_park,       OPT_provisional,  OPT_output,    OPT_cache,
+    OPT_jobs,    OPT_timeout, OPT_budget,     OPT_policy,       OPT_prices,    OPT_max_rps,
+    OPT_max_tpm, OPT_wire,    OPT_view,       OPT_progress,     OPT_verbose,   OPT_check_run,
+    OPT_rule,    OPT_schema,  OPT_otlp,       OPT_otlp_content, OPT_version,   OPT_COUNT};
 static const opt_id check_options[] = {OPT_help,      OPT_strict, OPT_check_form, OPT_fix,
-                                       OPT_data_file, OPT_data,   OPT_policy,     OPT_COUNT};
+                                       OPT_check_env, OPT_rule,   OPT_data_file,  OPT_data,
+                                       OPT_policy,    OPT_COUNT};
 static const opt_id dump_options[] = {OPT_help,  OPT_nodes, OPT_blocks, OPT_expr,
                                       OPT_types, OPT_code,  OPT_table,  OPT_COUNT};
 static const opt_id fmt_options[] = {OPT_help,  OPT_fmt_check, OPT_diff,
                                      OPT_lines, OPT_sort,      OPT_COUNT};
 static const opt_id cache_options[] = {OPT_help,  OPT_format, OPT_older_than,
                                        OPT_model, OPT_all,    OPT_COUNT};
-static const opt_id explain_options[] = {OPT_help, OPT_data_file, OPT_data,   OPT_allow,
-                                         OPT_json, OPT_stream,    OPT_prices, OPT_COUNT};
+static const opt_id explain_options[] = {OPT_help,   OPT_data_file, OPT_data,
+                                         OPT_allow,  OPT_json,      OPT_stream,
+                                         OPT_prices, OPT_check_run, OPT_COUNT};
 static const opt_id serve_options[] = {
     OPT_help,   OPT_host,         OPT_port,        OPT_token_file,   OPT_data_file,
     OPT_data,   OPT_max_requests, OPT_max_waiting, OPT_request_time, OPT_allow_origin,

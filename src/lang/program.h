@@ -53,6 +53,7 @@ typedef struct pdl_program {
     pdl_diags diags;            /* in order of place once sorted */
     /* files that a check read and that diagnostics point into; owned */
     PDL_VEC(struct pdl_program *) others;
+    uint64_t checked;           /* of api: what it was checked for without an error; 0: nothing */
     bool yaml_failed; /* the only diagnostic is a YAML or encoding error */
     uint32_t refs;    /* shared by runs, closures and codes */
 } pdl_program;

@@ -28,4 +28,14 @@ const char *pdl_model_prefix(size_t i);
  * no such provider. Never writes a value of the environment. */
 bool pdl_model_describe(pdl_str prefix, pdl_buf *out);
 
+/* Variables of the environment; get NULL: none is looked at. */
+typedef struct pdl_model_env {
+    const char *(*get)(void *user, const char *name);
+    void *user;
+} pdl_model_env;
+
+/* Is there a provider for a model of this name, and, with reach, are its address and key there?
+ * False: why is appended. */
+bool pdl_model_is_known(pdl_str model, const pdl_model_env *env, bool reach, pdl_buf *why);
+
 #endif

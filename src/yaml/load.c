@@ -347,9 +347,11 @@ static uint32_t find_small(const pdl_pair *p, uint32_t n, const pdl_node *key) {
 }
 
 /* Pairs with equal keys joined: the last value at the first position. Keys that cannot be compared
- * stay. In place; returns the number left. */
+ * stay. In place; returns the number left. When it is less than n, the pair after the last one is
+ * the first repetition: its key, and the key that it repeats. */
 static uint32_t join_equal(pdl_pair *p, uint32_t n) {
     uint32_t kept = 0;
+    pdl_pair repeated = {NULL, NULL};
     size_t mask = 15;
     uint32_t *slots = NULL;
     if (n > SMALL_MAP) {
@@ -369,11 +371,14 @@ static uint32_t join_equal(pdl_pair *p, uint32_t n) {
         } else if (p[i].key->kind == PDL_NODE_SCALAR) {
             same = find_small(p, kept, p[i].key);
         }
-        if (same < kept)
+        if (same < kept) {
+            if (!repeated.key) repeated = (pdl_pair){p[i].key, p[same].key};
             p[same].value = p[i].value;
-        else
+        } else {
             p[kept++] = p[i];
+        }
     }
+    if (repeated.key) p[kept] = repeated;
     pdl_free(slots);
     return kept;
 }
@@ -447,6 +452,7 @@ static void close_map(loader *l, yn *n, yn **kids, size_t count) {
         for (uint32_t i = 0; i < pairs; i++)
             n->pub.pairs[i] = (pdl_pair){&kids[2 * i]->pub, &kids[2 * i + 1]->pub};
         n->pub.n = join_equal(n->pub.pairs, pairs);
+        n->pub.repeats = n->pub.n < pairs;
     }
     if (!merges && !special && (n->pub.n == pairs || !l->faults)) return;
     oddity *o = make_odd(l, n);

@@ -58,6 +58,9 @@ struct pdl_node {
     pdl_node_type type : 8;
     pdl_node_style style : 8;
     bool shared : 1;     /* has several parents (an alias) */
+    /* MAP: a key was written twice. pairs[n] is then the first repetition: its key, and in place of
+     * a value the key that it repeats. */
+    bool repeats : 1;
     bool counted : 1;    /* SCALAR: the text is inside of a string value (pdl_node_value) */
     uint32_t start, end; /* bytes in src */
     uint32_t n;          /* items or pairs; 0 for a scalar */

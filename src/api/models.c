@@ -1,0 +1,44 @@
+/* models.c -- what a check is told of models (check/check.h), from the tables of the room of
+ * models and the environment of a session.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "api/session_impl.h"
+#include "model/catalog.h"
+
+#include "base/banned.h"
+
+static bool has_provider(void *user, pdl_str model, pdl_buf *text) {
+    const pdl_model_env env = {pdl_session_env_of, user};
+    return pdl_model_is_known(model, &env, false, text);
+}
+
+/* Services have parameters of their own, which are sent as they are: only what is nearly one of
+ * the known ones is taken for a mistake. */
+static bool knows_parameter(void *user, pdl_str model, pdl_str name, pdl_str *near) {
+    (void)user, (void)model;
+    enum { MAX = 128 };
+    size_t n;
+    pdl_str names[MAX];
+    if (pdl_model_param_find(name)) return true;
+    const pdl_model_param *all = pdl_model_params(&n);
+    for (size_t i = 0; i < n && i < MAX; i++) names[i] = pdl_str_of(all[i].name);
+    *near = pdl_str_nearest(name, names, n < MAX ? n : MAX);
+    size_t shorter = name.n < near->n ? name.n : near->n;
+    return !near->n || shorter < 4 || pdl_str_distance(name, *near, 2) > 2;
+}
+
+/* A key or address among the parameters comes from somewhere else. */
+static bool has_key(void *user, pdl_str model, const pdl_node *parameters, pdl_buf *text) {
+    static const char *const given[] = {"api_key", "api_base", "base_url", "apikey", "url"};
+    for (size_t i = 0; i < sizeof given / sizeof given[0]; i++)
+        if (parameters && (parameters->kind != PDL_NODE_MAP ||
+                           pdl_node_find(parameters, pdl_str_of(given[i]), NULL)))
+            return true;
+    const pdl_model_env env = {pdl_session_env_of, user};
+    return pdl_model_is_known(model, &env, true, text);
+}
+
+pdl_check_models pdl_session_models(pdl_session *s, bool keys) {
+    return (pdl_check_models){s, has_provider, knows_parameter, keys ? has_key : NULL};
+}

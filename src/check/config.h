@@ -1,0 +1,27 @@
+/* config.h -- what a user wants of rules: --rule, PDL_RULES and pdl.toml.
+ *
+ * pdl.toml has levels of rules and folders for imports, and nothing else: no policy, sandbox, key
+ * or address, since a program that somebody sends may bring one along.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_CHECK_CONFIG_H
+#define PDL_CHECK_CONFIG_H
+
+#include "check/check.h"
+
+typedef struct pdl_check_config {
+    uint8_t levels[PDL_RULE_COUNT]; /* a pdl_rule_level each */
+    PDL_VEC(pdl_str) import;        /* folders, in the arena */
+    pdl_arena *arena;               /* of the caller */
+} pdl_check_config;
+
+/* "NAME=LEVEL,NAME=LEVEL". Error: usage, with what would be right. */
+PDL_MUST bool pdl_check_config_rules(pdl_check_config *c, pdl_str text, pdl_err *err);
+
+/* The text of a pdl.toml; folder: the one that holds it, to which `import` is relative. Error:
+ * syntax or usage, at the line. */
+PDL_MUST bool pdl_check_config_read(pdl_check_config *c, pdl_str file, pdl_str folder, pdl_str text,
+                                    pdl_err *err);
+
+#endif

@@ -1,0 +1,25 @@
+/* python.h -- does Python compile a text? Private to cli.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_CLI_PYTHON_H
+#define PDL_CLI_PYTHON_H
+
+#include "base/buf.h"
+#include "check/check.h"
+#include "io/proc.h"
+
+/* A Python that compiles and never runs anything. All-zero: it was not needed yet. */
+typedef struct pdl_python_checker {
+    pdl_loop *loop;
+    pdl_proc *proc;
+    pdl_buf out;
+    bool ended, missing;
+} pdl_python_checker;
+
+/* A pdl_check_options.python whose user is a pdl_python_checker. True also where there is no
+ * Python. */
+bool pdl_python_check(void *user, pdl_str code, pdl_python_fault *fault);
+void pdl_python_checker_fini(pdl_python_checker *c);
+
+#endif
