@@ -10,6 +10,7 @@ import hashlib
 import json
 import pathlib
 import random
+import re
 import struct
 import sys
 
@@ -72,6 +73,7 @@ def texts(kit):
         "expr": [r["template"] + variables(r) for r in rows("expressions") if isinstance(r.get("template"), str)],
         "template": [r["code"] + variables(r) for r in rows("jinja_templates") if isinstance(r.get("code"), str)],
         "yaml": [r["text"] for r in rows("yaml")],
+        "check": re.findall(r"```(?:pdl|toml)\n(.*?)```", (HERE.parent / "docs/manual/rules.md").read_text("utf-8"), re.S),
         "program": [p.read_text("utf-8") for p in sorted((kit / "programs").rglob("*.pdl"))],
         "repair": [], "csv": [], "regex": [], "json": [], "sse": [], "httpd": [], "schema": [], "policy": [], "jsonl": [], "ndjson": [], "frame": [], "eventstream": [], "wire": [], "journal": [], "replies": [],
     }

@@ -183,16 +183,16 @@ static const pdl_ty *method_of(pdl_arena *a, const pdl_native *row, const pdl_ty
 
 /* t.name where t is of this kind; an undefined type when there is none. */
 static const pdl_ty *attr_of_kind(pdl_arena *a, const pdl_ty *t, uint32_t kind, pdl_str name) {
-    pdl_val x = example(kind), v;
     pdl_err err = {0};
     bool known;
+    if (kind == PDL_TY_DICT && !pdl_is_dict_method(name)) {
+        const pdl_ty *field = pdl_ty_field_of(a, t, name, &known);
+        if (field || !known) return field ? field : &pdl_ty_any;
+    }
+    pdl_val x = example(kind), v;
     if (pdl_is_absent(x)) return &pdl_ty_any;
     const pdl_native *row = pdl_method_find(x, name);
     const pdl_ty *found = row ? method_of(a, row, t) : NULL;
-    if (!found && kind == PDL_TY_DICT) {
-        found = pdl_ty_field_of(a, t, name, &known);
-        if (!found && !known) found = &pdl_ty_any;
-    }
     if (!found && pdl_attr(x, name, &v, &err)) found = if_undefined(a, v);
     pdl_err_fini(&err);
     pdl_drop(x);

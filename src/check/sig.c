@@ -123,6 +123,7 @@ static pdl_val example_of(const pdl_ty *t) {
 
 static bool binds(const pdl_native *row, const pdl_sig_args *args, pdl_buf *problem) {
     if (args->open || args->n_pos > MAX_POS || args->n_kw > MAX_POS) return true;
+    if (!args->n_kw && args->n_pos >= row->n_min && args->n_pos <= row->n_max) return true;
     pdl_native stub = *row;
     stub.fn = accept;
     stub.flags &= (uint8_t) ~(PDL_N_MUTATES | PDL_N_EFFECT);
