@@ -22,12 +22,14 @@ void pdl_durable_notef(pdl_durable *d, const char *fmt, ...) {
 }
 
 way_out *pdl_durable_way(pdl_durable *d, pdl_str place, bool skip) {
+    way_out *all = NULL; /* the place itself counts first */
     for (size_t i = 0; i < d->ways.n; i++) {
         way_out *w = &d->ways.p[i];
-        if (w->skip == skip && (pdl_str_is(place, w->place) || strcmp(w->place, "all") == 0))
-            return w;
+        if (w->skip != skip) continue;
+        if (pdl_str_is(place, w->place)) return w;
+        if (strcmp(w->place, "all") == 0) all = w;
     }
-    return NULL;
+    return all;
 }
 
 struct row_search {

@@ -6,6 +6,7 @@
 #include "journal/store.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -153,6 +154,24 @@ static bool set_log(pdl_store *s, pdl_buf *note, pdl_err *err) {
                         err);
 }
 
+/* SQLite makes a log by way of a file that it removes. Without this the removal may be lost in a
+ * power cut while the log is kept: the file would be found again and undo all that followed. */
+static bool sync_folder(const pdl_store *s, pdl_err *err) {
+    pdl_str path = pdl_sql_path(s->q);
+    size_t slash = pdl_str_rfind(path, PDL_STR("/"));
+    if (!s->full) return true;
+    char *folder = slash == PDL_NOT_FOUND ? pdl_str_dup(PDL_STR("."))
+                                          : pdl_str_dup(pdl_str_sub(path, 0, slash + 1));
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool ok = fd >= 0 && (fsync(fd) == 0 || errno == EINVAL); /* file systems without folders */
+    if (!ok)
+        pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot sync the folder %s: %s", folder,
+                    strerror(errno));
+    if (fd >= 0) close(fd);
+    pdl_free(folder);
+    return ok;
+}
+
 #define NEEDS_NEW "a run needs a new journal"
 
 bool pdl_store_create(pdl_str path, bool full, pdl_store **out, pdl_buf *note, pdl_err *err) {
@@ -166,7 +185,7 @@ bool pdl_store_create(pdl_str path, bool full, pdl_store **out, pdl_buf *note, p
         ok = pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%.*s exists already: " NEEDS_NEW,
                          PDL_FMT(path));
     ok = ok && pdl_sql_exec(s->q, "PRAGMA page_size = 4096", err) && set_log(s, note, err) &&
-         pdl_sql_exec(s->q, schema, err);
+         pdl_sql_exec(s->q, schema, err) && sync_folder(s, err);
     if (ok)
         *out = s;
     else
@@ -228,7 +247,7 @@ static bool is_by_log(pdl_str path) {
     if (q) pdl_sql_leave_log(q, true);
     pdl_sql_close(q);
     pdl_err_fini(&ignored);
-    return ok && id == APPLICATION_ID && version == SCHEMA_VERSION;
+    return ok && id == APPLICATION_ID && version >= SCHEMA_VERSION;
 }
 
 static bool has_log(pdl_str path) {
@@ -246,10 +265,10 @@ bool pdl_store_is(pdl_str path) {
     ssize_t n = fd >= 0 ? read(fd, head, sizeof head) : -1;
     if (fd >= 0) close(fd);
     pdl_free(name);
-    static const unsigned char id[] = {'P', 'D', 'L', 'J'}, version[] = {0, 0, 0, 2};
+    static const unsigned char id[] = {'P', 'D', 'L', 'J'}, version[] = {0, 0, 0, SCHEMA_VERSION};
     if (n == (ssize_t)sizeof head && memcmp(head + 68, id, 4) == 0 &&
-        memcmp(head + 60, version, 4) == 0)
-        return true;
+        memcmp(head + 60, version, 4) >= 0)
+        return true; /* also one that is newer, which is refused when it is opened */
     return n > 0 && has_log(path) && is_by_log(path);
 }
 
@@ -300,7 +319,7 @@ static bool begin(pdl_store *s, pdl_err *err) {
     if (!s->level) { /* opened, and nothing was written yet: the file is as it was until here */
         pdl_sql_use(s->q, &writing);
         pdl_sql_leave_log(s->q, false);
-        if (!set_log(s, NULL, err)) return false;
+        if (!set_log(s, NULL, err) || !sync_folder(s, err)) return false;
     }
     s->in_transaction =
         set_level(s, s->next_level, err) && pdl_sql_run(s->q, ST_BEGIN, NULL, 0, NULL, NULL, err);

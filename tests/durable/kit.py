@@ -176,6 +176,8 @@ class Folder:
 
     def start(self, args, **kw):
         env = {**self.env, **kw.pop("env", {})}
+        if "LD_PRELOAD" in env:  # the sanitizers want to be first otherwise
+            env["ASAN_OPTIONS"] = env.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"
         kw.setdefault("stdin", subprocess.DEVNULL)
         return subprocess.Popen([self.pdl, *args], cwd=self.path, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True, **kw)
 
@@ -208,10 +210,10 @@ class Folder:
         shutil.rmtree(self.path, ignore_errors=True)
 
 
-def shim(build):
-    """The library that kills its process at a write to a journal."""
-    out = pathlib.Path(build).resolve() / "killer.so"
-    source = HERE / "killer.c"
+def shim(build, name="killer"):
+    """A library for LD_PRELOAD, made from the source of this name."""
+    out = pathlib.Path(build).resolve() / (name + ".so")
+    source = HERE / (name + ".c")
     if not out.exists() or out.stat().st_mtime < source.stat().st_mtime:
         subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-D_GNU_SOURCE", "-o", str(out), str(source), "-ldl"], check=True)
     return str(out)

@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""test_power.py -- what a power cut may leave of a journal: writes that were not synced are lost, torn or reordered.
+
+    test_power.py BUILD_DIR [--points N] [--seed N]
+
+A shim (power.c) writes down what a run does. At points of that list disks are made that hold everything up to the last sync of each file, and
+of what came after it any sectors. Each must be a sound journal, and hold every row on which a request or a byte of output had depended that
+left the process before the cut; such a run is then resumed. Last line: `N passed, N failed`.
+"""
+import argparse
+import os
+import pathlib
+import random
+import re
+import sqlite3
+import struct
+import sys
+
+sys.dont_write_bytecode = True
+from kit import Folder, Service, shim  # noqa: E402
+
+SECTOR = 512
+CALLS = 30
+# Each call depends on the one before it, and prints its answer.
+PROGRAM = """
+text:
+- for: {i: "${ range(%d) | list }"}
+  repeat:
+    text:
+    - {model: openai/m, input: "call ${ i } end", def: answer, contribute: []}
+    - {lang: command, code: "sh -c 'echo ${ i } >> acts'", contribute: []}
+    - "[${ answer }]\\n"
+""" % CALLS
+
+
+def records(path):
+    data, at = path.read_bytes(), 0
+    while at < len(data):
+        what, n_path, n_data, offset = struct.unpack_from("<cIIq", data, at)
+        at += 17
+        yield what.decode(), data[at:at + n_path].decode(), offset, data[at + n_path:at + n_path + n_data]
+        at += n_path + n_data
+
+
+class Disk:
+    """Files with what is on them for good, and what was written since their last sync."""
+
+    def __init__(self):
+        self.files = {}
+
+    def apply(self, what, path, offset, data):
+        if what == "d":  # what was removed stays so
+            for name in [n for n, (_, later) in self.files.items() if any(x[0] == "u" for x in later)]:
+                image, later = self.files[name]
+                last = max(i for i, x in enumerate(later) if x[0] == "u")
+                self.files[name] = (bytearray(), later[last + 1:])
+            return
+        image, later = self.files.setdefault(path, (bytearray(), []))
+        if what == "s":
+            for w, at, d in later:
+                if w != "u":  # the name is the folder's
+                    self.put(image, w, at, d)
+            later[:] = [x for x in later if x[0] == "u"]
+        elif what in "wtu":
+            if what == "w" and any(x[0] == "u" for x in later):  # another file of the name
+                del image[:]
+                later.clear()
+            later.append((what, offset, data))
+
+    @staticmethod
+    def put(image, what, at, data):
+        if what == "w":
+            if len(image) < at + len(data):
+                image.extend(bytes(at + len(data) - len(image)))
+            image[at:at + len(data)] = data
+        else:
+            del image[at if what == "t" else 0:]
+
+    def after_cut(self, rng):
+        """{path: bytes}: of what was not synced, any sectors."""
+        out = {}
+        for path, (image, later) in self.files.items():
+            image = bytearray(image)
+            some = rng.choice((0, 0.5, 0.9, 1))
+            for what, at, data in later:
+                if what != "w":
+                    if rng.random() < some:
+                        self.put(image, what, at, data)
+                    continue
+                for n in range(0, len(data), SECTOR):
+                    if rng.random() < some:
+                        self.put(image, "w", at + n, data[n:n + SECTOR])
+            out[path] = bytes(image)
+        return out
+
+
+class Test:
+    def __init__(self, build):
+        self.passed = self.failed = 0
+        self.service = Service(0)
+        self.f = Folder(build + "/pdl", self.service, "power", PROGRAM)
+        self.shim = shim(build, "power")
+
+    def check(self, title, ok, text=""):
+        self.passed, self.failed = self.passed + bool(ok), self.failed + (not ok)
+        if not ok:
+            print("FAIL %s\n%s" % (title, str(text)[:1500]), flush=True)
+
+    def left(self, files):
+        """Puts the files; returns (begun calls, answered calls, commands), or why the journal is not sound."""
+        folder = self.f.path / "disk"
+        folder.mkdir(exist_ok=True)
+        for p in folder.iterdir():
+            p.unlink()
+        for path, data in files.items():
+            if data or path.endswith(".journal"):
+                (folder / pathlib.Path(path).name).write_bytes(data)
+        db = sqlite3.connect(folder / "r.journal")
+        try:
+            if db.execute("pragma integrity_check").fetchone()[0] != "ok":
+                return "integrity_check"
+            if not db.execute("select count(*) from sqlite_master").fetchone()[0]:
+                return 0, 0, 0
+            one = lambda q: db.execute("select count(*) from effects where " + q).fetchone()[0]  # noqa: E731
+            return one("kind = 'model'"), one("kind = 'model' and reply is not null"), one("kind = 'command'")
+        except sqlite3.DatabaseError as e:
+            return repr(e)
+        finally:
+            db.close()
+
+    def run(self, points, seed):
+        log = self.f.path / "log"
+        code, out, err = self.f.run("--durable", "--id", "r", "main.pdl", env={"LD_PRELOAD": self.shim, "PDL_POWER_LOG": str(log)}, timeout=300)
+        self.check("the run ends", code == 0 and out.count("[") == CALLS, (code, err))
+        all_records = [r for r in records(log)]
+        self.check("its syncs were seen", sum(r[0] == "s" for r in all_records) > CALLS, len(all_records))
+        rng, disk, chosen = random.Random(seed), Disk(), None
+        picked = sorted(rng.sample(range(len(all_records)), min(points, len(all_records))))
+        chosen, asked, printed = set(picked), 0, b""
+        for i, (what, path, offset, data) in enumerate(all_records):
+            if what == "n":
+                asked += data.count(b"POST /")
+            elif what == "o":
+                printed += data
+            else:
+                disk.apply(what, path, offset, data)
+            if i in chosen:
+                self.point(i, disk.after_cut(rng), asked, printed.count(b"]"), rng)
+
+    def point(self, i, files, asked, printed, rng):
+        got = self.left(files)
+        if not isinstance(got, tuple):
+            self.check("cut %d: the journal is sound" % i, False, got)
+            return
+        begun, answered, acts = got
+        self.check("cut %d: what was acted on is there" % i, begun >= asked and answered >= max(printed, asked - 1), (begun, answered, acts, asked, printed))
+        if begun and rng.random() < 0.05:
+            self.service.begin()
+            code, out, err = self.f.run("resume", "./disk/r.journal", "--again", "all", timeout=300)
+            again = [re.search(r"\d+", t).group(0) for t in self.service.asked]
+            self.check("cut %d: the run continues" % i, code == 0 and out.count("[") == CALLS and len(again) <= CALLS - answered, (code, err, answered, len(again)))
+
+
+def main():
+    ap = argparse.ArgumentParser()
+    ap.add_argument("build")
+    ap.add_argument("--points", type=int, default=500)
+    ap.add_argument("--seed", type=int, default=5)
+    a = ap.parse_args()
+    t = Test(str(pathlib.Path(a.build).resolve()))
+    t.run(a.points, a.seed)
+    t.f.remove()
+    print("%d passed, %d failed" % (t.passed, t.failed))
+    return t.failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
