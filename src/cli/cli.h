@@ -52,6 +52,7 @@ typedef struct lasting {
     bool resumes, is_listed; /* listed: it is in the folder of runs */
     pdl_val inputs; /* of a run that resumes; absent: none */
     PDL_VEC(pdl_str) policies; /* of a run that resumes: those that it had, and one that is added */
+    PDL_VEC(char *) texts; /* of options of its journal; owned */
 } lasting;
 struct term;
 /* The journal of a new run, once its program has loaded. False: err is set. */

@@ -76,10 +76,14 @@ static pdl_str text_in(pdl_vref v, const char *name) {
     return !pdl_is_absent(x) && pdl_is_str(x) ? pdl_str_get(x) : (pdl_str){0};
 }
 
-/* A copy that lives as long as the process, as other arguments. */
-static pdl_str lasting_text(pdl_str s) { return (pdl_str){pdl_str_dup(s), s.n}; }
+/* A text of the journal as an argument. */
+static pdl_str lasting_text(lasting *l, pdl_str s) {
+    char *copy = pdl_str_dup(s);
+    *pdl_vec_push(&l->texts) = copy;
+    return (pdl_str){copy, s.n};
+}
 
-static bool take_sandbox(arguments *a, pdl_vref v, pdl_err *err) {
+static bool take_sandbox(lasting *l, arguments *a, pdl_vref v, pdl_err *err) {
     pdl_str was = text_in(v, "sandbox"), now = pdl_cli_sandbox_profile(a);
     bool asked = a->given[OPT_sandbox] || a->given[OPT_no_sandbox];
     if (!was.n) return true;
@@ -94,7 +98,7 @@ static bool take_sandbox(arguments *a, pdl_vref v, pdl_err *err) {
                            "the run began with --sandbox-min full: a resume has no weaker one");
     a->given[OPT_sandbox] = true;
     a->given[OPT_no_sandbox] = false;
-    a->value[OPT_sandbox] = lasting_text(was);
+    a->value[OPT_sandbox] = lasting_text(l, was);
     if (!full && !a->given[OPT_sandbox_min]) {
         a->given[OPT_sandbox_min] = true;
         a->value[OPT_sandbox_min] = PDL_STR("process");
@@ -119,7 +123,7 @@ static bool take_policies(lasting *l, const arguments *a, pdl_vref v, pdl_err *e
                                "the policy %.*s is not what it was when the run began: a resume "
                                "needs it as it was; --policy adds a stricter one",
                                PDL_FMT(name));
-        *pdl_vec_push(&l->policies) = lasting_text(name);
+        *pdl_vec_push(&l->policies) = lasting_text(l, name);
         again |= a->given[OPT_policy] && pdl_str_eq(name, a->value[OPT_policy]);
     }
     if (a->given[OPT_policy] && !again) *pdl_vec_push(&l->policies) = a->value[OPT_policy];
@@ -142,7 +146,7 @@ static void put_options(const arguments *a, pdl_buf *out) {
     pdl_buf_putc(out, '}');
 }
 
-/* Those that a does not give. Values live as long as the process. */
+/* Those that a does not give. */
 static bool take_options(lasting *l, arguments *a, pdl_str json, pdl_err *err) {
     pdl_val v;
     if (!pdl_json_read(json, 0, &v, NULL, err)) return false;
@@ -150,10 +154,9 @@ static bool take_options(lasting *l, arguments *a, pdl_str json, pdl_err *err) {
         pdl_vref x = pdl_dict_getz(v, pdl_cli_option_of(kept[i])->name);
         if (pdl_is_absent(x) || a->given[kept[i]]) continue;
         a->given[kept[i]] = true;
-        if (pdl_is_str(x))
-            a->value[kept[i]] = (pdl_str){pdl_str_dup(pdl_str_get(x)), pdl_str_get(x).n};
+        if (pdl_is_str(x)) a->value[kept[i]] = lasting_text(l, pdl_str_get(x));
     }
-    bool ok = !pdl_is_dict(v) || (take_sandbox(a, v, err) && take_policies(l, a, v, err));
+    bool ok = !pdl_is_dict(v) || (take_sandbox(l, a, v, err) && take_policies(l, a, v, err));
     pdl_drop(v);
     return ok;
 }
@@ -414,5 +417,7 @@ void pdl_cli_lasting_fini(lasting *l) {
     pdl_free(l->path);
     pdl_free(l->id);
     pdl_vec_fini(&l->policies);
+    for (size_t i = 0; i < l->texts.n; i++) pdl_free(l->texts.p[i]);
+    pdl_vec_fini(&l->texts);
     *l = (lasting){.inputs = pdl_absent()};
 }

@@ -121,12 +121,12 @@ def main():
     a = ap.parse_args()
     t, rng, start = Kills(a.build), random.Random(a.seed), time.monotonic()
     names = [n for n in PROGRAMS if not a.only or n == a.only]
-    while t.kills < a.kills and t.failed < 20:
+    while t.kills < (8 if "asan" in a.build else a.kills) and t.failed < 20:
         t.at_random(rng, names[0])
         names = names[1:] + names[:1]
     for name in names:
         writes = t.reference(name)[3]
-        for n in range(1, writes + 1) if a.every else sorted(rng.sample(range(1, writes + 1), min(3, writes))):
+        for n in range(1, writes + 1) if a.every else sorted(rng.sample(range(1, writes + 1), 1 if "asan" in a.build else min(3, writes))):
             t.at_write(name, n)
     print("kills %d, lost %d, in-flight repeats %d, actions repeated %d, %.0f s" % (t.kills, t.lost, t.repeats, t.acts_again, time.monotonic() - start))
     print("%d passed, %d failed" % (t.passed, t.failed))

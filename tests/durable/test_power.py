@@ -169,7 +169,7 @@ def main():
     ap.add_argument("--seed", type=int, default=5)
     a = ap.parse_args()
     t = Test(str(pathlib.Path(a.build).resolve()))
-    t.run(a.points, a.seed)
+    t.run(60 if "asan" in a.build else a.points, a.seed)
     t.f.remove()
     print("%d passed, %d failed" % (t.passed, t.failed))
     return t.failed > 0
