@@ -37,7 +37,7 @@ static void name_item(pdl_batch_provider *p, item *i) {
     pdl_vref n = pdl_dict_getz(p->asked, hex);
     int64_t before = pdl_is(n, PDL_V_INT) ? pdl_int_of(n) : 0;
     p->asked = pdl_dict_putz(p->asked, hex, pdl_int(before + 1));
-    snprintf(i->name, sizeof i->name, "%s-%lld", hex, (long long)before);
+    snprintf(i->name, sizeof i->name, "%.*s-%lld", PROVIDER_HASH, hex, (long long)before);
     pdl_buf_fini(&text);
 }
 

@@ -108,6 +108,19 @@ void pdl_fold_set_call(pdl_fold *f, fold_node *n, pdl_path *place) {
     n->waits = place != NULL;
 }
 
+static void ahead_free(fold_ahead *a) {
+    pdl_buf_fini(&a->text);
+    pdl_free(a);
+}
+
+static void all_ahead_free(fold_node *loop) {
+    for (size_t i = 0; i < pdl_idmap_places(&loop->ahead); i++) {
+        fold_ahead *a = pdl_idmap_at(&loop->ahead, i);
+        if (a) ahead_free(a);
+    }
+    pdl_idmap_fini(&loop->ahead);
+}
+
 /* What the text has taken over. */
 static void release_content(pdl_fold *f, fold_node *n) {
     for (size_t i = 0; i < n->facts.n; i++) pdl_drop(n->facts.p[i].value);
@@ -121,6 +134,7 @@ static void release_content(pdl_fold *f, fold_node *n) {
     pdl_buf_fini(&n->items);
     n->items = PDL_BUF;
     n->items_aside = 0;
+    all_ahead_free(n);
 }
 
 static void node_free(pdl_fold *f, fold_node *n) {
@@ -161,6 +175,7 @@ void pdl_fold_give_up_parts(pdl_fold *f, fold_node *n) {
     pdl_buf_fini(&n->items);
     n->items = PDL_BUF;
     n->items_aside = 0;
+    all_ahead_free(n);
 }
 
 void pdl_fold_nodes_free(pdl_fold *f) {
@@ -229,23 +244,32 @@ void pdl_fold_write_rest(pdl_fold *f) {
     if (f->root && !f->root->written) write_all(f, f->root);
 }
 
-/* Appends the next finished iterations of a loop to its items. */
-static void collect(pdl_fold *f, fold_node *loop) {
-    fold_node *c = loop->first;
-    while (c) {
-        bool body = pdl_fold_is_loop_body(loop->block, c->block);
-        if (!body || c->number != loop->collected) {
-            c = c->next;
-            continue;
-        }
-        if (!c->written) return;
-        pdl_fold_add_item(f, loop, c);
+/* Adds those of the loop that follow the ones in its items without a gap. */
+static void add_ahead(pdl_fold *f, fold_node *loop) {
+    for (fold_ahead *a; (a = pdl_idmap_find(&loop->ahead, (uintptr_t)loop->collected + 1));) {
+        pdl_fold_add_item(f, loop, &a->text);
+        pdl_idmap_del(&loop->ahead, (uintptr_t)loop->collected + 1);
+        ahead_free(a);
         loop->collected++;
-        fold_node *next = c->next;
-        unlink_child(loop, c);
-        give_up(f, c);
-        c = next ? next : loop->first;
     }
+}
+
+/* An iteration is written: it is the next item of its loop, or waits for an earlier one. Its node
+ * is freed in both cases, so that what waits takes little memory. */
+static void collect(pdl_fold *f, fold_node *loop, fold_node *n) {
+    if (n->number == loop->collected) {
+        pdl_fold_add_item(f, loop, &n->text);
+        loop->collected++;
+        add_ahead(f, loop);
+    } else {
+        fold_ahead *a = PDL_NEW(fold_ahead);
+        *a = (fold_ahead){n->number, n->text};
+        n->text = PDL_BUF;
+        pdl_fold_put_aside(f, &a->text);
+        pdl_idmap_put(&loop->ahead, (uintptr_t)a->number + 1, a);
+    }
+    unlink_child(loop, n);
+    give_up(f, n);
 }
 
 /* n and, with their last part, the blocks around it. */
@@ -261,8 +285,7 @@ static void write_if_ready(pdl_fold *f, fold_node *n) {
         write_now(f, n);
         if (!up) return;
         up->n_left--;
-        if (pdl_fold_is_loop_body(up->block, n->block) && n->number == up->collected)
-            collect(f, up);
+        if (pdl_fold_is_loop_body(up->block, n->block)) collect(f, up, n);
         n = up;
     }
 }

@@ -93,11 +93,11 @@ static bool put_hole(void *user, pdl_vref v, pdl_buf *out) {
     return true;
 }
 
-size_t pdl_fold_shorten(pdl_fold *f, pdl_buf *text, size_t from) {
+static size_t shorten(pdl_fold *f, pdl_buf *text, size_t from, size_t least) {
     uint64_t at;
     char bytes[HOLE_BYTES];
     pdl_str aside = pdl_str_sub(pdl_buf_str(text), from, text->len);
-    if (aside.n < SHORT || f->err.kind || !pdl_spill_add(&f->spill, aside, &at, &f->err))
+    if (aside.n < least || f->err.kind || !pdl_spill_add(&f->spill, aside, &at, &f->err))
         return from;
     hole_bytes(bytes, HOLE_ASIDE, at, aside.n);
     pdl_buf_cut(text, from);
@@ -110,6 +110,12 @@ size_t pdl_fold_shorten(pdl_fold *f, pdl_buf *text, size_t from) {
     }
     return text->len;
 }
+
+size_t pdl_fold_shorten(pdl_fold *f, pdl_buf *text, size_t from) {
+    return shorten(f, text, from, SHORT);
+}
+
+void pdl_fold_put_aside(pdl_fold *f, pdl_buf *text) { (void)shorten(f, text, 0, HOLE_BYTES + 1); }
 
 /* The text of a node on its way. */
 typedef struct fold_part {
@@ -150,9 +156,9 @@ bool pdl_fold_put_json(pdl_vref v, pdl_buf *out, pdl_err *err) {
     return pdl_json_write_part(v, &json_of_trace, out, err);
 }
 
-void pdl_fold_add_item(pdl_fold *f, fold_node *loop, const fold_node *n) {
+void pdl_fold_add_item(pdl_fold *f, fold_node *loop, const pdl_buf *text) {
     if (loop->items.len) PDL_PUT(&loop->items, ", ");
-    pdl_buf_put(&loop->items, pdl_buf_str(&n->text));
+    pdl_buf_put(&loop->items, pdl_buf_str(text));
     loop->items_aside = pdl_fold_shorten(f, &loop->items, loop->items_aside);
 }
 
@@ -250,7 +256,7 @@ static bool fill(writer *w, pdl_str s, size_t *n) {
 
 /* C depth: that of the tree, since spilled text contains what is below it. */
 static bool fill_aside(writer *w, uint64_t at, uint64_t n) {
-    char *chunk = PDL_NEW_N(char, CHUNK);
+    char *chunk = PDL_NEW_N(char, n < CHUNK ? (size_t)n : (size_t)CHUNK);
     bool ok = true;
     while (n && ok) {
         size_t want = n < CHUNK ? (size_t)n : CHUNK, done = 0;

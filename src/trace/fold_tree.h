@@ -23,6 +23,12 @@ typedef struct fold_fact {
     pdl_val value;
 } fold_fact;
 
+/* An iteration of a loop that is written before an earlier one: all that stays of its node. */
+typedef struct fold_ahead {
+    uint32_t number;
+    pdl_buf text; /* refers to the spill */
+} fold_ahead;
+
 /* Invariants: a node that is written has text and neither facts nor children; n_left children are
  * not written. */
 typedef struct fold_node {
@@ -52,6 +58,7 @@ typedef struct fold_node {
     char *failure;      /* owned: the innermost block that failed */
     pdl_buf text;       /* its JSON with holes (fold_text.c) */
     pdl_buf items;      /* of a loop: the first iterations, likewise */
+    pdl_idmap ahead;    /* of a loop: number + 1 -> fold_ahead, owned */
     size_t items_aside; /* this part of items refers to spilled text: it is not spilled again */
     bool over;          /* ended or failed */
     bool part_failed;
@@ -144,7 +151,9 @@ PDL_MUST bool pdl_fold_put_json(pdl_vref v, pdl_buf *out, pdl_err *err);
 PDL_MUST bool pdl_fold_put_node(pdl_fold *f, pdl_vref v, unsigned level, pdl_buf *out);
 /* Spills the text from an offset on if it is long. Returns where text after it begins. */
 size_t pdl_fold_shorten(pdl_fold *f, pdl_buf *text, size_t from);
-/* The text of n as the next item of a loop. */
-void pdl_fold_add_item(pdl_fold *f, fold_node *loop, const fold_node *n);
+/* Spills the whole text, also a short one, unless it is a reference already. */
+void pdl_fold_put_aside(pdl_fold *f, pdl_buf *text);
+/* The text as the next item of a loop. */
+void pdl_fold_add_item(pdl_fold *f, fold_node *loop, const pdl_buf *text);
 
 #endif

@@ -294,19 +294,29 @@ static pdl_val model_fields(const view_of *v, pdl_val dict) {
     return put_settled(v->fold, dict, "pdl__model_input", input);
 }
 
+typedef struct iteration {
+    uint32_t number;
+    const pdl_buf *text;
+} iteration;
+
 static int by_number(const void *a, const void *b) {
-    const fold_node *x = *(fold_node *const *)a, *y = *(fold_node *const *)b;
+    const iteration *x = a, *y = b;
     return (x->number > y->number) - (x->number < y->number);
 }
 
 /* Iterations in the order of their numbers: the collected ones, then the rest. */
 static pdl_val iterations(const view_of *v) {
     fold_node *n = v->node;
-    PDL_VEC(fold_node *) list = {0};
+    PDL_VEC(iteration) list = {0};
     for (fold_node *c = n->first; c; c = c->next)
-        if (pdl_fold_is_loop_body(n->block, c->block)) *pdl_vec_push(&list) = c;
+        if (pdl_fold_is_loop_body(n->block, c->block))
+            *pdl_vec_push(&list) = (iteration){c->number, &c->text};
+    for (size_t i = 0; i < pdl_idmap_places(&n->ahead); i++) {
+        const fold_ahead *a = pdl_idmap_at(&n->ahead, i);
+        if (a) *pdl_vec_push(&list) = (iteration){a->number, &a->text};
+    }
     if (list.n) qsort(list.p, list.n, sizeof *list.p, by_number);
-    for (size_t i = 0; i < list.n; i++) pdl_fold_add_item(v->fold, n, list.p[i]);
+    for (size_t i = 0; i < list.n; i++) pdl_fold_add_item(v->fold, n, list.p[i].text);
     pdl_vec_fini(&list);
     return pdl_fold_hole_items(&n->items);
 }

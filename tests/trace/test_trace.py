@@ -13,6 +13,9 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 TIMEOUT_S = 120
 TESTS = []
@@ -221,8 +224,8 @@ join: {as: lastOf}
     equal([x["kind"] for x in t["pdl__trace"][-1]["text"]], ["data", "error"])
 
 
-def peak_kb(pdl, folder, *args):
-    p = subprocess.Popen([pdl.pdl, *args, "main.pdl"], cwd=folder, stdout=subprocess.DEVNULL)
+def peak_kb(pdl, folder, *args, env=None):
+    p = subprocess.Popen([pdl.pdl, *args, "main.pdl"], cwd=folder, stdout=subprocess.DEVNULL, env=env)
     _, status, usage = os.wait4(p.pid, 0)
     equal(status, 0)
     return usage.ru_maxrss
@@ -238,6 +241,45 @@ def a_trace_takes_no_memory(pdl, folder):
     size = (folder / "t.json").stat().st_size
     assert size > 40_000_000, size
     assert traced < without + 8_000, "%d KB without a trace, %d with one" % (without, traced)
+
+
+class Late(BaseHTTPRequestHandler):
+    """A model that takes its time, so that what can be done without it is done before."""
+
+    def log_message(self, *args):
+        pass
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers["content-length"]))
+        time.sleep(3)
+        text = json.dumps({"choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "late"}}]}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
+
+@test
+def iterations_behind_one_without_an_answer_take_no_memory(pdl, folder):
+    if "asan" in pdl.pdl:
+        return  # the sanitizer keeps what was released
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Late)
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+    env = {"OPENAI_API_KEY": "x", "PATH": "/usr/bin:/bin", "OPENAI_API_BASE": "http://127.0.0.1:%d/v1" % server.server_address[1]}
+    (folder / "main.pdl").write_text("""
+for: {i: "${ range(60000) }"}
+map:
+  if: ${ i == 0 }
+  then: {model: openai/m, input: hi}
+  else: {lastOf: ["x${ i }"]}
+join: {as: lastOf}
+""")
+    without, traced = (peak_kb(pdl, folder, "--stream", "none", *a, env=env) for a in ((), ("-t", "t.json")))
+    server.shutdown()
+    t = json.loads((folder / "t.json").read_text())["pdl__trace"]
+    equal([b["pdl__id"] for b in t], ["map.%d.if" % i for i in range(60000)])
+    equal([t[i]["pdl__result"] for i in (0, 1, 59999)], ["late", "x1", "x59999"])
+    assert traced < without + 20_000, "%d KB without a trace, %d with one" % (without, traced)
 
 
 @test
