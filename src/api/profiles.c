@@ -5,6 +5,10 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
 #include "api/session_impl.h"
 #include "yaml/yaml.h"
 
@@ -42,4 +46,15 @@ bool pdl_session_add_profile(pdl_session *s, size_t from, pdl_err *err) {
     return s->opt.replay.n || s->explain ||
            pdl_confined_find(s->shared ? s->shared->confined : s->confined, s->profiles, &unused,
                              err);
+}
+
+bool pdl_session_check_path(const pdl_session *s, const char *path, pdl_err *err) {
+    bool other = true;
+    int fd = s->confined ? pdl_confined_open(s->confined, path, O_PATH | O_CLOEXEC, 0, &other) : -1;
+    bool leads_out = !other && fd < 0 && errno == EXDEV;
+    if (fd >= 0) close(fd);
+    return !leads_out || pdl_err_set(err, PDL_E_policy, (pdl_loc){0},
+                                     "%s: a link leads out of the folder that confined code may "
+                                     "write",
+                                     path);
 }

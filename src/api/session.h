@@ -184,6 +184,9 @@ const pdl_run *pdl_session_get(const pdl_session *s);
 struct pdl_loop *pdl_session_loop(const pdl_session *s);
 /* Answers the input effect with this id, which waits for standard input; false: none does. */
 bool pdl_session_answer_input(pdl_session *s, uint32_t effect, pdl_str text);
+/* Before the engine writes a file of its own (a trace): a link in a folder that confined code may
+ * write may not lead out of it. Error: policy. */
+PDL_MUST bool pdl_session_check_path(const pdl_session *s, const char *path, pdl_err *err);
 /* Folders of PDL_PATH and of the installed library, in which imports are looked for. Borrowed. */
 const pdl_str *pdl_session_path(const pdl_session *s, size_t *n);
 const char *pdl_session_env(pdl_session *s, const char *name);

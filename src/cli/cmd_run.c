@@ -55,7 +55,7 @@ static int write_trace(const arguments *a, const pdl_session *s) {
     pdl_err err = {0};
     char *path = trace_name(a);
     (void)pdl_cancel_enter(&scope);
-    bool ok = pdl_file_out_begin(path, &out, &err);
+    bool ok = pdl_session_check_path(s, path, &err) && pdl_file_out_begin(path, &out, &err);
     (void)pdl_cancel_enter(NULL);
     if (ok) {
         ok = pdl_session_trace(s, put_trace, out, &err);

@@ -25,7 +25,7 @@ bool pdl_doc_is_fact(pdl_str key) { return pdl_str_starts(key, PDL_STR("pdl__"))
 
 pdl_vref pdl_box_get(const pdl_box *b, const char *key) { return pdl_dict_getz(b->block, key); }
 
-static bool is_block(pdl_vref v) { return pdl_is_dict(v) && pdl_is_str(pdl_dict_getz(v, "kind")); }
+bool pdl_doc_is_block(pdl_vref v) { return pdl_is_dict(v) && pdl_is_str(pdl_dict_getz(v, "kind")); }
 
 /* What failed is wrapped in a block of kind error, which has no times of its own. */
 static bool was_executed(pdl_vref block) {
@@ -124,7 +124,7 @@ static void walk_value(box_walk *w, pdl_vref v, unsigned depth) {
     if (depth > MAX_BETWEEN) return;
     if (pdl_is_list(v)) {
         walk_list(w, v, depth);
-    } else if (pdl_is_dict(v) && is_block(v)) {
+    } else if (pdl_doc_is_block(v)) {
         if (was_executed(v)) add_child(w, v);
     } else if (pdl_is_dict(v) && pdl_is_absent(pdl_dict_getz(v, "pdl__expr"))) {
         walk_dict(w, v, depth);
@@ -212,7 +212,7 @@ bool pdl_doc_read(pdl_str text, pdl_doc **out, pdl_err *err) {
         return false;
     }
     *pdl_vec_push(&d->boxes) = box_of(d->trace, 0, 0, (pdl_str){0});
-    if (!is_block(d->trace))
+    if (!pdl_doc_is_block(d->trace))
         note(d, "This is JSON, but no trace of a program: it names no kind of block.");
     for (size_t i = 0; i < d->boxes.n; i++) add_children(d, (uint32_t)i);
     if (d->cut) note(d, "The trace has more blocks than can be shown; the first 5 000 000 are.");

@@ -53,6 +53,8 @@ void pdl_doc_free(pdl_doc *d); /* NULL is fine */
 
 /* The value of a key of the box's block, or absent; borrowed. */
 pdl_vref pdl_box_get(const pdl_box *b, const char *key);
+/* Is the value a block: a dict with a text as its "kind"? */
+bool pdl_doc_is_block(pdl_vref v);
 /* Does the member of a block hold facts of its execution ("pdl__result"), no part of the source? */
 bool pdl_doc_is_fact(pdl_str key);
 

@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "value/json_write.h"
 #include "viewer/box_json.h"
+#include "viewer/markup.h"
 #include "viewer/source.h"
 
 #include "base/banned.h"
@@ -23,13 +24,6 @@ static const pdl_page_file files[] = {
 };
 enum { N_FILES = sizeof files / sizeof *files };
 
-static const struct {
-    const char *name, *icon, *light, *dark;
-} kinds[] = {
-#define KIND(name, icon, light, dark) {name, icon, light, dark},
-#include "viewer/kinds.def"
-};
-
 const pdl_page_file *pdl_page_named(pdl_str name) {
     for (size_t i = 0; i < N_FILES; i++)
         if (pdl_str_is(name, files[i].name)) return &files[i];
@@ -39,10 +33,10 @@ const pdl_page_file *pdl_page_named(pdl_str name) {
 static pdl_str content(const pdl_page_file *f) { return (pdl_str){(const char *)f->bytes, *f->n}; }
 
 static void put_colours(bool dark, pdl_buf *out) {
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        pdl_buf_putf(out, "[data-kind=\"%s\"]{--edge:%s", kinds[i].name,
-                     dark ? kinds[i].dark : kinds[i].light);
-        if (!dark) pdl_buf_putf(out, ";--icon:\"%s\"", kinds[i].icon);
+    for (size_t i = 0; i < pdl_looks_n; i++) {
+        pdl_buf_putf(out, "[data-kind=\"%s\"]{--edge:%s", pdl_looks[i].name,
+                     dark ? pdl_looks[i].dark : pdl_looks[i].light);
+        if (!dark) pdl_buf_putf(out, ";--icon:\"%s\"", pdl_looks[i].icon);
         PDL_PUT(out, "}\n");
     }
 }
@@ -98,17 +92,6 @@ static void put_as_element(pdl_str json, pdl_buf *out) {
     }
 }
 
-static void put_escaped(pdl_str s, pdl_buf *out) {
-    for (size_t i = 0; i < s.n; i++) {
-        if (s.p[i] == '&')
-            PDL_PUT(out, "&amp;");
-        else if (s.p[i] == '<')
-            PDL_PUT(out, "&lt;");
-        else
-            pdl_buf_putc(out, s.p[i]);
-    }
-}
-
 static void put_data(const pdl_doc *d, const pdl_view_source *s, pdl_str title, pdl_buf *out) {
     pdl_buf_putc(out, '{');
     pdl_json_put_text(out, "name", title);
@@ -145,7 +128,7 @@ void pdl_page_export(const pdl_doc *d, const pdl_view_source *s, pdl_str title, 
     put_hash(pdl_buf_str(&script), out);
     PDL_PUT(out, "\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
                  "<title>");
-    put_escaped(title, out);
+    pdl_view_put_text(title, out);
     PDL_PUT(out, "</title>\n<style>");
     pdl_buf_put(out, pdl_buf_str(&style));
     PDL_PUT(out, "</style>\n</head>\n");

@@ -35,8 +35,6 @@ static bool is_default(pdl_str key, pdl_vref v) {
            pdl_text_is(pdl_dict_getz(v, "with"), "");
 }
 
-static bool is_block(pdl_vref v) { return pdl_is_str(pdl_dict_getz(v, "kind")); }
-
 static pdl_val plain(pdl_vref v, unsigned depth);
 
 static pdl_val plain_list(pdl_vref v, unsigned depth) {
@@ -47,7 +45,7 @@ static pdl_val plain_list(pdl_vref v, unsigned depth) {
 }
 
 static pdl_val plain_dict(pdl_vref v, unsigned depth) {
-    bool block = is_block(v);
+    bool block = pdl_doc_is_block(v);
     pdl_val out = pdl_dict_new(pdl_dict_len(v));
     for (size_t i = 0; i < pdl_dict_len(v); i++) {
         pdl_vref key = pdl_dict_key_at(v, i), x = pdl_dict_val_at(v, i);
@@ -76,7 +74,7 @@ static pdl_val plain(pdl_vref v, unsigned depth) {
     if (pdl_text_is(pdl_dict_getz(v, "kind"), "error") && !pdl_is_absent(failed))
         return plain(failed, depth + 1);
     pdl_val out = plain_dict(v, depth);
-    if (!is_block(v) || !is_short_data(out)) return out;
+    if (!pdl_doc_is_block(v) || !is_short_data(out)) return out;
     pdl_val data = pdl_keep(pdl_dict_getz(out, "data"));
     pdl_drop(out);
     return data;

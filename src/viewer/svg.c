@@ -9,6 +9,7 @@
  */
 #include "base/utf8.h"
 #include "viewer/box_json.h"
+#include "viewer/markup.h"
 #include "viewer/run.h"
 
 #include "base/banned.h"
@@ -26,20 +27,6 @@ enum {
     DEEPEST = 24,
 };
 
-static const struct {
-    const char *name, *icon, *colour;
-} kinds[] = {
-#define KIND(name, icon, light, dark) {name, icon, light},
-#include "viewer/kinds.def"
-};
-
-static size_t kind_of(pdl_str name) {
-    size_t n = sizeof kinds / sizeof *kinds;
-    for (size_t i = 0; i < n; i++)
-        if (pdl_str_is(name, kinds[i].name)) return i;
-    return n - 1;
-}
-
 typedef struct picture {
     const pdl_doc *doc;
     uint32_t n;      /* boxes that are drawn */
@@ -49,18 +36,6 @@ typedef struct picture {
 } picture;
 
 /* --- text ------------------------------------------------------------------------------------- */
-
-static void put_escaped(pdl_str s, pdl_buf *out) {
-    for (size_t i = 0; i < s.n; i++) {
-        unsigned char c = (unsigned char)s.p[i];
-        if (c == '&')
-            PDL_PUT(out, "&amp;");
-        else if (c == '<')
-            PDL_PUT(out, "&lt;");
-        else
-            pdl_buf_putc(out, c < ' ' ? ' ' : s.p[i]);
-    }
-}
 
 static int width_of(const pdl_box *b) { return WIDTH - 2 * INDENT * (int)b->depth; }
 static size_t letters_of(const pdl_box *b) { return (size_t)((width_of(b) - 2 * PAD) / LETTER); }
@@ -141,7 +116,7 @@ static void draw_text(const picture *p, uint32_t i, int x) {
         pdl_str line = next_line(&rest, letters_of(b));
         pdl_buf_putf(p->out, "<text x=\"%d\" y=\"%d\" xml:space=\"preserve\">", x + PAD,
                      p->y[i] + PAD + TITLE + LINE * k + LINE - 4);
-        put_escaped(line, p->out);
+        pdl_view_put_text(line, p->out);
         if (k == LINES - 1 && rest.n) PDL_PUT(p->out, " …");
         PDL_PUT(p->out, "</text>\n");
     }
@@ -150,19 +125,18 @@ static void draw_text(const picture *p, uint32_t i, int x) {
 
 static void draw(const picture *p, uint32_t i) {
     const pdl_box *b = &p->doc->boxes.p[i];
-    size_t kind = kind_of(b->kind);
+    const pdl_look *kind = pdl_look_of(b->kind);
     int x = INDENT * (int)b->depth + 1;
     const char *dash = b->state == PDL_BOX_DONE ? "" : " stroke-dasharray=\"6 3\"";
     pdl_buf_putf(p->out,
                  "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"5\" stroke=\"%s\" "
                  "fill=\"%s\" fill-opacity=\"0.07\"%s/>\n<text class=\"kind\" x=\"%d\" y=\"%d\" "
                  "fill=\"%s\">%s ",
-                 x, p->y[i] + 1, width_of(b) - 2, p->height[i] - 2, kinds[kind].colour,
-                 kinds[kind].colour, dash, x + PAD, p->y[i] + PAD + 9, kinds[kind].colour,
-                 kinds[kind].icon);
-    put_escaped(pdl_utf8_cut(b->kind, 40), p->out);
+                 x, p->y[i] + 1, width_of(b) - 2, p->height[i] - 2, kind->light, kind->light, dash,
+                 x + PAD, p->y[i] + PAD + 9, kind->light, kind->icon);
+    pdl_view_put_text(pdl_utf8_cut(b->kind, 40), p->out);
     PDL_PUT(p->out, " ");
-    put_escaped(pdl_box_variable(b), p->out);
+    pdl_view_put_text(pdl_box_variable(b), p->out);
     if (b->state == PDL_BOX_FAILED) PDL_PUT(p->out, " (failed)");
     PDL_PUT(p->out, "</text>\n");
     draw_text(p, i, x);
@@ -179,7 +153,7 @@ void pdl_view_svg(const pdl_view_run *r, pdl_buf *out) {
                  "viewBox=\"0 0 %d %d\" font-family=\"monospace\" font-size=\"11\" role=\"img\">\n"
                  "<title>",
                  WIDTH, p.height[0] + LINE, WIDTH, p.height[0] + LINE);
-    put_escaped(pdl_str_of(r->name), out);
+    pdl_view_put_text(pdl_str_of(r->name), out);
     PDL_PUT(out, "</title>\n<style>text{fill:#222}.kind{font-size:10px;font-weight:bold}</style>\n"
                  "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n");
     for (uint32_t i = 0; i < n; i++)

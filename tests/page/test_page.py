@@ -47,7 +47,10 @@ def trace_of(folder, name, program, *flags):
 
 class View:
     def __init__(self, *args):
-        self.p = subprocess.Popen([PDL, "view", *map(str, args)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+        """Files of one folder are named as there: their names are in the pictures of the manual."""
+        folder = pathlib.Path(args[0]).parent
+        names = [a.name if isinstance(a, pathlib.Path) and a.parent == folder else str(a) for a in args]
+        self.p = subprocess.Popen([PDL, "view", *names], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
         self.address = self.p.stdout.readline().strip()
 
     def end(self):
@@ -164,14 +167,15 @@ def looks(b, folder):
 
 def live(b, folder):
     """A run that goes on: its boxes come, and when it is over its trace is shown."""
-    (folder / "live.pdl").write_text("text:\n- one\n- lang: command\n  code: sleep 4\n- two\n")
-    p = subprocess.Popen([PDL, "--view", str(folder / "live.pdl")], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    (folder / "live.pdl").write_text("text:\n- one\n- {read: , message: 'go on? '}\n- two\n")
+    p = subprocess.Popen([PDL, "--view", "live.pdl"], cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     address = p.stderr.readline().split()[-1]
     b.open(address)
-    running = b.wait("[data-kind=code][data-state=running]")
+    running = b.wait("[data-kind=read][data-state=running]")
     said = b.text("#totals")
     b.shot(picture("live"))
-    b.wait("[data-kind=code][data-state=done]")
+    b.click("form.question button")  # the run waits for the page, however slow the machine is
+    b.wait("[data-kind=read][data-state=done]")
     b.wait("#box-0 [data-kind=data]:has-text('two')")
     after = b.text("#totals")
     problems = b.problems()
@@ -185,7 +189,7 @@ def live(b, folder):
 def asks(b, folder):
     """What `read` asks is answered in the page."""
     (folder / "ask.pdl").write_text("text:\n- read:\n  message: 'Name? '\n  def: who\n  contribute: []\n- Hello ${ who }!\n")
-    p = subprocess.Popen([PDL, "--view", str(folder / "ask.pdl")], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    p = subprocess.Popen([PDL, "--view", "ask.pdl"], cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     b.open(p.stderr.readline().split()[-1])
     asked = b.wait("form.question input[aria-label='Name? ']")
     b.shot(picture("question"))

@@ -135,6 +135,12 @@ BLOCKS = (
     ("a program in a granted folder", ["--sandbox=s.yaml"],
      {"text": [{"lang": "command", "args": ["ln", "-s", "../../home/p.pdl", "out/p.pdl"]}, {"include": "out/p.pdl", **CAUGHT}]},
      ["leads out of the folder"], ["secret"]),
+    ("a trace through a link", ["--sandbox=s.yaml", "--trace=out/trace.json"],
+     {"lang": "command", "args": ["ln", "-s", "../../home/s.txt", "out/trace.json"]}, ["leads out of the folder"], []),
+    ("a trace in a folder that is a link", ["--sandbox=s.yaml", "--trace=out/dir/new.txt"],
+     {"lang": "command", "args": ["ln", "-s", "../../home", "out/dir"]}, ["leads out of the folder"], []),
+    ("a trace in a granted folder", ["--sandbox=s.yaml", "--trace=out/good.json"],
+     {"text": [{"lang": "command", "args": ["echo", "ran"]}]}, ["ran"], ["leads out", "Failure"]),
     # policies
     ("a policy of the program", [], {"policy": {"policy": 1, "sandbox": True, "otherwise": "allow"}, **cat("../home/s.txt")}, ["hidden"], []),
     ("a policy of the program takes away", ["--sandbox=s.yaml"],

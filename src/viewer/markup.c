@@ -1,0 +1,31 @@
+/* markup.c -- see markup.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "viewer/markup.h"
+
+#include "base/banned.h"
+
+const pdl_look pdl_looks[] = {
+#define KIND(name, icon, light, dark) {name, icon, light, dark},
+#include "viewer/kinds.def"
+};
+const size_t pdl_looks_n = sizeof pdl_looks / sizeof *pdl_looks;
+
+const pdl_look *pdl_look_of(pdl_str name) {
+    for (size_t i = 0; i < pdl_looks_n; i++)
+        if (pdl_str_is(name, pdl_looks[i].name)) return &pdl_looks[i];
+    return &pdl_looks[pdl_looks_n - 1];
+}
+
+void pdl_view_put_text(pdl_str s, pdl_buf *out) {
+    for (size_t i = 0; i < s.n; i++) {
+        unsigned char c = (unsigned char)s.p[i];
+        if (c == '&')
+            PDL_PUT(out, "&amp;");
+        else if (c == '<')
+            PDL_PUT(out, "&lt;");
+        else
+            pdl_buf_putc(out, c < ' ' ? ' ' : s.p[i]);
+    }
+}
