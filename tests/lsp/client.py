@@ -89,6 +89,9 @@ class Lsp(Client):
 
     def answer(self, wanted):
         """The answer with that id; what comes before it is kept in `others`."""
+        for i, m in enumerate(self.others):
+            if m.get("id") == wanted and "method" not in m:
+                return self.others.pop(i)
         while True:
             m = self.next()
             if m is None:

@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""test_edits.py BUILD_DIR -- random edits and requests from a seed, and other things that must not end the server.
+
+PDL_EDITS: how many edits (1500; the acceptance is 100000, over the sanitizer build); PDL_SEED: where they start.
+"""
+import json
+import os
+import pathlib
+import random
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+from client import Client, Lsp  # noqa: E402
+
+METHODS = ["completion", "hover", "definition", "references", "documentHighlight", "prepareRename", "rename", "documentSymbol", "foldingRange", "selectionRange",
+           "semanticTokens/full", "inlayHint", "codeLens", "codeAction", "documentLink", "signatureHelp", "prepareCallHierarchy", "diagnostic", "formatting",
+           "rangeFormatting", "onTypeFormatting"]
+PIECES = ["\n", "  ", "- ", ":", ": ", "${ ", " }", "|", "{", "}", "[", "]", '"', "'", "&a ", "*a", "<<: *a", "#", "text:\n", "model: ", "def: x", "defs:\n  f:\n    function:\n",
+          "spec: ", "include: a.pdl", "import: a", "x.y", "f(x=1)", "é", "😀", "\t", "---\n", "? ", "!!str ", "|\n  a\n", ">-\n", "%TAG", "\r\n", "match: 1\nwith:\n", "\u2028", "\x07"]
+
+
+def programs():
+    root = HERE.parent / "lang"
+    return [p.read_text(encoding="utf-8", errors="replace") for p in sorted(root.rglob("*.pdl"))[:60]] or ["text: a\n"]
+
+
+def edits(pdl, root, count, seed):
+    rng = random.Random(seed)
+    lsp = Lsp(pdl, cwd=root)
+    lsp.initialize([root])
+    uri, texts, version, waiting = "file://%s/a.pdl" % root, programs(), 1, []
+    lsp.open(uri, rng.choice(texts))
+    for i in range(count):
+        version += 1
+        line, ch = rng.randrange(60), rng.randrange(50)
+        if rng.random() < 0.01:
+            change = {"text": rng.choice(texts)}
+        else:
+            end = {"line": line + (rng.random() < 0.1), "character": ch + rng.choice([0, 0, 1, 4])}
+            change = {"range": {"start": {"line": line, "character": ch}, "end": end}, "text": "".join(rng.choice(PIECES) for _ in range(rng.choice([0, 1, 1, 2])))}
+        lsp.notify("textDocument/didChange", {"textDocument": {"uri": uri, "version": version}, "contentChanges": [change]})
+        at = {"line": rng.choice([line, rng.randrange(70), 2 ** 31 - 1]), "character": rng.choice([ch, rng.randrange(60), 2 ** 31 - 1])}
+        waiting.append(lsp.ask("textDocument/" + rng.choice(METHODS), {
+            "textDocument": {"uri": uri}, "position": at, "positions": [at], "range": {"start": at, "end": at}, "newName": "n", "ch": "\n",
+            "context": {"includeDeclaration": True, "diagnostics": []}, "options": {"tabSize": 2, "insertSpaces": True}}))
+        if rng.random() < 0.05:
+            lsp.notify("$/cancelRequest", {"id": waiting[-1]})
+        if len(waiting) >= 20:
+            for wanted in waiting:
+                if not {"result", "error"} & set(lsp.answer(wanted)):
+                    raise AssertionError("no answer")
+            waiting = []
+            lsp.others.clear()
+    for wanted in waiting:
+        lsp.answer(wanted)
+    status, errors = lsp.quit()
+    if status != 0 or errors:
+        raise AssertionError("status %s\n%s" % (status, errors[-3000:]))
+
+
+def cut_frames(pdl, root):
+    for data in (b"Content-Length: 100\r\n\r\n{", b"Content-Length: x\r\n\r\n", b"nonsense\r\n\r\n", b"", b"Content-Length: 2\r\n\r\n{}Content-Le"):
+        c = Client([pdl, "lsp"], cwd=root)
+        c.write(data)
+        status, _ = c.end()
+        if status != 1:
+            raise AssertionError("%r: status %s" % (data, status))
+
+
+def wrong_messages(pdl, root):
+    lsp = Lsp(pdl, cwd=root)
+    lsp.write(b"Content-Length: 3\r\n\r\n{x}")
+    m = lsp.next()
+    if m["error"]["code"] != -32700 or m["id"] is not None:
+        raise AssertionError(m)
+    if lsp.request("textDocument/hover", {})["error"]["code"] != -32002:
+        raise AssertionError("before initialize")
+    lsp.initialize()
+    for m in ([], 5, "x", None, {}, {"method": 5}, {"id": 1}, {"id": {}, "method": "textDocument/hover"}, {"method": "textDocument/didOpen", "params": [1]},
+              {"method": "textDocument/didChange", "params": {"textDocument": {"uri": 5}, "contentChanges": {}}}, {"method": "$/cancelRequest", "params": 7},
+              {"method": "workspace/didChangeWorkspaceFolders", "params": {"event": {"added": [1]}}}):
+        lsp.send(m)
+    for params in (None, [], {"textDocument": 1}, {"textDocument": {"uri": "file:///none.pdl"}, "position": "x"}):
+        for method in METHODS:
+            if "error" not in lsp.request("textDocument/" + method, params):
+                continue
+    if lsp.request("no/method", {})["error"]["code"] != -32601:
+        raise AssertionError("no/method")
+    status, errors = lsp.quit()
+    if status != 0 or errors:
+        raise AssertionError("status %s\n%s" % (status, errors[-3000:]))
+
+
+def huge_and_deep(pdl, root):
+    lsp = Lsp(pdl, cwd=root)
+    lsp.initialize()
+    deep = "".join("  " * i + "text:\n" for i in range(1200))
+    for i, text in enumerate(["[" * 100000, deep, "text: " + "a" * 2000000, "x: &a [1]\n" + "y: *a\n" * 20000, "- ${ " + "(" * 5000 + "\n", "a: b: c: " * 5000]):
+        uri = "untitled:%d" % i
+        lsp.open(uri, text)
+        for method in METHODS:
+            lsp.request("textDocument/" + method, {"textDocument": {"uri": uri}, "position": {"line": 0, "character": 7}, "positions": [], "newName": "n",
+                                                   "range": {"start": {"line": 0, "character": 0}, "end": {"line": 9, "character": 0}}})
+        lsp.notify("textDocument/didClose", {"textDocument": {"uri": uri}})
+    status, errors = lsp.quit()
+    if status != 0 or errors:
+        raise AssertionError("status %s\n%s" % (status, errors[-3000:]))
+
+
+def cancellation_and_progress(pdl, root):
+    for i in range(3):
+        pathlib.Path(root, "p%d.pdl" % i).write_text("text: a\ndef: v%d\n" % i)
+    second = pathlib.Path(root, "other")
+    second.mkdir()
+    pathlib.Path(second, "q.pdl").write_text("text: a\ndef: w\n")
+    lsp = Lsp(pdl, cwd=root)
+    caps = {**Lsp.CAPABILITIES, "general": {"positionEncodings": ["utf-8"]}, "window": {"workDoneProgress": True}}
+    if lsp.initialize([root], caps)["capabilities"]["positionEncoding"] != "utf-8":
+        raise AssertionError("utf-8")
+    lsp.note("window/workDoneProgress/create")
+    kinds = []
+    while "end" not in kinds:
+        kinds.append(lsp.note("$/progress")["value"]["kind"])
+    first = {"jsonrpc": "2.0", "id": 900, "method": "workspace/symbol", "params": {"query": ""}}
+    messages = [first, {"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": 900}}]
+    lsp.write(b"".join(b"Content-Length: %d\r\n\r\n%s" % (len(d), d) for d in (json.dumps(m).encode() for m in messages)))
+    answer = lsp.answer(900)
+    if "error" in answer and answer["error"]["code"] != -32800:
+        raise AssertionError(answer)
+    lsp.open("untitled:u", "text:\n- é ${ x }\n")
+    found = lsp.request("textDocument/diagnostic", {"textDocument": {"uri": "untitled:u"}})["items"][0]["range"]["start"]
+    if found != {"line": 1, "character": 8}:
+        raise AssertionError(found)
+    lsp.quit()
+
+
+def main():
+    pdl = pathlib.Path(sys.argv[1]).resolve() / "pdl"
+    count, seed = int(os.environ.get("PDL_EDITS", 1500)), int(os.environ.get("PDL_SEED", 1))
+    passed = failed = 0
+    for fn, more in ((edits, (count, seed)), (cut_frames, ()), (wrong_messages, ()), (huge_and_deep, ()), (cancellation_and_progress, ())):
+        with tempfile.TemporaryDirectory(prefix="pdl_lsp_") as root:
+            try:
+                fn(pdl, pathlib.Path(root).resolve(), *more)
+                passed += 1
+            except Exception as e:
+                failed += 1
+                print("FAIL lsp %s (seed %d): %s: %s" % (fn.__name__, seed, type(e).__name__, str(e)[-4000:]))
+    print("%d passed, %d failed" % (passed, failed))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
