@@ -126,10 +126,10 @@ pdl_ytree_id pdl_ytree_parent_for(const pdl_ytree *t, uint32_t off, uint32_t col
 /* Value under a scalar key with this text (the last one of duplicates); PDL_YTREE_NONE: absent. */
 pdl_ytree_id pdl_ytree_find(const pdl_ytree *t, pdl_ytree_id map, pdl_str key);
 
-/* Byte at which the line of off begins; first byte of it that is no space. */
+/* Byte at which the line of off begins. */
 uint32_t pdl_ytree_line_start(const pdl_ytree *t, uint32_t off);
 
-/* Outline for tests and `pdl dump --tree`: tokens, nodes and notes. */
+/* Outline for tests: tokens, nodes and notes. */
 struct pdl_buf;
 void pdl_ytree_dump(const pdl_ytree *t, struct pdl_buf *out);
 
