@@ -314,6 +314,16 @@ static bool read_rest(pdl_durable *d, pdl_err *err) {
                        pdl_store_path(d->store).p);
 }
 
+/* Rows of a table are no run. */
+static bool check_kind(const pdl_durable *d, pdl_err *err) {
+    char kind[8];
+    if (!get_text(d->store, "kind", kind, sizeof kind, err)) return false;
+    return strcmp(kind, "batch") != 0 ||
+           pdl_err_set(err, PDL_E_runtime, (pdl_loc){0},
+                       "%s is the journal of a batch: the command that began it continues it",
+                       pdl_store_path(d->store).p);
+}
+
 static bool open_run(pdl_str path, pdl_durable *d, bool take_over, pdl_durable **out,
                      pdl_err *err) {
     pdl_durable_use use = d->use;
@@ -325,7 +335,8 @@ static bool open_run(pdl_str path, pdl_durable *d, bool take_over, pdl_durable *
                            "nothing was recorded in %.*s: its run ended before it began",
                            PDL_FMT(path));
     }
-    bool ok = pdl_store_open(path, writes, full, &d->store, err) && read_rest(d, err) &&
+    bool ok = pdl_store_open(path, writes, full, &d->store, err) && check_kind(d, err) &&
+              read_rest(d, err) &&
               (!writes || own(d, take_over, err));
     if (ok)
         *out = d;

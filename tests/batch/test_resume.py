@@ -127,6 +127,9 @@ def test_damage():
     code, _, err = t.run(*args)
     t.check("a removed output comes back", code == 0 and path.read_bytes() == whole and sum(t.service.asked.values()) == 20, err)
     journal = t.folder / "out.jsonl.journal"
+    for word in ("resume", "trace"):
+        code, _, err = t.run(journal, word=word)
+        t.check("pdl %s of a batch says what it is" % word, code == 1 and "is the journal of a batch" in err, "%s %s" % (code, err))
     for title, data in (("damaged", b"SQLite format 3\0" + b"x" * 5000), ("foreign", b"hello\n")):
         journal.write_bytes(data)
         code, _, err = t.run(*args)
