@@ -22,7 +22,7 @@ class _Worker:
         _partitions._program_of(job)
 
     def __call__(self, batch: Any) -> Any:
-        import pyarrow
+        import pyarrow  # type: ignore[import-not-found,unused-ignore]
         rows = batch.to_pylist()
         partition = hashlib.sha256(repr(rows[:1]).encode()).hexdigest()[:12]
         for name, values in _partitions.run_rows(self.job, rows, partition).items():

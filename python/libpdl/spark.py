@@ -22,14 +22,14 @@ def run(df: Any, program: Any, *, jobs: int = 64, journal: Any = None, budget: _
     asks only what was not answered. budget: of the whole job, "calls=1000,cost=5". map: names of columns -> names of variables. env:
     variables that workers get; those of providers when absent.
     """
-    from pyspark.sql.types import StringType, StructField, StructType
+    from pyspark.sql.types import StringType, StructField, StructType  # type: ignore[import-not-found,unused-ignore]
     _partitions.check_columns(df.columns)
     job, keeper = _partitions.job_of(program, jobs, journal, budget, map, env, run)
     schema = StructType([*df.schema.fields, *[StructField(n, StringType(), True) for n in _partitions.OWN]])
 
     def work(batches: Iterator[Any]) -> Iterator[Any]:
-        import pyarrow
-        from pyspark import TaskContext
+        import pyarrow  # type: ignore[import-not-found,unused-ignore]
+        from pyspark import TaskContext  # type: ignore[import-not-found,unused-ignore]
         from libpdl import _partitions as here
         context = TaskContext.get()
         partition = str(context.partitionId()) if context else "?"
