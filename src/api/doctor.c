@@ -123,13 +123,13 @@ static void look_at_runs(doctor *d) {
 
 /* --- services --------------------------------------------------------------------------------- */
 
-typedef struct asked {
+typedef struct service {
     pdl_buf *text;
     bool is_over, answered;
-} asked;
+} service;
 
 static void on_answer(void *user, const pdl_http_reply *r) {
-    asked *a = user;
+    service *a = user;
     a->is_over = true;
     a->answered = r->end == PDL_HTTP_OK;
     if (a->answered)
@@ -140,7 +140,7 @@ static void on_answer(void *user, const pdl_http_reply *r) {
 
 static bool ask(doctor *d, pdl_str address, pdl_buf *text) {
     char *url = pdl_str_dup(address);
-    asked a = {.text = text};
+    service a = {.text = text};
     pdl_http_request q = {
         .method = "GET", .url = url, .total_ms = ASK_MS, .user = &a, .done = on_answer};
     uint64_t id = pdl_http_start(d->http, &q);

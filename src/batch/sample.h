@@ -10,6 +10,7 @@
 #ifndef PDL_BATCH_SAMPLE_H
 #define PDL_BATCH_SAMPLE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct batch_sample {

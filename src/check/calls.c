@@ -17,12 +17,12 @@ enum { MAX_ARGS = 64 };
 /* --- methods, filters, tests ------------------------------------------------------------------ */
 
 /* Types of arguments, behind a receiver or piped value when there is one. */
-typedef struct arguments {
+typedef struct argument_types {
     const pdl_ty *pos[MAX_ARGS], *kw[MAX_ARGS];
     pdl_sig_args sig;
-} arguments;
+} argument_types;
 
-static void collect(pdl_infer *in, const pdl_xargs *args, const pdl_ty *first, arguments *out) {
+static void collect(pdl_infer *in, const pdl_xargs *args, const pdl_ty *first, argument_types *out) {
     size_t n = 0, n_kw = 0;
     bool open = args->star || args->starstar;
     if (first) out->pos[n++] = first;
@@ -42,7 +42,7 @@ static void collect(pdl_infer *in, const pdl_xargs *args, const pdl_ty *first, a
 }
 
 static const pdl_ty *call_row(pdl_infer *in, const pdl_xnode *x, const pdl_native *row,
-                              const arguments *args) {
+                              const argument_types *args) {
     pdl_buf problem = PDL_BUF;
     int at;
     const pdl_ty *t = pdl_sig_call(pdl_checker_arena(in->c), row, &args->sig, &problem, &at);
@@ -93,7 +93,7 @@ static void report_unknown(pdl_infer *in, const pdl_xnode *x, bool filter) {
 static const pdl_ty *apply(pdl_infer *in, const pdl_xnode *x, const pdl_ty *t, bool filter) {
     const pdl_native *row =
         filter ? pdl_filter_find(x->u.filter.name) : pdl_test_find(x->u.filter.name);
-    arguments args;
+    argument_types args;
     if (!row || !(row->flags & PDL_N_UNDEFINED)) t = pdl_infer_used(in, x->u.filter.obj, t);
     collect(in, &x->u.filter.args, t, &args);
     if (!row) {
@@ -144,7 +144,7 @@ static bool fits_param(pdl_checker *c, const pdl_ty_function *f, uint32_t i, con
 }
 
 static const pdl_ty *call_from_expression(pdl_infer *in, const pdl_xnode *x,
-                                          const pdl_ty_function *f, const arguments *args) {
+                                          const pdl_ty_function *f, const argument_types *args) {
     const pdl_params *p = &f->block->params;
     const pdl_sig_args *a = &args->sig;
     pdl_buf problem = PDL_BUF;
@@ -183,7 +183,7 @@ enum {
 };
 
 const pdl_ty *pdl_infer_call(pdl_infer *in, const pdl_xnode *x, const pdl_ty *callee) {
-    arguments args;
+    argument_types args;
     const pdl_native *row = callee->native;
     bool method = row && callee->receiver;
     collect(in, &x->u.call.args, method ? callee->receiver : NULL, &args);
