@@ -22,7 +22,8 @@ typedef struct argument_types {
     pdl_sig_args sig;
 } argument_types;
 
-static void collect(pdl_infer *in, const pdl_xargs *args, const pdl_ty *first, argument_types *out) {
+static void collect(pdl_infer *in, const pdl_xargs *args, const pdl_ty *first,
+                    argument_types *out) {
     size_t n = 0, n_kw = 0;
     bool open = args->star || args->starstar;
     if (first) out->pos[n++] = first;
