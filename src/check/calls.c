@@ -132,8 +132,9 @@ static pdl_str name_of(const pdl_ty_function *f) {
 
 static void suggest_param(pdl_checker *c, pdl_diag *d, const pdl_params *p, pdl_loc at,
                           pdl_str name) {
+    if (!d || !pdl_checker_may_suggest(c)) return;
     pdl_str near = pdl_str_nearest(name, p->names, p->n);
-    if (!d || !near.n) return;
+    if (!near.n) return;
     pdl_checker_hint(c, d, "did you mean '%.*s'?", PDL_FMT(near));
     if (at.src && at.end - at.start == name.n) pdl_program_edit(c->p, d, at, near);
 }

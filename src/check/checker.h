@@ -117,6 +117,8 @@ pdl_diag *pdl_checker_diag(pdl_checker *c, pdl_rule_id rule, pdl_loc loc, pdl_lo
                            const char *fmt, ...);
 /* The following take what pdl_checker_diag returned, NULL included. */
 PDL_PRINTF(3, 4) void pdl_checker_hint(pdl_checker *c, pdl_diag *d, const char *fmt, ...);
+/* False when so many names were searched for something near that more would take too long. */
+bool pdl_checker_may_suggest(pdl_checker *c);
 /* Adds an edit to the fix, which is the one right answer. */
 void pdl_checker_fix(pdl_checker *c, pdl_diag *d, pdl_loc at, pdl_str text);
 void pdl_checker_relate(pdl_checker *c, pdl_diag *d, pdl_loc loc, const char *text);

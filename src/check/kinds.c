@@ -256,7 +256,14 @@ static PDL_NOINLINE const pdl_ty *check_function(pdl_checker *c, const pdl_b_fun
 
 /* --- lists of blocks -------------------------------------------------------------------------- */
 
-/* The join of the results of blocks that run in order; *last: that of the last one. */
+/* Blocks that run in order; returns the type of the last one, null without any. */
+static const pdl_ty *check_last(pdl_checker *c, const pdl_blocks *items) {
+    const pdl_ty *last = &pdl_ty_null;
+    for (uint32_t i = 0; i < items->n; i++) last = pdl_checker_block(c, items->p[i], no_name());
+    return last;
+}
+
+/* The same, but the join of all. *last: that of the last one. */
 static const pdl_ty *check_items(pdl_checker *c, const pdl_blocks *items, const pdl_ty **last) {
     const pdl_ty *all = NULL;
     *last = NULL;
@@ -374,10 +381,8 @@ static PDL_NOINLINE const pdl_ty *check_aggregator(pdl_checker *c, const pdl_agg
 const pdl_ty *pdl_checker_kind(pdl_checker *c, const pdl_block *b, pdl_str self) {
     const pdl_ty *last, *all;
     switch ((int)b->kind) {
-    case PDL_BLOCK_text: check_items(c, &PDL_AS(text, b)->items, &last); return &pdl_ty_str;
-    case PDL_BLOCK_lastOf:
-        check_items(c, &PDL_AS(lastOf, b)->items, &last);
-        return last ? last : &pdl_ty_null;
+    case PDL_BLOCK_text: check_last(c, &PDL_AS(text, b)->items); return &pdl_ty_str;
+    case PDL_BLOCK_lastOf: return check_last(c, &PDL_AS(lastOf, b)->items);
     case PDL_BLOCK_array:
         all = check_items(c, &PDL_AS(array, b)->items, &last);
         return pdl_ty_list_of(pdl_checker_arena(c), all);

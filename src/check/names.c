@@ -13,9 +13,6 @@
 
 #include "base/banned.h"
 
-/* Each searches all names in scope; nobody reads more of them. */
-enum { MAX_NEAR = 100 };
-
 /* --- definitions ------------------------------------------------------------------------------ */
 
 /* `stdlib` and `pdl_usage` are always the interpreter's own; inside of ${ } the reference reads
@@ -285,7 +282,7 @@ static void find_name(void *user, const pdl_xnode *x) {
 }
 
 static void suggest(pdl_checker *c, pdl_diag *d, pdl_loc mark, pdl_str name) {
-    if (!d || c->n_near++ >= MAX_NEAR) return;
+    if (!d || !pdl_checker_may_suggest(c)) return;
     PDL_VEC(pdl_str) names = {0};
     for (size_t i = 0; i < c->scope.names.n; i++)
         if (c->scope.names.entries[i].value) *pdl_vec_push(&names) = c->scope.names.entries[i].key;

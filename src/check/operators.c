@@ -257,7 +257,9 @@ static const pdl_ty *each_kind(pdl_infer *in, const pdl_ty *t, pdl_str name, pdl
 /* An unknown field of an object may be misspelt. */
 static const pdl_ty *suggest_field(pdl_infer *in, const pdl_xnode *x, const pdl_ty *t,
                                    const pdl_ty *found, pdl_str name) {
-    if (found->kinds != PDL_TY_UNDEFINED || t->kinds != PDL_TY_DICT || !t->n_fields) return found;
+    if (found->kinds != PDL_TY_UNDEFINED || t->kinds != PDL_TY_DICT || !t->n_fields ||
+        !pdl_checker_may_suggest(in->c))
+        return found;
     PDL_VEC(pdl_str) names = {0};
     for (uint32_t i = 0; i < t->n_fields; i++) *pdl_vec_push(&names) = t->fields[i].name;
     pdl_str near = pdl_str_nearest(name, names.p, names.n);

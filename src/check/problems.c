@@ -37,6 +37,12 @@ void pdl_checker_soften(pdl_diag *d) {
     d->certain = false;
 }
 
+/* Each compares a word with all names of its place; nobody reads more of them. */
+bool pdl_checker_may_suggest(pdl_checker *c) {
+    enum { MAX_NEAR = 100 };
+    return c->n_near++ < MAX_NEAR;
+}
+
 void pdl_checker_hint(pdl_checker *c, pdl_diag *d, const char *fmt, ...) {
     if (!d) return;
     va_list ap;

@@ -7,8 +7,9 @@
 #include "base/banned.h"
 
 /* Parts of a literal that are looked at, and fields that a join compares: what is larger is known
- * by its kind alone. */
-enum { MAX_PARTS = 64, MAX_DEPTH = 40 };
+ * by its kind alone. Types share parts, so that one may be exponentially larger than the text that
+ * it comes from: a join looks at MAX_JOINED pairs of types. */
+enum { MAX_PARTS = 64, MAX_DEPTH = 40, MAX_JOINED = 64 };
 
 #define TY(name, k) const pdl_ty name = {.kinds = (k)}
 TY(pdl_ty_any, PDL_TY_ANY);
@@ -159,7 +160,7 @@ const pdl_ty *pdl_ty_of_spec(pdl_arena *a, const pdl_type *t) { return of_spec(a
 
 /* --- parts ------------------------------------------------------------------------------------ */
 
-static const pdl_ty *join(pdl_arena *a, const pdl_ty *x, const pdl_ty *y, unsigned depth);
+static const pdl_ty *join(pdl_arena *a, const pdl_ty *x, const pdl_ty *y, unsigned *left);
 
 static const pdl_ty *items_of_value(pdl_arena *a, pdl_vref list) {
     size_t n = pdl_list_len(list);
@@ -231,7 +232,7 @@ static const pdl_ty_field *find_field(const pdl_ty_field *f, uint32_t n, pdl_str
 
 /* A field of one side alone may be absent; of an open side it may have any type. */
 static void join_dicts(pdl_arena *a, pdl_ty *out, const pdl_ty *x, const pdl_ty *y,
-                       unsigned depth) {
+                       unsigned *left) {
     uint32_t nx, ny;
     const pdl_ty_field *fx = fields_of(a, x, &nx), *fy = fields_of(a, y, &ny);
     if (nx > MAX_PARTS || ny > MAX_PARTS) return;
@@ -241,7 +242,7 @@ static void join_dicts(pdl_arena *a, pdl_ty *out, const pdl_ty *x, const pdl_ty 
         const pdl_ty_field *other = find_field(fy, ny, fx[i].name);
         all[n] = fx[i];
         all[n].optional = fx[i].optional || !other || other->optional;
-        all[n++].type = other       ? join(a, fx[i].type, other->type, depth + 1)
+        all[n++].type = other       ? join(a, fx[i].type, other->type, left)
                         : y->closed ? fx[i].type
                                     : &pdl_ty_any;
     }
@@ -255,24 +256,25 @@ static void join_dicts(pdl_arena *a, pdl_ty *out, const pdl_ty *x, const pdl_ty 
     out->closed = x->closed && y->closed;
 }
 
-static const pdl_ty *join(pdl_arena *a, const pdl_ty *x, const pdl_ty *y, unsigned depth) {
+static const pdl_ty *join(pdl_arena *a, const pdl_ty *x, const pdl_ty *y, unsigned *left) {
     if (x == y || pdl_ty_is_unknown(x)) return x;
     if (pdl_ty_is_unknown(y)) return y;
     bool detailed = x->has_value || y->has_value || x->item || y->item || x->n_fields ||
                     y->n_fields || x->closed || y->closed;
-    if (!detailed || depth > MAX_DEPTH) return pdl_ty_of_kinds(a, x->kinds | y->kinds);
+    if (!detailed || !*left) return pdl_ty_of_kinds(a, x->kinds | y->kinds);
+    --*left;
     pdl_ty *t = pdl_arena_new(a, pdl_ty);
     t->kinds = x->kinds | y->kinds;
     bool lx = (x->kinds & PDL_TY_LIST) != 0, ly = (y->kinds & PDL_TY_LIST) != 0;
     bool dx = (x->kinds & PDL_TY_DICT) != 0, dy = (y->kinds & PDL_TY_DICT) != 0;
     if (lx && ly) {
         const pdl_ty *ix = item_of(a, x), *iy = item_of(a, y);
-        t->item = ix && iy ? join(a, ix, iy, depth + 1) : NULL;
+        t->item = ix && iy ? join(a, ix, iy, left) : NULL;
     } else if (lx || ly) {
         t->item = item_of(a, lx ? x : y);
     }
     if (dx && dy) {
-        join_dicts(a, t, x, y, depth);
+        join_dicts(a, t, x, y, left);
     } else if (dx || dy) {
         const pdl_ty *d = dx ? x : y;
         uint32_t n;
@@ -285,7 +287,8 @@ static const pdl_ty *join(pdl_arena *a, const pdl_ty *x, const pdl_ty *y, unsign
 }
 
 const pdl_ty *pdl_ty_join(pdl_arena *a, const pdl_ty *x, const pdl_ty *y) {
-    return join(a, x, y, 0);
+    unsigned left = MAX_JOINED;
+    return join(a, x, y, &left);
 }
 
 const pdl_ty *pdl_ty_loosen(pdl_arena *a, const pdl_ty *t) { return pdl_ty_of_kinds(a, t->kinds); }

@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""test_bounded.py BUILD -- programs that are made to be expensive to check: large, deep, with types that multiply, files that include
+each other. Each check ends, with or without problems; what used to take exponential or quadratic time took hours.
+Last line: `N passed, N failed`.
+"""
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+SECONDS = 120  # for what takes less than one; other work on the machine must not matter
+N = 20000
+
+
+def lines(form, n=N):
+    return "".join(form.replace("@", str(i)) for i in range(n))
+
+
+def nested(form, depth):
+    text = "a"
+    for i in range(depth):
+        text = form.replace("@", str(i)).replace("#", text)
+    return text
+
+
+PROGRAMS = {
+    "definitions": "defs:\n" + lines("  x@: @\n") + "text: a\n",
+    "undefined names": "text:\n" + lines("- ${ x@ }\n"),
+    "branches that define": "text:\n" + lines("- if: ${ a is defined }\n  then: {def: x@, data: [1, {a: 2}]}\n"),
+    "nested branches": nested('{if: "${ q }", then: {defs: {%s}, text: [#]}}' % ", ".join("y@_%d: 1" % k for k in range(100)), 60),
+    "nested loops": nested('{for: {i@: [1, 2]}, repeat: {defs: {%s}, text: [#]}}' % ", ".join("y@_%d: 1" % k for k in range(100)), 60),
+    "types that double": "text:\n- {def: o, data: [1]}\n" + lines('- {def: o, data: {a: "${ o }", b: "${ o }"}}\n', 300) + "- ${ o.x }\n",
+    "joins that double": "text:\n- {def: o, data: [1]}\n" + lines(
+        '- {if: "${ z }", then: {def: o, data: {a: "${ o }", b: "${ o }"}}, else: {def: o, data: {b: "${ o }", a: "${ o }"}}}\n', 100) + "- ${ o.x }\n",
+    "a long chain": "text: ${ " + " + ".join(["a"] * 100000) + " }\n",
+    "a long condition": "defs: {a: 1}\ntext: ${ " + " and ".join(["a.b"] * 50000) + " }\n",
+    "many filters": "text: ${ a" + " | upper" * 50000 + " }\n",
+    "deep parentheses": "text: ${ " + "(" * 190 + "1" + ")" * 190 + " }\n",
+    "functions": "defs:\n" + lines('  f@: {function: {x: integer}, return: "${ f@(x) }"}\n') + "text: a\n",
+    "cases": "match: ${ q }\nwith:\n" + lines("- case: @\n  then: {def: z@, data: 1}\n"),
+    "comments": "text:\n" + "# pdl: ignore role\n" * (N * 5) + "- a\n",
+    "wrong arguments": "defs: {f: {function: {%s}, return: a}}\ntext:\n" % ", ".join("p%d: integer" % i for i in range(2000))
+                       + ('- {call: "${ f }", args: {%s}}\n' % ", ".join("q%d: 1" % i for i in range(2000))) * 3,
+    "files in a circle": "text: [{include: b.pdl}, {include: c.pdl}, {defs: {m: {import: main}}}]",
+}
+OTHERS = {"b.pdl": "include: c.pdl", "c.pdl": "text: [{include: main.pdl}, {include: b.pdl}]"}
+
+
+def main():
+    pdl = str(pathlib.Path(sys.argv[1]).resolve() / "pdl")
+    passed = failed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in OTHERS.items():
+            pathlib.Path(folder, name).write_text(text, "utf-8")
+        for name, text in PROGRAMS.items():
+            pathlib.Path(folder, "main.pdl").write_text(text, "utf-8")
+            try:
+                r = subprocess.run([pdl, "check", "main.pdl"], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=SECONDS)
+                ok = r.returncode in (0, 1)
+                why = "status %d: %s" % (r.returncode, r.stderr[-500:])
+            except subprocess.TimeoutExpired:
+                ok, why = False, "it does not end"
+            if not ok:
+                print("FAIL %s: %s" % (name, why))
+            passed += ok
+            failed += not ok
+    print("%d passed, %d failed" % (passed, failed))
+    return failed > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
