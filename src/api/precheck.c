@@ -31,9 +31,9 @@ typedef struct precheck {
 
 typedef PDL_VEC(pdl_str) name_list;
 
-/* Every variable that the run begins with. */
+/* Every variable that the run begins with. Those of the options are borrowed for its start alone. */
 static void collect_names(const pdl_session *s, name_list *names) {
-    pdl_vref v = s->opt.variables;
+    pdl_vref v = s->run ? s->inputs : s->opt.variables;
     *pdl_vec_push(names) = PDL_STR("pdl_args");
     if (!pdl_is_dict(v)) return;
     for (size_t i = 0; i < pdl_dict_len(v); i++)

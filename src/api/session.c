@@ -452,6 +452,7 @@ void pdl_session_free(pdl_session *s) {
     pdl_times_free(s->times);
     pdl_program_drop(s->program);
     pdl_program_drop(s->checked);
+    pdl_drop(s->inputs);
     pdl_code_drop(s->code);
     if (s->journal) pdl_journal_close(s->journal);
     pdl_durable_close(s->owned);
@@ -537,6 +538,8 @@ void pdl_session_start(pdl_session *s) {
         s->code = pdl_compile_program(s->program, s->names, s->opt.trace || s->opt.explain);
     pdl_api_debug_code(s->opt.debug, s->code);
     pdl_val vars = with_defaults(s->opt.variables, PDL_LABEL_data | PDL_LABEL_FREE);
+    pdl_drop(s->inputs);
+    s->inputs = s->precheck ? pdl_keep(vars) : pdl_absent();
     pdl_err err = {0};
     bool ok = pdl_model_defaults_check(pdl_dict_getz(vars, "pdl_model_default_parameters"), &err);
     pdl_run_start(s->run, s->code, vars);

@@ -32,22 +32,23 @@ struct pdl_session {
         *precheck;      /* in front of them: checks the program before the first request; or NULL */
     pdl_world *limits;  /* in front of outside */
     pdl_world *explain; /* replaces all others in front of outside; NULL: none */
-    pdl_reached *reached;   /* with explain */
-    pdl_prices *prices;     /* NULL: none */
-    pdl_budget *budget;     /* of the run; NULL: none */
-    pdl_cache *cache;       /* NULL: none */
-    pdl_journal *journal;   /* NULL: none */
-    pdl_durable *durable;   /* borrowed unless it is owned; NULL: none */
-    pdl_durable *owned;     /* of --replay */
-    pdl_durable *server;    /* whose journal the runs of a server have; borrowed; NULL: none */
+    pdl_reached *reached;     /* with explain */
+    pdl_prices *prices;       /* NULL: none */
+    pdl_budget *budget;       /* of the run; NULL: none */
+    pdl_cache *cache;         /* NULL: none */
+    pdl_journal *journal;     /* NULL: none */
+    pdl_durable *durable;     /* borrowed unless it is owned; NULL: none */
+    pdl_durable *owned;       /* of --replay */
+    pdl_durable *server;      /* whose journal the runs of a server have; borrowed; NULL: none */
     pdl_world **spawn_guards; /* policies of durable runs beside others, by slot; NULL: none yet */
-    pdl_confined *confined; /* the sandboxes */
-    pdl_val profiles;       /* list of the profile of the program's own policy; absent: none */
-    pdl_policies *policies; /* NULL: none */
-    pdl_world *guard;       /* that asks them; NULL: none */
+    pdl_confined *confined;   /* the sandboxes */
+    pdl_val profiles;         /* list of the profile of the program's own policy; absent: none */
+    pdl_policies *policies;   /* NULL: none */
+    pdl_world *guard;         /* that asks them; NULL: none */
     pdl_mask masks[PDL_SINK_COUNT]; /* of the sinks that hide labels */
     pdl_world *world;               /* what the run sees */
     pdl_program *program;
+    pdl_val inputs;       /* the variables that the run began with, for precheck; absent: no run */
     pdl_program *checked; /* a copy that precheck found an error in; NULL: none */
     pdl_code *code;       /* of the program; NULL until start, unless it was given */
     pdl_run *run;
