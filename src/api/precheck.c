@@ -31,7 +31,7 @@ typedef struct precheck {
 
 typedef PDL_VEC(pdl_str) name_list;
 
-/* Every variable that the run begins with. Those of the options are borrowed for its start alone. */
+/* Every variable that the run begins with. Those of the options are borrowed for the start. */
 static void collect_names(const pdl_session *s, name_list *names) {
     pdl_vref v = s->run ? s->inputs : s->opt.variables;
     *pdl_vec_push(names) = PDL_STR("pdl_args");
