@@ -49,15 +49,15 @@ bool pdl_check_config_rules(pdl_check_config *c, pdl_str text, pdl_err *err) {
 
 /* --- TOML ------------------------------------------------------------------------------------- */
 
-typedef struct config_reader {
+typedef struct toml_reader {
     pdl_check_config *c;
     pdl_str file, folder, text;
     size_t at;
     unsigned line;
     pdl_err *err;
-} config_reader;
+} toml_reader;
 
-PDL_PRINTF(2, 3) static bool refuse(config_reader *r, const char *fmt, ...) {
+PDL_PRINTF(2, 3) static bool refuse(toml_reader *r, const char *fmt, ...) {
     pdl_buf text = PDL_BUF;
     va_list ap;
     va_start(ap, fmt);
@@ -69,10 +69,10 @@ PDL_PRINTF(2, 3) static bool refuse(config_reader *r, const char *fmt, ...) {
     return false;
 }
 
-static char peek(const config_reader *r) { return r->at < r->text.n ? r->text.p[r->at] : '\0'; }
+static char peek(const toml_reader *r) { return r->at < r->text.n ? r->text.p[r->at] : '\0'; }
 
 /* Blanks and a comment, and with lines also line ends. */
-static void skip(config_reader *r, bool lines) {
+static void skip(toml_reader *r, bool lines) {
     for (; r->at < r->text.n; r->at++) {
         char ch = r->text.p[r->at];
         if (ch == '#')
@@ -84,14 +84,14 @@ static void skip(config_reader *r, bool lines) {
     }
 }
 
-static bool accept(config_reader *r, char ch) {
+static bool accept(toml_reader *r, char ch) {
     if (peek(r) != ch || r->at >= r->text.n) return false;
     r->at++;
     return true;
 }
 
 /* A string in single or double quotes; escapes are not needed for what the file holds. */
-static bool read_string(config_reader *r, pdl_str *out) {
+static bool read_string(toml_reader *r, pdl_str *out) {
     char quote = peek(r);
     size_t from = r->at + 1, to = from;
     if (quote != '"' && quote != '\'') return refuse(r, "expected a text in quotes");
@@ -111,7 +111,7 @@ static bool is_key(char ch) {
            ch == '-' || ch == '_';
 }
 
-static bool read_key(config_reader *r, pdl_str *out) {
+static bool read_key(toml_reader *r, pdl_str *out) {
     size_t from = r->at;
     if (peek(r) == '"' || peek(r) == '\'') return read_string(r, out);
     while (is_key(peek(r))) r->at++;
@@ -119,7 +119,7 @@ static bool read_key(config_reader *r, pdl_str *out) {
     return out->n || refuse(r, "expected a key");
 }
 
-static void add_folder(config_reader *r, pdl_str name) {
+static void add_folder(toml_reader *r, pdl_str name) {
     pdl_buf path = PDL_BUF;
     if (r->folder.n && !(name.n && name.p[0] == '/'))
         pdl_buf_putf(&path, "%.*s/", PDL_FMT(r->folder));
@@ -128,7 +128,7 @@ static void add_folder(config_reader *r, pdl_str name) {
     pdl_buf_fini(&path);
 }
 
-static bool read_folders(config_reader *r) {
+static bool read_folders(toml_reader *r) {
     pdl_str name;
     if (!accept(r, '[')) return refuse(r, "`import` is a list of folders: [\"lib\"]");
     for (;;) {
@@ -141,7 +141,7 @@ static bool read_folders(config_reader *r) {
     }
 }
 
-static bool read_rule(config_reader *r, pdl_str name) {
+static bool read_rule(toml_reader *r, pdl_str name) {
     pdl_str level;
     if (!read_string(r, &level)) return false;
     if (set_level(r->c, name, level, r->err)) return true;
@@ -154,7 +154,7 @@ static bool read_rule(config_reader *r, pdl_str name) {
 }
 
 /* [rules] */
-static bool read_header(config_reader *r, bool *rules) {
+static bool read_header(toml_reader *r, bool *rules) {
     pdl_str name;
     if (!read_key(r, &name)) return false;
     if (!accept(r, ']')) return refuse(r, "expected ]");
@@ -165,7 +165,7 @@ static bool read_header(config_reader *r, bool *rules) {
     return true;
 }
 
-static bool read_entry(config_reader *r, bool rules) {
+static bool read_entry(toml_reader *r, bool rules) {
     pdl_str key;
     if (!read_key(r, &key)) return false;
     skip(r, false);
@@ -178,7 +178,7 @@ static bool read_entry(config_reader *r, bool rules) {
 
 bool pdl_check_config_read(pdl_check_config *c, pdl_str file, pdl_str folder, pdl_str text,
                            pdl_err *err) {
-    config_reader r = {.c = c, .file = file, .folder = folder, .text = text, .line = 1, .err = err};
+    toml_reader r = {.c = c, .file = file, .folder = folder, .text = text, .line = 1, .err = err};
     bool rules = false;
     for (;;) {
         skip(&r, true);
