@@ -39,6 +39,9 @@ test-clients: all ## clients of other people against pdl serve (openai, LangChai
 test-dojo: all ## the attacks of AgentDojo against agents with and without policies (fetches the package; DOJO_EVERY=1: all of them)
 	@$(PY) tools/run-tests -j$(J) --build $(BUILD) dojo
 
+test-cluster: all ## libpdl.ray and libpdl.spark on a local Ray and PySpark (fetches them; Spark needs a Java)
+	@$(PY) tools/run-tests -j$(J) --build $(BUILD) cluster
+
 test-view: all ## the Live Document in a real browser (chromium, with playwright-core from the registry)
 	@$(PY) tools/run-tests -j$(J) --build $(BUILD) page
 
