@@ -115,6 +115,7 @@ uint32_t pdl_ycolumn_slow(pdl_yscan *s, const char *p) {
     return s->column_cp;
 }
 
+PDL_PRINTF(4, 0)
 static bool fail(pdl_yscan *s, const char *at, const char *shown, const char *fmt, va_list ap) {
     pdl_buf b = PDL_BUF;
     pdl_buf_vputf(&b, fmt, ap);
