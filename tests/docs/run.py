@@ -8,6 +8,8 @@ In docs/manual and README.md a fenced block ```pdl with a block ```output or ```
 that on standard output (```output, exit status 0) or on standard error (```error, another status); white space at the end does not count. Words behind
 `pdl`: `file=NAME` (default main.pdl), `args=TEXT` up to the end of the line. A block ```input between them is standard input; other blocks with
 file=NAME are written beside the programs of the page. A block ```sh run is a test, too: commands, with `pdl` among them. A block ```replies, a JSON list, is what openai/gpt-4o-mini says. Other models are those of the conformance kit (openai/echo, openai/upper, ...).
+A block ```sh mock is a command `pdl mock ...`, as a reader types it in a second terminal: it is started (on a free port), and answers what follows
+on the page, up to the next such block.
 
 In docs/internals each page is a test: the names with an underscore and the paths that it sets as `code` must occur in the source tree, and a name
 that a file follows (`pdl_run_start` (`vm/run.c`), `main` in `cli/main.c`) must occur in that file.
@@ -17,6 +19,7 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -36,7 +39,7 @@ def option(info, key, default=None):
 
 
 def cases(text):
-    """(line, file, args, stdin, kind, expected) for each program with an expectation; ("file", name, text) for files."""
+    """(line, file, args, stdin, kind, expected) for each program with an expectation; ("file", name, text) for files, ("mock", line, command)."""
     program = stdin = replies = None
     for m in FENCE.finditer(text):
         kind, info, body = m.groups()
@@ -47,6 +50,8 @@ def cases(text):
             yield "file", name, body
         elif kind == "sh" and "run" in info.split():
             program, stdin, replies = (line, None, body), "", []
+        elif kind == "sh" and "mock" in info.split():
+            yield "mock", line, body
         elif kind == "input" and program:
             stdin = body
         elif kind == "replies" and program:
@@ -71,6 +76,46 @@ def run_case(pdl, work, env, case):
         return None
     return "exit status %d\n--- expected %s\n%s--- standard output\n%s--- standard error\n%s" % (
         p.returncode, kind, want, p.stdout.decode("utf-8", "replace"), p.stderr.decode("utf-8", "replace"))
+
+
+class Mock:
+    """The server of a block ```sh mock; `url` is the address that it prints."""
+
+    def __init__(self, pdl, work, command):
+        self.process = subprocess.Popen([str(pdl)] + shlex.split(command)[1:] + ["--port", "0"], cwd=work, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.url = re.search(r"OPENAI_BASE_URL=(\S+)", self.process.stdout.readline()).group(1)
+
+    def stop(self):
+        self.process.terminate()
+        self.process.communicate()
+
+
+def run_page(pdl, server, page):
+    """-> (passed, failed)"""
+    passed = failed = 0
+    mock = None
+    with tempfile.TemporaryDirectory(prefix="pdl_docs_") as work:
+        for what, *rest in cases(page.read_text("utf-8")):
+            if what == "file":
+                (pathlib.Path(work) / rest[0]).write_text(rest[1], "utf-8")
+                continue
+            if what == "mock":
+                if mock:
+                    mock.stop()
+                mock = Mock(pdl, work, rest[1])
+                continue
+            session = "%s-%d" % (page.stem, rest[0][0])
+            server.sessions[session] = model_server.Session({"default": rest[1]})
+            url = mock.url if mock else "%s/s/%s/v1" % (server.url, session)
+            env = {**os.environ, "OPENAI_API_BASE": url, "OPENAI_BASE_URL": url, "OPENAI_API_KEY": "none", "NO_COLOR": "1"}
+            why = run_case(pdl, work, env, rest[0])
+            passed += why is None
+            failed += why is not None
+            if why:
+                print("FAIL %s:%d: %s" % (page.name, rest[0][0], why))
+    if mock:
+        mock.stop()
+    return passed, failed
 
 
 def source_names():
@@ -174,20 +219,8 @@ def main():
         for why in wrong:
             print("FAIL " + why)
     for page in pages:
-        with tempfile.TemporaryDirectory(prefix="pdl_docs_") as work:
-            for what, *rest in cases(page.read_text("utf-8")):
-                if what == "file":
-                    (pathlib.Path(work) / rest[0]).write_text(rest[1], "utf-8")
-                    continue
-                session = "%s-%d" % (page.stem, rest[0][0])
-                server.sessions[session] = model_server.Session({"default": rest[1]})
-                url = "%s/s/%s/v1" % (server.url, session)
-                env = {**os.environ, "OPENAI_API_BASE": url, "OPENAI_BASE_URL": url, "OPENAI_API_KEY": "none", "NO_COLOR": "1"}
-                why = run_case(pdl, work, env, rest[0])
-                passed += why is None
-                failed += why is not None
-                if why:
-                    print("FAIL %s:%d: %s" % (page.name, rest[0][0], why))
+        good, bad = run_page(pdl, server, page)
+        passed, failed = passed + good, failed + bad
     print("%d passed, %d failed" % (passed, failed))
     return 1 if failed else 0
 
