@@ -78,7 +78,7 @@ TABLE = {
     "an error of code": ("text:\n- ASK\n- {lang: python, code: \"raise ValueError(x)\"}\n", "", []),
     "an error before another attempt": ("text:\n- ASK\n- {retry: 1, trace_error_on_retry: true, lang: python, code: 'raise ValueError(x)'}\n", "", []),
     "the name of a file": ("text:\n- ASK\n- {read: \"${ x[:8] }\"}\n", "", []),
-    "a value of the wrong type": ("text:\n- ASK\n- {text: \"${ x }\", spec: integer}\n", "", []),
+    "a value of the wrong type": ("text:\n- ASK\n- {text: \"${ x }\", spec: integer}\n", "", ["--check=off"]),
     "a field of the program": ("text: hi\n\"a\\e[31mred\": 3\n", "", []),
     "a word of the command line": ("text: hi\n", "", ["--b\x1b[31mred"]),
     "the log of requests": ("text:\n- SHOW\n", ESCAPES, ["--wire", "-"]),
