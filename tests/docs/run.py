@@ -7,9 +7,9 @@
 In docs/manual and README.md a fenced block ```pdl with a block ```output or ```error after it is a test: the program is run and must print exactly
 that on standard output (```output, exit status 0) or on standard error (```error, another status); white space at the end does not count. Words behind
 `pdl`: `file=NAME` (default main.pdl), `args=TEXT` up to the end of the line. A block ```input between them is standard input; other blocks with
-file=NAME are written beside the programs of the page. A block ```sh run is a test, too: commands, with `pdl` among them. A block ```replies, a JSON list, is what openai/gpt-4o-mini says. Other models are those of the conformance kit (openai/echo, openai/upper, ...).
-A block ```sh mock is a command `pdl mock ...`, as a reader types it in a second terminal: it is started (on a free port), and answers what follows
-on the page, up to the next such block.
+file=NAME are written beside the programs of the page. A block ```sh run is a test, too: commands, with `pdl` among them. A block ```replies, a JSON list as for `pdl mock --replies`, is what openai/gpt-4o-mini says. Other models are those of the conformance kit (openai/echo, openai/upper, ...).
+A block ```sh server is a command `pdl mock ...` or `pdl serve ...`, as a reader types it in a second terminal: it is started (on a free port), and
+answers what follows on the page, up to the next such block.
 
 In docs/internals each page is a test: the names with an underscore and the paths that it sets as `code` must occur in the source tree, and a name
 that a file follows (`pdl_run_start` (`vm/run.c`), `main` in `cli/main.c`) must occur in that file.
@@ -23,6 +23,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.dont_write_bytecode = True
@@ -39,7 +40,7 @@ def option(info, key, default=None):
 
 
 def cases(text):
-    """(line, file, args, stdin, kind, expected) for each program with an expectation; ("file", name, text) for files, ("mock", line, command)."""
+    """(line, file, args, stdin, kind, expected) for each program with an expectation; ("file", name, text) for files, ("server", line, command)."""
     program = stdin = replies = None
     for m in FENCE.finditer(text):
         kind, info, body = m.groups()
@@ -50,12 +51,12 @@ def cases(text):
             yield "file", name, body
         elif kind == "sh" and "run" in info.split():
             program, stdin, replies = (line, None, body), "", []
-        elif kind == "sh" and "mock" in info.split():
-            yield "mock", line, body
+        elif kind == "sh" and "server" in info.split():
+            yield "server", line, body
         elif kind == "input" and program:
             stdin = body
         elif kind == "replies" and program:
-            replies = json.loads(body)
+            replies = [r["reply"] if isinstance(r, dict) and "reply" in r else r for r in json.loads(body)]
         elif kind in ("output", "error") and program:
             yield "case", program + (stdin, kind, body), replies
             program = None
@@ -78,43 +79,52 @@ def run_case(pdl, work, env, case):
         p.returncode, kind, want, p.stdout.decode("utf-8", "replace"), p.stderr.decode("utf-8", "replace"))
 
 
-class Mock:
-    """The server of a block ```sh mock; `url` is the address that it prints."""
+class Server:
+    """What a block ```sh server starts; `url` is the address that it prints."""
 
     def __init__(self, pdl, work, command):
-        self.process = subprocess.Popen([str(pdl)] + shlex.split(command)[1:] + ["--port", "0"], cwd=work, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        self.url = re.search(r"OPENAI_BASE_URL=(\S+)", self.process.stdout.readline()).group(1)
+        log = pathlib.Path(work) / "server.log"
+        with log.open("w") as out:
+            self.process = subprocess.Popen([str(pdl)] + shlex.split(command)[1:] + ["--port", "0"], cwd=work, stdout=out, stderr=subprocess.STDOUT)
+        for _ in range(600):
+            found = re.search(r"(http://\S+/v1)\s", log.read_text("utf-8"))
+            if found:
+                self.url = found.group(1)
+                return
+            time.sleep(0.1)
+        self.stop()
+        sys.exit("%s prints no address:\n%s" % (command.strip(), log.read_text("utf-8")))
 
     def stop(self):
         self.process.terminate()
-        self.process.communicate()
+        self.process.wait()
 
 
 def run_page(pdl, server, page):
     """-> (passed, failed)"""
     passed = failed = 0
-    mock = None
+    started = None
     with tempfile.TemporaryDirectory(prefix="pdl_docs_") as work:
         for what, *rest in cases(page.read_text("utf-8")):
             if what == "file":
                 (pathlib.Path(work) / rest[0]).write_text(rest[1], "utf-8")
                 continue
-            if what == "mock":
-                if mock:
-                    mock.stop()
-                mock = Mock(pdl, work, rest[1])
+            if what == "server":
+                if started:
+                    started.stop()
+                started = Server(pdl, work, rest[1])
                 continue
             session = "%s-%d" % (page.stem, rest[0][0])
             server.sessions[session] = model_server.Session({"default": rest[1]})
-            url = mock.url if mock else "%s/s/%s/v1" % (server.url, session)
+            url = started.url if started else "%s/s/%s/v1" % (server.url, session)
             env = {**os.environ, "OPENAI_API_BASE": url, "OPENAI_BASE_URL": url, "OPENAI_API_KEY": "none", "NO_COLOR": "1"}
             why = run_case(pdl, work, env, rest[0])
             passed += why is None
             failed += why is not None
             if why:
                 print("FAIL %s:%d: %s" % (page.name, rest[0][0], why))
-    if mock:
-        mock.stop()
+    if started:
+        started.stop()
     return passed, failed
 
 
