@@ -4,7 +4,7 @@
 
     tests/docs/run.py PDL_BINARY [PAGE.md ...]
 
-In docs/manual and README.md a fenced block ```pdl with a block ```output or ```error after it is a test: the program is run and must print exactly
+In docs/manual, docs/messages.md and README.md a fenced block ```pdl with a block ```output or ```error after it is a test: the program is run and must print exactly
 that on standard output (```output, exit status 0) or on standard error (```error, another status); white space at the end does not count. Words behind
 `pdl`: `file=NAME` (default main.pdl), `args=TEXT` up to the end of the line. A block ```input between them is standard input; other blocks with
 file=NAME are written beside the programs of the page. A block ```sh run is a test, too: commands, with `pdl` among them. A block ```replies, a JSON list as for `pdl mock --replies`, is what openai/gpt-4o-mini says. Other models are those of the conformance kit (openai/echo, openai/upper, ...).
@@ -209,7 +209,7 @@ def main():
     pdl = pathlib.Path(sys.argv[1]).resolve()
     if pdl.is_dir():
         pdl = pdl / "pdl"
-    pages = [pathlib.Path(a) for a in sys.argv[2:]] or sorted((ROOT / "docs" / "manual").glob("*.md")) + [ROOT / "README.md"]
+    pages = [pathlib.Path(a) for a in sys.argv[2:]] or sorted((ROOT / "docs" / "manual").glob("*.md")) + [ROOT / "docs" / "messages.md", ROOT / "README.md"]
     server = serve.start().start()
     passed, failed = check_names() if len(sys.argv) == 2 else (0, 0)
     if len(sys.argv) == 2:
