@@ -115,6 +115,21 @@ static void add_name_problem(pdl_analysis *an, const pdl_step *at, const char *t
     pdl_buf_fini(&b);
 }
 
+/* The field of the schema whose name is next to that of the last problem. Only the first problems
+ * are helped, as their hint shows no more: fields and properties may both be many. */
+static void add_near(pdl_analysis *an, pdl_vref props, pdl_vref name) {
+    enum { MOST_HELPED = 3 };
+    PDL_VEC(pdl_str) known = {0};
+    if (an->out->n > MOST_HELPED || !pdl_is_str(name)) return;
+    for (size_t i = 0; pdl_is_dict(props) && i < pdl_dict_len(props); i++) {
+        pdl_vref key = pdl_dict_key_at(props, i);
+        if (pdl_is_str(key)) *pdl_vec_push(&known) = pdl_str_get(key);
+    }
+    pdl_str near = pdl_str_nearest(pdl_str_get(name), known.p, known.n);
+    if (near.n) an->out->p[an->out->n - 1].near = pdl_arena_str(an->arena, near);
+    pdl_vec_fini(&known);
+}
+
 /* --- scalars ---------------------------------------------------------------------------------- */
 
 static const struct {
@@ -192,8 +207,10 @@ static void walk_extras(pdl_analysis *an, pdl_vref s, pdl_vref props, pdl_vref v
     for (size_t i = 0; i < pdl_dict_len(v); i++) {
         pdl_vref key = pdl_dict_key_at(v, i);
         pdl_step step = {at, key, 0};
-        if (pdl_is_absent(pdl_dict_find(props, key)) && !is_matched(an, s, key))
+        if (pdl_is_absent(pdl_dict_find(props, key)) && !is_matched(an, s, key)) {
             add_name_problem(an, &step, "Field not allowed: ", key);
+            add_near(an, props, key);
+        }
     }
 }
 

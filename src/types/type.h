@@ -79,6 +79,7 @@ typedef struct pdl_problem {
     pdl_str text; /* "3 should be of type <class 'str'>" */
     /* the same for people, without the place: "is 3, should be a string"; empty: text says all */
     pdl_str help;
+    pdl_str near; /* the field that a field that is not allowed was meant to be, or empty */
     /* neither the type's tree nor args_node has a step of the path: print it at the place of the
      * header line (the key `spec`, `args`, `return`), as the reference does; loc is then that of
      * the value node */

@@ -86,12 +86,14 @@ pdl_step pdl_op_PARSE(pdl_fiber *f, const pdl_block *b, pdl_err *err) {
     return PDL_STEP_DONE;
 }
 
-/* Where in the value the first problems are, and what is there. */
+/* Where in the value the first problems are, and what is there or was meant to be. */
 static void put_help(const pdl_problems *problems, pdl_buf *out) {
     enum { MOST_HELPED = 3 };
     for (size_t i = 0, n = 0; i < problems->n && n < MOST_HELPED; i++) {
         const pdl_problem *p = &problems->p[i];
         pdl_str path = p->path;
+        if (p->near.n)
+            pdl_buf_putf(out, "%sdid you mean '%.*s'?", n++ ? "; " : "", PDL_FMT(p->near));
         if (!p->help.n) continue;
         if (path.n && path.p[0] == '.') path = pdl_str_sub(path, 1, path.n);
         pdl_buf_putf(out, "%s%.*s %.*s", n++ ? "; " : "", PDL_FMT(path.n ? path : PDL_STR("it")),
