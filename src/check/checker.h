@@ -107,6 +107,7 @@ const pdl_ty *pdl_checker_call(pdl_checker *c, const pdl_b_call *b);
 
 /* lint.c */
 void pdl_checker_lint_block(pdl_checker *c, const pdl_block *b);
+void pdl_checker_lint_program(pdl_checker *c, const pdl_block *main);
 void pdl_checker_lint_keys(pdl_checker *c, const pdl_node *n);
 void pdl_checker_lint_text(pdl_checker *c, pdl_str text, const pdl_node *node, pdl_loc loc);
 

@@ -5,6 +5,7 @@
  */
 #include "base/utf8.h"
 #include "check/checker.h"
+#include "lang/walk.h"
 
 #include "base/banned.h"
 
@@ -156,6 +157,54 @@ static void lint_date(pdl_checker *c, const pdl_block *b) {
     pdl_diag *d = pdl_checker_diag(c, PDL_RULE_date, pdl_field_loc(b, "data"), pdl_node_loc(n),
                                    "`%.*s` is a date, not text", PDL_FMT(n->text));
     pdl_checker_hint(c, d, "quote it to get text");
+}
+
+/* A text that the block prints nowhere when it stands in a list before another. */
+static bool is_text(const pdl_block *b) {
+    const pdl_tree *t = b->kind == PDL_BLOCK_scalar ? PDL_AS(scalar, b)->value
+                        : b->kind == PDL_BLOCK_data ? PDL_AS(data, b)->data
+                                                    : NULL;
+    if (b->def.s.p || (b->contribute.given && !b->contribute.result)) return false;
+    if (b->kind == PDL_BLOCK_text) return true;
+    if (t && t->kind == PDL_TREE_EXPR) return true;
+    return t && t->kind == PDL_TREE_CONST && pdl_is_str(t->value) && pdl_str_get(t->value).n;
+}
+
+/* A block whose work may read the messages before it. C depth follows the YAML source. */
+static void find_reader(void *user, const pdl_block *b) {
+    static const bool reads[PDL_BLOCK_COUNT] = {
+        [PDL_BLOCK_model] = true,   [PDL_BLOCK_call] = true,   [PDL_BLOCK_code] = true,
+        [PDL_BLOCK_include] = true, [PDL_BLOCK_import] = true,
+    };
+    bool *found = user;
+    *found = *found || reads[b->kind];
+    if (!*found) pdl_block_each_child(b, find_reader, found);
+}
+
+static void find_reading(void *user, const pdl_block *b, const char *key, const pdl_tree *t) {
+    bool *found = user;
+    (void)b, (void)key;
+    *found = *found || t->expr->has_call ||
+             pdl_str_find(t->expr->source, PDL_STR("pdl_context"), 0) != PDL_NOT_FOUND;
+}
+
+/* `- a` above `- b` is not "a" above "b": the result of a list is that of its last block. A program
+ * that has anything which may read the context is left alone, its texts may be meant for it. */
+void pdl_checker_lint_program(pdl_checker *c, const pdl_block *main) {
+    const pdl_block *lost = NULL;
+    bool reads = false;
+    if (main->kind != PDL_BLOCK_lastOf || !main->node || main->node->kind != PDL_NODE_SEQ) return;
+    const pdl_blocks *items = &PDL_AS(lastOf, main)->items;
+    for (uint32_t i = 0; i + 1 < items->n && !lost; i++)
+        if (is_text(items->p[i])) lost = items->p[i];
+    if (!lost) return;
+    find_reader(&reads, main);
+    pdl_program_walk(c->p, &(pdl_walk){.user = &reads, .expr = find_reading});
+    if (reads) return;
+    pdl_diag *d = pdl_checker_diag(c, PDL_RULE_list_program, lost->loc,
+                                   lost->node ? pdl_node_loc(lost->node) : lost->loc,
+                                   "of a list only the last result is printed");
+    pdl_checker_hint(c, d, "write text: in front of the list, which joins its results");
 }
 
 /* C depth follows the YAML source. What an alias names was looked at where it stands, or is not

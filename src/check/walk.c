@@ -189,7 +189,10 @@ void pdl_program_check(pdl_program *p, const pdl_check_options *opt) {
     pdl_checker_predefine(&c);
     for (size_t i = 0; i < opt->n_names; i++)
         pdl_checker_define(&c, PDL_DEF_OUTSIDE, opt->names[i], &pdl_ty_any, (pdl_loc){0});
-    if (!opt->no_lint) pdl_checker_lint_keys(&c, p->root);
+    if (!opt->no_lint) {
+        pdl_checker_lint_keys(&c, p->root);
+        pdl_checker_lint_program(&c, p->main);
+    }
     pdl_checker_block(&c, p->main, (pdl_str){0});
     pdl_checker_modules_fini(&modules, p);
     pdl_arena_free(c.scope.arena);
