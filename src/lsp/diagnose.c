@@ -137,6 +137,8 @@ pdl_vref pdl_lsp_diagnose(pdl_lsp *s, lsp_doc *d) {
 static void publish(pdl_lsp *s, lsp_doc *d, pdl_val list) {
     pdl_val p = pdl_dict_putz(pdl_dict_new(3), "uri", pdl_textz(d->uri));
     d->shown = pdl_list_len(list) > 0;
+    pdl_drop(d->told);
+    d->told = pdl_keep(list);
     if (d->open) p = pdl_dict_putz(p, "version", pdl_int(d->version));
     pdl_lsp_notify(s, "textDocument/publishDiagnostics", pdl_dict_putz(p, "diagnostics", list));
 }
@@ -154,10 +156,9 @@ bool pdl_lsp_diagnose_work(pdl_lsp *s) {
         lsp_doc *d = s->docs.p[i];
         if (!d->due) continue;
         d->due = false;
-        pdl_val before = pdl_keep(d->diags);
         pdl_vref now = pdl_lsp_diagnose(s, d);
-        bool same = !pdl_is_absent(before) && pdl_val_eq(before, now) && d->shown;
-        pdl_drop(before);
+        /* Not with the list before: a pull may have made that one of the same text. */
+        bool same = d->shown && pdl_val_eq(d->told, now);
         if (!same) publish(s, d, pdl_keep(now));
         return true;
     }
