@@ -48,6 +48,9 @@ test-view: all ## the Live Document in a real browser (chromium, with playwright
 test-editors: all ## the language server and the debugger in real editors: Neovim (Debian neovim)
 	@$(PY) tools/run-tests -j$(J) --build $(BUILD) editors
 
+test-vscode: all ## the extension in a real VS Code, code-server (fetches it; Debian chromium, libkrb5-dev)
+	@$(PY) tools/run-tests -j$(J) --build $(BUILD) vscode
+
 vsix: all ## dist/pdl-*.vsix: the extension for VS Code with the command for this platform (npm: @vscode/vsce, vscode-languageclient)
 	@sh editors/vscode/make-vsix $(BUILD)
 

@@ -5,7 +5,7 @@ const vscode = require("vscode");
 const fs = require("fs");
 const path = require("path");
 const childProcess = require("child_process");
-const { LanguageClient, TransportKind } = require("vscode-languageclient/node");
+const { LanguageClient } = require("vscode-languageclient/node");
 
 let client;
 
@@ -19,7 +19,8 @@ function command(context) {
 
 async function startServer(context) {
   const prices = vscode.workspace.getConfiguration("pdl").get("prices");
-  const run = { command: command(context), args: prices ? ["lsp", "--prices", prices] : ["lsp"], transport: TransportKind.stdio };
+  // No `transport`: the client speaks over standard input and output without it, and would add an option --stdio with it.
+  const run = { command: command(context), args: prices ? ["lsp", "--prices", prices] : ["lsp"] };
   client = new LanguageClient("pdl", "PDL", { run, debug: run }, {
     documentSelector: [{ language: "pdl" }],
     middleware: { executeCommand: (name, args) => vscode.commands.executeCommand(name, ...args) },

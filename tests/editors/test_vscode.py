@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""test_vscode.py BUILD_DIR -- the packaged extension in a real VS Code (code-server), driven by Chromium: vscode.mjs. Skipped where its parts are
+absent. Pictures are left in BUILD_DIR/pictures."""
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path[:0] = [str(ROOT / "tests"), str(HERE)]
+import code_server  # noqa: E402
+import node_of  # noqa: E402
+
+PROGRAM = """\
+description: Greets three people
+defs:
+  greet:
+    description: Says hello.
+    function:
+      name: string
+    return:
+      text: "Hello, ${ name }!"
+# Three people, one after the other
+for:
+  who: [Ada, Alan, Grace]
+repeat:
+  call: ${ greet }
+  args:
+    name: ${ who }
+join:
+  with: "\\n"
+"""
+WANT = {
+    "highlighting": lambda x: len({x["keyword"], x["variable"], x["comment"]}) == 3,
+    "lens": lambda x: x[:3] == ["Run", "Run with view", "Explain"] and "Run greet" in x,
+    "underline": lambda x: "'whom' is undefined (did you mean 'who'?)" in x,
+    "completion": lambda x: "contribute" in x,
+    "hover": lambda x: "Of call blocks." in x,
+    "run": lambda x: "Hello, Ada!" in x and "Hello, Grace!" in x,
+    "debugger": lambda x: any("who" in row and "'Ada'" in row for row in x),
+}
+
+
+def parts(build):
+    """-> ({modules, chromium}, the package), or (None, why not)."""
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if not chromium:
+        return None, "there is no chromium"
+    modules, why = node_of.modules(build, "playwright-core@1.65.1")
+    why = why or code_server.fetch(build)
+    if why:
+        return None, why
+    made = subprocess.run(["sh", "editors/vscode/make-vsix", str(build)], cwd=ROOT, capture_output=True, text=True, timeout=600)
+    if made.returncode:
+        return None, "the package cannot be made: " + made.stderr[-300:]
+    return {"modules": modules, "chromium": chromium}, build / "vsix" / "extension.vsix"
+
+
+def drive(build, task, package):
+    with tempfile.TemporaryDirectory(prefix="pdl_vscode_") as work:
+        server = code_server.Server(build, pathlib.Path(work), package)
+        try:
+            (server.programs / "greet.pdl").write_text(PROGRAM)
+            pictures = build / "pictures"
+            pictures.mkdir(exist_ok=True)
+            file = pathlib.Path(work, "task.json")
+            file.write_text(json.dumps({**task, "address": server.wait(), "pictures": str(pictures)}))
+            p = subprocess.run(["node", str(HERE / "vscode.mjs"), str(file)], capture_output=True, text=True, timeout=1200)
+            return json.loads(p.stdout) if p.returncode == 0 else {"error": p.stderr[-2000:]}
+        finally:
+            server.end()
+
+
+def main():
+    build = pathlib.Path(sys.argv[1]).resolve()
+    task, package = parts(build)
+    if not task:
+        print("0 passed, 0 failed, %d skipped (%s)" % (len(WANT), package))
+        return 0
+    result = drive(build, task, package)
+    passed = failed = 0
+    for name, holds in WANT.items():
+        said = result.get(name, result.get("error"))
+        try:
+            ok = holds(said)
+        except (KeyError, TypeError):
+            ok = False
+        passed, failed = passed + ok, failed + (not ok)
+        if not ok:
+            print("FAIL vscode %s: %s" % (name, json.dumps(said)[:2000]))
+    print("%d passed, %d failed" % (passed, failed))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
