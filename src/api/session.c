@@ -288,7 +288,8 @@ static void open_outside(pdl_session *s) {
         pdl_mcp_secrets(&(pdl_mcp_options){.env = pdl_session_env_of, .user = s}, s->secrets);
     if (s->outside && s->shared) s->gate = pdl_jobs_world_new(s->shared->jobs, s->outside);
     pdl_world *last = s->gate ? s->gate : s->outside;
-    if (last && !s->opt.unchecked && !s->opt.replay.n) last = s->precheck = pdl_session_precheck(s, last);
+    bool is_checked = !s->opt.unchecked && !s->opt.replay.n;
+    if (last && is_checked) last = s->precheck = pdl_session_precheck(s, last);
     if (last) s->limits = pdl_budget_world_new(&(pdl_budget_world_options){s->loop, prices}, last);
     s->world = s->limits;
 }
