@@ -47,6 +47,7 @@ dap_frame *pdl_dap_frame_of(debugger *g, uint32_t id, dap_thread **thread) {
 static void stop(debugger *g, uint32_t fiber, const char *reason, pdl_str text) {
     pdl_val body = pdl_dict_putz(pdl_dict_new(5), "reason", pdl_textz(reason));
     pdl_val m;
+    if (g->cancel) return; /* it is ending: another stop would keep it alive */
     g->stopped = true;
     g->mode = DAP_RUN;
     g->at_fiber = fiber;

@@ -137,8 +137,8 @@ pdl_vref pdl_lsp_diagnose(pdl_lsp *s, lsp_doc *d) {
 static void publish(pdl_lsp *s, lsp_doc *d, pdl_val list) {
     pdl_val p = pdl_dict_putz(pdl_dict_new(3), "uri", pdl_textz(d->uri));
     d->shown = pdl_list_len(list) > 0;
-    pdl_drop(d->told);
-    d->told = pdl_keep(list);
+    pdl_drop(d->pushed);
+    d->pushed = pdl_keep(list);
     if (d->open) p = pdl_dict_putz(p, "version", pdl_int(d->version));
     pdl_lsp_notify(s, "textDocument/publishDiagnostics", pdl_dict_putz(p, "diagnostics", list));
 }
@@ -158,7 +158,7 @@ bool pdl_lsp_diagnose_work(pdl_lsp *s) {
         d->due = false;
         pdl_vref now = pdl_lsp_diagnose(s, d);
         /* Not with the list before: a pull may have made that one of the same text. */
-        bool same = d->shown && pdl_val_eq(d->told, now);
+        bool same = d->shown && pdl_val_eq(d->pushed, now);
         if (!same) publish(s, d, pdl_keep(now));
         return true;
     }

@@ -31,7 +31,7 @@ struct lsp_doc {
     pdl_program *program; /* as it was checked last; NULL: never */
     pdl_val types; /* from "LINE:NAME" to what the check knows of the variable; absent: none */
     pdl_val diags; /* the list of that, as the client gets it; absent: none */
-    pdl_val told;  /* the list that was pushed last; absent: never */
+    pdl_val pushed;  /* the list that was pushed last; absent: never */
 };
 
 struct pdl_lsp {

@@ -241,6 +241,15 @@ def wrong_programs_and_requests(new, root):
 
 
 @test
+def terminate_ends_a_loop_that_would_stop_again(new, root):
+    d, p = new(LOOP)
+    d.launch(p, [4])
+    d.stopped()
+    d.request("terminate")
+    eq(finish(d)[0], 130)
+
+
+@test
 def the_end_of_input_ends_a_stopped_program(new, root):
     d, p = new(PROGRAM)
     d.launch(p, [11])
