@@ -52,6 +52,12 @@ class Terminal:
                 return re.search(pattern.encode(), self.bytes)
         return None
 
+    def wait_for_editing(self, seconds=PATIENCE):
+        """Waits until the command reads keys, not lines: what is typed before is echoed and cut into lines by the system."""
+        end = time.monotonic() + seconds
+        while termios.tcgetattr(self.fd)[3] & termios.ICANON and time.monotonic() < end:
+            self._read(0.02)
+
     def end(self, seconds=PATIENCE):
         """Waits for the end of the command. -> its exit status; -N for a signal"""
         limit = time.monotonic() + seconds

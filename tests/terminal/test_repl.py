@@ -93,13 +93,20 @@ class Tests:
     def session(self, folder):
         t = Terminal([self.pdl, "repl"], folder, {**self.server, "HOME": folder})
         self.check(t.wait_for("pdl> $"), "a prompt", t.bytes)
+        self.ready(t)
         return t
+
+    def ready(self, t):
+        """The prompt is there before the terminal is ready for single keys."""
+        if ctypes.util.find_library("edit") and re.search(rb"(pdl> |\.\.\.  )$", t.bytes):
+            t.wait_for_editing(10)
 
     def say(self, t, typed, wants):
         """Types, and waits for what follows."""
         t.bytes = b""
         t.type(typed)
         self.check(t.wait_for(wants), "typed %r" % typed, t.bytes)
+        self.ready(t)
 
     def press_ctrl_c(self, t):
         """At a prompt. A signal that comes just before the line is read is not noticed: a person presses the keys again."""
@@ -108,6 +115,7 @@ class Tests:
             t.type("\x03")
             if t.wait_for(r"pdl> $", 3):
                 break
+        self.ready(t)
         self.check(re.search(rb"pdl> $", t.bytes), "Ctrl-C drops what is typed", t.bytes)
 
     def interrupts(self):
