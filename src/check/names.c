@@ -122,69 +122,6 @@ void pdl_checker_loosen_body(pdl_checker *c, const pdl_block *b) {
     if (b->kind != PDL_BLOCK_function) pdl_block_each_child(b, loosen_child, c);
 }
 
-/* --- walking an expression -------------------------------------------------------------------- */
-
-typedef struct xwalk {
-    void (*fn)(void *user, const pdl_xnode *x);
-    void *user;
-} xwalk;
-
-static void walk_x(const xwalk *w, const pdl_xnode *x);
-
-static void walk_list(const xwalk *w, const pdl_xnode *const *p, uint32_t n) {
-    for (uint32_t i = 0; i < n; i++) walk_x(w, p[i]);
-}
-
-static void walk_args(const xwalk *w, const pdl_xargs *a) {
-    walk_list(w, a->pos, a->n_pos);
-    walk_list(w, a->kw, a->n_kw);
-    walk_x(w, a->star);
-    walk_x(w, a->starstar);
-}
-
-/* Visits all parts but the next one of a chain of any length, which is returned. Does not enter
- * statements of templates. */
-static const pdl_xnode *walk_parts(const xwalk *w, const pdl_xnode *x) {
-    switch ((int)x->kind) {
-    case PDL_X_ATTR: return x->u.access.obj;
-    case PDL_X_ITEM: walk_x(w, x->u.access.key); return x->u.access.obj;
-    case PDL_X_SLICE:
-        walk_x(w, x->u.slice.from);
-        walk_x(w, x->u.slice.to);
-        return x->u.slice.step;
-    case PDL_X_CALL: walk_args(w, &x->u.call.args); return x->u.call.obj;
-    case PDL_X_FILTER:
-    case PDL_X_TEST: walk_args(w, &x->u.filter.args); return x->u.filter.obj;
-    case PDL_X_UNARY: return x->u.op.a;
-    case PDL_X_BINARY:
-    case PDL_X_AND:
-    case PDL_X_OR: walk_x(w, x->u.op.b); return x->u.op.a;
-    case PDL_X_COMPARE: walk_list(w, x->u.compare.rest, x->u.compare.n); return x->u.compare.first;
-    case PDL_X_COND:
-        walk_x(w, x->u.cond.test);
-        walk_x(w, x->u.cond.yes);
-        return x->u.cond.no;
-    case PDL_X_LIST:
-    case PDL_X_TUPLE:
-    case PDL_X_CONCAT:
-    case PDL_X_OUTPUT:
-    case PDL_X_SEQ: walk_list(w, x->u.list.p, x->u.list.n); return NULL;
-    case PDL_X_DICT:
-        walk_list(w, x->u.dict.keys, x->u.dict.n);
-        walk_list(w, x->u.dict.vals, x->u.dict.n);
-        return NULL;
-    default: return NULL;
-    }
-}
-
-/* C depth follows nesting of expressions, which the reader bounds. */
-static void walk_x(const xwalk *w, const pdl_xnode *x) {
-    while (x) {
-        w->fn(w->user, x);
-        x = walk_parts(w, x);
-    }
-}
-
 /* `l.append(x)` anywhere in a tree. */
 static void loosen_changed(void *user, const pdl_xnode *x) {
     pdl_checker *c = user;
@@ -197,8 +134,7 @@ static void loosen_changed(void *user, const pdl_xnode *x) {
 static void loosen_tree(pdl_checker *c, const pdl_tree *t) {
     if (!t || t->kind == PDL_TREE_CONST) return;
     if (t->kind == PDL_TREE_EXPR) {
-        xwalk w = {loosen_changed, c};
-        if (t->expr->has_call) walk_x(&w, t->expr->root);
+        if (t->expr->has_call) pdl_xnode_each_plain(t->expr->root, loosen_changed, c);
         return;
     }
     for (uint32_t i = 0; i < t->n; i++) loosen_tree(c, t->items[i]);
@@ -249,14 +185,11 @@ static void narrow_one(void *user, const pdl_xnode *x) {
 }
 
 void pdl_checker_narrow(pdl_checker *c, const pdl_xnode *x) {
-    xwalk w = {narrow_one, c};
-    walk_x(&w, x);
+    pdl_xnode_each_plain(x, narrow_one, c);
 }
 
 void pdl_checker_guards(pdl_checker *c, const pdl_tree *t) {
-    if (!t || t->kind != PDL_TREE_EXPR) return;
-    xwalk w = {add_guarded, c};
-    walk_x(&w, t->expr->root);
+    if (t && t->kind == PDL_TREE_EXPR) pdl_xnode_each_plain(t->expr->root, add_guarded, c);
 }
 
 /* --- one expression --------------------------------------------------------------------------- */
@@ -295,10 +228,9 @@ static void suggest(pdl_checker *c, pdl_diag *d, pdl_loc mark, pdl_str name) {
 
 static void undefined(seen *s, pdl_str name) {
     pdl_checker *c = s->c;
-    xwalk w = {find_name, s};
     s->wanted = name;
     s->found = NULL;
-    walk_x(&w, s->e->root);
+    pdl_xnode_each_plain(s->e->root, find_name, s);
     pdl_loc mark = s->found ? part_loc(s, s->found->start, s->found->end) : s->loc;
     pdl_diag *d = pdl_checker_diag(c, PDL_RULE_name_undefined, s->loc, mark, "'%.*s' is undefined",
                                    PDL_FMT(name));
@@ -329,9 +261,8 @@ void pdl_checker_free_names(pdl_checker *c, const pdl_expr *e, const pdl_node *n
     uint32_t first = next_undefined(c, e, 0);
     if (first == e->n_free) return;
     size_t mark = pdl_scope_mark(&c->scope);
-    xwalk g = {add_guarded, c};
     report_inputs(c, e, first, true);
-    walk_x(&g, e->root);
+    pdl_xnode_each_plain(e->root, add_guarded, c);
     report_inputs(c, e, first, false);
     for (uint32_t i = next_undefined(c, e, first); i < e->n_free; i = next_undefined(c, e, i + 1))
         undefined(&s, e->free_names[i]);

@@ -279,6 +279,12 @@ PDL_MUST bool pdl_expr_options(pdl_arena *a, pdl_vref dict, pdl_xoptions *out, p
  * not be read. */
 bool pdl_expr_is_plain(pdl_str text);
 
+/* Calls fn for x (NULL is fine) and everything below it; a node comes before its parts. plain: the
+ * inside of statements of templates is left out. */
+typedef void pdl_xnode_fn(void *user, const pdl_xnode *x);
+void pdl_xnode_each(const pdl_xnode *x, pdl_xnode_fn *fn, void *user);
+void pdl_xnode_each_plain(const pdl_xnode *x, pdl_xnode_fn *fn, void *user);
+
 /* Tree as text for tests and `pdl dump --expr`: a fully parenthesised form. */
 void pdl_expr_print(const pdl_expr *e, struct pdl_buf *out);
 

@@ -10,7 +10,6 @@
 #include "lsp/features.h"
 #include "lsp/lastrun.h"
 #include "lsp/spans.h"
-#include "lsp/xeach.h"
 #include "lsp/xref.h"
 #include "model/catalog.h"
 #include "model/prices.h"
@@ -118,7 +117,7 @@ static bool hover_native(hoverer *h, const lsp_spot *p) {
     native_at n = {.e = pdl_expr_read(scratch, p->node->text, &pdl_known_xnames)};
     pdl_lsp_spans_of(&spans, p->node);
     n.at = pdl_lsp_spans_back(&spans, (uint32_t)h->off);
-    if (n.e->root) pdl_lsp_xnode_each(n.e->root, on_xnode, &n);
+    if (n.e->root) pdl_xnode_each(n.e->root, on_xnode, &n);
     if (n.row && pdl_lsp_spans_find(&spans, n.from, n.to, &from, &to)) {
         pdl_lsp_document_native(n.title, n.row, &h->text);
         h->range = pdl_lsp_text_range(&h->d->text, from, to);

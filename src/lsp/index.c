@@ -8,7 +8,6 @@
 #include "lang/program.h"
 #include "lsp/spans.h"
 #include "lsp/symtype.h"
-#include "lsp/xeach.h"
 
 #include "base/banned.h"
 
@@ -215,7 +214,7 @@ static void add_expr_refs(indexer *w, const pdl_expr *e, const pdl_node *n, uint
     if (!e->root) return;
     pdl_lsp_spans_of(&w->spans, n);
     if (called) *pdl_vec_push(&r.calls) = called;
-    pdl_lsp_xnode_each(e->root, on_xnode, &r);
+    pdl_xnode_each(e->root, on_xnode, &r);
     pdl_vec_fini(&r.calls);
 }
 

@@ -10,7 +10,6 @@
 
 #include "lsp/features.h"
 #include "lsp/spans.h"
-#include "lsp/xeach.h"
 
 #include "base/banned.h"
 
@@ -121,7 +120,7 @@ static void add_expr(lsp_tokens *t, const pdl_node *n) {
     if (!pdl_node_is_str(n) || pdl_expr_is_plain(n->text)) return;
     in_expr x = {t, pdl_expr_read(t->scratch, n->text, &pdl_known_xnames)};
     pdl_lsp_spans_of(&t->spans, n);
-    if (x.e->root) pdl_lsp_xnode_each(x.e->root, on_xnode, &x);
+    if (x.e->root) pdl_xnode_each(x.e->root, on_xnode, &x);
 }
 
 /* --- the tree --------------------------------------------------------------------------------- */

@@ -1,15 +1,16 @@
-/* xeach.c -- see xeach.h. Chains of any length are walked in a loop; the rest nests as deep as the
- * reader of expressions allows.
+/* each.c -- see expr.h: every node of an expression or template. Chains of any length are walked in
+ * a loop; the rest nests as deep as the reader of expressions allows.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "lsp/xeach.h"
+#include "expr/expr.h"
 
 #include "base/banned.h"
 
 typedef struct xvisit {
-    lsp_xnode_fn *fn;
+    pdl_xnode_fn *fn;
     void *user;
+    bool enters; /* statements of templates, too */
 } xvisit;
 
 static void visit(const xvisit *v, const pdl_xnode *x);
@@ -36,6 +37,25 @@ static const pdl_xnode *visit_set(const xvisit *v, const pdl_xnode *x) {
     visit(v, x->u.set.value);
     visit(v, x->u.set.filter);
     return x->u.set.body;
+}
+
+/* Is it a statement of a template, or a part that only statements have? */
+static bool is_statement(const pdl_xnode *x) {
+    switch ((int)x->kind) {
+    case PDL_X_NSREF:
+    case PDL_X_IF:
+    case PDL_X_FOR:
+    case PDL_X_SET:
+    case PDL_X_SETBLOCK:
+    case PDL_X_FILTERBLOCK:
+    case PDL_X_AUTOESCAPE:
+    case PDL_X_MACRO:
+    case PDL_X_CALLBLOCK:
+    case PDL_X_BLOCK:
+    case PDL_X_WITH:
+    case PDL_X_RAISE: return true;
+    default: return false;
+    }
 }
 
 /* Visits all parts but the next one of a chain, which is returned. Flat switch. */
@@ -99,10 +119,14 @@ static const pdl_xnode *visit_parts(const xvisit *v, const pdl_xnode *x) {
 static void visit(const xvisit *v, const pdl_xnode *x) {
     while (x) {
         v->fn(v->user, x);
-        x = visit_parts(v, x);
+        x = v->enters || !is_statement(x) ? visit_parts(v, x) : NULL;
     }
 }
 
-void pdl_lsp_xnode_each(const pdl_xnode *x, lsp_xnode_fn *fn, void *user) {
-    visit(&(xvisit){fn, user}, x);
+void pdl_xnode_each(const pdl_xnode *x, pdl_xnode_fn *fn, void *user) {
+    visit(&(xvisit){fn, user, true}, x);
+}
+
+void pdl_xnode_each_plain(const pdl_xnode *x, pdl_xnode_fn *fn, void *user) {
+    visit(&(xvisit){fn, user, false}, x);
 }
