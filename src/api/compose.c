@@ -4,6 +4,10 @@
  */
 #include "api/compose.h"
 
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "api/confined.h"
 #include "api/objects.h"
 #include "base/num.h"
@@ -171,22 +175,37 @@ static bool refuse_code(pdl_err *err, const char *verb, pdl_str what) {
     return false;
 }
 
-/* Programs are looked for in several folders: in those of libraries, which the user chose, they may
- * be anywhere below. */
+/* Is the file in one of the folders of libraries, which the user chose, with its links followed? */
+static bool is_library(const router *r, const char *path) {
+    char real[PATH_MAX], folder[PATH_MAX];
+    if (!realpath(path, real)) return false;
+    for (size_t i = 0; i < r->opt.n_path; i++) {
+        pdl_buf b = PDL_BUF;
+        pdl_buf_put(&b, r->opt.path[i]);
+        bool found = realpath(pdl_buf_z(&b), folder) && strcmp(folder, "/") != 0 &&
+                     pdl_path_is_under(real, folder);
+        pdl_buf_fini(&b);
+        if (found) return true;
+    }
+    return false;
+}
+
+/* A program or a part of one. Libraries import each other, and each import looks beside the file
+ * that asks first, where there may be nothing. */
+static bool may_load(const router *r, const pdl_sandbox *s, const char *path) {
+    return pdl_file_kind_of(path) == PDL_FILE_NONE || pdl_sandbox_may_read(s, path) ||
+           is_library(r, path);
+}
+
+/* Programs are looked for in several folders. */
 static bool may_search(const router *r, const pdl_sandbox *s, const pdl_effect *e, pdl_err *err) {
     pdl_vref under = pdl_dict_getz(e->request, "under");
     pdl_str path = pdl_str_get(pdl_dict_getz(e->request, "path"));
-    bool climbs = pdl_str_find(path, PDL_STR(".."), 0) != PDL_NOT_FOUND;
     for (size_t i = 0; i < pdl_list_len(under); i++) {
         pdl_str folder = pdl_str_get(pdl_list_at(under, i));
-        bool library = false;
-        for (size_t k = 0; k < r->opt.n_path && !climbs; k++)
-            library = library || pdl_str_starts(folder, r->opt.path[k]);
-        if (library) continue;
         pdl_buf b = PDL_BUF;
         pdl_buf_putf(&b, "%.*s%s%.*s", PDL_FMT(folder), folder.n ? "/" : "", PDL_FMT(path));
-        bool ok = pdl_file_kind_of(pdl_buf_z(&b)) == PDL_FILE_NONE ||
-                  pdl_sandbox_may_read(s, pdl_buf_z(&b));
+        bool ok = may_load(r, s, pdl_buf_z(&b));
         pdl_buf_fini(&b);
         if (!ok) return refuse_code(err, "read", path);
     }
@@ -221,7 +240,10 @@ static bool may_ask(router *r, const pdl_effect *e, pdl_err *err) {
         return may_reach(c->sandbox, pdl_dict_getz(e->request, "parameters"), 0, err);
     if (e->kind == PDL_EFFECT_source && pdl_is_list(pdl_dict_getz(e->request, "under")))
         return may_search(r, c->sandbox, e, err);
-    if (e->kind == PDL_EFFECT_read || e->kind == PDL_EFFECT_source)
+    if (e->kind == PDL_EFFECT_source)
+        return may_load(r, c->sandbox, pdl_str_get(path).p) ||
+               refuse_code(err, "read", pdl_str_get(path));
+    if (e->kind == PDL_EFFECT_read)
         return pdl_sandbox_may_read(c->sandbox, pdl_str_get(path).p) ||
                refuse_code(err, "read", pdl_str_get(path));
     if (e->kind == PDL_EFFECT_write)
