@@ -12,7 +12,7 @@ from . import _hooks, _pdl
 
 _pdl.set_hooks(_hooks)
 
-from ._engine import Engine, ModelRequest, default as _default  # noqa: E402
+from ._engine import ApprovalRequest, Engine, ModelRequest, default as _default  # noqa: E402
 from ._errors import (BudgetError, Error, ModelError, PolicyError, ProgramError, RunError, UsageError)  # noqa: E402
 from ._hooks import Context  # noqa: E402
 from ._program import Call, Diagnostic, Function, Program, Result, Stream  # noqa: E402
@@ -34,8 +34,8 @@ else:
         return value
 
 __version__ = _pdl.version
-__all__ = ["AsyncStream", "BudgetError", "Call", "Context", "Diagnostic", "Engine", "Error", "Function", "Map", "ModelError", "ModelRequest", "PolicyError", "Program",
-           "ProgramError", "Result", "RunError", "Stream", "Tool", "UsageError", "from_dict", "load", "loads",
+__all__ = ["ApprovalRequest", "AsyncStream", "BudgetError", "Call", "Context", "Diagnostic", "Engine", "Error", "Function", "Map", "ModelError", "ModelRequest", "PolicyError",
+           "Program", "ProgramError", "Result", "RunError", "Stream", "Tool", "UsageError", "from_dict", "load", "loads",
            "run", "schema", "tool"]
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ._driver import Driver
     from ._pieces import Pump
     from ._program import Program, Result
+    Approve = Callable[["ApprovalRequest"], Union[bool, Awaitable[bool]]]
     Model = Callable[["ModelRequest"], Any]
     Path = Union[str, os.PathLike[str]]
 
@@ -24,7 +25,21 @@ MANY_RAISED = 64
 MANY_RUNS = 7000  # that are open at a time on one loop
 
 
-class ModelRequest:
+class _Asked:
+    """What a function of Python is asked: equal to another with the same fields."""
+
+    __slots__: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return "%s(%s)" % (type(self).__name__, ", ".join("%s=%r" % (k, getattr(self, k)) for k in self.__slots__))
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and all(getattr(self, k) == getattr(other, k) for k in self.__slots__)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class ModelRequest(_Asked):
     """What a model in Python is asked."""
 
     __slots__ = ("model", "messages", "parameters", "schema", "stream")
@@ -37,13 +52,19 @@ class ModelRequest:
         self.schema = schema
         self.stream = stream
 
-    def __repr__(self) -> str:
-        return "ModelRequest(%s)" % ", ".join("%s=%r" % (k, getattr(self, k)) for k in self.__slots__)
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ModelRequest) and all(getattr(self, k) == getattr(other, k) for k in self.__slots__)
+class ApprovalRequest(_Asked):
+    """What a policy wants to have approved: the sink, what it is called, and {name, text, origins, untrusted, sources} of each argument.
+    text is all of it as a terminal shows it."""
 
-    __hash__ = None  # type: ignore[assignment]
+    __slots__ = ("sink", "name", "arguments", "text")
+    __match_args__ = ("sink", "name", "arguments", "text")
+
+    def __init__(self, sink: str, name: str, arguments: list[dict[str, Any]], text: str) -> None:
+        self.sink = sink
+        self.name = name
+        self.arguments = arguments
+        self.text = text
 
 
 def _name_of(function: Any) -> str:
@@ -73,6 +94,17 @@ def _paths(paths: object) -> list[str]:
     return [_arguments.path("paths", p) for p in paths]
 
 
+def _no_verdict(value: object) -> TypeError:
+    return TypeError("approve returned a value of type %s, not True or False" % type(value).__name__)
+
+
+async def _awaited_verdict(awaitable: Awaitable[bool]) -> bool:
+    verdict = await awaitable
+    if not isinstance(verdict, bool):
+        raise _no_verdict(verdict)
+    return verdict
+
+
 def _plain(value: Any) -> Any:
     return dict(value) if isinstance(value, Mapping) else value
 
@@ -99,14 +131,17 @@ class Engine:
                  budget: Union[None, str, Mapping[str, float]] = None, timeout: Union[None, str, float] = None,
                  prices: Union[None, Path, Mapping[str, Any]] = None, sandbox: Union[None, bool, Path, Mapping[str, Any]] = None,
                  policy: Union[None, Path, Mapping[str, Any], Sequence[Union[Path, Mapping[str, Any]]]] = None,
-                 paths: Sequence[Path] = (), code: Optional[str] = None) -> None:
+                 approve: Optional[Approve] = None, paths: Sequence[Path] = (), code: Optional[str] = None) -> None:
         if code not in (None, "here", "process"):
             raise _errors.UsageError("code must be 'here' or 'process', not %r" % (code,))
         if record is not None and replay is not None:
             raise _errors.UsageError("record and replay exclude each other")
         if isinstance(tools, str) or not isinstance(tools, Sequence):
             raise _arguments.fail("tools", "a list of functions", tools)
+        if approve is not None and not callable(approve):
+            raise _arguments.fail("approve", "a function", approve)
         self._models = _models(models)
+        self._approve = approve
         self.tools = {_name_of(f): f for f in tools}
         self.jobs = _arguments.count("jobs", jobs)
         self._paths = _paths(paths)
@@ -169,6 +204,8 @@ class Engine:
     def _register(self, core: _pdl.Engine) -> None:
         for pattern, f in self._models.items():
             core.handle("model", pattern.rstrip("*"), self._model_handler(pattern, f))
+        if self._approve is not None:
+            core.handle("approval", "", self._ask_approval)
         if self.code == "here":
             core.handle("code", "python", self._run_code)
             core.handle("code", "ipython", self._run_code)
@@ -217,6 +254,17 @@ class Engine:
             if self._driver:
                 self._driver.soon()
         return pump.answer()
+
+    def _ask_approval(self, request: _pdl.Request) -> None:
+        assert self._approve is not None
+        data = request.data()
+        verdict = self._approve(ApprovalRequest(**{k: data[k] for k in ApprovalRequest.__slots__}))
+        if isinstance(verdict, bool):
+            request.answer(verdict)
+        elif hasattr(verdict, "__await__"):
+            self._later(request, _awaited_verdict(verdict))
+        else:
+            raise _no_verdict(verdict)
 
     def _run_code(self, request: _pdl.Request) -> None:
         from . import _code

@@ -120,9 +120,11 @@ class Magics:
         self.use(_engine.Engine())
 
     def use(self, engine: "_engine.Engine") -> None:
-        """Cells run on this engine; `read` blocks ask through the input box."""
+        """Cells run on this engine; `read` blocks ask through the input box, and so does a policy unless the engine has approve=."""
         self.engine = engine
         engine._also("input", self._ask)
+        if engine._approve is None:
+            engine._also("approval", self._ask_approval)
 
     def _ask(self, request: _pdl.Request) -> None:
         data = request.data()
@@ -136,6 +138,13 @@ class Magics:
             request.answer(None)
             return
         request.answer("\n".join(lines[:-1]) + "\n" if data.get("multiline") else first)
+
+    def _ask_approval(self, request: _pdl.Request) -> None:
+        print(request.data()["text"], flush=True)
+        try:
+            request.answer(builtins.input() == "y")
+        except EOFError:
+            request.answer(False)
 
     # --- variables
 

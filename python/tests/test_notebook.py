@@ -140,6 +140,25 @@ class Cells(unittest.TestCase):
         self.assertEqual(self.names["left"], 7)
         self.assertEqual(self.cell("%pdl_usage")[0].result, {"model_calls": 2, "prompt_tokens": 6, "completion_tokens": 4})
 
+    def test_a_policy_asks_through_input(self):
+        ask = {"policy": 1, "rules": [{"sink": "command", "allow": ["user"], "otherwise": "approve"}], "otherwise": "allow"}
+        program = "%%pdl\ntext:\n- {def: x, contribute: [], model: m, input: a}\n- {lang: command, args: [echo, 'ran ${ x }']}"
+        models = {"m": lambda request: "this"}
+        libpdl.notebook.use(libpdl.Engine(models=models, policy=ask))
+        for answer, is_yes in (("y", True), ("", False), ("yes", False), ("n", False)):
+            with unittest.mock.patch("builtins.input", lambda *prompt: answer):
+                r, out = self.cell(program)
+            self.assertEqual((r.success, "ran this\n" in out.splitlines(True)), (is_yes, is_yes), out)
+            self.assertIn("y and Enter: yes", out)
+
+        def ends(*prompt):
+            raise EOFError
+        with unittest.mock.patch("builtins.input", ends):
+            self.assertFalse(self.cell(program)[0].success)
+        libpdl.notebook.use(libpdl.Engine(models=models, policy=ask, approve=lambda request: True))
+        with unittest.mock.patch("builtins.input", ends):
+            self.assertTrue(self.cell(program)[0].success)
+
     def test_read_asks_through_input(self):
         said = iter(["Bob", "one", "two", ""])
         with unittest.mock.patch("builtins.input", lambda *prompt: next(said)):

@@ -26,6 +26,15 @@ async def later(request: libpdl.ModelRequest) -> str:
     return request.model
 
 
+def small(request: libpdl.ApprovalRequest) -> bool:
+    return request.sink == "command" and len(request.arguments) < 3 and "rm" not in request.text + request.name
+
+
+async def asked(request: libpdl.ApprovalRequest) -> bool:
+    await asyncio.sleep(0)
+    return small(request)
+
+
 @libpdl.tool
 def search(query: str, limit: int = 3) -> list[str]:
     """Searches."""
@@ -34,7 +43,8 @@ def search(query: str, limit: int = 3) -> list[str]:
 
 def run() -> None:
     engine = libpdl.Engine(models={"mine/*": shout, "later": later}, tools=[search], jobs=8, cache=pathlib.Path("cache.db"),
-                           budget={"calls": 10, "cost": 0.5}, timeout=30, prices={"mine/a": {"input": 1.0}}, paths=["lib"], code="here")
+                           budget={"calls": 10, "cost": 0.5}, timeout=30, prices={"mine/a": {"input": 1.0}}, paths=["lib"], code="here", policy="careful", approve=small)
+    libpdl.Engine(policy=[{"policy": 1, "otherwise": "approve"}], approve=asked)
     program: libpdl.Program[Any] = engine.load(pathlib.Path("a.pdl"))
     typed: libpdl.Program[Person] = libpdl.loads("data: {name: Ada, age: 36}", returns=Person)
     result: libpdl.Result[Any] = program.run({"a": 1}, b="two")
