@@ -47,14 +47,15 @@ static bool add_file(pdl_str name, pdl_val *vars, pdl_err *err) {
 
 /* --- NAME=VALUE ------------------------------------------------------------------------------- */
 
-static bool is_letter(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+static bool is_name_byte(char c, size_t at) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
+           (at && c >= '0' && c <= '9');
 }
 
 /* Where the sign of equality is; PDL_NOT_FOUND: text has not this form. */
 static size_t find_equals(pdl_str text) {
     size_t i = 0;
-    while (i < text.n && (is_letter(text.p[i]) || (i && text.p[i] >= '0' && text.p[i] <= '9'))) i++;
+    while (i < text.n && is_name_byte(text.p[i], i)) i++;
     return i && i < text.n && text.p[i] == '=' ? i : PDL_NOT_FOUND;
 }
 
@@ -68,6 +69,31 @@ static void add_pair(pdl_str name, pdl_str value, pdl_val *vars) {
     *vars = pdl_dict_puts(*vars, name, v);
 }
 
+/* A word that is no mapping: what was meant is a name without its value, `a = 1` or `a:1`, or the
+ * name of a file. Always false. */
+static bool hint_form(pdl_str text, pdl_err *err) {
+    size_t n = 0;
+    if (err->kind != PDL_E_type || err->hint) return false;
+    while (n < text.n && is_name_byte(text.p[n], n)) n++;
+    pdl_str name = pdl_str_sub(text, 0, n), rest = pdl_str_trim(pdl_str_sub(text, n, text.n));
+    char *path = pdl_str_dup(text);
+    bool is_file = pdl_file_kind_of(path) == PDL_FILE_REGULAR;
+    pdl_free(path);
+    if (is_file)
+        pdl_err_hint(err,
+                     "%.*s is a file: write -d @%.*s for the variables in it, or put it before the "
+                     "options when it is the program",
+                     PDL_FMT(text), PDL_FMT(text));
+    else if (n && (!rest.n || rest.p[0] == '=' || rest.p[0] == ':')) {
+        rest = pdl_str_trim(pdl_str_sub(rest, 1, rest.n));
+        if (!rest.n) rest = PDL_STR("VALUE");
+        const char *quote = pdl_str_find(rest, PDL_STR(" "), 0) == PDL_NOT_FOUND ? "" : "'";
+        pdl_err_hint(err, "write -d %s%.*s=%.*s%s", quote, PDL_FMT(name), PDL_FMT(rest), quote);
+    } else
+        pdl_err_hint(err, "write -d NAME=VALUE, -d @FILE or -d 'NAME: VALUE'");
+    return false;
+}
+
 static bool add_data(pdl_str text, pdl_val *vars, pdl_err *err) {
     size_t equals = find_equals(text);
     if (equals != PDL_NOT_FOUND) {
@@ -76,7 +102,7 @@ static bool add_data(pdl_str text, pdl_val *vars, pdl_err *err) {
     }
     if (pdl_str_starts(text, PDL_STR("@")))
         return add_file(pdl_str_sub(text, 1, text.n), vars, err);
-    return add_mapping(text, "--data", vars, err);
+    return add_mapping(text, "--data", vars, err) || hint_form(text, err);
 }
 
 /* --- all -------------------------------------------------------------------------------------- */

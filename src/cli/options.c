@@ -1,5 +1,4 @@
-/* options.c -- see options.h. Parsing follows what users of the reference's command know: long
- * options may be cut to a unique beginning, `--name=value`, `-xVALUE`.
+/* options.c -- the commands and options of `pdl`, one row a fact. See options.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -230,68 +229,300 @@ static const option options[] = {
 };
 static_assert(sizeof options / sizeof options[0] == OPT_COUNT, "one row per option");
 
+/* One a line: branches that add an option each do not meet. */
+/* clang-format off */
 static const opt_id run_options[] = {
-    OPT_help,    OPT_sandbox, OPT_no_sandbox, OPT_sandbox_min,  OPT_data_file, OPT_data,
-    OPT_eval,    OPT_stream,  OPT_trace,      OPT_record,       OPT_replay,    OPT_durable,
-    OPT_id,      OPT_sync,    OPT_park,       OPT_provisional,  OPT_output,    OPT_cache,
-    OPT_jobs,    OPT_timeout, OPT_budget,     OPT_policy,       OPT_prices,    OPT_max_rps,
-    OPT_max_tpm, OPT_wire,    OPT_view,       OPT_progress,     OPT_verbose,   OPT_check_run,
-    OPT_rule,    OPT_schema,  OPT_otlp,       OPT_otlp_content, OPT_version,   OPT_COUNT};
-static const opt_id check_options[] = {OPT_help,      OPT_strict, OPT_check_form, OPT_fix,
-                                       OPT_check_env, OPT_rule,   OPT_data_file,  OPT_data,
-                                       OPT_policy,    OPT_COUNT};
-static const opt_id dump_options[] = {OPT_help,  OPT_nodes, OPT_blocks, OPT_expr,
-                                      OPT_types, OPT_code,  OPT_table,  OPT_COUNT};
-static const opt_id fmt_options[] = {OPT_help,  OPT_fmt_check, OPT_diff,
-                                     OPT_lines, OPT_sort,      OPT_COUNT};
-static const opt_id cache_options[] = {OPT_help,  OPT_format, OPT_older_than,
-                                       OPT_model, OPT_all,    OPT_COUNT};
-static const opt_id explain_options[] = {OPT_help,   OPT_data_file, OPT_data,
-                                         OPT_allow,  OPT_json,      OPT_stream,
-                                         OPT_prices, OPT_check_run, OPT_COUNT};
+    OPT_help,
+    OPT_sandbox,
+    OPT_no_sandbox,
+    OPT_sandbox_min,
+    OPT_data_file,
+    OPT_data,
+    OPT_eval,
+    OPT_stream,
+    OPT_trace,
+    OPT_record,
+    OPT_replay,
+    OPT_durable,
+    OPT_id,
+    OPT_sync,
+    OPT_park,
+    OPT_provisional,
+    OPT_output,
+    OPT_cache,
+    OPT_jobs,
+    OPT_timeout,
+    OPT_budget,
+    OPT_policy,
+    OPT_prices,
+    OPT_max_rps,
+    OPT_max_tpm,
+    OPT_wire,
+    OPT_view,
+    OPT_progress,
+    OPT_verbose,
+    OPT_check_run,
+    OPT_rule,
+    OPT_schema,
+    OPT_otlp,
+    OPT_otlp_content,
+    OPT_version,
+    OPT_COUNT,
+};
+static const opt_id check_options[] = {
+    OPT_help,
+    OPT_strict,
+    OPT_check_form,
+    OPT_fix,
+    OPT_check_env,
+    OPT_rule,
+    OPT_data_file,
+    OPT_data,
+    OPT_policy,
+    OPT_COUNT,
+};
+static const opt_id dump_options[] = {
+    OPT_help,
+    OPT_nodes,
+    OPT_blocks,
+    OPT_expr,
+    OPT_types,
+    OPT_code,
+    OPT_table,
+    OPT_COUNT,
+};
+static const opt_id fmt_options[] = {
+    OPT_help,
+    OPT_fmt_check,
+    OPT_diff,
+    OPT_lines,
+    OPT_sort,
+    OPT_COUNT,
+};
+static const opt_id cache_options[] = {
+    OPT_help,
+    OPT_format,
+    OPT_older_than,
+    OPT_model,
+    OPT_all,
+    OPT_COUNT,
+};
+static const opt_id explain_options[] = {
+    OPT_help,
+    OPT_data_file,
+    OPT_data,
+    OPT_allow,
+    OPT_json,
+    OPT_stream,
+    OPT_prices,
+    OPT_check_run,
+    OPT_COUNT,
+};
 static const opt_id serve_options[] = {
-    OPT_help,   OPT_host,         OPT_port,        OPT_token_file,   OPT_data_file,
-    OPT_data,   OPT_max_requests, OPT_max_waiting, OPT_request_time, OPT_allow_origin,
-    OPT_log,    OPT_mcp,          OPT_cache,       OPT_jobs,         OPT_timeout,
-    OPT_budget, OPT_prices,       OPT_max_rps,     OPT_max_tpm,      OPT_wire,
-    OPT_otlp,   OPT_otlp_content, OPT_durable,     OPT_id,           OPT_record,
-    OPT_sync,   OPT_provisional,  OPT_again,       OPT_take_over,    OPT_COUNT};
-static const opt_id view_options[] = {OPT_help, OPT_html,      OPT_svg,       OPT_source,
-                                      OPT_open, OPT_view_host, OPT_view_port, OPT_COUNT};
-static const opt_id mock_options[] = {OPT_help,  OPT_replies,   OPT_strict_replies,
-                                      OPT_delay, OPT_mock_port, OPT_COUNT};
-static const opt_id test_options[] = {OPT_help, OPT_junit, OPT_COUNT};
+    OPT_help,
+    OPT_host,
+    OPT_port,
+    OPT_token_file,
+    OPT_data_file,
+    OPT_data,
+    OPT_max_requests,
+    OPT_max_waiting,
+    OPT_request_time,
+    OPT_allow_origin,
+    OPT_log,
+    OPT_mcp,
+    OPT_cache,
+    OPT_jobs,
+    OPT_timeout,
+    OPT_budget,
+    OPT_prices,
+    OPT_max_rps,
+    OPT_max_tpm,
+    OPT_wire,
+    OPT_otlp,
+    OPT_otlp_content,
+    OPT_durable,
+    OPT_id,
+    OPT_record,
+    OPT_sync,
+    OPT_provisional,
+    OPT_again,
+    OPT_take_over,
+    OPT_COUNT,
+};
+static const opt_id view_options[] = {
+    OPT_help,
+    OPT_html,
+    OPT_svg,
+    OPT_source,
+    OPT_open,
+    OPT_view_host,
+    OPT_view_port,
+    OPT_COUNT,
+};
+static const opt_id mock_options[] = {
+    OPT_help,
+    OPT_replies,
+    OPT_strict_replies,
+    OPT_delay,
+    OPT_mock_port,
+    OPT_COUNT,
+};
+static const opt_id test_options[] = {
+    OPT_help,
+    OPT_junit,
+    OPT_COUNT,
+};
 static const opt_id eval_options[] = {
-    OPT_help,       OPT_eval_data, OPT_expect,  OPT_judge,     OPT_metric,
-    OPT_samples,    OPT_pass,      OPT_against, OPT_json,      OPT_junit,
-    OPT_scores,     OPT_map,       OPT_limit,   OPT_data_file, OPT_rows_form,
-    OPT_rows_types, OPT_rows_jobs, OPT_cache,   OPT_timeout,   OPT_budget,
-    OPT_prices,     OPT_max_rps,   OPT_max_tpm, OPT_wire,      OPT_COUNT};
+    OPT_help,
+    OPT_eval_data,
+    OPT_expect,
+    OPT_judge,
+    OPT_metric,
+    OPT_samples,
+    OPT_pass,
+    OPT_against,
+    OPT_json,
+    OPT_junit,
+    OPT_scores,
+    OPT_map,
+    OPT_limit,
+    OPT_data_file,
+    OPT_rows_form,
+    OPT_rows_types,
+    OPT_rows_jobs,
+    OPT_cache,
+    OPT_timeout,
+    OPT_budget,
+    OPT_prices,
+    OPT_max_rps,
+    OPT_max_tpm,
+    OPT_wire,
+    OPT_COUNT,
+};
 static const opt_id batch_options[] = {
-    OPT_help,      OPT_provider_batch, OPT_input,        OPT_rows_output, OPT_rows_form,
-    OPT_map,       OPT_data_file,      OPT_data,         OPT_rows_types,  OPT_rows_jobs,
-    OPT_on_error,  OPT_max_errors,     OPT_limit,        OPT_sample,      OPT_unordered,
-    OPT_overwrite, OPT_retry_errors,   OPT_rows_changed, OPT_allow_files, OPT_rows_progress,
-    OPT_report,    OPT_dry_run,        OPT_cache,        OPT_timeout,     OPT_budget,
-    OPT_prices,    OPT_max_rps,        OPT_max_tpm,      OPT_wire,        OPT_policy,
-    OPT_sandbox,   OPT_no_sandbox,     OPT_sandbox_min,  OPT_COUNT};
+    OPT_help,
+    OPT_provider_batch,
+    OPT_input,
+    OPT_rows_output,
+    OPT_rows_form,
+    OPT_map,
+    OPT_data_file,
+    OPT_data,
+    OPT_rows_types,
+    OPT_rows_jobs,
+    OPT_on_error,
+    OPT_max_errors,
+    OPT_limit,
+    OPT_sample,
+    OPT_unordered,
+    OPT_overwrite,
+    OPT_retry_errors,
+    OPT_rows_changed,
+    OPT_allow_files,
+    OPT_rows_progress,
+    OPT_report,
+    OPT_dry_run,
+    OPT_cache,
+    OPT_timeout,
+    OPT_budget,
+    OPT_prices,
+    OPT_max_rps,
+    OPT_max_tpm,
+    OPT_wire,
+    OPT_policy,
+    OPT_sandbox,
+    OPT_no_sandbox,
+    OPT_sandbox_min,
+    OPT_COUNT,
+};
 static const opt_id resume_options[] = {
-    OPT_help,       OPT_changed,     OPT_again,       OPT_skip,    OPT_rebuild,      OPT_take_over,
-    OPT_only_new,   OPT_check,       OPT_data_file,   OPT_data,    OPT_stream,       OPT_trace,
-    OPT_sync,       OPT_park,        OPT_provisional, OPT_output,  OPT_cache,        OPT_jobs,
-    OPT_timeout,    OPT_budget,      OPT_prices,      OPT_max_rps, OPT_max_tpm,      OPT_wire,
-    OPT_policy,     OPT_progress,    OPT_verbose,     OPT_otlp,    OPT_otlp_content, OPT_sandbox,
-    OPT_no_sandbox, OPT_sandbox_min, OPT_COUNT};
-static const opt_id runs_options[] = {OPT_help, OPT_json, OPT_keep, OPT_redact, OPT_COUNT};
-static const opt_id answer_options[] = {OPT_help, OPT_at, OPT_COUNT};
-static const opt_id trace_options[] = {OPT_help, OPT_trace_form, OPT_COUNT};
-static const opt_id repl_options[] = {OPT_help, OPT_data_file, OPT_data, OPT_repl_model, OPT_COUNT};
-static const opt_id doctor_options[] = {OPT_help, OPT_net, OPT_json, OPT_COUNT};
-static const opt_id new_options[] = {OPT_help, OPT_template, OPT_COUNT};
-static const opt_id sandbox_options[] = {OPT_help, OPT_check, OPT_sandbox, OPT_sandbox_min,
-                                         OPT_COUNT};
-static const opt_id lsp_options[] = {OPT_help, OPT_prices, OPT_COUNT};
-static const opt_id plain_options[] = {OPT_help, OPT_COUNT};
+    OPT_help,
+    OPT_changed,
+    OPT_again,
+    OPT_skip,
+    OPT_rebuild,
+    OPT_take_over,
+    OPT_only_new,
+    OPT_check,
+    OPT_data_file,
+    OPT_data,
+    OPT_stream,
+    OPT_trace,
+    OPT_sync,
+    OPT_park,
+    OPT_provisional,
+    OPT_output,
+    OPT_cache,
+    OPT_jobs,
+    OPT_timeout,
+    OPT_budget,
+    OPT_prices,
+    OPT_max_rps,
+    OPT_max_tpm,
+    OPT_wire,
+    OPT_policy,
+    OPT_progress,
+    OPT_verbose,
+    OPT_otlp,
+    OPT_otlp_content,
+    OPT_sandbox,
+    OPT_no_sandbox,
+    OPT_sandbox_min,
+    OPT_COUNT,
+};
+static const opt_id runs_options[] = {
+    OPT_help,
+    OPT_json,
+    OPT_keep,
+    OPT_redact,
+    OPT_COUNT,
+};
+static const opt_id answer_options[] = {
+    OPT_help,
+    OPT_at,
+    OPT_COUNT,
+};
+static const opt_id trace_options[] = {
+    OPT_help,
+    OPT_trace_form,
+    OPT_COUNT,
+};
+static const opt_id repl_options[] = {
+    OPT_help,
+    OPT_data_file,
+    OPT_data,
+    OPT_repl_model,
+    OPT_COUNT,
+};
+static const opt_id doctor_options[] = {
+    OPT_help,
+    OPT_net,
+    OPT_json,
+    OPT_COUNT,
+};
+static const opt_id new_options[] = {
+    OPT_help,
+    OPT_template,
+    OPT_COUNT,
+};
+static const opt_id sandbox_options[] = {
+    OPT_help,
+    OPT_check,
+    OPT_sandbox,
+    OPT_sandbox_min,
+    OPT_COUNT,
+};
+static const opt_id lsp_options[] = {
+    OPT_help,
+    OPT_prices,
+    OPT_COUNT,
+};
+static const opt_id plain_options[] = {
+    OPT_help,
+    OPT_COUNT,
+};
+/* clang-format on */
 
 static const command table[] = {
     {"run", pdl_cli_cmd_run, run_options, "FILE [ARG]...",
@@ -451,224 +682,3 @@ const command *pdl_cli_commands(size_t *n) {
 }
 
 const option *pdl_cli_option_of(opt_id id) { return &options[id]; }
-
-static bool has_option(const command *c, opt_id id) {
-    for (const opt_id *o = c->options; *o != OPT_COUNT; o++)
-        if (*o == id) return true;
-    return false;
-}
-
-PDL_PRINTF(2, 3) static bool wrong(char **message, const char *fmt, ...) {
-    pdl_buf b = PDL_BUF;
-    va_list ap;
-    va_start(ap, fmt);
-    pdl_buf_vputf(&b, fmt, ap);
-    va_end(ap);
-    *message = pdl_buf_take(&b);
-    return false;
-}
-
-static bool is_choice(const char *choices, pdl_str v) {
-    pdl_str rest =
-        pdl_str_sub(pdl_str_of(choices), 1, strlen(choices) - 1); /* without the braces */
-    for (;;) {
-        size_t bar = pdl_str_find(rest, PDL_STR(","), 0), n = bar == PDL_NOT_FOUND ? rest.n : bar;
-        if (pdl_str_eq(pdl_str_sub(rest, 0, n), v)) return true;
-        if (bar == PDL_NOT_FOUND) return false;
-        rest = pdl_str_sub(rest, n + 1, rest.n);
-    }
-}
-
-static bool wrong_choice(const option *o, pdl_str value, char **message) {
-    pdl_buf words = PDL_BUF;
-    for (const char *p = o->choices + 1; p[1]; p++) { /* without the braces */
-        pdl_buf_putc(&words, *p);
-        if (*p == ',') pdl_buf_putc(&words, ' ');
-    }
-    wrong(message, "argument --%s: invalid choice: '%.*s' (choose from %s)", o->name,
-          PDL_FMT(value), pdl_buf_z(&words));
-    pdl_buf_fini(&words);
-    return false;
-}
-
-static bool take(arguments *a, const option *o, pdl_str value, char **message) {
-    if (value.p && o->choices && !is_choice(o->choices, value))
-        return wrong_choice(o, value, message);
-    a->given[o->id] = true;
-    a->value[o->id] = value;
-    if (value.p) *pdl_vec_push(&a->values) = (struct given_value){o->id, value};
-    return true;
-}
-
-/* The option of a long name, exact or a unique beginning. NULL with a message otherwise. */
-static const option *find_long(const command *c, pdl_str name, char **message) {
-    const option *found = NULL;
-    for (size_t i = 0; i < OPT_COUNT; i++) {
-        if (!has_option(c, options[i].id)) continue;
-        if (pdl_str_is(name, options[i].name)) return &options[i];
-        if (!pdl_str_starts(pdl_str_of(options[i].name), name)) continue;
-        if (found) {
-            wrong(message, "ambiguous option: --%.*s could match --%s, --%s", PDL_FMT(name),
-                  found->name, options[i].name);
-            return NULL;
-        }
-        found = &options[i];
-    }
-    if (found) return found;
-    pdl_str names[OPT_COUNT];
-    size_t n = 0;
-    for (size_t i = 0; i < OPT_COUNT; i++)
-        if (has_option(c, options[i].id)) names[n++] = pdl_str_of(options[i].name);
-    pdl_str near = pdl_str_nearest(name, names, n);
-    if (near.p)
-        wrong(message, "unrecognized arguments: --%.*s; did you mean --%.*s?", PDL_FMT(name),
-              PDL_FMT(near));
-    else
-        wrong(message, "unrecognized arguments: --%.*s", PDL_FMT(name));
-    return NULL;
-}
-
-static const option *find_letter(const command *c, char letter) {
-    for (size_t i = 0; i < OPT_COUNT; i++)
-        if (options[i].letter == letter && has_option(c, options[i].id)) return &options[i];
-    return NULL;
-}
-
-/* Takes the option at argv[*i] with its value, which may be the next argument. attached: a value in
- * the same word. */
-static bool take_with_value(arguments *a, const option *o, pdl_str attached, int argc, char **argv,
-                            int *i, char **message) {
-    if (o->kind == OPT_FLAG) {
-        if (attached.p) return wrong(message, "argument --%s: takes no value", o->name);
-        return take(a, o, attached, message);
-    }
-    if (attached.p || o->kind == OPT_ATTACHED) return take(a, o, attached, message);
-    bool next = *i + 1 < argc && (argv[*i + 1][0] != '-' || argv[*i + 1][1] == 0 ||
-                                  (o->kind == OPT_VALUE && strchr(argv[*i + 1], ' ')));
-    if (next) return take(a, o, pdl_str_of(argv[++*i]), message);
-    if (o->kind == OPT_MAYBE) return take(a, o, attached, message);
-    if (!o->letter) return wrong(message, "argument --%s: expected one argument", o->name);
-    return wrong(message, "argument -%c/--%s: expected one argument", o->letter, o->name);
-}
-
-static bool read_one(arguments *a, int argc, char **argv, int *i, char **message) {
-    pdl_str word = pdl_str_of(argv[*i]);
-    if (pdl_str_starts(word, PDL_STR("--"))) {
-        size_t eq = pdl_str_find(word, PDL_STR("="), 0);
-        pdl_str name = pdl_str_sub(word, 2, eq == PDL_NOT_FOUND ? word.n : eq);
-        const option *o = find_long(a->command, name, message);
-        if (!o) return false;
-        pdl_str value =
-            eq == PDL_NOT_FOUND ? (pdl_str){0} : (pdl_str){word.p + eq + 1, word.n - eq - 1};
-        return take_with_value(a, o, value, argc, argv, i, message);
-    }
-    const option *o = find_letter(a->command, word.p[1]);
-    if (!o) return wrong(message, "unrecognized arguments: %s", argv[*i]);
-    pdl_str value = word.n > 2 ? (pdl_str){word.p + 2, word.n - 2} : (pdl_str){0};
-    return take_with_value(a, o, value, argc, argv, i, message);
-}
-
-/* As many as there are words; any number where the last ends in dots. */
-static size_t most_operands(const command *c) {
-    pdl_str s = pdl_str_of(c->operands);
-    size_t n = s.n > 0;
-    for (size_t i = 0; i < s.n; i++) n += s.p[i] == ' ';
-    return pdl_str_ends(s, PDL_STR("...")) ? (size_t)-1 : n;
-}
-
-bool pdl_cli_arguments_read(int argc, char **argv, arguments *out, const char **word,
-                            char **message) {
-    *out = (arguments){.command = &table[0]};
-    *word = NULL;
-    int i = 1;
-    for (size_t k = 0; argc > 1 && k < sizeof table / sizeof table[0]; k++) {
-        if (strcmp(argv[1], table[k].name) != 0) continue;
-        out->command = &table[k];
-        *word = argv[1];
-        i = 2;
-    }
-    bool only_files = false;
-    for (; i < argc; i++) {
-        bool is_option = !only_files && argv[i][0] == '-' && argv[i][1];
-        if (is_option && strcmp(argv[i], "--") == 0)
-            only_files = true;
-        else if (!is_option)
-            *pdl_vec_push(&out->files) = pdl_str_of(argv[i]);
-        else if (!read_one(out, argc, argv, &i, message))
-            return false;
-    }
-    size_t most = most_operands(out->command);
-    if (out->files.n > most)
-        return wrong(message, "unrecognized arguments: %.*s", PDL_FMT(out->files.p[most]));
-    return true;
-}
-
-void pdl_cli_arguments_fini(arguments *a) {
-    pdl_vec_fini(&a->files);
-    pdl_vec_fini(&a->values);
-    pdl_vec_fini(&a->args);
-    for (size_t i = 0; i < a->owned.n; i++) pdl_free(a->owned.p[i]);
-    pdl_vec_fini(&a->owned);
-}
-
-static void option_usage(const option *o, pdl_buf *out) {
-    if (o->letter)
-        pdl_buf_putf(out, "-%c", o->letter);
-    else
-        pdl_buf_putf(out, "--%s", o->name);
-    const char *value = o->choices ? o->choices : o->value;
-    if (o->kind == OPT_VALUE) pdl_buf_putf(out, " %s", value);
-    if (o->kind == OPT_MAYBE) pdl_buf_putf(out, " [%s]", value);
-    if (o->kind == OPT_ATTACHED) pdl_buf_putf(out, "[=%s]", value);
-}
-
-/* Adds one word of a usage line; a line that would be wider than a terminal is broken, the next one
- * indented to 'indent'. */
-static void usage_word(pdl_buf *out, size_t *line, size_t indent, pdl_buf *word) {
-    enum { WIDTH = 80 };
-    pdl_str w = pdl_buf_str(word);
-    if (!w.n) return;
-    if (out->len - *line + 1 + w.n > WIDTH) {
-        pdl_buf_putc(out, '\n');
-        *line = out->len;
-        for (size_t i = 0; i < indent; i++) pdl_buf_putc(out, ' ');
-    } else
-        pdl_buf_putc(out, ' ');
-    pdl_buf_put(out, w);
-    pdl_buf_clear(word);
-}
-
-void pdl_cli_usage_write(const command *c, pdl_buf *out) {
-    size_t line = out->len;
-    pdl_buf word = PDL_BUF;
-    PDL_PUT(out, "usage: pdl");
-    if (c->run != pdl_cli_cmd_run) pdl_buf_putf(out, " %s", c->name);
-    size_t indent = out->len - line + 1;
-    for (const opt_id *o = c->options; *o != OPT_COUNT; o++) {
-        PDL_PUT(&word, "[");
-        option_usage(pdl_cli_option_of(*o), &word);
-        PDL_PUT(&word, "]");
-        usage_word(out, &line, indent, &word);
-    }
-    pdl_buf_putf(&word, "%s", c->operands);
-    usage_word(out, &line, indent, &word);
-    pdl_buf_putc(out, '\n');
-    pdl_buf_fini(&word);
-}
-
-void pdl_cli_help_write(const command *c, pdl_buf *out) {
-    pdl_cli_usage_write(c, out);
-    pdl_buf_putf(out, "\n%s\n\nOptions:\n", c->doc);
-    for (const opt_id *o = c->options; *o != OPT_COUNT; o++) {
-        const option *row = pdl_cli_option_of(*o);
-        pdl_buf left = PDL_BUF;
-        if (row->letter) pdl_buf_putf(&left, "-%c, ", row->letter);
-        pdl_buf_putf(&left, "--%s", row->name);
-        const char *value = row->choices ? row->choices : row->value;
-        if (row->kind == OPT_VALUE) pdl_buf_putf(&left, " %s", value);
-        if (row->kind == OPT_MAYBE) pdl_buf_putf(&left, " [%s]", value);
-        pdl_buf_putf(out, "  %-30s %s\n", pdl_buf_z(&left), row->doc);
-        pdl_buf_fini(&left);
-    }
-    if (c->text) pdl_buf_putf(out, "\n%s", c->text);
-}

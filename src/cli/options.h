@@ -184,7 +184,6 @@ bool pdl_cli_arguments_read(int argc, char **argv, arguments *out, const char **
 bool pdl_cli_find_program(arguments *a, const char *word, char **message);
 void pdl_cli_arguments_fini(arguments *a);
 
-void pdl_cli_usage_write(const command *c, pdl_buf *out);
 void pdl_cli_help_write(const command *c, pdl_buf *out);
 
 int pdl_cli_cmd_run(const arguments *a);

@@ -70,8 +70,9 @@ void pdl_cli_print_load_errors(const pdl_program *p, const pdl_session *s) {
 
 int pdl_cli_refuse(const arguments *a, const char *message) {
     pdl_buf b = PDL_BUF;
-    pdl_cli_usage_write(a->command, &b);
-    pdl_buf_putf(&b, "pdl: error: %s\n", message);
+    bool is_run = a->command->run == pdl_cli_cmd_run;
+    pdl_buf_putf(&b, "pdl: error: %s\ntry 'pdl %s%s--help'\n", message,
+                 is_run ? "" : a->command->name, is_run ? "" : " ");
     pdl_cli_put_stderr(pdl_buf_str(&b), NULL);
     pdl_buf_fini(&b);
     return 2;

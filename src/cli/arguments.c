@@ -1,0 +1,164 @@
+/* arguments.c -- reads the command line into `arguments`. Parsing follows what users of the
+ * reference's command know: long options may be cut to a unique beginning, `--name=value`,
+ * `-xVALUE`.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "cli/options.h"
+
+#include "base/banned.h"
+
+PDL_PRINTF(2, 3) static bool wrong(char **message, const char *fmt, ...) {
+    pdl_buf b = PDL_BUF;
+    va_list ap;
+    va_start(ap, fmt);
+    pdl_buf_vputf(&b, fmt, ap);
+    va_end(ap);
+    *message = pdl_buf_take(&b);
+    return false;
+}
+
+static bool is_choice(const char *choices, pdl_str v) {
+    pdl_str rest =
+        pdl_str_sub(pdl_str_of(choices), 1, strlen(choices) - 1); /* without the braces */
+    for (;;) {
+        size_t bar = pdl_str_find(rest, PDL_STR(","), 0), n = bar == PDL_NOT_FOUND ? rest.n : bar;
+        if (pdl_str_eq(pdl_str_sub(rest, 0, n), v)) return true;
+        if (bar == PDL_NOT_FOUND) return false;
+        rest = pdl_str_sub(rest, n + 1, rest.n);
+    }
+}
+
+static bool wrong_choice(const option *o, pdl_str value, char **message) {
+    pdl_buf words = PDL_BUF;
+    for (const char *p = o->choices + 1; p[1]; p++) { /* without the braces */
+        pdl_buf_putc(&words, *p);
+        if (*p == ',') pdl_buf_putc(&words, ' ');
+    }
+    wrong(message, "argument --%s: invalid choice: '%.*s' (choose from %s)", o->name,
+          PDL_FMT(value), pdl_buf_z(&words));
+    pdl_buf_fini(&words);
+    return false;
+}
+
+static bool take(arguments *a, const option *o, pdl_str value, char **message) {
+    if (value.p && o->choices && !is_choice(o->choices, value))
+        return wrong_choice(o, value, message);
+    a->given[o->id] = true;
+    a->value[o->id] = value;
+    if (value.p) *pdl_vec_push(&a->values) = (struct given_value){o->id, value};
+    return true;
+}
+
+/* The option of a long name, exact or a unique beginning. NULL with a message otherwise. */
+static const option *find_long(const command *c, pdl_str name, char **message) {
+    const option *found = NULL;
+    pdl_str names[OPT_COUNT];
+    size_t n = 0;
+    for (const opt_id *id = c->options; *id != OPT_COUNT; id++) {
+        const option *o = pdl_cli_option_of(*id);
+        names[n++] = pdl_str_of(o->name);
+        if (pdl_str_is(name, o->name)) return o;
+        if (!pdl_str_starts(names[n - 1], name)) continue;
+        if (found) {
+            wrong(message, "ambiguous option: --%.*s could match --%s, --%s", PDL_FMT(name),
+                  found->name, o->name);
+            return NULL;
+        }
+        found = o;
+    }
+    if (found) return found;
+    pdl_str near = pdl_str_nearest(name, names, n);
+    if (near.p)
+        wrong(message, "unrecognized arguments: --%.*s; did you mean --%.*s?", PDL_FMT(name),
+              PDL_FMT(near));
+    else
+        wrong(message, "unrecognized arguments: --%.*s%s", PDL_FMT(name),
+              c->run == pdl_cli_cmd_run ? " (a variable of the program: -d NAME=VALUE)" : "");
+    return NULL;
+}
+
+static const option *find_letter(const command *c, char letter) {
+    for (const opt_id *id = c->options; *id != OPT_COUNT; id++)
+        if (pdl_cli_option_of(*id)->letter == letter) return pdl_cli_option_of(*id);
+    return NULL;
+}
+
+/* Takes the option at argv[*i] with its value, which may be the next argument. attached: a value in
+ * the same word. */
+static bool take_with_value(arguments *a, const option *o, pdl_str attached, int argc, char **argv,
+                            int *i, char **message) {
+    if (o->kind == OPT_FLAG) {
+        if (attached.p) return wrong(message, "argument --%s: takes no value", o->name);
+        return take(a, o, attached, message);
+    }
+    if (attached.p || o->kind == OPT_ATTACHED) return take(a, o, attached, message);
+    bool next = *i + 1 < argc && (argv[*i + 1][0] != '-' || argv[*i + 1][1] == 0 ||
+                                  (o->kind == OPT_VALUE && strchr(argv[*i + 1], ' ')));
+    if (next) return take(a, o, pdl_str_of(argv[++*i]), message);
+    if (o->kind == OPT_MAYBE) return take(a, o, attached, message);
+    if (!o->letter) return wrong(message, "argument --%s: expected one argument", o->name);
+    return wrong(message, "argument -%c/--%s: expected one argument", o->letter, o->name);
+}
+
+static bool read_one(arguments *a, int argc, char **argv, int *i, char **message) {
+    pdl_str word = pdl_str_of(argv[*i]);
+    if (pdl_str_starts(word, PDL_STR("--"))) {
+        size_t eq = pdl_str_find(word, PDL_STR("="), 0);
+        pdl_str name = pdl_str_sub(word, 2, eq == PDL_NOT_FOUND ? word.n : eq);
+        const option *o = find_long(a->command, name, message);
+        if (!o) return false;
+        pdl_str value =
+            eq == PDL_NOT_FOUND ? (pdl_str){0} : (pdl_str){word.p + eq + 1, word.n - eq - 1};
+        return take_with_value(a, o, value, argc, argv, i, message);
+    }
+    const option *o = find_letter(a->command, word.p[1]);
+    if (!o) return wrong(message, "unrecognized arguments: %s", argv[*i]);
+    pdl_str value = word.n > 2 ? (pdl_str){word.p + 2, word.n - 2} : (pdl_str){0};
+    return take_with_value(a, o, value, argc, argv, i, message);
+}
+
+/* As many as there are words; any number where the last ends in dots. */
+static size_t most_operands(const command *c) {
+    pdl_str s = pdl_str_of(c->operands);
+    size_t n = s.n > 0;
+    for (size_t i = 0; i < s.n; i++) n += s.p[i] == ' ';
+    return pdl_str_ends(s, PDL_STR("...")) ? (size_t)-1 : n;
+}
+
+bool pdl_cli_arguments_read(int argc, char **argv, arguments *out, const char **word,
+                            char **message) {
+    size_t n;
+    const command *table = pdl_cli_commands(&n);
+    *out = (arguments){.command = &table[0]};
+    *word = NULL;
+    int i = 1;
+    for (size_t k = 0; argc > 1 && k < n; k++) {
+        if (strcmp(argv[1], table[k].name) != 0) continue;
+        out->command = &table[k];
+        *word = argv[1];
+        i = 2;
+    }
+    bool only_files = false;
+    for (; i < argc; i++) {
+        bool is_option = !only_files && argv[i][0] == '-' && argv[i][1];
+        if (is_option && strcmp(argv[i], "--") == 0)
+            only_files = true;
+        else if (!is_option)
+            *pdl_vec_push(&out->files) = pdl_str_of(argv[i]);
+        else if (!read_one(out, argc, argv, &i, message))
+            return false;
+    }
+    size_t most = most_operands(out->command);
+    if (out->files.n > most)
+        return wrong(message, "unrecognized arguments: %.*s", PDL_FMT(out->files.p[most]));
+    return true;
+}
+
+void pdl_cli_arguments_fini(arguments *a) {
+    pdl_vec_fini(&a->files);
+    pdl_vec_fini(&a->values);
+    pdl_vec_fini(&a->args);
+    for (size_t i = 0; i < a->owned.n; i++) pdl_free(a->owned.p[i]);
+    pdl_vec_fini(&a->owned);
+}
