@@ -77,6 +77,9 @@ bool pdl_cli_syncs_fully(const arguments *a); /* --sync full */
 PDL_MUST bool pdl_cli_lasting_path(pdl_str name, char **out, pdl_err *err);
 /* cmd_trace.c: the trace of a run, as JSON in pieces; the same as something that can be shown.
  * Nothing is run outside. */
+#define PDL_CLI_BAD_FRAME                                                                          \
+    "argument --view-frame: expected origins, as https://a.example, or schemes of applications, "  \
+    "as vscode-webview:"
 struct pdl_view_run;
 PDL_MUST bool pdl_cli_trace_run(pdl_durable *run, pdl_fold_put_fn *put, void *user, pdl_err *err);
 PDL_MUST bool pdl_cli_trace_view(pdl_durable *run, struct pdl_view_run **out, pdl_err *err);

@@ -206,7 +206,8 @@ static int run_loaded(runner *r) {
 static int run_shown(runner *r, pdl_str text) {
     pdl_err err = {0};
     if (!r->a->given[OPT_view]) return run_loaded(r);
-    if (!pdl_cli_show_live_start(&r->show, r->a->files.p[0], text, &err)) {
+    if (!pdl_cli_show_live_start(&r->show, r->a->files.p[0], text,
+                                 r->a->value[OPT_view_frame], &err)) {
         pdl_cli_print_error(&err, r->session);
         pdl_err_fini(&err);
         return 1;
@@ -255,6 +256,8 @@ static int early(const arguments *a) {
         return pdl_cli_refuse(a, "--durable and --replay exclude each other");
     if (a->given[OPT_record] && a->given[OPT_replay])
         return pdl_cli_refuse(a, "--record and --replay exclude each other");
+    if (a->given[OPT_view_frame] && !pdl_viewer_can_frame(a->value[OPT_view_frame]))
+        return pdl_cli_refuse(a, PDL_CLI_BAD_FRAME);
     return -1;
 }
 

@@ -238,6 +238,7 @@ static int start(shower *s, int64_t port) {
         .n_runs = s->n_runs,
         .host = host ? host : "127.0.0.1",
         .port = (uint16_t)port,
+        .frames = s->a->value[OPT_view_frame],
     };
     bool ok = pdl_viewer_start(&o, &s->viewer, &err) &&
               (!s->a->given[OPT_open] || start_browser(s, &err));
@@ -288,6 +289,8 @@ int pdl_cli_cmd_view(const arguments *a) {
     if (a->given[OPT_view_host] && is_every_address(a->value[OPT_view_host]))
         return pdl_cli_refuse(a, "argument --host: give one address of this machine: the address "
                                  "that is printed and what browsers send are compared with it");
+    if (a->given[OPT_view_frame] && !pdl_viewer_can_frame(a->value[OPT_view_frame]))
+        return pdl_cli_refuse(a, PDL_CLI_BAD_FRAME);
     int code = show(&s, port);
     for (size_t i = 0; i < s.n_runs; i++) pdl_view_run_free(s.runs[i]);
     return code;

@@ -142,6 +142,9 @@ static const option options[] = {
      "address sees the run"},
     {OPT_view_port, "port", 0, OPT_VALUE, "N", NULL,
      "port to listen at; any that is free when absent"},
+    {OPT_view_frame, "view-frame", 0, OPT_VALUE, "ORIGIN", NULL,
+     "page that may show the run's page in a frame, as https://a.example or vscode-webview:; "
+     "several with commas. None when absent"},
     {OPT_view, "view", 0, OPT_FLAG, NULL, NULL,
      "show the run in a browser while it runs, and afterwards until Ctrl-C"},
     {OPT_replies, "replies", 0, OPT_VALUE, "FILE", NULL,
@@ -259,6 +262,7 @@ static const opt_id run_options[] = {
     OPT_max_tpm,
     OPT_wire,
     OPT_view,
+    OPT_view_frame,
     OPT_progress,
     OPT_verbose,
     OPT_check_run,
@@ -358,6 +362,7 @@ static const opt_id view_options[] = {
     OPT_open,
     OPT_view_host,
     OPT_view_port,
+    OPT_view_frame,
     OPT_COUNT,
 };
 static const opt_id mock_options[] = {

@@ -91,6 +91,7 @@ typedef enum {
     OPT_open,
     OPT_view_host,
     OPT_view_port,
+    OPT_view_frame,
     OPT_view,
     OPT_replies,
     OPT_strict_replies,

@@ -31,7 +31,8 @@ static bool give_answer(void *user, uint32_t effect, pdl_str text) {
     return pdl_session_answer_input(*s->session, effect, text);
 }
 
-bool pdl_cli_show_live_start(show_live *s, pdl_str name, pdl_str program, pdl_err *err) {
+bool pdl_cli_show_live_start(show_live *s, pdl_str name, pdl_str program, pdl_str frames,
+                             pdl_err *err) {
     pdl_viewer_options o = {
         .loop = pdl_session_loop(*s->session),
         .live = s->live,
@@ -40,6 +41,7 @@ bool pdl_cli_show_live_start(show_live *s, pdl_str name, pdl_str program, pdl_er
         .answer = give_answer,
         .user = s,
         .host = "127.0.0.1",
+        .frames = frames,
     };
     pdl_buf address = PDL_BUF;
     if (!pdl_viewer_start(&o, &s->viewer, err)) return false;

@@ -19,9 +19,10 @@ typedef struct show_live {
 
 /* The sink that the run gets in place of this one. */
 pdl_sink pdl_cli_show_live_init(show_live *s, pdl_session **session, pdl_sink terminal);
-/* Starts the server before the run, and prints the address on standard error. name, program:
- * borrowed until fini. Error: io. */
-PDL_MUST bool pdl_cli_show_live_start(show_live *s, pdl_str name, pdl_str program, pdl_err *err);
+/* Starts the server before the run, and prints the address on standard error. name, program,
+ * frames (of --view-frame): borrowed until fini. Error: io. */
+PDL_MUST bool pdl_cli_show_live_start(show_live *s, pdl_str name, pdl_str program, pdl_str frames,
+                                      pdl_err *err);
 /* After the run: shows its trace until the user presses Ctrl-C. */
 void pdl_cli_show_live_end(show_live *s, pdl_str name, pdl_str program);
 void pdl_cli_show_live_fini(show_live *s); /* also of one that was not started */

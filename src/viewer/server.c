@@ -1,22 +1,13 @@
-/* server.c -- see viewer.h: the page and the boxes over HTTP.
- *
- * Whoever may read a run's prompts and answers may learn secrets from them, and every program and
- * every web page of this machine can send requests to a port of loopback. So nothing is answered by
- * address alone: an address that was printed carries a secret, works once, and is exchanged for a
- * cookie that scripts of other pages cannot read and that browsers do not send with their requests.
- * Host and Origin are compared with the address that is served, against names that others resolve
- * to loopback. All of this is decided on the headers of a request.
+/* server.c -- see viewer.h: the page and the boxes over HTTP. Who is answered: access.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include <stdio.h>
-
 #include "base/num.h"
 #include "base/utf8.h"
 #include "base/vec.h"
 #include "io/httpd.h"
-#include "io/rand.h"
 #include "value/json_read.h"
+#include "viewer/access.h"
 #include "viewer/box_json.h"
 #include "viewer/find.h"
 #include "viewer/lanes.h"
@@ -27,14 +18,11 @@
 #include "base/banned.h"
 
 enum {
-    SECRET_BYTES = 16,
-    SECRET_TEXT = 2 * SECRET_BYTES + 1,
     MAX_BODY = 65536,
     MAX_BODIES = 1 << 20,
     MAX_CONNECTIONS = 64,
     RECEIVE_MS = 30000,
     SEND_MS = 30000,
-    MAX_ADDRESSES = 100, /* that are printed and not used */
     BOXES_AT_ONCE = 500,
     FRAME_MS = 33,            /* between two lists of changes */
     MAX_PENDING = 256 * 1024, /* bytes that a page has not taken, before it gets more */
@@ -51,174 +39,10 @@ typedef struct watcher {
 struct pdl_viewer {
     pdl_viewer_options opt;
     pdl_httpd *httpd;
-    char cookie[SECRET_TEXT];
-    char addresses[MAX_ADDRESSES][SECRET_TEXT]; /* empty: used */
-    size_t newest;
+    pdl_access *access;
     PDL_VEC(watcher) watchers;
     pdl_timer *frame; /* NULL: nobody watches */
 };
-
-/* --- secrets ---------------------------------------------------------------------------------- */
-
-static bool new_secret(char out[SECRET_TEXT]) {
-    unsigned char bytes[SECRET_BYTES];
-    if (!pdl_rand_secret(bytes, sizeof bytes)) return false;
-    for (size_t i = 0; i < sizeof bytes; i++) {
-        out[2 * i] = "0123456789abcdef"[bytes[i] >> 4];
-        out[2 * i + 1] = "0123456789abcdef"[bytes[i] & 15];
-    }
-    out[SECRET_TEXT - 1] = 0;
-    return true;
-}
-
-/* In a time that does not depend on how much is right. */
-static bool is_secret(pdl_str said, const char *secret) {
-    unsigned char differs = said.n != SECRET_TEXT - 1 || !*secret;
-    for (size_t i = 0; i < said.n; i++)
-        differs |= (unsigned char)(said.p[i] ^ secret[i % SECRET_TEXT]);
-    return !differs;
-}
-
-void pdl_viewer_address(pdl_viewer *v, pdl_buf *out) {
-    bool v6 = strchr(v->opt.host, ':') != NULL;
-    v->newest = (v->newest + 1) % MAX_ADDRESSES;
-    if (!new_secret(v->addresses[v->newest])) PDL_BUG("the system gives no random numbers");
-    pdl_buf_putf(out, "http://%s%s%s:%u/open/%s", v6 ? "[" : "", v->opt.host, v6 ? "]" : "",
-                 (unsigned)pdl_httpd_port(v->httpd), v->addresses[v->newest]);
-}
-
-bool pdl_viewer_was_opened(const pdl_viewer *v) { return !*v->addresses[v->newest]; }
-
-/* Uses up the address. */
-static bool open_with(pdl_viewer *v, pdl_str secret) {
-    for (size_t i = 0; i < MAX_ADDRESSES; i++)
-        if (is_secret(secret, v->addresses[i])) {
-            v->addresses[i][0] = 0;
-            return true;
-        }
-    return false;
-}
-
-/* --- answers ---------------------------------------------------------------------------------- */
-
-static const pdl_answer_header common[] = {
-    {"Content-Security-Policy",
-     "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; "
-     "frame-ancestors 'none'"},
-    {"X-Content-Type-Options", "nosniff"},
-    {"Referrer-Policy", "no-referrer"},
-    {"Cross-Origin-Resource-Policy", "same-origin"},
-    {"Cross-Origin-Opener-Policy", "same-origin"},
-    {"Cache-Control", "no-store"},
-};
-enum { N_COMMON = sizeof common / sizeof *common };
-
-static void answer(pdl_exchange *x, int status, const char *type, pdl_str body) {
-    pdl_answer_header headers[N_COMMON + 1];
-    memcpy(headers, common, sizeof common);
-    headers[N_COMMON] = (pdl_answer_header){"Content-Type", type};
-    pdl_exchange_answer(x, status, headers, N_COMMON + 1, body);
-}
-
-static void refuse(pdl_exchange *x, int status, const char *why) {
-    pdl_buf b = PDL_BUF;
-    pdl_buf_putf(&b, "%s\n", why);
-    answer(x, status, "text/plain; charset=utf-8", pdl_buf_str(&b));
-    pdl_buf_fini(&b);
-}
-
-static void answer_json(pdl_exchange *x, pdl_buf *b) {
-    answer(x, 200, "application/json", pdl_buf_str(b));
-    pdl_buf_fini(b);
-}
-
-/* --- who may ask ------------------------------------------------------------------------------ */
-
-static pdl_str without_port(pdl_str host, uint16_t port) {
-    char text[16];
-    int n = snprintf(text, sizeof text, ":%u", (unsigned)port);
-    pdl_str end = {text, (size_t)n};
-    return pdl_str_ends(host, end) ? pdl_str_sub(host, 0, host.n - end.n) : (pdl_str){0};
-}
-
-/* A name of what is served: loopback, or the address that the user asked for. */
-static bool is_our_host(const pdl_viewer *v, pdl_str host) {
-    static const char *const names[] = {"127.0.0.1", "localhost", "[::1]"};
-    pdl_str name = without_port(host, pdl_httpd_port(v->httpd));
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (pdl_str_eq_nocase(name, pdl_str_of(names[i]))) return true;
-    return name.n && pdl_str_is(name, v->opt.host);
-}
-
-static bool is_our_origin(const pdl_exchange *x) {
-    pdl_str origin = pdl_exchange_header(x, "Origin"), host = pdl_exchange_header(x, "Host");
-    pdl_str http = PDL_STR("http://");
-    if (!origin.p) return !pdl_str_is(pdl_exchange_method(x), "POST");
-    return pdl_str_starts(origin, http) &&
-           pdl_str_eq_nocase(pdl_str_sub(origin, http.n, origin.n), host);
-}
-
-/* The name of the cookie holds the port: browsers send cookies of a host to all of its ports. */
-static void cookie_name(const pdl_viewer *v, pdl_buf *out) {
-    pdl_buf_putf(out, "pdl_view_%u", (unsigned)pdl_httpd_port(v->httpd));
-}
-
-static bool has_cookie(const pdl_viewer *v, const pdl_exchange *x) {
-    pdl_str rest = pdl_exchange_header(x, "Cookie");
-    pdl_buf name = PDL_BUF;
-    bool ok = false;
-    cookie_name(v, &name);
-    pdl_buf_putc(&name, '=');
-    while (rest.n && !ok) {
-        size_t end = pdl_str_find(rest, PDL_STR(";"), 0);
-        pdl_str one = pdl_str_trim(pdl_str_sub(rest, 0, end));
-        if (pdl_str_starts(one, pdl_buf_str(&name)))
-            ok = is_secret(pdl_str_sub(one, name.len, one.n), v->cookie);
-        rest = end == PDL_NOT_FOUND ? (pdl_str){0} : pdl_str_sub(rest, end + 1, rest.n);
-    }
-    pdl_buf_fini(&name);
-    return ok;
-}
-
-/* A browser does not send a strict cookie after a redirect that began on another site, as the page
- * that --open makes is. There the page itself goes on. */
-static void answer_open(pdl_viewer *v, pdl_exchange *x, pdl_str secret) {
-    pdl_buf cookie = PDL_BUF;
-    bool far = pdl_str_is(pdl_exchange_header(x, "Sec-Fetch-Site"), "cross-site");
-    if (!open_with(v, secret)) {
-        refuse(x, 403,
-               "This address was used already, or never printed. Each line that is typed "
-               "where pdl view runs prints a new one.");
-        return;
-    }
-    cookie_name(v, &cookie);
-    pdl_buf_putf(&cookie, "=%s; Path=/; HttpOnly; SameSite=Strict", v->cookie);
-    pdl_exchange_add_header(x, "Set-Cookie", pdl_buf_z(&cookie));
-    pdl_exchange_add_header(x, far ? "Refresh" : "Location", far ? "0; url=/" : "/");
-    answer(x, far ? 200 : 303, "text/plain; charset=utf-8", PDL_STR("The page is at /\n"));
-    pdl_buf_fini(&cookie);
-}
-
-static bool is_free(pdl_str path) { return pdl_str_starts(path, PDL_STR("/page/")); }
-
-/* Decides on the headers; false: x was answered. */
-static bool may_ask(pdl_viewer *v, pdl_exchange *x) {
-    pdl_str path = pdl_exchange_path(x), method = pdl_exchange_method(x);
-    bool post = pdl_str_is(method, "POST"), get = pdl_str_is(method, "GET");
-    if (!is_our_host(v, pdl_exchange_header(x, "Host")))
-        refuse(x, 403, "The server answers under the address that it printed only.");
-    else if (!is_our_origin(x))
-        refuse(x, 403, "Pages of other origins are not answered.");
-    else if (!post && !get && !pdl_str_is(method, "HEAD"))
-        refuse(x, 405, "GET, HEAD and POST are understood.");
-    else if (!is_free(path) && !pdl_str_starts(path, PDL_STR("/open/")) && !has_cookie(v, x))
-        refuse(x, 403,
-               "Open the address that was printed. It works once; each line that is typed "
-               "where pdl view runs prints a new one.");
-    else
-        return true;
-    return false;
-}
 
 /* --- what is asked ---------------------------------------------------------------------------- */
 
@@ -254,7 +78,7 @@ static void answer_runs(const pdl_viewer *v, pdl_exchange *x) {
         pdl_buf_putc(&b, '}');
     }
     PDL_PUT(&b, "]}");
-    answer_json(x, &b);
+    pdl_access_answer_json(x, &b);
 }
 
 static void answer_boxes(const pdl_view_run *r, pdl_exchange *x, uint32_t from, uint32_t n) {
@@ -267,7 +91,7 @@ static void answer_boxes(const pdl_view_run *r, pdl_exchange *x, uint32_t from, 
         pdl_box_json_line(r->doc, r->source, (uint32_t)i, &b);
     }
     pdl_buf_putc(&b, ']');
-    answer_json(x, &b);
+    pdl_access_answer_json(x, &b);
 }
 
 static void answer_source(const pdl_view_run *r, pdl_exchange *x) {
@@ -276,7 +100,7 @@ static void answer_source(const pdl_view_run *r, pdl_exchange *x) {
     pdl_json_put_text(&b, "source_name", r->source->name);
     pdl_json_put_text(&b, "source", r->source->text);
     pdl_buf_putc(&b, '}');
-    answer_json(x, &b);
+    pdl_access_answer_json(x, &b);
 }
 
 /* The boxes whose block begins on a line of the program. */
@@ -287,13 +111,13 @@ static void answer_line(const pdl_view_run *r, pdl_exchange *x, uint32_t line) {
     for (size_t i = 0; i < r->doc->boxes.n && n < BOXES_AT_ONCE; i++)
         if (r->source->lines[i] == line) pdl_buf_putf(&b, "%s%zu", n++ ? "," : "", i);
     pdl_buf_putc(&b, ']');
-    answer_json(x, &b);
+    pdl_access_answer_json(x, &b);
 }
 
 static void answer_text(const pdl_view_run *r, pdl_exchange *x, uint32_t i) {
     pdl_buf b = PDL_BUF;
     pdl_box_result_text(r->doc, i, &b);
-    answer(x, 200, "text/plain; charset=utf-8", pdl_buf_str(&b));
+    pdl_access_answer(x, 200, "text/plain; charset=utf-8", pdl_buf_str(&b));
     pdl_buf_fini(&b);
 }
 
@@ -302,12 +126,12 @@ static void answer_find(const pdl_view_run *r, pdl_exchange *x) {
     pdl_err err = {0};
     pdl_val query;
     if (!pdl_json_read(pdl_exchange_body(x), 0, &query, NULL, &err)) {
-        refuse(x, 400, err.msg);
+        pdl_access_refuse(x, 400, err.msg);
     } else {
         if (pdl_doc_find(r->doc, query, &b, &err))
-            answer(x, 200, "application/json", pdl_buf_str(&b));
+            pdl_access_answer(x, 200, "application/json", pdl_buf_str(&b));
         else
-            refuse(x, 400, err.msg);
+            pdl_access_refuse(x, 400, err.msg);
         pdl_drop(query);
     }
     pdl_err_fini(&err);
@@ -317,7 +141,7 @@ static void answer_find(const pdl_view_run *r, pdl_exchange *x) {
 static void answer_lanes(const pdl_view_run *r, pdl_exchange *x) {
     pdl_buf b = PDL_BUF;
     pdl_doc_lanes(r->doc, &b);
-    answer_json(x, &b);
+    pdl_access_answer_json(x, &b);
 }
 
 /* /api/RUN/WORD/NUMBER...; what there is not is 404. */
@@ -346,9 +170,9 @@ static void answer_api(const pdl_viewer *v, pdl_exchange *x, pdl_str path) {
     else if (box && n == 1 && pdl_str_is(word, "details")) {
         pdl_buf b = PDL_BUF;
         pdl_box_json_details(r->doc, r->source, at[0], &b);
-        answer_json(x, &b);
+        pdl_access_answer_json(x, &b);
     } else
-        refuse(x, 404, "There is no such thing here.");
+        pdl_access_refuse(x, 404, "There is no such thing here.");
 }
 
 static void answer_file(pdl_exchange *x, pdl_str name) {
@@ -356,11 +180,11 @@ static void answer_file(pdl_exchange *x, pdl_str name) {
     const pdl_page_file *f = pdl_page_named(name);
     if (pdl_str_is(name, "kinds.css")) {
         pdl_page_colours(&colours);
-        answer(x, 200, "text/css; charset=utf-8", pdl_buf_str(&colours));
+        pdl_access_answer(x, 200, "text/css; charset=utf-8", pdl_buf_str(&colours));
     } else if (f && !pdl_str_is(name, "index.html")) {
-        answer(x, 200, f->type, (pdl_str){(const char *)f->bytes, *f->n});
+        pdl_access_answer(x, 200, f->type, (pdl_str){(const char *)f->bytes, *f->n});
     } else {
-        refuse(x, 404, "The page has no such file.");
+        pdl_access_refuse(x, 404, "The page has no such file.");
     }
     pdl_buf_fini(&colours);
 }
@@ -391,10 +215,7 @@ static void on_frame(void *user) {
 }
 
 static void begin_events(pdl_viewer *v, pdl_exchange *x) {
-    pdl_answer_header headers[N_COMMON + 1];
-    memcpy(headers, common, sizeof common);
-    headers[N_COMMON] = (pdl_answer_header){"Content-Type", "text/event-stream"};
-    pdl_exchange_begin(x, 200, headers, N_COMMON + 1);
+    pdl_access_begin(x, "text/event-stream");
     if (!v->opt.live) {
         pdl_exchange_put(x, PDL_STR("event: over\ndata: {}\n\n"));
         pdl_exchange_end(x);
@@ -423,7 +244,7 @@ static void answer_program(const pdl_viewer *v, pdl_exchange *x) {
     pdl_json_put_text(&b, "source_name", v->opt.live_name);
     pdl_json_put_text(&b, "source", v->opt.program);
     pdl_buf_putc(&b, '}');
-    answer_json(x, &b);
+    pdl_access_answer_json(x, &b);
 }
 
 /* /api/0/answer/EFFECT: the body is what a person typed. */
@@ -431,20 +252,23 @@ static void take_answer(const pdl_viewer *v, pdl_exchange *x, pdl_str rest) {
     uint32_t effect = 0;
     pdl_str text = pdl_exchange_body(x);
     if (!pdl_str_is(pdl_exchange_method(x), "POST") || read_numbers(rest, &effect, 1) != 1)
-        refuse(x, 400, "An answer is posted, with the number of the question.");
+        pdl_access_refuse(x, 400, "An answer is posted, with the number of the question.");
     else if (!v->opt.live || !v->opt.answer || !pdl_live_asks(v->opt.live, effect))
-        refuse(x, 409, "This is not asked any more.");
+        pdl_access_refuse(x, 409, "This is not asked any more.");
     else if (pdl_utf8_check(text) != PDL_NOT_FOUND)
-        refuse(x, 400, "The answer is not UTF-8.");
+        pdl_access_refuse(x, 400, "The answer is not UTF-8.");
     else if (!v->opt.answer(v->opt.user, effect, text))
-        refuse(x, 409, "This is not asked any more.");
+        pdl_access_refuse(x, 409, "This is not asked any more.");
     else
-        answer(x, 204, "text/plain; charset=utf-8", PDL_STR(""));
+        pdl_access_answer(x, 204, "text/plain; charset=utf-8", PDL_STR(""));
 }
 
 /* --- requests --------------------------------------------------------------------------------- */
 
-static void on_head(void *user, pdl_exchange *x) { may_ask(user, x); }
+static void on_head(void *user, pdl_exchange *x) {
+    const pdl_viewer *v = user;
+    pdl_access_check(v->access, pdl_httpd_port(v->httpd), x);
+}
 
 static void on_request(void *user, pdl_exchange *x) {
     pdl_viewer *v = user;
@@ -452,9 +276,10 @@ static void on_request(void *user, pdl_exchange *x) {
             api = PDL_STR("/api/"), given = PDL_STR("/api/0/answer/");
     const pdl_page_file *index = pdl_page_named(PDL_STR("index.html"));
     if (pdl_str_starts(path, open) && pdl_str_is(pdl_exchange_method(x), "GET"))
-        answer_open(v, x, pdl_str_sub(path, open.n, path.n));
+        pdl_access_open(v->access, pdl_httpd_port(v->httpd), x,
+                        pdl_str_sub(path, open.n, path.n));
     else if (pdl_str_is(path, "/"))
-        answer(x, 200, index->type, (pdl_str){(const char *)index->bytes, *index->n});
+        pdl_access_answer(x, 200, index->type, (pdl_str){(const char *)index->bytes, *index->n});
     else if (pdl_str_starts(path, page))
         answer_file(x, pdl_str_sub(path, page.n, path.n));
     else if (pdl_str_is(path, "/api/runs"))
@@ -468,7 +293,7 @@ static void on_request(void *user, pdl_exchange *x) {
     else if (pdl_str_starts(path, api))
         answer_api(v, x, pdl_str_sub(path, api.n, path.n));
     else
-        refuse(x, 404, "There is no such thing here.");
+        pdl_access_refuse(x, 404, "There is no such thing here.");
 }
 
 static void on_over(void *user, pdl_exchange *x) {
@@ -499,12 +324,9 @@ bool pdl_viewer_start(const pdl_viewer_options *o, pdl_viewer **out, pdl_err *er
         .request = on_request,
         .over = on_over,
     };
-    if (!new_secret(v->cookie)) {
-        pdl_free(v);
-        return pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "the system gives no random numbers");
-    }
-    if (!pdl_httpd_start(o->loop, &http, &v->httpd, err)) {
-        pdl_free(v);
+    if (!pdl_access_new(o->host, o->frames, &v->access, err) ||
+        !pdl_httpd_start(o->loop, &http, &v->httpd, err)) {
+        pdl_viewer_free(v);
         return false;
     }
     *out = v;
@@ -513,10 +335,17 @@ bool pdl_viewer_start(const pdl_viewer_options *o, pdl_viewer **out, pdl_err *er
 
 uint16_t pdl_viewer_port(const pdl_viewer *v) { return pdl_httpd_port(v->httpd); }
 
+void pdl_viewer_address(pdl_viewer *v, pdl_buf *out) {
+    pdl_access_put_address(v->access, pdl_httpd_port(v->httpd), out);
+}
+
+bool pdl_viewer_was_opened(const pdl_viewer *v) { return pdl_access_was_opened(v->access); }
+
 void pdl_viewer_free(pdl_viewer *v) {
     if (!v) return;
     pdl_timer_stop(v->frame);
     pdl_httpd_free(v->httpd);
+    pdl_access_free(v->access);
     pdl_vec_fini(&v->watchers);
     pdl_free(v);
 }

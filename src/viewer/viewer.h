@@ -61,10 +61,16 @@ typedef struct pdl_viewer_options {
     bool (*answer)(void *user, uint32_t effect, pdl_str text);
     void *user;
     const char *host; /* address to listen at */
+    /* Origins of pages that may show this one in a frame, separated by commas, as
+     * pdl_viewer_can_frame accepts them; empty: none. */
+    pdl_str frames;
     uint16_t port;    /* 0: any that is free */
     const pdl_debug *debug;
 } pdl_viewer_options;
 
+/* Are these origins (https://a.example) or schemes of applications (vscode-webview:), separated by
+ * commas? Patterns, and schemes that every web page has, are not. */
+bool pdl_viewer_can_frame(pdl_str origins);
 /* Error: io with the address and the reason. */
 PDL_MUST bool pdl_viewer_start(const pdl_viewer_options *o, pdl_viewer **out, pdl_err *err);
 uint16_t pdl_viewer_port(const pdl_viewer *v);

@@ -38,6 +38,13 @@ const words = {
   attribute: (selector, name) => page.locator(selector).first().getAttribute(name),
   evaluate: (code) => page.evaluate(code),
   shot: (path) => page.screenshot({ path }).then(() => true),
+  pause: (ms) => page.waitForTimeout(ms),
+  async frame_texts(selector) {
+    const found = page.frameLocator("iframe").locator(selector);
+    await found.first().waitFor({ timeout: 15000 });
+    return found.allTextContents();
+  },
+  frame_count: (selector) => page.frameLocator("iframe").locator(selector).count(),
   close: () => page.close(),
 };
 

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """test_page.py BUILD -- the Live Document in a real browser: Chromium, driven by playwright-core. Pictures are left in BUILD/pictures."""
+import http.server
 import json
 import pathlib
 import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 sys.dont_write_bytecode = True
@@ -203,6 +205,39 @@ def asks(b, folder):
     check("a question is answered in the page", out[asked] is True and out[problems] == [] and code == 0, (out[problems], code))
 
 
+FRAME = """<!doctype html><meta charset="utf-8"><title>editor</title><iframe src="%s" style="width:900px;height:600px"></iframe>"""
+
+
+def frames(b, folder):
+    """A page of another site shows the run in a frame, as editors do, if its origin was named, and not otherwise."""
+    trace = trace_of(folder, "framed", "text:\n- one\n- two\n")
+
+    class Page(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            body = (FRAME % self.server.shown).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *args):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Page)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    origin = "http://localhost:%d" % server.server_port
+    for given in (True, False):
+        v = View(trace, *(["--view-frame", origin] if given else []))
+        server.shown = v.address
+        b.visit(origin + "/")
+        boxes = b.frame_texts("[role=treeitem] > .title") if given else b.pause(2000)
+        count = b.frame_count("[role=treeitem]")
+        out = b.run()
+        v.end()
+        check("a frame whose origin was named" if given else "another frame", out[count] == (3 if given else 0), (out[boxes], out[count]))
+    server.shutdown()
+
+
 def hostile(b, folder):
     text = json.dumps(EVIL)
     trace = trace_of(folder, "hostile", HOSTILE % (text, text, text, EVIL.replace('"', ""), text))
@@ -261,7 +296,7 @@ def main():
         return 0
     PICTURES.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as t:
-        for test in (agent, looks, live, asks, hostile, large):
+        for test in (agent, looks, live, asks, frames, hostile, large):
             folder = pathlib.Path(t) / test.__name__
             folder.mkdir()
             test(Browser(modules, chromium, folder), folder)

@@ -526,9 +526,39 @@ def host(folder):
     check("an address of another machine", r.returncode == 1 and "192.0.2.77" in r.stderr, r)
 
 
+CLOSED = "frame-ancestors 'none'"
+
+
+def frames(folder):
+    """Other pages show this one in a frame only when their origin was named; their frames get a cookie of their own."""
+    trace = trace_of(folder, "fr", PROGRAM)
+    for bad in ("", "*", "https:", "http:", "data:", "https://*.example", "https://a.example; script-src *", "https://a b", "a.example", "https://a.example\r\nX: y", "https://", ","):
+        for args in (("view", trace, "--view-frame", bad), ("--view", "--view-frame", bad, folder / "fr.pdl")):
+            r = run(*args)
+            check("no origin %r" % bad, r.returncode == 2 and "--view-frame" in r.stderr, r)
+    for given, policy in ((None, CLOSED), ("vscode-webview:", "frame-ancestors vscode-webview:"),
+                          ("vscode-file://vscode-app, http://localhost:3000,http://[::1]:7", "frame-ancestors vscode-file://vscode-app http://localhost:3000 http://[::1]:7")):
+        v = View(trace, *(["--view-frame", given] if given else []))
+        for path in ("/", "/page/main.js", "/api/runs", "/open/0"):
+            said = v.ask(path)[1]["Content-Security-Policy"]
+            check("policy of %s with %s" % (path, given), said and said.endswith("; " + policy), said)
+        _, headers, _ = v.ask(v.path, Sec_Fetch_Dest="iframe", Sec_Fetch_Site="cross-site")
+        check("cookie of a frame with %s" % given, ("SameSite=None; Secure; Partitioned" if given else "SameSite=Strict") in headers["Set-Cookie"] and "HttpOnly" in headers["Set-Cookie"],
+              headers["Set-Cookie"])
+        v.end()
+    v = View(trace, "--view-frame", "vscode-webview:")
+    check("a page that is no frame gets the strict cookie", v.open()[1]["Set-Cookie"].endswith("SameSite=Strict"))
+    v.end()
+    (folder / "wait.pdl").write_text("read:\n")
+    v = LiveView(None, "--view-frame", "vscode-webview:", folder / "wait.pdl", stdin=subprocess.PIPE)
+    check("also while it runs", v.ask("/")[1]["Content-Security-Policy"].endswith("frame-ancestors vscode-webview:"))
+    v.p.kill()
+    v.p.wait(10)
+
+
 def main():
     with tempfile.TemporaryDirectory() as t:
-        for test in (who, typed, boxes, failing, models, compare, live, answers, strangers, files, functions, host):
+        for test in (who, typed, boxes, failing, models, compare, live, answers, strangers, files, functions, host, frames):
             folder = pathlib.Path(t) / test.__name__
             folder.mkdir()
             test(folder)
