@@ -206,8 +206,8 @@ def kinds():
             ("time", "import time\ntime.sleep(30)\nresult = 1"))
     for strength, env, args in strengths():
         with tempfile.TemporaryDirectory(prefix="pdl-trust-") as d:
-            Path(d, "s.yaml").write_text("seconds: 2\n")
             for kind, code in rows:
+                Path(d, "s.yaml").write_text(f"seconds: {2 if kind == 'time' else 60}\n")
                 Path(d, "a.pdl").write_text(json.dumps({"text": [
                     {"lang": "python", "code": code, "fallback": "${ pdl_error.kind }"}, " ", {"lang": "python", "code": "result = 'on'"}]}))
                 r = subprocess.run([PDL, "--sandbox=s.yaml", *args[1:], "a.pdl"], cwd=d, env={**os.environ, **env}, capture_output=True,
