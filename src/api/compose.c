@@ -4,16 +4,11 @@
  */
 #include "api/compose.h"
 
-#include <limits.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "api/confined.h"
 #include "api/objects.h"
 #include "base/num.h"
 #include "base/vec.h"
 #include "host/host.h"
-#include "io/file.h"
 #include "mcp/mcp.h"
 #include "model/model.h"
 #include "native/native.h"
@@ -175,41 +170,41 @@ static bool refuse_code(pdl_err *err, const char *verb, pdl_str what) {
     return false;
 }
 
-/* Is the file in one of the folders of libraries, which the user chose, with its links followed? */
-static bool is_library(const router *r, const char *path) {
-    char real[PATH_MAX], folder[PATH_MAX];
-    if (!realpath(path, real)) return false;
-    for (size_t i = 0; i < r->opt.n_path; i++) {
-        pdl_buf b = PDL_BUF;
-        pdl_buf_put(&b, r->opt.path[i]);
-        bool found = realpath(pdl_buf_z(&b), folder) && strcmp(folder, "/") != 0 &&
-                     pdl_path_is_under(real, folder);
-        pdl_buf_fini(&b);
+/* Is the path a program of a library? Nothing on the way there may lead elsewhere: a link that
+ * confined code has made could change between this look and the reading. */
+static bool is_library(const pdl_folders *f, const char *path) {
+    if (!pdl_str_ends(pdl_str_of(path), PDL_STR(".pdl"))) return false;
+    for (size_t i = 0; i < f->n; i++) {
+        pdl_buf folder = PDL_BUF;
+        pdl_buf_put(&folder, f->path[i]);
+        if (i >= f->n_chosen) PDL_PUT(&folder, "/lib");
+        bool found = pdl_path_stays_in(path, pdl_buf_z(&folder));
+        pdl_buf_fini(&folder);
         if (found) return true;
     }
     return false;
 }
 
-/* A program or a part of one. Libraries import each other, and each import looks beside the file
- * that asks first, where there may be nothing. */
-static bool may_load(const router *r, const pdl_sandbox *s, const char *path) {
-    return pdl_file_kind_of(path) == PDL_FILE_NONE || pdl_sandbox_may_read(s, path) ||
-           is_library(r, path);
+/* May the text of a program or of a part of one be taken from there? */
+static bool may_load(const router *r, const pdl_sandbox *s, pdl_str path) {
+    char *z = pdl_str_dup(path);
+    bool ok = pdl_sandbox_may_read(s, z) || is_library(r->opt.folders, z);
+    pdl_free(z);
+    return ok;
 }
 
-/* Programs are looked for in several folders. */
-static bool may_search(const router *r, const pdl_sandbox *s, const pdl_effect *e, pdl_err *err) {
-    pdl_vref under = pdl_dict_getz(e->request, "under");
+/* Leaves the folders in which code may read what is looked for. */
+static void narrow_search(const router *r, const pdl_sandbox *s, pdl_effect *e, pdl_vref under) {
     pdl_str path = pdl_str_get(pdl_dict_getz(e->request, "path"));
+    pdl_val left = pdl_list_new(pdl_list_len(under));
     for (size_t i = 0; i < pdl_list_len(under); i++) {
-        pdl_str folder = pdl_str_get(pdl_list_at(under, i));
         pdl_buf b = PDL_BUF;
-        pdl_buf_putf(&b, "%.*s%s%.*s", PDL_FMT(folder), folder.n ? "/" : "", PDL_FMT(path));
-        bool ok = may_load(r, s, pdl_buf_z(&b));
+        pdl_buf_putf(&b, "%.*s/%.*s", PDL_FMT(pdl_str_get(pdl_list_at(under, i))), PDL_FMT(path));
+        if (may_load(r, s, pdl_buf_str(&b)))
+            left = pdl_list_push(left, pdl_keep(pdl_list_at(under, i)));
         pdl_buf_fini(&b);
-        if (!ok) return refuse_code(err, "read", path);
     }
-    return true;
+    e->request = pdl_dict_putz(e->request, "under", left);
 }
 
 /* Addresses anywhere in the parameters of a model: those of fallbacks are used like its own. */
@@ -228,28 +223,42 @@ static bool may_reach(const pdl_sandbox *s, pdl_vref v, unsigned depth, pdl_err 
     return true;
 }
 
-/* The engine does for code what the code may do itself. Requests of a person, of tool servers and
- * of a model at its own address are what the user has set up. */
-static bool may_ask(router *r, const pdl_effect *e, pdl_err *err) {
-    confined_rooms *c;
+typedef enum { DEPUTY_DOES, DEPUTY_REFUSES, DEPUTY_SEES_NOTHING } deputy_answer;
+
+/* Programs are looked for in several places. What the sandbox does not show is not there, as it is
+ * for the code itself: a refusal would tell which files of the user exist. */
+static deputy_answer look_for(const router *r, const pdl_sandbox *s, pdl_effect *e) {
+    pdl_vref under = pdl_dict_getz(e->request, "under");
+    if (pdl_is_list(under)) {
+        narrow_search(r, s, e, under);
+        return DEPUTY_DOES;
+    }
+    bool ok = may_load(r, s, pdl_str_get(pdl_dict_getz(e->request, "path")));
+    return ok ? DEPUTY_DOES : DEPUTY_SEES_NOTHING;
+}
+
+static bool may_ask(const pdl_sandbox *s, const pdl_effect *e, pdl_err *err) {
     pdl_vref path = pdl_dict_getz(e->request, "path");
-    if (!e->by_code || !r->opt.confined) return true;
-    if (!find_rooms(r, e, &c, err)) return false;
-    if (!c->sandbox) return true;
     if (e->kind == PDL_EFFECT_model || e->kind == PDL_EFFECT_embed)
-        return may_reach(c->sandbox, pdl_dict_getz(e->request, "parameters"), 0, err);
-    if (e->kind == PDL_EFFECT_source && pdl_is_list(pdl_dict_getz(e->request, "under")))
-        return may_search(r, c->sandbox, e, err);
-    if (e->kind == PDL_EFFECT_source)
-        return may_load(r, c->sandbox, pdl_str_get(path).p) ||
-               refuse_code(err, "read", pdl_str_get(path));
+        return may_reach(s, pdl_dict_getz(e->request, "parameters"), 0, err);
     if (e->kind == PDL_EFFECT_read)
-        return pdl_sandbox_may_read(c->sandbox, pdl_str_get(path).p) ||
+        return pdl_sandbox_may_read(s, pdl_str_get(path).p) ||
                refuse_code(err, "read", pdl_str_get(path));
     if (e->kind == PDL_EFFECT_write)
-        return pdl_sandbox_may_write(c->sandbox, pdl_str_get(path).p) ||
+        return pdl_sandbox_may_write(s, pdl_str_get(path).p) ||
                refuse_code(err, "write", pdl_str_get(path));
     return true;
+}
+
+/* The engine does for code what the code may do itself. Requests of a person, of tool servers and
+ * of a model at its own address are what the user has set up. */
+static deputy_answer ask_deputy(router *r, pdl_effect *e, pdl_err *err) {
+    confined_rooms *c;
+    if (!e->by_code || !r->opt.confined) return DEPUTY_DOES;
+    if (!find_rooms(r, e, &c, err)) return DEPUTY_REFUSES;
+    if (!c->sandbox) return DEPUTY_DOES;
+    if (e->kind == PDL_EFFECT_source) return look_for(r, c->sandbox, e);
+    return may_ask(c->sandbox, e, err) ? DEPUTY_DOES : DEPUTY_REFUSES;
 }
 
 /* --- who answers ------------------------------------------------------------------------------ */
@@ -351,9 +360,10 @@ static pdl_world *hooks_of(router *r) {
 static void start(pdl_world *w, pdl_effect *e) {
     router *r = (router *)(void *)w;
     pdl_err err = {0};
-    if (!may_ask(r, e, &err)) {
-        pdl_effect_refuse(e, &err);
-        return;
+    switch (ask_deputy(r, e, &err)) {
+    case DEPUTY_REFUSES: pdl_effect_refuse(e, &err); return;
+    case DEPUTY_SEES_NOTHING: pdl_effect_answer(e, pdl_null(), 0); return;
+    case DEPUTY_DOES: break;
     }
     if (!pdl_compose_is_hooked(w, e)) {
         start_here(r, e);

@@ -37,14 +37,15 @@ static const char *beside_library(pdl_arena *arena) {
 static const char *helper_of(const char *(*env)(void *user, const char *name), void *user,
                              pdl_arena *arena) {
     char path[4096];
-    const char *own = env(user, "PDL_COMMAND");
-    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
-    path[n > 0 ? n : 0] = 0;
+    pdl_buf self = PDL_BUF;
+    const char *own = env(user, "PDL_COMMAND"), *found = NULL;
     if (own && *own && access(own, X_OK) == 0) return own;
-    if (pdl_str_is(pdl_file_name(pdl_str_of(path)), "pdl"))
-        return pdl_arena_str(arena, pdl_str_of(path)).p;
-    const char *beside = beside_library(arena), *search = env(user, "PATH");
-    if (beside) return beside;
+    if (pdl_file_put_self(&self) && pdl_str_is(pdl_file_name(pdl_buf_str(&self)), "pdl"))
+        found = pdl_arena_str(arena, pdl_buf_str(&self)).p;
+    pdl_buf_fini(&self);
+    if (!found) found = beside_library(arena);
+    if (found) return found;
+    const char *search = env(user, "PATH");
     for (pdl_str rest = pdl_str_of(search ? search : ""); rest.n;) {
         size_t colon = pdl_str_find(rest, PDL_STR(":"), 0);
         size_t k = colon == PDL_NOT_FOUND ? rest.n : colon;

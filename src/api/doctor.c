@@ -75,16 +75,15 @@ static void look_at_libraries(doctor *d) {
 }
 
 static void look_at_sandbox(doctor *d) {
-    pdl_buf all = PDL_BUF, text = PDL_BUF;
-    char path[4096];
-    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
-    path[n > 0 ? n : 0] = 0;
-    pdl_sandbox_check(path, pdl_environ_get, d->session->env, &all);
+    pdl_buf all = PDL_BUF, text = PDL_BUF, self = PDL_BUF;
+    pdl_file_put_self(&self);
+    pdl_sandbox_check(pdl_buf_z(&self), pdl_environ_get, d->session->env, &all);
     pdl_str word = PDL_STR("strength");
     size_t at = pdl_str_rfind(pdl_buf_str(&all), word);
     pdl_str last = pdl_str_sub(pdl_buf_str(&all), at == PDL_NOT_FOUND ? 0 : at + word.n, all.len);
     pdl_buf_put(&text, pdl_str_trim(first_line(last)));
     add(d, "sandbox", "note", "pdl sandbox --check says more", &text);
+    pdl_buf_fini(&self);
     pdl_buf_fini(&all);
 }
 
@@ -101,9 +100,10 @@ static void look_at_library(doctor *d) {
     pdl_val library = pdl_session_library(d->session);
     bool ok = pdl_is_dict(library);
     pdl_buf text = PDL_BUF;
-    for (size_t i = 0; i < d->session->n_path; i++)
-        if (is_folder(d->session->path[i]))
-            pdl_buf_putf(&text, "%s%.*s", text.len ? ", " : "", PDL_FMT(d->session->path[i]));
+    const pdl_folders *f = &d->session->folders;
+    for (size_t i = 0; i < f->n; i++)
+        if (is_folder(f->path[i]))
+            pdl_buf_putf(&text, "%s%.*s", text.len ? ", " : "", PDL_FMT(f->path[i]));
     add(d, "imports", ok ? "ok" : "missing",
         ok ? "" : "the library modules are not found: install them, or set PDL_PATH", &text);
     pdl_drop(library);

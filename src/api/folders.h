@@ -8,9 +8,16 @@
 #include "base/arena.h"
 #include "base/str.h"
 
+/* n of them. The first n_chosen were chosen by a person, and a library may be anywhere in them; the
+ * others are where the installation may be, whose library is in their folder lib. */
+typedef struct pdl_folders {
+    pdl_str *path;
+    size_t n, n_chosen;
+} pdl_folders;
+
 /* Those of var (PDL_PATH; NULL: none) and given, then the places of the installation. In the arena.
  */
-pdl_str *pdl_api_folders(pdl_arena *arena, const char *var, const pdl_str *given, size_t n_given,
-                         size_t *n_out);
+pdl_folders pdl_api_folders(pdl_arena *arena, const char *var, const pdl_str *given,
+                            size_t n_given);
 
 #endif

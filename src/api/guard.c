@@ -17,7 +17,11 @@
 
 static pdl_policy_source source_of(const pdl_session *s) {
     return (pdl_policy_source){
-        .path = s->path, .n_path = s->n_path, .secrets = s->secrets, .folder = s->opt.dir};
+        .path = s->folders.path,
+        .n_path = s->folders.n,
+        .secrets = s->secrets,
+        .folder = s->opt.dir,
+    };
 }
 
 static void put_names(const void *user, pdl_label labels, pdl_buf *out) {

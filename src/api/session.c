@@ -136,8 +136,8 @@ static pdl_run_options run_options(pdl_session *s) {
         .names = s->names,
         .world = s->world,
         .dir = s->opt.dir,
-        .path = s->path,
-        .n_path = s->n_path,
+        .path = s->folders.path,
+        .n_path = s->folders.n,
         .jobs = s->opt.jobs,
         .build = build,
         .build_user = s,
@@ -219,8 +219,8 @@ const char *pdl_session_env_of(void *user, const char *name) {
 #define PDL_VERSION "0.1.0"
 #endif
 static void find_path(pdl_session *s) {
-    s->path = pdl_api_folders(s->arena, pdl_environ_get(s->env, "PDL_PATH"), s->opt.path,
-                              s->opt.n_path, &s->n_path);
+    s->folders = pdl_api_folders(s->arena, pdl_environ_get(s->env, "PDL_PATH"), s->opt.path,
+                                 s->opt.n_path);
 }
 
 static int64_t wall(void *user, const pdl_event *e) {
@@ -273,8 +273,7 @@ static pdl_world *compose(pdl_session *s) {
         .traceparent = s->otlp ? pdl_session_traceparent : NULL,
         .secrets = s->secrets,
         .confined = s->shared ? s->shared->confined : s->confined,
-        .path = s->path,
-        .n_path = s->n_path,
+        .folders = &s->folders,
     };
     if (s->shared) c.behind = s->shared->outside;
     return pdl_compose(&c);
@@ -394,8 +393,7 @@ static bool join(pdl_session *s, pdl_session *shared, pdl_err *err) {
     s->secrets = shared->secrets;
     s->env = shared->env;
     s->loop = shared->loop;
-    s->path = shared->path;
-    s->n_path = shared->n_path;
+    s->folders = shared->folders;
     return true;
 }
 
@@ -756,8 +754,8 @@ const char *pdl_session_env(pdl_session *s, const char *name) {
 }
 
 const pdl_str *pdl_session_path(const pdl_session *s, size_t *n) {
-    *n = s->n_path;
-    return s->path;
+    *n = s->folders.n;
+    return s->folders.path;
 }
 
 /* --- explaining ------------------------------------------------------------------------------- */

@@ -8,6 +8,7 @@
 #include "api/confined.h"
 #include "api/env.h"
 #include "api/explain.h"
+#include "api/folders.h"
 #include "api/jobs.h"
 #include "api/policies.h"
 #include "api/session.h"
@@ -55,8 +56,7 @@ struct pdl_session {
     pdl_fold *fold;
     pdl_times *times; /* of a replay that is traced; NULL: the clock */
     pdl_subruns *subs;
-    pdl_str *path; /* PDL_PATH and the installed library */
-    size_t n_path;
+    pdl_folders folders; /* PDL_PATH and the installed library */
     pdl_arena *arena;
     uint32_t next_input; /* ids of INPUT effects made for code */
     /* Only with a cache, else NULL; PDL_SPAWN_SLOTS entries each. cache_views: the view made for

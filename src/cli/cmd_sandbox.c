@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "io/file.h"
 #include "sandbox/sandbox.h"
 
 #include "base/banned.h"
@@ -14,22 +15,15 @@ static const char *env_of(void *user, const char *name) {
     return getenv(name);
 }
 
-static const char *own_path(void) {
-    static char path[4096];
-    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
-    path[n > 0 ? n : 0] = 0;
-    return n > 0 ? path : NULL;
-}
-
-static int check(void) {
+static int check(const char *self) {
     pdl_buf b = PDL_BUF;
-    pdl_sandbox_check(own_path(), env_of, NULL, &b);
+    pdl_sandbox_check(self, env_of, NULL, &b);
     int code = pdl_cli_put_stdout(pdl_buf_str(&b));
     pdl_buf_fini(&b);
     return code;
 }
 
-static int try_command(const arguments *a) {
+static int try_command(const arguments *a, const char *self) {
     const char *pythons[] = {"python3"};
     pdl_sandbox *s = NULL;
     pdl_buf note = PDL_BUF;
@@ -42,7 +36,7 @@ static int try_command(const arguments *a) {
         .pythons = pythons,
         .n_pythons = 1,
         .env = env_of,
-        .helper = own_path(),
+        .helper = self,
     };
     if (!pdl_sandbox_new(&o, &s, &note, &err)) {
         int code = pdl_err_exit_code(&err);
@@ -62,7 +56,11 @@ static int try_command(const arguments *a) {
 }
 
 int pdl_cli_cmd_sandbox(const arguments *a) {
-    if (a->given[OPT_check]) return check();
-    if (!a->files.n) return pdl_cli_refuse(a, "the following arguments are required: COMMAND");
-    return try_command(a);
+    pdl_buf self = PDL_BUF;
+    bool known = pdl_file_put_self(&self);
+    int code = a->given[OPT_check] ? check(pdl_buf_z(&self))
+               : a->files.n        ? try_command(a, known ? pdl_buf_z(&self) : NULL)
+                            : pdl_cli_refuse(a, "the following arguments are required: COMMAND");
+    pdl_buf_fini(&self);
+    return code;
 }

@@ -349,6 +349,14 @@ bool pdl_file_mkdir(const char *path, pdl_err *err) {
     return ok;
 }
 
+bool pdl_file_put_self(pdl_buf *out) {
+    char path[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path);
+    if (n <= 0 || (size_t)n == sizeof path) return false; /* perhaps cut */
+    pdl_buf_put(out, (pdl_str){path, (size_t)n});
+    return true;
+}
+
 pdl_file_kind pdl_file_kind_of(const char *path) {
     struct stat st;
     if (stat(path, &st) != 0) return PDL_FILE_NONE;

@@ -64,6 +64,9 @@ typedef enum { PDL_FILE_NONE, PDL_FILE_REGULAR, PDL_FILE_DIR, PDL_FILE_OTHER } p
 /* The kind of file at path (symbolic links followed). */
 pdl_file_kind pdl_file_kind_of(const char *path);
 
+/* Appends the path of the program that this process runs. Returns false when it is not known. */
+bool pdl_file_put_self(pdl_buf *out);
+
 /* Calls fn for each entry of a folder, in the order of their names; at most a million. A folder
  * that cannot be read has none. */
 void pdl_file_each(const char *folder, void (*fn)(void *user, const char *name, pdl_file_kind kind),

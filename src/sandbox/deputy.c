@@ -22,6 +22,13 @@
 
 #include "base/banned.h"
 
+/* Has it a part ".."? */
+static bool climbs(const char *path) {
+    for (const char *at = path; (at = strstr(at, "..")); at += 2)
+        if ((at == path || at[-1] == '/') && (!at[2] || at[2] == '/')) return true;
+    return false;
+}
+
 /* The path with its links followed, as far as there is something; what is not there yet follows as
  * it is written. False: it cannot be told where it would be. */
 static bool real_of(const char *path, char *out) {
@@ -36,9 +43,8 @@ static bool real_of(const char *path, char *out) {
         if (realpath(end > 1 ? copy : "/", out)) {
             size_t n = strcmp(out, "/") == 0 ? 0 : strlen(out);
             const char *rest = copy + end;
-            bool climbs = strcmp(rest, "..") == 0 || strncmp(rest, "../", 3) == 0 ||
-                          strstr(rest, "/../") || pdl_str_ends(pdl_str_of(rest), PDL_STR("/.."));
-            return !climbs && snprintf(out + n, PATH_MAX - n, "/%s", rest) < (int)(PATH_MAX - n);
+            int m = snprintf(out + n, PATH_MAX - n, "/%s", rest);
+            return !climbs(rest) && m < (int)(PATH_MAX - n);
         }
         copy[end - 1] = '/';
         end--;
@@ -50,6 +56,15 @@ static bool any_above(const path_list *l, const char *path) {
     for (size_t i = 0; i < l->n; i++)
         if (pdl_path_is_under(path, l->p[i])) return true;
     return false;
+}
+
+bool pdl_path_stays_in(const char *path, const char *folder) {
+    char real[PATH_MAX], real_folder[PATH_MAX];
+    size_t n = strlen(folder);
+    while (n && folder[n - 1] == '/') n--;
+    return n && strncmp(path, folder, n) == 0 && path[n] == '/' && !climbs(path + n) &&
+           realpath(folder, real_folder) && strcmp(real_folder, "/") != 0 && real_of(path, real) &&
+           pdl_path_is_under(real, real_folder);
 }
 
 bool pdl_sandbox_may_read(const pdl_sandbox *s, const char *path) {

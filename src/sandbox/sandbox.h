@@ -61,8 +61,9 @@ const char *pdl_sandbox_key(const pdl_sandbox *s);
 const char **pdl_sandbox_argv(const pdl_sandbox *s, const char *const *argv);
 const char *const *pdl_sandbox_env(const pdl_sandbox *s); /* NULL-terminated "NAME=value" */
 
-/* Is path the folder or in it? Both as realpath() gives them. */
-bool pdl_path_is_under(const char *path, const char *folder);
+/* Is path written as one below folder, and is it there once links are followed, or would be? Not
+ * below "/", nor a folder that does not exist. */
+bool pdl_path_stays_in(const char *path, const char *folder);
 
 /* Deputy: may confined code read, write this path, reach this address through the engine? */
 bool pdl_sandbox_may_read(const pdl_sandbox *s, const char *path);

@@ -43,6 +43,8 @@ typedef struct pdl_profile_source {
 /* Adds what a dict says. Error: schema, with all that is wrong. */
 bool pdl_profile_read(sandbox_profile *p, pdl_vref given, const pdl_profile_source *from,
                       pdl_err *err);
+/* Is path the folder or in it? Both as realpath() gives them. */
+bool pdl_path_is_under(const char *path, const char *folder);
 
 /* What of a folder must not be seen, and what must not be changed. False: too many entries. */
 typedef struct walk_result {

@@ -3,6 +3,7 @@ SPDX-License-Identifier: Apache-2.0
 """
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -48,6 +49,7 @@ def program(text):
 READ_IT = {"readit": {"function": {"p": "string"}, "return": {"read": "${ p }"}}}
 OBJECT = python("class A:\n    def m(self):\n        try: return open('../home/s.txt').read()\n        except OSError: return 'hidden'\nresult = A()", **{"def": "o"})
 OPEN = "try: result = open('../home/s.txt').read().strip()\nexcept OSError: result = 'hidden'"
+LIBRARY = {"PDL_PATH": "../library"}
 CAUGHT = {"fallback": "${ pdl_error.kind }: ${ pdl_error.message }"}
 
 # name, arguments, program, texts of the output, texts that are not in it
@@ -98,9 +100,21 @@ BLOCKS = (
     ("a program with a command", ["--sandbox"], program("lang: command\nargs: [cat, ../home/s.txt]"), ["no: "], ["secret"]),
     ("a program with a profile", ["--sandbox"], program("sandbox: {read: [../home]}\nlang: command\nargs: [cat, ../home/s.txt]"), ["may only take away"],
      ["secret"]),
-    ("a program that includes", ["--sandbox"], program("include: ../home/p.pdl"), ["does not let it read"], ["secret"]),
-    ("a program that imports", ["--sandbox"], program("defs: {m: {import: ../home/p}}\ndata: secret"), ["does not let it read"], ["secret"]),
+    ("a program that includes", ["--sandbox"], program("include: ../home/p.pdl"), ["file ../home/p.pdl not found"], ["secret"]),
+    ("a program that includes what does not exist", ["--sandbox"], program("include: ../home/q.pdl"), ["file ../home/q.pdl not found"],
+     []),
+    ("a program that includes by another way", ["--sandbox"], program("include: ${ 'x' }/../../home/p.pdl"), ["not found"], ["secret"]),
+    ("a program that imports", ["--sandbox"], program("defs: {m: {import: ../home/p}}\ndata: secret"), ["file ../home/p.pdl not found"], ["secret"]),
     ("a program that imports the library", ["--sandbox"], program("defs: {m: {import: lib/cot}}\ntext: fine"), ["fine"], []),
+    ("a library of the user's", ["--sandbox"], program("defs: {m: {import: tools/mine}}\nget: m.v"), ["mine"], ["no: "], LIBRARY),
+    ("what is no program in its folder", ["--sandbox"], program("include: ../library/notes.txt"), ["not found"], ["secret"], LIBRARY),
+    ("a file with keys in it", ["--sandbox"], program("include: ../library/.env"), ["not found"], ["secret"], LIBRARY),
+    ("a link in it that leads out", ["--sandbox"], program("defs: {m: {import: tools/away}}\nget: m"), ["not found"], ["secret"], LIBRARY),
+    ("a way out of it", ["--sandbox"], program("defs: {m: {import: tools/../../home/p}}\nget: m"), ["not found"], ["secret"], LIBRARY),
+    ("a library that code may write", ["--sandbox=lib.yaml"],
+     {"text": [{"lang": "command", "args": ["sh", "-c", "rm ../library/tools/mine.pdl; ln -s ../../home/p.pdl ../library/tools/mine.pdl"]},
+               {**program("defs: {m: {import: tools/mine}}\nget: m")}, {"defs": {"m": {"import": "tools/mine"}}, "text": "${ m }", **CAUGHT}]},
+     ["no: ", "leads out of the folder"], ["secret"], LIBRARY),
     ("a program that writes", ["--sandbox"], program("defs: {a: {aggregator: {file: ../home/new.txt}}}\ntext: x\ncontribute: [a]"),
      ["does not let it write"], []),
     ("a program with an address", ["--sandbox"], program("model: openai/x\ninput: hi\nparameters: {api_base: 'http://127.0.0.1:9/v1', api_key: a}"),
@@ -157,6 +171,8 @@ BLOCKS = (
 def lay_out(root):
     files = {"prog/beside.txt": "beside\n", "prog/.env": "k=1\n", "home/s.txt": "secret\n", "home/p.pdl": "data: secret\n", "shown/a.txt": "shown\n",
              "prog/s.yaml": "read: [../shown]\nwrite: [out]\nenv: [COLOR]\nnet: ['*.example.org']\n", "prog/net.yaml": "net: ['127.0.0.1:9']\n",
+             "prog/lib.yaml": "write: [../library]\n", "library/tools/mine.pdl": "defs: {v: mine}\n", "library/notes.txt": "data: secret\n",
+             "library/.env": "data: secret\n",
              "prog/inner.pdl": json.dumps(cat("../home/s.txt")), "prog/pol/user.yaml": "policy: 1\nsandbox: {read: [../../shown]}\notherwise: allow\n",
              "prog/pol/bad.yaml": "policy: 1\nsandbox: {proceses: 3}\notherwise: allow\n"}
     for name, text in files.items():
@@ -165,25 +181,26 @@ def lay_out(root):
     (root / "prog/out").mkdir()
     (root / "prog/link.txt").symlink_to("../home/s.txt")
     (root / "prog/into").symlink_to("out/target")
+    (root / "library/tools/away.pdl").symlink_to("../../home/p.pdl")
 
 
-def run(root, args, text, env):
+def run(root, args, text, env, command=PDL):
     (root / "prog/a.pdl").write_text(json.dumps(text))
     e = {**os.environ, "COLOR": "red", **env}
     for name in ("PDL_SANDBOX", "PDL_POLICY"):
         e.pop(name, None)
-    r = subprocess.run([PDL, *args, "a.pdl"], cwd=root / "prog", env=e, capture_output=True, text=True, timeout=120)
+    r = subprocess.run([command, *args, "a.pdl"], cwd=root / "prog", env=e, capture_output=True, text=True, timeout=120)
     return r.stdout + r.stderr
 
 
 def blocks():
     for strength, env, more in strengths():
-        for name, args, text, want, never in BLOCKS:
+        for name, args, text, want, never, *variables in BLOCKS:
             if strength == "process" and any(a.startswith("--sandbox=") for a in args):
                 continue  # net:, and links in a folder with start files, need namespaces
             with tempfile.TemporaryDirectory(prefix="pdl-trust-") as d:
                 lay_out(Path(d))
-                out = run(Path(d), args + more[1:], text, env)
+                out = run(Path(d), args + more[1:], text, {**env, **(variables[0] if variables else {})})
                 kept = (Path(d) / "home/s.txt").read_text() == "secret\n" and not (Path(d) / "home/new.txt").exists()
             note(all(w in out for w in want) and not any(w in out for w in never) and kept, f"{strength}: {name}", repr(out)[-700:])
 
@@ -208,8 +225,23 @@ def servers():
             note(want in out, f"{strength}: tool server, {name}", repr(out)[-600:])
 
 
+def installed_at_home():
+    """The command in ~/bin: its library is looked for in ~/lib, and nothing else of the home folder is a library."""
+    for strength, env, more in strengths():
+        with tempfile.TemporaryDirectory(prefix="pdl-trust-") as d:
+            lay_out(Path(d))
+            for folder in ("bin", "lib"):
+                (Path(d) / "home" / folder).mkdir()
+            shutil.copy(PDL, Path(d) / "home/bin/pdl")
+            shutil.copy(Path(d) / "home/p.pdl", Path(d) / "home/lib/shared.pdl")
+            for path, want in (("p", "not found"), ("lib/../p", "not found"), ("lib/shared", "secret")):
+                out = run(Path(d), ["--sandbox"] + more[1:], program(f"include: {d}/home/{path}.pdl"), env, Path(d) / "home/bin/pdl")
+                note(want in out and (want == "secret" or "secret" not in out), f"{strength}: the command is in ~/bin, {path}", repr(out)[-700:])
+
+
 if __name__ == "__main__":
     blocks()
+    installed_at_home()
     servers()
     print(f"{passed} passed, {failed} failed")
     sys.exit(failed > 0)
