@@ -41,22 +41,29 @@ static void collect_names(const pdl_session *s, name_list *names) {
             *pdl_vec_push(names) = pdl_str_get(pdl_dict_key_at(v, i));
 }
 
-pdl_program *pdl_session_check(const pdl_session *s, const pdl_program *p) {
-    name_list names = {0};
-    pdl_finder finder = {.file = s->opt.file};
+pdl_program *pdl_session_check_with(const pdl_session *s, const pdl_program *p, pdl_str file,
+                                    const pdl_check_inputs *inputs) {
+    pdl_finder finder = {.file = file};
     bool ok;
     if (!p->main || !p->source) return NULL; /* made from values: there are no places to report */
     pdl_program *own = pdl_program_new();
     pdl_program_load(own, p->source->name, p->source->text, &ok);
-    collect_names(s, &names);
     finder.path = pdl_session_path(s, &finder.n_path);
     if (ok)
         pdl_program_check(own, &(pdl_check_options){.open = pdl_find_open,
                                                     .user = &finder,
-                                                    .names = names.p,
-                                                    .n_names = names.n,
+                                                    .names = inputs->names,
+                                                    .n_names = inputs->n_names,
                                                     .levels = s->opt.levels,
-                                                    .closed = true});
+                                                    .closed = inputs->closed});
+    return own;
+}
+
+pdl_program *pdl_session_check(const pdl_session *s, const pdl_program *p) {
+    name_list names = {0};
+    collect_names(s, &names);
+    pdl_program *own = pdl_session_check_with(s, p, s->opt.file,
+                                              &(pdl_check_inputs){names.p, names.n, .closed = true});
     pdl_vec_fini(&names);
     return own;
 }

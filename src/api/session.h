@@ -85,6 +85,15 @@ void pdl_session_free(pdl_session *s); /* NULL is fine */
  * diagnostics; NULL: it cannot be checked, since it has no text. */
 pdl_program *pdl_session_check(const pdl_session *s, const pdl_program *p);
 
+/* The same for a program that gets other variables, with these names; closed: and no others. */
+typedef struct pdl_check_inputs {
+    const pdl_str *names;
+    size_t n_names;
+    bool closed;
+} pdl_check_inputs;
+pdl_program *pdl_session_check_with(const pdl_session *s, const pdl_program *p, pdl_str file,
+                                    const pdl_check_inputs *inputs);
+
 /* What a check is told of models; keys: also whether their keys are set. Borrows s. */
 pdl_check_models pdl_session_models(pdl_session *s, bool keys);
 

@@ -53,6 +53,7 @@ static bool explain_row(const pdl_batch_options *o, const pdl_row *row, pdl_batc
                               .prices = o->prices,
                               .cancel = o->cancel,
                               .explain = true};
+    so.path = pdl_session_path(o->session, &so.n_path);
     bool ok = pdl_session_new(&so, &s, err);
     if (ok) {
         pdl_session_use(s, o->program);

@@ -145,6 +145,15 @@ static bool fits_param(pdl_checker *c, const pdl_ty_function *f, uint32_t i, con
     return pdl_ty_may_fit(pdl_checker_arena(c), t, f->block->params.types[i], problem);
 }
 
+/* The span of a keyword, whose name is a part of the expression's source; else that of the call. */
+static pdl_xnode keyword_node(const pdl_infer *in, const pdl_xnode *call, pdl_str name) {
+    const pdl_str source = in->e->source;
+    if (name.p < source.p || name.p + name.n > source.p + source.n)
+        return (pdl_xnode){.start = call->start, .end = call->end};
+    uint32_t at = (uint32_t)(name.p - source.p);
+    return (pdl_xnode){.start = at, .end = at + (uint32_t)name.n};
+}
+
 static const pdl_ty *call_from_expression(pdl_infer *in, const pdl_xnode *x,
                                           const pdl_ty_function *f, const argument_types *args) {
     const pdl_params *p = &f->block->params;
@@ -170,10 +179,13 @@ static const pdl_ty *call_from_expression(pdl_infer *in, const pdl_xnode *x,
     for (size_t k = 0; k < a->n_kw; k++) {
         if (find_param(p, a->kw_names[k]) < p->n || pdl_str_is(a->kw_names[k], "pdl_context"))
             continue;
-        pdl_diag *d = pdl_infer_diag(in, PDL_RULE_argument_unknown, x, "%.*s has no parameter %.*s",
-                                     PDL_FMT(name_of(f)), PDL_FMT(a->kw_names[k]));
+        const pdl_xnode key = keyword_node(in, x, a->kw_names[k]);
+        pdl_diag *d =
+            pdl_infer_diag(in, PDL_RULE_argument_unknown, &key, "%.*s has no parameter %.*s",
+                           PDL_FMT(name_of(f)), PDL_FMT(a->kw_names[k]));
         pdl_checker_soften(d);
-        suggest_param(in->c, d, p, (pdl_loc){0}, a->kw_names[k]);
+        suggest_param(in->c, d, p, pdl_infer_loc(in, &key), a->kw_names[k]);
+        pdl_checker_relate(in->c, d, f->block->head.loc, "the function is defined here");
     }
     pdl_buf_fini(&problem);
     in->c->assumed = in->c->assumed || f->is_assumed;

@@ -8,7 +8,7 @@
 #include "api/session.h"
 #include "base/limits.h"
 #include "base/num.h"
-#include "check/config.h"
+#include "api/config.h"
 #include "cli/options.h"
 #include "io/tty.h"
 
@@ -37,13 +37,17 @@ void pdl_cli_run_limits_fini(run_limits *l);
  * terminal, with --check=warn, or always. */
 void pdl_cli_show_problems(const arguments *a, const pdl_session *s, const pdl_program *p,
                            bool always);
-/* config.c: pdl.toml, PDL_RULES and --rule. c: zero but for its arena; released by fini. Errors:
- * usage, io. */
+/* What pdl.toml, PDL_RULES and --rule say, as pdl_config_read; released by pdl_config_fini. */
 PDL_MUST bool pdl_cli_read_config(const arguments *a, pdl_str file, pdl_check_config *c,
                                   pdl_err *err);
-void pdl_cli_config_fini(pdl_check_config *c);
 /* --check=off or warn: requests go out whatever was found. */
 bool pdl_cli_is_unchecked(const arguments *a);
+/* The same problems as a list of objects, owned. */
+pdl_val pdl_cli_list_problems(const arguments *a, const pdl_session *s, const pdl_program *p);
+/* Prints the problems of a program that is about to be served. False: every request would meet one
+ * of them, and nobody asked to serve it nevertheless. */
+bool pdl_cli_passes(const arguments *a, const pdl_session *s, const pdl_program *p,
+                    const pdl_check_inputs *inputs);
 
 /* durable.c: durable runs of the command. */
 typedef struct lasting {

@@ -345,7 +345,12 @@ static int open_session(batcher *b) {
     b->o.cancel = o.cancel;
     b->o.dir = o.dir;
     o.budget = NULL; /* one for all rows */
-    bool ok = pdl_cli_read_data(a, &vars, &err);
+    pdl_check_config config = {.arena = pdl_arena_make()};
+    bool ok = pdl_cli_read_data(a, &vars, &err) &&
+              pdl_config_read(a->files.p[0], &config, &err);
+    o.levels = config.levels;
+    o.path = config.import.p;
+    o.n_path = config.import.n;
     b->o.variables = vars;
     ok = ok && pdl_session_new(&o, &b->session, &err);
     code = ok ? run_program(b) : err.kind == PDL_E_usage ? 2 : 1;
@@ -353,6 +358,7 @@ static int open_session(batcher *b) {
     pdl_err_fini(&err);
     pdl_session_free(b->session);
     pdl_batch_provider_free(b->o.provider);
+    pdl_config_fini(&config);
     if (!pdl_is_absent(vars)) pdl_drop(vars);
     pdl_cli_run_limits_fini(&limits);
     return code;

@@ -197,7 +197,7 @@ int pdl_cli_cmd_check(const arguments *a) {
     }
     pdl_vec_fini(&c.names);
     pdl_python_checker_fini(&c.python);
-    pdl_cli_config_fini(&c.config);
+    pdl_config_fini(&c.config);
     if (!pdl_is_absent(vars)) pdl_drop(vars);
     pdl_session_free(s);
     return c.code ? c.code : !ok || c.failed ? 1 : 0;

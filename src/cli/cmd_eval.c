@@ -86,7 +86,12 @@ static int evaluate(evaluator *e) {
     so->cancel = pdl_cli_signal_received();
     e->o.budget = so->budget;
     so->budget = NULL; /* one for all rows */
-    bool ok = pdl_cli_read_data(a, &vars, &err);
+    pdl_check_config config = {.arena = pdl_arena_make()};
+    bool ok = pdl_cli_read_data(a, &vars, &err) &&
+              pdl_config_read(a->files.p[0], &config, &err);
+    so->levels = config.levels;
+    so->path = config.import.p;
+    so->n_path = config.import.n;
     e->o.variables = vars;
     ok = ok && pdl_eval_run(&e->o, &result, &err);
     if (ok)
@@ -96,6 +101,7 @@ static int evaluate(evaluator *e) {
     if (!ok) pdl_cli_print_error(&err, NULL);
     pdl_err_fini(&err);
     pdl_drop(result);
+    pdl_config_fini(&config);
     if (!pdl_is_absent(vars)) pdl_drop(vars);
     pdl_cli_run_limits_fini(&limits);
     return code;

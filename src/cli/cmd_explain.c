@@ -182,10 +182,12 @@ static void put_text(pdl_vref notes, pdl_buf *out) {
 }
 
 /* What was noted, then the error that ended the run, if one did. */
-static int report(const arguments *a, pdl_session *s, pdl_step step) {
+static int report(const arguments *a, pdl_session *s, pdl_step step, pdl_vref problems) {
     pdl_val notes = pdl_session_explained(s);
     pdl_buf out = PDL_BUF;
     if (a->given[OPT_json]) {
+        if (!pdl_is_absent(problems))
+            notes = pdl_dict_putz(notes, "problems", pdl_keep(problems));
         put_json(notes, &out);
         PDL_PUT(&out, "\n");
     } else {
@@ -204,6 +206,7 @@ static int run(const arguments *a, pdl_session *s) {
     pdl_buf text = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
     pdl_err err = {0};
     const pdl_program *p;
+    pdl_val problems = pdl_absent();
     bool ok = pdl_cli_read_program(a->files.p[0], &text, &err);
     if (!ok) {
         pdl_cli_print_error(&err, s);
@@ -213,9 +216,12 @@ static int run(const arguments *a, pdl_session *s) {
         ok = false;
     } else {
         pdl_cli_show_problems(a, s, p, true);
+        if (a->given[OPT_json]) problems = pdl_cli_list_problems(a, s, p);
     }
     pdl_buf_fini(&text);
-    return ok ? report(a, s, pdl_session_run(s)) : 1;
+    int code = ok ? report(a, s, pdl_session_run(s), problems) : 1;
+    if (!pdl_is_absent(problems)) pdl_drop(problems);
+    return code;
 }
 
 int pdl_cli_cmd_explain(const arguments *a) {
@@ -233,13 +239,19 @@ int pdl_cli_cmd_explain(const arguments *a) {
         .explain = true,
         .allow = a->value[OPT_allow],
     };
-    bool ok = pdl_cli_read_data(a, &vars, &err);
+    pdl_check_config config = {.arena = pdl_arena_make()};
+    bool ok = pdl_cli_read_data(a, &vars, &err) &&
+              pdl_cli_read_config(a, a->files.p[0], &config, &err);
+    o.levels = config.levels;
+    o.path = config.import.p;
+    o.n_path = config.import.n;
     o.variables = vars;
     ok = ok && pdl_session_new(&o, &s, &err);
     int code = ok ? run(a, s) : err.kind == PDL_E_usage ? 2 : 1;
     if (!ok) pdl_cli_print_error(&err, NULL);
     pdl_err_fini(&err);
     pdl_session_free(s);
+    pdl_config_fini(&config);
     if (!pdl_is_absent(vars)) pdl_drop(vars);
     return code;
 }

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "cli/cli.h"
+#include "cli/python.h"
 #include "lsp/lsp.h"
 
 #include "base/banned.h"
@@ -23,7 +24,13 @@ int pdl_cli_cmd_lsp(const arguments *a) {
     char *prices = a->given[OPT_prices] ? pdl_str_dup(a->value[OPT_prices]) : NULL;
     o.prices = prices ? prices : pdl_session_env(s, "PDL_PRICES");
     o.path = pdl_session_path(s, &o.n_path);
+    const pdl_check_models models = pdl_session_models(s, false);
+    pdl_python_checker python = {0};
+    o.models = &models;
+    o.python = pdl_python_check;
+    o.python_user = &python;
     int code = pdl_lsp_serve(&o);
+    pdl_python_checker_fini(&python);
     pdl_session_free(s);
     pdl_free(prices);
     return code;

@@ -382,7 +382,7 @@ int pdl_cli_run_lasting(const arguments *a, lasting *l) {
         code = err.kind == PDL_E_usage ? 2 : 1;
         pdl_err_fini(&err);
     }
-    pdl_cli_config_fini(&config);
+    pdl_config_fini(&config);
     if (PDL_POOLS && !l) pdl_leak_on_exit(); /* other builds look for leaks */
     pdl_cli_show_live_fini(&r.show);
     pdl_session_free(r.session);

@@ -99,6 +99,25 @@ static bool load_all(server *v) {
     return ok;
 }
 
+/* The programs as requests find them; an error that every request would meet is found here. */
+static bool check_all(const server *v, pdl_vref vars) {
+    static const char *const every[] = {"pdl_args", "messages", "question",
+                                        "request",  "max_tokens", "stop"};
+    PDL_VEC(pdl_str) names = {0};
+    bool ok = true;
+    for (size_t i = 0; i < sizeof every / sizeof every[0]; i++)
+        *pdl_vec_push(&names) = pdl_str_of(every[i]);
+    for (size_t i = 0; pdl_is_dict(vars) && i < pdl_dict_len(vars); i++)
+        if (pdl_is_str(pdl_dict_key_at(vars, i)))
+            *pdl_vec_push(&names) = pdl_str_get(pdl_dict_key_at(vars, i));
+    const pdl_check_inputs inputs = {names.p, names.n, .closed = false};
+    for (size_t i = 0; i < v->models.n; i++)
+        ok = pdl_cli_passes(v->a, v->session, v->models.p[i].program, &inputs) && ok;
+    pdl_vec_fini(&names);
+    if (!ok) pdl_cli_note("pdl: error: every request would fail; --check=warn serves nevertheless");
+    return ok;
+}
+
 /* --- options ---------------------------------------------------------------------------------- */
 
 /* A whole number from least to most; the default where the option is not given. */
@@ -281,7 +300,7 @@ static int start(server *v, pdl_vref vars, const pdl_debug *debug) {
         pdl_err_fini(&err);
         return code;
     }
-    if (!load_all(v) || !open_log(v)) return 1;
+    if (!load_all(v) || !check_all(v, vars) || !open_log(v)) return 1;
     if (v->a->given[OPT_durable] && !open_journal(v, &err)) {
         pdl_cli_print_error(&err, v->session);
         int code = err.kind == PDL_E_usage ? 2 : 1;
@@ -379,7 +398,14 @@ int pdl_cli_cmd_serve(const arguments *a) {
     int code = pdl_cli_run_limits_read(a, &limits, &o);
     if (code) return code;
     v.host = pdl_str_dup(a->given[OPT_host] ? a->value[OPT_host] : PDL_STR("127.0.0.1"));
-    if (pdl_cli_read_data(a, &vars, &err) && pdl_session_new(&o, &v.session, &err)) {
+    pdl_check_config config = {.arena = pdl_arena_make()};
+    bool ok = pdl_cli_read_data(a, &vars, &err) &&
+              pdl_cli_read_config(a, a->files.p[0], &config, &err);
+    o.levels = config.levels;
+    o.path = config.import.p;
+    o.n_path = config.import.n;
+    o.unchecked = pdl_cli_is_unchecked(a);
+    if (ok && pdl_session_new(&o, &v.session, &err)) {
         code = start(&v, vars, &debug);
     } else {
         pdl_cli_print_error(&err, v.session);
@@ -387,6 +413,7 @@ int pdl_cli_cmd_serve(const arguments *a) {
         pdl_err_fini(&err);
     }
     release(&v);
+    pdl_config_fini(&config);
     pdl_cli_run_limits_fini(&limits);
     if (!pdl_is_absent(vars)) pdl_drop(vars);
     PDL_TRACE(o.debug, mem, "%zu objects are alive", pdl_live_objects());

@@ -320,6 +320,7 @@ static const opt_id explain_options[] = {
     OPT_stream,
     OPT_prices,
     OPT_check_run,
+    OPT_rule,
     OPT_COUNT,
 };
 static const opt_id serve_options[] = {
@@ -352,6 +353,8 @@ static const opt_id serve_options[] = {
     OPT_provisional,
     OPT_again,
     OPT_take_over,
+    OPT_check_run,
+    OPT_rule,
     OPT_COUNT,
 };
 static const opt_id view_options[] = {

@@ -10,21 +10,57 @@
 
 #include "base/banned.h"
 
-void pdl_cli_show_problems(const arguments *a, const pdl_session *s, const pdl_program *p,
-                           bool always) {
-    bool asked = a->given[OPT_check_run];
-    bool warn = asked && pdl_str_is(a->value[OPT_check_run], "warn");
-    bool off = asked && pdl_str_is(a->value[OPT_check_run], "off");
-    if (off || (!warn && !always && !pdl_tty_is(2))) return;
-    pdl_program *checked = pdl_session_check(s, p);
+static bool is_off(const arguments *a) {
+    return a->given[OPT_check_run] && pdl_str_is(a->value[OPT_check_run], "off");
+}
+
+/* Which of them a person gets to see: not what --strict asks for. */
+static void print(const pdl_program *checked, const pdl_session *s, pdl_str file) {
     pdl_check_report r = {.form = PDL_REPORT_TEXT};
     pdl_buf out = PDL_BUF;
-    for (size_t i = 0; checked && i < checked->diags.n; i++)
+    for (size_t i = 0; i < checked->diags.n; i++)
         if (!checked->diags.p[i].reference_only)
-            pdl_report_add(&r, &checked->diags.p[i], a->files.p[0], &out);
+            pdl_report_add(&r, &checked->diags.p[i], file, &out);
     if (out.len) pdl_cli_put_stderr(pdl_buf_str(&out), s);
     pdl_buf_fini(&out);
+}
+
+void pdl_cli_show_problems(const arguments *a, const pdl_session *s, const pdl_program *p,
+                           bool always) {
+    bool warn = a->given[OPT_check_run] && pdl_str_is(a->value[OPT_check_run], "warn");
+    if (is_off(a) || (!warn && !always && !pdl_tty_is(2))) return;
+    pdl_program *checked = pdl_session_check(s, p);
+    if (checked) print(checked, s, a->files.p[0]);
     pdl_program_drop(checked);
+}
+
+pdl_val pdl_cli_list_problems(const arguments *a, const pdl_session *s, const pdl_program *p) {
+    pdl_val list = pdl_list_new(4);
+    pdl_program *checked = is_off(a) ? NULL : pdl_session_check(s, p);
+    for (size_t i = 0; checked && i < checked->diags.n; i++)
+        if (!checked->diags.p[i].reference_only)
+            list =
+                pdl_list_push(list, pdl_report_value(&checked->diags.p[i], a->files.p[0], true));
+    pdl_program_drop(checked);
+    return list;
+}
+
+bool pdl_cli_passes(const arguments *a, const pdl_session *s, const pdl_program *p,
+                    const pdl_check_inputs *inputs) {
+    if (is_off(a)) return true;
+    pdl_program *checked = pdl_session_check_with(s, p, p->source->name, inputs);
+    bool certain = checked && pdl_program_certain_error(checked);
+    if (checked) print(checked, s, p->source->name);
+    pdl_program_drop(checked);
+    return !certain || pdl_cli_is_unchecked(a);
+}
+
+bool pdl_cli_read_config(const arguments *a, pdl_str file, pdl_check_config *c, pdl_err *err) {
+    if (!pdl_config_read(file, c, err)) return false;
+    for (size_t i = 0; i < a->values.n; i++)
+        if (a->values.p[i].id == OPT_rule && !pdl_check_config_rules(c, a->values.p[i].value, err))
+            return false;
+    return true;
 }
 
 bool pdl_cli_is_unchecked(const arguments *a) {

@@ -9,11 +9,15 @@
 #include "check/check.h"
 #include "io/proc.h"
 
+enum { PDL_PYTHON_FINE = 512 };
+
 /* A Python that compiles and never runs anything. All-zero: it was not needed yet. */
 typedef struct pdl_python_checker {
     pdl_loop *loop;
     pdl_proc *proc;
     pdl_buf out;
+    /* Hashes of texts that compile: an editor asks for the same ones after each key. */
+    uint64_t fine[PDL_PYTHON_FINE];
     bool ended, missing;
 } pdl_python_checker;
 

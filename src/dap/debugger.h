@@ -5,6 +5,7 @@
 #ifndef PDL_DAP_DEBUGGER_H
 #define PDL_DAP_DEBUGGER_H
 
+#include "api/config.h"
 #include "api/session.h"
 #include "base/intern.h"
 #include "base/vec.h"
@@ -47,6 +48,7 @@ typedef struct debugger {
     pdl_val wanted; /* the launch request that waits for configurationDone; or absent */
     bool configured, no_debug;
     pdl_session *session;
+    pdl_check_config config; /* of the program; the session borrows it */
     pdl_interner *names;
     volatile sig_atomic_t cancel;
     int input; /* write end of the program's standard input */

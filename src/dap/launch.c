@@ -86,7 +86,13 @@ static int run_program(debugger *g, pdl_err *err) {
         .names = g->names,
         .cancel = &g->cancel,
     };
-    if (pdl_file_read(g->program_path, &text, err) && pdl_session_new(&o, &g->session, err)) {
+    g->config = (pdl_check_config){.arena = pdl_arena_make()};
+    bool ok = pdl_config_read(path, &g->config, err);
+    o.levels = g->config.levels;
+    o.path = g->config.import.p;
+    o.n_path = g->config.import.n;
+    if (ok && pdl_file_read(g->program_path, &text, err) &&
+        pdl_session_new(&o, &g->session, err)) {
         if (pdl_session_load(g->session, pdl_buf_str(&text), &p))
             code = run_loaded(g);
         else
@@ -108,6 +114,7 @@ void pdl_dap_run(debugger *g) {
     g->last_result = pdl_absent();
     pdl_session_free(g->session);
     g->session = NULL;
+    pdl_config_fini(&g->config);
     pdl_drop(m);
     g->wanted = pdl_absent();
     pdl_dap_event(g, "exited", pdl_dict_putz(pdl_dict_new(1), "exitCode", pdl_int(code)));

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <sys/stat.h>
 
+#include "api/config.h"
 #include "api/hooks.h"
 #include "base/limits.h"
 #include "base/sort.h"
@@ -259,7 +260,12 @@ static bool run_session(test *t, pdl_str text, pdl_cancel_flag *cancel, pdl_err 
                              .hooks = hooks,
                              .n_hooks = path.len ? 0 : sizeof hooks / sizeof *hooks,
                              .cancel = cancel};
-    bool ok = pdl_session_new(&o, &s, err);
+    pdl_check_config config = {.arena = pdl_arena_make()};
+    bool ok = pdl_config_read(t->program, &config, err);
+    o.levels = config.levels;
+    o.path = config.import.p;
+    o.n_path = config.import.n;
+    ok = ok && pdl_session_new(&o, &s, err);
     if (ok) {
         if (pdl_session_load(s, text, &p))
             check(t, s, pdl_session_run(s));
@@ -268,6 +274,7 @@ static bool run_session(test *t, pdl_str text, pdl_cancel_flag *cancel, pdl_err 
                              PDL_FMT(t->program));
         pdl_session_free(s);
     }
+    pdl_config_fini(&config);
     pdl_buf_fini(&path);
     return ok;
 }

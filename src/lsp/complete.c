@@ -336,8 +336,9 @@ static void add_files(lsp_completer *c, const lsp_spot *p) {
     size_t slash = pdl_str_rfind(typed, PDL_STR("/"));
     pdl_str folder = pdl_str_sub(typed, 0, slash == PDL_NOT_FOUND ? 0 : slash + 1);
     if (c->d->is_file) list_files(c, pdl_file_folder(pdl_str_of(c->d->key)), folder, import);
-    for (size_t i = 0; import && i < c->s->opt.n_path; i++)
-        list_files(c, c->s->opt.path[i], folder, import);
+    size_t n;
+    const pdl_str *path = pdl_lsp_path(c->s, c->d, &n);
+    for (size_t i = 0; import && i < n; i++) list_files(c, path[i], folder, import);
 }
 
 /* Functions in scope, as expressions. */

@@ -58,6 +58,10 @@ static pdl_program *check(pdl_lsp *s, lsp_doc *d) {
                                                   .user = &opener,
                                                   .names = &every_run,
                                                   .n_names = 1,
+                                                  .levels = pdl_lsp_levels(s, d),
+                                                  .models = s->opt.models,
+                                                  .python = s->opt.python,
+                                                  .python_user = s->opt.python_user,
                                                   .watch = &watch});
     pdl_drop(d->types);
     d->types = types.types;

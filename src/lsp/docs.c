@@ -177,6 +177,7 @@ void pdl_lsp_docs_free(pdl_lsp *s) {
         pdl_free(d->key);
         pdl_free(d);
     }
+    pdl_lsp_configs_forget(s);
     pdl_vec_fini(&s->docs);
     pdl_map_fini(&s->by_key);
 }
@@ -233,8 +234,11 @@ static void join(pdl_str folder, pdl_str path, bool import, pdl_buf *out) {
 static bool folder_at(const lsp_opener *o, pdl_str from, bool import, size_t i, pdl_str *out) {
     if (i == 0) *out = pdl_file_folder(pdl_str_of(o->main->key));
     if (i == 1) *out = pdl_file_folder(from);
-    if (i >= 2 && (!import || i - 2 >= o->s->opt.n_path)) return false;
-    if (i >= 2) *out = o->s->opt.path[i - 2];
+    if (i < 2) return true;
+    size_t n;
+    const pdl_str *path = pdl_lsp_path(o->s, o->main, &n);
+    if (!import || i - 2 >= n) return false;
+    *out = path[i - 2];
     return true;
 }
 
@@ -256,7 +260,8 @@ static lsp_doc *find_open(const lsp_opener *o, pdl_str from, pdl_str path, bool 
 bool pdl_lsp_open_source(void *user, pdl_str from, pdl_str path, bool import, pdl_buf *name,
                          pdl_buf *bytes, pdl_err *err) {
     const lsp_opener *o = user;
-    pdl_finder f = {pdl_str_of(o->main->key), o->s->opt.path, o->s->opt.n_path};
+    pdl_finder f = {.file = pdl_str_of(o->main->key)};
+    f.path = pdl_lsp_path(o->s, o->main, &f.n_path);
     const lsp_doc *d = find_open(o, from, path, import);
     if (!d) return pdl_find_open(&f, from, path, import, name, bytes, err);
     pdl_buf_put(name, pdl_str_of(d->key));

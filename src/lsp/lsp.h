@@ -13,6 +13,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "check/check.h"
 
 typedef struct pdl_lsp pdl_lsp;
 
@@ -27,6 +28,10 @@ typedef struct pdl_lsp_options {
     /* Appends text without the keys of the environment: for what is shown of runs. May be NULL. */
     void (*redact)(void *user, pdl_str text, pdl_buf *out);
     void *redact_user;
+    /* As in pdl_check_options; NULL: not looked at. */
+    const pdl_check_models *models;
+    bool (*python)(void *user, pdl_str code, pdl_python_fault *fault);
+    void *python_user;
 } pdl_lsp_options;
 
 pdl_lsp *pdl_lsp_new(const pdl_lsp_options *options);

@@ -169,7 +169,7 @@ static pdl_val on_initialize(pdl_lsp *s, pdl_vref params) {
 static pdl_val on_initialized(pdl_lsp *s, pdl_vref params) {
     (void)params;
     if (!s->has_watch) return pdl_null();
-    pdl_val w = pdl_dict_putz(pdl_dict_new(1), "globPattern", pdl_textz("**/*.pdl"));
+    pdl_val w = pdl_dict_putz(pdl_dict_new(1), "globPattern", pdl_textz("**/{*.pdl,pdl.toml}"));
     pdl_val o = pdl_dict_putz(pdl_dict_new(1), "watchers", pdl_list_push(pdl_list_new(1), w));
     pdl_val r = pdl_dict_putz(pdl_dict_new(3), "id", pdl_textz("pdl-files"));
     r = pdl_dict_putz(r, "method", pdl_textz("workspace/didChangeWatchedFiles"));
@@ -213,6 +213,7 @@ static pdl_val on_open(pdl_lsp *s, pdl_vref params) {
     pdl_vref item = pdl_lsp_get(params, "textDocument");
     pdl_str uri = pdl_lsp_get_str(item, "uri");
     if (!uri.n) return pdl_null();
+    pdl_lsp_configs_forget(s);
     lsp_doc *d = pdl_lsp_doc_add(s, uri);
     pdl_free(d->uri);
     d->uri = pdl_str_dup(uri);
@@ -257,11 +258,23 @@ static pdl_val on_close(pdl_lsp *s, pdl_vref params) {
     return pdl_null();
 }
 
+/* Every open program may show other problems now. */
+static void config_is_changed(pdl_lsp *s) {
+    pdl_lsp_configs_forget(s);
+    s->revision++;
+    for (size_t i = 0; i < s->docs.n; i++)
+        if (s->docs.p[i]->open) s->docs.p[i]->due = true;
+}
+
 static pdl_val on_watched(pdl_lsp *s, pdl_vref params) {
     pdl_vref changes = pdl_lsp_get(params, "changes");
     for (size_t i = 0; pdl_is_list(changes) && i < pdl_list_len(changes); i++) {
         pdl_vref c = pdl_list_at(changes, i);
         pdl_str uri = pdl_lsp_get_str(c, "uri");
+        if (pdl_str_ends(uri, PDL_STR("/pdl.toml"))) {
+            config_is_changed(s);
+            continue;
+        }
         lsp_doc *d = uri.n ? pdl_lsp_doc_add(s, uri) : NULL;
         if (!d || d->open) continue;
         d->gone = pdl_lsp_get_int(c, "type", 2) == 3;

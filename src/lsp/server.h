@@ -34,6 +34,8 @@ struct lsp_doc {
     pdl_val pushed;  /* the list that was pushed last; absent: never */
 };
 
+typedef struct lsp_config lsp_config; /* config.c */
+
 struct pdl_lsp {
     pdl_lsp_options opt;
     enum { LSP_NEW, LSP_READY, LSP_SHUT, LSP_OVER } state;
@@ -45,6 +47,7 @@ struct pdl_lsp {
     size_t queue_head;
     PDL_VEC(lsp_doc *) docs;
     pdl_map by_key;
+    pdl_map configs; /* from folder to lsp_config */
     PDL_VEC(char *) to_scan;     /* folders that are to be searched */
     PDL_VEC(lsp_doc *) to_index; /* files that are to be read */
     size_t n_indexed, n_found;   /* for the report of progress */
@@ -127,6 +130,15 @@ typedef struct lsp_opener {
 } lsp_opener;
 bool pdl_lsp_open_source(void *user, pdl_str from, pdl_str path, bool import, pdl_buf *name,
                          pdl_buf *bytes, pdl_err *err);
+
+/* --- config.c: pdl.toml ------------------------------------------------------------------------ */
+
+/* Levels of rules for a document, and the folders in which its imports are looked for; borrowed
+ * until the next message. */
+const uint8_t *pdl_lsp_levels(pdl_lsp *s, const lsp_doc *d);
+const pdl_str *pdl_lsp_path(pdl_lsp *s, const lsp_doc *d, size_t *n);
+/* They are read again when they are needed. */
+void pdl_lsp_configs_forget(pdl_lsp *s);
 
 /* --- workspace.c: files that are not open ----------------------------------------------------- */
 

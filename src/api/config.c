@@ -1,4 +1,4 @@
-/* config.c -- pdl.toml: levels of rules and folders for imports.
+/* config.c -- see config.h.
  *
  * The nearest one counts, in the folder of the program or above it, up to the root of a work tree
  * of git or the home folder. A file of another user is left out: in a folder that everybody may
@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
+#include "api/config.h"
 #include "io/file.h"
 
 #include "base/banned.h"
@@ -77,17 +77,12 @@ static bool read_file(pdl_str file, pdl_check_config *c, pdl_err *err) {
     return ok;
 }
 
-bool pdl_cli_read_config(const arguments *a, pdl_str file, pdl_check_config *c, pdl_err *err) {
+bool pdl_config_read(pdl_str file, pdl_check_config *c, pdl_err *err) {
     const char *var = getenv("PDL_RULES");
-    if (!read_file(file, c, err)) return false;
-    if (var && !pdl_check_config_rules(c, pdl_str_of(var), err)) return false;
-    for (size_t i = 0; i < a->values.n; i++)
-        if (a->values.p[i].id == OPT_rule && !pdl_check_config_rules(c, a->values.p[i].value, err))
-            return false;
-    return true;
+    return read_file(file, c, err) && (!var || pdl_check_config_rules(c, pdl_str_of(var), err));
 }
 
-void pdl_cli_config_fini(pdl_check_config *c) {
+void pdl_config_fini(pdl_check_config *c) {
     pdl_vec_fini(&c->import);
     pdl_arena_free(c->arena);
     c->arena = NULL;

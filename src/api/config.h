@@ -1,0 +1,15 @@
+/* config.h -- pdl.toml beside a program and PDL_RULES: levels of rules and folders for imports.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_API_CONFIG_H
+#define PDL_API_CONFIG_H
+
+#include "check/config.h"
+
+/* Fills c, which is zero but for its arena, with the nearest pdl.toml of a program and what
+ * PDL_RULES says over it. Errors: usage, io; what was read until then stays in c. */
+PDL_MUST bool pdl_config_read(pdl_str file, pdl_check_config *c, pdl_err *err);
+void pdl_config_fini(pdl_check_config *c); /* with its arena */
+
+#endif
