@@ -4,11 +4,33 @@
  */
 #include "cli/cli.h"
 #include "cli/python.h"
+#include "io/file.h"
 #include "lsp/lsp.h"
 
 #include "base/banned.h"
 
 static void redact(void *user, pdl_str text, pdl_buf *out) { pdl_session_redact(user, text, out); }
+
+/* The folder of the manual, beside the library of a build tree, an extension or an installation;
+ * owned, NULL: it is not there. */
+static char *find_manual(const pdl_session *s) {
+    static const char *const places[] = {"docs/manual", "../doc/libpdl/manual"};
+    size_t n;
+    const pdl_str *path = pdl_session_path(s, &n);
+    pdl_buf b = PDL_BUF;
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < sizeof places / sizeof places[0]; k++) {
+            pdl_buf_clear(&b);
+            pdl_buf_putf(&b, "%.*s/%s/rules.md", PDL_FMT(path[i]), places[k]);
+            if (b.p[0] != '/' || pdl_file_kind_of(pdl_buf_z(&b)) != PDL_FILE_REGULAR) continue;
+            pdl_buf_cut(&b, b.len - (sizeof "/rules.md" - 1));
+            char *found = pdl_str_dup(pdl_buf_str(&b));
+            pdl_buf_fini(&b);
+            return found;
+        }
+    pdl_buf_fini(&b);
+    return NULL;
+}
 
 int pdl_cli_cmd_lsp(const arguments *a) {
     pdl_session *s = NULL;
@@ -26,12 +48,15 @@ int pdl_cli_cmd_lsp(const arguments *a) {
     o.path = pdl_session_path(s, &o.n_path);
     const pdl_check_models models = pdl_session_models(s, false);
     pdl_python_checker python = {0};
+    char *manual = find_manual(s);
+    o.manual = manual;
     o.models = &models;
     o.python = pdl_python_check;
     o.python_user = &python;
     int code = pdl_lsp_serve(&o);
     pdl_python_checker_fini(&python);
     pdl_session_free(s);
+    pdl_free(manual);
     pdl_free(prices);
     return code;
 }

@@ -109,6 +109,18 @@ static bool is_here(const lsp_doc *doc, pdl_loc loc) {
     return loc.src && pdl_str_is(loc.src->name, doc->key);
 }
 
+/* The rule's heading in the manual. */
+static pdl_val put_page(const pdl_lsp *s, const pdl_diag *d, pdl_val v) {
+    pdl_buf path = PDL_BUF, uri = PDL_BUF;
+    pdl_buf_putf(&path, "%s/rules.md", s->opt.manual);
+    pdl_lsp_path_uri(pdl_buf_str(&path), &uri);
+    pdl_buf_putf(&uri, "#%s", d->code);
+    pdl_val page = pdl_dict_putz(pdl_dict_new(1), "href", pdl_text(pdl_buf_str(&uri)));
+    pdl_buf_fini(&path);
+    pdl_buf_fini(&uri);
+    return pdl_dict_putz(v, "codeDescription", page);
+}
+
 static pdl_val put_diag(pdl_lsp *s, const lsp_doc *doc, const pdl_diag *d) {
     pdl_loc at = d->mark.src ? d->mark : d->loc;
     if (!is_here(doc, at) && is_here(doc, d->loc)) at = d->loc;
@@ -117,6 +129,7 @@ static pdl_val put_diag(pdl_lsp *s, const lsp_doc *doc, const pdl_diag *d) {
     pdl_val v = pdl_dict_putz(pdl_dict_new(8), "range", pdl_lsp_put_range(range));
     v = pdl_dict_putz(v, "severity", pdl_int(d->severity == PDL_DIAG_ERROR ? 1 : 2));
     v = pdl_dict_putz(v, "code", pdl_textz(d->code));
+    if (s->has_code_links && s->opt.manual) v = put_page(s, d, v);
     v = pdl_dict_putz(v, "source", pdl_textz("pdl"));
     v = pdl_dict_putz(v, "message", put_message(s, d));
     if (d->n_related) v = pdl_dict_putz(v, "relatedInformation", put_related(s, doc, d));

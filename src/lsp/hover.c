@@ -32,6 +32,20 @@ static void about(hoverer *h, const pdl_node *n) {
     h->range = pdl_lsp_text_range(&h->d->text, n->start, n->end);
 }
 
+/* A link to the manual, where it is installed and the client shows links. */
+static void put_link(hoverer *h, const char *page, const char *heading) {
+    pdl_buf path = PDL_BUF;
+    if (!h->s->opt.manual || !h->s->has_markdown) return;
+    pdl_buf_putf(&path, "%s/%s", h->s->opt.manual, page);
+    PDL_PUT(&h->text, "\n\n[Manual](");
+    pdl_lsp_path_uri(pdl_buf_str(&path), &h->text);
+    pdl_buf_fini(&path);
+    pdl_buf_putc(&h->text, '#');
+    for (const char *p = heading; *p; p++)
+        pdl_buf_putc(&h->text, *p == ' ' ? '-' : *p >= 'A' && *p <= 'Z' ? (char)(*p | 32) : *p);
+    pdl_buf_putc(&h->text, ')');
+}
+
 /* --- variables -------------------------------------------------------------------------------- */
 
 static bool hover_variable(hoverer *h) {
@@ -61,14 +75,16 @@ typedef struct native_at {
     const pdl_expr *e;
     size_t at; /* in the text of e */
     const pdl_native *row;
-    const char *title;
+    const char *title, *heading; /* what it is; of its table in the manual */
     size_t from, to;
 } native_at;
 
-static void found(native_at *n, const pdl_native *row, const char *title, size_t from, size_t to) {
+static void found(native_at *n, const pdl_native *row, const char *title, const char *heading,
+                  size_t from, size_t to) {
     if (!row) return;
     n->row = row;
     n->title = title;
+    n->heading = heading;
     n->from = from;
     n->to = to;
 }
@@ -98,14 +114,14 @@ static void on_xnode(void *user, const pdl_xnode *x) {
         if (n->at < from || n->at > from + name.n) return;
         bool filter = x->kind == PDL_X_FILTER;
         found(n, filter ? pdl_filter_find(name) : pdl_test_find(name), filter ? "filter" : "test",
-              from, from + name.n);
+              filter ? "Filters" : "Tests", from, from + name.n);
     } else if (x->kind == PDL_X_NAME && x->start <= n->at && n->at <= x->end) {
-        found(n, pdl_global_find(x->u.name), "function", x->start, x->end);
+        found(n, pdl_global_find(x->u.name), "function", "Functions", x->start, x->end);
     } else if (x->kind == PDL_X_ATTR) {
         name = x->u.access.name;
         if (n->at + name.n < x->end || n->at > x->end) return;
         const pdl_native *row = find_method(name, &title);
-        found(n, row, title, x->end - name.n, x->end);
+        found(n, row, title, title, x->end - name.n, x->end);
     }
 }
 
@@ -120,6 +136,7 @@ static bool hover_native(hoverer *h, const lsp_spot *p) {
     if (n.e->root) pdl_xnode_each(n.e->root, on_xnode, &n);
     if (n.row && pdl_lsp_spans_find(&spans, n.from, n.to, &from, &to)) {
         pdl_lsp_document_native(n.title, n.row, &h->text);
+        put_link(h, "builtins.md", n.heading);
         h->range = pdl_lsp_text_range(&h->d->text, from, to);
     }
     pdl_lsp_spans_fini(&spans);
@@ -154,6 +171,7 @@ static bool hover_model(hoverer *h, const lsp_spot *p) {
     const pdl_model_param *rows = pdl_model_params(&n);
     PDL_PUT(&h->text, "\n\nParameters:");
     for (size_t i = 0; i < n; i++) pdl_buf_putf(&h->text, "%s `%s`", i ? "," : "", rows[i].name);
+    put_link(h, "../providers.md", "Chat");
     return true;
 }
 
@@ -189,6 +207,11 @@ static bool put_word(hoverer *h, const pdl_word *w) {
     return w != NULL;
 }
 
+static bool put_type_word(hoverer *h, const pdl_word *w) {
+    if (put_word(h, w)) put_link(h, "language.md", "Types");
+    return w != NULL;
+}
+
 static bool hover_record_key(hoverer *h, const lsp_spot *p) {
     size_t n;
     const pdl_record_part *parts = pdl_record_parts(p->up->record, &n);
@@ -211,6 +234,7 @@ static bool hover_parameter(hoverer *h, pdl_str name) {
 static bool hover_block_key(hoverer *h, const lsp_spot *p) {
     if (!p->field) return false;
     pdl_lsp_document_field(p->field, &h->text);
+    put_link(h, "language.md", p->field->kind >= 0 ? "Kinds" : "Fields of every block");
     if (p->role == ROLE_TYPE) hover_spec(h, p->node);
     return true;
 }
@@ -223,7 +247,7 @@ static bool hover_key(hoverer *h, const lsp_spot *p) {
     case ROLE_BLOCKS: return hover_block_key(h, p);
     case ROLE_WORDS: return put_word(h, pdl_word_find(p->up->group, p->key->text));
     case ROLE_PATTERN: return put_word(h, pdl_word_find(PDL_WORDS_PATTERN, p->key->text));
-    case ROLE_TYPE: return put_word(h, pdl_word_find(PDL_WORDS_TYPE_KEY, p->key->text));
+    case ROLE_TYPE: return put_type_word(h, pdl_word_find(PDL_WORDS_TYPE_KEY, p->key->text));
     case ROLE_RECORD: return hover_record_key(h, p);
     case ROLE_PARAMETERS: return hover_parameter(h, p->key->text);
     default: return false;
@@ -249,7 +273,7 @@ static bool hover_value(hoverer *h, const lsp_spot *p) {
     switch ((int)p->role) {
     case ROLE_WORD: return put_word(h, pdl_word_find(p->group, p->node->text));
     case ROLE_TYPE:
-        put_word(h, pdl_word_find(PDL_WORDS_TYPE, p->node->text));
+        put_type_word(h, pdl_word_find(PDL_WORDS_TYPE, p->node->text));
         return hover_spec(h, p->node) || h->text.len > 0;
     case ROLE_MODEL: return hover_model(h, p);
     case ROLE_FILE: return hover_file(h, p);

@@ -24,6 +24,7 @@ typedef struct pdl_lsp_options {
     void *user;
     const pdl_str *path; /* further folders for imports; borrowed */
     size_t n_path;
+    const char *manual; /* folder with the pages of the manual, for links; borrowed; NULL: none */
     const char *prices; /* file with a table of prices, for hover; borrowed; NULL: none */
     /* Appends text without the keys of the environment: for what is shown of runs. May be NULL. */
     void (*redact)(void *user, pdl_str text, pdl_buf *out);

@@ -136,6 +136,8 @@ static void read_client(pdl_lsp *s, pdl_vref caps) {
         pdl_lsp_get_bool(pdl_lsp_get(work, "didChangeWatchedFiles"), "dynamicRegistration");
     s->has_pull_refresh = pdl_lsp_get_bool(pdl_lsp_get(work, "diagnostics"), "refreshSupport");
     s->has_doc_changes = pdl_lsp_get_bool(pdl_lsp_get(work, "workspaceEdit"), "documentChanges");
+    s->has_code_links =
+        pdl_lsp_get_bool(pdl_lsp_get(text, "publishDiagnostics"), "codeDescriptionSupport");
     s->has_snippets = pdl_lsp_get_bool(item, "snippetSupport");
     s->has_markdown =
         has_word(pdl_lsp_get(pdl_lsp_get(text, "hover"), "contentFormat"), "markdown");

@@ -40,7 +40,8 @@ struct pdl_lsp {
     pdl_lsp_options opt;
     enum { LSP_NEW, LSP_READY, LSP_SHUT, LSP_OVER } state;
     bool utf8; /* positions count bytes */
-    bool has_progress, has_watch, has_pull_refresh, has_snippets, has_markdown;
+    bool has_progress, has_watch, has_pull_refresh, has_snippets, has_markdown,
+        has_code_links;
     bool has_doc_changes;   /* workspace edits with versions */
     PDL_VEC(char *) roots;  /* paths */
     PDL_VEC(pdl_val) queue; /* messages received, from queue_head */

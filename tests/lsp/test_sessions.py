@@ -26,12 +26,14 @@ import pathlib
 import re
 import sys
 import tempfile
+from urllib.parse import quote
 
 sys.dont_write_bytecode = True
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 from client import Lsp  # noqa: E402
 
+MANUAL = "file://" + quote(str(HERE.parents[1] / "docs" / "manual"))
 MARK = re.compile("⟦(\\w+)⟧")
 
 
@@ -87,7 +89,17 @@ class Session:
             return [self.shown(x) for x in v]
         if isinstance(v, str) and v.startswith(self.uri("")):
             return "%" + v[len(self.uri("")) + 1:]
-        return v.replace(str(self.root), "$ROOT") if isinstance(v, str) else v
+        if isinstance(v, str):
+            self.check_links(v)
+            return v.replace(MANUAL, "$MANUAL").replace(str(self.root), "$ROOT")
+        return v
+
+    def check_links(self, text):
+        """Links to the manual lead to a heading that is there."""
+        for page, heading in re.findall(re.escape(MANUAL) + r"/([\w./-]+)#([\w-]+)", text):
+            there = (HERE.parents[1] / "docs" / "manual" / page).read_text()
+            if heading not in {re.sub("[^\\w -]", "", h).strip().replace(" ", "-").lower() for h in re.findall("^#+ (.*)", there, re.M)}:
+                self.complain("links", "%s has no heading %s" % (page, heading))
 
     def start(self, capabilities=None):
         if not self.started:
