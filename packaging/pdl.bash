@@ -21,17 +21,17 @@ _pdl() {
     check) words='--help --strict --format --fix --env --rule --data-file --data --policy ' ;;
     fmt) words='--help --check --diff --lines --sort ' ;;
     dump) words='--help --nodes --blocks --expr --types --code --table ' ;;
-    explain) words='--help --data-file --data --allow --json --stream --prices --check ' ;;
+    explain) words='--help --data-file --data --allow --json --stream --prices --check --rule ' ;;
     cache) words='--help --format --older-than --model --all ' ;;
     batch) words='--help --provider-batch --input --output --format --map --data-file --data --types --jobs --on-error --max-errors --limit --sample --unordered --overwrite --retry-errors --changed --allow-files --progress --report --dry-run --cache --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --sandbox --no-sandbox --sandbox-min ' ;;
     eval) words='--help --data --expect --judge --metric --samples --pass --against --json --junit --output --map --limit --data-file --format --types --jobs --cache --timeout --budget --prices --max-rps --max-tokens-per-minute --wire ' ;;
     test) words='--help --junit ' ;;
-    view) words='--help --html --svg --source --open --host --port ' ;;
+    view) words='--help --html --svg --source --open --host --port --view-frame ' ;;
     resume) words='--help --changed --again --skip --rebuild --take-over --only-new --check --data-file --data --stream --trace --sync --park --provisional --output --cache --jobs --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --progress --verbose --otlp --otlp-content --sandbox --no-sandbox --sandbox-min ' ;;
     runs) words='--help --json --keep --redact ' ;;
     answer) words='--help --at ' ;;
     trace) words='--help --format ' ;;
-    serve) words='--help --host --port --token-file --data-file --data --max-requests --max-waiting --request-time --allow-origin --log --mcp --cache --jobs --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --otlp --otlp-content --durable --id --record --sync --provisional --again --take-over ' ;;
+    serve) words='--help --host --port --token-file --data-file --data --max-requests --max-waiting --request-time --allow-origin --log --mcp --cache --jobs --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --otlp --otlp-content --durable --id --record --sync --provisional --again --take-over --check --rule ' ;;
     lsp) words='--help --prices ' ;;
     dap) words='--help ' ;;
     policy) words='--help ' ;;
@@ -42,7 +42,7 @@ _pdl() {
     doctor) words='--help --net --json ' ;;
     schema) words='--help ' ;;
     help) words='--help ' ;;
-    *) words='--help --sandbox --no-sandbox --sandbox-min --data-file --data --eval --stream --trace --record --replay --durable --id --sync --park --provisional --output --cache --jobs --timeout --budget --policy --prices --max-rps --max-tokens-per-minute --wire --view --progress --verbose --check --rule --schema --otlp --otlp-content --version ' ;;
+    *) words='--help --sandbox --no-sandbox --sandbox-min --data-file --data --eval --stream --trace --record --replay --durable --id --sync --park --provisional --output --cache --jobs --timeout --budget --policy --prices --max-rps --max-tokens-per-minute --wire --view --view-frame --progress --verbose --check --rule --schema --otlp --otlp-content --version ' ;;
     esac
     if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W "$words" -- "$cur")); return; fi
     COMPREPLY=($(compgen -f -- "$cur"))
