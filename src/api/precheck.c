@@ -62,8 +62,8 @@ pdl_program *pdl_session_check_with(const pdl_session *s, const pdl_program *p, 
 pdl_program *pdl_session_check(const pdl_session *s, const pdl_program *p) {
     name_list names = {0};
     collect_names(s, &names);
-    pdl_program *own = pdl_session_check_with(s, p, s->opt.file,
-                                              &(pdl_check_inputs){names.p, names.n, .closed = true});
+    const pdl_check_inputs inputs = {names.p, names.n, .closed = true};
+    pdl_program *own = pdl_session_check_with(s, p, s->opt.file, &inputs);
     pdl_vec_fini(&names);
     return own;
 }

@@ -132,7 +132,7 @@ typedef struct lsp_opener {
 bool pdl_lsp_open_source(void *user, pdl_str from, pdl_str path, bool import, pdl_buf *name,
                          pdl_buf *bytes, pdl_err *err);
 
-/* --- config.c: pdl.toml ------------------------------------------------------------------------ */
+/* --- config.c: pdl.toml ----------------------------------------------------------------------- */
 
 /* Levels of rules for a document, and the folders in which its imports are looked for; borrowed
  * until the next message. */
