@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "batch/files.h"
 #include "batch/plan.h"
 #include "batch/provider.h"
 #include "batch/window.h"
@@ -21,8 +22,9 @@
 
 #include "base/banned.h"
 
-/* Rows that are looked at to learn the columns where the table does not name them. */
-enum { MOST_EARLY = 1000 };
+/* Rows that are looked at to learn the columns where the table does not name them; of whose values
+ * the types are learned, as long as they are together no longer than this. */
+enum { MOST_EARLY = 1000, TYPED_ROWS = 32, TYPED_BYTES = 1 << 20 };
 
 typedef struct batch {
     const pdl_batch_options *o;
@@ -152,6 +154,21 @@ static bool look_ahead(batch *b, pdl_err *err) {
     return true;
 }
 
+/* Some rows more, without waiting for them: what columns are is judged by all of these. */
+static bool look_further(batch *b, pdl_err *err) {
+    uint64_t from, now, all;
+    pdl_rows_progress(b->rows, &from, &all);
+    for (now = from; b->window.early.n < TYPED_ROWS && now - from < TYPED_BYTES;) {
+        pdl_row row;
+        pdl_rows_step step = pdl_rows_next(b->rows, false, &row, err);
+        if (step == PDL_ROWS_FAIL) return false;
+        if (step != PDL_ROWS_ROW) return true;
+        *pdl_vec_push(&b->window.early) = row;
+        pdl_rows_progress(b->rows, &now, &all);
+    }
+    return true;
+}
+
 static bool find_columns(batch *b, pdl_err *err) {
     size_t n;
     const pdl_str *columns = pdl_rows_columns(b->rows, &n);
@@ -159,6 +176,10 @@ static bool find_columns(batch *b, pdl_err *err) {
     if (!columns && !look_ahead(b, err)) return false;
     bool any = columns || !pdl_is_absent(b->first);
     if (any && !pdl_batch_plan_check(b->o, b->columns.p, b->columns.n, err)) return false;
+    if (any && (!look_further(b, err) ||
+                !pdl_batch_plan_types(b->o, b->columns.p, b->columns.n, b->window.early.p,
+                                      b->window.early.n, err)))
+        return false;
     for (size_t i = 0; i < b->columns.n; i++) *pdl_vec_push(&b->header) = b->columns.p[i];
     for (size_t i = 0; i < BATCH_OWN_COLUMNS; i++)
         *pdl_vec_push(&b->header) = pdl_str_of(pdl_batch_own_column(i));
@@ -374,7 +395,7 @@ static bool check_input(batch *b, pdl_err *err) {
     if (!pdl_rows_open(&b->o->input, b->o->types, &r, err)) return false;
     bool ok = compare_rows(b, r, &forgot, err);
     pdl_rows_close(r);
-    return ok && (!forgot || rewrite(b, err));
+    return ok && (!forgot || (pdl_batch_files_forget(b->ledger, err) && rewrite(b, err)));
 }
 
 static bool continue_journal(batch *b, pdl_err *err) {
@@ -443,6 +464,7 @@ static bool open_window(batch *b, pdl_err *err) {
             (double)(b->totals->prompt_tokens + b->totals->completion_tokens);
         w->budget->used[PDL_BUDGET_cost] = b->totals->cost;
     }
+    if (b->o->files) pdl_batch_files_begin(b->o->files, b->ledger);
     if (b->o->provider)
         pdl_batch_provider_begin(b->o->provider,
                                  &(pdl_batch_provider_use){.loop = pdl_session_loop(b->o->session),

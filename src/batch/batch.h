@@ -56,6 +56,8 @@ typedef struct pdl_batch_options {
     bool retry_errors;  /* rows that failed are asked again */
     bool reuse_changed; /* of another program or input: what fits is kept */
     bool allow_files;   /* the program may write files */
+    bool keep;          /* the journal keeps the requests to models */
+    struct pdl_batch_files *files; /* looks at the names of files; NULL: nobody does */
     /* Told of what the user should know, a line; and now and then, with tick_ms above 0, how far
      * it is. */
     void (*note)(void *user, const char *text);

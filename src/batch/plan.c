@@ -14,7 +14,8 @@
 /* What a program needs from outside, and what it sets itself. */
 typedef struct batch_names {
     pdl_map needed, optional, set;
-    const pdl_block *reads, *writes; /* a block that reads standard input, or writes a file */
+    /* a block that reads standard input; writes a file; writes one whose name is fixed */
+    const pdl_block *reads, *writes, *same_file;
 } names;
 
 static char mark; /* the value of every name */
@@ -70,8 +71,11 @@ static void collect(void *user, const pdl_block *b) {
         collect_fors(s, PDL_AS(repeat, b)->fors);
     }
     if (b->kind == PDL_BLOCK_read && is_null(PDL_AS(read, b)->path) && !s->reads) s->reads = b;
-    if (b->kind == PDL_BLOCK_aggregator && PDL_AS(aggregator, b)->aggregator->is_file && !s->writes)
-        s->writes = b;
+    if (b->kind == PDL_BLOCK_aggregator && PDL_AS(aggregator, b)->aggregator->is_file) {
+        const pdl_tree *file = PDL_AS(aggregator, b)->aggregator->file;
+        if (!s->writes) s->writes = b;
+        if (!s->same_file && file && file->kind == PDL_TREE_CONST) s->same_file = b;
+    }
     pdl_block_each_child(b, collect, s);
 }
 
@@ -155,6 +159,10 @@ static bool check_effects(const pdl_batch_options *o, const names *s, pdl_err *e
     if (s->reads)
         return pdl_err_set(err, PDL_E_usage, s->reads->loc,
                            "the program reads standard input, which is one for all rows");
+    if (s->same_file && o->allow_files)
+        return pdl_err_set(err, PDL_E_usage, s->same_file->loc,
+                           "the program writes the same file for all rows: the name of the file "
+                           "must be another one for each row, such as 'out_${ id }.txt'");
     if (!s->writes || o->allow_files) return true;
     pdl_err_set(err, PDL_E_usage, s->writes->loc,
                 "the program writes a file, and rows would write it at the same time");

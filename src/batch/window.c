@@ -9,6 +9,7 @@
 
 #include "base/hash.h"
 #include "base/limits.h"
+#include "batch/files.h"
 #include "batch/plan.h"
 #include "batch/provider.h"
 #include "batch/rows_impl.h"
@@ -64,13 +65,18 @@ static bool put_output(const flight *f, const outcome *c, pdl_buf *out, pdl_err 
     return ok;
 }
 
-static void put_facts(const window *w, const outcome *c, pdl_buf *out) {
+static void put_facts(const window *w, const flight *f, const outcome *c, pdl_buf *out) {
     pdl_buf_putf(out,
                  "{\"seq\":%llu,\"calls\":%lld,\"prompt_tokens\":%lld,\"completion_tokens\":%lld",
                  (unsigned long long)w->writer->seq, (long long)c->calls, (long long)c->prompt,
                  (long long)c->completion);
     if (c->cost > 0) pdl_buf_putf(out, ",\"cost\":%.9g", c->cost);
     if (c->kind) pdl_buf_putf(out, ",\"kind\":\"%s\"", c->kind);
+    if (w->o->keep) {
+        PDL_PUT(out, ",\"requests\":[");
+        pdl_session_redact(w->o->session, pdl_buf_str(&f->requests), out);
+        PDL_PUT(out, "]");
+    }
     pdl_buf_putc(out, '}');
 }
 
@@ -123,7 +129,7 @@ static bool finish(window *w, flight *f, const outcome *c, pdl_err *err) {
         if (!put_output(f, &other, &json, &again)) pdl_err_fini(&again);
     }
     w->writer->seq++;
-    put_facts(w, &other, &facts);
+    put_facts(w, f, &other, &facts);
     count(w, &other);
     pdl_ledger_row row = {.hash = {f->hash, BATCH_HASH},
                           .failed = other.kind != NULL,
@@ -149,9 +155,29 @@ static void free_slot(window *w, flight *f) {
     pdl_session_release(w->o->session, f->run, slot);
     pdl_budget_drop(f->budget);
     pdl_row_fini(&f->row);
+    pdl_buf_fini(&f->requests);
     *f = (flight){.row = {.columns = pdl_absent()}};
     w->slots[w->n_free++] = slot;
     w->totals->open--;
+}
+
+/* What a row asks of models is kept; a file that it writes has its name from nobody else. */
+static void on_event(void *user, const pdl_event *e) {
+    flight *f = user;
+    const pdl_effect *x = e->effect;
+    pdl_err ignored = {0};
+    if (e->kind != PDL_EVENT_effect) return;
+    if (x->kind == PDL_EFFECT_write && f->window->o->files) {
+        pdl_vref path = pdl_dict_getz(x->request, "path");
+        pdl_batch_files_announce(f->window->o->files, f->row.number,
+                                 pdl_is_str(path) ? pdl_str_get(path) : (pdl_str){0});
+    }
+    if (!f->window->o->keep || (x->kind != PDL_EFFECT_model && x->kind != PDL_EFFECT_embed)) return;
+    size_t before = f->requests.len;
+    if (before) pdl_buf_putc(&f->requests, ',');
+    if (pdl_effect_canonical(x, NULL, &f->requests, &ignored)) return;
+    pdl_buf_cut(&f->requests, before);
+    pdl_err_fini(&ignored);
 }
 
 static pdl_val variables_of(const window *w, const pdl_row *row) {
@@ -171,7 +197,8 @@ static void begin(window *w, pdl_row *row, const char *hash) {
     uint32_t slot = w->slots[--w->n_free];
     flight *f = &w->flights[slot];
     pdl_val vars = variables_of(w, row);
-    *f = (flight){.row = *row, .start = wall(), .fresh = true};
+    bool watched = w->o->keep || w->o->files;
+    *f = (flight){.row = *row, .start = wall(), .fresh = true, .window = w, .requests = PDL_BUF};
     *row = (pdl_row){.columns = pdl_absent()};
     memcpy(f->hash, hash, sizeof f->hash);
     f->budget = pdl_budget_new(unlimited, w->budget, (pdl_loc){0});
@@ -179,6 +206,8 @@ static void begin(window *w, pdl_row *row, const char *hash) {
                                                            .dir = w->o->dir,
                                                            .stream = PDL_STREAM_NONE,
                                                            .variables = vars,
+                                                           .sink = {f, watched ? on_event : NULL,
+                                                                    false},
                                                            .slot = slot,
                                                            .group = slot,
                                                            .budget = f->budget});
@@ -192,7 +221,7 @@ static void begin(window *w, pdl_row *row, const char *hash) {
 /* A row that cannot be read, or that the output has no place for. */
 static bool refuse(window *w, pdl_row *row, const char *hash, pdl_err *err) {
     pdl_buf place = PDL_BUF;
-    flight f = {.row = *row, .start = wall()};
+    flight f = {.row = *row, .start = wall(), .requests = PDL_BUF};
     memcpy(f.hash, hash, sizeof f.hash);
     pdl_rows_put_place(w->rows, row, &place);
     outcome c = {.result = pdl_absent(),
@@ -269,9 +298,6 @@ static bool look_up(window *w, const pdl_row *row, const char *hash, bool *found
 static bool take(window *w, pdl_row *row, pdl_err *err) {
     char hash[BATCH_HASH + 1];
     bool found;
-    w->taken++;
-    w->next = pdl_batch_sample_next(&w->chosen);
-    if (w->o->limit && w->taken >= w->o->limit) w->ended = true;
     pdl_batch_row_check(row, w->columns, w->n_columns);
     pdl_batch_row_hash(row, hash);
     if (!look_up(w, row, hash, &found, err)) return false;
@@ -288,19 +314,42 @@ static pdl_rows_step next_row(window *w, bool wait, pdl_row *out, pdl_err *err) 
     return PDL_ROWS_ROW;
 }
 
-static bool read_rows(window *w, pdl_err *err) {
+/* One row of the batch more is read, if there is one now. */
+static bool read_row(window *w, pdl_err *err) {
+    pdl_row row;
+    bool wait = !w->totals->open && !w->writer->turn.n && !w->ahead.rows.n;
+    pdl_rows_step step = next_row(w, wait, &row, err);
+    w->later = step == PDL_ROWS_LATER;
+    if (step == PDL_ROWS_FAIL) return false;
+    if (step == PDL_ROWS_END || !w->next) w->ended = true;
+    w->read_all = step == PDL_ROWS_END;
+    if (step != PDL_ROWS_ROW) return true;
+    w->n_read = row.number;
+    if (row.number == w->next) {
+        w->taken++;
+        w->next = pdl_batch_sample_next(&w->chosen);
+        if (w->o->limit && w->taken >= w->o->limit) w->ended = true;
+        pdl_batch_ahead_put(&w->ahead, &row);
+    }
+    pdl_row_fini(&row);
+    return true;
+}
+
+static bool read_ahead(window *w, pdl_err *err) {
+    for (int n = 0; n < AT_ONCE && !w->ended && !w->later; n++) {
+        if (!pdl_batch_ahead_has_room(&w->ahead)) return true;
+        if (!read_row(w, err)) return false;
+    }
+    return true;
+}
+
+static bool begin_rows(window *w, pdl_err *err) {
     w->later = false;
-    for (int n = 0; n < AT_ONCE && w->n_free && !w->ended && !w->draining; n++) {
+    for (int n = 0; n < AT_ONCE && w->n_free && !w->draining; n++) {
         pdl_row row;
-        pdl_rows_step step = next_row(w, !w->totals->open && !w->writer->turn.n, &row, err);
-        bool ok = true;
-        w->later = step == PDL_ROWS_LATER;
-        if (step == PDL_ROWS_FAIL) return false;
-        if (step == PDL_ROWS_END || !w->next) w->ended = true;
-        w->read_all = step == PDL_ROWS_END;
-        if (step != PDL_ROWS_ROW) return true;
-        w->n_read = row.number;
-        if (row.number == w->next) ok = take(w, &row, err);
+        if (!read_ahead(w, err)) return false;
+        if (!pdl_batch_ahead_take(&w->ahead, &row)) return true;
+        bool ok = take(w, &row, err);
         pdl_row_fini(&row);
         if (!ok) return false;
     }
@@ -311,7 +360,7 @@ static bool read_rows(window *w, pdl_err *err) {
 static bool admit(window *w, pdl_err *err) {
     pdl_cancel scope = {.flag = w->o->cancel};
     const pdl_cancel *outer = pdl_cancel_enter(&scope);
-    bool ok = read_rows(w, err);
+    bool ok = begin_rows(w, err);
     (void)pdl_cancel_enter(outer);
     return ok;
 }
@@ -429,7 +478,8 @@ static bool turn(window *w, pdl_err *err) {
     bool ready;
     if (!admit(w, err) || !step_all(w, &ready, err)) return false;
     tick(w);
-    bool more = !w->ended && !w->draining && !w->later && w->n_free;
+    bool unread = !w->ended && !w->later;
+    bool more = (unread || w->ahead.rows.n) && !w->draining && w->n_free;
     if (!w->totals->open && !w->later) return true;
     bool idle = !ready && !more;
     bool open = pdl_session_poll(w->o->session, idle ? wait_ms(w) : 0);
@@ -439,7 +489,9 @@ static bool turn(window *w, pdl_err *err) {
     return true;
 }
 
-static bool is_over(const window *w) { return !w->totals->open && (w->ended || w->draining); }
+static bool is_over(const window *w) {
+    return !w->totals->open && ((w->ended && !w->ahead.rows.n) || w->draining);
+}
 
 bool pdl_batch_window_run(window *w, pdl_err *err) {
     uint32_t jobs = w->o->jobs;
@@ -464,6 +516,7 @@ void pdl_batch_window_fini(window *w) {
     for (uint32_t i = 0; w->flights && i < w->top; i++) free_slot(w, &w->flights[i]);
     while (w->n_early < w->early.n) pdl_row_fini(&w->early.p[w->n_early++]);
     pdl_vec_fini(&w->early);
+    pdl_batch_ahead_fini(&w->ahead);
     pdl_free(w->flights);
     pdl_free(w->slots);
     pdl_err_fini(&w->why);

@@ -5,6 +5,7 @@
 #ifndef PDL_BATCH_WINDOW_H
 #define PDL_BATCH_WINDOW_H
 
+#include "batch/ahead.h"
 #include "batch/stats.h"
 #include "batch/writer.h"
 
@@ -15,6 +16,8 @@ typedef struct batch_flight {
     pdl_row row;
     pdl_run *run; /* NULL: the slot is free */
     struct pdl_budget *budget;
+    struct batch_window *window;
+    pdl_buf requests; /* --keep: of its calls, as JSON, one after a comma */
     char hash[BATCH_HASH + 1];
     double start;
     bool fresh;   /* not stepped yet */
@@ -40,6 +43,7 @@ typedef struct batch_window {
     uint64_t last_known;    /* rows up to this number may be in the journal already */
     PDL_VEC(pdl_row) early; /* rows that were read before the batch began */
     size_t n_early;         /* of them that were taken */
+    ahead ahead;            /* rows that were read, to begin those together that share a text */
     pdl_batch_totals *totals;
     stats *stats;
     uint64_t ticked_ns, begun_ns;

@@ -120,6 +120,7 @@ typedef struct pdl_check_options {
     void *user;
     const pdl_str *names; /* variables defined outside: -d, -f */
     size_t n_names;
+    const uint32_t *kinds; /* what they may be: sets of PDL_TY_..., 0 unknown; NULL: all are */
     bool closed;   /* these are all the variables from outside: undefined names are errors */
     bool no_names; /* do not report undefined names */
     bool no_lint;  /* errors, and undefined names */

@@ -188,7 +188,11 @@ void pdl_program_check(pdl_program *p, const pdl_check_options *opt) {
     c.scope.arena = pdl_arena_make();
     pdl_checker_predefine(&c);
     for (size_t i = 0; i < opt->n_names; i++)
-        pdl_checker_define(&c, PDL_DEF_OUTSIDE, opt->names[i], &pdl_ty_any, (pdl_loc){0});
+        pdl_checker_define(&c, PDL_DEF_OUTSIDE, opt->names[i],
+                           opt->kinds && opt->kinds[i]
+                               ? pdl_ty_of_kinds(c.scope.arena, opt->kinds[i])
+                               : &pdl_ty_any,
+                           (pdl_loc){0});
     if (!opt->no_lint) {
         pdl_checker_lint_keys(&c, p->root);
         pdl_checker_lint_program(&c, p->main);

@@ -9,6 +9,7 @@
 
 #include "api/hooks.h"
 #include "batch/batch.h"
+#include "batch/files.h"
 #include "batch/provider.h"
 #include "cli/cli.h"
 #include "lang/load.h"
@@ -103,6 +104,7 @@ static void read_flags(batcher *b) {
     b->o.overwrite = a->given[OPT_overwrite];
     b->o.retry_errors = a->given[OPT_retry_errors];
     b->o.allow_files = a->given[OPT_allow_files];
+    b->o.keep = a->given[OPT_rows_keep];
     b->o.reuse_changed =
         a->given[OPT_rows_changed] && pdl_str_is(a->value[OPT_rows_changed], "reuse");
 }
@@ -306,9 +308,6 @@ static void refuse_write(void *user, pdl_request *r) {
     pdl_request_refuse(r, "io", "a row of a batch does not write files: --allow-files allows it");
 }
 
-static const pdl_hook row_hooks[] = {{PDL_EFFECT_input, {"", 0}, refuse_input, NULL},
-                                     {PDL_EFFECT_write, {"", 0}, refuse_write, NULL}};
-
 static void note_sandbox(void *user, pdl_str text) {
     (void)user;
     pdl_cli_note("pdl: %.*s", PDL_FMT(text));
@@ -319,6 +318,10 @@ static int open_session(batcher *b) {
     run_limits limits = {0};
     pdl_err err = {0};
     pdl_val vars = pdl_absent();
+    const pdl_hook hooks[] = {
+        {PDL_EFFECT_input, {"", 0}, refuse_input, NULL},
+        {PDL_EFFECT_write, {"", 0}, b->o.files ? pdl_batch_files_handler : refuse_write,
+         b->o.files}};
     pdl_session_options o = {
         .file = a->files.p[0],
         .dir = pdl_file_folder(a->files.p[0]),
@@ -331,8 +334,8 @@ static int open_session(batcher *b) {
         .sandbox_note = note_sandbox,
         .policies = &a->value[OPT_policy],
         .n_policies = a->given[OPT_policy],
-        .hooks = row_hooks,
-        .n_hooks = a->given[OPT_allow_files] ? 1 : sizeof row_hooks / sizeof *row_hooks,
+        .hooks = hooks,
+        .n_hooks = sizeof hooks / sizeof *hooks,
         .cancel = pdl_cli_signal_received(),
     };
     int code = pdl_cli_run_limits_read(a, &limits, &o);
@@ -372,7 +375,9 @@ int pdl_cli_cmd_batch(const arguments *a) {
     read_flags(&b);
     read_reports(&b);
     choose_progress(&b);
+    if (a->given[OPT_allow_files]) b.o.files = pdl_batch_files_new();
     int code = read_map(&b) && read_numbers(&b) && read_tables(&b) ? open_session(&b) : 2;
+    pdl_batch_files_free(b.o.files);
     pdl_vec_fini(&b.map);
     pdl_vec_fini(&b.reports);
     return code;

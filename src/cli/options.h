@@ -116,6 +116,7 @@ typedef enum {
     OPT_retry_errors,
     OPT_rows_changed,
     OPT_allow_files,
+    OPT_rows_keep,
     OPT_rows_progress,
     OPT_report,
     OPT_dry_run,

@@ -145,3 +145,7 @@ bool pdl_ledger_forget(pdl_ledger *l, int64_t number, pdl_err *err) {
 bool pdl_ledger_forget_failed(pdl_ledger *l, pdl_err *err) {
     return pdl_store_forget_failed(l->store, err);
 }
+
+bool pdl_ledger_forget_facts(pdl_ledger *l, const char *beginning, pdl_err *err) {
+    return pdl_store_forget_facts(l->store, pdl_str_of(beginning), err);
+}

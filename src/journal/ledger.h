@@ -55,5 +55,7 @@ PDL_MUST bool pdl_ledger_each(pdl_ledger *l, int64_t after, pdl_ledger_fn *fn, v
 /* The row counts as not asked; rows that failed do. */
 PDL_MUST bool pdl_ledger_forget(pdl_ledger *l, int64_t number, pdl_err *err);
 PDL_MUST bool pdl_ledger_forget_failed(pdl_ledger *l, pdl_err *err);
+/* Facts whose key begins with this text are not there any more. */
+PDL_MUST bool pdl_ledger_forget_facts(pdl_ledger *l, const char *beginning, pdl_err *err);
 
 #endif

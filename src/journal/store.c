@@ -104,6 +104,7 @@ static const char *const texts[] = {
                 "ORDER BY id",
     [ST_FORGET_FAILED] = "DELETE FROM runs WHERE state = 2",
     [ST_FORGET_ROW] = "DELETE FROM runs WHERE id = ?",
+    [ST_FORGET_FACTS] = "DELETE FROM run WHERE substr(key, 1, length(?1)) = ?1",
     [ST_FIND_RUN] = "SELECT id, state, start, end, body, answer FROM runs WHERE key = ? ORDER BY "
                     "id DESC LIMIT 1",
     [ST_BEGIN_RUN] = "INSERT INTO runs(key, body, state, start) VALUES(?, ?, 0, ?)",

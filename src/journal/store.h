@@ -163,5 +163,7 @@ PDL_MUST bool pdl_store_each_row(pdl_store *s, int64_t after, store_row_fn *fn, 
                                  pdl_err *err);
 PDL_MUST bool pdl_store_forget_failed(pdl_store *s, pdl_err *err);
 PDL_MUST bool pdl_store_forget_row(pdl_store *s, int64_t number, pdl_err *err);
+/* Those whose key begins with this text. */
+PDL_MUST bool pdl_store_forget_facts(pdl_store *s, pdl_str beginning, pdl_err *err);
 
 #endif

@@ -41,6 +41,7 @@ typedef enum {
     ST_ROWS,
     ST_FORGET_FAILED,
     ST_FORGET_ROW,
+    ST_FORGET_FACTS,
     ST_FIND_RUN,
     ST_BEGIN_RUN,
     ST_END_RUN,

@@ -96,3 +96,7 @@ bool pdl_store_forget_failed(pdl_store *s, pdl_err *err) {
 bool pdl_store_forget_row(pdl_store *s, int64_t number, pdl_err *err) {
     return pdl_store_write(s, ST_FORGET_ROW, (sql_arg[]){SQL_I(number)}, 1, err);
 }
+
+bool pdl_store_forget_facts(pdl_store *s, pdl_str beginning, pdl_err *err) {
+    return pdl_store_write(s, ST_FORGET_FACTS, (sql_arg[]){SQL_S(beginning)}, 1, err);
+}

@@ -141,6 +141,59 @@ def test_effects_of_parts():
     t.check("--allow-files", code == 0 and (t.folder / "log_x.txt").read_text() == "x\n", "%s %s" % (err, sorted(x.name for x in t.folder.iterdir())))
 
 
+def test_types_of_columns():
+    number = "lastOf:\n- ${ n + 1 }\n- model: openai/upper\n"
+    t.begin({"p.pdl": number, "in.csv": "n\n1\n2\n"})
+    code, out, err = t.run("p.pdl", "-i", "in.csv", "-o", "out.csv")
+    t.check("a column of the wrong type: exit 2 before the first row", code == 2 and "p.pdl:2 - `+` does not take string and integer" in err
+            and "n: string" in err and "--types" in err and not t.service.asked, err)
+    t.check("a column of the wrong type: nothing was made", sorted(p.name for p in t.folder.iterdir()) == ["in.csv", "p.pdl"])
+    code, out, err = t.run("p.pdl", "-i", "in.csv", "-o", "out.csv", "--types")
+    t.check("with --types it fits", code == 0 and set(t.service.asked) == {"2", "3"}, err)
+    for title, rows, want in (("every row", '{"n": 3}\n{"n": 4}\n', 2), ("one row alone", '{"n": 3}\n{"n": "x"}\n', 3),
+                              ("no row has it", '{"n": null}\n', 3)):
+        t.begin({"p.pdl": "text: ${ n.upper() }\n", "in.jsonl": rows})
+        code, out, err = t.run("p.pdl", "-i", "in.jsonl", "-o", "out.jsonl")
+        t.check("types of JSONL: " + title, code == want and (t.folder / "out.jsonl").exists() == (want == 3), "%s %s" % (code, err))
+
+
+def test_files_of_rows():
+    writes = "defs: {log: {aggregator: {file: 'log_${ id }.txt'}}}\ntext:\n- text: ${ word }\n  contribute: [log]\n"
+    rows = [{"id": 1, "word": "a"}, {"id": 1, "word": "b"}, {"id": 2, "word": "c"}]
+    t.begin({"p.pdl": writes, "in.jsonl": jsonl(rows), "q.pdl": writes.replace("_${ id }", "")})
+    code, out, err = t.run("p.pdl", "-i", "in.jsonl", "-o", "out.jsonl", "--allow-files", "--jobs", 1)
+    got = t.lines("out.jsonl")
+    t.check("a file of another row", code == 3 and "row 1 has written log_1.txt" in got[1]["error"] and not got[2]["error"], "%s %s" % (got, err))
+    t.check("a file of another row stays", [(t.folder / ("log_%d.txt" % i)).read_text() for i in (1, 2)] == ["a\n", "c\n"])
+    (t.folder / "in.jsonl").write_text(jsonl([{"id": 2, "word": "z"}, *rows[:1]]))
+    code, out, err = t.run("p.pdl", "-i", "in.jsonl", "-o", "out.jsonl", "--allow-files", "--jobs", 1, "--changed", "reuse")
+    t.check("rows that moved have their names", code == 0 and (t.folder / "log_2.txt").read_text() == "z\n", "%s %s" % (t.lines("out.jsonl"), err))
+    code, out, err = t.run("q.pdl", "-i", "in.jsonl", "-o", "o2.jsonl", "--allow-files")
+    t.check("one name for all rows: exit 2", code == 2 and "the same file for all rows" in err and not (t.folder / "o2.jsonl").exists(), err)
+
+
+def test_keep():
+    t.begin({"in.jsonl": jsonl(words(2))})
+    for name, more in (("a.jsonl", ["--keep"]), ("b.jsonl", [])):
+        code, out, err = t.run("p.pdl", "-i", "in.jsonl", "-o", name, *more)
+        with sqlite3.connect(t.folder / (name + ".journal")) as db:
+            facts = [json.loads(r[0]) for r in db.execute("SELECT key FROM runs ORDER BY id")]
+        kept = [[m["content"] for q in f.get("requests", []) for m in q["messages"]] for f in facts]
+        t.check("requests in the journal: %s" % more, code == 0 and kept == ([["Say w1"], ["Say w2"]] if more else [[], []]), "%s %s" % (facts, err))
+        t.check("no key in the journal", b"sk-test" not in (t.folder / (name + ".journal")).read_bytes())
+
+
+def test_shared_texts():
+    """Rows that share a long text are asked one after another, and written in the order of the input."""
+    order = []
+    docs = [("D%d " % d) * 2000 for d in range(4)]
+    rows = [{"q": "q%d" % i, "doc": docs[i % 4]} for i in range(80)]
+    t.begin({"p.pdl": "lastOf:\n- ${ doc } ${ q }\n- model: openai/upper\n", "in.jsonl": jsonl(rows)}, lambda prompt: order.append(prompt[:2]))
+    code, out, err = t.run("p.pdl", "-i", "in.jsonl", "-o", "out.jsonl", "--jobs", 1)
+    t.check("shared texts: neighbours", order == sorted(order) and len(order) == 80, order)
+    t.check("shared texts: order of the input", code == 0 and [r["q"] for r in t.lines("out.jsonl")] == [r["q"] for r in rows], err)
+
+
 def test_commands():
     t.begin({"in.jsonl": jsonl(words(3)), "there.jsonl": "mine\n"})
     cases = [
@@ -237,6 +290,7 @@ def test_headers():
 
 
 for test in (test_jsonl, test_streams, test_csv, test_broken_rows, test_failed_rows, test_columns, test_effects_of_parts, test_commands, test_choice, test_sqlite,
+             test_types_of_columns, test_files_of_rows, test_keep, test_shared_texts,
              test_headers):
     test()
 sys.exit(t.finish())

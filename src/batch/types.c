@@ -1,0 +1,102 @@
+/* types.c -- see plan.h: what the values of columns are, held against the program.
+ *
+ * A column whose values cannot be what the program does with them fails in every row, after the
+ * rows were paid for. What the first rows have is known before anything is asked, and the checker
+ * of programs knows what follows from it.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "api/find.h"
+#include "batch/plan.h"
+#include "check/check.h"
+
+#include "base/banned.h"
+
+/* The kinds of the values of a column in these rows; 0: not known. Nothing follows from a column
+ * that is empty in all of them. */
+static uint32_t kinds_of(pdl_str column, const pdl_row *rows, size_t n, pdl_arena *a) {
+    uint32_t kinds = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (rows[i].problem) continue;
+        pdl_vref v = pdl_dict_gets(rows[i].columns, column);
+        kinds |= pdl_is_absent(v) ? PDL_TY_UNDEFINED : pdl_ty_of_value(a, v)->kinds;
+    }
+    return kinds & ~(uint32_t)(PDL_TY_NULL | PDL_TY_UNDEFINED) ? kinds : 0;
+}
+
+typedef struct batch_kinds {
+    PDL_VEC(pdl_str) names;
+    PDL_VEC(uint32_t) kinds;
+} kinds;
+
+static void add(kinds *k, pdl_str name, uint32_t of) {
+    *pdl_vec_push(&k->names) = name;
+    *pdl_vec_push(&k->kinds) = of;
+}
+
+/* The first error that every row meets; types: because of what the columns are. */
+static const pdl_diag *find_error(const pdl_batch_options *o, const kinds *k, bool types) {
+    pdl_finder finder = {.file = o->program->source->name};
+    finder.path = pdl_session_path(o->session, &finder.n_path);
+    pdl_program_check(o->program, &(pdl_check_options){.open = pdl_find_open,
+                                                       .user = &finder,
+                                                       .names = k->names.p,
+                                                       .n_names = k->names.n,
+                                                       .kinds = types ? k->kinds.p : NULL,
+                                                       .no_names = true,
+                                                       .no_lint = true});
+    return pdl_program_certain_error(o->program);
+}
+
+/* "n is a string, tags is a list" */
+static void put_kinds(const pdl_batch_options *o, const pdl_str *columns, size_t n,
+                      const pdl_row *rows, size_t n_rows, pdl_arena *a, pdl_buf *out) {
+    enum { SHOWN = 6 };
+    size_t shown = 0;
+    for (size_t i = 0; i < n && shown < SHOWN; i++) {
+        uint32_t of = kinds_of(columns[i], rows, n_rows, a);
+        if (!of) continue;
+        pdl_buf_putf(out, "%s%.*s: ", shown++ ? ", " : "",
+                     PDL_FMT(pdl_batch_plan_variable(o, columns[i])));
+        pdl_ty_show(pdl_ty_of_kinds(a, of & ~(uint32_t)PDL_TY_UNDEFINED), out);
+    }
+}
+
+static bool refuse(const pdl_batch_options *o, const pdl_diag *d, const char *columns,
+                   pdl_err *err) {
+    pdl_err_set(err, PDL_E_usage, d->loc, "%.*s", PDL_FMT(d->text));
+    err->mark = d->mark;
+    pdl_err_hint(err, "this follows from the columns of %.*s (%s)%s", PDL_FMT(o->input.name),
+                 columns,
+                 o->input.form == PDL_TABLE_csv && !o->types
+                     ? "; --types reads cells of CSV as numbers, booleans and null"
+                     : "");
+    return false;
+}
+
+bool pdl_batch_plan_types(const pdl_batch_options *o, const pdl_str *columns, size_t n,
+                          const pdl_row *rows, size_t n_rows, pdl_err *err) {
+    kinds k = {0};
+    pdl_buf text = PDL_BUF;
+    pdl_arena *a = pdl_arena_make();
+    bool any = false, ok = true;
+    add(&k, PDL_STR("pdl_args"), 0);
+    for (size_t i = 0; pdl_is_dict(o->variables) && i < pdl_dict_len(o->variables); i++)
+        add(&k, pdl_str_get(pdl_dict_key_at(o->variables, i)), 0);
+    for (size_t i = 0; i < n; i++) {
+        uint32_t of = kinds_of(columns[i], rows, n_rows, a);
+        add(&k, pdl_batch_plan_variable(o, columns[i]), of);
+        any = any || of;
+    }
+    /* An error that does not follow from the columns is an error of each row, as ever. */
+    if (any && !find_error(o, &k, false)) {
+        const pdl_diag *d = find_error(o, &k, true);
+        put_kinds(o, columns, n, rows, n_rows, a, &text);
+        if (d) ok = refuse(o, d, pdl_buf_z(&text), err);
+    }
+    pdl_buf_fini(&text);
+    pdl_vec_fini(&k.names);
+    pdl_vec_fini(&k.kinds);
+    pdl_arena_free(a);
+    return ok;
+}
