@@ -242,7 +242,7 @@ const pdl_ty *pdl_checker_expr(pdl_checker *c, const pdl_expr *e, const pdl_node
                                        "Syntax error in %.*s: %.*s", PDL_FMT(e->source),
                                        PDL_FMT(e->fault->msg));
         if (e->fault->hint.n)
-            pdl_checker_hint(c, d, "did you mean '%.*s'?", PDL_FMT(e->fault->hint));
+            pdl_checker_hint(c, d, "%.*s", PDL_FMT(e->fault->hint));
         return &pdl_ty_any;
     }
     if (!e->root) return &pdl_ty_str;

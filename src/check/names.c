@@ -221,7 +221,12 @@ static void suggest(pdl_checker *c, pdl_diag *d, pdl_loc mark, pdl_str name) {
         if (c->scope.names.entries[i].value) *pdl_vec_push(&names) = c->scope.names.entries[i].key;
     pdl_str near = pdl_str_nearest(name, names.p, names.n);
     pdl_vec_fini(&names);
-    if (!near.n) return;
+    pdl_buf other = PDL_BUF; /* len(x) and others that other languages have */
+    pdl_name_advise(name, &other);
+    if (other.len) pdl_checker_hint(c, d, "%s", pdl_buf_z(&other));
+    bool has_other = other.len;
+    pdl_buf_fini(&other);
+    if (has_other || !near.n) return;
     pdl_checker_hint(c, d, "did you mean '%.*s'?", PDL_FMT(near));
     if (mark.src && mark.end - mark.start == name.n) pdl_program_edit(c->p, d, mark, near);
 }

@@ -8,6 +8,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "base/buf.h"
 #include "base/vec.h"
 #include "expr/read.h"
 
@@ -196,7 +197,12 @@ static bool check_known(pdl_reader *r, const pdl_xnode *n) {
     bool is_filter = n->kind == PDL_X_FILTER;
     refuse(r, n, "No %s named '%.*s'.", is_filter ? "filter" : "test", PDL_FMT(n->u.filter.name));
     pdl_str (*near)(pdl_str) = is_filter ? r->known->near_filter : r->known->near_test;
-    if (near) r->fail.hint = near(n->u.filter.name);
+    pdl_str word = near ? near(n->u.filter.name) : (pdl_str){0};
+    if (!word.n) return false;
+    pdl_buf b = PDL_BUF;
+    pdl_buf_putf(&b, "did you mean '%.*s'?", PDL_FMT(word));
+    r->fail.hint = pdl_arena_str(r->arena, pdl_buf_str(&b));
+    pdl_buf_fini(&b);
     return false;
 }
 

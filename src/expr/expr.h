@@ -227,8 +227,7 @@ typedef struct pdl_xfault {
     /* "TemplateSyntaxError", "TemplateAssertionError"; "SyntaxError" (Python's): repeated keyword
      * argument */
     const char *cls;
-    /* the suggested word of "did you mean 'upper'?": `upper`; empty when there is none */
-    pdl_str hint;
+    pdl_str hint; /* "did you mean 'upper'?", "write `and`"; empty when there is none */
     uint32_t start, end;
 } pdl_xfault;
 

@@ -172,4 +172,10 @@ void pdl_check(pdl_reader *r, const pdl_xnode *root);
 /* How messages name a node that cannot be assigned to: "const", "name", "add". */
 const char *pdl_xnode_word(const pdl_xnode *n);
 
+/* --- advice.c --------------------------------------------------------------------------------- */
+
+/* What to write in place of what could not be read, where it is the syntax of another language;
+ * empty: not known. r->fail is set. */
+pdl_str pdl_read_advice(const pdl_reader *r);
+
 #endif

@@ -117,8 +117,14 @@ typedef struct pdl_native_table {
 enum { PDL_NATIVE_TABLES = 13 };
 /* The ith table, i < PDL_NATIVE_TABLES. */
 pdl_native_table pdl_native_table_at(size_t i);
+/* The filter or test that a word is meant for, also a word of another language (advice.c); empty:
+ * none is known. */
 pdl_str pdl_filter_near(pdl_str name);
 pdl_str pdl_test_near(pdl_str name);
+/* What to write in place of an undefined name (`len(x)`) or of an attribute that a value does not
+ * have (`x.push`); empty: not known. */
+void pdl_name_advise(pdl_str name, struct pdl_buf *out);
+pdl_str pdl_attribute_advice(pdl_str name);
 
 /* Binds positional and keyword arguments to the row's parameters and calls it. pos[0] is the
  * receiver / piped value for filters, tests, methods. kw_names/kw may be NULL when n_kw is 0.

@@ -64,6 +64,7 @@ pdl_rows pdl_rows_stdlib(void); /* functions for lib/stdlib.pdl; not listed amon
 const pdl_native *pdl_rows_find(pdl_rows t, pdl_str name);
 /* The name of the row that is nearest to the given one; empty when none is near. */
 pdl_str pdl_rows_near(pdl_rows t, pdl_str name);
+pdl_rows pdl_rows_filters(void);
 
 /* Filters, one function a row of filters.c: filters_value.c, filters_seq.c, filters_pick.c,
  * filters_text.c, filters_html.c. */

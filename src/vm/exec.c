@@ -62,7 +62,7 @@ static pdl_step op_fail(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
     if (i->op == PDL_OP_FAIL_TO_READ) {
         pdl_err_host(err, site->expr->fault->cls, "%.*s", PDL_FMT(site->expr->fault->msg));
         if (site->expr->fault->hint.n)
-            pdl_err_hint(err, "did you mean '%.*s'?", PDL_FMT(site->expr->fault->hint));
+            pdl_err_hint(err, "%.*s", PDL_FMT(site->expr->fault->hint));
         return PDL_STEP_FAIL;
     }
     pdl_vref what = f->code->consts.p[i->c];

@@ -317,8 +317,6 @@ void pdl_vm_code_error(const char *language, const char *class_name, pdl_loc loc
     err->loc = loc;
 }
 
-static void suggest_name(pdl_fiber *f, pdl_err *err);
-
 static void put_in_front(const char *what, const pdl_expr *expr, pdl_err *err) {
     pdl_buf b = PDL_BUF;
     pdl_buf_putf(&b, "%s %.*s: %s", what, PDL_FMT(expr->source), err->msg);
@@ -354,35 +352,11 @@ static void decorate(pdl_fiber *f, pdl_err *err) {
     }
     bool plain = err->kind == PDL_E_expression || (err->kind == PDL_E_limit && site->expr);
     if (plain && site->expr) {
-        suggest_name(f, err);
+        pdl_vm_advise(f, site->expr, err);
         expression_message(f, site, w, err);
     } else {
         err->loc = site->loc;
     }
-}
-
-struct nearest {
-    pdl_fiber *f;
-    PDL_VEC(pdl_str) names;
-};
-
-static bool add_name(void *user, pdl_name name, pdl_vref v) {
-    struct nearest *n = user;
-    (void)v;
-    *pdl_vec_push(&n->names) = pdl_name_str(n->f->run->opt.names, name);
-    return true;
-}
-
-static void suggest_name(pdl_fiber *f, pdl_err *err) {
-    pdl_str msg = pdl_str_of(err->msg);
-    if (err->hint || msg.n < 3 || msg.p[0] != '\'' || !pdl_str_ends(msg, PDL_STR("' is undefined")))
-        return;
-    struct nearest n = {.f = f};
-    pdl_scope_each(f->scope, add_name, &n);
-    pdl_str name = pdl_str_sub(msg, 1, msg.n - sizeof "' is undefined" + 1);
-    pdl_str near = pdl_str_nearest(name, n.names.p, n.names.n);
-    if (near.p) pdl_err_hint(err, "did you mean '%.*s'?", PDL_FMT(near));
-    pdl_vec_fini(&n.names);
 }
 
 static void frame_note(const pdl_vm_frame *fr, pdl_err *err) {

@@ -9,30 +9,153 @@
 
 #include "base/banned.h"
 
-/* What beginners meet, and what they should write. */
+/* The text, where reading failed, where began what was being read, and the outermost bracket around
+ * it (none: as long as the text). */
+typedef struct place {
+    pdl_str text;
+    size_t at, context, bracket;
+} place;
+
+static pdl_str line_before(const place *p) {
+    size_t from = p->at;
+    while (from && p->text.p[from - 1] != '\n') from--;
+    return pdl_str_sub(p->text, from, p->at);
+}
+
+/* --- conditions ------------------------------------------------------------------------------- */
+
+/* The line is indented and has nothing but a key so far: it would be a key, were it not read as a
+ * line of the text before. */
+static bool continues_text(const place *p) {
+    pdl_str line = line_before(p), word = pdl_str_trim(line);
+    return word.n && word.n < line.n && pdl_str_find(word, PDL_STR(" "), 0) == PDL_NOT_FOUND &&
+           line.p[0] == ' ';
+}
+
+static bool is_in_expression(const place *p) {
+    pdl_str line = line_before(p);
+    size_t open = pdl_str_rfind(line, PDL_STR("${")), close = pdl_str_rfind(line, PDL_STR("}"));
+    return open != PDL_NOT_FOUND && (close == PDL_NOT_FOUND || close < open);
+}
+
+static bool follows_quote(const place *p) {
+    pdl_str line = pdl_str_trim(line_before(p));
+    return line.n && (line.p[line.n - 1] == '"' || line.p[line.n - 1] == '\'');
+}
+
+static size_t indent_at(const place *p, size_t at) {
+    size_t from = at, n = 0;
+    while (from && p->text.p[from - 1] != '\n') from--;
+    while (from + n < p->text.n && p->text.p[from + n] == ' ') n++;
+    return n;
+}
+
+/* A line as far left as that of the bracket belongs to the block around it. */
+static bool is_open_on_other_line(const place *p) {
+    return p->bracket < p->at && indent_at(p, p->at) <= indent_at(p, p->bracket) &&
+           pdl_str_find(pdl_str_sub(p->text, p->bracket, p->at), PDL_STR("\n"), 0) != PDL_NOT_FOUND;
+}
+
+static bool follows_dollar(const place *p) {
+    return p->at && p->at < p->text.n && p->text.p[p->at] == '{' && p->text.p[p->at - 1] == '$';
+}
+
+static bool begins_with_percent(const place *p) { return pdl_str_starts(p->text, PDL_STR("%")); }
+
+/* --- what is said ----------------------------------------------------------------------------- */
+
+/* MARK_CONTEXT, MARK_BRACKET: what is shown is where it began, not where reading gave up. */
+typedef enum { MARK_HERE, MARK_CONTEXT, MARK_BRACKET } marked;
+
+/* The first row that fits counts. */
 static const struct {
-    const char *problem, *hint;
+    const char *problem;
+    bool (*when)(const place *p); /* NULL: always */
+    marked mark;
+    const char *hint;
 } advices[] = {
-    {"mapping values are not allowed here",
+    {"mapping values are not allowed here", is_in_expression, MARK_HERE,
+     "an expression that contains `: ` is put in quotes: '${ ... }'"},
+    {"mapping values are not allowed here", continues_text, MARK_HERE,
+     "this line continues the text before it: a key begins in the column of the other keys"},
+    {"mapping values are not allowed here", NULL, MARK_HERE,
      "a text that contains `: ` is put in quotes, or after `|` on lines of its own"},
-    {"found character '\\t' that cannot start any token", "tabs may not indent: use blanks"},
-    {"found character '@' that cannot start any token",
+    {"sequence entries are not allowed here", NULL, MARK_HERE,
+     "a list begins on the line after its key"},
+    {"mapping keys are not allowed here", NULL, MARK_HERE,
+     "a text that begins with ? is put in quotes"},
+    {"found character '\\t' that cannot start any token", NULL, MARK_HERE,
+     "tabs may not indent: use blanks"},
+    {"found character '@' that cannot start any token", NULL, MARK_HERE,
      "a text that begins with @ is put in quotes"},
-    {"found character '`' that cannot start any token",
+    {"found character '`' that cannot start any token", NULL, MARK_HERE,
      "a text that begins with ` is put in quotes"},
-    {"found character '%' that cannot start any token",
+    {"found character '%' that cannot start any token", NULL, MARK_HERE,
      "a text that begins with % is put in quotes"},
-    {"expected ',' or '}', but got",
+    {"expected '<document start>'", begins_with_percent, MARK_HERE,
+     "a text that begins with % is put in quotes"},
+    {"found unexpected end of stream", NULL, MARK_CONTEXT, "the quote that opens here is not closed"},
+    {"found unknown escape character", NULL, MARK_HERE,
+     "in \"...\" a backslash is written \\\\; in '...' it is a letter like others"},
+    {"could not find expected ':'", NULL, MARK_CONTEXT, "a key is followed by `: `"},
+    {"expected chomping or indentation indicators", NULL, MARK_HERE,
+     "the text after | or > begins on the next line"},
+    {"expected a comment or a line break", NULL, MARK_HERE,
+     "the text after | or > begins on the next line"},
+    {"expected <block end>, but found '<scalar>'", follows_quote, MARK_HERE,
+     "the text ends at the quote before this: put all of it in quotes, and write '' for a ' in "
+     "'...', \\\" for a \" in \"...\""},
+    {"expected <block end>, but found '-'", NULL, MARK_HERE,
+     "the items of a list begin in one column"},
+    {"expected <block end>, but found", NULL, MARK_HERE, "the keys of a block begin in one column"},
+    {"expected ',' or '}', but got '<stream end>'", NULL, MARK_BRACKET,
+     "the { that opens here is not closed; a text that begins with { is put in quotes"},
+    {"expected ',' or ']', but got '<stream end>'", NULL, MARK_BRACKET,
+     "the [ that opens here is not closed; a text that begins with [ is put in quotes"},
+    {"expected ',' or '}', but got", is_open_on_other_line, MARK_BRACKET,
+     "the { that opens here is not closed"},
+    {"expected ',' or ']', but got", is_open_on_other_line, MARK_BRACKET,
+     "the [ that opens here is not closed"},
+    {"expected ',' or '}', but got '?'", NULL, MARK_HERE,
+     "inside of { } a text with ? is put in quotes"},
+    {"expected ',' or ']', but got '?'", NULL, MARK_HERE,
+     "inside of [ ] a text with ? is put in quotes"},
+    {"expected ',' or '}', but got '{'", follows_dollar, MARK_HERE,
+     "inside of { } an expression is put in quotes: \"${ ... }\""},
+    {"expected ',' or ']', but got '{'", follows_dollar, MARK_HERE,
+     "inside of [ ] an expression is put in quotes: \"${ ... }\""},
+    {"expected ',' or '}', but got '<scalar>'", follows_quote, MARK_HERE,
+     "the text ends at the quote before this, or a comma is missing"},
+    {"expected ',' or ']', but got '<scalar>'", follows_quote, MARK_HERE,
+     "the text ends at the quote before this, or a comma is missing"},
+    {"expected ',' or '}', but got ']'", NULL, MARK_HERE, "a { before this is not closed"},
+    {"expected ',' or ']', but got '}'", NULL, MARK_HERE, "a [ before this is not closed"},
+    {"expected ',' or '}', but got", NULL, MARK_HERE,
      "a text that begins with { is put in quotes; an expression is written ${ ... }"},
-    {"expected ',' or ']', but got", "a text that begins with [ is put in quotes"},
-    {"expected alphabetic or numeric character, but found",
+    {"expected ',' or ']', but got", NULL, MARK_HERE,
+     "a text that begins with [ is put in quotes"},
+    {"expected the node content, but found '?'", NULL, MARK_HERE,
+     "a text that begins with ? is put in quotes"},
+    {"expected the node content, but found '-'", NULL, MARK_HERE,
+     "inside of [ ] and { } items are separated by commas, without -"},
+    {"expected the node content, but found", NULL, MARK_HERE,
+     "a text that begins with this character is put in quotes"},
+    {"expected alphabetic or numeric character, but found", NULL, MARK_HERE,
      "a text that begins with * or & is put in quotes"},
+    {"could not determine a constructor for the tag '!", NULL, MARK_HERE,
+     "a text that begins with ! is put in quotes"},
 };
 
-void pdl_yaml_advise(pdl_err *err) {
-    for (size_t i = 0; err->msg && i < sizeof advices / sizeof *advices; i++)
-        if (strstr(err->msg, advices[i].problem)) {
-            pdl_err_hint(err, "%s", advices[i].hint);
-            return;
-        }
+void pdl_yaml_advise(pdl_err *err, size_t context, size_t bracket) {
+    if (!err->msg || !err->loc.src || err->hint) return;
+    const place p = {err->loc.src->text, err->loc.start, context, bracket};
+    for (size_t i = 0; i < sizeof advices / sizeof *advices; i++) {
+        if (!strstr(err->msg, advices[i].problem)) continue;
+        if (advices[i].when && !advices[i].when(&p)) continue;
+        pdl_err_hint(err, "%s", advices[i].hint);
+        size_t from = advices[i].mark == MARK_CONTEXT ? context : bracket;
+        if (advices[i].mark != MARK_HERE && from < p.at)
+            err->mark = (pdl_loc){err->loc.src, (uint32_t)from, (uint32_t)from + 1};
+        return;
+    }
 }

@@ -147,7 +147,9 @@ static bool is_collection_tag(pdl_ytag t) {
 }
 
 static bool throw_fault(loader *l, const fault *f, pdl_err *err) {
-    return pdl_yaml_fail(err, l->src, f->off, f->py_class, "%.*s", PDL_FMT(f->msg));
+    (void)pdl_yaml_fail(err, l->src, f->off, f->py_class, "%.*s", PDL_FMT(f->msg));
+    pdl_yaml_advise(err, f->off, SIZE_MAX);
+    return false;
 }
 
 static bool unhashable(const yn *key) {

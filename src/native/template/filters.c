@@ -156,4 +156,4 @@ const pdl_native *pdl_filters(size_t *n) {
     return filters;
 }
 
-pdl_str pdl_filter_near(pdl_str name) { return pdl_rows_near(rows(), name); }
+pdl_rows pdl_rows_filters(void) { return rows(); }

@@ -1,0 +1,100 @@
+/* advise.c -- help for errors of expressions, made where an error is reported, so that what is
+ * asked with `is defined` and caught by fallbacks costs nothing.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "native/native.h"
+#include "vm/err_span.h"
+#include "vm/run.h"
+
+#include "base/banned.h"
+
+typedef PDL_VEC(pdl_str) name_list;
+
+enum { MOST_NAMES = 10000, MOST_DEPTH = 16 }; /* an object may have a million keys */
+
+static void suggest(pdl_err *err, pdl_str name, const name_list *names) {
+    pdl_str near = pdl_str_nearest(name, names->p, names->n);
+    if (near.p) pdl_err_hint(err, "did you mean '%.*s'?", PDL_FMT(near));
+}
+
+/* --- variables -------------------------------------------------------------------------------- */
+
+struct known {
+    const pdl_fiber *f;
+    name_list names;
+};
+
+static bool add_name(void *user, pdl_name name, pdl_vref v) {
+    struct known *k = user;
+    (void)v;
+    *pdl_vec_push(&k->names) = pdl_name_str(k->f->run->opt.names, name);
+    return true;
+}
+
+/* len(x) and others that other languages have; else a name that is in scope. */
+static void advise_name(const pdl_fiber *f, pdl_str name, pdl_err *err) {
+    struct known k = {.f = f};
+    pdl_buf b = PDL_BUF;
+    pdl_name_advise(name, &b);
+    pdl_scope_each(f->scope, add_name, &k);
+    if (b.len)
+        pdl_err_hint(err, "%s", pdl_buf_z(&b));
+    else
+        suggest(err, name, &k.names);
+    pdl_vec_fini(&k.names);
+    pdl_buf_fini(&b);
+}
+
+/* --- attributes ------------------------------------------------------------------------------- */
+
+/* The object of a path of names below a variable; absent when it is anything else. */
+static pdl_vref object_of(const pdl_fiber *f, const pdl_xnode *x, int depth) {
+    if (x->kind == PDL_X_NAME)
+        return pdl_scope_find(f->scope, pdl_intern_find(f->run->opt.names, x->u.name));
+    if (x->kind != PDL_X_ATTR || depth == 0) return pdl_absent();
+    pdl_vref of = object_of(f, x->u.access.obj, depth - 1);
+    return pdl_is_dict(of) ? pdl_dict_gets(of, x->u.access.name) : pdl_absent();
+}
+
+struct wanted {
+    const pdl_fiber *f;
+    pdl_str name;
+    pdl_vref object;
+};
+
+static void find_object(void *user, const pdl_xnode *x) {
+    struct wanted *w = user;
+    if (x->kind != PDL_X_ATTR || !pdl_str_eq(x->u.access.name, w->name) || pdl_is_dict(w->object))
+        return;
+    w->object = object_of(w->f, x->u.access.obj, MOST_DEPTH);
+}
+
+static void advise_attribute(const pdl_fiber *f, const pdl_expr *e, pdl_str name, pdl_err *err) {
+    struct wanted w = {f, name, pdl_absent()};
+    name_list names = {0};
+    pdl_str here = pdl_attribute_advice(name);
+    if (e->root) pdl_xnode_each(e->root, find_object, &w);
+    for (size_t i = 0; pdl_is_dict(w.object) && i < pdl_dict_len(w.object) && i < MOST_NAMES; i++) {
+        pdl_vref key = pdl_dict_key_at(w.object, i);
+        if (pdl_is_str(key)) *pdl_vec_push(&names) = pdl_str_get(key);
+    }
+    suggest(err, name, &names);
+    if (!err->hint && here.n) pdl_err_hint(err, "%.*s", PDL_FMT(here));
+    pdl_vec_fini(&names);
+}
+
+/* --- both ------------------------------------------------------------------------------------- */
+
+void pdl_vm_advise(const pdl_fiber *f, const pdl_expr *e, pdl_err *err) {
+    pdl_str msg = pdl_str_of(err->msg), undefined = PDL_STR("' is undefined"),
+            attribute = PDL_STR("' has no attribute '");
+    if (err->hint || msg.n < 3 || msg.p[0] != '\'') return;
+    if (pdl_str_ends(msg, undefined)) {
+        advise_name(f, pdl_str_sub(msg, 1, msg.n - undefined.n), err);
+        return;
+    }
+    size_t at = pdl_str_find(msg, attribute, 0);
+    if (at != PDL_NOT_FOUND && pdl_str_ends(msg, PDL_STR("'")))
+        advise_attribute(f, e, pdl_str_sub(msg, at + attribute.n, msg.n - 1), err);
+}
