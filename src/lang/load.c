@@ -566,7 +566,8 @@ void pdl_program_load(pdl_program *p, pdl_str name, pdl_str bytes, bool *ok) {
             return;
         }
     }
-    pdl_loc at = err.mark.src ? err.mark : err.loc; /* where a quote opens, not the end of the file */
+    /* where a quote opens, not the end of the file */
+    pdl_loc at = err.mark.src ? err.mark : err.loc;
     pdl_diag *d = pdl_program_diag(p, PDL_DIAG_ERROR, "yaml", at, at, "%s", err.msg);
     d->at_load = true;
     if (err.hint) d->hint = pdl_arena_str(p->arena, pdl_str_of(err.hint));

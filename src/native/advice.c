@@ -1,5 +1,5 @@
-/* advice.c -- what people write who know Python, JavaScript or other template languages, and what it
- * is called here. A misspelt word is near to one of these as often as to a word of ours.
+/* advice.c -- what people write who know Python, JavaScript or other template languages, and what
+ * it is called here. A misspelt word is near to one of these as often as to a word of ours.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

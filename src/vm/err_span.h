@@ -13,7 +13,8 @@ void pdl_vm_mark_part(const pdl_fiber *f, size_t k, pdl_err *err);
 /* The line of Python code that failed; b is a code block. */
 void pdl_vm_mark_code(const pdl_block *b, pdl_err *err);
 
-/* advise.c: adds what to write instead, where e asks for a name or an attribute that is not there. */
+/* advise.c: adds what to write instead, where e asks for a name or an attribute that is not
+ * there. */
 void pdl_vm_advise(const pdl_fiber *f, const pdl_expr *e, pdl_err *err);
 
 /* Returns where the program called the library function that is running; all-zero when none is. */

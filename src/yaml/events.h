@@ -55,8 +55,8 @@ bool pdl_yaml_fail(pdl_err *err, const pdl_source *src, uint32_t off, const char
                    const char *fmt, ...);
 
 /* advice.c: adds what to write instead, where the problem is a frequent mistake, and marks what is
- * not closed where it opens. context: the byte where began what was being read; bracket: that of the
- * outermost { or [ around it, SIZE_MAX: none. */
+ * not closed where it opens. context: the byte where began what was being read; bracket: that of
+ * the outermost { or [ around it, SIZE_MAX: none. */
 void pdl_yaml_advise(pdl_err *err, size_t context, size_t bracket);
 
 #endif
