@@ -218,7 +218,7 @@ typedef struct pdl_engine_options {
     double max_rps, max_tokens_per_minute;
     /* What code blocks, commands and tool servers are confined by: "code", or a file with a profile
      * (docs/manual/security.md); NULL: nothing, unless a policy or a block says so. Code that is
-     * confined runs in a process of its own, also where there is a handler for it. */
+     * confined runs in its own process, also where there is a handler for it. */
     const char *sandbox;
     bool sandbox_process; /* Landlock, seccomp and limits will do where there are no namespaces */
     /* Where values may go: files, or names of built-in policies; beside those of PDL_POLICY and of

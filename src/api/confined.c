@@ -143,7 +143,7 @@ static bool same(pdl_vref a, pdl_vref b) {
     return none == pdl_is_absent(b) && (none || pdl_val_eq(a, b));
 }
 
-/* The sandbox of the run, or one of its own, then narrower and narrower. At least one profile is
+/* The sandbox of the run, or a new one, then narrower and narrower. At least one profile is
  * given. */
 static bool narrow(pdl_confined *c, pdl_vref server, pdl_str folder, pdl_vref profiles,
                    pdl_sandbox **owned, pdl_err *err) {

@@ -29,7 +29,7 @@ PDL_MUST bool pdl_confined_begin(pdl_confined *c, pdl_vref profile, pdl_str name
  * limit. */
 PDL_MUST bool pdl_confined_find(pdl_confined *c, pdl_vref profiles, const pdl_sandbox **out,
                                 pdl_err *err);
-/* For a tool server with a profile of its own (absent: none), which adds to that of the run; its
+/* For a tool server with its own profile (absent: none), which adds to that of the run; its
  * paths begin in folder. */
 PDL_MUST bool pdl_confined_server(pdl_confined *c, pdl_vref own, pdl_str folder, pdl_vref profiles,
                                   const pdl_sandbox **out, pdl_err *err);

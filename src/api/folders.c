@@ -22,7 +22,7 @@ static pdl_str folder_of(pdl_arena *a, pdl_str file) {
     return slash == PDL_NOT_FOUND ? (pdl_str){0} : pdl_arena_str(a, pdl_str_sub(file, 0, slash));
 }
 
-/* Folder that holds the running command, without a slash behind; empty when it cannot be known. */
+/* Folder that holds the running command, without a final slash; empty when it cannot be known. */
 static pdl_str command_dir(pdl_arena *a) {
     pdl_buf self = PDL_BUF;
     pdl_file_put_self(&self);
@@ -51,7 +51,7 @@ static void add_below(pdl_folders *f, pdl_arena *a, pdl_str dir, const char *mor
     pdl_buf_fini(&b);
 }
 
-/* PDL_PATH and the folders of the options; then where lib/ stands: above the folder of the command
+/* PDL_PATH and the folders of the options; then where lib/ is: above the folder of the command
  * (a build tree), its share folder, that of the shared library (which may lie one level deeper),
  * the installed one. */
 pdl_folders pdl_api_folders(pdl_arena *arena, const char *var, const pdl_str *given,

@@ -1,7 +1,7 @@
 /* guard.c -- the policies of a session: where they are named, the world that asks them, and the
  * masks of the places that leave the run.
  *
- * A mask is a part of the session, so that whoever writes a recording, a trace or the output can
+ * A mask is a part of the session, so that every writer of recordings, traces and output can
  * hold it before the last policy, that of the program, is read.
  *
  * SPDX-License-Identifier: Apache-2.0

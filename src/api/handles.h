@@ -48,7 +48,7 @@ struct pdl_engine {
     PDL_VEC(pdl_hook) hooks; /* owned prefixes */
 };
 pdl_engine *pdl_engine_keep(pdl_engine *e);
-/* A line for whoever wants to know: options.note. */
+/* A line for the host program: options.note. */
 void pdl_engine_say(const pdl_engine *e, pdl_str text);
 
 /* What a durable task printed and nobody was given yet. */

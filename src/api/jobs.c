@@ -135,7 +135,7 @@ static bool poll(pdl_world *w, int timeout_ms) {
     return jw->behind->ops->poll(jw->behind, timeout_ms);
 }
 
-/* What is open belongs to the worlds behind. */
+/* What is open belongs to the next worlds. */
 static void close_world(pdl_world *w) {
     jobs_world *jw = (jobs_world *)(void *)w;
     while (jw->first) {

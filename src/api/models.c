@@ -1,4 +1,4 @@
-/* models.c -- what a check is told of models (check/check.h), from the tables of the room of
+/* models.c -- what a check knows about models (check/check.h), from the tables of the room of
  * models and the environment of a session.
  *
  * SPDX-License-Identifier: Apache-2.0

@@ -6,7 +6,7 @@
  * the program meets ends the run in place of the request. So programs that ask nobody cost nothing,
  * replays and answers of a cache are not looked at, and what the program prints before is printed.
  *
- * The check works on a program of its own: the one that runs is shared and never written. What was
+ * The check works on a second program: the one that runs is shared and never written. What was
  * found is remembered with the program, for runs with as many variables of the same names.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -101,7 +101,7 @@ static bool passes(pdl_session *s, pdl_err *err) {
 
 /* --- the world -------------------------------------------------------------------------------- */
 
-/* An answer that stands in the program (mock_response) costs nobody anything. */
+/* An answer that is part of the program (mock_response) costs nobody anything. */
 static bool goes_out(const pdl_effect *e) {
     if (e->kind != PDL_EFFECT_model)
         return e->kind == PDL_EFFECT_embed || e->kind == PDL_EFFECT_tool;

@@ -219,8 +219,8 @@ const char *pdl_session_env_of(void *user, const char *name) {
 #define PDL_VERSION "0.1.0"
 #endif
 static void find_path(pdl_session *s) {
-    s->folders = pdl_api_folders(s->arena, pdl_environ_get(s->env, "PDL_PATH"), s->opt.path,
-                                 s->opt.n_path);
+    s->folders =
+        pdl_api_folders(s->arena, pdl_environ_get(s->env, "PDL_PATH"), s->opt.path, s->opt.n_path);
 }
 
 static int64_t wall(void *user, const pdl_event *e) {
@@ -279,7 +279,7 @@ static pdl_world *compose(pdl_session *s) {
     return pdl_compose(&c);
 }
 
-/* What counts calls stands in front of what makes them. */
+/* What counts calls comes before what makes them. */
 static void open_outside(pdl_session *s) {
     const pdl_prices *prices = s->shared ? s->shared->prices : s->prices;
     if (!s->opt.replay.n && !s->opt.alone) s->outside = compose(s);

@@ -30,7 +30,7 @@ typedef struct pdl_session_options {
         *budget; /* limit of each PDL_BUDGET_ITEMS for the run, negative: none; NULL: no budget */
     const uint8_t *levels; /* of rules of checks, see check.h; NULL: as the rules say */
     bool unchecked;        /* requests go out although the program is known to fail later */
-    bool explain;          /* ask nobody: pdl_session_explained tells what would be asked */
+    bool explain;          /* ask nobody: pdl_session_explained says what would be asked */
     pdl_str
         /* explain: what is really done, some of code,command,read,write,input,tool; empty:
          * nothing */
@@ -44,14 +44,14 @@ typedef struct pdl_session_options {
      * unless a policy has one */
     pdl_str sandbox;
     bool sandbox_process;                           /* less than namespaces will do */
-    void (*sandbox_note)(void *user, pdl_str text); /* is told what is missing then; may be NULL */
+    void (*sandbox_note)(void *user, pdl_str text); /* gets what is missing then; may be NULL */
     /* files with policies, or names of built-in ones, beside that of PDL_POLICY and that of the
      * program; borrowed */
     const pdl_str *policies;
     size_t n_policies;
     pdl_str otlp;      /* address of a collector of traces; empty: the environment says */
     bool otlp_content; /* texts go there, too */
-    void (*otlp_note)(void *user, pdl_str text); /* is told when one is not sent; may be NULL */
+    void (*otlp_note)(void *user, pdl_str text); /* called when one is not sent; may be NULL */
     bool alone;        /* there is nobody outside: a durable journal answers what it can */
     bool trace;        /* fold a trace: pdl_session_trace */
     bool shares_loop;  /* others live on its loop: a run that computes lets them have turns */
@@ -81,7 +81,7 @@ typedef struct pdl_session_options {
 PDL_MUST bool pdl_session_new(const pdl_session_options *options, pdl_session **out, pdl_err *err);
 void pdl_session_free(pdl_session *s); /* NULL is fine */
 
-/* Checks a program with the variables of the session: a program of its own, owned, with the
+/* Checks a program with the variables of the session: a second program, owned, with the
  * diagnostics; NULL: it cannot be checked, since it has no text. */
 pdl_program *pdl_session_check(const pdl_session *s, const pdl_program *p);
 
@@ -94,13 +94,13 @@ typedef struct pdl_check_inputs {
 pdl_program *pdl_session_check_with(const pdl_session *s, const pdl_program *p, pdl_str file,
                                     const pdl_check_inputs *inputs);
 
-/* What a check is told of models; keys: also whether their keys are set. Borrows s. */
+/* What a check knows about models; keys: also whether their keys are set. Borrows s. */
 pdl_check_models pdl_session_models(pdl_session *s, bool keys);
 
 /* Load the program's text. False: it has errors, which are in the program (borrowed until free). */
 PDL_MUST bool pdl_session_load(pdl_session *s, pdl_str bytes, const pdl_program **program);
 
-/* The run is durable: its world stands in front of the others. Before the start; o: all but behind,
+/* The run is durable: its world comes before the others. Before the start; o: all but behind,
  * dir, debug, spent and parked, which are ours; variables: in place of those of the options;
  * absent: those. d is borrowed until free. */
 void pdl_session_attach(pdl_session *s, pdl_durable *d, const pdl_durable_options *o,
@@ -193,7 +193,7 @@ const pdl_run *pdl_session_get(const pdl_session *s);
 struct pdl_loop *pdl_session_loop(const pdl_session *s);
 /* Answers the input effect with this id, which waits for standard input; false: none does. */
 bool pdl_session_answer_input(pdl_session *s, uint32_t effect, pdl_str text);
-/* Before the engine writes a file of its own (a trace): a link in a folder that confined code may
+/* Before the engine itself writes a file (a trace): a link in a folder that confined code may
  * write may not lead out of it. Error: policy. */
 PDL_MUST bool pdl_session_check_path(const pdl_session *s, const char *path, pdl_err *err);
 /* Folders of PDL_PATH and of the installed library, in which imports are looked for. Borrowed. */

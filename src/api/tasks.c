@@ -99,7 +99,7 @@ static void give_message(pdl_task *t, pdl_str role, pdl_str text) {
 static void on_event(void *user, const pdl_event *e) {
     pdl_task *t = user;
     const pdl_task_options *o = &t->opt;
-    if (t->doomed) return; /* whoever was told is gone */
+    if (t->doomed) return; /* the one to be informed is gone */
     if (e->kind == PDL_EVENT_text || (e->kind == PDL_EVENT_out && e->number != 2))
         give(t, PDL_PRINTED_TEXT, e->text);
     if (e->kind == PDL_EVENT_note || (e->kind == PDL_EVENT_out && e->number == 2))

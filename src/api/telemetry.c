@@ -1,5 +1,5 @@
 /* telemetry.c -- the traces of sessions for a collector. One exporter serves a session and all that
- * share its loop; each run has spans of its own.
+ * share its loop; each run has its own spans.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

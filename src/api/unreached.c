@@ -53,7 +53,7 @@ static void on_event(void *user, const pdl_event *e) {
 
 pdl_sink pdl_reached_sink(pdl_reached *r) { return (pdl_sink){r, on_event, true}; }
 
-/* --- what comes behind ------------------------------------------------------------------------ */
+/* --- what comes after ------------------------------------------------------------------------- */
 
 typedef struct search {
     const pdl_world *world;

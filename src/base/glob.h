@@ -1,7 +1,7 @@
 /* glob.h -- shell patterns of names: of models, tools, servers, commands. Paths, where a star ends
  * at a slash, are the policies' (policy/glob.c).
  *
- * `*` stands for any text, also with slashes in it. What else is special is the caller's choice,
+ * `*` matches any text, also with slashes in it. What else is special is the caller's choice,
  * since names may hold the other characters: a tool may be called a[0].
  *
  * SPDX-License-Identifier: Apache-2.0

@@ -16,7 +16,7 @@
 
 enum {
     HEAP_LIMIT_KB = 256 * 1024, /* backtracking points of one match */
-    /* above the nesting of the translator, which writes a few groups of its own */
+    /* above the nesting of the translator, which adds a few groups */
     NEST_LIMIT = 250,
 };
 

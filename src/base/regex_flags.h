@@ -1,4 +1,4 @@
-/* regex_flags.h -- inline flags of Python `re` patterns: what stands between `(?` and `)` or `:`.
+/* regex_flags.h -- inline flags of Python `re` patterns: what is between `(?` and `)` or `:`.
  * Used by regex_translate.c only.
  *
  * A pattern may set flags for all of itself, `(?im)`, at its start only, or for one group,

@@ -68,7 +68,7 @@ pdl_str pdl_file_plain(pdl_str path, char *out);
 /* Without blanks (space, tab, CR, LF, FF, VT) at both ends. */
 pdl_str pdl_str_trim(pdl_str s);
 
-/* Copy with a NUL behind it; the caller owns it and releases it with pdl_free. */
+/* NUL-terminated copy; the caller owns it and releases it with pdl_free. */
 char *pdl_str_dup(pdl_str s);
 
 /* Number of single-byte edits (insert, delete, replace, swap of neighbours) from a to b, or limit +

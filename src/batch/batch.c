@@ -297,7 +297,7 @@ static bool on_finished(void *user, const pdl_ledger_row *r) {
     return true;
 }
 
-/* The output is written anew from the journal. */
+/* The output is written again from the journal. */
 static bool rewrite(batch *b, pdl_err *err) {
     return pdl_batch_mark_put(b->ledger, &(mark){0}, err) && pdl_ledger_commit(b->ledger, err);
 }
@@ -419,7 +419,7 @@ static bool open_journal(batch *b, pdl_err *err) {
     return begin_journal(b, err);
 }
 
-/* The mark, unless the output is shorter than it says: then it is written anew. */
+/* The mark, unless the output is shorter than it says: then it is written again. */
 static bool find_mark(batch *b, mark *m, pdl_err *err) {
     uint64_t size;
     if (!pdl_batch_mark_get(b->ledger, m, err)) return false;

@@ -52,7 +52,7 @@ typedef struct pdl_batch_options {
     struct pdl_batch_provider *provider; /* carries the requests to models; NULL: they are sent */
     bool types;         /* cells of a CSV file are read as numbers, booleans, null */
     bool unordered;     /* rows are written as they come */
-    bool overwrite;     /* an output that is there is begun anew */
+    bool overwrite;     /* an output that is there is replaced */
     bool retry_errors;  /* rows that failed are asked again */
     bool reuse_changed; /* of another program or input: what fits is kept */
     bool allow_files;   /* the program may write files */

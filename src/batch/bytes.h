@@ -27,7 +27,7 @@ PDL_MUST bool pdl_batch_bytes_open(bytes *b, pdl_str path, pdl_err *err);
 void pdl_batch_bytes_close(bytes *b); /* may be called twice */
 
 typedef enum { BYTES_MORE, BYTES_END, BYTES_LATER, BYTES_FAIL } bytes_step;
-/* Reads another piece behind those that are there; may move buf. */
+/* Reads another piece after those that are there; may move buf. */
 PDL_MUST bytes_step pdl_batch_bytes_fill(bytes *b, bool wait, pdl_err *err);
 /* What is not handed out yet. */
 static inline pdl_str pdl_batch_bytes_rest(const bytes *b) {

@@ -1,6 +1,6 @@
 /* csv.c -- rows of comma-separated cells. The first row names the columns.
  *
- * A cell that begins with a quote goes on to its closing quote, over commas and line breaks; a
+ * A cell that begins with a quote continues to its closing quote, over commas and line breaks; a
  * doubled quote is one quote. So the end of a row is found by a small machine that walks over the
  * bytes once, also when they come in pieces. What other programs write wrongly is a broken row,
  * never a guess: a quote that is not closed, text after a closing quote, too few or too many cells.
@@ -65,7 +65,7 @@ static pdl_rows_step next_record(csv *v, bool wait, pdl_str *out, uint64_t *line
     }
 }
 
-/* One cell from *at on; *at is behind its comma. False: text follows a closing quote. */
+/* One cell from *at on; *at is after its comma. False: text follows a closing quote. */
 static bool read_cell(csv *v, pdl_str row, size_t *at, pdl_str *out) {
     size_t i = *at;
     if (i >= row.n || row.p[i] != '"') {

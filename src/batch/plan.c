@@ -129,7 +129,7 @@ static bool check_clash(const pdl_batch_options *o, const names *s, pdl_str colu
     if (!sets && !pdl_str_starts(v, PDL_STR("pdl_")) && !pdl_str_is(v, "stdlib")) return true;
     pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
                 "the column '%.*s' would be the variable '%.*s', which %s", PDL_FMT(column),
-                PDL_FMT(v), sets ? "the program itself sets" : "has a meaning of its own");
+                PDL_FMT(v), sets ? "the program itself sets" : "has another meaning");
     pdl_err_hint(err, "--map %.*s=NAME gives it another name", PDL_FMT(column));
     return false;
 }

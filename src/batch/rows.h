@@ -2,7 +2,7 @@
  *
  * A batch has more rows than memory, so a reader holds one row and a buffer, whatever the size of
  * the table. A row that cannot be read is a row with a problem, never the end of the batch: the
- * reader goes on with the next one. What is wrong with the table as a whole (no header, no such
+ * reader continues with the next one. What is wrong with the table as a whole (no header, no such
  * table) is an error before the first row.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -36,7 +36,7 @@ typedef struct pdl_table {
     bool standard; /* - */
 } pdl_table;
 
-/* form: one of the names above; empty: the suffix of the name tells. Error: usage. */
+/* form: one of the names above; empty: the suffix of the name decides. Error: usage. */
 PDL_MUST bool pdl_table_of(pdl_str name, pdl_str form, pdl_table *out, pdl_err *err);
 const char *pdl_table_form_name(pdl_table_form f);
 /* Have all rows of this form the same columns? */

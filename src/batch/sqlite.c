@@ -163,7 +163,7 @@ static void on_name(void *user, pdl_str name) {
     n->ok = n->ok && pdl_batch_rows_add_column(&n->r->rows, name, n->err);
 }
 
-/* The source of the rows as it stands after FROM: the table, or a copy. */
+/* The source of the rows as it is written after FROM: the table, or a copy. */
 static bool copy_rows(reader *r, const pdl_table *t, pdl_err *err) {
     pdl_buf text = PDL_BUF;
     PDL_PUT(&text, "PRAGMA temp_store = FILE; CREATE TEMP TABLE pdl_batch_rows AS ");

@@ -111,7 +111,7 @@ static void judge(window *w, const flight *f, const outcome *c) {
     if (o->max_errors > 0)
         pdl_err_hint(&why, "that is more than --max-errors %lld", (long long)o->max_errors);
     else
-        pdl_err_hint(&why, "--on-error keep goes on with the others");
+        pdl_err_hint(&why, "--on-error keep continues with the others");
     pdl_buf_fini(&at);
     drain(w, &why);
 }

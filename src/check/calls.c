@@ -16,7 +16,7 @@ enum { MAX_ARGS = 64 };
 
 /* --- methods, filters, tests ------------------------------------------------------------------ */
 
-/* Types of arguments, behind a receiver or piped value when there is one. */
+/* Types of arguments, after a receiver or piped value when there is one. */
 typedef struct argument_types {
     const pdl_ty *pos[MAX_ARGS], *kw[MAX_ARGS];
     pdl_sig_args sig;

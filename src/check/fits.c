@@ -20,7 +20,7 @@ static bool value_fits(pdl_arena *a, pdl_vref v, const pdl_type *spec, pdl_buf *
     pdl_err err = {0};
     bool ok;
     if (!pdl_type_check(spec, v, NULL, a, &ok, &found, &err)) {
-        pdl_err_fini(&err); /* an invalid schema has a rule of its own */
+        pdl_err_fini(&err); /* an invalid schema has its own rule */
         return true;
     }
     if (ok) return true;

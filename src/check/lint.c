@@ -159,7 +159,7 @@ static void lint_date(pdl_checker *c, const pdl_block *b) {
     pdl_checker_hint(c, d, "quote it to get text");
 }
 
-/* A text that the block prints nowhere when it stands in a list before another. */
+/* A text that the block prints nowhere when it is in a list before another. */
 static bool is_text(const pdl_block *b) {
     const pdl_tree *t = b->kind == PDL_BLOCK_scalar ? PDL_AS(scalar, b)->value
                         : b->kind == PDL_BLOCK_data ? PDL_AS(data, b)->data
@@ -207,7 +207,7 @@ void pdl_checker_lint_program(pdl_checker *c, const pdl_block *main) {
     pdl_checker_hint(c, d, "write text: in front of the list, which joins its results");
 }
 
-/* C depth follows the YAML source. What an alias names was looked at where it stands, or is not
+/* C depth follows the YAML source. What an alias names was looked at where it is written, or is not
  * looked at: aliases may multiply. */
 void pdl_checker_lint_keys(pdl_checker *c, const pdl_node *n) {
     if (!n || n->shared || n->kind == PDL_NODE_SCALAR) return;

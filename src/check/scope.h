@@ -18,9 +18,9 @@ typedef struct pdl_binding {
     bool is_used;
     bool is_local;                /* nobody outside of its scope can read it */
     bool is_assumed;              /* its type comes from that of a parameter */
-    bool is_narrowed;             /* stands in for another one below a condition that tests it */
+    bool is_narrowed;             /* replaces another one below a condition that tests it */
     unsigned epoch;               /* of pdl_scope_state.epoch when it was made */
-    struct pdl_binding *original; /* is_narrowed: the one that it stands in for */
+    struct pdl_binding *original; /* is_narrowed: the one that it replaces */
 } pdl_binding;
 
 typedef struct pdl_scope_entry {

@@ -1,7 +1,7 @@
 /* cmd_repl.c -- pdl repl: a conversation with the language, one entry after the other.
  *
  * It is a host program like others: it uses the public interface (pdl.h) and nothing else, so that
- * what works here works in every program. Each entry is a program of its own; the variables and the
+ * what works here works in every program. Each entry is a separate program; the variables and the
  * context that it leaves are what the next one begins with.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -145,8 +145,8 @@ static int show_variables(repl *r) {
         const char *name = pdl_value_get_text(key, NULL);
         if (!name || !is_own(name)) continue;
         bool is_function = pdl_value_kind(item) == PDL_KIND_FUNCTION;
-        pdl_value *text = is_function ? pdl_value_text("(function)")
-                                      : pdl_value_to_json(item, 0, NULL);
+        pdl_value *text =
+            is_function ? pdl_value_text("(function)") : pdl_value_to_json(item, 0, NULL);
         put_shown(name, text ? text : pdl_value_to_text(item, NULL), MOST_SHOWN, &out);
     }
     int code = pdl_cli_put_stdout(pdl_buf_str(&out));

@@ -1,4 +1,4 @@
-/* cmd_resume.c -- pdl resume: a durable run goes on; pdl answer; pdl trace.
+/* cmd_resume.c -- pdl resume: continues a durable run; pdl answer; pdl trace.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

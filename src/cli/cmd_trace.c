@@ -76,7 +76,7 @@ static bool show_html(pdl_durable *run, pdl_err *err) {
 struct events {
     pdl_buf out;
     size_t n;
-    PDL_VEC(double) lanes; /* end of the last effect of each: what overlaps stands side by side */
+    PDL_VEC(double) lanes; /* end of the last effect of each: what overlaps is shown side by side */
 };
 
 static size_t lane_of(struct events *x, double start, double end) {

@@ -66,7 +66,7 @@ static bool replay(const shower *s, pdl_str journal, pdl_str program, pdl_buf *t
     return ok;
 }
 
-/* The journal of a durable run holds its program; while it goes on it is shown up to here. */
+/* The journal of a durable run holds its program; while it continues it is shown up to here. */
 static bool open_durable(shower *s, pdl_str path, pdl_err *err) {
     pdl_durable *run = NULL;
     bool ok = pdl_durable_open(path, PDL_DURABLE_SHOW, false, false, &run, err) &&

@@ -27,7 +27,7 @@
 
 /* --- options in the journal ------------------------------------------------------------------- */
 
-/* What shapes a run goes on shaping it; keys, prices and addresses come from now. */
+/* What shapes a run keeps shaping it; keys, prices and addresses come from now. */
 static const opt_id kept[] = {OPT_stream,      OPT_jobs,    OPT_timeout, OPT_budget,
                               OPT_max_rps,     OPT_max_tpm, OPT_sync,    OPT_park,
                               OPT_provisional, OPT_cache,   OPT_output};
@@ -298,7 +298,7 @@ bool pdl_cli_lasting_open(lasting *l, arguments *a, pdl_durable_use use, pdl_err
     return take_options(l, a, f->options, err) && take_ways(l, a, err);
 }
 
-/* Lines that earlier processes handed out: a regular file that begins with them is read behind
+/* Lines that earlier processes handed out: a regular file that begins with them is read after
  * them. */
 struct input_lines {
     pdl_buf all;
@@ -341,7 +341,7 @@ static void continue_input(const lasting *l) {
         begins_with(STDIN_FILENO, pdl_buf_str(&x.all)) &&
         lseek(STDIN_FILENO, (off_t)x.all.len, SEEK_SET) >= 0)
         pdl_cli_note("pdl: note: standard input begins with the lines that the run has had: it is "
-                     "read on behind them");
+                     "read on after them");
     pdl_err_fini(&ignored);
     pdl_buf_fini(&x.all);
 }

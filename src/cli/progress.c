@@ -1,8 +1,8 @@
 /* progress.c -- see progress.h.
  *
- * The line stands on standard error, on a row of its own: it is drawn only while the cursor is at
- * the beginning of a row, and whoever writes to the terminal removes it first. So it never mixes
- * with output and leaves nothing behind. The run is stepped with a limit of time, because a call
+ * The line is written to standard error, on its own row: it is drawn only while the cursor is at
+ * the beginning of a row, and every writer to the terminal removes it first. So it never mixes
+ * with output and leaves nothing. The run is stepped with a limit of time, because a call
  * that takes a minute sends no event that could redraw the line.
  *
  * SPDX-License-Identifier: Apache-2.0

@@ -1,4 +1,4 @@
-/* progress.h -- what is shown of a run while it goes on: one line on a terminal, and the steps of
+/* progress.h -- what is shown of a run while it continues: one line on a terminal, and the steps of
  * --verbose.
  *
  * SPDX-License-Identifier: Apache-2.0

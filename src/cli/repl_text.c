@@ -1,6 +1,6 @@
 /* repl_text.c -- see repl.h: where an entry ends, the program that it is, and completion.
  *
- * A line that looks like text is whole; one that begins a mapping or a list goes on until an empty
+ * A line that looks like text is whole; one that begins a mapping or a list lasts until an empty
  * line, as compound statements do in the sessions of other languages. That can be told from the
  * first characters, so that nobody waits for an answer that the session does not give.
  *

@@ -1,4 +1,4 @@
-/* show_live.h -- pdl --view: a run is shown in a browser while it goes on, and after it.
+/* show_live.h -- pdl --view: a run is shown in a browser while it continues, and after it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

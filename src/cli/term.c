@@ -168,7 +168,7 @@ static void put_message(term *t, const pdl_event *e) {
 static void put_error(term *t, pdl_str text, bool untrusted) {
     release(t);
     pdl_cli_progress_clear();
-    pdl_cli_term_flush(t); /* what was printed before stands before */
+    pdl_cli_term_flush(t); /* what was printed before comes before */
     errno = 0;
     bool ok =
         untrusted ? pdl_write_termsafe(stderr, text) : fwrite(text.p, 1, text.n, stderr) == text.n;

@@ -3,7 +3,7 @@
  * A row of ops.def names the kind of each of its two operands. From it two functions are made: the
  * one of the compiler that emits the instruction (compile/emit.h) and the one of the machine that
  * executes it (vm/ops.h). Both take an operand as the same type, but for a constant, which is a
- * number to the compiler and a value to the machine: whoever uses these macros defines
+ * number to the compiler and a value to the machine: a user of these macros defines
  * PARAM_CONST_TYPE. Each macro begins with a comma, since other parameters are in front of it.
  *
  * SPDX-License-Identifier: Apache-2.0

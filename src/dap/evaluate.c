@@ -1,6 +1,6 @@
 /* evaluate.c -- see debugger.h: expressions of the client.
  *
- * An expression is a program of one block, which a run of its own evaluates with the variables of
+ * An expression is a program of one block, which a separate run evaluates with the variables of
  * the stopped one. It asks nobody outside, so that looking at a value sends nothing and changes
  * nothing; values that a model still has to give are left out.
  *

@@ -124,7 +124,7 @@ static void on_end(debugger *g, const pdl_event *e) {
     *t = g->threads.p[--g->threads.n];
 }
 
-/* A failure is told where it happens, not again by each of the blocks around. */
+/* A failure is reported where it happens, not again by each of the blocks around. */
 static void on_fail(debugger *g, const pdl_event *e) {
     const char *why = e->err && e->err->msg ? e->err->msg : "the block failed";
     bool reported = g->failing && e->fiber == g->failing_fiber;

@@ -64,7 +64,7 @@ typedef struct pdl_effect_sink {
     /* The final answer. Borrows r: copy what is kept. The world releases the effect after this
      * returns. */
     void (*reply)(void *user, const pdl_effect *e, const pdl_reply *r);
-    /* A policy has decided about e, before it goes on or is refused: a dict, borrowed. May be
+    /* A policy has decided about e, before it is forwarded or refused: a dict, borrowed. May be
      * NULL. */
     void (*decided)(void *user, const pdl_effect *e, pdl_vref decision);
     /* More of a streamed answer of a model besides its text: a dict, borrowed, with some of
@@ -181,8 +181,8 @@ bool pdl_is_control_key(pdl_str name);
  *          Ignores unknown ids.
  *  poll    Delivers what is ready; waits at most timeout_ms (-1: until something happens, 0: does
  *          not wait). Returns false when nothing is open in this world, because waiting would never
- *          end. A front world forwards to the one behind it.
- *  close   Releases the world and what it owns. A front world does not close the one behind it.
+ *          end. A front world forwards to the next one.
+ *  close   Releases the world and what it owns. A front world does not close the next one.
  */
 typedef struct pdl_world pdl_world;
 typedef struct pdl_world_ops {

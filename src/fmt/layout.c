@@ -132,7 +132,7 @@ static uint32_t below(const layout *l, pdl_ytree_id id) {
     return up == PDL_YTREE_NONE ? 0 : l->columns[up] + STEP;
 }
 
-/* Column of a node's first token, on a line of its own in a block collection. */
+/* Column of a node's first token, on its own line in a block collection. */
 static uint32_t node_column(const layout *l, pdl_ytree_id id, uint32_t off) {
     const pdl_ytree_node *n = &l->t->nodes[id];
     if (is_block(n) && n->start == off) return l->columns[id];

@@ -4,7 +4,7 @@
  *         -> read, clock, chance: asked at once, the row is written whole
  *         -> all else: row, held until the flush
  *   poll  -> flush: commit and sync, output, what was held goes out
- *         -> poll behind: replies come in, their rows are written
+ *         -> poll the next world: replies come in, their rows are written
  *         -> commit; then the machine gets them
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -173,7 +173,7 @@ static void on_reply(void *user, const pdl_effect *twin, const pdl_reply *reply)
 
 /* --- what goes out ---------------------------------------------------------------------------- */
 
-/* The same effect for who is behind, which releases it. */
+/* The same effect for the next world, which releases it. */
 pdl_effect *pdl_durable_twin(const pdl_effect *e, pdl_effect_sink sink) {
     pdl_effect *t = PDL_NEW(pdl_effect);
     *t = *e;
@@ -359,7 +359,7 @@ static pdl_val read_again(pdl_durable *d, const pdl_effect *e) {
     return x.now;
 }
 
-/* Texts of files: what is read now counts for parts of the program, and is told for its data. */
+/* Texts of files: what is read now counts for parts of the program, and is noted for its data. */
 static void compare_files(pdl_durable *d, pending_effect *o) {
     if (o->e->kind != PDL_EFFECT_read && o->e->kind != PDL_EFFECT_source) return;
     pdl_val now = read_again(d, o->e);
@@ -521,7 +521,7 @@ static void cancel(pdl_world *w, uint32_t id) {
     (void)cancel_in(d->after_rebuild.p, d->after_rebuild.n, id);
 }
 
-/* Nothing goes on but questions that nobody answers. */
+/* All that is open are questions that nobody answers. */
 static bool only_asks(const pdl_durable *d) {
     uint32_t others = d->n_open - (d->opt.park ? d->n_inputs : 0);
     return !others && ((d->opt.park && d->n_inputs) || d->asking.n);

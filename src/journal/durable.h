@@ -62,7 +62,7 @@ int64_t pdl_durable_time_of(void *d, const pdl_event *e);
 
 /* --- before the run --------------------------------------------------------------------------- */
 
-/* A key: in the file its name stands in its place. */
+/* A key: the file has its name in its place. */
 void pdl_durable_key(pdl_durable *d, pdl_str name, pdl_str value);
 /* Actions that began and have no end: those at this place (all: at any) are done again; this one
  * has this result, JSON. */
@@ -190,7 +190,7 @@ PDL_MUST bool pdl_durable_answer(pdl_str path, pdl_str place, pdl_str text, pdl_
  * continue. NULL: as it is. */
 PDL_MUST bool pdl_durable_export(pdl_str path, pdl_str to, const pdl_secrets *secrets,
                                  pdl_err *err);
-/* Removes the file and what stands beside it. Error: runtime while it runs. */
+/* Removes the file and those beside it. Error: runtime while it runs. */
 PDL_MUST bool pdl_durable_remove(pdl_str path, pdl_err *err);
 
 /* Every effect in order, for lists. */

@@ -1,6 +1,6 @@
 /* group.c -- many runs of a server in one file.
  *
- * Each run has a pdl_durable of its own, whose rows carry its number; the file, the lock and the
+ * Each run has its own pdl_durable, whose rows carry its number; the file, the lock and the
  * order of things belong to the server's. A file for each run would cost a sync for each; here the
  * poll of the server syncs once for all rows of a turn, then what all runs hold goes out.
  *
@@ -103,7 +103,7 @@ void pdl_durable_note_output(pdl_durable *s) { s->has_output = true; }
 
 /* --- runs by their keys ----------------------------------------------------------------------- */
 
-/* The index tells choices of one request apart. */
+/* The index distinguishes choices of one request. */
 static void key_hash(const pdl_durable *s, pdl_str key, uint32_t index, char out[65]) {
     pdl_buf b = PDL_BUF;
     pdl_buf_putf(&b, "%s\n%u\n", s->salt, index);

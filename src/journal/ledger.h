@@ -34,7 +34,7 @@ PDL_MUST bool pdl_ledger_open(pdl_str path, pdl_ledger **out, pdl_err *err);
 bool pdl_ledger_is_unbegun(pdl_str path);
 /* Commits; whole: one file is left. NULL is fine. */
 void pdl_ledger_close(pdl_ledger *l, bool whole);
-/* Removes the file and what stands beside it; a file that is not there is fine. Error: io. */
+/* Removes the file and those beside it; a file that is not there is fine. Error: io. */
 PDL_MUST bool pdl_ledger_remove(pdl_str path, pdl_err *err);
 
 /* Facts about the batch; a fact that is not there is empty. */

@@ -103,7 +103,7 @@ void pdl_durable_pump_rebuild(pdl_durable *d, pending_effect *done) {
     }
     pending_effect *o = d->recorded_code.p[d->next_code];
     d->recorded_code.p[d->next_code++] = NULL;
-    o->e->id = 0x7fffffffu - (uint32_t)d->next_code; /* behind all that a run gives */
+    o->e->id = 0x7fffffffu - (uint32_t)d->next_code; /* above all that a run gives */
     pdl_durable_send(d, o);
 }
 

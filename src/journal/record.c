@@ -1,4 +1,4 @@
-/* record.c -- see journal.h: forwards effects to the world behind and writes down the replies.
+/* record.c -- see journal.h: forwards effects to the next world and writes down the replies.
  *
  * A transaction per row would cost more than most effects; one transaction per run would lose
  * everything when the process is killed. So rows are collected in transactions that are committed

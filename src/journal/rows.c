@@ -66,7 +66,7 @@ static bool is_iteration(pdl_str before) {
     return ends_in(before, "repeat") || ends_in(before, "map");
 }
 
-/* The place of the block around that of an effect: "text.1.if.then.model" stands in "text.1.if". */
+/* The place of the block around that of an effect: "text.1.if.then.model" is in "text.1.if". */
 static pdl_str parent_of(pdl_str place) {
     pdl_str last = pop_part(&place);
     if (pdl_str_starts(last, PDL_STR("retry")) && last.n > 5) pop_part(&place); /* its kind */

@@ -1,6 +1,6 @@
 /* runs.c -- see runs.h. The index is a file runs.db beside the journals: a row for each with what a
  * look into it gave, and the size and time of the file then. A row whose file is another now is
- * made anew; an index that cannot be read is thrown away.
+ * made again; an index that cannot be read is thrown away.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,4 @@
-/* runs.h -- the folder of durable runs: names, paths, and an index that can always be made anew.
+/* runs.h -- the folder of durable runs: names, paths, and an index that can always be made again.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

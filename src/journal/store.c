@@ -579,7 +579,7 @@ static bool on_node(void *user, sql *q, sql_row *row) {
     return false;
 }
 
-/* A crafted file may hold a ring: a node stands behind those above it. */
+/* A crafted file may hold a ring: a node comes after those above it. */
 bool pdl_store_messages(pdl_store *s, int64_t id, pdl_buf *out, pdl_err *err) {
     PDL_VEC(pdl_buf) all = {0};
     bool ok = true;

@@ -111,7 +111,7 @@ PDL_MUST bool pdl_store_end_run(pdl_store *s, int64_t id, store_run_state state,
                                 pdl_str answer, pdl_err *err);
 /* Removes runs that ended before, with their effects and the messages that no other has. */
 PDL_MUST bool pdl_store_prune_runs(pdl_store *s, double before, pdl_err *err);
-/* Rows were added since keys were looked for: they are looked for anew. */
+/* Rows were added since keys were looked for: they are looked for again. */
 void pdl_store_forget_keys(pdl_store *s);
 
 /* --- messages: nodes of a tree whose paths are lists of messages ------------------------------ */
@@ -134,7 +134,7 @@ PDL_MUST bool pdl_store_put_file(pdl_store *s, const store_file *f, pdl_err *err
 PDL_MUST bool pdl_store_each_file(pdl_store *s, bool (*fn)(void *user, const store_file *f),
                                   void *user, pdl_err *err);
 
-/* Every text of the file written anew; nothing of what it was is left. */
+/* Writes every text of the file again; nothing of what it was is left. */
 PDL_MUST bool pdl_store_rewrite(pdl_store *s, void (*fn)(void *user, pdl_str text, pdl_buf *out),
                                 void *user, pdl_err *err);
 

@@ -29,7 +29,7 @@ typedef struct identity {
     int64_t key, kin, messages;
 } identity;
 
-/* A list of messages whose rows are known: the next request nearly always goes on from it. */
+/* A list of messages whose rows are known: the next request nearly always extends it. */
 typedef struct known_list {
     pdl_val list; /* kept; absent: none */
     PDL_VEC(struct known_node {
@@ -44,7 +44,7 @@ enum { KNOWN_LISTS = 16 };
 /* An effect that the machine waits for. */
 typedef struct pending_effect {
     pdl_durable *d;
-    pdl_effect *e; /* owned: the machine's; what is behind gets a twin */
+    pdl_effect *e; /* owned: the machine's; the next world gets a twin */
     int64_t row;   /* 0: none yet */
     int64_t attempt;
     double begin_clock, begun; /* begun: by the wall clock, in an earlier process */
@@ -81,7 +81,7 @@ struct pdl_durable {
     pdl_durable_facts facts;
     PDL_VEC(char *) texts; /* that the facts point to */
     pdl_durable_options opt;
-    char *dir; /* owned copy of opt.dir without a slash behind; NULL: none */
+    char *dir; /* owned copy of opt.dir without a final slash; NULL: none */
     keyring keys;
     char salt[33];
     pdl_err problem; /* the file cannot be written any more */
@@ -142,7 +142,7 @@ PDL_PRINTF(2, 3) void pdl_durable_notef(pdl_durable *d, const char *fmt, ...);
 void pdl_durable_note_problem(pdl_durable *d, pdl_err *err);
 pending_effect *pdl_durable_pending_new(pdl_durable *d, pdl_effect *e);
 void pdl_durable_drop_open(pending_effect *o);
-/* The same effect for who is behind, which releases it. */
+/* The same effect for the next world, which releases it. */
 pdl_effect *pdl_durable_twin(const pdl_effect *e, pdl_effect_sink sink);
 void pdl_durable_send(pdl_durable *d, pending_effect *o);
 /* It cannot be written down: it does not happen. Takes o. */

@@ -265,7 +265,7 @@ typedef struct pdl_contributes {
     pdl_contribute *p;
 } pdl_contributes;
 
-/* An entry of `expectations`: what a model judges, and what it is told when it was not met. */
+/* An entry of `expectations`: what a model judges, and what it gets when it was not met. */
 typedef struct pdl_expectation {
     const pdl_tree *expect;
     const pdl_tree *feedback;        /* expression; NULL: stdlib's, unless feedback_block */

@@ -30,7 +30,7 @@ static size_t line_end(const lsp_doc *d, size_t off) {
     return pdl_lsp_text_line_start(&d->text, line) + pdl_lsp_text_line_str(&d->text, line).n;
 }
 
-/* A block that has no role of its own has that of the blocks around it; a model answers as
+/* A block without a role has that of the blocks around it; a model answers as
  * assistant. */
 static pdl_str role_of(const lsp_spot *p) {
     for (; p; p = p->up) {

@@ -1,4 +1,4 @@
-/* lenses.c -- code lenses, and the commands behind them.
+/* lenses.c -- code lenses, and the commands that they run.
  *
  * The editor runs programs, since it has the terminal; what a command needs is in its arguments.
  * A client that cannot may ask the server (workspace/executeCommand), which answers with the

@@ -4,7 +4,7 @@
  * nothing. `pdl lsp` (pdl_lsp_serve) puts standard input and output around it, the tests and the
  * fuzz target call it directly. What costs time and nobody waits for (diagnostics of a file that is
  * being typed, the index of a workspace) is done in pieces by pdl_lsp_work, which the transport
- * calls only when no message is there: a request is never behind work that it makes out of date.
+ * calls only when no message is there: a request never waits for work that it makes out of date.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -180,7 +180,7 @@ static pdl_val envelope(const mock_reply *a, const char *object) {
     return pdl_dict_putz(v, "model", pdl_text(text_or(pdl_dict_getz(a->request, "model"), "")));
 }
 
-/* One choice: what is in it, under its name, and the reason of the end (NULL: it goes on). */
+/* One choice: what is in it, under its name, and the reason of the end (NULL: there is more). */
 static pdl_val choices_of(const char *name, pdl_val inside, const char *reason) {
     pdl_val c = pdl_dict_putz(pdl_dict_new(3), "index", pdl_int(0));
     c = pdl_dict_putz(c, name, inside);
@@ -336,9 +336,9 @@ static void answer_chat(pdl_mock *m, pdl_exchange *x, pdl_val request) {
     mock_reply *a = PDL_NEW(mock_reply);
     pdl_vref stream = pdl_dict_getz(request, "stream");
     *a = (mock_reply){.mock = m,
-                  .x = x,
-                  .request = request,
-                  .streams = pdl_is_bool(stream) && pdl_bool_of(stream)};
+                      .x = x,
+                      .request = request,
+                      .streams = pdl_is_bool(stream) && pdl_bool_of(stream)};
     snprintf(a->id, sizeof a->id, "chatcmpl-mock-%llu", (unsigned long long)++m->n_requests);
     pdl_exchange_set(x, a);
     decide(a);

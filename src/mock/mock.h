@@ -21,7 +21,7 @@
  * mapping:
  *   reply    text, or a message {content, tool_calls}
  *   when     a text that the last message must contain
- *   model    the name that must be asked for, * stands for anything
+ *   model    the name that must be asked for, * matches anything
  *   times    how many requests it answers; without it, as many as come. Of texts: one
  *   status   refuses with this HTTP status instead, with `error` as the message and `retry_after`
  *            as the seconds that the client should wait

@@ -1,4 +1,4 @@
-/* catalog.h -- what an editor tells of models: parameters of calls and providers, from the tables
+/* catalog.h -- what an editor shows of models: parameters of calls and providers, from the tables
  * by which calls are made.
  *
  * SPDX-License-Identifier: Apache-2.0

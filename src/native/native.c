@@ -117,7 +117,7 @@ static pdl_str param_at(const char *params, size_t i) {
         const char *end = strchr(p, ',');
         if (i-- == 0) return (pdl_str){p, end ? (size_t)(end - p) : strlen(p)};
         if (!end) return (pdl_str){0};
-        p = end + 1; /* the blank behind it is skipped by the loop */
+        p = end + 1; /* the blank after it is skipped by the loop */
     }
 }
 

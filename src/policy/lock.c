@@ -4,7 +4,7 @@
  * server that was looked at once may say something else tomorrow. A lock file holds the hash of
  * each definition that its user has seen. Whatever lists the tools of a server gets those alone
  * that are locked, or that a person has approved just now; nothing else can be called. A call that
- * comes before any list makes one of its own.
+ * comes before any list asks for one.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -287,7 +287,7 @@ static void finish(listing *l) {
     wake_others(r, server);
 }
 
-/* A question may be answered at once, before ask_person returns: then the loop goes on. */
+/* A question may be answered at once, before ask_person returns: then the loop continues. */
 static void look_on(listing *l) {
     l->looks = true;
     while (l->next < pdl_list_len(l->tools)) {

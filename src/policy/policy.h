@@ -123,7 +123,7 @@ bool pdl_policies_have_rule(const pdl_policies *p, pdl_sink_id sink, pdl_str nam
 typedef struct pdl_policy_options {
     const pdl_policies *policies; /* borrowed */
     pdl_str folder;               /* of the program; borrowed */
-    uint32_t first_id;            /* ids of its own effects follow it */
+    uint32_t first_id;            /* ids of the world's effects follow it */
 } pdl_policy_options;
 
 /* In front of `behind` (borrowed). */
@@ -131,7 +131,7 @@ pdl_world *pdl_policy_world_new(const pdl_policy_options *opt, pdl_world *behind
 /* The run has a durable journal from here on, which holds values as they are: effects whose labels
  * `durable: deny` names are refused. */
 void pdl_policy_world_lasts(pdl_world *w);
-/* What is behind it, and another in its place, before the first effect: what a journal answers is
+/* The next world, and another in its place, before the first effect: what a journal answers is
  * judged as well. */
 pdl_world *pdl_policy_world_behind(const pdl_world *w);
 void pdl_policy_world_put_behind(pdl_world *w, pdl_world *behind);

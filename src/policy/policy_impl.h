@@ -140,7 +140,7 @@ typedef struct pending {
     struct pending *link;
 } pending;
 
-/* Code on its way: what it is told meanwhile stays in the worker. */
+/* Code that runs: what it learns meanwhile stays in the worker. */
 typedef struct flight {
     struct policy_room *room;
     pdl_effect_sink asker;
@@ -165,7 +165,7 @@ struct policy_room {
     uint32_t n_questions, most_questions, next_id;
 };
 
-/* Goes on with an effect that may be done: lock.c for tools, else the world behind. */
+/* Continues with an effect that may be done: lock.c for tools, else the next world. */
 void pdl_policy_forward(policy_room *r, pdl_effect *e);
 
 /* lock.c. Is e a use of tools, and are there locks? Then they are looked at, and what may be done

@@ -2,10 +2,10 @@
  *
  *   start -> the sinks that the effect would reach, one after the other
  *         -> refused: answered with an error of kind policy; nothing has happened
- *         -> to be approved: a question goes to the world behind as an effect; its answer decides
- *         -> allowed: the labels that the reply will have are set; on to the world behind
+ *         -> to be approved: a question goes to the next world as an effect; its answer decides
+ *         -> allowed: the labels that the reply will have are set; on to the next world
  *
- * It stands before journals, so a replay is judged again by the same rules and its questions are
+ * It comes before journals, so a replay is judged again by the same rules and its questions are
  * answered by the recording.
  *
  * What a process may remember is counted here too: a code worker and the file system forget
@@ -184,7 +184,7 @@ static void unlink_pending(pending *p) {
     *at = p->link;
 }
 
-/* It was answered: the effect goes on from the next ask, or is refused. */
+/* It was answered: the effect continues with the next question, or is refused. */
 static void resume(room *r, pending *p, bool yes, const char *why) {
     pdl_effect *e = p->e;
     size_t next = p->next;
@@ -314,7 +314,7 @@ static void start(pdl_world *w, pdl_effect *e) { judge_from(of(w), e, 0); }
 
 /* --- the world -------------------------------------------------------------------------------- */
 
-/* Somebody else may ask the same: then it goes on asking. */
+/* Somebody else may ask the same: then the question stays. */
 static void cancel_pending(room *r, pending *p) {
     uint32_t id = p->id;
     pdl_val key = p->key;

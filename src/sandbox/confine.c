@@ -308,7 +308,7 @@ static void serve_network(int listener, const sandbox_spec *s) {
     close(listener);
 }
 
-/* A signal to this process alone goes on to the group; one to the group has reached all of it. */
+/* A signal to this process alone is passed to the group; one to the group has reached all of it. */
 static void hand_on(int signals) {
     struct signalfd_siginfo info;
     if (read(signals, &info, sizeof info) != (ssize_t)sizeof info) return;
@@ -355,7 +355,7 @@ static int32_t attend(int pair, int signals, pid_t child, const sandbox_spec *s)
     return end;
 }
 
-/* Without mounts a folder of its own takes the place of /tmp. */
+/* Without mounts a new folder takes the place of /tmp. */
 static bool make_own_tmp(sandbox_spec *s, char *path) {
     if (s->backend != BACKEND_NONE) return true;
     if (!mkdtemp(path)) return false;

@@ -4,7 +4,7 @@
  * carelessly: code asks the engine to read a file for it (a program that it executes, a function of
  * the program that it calls), and code puts a link into a folder that it may write, which the
  * engine follows later. The first is answered by the profile of the code, the second by opening
- * such paths in a way that cannot leave the folder, whoever changes it meanwhile.
+ * such paths in a way that cannot leave the folder, even if it is changed meanwhile.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
@@ -182,7 +182,7 @@ int pdl_sandbox_open(const pdl_sandbox *s, const char *path, int flags, unsigned
     const char *below = w.at[n] == '/' ? w.at + n + 1 : "";
     snprintf(inner, sizeof inner, "%s/%s", *below ? below : ".", w.left + strspn(w.left, "/"));
     int dir = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    if (dir < 0) { /* a file of its own is granted */
+    if (dir < 0) { /* a single file is granted */
         *other = errno == ENOTDIR;
         return -1;
     }

@@ -1,5 +1,5 @@
 /* inside.c -- the last steps before the command: limits, capabilities, Landlock, seccomp. In
- * namespaces they are a second lock behind the mounts; without them they are the only one.
+ * namespaces they are a second lock after the mounts; without them they are the only one.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <dirent.h>
 #include <errno.h>

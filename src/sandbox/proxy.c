@@ -1,4 +1,4 @@
-/* proxy.c -- the network of a profile with `net:`. The sandbox has a network of its own, in which
+/* proxy.c -- the network of a profile with `net:`. The sandbox has a separate network, in which
  * nothing listens but one socket; what connects to it is served from outside of the namespace.
  *
  * HTTP CONNECT, plain requests with an absolute address, and SOCKS5 with names. Names are resolved

@@ -1,4 +1,4 @@
-/* sandbox.c -- see sandbox.h: a profile and a machine become what the helper is told.
+/* sandbox.c -- see sandbox.h: makes the helper's instructions from a profile and this machine.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <limits.h>
@@ -17,7 +17,7 @@
 
 #include "base/banned.h"
 
-/* --- what the helper is told ------------------------------------------------------------------ */
+/* --- the helper's instructions ---------------------------------------------------------------- */
 
 static pdl_val list_of(const path_list *l) {
     pdl_val v = pdl_list_new(l->n);

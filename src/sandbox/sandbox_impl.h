@@ -2,7 +2,7 @@
  *
  *   profile.c    profiles: reading, defaults, narrowing
  *   walk.c       what in a folder is masked or protected
- *   sandbox.c    profile and machine -> what the helper is told
+ *   sandbox.c    profile and machine -> the instructions of the helper
  *   deputy.c     what the engine does for confined code, or in folders that it may write
  *   probe.c      what the machine can do
  *   confine.c    the helper: outside, waits, answers signals, limits processes
@@ -55,7 +55,7 @@ bool pdl_walk_folder(const char *folder, bool writable, walk_result *out);
 
 typedef enum { BACKEND_NATIVE, BACKEND_BWRAP, BACKEND_NONE } sandbox_backend;
 
-/* What the helper is told, as JSON in one argument. */
+/* The instructions of the helper, as JSON in one argument. */
 typedef struct sandbox_spec {
     sandbox_backend backend;
     path_list ro, rw, masked, kept, placeholders, net;

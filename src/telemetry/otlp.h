@@ -3,7 +3,7 @@
  *
  * Two objects: the exporter, one for all runs of a loop, which gathers spans in batches and sends
  * them; and the spans of one run, a sink that makes them from its events. Telemetry must never slow
- * or stop what it watches. So the exporter has an event loop of its own: its transfers do not keep
+ * or stop what it watches. So the exporter has its own event loop: its transfers do not keep
  * the loop of the runs open, where "nothing is open" means that a run waits for nobody. That loop
  * takes its turns while the other one waits, and whenever a batch is full. What the collector does
  * not take is dropped and counted, and told once.
@@ -22,9 +22,9 @@
 typedef struct pdl_otlp pdl_otlp;
 
 typedef struct pdl_otlp_options {
-    pdl_loop *loop; /* of the runs; borrowed */
-    pdl_str url;    /* whole address; empty: that of the environment, if PDL_OTLP is 1 */
-    bool content;   /* also texts: messages, answers, code, results */
+    pdl_loop *loop;       /* of the runs; borrowed */
+    pdl_str url;          /* whole address; empty: that of the environment, if PDL_OTLP is 1 */
+    bool content;         /* also texts: messages, answers, code, results */
     const pdl_mask *mask; /* of which texts not even then: what a policy hides; NULL: none */
     const char *(*env)(void *user, const char *name);
     void *env_user;

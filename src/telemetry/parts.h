@@ -39,12 +39,12 @@ struct pdl_otlp {
     struct pdl_http *http;
     pdl_watch *watch; /* of its loop, on that of the runs */
     pdl_timer *timer; /* on the loop of the runs: it has something to do by then */
-    pdl_buf batch;    /* spans that are not sent, behind the head of the message */
+    pdl_buf batch;    /* spans that are not sent, after the head of the message */
     size_t n_batch;
     struct otlp_sending *sending; /* waiting or on their way, oldest first */
     size_t n_sending;             /* on their way */
     size_t n_bytes;               /* of all of them */
-    uint64_t retry_ns; /* nothing is sent before; 0: at once */
+    uint64_t retry_ns;            /* nothing is sent before; 0: at once */
     size_t n_lost;
     bool noted, busy;
     uint64_t next_id;  /* state of the generator of ids */

@@ -120,7 +120,7 @@ void pdl_fold_put_aside(pdl_fold *f, pdl_buf *text) { (void)shorten(f, text, 0, 
 /* The text of a node on its way. */
 typedef struct fold_part {
     pdl_fold *fold;
-    size_t from; /* what stands before is holes */
+    size_t from; /* everything before it is holes */
 } fold_part;
 
 /* The text of one node may be longer than memory: a value whose parts are shared. */

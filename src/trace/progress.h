@@ -1,6 +1,6 @@
-/* progress.h -- how far a run is, in a few numbers: what people are shown while it goes on.
+/* progress.h -- how far a run is, in a few numbers: what people are shown while it continues.
  *
- * The numbers are a fold over the events of the run, like everything else that is told of it, so
+ * The numbers are a fold over the events of the run, like everything else that is shown of it, so
  * that the line on a terminal, the lines of --verbose and the summary of a batch cannot disagree
  * with the trace. Only what takes time counts: calls of models, tools, code and commands.
  *
@@ -23,7 +23,7 @@ typedef struct pdl_progress {
 void pdl_progress_init(pdl_progress *p);
 void pdl_progress_fini(pdl_progress *p);
 
-/* Returns true when e is the end of a call: then pdl_progress_describe_end tells of it. */
+/* Returns true when e is the end of a call: then pdl_progress_describe_end describes it. */
 bool pdl_progress_take(pdl_progress *p, const pdl_event *e);
 
 /* Of a reply event for which take returned true, one line without a line end: the call, how long it

@@ -3,7 +3,7 @@
  * A text that a model wrote can be any instruction; the boolean that the same model wrote can be
  * two. Once a value was checked against a type that admits few values, its label says so: it is
  * bounded (label.h). How many values a type admits is counted from the schema alone, since what the
- * value happens to be is the choice of whoever wrote it. A keyword that is not understood here
+ * value happens to be is the choice of its author. A keyword that is not understood here
  * bounds nothing, and several keywords can only admit less than one of them, so a count is never
  * too low.
  *

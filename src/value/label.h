@@ -107,7 +107,7 @@ pdl_val pdl_masked(const pdl_mask *m, pdl_val v);
  * that is hidden and whose form still counts (a reply in a recording). Takes v. */
 pdl_val pdl_mask_leaves(const pdl_mask *m, pdl_label l, pdl_val v);
 
-/* The label that stands for the i-th source of a run. */
+/* The label of the i-th source of a run. */
 static inline pdl_label pdl_label_of_source(uint32_t i) {
     return (pdl_label)1 << (PDL_LABEL_SOURCE_BIT + i % PDL_LABEL_SOURCES);
 }

@@ -1,7 +1,7 @@
 /* obj.h -- private to value: making and releasing the memory of counted objects.
  *
  * An object is a head (reference count, tag) and its content in one block of memory. Small
- * containers keep their items in the same block, behind the head, because most lists and dicts of
+ * containers keep their items in the same block, after the head, because most lists and dicts of
  * programs have few items and allocation dominates their cost; larger ones move to memory of their
  * own when they grow. The head is written here and nowhere else, so that the live-value report of
  * debug builds counts every object.

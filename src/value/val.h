@@ -60,7 +60,7 @@ enum {
     PDL_F_PROMISE = 1, /* is or may contain an unfilled promise */
     PDL_F_SAFE = 2,    /* text marked safe (Markup) */
     PDL_F_HANDLE = 4,  /* is or may contain a worker handle */
-    PDL_F_PARTS = 8,   /* container: each part has all of its own labels, see pdl_label_of_part */
+    PDL_F_PARTS = 8,   /* container: each part carries all its labels, see pdl_label_of_part */
     PDL_F_MODULE = 16, /* dict: what an import gives, see pdl_dict_first_shown */
 };
 

@@ -53,7 +53,7 @@ static bool put_value(pdl_vref v, size_t n, int indent, pdl_buf *out) {
     return whole;
 }
 
-/* The value behind what an expression was evaluated to: {pdl__expr, pdl__result}. */
+/* The value of what an expression was evaluated to: {pdl__expr, pdl__result}. */
 static pdl_vref evaluated(pdl_vref v) {
     if (!pdl_is_dict(v) || pdl_is_absent(pdl_dict_getz(v, "pdl__expr"))) return v;
     return pdl_dict_getz(v, "pdl__result");
@@ -138,7 +138,7 @@ static void put_times(const pdl_doc *d, const pdl_box *b, pdl_buf *out) {
     if (b->end >= b->start) pdl_json_put_int(out, "end", (b->end - zero) / 1000);
 }
 
-/* What the block says, else the name under which it stands in defs. */
+/* What the block says, else its name in defs. */
 pdl_str pdl_box_variable(const pdl_box *b) {
     pdl_vref def = evaluated(pdl_box_get(b, "def"));
     pdl_str defs = PDL_STR("defs.");

@@ -2,7 +2,7 @@
  *
  * The page is plain ES modules and CSS that the server hands out as they are. For mail and tickets
  * all of it becomes one file: scripts are joined in the order of page.def without their import
- * lines, the data stands in an element of its own, and the policy of the file allows exactly this
+ * lines, the data is in its own element, and the policy of the file allows exactly this
  * script and this style by their hashes.
  *
  * SPDX-License-Identifier: Apache-2.0

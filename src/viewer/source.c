@@ -57,7 +57,7 @@ static pdl_val plain_dict(pdl_vref v, unsigned depth) {
     return out;
 }
 
-/* A text or number that stands where a block may be: the trace makes a data block of it. */
+/* A text or number where a block may be: the trace makes a data block of it. */
 static bool is_short_data(pdl_vref dict) {
     if (pdl_dict_len(dict) != 1) return false;
     pdl_vref data = pdl_dict_getz(dict, "data");

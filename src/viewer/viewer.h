@@ -9,7 +9,7 @@
  *
  * What a run holds was written by models and strangers. The page therefore gets it as JSON and puts
  * it into the document as text only, under a policy that forbids scripts other than its own; the
- * server answers only whoever came through an address that was printed, and works once.
+ * server answers only those who came through an address that was printed, and works once.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -64,7 +64,7 @@ typedef struct pdl_viewer_options {
     /* Origins of pages that may show this one in a frame, separated by commas, as
      * pdl_viewer_can_frame accepts them; empty: none. */
     pdl_str frames;
-    uint16_t port;    /* 0: any that is free */
+    uint16_t port; /* 0: any that is free */
     const pdl_debug *debug;
 } pdl_viewer_options;
 

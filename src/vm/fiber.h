@@ -156,7 +156,7 @@ struct pdl_fiber {
     pdl_label control; /* where control is strict: of what chose that this is executed; else 0 */
     uint32_t turns_since_effect; /* of loops, since the last effect that takes time */
     pdl_budget *budget;          /* owned; effects are charged to it: NULL without one */
-    pdl_val sandbox; /* profiles of whoever started the fiber, outermost first; absent: none */
+    pdl_val sandbox; /* profiles of what started the fiber, outermost first; absent: none */
     bool by_code;    /* code of a worker called a function, which this fiber runs */
     /* stacks */
     PDL_VEC(pdl_val) stack;

@@ -256,7 +256,7 @@ static pdl_val add_profile(pdl_val list, pdl_val profile) {
 }
 
 /* What was made of the field `sandbox` of the blocks around the effect, also of those around the
- * map of which the fiber is an iteration, and of whoever started the fiber. */
+ * map of which the fiber is an iteration, and of what started the fiber. */
 static void confine(const pdl_fiber *f, pdl_effect *e) {
     pdl_val list = pdl_absent();
     const pdl_fiber *root = f;
@@ -392,7 +392,7 @@ static bool is_attempt_between(const pdl_fiber *f, uint32_t earlier, uint32_t la
 }
 
 /* Of failures that nobody noticed only the first is ever raised: the i-th goes when the one before
- * says the same to whoever may notice. A loop whose calls all fail takes no memory. */
+ * says the same to everyone concerned. A loop whose calls all fail takes no memory. */
 static void cut_repeated(pdl_fiber *f, size_t i) {
     if (i == 0 || i >= f->calls.n) return;
     const struct pdl_made *a = &f->calls.p[i - 1], *b = &f->calls.p[i];

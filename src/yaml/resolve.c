@@ -55,7 +55,7 @@ pdl_ytag pdl_ytag_find(pdl_str name) {
     return PDL_YTAG_OTHER;
 }
 
-/* --- patterns: each takes the position in s and gives the position behind the match ----------- */
+/* --- patterns: each takes the position in s and gives the position after the match ------------ */
 
 static bool digit(char c) { return c >= '0' && c <= '9'; }
 static char at(pdl_str s, size_t i) { return i < s.n ? s.p[i] : '\0'; }

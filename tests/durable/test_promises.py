@@ -262,7 +262,7 @@ class Test:
         self.check("the next question", code == 75 and "Whom? " in err, err)
         (f.path / "lines").write_text("Ann\nBob\n")
         code, out, err = f.run("resume", "r", stdin=open(f.path / "lines", "rb"))
-        self.check("standard input goes on behind the recorded lines", code == 0 and "and Whom? Bob" in out and "read on behind" in err and
+        self.check("standard input goes on behind the recorded lines", code == 0 and "and Whom? Bob" in out and "read on after" in err and
                    self.service.asked["aside"] == 1, (code, out, err))
         f.remove()
 

@@ -1,4 +1,4 @@
-/* advice.c -- what a person can do about a call that failed: the help behind the message.
+/* advice.c -- what a person can do about a call that failed: the help after the message.
  *
  * The message of a failed call is what the service said. A newcomer needs more: which of the names
  * that he wrote is unknown and what the right one may be, or where the key came from that was

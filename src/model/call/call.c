@@ -160,7 +160,7 @@ static void on_done(void *user, const pdl_http_reply *r) {
         pdl_call_read_reply(c, r);
 }
 
-/* A name for the service that tells nothing of the program. */
+/* A name for the service that reveals nothing about the program. */
 static void put_name(pdl_call *c) {
     char name[33];
     if (!c->is_named && pdl_headers_has(&c->headers, "Idempotency-Key")) return; /* the program's */
@@ -207,8 +207,8 @@ static void start_http(pdl_call *c) {
     c->attempts.start_ns = pdl_clock_ns();
     pdl_wire_sent(c, &req);
     const pdl_http_carrier *carrier = c->calls->opt.carrier;
-    c->http_id = carrier ? carrier->start(carrier->user, &req)
-                         : pdl_http_start(c->calls->http, &req);
+    c->http_id =
+        carrier ? carrier->start(carrier->user, &req) : pdl_http_start(c->calls->http, &req);
 }
 
 /* --- the rates -------------------------------------------------------------------------------- */

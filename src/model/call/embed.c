@@ -4,7 +4,7 @@
  *     -> texts not known yet, each once -> batches -> a pdl_call each, some at a time
  *     -> vectors by text -> {embeddings in the order of input, usage, model}
  *
- * A batch is an effect of its own whose sink is the embedding, so that retries, tokens, fallbacks
+ * A batch is a separate effect whose sink is the embedding, so that retries, tokens, fallbacks
  * and errors are those of every call. Its seq is the place of its first text.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -179,8 +179,8 @@ static void start_batch(pdl_embedding *m) {
     m->n_open++;
     pdl_effect_sink sink = {.user = m, .piece = NULL, .reply = on_batch};
     pdl_val request = pdl_dict_putz(pdl_keep(m->e->request), "input", texts);
-    pdl_effect *batch = pdl_effect_new(PDL_EFFECT_embed, m->e->id, NULL, (uint32_t)from, m->e->loc,
-                                       request, sink);
+    pdl_effect *batch =
+        pdl_effect_new(PDL_EFFECT_embed, m->e->id, NULL, (uint32_t)from, m->e->loc, request, sink);
     batch->sender = m->e->sender;
     pdl_call_start(m->calls, batch);
 }

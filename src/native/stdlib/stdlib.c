@@ -2,7 +2,7 @@
  * one's own, text shown at once; and the table of its natives (others: slots.c, find_object.c,
  * calculate.c, tfidf.c).
  *
- * A judge answers `true` or `false`. The raw response tells for each token of the answer which
+ * A judge answers `true` or `false`. The raw response says for each token of the answer which
  * others the model weighed:
  *
  *     choices[0].logprobs.content[*] = {token, top_logprobs: [{token, logprob}, ...]}
