@@ -16,7 +16,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
 LIBS = "-luv -lpcre2-8 -lutf8proc -lgmp -lcurl -ldl -lm -lpthread".split()
 FLAGS = "-std=c17 -D_GNU_SOURCE -Isrc -Iinclude -Ifuzz -g".split() + ['-DPDL_VERSION="fuzz"']
-EMBEDDED = [("src/worker/worker.py", "pdl_worker_py"), ("src/worker/later.py", "pdl_worker_later_py"), ("lib/stdlib.pdl", "pdl_stdlib_text")]
+EMBEDDED = [("src/worker/worker.py", "pdl_worker_py"), ("src/worker/later.py", "pdl_worker_later_py"),
+            ("src/worker/left.py", "pdl_worker_left_py"), ("lib/stdlib.pdl", "pdl_stdlib_text")]
 # Libraries that only a target needs, as something to compare with; without its header there is no such target.
 ORACLES = {"yaml_events": ("/usr/include/yaml.h", ["-lyaml"])}
 TARGETS = sorted(t for t in (p.stem[5:] for p in HERE.glob("fuzz_*.c")) if t not in ORACLES or os.path.exists(ORACLES[t][0]))

@@ -160,6 +160,7 @@ static void on_reply(void *user, const pdl_effect *twin, const pdl_reply *reply)
     }
     pdl_idmap_del(&d->open, o->e->id);
     d->n_shown -= o->shown;
+    if (pdl_durable_was_refused(d, o, reply)) return;
     o->has_reply = true;
     o->value = pdl_keep(reply->value);
     if (reply->err.kind) pdl_err_copy(&o->err, &reply->err);
@@ -189,6 +190,7 @@ void pdl_durable_send(pdl_durable *d, pending_effect *o) {
     pdl_effect *e = o->e;
     pdl_effect *twin = pdl_durable_twin(e, sink);
     twin->sender = &d->sender;
+    pdl_durable_name_left(d, o, twin);
     o->sent = true;
     d->n_open++;
     if (e->kind == PDL_EFFECT_input) d->n_inputs++;
@@ -423,12 +425,13 @@ static void go(pdl_durable *d, pending_effect *o, const identity *id) {
     } else if (goes_at_once(o->e)) {
         ask_at_once(d, o, id);
     } else {
-        bool waits = pdl_durable_is_of_worker(o->e->kind) && !d->rebuilt && d->recorded_code.n;
+        bool waits = pdl_durable_waits_for_session(d, o);
         if (waits && !o->row && !pdl_durable_write_begin(d, o, id, &err))
             pdl_durable_note_problem(d, &err);
-        if (waits && pdl_durable_waits_for_session(d, o)) return;
         if (d->problem.kind)
             pdl_durable_refuse(d, o);
+        else if (waits)
+            pdl_durable_rebuild_first(d, o);
         else
             hold(d, o, id);
     }

@@ -589,6 +589,10 @@ void pdl_durable_close(pdl_durable *d) {
     for (size_t i = 0; i < d->texts.n; i++) pdl_free(d->texts.p[i]);
     for (size_t i = 0; i < d->notes.n; i++) pdl_free(d->notes.p[i]);
     for (size_t i = 0; i < d->begun.n; i++) pdl_free(d->begun.p[i]);
+    for (size_t i = 0; i < d->left.n; i++) pdl_free(d->left.p[i]);
+    pdl_vec_fini(&d->left);
+    for (size_t i = 0; i < d->objects.n; i++) pdl_drop(d->objects.p[i]);
+    pdl_vec_fini(&d->objects);
     pdl_vec_fini(&d->texts);
     pdl_vec_fini(&d->notes);
     pdl_vec_fini(&d->begun);

@@ -110,6 +110,8 @@ struct pdl_durable {
     size_t next_code, n_changed;
     PDL_VEC(pending_effect *) recorded_code; /* answered from rows, in order, for a rebuild */
     PDL_VEC(pending_effect *) after_rebuild;
+    PDL_VEC(pdl_val) objects; /* results of code that ran again, with objects of the worker */
+    PDL_VEC(char *) left; /* modules in which recorded code left something; owned */
     bool rebuilt;
     size_t n_reused, n_moved, n_asked;
     PDL_VEC(char *) notes; /* what was asked, moved, changed: owned lines */
@@ -158,8 +160,15 @@ bool pdl_durable_deliver(pdl_durable *d);
 void pdl_durable_remember_code(pdl_durable *d, const pending_effect *o);
 /* One after the other, in the order in which they were asked. done: the one that ended. */
 void pdl_durable_pump_rebuild(pdl_durable *d, pending_effect *done);
-/* Takes o: code that looks at what others left waits until they have run again. */
-bool pdl_durable_waits_for_session(pdl_durable *d, pending_effect *o);
+/* Must earlier code run again before o, which looks at what it left? False, with a problem noted,
+ * where it may not. */
+bool pdl_durable_waits_for_session(pdl_durable *d, const pending_effect *o);
+/* Takes o: it is sent when they have. */
+void pdl_durable_rebuild_first(pdl_durable *d, pending_effect *o);
+/* Names the modules in which earlier processes left something to who runs the code. */
+void pdl_durable_name_left(const pdl_durable *d, const pending_effect *o, pdl_effect *twin);
+/* Takes o where the worker did not run it because it looks at one of them: true then. */
+bool pdl_durable_was_refused(pdl_durable *d, pending_effect *o, const pdl_reply *reply);
 
 /* group.c */
 void pdl_durable_flush_group(pdl_durable *server);

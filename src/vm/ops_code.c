@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "base/ident.h"
 #include "base/limits.h"
 #include "base/shlex.h"
 #include "value/int.h"
@@ -17,26 +18,10 @@
 
 #include "base/banned.h"
 
-static bool is_word(char c) {
-    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           (unsigned char)c >= 0x80;
-}
-
-/* Does name occur as a word of text? */
-static bool has_word(pdl_str text, pdl_str name) {
-    for (size_t at = 0; name.n && (at = pdl_str_find(text, name, at)) != PDL_NOT_FOUND;
-         at += name.n) {
-        bool left = at == 0 || !is_word(text.p[at - 1]);
-        bool right = at + name.n == text.n || !is_word(text.p[at + name.n]);
-        if (left && right) return true;
-    }
-    return false;
-}
-
 static bool wants_all(pdl_str text) {
     static const char *const words[] = {"globals", "locals", "vars", "dir"};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        if (has_word(text, pdl_str_of(words[i]))) return true;
+        if (pdl_ident_is_in(text, pdl_str_of(words[i]))) return true;
     return false;
 }
 
@@ -50,7 +35,7 @@ struct pick {
 static bool pick_variable(void *user, pdl_name name, pdl_vref v) {
     struct pick *p = user;
     pdl_str s = pdl_name_str(p->f->run->opt.names, name);
-    if (!p->all && !has_word(p->text, s)) return true;
+    if (!p->all && !pdl_ident_is_in(p->text, s)) return true;
     p->vars = pdl_dict_puts(p->vars, s, pdl_keep(v));
     p->has_function |= pdl_is(v, PDL_V_FUNC);
     return true;
@@ -63,15 +48,15 @@ static pdl_val variables(pdl_fiber *f, pdl_vref scope, pdl_str text) {
     if (pdl_is_dict(scope)) {
         for (size_t i = 0; i < pdl_dict_len(scope); i++) {
             pdl_vref k = pdl_dict_key_at(scope, i);
-            if (pdl_is_str(k) && (p.all || has_word(text, pdl_str_get(k))))
+            if (pdl_is_str(k) && (p.all || pdl_ident_is_in(text, pdl_str_get(k))))
                 p.vars = pdl_dict_put(p.vars, pdl_keep(k), pdl_dict_part(scope, i));
         }
         return p.vars;
     }
     pdl_scope_each(f->scope, pick_variable, &p);
-    if (p.all || p.has_function || has_word(text, PDL_STR("pdl_context")))
+    if (p.all || p.has_function || pdl_ident_is_in(text, PDL_STR("pdl_context")))
         p.vars = pdl_dict_putz(p.vars, "pdl_context", pdl_keep(f->ctx));
-    if (p.all || has_word(text, PDL_STR("pdl_usage")))
+    if (p.all || pdl_ident_is_in(text, PDL_STR("pdl_usage")))
         p.vars = pdl_dict_putz(p.vars, "pdl_usage", pdl_vm_usage_value(f->run));
     return p.vars;
 }

@@ -35,11 +35,11 @@ enum {
     SHUTDOWN_MS = 1000,       /* from the end of its messages to the end of the process */
 };
 
-/* worker.py and later.py, made by tools/embed. */
-extern const unsigned char pdl_worker_py[], pdl_worker_later_py[];
-extern const size_t pdl_worker_py_len, pdl_worker_later_py_len;
+/* worker.py, later.py and left.py, made by tools/embed. */
+extern const unsigned char pdl_worker_py[], pdl_worker_later_py[], pdl_worker_left_py[];
+extern const size_t pdl_worker_py_len, pdl_worker_later_py_len, pdl_worker_left_py_len;
 
-/* Reads worker.py and later.py from descriptor 3; the second is compiled when it is needed. The
+/* Reads the three from descriptor 3; all but the first are compiled when they are needed. The
  * working directory must not offer modules. */
 static const char boot[] = "import sys\n"
                            "if sys.path and sys.path[0]=='':del sys.path[0]\n"
@@ -50,7 +50,7 @@ static const char boot[] = "import sys\n"
                            " while len(b)<n:b+=os.read(3,n-len(b))\n"
                            " return b\n"
                            "b=r()\n"
-                           "g={'__name__':'pdl_worker','_rest':r()}\n"
+                           "g={'__name__':'pdl_worker','_rest':r(),'_left_text':r()}\n"
                            "exec(compile(b,'<pdl-worker>','exec'),g)\n"
                            "g['_main']()\n";
 
@@ -310,10 +310,12 @@ static bool on_done(worker *w, job *j, pdl_vref m, pdl_err *err) {
         pdl_drop(result);
         return false;
     }
-    pdl_val v = pdl_dict_new(3);
+    pdl_val v = pdl_dict_new(4);
     v = pdl_dict_putz(v, "result", result);
     v = pdl_dict_putz(v, "rebound", pdl_is_dict(rebound) ? rebound : pdl_dict_new(0));
     v = pdl_dict_putz(v, "stdout", pdl_text_of_buf(&j->out));
+    pdl_vref left = pdl_dict_getz(m, "left");
+    if (pdl_is_list(left) && pdl_list_len(left)) v = pdl_dict_putz(v, "left", pdl_keep(left));
     pdl_worker_job_answer(j, v);
     return true;
 }
@@ -528,6 +530,7 @@ static bool launch(worker *w, pdl_err *err) {
             w->generation = w->opt.generations ? ++*w->opt.generations : w->generation + 1;
             send_raw(w, (pdl_str){(const char *)pdl_worker_py, pdl_worker_py_len});
             send_raw(w, (pdl_str){(const char *)pdl_worker_later_py, pdl_worker_later_py_len});
+            send_raw(w, (pdl_str){(const char *)pdl_worker_left_py, pdl_worker_left_py_len});
             return true;
         }
         PDL_TRACE(w->opt.debug, worker, "%s", err->msg);
@@ -564,6 +567,10 @@ static bool put_code(job *j, wire_out *o, pdl_err *err) {
     if (ipython)
         pdl_buf_putf(&o->body, ",\"seconds\":%g",
                      (double)(w->opt.ipython_ms ? w->opt.ipython_ms : IPYTHON_MS) / 1000);
+    if (j->e->sender && !ipython) PDL_PUT(&o->body, ",\"watch\":true"); /* it may be resumed */
+    pdl_vref left = pdl_dict_getz(r, "left");
+    if (pdl_is_list(left)) PDL_PUT(&o->body, ",\"left\":");
+    if (pdl_is_list(left) && !pdl_worker_wire_put(o, left)) return false;
     PDL_PUT(&o->body, ",\"code\":");
     if (!pdl_worker_wire_put(o, pdl_dict_getz(r, "code"))) return false;
     PDL_PUT(&o->body, ",\"vars\":{");

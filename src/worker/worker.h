@@ -74,12 +74,17 @@ typedef struct pdl_worker_options {
 
 /* Requests and replies:
  *
- * code     {lang: "python" | "ipython", code, vars: dict, cwd} -> {result, rebound: dict, stdout}
+ * code     {lang: "python" | "ipython", code, vars: dict, cwd, left?}
+ *          -> {result, rebound: dict, stdout, left?}
  *
  *          vars     the variables that travel, ready (no open promises)
  *          cwd      directory that is appended to the module path
  *          rebound  those lists, dicts and sets of vars that the code changed in place
  *          stdout   all that it printed, which was also delivered in pieces as it came
+ *          left     of effects with a sender, whose run may be resumed: names of modules in which
+ *                   blocks have left something that later ones may see; "*": all code may see it.
+ *                   With such names in `left` of the request, code that would import one of them is
+ *                   not run: py_class "PDLNeedsSession"
  *
  *          Fails with PDL_E_code "Python Code error: " + traceback (only frames of the user's
  *          code), py_class = class and bases ("ZeroDivisionError,ArithmeticError,Exception"),

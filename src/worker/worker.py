@@ -57,6 +57,14 @@ class _Later:
 
 
 later = _Later()
+
+
+def _watch():
+    """Begins to look at what blocks leave in modules: left.py, given by the boot code as `_left_text`."""
+    if "_what_is_left" not in globals():
+        exec(compile(_left_text, _NAME, "exec"), globals())
+
+
 _Namespace = type(sys.implementation)  # types.SimpleNamespace
 SESSION = _Namespace()
 
@@ -609,7 +617,12 @@ def _result(env):
 def _run_python(m):
     env, refs, watched = {"PDL_SESSION": SESSION}, m["refs"], {}
     folder = m.get("dir")
+    watches = m.get("watch")
     try:
+        if watches:
+            _watch()
+        if m.get("left") and _looks_at(m["code"], set(m["left"]), folder):
+            return {"t": "fail", "kind": "code", "msg": "it needs what earlier blocks left", "foreign": "PDLNeedsSession"}
         for name, j in m["vars"].items():
             env[name] = _deep(_decode, j, refs)
             if _may_change(j):
@@ -623,7 +636,10 @@ def _run_python(m):
         finally:
             if folder is not None and folder in sys.path:
                 del sys.path[len(sys.path) - 1 - sys.path[::-1].index(folder)]
-        return {"t": "done", "value": _encode_all(_result(env)), "rebound": _changed(watched, env)}
+        reply = {"t": "done", "value": _encode_all(_result(env)), "rebound": _changed(watched, env)}
+        if watches:
+            reply["left"] = _what_is_left()
+        return reply
     except BaseException as e:
         _enter()
         return dict(later._failure(e, env, m["code"]), t="fail")
