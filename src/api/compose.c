@@ -207,20 +207,18 @@ static void narrow_search(const router *r, const pdl_sandbox *s, pdl_effect *e, 
     e->request = pdl_dict_putz(e->request, "under", left);
 }
 
-/* Addresses anywhere in the parameters of a model: those of fallbacks are used like its own. */
-static bool may_reach(const pdl_sandbox *s, pdl_vref v, unsigned depth, pdl_err *err) {
-    enum { MOST_DEPTH = 16 };
-    if (depth > MOST_DEPTH) return refuse_code(err, "use", PDL_STR("parameters as deep as these"));
-    for (size_t i = 0, n = pdl_is_list(v) ? pdl_list_len(v) : 0; i < n; i++)
-        if (!may_reach(s, pdl_list_at(v, i), depth + 1, err)) return false;
-    for (size_t i = 0, n = pdl_is_dict(v) ? pdl_dict_len(v) : 0; i < n; i++) {
-        pdl_vref key = pdl_dict_key_at(v, i), x = pdl_dict_val_at(v, i);
-        bool address = pdl_text_is(key, "api_base") || pdl_text_is(key, "base_url");
-        if (address && pdl_is_str(x) && !pdl_sandbox_may_reach(s, pdl_str_get(x)))
-            return refuse_code(err, "reach", pdl_str_get(x));
-        if (!address && !may_reach(s, x, depth + 1, err)) return false;
-    }
-    return true;
+typedef struct reach {
+    const pdl_sandbox *sandbox;
+    pdl_err *err;
+} reach;
+
+static bool may_reach(void *user, pdl_vref address, pdl_label labels) {
+    const reach *to = user;
+    (void)labels;
+    if (!pdl_is_str(address))
+        return refuse_code(to->err, "use", PDL_STR("parameters as deep as these"));
+    return pdl_sandbox_may_reach(to->sandbox, pdl_str_get(address)) ||
+           refuse_code(to->err, "reach", pdl_str_get(address));
 }
 
 typedef enum { DEPUTY_DOES, DEPUTY_REFUSES, DEPUTY_SEES_NOTHING } deputy_answer;
@@ -240,7 +238,7 @@ static deputy_answer look_for(const router *r, const pdl_sandbox *s, pdl_effect 
 static bool may_ask(const pdl_sandbox *s, const pdl_effect *e, pdl_err *err) {
     pdl_vref path = pdl_dict_getz(e->request, "path");
     if (e->kind == PDL_EFFECT_model || e->kind == PDL_EFFECT_embed)
-        return may_reach(s, pdl_dict_getz(e->request, "parameters"), 0, err);
+        return pdl_effect_each_address(e, may_reach, &(reach){s, err});
     if (e->kind == PDL_EFFECT_read)
         return pdl_sandbox_may_read(s, pdl_str_get(path).p) ||
                refuse_code(err, "read", pdl_str_get(path));

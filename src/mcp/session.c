@@ -304,6 +304,7 @@ static void send_call(session *s, job j) {
 
 /* Programs cannot send the handshake, and the allow list applies here too. */
 static bool may_ask(const session *s, pdl_str method, pdl_vref params) {
+    if (pdl_str_find(method, (pdl_str){"", 1}, 0) != PDL_NOT_FOUND) return false;
     if (pdl_str_is(method, "initialize") || pdl_str_starts(method, PDL_STR("notifications/")))
         return false;
     return !pdl_str_is(method, "tools/call") ||

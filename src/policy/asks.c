@@ -110,16 +110,43 @@ static void ask_object(ask_list *a, const pdl_effect *e, pdl_label outer, pdl_st
     }
 }
 
+tool_use pdl_tool_use_of(const pdl_effect *e) {
+    pdl_vref params = get(e, "params"), method = get(e, "method");
+    tool_use u = {.lists = pdl_text_is(get(e, "op"), "list") || pdl_text_is(method, "tools/list"),
+                  .name = get(e, "name"),
+                  .arguments = get(e, "arguments"),
+                  .rest = params,
+                  .label = pdl_label_of(get(e, "server")) | pdl_label_of(method)};
+    if (pdl_text_is(method, "tools/call") && pdl_is_dict(params)) {
+        u.name = pdl_dict_getz(params, "name");
+        u.arguments = pdl_dict_getz(params, "arguments");
+        u.label |= pdl_label_of_part(params);
+    }
+    u.label |= pdl_label_of(u.name);
+    return u;
+}
+
+static bool is_in_use(const tool_use *u, pdl_vref key) {
+    return (pdl_text_is(key, "name") && !pdl_is_absent(u->name)) ||
+           (pdl_text_is(key, "arguments") && !pdl_is_absent(u->arguments));
+}
+
 static void ask_tool(ask_list *a, const pdl_effect *e, pdl_label outer, pdl_str folder) {
-    pdl_vref op = get(e, "op"), arguments = get(e, "arguments"), params = get(e, "params");
-    pdl_vref server = get(e, "server"), name = get(e, "name"), method = get(e, "method");
-    if (pdl_text_is(op, "list")) return;
+    tool_use u = pdl_tool_use_of(e);
+    if (u.lists) return;
     begin(a, PDL_SINK_tool, pdl_subject_of(e, a->arena), folder);
     /* which tool it is matters as much as what it gets */
     size_t before = a->args.n;
-    pdl_label chosen = outer | pdl_label_of(server) | pdl_label_of(name) | pdl_label_of(method);
-    if (pdl_is_dict(arguments)) add_deep(a, (pdl_str){"", 0}, arguments, chosen, 0);
-    if (!pdl_is_absent(params)) add_deep(a, (pdl_str){"", 0}, params, chosen, 0);
+    pdl_label chosen = outer | u.label;
+    bool empty = pdl_is_dict(u.arguments) && !pdl_dict_len(u.arguments);
+    if (!pdl_is_absent(u.arguments) && !empty)
+        add_deep(a, (pdl_str){"", 0}, u.arguments, chosen, 0);
+    for (size_t i = 0, n = pdl_is_dict(u.rest) ? pdl_dict_len(u.rest) : 0; i < n; i++) {
+        pdl_vref key = pdl_dict_key_at(u.rest, i);
+        if (!is_in_use(&u, key))
+            add_deep(a, text_of(key), pdl_dict_val_at(u.rest, i),
+                     chosen | pdl_label_of_part(u.rest) | pdl_label_of(key), 0);
+    }
     if (a->args.n == before) add(a, (pdl_str){"", 0}, pdl_absent(), chosen); /* that it happens */
 }
 
@@ -162,36 +189,90 @@ static pdl_str host_of(pdl_str url) {
     return at == PDL_NOT_FOUND ? rest : pdl_str_sub(rest, at + 1, rest.n);
 }
 
-static void ask_addresses(ask_list *a, pdl_vref parameters, pdl_label outer, pdl_str folder) {
-    static const char *const keys[] = {"api_base", "base_url"};
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0] && pdl_is_dict(parameters); i++) {
-        pdl_vref v = pdl_dict_getz(parameters, keys[i]);
-        if (!pdl_is_str(v)) continue;
-        begin(a, PDL_SINK_url, host_of(pdl_str_get(v)), folder);
-        add(a, PDL_STR("address"), v, outer | pdl_label_of_part(parameters) | pdl_label_of(v));
-    }
+typedef struct address_asks {
+    ask_list *a;
+    pdl_label outer;
+    pdl_str folder;
+} address_asks;
+
+static bool ask_address(void *user, pdl_vref v, pdl_label labels) {
+    const address_asks *to = user;
+    begin(to->a, PDL_SINK_url, host_of(text_of(v)), to->folder);
+    add(to->a, PDL_STR("address"), v, to->outer | labels);
+    return true;
 }
 
-static void ask_model(ask_list *a, const pdl_effect *e, pdl_label outer, pdl_str folder) {
-    pdl_vref messages = get(e, "messages"), parameters = get(e, "parameters");
-    pdl_vref model = get(e, "model");
+static void ask_addresses(ask_list *a, const pdl_effect *e, pdl_label outer, pdl_str folder) {
+    pdl_effect_each_address(e, ask_address, &(address_asks){a, outer, folder});
+}
+
+/* What one model would get. */
+static void ask_model_of(ask_list *a, const pdl_effect *e, pdl_str name, pdl_label outer,
+                         pdl_str folder) {
+    pdl_vref parameters = get(e, "parameters"), processor = get(e, "processor");
     pdl_vref tools = pdl_is_dict(parameters) ? pdl_dict_getz(parameters, "tools") : pdl_absent();
-    begin(a, PDL_SINK_model, text_of(model), folder);
-    pdl_label context = ask_messages(a, messages, outer | pdl_label_of(model));
+    begin(a, PDL_SINK_model, name, folder);
+    pdl_label context = ask_messages(a, get(e, "messages"), outer);
     if (!pdl_is_absent(parameters)) {
         add(a, PDL_STR("parameters"), parameters, outer | pdl_label_of(parameters));
         context |= pdl_label_of(parameters);
     }
+    if (!pdl_is_absent(processor)) {
+        add(a, PDL_STR("parameters"), processor, outer | pdl_label_of(processor));
+        context |= pdl_label_of(processor);
+    }
     if (pdl_is_list(tools) && pdl_list_len(tools)) add(a, PDL_STR("tools"), tools, context);
-    ask_addresses(a, parameters, outer, folder);
 }
 
-static void ask_embed(ask_list *a, const pdl_effect *e, pdl_label outer, pdl_str folder) {
+static void ask_embed_of(ask_list *a, const pdl_effect *e, pdl_str name, pdl_label outer,
+                         pdl_str folder) {
     pdl_vref input = get(e, "input"), parameters = get(e, "parameters");
-    begin(a, PDL_SINK_embed, text_of(get(e, "model")), folder);
+    begin(a, PDL_SINK_embed, name, folder);
     add(a, PDL_STR("text"), input, outer | pdl_label_of(input));
     add(a, PDL_STR("parameters"), parameters, outer | pdl_label_of(parameters));
-    ask_addresses(a, parameters, outer, folder);
+}
+
+/* --- all models of a call ---------------------------------------------------------------------
+ *
+ * The request goes to another model when the first one fails, and to another service when
+ * `custom_llm_provider` names it: a rule for a name is for what would be used. */
+
+static pdl_vref member(pdl_vref v, const char *key) {
+    return pdl_is_dict(v) ? pdl_dict_getz(v, key) : pdl_absent();
+}
+
+/* own: the entry of a fallback, whose parameters win; absent: the first model. */
+static void ask_one_model(ask_list *a, const pdl_effect *e, pdl_vref own, pdl_label outer,
+                          pdl_str folder) {
+    pdl_vref parameters = get(e, "parameters"), inner = member(parameters, "generate_inputs");
+    pdl_vref model = pdl_is_str(own) ? own : member(own, "model");
+    if (!pdl_is_str(model)) model = get(e, "model");
+    pdl_str service = text_of(member(own, "custom_llm_provider"));
+    if (!service.n) service = text_of(member(parameters, "custom_llm_provider"));
+    if (!service.n) service = text_of(member(inner, "custom_llm_provider"));
+    pdl_str name = text_of(model);
+    if (service.n) {
+        pdl_buf b = PDL_BUF;
+        pdl_buf_putf(&b, "%.*s/%.*s", PDL_FMT(service), PDL_FMT(name));
+        name = pdl_arena_str(a->arena, pdl_buf_str(&b));
+        pdl_buf_fini(&b);
+    }
+    pdl_label chosen = outer | pdl_label_of(model) | pdl_label_of(own);
+    if (e->kind == PDL_EFFECT_embed)
+        ask_embed_of(a, e, name, chosen, folder);
+    else
+        ask_model_of(a, e, name, chosen, folder);
+}
+
+static void ask_models(ask_list *a, const pdl_effect *e, pdl_label outer, pdl_str folder) {
+    pdl_vref parameters = get(e, "parameters"), next = member(parameters, "fallbacks");
+    pdl_vref longer = member(parameters, "context_window_fallback_dict");
+    ask_one_model(a, e, pdl_absent(), outer, folder);
+    for (size_t i = 0, n = pdl_is_list(next) ? pdl_list_len(next) : 0; i < n; i++)
+        ask_one_model(a, e, pdl_list_at(next, i), outer | pdl_label_of_part(next), folder);
+    for (size_t i = 0, n = pdl_is_dict(longer) ? pdl_dict_len(longer) : 0; i < n; i++)
+        ask_one_model(a, e, pdl_dict_val_at(longer, i), outer | pdl_label_of_part(longer), folder);
+    ask_addresses(a, e, outer, folder);
 }
 
 pdl_label pdl_endorsed_labels(const pdl_policies *p, const pdl_effect *e) {
@@ -249,8 +330,8 @@ static void asks_of(const pdl_policies *p, const pdl_effect *e, pdl_str folder, 
     case PDL_EFFECT_source:
         ask_path(out, e, e->is_import ? PDL_SINK_import : PDL_SINK_include, outer, folder);
         return;
-    case PDL_EFFECT_model: ask_model(out, e, outer, folder); return;
-    case PDL_EFFECT_embed: ask_embed(out, e, outer, folder); return;
+    case PDL_EFFECT_model:
+    case PDL_EFFECT_embed: ask_models(out, e, outer, folder); return;
     case PDL_EFFECT_permit: ask_permit(out, p, e, outer, folder); return;
     case PDL_EFFECT_input:
     case PDL_EFFECT_sleep:
@@ -295,7 +376,7 @@ pdl_str pdl_subject_of(const pdl_effect *e, pdl_arena *arena) {
     }
     case PDL_EFFECT_tool: {
         pdl_buf b = PDL_BUF;
-        pdl_str name = text_of(get(e, "name"));
+        pdl_str name = text_of(pdl_tool_use_of(e).name);
         pdl_buf_putf(&b, "%.*s/%.*s", PDL_FMT(text_of(get(e, "server"))),
                      PDL_FMT(name.n ? name : text_of(get(e, "method"))));
         pdl_str s = pdl_arena_str(arena, pdl_buf_str(&b));

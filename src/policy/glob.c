@@ -102,10 +102,15 @@ static void follow_links(pdl_buf *path) {
 void pdl_policy_full_path(pdl_str folder, pdl_str path, bool real, pdl_buf *out) {
     char cwd[PATH_MAX];
     bool absolute = path.n && path.p[0] == '/', folder_absolute = folder.n && folder.p[0] == '/';
-    if (!absolute && !folder_absolute && getcwd(cwd, sizeof cwd)) add_parts(out, pdl_str_of(cwd));
-    if (!absolute) add_parts(out, folder);
-    add_parts(out, path);
-    if (real) follow_links(out);
+    pdl_buf all = PDL_BUF;
+    if (!absolute && !folder_absolute && getcwd(cwd, sizeof cwd))
+        pdl_buf_put(&all, pdl_str_of(cwd));
+    if (!absolute) pdl_buf_putf(&all, "/%.*s", PDL_FMT(folder));
+    pdl_buf_putc(&all, '/');
+    pdl_buf_put(&all, path);
+    if (real) follow_links(&all); /* before "..", which leads out of where a link leads to */
+    add_parts(out, pdl_buf_str(&all));
+    pdl_buf_fini(&all);
     if (!out->len) pdl_buf_putc(out, '/');
 }
 

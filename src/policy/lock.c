@@ -120,14 +120,7 @@ static pdl_vref get(const pdl_effect *e, const char *key) {
     return pdl_is_dict(e->request) ? pdl_dict_getz(e->request, key) : pdl_absent();
 }
 
-static bool is_list(const pdl_effect *e) { return pdl_text_is(get(e, "op"), "list"); }
-
-/* The tool that a use names; absent: it is none of a tool. */
-static pdl_vref tool_of(const pdl_effect *e) {
-    pdl_vref params = get(e, "params");
-    if (!pdl_text_is(get(e, "method"), "tools/call")) return get(e, "name");
-    return pdl_is_dict(params) ? pdl_dict_getz(params, "name") : pdl_absent();
-}
+static bool is_list(const pdl_effect *e) { return pdl_tool_use_of(e).lists; }
 
 static void drop_listing(listing *l) {
     listing **at = &l->room->listings;
@@ -279,7 +272,9 @@ static void finish(listing *l) {
     r->accepted = pdl_dict_put(r->accepted, pdl_keep(server), names);
     drop_listing(l);
     if (is_list(e)) {
-        pdl_effect_answer(e, passed, seconds);
+        bool raw = !pdl_text_is(get(e, "op"), "list"); /* the request of the protocol, all pages */
+        pdl_val list = raw ? pdl_dict_putz(pdl_dict_new(1), "tools", passed) : passed;
+        pdl_effect_answer(e, list, seconds);
     } else {
         pdl_drop(passed);
         if (!pdl_lock_takes(r, e)) pdl_policy_forward(r, e);
@@ -347,7 +342,7 @@ static void refuse_unlocked(pdl_effect *e, pdl_str server, pdl_str tool) {
 
 bool pdl_lock_takes(room *r, pdl_effect *e) {
     if (e->kind != PDL_EFFECT_tool || !have_locks(r->opt.policies)) return false;
-    pdl_vref server = get(e, "server"), tool = tool_of(e);
+    pdl_vref server = get(e, "server"), tool = pdl_tool_use_of(e).name;
     if (!pdl_is_str(server) || (!is_list(e) && pdl_is_absent(tool))) return false;
     pdl_vref accepted = pdl_dict_find(r->accepted, server);
     if (is_list(e) || pdl_is_absent(accepted)) {

@@ -96,6 +96,14 @@ void pdl_asks_of(const pdl_policies *p, const pdl_effect *e, pdl_str folder, ask
 /* The origins and names that an endorsement is to drop; names that no policy knows are none. */
 pdl_label pdl_endorsed_labels(const pdl_policies *p, const pdl_effect *e);
 void pdl_asks_fini(ask_list *a);
+/* A use of tools, whether the program calls a tool or sends the request itself. All borrowed. */
+typedef struct tool_use {
+    bool lists;               /* what the server says of its tools */
+    pdl_vref name, arguments; /* of the tool; absent: no call */
+    pdl_vref rest;            /* params of a request; absent: none */
+    pdl_label label;          /* of what chose the tool */
+} tool_use;
+tool_use pdl_tool_use_of(const pdl_effect *e);
 /* Model, path, first word, SERVER/NAME: what patterns of sources are compared with. In arena. */
 pdl_str pdl_subject_of(const pdl_effect *e, pdl_arena *arena);
 

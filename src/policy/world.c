@@ -9,7 +9,8 @@
  * answered by the recording.
  *
  * What a process may remember is counted here too: a code worker and the file system forget
- * nothing, so what comes out of them has the labels of all that went in.
+ * nothing, so what comes out of them, and out of a process that may have read a file, has the
+ * labels of all that went in.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -106,7 +107,7 @@ static void watch_code(room *r, pdl_effect *e) {
     e->sink.decided = NULL;
     r->in_worker |= pdl_label_of(e->request) | e->control;
     r->from_files |= pdl_label_of(e->request) | e->control;
-    e->added_labels |= r->in_worker | r->in_files;
+    e->added_labels |= r->in_worker | r->in_files | r->from_files;
 }
 
 /* --- allowed ---------------------------------------------------------------------------------- */
@@ -123,7 +124,7 @@ static void set_labels(room *r, pdl_effect *e) {
     if (e->kind == PDL_EFFECT_read) e->added_labels |= label_of_file(r, e);
     if (e->kind == PDL_EFFECT_command) {
         r->from_files |= pdl_label_of(e->request) | e->control;
-        e->added_labels |= r->in_files;
+        e->added_labels |= r->in_files | r->from_files;
     }
     pdl_label own = is_trusted ? 0 : pdl_effect_origin(e->kind);
     if (own || named)
@@ -184,6 +185,17 @@ static void unlink_pending(pending *p) {
     *at = p->link;
 }
 
+/* A server is looked at until it may be started: then it runs. */
+static bool is_started(const room *r, const pdl_policy_ask *ask) {
+    return ask->sink == PDL_SINK_server &&
+           !pdl_is_absent(pdl_dict_gets(r->servers, ask->name));
+}
+
+static void note_server(room *r, const pdl_policy_ask *ask) {
+    if (ask->sink == PDL_SINK_server)
+        r->servers = pdl_dict_puts(r->servers, ask->name, pdl_bool(true));
+}
+
 /* It was answered: the effect continues with the next question, or is refused. */
 static void resume(room *r, pending *p, bool yes, const char *why) {
     pdl_effect *e = p->e;
@@ -197,6 +209,7 @@ static void resume(room *r, pending *p, bool yes, const char *why) {
     pdl_decision d = pdl_policies_judge(r->opt.policies, ask);
     if (yes) {
         report(r, e, ask, &d, "approved");
+        note_server(r, ask);
         pdl_asks_fini(&asks);
         judge_from(r, e, next + 1);
         return;
@@ -281,13 +294,6 @@ static bool approve(room *r, pdl_effect *e, size_t at, const pdl_policy_ask *ask
 
 /* --- start ------------------------------------------------------------------------------------ */
 
-/* A server is looked at when it is used for the first time. */
-static bool is_known_server(room *r, const pdl_policy_ask *ask) {
-    if (ask->sink != PDL_SINK_server) return false;
-    if (!pdl_is_absent(pdl_dict_gets(r->servers, ask->name))) return true;
-    r->servers = pdl_dict_puts(r->servers, ask->name, pdl_bool(true));
-    return false;
-}
 
 static void judge_from(room *r, pdl_effect *e, size_t next) {
     ask_list asks;
@@ -295,7 +301,7 @@ static void judge_from(room *r, pdl_effect *e, size_t next) {
     bool gone = false;
     for (size_t i = next; i < asks.asks.n && !gone; i++) {
         const pdl_policy_ask *ask = &asks.asks.p[i];
-        if (is_known_server(r, ask)) continue;
+        if (is_started(r, ask)) continue;
         pdl_decision d = pdl_policies_judge(r->opt.policies, ask);
         if (d.verdict == PDL_VERDICT_DENY) {
             refuse(r, e, ask, &d, "deny", NULL);
@@ -305,6 +311,7 @@ static void judge_from(room *r, pdl_effect *e, size_t next) {
         } else {
             report(r, e, ask, &d, "allow");
         }
+        if (!gone) note_server(r, ask);
     }
     pdl_asks_fini(&asks);
     if (!gone) let_pass(r, e);

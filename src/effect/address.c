@@ -1,0 +1,50 @@
+/* address.c -- the addresses that a program names for a call of a model.
+ *
+ * They are among its parameters, in those of its fallbacks, which are used like its own, and in a
+ * processor. Each of them gets the messages, perhaps with a key: policies and sandboxes have to see
+ * them all.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "effect/effect.h"
+
+#include "base/banned.h"
+
+enum { MOST_DEPTH = 16 };
+
+typedef struct address_search {
+    pdl_address_fn *fn;
+    void *user;
+} address_search;
+
+static bool is_address(pdl_vref key) {
+    static const char *const names[] = {"api_base", "base_url", "url", "openai_base_url"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (pdl_text_is(key, names[i])) return true;
+    return false;
+}
+
+static bool search(const address_search *s, pdl_vref v, pdl_label outer, unsigned depth) {
+    pdl_label inner = outer | pdl_label_of_part(v);
+    if (!pdl_is_list(v) && !pdl_is_dict(v)) return true;
+    if (depth > MOST_DEPTH) return s->fn(s->user, v, outer | pdl_label_of(v));
+    for (size_t i = 0, n = pdl_is_list(v) ? pdl_list_len(v) : 0; i < n; i++)
+        if (!search(s, pdl_list_at(v, i), inner, depth + 1)) return false;
+    for (size_t i = 0, n = pdl_is_dict(v) ? pdl_dict_len(v) : 0; i < n; i++) {
+        pdl_vref key = pdl_dict_key_at(v, i), x = pdl_dict_val_at(v, i);
+        pdl_label with_key = inner | pdl_label_of(key);
+        if (pdl_is_str(x) && is_address(key)) {
+            if (!s->fn(s->user, x, with_key | pdl_label_of(x))) return false;
+        } else if (!search(s, x, with_key, depth + 1)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool pdl_effect_each_address(const pdl_effect *e, pdl_address_fn *fn, void *user) {
+    const address_search s = {fn, user};
+    pdl_vref r = e->request;
+    return !pdl_is_dict(r) || (search(&s, pdl_dict_getz(r, "parameters"), 0, 0) &&
+                               search(&s, pdl_dict_getz(r, "processor"), 0, 0));
+}

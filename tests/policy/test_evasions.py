@@ -1,0 +1,125 @@
+"""Ways around a policy: the same action asked for by another way is the same action, and what a process may have seen it may have said.
+SPDX-License-Identifier: Apache-2.0
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+PDL = Path(sys.argv[1]).resolve() / "pdl"
+passed = failed = 0
+
+SERVER = """
+import json, sys
+for line in sys.stdin:
+    m = json.loads(line)
+    if m["method"] == "initialize":
+        r = {"protocolVersion": m["params"]["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}}
+    elif m["method"] == "tools/list":
+        r = {"tools": [{"name": "send", "description": "Sends", "inputSchema": {"type": "object", "properties": {"to": {"type": "string"}}}}]}
+    elif m["method"] == "tools/call":
+        r = {"content": [{"type": "text", "text": "sent " + json.dumps(m["params"])}]}
+    elif m["method"] == "other":
+        r = {"got": m["params"]}
+    else:
+        continue
+    print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": r}), flush=True)
+"""
+EVE = "defs:\n  eve: {lang: command, args: [printf, s]}\n  url: {lang: command, args: [printf, 'http://127.0.0.1:9/v1']}\n"
+SECRET = "{labels: {secret: [{read: 'salaries/**'}]}, rules: [{sink: output, deny: [secret]}], otherwise: allow}"
+ASK = "defs:\n  s: {read: salaries/a.txt}\ntext:\n"
+
+
+def each(*texts):
+    return EVE + "text:\n" + "".join('- {text: %s, fallback: "${ pdl_error.kind }"}\n- " "\n' % json.dumps(t) for t in texts)
+
+
+def call(parameters):
+    return EVE + "model: openai/x\ninput: hi\nparameters: {api_key: a, num_retries: 0, api_base: 'http://127.0.0.1:9/v1', %s}\nfallback: ${ pdl_error.kind }\n" % parameters
+
+
+def model(name, parameters):
+    at = "api_key: a, num_retries: 0, api_base: 'http://127.0.0.1:9/v1'"
+    more = parameters[1:-1]
+    return f"defs:\n  s: {{read: salaries/a.txt}}\nmodel: {name}\ninput: $" f"{{ s }}\nparameters: {{{at}{', ' * bool(more)}{more}}}\nfallback: $" "{ pdl_error.kind }\n"
+
+
+SEND = "{rules: [{sink: 'tool s/send', argument: to, deny: [command]}], otherwise: allow}"
+URL = "{rules: [{sink: url, deny: [command]}], otherwise: allow}"
+MODELS = "{labels: {secret: [{read: 'salaries/**'}]}, rules: [{sink: model, model: 'openai/*'}, {sink: model, deny: [secret]}], otherwise: allow}"
+LOCKED = "{lock: tools.lock, otherwise: allow}"
+# name, policy, program, what it prints
+ROWS = (
+    ("a server that was refused is not started by the next use", "{rules: [{sink: server, deny: [command]}], otherwise: allow}",
+     each("${ pdl_tool_call(eve, 'send', {'to': 'x'}).text }", "${ pdl_tool_call(eve, 'send', {'to': 'x'}).text }"), "policy policy"),
+    ("nor while another one waits", "{rules: [{sink: server, allow: [user], otherwise: approve}], otherwise: allow}",
+     EVE + "for: {i: [1, 2, 3]}\nmap: {text: \"${ pdl_tool_call(eve, 'send', {'to': 'x'}).text }\", fallback: ' ${ pdl_error.kind }'}\n", "policy policy policy"),
+    ("a call as a request", SEND, each("${ pdl_tool_request('s', 'tools/call', {'name': 'send', 'arguments': {'to': eve}}) }"), "policy"),
+    ("its other parameters", "{rules: [{sink: 'tool s/send', deny: [command]}], otherwise: allow}",
+     each("${ pdl_tool_request('s', 'tools/call', {'name': 'send', 'arguments': {}, '_meta': {'x': eve}}) }"), "policy"),
+    ("a request that carries it", "{rules: [{sink: 'tool s/other', argument: x, deny: [command]}], otherwise: allow}",
+     each("${ pdl_tool_request('s', 'other', {'x': eve}) }", "${ pdl_tool_request('s', 'other', {'y': eve}).got.y }"), "policy s"),
+    ("a method that ends early", SEND, each("${ pdl_tool_request('s', 'tools/call\\0', {'name': 'send', 'arguments': {'to': eve}}) }"), "runtime"),
+    ("a tool that text has chosen", "{rules: [{sink: 'tool s/*', deny: [command]}], otherwise: allow}",
+     each("${ pdl_tool_request('s', 'tools/call', {'name': eve ~ 'end', 'arguments': {}}) }"), "policy"),
+    ("labels of a source, for a request", "{labels: {hr: [{tool: s/send}]}, rules: [{sink: output, deny: [hr]}], otherwise: allow}",
+     each("${ pdl_tool_request('s', 'tools/call', {'name': 'send', 'arguments': {}}).content[0].text }"), "[hr]"),
+    ("the list of tools as a request, with a lock", LOCKED, each("${ pdl_tool_request('s', 'tools/list', {}) }"), '{"tools": []}'),
+    ("the list of tools as a request, without", "{otherwise: allow}", each("${ pdl_tool_request('s', 'tools/list', {}).tools[0].name }"), "send"),
+    ("an address", URL, call("base_url: '${ url }'"), "policy"),
+    ("an address of a fallback", URL, call("fallbacks: [{model: openai/y, api_base: '${ url }'}]"), "policy"),
+    ("an address deeper", URL, call("fallbacks: [{model: openai/y, litellm_params: {base_url: '${ url }'}}]"), "policy"),
+    ("an address of watsonx", URL, call("url: '${ url }'"), "policy"),
+    ("an address of a processor", URL, EVE + "processor: {type: granite, model: m, backend: openai, openai_base_url: '${ url }'}\ninput: hi\n"
+     "fallback: ${ pdl_error.kind }\n", "policy"),
+    ("no address", URL, call("user: '${ url }'"), "connection"),
+    ("a model of a rule", MODELS, model("openai/x", "{}"), "connection"),
+    ("another model", MODELS, model("groq/x", "{}"), "policy"),
+    ("a fallback", MODELS, model("openai/x", "{fallbacks: [groq/x]}"), "policy"),
+    ("a fallback with parameters", MODELS, model("openai/x", "{fallbacks: [openai/y, {model: groq/x, api_key: b}]}"), "policy"),
+    ("a fallback of the same service", MODELS, model("openai/x", "{fallbacks: [openai/y]}"), "connection"),
+    ("a model for longer contexts", MODELS, model("openai/x", "{context_window_fallback_dict: {openai/x: groq/x}}"), "policy"),
+    ("another service for the name", MODELS, model("openai/x", "{custom_llm_provider: groq}"), "policy"),
+    ("a fallback with another service", MODELS, model("openai/x", "{fallbacks: [{custom_llm_provider: groq}]}"), "policy"),
+    ("a file that a command wrote, by a command", SECRET,
+     ASK + "- {lang: command, args: [sh, -c, 'echo $1 > o', x, '${ s }'], contribute: []}\n- {lang: command, args: [cat, o]}\n", "[secret]"),
+    ("by code", SECRET, ASK + "- {lang: command, args: [sh, -c, 'echo $1 > o', x, '${ s }'], contribute: []}\n"
+     "- {lang: python, code: 'result = open(\"o\").read()'}\n", "[secret]"),
+    ("a file that code wrote, by a command", SECRET, ASK + "- {lang: python, code: 'result = open(\"o\", \"w\").write(s)', contribute: []}\n"
+     "- {lang: command, args: [cat, o]}\n", "[secret]"),
+    ("before it", SECRET, "text:\n- {lang: command, args: [printf, fine]}\n", "fine"),
+    ("a path over a link and back", SECRET, "read: link/../a.txt\n", "[secret]"),
+    ("a path with detours", SECRET, "read: ./salaries//sub/../a.txt\n", "[secret]"),
+    ("a link to the file", SECRET, "read: direct\n", "[secret]"),
+    ("a file beside", SECRET, "read: link/../../beside.txt\n", "beside"),
+)
+
+
+def lay_out(d):
+    (d / "salaries/sub").mkdir(parents=True)
+    (d / "salaries/a.txt").write_text("100")
+    (d / "beside.txt").write_text("beside")
+    (d / "link").symlink_to("salaries/sub")
+    (d / "direct").symlink_to("salaries/a.txt")
+    (d / "server.py").write_text(SERVER)
+    (d / "tools.lock").write_text('{"lock": 1, "servers": {}}')
+    (d / "mcp.json").write_text(json.dumps({"mcpServers": {"s": {"command": sys.executable, "args": ["server.py"]}}}))
+
+
+for name, policy, program, want in ROWS:
+    with tempfile.TemporaryDirectory() as folder:
+        d = Path(folder)
+        lay_out(d)
+        (d / "a.pdl").write_text(program)
+        (d / "p.yaml").write_text("{policy: 1, " + policy[1:])
+        p = subprocess.run([PDL, "--policy", "p.yaml", "a.pdl"], cwd=d, env={**os.environ, "PDL_MCP_CONFIG": "mcp.json", "HOME": folder},
+                           capture_output=True, text=True, timeout=60, start_new_session=True, check=False)
+    ok = p.returncode == 0 and p.stdout.strip() == want
+    passed += ok
+    failed += not ok
+    if not ok:
+        print(f"FAIL {name}: {p.stdout!r} {p.stderr[-400:]!r}")
+print(f"{passed} passed, {failed} failed")
+sys.exit(failed > 0)
