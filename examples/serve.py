@@ -5,7 +5,7 @@
     examples/serve.py        # prints its address; PROGRAM's base URL is ADDRESS/s/PROGRAM/v1
 
 Those of patterns/NAME.pdl come from patterns/replies.json, at ADDRESS/s/patterns-NAME/v1; those of eval/NAME.pdl from eval/replies.json, at
-ADDRESS/s/eval-NAME/v1, where questions are asked at the same time: {TEXT: [reply, ...]}, and the TEXT that stands last in a request tells. The server is the one of the conformance kit, so models
+ADDRESS/s/eval-NAME/v1, where questions are asked at the same time: {TEXT: [reply, ...]}, and the TEXT that is last in a request tells. The server is the one of the conformance kit, so models
 it knows (openai/upper ...) answer as there. It also completes texts; a reply {"scores": {TEXT: NUMBER}} rates continuations (parameter `score`).
 """
 import json
@@ -56,7 +56,7 @@ class Handler(model_server.Handler):
 
 
 def about(session, text):
-    """The session of the key that stands last in the text, where replies have keys."""
+    """The session of the key that is last in the text, where replies have keys."""
     replies = session.replies.get("default")
     if not isinstance(replies, dict):
         return session

@@ -113,7 +113,7 @@ complete -c pdl -n '__fish_seen_subcommand_from batch' -l max-errors -r -d 'end 
 complete -c pdl -n '__fish_seen_subcommand_from batch' -l limit -r -d 'the first N rows only'
 complete -c pdl -n '__fish_seen_subcommand_from batch' -l sample -r -d 'N rows drawn at random, the same in every run'
 complete -c pdl -n '__fish_seen_subcommand_from batch' -l unordered -d 'write rows as they come, not in the order of the input'
-complete -c pdl -n '__fish_seen_subcommand_from batch' -l overwrite -d 'begin an output that is there anew'
+complete -c pdl -n '__fish_seen_subcommand_from batch' -l overwrite -d 'replace an output that exists'
 complete -c pdl -n '__fish_seen_subcommand_from batch' -l retry-errors -d 'ask the rows again that failed'
 complete -c pdl -n '__fish_seen_subcommand_from batch' -l changed -r -a 'fail reuse' -d 'where program or input are others than when OUT was begun: stop (the default), or keep what is finished and the same'
 complete -c pdl -n '__fish_seen_subcommand_from batch' -l allow-files -d 'the program may write files, another one for each row'

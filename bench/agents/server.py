@@ -2,7 +2,7 @@
 """server.py STEPS -- an instant model for the agent benchmarks (Python standard library only): an OpenAI-compatible chat endpoint on loopback.
 
 Prints its base URL. The URL's `/s/NAME/` part names a conversation: its first STEPS replies ask for the tool `add_one`, the next one is the
-final answer. GET /s/NAME/first tells the monotonic time of the conversation's first request.
+final answer. GET /s/NAME/first gives the monotonic time of the conversation's first request.
 """
 import asyncio
 import json

@@ -1,4 +1,4 @@
-/* embed.c -- PDL inside a C program: a model and a function of its own, text as it comes, errors.
+/* embed.c -- PDL inside a C program: its own model and function, text as it comes, errors.
  *
  *     cc embed.c $(pkg-config --cflags --libs libpdl) -o embed && ./embed
  *

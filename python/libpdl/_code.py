@@ -77,7 +77,7 @@ def run(engine: "Engine", request: "_pdl.Request") -> None:
     """Answers the request of a code block."""
     data = request.data()
     if data["lang"] != "python":
-        request.decline()  # runs in a process of its own
+        request.decline()  # runs in another process
         return
     variables: dict[str, Any] = data["vars"]
     names: dict[str, Any] = {**variables, "PDL_SESSION": SESSION, "__builtins__": builtins, "__name__": "__main__"}

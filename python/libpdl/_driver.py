@@ -88,7 +88,7 @@ class Driver:
         core = self.engine._core()
         is_shared = len(self.alone) < len(self.open)
         if is_shared and core.is_inside():
-            self.soon()  # a callback of ours runs a loop of its own
+            self.soon()  # a callback of ours runs its own loop
             return
         for job in list(self.alone):
             job.run.wait(0)

@@ -110,7 +110,7 @@ class Map(Of[T]):
             await self._driver.turned()
 
     def _turn(self) -> None:
-        """Until a row is ready, on a loop of its own."""
+        """Until a row is ready, on its own loop."""
         engine, outer = self._program._engine, asyncio._get_running_loop()
         before, engine._driver = engine._driver, self._driver
         asyncio._set_running_loop(None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page of a run inside of a notebook: a document of its own, which cannot reach the notebook around it."""
+"""The page of a run inside of a notebook: a separate document, which cannot reach the notebook around it."""
 from __future__ import annotations
 
 import html

@@ -2,7 +2,7 @@
 """Rows of a partition on a worker of Ray or Spark: one engine a process, a journal a partition, a share of the budget of the job.
 
 These engines run a partition again when its worker dies. What was answered must then not be asked again, so each answer is appended to a
-file named after the content of the partition before it counts, and is found there by whoever gets the partition next. The budget of a
+file named after the content of the partition before it counts, and is found there by the next one to get the partition. The budget of a
 job is kept by the driver: workers take small parts of what is left, give back what they did not use, and get back what a dead worker held.
 """
 from __future__ import annotations

@@ -1,4 +1,4 @@
-/* _pdl.h -- what the files of the extension share. It stands on pdl.h and the limited API alone.
+/* _pdl.h -- what the files of the extension share. It uses pdl.h and the limited API alone.
  *
  * The interpreter lock is released while the library computes or waits (Engine.load_*, check_*,
  * step, Run.wait); every callback of the library takes it again. While it is released, another

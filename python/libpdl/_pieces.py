@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Answers of models in Python, whole or in pieces.
 
-A model is a function of the user's, often one line over a library that has an interface of its own: OpenAI's client, LiteLLM, llama.cpp. What
+A model is a function of the user's, often one line over a library with another interface: OpenAI's client, LiteLLM, llama.cpp. What
 such a library returns is taken as it is: a chat completion as a dict or an object with `model_dump`, a stream of text or of chunks of a chat
 completion. The pieces of a stream are joined to the answer that the library would have given at once.
 """

@@ -72,7 +72,7 @@ class Tool:
 
 
 def tool(function: Callable[..., Any]) -> Tool:
-    """Makes a tool of a function; `.schema` is what a model is told of it."""
+    """Makes a tool of a function; `.schema` is what a model sees of it."""
     if not callable(function) or not isinstance(getattr(function, "__name__", None), str):
         raise TypeError("function must be a function with a name, not %s" % type(function).__name__)
     return Tool(function)

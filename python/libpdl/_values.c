@@ -162,7 +162,7 @@ static pdl_value *other_in(pdlpy_place *place, PyObject *object) {
     return v;
 }
 
-/* A list of a type of its own: a libpdl.Context is a context. */
+/* A subclass of list: a libpdl.Context is a context. */
 static pdl_value *context_in(pdlpy_place *place, PyObject *object) {
     Py_INCREF(object);
     PyObject *parts = pdlpy_hook(place->engine->state, "parts", object);

@@ -112,7 +112,7 @@ def _is_taken(value: Any) -> bool:
 
 
 class Magics:
-    """The magics of a notebook. The context goes on from cell to cell, in the variable pdl_context."""
+    """The magics of a notebook. The context continues from cell to cell, in the variable pdl_context."""
 
     def __init__(self, shell: Any, keep_going: bool = False) -> None:
         self.shell, self.keep_going = shell, keep_going

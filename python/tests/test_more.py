@@ -138,7 +138,7 @@ class Code(unittest.TestCase):
 
 class Pages(unittest.TestCase):
     def test_samples_of_the_manual(self):
-        """A block ```python with a block ```stdout behind it; blocks with file=NAME are files beside it."""
+        """A block ```python with a block ```stdout after it; blocks with file=NAME are files beside it."""
         page = (ROOT / "docs" / "manual" / "python.md").read_text("utf-8")
         blocks = re.findall(r"^```(\w+)([^\n]*)\n(.*?)^```$", page, re.M | re.S)
         ran = 0

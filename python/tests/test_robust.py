@@ -16,7 +16,7 @@ SLOW = "PDL_PYTHON_PRELOADED" in os.environ  # under sanitizers
 
 
 def script(text, timeout=120):
-    """A process of its own. -> (status, output, errors)"""
+    """A new process. -> (status, output, errors)"""
     p = subprocess.run([sys.executable, "-c", textwrap.dedent(text)], capture_output=True, text=True, timeout=timeout, check=False)
     return p.returncode, p.stdout, p.stderr
 

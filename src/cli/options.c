@@ -186,7 +186,7 @@ static const option options[] = {
      "N rows drawn at random, the same in every run"},
     {OPT_unordered, "unordered", 0, OPT_FLAG, NULL, NULL,
      "write rows as they come, not in the order of the input"},
-    {OPT_overwrite, "overwrite", 0, OPT_FLAG, NULL, NULL, "begin an output that is there anew"},
+    {OPT_overwrite, "overwrite", 0, OPT_FLAG, NULL, NULL, "replace an output that exists"},
     {OPT_retry_errors, "retry-errors", 0, OPT_FLAG, NULL, NULL, "ask the rows again that failed"},
     {OPT_rows_changed, "changed", 0, OPT_VALUE, "WHAT", "{fail,reuse}",
      "where program or input are others than when OUT was begun: stop (the default), or keep what "

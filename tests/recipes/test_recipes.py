@@ -107,8 +107,8 @@ def copy_tree(to):
         shutil.copytree(ROOT / name, to / name)
     for path in [p for p in ROOT.iterdir() if p.is_file()]:
         shutil.copy(path, to / path.name)
-    for name in ("providers.md", "differences.md", "dependencies.md", "python-compat.md"):
-        shutil.copy(ROOT / "docs" / name, to / "docs" / name)
+    for path in (ROOT / "docs").glob("*.md"):
+        shutil.copy(path, to / "docs" / path.name)
     for name in ("bench", "examples"):
         (to / name).mkdir()
     for path in (ROOT / "bench").glob("*.c"):

@@ -12,7 +12,7 @@ _LOOPS: "weakref.WeakSet[asyncio.AbstractEventLoop]" = weakref.WeakSet()
 
 
 def create_event_loop_thread() -> asyncio.AbstractEventLoop:
-    """A loop that runs in a thread of its own until the process ends."""
+    """A loop that runs in its own thread until the process ends."""
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, daemon=True).start()
     _LOOPS.add(loop)

@@ -76,7 +76,7 @@ def validate_pdl_model_defaults(model_defaults: list[dict[str, dict[str, Any]]])
 
 
 def write_trace(trace_file: Union[str, Path], trace: Any) -> None:
-    """Writes a trace as JSON; a failure is told on standard error."""
+    """Writes a trace as JSON; a failure is reported on standard error."""
     from .pdl_dumper import as_json, block_to_dict
     try:
         text = json.dumps(as_json(block_to_dict(trace, json_compatible=True)))
