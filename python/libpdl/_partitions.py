@@ -216,10 +216,12 @@ def _program_of(job: Mapping[str, Any]) -> Any:
     return _engines[job["key"]]
 
 
-def _answer_of(result: Any) -> list[Any]:
-    from ._errors import Error
-    if not isinstance(result, Error):
-        return [json.dumps(result.value, ensure_ascii=False, default=str), None, None]
+_json = json.JSONEncoder(ensure_ascii=False, default=str).encode
+
+
+def _answer_of(result: Any, failure: type) -> list[Any]:
+    if not isinstance(result, failure):
+        return [_json(result.value), None, None]
     place = "%s:%d" % (result.file, result.line) if result.file else None
     return [None, result.message or str(result), place]
 
@@ -256,22 +258,22 @@ def _ask(job: Mapping[str, Any], rows: list[Any], numbers: list[int]) -> Iterato
 
 def run_rows(job: Mapping[str, Any], rows: list[dict[str, Any]], partition: str) -> dict[str, list[Any]]:
     """The columns that the rows of a partition get."""
-    hashes = [hashlib.sha256(json.dumps(r, sort_keys=True, default=str).encode()).hexdigest()[:32] for r in rows]
+    from ._errors import Error
+    hashes = [hashlib.sha256(json.dumps(r, sort_keys=True, default=str).encode()).hexdigest()[:32] for r in rows] if job["journal"] else []
     journal = Journal(job["journal"], job["key"], hashes)
     answers = dict(journal.known)
     try:
         for i, result in _ask(job, rows, [i for i in range(len(rows)) if i not in answers]):
-            answers[i] = _answer_of(result)
-            journal.put(i, hashes[i], answers[i])
+            answers[i] = _answer_of(result, Error)
+            if hashes:
+                journal.put(i, hashes[i], answers[i])
     finally:
         journal.close()
     spent = [None, "the budget of the job is spent", None]
-    columns: dict[str, list[Any]] = {name: [] for name in OWN}
     worker = "%s:%d" % (socket.gethostname(), os.getpid())
-    for i in range(len(rows)):
-        for name, value in zip(OWN, [*answers.get(i, spent), worker, partition, job["run"]]):
-            columns[name].append(value)
-    return columns
+    made = [answers.get(i, spent) for i in range(len(rows))]
+    columns = [*([m[k] for m in made] for k in range(3)), *([x] * len(rows) for x in (worker, partition, job["run"]))]
+    return dict(zip(OWN, columns))
 
 
 def check_columns(names: Iterable[str]) -> None:

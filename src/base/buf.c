@@ -118,10 +118,14 @@ void pdl_buf_vputf(pdl_buf *b, const char *fmt, va_list ap) {
     if (!fmt) PDL_BUG("no format"); /* lets the checks of instrumented builds see that it is one */
     va_list again;
     va_copy(again, ap);
-    int n = vsnprintf(NULL, 0, fmt, ap);
+    /* Most texts fit into what is there, and are formatted once. */
+    if (!b->p) resize(b, FIRST_CAP);
+    size_t room = b->cap - b->len;
+    int n = vsnprintf(b->p + b->len, room, fmt, ap);
     if (n < 0) PDL_BUG("bad format %s", fmt);
+    if ((size_t)n >= room) b->p[b->len] = 0; /* growing copies what is there */
     char *at = pdl_buf_room(b, (size_t)n);
-    vsnprintf(at, (size_t)n + 1, fmt, again);
+    if ((size_t)n >= room) vsnprintf(at, (size_t)n + 1, fmt, again);
     va_end(again);
     b->len += (size_t)n;
 }

@@ -23,8 +23,10 @@
 #include "base/banned.h"
 
 enum {
-    GRAIN = 16, /* block sizes are its multiples */
-    CLASSES = PDL_POOL_MAX / GRAIN + 1,
+    GRAIN = 16, /* small block sizes are its multiples */
+    FINE = 512, /* the largest of them */
+    STEP = 256, /* between larger sizes: what a run or a call of a model needs, a few of each */
+    CLASSES = FINE / GRAIN + 1 + (PDL_POOL_MAX - FINE) / STEP,
     OFFSET = 8, /* of every block, modulo GRAIN */
     REGION = 1 << 21,
     SLAB = 1 << 16,
@@ -36,7 +38,8 @@ enum {
     SPARES = 4, /* vacant regions that are kept, for the same reason */
 };
 static_assert(SLABS == 32, "region.vacant has a bit for each slab");
-static_assert(PDL_POOL_MAX % GRAIN == 0, "classes end at the maximum");
+static_assert(FINE % GRAIN == 0 && STEP % GRAIN == 0 && (PDL_POOL_MAX - FINE) % STEP == 0,
+              "classes end at the maximum");
 
 typedef struct block {
     struct block *next;
@@ -86,8 +89,13 @@ static slab *slab_of(const void *p) {
     return &region_of(p)->slabs[((uintptr_t)p & (REGION - 1)) / SLAB];
 }
 
-static size_t class_of(size_t n) { return (n + GRAIN - 1) / GRAIN; }
-static size_t block_size(size_t class) { return class ? class * GRAIN : GRAIN; }
+static size_t class_of(size_t n) {
+    return n <= FINE ? (n + GRAIN - 1) / GRAIN : FINE / GRAIN + (n - FINE + STEP - 1) / STEP;
+}
+static size_t block_size(size_t class) {
+    if (class > FINE / GRAIN) return FINE + (class - FINE / GRAIN) * STEP;
+    return class ? class * GRAIN : GRAIN;
+}
 
 /* --- regions ---------------------------------------------------------------------------------- */
 
@@ -181,8 +189,8 @@ static void slab_free(pdl_pool *pool, slab *s) {
 /* Makes fresh memory of s into blocks; it has none left. */
 static bool refill(slab *s) {
     size_t size = block_size(s->class), n = (size_t)(s->end - s->fresh) / size;
-    if (n > BATCH / size) n = BATCH / size;
     if (!n) return false;
+    if (n > BATCH / size) n = size < BATCH ? BATCH / size : 1;
     char *p = s->fresh;
     s->fresh += n * size;
     s->ready = (block *)(void *)p;

@@ -58,6 +58,11 @@ static void close(pdl_world *w) {
     pdl_rates_free(calls->rates);
     pdl_tokens_fini(&calls->tokens);
     pdl_http_free(calls->http);
+    pdl_json_keys_fini(&calls->keys);
+    if (calls->limited_key.p) explicit_bzero(calls->limited_key.p, calls->limited_key.cap);
+    pdl_buf_fini(&calls->limited_host);
+    pdl_buf_fini(&calls->limited_key);
+    pdl_buf_fini(&calls->bucket);
     pdl_free(calls->ca_file);
     pdl_free(calls->ca_fallback);
     pdl_secrets_free(calls->own_secrets);
@@ -74,6 +79,7 @@ pdl_world *pdl_model_world_new(pdl_loop *loop, const pdl_model_options *opt) {
     if (!calls->opt.secrets) calls->opt.secrets = calls->own_secrets = pdl_secrets_new();
     calls->env = (pdl_env){calls->opt.env, calls->opt.user};
     calls->end = &calls->first;
+    calls->limited_host = calls->limited_key = calls->bucket = PDL_BUF;
     calls->embeddings.known = pdl_dict_new(0);
     pdl_rand_seed(&calls->rng, pdl_rand_fresh_seed());
     const char *ca = pdl_env_get(&calls->env, "SSL_CERT_FILE");

@@ -15,7 +15,9 @@
 
 enum { MANY = 40000 };
 
-static const size_t sizes[] = {0, 1, 7, 8, 16, 17, 40, 255, 256, 257, 511, 512, 513, 4096, 100000};
+static const size_t sizes[] = {0,   1,   7,   8,   16,  17,  40,   255,  256,  257,   511,
+                               512, 513, 767, 768, 769, 2047, 2048, 2049, 3840, 4095, 4096,
+                               4097, 100000};
 
 /* Blocks do not overlap: each keeps the byte that it was filled with. */
 static void blocks_keep_their_content(void **state) {
@@ -24,12 +26,12 @@ static void blocks_keep_their_content(void **state) {
     static unsigned char *p[MANY];
     for (size_t round = 0; round < 3; round++) {
         for (size_t i = 0; i < MANY; i++) {
-            size_t n = sizes[i % T_LEN(sizes)] % 600;
+            size_t n = sizes[i % T_LEN(sizes)] % 4200;
             p[i] = pdl_alloc(n + 1);
             memset(p[i], (int)(i % 251), n + 1);
         }
         for (size_t i = 0; i < MANY; i++) {
-            size_t n = sizes[i % T_LEN(sizes)] % 600;
+            size_t n = sizes[i % T_LEN(sizes)] % 4200;
             assert_int_equal(p[i][0], i % 251);
             assert_int_equal(p[i][n], i % 251);
             if (i % 3 != round) pdl_free(p[i]);

@@ -215,24 +215,37 @@ static void start_http(pdl_call *c) {
 
 static void on_slot(void *user) { start_http(user); }
 
-/* Who limits the call: the service, at its address, for the key. */
-static void put_bucket(const pdl_call *c, pdl_buf *out) {
-    char key[65];
-    pdl_hash_hex(pdl_buf_str(&c->route.key), key);
-    pdl_buf_putf(out, "%s %.*s %s", c->route.provider->prefix,
-                 PDL_FMT(pdl_url_host(pdl_buf_str(&c->url))), key);
+static void put(pdl_buf *b, pdl_str s) {
+    pdl_buf_clear(b);
+    pdl_buf_put(b, s);
+}
+
+/* Who limits the call: the service, at its address, for the key. Most calls have the one of the
+ * call before, so its name is kept: hashing the key takes as long as writing the request. */
+static pdl_str bucket_of(const pdl_call *c) {
+    pdl_calls *k = c->calls;
+    pdl_str host = pdl_url_host(pdl_buf_str(&c->url)), key = pdl_buf_str(&c->route.key);
+    if (k->limited_by == c->route.provider && pdl_str_eq(pdl_buf_str(&k->limited_host), host) &&
+        pdl_str_eq(pdl_buf_str(&k->limited_key), key))
+        return pdl_buf_str(&k->bucket);
+    char hex[65];
+    pdl_hash_hex(key, hex);
+    k->limited_by = c->route.provider;
+    if (k->limited_key.p) explicit_bzero(k->limited_key.p, k->limited_key.cap);
+    put(&k->limited_host, host);
+    put(&k->limited_key, key);
+    pdl_buf_clear(&k->bucket);
+    pdl_buf_putf(&k->bucket, "%s %.*s %s", c->route.provider->prefix, PDL_FMT(host), hex);
+    return pdl_buf_str(&k->bucket);
 }
 
 static void acquire_rate_slot(pdl_call *c) {
-    pdl_buf bucket = PDL_BUF;
     bool counts = c->calls->opt.rates.tokens_per_minute > 0;
     double tokens = counts ? (double)pdl_tokens_estimate(c->e->request) : 0;
-    put_bucket(c, &bucket);
     pdl_call_enter(c, PDL_CALL_AWAITS_SLOT);
     c->rate_slot.fn = on_slot;
     c->rate_slot.user = c;
-    bool go = pdl_rates_enter(c->calls->rates, pdl_buf_str(&bucket), tokens, &c->rate_slot);
-    pdl_buf_fini(&bucket);
+    bool go = pdl_rates_enter(c->calls->rates, bucket_of(c), tokens, &c->rate_slot);
     if (go) start_http(c);
 }
 

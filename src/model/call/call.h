@@ -17,6 +17,7 @@
 #include "model/model.h"
 #include "model/wire/dialect.h"
 #include "model/wire/eventstream.h"
+#include "value/json_read.h"
 
 typedef struct pdl_call pdl_call;
 
@@ -46,6 +47,10 @@ typedef struct pdl_calls {
     size_t n_open;
     uint64_t n_made;
     pdl_embeddings embeddings;
+    pdl_json_keys keys; /* of replies: those of a service have the same ones each time */
+    /* Who limited the last request (bucket_of), and from what that followed. */
+    const pdl_provider *limited_by;
+    pdl_buf limited_host, limited_key, bucket;
 } pdl_calls;
 
 /* The state of a call; the table at the top of call.c has the allowed transitions. */

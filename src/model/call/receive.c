@@ -196,7 +196,7 @@ static void read_whole(pdl_call *c, pdl_str body, int status) {
         pdl_utf8_repair(&fixed, body);
         body = pdl_buf_str(&fixed);
     }
-    if (!pdl_json_read(body, PDL_JSON_PYTHON, &json, NULL, &err)) {
+    if (!pdl_json_read_with(body, PDL_JSON_PYTHON, &c->calls->keys, &json, NULL, &err)) {
         pdl_err_fini(&err);
         pdl_buf shown = PDL_BUF;
         pdl_hide_cut(c->calls->opt.secrets, pdl_utf8_cut(body, 200), &shown);
