@@ -400,6 +400,11 @@ static pdl_vref library_of(const pdl_task *t) {
     return t->engine->library;
 }
 
+static pdl_val context_of(const pdl_task *task) {
+    pdl_vref context = pdl_run_context(pdl_session_get(task->session));
+    return pdl_is(context, PDL_V_CONTEXT) ? pdl_keep(context) : pdl_context_empty();
+}
+
 pdl_value *pdl_task_variables(const pdl_task *task, pdl_error **error) {
     if (!is_done(task, "pdl_task_variables", error)) return NULL;
     pdl_val d = pdl_run_scope(pdl_session_get(task->session));
@@ -407,7 +412,7 @@ pdl_value *pdl_task_variables(const pdl_task *task, pdl_error **error) {
         d = pdl_dict_putz(d, "stdlib", pdl_keep(library_of(task)));
     if (pdl_is_absent(pdl_dict_getz(d, "pdl_usage")))
         d = pdl_dict_putz(d, "pdl_usage", usage_of(task));
-    return settled(d);
+    return settled(pdl_dict_putz(d, "pdl_context", context_of(task)));
 }
 
 pdl_value *pdl_task_messages(const pdl_task *task, pdl_error **error) {
@@ -418,8 +423,7 @@ pdl_value *pdl_task_messages(const pdl_task *task, pdl_error **error) {
 
 pdl_value *pdl_task_context(const pdl_task *task, pdl_error **error) {
     if (!is_done(task, "pdl_task_context", error)) return NULL;
-    pdl_vref context = pdl_run_context(pdl_session_get(task->session));
-    return settled(pdl_is(context, PDL_V_CONTEXT) ? pdl_keep(context) : pdl_context_empty());
+    return settled(context_of(task));
 }
 
 pdl_value *pdl_task_usage(const pdl_task *task) {

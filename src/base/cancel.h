@@ -70,6 +70,11 @@ PDL_MUST static inline bool pdl_steps_may_continue(pdl_steps *s) {
     return PDL_LIKELY(++s->n < PDL_CANCEL_EVERY) || pdl_steps_check(s);
 }
 
+/* The same for the i-th of many small items. */
+PDL_MUST static inline bool pdl_walk_may_continue_at(size_t i) {
+    return PDL_LIKELY(i % PDL_CANCEL_EVERY) || !pdl_cancel_walk();
+}
+
 extern _Thread_local bool pdl_walk_cancelled; /* read it through pdl_check_walk */
 PDL_COLD bool pdl_raise_walk_cancelled(pdl_err *err);
 /* The same where there is no error channel: true means that the computed result may be wrong. */

@@ -5,6 +5,7 @@
 #include "base/str.h"
 
 #include "base/alloc.h"
+#include "base/cancel.h"
 #include "base/word.h"
 
 #include "base/banned.h"
@@ -72,7 +73,7 @@ static size_t find_backwards(pdl_str s, pdl_str needle, size_t *back) {
         back[k + 1] = matched;
     }
     matched = 0;
-    for (size_t i = s.n; i-- > 0;) {
+    for (size_t i = s.n; i-- > 0 && pdl_walk_may_continue_at(i);) {
         while (matched && s.p[i] != needle.p[needle.n - 1 - matched]) matched = back[matched];
         matched += s.p[i] == needle.p[needle.n - 1 - matched];
         if (matched == needle.n) return i;

@@ -7,6 +7,7 @@
 
 #include <utf8proc.h>
 
+#include "base/cancel.h"
 #include "base/utf8_tables.h"
 
 #include "base/banned.h"
@@ -306,10 +307,12 @@ static void put_lower(pdl_buf *out, uint32_t cp, pdl_str s, size_t i) {
         pdl_buf_put_cp(out, (uint32_t)utf8proc_tolower((utf8proc_int32_t)cp));
 }
 
-/* The ASCII start of s from byte i in the case wanted (first..first+25 are the letters to change);
- * returns its length. */
+enum { PART = 1 << 15 }; /* bytes of ASCII between two steps of a walk */
+
+/* The ASCII start of s from byte i, at most PART of it, in the case wanted (first..first+25 are the
+ * letters to change); returns its length. */
 static size_t put_ascii(pdl_buf *out, pdl_str s, size_t i, char first) {
-    size_t n = ascii_prefix(pdl_str_sub(s, i, s.n));
+    size_t n = ascii_prefix(pdl_str_sub(s, i, s.n - i > PART ? i + PART : s.n));
     char *to = pdl_buf_room(out, n);
     for (size_t k = 0; k < n; k++) {
         char c = s.p[i + k];
@@ -321,9 +324,10 @@ static size_t put_ascii(pdl_buf *out, pdl_str s, size_t i, char first) {
 
 /* Appends s from byte i in lower case. */
 static void lower_from(pdl_buf *out, pdl_str s, size_t i) {
-    while (i < s.n) {
+    pdl_steps steps = {0};
+    while (i < s.n && pdl_steps_may_continue(&steps)) {
         i += put_ascii(out, s, i, 'A');
-        while (i < s.n && (unsigned char)s.p[i] >= 0x80) {
+        while (i < s.n && (unsigned char)s.p[i] >= 0x80 && pdl_steps_may_continue(&steps)) {
             const char *p = s.p + i;
             put_lower(out, pdl_utf8_next(&p), s, i);
             i = (size_t)(p - s.p);
@@ -334,19 +338,22 @@ static void lower_from(pdl_buf *out, pdl_str s, size_t i) {
 void pdl_utf8_lower(pdl_buf *out, pdl_str s) { lower_from(out, s, 0); }
 
 void pdl_utf8_upper(pdl_buf *out, pdl_str s) {
-    for (size_t i = 0; i < s.n;) {
+    pdl_steps steps = {0};
+    for (size_t i = 0; i < s.n && pdl_steps_may_continue(&steps);) {
         i += put_ascii(out, s, i, 'a');
         const char *p = s.p + i, *end = s.p + s.n;
-        while (p < end && (unsigned char)*p >= 0x80) put_upper(out, pdl_utf8_next(&p));
+        while (p < end && (unsigned char)*p >= 0x80 && pdl_steps_may_continue(&steps))
+            put_upper(out, pdl_utf8_next(&p));
         i = (size_t)(p - s.p);
     }
 }
 
 void pdl_utf8_casefold(pdl_buf *out, pdl_str s) {
-    for (size_t i = 0; i < s.n;) {
+    pdl_steps steps = {0};
+    for (size_t i = 0; i < s.n && pdl_steps_may_continue(&steps);) {
         i += put_ascii(out, s, i, 'A');
         const char *p = s.p + i, *end = s.p + s.n;
-        while (p < end && (unsigned char)*p >= 0x80) {
+        while (p < end && (unsigned char)*p >= 0x80 && pdl_steps_may_continue(&steps)) {
             utf8proc_int32_t folded[MAX_CASE];
             int last = 0;
             utf8proc_ssize_t n = utf8proc_decompose_char(
@@ -368,7 +375,8 @@ static uint32_t cp_at(pdl_str s, size_t at, size_t *next) {
 
 void pdl_utf8_title(pdl_buf *out, pdl_str s) {
     bool inside = false; /* the previous code point was cased */
-    for (size_t at = 0, next; at < s.n; at = next) {
+    pdl_steps steps = {0};
+    for (size_t at = 0, next; at < s.n && pdl_steps_may_continue(&steps); at = next) {
         uint32_t cp = cp_at(s, at, &next);
         if (inside)
             put_lower(out, cp, s, at);
@@ -386,7 +394,8 @@ void pdl_utf8_capitalize(pdl_buf *out, pdl_str s) {
 }
 
 void pdl_utf8_swapcase(pdl_buf *out, pdl_str s) {
-    for (size_t at = 0, next; at < s.n; at = next) {
+    pdl_steps steps = {0};
+    for (size_t at = 0, next; at < s.n && pdl_steps_may_continue(&steps); at = next) {
         uint32_t cp = cp_at(s, at, &next);
         if (pdl_cp_is_upper(cp))
             put_lower(out, cp, s, at);

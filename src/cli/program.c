@@ -148,12 +148,14 @@ static pdl_str similar_command(pdl_str word) {
 }
 
 /* There is no such file: perhaps one with a similar name is meant, or a command. */
-static bool no_file(pdl_str file, pdl_err *err) {
-    pdl_str own = pdl_file_name(file), dir = pdl_file_folder(file), near_command = {0};
+static bool no_file(pdl_str given, pdl_err *err) {
+    char *room = pdl_alloc(given.n + 1);
+    pdl_str file = pdl_file_plain(given, room), own = pdl_file_name(file),
+            dir = pdl_file_folder(file), near_command = {0};
     char *folder = pdl_str_dup(dir.n ? dir : PDL_STR(".")),
          *near = pdl_file_similar(folder, own, (pdl_str){0});
     if (!near) near = pdl_file_similar(folder, own, PDL_STR(".pdl"));
-    if (own.n == file.n) near_command = similar_command(file);
+    if (!pdl_file_folder(given).n) near_command = similar_command(file);
     if (near)
         pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "there is no file %.*s; did you mean %.*s%s?",
                     PDL_FMT(file), PDL_FMT(pdl_str_sub(file, 0, file.n - own.n)), near);
@@ -165,6 +167,7 @@ static bool no_file(pdl_str file, pdl_err *err) {
         pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "there is no file %.*s", PDL_FMT(file));
     pdl_free(near);
     pdl_free(folder);
+    pdl_free(room);
     return false;
 }
 

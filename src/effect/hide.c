@@ -438,7 +438,9 @@ static pdl_val hidden_other(hiding *h, pdl_vref v) {
 }
 
 static pdl_val hidden(hiding *h, pdl_vref v, bool headers) {
-    if (pdl_is_str(v)) return pdl_secrets_any(h->s) ? hidden_text(h, v) : pdl_absent();
+    if (pdl_is_str(v))
+        return pdl_secrets_any(h->s) && pdl_steps_may_continue(&h->steps) ? hidden_text(h, v)
+                                                                          : pdl_absent();
     if (!pdl_is_list(v) && !pdl_is_dict(v))
         return pdl_secrets_any(h->s) ? hidden_other(h, v) : pdl_absent();
     pdl_vref known;

@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "base/cancel.h"
 #include "base/limits.h"
 #include "value/context.h"
 #include "value/int.h"
@@ -30,7 +31,7 @@ static bool append_escaped(pdl_val v, pdl_str s, pdl_val *out, pdl_err *err) {
         const char *entity;
     } escapes[] = {{'&', "&amp;"}, {'<', "&lt;"}, {'>', "&gt;"}, {'\'', "&#39;"}, {'"', "&#34;"}};
     size_t from = 0;
-    for (size_t i = 0; i < s.n; i++) {
+    for (size_t i = 0; i < s.n && pdl_walk_may_continue_at(i); i++) {
         size_t k = 0;
         while (k < 5 && escapes[k].c != s.p[i]) k++;
         if (k == 5) continue;
@@ -124,8 +125,8 @@ static bool repeat_list(pdl_vref v, pdl_vref n, pdl_val *out, pdl_err *err) {
     if (!times_of(n, len, PDL_MAX_RANGE_ITEMS, &times, err)) return false;
     if (!pdl_err_memory(err, len * times * sizeof(pdl_val))) return false;
     pdl_val r = pdl_list_new(len * times);
-    for (size_t k = 0; k < times; k++) {
-        for (size_t i = 0; i < len; i++) r = pdl_list_push(r, pdl_list_part(v, i));
+    for (size_t k = 0, i = 0; k < len * times; k++, i = i + 1 < len ? i + 1 : 0) {
+        r = pdl_list_push(r, pdl_list_part(v, i));
         if (PDL_LIKELY(pdl_check_cancel_at(k, err))) continue;
         pdl_drop(r);
         return false;
@@ -160,7 +161,7 @@ static bool add_keys(pdl_vref v, pdl_val *dict, pdl_err *err) {
     bool ok = true;
     for (size_t i = 0; ok && i < pdl_list_len(items); i++) {
         pdl_vref x = pdl_list_at(items, i);
-        ok = pdl_is_hashable(x);
+        ok = pdl_is_hashable(x) && pdl_walk_may_continue_at(i);
         if (ok)
             *dict = pdl_dict_put(*dict, pdl_keep(x), pdl_null());
         else
@@ -174,7 +175,7 @@ static bool add_keys(pdl_vref v, pdl_val *dict, pdl_err *err) {
 static bool view_minus(pdl_vref a, pdl_vref b, pdl_val *out, pdl_err *err) {
     pdl_val left = pdl_absent(), right = pdl_absent(), rest = pdl_dict_new(0);
     bool ok = add_keys(a, &left, err) && add_keys(b, &right, err);
-    for (size_t i = 0; ok && i < pdl_dict_len(left); i++) {
+    for (size_t i = 0; ok && i < pdl_dict_len(left) && pdl_walk_may_continue_at(i); i++) {
         pdl_vref k = pdl_dict_key_at(left, i);
         if (pdl_is_absent(pdl_dict_find(right, k)))
             rest = pdl_dict_put(rest, pdl_keep(k), pdl_null());
@@ -191,7 +192,7 @@ static bool view_minus(pdl_vref a, pdl_vref b, pdl_val *out, pdl_err *err) {
 static pdl_val set_minus(pdl_vref a, pdl_vref b) {
     pdl_vref from = pdl_set_dict(a), what = pdl_set_dict(b);
     pdl_val d = pdl_dict_new(0);
-    for (size_t i = 0; i < pdl_dict_len(from); i++) {
+    for (size_t i = 0; i < pdl_dict_len(from) && pdl_walk_may_continue_at(i); i++) {
         pdl_vref key = pdl_dict_key_at(from, i);
         if (pdl_is_absent(pdl_dict_find(what, key))) d = pdl_dict_put(d, pdl_keep(key), pdl_null());
     }

@@ -11,6 +11,7 @@
 
 #include <assert.h>
 
+#include "base/cancel.h"
 #include "base/limits.h"
 #include "base/vec.h"
 #include "value/memo.h"
@@ -330,7 +331,8 @@ pdl_val pdl_context_to_list(pdl_vref c) {
     pdl_val list = pdl_list_new(n);
     if (!n) return list;
     flat_list *f = flatten(ctx_of(c));
-    for (size_t i = 0; i < n; i++) list = pdl_list_push(list, message_dict(f->all.p[i]));
+    for (size_t i = 0; i < n && pdl_walk_may_continue_at(i); i++)
+        list = pdl_list_push(list, message_dict(f->all.p[i]));
     return pdl_with_label(list, pdl_label_of(c));
 }
 
@@ -356,7 +358,8 @@ pdl_val pdl_context_messages(pdl_vref c) {
     size_t n = ctx_of(c)->count;
     pdl_val list = pdl_list_new(n);
     flat_list *f = n ? flatten(ctx_of(c)) : NULL;
-    for (size_t i = 0; i < n; i++) list = pdl_list_push(list, wire_of(f->all.p[i]));
+    for (size_t i = 0; i < n && pdl_walk_may_continue_at(i); i++)
+        list = pdl_list_push(list, wire_of(f->all.p[i]));
     return list;
 }
 
@@ -370,7 +373,7 @@ static bool is_wire(pdl_vref v) {
 
 bool pdl_messages_are_plain(pdl_vref v) {
     size_t n = pdl_is_list(v) ? pdl_list_len(v) : 0, i = 0;
-    while (i < n && is_wire(pdl_list_at(v, i))) i++;
+    while (i < n && pdl_walk_may_continue_at(i) && is_wire(pdl_list_at(v, i))) i++;
     return n > 0 && i == n;
 }
 
@@ -378,7 +381,7 @@ void pdl_context_each(pdl_vref c, bool (*fn)(void *user, const pdl_message *m), 
     size_t n = ctx_of(c)->count;
     if (!n) return;
     flat_list *f = flatten(ctx_of(c));
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n && pdl_walk_may_continue_at(i); i++) {
         pdl_message m = view(f->all.p[i]);
         if (!fn(user, &m)) return;
     }
@@ -412,7 +415,7 @@ static bool from_any(pdl_memo *m, pdl_vref v, unsigned depth, pdl_val *out, pdl_
 static bool from_list(pdl_memo *m, pdl_vref v, unsigned depth, pdl_val *out, pdl_err *err) {
     pdl_val all = pdl_context_empty(), one;
     for (size_t i = 0, n = pdl_list_len(v); i < n; i++) {
-        if (!pdl_check_cancel_at(m->visits, err) ||
+        if (!pdl_check_cancel_at(m->visits, err) || !pdl_check_cancel_at(i, err) ||
             !from_any(m, pdl_list_at(v, i), depth + 1, &one, err)) {
             pdl_drop(all);
             return false;
@@ -489,7 +492,8 @@ bool pdl_print_context(pdl_printer *p, pdl_vref v) {
     ctx *at;
     bool ok = true, comma = false;
     walk_init(&w, ctx_of(v));
-    for (event e; ok && (e = walk_next(&w, &at)) != EV_END;) {
+    pdl_steps steps = {0};
+    for (event e; ok && pdl_steps_may_continue(&steps) && (e = walk_next(&w, &at)) != EV_END;) {
         if (comma && e != EV_CLOSE) pdl_buf_putc(p->out, ',');
         if (e == EV_MESSAGE)
             ok = print_message(p, at);
@@ -534,7 +538,8 @@ bool pdl_context_eq_by(pdl_vref a, pdl_vref b, pdl_eq_fn *eq, void *user) {
     walk_init(&v, x);
     walk_init(&w, y);
     bool same = true;
-    for (event e = EV_OPEN; same && e != EV_END;) {
+    pdl_steps steps = {0};
+    for (event e = EV_OPEN; same && e != EV_END && pdl_steps_may_continue(&steps);) {
         e = walk_next(&v, &p);
         same = walk_next(&w, &q) == e && (e == EV_END || p->kind == q->kind);
         if (same && e == EV_MESSAGE) same = same_message(p, q, eq, user);

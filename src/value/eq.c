@@ -24,14 +24,14 @@ static bool eq(pdl_vref a, pdl_vref b, eq_walk *w);
 static bool eq_lists(pdl_vref a, pdl_vref b, eq_walk *w) {
     size_t n = pdl_list_len(a);
     if (n != pdl_list_len(b)) return false;
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n && pdl_walk_may_continue_at(i); i++)
         if (!eq(pdl_list_at(a, i), pdl_list_at(b, i), w)) return false;
     return true;
 }
 
 static bool eq_dicts(pdl_vref a, pdl_vref b, eq_walk *w) {
     if (pdl_dict_len(a) != pdl_dict_len(b)) return false;
-    for (size_t i = 0; i < pdl_dict_len(a); i++) {
+    for (size_t i = 0; i < pdl_dict_len(a) && pdl_walk_may_continue_at(i); i++) {
         pdl_vref other = pdl_dict_find(b, pdl_dict_key_at(a, i));
         if (pdl_is_absent(other) || !eq(pdl_dict_val_at(a, i), other, w)) return false;
     }
@@ -45,7 +45,7 @@ static bool eq_views(pdl_vref a, pdl_vref b, eq_walk *w) {
     if (pdl_view_kind_of(a) == PDL_VIEW_VALUES) return false;
     if (pdl_view_kind_of(a) == PDL_VIEW_ITEMS) return eq_dicts(x, y, w);
     if (pdl_dict_len(x) != pdl_dict_len(y)) return false;
-    for (size_t i = 0; i < pdl_dict_len(x); i++)
+    for (size_t i = 0; i < pdl_dict_len(x) && pdl_walk_may_continue_at(i); i++)
         if (pdl_is_absent(pdl_dict_find(y, pdl_dict_key_at(x, i)))) return false;
     return true;
 }

@@ -4,52 +4,75 @@
  */
 #include "value/label.h"
 
+#include "base/cancel.h"
 #include "base/limits.h"
+#include "value/memo.h"
 
 #include "base/banned.h"
+
+/* A walk over a value. Values share their parts: each is walked through once, and the result shares
+ * them as before. */
+typedef struct label_walk {
+    pdl_label origins;    /* that values lose */
+    const pdl_mask *mask; /* or that hides them */
+    pdl_steps steps;
+    pdl_memo memo;
+} label_walk;
+
+/* Neither too deep nor cancelled. */
+static bool may_enter(label_walk *w, unsigned depth) {
+    return depth < (unsigned)PDL_MAX_VALUE_DEPTH && pdl_steps_may_continue(&w->steps);
+}
 
 static pdl_label rest_of(pdl_label l, pdl_label origins) {
     pdl_label rest = l & ~origins;
     return pdl_label_origins(rest) ? rest : 0;
 }
 
-static pdl_val without(pdl_val v, pdl_label origins, unsigned depth);
+static pdl_val without(label_walk *w, pdl_vref v, unsigned depth);
 
 /* The parts have labels of their own, so the container is made again from what they become. */
-static pdl_val list_without(pdl_val v, pdl_label origins, unsigned depth) {
+static pdl_val list_without(label_walk *w, pdl_vref v, unsigned depth) {
     size_t n = pdl_list_len(v);
-    pdl_label whole = rest_of(pdl_label_of_part(v), origins);
-    pdl_val *items = PDL_NEW_N(pdl_val, n + 1);
+    pdl_val out = pdl_list_new(n);
     for (size_t i = 0; i < n; i++)
-        items[i] = without(pdl_keep(pdl_list_at(v, i)), origins, depth + 1);
-    pdl_val out = pdl_is(v, PDL_V_TUPLE) ? pdl_tuple_new(items, n) : pdl_list_new(n);
-    for (size_t i = 0; i < n && pdl_is_list(v); i++) out = pdl_list_push(out, items[i]);
-    pdl_free(items);
-    pdl_drop(v);
-    return pdl_with_label(out, whole);
+        out = pdl_list_push(out, without(w, pdl_list_at(v, i), depth + 1));
+    return pdl_is(v, PDL_V_TUPLE) ? pdl_list_as_tuple(out) : out;
 }
 
-static pdl_val dict_without(pdl_val v, pdl_label origins, unsigned depth) {
-    pdl_label whole = rest_of(pdl_label_of_part(v), origins);
+static pdl_val dict_without(label_walk *w, pdl_vref v, unsigned depth) {
     pdl_val out = pdl_dict_new(pdl_dict_len(v));
     for (size_t i = 0, n = pdl_dict_len(v); i < n; i++) {
-        pdl_val key = pdl_keep(pdl_dict_key_at(v, i));
-        key = pdl_relabelled(key, rest_of(pdl_label_of(key), origins));
-        out = pdl_dict_put(out, key, without(pdl_keep(pdl_dict_val_at(v, i)), origins, depth + 1));
+        pdl_vref key = pdl_dict_key_at(v, i);
+        pdl_val kept = pdl_relabelled(pdl_keep(key), rest_of(pdl_label_of(key), w->origins));
+        out = pdl_dict_put(out, kept, without(w, pdl_dict_val_at(v, i), depth + 1));
     }
+    return out;
+}
+
+/* What is nested deeper than values may be keeps its labels, and so does what a cancelled walk has
+ * not reached. */
+static pdl_val without(label_walk *w, pdl_vref v, unsigned depth) {
+    if (!(pdl_label_of(v) & w->origins) || !may_enter(w, depth)) return pdl_keep(v);
+    bool list = pdl_is_list(v) || pdl_is(v, PDL_V_TUPLE),
+         dict = pdl_is_dict(v) && !(pdl_flags_of(v) & PDL_F_MODULE);
+    if (!list && !dict)
+        return pdl_relabelled(pdl_keep(v), rest_of(pdl_label_of(v), w->origins));
+    pdl_vref known;
+    if (pdl_memo_find(&w->memo, v, 0, &known)) return pdl_keep(known);
+    pdl_val out = list ? list_without(w, v, depth) : dict_without(w, v, depth);
+    out = pdl_with_label(out, rest_of(pdl_label_of_part(v), w->origins));
+    pdl_memo_put(&w->memo, v, 0, out);
+    return out;
+}
+
+pdl_val pdl_without_labels(pdl_val v, pdl_label origins) {
+    label_walk w = {.origins = origins};
+    pdl_val out = without(&w, v, 0);
+    pdl_memo_fini(&w.memo);
     pdl_drop(v);
-    return pdl_with_label(out, whole);
+    return out;
 }
-
-/* Takes v. What is nested deeper than values may be keeps its labels. */
-static pdl_val without(pdl_val v, pdl_label origins, unsigned depth) {
-    if (!(pdl_label_of(v) & origins) || depth >= (unsigned)PDL_MAX_VALUE_DEPTH) return v;
-    if (pdl_is_list(v) || pdl_is(v, PDL_V_TUPLE)) return list_without(v, origins, depth);
-    if (pdl_is_dict(v) && !(pdl_flags_of(v) & PDL_F_MODULE)) return dict_without(v, origins, depth);
-    return pdl_relabelled(v, rest_of(pdl_label_of(v), origins));
-}
-
-pdl_val pdl_without_labels(pdl_val v, pdl_label origins) { return without(v, origins, 0); }
 
 /* --- masks ------------------------------------------------------------------------------------ */
 
@@ -65,48 +88,71 @@ static pdl_val mask_text(const pdl_mask *m, pdl_label l) {
     return pdl_text_of_buf(&b);
 }
 
-/* Takes v. What is nested deeper than values may be is hidden as a whole. */
-static pdl_val masked(const pdl_mask *m, pdl_val v, unsigned depth) {
-    pdl_label label = pdl_label_of(v);
-    if (!pdl_mask_hides(m, label)) return v;
-    bool whole = pdl_mask_hides(m, pdl_label_of_part(v)) || depth >= (unsigned)PDL_MAX_VALUE_DEPTH;
-    bool list = pdl_is_list(v), dict = pdl_is_dict(v);
-    if (whole || !(list || dict)) {
-        pdl_drop(v);
-        return mask_text(m, label);
-    }
-    size_t n = list ? pdl_list_len(v) : pdl_dict_len(v);
-    pdl_val out = list ? pdl_list_new(n) : pdl_dict_new(n);
+static pdl_val masked(label_walk *w, pdl_vref v, unsigned depth);
+
+static pdl_val masked_list(label_walk *w, pdl_vref v, unsigned depth) {
+    size_t n = pdl_list_len(v);
+    pdl_val out = pdl_list_new(n);
+    for (size_t i = 0; i < n; i++)
+        out = pdl_list_push(out, masked(w, pdl_list_at(v, i), depth + 1));
+    return out;
+}
+
+static pdl_val masked_dict(label_walk *w, pdl_vref v, unsigned depth) {
+    size_t n = pdl_dict_len(v);
+    pdl_val out = pdl_dict_new(n);
     for (size_t i = 0; i < n; i++) {
-        if (list) {
-            out = pdl_list_push(out, masked(m, pdl_keep(pdl_list_at(v, i)), depth + 1));
-            continue;
-        }
-        pdl_val key = masked(m, pdl_keep(pdl_dict_key_at(v, i)), depth + 1);
-        out = pdl_dict_put(out, key, masked(m, pdl_keep(pdl_dict_val_at(v, i)), depth + 1));
+        pdl_val key = masked(w, pdl_dict_key_at(v, i), depth + 1);
+        out = pdl_dict_put(out, key, masked(w, pdl_dict_val_at(v, i), depth + 1));
     }
+    return out;
+}
+
+/* What is nested deeper than values may be is hidden as a whole, and so is what a cancelled walk
+ * has not reached. */
+static pdl_val masked(label_walk *w, pdl_vref v, unsigned depth) {
+    pdl_label label = pdl_label_of(v);
+    if (!pdl_mask_hides(w->mask, label)) return pdl_keep(v);
+    bool list = pdl_is_list(v), dict = pdl_is_dict(v);
+    bool whole = pdl_mask_hides(w->mask, pdl_label_of_part(v)) || !may_enter(w, depth);
+    if (whole || !(list || dict)) return mask_text(w->mask, label);
+    pdl_vref known;
+    if (pdl_memo_find(&w->memo, v, 0, &known)) return pdl_keep(known);
+    pdl_val out = list ? masked_list(w, v, depth) : masked_dict(w, v, depth);
+    pdl_memo_put(&w->memo, v, 0, out);
+    return out;
+}
+
+pdl_val pdl_masked(const pdl_mask *m, pdl_val v) {
+    if (!pdl_mask_hides(m, pdl_label_of(v))) return v;
+    label_walk w = {.mask = m};
+    pdl_val out = masked(&w, v, 0);
+    pdl_memo_fini(&w.memo);
     pdl_drop(v);
     return out;
 }
 
-pdl_val pdl_masked(const pdl_mask *m, pdl_val v) { return masked(m, v, 0); }
-
-static pdl_val blank(const pdl_mask *m, pdl_label l, pdl_vref v, unsigned depth) {
+static pdl_val blank(label_walk *w, pdl_label l, pdl_vref v, unsigned depth) {
     if (pdl_is_null(v) || pdl_is_absent(v)) return pdl_keep(v);
     if (pdl_is_bool(v)) return pdl_bool(false);
     if (pdl_is_int(v)) return pdl_int(0);
     if (pdl_is(v, PDL_V_FLOAT)) return pdl_float(0);
     if (pdl_is_list(v)) return pdl_list_new(0);
-    if (!pdl_is_dict(v) || depth >= (unsigned)PDL_MAX_VALUE_DEPTH) return mask_text(m, l);
+    if (!pdl_is_dict(v) || !may_enter(w, depth)) return mask_text(w->mask, l);
+    pdl_vref known;
+    if (pdl_memo_find(&w->memo, v, 0, &known)) return pdl_keep(known);
     pdl_val out = pdl_dict_new(pdl_dict_len(v));
     for (size_t i = 0, n = pdl_dict_len(v); i < n; i++)
         out = pdl_dict_put(out, pdl_keep(pdl_dict_key_at(v, i)),
-                           blank(m, l, pdl_dict_val_at(v, i), depth + 1));
+                           blank(w, l, pdl_dict_val_at(v, i), depth + 1));
+    pdl_memo_put(&w->memo, v, 0, out);
     return out;
 }
 
 pdl_val pdl_mask_leaves(const pdl_mask *m, pdl_label l, pdl_val v) {
-    pdl_val out = blank(m, l, v, 0);
+    label_walk w = {.mask = m};
+    pdl_val out = blank(&w, l, v, 0);
+    pdl_memo_fini(&w.memo);
     pdl_drop(v);
     return out;
 }

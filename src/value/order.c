@@ -34,7 +34,7 @@ static bool order_lists(pdl_vref a, pdl_vref b, char op, size_t depth, bool *out
     for (size_t i = 0; i < na && i < nb; i++) {
         pdl_vref x = pdl_list_at(a, i), y = pdl_list_at(b, i);
         bool same = pdl_val_eq(x, y);
-        if (!pdl_check_walk(err)) return false;
+        if (!pdl_check_cancel_at(i + 1, err) || !pdl_check_walk(err)) return false;
         if (!same) return order(x, y, op, depth + 1, out, err);
     }
     *out = holds(op, (na > nb) - (na < nb));
@@ -42,7 +42,7 @@ static bool order_lists(pdl_vref a, pdl_vref b, char op, size_t depth, bool *out
 }
 
 static bool is_subset(pdl_vref a, pdl_vref b) {
-    for (size_t i = 0; i < pdl_dict_len(a); i++)
+    for (size_t i = 0; i < pdl_dict_len(a) && pdl_walk_may_continue_at(i); i++)
         if (pdl_is_absent(pdl_dict_find(b, pdl_dict_key_at(a, i)))) return false;
     return true;
 }

@@ -87,6 +87,10 @@ static void test_variables(pdl_engine *e) {
     CHECK(is_json(pdl_value_get(vars, "pdl_usage"),
                   "{\"model_calls\": 1, \"completion_tokens\": 4, \"prompt_tokens\": 3}"));
     CHECK(pdl_value_kind(lib) == PDL_KIND_DICT && pdl_value_len(lib) > 0);
+    pdl_value *said = pdl_value_get(vars, "pdl_context"), *first = pdl_value_at(said, 0);
+    CHECK(pdl_value_len(said) == 1 && is_text(pdl_value_get(first, "content"), "x"));
+    pdl_value_drop(first);
+    pdl_value_drop(said);
     pdl_value_drop(lib);
     pdl_value_drop(vars);
     pdl_task_free(t);

@@ -299,7 +299,8 @@ static size_t span_at(const span *s, size_t k) { return (size_t)(s->from + (int6
 
 static pdl_val slice_list(pdl_vref x, const span *s) {
     pdl_val list = pdl_list_new(s->count);
-    for (size_t k = 0; k < s->count; k++) list = pdl_list_push(list, seq_at(x, span_at(s, k)));
+    for (size_t k = 0; k < s->count && pdl_walk_may_continue_at(k); k++)
+        list = pdl_list_push(list, seq_at(x, span_at(s, k)));
     return pdl_is(x, PDL_V_TUPLE) ? pdl_list_as_tuple(list) : list;
 }
 
@@ -317,7 +318,7 @@ static pdl_val slice_text(pdl_vref x, const span *s) {
         off[n] = (uint32_t)t.n;
     }
     pdl_buf b = PDL_BUF;
-    for (size_t k = 0; k < s->count; k++) {
+    for (size_t k = 0; k < s->count && pdl_walk_may_continue_at(k); k++) {
         size_t i = span_at(s, k);
         if (ascii)
             pdl_buf_putc(&b, t.p[i]);
@@ -331,7 +332,8 @@ static pdl_val slice_text(pdl_vref x, const span *s) {
 
 static pdl_val slice_bytes(pdl_vref x, const span *s) {
     pdl_buf b = PDL_BUF;
-    for (size_t k = 0; k < s->count; k++) pdl_buf_putc(&b, pdl_bytes_get(x).p[span_at(s, k)]);
+    for (size_t k = 0; k < s->count && pdl_walk_may_continue_at(k); k++)
+        pdl_buf_putc(&b, pdl_bytes_get(x).p[span_at(s, k)]);
     pdl_val v = pdl_bytes(pdl_buf_str(&b));
     pdl_buf_fini(&b);
     return v;

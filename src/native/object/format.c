@@ -44,7 +44,7 @@ bool pdl_ascii_repr(pdl_vref x, pdl_buf *out, pdl_err *err) {
         return false;
     }
     const char *p = b.p, *end = b.p + b.len;
-    while (p < end) {
+    for (size_t i = 0; p < end && pdl_walk_may_continue_at(i); i++) {
         uint32_t cp = pdl_utf8_next(&p);
         if (cp < 0x80)
             pdl_buf_putc(out, (char)cp);

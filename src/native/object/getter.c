@@ -205,7 +205,8 @@ bool pdl_sorted(pdl_vref list, pdl_vref keys, bool reverse, pdl_val *out, pdl_er
     bool ok = pdl_sort_by(keys, reverse, idx, err);
     if (ok) {
         pdl_val r = pdl_list_new(n);
-        for (size_t i = 0; i < n; i++) r = pdl_list_push(r, pdl_keep(pdl_list_at(list, idx[i])));
+        for (size_t i = 0; i < n && pdl_walk_may_continue_at(i); i++)
+            r = pdl_list_push(r, pdl_keep(pdl_list_at(list, idx[i])));
         *out = r;
     }
     pdl_free(idx);

@@ -13,7 +13,7 @@ static bool all_are(pdl_vref v, cp_fn *is, bool when_empty) {
     pdl_str s = pdl_str_get(v);
     const char *p = s.p, *end = s.p + s.n;
     if (s.n == 0) return when_empty;
-    while (p < end)
+    for (size_t i = 0; p < end && pdl_walk_may_continue_at(i); i++)
         if (!is(pdl_utf8_next(&p))) return false;
     return true;
 }
@@ -26,7 +26,7 @@ static bool in_case(pdl_vref v, cp_fn *wanted, cp_fn *other) {
     pdl_str s = pdl_str_get(v);
     const char *p = s.p, *end = s.p + s.n;
     bool any = false;
-    while (p < end) {
+    for (size_t i = 0; p < end && pdl_walk_may_continue_at(i); i++) {
         uint32_t cp = pdl_utf8_next(&p);
         if (other(cp) || is_only_title(cp)) return false;
         any = any || wanted(cp);
@@ -40,7 +40,7 @@ static bool in_title(pdl_vref v) {
     pdl_str s = pdl_str_get(v);
     const char *p = s.p, *end = s.p + s.n;
     bool any = false, inside = false;
-    while (p < end) {
+    for (size_t i = 0; p < end && pdl_walk_may_continue_at(i); i++) {
         uint32_t cp = pdl_utf8_next(&p);
         bool high = pdl_cp_is_title(cp), low = pdl_cp_is_lower(cp);
         if ((high && inside) || (low && !inside)) return false;
@@ -56,7 +56,7 @@ static bool is_identifier(pdl_vref v) {
     if (s.n == 0) return false;
     uint32_t first = pdl_utf8_next(&p);
     if (first != '_' && !pdl_cp_is_id_start(first)) return false;
-    while (p < end)
+    for (size_t i = 0; p < end && pdl_walk_may_continue_at(i); i++)
         if (!pdl_cp_is_id_continue(pdl_utf8_next(&p))) return false;
     return true;
 }

@@ -85,6 +85,10 @@ static bool m_setdefault(PDL_ARGS) {
 static bool put_pair(pdl_val self, pdl_vref pair, size_t i, pdl_val *out, pdl_err *err) {
     pdl_val list;
     pdl_err why = {0};
+    if (!pdl_check_cancel_at(i, err)) {
+        pdl_drop(self);
+        return false;
+    }
     if (!pdl_val_to_list(pair, &list, &why)) {
         pdl_err_fini(&why);
         pdl_drop(self);
@@ -143,7 +147,7 @@ static bool m_fromkeys(PDL_ARGS) {
     pdl_val d = pdl_dict_new(pdl_list_len(keys));
     bool ok = true;
     for (size_t i = 0; ok && i < pdl_list_len(keys); i++) {
-        ok = need_key(pdl_list_at(keys, i), err);
+        ok = pdl_check_cancel_at(i, err) && need_key(pdl_list_at(keys, i), err);
         if (ok) d = pdl_dict_put(d, pdl_keep(pdl_list_at(keys, i)), or_null(argv[2]));
     }
     pdl_drop(keys);

@@ -57,7 +57,7 @@ static bool m_pop(PDL_ARGS) {
 
 /* Place of x in v from `from` to `to`; PDL_NOT_FOUND. */
 static size_t place_of(pdl_vref v, pdl_vref x, size_t from, size_t to) {
-    for (size_t i = from; i < to; i++)
+    for (size_t i = from; i < to && pdl_walk_may_continue_at(i); i++)
         if (pdl_val_eq(pdl_list_at(v, i), x)) return i;
     return PDL_NOT_FOUND;
 }
@@ -71,7 +71,7 @@ static bool m_remove(PDL_ARGS) {
 
 static bool m_reverse(PDL_ARGS) {
     pdl_val r = pdl_list_new(pdl_list_len(argv[0]));
-    for (size_t i = pdl_list_len(argv[0]); i-- > 0;)
+    for (size_t i = pdl_list_len(argv[0]); i-- > 0 && pdl_walk_may_continue_at(i);)
         r = pdl_list_push(r, pdl_keep(pdl_list_at(argv[0], i)));
     return changed(r, pdl_null(), out);
 }
@@ -90,7 +90,7 @@ static bool m_sort(PDL_ARGS) {
 
 static bool m_count(PDL_ARGS) {
     int64_t n = 0;
-    for (size_t i = 0; i < pdl_list_len(argv[0]); i++)
+    for (size_t i = 0; i < pdl_list_len(argv[0]) && pdl_walk_may_continue_at(i); i++)
         n += pdl_val_eq(pdl_list_at(argv[0], i), argv[1]);
     *out = pdl_int(n);
     return true;

@@ -101,7 +101,8 @@ static bool rsplit_by(pieces *p, pdl_str sep, int64_t max) {
 static pdl_val backwards(pdl_val list) {
     size_t n = pdl_list_len(list);
     pdl_val r = pdl_list_new(n);
-    for (size_t i = n; i-- > 0;) r = pdl_list_push(r, pdl_keep(pdl_list_at(list, i)));
+    for (size_t i = n; i-- > 0 && pdl_walk_may_continue_at(i);)
+        r = pdl_list_push(r, pdl_keep(pdl_list_at(list, i)));
     pdl_drop(list);
     return r;
 }

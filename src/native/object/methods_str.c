@@ -113,7 +113,8 @@ static bool m_count(PDL_ARGS) {
     else if (sub.n == 0)
         n = (int64_t)pdl_utf8_count(w.s) + 1;
     else
-        for (size_t at = 0; (at = pdl_str_find(w.s, sub, at)) != PDL_NOT_FOUND; at += sub.n) n++;
+        for (size_t at = 0; (at = pdl_str_find(w.s, sub, at)) != PDL_NOT_FOUND; at += sub.n)
+            if (!pdl_walk_may_continue_at((size_t)++n)) break;
     *out = pdl_int(n);
     return true;
 }
@@ -245,7 +246,7 @@ static bool m_expandtabs(PDL_ARGS) {
     if (!pdl_arg_int(argv[1], &size, err)) return false;
     pdl_str s = self_of(argv);
     pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
-    for (size_t i = 0; i < s.n; i++) {
+    for (size_t i = 0; i < s.n && pdl_walk_may_continue_at(i); i++) {
         unsigned char c = (unsigned char)s.p[i];
         if (c != '\t') {
             if ((c & 0xc0) != 0x80) column = c == '\n' || c == '\r' ? 0 : column + 1;
@@ -304,7 +305,7 @@ static bool m_translate(PDL_ARGS) {
                             pdl_py_type(argv[1]));
     const char *p = s.p, *end = s.p + s.n;
     pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
-    while (p < end) {
+    for (size_t i = 0; p < end && pdl_walk_may_continue_at(i); i++) {
         const char *from = p;
         pdl_val to = entry_of(argv[1], pdl_utf8_next(&p));
         bool ok = put_translated((pdl_str){from, (size_t)(p - from)}, to, &b, err);
@@ -320,7 +321,8 @@ static bool m_translate(PDL_ARGS) {
 static pdl_val with_code_points(pdl_val list, pdl_vref text) {
     pdl_str s = pdl_str_get(text);
     const char *p = s.p, *end = s.p + s.n;
-    while (p < end) list = pdl_list_push(list, pdl_int(pdl_utf8_next(&p)));
+    while (p < end && pdl_walk_may_continue_at(pdl_list_len(list)))
+        list = pdl_list_push(list, pdl_int(pdl_utf8_next(&p)));
     return list;
 }
 
@@ -348,7 +350,7 @@ static bool table_of_dict(pdl_vref from, pdl_val *out, pdl_err *err) {
         return pdl_err_host(err, "TypeError",
                             "if you give only one argument to maketrans it must be a dict");
     pdl_val d = pdl_dict_new(pdl_dict_len(from));
-    for (size_t i = 0; i < pdl_dict_len(from); i++)
+    for (size_t i = 0; i < pdl_dict_len(from) && pdl_walk_may_continue_at(i); i++)
         if (!put_entry(d, pdl_dict_key_at(from, i), pdl_dict_val_at(from, i), &d, err))
             return false;
     *out = d;
@@ -371,11 +373,11 @@ static bool m_maketrans(PDL_ARGS) {
                             "the first two maketrans arguments must have equal length");
     pdl_val from = with_code_points(pdl_list_new(0), argv[1]),
             to = with_code_points(pdl_list_new(0), argv[2]), d = pdl_dict_new(0);
-    for (size_t i = 0; i < pdl_list_len(from); i++)
+    for (size_t i = 0; i < pdl_list_len(from) && pdl_walk_may_continue_at(i); i++)
         d = pdl_dict_put(d, pdl_keep(pdl_list_at(from, i)), pdl_keep(pdl_list_at(to, i)));
     pdl_val gone =
         pdl_is_absent(argv[3]) ? pdl_list_new(0) : with_code_points(pdl_list_new(0), argv[3]);
-    for (size_t i = 0; i < pdl_list_len(gone); i++)
+    for (size_t i = 0; i < pdl_list_len(gone) && pdl_walk_may_continue_at(i); i++)
         d = pdl_dict_put(d, pdl_keep(pdl_list_at(gone, i)), pdl_null());
     pdl_drop(from);
     pdl_drop(to);
@@ -400,7 +402,7 @@ static bool is_encoding(pdl_str name, const char *z) {
 
 static bool encode_narrow(pdl_str s, pdl_str errors, uint32_t limit, pdl_buf *b, pdl_err *err) {
     const char *p = s.p, *end = s.p + s.n;
-    for (size_t i = 0; p < end; i++) {
+    for (size_t i = 0; p < end && pdl_walk_may_continue_at(i); i++) {
         uint32_t cp = pdl_utf8_next(&p);
         if (cp < limit)
             pdl_buf_putc(b, (char)(unsigned char)cp);

@@ -47,12 +47,13 @@ static bool is_stripped(pdl_str s, size_t from, size_t to, pdl_str chars, bool b
 
 pdl_str pdl_strip_text(pdl_str s, pdl_str chars, bool blanks, bool left, bool right) {
     size_t from = 0, to = s.n;
-    while (left && from < to) {
+    pdl_steps steps = {0};
+    while (left && from < to && pdl_steps_may_continue(&steps)) {
         size_t n = pdl_utf8_len((unsigned char)s.p[from]);
         if (!is_stripped(s, from, from + n, chars, blanks)) break;
         from += n;
     }
-    while (right && to > from) {
+    while (right && to > from && pdl_steps_may_continue(&steps)) {
         size_t start = back_one(s, to);
         if (!is_stripped(s, start, to, chars, blanks)) break;
         to = start;
@@ -78,7 +79,8 @@ static size_t terminator(pdl_str s, size_t i) {
 bool pdl_next_line(pdl_str s, size_t *pos, pdl_str *line, pdl_str *whole) {
     if (*pos >= s.n) return false;
     size_t from = *pos, i = from, n = 0;
-    while (i < s.n && (n = terminator(s, i)) == 0) i++;
+    while (i < s.n && (n = terminator(s, i)) == 0)
+        if (!pdl_walk_may_continue_at(++i)) return false;
     *line = pdl_str_sub(s, from, i);
     *whole = pdl_str_sub(s, from, i + n);
     *pos = i + n;
@@ -100,6 +102,7 @@ bool pdl_pad_text(pdl_buf *out, pdl_str s, size_t left, size_t right, pdl_str fi
 static bool replace_nothing(pdl_str s, pdl_str with, size_t count, pdl_buf *out, pdl_err *err) {
     size_t i = 0;
     for (;; count--) {
+        if (!pdl_check_cancel_at(count, err)) return false;
         if (count == 0) return pdl_buf_add(out, pdl_str_sub(s, i, s.n), err);
         if (!pdl_buf_add(out, with, err)) return false;
         if (i == s.n) return true;

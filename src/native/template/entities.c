@@ -104,7 +104,8 @@ static size_t put_named(pdl_str s, size_t i, pdl_buf *out) {
 
 void pdl_unescape_put(pdl_str s, pdl_buf *out) {
     size_t from = 0;
-    for (size_t i = 0; i < s.n; i++) {
+    pdl_steps steps = {0};
+    for (size_t i = 0; i < s.n && pdl_steps_may_continue(&steps); i++) {
         if (s.p[i] != '&' || i + 1 == s.n) continue;
         pdl_buf_put(out, pdl_str_sub(s, from, i));
         size_t n = s.p[i + 1] == '#' ? put_numeric(s, i + 1, out) : put_named(s, i + 1, out);

@@ -24,7 +24,7 @@ static const char *entity(char c) {
 
 void pdl_escape_put(pdl_str s, pdl_buf *out) {
     size_t from = 0;
-    for (size_t i = 0; i < s.n; i++) {
+    for (size_t i = 0; i < s.n && pdl_walk_may_continue_at(i); i++) {
         const char *e = entity(s.p[i]);
         if (!e) continue;
         pdl_buf_put(out, pdl_str_sub(s, from, i));
@@ -93,7 +93,8 @@ static size_t tag_end(pdl_str s, size_t start) {
 
 static void put_without_tags(pdl_str s, pdl_buf *out) {
     size_t pos = 0;
-    for (;;) {
+    pdl_steps steps = {0};
+    while (pdl_steps_may_continue(&steps)) {
         size_t start = pdl_str_find(s, PDL_STR("<"), pos);
         size_t end = start == PDL_NOT_FOUND ? PDL_NOT_FOUND : tag_end(s, start);
         if (end == PDL_NOT_FOUND) break;
@@ -107,7 +108,8 @@ static void put_without_tags(pdl_str s, pdl_buf *out) {
 static void put_squeezed(pdl_str s, pdl_buf *out) {
     const char *p = s.p, *end = s.p + s.n;
     bool pending = false, any = false;
-    while (p < end) {
+    pdl_steps steps = {0};
+    while (p < end && pdl_steps_may_continue(&steps)) {
         const char *from = p;
         if (pdl_cp_is_space(pdl_utf8_next(&p))) {
             pending = any;
@@ -175,7 +177,7 @@ bool pdl_f_xmlattr(PDL_ARGS) {
                             pdl_py_type(argv[0]));
     if (!pdl_is_absent(argv[1]) && !pdl_arg_truth(env, argv[1], &space, err)) return false;
     pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
-    for (size_t i = 0; i < pdl_dict_len(argv[0]); i++) {
+    for (size_t i = 0; i < pdl_dict_len(argv[0]) && pdl_walk_may_continue_at(i); i++) {
         pdl_vref v = pdl_dict_val_at(argv[0], i);
         if (pdl_is_null(v) || pdl_is(v, PDL_V_UNDEFINED)) continue;
         bool blank = any || space;
@@ -193,7 +195,7 @@ bool pdl_f_xmlattr(PDL_ARGS) {
 /* --- percent-encoding ------------------------------------------------------------------------- */
 
 static void put_percent(pdl_str s, bool query, pdl_buf *out) {
-    for (size_t i = 0; i < s.n; i++) {
+    for (size_t i = 0; i < s.n && pdl_walk_may_continue_at(i); i++) {
         unsigned char c = (unsigned char)s.p[i];
         bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
                      (c && strchr("_.-~", c) != NULL);
@@ -240,6 +242,7 @@ static bool unpack_pair(pdl_vref v, pdl_val out[2], pdl_err *err) {
 static bool put_query(const pdl_native_env *env, pdl_vref pairs, pdl_buf *b, pdl_err *err) {
     for (size_t i = 0; i < pdl_list_len(pairs); i++) {
         pdl_val pair[2];
+        if (!pdl_check_cancel_at(i, err)) return false;
         if (!unpack_pair(pdl_list_at(pairs, i), pair, err)) return false;
         if (i) pdl_buf_putc(b, '&');
         bool ok = put_quoted(env, pair[0], true, b, err);

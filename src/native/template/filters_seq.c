@@ -52,7 +52,8 @@ bool pdl_f_list(PDL_ARGS) { return pdl_arg_list(env, argv[0], out, err); }
 static pdl_val reversed(pdl_vref list) {
     size_t n = pdl_list_len(list);
     pdl_val r = pdl_list_new(n);
-    for (size_t i = n; i-- > 0;) r = pdl_list_push(r, pdl_keep(pdl_list_at(list, i)));
+    for (size_t i = n; i-- > 0 && pdl_walk_may_continue_at(i);)
+        r = pdl_list_push(r, pdl_keep(pdl_list_at(list, i)));
     return r;
 }
 
@@ -92,7 +93,8 @@ bool pdl_f_items(PDL_ARGS) {
 
 static pdl_val sublist(pdl_vref list, size_t from, size_t to) {
     pdl_val r = pdl_list_new(to - from);
-    for (size_t i = from; i < to; i++) r = pdl_list_push(r, pdl_keep(pdl_list_at(list, i)));
+    for (size_t i = from; i < to && pdl_walk_may_continue_at(i); i++)
+        r = pdl_list_push(r, pdl_keep(pdl_list_at(list, i)));
     return r;
 }
 
@@ -103,7 +105,7 @@ bool pdl_f_batch(PDL_ARGS) {
     if (!pdl_arg_list(env, argv[0], &items, err)) return false;
     size_t n = pdl_list_len(items), from = 0;
     pdl_val r = pdl_list_new(0), tail = pdl_list_new(0);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n && pdl_walk_may_continue_at(i); i++) {
         if ((int64_t)(i - from) == size) {
             r = pdl_list_push(r, tail);
             tail = pdl_list_new(0);
@@ -119,7 +121,8 @@ bool pdl_f_batch(PDL_ARGS) {
                            PDL_MAX_RANGE_ITEMS);
     }
     if (n && pdl_given(argv[2]))
-        while ((int64_t)pdl_list_len(tail) < size) tail = pdl_list_push(tail, pdl_keep(argv[2]));
+        while ((int64_t)pdl_list_len(tail) < size && pdl_walk_may_continue_at(pdl_list_len(tail)))
+            tail = pdl_list_push(tail, pdl_keep(argv[2]));
     if (n)
         r = pdl_list_push(r, tail);
     else
@@ -143,7 +146,7 @@ bool pdl_f_slice(PDL_ARGS) {
         size_t n = pdl_list_len(items), k = slices > 0 ? (size_t)slices : 0, each = k ? n / k : 0,
                more = k ? n % k : 0, at = 0;
         pdl_val r = pdl_list_new(k);
-        for (size_t i = 0; i < k; i++) {
+        for (size_t i = 0; i < k && pdl_walk_may_continue_at(i); i++) {
             size_t end = at + each + (i < more ? 1 : 0);
             pdl_val part = sublist(items, at, end);
             if (pdl_given(argv[2]) && i >= more) part = pdl_list_push(part, pdl_keep(argv[2]));
@@ -211,6 +214,7 @@ static bool extreme(pdl_vref keys, char op, size_t *out, pdl_err *err) {
     size_t best = 0;
     for (size_t i = 1; i < pdl_list_len(keys); i++) {
         bool better;
+        if (!pdl_check_cancel_at(i, err)) return false;
         pdl_vref a = pdl_list_at(keys, i), b = pdl_list_at(keys, best);
         if (pdl_is(a, PDL_V_UNDEFINED)) return pdl_undefined_error(a, err);
         if (pdl_is(b, PDL_V_UNDEFINED)) return pdl_undefined_error(b, err);
@@ -258,7 +262,8 @@ static bool make_groups(const pdl_getter *show, pdl_vref sorted, pdl_vref keys, 
     size_t n = pdl_list_len(sorted);
     pdl_val r = pdl_list_new(0);
     for (size_t from = 0, to; from < n; from = to) {
-        for (to = from + 1; to < n && pdl_val_eq(pdl_list_at(keys, to), pdl_list_at(keys, from));)
+        for (to = from + 1; to < n && pdl_walk_may_continue_at(to) &&
+                            pdl_val_eq(pdl_list_at(keys, to), pdl_list_at(keys, from));)
             to++;
         pdl_val name;
         if (!pdl_getter_get(show, pdl_list_at(sorted, from), &name, err)) {

@@ -61,11 +61,12 @@ static bool splits_words(uint32_t cp) {
 /* Words are the text between the splitting characters. */
 static void put_title(pdl_buf *out, pdl_str s) {
     const char *p = s.p, *end = s.p + s.n;
-    while (p < end) {
+    pdl_steps steps = {0};
+    while (p < end && pdl_steps_may_continue(&steps)) {
         const char *from = p, *next = p;
         bool blank = splits_words(pdl_utf8_next(&next));
         const char *second = next;
-        for (p = next; p < end; p = next)
+        for (p = next; p < end && pdl_steps_may_continue(&steps); p = next)
             if (splits_words(pdl_utf8_next(&next)) != blank) break;
         if (blank) {
             pdl_buf_put(out, (pdl_str){from, (size_t)(p - from)});
@@ -149,6 +150,7 @@ static bool put_indented(pdl_str s, pdl_str by, bool first, bool blank, pdl_buf 
     bool ended = true; /* the text ends with a terminator, so that one more empty line follows */
     if (first && !pdl_buf_add(b, by, err)) return false;
     for (; pdl_next_line(s, &pos, &line, &whole); k++) {
+        if (!pdl_check_cancel_at(k, err)) return false;
         if (k && !pdl_buf_add(b, PDL_STR("\n"), err)) return false;
         if (k && (blank || line.n) && !pdl_buf_add(b, by, err)) return false;
         if (!pdl_buf_add(b, line, err)) return false;
@@ -279,7 +281,8 @@ bool pdl_f_wordcount(PDL_ARGS) {
     if (!pdl_arg_text(env, argv[0], &s, err)) return false;
     const char *p = pdl_str_get(s).p, *end = p + pdl_str_get(s).n;
     int64_t n = 0;
-    for (bool in = false; p < end;) {
+    pdl_steps steps = {0};
+    for (bool in = false; p < end && pdl_steps_may_continue(&steps);) {
         bool word = is_word(pdl_utf8_next(&p));
         n += word && !in;
         in = word;

@@ -153,10 +153,11 @@ static bool put_word(linker *l, pdl_str s) {
 
 static bool put_words(linker *l, pdl_str s) {
     const char *p = s.p, *end = s.p + s.n;
-    while (p < end) {
+    pdl_steps steps = {0};
+    while (p < end && pdl_steps_may_continue(&steps)) {
         const char *from = p, *next = p;
         bool blank = pdl_cp_is_space(pdl_utf8_next(&next));
-        for (p = next; p < end; p = next)
+        for (p = next; p < end && pdl_steps_may_continue(&steps); p = next)
             if (pdl_cp_is_space(pdl_utf8_next(&next)) != blank) break;
         pdl_str piece = {from, (size_t)(p - from)};
         if (blank)

@@ -413,7 +413,7 @@ bool pdl_f_random(PDL_ARGS) {
 /* --- JSON ------------------------------------------------------------------------------------- */
 
 static void put_htmlsafe(pdl_str s, pdl_buf *out) {
-    for (size_t i = 0; i < s.n; i++) {
+    for (size_t i = 0; i < s.n && pdl_walk_may_continue_at(i); i++) {
         char c = s.p[i];
         if (c == '<' || c == '>' || c == '&' || c == '\'')
             pdl_buf_putf(out, "\\u%04x", (unsigned)c);
@@ -428,7 +428,7 @@ static bool has_other_keys(pdl_vref v, unsigned depth, pdl_steps *steps) {
     if ((!dict && !pdl_is_seq(v)) || depth > PDL_MAX_JSON_DEPTH || !pdl_steps_may_continue(steps))
         return false;
     size_t n = dict ? pdl_dict_len(v) : pdl_list_len(v);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n && pdl_walk_may_continue_at(i); i++) {
         if (dict && !pdl_is_str(pdl_dict_key_at(v, i))) return true;
         if (has_other_keys(dict ? pdl_dict_val_at(v, i) : pdl_list_at(v, i), depth + 1, steps))
             return true;
@@ -441,12 +441,14 @@ static bool in_key_order(pdl_memo *m, pdl_vref v, unsigned depth, pdl_val *out, 
 static bool dict_in_order(pdl_memo *m, pdl_vref d, unsigned depth, pdl_val *out, pdl_err *err) {
     size_t n = pdl_dict_len(d);
     pdl_val keys = pdl_list_new(n), sorted = pdl_absent(), r = pdl_dict_new(n);
-    for (size_t i = 0; i < n; i++) keys = pdl_list_push(keys, pdl_keep(pdl_dict_key_at(d, i)));
-    bool ok = pdl_sorted(keys, keys, false, &sorted, err);
+    for (size_t i = 0; i < n && pdl_walk_may_continue_at(i); i++)
+        keys = pdl_list_push(keys, pdl_keep(pdl_dict_key_at(d, i)));
+    bool ok = pdl_sorted(keys, keys, false, &sorted, err) && pdl_check_walk(err);
     for (size_t i = 0; ok && i < n; i++) {
         pdl_val x;
         pdl_vref key = pdl_list_at(sorted, i);
-        ok = in_key_order(m, pdl_dict_find(d, key), depth + 1, &x, err);
+        ok = pdl_check_cancel_at(i, err) &&
+             in_key_order(m, pdl_dict_find(d, key), depth + 1, &x, err);
         if (ok) r = pdl_dict_put(r, pdl_keep(key), x);
     }
     pdl_drop(sorted);

@@ -91,7 +91,8 @@ static size_t cut_of(const para *p, chunk c, size_t room) {
 static bool wrap(const para *p, pdl_str sep, pdl_buf *out, pdl_err *err) {
     size_t i = 0, rest = 0; /* rest: end of the chunk that was cut, after i, or nothing */
     bool any = false;
-    while (i < p->n) {
+    pdl_steps steps = {0};
+    while (i < p->n && pdl_steps_may_continue(&steps)) {
         chunk c = {i, i < rest ? rest : chunk_end(p, i)};
         if (any && is_empty(p, c)) {
             i = c.to;
@@ -99,7 +100,7 @@ static bool wrap(const para *p, pdl_str sep, pdl_buf *out, pdl_err *err) {
         }
         size_t from = i, last = i, len = 0; /* line is [from, i), its last chunk begins at last */
         bool has = false;
-        while (i < p->n) {
+        while (i < p->n && pdl_steps_may_continue(&steps)) {
             c = (chunk){i, i < rest ? rest : chunk_end(p, i)};
             if (len + (c.to - c.from) > p->width) break;
             len += c.to - c.from;
@@ -135,14 +136,14 @@ static bool wrap_line(para *p, pdl_str line, pdl_str sep, pdl_buf *out, pdl_err 
     size_t n = pdl_utf8_count(line), k = 0;
     uint32_t *cp = PDL_NEW_N(uint32_t, n + 1), *off = PDL_NEW_N(uint32_t, n + 1);
     const char *at = line.p, *end = line.p + line.n;
-    while (at < end) {
+    while (at < end && pdl_walk_may_continue_at(k)) {
         off[k] = (uint32_t)(at - line.p);
         cp[k++] = pdl_utf8_next(&at);
     }
     off[k] = (uint32_t)line.n;
     p->cp = cp;
     p->off = off;
-    p->n = n;
+    p->n = k;
     p->text = line;
     bool ok = wrap(p, sep, out, err);
     pdl_free(cp);
