@@ -112,6 +112,25 @@ AT_ONCE = {
 }
 
 
+# One operation over millions of items, each of which would take longer than a run may: name, values, expression. It is done again and
+# again, so that the signal always comes in the middle of it.
+MANY = 3000000
+FLAT = [
+    ("keys of a dict", {"s": "range(%d)|map('string')|list" % MANY}, "{}.fromkeys(s)"),
+    ("sorted keys", {"d": "{}.fromkeys(range(%d)|map('string'))" % MANY}, "d|tojson"),
+    ("sorted keys that are numbers", {"d": "{}.fromkeys(range(%d))" % MANY}, "d|tojson"),
+    ("pairs", {"p": "{}.fromkeys(range(%d)|map('string'), 1).items()|list" % MANY}, "dict(p)"),
+    ("equal dicts", {"d": "{}.fromkeys(range(%d)|map('string'))" % MANY, "e": "{}.fromkeys(range(%d)|map('string'))" % MANY}, "d == e"),
+    ("groups", {"o": "[{'x': 1}] * %d" % MANY}, "o|groupby('x')"),
+    ("letters", {"t": "'\u00e4\u00df \u03a3x' * %d" % (10 * MANY)}, "t|upper"),
+    ("words", {"t": "'ab c ' * %d" % (20 * MANY)}, "t|title"),
+    ("blanks", {"t": "' ' * %d" % (100 * MANY)}, "t.strip()"),
+    ("backwards", {"t": "'ab' * %d" % (100 * MANY)}, "t.rfind('c')"),
+    ("every other", {"t": "'ab' * %d" % (50 * MANY)}, "t[::2]"),
+    ("between letters", {"t": "'ab' * %d" % (20 * MANY)}, "t|replace('', '-')"),
+]
+
+
 class Tests:
     def __init__(self, build, wanted):
         self.pdl, self.wanted, self.passed, self.failed = str(build / "pdl"), wanted, 0, 0
@@ -164,6 +183,26 @@ class Tests:
             if not why and (p.returncode != 130 or "Keyboard Interrupt" not in err or spent > self.after):
                 why = "exit status %d after %.2f s: %s" % (p.returncode, spent, err[:300])
             self.result(name, why)
+
+    def flat(self, name, values, expression):
+        if self.wanted and name not in self.wanted:
+            return
+        text = "lastOf:\n- defs:\n" + "".join('    %s: {data: "${ %s }"}\n' % x for x in values.items()) + \
+            "  text: \"begins\\n\"\n  contribute: [stderr]\n" \
+            "- for: {i: \"${ range(1000000) }\"}\n  repeat: {if: \"${ [%s]|length == 0 }\", then: x}\n" % expression
+        with tempfile.TemporaryDirectory(prefix="pdl_cancel_") as d:
+            p = self.start(d, text, ["--check", "off"])
+            while (line := p.stderr.readline()) and "begins" not in line:
+                pass
+            worked = cpu_seconds(p.pid)
+            while p.poll() is None and cpu_seconds(p.pid) < worked + BEFORE:
+                time.sleep(0.01)
+            worked, spent = cpu_seconds(p.pid) if p.poll() is None else 0, children_seconds()
+            p.send_signal(signal.SIGINT)
+            err = self.end(p)
+            spent = children_seconds() - spent - worked
+            ok = err is not None and p.returncode == 130 and "Keyboard Interrupt" in err and spent <= self.after
+            self.result(name, None if ok else "exit status %s after %.2f s: %s" % (p.returncode, spent, (err or "")[:300]))
 
     def budget(self, name, block, args=(), of_run=False):
         if self.wanted and name not in self.wanted:
@@ -294,6 +333,8 @@ def main():
     for name, block in BLOCKS.items():
         t.signal("signal block " + name, program(block, None))
         t.budget("budget block " + name, block)
+    for name, values, expression in FLAT:
+        t.flat("many: " + name, values, expression)
     for name, block, args in SINKS:
         t.signal("signal " + name, program(block, None), args)
         of_run = args[:1] == ["-t"]  # it is not the block that takes long
