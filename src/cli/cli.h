@@ -80,13 +80,14 @@ bool pdl_cli_syncs_fully(const arguments *a); /* --sync full */
 /* Path of the journal of an id or of a file. Owned. Error: usage. */
 PDL_MUST bool pdl_cli_lasting_path(pdl_str name, char **out, pdl_err *err);
 /* cmd_trace.c: the trace of a run, as JSON in pieces; the same as something that can be shown.
- * Nothing is run outside. */
+ * beside this program, or where text.p is NULL that of the journal. Nothing is run outside. */
 #define PDL_CLI_BAD_FRAME                                                                          \
     "argument --view-frame: expected origins, as https://a.example, or schemes of applications, "  \
     "as vscode-webview:"
 struct pdl_view_run;
 PDL_MUST bool pdl_cli_trace_run(pdl_durable *run, pdl_fold_put_fn *put, void *user, pdl_err *err);
-PDL_MUST bool pdl_cli_trace_view(pdl_durable *run, struct pdl_view_run **out, pdl_err *err);
+PDL_MUST bool pdl_cli_trace_view(pdl_durable *run, pdl_str file, pdl_str text,
+                                 struct pdl_view_run **out, pdl_err *err);
 /* The run of cmd_run.c with a run that is there; its exit code. */
 int pdl_cli_run_lasting(const arguments *a, lasting *l);
 

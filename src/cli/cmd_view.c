@@ -11,18 +11,23 @@
 
 #include "api/session.h"
 #include "cli/cli.h"
+#include "cli/run_again.h"
 #include "io/children.h"
 #include "io/file.h"
 #include "viewer/viewer.h"
 
 #include "base/banned.h"
 
-enum { MOST_RUNS = 2 };
+enum {
+    MOST_WAIT_MS = 50, /* libuv registers a new descriptor when the loop runs next */
+    MOST_KEPT = 20 /* runs that the page started, beside the first: the oldest is forgotten */
+};
 
 typedef struct shower {
     const arguments *a;
-    pdl_view_run *runs[MOST_RUNS];
-    size_t n_runs;
+    PDL_VEC(pdl_view_run *) runs;
+    pdl_buf program;  /* that may be run again */
+    run_again *again; /* NULL: nothing may be run */
     pdl_loop *loop;
     pdl_viewer *viewer;
     char *opened; /* the file that sends a browser to the page; NULL: none. Owned */
@@ -66,14 +71,25 @@ static bool replay(const shower *s, pdl_str journal, pdl_str program, pdl_buf *t
     return ok;
 }
 
+static bool has_changed(const pdl_durable *run, pdl_str text) {
+    return text.p && !pdl_str_eq(text, pdl_durable_get_facts(run)->text);
+}
+
 /* The journal of a durable run holds its program; while it continues it is shown up to here. */
 static bool open_durable(shower *s, pdl_str path, pdl_err *err) {
     pdl_durable *run = NULL;
-    bool ok = pdl_durable_open(path, PDL_DURABLE_SHOW, false, false, &run, err) &&
-              pdl_cli_trace_view(run, &s->runs[s->n_runs], err);
-    if (ok) s->n_runs++;
+    pdl_view_run *view = NULL;
+    bool given = s->a->given[OPT_view_run], beside = s->a->given[OPT_source];
+    pdl_str file = s->a->value[given ? OPT_view_run : OPT_source];
+    bool ok = pdl_durable_open(path, PDL_DURABLE_SHOW, false, false, &run, err);
+    if (ok && (given || beside) && !s->program.len) ok = read_file(file, &s->program, err);
+    pdl_str text = given || beside ? pdl_buf_str(&s->program) : (pdl_str){0};
+    if (ok && given && has_changed(run, text))
+        pdl_cli_note("pdl: note: %.*s is not as it was when the run was made", PDL_FMT(file));
+    ok = ok && pdl_cli_trace_view(run, file, text, &view, err);
     pdl_durable_close(run);
-    return ok;
+    if (view) *pdl_vec_push(&s->runs) = view;
+    return ok && (!given || pdl_cli_run_again_open(s->a, path, file, text, &s->again, err));
 }
 
 /* The path of a durable run that is named by its id or its file; NULL: it is none. Owned. */
@@ -102,11 +118,11 @@ static bool open_file(shower *s, pdl_str name, pdl_err *err) {
                              "%.*s is a recording, which holds no program: name it with --source",
                              PDL_FMT(name));
     }
+    pdl_view_run *view = NULL;
     if (ok)
         ok = pdl_view_run_new(name, trace.len ? pdl_buf_str(&trace) : pdl_buf_str(&bytes), given,
-                              given.p ? pdl_buf_str(&source) : (pdl_str){0}, &s->runs[s->n_runs],
-                              err);
-    if (ok) s->n_runs++;
+                              given.p ? pdl_buf_str(&source) : (pdl_str){0}, &view, err);
+    if (view) *pdl_vec_push(&s->runs) = view;
     pdl_buf_fini(&bytes);
     pdl_buf_fini(&source);
     pdl_buf_fini(&trace);
@@ -115,6 +131,11 @@ static bool open_file(shower *s, pdl_str name, pdl_err *err) {
 
 static bool open_run(shower *s, pdl_str name, pdl_err *err) {
     char *journal = durable_path(name);
+    if (!journal && s->a->given[OPT_view_run])
+        return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                           "--run continues a durable run, and %.*s is none: pdl --durable makes "
+                           "one",
+                           PDL_FMT(name));
     if (!journal) return open_file(s, name, err);
     bool ok = open_durable(s, pdl_str_of(journal), err);
     pdl_free(journal);
@@ -129,7 +150,7 @@ static bool write_one(const shower *s, opt_id id, void (*make)(const pdl_view_ru
     pdl_buf b = PDL_BUF;
     if (!s->a->given[id]) return true;
     char *path = pdl_str_dup(name);
-    make(s->runs[0], &b);
+    make(s->runs.p[0], &b);
     bool ok = pdl_str_is(name, "-") ? pdl_cli_put_stdout(pdl_buf_str(&b)) == 0
                                     : pdl_file_write(path, pdl_buf_str(&b), PDL_FILE_ATOMIC, err);
     pdl_free(path);
@@ -214,14 +235,42 @@ static bool start_browser(shower *s, pdl_err *err) {
     return true;
 }
 
+/* A run that the page started has ended: it is compared with the first. */
+static void add_run(shower *s, pdl_view_run *run) {
+    pdl_view_run *oldest = NULL;
+    if (run && s->runs.n > MOST_KEPT) {
+        oldest = s->runs.p[1];
+        s->runs.n--;
+        memmove(s->runs.p + 1, s->runs.p + 2, (s->runs.n - 1) * sizeof *s->runs.p);
+    }
+    if (run) *pdl_vec_push(&s->runs) = run;
+    pdl_viewer_over(s->viewer, s->runs.p, s->runs.n);
+    pdl_cli_run_again_over(s->again);
+    pdl_view_run_free(oldest);
+}
+
+/* Returns whether a run that the page started can go on without waiting. */
+static bool turn(shower *s) {
+    bool ready = false;
+    pdl_view_run *run = NULL;
+    if (s->again && pdl_cli_run_again_turn(s->again, &ready, &run)) add_run(s, run);
+    return ready;
+}
+
 static void serve(shower *s) {
     pdl_signals *signals = pdl_cli_watch_signals(s->loop, on_signal, s);
-    pdl_watch *typed = pdl_tty_is(STDIN_FILENO)
-                           ? pdl_watch_start(s->loop, STDIN_FILENO, PDL_WATCH_READ, on_typed, s)
-                           : NULL;
+    pdl_watch *typed = NULL;
+    bool tty = pdl_tty_is(STDIN_FILENO);
     if (!s->opened) print_address(s);
     while (!s->stopped) {
-        pdl_loop_run(s->loop, -1);
+        bool ready = turn(s), runs = s->again && pdl_cli_run_again_is_running(s->again);
+        if (runs) { /* what is typed is what the program reads */
+            pdl_watch_stop(typed);
+            typed = NULL;
+        } else if (tty && !typed) {
+            typed = pdl_watch_start(s->loop, STDIN_FILENO, PDL_WATCH_READ, on_typed, s);
+        }
+        pdl_loop_run(s->loop, ready ? 0 : runs ? MOST_WAIT_MS : -1);
         if (s->opened && pdl_viewer_was_opened(s->viewer)) remove_opener(s);
     }
     pdl_watch_stop(typed);
@@ -231,17 +280,19 @@ static void serve(shower *s) {
 static int start(shower *s, int64_t port) {
     pdl_err err = {0};
     char *host = s->a->given[OPT_view_host] ? pdl_str_dup(s->a->value[OPT_view_host]) : NULL;
-    s->loop = pdl_loop_new();
+    s->loop = s->again ? pdl_cli_run_again_loop(s->again) : pdl_loop_new();
     pdl_viewer_options o = {
         .loop = s->loop,
-        .runs = s->runs,
-        .n_runs = s->n_runs,
+        .runs = s->runs.p,
+        .n_runs = s->runs.n,
         .host = host ? host : "127.0.0.1",
         .port = (uint16_t)port,
         .frames = s->a->value[OPT_view_frame],
     };
-    bool ok = pdl_viewer_start(&o, &s->viewer, &err) &&
-              (!s->a->given[OPT_open] || start_browser(s, &err));
+    if (s->again) pdl_cli_run_again_offer(s->again, &o);
+    bool ok = pdl_viewer_start(&o, &s->viewer, &err);
+    if (ok && s->again) pdl_cli_run_again_serve(s->again, s->viewer);
+    ok = ok && (!s->a->given[OPT_open] || start_browser(s, &err));
     if (ok) {
         serve(s);
     } else {
@@ -250,7 +301,9 @@ static int start(shower *s, int64_t port) {
     }
     remove_opener(s);
     pdl_viewer_free(s->viewer);
-    pdl_loop_free(s->loop);
+    if (!s->again) pdl_loop_free(s->loop);
+    pdl_cli_run_again_close(s->again);
+    s->again = NULL;
     pdl_free(host);
     return ok ? 0 : 1;
 }
@@ -277,7 +330,7 @@ static bool is_every_address(pdl_str host) {
 }
 
 int pdl_cli_cmd_view(const arguments *a) {
-    shower s = {.a = a};
+    shower s = {.a = a, .program = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE)};
     int64_t port = 0;
     bool files = a->given[OPT_html] || a->given[OPT_svg];
     if (!a->files.n) return pdl_cli_refuse(a, "the following arguments are required: FILE");
@@ -291,7 +344,13 @@ int pdl_cli_cmd_view(const arguments *a) {
                                  "that is printed and what browsers send are compared with it");
     if (a->given[OPT_view_frame] && !pdl_viewer_can_frame(a->value[OPT_view_frame]))
         return pdl_cli_refuse(a, PDL_CLI_BAD_FRAME);
+    if (a->given[OPT_view_run] && (files || a->files.n > 1 || a->given[OPT_source]))
+        return pdl_cli_refuse(a, "--run is for one run that is shown in a browser, without --html, "
+                                 "--svg, --source and OTHER");
     int code = show(&s, port);
-    for (size_t i = 0; i < s.n_runs; i++) pdl_view_run_free(s.runs[i]);
+    pdl_cli_run_again_close(s.again);
+    for (size_t i = 0; i < s.runs.n; i++) pdl_view_run_free(s.runs.p[i]);
+    pdl_vec_fini(&s.runs);
+    pdl_buf_fini(&s.program);
     return code;
 }

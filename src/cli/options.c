@@ -145,6 +145,8 @@ static const option options[] = {
     {OPT_view_frame, "view-frame", 0, OPT_VALUE, "ORIGIN", NULL,
      "page that may show the run's page in a frame, as https://a.example or vscode-webview:; "
      "several with commas. None when absent"},
+    {OPT_view_run, "run", 0, OPT_VALUE, "PROGRAM", NULL,
+     "of a durable run: this program may be changed and run again from the page"},
     {OPT_view, "view", 0, OPT_FLAG, NULL, NULL,
      "show the run in a browser while it runs, and afterwards until Ctrl-C"},
     {OPT_replies, "replies", 0, OPT_VALUE, "FILE", NULL,
@@ -368,6 +370,7 @@ static const opt_id view_options[] = {
     OPT_view_host,
     OPT_view_port,
     OPT_view_frame,
+    OPT_view_run,
     OPT_COUNT,
 };
 static const opt_id mock_options[] = {
@@ -612,7 +615,7 @@ static const command table[] = {
     {"view", pdl_cli_cmd_view, view_options, "FILE|ID [OTHER]",
      "Show a run as nested boxes in a browser: a trace, ours or the reference's, a recording,\n"
      "or a durable run.\n"
-     "With OTHER: two runs side by side. Nothing is run by it.",
+     "With OTHER: two runs side by side. Nothing is run by it, unless --run names a program.",
      "The address that is printed works once; each line typed on the terminal prints another.\n"
      "Ctrl-C ends it.\n"},
     {"resume", pdl_cli_cmd_resume, resume_options, "ID|FILE",

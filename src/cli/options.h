@@ -92,6 +92,7 @@ typedef enum {
     OPT_view_host,
     OPT_view_port,
     OPT_view_frame,
+    OPT_view_run,
     OPT_view,
     OPT_replies,
     OPT_strict_replies,

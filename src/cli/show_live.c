@@ -69,7 +69,7 @@ void pdl_cli_show_live_end(show_live *s, pdl_str name, pdl_str program) {
     }
     pdl_loop *loop = pdl_session_loop(*s->session);
     pdl_signals *signals = pdl_cli_watch_signals(loop, on_signal, s);
-    pdl_viewer_over(s->viewer, &s->run);
+    pdl_viewer_over(s->viewer, &s->run, 1);
     while (!s->stopped) pdl_loop_run(loop, -1);
     pdl_signals_stop(signals);
 }

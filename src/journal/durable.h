@@ -190,6 +190,9 @@ PDL_MUST bool pdl_durable_answer(pdl_str path, pdl_str place, pdl_str text, pdl_
  * continue. NULL: as it is. */
 PDL_MUST bool pdl_durable_export(pdl_str path, pdl_str to, const pdl_secrets *secrets,
                                  pdl_err *err);
+/* Of a copy that nobody has: what the block at this place, and blocks inside of it, asked is
+ * forgotten, and all that was asked later. *n: how many effects that were; 0: it asked nothing. */
+PDL_MUST bool pdl_durable_forget_from(pdl_str path, pdl_str place, size_t *n, pdl_err *err);
 /* Removes the file and those beside it. Error: runtime while it runs. */
 PDL_MUST bool pdl_durable_remove(pdl_str path, pdl_err *err);
 

@@ -225,6 +225,32 @@ bool pdl_durable_export(pdl_str path, pdl_str to, const pdl_secrets *secrets, pd
     return false;
 }
 
+struct first_inside {
+    pdl_str place;
+    int64_t first; /* 0: none yet */
+    size_t n;      /* with it and after it */
+};
+
+static bool find_first(void *user, const store_effect *e) {
+    struct first_inside *x = user;
+    bool inside = pdl_str_starts(e->place, x->place) &&
+                  (e->place.n == x->place.n || !x->place.n || e->place.p[x->place.n] == '.');
+    if (inside && !x->first) x->first = e->id;
+    x->n += x->first != 0;
+    return true;
+}
+
+bool pdl_durable_forget_from(pdl_str path, pdl_str place, size_t *n, pdl_err *err) {
+    pdl_store *s = NULL;
+    struct first_inside x = {.place = place};
+    bool ok = pdl_store_open(path, true, true, &s, err) &&
+              pdl_store_each(s, STORE_ALL, 0, find_first, &x, err) &&
+              (!x.first || pdl_store_drop_from(s, x.first, err));
+    pdl_store_close(s, ok);
+    if (ok) *n = x.n;
+    return ok;
+}
+
 bool pdl_durable_remove(pdl_str path, pdl_err *err) {
     static const char *const beside[] = {"-wal", "-shm", "-journal", ""};
     bool ok = true;

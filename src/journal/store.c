@@ -115,6 +115,8 @@ static const char *const texts[] = {
         ("WITH RECURSIVE used(id) AS (SELECT messages FROM effects WHERE messages > 0 UNION SELECT "
          "m.up FROM messages m JOIN used u ON m.id = u.id WHERE m.up > 0) DELETE FROM messages "
          "WHERE id NOT IN used"),
+    [ST_DROP_ATTEMPTS] = "DELETE FROM attempts WHERE effect >= ?",
+    [ST_DROP_EFFECTS] = "DELETE FROM effects WHERE id >= ?",
 };
 static_assert(sizeof texts / sizeof *texts == ST_COUNT, "a text for each statement");
 

@@ -87,6 +87,9 @@ typedef bool store_fn(void *user, const store_effect *e);
 PDL_MUST bool pdl_store_each(pdl_store *s, store_by by, int64_t x, store_fn *fn, void *user,
                              pdl_err *err);
 
+/* Removes this effect and all that began later. */
+PDL_MUST bool pdl_store_drop_from(pdl_store *s, int64_t id, pdl_err *err);
+
 /* calls of models that were answered, their tokens and cost. */
 typedef struct store_sums {
     int64_t calls, tokens, effects;

@@ -48,6 +48,8 @@ typedef enum {
     ST_PRUNE_EFFECTS,
     ST_PRUNE_RUNS,
     ST_PRUNE_MESSAGES,
+    ST_DROP_ATTEMPTS,
+    ST_DROP_EFFECTS,
     ST_COUNT
 } statement;
 

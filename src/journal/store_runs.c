@@ -52,6 +52,13 @@ void pdl_store_forget_keys(pdl_store *s) {
     s->by_key.n = s->by_kin.n = 0;
 }
 
+bool pdl_store_drop_from(pdl_store *s, int64_t id, pdl_err *err) {
+    sql_arg args[] = {SQL_I(id)};
+    pdl_store_forget_keys(s);
+    return pdl_store_write(s, ST_DROP_ATTEMPTS, args, 1, err) &&
+           pdl_store_write(s, ST_DROP_EFFECTS, args, 1, err);
+}
+
 /* --- runs of one file: the rows of a batch ---------------------------------------------------- */
 
 bool pdl_store_put_row(pdl_store *s, const store_row *r, pdl_err *err) {

@@ -156,6 +156,10 @@ static void on_end(pdl_fold *f, const pdl_event *e) {
         n->context = pdl_keep(e->context);
     }
     n->end = e->nanos;
+    if (n->answer_failed && !n->fell_back) { /* nobody has looked at the answer yet */
+        n->failure = n->answer_failed;
+        n->answer_failed = NULL;
+    }
     if (n->path != e->path) {
         set_path(n, e->path); /* with the attempt that succeeded */
         executed(f, e->block, e->path);
@@ -196,6 +200,8 @@ static void on_attempt(pdl_fold *f, const pdl_event *e) {
     executed(f, e->block, e->path);
     pdl_fold_give_up_parts(f, n);
     n->part_failed = n->waits = false;
+    pdl_free(n->answer_failed);
+    n->answer_failed = NULL;
     size_t kept_facts = 0; /* the requests of a failed model call are shown for all attempts */
     for (size_t i = 0; i < n->facts.n; i++) {
         const char *key = n->facts.p[i].key;
@@ -267,7 +273,10 @@ static void on_reply(pdl_fold *f, const pdl_event *e) {
     n->end = e->nanos;
     n->waits = false;
     note_call(f, n, e->value);
-    if (e->err && n->over && !n->failure && !n->part_failed) n->failure = failure_text(f, e->err);
+    if (!e->err || n->failure || n->part_failed) return;
+    char **failure = n->over ? &n->failure : &n->answer_failed;
+    pdl_free(*failure);
+    *failure = failure_text(f, e->err);
 }
 
 static void on_piece(pdl_fold *f, const pdl_event *e) {

@@ -146,6 +146,7 @@ static void node_free(pdl_fold *f, fold_node *n) {
     release_content(f, n);
     pdl_buf_fini(&n->text);
     pdl_free(n->failure);
+    pdl_free(n->answer_failed);
     pdl_free(n);
 }
 

@@ -56,6 +56,7 @@ typedef struct fold_node {
     pdl_val context;    /* models: incoming messages */
     int64_t usage[3];   /* calls, completion, prompt */
     char *failure;      /* owned: the innermost block that failed */
+    char *answer_failed; /* owned: a model: the answer, an error, that came before its end */
     pdl_buf text;       /* its JSON with holes (fold_text.c) */
     pdl_buf items;      /* of a loop: the first iterations, likewise */
     pdl_idmap ahead;    /* of a loop: number + 1 -> fold_ahead, owned */

@@ -50,6 +50,7 @@ static pdl_box_state state_of(pdl_vref block) {
     if (pdl_text_is(pdl_dict_getz(block, "kind"), "error")) return PDL_BOX_FAILED;
     if (!pdl_is_absent(pdl_dict_getz(block, "pdl__result"))) return PDL_BOX_DONE;
     if (pdl_is_dict(fallback) && was_executed(fallback)) return PDL_BOX_RECOVERED;
+    if (pdl_text_is(pdl_dict_getz(block, "kind"), "model")) return PDL_BOX_FAILED; /* no answer */
     return time_of(pdl_dict_getz(block, "pdl__timing"), "end_nanos") ? PDL_BOX_DONE
                                                                      : PDL_BOX_FAILED;
 }

@@ -2,12 +2,14 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "base/hash.h"
 #include "base/num.h"
 #include "base/utf8.h"
 #include "base/vec.h"
 #include "io/httpd.h"
 #include "value/json_read.h"
 #include "viewer/access.h"
+#include "viewer/again.h"
 #include "viewer/box_json.h"
 #include "viewer/find.h"
 #include "viewer/lanes.h"
@@ -60,6 +62,17 @@ static size_t read_numbers(pdl_str path, uint32_t *out, size_t most) {
     return path.n ? 0 : n;
 }
 
+/* The file that may be run again, and whether it is being run. */
+static void put_again(const pdl_viewer *v, pdl_buf *out) {
+    char hash[65];
+    if (!v->opt.again.text.p) return;
+    pdl_hash_hex(v->opt.again.text, hash);
+    PDL_PUT(out, ",\"again\":{");
+    pdl_json_put_text(out, "file", v->opt.again.file);
+    pdl_json_put_text(out, "hash", pdl_str_of(hash));
+    PDL_PUT(out, "}");
+}
+
 static void answer_runs(const pdl_viewer *v, pdl_exchange *x) {
     pdl_buf b = PDL_BUF;
     PDL_PUT(&b, "{\"runs\":[");
@@ -68,7 +81,7 @@ static void answer_runs(const pdl_viewer *v, pdl_exchange *x) {
         pdl_json_put_text(&b, "name", v->opt.live_name);
         PDL_PUT(&b, ",\"live\":true}");
     }
-    for (size_t i = 0; i < v->opt.n_runs; i++) {
+    for (size_t i = 0; !v->opt.live && i < v->opt.n_runs; i++) {
         const pdl_view_run *r = v->opt.runs[i];
         if (i) pdl_buf_putc(&b, ',');
         pdl_buf_putc(&b, '{');
@@ -77,7 +90,9 @@ static void answer_runs(const pdl_viewer *v, pdl_exchange *x) {
         if (r->doc->notice) pdl_json_put_text(&b, "notice", pdl_str_of(r->doc->notice));
         pdl_buf_putc(&b, '}');
     }
-    PDL_PUT(&b, "]}");
+    pdl_buf_putc(&b, ']');
+    put_again(v, &b);
+    pdl_buf_putc(&b, '}');
     pdl_access_answer_json(x, &b);
 }
 
@@ -225,9 +240,15 @@ static void begin_events(pdl_viewer *v, pdl_exchange *x) {
     if (!v->frame) v->frame = pdl_timer_start(v->opt.loop, 0, on_frame, v);
 }
 
-void pdl_viewer_over(pdl_viewer *v, pdl_view_run *const *run) {
-    v->opt.runs = run;
-    v->opt.n_runs = 1;
+void pdl_viewer_begin(pdl_viewer *v, pdl_live *live, pdl_str name, pdl_str program) {
+    v->opt.live = live;
+    v->opt.live_name = name;
+    v->opt.program = program;
+}
+
+void pdl_viewer_over(pdl_viewer *v, pdl_view_run *const *runs, size_t n) {
+    v->opt.runs = runs;
+    v->opt.n_runs = n;
     v->opt.live = NULL;
     pdl_timer_stop(v->frame);
     v->frame = NULL;
@@ -263,6 +284,40 @@ static void take_answer(const pdl_viewer *v, pdl_exchange *x, pdl_str rest) {
         pdl_access_answer(x, 204, "text/plain; charset=utf-8", PDL_STR(""));
 }
 
+/* --- the program again ------------------------------------------------------------------------ */
+
+/* /api/again: the lines that a person changed. 202: it runs. */
+static void start_again(const pdl_viewer *v, pdl_exchange *x) {
+    const pdl_view_again *g = &v->opt.again;
+    pdl_again_asked asked = {0};
+    pdl_err err = {0};
+    if (!pdl_str_is(pdl_exchange_method(x), "POST"))
+        pdl_access_refuse(x, 400, "What is run again is posted.");
+    else if (!g->text.p)
+        pdl_access_refuse(x, 403, "Nothing is run here: pdl view --run PROGRAM allows it.");
+    else if (v->opt.live)
+        pdl_access_refuse(x, 409, "A run goes on already.");
+    else if (!pdl_again_read(pdl_exchange_body(x), g->text, &asked, &err) ||
+             asked.box >= v->opt.runs[0]->doc->boxes.n)
+        pdl_access_refuse(x, 400, err.msg ? err.msg : "There is no such box.");
+    else if (!g->start(v->opt.user, pdl_buf_str(&asked.text),
+                       v->opt.runs[0]->doc->boxes.p[asked.box].place, asked.fresh, &err))
+        pdl_access_refuse(x, 422, err.msg);
+    else
+        pdl_access_answer(x, 202, "text/plain; charset=utf-8", PDL_STR(""));
+    pdl_again_fini(&asked);
+    pdl_err_fini(&err);
+}
+
+static void stop_again(const pdl_viewer *v, pdl_exchange *x) {
+    if (!pdl_str_is(pdl_exchange_method(x), "POST") || !v->opt.again.text.p || !v->opt.live) {
+        pdl_access_refuse(x, 409, "No run goes on that was started here.");
+        return;
+    }
+    v->opt.again.stop(v->opt.user);
+    pdl_access_answer(x, 202, "text/plain; charset=utf-8", PDL_STR(""));
+}
+
 /* --- requests --------------------------------------------------------------------------------- */
 
 static void on_head(void *user, pdl_exchange *x) {
@@ -288,6 +343,10 @@ static void on_request(void *user, pdl_exchange *x) {
         begin_events(v, x);
     else if (pdl_str_starts(path, given))
         take_answer(v, x, pdl_str_sub(path, given.n, path.n));
+    else if (pdl_str_is(path, "/api/again"))
+        start_again(v, x);
+    else if (pdl_str_is(path, "/api/again/stop"))
+        stop_again(v, x);
     else if (v->opt.live && pdl_str_is(path, "/api/0/source"))
         answer_program(v, x);
     else if (pdl_str_starts(path, api))

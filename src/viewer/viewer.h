@@ -49,16 +49,27 @@ void pdl_live_free(pdl_live *l); /* NULL is fine */
 /* *out is to be added to the sinks of the run. */
 void pdl_live_listen(pdl_live *l, struct pdl_sink *out);
 
+/* A program that may be run again, with what a person changes in the page. */
+typedef struct pdl_view_again {
+    pdl_str file, text; /* the user's own file; p NULL: nothing may be run */
+    /* Starts the text, of which everything is known that was asked before the block at this place;
+     * fresh: what it asked, and what was asked later, is asked again. Calls pdl_viewer_begin.
+     * Errors: any, which the page shows. */
+    bool (*start)(void *user, pdl_str text, pdl_str place, bool fresh, pdl_err *err);
+    void (*stop)(void *user); /* ends the run that was started */
+} pdl_view_again;
+
 /* Everything is borrowed for the life of the server. */
 typedef struct pdl_viewer_options {
     pdl_loop *loop;
-    pdl_view_run *const *runs; /* one, or two to be compared; none while a run goes on */
+    pdl_view_run *const *runs; /* the last is compared with the first; none while a run goes on */
     size_t n_runs;
     pdl_live *live;             /* the run that goes on; NULL: none */
     pdl_str live_name, program; /* of live: the name of its file, and its text */
     /* Answers what a run that goes on asks a person; false: it is not asked any more. NULL: pages
      * cannot answer. */
     bool (*answer)(void *user, uint32_t effect, pdl_str text);
+    pdl_view_again again; /* of the first run */
     void *user;
     const char *host; /* address to listen at */
     /* Origins of pages that may show this one in a frame, separated by commas, as
@@ -74,8 +85,10 @@ bool pdl_viewer_can_frame(pdl_str origins);
 /* Error: io with the address and the reason. */
 PDL_MUST bool pdl_viewer_start(const pdl_viewer_options *o, pdl_viewer **out, pdl_err *err);
 uint16_t pdl_viewer_port(const pdl_viewer *v);
-/* The run that went on is over: pages show this run from now on (borrowed). */
-void pdl_viewer_over(pdl_viewer *v, pdl_view_run *const *run);
+/* Pages show this run, which goes on, from now on (borrowed). */
+void pdl_viewer_begin(pdl_viewer *v, pdl_live *live, pdl_str name, pdl_str program);
+/* The run that went on is over: pages show these runs from now on (borrowed). */
+void pdl_viewer_over(pdl_viewer *v, pdl_view_run *const *runs, size_t n);
 /* Appends a new address that opens the page once. */
 void pdl_viewer_address(pdl_viewer *v, pdl_buf *out);
 /* Was the newest address used? */

@@ -3,7 +3,9 @@
 """test_page.py BUILD -- the Live Document in a real browser: Chromium, driven by playwright-core. Pictures are left in BUILD/pictures."""
 import http.server
 import json
+import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -48,11 +50,11 @@ def trace_of(folder, name, program, *flags):
 
 
 class View:
-    def __init__(self, *args):
+    def __init__(self, *args, folder=None, env=None):
         """Files of one folder are named as there: their names are in the pictures of the manual."""
-        folder = pathlib.Path(args[0]).parent
+        folder = folder or pathlib.Path(args[0]).parent
         names = [a.name if isinstance(a, pathlib.Path) and a.parent == folder else str(a) for a in args]
-        self.p = subprocess.Popen([PDL, "view", *names], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+        self.p = subprocess.Popen([PDL, "view", *names], cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
         self.address = self.p.stdout.readline().strip()
 
     def end(self):
@@ -205,6 +207,55 @@ def asks(b, folder):
     check("a question is answered in the page", out[asked] is True and out[problems] == [] and code == 0, (out[problems], code))
 
 
+def again(b, folder):
+    """A prompt is changed in the page and the run goes on from there: the two runs are compared."""
+    env = {**os.environ, "PDL_RUNS": str(folder / "runs"), "OPENAI_API_KEY": "x"}
+    mock = subprocess.Popen([PDL, "mock", "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    env["OPENAI_API_BASE"] = re.search(r"http://[^ ]+/v1", mock.stdout.readline()).group(0)
+    (folder / "trip.pdl").write_text("text:\n- model: openai/upper\n  input: a plan for Rome\n  def: plan\n- \"\\n\"\n- model: openai/upper\n  input: in short, ${ plan }\n")
+    subprocess.run([PDL, "--durable", "--id", "trip", "trip.pdl"], cwd=folder, env=env, capture_output=True, stdin=subprocess.DEVNULL)
+    v = View("trip", "--run", "trip.pdl", folder=folder, env=env)
+    b.open(v.address)
+    b.click("[data-kind=model] >> nth=0 >> .title")
+    lines = b.wait("form.again textarea")
+    written = b.evaluate("document.querySelector('form.again textarea').value")
+    b.fill("form.again textarea", "- model: [")
+    b.click("form.again button:has-text('Run from here')")
+    b.wait("form.again [role=alert]:not(:empty)")
+    refused = b.text("form.again [role=alert]")
+    b.fill("form.again textarea", "- model: openai/upper\n  input: a plan for <b>Paris</b>\n  def: plan")
+    b.shot(picture("again"))
+    b.click("form.again button:has-text('Run from here')")
+    b.wait("ins:has-text('PARIS')")
+    deleted, inserted = b.texts("del"), b.texts("ins")
+    b.shot(picture("again-compared"))
+    name = b.text("#name")
+    options = b.texts("#which option")
+    b.click("[data-kind=model] >> nth=0")
+    kept = b.wait("form.again textarea")
+    changed = b.evaluate("document.querySelector('form.again textarea').value")
+    b.evaluate("(() => { const s = document.querySelector('#which'); s.value = '1'; s.dispatchEvent(new Event('change')); })()")
+    b.wait("#name:text-is('run 1')")
+    b.wait("[data-kind=model]")
+    alone = b.texts("[data-kind=model] > .result")
+    b.click("[data-kind=model] >> nth=0 >> .title")
+    b.wait("#details h2")
+    b.pause(300)
+    forms = b.count("form.again")
+    problems = b.problems()
+    out = b.run()
+    v.end()
+    mock.terminate()
+    mock.wait(10)
+    check("the lines of the box are shown", out[lines] and out[written] == "- model: openai/upper\n  input: a plan for Rome\n  def: plan", out[written])
+    check("a program with errors is refused", out[refused].strip() and "trip.pdl" in out[refused], out[refused])
+    check("the runs are compared", "ROME" in "".join(out[deleted]) and "<B>PARIS</B>" in "".join(out[inserted]) and out[name] == "trip and run 1", (out[deleted], out[inserted], out[name]))
+    check("runs can be chosen", out[options] == ["trip", "run 1", "trip and run 1"], out[options])
+    check("the change is kept for the next time", out[kept] and "Paris" in out[changed], out[changed])
+    check("one run alone", len(out[alone]) == 2 and "PARIS" in out[alone][1] and out[forms] == 0, (out[alone], out[forms]))
+    check("nothing but the refusal went wrong", all("422" in p for p in out[problems]) and len(out[problems]) <= 1, out[problems])
+
+
 FRAME = """<!doctype html><meta charset="utf-8"><title>editor</title><iframe src="%s" style="width:900px;height:600px"></iframe>"""
 
 
@@ -296,7 +347,7 @@ def main():
         return 0
     PICTURES.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as t:
-        for test in (agent, looks, live, asks, frames, hostile, large):
+        for test in (agent, looks, live, asks, again, frames, hostile, large):
             folder = pathlib.Path(t) / test.__name__
             folder.mkdir()
             test(Browser(modules, chromium, folder), folder)

@@ -213,6 +213,16 @@ join: {as: array}
 
 
 @test
+def a_call_that_fails_at_once_is_an_error(pdl, folder):
+    (folder / "p.pdl").write_text("text:\n- model: openai/x\n  input: hi\n- model: openai/x\n  input: hi\n  fallback: other\n")
+    env = {k: v for k, v in os.environ.items() if k != "OPENAI_API_KEY"}
+    subprocess.run([pdl.pdl, "--trace=t.json", "p.pdl"], cwd=folder, env=env, capture_output=True, stdin=subprocess.DEVNULL)
+    t = json.loads((folder / "t.json").read_text())
+    equal(t["text"][0]["kind"], "error")
+    equal("Missing credentials" in t["text"][0]["msg"], True)
+
+
+@test
 def a_failing_run_shows_what_was_done(pdl, folder):
     t = pdl.trace(folder, """
 repeat: {text: ["${ i }", "${ 10 // (2000 - i) }"]}

@@ -20,6 +20,7 @@ async function askJson(path, body) {
 export class ServedRun {
   constructor(number, summary) {
     this.base = `/api/${number}`;
+    this.number = number;
     this.summary = summary;
     this.boxes = new Map();
   }
@@ -143,10 +144,10 @@ export class EmbeddedRun {
   }
 }
 
-// All runs of this page: one, or two that are compared.
+// All runs that there are, and the program that may be run again: {runs, again}.
 export async function openRuns() {
   const element = document.getElementById("run");
-  if (element) return [new EmbeddedRun(JSON.parse(element.textContent))];
-  const { runs } = await askJson("/api/runs");
-  return runs.map((summary, i) => new ServedRun(i, summary));
+  if (element) return { runs: [new EmbeddedRun(JSON.parse(element.textContent))] };
+  const { runs, again } = await askJson("/api/runs");
+  return { runs: runs.map((summary, i) => new ServedRun(i, summary)), again };
 }

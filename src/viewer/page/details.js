@@ -114,12 +114,21 @@ function buttons(run, box) {
   return make("div", { class: "actions" }, list);
 }
 
+// Is this box the one that was chosen last?
+export function isShown(element, run, id) {
+  return element.dataset.shown === `${run.number ?? 0}.${id}`;
+}
+
+// Returns the box, or null when another one was chosen meanwhile.
 export async function showDetails(element, run, id) {
+  element.dataset.shown = `${run.number ?? 0}.${id}`;
   const box = await run.details(id);
+  if (!isShown(element, run, id)) return null;
   clear(element).append(
     make("h2", { "data-kind": box.kind, class: "kind" }, box.kind),
     facts(box),
     buttons(run, box),
     ...inOrder(box.members).map(section),
     make("details", {}, make("summary", {}, "Block as it was run"), make("pre", {}, box.program)));
+  return box;
 }

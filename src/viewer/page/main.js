@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import { byId, clear, duration, make, plural, saveFile } from "./dom.js";
 import { openRuns } from "./data.js";
-import { showDetails } from "./details.js";
+import { isShown, showDetails } from "./details.js";
 import { CodePane } from "./code.js";
+import { againForm, stopButton } from "./again.js";
 import { TimePane } from "./time.js";
 import { Tree } from "./tree.js";
 import { Comparison } from "./compare.js";
@@ -93,11 +94,17 @@ function errorStepper(run, choose) {
   };
 }
 
-async function startOne(run) {
-  const details = byId("details");
+// What is known of a box; of the first run, when its program may be run, with a form for that.
+async function showBox(run, box, again) {
+  const chosen = await showDetails(byId("details"), run, box.id);
+  const form = again && run.number === 0 && !run.summary.live && chosen && (await againForm(run, chosen, again));
+  if (form && isShown(byId("details"), run, box.id)) byId("details").append(form);
+}
+
+async function startOne(run, again) {
   let code = null;
   const tree = new (run.summary.live ? LiveTree : Tree)(byId("tree"), run, (box) => {
-    showDetails(details, run, box.id).catch((e) => tell(e.message));
+    showBox(run, box, again).catch((e) => tell(e.message));
     if (!byId("code").hidden) code.mark(box);
   });
   const choose = (id) => tree.chooseId(id);
@@ -119,27 +126,49 @@ async function startOne(run) {
     "/": () => panes.find.set(true),
     Escape: () => Object.values(panes).forEach((p) => p.set(false)),
   });
-  if (run.summary.live) return follow(tree);
+  if (run.summary.live) {
+    if (again) document.querySelector("nav").prepend(stopButton());
+    return follow(tree);
+  }
   await tree.start();
   if (run.summary.failed) await nextError();
 }
 
-async function startTwo(runs) {
+async function startTwo(runs, again) {
   for (const id of ["show-code", "show-time", "show-find", "show-export"]) byId(id).hidden = true;
   const help = toggles("show-help", byId("help"), fillHelp);
   onKeys({ "?": help.toggle, Escape: () => help.set(false) });
   const comparison = new Comparison(byId("tree"), runs, (run, box) =>
-    showDetails(byId("details"), run, box.id).catch((e) => tell(e.message)));
+    showBox(run, box, again).catch((e) => tell(e.message)));
   await comparison.start();
 }
 
+// Which of several runs are shown: one, or the first beside another; the address says it behind #.
+function chooseRuns(runs) {
+  const numbers = location.hash.slice(1).split(",").map(Number).filter((n) => n in runs);
+  const shown = location.hash && numbers.length ? numbers.slice(0, 2) : [...new Set([0, runs.length - 1])];
+  if (runs.length > 1) {
+    const name = (list) => list.map((n) => runs[n].summary.name).join(" and ");
+    const ways = [...runs.keys()].flatMap((n) => (n ? [[n], [0, n]] : [[0]]));
+    const list = make("select", { id: "which", "aria-label": "Runs that are shown" }, ways.map((way) =>
+      make("option", { value: way.join(","), selected: String(way) === String(shown) }, name(way))));
+    list.addEventListener("change", () => {
+      location.hash = list.value;
+      location.reload();
+    });
+    document.querySelector("nav").prepend(list);
+  }
+  return shown.map((n) => runs[n]);
+}
+
 async function start() {
-  const runs = (await openRuns()).map((r) => (r.summary.live ? new LiveRun(r.summary) : r));
+  const { runs: all, again } = await openRuns();
+  const runs = chooseRuns(all).map((r) => (r.summary.live ? new LiveRun(r.summary) : r));
   byId("name").textContent = runs.map((r) => r.summary.name).join(" and ");
   document.title = byId("name").textContent;
   byId("totals").textContent = runs.map((r) => totals(r.summary)).join(" | ");
   tell(runs.map((r) => r.summary.notice).filter(Boolean).join(" "));
-  await (runs.length > 1 ? startTwo(runs) : startOne(runs[0]));
+  await (runs.length > 1 ? startTwo(runs, again) : startOne(runs[0], again));
   document.body.dataset.ready = "true";
 }
 

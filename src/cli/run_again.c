@@ -1,0 +1,300 @@
+/* run_again.c -- see run_again.h.
+ *
+ * The journal of the run that is shown is only read. Each start gets a copy of it in a private
+ * folder, which the changed program continues: what it asks as before is answered from the copy,
+ * the rest goes out. The options, policies and sandbox of the run hold.
+ *
+ * Runs and the page's server live on one loop: that of a session without a program, whose worlds
+ * the sessions of the runs share.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "cli/run_again.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "io/file.h"
+
+#include "base/banned.h"
+
+struct run_again {
+    arguments own; /* those of the run that is shown; its only operand is `operand` */
+    pdl_str operand;
+    lasting shown; /* that run; only read */
+    pdl_str file, text;
+    char *journal, *path; /* absolute: of the journal, of the program */
+    char *folder;         /* of copies; NULL: none yet */
+    run_limits limits;
+    pdl_session_options options;
+    pdl_session *base;
+    pdl_viewer *viewer;
+    unsigned n; /* runs so far */
+    /* the run that goes on; session NULL: none */
+    pdl_session *session;
+    arguments given;
+    pdl_str copy_operand;
+    lasting lasting;
+    pdl_live *live;
+    char *copy, *name;
+    pdl_buf program;
+};
+
+static char *absolute(pdl_str path) {
+    char *z = pdl_str_dup(path), real[PATH_MAX];
+    if (!realpath(z, real)) return z;
+    pdl_free(z);
+    return pdl_str_dup(pdl_str_of(real));
+}
+
+static void note_once(void *user, pdl_str text) {
+    (void)user;
+    pdl_cli_note("pdl: %.*s", PDL_FMT(text));
+}
+
+/* --- opening ---------------------------------------------------------------------------------- */
+
+static bool read_options(run_again *r, pdl_err *err) {
+    const arguments *a = &r->own;
+    pdl_session_options *o = &r->options;
+    *o = (pdl_session_options){
+        .file = r->file,
+        .dir = pdl_file_folder(pdl_str_of(r->path)),
+        .stream = PDL_STREAM_RESULT,
+        .cache = a->value[OPT_cache],
+        .timeouts = a->given[OPT_timeout] ? a->value[OPT_timeout].p : NULL,
+        .sandbox = pdl_cli_sandbox_profile(a),
+        .sandbox_process =
+            a->given[OPT_sandbox_min] && pdl_str_is(a->value[OPT_sandbox_min], "process"),
+        .sandbox_note = note_once,
+        .policies = r->shown.policies.p,
+        .n_policies = r->shown.policies.n,
+        .cancel = pdl_cli_signal_received(),
+    };
+    return pdl_cli_run_limits_read(a, &r->limits, o) == 0 ||
+           pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "the options of the run do not hold here");
+}
+
+bool pdl_cli_run_again_open(const arguments *a, pdl_str journal, pdl_str file, pdl_str text,
+                            run_again **out, pdl_err *err) {
+    run_again *r = PDL_NEW(run_again);
+    r->file = file;
+    r->text = text;
+    r->journal = absolute(journal);
+    r->path = absolute(file);
+    r->own = *a;
+    r->operand = pdl_str_of(r->journal);
+    r->own.files.p = &r->operand;
+    r->own.files.n = 1;
+    r->program = PDL_BUF;
+    r->lasting.inputs = pdl_absent();
+    bool ok = pdl_cli_lasting_open(&r->shown, &r->own, PDL_DURABLE_CHECK, err) &&
+              read_options(r, err);
+    pdl_session_options o = r->options;
+    o.cache = (pdl_str){0};
+    o.budget = NULL;
+    ok = ok && pdl_session_new(&o, &r->base, err);
+    if (ok)
+        *out = r;
+    else
+        pdl_cli_run_again_close(r);
+    return ok;
+}
+
+pdl_loop *pdl_cli_run_again_loop(run_again *r) { return pdl_session_loop(r->base); }
+
+void pdl_cli_run_again_serve(run_again *r, pdl_viewer *v) { r->viewer = v; }
+
+bool pdl_cli_run_again_is_running(const run_again *r) { return r->session != NULL; }
+
+/* --- a run ------------------------------------------------------------------------------------ */
+
+static void end_run(run_again *r) {
+    if (r->lasting.run) pdl_durable_ends(r->lasting.run);
+    pdl_session_free(r->session);
+    r->session = NULL;
+    pdl_cli_lasting_fini(&r->lasting);
+    pdl_live_free(r->live);
+    r->live = NULL;
+    if (r->copy) {
+        pdl_err ignored = {0};
+        if (!pdl_durable_remove(pdl_str_of(r->copy), &ignored)) pdl_err_fini(&ignored);
+    }
+    pdl_free(r->copy);
+    r->copy = NULL;
+}
+
+static bool make_folder(run_again *r, pdl_err *err) {
+    const char *tmp = getenv("TMPDIR");
+    pdl_buf b = PDL_BUF;
+    if (r->folder) return true;
+    pdl_buf_putf(&b, "%s/pdl-view-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+    char *path = pdl_buf_take(&b);
+    if (mkdtemp(path)) {
+        r->folder = path;
+        return true;
+    }
+    pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot create a folder in %s: %s",
+                tmp && *tmp ? tmp : "/tmp", strerror(errno));
+    pdl_free(path);
+    return false;
+}
+
+static bool make_copy(run_again *r, pdl_str place, bool fresh, pdl_err *err) {
+    pdl_buf b = PDL_BUF;
+    size_t n = 0;
+    if (!make_folder(r, err)) return false;
+    pdl_buf_putf(&b, "%s/%u.journal", r->folder, r->n);
+    r->copy = pdl_buf_take(&b);
+    if (!pdl_durable_export(pdl_str_of(r->journal), pdl_str_of(r->copy), NULL, err)) return false;
+    if (!fresh) return true;
+    if (!pdl_durable_forget_from(pdl_str_of(r->copy), place, &n, err)) return false;
+    return n || pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                            "this block asked nobody: there is nothing to ask again");
+}
+
+static void redact(void *user, pdl_str text, pdl_buf *out) {
+    pdl_session_redact(((run_again *)user)->session, text, out);
+}
+
+static bool load(run_again *r, pdl_err *err) {
+    const pdl_program *p;
+    if (pdl_session_load(r->session, pdl_buf_str(&r->program), &p)) return true;
+    pdl_buf why = PDL_BUF;
+    pdl_program_errors(p, &why, false);
+    pdl_err_set(err, PDL_E_schema, (pdl_loc){0}, "%s", pdl_buf_z(&why));
+    pdl_buf_fini(&why);
+    return false;
+}
+
+static bool open_run(run_again *r, pdl_str place, bool fresh, pdl_err *err) {
+    pdl_session_options o = r->options;
+    if (!make_copy(r, place, fresh, err)) return false;
+    r->given = r->own;
+    r->copy_operand = pdl_str_of(r->copy);
+    r->given.files.p = &r->copy_operand;
+    r->given.given[OPT_take_over] = true; /* nobody else has the copy */
+    r->live = pdl_live_new(redact, r);
+    o.shared = r->base;
+    o.trace = true;
+    o.timeouts = NULL;
+    o.prices = (pdl_str){0};
+    o.rates = (pdl_rate_limits){0};
+    o.wire = NULL;
+    pdl_live_listen(r->live, &o.sink);
+    if (!pdl_cli_lasting_open(&r->lasting, &r->given, PDL_DURABLE_CONTINUE, err) ||
+        !pdl_session_new(&o, &r->session, err) || !load(r, err))
+        return false;
+    pdl_session_name_keys(r->session, r->lasting.run);
+    if (!pdl_durable_inputs(r->lasting.run, &r->lasting.inputs, err)) return false;
+    pdl_session_attach(r->session, r->lasting.run, &(pdl_durable_options){.provisional = true},
+                       r->lasting.inputs);
+    return pdl_durable_prepare(r->lasting.run, err);
+}
+
+/* Each start is reported on the terminal: the user sees what runs, whoever asked for it. */
+static void report_start(const run_again *r, pdl_str place, bool fresh) {
+    char before[65], now[65];
+    pdl_hash_hex(r->text, before);
+    pdl_hash_hex(pdl_buf_str(&r->program), now);
+    pdl_cli_note("pdl: %s: %.*s (sha256 %.12s%s%.*s)%s%.*s", r->name, PDL_FMT(r->file), before,
+                 strcmp(before, now) == 0 ? "" : ", changed in the page to ",
+                 strcmp(before, now) == 0 ? 0 : 12, now,
+                 fresh ? ", everything asked again from " : ", from ", PDL_FMT(place));
+}
+
+static bool start(void *user, pdl_str text, pdl_str place, bool fresh, pdl_err *err) {
+    run_again *r = user;
+    pdl_buf name = PDL_BUF;
+    pdl_buf_putf(&name, "run %u", r->n + 1);
+    pdl_free(r->name);
+    r->name = pdl_buf_take(&name);
+    pdl_buf_clear(&r->program);
+    pdl_buf_put(&r->program, text);
+    if (!open_run(r, place.n ? place : PDL_STR(""), fresh, err)) {
+        end_run(r);
+        return false;
+    }
+    r->n++;
+    report_start(r, place, fresh);
+    pdl_viewer_begin(r->viewer, r->live, pdl_str_of(r->name), pdl_buf_str(&r->program));
+    pdl_session_start(r->session);
+    return true;
+}
+
+static void stop(void *user) {
+    run_again *r = user;
+    pdl_err err = {0};
+    if (!r->session) return;
+    pdl_err_set(&err, PDL_E_interrupt, (pdl_loc){0}, "stopped in the page");
+    pdl_session_cancel(r->session, &err);
+}
+
+static bool answer(void *user, uint32_t effect, pdl_str text) {
+    run_again *r = user;
+    return r->session && pdl_session_answer_input(r->base, effect, text); /* that has the host */
+}
+
+void pdl_cli_run_again_offer(run_again *r, pdl_viewer_options *o) {
+    o->again = (pdl_view_again){r->file, r->text, start, stop};
+    o->answer = answer;
+    o->user = r;
+}
+
+/* --- its end ---------------------------------------------------------------------------------- */
+
+static pdl_view_run *take_result(run_again *r) {
+    pdl_buf trace = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
+    pdl_view_run *run = NULL;
+    pdl_err err = {0};
+    const pdl_err *why = pdl_run_error(pdl_session_get(r->session));
+    if (why->kind) pdl_cli_print_error(why, r->session);
+    if (!pdl_session_finish(r->session, &err)) {
+        if (!why->kind) pdl_cli_print_error(&err, r->session);
+        pdl_err_fini(&err);
+    }
+    if (!pdl_session_trace(r->session, pdl_fold_put_buf, &trace, &err) ||
+        !pdl_view_run_new(pdl_str_of(r->name), pdl_buf_str(&trace), r->file,
+                          pdl_buf_str(&r->program), &run, &err)) {
+        pdl_cli_print_error(&err, r->session);
+        pdl_err_fini(&err);
+    }
+    pdl_buf_fini(&trace);
+    pdl_cli_note("pdl: %s %s", r->name, why->kind ? "failed" : "ended");
+    return run;
+}
+
+bool pdl_cli_run_again_turn(run_again *r, bool *ready, pdl_view_run **run) {
+    *ready = false;
+    if (!r->session) return false;
+    pdl_step step = pdl_session_turn(r->session);
+    bool inner = pdl_session_turn_inner(r->base);
+    if (step == PDL_STEP_WAIT) {
+        *ready = inner || pdl_session_is_ready(r->session) || pdl_session_inner_is_ready(r->base);
+        return false;
+    }
+    *run = take_result(r);
+    return true;
+}
+
+void pdl_cli_run_again_over(run_again *r) { end_run(r); }
+
+void pdl_cli_run_again_close(run_again *r) {
+    if (!r) return;
+    end_run(r);
+    pdl_session_free(r->base);
+    pdl_cli_lasting_fini(&r->shown);
+    pdl_cli_run_limits_fini(&r->limits);
+    if (r->folder) (void)rmdir(r->folder);
+    pdl_buf_fini(&r->program);
+    pdl_free(r->folder);
+    pdl_free(r->journal);
+    pdl_free(r->path);
+    pdl_free(r->name);
+    pdl_free(r);
+}
