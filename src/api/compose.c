@@ -147,6 +147,8 @@ static pdl_world *tools_of(router *r, confined_rooms *c) {
                                                     .confine = confine_server,
                                                     .confine_user = r,
                                                     .profiles = c->profiles,
+                                                    .traceparent = r->opt.traceparent,
+                                                    .tracestate = r->opt.tracestate,
                                                 });
     return c->mcp;
 }
@@ -271,6 +273,7 @@ static pdl_world *model_of(router *r) {
                                                         .prices = r->opt.prices,
                                                         .wire = r->opt.wire,
                                                         .traceparent = r->opt.traceparent,
+                                                        .tracestate = r->opt.tracestate,
                                                         .secrets = r->opt.secrets,
                                                         .rates = r->opt.rates,
                                                         .carrier = r->opt.carrier,

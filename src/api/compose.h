@@ -22,8 +22,9 @@ typedef struct pdl_compose_options {
     pdl_rate_limits rates;
     const struct pdl_http_carrier *carrier; /* of requests to models; NULL: they are sent */
     void (*wire)(void *user, pdl_str text); /* called with env_user; NULL: none */
-    /* of requests to models; called with env_user; NULL: none */
+    /* of requests to models and tool servers; called with env_user; NULL: none */
     bool (*traceparent)(void *user, uint32_t effect, char out[56]);
+    const char *tracestate; /* goes with it; NULL: none */
     void (*show_prompt)(void *user, pdl_str prompt);
     void *show_user;
     void (*errors)(void *user, pdl_str bytes); /* of code; NULL: they go to ours */

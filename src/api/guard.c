@@ -12,6 +12,8 @@
 
 #include "api/env.h"
 #include "journal/durable.h"
+#include "value/json_read.h"
+#include "value/json_write.h"
 
 #include "base/banned.h"
 
@@ -71,6 +73,81 @@ bool pdl_session_read_own_policy(pdl_session *s, pdl_err *err) {
     pdl_session_guard(s);
     if (s->guard && s->durable && pdl_durable_asks(s->durable)) pdl_policy_world_lasts(s->guard);
     return true;
+}
+
+/* --- durable runs ----------------------------------------------------------------------------- */
+
+/* {policies: [[name, digest]], sandbox, process} */
+static pdl_val guards_of(const pdl_session *s) {
+    size_t n = s->policies ? pdl_policies_count(s->policies) : 0;
+    pdl_val list = pdl_list_new(n), d = pdl_dict_new(3);
+    for (size_t i = 0; i < n; i++) {
+        pdl_val one = pdl_list_push(pdl_list_new(2), pdl_text(pdl_policies_name(s->policies, i)));
+        one = pdl_list_push(one, pdl_text(pdl_policies_digest(s->policies, i)));
+        list = pdl_list_push(list, one);
+    }
+    d = pdl_dict_putz(d, "policies", list);
+    d = pdl_dict_putz(d, "sandbox", pdl_text(s->opt.sandbox.p ? s->opt.sandbox : PDL_STR("")));
+    return pdl_dict_putz(d, "process", pdl_bool(s->opt.sandbox_process));
+}
+
+static bool has_policy(pdl_vref guards, pdl_vref digest) {
+    pdl_vref list = pdl_dict_getz(guards, "policies");
+    for (size_t i = 0; i < pdl_list_len(list); i++)
+        if (pdl_val_eq(pdl_list_at(pdl_list_at(list, i), 1), digest)) return true;
+    return false;
+}
+
+static bool check_policies(pdl_vref was, pdl_vref now, pdl_err *err) {
+    pdl_vref list = pdl_dict_getz(was, "policies");
+    for (size_t i = 0; pdl_is_list(list) && i < pdl_list_len(list); i++) {
+        pdl_vref one = pdl_list_at(list, i);
+        bool pair = pdl_is_list(one) && pdl_list_len(one) == 2 && pdl_is_str(pdl_list_at(one, 0));
+        if (pair && !has_policy(now, pdl_list_at(one, 1)))
+            return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                               "the run began with the policy of %.*s, which is not there as it "
+                               "was: a resume needs it; others may be added",
+                               PDL_FMT(pdl_str_get(pdl_list_at(one, 0))));
+    }
+    return true;
+}
+
+static bool check_sandbox(pdl_vref was, pdl_vref now, pdl_err *err) {
+    pdl_vref box = pdl_dict_getz(was, "sandbox"), process = pdl_dict_getz(was, "process");
+    if (!pdl_is_str(box) || !pdl_str_get(box).n) return true;
+    if (!pdl_val_eq(box, pdl_dict_getz(now, "sandbox")))
+        return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                           "the run began in the sandbox %.*s: a resume has the same",
+                           PDL_FMT(pdl_str_get(box)));
+    bool weaker = pdl_bool_of(pdl_dict_getz(now, "process")) && pdl_is_bool(process) &&
+                  !pdl_bool_of(process);
+    return !weaker || pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                                  "the run began in a full sandbox: a resume has no weaker one");
+}
+
+static bool compare(pdl_str text, pdl_vref now, pdl_err *err) {
+    pdl_val was;
+    if (!pdl_json_read(text, 0, &was, NULL, err)) return false;
+    bool ok = !pdl_is_dict(was) ||
+              (check_policies(was, now, err) && check_sandbox(was, now, err));
+    pdl_drop(was);
+    return ok;
+}
+
+bool pdl_session_keep_guards(pdl_session *s, pdl_err *err) {
+    pdl_buf was = PDL_BUF, text = PDL_BUF;
+    if (!s->durable || !pdl_durable_asks(s->durable)) return true;
+    pdl_val now = guards_of(s);
+    bool ok = pdl_durable_guards(s->durable, &was, err);
+    if (ok && was.len)
+        ok = compare(pdl_buf_str(&was), now, err);
+    else if (ok)
+        ok = pdl_json_write(now, 0, 0, &text, err) &&
+             pdl_durable_put_guards(s->durable, pdl_buf_str(&text), err);
+    pdl_drop(now);
+    pdl_buf_fini(&was);
+    pdl_buf_fini(&text);
+    return ok;
 }
 
 bool pdl_session_policies(const pdl_session *s, const pdl_program *p, pdl_policies **out,

@@ -271,6 +271,7 @@ static pdl_world *compose(pdl_session *s) {
         .wire = o->wire ? on_wire : NULL,
         .carrier = o->carrier,
         .traceparent = s->otlp ? pdl_session_traceparent : NULL,
+        .tracestate = pdl_session_tracestate(s),
         .secrets = s->secrets,
         .confined = s->shared ? s->shared->confined : s->confined,
         .folders = &s->folders,
@@ -528,7 +529,8 @@ static bool any_ready(const pdl_session *s) {
 
 void pdl_session_start(pdl_session *s) {
     pdl_err refused = {0};
-    bool allowed = pdl_session_read_own_policy(s, &refused);
+    bool allowed =
+        pdl_session_read_own_policy(s, &refused) && pdl_session_keep_guards(s, &refused);
     pdl_run_options o = run_options(s);
     o.stream = s->opt.stream;
     add_sinks(s, &o.sinks);

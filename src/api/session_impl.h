@@ -86,6 +86,7 @@ void pdl_session_add_spawn_spans(pdl_session *s, uint32_t slot, pdl_str file, pd
 void pdl_session_end_spawn_spans(pdl_session *s, uint32_t slot);
 /* For requests to models: user is the session whose environment is used. */
 bool pdl_session_traceparent(void *user, uint32_t effect, char out[56]);
+const char *pdl_session_tracestate(const pdl_session *s);
 
 /* The environment of a session (user). */
 const char *pdl_session_env_of(void *user, const char *name);
@@ -98,6 +99,9 @@ pdl_world *pdl_session_precheck(pdl_session *s, pdl_world *behind);
 PDL_MUST bool pdl_session_read_policies(pdl_session *s, pdl_err *err);
 void pdl_session_guard(pdl_session *s);
 PDL_MUST bool pdl_session_read_own_policy(pdl_session *s, pdl_err *err);
+/* A durable run: what confines it is kept; one that continues has all of that again, whatever its
+ * program and its host say now. Error: usage. */
+PDL_MUST bool pdl_session_keep_guards(pdl_session *s, pdl_err *err);
 /* What the sink does not show: valid from the beginning, filled in when policies are read. */
 const pdl_mask *pdl_session_mask(const pdl_session *s, pdl_sink_id sink);
 

@@ -66,3 +66,7 @@ bool pdl_session_traceparent(void *user, uint32_t effect, char out[56]) {
     const pdl_session *s = user;
     return s->otlp && pdl_otlp_traceparent(s->otlp, effect, out);
 }
+
+const char *pdl_session_tracestate(const pdl_session *s) {
+    return s->otlp ? pdl_otlp_tracestate(s->otlp) : NULL;
+}

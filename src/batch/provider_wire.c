@@ -39,7 +39,8 @@ static bool is_header(const char *line, const char *name) {
 /* Of the headers of a call those that say who asks. */
 static bool is_kept(const char *line) {
     static const char *const dropped[] = {"Content-Type", "Content-Length", "Accept",
-                                          "Idempotency-Key", "traceparent"};
+                                          "Idempotency-Key", "traceparent",
+                                          "tracestate"};
     for (size_t i = 0; i < sizeof dropped / sizeof *dropped; i++)
         if (is_header(line, dropped[i])) return false;
     return true;

@@ -321,24 +321,14 @@ int pdl_cli_cmd_run(const arguments *a) {
     return code;
 }
 
-int pdl_cli_run_lasting(const arguments *a, lasting *l) {
-    int code;
-    pdl_err err = {0};
-    pdl_val vars = pdl_absent();
-    runner r = {.a = a, .stream = stream_of(a), .lasting = l};
-    run_limits limits = {0};
-    pdl_debug debug = {0};
-    char why[128];
-    if (!pdl_debug_init(&debug, getenv("PDL_DEBUG"), getenv("PDL_STRESS"), getenv("PDL_DEBUG_FILE"),
-                        why))
-        return pdl_cli_refuse(a, why);
-    if (!open_output(&r, &err)) return failed(&r, &err);
-    pdl_cli_term_init(&r.term,
-                      &(pdl_tty_env){getenv("NO_COLOR"), getenv("FORCE_COLOR"), getenv("TERM")});
-    pdl_session_options o = {
+/* What the command line says of the session; limits and sinks are added to it. */
+static pdl_session_options session_options(runner *r, pdl_debug *debug) {
+    const arguments *a = r->a;
+    const lasting *l = r->lasting;
+    return (pdl_session_options){
         .file = a->files.p[0],
         .dir = pdl_file_folder(a->files.p[0]),
-        .stream = r.stream,
+        .stream = r->stream,
         .unchecked = pdl_cli_is_unchecked(a),
         .record = l ? (pdl_str){0} : a->value[OPT_record],
         .replay = a->value[OPT_replay],
@@ -354,42 +344,65 @@ int pdl_cli_run_lasting(const arguments *a, lasting *l) {
         .otlp = a->value[OPT_otlp],
         .otlp_content = a->given[OPT_otlp_content],
         .otlp_note = note_once,
-        .sink = pdl_cli_term_sink(&r.term),
+        .sink = pdl_cli_term_sink(&r->term),
         .show_prompt = pdl_cli_term_prompt,
         .report_calls = getenv("PDL_VERBOSE_ASYNC") != NULL,
         .show_errors = pdl_tty_is(2) || pdl_cli_sandbox_profile(a).n ? pdl_cli_term_errors : NULL,
-        .debug = &debug,
+        .debug = debug,
         .cancel = pdl_cli_signal_received(),
+        .shares_loop = a->given[OPT_view],
     };
-    code = pdl_cli_run_limits_read(a, &limits, &o);
-    if (code) return code;
-    o.shares_loop = a->given[OPT_view];
-    if (a->given[OPT_view]) o.sink = pdl_cli_show_live_init(&r.show, &r.session, o.sink);
-    o.sink = pdl_cli_progress_init(&r.progress, a, &r.term, &r.session, o.sink);
-    if (r.progress.has_line) o.shares_loop = true;
+}
+
+/* What shows the run: a page, a line of progress. */
+static void add_shows(runner *r, pdl_session_options *o) {
+    if (r->a->given[OPT_view]) o->sink = pdl_cli_show_live_init(&r->show, &r->session, o->sink);
+    o->sink = pdl_cli_progress_init(&r->progress, r->a, &r->term, &r->session, o->sink);
+    if (r->progress.has_line) o->shares_loop = true;
+}
+
+/* Opens the session, with the data and the configuration of the program, and runs it. */
+static int run_session(runner *r, pdl_session_options *o) {
+    const arguments *a = r->a;
+    pdl_err err = {0};
+    pdl_val vars = pdl_absent();
     pdl_check_config config = {.arena = pdl_arena_make()};
     bool ok = enter_depth(a->files.p[0], &err) && pdl_cli_read_data(a, &vars, &err) &&
               pdl_cli_read_config(a, a->files.p[0], &config, &err);
-    o.levels = config.levels;
-    o.path = config.import.p;
-    o.n_path = config.import.n;
-    o.variables = r.inputs = vars;
-    ok = ok && pdl_session_new(&o, &r.session, &err);
-    if (ok) {
-        code = run_program(&r);
-    } else {
-        pdl_cli_print_error(&err, NULL);
-        code = err.kind == PDL_E_usage ? 2 : 1;
-        pdl_err_fini(&err);
-    }
+    o->levels = config.levels;
+    o->path = config.import.p;
+    o->n_path = config.import.n;
+    o->variables = r->inputs = vars;
+    ok = ok && pdl_session_new(o, &r->session, &err);
+    int code = ok ? run_program(r) : failed(r, &err);
     pdl_config_fini(&config);
-    if (PDL_POOLS && !l) pdl_leak_on_exit(); /* other builds look for leaks */
-    pdl_cli_show_live_fini(&r.show);
-    pdl_session_free(r.session);
-    pdl_cli_progress_fini(&r.progress);
+    if (PDL_POOLS && !r->lasting) pdl_leak_on_exit(); /* other builds look for leaks */
+    pdl_cli_show_live_fini(&r->show);
+    pdl_session_free(r->session);
+    pdl_cli_progress_fini(&r->progress);
+    if (!pdl_is_absent(vars)) pdl_drop(vars);
+    return code;
+}
+
+int pdl_cli_run_lasting(const arguments *a, lasting *l) {
+    pdl_err err = {0};
+    runner r = {.a = a, .stream = stream_of(a), .lasting = l};
+    run_limits limits = {0};
+    pdl_debug debug = {0};
+    char why[128];
+    if (!pdl_debug_init(&debug, getenv("PDL_DEBUG"), getenv("PDL_STRESS"), getenv("PDL_DEBUG_FILE"),
+                        why))
+        return pdl_cli_refuse(a, why);
+    if (!open_output(&r, &err)) return failed(&r, &err);
+    pdl_cli_term_init(&r.term,
+                      &(pdl_tty_env){getenv("NO_COLOR"), getenv("FORCE_COLOR"), getenv("TERM")});
+    pdl_session_options o = session_options(&r, &debug);
+    int code = pdl_cli_run_limits_read(a, &limits, &o);
+    if (code) return code;
+    add_shows(&r, &o);
+    code = run_session(&r, &o);
     if (l) pdl_buf_fini(&r.term.held);
     pdl_cli_run_limits_fini(&limits);
-    if (!pdl_is_absent(vars)) pdl_drop(vars);
     PDL_TRACE(o.debug, mem, "%zu objects are alive", pdl_live_objects());
     pdl_debug_fini(&debug);
     return code;

@@ -277,53 +277,68 @@ static bool open_journal(server *v, pdl_err *err) {
     return ok;
 }
 
-static int start(server *v, pdl_vref vars, const pdl_debug *debug) {
-    int64_t port = DEFAULT_PORT, runs = 0, waiting = DEFAULT_WAITING, seconds = 0;
-    pdl_err err = {0};
-    if (!number(v->a, OPT_port, 0, 65535, &port))
-        return pdl_cli_refuse(v->a, "argument --port: expected a whole number from 0 to 65535");
-    if (!number(v->a, OPT_max_requests, 1, PDL_SERVE_MAX_RUNS, &runs))
-        return pdl_cli_refuse(v->a,
-                              "argument --max-requests: expected a whole number from 1 to 1024");
-    if (!number(v->a, OPT_max_waiting, 0, MOST_WAITING, &waiting))
-        return pdl_cli_refuse(v->a,
+/* Numbers of the command line. */
+typedef struct numbers {
+    int64_t port, runs, waiting, seconds;
+} numbers;
+
+/* Nonzero: the exit status, the reason is on standard error. */
+static int read_options(const arguments *a, numbers *n) {
+    *n = (numbers){.port = DEFAULT_PORT, .waiting = DEFAULT_WAITING};
+    if (!number(a, OPT_port, 0, 65535, &n->port))
+        return pdl_cli_refuse(a, "argument --port: expected a whole number from 0 to 65535");
+    if (!number(a, OPT_max_requests, 1, PDL_SERVE_MAX_RUNS, &n->runs))
+        return pdl_cli_refuse(a, "argument --max-requests: expected a whole number from 1 to 1024");
+    if (!number(a, OPT_max_waiting, 0, MOST_WAITING, &n->waiting))
+        return pdl_cli_refuse(a,
                               "argument --max-waiting: expected a whole number from 0 to 100000");
-    if (!number(v->a, OPT_request_time, 1, 1000000, &seconds))
-        return pdl_cli_refuse(v->a, "argument --request-time: expected a whole number of seconds");
-    if (v->a->given[OPT_allow_origin] && !are_origins(v->a->value[OPT_allow_origin]))
-        return pdl_cli_refuse(v->a,
+    if (!number(a, OPT_request_time, 1, 1000000, &n->seconds))
+        return pdl_cli_refuse(a, "argument --request-time: expected a whole number of seconds");
+    if (a->given[OPT_allow_origin] && !are_origins(a->value[OPT_allow_origin]))
+        return pdl_cli_refuse(a,
                               "argument --allow-origin: expected origins as https://a.example or "
                               "http://localhost:3000, with commas, or *");
-    if (!read_token(v, &err)) {
-        pdl_cli_print_error(&err, v->session);
-        int code = err.kind == PDL_E_usage ? 2 : 1;
-        pdl_err_fini(&err);
-        return code;
-    }
+    return 0;
+}
+
+static int failed(const server *v, pdl_err *err) {
+    pdl_cli_print_error(err, v->session);
+    int code = err->kind == PDL_E_usage ? 2 : 1;
+    pdl_err_fini(err);
+    return code;
+}
+
+/* The token, the programs, the log, the journal, the streams of a client. As above. */
+static int open_all(server *v, pdl_vref vars) {
+    const arguments *a = v->a;
+    pdl_err err = {0};
+    if (!read_token(v, &err)) return failed(v, &err);
     if (!load_all(v) || !check_all(v, vars) || !open_log(v)) return 1;
-    if (v->a->given[OPT_durable] && !open_journal(v, &err)) {
-        pdl_cli_print_error(&err, v->session);
-        int code = err.kind == PDL_E_usage ? 2 : 1;
-        pdl_err_fini(&err);
-        return code;
-    }
-    bool lines = v->a->given[OPT_mcp] && !v->a->given[OPT_port] && !v->a->given[OPT_host];
-    if (lines && !take_standard_streams(v)) {
-        pdl_cli_note("pdl: error: --mcp wants pipes as standard input and output");
-        return 1;
-    }
+    if (a->given[OPT_durable] && !open_journal(v, &err)) return failed(v, &err);
+    bool lines = a->given[OPT_mcp] && !a->given[OPT_port] && !a->given[OPT_host];
+    if (!lines || take_standard_streams(v)) return 0;
+    pdl_cli_note("pdl: error: --mcp wants pipes as standard input and output");
+    return 1;
+}
+
+static int start(server *v, pdl_vref vars, const pdl_debug *debug) {
+    numbers n;
+    pdl_err err = {0};
+    int code = read_options(v->a, &n);
+    if (!code) code = open_all(v, vars);
+    if (code) return code;
     prepare_process();
     pdl_serve_options o = {
         .session = v->session,
         .models = v->models.p,
         .n_models = v->models.n,
         .host = v->host,
-        .port = (uint16_t)port,
+        .port = (uint16_t)n.port,
         .token = v->token ? pdl_str_of(v->token) : (pdl_str){0},
         .variables = vars,
-        .max_runs = (uint32_t)runs,
-        .max_waiting = (uint32_t)waiting,
-        .run_ms = (uint64_t)seconds * 1000,
+        .max_runs = (uint32_t)n.runs,
+        .max_waiting = (uint32_t)n.waiting,
+        .run_ms = (uint64_t)n.seconds * 1000,
         .debug = debug,
         .mcp_in = v->mcp_in,
         .mcp_out = v->mcp_out,
@@ -333,12 +348,10 @@ static int start(server *v, pdl_vref vars, const pdl_debug *debug) {
         .log = v->a->given[OPT_log] ? write_log : NULL,
         .log_user = v,
     };
-    if (!pdl_serve_start(&o, &v->serve, &err)) {
-        pdl_cli_print_error(&err, v->session);
-        pdl_err_fini(&err);
-        return 1;
-    }
-    return serve(v);
+    if (pdl_serve_start(&o, &v->serve, &err)) return serve(v);
+    pdl_cli_print_error(&err, v->session);
+    pdl_err_fini(&err);
+    return 1;
 }
 
 /* The server has ended well; runs that it left open continue when their keys come again. */
@@ -408,9 +421,7 @@ int pdl_cli_cmd_serve(const arguments *a) {
     if (ok && pdl_session_new(&o, &v.session, &err)) {
         code = start(&v, vars, &debug);
     } else {
-        pdl_cli_print_error(&err, v.session);
-        code = err.kind == PDL_E_usage ? 2 : 1;
-        pdl_err_fini(&err);
+        code = failed(&v, &err);
     }
     release(&v);
     pdl_config_fini(&config);

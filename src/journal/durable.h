@@ -53,6 +53,10 @@ bool pdl_durable_is(pdl_str path);
 const pdl_durable_facts *pdl_durable_get_facts(const pdl_durable *d);
 pdl_str pdl_durable_path(const pdl_durable *d);
 
+/* What confines the run, as its owner writes it; empty: not known. Error: io. */
+PDL_MUST bool pdl_durable_guards(const pdl_durable *d, pdl_buf *out, pdl_err *err);
+PDL_MUST bool pdl_durable_put_guards(pdl_durable *d, pdl_str text, pdl_err *err);
+
 /* The variables; after its keys are known. Owned. Errors: config (a key is not set), replay. */
 PDL_MUST bool pdl_durable_inputs(const pdl_durable *d, pdl_val *out, pdl_err *err);
 

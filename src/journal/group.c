@@ -156,6 +156,7 @@ static bool on_open(void *user, const store_effect *row) {
     if (row->run != u->d->run || row->again || !pdl_effect_kind_find(row->kind, &kind) ||
         !pdl_effect_has(kind, PDL_EFFECT_ACTS) || kind == PDL_EFFECT_input)
         return true;
+    if (kind == PDL_EFFECT_write && pdl_durable_was_cut(u->d->home, row)) return true;
     if (pdl_durable_way((pdl_durable *)(uintptr_t)u->d->home, row->place, false)) return true;
     pdl_buf_putf(&u->places, "%s%.*s (%.*s)", u->places.len ? ", " : "", PDL_FMT(row->place),
                  PDL_FMT(row->kind));

@@ -227,6 +227,14 @@ static bool put_inputs(pdl_durable *d, pdl_vref inputs, pdl_err *err) {
     return ok;
 }
 
+bool pdl_durable_guards(const pdl_durable *d, pdl_buf *out, pdl_err *err) {
+    return pdl_store_get(d->store, "guards", out, err);
+}
+
+bool pdl_durable_put_guards(pdl_durable *d, pdl_str text, pdl_err *err) {
+    return pdl_store_put(d->store, "guards", text, err);
+}
+
 bool pdl_durable_inputs(const pdl_durable *d, pdl_val *out, pdl_err *err) {
     pdl_buf raw = PDL_BUF, text = PDL_BUF;
     *out = pdl_absent();
@@ -356,7 +364,7 @@ bool pdl_durable_reopen_server(pdl_str path, bool full, bool take_over, pdl_dura
     d->is_server = true;
     if (!open_run(path, d, take_over, out, err)) return false;
     if (put_owner(d, err) && pdl_store_put(d->store, "state", PDL_STR("running"), err) &&
-        pdl_store_commit(d->store, true, err))
+        pdl_store_commit(d->store, true, err) && pdl_durable_cut_open_files(d, err))
         return true;
     pdl_durable_close(d);
     return false;
@@ -593,6 +601,8 @@ void pdl_durable_close(pdl_durable *d) {
     pdl_vec_fini(&d->left);
     for (size_t i = 0; i < d->objects.n; i++) pdl_drop(d->objects.p[i]);
     pdl_vec_fini(&d->objects);
+    for (size_t i = 0; i < d->doubtful.n; i++) pdl_free(d->doubtful.p[i]);
+    pdl_vec_fini(&d->doubtful);
     pdl_vec_fini(&d->texts);
     pdl_vec_fini(&d->notes);
     pdl_vec_fini(&d->begun);

@@ -65,7 +65,9 @@ bool pdl_durable_may_repeat(const pdl_durable *d, const pdl_effect *e) {
 static match_kind unfinished(struct row_search *x, const store_effect *row) {
     pdl_durable *d = x->d;
     pending_effect *o = x->o;
-    bool acts = acts_outside(o->e->kind) && row->state != STORE_REFUSED;
+    /* Files were cut to what was acknowledged: a write goes on behind that. */
+    bool acts = acts_outside(o->e->kind) && o->e->kind != PDL_EFFECT_write &&
+                row->state != STORE_REFUSED;
     way_out *skip = acts ? pdl_durable_way(d, row->place, true) : NULL;
     if (skip) {
         o->value = pdl_keep(skip->result);

@@ -95,6 +95,7 @@ struct pdl_durable {
     known_list lists[KNOWN_LISTS];
     uint64_t n_lists;
     PDL_VEC(way_out) ways;
+    PDL_VEC(char *) doubtful; /* of a server: paths of files that others changed; owned */
     PDL_VEC(char *) begun; /* paths of files that earlier processes had open */
     /* the clock of the run: seconds at work, over all processes */
     uint64_t start_ns, earlier_ns;
@@ -186,5 +187,10 @@ void pdl_durable_reused_write(pdl_durable *d, const pdl_effect *e);
 PDL_MUST bool pdl_durable_before_write(pdl_durable *d, pdl_effect *e, bool again, pdl_err *err);
 PDL_MUST bool pdl_durable_after_write(pdl_durable *d, const pdl_effect *e, pdl_err *err);
 PDL_MUST bool pdl_durable_cut_files(pdl_durable *d, pdl_buf *wrong, pdl_err *err);
+/* Of a server, before its first run: each file with a write that has no end, whatever the others
+ * are. What cannot be cut for sure is doubtful. */
+PDL_MUST bool pdl_durable_cut_open_files(pdl_durable *server, pdl_err *err);
+/* May the write of this row, which has no end, be done again? */
+bool pdl_durable_was_cut(const pdl_durable *server, const store_effect *row);
 
 #endif

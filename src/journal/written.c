@@ -99,24 +99,31 @@ bool pdl_durable_after_write(pdl_durable *d, const pdl_effect *e, pdl_err *err) 
 
 struct cutting {
     pdl_durable *d;
-    pdl_buf *wrong;
+    pdl_buf *wrong; /* NULL: what is wrong is kept by path, of writes without an end */
     PDL_VEC(char *) open; /* paths of writes that have no end */
     bool cuts;            /* else what is wrong is looked for */
     pdl_err *err;
     bool ok;
 };
 
-static bool note_open(void *user, const store_effect *row) {
-    struct cutting *c = user;
+/* The path that a recorded write names; owned; NULL: none. */
+static char *recorded_path(const store_effect *row) {
     pdl_val request;
     pdl_err ignored = {0};
-    if (!pdl_str_is(row->kind, "write")) return true;
+    char *path = NULL;
     if (pdl_effect_decode(row->request, &request, &ignored)) {
         pdl_vref v = pdl_is_dict(request) ? pdl_dict_getz(request, "path") : pdl_absent();
-        if (pdl_is_str(v)) *pdl_vec_push(&c->open) = pdl_str_dup(pdl_str_get(v));
+        if (pdl_is_str(v)) path = pdl_str_dup(pdl_str_get(v));
         pdl_drop(request);
     }
     pdl_err_fini(&ignored);
+    return path;
+}
+
+static bool note_open(void *user, const store_effect *row) {
+    struct cutting *c = user;
+    char *path = pdl_str_is(row->kind, "write") ? recorded_path(row) : NULL;
+    if (path) *pdl_vec_push(&c->open) = path;
     return true;
 }
 
@@ -127,13 +134,24 @@ static bool is_open(const struct cutting *c, pdl_str path) {
 }
 
 static void complain(struct cutting *c, pdl_str path, const char *why) {
-    pdl_buf_putf(c->wrong, "%s%.*s %s", c->wrong->len ? "; " : "", PDL_FMT(path), why);
+    if (!c->wrong)
+        *pdl_vec_push(&c->d->doubtful) = pdl_str_dup(path);
+    else
+        pdl_buf_putf(c->wrong, "%s%.*s %s", c->wrong->len ? "; " : "", PDL_FMT(path), why);
+}
+
+/* The first write to it has no end, or failed. What stood there before stays. */
+static int64_t length_for_first(const store_file *f, const struct stat *st, bool open) {
+    bool same = (int64_t)st->st_dev == f->device && (int64_t)st->st_ino == f->inode;
+    if (!open) return -1;
+    if (!f->existed) return 0;
+    return same && st->st_size > f->before ? f->before : -1;
 }
 
 /* How long the file has to be; -1: it is as it was left. */
 static int64_t length_for(struct cutting *c, const store_file *f, const struct stat *st) {
     bool open = is_open(c, f->path);
-    if (f->size == -1) return open && f->existed ? -1 : 0; /* the first write has no end */
+    if (f->size == -1) return length_for_first(f, st, open);
     if (st->st_size < f->size) {
         complain(c, f->path, "is shorter than the run left it");
     } else if (!open && (st->st_size != f->size || changed_ns(st) != f->changed)) {
@@ -147,6 +165,7 @@ static int64_t length_for(struct cutting *c, const store_file *f, const struct s
 static bool cut_file(void *user, const store_file *f) {
     struct cutting *c = user;
     struct stat st = {0};
+    if (!c->wrong && !is_open(c, f->path)) return true;
     char *path = pdl_str_dup(f->path);
     bool there = stat(path, &st) == 0;
     int64_t length = -1;
@@ -180,4 +199,22 @@ bool pdl_durable_cut_files(pdl_durable *d, pdl_buf *wrong, pdl_err *err) {
     for (size_t i = 0; i < c.open.n; i++) pdl_free(c.open.p[i]);
     pdl_vec_fini(&c.open);
     return ok;
+}
+
+bool pdl_durable_cut_open_files(pdl_durable *d, pdl_err *err) {
+    struct cutting c = {.d = d, .err = err, .cuts = true, .ok = true};
+    bool ok = pdl_store_each(d->store, STORE_BY_STATE, STORE_OPEN, note_open, &c, err) &&
+              pdl_store_each_file(d->store, cut_file, &c, err) && c.ok;
+    for (size_t i = 0; i < c.open.n; i++) pdl_free(c.open.p[i]);
+    pdl_vec_fini(&c.open);
+    return ok;
+}
+
+bool pdl_durable_was_cut(const pdl_durable *d, const store_effect *row) {
+    char *path = recorded_path(row);
+    bool known = path != NULL;
+    for (size_t i = 0; known && i < d->doubtful.n; i++)
+        known = strcmp(d->doubtful.p[i], path) != 0;
+    pdl_free(path);
+    return known;
 }

@@ -29,6 +29,10 @@ typedef struct pdl_mcp_options {
                     const struct pdl_sandbox **out, pdl_err *err);
     void *confine_user;
     pdl_vref profiles; /* of the blocks that use these servers; absent: none */
+    /* The trace that an effect is a part of, with a NUL, and what others keep in it: both go into
+     * `_meta` of its request. False, NULL: none */
+    bool (*traceparent)(void *user, uint32_t effect, char out[56]);
+    const char *tracestate;
 } pdl_mcp_options;
 
 /* Requests and replies of effects of kind tool; `server` is a name of the configuration:

@@ -291,6 +291,22 @@ static pdl_val object_of(pdl_vref d, const char *key) {
     return pdl_is_dict(v) ? pdl_keep(v) : pdl_dict_new(0);
 }
 
+/* The server can continue the trace of the run; what the program has put there stays. Takes params.
+ */
+static pdl_val with_trace(const session *s, const pdl_effect *e, pdl_val params) {
+    const pdl_mcp_options *o = &s->world->opt;
+    char text[56];
+    pdl_val meta = object_of(params, "_meta");
+    bool theirs = !pdl_is_absent(pdl_dict_getz(meta, "traceparent"));
+    if (theirs || !o->traceparent || !o->traceparent(o->user, e->id, text)) {
+        pdl_drop(meta);
+        return params;
+    }
+    meta = pdl_dict_putz(meta, "traceparent", pdl_textz(text));
+    if (o->tracestate) meta = pdl_dict_putz(meta, "tracestate", pdl_textz(o->tracestate));
+    return pdl_dict_putz(params, "_meta", meta);
+}
+
 static void send_call(session *s, job j) {
     pdl_vref r = j.e->request;
     pdl_str name = text_at(r, "name");
@@ -298,8 +314,9 @@ static void send_call(session *s, job j) {
         refuse_job(s, j.e, "the configuration does not allow the tool ", name);
         return;
     }
-    pdl_val p = pdl_dict_putz(pdl_dict_new(2), "name", pdl_text(name));
-    request(s, CALL_JOB, "tools/call", pdl_dict_putz(p, "arguments", object_of(r, "arguments")), j);
+    pdl_val p = pdl_dict_putz(pdl_dict_new(3), "name", pdl_text(name));
+    p = with_trace(s, j.e, pdl_dict_putz(p, "arguments", object_of(r, "arguments")));
+    request(s, CALL_JOB, "tools/call", p, j);
 }
 
 /* Programs cannot send the handshake, and the allow list applies here too. */
@@ -319,7 +336,7 @@ static void send_request(session *s, job j) {
         return;
     }
     char *name = pdl_str_dup(method);
-    request(s, CALL_JOB, name, object_of(r, "params"), j);
+    request(s, CALL_JOB, name, with_trace(s, j.e, object_of(r, "params")), j);
     pdl_free(name);
 }
 

@@ -40,6 +40,7 @@ typedef struct pdl_model_options {
     /* The header `traceparent` of a request for this effect, with a NUL; false: it has none. NULL:
      * no request has one */
     bool (*traceparent)(void *user, uint32_t effect, char out[56]);
+    const char *tracestate; /* the header that goes with it; borrowed; NULL: none */
 } pdl_model_options;
 
 /* Is text a list of time limits: a number of seconds, or connect=S,first=S,idle=S,total=S? Error:

@@ -123,6 +123,10 @@ pdl_decision pdl_policies_judge(const pdl_policies *p, const pdl_policy_ask *ask
 /* --- what is asked of all of them ------------------------------------------------------------- */
 
 size_t pdl_policies_count(const pdl_policies *p) { return p->all.n; }
+pdl_str pdl_policies_name(const pdl_policies *p, size_t i) { return p->all.p[i]->name; }
+pdl_str pdl_policies_digest(const pdl_policies *p, size_t i) {
+    return pdl_str_of(p->all.p[i]->digest);
+}
 
 uint32_t pdl_policies_capacity(const pdl_policies *p) {
     uint32_t least = UINT32_MAX;

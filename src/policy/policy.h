@@ -41,6 +41,10 @@ PDL_MUST bool pdl_policies_add(pdl_policies *p, pdl_str name, pdl_str bytes, boo
 PDL_MUST bool pdl_policies_add_node(pdl_policies *p, pdl_str name, const pdl_node *n, pdl_err *err);
 
 size_t pdl_policies_count(const pdl_policies *p);
+/* Name of the ith, and what tells its text from any other: 64 hexadecimal digits, those of a
+ * built-in one from its name alone. */
+pdl_str pdl_policies_name(const pdl_policies *p, size_t i);
+pdl_str pdl_policies_digest(const pdl_policies *p, size_t i);
 /* The most values that a bounded type may have: the least `capacity` of them. */
 uint32_t pdl_policies_capacity(const pdl_policies *p);
 /* `control`: data: what chose that something happens does not count; plans: it does in computed

@@ -50,6 +50,7 @@ typedef struct rule {
 
 typedef struct policy {
     pdl_str name;
+    char digest[65]; /* of its text */
     bool built_in;
     pdl_control control;
     pdl_label known; /* origins, and the names that it gives */

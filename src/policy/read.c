@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "base/hash.h"
 #include "policy/policy_impl.h"
 #include "value/int.h"
 #include "yaml/yaml.h"
@@ -485,8 +486,8 @@ static void read_policy(reader *r, const pdl_node *n) {
     }
 }
 
-static bool add_node(pdl_policies *all, pdl_str name, const pdl_node *n, bool built_in,
-                     pdl_err *err) {
+static bool add_node(pdl_policies *all, pdl_str name, const pdl_node *n, pdl_str text,
+                     bool built_in, pdl_err *err) {
     policy *p = PDL_NEW(policy);
     *p = (policy){
         .name = pdl_arena_str(all->arena, name),
@@ -497,6 +498,7 @@ static bool add_node(pdl_policies *all, pdl_str name, const pdl_node *n, bool bu
         .capacity = BOUNDED_CAPACITY,
         .locked = pdl_absent(),
     };
+    pdl_hash_hex(built_in ? name : text, p->digest);
     *pdl_vec_push(&all->all) = p;
     reader r = {.all = all, .p = p, .problems = PDL_BUF};
     read_policy(&r, n);
@@ -511,7 +513,9 @@ static bool add_node(pdl_policies *all, pdl_str name, const pdl_node *n, bool bu
 }
 
 bool pdl_policies_add_node(pdl_policies *all, pdl_str name, const pdl_node *n, pdl_err *err) {
-    return add_node(all, name, n, false, err);
+    pdl_loc at = pdl_node_loc(n);
+    pdl_str text = at.src ? pdl_str_sub(at.src->text, at.start, at.end) : (pdl_str){0};
+    return add_node(all, name, n, text, false, err);
 }
 
 bool pdl_policies_add(pdl_policies *all, pdl_str name, pdl_str bytes, bool built_in, pdl_err *err) {
@@ -520,7 +524,7 @@ bool pdl_policies_add(pdl_policies *all, pdl_str name, pdl_str bytes, bool built
     if (!pdl_yaml_source(all->arena, name, bytes, &src, err) ||
         !pdl_yaml_load(all->arena, src, &root, err))
         return false;
-    return add_node(all, name, root, built_in, err);
+    return add_node(all, name, root, bytes, built_in, err);
 }
 
 pdl_policies *pdl_policies_new(void) {

@@ -116,6 +116,13 @@ static void read_parent(pdl_str s, otlp_config *c) {
     c->sampled = flags & 1;
 }
 
+/* What others keep in the trace; without a parent it belongs to nothing. */
+static void read_state(pdl_str s, otlp_config *c) {
+    enum { LONGEST = 512 };
+    s = trimmed(s);
+    if (*c->trace && s.n && s.n <= LONGEST && is_header(s)) c->state = pdl_str_dup(s);
+}
+
 static bool is_on(pdl_str v) { return pdl_str_is(v, "1") || pdl_str_is(v, "true"); }
 
 static void note(const pdl_otlp_options *o, const char *text) {
@@ -176,6 +183,7 @@ bool pdl_otlp_configure(const pdl_otlp_options *o, otlp_config *out, pdl_err *er
         each_pair(headers.n ? headers : get(o, "OTEL_EXPORTER_OTLP_HEADERS"), add_header, out);
         put_resource(o, &out->resource);
         read_parent(get(o, "TRACEPARENT"), out);
+        read_state(get(o, "TRACESTATE"), out);
     }
     pdl_buf_fini(&url);
     return ok;
@@ -183,6 +191,7 @@ bool pdl_otlp_configure(const pdl_otlp_options *o, otlp_config *out, pdl_err *er
 
 void pdl_otlp_config_fini(otlp_config *c) {
     pdl_free(c->url);
+    pdl_free(c->state);
     for (size_t i = 0; i < c->headers.n; i++) pdl_free(c->headers.p[i]);
     pdl_vec_fini(&c->headers);
     pdl_buf_fini(&c->resource);

@@ -44,6 +44,9 @@ void pdl_otlp_free(pdl_otlp *o);
 enum { PDL_TRACEPARENT_SIZE = 56 };
 bool pdl_otlp_traceparent(const pdl_otlp *o, uint32_t effect, char out[PDL_TRACEPARENT_SIZE]);
 
+/* The header `tracestate` that goes with it, of who started this process; NULL: there is none. */
+const char *pdl_otlp_tracestate(const pdl_otlp *o);
+
 typedef struct pdl_otlp_run pdl_otlp_run;
 
 /* The spans of a run of the program `file`; id: of a durable run, or empty. o is borrowed. */

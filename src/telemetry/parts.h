@@ -24,6 +24,7 @@ typedef struct otlp_config {
     bool sampled;            /* does the caller of the process want spans? */
     char trace[33];          /* of TRACEPARENT; empty: none */
     char parent[17];
+    char *state; /* TRACESTATE; owned; NULL: none */
 } otlp_config;
 
 /* Error: usage. */

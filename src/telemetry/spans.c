@@ -72,6 +72,11 @@ static void write_span(const span *s) {
     pdl_buf *b = pdl_otlp_span_room(o);
     pdl_buf_putf(b, "{\"traceId\":\"%s\",\"spanId\":\"%s\",", s->run->trace, s->id);
     if (*s->parent) pdl_buf_putf(b, "\"parentSpanId\":\"%s\",", s->parent);
+    if (o->config.state) {
+        PDL_PUT(b, "\"traceState\":");
+        pdl_json_quote(pdl_str_of(o->config.state), 0, b);
+        pdl_buf_putc(b, ',');
+    }
     PDL_PUT(b, "\"name\":");
     pdl_json_quote(pdl_buf_str(&s->name), 0, b);
     pdl_buf_putf(b,
@@ -304,6 +309,8 @@ bool pdl_otlp_traceparent(const pdl_otlp *o, uint32_t effect, char out[PDL_TRACE
     snprintf(out, PDL_TRACEPARENT_SIZE, "00-%s-%s-0%d", s->run->trace, s->id, o->config.sampled);
     return true;
 }
+
+const char *pdl_otlp_tracestate(const pdl_otlp *o) { return o->config.state; }
 
 pdl_otlp_run *pdl_otlp_run_new(pdl_otlp *o, pdl_str file, pdl_str id) {
     pdl_otlp_run *r = PDL_NEW(pdl_otlp_run);

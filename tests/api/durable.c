@@ -17,6 +17,11 @@ static const char *const PROGRAM = "text:\n"
 static const char *const ASKS = "text: [{read: null, message: 'For whom? ', def: who}, ' and ', "
                                 "\"${ who }\"]\n";
 
+#define GUARD "policy: {policy: 1, rules: [{sink: tool, deny: [file]}], otherwise: allow}\n"
+
+/* Of the next engine; NULL: none. */
+static const char *policy, *sandbox;
+
 /* What the program asked and printed. */
 typedef struct seen {
     int asked;
@@ -49,7 +54,9 @@ static void on_text(void *user, const char *text, size_t n) {
 }
 
 static pdl_engine *new_engine(seen *s) {
-    pdl_engine *e = pdl_engine_new(NULL, NULL);
+    pdl_engine_options o = {
+        .size = sizeof o, .policies = &policy, .n_policies = policy ? 1 : 0, .sandbox = sandbox};
+    pdl_engine *e = pdl_engine_new(&o, NULL);
     CHECK(pdl_engine_handle(e, "model", "mine/", on_model, s, NULL));
     return e;
 }
@@ -147,6 +154,66 @@ static void freed(void) {
     pdl_engine_free(e);
 }
 
+/* The process of a run ends in the middle, at the second call. */
+static bool dies(const char *program, const pdl_task_durable *d) {
+    int status = 0;
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        seen s = {.dies_at = 2};
+        run(program, d, &s, NULL);
+        _exit(0);
+    }
+    return waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 9;
+}
+
+static void write_policy(const char *sink) {
+    FILE *f = fopen("p.yaml", "w");
+    if (f) fprintf(f, "policy: 1\nrules:\n- {sink: %s, deny: [file]}\notherwise: allow\n", sink);
+    if (f) fclose(f);
+}
+
+/* What confined a run confines its resumes: policies of the engine and of the program. */
+static void guarded(void) {
+    seen s = {0};
+    char text[400];
+    pdl_task_durable d = {.size = sizeof d, .run = "./guarded.journal"};
+    snprintf(text, sizeof text, "%s%s", GUARD, PROGRAM);
+    policy = "./p.yaml";
+    write_policy("tool");
+    CHECK(dies(text, &d));
+    d.resume = true;
+    CHECK(strcmp(run(PROGRAM, &d, &s, NULL), "usage") == 0);
+    policy = NULL;
+    CHECK(strcmp(run(text, &d, &s, NULL), "usage") == 0);
+    policy = "./p.yaml";
+    write_policy("model");
+    CHECK(strcmp(run(text, &d, &s, NULL), "usage") == 0 && s.asked == 0);
+    write_policy("tool");
+    CHECK(strcmp(run(text, &d, &s, NULL), "") == 0 && s.asked == 1);
+    policy = NULL;
+    CHECK(unlink("guarded.journal") == 0 && unlink("p.yaml") == 0);
+}
+
+/* And the sandbox, where there is one here. */
+static void confined(void) {
+    seen s = {0};
+    pdl_task_durable d = {.size = sizeof d, .run = "./confined.journal"};
+    sandbox = "code";
+    if (!dies(PROGRAM, &d)) {
+        sandbox = NULL;
+        printf("skipped: no sandbox here\n");
+        return;
+    }
+    d.resume = true;
+    sandbox = NULL;
+    CHECK(strcmp(run(PROGRAM, &d, &s, NULL), "usage") == 0 && s.asked == 0);
+    sandbox = "code";
+    CHECK(strcmp(run(PROGRAM, &d, &s, NULL), "") == 0 && s.asked == 1);
+    sandbox = NULL;
+    CHECK(unlink("confined.journal") == 0);
+}
+
 static void asked(void) {
     seen s = {0};
     char result[100] = "";
@@ -200,6 +267,8 @@ int main(void) {
     whole();
     killed();
     freed();
+    guarded();
+    confined();
     asked();
     wrong();
     CHECK(unlink("freed.journal") == 0);

@@ -81,6 +81,39 @@ class Test:
         self.check("and is left as it is", (f.path / "out.txt").read_text() == "somebody else's\n")
         f.remove()
 
+    def writes(self):
+        """A write that began and has no end: the file is cut to what was acknowledged, and the write is done again, without asking."""
+        for title, mode, first in (("the first write to a file that was there", "a", True), ("a later one", "a", False), ("to a new file", "w", True),
+                                   ("a later one to a new file", "w", False)):
+            lines = ["one"] if first else ["one", "two"]
+            f = self.folder("defs: {o: {aggregator: {file: out.txt, mode: %s}}}\ntext:\n%s- %s\n- {text: end, contribute: [o]}\n" %
+                            (mode, "".join("- {text: \"%s\", contribute: [o]}\n" % x for x in lines), STOP))
+            old = "old\n" if mode == "a" else ""
+            if mode == "a":
+                (f.path / "out.txt").write_text(old)
+            self.kill_at_stop(f)
+            kept = old + "".join(x + "\n" for x in lines)
+            self.check(title + ": what is there when the run is killed", (f.path / "out.txt").read_text() == kept, (f.path / "out.txt").read_text())
+            db = sqlite3.connect(f.journal)  # as if it had been killed between the write and its row
+            db.execute("update effects set state = 0, reply = null, end = null where id = (select max(id) from effects where kind = 'write')")
+            db.execute("update files set size = ?", (-1 if first else len(old) + len("one\n"),))
+            db.commit()
+            db.close()
+            code, out, err = f.run("resume", "r")
+            self.check(title + ": it is there once", code == 0 and (f.path / "out.txt").read_text() == kept + "end\n", (code, err, (f.path / "out.txt").read_text()))
+            f.remove()
+        f = self.folder("defs: {o: {aggregator: {file: out.txt, mode: a}}}\ntext:\n- {text: one, contribute: [o]}\n- %s\n" % STOP)
+        (f.path / "out.txt").write_text("old\n")
+        self.kill_at_stop(f)
+        db = sqlite3.connect(f.journal)  # as if the write had failed
+        error = db.execute("select quote(error) from effects").fetchone()
+        db.execute("update files set size = -1")
+        db.commit()
+        db.close()
+        code, out, err = f.run("resume", "r")
+        self.check("a file that was there before is never emptied", (f.path / "out.txt").read_text().startswith("old\n"), (code, err, error))
+        f.remove()
+
     # --- 4: changed programs ---
 
     def changes(self):
@@ -245,6 +278,28 @@ class Test:
             self.check("a command in it that changed nothing is repeated without asking", code == 0, (code, err))
         f.remove()
 
+    def own_policies(self):
+        """The policy that stands in the program itself."""
+        own = "policy: {policy: 1, rules: [{sink: tool, deny: [file]}], otherwise: allow}\n"
+        body = "text: [{read: a.txt}, %s]\n" % STOP
+        for title, now, code_wanted in (("is not removed", body, 2), ("nor loosened", own.replace("deny: [file]", "deny: []") + body, 2),
+                                        ("stays where the rest changes", own + body.replace("text: [", "text: [more, "), 0)):
+            f = self.folder(own + body, a_txt="x")
+            self.kill_at_stop(f)
+            (f.path / "main.pdl").write_text(now)
+            code, _, err = f.run("resume", "r", "--again", "all")
+            self.check("the program's own policy " + title, code == code_wanted and ("policy" in err) == (code == 2), (code, err))
+            (f.path / "main.pdl").write_text(own + body)
+            code, _, err = f.run("resume", "r", "--again", "all")
+            self.check("with it the run continues", code == 0, (code, err))
+            f.remove()
+        f = self.folder(body, a_txt="x")
+        self.kill_at_stop(f)
+        (f.path / "main.pdl").write_text(own + body)
+        code, _, err = f.run("resume", "r", "--again", "all")
+        self.check("one may be added", code == 0, (code, err))
+        f.remove()
+
     # --- pausing ---
 
     def pauses(self):
@@ -277,7 +332,7 @@ class Test:
         f.remove()
 
     def run(self):
-        for part in (self.actions, self.changes, self.time_and_chance, self.output, self.owner, self.keys, self.guards, self.pauses, self.nothing):
+        for part in (self.actions, self.writes, self.changes, self.time_and_chance, self.output, self.owner, self.keys, self.guards, self.own_policies, self.pauses, self.nothing):
             part()
 
 

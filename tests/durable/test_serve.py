@@ -31,6 +31,8 @@ text:
 - {model: openai/m, input: "two ${ question }${ first[:0] }"}
 """
 ACTION = "text: [{lang: command, code: \"sh -c 'echo begun >> acts; sleep 60'\"}]\n"
+WRITER = ("defs: {o: {aggregator: {file: lines.txt, mode: a}}}\ntext:\n- {text: \"${ question }\\n\", contribute: [o]}\n"
+          "- {lang: command, code: \"sh -c 'touch here; while [ ! -e go ]; do sleep 0.02; done; echo went'\", idempotent: true}\n")
 SECONDS = 60
 
 
@@ -40,6 +42,7 @@ class Test:
         self.service = Service(0.2)
         self.folder = Folder(build + "/pdl", self.service, "serve", PROGRAM)
         (self.folder.path / "action.pdl").write_text(ACTION)
+        (self.folder.path / "writer.pdl").write_text(WRITER)
         self.p = self.port = None
 
     def check(self, title, ok, text=""):
@@ -49,7 +52,7 @@ class Test:
 
     def start(self, *args):
         self.p, self.port = serve_of.start(self.folder.pdl, "--durable", "--record", str(self.folder.path / "server.journal"), *args,
-                                           str(self.folder.path / "main.pdl"), str(self.folder.path / "action.pdl"), env=self.folder.env)
+                                           str(self.folder.path / "main.pdl"), str(self.folder.path / "action.pdl"), str(self.folder.path / "writer.pdl"), env=self.folder.env)
 
     def stop(self, sig=signal.SIGTERM):
         self.p.send_signal(sig)
@@ -157,6 +160,35 @@ class Test:
         t.join()
         self.check("with --again it is", self.folder_acts()["begun"] == 2, self.folder_acts())
 
+    def writes(self):
+        """A write that began and has no end is done again, but where somebody else has changed the file."""
+        lines = self.folder.path / "lines.txt"
+        for title, changed, status in (("continues", False, 200), ("of a file that was changed stops the run", True, 409)):
+            (self.folder.path / "here").unlink(missing_ok=True)
+            (self.folder.path / "go").unlink(missing_ok=True)
+            lines.write_text("old\n")
+            t, got = self.behind("w" + title, "x", model="writer")
+            end = time.monotonic() + SECONDS
+            while not (self.folder.path / "here").exists() and time.monotonic() < end:
+                time.sleep(0.01)
+            self.stop(signal.SIGKILL)
+            t.join()
+            db = sqlite3.connect(self.folder.path / "server.journal")  # as if it had been killed between the write and its row
+            db.execute("update effects set state = 0, reply = null, end = null where id = (select max(id) from effects where kind = 'write')")
+            db.execute("update files set size = %d where path like '%%lines.txt'" % (100 if changed else 4))
+            db.commit()
+            db.close()
+            (self.folder.path / "go").touch()
+            written = lines.read_text()
+            self.start()
+            again = self.ask("w" + title, "x", model="writer")
+            self.check("a write without an end " + title, again[0] == status, again)
+            self.check("a write without an end %s: the file" % title, lines.read_text() == written and written.count("x") == 1, (written, lines.read_text()))
+        self.stop()
+        self.start("--again", "all")
+        again = self.ask("w" + title, "x", model="writer")
+        self.check("with --again it is written once more", again[0] == 200 and lines.read_text().count("x") == 2, (again, lines.read_text()))
+
     def file(self):
         self.stop()
         journal = self.folder.path / "server.journal"
@@ -183,7 +215,7 @@ class Test:
     def run(self):
         os.chdir(self.folder.path)
         self.start()
-        for part in (self.answers, self.streams, self.disconnects, self.kills, self.actions, self.file):
+        for part in (self.answers, self.streams, self.disconnects, self.kills, self.actions, self.writes, self.file):
             part()
         self.folder.remove()
 

@@ -36,11 +36,29 @@ text:
 FAILING = "text: [{model: openai/broken, input: hi, parameters: {max_retries: 0}}]\n"
 
 
+# A tool server that writes down the _meta of each call.
+TOOL_SERVER = """
+import json, sys
+for line in sys.stdin:
+    m = json.loads(line)
+    if "id" not in m:
+        continue
+    if m["method"] == "initialize":
+        r = {"protocolVersion": m["params"]["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": {"name": "t", "version": "1"}}
+    elif m["method"] == "tools/list":
+        r = {"tools": [{"name": "echo", "inputSchema": {"type": "object", "properties": {"x": {"type": "string"}}}}]}
+    else:
+        open("meta", "a").write(json.dumps(m["params"].get("_meta")) + "\\n")
+        r = {"content": [{"type": "text", "text": "said"}]}
+    print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": r}), flush=True)
+"""
+
+
 class Collector:
     """Keeps what it is sent, and answers prompts. status: of its answers to traces; silent: it does not answer them."""
 
     def __init__(self):
-        self.lock, self.bodies, self.headers, self.paths, self.parents = threading.Lock(), [], [], [], []
+        self.lock, self.bodies, self.headers, self.paths, self.parents, self.states = threading.Lock(), [], [], [], [], []
         self.status, self.silent = 200, False
         outer = self
 
@@ -65,13 +83,14 @@ class Collector:
 
     def clear(self):
         with self.lock:
-            self.bodies, self.headers, self.paths, self.parents = [], [], [], []
+            self.bodies, self.headers, self.paths, self.parents, self.states = [], [], [], [], []
 
     def handle(self, h):
         body = h.rfile.read(int(h.headers["content-length"]))
         if "chat/completions" in h.path:
             with self.lock:
                 self.parents.append(h.headers.get("traceparent"))
+                self.states.append(h.headers.get("tracestate"))
             broken = b"broken" in body
             data = json.dumps({"error": {"message": "no"}} if broken else {
                 "id": "answer-1", "model": "some-model-2026", "choices": [{"index": 0, "finish_reason": "stop",
@@ -202,6 +221,31 @@ class Test:
         self.run("--otlp", self.url, "p.pdl", TRACEPARENT="00-junk")
         self.check("a bad one is ignored", len({s["traceId"] for s in self.c.spans()}) == 1 and self.c.spans()[0]["traceId"] != trace)
 
+    def handed_on(self):
+        """The trace context: traceparent and tracestate, to services of models and to tool servers."""
+        trace, parent = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
+        (self.work / "server.py").write_text(TOOL_SERVER)
+        (self.work / "servers.json").write_text(json.dumps({"mcpServers": {"s": {"command": sys.executable, "args": [str(self.work / "server.py")],
+                                                                                "cwd": str(self.work)}}}))
+        (self.work / "tool.pdl").write_text("defs: {s: {import: 'mcp:s'}}\ntext: [\"${ s.echo('hi') }\", {model: openai/some-model, input: hi}]\n")
+        given = {"PDL_MCP_CONFIG": str(self.work / "servers.json"), "TRACEPARENT": "00-%s-%s-01" % (trace, parent)}
+        meta = self.work / "meta"
+        code, out, err = self.run("tool.pdl", **given)
+        self.check("without telemetry nothing is handed on", code == 0 and meta.read_text() == "null\n" and self.c.parents == [None], (err, meta.read_text()))
+        meta.unlink()
+        code, out, err = self.run("--otlp", self.url, "tool.pdl", TRACESTATE="one=1,two=2", **given)
+        spans = {s["name"]: s for s in self.c.spans()}
+        tool = [s for n, s in spans.items() if n == "execute_tool echo"]
+        got = json.loads(meta.read_text())
+        self.check("a tool server gets the trace", code == 0 and len(tool) == 1 and
+                   got == {"traceparent": "00-%s-%s-01" % (trace, tool[0]["spanId"]), "tracestate": "one=1,two=2"}, (code, err, got, list(spans)))
+        self.check("a model gets what others keep in it", self.c.states == ["one=1,two=2"] and self.c.parents[0].startswith("00-" + trace), self.c.states)
+        self.check("so do the spans", {s.get("traceState") for s in spans.values()} == {"one=1,two=2"}, spans)
+        meta.unlink()
+        self.run("--otlp", self.url, "tool.pdl", PDL_MCP_CONFIG=given["PDL_MCP_CONFIG"], TRACESTATE="one=1")
+        got = json.loads(meta.read_text())
+        self.check("without a parent there is no state", list(got) == ["traceparent"] and self.c.states == [None], (got, self.c.states))
+
     def trouble(self):
         self.run("--otlp", self.url, "bad.pdl")
         by = {s["name"]: s for s in self.c.spans()}
@@ -278,7 +322,7 @@ class Test:
 
 def main():
     t = Test(sys.argv[1])
-    for part in (t.tree, t.content, t.environment, t.trouble, t.many, t.others, t.classes):
+    for part in (t.tree, t.content, t.environment, t.handed_on, t.trouble, t.many, t.others, t.classes):
         part()
     print("%d passed, %d failed%s" % (t.passed, t.failed, ", %d skipped" % t.skipped if t.skipped else ""))
     return t.failed > 0

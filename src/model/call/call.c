@@ -176,7 +176,9 @@ static void put_traceparent(pdl_call *c) {
     const pdl_model_options *o = &c->calls->opt;
     if (!o->traceparent || (!c->is_traced && pdl_headers_has(&c->headers, "traceparent"))) return;
     c->is_traced = o->traceparent(o->user, c->e->id, text);
-    if (c->is_traced) pdl_headers_put(&c->headers, "traceparent", text);
+    if (!c->is_traced) return;
+    pdl_headers_put(&c->headers, "traceparent", text);
+    if (o->tracestate) pdl_headers_put(&c->headers, "tracestate", o->tracestate);
 }
 
 /* The request, or the poll for the job that it began. */
