@@ -536,7 +536,8 @@ void pdl_session_start(pdl_session *s) {
     add_sinks(s, &o.sinks);
     s->run = pdl_run_new(&o);
     if (!s->code)
-        s->code = pdl_compile_program(s->program, s->names, s->opt.trace || s->opt.explain);
+        s->code = pdl_compile_program(s->program, s->names,
+                                      s->opt.trace || s->opt.explain || s->opt.all_blocks);
     pdl_api_debug_code(s->opt.debug, s->code);
     pdl_val vars = with_defaults(s->opt.variables, PDL_LABEL_data | PDL_LABEL_FREE);
     pdl_drop(s->inputs);

@@ -1,9 +1,6 @@
 /* breakpoints.c -- see debugger.h: lines at which blocks begin.
  *
- * Plain values in the position of a block are not among them: the machine computes them as a part
- * of the block around them and reports nothing.
- *
- * A breakpoint belongs to the first block that begins at its line or below: the file is loaded to
+ * A plain value in the position of a block is one. A breakpoint belongs to the first block that begins at its line or below: the file is loaded to
  * find it, so that the client shows at once where the program will stop.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -29,7 +26,7 @@ typedef struct line_list {
 
 static void add_line(void *user, const pdl_block *b) {
     line_list *l = user;
-    if (b->loc.src && b->kind != PDL_BLOCK_scalar) *pdl_vec_push(&l->lines) = pdl_dap_line_of(b);
+    if (b->loc.src) *pdl_vec_push(&l->lines) = pdl_dap_line_of(b);
     pdl_block_each_child(b, add_line, l);
 }
 

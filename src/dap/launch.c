@@ -83,6 +83,7 @@ static int run_program(debugger *g, pdl_err *err) {
         .stream = PDL_STREAM_RESULT,
         .variables = g->data,
         .sink = {g, pdl_dap_on_event, true},
+        .all_blocks = !g->no_debug,
         .names = g->names,
         .cancel = &g->cancel,
     };

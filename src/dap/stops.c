@@ -93,6 +93,15 @@ static bool step_arrives(const debugger *g, uint32_t fiber, size_t depth) {
 
 /* --- events ----------------------------------------------------------------------------------- */
 
+/* A part of the block around it, in the same line: people think of both as one. */
+static bool continues_line(const dap_thread *t, const pdl_block *b) {
+    const pdl_block *up = t->frames.n > 1 ? t->frames.p[t->frames.n - 2].block : NULL;
+    if (!up || up->loc.src != b->loc.src || !up->node || !b->node) return false;
+    pdl_loc around = pdl_node_loc(up->node), inner = pdl_node_loc(b->node);
+    return around.start <= inner.start && inner.end <= around.end &&
+           pdl_dap_line_of(up) == pdl_dap_line_of(b);
+}
+
 static void on_begin(debugger *g, const pdl_event *e) {
     dap_thread *t = pdl_dap_thread(g, e->fiber);
     *pdl_vec_push(&t->frames) = (dap_frame){
@@ -103,7 +112,7 @@ static void on_begin(debugger *g, const pdl_event *e) {
     };
     bool arrives = step_arrives(g, e->fiber, t->frames.n);
     const char *reason = g->mode == DAP_PAUSE ? "pause" : "step";
-    if (!e->block || !e->block->loc.src) return;
+    if (!e->block || !e->block->loc.src || continues_line(t, e->block)) return;
     if (pdl_dap_hits(g, e->block, e->fiber))
         stop(g, e->fiber, "breakpoint", (pdl_str){0});
     else if (arrives)

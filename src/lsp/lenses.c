@@ -6,6 +6,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "io/file.h"
 #include "lsp/features.h"
 
 #include "base/banned.h"
@@ -28,7 +29,18 @@ static void add(lenses *l, lsp_range at, pdl_val title, const char *command, pdl
     l->list = pdl_list_push(l->list, pdl_dict_putz(v, "command", c));
 }
 
-/* Tests of a program: a program beside it called NAME.test.pdl, and programs of that name. */
+/* NAME.test.yaml beside NAME.pdl: what `pdl test` runs. */
+static bool has_tests(const lsp_doc *d) {
+    pdl_str key = pdl_str_of(d->key);
+    pdl_buf path = PDL_BUF;
+    if (!d->is_file || !pdl_str_ends(key, PDL_STR(".pdl"))) return false;
+    pdl_buf_putf(&path, "%.*s.test.yaml", (int)(key.n - 4), key.p);
+    bool found = pdl_file_kind_of(pdl_buf_z(&path)) == PDL_FILE_REGULAR;
+    pdl_buf_fini(&path);
+    return found;
+}
+
+/* Programs that are tests: they pass when they end well. */
 static bool is_test(const lsp_doc *d) {
     pdl_str name = pdl_file_name(pdl_str_of(d->key));
     return pdl_str_ends(name, PDL_STR(".test.pdl")) || pdl_str_starts(name, PDL_STR("test_"));
@@ -39,7 +51,10 @@ static void add_file(lenses *l) {
     add(l, top, pdl_textz("Run"), "pdl.run", pdl_dict_new(0));
     add(l, top, pdl_textz("Run with view"), "pdl.view", pdl_dict_new(0));
     add(l, top, pdl_textz("Explain"), "pdl.explain", pdl_dict_new(0));
-    if (is_test(l->d)) add(l, top, pdl_textz("Run test"), "pdl.test", pdl_dict_new(0));
+    if (has_tests(l->d))
+        add(l, top, pdl_textz("Run tests"), "pdl.test", pdl_dict_new(0));
+    else if (is_test(l->d))
+        add(l, top, pdl_textz("Run test"), "pdl.test", pdl_dict_new(0));
 }
 
 static pdl_val put_line(lsp_range at) {
@@ -58,6 +73,8 @@ static void add_functions(lenses *l) {
         pdl_val more = pdl_dict_putz(put_line(sym->range), "function", pdl_text(sym->name));
         more = pdl_dict_putz(more, "parameters", params);
         add(l, sym->range, pdl_textf("Run %.*s", PDL_FMT(sym->name)), "pdl.run", pdl_keep(more));
+        add(l, sym->range, pdl_textf("Run %.*s with view", PDL_FMT(sym->name)), "pdl.view",
+            pdl_keep(more));
         add(l, sym->range, pdl_textf("Explain %.*s", PDL_FMT(sym->name)), "pdl.explain", more);
     }
 }
@@ -106,6 +123,8 @@ static pdl_val command_line(const lsp_doc *d, pdl_str command, pdl_vref args) {
     bool function = pdl_lsp_get_str(args, "function").n > 0;
     bool explain = pdl_str_is(command, "pdl.explain");
     if (explain) argv = pdl_list_push(argv, pdl_textz("explain"));
+    if (pdl_str_is(command, "pdl.test") && has_tests(d))
+        argv = pdl_list_push(argv, pdl_textz("test"));
     if (pdl_str_is(command, "pdl.view")) argv = pdl_list_push(argv, pdl_textz("--view"));
     argv = pdl_list_push(argv, function ? pdl_textz("-") : pdl_textz(d->key));
     pdl_val v = pdl_dict_putz(pdl_dict_new(3), "argv", argv);

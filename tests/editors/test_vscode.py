@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_vscode.py BUILD_DIR -- the packaged extension in a real VS Code (code-server), driven by Chromium: vscode.mjs. Skipped where its parts are
+"""test_vscode.py BUILD_DIR [SCENARIO...] -- the packaged extension in a real VS Code (code-server), driven by Chromium: vscode.mjs. Skipped where its parts are
 absent. Pictures are left in BUILD_DIR/pictures."""
 import json
 import pathlib
@@ -35,12 +35,25 @@ repeat:
 join:
   with: "\\n"
 """
+TESTS = """\
+tests:
+- name: greets
+  expect: {contains: "Hello, Ada!"}
+- name: insults
+  expect: {contains: "Go away"}
+"""
+FILES = {"greet.pdl": PROGRAM, "greet.test.yaml": TESTS, "messy.pdl": "defs: {b: 1}\ntext:\n   -   a${b}\n"}
 WANT = {
     "highlighting": lambda x: len({x["keyword"], x["variable"], x["comment"]}) == 3,
     "lens": lambda x: x[:3] == ["Run", "Run with view", "Explain"] and "Run greet" in x,
-    "underline": lambda x: "'whom' is undefined (did you mean 'who'?)" in x,
+    "underline": lambda x: x.count("'whom' is undefined (did you mean 'who'?)") == 1,
     "completion": lambda x: "contribute" in x,
     "hover": lambda x: "Of call blocks." in x,
+    "live": lambda x: x["before"] == 1 and "function" in x["text"],
+    "rename": lambda x: "    name: ${ person }" in x,
+    "format": lambda x: "- a${ b }" in x,
+    "task": lambda x: "Hello, Ada!" in x,
+    "tests": lambda x: len(x) >= 3,
     "run": lambda x: "Hello, Ada!" in x and "Hello, Grace!" in x,
     "debugger": lambda x: any("who" in row and "'Ada'" in row for row in x),
 }
@@ -65,11 +78,12 @@ def drive(build, task, package):
     with tempfile.TemporaryDirectory(prefix="pdl_vscode_") as work:
         server = code_server.Server(build, pathlib.Path(work), package)
         try:
-            (server.programs / "greet.pdl").write_text(PROGRAM)
+            for name, text in FILES.items():
+                (server.programs / name).write_text(text)
             pictures = build / "pictures"
             pictures.mkdir(exist_ok=True)
             file = pathlib.Path(work, "task.json")
-            file.write_text(json.dumps({**task, "address": server.wait(), "pictures": str(pictures)}))
+            file.write_text(json.dumps({**task, "address": server.wait(), "programs": str(server.programs), "pictures": str(pictures)}))
             p = subprocess.run(["node", str(HERE / "vscode.mjs"), str(file)], capture_output=True, text=True, timeout=1200)
             return json.loads(p.stdout) if p.returncode == 0 else {"error": p.stderr[-2000:]}
         finally:
@@ -82,9 +96,12 @@ def main():
     if not task:
         print("0 passed, 0 failed, %d skipped (%s)" % (len(WANT), package))
         return 0
-    result = drive(build, task, package)
+    only = sys.argv[2:]
+    result = drive(build, {**task, **({"only": only, "patience": 25000} if only else {})}, package)
     passed = failed = 0
     for name, holds in WANT.items():
+        if only and name not in only:
+            continue
         said = result.get(name, result.get("error"))
         try:
             ok = holds(said)

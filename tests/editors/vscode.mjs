@@ -1,7 +1,7 @@
 // vscode.mjs -- drives the extension in a VS Code that a browser shows: node vscode.mjs TASK.json. Each scenario reads
 // what the person at the screen would read; what it gave is printed as one JSON object, NAME: text or {failed}.
 // SPDX-License-Identifier: Apache-2.0
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 
 const task = JSON.parse(readFileSync(process.argv[2], "utf8"));
@@ -50,6 +50,18 @@ async function goto(row, column) {
   await page.keyboard.press("Enter");
 }
 
+// Processes of this machine that show a run of a program of the task.
+function viewers() {
+  return readdirSync("/proc").filter((pid) => /^\d+$/.test(pid)).filter((pid) => {
+    try {
+      const words = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");
+      return words.includes("--view") && words.some((w) => w.startsWith(task.programs));
+    } catch {
+      return false;
+    }
+  }).length;
+}
+
 const scenarios = {
   // Colours of the grammar: words of one line and the style that each has.
   async highlighting() {
@@ -73,6 +85,8 @@ const scenarios = {
     await until(() => marks.count());
     await command("Problems: Focus on Problems View");
     const told = await until(() => page.locator(".markers-panel .monaco-list-row").allTextContents(), (rows) => rows && rows.some((r) => r.includes("whom")));
+    await page.waitForTimeout(1000);
+    told.splice(0, told.length, ...(await page.locator(".markers-panel .monaco-list-row").allTextContents()));
     await shot("diagnostics");
     await command("View: Hide Panel");
     await open("greet.pdl");
@@ -107,6 +121,68 @@ const scenarios = {
     await command("Terminal: Kill All Terminals");
     return text;
   },
+  // The panel shows the page of the run; the process ends with the extension.
+  async live() {
+    await page.locator(".codelens-decoration a").filter({ hasText: /^Run with view$/ }).first().click();
+    let seen = [];
+    const text = await until(async () => {
+      const frames = page.frames().filter((f) => /^http:\/\/127\.0\.0\.1/.test(f.url()) && new URL(f.url()).origin !== new URL(task.address).origin);
+      seen = await Promise.all(frames.map((f) => f.locator("body").innerText({ timeout: 2000 }).catch(String)));
+      return seen.find((t) => t.includes("repeat") && t.includes("Hello, Ada!"));
+    }).catch((e) => { throw new Error(`${e} ${JSON.stringify(seen)}`); });
+    await shot("live-document");
+    const before = viewers();
+    await command("Developer: Reload Window");
+    await until(async () => viewers(), (n) => n === 0);
+    await page.locator(".monaco-workbench").waitFor();
+    await command("View: Close All Editors");
+    await open("greet.pdl");
+    await until(async () => (await page.locator(".codelens-decoration a").allTextContents()).includes("Run"));
+    return { text, before };
+  },
+  async rename() {
+    await goto(11, 4);
+    await page.keyboard.press("F2");
+    const box = page.locator(".rename-box input");
+    await box.fill("person");
+    await page.keyboard.press("Enter");
+    await line("name: ${ person }").waitFor(); // a hint stands in the line of the definition
+    const text = await editor().locator(".view-line").allTextContents();
+    await command("File: Revert File");
+    await line("name: ${ who }").waitFor();
+    return text.map((t) => t.replaceAll("\u00a0", " "));
+  },
+  async format() {
+    await open("messy.pdl");
+    await command("Format Document");
+    await line("- a${ b }").waitFor().catch(() => {});
+    const text = (await editor().locator(".view-line").allTextContents()).map((t) => t.replaceAll("\u00a0", " "));
+    await command("File: Revert File");
+    await open("greet.pdl");
+    return text;
+  },
+  async task() {
+    await command("Tasks: Run Task");
+    const row = (text) => page.locator(".quick-input-list .monaco-list-row").filter({ hasText: text }).first();
+    await row("pdl").click();
+    await row("greet.pdl").click();
+    const scan = row("Continue without scanning");
+    await scan.click({ timeout: 5000 }).catch(() => {});
+    const text = await until(() => page.locator(".xterm-rows").first().innerText(), (t) => t && t.includes("Grace!"));
+    await command("Terminal: Kill All Terminals");
+    return text;
+  },
+  async tests() {
+    await command("Test: Run All Tests");
+    await command("Testing: Focus on Test Explorer View");
+    const labels = () => page.locator(".test-explorer .monaco-list-row").evaluateAll((rows) => rows.map((r) => r.getAttribute("aria-label")));
+    const rows = await until(async () => {
+      for (const e of await page.locator(".test-explorer .monaco-list-row[aria-expanded=false] .monaco-tl-twistie").all()) await e.click();
+      return labels();
+    }, (x) => x && x.some((l) => l.includes("greets") && l.includes("Passed")) && x.some((l) => l.includes("insults") && l.includes("Failed")));
+    await shot("tests");
+    return rows;
+  },
   async debugger() {
     await open("greet.pdl");
     await goto(13, 3);
@@ -115,7 +191,8 @@ const scenarios = {
     await page.keyboard.press("F5");
     await page.locator(".debug-top-stack-frame-line").first().waitFor();
     const scope = page.locator(".debug-viewlet .monaco-list-row[aria-expanded=false]").filter({ hasText: /^Variables$/ });
-    if (await scope.count()) await scope.click();
+    await page.locator(".debug-viewlet .monaco-list-row").filter({ hasText: /^Variables$/ }).first().waitFor();
+    if (await scope.count()) await scope.first().click();
     const row = await until(() => page.locator(".debug-viewlet .monaco-list-row").allTextContents(), (rows) => rows && rows.some((r) => r.includes("who")));
     await shot("debugger");
     return row;

@@ -116,15 +116,32 @@ def breakpoints_and_steps(new, root):
 
 
 @test
+def plain_values(new, root):
+    d, p = new(PROGRAM)
+    marks = d.launch(p, [{"line": 9, "condition": "x == 20"}, 14, {"line": 18, "logMessage": "n is {n}"}])
+    eq([m["line"] for m in marks], [9, 14, 18])
+    reason, line, frames = d.stopped()
+    eq((reason, line, frames[0]["name"]), ("breakpoint", 14, "data"))
+    d.request("continue", threadId=1)
+    reason, line, frames = d.stopped()
+    eq((line, d.scope(frames[0]["id"], "Variables")["y"], [f["name"] for f in frames][1:]), (9, "40", ["lastOf", "call", "text"]))
+    d.request("continue", threadId=1)
+    eq(finish(d)[0], 0)
+    console = [m["body"]["output"] for m in d.events if m.get("event") == "output" and m["body"]["category"] == "console"]
+    eq(console, ["n is 20\n"])
+
+
+
+@test
 def entry_step_in_and_over(new, root):
     d, p = new(PROGRAM)
     d.launch(p, stopOnEntry=True)
     eq(d.stopped()[:2], ("pause", 1))
     seen = []
-    for command in ("stepIn", "next", "next", "stepIn", "stepIn", "stepOut"):
+    for command in ("stepIn", "next", "next", "next", "stepIn", "stepIn", "stepOut"):
         d.request(command, threadId=1)
         seen.append(d.stopped()[1])
-    eq(seen, [3, 11, 15, 6, 7, 18])
+    eq(seen, [3, 11, 14, 15, 6, 7, 18])
     d.request("stepIn", threadId=1)
     eq(finish(d)[0], 0)
 

@@ -1,0 +1,40 @@
+// command.js -- the command pdl: where it is, and the processes that were started, which end with the extension.
+// SPDX-License-Identifier: Apache-2.0
+"use strict";
+const vscode = require("vscode");
+const fs = require("fs");
+const path = require("path");
+const childProcess = require("child_process");
+
+const running = new Set();
+
+// The setting, the command that came with the extension, or that of the path.
+function command(context) {
+  const set = vscode.workspace.getConfiguration("pdl").get("path");
+  if (set) return set;
+  const own = path.join(context.extensionPath, "bin", "pdl");
+  return fs.existsSync(own) ? own : "pdl";
+}
+
+// Starts pdl in the folder of a file. `stop` interrupts it, and kills it when it does not end.
+function start(context, words, file) {
+  const child = childProcess.spawn(command(context), words, { cwd: path.dirname(file), stdio: ["ignore", "pipe", "pipe"] });
+  running.add(child);
+  child.on("exit", () => running.delete(child));
+  child.on("error", () => running.delete(child));
+  return child;
+}
+
+function stop(child) {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  child.kill("SIGINT");
+  setTimeout(() => child.exitCode === null && child.signalCode === null && child.kill("SIGKILL"), 3000).unref();
+}
+
+// The editor closes: it does not wait for timers.
+function stopAll() {
+  for (const child of running) child.kill("SIGTERM");
+  running.clear();
+}
+
+module.exports = { command, start, stop, stopAll };
