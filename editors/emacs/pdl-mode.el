@@ -1,7 +1,7 @@
 ;;; pdl-mode.el --- programs in PDL, with the language server -*- lexical-binding: t -*-
 ;; SPDX-License-Identifier: Apache-2.0
 ;;; Commentary:
-;; Emacs 29 or newer.  (load "/path/to/pdl-mode.el") in init.el; `pdl' has to be on the path.
+;; Emacs 29 or newer, or 28 with the package eglot.  (load "/path/to/pdl-mode.el") in init.el; `pdl' has to be on the path.
 ;; With dape installed, `M-x dape' knows the configuration `pdl'.
 ;;; Code:
 (require 'eglot)

@@ -55,7 +55,8 @@ static void hint_block(hints *h, const lsp_spot *p) {
     if (to && to->kind == PDL_NODE_SEQ && !to->n)
         add(h, line_end(h->d, to->start), PDL_STR("nothing is contributed"), 0,
             "The result goes to its variable alone.");
-    if (!to && p->kind == PDL_BLOCK_function)
+    bool in_defs = p->up && p->up->field && strcmp(p->up->field->key, "defs") == 0;
+    if (!to && !in_defs && p->kind == PDL_BLOCK_function)
         add(h, line_end(h->d, first->key->start), PDL_STR("contributes nothing"), 0,
             "A function contributes where it is called.");
     pdl_buf_fini(&b);
