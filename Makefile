@@ -45,8 +45,8 @@ test-cluster: all ## libpdl.ray and libpdl.spark on a local Ray and PySpark (fet
 test-view: all ## the Live Document in a real browser (chromium, with playwright-core from the registry)
 	@$(PY) tools/run-tests -j$(J) --build $(BUILD) page
 
-test-editors: all ## the language server and the debugger in real editors: Neovim (Debian neovim)
-	@$(PY) tools/run-tests -j$(J) --build $(BUILD) editors
+test-editors: all ## the language server and the debugger in real editors: Neovim, Emacs (Debian neovim, emacs-nox, elpa-eglot)
+	@$(PY) tools/run-tests -j$(J) --build $(BUILD) editors emacs
 
 test-vscode: all ## the extension in a real VS Code, code-server (fetches it; Debian chromium, libkrb5-dev)
 	@$(PY) tools/run-tests -j$(J) --build $(BUILD) vscode
