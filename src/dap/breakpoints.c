@@ -1,8 +1,8 @@
 /* breakpoints.c -- see debugger.h: lines at which blocks begin.
  *
  * A plain value in the position of a block is one. A breakpoint belongs to the first block that
- * begins at its line or below: the file is loaded to find it, so that the client shows at once where
- * the program will stop.
+ * begins at its line or below: the file is loaded to find it, so that the client shows at once
+ * where the program will stop.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
