@@ -10,6 +10,7 @@
 #include "io/http.h"
 #include "value/json_read.h"
 #include "value/json_write.h"
+#include "value/member.h"
 
 #include "base/banned.h"
 
@@ -123,11 +124,6 @@ static bool ask_json(pdl_batch_provider *p, const char *method, const char *url,
     return ok;
 }
 
-static pdl_str text_at(pdl_vref d, const char *key) {
-    pdl_vref v = pdl_is_dict(d) ? pdl_dict_getz(d, key) : pdl_absent();
-    return pdl_is_str(v) ? pdl_str_get(v) : (pdl_str){0};
-}
-
 static pdl_val upload_of(pdl_str id, const char *form, pdl_str url, const item *const *items,
                          size_t n) {
     pdl_val names = pdl_dict_new(n), d = pdl_dict_new(5);
@@ -205,11 +201,11 @@ static bool upload_openai(pdl_batch_provider *p, pdl_str base, const item *const
     pdl_buf_fini(&url);
     pdl_buf_fini(&body);
     if (!ok) return false;
-    ok = create_openai(p, base, endpoint, text_at(file, "id"), &batch, err);
+    ok = create_openai(p, base, endpoint, pdl_member_str(file, "id"), &batch, err);
     pdl_drop(file);
     if (!ok) return false;
-    *made = upload_of(text_at(batch, "id"), "openai", base, items, n);
-    note_upload(p, n, text_at(batch, "id"));
+    *made = upload_of(pdl_member_str(batch, "id"), "openai", base, items, n);
+    note_upload(p, n, pdl_member_str(batch, "id"));
     pdl_drop(batch);
     return true;
 }
@@ -225,7 +221,8 @@ static void read_openai(pdl_batch_provider *p, pdl_vref line) {
                            : pdl_dict_putz(pdl_dict_new(1), "error", pdl_keep(error));
     if (!pdl_json_write(all, PDL_JSON_NAN | PDL_JSON_LOOSE, 0, &body, &ignored))
         pdl_err_fini(&ignored);
-    pdl_batch_provider_answer(p, text_at(line, "custom_id"), answered ? (int)pdl_int_of(code) : 400,
+    int status = answered ? (int)pdl_int_of(code) : 400;
+    pdl_batch_provider_answer(p, pdl_member_str(line, "custom_id"), status,
                               pdl_buf_str(&body));
     pdl_drop(all);
     pdl_buf_fini(&body);
@@ -246,8 +243,8 @@ static bool upload_anthropic(pdl_batch_provider *p, const item *const *items, si
     bool ok =
         ask_json(p, "POST", pdl_buf_z(&url), "application/json", pdl_buf_str(&body), &batch, err);
     if (ok) {
-        *made = upload_of(text_at(batch, "id"), "anthropic", pdl_buf_str(&url), items, n);
-        note_upload(p, n, text_at(batch, "id"));
+        *made = upload_of(pdl_member_str(batch, "id"), "anthropic", pdl_buf_str(&url), items, n);
+        note_upload(p, n, pdl_member_str(batch, "id"));
         pdl_drop(batch);
     }
     pdl_buf_fini(&url);
@@ -270,7 +267,7 @@ static int status_of(pdl_str type) {
 /* {custom_id, result: {type: succeeded, message} | {type: errored, error} | {type: expired}} */
 static void read_anthropic(pdl_batch_provider *p, pdl_vref line) {
     pdl_vref result = pdl_dict_getz(line, "result");
-    bool ok = pdl_str_is(text_at(result, "type"), "succeeded");
+    bool ok = pdl_str_is(pdl_member_str(result, "type"), "succeeded");
     pdl_vref inner =
         pdl_is_dict(result) ? pdl_dict_getz(result, ok ? "message" : "error") : pdl_absent();
     pdl_vref error = pdl_is_dict(inner) ? pdl_dict_getz(inner, "error") : pdl_absent();
@@ -283,10 +280,11 @@ static void read_anthropic(pdl_batch_provider *p, pdl_vref line) {
         pdl_buf_putf(&body,
                      "{\"type\": \"error\", \"error\": {\"type\": \"invalid_request_error\", "
                      "\"message\": \"the request is %.*s\"}}",
-                     PDL_FMT(text_at(result, "type")));
+                     PDL_FMT(pdl_member_str(result, "type")));
     }
-    pdl_batch_provider_answer(p, text_at(line, "custom_id"),
-                              ok ? 200 : status_of(text_at(error, "type")), pdl_buf_str(&body));
+    pdl_batch_provider_answer(p, pdl_member_str(line, "custom_id"),
+                              ok ? 200 : status_of(pdl_member_str(error, "type")),
+                              pdl_buf_str(&body));
     pdl_buf_fini(&body);
 }
 
@@ -337,9 +335,9 @@ static bool fetch_openai(pdl_batch_provider *p, pdl_str base, pdl_vref batch, bo
                                                                                 "cancelled"};
     bool ok = true;
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-        *ended = *ended || pdl_str_is(text_at(batch, "status"), ends[i]);
+        *ended = *ended || pdl_str_is(pdl_member_str(batch, "status"), ends[i]);
     for (size_t i = 0; ok && *ended && i < sizeof files / sizeof *files; i++) {
-        pdl_str file = text_at(batch, files[i]);
+        pdl_str file = pdl_member_str(batch, files[i]);
         pdl_buf url = PDL_BUF;
         pdl_buf_putf(&url, "%.*s/files/%.*s/content", PDL_FMT(base), PDL_FMT(file));
         if (file.n) ok = fetch_file(p, pdl_buf_z(&url), true, err);
@@ -351,17 +349,17 @@ static bool fetch_openai(pdl_batch_provider *p, pdl_str base, pdl_vref batch, bo
 static bool fetch_anthropic(pdl_batch_provider *p, pdl_str url, pdl_vref batch, bool *ended,
                             pdl_err *err) {
     pdl_buf results = PDL_BUF;
-    *ended = pdl_str_is(text_at(batch, "processing_status"), "ended");
+    *ended = pdl_str_is(pdl_member_str(batch, "processing_status"), "ended");
     /* The address of the results comes from the service; the key is sent to that of the calls. */
-    pdl_buf_putf(&results, "%.*s/%.*s/results", PDL_FMT(url), PDL_FMT(text_at(batch, "id")));
+    pdl_buf_putf(&results, "%.*s/%.*s/results", PDL_FMT(url), PDL_FMT(pdl_member_str(batch, "id")));
     bool ok = !*ended || fetch_file(p, pdl_buf_z(&results), false, err);
     pdl_buf_fini(&results);
     return ok;
 }
 
 bool pdl_batch_provider_fetch(pdl_batch_provider *p, pdl_vref upload, bool *ended, pdl_err *err) {
-    pdl_str id = text_at(upload, "id"), url = text_at(upload, "url");
-    bool openai = pdl_str_is(text_at(upload, "form"), "openai");
+    pdl_str id = pdl_member_str(upload, "id"), url = pdl_member_str(upload, "url");
+    bool openai = pdl_str_is(pdl_member_str(upload, "form"), "openai");
     pdl_buf at = PDL_BUF;
     pdl_val batch;
     *ended = false;

@@ -8,13 +8,9 @@
 #include "cli/cli.h"
 #include "value/json_write.h"
 #include "value/text.h"
+#include "value/member.h"
 
 #include "base/banned.h"
-
-static pdl_str text_at(pdl_vref d, const char *key) {
-    pdl_vref v = pdl_is_dict(d) ? pdl_dict_getz(d, key) : pdl_absent();
-    return pdl_is_str(v) ? pdl_str_get(v) : (pdl_str){0};
-}
 
 static void put_json(pdl_vref v, pdl_buf *out) {
     pdl_err err = {0};
@@ -27,7 +23,7 @@ static void put_place(pdl_vref d, pdl_buf *out) {
     int64_t line = 0;
     pdl_vref v = pdl_dict_getz(d, "line");
     if (pdl_is(v, PDL_V_INT)) line = pdl_int_of(v);
-    pdl_buf_putf(out, "%.*s:%lld", PDL_FMT(text_at(d, "file")), (long long)line);
+    pdl_buf_putf(out, "%.*s:%lld", PDL_FMT(pdl_member_str(d, "file")), (long long)line);
 }
 
 /* Indents the lines of text after the first as deep as the first. */
@@ -44,7 +40,7 @@ static void put_messages(pdl_vref list, pdl_buf *out) {
     PDL_PUT(out, "  messages:\n");
     for (size_t i = 0; i < pdl_list_len(list); i++) {
         pdl_vref m = pdl_list_at(list, i);
-        pdl_str role = text_at(m, "role"), content = text_at(m, "content");
+        pdl_str role = pdl_member_str(m, "role"), content = pdl_member_str(m, "content");
         pdl_buf rest = PDL_BUF;
         if (!content.p) put_json(m, &rest);
         pdl_buf_putf(out, "    %.*s: ", PDL_FMT(role));
@@ -59,8 +55,8 @@ static void put_request(pdl_vref r, pdl_buf *out) {
         PDL_PUT(out, "  request: none, the answer is that of mock_response\n");
         return;
     }
-    pdl_buf_putf(out, "  request: %.*s %.*s\n", PDL_FMT(text_at(r, "method")),
-                 PDL_FMT(text_at(r, "url")));
+    pdl_buf_putf(out, "  request: %.*s %.*s\n", PDL_FMT(pdl_member_str(r, "method")),
+                 PDL_FMT(pdl_member_str(r, "url")));
     pdl_vref h = pdl_dict_getz(r, "headers");
     for (size_t i = 0; pdl_is_dict(h) && i < pdl_dict_len(h); i++)
         pdl_buf_putf(out, "    %.*s: %.*s\n", PDL_FMT(pdl_str_get(pdl_dict_key_at(h, i))),
@@ -82,10 +78,10 @@ static void put_tokens(pdl_vref c, pdl_buf *out) {
 
 static void put_call(pdl_vref c, pdl_buf *out) {
     pdl_vref params = pdl_dict_getz(c, "parameters");
-    pdl_str problem = text_at(c, "problem");
+    pdl_str problem = pdl_member_str(c, "problem");
     pdl_buf_putf(out, "call %lld: ", (long long)pdl_int_of(pdl_dict_getz(c, "call")));
     put_place(c, out);
-    pdl_buf_putf(out, ", model %.*s\n", PDL_FMT(text_at(c, "model")));
+    pdl_buf_putf(out, ", model %.*s\n", PDL_FMT(pdl_member_str(c, "model")));
     put_messages(pdl_dict_getz(c, "messages"), out);
     if (pdl_is_list(pdl_dict_getz(c, "input"))) {
         PDL_PUT(out, "  input: ");
@@ -103,7 +99,7 @@ static void put_call(pdl_vref c, pdl_buf *out) {
 }
 
 static bool is_same_place(pdl_vref a, pdl_vref b) {
-    return pdl_str_eq(text_at(a, "file"), text_at(b, "file")) &&
+    return pdl_str_eq(pdl_member_str(a, "file"), pdl_member_str(b, "file")) &&
            pdl_int_of(pdl_dict_getz(a, "line")) == pdl_int_of(pdl_dict_getz(b, "line"));
 }
 
@@ -116,7 +112,7 @@ static void put_unknown(pdl_vref list, pdl_buf *out) {
         while (next < pdl_list_len(list) && is_same_place(d, pdl_list_at(list, next))) next++;
         PDL_PUT(out, "  ");
         put_place(d, out);
-        pdl_buf_putf(out, ": waits for %.*s", PDL_FMT(text_at(d, "waits_for")));
+        pdl_buf_putf(out, ": waits for %.*s", PDL_FMT(pdl_member_str(d, "waits_for")));
         if (next > i + 1) pdl_buf_putf(out, ", and %zu times more for others", next - i - 1);
         PDL_PUT(out, "\n");
     }
@@ -127,7 +123,7 @@ static void put_unreached(pdl_vref list, pdl_buf *out) {
     if (pdl_list_len(list)) PDL_PUT(out, "not reached:\n");
     for (size_t i = 0; i < pdl_list_len(list); i++) {
         pdl_vref d = pdl_list_at(list, i);
-        pdl_str kind = text_at(d, "kind");
+        pdl_str kind = pdl_member_str(d, "kind");
         int64_t models = pdl_int_of(pdl_dict_getz(d, "models"));
         PDL_PUT(out, "  ");
         put_place(d, out);
@@ -136,7 +132,7 @@ static void put_unreached(pdl_vref list, pdl_buf *out) {
         if (models && !pdl_str_is(kind, "model"))
             pdl_buf_putf(out, ", with %lld model block%s", (long long)models,
                          models == 1 ? "" : "s");
-        pdl_buf_putf(out, ": after %.*s\n", PDL_FMT(text_at(d, "waits_for")));
+        pdl_buf_putf(out, ": after %.*s\n", PDL_FMT(pdl_member_str(d, "waits_for")));
     }
 }
 
@@ -173,8 +169,8 @@ static void put_text(pdl_vref notes, pdl_buf *out) {
         pdl_vref d = pdl_list_at(no, i);
         PDL_PUT(out, "  ");
         put_place(d, out);
-        pdl_buf_putf(out, ": %.*s (--allow %.*s)\n", PDL_FMT(text_at(d, "kind")),
-                     PDL_FMT(text_at(d, "allow")));
+        pdl_buf_putf(out, ": %.*s (--allow %.*s)\n", PDL_FMT(pdl_member_str(d, "kind")),
+                     PDL_FMT(pdl_member_str(d, "allow")));
     }
     put_unknown(waits, out);
     put_unreached(pdl_dict_getz(notes, "not_reached"), out);

@@ -77,7 +77,7 @@ static void forget_file(debugger *g, pdl_str file) {
 }
 
 static char *text_of(pdl_vref d, const char *key) {
-    pdl_str s = pdl_dap_get_str(d, key);
+    pdl_str s = pdl_member_str(d, key);
     return s.n ? pdl_str_dup(s) : NULL;
 }
 
@@ -89,8 +89,8 @@ static pdl_val put_breakpoint(const dap_breakpoint *b, uint32_t line) {
 }
 
 pdl_val pdl_dap_set_breakpoints(debugger *g, pdl_vref args) {
-    pdl_str file = pdl_dap_get_str(pdl_dap_get(args, "source"), "path");
-    pdl_vref wanted = pdl_dap_get(args, "breakpoints");
+    pdl_str file = pdl_member_str(pdl_member(args, "source"), "path");
+    pdl_vref wanted = pdl_member(args, "breakpoints");
     pdl_val list = pdl_list_new(4);
     line_list lines = {0};
     char *path = pdl_str_dup(file);
@@ -98,7 +98,7 @@ pdl_val pdl_dap_set_breakpoints(debugger *g, pdl_vref args) {
     find_lines(path, &lines);
     for (size_t i = 0; pdl_is_list(wanted) && i < pdl_list_len(wanted); i++) {
         pdl_vref w = pdl_list_at(wanted, i);
-        int64_t at = pdl_dap_get_int(w, "line", 0);
+        int64_t at = pdl_member_int(w, "line", 0);
         if (g->breakpoints.n >= MOST_BREAKPOINTS) break;
         char *hits = text_of(w, "hitCondition");
         dap_breakpoint b = {
@@ -132,7 +132,7 @@ static void write_log(debugger *g, const dap_breakpoint *b, uint32_t fiber) {
         if (close == PDL_NOT_FOUND) break;
         if (pdl_dap_evaluate(g, pdl_str_sub(rest, open + 1, close), fiber, &v, &out)) {
             pdl_val shown = pdl_dap_put_value(g, "value", v);
-            pdl_buf_put(&out, pdl_dap_get_str(shown, "value"));
+            pdl_buf_put(&out, pdl_member_str(shown, "value"));
             pdl_drop(shown);
             pdl_drop(v);
         }

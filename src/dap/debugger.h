@@ -10,6 +10,7 @@
 #include "base/intern.h"
 #include "base/vec.h"
 #include "io/frame.h"
+#include "value/member.h"
 
 /* A block that has begun and not ended. */
 typedef struct dap_frame {
@@ -71,10 +72,6 @@ typedef struct debugger {
 
 /* --- message.c -------------------------------------------------------------------------------- */
 
-pdl_vref pdl_dap_get(pdl_vref d, const char *key);
-pdl_str pdl_dap_get_str(pdl_vref d, const char *key);
-int64_t pdl_dap_get_int(pdl_vref d, const char *key, int64_t dflt);
-bool pdl_dap_get_bool(pdl_vref d, const char *key);
 /* All take body. */
 void pdl_dap_event(debugger *g, const char *name, pdl_val body);
 void pdl_dap_answer(debugger *g, pdl_vref request, pdl_val body);

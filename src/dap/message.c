@@ -17,25 +17,6 @@
 
 enum { CHUNK = 65536 };
 
-pdl_vref pdl_dap_get(pdl_vref d, const char *key) {
-    return pdl_is_dict(d) ? pdl_dict_getz(d, key) : pdl_absent();
-}
-
-pdl_str pdl_dap_get_str(pdl_vref d, const char *key) {
-    pdl_vref v = pdl_dap_get(d, key);
-    return pdl_is_str(v) ? pdl_str_get(v) : (pdl_str){0};
-}
-
-int64_t pdl_dap_get_int(pdl_vref d, const char *key, int64_t dflt) {
-    pdl_vref v = pdl_dap_get(d, key);
-    return pdl_is(v, PDL_V_INT) ? pdl_int_of(v) : dflt;
-}
-
-bool pdl_dap_get_bool(pdl_vref d, const char *key) {
-    pdl_vref v = pdl_dap_get(d, key);
-    return pdl_is_bool(v) && pdl_bool_of(v);
-}
-
 /* --- writing ---------------------------------------------------------------------------------- */
 
 static void send(debugger *g, const char *type, pdl_val message) {
@@ -60,8 +41,8 @@ void pdl_dap_event(debugger *g, const char *name, pdl_val body) {
 
 static pdl_val response(pdl_vref request, bool success) {
     pdl_val m =
-        pdl_dict_putz(pdl_dict_new(6), "request_seq", pdl_int(pdl_dap_get_int(request, "seq", 0)));
-    m = pdl_dict_putz(m, "command", pdl_text(pdl_dap_get_str(request, "command")));
+        pdl_dict_putz(pdl_dict_new(6), "request_seq", pdl_int(pdl_member_int(request, "seq", 0)));
+    m = pdl_dict_putz(m, "command", pdl_text(pdl_member_str(request, "command")));
     return pdl_dict_putz(m, "success", pdl_bool(success));
 }
 

@@ -40,7 +40,7 @@ static void on_initialize(debugger *g, pdl_vref m, pdl_vref args) {
 
 /* The path of the program, from the folder `cwd` when it is given. */
 static char *path_of(pdl_vref args) {
-    pdl_str program = pdl_dap_get_str(args, "program"), cwd = pdl_dap_get_str(args, "cwd");
+    pdl_str program = pdl_member_str(args, "program"), cwd = pdl_member_str(args, "cwd");
     pdl_buf b = PDL_BUF;
     if (!pdl_str_starts(program, PDL_STR("/")) && cwd.n) pdl_buf_putf(&b, "%.*s/", PDL_FMT(cwd));
     pdl_buf_put(&b, program);
@@ -64,19 +64,19 @@ static void on_launch(debugger *g, pdl_vref m, pdl_vref args) {
         pdl_dap_refuse(g, m, "a program is launched already");
         return;
     }
-    if (!pdl_dap_get_str(args, "program").n) {
+    if (!pdl_member_str(args, "program").n) {
         pdl_dap_refuse(g, m, "launch needs `program`: the path of a .pdl file");
         return;
     }
     pdl_free(g->program_path);
     g->program_path = path_of(args);
-    g->no_debug = pdl_dap_get_bool(args, "noDebug");
-    if (pdl_dap_get_bool(args, "stopOnEntry")) g->mode = DAP_PAUSE;
-    if (pdl_dap_get_bool(args, "stopBeforeRequests")) g->stop_on_request = true;
-    pdl_vref data = pdl_dap_get(args, "data");
+    g->no_debug = pdl_member_bool(args, "noDebug");
+    if (pdl_member_bool(args, "stopOnEntry")) g->mode = DAP_PAUSE;
+    if (pdl_member_bool(args, "stopBeforeRequests")) g->stop_on_request = true;
+    pdl_vref data = pdl_member(args, "data");
     pdl_drop(g->data);
     g->data = pdl_is_dict(data) ? pdl_keep(data) : pdl_absent();
-    give_input(g, pdl_dap_get(args, "input"));
+    give_input(g, pdl_member(args, "input"));
     g->wanted = pdl_keep(m); /* answered when the program starts */
 }
 
@@ -91,7 +91,7 @@ static void on_breakpoints(debugger *g, pdl_vref m, pdl_vref args) {
 }
 
 static void on_exceptions(debugger *g, pdl_vref m, pdl_vref args) {
-    pdl_vref filters = pdl_dap_get(args, "filters");
+    pdl_vref filters = pdl_member(args, "filters");
     g->stop_on_failure = g->stop_on_request = false;
     for (size_t i = 0; pdl_is_list(filters) && i < pdl_list_len(filters); i++) {
         if (pdl_text_is(pdl_list_at(filters, i), "fail")) g->stop_on_failure = true;
@@ -140,9 +140,9 @@ static pdl_val put_frame(const dap_frame *f) {
 }
 
 static void on_stack(debugger *g, pdl_vref m, pdl_vref args) {
-    int64_t fiber = pdl_dap_get_int(args, "threadId", 1);
-    int64_t start = pdl_dap_get_int(args, "startFrame", 0),
-            levels = pdl_dap_get_int(args, "levels", 0);
+    int64_t fiber = pdl_member_int(args, "threadId", 1);
+    int64_t start = pdl_member_int(args, "startFrame", 0),
+            levels = pdl_member_int(args, "levels", 0);
     const dap_thread *t = pdl_dap_thread(g, fiber > 0 && fiber <= UINT32_MAX ? (uint32_t)fiber : 1);
     pdl_val list = pdl_list_new(8);
     if (levels <= 0) levels = INT32_MAX;
@@ -155,7 +155,7 @@ static void on_stack(debugger *g, pdl_vref m, pdl_vref args) {
 }
 
 static void on_scopes(debugger *g, pdl_vref m, pdl_vref args) {
-    int64_t frame = pdl_dap_get_int(args, "frameId", 0);
+    int64_t frame = pdl_member_int(args, "frameId", 0);
     pdl_val list = pdl_dap_scopes(g, frame > 0 && frame <= UINT32_MAX ? (uint32_t)frame : 0);
     pdl_dap_answer(g, m, pdl_dict_putz(pdl_dict_new(1), "scopes", list));
 }
@@ -166,8 +166,8 @@ static void on_variables(debugger *g, pdl_vref m, pdl_vref args) {
 
 /* In the console of a program that runs, a line is what the program reads. */
 static void on_evaluate(debugger *g, pdl_vref m, pdl_vref args) {
-    pdl_str text = pdl_dap_get_str(args, "expression");
-    int64_t frame = pdl_dap_get_int(args, "frameId", 0);
+    pdl_str text = pdl_member_str(args, "expression");
+    int64_t frame = pdl_member_int(args, "frameId", 0);
     pdl_buf why = PDL_BUF;
     pdl_err err = {0};
     dap_thread *t = NULL;
@@ -175,7 +175,7 @@ static void on_evaluate(debugger *g, pdl_vref m, pdl_vref args) {
     if (!g->stopped) {
         pdl_buf_putf(&why, "%.*s\n", PDL_FMT(text));
         bool ok = g->session && why.len < 32768 &&
-                  pdl_str_is(pdl_dap_get_str(args, "context"), "repl") &&
+                  pdl_str_is(pdl_member_str(args, "context"), "repl") &&
                   pdl_file_write_fd(g->input, pdl_buf_str(&why), &err);
         if (ok)
             pdl_dap_answer(g, m,
@@ -199,7 +199,7 @@ static void on_evaluate(debugger *g, pdl_vref m, pdl_vref args) {
 /* --- going on --------------------------------------------------------------------------------- */
 
 static void resume(debugger *g, pdl_vref m, pdl_vref args, dap_mode mode) {
-    int64_t fiber = pdl_dap_get_int(args, "threadId", g->at_fiber);
+    int64_t fiber = pdl_member_int(args, "threadId", g->at_fiber);
     g->step_fiber = fiber > 0 && fiber <= UINT32_MAX ? (uint32_t)fiber : 1;
     g->step_depth = (uint32_t)pdl_dap_thread(g, g->step_fiber)->frames.n;
     g->mode = mode;
@@ -261,11 +261,11 @@ static const struct {
 };
 
 void pdl_dap_handle(debugger *g, pdl_vref m) {
-    pdl_str command = pdl_dap_get_str(m, "command");
-    if (!pdl_str_is(pdl_dap_get_str(m, "type"), "request")) return;
+    pdl_str command = pdl_member_str(m, "command");
+    if (!pdl_str_is(pdl_member_str(m, "type"), "request")) return;
     for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
         if (!pdl_str_is(command, requests[i].name)) continue;
-        requests[i].fn(g, m, pdl_dap_get(m, "arguments"));
+        requests[i].fn(g, m, pdl_member(m, "arguments"));
         return;
     }
     pdl_dap_refuse(g, m, "no request %.*s", PDL_FMT(command));

@@ -82,8 +82,8 @@ static pdl_val put_key(pdl_vref key) {
 }
 
 pdl_val pdl_dap_variables(debugger *g, pdl_vref args) {
-    int64_t at = pdl_dap_get_int(args, "variablesReference", 0);
-    int64_t start = pdl_dap_get_int(args, "start", 0), count = pdl_dap_get_int(args, "count", 0);
+    int64_t at = pdl_member_int(args, "variablesReference", 0);
+    int64_t start = pdl_member_int(args, "start", 0), count = pdl_member_int(args, "count", 0);
     pdl_val list = pdl_list_new(8);
     if (count <= 0 || count > MOST_CHILDREN) count = MOST_CHILDREN;
     if (at < 1 || (size_t)at > g->references.n || start < 0) return list;

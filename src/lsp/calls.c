@@ -62,11 +62,11 @@ static pdl_val add_call(pdl_val list, const char *key, pdl_val item, lsp_range r
 
 /* The function of an item, NULL when the file has changed meanwhile or it is a whole file. */
 static bool item_thing(pdl_lsp *s, pdl_vref item, lsp_thing *out) {
-    lsp_doc *d = pdl_lsp_doc_of_uri(s, pdl_lsp_get_str(item, "uri"));
+    lsp_doc *d = pdl_lsp_doc_of_uri(s, pdl_member_str(item, "uri"));
     const lsp_index *x = d ? pdl_lsp_doc_index(s, d) : NULL;
-    int64_t region = pdl_lsp_get_int(pdl_lsp_get(item, "data"), "region", -1);
+    int64_t region = pdl_member_int(pdl_member(item, "data"), "region", -1);
     if (!x || region < 0 || (size_t)region >= x->regions.n) return false;
-    *out = (lsp_thing){d, (uint32_t)region, pdl_lsp_get_str(item, "name")};
+    *out = (lsp_thing){d, (uint32_t)region, pdl_member_str(item, "name")};
     return pdl_lsp_thing_sym(s, out) != NULL;
 }
 
@@ -74,7 +74,7 @@ pdl_val pdl_lsp_on_incoming(pdl_lsp *s, pdl_vref params) {
     pdl_val list = pdl_list_new(4);
     lsp_thing t, other;
     pdl_lsp_workspace_finish(s);
-    if (!item_thing(s, pdl_lsp_get(params, "item"), &t)) return list;
+    if (!item_thing(s, pdl_member(params, "item"), &t)) return list;
     for (size_t i = 0; i < s->docs.n; i++) {
         lsp_doc *d = s->docs.p[i];
         const lsp_index *x = d->gone && !d->open ? NULL : pdl_lsp_doc_index(s, d);
@@ -97,11 +97,11 @@ static bool is_inside(const lsp_index *x, uint32_t region, uint32_t outer) {
 }
 
 pdl_val pdl_lsp_on_outgoing(pdl_lsp *s, pdl_vref params) {
-    pdl_vref item = pdl_lsp_get(params, "item");
+    pdl_vref item = pdl_member(params, "item");
     pdl_val list = pdl_list_new(4);
-    lsp_doc *d = pdl_lsp_doc_of_uri(s, pdl_lsp_get_str(item, "uri"));
+    lsp_doc *d = pdl_lsp_doc_of_uri(s, pdl_member_str(item, "uri"));
     const lsp_index *x = d ? pdl_lsp_doc_index(s, d) : NULL;
-    int64_t body = pdl_lsp_get_int(pdl_lsp_get(item, "data"), "body", 0);
+    int64_t body = pdl_member_int(pdl_member(item, "data"), "body", 0);
     lsp_thing t;
     for (size_t i = 0; x && body >= 0 && (size_t)body < x->regions.n && i < x->refs.n; i++) {
         const lsp_ref *r = &x->refs.p[i];

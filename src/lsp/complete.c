@@ -481,12 +481,12 @@ static void complete(lsp_completer *c) {
 }
 
 pdl_val pdl_lsp_on_completion(pdl_lsp *s, pdl_vref params) {
-    pdl_str uri = pdl_lsp_get_str(pdl_lsp_get(params, "textDocument"), "uri");
+    pdl_str uri = pdl_member_str(pdl_member(params, "textDocument"), "uri");
     lsp_doc *d = pdl_lsp_doc_of_uri(s, uri);
     if (!d || !d->open)
         return pdl_lsp_fail(s, LSP_INVALID_PARAMS, "the document %.*s is not open", PDL_FMT(uri));
     lsp_completer c = {.s = s, .d = d, .items = pdl_list_new(64), .scratch = pdl_arena_make()};
-    c.off = pdl_lsp_text_offset(&d->text, pdl_lsp_get_pos(pdl_lsp_get(params, "position")));
+    c.off = pdl_lsp_text_offset(&d->text, pdl_lsp_get_pos(pdl_member(params, "position")));
     complete(&c);
     pdl_arena_free(c.scratch);
     pdl_val result = pdl_dict_putz(pdl_dict_new(2), "isIncomplete", pdl_bool(false));
@@ -494,15 +494,15 @@ pdl_val pdl_lsp_on_completion(pdl_lsp *s, pdl_vref params) {
 }
 
 pdl_val pdl_lsp_on_resolve_completion(pdl_lsp *s, pdl_vref params) {
-    pdl_vref data = pdl_lsp_get(params, "data");
+    pdl_vref data = pdl_member(params, "data");
     pdl_buf b = PDL_BUF;
-    int row = (int)pdl_lsp_get_int(data, "row", -1);
+    int row = (int)pdl_member_int(data, "row", -1);
     if (!pdl_is_dict(params)) return pdl_lsp_fail(s, LSP_INVALID_PARAMS, "an item is needed");
-    pdl_str table = pdl_lsp_get_str(data, "table");
+    pdl_str table = pdl_member_str(data, "table");
     if (pdl_str_is(table, "snippet") && row >= 0 && row < N_SNIPPETS)
         pdl_buf_putf(&b, "%s\n\n```yaml\n%s\n```", snippets[row].doc, snippets[row].text);
     else
-        pdl_lsp_document_item(s, table, row, pdl_lsp_get_str(params, "label"), &b);
+        pdl_lsp_document_item(s, table, row, pdl_member_str(params, "label"), &b);
     pdl_val d = pdl_keep(params);
     if (b.len) d = pdl_dict_putz(d, "documentation", pdl_lsp_put_markdown(s, pdl_buf_str(&b)));
     pdl_buf_fini(&b);

@@ -195,7 +195,7 @@ static pdl_val report_of(pdl_lsp *s, lsp_doc *d, pdl_str known) {
 
 pdl_val pdl_lsp_on_pull(pdl_lsp *s, pdl_vref params) {
     lsp_doc *d = pdl_lsp_doc_param(s, params);
-    return d ? report_of(s, d, pdl_lsp_get_str(params, "previousResultId")) : pdl_absent();
+    return d ? report_of(s, d, pdl_member_str(params, "previousResultId")) : pdl_absent();
 }
 
 pdl_val pdl_lsp_on_workspace_pull(pdl_lsp *s, pdl_vref params) {

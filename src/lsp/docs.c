@@ -185,7 +185,7 @@ void pdl_lsp_docs_free(pdl_lsp *s) {
 /* --- of requests ------------------------------------------------------------------------------ */
 
 lsp_doc *pdl_lsp_doc_param(pdl_lsp *s, pdl_vref params) {
-    pdl_str uri = pdl_lsp_get_str(pdl_lsp_get(params, "textDocument"), "uri");
+    pdl_str uri = pdl_member_str(pdl_member(params, "textDocument"), "uri");
     lsp_doc *d = pdl_lsp_doc_of_uri(s, uri);
     if (d && pdl_lsp_doc_load(s, d)) return d;
     pdl_lsp_fail(s, LSP_INVALID_PARAMS, "the document %.*s is not open", PDL_FMT(uri));
@@ -194,7 +194,7 @@ lsp_doc *pdl_lsp_doc_param(pdl_lsp *s, pdl_vref params) {
 
 lsp_doc *pdl_lsp_doc_at(pdl_lsp *s, pdl_vref params, size_t *off) {
     lsp_doc *d = pdl_lsp_doc_param(s, params);
-    if (d) *off = pdl_lsp_text_offset(&d->text, pdl_lsp_get_pos(pdl_lsp_get(params, "position")));
+    if (d) *off = pdl_lsp_text_offset(&d->text, pdl_lsp_get_pos(pdl_member(params, "position")));
     return d;
 }
 

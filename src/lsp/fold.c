@@ -112,7 +112,7 @@ static pdl_val selection_at(const lsp_doc *d, size_t off) {
 
 pdl_val pdl_lsp_on_selection(pdl_lsp *s, pdl_vref params) {
     lsp_doc *d = pdl_lsp_doc_param(s, params);
-    pdl_vref at = pdl_lsp_get(params, "positions");
+    pdl_vref at = pdl_member(params, "positions");
     pdl_val list = pdl_list_new(2);
     for (size_t i = 0; d && pdl_is_list(at) && i < pdl_list_len(at) && i < 1000; i++) {
         size_t off = pdl_lsp_text_offset(&d->text, pdl_lsp_get_pos(pdl_list_at(at, i)));

@@ -46,7 +46,7 @@ pdl_val pdl_lsp_on_format(pdl_lsp *s, pdl_vref params) {
 
 pdl_val pdl_lsp_on_format_range(pdl_lsp *s, pdl_vref params) {
     lsp_doc *d = pdl_lsp_doc_param(s, params);
-    lsp_range r = pdl_lsp_get_range(pdl_lsp_get(params, "range"));
+    lsp_range r = pdl_lsp_get_range(pdl_member(params, "range"));
     if (r.to.ch == 0 && r.to.line > r.from.line) r.to.line--;
     return d ? format(s, d, r.from.line + 1, r.to.line + 1) : pdl_absent();
 }
@@ -84,7 +84,7 @@ pdl_val pdl_lsp_on_format_typing(pdl_lsp *s, pdl_vref params) {
     size_t off;
     lsp_doc *d = pdl_lsp_doc_at(s, params, &off);
     pdl_val list = pdl_list_new(1);
-    if (!d || !pdl_str_is(pdl_lsp_get_str(params, "ch"), "\n")) return list;
+    if (!d || !pdl_str_is(pdl_member_str(params, "ch"), "\n")) return list;
     uint32_t line = pdl_lsp_text_line(&d->text, off);
     pdl_str now = pdl_lsp_text_line_str(&d->text, line);
     if (!line || pdl_str_trim(now).n) return list;

@@ -88,7 +88,7 @@ static void hint_types(hints *h) {
 
 pdl_val pdl_lsp_on_hints(pdl_lsp *s, pdl_vref params) {
     lsp_doc *d = pdl_lsp_doc_param(s, params);
-    lsp_range r = pdl_lsp_get_range(pdl_lsp_get(params, "range"));
+    lsp_range r = pdl_lsp_get_range(pdl_member(params, "range"));
     if (!d) return pdl_absent();
     hints h = {d, pdl_lsp_text_offset(&d->text, r.from), pdl_lsp_text_offset(&d->text, r.to),
                pdl_list_new(8)};

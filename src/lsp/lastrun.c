@@ -27,7 +27,7 @@ static void look(pdl_vref v, pdl_str name, unsigned depth, pdl_vref *found) {
     if (pdl_is_str(def) && pdl_str_eq(pdl_str_get(def), name) && !pdl_is_absent(result))
         *found = result;
     pdl_vref one = pdl_is_dict(defs) ? pdl_dict_gets(defs, name) : pdl_absent();
-    if (!pdl_is_absent(pdl_lsp_get(one, "pdl__result"))) *found = pdl_lsp_get(one, "pdl__result");
+    if (!pdl_is_absent(pdl_member(one, "pdl__result"))) *found = pdl_member(one, "pdl__result");
     for (size_t i = 0; i < pdl_dict_len(v); i++)
         look(pdl_dict_val_at(v, i), name, depth + 1, found);
 }

@@ -95,17 +95,17 @@ pdl_val pdl_lsp_on_lenses(pdl_lsp *s, pdl_vref params) {
  * given as values. */
 static pdl_val call_program(const lsp_doc *d, pdl_vref args) {
     pdl_buf b = PDL_BUF;
-    pdl_vref names = pdl_lsp_get(args, "parameters"), values = pdl_lsp_get(args, "values");
+    pdl_vref names = pdl_member(args, "parameters"), values = pdl_member(args, "values");
     pdl_buf_putf(&b, "lastOf:\n- include: %.*s\n  contribute: []\n- call: ${ %.*s }\n",
                  PDL_FMT(pdl_file_name(pdl_str_of(d->key))),
-                 PDL_FMT(pdl_lsp_get_str(args, "function")));
+                 PDL_FMT(pdl_member_str(args, "function")));
     bool some = pdl_is_list(names) && pdl_list_len(names);
     if (some) PDL_PUT(&b, "  args:\n");
     for (size_t i = 0; some && i < pdl_list_len(names); i++) {
         if (!pdl_is_str(pdl_list_at(names, i))) continue;
         pdl_str name = pdl_str_get(pdl_list_at(names, i));
         char *z = pdl_str_dup(name);
-        pdl_vref v = pdl_lsp_get(values, z);
+        pdl_vref v = pdl_member(values, z);
         pdl_free(z);
         pdl_buf_putf(&b, "    %.*s: ", PDL_FMT(name));
         if (pdl_is_str(v))
@@ -120,7 +120,7 @@ static pdl_val call_program(const lsp_doc *d, pdl_vref args) {
 /* {argv, cwd, program}: program is the text for standard input, when argv has `-` for a file. */
 static pdl_val command_line(const lsp_doc *d, pdl_str command, pdl_vref args) {
     pdl_val argv = pdl_list_push(pdl_list_new(4), pdl_textz("pdl"));
-    bool function = pdl_lsp_get_str(args, "function").n > 0;
+    bool function = pdl_member_str(args, "function").n > 0;
     bool explain = pdl_str_is(command, "pdl.explain");
     if (explain) argv = pdl_list_push(argv, pdl_textz("explain"));
     if (pdl_str_is(command, "pdl.test") && has_tests(d))
@@ -133,14 +133,14 @@ static pdl_val command_line(const lsp_doc *d, pdl_str command, pdl_vref args) {
 }
 
 pdl_val pdl_lsp_on_command(pdl_lsp *s, pdl_vref params) {
-    pdl_str command = pdl_lsp_get_str(params, "command");
-    pdl_vref list = pdl_lsp_get(params, "arguments");
+    pdl_str command = pdl_member_str(params, "command");
+    pdl_vref list = pdl_member(params, "arguments");
     pdl_vref args = pdl_is_list(list) && pdl_list_len(list) ? pdl_list_at(list, 0) : pdl_absent();
     bool known = false;
     for (size_t i = 0; pdl_lsp_commands[i]; i++)
         known = known || pdl_str_is(command, pdl_lsp_commands[i]);
     if (!known) return pdl_lsp_fail(s, LSP_INVALID_PARAMS, "no command %.*s", PDL_FMT(command));
-    const lsp_doc *d = pdl_lsp_doc_of_uri(s, pdl_lsp_get_str(args, "uri"));
+    const lsp_doc *d = pdl_lsp_doc_of_uri(s, pdl_member_str(args, "uri"));
     if (!d || !d->is_file)
         return pdl_lsp_fail(s, LSP_INVALID_PARAMS, "%.*s needs a file {uri}", PDL_FMT(command));
     return command_line(d, command, args);

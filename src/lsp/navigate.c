@@ -54,7 +54,7 @@ pdl_val pdl_lsp_on_references(pdl_lsp *s, pdl_vref params) {
     size_t off;
     lsp_doc *d = pdl_lsp_doc_at(s, params, &off);
     collector c = {.list = pdl_list_new(8)};
-    c.with_definitions = pdl_lsp_get_bool(pdl_lsp_get(params, "context"), "includeDeclaration");
+    c.with_definitions = pdl_member_bool(pdl_member(params, "context"), "includeDeclaration");
     lsp_thing t;
     lsp_range range;
     pdl_lsp_workspace_finish(s);
@@ -134,7 +134,7 @@ static bool is_taken(pdl_lsp *s, const lsp_thing *t, pdl_str name) {
 pdl_val pdl_lsp_on_rename(pdl_lsp *s, pdl_vref params) {
     size_t off;
     lsp_doc *d = pdl_lsp_doc_at(s, params, &off);
-    renamer r = {.name = pdl_lsp_get_str(params, "newName")};
+    renamer r = {.name = pdl_member_str(params, "newName")};
     lsp_thing t;
     lsp_range range;
     if (!d) return pdl_absent();

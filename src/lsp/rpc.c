@@ -9,27 +9,8 @@
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-pdl_vref pdl_lsp_get(pdl_vref d, const char *key) {
-    return pdl_is_dict(d) ? pdl_dict_getz(d, key) : pdl_absent();
-}
-
-pdl_str pdl_lsp_get_str(pdl_vref d, const char *key) {
-    pdl_vref v = pdl_lsp_get(d, key);
-    return pdl_is_str(v) ? pdl_str_get(v) : (pdl_str){0};
-}
-
-int64_t pdl_lsp_get_int(pdl_vref d, const char *key, int64_t dflt) {
-    pdl_vref v = pdl_lsp_get(d, key);
-    return pdl_is(v, PDL_V_INT) ? pdl_int_of(v) : dflt;
-}
-
-bool pdl_lsp_get_bool(pdl_vref d, const char *key) {
-    pdl_vref v = pdl_lsp_get(d, key);
-    return pdl_is_bool(v) && pdl_bool_of(v);
-}
-
 static uint32_t get_u32(pdl_vref d, const char *key) {
-    int64_t n = pdl_lsp_get_int(d, key, 0);
+    int64_t n = pdl_member_int(d, key, 0);
     return n < 0 ? 0 : n > INT32_MAX ? INT32_MAX : (uint32_t)n;
 }
 
@@ -38,8 +19,8 @@ lsp_pos pdl_lsp_get_pos(pdl_vref pos) {
 }
 
 lsp_range pdl_lsp_get_range(pdl_vref range) {
-    return (lsp_range){pdl_lsp_get_pos(pdl_lsp_get(range, "start")),
-                       pdl_lsp_get_pos(pdl_lsp_get(range, "end"))};
+    return (lsp_range){pdl_lsp_get_pos(pdl_member(range, "start")),
+                       pdl_lsp_get_pos(pdl_member(range, "end"))};
 }
 
 /* --- writing ---------------------------------------------------------------------------------- */

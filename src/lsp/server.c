@@ -127,20 +127,20 @@ static bool has_word(pdl_vref list, const char *word) {
 }
 
 static void read_client(pdl_lsp *s, pdl_vref caps) {
-    pdl_vref general = pdl_lsp_get(caps, "general"), text = pdl_lsp_get(caps, "textDocument"),
-             work = pdl_lsp_get(caps, "workspace"), window = pdl_lsp_get(caps, "window");
-    pdl_vref item = pdl_lsp_get(pdl_lsp_get(text, "completion"), "completionItem");
-    s->utf8 = has_word(pdl_lsp_get(general, "positionEncodings"), "utf-8");
-    s->has_progress = pdl_lsp_get_bool(window, "workDoneProgress");
+    pdl_vref general = pdl_member(caps, "general"), text = pdl_member(caps, "textDocument"),
+             work = pdl_member(caps, "workspace"), window = pdl_member(caps, "window");
+    pdl_vref item = pdl_member(pdl_member(text, "completion"), "completionItem");
+    s->utf8 = has_word(pdl_member(general, "positionEncodings"), "utf-8");
+    s->has_progress = pdl_member_bool(window, "workDoneProgress");
     s->has_watch =
-        pdl_lsp_get_bool(pdl_lsp_get(work, "didChangeWatchedFiles"), "dynamicRegistration");
-    s->has_pull_refresh = pdl_lsp_get_bool(pdl_lsp_get(work, "diagnostics"), "refreshSupport");
-    s->has_doc_changes = pdl_lsp_get_bool(pdl_lsp_get(work, "workspaceEdit"), "documentChanges");
+        pdl_member_bool(pdl_member(work, "didChangeWatchedFiles"), "dynamicRegistration");
+    s->has_pull_refresh = pdl_member_bool(pdl_member(work, "diagnostics"), "refreshSupport");
+    s->has_doc_changes = pdl_member_bool(pdl_member(work, "workspaceEdit"), "documentChanges");
     s->has_code_links =
-        pdl_lsp_get_bool(pdl_lsp_get(text, "publishDiagnostics"), "codeDescriptionSupport");
-    s->has_snippets = pdl_lsp_get_bool(item, "snippetSupport");
+        pdl_member_bool(pdl_member(text, "publishDiagnostics"), "codeDescriptionSupport");
+    s->has_snippets = pdl_member_bool(item, "snippetSupport");
     s->has_markdown =
-        has_word(pdl_lsp_get(pdl_lsp_get(text, "hover"), "contentFormat"), "markdown");
+        has_word(pdl_member(pdl_member(text, "hover"), "contentFormat"), "markdown");
 }
 
 static void add_root(pdl_lsp *s, pdl_str uri) {
@@ -154,11 +154,11 @@ static void add_root(pdl_lsp *s, pdl_str uri) {
 
 static pdl_val on_initialize(pdl_lsp *s, pdl_vref params) {
     if (s->state != LSP_NEW) return pdl_lsp_fail(s, LSP_INVALID_REQUEST, "initialized already");
-    read_client(s, pdl_lsp_get(params, "capabilities"));
-    pdl_vref folders = pdl_lsp_get(params, "workspaceFolders");
+    read_client(s, pdl_member(params, "capabilities"));
+    pdl_vref folders = pdl_member(params, "workspaceFolders");
     for (size_t i = 0; pdl_is_list(folders) && i < pdl_list_len(folders); i++)
-        add_root(s, pdl_lsp_get_str(pdl_list_at(folders, i), "uri"));
-    if (!pdl_is_list(folders)) add_root(s, pdl_lsp_get_str(params, "rootUri"));
+        add_root(s, pdl_member_str(pdl_list_at(folders, i), "uri"));
+    if (!pdl_is_list(folders)) add_root(s, pdl_member_str(params, "rootUri"));
     s->state = LSP_READY;
     pdl_val info = pdl_dict_putz(pdl_dict_new(2), "name", pdl_textz("pdl"));
     info = pdl_dict_putz(info, "version", pdl_textz(PDL_VERSION));
@@ -195,7 +195,7 @@ bool pdl_lsp_is_over(const pdl_lsp *s, int *code) {
 /* --- text synchronisation --------------------------------------------------------------------- */
 
 static lsp_doc *known(pdl_lsp *s, pdl_vref params) {
-    return pdl_lsp_doc_of_uri(s, pdl_lsp_get_str(pdl_lsp_get(params, "textDocument"), "uri"));
+    return pdl_lsp_doc_of_uri(s, pdl_member_str(pdl_member(params, "textDocument"), "uri"));
 }
 
 static void set_text(lsp_doc *d, pdl_str text) {
@@ -212,23 +212,23 @@ static void is_changed(pdl_lsp *s, lsp_doc *d) {
 }
 
 static pdl_val on_open(pdl_lsp *s, pdl_vref params) {
-    pdl_vref item = pdl_lsp_get(params, "textDocument");
-    pdl_str uri = pdl_lsp_get_str(item, "uri");
+    pdl_vref item = pdl_member(params, "textDocument");
+    pdl_str uri = pdl_member_str(item, "uri");
     if (!uri.n) return pdl_null();
     pdl_lsp_configs_forget(s);
     lsp_doc *d = pdl_lsp_doc_add(s, uri);
     pdl_free(d->uri);
     d->uri = pdl_str_dup(uri);
     d->open = true;
-    d->version = pdl_lsp_get_int(item, "version", 0);
-    set_text(d, pdl_lsp_get_str(item, "text"));
+    d->version = pdl_member_int(item, "version", 0);
+    set_text(d, pdl_member_str(item, "text"));
     is_changed(s, d);
     return pdl_null();
 }
 
 static void apply(lsp_doc *d, pdl_vref change) {
-    pdl_vref range = pdl_lsp_get(change, "range");
-    pdl_str text = pdl_lsp_get_str(change, "text");
+    pdl_vref range = pdl_member(change, "range");
+    pdl_str text = pdl_member_str(change, "text");
     if (!pdl_is_dict(range)) {
         set_text(d, text);
         return;
@@ -240,9 +240,9 @@ static void apply(lsp_doc *d, pdl_vref change) {
 
 static pdl_val on_change(pdl_lsp *s, pdl_vref params) {
     lsp_doc *d = known(s, params);
-    pdl_vref changes = pdl_lsp_get(params, "contentChanges");
+    pdl_vref changes = pdl_member(params, "contentChanges");
     if (!d || !d->open) return pdl_null();
-    d->version = pdl_lsp_get_int(pdl_lsp_get(params, "textDocument"), "version", d->version);
+    d->version = pdl_member_int(pdl_member(params, "textDocument"), "version", d->version);
     for (size_t i = 0; pdl_is_list(changes) && i < pdl_list_len(changes); i++)
         apply(d, pdl_list_at(changes, i));
     is_changed(s, d);
@@ -269,17 +269,17 @@ static void config_is_changed(pdl_lsp *s) {
 }
 
 static pdl_val on_watched(pdl_lsp *s, pdl_vref params) {
-    pdl_vref changes = pdl_lsp_get(params, "changes");
+    pdl_vref changes = pdl_member(params, "changes");
     for (size_t i = 0; pdl_is_list(changes) && i < pdl_list_len(changes); i++) {
         pdl_vref c = pdl_list_at(changes, i);
-        pdl_str uri = pdl_lsp_get_str(c, "uri");
+        pdl_str uri = pdl_member_str(c, "uri");
         if (pdl_str_ends(uri, PDL_STR("/pdl.toml"))) {
             config_is_changed(s);
             continue;
         }
         lsp_doc *d = uri.n ? pdl_lsp_doc_add(s, uri) : NULL;
         if (!d || d->open) continue;
-        d->gone = pdl_lsp_get_int(c, "type", 2) == 3;
+        d->gone = pdl_member_int(c, "type", 2) == 3;
         pdl_lsp_text_fini(&d->text);
         is_changed(s, d);
         if (!d->gone) *pdl_vec_push(&s->to_index) = d;
@@ -288,16 +288,16 @@ static pdl_val on_watched(pdl_lsp *s, pdl_vref params) {
 }
 
 static pdl_val on_folders(pdl_lsp *s, pdl_vref params) {
-    pdl_vref event = pdl_lsp_get(params, "event"), added = pdl_lsp_get(event, "added"),
-             removed = pdl_lsp_get(event, "removed");
+    pdl_vref event = pdl_member(params, "event"), added = pdl_member(event, "added"),
+             removed = pdl_member(event, "removed");
     for (size_t i = 0; pdl_is_list(removed) && i < pdl_list_len(removed); i++) {
         pdl_buf path = PDL_BUF;
-        if (pdl_lsp_uri_path(pdl_lsp_get_str(pdl_list_at(removed, i), "uri"), &path))
+        if (pdl_lsp_uri_path(pdl_member_str(pdl_list_at(removed, i), "uri"), &path))
             pdl_lsp_workspace_remove(s, pdl_buf_str(&path));
         pdl_buf_fini(&path);
     }
     for (size_t i = 0; pdl_is_list(added) && i < pdl_list_len(added); i++)
-        add_root(s, pdl_lsp_get_str(pdl_list_at(added, i), "uri"));
+        add_root(s, pdl_member_str(pdl_list_at(added, i), "uri"));
     return pdl_null();
 }
 
@@ -360,14 +360,14 @@ static const method *find_method(pdl_str name) {
 }
 
 static bool is_request(pdl_vref m) {
-    return pdl_is_str(pdl_lsp_get(m, "method")) && !pdl_is_absent(pdl_lsp_get(m, "id"));
+    return pdl_is_str(pdl_member(m, "method")) && !pdl_is_absent(pdl_member(m, "id"));
 }
 
 /* A cancellation takes the request out of the queue, where it still is, and answers it. */
 static void cancel(pdl_lsp *s, pdl_vref id) {
     for (size_t i = s->queue_head; i < s->queue.n; i++) {
         pdl_vref m = s->queue.p[i];
-        if (!is_request(m) || !pdl_val_eq(pdl_lsp_get(m, "id"), id)) continue;
+        if (!is_request(m) || !pdl_val_eq(pdl_member(m, "id"), id)) continue;
         pdl_lsp_refuse(s, id, LSP_CANCELLED, "cancelled");
         pdl_drop(s->queue.p[i]);
         s->queue.p[i] = pdl_null();
@@ -384,8 +384,8 @@ void pdl_lsp_receive(pdl_lsp *s, pdl_str message) {
         pdl_lsp_refuse(s, pdl_null(), LSP_PARSE_ERROR, "the message is not JSON");
         return;
     }
-    if (pdl_str_is(pdl_lsp_get_str(m, "method"), "$/cancelRequest")) {
-        cancel(s, pdl_lsp_get(pdl_lsp_get(m, "params"), "id"));
+    if (pdl_str_is(pdl_member_str(m, "method"), "$/cancelRequest")) {
+        cancel(s, pdl_member(pdl_member(m, "params"), "id"));
         pdl_drop(m);
         return;
     }
@@ -413,8 +413,8 @@ static void run(pdl_lsp *s, const method *m, pdl_vref id, pdl_vref params) {
 }
 
 static void handle(pdl_lsp *s, pdl_vref m) {
-    pdl_str name = pdl_lsp_get_str(m, "method");
-    pdl_vref id = pdl_lsp_get(m, "id"), params = pdl_lsp_get(m, "params");
+    pdl_str name = pdl_member_str(m, "method");
+    pdl_vref id = pdl_member(m, "id"), params = pdl_member(m, "params");
     const method *found = find_method(name);
     if (!name.n || s->state == LSP_OVER) {
         /* an answer to one of our requests: none is waited for */

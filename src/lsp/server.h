@@ -9,6 +9,7 @@
 #include "lang/program.h"
 #include "lsp/index.h"
 #include "lsp/lsp.h"
+#include "value/member.h"
 
 /* A file that is open in the editor, or lies in a folder of the workspace. */
 typedef struct lsp_doc lsp_doc;
@@ -74,11 +75,6 @@ enum {
 
 /* --- rpc.c: messages -------------------------------------------------------------------------- */
 
-/* Members of params of any kind; absent, empty, dflt where there is none. */
-pdl_vref pdl_lsp_get(pdl_vref d, const char *key);
-pdl_str pdl_lsp_get_str(pdl_vref d, const char *key);
-int64_t pdl_lsp_get_int(pdl_vref d, const char *key, int64_t dflt);
-bool pdl_lsp_get_bool(pdl_vref d, const char *key);
 lsp_pos pdl_lsp_get_pos(pdl_vref pos);
 lsp_range pdl_lsp_get_range(pdl_vref range);
 

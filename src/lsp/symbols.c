@@ -82,7 +82,7 @@ static bool fits(pdl_str name, pdl_str query) {
 }
 
 pdl_val pdl_lsp_on_workspace_symbols(pdl_lsp *s, pdl_vref params) {
-    pdl_str query = pdl_lsp_get_str(params, "query");
+    pdl_str query = pdl_member_str(params, "query");
     pdl_val list = pdl_list_new(8);
     pdl_lsp_workspace_finish(s);
     for (size_t i = 0; i < s->docs.n; i++) {

@@ -217,7 +217,7 @@ pdl_val pdl_lsp_on_tokens(pdl_lsp *s, pdl_vref params) {
 
 pdl_val pdl_lsp_on_tokens_range(pdl_lsp *s, pdl_vref params) {
     lsp_doc *d = pdl_lsp_doc_param(s, params);
-    lsp_range r = pdl_lsp_get_range(pdl_lsp_get(params, "range"));
+    lsp_range r = pdl_lsp_get_range(pdl_member(params, "range"));
     return d ? make(d, pdl_lsp_text_offset(&d->text, r.from), pdl_lsp_text_offset(&d->text, r.to))
              : pdl_absent();
 }

@@ -19,6 +19,7 @@
 #include "mcp/server_session.h"
 #include "value/json_read.h"
 #include "value/json_write.h"
+#include "value/member.h"
 
 #include "base/banned.h"
 
@@ -272,11 +273,6 @@ static void ask_list(session *s, pdl_vref cursor) {
 
 /* --- jobs ------------------------------------------------------------------------------------- */
 
-static pdl_str text_at(pdl_vref d, const char *key) {
-    pdl_vref v = pdl_is_dict(d) ? pdl_dict_getz(d, key) : pdl_absent();
-    return pdl_is_str(v) ? pdl_str_get(v) : (pdl_str){0};
-}
-
 static void refuse_job(session *s, pdl_effect *e, const char *fmt, pdl_str about) {
     pdl_err err = {0};
     pdl_buf b = PDL_BUF;
@@ -309,7 +305,7 @@ static pdl_val with_trace(const session *s, const pdl_effect *e, pdl_val params)
 
 static void send_call(session *s, job j) {
     pdl_vref r = j.e->request;
-    pdl_str name = text_at(r, "name");
+    pdl_str name = pdl_member_str(r, "name");
     if (!pdl_mcp_config_allows(&s->config, name)) {
         refuse_job(s, j.e, "the configuration does not allow the tool ", name);
         return;
@@ -325,12 +321,12 @@ static bool may_ask(const session *s, pdl_str method, pdl_vref params) {
     if (pdl_str_is(method, "initialize") || pdl_str_starts(method, PDL_STR("notifications/")))
         return false;
     return !pdl_str_is(method, "tools/call") ||
-           pdl_mcp_config_allows(&s->config, text_at(params, "name"));
+           pdl_mcp_config_allows(&s->config, pdl_member_str(params, "name"));
 }
 
 static void send_request(session *s, job j) {
     pdl_vref r = j.e->request, params = pdl_dict_getz(r, "params");
-    pdl_str method = text_at(r, "method");
+    pdl_str method = pdl_member_str(r, "method");
     if (!method.n || !may_ask(s, method, params)) {
         refuse_job(s, j.e, "a program may not send the request ", method);
         return;
@@ -473,7 +469,7 @@ bool pdl_mcp_session_is_busy(const session *s) {
 /* --- what comes ------------------------------------------------------------------------------- */
 
 static bool negotiate(session *s, pdl_vref result, pdl_err *err) {
-    pdl_str said = text_at(result, "protocolVersion");
+    pdl_str said = pdl_member_str(result, "protocolVersion");
     for (size_t i = 0; i < sizeof versions / sizeof versions[0]; i++)
         if (pdl_str_is(said, versions[i])) {
             s->version = versions[i];
@@ -617,7 +613,7 @@ static void notified(session *s, pdl_str method) {
 }
 
 static bool take_message(session *s, pdl_vref m) {
-    pdl_str method = text_at(m, "method");
+    pdl_str method = pdl_member_str(m, "method");
     pdl_vref id = pdl_is_dict(m) ? pdl_dict_getz(m, "id") : pdl_absent();
     if (method.n) {
         if (pdl_is_absent(id))

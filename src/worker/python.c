@@ -24,6 +24,7 @@
 #include "value/label.h"
 
 #include "sandbox/sandbox.h"
+#include "value/member.h"
 
 #include "base/banned.h"
 
@@ -272,11 +273,6 @@ static uint64_t number_at(pdl_vref m, const char *key) {
     return pdl_is(v, PDL_V_INT) && pdl_int_of(v) > 0 ? (uint64_t)pdl_int_of(v) : 0;
 }
 
-static pdl_str text_at(pdl_vref m, const char *key) {
-    pdl_vref v = pdl_dict_getz(m, key);
-    return pdl_is_str(v) ? pdl_str_get(v) : PDL_STR("");
-}
-
 static void release_all(worker *w, pdl_vref list) {
     if (!pdl_is_list(list)) return;
     for (size_t i = 0; i < pdl_list_len(list); i++) {
@@ -322,7 +318,8 @@ static bool on_done(worker *w, job *j, pdl_vref m, pdl_err *err) {
 
 static void on_fail(job *j, pdl_vref m) {
     pdl_err err = {0};
-    pdl_str kind = text_at(m, "kind"), msg = text_at(m, "msg"), py_class = text_at(m, "foreign");
+    pdl_str kind = pdl_member_str(m, "kind"), msg = pdl_member_str(m, "msg"),
+            py_class = pdl_member_str(m, "foreign");
     pdl_err_kind k = pdl_str_is(kind, "exit")        ? PDL_E_exit
                      : pdl_str_is(kind, "interrupt") ? PDL_E_interrupt
                                                      : PDL_E_code;
@@ -410,13 +407,13 @@ static void on_ready(worker *w) {
 }
 
 static bool on_dict(worker *w, pdl_vref m, pdl_err *err) {
-    pdl_str type = text_at(m, "t");
+    pdl_str type = pdl_member_str(m, "t");
     bool is_question =
         pdl_str_is(type, "call") || pdl_str_is(type, "input") || pdl_str_is(type, "program");
     job *j = pdl_worker_job_find(w, number_at(m, is_question ? "block" : "id"));
     if (is_question) return on_question(w, type, j, m, err);
     if (pdl_str_is(type, "out")) {
-        on_out(w, j, text_at(m, "s"));
+        on_out(w, j, pdl_member_str(m, "s"));
         return true;
     }
     if (pdl_str_is(type, "ready")) on_ready(w);
@@ -556,7 +553,7 @@ static void send_drops(worker *w) {
 static bool put_code(job *j, wire_out *o, pdl_err *err) {
     worker *w = j->w;
     pdl_vref r = j->e->request, cwd = pdl_dict_getz(r, "cwd"), vars = pdl_dict_getz(r, "vars");
-    bool ipython = pdl_str_eq_nocase(text_at(r, "lang"), PDL_STR("ipython"));
+    bool ipython = pdl_str_eq_nocase(pdl_member_str(r, "lang"), PDL_STR("ipython"));
     pdl_str dir = pdl_is_str(cwd) ? pdl_str_get(cwd) : w->opt.dir;
     if (!pdl_is_dict(vars))
         return pdl_err_set(err, PDL_E_code, (pdl_loc){0}, "a code effect without variables");

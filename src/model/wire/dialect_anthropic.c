@@ -9,6 +9,7 @@
 #include "model/ask/params.h"
 #include "model/ask/structured.h"
 #include "model/wire/parts.h"
+#include "value/member.h"
 
 #include "base/banned.h"
 
@@ -289,11 +290,6 @@ static bool sign(const pdl_sign *s, pdl_err *err) {
 
 /* --- replies ---------------------------------------------------------------------------------- */
 
-static pdl_str text_at(pdl_vref d, const char *key) {
-    pdl_vref v = pdl_dict_getz(d, key);
-    return pdl_is_str(v) ? pdl_str_get(v) : (pdl_str){0};
-}
-
 /* Counts of the prompt come first, those of the answer later. */
 static void add_usage(pdl_vref u, pdl_reply_builder *d) {
     static const char *const kept[] = {"cache_creation_input_tokens", "cache_read_input_tokens"};
@@ -361,17 +357,17 @@ static void add_call(pdl_vref block, int64_t index, pdl_vref input, pdl_reply_bu
 /* A block of a whole answer, or the beginning of one in a stream. */
 static void add_block_of_reply(const pdl_ask *a, pdl_vref block, int64_t index, bool whole,
                                pdl_reply_builder *d) {
-    pdl_str type = text_at(block, "type");
+    pdl_str type = pdl_member_str(block, "type");
     if (pdl_str_is(type, "text")) {
-        pdl_reply_builder_text(d, text_at(block, "text"));
+        pdl_reply_builder_text(d, pdl_member_str(block, "text"));
     } else if (pdl_str_is(type, "thinking") || pdl_str_is(type, "redacted_thinking")) {
         d->mark = d->reasoning.len;
-        if (text_at(block, "thinking").n)
-            pdl_reply_builder_reasoning(d, text_at(block, "thinking"));
+        if (pdl_member_str(block, "thinking").n)
+            pdl_reply_builder_reasoning(d, pdl_member_str(block, "thinking"));
         add_thought(d, pdl_keep(block));
     } else if (pdl_str_is(type, "tool_use")) {
         pdl_vref input = pdl_dict_getz(block, "input");
-        bool schema = a->forced_tool && pdl_str_is(text_at(block, "name"), PDL_SCHEMA_TOOL);
+        bool schema = a->forced_tool && pdl_str_is(pdl_member_str(block, "name"), PDL_SCHEMA_TOOL);
         pdl_val none = pdl_textz("");
         if (whole || !schema) add_call(block, index, whole ? input : none, d);
         pdl_drop(none);
@@ -413,20 +409,20 @@ static void add_input(const pdl_ask *a, int64_t index, pdl_str piece, pdl_reply_
 }
 
 static void add_delta(const pdl_ask *a, int64_t index, pdl_vref delta, pdl_reply_builder *d) {
-    pdl_str type = text_at(delta, "type");
+    pdl_str type = pdl_member_str(delta, "type");
     if (pdl_str_is(type, "text_delta")) {
-        pdl_reply_builder_text(d, text_at(delta, "text"));
+        pdl_reply_builder_text(d, pdl_member_str(delta, "text"));
     } else if (pdl_str_is(type, "input_json_delta")) {
-        add_input(a, index, text_at(delta, "partial_json"), d);
+        add_input(a, index, pdl_member_str(delta, "partial_json"), d);
     } else if (pdl_str_is(type, "thinking_delta")) {
-        pdl_reply_builder_reasoning(d, text_at(delta, "thinking"));
+        pdl_reply_builder_reasoning(d, pdl_member_str(delta, "thinking"));
     } else if (pdl_str_is(type, "signature_delta")) {
-        set_thought(d, "signature", text_at(delta, "signature"));
+        set_thought(d, "signature", pdl_member_str(delta, "signature"));
     }
 }
 
 static void add_event(const pdl_ask *a, pdl_vref json, pdl_reply_builder *d) {
-    pdl_str type = text_at(json, "type");
+    pdl_str type = pdl_member_str(json, "type");
     int64_t index = pdl_count_of(json, "index", 0);
     pdl_vref message = pdl_dict_getz(json, "message"), block = pdl_dict_getz(json, "content_block"),
              delta = pdl_dict_getz(json, "delta");
@@ -454,7 +450,7 @@ static bool event(const pdl_ask *a, pdl_str text, pdl_reply_builder *d, pdl_err 
     text = pdl_str_trim(text);
     if (text.n == 0 || d->done) return true;
     if (!pdl_reply_builder_event(d, text, &json, err)) return false;
-    if (pdl_str_is(text_at(json, "type"), "error")) {
+    if (pdl_str_is(pdl_member_str(json, "type"), "error")) {
         pdl_reply_builder_set(&d->error, json);
         return true;
     }

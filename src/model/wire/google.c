@@ -12,6 +12,7 @@
 #include "io/rsa.h"
 #include "value/json_read.h"
 #include "value/json_write.h"
+#include "value/member.h"
 
 #include "base/banned.h"
 
@@ -19,11 +20,6 @@
 #define SCOPE     "https://www.googleapis.com/auth/cloud-platform"
 
 enum { HOUR_S = 3600 };
-
-static pdl_str text_at(pdl_vref d, const char *key) {
-    pdl_vref v = pdl_is_dict(d) ? pdl_dict_getz(d, key) : pdl_absent();
-    return pdl_is_str(v) ? pdl_str_get(v) : (pdl_str){0};
-}
 
 /* --- where they stand ------------------------------------------------------------------------- */
 
@@ -76,19 +72,20 @@ static void put_json64(pdl_val v, pdl_buf *out) {
 /* header.claims.signature */
 static bool put_assertion(pdl_vref c, pdl_str url, pdl_buf *out, pdl_err *err) {
     int64_t now = pdl_clock_wall_ns() / 1000000000;
-    pdl_str id = text_at(c, "private_key_id");
+    pdl_str id = pdl_member_str(c, "private_key_id");
     pdl_buf sig = PDL_BUF;
     pdl_val head = pdl_dict_putz(pdl_dict_new(3), "alg", pdl_textz("RS256"));
     head = pdl_dict_putz(head, "typ", pdl_textz("JWT"));
     if (id.n) head = pdl_dict_putz(head, "kid", pdl_text(id));
     put_json64(head, out);
     pdl_buf_putc(out, '.');
-    pdl_val claims = pdl_dict_putz(pdl_dict_new(5), "iss", pdl_text(text_at(c, "client_email")));
+    pdl_val claims =
+        pdl_dict_putz(pdl_dict_new(5), "iss", pdl_text(pdl_member_str(c, "client_email")));
     claims = pdl_dict_putz(claims, "scope", pdl_textz(SCOPE));
     claims = pdl_dict_putz(claims, "aud", pdl_text(url));
     claims = pdl_dict_putz(claims, "iat", pdl_int(now));
     put_json64(pdl_dict_putz(claims, "exp", pdl_int(now + HOUR_S)), out);
-    bool ok = pdl_rsa_sign(text_at(c, "private_key"), pdl_buf_str(out), &sig, err);
+    bool ok = pdl_rsa_sign(pdl_member_str(c, "private_key"), pdl_buf_str(out), &sig, err);
     if (ok) {
         pdl_buf_putc(out, '.');
         pdl_base64_put(pdl_buf_str(&sig), true, out);
@@ -109,16 +106,16 @@ static bool incomplete(const char *what, pdl_err *err) {
 
 static bool exchange_account(const pdl_sign *s, pdl_vref c, pdl_str url, pdl_err *err) {
     pdl_buf jwt = PDL_BUF;
-    if (text_at(c, "client_email").n == 0) return incomplete("client_email", err);
-    if (text_at(c, "private_key").n == 0) return incomplete("private_key", err);
-    pdl_secrets_note(s->secrets, text_at(c, "private_key"));
+    if (pdl_member_str(c, "client_email").n == 0) return incomplete("client_email", err);
+    if (pdl_member_str(c, "private_key").n == 0) return incomplete("private_key", err);
+    pdl_secrets_note(s->secrets, pdl_member_str(c, "private_key"));
     bool ok = put_assertion(c, url, &jwt, err);
     pdl_secrets_note(s->secrets, pdl_buf_str(&jwt));
     if (ok) {
         PDL_PUT(s->token_request,
                 "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=");
         pdl_buf_put(s->token_request, pdl_buf_str(&jwt));
-        pdl_buf_put(s->token_id, text_at(c, "client_email"));
+        pdl_buf_put(s->token_id, pdl_member_str(c, "client_email"));
     } else {
         err->kind = PDL_E_auth;
     }
@@ -130,16 +127,16 @@ static bool exchange_user(const pdl_sign *s, pdl_vref c, pdl_err *err) {
     static const char *const keys[] = {"client_id", "client_secret", "refresh_token"};
     PDL_PUT(s->token_request, "grant_type=refresh_token");
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-        if (text_at(c, keys[i]).n == 0) return incomplete(keys[i], err);
-        if (i) pdl_secrets_note(s->secrets, text_at(c, keys[i]));
+        if (pdl_member_str(c, keys[i]).n == 0) return incomplete(keys[i], err);
+        if (i) pdl_secrets_note(s->secrets, pdl_member_str(c, keys[i]));
         pdl_buf_putf(s->token_request, "&%s=", keys[i]);
-        pdl_url_quote(text_at(c, keys[i]), "", s->token_request);
+        pdl_url_quote(pdl_member_str(c, keys[i]), "", s->token_request);
     }
     return true;
 }
 
 bool pdl_google_exchange(const pdl_sign *s, pdl_vref c, pdl_err *err) {
-    pdl_str type = text_at(c, "type"), url = text_at(c, "token_uri");
+    pdl_str type = pdl_member_str(c, "type"), url = pdl_member_str(c, "token_uri");
     if (url.n == 0) url = PDL_STR(TOKEN_URL);
     if (!pdl_str_starts(url, PDL_STR("https://")) && !is_local(url))
         return pdl_err_set(err, PDL_E_config, (pdl_loc){0},

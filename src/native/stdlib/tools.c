@@ -11,13 +11,9 @@
 #include "value/handle.h"
 #include "value/json_read.h"
 #include "value/json_write.h"
+#include "value/member.h"
 
 #include "base/banned.h"
-
-static pdl_str text_at(pdl_vref d, const char *key) {
-    pdl_vref v = pdl_is_dict(d) ? pdl_dict_getz(d, key) : pdl_absent();
-    return pdl_is_str(v) ? pdl_str_get(v) : (pdl_str){0};
-}
 
 /* --- effects ---------------------------------------------------------------------------------- */
 
@@ -74,7 +70,7 @@ static bool has_succeeded(pdl_vref reply, pdl_err *err) {
     if (!pdl_is_dict(reply))
         return pdl_err_host(err, "TypeError", "a tool gave %s", pdl_py_type(reply));
     pdl_vref failed = pdl_dict_getz(reply, "is_error");
-    pdl_str says = text_at(reply, "text");
+    pdl_str says = pdl_member_str(reply, "text");
     if (!pdl_is_bool(failed) || !pdl_bool_of(failed)) return true;
     return pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "%.*s",
                        PDL_FMT(says.n ? says : PDL_STR("the tool failed and says nothing")));
@@ -92,14 +88,14 @@ bool pdl_g_tool_result(PDL_ARGS) {
 /* One part of a content list. A part that is not text is named, so that the model knows of it. */
 static void put_part(pdl_vref part, pdl_buf *out) {
     pdl_vref resource = pdl_is_dict(part) ? pdl_dict_getz(part, "resource") : pdl_absent();
-    pdl_str text = text_at(pdl_is_dict(resource) ? resource : part, "text");
+    pdl_str text = pdl_member_str(pdl_is_dict(resource) ? resource : part, "text");
     if (out->len) pdl_buf_putc(out, '\n');
     if (text.p) {
         pdl_buf_put(out, text);
         return;
     }
-    pdl_str type = text_at(part, "type"), mime = text_at(part, "mimeType"),
-            uri = text_at(part, "uri");
+    pdl_str type = pdl_member_str(part, "type"), mime = pdl_member_str(part, "mimeType"),
+            uri = pdl_member_str(part, "uri");
     pdl_buf_putf(out, "[%.*s%s%.*s%s%.*s]", PDL_FMT(type), mime.n ? " " : "", PDL_FMT(mime),
                  uri.n ? " " : "", PDL_FMT(uri));
 }
@@ -126,7 +122,7 @@ bool pdl_g_tool_text(PDL_ARGS) {
 static pdl_str name_of(pdl_vref tool) {
     pdl_vref d = pdl_is(tool, PDL_V_FUNC) ? pdl_func_of(tool)->signature : tool;
     pdl_vref inner = pdl_is_dict(d) ? pdl_dict_getz(d, "function") : pdl_absent();
-    return text_at(pdl_is_dict(inner) ? inner : d, "name");
+    return pdl_member_str(pdl_is_dict(inner) ? inner : d, "name");
 }
 
 /* Functions of the host program are handles; they take the arguments by name. */
@@ -197,7 +193,7 @@ static bool no_tool(pdl_str name, const found *f, pdl_err *err) {
 
 bool pdl_g_find_tool(PDL_ARGS) {
     pdl_vref function = pdl_is_dict(argv[0]) ? pdl_dict_getz(argv[0], "function") : pdl_absent();
-    pdl_str name = text_at(function, "name");
+    pdl_str name = pdl_member_str(function, "name");
     found f = {.run = pdl_absent()};
     pdl_val arguments;
     if (!name.n)
@@ -227,7 +223,7 @@ static pdl_str without_place(pdl_str s) {
 }
 
 bool pdl_g_tool_error(PDL_ARGS) {
-    pdl_str s = pdl_str_trim(text_at(argv[0], "message"));
+    pdl_str s = pdl_str_trim(pdl_member_str(argv[0], "message"));
     size_t nl = pdl_str_rfind(s, PDL_STR("\n"));
     pdl_buf b = PDL_BUF;
     PDL_PUT(&b, "Error: ");
