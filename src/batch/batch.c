@@ -519,7 +519,8 @@ bool pdl_batch_run(const pdl_batch_options *o, pdl_batch_totals *t, pdl_err *err
     batch b = {.o = o, .first = pdl_absent(), .totals = t};
     b.window.variables = pdl_absent();
     *t = (pdl_batch_totals){0};
-    bool ok = open_all(&b, err) && pdl_batch_window_run(&b.window, err);
+    bool ok = t->begun = open_all(&b, err);
+    ok = ok && pdl_batch_window_run(&b.window, err);
     ok = end_all(&b, ok, err);
     if (b.writer.sheet) ok = write_reports(&b, ok, err);
     pdl_batch_window_fini(&b.window);

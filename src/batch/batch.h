@@ -29,6 +29,7 @@ typedef struct pdl_batch_totals {
     uint64_t bytes, all_bytes; /* of the input, read and in all; all 0: not known */
     int64_t calls, prompt_tokens, completion_tokens;
     double cost, seconds; /* seconds: of this process */
+    bool begun;           /* the tables could be opened: before that, nothing is asked or written */
     bool ended;           /* the input was read to its end, or to the limit */
 } pdl_batch_totals;
 

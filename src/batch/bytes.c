@@ -80,8 +80,11 @@ bool pdl_batch_bytes_unchanged(const bytes *b, pdl_err *err) {
     bool same = now.st_size == b->opened.st_size &&
                 now.st_mtim.tv_sec == b->opened.st_mtim.tv_sec &&
                 now.st_mtim.tv_nsec == b->opened.st_mtim.tv_nsec;
-    return same || pdl_err_set(err, PDL_E_io, (pdl_loc){0},
-                               "%s was changed while it was read: some rows may be from before and "
-                               "some from after the change",
-                               b->name);
+    if (same) return true;
+    pdl_err_set(err, PDL_E_io, (pdl_loc){0},
+                "%s was changed while it was read: some rows may be from before and some from "
+                "after the change",
+                b->name);
+    pdl_err_hint(err, "the same command compares all rows with the file as it is then");
+    return false;
 }

@@ -26,6 +26,18 @@ static void add(pdl_map *m, pdl_str name) {
 
 /* --- the program ------------------------------------------------------------------------------ */
 
+static void find_model(void *user, const pdl_block *b) {
+    bool *asks = user;
+    *asks = *asks || b->kind == PDL_BLOCK_model;
+    if (!*asks) pdl_block_each_child(b, find_model, asks);
+}
+
+bool pdl_batch_plan_asks(const pdl_program *p) {
+    bool asks = false;
+    find_model(&asks, p->main);
+    return asks;
+}
+
 static void on_input(void *user, pdl_str name, bool optional) {
     names *s = user;
     add(optional ? &s->optional : &s->needed, name);
@@ -134,6 +146,11 @@ static bool check_clash(const pdl_batch_options *o, const names *s, pdl_str colu
     return false;
 }
 
+static bool has_other_separator(pdl_str header) {
+    return pdl_str_find(header, PDL_STR(";"), 0) != PDL_NOT_FOUND ||
+           pdl_str_find(header, PDL_STR("\t"), 0) != PDL_NOT_FOUND;
+}
+
 static bool check_needed(const pdl_batch_options *o, const names *s, const pdl_str *columns,
                          size_t n, pdl_err *err) {
     for (size_t i = 0; i < s->needed.n; i++) {
@@ -147,8 +164,11 @@ static bool check_needed(const pdl_batch_options *o, const names *s, const pdl_s
         pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
                     "the program needs the variable '%.*s', and no column gives it (columns: %s)",
                     PDL_FMT(name), pdl_buf_z(&list));
-        pdl_err_hint(err, "--map COLUMN=%.*s, or --data %.*s=VALUE for all rows", PDL_FMT(name),
-                     PDL_FMT(name));
+        if (n == 1 && o->input.form == PDL_TABLE_csv && has_other_separator(columns[0]))
+            pdl_err_hint(err, "the cells of CSV are separated by commas");
+        else
+            pdl_err_hint(err, "--map COLUMN=%.*s, or --data %.*s=VALUE for all rows",
+                         PDL_FMT(name), PDL_FMT(name));
         pdl_buf_fini(&list);
         return false;
     }

@@ -15,9 +15,11 @@
 PDL_MUST bool pdl_batch_plan_check(const pdl_batch_options *o, const pdl_str *columns, size_t n,
                                    pdl_err *err);
 /* Errors, usage: what the program does with the values of a column fails for all values that these
- * rows have there. */
+ * rows have there; a program that asks models fails in every row. */
 PDL_MUST bool pdl_batch_plan_types(const pdl_batch_options *o, const pdl_str *columns, size_t n,
                                    const pdl_row *rows, size_t n_rows, pdl_err *err);
+/* Does it have a block that asks a model? */
+bool pdl_batch_plan_asks(const pdl_program *p);
 /* The variable that a column is. */
 pdl_str pdl_batch_plan_variable(const pdl_batch_options *o, pdl_str column);
 /* Has the output a column of this name itself? */

@@ -62,10 +62,22 @@ static void put_kinds(const pdl_batch_options *o, const pdl_str *columns, size_t
     }
 }
 
-static bool refuse(const pdl_batch_options *o, const pdl_diag *d, const char *columns,
-                   pdl_err *err) {
+static void set_error(const pdl_diag *d, pdl_err *err) {
     pdl_err_set(err, PDL_E_usage, d->loc, "%.*s", PDL_FMT(d->text));
     err->mark = d->mark;
+}
+
+/* Whatever the columns are. */
+static bool refuse_program(const pdl_diag *d, pdl_err *err) {
+    set_error(d, err);
+    pdl_err_hint(err, "%.*s%severy row would fail with this", PDL_FMT(d->hint),
+                 d->hint.n ? "; " : "");
+    return false;
+}
+
+static bool refuse(const pdl_batch_options *o, const pdl_diag *d, const char *columns,
+                   pdl_err *err) {
+    set_error(d, err);
     pdl_err_hint(err, "this follows from the columns of %.*s (%s)%s", PDL_FMT(o->input.name),
                  columns,
                  o->input.form == PDL_TABLE_csv && !o->types
@@ -88,11 +100,11 @@ bool pdl_batch_plan_types(const pdl_batch_options *o, const pdl_str *columns, si
         add(&k, pdl_batch_plan_variable(o, columns[i]), of);
         any = any || of;
     }
-    /* An error that does not follow from the columns is an error of each row, as ever. */
-    if (any && !find_error(o, &k, false)) {
-        const pdl_diag *d = find_error(o, &k, true);
+    const pdl_diag *d = find_error(o, &k, false);
+    if (d && pdl_batch_plan_asks(o->program)) ok = refuse_program(d, err);
+    if (!d && any && (d = find_error(o, &k, true))) {
         put_kinds(o, columns, n, rows, n_rows, a, &text);
-        if (d) ok = refuse(o, d, pdl_buf_z(&text), err);
+        ok = refuse(o, d, pdl_buf_z(&text), err);
     }
     pdl_buf_fini(&text);
     pdl_vec_fini(&k.names);

@@ -191,7 +191,8 @@ static void on_signal(void *user, int sig) {
 
 static int exit_code(const pdl_batch_totals *t, bool ok, const pdl_err *err) {
     if (ok) return t->failed ? 3 : 0;
-    return err->kind == PDL_E_usage ? 2 : pdl_err_exit_code(err);
+    bool wrong_files = err->kind == PDL_E_usage || (err->kind == PDL_E_io && !t->begun);
+    return wrong_files ? 2 : pdl_err_exit_code(err);
 }
 
 static void summarize(batcher *b, const pdl_batch_totals *t, bool ok) {
@@ -252,7 +253,7 @@ static int estimate(batcher *b) {
     pdl_err err = {0};
     if (pdl_batch_estimate_rows(&b->o, &e, &err)) return print_estimate(&e);
     pdl_cli_print_error(&err, b->session);
-    int code = err.kind == PDL_E_usage ? 2 : pdl_err_exit_code(&err);
+    int code = err.kind == PDL_E_usage || err.kind == PDL_E_io ? 2 : pdl_err_exit_code(&err);
     pdl_err_fini(&err);
     return code;
 }
@@ -265,7 +266,7 @@ static int run_batch(batcher *b) {
     int code = exit_code(&t, ok, &err);
     clear_line(b);
     if (!ok) pdl_cli_print_error(&err, b->session);
-    if (code != 2) summarize(b, &t, ok);
+    if (t.begun) summarize(b, &t, ok);
     pdl_signals_stop(b->signals);
     pdl_err_fini(&err);
     return code;
@@ -275,7 +276,7 @@ static int run_program(batcher *b) {
     pdl_buf text = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
     pdl_err err = {0};
     pdl_str file = b->a->files.p[0];
-    int code = 1;
+    int code = 2;
     if (!pdl_cli_read_program(file, &text, &err)) {
         pdl_cli_print_error(&err, b->session);
         pdl_err_fini(&err);

@@ -123,8 +123,15 @@ static bool finish(FILE *f, bool ok, const char *path, pdl_err *err) {
 
 static bool has_column(const evaluation *e, pdl_vref columns, pdl_err *err) {
     if (!e->o->expect.n || !pdl_is_absent(pdl_dict_gets(columns, e->o->expect))) return true;
-    return pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%.*s: row %zu has no column '%.*s'",
-                       PDL_FMT(e->o->data.name), e->rows.n + 1, PDL_FMT(e->o->expect));
+    pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%.*s: row %zu has no column '%.*s'",
+                PDL_FMT(e->o->data.name), e->rows.n + 1, PDL_FMT(e->o->expect));
+    PDL_VEC(pdl_str) names = {0};
+    for (size_t i = 0; i < pdl_dict_len(columns); i++)
+        *pdl_vec_push(&names) = pdl_str_get(pdl_dict_key_at(columns, i));
+    pdl_str near = pdl_str_nearest(e->o->expect, names.p, names.n);
+    if (near.n) pdl_err_hint(err, "did you mean '%.*s'?", PDL_FMT(near));
+    pdl_vec_fini(&names);
+    return false;
 }
 
 static bool take_row(evaluation *e, const pdl_rowset *r, const pdl_row *row, pdl_err *err) {

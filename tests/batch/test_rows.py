@@ -114,7 +114,7 @@ def test_columns():
     cases = [
         ("clash", "defs: {word: {data: 1}}\ntext: ${ word }\n", "word\nx\n", "the program itself sets"),
         ("own column", "text: ${ result }\n", "result\nx\n", "the output has itself"),
-        ("meaning of its own", "text: hello\n", "pdl_context\nx\n", "meaning of its own"),
+        ("meaning of its own", "text: hello\n", "pdl_context\nx\n", "has another meaning"),
         ("reads standard input", "text:\n- read:\n", "word\nx\n", "reads standard input"),
         ("writes files", "defs: {log: {aggregator: {file: log.txt}}}\ntext:\n- text: ${ word }\n  contribute: [log]\n", "word\nx\n", "--allow-files"),
         ("two columns of a name", ASK, "word,word\nx,y\n", "two columns are named 'word'"),
@@ -155,6 +155,28 @@ def test_types_of_columns():
         t.begin({"p.pdl": "text: ${ n.upper() }\n", "in.jsonl": rows})
         code, out, err = t.run("p.pdl", "-i", "in.jsonl", "-o", "out.jsonl")
         t.check("types of JSONL: " + title, code == want and (t.folder / "out.jsonl").exists() == (want == 3), "%s %s" % (code, err))
+
+
+def test_certain_errors():
+    """What every row would meet is said before the first one, when models are asked."""
+    asks = "lastOf:\n- model: openai/upper\n  input: ${ word }\n- ${ word.nope }\n"
+    t.begin({"p.pdl": asks, "q.pdl": "text: ${ 1 / 0 }${ word }\n", "r.pdl": "text:\n- if: ${ word == 'x' }\n  then: ${ 1 / 0 }\n", "in.csv": "word\nx\n"})
+    code, out, err = t.run("p.pdl", "-i", "in.csv", "-o", "out.csv")
+    t.check("an error of every row: nobody is asked", code == 2 and not t.service.asked and "p.pdl:4" in err, "%s %s" % (code, err))
+    for name in ("q.pdl", "r.pdl"):
+        code, out, err = t.run(name, "-i", "in.csv", "-o", name + ".csv")
+        t.check("an error of a row that costs nothing: " + name, code == 3, "%s %s" % (code, err))
+
+
+def test_nothing_begun():
+    """Files that cannot be opened are a wrong command: exit 2, and nothing to continue."""
+    t.begin({"in.jsonl": jsonl(words(2)), "semicolons.csv": "id;word\n1;a\n"})
+    for args, text in ((("p.pdl", "-i", "none.jsonl"), "none.jsonl"), (("p.pdl", "-i", "none.db:t"), "none.db"), (("none.pdl", "-i", "in.jsonl"), "none.pdl"),
+                       (("p.pdl", "-i", "semicolons.csv"), "separated by commas")):
+        code, out, err = t.run(*args, "-o", "out.jsonl")
+        t.check("not begun: %s" % (args,), code == 2 and text in err and "continues" not in err and not (t.folder / "out.jsonl").exists(), "%s %s" % (code, err))
+    code, out, err = t.run("p.pdl", "-i", "in.jsonl", "-o", "none/out.jsonl")
+    t.check("not begun: no folder", code == 2 and "continues" not in err, "%s %s" % (code, err))
 
 
 def test_files_of_rows():
@@ -212,7 +234,7 @@ def test_commands():
     code, out, err = t.run("p.pdl", "-i", "in.jsonl", "-o", "there.jsonl", "--overwrite")
     t.check("--overwrite", code == 0 and t.lines("there.jsonl") == [said(r) for r in words(3)], err)
     code, out, err = t.run("p.pdl", "-i", "none.jsonl")
-    t.check("no input", code == 1 and "none.jsonl" in err, err)
+    t.check("no input", code == 2 and "none.jsonl" in err, err)
 
 
 def test_choice():
@@ -290,7 +312,7 @@ def test_headers():
 
 
 for test in (test_jsonl, test_streams, test_csv, test_broken_rows, test_failed_rows, test_columns, test_effects_of_parts, test_commands, test_choice, test_sqlite,
-             test_types_of_columns, test_files_of_rows, test_keep, test_shared_texts,
+             test_types_of_columns, test_certain_errors, test_nothing_begun, test_files_of_rows, test_keep, test_shared_texts,
              test_headers):
     test()
 sys.exit(t.finish())
