@@ -6,7 +6,7 @@
 
 bench/http_server.c answers, at once or after 50 ms; bench/curl_loop.c is the yardstick. Each of --rows rows is one call: the rate beside
 that of the bare loop, the most memory of the process, and that of a tenth of the rows. Rows of 50 ms run with --jobs 2000; the ideal is
-the longer of rows * 50 ms / 2000 and the bare loop. --openai, --langchain: a Python that has the package, which makes a tenth of the
+the longer of rows * 50 ms / 2000 and the bare loop. Other programs disturb both rates, and processor times less: they are printed beside them. --openai, --langchain: a Python that has the package, which makes a tenth of the
 calls; --reference: another PDL interpreter, a process for each of 20 rows. The exit status is 1 when a limit is missed.
 """
 import argparse
@@ -64,10 +64,10 @@ class Bench:
         return path.name
 
     def measure(self, server, *argv):
-        """(seconds, megabytes) of a process; None when it fails."""
+        """(seconds, megabytes, seconds of processor time) of a process; None when it fails."""
         out = subprocess.run([str(self.work / "measure"), *map(str, argv)], cwd=self.work, env=server.env, capture_output=True,
                              text=True).stdout.split()
-        return (float(out[0]), int(out[1]) / 1024) if out and out[2] == "0" else None
+        return (float(out[0]), int(out[1]) / 1024, float(out[3])) if out and out[2] == "0" else None
 
     def batch(self, server, n, jobs):
         m = self.measure(server, self.a.pdl, "batch", "p.pdl", "-i", self.table(n), "-o", "out.jsonl", "--overwrite", "--jobs", jobs)
@@ -83,11 +83,11 @@ class Bench:
         print("%-58s %10.2f %-8s (%s %g)%s" % (what, value, unit, "at most" if at_most else "at least", limit, "" if ok else "  MISSED"), flush=True)
 
     def note(self, what, n, m):
-        print("%-58s %s" % (what, "fails" if not m else "%10.0f rows/s, %.1f s, %.0f MB" % (n / m[0], m[0], m[1])), flush=True)
+        print("%-58s %s" % (what, "fails" if not m else "%10.0f rows/s, %.1f s, %.0f MB, %.1f us of processor time a row" % (n / m[0], m[0], m[1],
+              m[2] / n * 1e6)), flush=True)
 
     def loop(self, server, n, jobs):
-        out = subprocess.run([str(self.work / "curl_loop"), server.url, str(n), str(jobs)], capture_output=True, text=True).stdout.split()
-        return float(out[0]), float(out[1]) / 1024
+        return self.measure(server, self.work / "curl_loop", server.url, n, jobs)
 
     def instant(self):
         n, few = self.a.rows, max(1, self.a.rows // 10)
@@ -111,7 +111,7 @@ class Bench:
                 for i in range(20):
                     subprocess.run([*shlex.split(self.a.reference), "-d", "word: w%d" % i, "p.pdl"], cwd=self.work, env=s.env, capture_output=True,
                                    check=True)
-                self.note("  reference, a process a row, 20 rows", 20, (time.monotonic() - begin, 0))
+                self.note("  reference, a process a row, 20 rows", 20, (time.monotonic() - begin, 0, 0))
 
     def slow(self):
         n, jobs, delay = self.a.slow_rows, 2000, 0.05

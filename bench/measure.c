@@ -1,7 +1,7 @@
 /* measure.c -- runs a command with its output thrown away and prints seconds, peak resident
- * kilobytes and exit status. A small separate process, because the peak of a child counts what
- * its parent held when it was forked. `measure --spin` is work of a fixed size: how fast this
- * machine is now.
+ * kilobytes, exit status and seconds of processor time. A small process of its own, because the
+ * peak of a child counts what its parent held when it was forked. `measure --spin` is work of a
+ * fixed size: how fast this machine is now.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -42,7 +42,9 @@ int main(int argc, char **argv) {
         _exit(127);
     }
     if (pid < 0 || wait4(pid, &status, 0, &u) < 0) return 2;
-    printf("%.6f %ld %d\n", now() - start, u.ru_maxrss,
-           WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+    printf("%.6f %ld %d %.6f\n", now() - start, u.ru_maxrss,
+           WIFEXITED(status) ? WEXITSTATUS(status) : -1,
+           (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+               (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6);
     return 0;
 }

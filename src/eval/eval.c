@@ -513,15 +513,18 @@ static void put_program(pdl_vref p, pdl_buf *out) {
 
 void pdl_eval_put_table(pdl_vref result, pdl_buf *out) {
     enum { USUAL_PERCENT = 5 };
+    static const double least_shown = 0.0001;
     pdl_vref list = pdl_dict_getz(result, "programs"), m = pdl_dict_getz(result, "mcnemar");
     pdl_buf_putf(out, "%-30s %6s %6s %7s   pass@%-2.0f   95 %% interval   mean score\n", "program",
                  "right", "of", "failed", number(pdl_list_at(list, 0), "pass_k"));
     for (size_t i = 0; i < pdl_list_len(list); i++) put_program(pdl_list_at(list, i), out);
     if (!pdl_is_dict(m)) return;
     bool differ = number(m, "p") * 100 < USUAL_PERCENT;
+    bool tiny = number(m, "p") < least_shown;
     pdl_buf_putf(out,
-                 "only the first is right: %.0f, only the second: %.0f; exact McNemar p = %.4f: "
+                 "only the first is right: %.0f, only the second: %.0f; exact McNemar p %s %.4f: "
                  "%s\n",
-                 number(m, "only_first"), number(m, "only_second"), number(m, "p"),
+                 number(m, "only_first"), number(m, "only_second"), tiny ? "<" : "=",
+                 tiny ? least_shown : number(m, "p"),
                  differ ? "they differ" : "no difference is shown");
 }
