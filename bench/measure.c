@@ -1,5 +1,5 @@
 /* measure.c -- runs a command with its output thrown away and prints seconds, peak resident
- * kilobytes, exit status and seconds of processor time. A small process of its own, because the
+ * kilobytes, exit status and seconds of processor time. A small separate process, because the
  * peak of a child counts what its parent held when it was forked. `measure --spin` is work of a
  * fixed size: how fast this machine is now.
  *
