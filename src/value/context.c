@@ -60,14 +60,13 @@ static ctx *ctx_of(pdl_vref v) {
 
 static pdl_vref child(const pdl_obj *o, size_t i) {
     const ctx *c = (const ctx *)(const void *)o;
-    if (c->kind == ONE) {
-        pdl_vref parts[] = {c->role, c->content, c->extra, c->wire, c->source};
-        size_t n = 0; /* the first absent child ends them */
-        for (size_t k = 0; k < sizeof parts / sizeof parts[0]; k++)
-            if (!pdl_is_absent(parts[k]) && n++ == i) return parts[k];
-        return pdl_absent();
-    }
-    return i == 0 ? c->left : i == 1 ? c->right : pdl_absent();
+    if (c->kind != ONE) return i == 0 ? c->left : i == 1 ? c->right : pdl_absent();
+    if (i < 2) return i ? c->content : c->role; /* a message has both */
+    pdl_vref rest[] = {c->extra, c->wire, c->source};
+    size_t n = 2; /* the first absent child ends them */
+    for (size_t k = 0; k < sizeof rest / sizeof rest[0]; k++)
+        if (!pdl_is_absent(rest[k]) && n++ == i) return rest[k];
+    return pdl_absent();
 }
 
 static void flat_drop(flat_list *f) {

@@ -116,7 +116,7 @@ static void replace(pdl_dictobj *d, uint32_t i, pdl_val x) {
 
 /* --- public ----------------------------------------------------------------------------------- */
 
-pdl_val pdl_dict_new(size_t cap) { 
+pdl_val pdl_dict_new(size_t cap) {
     return pdl_from_obj(PDL_V_DICT, &dict_new(cap)->head, PDL_F_PARTS);
 }
 
@@ -150,6 +150,41 @@ pdl_val pdl_dict_put(pdl_val v, pdl_val key, pdl_val x) {
         replace(d, i, x);
         pdl_drop(key);
     }
+    return v;
+}
+
+/* Are the keys of the pairs those of the shape: the same texts, not only equal ones? */
+static bool has_keys(const pdl_shape *s, const pdl_val *pairs, size_t n) {
+    if (!s || s->n != n) return false;
+    for (size_t i = 0; i < n; i++) {
+        pdl_vref key = pairs[2 * i], known = s->keys[i].key;
+        if (!pdl_is_str(key) || !pdl_is_str(known) || pdl_label_of(key)) return false;
+        if (pdl_obj_of(key) != pdl_obj_of(known)) return false;
+    }
+    return true;
+}
+
+static pdl_val put_pairs(const pdl_val *pairs, size_t n) {
+    pdl_val d = pdl_dict_new(n);
+    for (size_t i = 0; i < n; i++) d = pdl_dict_put(d, pairs[2 * i], pairs[2 * i + 1]);
+    return d;
+}
+
+pdl_val pdl_dict_of_pairs(const pdl_val *pairs, size_t n, pdl_shape **shape) {
+    if (!n || !has_keys(*shape, pairs, n)) {
+        pdl_val made = put_pairs(pairs, n);
+        pdl_shape_drop(*shape);
+        *shape = n ? pdl_shape_keep(pdl_dictobj_of(made)->shape) : NULL;
+        return made;
+    }
+    pdl_dictobj *d = pdl_dict_begin(pdl_shape_keep(*shape));
+    pdl_val v = pdl_from_obj(PDL_V_DICT, &d->head, PDL_F_PARTS);
+    for (size_t i = 0; i < n; i++) {
+        pdl_drop(pairs[2 * i]);
+        d->vals[d->n++] = pairs[2 * i + 1];
+        v = pdl_joined(v, pairs[2 * i + 1]);
+    }
+    assert(dict_ok(d));
     return v;
 }
 

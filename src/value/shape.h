@@ -1,5 +1,5 @@
-/* shape.h -- private to value: which keys a dict has, in which order. Dicts with the same keys
- * share one.
+/* shape.h -- for value and for code that makes dicts of the same keys many times: which keys a
+ * dict has, in which order. Dicts with the same keys share one.
  *
  * Rows of a table have the same keys: with a shared shape each row holds its values and one
  * pointer, and comparing keys is comparing pointers. A shape with one owner is changed in place; a
@@ -51,5 +51,10 @@ uint32_t pdl_shape_find_text(const pdl_shape *s, pdl_str key); /* its hash is no
 pdl_shape *pdl_shape_add(pdl_shape *s, pdl_val key, uint32_t hash);
 /* Without the i-th key. Takes s, of a sole owner. */
 void pdl_shape_remove(pdl_shape *s, uint32_t i);
+
+/* A dict of n pairs (key, value), as pdl_dict_put makes it; takes both of each. *shape: the keys of
+ * the dict that the same code made before (NULL: none), which the new dict shares where it has the
+ * same ones; owned by the caller, replaced by those of this dict. */
+pdl_val pdl_dict_of_pairs(const pdl_val *pairs, size_t n, pdl_shape **shape);
 
 #endif

@@ -9,6 +9,7 @@
 #include "value/handle.h"
 #include "value/int.h"
 #include "value/pyvalues.h"
+#include "value/shape.h"
 #include "value/text.h"
 #include "vm/closure.h"
 #include "vm/err_span.h"
@@ -153,8 +154,8 @@ pdl_step pdl_vm_unary(pdl_fiber *f, pdl_opcode op, pdl_err *err) {
     if (op == PDL_OP_NEG) {
         if (!pdl_num_neg(v, &out, err)) return PDL_STEP_FAIL;
     } else {
-        out = pdl_is_bool(v) ? pdl_with_label(pdl_int(pdl_bool_of(v)), pdl_label_of(v))
-                             : pdl_keep(v);
+        out =
+            pdl_is_bool(v) ? pdl_with_label(pdl_int(pdl_bool_of(v)), pdl_label_of(v)) : pdl_keep(v);
     }
     set_top(f, out);
     return PDL_STEP_DONE;
@@ -249,8 +250,8 @@ pdl_step pdl_op_COMPARE(pdl_fiber *f, pdl_xop how, pdl_err *err) {
     else
         ok = compare(how, a, b, &out, err);
     if (!ok) return PDL_STEP_FAIL;
-    replace2(f, pdl_with_label(pdl_bool(out),
-                               pdl_label_of_truth(pdl_label_of(a) | pdl_label_of(b))));
+    replace2(f,
+             pdl_with_label(pdl_bool(out), pdl_label_of_truth(pdl_label_of(a) | pdl_label_of(b))));
     return PDL_STEP_DONE;
 }
 
@@ -325,8 +326,8 @@ pdl_step pdl_op_SLICE(pdl_fiber *f, pdl_err *err) {
     }
     if (!pdl_slice(*under(f, 3), *under(f, 2), *under(f, 1), *top(f), &out, err))
         return PDL_STEP_FAIL;
-    pdl_label bounds = pdl_label_of(*under(f, 2)) | pdl_label_of(*under(f, 1)) |
-                       pdl_label_of(*top(f));
+    pdl_label bounds =
+        pdl_label_of(*under(f, 2)) | pdl_label_of(*under(f, 1)) | pdl_label_of(*top(f));
     pdl_vm_cut_stack(f, f->stack.n - 3);
     set_top(f, pdl_with_label(out, bounds));
     return PDL_STEP_DONE;
@@ -374,10 +375,9 @@ static pdl_step join_str(pdl_fiber *f, size_t n, bool escape, pdl_err *err) {
     }
     if (ok) {
         pdl_vm_cut_stack(f, f->stack.n - n);
-        push(f,
-             pdl_with_flags(
-                 pdl_with_label(pdl_text_of_buf(&b), n > 1 ? pdl_label_built(label) : label),
-                 escape ? PDL_F_SAFE : 0));
+        push(f, pdl_with_flags(
+                    pdl_with_label(pdl_text_of_buf(&b), n > 1 ? pdl_label_built(label) : label),
+                    escape ? PDL_F_SAFE : 0));
     } else {
         pdl_vm_mark_part(f, n - 1 - i, err);
     }
@@ -396,24 +396,18 @@ pdl_step pdl_op_STR_JOIN(pdl_fiber *f, size_t n, pdl_err *err) {
 /* --- containers ------------------------------------------------------------------------------- */
 
 pdl_step pdl_op_DICT(pdl_fiber *f, size_t n, pdl_err *err) {
-    pdl_val d = pdl_dict_new(n);
     for (size_t i = 0; i < n; i++) { /* keys are resolved, values may be promises */
         pdl_step s = pdl_vm_force(f, under(f, 2 * (n - i) - 1), err);
-        if (s != PDL_STEP_DONE) {
-            pdl_drop(d);
-            return s;
-        }
+        if (s != PDL_STEP_DONE) return s;
         pdl_vref k = *under(f, 2 * (n - i) - 1);
         if (!refuse_undefined(k, err) || !pdl_is_hashable(k)) {
             if (!err->kind && pdl_check_walk(err))
                 pdl_err_host(err, "TypeError", "unhashable type: '%s'", pdl_type_name(k));
-            pdl_drop(d);
             return PDL_STEP_FAIL;
         }
     }
-    const pdl_val *base = n ? f->stack.p + f->stack.n - 2 * n : NULL;
-    for (size_t i = 0; i < n; i++) d = pdl_dict_put(d, base[2 * i], base[2 * i + 1]);
     f->stack.n -= 2 * n;
-    push(f, d);
+    struct pdl_shape **shape = &f->run->literals[f->pc % PDL_RUN_LITERALS];
+    push(f, pdl_dict_of_pairs(f->stack.p + f->stack.n, n, shape));
     return step_of(pdl_check_walk(err));
 }

@@ -16,6 +16,7 @@
 
 #include "base/idmap.h"
 #include "value/context.h"
+#include "value/shape.h"
 #include "value/text.h"
 #include "vm/closure.h"
 #include "vm/fiber.h"
@@ -98,6 +99,7 @@ void pdl_run_free(pdl_run *r) {
     pdl_drop(r->opt.sandbox);
     pdl_vec_fini(&r->queue);
     pdl_run_unpark_all(r);
+    for (size_t i = 0; i < PDL_RUN_LITERALS; i++) pdl_shape_drop(r->literals[i]);
     for (size_t i = 0; i < r->failed_code.n; i++) pdl_code_drop(r->failed_code.p[i]);
     pdl_vec_fini(&r->failed_code);
     pdl_arena_free(r->scratch);

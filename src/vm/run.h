@@ -21,6 +21,8 @@ typedef struct pdl_parked {
     uint32_t n_woken; /* fibers that were woken and had no turn since */
 } pdl_parked;
 
+enum { PDL_RUN_LITERALS = 32 };
+
 struct pdl_run {
     pdl_run_options opt;
     pdl_fiber *main;
@@ -31,7 +33,7 @@ struct pdl_run {
     uint32_t open_models;
     PDL_VEC(uint32_t) queue; /* ids of model calls that are not launched, FIFO from queue_head */
     size_t queue_head;
-    uint32_t open_late;          /* effects of kinds that are LATE under way */
+    uint32_t open_late; /* effects of kinds that are LATE under way */
     pdl_parked parked[PDL_SLOT_COUNT];
     pdl_outq *out;
     bool closing; /* pdl_run_free frees all fibers: a map leaves those of its iterations to it */
@@ -66,6 +68,9 @@ struct pdl_run {
     pdl_scope *initial; /* variables that the program starts with */
     pdl_arena *scratch;
     PDL_VEC(pdl_code *) failed_code; /* kept: errors point into their sources */
+    /* Keys of dicts that were made last, by the number of the instruction: a literal that is
+     * evaluated again makes a dict of the same keys. NULL: none. */
+    struct pdl_shape *literals[PDL_RUN_LITERALS];
 };
 
 /* Do the queues of runnable fibers and of model calls have ends that agree? */

@@ -6,6 +6,7 @@
 
 #include "value/int.h"
 #include "value/pyvalues.h"
+#include "value/shape.h"
 #include "value/val.h"
 
 #include "base/banned.h"
@@ -92,9 +93,43 @@ static void growth_and_deletion(void **state) {
     t_assert(pdl_live_objects() == start);
 }
 
+static pdl_val pairs_of(pdl_val first, pdl_val second, pdl_shape **shape) {
+    pdl_val pairs[] = {pdl_keep(first), pdl_int(1), pdl_keep(second),
+                       pdl_with_label(pdl_textz("v"), 2)};
+    return pdl_dict_of_pairs(pairs, 2, shape);
+}
+
+/* Dicts of the same literal have one shape; other keys, equal keys and keys with a label do not
+ * take it over, and changing one of the dicts leaves the others alone. */
+static void keys_of_literals(void **state) {
+    (void)state;
+    size_t start = pdl_live_objects();
+    pdl_val x = pdl_textz("x"), y = pdl_textz("y"), twin = pdl_textz("x");
+    pdl_val named = pdl_with_label(pdl_textz("y"), 4);
+    pdl_shape *shape = NULL;
+    pdl_val a = pairs_of(x, y, &shape), b = pairs_of(x, y, &shape);
+    t_assert(shape && shape->refs == 3 && shape->n == 2);
+    t_assert(pdl_val_eq(a, b) && pdl_label_of(a) == pdl_label_of(b));
+    t_assert(pdl_label_of(pdl_dict_getz(b, "y")) == 2);
+    b = pdl_dict_putz(b, "z", pdl_int(3));
+    t_assert(pdl_dict_len(a) == 2 && pdl_dict_len(b) == 3 && shape->refs == 2);
+    pdl_val one = pairs_of(x, twin, &shape);
+    t_assert(pdl_dict_len(one) == 1 && pdl_text_is(pdl_dict_getz(one, "x"), "v"));
+    pdl_val again = pairs_of(x, twin, &shape);
+    t_assert(pdl_val_eq(one, again));
+    pdl_val labelled = pairs_of(x, named, &shape), same = pairs_of(x, named, &shape);
+    t_assert(pdl_val_eq(labelled, same) && pdl_label_of(labelled) == pdl_label_of(same));
+    pdl_val empty = pdl_dict_of_pairs(NULL, 0, &shape);
+    t_assert(pdl_dict_len(empty) == 0 && !shape);
+    pdl_drop(a), pdl_drop(b), pdl_drop(one), pdl_drop(again), pdl_drop(labelled), pdl_drop(same);
+    pdl_drop(empty), pdl_drop(x), pdl_drop(y), pdl_drop(twin), pdl_drop(named);
+    t_assert(pdl_live_objects() == start);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(order_and_sharing), cmocka_unit_test(equal_keys),
-        cmocka_unit_test(unhashable_keys_are_absent), cmocka_unit_test(growth_and_deletion)};
+        cmocka_unit_test(unhashable_keys_are_absent), cmocka_unit_test(growth_and_deletion),
+        cmocka_unit_test(keys_of_literals)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
