@@ -299,6 +299,7 @@ void pdl_store_close(pdl_store *s, bool whole) {
                     pdl_sql_exec(s->q, "PRAGMA journal_mode = DELETE", &ignored);
     (void)one_file; /* else its log stays beside it, and the next reader takes it in */
     pdl_err_fini(&ignored);
+    pdl_log_room_fini(&s->room);
     pdl_sql_close(s->q);
     pdl_vec_fini(&s->by_key);
     pdl_vec_fini(&s->by_kin);
@@ -356,6 +357,7 @@ bool pdl_store_commit(pdl_store *s, bool sync, pdl_err *err) {
     }
     if (!end(s, err)) return false;
     s->dirty = false;
+    pdl_log_room_extend(&s->room, pdl_store_path(s));
     return true;
 }
 
@@ -559,6 +561,8 @@ static bool on_message(void *user, sql *q, sql_row *row) {
 bool pdl_store_message(pdl_store *s, int64_t up, pdl_str hash, pdl_str text, int64_t *id,
                        pdl_err *err) {
     struct found_message f = {0};
+    /* Reading inside of the transaction that follows costs no locks of its own. */
+    if (s->writes && s->level && !begin(s, err)) return false;
     if (!pdl_sql_run(s->q, ST_FIND_MESSAGE, (sql_arg[]){SQL_S(hash)}, 1, on_message, &f, err))
         return false;
     *id = f.id;

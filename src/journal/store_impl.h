@@ -6,6 +6,7 @@
 #define PDL_JOURNAL_STORE_IMPL_H
 
 #include "base/vec.h"
+#include "journal/logroom.h"
 #include "journal/sql.h"
 #include "journal/store.h"
 
@@ -71,6 +72,7 @@ struct pdl_store {
     size_t pending;
     row_keys by_key, by_kin; /* rows that were there when they were first looked for */
     bool has_keys;
+    log_room room;
 };
 
 /* Runs a statement that changes the file, inside of a transaction. */
