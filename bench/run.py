@@ -6,7 +6,7 @@
 
 Whole processes run alternately (A B A B); printed are medians, half their spread, peak resident memory, and ratios. Peers (the reference
 interpreter, Lua, jq, jinja2, minijinja, LangChain) are prepared on first use beside the command (peers.py); one that cannot be had is left out and
-named. Parts: programs, micro, network, agents, python. --short is for tests: no peers, three runs, and a failure only when a figure is three times over its
+named. Parts: programs, micro, network, agents, python, durable. --short is for tests: no peers, three runs, and a failure only when a figure is three times over its
 limit. The processor is named, the machine is not. Python standard library only.
 """
 import argparse
@@ -19,6 +19,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 import agent_rows  # noqa: E402
+import durable  # noqa: E402
 import micro_rows  # noqa: E402
 import network_rows  # noqa: E402
 import program_rows  # noqa: E402
@@ -27,7 +28,7 @@ from harness import ROOT, SHARED, build_measure, processor  # noqa: E402
 from peers import Peers  # noqa: E402
 
 TITLES = {"programs": "Whole programs", "micro": "Inside one process", "network": "Model calls on loopback", "agents": "A ReAct agent, four ways",
-          "python": "The Python package"}
+          "python": "The Python package", "durable": "Durable runs"}
 TEXT = """# Benchmarks
 
 Written by `make bench`: medians of %d whole-process runs taken alternately, half their spread, peak resident memory. Limits are those of the
@@ -66,7 +67,11 @@ def part_python(a, peers, folder):
     return python_rows.HEAD, python_rows.rows(a, peers, folder)
 
 
-PARTS = {"programs": part_programs, "micro": part_micro, "network": part_network, "agents": part_agents, "python": part_python}
+def part_durable(a, peers, folder):
+    return durable.HEAD, durable.rows(a, peers, folder)
+
+
+PARTS = {"programs": part_programs, "micro": part_micro, "network": part_network, "agents": part_agents, "python": part_python, "durable": part_durable}
 
 
 def said_before(path):
