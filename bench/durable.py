@@ -129,7 +129,22 @@ class Bench:
         self.row("`pdl runs` over %d runs" % len(json.loads(out)), min(seconds) * 1000, 50, "ms")
 
 
-NAMES = ("chain", "map", "reads", "chat", "listing")
+    def spans(self):
+        """10 000 spans a second, for at most a tenth of that second: processor time, for the collector here takes more than the run."""
+        n = 4000 if self.a.short else 20000
+        args = ["--stream", "none", "-d", "n: %d" % n]
+        with Server(self.work, 0) as s:
+            cost = []
+            for _ in range(ROUNDS):
+                times = [processor_time()]
+                self.run(s.env, *args, "reads.pdl")
+                times.append(processor_time())
+                self.run(s.env, "--otlp", s.env["OPENAI_BASE_URL"] + "/traces", *args, "reads.pdl")
+                cost.append((processor_time() - times[1]) - (times[1] - times[0]))
+        self.row("traces of %d effects to a collector, processor time a span" % n, min(cost) / n * 1e6, 10, "us")
+
+
+NAMES = ("chain", "map", "reads", "chat", "listing", "spans")
 
 
 def rows(a, peers, folder):
