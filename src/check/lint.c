@@ -9,6 +9,8 @@
 
 #include "base/banned.h"
 
+enum { MOST_FIXES = 50 }; /* old names of one type: each looks at all of them */
+
 /* A string in a condition is a string: true unless it is empty. */
 static void literal_condition(pdl_checker *c, const char *key, const pdl_tree *t) {
     if (!t || t->kind != PDL_TREE_CONST || !pdl_is_str(t->value)) return;
@@ -66,31 +68,91 @@ static void lint_role(pdl_checker *c, const pdl_block *b) {
     if (near.n) pdl_checker_hint(c, d, "did you mean '%.*s'?", PDL_FMT(near));
 }
 
+/* The names of types in a spec that are old, in the order of its text. */
 typedef struct old_types {
     pdl_checker *c;
     pdl_loc loc;
+    const pdl_node *spec; /* NULL: it is not in the text */
+    const pdl_node *found;
+    const char *looks_for;
+    size_t n_before, n_seen; /* of the same name: before this one; in the text */
 } old_types;
 
+/* The scalars of a spec that are the name; the one after n_before others is kept. C depth is that
+ * of the YAML source. */
+static void find_name(old_types *o, const pdl_node *n) {
+    if (n->kind == PDL_NODE_SCALAR) {
+        if (!pdl_str_is(n->text, o->looks_for)) return;
+        if (o->n_seen++ == o->n_before) o->found = n;
+        return;
+    }
+    for (uint32_t i = 0; i < n->n; i++)
+        find_name(o, n->kind == PDL_NODE_MAP ? n->pairs[i].value : n->items[i]);
+}
+
+/* The uses of one old name in a type. */
+typedef struct name_count {
+    const char *name;
+    size_t n;
+} name_count;
+
+static void count_name(void *user, const char *old, const char *now) {
+    name_count *k = user;
+    (void)now;
+    k->n += strcmp(k->name, old) == 0;
+}
+
+typedef struct old_use {
+    old_types *o;
+    const pdl_type *type;
+    PDL_VEC(const char *) before; /* names that were reported */
+} old_use;
+
+/* Mends the name where each scalar of that text is a type: others could be values of an enum. */
 static void old_type(void *user, const char *old, const char *now) {
-    const old_types *o = user;
-    pdl_checker_diag(o->c, PDL_RULE_type_deprecated, o->loc, o->loc,
-                     "Deprecated type syntax: use %s instead of %s.", now, old);
+    old_use *u = user;
+    old_types *o = u->o;
+    name_count all = {old, 0};
+    pdl_diag *d = pdl_checker_diag(o->c, PDL_RULE_type_deprecated, o->loc, o->loc,
+                                   "Deprecated type syntax: use %s instead of %s.", now, old);
+    o->looks_for = old;
+    o->found = NULL;
+    o->n_seen = o->n_before = 0;
+    for (size_t i = 0; i < u->before.n; i++) o->n_before += strcmp(u->before.p[i], old) == 0;
+    *pdl_vec_push(&u->before) = old;
+    if (!d || !o->spec || u->before.n > MOST_FIXES) return;
+    pdl_type_deprecated(u->type, count_name, &all);
+    find_name(o, o->spec);
+    if (o->found && o->n_seen == all.n && !o->spec->shared)
+        pdl_checker_fix(o->c, d, pdl_node_loc(o->found), pdl_str_of(now));
+}
+
+static void lint_type(pdl_checker *c, const pdl_type *t, const pdl_node *spec, pdl_loc loc) {
+    old_types o = {.c = c, .loc = loc, .spec = spec};
+    old_use u = {.o = &o, .type = t};
+    pdl_type_deprecated(t, old_type, &u);
+    pdl_vec_fini(&u.before);
 }
 
 static void lint_types(pdl_checker *c, const pdl_block *b) {
-    old_types o = {c, b->rare->spec.loc};
-    if (b->rare->spec.type) pdl_type_deprecated(b->rare->spec.type, old_type, &o);
+    const pdl_node *n = b->node && b->node->kind == PDL_NODE_MAP ? b->node : NULL;
+    if (b->rare->spec.type)
+        lint_type(c, b->rare->spec.type, n ? pdl_node_find(n, PDL_STR("spec"), NULL) : NULL,
+                  b->rare->spec.loc);
     if (b->rare->parser && b->rare->parser->spec) {
-        o.loc = b->rare->parser->loc;
-        pdl_type_deprecated(b->rare->parser->spec, old_type, &o);
+        const pdl_node *parser = n ? pdl_node_find(n, PDL_STR("parser"), NULL) : NULL;
+        bool map = parser && parser->kind == PDL_NODE_MAP;
+        lint_type(c, b->rare->parser->spec,
+                  map ? pdl_node_find(parser, PDL_STR("spec"), NULL) : NULL,
+                  b->rare->parser->loc);
     }
     if (b->kind != PDL_BLOCK_function) return;
     const pdl_params *p = &PDL_AS(function, b)->params;
     for (uint32_t i = 0; i < p->n; i++) {
         const pdl_pair *pair = NULL;
-        o.loc = p->node && pdl_node_find(p->node, p->names[i], &pair) ? pdl_node_loc(pair->key)
-                                                                      : b->loc;
-        pdl_type_deprecated(p->types[i], old_type, &o);
+        bool found = p->node && pdl_node_find(p->node, p->names[i], &pair);
+        lint_type(c, p->types[i], found ? pair->value : NULL,
+                  found ? pdl_node_loc(pair->key) : b->loc);
     }
 }
 
