@@ -196,10 +196,16 @@ static void lint_old_loop(pdl_checker *c, const pdl_block *b) {
     pdl_checker_fix(c, d, loc, PDL_STR("maxIterations"));
 }
 
-static void lint_budget(pdl_checker *c, const pdl_block *b) {
-    if (!b->rare->budget) return;
-    pdl_checker_diag(c, PDL_RULE_budget, b->rare->budget->loc, b->rare->budget->loc,
-                     "`budget` is refused by the reference interpreter");
+/* What this interpreter has beyond the reference. */
+static void lint_own_fields(pdl_checker *c, const pdl_block *b) {
+    static const char *const own[] = {"budget", "policy", "sandbox", "idempotent", "endorse"};
+    if (b->rare == &pdl_block_no_rare || !b->node || b->node->kind != PDL_NODE_MAP) return;
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) {
+        if (!pdl_node_find(b->node, pdl_str_of(own[i]), NULL)) continue;
+        pdl_loc loc = pdl_field_loc(b, own[i]);
+        pdl_checker_diag(c, PDL_RULE_field_own, loc, loc,
+                         "`%s` is refused by the reference interpreter", own[i]);
+    }
 }
 
 /* A loop without any bound. */
@@ -291,7 +297,7 @@ typedef void lint_fn(pdl_checker *c, const pdl_block *b);
 
 static lint_fn *const functions[] = {lint_conditions, lint_norway,   lint_role,     lint_types,
                                      lint_get,        lint_synonyms, lint_old_loop, lint_endless,
-                                     lint_date,       lint_budget};
+                                     lint_date,       lint_own_fields};
 
 void pdl_checker_lint_block(pdl_checker *c, const pdl_block *b) {
     if (c->quiet || c->opt->no_lint) return;
