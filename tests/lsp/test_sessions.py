@@ -17,6 +17,7 @@ A session is a file with sections:
     --- answer              JSON, exactly
     --- has                 JSON: objects may have more keys; of a list each item has to be found, in any order
     --- hasnt               JSON: list of parts that must not be found in the answer
+    --- note METHOD         the next notification of that name; then one of the three
     --- diagnostics NAME    what is pushed for a file next; then one of the three
 
 In JSON the text "@a" is the position of a mark, "@a..b" a range, "%NAME" the address of a file.
@@ -139,6 +140,8 @@ class Session:
             self.lsp.notify(rest, params)
         elif word == "request":
             self.result = self.lsp.request(rest, params)
+        elif word == "note":
+            self.result = self.lsp.note(rest)
         elif word == "diagnostics":
             while True:
                 p = self.lsp.note("textDocument/publishDiagnostics")
