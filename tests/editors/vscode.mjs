@@ -38,8 +38,7 @@ async function command(title) {
 async function open(name) {
   await page.keyboard.press("Control+P");
   await page.locator(".quick-input-widget input").first().fill(name);
-  await page.locator(".quick-input-list .monaco-list-row").filter({ hasText: name }).first().waitFor();
-  await page.keyboard.press("Enter");
+  await page.locator(".quick-input-list .monaco-list-row").filter({ hasText: name }).first().click();
   await page.locator(`.tab.active[data-resource-name="${name}"]`).waitFor();
   await editor().locator(".view-line").first().waitFor();
 }
