@@ -49,6 +49,11 @@ def version():
 # --- the extension -------------------------------------------------------------------------------------------------------------------
 
 
+def folder():
+    """The folder of the build directory for the package of this Python: a debug build of Python has one of its own."""
+    return "python-debug" if hasattr(sys, "gettotalrefcount") else "python"
+
+
 def sources():
     return sorted(PACKAGE.glob("_*.c"))
 

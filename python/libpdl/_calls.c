@@ -270,7 +270,10 @@ static int request_traverse(PyObject *self, visitproc visit, void *arg) {
     return 0;
 }
 
-static void forget(void *r) { pdl_request_refuse(r, "runtime", "nobody answered the request"); }
+static void forget(pdlpy_engine *e, void *r) {
+    (void)e;
+    pdl_request_refuse(r, "runtime", "nobody answered the request");
+}
 
 static void request_dealloc(PyObject *self) {
     request *q = (request *)self;

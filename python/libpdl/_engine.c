@@ -17,24 +17,33 @@ bool pdlpy_enter(pdlpy_engine *e) {
     return true;
 }
 
+/* What dies may run Python code, which must not meet an exception that is on its way. */
+static void release_now(pdlpy_engine *e, void (*release)(pdlpy_engine *e, void *thing),
+                        void *thing) {
+    PyObject *type, *value, *trace;
+    PyErr_Fetch(&type, &value, &trace);
+    release(e, thing);
+    PyErr_Restore(type, value, trace);
+}
+
 void pdlpy_leave(pdlpy_engine *e) {
     if (--e->depth) return;
     while (e->trash) {
         pdlpy_trash *t = e->trash;
         e->trash = t->next;
-        t->release(t->thing);
+        release_now(e, t->release, t->thing);
         free(t);
     }
 }
 
-void pdlpy_release(pdlpy_engine *e, void (*release)(void *thing), void *thing) {
+void pdlpy_release(pdlpy_engine *e, void (*release)(pdlpy_engine *e, void *thing), void *thing) {
     bool is_free = !e->depth || e->thread == PyThread_get_thread_ident();
     pdlpy_trash *t = is_free ? NULL : malloc(sizeof *t);
     if (t) {
         *t = (pdlpy_trash){e->trash, release, thing};
         e->trash = t;
     } else if (is_free) /* else it is lost: there is no memory to remember it */
-        release(thing);
+        release_now(e, release, thing);
 }
 
 /* --- life ------------------------------ */
@@ -146,7 +155,10 @@ static PyObject *engine_handle(PyObject *self, PyObject *args) {
     return kept ? pdlpy_raise(e, error) : NULL;
 }
 
-static void drop_program(void *program) { pdl_program_free(program); }
+static void drop_program(pdlpy_engine *e, void *program) {
+    (void)e;
+    pdl_program_free(program);
+}
 
 static PyObject *program_box(pdlpy_engine *e, pdl_program *program, pdl_error *error) {
     if (!program) return pdlpy_raise(e, error);

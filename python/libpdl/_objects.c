@@ -106,10 +106,19 @@ static pdl_error *error_of(pdlpy_bound *b) {
     return error;
 }
 
+/* An answer without errors: the exception that is set is none, but Ctrl-C and the like end the run. */
+static void forget_exception(pdlpy_bound *b) {
+    if (!PyErr_Occurred()) return;
+    if (PyErr_ExceptionMatches(PyExc_Exception))
+        PyErr_Clear();
+    else
+        pdl_error_free(error_of(b));
+}
+
 static bool length(void *object, size_t *out) {
     PyGILState_STATE gil = PyGILState_Ensure();
     Py_ssize_t n = PyObject_Size(((pdlpy_bound *)object)->object);
-    PyErr_Clear();
+    forget_exception(object);
     if (n >= 0) *out = (size_t)n;
     PyGILState_Release(gil);
     return n >= 0;
@@ -142,7 +151,7 @@ static bool equal(void *a, void *b) {
     PyGILState_STATE gil = PyGILState_Ensure();
     int same = PyObject_RichCompareBool(((pdlpy_bound *)a)->object, ((pdlpy_bound *)b)->object,
                                         Py_EQ);
-    PyErr_Clear();
+    forget_exception(a);
     PyGILState_Release(gil);
     return same > 0;
 }

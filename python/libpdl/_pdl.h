@@ -20,14 +20,16 @@ typedef struct pdlpy_state {
     PyObject *hooks; /* the module libpdl._hooks, once it is given */
 } pdlpy_state;
 
+typedef struct pdlpy_engine pdlpy_engine;
+
 /* Something of the library that died while the engine was in use in another thread. */
 typedef struct pdlpy_trash {
     struct pdlpy_trash *next;
-    void (*release)(void *thing);
+    void (*release)(pdlpy_engine *e, void *thing);
     void *thing;
 } pdlpy_trash;
 
-typedef struct pdlpy_engine {
+struct pdlpy_engine {
     PyObject_HEAD pdl_engine *engine;
     PyObject *module; /* keeps `state` */
     pdlpy_state *state;
@@ -36,7 +38,7 @@ typedef struct pdlpy_engine {
     unsigned long thread;
     unsigned depth;
     pdlpy_trash *trash;
-} pdlpy_engine;
+};
 
 /* A handler, or an object of Python that is a value of the library. */
 typedef struct pdlpy_bound {
@@ -66,7 +68,7 @@ typedef struct pdlpy_place {
 bool pdlpy_enter(pdlpy_engine *e);
 void pdlpy_leave(pdlpy_engine *e);
 /* Now, or when the engine is free. */
-void pdlpy_release(pdlpy_engine *e, void (*release)(void *thing), void *thing);
+void pdlpy_release(pdlpy_engine *e, void (*release)(pdlpy_engine *e, void *thing), void *thing);
 pdlpy_state *pdlpy_state_of(PyObject *object);
 
 /* --- values --- */

@@ -231,7 +231,10 @@ static int run_clear(PyObject *self) {
     return 0;
 }
 
-static void drop_task(void *task) { pdl_task_free(task); }
+static void drop_task(pdlpy_engine *e, void *task) {
+    (void)e;
+    pdl_task_free(task);
+}
 
 /* A task that nobody can see any more ends here; its callbacks have nobody to tell. Inside a step
  * the library would free it later: it may not call back into what is gone by then. */

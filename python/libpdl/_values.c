@@ -374,7 +374,7 @@ static int handle_traverse(PyObject *self, visitproc visit, void *arg) {
     return 0;
 }
 
-static void drop_value(void *v) { pdl_value_drop(v); }
+static void drop_value(pdlpy_engine *e, void *v) { pdl_engine_drop_value(e->engine, v); }
 
 static void handle_dealloc(PyObject *self) {
     pdlpy_handle *h = (pdlpy_handle *)self;

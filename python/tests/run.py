@@ -15,6 +15,8 @@ import unittest
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 sys.dont_write_bytecode = True
+sys.path.insert(0, str(HERE.parent))
+import pdl_build  # noqa: E402
 
 
 def sanitizers():
@@ -45,8 +47,9 @@ def main():
     if p.returncode:
         print("%s%s0 passed, 1 failed" % (p.stdout, p.stderr))
         return 1
-    sys.path[:0] = [str(build / "python"), str(build / "python-compat"), str(HERE)]
-    os.environ["PYTHONPATH"] = str(build / "python")
+    package = str(build / pdl_build.folder())
+    sys.path[:0] = [package, str(build / "python-compat"), str(HERE)]
+    os.environ["PYTHONPATH"] = package
     os.environ["PDL_BUILD"] = str(build)
     loader = unittest.TestLoader()
     suite = loader.loadTestsFromNames(sys.argv[2:]) if sys.argv[2:] else loader.discover(str(HERE), top_level_dir=str(HERE))

@@ -4,13 +4,17 @@ import asyncio
 import gc
 import importlib.util
 import os
+import pathlib
 import subprocess
 import sys
 import textwrap
 import threading
 import unittest
 
-import libpdl
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent.parent / "tests"))
+import venv_of  # noqa: E402
+
+import libpdl  # noqa: E402
 
 SLOW = "PDL_PYTHON_PRELOADED" in os.environ  # under sanitizers
 
@@ -165,6 +169,18 @@ class Threads(unittest.TestCase):
 
 
 class Interrupts(unittest.TestCase):
+    def test_in_every_operation_on_an_object(self):
+        def interrupted(self, *args):
+            raise KeyboardInterrupt
+        for expression, names in (
+                ("x | length", "len"), ("[x] | map('length') | list", "len"), ("1 if x else 2", "bool"), ("1 if x else 2", "len"), ("x == y", "eq"),
+                ("y in [x]", "eq"), ("[x] == [y]", "eq"), ("[x].count(y)", "eq"), ("(x, 1) in [(y, 1)]", "eq"), ("x ~ 'a'", "str"), ("[x] ~ ''", "repr"),
+                ("x['a']", "getitem"), ("x.a", "getitem"), ("x | list", "iter"), ("x()", "call"), ("x + 1", "add"), ("1 in x", "contains"),
+                ("x < y", "lt"), ("[x, y] | sort", "lt")):
+            kind = type("Thing", (), {"__%s__" % name: interrupted for name in names.split()})
+            with self.subTest(expression), self.assertRaises(KeyboardInterrupt):
+                libpdl.run("data: ${ %s }\nfallback: caught" % expression, x=kind(), y=kind())
+
     def test_at_random_moments(self):
         moments = 40 if SLOW else 200
         status, out, errors = script("""
@@ -220,16 +236,19 @@ class Interrupts(unittest.TestCase):
         self.assertNotIn("Sanitizer", errors)
 
 
+HAS_COUNT = hasattr(sys, "gettotalrefcount")  # a debug build of Python
+
+
 class Counting(unittest.TestCase):
-    def grows(self, action, times):
+    def grows(self, action, times, count=sys.getallocatedblocks):
         """Blocks of Python's memory that are left behind by each of many calls, when its free lists are full."""
         least = 1e9
         for _ in range(30):
-            before = sys.getallocatedblocks()
+            before = count()
             for _ in range(times):
                 action()
             gc.collect()
-            least = min(least, (sys.getallocatedblocks() - before) / times)
+            least = min(least, (count() - before) / times)
             if least < 0.2:
                 break
         return least
@@ -280,29 +299,71 @@ class Counting(unittest.TestCase):
         for name, action in actions.items():
             with self.subTest(name):
                 self.assertLess(self.grows(action, 20 if SLOW else 60), 0.5)
+                if HAS_COUNT:
+                    self.assertLess(self.grows(action, 20 if SLOW else 60, sys.gettotalrefcount), 0.5)
+
+
+OTHER_LOOPS = """
+    import asyncio, libpdl
+
+    async def model(request):
+        await asyncio.sleep(0.01)
+        return "x"
+
+    program = libpdl.Engine(models={"m": model}).loads("model: m\\ninput: hi")
+    slow = libpdl.loads("lang: command\\ncode: sleep 30")
+
+    async def use():
+        values = [r.value for r in await asyncio.gather(*(program.arun() for _ in range(100)))]
+        pieces = [piece async for piece in program.astream()]
+        task = asyncio.ensure_future(slow.arun())
+        await asyncio.sleep(0.05)
+        task.cancel()
+        try:
+            await task
+        except asyncio.CancelledError:
+            print(values == ["x"] * 100, pieces)
+"""
 
 
 class Loops(unittest.TestCase):
-    """Other loops than asyncio's own, where they are installed."""
+    """Other loops than asyncio's own, with packages that are fetched."""
 
-    async def use(self):
-        async def model(request):
-            await asyncio.sleep(0.01)
-            return "x"
-        program = libpdl.Engine(models={"m": model}).loads("model: m\ninput: hi")
-        return [r.value for r in await asyncio.gather(*(program.arun() for _ in range(10)))]
+    def use(self, lines):
+        if HAS_COUNT:
+            self.skipTest("the packages are for another build of Python")
+        exe, why = venv_of.python(os.environ["PDL_BUILD"], "uvloop", "anyio")
+        if not exe:
+            self.skipTest(why)
+        code = textwrap.dedent(OTHER_LOOPS) + textwrap.dedent(lines)
+        p = subprocess.run([exe, "-c", code], capture_output=True, text=True, timeout=120, check=False)
+        self.assertEqual((p.returncode, p.stdout), (0, "True ['x']\n"), p.stderr)
 
     def test_uvloop(self):
-        if not importlib.util.find_spec("uvloop"):
-            self.skipTest("uvloop is not installed")
-        import uvloop
-        self.assertEqual(uvloop.run(self.use()), ["x"] * 10)
+        self.use("""
+            import uvloop
+            uvloop.run(use())
+        """)
 
     def test_anyio(self):
-        if not importlib.util.find_spec("anyio"):
-            self.skipTest("anyio is not installed")
-        import anyio
-        self.assertEqual(anyio.run(self.use), ["x"] * 10)
+        self.use("""
+            import anyio
+            anyio.run(use)
+        """)
+
+    def test_anyio_on_uvloop_with_a_task_group(self):
+        self.use("""
+            import anyio
+
+            async def main():
+                async with anyio.create_task_group() as group:
+                    group.start_soon(use)
+                with anyio.move_on_after(0.05) as scope:
+                    await slow.arun()
+                assert scope.cancelled_caught
+                assert (await program.arun()).value == "x"
+            anyio.run(main, backend_options={"use_uvloop": True})
+        """)
 
 
 if __name__ == "__main__":

@@ -266,6 +266,12 @@ static pdl_value *checked(const pdl_engine *engine, const char *text, size_t n, 
     return list;
 }
 
+void pdl_engine_drop_value(pdl_engine *engine, pdl_value *v) {
+    pdl_pool *before = pdl_pool_enter(engine ? engine->pool : NULL);
+    pdl_value_drop(v);
+    pdl_pool_enter(before);
+}
+
 static pdl_value *check(const pdl_engine *engine, const char *text, size_t n, const char *name,
                         pdl_error **error) {
     pdl_pool *before = pdl_pool_enter(engine->pool);

@@ -47,6 +47,20 @@ static void test_trees(pdl_engine *e) {
     pdl_value_drop(tree);
 }
 
+/* Values of an engine are dropped by it, also when they are somebody else's and none at all. */
+static void test_drops(pdl_engine *e) {
+    pdl_program *p = pdl_load_text(e, "data: {a: [1, b]}", 17, NULL, NULL);
+    pdl_value *v = pdl_run_program(e, p, NULL, NULL), *again = pdl_value_keep(v);
+    pdl_engine_drop_value(e, v);
+    CHECK(is_json(again, "{\"a\": [1, \"b\"]}"));
+    pdl_engine_drop_value(e, NULL);
+    pdl_engine_drop_value(e, pdl_value_text("made by nobody"));
+    pdl_engine_drop_value(NULL, pdl_value_list());
+    v = pdl_run_program(e, p, NULL, NULL);
+    pdl_program_free(p);
+    pdl_engine_drop_value(e, v);
+}
+
 static void no_answer(void *user, pdl_request *r) {
     (void)user;
     pdl_request_refuse(r, NULL, "asked");
@@ -108,6 +122,7 @@ static void test_allow(pdl_engine *e) {
 int main(void) {
     pdl_engine *e = pdl_engine_new(NULL, NULL);
     test_trees(e);
+    test_drops(e);
     test_misuse(e);
     test_explain_call(e);
     test_allow(e);
