@@ -89,7 +89,7 @@ def prices(value: Any) -> Tuple[Optional[str], Optional[str]]:
         return optional_path("prices", value), None
     import json
     try:
-        return None, json.dumps(value)
+        return None, json.dumps(value, allow_nan=False)
     except (TypeError, ValueError) as e:
         raise UsageError("prices: %s" % e) from None
 
@@ -97,7 +97,7 @@ def prices(value: Any) -> Tuple[Optional[str], Optional[str]]:
 def _json(name: str, value: dict[str, Any]) -> str:
     import json
     try:
-        return json.dumps(dictionary(name, value))
+        return json.dumps(dictionary(name, value), allow_nan=False)
     except (TypeError, ValueError) as e:
         raise UsageError("%s: %s" % (name, e)) from None
 

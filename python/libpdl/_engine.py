@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     Model = Callable[["ModelRequest"], Any]
     Path = Union[str, os.PathLike[str]]
 
+_OWN: set[str] = set()  # files with what was given as a dict
 MANY_RAISED = 64
 MANY_RUNS = 7000  # that are open at a time on one loop
 
@@ -120,6 +121,7 @@ def _file(given: Tuple[Optional[str], Optional[str]]) -> Optional[str]:
     with os.fdopen(fd, "w", encoding="utf-8") as f:
         f.write(text)
     atexit.register(_remove, path)
+    _OWN.add(path)
     return path
 
 
@@ -148,17 +150,20 @@ class Engine:
         self._options: dict[str, Any] = {
             "cache": _arguments.optional_path("cache", cache), "record": _arguments.optional_path("record", record),
             "replay": _arguments.optional_path("replay", replay),
-            "budget": _arguments.budget(budget if budget is None or isinstance(budget, str) else dict(budget))}
+            "budget": _arguments.budget(_plain(budget))}
         self._timeout = _arguments.timeout(timeout)
         self._price_file = _file(_arguments.prices(_plain(prices)))
         self._sandbox = _file(_arguments.sandbox(_plain(sandbox)))
         given = policy if isinstance(policy, (list, tuple)) else [] if policy is None else [policy]
         self._policies = [str(_file(p)) for p in _arguments.policies([_plain(p) for p in given])]
         self._recorded = False
+        own = {str(p): "policy" for p in self._policies}
+        own.update({str(self._price_file): "prices", str(self._sandbox): "sandbox"})
+        self._named = {**own, **{"'%s'" % self._timeout: "timeout"}, **{str(path): name for name, path in self._options.items()}}
         self._more: dict[str, Callable[[_pdl.Request], None]] = {}
         self._forget()
         self.code = "process"
-        if self._sandbox is None and not ((self._policies or os.environ.get("PDL_POLICY")) and self._core().has_rule("code")):
+        if self._sandbox is None and not ((self._policies or os.environ.get("PDL_POLICY")) and self._has_rule("code")):
             self.code = code or "here"
         elif code == "here":
             raise _errors.UsageError("code='here' is not confined: leave it out with sandbox=, and with a policy that has a rule for code")
@@ -188,10 +193,32 @@ class Engine:
             raise _errors.UsageError("the engine is in use in another thread")
         if not self._cores:
             _environment.fill()
-            core = _pdl.Engine(self._paths, self.jobs, self._timeout, self._price_file, self._sandbox, self._policies, self._owner)
+            try:
+                core = _pdl.Engine(self._paths, self.jobs, self._timeout, self._price_file, self._sandbox, self._policies, self._owner)
+            except _errors.Error as e:
+                raise self._blame(e) from None
             self._register(core)
             self._cores.append(core)
         return self._cores[0]
+
+    def _has_rule(self, sink: str) -> bool:
+        try:
+            return self._core().has_rule(sink)
+        except _errors.Error as e:
+            raise self._blame(e) from None
+
+    def _blame(self, error: _errors.Error) -> _errors.Error:
+        """An error about the value of an option names the option. A dict was written to a file, whose name says nothing to anybody."""
+        import re
+        for text, name in self._named.items():
+            if text in ("None", "code") or error.message.startswith(name) or not re.search(r"(?<![\w./-])%s(?![\w/-])" % re.escape(text), error.message):
+                continue
+            if text in _OWN:
+                return _errors.UsageError(re.sub(r"(?m)^.*%s(:\d+)?(:| -)? " % re.escape(text), name + ": ", error.message))
+            error.message = "%s: %s" % (name, error.message)
+            error.args = ("%s: %s" % (name, error),)
+            break
+        return error
 
     def _slot(self) -> asyncio.Semaphore:
         """Of the runs that may be open at a time on the loop that runs."""

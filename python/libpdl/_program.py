@@ -130,8 +130,12 @@ class Job:
         self.pieces: "deque[str]" = deque()
         self.driver: Optional["Driver"] = None
         text = None if shown else write or self._piece
-        self.run = core.start(program._for(core), inputs, output, text, _print_error, None, self._done, trace=trace, shown=shown,
-                              alone=not self.is_shared, **options)
+        what = program._for(core)
+        try:
+            self.run = core.start(what, inputs, output, text, _print_error, None, self._done, trace=trace, shown=shown,
+                                  alone=not self.is_shared, **options)
+        except _errors.Error as e:
+            raise engine._blame(e)
         engine._n_open += 1
 
     def _piece(self, text: str) -> None:
