@@ -230,8 +230,9 @@ typedef struct pdl_engine_options {
 /* options: NULL for defaults. */
 PDL_API pdl_engine *pdl_engine_new(const pdl_engine_options *options, pdl_error **error);
 PDL_API void pdl_engine_free(pdl_engine *engine);
-/* The same as pdl_value_drop, for a value that a task or program of this engine has given: its memory
- * goes back to the engine at once. Many large results are dropped faster so. NULL is fine for v. */
+/* The same as pdl_value_drop, for a value that a task or program of this engine has given: its
+ * memory goes back to the engine at once. Many large results are dropped faster so. NULL is fine
+ * for v. */
 PDL_API void pdl_engine_drop_value(pdl_engine *engine, pdl_value *v);
 /* Has one of its policies, or of PDL_POLICY, a rule for this sink ("code", "command", ...)? Errors:
  * usage (no such sink), and those of the policies. */
