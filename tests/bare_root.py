@@ -8,20 +8,20 @@ import subprocess
 SECONDS = 1200
 
 
-def make(place, packages):
-    """Makes the root once. -> None, or why there is none."""
+def make(place, packages, release=None):
+    """Makes the root once, of this machine's release or another one. -> None, or why there is none."""
     if os.geteuid() != 0 or not pathlib.Path("/etc/debian_version").is_file():
         return "that takes Debian and root"
     missing = [name for name in ("mmdebstrap", "bwrap") if not shutil.which(name)]
     if missing:
         return "there is no " + " and no ".join(missing)
     if not place.exists():
-        release = dict(line.split("=", 1) for line in pathlib.Path("/etc/os-release").read_text("utf-8").splitlines() if "=" in line)
+        own = dict(line.split("=", 1) for line in pathlib.Path("/etc/os-release").read_text("utf-8").splitlines() if "=" in line)
         new = place.with_name(place.name + ".new")
         shutil.rmtree(new, ignore_errors=True)
         try:
             subprocess.run(["mmdebstrap", "--quiet", "--mode=root", "--variant=minbase", "--include=" + ",".join(packages),
-                            release.get("VERSION_CODENAME", "stable").strip('"'), str(new)], check=True, capture_output=True, timeout=SECONDS)
+                            release or own.get("VERSION_CODENAME", "stable").strip('"'), str(new)], check=True, capture_output=True, timeout=SECONDS)
         except (OSError, subprocess.SubprocessError) as e:
             shutil.rmtree(new, ignore_errors=True)
             return "mmdebstrap makes none (%s)" % type(e).__name__

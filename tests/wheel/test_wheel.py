@@ -26,6 +26,8 @@ ABSENT = 77  # of make-wheel: something cannot be fetched
 SERVE = ("rm -f /t/port; python3 /t/https.py /t/cert.pem /t/key.pem /t/port & server=$!; trap 'kill $server' EXIT; "
          "while ! [ -s /t/port ]; do sleep 0.1; done; port=$(cat /t/port); ")
 TRUST = "export SSL_CERT_FILE=/t/cert.pem; "
+LATER = "trixie"  # its Python is 3.13
+LATER_TESTS = "test_run test_objects test_contexts test_code test_models test_async test_robust test_arguments test_endless"
 # name, shell line in the root, a text of its output ("" for any).
 STEPS = [
     ("nothing of ours is there before", "! command -v pdl && ! ldconfig -p | grep -E 'libpdl|libcurl|libuv|utf8proc'", ""),
@@ -131,6 +133,26 @@ def certificate(folder):
                     "subjectAltName=DNS:localhost", "-keyout", folder / "key.pem", "-out", folder / "cert.pem"], check=True, capture_output=True)
 
 
+def check_later_python(count, wheel):
+    """The same file in the Python of a later Debian: tests of the package that need nothing else."""
+    place = BUILD / "wheel-root-later"
+    why = bare_root.make(place, ["python3-venv"], LATER)
+    if why:
+        count.skip("a root of a later release: " + why)
+        return
+    for used in ("venv", "wheels", "source"):
+        shutil.rmtree(place / used, ignore_errors=True)
+    (place / "wheels").mkdir()
+    shutil.copy(wheel, place / "wheels")
+    shutil.copytree(ROOT / "python" / "tests", place / "source" / "python" / "tests")
+    (place / "source" / "tests").mkdir()
+    shutil.copy(HERE.parent / "venv_of.py", place / "source" / "tests")
+    line = ("python3 -m venv /venv && /venv/bin/pip install -q --no-index --find-links /wheels libpdl && cd /tmp && export PDL_BUILD=/source/build "
+            "PYTHONPATH=/source/python/tests:/source/tests && /venv/bin/python -m unittest " + LATER_TESTS)
+    p = subprocess.run(bare_root.enter(place, line), capture_output=True, text=True, timeout=900, check=False)
+    count.check("the tests of the package in a later Python", p.returncode == 0 and "\nOK" in p.stderr, p.stdout[-1000:] + p.stderr[-4000:])
+
+
 def main():
     count = Count()
     if wheel_of("libpdl") is None:
@@ -174,6 +196,7 @@ def main():
     for name, line, want in steps:
         p = subprocess.run(bare_root.enter(place, line), capture_output=True, text=True, timeout=600, check=False)
         count.check(name, p.returncode == 0 and want in p.stdout, "exit status %s\n%s%s" % (p.returncode, p.stdout[-3000:], p.stderr[-3000:]))
+    check_later_python(count, wheel)
     return count.end()
 
 
