@@ -70,6 +70,8 @@ typedef struct pdl_error {
     const char *text; /* all as the command prints it, several lines */
     int exit_code;    /* what the command would return */
     int status;       /* HTTP status of a model call, exit status of code; 0: none */
+    /* of a program that is a tree (pdl_load_value): the part of it, "text[1].model" */
+    const char *path;
 } pdl_error;
 
 /* Writes error->text to a stream. */
@@ -375,9 +377,9 @@ PDL_API pdl_program *pdl_load_file(pdl_engine *engine, const char *path, pdl_err
 /* name: what messages say and where relative paths begin; NULL: none, the working directory. */
 PDL_API pdl_program *pdl_load_text(pdl_engine *engine, const char *text, size_t n_bytes,
                                    const char *name, pdl_error **error);
-/* A program as a tree of dicts, lists, texts and other data, as pdl_program_tree gives it. Places
- * in messages are those in its YAML text (pdl_value_to_yaml, pdl_program_text). Error also: usage
- * for a function or an object in the tree. */
+/* A program as a tree of dicts, lists, texts and other data, as pdl_program_tree gives it. Lines
+ * in messages are those of its YAML text (pdl_value_to_yaml, pdl_program_text); error->path is the
+ * part of the tree. Error also: usage for a function or an object in the tree. */
 PDL_API pdl_program *pdl_load_value(pdl_engine *engine, const pdl_value *tree, const char *name,
                                     pdl_error **error);
 PDL_API void pdl_program_free(pdl_program *program);
@@ -394,6 +396,9 @@ PDL_API pdl_value *pdl_program_tree(const pdl_program *program);
 PDL_API pdl_value *pdl_check_file(pdl_engine *engine, const char *path, pdl_error **error);
 PDL_API pdl_value *pdl_check_text(pdl_engine *engine, const char *text, size_t n_bytes,
                                   const char *name, pdl_error **error);
+/* The same for a program that is loaded. Of one that is a tree, each dict has its `path`. */
+PDL_API pdl_value *pdl_check_program(pdl_engine *engine, const pdl_program *program,
+                                     pdl_error **error);
 
 /* What the program would send to models with these inputs (a dict; NULL: none), without sending:
  * what `pdl explain --json` prints, see docs/manual/calls.md. allow: what is really done on the

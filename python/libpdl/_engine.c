@@ -215,14 +215,17 @@ static PyObject *engine_check_file(PyObject *self, PyObject *args) {
     Py_END_ALLOW_THREADS return checked(e, found, error);
 }
 
-static PyObject *engine_check_text(PyObject *self, PyObject *args) {
+static PyObject *engine_check_program(PyObject *self, PyObject *program) {
     pdlpy_engine *e = (pdlpy_engine *)self;
-    const char *text, *name;
-    Py_ssize_t n;
     pdl_error *error = NULL;
     pdl_value *found;
-    if (!PyArg_ParseTuple(args, "s#z", &text, &n, &name) || !pdlpy_enter(e)) return NULL;
-    Py_BEGIN_ALLOW_THREADS found = pdl_check_text(e->engine, text, (size_t)n, name, &error);
+    if ((PyObject *)Py_TYPE(program) != e->state->program_type) {
+        PyErr_SetString(PyExc_TypeError, "a program that is loaded");
+        return NULL;
+    }
+    if (!pdlpy_enter(e)) return NULL;
+    const pdl_program *p = ((pdlpy_program *)program)->program;
+    Py_BEGIN_ALLOW_THREADS found = pdl_check_program(e->engine, p, &error);
     Py_END_ALLOW_THREADS return checked(e, found, error);
 }
 
@@ -337,7 +340,7 @@ static PyMethodDef engine_methods[] = {
     {"load_file", engine_load_file, METH_VARARGS, NULL},
     {"load_text", engine_load_text, METH_VARARGS, NULL},
     {"check_file", engine_check_file, METH_VARARGS, NULL},
-    {"check_text", engine_check_text, METH_VARARGS, NULL},
+    {"check_program", engine_check_program, METH_O, NULL},
     {"load_value", engine_load_value, METH_VARARGS, NULL},
     {"explain", engine_explain, METH_VARARGS, NULL},
     {"schema", engine_schema, METH_NOARGS, NULL},

@@ -23,9 +23,10 @@ static PyObject *text_of(const char *text) {
 
 PyObject *pdlpy_exception(pdlpy_engine *e, const pdl_error *error) {
     PyObject *fields =
-        Py_BuildValue("(NNNIINNii)", text_of(error->kind), text_of(error->message),
+        Py_BuildValue("(NNNIINNiiN)", text_of(error->kind), text_of(error->message),
                       text_of(error->file), error->line, error->column, text_of(error->hint),
-                      text_of(error->text), error->exit_code, error->status);
+                      text_of(error->text), error->exit_code, error->status,
+                      text_of(error->path));
     return pdlpy_hook(e->state, "exception", fields);
 }
 
@@ -45,7 +46,7 @@ PyObject *pdlpy_raise(pdlpy_engine *e, pdl_error *error) {
 }
 
 PyObject *pdlpy_fail(pdlpy_state *s, const char *kind, const char *message) {
-    PyObject *fields = Py_BuildValue("(sssIIssii)", kind, message, "", 0u, 0u, "", message, 1, 0);
+    PyObject *fields = Py_BuildValue("(sssIIssiis)", kind, message, "", 0u, 0u, "", message, 1, 0, "");
     set(pdlpy_hook(s, "exception", fields));
     return NULL;
 }

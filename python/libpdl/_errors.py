@@ -10,11 +10,12 @@ if TYPE_CHECKING:
 class Error(Exception):
     """Something is wrong with a program, a run, or how libpdl was called.
 
-    str(error) is what the command prints; a function of Python that failed is __cause__.
+    str(error) is what the command prints; a function of Python that failed is __cause__. Of a program that was made with from_dict, path is the
+    part of it ("text[1].model").
     """
 
     def __init__(self, message: str = "", *, kind: str = "runtime", file: str = "", line: int = 0, column: int = 0,
-                 hint: str = "", text: str = "", exit_code: int = 1, status: int = 0) -> None:
+                 hint: str = "", text: str = "", exit_code: int = 1, status: int = 0, path: str = "") -> None:
         super().__init__(text or message)
         self.message = message
         self.kind = kind
@@ -24,6 +25,7 @@ class Error(Exception):
         self.hint = hint
         self.exit_code = exit_code
         self.status = status
+        self.path = path
         self.trace: Any = None
 
 

@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 from . import _errors, _pdl, _program
 
 
-def exception(fields: Tuple[str, str, str, int, int, str, str, int, int]) -> _errors.Error:
-    kind, message, file, line, column, hint, text, exit_code, status = fields
+def exception(fields: Tuple[str, str, str, int, int, str, str, int, int, str]) -> _errors.Error:
+    kind, message, file, line, column, hint, text, exit_code, status, path = fields
     return _errors.class_of(kind)(message, kind=kind, file=file, line=line, column=column, hint=hint, text=text,
-                                  exit_code=exit_code, status=status)
+                                  exit_code=exit_code, status=status, path=path)
 
 
 def _numpy(value: Any) -> Any:

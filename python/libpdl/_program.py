@@ -40,17 +40,20 @@ NONE, RESULT = 0, 1
 class Diagnostic:
     """Something that is wrong with a program."""
 
-    __slots__ = ("message", "severity", "code", "file", "line", "column", "end_line", "end_column", "hint")
+    __slots__ = ("message", "severity", "code", "file", "line", "column", "end_line", "end_column", "hint", "path")
 
     def __init__(self, message: str, severity: str, code: str, file: str, line: int, column: int, end_line: int, end_column: int,
-                 hint: str) -> None:
+                 hint: str, path: str = "") -> None:
         self.message, self.severity, self.code, self.file, self.hint = message, severity, code, file, hint
+        self.path = path
         self.line, self.column, self.end_line, self.end_column = line, column, end_line, end_column
 
     def __repr__(self) -> str:
         return "Diagnostic(%s)" % ", ".join("%s=%r" % (k, getattr(self, k)) for k in self.__slots__)
 
     def __str__(self) -> str:
+        if self.path:
+            return "%s: %s: %s" % (self.path, self.severity, self.message)
         return "%s:%d:%d: %s: %s" % (self.file or "line", self.line, self.column, self.severity, self.message)
 
     def __eq__(self, other: object) -> bool:
@@ -353,8 +356,8 @@ class Program(Of[T]):
     def check(self) -> list[Diagnostic]:
         """What is wrong with the program, found without running it."""
         core = self._engine._core()
-        found = core.check_file(self._path) if self._path is not None else core.check_text(self._text or "", self._name)
-        return [Diagnostic(**{k: d[k] for k in Diagnostic.__slots__}) for d in found]
+        found = core.check_file(self._path) if self._path is not None else core.check_program(self._for(core))
+        return [Diagnostic(**{k: d[k] for k in Diagnostic.__slots__ if k in d}) for d in found]
 
     def explain(self, scope: Scope = None, /, **variables: Any) -> "Calls":
         """What would be asked of models, without asking: nothing is sent, no code or command runs."""

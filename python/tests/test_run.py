@@ -127,6 +127,20 @@ class Runs(unittest.TestCase):
     def test_from_dict(self):
         self.assertEqual(libpdl.from_dict({"text": ["a", {"data": 1}]}).run().text, "a1")
 
+    def test_errors_of_a_tree_name_its_part(self):
+        program = libpdl.from_dict({"text": ["a", {"data": "${ nope }"}]})
+        self.assertEqual([(d.path, str(d).partition(":")[0]) for d in program.check()], [("text[1].data", "text[1].data")])
+        with self.assertRaises(libpdl.RunError) as e:
+            program.run()
+        self.assertEqual(e.exception.path, "text[1].data")
+        self.assertTrue(str(e.exception).rstrip().endswith("\n  at text[1].data"))
+        with self.assertRaises(libpdl.ProgramError) as e:
+            libpdl.from_dict({"text": [{"model": 5}]})
+        self.assertEqual(e.exception.path, "text[0].model")
+        with self.assertRaises(libpdl.RunError) as e:
+            libpdl.run("text: ${ nope }")
+        self.assertEqual(e.exception.path, "")
+
     def test_trace(self):
         self.assertIsInstance(libpdl.loads("text: a").traced().trace, dict)
 

@@ -161,7 +161,7 @@ bool pdl_engine_handle(pdl_engine *engine, const char *kind, const char *prefix,
 /* --- programs --------------------------------------------------------------------------------- */
 
 /* A program with its diagnostics; NULL: misuse. */
-static pdl_program *load(const char *text, size_t n, const char *name, bool *ok,
+static pdl_program *load(const char *text, size_t n, const char *name, bool from_tree, bool *ok,
                          pdl_error **error) {
     pdl_str file = pdl_str_of(name ? name : "");
     if (!is_utf8(file.p, file.n)) {
@@ -170,6 +170,7 @@ static pdl_program *load(const char *text, size_t n, const char *name, bool *ok,
     }
     pdl_program *p = pdl_program_new();
     pdl_program_load(p, file, (pdl_str){text, n}, ok);
+    pdl_program_set_from_tree(p, from_tree);
     return p;
 }
 
@@ -193,12 +194,11 @@ static void note_deprecated(void *user, pdl_loc loc, const char *old, const char
     pdl_buf_fini(&b);
 }
 
-/* A program without errors, or NULL. */
-static pdl_program *loaded(pdl_engine *engine, const char *text, size_t n, const char *name,
-                           pdl_error **error) {
+pdl_program *pdl_api_load(pdl_engine *engine, const char *text, size_t n, const char *name,
+                          bool from_tree, pdl_error **error) {
     pdl_pool *before = pdl_pool_enter(engine->pool);
     bool ok;
-    pdl_program *p = load(text, n, name, &ok, error);
+    pdl_program *p = load(text, n, name, from_tree, &ok, error);
     if (p && !ok) {
         pdl_error_of_program(error, p);
         pdl_program_drop(p);
@@ -212,7 +212,7 @@ static pdl_program *loaded(pdl_engine *engine, const char *text, size_t n, const
 pdl_program *pdl_load_file(pdl_engine *engine, const char *path, pdl_error **error) {
     pdl_buf b = PDL_BUF;
     if (!read_file(engine, path, "pdl_load_file", &b, error)) return NULL;
-    pdl_program *p = loaded(engine, pdl_buf_z(&b), b.len, path, error);
+    pdl_program *p = pdl_api_load(engine, pdl_buf_z(&b), b.len, path, false, error);
     pdl_buf_fini(&b);
     return p;
 }
@@ -226,7 +226,7 @@ static bool has_text(const pdl_engine *engine, const char *text, const char *wha
 pdl_program *pdl_load_text(pdl_engine *engine, const char *text, size_t n_bytes, const char *name,
                            pdl_error **error) {
     return has_text(engine, text, "pdl_load_text", error)
-               ? loaded(engine, text, n_bytes, name, error)
+               ? pdl_api_load(engine, text, n_bytes, name, false, error)
                : NULL;
 }
 
@@ -234,20 +234,31 @@ void pdl_program_free(pdl_program *program) { pdl_program_drop(program); }
 
 /* --- checking --------------------------------------------------------------------------------- */
 
+static pdl_val report(const pdl_diag *d) {
+    pdl_val v = pdl_report_value(d, PDL_STR(""), true);
+    pdl_loc place = d->mark.src ? d->mark : d->loc;
+    pdl_buf part = PDL_BUF;
+    if (!place.src || !place.src->from_tree) return v;
+    pdl_api_put_part(place, &part);
+    v = pdl_dict_putz(v, "path", pdl_text(pdl_buf_str(&part)));
+    pdl_buf_fini(&part);
+    return v;
+}
+
 static pdl_value *list_of(const pdl_program *p) {
     pdl_val list = pdl_list_new(p->diags.n);
     for (size_t i = 0; i < p->diags.n; i++) {
         const pdl_diag *d = &p->diags.p[i];
         if (d->reference_only) continue;
-        list = pdl_list_push(list, pdl_report_value(d, PDL_STR(""), true));
+        list = pdl_list_push(list, report(d));
     }
     return pdl_value_box(list);
 }
 
 static pdl_value *checked(const pdl_engine *engine, const char *text, size_t n, const char *name,
-                          pdl_error **error) {
+                          bool from_tree, pdl_error **error) {
     bool ok;
-    pdl_program *p = load(text, n, name, &ok, error);
+    pdl_program *p = load(text, n, name, from_tree, &ok, error);
     if (!p) return NULL;
     pdl_err err = {0};
     pdl_finder finder = {.file = pdl_str_of(name ? name : "")};
@@ -273,9 +284,9 @@ void pdl_engine_drop_value(pdl_engine *engine, pdl_value *v) {
 }
 
 static pdl_value *check(const pdl_engine *engine, const char *text, size_t n, const char *name,
-                        pdl_error **error) {
+                        bool from_tree, pdl_error **error) {
     pdl_pool *before = pdl_pool_enter(engine->pool);
-    pdl_value *list = checked(engine, text, n, name, error);
+    pdl_value *list = checked(engine, text, n, name, from_tree, error);
     pdl_pool_enter(before);
     return list;
 }
@@ -283,7 +294,7 @@ static pdl_value *check(const pdl_engine *engine, const char *text, size_t n, co
 pdl_value *pdl_check_file(pdl_engine *engine, const char *path, pdl_error **error) {
     pdl_buf b = PDL_BUF;
     if (!read_file(engine, path, "pdl_check_file", &b, error)) return NULL;
-    pdl_value *list = check(engine, pdl_buf_z(&b), b.len, path, error);
+    pdl_value *list = check(engine, pdl_buf_z(&b), b.len, path, false, error);
     pdl_buf_fini(&b);
     return list;
 }
@@ -291,8 +302,20 @@ pdl_value *pdl_check_file(pdl_engine *engine, const char *path, pdl_error **erro
 pdl_value *pdl_check_text(pdl_engine *engine, const char *text, size_t n_bytes, const char *name,
                           pdl_error **error) {
     return has_text(engine, text, "pdl_check_text", error)
-               ? check(engine, text, n_bytes, name, error)
+               ? check(engine, text, n_bytes, name, false, error)
                : NULL;
+}
+
+pdl_value *pdl_check_program(pdl_engine *engine, const pdl_program *program, pdl_error **error) {
+    if (!engine || !program || !program->source) {
+        pdl_misuse(error, "pdl_check_program: the %s is NULL", engine ? "program" : "engine");
+        return NULL;
+    }
+    const pdl_source *src = program->source;
+    char *name = pdl_str_dup(src->name);
+    pdl_value *list = check(engine, src->text.p, src->text.n, name, src->from_tree, error);
+    pdl_free(name);
+    return list;
 }
 
 /* --- memory ----------------------------------------------------------------------------------- */

@@ -15,7 +15,7 @@
 /* The public structure and its texts, which follow it in one block of memory. */
 typedef struct maker {
     pdl_buf texts;
-    size_t at[5]; /* offsets of kind, message, file, hint, text */
+    size_t at[6]; /* offsets of kind, message, file, hint, text, path */
     size_t n;
     pdl_secrets *secrets; /* of a program that has no session yet; NULL: none */
 } maker;
@@ -29,6 +29,16 @@ static void add(maker *m, pdl_str s, const pdl_session *session) {
     pdl_buf_putc(&m->texts, 0);
 }
 
+/* The text, which ends with the part of a tree, and that part. */
+static void add_text(maker *m, pdl_loc place, pdl_buf *shown, const pdl_session *session) {
+    pdl_buf part = PDL_BUF;
+    pdl_api_put_part(place, &part);
+    if (part.len) pdl_buf_putf(shown, "  at %s\n", pdl_buf_z(&part));
+    add(m, pdl_buf_str(shown), session);
+    add(m, pdl_buf_str(&part), session);
+    pdl_buf_fini(&part);
+}
+
 static pdl_error *made(maker *m, pdl_loc place, int exit_code, int status) {
     pdl_error *e = pdl_alloc(sizeof *e + m->texts.len);
     char *texts = (char *)(e + 1);
@@ -39,6 +49,7 @@ static pdl_error *made(maker *m, pdl_loc place, int exit_code, int status) {
         .file = texts + m->at[2],
         .hint = texts + m->at[3],
         .text = texts + m->at[4],
+        .path = texts + m->at[5],
         .exit_code = exit_code,
         .status = status,
     };
@@ -59,7 +70,7 @@ pdl_error *pdl_error_make(const pdl_err *err, const pdl_session *s) {
     add(&m, pdl_str_of(err->msg ? err->msg : ""), s);
     add(&m, place.src ? place.src->name : PDL_STR(""), NULL);
     add(&m, pdl_str_of(err->hint ? err->hint : ""), s);
-    add(&m, pdl_buf_str(&shown), s);
+    add_text(&m, place, &shown, s);
     pdl_buf_fini(&shown);
     return made(&m, place, pdl_err_exit_code(err), err->has_status ? err->status : 0);
 }
@@ -94,7 +105,7 @@ bool pdl_error_of_program(pdl_error **out, const pdl_program *p) {
     add(&m, first ? first->text : PDL_STR("the program cannot be loaded"), NULL);
     add(&m, place.src ? place.src->name : PDL_STR(""), NULL);
     add(&m, first ? first->hint : PDL_STR(""), NULL);
-    add(&m, pdl_buf_str(&shown), NULL);
+    add_text(&m, place, &shown, NULL);
     pdl_buf_fini(&shown);
     pdl_secrets_free(m.secrets);
     *out = made(&m, place, 1, 0);

@@ -24,6 +24,12 @@ void pdl_codes_free(pdl_code_cache *c);
 pdl_code *pdl_codes_find(pdl_code_cache *c, const pdl_program *p, bool trace);
 void pdl_codes_add(pdl_code_cache *c, pdl_code *code, bool trace);
 
+/* Appends the part of the tree that a place is in ("text[1].model"), nothing for other sources. */
+void pdl_api_put_part(pdl_loc loc, pdl_buf *out);
+/* A program without errors, or NULL. from_tree: the text was written from a tree of values. */
+pdl_program *pdl_api_load(pdl_engine *engine, const char *text, size_t n, const char *name,
+                          bool from_tree, pdl_error **error);
+
 /* Settings and handlers. Tasks keep it. */
 struct pdl_engine {
     uint32_t refs;

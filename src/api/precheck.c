@@ -48,6 +48,7 @@ pdl_program *pdl_session_check_with(const pdl_session *s, const pdl_program *p, 
     if (!p->main || !p->source) return NULL; /* made from values: there are no places to report */
     pdl_program *own = pdl_program_new();
     pdl_program_load(own, p->source->name, p->source->text, &ok);
+    pdl_program_set_from_tree(own, p->source->from_tree);
     finder.path = pdl_session_path(s, &finder.n_path);
     if (ok)
         pdl_program_check(own, &(pdl_check_options){.open = pdl_find_open,

@@ -56,7 +56,7 @@ pdl_program *pdl_load_value(pdl_engine *engine, const pdl_value *tree, const cha
     pdl_value *text = pdl_value_to_yaml(tree, error);
     size_t n = 0;
     const char *p = pdl_value_get_text(text, &n);
-    pdl_program *program = p ? pdl_load_text(engine, p, n, name, error) : NULL;
+    pdl_program *program = p ? pdl_api_load(engine, p, n, name, true, error) : NULL;
     pdl_value_drop(text);
     return program;
 }

@@ -9,6 +9,8 @@
 #ifndef PDL_BASE_SOURCE_H
 #define PDL_BASE_SOURCE_H
 
+#include <stdbool.h>
+
 #include "base/arena.h"
 #include "base/str.h"
 
@@ -17,6 +19,7 @@ typedef struct pdl_source {
     pdl_str text;          /* valid UTF-8, LF line ends */
     uint32_t *line_starts; /* byte offset of each line, made on demand */
     uint32_t n_lines;
+    bool from_tree; /* the text was written from a tree of values */
     pdl_arena *arena;
 } pdl_source;
 

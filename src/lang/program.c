@@ -19,6 +19,11 @@ pdl_program *pdl_program_new(void) {
     return p;
 }
 
+void pdl_program_set_from_tree(pdl_program *p, bool from_tree) {
+    /* Known once the text is loaded, before anybody looks at a place in it. */
+    if (p->source) ((pdl_source *)(uintptr_t)p->source)->from_tree = from_tree;
+}
+
 pdl_program *pdl_program_keep(pdl_program *p) {
     p->refs++;
     return p;

@@ -62,6 +62,8 @@ typedef struct pdl_program {
 extern const pdl_xnames pdl_known_xnames;
 
 pdl_program *pdl_program_new(void);
+/* The text was written from a tree of values. */
+void pdl_program_set_from_tree(pdl_program *p, bool from_tree);
 pdl_program *pdl_program_keep(pdl_program *p);
 void pdl_program_drop(pdl_program *p); /* NULL is fine */
 

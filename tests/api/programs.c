@@ -43,8 +43,50 @@ static void test_trees(pdl_engine *e) {
     CHECK(!pdl_load_value(e, tree, "made.pdl", &error));
     CHECK(error && strcmp(error->kind, "schema") == 0 && error->line == 3 &&
           strcmp(error->file, "made.pdl") == 0);
+    CHECK(error && strcmp(error->path, "text[1].iff") == 0 &&
+          strstr(error->text, "\n  at text[1].iff\n"));
     pdl_error_free(error);
     pdl_value_drop(tree);
+}
+
+/* The part of a tree that an error is in: of a run, of keys that are no names; none of texts. */
+static void test_parts(pdl_engine *e) {
+    static const char *const rows[][2] = {
+        {"{\"text\": [\"a\", {\"data\": \"${ nope }\"}]}", "text[1].data"},
+        {"{\"text\": [\"a\", \"x\\n${ nope }\"]}", "text[1]"},
+        {"{\"data\": {\"a b\": [[\"${ nope }\"]]}}", "data[\"a b\"][0][0]"},
+        {"[\"a\", {\"if\": \"${ nope }\", \"then\": \"b\"}]", "[1].if"},
+        {"{\"defs\": {\"f\": {\"text\": \"${ nope }\"}}, \"text\": \"${ f }\"}", "defs.f.text"},
+        {"\"${ nope }\"", ""},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        pdl_error *error = NULL;
+        pdl_value *tree = json(rows[i][0]);
+        pdl_program *p = pdl_load_value(e, tree, NULL, &error);
+        CHECK(p && !pdl_run_program(e, p, NULL, &error) && error);
+        CHECK(error && strcmp(error->path, rows[i][1]) == 0);
+        if (error && strcmp(error->path, rows[i][1]) != 0) printf("  %s\n", error->path);
+        pdl_error_free(error);
+        pdl_value_drop(tree);
+        if (i == 0) {
+            pdl_value *found = pdl_check_program(e, p, NULL), *first = pdl_value_at(found, 0),
+                      *path = pdl_value_get(first, "path");
+            CHECK(is_json(path, "\"text[1].data\""));
+            pdl_value_drop(first);
+            pdl_value_drop(found);
+        }
+        pdl_program_free(p);
+    }
+    pdl_error *error = NULL;
+    pdl_program *p = pdl_load_text(e, "text: ${ nope }", 15, NULL, NULL);
+    CHECK(!pdl_run_program(e, p, NULL, &error) && error && !*error->path);
+    pdl_error_free(error);
+    pdl_value *found = pdl_check_program(e, p, NULL), *first = pdl_value_at(found, 0);
+    CHECK(first && !pdl_value_get(first, "path"));
+    pdl_value_drop(first);
+    pdl_value_drop(found);
+    pdl_program_free(p);
+    CHECK(!pdl_check_program(e, NULL, NULL) && !pdl_check_program(NULL, NULL, NULL));
 }
 
 /* Values of an engine are dropped by it, also when they are somebody else's and none at all. */
@@ -123,6 +165,7 @@ int main(void) {
     pdl_engine *e = pdl_engine_new(NULL, NULL);
     test_trees(e);
     test_drops(e);
+    test_parts(e);
     test_misuse(e);
     test_explain_call(e);
     test_allow(e);
