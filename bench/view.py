@@ -5,7 +5,8 @@
     bench/view.py [--pdl build/pdl] [--blocks N] [--chunks N]
 
 Needs node, Chromium and npm's playwright-core, which is fetched on first use beside the command (as for `make test-view`). Prints a line for each
-bound: what it is, what was measured.
+bound: what it is, what was measured. Times of a machine that does other work at the same time are too long: beside them is what the processor was
+used for, by the main thread of the page, and by the server.
 """
 import argparse
 import http.server
@@ -25,17 +26,23 @@ import node_of  # noqa: E402
 
 STEPS = """
 import { createRequire } from "module";
-const [, , modules, executablePath, address, what] = process.argv;
+import { readFileSync } from "fs";
+const [, , modules, executablePath, address, what, trace] = process.argv;
 const { chromium } = createRequire(modules + "/")("playwright-core");
 const browser = await chromium.launch({ executablePath, args: ["--no-sandbox", "--enable-precise-memory-info"] });
 const page = await browser.newPage({ viewport: { width: 1200, height: 900 } });
+const cdp = await page.context().newCDPSession(page);
+await cdp.send("Performance.enable", { timeDomain: "threadTicks" });
+const cpu = async () => (await cdp.send("Performance.getMetrics")).metrics.find((m) => m.name === "TaskDuration").value * 1000;
 const started = Date.now();
 await page.goto(address);
 const out = {};
 if (what === "large") {
   await page.waitForSelector("#box-0");
   out.first = Date.now() - started;
+  out.firstCpu = await cpu();
   out.paint = await page.evaluate(() => performance.getEntriesByName("first-paint")[0]?.startTime);
+  await browser.startTracing(page, { path: trace, categories: ["toplevel", "devtools.timeline"] });
   out.frame = await page.evaluate(async () => {
     const tree = document.getElementById("tree");
     let worst = 0, last = performance.now();
@@ -48,6 +55,10 @@ if (what === "large") {
     }
     return worst;
   });
+  await browser.stopTracing();
+  const events = JSON.parse(readFileSync(trace)).traceEvents;
+  const main = new Set(events.filter((e) => e.name === "thread_name" && e.args.name === "CrRendererMain").map((e) => `${e.pid}.${e.tid}`));
+  out.frameCpu = Math.max(...events.filter((e) => e.name.endsWith("RunTask") && main.has(`${e.pid}.${e.tid}`)).map((e) => (e.tdur ?? 0) / 1000));
   out.memory = await page.evaluate(() => performance.memory.usedJSHeapSize);
 } else {
   await page.waitForSelector("form.question input"); // the run waits for the page
@@ -89,6 +100,7 @@ class Model:
                     self.wfile.write(b"data: %s\n\n" % json.dumps(delta).encode())
                     self.wfile.flush()
                     time.sleep(wait)
+                time.sleep(3)  # the page is looked at before the run is over and it is loaded again
                 self.wfile.write(b"data: [DONE]\n\n")
 
             def log_message(self, *args):
@@ -102,7 +114,7 @@ class Model:
 def browse(modules, chromium, folder, address, what):
     steps = folder / "steps.mjs"
     steps.write_text(STEPS)
-    r = subprocess.run(["node", str(steps), modules, chromium, address, what], capture_output=True, text=True, timeout=170, check=False)
+    r = subprocess.run(["node", str(steps), modules, chromium, address, what, str(folder / "frames.json")], capture_output=True, text=True, timeout=170, check=False)
     if r.returncode:
         sys.exit(r.stderr[-600:])
     return json.loads(r.stdout)
@@ -115,12 +127,14 @@ def large(o, modules, chromium, folder):
     p = subprocess.Popen([o.pdl, "view", "a.json"], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
     address = p.stdout.readline().strip()
     ready = time.perf_counter() - start
+    used = sum(int(x) for x in pathlib.Path("/proc/%d/stat" % p.pid).read_text().rsplit(")", 1)[1].split()[11:13]) / os.sysconf("SC_CLK_TCK")
     out = browse(modules, chromium, folder, address, "large")
     p.terminate()
     p.wait(10)
     size = (folder / "a.json").stat().st_size / 1e6
-    print("%d blocks, %.0f MB: served after %.0f ms, first boxes %.0f ms later, first paint %.0f ms, worst frame while scrolling %.0f ms, memory %.0f MB" % (
-        o.blocks, size, ready * 1000, out["first"], out["paint"], out["frame"], out["memory"] / 1e6))
+    print("%d blocks, %.0f MB: served after %.0f ms (processor %.0f), first boxes %.0f ms later (processor %.0f), first paint %.0f ms, memory %.0f MB" % (
+        o.blocks, size, ready * 1000, used * 1000, out["first"], out["firstCpu"], out["paint"], out["memory"] / 1e6))
+    print("scrolling: longest frame %.0f ms, longest task %.0f ms of processor time" % (out["frame"], out["frameCpu"]))
 
 
 def live(o, modules, chromium, folder):

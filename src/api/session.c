@@ -501,6 +501,17 @@ void pdl_session_use(pdl_session *s, pdl_program *program) {
 void pdl_session_use_code(pdl_session *s, pdl_code *code) { s->code = pdl_code_keep(code); }
 pdl_code *pdl_session_code(const pdl_session *s) { return s->code; }
 
+/* The names that policies give to labels are theirs. */
+static void put_origin(const void *user, pdl_label origin, pdl_buf *out) {
+    const pdl_session *s = user;
+    size_t bit = 0;
+    while (bit < PDL_LABEL_COUNT && !(origin >> bit & 1)) bit++;
+    if (s->policies)
+        pdl_policies_put_label(s->policies, origin, out);
+    else if (bit < PDL_LABEL_COUNT)
+        pdl_buf_put(out, pdl_str_of(pdl_label_name(bit)));
+}
+
 static void add_sinks(pdl_session *s, pdl_sinks *sinks) {
     sinks->now = s->times ? pdl_times_of : wall;
     sinks->now_user = s->times;
@@ -519,6 +530,7 @@ static void add_sinks(pdl_session *s, pdl_sinks *sinks) {
     if (s->opt.trace) {
         s->fold = pdl_fold_new(s->program, s->secrets, pdl_environ_get(s->env, "TMPDIR"));
         pdl_fold_mask(s->fold, pdl_session_mask(s, PDL_SINK_trace));
+        if (s->opt.labels || s->policies) pdl_fold_labels(s->fold, put_origin, s);
         pdl_sinks_add(sinks, pdl_fold_sink(s->fold));
     }
 }

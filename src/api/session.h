@@ -55,6 +55,7 @@ typedef struct pdl_session_options {
     bool alone;        /* there is nobody outside: a durable journal answers what it can */
     bool trace;        /* fold a trace: pdl_session_trace */
     bool all_blocks;   /* the sink hears of plain values, too, as of the blocks that they are */
+    bool labels;       /* it says where values came from, as it does where policies are asked */
     bool shares_loop;  /* others live on its loop: a run that computes lets them have turns */
     pdl_sink sink;     /* the caller's; event NULL: none */
     bool report_calls; /* the sink hears on error output when calls of models begin and end */

@@ -341,6 +341,7 @@ static pdl_session_options session_options(runner *r, pdl_debug *debug) {
         .policies = l && l->resumes ? l->policies.p : &a->value[OPT_policy],
         .n_policies = l && l->resumes ? l->policies.n : a->given[OPT_policy],
         .trace = a->given[OPT_trace] || a->given[OPT_view],
+        .labels = a->given[OPT_view],
         .otlp = a->value[OPT_otlp],
         .otlp_content = a->given[OPT_otlp_content],
         .otlp_note = note_once,

@@ -27,6 +27,7 @@ bool pdl_cli_trace_run(pdl_durable *run, pdl_fold_put_fn *put, void *user, pdl_e
                              .stream = PDL_STREAM_RESULT,
                              .alone = true,
                              .trace = true,
+                             .labels = true,
                              .cancel = pdl_cli_signal_received()};
     if (!pdl_session_new(&o, &s, err)) return false;
     pdl_session_name_keys(s, run);

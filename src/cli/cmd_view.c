@@ -54,6 +54,7 @@ static bool replay(const shower *s, pdl_str journal, pdl_str program, pdl_buf *t
         .dir = pdl_file_folder(s->a->value[OPT_source]),
         .replay = journal,
         .trace = true,
+        .labels = true,
         .cancel = pdl_cli_signal_received(),
     };
     pdl_session *session;

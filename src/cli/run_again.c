@@ -181,7 +181,7 @@ static bool open_run(run_again *r, pdl_str place, bool fresh, pdl_err *err) {
     r->given.given[OPT_take_over] = true; /* nobody else has the copy */
     r->live = pdl_live_new(redact, r);
     o.shared = r->base;
-    o.trace = true;
+    o.trace = o.labels = true;
     o.timeouts = NULL;
     o.prices = (pdl_str){0};
     o.rates = (pdl_rate_limits){0};

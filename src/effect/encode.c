@@ -37,13 +37,6 @@ typedef struct enc {
     size_t check_at; /* length of out at which room and cancellation are looked at */
 } enc;
 
-/* By number of the bit. */
-static const char *const label_names[] = {
-#define X(id, doc) #id,
-    PDL_LABELS(X)
-#undef X
-};
-
 /* --- writing ---------------------------------------------------------------------------------- */
 
 static bool put(enc *e, pdl_vref v, pdl_err *err);
@@ -308,7 +301,7 @@ bool pdl_effect_encode_reply(const pdl_effect *e, pdl_vref reply, const pdl_secr
     bool first = true;
     for (size_t i = 0; i < PDL_LABEL_COUNT; i++) {
         if (!(e->added_labels >> i & 1)) continue;
-        pdl_buf_putf(out, "%s\"%s\"", first ? "" : ",", label_names[i]);
+        pdl_buf_putf(out, "%s\"%s\"", first ? "" : ",", pdl_label_name(i));
         first = false;
     }
     PDL_PUT(out, "],\"value\":");
@@ -497,7 +490,7 @@ static bool revive_labelled(pdl_vref v, pdl_vref kind, pdl_val *out, pdl_err *er
     for (size_t i = 0; i < pdl_list_len(names); i++) {
         pdl_vref name = pdl_list_at(names, i);
         for (size_t k = 0; pdl_is_str(name) && k < PDL_LABEL_COUNT; k++)
-            if (pdl_text_is(name, label_names[k])) label |= (pdl_label)1 << k;
+            if (pdl_text_is(name, pdl_label_name(k))) label |= (pdl_label)1 << k;
     }
     pdl_val revived;
     if (!revive(value, &revived, err)) return false;

@@ -136,6 +136,8 @@ static const pdl_trace_row trace_rows[] = {
     {"pdl__model_input", BIT(model)},
     {"pdl__attempts", BIT(model)},
     {"pdl__structured", BIT(model)},
+    {"pdl__decisions", UINT32_MAX},
+    {"pdl__labels", UINT32_MAX},
     {"pdl__score", BIT(factor)},
 };
 static_assert(PDL_BLOCK_COUNT <= 32, "sets of kinds are 32 bits");

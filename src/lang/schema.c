@@ -213,6 +213,7 @@ static const struct {
     {"pdl__attempts", "{}"},
     {"pdl__structured", "{}"},
     {"pdl__decisions", "{}"},
+    {"pdl__labels", "{}"},
     {"pdl__score", "{'anyOf': [{'type': 'number'}, {'type': 'null'}]}"},
 };
 

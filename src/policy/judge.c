@@ -270,17 +270,12 @@ bool pdl_policies_have_tools(const pdl_policies *p, pdl_str server, bool *used) 
 /* --- labels as text --------------------------------------------------------------------------- */
 
 void pdl_policies_put_label(const pdl_policies *p, pdl_label label, pdl_buf *out) {
-    static const char *const names[] = {
-#define X(id, doc) #id,
-        PDL_LABELS(X)
-#undef X
-    };
     const char *comma = "";
     for (size_t i = 0; i < PDL_LABEL_COUNT + p->n_names; i++) {
         if (!(label >> i & 1)) continue;
         pdl_buf_put(out, pdl_str_of(comma));
         if (i < PDL_LABEL_COUNT)
-            pdl_buf_put(out, pdl_str_of(names[i]));
+            pdl_buf_put(out, pdl_str_of(pdl_label_name(i)));
         else
             pdl_buf_put(out, p->names[i - PDL_LABEL_COUNT]);
         comma = ", ";

@@ -99,15 +99,9 @@ static bool read_count(reader *r, const pdl_node *n, const char *what, int64_t l
 
 /* --- labels ----------------------------------------------------------------------------------- */
 
-static const char *const origins[] = {
-#define X(id, doc) #id,
-    PDL_LABELS(X)
-#undef X
-};
-
 bool pdl_label_find_origin(pdl_str name, pdl_label *out) {
     for (size_t i = 0; i < PDL_LABEL_COUNT; i++) {
-        if (!pdl_str_is(name, origins[i])) continue;
+        if (!pdl_str_is(name, pdl_label_name(i))) continue;
         *out = (pdl_label)1 << i;
         return true;
     }
@@ -116,7 +110,7 @@ bool pdl_label_find_origin(pdl_str name, pdl_label *out) {
 
 static size_t known_labels(const reader *r, bool shapes, pdl_str *out) {
     size_t n = 0;
-    for (size_t i = 0; i < PDL_LABEL_COUNT; i++) out[n++] = pdl_str_of(origins[i]);
+    for (size_t i = 0; i < PDL_LABEL_COUNT; i++) out[n++] = pdl_str_of(pdl_label_name(i));
     for (uint32_t i = 0; i < r->all->n_names; i++)
         if (r->p->known & pdl_label_named(i)) out[n++] = r->all->names[i];
     if (shapes) out[n++] = PDL_STR("bounded");

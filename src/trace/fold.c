@@ -333,6 +333,11 @@ pdl_fold *pdl_fold_new(pdl_program *program, const pdl_secrets *secrets, const c
 
 void pdl_fold_mask(pdl_fold *f, const pdl_mask *mask) { f->mask = mask; }
 
+void pdl_fold_labels(pdl_fold *f, pdl_fold_label_fn *put, const void *user) {
+    f->put_label = put;
+    f->label_user = user;
+}
+
 pdl_sink pdl_fold_sink(pdl_fold *f) { return (pdl_sink){f, on_event, true}; }
 
 static void free_maps(pdl_fold *f) {

@@ -25,6 +25,11 @@ void pdl_fold_free(pdl_fold *f); /* NULL is fine */
 /* Values that the mask (borrowed until free) hides are not in the trace. Before the first event. */
 void pdl_fold_mask(pdl_fold *f, const pdl_mask *mask);
 
+/* The trace names where values came from, as `pdl__labels`; put appends the name of one origin.
+ * Before the first event. */
+typedef void pdl_fold_label_fn(const void *user, pdl_label origin, pdl_buf *out);
+void pdl_fold_labels(pdl_fold *f, pdl_fold_label_fn *put, const void *user);
+
 /* To be added to the sinks of one run. */
 pdl_sink pdl_fold_sink(pdl_fold *f);
 

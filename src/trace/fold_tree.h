@@ -56,7 +56,7 @@ typedef struct fold_node {
     pdl_val context;    /* models: incoming messages */
     int64_t usage[3];   /* calls, completion, prompt */
     char *failure;      /* owned: the innermost block that failed */
-    char *answer_failed; /* owned: a model: the answer, an error, that came before its end */
+    char *answer_failed; /* owned: a model: its answer, an error, that came before its end */
     pdl_buf text;       /* its JSON with holes (fold_text.c) */
     pdl_buf items;      /* of a loop: the first iterations, likewise */
     pdl_idmap ahead;    /* of a loop: number + 1 -> fold_ahead, owned */
@@ -82,6 +82,8 @@ struct pdl_fold {
     pdl_program *program;
     const pdl_secrets *secrets;
     const pdl_mask *mask; /* NULL: nothing */
+    pdl_fold_label_fn *put_label; /* NULL: origins are not written */
+    const void *label_user;
     size_t n_secrets;     /* size of the register when the first node was written */
     bool began;           /* a node was written */
     fold_node *root;
@@ -136,6 +138,11 @@ PDL_MUST bool pdl_fold_written_json(const pdl_fold *f, const fold_written *w, pd
                                     pdl_err *err);
 /* Is child an iteration of the loop b? */
 bool pdl_fold_is_loop_body(const pdl_block *b, const pdl_block *child);
+
+/* --- fold_labels.c: where values came from ---------------------------------------------------- */
+
+/* Adds the origins of a field's value, and of its parts, to out (absent: none yet). Takes out. */
+pdl_val pdl_fold_labels_put(const pdl_fold *f, pdl_val out, pdl_str field, pdl_vref v);
 
 /* --- fold_text.c: text with holes ------------------------------------------------------------- */
 

@@ -397,6 +397,21 @@ static pdl_val head(const view_of *v, const pdl_block *b, pdl_val dict) {
     return empty ? dict : put_settled(v->fold, dict, "pdl__context", v->node->context);
 }
 
+/* The facts that the trace adds itself, but the result, are no values of the program. */
+static pdl_val labels(const view_of *v, pdl_val dict) {
+    pdl_val out = pdl_absent();
+    if (!v->fold->put_label) return dict;
+    for (size_t i = 0; i < v->node->facts.n; i++) {
+        const fold_fact *x = &v->node->facts.p[i];
+        bool result = strcmp(x->key, "pdl__result") == 0;
+        if (x->index || (!result && pdl_str_starts(pdl_str_of(x->key), PDL_STR("pdl__")))) continue;
+        pdl_val now = settled(v->fold, x->value);
+        out = pdl_fold_labels_put(v->fold, out, pdl_str_of(x->key), now);
+        if (!pdl_is_absent(now)) pdl_drop(now);
+    }
+    return pdl_is_absent(out) ? dict : pdl_dict_putz(dict, "pdl__labels", out);
+}
+
 static pdl_val more(void *user, const pdl_block *b, pdl_dump_place place, pdl_val dict) {
     const view_of *v = user;
     switch (place) {
@@ -407,6 +422,7 @@ static pdl_val more(void *user, const pdl_block *b, pdl_dump_place place, pdl_va
         pdl_vref decisions = fact_of(v->node, "pdl__decisions", 0);
         if (!pdl_is_absent(decisions))
             dict = pdl_dict_putz(dict, "pdl__decisions", pdl_keep(decisions));
+        dict = labels(v, dict);
         return pdl_dict_putz(dict, "pdl__timing", timing(v->node));
     }
     }

@@ -10,6 +10,16 @@
 
 #include "base/banned.h"
 
+const char *pdl_label_name(size_t bit) {
+    static const char *const names[] = {
+#define X(id, doc) #id,
+        PDL_LABELS(X)
+#undef X
+    };
+    assert(bit < PDL_LABEL_COUNT);
+    return names[bit];
+}
+
 /* A walk over a value. Values share their parts: each is walked through once, and the result shares
  * them as before. */
 typedef struct label_walk {

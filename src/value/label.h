@@ -70,6 +70,9 @@ enum {
 };
 static_assert(PDL_LABEL_ORIGIN_BITS + 2 <= PDL_LABEL_SOURCE_BIT, "the low word holds them");
 
+/* The name of an origin of the table, by the number of its bit. */
+const char *pdl_label_name(size_t bit);
+
 /* The origins alone. */
 static inline pdl_label pdl_label_origins(pdl_label l) { return l & (pdl_label)PDL_LABEL_ORIGINS; }
 /* Of text that is made of labelled parts: it may be anything. */

@@ -11,24 +11,12 @@ import os
 import pathlib
 import subprocess
 import sys
-import tarfile
 
-PACKAGE = "prompt-declaration-language==0.9.3"
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import reference_of  # noqa: E402
+
 ERRORS = "tests/data/line/"  # programs of the reference's tests of error messages
-
-
-def fetch(build):
-    folder = build / "reference-source"
-    found = sorted(folder.glob("*/pyproject.toml"))
-    if not found:
-        folder.mkdir(parents=True, exist_ok=True)
-        subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:", "-d", folder, PACKAGE],
-                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=900, check=False)
-        for archive in folder.glob("*.tar.gz"):
-            with tarfile.open(archive) as t:
-                t.extractall(folder, filter="data")
-        found = sorted(folder.glob("*/pyproject.toml"))
-    return found[0].parent if found else None
 
 
 def errors_of(pdl, path):
@@ -43,7 +31,7 @@ def errors_of(pdl, path):
 
 def main():
     build = pathlib.Path(sys.argv[1]).resolve()
-    root = fetch(build)
+    root = reference_of.source(build)
     if not root:
         print("0 passed, 0 failed, 1 skipped")
         return 0

@@ -17,6 +17,7 @@ sys.dont_write_bytecode = True
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
 import node_of  # noqa: E402
+import reference_of  # noqa: E402
 
 BUILD = pathlib.Path(sys.argv[1]).resolve()
 PDL = str(BUILD / "pdl")
@@ -310,6 +311,52 @@ def hostile(b, folder):
         check("hostile text is text", out[problems] == [] and out[markup] == 0 and EVIL in out[shown], (out[problems], out[markup]))
 
 
+# Opens all boxes, chooses each, and says how many there are and which have nothing to tell.
+LOOK = """(async () => {
+  const later = () => new Promise((r) => setTimeout(r, 0));
+  const items = () => [...document.querySelectorAll('[role=treeitem]')];
+  for (let i = 0; i < items().length && i < 300; i++) {
+    items()[i].querySelector(':scope > .title').click();
+    if (items()[i].getAttribute('aria-expanded') === 'false') items()[i].querySelector(':scope > .title').click();
+    await later(); await later();
+  }
+  const seen = [];
+  for (const item of items().slice(0, 300)) {
+    item.querySelector(':scope > .title').click();
+    await later(); await later();
+    if (document.querySelector('#details h2')?.textContent !== item.dataset.kind) seen.push(item.id);
+  }
+  return [items().length, seen]; })()"""
+
+
+def many(b, folder):
+    """The traces of the examples that have a recording, and the demo traces of the reference: every box can be chosen, nothing goes wrong."""
+    pages = []
+    for journal in sorted((ROOT / "examples").glob("*.journal")):
+        program, html = journal.with_suffix(".pdl"), folder / (journal.stem + ".html")
+        r = subprocess.run([PDL, "view", str(journal), "--source", str(program), "--html", str(html)], capture_output=True, text=True, timeout=120, check=False)
+        check("the example %s is shown" % journal.stem, r.returncode == 0 and html.exists(), r.stderr)
+        pages.append((journal.stem, html, 1))
+    source = reference_of.source(pathlib.Path(str(BUILD).removesuffix("-asan")))
+    demos = sorted(source.glob("pdl-live-react/src/demos/*.json")) if source else []
+    print("page: %s" % ("%d demo traces of the reference" % len(demos) if demos else "SKIP the demo traces of the reference: its source cannot be fetched"))
+    for demo in demos:
+        html = folder / ("demo-%s.html" % demo.stem)
+        r = subprocess.run([PDL, "view", str(demo), "--html", str(html)], capture_output=True, text=True, timeout=120, check=False)
+        check("the demo %s is shown" % demo.stem, r.returncode == 0 and html.exists(), r.stderr)
+        pages.append((demo.stem, html, 2))
+    looks_ = []
+    for name, html, least in pages:
+        b.open("file://%s" % html)
+        looks_.append((name, least, b.text("#notice"), b.evaluate(LOOK), b.text("#tree"), b.problems()))
+        b.close()
+    out = b.run()
+    for name, least, notice, look, text, problems in looks_:
+        seen, silent = out[look] if isinstance(out[look], list) else (0, out[look])
+        check("%s: boxes" % name, seen >= least and silent == [] and out[text].strip(), (seen, silent))
+        check("%s: nothing is wrong" % name, out[problems] == [] and not out[notice], (out[problems], out[notice]))
+
+
 def large(b, folder):
     """A hundred thousand blocks."""
     trace = trace_of(folder, "large", "for: {i: '${ range(50000) | list }'}\nrepeat: {text: ['row ${ i }', '\n']}\n")
@@ -347,7 +394,7 @@ def main():
         return 0
     PICTURES.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as t:
-        for test in (agent, looks, live, asks, again, frames, hostile, large):
+        for test in (agent, looks, live, asks, again, frames, many, hostile, large):
             folder = pathlib.Path(t) / test.__name__
             folder.mkdir()
             test(Browser(modules, chromium, folder), folder)

@@ -526,6 +526,34 @@ def host(folder):
     check("an address of another machine", r.returncode == 1 and "192.0.2.77" in r.stderr, r)
 
 
+def origins(folder):
+    """Where values came from is known of a box of a durable run, of one that goes on, and where a policy is asked; other traces are as before."""
+    (folder / "o.pdl").write_text("text:\n- read:\n  message: 'who? '\n  def: who\n- lang: python\n  code: result = 7\n  def: made\n- data: {name: '${ who }', fixed: 1, n: '${ made }'}\n")
+    env = {**os.environ, "PDL_RUNS": str(folder / "runs")}
+    more = dict(cwd=folder, env=env, input="Ada\n", capture_output=True, text=True, timeout=60, check=False)
+    wanted = {"name": ["user"], "n": ["code"]}
+
+    def labels(trace):
+        found = [b.get("pdl__labels", {}) for b in json.loads(trace)["text"]]
+        return found[0].get("result"), {k[7:]: v for k, v in found[2].items() if k.startswith("result.")}
+
+    subprocess.run([PDL, "--durable", "--id", "o", "o.pdl"], **more)
+    got = labels(subprocess.run([PDL, "trace", "o"], **more).stdout)
+    check("a durable run", got == (["user"], wanted), got)
+    subprocess.run([PDL, "o.pdl", "--trace=plain.json"], **more)
+    check("a trace without a policy", "pdl__labels" not in (folder / "plain.json").read_text())
+    subprocess.run([PDL, "o.pdl", "--policy", "careful", "--trace=careful.json"], **more)
+    got = labels((folder / "careful.json").read_text())
+    check("a trace with a policy", got == (["user"], wanted), got)
+    r = run("check", folder / "careful.json")
+    check("such a trace is a program, too", r.returncode == 0 and "pdl__" not in r.stdout + r.stderr, r)
+    v = View(folder / "careful.json")
+    v.open()
+    members = {m["name"]: m.get("value") for m in v.json("0/details/1")["members"]}
+    check("the page gets them", members["pdl__labels"] == {"result": ["user"]}, members)
+    v.end()
+
+
 CLOSED = "frame-ancestors 'none'"
 
 
@@ -558,7 +586,7 @@ def frames(folder):
 
 def main():
     with tempfile.TemporaryDirectory() as t:
-        for test in (who, typed, boxes, failing, models, compare, live, answers, strangers, files, functions, host, frames):
+        for test in (who, typed, boxes, failing, models, compare, live, answers, strangers, files, functions, host, frames, origins):
             folder = pathlib.Path(t) / test.__name__
             folder.mkdir()
             test(folder)

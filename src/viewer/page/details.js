@@ -18,6 +18,7 @@ const TITLES = new Map([
   ["spec", "Schema"],
   ["parser", "Parser"],
   ["pdl__structured", "Structured output"],
+  ["pdl__labels", "Origins"],
   ["pdl__decisions", "Policy"],
   ["data", "Data"],
   ["code", "Code"],
@@ -45,9 +46,16 @@ function facts(box) {
 function value(member) {
   if (member.cut !== undefined) return [content(member.cut), make("p", {}, "(cut)")];
   if (member.name === "pdl__decisions" && Array.isArray(member.value)) return decisions(member.value);
+  if (member.name === "pdl__labels" && member.value && typeof member.value === "object") return origins(member.value);
   if (MESSAGES.has(member.name) && Array.isArray(member.value)) return chat(member.value);
   if (typeof member.value === "string") return content(member.value);
   return member.value === undefined ? "not evaluated" : jsonTree(member.value);
+}
+
+// Where values came from: a field or a part of the result, and its origins.
+function origins(names) {
+  return make("dl", { class: "origins" }, Object.entries(names).flatMap(([name, from]) =>
+    row(make("code", {}, name), Array.isArray(from) ? from.join(", ") : String(from))));
 }
 
 // What a policy decided: whether it may happen, and where each value came from.
