@@ -3,6 +3,8 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "batch/stats.h"
+
+#include "base/xml.h"
 #include "io/file.h"
 #include "value/json_write.h"
 
@@ -72,31 +74,19 @@ static pdl_val report_of(const pdl_batch_options *o, const pdl_batch_totals *t, 
 
 /* --- HTML ------------------------------------------------------------------------------------- */
 
-static void put_escaped(pdl_str s, pdl_buf *out) {
-    for (size_t i = 0; i < s.n; i++) {
-        switch (s.p[i]) {
-        case '&': PDL_PUT(out, "&amp;"); break;
-        case '<': PDL_PUT(out, "&lt;"); break;
-        case '>': PDL_PUT(out, "&gt;"); break;
-        case '"': PDL_PUT(out, "&quot;"); break;
-        default: pdl_buf_putc(out, s.p[i]);
-        }
-    }
-}
-
 static void put_head(const pdl_batch_options *o, const pdl_batch_totals *t, pdl_buf *out) {
     PDL_PUT(out, "<!doctype html><html lang=en><meta charset=utf-8><title>");
-    put_escaped(o->output.name, out);
+    pdl_xml_put(out, o->output.name);
     PDL_PUT(out, "</title><style>body{font:15px/1.5 system-ui,sans-serif;max-width:50rem;"
                  "margin:2rem auto;padding:0 1rem;color:#1c1c1c}table{border-collapse:collapse}"
                  "td,th{padding:.15rem .8rem .15rem 0;text-align:left}td.n{text-align:right;"
                  "font-variant-numeric:tabular-nums}td b{display:inline-block;height:.8em;"
                  "background:#4477aa}</style><h1>");
-    put_escaped(o->program->source->name, out);
+    pdl_xml_put(out, o->program->source->name);
     PDL_PUT(out, "</h1><p>");
-    put_escaped(o->input.name, out);
+    pdl_xml_put(out, o->input.name);
     PDL_PUT(out, " &rarr; ");
-    put_escaped(o->output.name, out);
+    pdl_xml_put(out, o->output.name);
     pdl_buf_putf(out, "%s</p>", t->ended ? "" : " (not complete)");
 }
 
@@ -157,15 +147,9 @@ static void put_tokens(const stats *s, pdl_buf *out) {
     PDL_PUT(out, "</table>");
 }
 
-/* A text in JSON could end the element that holds it. */
 static void put_data(pdl_str json, pdl_buf *out) {
     PDL_PUT(out, "<script type=\"application/json\" id=report>");
-    for (size_t i = 0; i < json.n; i++) {
-        if (json.p[i] == '<')
-            PDL_PUT(out, "\\u003c");
-        else
-            pdl_buf_putc(out, json.p[i]);
-    }
+    pdl_xml_put_json(out, json);
     PDL_PUT(out, "</script></html>\n");
 }
 

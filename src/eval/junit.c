@@ -4,29 +4,14 @@
  */
 #include "eval/junit.h"
 
+#include "base/xml.h"
 #include "io/file.h"
 
 #include "base/banned.h"
 
-/* XML has no place for most control characters, not even escaped. */
-static void put_escaped(pdl_str s, pdl_buf *out) {
-    for (size_t i = 0; i < s.n; i++) {
-        unsigned char c = (unsigned char)s.p[i];
-        switch (c) {
-        case '&': PDL_PUT(out, "&amp;"); break;
-        case '<': PDL_PUT(out, "&lt;"); break;
-        case '>': PDL_PUT(out, "&gt;"); break;
-        case '"': PDL_PUT(out, "&quot;"); break;
-        case '\n': PDL_PUT(out, "&#10;"); break;
-        case '\t': PDL_PUT(out, "&#9;"); break;
-        default: pdl_buf_putc(out, c < ' ' ? '?' : s.p[i]);
-        }
-    }
-}
-
 static void put_attribute(const char *name, pdl_str value, pdl_buf *out) {
     pdl_buf_putf(out, " %s=\"", name);
-    put_escaped(value, out);
+    pdl_xml_put(out, value);
     pdl_buf_putc(out, '"');
 }
 

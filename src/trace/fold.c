@@ -297,30 +297,19 @@ static void on_decision(pdl_fold *f, const pdl_event *e) {
                           pdl_list_push(pdl_list_new(1), pdl_keep(e->value)));
 }
 
+/* Those without a function are not in a trace. */
+static void (*const handlers[PDL_EVENT_COUNT])(pdl_fold *f, const pdl_event *e) = {
+    [PDL_EVENT_block_begin] = on_begin, [PDL_EVENT_block_end] = on_end,
+    [PDL_EVENT_block_fail] = on_fail,   [PDL_EVENT_field] = on_field,
+    [PDL_EVENT_attempt] = on_attempt,   [PDL_EVENT_usage] = on_usage,
+    [PDL_EVENT_reply] = on_reply,       [PDL_EVENT_piece] = on_piece,
+    [PDL_EVENT_decision] = on_decision,
+};
+
 static void on_event(void *user, const pdl_event *e) {
-    pdl_fold *f = user;
     if (e->kind != PDL_EVENT_usage)
-        pdl_fold_queue_turn(f); /* a reply and its usage belong together */
-    switch (e->kind) {
-    case PDL_EVENT_block_begin: on_begin(f, e); return;
-    case PDL_EVENT_block_end: on_end(f, e); return;
-    case PDL_EVENT_block_fail: on_fail(f, e); return;
-    case PDL_EVENT_field: on_field(f, e); return;
-    case PDL_EVENT_attempt: on_attempt(f, e); return;
-    case PDL_EVENT_usage: on_usage(f, e); return;
-    case PDL_EVENT_reply: on_reply(f, e); return;
-    case PDL_EVENT_piece: on_piece(f, e); return;
-    case PDL_EVENT_decision: on_decision(f, e); return;
-    case PDL_EVENT_run_begin:
-    case PDL_EVENT_run_end:
-    case PDL_EVENT_text:
-    case PDL_EVENT_message:
-    case PDL_EVENT_out:
-    case PDL_EVENT_effect:
-    case PDL_EVENT_extra:
-    case PDL_EVENT_note:
-    case PDL_EVENT_COUNT: return;
-    }
+        pdl_fold_queue_turn(user); /* a reply and its usage belong together */
+    if (handlers[e->kind]) handlers[e->kind](user, e);
 }
 
 pdl_fold *pdl_fold_new(pdl_program *program, const pdl_secrets *secrets, const char *folder) {

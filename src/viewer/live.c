@@ -248,39 +248,29 @@ static void on_answer(pdl_live *l, const pdl_event *e) {
     }
 }
 
+static void on_answer_or_reply(pdl_live *l, const pdl_event *e) {
+    if (e->effect && e->effect->kind == PDL_EFFECT_input)
+        on_answer(l, e);
+    else
+        on_reply(l, e);
+}
+
 bool pdl_live_asks(const pdl_live *l, uint32_t effect) {
     for (size_t i = l->boxes.n; effect && i-- > 0;)
         if (l->boxes.p[i]->asks == effect) return true;
     return false;
 }
 
+/* Those without a function change no box. */
+static void (*const handlers[PDL_EVENT_COUNT])(pdl_live *l, const pdl_event *e) = {
+    [PDL_EVENT_block_begin] = on_begin, [PDL_EVENT_block_end] = on_end,
+    [PDL_EVENT_block_fail] = on_end,    [PDL_EVENT_field] = on_field,
+    [PDL_EVENT_piece] = on_piece,       [PDL_EVENT_effect] = on_effect,
+    [PDL_EVENT_reply] = on_answer_or_reply,
+};
+
 static void on_event(void *user, const pdl_event *e) {
-    pdl_live *l = user;
-    switch (e->kind) {
-    case PDL_EVENT_block_begin: on_begin(l, e); return;
-    case PDL_EVENT_block_end:
-    case PDL_EVENT_block_fail: on_end(l, e); return;
-    case PDL_EVENT_field: on_field(l, e); return;
-    case PDL_EVENT_piece: on_piece(l, e); return;
-    case PDL_EVENT_effect: on_effect(l, e); return;
-    case PDL_EVENT_reply:
-        if (e->effect && e->effect->kind == PDL_EFFECT_input)
-            on_answer(l, e);
-        else
-            on_reply(l, e);
-        return;
-    case PDL_EVENT_attempt:
-    case PDL_EVENT_run_begin:
-    case PDL_EVENT_run_end:
-    case PDL_EVENT_text:
-    case PDL_EVENT_message:
-    case PDL_EVENT_out:
-    case PDL_EVENT_extra:
-    case PDL_EVENT_usage:
-    case PDL_EVENT_decision:
-    case PDL_EVENT_note:
-    case PDL_EVENT_COUNT: return;
-    }
+    if (handlers[e->kind]) handlers[e->kind](user, e);
 }
 
 /* --- JSON ------------------------------------------------------------------------------------- */

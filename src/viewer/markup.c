@@ -17,15 +17,3 @@ const pdl_look *pdl_look_of(pdl_str name) {
         if (pdl_str_is(name, pdl_looks[i].name)) return &pdl_looks[i];
     return &pdl_looks[pdl_looks_n - 1];
 }
-
-void pdl_view_put_text(pdl_str s, pdl_buf *out) {
-    for (size_t i = 0; i < s.n; i++) {
-        unsigned char c = (unsigned char)s.p[i];
-        if (c == '&')
-            PDL_PUT(out, "&amp;");
-        else if (c == '<')
-            PDL_PUT(out, "&lt;");
-        else
-            pdl_buf_putc(out, c < ' ' ? ' ' : s.p[i]);
-    }
-}

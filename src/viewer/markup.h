@@ -1,5 +1,4 @@
-/* markup.h -- private to the room: what HTML and SVG share: how kinds of blocks look, and text as
- * text.
+/* markup.h -- private to the room: what HTML and SVG share: how kinds of blocks look.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,8 +15,5 @@ extern const pdl_look pdl_looks[];
 extern const size_t pdl_looks_n;
 /* The row of this name; the last one, which is for all others. */
 const pdl_look *pdl_look_of(pdl_str name);
-
-/* Appends s as text of HTML or XML: it is no markup, and control characters are blanks. */
-void pdl_view_put_text(pdl_str s, pdl_buf *out);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "base/base64.h"
 #include "base/hash.h"
+#include "base/xml.h"
 #include "value/json_write.h"
 #include "viewer/box_json.h"
 #include "viewer/markup.h"
@@ -82,16 +83,6 @@ static void put_hash(pdl_str text, pdl_buf *out) {
     PDL_PUT(out, "'");
 }
 
-/* JSON inside an element of HTML: "</script" and "<!--" must not be in it. */
-static void put_as_element(pdl_str json, pdl_buf *out) {
-    for (size_t i = 0, from = 0; i <= json.n; i++) {
-        if (i < json.n && json.p[i] != '<') continue;
-        pdl_buf_put(out, pdl_str_sub(json, from, i));
-        if (i < json.n) PDL_PUT(out, "\\u003c");
-        from = i + 1;
-    }
-}
-
 static void put_data(const pdl_doc *d, const pdl_view_source *s, pdl_str title, pdl_buf *out) {
     pdl_buf_putc(out, '{');
     pdl_json_put_text(out, "name", title);
@@ -128,13 +119,13 @@ void pdl_page_export(const pdl_doc *d, const pdl_view_source *s, pdl_str title, 
     put_hash(pdl_buf_str(&script), out);
     PDL_PUT(out, "\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
                  "<title>");
-    pdl_view_put_text(title, out);
+    pdl_xml_put(out, title);
     PDL_PUT(out, "</title>\n<style>");
     pdl_buf_put(out, pdl_buf_str(&style));
     PDL_PUT(out, "</style>\n</head>\n");
     pdl_buf_put(out, between(html, PDL_STR("<!-- page -->\n"), PDL_STR("<!-- end of page -->")));
     PDL_PUT(out, "<script type=\"application/json\" id=\"run\">");
-    put_as_element(pdl_buf_str(&data), out);
+    pdl_xml_put_json(out, pdl_buf_str(&data));
     PDL_PUT(out, "</script>\n<script type=\"module\">");
     pdl_buf_put(out, pdl_buf_str(&script));
     PDL_PUT(out, "</script>\n</body>\n</html>\n");

@@ -8,6 +8,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/utf8.h"
+#include "base/xml.h"
 #include "viewer/box_json.h"
 #include "viewer/markup.h"
 #include "viewer/run.h"
@@ -116,7 +117,7 @@ static void draw_text(const picture *p, uint32_t i, int x) {
         pdl_str line = next_line(&rest, letters_of(b));
         pdl_buf_putf(p->out, "<text x=\"%d\" y=\"%d\" xml:space=\"preserve\">", x + PAD,
                      p->y[i] + PAD + TITLE + LINE * k + LINE - 4);
-        pdl_view_put_text(line, p->out);
+        pdl_xml_put(p->out, line);
         if (k == LINES - 1 && rest.n) PDL_PUT(p->out, " …");
         PDL_PUT(p->out, "</text>\n");
     }
@@ -134,9 +135,9 @@ static void draw(const picture *p, uint32_t i) {
                  "fill=\"%s\">%s ",
                  x, p->y[i] + 1, width_of(b) - 2, p->height[i] - 2, kind->light, kind->light, dash,
                  x + PAD, p->y[i] + PAD + 9, kind->light, kind->icon);
-    pdl_view_put_text(pdl_utf8_cut(b->kind, 40), p->out);
+    pdl_xml_put(p->out, pdl_utf8_cut(b->kind, 40));
     PDL_PUT(p->out, " ");
-    pdl_view_put_text(pdl_box_variable(b), p->out);
+    pdl_xml_put(p->out, pdl_box_variable(b));
     if (b->state == PDL_BOX_FAILED) PDL_PUT(p->out, " (failed)");
     PDL_PUT(p->out, "</text>\n");
     draw_text(p, i, x);
@@ -153,7 +154,7 @@ void pdl_view_svg(const pdl_view_run *r, pdl_buf *out) {
                  "viewBox=\"0 0 %d %d\" font-family=\"monospace\" font-size=\"11\" role=\"img\">\n"
                  "<title>",
                  WIDTH, p.height[0] + LINE, WIDTH, p.height[0] + LINE);
-    pdl_view_put_text(pdl_str_of(r->name), out);
+    pdl_xml_put(out, pdl_str_of(r->name));
     PDL_PUT(out, "</title>\n<style>text{fill:#222}.kind{font-size:10px;font-weight:bold}</style>\n"
                  "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n");
     for (uint32_t i = 0; i < n; i++)

@@ -357,6 +357,68 @@ def many(b, folder):
         check("%s: nothing is wrong" % name, out[problems] == [] and not out[notice], (out[problems], out[notice]))
 
 
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
+
+def poisoned(value, key=""):
+    """A trace in which every text, and every name that is not the trace's own, holds scripts."""
+    if isinstance(value, dict):
+        own = {"kind", "role"} | {k for k in value if k.startswith("pdl__")}
+        blocks = "kind" in value
+        return {k if blocks or k in own else EVIL + k: poisoned(v, k) for k, v in value.items()}
+    if isinstance(value, list):
+        return [poisoned(v, key) for v in value]
+    return EVIL + value if isinstance(value, str) and key != "kind" else value
+
+
+def strangers(b, folder):
+    """Scripts in every field of every block of a real trace; images that are data are shown, others are not asked for."""
+    trace = folder / "react.json"
+    subprocess.run([PDL, "--replay", str(ROOT / "examples/react.journal"), str(ROOT / "examples/react.pdl"), "--trace=" + str(trace)], stdin=subprocess.DEVNULL, capture_output=True)
+    whole = json.loads(trace.read_text())
+    parts = [{"type": "text", "text": "look"}, {"type": "image_url", "image_url": {"url": "data:image/png;base64," + PIXEL}},
+             {"type": "image_url", "image_url": {"url": "http://127.0.0.1:9/tracker.png"}}, {"type": "image_url", "image_url": {"url": "data:image/svg+xml;base64,PHN2Zy8+"}}]
+    (folder / "bad.json").write_text(json.dumps(poisoned(whole)))
+    block = {"kind": "model", "pdl__id": "model", "model": "m", "pdl__result": "seen", "pdl__model_input": [{"role": "user", "content": parts}],
+             "pdl__timing": {"start_nanos": 1, "end_nanos": 2000}}
+    (folder / "images.json").write_text(json.dumps(block))
+    for name in ("bad", "images"):
+        subprocess.run([PDL, "view", str(folder / (name + ".json")), "--html", str(folder / (name + ".html"))], check=True)
+    b.open("file://%s" % (folder / "bad.html"))
+    look = b.evaluate(LOOK)
+    b.press("c")
+    b.press("t")
+    made = b.evaluate("document.querySelectorAll('main script, main img, main iframe, main a, main b, header img').length")
+    shown = b.text("#tree")
+    problems = b.problems()
+    b.open("file://%s" % (folder / "images.html"))
+    b.click("#box-0 .title")
+    b.wait("#details .chat img")
+    images = b.evaluate("[...document.images].map((i) => [i.src.slice(0, 14), i.complete && i.naturalWidth])")
+    links = b.texts("#details .chat .link")
+    asked = b.evaluate("performance.getEntriesByType('resource').map((e) => e.name).filter((n) => !n.startsWith('data:'))")
+    quiet = b.problems()
+    out = b.run()
+    check("scripts in every field are text", out[made] == 0 and out[problems] == [] and EVIL in out[shown] and out[look][0] > 20, (out[made], out[problems], out[look]))
+    check("an image that is data is shown", out[images] == [["data:image/png", 1]], out[images])
+    check("other images are addresses", len(out[links]) == 2 and "tracker" in out[links][0] and out[asked] == [] and out[quiet] == [], (out[links], out[asked], out[quiet]))
+
+
+def paper(b, folder):
+    """The first figure of the paper: a chat, its boxes and its code."""
+    v = View(ROOT / "examples/chatbot.journal", "--source", ROOT / "examples/chatbot.pdl")
+    b.open(v.address)
+    b.press("c")
+    b.click("[data-kind=model] >> nth=1 >> .title")
+    b.wait(".lines .marked")
+    marked = b.texts(".lines .marked")
+    b.shot(picture("paper"))
+    problems = b.problems()
+    out = b.run()
+    v.end()
+    check("the box of the second answer marks its code", "model:" in "".join(out[marked]) and out[problems] == [], (out[marked], out[problems]))
+
+
 def large(b, folder):
     """A hundred thousand blocks."""
     trace = trace_of(folder, "large", "for: {i: '${ range(50000) | list }'}\nrepeat: {text: ['row ${ i }', '\n']}\n")
@@ -394,7 +456,7 @@ def main():
         return 0
     PICTURES.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as t:
-        for test in (agent, looks, live, asks, again, frames, many, hostile, large):
+        for test in (agent, looks, live, asks, again, frames, many, hostile, strangers, paper, large):
             folder = pathlib.Path(t) / test.__name__
             folder.mkdir()
             test(Browser(modules, chromium, folder), folder)

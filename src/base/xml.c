@@ -1,0 +1,38 @@
+/* xml.c -- see xml.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "base/xml.h"
+
+#include "base/banned.h"
+
+static const char *escape_of(unsigned char c) {
+    switch (c) {
+    case '&': return "&amp;";
+    case '<': return "&lt;";
+    case '>': return "&gt;";
+    case '"': return "&quot;";
+    case '\n': return "&#10;";
+    case '\t': return "&#9;";
+    default: return c < ' ' ? "?" : NULL;
+    }
+}
+
+void pdl_xml_put(pdl_buf *out, pdl_str s) {
+    for (size_t i = 0, from = 0; i <= s.n; i++) {
+        const char *escape = i < s.n ? escape_of((unsigned char)s.p[i]) : "";
+        if (!escape) continue;
+        pdl_buf_put(out, pdl_str_sub(s, from, i));
+        pdl_buf_put(out, pdl_str_of(escape));
+        from = i + 1;
+    }
+}
+
+void pdl_xml_put_json(pdl_buf *out, pdl_str json) {
+    for (size_t i = 0, from = 0; i <= json.n; i++) {
+        if (i < json.n && json.p[i] != '<') continue;
+        pdl_buf_put(out, pdl_str_sub(json, from, i));
+        if (i < json.n) PDL_PUT(out, "\\u003c");
+        from = i + 1;
+    }
+}
