@@ -419,6 +419,56 @@ def paper(b, folder):
     check("the box of the second answer marks its code", "model:" in "".join(out[marked]) and out[problems] == [], (out[marked], out[problems]))
 
 
+def rows(b, folder):
+    """Find by each field, the slider, exports, a window of half the size (as at 200 %), the second browser and the page loaded again."""
+    trace = folder / "react.json"
+    subprocess.run([PDL, "--replay", str(ROOT / "examples/react.journal"), str(ROOT / "examples/react.pdl"), "--trace=" + str(trace)], stdin=subprocess.DEVNULL, capture_output=True)
+    v = View(trace, "--source", ROOT / "examples/react.pdl")
+    b.open(v.address)
+    b.press("/")
+    found = {}
+    for name, text in (("kind", "model"), ("variable", "step"), ("model", "openai/gpt-4o-mini"), ("tokens", "1"), ("micros", "0"), ("role", "zebra")):
+        b.fill("#find [name=%s]" % name, text)
+        b.press("Enter")
+        b.wait("#find output:not(:empty)")
+        found[name] = (b.text("#find output"), b.attribute("[aria-selected=true]", "data-kind"))
+        b.fill("#find [name=%s]" % name, "")
+        b.evaluate("document.querySelector('#find output').textContent = ''")
+    b.press("Escape")
+    b.press("t")
+    b.wait("#time input[type=range]")
+    move = "(() => { const s = document.querySelector('#time input'); s.value = '%s'; s.dispatchEvent(new Event('input')); return [%s].map((c) => document.querySelectorAll('#tree .box.' + c).length); })()"
+    first, whole = b.evaluate(move % ("0", "'later','open'")), b.evaluate(move % ("1000", "'later','open'"))
+    hidden = b.evaluate(move % ("1", "'later'") + " && getComputedStyle(document.querySelector('.box.later > .result, .box.open > .result')).visibility")
+    b.press("Escape")
+    b.click("#show-export")
+    names = b.texts("#export button")
+    b.evaluate("window.saved = []; HTMLAnchorElement.prototype.click = function () { window.saved.push(this.download); }")
+    b.click("#export button >> nth=0")
+    b.click("#export button >> nth=1")
+    b.click("[data-kind=model] .title")
+    b.wait("#details .actions button:has-text('curl')")
+    b.click("#details .actions button:has-text('Save messages')")
+    b.click("#details .actions button:has-text('curl')")
+    saved = b.evaluate("window.saved")
+    b.evaluate("location.reload()")
+    b.wait("body[data-ready]")
+    reloaded = b.count("[role=treeitem]")
+    problems = b.problems()
+    b.open("file://%s" % trace.with_suffix(".html"), {"viewport": {"width": 600, "height": 450}, "deviceScaleFactor": 2})
+    wide = b.evaluate("document.documentElement.scrollWidth <= 600 && document.querySelectorAll('[role=treeitem]').length > 5")
+    subprocess.run([PDL, "view", str(trace), "--html", str(trace.with_suffix(".html"))], check=True)
+    out = b.run()
+    v.end()
+    got = {name: (out[a], out[k]) for name, (a, k) in found.items()}
+    check("find by kind, variable, model, tokens", all(" of " in got[n][0] for n in ("kind", "variable", "model", "tokens", "micros")) and got["kind"][1] == "model" and got["tokens"][1] == "model", got)
+    check("nothing is found by what there is not", got["role"][0] == "nothing found", got)
+    check("the slider shows a moment", out[first][0] > 5 and out[whole] == [0, 0] and out[hidden] == "hidden", (out[first], out[whole], out[hidden]))
+    check("exports", out[names] == ["Text", "Markdown"] and out[saved] == ["run.txt", "run.md"] + out[saved][2:] and len(out[saved]) == 4 and out[saved][3].endswith(".sh"), (out[names], out[saved]))
+    check("the page loaded again shows the same", out[reloaded] > 20 and out[problems] == [], (out[reloaded], out[problems]))
+    check("at 200 %", out[wide])
+
+
 def large(b, folder):
     """A hundred thousand blocks."""
     trace = trace_of(folder, "large", "for: {i: '${ range(50000) | list }'}\nrepeat: {text: ['row ${ i }', '\n']}\n")
@@ -456,7 +506,7 @@ def main():
         return 0
     PICTURES.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as t:
-        for test in (agent, looks, live, asks, again, frames, many, hostile, strangers, paper, large):
+        for test in (agent, looks, live, asks, again, frames, many, hostile, strangers, paper, rows, large):
             folder = pathlib.Path(t) / test.__name__
             folder.mkdir()
             test(Browser(modules, chromium, folder), folder)

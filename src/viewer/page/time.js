@@ -1,5 +1,5 @@
-// time.js -- when what ran: a lane for everything that ran at the same time, and a slider that dims
-// what had not begun at a moment.
+// time.js -- when what ran: a lane for everything that ran at the same time, and a slider that shows the
+// run as it was at a moment: what had begun and had no result yet, and what had not begun.
 // SPDX-License-Identifier: Apache-2.0
 import { make, clear, duration } from "./dom.js";
 

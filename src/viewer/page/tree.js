@@ -211,7 +211,9 @@ export class Tree {
   // --- time ---
 
   dim(item) {
-    item.classList.toggle("later", this.moment !== null && item.box.start > this.moment);
+    const { start, end } = item.box;
+    item.classList.toggle("later", this.moment !== null && start > this.moment);
+    item.classList.toggle("open", this.moment !== null && start <= this.moment && end > this.moment);
   }
 
   setMoment(moment) {
