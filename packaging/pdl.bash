@@ -23,10 +23,10 @@ _pdl() {
     dump) words='--help --nodes --blocks --expr --types --code --table ' ;;
     explain) words='--help --data-file --data --allow --json --stream --prices --check --rule ' ;;
     cache) words='--help --format --older-than --model --all ' ;;
-    batch) words='--help --provider-batch --input --output --format --map --data-file --data --types --jobs --on-error --max-errors --limit --sample --unordered --overwrite --retry-errors --changed --allow-files --progress --report --dry-run --cache --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --sandbox --no-sandbox --sandbox-min ' ;;
+    batch) words='--help --provider-batch --input --output --format --map --data-file --data --types --jobs --on-error --max-errors --limit --sample --unordered --overwrite --retry-errors --changed --allow-files --keep --progress --report --dry-run --cache --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --sandbox --no-sandbox --sandbox-min ' ;;
     eval) words='--help --data --expect --judge --metric --samples --pass --against --json --junit --output --map --limit --data-file --format --types --jobs --cache --timeout --budget --prices --max-rps --max-tokens-per-minute --wire ' ;;
     test) words='--help --junit ' ;;
-    view) words='--help --html --svg --source --open --host --port --view-frame ' ;;
+    view) words='--help --html --svg --source --open --host --port --view-frame --run ' ;;
     resume) words='--help --changed --again --skip --rebuild --take-over --only-new --check --data-file --data --stream --trace --sync --park --provisional --output --cache --jobs --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --progress --verbose --otlp --otlp-content --sandbox --no-sandbox --sandbox-min ' ;;
     runs) words='--help --json --keep --redact ' ;;
     answer) words='--help --at ' ;;

@@ -11,7 +11,7 @@ complete -c pdl -n __fish_use_subcommand -a eval -d 'Run a program over question
 complete -c pdl -n __fish_use_subcommand -a test -d 'Run the tests that stand beside programs: NAME.test.yaml, or all in a folder and below it.'
 complete -c pdl -n __fish_use_subcommand -a view -d 'Show a run as nested boxes in a browser: a trace, ours or the reference'\''s, a recording,
 or a durable run.
-With OTHER: two runs side by side. Nothing is run by it.'
+With OTHER: two runs side by side. Nothing is run by it, unless --run names a program.'
 complete -c pdl -n __fish_use_subcommand -a resume -d 'Continue a durable run: what was answered comes from its journal, the rest is done.'
 complete -c pdl -n __fish_use_subcommand -a runs -d 'Durable runs, newest first.'
 complete -c pdl -n __fish_use_subcommand -a answer -d 'Answer the question of a run that waits (--park). TEXT - is standard input.'
@@ -117,6 +117,7 @@ complete -c pdl -n '__fish_seen_subcommand_from batch' -l overwrite -d 'replace 
 complete -c pdl -n '__fish_seen_subcommand_from batch' -l retry-errors -d 'ask the rows again that failed'
 complete -c pdl -n '__fish_seen_subcommand_from batch' -l changed -r -a 'fail reuse' -d 'where program or input are others than when OUT was begun: stop (the default), or keep what is finished and the same'
 complete -c pdl -n '__fish_seen_subcommand_from batch' -l allow-files -d 'the program may write files, another one for each row'
+complete -c pdl -n '__fish_seen_subcommand_from batch' -l keep -d 'the journal keeps what each row asked of models, keys removed'
 complete -c pdl -n '__fish_seen_subcommand_from batch' -l progress -r -a 'auto lines none' -d 'how far it is, on standard error: on a terminal (auto, the default), as plain lines'
 complete -c pdl -n '__fish_seen_subcommand_from batch' -l report -r -d 'a summary at the end, as JSON when FILE ends in .json, else as HTML. May be repeated'
 complete -c pdl -n '__fish_seen_subcommand_from batch' -l dry-run -d 'ask nobody: estimate calls, tokens and cost from some of the rows'
@@ -165,6 +166,7 @@ complete -c pdl -n '__fish_seen_subcommand_from view' -l open -d 'start the brow
 complete -c pdl -n '__fish_seen_subcommand_from view' -l host -r -d 'address to listen at; 127.0.0.1 when absent. At another one everybody who learns the printed address sees the run'
 complete -c pdl -n '__fish_seen_subcommand_from view' -l port -r -d 'port to listen at; any that is free when absent'
 complete -c pdl -n '__fish_seen_subcommand_from view' -l view-frame -r -d 'page that may show the run'\''s page in a frame, as https://a.example or vscode-webview:; several with commas. None when absent'
+complete -c pdl -n '__fish_seen_subcommand_from view' -l run -r -d 'of a durable run: this program may be changed and run again from the page'
 complete -c pdl -n '__fish_seen_subcommand_from resume' -l help -s h -d 'show this help and exit'
 complete -c pdl -n '__fish_seen_subcommand_from resume' -l changed -r -a 'reuse fail' -d 'what to do when the program has changed: reuse what fits (the default), or stop'
 complete -c pdl -n '__fish_seen_subcommand_from resume' -l again -r -d 'do an action again that began and has no end; all: every one. May be repeated'
