@@ -90,19 +90,30 @@ static void add_problem(pdl_analysis *an, const pdl_step *at, pdl_vref v, const 
     pdl_buf_fini(&b);
 }
 
-/* "is "three", should be an integer", for the last problem. */
-static void add_help(pdl_analysis *an, pdl_vref v, const char *plain) {
+/* The beginning of v as JSON. */
+static void put_json(pdl_buf *out, pdl_vref v) {
     enum { MOST_SHOWN = 60 };
-    pdl_buf b = PDL_BUF, shown = PDL_BUF_INIT(MOST_SHOWN), whole = PDL_BUF;
+    pdl_buf shown = PDL_BUF_INIT(MOST_SHOWN);
     pdl_err err = {0};
     bool all = pdl_json_write(v, PDL_JSON_LOOSE | PDL_JSON_CUT | PDL_JSON_NAN | PDL_JSON_SPACED, 0,
                               &shown, &err);
-    pdl_utf8_repair(&whole, pdl_buf_str(&shown));
-    pdl_buf_putf(&b, "is %s%s, should be %s", pdl_buf_z(&whole), all ? "" : "...", plain);
-    an->out->p[an->out->n - 1].help = pdl_arena_str(an->arena, pdl_buf_str(&b));
+    pdl_utf8_repair(out, pdl_buf_str(&shown));
+    if (!all) PDL_PUT(out, "...");
     pdl_err_fini(&err);
-    pdl_buf_fini(&whole);
     pdl_buf_fini(&shown);
+}
+
+static void set_help(pdl_analysis *an, const pdl_buf *text) {
+    an->out->p[an->out->n - 1].help = pdl_arena_str(an->arena, pdl_buf_str(text));
+}
+
+/* "is "three", should be an integer", for the last problem. */
+static void add_help(pdl_analysis *an, pdl_vref v, const char *plain) {
+    pdl_buf b = PDL_BUF;
+    PDL_PUT(&b, "is ");
+    put_json(&b, v);
+    pdl_buf_putf(&b, ", should be %s", plain);
+    set_help(an, &b);
     pdl_buf_fini(&b);
 }
 
@@ -112,6 +123,15 @@ static void add_name_problem(pdl_analysis *an, const pdl_step *at, const char *t
     pdl_buf_put(&b, pdl_str_of(text));
     put_str(&b, name);
     pdl_problem_add(an, at, &b);
+    pdl_buf_fini(&b);
+}
+
+/* Which of several objects it is whose field is missing. */
+static void add_missing_help(pdl_analysis *an, pdl_vref name) {
+    pdl_buf b = PDL_BUF;
+    PDL_PUT(&b, "has no ");
+    put_str(&b, name);
+    set_help(an, &b);
     pdl_buf_fini(&b);
 }
 
@@ -168,12 +188,23 @@ static bool is_among(pdl_vref v, pdl_vref list) {
     return false;
 }
 
+/* The message has the values, but not where it is, nor that a text is empty. */
+static void add_choice(pdl_analysis *an, const pdl_step *at, pdl_vref v, pdl_vref choices) {
+    pdl_buf b = PDL_BUF;
+    add_problem(an, at, v, " should be one of: ", choices);
+    PDL_PUT(&b, "one of ");
+    put_json(&b, choices);
+    bool is_blank = pdl_is_str(v) && !pdl_str_trim(pdl_str_get(v)).n;
+    if (at || is_blank) add_help(an, v, pdl_buf_z(&b));
+    pdl_buf_fini(&b);
+}
+
 static void walk_base(pdl_analysis *an, pdl_vref s, pdl_vref v, const pdl_step *at) {
     pdl_vref word = pdl_dict_getz(s, "type"), choices = pdl_dict_getz(s, "enum");
     int row = class_of(word, N_CLASSES);
     if (row >= 0 && !fits_class(v, word)) add_wrong_class(an, at, v, row);
     if (pdl_is_list(choices) && !is_among(v, choices))
-        add_problem(an, at, v, " should be one of: ", choices);
+        add_choice(an, at, v, choices);
 }
 
 /* --- containers ------------------------------------------------------------------------------- */
@@ -181,6 +212,7 @@ static void walk_base(pdl_analysis *an, pdl_vref s, pdl_vref v, const pdl_step *
 static void walk_array(pdl_analysis *an, pdl_vref s, pdl_vref v, const pdl_step *at) {
     if (!pdl_is_list(v)) {
         add_problem(an, at, v, " should be a list", pdl_absent());
+        add_help(an, v, "a list");
         return;
     }
     pdl_vref items = pdl_dict_getz(s, "items"), prefix = pdl_dict_getz(s, "prefixItems");
@@ -217,13 +249,15 @@ static void walk_extras(pdl_analysis *an, pdl_vref s, pdl_vref props, pdl_vref v
 static void walk_object(pdl_analysis *an, pdl_vref s, pdl_vref v, const pdl_step *at) {
     if (!pdl_is_dict(v)) {
         add_problem(an, at, v, " should be an object", pdl_absent());
+        add_help(an, v, "an object");
         return;
     }
     pdl_vref required = pdl_dict_getz(s, "required"), props = pdl_dict_getz(s, "properties");
     for (size_t i = 0; pdl_is_list(required) && i < pdl_list_len(required); i++) {
         pdl_vref name = pdl_list_at(required, i);
-        if (pdl_is_absent(pdl_dict_find(v, name)))
-            add_name_problem(an, at, "Missing required field: ", name);
+        if (!pdl_is_absent(pdl_dict_find(v, name))) continue;
+        add_name_problem(an, at, "Missing required field: ", name);
+        if (at) add_missing_help(an, name);
     }
     if (pdl_is_dict(props)) walk_extras(an, s, props, v, at);
     for (size_t i = 0; pdl_is_dict(props) && i < pdl_dict_len(props); i++) {

@@ -118,6 +118,7 @@ static pdl_step command_end(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
         err->py_class = pdl_str_dup(PDL_STR("ValueError"));
         err->status = (int)status;
         err->has_status = true;
+        pdl_vm_advise_command(b, err);
         return PDL_STEP_FAIL;
     }
     set_top(f, pdl_with_label(pdl_keep(pdl_dict_getz(r, "stdout")), pdl_label_of(r)));

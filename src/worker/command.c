@@ -19,6 +19,36 @@ static void refuse(job *j, const char *py_class, const char *repr) {
     pdl_worker_job_refuse(j, &err);
 }
 
+static bool has_shell_words(pdl_vref argv) {
+    static const char *const words[] = {"|", "&&", "||", ">", ">>", "<", ";"};
+    for (size_t i = 0; i < pdl_list_len(argv); i++)
+        for (size_t k = 0; k < sizeof words / sizeof *words; k++)
+            if (pdl_str_is(pdl_str_get(pdl_list_at(argv, i)), words[k])) return true;
+    return false;
+}
+
+/* The program cannot be started, in words of the reference; the help names it. */
+static void refuse_start(job *j, bool denied) {
+    pdl_err err = {0};
+    pdl_vref name = pdl_list_at(pdl_dict_getz(j->e->request, "argv"), 0);
+    pdl_err_set(&err, PDL_E_code, (pdl_loc){0}, "Shell Code error: %s",
+                denied ? "PermissionError(13, 'Permission denied')"
+                       : "FileNotFoundError(2, 'No such file or directory')");
+    err.py_class = pdl_str_dup(denied ? PDL_STR("PermissionError,OSError,Exception")
+                                      : PDL_STR("FileNotFoundError,OSError,Exception"));
+    pdl_str word = pdl_str_get(name);
+    if (denied)
+        pdl_err_hint(&err, "%.*s is no program that may be run", PDL_FMT(word));
+    else if (has_shell_words(pdl_dict_getz(j->e->request, "argv")))
+        pdl_err_hint(&err, "no shell reads a command: write args: [sh, -c, '...']");
+    else if (pdl_str_find(word, PDL_STR(" "), 0) != PDL_NOT_FOUND)
+        pdl_err_hint(&err, "there is no program '%.*s': each word is an item, or write [sh, -c, ...]",
+                     PDL_FMT(word));
+    else
+        pdl_err_hint(&err, "there is no program %.*s", PDL_FMT(word));
+    pdl_worker_job_refuse(j, &err);
+}
+
 static bool check_argv(job *j, pdl_vref argv) {
     if (!pdl_is_list(argv) || pdl_list_len(argv) == 0) {
         refuse(j, "IndexError,LookupError,Exception", "IndexError('list index out of range')");
@@ -79,11 +109,10 @@ static bool ended_confined(job *j, const pdl_proc_result *r) {
     pdl_err err = {0};
     switch (r->status) {
     case PDL_SANDBOX_EXIT_NOT_FOUND:
-        refuse(j, "FileNotFoundError,OSError,Exception",
-               "FileNotFoundError(2, 'No such file or directory')");
+        refuse_start(j, false);
         return true;
     case PDL_SANDBOX_EXIT_DENIED:
-        refuse(j, "PermissionError,OSError,Exception", "PermissionError(13, 'Permission denied')");
+        refuse_start(j, true);
         return true;
     case PDL_SANDBOX_EXIT_PROCESSES:
         pdl_err_set(&err, PDL_E_processes, (pdl_loc){0},
@@ -122,10 +151,9 @@ static void ended(void *user, const pdl_proc_result *r) {
 static void not_started(job *j, pdl_err *err) {
     const char *py_class = err->py_class ? err->py_class : "OSError";
     if (strncmp(py_class, "FileNotFoundError", 17) == 0) {
-        refuse(j, "FileNotFoundError,OSError,Exception",
-               "FileNotFoundError(2, 'No such file or directory')");
+        refuse_start(j, false);
     } else if (strncmp(py_class, "PermissionError", 15) == 0) {
-        refuse(j, "PermissionError,OSError,Exception", "PermissionError(13, 'Permission denied')");
+        refuse_start(j, true);
     } else {
         pdl_buf b = PDL_BUF;
         PDL_PUT(&b, "OSError(");
