@@ -42,7 +42,8 @@ static void refuse_start(job *j, bool denied) {
     else if (has_shell_words(pdl_dict_getz(j->e->request, "argv")))
         pdl_err_hint(&err, "no shell reads a command: write args: [sh, -c, '...']");
     else if (pdl_str_find(word, PDL_STR(" "), 0) != PDL_NOT_FOUND)
-        pdl_err_hint(&err, "there is no program '%.*s': each word is an item, or write [sh, -c, ...]",
+        pdl_err_hint(&err,
+                     "there is no program '%.*s': each word is an item, or write [sh, -c, ...]",
                      PDL_FMT(word));
     else
         pdl_err_hint(&err, "there is no program %.*s", PDL_FMT(word));
