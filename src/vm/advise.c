@@ -131,7 +131,7 @@ void pdl_vm_advise_command(const pdl_b_code *b, pdl_err *err) {
     }
 }
 
-/* --- names and attributes ---------------------------------------------------------------------- */
+/* --- names and attributes --------------------------------------------------------------------- */
 
 void pdl_vm_advise(const pdl_fiber *f, const pdl_expr *e, pdl_err *err) {
     pdl_str msg = pdl_str_of(err->msg), undefined = PDL_STR("' is undefined"),
