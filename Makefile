@@ -45,11 +45,17 @@ test-cluster: all ## libpdl.ray and libpdl.spark on a local Ray and PySpark (fet
 test-view: all ## the Live Document in a real browser (chromium, with playwright-core from the registry)
 	@$(PY) tools/run-tests -j$(J) --build $(BUILD) page
 
+test-site: ## the pages as a site, in a browser (Debian chromium, npm playwright-core; fetches the generator)
+	@$(PY) tools/run-tests -j$(J) --build $(BUILD) site
+
 test-editors: all ## the language server and the debugger in real editors: Neovim, Emacs (Debian neovim, emacs-nox, elpa-eglot)
 	@$(PY) tools/run-tests -j$(J) --build $(BUILD) editors emacs
 
 test-vscode: all ## the extension in a real VS Code, code-server (fetches it; Debian chromium, libkrb5-dev)
 	@$(PY) tools/run-tests -j$(J) --build $(BUILD) vscode
+
+site: ## $(BUILD)/site: the pages of docs/ as static HTML with search (Material for MkDocs, fetched when it is absent)
+	@$(PY) tools/make-site $(BUILD)
 
 vsix: all ## dist/pdl-*.vsix: the extension for VS Code with the command for this platform (npm: @vscode/vsce, vscode-languageclient)
 	@sh editors/vscode/make-vsix $(BUILD)

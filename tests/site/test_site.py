@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""test_site.py BUILD -- `make site`: every page is there, links lead somewhere, and in Chromium pages that are opened as files are light and dark, are
+searched, and ask nothing of the network. Pictures are left in BUILD/pictures. Skipped where generator or browser are absent.
+
+Last line: `N passed, N failed, N skipped`.
+"""
+import html.parser
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "tests"))
+import node_of  # noqa: E402
+
+BUILD = pathlib.Path(sys.argv[1]).resolve()
+SITE = BUILD / "site"
+PAGES = ["index", "manual/guide", "manual/quick-reference", "messages"]
+counts = {"passed": 0, "failed": 0, "skipped": 0}
+
+
+def check(name, ok, *facts):
+    counts["passed" if ok else "failed"] += 1
+    if not ok:
+        print("FAIL", name, *facts)
+
+
+def skip(what, why):
+    counts["skipped"] += 1
+    print("SKIP %s: %s" % (what, why))
+
+
+class Links(html.parser.HTMLParser):
+    def __init__(self, text):
+        super().__init__()
+        self.links, self.ids = [], set()
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        a = dict(attrs)
+        self.links += [a[k] for k in ("href", "src") if a.get(k)]
+        self.ids |= {a[k] for k in ("id", "name") if a.get(k)}
+
+
+def pages():
+    docs = [p.relative_to(ROOT / "docs").with_suffix(".html") for p in (ROOT / "docs").rglob("*.md") if str(p.relative_to(ROOT / "docs")) != "manual/index.md"]
+    absent = [str(p) for p in docs if not (SITE / p).is_file()]
+    check("every page of docs/ is a page of the site", not absent, absent)
+    broken, outside = [], []
+    for page in SITE.rglob("*.html"):
+        if page.name == "404.html":
+            continue
+        for link in Links(page.read_text("utf-8")).links:
+            target = link.split("#")[0].split("?")[0]
+            if re.match(r"(https?:)?//", link):
+                outside += [link] if re.search(r"\.(js|css|woff2?|png|svg)\b|shim", link) else []
+            elif target and not re.match(r"[a-z]+:", target) and not (page.parent / target).exists():
+                broken.append("%s: %s" % (page.relative_to(SITE), link))
+    check("links lead somewhere", not broken, *broken[:10])
+    check("scripts, styles and pictures are its own", not outside, *outside[:5])
+    words = re.findall(r"<pre[^>]*>.*?</pre>", (SITE / "manual/guide.html").read_text("utf-8"), re.S)
+    check("programs are shown with colours", any('class="nt"' in w for w in words), len(words))
+
+
+def browser():
+    modules, why = node_of.modules(BUILD, "playwright-core@1.49.0")
+    chromium = shutil.which("chromium")
+    if not modules or not chromium:
+        skip("the browser", why or "there is no chromium")
+        return
+    pictures = BUILD / "pictures"
+    pictures.mkdir(exist_ok=True)
+    file = BUILD / "site-steps.json"
+    file.write_text(json.dumps({"modules": modules, "chromium": chromium, "site": str(SITE), "pages": PAGES, "pictures": str(pictures)}))
+    r = subprocess.run(["node", str(ROOT / "tests/site/site.mjs"), str(file)], capture_output=True, text=True, timeout=300, check=False)
+    check("the browser", r.returncode == 0, r.stderr[-800:])
+    if r.returncode:
+        return
+    out = json.loads(r.stdout)
+    check("nothing is asked of the network", not out["asked"], out["asked"][:3])
+    check("no errors of scripts", not out["errors"], out["errors"][:3])
+    check("light and dark", out["background"]["light"] != out["background"]["dark"], out["background"])
+    light, dark = (sum(int(x) for x in re.findall(r"\d+", out["contrast"][k])[:3]) for k in ("light", "dark"))
+    check("links are seen on both", light < 384 < dark, out["contrast"])
+    check("the search finds", all(n > 0 for n in out["found"].values()), out["found"])
+
+
+def main():
+    r = subprocess.run([sys.executable, ROOT / "tools" / "make-site", BUILD], capture_output=True, text=True, timeout=1200, check=False)
+    if r.returncode == 77:
+        skip("the site", r.stderr.strip())
+    else:
+        check("make site", r.returncode == 0 and (SITE / "index.html").is_file(), r.stderr[-800:])
+        if not r.returncode:
+            pages()
+            browser()
+    print("%d passed, %d failed, %d skipped" % tuple(counts.values()))
+    return 1 if counts["failed"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
