@@ -23,11 +23,18 @@
 
 enum { ASK_MS = 5000 };
 
+typedef struct service {
+    pdl_buf text;
+    char *url;
+    bool is_ready, is_over, answered;
+    uint64_t id;
+} service;
+
 typedef struct doctor {
     pdl_session *session;
     pdl_http *http; /* NULL: services are not asked */
+    PDL_VEC(service *) services;
     pdl_val rows;
-    size_t n_providers;
     pdl_buf last_address; /* of the provider before: several share a service */
 } doctor;
 
@@ -123,63 +130,72 @@ static void look_at_runs(doctor *d) {
 
 /* --- services --------------------------------------------------------------------------------- */
 
-typedef struct service {
-    pdl_buf *text;
-    bool is_over, answered;
-} service;
-
 static void on_answer(void *user, const pdl_http_reply *r) {
     service *a = user;
     a->is_over = true;
     a->answered = r->end == PDL_HTTP_OK;
     if (a->answered)
-        pdl_buf_putf(a->text, "; answers (status %d)", r->status);
+        pdl_buf_putf(&a->text, "; answers (status %d)", r->status);
     else
-        pdl_buf_putf(a->text, "; does not answer: %s", r->why ? r->why : "no reason is known");
+        pdl_buf_putf(&a->text, "; does not answer: %s", r->why ? r->why : "no reason is known");
 }
 
-static bool ask(doctor *d, pdl_str address, pdl_buf *text) {
-    char *url = pdl_str_dup(address);
-    service a = {.text = text};
+static void ask(const doctor *d, service *a, pdl_str address) {
+    a->url = pdl_str_dup(address);
     pdl_http_request q = {
-        .method = "GET", .url = url, .total_ms = ASK_MS, .user = &a, .done = on_answer};
-    uint64_t id = pdl_http_start(d->http, &q);
-    while (!a.is_over && pdl_loop_run(d->session->loop, ASK_MS)) {}
-    if (!a.is_over) pdl_http_cancel(d->http, id);
-    pdl_free(url);
-    return a.answered;
+        .method = "GET", .url = a->url, .total_ms = ASK_MS, .user = a, .done = on_answer};
+    a->id = pdl_http_start(d->http, &q);
 }
 
 static void on_provider(void *user, const pdl_provider_facts *f) {
     doctor *d = user;
-    pdl_buf text = PDL_BUF;
     bool from_file = f->key.n && !f->key_is_exported;
-    if (!f->address.n || (d->n_providers && pdl_str_eq(f->address, pdl_buf_str(&d->last_address))))
+    if (!f->address.n ||
+        (d->services.n && pdl_str_eq(f->address, pdl_buf_str(&d->last_address))))
         return;
-    d->n_providers++;
+    service *a = *pdl_vec_push(&d->services) = PDL_NEW(service);
+    *a = (service){.text = PDL_BUF, .is_ready = f->key.n || !f->needs_key};
     pdl_buf_clear(&d->last_address);
     pdl_buf_put(&d->last_address, f->address);
-    pdl_buf_putf(&text, "%s: ", f->prefix);
+    pdl_buf_putf(&a->text, "%s: ", f->prefix);
     if (f->key.n)
-        pdl_buf_putf(&text, "key from %.*s%s", PDL_FMT(f->key), from_file ? " (.env)" : "");
+        pdl_buf_putf(&a->text, "key from %.*s%s", PDL_FMT(f->key), from_file ? " (.env)" : "");
     else
-        pdl_buf_put(&text, pdl_str_of(f->needs_key ? "no key" : "without a key"));
-    PDL_PUT(&text, ", ");
-    pdl_address_put(f->address, &text);
-    bool answers = !d->http || ask(d, f->address, &text);
-    bool is_ready = f->key.n || !f->needs_key;
-    add(d, "provider", is_ready && answers ? "ok" : "missing",
-        !is_ready ? "its calls are refused without a key"
-        : answers ? ""
-                  : "look at the address, the network and proxy variables",
-        &text);
+        pdl_buf_put(&a->text, pdl_str_of(f->needs_key ? "no key" : "without a key"));
+    PDL_PUT(&a->text, ", ");
+    pdl_address_put(f->address, &a->text);
+    a->answered = a->is_over = !d->http;
+    if (d->http) ask(d, a, f->address);
+}
+
+static bool is_waiting(const doctor *d) {
+    for (size_t i = 0; i < d->services.n; i++)
+        if (!d->services.p[i]->is_over) return true;
+    return false;
+}
+
+/* All are asked side by side: those that do not answer cost the time of one. */
+static void report_services(doctor *d) {
+    while (is_waiting(d) && pdl_loop_run(d->session->loop, ASK_MS)) {}
+    for (size_t i = 0; i < d->services.n; i++) {
+        service *a = d->services.p[i];
+        if (!a->is_over) pdl_http_cancel(d->http, a->id);
+        add(d, "provider", a->is_ready && a->answered ? "ok" : "missing",
+            !a->is_ready  ? "its calls are refused without a key"
+            : a->answered ? ""
+                          : "look at the address, the network and proxy variables",
+            &a->text);
+        pdl_free(a->url);
+        pdl_free(a);
+    }
 }
 
 static bool is_exported(const char *name) { return getenv(name) != NULL; }
 
 static void look_at_providers(doctor *d) {
     pdl_model_each_provider(pdl_environ_get, d->session->env, is_exported, on_provider, d);
-    if (d->n_providers) return;
+    report_services(d);
+    if (d->services.n) return;
     pdl_buf text = PDL_BUF;
     PDL_PUT(&text, "no key and no address of a model service is set");
     add(d, "provider", "note",
@@ -207,6 +223,7 @@ bool pdl_doctor(bool asks, pdl_val *out, pdl_err *err) {
     look_at_providers(&d);
     pdl_http_free(d.http);
     pdl_buf_fini(&d.last_address);
+    pdl_vec_fini(&d.services);
     pdl_session_free(d.session);
     *out = d.rows;
     return true;

@@ -584,9 +584,11 @@ static void set_security(const pdl_http *h, CURL *e, const pdl_http_request *r, 
 }
 
 /* Most requests go to one address, and libcurl takes a sixth of its time for reading it. Flags:
- * those that libcurl reads URLs with itself. NULL: it is to say what is wrong. */
+ * those that libcurl reads URLs with itself. NULL: it is to read the address, or to say what is
+ * wrong with it. Open transfers to another address still refer to the parts, which stay then. */
 static CURLU *read_address(pdl_http *h, const char *url) {
     if (h->address && strcmp(h->address, url) == 0) return h->parts;
+    if (h->open > 1) return NULL;
     h->curl.url_cleanup(h->parts);
     pdl_free(h->address);
     h->address = NULL;
@@ -605,7 +607,7 @@ static bool set_options(transfer *t, const pdl_http_request *r) {
     CURLU *parts = read_address(h, r->url);
     bool tls = pdl_str_eq_nocase(pdl_str_sub(pdl_str_of(r->url), 0, 6), PDL_STR("https:"));
     c->easy_setopt(e, CURLOPT_URL, r->url);
-    if (parts) c->easy_setopt(e, CURLOPT_CURLU, parts);
+    c->easy_setopt(e, CURLOPT_CURLU, parts);
     c->easy_setopt(e, CURLOPT_PRIVATE, (char *)t);
     c->easy_setopt(e, CURLOPT_ERRORBUFFER, t->why);
     c->easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
