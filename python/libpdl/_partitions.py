@@ -219,7 +219,7 @@ def _program_of(job: Mapping[str, Any]) -> Any:
 _json = json.JSONEncoder(ensure_ascii=False, default=str).encode
 
 
-def _answer_of(result: Any, failure: type) -> list[Any]:
+def _answer_of(result: Any, failure: type[Any]) -> list[Any]:
     if not isinstance(result, failure):
         return [_json(result.value), None, None]
     place = "%s:%d" % (result.file, result.line) if result.file else None
