@@ -226,7 +226,8 @@ static bool read_more(client *c) {
         if (c->cap_in - c->n_in < 2048)
             c->in = grown(c->in, c->cap_in = c->cap_in ? c->cap_in * 2 : 4096);
         ssize_t n = read(c->fd, c->in + c->n_in, c->cap_in - c->n_in - 1);
-        if (n < 0) return errno == EAGAIN;
+        if (n < 0 && errno != EAGAIN) return false;
+        if (n < 0) break; /* what came so far may be a whole request */
         if (n == 0 || c->n_in > MOST_REQUEST) return false;
         c->n_in += (size_t)n;
         c->in[c->n_in] = 0;
