@@ -44,6 +44,33 @@ static bool is_free(pdl_vref taken, pdl_str name) {
     return pdl_is_absent(pdl_dict_gets(taken, name));
 }
 
+/* The name with a number, cut so that both fit. */
+static void put_number(pdl_buf *name, size_t len, unsigned i) {
+    enum { DIGITS = 11 };
+    pdl_buf_cut(name, len > MAX_NAME - DIGITS ? MAX_NAME - DIGITS : len);
+    pdl_buf_putf(name, "_%u", i);
+}
+
+/* The first free one of name_2, name_3, ... A server decides how many names are alike, so they are
+ * not tried one by one: numbers are given in order, which a search by halves makes use of. */
+static void put_free_number(pdl_vref taken, pdl_buf *name) {
+    size_t len = name->len;
+    unsigned used = 1, unused = 2;
+    for (;; used = unused, unused *= 2) {
+        put_number(name, len, unused);
+        if (is_free(taken, pdl_buf_str(name))) break;
+    }
+    while (unused - used > 1) {
+        unsigned middle = used + (unused - used) / 2;
+        put_number(name, len, middle);
+        if (is_free(taken, pdl_buf_str(name)))
+            unused = middle;
+        else
+            used = middle;
+    }
+    put_number(name, len, unused);
+}
+
 /* The name by which models call the tool: its own, or prefixed with the server, or with a number
  * appended. */
 static void put_free_name(pdl_vref taken, pdl_str server, pdl_str own, pdl_buf *out) {
@@ -54,12 +81,7 @@ static void put_free_name(pdl_vref taken, pdl_str server, pdl_str own, pdl_buf *
     pdl_buf_clear(out);
     put_name(pdl_buf_str(&b), out);
     pdl_buf_fini(&b);
-    size_t len = out->len;
-    for (unsigned i = 2; !is_free(taken, pdl_buf_str(out)); i++) {
-        enum { DIGITS = 11 };
-        pdl_buf_cut(out, len > MAX_NAME - DIGITS ? MAX_NAME - DIGITS : len);
-        pdl_buf_putf(out, "_%u", i);
-    }
+    if (!is_free(taken, pdl_buf_str(out))) put_free_number(taken, out);
 }
 
 /* --- parameters ------------------------------------------------------------------------------- */
@@ -109,26 +131,29 @@ static pdl_val type_of(pdl_vref schema) {
     return pdl_null();
 }
 
-static bool has_text(pdl_vref list, pdl_vref text) {
+/* The texts of a list as keys. */
+static pdl_val set_of(pdl_vref list) {
+    pdl_val d = pdl_dict_new(0);
     for (size_t i = 0, n = pdl_is_list(list) ? pdl_list_len(list) : 0; i < n; i++)
-        if (pdl_val_eq(pdl_list_at(list, i), text)) return true;
-    return false;
+        if (pdl_is_str(pdl_list_at(list, i)))
+            d = pdl_dict_put(d, pdl_keep(pdl_list_at(list, i)), pdl_null());
+    return d;
 }
 
 /* Parameters of the function, and in *names the expression that lists them. */
 static pdl_val parameters_of(pdl_vref schema, pdl_buf *names) {
-    pdl_vref props = pdl_dict_getz(schema, "properties"),
-             required = pdl_dict_getz(schema, "required");
+    pdl_vref props = pdl_dict_getz(schema, "properties");
     size_t n = pdl_is_dict(props) ? pdl_dict_len(props) : 0;
-    pdl_val d = pdl_dict_new(n);
+    pdl_val d = pdl_dict_new(n), required = set_of(pdl_dict_getz(schema, "required"));
     for (size_t i = 0; i < n; i++) {
         pdl_vref key = pdl_dict_key_at(props, i);
         pdl_val t = type_of(pdl_dict_val_at(props, i));
-        if (!has_text(required, key)) t = pdl_dict_putz(pdl_dict_new(1), "optional", t);
+        if (pdl_is_absent(pdl_dict_find(required, key))) t = pdl_dict_putz(pdl_dict_new(1), "optional", t);
         d = pdl_dict_put(d, pdl_keep(key), t);
         if (i) PDL_PUT(names, ", ");
         pdl_str_repr(pdl_str_get(key), names);
     }
+    pdl_drop(required);
     return d;
 }
 

@@ -5,6 +5,8 @@
  */
 #include "lang/toolbox.h"
 
+#include <time.h>
+
 #include "t.h"
 
 #include "value/json_read.h"
@@ -127,10 +129,36 @@ static void programs_hold_a_function_a_tool(void **state) {
     }
 }
 
+/* Seconds of the processor for n tools whose names are alike. */
+static double seconds_for(unsigned n) {
+    pdl_val tools = pdl_list_new(n), taken = pdl_dict_new(0);
+    for (unsigned i = 0; i < n; i++) {
+        pdl_buf name = PDL_BUF;
+        pdl_buf_putf(&name, L60 L10 "%u", i);
+        pdl_val t = json("{\"inputSchema\":{\"type\":\"object\"}}");
+        tools = pdl_list_push(tools, pdl_dict_putz(t, "name", pdl_text_of_buf(&name)));
+    }
+    pdl_buf text = PDL_BUF;
+    clock_t begin = clock();
+    pdl_val got = pdl_toolbox_write(PDL_STR("s"), tools, &taken, &text);
+    clock_t end = clock();
+    t_assert(pdl_dict_len(got) == n && pdl_dict_len(taken) == n);
+    pdl_buf_fini(&text);
+    pdl_drop(got), pdl_drop(tools), pdl_drop(taken);
+    return (double)(end - begin) / (double)CLOCKS_PER_SEC;
+}
+
+static void many_names_that_are_alike_take_no_longer_each(void **state) {
+    (void)state;
+    double few = seconds_for(1000), many = seconds_for(10000);
+    if (many > 25 * few + 0.5) fail_msg("%.2f s for 10000, %.2f s for 1000", many, few);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_are_those_of_one_server),
         cmocka_unit_test(programs_hold_a_function_a_tool),
+        cmocka_unit_test(many_names_that_are_alike_take_no_longer_each),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
