@@ -70,9 +70,10 @@ PDL_MUST static inline bool pdl_steps_may_continue(pdl_steps *s) {
     return PDL_LIKELY(++s->n < PDL_CANCEL_EVERY) || pdl_steps_check(s);
 }
 
-/* The same for the i-th of many small items. */
+/* The same for the i-th of many small items. Not for the first ones: what is short is looked at to
+ * its end also while a run is being ended. */
 PDL_MUST static inline bool pdl_walk_may_continue_at(size_t i) {
-    return PDL_LIKELY(i % PDL_CANCEL_EVERY) || !pdl_cancel_walk();
+    return PDL_LIKELY((i + 1) % PDL_CANCEL_EVERY) || !pdl_cancel_walk();
 }
 
 extern _Thread_local bool pdl_walk_cancelled; /* read it through pdl_check_walk */

@@ -46,13 +46,25 @@ static const char escapes[0x60] = {
 /* Under PDL_JSON_ASCII. */
 static bool is_plain(unsigned char c) { return c < sizeof escapes ? escapes[c] == 0 : c < 0x7f; }
 
-static const char *skip_plain(const char *p, const char *end, int flags) {
-    bool ascii = true;
-    const char *stop = pdl_plain_end(p, end, &ascii);
-    if (!(flags & PDL_JSON_ASCII)) return stop;
-    if (ascii && !memchr(p, 0x7f, (size_t)(stop - p))) return stop;
+/* The search ends at quotes and controls only, so it looks at windows: each is as long as what was
+ * plain before it, which keeps text with a letter outside of ASCII every few bytes linear. */
+static const char *skip_ascii(const char *p, const char *end) {
+    enum { FIRST = 64 };
+    for (size_t window = FIRST;; window *= 2) {
+        const char *to = (size_t)(end - p) > window ? p + window : end;
+        bool ascii = true;
+        const char *stop = pdl_plain_end(p, to, &ascii);
+        if (!ascii || memchr(p, 0x7f, (size_t)(stop - p))) break;
+        if (stop < to || stop == end) return stop;
+        p = stop;
+    }
     while (p < end && is_plain((unsigned char)*p)) p++;
     return p;
+}
+
+static const char *skip_plain(const char *p, const char *end, int flags) {
+    bool ascii;
+    return flags & PDL_JSON_ASCII ? skip_ascii(p, end) : pdl_plain_end(p, end, &ascii);
 }
 
 static void put_u(uint32_t unit, pdl_buf *out) { /* one UTF-16 code unit */

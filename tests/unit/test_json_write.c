@@ -2,6 +2,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include <time.h>
+
 #include "t.h"
 
 #include <math.h>
@@ -131,6 +133,26 @@ static void what_is_too_deep_fails_or_is_cut(void **state) {
     }
 }
 
+/* Seconds of the processor for n letters outside of ASCII. */
+static double seconds_for(size_t n) {
+    pdl_buf text = PDL_BUF, out = PDL_BUF;
+    pdl_err err = {0};
+    t_assert(pdl_buf_fill(&text, PDL_STR("\xc3\xa4"), n, &err));
+    clock_t begin = clock();
+    pdl_json_quote(pdl_buf_str(&text), PDL_JSON_ASCII, &out);
+    clock_t end = clock();
+    t_assert(out.len == 6 * n + 2);
+    pdl_buf_fini(&text);
+    pdl_buf_fini(&out);
+    return (double)(end - begin) / (double)CLOCKS_PER_SEC;
+}
+
+static void long_texts_take_no_longer_each_letter(void **state) {
+    (void)state;
+    double few = seconds_for(50000), many = seconds_for(500000);
+    if (many > 25 * few + 0.5) fail_msg("%.2f s for 500000, %.2f s for 50000", many, few);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_too_deep_fails_or_is_cut),
@@ -138,6 +160,7 @@ int main(void) {
         cmocka_unit_test(test_keys),
         cmocka_unit_test(test_loose),
         cmocka_unit_test(test_depth),
+        cmocka_unit_test(long_texts_take_no_longer_each_letter),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -313,7 +313,7 @@ static pdl_val slice_text(pdl_vref x, const span *s) {
     if (!ascii) { /* byte offset of each code point */
         off = PDL_NEW_N(uint32_t, pdl_text_len_cp(x) + 1);
         size_t n = 0;
-        for (size_t i = 0; i < t.n; i++)
+        for (size_t i = 0; i < t.n && pdl_walk_may_continue_at(i); i++)
             if (((unsigned char)t.p[i] & 0xc0) != 0x80) off[n++] = (uint32_t)i;
         off[n] = (uint32_t)t.n;
     }
