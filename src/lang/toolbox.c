@@ -148,7 +148,8 @@ static pdl_val parameters_of(pdl_vref schema, pdl_buf *names) {
     for (size_t i = 0; i < n; i++) {
         pdl_vref key = pdl_dict_key_at(props, i);
         pdl_val t = type_of(pdl_dict_val_at(props, i));
-        if (pdl_is_absent(pdl_dict_find(required, key))) t = pdl_dict_putz(pdl_dict_new(1), "optional", t);
+        if (pdl_is_absent(pdl_dict_find(required, key)))
+            t = pdl_dict_putz(pdl_dict_new(1), "optional", t);
         d = pdl_dict_put(d, pdl_keep(key), t);
         if (i) PDL_PUT(names, ", ");
         pdl_str_repr(pdl_str_get(key), names);
