@@ -253,7 +253,7 @@ PDL_API bool pdl_engine_has_rule(pdl_engine *engine, const char *sink, bool *has
  * - model: its name; {model, platform, messages, parameters, schema, stream, processor?, parsed?};
  *   text, {content, ...} with what an assistant's message may have (tool_calls ...) and
  *   finish_reason, logprobs, usage, or a chat completion in OpenAI's form
- * - code: python or ipython; {lang, code, vars, cwd}; the value of `result`
+ * - code: python or ipython; {lang, code, vars, cwd, session?}; the value of `result`
  * - tool: the tool server; {server, op, name?, arguments?, method?, params?}, op: list, call or
  *   request; tools, {content, structured, text, is_error}, any
  * - command: first word; {argv}; text, or {stdout, stderr, status}

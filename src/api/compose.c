@@ -20,6 +20,7 @@ typedef struct confined_rooms {
     const pdl_sandbox *sandbox; /* NULL: nothing confines them */
     pdl_val profiles;           /* of the effects that they answer; absent: none */
     pdl_world *worker, *mcp;    /* NULL until needed */
+    bool was_left;              /* a block began a new session: only objects keep the worker */
 } confined_rooms;
 
 typedef struct router {
@@ -103,11 +104,47 @@ static bool find_rooms(router *r, const pdl_effect *e, confined_rooms **out, pdl
     if (r->opt.confined && !pdl_confined_find(r->opt.confined, e->sandbox, &s, err)) return false;
     for (size_t i = 0; i < r->rooms.n; i++) {
         *out = &r->rooms.p[i];
-        if ((*out)->sandbox == s) return true;
+        if ((*out)->sandbox == s && !(*out)->was_left) return true;
     }
     *out = pdl_vec_push(&r->rooms);
     **out = (confined_rooms){.sandbox = s, .profiles = pdl_keep(e->sandbox)};
     return true;
+}
+
+/* Code that begins a new session: what is left of the one before is kept for its objects. Nothing
+ * is closed here, where one of the workers may be delivering a reply. */
+static bool leave_session(router *r, const pdl_effect *e, pdl_err *err) {
+    enum { MOST_LEFT = 32 };
+    confined_rooms *c;
+    size_t n = 0;
+    if (!find_rooms(r, e, &c, err)) return false;
+    if (!c->worker) return true;
+    for (size_t i = 0; i < r->rooms.n; i++) n += r->rooms.p[i].was_left && r->rooms.p[i].worker;
+    if (n >= MOST_LEFT)
+        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0},
+                           "objects of more than %d sessions of Python are in use", MOST_LEFT);
+    confined_rooms left = {.sandbox = c->sandbox,
+                           .profiles = pdl_keep(c->profiles),
+                           .worker = c->worker,
+                           .was_left = true};
+    c->worker = NULL;
+    *pdl_vec_push(&r->rooms) = left;
+    return true;
+}
+
+/* Sessions of which nothing is used any more. */
+static void close_left(router *r) {
+    size_t n = 0;
+    for (size_t i = 0; i < r->rooms.n; i++) {
+        confined_rooms c = r->rooms.p[i];
+        if (c.was_left && pdl_worker_is_idle(c.worker)) {
+            c.worker->ops->close(c.worker);
+            pdl_drop(c.profiles);
+        } else {
+            r->rooms.p[n++] = c;
+        }
+    }
+    r->rooms.n = n;
 }
 
 /* The worker whose process has the object. What was made in one profile may be used in a wider
@@ -157,7 +194,8 @@ static pdl_world *confined_world(router *r, const pdl_effect *e, pdl_err *err) {
     pdl_world *w = NULL;
     confined_rooms *c;
     if (e->kind == PDL_EFFECT_object) return find_object(r, e, &w, err) ? w : NULL;
-    if (!find_rooms(r, e, &c, err)) return NULL;
+    bool begins = e->kind == PDL_EFFECT_code && !pdl_is_absent(pdl_dict_getz(e->request, "session"));
+    if ((begins && !leave_session(r, e, err)) || !find_rooms(r, e, &c, err)) return NULL;
     if (e->kind == PDL_EFFECT_tool) return tools_of(r, c);
     return c->worker || open_worker(r, c, err) ? c->worker : NULL;
 }
@@ -389,6 +427,7 @@ static void cancel(pdl_world *w, uint32_t id) {
 
 static bool poll_loop(pdl_world *w, int timeout_ms) {
     router *r = (router *)(void *)w;
+    close_left(r);
     return r->hooks ? r->hooks->ops->poll(r->hooks, timeout_ms)
                     : pdl_loop_run(r->opt.loop, timeout_ms);
 }

@@ -30,6 +30,18 @@ static void put_names(const void *user, pdl_label labels, pdl_buf *out) {
     pdl_policies_put_label(user, labels, out);
 }
 
+/* Not code in a sandbox that may write nothing. A replay has no sandboxes, so it is told the same
+ * only where the files are not looked at. */
+static bool leaves_files(void *user, const pdl_effect *e) {
+    const pdl_session *s = user;
+    const pdl_sandbox *box = NULL;
+    pdl_err ignored = {0};
+    pdl_confined *c = s->shared ? s->shared->confined : s->confined;
+    bool found = c && pdl_confined_find(c, e->sandbox, &box, &ignored);
+    pdl_err_fini(&ignored);
+    return !found || !box || !pdl_sandbox_is_sealed(box);
+}
+
 /* The policies so far stand in front of everything else. */
 void pdl_session_guard(pdl_session *s) {
     if (!s->policies) return;
@@ -38,8 +50,11 @@ void pdl_session_guard(pdl_session *s) {
                                  .user = s->policies,
                                  .name = put_names};
     if (s->guard) return;
-    pdl_policy_options opt = {
-        .policies = s->policies, .folder = s->opt.dir, .first_id = 0xC0000000u};
+    pdl_policy_options opt = {.policies = s->policies,
+                              .folder = s->opt.dir,
+                              .first_id = 0xC0000000u,
+                              .leaves_files = leaves_files,
+                              .user = s};
     s->world = s->guard = pdl_policy_world_new(&opt, s->world);
 }
 

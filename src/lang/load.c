@@ -315,9 +315,13 @@ static const pdl_form *model_form(pdl_loader *l, const pdl_node *n) {
 
 static const pdl_form *code_form(pdl_loader *l, const pdl_node *n) {
     static const char *const langs[] = {"python", "ipython", "jinja", "pdl", "command"};
+    static const char *const sessions[] = {"new"};
     const pdl_pair *pair = NULL;
     bool args = entry(n, "args", NULL) != NULL;
     const pdl_node *v = entry(n, "lang", &pair);
+    const pdl_node *session = entry(n, "session", NULL);
+    if (session && pdl_node_is_str(session) && !pdl_str_is(session->text, "new"))
+        pdl_loader_one_of(l, session, pdl_node_loc(session), sessions, 1, true);
     if (!v) return form_named(PDL_BLOCK_code, args ? "command" : "python", args);
     for (size_t i = args ? 4 : 0; i < 5 && pdl_node_is_str(v); i++)
         if (pdl_str_eq_nocase(v->text, pdl_str_of(langs[i])))

@@ -128,6 +128,10 @@ typedef struct pdl_policy_options {
     const pdl_policies *policies; /* borrowed */
     pdl_str folder;               /* of the program; borrowed */
     uint32_t first_id;            /* ids of the world's effects follow it */
+    /* May the process that performs e, code or a command, write a file that is there afterwards?
+     * NULL: it may. */
+    bool (*leaves_files)(void *user, const pdl_effect *e);
+    void *user;
 } pdl_policy_options;
 
 /* In front of `behind` (borrowed). */

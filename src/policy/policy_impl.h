@@ -153,9 +153,17 @@ typedef struct pending {
 typedef struct flight {
     struct policy_room *room;
     pdl_effect_sink asker;
-    uint32_t id;
+    uint32_t id, session; /* of the effect; of the process */
+    size_t worker;        /* index */
     struct flight *link;
 } flight;
+
+/* The process of code blocks of one profile. */
+typedef struct worker_memory {
+    pdl_val profiles; /* of the effects that it answers */
+    pdl_label holds;  /* of all that went in since the session began */
+    uint32_t session; /* grows when code begins a new one */
+} worker_memory;
 
 struct policy_room {
     pdl_world world;
@@ -170,7 +178,9 @@ struct policy_room {
     pdl_val servers;  /* name -> true: tool servers that were looked at */
     pdl_val written;  /* full path -> null with the labels of what was written there */
     bool lasts;       /* in a durable journal */
-    pdl_label in_worker, in_files, from_files;
+    PDL_VEC(worker_memory) workers;
+    pdl_label in_objects; /* of all that went into any process of code */
+    pdl_label in_files, from_files;
     uint32_t n_questions, most_questions, next_id;
 };
 

@@ -88,26 +88,60 @@ static void code_piece(void *user, const pdl_effect *e, pdl_str text) {
     if (f->asker.piece) f->asker.piece(f->asker.user, e, text);
 }
 
+/* What went into a process may be in a file afterwards. */
+static void note_process(room *r, const pdl_effect *e, pdl_label label) {
+    if (!r->opt.leaves_files || r->opt.leaves_files(r->opt.user, e)) r->from_files |= label;
+}
+
+static void note_code(room *r, const pdl_effect *e, const flight *f, pdl_label label) {
+    worker_memory *m = &r->workers.p[f->worker];
+    if (m->session == f->session) m->holds |= label;
+    r->in_objects |= label;
+    note_process(r, e, label);
+}
+
 static void code_reply(void *user, const pdl_effect *e, const pdl_reply *reply) {
     flight *f = user;
     pdl_effect_sink asker = f->asker;
-    f->room->in_worker |= pdl_label_of(e->request) | e->added_labels;
-    f->room->from_files |= pdl_label_of(e->request) | e->added_labels;
+    note_code(f->room, e, f, pdl_label_of(e->request) | e->added_labels);
     forget_flight(f);
     if (asker.reply) asker.reply(asker.user, e, reply);
 }
 
+/* The process that performs e: an empty one where it begins a new session. */
+static size_t find_worker(room *r, const pdl_effect *e) {
+    size_t i = 0;
+    bool none = pdl_is_absent(e->sandbox);
+    while (i < r->workers.n && (pdl_is_absent(r->workers.p[i].profiles) != none ||
+                                (!none && !pdl_val_eq(r->workers.p[i].profiles, e->sandbox))))
+        i++;
+    if (i == r->workers.n)
+        *pdl_vec_push(&r->workers) = (worker_memory){.profiles = pdl_keep(e->sandbox)};
+    if (e->kind == PDL_EFFECT_code && !pdl_is_absent(pdl_dict_getz(e->request, "session"))) {
+        r->workers.p[i].holds = 0;
+        r->workers.p[i].session++;
+    }
+    return i;
+}
+
 static void watch_code(room *r, pdl_effect *e) {
     flight *f = PDL_NEW(flight);
-    *f = (flight){r, e->sink, e->id, r->flights};
+    size_t worker = find_worker(r, e);
+    *f = (flight){.room = r,
+                  .asker = e->sink,
+                  .id = e->id,
+                  .session = r->workers.p[worker].session,
+                  .worker = worker,
+                  .link = r->flights};
     r->flights = f;
     e->sink.user = f;
     e->sink.piece = code_piece;
     e->sink.reply = code_reply;
     e->sink.decided = NULL;
-    r->in_worker |= pdl_label_of(e->request) | e->control;
-    r->from_files |= pdl_label_of(e->request) | e->control;
-    e->added_labels |= r->in_worker | r->in_files | r->from_files;
+    note_code(r, e, f, pdl_label_of(e->request) | e->control);
+    /* an object may be of any session */
+    e->added_labels |= e->kind == PDL_EFFECT_object ? r->in_objects : r->workers.p[worker].holds;
+    e->added_labels |= r->in_files | r->from_files;
 }
 
 /* --- allowed ---------------------------------------------------------------------------------- */
@@ -123,7 +157,7 @@ static void set_labels(room *r, pdl_effect *e) {
     e->added_labels |= pdl_label_built(named);
     if (e->kind == PDL_EFFECT_read) e->added_labels |= label_of_file(r, e);
     if (e->kind == PDL_EFFECT_command) {
-        r->from_files |= pdl_label_of(e->request) | e->control;
+        note_process(r, e, pdl_label_of(e->request) | e->control);
         e->added_labels |= r->in_files | r->from_files;
     }
     pdl_label own = is_trusted ? 0 : pdl_effect_origin(e->kind);
@@ -379,6 +413,8 @@ static void close_world(pdl_world *w) {
     pdl_drop(r->servers);
     pdl_drop(r->accepted);
     pdl_drop(r->written);
+    for (size_t i = 0; i < r->workers.n; i++) pdl_drop(r->workers.p[i].profiles);
+    pdl_vec_fini(&r->workers);
     pdl_free(r);
 }
 

@@ -499,4 +499,8 @@ bool pdl_sandbox_is_closed(const pdl_sandbox *s) {
     return !s->profile.write.n && !s->profile.net.n;
 }
 
+bool pdl_sandbox_is_sealed(const pdl_sandbox *s) {
+    return s->strength == PDL_SANDBOX_FULL && pdl_sandbox_is_closed(s);
+}
+
 double pdl_sandbox_seconds(const pdl_sandbox *s) { return s->profile.seconds; }

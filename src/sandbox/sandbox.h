@@ -75,6 +75,8 @@ bool pdl_sandbox_may_reach(const pdl_sandbox *s, pdl_str url);
 int pdl_sandbox_open(const pdl_sandbox *s, const char *path, int flags, unsigned mode, bool *other);
 /* Nothing that lasts can come out of it: no folder to write, no network. */
 bool pdl_sandbox_is_closed(const pdl_sandbox *s);
+/* Nor are its temporary files in any place that other processes see. */
+bool pdl_sandbox_is_sealed(const pdl_sandbox *s);
 double pdl_sandbox_seconds(const pdl_sandbox *s); /* 0: the profile sets none */
 
 /* Exit codes of the helper for what is no end of the command. */

@@ -91,6 +91,7 @@ pdl_step pdl_op_CODE(pdl_fiber *f, const pdl_b_code *b, pdl_err *err) {
     r = pdl_dict_putz(r, "code", pdl_keep(text));
     r = pdl_dict_putz(r, "vars", vars);
     r = pdl_dict_putz(r, "cwd", pdl_text(f->run->opt.dir));
+    if (b->session.s.p) r = pdl_dict_putz(r, "session", pdl_text(b->session.s));
     pdl_vm_cut_stack(f, f->stack.n - 2);
     pdl_inflight *c = pdl_inflight_new(f, PDL_EFFECT_code, b->head.loc);
     c->value = pdl_promise_new(c->id);

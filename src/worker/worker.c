@@ -172,6 +172,11 @@ bool pdl_worker_has_object(const pdl_world *base, pdl_vref request) {
            is_here(w, pdl_dict_getz(request, "right"));
 }
 
+bool pdl_worker_is_idle(const pdl_world *base) {
+    const worker *w = (const worker *)(const void *)base;
+    return !w->jobs.n && w->lease->refs == 1;
+}
+
 int pdl_worker_pid(const pdl_world *base) {
     const worker *w = (const worker *)(const void *)base;
     return w->proc && pdl_proc_is_running(w->proc) ? pdl_proc_pid(w->proc) : 0;

@@ -128,6 +128,10 @@ pdl_world *pdl_worker_world_new(pdl_loop *loop, const pdl_worker_options *opt);
 /* Is an object that the request of an effect of kind object uses in the world's process? */
 bool pdl_worker_has_object(const pdl_world *w, pdl_vref request);
 
+/* Nothing runs in the world, and no value of the program is an object of its process: it may be
+ * closed. */
+bool pdl_worker_is_idle(const pdl_world *w);
+
 /* Process id of the Python process, 0 when it does not run (tests, traces). */
 int pdl_worker_pid(const pdl_world *w);
 

@@ -32,6 +32,11 @@ SECRET = "{labels: {secret: [{read: 'salaries/**'}]}, rules: [{sink: output, den
 ASK = "defs:\n  s: {read: salaries/a.txt}\ntext:\n"
 
 
+TOLD = "- {lang: python, code: 'result = s', contribute: []}\n"
+OBJECT = '- {def: o, lang: python, contribute: [], code: "class A: pass\\no = A()\\no.v = 1\\nresult = o"}\n'
+ANEW = "- {lang: python, session: new, code: 'result = 1'}\n"
+
+
 def each(*texts):
     return EVE + "text:\n" + "".join('- {text: %s, fallback: "${ pdl_error.kind }"}\n- " "\n' % json.dumps(t) for t in texts)
 
@@ -90,6 +95,16 @@ ROWS = (
     ("a file that code wrote, by a command", SECRET, ASK + "- {lang: python, code: 'result = open(\"o\", \"w\").write(s)', contribute: []}\n"
      "- {lang: command, args: [cat, o]}\n", "[secret]"),
     ("before it", SECRET, "text:\n- {lang: command, args: [printf, fine]}\n", "fine"),
+    # what a new session forgets, and what it does not
+    ("code that got it", SECRET, ASK + TOLD + "- {lang: python, code: 'result = 1'}\n", "[secret]", "--sandbox"),
+    ("a new session that may have been left a file", SECRET, ASK + TOLD + ANEW, "[secret]"),
+    ("a new session in a sandbox", SECRET, ASK + TOLD + ANEW, "1", "--sandbox"),
+    ("code after it", SECRET, ASK + TOLD + ANEW + "- {lang: python, code: 'result = 2'}\n", "12", "--sandbox"),
+    ("a new session in a sandbox with a folder", SECRET, ASK + TOLD + ANEW, "[secret]", "--sandbox=box.yaml"),
+    ("a new session for another profile", SECRET, ASK + TOLD + ANEW.replace("}", ", sandbox: {memory: 900}}") + "- {lang: python, code: 'result = 2'}\n",
+     "1[secret]", "--sandbox"),
+    ("an object of the old session", SECRET, ASK + OBJECT + TOLD.replace("result = s", "o.v = s; result = 0") + ANEW + "- ${ o.v }\n", "1[secret]", "--sandbox"),
+    ("a command in a sandbox leaves nothing", SECRET, ASK + "- {lang: command, args: [echo, '${ s }'], contribute: []}\n- {lang: command, args: [printf, x]}\n", "x", "--sandbox"),
     ("a path over a link and back", SECRET, "read: link/../a.txt\n", "[secret]"),
     ("a path with detours", SECRET, "read: ./salaries//sub/../a.txt\n", "[secret]"),
     ("a link to the file", SECRET, "read: direct\n", "[secret]"),
@@ -104,22 +119,31 @@ def lay_out(d):
     (d / "link").symlink_to("salaries/sub")
     (d / "direct").symlink_to("salaries/a.txt")
     (d / "server.py").write_text(SERVER)
+    (d / "out").mkdir()
+    (d / "box.yaml").write_text("write: [out]\n")
     (d / "tools.lock").write_text('{"lock": 1, "servers": {}}')
     (d / "mcp.json").write_text(json.dumps({"mcpServers": {"s": {"command": sys.executable, "args": ["server.py"]}}}))
 
 
-for name, policy, program, want in ROWS:
+full = subprocess.run([PDL, "sandbox", "--", "true"], capture_output=True, check=False).returncode == 0
+skipped = 0
+for name, policy, program, want, *args in ROWS:
+    if args and not full:
+        skipped += 1
+        continue
     with tempfile.TemporaryDirectory() as folder:
         d = Path(folder)
         lay_out(d)
         (d / "a.pdl").write_text(program)
         (d / "p.yaml").write_text("{policy: 1, " + policy[1:])
-        p = subprocess.run([PDL, "--policy", "p.yaml", "a.pdl"], cwd=d, env={**os.environ, "PDL_MCP_CONFIG": "mcp.json", "HOME": folder},
+        p = subprocess.run([PDL, "--policy", "p.yaml", *args, "a.pdl"], cwd=d, env={**os.environ, "PDL_MCP_CONFIG": "mcp.json", "HOME": folder},
                            capture_output=True, text=True, timeout=60, start_new_session=True, check=False)
     ok = p.returncode == 0 and p.stdout.strip() == want
     passed += ok
     failed += not ok
     if not ok:
         print(f"FAIL {name}: {p.stdout!r} {p.stderr[-400:]!r}")
-print(f"{passed} passed, {failed} failed")
+if skipped:
+    print("skipped: this machine has no sandbox of the strength full")
+print(f"{passed} passed, {failed} failed, {skipped} skipped")
 sys.exit(failed > 0)
