@@ -194,7 +194,8 @@ static pdl_world *confined_world(router *r, const pdl_effect *e, pdl_err *err) {
     pdl_world *w = NULL;
     confined_rooms *c;
     if (e->kind == PDL_EFFECT_object) return find_object(r, e, &w, err) ? w : NULL;
-    bool begins = e->kind == PDL_EFFECT_code && !pdl_is_absent(pdl_dict_getz(e->request, "session"));
+    bool begins =
+        e->kind == PDL_EFFECT_code && !pdl_is_absent(pdl_dict_getz(e->request, "session"));
     if ((begins && !leave_session(r, e, err)) || !find_rooms(r, e, &c, err)) return NULL;
     if (e->kind == PDL_EFFECT_tool) return tools_of(r, c);
     return c->worker || open_worker(r, c, err) ? c->worker : NULL;
