@@ -11,5 +11,6 @@ def start(pdl, *args, env=None):
     line = p.stderr.readline()
     port = re.search(r":(\d+)/v1", line)
     if not port:
-        raise RuntimeError("the server does not start: " + line + p.stderr.read())
+        p.terminate()
+        raise RuntimeError("the first line is not the address: " + line + p.stderr.read())
     return p, int(port.group(1))

@@ -1,7 +1,7 @@
 /* problems.c -- what a check finds in a program that is about to run, for a person who watches.
  *
- * On a terminal a run shows it before it begins; elsewhere standard error is often a log, and only
- * --check=warn asks for it. The check takes less time than drawing the lines.
+ * On a terminal a run shows it before it begins, and so does a server; elsewhere standard error is
+ * often a log, and only --check=warn asks for it. The check takes less time than drawing the lines.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -12,6 +12,12 @@
 
 static bool is_off(const arguments *a) {
     return a->given[OPT_check_run] && pdl_str_is(a->value[OPT_check_run], "off");
+}
+
+/* Does a person watch, or ask for what is found? */
+static bool is_wanted(const arguments *a) {
+    return pdl_tty_is(2) ||
+           (a->given[OPT_check_run] && pdl_str_is(a->value[OPT_check_run], "warn"));
 }
 
 /* Which of them a person gets to see: not what --strict asks for. */
@@ -27,8 +33,7 @@ static void print(const pdl_program *checked, const pdl_session *s, pdl_str file
 
 void pdl_cli_show_problems(const arguments *a, const pdl_session *s, const pdl_program *p,
                            bool always) {
-    bool warn = a->given[OPT_check_run] && pdl_str_is(a->value[OPT_check_run], "warn");
-    if (is_off(a) || (!warn && !always && !pdl_tty_is(2))) return;
+    if (is_off(a) || (!always && !is_wanted(a))) return;
     pdl_program *checked = pdl_session_check(s, p);
     if (checked) print(checked, s, a->files.p[0]);
     pdl_program_drop(checked);
@@ -49,10 +54,11 @@ bool pdl_cli_passes(const arguments *a, const pdl_session *s, const pdl_program 
                     const pdl_check_inputs *inputs) {
     if (is_off(a)) return true;
     pdl_program *checked = pdl_session_check_with(s, p, p->source->name, inputs);
-    bool certain = checked && pdl_program_certain_error(checked);
-    if (checked) print(checked, s, p->source->name);
+    bool passes = !checked || !pdl_program_certain_error(checked) || pdl_cli_is_unchecked(a);
+    /* scripts read the address of the server from the first line */
+    if (checked && (!passes || is_wanted(a))) print(checked, s, p->source->name);
     pdl_program_drop(checked);
-    return !certain || pdl_cli_is_unchecked(a);
+    return passes;
 }
 
 bool pdl_cli_read_config(const arguments *a, pdl_str file, pdl_check_config *c, pdl_err *err) {
