@@ -44,8 +44,8 @@ PDL_MUST bool pdl_cli_read_config(const arguments *a, pdl_str file, pdl_check_co
 bool pdl_cli_is_unchecked(const arguments *a);
 /* The same problems as a list of objects, owned. */
 pdl_val pdl_cli_list_problems(const arguments *a, const pdl_session *s, const pdl_program *p);
-/* Prints the problems of a program that is about to be served, if a person watches or it is not
- * served. False: every request would meet one of them, and nobody asked to serve it nevertheless. */
+/* Prints the problems of a program that is about to be served, if a person watches or it is
+ * refused. False: every request would meet one of them, and nobody asked to serve it anyway. */
 bool pdl_cli_passes(const arguments *a, const pdl_session *s, const pdl_program *p,
                     const pdl_check_inputs *inputs);
 
