@@ -22,7 +22,8 @@ class Wire:
         self.requests, self.times, self.closed_early = [], [], 0
         self.sock = socket.create_server(("127.0.0.1", 0), backlog=64)
         self.url = "http://127.0.0.1:%d" % self.sock.getsockname()[1]
-        threading.Thread(target=self.run, daemon=True).start()
+        self.thread = threading.Thread(target=self.run, daemon=True)
+        self.thread.start()
 
     def run(self):
         while True:
@@ -66,6 +67,11 @@ class Wire:
         """Pieces made for this body; None: the next of the answers."""
 
     def close(self):
+        """Ends the thread first: one that is about to accept would take connections of the next server, which gets the number of this socket."""
+        if self.sock.fileno() < 0:
+            return
+        self.sock.shutdown(socket.SHUT_RDWR)
+        self.thread.join()
         self.sock.close()
 
 
