@@ -76,8 +76,19 @@ class View:
         if method == "POST":
             own["Origin"] = "http://127.0.0.1:%d" % self.port
         c.request(method, path, body, {**own, **{k.replace("_", "-"): v for k, v in headers.items()}})
-        r = c.getresponse()
+        try:
+            r = c.getresponse()
+        except ConnectionError as e:
+            raise RuntimeError("%s %s: %s; %s" % (method, path, e, self.state())) from e
         return r.status, r.headers, r.read()
+
+    def state(self):
+        """What became of the process, and what it said."""
+        try:
+            self.p.wait(5)
+        except subprocess.TimeoutExpired:
+            return "the process runs"
+        return "the process ended with %s: %s" % (self.p.returncode, self.p.stderr.read()[-3000:])
 
     def open(self):
         status, headers, _ = self.ask(self.path)
