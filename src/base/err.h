@@ -100,7 +100,6 @@ typedef struct pdl_err {
     bool uncatchable;  /* retry and fallback do not catch it */
     bool preformatted; /* print msg unchanged: each line has its own place (schema errors) */
     bool no_excerpt;   /* print no source line below the message: a library function raised it */
-    bool in_program;   /* raised by the program itself: a library that called it is not blamed */
     pdl_err_frame *frames; /* owned array, innermost first */
     size_t n_frames;
     struct pdl_err *cause; /* owned or NULL: what this error wraps */

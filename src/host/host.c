@@ -145,7 +145,8 @@ static source_state open_source(host *h, pdl_effect *e, pdl_str path, pdl_buf *b
 static void find_source(host *h, pdl_effect *e, pdl_str path, pdl_vref folders) {
     pdl_buf full = PDL_BUF, text = PDL_BUF_INIT((size_t)PDL_MAX_SOURCE_BYTES);
     source_state s = SOURCE_MISSING;
-    for (size_t i = 0; i < pdl_list_len(folders) && s == SOURCE_MISSING; i++) {
+    /* an answer releases the request, and the folders with it */
+    for (size_t i = 0; s == SOURCE_MISSING && i < pdl_list_len(folders); i++) {
         pdl_buf_clear(&full);
         pdl_buf_putf(&full, "%.*s/%.*s", PDL_FMT(pdl_str_get(pdl_list_at(folders, i))),
                      PDL_FMT(path));

@@ -4,8 +4,6 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "native/native.h"
-#include "value/func.h"
-#include "value/text.h"
 #include "vm/err_span.h"
 #include "vm/run.h"
 
@@ -84,39 +82,6 @@ static void advise_attribute(const pdl_fiber *f, const pdl_expr *e, pdl_str name
     suggest(err, name, &names);
     if (!err->hint && here.n) pdl_err_hint(err, "%.*s", PDL_FMT(here));
     pdl_vec_fini(&names);
-}
-
-/* --- calls ------------------------------------------------------------------------------------ */
-
-/* name='value', ... of the parameters that are bound. */
-static void put_arguments(const pdl_fiber *f, const pdl_func *func, pdl_buf *out) {
-    enum { MOST_SHOWN = 60, MOST = 8 };
-    for (size_t i = 0, n = 0; pdl_is_dict(func->params) && i < pdl_dict_len(func->params); i++) {
-        pdl_vref key = pdl_dict_key_at(func->params, i);
-        if (!pdl_is_str(key) || n == MOST) continue;
-        pdl_name name = pdl_intern_find(f->run->opt.names, pdl_str_get(key));
-        pdl_vref v = pdl_scope_find(f->scope, name);
-        if (pdl_is_absent(v)) continue;
-        pdl_buf_putf(out, "%s%.*s=", n++ ? ", " : "", PDL_FMT(pdl_str_get(key)));
-        pdl_val_show(v, true, MOST_SHOWN, out);
-    }
-}
-
-void pdl_vm_note_call(const pdl_fiber *f, const pdl_vm_frame *fr, bool with_arguments,
-                      pdl_err *err) {
-    const pdl_func *func = pdl_is_absent(fr->func) ? NULL : pdl_func_of(fr->func);
-    pdl_buf b = PDL_BUF;
-    if (func && pdl_is_str(func->name))
-        pdl_buf_putf(&b, "call to %.*s", PDL_FMT(pdl_str_get(func->name)));
-    else
-        PDL_PUT(&b, "call to a function");
-    if (func && with_arguments) {
-        pdl_buf_putc(&b, '(');
-        put_arguments(f, func, &b);
-        pdl_buf_putc(&b, ')');
-    }
-    pdl_err_frame_add(err, with_arguments ? (pdl_loc){0} : fr->loc, "%s", pdl_buf_z(&b));
-    pdl_buf_fini(&b);
 }
 
 /* --- commands --------------------------------------------------------------------------------- */

@@ -188,7 +188,8 @@ pdl_step pdl_op_CALL_BLOCK(pdl_fiber *f, const pdl_b_call *b, pdl_err *err) {
     for (uint32_t i = 0; i < c->info->n_params; i++) {
         pdl_vref v = pdl_dict_gets(given, c->info->block->params.names[i]);
         if (!pdl_is_absent(v))
-            scope = pdl_scope_put(scope, c->info->params[i], pdl_keep(v));
+            scope = pdl_scope_put(scope, c->info->params[i],
+                                  pdl_with_label(pdl_keep(v), pdl_label_of_part(given)));
         else if (!pdl_is_absent(pdl_scope_find(scope, c->info->params[i])))
             scope = pdl_scope_del(scope, c->info->params[i]);
     }

@@ -359,13 +359,15 @@ static void decorate(pdl_fiber *f, pdl_err *err) {
     }
 }
 
-/* Calls from one library function to another are left out: the user wrote neither. */
-static void frame_note(const pdl_fiber *f, const pdl_vm_frame *fr, pdl_err *err) {
+static void frame_note(const pdl_vm_frame *fr, pdl_err *err) {
     enum { MOST_FRAMES = 64 };
     if (err->n_frames >= MOST_FRAMES || !fr->loc.src) return;
-    bool from_library = fr > f->frames.p && fr[-1].code->library;
     if (fr->kind == FRAME_CALL || fr->kind == FRAME_EXPR) {
-        if (!from_library || !fr->code->library) pdl_vm_note_call(f, fr, from_library, err);
+        pdl_val name = pdl_is_absent(fr->func) ? pdl_null() : pdl_func_of(fr->func)->name;
+        if (pdl_is_str(name))
+            pdl_err_frame_add(err, fr->loc, "call to %.*s", PDL_FMT(pdl_str_get(name)));
+        else
+            pdl_err_frame_add(err, fr->loc, "call to a function");
     } else if (fr->kind == FRAME_INCLUDE || fr->kind == FRAME_IMPORT) {
         pdl_err_frame_add(err, fr->loc, fr->kind == FRAME_INCLUDE ? "include" : "import");
     }
@@ -421,7 +423,6 @@ void pdl_err_move_to_call(pdl_err *err, pdl_loc call) {
 bool pdl_fiber_unwind(pdl_fiber *f, pdl_err *err) {
     assert(err->kind != PDL_E_NONE && pdl_fiber_ok(f));
     decorate(f, err);
-    if (f->code && !f->code->library && err->loc.src) err->in_program = true;
     while (f->frames.n) {
         pdl_vm_frame *fr = frame(f);
         bool here = f->handlers.n > fr->handlers && !err->uncatchable;
@@ -447,9 +448,8 @@ bool pdl_fiber_unwind(pdl_fiber *f, pdl_err *err) {
         }
         if (fr->kind == FRAME_TEMPLATE && err->loc.src == NULL && !err->preformatted)
             err->loc = fr->loc;
-        frame_note(f, fr, err);
-        if (f->frames.n > 1 && enters_library(fr) && !err->in_program)
-            pdl_err_move_to_call(err, fr->loc);
+        frame_note(fr, err);
+        if (f->frames.n > 1 && enters_library(fr)) pdl_err_move_to_call(err, fr->loc);
         if (fr->kind == FRAME_PDL) pdl_code_error(err, fr->loc);
         pdl_vm_keep_code(f->run, fr->code);
         pdl_vm_frame_pop(f);

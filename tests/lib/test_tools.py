@@ -8,7 +8,6 @@ A tool takes one text and says `Sunny in TEXT`. Each form is checked for the cal
 objects), and for an error that the model sees; then the options max_steps, approve, confirm, max_repeats, max_result. Last line: `N passed,
 N failed`.
 """
-import re
 import sys
 
 from agents import AGENTS, Bench
@@ -54,7 +53,7 @@ def forms(bench):
             o = bench.run(bench.program(agent, tools, DEFS, "on_tool_error: observe"), replies)
             bench.check(title + ": an error is observed", told(name, o, "Error: no such city") and o.result["answer"] == "done", o)
             o = bench.run(bench.program(agent, tools, DEFS), replies)
-            bench.check(title + ": an error is raised", o.status == 1 and re.search(r"no such city\n(.*\n)*  in call to \w+\(.*'Nowhere'", o.err), o)
+            bench.check(title + ": an error is raised", o.status == 1 and o.err.rstrip().endswith("no such city"), o)
             if form not in TYPED or name == "react/distill":
                 continue
             replies = agent.call("weather", {"city": 3}) + agent.call("weather", {"city": "Rome"}) + agent.final("done")
@@ -92,7 +91,7 @@ def approval(bench):
             o = bench.run(bench.program(agent, FORMS["function"], asks % said, 'approve: "${ ask }"'), replies)
             bench.check("%s: approve says %s" % (name, said), told(name, o, want) and o.result["answer"] == "done", o)
         o = bench.run(bench.program(agent, FORMS["function"], asks % "${ stdlib.fail('ask the boss') }", 'approve: "${ ask }"'), replies)
-        bench.check(name + ": approve fails", o.status == 1 and re.search(r"ask the boss\n(.*\n)*  in call to ask\(", o.err), o)
+        bench.check(name + ": approve fails", o.status == 1 and o.err.rstrip().endswith("ask the boss"), o)
         for typed, want in [("y\n", "Sunny in Paris"), ("no\n", NOT + "."), ("", NOT + ".")]:
             o = bench.run(bench.program(agent, confirm % "true", DEFS), replies, stdin=typed)
             bench.check("%s: confirm, typed %r" % (name, typed), o.out.startswith("Call weather with ") and told(name, o, want), o)
