@@ -103,9 +103,10 @@ def _users_modules():
 
 
 def _see_new():
-    """Modules that were loaded: what they hold now is what any process finds in them."""
+    """Modules that were loaded: what they hold now is what any process finds in them. One that another thread is still loading holds less."""
     for name, module in _users_modules():
-        if name not in _described:
+        loading = getattr(getattr(module, "__spec__", None), "_initializing", False)
+        if name not in _described and not loading:
             _described[name] = _content(module)
 
 
