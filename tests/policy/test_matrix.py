@@ -155,6 +155,12 @@ for j in JOINS:
     samples["join: " + j] = {"lastOf": [{"def": "f", "function": {"p": None, "q": None}, "return": "${ p ~ q }"}, {"for": {"i": "${ ls }"}, "repeat": body, "join": how}]}
 for p, e in PARSERS.items():
     samples["parser: " + p] = {"data": "${ %s }" % e, "parser": {"regex": "(?P<a>b)", "mode": "search", "spec": {"a": "string"}} if p == "regex" else p}
+for name, params in (("no types", {"a": None, "b": None}), ("types that bound nothing", {"a": "string", "b": "string"})):
+    function = {"def": "f", "function": params, "return": "${ a }"}
+    samples["an object of arguments, " + name] = {"lastOf": [function, {"call": "${ f }", "args": "${ d }"}]}
+    samples["an object of arguments in an expression, " + name] = {"lastOf": [function, "${ f(**d) }"]}
+    samples["an object of arguments from a parser, " + name] = {"lastOf": [function, {"def": "made", "data": "${ d | json }", "parser": "json"},
+                                                                           {"call": "${ f }", "args": "${ made }"}]}
 samples["pattern: part"] = {"match": "${ d }", "with": [{"case": {"object": {"a": {"any": None, "def": "m"}}}, "then": "${ m }"}]}
 samples["template"] = {"lang": "jinja", "code": "{% for c in u %}{{ c }}{% endfor %}{% set x = u %}{% macro m(a) %}{{ a }}{% endmacro %}{{ m(x) }}"}
 samples["pdl_context"] = {"lastOf": [{"data": "${ t }"}, "${ pdl_context | string }"]}
