@@ -110,7 +110,7 @@ static void input_reply(void *user, const pdl_effect *e, const pdl_reply *r) {
 
 static void show_errors(void *user, pdl_str bytes) {
     const pdl_session *s = user;
-    s->opt.show_errors(s->opt.sink.user, bytes, pdl_run_is_tainted(s->run));
+    s->opt.show_errors(s->opt.show_user, bytes, pdl_run_is_tainted(s->run));
 }
 
 /* input() of Python code is an INPUT effect of the run: recorded and replayed like any other. */
@@ -258,7 +258,7 @@ static pdl_world *compose(pdl_session *s) {
         .dir = o->dir,
         .debug = o->debug,
         .show_prompt = o->show_prompt,
-        .show_user = o->sink.user,
+        .show_user = o->show_user,
         .ask_input = ask_input,
         .errors = o->show_errors ? show_errors : NULL,
         .run_program = run_program,

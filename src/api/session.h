@@ -59,10 +59,11 @@ typedef struct pdl_session_options {
     bool shares_loop;  /* others live on its loop: a run that computes lets them have turns */
     pdl_sink sink;     /* the caller's; event NULL: none */
     bool report_calls; /* the sink hears on error output when calls of models begin and end */
-    void (*show_prompt)(void *user, pdl_str prompt);
+    void (*show_prompt)(void *user, pdl_str prompt); /* user: show_user */
     /* Receives what Python code writes on standard error; NULL: it inherits ours. untrusted: a
-     * model may have written it. user: the sink's */
+     * model may have written it. user: show_user */
     void (*show_errors)(void *user, pdl_str bytes, bool untrusted);
+    void *show_user; /* not that of the sink, around which others may be put */
     pdl_debug *debug; /* its lines are without secrets while the session is there; may be NULL */
     pdl_cancel_flag *cancel; /* not 0 when the run is to end; may be NULL */
     const pdl_str *path;     /* further folders for imports, before those of the installation */

@@ -347,6 +347,7 @@ static pdl_session_options session_options(runner *r, pdl_debug *debug) {
         .otlp_note = note_once,
         .sink = pdl_cli_term_sink(&r->term),
         .show_prompt = pdl_cli_term_prompt,
+        .show_user = &r->term,
         .report_calls = getenv("PDL_VERBOSE_ASYNC") != NULL,
         .show_errors = pdl_tty_is(2) || pdl_cli_sandbox_profile(a).n ? pdl_cli_term_errors : NULL,
         .debug = debug,
