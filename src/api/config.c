@@ -82,6 +82,12 @@ bool pdl_config_read(pdl_str file, pdl_check_config *c, pdl_err *err) {
     return read_file(file, c, err) && (!var || pdl_check_config_rules(c, pdl_str_of(var), err));
 }
 
+void pdl_config_use(const pdl_check_config *c, pdl_session_options *o) {
+    o->levels = c->levels;
+    o->path = c->import.p;
+    o->n_path = c->import.n;
+}
+
 void pdl_config_fini(pdl_check_config *c) {
     pdl_vec_fini(&c->import);
     pdl_arena_free(c->arena);

@@ -352,9 +352,7 @@ static int open_session(batcher *b) {
     pdl_check_config config = {.arena = pdl_arena_make()};
     bool ok = pdl_cli_read_data(a, &vars, &err) &&
               pdl_config_read(a->files.p[0], &config, &err);
-    o.levels = config.levels;
-    o.path = config.import.p;
-    o.n_path = config.import.n;
+    pdl_config_use(&config, &o);
     b->o.variables = vars;
     ok = ok && pdl_session_new(&o, &b->session, &err);
     code = ok ? run_program(b) : err.kind == PDL_E_usage ? 2 : 1;

@@ -89,9 +89,7 @@ static int evaluate(evaluator *e) {
     pdl_check_config config = {.arena = pdl_arena_make()};
     bool ok = pdl_cli_read_data(a, &vars, &err) &&
               pdl_config_read(a->files.p[0], &config, &err);
-    so->levels = config.levels;
-    so->path = config.import.p;
-    so->n_path = config.import.n;
+    pdl_config_use(&config, so);
     e->o.variables = vars;
     ok = ok && pdl_eval_run(&e->o, &result, &err);
     if (ok)

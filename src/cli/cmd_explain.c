@@ -238,9 +238,7 @@ int pdl_cli_cmd_explain(const arguments *a) {
     pdl_check_config config = {.arena = pdl_arena_make()};
     bool ok = pdl_cli_read_data(a, &vars, &err) &&
               pdl_cli_read_config(a, a->files.p[0], &config, &err);
-    o.levels = config.levels;
-    o.path = config.import.p;
-    o.n_path = config.import.n;
+    pdl_config_use(&config, &o);
     o.variables = vars;
     ok = ok && pdl_session_new(&o, &s, &err);
     int code = ok ? run(a, s) : err.kind == PDL_E_usage ? 2 : 1;

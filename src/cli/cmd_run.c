@@ -371,9 +371,7 @@ static int run_session(runner *r, pdl_session_options *o) {
     pdl_check_config config = {.arena = pdl_arena_make()};
     bool ok = enter_depth(a->files.p[0], &err) && pdl_cli_read_data(a, &vars, &err) &&
               pdl_cli_read_config(a, a->files.p[0], &config, &err);
-    o->levels = config.levels;
-    o->path = config.import.p;
-    o->n_path = config.import.n;
+    pdl_config_use(&config, o);
     o->variables = r->inputs = vars;
     ok = ok && pdl_session_new(o, &r->session, &err);
     int code = ok ? run_program(r) : failed(r, &err);

@@ -414,9 +414,7 @@ int pdl_cli_cmd_serve(const arguments *a) {
     pdl_check_config config = {.arena = pdl_arena_make()};
     bool ok = pdl_cli_read_data(a, &vars, &err) &&
               pdl_cli_read_config(a, a->files.p[0], &config, &err);
-    o.levels = config.levels;
-    o.path = config.import.p;
-    o.n_path = config.import.n;
+    pdl_config_use(&config, &o);
     o.unchecked = pdl_cli_is_unchecked(a);
     if (ok && pdl_session_new(&o, &v.session, &err)) {
         code = start(&v, vars, &debug);

@@ -89,9 +89,7 @@ static int run_program(debugger *g, pdl_err *err) {
     };
     g->config = (pdl_check_config){.arena = pdl_arena_make()};
     bool ok = pdl_config_read(path, &g->config, err);
-    o.levels = g->config.levels;
-    o.path = g->config.import.p;
-    o.n_path = g->config.import.n;
+    pdl_config_use(&g->config, &o);
     if (ok && pdl_file_read(g->program_path, &text, err) &&
         pdl_session_new(&o, &g->session, err)) {
         if (pdl_session_load(g->session, pdl_buf_str(&text), &p))

@@ -262,9 +262,7 @@ static bool run_session(test *t, pdl_str text, pdl_cancel_flag *cancel, pdl_err 
                              .cancel = cancel};
     pdl_check_config config = {.arena = pdl_arena_make()};
     bool ok = pdl_config_read(t->program, &config, err);
-    o.levels = config.levels;
-    o.path = config.import.p;
-    o.n_path = config.import.n;
+    pdl_config_use(&config, &o);
     ok = ok && pdl_session_new(&o, &s, err);
     if (ok) {
         if (pdl_session_load(s, text, &p))
