@@ -1,137 +1,42 @@
-/* scope.c -- see scope.h. A 16-way trie over name ids; nodes hold only the slots in use, which a
- * bit map records. Leaves hold the bindings of 16 neighbouring ids: names of one program are dense,
- * so look-up is two or three loads.
+/* scope.c -- see scope.h. Up to ROW bindings stand in a row, the latest last; more are in a trie.
+ *
+ * Why two forms: each call of a function makes a scope, binds a few names and looks each up a few
+ * times. A row is copied and searched in fewer steps than a trie has levels to walk and nodes to
+ * copy; a scope of a thousand names would be quadratic without the trie. A scope that has grown
+ * into a trie stays one.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "value/scope.h"
 
 #include <assert.h>
-#include <stdlib.h>
 
-#include "base/vec.h"
 #include "value/obj.h"
+#include "value/scope_trie.h"
 
 #include "base/banned.h"
 
-enum { BITS = 4, WIDTH = 1 << BITS, MAX_HEIGHT = 8 };
-
-typedef struct {
-    pdl_val val;
-    pdl_name name;
-    uint32_t seq; /* order of first definition */
-} entry;
-
-/* Head of both kinds of node. Invariant: as many slots as bits in map, in the order of the bits; n
- * <= cap. */
-typedef struct node {
-    uint32_t refs;
-    uint16_t map;
-    uint8_t n, cap;
-} node;
-
-typedef struct {
-    node head;
-    entry e[];
-} leaf;
-
-typedef struct {
-    node head;
-    node *sub[];
-} inner;
+enum { ROW = 12, IN_TRIE = ROW + 1 };
 
 struct pdl_scope {
     uint32_t refs;
-    uint32_t count;
-    uint32_t next_seq;
-    uint32_t height; /* inner levels above the leaves */
-    node *top;       /* NULL: empty */
+    uint32_t n; /* bindings in the row, in order of definition; IN_TRIE: there is no row */
+    union {
+        struct {
+            pdl_name names[ROW];
+            pdl_val vals[ROW];
+        };
+        pdl_scope_trie trie;
+    };
 };
 
-static inline bool scope_ok(const pdl_scope *s) {
-    return s->refs > 0 && s->count <= s->next_seq && s->height < MAX_HEIGHT &&
-           (s->top ? s->count > 0 : s->count == 0);
-}
+static inline bool scope_ok(const pdl_scope *s) { return s->refs > 0 && s->n <= IN_TRIE; }
 
-static inline leaf *leaf_of(node *n) { return (leaf *)(void *)n; }
-static inline inner *inner_of(node *n) { return (inner *)(void *)n; }
-
-static inline unsigned digit(pdl_name name, unsigned level) {
-    return (name >> (BITS * level)) & (WIDTH - 1);
-}
-
-/* Position of the slot of digit d among those in use. */
-static inline unsigned slot_of(const node *n, unsigned d) {
-    assert(d < WIDTH);
-    if (n->map == 0xffff) return d;
-    /* Bits counted in parallel: without a machine flag the builtin is a call. */
-    unsigned x = n->map & ((1u << d) - 1u);
-    x -= (x >> 1) & 0x5555u;
-    x = (x & 0x3333u) + ((x >> 2) & 0x3333u);
-    x = (x + (x >> 4)) & 0x0f0fu;
-    return (x + (x >> 8)) & 0x1fu;
-}
-
-/* Room for n slots, rounded so that growing is rare. */
-static size_t node_bytes(bool is_leaf, size_t cap) {
-    return sizeof(node) + cap * (is_leaf ? sizeof(entry) : sizeof(node *));
-}
-
-static node *node_new(bool is_leaf, size_t cap) {
-    node *n = pdl_alloc(node_bytes(is_leaf, cap));
-    *n = (node){.refs = 1, .cap = (uint8_t)cap};
-    return n;
-}
-
-static void node_drop(node *n, unsigned level) { /* recursion of at most MAX_HEIGHT */
-    if (--n->refs > 0) return;
-    if (level == 0) {
-        leaf *l = leaf_of(n);
-        for (unsigned i = 0; i < n->n; i++) pdl_drop(l->e[i].val);
-    } else {
-        inner *in = inner_of(n);
-        for (unsigned i = 0; i < n->n; i++) node_drop(in->sub[i], level - 1);
-    }
-    pdl_free(n);
-}
-
-/* *link as a node that only this scope owns. */
-static node *node_own(node **link, bool is_leaf) {
-    node *n = *link;
-    if (n->refs == 1) return n;
-    node *copy = node_new(is_leaf, n->n < WIDTH ? n->n + 1u : WIDTH);
-    copy->map = n->map;
-    copy->n = n->n;
-    if (is_leaf) {
-        memcpy(leaf_of(copy)->e, leaf_of(n)->e, n->n * sizeof(entry));
-        for (unsigned i = 0; i < n->n; i++) (void)pdl_keep(leaf_of(n)->e[i].val);
-    } else {
-        memcpy(inner_of(copy)->sub, inner_of(n)->sub, n->n * sizeof(node *));
-        for (unsigned i = 0; i < n->n; i++) inner_of(n)->sub[i]->refs++;
-    }
-    n->refs--;
-    *link = copy;
-    return copy;
-}
-
-/* Opens the slot of digit d, which is not in use yet, in an owned node; returns its position. */
-static unsigned slot_open(node **link, bool is_leaf, unsigned d) {
-    node *n = *link;
-    unsigned at = slot_of(n, d);
-    if (n->n == n->cap) {
-        size_t cap = n->cap < 2 ? 2 : n->cap < WIDTH / 2 ? n->cap * 2u : WIDTH;
-        n = pdl_realloc(n, node_bytes(is_leaf, cap));
-        n->cap = (uint8_t)cap;
-        *link = n;
-    }
-    size_t behind = (size_t)n->n - at;
-    if (is_leaf)
-        memmove(leaf_of(n)->e + at + 1, leaf_of(n)->e + at, behind * sizeof(entry));
-    else
-        memmove(inner_of(n)->sub + at + 1, inner_of(n)->sub + at, behind * sizeof(node *));
-    n->map = (uint16_t)(n->map | (1u << d));
-    n->n++;
-    return at;
+static pdl_scope *scope_new(uint32_t n) {
+    pdl_scope *s = pdl_alloc(sizeof *s);
+    s->refs = 1;
+    s->n = n;
+    return s;
 }
 
 pdl_scope *pdl_scope_keep(const pdl_scope *s) {
@@ -144,158 +49,113 @@ pdl_scope *pdl_scope_keep(const pdl_scope *s) {
 void pdl_scope_drop(pdl_scope *s) {
     assert(!s || scope_ok(s));
     if (!s || --s->refs > 0) return;
-    node *top = s->top;
-    unsigned height = s->height;
+    if (s->n == IN_TRIE)
+        pdl_scope_trie_fini(&s->trie);
+    else
+        for (uint32_t i = 0; i < s->n; i++) pdl_drop(s->vals[i]);
     pdl_free(s);
-    if (top) node_drop(top, height);
 }
 
-/* Does the trie reach up to this id? */
-static inline bool in_reach(const pdl_scope *s, pdl_name name) {
-    return s->height + 1 >= MAX_HEIGHT || name >> (BITS * (s->height + 1)) == 0;
-}
-
-static entry *find(const pdl_scope *s, pdl_name name) {
-    if (!s || !s->top || !in_reach(s, name)) return NULL;
-    node *n = s->top;
-    for (unsigned level = s->height; level > 0; level--) {
-        unsigned d = digit(name, level);
-        if (!(n->map & (1u << d))) return NULL;
-        n = inner_of(n)->sub[slot_of(n, d)];
-    }
-    unsigned d = digit(name, 0);
-    return n->map & (1u << d) ? &leaf_of(n)->e[slot_of(n, d)] : NULL;
+/* Position of name in the row, or s->n. The latest are asked for most often. */
+static inline uint32_t place_of(const pdl_scope *s, pdl_name name) {
+    for (uint32_t i = s->n; i-- > 0;)
+        if (s->names[i] == name) return i;
+    return s->n;
 }
 
 pdl_vref pdl_scope_find(const pdl_scope *s, pdl_name name) {
     assert(!s || scope_ok(s));
-    const entry *e = find(s, name);
-    return e ? e->val : pdl_absent();
+    if (!s) return pdl_absent();
+    if (s->n == IN_TRIE) return pdl_scope_trie_find(&s->trie, name);
+    uint32_t i = place_of(s, name);
+    return i < s->n ? s->vals[i] : pdl_absent();
+}
+
+static pdl_scope *copy(const pdl_scope *s) {
+    pdl_scope *c = scope_new(s->n);
+    if (s->n == IN_TRIE) {
+        c->trie = pdl_scope_trie_share(&s->trie);
+        return c;
+    }
+    for (uint32_t i = 0; i < s->n; i++) {
+        c->names[i] = s->names[i];
+        c->vals[i] = pdl_keep(s->vals[i]);
+    }
+    return c;
 }
 
 /* The same scope as a sole owner. Takes s. */
 static pdl_scope *own(pdl_scope *s) {
-    if (s && s->refs == 1) return s;
-    pdl_scope *copy = pdl_alloc(sizeof *copy);
-    *copy = s ? *s : (pdl_scope){0};
-    if (copy->top) copy->top->refs++;
-    if (s) s->refs--;
-    copy->refs = 1;
-    return copy;
+    if (!s) return scope_new(0);
+    if (s->refs == 1) return s;
+    s->refs--;
+    return copy(s);
 }
 
-/* Put one more level on top until name is in reach. */
-static void heighten(pdl_scope *s, pdl_name name) {
-    while (!in_reach(s, name)) {
-        if (s->top) {
-            node *up = node_new(false, 2);
-            up->map = 1;
-            up->n = 1;
-            inner_of(up)->sub[0] = s->top;
-            s->top = up;
-        }
-        s->height++;
-    }
-}
-
-/* The entry of name in an owned scope, made (with an absent value) if it is missing; its nodes are
- * owned. */
-static entry *entry_own(pdl_scope *s, pdl_name name) {
-    heighten(s, name);
-    if (!s->top) s->top = node_new(s->height == 0, 2);
-    node **link = &s->top;
-    for (unsigned level = s->height; level > 0; level--) {
-        node *n = node_own(link, false);
-        unsigned d = digit(name, level);
-        unsigned at = slot_of(n, d);
-        if (!(n->map & (1u << d))) {
-            at = slot_open(link, false, d);
-            inner_of(*link)->sub[at] = node_new(level == 1, 2);
-        }
-        link = &inner_of(*link)->sub[at];
-    }
-    node *n = node_own(link, true);
-    unsigned d = digit(name, 0);
-    if (n->map & (1u << d)) return &leaf_of(n)->e[slot_of(n, d)];
-    unsigned at = slot_open(link, true, d);
-    entry *e = &leaf_of(*link)->e[at];
-    *e = (entry){pdl_absent(), name, s->next_seq++};
-    s->count++;
-    return e;
-}
-
-static bool renumber_one(void *user, pdl_name name, pdl_vref v) {
-    pdl_scope **fresh = user;
-    *fresh = pdl_scope_put(*fresh, name, pdl_keep(v));
-    return true;
-}
-
-/* The same scope with sequence numbers from 0 again. Takes s. */
-static pdl_scope *renumber(pdl_scope *s) {
-    pdl_scope *fresh = NULL;
-    pdl_scope_each(s, renumber_one, &fresh);
-    pdl_scope_drop(s);
-    return fresh;
+/* Moves the bindings of a full row to a trie. */
+static void grow(pdl_scope *s) {
+    pdl_scope_trie t = {0};
+    for (uint32_t i = 0; i < s->n; i++) pdl_scope_trie_put(&t, s->names[i], s->vals[i]);
+    s->n = IN_TRIE;
+    s->trie = t;
 }
 
 pdl_scope *pdl_scope_put(pdl_scope *s, pdl_name name, pdl_val x) {
-    if (PDL_UNLIKELY(s && s->next_seq == UINT32_MAX)) s = renumber(s);
     s = own(s);
-    entry *e = entry_own(s, name);
-    pdl_val old = e->val;
-    e->val = x;
+    uint32_t i = s->n == IN_TRIE ? 0 : place_of(s, name);
+    if (i == ROW) grow(s);
+    if (s->n == IN_TRIE) {
+        pdl_scope_trie_put(&s->trie, name, x);
+        return s;
+    }
+    pdl_val old = pdl_absent();
+    if (i < s->n)
+        old = s->vals[i];
+    else
+        s->n++;
+    s->names[i] = name;
+    s->vals[i] = x;
     pdl_drop(old);
     return s;
+}
+
+static void row_del(pdl_scope *s, uint32_t i) {
+    pdl_val old = s->vals[i];
+    for (s->n--; i < s->n; i++) {
+        s->names[i] = s->names[i + 1];
+        s->vals[i] = s->vals[i + 1];
+    }
+    pdl_drop(old);
 }
 
 pdl_scope *pdl_scope_del(pdl_scope *s, pdl_name name) {
-    if (!find(s, name)) return s;
-    s = own(s);
-    node **link = &s->top;
-    for (unsigned level = s->height; level > 0; level--) {
-        node *n = node_own(link, false);
-        link = &inner_of(n)->sub[slot_of(n, digit(name, level))];
+    if (!s) return s;
+    if (s->n == IN_TRIE) {
+        s = own(s);
+        pdl_scope_trie_del(&s->trie, name);
+        return s;
     }
-    node *n = node_own(link, true);
-    unsigned d = digit(name, 0);
-    unsigned at = slot_of(n, d);
-    pdl_val old = leaf_of(n)->e[at].val;
-    n->n--;
-    n->map = (uint16_t)(n->map & ~(1u << d));
-    memmove(leaf_of(n)->e + at, leaf_of(n)->e + at + 1, (n->n - at) * sizeof(entry));
-    s->count--;
-    pdl_drop(old);
+    uint32_t i = place_of(s, name);
+    if (i == s->n) return s;
+    s = own(s);
+    row_del(s, i);
     return s;
 }
 
-size_t pdl_scope_count(const pdl_scope *s) { return s ? s->count : 0; }
-
-typedef PDL_VEC(const entry *) entries;
-
-static void collect(node *n, unsigned level, entries *out) {
-    for (unsigned i = 0; i < n->n; i++) {
-        if (level == 0)
-            *pdl_vec_push(out) = &leaf_of(n)->e[i];
-        else
-            collect(inner_of(n)->sub[i], level - 1, out);
-    }
-}
-
-static int by_seq(const void *a, const void *b) {
-    uint32_t x = (*(const entry *const *)a)->seq, y = (*(const entry *const *)b)->seq;
-    return (x > y) - (x < y);
+size_t pdl_scope_count(const pdl_scope *s) {
+    if (!s) return 0;
+    return s->n == IN_TRIE ? s->trie.count : s->n;
 }
 
 void pdl_scope_each(const pdl_scope *s, bool (*fn)(void *user, pdl_name name, pdl_vref v),
                     void *user) {
-    if (!s || !s->top) return;
+    if (!s) return;
     pdl_scope *kept = pdl_scope_keep(s); /* fn may replace the scope it is given */
-    entries all = {0};
-    collect(s->top, s->height, &all);
-    if (all.n) qsort(all.p, all.n, sizeof *all.p, by_seq);
-    for (size_t i = 0; i < all.n; i++)
-        if (!fn(user, all.p[i]->name, all.p[i]->val)) break;
-    pdl_vec_fini(&all);
+    if (s->n == IN_TRIE)
+        pdl_scope_trie_each(&s->trie, fn, user);
+    else
+        for (uint32_t i = 0; i < s->n; i++)
+            if (!fn(user, s->names[i], s->vals[i])) break;
     pdl_scope_drop(kept);
 }
 

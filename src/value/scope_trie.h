@@ -1,0 +1,30 @@
+/* scope_trie.h -- the bindings of a scope that has many: a persistent map. Private to scope.c.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_VALUE_SCOPE_TRIE_H
+#define PDL_VALUE_SCOPE_TRIE_H
+
+#include "base/intern.h"
+#include "value/val.h"
+
+/* All-zero: empty. A copy of the struct is no copy of the map: see share. */
+typedef struct pdl_scope_trie {
+    uint32_t count;             /* bindings */
+    uint32_t next_seq;          /* the next binding's number in the order of definition */
+    uint32_t height;            /* inner levels above the leaves */
+    struct pdl_scope_node *top; /* owned in common with the copies; NULL: empty */
+} pdl_scope_trie;
+
+/* Returns an owned copy, which shares all nodes until one of both changes. */
+pdl_scope_trie pdl_scope_trie_share(const pdl_scope_trie *s);
+void pdl_scope_trie_fini(pdl_scope_trie *s);
+/* Returns a borrowed value, or absent. */
+pdl_vref pdl_scope_trie_find(const pdl_scope_trie *s, pdl_name name);
+void pdl_scope_trie_put(pdl_scope_trie *s, pdl_name name, pdl_val x); /* takes x */
+void pdl_scope_trie_del(pdl_scope_trie *s, pdl_name name);
+/* Calls back in order of definition until fn returns false. The trie must not change meanwhile. */
+void pdl_scope_trie_each(const pdl_scope_trie *s, bool (*fn)(void *user, pdl_name name, pdl_vref v),
+                         void *user);
+
+#endif
