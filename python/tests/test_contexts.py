@@ -53,6 +53,14 @@ class Contexts(unittest.TestCase):
         again = libpdl.run("data: ${ c }", c=many).value
         self.assertEqual((again.form, again == many), ("independent", True))
 
+    def test_function_of_another_program(self):
+        """A program that never looks at messages keeps them for a function that it was given."""
+        f = libpdl.run("defs: {f: {function: {}, return: '${ pdl_context | length }'}}\ndata: ${ f }").value
+        for value, call in ((f, "f"), ({"deep": [f]}, "f.deep[0]")):
+            for last in ("{call: '${ %s }'}", "'${ %s() }'"):
+                source = 'text: [hello, {defs: {n: {lastOf: [one, two, %s]}}, data: "${ n }"}]' % (last % call)
+                self.assertEqual(libpdl.run(source, f=value).value, "hello3", source)
+
 
 if __name__ == "__main__":
     unittest.main()

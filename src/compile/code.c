@@ -23,19 +23,24 @@ typedef enum { C_NONE, C_NAME, C_CONST, C_TARGET, C_COUNT, C_SLOT, C_PTR } kind_
 #define KIND_COUNT             C_COUNT, ""
 #define KIND_SLOT              C_SLOT, ""
 #define KIND_NONE              0, ""
+#define SEES_VALUES            false
+#define SEES_CONTEXT           true
 
 static const struct {
     const char *name;
+    bool sees_context;
     kind_a a;
     const char *a_name; /* of the flag or enumeration */
     kind_c c;
     const char *emit_name; /* of the type that is pointed to */
 } ops[] = {
-#define OP(name, pops, pushes, flow, a, c, doc) {#name, KIND_##a, KIND_##c},
+#define OP(name, pops, pushes, flow, sees, a, c, doc) {#name, SEES_##sees, KIND_##a, KIND_##c},
 #include "compile/ops.def"
 };
 
 const char *pdl_opcode_name(pdl_opcode op) { return ops[op].name; }
+
+bool pdl_opcode_sees_context(pdl_opcode op) { return ops[op].sees_context; }
 
 void pdl_code_relabel(pdl_code *c, pdl_label label) {
     c->label |= label;

@@ -13,7 +13,7 @@
 #include "value/val.h"
 
 typedef enum {
-#define OP(name, pops, pushes, flow, a, c, doc) PDL_OP_##name,
+#define OP(name, pops, pushes, flow, sees, a, c, doc) PDL_OP_##name,
 #include "compile/ops.def"
     PDL_OPCODE_COUNT
 } pdl_opcode;
@@ -160,7 +160,8 @@ struct pdl_code {
         signatures;
     /* of the text that it was made of, when that was computed; its constants too */
     pdl_label label;
-    bool jinja; /* a template: lenient undefined, errors are "Jinja Code error: ..." */
+    bool sees_context; /* an instruction reads the messages so far or hands them on */
+    bool jinja;        /* a template: lenient undefined, errors are "Jinja Code error: ..." */
     PDL_VEC(pdl_ins) ins;
     PDL_VEC(pdl_srcspan) where;
     PDL_VEC(pdl_srcsite) sites;
@@ -180,6 +181,7 @@ void pdl_code_relabel(pdl_code *c, pdl_label label);
  * one height of the value stack at each. Builds with assertions check all code. */
 PDL_MUST bool pdl_code_verify(const pdl_code *c, pdl_err *err);
 const char *pdl_opcode_name(pdl_opcode op);
+bool pdl_opcode_sees_context(pdl_opcode op);
 /* Listing for `pdl dump --code`. */
 void pdl_code_dump(const pdl_code *c, struct pdl_buf *out);
 void pdl_code_dump_at(const pdl_code *c, size_t pc,

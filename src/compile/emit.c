@@ -21,6 +21,7 @@ uint32_t pdl_emit_op(pdl_emit *e, pdl_opcode op, unsigned a, size_t c) {
     assert(op < PDL_OPCODE_COUNT && e->site < code->sites.n);
     assert(code->ins.n == code->where.n);
     if (code->ins.n >= UINT32_MAX || c > UINT32_MAX || a > UINT8_MAX) PDL_BUG("program too large");
+    code->sees_context = code->sees_context || pdl_opcode_sees_context(op);
     *pdl_vec_push(&code->ins) = (pdl_ins){(uint8_t)op, (uint8_t)a, (uint32_t)c};
     *pdl_vec_push(&code->where) = (pdl_srcspan){e->site, e->start, e->end};
     return (uint32_t)code->ins.n - 1;
@@ -28,7 +29,8 @@ uint32_t pdl_emit_op(pdl_emit *e, pdl_opcode op, unsigned a, size_t c) {
 
 void pdl_emit_patch_to(pdl_emit *e, uint32_t at, uint32_t target) {
     assert(at < e->code->ins.n && target <= e->code->ins.n);
-    e->code->ins.p[at].c = target; }
+    e->code->ins.p[at].c = target;
+}
 
 void pdl_emit_patch(pdl_emit *e, uint32_t at) { pdl_emit_patch_to(e, at, pdl_emit_next_index(e)); }
 

@@ -50,7 +50,7 @@ const char *pdl_emit_segment(pdl_emit *e, pdl_str s); /* text in the arena, NUL-
 #define C_SLOT                  c
 #define C_PTR(type)             pdl_emit_add_ptr(e, c, PDL_PTR_##type)
 #define C_PTR_OR_NULL(type)     pdl_emit_add_ptr(e, c, PDL_PTR_##type)
-#define OP(name, pops, pushes, flow, a, c, doc)                                                    \
+#define OP(name, pops, pushes, flow, sees, a, c, doc)                                              \
     static inline uint32_t emit_##name(pdl_emit *e PARAM_##a PARAM_##c) {                          \
         return pdl_emit_op(e, PDL_OP_##name, A_##a, C_##c);                                        \
     }

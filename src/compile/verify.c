@@ -48,7 +48,7 @@ static step step_of(const verifier *v, const pdl_ins *i) {
     switch ((pdl_opcode)i->op) {
 /* The formatter would put the include into the macro. */
 /* clang-format off */
-#define OP(name, pops, pushes, flow, a, c, doc) \
+#define OP(name, pops, pushes, flow, sees, a, c, doc) \
     case PDL_OP_##name: return (step){pops, pushes, flow};
 #include "compile/ops.def"
         /* clang-format on */
@@ -84,7 +84,7 @@ static bool has_its_operands(const verifier *v, const pdl_ins *i) {
     switch (i->op) {
 /* The formatter would put the include into the macro. */
 /* clang-format off */
-#define OP(name, pops, pushes, flow, a, c, doc) \
+#define OP(name, pops, pushes, flow, sees, a, c, doc) \
     case PDL_OP_##name: return OK_A_##a && OK_C_##c;
 #include "compile/ops.def"
         /* clang-format on */

@@ -268,7 +268,7 @@ pdl_step pdl_vm_call_closure(pdl_fiber *f, pdl_val func, const pdl_val *pos, siz
     f->scope = scope;
     set_val(&f->role, pdl_keep(c->role));
     if (!pdl_is_absent(ctx)) set_val(&f->ctx, ctx);
-    f->print = 0;
+    f->print = f->run->print_silent;
     f->autoescape = false;
     return PDL_STEP_DONE;
 }

@@ -376,15 +376,15 @@ pdl_step pdl_fiber_run(pdl_fiber *f, pdl_err *err) {
             pdl_vm_to_message(f);
             break;
 /* clang-format off: it would put the include into the macros */
-#define OP(name, pops, pushes, flow, a, c, doc)                                                    \
+#define OP(name, pops, pushes, flow, sees, a, c, doc)                                              \
     case PDL_OP_##name:                                                                            \
         STEP(pdl_op_##name(f ARG_##a ARG_##c, err));                                               \
         break;
-#define OP_SURE(name, pops, pushes, flow, a, c, doc)                                               \
+#define OP_SURE(name, pops, pushes, flow, sees, a, c, doc)                                         \
     case PDL_OP_##name:                                                                            \
         pdl_op_##name(f ARG_##a ARG_##c);                                                          \
         break;
-#define OP_INLINE(name, pops, pushes, flow, a, c, doc)
+#define OP_INLINE(name, pops, pushes, flow, sees, a, c, doc)
 #include "compile/ops.def"
         /* clang-format on */
         case PDL_OPCODE_COUNT: PDL_BUG("opcode %u", i->op);

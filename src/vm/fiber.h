@@ -26,8 +26,9 @@ typedef struct pdl_outq pdl_outq;
 typedef struct pdl_attempts pdl_attempts; /* vm/retry.h */
 typedef struct pdl_mapping pdl_mapping;   /* vm/loop.h */
 
-/* Bits of the register `print`: what the current position of the program prints. */
-enum { PRINT_RESULT = 1, PRINT_CONTEXT = 2 };
+/* Bits of the register `print`: what the current position of the program prints; or, of a silent
+ * part, that nobody will read its messages (vm/ops_block.c). */
+enum { PRINT_RESULT = 1, PRINT_CONTEXT = 2, MESSAGES_UNREAD = 4 };
 
 typedef struct pdl_outbuf {
     pdl_buf text;

@@ -18,11 +18,11 @@
 
 /* clang-format off */
 #define PARAM_CONST_TYPE pdl_vref
-#define OP(name, pops, pushes, flow, a, c, doc) \
+#define OP(name, pops, pushes, flow, sees, a, c, doc) \
     pdl_step pdl_op_##name(pdl_fiber *f PARAM_##a PARAM_##c, pdl_err *err);
-#define OP_SURE(name, pops, pushes, flow, a, c, doc) \
+#define OP_SURE(name, pops, pushes, flow, sees, a, c, doc) \
     void pdl_op_##name(pdl_fiber *f PARAM_##a PARAM_##c);
-#define OP_INLINE(name, pops, pushes, flow, a, c, doc)
+#define OP_INLINE(name, pops, pushes, flow, sees, a, c, doc)
 #include "compile/ops.def"
 /* clang-format on */
 

@@ -221,7 +221,7 @@ static void start_iteration(pdl_fiber *f, const pdl_vm_loop *l, pdl_mapping *m,
     bind_iteration(c, l, i);
     set_val(&c->ctx, pdl_keep(f->ctx));
     set_val(&c->role, pdl_keep(f->role));
-    c->print = f->print & PRINT_CONTEXT;
+    c->print = f->print & (PRINT_CONTEXT | MESSAGES_UNREAD);
     c->control = f->control;
     c->handled = f->handled || f->handlers.n > 0;
     c->nested = f->nested;

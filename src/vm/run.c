@@ -123,9 +123,34 @@ static void bind_variables(pdl_fiber *f, pdl_vref vars) {
     }
 }
 
+/* Are v and what it holds certainly no functions? Looks at no more than *left values; so deep it
+ * recurses at most. */
+static bool is_data(pdl_vref v, unsigned *left) {
+    if (!(*left)--) return false;
+    bool is = true;
+    if (pdl_is_dict(v))
+        for (size_t i = 0; is && i < pdl_dict_len(v); i++)
+            is = is_data(pdl_dict_val_at(v, i), left);
+    else if (pdl_is_list(v))
+        for (size_t i = 0; is && i < pdl_list_len(v); i++) is = is_data(pdl_list_at(v, i), left);
+    else
+        is = pdl_is_null(v) || pdl_is_bool(v) || pdl_is_int(v) || pdl_is(v, PDL_V_FLOAT) ||
+             pdl_is_str(v);
+    return is;
+}
+
+/* Can messages be read by anybody but the run's caller? By the program, by functions of other
+ * programs in its variables, by who watches the blocks. */
+static bool messages_are_read(const pdl_run *r, const pdl_code *code, pdl_vref variables) {
+    unsigned looks = 256;
+    return code->sees_context || wants_blocks(r) ||
+           (!pdl_is_absent(variables) && !is_data(variables, &looks));
+}
+
 void pdl_run_start(pdl_run *r, pdl_code *code, pdl_vref variables) {
     pdl_fiber *f = pdl_fiber_new(r, code, 0);
     r->main = f;
+    r->print_silent = messages_are_read(r, code, variables) ? 0 : MESSAGES_UNREAD;
     f->out = r->out;
     f->scope = pdl_scope_keep(r->globals);
     f->print = r->opt.stream == PDL_STREAM_RESULT    ? PRINT_RESULT
