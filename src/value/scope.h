@@ -4,7 +4,8 @@
  * program binds more names: with mutable tables each of them would need a copy. Here extending
  * shares everything with the old scope, and a sole owner is extended in place, so a loop that
  * rebinds a variable runs in constant memory. A few bindings stand in a row, many in a radix trie
- * over dense name ids: look-up is a few loads. NULL is the empty scope. Iteration is in order of first definition.
+ * over dense name ids: look-up is a few loads. NULL is the empty scope. Iteration is in order of
+ * first definition.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
