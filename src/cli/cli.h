@@ -5,10 +5,10 @@
 #ifndef PDL_CLI_CLI_H
 #define PDL_CLI_CLI_H
 
+#include "api/config.h"
 #include "api/session.h"
 #include "base/limits.h"
 #include "base/num.h"
-#include "api/config.h"
 #include "cli/options.h"
 #include "io/tty.h"
 
@@ -51,12 +51,12 @@ bool pdl_cli_passes(const arguments *a, const pdl_session *s, const pdl_program 
 
 /* durable.c: durable runs of the command. */
 typedef struct lasting {
-    pdl_durable *run; /* NULL: the run is not durable */
-    char *path, *id;  /* owned */
-    bool resumes, is_listed; /* listed: it is in the folder of runs */
-    pdl_val inputs; /* of a run that resumes; absent: none */
+    pdl_durable *run;          /* NULL: the run is not durable */
+    char *path, *id;           /* owned */
+    bool resumes, is_listed;   /* listed: it is in the folder of runs */
+    pdl_val inputs;            /* of a run that resumes; absent: none */
     PDL_VEC(pdl_str) policies; /* of a run that resumes: those that it had, and one that is added */
-    PDL_VEC(char *) texts; /* of options of its journal; owned */
+    PDL_VEC(char *) texts;     /* of options of its journal; owned */
 } lasting;
 struct term;
 /* The journal of a new run, once its program has loaded. False: err is set. */
@@ -85,7 +85,9 @@ PDL_MUST bool pdl_cli_lasting_path(pdl_str name, char **out, pdl_err *err);
     "argument --view-frame: expected origins, as https://a.example, or schemes of applications, "  \
     "as vscode-webview:"
 struct pdl_view_run;
-PDL_MUST bool pdl_cli_trace_run(pdl_durable *run, pdl_fold_put_fn *put, void *user, pdl_err *err);
+struct pdl_view_files; /* gets the files of the run; NULL: nobody asks for them */
+PDL_MUST bool pdl_cli_trace_run(pdl_durable *run, struct pdl_view_files *files,
+                                pdl_fold_put_fn *put, void *user, pdl_err *err);
 PDL_MUST bool pdl_cli_trace_view(pdl_durable *run, pdl_str file, pdl_str text,
                                  struct pdl_view_run **out, pdl_err *err);
 /* The run of cmd_run.c with a run that is there; its exit code. */

@@ -17,7 +17,8 @@ static bool put_piece(void *user, pdl_str piece, pdl_err *err) {
     return !*code || pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot write to standard output");
 }
 
-bool pdl_cli_trace_run(pdl_durable *run, pdl_fold_put_fn *put, void *user, pdl_err *err) {
+bool pdl_cli_trace_run(pdl_durable *run, pdl_view_files *files, pdl_fold_put_fn *put, void *user,
+                       pdl_err *err) {
     const pdl_durable_facts *f = pdl_durable_get_facts(run);
     pdl_session *s = NULL;
     pdl_val inputs = pdl_absent();
@@ -29,6 +30,7 @@ bool pdl_cli_trace_run(pdl_durable *run, pdl_fold_put_fn *put, void *user, pdl_e
                              .trace = true,
                              .labels = true,
                              .cancel = pdl_cli_signal_received()};
+    if (files) pdl_view_files_listen(files, &o.sink);
     if (!pdl_session_new(&o, &s, err)) return false;
     pdl_session_name_keys(s, run);
     bool ok = pdl_durable_inputs(run, &inputs, err);
@@ -48,16 +50,19 @@ bool pdl_cli_trace_run(pdl_durable *run, pdl_fold_put_fn *put, void *user, pdl_e
 
 static bool show_json(pdl_durable *run, pdl_err *err) {
     int code = 0;
-    return pdl_cli_trace_run(run, put_piece, &code, err) && put_piece(&code, PDL_STR("\n"), err);
+    return pdl_cli_trace_run(run, NULL, put_piece, &code, err) &&
+           put_piece(&code, PDL_STR("\n"), err);
 }
 
 bool pdl_cli_trace_view(pdl_durable *run, pdl_str file, pdl_str text, pdl_view_run **out,
                         pdl_err *err) {
     const pdl_durable_facts *f = pdl_durable_get_facts(run);
     pdl_buf trace = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
-    bool ok = pdl_cli_trace_run(run, pdl_fold_put_buf, &trace, err) &&
-              pdl_view_run_new(f->id, pdl_buf_str(&trace), text.p ? file : f->file,
-                               text.p ? text : f->text, out, err);
+    pdl_view_program program = {text.p ? file : f->file, text.p ? text : f->text,
+                                pdl_view_files_open, pdl_view_files_new()};
+    bool ok = pdl_cli_trace_run(run, program.user, pdl_fold_put_buf, &trace, err) &&
+              pdl_view_run_new(f->id, pdl_buf_str(&trace), &program, out, err);
+    pdl_view_files_free(program.user);
     pdl_buf_fini(&trace);
     return ok;
 }

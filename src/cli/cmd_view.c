@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "api/find.h"
 #include "api/session.h"
 #include "cli/cli.h"
 #include "cli/run_again.h"
@@ -20,7 +21,7 @@
 
 enum {
     MOST_WAIT_MS = 50, /* libuv registers a new descriptor when the loop runs next */
-    MOST_KEPT = 20 /* runs that the page started, beside the first: the oldest is forgotten */
+    MOST_KEPT = 20     /* runs that the page started, beside the first: the oldest is forgotten */
 };
 
 typedef struct shower {
@@ -47,8 +48,8 @@ static bool is_journal(pdl_str bytes) { return pdl_str_starts(bytes, PDL_STR("SQ
 
 /* The trace of the program run against its recording; nothing goes out. Where the recording ends or
  * differs the run fails, and is shown up to there. */
-static bool replay(const shower *s, pdl_str journal, pdl_str program, pdl_buf *trace,
-                   pdl_err *err) {
+static bool replay(const shower *s, pdl_str journal, pdl_str program, pdl_view_files *files,
+                   pdl_buf *trace, pdl_err *err) {
     pdl_session_options o = {
         .file = s->a->value[OPT_source],
         .dir = pdl_file_folder(s->a->value[OPT_source]),
@@ -59,6 +60,7 @@ static bool replay(const shower *s, pdl_str journal, pdl_str program, pdl_buf *t
     };
     pdl_session *session;
     const pdl_program *p;
+    pdl_view_files_listen(files, &o.sink);
     if (!pdl_session_new(&o, &session, err)) return false;
     bool ok = pdl_session_load(session, program, &p);
     if (ok) {
@@ -106,27 +108,51 @@ static char *durable_path(pdl_str name) {
     return NULL;
 }
 
+/* What the source includes is found as a run finds it. */
+static bool show_trace(const shower *s, pdl_str name, pdl_str trace, pdl_str source,
+                       pdl_view_run **out, pdl_err *err) {
+    pdl_str file = s->a->value[OPT_source];
+    pdl_session_options o = {.file = file, .dir = pdl_file_folder(file)};
+    pdl_finder finder = {.file = file};
+    pdl_view_program p = {file, source, pdl_find_open, &finder};
+    pdl_session *session;
+    if (!pdl_session_new(&o, &session, err)) return false;
+    finder.path = pdl_session_path(session, &finder.n_path);
+    bool ok = pdl_view_run_new(name, trace, &p, out, err);
+    pdl_session_free(session);
+    return ok;
+}
+
+static bool show_recording(const shower *s, pdl_str name, pdl_str source, pdl_view_run **out,
+                           pdl_err *err) {
+    pdl_buf trace = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
+    if (!source.p)
+        return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                           "%.*s is a recording, which holds no program: name it with --source",
+                           PDL_FMT(name));
+    pdl_view_files *files = pdl_view_files_new();
+    pdl_view_program p = {s->a->value[OPT_source], source, pdl_view_files_open, files};
+    bool ok = replay(s, name, source, files, &trace, err) &&
+              pdl_view_run_new(name, pdl_buf_str(&trace), &p, out, err);
+    pdl_view_files_free(files);
+    pdl_buf_fini(&trace);
+    return ok;
+}
+
 static bool open_file(shower *s, pdl_str name, pdl_err *err) {
-    pdl_buf bytes = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE), source = PDL_BUF, trace = PDL_BUF;
-    pdl_str given = s->a->value[OPT_source];
+    pdl_buf bytes = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE), text = PDL_BUF;
+    pdl_str given = s->a->value[OPT_source], source = {0};
     bool ok = read_file(name, &bytes, err);
-    if (ok && given.p) ok = read_file(given, &source, err);
-    if (ok && is_journal(pdl_buf_str(&bytes))) {
-        if (given.p)
-            ok = replay(s, name, pdl_buf_str(&source), &trace, err);
-        else
-            ok = pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
-                             "%.*s is a recording, which holds no program: name it with --source",
-                             PDL_FMT(name));
-    }
+    if (ok && given.p) ok = read_file(given, &text, err);
+    if (given.p) source = text.len ? pdl_buf_str(&text) : PDL_STR("");
     pdl_view_run *view = NULL;
-    if (ok)
-        ok = pdl_view_run_new(name, trace.len ? pdl_buf_str(&trace) : pdl_buf_str(&bytes), given,
-                              given.p ? pdl_buf_str(&source) : (pdl_str){0}, &view, err);
+    if (ok && is_journal(pdl_buf_str(&bytes)))
+        ok = show_recording(s, name, source, &view, err);
+    else if (ok)
+        ok = show_trace(s, name, pdl_buf_str(&bytes), source, &view, err);
     if (view) *pdl_vec_push(&s->runs) = view;
     pdl_buf_fini(&bytes);
-    pdl_buf_fini(&source);
-    pdl_buf_fini(&trace);
+    pdl_buf_fini(&text);
     return ok;
 }
 

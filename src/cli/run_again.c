@@ -93,8 +93,8 @@ bool pdl_cli_run_again_open(const arguments *a, pdl_str journal, pdl_str file, p
     r->own.files.n = 1;
     r->program = PDL_BUF;
     r->lasting.inputs = pdl_absent();
-    bool ok = pdl_cli_lasting_open(&r->shown, &r->own, PDL_DURABLE_CHECK, err) &&
-              read_options(r, err);
+    bool ok =
+        pdl_cli_lasting_open(&r->shown, &r->own, PDL_DURABLE_CHECK, err) && read_options(r, err);
     pdl_session_options o = r->options;
     o.cache = (pdl_str){0};
     o.budget = NULL;
@@ -250,6 +250,8 @@ void pdl_cli_run_again_offer(run_again *r, pdl_viewer_options *o) {
 
 static pdl_view_run *take_result(run_again *r) {
     pdl_buf trace = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
+    pdl_view_program p = {r->file, pdl_buf_str(&r->program), pdl_view_files_open,
+                          pdl_live_files(r->live)};
     pdl_view_run *run = NULL;
     pdl_err err = {0};
     const pdl_err *why = pdl_run_error(pdl_session_get(r->session));
@@ -259,8 +261,7 @@ static pdl_view_run *take_result(run_again *r) {
         pdl_err_fini(&err);
     }
     if (!pdl_session_trace(r->session, pdl_fold_put_buf, &trace, &err) ||
-        !pdl_view_run_new(pdl_str_of(r->name), pdl_buf_str(&trace), r->file,
-                          pdl_buf_str(&r->program), &run, &err)) {
+        !pdl_view_run_new(pdl_str_of(r->name), pdl_buf_str(&trace), &p, &run, &err)) {
         pdl_cli_print_error(&err, r->session);
         pdl_err_fini(&err);
     }

@@ -59,8 +59,9 @@ static void on_signal(void *user, int sig) {
 void pdl_cli_show_live_end(show_live *s, pdl_str name, pdl_str program) {
     pdl_buf trace = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
     pdl_err err = {0};
+    pdl_view_program p = {name, program, pdl_view_files_open, pdl_live_files(s->live)};
     bool ok = pdl_session_trace(*s->session, pdl_fold_put_buf, &trace, &err) &&
-              pdl_view_run_new(name, pdl_buf_str(&trace), name, program, &s->run, &err);
+              pdl_view_run_new(name, pdl_buf_str(&trace), &p, &s->run, &err);
     pdl_buf_fini(&trace);
     if (!ok) {
         pdl_cli_print_error(&err, *s->session);

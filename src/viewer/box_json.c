@@ -163,9 +163,10 @@ static void put_line_members(const pdl_doc *d, const pdl_view_source *s, uint32_
     put_member_text(b, "model", "model", out);
     put_times(d, b, out);
     if (pdl_box_tokens(b)) pdl_json_put_int(out, "tokens", pdl_box_tokens(b));
-    if (s && s->lines[i]) {
-        pdl_json_put_int(out, "line", s->lines[i]);
-        pdl_json_put_int(out, "to", s->ends[i]);
+    if (s && s->lines[i].first) {
+        pdl_json_put_int(out, "line", s->lines[i].first);
+        pdl_json_put_int(out, "to", s->lines[i].last);
+        if (s->lines[i].file) pdl_json_put_int(out, "file", s->lines[i].file);
     }
 }
 

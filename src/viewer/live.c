@@ -13,12 +13,13 @@
 #include "value/json_write.h"
 #include "value/promise.h"
 #include "viewer/box_json.h"
+#include "viewer/files.h"
 
 #include "base/banned.h"
 
 typedef struct live_box {
     uint32_t id, parent, depth, n; /* n: children so far */
-    uint32_t fiber, line, to;
+    uint32_t fiber, line, file;
     struct live_box *up; /* the box that was the innermost of the fiber before */
     const char *kind;
     char *place, *def, *role; /* owned; NULL: none */
@@ -33,6 +34,7 @@ typedef struct live_box {
 } live_box;
 
 struct pdl_live {
+    pdl_view_files *files;
     void (*redact)(void *user, pdl_str text, pdl_buf *out);
     void *user;
     PDL_VEC(live_box *) boxes;
@@ -126,13 +128,13 @@ static bool is_hidden(const pdl_live *l, const live_box *up, const pdl_event *e)
     return e->entry == PDL_ENTRY_SILENT || (up && up->hidden) || l->boxes.n >= PDL_LIVE_MAX_BOXES;
 }
 
-static void describe(live_box *b, const pdl_event *e) {
+static void describe(pdl_live *l, live_box *b, const pdl_event *e) {
     b->kind = e->block->kind == PDL_BLOCK_scalar ? "data" : pdl_block_name(e->block->kind);
     b->place = place_of(e->path);
     b->def = text_of(e->block->def.s);
     if (!e->block->loc.src) return;
     b->line = pdl_loc_line(e->block->loc);
-    b->to = b->line;
+    b->file = pdl_view_files_note(l->files, e->block->loc.src);
 }
 
 static void on_begin(pdl_live *l, const pdl_event *e) {
@@ -151,7 +153,7 @@ static void on_begin(pdl_live *l, const pdl_event *e) {
     set_top(l, e->fiber, b);
     if (b->hidden) return; /* it ends with its end */
     *pdl_vec_push(&l->boxes) = b;
-    describe(b, e);
+    describe(l, b, e);
     if (up) {
         b->parent = up->id;
         b->depth = up->depth + 1;
@@ -263,9 +265,9 @@ bool pdl_live_asks(const pdl_live *l, uint32_t effect) {
 
 /* Those without a function change no box. */
 static void (*const handlers[PDL_EVENT_COUNT])(pdl_live *l, const pdl_event *e) = {
-    [PDL_EVENT_block_begin] = on_begin, [PDL_EVENT_block_end] = on_end,
-    [PDL_EVENT_block_fail] = on_end,    [PDL_EVENT_field] = on_field,
-    [PDL_EVENT_piece] = on_piece,       [PDL_EVENT_effect] = on_effect,
+    [PDL_EVENT_block_begin] = on_begin,     [PDL_EVENT_block_end] = on_end,
+    [PDL_EVENT_block_fail] = on_end,        [PDL_EVENT_field] = on_field,
+    [PDL_EVENT_piece] = on_piece,           [PDL_EVENT_effect] = on_effect,
     [PDL_EVENT_reply] = on_answer_or_reply,
 };
 
@@ -302,7 +304,10 @@ static void put_box(const pdl_live *l, const live_box *b, pdl_buf *out) {
     if (b->def) pdl_json_put_text(out, "def", pdl_str_of(b->def));
     pdl_json_put_int(out, "start", (b->start - l->zero) / 1000);
     if (b->end) pdl_json_put_int(out, "end", (b->end - l->zero) / 1000);
-    if (b->line) pdl_json_put_int(out, "line", b->line);
+    if (b->line && b->file != PDL_VIEW_NO_FILE) {
+        pdl_json_put_int(out, "line", b->line);
+        if (b->file) pdl_json_put_int(out, "file", b->file);
+    }
     if (b->text.len) put_text(l, "text", pdl_buf_str(&b->text), out);
     if (b->asks) pdl_json_put_int(out, "asks", b->asks);
     if (b->asks && b->lines) pdl_buf_put(out, PDL_STR(",\"lines\":true"));
@@ -331,6 +336,7 @@ bool pdl_live_json(pdl_live *l, size_t *from, size_t most, pdl_buf *out) {
 
 pdl_live *pdl_live_new(void (*redact)(void *user, pdl_str text, pdl_buf *out), void *user) {
     pdl_live *l = PDL_NEW(pdl_live);
+    l->files = pdl_view_files_new();
     l->redact = redact;
     l->user = user;
     return l;
@@ -338,8 +344,11 @@ pdl_live *pdl_live_new(void (*redact)(void *user, pdl_str text, pdl_buf *out), v
 
 void pdl_live_listen(pdl_live *l, pdl_sink *out) { *out = (pdl_sink){l, on_event, true}; }
 
+pdl_view_files *pdl_live_files(pdl_live *l) { return l->files; }
+
 void pdl_live_free(pdl_live *l) {
     if (!l) return;
+    pdl_view_files_free(l->files);
     for (size_t i = 0; i < pdl_idmap_places(&l->tops); i++)
         for (live_box *b = pdl_idmap_at(&l->tops, i), *up; b && b->hidden; b = up) {
             up = b->up;

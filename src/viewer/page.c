@@ -88,8 +88,7 @@ static void put_data(const pdl_doc *d, const pdl_view_source *s, pdl_str title, 
     pdl_json_put_text(out, "name", title);
     pdl_doc_json_totals(d, out);
     if (d->notice) pdl_json_put_text(out, "notice", pdl_str_of(d->notice));
-    pdl_json_put_text(out, "source_name", s->name);
-    pdl_json_put_text(out, "source", s->text);
+    pdl_view_source_json(s, out);
     PDL_PUT(out, ",\"list\":[");
     for (uint32_t i = 0; i < d->boxes.n; i++) {
         if (i) PDL_PUT(out, ",\n");

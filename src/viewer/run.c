@@ -17,7 +17,7 @@ static pdl_str readable(pdl_str text, pdl_buf *repaired) {
     return pdl_buf_str(repaired);
 }
 
-bool pdl_view_run_new(pdl_str name, pdl_str trace, pdl_str source_name, pdl_str source,
+bool pdl_view_run_new(pdl_str name, pdl_str trace, const pdl_view_program *program,
                       pdl_view_run **out, pdl_err *err) {
     pdl_buf repaired = PDL_BUF, shown = PDL_BUF;
     pdl_doc *doc;
@@ -28,7 +28,7 @@ bool pdl_view_run_new(pdl_str name, pdl_str trace, pdl_str source_name, pdl_str 
         **out = (pdl_view_run){
             .name = pdl_str_dup(pdl_buf_str(&shown)),
             .doc = doc,
-            .source = pdl_view_source_new(doc, source_name, source),
+            .source = pdl_view_source_new(doc, program),
         };
     }
     pdl_buf_fini(&repaired);

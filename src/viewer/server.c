@@ -11,6 +11,7 @@
 #include "viewer/access.h"
 #include "viewer/again.h"
 #include "viewer/box_json.h"
+#include "viewer/files.h"
 #include "viewer/find.h"
 #include "viewer/lanes.h"
 #include "viewer/live.h"
@@ -112,19 +113,19 @@ static void answer_boxes(const pdl_view_run *r, pdl_exchange *x, uint32_t from, 
 static void answer_source(const pdl_view_run *r, pdl_exchange *x) {
     pdl_buf b = PDL_BUF;
     pdl_buf_putc(&b, '{');
-    pdl_json_put_text(&b, "source_name", r->source->name);
-    pdl_json_put_text(&b, "source", r->source->text);
+    pdl_view_source_json(r->source, &b);
     pdl_buf_putc(&b, '}');
     pdl_access_answer_json(x, &b);
 }
 
-/* The boxes whose block begins on a line of the program. */
-static void answer_line(const pdl_view_run *r, pdl_exchange *x, uint32_t line) {
+/* The boxes whose block begins on a line of a file. */
+static void answer_line(const pdl_view_run *r, pdl_exchange *x, uint32_t line, uint32_t file) {
     pdl_buf b = PDL_BUF;
     size_t n = 0;
     pdl_buf_putc(&b, '[');
     for (size_t i = 0; i < r->doc->boxes.n && n < BOXES_AT_ONCE; i++)
-        if (r->source->lines[i] == line) pdl_buf_putf(&b, "%s%zu", n++ ? "," : "", i);
+        if (r->source->lines[i].first == line && r->source->lines[i].file == file)
+            pdl_buf_putf(&b, "%s%zu", n++ ? "," : "", i);
     pdl_buf_putc(&b, ']');
     pdl_access_answer_json(x, &b);
 }
@@ -176,8 +177,8 @@ static void answer_api(const pdl_viewer *v, pdl_exchange *x, pdl_str path) {
         answer_lanes(r, x);
     else if (r && pdl_str_is(word, "find") && pdl_str_is(pdl_exchange_method(x), "POST"))
         answer_find(r, x);
-    else if (r && n == 1 && pdl_str_is(word, "line"))
-        answer_line(r, x, at[0]);
+    else if (r && n && pdl_str_is(word, "line"))
+        answer_line(r, x, at[0], at[1]); /* without a file that of the program */
     else if (box && n == 2 && pdl_str_is(word, "boxes"))
         answer_boxes(r, x, at[0], at[1]);
     else if (box && n == 1 && pdl_str_is(word, "text"))
@@ -264,6 +265,7 @@ static void answer_program(const pdl_viewer *v, pdl_exchange *x) {
     pdl_buf_putc(&b, '{');
     pdl_json_put_text(&b, "source_name", v->opt.live_name);
     pdl_json_put_text(&b, "source", v->opt.program);
+    pdl_view_files_json(pdl_live_files(v->opt.live), &b);
     pdl_buf_putc(&b, '}');
     pdl_access_answer_json(x, &b);
 }
@@ -331,8 +333,7 @@ static void on_request(void *user, pdl_exchange *x) {
             api = PDL_STR("/api/"), given = PDL_STR("/api/0/answer/");
     const pdl_page_file *index = pdl_page_named(PDL_STR("index.html"));
     if (pdl_str_starts(path, open) && pdl_str_is(pdl_exchange_method(x), "GET"))
-        pdl_access_open(v->access, pdl_httpd_port(v->httpd), x,
-                        pdl_str_sub(path, open.n, path.n));
+        pdl_access_open(v->access, pdl_httpd_port(v->httpd), x, pdl_str_sub(path, open.n, path.n));
     else if (pdl_str_is(path, "/"))
         pdl_access_answer(x, 200, index->type, (pdl_str){(const char *)index->bytes, *index->n});
     else if (pdl_str_starts(path, page))

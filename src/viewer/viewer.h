@@ -24,11 +24,23 @@
 /* A run that can be shown: its boxes, and the program beside them. */
 typedef struct pdl_view_run pdl_view_run;
 
+/* Finds what a program includes or imports: from is the name of the file that does, path as it says
+ * it. Appends the name of the file and its text. Error: any; the file is written from the trace
+ * then. */
+typedef bool pdl_view_open_fn(void *user, pdl_str from, pdl_str path, bool import, pdl_buf *name,
+                              pdl_buf *text, pdl_err *err);
+
+/* The program of a run. */
+typedef struct pdl_view_program {
+    pdl_str name, text;     /* of its file; text.p NULL: it is written from the trace */
+    pdl_view_open_fn *open; /* NULL: what it includes is written from the trace */
+    void *user;
+} pdl_view_program;
+
 /* From the text of a trace, ours or the reference's; bytes that are not UTF-8 are replaced. name is
- * shown (copied). source_name and source: the file of the program; p NULL: it is written from the
- * trace. Error: syntax when the text holds no JSON object; what is cut or damaged is shown as far
- * as it goes. */
-PDL_MUST bool pdl_view_run_new(pdl_str name, pdl_str trace, pdl_str source_name, pdl_str source,
+ * shown (copied). Error: syntax when the text holds no JSON object; what is cut or damaged is shown
+ * as far as it goes. */
+PDL_MUST bool pdl_view_run_new(pdl_str name, pdl_str trace, const pdl_view_program *program,
                                pdl_view_run **out, pdl_err *err);
 void pdl_view_run_free(pdl_view_run *r); /* NULL is fine */
 
@@ -43,11 +55,22 @@ typedef struct pdl_viewer pdl_viewer;
 typedef struct pdl_live pdl_live;
 struct pdl_sink;
 
+/* The files of a run, kept from its events: what it includes is shown as it ran, also when the
+ * files have changed since, or are in a journal only. */
+typedef struct pdl_view_files pdl_view_files;
+pdl_view_files *pdl_view_files_new(void);
+void pdl_view_files_free(pdl_view_files *f); /* NULL is fine */
+void pdl_view_files_listen(pdl_view_files *f, struct pdl_sink *out);
+/* user: the pdl_view_files */
+bool pdl_view_files_open(void *user, pdl_str from, pdl_str path, bool import, pdl_buf *name,
+                         pdl_buf *text, pdl_err *err);
+
 /* redact (may be NULL) appends text without secrets. */
 pdl_live *pdl_live_new(void (*redact)(void *user, pdl_str text, pdl_buf *out), void *user);
 void pdl_live_free(pdl_live *l); /* NULL is fine */
 /* *out is to be added to the sinks of the run. */
 void pdl_live_listen(pdl_live *l, struct pdl_sink *out);
+pdl_view_files *pdl_live_files(pdl_live *l); /* of the run; borrowed */
 
 /* A program that may be run again, with what a person changes in the page. */
 typedef struct pdl_view_again {

@@ -170,6 +170,76 @@ def looks(b, folder):
     check("a missing box says so", out[missing].startswith("missing: data"), out[missing])
 
 
+def compared(b, folder):
+    """Two runs: their programs as one, lanes, find, differences and errors in both."""
+    programs = ["text:\n- include: part.pdl\n- 'The answer is %s.\n'\n- model: openai/m\n  input: hi\n  fallback: {text: 'no %s'}\n%s" % (w, w, more)
+                for w, more in (("blue", "- only here\n"), ("red", ""))]
+    (folder / "part.pdl").write_text("text: a part\n")
+    runs = [trace_of(folder, "compare%d" % i, p) for i, p in enumerate(programs)]
+    v = View(*runs)
+    b.open(v.address)
+    b.press("d")
+    first = b.text("[aria-selected=true]")
+    table = b.text("#details [data-member=other]")
+    b.press("c")
+    b.wait("#code .line-ins")
+    lines = [b.texts("#code .line-del"), b.texts("#code .line-ins")]
+    heads = b.texts("#code h2")
+    b.evaluate("document.querySelector('#code .line-del').click()")
+    b.pause(300)
+    clicked = b.attribute("[aria-selected=true]", "data-side")
+    marked = b.text("#code .marked")
+    b.press("t")
+    b.wait("#time .bar")
+    lanes = b.texts("#time h3")
+    bars = b.count("#time .bar")
+    b.evaluate("(() => { const s = document.querySelector('#time input'); s.value = 0; s.dispatchEvent(new Event('input')); })()")
+    later = b.count(".compared .later")
+    b.evaluate("(() => { const s = document.querySelector('#time input'); s.value = 1000; s.dispatchEvent(new Event('input')); })()")
+    b.shot(picture("comparison-code"))
+    b.press("/")
+    b.fill("#find [name=text]", "only here")
+    b.press("Enter")
+    b.wait("#find output:has-text('of')")
+    said = b.text("#find output")
+    found = b.text("[aria-selected=true]")
+    b.press("Escape")
+    b.evaluate("document.querySelector('[aria-selected=true]').focus()")
+    b.press("Home")
+    b.press("ArrowRight")
+    side = b.attribute("[aria-selected=true]", "data-side")
+    b.press("Enter")
+    b.wait("#details h2")
+    differences = []
+    for _ in range(4):
+        b.press("d")
+        differences.append(b.attribute("[aria-selected=true]", "aria-label"))
+    problems = b.problems()
+    out = b.run()
+    v.end()
+    v = View(runs[0], runs[0])
+    b.open(v.address)
+    b.press("d")
+    same = b.text("#notice")
+    b.press("c")
+    b.wait("#code h2")
+    equal = b.text("#code .hint")
+    out2 = b.run()
+    v.end()
+    check("the next difference", "blue" not in out[first] and "red" in out[first], out[first])
+    check("what is known of both", "In both runs" in out[table] and "compare0.json" in out[table], out[table])
+    check("lines of the programs", [len(out[l]) > 0 for l in lines] == [True, True] and "blue" in "".join(out[lines[0]]) and "red" in "".join(out[lines[1]]), [out[l] for l in lines])
+    check("files that are included are compared", "part.pdl" in out[heads], out[heads])
+    check("a line chooses the box of its run", out[clicked] == "0" and "blue" in out[marked], (out[clicked], out[marked]))
+    check("lanes of both", len(out[lanes]) == 2 and out[lanes][1].startswith("compare1.json: ") and out[bars] > 4, (out[lanes], out[bars]))
+    check("the slider", out[later] > 4, out[later])
+    check("find in both", "1 of" in out[said] and "compare0.json" in out[said] and "only here" in out[found], (out[said], out[found]))
+    check("keys", out[side] == "1", out[side])
+    check("differences in order", len({out[d] for d in differences}) > 2 and any("only in this run" in out[d] for d in differences), [out[d] for d in differences])
+    check("no problems", out[problems] == [], out[problems])
+    check("equal runs", "do not differ" in out2[same] and "the same" in out2[equal], (out2[same], out2[equal]))
+
+
 def live(b, folder):
     """A run that goes on: its boxes come, and when it is over its trace is shown."""
     (folder / "live.pdl").write_text("text:\n- one\n- {read: , message: 'go on? '}\n- two\n")
@@ -506,7 +576,7 @@ def main():
         return 0
     PICTURES.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as t:
-        for test in (agent, looks, live, asks, again, frames, many, hostile, strangers, paper, rows, large):
+        for test in (agent, looks, compared, live, asks, again, frames, many, hostile, strangers, paper, rows, large):
             folder = pathlib.Path(t) / test.__name__
             folder.mkdir()
             test(Browser(modules, chromium, folder), folder)

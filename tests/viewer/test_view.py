@@ -259,6 +259,66 @@ def compare(folder):
     v.end()
 
 
+INCLUDES = """defs:
+  m: {import: lib/mod}
+text:
+- include: inc.pdl
+- call: ${ m.hello }
+  args: {name: Ada}
+- include: lib/../inc.pdl
+- ${ 6 // 2 }
+"""
+
+
+def places(v, run_number=0):
+    """Of each text the name of the file and the line of its box."""
+    source = v.json("%d/source" % run_number)
+    names = [source["source_name"]] + [f["source_name"] for f in source.get("included", [])]
+    return [(b.get("text"), names[b.get("file", 0)], b.get("line")) for b in all_boxes(v, run_number) if b["kind"] == "data"], source
+
+
+def included(folder):
+    """Boxes of files that are included or imported have their lines in those files: read beside --source, kept by replays, else written from the trace."""
+    (folder / "lib").mkdir()
+    (folder / "inc.pdl").write_text("text:\n# a comment\n- from the include\n")
+    (folder / "lib/mod.pdl").write_text("\n\ndefs:\n  hello:\n    function: {name: str}\n    return: {text: ['hello ', '${ name }']}\n")
+    (folder / "i.pdl").write_text(INCLUDES)
+    r = run("i.pdl", "--trace=i.json", "--record", "i.rec", cwd=folder)
+    env = {**os.environ, "PDL_RUNS": str(folder / "runs")}
+    r = run("--durable", "--id", "inc", "i.pdl", cwd=folder, env=env)
+    check("it runs", r.returncode == 0, r)
+    want = [("from the include", "inc.pdl", 3), ("hello ", "lib/mod.pdl", 6), ("Ada", "lib/mod.pdl", 6), ("from the include", "lib/../inc.pdl", 3), ("3", "i.pdl", 8)]
+    for name, args in (("a trace", ("i.json", "--source", "i.pdl")), ("a recording", ("i.rec", "--source", "i.pdl")), ("a durable run", ("inc",))):
+        v = View(*args, cwd=folder, env=env)
+        v.open()
+        got, source = places(v)
+        check("lines of " + name, sorted(got) == sorted(want), got)
+        check("text of " + name, "# a comment" in [f for f in source["included"] if f["source_name"] == "inc.pdl"][0]["source"], source)
+        number = 1 + [f["source_name"] for f in source["included"]].index("inc.pdl")
+        ids = v.json("0/line/3/%d" % number)
+        check("boxes of a line of " + name, [all_boxes(v)[i]["text"] for i in ids] == ["from the include"] and v.json("0/line/3/99") == [] and v.json("0/line/3") != ids, ids)
+        v.end()
+    v = View("i.json", cwd=folder)
+    v.open()
+    got, source = places(v)
+    check("written from a trace", [g for g in got if g[0] == "from the include"][0][1:] == ("inc.pdl", 2) and all(f["written"] for f in source["included"]), (got, source))
+    v.end()
+    (folder / "inc.pdl").write_text("text: changed\n")
+    v = View("inc", cwd=folder, env=env)
+    v.open()
+    check("a journal has the files as they were", "# a comment" in json.dumps(v.json("0/source")))
+    v.end()
+    r = run("view", "i.json", "--source", "i.pdl", "--html", "-", cwd=folder)
+    check("the exported file has them", "lib/mod.pdl" in r.stdout and '"file":1' in r.stdout, r)
+    # A trace names files; only what the user's own program names is read.
+    (folder / "secret").write_text("text: [PRIVATE]\n")
+    evil = (folder / "i.json").read_text().replace("inc.pdl", "secret")
+    (folder / "evil.json").write_text(evil)
+    for args in (("evil.json",), ("evil.json", "--source", "i.pdl")):
+        r = run("view", *args, "--html", "-", cwd=folder)
+        check("a file that a trace names is not read %s" % (args,), r.returncode == 0 and "PRIVATE" not in r.stdout, r.stderr)
+
+
 # --- runs that go on --------------------------------------------------------------------------------------------------------------------------
 
 
@@ -597,7 +657,7 @@ def frames(folder):
 
 def main():
     with tempfile.TemporaryDirectory() as t:
-        for test in (who, typed, boxes, failing, models, compare, live, answers, strangers, files, functions, host, frames, origins):
+        for test in (who, typed, boxes, failing, models, compare, included, live, answers, strangers, files, functions, host, frames, origins):
             folder = pathlib.Path(t) / test.__name__
             folder.mkdir()
             test(folder)

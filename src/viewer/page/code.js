@@ -1,6 +1,8 @@
-// code.js -- the program beside the boxes: a box marks its lines, a line chooses its boxes.
+// code.js -- the program beside the boxes: a box marks its lines, a line chooses its boxes. Files that
+// the program includes or imports are shown in its place when a box of theirs is chosen.
 // SPDX-License-Identifier: Apache-2.0
 import { make, clear } from "./dom.js";
+import { listChanges } from "./text.js";
 
 const WORDS = /(#.*$)|("(?:[^"\\]|\\.)*"|'(?:[^']|'')*')|(\$\{[^}]*\})|(^\s*(?:- )*[\w."'-]+:)/gm;
 const CLASSES = ["code-comment", "code-string", "code-expression", "code-key"];
@@ -18,45 +20,129 @@ function coloured(line) {
   return out;
 }
 
+export function linesOf(source) {
+  return source.replace(/\n$/, "").split("\n");
+}
+
+// The program of a run and what it includes or imports, as [{source_name, source, written}].
+export async function filesOf(run) {
+  const { source_name, source, written, included = [] } = await run.source();
+  return [{ source_name, source, written }, ...included];
+}
+
+const WRITTEN = "Written from the blocks of the trace, which holds no source text. " +
+  "pdl view --source FILE shows the file.";
+
 // The pane. choose(id) is called when a person chooses a line that made boxes.
 export class CodePane {
   constructor(element, run, choose) {
     this.element = element;
     this.run = run;
     this.choose = choose;
-    this.lines = null;
+    this.files = null;
+    this.shown = 0;
     this.turn = { line: 0, next: 0 };
   }
 
   async load() {
-    if (this.lines) return;
-    const { source_name: name, source } = await this.run.source();
+    if (this.files) return;
+    this.files = await filesOf(this.run);
+    this.show(0);
+  }
+
+  show(number) {
+    const { source_name: name, source, written } = this.files[number];
     const list = make("ol", { class: "lines" });
-    this.lines = source.replace(/\n$/, "").split("\n").map((text, i) =>
+    this.shown = number;
+    this.lines = linesOf(source).map((text, i) =>
       make("li", { tabindex: "-1", "data-line": i + 1, onclick: () => this.onLine(i + 1) },
         make("code", {}, coloured(text))));
     list.append(...this.lines);
-    clear(this.element).append(
-      make("h2", {}, name || "Program"),
-      name ? "" : make("p", { class: "hint" },
-        "Written from the blocks of the trace, which holds no source text. " +
-        "pdl view --source FILE shows the file."),
-      list);
+    clear(this.element).append(make("h2", {}, name || "Program"), this.chooser(),
+      written ? make("p", { class: "hint" }, WRITTEN) : "", list);
+  }
+
+  // The list of files, where there are several.
+  chooser() {
+    if (this.files.length < 2) return "";
+    return make("select", { "aria-label": "File", onchange: (e) => this.show(Number(e.target.value)) },
+      this.files.map((f, i) => make("option", { value: i, selected: i === this.shown }, f.source_name || "Program")));
   }
 
   // The same line again chooses its next box: a loop makes many.
   async onLine(line) {
-    const ids = await this.run.boxesOfLine(line);
+    const file = this.shown;
+    const ids = await this.run.boxesOfLine(line, file);
     if (!ids.length) return;
-    this.turn = { line, next: this.turn.line === line ? (this.turn.next + 1) % ids.length : 0 };
+    const again = this.turn.line === line && this.turn.file === file;
+    this.turn = { line, file, next: again ? (this.turn.next + 1) % ids.length : 0 };
     this.choose(ids[this.turn.next]);
   }
 
   async mark(box) {
     await this.load();
+    const file = box.file ?? 0;
+    if (box.line && file >= this.files.length) this.files = await filesOf(this.run); // it goes on
+    if (box.line && file !== this.shown && file in this.files) this.show(file);
     for (const e of this.element.querySelectorAll(".marked")) e.classList.remove("marked");
-    if (!box.line) return;
+    if (!box.line || file !== this.shown) return;
     for (let n = box.line; n <= (box.to ?? box.line); n++) this.lines[n - 1]?.classList.add("marked");
     this.lines[box.line - 1]?.scrollIntoView({ block: "nearest" });
+  }
+}
+
+// The programs of two runs as one: lines that only one of them has are marked. choose(side, id).
+export class CodeComparison {
+  constructor(element, runs, choose) {
+    this.element = element;
+    this.runs = runs;
+    this.choose = choose;
+    this.places = null; // of each side and file: its lines, as elements
+  }
+
+  line(tag, numbers, text, files) {
+    const side = numbers[1] ? 1 : 0;
+    const element = make("li", { class: tag ? `line-${tag}` : null, tabindex: "-1", "data-before": numbers[0], "data-after": numbers[1],
+      onclick: () => this.onLine(side, numbers[side], files[side]) }, tag ? make(tag, {}, coloured(text)) : make("code", {}, coloured(text)));
+    for (const i of [0, 1]) if (numbers[i]) this.places[i].set(`${files[i]}:${numbers[i]}`, element);
+    return element;
+  }
+
+  file(name, sources, files) {
+    const at = [0, 0];
+    const next = (...sides) => [0, 1].map((i) => (sides.includes(i) ? ++at[i] : null));
+    const list = make("ol", { class: "lines compared-lines" });
+    let changed = 0;
+    for (const [both, gone, come] of listChanges(...sources.map((s) => (s === undefined ? [] : linesOf(s))))) {
+      list.append(...both.map((l) => this.line(null, next(0, 1), l, files)), ...gone.map((l) => this.line("del", next(0), l, files)),
+        ...come.map((l) => this.line("ins", next(1), l, files)));
+      changed += gone.length + come.length;
+    }
+    return [make("h2", {}, name || "Program"), make("p", { class: "hint" }, changed ? `${changed} lines differ` : "the same in both runs"), list];
+  }
+
+  async load() {
+    if (this.places) return;
+    this.places = [new Map(), new Map()];
+    const lists = await Promise.all(this.runs.map(filesOf));
+    const names = [...new Set(lists.flatMap((l) => l.slice(1).map((f) => f.source_name)))];
+    const rows = [[lists.map((l) => l[0].source_name).join(" and "), [0, 0]],
+      ...names.map((n) => [n, lists.map((l) => l.findIndex((f, i) => i && f.source_name === n))])];
+    if (lists[0][0].source_name === lists[1][0].source_name) rows[0][0] = lists[0][0].source_name;
+    clear(this.element).append(...rows.flatMap(([name, files]) => this.file(name, files.map((f, i) => lists[i][f]?.source), files)));
+  }
+
+  async onLine(side, line, file) {
+    const ids = await this.runs[side].boxesOfLine(line, file);
+    if (ids.length) this.choose(side, ids[0]);
+  }
+
+  async mark(side, box) {
+    await this.load();
+    for (const e of this.element.querySelectorAll(".marked")) e.classList.remove("marked");
+    const at = (n) => this.places[side].get(`${box.file ?? 0}:${n}`);
+    if (!box.line) return;
+    for (let n = box.line; n <= (box.to ?? box.line); n++) at(n)?.classList.add("marked");
+    at(box.line)?.scrollIntoView({ block: "nearest" });
   }
 }

@@ -2,10 +2,15 @@
 // changed are marked, and a box that the other run does not have says so.
 // SPDX-License-Identifier: Apache-2.0
 import { make, duration } from "./dom.js";
+import { wayTo } from "./data.js";
 import { wordChanges } from "./text.js";
+import { showMoment } from "./time.js";
 
-const PAIRS_AT_ONCE = 200; // children that are compared at once
+const PAIRS_AT_ONCE = 200; // of the children of two boxes
 const PAIRS_AT_FIRST = 300;
+const CHILDREN_AT_ONCE = 500;
+const MOST_CHILDREN = 20000; // that are aligned
+const MOST_LOOKED_AT = 50000; // pairs in which differences are looked for
 
 // What a box is recognised by. Functions have no place, so the step in the source counts, too, and
 // of several equal ones the number.
@@ -20,25 +25,26 @@ function keysOf(boxes) {
 
 // The children of two boxes as pairs: those of one place belong together. Order is that of the
 // second run, with what is missing there where it stood.
-function pairs(left, right) {
+function aligned(left, right) {
   const [leftKeys, rightKeys] = [left, right].map(keysOf);
   const byPlace = new Map(left.map((b, i) => [leftKeys[i], b]));
-  const used = new Set();
+  const used = new Set(rightKeys.map((k) => byPlace.get(k)));
+  const numberOf = new Map(left.map((b, i) => [b, i]));
   const out = [];
-  const waiting = [...left];
+  let next = 0; // of the left ones
+  const putGone = (until) => {
+    for (; next < left.length && left[next] !== until; next++)
+      if (!used.has(left[next])) out.push([left[next], null]);
+  };
   for (const [i, b] of right.entries()) {
     const other = byPlace.get(rightKeys[i]);
-    if (other) {
-      while (waiting.length && waiting[0] !== other) {
-        const gone = waiting.shift();
-        if (!used.has(gone)) out.push([gone, null]);
-      }
-      waiting.shift();
-      used.add(other);
+    if (other && numberOf.get(other) >= next) {
+      putGone(other);
+      next++;
     }
     out.push([other ?? null, b]);
   }
-  for (const gone of waiting) if (!used.has(gone)) out.push([gone, null]);
+  putGone(null);
   return out;
 }
 
@@ -48,11 +54,16 @@ function numbers(box) {
 }
 
 export class Comparison {
+  // onChoose(side, box, other)
   constructor(element, runs, onChoose) {
     this.element = element;
     this.runs = runs;
     this.onChoose = onChoose;
     this.shown = 0;
+    this.chosen = null;
+    this.moment = null;
+    this.different = null; // [side, id] of pairs that differ
+    this.at = -1;
     element.classList.add("compared");
     element.addEventListener("keydown", (e) => this.onKey(e));
   }
@@ -74,6 +85,21 @@ export class Comparison {
     }
   }
 
+  async children(side, box) {
+    const out = [];
+    const n = Math.min(box?.n ?? 0, MOST_CHILDREN);
+    while (out.length < n) {
+      const some = await this.runs[side].children(box, out.length, CHILDREN_AT_ONCE);
+      if (!some.length) break;
+      out.push(...some);
+    }
+    return out;
+  }
+
+  async pairs(pair) {
+    return aligned(...(await Promise.all(pair.map((box, side) => this.children(side, box)))));
+  }
+
   async textOf(side, box) {
     if (!box) return "";
     return box.cut ? this.runs[side].text(box.id) : box.text ?? "";
@@ -89,52 +115,174 @@ export class Comparison {
   cell(side, box, other, text) {
     const state = !box ? "missing" : other ? box.state : "added";
     const name = box
-      ? `${box.kind}, ${box.place ?? ""}${other ? "" : ", only in this run"}`
+      ? `${box.kind}, ${box.place ?? ""}${box.state === "done" ? "" : `, ${box.state}`}${other ? "" : ", only in this run"}`
       : `missing: ${other.kind}, ${other.place ?? ""}`;
     const cell = make("div", {
-      role: "treeitem", class: `box ${state}`, tabindex: "-1", "aria-label": name,
+      role: "treeitem", class: `box ${state}`, tabindex: "-1", "aria-label": name, "aria-selected": "false",
       "aria-level": (box ?? other).depth + 1, "data-kind": box?.kind, "data-state": box?.state,
-      onclick: () => box && this.onChoose(this.runs[side], box),
+      "data-side": side, "data-id": box?.id, onclick: () => this.choose(cell),
     }, make("div", { class: "title" },
       make("span", { class: "kind" }, box ? box.kind : "missing"),
-      make("span", { class: "def" }, (box ?? other).def ?? ""), box ? numbers(box) : null),
+      make("span", { class: "def" }, (box ?? other).def ?? ""),
+      box?.model ? make("span", { class: "model" }, box.model) : null,
+      box && box.state !== "done" ? make("strong", { class: "state" }, box.state) : null, box ? numbers(box) : null),
     text && box ? make("div", { class: "result" }, text) : null);
+    cell.box = box;
+    cell.other = other;
+    if (box) showMoment(cell, box, this.moment);
     return cell;
   }
 
   async row(pair) {
     const text = await this.texts(pair);
-    const changed = pair[0] && pair[1] && text[0] && text[0].some((n) => typeof n !== "string");
+    const changed = pair[0] && pair[1] && text[0] && text.flat().some((n) => typeof n !== "string");
     const row = make("div", { class: changed || !pair[0] || !pair[1] ? "row changed" : "row",
       role: "presentation" },
       make("div", { class: "pair", role: "presentation" },
         pair.map((box, side) => this.cell(side, box, pair[1 - side], text[side]))));
     row.pair = pair;
     this.shown++;
-    if (pair[0]?.n || pair[1]?.n)
+    if (pair[0]?.n || pair[1]?.n) {
+      this.setOpen(row, false);
       row.append(make("button", { type: "button", class: "rest", onclick: () => this.open(row) }, "Open"));
+    }
     return row;
+  }
+
+  setOpen(row, open) {
+    for (const cell of row.querySelectorAll(":scope > .pair > [role=treeitem]"))
+      if (cell.box?.n) cell.setAttribute("aria-expanded", String(open));
   }
 
   async open(row) {
     const button = row.querySelector(":scope > button");
     if (!button || !row.pair) return;
     button.remove();
-    const lists = await Promise.all(row.pair.map((box, side) =>
-      box ? this.runs[side].children(box, 0, PAIRS_AT_ONCE) : []));
+    this.setOpen(row, true);
     const rows = make("div", { class: "rows", role: "group" });
-    for (const pair of pairs(...lists)) rows.append(await this.row(pair));
     row.append(rows);
-    const rest = Math.max(...row.pair.map((b) => (b?.n ?? 0) - PAIRS_AT_ONCE));
+    await this.more(rows, await this.pairs(row.pair));
+    const rest = Math.max(...row.pair.map((b) => (b?.n ?? 0) - MOST_CHILDREN));
     if (rest > 0) rows.append(make("p", { class: "hint" }, `${rest} more are not compared`));
   }
 
-  onKey(e) {
-    const by = { ArrowDown: 2, ArrowUp: -2, ArrowRight: 1, ArrowLeft: -1 }[e.key];
-    const all = [...this.element.querySelectorAll("[role=treeitem]")];
-    const next = by && all[all.indexOf(document.activeElement) + by];
-    if (!next) return;
-    e.preventDefault();
-    next.focus();
+  async more(rows, pairs) {
+    const fresh = [];
+    for (const pair of pairs.slice(0, PAIRS_AT_ONCE)) fresh.push(await this.row(pair));
+    rows.append(...fresh);
+    const rest = pairs.slice(PAIRS_AT_ONCE);
+    if (!rest.length) return;
+    const button = make("button", { type: "button", class: "rest" }, `${rest.length} more`);
+    button.showMore = async () => (button.remove(), this.more(rows, rest));
+    button.addEventListener("click", button.showMore);
+    rows.append(button);
   }
+
+  // --- choosing ---
+
+  choose(cell) {
+    this.chosen?.setAttribute("aria-selected", "false");
+    for (const e of this.element.querySelectorAll("[role=treeitem][tabindex='0']")) e.tabIndex = -1;
+    this.chosen = cell;
+    cell.setAttribute("aria-selected", "true");
+    cell.tabIndex = 0;
+    cell.focus({ preventScroll: true });
+    cell.scrollIntoView({ block: "nearest" });
+    if (cell.box) this.onChoose(Number(cell.dataset.side), cell.box, cell.other);
+  }
+
+  cellOf(side, id) {
+    return this.element.querySelector(`[data-side="${side}"][data-id="${id}"]`);
+  }
+
+  // Opens everything around a box of one run and chooses it.
+  async chooseId(id, side) {
+    const way = (await wayTo(this.runs[side], id)).toReversed();
+    for (const [i, step] of way.entries()) {
+      let cell = this.cellOf(side, step);
+      const rows = !cell && i ? this.cellOf(side, way[i - 1]).closest(".row").querySelector(":scope > .rows") : null;
+      for (let button; !cell && (button = rows?.querySelector(":scope > button.rest")); cell = this.cellOf(side, step))
+        await button.showMore();
+      if (!cell) return;
+      if (i === way.length - 1) this.choose(cell);
+      else await this.open(cell.closest(".row"));
+    }
+  }
+
+  // --- differences ---
+
+  // Where the runs differ, in the order of the page: boxes with other texts, added and missing ones.
+  async findDifferences() {
+    const out = [];
+    const stack = [await Promise.all(this.runs.map((r) => r.box(0)))];
+    for (let n = 0; stack.length && n < MOST_LOOKED_AT; n++) {
+      const pair = stack.pop();
+      const side = pair[1] ? 1 : 0;
+      if (!pair[0] || !pair[1]) {
+        out.push([pair[side].id, side]);
+        continue;
+      }
+      const text = await this.texts(pair);
+      if (text[0] && text.flat().some((x) => typeof x !== "string")) out.push([pair[1].id, 1]);
+      stack.push(...(await this.pairs(pair)).toReversed());
+    }
+    return out;
+  }
+
+  // Chooses the next difference. Returns what is to be said.
+  async nextDifference() {
+    this.different ??= await this.findDifferences();
+    if (!this.different.length) return "The runs do not differ in what they made.";
+    this.at = (this.at + 1) % this.different.length;
+    await this.chooseId(...this.different[this.at]);
+    return "";
+  }
+
+  // --- keys ---
+
+  visible() {
+    return [...this.element.querySelectorAll("[role=treeitem]")];
+  }
+
+  onKey(e) {
+    const all = this.visible();
+    const cell = e.target.closest("[role=treeitem]");
+    const by = { ArrowDown: 2, ArrowUp: -2, ArrowRight: 1, ArrowLeft: -1 }[e.key];
+    const at = all.indexOf(cell);
+    if (!cell || e.ctrlKey || e.metaKey || e.altKey) return;
+    const keys = {
+      Enter: () => this.choose(cell),
+      " ": () => this.open(cell.closest(".row")),
+      Home: () => this.choose(all[at % 2]),
+      End: () => this.choose(all.at(at % 2 ? -1 : -2)),
+    };
+    const next = by && all[at + by];
+    if (!next && !keys[e.key]) return;
+    e.preventDefault();
+    if (next) this.choose(next);
+    else keys[e.key]();
+  }
+
+  // --- time ---
+
+  setMoment(moment) {
+    this.moment = moment;
+    for (const cell of this.visible()) if (cell.box) showMoment(cell, cell.box, moment);
+  }
+}
+
+// What differs in the block of a box and in its numbers, below what is known of it.
+export async function otherRun(runs, side, box, other) {
+  if (!other) return make("p", { class: "hint" }, "The other run has no such box.");
+  const [mine, its] = await Promise.all([runs[side].details(box.id), runs[1 - side].details(other.id)]);
+  const pair = side ? [its, mine] : [mine, its];
+  const cells = (title, of) => (pair.some(of) ? make("tr", {}, make("th", { scope: "row" }, title), pair.map((b) => make("td", {}, of(b) || "–"))) : null);
+  const usage = (b, name) => String(b.members.find((m) => m.name === "pdl__usage")?.value?.[name] ?? "");
+  const time = (b) => (b.end > b.start ? duration(b.end - b.start) : "");
+  const table = make("table", {}, make("tr", {}, make("td"), runs.map((r) => make("th", { scope: "col" }, r.summary.name))),
+    cells("Time", time), cells("First token", (b) => duration(b.answers)), cells("Prompt tokens", (b) => usage(b, "prompt_tokens")),
+    cells("Answer tokens", (b) => usage(b, "completion_tokens")), cells("Cost", (b) => usage(b, "cost")));
+  const code = pair[0].program === pair[1].program ? make("p", { class: "hint" }, "The block is the same in both runs.")
+    : wordChanges(...pair.map((b) => b.program)).map((nodes) => make("pre", {}, nodes));
+  return make("section", { class: "member", "data-member": "other" }, make("h3", {}, "In both runs"), table, make("h3", {}, "Block"), code);
 }

@@ -2,7 +2,7 @@
 // when it is one file. Both give the same answers, as promises.
 //
 // A box is {id, parent, n, first, depth, kind, place, step, state, def, role, model, start, end, tokens,
-// line, to, text, json, cut}: box_json.c writes it and says what each member is.
+// line, to, file, text, json, cut}: box_json.c writes it and says what each member is.
 // SPDX-License-Identifier: Apache-2.0
 
 async function ask(path, body) {
@@ -52,8 +52,8 @@ export class ServedRun {
     return askJson(`${this.base}/source`);
   }
 
-  boxesOfLine(line) {
-    return askJson(`${this.base}/line/${line}`);
+  boxesOfLine(line, file = 0) {
+    return askJson(`${this.base}/line/${line}/${file}`);
   }
 
   lanes() {
@@ -96,8 +96,8 @@ export class EmbeddedRun {
     return this.summary;
   }
 
-  async boxesOfLine(line) {
-    return this.list.filter((b) => b.line === line).map((b) => b.id);
+  async boxesOfLine(line, file = 0) {
+    return this.list.filter((b) => b.line === line && (b.file ?? 0) === file).map((b) => b.id);
   }
 
   async lanes() {
@@ -142,6 +142,13 @@ export class EmbeddedRun {
     }
     return { boxes: found.slice(0, 1000), found: found.length };
   }
+}
+
+// The numbers of a box and of those around it, innermost first.
+export async function wayTo(run, id) {
+  const way = [id];
+  for (let b = await run.box(id); b.parent !== undefined; b = await run.box(b.parent)) way.push(b.parent);
+  return way;
 }
 
 // All runs that there are, and the program that may be run again: {runs, again}.

@@ -13,9 +13,10 @@ const FIELDS = [
 ];
 
 export class Finder {
-  constructor(form, run, choose) {
+  // choose(id, side) of one of the runs.
+  constructor(form, runs, choose) {
     this.form = form;
-    this.run = run;
+    this.runs = runs;
     this.choose = choose;
     this.found = [];
     this.at = -1;
@@ -47,17 +48,18 @@ export class Finder {
 
   async step(by) {
     if (this.at < 0) {
-      const { boxes, found } = await this.run.find(this.query());
-      this.found = boxes;
-      this.total = found;
+      const lists = await Promise.all(this.runs.map((r) => r.find(this.query())));
+      this.found = lists.flatMap(({ boxes }, side) => boxes.map(([id]) => [id, side]));
+      this.total = lists.reduce((n, l) => n + l.found, 0);
     }
     if (!this.found.length) {
       this.status.textContent = "nothing found";
       return;
     }
     this.at = this.at < 0 ? 0 : (this.at + by + this.found.length) % this.found.length;
-    this.status.textContent = `${this.at + 1} of ${this.total}`;
-    await this.choose(this.found[this.at][0]);
+    const [id, side] = this.found[this.at];
+    this.status.textContent = `${this.at + 1} of ${this.total}` + (this.runs.length > 1 ? `, in ${this.runs[side].summary.name}` : "");
+    await this.choose(id, side);
     this.form.elements.text.focus();
   }
 }

@@ -48,8 +48,8 @@ export class LiveRun {
     return (await fetch("/api/0/source")).json();
   }
 
-  async boxesOfLine(line) {
-    return [...this.boxes.values()].filter((b) => b.line === line).map((b) => b.id);
+  async boxesOfLine(line, file = 0) {
+    return [...this.boxes.values()].filter((b) => b.line === line && (b.file ?? 0) === file).map((b) => b.id);
   }
 
   async lanes() {

@@ -3,11 +3,11 @@
 import { byId, clear, duration, make, plural, saveFile } from "./dom.js";
 import { openRuns } from "./data.js";
 import { isShown, showDetails } from "./details.js";
-import { CodePane } from "./code.js";
+import { CodeComparison, CodePane } from "./code.js";
 import { againForm, stopButton } from "./again.js";
 import { TimePane } from "./time.js";
 import { Tree } from "./tree.js";
-import { Comparison } from "./compare.js";
+import { Comparison, otherRun } from "./compare.js";
 import { LiveRun, LiveTree, follow } from "./live.js";
 import { Finder } from "./find.js";
 
@@ -16,6 +16,7 @@ const KEYS = [
   ["Enter", "show what is known of the box"],
   ["/", "find"],
   ["e", "next error"],
+  ["d", "next difference of two runs"],
   ["c", "program"],
   ["t", "time"],
   ["?", "this help"],
@@ -83,15 +84,28 @@ function onKeys(actions) {
   });
 }
 
-function errorStepper(run, choose) {
+// choose(id, side) of one of the runs.
+function errorStepper(runs, choose) {
   let list = null;
   let at = -1;
   return async () => {
-    list ??= (await run.find({ state: "failed" })).boxes;
+    list ??= (await Promise.all(runs.map((r) => r.find({ state: "failed" }))))
+      .flatMap(({ boxes }, side) => boxes.map((way) => ({ way, side })))
+      .toSorted((a, b) => b.way.length - a.way.length);
     if (!list.length) return;
     at = (at + 1) % list.length;
-    await choose(list.toSorted((a, b) => b.length - a.length)[at][0]);
+    await choose(list[at].way[0], list[at].side);
   };
+}
+
+// Buttons and keys of the panes that are there.
+function connect(panes, nextError, more = {}) {
+  byId("next-error").addEventListener("click", nextError);
+  onKeys({
+    c: panes.code.toggle, t: panes.time.toggle, "?": panes.help.toggle, e: nextError,
+    "/": () => panes.find.set(true),
+    Escape: () => Object.values(panes).forEach((p) => p.set(false)), ...more,
+  });
 }
 
 // What is known of a box; of the first run, when its program may be run, with a form for that.
@@ -108,9 +122,9 @@ async function startOne(run, again) {
     if (!byId("code").hidden) code.mark(box);
   });
   const choose = (id) => tree.chooseId(id);
-  const nextError = errorStepper(run, choose);
-  const finder = new Finder(byId("find"), run, choose);
-  const time = new TimePane(byId("time"), run, choose, (moment) => tree.setMoment(moment));
+  const nextError = errorStepper([run], choose);
+  const finder = new Finder(byId("find"), [run], choose);
+  const time = new TimePane(byId("time"), [run], choose, (moment) => tree.setMoment(moment));
   code = new CodePane(byId("code"), run, choose);
   const panes = {
     code: toggles("show-code", byId("code"), () => code.load().then(() => tree.chosen && code.mark(tree.chosen.box))),
@@ -120,12 +134,7 @@ async function startOne(run, again) {
     help: toggles("show-help", byId("help"), fillHelp),
   };
   byId("next-error").hidden = !run.summary.failed;
-  byId("next-error").addEventListener("click", nextError);
-  onKeys({
-    c: panes.code.toggle, t: panes.time.toggle, "?": panes.help.toggle, e: nextError,
-    "/": () => panes.find.set(true),
-    Escape: () => Object.values(panes).forEach((p) => p.set(false)),
-  });
+  connect(panes, nextError);
   if (run.summary.live) {
     if (again) document.querySelector("nav").prepend(stopButton());
     return follow(tree);
@@ -135,11 +144,32 @@ async function startOne(run, again) {
 }
 
 async function startTwo(runs, again) {
-  for (const id of ["show-code", "show-time", "show-find", "show-export"]) byId(id).hidden = true;
-  const help = toggles("show-help", byId("help"), fillHelp);
-  onKeys({ "?": help.toggle, Escape: () => help.set(false) });
-  const comparison = new Comparison(byId("tree"), runs, (run, box) =>
-    showBox(run, box, again).catch((e) => tell(e.message)));
+  let chosen = null;
+  const comparison = new Comparison(byId("tree"), runs, (side, box, other) => {
+    chosen = { side, box };
+    showBox(runs[side], box, again)
+      .then(() => otherRun(runs, side, box, other))
+      .then((section) => isShown(byId("details"), runs[side], box.id) && byId("details").querySelector(".actions").after(section))
+      .catch((e) => tell(e.message));
+    if (!byId("code").hidden) code.mark(side, box);
+  });
+  const choose = (id, side) => comparison.chooseId(id, side);
+  const nextError = errorStepper(runs, choose);
+  const finder = new Finder(byId("find"), runs, choose);
+  const time = new TimePane(byId("time"), runs, choose, (moment) => comparison.setMoment(moment));
+  const code = new CodeComparison(byId("code"), runs, (side, id) => choose(id, side));
+  const difference = () => comparison.nextDifference().then((text) => text && tell(text));
+  const panes = {
+    code: toggles("show-code", byId("code"), () => code.load().then(() => chosen && code.mark(chosen.side, chosen.box))),
+    time: toggles("show-time", byId("time"), () => time.load()),
+    find: toggles("show-find", byId("find"), () => finder.form.elements.text.focus()),
+    help: toggles("show-help", byId("help"), fillHelp),
+  };
+  byId("show-export").hidden = true;
+  byId("next-difference").hidden = false;
+  byId("next-difference").addEventListener("click", difference);
+  byId("next-error").hidden = !runs.some((r) => r.summary.failed);
+  connect(panes, nextError, { d: difference });
   await comparison.start();
 }
 

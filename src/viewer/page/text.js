@@ -96,9 +96,9 @@ export function chat(messages) {
       m?.tool_calls ? jsonTree(m.tool_calls) : null)));
 }
 
-const MOST_WORDS = 2000;
+const MOST_COMPARED = 2000; // words or lines that are aligned; more are shown as replaced
 
-// The longest common words of two lists, as pairs of their numbers.
+// The longest common part of two lists, as pairs of their numbers.
 function common(a, b) {
   const rows = Array.from({ length: a.length + 1 }, () => new Uint16Array(b.length + 1));
   for (let i = a.length - 1; i >= 0; i--)
@@ -112,25 +112,37 @@ function common(a, b) {
   return pairs;
 }
 
+// What makes the list b of the list a, in order: [what is in both, what only a has, what only b has]
+// again and again. Equal beginnings and ends are common and only what is between them is aligned.
+export function listChanges(a, b) {
+  const most = Math.min(a.length, b.length);
+  let start = 0;
+  let end = 0;
+  while (start < most && a[start] === b[start]) start++;
+  while (end < most - start && a.at(-1 - end) === b.at(-1 - end)) end++;
+  const [left, right] = [a, b].map((list) => list.slice(start, list.length - end));
+  const fits = left.length <= MOST_COMPARED && right.length <= MOST_COMPARED;
+  const out = [[a.slice(0, start), [], []]];
+  let i = 0;
+  let k = 0;
+  for (const [x, y] of [...(fits ? common(left, right) : []), [left.length, right.length]]) {
+    if (x > i || y > k) out.push([[], left.slice(i, x), right.slice(k, y)]);
+    if (x < left.length && y < right.length) out.push([[left[x]], [], []]);
+    [i, k] = [x + 1, y + 1];
+  }
+  out.push([end ? a.slice(a.length - end) : [], [], []]);
+  return out;
+}
+
 // Two texts as lists of nodes: words that only the first has are in del, those of the second in ins.
 export function wordChanges(before, after) {
   const split = (s) => s.split(/(\s+)/).filter((w) => w !== "");
-  const a = split(before);
-  const b = split(after);
-  if (a.length > MOST_WORDS || b.length > MOST_WORDS)
-    return [[make("del", {}, before)], [make("ins", {}, after)]];
   const left = [];
   const right = [];
-  let i = 0;
-  let k = 0;
-  for (const [x, y] of [...common(a, b), [a.length, b.length]]) {
-    if (x > i) left.push(make("del", {}, a.slice(i, x).join("")));
-    if (y > k) right.push(make("ins", {}, b.slice(k, y).join("")));
-    if (x < a.length) {
-      left.push(a[x]);
-      right.push(b[y]);
-    }
-    [i, k] = [x + 1, y + 1];
+  for (const [both, gone, come] of listChanges(split(before), split(after))) {
+    if (both.length) [left, right].forEach((side) => side.push(both.join("")));
+    if (gone.length) left.push(make("del", {}, gone.join("")));
+    if (come.length) right.push(make("ins", {}, come.join("")));
   }
   return [left, right];
 }

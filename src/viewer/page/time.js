@@ -1,25 +1,27 @@
 // time.js -- when what ran: a lane for everything that ran at the same time, and a slider that shows the
-// run as it was at a moment: what had begun and had no result yet, and what had not begun.
+// run as it was at a moment: what had begun and had no result yet, and what had not begun. Lanes of two
+// runs stand above each other on one scale, from the beginning of each.
 // SPDX-License-Identifier: Apache-2.0
 import { make, clear, duration } from "./dom.js";
 
 const LANE = 14;
 
 export class TimePane {
-  constructor(element, run, choose, onMoment) {
+  // choose(id, side); onMoment(micros or null).
+  constructor(element, runs, choose, onMoment) {
     this.element = element;
-    this.run = run;
+    this.runs = runs;
     this.choose = choose;
     this.onMoment = onMoment;
     this.loaded = false;
   }
 
-  bar(b, total) {
+  bar(b, side, total) {
     const e = make("button", {
       type: "button", class: "bar", "data-kind": b.kind, "data-box": b.id,
       title: `${b.kind}, ${duration(b.end - b.start)}`,
       "aria-label": `${b.kind}, ${duration(b.end - b.start)}, from ${duration(b.start)}`,
-      onclick: () => this.choose(b.id),
+      onclick: () => this.choose(b.id, side),
     });
     e.style.left = `${(100 * b.start) / total}%`;
     e.style.width = `max(3px, ${(100 * (b.end - b.start)) / total}%)`;
@@ -27,13 +29,19 @@ export class TimePane {
     return e;
   }
 
+  lanes(bars, side, total) {
+    const { name, micros } = this.runs[side].summary;
+    const lanes = make("div", { class: "lanes", role: "group", "aria-label": `Time of ${name}` }, bars.map((b) => this.bar(b, side, total)));
+    lanes.style.height = `${LANE * (1 + Math.max(0, ...bars.map((b) => b.lane)))}px`;
+    const title = this.runs.length > 1 ? make("h3", {}, `${name}: ${duration(micros ?? 0)}`) : null;
+    return [title, make("div", { class: "scroll" }, lanes)];
+  }
+
   async load() {
     if (this.loaded) return;
     this.loaded = true;
-    const bars = await this.run.lanes();
-    const total = Math.max(1, this.run.summary.micros ?? 1, ...bars.map((b) => b.end));
-    const lanes = make("div", { class: "lanes" }, bars.map((b) => this.bar(b, total)));
-    lanes.style.height = `${LANE * (1 + Math.max(0, ...bars.map((b) => b.lane)))}px`;
+    const lists = await Promise.all(this.runs.map((r) => r.lanes()));
+    const total = Math.max(1, ...this.runs.map((r) => r.summary.micros ?? 1), ...lists.flat().map((b) => b.end));
     const shown = make("output", {}, duration(total));
     const slider = make("input", {
       type: "range", min: 0, max: 1000, value: 1000, "aria-label": "moment of the run",
@@ -44,6 +52,13 @@ export class TimePane {
       },
     });
     clear(this.element).append(make("div", { class: "slider" }, slider, shown),
-      make("div", { class: "scroll" }, lanes));
+      ...lists.flatMap((bars, side) => this.lanes(bars, side, total)).filter(Boolean));
   }
+}
+
+// Dims a box as it was at a moment; null: at the end.
+export function showMoment(element, box, moment) {
+  const { start, end } = box;
+  element.classList.toggle("later", moment !== null && start > moment);
+  element.classList.toggle("open", moment !== null && start <= moment && end > moment);
 }

@@ -5,6 +5,8 @@
 // expect of a tree: up and down over what is shown, right opens or goes in, left closes or goes out.
 // SPDX-License-Identifier: Apache-2.0
 import { make, duration } from "./dom.js";
+import { wayTo } from "./data.js";
+import { showMoment } from "./time.js";
 
 const PAGE = 100; // children that are asked for at once
 const OPEN_AT_FIRST = 150; // boxes that are shown without being asked for
@@ -139,15 +141,8 @@ export class Tree {
 
   // --- choosing ---
 
-  async wayTo(id) {
-    const way = [id];
-    for (let b = await this.run.box(id); b.parent !== undefined; b = await this.run.box(b.parent))
-      way.push(b.parent);
-    return way;
-  }
-
   async chooseId(id) {
-    const item = await this.show(await this.wayTo(id));
+    const item = await this.show(await wayTo(this.run, id));
     if (item) this.choose(item);
   }
 
@@ -211,9 +206,7 @@ export class Tree {
   // --- time ---
 
   dim(item) {
-    const { start, end } = item.box;
-    item.classList.toggle("later", this.moment !== null && start > this.moment);
-    item.classList.toggle("open", this.moment !== null && start <= this.moment && end > this.moment);
+    showMoment(item, item.box, this.moment);
   }
 
   setMoment(moment) {
