@@ -324,8 +324,7 @@ static pdl_world *host_of(router *r) {
     if (!r->host)
         r->host =
             pdl_host_world_new(r->opt.loop, &(pdl_host_options){
-                                                .show = r->opt.show_prompt,
-                                                .user = r->opt.show_user,
+                                                .terminal = r->opt.terminal,
                                                 .open = r->opt.confined ? pdl_confined_open : NULL,
                                                 .open_user = r->opt.confined,
                                             });

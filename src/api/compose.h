@@ -25,8 +25,7 @@ typedef struct pdl_compose_options {
     /* of requests to models and tool servers; called with env_user; NULL: none */
     bool (*traceparent)(void *user, uint32_t effect, char out[56]);
     const char *tracestate; /* goes with it; NULL: none */
-    void (*show_prompt)(void *user, pdl_str prompt);
-    void *show_user;
+    const struct pdl_line_terminal *terminal;
     void (*errors)(void *user, pdl_str bytes); /* of code; NULL: they go to ours */
     void (*ask_input)(void *user, const pdl_effect *code, pdl_worker_answer_fn *answer,
                       void *answer_user);

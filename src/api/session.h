@@ -59,7 +59,7 @@ typedef struct pdl_session_options {
     bool shares_loop;  /* others live on its loop: a run that computes lets them have turns */
     pdl_sink sink;     /* the caller's; event NULL: none */
     bool report_calls; /* the sink hears on error output when calls of models begin and end */
-    void (*show_prompt)(void *user, pdl_str prompt); /* user: show_user */
+    const struct pdl_line_terminal *terminal; /* where a person is asked; NULL: input is read */
     /* Receives what Python code writes on standard error; NULL: it inherits ours. untrusted: a
      * model may have written it. user: show_user */
     void (*show_errors)(void *user, pdl_str bytes, bool untrusted);

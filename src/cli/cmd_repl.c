@@ -6,6 +6,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -25,11 +26,34 @@
 
 enum { LOOK_MS = 50, MOST_SHOWN = 100 };
 
-static volatile sig_atomic_t interrupted; /* Ctrl-C: of a run, or of the line that is typed */
+/* Ctrl-C: of a run, which looks at the flag, or of the line that is typed, which waits for the pipe
+ * too, so that the signal counts although it comes just before the wait. */
+static volatile sig_atomic_t interrupted;
+static int wake[2] = {-1, -1};
 
 static void on_interrupt(int sig) {
+    int error = errno;
     (void)sig;
     interrupted = 1;
+    (void)!write(wake[1], "", 1);
+    errno = error;
+}
+
+static bool open_wake(void) {
+    if (pipe2(wake, O_CLOEXEC | O_NONBLOCK) == 0) return true;
+    pdl_cli_note("pdl: no pipe can be opened: %s", strerror(errno));
+    return false;
+}
+
+static void close_wake(void) {
+    for (int i = 0; i < 2; i++)
+        if (wake[i] >= 0) close(wake[i]);
+}
+
+static void forget_interrupt(void) {
+    char bytes[64];
+    while (read(wake[0], bytes, sizeof bytes) > 0) {}
+    interrupted = 0;
 }
 
 /* --- one entry -------------------------------------------------------------------------------- */
@@ -110,14 +134,13 @@ bool pdl_repl_run(repl *r, pdl_str text) {
                           .report = on_report};
     pdl_task *task = program ? pdl_task_start(r->engine, program, &o, &error) : NULL;
     bool ok = false;
-    interrupted = 0;
     if (!task)
         fail(r, error);
     else {
         wait_for(task);
         ok = finish(r, task);
     }
-    interrupted = 0;
+    forget_interrupt();
     pdl_task_free(task);
     pdl_program_free(program);
     return ok;
@@ -383,9 +406,12 @@ int pdl_cli_cmd_repl(const arguments *a) {
         ok = false;
     }
     if (ok && a->given[OPT_repl_model]) (void)use_model(&r, a->value[OPT_repl_model]);
-    if (ok) {
-        pdl_line_edit_options lines = {
-            .history = history, .complete = pdl_repl_complete, .user = &r};
+    if (ok && (ok = open_wake())) {
+        pdl_line_edit_options lines = {.history = history,
+                                       .complete = pdl_repl_complete,
+                                       .user = &r,
+                                       .has_wake = true,
+                                       .wake = wake[0]};
         r.lines = pdl_line_edit_new(&lines);
         converse(&r);
         pdl_line_edit_free(r.lines);
@@ -393,7 +419,9 @@ int pdl_cli_cmd_repl(const arguments *a) {
     (void)reset(&r, (pdl_str){0});
     pdl_vec_fini(&r.entries);
     pdl_free(r.model);
+    pdl_cli_term_fini(&r.term);
     pdl_engine_free(r.engine);
+    close_wake();
     pdl_free(history);
     return ok ? 0 : 1;
 }

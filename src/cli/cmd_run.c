@@ -73,6 +73,7 @@ static int write_trace(const arguments *a, const pdl_session *s) {
 typedef struct runner {
     const arguments *a;
     term term;
+    pdl_line_terminal terminal; /* the same, for questions */
     pdl_session *session;
     pdl_stream stream;
     show_live show; /* of --view */
@@ -346,7 +347,7 @@ static pdl_session_options session_options(runner *r, pdl_debug *debug) {
         .otlp_content = a->given[OPT_otlp_content],
         .otlp_note = note_once,
         .sink = pdl_cli_term_sink(&r->term),
-        .show_prompt = pdl_cli_term_prompt,
+        .terminal = &r->terminal,
         .show_user = &r->term,
         .report_calls = getenv("PDL_VERBOSE_ASYNC") != NULL,
         .show_errors = pdl_tty_is(2) || pdl_cli_sandbox_profile(a).n ? pdl_cli_term_errors : NULL,
@@ -396,12 +397,13 @@ int pdl_cli_run_lasting(const arguments *a, lasting *l) {
     if (!open_output(&r, &err)) return failed(&r, &err);
     pdl_cli_term_init(&r.term,
                       &(pdl_tty_env){getenv("NO_COLOR"), getenv("FORCE_COLOR"), getenv("TERM")});
+    r.terminal = pdl_cli_term_lines(&r.term);
     pdl_session_options o = session_options(&r, &debug);
     int code = pdl_cli_run_limits_read(a, &limits, &o);
     if (code) return code;
     add_shows(&r, &o);
     code = run_session(&r, &o);
-    if (l) pdl_buf_fini(&r.term.held);
+    pdl_cli_term_fini(&r.term);
     pdl_cli_run_limits_fini(&limits);
     PDL_TRACE(o.debug, mem, "%zu objects are alive", pdl_live_objects());
     pdl_debug_fini(&debug);

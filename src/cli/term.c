@@ -9,6 +9,8 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdio_ext.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,11 +21,19 @@
 
 #include "base/banned.h"
 
+enum { MOST_ROW = 1024 };
+
 void pdl_cli_term_init(term *t, const pdl_tty_env *env) {
     *t = (term){
-        .color = pdl_tty_color(1, env), .color_err = pdl_tty_color(2, env), .tty = pdl_tty_is(1)};
+        .color = pdl_tty_color(1, env), .color_err = pdl_tty_color(2, env), .tty = pdl_tty_is(1),
+        .row = PDL_BUF};
     struct stat st;
     t->may_block = fstat(STDOUT_FILENO, &st) == 0 && !S_ISREG(st.st_mode);
+}
+
+void pdl_cli_term_fini(term *t) {
+    pdl_buf_fini(&t->held);
+    pdl_buf_fini(&t->row);
 }
 
 static void check(term *t, bool ok) {
@@ -66,6 +76,15 @@ static pdl_str without_old(term *t, pdl_str text) {
     return pdl_str_sub(text, n, text.n);
 }
 
+/* What stands to the left of the cursor, up to MOST_ROW bytes. */
+static void keep_row(term *t, pdl_str text) {
+    size_t end = text.n;
+    while (end && text.p[end - 1] != '\n') end--;
+    if (end) pdl_buf_clear(&t->row);
+    pdl_str rest = pdl_str_sub(text, end, text.n);
+    pdl_buf_put(&t->row, pdl_str_sub(rest, 0, MOST_ROW - t->row.len));
+}
+
 void pdl_cli_term_put(term *t, pdl_str text) {
     if (t->holds && !t->writing) {
         pdl_buf_put(&t->held, without_old(t, text));
@@ -74,6 +93,7 @@ void pdl_cli_term_put(term *t, pdl_str text) {
     if (t->tty && text.n) {
         pdl_cli_progress_clear();
         t->inside_line = text.p[text.n - 1] != '\n';
+        keep_row(t, text);
     }
     while (text.n && !t->broken && !t->error && !t->interrupted) {
         pdl_str part = t->may_block ? pdl_str_sub(text, 0, PART) : text;
@@ -217,9 +237,39 @@ static void on_event(void *user, const pdl_event *e) {
 
 pdl_sink pdl_cli_term_sink(term *t) { return (pdl_sink){t, on_event, false}; }
 
-void pdl_cli_term_prompt(void *user, pdl_str prompt) {
-    (void)prompt; /* printed by the machine, in its place in the output */
-    pdl_cli_term_flush(user);
+/* --- lines that are read ---------------------------------------------------------------------- */
+
+static void flush(void *user) { pdl_cli_term_flush(user); }
+
+/* Without colours. The whole row has to be known, and to fit, since the editor draws it again. */
+static bool row(void *user, pdl_buf *out) {
+    const term *t = user;
+    pdl_str s = pdl_buf_str(&t->row);
+    size_t n_before = out->len;
+    const char *kind = getenv("TERM");
+    if (!kind || !*kind || strcmp(kind, "dumb") == 0) return false; /* it cannot move the cursor */
+    for (size_t i = 0; i < s.n; i++) {
+        if (s.p[i] == '\033') {
+            while (i < s.n && s.p[i] != 'm') i++;
+            continue;
+        }
+        if ((unsigned char)s.p[i] < ' ' || s.p[i] == 0x7F) return false;
+        pdl_buf_putc(out, s.p[i]);
+    }
+    size_t n = pdl_utf8_count(pdl_str_sub(pdl_buf_str(out), n_before, out->len));
+    return s.n < MOST_ROW && n < (size_t)pdl_tty_width(STDOUT_FILENO, getenv("COLUMNS"));
+}
+
+static void row_ended(void *user, bool is_shown) {
+    term *t = user;
+    if (!is_shown) pdl_cli_term_put(t, PDL_STR("\n"));
+    if (!is_shown) pdl_cli_term_flush(t);
+    t->inside_line = false;
+    pdl_buf_clear(&t->row);
+}
+
+pdl_line_terminal pdl_cli_term_lines(term *t) {
+    return (pdl_line_terminal){t, flush, row, row_ended};
 }
 
 void pdl_cli_term_errors(void *user, pdl_str bytes, bool untrusted) {

@@ -6,6 +6,7 @@
 #ifndef PDL_CLI_TERM_H
 #define PDL_CLI_TERM_H
 
+#include "io/line_edit.h"
 #include "io/tty.h"
 #include "trace/sink.h"
 
@@ -15,6 +16,7 @@ typedef struct term {
     bool broken;           /* the reader of standard output went away */
     bool may_block;        /* standard output is no regular file */
     bool inside_line; /* the last that a terminal got was no line end */
+    pdl_buf row;      /* the unfinished line on a terminal, or its beginning */
     bool interrupted; /* a signal came while its reader did not read: nothing more is written */
     /* Of a durable run: what is printed is held until release, which writes what it depends on and
      * then calls pdl_cli_term_write. provisional: pieces of answers are not held. */
@@ -29,6 +31,7 @@ typedef struct term {
 } term;
 
 void pdl_cli_term_init(term *t, const pdl_tty_env *env);
+void pdl_cli_term_fini(term *t);
 pdl_sink pdl_cli_term_sink(term *t);
 
 /* Has the terminal an unfinished line of output? */
@@ -44,7 +47,7 @@ bool pdl_cli_term_has_held(void *t);
 uint64_t pdl_cli_term_write(void *t);
 /* What code wrote on standard error. */
 void pdl_cli_term_errors(void *t, pdl_str bytes, bool untrusted);
-/* A prompt of standard input: printed and flushed. */
-void pdl_cli_term_prompt(void *t, pdl_str prompt);
+/* For those who read lines from it. */
+pdl_line_terminal pdl_cli_term_lines(term *t);
 
 #endif

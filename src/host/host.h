@@ -15,10 +15,9 @@
 
 /* All-zero is the default. */
 typedef struct pdl_host_options {
-    void *user;
-    /* Show the prompt of an input effect (on standard output, flushed). NULL: no prompt is
-     * shown. */
-    void (*show)(void *user, pdl_str prompt);
+    /* Where prompts are shown and lines may be edited; borrowed. NULL: standard input is only
+     * read. */
+    const struct pdl_line_terminal *terminal;
     /* Opens a path first; *other: it is none of those, and is opened as usual. NULL: all are. */
     int (*open)(void *open_user, const char *path, int flags, unsigned mode, bool *other);
     void *open_user;

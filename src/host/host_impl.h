@@ -12,6 +12,7 @@
 
 #include "base/vec.h"
 #include "host/host.h"
+#include "io/line_edit.h"
 
 typedef struct host host;
 
@@ -39,6 +40,9 @@ struct host {
     PDL_VEC(host_wait *) waits; /* in order of their start */
     PDL_VEC(host_file) files;
     pdl_watch *watch; /* of the input descriptor while somebody waits */
+    pdl_line_edit *edit; /* of the terminal; NULL: no line was read from one */
+    bool in_edit;        /* a line is being edited */
+    pdl_buf prompt;      /* of that line */
     pdl_buf in;       /* bytes read and not handed out */
     size_t in_off;    /* bytes of in that were handed out */
     size_t in_seen;   /* bytes after in_off known to hold no line end */

@@ -2,6 +2,9 @@
  * the loop. A terminal or pipe is watched while an effect waits; a regular file is read at once.
  * What was read and not asked for is kept.
  *
+ * On the terminal of a command the line that is asked for can be edited (io/line_edit.h). Then keys
+ * are taken one by one, and nothing is read ahead.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "host/host_impl.h"
@@ -11,6 +14,7 @@
 
 #include "base/limits.h"
 #include "base/utf8.h"
+#include "io/tty.h"
 #include "value/label.h"
 
 #include "base/banned.h"
@@ -23,12 +27,6 @@ static host_wait *first_input(host *h) {
     for (size_t i = 0; i < h->waits.n; i++)
         if (h->waits.p[i]->input) return h->waits.p[i];
     return NULL;
-}
-
-void pdl_host_input_idle(host *h) {
-    if (first_input(h) || !h->watch) return;
-    pdl_watch_stop(h->watch);
-    h->watch = NULL;
 }
 
 /* One read. Returns false when nothing can be read now. */
@@ -62,6 +60,55 @@ static bool next_line(host *h, size_t from, pdl_str *line, size_t *next) {
     *next = from + (i == n ? i : p[i] == '\r' && i + 1 < n && p[i + 1] == '\n' ? i + 2 : i + 1);
     return true;
 }
+
+/* --- lines that are edited -------------------------------------------------------------------- */
+
+/* The line starts on the row of the cursor, after the prompt that the machine has printed there. */
+static void edit_start(host *h) {
+    const pdl_line_terminal *t = h->opt.terminal;
+    bool has_part = h->in_off < h->in.len && h->in.p[h->in.len - 1] != '\n';
+    if (!t || h->in_edit || h->asking || has_part) return;
+    if (h->opt.input_fd != STDIN_FILENO || !pdl_tty_is(STDIN_FILENO)) return;
+    pdl_buf_clear(&h->prompt);
+    if (!t->row(t->user, &h->prompt)) return;
+    if (!h->edit && !pdl_line_edit_is_open())
+        h->edit = pdl_line_edit_new(&(pdl_line_edit_options){0});
+    h->in_edit = h->edit && pdl_line_edit_start(h->edit, pdl_buf_z(&h->prompt));
+}
+
+static void edit_stop(host *h) {
+    if (h->in_edit) pdl_line_edit_stop(h->edit);
+    h->in_edit = false;
+}
+
+static void row_ended(const host *h, bool is_shown) {
+    const pdl_line_terminal *t = h->opt.terminal;
+    if (t && pdl_tty_is(h->opt.input_fd)) t->row_ended(t->user, is_shown);
+}
+
+/* Keys were pressed: what they make is put where other lines are read into. */
+static void edit_more(host *h) {
+    pdl_buf line = PDL_BUF;
+    pdl_line_result got = pdl_line_edit_take(h->edit, &line);
+    h->in_edit = got == PDL_LINE_MORE;
+    if (got == PDL_LINE_READ) {
+        row_ended(h, true);
+        pdl_buf_put(&h->in, pdl_buf_str(&line));
+        pdl_buf_putc(&h->in, '\n');
+    } else if (got == PDL_LINE_END) {
+        h->in_end = true;
+    }
+    pdl_buf_fini(&line);
+}
+
+void pdl_host_input_idle(host *h) {
+    if (first_input(h) || !h->watch) return;
+    edit_stop(h);
+    pdl_watch_stop(h->watch);
+    h->watch = NULL;
+}
+
+/* --- who is served ---------------------------------------------------------------------------- */
 
 static void compact(host *h) {
     if (h->in_off < h->in.len && h->in_off < CHUNK) return;
@@ -98,8 +145,7 @@ static bool serve_one(host *h, host_wait *s) {
     size_t next;
     if (!s->shown) {
         s->shown = true;
-        pdl_str prompt = pdl_host_text(s->e, "prompt");
-        if (prompt.n && h->opt.show) h->opt.show(h->opt.user, prompt);
+        if (h->opt.terminal) h->opt.terminal->flush(h->opt.terminal->user);
     }
     if (s->multiline) {
         if (!h->in_end) return false;
@@ -122,7 +168,10 @@ static bool serve_one(host *h, host_wait *s) {
 static void on_readable(void *user, int events) {
     host *h = user;
     (void)events;
-    read_more(h);
+    if (h->in_edit)
+        edit_more(h);
+    else if (read_more(h) && h->in.len && h->in.p[h->in.len - 1] == '\n')
+        row_ended(h, true);
     serve(h);
 }
 
@@ -133,6 +182,7 @@ static void serve(host *h) {
     h->in_serving = true;
     for (host_wait *s; (s = first_input(h));) {
         if (serve_one(h, s)) continue;
+        edit_start(h);
         if (!h->watch)
             h->watch = pdl_watch_start(h->loop, h->opt.input_fd, PDL_WATCH_READ, on_readable, h);
         if (h->watch) break;
@@ -143,7 +193,7 @@ static void serve(host *h) {
 }
 
 void pdl_host_input_start(host *h, pdl_effect *e) {
-    if (!h->in.limit) h->in = PDL_BUF;
+    if (!h->in.limit) h->in = h->prompt = PDL_BUF;
     host_wait *s = pdl_host_wait_new(h, e);
     s->input = true;
     s->multiline = pdl_host_flag(e, "multiline");
@@ -163,8 +213,8 @@ bool pdl_host_answer_input(pdl_world *w, uint32_t id, pdl_str text) {
     if (s->multiline && b.len && b.p[b.len - 1] != '\n') pdl_buf_putc(&b, '\n');
     size_t end = pdl_str_find(pdl_buf_str(&b), PDL_STR("\n"), 0);
     if (!s->multiline && end != PDL_NOT_FOUND) pdl_buf_cut(&b, end);
-    if (s->shown && h->opt.show)
-        h->opt.show(h->opt.user, PDL_STR("\n")); /* ends the prompt's line */
+    edit_stop(h);
+    if (s->shown) row_ended(h, false);
     answer(s, valid_text(pdl_buf_str(&b)));
     pdl_buf_fini(&b);
     pdl_host_input_idle(h);
@@ -172,6 +222,7 @@ bool pdl_host_answer_input(pdl_world *w, uint32_t id, pdl_str text) {
 }
 
 void pdl_host_input_pause(host *h) {
+    edit_stop(h);
     if (h->watch) pdl_watch_stop(h->watch);
     h->watch = NULL;
 }
@@ -181,6 +232,9 @@ void pdl_host_input_resume(host *h) {
 }
 
 void pdl_host_input_close(host *h) {
+    edit_stop(h);
+    pdl_line_edit_free(h->edit);
     pdl_watch_stop(h->watch);
+    pdl_buf_fini(&h->prompt);
     pdl_buf_fini(&h->in);
 }

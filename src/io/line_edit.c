@@ -1,5 +1,11 @@
 /* line_edit.c -- see line_edit.h.
  *
+ * libedit reads keys through a function of ours, for three reasons. A signal that comes just before
+ * a blocking read would be lost, so the read waits for a second descriptor, too, which the handler
+ * of the signal writes to. libedit decodes what is typed by the locale of the process, which is "C"
+ * here, where a letter that is not ASCII ends the line: we decode UTF-8. And the wait for the rest
+ * of a sequence such as a cursor key has to end, because in a loop others wait meanwhile.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "io/line_edit.h"
@@ -7,15 +13,19 @@
 #include <assert.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <locale.h>
+#include <poll.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <wchar.h>
 
 #include "base/err.h"
 #include "base/limits.h"
 #include "base/termsafe.h"
+#include "base/utf8.h"
 #include "io/tty.h"
 
 #include "base/banned.h"
@@ -29,6 +39,7 @@ typedef struct line_info {
     const char *start, *cursor, *end;
 } line_info;
 enum { SET_PROMPT = 0, SET_EDITOR = 2, SET_BIND = 4, SET_FUNCTION = 9, SET_HISTORY = 10 };
+enum { SET_READ = 13, SET_UNBUFFERED = 15 };
 enum {
     HISTORY_SIZE = 1,
     HISTORY_ENTER = 10,
@@ -37,13 +48,14 @@ enum {
     HISTORY_UNIQUE = 20
 };
 enum { CODE_REFRESH = 4, CODE_ERROR = 6, CODE_REDISPLAY = 8 };
-enum { MANY_LINES = 1000 };
+enum { MANY_LINES = 1000, SEQUENCE_MS = 500, END_KEY = 4 /* Ctrl-D */ };
 
 typedef struct edit_api {
     void *(*el_init)(const char *program, FILE *in, FILE *out, FILE *err);
     void (*el_end)(void *el);
     const char *(*el_gets)(void *el, int *n);
     int (*el_set)(void *el, int what, ...);
+    int (*el_wset)(void *el, int what, ...);
     const line_info *(*el_line)(void *el);
     int (*el_insertstr)(void *el, const char *text);
     void *(*history_init)(void);
@@ -57,8 +69,8 @@ static const struct {
 } edit_symbols[] = {
 #define S(name)                                                                                    \
     { #name, offsetof(edit_api, name) }
-    S(el_init),      S(el_end),       S(el_gets),     S(el_set),  S(el_line),
-    S(el_insertstr), S(history_init), S(history_end), S(history),
+    S(el_init),      S(el_end),       S(el_gets),     S(el_set),  S(el_wset),
+    S(el_line),      S(el_insertstr), S(history_init), S(history_end), S(history),
 #undef S
 };
 
@@ -67,6 +79,10 @@ struct pdl_line_edit {
     edit_api api;
     void *el, *history; /* NULL: lines are read as they come */
     const char *prompt; /* of the line that is being read */
+    locale_t locale;    /* in which libedit works; 0: there is none for UTF-8 */
+    size_t n_bytes;     /* read since libedit was called */
+    bool in_loop;       /* between start and the end of its line */
+    bool at_end;        /* Ctrl-D on an empty line, or the terminal is gone */
 };
 
 /* libedit's functions get no pointer of ours, and it has one terminal. */
@@ -131,6 +147,58 @@ static unsigned char complete(void *el, int key) {
     return code;
 }
 
+/* --- keys ------------------------------------------------------------------------------------- */
+
+/* Returns false when the line is to be dropped, or no byte came in time. */
+static bool wait_for_byte(const pdl_line_edit *e) {
+    struct pollfd fds[] = {{STDIN_FILENO, POLLIN, 0}, {e->opt.wake, POLLIN, 0}};
+    int limit_ms = !e->in_loop ? -1 : e->n_bytes ? SEQUENCE_MS : 0, n;
+    do n = poll(fds, e->opt.has_wake ? 2 : 1, limit_ms);
+    while (n < 0 && errno == EINTR && e->opt.has_wake);
+    char bytes[64];
+    if (n > 0 && e->opt.has_wake && fds[1].revents) {
+        (void)!read(e->opt.wake, bytes, sizeof bytes);
+        errno = EINTR;
+        return false;
+    }
+    return n > 0;
+}
+
+static int read_byte(pdl_line_edit *e, char *byte) {
+    if (!wait_for_byte(e)) return -1;
+    ssize_t n = read(STDIN_FILENO, byte, 1);
+    if (n < 0 && errno == EINTR) return -1;
+    if (n <= 0) e->at_end = true;
+    e->n_bytes += n > 0;
+    return (int)n;
+}
+
+/* 1 and one character in *out, 0 at the end of input, -1 and errno. */
+static int read_key(void *el, wchar_t *out) {
+    pdl_line_edit *e = the_one;
+    char bytes[5] = {0};
+    int n = read_byte(e, bytes);
+    if (n <= 0) return n;
+    size_t n_all = pdl_utf8_len((unsigned char)bytes[0]);
+    for (size_t i = 1; i < n_all; i++)
+        if (read_byte(e, bytes + i) != 1 || ((unsigned char)bytes[i] & 0xC0) != 0x80) break;
+    const char *p = bytes;
+    bool is_valid = pdl_utf8_check(pdl_str_of(bytes)) == PDL_NOT_FOUND;
+    *out = is_valid ? (wchar_t)pdl_utf8_next(&p) : 0xFFFD;
+    const line_info *line = e->api.el_line(el);
+    e->at_end = *out == END_KEY && line->start == line->end;
+    return e->at_end ? 0 : 1;
+}
+
+/* libedit writes characters by the locale of the thread. */
+static locale_t enter(const pdl_line_edit *e) {
+    return e->locale ? uselocale(e->locale) : (locale_t)0;
+}
+
+static void leave(locale_t before) {
+    if (before) uselocale(before);
+}
+
 /* --- life ------------------------------------------------------------------------------------- */
 
 static void open_history(pdl_line_edit *e) {
@@ -143,21 +211,30 @@ static void open_history(pdl_line_edit *e) {
     e->api.el_set(e->el, SET_HISTORY, e->api.history, e->history);
 }
 
+static void set_up(pdl_line_edit *e) {
+    e->api.el_set(e->el, SET_PROMPT, prompt_of);
+    e->api.el_set(e->el, SET_EDITOR, "emacs");
+    e->api.el_wset(e->el, SET_READ, read_key);
+    open_history(e);
+    if (!e->opt.complete) return;
+    e->api.el_set(e->el, SET_FUNCTION, "pdl-complete", "complete the word", complete);
+    e->api.el_set(e->el, SET_BIND, "^I", "pdl-complete", (char *)NULL);
+}
+
 pdl_line_edit *pdl_line_edit_new(const pdl_line_edit_options *options) {
     assert(!the_one);
     pdl_line_edit *e = the_one = PDL_NEW(pdl_line_edit);
     e->opt = *options;
     if (!pdl_tty_is(STDIN_FILENO) || !pdl_tty_is(STDOUT_FILENO) || !load(&e->api)) return e;
+    e->locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+    locale_t before = enter(e);
     e->el = e->api.el_init("pdl", stdin, stdout, stderr);
-    if (!e->el) return e;
-    e->api.el_set(e->el, SET_PROMPT, prompt_of);
-    e->api.el_set(e->el, SET_EDITOR, "emacs");
-    open_history(e);
-    if (!e->opt.complete) return e;
-    e->api.el_set(e->el, SET_FUNCTION, "pdl-complete", "complete the word", complete);
-    e->api.el_set(e->el, SET_BIND, "^I", "pdl-complete", (char *)NULL);
+    if (e->el) set_up(e);
+    leave(before);
     return e;
 }
+
+bool pdl_line_edit_is_open(void) { return the_one != NULL; }
 
 void pdl_line_edit_free(pdl_line_edit *e) {
     history_event event;
@@ -167,8 +244,10 @@ void pdl_line_edit_free(pdl_line_edit *e) {
         e->api.history(e->history, &event, HISTORY_SAVE, e->opt.history);
         umask(before);
     }
+    pdl_line_edit_stop(e);
     if (e->history) e->api.history_end(e->history);
     if (e->el) e->api.el_end(e->el);
+    if (e->locale) freelocale(e->locale);
     pdl_free(e);
     the_one = NULL;
 }
@@ -176,10 +255,10 @@ void pdl_line_edit_free(pdl_line_edit *e) {
 /* --- reading ---------------------------------------------------------------------------------- */
 
 /* Byte by byte: what follows the line is for those who read after it. */
-static pdl_line_result read_plain(pdl_buf *out) {
+static pdl_line_result read_plain(pdl_line_edit *e, pdl_buf *out) {
     for (;;) {
         char c;
-        ssize_t n = read(STDIN_FILENO, &c, 1);
+        int n = read_byte(e, &c);
         if (n < 0 && errno == EINTR) return PDL_LINE_INTERRUPTED;
         if (n <= 0) return out->len ? PDL_LINE_READ : PDL_LINE_END;
         if (c == '\n' || out->len >= PDL_MAX_SOURCE_BYTES) return PDL_LINE_READ;
@@ -187,15 +266,65 @@ static pdl_line_result read_plain(pdl_buf *out) {
     }
 }
 
-static pdl_line_result read_edited(pdl_line_edit *e, pdl_buf *out) {
-    int n = 0;
+static const char *gets_of(pdl_line_edit *e, int *n) {
+    locale_t before = enter(e);
+    e->n_bytes = 0;
+    const char *line = e->api.el_gets(e->el, n);
+    int error = errno;
+    leave(before);
+    errno = error;
+    return line;
+}
+
+static pdl_line_result take_line(pdl_line_edit *e, const char *line, int n, pdl_buf *out) {
     history_event event;
-    const char *line = e->api.el_gets(e->el, &n);
-    if (!line || n <= 0) return n < 0 && errno == EINTR ? PDL_LINE_INTERRUPTED : PDL_LINE_END;
     if (n > 1 && e->history) e->api.history(e->history, &event, HISTORY_ENTER, line);
     if (line[n - 1] == '\n') n--;
     pdl_buf_put(out, (pdl_str){line, (size_t)n});
     return PDL_LINE_READ;
+}
+
+static pdl_line_result read_edited(pdl_line_edit *e, pdl_buf *out) {
+    int n = 0;
+    e->at_end = false;
+    const char *line = gets_of(e, &n);
+    if (line && n > 0) return take_line(e, line, n, out);
+    return !e->at_end && errno == EINTR ? PDL_LINE_INTERRUPTED : PDL_LINE_END;
+}
+
+static void set_unbuffered(pdl_line_edit *e, bool on) {
+    locale_t before = enter(e);
+    e->in_loop = on;
+    e->api.el_set(e->el, SET_UNBUFFERED, on ? 1 : 0);
+    leave(before);
+}
+
+bool pdl_line_edit_start(pdl_line_edit *e, const char *prompt) {
+    if (!e->el) return false;
+    e->prompt = prompt;
+    e->at_end = false;
+    putchar('\r');
+    pdl_tty_keep(STDIN_FILENO);
+    set_unbuffered(e, true);
+    fflush(stdout);
+    return true;
+}
+
+pdl_line_result pdl_line_edit_take(pdl_line_edit *e, pdl_buf *out) {
+    int n = 0;
+    const char *line = gets_of(e, &n);
+    pdl_buf_clear(out);
+    bool is_whole = line && n > 0 && line[n - 1] == '\n';
+    if (!is_whole && !e->at_end) return PDL_LINE_MORE;
+    pdl_line_result got = is_whole ? take_line(e, line, n, out) : PDL_LINE_END;
+    pdl_line_edit_stop(e);
+    return got;
+}
+
+void pdl_line_edit_stop(pdl_line_edit *e) {
+    if (!e->in_loop) return;
+    set_unbuffered(e, false);
+    pdl_tty_forget();
 }
 
 pdl_line_result pdl_line_edit_read(pdl_line_edit *e, const char *prompt, pdl_buf *out) {
@@ -206,5 +335,5 @@ pdl_line_result pdl_line_edit_read(pdl_line_edit *e, const char *prompt, pdl_buf
         fputs(prompt, stdout);
         fflush(stdout);
     }
-    return read_plain(out);
+    return read_plain(e, out);
 }

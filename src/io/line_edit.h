@@ -23,16 +23,38 @@ typedef struct pdl_line_edit_options {
     const char *history; /* file of earlier lines, kept readable for its owner alone; NULL: none */
     pdl_complete_fn *complete; /* NULL: none */
     void *user;                /* of complete */
+    bool has_wake;             /* wake is set */
+    int wake; /* becomes readable when the line that is typed is to be dropped: INTERRUPTED */
 } pdl_line_edit_options;
 
 /* Borrows the strings. One at a time in a process: it is the one of the terminal. */
 pdl_line_edit *pdl_line_edit_new(const pdl_line_edit_options *options);
 void pdl_line_edit_free(pdl_line_edit *e); /* writes the history; NULL is fine */
+bool pdl_line_edit_is_open(void);          /* is there one? */
 
-typedef enum { PDL_LINE_READ, PDL_LINE_END, PDL_LINE_INTERRUPTED } pdl_line_result;
+/* MORE: the line is not all there. */
+typedef enum { PDL_LINE_READ, PDL_LINE_END, PDL_LINE_INTERRUPTED, PDL_LINE_MORE } pdl_line_result;
 
 /* Replaces *out by the next line of standard input, without its end. The prompt is shown on a
  * terminal only. INTERRUPTED: a signal came; END: there are no more lines. */
 pdl_line_result pdl_line_edit_read(pdl_line_edit *e, const char *prompt, pdl_buf *out);
+
+/* The same for those who have a loop and do not wait: start shows the prompt at the beginning of
+ * the row of the cursor; take is called each time standard input can be read, until its result is
+ * not MORE. Stop ends it earlier. Start returns false where lines cannot be edited. */
+bool pdl_line_edit_start(pdl_line_edit *e, const char *prompt);
+pdl_line_result pdl_line_edit_take(pdl_line_edit *e, pdl_buf *out);
+void pdl_line_edit_stop(pdl_line_edit *e);
+
+/* The terminal of a command, for those who read lines from it while others print on it. */
+typedef struct pdl_line_terminal {
+    void *user;
+    void (*flush)(void *user); /* shows what was printed: a person is asked */
+    /* Appends what is printed to the left of the cursor. Returns false when that is not known, or
+     * more than a row. */
+    bool (*row)(void *user, pdl_buf *out);
+    /* The row has ended. is_shown: the terminal has moved on, since a key did it. */
+    void (*row_ended)(void *user, bool is_shown);
+} pdl_line_terminal;
 
 #endif

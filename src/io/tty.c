@@ -6,6 +6,7 @@
 
 #include <string.h>
 #include <sys/ioctl.h>
+#include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -71,13 +72,28 @@ static struct {
     bool has_timer;
 } noted;
 
+static struct {
+    volatile sig_atomic_t is_kept;
+    int fd;
+    struct termios settings;
+} terminal;
+
+void pdl_tty_keep(int fd) {
+    terminal.fd = fd;
+    terminal.is_kept = tcgetattr(fd, &terminal.settings) == 0;
+}
+
+void pdl_tty_forget(void) { terminal.is_kept = 0; }
+
 static void end_at_once(int sig) {
     pdl_children_kill();
+    if (terminal.is_kept) (void)tcsetattr(terminal.fd, TCSANOW, &terminal.settings);
     _exit(128 + sig);
 }
 
 static void quit_at_once(int sig) {
     pdl_children_kill();
+    if (terminal.is_kept) (void)tcsetattr(terminal.fd, TCSANOW, &terminal.settings);
     signal(sig, SIG_DFL);
     raise(sig);
 }

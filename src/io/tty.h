@@ -24,6 +24,11 @@ typedef struct pdl_tty_env {
  * yes; else yes for a terminal whose TERM is neither "dumb" nor empty. */
 bool pdl_tty_color(int fd, const pdl_tty_env *env);
 
+/* Keeps the settings of the terminal at fd, which somebody changes until pdl_tty_forget: a process
+ * that is ended by a second signal restores them. */
+void pdl_tty_keep(int fd);
+void pdl_tty_forget(void);
+
 /* Calls fn(user, signal) from the loop when one of the signals arrives. The watch does not keep the
  * loop open. */
 typedef struct pdl_signals pdl_signals;

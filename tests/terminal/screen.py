@@ -83,6 +83,8 @@ class Terminal:
                 column = max(0, column - 1)
             elif part.endswith("K") and part.startswith("\x1b["):
                 lines[-1] = lines[-1][:column]
+            elif part.endswith("G") and part.startswith("\x1b["):
+                column = int(part[2:-1] or 1) - 1
             elif part.startswith("\x1b"):
                 continue
             else:

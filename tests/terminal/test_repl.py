@@ -111,14 +111,24 @@ class Tests:
         self.ready(t)
 
     def press_ctrl_c(self, t):
-        """At a prompt. A signal that comes just before the line is read is not noticed: a person presses the keys again."""
-        t.bytes = b""
-        for _ in range(20):
-            t.type("\x03")
-            if t.wait_for(r"pdl> $", 3):
-                break
-        self.ready(t)
-        self.check(re.search(rb"pdl> $", t.bytes), "Ctrl-C drops what is typed", t.bytes)
+        """At a prompt."""
+        self.say(t, "\x03", r"pdl> $")
+
+    def early_interrupts(self):
+        """A signal that comes after the prompt and just before the line is read counts."""
+        with tempfile.TemporaryDirectory() as folder:
+            t = self.session(folder)
+            n_lost = 0
+            for i in range(60):
+                t.bytes = b""
+                t.type("\x03")
+                if not t.wait_for(r"pdl> $", 20):
+                    n_lost += 1
+                    t.type("\x03")
+                    t.wait_for(r"pdl> $", 20)
+            self.check(n_lost == 0, "no Ctrl-C is lost", n_lost)
+            t.type("\x04")
+            self.check(t.end() == 0, "Ctrl-D ends it", t.status)
 
     def interrupts(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -155,6 +165,7 @@ class Tests:
             t = self.session(folder)
             self.say(t, "wurld\x1b[D\x1b[D\x1b[D\x1b[D\x7fw\x1b[C\x7fo\n", r"world\r\npdl> $")
             self.say(t, "\x1b[A\n", r"world\r\npdl> $")
+            self.say(t, "h\u00e9 \u20ac\n", "h\u00e9 \u20ac\r\nh\u00e9 \u20ac\r\npdl> $")
             self.say(t, "modelR\t", "esponse: ")
             self.press_ctrl_c(t)
             self.say(t, "defs: {number: 5}\n", r"\.\.\.  $")
@@ -185,7 +196,7 @@ def main():
             if name in os.environ:
                 server[name] = os.environ[name]
         t = Tests(pdl, server)
-        for test in (t.piped, t.options, t.saved, t.interrupts, t.editing):
+        for test in (t.piped, t.options, t.saved, t.interrupts, t.early_interrupts, t.editing):
             test()
     finally:
         mock.terminate()

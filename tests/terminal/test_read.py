@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""test_read.py -- lines that a program reads from a terminal: they can be edited, and the terminal is as before at the end.
+
+    test_read.py BUILD_DIR
+
+Python standard library only; skipped where libedit is absent. Last line: `N passed, N failed, N skipped`.
+"""
+import ctypes.util
+import os
+import pathlib
+import sys
+import tempfile
+import termios
+
+from screen import Terminal
+
+LEFT, UP, RUB = "\x1b[D", "\x1b[A", "\x7f"
+
+PROGRAM = """\
+text:
+- "Before\\nFirst "
+- {read: null, message: "name: ", def: a, contribute: []}
+- "<${ a }>\\n"
+- {read: null, message: "Again: ", def: b, contribute: []}
+- "<${ b }>\\n"
+- {read: null, message: "All: ", def: c, multiline: true, contribute: []}
+- "<${ c | replace('\\n', '/') }>\\n"
+"""
+ONE = 'text: [{read: null, message: "%s", def: a, contribute: []}, "<${ a }>"]\n'
+
+
+class Tests:
+    def __init__(self, pdl):
+        self.pdl = pdl
+        self.passed = self.failed = 0
+
+    def check(self, ok, name, *facts):
+        self.passed += bool(ok)
+        self.failed += not ok
+        if not ok:
+            print("FAIL", name, *map(repr, facts))
+
+    def start(self, program, env=None, columns=80):
+        folder = tempfile.mkdtemp(dir=self.folder)
+        pathlib.Path(folder, "p.pdl").write_text(program)
+        return Terminal([self.pdl, "p.pdl"], folder, env, columns)
+
+    def answer(self, t, prompt, typed, wants, is_edited=True):
+        self.check(t.wait_for(prompt), "prompt %r" % prompt, t.bytes)
+        if is_edited:
+            t.wait_for_editing(20)
+        t.bytes = t.bytes[-40:]
+        t.type(typed)
+        self.check(t.wait_for(wants), "typed %r" % typed, t.bytes)
+
+    def edited(self):
+        t = self.start(PROGRAM)
+        self.answer(t, "First name: $", "wurld" + LEFT * 4 + RUB + "w\x1b[C" + RUB + "o\n", "<world>")
+        self.answer(t, "Again: $", "h\u00e9\u20acx" + RUB + "\n", "<h\u00e9\u20ac>")
+        self.answer(t, "All: ", "one\n", "one\r\n")
+        t.type("two\n")
+        t.type("\x04")
+        self.check(t.end() == 0 and "<one/two/>" in t.screen(), "many lines", t.screen())
+
+    def earlier(self):
+        t = self.start(PROGRAM)
+        self.answer(t, "First name: $", "first\n", "<first>")
+        self.answer(t, "Again: $", UP + RUB + "\n", "<firs>")
+        t.type("\x03")
+        t.end()
+
+    def shown(self):
+        """What is on the row of the prompt stays there."""
+        t = self.start(PROGRAM)
+        self.answer(t, "First name: $", "ab" + LEFT + RUB + "\n", "<b>")
+        self.check("First name: b\n<b>" in t.screen().replace("\r", ""), "the row", t.screen(), t.bytes)
+        t.type("\x03")
+        t.end()
+
+    def endings(self):
+        t = self.start(ONE % "? ")
+        self.answer(t, r"\? $", "\x04", "EOF")
+        self.check(t.end() == 1 and "EOF" in t.screen(), "Ctrl-D is the end of input", t.screen())
+        t = self.start(ONE % "? ")
+        self.answer(t, r"\? $", "ab\x03", "\\n")
+        self.check(t.end() == 130, "Ctrl-C ends the run", t.status, t.bytes)
+        t = self.start(ONE % "? ")
+        self.answer(t, r"\? $", "ab\x1b", "ab")
+        t.wait_for("never", 1)
+        t.type("c\n")
+        self.check(t.end() == 0 and "<abc>" in t.screen(), "Escape alone is no part of a key for ever", t.screen())
+
+    def restored(self):
+        """The settings of the terminal, seen by who runs the command."""
+        for name, typed in (("an answer", "x\n"), ("Ctrl-C", "\x03"), ("Ctrl-D", "\x04")):
+            script = "%s p.pdl; stty -a | tr ';' '\\n' | grep -o -- '-*icanon\\b' ; echo done" % self.pdl
+            folder = tempfile.mkdtemp(dir=self.folder)
+            pathlib.Path(folder, "p.pdl").write_text(ONE % "? ")
+            t = Terminal(["/bin/sh", "-c", "trap : INT; " + script], folder)
+            self.answer(t, r"\? $", typed, "done")
+            t.end()
+            self.check("-icanon" not in t.screen() and "icanon" in t.screen(), "the terminal after " + name, t.screen())
+
+    def plain(self):
+        """Where lines cannot be edited they are read as the terminal gives them."""
+        for name, program, env, columns in (
+            ("a dumb terminal", ONE % "? ", {"TERM": "dumb"}, 80),
+            ("a row that is too long", ONE % ("long " * 20), None, 40),
+            ("a row with a tab", ONE % "a\tb ", None, 80),
+        ):
+            t = self.start(program, env, columns)
+            self.answer(t, "[? bg] $", "xy\n", "<xy>", is_edited=False)
+            self.check(b"\r" + (ONE % "? ").encode() not in t.bytes and t.end() == 0, name, t.bytes)
+
+
+def main():
+    pdl = str(pathlib.Path(sys.argv[1]).resolve() / "pdl")
+    if not ctypes.util.find_library("edit"):
+        print("libedit is not there\n0 passed, 0 failed, 1 skipped")
+        return 0
+    t = Tests(pdl)
+    with tempfile.TemporaryDirectory() as t.folder:
+        for test in (t.edited, t.earlier, t.shown, t.endings, t.restored, t.plain):
+            test()
+    print("%d passed, %d failed, 0 skipped" % (t.passed, t.failed))
+    return 1 if t.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
