@@ -63,18 +63,18 @@ def flag(name: str, value: object) -> bool:
     return value
 
 
-def _number(name: str, value: object) -> str:
+def _number(name: str, value: object, is_zero_right: bool = False) -> str:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise fail(name, "a number", value)
-    if not 0 < value < 1e15:
-        raise UsageError("%s must be greater than 0, not %r" % (name, value))
+    if not 0 <= value < 1e15 or (value == 0 and not is_zero_right):
+        raise UsageError("%s must be %s, not %r" % (name, "0 or more" if is_zero_right else "greater than 0", value))
     return repr(value) if isinstance(value, int) else "%.15g" % value
 
 
 def budget(value: Union[None, str, dict[str, Any]]) -> Optional[str]:
     if value is None or isinstance(value, str):
         return None if value is None else text("budget", value)
-    return ",".join("%s=%s" % (k, _number("budget[%r]" % k, v)) for k, v in dictionary("budget", value).items())
+    return ",".join("%s=%s" % (k, _number("budget[%r]" % k, v, True)) for k, v in dictionary("budget", value).items())
 
 
 def timeout(value: Union[None, str, int, float]) -> Optional[str]:

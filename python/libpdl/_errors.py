@@ -16,7 +16,7 @@ class Error(Exception):
 
     def __init__(self, message: str = "", *, kind: str = "runtime", file: str = "", line: int = 0, column: int = 0,
                  hint: str = "", text: str = "", exit_code: int = 1, status: int = 0, path: str = "") -> None:
-        super().__init__(text or message)
+        super().__init__((text or message).rstrip("\n"))
         self.message = message
         self.kind = kind
         self.file = file

@@ -32,7 +32,7 @@ COUNTS = [None, 0, -1, True, 1.5, "1", [], ODD, 10 ** 20, math.nan]
 TYPES = ["int", 5, ODD, [int], b"x"]
 ROWS = [None, 1, "ab", b"ab", {}, ODD, nothing]
 FUNCTIONS = [None, 1, "f", [], {}, ODD, b"f"]
-SIZES = [0, -1, True, 1.5, [], ODD, math.nan, math.inf, {"calls": 0}, {"calls": "1"}, {"calls": math.nan}, {1: 1}, {"bees": 1}, "bees=1", "\ud800"]
+SIZES = [0, -1, True, 1.5, [], ODD, math.nan, math.inf, {"calls": -1}, {"calls": math.inf}, {"calls": "1"}, {"calls": math.nan}, {1: 1}, {"bees": 1}, "bees=1", "\ud800"]
 ENGINE = {
     "models": [1, "m", [], ODD, {1: nothing}, {"m": 1}, {"m": "f"}, {"a*b": nothing}, {"\ud800": nothing}],
     "tools": [None, 1, "f", {}, ODD, nothing, [1], ["f"], [ODD]],
@@ -120,6 +120,22 @@ class Arguments(unittest.TestCase):
                         with self.assertRaises((TypeError, libpdl.UsageError)) as raised:
                             self.call(name, parameter, value)
                         self.assertIn(parameter, str(raised.exception))
+
+    def test_a_budget_of_nothing(self):
+        """As text, as a dict, and in the program: the first call is one too many."""
+        for budget in ("calls=0", {"calls": 0}, {"calls": 0.0}, {"tokens": 0}):
+            with self.subTest(budget), self.assertRaisesRegex(libpdl.BudgetError, "the budget of 0 [a-z]+ is spent"):
+                libpdl.Engine(models={"m": lambda request: "x"}, budget=budget).run("model: m\ninput: x")
+        with self.assertRaisesRegex(libpdl.BudgetError, "the budget of 0 calls is spent"):
+            libpdl.Engine(models={"m": lambda request: "x"}).run("model: m\ninput: x\nbudget: {calls: 0}")
+        self.assertEqual(libpdl.Engine(budget={"calls": 0}).run("text: no calls").text, "no calls")
+
+    def test_the_text_of_an_error_ends_without_a_line(self):
+        for call in (lambda: libpdl.run("text: ["), lambda: libpdl.run("data: ${ nope }"), lambda: libpdl.Engine(budget="5").run("text: a")):
+            with self.assertRaises(libpdl.Error) as raised:
+                call()
+            self.assertFalse(str(raised.exception).endswith("\n"))
+            self.assertTrue(raised.exception.message)
 
     def test_files_that_are_not_there(self):
         for name in ("cache", "record", "replay", "prices", "sandbox", "policy"):

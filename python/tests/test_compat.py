@@ -24,9 +24,57 @@ from pdl.pdl_interpreter_state import ScopeType
 from pdl.pdl_lazy import PdlApply, PdlConst, PdlDict, PdlList, lazy_apply
 from pdl.pdl_parser import PDLParseError, parse_dict, parse_file, parse_str
 from pdl.pdl_scheduler import create_event_loop_thread
+from pdl.pdl_utils import redact_secrets
 
 BUILD = pathlib.Path(os.environ["PDL_BUILD"])
 MODEL = "model: openai/x\nparameters: {mock_response: hey}\n"
+STANDS_FOR_PYDANTIC = """
+class Tag:
+    def __init__(self, tag): self.tag = tag
+class Discriminator:
+    def __init__(self, discriminator): self.discriminator = discriminator
+"""
+TAKES_APART = """
+import sys, typing
+from pdl import pdl_ast as ast
+from pdl.pdl_parser import parse_str
+names = sys.modules.get("pydantic")
+tag_in, function_in = (lambda t: t.tag, lambda f: f.discriminator) if names else (lambda t: t, lambda f: f)
+
+def apart(alias):
+    union, function = typing.get_args(alias.__value__)
+    members = {}
+    for member in typing.get_args(union):
+        what, tag = typing.get_args(member)
+        members[tag_in(tag)] = apart(what) if hasattr(what, "__value__") else what
+    return function_in(function), members
+
+def classes(place):
+    for what in place[1].values():
+        yield from classes(what) if isinstance(what, tuple) else [what]
+
+def class_for(value):
+    place = whole
+    while isinstance(place, tuple):
+        place = place[1][place[0](value)]
+    return place
+
+whole = apart(ast.BlockType)
+blocks = typing.get_args(ast.AdvancedBlockType)
+assert sorted(map(str, classes(whole))) == sorted(map(str, [*blocks, ast.ExpressionBlock]))
+assert set(whole[1]) == {*ast.BlockKind, "expression"}
+assert {k for k, what in whole[1].items() if isinstance(what, tuple)} == {"model", "code"}
+assert {b for b in blocks if issubclass(b, ast.LeafBlock)} == set(typing.get_args(ast.LeafBlockType))
+assert {b for b in blocks if issubclass(b, ast.StructuredBlock)} == set(typing.get_args(ast.StructuredBlockType))
+assert ast.ImportBlock in typing.get_args(ast.StructuredBlockType)
+for value, want in ((None, ast.ExpressionBlock), ("a", ast.ExpressionBlock), (1.5, ast.ExpressionBlock), ({"args": ["ls"]}, ast.ArgsBlock),
+                    ({"lang": "Jinja", "code": ""}, ast.JinjaCodeBlock), ({"model": "m", "platform": "openai"}, ast.OpenaiModelBlock),
+                    ({"model": "m"}, ast.LitellmModelBlock), ({"text": "a", "def": "x"}, ast.TextBlock), ({"def": "x"}, ast.EmptyBlock),
+                    ({"kind": "data", "data": {"model": 1}}, ast.DataBlock), (parse_str("lang: command\\ncode: ls")[0].root, ast.CommandCodeBlock)):
+    assert class_for(value) is want, (value, class_for(value))
+typing.Optional[ast.BlockType], typing.List[ast.ModelBlockType]
+print(len(blocks), "classes")
+"""
 
 
 def printed(run):
@@ -53,6 +101,18 @@ class Runs(Folder):
         for result in (exec_str("data: ${ x + 1 }", scope={"x": 1}), exec_dict({"data": "${ x + 1 }"}, scope=PdlDict({"x": 1})),
                        exec_file(path, scope=ScopeType({"x": 1})), exec_program(prog, scope={"x": 1}, loc=loc)):
             self.assertEqual(result, 2)
+
+    def test_a_trace_without_secrets(self):
+        trace = ast.TextBlock(text="key sk-12 and sk-1, by word", description="sk-1")
+        path = self.folder / "trace.json"
+        for secrets in (None, [], [""]):
+            write_trace(path, trace, secrets=secrets)
+            self.assertIn("sk-12", path.read_text())
+        write_trace(path, trace, secrets=["sk-1", "sk-12"])
+        found = json.loads(path.read_text())
+        self.assertEqual((found["text"], found["description"]), ("key [REDACTED] and [REDACTED], by word", "[REDACTED]"))
+        self.assertEqual(redact_secrets({"a b": ["b", 2, None, {"k": "bb"}], "c": True}, ["b"]),
+                         {"a [REDACTED]": ["[REDACTED]", 2, None, {"k": "[REDACTED][REDACTED]"}], "c": True})
 
     def test_all(self):
         result = exec_str("text: [a, {def: x, data: [1]}]", output="all")
@@ -287,6 +347,15 @@ class Package(unittest.TestCase):
         p = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True, check=True,
                            env={**os.environ, "PYTHONPATH": "%s:%s" % (BUILD / "python", BUILD / "python-compat")})
         self.assertEqual(p.stdout, "[]\n")
+
+    def test_what_block_types_say(self):
+        """The names of types, taken apart as tests of the reference's head do: by the classes of pydantic where it is, by plain tags where not."""
+        for has_pydantic in (True, False):
+            with self.subTest(pydantic=has_pydantic), tempfile.TemporaryDirectory() as folder:
+                (pathlib.Path(folder) / "pydantic.py").write_text(STANDS_FOR_PYDANTIC)
+                p = subprocess.run([sys.executable, "-c", ("import pydantic\n" if has_pydantic else "") + TAKES_APART], capture_output=True, text=True,
+                                   check=False, env={**os.environ, "PYTHONPATH": "%s:%s:%s" % (BUILD / "python", BUILD / "python-compat", folder)})
+            self.assertEqual((p.returncode, p.stdout), (0, "30 classes\n"), p.stderr)
 
     def test_both_installed(self):
         with tempfile.TemporaryDirectory() as folder:

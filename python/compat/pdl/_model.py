@@ -12,15 +12,11 @@ from typing import Any, Callable, Iterator, Optional
 REQUIRED = object()
 
 
-class WrongData(ValueError):
-    """What a constructor or model_validate raises where pydantic is not in use."""
-
-
 def wrong(title: str, *problems: str) -> ValueError:
     """The error for data that do not fit. Programs that use pydantic themselves catch its ValidationError, so that is what they get."""
     core = sys.modules.get("pydantic_core")
     if core is None:
-        return WrongData("%s: %s" % (title, "; ".join(problems)))
+        return ValueError("%s: %s" % (title, "; ".join(problems)))
     rows = [{"type": core.PydanticCustomError("value_error", "{text}", {"text": p}), "loc": (), "input": None} for p in problems]
     return core.ValidationError.from_exception_data(title, rows)
 

@@ -15,33 +15,12 @@ from .pdl_parser import parse_dict, parse_file, parse_str
 from .pdl_utils import Ref, validate_scope, write_trace  # noqa: F401
 
 
-class InterpreterConfig(TypedDict, total=False):
-    """Settings of a run."""
-
-    yield_result: bool
-    yield_background: bool
-    batch: int
-    role: RoleType
-    cwd: Path
-    replay: dict[str, Any]
-    with_resample: bool
-    ignore_factor: bool
-    score: Any
-    event_loop: Any
-    llm_usage: PdlUsage
-
-
-class Result(TypedDict):
-    """What output="all" gives."""
-
-    result: Any
-    scope: Mapping[str, Any]
-    trace: Any
-    replay: dict[str, Any]
-    score: float
-    usage: PdlUsage
-
-
+# The settings of a run, and what output="all" gives.
+InterpreterConfig = TypedDict("InterpreterConfig", {
+    "yield_result": bool, "yield_background": bool, "batch": int, "role": RoleType, "cwd": Path, "replay": dict[str, Any], "with_resample": bool,
+    "ignore_factor": bool, "score": Any, "event_loop": Any, "llm_usage": PdlUsage}, total=False)
+Result = TypedDict("Result", {"result": Any, "scope": Mapping[str, Any], "trace": Any, "replay": dict[str, Any], "score": float,
+                              "usage": PdlUsage})
 Scope = Union[ScopeType, Mapping[str, Any], None]
 Output = Literal["result", "all"]
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import keyword
 import pathlib
+import sys
 from collections.abc import Mapping, Sequence
 from enum import Enum
-from typing import Any, Callable, Optional, Union
+from typing import Annotated, Any, Callable, Optional, Union
 
 from ._model import REQUIRED, Field, Model, RootModel, model, wrong
 from .pdl_context import PDLContext
@@ -340,7 +341,39 @@ class PdlBlock(Program):
 
 # --- names of types, for annotations
 
-BlockType, AdvancedBlockType = Union[None, bool, int, float, str, Block], Block
+class Alias:
+    """One of several types, told apart by a tag. __value__ is as in `type X = ...` of later Pythons, in pydantic's words where it is imported."""
+
+    def __init__(self, tag_of: Callable[[Any], Any], members: dict[Any, Any]) -> None:
+        words = sys.modules.get("pydantic")
+        tag, discriminator = (words.Tag, words.Discriminator) if words else (str, lambda f: f)
+        self.__value__ = Annotated[Union[tuple(Annotated[t, tag(k)] for k, t in members.items())], discriminator(tag_of)]  # type: ignore
+
+    def __call__(self) -> None:  # only what can be called may stand in Optional[...]
+        raise TypeError("a name of a type makes no values")
+
+
+def _tag_of(value: Any) -> Any:
+    if isinstance(value, Block):
+        return value.kind  # type: ignore[attr-defined]
+    return BlockKind(kind_of(value)[0] or "empty") if isinstance(value, dict) else "expression"
+
+
+def __getattr__(name: str) -> Any:
+    """BlockType, ModelBlockType and CodeBlockType: made when they are asked for, since pydantic may be imported later than this."""
+    kinds = {"ModelBlockType": BlockKind("model"), "CodeBlockType": BlockKind("code")}
+    if name in kinds:
+        return Alias(lambda v: (type(v) if isinstance(v, Block) else _class_of(v)).__name__,
+                     {cls.__name__: cls for cls in _CLASSES if cls.by_key["kind"].default == kinds[name]})
+    if name != "BlockType":
+        raise AttributeError("module %r has no attribute %r" % (__name__, name))
+    return Alias(_tag_of, {**{cls.by_key["kind"].default: cls for cls in _CLASSES},
+                           **{kind: __getattr__(shared) for shared, kind in kinds.items()}, "expression": ExpressionBlock})
+
+
+_CLASSES = [cls for cls in list(globals().values()) if isinstance(cls, type) and issubclass(cls, Block) and "kind" in cls.by_key]
+ExpressionBlock, AdvancedBlockType = Union[None, bool, int, float, str], Union[tuple(_CLASSES)]
+LeafBlockType, StructuredBlockType = (Union[tuple(c for c in _CLASSES if issubclass(c, base))] for base in (LeafBlock, StructuredBlock))
 PdlTypeType, PatternType = Union[None, str, PdlType, list, dict], Union[None, bool, int, float, str, Pattern]
 ParserType, JoinType = Union[str, PdlParser, RegexParser], Union[JoinText, JoinArray, JoinObject, JoinLastOf, JoinReduce]
 ContributeElement, AggregatorType = Union[ContributeTarget, str, dict], Union[str, FileAggregatorConfig]
@@ -348,7 +381,7 @@ RoleType, ModelInput, LazyMessage, LazyMessages = Optional[str], Sequence[Mappin
 for _name in ("Str Int Bool BoolOrStr Any BlockType ParserType ModelInput PdlLocationType PdlTiming PdlUsage ExpressionStr ExpressionInt "
               "ExpressionBool ExpressionList ExpressionDictStr").split():
     globals()["Optional" + _name] = Any
-for _name in "Type Str Int Bool List DictStr Block".split():
+for _name in "Type Str Int Bool List DictStr".split():
     globals()["Expression" + _name] = Any
 BlockOrBlocksType = ExpectationsType = BasePdlType = Any
 

@@ -24,14 +24,10 @@ class MappedFunctions:
 
 def iter_block_children(f: Callable[[Any], None], block: Any) -> None:
     """Calls f for each block inside of this one, not for those inside of them."""
-    if not isinstance(block, Block):
-        return
-
-    class Calls(MappedFunctions):
-        def f_block(self, child: Any) -> Any:
-            f(child)
-            return child
-    _mapped(Calls(), block, False)
+    if isinstance(block, Block):
+        calls = MappedFunctions()
+        calls.f_block = f  # type: ignore[method-assign]
+        _mapped(calls, block, False)
 
 
 def map_block_children(f: MappedFunctions, block: Any) -> Any:

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import Any
 
-
 from . import pdl_ast as ast
 from ._model import REQUIRED, Model
 from .pdl_lazy import PdlLazy

@@ -2,6 +2,7 @@
 """Variables and settings of a run."""
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,18 +23,16 @@ class ScopeType(PdlDict):
 
 
 def _loop(loop: Any) -> Any:
-    from .pdl_scheduler import is_ours
-    if loop is not None and not is_ours(loop):
+    from .pdl_scheduler import LOOPS
+    if loop is not None and loop not in LOOPS:
         raise NotImplementedError("event_loop: only loops of pdl.pdl_scheduler.create_event_loop_thread; runs have a loop of their own")
     return loop
 
 
-def _off(name: str) -> Any:
-    def check(value: Any) -> Any:
-        if value:
-            raise NotImplementedError("%s=%r is part of inference, which libpdl-compat does not have yet" % (name, value))
-        return value
-    return check
+def _off(name: str, value: Any) -> Any:
+    if value:
+        raise NotImplementedError("%s=%r is part of inference, which libpdl-compat does not have yet" % (name, value))
+    return value
 
 
 class InterpreterState(Model):
@@ -41,8 +40,8 @@ class InterpreterState(Model):
 
     FIELDS = (Field("yield_result", False), Field("yield_background", False), Field("batch", 1), Field("role", "user"),
               Field("cwd", None, make=Path), Field("id_stack", []), Field("event_loop", None, make=_loop), Field("replay", {}),
-              Field("current_pdl_context", None), Field("llm_usage", None), Field("with_resample", False, make=_off("with_resample")),
-              Field("ignore_factor", False, make=_off("ignore_factor")), Field("score", 0.0))
+              Field("current_pdl_context", None), Field("llm_usage", None), Field("with_resample", False, make=partial(_off, "with_resample")),
+              Field("ignore_factor", False, make=partial(_off, "ignore_factor")), Field("score", 0.0))
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)

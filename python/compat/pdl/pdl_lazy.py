@@ -35,15 +35,20 @@ class PdlConst(PdlLazy[T]):
         self._data = data
 
 
-class PdlList(Sequence, PdlLazy[list]):  # type: ignore[type-arg]
-    def __init__(self, data: Any) -> None:
-        self._data = data
+class _Held(PdlConst[T]):
+    """A list or a dict, or something lazy that gives one."""
+
+    _form: type
 
     @property
     def data(self) -> Any:
-        while not isinstance(self._data, list):
+        while not isinstance(self._data, self._form):
             self._data = self._data.data if isinstance(self._data, PdlLazy) else _now(self._data)
         return self._data
+
+
+class PdlList(Sequence, _Held[list]):  # type: ignore[type-arg]
+    _form = list
 
     def __getitem__(self, index: Any) -> Any:
         return PdlList(self.data[index]) if isinstance(index, slice) else _now(self.data[index])
@@ -58,15 +63,8 @@ class PdlList(Sequence, PdlLazy[list]):  # type: ignore[type-arg]
         return list(self)
 
 
-class PdlDict(Mapping, PdlLazy[dict]):  # type: ignore[type-arg]
-    def __init__(self, data: Any) -> None:
-        self._data = data
-
-    @property
-    def data(self) -> Any:
-        while not isinstance(self._data, Mapping):
-            self._data = self._data.data if isinstance(self._data, PdlLazy) else _now(self._data)
-        return self._data
+class PdlDict(Mapping, _Held[dict]):  # type: ignore[type-arg]
+    _form = Mapping
 
     def __getitem__(self, key: Any) -> Any:
         return _now(self.data[key])

@@ -105,13 +105,10 @@ def _lint_pdl_file(file_path: Path, config: LinterConfig) -> bool:
         return True
     try:
         parse_pdl_file(file_path)
-    except PDLParseError as e:
-        logger.error(" - wrong: %s", file_path)
-        for line in [e.message] if isinstance(e.message, str) else e.message:
+    except Exception as e:
+        logger.error(" - wrong: %s", file_path, exc_info=not isinstance(e, PDLParseError))
+        for line in e.message if isinstance(e, PDLParseError) else []:
             logger.error("     %s", line)
-        return False
-    except Exception:
-        logger.exception(" - wrong: %s", file_path)
         return False
     logger.info(" - good: %s", file_path)
     return True
@@ -143,12 +140,9 @@ def _arg_parser() -> argparse.ArgumentParser:
 
 def _setup_logging(args: argparse.Namespace, config: LinterConfig) -> None:
     log_file = args.log_file or config.log_file
-    handlers: list[tuple[logging.Handler, str, str]] = []
-    if log_file is not None:
-        handlers.append((logging.FileHandler(log_file, encoding="utf-8"), config.file_log_format, config.file_log_level))
-    if config.console_log_enabled:
-        handlers.append((logging.StreamHandler(sys.stdout), config.console_log_format, config.console_log_level))
-    for handler, form, level in handlers:
+    to_file = [(logging.FileHandler(log_file, encoding="utf-8"), config.file_log_format, config.file_log_level)] if log_file else []
+    to_console = [(logging.StreamHandler(sys.stdout), config.console_log_format, config.console_log_level)] if config.console_log_enabled else []
+    for handler, form, level in to_file + to_console:
         handler.setFormatter(logging.Formatter(form))
         handler.setLevel(logging.DEBUG if args.debug else level)
         logger.addHandler(handler)

@@ -5,19 +5,13 @@ from __future__ import annotations
 import asyncio
 import threading
 import weakref
-from typing import Any
 
-_LOOPS: "weakref.WeakSet[asyncio.AbstractEventLoop]" = weakref.WeakSet()
-
+LOOPS: "weakref.WeakSet[asyncio.AbstractEventLoop]" = weakref.WeakSet()
 
 
 def create_event_loop_thread() -> asyncio.AbstractEventLoop:
     """A loop that runs in its own thread until the process ends."""
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, daemon=True).start()
-    _LOOPS.add(loop)
+    LOOPS.add(loop)
     return loop
-
-
-def is_ours(loop: Any) -> bool:
-    return loop in _LOOPS

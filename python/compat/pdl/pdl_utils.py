@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Generic, Optional, TypeVar, Union
 
@@ -75,11 +76,21 @@ def validate_pdl_model_defaults(model_defaults: list[dict[str, dict[str, Any]]])
                 raise ValueError("invalid defaults %r for model matcher %s" % (values, pattern))
 
 
-def write_trace(trace_file: Union[str, Path], trace: Any) -> None:
-    """Writes a trace as JSON; a failure is reported on standard error."""
+def redact_secrets(data: Any, secrets: Sequence[str]) -> Any:
+    """The data with [REDACTED] for each of the texts, also in keys."""
+    if isinstance(data, str):
+        for secret in sorted(filter(None, secrets), key=len, reverse=True):  # one may be a part of another
+            data = data.replace(secret, "[REDACTED]")
+    elif isinstance(data, dict):
+        return {redact_secrets(k, secrets): redact_secrets(v, secrets) for k, v in data.items()}
+    return [redact_secrets(v, secrets) for v in data] if isinstance(data, list) else data
+
+
+def write_trace(trace_file: Union[str, Path], trace: Any, secrets: Optional[Sequence[str]] = None) -> None:
+    """Writes a trace as JSON, without the secrets; a failure is reported on standard error."""
     from .pdl_dumper import as_json, block_to_dict
     try:
-        text = json.dumps(as_json(block_to_dict(trace, json_compatible=True)))
+        text = json.dumps(redact_secrets(as_json(block_to_dict(trace, json_compatible=True)), secrets or ()))
         with open(trace_file, "w", encoding="utf-8") as f:
             f.write(text)
     except Exception as e:
