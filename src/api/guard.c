@@ -19,8 +19,8 @@
 
 static pdl_policy_source source_of(const pdl_session *s) {
     return (pdl_policy_source){
-        .path = s->folders.path,
-        .n_path = s->folders.n,
+        .path = s->folders.path + s->folders.n_chosen,
+        .n_path = s->folders.n - s->folders.n_chosen,
         .secrets = s->secrets,
         .folder = s->opt.dir,
     };
@@ -85,6 +85,7 @@ bool pdl_session_read_own_policy(pdl_session *s, pdl_err *err) {
     size_t before = s->policies ? pdl_policies_count(s->policies) : 0;
     if (!s->explain && !read_own(s, s->program, &s->policies, err)) return false;
     if (!pdl_session_add_profile(s, before, err)) return false;
+    if (!pdl_session_keep_profiles(s, err)) return false;
     pdl_session_guard(s);
     if (s->guard && s->durable && pdl_durable_asks(s->durable)) pdl_policy_world_lasts(s->guard);
     return true;
@@ -163,6 +164,11 @@ bool pdl_session_keep_guards(pdl_session *s, pdl_err *err) {
     pdl_buf_fini(&was);
     pdl_buf_fini(&text);
     return ok;
+}
+
+bool pdl_session_built_in_policy(const pdl_session *s, pdl_str name, pdl_buf *text, pdl_err *err) {
+    pdl_policy_source from = source_of(s);
+    return pdl_policies_built_in(&from, name, text, err);
 }
 
 bool pdl_session_policies(const pdl_session *s, const pdl_program *p, pdl_policies **out,

@@ -1,5 +1,9 @@
 /* policies.c -- see policies.h. A word without a slash or a dot is the name of a built-in policy.
  *
+ * A built-in policy is that of the installation, never a file of the same name in a folder for
+ * imports: whoever can write there could weaken the policy of everyone who writes `--policy
+ * careful`, and durable runs compare built-in policies by their names alone.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "api/policies.h"
@@ -18,8 +22,8 @@ static bool is_word(pdl_str s) {
            pdl_str_find(s, PDL_STR("."), 0) == PDL_NOT_FOUND;
 }
 
-bool pdl_policy_built_in(const pdl_str *path, size_t n_path, pdl_str name, pdl_buf *file,
-                         pdl_buf *text, pdl_err *err) {
+bool pdl_policies_built_in(const pdl_policy_source *from, pdl_str name, pdl_buf *text,
+                           pdl_err *err) {
     pdl_str known[N_BUILT_IN];
     size_t k = 0;
     for (size_t i = 0; i < N_BUILT_IN; i++) known[i] = pdl_str_of(built_in[i]);
@@ -33,12 +37,16 @@ bool pdl_policy_built_in(const pdl_str *path, size_t n_path, pdl_str name, pdl_b
                     near.n ? "'?" : "");
         return false;
     }
-    for (size_t i = 0; i < n_path; i++) {
-        pdl_buf_clear(file);
-        pdl_buf_putf(file, "%.*s/lib/policies/%.*s.yaml", PDL_FMT(path[i]), PDL_FMT(name));
-        if (pdl_file_kind_of(pdl_buf_z(file)) == PDL_FILE_NONE) continue;
-        return pdl_file_read(pdl_buf_z(file), text, err);
+    pdl_buf file = PDL_BUF;
+    bool found = false, ok = false;
+    for (size_t i = 0; i < from->n_path && !found; i++) {
+        pdl_buf_clear(&file);
+        pdl_buf_putf(&file, "%.*s/lib/policies/%.*s.yaml", PDL_FMT(from->path[i]), PDL_FMT(name));
+        found = pdl_file_kind_of(pdl_buf_z(&file)) != PDL_FILE_NONE;
+        ok = found && pdl_file_read(pdl_buf_z(&file), text, err);
     }
+    pdl_buf_fini(&file);
+    if (found) return ok;
     return pdl_err_set(err, PDL_E_io, (pdl_loc){0},
                        "the library has no lib/policies/%.*s.yaml: it is not installed completely",
                        PDL_FMT(name));
@@ -90,7 +98,7 @@ static bool read_named(pdl_policies **all, const pdl_policy_source *from, pdl_st
     bool ok;
     begin(all);
     if (is_word(name)) {
-        ok = pdl_policy_built_in(from->path, from->n_path, name, &file, &text, err) &&
+        ok = pdl_policies_built_in(from, name, &text, err) &&
              pdl_policies_add(*all, name, pdl_buf_str(&text), true, err);
     } else {
         bool moved = folder.n && name.n && name.p[0] != '/';

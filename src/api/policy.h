@@ -8,16 +8,22 @@
 #include "api/session.h"
 #include "policy/policy.h"
 
-/* The text of default, careful or strict: lib/policies/NAME.yaml in the first of the folders that
- * has it, whose path goes to *file. Errors: usage (no such policy), io. */
-PDL_MUST bool pdl_policy_built_in(const pdl_str *path, size_t n_path, pdl_str name, pdl_buf *file,
-                                  pdl_buf *text, pdl_err *err);
+/* The text of default, careful or strict, as a run of this session would ask it. Errors: usage (no
+ * such policy), io. */
+PDL_MUST bool pdl_session_built_in_policy(const pdl_session *s, pdl_str name, pdl_buf *text,
+                                          pdl_err *err);
 
 /* The policies that a run of the program (borrowed; NULL: none) in this session would ask: those of
  * the session's options and of the environment, and its own. NULL in *out: none. Errors: io,
  * syntax, schema. */
 PDL_MUST bool pdl_session_policies(const pdl_session *s, const pdl_program *p, pdl_policies **out,
                                    pdl_err *err);
+
+/* Calls report for each `sandbox` of a block of p that cannot be kept, by the machine or by the
+ * profile around it. all: also where a fallback would run. */
+typedef void pdl_profile_problem_fn(void *user, pdl_loc loc, pdl_err_kind kind, pdl_str text);
+void pdl_session_check_profiles(pdl_session *s, const pdl_program *p, bool all,
+                                pdl_profile_problem_fn *report, void *user);
 
 /* The hashes of the definitions of the servers' tools, asked of the servers: adds to *locked, a
  * dict as pdl_lock_read gives it. servers: n names; none: all that are configured. Errors: those of

@@ -109,6 +109,8 @@ const pdl_mask *pdl_session_mask(const pdl_session *s, pdl_sink_id sink);
  * the policies from number `from` on, which confines the program. */
 PDL_MUST bool pdl_session_open_sandbox(pdl_session *s, pdl_err *err);
 PDL_MUST bool pdl_session_add_profile(pdl_session *s, size_t from, pdl_err *err);
+/* Makes the sandboxes of blocks, before anything is done. Error: all that cannot be kept. */
+PDL_MUST bool pdl_session_keep_profiles(pdl_session *s, pdl_err *err);
 
 /* durable.c: the journal that --replay names answers. Errors: io, replay. */
 PDL_MUST bool pdl_session_open_replay(pdl_session *s, pdl_err *err);

@@ -142,6 +142,9 @@ typedef struct pdl_check_options {
  * comments are applied. A program that did not load keeps the loader's diagnostics. */
 void pdl_program_check(pdl_program *p, const pdl_check_options *opt);
 
+/* Levels and comments for diagnostics that somebody else added after the check. */
+void pdl_program_settle(pdl_program *p, const uint8_t *levels);
+
 /* The first error that every way through the checked program meets, or NULL. */
 const pdl_diag *pdl_program_certain_error(const pdl_program *p);
 

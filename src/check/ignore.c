@@ -157,15 +157,24 @@ static bool is_wanted(ignores *g, pdl_diag *d, const uint8_t *levels) {
     return !is_ignored_at(g, d->loc, d->code) && !is_ignored_at(g, d->mark, d->code);
 }
 
+/* Takes g. */
+static void settle(pdl_program *p, ignores *g, const uint8_t *levels) {
+    size_t kept = 0;
+    for (size_t i = 0; i < p->diags.n; i++)
+        if (is_wanted(g, &p->diags.p[i], levels)) p->diags.p[kept++] = p->diags.p[i];
+    p->diags.n = kept;
+    pdl_vec_fini(&g->sources);
+    pdl_vec_fini(&g->all);
+}
+
 void pdl_checker_settle(pdl_program *p, const pdl_check_options *opt) {
     ignores g = {0};
-    size_t kept = 0;
     if (p->source && !opt->no_lint) search(&g, p->source);
     for (size_t i = 0; i < g.all.n; i++)
         each_name(g.all.p[i].names, report_unknown, &(unknown){p, &g.all.p[i]});
-    for (size_t i = 0; i < p->diags.n; i++)
-        if (is_wanted(&g, &p->diags.p[i], opt->levels)) p->diags.p[kept++] = p->diags.p[i];
-    p->diags.n = kept;
-    pdl_vec_fini(&g.sources);
-    pdl_vec_fini(&g.all);
+    settle(p, &g, opt->levels);
+}
+
+void pdl_program_settle(pdl_program *p, const uint8_t *levels) {
+    settle(p, &(ignores){0}, levels);
 }

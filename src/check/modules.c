@@ -152,6 +152,7 @@ static void take_definitions(pdl_checker *c, const pdl_module *m) {
 
 /* Without the file nothing is known of what it defines. */
 static const pdl_ty *unknown_module(pdl_checker *c, bool import) {
+    c->p->uses_unread = true;
     c->open_ended = c->open_ended || !import;
     c->may_exit = true;
     return &pdl_ty_any;
@@ -168,6 +169,7 @@ const pdl_ty *pdl_checker_module(pdl_checker *c, const pdl_block *b, pdl_str pat
     if (c->opt->open(c->opt->user, c->p->source ? c->p->source->name : PDL_STR(""), path, import,
                      &name, &bytes, &err)) {
         pdl_module *m = load_module(c, pdl_buf_str(&name), pdl_buf_str(&bytes), loc, import);
+        *pdl_vec_push(&c->p->uses) = (pdl_module_use){b, m->program};
         if (!m->program->main) {
             report_broken(c, b, m, import);
             unknown_module(c, import);

@@ -1,5 +1,8 @@
 /* check_policy.c -- pdl check --policy: what a policy will do to a program, as far as that can be
- * known without running it.
+ * known without running it. Files that it includes or imports take part, with places in them.
+ *
+ * Files that are connected by `include` share their variables; an imported file has its own. Such a
+ * group has one map of names: a name that two of its files define is not known.
  *
  * Where a value comes from is known of a variable that one block of the program defines, and that
  * block asks a model, reads a file, runs code or a command. Everything else may be anything, and a
@@ -29,23 +32,70 @@ typedef struct origin {
     pdl_label label; /* 0: nothing */
 } origin;
 
+typedef struct checked_file {
+    const pdl_program *p;
+    struct checked_file *group; /* another file of the same group, or itself: it has the names */
+    pdl_map names;              /* -> origin, in the main program's arena */
+    const pdl_block *at;        /* that takes the file first; NULL: the main file */
+} checked_file;
+
 typedef struct policy_check {
     pdl_program *p;
     const pdl_policies *policies;
     pdl_str folder;
-    pdl_map names; /* -> origin, in the program's arena */
-    bool *used;    /* rules */
+    pdl_map files; /* addresses of programs -> checked_file; the main file first */
+    checked_file *file; /* that is looked at */
+    bool *used;         /* rules */
     size_t n_rules;
-    bool open; /* another program takes part: rules may be for that one */
+    bool open; /* a program takes part that is not known: rules may be for that one */
 } checker;
 
 static void warn(checker *c, pdl_rule_id id, pdl_loc loc, const char *text) {
     size_t n;
     const pdl_rule *r = &pdl_rules(&n)[id];
-    pdl_program_diag(c->p, r->severity, r->name, loc, loc, "%s", text);
+    const pdl_block *at = c->file->at;
+    pdl_diag *d = pdl_program_diag(c->p, r->severity, r->name, loc, loc, "%s", text);
+    if (at)
+        pdl_program_relate(c->p, d, at->loc,
+                           at->kind == PDL_BLOCK_import ? "imported here" : "included here");
+}
+
+/* --- files ------------------------------------------------------------------------------------ */
+
+static checked_file *group_of(checked_file *f) {
+    while (f->group != f) f = f->group;
+    return f;
+}
+
+static checked_file *add_file(checker *c, const pdl_program *p, const pdl_block *at) {
+    pdl_str address = {(const char *)(const void *)&p, sizeof p};
+    checked_file *f = pdl_map_find(&c->files, address);
+    if (f) return f;
+    f = pdl_arena_new(c->p->arena, checked_file);
+    *f = (checked_file){.p = p, .group = f, .at = at};
+    address.p = (const char *)(const void *)&f->p;
+    pdl_map_put(&c->files, address, f);
+    return f;
+}
+
+/* All files that take part. The list grows while it is walked through. */
+static void find_files(checker *c) {
+    add_file(c, c->p, NULL);
+    for (size_t i = 0; i < c->files.n; i++) {
+        checked_file *f = c->files.entries[i].value;
+        c->open = c->open || f->p->uses_unread;
+        for (size_t k = 0; k < f->p->uses.n; k++) {
+            const pdl_module_use *u = &f->p->uses.p[k];
+            if (!u->program->main) continue;
+            checked_file *used = add_file(c, u->program, u->block);
+            if (u->block->kind == PDL_BLOCK_include) group_of(used)->group = group_of(f);
+        }
+    }
 }
 
 /* --- what variables hold ---------------------------------------------------------------------- */
+
+static pdl_map *names_of(const checker *c) { return &group_of(c->file)->names; }
 
 /* The text of a literal; empty: it is computed. */
 static pdl_str literal_of(const pdl_tree *t) {
@@ -58,7 +108,7 @@ static pdl_label label_of_tree(const checker *c, const pdl_tree *t) {
     if (!t || t->kind == PDL_TREE_CONST) return 0;
     if (t->kind == PDL_TREE_EXPR) {
         for (uint32_t i = 0; i < t->expr->n_free; i++) {
-            const origin *o = pdl_map_find(&c->names, t->expr->free_names[i]);
+            const origin *o = pdl_map_find(names_of(c), t->expr->free_names[i]);
             if (o) all |= o->label;
         }
         return all;
@@ -94,14 +144,14 @@ static pdl_label label_of_block(const checker *c, const pdl_block *b) {
 
 static void define(checker *c, pdl_str name, pdl_label label) {
     if (!name.n) return;
-    origin *o = pdl_map_find(&c->names, name);
+    origin *o = pdl_map_find(names_of(c), name);
     if (o) {
         o->label = 0; /* defined twice: which one it is depends on the run */
         return;
     }
     o = pdl_arena_new(c->p->arena, origin);
     o->label = label ? label | PDL_LABEL_FREE : 0;
-    pdl_map_put(&c->names, name, o);
+    pdl_map_put(names_of(c), name, o);
 }
 
 static void define_fors(checker *c, const pdl_fors *fors) {
@@ -116,9 +166,6 @@ static void collect(void *user, const pdl_block *b) {
         const pdl_params *params = &PDL_AS(function, b)->params;
         for (uint32_t i = 0; i < params->n; i++) define(c, params->names[i], 0);
     }
-    if (b->kind == PDL_BLOCK_include) c->open = true;
-    if (b->kind == PDL_BLOCK_import)
-        c->open = c->open || !pdl_str_starts(PDL_AS(import, b)->path.s, PDL_STR(PDL_TOOLS_PREFIX));
     pdl_block_each_child(b, collect, c);
     define(c, b->def.s, label_of_block(c, b));
     for (uint32_t i = 0; i < b->rare->defs.n; i++)
@@ -196,6 +243,7 @@ static void use_code(checker *c, const pdl_b_code *b) {
                           : pdl_str_is(lang, "jinja") ? PDL_SINK_template
                                                       : PDL_SINK_code};
     if (u.sink == PDL_SINK_code) u.name = lang;
+    if (u.sink == PDL_SINK_pdl) c->open = true;
     add(&u, u.sink == PDL_SINK_command ? PDL_STR("0") : PDL_STR("text"), label);
     judge(c, &b->head, &u);
 }
@@ -312,16 +360,35 @@ static void report_rule(void *user, size_t i, const pdl_rule_view *r) {
     pdl_buf_fini(&m);
 }
 
+/* Calls fn for each file, which is then c->file. */
+static void each_file(checker *c, void (*fn)(checker *c)) {
+    for (size_t i = 0; i < c->files.n; i++) {
+        c->file = c->files.entries[i].value;
+        fn(c);
+    }
+    c->file = c->files.entries[0].value;
+}
+
+static void collect_file(checker *c) { collect(c, c->file->p->main); }
+
+static void use_file(checker *c) {
+    use(c, c->file->p->main);
+    pdl_program_walk(c->file->p, &(pdl_walk){.user = c, .expr = use_expr});
+}
+
+static void close_file(checker *c) { pdl_map_fini(&c->file->names); }
+
 void pdl_cli_check_policy(pdl_program *p, const pdl_policies *policies, pdl_str folder) {
     if (!p->main) return;
     checker c = {.p = p, .policies = policies, .folder = folder};
     pdl_policies_each_rule(policies, count_rule, &c.n_rules);
     c.used = PDL_NEW_N(bool, c.n_rules + 1);
-    collect(&c, p->main);
-    use(&c, p->main);
-    pdl_program_walk(p, &(pdl_walk){.user = &c, .expr = use_expr});
+    find_files(&c);
+    each_file(&c, collect_file);
+    each_file(&c, use_file);
     if (!c.open) pdl_policies_each_rule(policies, report_rule, &c);
     pdl_program_sort_diags(p);
-    pdl_map_fini(&c.names);
+    each_file(&c, close_file);
+    pdl_map_fini(&c.files);
     pdl_free(c.used);
 }

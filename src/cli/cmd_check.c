@@ -114,6 +114,26 @@ static bool fix_file(checker *c, const pdl_program *p, pdl_buf *text, pdl_err *e
     return n > 0;
 }
 
+static void report_profile(void *user, pdl_loc loc, pdl_err_kind kind, pdl_str text) {
+    pdl_program *p = user;
+    size_t n;
+    const pdl_rule *r = &pdl_rules(&n)[PDL_RULE_sandbox_profile];
+    /* another machine may keep what this one cannot */
+    pdl_severity severity = kind == PDL_E_policy ? PDL_DIAG_WARNING : r->severity;
+    pdl_program_diag(p, severity, r->name, loc, loc, "%.*s", PDL_FMT(text));
+}
+
+/* The profiles of blocks, as far as their files are known. */
+static void check_profiles(checker *c, pdl_program *p) {
+    size_t before = p->diags.n;
+    pdl_session_check_profiles(c->session, p, true, report_profile, p);
+    for (size_t i = 0; i < p->others.n; i++)
+        pdl_session_check_profiles(c->session, p->others.p[i], true, report_profile, p);
+    if (p->diags.n == before) return;
+    pdl_program_sort_diags(p);
+    pdl_program_settle(p, c->config.levels);
+}
+
 /* What the policies that a run would ask do to the program. */
 static void check_policy(checker *c, pdl_program *p) {
     pdl_policies *policies = NULL;
@@ -124,6 +144,7 @@ static void check_policy(checker *c, pdl_program *p) {
         pdl_err_fini(&err);
     } else if (policies) {
         pdl_cli_check_policy(p, policies, pdl_file_folder(c->file));
+        pdl_program_settle(p, c->config.levels);
     }
     pdl_policies_free(policies);
 }
@@ -143,6 +164,7 @@ static void check_file(checker *c) {
     }
     if (err.kind) cannot_read(c, &err);
     check_policy(c, p);
+    check_profiles(c, p);
     report(c, p);
     pdl_program_drop(p);
     pdl_buf_fini(&text);

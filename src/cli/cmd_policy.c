@@ -18,15 +18,12 @@ static int failed(pdl_err *err, const pdl_session *s) {
 }
 
 static int show(const pdl_session *s, pdl_str name) {
-    pdl_buf file = PDL_BUF, text = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
+    pdl_buf text = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
     pdl_err err = {0};
-    size_t n;
-    const pdl_str *path = pdl_session_path(s, &n);
-    int code = pdl_policy_built_in(path, n, name, &file, &text, &err)
+    int code = pdl_session_built_in_policy(s, name, &text, &err)
                    ? pdl_cli_put_stdout(pdl_buf_str(&text))
                    : failed(&err, s);
     pdl_buf_fini(&text);
-    pdl_buf_fini(&file);
     return code;
 }
 

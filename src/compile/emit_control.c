@@ -193,6 +193,8 @@ static bool field_ignores_context(const pdl_block *b, const pdl_field *f) {
     case PDL_FT_RETRY:
     case PDL_FT_BUDGET:
     case PDL_FT_ENDORSE:
+    case PDL_FT_POLICY:
+    case PDL_FT_PROFILE:
     case PDL_FT_CONTRIBUTE:
     case PDL_FT_PARSER:
     case PDL_FT_EXPECTATIONS:

@@ -47,6 +47,8 @@ typedef enum {
     X(RETRY, const pdl_retry *, "further attempts; NULL when absent")                              \
     X(BUDGET, const pdl_budget_field *, "limits of use; NULL when absent")                         \
     X(ENDORSE, const pdl_endorse_field *, "labels that the result loses; NULL when absent")        \
+    X(POLICY, const pdl_node *, "of the main block: a policy, or the name of one")                 \
+    X(PROFILE, const pdl_node *, "a profile of the sandbox, or true; NULL when absent or null")    \
     X(CONTRIBUTE, pdl_contributes, "where the result goes")                                        \
     X(PARSER, const pdl_parser_field *, "from text to a value; NULL when absent")
 #define PDL_BLOCK_FIELD_TYPES(X)                                                                   \

@@ -295,6 +295,8 @@ static PDL_NOINLINE pdl_val dump_field(const dumper *d, const pdl_block *b, cons
     case PDL_FT_XDICT: return dump_expr(d, b, f, POINTER(pdl_tree));
     case PDL_FT_ARGV:
         return POINTER(pdl_tree) ? dump_words(d, b, f->key, POINTER(pdl_tree)) : pdl_absent();
+    case PDL_FT_POLICY:
+    case PDL_FT_PROFILE:
     case PDL_FT_ANY: /* of one kind: output only */
         return f->kind < 0 ? dump_node(POINTER(pdl_node)) : pdl_absent();
     case PDL_FT_BLOCK:

@@ -298,6 +298,8 @@ static PDL_NOINLINE void load_plain(pdl_loader *l, pdl_block *b, const pdl_field
     case PDL_FT_FLAG: load_text_as_flag(l, n, loc, at); return;
     case PDL_FT_BUDGET: *(const pdl_budget_field **)at = pdl_loader_budget(l, pair); return;
     case PDL_FT_ENDORSE: *(const pdl_endorse_field **)at = pdl_loader_endorse(l, pair); return;
+    case PDL_FT_POLICY: *(const pdl_node **)at = pdl_loader_policy(l, pair); return;
+    case PDL_FT_PROFILE: *(const pdl_node **)at = pdl_loader_profile(l, pair); return;
     case PDL_FT_RETRY: *(const pdl_retry **)at = pdl_loader_retry(l, pair); return;
     case PDL_FT_CONTRIBUTE: pdl_loader_contribute(l, pair, at); return;
     case PDL_FT_PARSER: *(const pdl_parser_field **)at = pdl_loader_parser(l, pair); return;

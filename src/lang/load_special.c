@@ -6,6 +6,7 @@
 #include <assert.h>
 
 #include "lang/loader.h"
+#include "yaml/profile.h"
 #include "yaml/yaml.h"
 
 #include "base/banned.h"
@@ -201,6 +202,38 @@ const pdl_endorse_field *pdl_loader_endorse(pdl_loader *l, const pdl_pair *pair)
     e->node = n;
     load_record(l, PDL_RECORD_endorse, n, loc, e);
     return e;
+}
+
+/* --- policy, sandbox -------------------------------------------------------------------------- */
+
+/* Whoever writes a policy into an inner block believes that it holds there. */
+const pdl_node *pdl_loader_policy(pdl_loader *l, const pdl_pair *pair) {
+    pdl_loc loc = pdl_node_loc(pair->key);
+    if (l->depth > 1)
+        pdl_loader_diag(l, "policy-place", loc, loc,
+                        "`policy` is a field of the main block: a policy is for the whole program");
+    return pair->value;
+}
+
+static void profile_wrong(void *user, const pdl_node *key, const pdl_node *value,
+                          const char *should) {
+    pdl_loader *l = user;
+    const char *words[PDL_PROFILE_KEYS];
+    size_t n;
+    const pdl_profile_key *known = pdl_profile_keys(&n);
+    if (value) {
+        pdl_loader_wrong(l, value, pdl_node_loc(value), should);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) words[i] = known[i].key;
+    pdl_loader_unknown(l, key, words, n);
+}
+
+const pdl_node *pdl_loader_profile(pdl_loader *l, const pdl_pair *pair) {
+    if (pdl_node_is_null(pair->value)) return NULL;
+    pdl_profile_check(pair->value, profile_wrong, l);
+    l->p->has_profiles = true;
+    return pair->value;
 }
 
 /* --- types (3) -------------------------------------------------------------------------------- */

@@ -102,6 +102,8 @@ const pdl_node *pdl_loader_recorded(const pdl_node *n); /* E of {pdl__expr: E, .
 void pdl_loader_contribute(pdl_loader *l, const pdl_pair *pair, pdl_contributes *out);
 const pdl_budget_field *pdl_loader_budget(pdl_loader *l, const pdl_pair *pair);
 const pdl_endorse_field *pdl_loader_endorse(pdl_loader *l, const pdl_pair *pair);
+const pdl_node *pdl_loader_policy(pdl_loader *l, const pdl_pair *pair);
+const pdl_node *pdl_loader_profile(pdl_loader *l, const pdl_pair *pair);
 const pdl_retry *pdl_loader_retry(pdl_loader *l, const pdl_pair *pair);
 const pdl_parser_field *pdl_loader_parser(pdl_loader *l, const pdl_pair *pair);
 void pdl_loader_expectations(pdl_loader *l, const pdl_pair *pair, pdl_expectations *out);

@@ -36,6 +36,7 @@ void pdl_program_drop(pdl_program *p) {
     pdl_vec_fini(&p->diags);
     for (size_t i = 0; i < p->others.n; i++) pdl_program_drop(p->others.p[i]);
     pdl_vec_fini(&p->others);
+    pdl_vec_fini(&p->uses);
     pdl_arena_free(p->arena);
     pdl_free(p);
 }

@@ -44,6 +44,13 @@ typedef struct pdl_diag {
 
 typedef PDL_VEC(pdl_diag) pdl_diags;
 
+/* A block that includes or imports another file, which a check read. A block that the check walked
+ * more than once is there as often. */
+typedef struct pdl_module_use {
+    const pdl_block *block;
+    struct pdl_program *program; /* owned by the program that was checked */
+} pdl_module_use;
+
 typedef struct pdl_program {
     pdl_arena *arena;         /* owns everything below */
     const pdl_source *source; /* NULL until loaded */
@@ -53,7 +60,10 @@ typedef struct pdl_program {
     pdl_diags diags;            /* in order of place once sorted */
     /* files that a check read and that diagnostics point into; owned */
     PDL_VEC(struct pdl_program *) others;
+    PDL_VEC(pdl_module_use) uses; /* of this file's blocks; set by a check */
+    bool uses_unread;             /* one of them could not be read */
     uint64_t checked;           /* of api: what it was checked for without an error; 0: nothing */
+    bool has_profiles; /* a block has the field `sandbox` */
     bool yaml_failed; /* the only diagnostic is a YAML or encoding error */
     uint32_t refs;    /* shared by runs, closures and codes */
 } pdl_program;

@@ -11,6 +11,7 @@
 #include "lang/schema.h"
 
 #include "lang/fields.h"
+#include "yaml/profile.h"
 #include "value/json_read.h"
 
 #include "base/banned.h"
@@ -183,6 +184,9 @@ static const struct {
     [PDL_FT_FLAG] = {"@OptionalBoolOrStr", NULL},
     [PDL_FT_RETRY] = {"{'anyOf': [{'type': 'integer'}, @RetryConfiguration, {'type': 'null'}]}",
                       NULL},
+    [PDL_FT_POLICY] = {"{'anyOf': [{'type': 'string'}, {'type': 'object'}, {'type': 'null'}]}",
+                       NULL},
+    [PDL_FT_PROFILE] = {"{'anyOf': [{'const': true}, @SandboxProfile, {'type': 'null'}]}", NULL},
     [PDL_FT_BUDGET] = {"{'anyOf': [@BudgetType, {'type': 'null'}]}", NULL},
     [PDL_FT_ENDORSE] = {"{'anyOf': [@EndorseType, {'type': 'null'}]}", NULL},
     [PDL_FT_CONTRIBUTE] = {"{'type': 'array', 'items': @ContributeElement}", NULL},
@@ -375,6 +379,24 @@ static void put_record(pdl_buf *b, const char *name, pdl_record record) {
     PDL_PUT(b, "], \"additionalProperties\": false}, ");
 }
 
+static void put_profile(pdl_buf *b) {
+    static const char *const forms[] = {
+        "\"type\": \"array\", \"items\": {\"type\": \"string\"}",
+        "\"type\": \"integer\", \"minimum\": 1",
+        "\"type\": \"number\", \"exclusiveMinimum\": 0",
+    };
+    size_t n;
+    const pdl_profile_key *keys = pdl_profile_keys(&n);
+    PDL_PUT(b, "\"SandboxProfile\": {\"type\": \"object\", \"properties\": {");
+    for (size_t i = 0; i < n; i++) {
+        pdl_buf_putf(b, "%s\"%s\": {%s, \"description\": ", i ? ", " : "", keys[i].key,
+                     forms[keys[i].form]);
+        put_text(b, keys[i].doc);
+        PDL_PUT(b, "}");
+    }
+    PDL_PUT(b, "}, \"additionalProperties\": false}, ");
+}
+
 /* Calls fn for every definition of a block of this kind, or of all kinds: the forms of a kind that
  * has some, else the kind itself. */
 static void each_definition(pdl_buf *b, pdl_block_kind kind,
@@ -417,6 +439,7 @@ pdl_val pdl_language_schema(void) {
         if (name) put_union(&b, name, (pdl_block_kind)k);
     }
     each_definition(&b, PDL_BLOCK_COUNT, put_definition);
+    put_profile(&b);
     for (size_t i = 0; i < sizeof records / sizeof *records; i++)
         put_record(&b, records[i].name, records[i].record);
     for (size_t i = 0; i < sizeof helpers / sizeof *helpers; i++) {

@@ -154,6 +154,8 @@ __attribute__((noinline)) static void walk_field(const walker *at, const pdl_fie
     case PDL_FT_BOOL:
     case PDL_FT_INT:
     case PDL_FT_ANY:
+    case PDL_FT_POLICY:
+    case PDL_FT_PROFILE:
     case PDL_FT_BLOCK:
     case PDL_FT_BLOCKS:
     case PDL_FT_TEXTS:

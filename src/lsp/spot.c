@@ -95,7 +95,9 @@ static lsp_role field_role(lsp_spot *p, const pdl_field *f) {
     case PDL_FT_XSTR:
     case PDL_FT_XDICT:
     case PDL_FT_ARGV: return data_role(p, f);
-    case PDL_FT_ANY: return ROLE_RAW;
+    case PDL_FT_ANY:
+    case PDL_FT_POLICY:
+    case PDL_FT_PROFILE: return ROLE_RAW;
     case PDL_FT_BLOCK: return f->kind == PDL_BLOCK_code && !map ? ROLE_CODE : ROLE_BLOCK;
     case PDL_FT_BLOCKS:
     case PDL_FT_TEXTS: return ROLE_BLOCKS;

@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "policy/policy_impl.h"
 #include "value/int.h"
+#include "yaml/profile.h"
 #include "yaml/yaml.h"
 
 #include "base/banned.h"
@@ -437,7 +438,24 @@ static void read_capacity(reader *r, const pdl_node *n) {
     read_count(r, n, "capacity", 1, INT32_MAX, &r->p->capacity);
 }
 
-static void read_sandbox(reader *r, const pdl_node *n) { r->p->sandbox = n; }
+static void profile_wrong(void *user, const pdl_node *key, const pdl_node *value,
+                          const char *should) {
+    reader *r = user;
+    pdl_str near = value ? (pdl_str){0} : pdl_profile_nearest(key->text);
+    pdl_str name = key ? key->text : PDL_STR("sandbox");
+    if (value && pdl_node_is_str(value))
+        wrong(r, value, "%.*s: %.*s %s", PDL_FMT(name), PDL_FMT(value->text), should);
+    else if (value)
+        wrong(r, value, "%.*s %s", PDL_FMT(name), should);
+    else
+        unknown(r, key, "no key of a profile:", key->text, &near, near.n ? 1 : 0);
+}
+
+static void read_sandbox(reader *r, const pdl_node *n) {
+    if (pdl_node_is_null(n)) return;
+    pdl_profile_check(n, profile_wrong, r);
+    r->p->sandbox = n;
+}
 
 static void read_lock(reader *r, const pdl_node *n) {
     r->p->lock_loc = pdl_node_loc(n);
@@ -458,8 +476,18 @@ static const struct {
 };
 enum { N_KEYS = sizeof keys / sizeof keys[0] };
 
+/* Of a key that is written twice one would not count. */
+static void check_repeats(reader *r, const pdl_node *n) {
+    if (n->kind == PDL_NODE_MAP && n->repeats)
+        wrong(r, n->pairs[n->n].key, "the key '%.*s' is written twice",
+              PDL_FMT(n->pairs[n->n].key->text));
+    for (uint32_t i = 0; i < n->n; i++)
+        check_repeats(r, n->kind == PDL_NODE_MAP ? n->pairs[i].value : n->items[i]);
+}
+
 static void read_policy(reader *r, const pdl_node *n) {
     pdl_str known[N_KEYS];
+    check_repeats(r, n);
     if (n->kind != PDL_NODE_MAP) {
         wrong(r, n, "a policy should be a mapping that begins with `policy: 1`");
         return;

@@ -9,10 +9,11 @@
 #include "base/str.h"
 #include "sandbox/sandbox_impl.h"
 #include "value/int.h"
+#include "yaml/profile.h"
 
 #include "base/banned.h"
 
-enum { PROCESSES = 64, MEMORY_MB = 2048, TMP_MB = 1024, FILE_MB = 1024, MOST_ITEMS = 1000 };
+enum { PROCESSES = 64, MEMORY_MB = 2048, TMP_MB = 1024, FILE_MB = 1024 };
 
 void pdl_paths_add(path_list *l, pdl_str s) { *pdl_vec_push(l) = pdl_str_dup(s); }
 
@@ -60,6 +61,7 @@ bool pdl_path_is_under(const char *path, const char *folder) {
 
 /* --- values ----------------------------------------------------------------------------------- */
 
+/* The first rows of profile.def. */
 typedef enum { LIST_READ, LIST_WRITE, LIST_NET, LIST_ENV } list_kind;
 
 typedef struct profile_reader {
@@ -125,19 +127,11 @@ static bool is_granted(const path_list *net, const char *item) {
            pdl_net_grants(net, host, colon ? (int)strtol(colon + 1, NULL, 10) : 0);
 }
 
-static bool is_key_name(pdl_str name) {
-    static const char *const parts[] = {"KEY",      "TOKEN",      "SECRET",
-                                        "PASSWORD", "CREDENTIAL", "PASSWD"};
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
-        if (pdl_str_find(name, pdl_str_of(parts[i]), 0) != PDL_NOT_FOUND) return true;
-    return false;
-}
-
 static void add_item(profile_reader *r, const char *key, list_kind kind, path_list *to,
                      const path_list *before, pdl_str s) {
     bool path = kind == LIST_READ || kind == LIST_WRITE;
     char *item = path ? full_path(r->from->dir, s) : pdl_str_dup(s);
-    if (kind == LIST_ENV && is_key_name(s)) {
+    if (kind == LIST_ENV && pdl_profile_names_key(s)) {
         wrong(r, "env: %s is the name of a key, and keys are not handed in", item);
     } else if (path && strcmp(item, "/") == 0) {
         wrong(r, "%s: / is everything; name the folders that are needed", key);
@@ -157,8 +151,8 @@ static void add_item(profile_reader *r, const char *key, list_kind kind, path_li
 
 static void read_list(profile_reader *r, const char *key, list_kind kind, path_list *list,
                       pdl_vref v) {
-    if (!pdl_is_list(v) || pdl_list_len(v) > MOST_ITEMS) {
-        wrong(r, "%s should be a list of at most %d texts", key, MOST_ITEMS);
+    if (!pdl_is_list(v) || pdl_list_len(v) > PDL_PROFILE_MOST_ITEMS) {
+        wrong(r, "%s should be a list of at most %d texts", key, PDL_PROFILE_MOST_ITEMS);
         return;
     }
     path_list before = *list;
@@ -188,7 +182,7 @@ static void read_number(profile_reader *r, const char *key, int64_t most, int64_
 
 static void read_seconds(profile_reader *r, pdl_vref v) {
     double s = pdl_is_int(v) ? pdl_num_to_double(v) : pdl_is(v, PDL_V_FLOAT) ? pdl_float_of(v) : 0;
-    if (!(s > 0) || s > 1e9)
+    if (!(s > 0) || s > PDL_PROFILE_MOST_SECONDS)
         wrong(r, "seconds should be a number above 0");
     else if (r->narrow && r->p->seconds > 0 && s > r->p->seconds)
         wrong(r, "seconds: %g is more than the profile around it has", s);
@@ -197,34 +191,22 @@ static void read_seconds(profile_reader *r, pdl_vref v) {
 }
 
 static void read_key(profile_reader *r, pdl_str key, pdl_vref v) {
-    static const char *const names[] = {"read",   "write",     "net",     "env", "processes",
-                                        "memory", "file_size", "seconds", "tmp"};
-    enum { N = sizeof names / sizeof names[0], MOST_MB = 1 << 24 };
+    size_t n, k = 0;
+    const pdl_profile_key *keys = pdl_profile_keys(&n);
     sandbox_profile *p = r->p;
-    if (pdl_str_is(key, "read")) {
-        read_list(r, "read", LIST_READ, &p->read, v);
-    } else if (pdl_str_is(key, "write")) {
-        read_list(r, "write", LIST_WRITE, &p->write, v);
-    } else if (pdl_str_is(key, "net")) {
-        read_list(r, "net", LIST_NET, &p->net, v);
-    } else if (pdl_str_is(key, "env")) {
-        read_list(r, "env", LIST_ENV, &p->env, v);
-    } else if (pdl_str_is(key, "processes")) {
-        read_number(r, "processes", 100000, &p->processes, v);
-    } else if (pdl_str_is(key, "memory")) {
-        read_number(r, "memory", MOST_MB, &p->memory_mb, v);
-    } else if (pdl_str_is(key, "tmp")) {
-        read_number(r, "tmp", MOST_MB, &p->tmp_mb, v);
-    } else if (pdl_str_is(key, "file_size")) {
-        read_number(r, "file_size", MOST_MB, &p->file_mb, v);
-    } else if (pdl_str_is(key, "seconds")) {
-        read_seconds(r, v);
-    } else {
-        pdl_str known[N];
-        for (size_t i = 0; i < N; i++) known[i] = pdl_str_of(names[i]);
-        pdl_str near = pdl_str_nearest(key, known, N);
+    path_list *const lists[] = {&p->read, &p->write, &p->net, &p->env};
+    int64_t *const counts[] = {&p->processes, &p->memory_mb, &p->tmp_mb, &p->file_mb};
+    while (k < n && !pdl_str_is(key, keys[k].key)) k++;
+    if (k == n) {
+        pdl_str near = pdl_profile_nearest(key);
         wrong(r, "no key of a profile: '%.*s'%s%.*s%s", PDL_FMT(key),
               near.n ? "; did you mean '" : "", PDL_FMT(near), near.n ? "'?" : "");
+    } else if (keys[k].form == PDL_PROFILE_LIST) {
+        read_list(r, keys[k].key, (list_kind)k, lists[k], v);
+    } else if (keys[k].form == PDL_PROFILE_COUNT) {
+        read_number(r, keys[k].key, keys[k].most, counts[k - PDL_PROFILE_processes], v);
+    } else {
+        read_seconds(r, v);
     }
 }
 

@@ -13,6 +13,7 @@
 #include "value/int.h"
 #include "value/json_read.h"
 #include "value/json_write.h"
+#include "yaml/profile.h"
 #include "yaml/yaml.h"
 
 #include "base/banned.h"
@@ -369,23 +370,64 @@ static bool choose(pdl_sandbox *s, const pdl_sandbox_options *opt, pdl_buf *note
     return true;
 }
 
+static void profile_wrong(void *user, const pdl_node *key, const pdl_node *value,
+                          const char *should) {
+    pdl_buf *problems = user;
+    if (problems->len) pdl_buf_putc(problems, '\n');
+    pdl_loc_put(pdl_node_loc(value ? value : key), problems);
+    if (value) {
+        pdl_str name = key ? key->text : PDL_STR("sandbox");
+        if (pdl_node_is_str(value))
+            pdl_buf_putf(problems, "%.*s: %.*s %s", PDL_FMT(name), PDL_FMT(value->text), should);
+        else
+            pdl_buf_putf(problems, "%.*s %s", PDL_FMT(name), should);
+        return;
+    }
+    pdl_buf_putf(problems, "no key of a profile: '%.*s'", PDL_FMT(key->text));
+    pdl_str near = pdl_profile_nearest(key->text);
+    if (near.n) pdl_buf_putf(problems, "; did you mean '%.*s'?", PDL_FMT(near));
+}
+
+/* Every problem with its place, then the value. */
+static bool load_profile(pdl_str file, pdl_str text, pdl_val *out, pdl_err *err) {
+    pdl_arena *arena = pdl_arena_make();
+    pdl_source *src;
+    const pdl_node *root, *inner;
+    pdl_buf problems = PDL_BUF;
+    *out = pdl_absent();
+    bool ok = pdl_yaml_source(arena, file, text, &src, err) &&
+              pdl_yaml_load(arena, src, &root, err);
+    if (ok) {
+        inner = root->kind == PDL_NODE_MAP ? pdl_node_find(root, PDL_STR("sandbox"), NULL) : NULL;
+        pdl_profile_check(inner ? inner : root, profile_wrong, &problems);
+        ok = !problems.len && pdl_yaml_to_val(inner ? inner : root, out, err);
+    }
+    if (problems.len) {
+        pdl_err_set(err, PDL_E_schema, (pdl_loc){0}, "%s", pdl_buf_z(&problems));
+        err->preformatted = true;
+    } else if (!ok) { /* as text: the places do not outlive the arena */
+        pdl_buf place = PDL_BUF;
+        pdl_err why = {0};
+        pdl_err_move(&why, err);
+        pdl_loc_put(why.loc, &place);
+        pdl_err_set(err, PDL_E_syntax, (pdl_loc){0}, "%s%s", pdl_buf_z(&place), why.msg);
+        pdl_err_fini(&why);
+        pdl_buf_fini(&place);
+    }
+    pdl_buf_fini(&problems);
+    pdl_arena_free(arena);
+    return ok;
+}
+
 /* A file with a profile; its paths begin where it is. */
 static bool read_profile_file(pdl_sandbox *s, pdl_str file, pdl_err *err) {
     pdl_buf text = PDL_BUF;
     pdl_val v = pdl_absent();
-    uint32_t line = 0, column = 0;
     char *path = pdl_str_dup(file);
-    bool ok = pdl_file_read(path, &text, err);
-    if (ok && !pdl_yaml_read(pdl_buf_str(&text), &v, &line, &column, err)) {
-        pdl_err why = {0};
-        pdl_err_move(&why, err);
-        ok = pdl_err_set(err, PDL_E_syntax, (pdl_loc){0}, "%s:%u - %s", path, line, why.msg);
-        pdl_err_fini(&why);
-        v = pdl_absent();
-    }
-    pdl_vref inner = pdl_is_dict(v) ? pdl_dict_getz(v, "sandbox") : pdl_absent();
+    bool ok = pdl_file_read(path, &text, err) && load_profile(file, pdl_buf_str(&text), &v, err);
     pdl_profile_source from = {.what = file, .dir = pdl_file_folder(file)};
-    ok = ok && pdl_profile_read(&s->profile, pdl_is_absent(inner) ? v : inner, &from, err);
+    if (ok && pdl_is_bool(v)) v = pdl_dict_new(0); /* true: the profile that changes nothing */
+    ok = ok && pdl_profile_read(&s->profile, v, &from, err);
     pdl_drop(v);
     pdl_free(path);
     pdl_buf_fini(&text);

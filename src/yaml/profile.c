@@ -1,0 +1,109 @@
+/* profile.c -- see profile.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "yaml/profile.h"
+
+#include "base/buf.h"
+#include "value/int.h"
+
+#include "base/banned.h"
+
+static const pdl_profile_key keys[PDL_PROFILE_KEYS] = {
+#define P(key, form, most, doc) {#key, PDL_PROFILE_##form, most, doc},
+#include "yaml/profile.def"
+};
+
+const pdl_profile_key *pdl_profile_keys(size_t *n) {
+    *n = PDL_PROFILE_KEYS;
+    return keys;
+}
+
+bool pdl_profile_names_key(pdl_str name) {
+    static const char *const parts[] = {"KEY",      "TOKEN",      "SECRET",
+                                        "PASSWORD", "CREDENTIAL", "PASSWD"};
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        if (pdl_str_find(name, pdl_str_of(parts[i]), 0) != PDL_NOT_FOUND) return true;
+    return false;
+}
+
+pdl_str pdl_profile_nearest(pdl_str word) {
+    pdl_str known[PDL_PROFILE_KEYS];
+    for (size_t i = 0; i < PDL_PROFILE_KEYS; i++) known[i] = pdl_str_of(keys[i].key);
+    return pdl_str_nearest(word, known, PDL_PROFILE_KEYS);
+}
+
+typedef struct profile_checker {
+    pdl_profile_wrong_fn *wrong;
+    void *user;
+    const pdl_node *key; /* of the entry */
+} profile_checker;
+
+static void check_list(const profile_checker *c, size_t k, const pdl_node *n) {
+    if (n->kind != PDL_NODE_SEQ) {
+        c->wrong(c->user, c->key, n, "should be a list");
+        return;
+    }
+    if (n->n > PDL_PROFILE_MOST_ITEMS) {
+        pdl_buf should = PDL_BUF;
+        pdl_buf_putf(&should, "should have at most %d items", PDL_PROFILE_MOST_ITEMS);
+        c->wrong(c->user, c->key, n, pdl_buf_z(&should));
+        pdl_buf_fini(&should);
+    }
+    for (uint32_t i = 0; i < n->n; i++) {
+        const pdl_node *item = n->items[i];
+        pdl_str s = item->text;
+        if (!pdl_node_is_str(item) || !s.n ||
+            pdl_str_find(s, (pdl_str){"", 1}, 0) != PDL_NOT_FOUND)
+            c->wrong(c->user, c->key, item, "should be a text that is not empty");
+        else if (k == PDL_PROFILE_env && pdl_profile_names_key(s))
+            c->wrong(c->user, c->key, item, "is the name of a key, and keys are not handed in");
+        else if ((k == PDL_PROFILE_read || k == PDL_PROFILE_write) && pdl_str_is(s, "/"))
+            c->wrong(c->user, c->key, item, "is everything; name the folders that are needed");
+    }
+}
+
+static void check_number(const profile_checker *c, const pdl_profile_key *k, const pdl_node *n) {
+    pdl_val v = n->kind == PDL_NODE_SCALAR ? pdl_node_value(n) : pdl_absent();
+    double d = pdl_is_int(v) || pdl_is(v, PDL_V_FLOAT) ? pdl_num_to_double(v) : 0;
+    if (k->form == PDL_PROFILE_SECONDS) {
+        if (!(d > 0 && d <= PDL_PROFILE_MOST_SECONDS))
+            c->wrong(c->user, c->key, n, "should be a number of seconds above 0");
+    } else if (!(pdl_is_int(v) && d >= 1 && d <= (double)k->most)) {
+        pdl_buf should = PDL_BUF;
+        pdl_buf_putf(&should, "should be an integer from 1 to %lld", (long long)k->most);
+        c->wrong(c->user, c->key, n, pdl_buf_z(&should));
+        pdl_buf_fini(&should);
+    }
+    pdl_drop(v);
+}
+
+static bool is_true(const pdl_node *n) {
+    if (n->kind != PDL_NODE_SCALAR || n->type != PDL_NT_BOOL) return false;
+    pdl_val v = pdl_node_value(n);
+    bool on = pdl_bool_of(v);
+    pdl_drop(v);
+    return on;
+}
+
+void pdl_profile_check(const pdl_node *n, pdl_profile_wrong_fn *wrong, void *user) {
+    profile_checker c = {.wrong = wrong, .user = user};
+    if (is_true(n)) return;
+    if (n->kind != PDL_NODE_MAP) {
+        wrong(user, NULL, n, "should be true, or a profile {read, write, net, env, ...}");
+        return;
+    }
+    for (uint32_t i = 0; i < n->n; i++) {
+        size_t k = 0;
+        c.key = n->pairs[i].key;
+        while (k < PDL_PROFILE_KEYS &&
+               !(pdl_node_is_str(c.key) && pdl_str_is(c.key->text, keys[k].key)))
+            k++;
+        if (k == PDL_PROFILE_KEYS)
+            wrong(user, c.key, NULL, "");
+        else if (keys[k].form == PDL_PROFILE_LIST)
+            check_list(&c, k, n->pairs[i].value);
+        else
+            check_number(&c, &keys[k], n->pairs[i].value);
+    }
+}

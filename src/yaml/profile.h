@@ -1,0 +1,48 @@
+/* profile.h -- the keys of profiles of the sandbox (profile.def), and what is wrong with a profile
+ * as it is written.
+ *
+ * A profile stands in blocks, policies, files and configurations, and is used in a room that knows
+ * none of them. Its form is checked here, where places are known and before anything runs; whether
+ * a machine, or a profile around it, allows what it asks for is the business of the sandbox.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_YAML_PROFILE_H
+#define PDL_YAML_PROFILE_H
+
+#include "yaml/node.h"
+
+typedef enum { PDL_PROFILE_LIST, PDL_PROFILE_COUNT, PDL_PROFILE_SECONDS } pdl_profile_form;
+
+typedef struct pdl_profile_key {
+    const char *key;
+    pdl_profile_form form;
+    int64_t most; /* of a COUNT */
+    const char *doc;
+} pdl_profile_key;
+
+enum {
+#define P(key, form, most, doc) PDL_PROFILE_##key,
+#include "yaml/profile.def"
+    PDL_PROFILE_KEYS
+};
+
+enum { PDL_PROFILE_MOST_ITEMS = 1000, PDL_PROFILE_MOST_SECONDS = 1000000000 };
+
+/* All keys in the order of the table: the lists, the counts, seconds. */
+const pdl_profile_key *pdl_profile_keys(size_t *n);
+
+/* The key that may be meant by a word; empty: none is near. */
+pdl_str pdl_profile_nearest(pdl_str word);
+
+/* Does an environment variable of this name hold a key? Such are not handed in. */
+bool pdl_profile_names_key(pdl_str name);
+
+/* Calls wrong for each problem of a profile, which may be `true`. key: of the entry; NULL: the
+ * whole is no profile. value: what is wrong; NULL: there is no such key. should: "should be a
+ * list". */
+typedef void pdl_profile_wrong_fn(void *user, const pdl_node *key, const pdl_node *value,
+                                  const char *should);
+void pdl_profile_check(const pdl_node *n, pdl_profile_wrong_fn *wrong, void *user);
+
+#endif
