@@ -67,24 +67,6 @@ static bool explain_row(const pdl_batch_options *o, const pdl_row *row, pdl_batc
     return ok;
 }
 
-static bool each_row(const pdl_batch_options *o,
-                     bool (*fn)(void *user, const pdl_row *row, pdl_err *err), void *user,
-                     pdl_err *err) {
-    pdl_rowset *r;
-    if (!pdl_rows_open(&o->input, o->types, &r, err)) return false;
-    bool ok = true;
-    for (pdl_rows_step step = PDL_ROWS_ROW; ok && step == PDL_ROWS_ROW;) {
-        pdl_row row;
-        step = pdl_rows_next(r, true, &row, err);
-        ok = step != PDL_ROWS_FAIL;
-        if (step != PDL_ROWS_ROW) break;
-        ok = fn(user, &row, err);
-        pdl_row_fini(&row);
-    }
-    pdl_rows_close(r);
-    return ok;
-}
-
 typedef struct batch_estimating {
     const pdl_batch_options *o;
     pdl_batch_estimate *e;
@@ -93,7 +75,8 @@ typedef struct batch_estimating {
     bool planned;
 } estimating;
 
-static bool count_row(void *user, const pdl_row *row, pdl_err *err) {
+static bool count_row(void *user, const pdl_rowset *r, const pdl_row *row, pdl_err *err) {
+    (void)r;
     estimating *s = user;
     s->e->rows++;
     s->e->broken += row->problem != NULL;
@@ -107,7 +90,8 @@ static bool count_row(void *user, const pdl_row *row, pdl_err *err) {
     return ok;
 }
 
-static bool look_at_row(void *user, const pdl_row *row, pdl_err *err) {
+static bool look_at_row(void *user, const pdl_rowset *r, const pdl_row *row, pdl_err *err) {
+    (void)r;
     estimating *s = user;
     if (row->number != s->next) return true;
     s->next = pdl_batch_sample_next(&s->chosen);
@@ -122,12 +106,12 @@ bool pdl_batch_estimate_rows(const pdl_batch_options *o, pdl_batch_estimate *out
         return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
                            "--dry-run needs a file: standard input cannot be read twice");
     estimating s = {.o = o, .e = out};
-    if (!each_row(o, count_row, &s, err)) return false;
+    if (!pdl_rows_each(&o->input, o->types, 0, count_row, &s, err)) return false;
     uint64_t rows = out->rows;
     if (o->limit && o->limit < rows) rows = o->limit;
     s.chosen = pdl_batch_sample_of(rows, LOOKED_AT);
     s.next = pdl_batch_sample_next(&s.chosen);
-    if (!each_row(o, look_at_row, &s, err)) return false;
+    if (!pdl_rows_each(&o->input, o->types, 0, look_at_row, &s, err)) return false;
     if (o->sample && o->sample < rows) rows = o->sample;
     out->rows = rows;
     double factor = out->looked_at ? (double)rows / (double)out->looked_at : 0;

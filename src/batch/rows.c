@@ -213,6 +213,24 @@ pdl_rows_step pdl_rows_next(pdl_rowset *r, bool wait, pdl_row *out, pdl_err *err
     return step;
 }
 
+bool pdl_rows_each(const pdl_table *t, bool types, uint64_t limit,
+                   bool (*fn)(void *user, const pdl_rowset *r, const pdl_row *row, pdl_err *err),
+                   void *user, pdl_err *err) {
+    pdl_rowset *r;
+    if (!pdl_rows_open(t, types, &r, err)) return false;
+    bool ok = true;
+    for (uint64_t n = 0; ok && (!limit || n < limit); n++) {
+        pdl_row row;
+        pdl_rows_step step = pdl_rows_next(r, true, &row, err);
+        ok = step != PDL_ROWS_FAIL;
+        if (step != PDL_ROWS_ROW) break;
+        ok = fn(user, r, &row, err);
+        pdl_row_fini(&row);
+    }
+    pdl_rows_close(r);
+    return ok;
+}
+
 void pdl_rows_progress(const pdl_rowset *r, uint64_t *done, uint64_t *all) {
     r->ops->progress(r, done, all);
 }

@@ -66,6 +66,12 @@ typedef enum { PDL_ROWS_ROW, PDL_ROWS_END, PDL_ROWS_LATER, PDL_ROWS_FAIL } pdl_r
 /* The next row. wait: also where the other end of a pipe has not written it yet; otherwise that is
  * LATER. Error: io. */
 PDL_MUST pdl_rows_step pdl_rows_next(pdl_rowset *r, bool wait, pdl_row *out, pdl_err *err);
+/* Calls fn with each row of a table, with the first `limit` ones where that is not 0, until it
+ * returns false. Returns false then, and when reading fails. */
+PDL_MUST bool pdl_rows_each(const pdl_table *t, bool types, uint64_t limit,
+                            bool (*fn)(void *user, const pdl_rowset *r, const pdl_row *row,
+                                       pdl_err *err),
+                            void *user, pdl_err *err);
 /* Bytes read so far and bytes in all; *all is 0 where that is not known. */
 void pdl_rows_progress(const pdl_rowset *r, uint64_t *done, uint64_t *all);
 /* After the end: is the file as it was when it was opened? Error: io. */

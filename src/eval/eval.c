@@ -87,25 +87,13 @@ static bool put_line(FILE *f, pdl_vref v, pdl_err *err) {
     return ok;
 }
 
-/* Calls fn for each row of a table of ours. */
-static bool each_line(const char *path, bool (*fn)(void *user, pdl_vref row, pdl_err *err),
+/* Calls fn with each row of a table of ours. */
+static bool each_line(const char *path,
+                      bool (*fn)(void *user, const pdl_rowset *r, const pdl_row *row, pdl_err *err),
                       void *user, pdl_err *err) {
     pdl_table t;
-    pdl_rowset *r;
-    if (!pdl_table_of(pdl_str_of(path), PDL_STR("jsonl"), &t, err) ||
-        !pdl_rows_open(&t, false, &r, err))
-        return false;
-    bool ok = true;
-    for (pdl_rows_step step = PDL_ROWS_ROW; ok && step == PDL_ROWS_ROW;) {
-        pdl_row row;
-        step = pdl_rows_next(r, true, &row, err);
-        ok = step != PDL_ROWS_FAIL;
-        if (step != PDL_ROWS_ROW) break;
-        ok = fn(user, row.columns, err);
-        pdl_row_fini(&row);
-    }
-    pdl_rows_close(r);
-    return ok;
+    return pdl_table_of(pdl_str_of(path), PDL_STR("jsonl"), &t, err) &&
+           pdl_rows_each(&t, false, 0, fn, user, err);
 }
 
 static FILE *create(const char *path, pdl_err *err) {
@@ -134,7 +122,8 @@ static bool has_column(const evaluation *e, pdl_vref columns, pdl_err *err) {
     return false;
 }
 
-static bool take_row(evaluation *e, const pdl_rowset *r, const pdl_row *row, pdl_err *err) {
+static bool take_row(void *user, const pdl_rowset *r, const pdl_row *row, pdl_err *err) {
+    evaluation *e = user;
     pdl_buf b = PDL_BUF;
     if (row->problem) {
         pdl_rows_put_place(r, row, &b);
@@ -153,19 +142,7 @@ static bool take_row(evaluation *e, const pdl_rowset *r, const pdl_row *row, pdl
 
 /* A question without an answer would make all numbers wrong: it is refused. */
 static bool read_data(evaluation *e, pdl_err *err) {
-    pdl_rowset *r;
-    if (!pdl_rows_open(&e->o->data, e->o->types, &r, err)) return false;
-    bool ok = true;
-    for (pdl_rows_step step = PDL_ROWS_ROW; ok && step == PDL_ROWS_ROW;) {
-        pdl_row row;
-        if (e->o->limit && e->rows.n >= e->o->limit) break;
-        step = pdl_rows_next(r, true, &row, err);
-        ok = step != PDL_ROWS_FAIL;
-        if (step != PDL_ROWS_ROW) break;
-        ok = take_row(e, r, &row, err);
-        pdl_row_fini(&row);
-    }
-    pdl_rows_close(r);
+    bool ok = pdl_rows_each(&e->o->data, e->o->types, e->o->limit, take_row, e, err);
     if (ok && !e->rows.n)
         ok = pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%.*s has no rows",
                          PDL_FMT(e->o->data.name));
@@ -271,8 +248,10 @@ typedef struct eval_judging {
 static bool failed(pdl_vref said) { return !pdl_is_null(pdl_dict_getz(said, "error")); }
 
 /* What a judge sees of an answer; answers that failed are wrong without one. */
-static bool ask_judge(void *user, pdl_vref said, pdl_err *err) {
+static bool ask_judge(void *user, const pdl_rowset *r, const pdl_row *of, pdl_err *err) {
+    (void)r;
     judging *j = user;
+    pdl_vref said = of->columns;
     pdl_val row;
     size_t i = j->n++;
     bool wrong = failed(said);
@@ -291,8 +270,10 @@ static bool ask_judge(void *user, pdl_vref said, pdl_err *err) {
 }
 
 /* Takes the next answer that did not fail. */
-static bool take_score(void *user, pdl_vref judgement, pdl_err *err) {
+static bool take_score(void *user, const pdl_rowset *r, const pdl_row *of, pdl_err *err) {
+    (void)r;
     judging *j = user;
+    pdl_vref judgement = of->columns;
     pdl_vref v = pdl_dict_getz(judgement, "result");
     while (j->n < j->s->of.n && j->s->of.p[j->n] < 0) j->n++;
     size_t i = j->n++;
@@ -358,8 +339,10 @@ typedef struct eval_reporting {
 } reporting;
 
 /* A line of --output and a case of --junit. */
-static bool report_row(void *user, pdl_vref said, pdl_err *err) {
+static bool report_row(void *user, const pdl_rowset *r, const pdl_row *of, pdl_err *err) {
+    (void)r;
     reporting *t = user;
+    pdl_vref said = of->columns;
     size_t i = t->n++;
     evaluation *e = t->e;
     double score = t->s->of.p[i];

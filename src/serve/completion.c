@@ -154,26 +154,18 @@ static void finish(work *w, pdl_buf *out) {
     PDL_PUT(out, "data: [DONE]\n\n");
 }
 
+static pdl_val choice_of(choice *c, const answer *a) {
+    pdl_buf b = PDL_BUF;
+    if (echoes(c->work)) pdl_buf_put(&b, pdl_str_get(prompt_at(c->work, c->index)));
+    pdl_buf_put(&b, pdl_buf_str(&a->text));
+    int64_t n = 0;
+    pdl_val v = one_choice(c, pdl_buf_str(&b), logprobs_of(a->logprobs, &n), finish_of(a));
+    pdl_buf_fini(&b);
+    return v;
+}
+
 static bool whole(work *w, pdl_val *out, pdl_err *err) {
-    pdl_val list = pdl_list_new(w->n);
-    for (uint32_t i = 0; i < w->n; i++) {
-        answer a;
-        if (!pdl_serve_answer_read(&w->choices[i], &a, err)) {
-            pdl_drop(list);
-            return false;
-        }
-        pdl_buf b = PDL_BUF;
-        if (echoes(w)) pdl_buf_put(&b, pdl_str_get(prompt_at(w, i)));
-        pdl_buf_put(&b, pdl_buf_str(&a.text));
-        int64_t n = 0;
-        list = pdl_list_push(list, one_choice(&w->choices[i], pdl_buf_str(&b),
-                                              logprobs_of(a.logprobs, &n), finish_of(&a)));
-        pdl_buf_fini(&b);
-        pdl_serve_answer_fini(&a);
-    }
-    pdl_val d = pdl_dict_putz(head(w), "choices", list);
-    *out = pdl_dict_putz(d, "usage", pdl_serve_form_usage(w, "prompt_tokens", "completion_tokens"));
-    return true;
+    return pdl_serve_form_whole(w, head(w), choice_of, out, err);
 }
 
 static const form completion = {

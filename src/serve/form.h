@@ -57,6 +57,11 @@ void pdl_serve_form_fail(work *w, pdl_str message, const char *type, const char 
 /* {prompt_tokens, completion_tokens, total_tokens} of the calls of models that all choices made;
  * their names are the form's. */
 pdl_val pdl_serve_form_usage(const work *w, const char *prompt, const char *completion);
+/* The whole answer of a form with `choices`: head (taken), a choice of each of the work's, made of
+ * its answer by `one`, and the usage. Error: a choice has no answer. */
+PDL_MUST bool pdl_serve_form_whole(work *w, pdl_val head,
+                                   pdl_val (*one)(choice *c, const answer *a), pdl_val *out,
+                                   pdl_err *err);
 /* The last chunk of a stream that asked for its usage: no choices, and the counts. Takes chunk. */
 void pdl_serve_form_put_usage(const work *w, pdl_val chunk, pdl_buf *out);
 

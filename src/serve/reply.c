@@ -45,7 +45,7 @@ static pdl_val one_choice(const choice *of, const char *what, pdl_val v, pdl_vre
     return pdl_dict_putz(c, "finish_reason", finish ? pdl_textz(finish) : pdl_null());
 }
 
-static pdl_val message_of(const choice *c, const answer *a) {
+static pdl_val message_of(choice *c, const answer *a) {
     bool calls = pdl_is_list(a->calls), text = a->text.len || !calls;
     pdl_val m = pdl_dict_putz(pdl_dict_new(4), "role", pdl_textz("assistant"));
     m = pdl_dict_putz(m, "content", text ? pdl_text(pdl_buf_str(&a->text)) : pdl_null());
@@ -55,20 +55,28 @@ static pdl_val message_of(const choice *c, const answer *a) {
     return one_choice(c, "message", m, a->logprobs, a->finish);
 }
 
-static bool whole(work *w, pdl_val *out, pdl_err *err) {
+bool pdl_serve_form_whole(work *w, pdl_val head, pdl_val (*one)(choice *c, const answer *a),
+                          pdl_val *out, pdl_err *err) {
     pdl_val list = pdl_list_new(w->n);
-    for (uint32_t i = 0; i < w->n; i++) {
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < w->n; i++) {
         answer a;
-        if (!pdl_serve_answer_read(&w->choices[i], &a, err)) {
-            pdl_drop(list);
-            return false;
-        }
-        list = pdl_list_push(list, message_of(&w->choices[i], &a));
+        ok = pdl_serve_answer_read(&w->choices[i], &a, err);
+        if (!ok) break;
+        list = pdl_list_push(list, one(&w->choices[i], &a));
         pdl_serve_answer_fini(&a);
     }
-    pdl_val d = pdl_dict_putz(head(w, "chat.completion"), "choices", list);
-    *out = pdl_dict_putz(d, "usage", pdl_serve_form_usage(w, "prompt_tokens", "completion_tokens"));
-    return true;
+    pdl_val d = pdl_dict_putz(head, "choices", list);
+    d = pdl_dict_putz(d, "usage", pdl_serve_form_usage(w, "prompt_tokens", "completion_tokens"));
+    if (ok)
+        *out = d;
+    else
+        pdl_drop(d);
+    return ok;
+}
+
+static bool whole(work *w, pdl_val *out, pdl_err *err) {
+    return pdl_serve_form_whole(w, head(w, "chat.completion"), message_of, out, err);
 }
 
 void pdl_serve_form_put_event(pdl_str name, pdl_val v, pdl_buf *out) {
