@@ -4,6 +4,8 @@
  */
 #include "base/glob.h"
 
+#include <string.h>
+
 #include "base/utf8.h"
 
 #include "base/banned.h"
@@ -23,6 +25,13 @@ static bool in_set(pdl_str glob, size_t p, char c, size_t *end) {
     }
     if (i < glob.n) *end = i + 1;
     return hit != not ;
+}
+
+/* Where what follows a star can begin at the earliest: most of it are letters. */
+static size_t next_start(pdl_str glob, size_t g, pdl_str s, size_t from) {
+    if (g >= glob.n || from >= s.n || strchr("*?[", glob.p[g])) return from;
+    const char *p = memchr(s.p + from, glob.p[g], s.n - from);
+    return p ? (size_t)(p - s.p) : s.n;
 }
 
 /* On a mismatch only the last star moves, so it is at worst quadratic in two short texts. */
@@ -48,7 +57,7 @@ bool pdl_glob_fits(pdl_str glob, pdl_str s, unsigned special) {
             g = end ? end : g + 1;
         } else if (star != PDL_NOT_FOUND && from < s.n) {
             g = star + 1;
-            i = ++from;
+            i = from = next_start(glob, g, s, from + 1);
         } else {
             return false;
         }

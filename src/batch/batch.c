@@ -113,7 +113,7 @@ static bool record_identity(const batch *b, pdl_err *err) {
 
 static bool other_batch(const batch *b, int i, pdl_err *err) {
     pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
-                "%.*s is there, and %s is another than when it was begun",
+                "%.*s is there, and %s changed since it was begun",
                 PDL_FMT(b->o->output.name), identity[i].what);
     pdl_err_hint(err, i == ID_program ? "--changed reuse keeps the rows that are finished, "
                                         "--overwrite begins anew"
@@ -398,10 +398,17 @@ static bool check_input(batch *b, pdl_err *err) {
     return ok && (!forgot || (pdl_batch_files_forget(b->ledger, err) && rewrite(b, err)));
 }
 
+/* A damaged one, or another file of that name: a person decides what becomes of it. */
+static bool open_ledger(batch *b, pdl_err *err) {
+    if (pdl_ledger_open(pdl_str_of(b->journal), &b->ledger, err)) return true;
+    if (err->kind != PDL_E_replay) return false;
+    err->kind = PDL_E_usage;
+    pdl_err_hint(err, "--overwrite begins anew");
+    return false;
+}
+
 static bool continue_journal(batch *b, pdl_err *err) {
-    if (!pdl_ledger_open(pdl_str_of(b->journal), &b->ledger, err) || !check_identity(b, err) ||
-        !check_input(b, err))
-        return false;
+    if (!open_ledger(b, err) || !check_identity(b, err) || !check_input(b, err)) return false;
     if (b->o->retry_errors && (!pdl_ledger_forget_failed(b->ledger, err) || !rewrite(b, err)))
         return false;
     if (b->o->reuse_changed && !record_identity(b, err)) return false;
@@ -485,8 +492,16 @@ static bool open_writer(batch *b, pdl_err *err) {
                                  b->totals->reused, err);
 }
 
+static bool check_reports(const pdl_batch_options *o, pdl_err *err) {
+    bool ok = true;
+    for (size_t i = 0; ok && i < o->n_reports; i++)
+        ok = pdl_batch_report_check(o, o->reports[i], err);
+    return ok;
+}
+
 static bool open_all(batch *b, pdl_err *err) {
-    return pdl_rows_open(&b->o->input, b->o->types, &b->rows, err) && count_rows(b, err) &&
+    return check_reports(b->o, err) &&
+           pdl_rows_open(&b->o->input, b->o->types, &b->rows, err) && count_rows(b, err) &&
            find_columns(b, err) && find_journal(b, err) && open_journal(b, err) &&
            open_window(b, err) && open_writer(b, err);
 }
@@ -521,6 +536,8 @@ bool pdl_batch_run(const pdl_batch_options *o, pdl_batch_totals *t, pdl_err *err
     *t = (pdl_batch_totals){0};
     bool ok = t->begun = open_all(&b, err);
     ok = ok && pdl_batch_window_run(&b.window, err);
+    t->finished -= b.writer.lost; /* a full disk: they are in no journal */
+    t->failed -= b.writer.lost_failed;
     ok = end_all(&b, ok, err);
     if (b.writer.sheet) ok = write_reports(&b, ok, err);
     pdl_batch_window_fini(&b.window);

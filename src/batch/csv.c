@@ -22,6 +22,7 @@ typedef struct csv {
     uint64_t breaks; /* line breaks inside of it */
     uint64_t number;
     bool types, too_long;
+    bool cr;      /* lines end by CR alone, as those of old Macs and some exports do */
     pdl_buf cell; /* scratch */
 } csv;
 
@@ -32,13 +33,28 @@ static csv_state after(csv_state s, char c) {
     return s == AFTER_QUOTE ? AFTER_QUOTE : IN_PLAIN;
 }
 
+/* A CR alone ends the row where it ended the header: in other files it is a part of a cell. *wait:
+ * what follows it has not been read yet. */
+static bool ends_by_cr(csv *v, pdl_str rest, size_t i, bool last, bool *wait) {
+    if (rest.p[i] != '\r' || v->state == IN_QUOTED || (v->rows.columns.n && !v->cr)) return false;
+    *wait = i + 1 == rest.n && !last;
+    bool alone = i + 1 < rest.n && rest.p[i + 1] != '\n';
+    v->cr = v->cr || alone;
+    return alone;
+}
+
 static size_t row_end(void *user, pdl_str rest, bool last) {
     csv *v = user;
     if (v->looked > rest.n) v->looked = 0; /* its beginning was forgotten */
     for (size_t i = v->looked; i < rest.n; i++) {
-        if (rest.p[i] == '\n' && v->state != IN_QUOTED) {
+        bool wait = false, cr = ends_by_cr(v, rest, i, last, &wait);
+        if (cr || (rest.p[i] == '\n' && v->state != IN_QUOTED)) {
             v->looked = 0;
             return i + 1;
+        }
+        if (wait) {
+            v->looked = i;
+            return 0;
         }
         v->breaks += rest.p[i] == '\n';
         v->state = after(v->state, rest.p[i]);

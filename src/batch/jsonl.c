@@ -29,6 +29,13 @@ static size_t line_end(void *user, pdl_str rest, bool last) {
     return last ? rest.n : 0;
 }
 
+/* A file of another form is broken from its first row on. */
+static const char *advice(const pdl_row *row, pdl_str text) {
+    if (row->number != 1) return "";
+    if (text.p[0] == '[') return "; of a list `jq -c '.[]'` makes a table: one object a line";
+    return pdl_str_is(text, "{") ? "; `jq -c .` writes one object a line" : "";
+}
+
 static void read_row(jsonl *j, pdl_str text, pdl_row *out) {
     pdl_err err = {0};
     pdl_val v;
@@ -36,9 +43,10 @@ static void read_row(jsonl *j, pdl_str text, pdl_row *out) {
     if (bad != PDL_NOT_FOUND) {
         pdl_batch_row_broken(out, "the row is not UTF-8 (byte %zu)", bad + 1);
     } else if (!pdl_json_read_with(text, 0, &j->keys, &v, NULL, &err)) {
-        pdl_batch_row_broken(out, "the row is not JSON: %s", err.msg);
+        pdl_batch_row_broken(out, "the row is not JSON: %s%s", err.msg, advice(out, text));
     } else if (!pdl_is_dict(v)) {
-        pdl_batch_row_broken(out, "the row is no JSON object, but of type %s", pdl_type_name(v));
+        pdl_batch_row_broken(out, "the row is no JSON object, but of type %s%s", pdl_type_name(v),
+                             advice(out, text));
         pdl_drop(v);
     } else {
         pdl_drop(out->columns);

@@ -124,14 +124,39 @@ char *pdl_batch_parquet_rows(const pdl_table *t) {
     return path_with(&s, ".rows");
 }
 
+/* DuckDB refuses a longer line than it was told of, and sets aside as much as it was told. False:
+ * the file cannot be read. */
+static bool longest_line(const char *path, size_t *most, pdl_err *err) {
+    enum { LEAST = 1 << 24, PIECE = 1 << 17 };
+    FILE *f = fopen(path, "re");
+    if (!f) return pdl_file_errno(err, errno, path);
+    char *piece = pdl_alloc(PIECE);
+    size_t n, line = 0;
+    *most = LEAST;
+    while ((n = fread(piece, 1, PIECE, f)) > 0)
+        for (size_t at = 0; at < n;) {
+            const char *nl = memchr(piece + at, '\n', n - at);
+            size_t end = nl ? (size_t)(nl - piece) + 1 : n;
+            line += end - at;
+            if (line > *most) *most = line;
+            if (nl) line = 0;
+            at = end;
+        }
+    bool ok = !ferror(f) || pdl_file_errno(err, errno, path);
+    (void)fclose(f);
+    pdl_free(piece);
+    return ok;
+}
+
 /* Types are found from all rows; a table without rows has texts. */
-static void put_select(const sheet *s, const char *rows, pdl_buf *out) {
+static void put_select(const sheet *s, const char *rows, size_t longest, pdl_buf *out) {
     if (s->size) {
         pdl_buf_putf(out, "SELECT * REPLACE (error::VARCHAR AS error, place::VARCHAR AS place) "
                           "FROM read_json(");
         pdl_batch_duck_put_text(pdl_str_of(rows), out);
-        PDL_PUT(out, ", format = 'newline_delimited', sample_size = -1, "
-                     "maximum_object_size = 16777216)");
+        pdl_buf_putf(out,
+                     ", format = 'newline_delimited', sample_size = -1, maximum_object_size = %zu)",
+                     longest);
         return;
     }
     PDL_PUT(out, "SELECT ");
@@ -144,10 +169,12 @@ static void put_select(const sheet *s, const char *rows, pdl_buf *out) {
 
 static bool convert(const sheet *s, const char *rows, const char *made, pdl_err *err) {
     duck *d;
+    size_t longest = 0;
     pdl_buf sql = PDL_BUF;
+    if (s->size && !longest_line(rows, &longest, err)) return false;
     if (!pdl_batch_duck_open(&d, err)) return false;
     PDL_PUT(&sql, "COPY (");
-    put_select(s, rows, &sql);
+    put_select(s, rows, longest, &sql);
     PDL_PUT(&sql, ") TO ");
     pdl_batch_duck_put_text(pdl_str_of(made), &sql);
     PDL_PUT(&sql, " (FORMAT PARQUET)");

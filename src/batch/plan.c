@@ -116,6 +116,11 @@ static bool check_map(const pdl_batch_options *o, const pdl_str *columns, size_t
     for (size_t i = 0; i < o->n_map; i++) {
         bool there = false;
         for (size_t k = 0; k < n; k++) there = there || pdl_str_eq(o->map[i].column, columns[k]);
+        for (size_t k = 0; k < i; k++)
+            if (pdl_str_eq(o->map[i].column, o->map[k].column))
+                return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                                   "--map names the column '%.*s' twice",
+                                   PDL_FMT(o->map[i].column));
         if (there) continue;
         pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "--map: %.*s has no column '%.*s'",
                     PDL_FMT(o->input.name), PDL_FMT(o->map[i].column));
@@ -143,6 +148,22 @@ static bool check_clash(const pdl_batch_options *o, const names *s, pdl_str colu
                 "the column '%.*s' would be the variable '%.*s', which %s", PDL_FMT(column),
                 PDL_FMT(v), sets ? "the program itself sets" : "has another meaning");
     pdl_err_hint(err, "--map %.*s=NAME gives it another name", PDL_FMT(column));
+    return false;
+}
+
+/* One value for a variable: not that of two columns, nor that of --data and of a column. */
+static bool check_once(const pdl_batch_options *o, pdl_map *seen, pdl_str column, pdl_err *err) {
+    pdl_str v = pdl_batch_plan_variable(o, column);
+    bool data = pdl_is_dict(o->variables) && !pdl_is_absent(pdl_dict_gets(o->variables, v));
+    if (!data && !pdl_map_find(seen, v)) {
+        add(seen, v);
+        return true;
+    }
+    pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                data ? "--data and the column '%.*s' both give the variable '%.*s'"
+                     : "the column '%.*s' would be the variable '%.*s', which another column gives",
+                PDL_FMT(column), PDL_FMT(v));
+    pdl_err_hint(err, "--map %.*s=NAME gives the column another name", PDL_FMT(column));
     return false;
 }
 
@@ -216,7 +237,10 @@ bool pdl_batch_plan_check(const pdl_batch_options *o, const pdl_str *columns, si
     collect(&s, o->program->main);
     bool ok =
         check_map(o, columns, n, err) && check_own(o, columns, n, err) && check_effects(o, &s, err);
-    for (size_t i = 0; ok && i < n; i++) ok = check_clash(o, &s, columns[i], err);
+    pdl_map seen = {0};
+    for (size_t i = 0; ok && i < n; i++)
+        ok = check_clash(o, &s, columns[i], err) && check_once(o, &seen, columns[i], err);
+    pdl_map_fini(&seen);
     ok = ok && check_needed(o, &s, columns, n, err);
     if (ok && o->note) note_unused(o, &s, columns, n);
     pdl_map_fini(&s.needed);

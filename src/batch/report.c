@@ -4,6 +4,11 @@
  */
 #include "batch/stats.h"
 
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "base/xml.h"
 #include "io/file.h"
 #include "value/json_write.h"
@@ -151,6 +156,33 @@ static void put_data(pdl_str json, pdl_buf *out) {
     PDL_PUT(out, "<script type=\"application/json\" id=report>");
     pdl_xml_put_json(out, json);
     PDL_PUT(out, "</script></html>\n");
+}
+
+static bool is_table(const pdl_table *t, const char *path) {
+    char *other = pdl_str_dup(t->path);
+    struct stat a, b;
+    bool same = t->path.n && (strcmp(other, path) == 0 ||
+                              (stat(other, &a) == 0 && stat(path, &b) == 0 &&
+                               a.st_dev == b.st_dev && a.st_ino == b.st_ino));
+    pdl_free(other);
+    return same;
+}
+
+bool pdl_batch_report_check(const pdl_batch_options *o, pdl_str file, pdl_err *err) {
+    char *path = pdl_str_dup(file), *folder = pdl_str_dup(pdl_file_folder(file));
+    struct stat st;
+    const char *why = NULL;
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+        why = strerror(EISDIR);
+    else if (access(*folder ? folder : ".", W_OK | X_OK) != 0)
+        why = strerror(errno);
+    else if (is_table(&o->input, path) || is_table(&o->output, path))
+        why = "that is the input or the output";
+    if (why)
+        pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "--report %s cannot be written: %s", path, why);
+    pdl_free(folder);
+    pdl_free(path);
+    return !why;
 }
 
 bool pdl_batch_report_write(const pdl_batch_options *o, const pdl_batch_totals *t, const stats *s,

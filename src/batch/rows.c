@@ -9,6 +9,7 @@
 
 #include "base/num.h"
 #include "batch/rows_impl.h"
+#include "value/int.h"
 
 #include "base/banned.h"
 
@@ -26,10 +27,13 @@ const char *pdl_table_form_name(pdl_table_form f) {
 bool pdl_table_has_header(pdl_table_form f) { return f != PDL_TABLE_jsonl; }
 
 bool pdl_table_is_query(const pdl_table *t) {
-    static const char *const words[] = {"select ", "select\n", "with ", "with\n", "values"};
+    static const char *const words[] = {"select", "with", "values"};
+    pdl_str text = pdl_str_trim(t->table);
     for (size_t i = 0; t->form == PDL_TABLE_sqlite && i < sizeof words / sizeof *words; i++) {
         pdl_str word = pdl_str_of(words[i]);
-        if (pdl_str_eq_nocase(pdl_str_sub(t->table, 0, word.n), word)) return true;
+        if (text.n > word.n && pdl_str_eq_nocase(pdl_str_sub(text, 0, word.n), word) &&
+            pdl_byte_in(text.p[word.n], PDL_STR(" \t\r\n*(/-\"'")))
+            return true;
     }
     return false;
 }
@@ -119,14 +123,14 @@ static bool is_number(pdl_str s) {
 }
 
 pdl_val pdl_batch_cell(pdl_str text, bool types) {
-    int64_t i;
+    pdl_val whole;
     double d;
     if (!types) return pdl_text(text);
     if (!text.n) return pdl_null();
     if (pdl_str_eq_nocase(text, PDL_STR("true"))) return pdl_bool(true);
     if (pdl_str_eq_nocase(text, PDL_STR("false"))) return pdl_bool(false);
     if (!is_number(text)) return pdl_text(text);
-    if (pdl_num_read_int(text, &i)) return pdl_int(i);
+    if (pdl_int_read_decimal(text, &whole)) return whole; /* all digits of a long number */
     return pdl_num_read_double(text, &d) ? pdl_float(d) : pdl_text(text);
 }
 

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "base/utf8.h"
 #include "batch/rows_impl.h"
 #include "io/file.h"
 #include "value/json_read.h"
@@ -28,13 +29,19 @@ void pdl_batch_sqlite_put_name(pdl_str name, pdl_buf *out) {
     pdl_buf_putc(out, '"');
 }
 
+/* SQLite's names of the number of a row, of which a table may have columns. */
+static const char *const rowids[] = {"rowid", "_rowid_", "oid"};
+enum { ROWIDS = sizeof rowids / sizeof *rowids };
+
 static const char *const looks[] = {
-    "SELECT type, sql FROM sqlite_master WHERE name = ? AND type IN ('table', 'view')"};
-static const sql_use looking = {PDL_E_io, "cannot read ", "", looks, 1};
+    "SELECT type, sql FROM sqlite_master WHERE name = ? AND type IN ('table', 'view')",
+    "SELECT name FROM pragma_table_info(?)"};
+static const sql_use looking = {PDL_E_io, "cannot read ", "", looks, 2};
 
 /* What a name is in a file. */
 typedef struct sqlite_thing {
     bool there, paged; /* paged: rows have rowids */
+    bool taken[ROWIDS];
 } thing;
 
 static bool on_thing(void *user, sql *q, sql_row *row) {
@@ -45,11 +52,31 @@ static bool on_thing(void *user, sql *q, sql_row *row) {
     return false;
 }
 
+static void take_name(bool taken[ROWIDS], pdl_str column) {
+    for (size_t i = 0; i < ROWIDS; i++)
+        taken[i] = taken[i] || pdl_str_eq_nocase(column, pdl_str_of(rowids[i]));
+}
+
+static bool on_column(void *user, sql *q, sql_row *row) {
+    take_name(((thing *)user)->taken, pdl_sql_bytes(q, row, 0));
+    return true;
+}
+
+/* A name of the number that no column has; NULL: there is none. */
+static const char *free_rowid(const bool taken[ROWIDS]) {
+    for (size_t i = 0; i < ROWIDS; i++)
+        if (!taken[i]) return rowids[i];
+    return NULL;
+}
+
 static bool look(pdl_str path, pdl_str table, thing *out, pdl_err *err) {
     sql *q;
     *out = (thing){0};
     if (!pdl_sql_open(path, &looking, &q, err)) return false;
-    bool ok = pdl_sql_run(q, 0, (sql_arg[]){SQL_S(table)}, 1, on_thing, out, err);
+    const sql_arg name[] = {SQL_S(table)};
+    bool ok = pdl_sql_run(q, 0, name, 1, on_thing, out, err) &&
+              pdl_sql_run(q, 1, name, 1, on_column, out, err);
+    out->paged = out->paged && free_rowid(out->taken);
     pdl_sql_close(q);
     return ok;
 }
@@ -79,11 +106,19 @@ typedef struct sqlite_reader {
     bool ended, copied;
 } reader;
 
+static pdl_val text_of(pdl_str s, pdl_row *out, pdl_str column) {
+    size_t bad = pdl_utf8_check(s);
+    if (bad == PDL_NOT_FOUND) return pdl_text(s);
+    pdl_batch_row_broken(out, "the column '%.*s' is not UTF-8 (byte %zu)", PDL_FMT(column),
+                         bad + 1);
+    return pdl_null();
+}
+
 static pdl_val value_of(sql *q, sql_row *row, int i, pdl_row *out, pdl_str column) {
     switch (pdl_sql_kind(q, row, i)) {
     case SQL_VALUE_INT: return pdl_int(pdl_sql_int(q, row, i));
     case SQL_VALUE_NUM: return pdl_float(pdl_sql_num(q, row, i));
-    case SQL_VALUE_TEXT: return pdl_text(pdl_sql_text(q, row, i));
+    case SQL_VALUE_TEXT: return text_of(pdl_sql_bytes(q, row, i), out, column);
     case SQL_VALUE_BYTES:
         pdl_batch_row_broken(out, "the column '%.*s' holds bytes, not text", PDL_FMT(column));
         return pdl_null();
@@ -163,6 +198,36 @@ static void on_name(void *user, pdl_str name) {
     n->ok = n->ok && pdl_batch_rows_add_column(&n->r->rows, name, n->err);
 }
 
+/* After the string, name or comment that begins at i, or after the byte there. */
+static size_t skip_token(pdl_str s, size_t i) {
+    pdl_str end = {0};
+    size_t from = i + 1;
+    if (pdl_byte_in(s.p[i], PDL_STR("'\"`"))) end = (pdl_str){s.p + i, 1};
+    if (s.p[i] == '[') end = PDL_STR("]");
+    if (pdl_str_starts(pdl_str_sub(s, i, s.n), PDL_STR("--"))) end = PDL_STR("\n");
+    if (pdl_str_starts(pdl_str_sub(s, i, s.n), PDL_STR("/*"))) end = PDL_STR("*/"), from++;
+    if (!end.n) return i + 1;
+    size_t at = pdl_str_find(s, end, from);
+    return at == PDL_NOT_FOUND ? s.n : at + end.n;
+}
+
+/* A query only reads: what follows a semicolon would be run, too. */
+static bool check_query(const pdl_table *t, pdl_err *err) {
+    bool ended = false;
+    pdl_str s = t->table;
+    for (size_t i = 0; i < s.n;) {
+        size_t next = skip_token(s, i);
+        bool nothing = (unsigned char)s.p[i] <= ' ' ||
+                       (next > i + 1 && pdl_byte_in(s.p[i], PDL_STR("-/")));
+        if (ended && !nothing && s.p[i] != ';')
+            return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                               "the query for %.*s is more than one statement", PDL_FMT(t->path));
+        ended = ended || s.p[i] == ';';
+        i = next;
+    }
+    return true;
+}
+
 /* The source of the rows as it is written after FROM: the table, or a copy. */
 static bool copy_rows(reader *r, const pdl_table *t, pdl_err *err) {
     pdl_buf text = PDL_BUF;
@@ -184,6 +249,7 @@ static bool begin(reader *r, const pdl_table *t, pdl_err *err) {
     thing what = {0};
     long all = 0;
     bool query = pdl_table_is_query(t);
+    if (query && !check_query(t, err)) return false;
     if (!query && !look(t->path, t->table, &what, err)) return false;
     if (!query && !what.there)
         return pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%.*s has no table '%.*s'",
@@ -193,8 +259,9 @@ static bool begin(reader *r, const pdl_table *t, pdl_err *err) {
         pdl_batch_sqlite_put_name(t->table, &from);
     else
         PDL_PUT(&from, "temp.pdl_batch_rows");
-    pdl_buf_putf(&page, "SELECT rowid, * FROM %s WHERE rowid > ? ORDER BY rowid LIMIT %d",
-                 pdl_buf_z(&from), (int)PAGE);
+    const char *id = what.paged ? free_rowid(what.taken) : "_rowid_";
+    pdl_buf_putf(&page, "SELECT %s, * FROM %s WHERE %s > ? ORDER BY %s LIMIT %d", id,
+                 pdl_buf_z(&from), id, id, (int)PAGE);
     pdl_buf_putf(&count, "SELECT count(*) FROM %s", pdl_buf_z(&from));
     pdl_buf_fini(&from);
     r->statements[ST_PAGE] = r->page_text = pdl_buf_take(&page);
@@ -242,14 +309,19 @@ typedef struct sqlite_writer {
 /* Texts of the statements and of the table. */
 static void put_statements(sqlite_writer *w, pdl_buf *create) {
     pdl_buf cut = PDL_BUF, put = PDL_BUF;
+    bool taken[ROWIDS] = {0};
+    for (size_t i = 0; i < w->sheet.columns.n; i++)
+        take_name(taken, pdl_str_of(w->sheet.columns.p[i]));
+    const char *id = free_rowid(taken);
+    if (!id) id = rowids[0]; /* SQLite then says what is wrong */
     PDL_PUT(create, "CREATE TABLE IF NOT EXISTS ");
     pdl_batch_sqlite_put_name(w->sheet.table.table, create);
     PDL_PUT(&cut, "DELETE FROM ");
     pdl_batch_sqlite_put_name(w->sheet.table.table, &cut);
-    PDL_PUT(&cut, " WHERE rowid > ?");
+    pdl_buf_putf(&cut, " WHERE %s > ?", id);
     PDL_PUT(&put, "INSERT INTO ");
     pdl_batch_sqlite_put_name(w->sheet.table.table, &put);
-    PDL_PUT(&put, "(rowid");
+    pdl_buf_putf(&put, "(%s", id);
     for (size_t i = 0; i < w->sheet.columns.n; i++) {
         pdl_str name = pdl_str_of(w->sheet.columns.p[i]);
         pdl_buf_putf(create, i ? ", " : "(");
@@ -363,16 +435,17 @@ bool pdl_batch_sheet_sqlite_begin(sheet *base, uint64_t keep, pdl_err *err) {
 
 bool pdl_batch_sheet_sqlite_size(const pdl_table *t, uint64_t *size) {
     pdl_err ignored = {0};
-    bool there = false;
+    thing what = {0};
     sql *q = NULL;
     long rows = 0;
     char *path = pdl_str_dup(t->path);
     pdl_buf text = PDL_BUF;
-    bool file = pdl_file_kind_of(path) == PDL_FILE_REGULAR;
-    PDL_PUT(&text, "SELECT coalesce(max(rowid), 0) FROM ");
+    bool file = pdl_file_kind_of(path) == PDL_FILE_REGULAR,
+         there = file && look(t->path, t->table, &what, &ignored) && what.there;
+    const char *id = free_rowid(what.taken);
+    pdl_buf_putf(&text, "SELECT coalesce(max(%s), 0) FROM ", id ? id : rowids[0]);
     pdl_batch_sqlite_put_name(t->table, &text);
-    if (file && pdl_batch_sqlite_has_table(t->path, t->table, &there, &ignored) && there &&
-        pdl_sql_open(t->path, &looking, &q, &ignored) &&
+    if (there && pdl_sql_open(t->path, &looking, &q, &ignored) &&
         pdl_sql_number(q, pdl_buf_z(&text), &rows, &ignored))
         *size = (uint64_t)rows;
     pdl_sql_close(q);

@@ -27,6 +27,8 @@ typedef struct batch_stats {
 void pdl_batch_stats_add(stats *s, double seconds, int64_t tokens, pdl_str kind);
 /* The time within which this part (0 to 1) of the rows was finished; 0 where there is none. */
 double pdl_batch_stats_quantile(const stats *s, double part);
+/* Can it be written at the end? Errors, as the end of a long batch is too late for them: usage. */
+PDL_MUST bool pdl_batch_report_check(const pdl_batch_options *o, pdl_str file, pdl_err *err);
 /* Writes a report into a file: JSON when its name ends in .json, else HTML that holds it. Errors:
  * io. */
 PDL_MUST bool pdl_batch_report_write(const pdl_batch_options *o, const pdl_batch_totals *t,

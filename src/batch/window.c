@@ -29,7 +29,7 @@ void pdl_batch_row_hash(const pdl_row *row, char out[BATCH_HASH + 1]) {
     pdl_buf text = PDL_BUF;
     pdl_err ignored = {0};
     char hex[65];
-    bool ok = pdl_json_write(row->columns, PDL_JSON_LOOSE, 0, &text, &ignored);
+    bool ok = pdl_json_write(row->columns, PDL_JSON_LOOSE | PDL_JSON_NAN, 0, &text, &ignored);
     if (!ok || row->problem) pdl_buf_putf(&text, "!%s", row->problem ? row->problem : ignored.msg);
     pdl_hash_hex(pdl_buf_str(&text), hex);
     memcpy(out, hex, BATCH_HASH);
@@ -63,6 +63,23 @@ static bool put_output(const flight *f, const outcome *c, pdl_buf *out, pdl_err 
     bool ok = pdl_json_write(row, PDL_JSON_SPACED | PDL_JSON_LOOSE, 0, out, err);
     pdl_drop(row);
     return ok;
+}
+
+/* NaN and what is infinite comes from Parquet files and from 1e999: JSON has no such numbers. */
+static void drop_unwritable(flight *f) {
+    pdl_val kept = pdl_dict_new(pdl_dict_len(f->row.columns));
+    for (size_t i = 0; i < pdl_dict_len(f->row.columns); i++) {
+        pdl_vref v = pdl_dict_val_at(f->row.columns, i);
+        pdl_buf text = PDL_BUF_INIT(PDL_MAX_TEXT);
+        pdl_err ignored = {0};
+        bool ok = pdl_json_write(v, PDL_JSON_LOOSE, 0, &text, &ignored);
+        kept = pdl_dict_put(kept, pdl_keep(pdl_dict_key_at(f->row.columns, i)),
+                            ok ? pdl_keep(v) : pdl_null());
+        pdl_err_fini(&ignored);
+        pdl_buf_fini(&text);
+    }
+    pdl_drop(f->row.columns);
+    f->row.columns = kept;
 }
 
 static void put_facts(const window *w, const flight *f, const outcome *c, pdl_buf *out) {
@@ -116,18 +133,35 @@ static void judge(window *w, const flight *f, const outcome *c) {
     drain(w, &why);
 }
 
+/* The row of the output as JSON. Columns that it has no place for are null; a result that it has no
+ * place for is an error of the row, which *c then says. */
+static void write_output(flight *f, outcome *c, pdl_buf *json, pdl_err *unwritable) {
+    pdl_err first = {0}, last = {0};
+    if (put_output(f, c, json, &first)) return;
+    drop_unwritable(f);
+    pdl_buf_clear(json);
+    if (!put_output(f, c, json, unwritable)) {
+        c->result = pdl_absent();
+        c->kind = pdl_err_kind_name(unwritable->kind);
+        c->error = pdl_str_of(unwritable->msg);
+        pdl_buf_clear(json);
+        if (!put_output(f, c, json, &last)) { /* they are too long together */
+            pdl_err_fini(&last);
+            pdl_drop(f->row.columns);
+            f->row.columns = pdl_dict_new(0);
+            pdl_buf_clear(json);
+            if (!put_output(f, c, json, &last)) PDL_BUG("no row: %s", last.msg);
+        }
+    }
+    pdl_err_fini(&first);
+    pdl_err_fini(&last);
+}
+
 static bool finish(window *w, flight *f, const outcome *c, pdl_err *err) {
     pdl_buf json = PDL_BUF_INIT(PDL_MAX_TEXT), facts = PDL_BUF;
     pdl_err unwritable = {0};
     outcome other = *c;
-    if (!put_output(f, &other, &json, &unwritable)) {
-        other.result = pdl_absent();
-        other.kind = pdl_err_kind_name(unwritable.kind);
-        other.error = pdl_str_of(unwritable.msg);
-        pdl_buf_clear(&json);
-        pdl_err again = {0};
-        if (!put_output(f, &other, &json, &again)) pdl_err_fini(&again);
-    }
+    write_output(f, &other, &json, &unwritable);
     w->writer->seq++;
     put_facts(w, f, &other, &facts);
     count(w, &other);

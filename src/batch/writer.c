@@ -128,7 +128,7 @@ bool pdl_batch_writer_add(writer *w, uint64_t number, const pdl_ledger_row *r, p
     row.output = pdl_buf_str(json);
     if (!pdl_ledger_put(w->ledger, &row, err)) return false;
     size_t n = json->len;
-    *pdl_vec_push(&w->turn) = (done_row){number, pdl_buf_take(json), n};
+    *pdl_vec_push(&w->turn) = (done_row){number, pdl_buf_take(json), n, r->failed};
     return true;
 }
 
@@ -187,7 +187,11 @@ bool pdl_batch_writer_flush(writer *w, pdl_err *err) {
 
 bool pdl_batch_writer_commit(writer *w, pdl_err *err) {
     if (!w->turn.n) return pdl_batch_writer_flush(w, err);
-    bool ok = pdl_ledger_commit(w->ledger, err) && append_turn(w, err);
+    bool kept = pdl_ledger_commit(w->ledger, err), ok = kept && append_turn(w, err);
+    for (size_t i = 0; !kept && i < w->turn.n; i++) {
+        w->lost++;
+        w->lost_failed += w->turn.p[i].failed;
+    }
     clear_turn(w);
     w->held = true;
     return ok && pdl_batch_writer_flush(w, err);

@@ -22,6 +22,7 @@ typedef struct batch_done {
     uint64_t number;
     char *json; /* owned */
     size_t n_json;
+    bool failed;
 } done_row;
 
 typedef struct batch_writer {
@@ -34,6 +35,7 @@ typedef struct batch_writer {
     uint64_t seq;              /* number in the order in which rows were finished */
     uint64_t marked_ns, flushed_ns;
     bool held; /* rows are gathered that are not in the file yet */
+    uint64_t lost, lost_failed; /* finished rows that the journal did not take */
     PDL_VEC(done_row) turn;
 } writer;
 

@@ -355,7 +355,7 @@ static int open_session(batcher *b) {
     pdl_config_use(&config, &o);
     b->o.variables = vars;
     ok = ok && pdl_session_new(&o, &b->session, &err);
-    code = ok ? run_program(b) : err.kind == PDL_E_usage ? 2 : 1;
+    code = ok ? run_program(b) : 2; /* nothing has begun */
     if (!ok) pdl_cli_print_error(&err, NULL);
     pdl_err_fini(&err);
     pdl_session_free(b->session);

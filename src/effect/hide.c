@@ -38,10 +38,10 @@ struct pdl_secrets {
     bool begins[256]; /* bytes with which a secret begins */
     edge *edges;      /* a power of two */
     size_t n_edges, cap;
-    PDL_VEC(unsigned char) nodes; /* ENDS, GOES_ON; the first is the root */
+    PDL_VEC(unsigned char) nodes; /* ENDS, GOES_ON, FIRST; the first is the root */
 };
 
-enum { ENDS = 1, GOES_ON = 2 };
+enum { ENDS = 1, GOES_ON = 2, FIRST = 4 /* by pdl_secrets_add_first */ };
 
 pdl_secrets *pdl_secrets_new(void) {
     pdl_secrets *s = PDL_NEW(pdl_secrets);
@@ -101,11 +101,12 @@ static uint32_t child_made(pdl_secrets *s, uint32_t from, char c) {
     return e->to;
 }
 
-static void add_part(pdl_secrets *s, pdl_str text) {
+static uint32_t add_part(pdl_secrets *s, pdl_str text) {
     uint32_t node = 0;
     s->begins[(unsigned char)text.p[0]] = true;
     for (size_t i = 0; i < text.n; i++) node = child_made(s, node, text.p[i]);
     s->nodes.p[node] |= ENDS;
+    return node;
 }
 
 void pdl_secrets_add(pdl_secrets *s, pdl_str text) {
@@ -113,6 +114,18 @@ void pdl_secrets_add(pdl_secrets *s, pdl_str text) {
     size_t parts = (text.n + LONGEST_PART - 1) / LONGEST_PART;
     for (size_t i = 0; i < parts; i++)
         add_part(s, pdl_str_sub(text, text.n * i / parts, text.n * (i + 1) / parts));
+}
+
+bool pdl_secrets_add_first(pdl_secrets *s, pdl_str text) {
+    if (!s || !text.n) return false;
+    if (text.n > LONGEST_PART) {
+        pdl_secrets_add(s, text);
+        return true;
+    }
+    uint32_t node = add_part(s, text); /* may move the nodes */
+    bool first = !(s->nodes.p[node] & FIRST);
+    s->nodes.p[node] |= FIRST;
+    return first;
 }
 
 /* --- finding ---------------------------------------------------------------------------------- */

@@ -13,100 +13,28 @@
 #include "io/http.h"
 
 #include <assert.h>
-#include <dlfcn.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <curl/curl.h>
-
 #include "base/buf.h"
-#include "base/libraries.h"
 #include "base/limits.h"
 #include "base/vec.h"
 #include "io/certificates.h"
 #include "io/clock.h"
+#include "io/curl_names.h"
+#include "io/curl_sockets.h"
 
 #include "base/banned.h"
 
 enum {
     LANE_TRANSFERS = 1000, /* libcurl 7.88 slows down when one multi handle has more */
-    SPARE_HANDLES = LANE_TRANSFERS, /* many transfers may end in one turn */
+    SPARE_TRANSFERS = LANE_TRANSFERS, /* many may end in one turn */
+    SPARE_LOOKED_AT = 8,              /* of them, for one of the same setup */
+    KEPT_BYTES = 16384,               /* a longer buffer of a spare transfer is released */
     BODY_BUFFER = 16384,
     STREAM_BUFFER = 4096, /* streams arrive in small pieces, and thousands may be open */
 };
-
-/* --- libcurl by name -------------------------------------------------------------------------- */
-
-typedef struct curl_api {
-    CURLcode (*global_init)(long flags);
-    void (*global_cleanup)(void);
-    CURL *(*easy_init)(void);
-    CURLcode (*easy_setopt)(CURL *e, CURLoption o, ...);
-    CURLcode (*easy_getinfo)(CURL *e, CURLINFO i, ...);
-    void (*easy_reset)(CURL *e);
-    void (*easy_cleanup)(CURL *e);
-    const char *(*easy_strerror)(CURLcode c);
-    CURLM *(*multi_init)(void);
-    CURLMcode (*multi_setopt)(CURLM *m, CURLMoption o, ...);
-    CURLMcode (*multi_add_handle)(CURLM *m, CURL *e);
-    CURLMcode (*multi_remove_handle)(CURLM *m, CURL *e);
-    CURLMcode (*multi_socket_action)(CURLM *m, curl_socket_t s, int mask, int *running);
-    CURLMcode (*multi_assign)(CURLM *m, curl_socket_t s, void *p);
-    CURLMsg *(*multi_info_read)(CURLM *m, int *left);
-    CURLMcode (*multi_cleanup)(CURLM *m);
-    struct curl_slist *(*slist_append)(struct curl_slist *l, const char *s);
-    void (*slist_free_all)(struct curl_slist *l);
-    CURLSH *(*share_init)(void);
-    CURLSHcode (*share_setopt)(CURLSH *s, CURLSHoption o, ...);
-    CURLSHcode (*share_cleanup)(CURLSH *s);
-    CURLU *(*url)(void);
-    CURLUcode (*url_set)(CURLU *u, CURLUPart part, const char *text, unsigned flags);
-    void (*url_cleanup)(CURLU *u);
-    curl_version_info_data *(*version_info)(CURLversion v);
-} curl_api;
-
-static const struct {
-    const char *symbol;
-    size_t at;
-} curl_symbols[] = {
-/* clang-format off */
-#define S(name) {"curl_" #name, offsetof(curl_api, name)}
-    S(global_init), S(global_cleanup), S(easy_init), S(easy_setopt), S(easy_getinfo), S(easy_reset),
-    S(easy_cleanup), S(easy_strerror), S(multi_init), S(multi_setopt), S(multi_add_handle),
-    S(multi_remove_handle), S(multi_socket_action), S(multi_assign), S(multi_info_read),
-    S(multi_cleanup),
-    S(slist_append), S(slist_free_all), S(share_init), S(share_setopt), S(share_cleanup),
-    S(version_info), S(url), S(url_set), S(url_cleanup),
-#undef S
-    /* clang-format on */
-};
-
-/* The library stays loaded for the life of the process: OpenSSL does not survive being unloaded. */
-static bool open_curl(curl_api *api) {
-    static const char *const names[] = {PDL_CURL_NAMES};
-    void *lib = NULL;
-    for (size_t i = 0; i < sizeof names / sizeof names[0] && !lib; i++)
-        lib = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-    if (!lib) return false;
-    for (size_t i = 0; i < sizeof curl_symbols / sizeof curl_symbols[0]; i++) {
-        void *p = dlsym(lib, curl_symbols[i].symbol);
-        if (!p) return false;
-        memcpy((char *)api + curl_symbols[i].at, &p, sizeof p);
-    }
-    return api->global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
-}
-
-bool pdl_http_library(pdl_buf *out) {
-    curl_api api = {0};
-    if (!open_curl(&api)) {
-        PDL_PUT(out, "it cannot be opened");
-        return false;
-    }
-    const curl_version_info_data *v = api.version_info(CURLVERSION_NOW);
-    pdl_buf_putf(out, "%s, %s", v->version, v->ssl_version ? v->ssl_version : "without TLS");
-    return true;
-}
 
 /* --- types ------------------------------------------------------------------------------------ */
 
@@ -118,20 +46,15 @@ typedef struct lane {
     size_t n; /* transfers in it */
 } lane;
 
-typedef struct sock {
-    lane *lane;
-    curl_socket_t fd;
-    pdl_watch *watch;
-} sock;
-
 /* Invariants: lane != NULL while libcurl knows easy; queued while in http->queue; dead: no callback
  * may run, released when it leaves the queue. */
 typedef struct transfer {
     pdl_http *http;
     uint64_t id;
-    CURL *easy;
+    CURL *easy; /* kept by a spare transfer, with all that setup names */
     lane *lane;
     struct curl_slist *headers;
+    pdl_buf setup; /* what easy is set to (put_setup); empty: nothing */
     pdl_http_request req;
     pdl_buf head, body;
     size_t got;                 /* bytes of body that have arrived */
@@ -149,12 +72,14 @@ typedef struct transfer {
 struct pdl_http {
     pdl_loop *loop;
     pdl_http_options opt;
-    curl_api curl;
+    pdl_curl curl;
     bool tried, ready;   /* libcurl was searched, was found */
     const char *ca_file; /* NULL: libcurl's default */
     CURLSH *share;
+    pdl_curl_sockets sockets;
     PDL_VEC(lane *) lanes;
-    PDL_VEC(CURL *) spare;
+    PDL_VEC(transfer *) spare;
+    pdl_buf setup; /* of the request that is being started */
     char *address; /* owned: the last URL, and what libcurl read in it; NULL: none */
     CURLU *parts;
     PDL_VEC(transfer *) slots; /* id = number of use << 32 | slot + 1 */
@@ -199,15 +124,6 @@ static void detach(transfer *t) {
         t->lane->n--;
         t->lane = NULL;
     }
-    if (h->spare.n < SPARE_HANDLES) {
-        h->curl.easy_reset(t->easy);
-        *pdl_vec_push(&h->spare) = t->easy;
-    } else {
-        h->curl.easy_cleanup(t->easy);
-    }
-    t->easy = NULL;
-    h->curl.slist_free_all(t->headers);
-    t->headers = NULL;
 }
 
 static void leave_table(transfer *t) {
@@ -219,10 +135,48 @@ static void leave_table(transfer *t) {
     h->open--;
 }
 
-static void release(transfer *t) {
+/* Of what is set up here; a key is in it. */
+static void clear_setup(transfer *t) {
+    if (t->setup.p) explicit_bzero(t->setup.p, t->setup.cap);
+    pdl_buf_clear(&t->setup);
+    t->http->curl.slist_free_all(t->headers);
+    t->headers = NULL;
+}
+
+static void destroy(transfer *t) {
+    if (t->easy) {
+        clear_setup(t);
+        t->http->curl.easy_cleanup(t->easy);
+    }
+    pdl_buf_fini(&t->setup);
     pdl_buf_fini(&t->head);
     pdl_buf_fini(&t->body);
     pdl_free(t);
+}
+
+static void keep_buffer(pdl_buf *b) {
+    pdl_buf_clear(b);
+    if (b->cap > KEPT_BYTES) pdl_buf_fini(b);
+}
+
+/* Kept for the next request, which is mostly like this one: setting up all options again takes as
+ * long as writing the request. A handle whose transfer failed is not used again. */
+static void release(transfer *t) {
+    pdl_http *h = t->http;
+    if (!t->easy || t->end != PDL_HTTP_OK || !t->ended || h->spare.n >= SPARE_TRANSFERS) {
+        destroy(t);
+        return;
+    }
+    transfer kept = {.http = h,
+                     .easy = t->easy,
+                     .headers = t->headers,
+                     .setup = t->setup,
+                     .head = t->head,
+                     .body = t->body};
+    keep_buffer(&kept.head);
+    keep_buffer(&kept.body);
+    *t = kept;
+    *pdl_vec_push(&h->spare) = t;
 }
 
 /* --- silence ---------------------------------------------------------------------------------- */
@@ -312,41 +266,14 @@ static size_t on_header(char *p, size_t size, size_t n, void *user) {
 
 static void act(lane *l, curl_socket_t fd, int mask);
 
-static void on_socket(void *user, int events) {
-    sock *s = user; /* act may release it */
-    act(s->lane, s->fd,
-        (events & PDL_WATCH_READ ? CURL_CSELECT_IN : 0) |
-            (events & PDL_WATCH_WRITE ? CURL_CSELECT_OUT : 0));
-}
-
 static int watch_socket(CURL *e, curl_socket_t fd, int what, void *user, void *mine) {
     lane *l = user;
-    sock *s = mine;
     (void)e;
-    if (what == CURL_POLL_REMOVE) {
-        if (!s) return 0;
-        pdl_watch_stop(s->watch);
-        l->http->curl.multi_assign(l->multi, fd, NULL);
-        pdl_free(s);
-        return 0;
-    }
-    int events =
-        (what & CURL_POLL_IN ? PDL_WATCH_READ : 0) | (what & CURL_POLL_OUT ? PDL_WATCH_WRITE : 0);
-    if (s) {
-        pdl_watch_set(s->watch, events);
-        return 0;
-    }
-    s = PDL_NEW(sock);
-    s->lane = l;
-    s->fd = fd;
-    s->watch = pdl_watch_start(l->http->loop, fd, events, on_socket, s);
-    if (!s->watch) {
-        pdl_free(s);
-        return -1;
-    }
-    l->http->curl.multi_assign(l->multi, fd, s);
-    return 0;
+    (void)mine;
+    return pdl_curl_socket_watch(&l->http->sockets, fd, what, l);
 }
+
+static void on_socket(void *user, curl_socket_t fd, int mask) { act(user, fd, mask); }
 
 static void on_lane_timer(void *user) {
     lane *l = user;
@@ -455,7 +382,7 @@ static void deliver(pdl_http *h) {
 }
 
 static void collect_ends(lane *l) {
-    const curl_api *c = &l->http->curl;
+    const pdl_curl *c = &l->http->curl;
     int left;
     for (CURLMsg *m; (m = c->multi_info_read(l->multi, &left));) {
         transfer *t = NULL;
@@ -492,7 +419,7 @@ static void find_certificates(pdl_http *h) {
 
 static void set_up_library(pdl_http *h) {
     h->tried = true;
-    if (!open_curl(&h->curl)) return;
+    if (!pdl_curl_open(&h->curl)) return;
     find_certificates(h);
     h->share = h->curl.share_init();
     if (h->share) {
@@ -521,23 +448,46 @@ static lane *find_lane(pdl_http *h) {
     return l;
 }
 
-static CURL *take_handle(pdl_http *h) {
-    if (h->spare.n) return h->spare.p[--h->spare.n];
-    CURL *e = h->curl.easy_init();
-    if (!e) PDL_BUG("curl_easy_init failed");
-    return e;
+/* One that is set up as h->setup says, where there is one. */
+static transfer *take_transfer(pdl_http *h) {
+    size_t at = h->spare.n;
+    pdl_str setup = pdl_buf_str(&h->setup);
+    if (!at) {
+        transfer *fresh = PDL_NEW(transfer);
+        fresh->http = h;
+        fresh->setup = fresh->head = fresh->body = PDL_BUF;
+        return fresh;
+    }
+    for (size_t i = 0; i < SPARE_LOOKED_AT && i < h->spare.n && at == h->spare.n; i++)
+        if (pdl_str_eq(pdl_buf_str(&h->spare.p[h->spare.n - 1 - i]->setup), setup))
+            at = h->spare.n - 1 - i;
+    if (at == h->spare.n) at--;
+    transfer *t = h->spare.p[at];
+    h->spare.p[at] = h->spare.p[--h->spare.n];
+    return t;
 }
 
-static void set_method(const curl_api *c, CURL *e, const pdl_http_request *r) {
-    if (r->body.p) {
-        c->easy_setopt(e, CURLOPT_POST, 1L);
-        c->easy_setopt(e, CURLOPT_POSTFIELDS, r->body.p);
-        c->easy_setopt(e, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)r->body.n);
-    } else {
-        c->easy_setopt(e, CURLOPT_HTTPGET, 1L);
-    }
+/* All that a handle is set to but the body and the parts of the address. */
+static void put_setup(const pdl_http_request *r, pdl_buf *out) {
+    const uint64_t numbers[] = {r->connect_ms,  r->total_ms,   r->insecure,      r->compressed,
+                                r->data != NULL, r->body.p != NULL, r->n_headers};
+    pdl_buf_put(out, (pdl_str){(const char *)numbers, sizeof numbers});
+    pdl_buf_put(out, (pdl_str){r->url, strlen(r->url) + 1});
+    pdl_buf_put(out, (pdl_str){r->method, strlen(r->method) + 1});
+    for (size_t i = 0; i < r->n_headers; i++)
+        pdl_buf_put(out, (pdl_str){r->headers[i], strlen(r->headers[i]) + 1});
+}
+
+static void set_method(const pdl_curl *c, CURL *e, const pdl_http_request *r) {
+    c->easy_setopt(e, r->body.p ? CURLOPT_POST : CURLOPT_HTTPGET, 1L);
     if (strcmp(r->method, r->body.p ? "POST" : "GET") != 0)
         c->easy_setopt(e, CURLOPT_CUSTOMREQUEST, r->method);
+}
+
+static void set_body(const pdl_curl *c, CURL *e, const pdl_http_request *r) {
+    if (!r->body.p) return;
+    c->easy_setopt(e, CURLOPT_POSTFIELDS, r->body.p);
+    c->easy_setopt(e, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)r->body.n);
 }
 
 /* "Name:" would take a header of libcurl away: one without a value is "Name;" there. */
@@ -555,22 +505,34 @@ static void add_header(transfer *t, const char *line) {
     pdl_buf_fini(&empty);
 }
 
-static void set_headers(transfer *t, const pdl_http_request *r) {
-    const curl_api *c = &t->http->curl;
+static bool is_given(const pdl_http_request *r, pdl_str name) {
+    bool found = false;
+    for (size_t i = 0; i < r->n_headers && !found; i++)
+        found = pdl_str_eq_nocase(pdl_str_sub(pdl_str_of(r->headers[i]), 0, name.n), name);
+    return found;
+}
+
+/* Without TLS the answer comes from this machine or from near it. It is decoded when it is
+ * compressed, but nobody asks for that: libcurl writes headers letter by letter, and the names of
+ * all its encodings are a third of them. */
+static void set_headers(transfer *t, const pdl_http_request *r, bool tls) {
+    const pdl_curl *c = &t->http->curl;
     t->headers = c->slist_append(NULL, "Expect:");
+    if (r->compressed && !tls && !is_given(r, PDL_STR("Accept-Encoding:")))
+        t->headers = c->slist_append(t->headers, "Accept-Encoding:");
     for (size_t i = 0; i < r->n_headers; i++) add_header(t, r->headers[i]);
     c->easy_setopt(t->easy, CURLOPT_HTTPHEADER, t->headers);
 }
 
 /* Only HTTP, and redirects are refused: keys would go with the request. Returns false when libcurl
  * does not support this. */
-static bool set_limits(const curl_api *c, CURL *e) {
+static bool set_limits(const pdl_curl *c, CURL *e) {
     return c->easy_setopt(e, CURLOPT_PROTOCOLS_STR, "http,https") == CURLE_OK &&
            c->easy_setopt(e, CURLOPT_FOLLOWLOCATION, 0L) == CURLE_OK;
 }
 
 static void set_security(const pdl_http *h, CURL *e, const pdl_http_request *r, bool tls) {
-    const curl_api *c = &h->curl;
+    const pdl_curl *c = &h->curl;
     c->easy_setopt(e, CURLOPT_HTTP_VERSION,
                    (long)(tls ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1));
     if (tls)
@@ -602,12 +564,10 @@ static CURLU *read_address(pdl_http *h, const char *url) {
 
 static bool set_options(transfer *t, const pdl_http_request *r) {
     pdl_http *h = t->http;
-    const curl_api *c = &h->curl;
+    const pdl_curl *c = &h->curl;
     CURL *e = t->easy;
-    CURLU *parts = read_address(h, r->url);
     bool tls = pdl_str_eq_nocase(pdl_str_sub(pdl_str_of(r->url), 0, 6), PDL_STR("https:"));
     c->easy_setopt(e, CURLOPT_URL, r->url);
-    c->easy_setopt(e, CURLOPT_CURLU, parts);
     c->easy_setopt(e, CURLOPT_PRIVATE, (char *)t);
     c->easy_setopt(e, CURLOPT_ERRORBUFFER, t->why);
     c->easy_setopt(e, CURLOPT_NOSIGNAL, 1L);
@@ -615,6 +575,10 @@ static bool set_options(transfer *t, const pdl_http_request *r) {
     c->easy_setopt(e, CURLOPT_WRITEDATA, t);
     c->easy_setopt(e, CURLOPT_HEADERFUNCTION, on_header);
     c->easy_setopt(e, CURLOPT_HEADERDATA, t);
+    c->easy_setopt(e, CURLOPT_OPENSOCKETFUNCTION, pdl_curl_socket_open);
+    c->easy_setopt(e, CURLOPT_OPENSOCKETDATA, &h->sockets);
+    c->easy_setopt(e, CURLOPT_CLOSESOCKETFUNCTION, pdl_curl_socket_close);
+    c->easy_setopt(e, CURLOPT_CLOSESOCKETDATA, &h->sockets);
     c->easy_setopt(e, CURLOPT_CONNECTTIMEOUT_MS, (long)(r->connect_ms ? r->connect_ms : 5000));
     c->easy_setopt(e, CURLOPT_TIMEOUT_MS, r->total_ms > LONG_MAX ? LONG_MAX : (long)r->total_ms);
     c->easy_setopt(e, CURLOPT_MAXFILESIZE_LARGE,
@@ -626,8 +590,26 @@ static bool set_options(transfer *t, const pdl_http_request *r) {
     if (r->compressed) c->easy_setopt(e, CURLOPT_ACCEPT_ENCODING, "");
     set_security(h, e, r, tls);
     set_method(c, e, r);
-    set_headers(t, r);
+    set_headers(t, r, tls);
     return set_limits(c, e);
+}
+
+/* Everything that the handle does not have from the request before. */
+static bool set_up(transfer *t, const pdl_http_request *r) {
+    pdl_http *h = t->http;
+    pdl_str setup = pdl_buf_str(&h->setup);
+    if (!t->easy || !pdl_str_eq(pdl_buf_str(&t->setup), setup)) {
+        if (t->easy) clear_setup(t);
+        if (t->easy)
+            h->curl.easy_reset(t->easy);
+        else if (!(t->easy = h->curl.easy_init()))
+            PDL_BUG("curl_easy_init failed");
+        if (!set_options(t, r)) return false;
+        pdl_buf_put(&t->setup, setup);
+    }
+    h->curl.easy_setopt(t->easy, CURLOPT_CURLU, read_address(h, r->url));
+    set_body(&h->curl, t->easy, r);
+    return true;
 }
 
 static uint32_t take_slot(pdl_http *h) {
@@ -646,9 +628,11 @@ static pdl_str shown_address(const char *url) {
 }
 
 uint64_t pdl_http_start(pdl_http *h, const pdl_http_request *req) {
-    transfer *t = PDL_NEW(transfer);
+    if (!h->tried) set_up_library(h);
+    pdl_buf_clear(&h->setup);
+    put_setup(req, &h->setup);
+    transfer *t = take_transfer(h);
     uint32_t slot = take_slot(h);
-    t->http = h;
     t->id = (uint64_t)++h->uses << 32 | (slot + 1);
     t->req = *req;
     t->req.url = NULL; /* not ours beyond this call */
@@ -657,13 +641,13 @@ uint64_t pdl_http_start(pdl_http *h, const pdl_http_request *req) {
     t->start_ns = t->last_ns = pdl_clock_ns();
     h->slots.p[slot] = t;
     h->open++;
-    if (!h->tried) set_up_library(h);
-    pdl_str shown = shown_address(req->url);
-    PDL_TRACE(h->opt.debug, http, "#%llx %s %.*s, body %zu bytes", (unsigned long long)t->id,
-              req->method, PDL_FMT(shown), req->body.n);
+    if (h->opt.debug) {
+        pdl_str shown = shown_address(req->url);
+        PDL_TRACE(h->opt.debug, http, "#%llx %s %.*s, body %zu bytes", (unsigned long long)t->id,
+                  req->method, PDL_FMT(shown), req->body.n);
+    }
     if (h->ready) {
-        t->easy = take_handle(h);
-        bool safe = set_options(t, req);
+        bool safe = set_up(t, req);
         lane *l = find_lane(h);
         if (safe && h->curl.multi_add_handle(l->multi, t->easy) == CURLM_OK) {
             t->lane = l;
@@ -699,6 +683,8 @@ pdl_http *pdl_http_new(pdl_loop *loop, const pdl_http_options *opt) {
     h->loop = loop;
     if (opt) h->opt = *opt;
     h->queue_end = &h->queue;
+    h->setup = PDL_BUF;
+    h->sockets = (pdl_curl_sockets){.loop = loop, .ready = on_socket};
     return h;
 }
 
@@ -709,14 +695,17 @@ void pdl_http_free(pdl_http *h) {
         transfer *t = h->slots.p[i];
         if (!t) continue;
         detach(t);
-        release(t);
+        destroy(t);
     }
-    for (size_t i = 0; i < h->spare.n; i++) h->curl.easy_cleanup(h->spare.p[i]);
+    for (size_t i = 0; i < h->spare.n; i++) destroy(h->spare.p[i]);
+    if (h->setup.p) explicit_bzero(h->setup.p, h->setup.cap);
+    pdl_buf_fini(&h->setup);
     for (size_t i = 0; i < h->lanes.n; i++) {
         h->curl.multi_cleanup(h->lanes.p[i]->multi); /* closes idle connections */
         pdl_timer_stop(h->lanes.p[i]->timer);
         pdl_free(h->lanes.p[i]);
     }
+    pdl_curl_sockets_fini(&h->sockets);
     if (h->share) h->curl.share_cleanup(h->share);
     if (h->parts) h->curl.url_cleanup(h->parts);
     pdl_free(h->address);

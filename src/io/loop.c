@@ -34,6 +34,7 @@ struct pdl_watch {
     pdl_loop *loop;
     bool background; /* does not keep the loop open */
     int events;
+    int polled; /* by the kernel; more than events while the watch rests */
     void (*fn)(void *user, int events);
     void *user;
 };
@@ -184,9 +185,24 @@ static int uv_events(int events) {
 
 static void watch_closed(uv_handle_t *h) { pdl_free(h->data); }
 
+static void watch_fired(uv_poll_t *h, int status, int events);
+
+static void poll_for(pdl_watch *w, int events) {
+    if (events == w->polled) return;
+    w->polled = events;
+    if (events)
+        uv_poll_start(&w->uv, uv_events(events), watch_fired);
+    else
+        uv_poll_stop(&w->uv);
+}
+
 static void watch_fired(uv_poll_t *h, int status, int events) {
     assert(watch_ok(h->data));
     pdl_watch *w = h->data;
+    if (!w->events) { /* it rests: the report would come again and again */
+        poll_for(w, 0);
+        return;
+    }
     int got = status < 0 ? w->events
                          : (events & UV_READABLE ? PDL_WATCH_READ : 0) |
                                (events & UV_WRITABLE ? PDL_WATCH_WRITE : 0);
@@ -225,16 +241,21 @@ pdl_watch *pdl_watch_background(pdl_loop *l, int fd, void (*fn)(void *user, int 
     return w;
 }
 
-void pdl_watch_set(pdl_watch *w, int events) {
+static void set_events(pdl_watch *w, int events) {
     assert(watch_ok(w));
-    if (events == w->events) return;
-    if (!w->events && !w->background) pdl_loop_ref(w->loop, 1);
-    if (!events && !w->background) pdl_loop_ref(w->loop, -1);
+    if (!w->events && events && !w->background) pdl_loop_ref(w->loop, 1);
+    if (w->events && !events && !w->background) pdl_loop_ref(w->loop, -1);
     w->events = events;
-    if (events)
-        uv_poll_start(&w->uv, uv_events(events), watch_fired);
-    else
-        uv_poll_stop(&w->uv);
+}
+
+void pdl_watch_set(pdl_watch *w, int events) {
+    set_events(w, events);
+    poll_for(w, events);
+}
+
+void pdl_watch_rest(pdl_watch *w) {
+    set_events(w, 0);
+    if (w->polled != PDL_WATCH_READ) poll_for(w, 0);
 }
 
 void pdl_watch_stop(pdl_watch *w) {

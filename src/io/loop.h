@@ -75,6 +75,9 @@ pdl_watch *pdl_watch_background(pdl_loop *l, int fd, void (*fn)(void *user, int 
                                 void *user);
 /* Changes the events to watch; 0: none, and the watch then does not keep the loop open. */
 void pdl_watch_set(pdl_watch *w, int events);
+/* As pdl_watch_set(w, 0), for a descriptor that will soon be read again: the kernel keeps it until
+ * it is ready, so that watching it for reading again costs no system call. */
+void pdl_watch_rest(pdl_watch *w);
 void pdl_watch_stop(pdl_watch *w); /* before fd is closed; NULL is fine */
 
 #endif

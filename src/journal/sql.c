@@ -353,9 +353,13 @@ bool pdl_sql_run(sql *q, size_t i, const sql_arg *args, size_t n,
     return ok;
 }
 
-pdl_str pdl_sql_text(sql *q, sql_row *row, int i) {
+pdl_str pdl_sql_bytes(sql *q, sql_row *row, int i) {
     const unsigned char *p = q->api.column_text(row, i);
-    pdl_str s = {(const char *)p, p ? (size_t)q->api.column_bytes(row, i) : 0};
+    return (pdl_str){(const char *)p, p ? (size_t)q->api.column_bytes(row, i) : 0};
+}
+
+pdl_str pdl_sql_text(sql *q, sql_row *row, int i) {
+    pdl_str s = pdl_sql_bytes(q, row, i);
     bool bad = pdl_utf8_check(s) != PDL_NOT_FOUND;
     q->bad_text = q->bad_text || bad;
     return bad ? PDL_STR("") : s;

@@ -78,6 +78,8 @@ PDL_MUST bool pdl_sql_run(sql *q, size_t st, const sql_arg *args, size_t n,
 /* Columns of a row; texts live during the call. A text that is not UTF-8 is empty here and the end
  * of pdl_sql_run. */
 pdl_str pdl_sql_text(sql *q, sql_row *row, int i);
+/* The same as it is there, UTF-8 or not. */
+pdl_str pdl_sql_bytes(sql *q, sql_row *row, int i);
 int64_t pdl_sql_int(sql *q, sql_row *row, int i);
 double pdl_sql_num(sql *q, sql_row *row, int i);
 

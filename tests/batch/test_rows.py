@@ -311,8 +311,74 @@ def test_headers():
     t.check("jsonl to csv: a column without a place", "column 'more' that the first row does not have" in rows[2]["error"], rows)
 
 
+def test_odd_tables():
+    """What other programs write: rows that were lost, or changed, or taken for one."""
+    t.begin({"in.csv": "id,word\r1,a\r\r2,\"b\rc\"\r"})
+    code, out, err = t.run("p.pdl", "-i", "in.csv", "-o", "out.jsonl")
+    t.check("csv: lines end by CR alone", code == 0 and [(r["id"], r["word"]) for r in t.lines("out.jsonl")] == [("1", "a"), ("2", "b\rc")],
+            "%s %s" % (t.lines("out.jsonl"), err))
+    t.begin({"in.csv": "id,word\n1,a\rb\n"})
+    code, out, err = t.run("p.pdl", "-i", "in.csv", "-o", "out.jsonl")
+    t.check("csv: a CR in a cell stays there", [r["word"] for r in t.lines("out.jsonl")] == ["a\rb"], t.lines("out.jsonl"))
+    t.begin({"in.csv": "word,n\nx,12345678901234567890123\n"})
+    code, out, err = t.run("p.pdl", "-i", "in.csv", "-o", "out.jsonl", "--types")
+    t.check("csv: --types keeps all digits", [r["n"] for r in t.lines("out.jsonl")] == [12345678901234567890123], (t.folder / "out.jsonl").read_text())
+    for form in ("jsonl", "csv"):
+        t.begin({"in.jsonl": '{"word": "a", "n": 1e999, "l": [1, -1e999]}\n{"word": "b", "n": 2}\n'})
+        code, out, err = t.run("p.pdl", "-i", "in.jsonl", "-o", "out." + form)
+        rows = t.lines("out.jsonl") if form == "jsonl" else t.table("out.csv")
+        t.check("%s: a number that JSON does not have costs no row" % form, code == 0 and [r["word"] for r in rows] == ["a", "b"]
+                and not rows[0]["n"] and not rows[0]["l"] and rows[0]["result"], "%s %s" % (rows, err))
+    t.begin({"in.jsonl": '[{"word": "a"},\n{"word": "b"}]\n'})
+    code, out, err = t.run("p.pdl", "-i", "in.jsonl", "-o", "out.jsonl")
+    t.check("a JSON list: says what makes a table", "jq -c '.[]'" in t.lines("out.jsonl")[0]["error"], t.lines("out.jsonl"))
+
+
+def test_odd_databases():
+    t.begin()
+    make = sqlite3.connect(t.folder / "a.db")
+    make.executescript("CREATE TABLE x(word, rowid, oid); INSERT INTO x VALUES('a', 'z', 1), ('b', 'y', 2);"
+                       "CREATE TABLE y(word); INSERT INTO y VALUES('a'), (CAST(x'ff41' AS TEXT)), ('c')")
+    make.close()
+    code, out, err = t.run("p.pdl", "-i", "a.db:SELECT * FROM x; DROP TABLE x", "-o", "n.jsonl")
+    left = sqlite3.connect(t.folder / "a.db").execute("SELECT count(*) FROM x").fetchone()
+    t.check("sqlite: a query is one statement", code == 2 and "more than one statement" in err and left == (2,), err)
+    code, out, err = t.run("p.pdl", "-i", "a.db: select word from x where word <> ';' order by 1 desc; -- that is all", "-o", "q.jsonl")
+    t.check("sqlite: blanks, quotes and comments of a query", [r["word"] for r in t.lines("q.jsonl")] == ["b", "a"], err)
+    code, out, err = t.run("p.pdl", "-i", "a.db:x", "-o", "b.db:t")
+    rows = sqlite3.connect(t.folder / "b.db").execute("SELECT word, rowid, oid, result FROM t ORDER BY _rowid_").fetchall()
+    t.check("sqlite: columns named rowid", code == 0 and rows == [("a", "z", 1, '"SAY A"'), ("b", "y", 2, '"SAY B"')], "%s %s" % (rows, err))
+    code, out, err = t.run("p.pdl", "-i", "a.db:x", "-o", "b.db:t")
+    t.check("sqlite: columns named rowid, once more", code == 0 and "2 of them before" in err, err)
+    code, out, err = t.run("p.pdl", "-i", "a.db:y", "-o", "y.jsonl")
+    rows = t.lines("y.jsonl")
+    t.check("sqlite: a text that is not UTF-8 is a broken row", code == 3 and [r["result"] for r in rows] == ["SAY A", None, "SAY C"]
+            and rows[1]["error"] == "the column 'word' is not UTF-8 (byte 1)" and rows[1]["place"] == "a.db:y, row 2", rows)
+
+
+def test_refused_early():
+    """What could only go wrong after all rows were paid for."""
+    files = {"in.csv": "id,word\n1,a\n"}
+    for args, text in ((("--report", "none/r.json"), "--report none/r.json cannot be written"), (("--report", "."), "Is a directory"),
+                       (("--report", "out.jsonl"), "the input or the output"), (("--report", "in.csv"), "the input or the output"),
+                       (("--map", "id=word"), "'word', which another column gives"), (("--map", "id=x", "--map", "id=y"), "names the column 'id' twice"),
+                       (("--data", "word=x"), "--data and the column 'word' both"), (("--data", "x"), "--data should be"),
+                       (("--cache", "none/c"), "cannot open none/c")):
+        t.begin(files)
+        code, out, err = t.run("p.pdl", "-i", "in.csv", "-o", "out.jsonl", *args)
+        t.check("refused: %s" % (args,), code == 2 and text in err and not t.service.asked and sorted(x.name for x in t.folder.iterdir()) ==
+                ["in.csv", "p.pdl"], "%s %s %s" % (code, err, sorted(t.folder.iterdir())))
+    t.begin(files)
+    t.run("p.pdl", "-i", "in.csv", "-o", "out.jsonl")
+    (t.folder / "out.jsonl.journal").write_text("no journal, but long enough to be looked at" * 100)
+    code, out, err = t.run("p.pdl", "-i", "in.csv", "-o", "out.jsonl")
+    t.check("a journal that cannot be read", code == 2 and "--overwrite begins anew" in err, "%s %s" % (code, err))
+    code, out, err = t.run("p.pdl", "-i", "in.csv", "-o", "out.jsonl", "--overwrite")
+    t.check("a journal that cannot be read is overwritten", code == 0 and len(t.lines("out.jsonl")) == 1, err)
+
+
 for test in (test_jsonl, test_streams, test_csv, test_broken_rows, test_failed_rows, test_columns, test_effects_of_parts, test_commands, test_choice, test_sqlite,
              test_types_of_columns, test_certain_errors, test_nothing_begun, test_files_of_rows, test_keep, test_shared_texts,
-             test_headers):
+             test_headers, test_odd_tables, test_odd_databases, test_refused_early):
     test()
 sys.exit(t.finish())

@@ -259,13 +259,52 @@ static void test_color(void **state) {
     close(fd[1]);
 }
 
+static void on_ready_again(void *user, int events) {
+    int *n = user;
+    ++*n;
+    assert_int_equal(events, PDL_WATCH_READ);
+}
+
+/* A watch that rests reports nothing and keeps nothing open, and is there again when it is set. */
+static void test_rest(void **state) {
+    (void)state;
+    int fd[2], n = 0;
+    assert_int_equal(pipe(fd), 0);
+    pdl_loop *l = pdl_loop_new();
+    pdl_watch *w = pdl_watch_start(l, fd[0], PDL_WATCH_READ, on_ready_again, &n);
+    pdl_watch_rest(w);
+    assert_false(pdl_loop_is_open(l));
+    pdl_watch_set(w, PDL_WATCH_READ);
+    assert_true(pdl_loop_is_open(l));
+    assert_int_equal(write(fd[1], "x", 1), 1);
+    pdl_loop_run(l, -1);
+    assert_int_equal(n, 1);
+    pdl_watch_rest(w);
+    pdl_loop_run(l, 0); /* the byte is still there: the kernel lets go of it */
+    pdl_loop_run(l, 0);
+    assert_int_equal(n, 1);
+    pdl_watch_set(w, PDL_WATCH_READ);
+    pdl_loop_run(l, -1);
+    assert_int_equal(n, 2);
+    pdl_watch_stop(w);
+    w = pdl_watch_start(l, fd[1], PDL_WATCH_WRITE, on_ready_again, &n);
+    pdl_watch_rest(w);
+    pdl_loop_run(l, 0);
+    assert_int_equal(n, 2);
+    pdl_watch_rest(w);
+    pdl_watch_stop(w);
+    pdl_loop_free(l);
+    close(fd[0]);
+    close(fd[1]);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_timers),       cmocka_unit_test(test_watch),
         cmocka_unit_test(test_children),     cmocka_unit_test(test_not_found),
         cmocka_unit_test(test_worker),       cmocka_unit_test(test_idle_worker),
         cmocka_unit_test(test_signals),      cmocka_unit_test(test_color),
-        cmocka_unit_test(test_timers_again),
+        cmocka_unit_test(test_timers_again), cmocka_unit_test(test_rest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -232,12 +232,31 @@ static void test_notes(void **state) {
     pdl_secrets_note(NULL, PDL_STR("nobody"));
 }
 
+/* A key comes with each request: only the first time there is something to do. */
+static void test_first(void **state) {
+    (void)state;
+    pdl_secrets *s = pdl_secrets_new();
+    char text[2000];
+    memset(text, 'x', sizeof text);
+    assert_true(pdl_secrets_add_first(s, (pdl_str){text, 300})); /* nodes and edges grow */
+    assert_false(pdl_secrets_add_first(s, (pdl_str){text, 300}));
+    assert_true(pdl_secrets_add_first(s, (pdl_str){text, 299}));
+    assert_false(pdl_secrets_add_first(s, (pdl_str){text, 299}));
+    assert_false(pdl_secrets_add_first(s, (pdl_str){text, 0}));
+    assert_false(pdl_secrets_add_first(NULL, (pdl_str){text, 3}));
+    pdl_secrets_add(s, PDL_STR("another"));
+    assert_true(pdl_secrets_add_first(s, PDL_STR("another")));
+    assert_true(pdl_secrets_add_first(s, (pdl_str){text, sizeof text}));
+    assert_true(pdl_secrets_add_first(s, (pdl_str){text, sizeof text}));
+    pdl_secrets_free(s);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_texts),  cmocka_unit_test(test_pieces),
         cmocka_unit_test(test_bounds), cmocka_unit_test(test_values),
         cmocka_unit_test(test_lines),  cmocka_unit_test(test_addresses),
-        cmocka_unit_test(test_notes),
+        cmocka_unit_test(test_notes), cmocka_unit_test(test_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,8 +35,17 @@ pdl_str pdl_headers_get(const pdl_headers *h, const char *name) {
     return (pdl_str){"", 0};
 }
 
+/* Most headers of a request: without a format, which takes as long as the rest of the request. */
+static void add_line(pdl_headers *h, const char *name, const char *between, pdl_str value) {
+    pdl_buf line = PDL_BUF;
+    pdl_buf_put(&line, pdl_str_of(name));
+    pdl_buf_put(&line, pdl_str_of(between));
+    pdl_buf_put(&line, value);
+    *pdl_vec_push(h) = pdl_buf_take(&line);
+}
+
 void pdl_headers_default(pdl_headers *h, const char *name, const char *value) {
-    if (!pdl_headers_has(h, name)) pdl_headers_add(h, "%s: %s", name, value);
+    if (!pdl_headers_has(h, name)) add_line(h, name, ": ", pdl_str_of(value));
 }
 
 void pdl_headers_put(pdl_headers *h, const char *name, const char *value) {
@@ -50,7 +59,7 @@ void pdl_headers_put(pdl_headers *h, const char *name, const char *value) {
 
 void pdl_headers_bearer(pdl_headers *h, pdl_str token) {
     if (!pdl_headers_has(h, "Authorization"))
-        pdl_headers_add(h, "Authorization: Bearer %.*s", PDL_FMT(token));
+        add_line(h, "Authorization", ": Bearer ", token);
 }
 
 static pdl_str name_of(pdl_str line) {

@@ -1,0 +1,31 @@
+/* curl_sockets.h -- the sockets of libcurl on the loop. Private to io.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_IO_CURL_SOCKETS_H
+#define PDL_IO_CURL_SOCKETS_H
+
+#include <curl/curl.h>
+
+#include "base/vec.h"
+#include "io/loop.h"
+
+typedef struct pdl_curl_socket pdl_curl_socket;
+
+typedef struct pdl_curl_sockets {
+    pdl_loop *loop;
+    /* Is called when a socket is ready, with the user of its watch and the mask of libcurl. */
+    void (*ready)(void *user, curl_socket_t fd, int mask);
+    PDL_VEC(pdl_curl_socket *) by_fd;
+} pdl_curl_sockets;
+
+/* libcurl wants to hear of fd what CURL_POLL_... says. Returns what libcurl expects: not 0 when fd
+ * cannot be watched. */
+int pdl_curl_socket_watch(pdl_curl_sockets *s, curl_socket_t fd, int what, void *user);
+/* CURLOPT_OPENSOCKETFUNCTION and CURLOPT_CLOSESOCKETFUNCTION, with s as their data. */
+curl_socket_t pdl_curl_socket_open(void *s, curlsocktype purpose, struct curl_sockaddr *a);
+int pdl_curl_socket_close(void *s, curl_socket_t fd);
+/* After libcurl has closed all. */
+void pdl_curl_sockets_fini(pdl_curl_sockets *s);
+
+#endif
