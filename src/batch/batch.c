@@ -46,11 +46,11 @@ typedef struct batch {
 
 /*   X(key, what)   A journal with another value of these facts belongs to another batch. */
 #define IDENTITY(X)                                                                                \
-    X(program, "the program")                                                                      \
-    X(variables, "the variables of --data")                                                        \
-    X(mapping, "--map")                                                                            \
-    X(reading, "how the input is read (its form, --types, --sample)")                              \
-    X(writing, "how the output is written (its form, --unordered)")
+    X(program, "the program is another")                                                           \
+    X(variables, "the variables of --data are others")                                             \
+    X(mapping, "--map is another")                                                                 \
+    X(reading, "the input is read in another way (its form, --types, --sample)")                   \
+    X(writing, "the output is written in another way (its form, --unordered)")
 enum {
 #define X(key, what) ID_##key,
     IDENTITY(X)
@@ -113,7 +113,7 @@ static bool record_identity(const batch *b, pdl_err *err) {
 
 static bool other_batch(const batch *b, int i, pdl_err *err) {
     pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
-                "%.*s is there, and %s changed since it was begun",
+                "%.*s is there, and %s than when it was begun",
                 PDL_FMT(b->o->output.name), identity[i].what);
     pdl_err_hint(err, i == ID_program ? "--changed reuse keeps the rows that are finished, "
                                         "--overwrite begins anew"
@@ -500,7 +500,7 @@ static bool check_reports(const pdl_batch_options *o, pdl_err *err) {
 }
 
 static bool open_all(batch *b, pdl_err *err) {
-    return check_reports(b->o, err) &&
+    return check_reports(b->o, err) && pdl_batch_sheet_check(&b->o->output, err) &&
            pdl_rows_open(&b->o->input, b->o->types, &b->rows, err) && count_rows(b, err) &&
            find_columns(b, err) && find_journal(b, err) && open_journal(b, err) &&
            open_window(b, err) && open_writer(b, err);

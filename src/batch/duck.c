@@ -90,7 +90,12 @@ struct batch_duck {
 static bool load_library(duck *d, pdl_err *err) {
     static const char *const names[] = {PDL_DUCKDB_NAMES};
     const char *own = getenv("PDL_DUCKDB");
-    if (own && *own) d->library = dlopen(own, RTLD_LAZY | RTLD_LOCAL);
+    bool named = own && *own;
+    if (named && !(d->library = dlopen(own, RTLD_LAZY | RTLD_LOCAL)))
+        return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                           "Parquet files need the library libduckdb, and PDL_DUCKDB names %s, "
+                           "which cannot be loaded",
+                           own);
     for (size_t i = 0; i < sizeof names / sizeof *names && !d->library; i++)
         d->library = dlopen(names[i], RTLD_LAZY | RTLD_LOCAL);
     if (!d->library)
@@ -105,6 +110,11 @@ static bool load_library(duck *d, pdl_err *err) {
         memcpy((char *)&d->api + symbols[i].at, &p, sizeof p);
     }
     return true;
+}
+
+bool pdl_batch_duck_check(pdl_err *err) {
+    duck d = {0};
+    return load_library(&d, err);
 }
 
 bool pdl_batch_duck_open(duck **out, pdl_err *err) {

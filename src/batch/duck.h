@@ -16,6 +16,8 @@
 typedef struct batch_duck duck;
 
 /* A database in memory. Error: usage (there is no such library), io. */
+/* Is the library there? Error: usage. */
+PDL_MUST bool pdl_batch_duck_check(pdl_err *err);
 PDL_MUST bool pdl_batch_duck_open(duck **out, pdl_err *err);
 void pdl_batch_duck_close(duck *d); /* NULL is fine */
 

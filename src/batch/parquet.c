@@ -124,15 +124,17 @@ char *pdl_batch_parquet_rows(const pdl_table *t) {
     return path_with(&s, ".rows");
 }
 
+enum { LONG_LINE = 1 << 24 };
+
 /* DuckDB refuses a longer line than it was told of, and sets aside as much as it was told. False:
  * the file cannot be read. */
 static bool longest_line(const char *path, size_t *most, pdl_err *err) {
-    enum { LEAST = 1 << 24, PIECE = 1 << 17 };
+    enum { PIECE = 1 << 17 };
     FILE *f = fopen(path, "re");
     if (!f) return pdl_file_errno(err, errno, path);
     char *piece = pdl_alloc(PIECE);
     size_t n, line = 0;
-    *most = LEAST;
+    *most = LONG_LINE;
     while ((n = fread(piece, 1, PIECE, f)) > 0)
         for (size_t at = 0; at < n;) {
             const char *nl = memchr(piece + at, '\n', n - at);
@@ -167,6 +169,19 @@ static void put_select(const sheet *s, const char *rows, size_t longest, pdl_buf
     PDL_PUT(out, " WHERE false");
 }
 
+/* Rows of many megabytes need more memory than others: each of its readers takes several times the
+ * longest line. */
+static bool make_room(duck *d, size_t longest, pdl_err *err) {
+    enum { TIMES = 16, USUAL = 256 };
+    pdl_buf sql = PDL_BUF;
+    if (longest <= LONG_LINE) return true;
+    pdl_buf_putf(&sql, "SET threads = 1; SET memory_limit = '%zuMB'",
+                 USUAL + (longest >> 20) * TIMES);
+    bool ok = pdl_batch_duck_run(d, pdl_buf_z(&sql), err);
+    pdl_buf_fini(&sql);
+    return ok;
+}
+
 static bool convert(const sheet *s, const char *rows, const char *made, pdl_err *err) {
     duck *d;
     size_t longest = 0;
@@ -178,7 +193,7 @@ static bool convert(const sheet *s, const char *rows, const char *made, pdl_err 
     PDL_PUT(&sql, ") TO ");
     pdl_batch_duck_put_text(pdl_str_of(made), &sql);
     PDL_PUT(&sql, " (FORMAT PARQUET)");
-    bool ok = pdl_batch_duck_run(d, pdl_buf_z(&sql), err);
+    bool ok = make_room(d, longest, err) && pdl_batch_duck_run(d, pdl_buf_z(&sql), err);
     pdl_buf_fini(&sql);
     pdl_batch_duck_close(d);
     return ok;

@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "batch/duck.h"
 #include "batch/sheet.h"
 
 #include <sys/stat.h>
@@ -35,6 +36,10 @@ static sheet *new_of(pdl_table_form form) {
     case PDL_TABLE_COUNT: break;
     }
     PDL_BUG("form of table %d", (int)form);
+}
+
+bool pdl_batch_sheet_check(const pdl_table *t, pdl_err *err) {
+    return t->form != PDL_TABLE_parquet || pdl_batch_duck_check(err);
 }
 
 bool pdl_batch_sheet_open(const pdl_table *t, const pdl_str *columns, size_t n, uint64_t keep,

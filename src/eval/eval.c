@@ -307,6 +307,8 @@ static bool run_judge(const evaluation *e, const char *ask, const char *score, p
                .variables = e->o->judge.n ? e->o->variables : vars,
                .cached = true};
     bool ok = e->o->judge.n ? run_file(e, &g, &t, err) : run_stage(e, &g, &t, err);
+    if (!ok && err->kind == PDL_E_usage && e->o->judge.n)
+        pdl_err_hint(err, "a judge gets the variables input, expected and result");
     pdl_drop(vars);
     return ok;
 }

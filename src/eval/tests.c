@@ -316,6 +316,24 @@ static bool check_keys(pdl_vref d, const char *const *keys, size_t n, const char
     return true;
 }
 
+/* A part that is written, and is not what it should be, would count for nothing. */
+static bool check_part(pdl_vref spec, const char *key, bool ok, const char *what, const char *where,
+                       pdl_err *err) {
+    return ok || pdl_is_absent(part(spec, key)) ||
+           pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%s: %s should be %s", where, key, what);
+}
+
+/* Whether anything is expected: an empty mapping or list is fulfilled by every run. */
+static bool expects_any(pdl_vref d) {
+    bool any = false;
+    for (size_t i = 0; pdl_is_dict(d) && i < pdl_dict_len(d) && !any; i++) {
+        pdl_vref v = pdl_dict_val_at(d, i);
+        any = !pdl_is_list(v) || pdl_list_len(v) || pdl_text_is(pdl_dict_key_at(d, i), "result") ||
+              pdl_text_is(pdl_dict_key_at(d, i), "error");
+    }
+    return any;
+}
+
 static bool check_texts(pdl_vref v, const char *where, const char *key, pdl_err *err) {
     bool ok = pdl_is_absent(v) || pdl_is_str(v) || pdl_is_list(v);
     for (size_t i = 0; ok && pdl_is_list(v) && i < pdl_list_len(v); i++)
@@ -328,15 +346,23 @@ static bool check_test(pdl_vref spec, const char *where, pdl_err *err) {
     static const char *const keys[] = {"name", "input", "replies", "record", "expect", "requests"},
                              *const expects[] = {"result", "output", "contains", "error"},
                              *const asks[] = {"must", "never"};
-    pdl_vref expect = part(spec, "expect"), requests = part(spec, "requests");
-    if (!check_keys(spec, keys, sizeof keys / sizeof *keys, where, err) ||
+    if (!check_keys(spec, keys, sizeof keys / sizeof *keys, where, err)) return false;
+    pdl_vref expect = part(spec, "expect"), requests = part(spec, "requests"),
+             input = part(spec, "input"), output = part(expect, "output");
+    if (!check_part(spec, "name", pdl_is_str(part(spec, "name")), "a text", where, err) ||
+        !check_part(spec, "input", pdl_is_dict(input), "a mapping of variables", where, err) ||
+        !check_part(spec, "record", pdl_is_str(part(spec, "record")), "the path of a file", where,
+                    err) ||
+        !check_part(spec, "expect", pdl_is_dict(expect), "a mapping", where, err) ||
+        !check_part(spec, "requests", pdl_is_dict(requests), "a mapping", where, err) ||
+        !check_part(expect, "output", pdl_is_str(output), "a text", where, err) ||
         !check_keys(expect, expects, sizeof expects / sizeof *expects, where, err) ||
         !check_keys(requests, asks, sizeof asks / sizeof *asks, where, err))
         return false;
     if (!pdl_is_absent(part(spec, "replies")) && !pdl_is_absent(part(spec, "record")))
         return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
                            "%s: replies and record exclude each other", where);
-    if (pdl_is_absent(expect) && pdl_is_absent(requests))
+    if (!expects_any(expect) && !expects_any(requests))
         return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
                            "%s: it expects nothing: add expect or requests", where);
     return check_texts(part(expect, "contains"), where, "contains", err) &&
