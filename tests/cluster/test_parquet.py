@@ -45,7 +45,20 @@ def test_files(python, env):
     t.check("parquet to csv", code == 0 and [r["l"] for r in t.table("out.csv")] == ["[1, 1]", "[2, 1]"], err)
     (t.folder / "in.parquet").write_bytes(b"PAR1 no parquet")
     code, out, err = t.run("p.pdl", "-i", "in.parquet", "-o", "new.parquet", **env)
-    t.check("parquet: a damaged file", code == 1 and "DuckDB" in err and not (t.folder / "new.parquet.journal").exists(), "%s %s" % (code, err))
+    t.check("parquet: a damaged file", code == 2 and "DuckDB" in err and not (t.folder / "new.parquet.journal").exists(), "%s %s" % (code, err))
+
+
+def test_odd(python, env):
+    t.begin({"long.jsonl": json.dumps({"word": "x" * (18 << 20)}) + "\n"})
+    sql(python, "COPY (SELECT 'a' AS word, 'NaN'::DOUBLE AS n UNION ALL SELECT 'b', 'inf'::DOUBLE) TO 'in.parquet' (FORMAT PARQUET)")
+    code, out, err = t.run("p.pdl", "-i", "in.parquet", "-o", "out.jsonl", **env)
+    t.check("parquet: NaN costs no row", code == 0 and [(r["result"], r["n"]) for r in t.lines("out.jsonl")] == [("SAY A", None), ("SAY B", None)], err)
+    code, out, err = t.run("p.pdl", "-i", "long.jsonl", "-o", "long.parquet", **env)
+    t.check("parquet: a long row", code == 0 and sql(python, "SELECT length(word) FROM 'long.parquet'") == [(18 << 20,)], err)
+    t.service.begin()
+    code, out, err = t.run("p.pdl", "-i", "in.jsonl", "-o", "no.parquet", **{**env, "PDL_DUCKDB": "/nowhere/lib.so"})
+    t.check("parquet: the library is looked for before the first row", code == 2 and "/nowhere/lib.so" in err and not t.service.asked
+            and not list(t.folder.glob("no.parquet*")), "%s %s" % (code, err))
 
 
 def test_kill(python, env):
@@ -73,5 +86,6 @@ if not module or not library.name.startswith("libpython3") or ".so" not in libra
 else:
     more = {"PDL_DUCKDB": module, "LD_PRELOAD": str(library)}
     test_files(python, more)
+    test_odd(python, more)
     test_kill(python, more)
 sys.exit(t.finish())

@@ -180,7 +180,11 @@ def test_recorded():
 
 def test_broken_tests():
     cases = [("tests: 1\n", "expected `tests:`"), ("tests: [{nam: x}]\n", "did you mean 'name'"), ("test: []\n", "did you mean 'tests'"),
-             ("tests: [{name: x}]\n", "expects nothing"), ("tests: [{expect: {contains: [1]}}]\n", "contains should be a text"),
+             ("tests: [{name: x}]\n", "expects nothing"), ("tests: [{expect: {}}]\n", "expects nothing"),
+             ("tests: [{expect: {contains: []}, requests: {never: []}}]\n", "expects nothing"), ("tests: [{expect: 5}]\n", "expect should be a mapping"),
+             ("tests: [{expect: {output: 5}}]\n", "output should be a text"), ("tests: [{requests: x}]\n", "requests should be a mapping"),
+             ("tests: [{input: 5, expect: {result: 1}}]\n", "input should be a mapping"), ("tests: [{name: [], expect: {result: 1}}]\n", "name should be a text"),
+             ("tests: [{record: 5, expect: {result: 1}}]\n", "record should be the path"), ("tests: [{expect: {contains: [1]}}]\n", "contains should be a text"),
              ("tests: [\n", "greet.test.yaml:"), ("tests: [{replies: [], record: x, expect: {output: x}}]\n", "exclude each other")]
     for text, said in cases:
         t.begin({"greet.pdl": GREET, "greet.test.yaml": text})
