@@ -407,10 +407,26 @@ static bool open_ledger(batch *b, pdl_err *err) {
     return false;
 }
 
+static const char retry_key[] = "retry"; /* "yes" from --retry-errors to the end of the input */
+
+/* What failed is asked again. When all rows were finished, nothing of earlier uploads is needed;
+ * otherwise rows that were under way find the answers that are good. */
+static bool begin_retry(batch *b, pdl_err *err) {
+    uint64_t all;
+    pdl_buf going = PDL_BUF;
+    bool ok = pdl_ledger_forget_failed(b->ledger, err) && get_rows(b, &all, err) &&
+              pdl_ledger_get_fact(b->ledger, retry_key, &going, err);
+    if (ok && all && !going.len)
+        ok = pdl_ledger_forget_facts(b->ledger, "uploads", err);
+    else if (ok)
+        ok = pdl_batch_provider_retry(b->ledger, err);
+    pdl_buf_fini(&going);
+    return ok && pdl_ledger_put_fact(b->ledger, retry_key, PDL_STR("yes"), err) && rewrite(b, err);
+}
+
 static bool continue_journal(batch *b, pdl_err *err) {
     if (!open_ledger(b, err) || !check_identity(b, err) || !check_input(b, err)) return false;
-    if (b->o->retry_errors && (!pdl_ledger_forget_failed(b->ledger, err) || !rewrite(b, err)))
-        return false;
+    if (b->o->retry_errors && !begin_retry(b, err)) return false;
     if (b->o->reuse_changed && !record_identity(b, err)) return false;
     bool ok = pdl_ledger_each(b->ledger, 0, on_finished, b, err);
     b->totals->finished = b->totals->reused;
@@ -512,7 +528,8 @@ static bool end_all(batch *b, bool ok, pdl_err *err) {
     char rows[24];
     snprintf(rows, sizeof rows, "%llu", (unsigned long long)b->window.n_read);
     if (ok && b->window.read_all)
-        ok = pdl_ledger_put_fact(b->ledger, "rows", pdl_str_of(rows), err);
+        ok = pdl_ledger_put_fact(b->ledger, "rows", pdl_str_of(rows), err) &&
+             pdl_ledger_put_fact(b->ledger, retry_key, (pdl_str){0}, err);
     if (b->writer.sheet && !pdl_batch_writer_mark(&b->writer, ok ? err : &second)) ok = false;
     pdl_err_fini(&second);
     return ok && pdl_rows_unchanged(b->rows, err) &&

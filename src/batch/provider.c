@@ -70,6 +70,7 @@ static void cancel(void *user, uint64_t id) {
 pdl_batch_provider *pdl_batch_provider_new(void) {
     pdl_batch_provider *p = PDL_NEW(pdl_batch_provider);
     p->carrier = (pdl_http_carrier){p, start, cancel};
+    p->why = PDL_BUF;
     p->asked = pdl_dict_new(0);
     p->answers = pdl_dict_new(0);
     p->uploads = pdl_list_new(0);
@@ -80,6 +81,7 @@ void pdl_batch_provider_free(pdl_batch_provider *p) {
     if (!p) return;
     while (p->items.n) take_out(p, p->items.n - 1);
     pdl_vec_fini(&p->items);
+    pdl_buf_fini(&p->why);
     pdl_drop(p->asked);
     pdl_drop(p->answers);
     pdl_drop(p->uploads);
@@ -122,6 +124,7 @@ static size_t give_all(pdl_batch_provider *p) {
 }
 
 void pdl_batch_provider_answer(pdl_batch_provider *p, pdl_str name, int status, pdl_str body) {
+    if (p->only_good && (status < 200 || status > 299)) return;
     pdl_val pair = pdl_list_push(pdl_list_new(2), pdl_int(status));
     p->answers = pdl_dict_puts(p->answers, name, pdl_list_push(pair, pdl_text(body)));
 }
@@ -156,10 +159,36 @@ static bool restore(pdl_batch_provider *p, pdl_err *err) {
     return ok;
 }
 
-/* Is the request in an upload that is worked on? */
+static bool has(pdl_vref upload, const char *what) {
+    pdl_vref v = pdl_dict_getz(upload, what);
+    return pdl_is_bool(v) && pdl_bool_of(v);
+}
+
+bool pdl_batch_provider_retry(pdl_ledger *l, pdl_err *err) {
+    pdl_buf text = PDL_BUF, flagged = PDL_BUF;
+    pdl_val list = pdl_absent(), marked = pdl_list_new(4);
+    bool ok = pdl_ledger_get_fact(l, uploads_key, &text, err);
+    bool any = ok && text.len && pdl_json_read(pdl_buf_str(&text), 0, &list, NULL, err);
+    for (size_t i = 0; any && i < pdl_list_len(list); i++)
+        marked = pdl_list_push(marked, pdl_dict_putz(pdl_keep(pdl_list_at(list, i)), "retried",
+                                                     pdl_bool(true)));
+    ok = ok && !err->kind;
+    if (any)
+        ok = ok && pdl_json_write(marked, 0, 0, &flagged, err) &&
+             pdl_ledger_put_fact(l, uploads_key, pdl_buf_str(&flagged), err);
+    if (!pdl_is_absent(list)) pdl_drop(list);
+    pdl_drop(marked);
+    pdl_buf_fini(&flagged);
+    pdl_buf_fini(&text);
+    return ok;
+}
+
+/* Is the request in an upload that is worked on? One of which only the good answers count, and that
+ * has ended, does not stop another. */
 static bool is_uploaded(const pdl_batch_provider *p, const item *i) {
     for (size_t k = 0; k < pdl_list_len(p->uploads); k++) {
-        pdl_vref names = pdl_dict_getz(pdl_list_at(p->uploads, k), "names");
+        pdl_vref upload = pdl_list_at(p->uploads, k), names = pdl_dict_getz(upload, "names");
+        if (has(upload, "retried") && has(upload, "fetched")) continue;
         if (pdl_is_dict(names) && !pdl_is_absent(pdl_dict_getz(names, i->name))) return true;
     }
     return false;
@@ -192,13 +221,19 @@ static bool upload_some(pdl_batch_provider *p, bool *any, pdl_err *err) {
 /* What is in an upload and has no answer, although it has ended, failed with it. */
 static void answer_rest(pdl_batch_provider *p, pdl_vref upload) {
     pdl_vref names = pdl_dict_getz(upload, "names");
+    pdl_buf message = PDL_BUF, body = PDL_BUF;
+    PDL_PUT(&message, "the batch of the provider ended without an answer");
+    if (p->why.len) pdl_buf_putf(&message, ": %s", pdl_buf_z(&p->why));
+    PDL_PUT(&body, "{\"error\": {\"message\": ");
+    pdl_json_quote(pdl_buf_str(&message), 0, &body);
+    PDL_PUT(&body, "}}");
     for (size_t i = 0; i < pdl_dict_len(names); i++) {
         pdl_str name = pdl_str_get(pdl_dict_key_at(names, i));
         if (pdl_is_absent(pdl_dict_gets(p->answers, name)))
-            pdl_batch_provider_answer(p, name, 400,
-                                      PDL_STR("{\"error\": {\"message\": \"the batch of the "
-                                              "provider ended without an answer\"}}"));
+            pdl_batch_provider_answer(p, name, 400, pdl_buf_str(&body));
     }
+    pdl_buf_fini(&message);
+    pdl_buf_fini(&body);
 }
 
 /* Looks at each upload that is worked on; those that have ended are fetched. */
@@ -207,7 +242,8 @@ static bool look(pdl_batch_provider *p, pdl_err *err) {
     bool ok = true;
     for (size_t i = 0; i < pdl_list_len(p->uploads); i++) {
         pdl_vref u = pdl_list_at(p->uploads, i);
-        bool ended = false, fetched = pdl_bool_of(pdl_dict_getz(u, "fetched"));
+        bool ended = false, fetched = has(u, "fetched");
+        p->only_good = has(u, "retried");
         ok = ok && (fetched || pdl_batch_provider_fetch(p, u, &ended, err));
         pdl_val kept = pdl_keep(u);
         if (ok && ended) {
@@ -218,9 +254,31 @@ static bool look(pdl_batch_provider *p, pdl_err *err) {
         }
         left = pdl_list_push(left, kept);
     }
+    p->only_good = false;
     pdl_drop(p->uploads);
     p->uploads = left;
     return ok;
+}
+
+static bool is_passing(pdl_err_kind kind) {
+    return kind == PDL_E_connection || kind == PDL_E_timeout || kind == PDL_E_rate_limit ||
+           kind == PDL_E_server;
+}
+
+/* A batch may take a day: that its provider does not answer once does not end it. */
+static bool look_again(pdl_batch_provider *p, pdl_err *err) {
+    enum { MOST_MISSED = 10 };
+    if (look(p, err)) {
+        p->n_missed = 0;
+        return true;
+    }
+    if (!is_passing(err->kind) || ++p->n_missed > MOST_MISSED) return false;
+    pdl_buf text = PDL_BUF;
+    pdl_buf_putf(&text, "%s; the provider is asked again", err->msg);
+    if (p->use.note && p->n_missed == 1) p->use.note(p->use.user, pdl_buf_z(&text));
+    pdl_buf_fini(&text);
+    pdl_err_fini(err);
+    return true;
 }
 
 static bool was_cancelled(const pdl_batch_provider *p, pdl_err *err) {
@@ -249,13 +307,13 @@ bool pdl_batch_provider_wait(pdl_batch_provider *p, pdl_err *err) {
     enum { FIRST_MS = 250, LONGEST_MS = 60000 };
     bool any = true;
     if (!restore(p, err)) return false;
-    if (p->n_waiting && !look(p, err)) return false;
+    if (p->n_waiting && !look_again(p, err)) return false;
     if (give_all(p)) return true;
     while (any)
         if (!upload_some(p, &any, err)) return false;
     for (uint64_t ms = FIRST_MS; p->n_waiting;
          ms = ms * 3 / 2 < LONGEST_MS ? ms * 3 / 2 : LONGEST_MS) {
-        if (!rest(p, ms, err) || !look(p, err)) return false;
+        if (!rest(p, ms, err) || !look_again(p, err)) return false;
         if (give_all(p)) return true;
     }
     return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0},

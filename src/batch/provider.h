@@ -33,6 +33,9 @@ typedef struct pdl_batch_provider_use {
 } pdl_batch_provider_use;
 void pdl_batch_provider_begin(pdl_batch_provider *p, const pdl_batch_provider_use *use);
 
+/* Requests that failed in the uploads so far are uploaded again when they are asked again. */
+PDL_MUST bool pdl_batch_provider_retry(pdl_ledger *l, pdl_err *err);
+
 /* Requests that wait for an answer. */
 size_t pdl_batch_provider_open(const pdl_batch_provider *p);
 /* Uploads what was not uploaded, waits until an upload has been worked off, and gives the answers.

@@ -21,16 +21,19 @@ typedef struct provider_item {
     void (*done)(void *user, const pdl_http_reply *r);
 } item;
 
-/* uploads: list of {id, url, form, names: {name: null}, fetched}; answers: name -> [status, body];
- * asked: hash of a request -> how often. */
+/* uploads: list of {id, url, form, names: {name: null}, fetched, retried}; answers: name ->
+ * [status, body]; asked: hash of a request -> how often. */
 struct pdl_batch_provider {
     pdl_http_carrier carrier;
     pdl_batch_provider_use use;
     PDL_VEC(item) items;
     uint64_t last_id;
     pdl_val asked, answers, uploads;
-    size_t n_waiting; /* uploads that are worked on */
+    size_t n_waiting;  /* uploads that are worked on */
+    unsigned n_missed; /* times in a row that the provider did not answer */
+    pdl_buf why;       /* what it says of the upload that was fetched last, when it failed */
     bool restored;
+    bool only_good; /* answers that say what is wrong do not count: they were given before */
 };
 
 /* An answer that came for the request of this name. */

@@ -55,7 +55,10 @@ static bool interrupted(const pdl_batch_provider *p, pdl_err *err) {
 
 static bool refused(const exchange *x, const char *method, const char *url, pdl_err *err) {
     enum { SHOWN = 300 };
-    pdl_err_kind kind = x->status == 401 || x->status == 403 ? PDL_E_auth : PDL_E_protocol;
+    pdl_err_kind kind = x->status == 401 || x->status == 403 ? PDL_E_auth
+                        : x->status == 429                   ? PDL_E_rate_limit
+                        : x->status >= 500                   ? PDL_E_server
+                                                             : PDL_E_protocol;
     if (!x->ok)
         return pdl_err_set(err, PDL_E_connection, (pdl_loc){0}, "%s %s: %s", method, url, x->why);
     pdl_buf shown = PDL_BUF;
@@ -327,6 +330,15 @@ static bool fetch_file(pdl_batch_provider *p, const char *url, bool openai, pdl_
     return ok;
 }
 
+/* "errors": {"data": [{"message": ...}]} of a batch that was refused as a whole. */
+static void put_failure(pdl_vref batch, pdl_buf *out) {
+    pdl_vref errors = pdl_dict_getz(batch, "errors"),
+             data = pdl_is_dict(errors) ? pdl_dict_getz(errors, "data") : pdl_absent();
+    pdl_buf_clear(out);
+    if (pdl_is_list(data) && pdl_list_len(data) && pdl_is_dict(pdl_list_at(data, 0)))
+        pdl_buf_put(out, pdl_member_str(pdl_list_at(data, 0), "message"));
+}
+
 static bool fetch_openai(pdl_batch_provider *p, pdl_str base, pdl_vref batch, bool *ended,
                          pdl_err *err) {
     static const char *const files[] = {"output_file_id", "error_file_id"}, *const ends[] = {
@@ -334,6 +346,7 @@ static bool fetch_openai(pdl_batch_provider *p, pdl_str base, pdl_vref batch, bo
                                                                                 "failed", "expired",
                                                                                 "cancelled"};
     bool ok = true;
+    put_failure(batch, &p->why);
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
         *ended = *ended || pdl_str_is(pdl_member_str(batch, "status"), ends[i]);
     for (size_t i = 0; ok && *ended && i < sizeof files / sizeof *files; i++) {
@@ -349,6 +362,7 @@ static bool fetch_openai(pdl_batch_provider *p, pdl_str base, pdl_vref batch, bo
 static bool fetch_anthropic(pdl_batch_provider *p, pdl_str url, pdl_vref batch, bool *ended,
                             pdl_err *err) {
     pdl_buf results = PDL_BUF;
+    pdl_buf_clear(&p->why);
     *ended = pdl_str_is(pdl_member_str(batch, "processing_status"), "ended");
     /* The address of the results comes from the service; the key is sent to that of the calls. */
     pdl_buf_putf(&results, "%.*s/%.*s/results", PDL_FMT(url), PDL_FMT(pdl_member_str(batch, "id")));

@@ -34,6 +34,7 @@ class Provider:
     def begin(self, polls=2, rule=None):
         self.files, self.batches, self.asked, self.direct = {}, {}, collections.Counter(), 0
         self.polls, self.rule, self.keys, self.stuck = polls, rule, set(), False
+        self.down = 0
 
     def answer(self, body):
         prompt = body["messages"][-1]["content"]
@@ -103,6 +104,9 @@ class Provider:
             def do_GET(self):
                 parts = self.path.split("/")
                 if self.path.startswith("/v1/batches/"):
+                    if outer.down:
+                        outer.down -= 1
+                        return self.say({"error": {"message": "come back later"}}, 503)
                     b = outer.batches[parts[3]]
                     if not outer.is_ready(b):
                         return self.say({"id": parts[3], "status": "in_progress"})
@@ -183,6 +187,37 @@ def resume():
                 and [r["result"] for r in t.lines("out.jsonl")] == ["SAY W%d" % i for i in range(1, 13)], "%s %s" % (len(p.batches), err))
 
 
+def retry():
+    program = "lastOf:\n- Say ${ word }\n- model: openai/m\n"
+    for how in ("ended", "killed"):
+        p.begin(polls=0, rule=lambda prompt: 400 if prompt in ("Say w2", "Say w5") else None)
+        t.begin({"in.jsonl": jsonl(words(6)), "p.pdl": program})
+        code, out, err = run()
+        t.check("retry %s: failed" % how, code == 3 and len(p.batches) == 1, err)
+        p.rule = None
+        if how == "killed":
+            p.stuck = True
+            process = t.start("p.pdl", "-i", "in.jsonl", "-o", "out.jsonl", "--provider-batch", "--retry-errors", **env())
+            deadline = time.monotonic() + 60
+            while (len(p.batches) < 2 or not list(p.batches.values())[-1]["looks"]) and time.monotonic() < deadline:
+                time.sleep(0.02)
+            process.kill()
+            process.communicate(timeout=60)
+            p.stuck = False
+        code, out, err = run("--retry-errors")
+        t.check("retry %s: what failed is uploaded again, once" % how, code == 0 and len(p.batches) == 2 and p.asked["Say w2"] == 2 and p.asked["Say w1"] == 1
+                and [r["result"] for r in t.lines("out.jsonl")] == ["SAY W%d" % i for i in range(1, 7)], "%s %s %s" % (len(p.batches), p.asked, err))
+
+
+def hiccup():
+    """The provider does not answer twice while it works."""
+    p.begin(polls=3)
+    p.down = 2
+    t.begin({"in.jsonl": jsonl(words(2)), "p.pdl": "lastOf:\n- Say ${ word }\n- model: openai/m\n"})
+    code, out, err = run()
+    t.check("a provider that does not answer for a while", code == 0 and p.down == 0 and len(p.batches) == 1 and err.count("asked again") == 1, "%s %s" % (p.down, err))
+
+
 def refused():
     p.begin()
     t.begin({"in.jsonl": jsonl(words(2)), "p.pdl": "lastOf:\n- Say ${ word }\n- model: ollama/m\n"})
@@ -193,5 +228,7 @@ def refused():
 check("openai/m", "openai", "Bearer sk-one")
 check("anthropic/m", "anthropic", "sk-two")
 resume()
+retry()
+hiccup()
 refused()
 sys.exit(t.finish())
