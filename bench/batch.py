@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """batch.py -- speed and memory of batches over loopback, beside what libcurl alone takes.
 
-    bench/batch.py [--pdl build/pdl] [--rows N] [--slow-rows N] [--runs N] [--reference CMD] [--openai PYTHON] [--langchain PYTHON]
+    bench/batch.py [--pdl build/pdl] [--rows N] [--slow-rows N] [--runs N] [--reference CMD] [--openai PYTHON] [--langchain PYTHON] [--dspy PYTHON]
 
 bench/http_server.c answers, at once or after 50 ms; bench/curl_loop.c is the yardstick. Each of --rows rows is one call: the rate beside
 that of the bare loop, the most memory of the process, and that of a tenth of the rows. Rows of 50 ms run with --jobs 2000; the ideal is
-the longer of rows * 50 ms / 2000 and the bare loop. Other programs disturb both rates, and processor times less: they are printed beside them. --openai, --langchain: a Python that has the package, which makes a tenth of the
-calls; --reference: another PDL interpreter, a process for each of 20 rows. The exit status is 1 when a limit is missed.
+the longer of rows * 50 ms / 2000 and the bare loop. Other programs disturb both rates, and processor times less: they are printed beside them. --openai, --langchain, --dspy: a Python that has the package, which
+makes a tenth of the calls; --reference: another PDL interpreter, a process for each of 20 rows. The exit status is 1 when a limit is missed.
 """
 import argparse
 import json
@@ -45,6 +45,17 @@ rows = [{"word": "w%d" % i} for i in range(int(sys.argv[1]))]
 with open("client.jsonl", "w") as f:
     for r, g in zip(rows, chain.batch(rows, config={"max_concurrency": 64})): f.write(json.dumps({**r, "result": g.content}) + "\\n")
 """
+DSPY = """
+import json, os, sys, dspy
+dspy.configure(lm=dspy.LM("openai/m", api_base=os.environ["OPENAI_BASE_URL"], api_key="k", cache=False, num_retries=0))
+class Ask(dspy.Module):
+    def forward(self, word):
+        return dspy.Prediction(result=dspy.settings.lm("Say something about number %s." % word)[0])
+rows = [dspy.Example(word="w%d" % i).with_inputs("word") for i in range(int(sys.argv[1]))]
+got = Ask().batch(rows, num_threads=64, disable_progress_bar=True)
+with open("client.jsonl", "w") as f:
+    for r, g in zip(rows, got): f.write(json.dumps({"word": r.word, "result": g.result}) + "\\n")
+"""
 
 
 class Bench:
@@ -52,7 +63,7 @@ class Bench:
         self.a, self.work, self.bad = a, work, 0
         for name, more in (("http_server", []), ("curl_loop", ["-lcurl"]), ("measure", [])):
             subprocess.run(["cc", "-O2", "-D_GNU_SOURCE", "-o", str(work / name), str(HERE / (name + ".c")), *more], check=True)
-        for name, text in (("p.pdl", PROGRAM), ("ask_openai.py", OPENAI), ("ask_langchain.py", LANGCHAIN)):
+        for name, text in (("p.pdl", PROGRAM), ("ask_openai.py", OPENAI), ("ask_langchain.py", LANGCHAIN), ("ask_dspy.py", DSPY)):
             (work / name).write_text(text)
 
     def table(self, n):
@@ -106,6 +117,8 @@ class Bench:
                 self.note("  openai package with asyncio, a tenth of the rows", few, self.measure(s, self.a.openai, "ask_openai.py", few))
             if self.a.langchain:
                 self.note("  LangChain batch, a tenth of the rows", few, self.measure(s, self.a.langchain, "ask_langchain.py", few))
+            if self.a.dspy:
+                self.note("  DSPy batch, a tenth of the rows", few, self.measure(s, self.a.dspy, "ask_dspy.py", few))
             if self.a.reference:
                 begin = time.monotonic()
                 for i in range(20):
@@ -135,6 +148,7 @@ def main():
     p.add_argument("--reference")
     p.add_argument("--openai")
     p.add_argument("--langchain")
+    p.add_argument("--dspy")
     a = p.parse_args()
     a.pdl = str(pathlib.Path(a.pdl).resolve())
     with tempfile.TemporaryDirectory() as folder:

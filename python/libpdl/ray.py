@@ -30,6 +30,21 @@ class _Worker:
         return batch
 
 
+WORKER_CPUS = 0.5
+
+
+def _pool(concurrency: Any) -> dict[str, Any]:
+    """How Ray is told the number of workers: newer ones want a strategy."""
+    import ray.data  # type: ignore[import-not-found,import-untyped,unused-ignore]
+    n = 1 if concurrency is None else concurrency
+    strategy = getattr(ray.data, "ActorPoolStrategy", None)
+    if strategy is None or not isinstance(n, (int, tuple, list)) or isinstance(n, (tuple, list)) and len(n) != 2:
+        return {"concurrency": n}
+    if isinstance(n, int):
+        return {"compute": strategy(size=n)}
+    return {"compute": strategy(min_size=n[0], max_size=n[1])}
+
+
 def map_batches(ds: Any, program: Any, *, concurrency: Any = None, jobs: int = 64, journal: Any = None, budget: _partitions.Budget = None,
                 map: Optional[Mapping[str, str]] = None, env: Optional[Mapping[str, str]] = None, batch_size: int = 1024,
                 run: Optional[str] = None, **more: Any) -> Any:
@@ -39,12 +54,15 @@ def map_batches(ds: Any, program: Any, *, concurrency: Any = None, jobs: int = 6
     program: a file, or its text. concurrency: number of workers, or (least, most), as of Ray. jobs: rows under way in each. journal: a folder that
     all workers reach; a batch that Ray runs again asks only what was not answered. budget: of the whole job, "calls=1000,cost=5".
     map: names of columns -> names of variables. env: variables that workers get; those of providers when absent. more: for map_batches
-    of Ray (num_cpus, ray_remote_args...).
+    of Ray (num_cpus, which is 0.5 for each worker when absent, ray_remote_args...).
     """
     columns = ds.columns(fetch_if_missing=True) or []
     _partitions.check_columns(columns)
     job, keeper = _partitions.job_of(program, jobs, journal, budget, map, env, run)
-    out = ds.map_batches(_Worker, fn_constructor_args=(job,), batch_format="pyarrow", batch_size=batch_size,
-                         concurrency=1 if concurrency is None else concurrency, **more)
+    # Workers wait for models. With a processor for each, as Ray counts by itself, as many workers as there are processors would leave none to
+    # read the rows for them, for ever.
+    if "num_cpus" not in more.get("ray_remote_args", {}):
+        more.setdefault("num_cpus", WORKER_CPUS)
+    out = ds.map_batches(_Worker, fn_constructor_args=(job,), batch_format="pyarrow", batch_size=batch_size, **_pool(concurrency), **more)
     out._pdl_keeper = keeper  # lives as long as the dataset, which is computed when it is first read
     return out

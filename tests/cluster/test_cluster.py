@@ -37,6 +37,9 @@ def go(rows=ROWS, **more):
     ds = libpdl.ray.map_batches(ray.data.from_items(rows, override_num_blocks=8), folder / "p.pdl", batch_size=50, **more)
     return said(ds.take_all())
 out = {"plain": go(concurrency=2)}
+# As many workers as processors, and a file: reading it needs a processor, too.
+(folder / "rows.jsonl").write_text("".join(json.dumps(r) + "\\n" for r in ROWS))
+out["file"] = said(libpdl.ray.map_batches(ray.data.read_json(str(folder / "rows.jsonl")), folder / "p.pdl", concurrency=2).take_all())
 if len(sys.argv) > 3:
     killed = []
     import threading
@@ -119,12 +122,14 @@ def script(python, text, n, title):
     n_plain = r["plain"]
     t.check(title + ": every row, in one job", n_plain["ids"] == list(range(n)) and n_plain["right"] == n and n_plain["runs"] == 1, str(n_plain)[-300:])
     t.check(title + ": provenance", n_plain["workers"] >= 1 and n_plain["partitions"] >= 2, n_plain)
+    if "file" in r:
+        t.check(title + ": rows of a file, with a worker for each processor", r["file"]["ids"] == list(range(n)) and r["file"]["right"] == n, str(r["file"])[-300:])
     k = r["killed"]
     t.check(title + ": a worker was killed", r["kills"] == 1, r["kills"])
     t.check(title + ": every row after a kill", k["ids"] == list(range(400)) and k["right"] == 400, str(k)[-300:])
     # rows under way in the killed worker, and what its process had sent
     asked = {p: c for p, c in t.service.asked.items()}
-    plain = {"Say w%d" % i: 1 for i in range(n)}
+    plain = {"Say w%d" % i: 1 + ("file" in r) for i in range(n)}
     again = sum(asked[p] - plain.get(p, 0) for p in asked) - 400 - 30
     t.check(title + ": answered rows are not asked again after a kill", 0 <= again <= 8, again)
     b = r["budget"]
