@@ -42,15 +42,13 @@ typedef struct enc {
 static bool put(enc *e, pdl_vref v, pdl_err *err);
 
 /* Every text passes here: it is redacted before it is escaped. */
-static void put_quoted(enc *e, pdl_str text) {
-    if (!pdl_secrets_any(e->secrets)) {
-        pdl_json_quote(text, 0, e->out);
-        return;
-    }
+static bool put_quoted(enc *e, pdl_str text, pdl_err *err) {
+    if (!pdl_secrets_any(e->secrets)) return pdl_json_quote_long(text, 0, e->out, err);
     pdl_buf b = PDL_BUF;
     pdl_hide_text(e->secrets, text, &b);
-    pdl_json_quote(pdl_buf_str(&b), 0, e->out);
+    bool ok = pdl_json_quote_long(pdl_buf_str(&b), 0, e->out, err);
     pdl_buf_fini(&b);
+    return ok;
 }
 
 static void open_tag(enc *e, const char *kind) { pdl_buf_putf(e->out, "{\"$pdl\":\"%s\"", kind); }
@@ -114,8 +112,9 @@ static bool put_object(enc *e, pdl_vref d, pdl_err *err) {
     for (size_t i = 0; ok && i < n; i++) {
         pdl_vref x = pdl_dict_val_at(d, order[i].i);
         if (i) pdl_buf_putc(e->out, ',');
-        put_quoted(e, order[i].key);
+        ok = put_quoted(e, order[i].key, err);
         pdl_buf_putc(e->out, ':');
+        if (!ok) break;
         if ((e->flags & PDL_ENC_REDACT) && pdl_is_str(x) && pdl_is_secret_parameter(order[i].key))
             PDL_PUT(e->out, "\"[REDACTED]\"");
         else
@@ -167,11 +166,12 @@ static void put_float(enc *e, double d) {
     pdl_buf_putf(e->out, ",\"text\":\"%s\"}", isnan(d) ? "nan" : d > 0 ? "inf" : "-inf");
 }
 
-static void put_tagged_text(enc *e, const char *kind, pdl_str text) {
+static bool put_tagged_text(enc *e, const char *kind, pdl_str text, pdl_err *err) {
     open_tag(e, kind);
     PDL_PUT(e->out, ",\"text\":");
-    put_quoted(e, text);
+    bool ok = put_quoted(e, text, err);
     pdl_buf_putc(e->out, '}');
+    return ok;
 }
 
 static void put_bytes(enc *e, pdl_str s) {
@@ -193,14 +193,15 @@ static bool put_handle(enc *e, pdl_vref v, pdl_err *err) {
     pdl_buf_putf(e->out, ",\"id\":%llu,\"len\":%lld,\"truth\":%s,\"callable\":%s,\"texts\":[",
                  (unsigned long long)h->id, (long long)h->len, h->truth ? "true" : "false",
                  h->callable ? "true" : "false");
-    put_quoted(e, pdl_str_get(h->type_name));
-    pdl_buf_putc(e->out, ',');
-    put_quoted(e, pdl_str_get(h->str));
-    pdl_buf_putc(e->out, ',');
-    put_quoted(e, pdl_str_get(h->repr));
-    PDL_PUT(e->out, "]");
+    const pdl_str texts[] = {pdl_str_get(h->type_name), pdl_str_get(h->str),
+                             pdl_str_get(h->repr)};
     bool ok = true;
-    if (!pdl_is_absent(h->json)) {
+    for (size_t i = 0; ok && i < sizeof texts / sizeof *texts; i++) {
+        if (i) pdl_buf_putc(e->out, ',');
+        ok = put_quoted(e, texts[i], err);
+    }
+    PDL_PUT(e->out, "]");
+    if (ok && !pdl_is_absent(h->json)) {
         PDL_PUT(e->out, ",\"json\":");
         ok = put(e, h->json, err);
     }
@@ -212,16 +213,18 @@ static bool put_handle(enc *e, pdl_vref v, pdl_err *err) {
 static bool put_text_of(enc *e, pdl_vref v, pdl_err *err) {
     pdl_buf b = PDL_BUF;
     bool ok = pdl_val_str(v, &b, err);
-    if (ok) put_quoted(e, pdl_buf_str(&b));
+    if (ok) ok = put_quoted(e, pdl_buf_str(&b), err);
     pdl_buf_fini(&b);
     return ok;
 }
 
-static void put_time(enc *e, pdl_vref v) {
+static bool put_time(enc *e, pdl_vref v, pdl_err *err) {
     pdl_buf b = PDL_BUF;
     pdl_time_iso(v, ' ', &b);
-    put_tagged_text(e, pdl_is(v, PDL_V_DATE) ? "date" : "datetime", pdl_buf_str(&b));
+    bool ok =
+        put_tagged_text(e, pdl_is(v, PDL_V_DATE) ? "date" : "datetime", pdl_buf_str(&b), err);
     pdl_buf_fini(&b);
+    return ok;
 }
 
 static void put_range(enc *e, pdl_vref v) {
@@ -254,23 +257,20 @@ static bool put(enc *e, pdl_vref v, pdl_err *err) {
     case PDL_V_FLOAT: put_float(e, pdl_float_of(v)); return true;
     case PDL_V_STR:
         if (pdl_flags_of(v) & PDL_F_SAFE)
-            put_tagged_text(e, "safe", pdl_str_get(v));
-        else
-            put_quoted(e, pdl_str_get(v));
-        return true;
+            return put_tagged_text(e, "safe", pdl_str_get(v), err);
+        return put_quoted(e, pdl_str_get(v), err);
     case PDL_V_LIST: return put_list(e, v, err);
     case PDL_V_DICT: return put_dict(e, v, err);
     case PDL_V_TUPLE: return put_iterable(e, "tuple", v, err);
     case PDL_V_SET: return put_items(e, "set", keys_of(pdl_set_dict(v)), err);
     case PDL_V_BYTES: put_bytes(e, pdl_bytes_get(v)); return true;
     case PDL_V_DATE:
-    case PDL_V_DATETIME: put_time(e, v); return true;
+    case PDL_V_DATETIME: return put_time(e, v, err);
     case PDL_V_RANGE: put_range(e, v); return true;
     case PDL_V_VIEW: return put_iterable(e, NULL, v, err);
     case PDL_V_CONTEXT: return put_items(e, "context", pdl_context_to_list(v), err);
     case PDL_V_UNDEFINED:
-        put_tagged_text(e, "undefined", pdl_str_get(pdl_undefined_why(v)));
-        return true;
+        return put_tagged_text(e, "undefined", pdl_str_get(pdl_undefined_why(v)), err);
     case PDL_V_HANDLE: return put_handle(e, v, err);
     case PDL_V_FUNC:
     case PDL_V_PROMISE:

@@ -95,9 +95,8 @@ static const char *put_plain(pdl_str s, int flags, pdl_buf *out) {
     return p;
 }
 
-void pdl_json_quote(pdl_str s, int flags, pdl_buf *out) {
-    const char *p = put_plain(s, flags, out), *end = s.p + s.n;
-    if (p == end) return;
+/* Writes what is from p to end, where p is at a character that is escaped. */
+static void put_escaped(const char *p, const char *end, int flags, pdl_buf *out) {
     while (p < end) {
         unsigned char c = (unsigned char)*p;
         if (c >= 0x7f || escapes[c] == 'u') {
@@ -111,7 +110,33 @@ void pdl_json_quote(pdl_str s, int flags, pdl_buf *out) {
         p = skip_plain(p, end, flags);
         pdl_buf_put(out, (pdl_str){from, (size_t)(p - from)});
     }
+}
+
+void pdl_json_quote(pdl_str s, int flags, pdl_buf *out) {
+    const char *p = put_plain(s, flags, out), *end = s.p + s.n;
+    if (p == end) return;
+    put_escaped(p, end, flags, out);
     pdl_buf_putc(out, '"');
+}
+
+/* No character depends on those around it, so parts of the text are escaped one by one. */
+bool pdl_json_quote_long(pdl_str s, int flags, pdl_buf *out, pdl_err *err) {
+    enum { PART = 1 << 20 }; /* bytes from check to check: a few milliseconds */
+    if (PDL_LIKELY(s.n <= PART)) {
+        pdl_json_quote(s, flags, out);
+        return true;
+    }
+    pdl_buf_putc(out, '"');
+    while (s.n) {
+        pdl_str part = pdl_utf8_cut(s, PART);
+        const char *end = part.p + part.n, *p = skip_plain(part.p, end, flags);
+        pdl_buf_put(out, (pdl_str){part.p, (size_t)(p - part.p)});
+        put_escaped(p, end, flags, out);
+        if (!pdl_buf_check(out, err)) return false;
+        s = pdl_str_sub(s, part.n, s.n);
+    }
+    pdl_buf_putc(out, '"');
+    return true;
 }
 
 /* --- scalars ---------------------------------------------------------------------------------- */
@@ -167,7 +192,7 @@ static bool put_scalar(writer *w, pdl_vref v, bool *is) {
 static bool put_str_of(writer *w, pdl_vref v) { /* str(v), quoted */
     pdl_buf b = PDL_BUF;
     bool ok = pdl_val_str(v, &b, w->err);
-    if (ok) pdl_json_quote(pdl_buf_str(&b), w->flags, w->out);
+    if (ok) ok = pdl_json_quote_long(pdl_buf_str(&b), w->flags, w->out, w->err);
     pdl_buf_fini(&b);
     return ok;
 }
@@ -232,7 +257,7 @@ static bool put_list(writer *w, pdl_vref v) {
 static bool put_key(writer *w, pdl_vref key) {
     bool is_scalar = false;
     if (pdl_is_str(key)) {
-        pdl_json_quote(pdl_str_get(key), w->flags, w->out);
+        if (!pdl_json_quote_long(pdl_str_get(key), w->flags, w->out, w->err)) return false;
     } else {
         pdl_buf_putc(w->out, '"');
         if (!put_scalar(w, key, &is_scalar)) return false;
@@ -368,7 +393,7 @@ static bool put_value(writer *w, pdl_vref v) {
     if (PDL_UNLIKELY(w->out->len > w->check_at) && !check_room(w)) return false;
     bool is_scalar = false;
     switch (pdl_tag_of(v)) {
-    case PDL_V_STR: pdl_json_quote(pdl_str_get(v), w->flags, w->out); return true;
+    case PDL_V_STR: return pdl_json_quote_long(pdl_str_get(v), w->flags, w->out, w->err);
     case PDL_V_LIST:
     case PDL_V_TUPLE: return is_cut(w) || put_list(w, v);
     case PDL_V_DICT: return is_cut(w) || put_dict(w, v);

@@ -7,6 +7,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 
+#include "base/cancel.h"
 #include "base/limits.h"
 #include "base/sort.h"
 #include "base/utf8.h"
@@ -156,6 +157,11 @@ static size_t repr_columns(pdl_str s) {
     return n;
 }
 
+/* At the i-th of many parts, each of which may itself have been left unfinished. */
+static bool is_cancelled_at(size_t i) {
+    return pdl_is_walk_cancelled() || !pdl_walk_may_continue_at(i);
+}
+
 static bool is_line_end(uint32_t c) {
     return (c >= '\n' && c <= '\r') || (c >= 0x1c && c <= 0x1e) || c == 0x85 || c == 0x2028 ||
            c == 0x2029;
@@ -164,7 +170,7 @@ static bool is_line_end(uint32_t c) {
 /* End of the line that begins at from, with its line end (str.splitlines(True)). */
 static size_t line_end(pdl_str s, size_t from) {
     const char *p = s.p + from, *end = s.p + s.n;
-    while (p < end) {
+    for (size_t i = 0; p < end && pdl_walk_may_continue_at(i); i++) {
         uint32_t c = pdl_utf8_next(&p);
         if (!is_line_end(c)) continue;
         if (c == '\r' && p < end && *p == '\n') p++;
@@ -177,13 +183,13 @@ static size_t line_end(pdl_str s, size_t from) {
 static size_t word_end(pdl_str s, size_t from) {
     const char *p = s.p + from, *end = s.p + s.n;
     bool blank = false;
-    while (p < end) {
+    for (size_t i = 0; p < end && pdl_walk_may_continue_at(i); i++) {
         const char *at = p;
         bool is_blank = pdl_cp_is_space(pdl_utf8_next(&p));
         if (blank && !is_blank) return (size_t)(at - s.p);
         blank = is_blank;
     }
-    return s.n;
+    return (size_t)(p - s.p);
 }
 
 static bool fits(pdl_str s, span at, int room) {
@@ -196,7 +202,7 @@ static bool fits(pdl_str s, span at, int room) {
 static void cut_line(pdl_str s, span at, int room, int last_room, chunks *out) {
     pdl_str line = pdl_str_sub(s, 0, at.to);
     span now = {at.from, at.from};
-    while (now.to < at.to) {
+    for (size_t i = 0; now.to < at.to && !is_cancelled_at(i); i++) {
         size_t next = word_end(line, now.to);
         if (!fits(s, (span){now.from, next}, next == s.n ? last_room : room)) {
             if (now.to > now.from) *pdl_vec_push(&out->all) = now;
@@ -214,14 +220,15 @@ static void put_indent(pdl_buf *out, int indent) {
     pdl_buf_grown(out, n);
 }
 
-static void put_str(printer *p, pdl_str s, int indent, int allowance, bool top) {
+static bool put_str(printer *p, pdl_str s, int indent, int allowance, bool top) {
     chunks c = {0};
     if (top) {
         indent++;
         allowance++;
     }
     int room = WIDTH - indent, last_room = room - allowance;
-    for (size_t from = 0, to; from < s.n; from = to) {
+    size_t to;
+    for (size_t from = 0, i = 0; from < s.n && !is_cancelled_at(i); from = to, i++) {
         to = line_end(s, from);
         span line = {from, to};
         if (fits(s, line, to == s.n ? last_room : room))
@@ -231,12 +238,15 @@ static void put_str(printer *p, pdl_str s, int indent, int allowance, bool top) 
     }
     bool wrap = top && c.all.n != 1;
     if (wrap) pdl_buf_putc(p->out, '(');
-    for (size_t i = 0; i < c.all.n; i++) {
+    bool ok = pdl_check_walk(p->err);
+    for (size_t i = 0; i < c.all.n && ok; i++) {
         if (i) put_indent(p->out, indent);
-        pdl_str_repr(pdl_str_sub(s, c.all.p[i].from, c.all.p[i].to), p->out);
+        pdl_str part = pdl_str_sub(s, c.all.p[i].from, c.all.p[i].to);
+        ok = pdl_check_cancel_at(i, p->err) && pdl_str_repr_long(part, p->out, p->err);
     }
     if (wrap) pdl_buf_putc(p->out, ')');
     pdl_vec_fini(&c.all);
+    return ok;
 }
 
 static size_t put_bytes_repr(pdl_str s, pdl_buf *out) { /* returns its columns */
@@ -249,8 +259,8 @@ static size_t put_bytes_repr(pdl_str s, pdl_buf *out) { /* returns its columns *
 }
 
 /* In pieces of whole groups of four bytes. */
-static void put_bytes(printer *p, pdl_str s, int indent, int allowance, bool top) {
-    bool wrap = top && s.n > 4;
+static bool put_bytes(printer *p, pdl_str s, int indent, int allowance, bool top) {
+    bool wrap = top && s.n > 4, ok = true;
     if (wrap) {
         indent++;
         allowance++;
@@ -258,7 +268,8 @@ static void put_bytes(printer *p, pdl_str s, int indent, int allowance, bool top
     }
     int room = s.n > 4 ? WIDTH - indent : WIDTH;
     size_t from = 0, last = s.n / 4 * 4, start = p->out->len;
-    for (size_t i = 0; i < s.n && s.n > 4; i += 4) {
+    for (size_t i = 0; i < s.n && s.n > 4 && ok; i += 4) {
+        ok = pdl_check_cancel_at(i, p->err);
         size_t to = i + 4 < s.n ? i + 4 : s.n;
         if (i == last) room -= allowance;
         size_t n = put_bytes_repr(pdl_str_sub(s, from, to), p->out);
@@ -269,8 +280,9 @@ static void put_bytes(printer *p, pdl_str s, int indent, int allowance, bool top
         from = i;
     }
     if (p->out->len > start) put_indent(p->out, indent);
-    put_bytes_repr(pdl_str_sub(s, from, s.n), p->out);
+    if (ok) put_bytes_repr(pdl_str_sub(s, from, s.n), p->out);
     if (wrap) pdl_buf_putc(p->out, ')');
+    return ok;
 }
 
 /* --- containers over several lines --- */
@@ -332,12 +344,9 @@ static bool put_tall(printer *p, pdl_vref v, int indent, int allowance) {
         return put_entries(p, pdl_set_dict(v), indent, allowance, false);
     bool top = p->depth == 1;
     if (pdl_is_str(v) && pdl_str_get(v).n && !(pdl_flags_of(v) & PDL_F_SAFE))
-        put_str(p, pdl_str_get(v), indent, allowance, top);
-    else if (pdl_is(v, PDL_V_BYTES))
-        put_bytes(p, pdl_bytes_get(v), indent, allowance, top);
-    else
-        return put_line(p, v) == DONE;
-    return true;
+        return put_str(p, pdl_str_get(v), indent, allowance, top);
+    if (pdl_is(v, PDL_V_BYTES)) return put_bytes(p, pdl_bytes_get(v), indent, allowance, top);
+    return put_line(p, v) == DONE;
 }
 
 PDL_COLD static bool check_room(printer *p) {

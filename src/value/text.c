@@ -21,6 +21,9 @@
 
 /* --- strings and bytes ------------------------------------------------------------------------ */
 
+/* Bytes of a long text from one check for cancellation to the next: a few milliseconds. */
+enum { PART = 1 << 20 };
+
 static const char hex[] = "0123456789abcdef";
 
 static void put_hex(const char *prefix, int digits, uint32_t v, pdl_buf *out) {
@@ -65,10 +68,8 @@ static void put_code_point(const char **p, pdl_buf *out) {
         put_hex("\\U", 8, cp, out);
 }
 
-void pdl_str_repr(pdl_str s, pdl_buf *out) {
-    char quote = quote_for(s);
+static void put_escaped(pdl_str s, char quote, pdl_buf *out) {
     const char *p = s.p, *end = s.n ? s.p + s.n : s.p;
-    pdl_buf_putc(out, quote);
     while (p < end) {
         const char *from = p;
         while (p < end && *p >= ' ' && *p < 0x7f && *p != '\\' && *p != quote) p++;
@@ -79,21 +80,42 @@ void pdl_str_repr(pdl_str s, pdl_buf *out) {
         else
             put_ascii_escape((unsigned char)*p++, quote, out);
     }
+}
+
+void pdl_str_repr(pdl_str s, pdl_buf *out) {
+    char quote = quote_for(s);
+    pdl_buf_putc(out, quote);
+    put_escaped(s, quote, out);
     pdl_buf_putc(out, quote);
 }
 
-static void put_bytes(pdl_str s, pdl_buf *out) {
+bool pdl_str_repr_long(pdl_str s, pdl_buf *out, pdl_err *err) {
+    char quote = quote_for(s);
+    pdl_buf_putc(out, quote);
+    while (s.n) {
+        pdl_str part = pdl_utf8_cut(s, PART);
+        put_escaped(part, quote, out);
+        if (part.n < s.n && !pdl_buf_check(out, err)) return false;
+        s = pdl_str_sub(s, part.n, s.n);
+    }
+    pdl_buf_putc(out, quote);
+    return true;
+}
+
+static bool put_bytes(pdl_str s, pdl_buf *out, pdl_err *err) {
     char quote = quote_for(s);
     pdl_buf_putc(out, 'b');
     pdl_buf_putc(out, quote);
     for (size_t i = 0; i < s.n; i++) {
         unsigned char c = (unsigned char)s.p[i];
+        if (i % PART == PART - 1 && !pdl_buf_check(out, err)) return false;
         if (c >= 0x80)
             put_hex("\\x", 2, c, out);
         else if (!put_ascii_escape(c, quote, out))
             pdl_buf_putc(out, (char)c);
     }
     pdl_buf_putc(out, quote);
+    return true;
 }
 
 /* --- dates ------------------------------------------------------------------------------------ */
@@ -235,15 +257,16 @@ static void put_func(pdl_vref v, pdl_buf *out) {
     pdl_buf_putc(out, '>');
 }
 
-static void put_string(pdl_vref v, bool repr, pdl_buf *out) {
+static bool put_string(pdl_printer *p, pdl_vref v, bool repr) {
     if (!repr) {
-        pdl_buf_put(out, pdl_str_get(v));
-        return;
+        pdl_buf_put(p->out, pdl_str_get(v));
+        return true;
     }
     bool is_safe = (pdl_flags_of(v) & PDL_F_SAFE) != 0;
-    if (is_safe) PDL_PUT(out, "Markup(");
-    pdl_str_repr(pdl_str_get(v), out);
-    if (is_safe) pdl_buf_putc(out, ')');
+    if (is_safe) PDL_PUT(p->out, "Markup(");
+    if (!pdl_str_repr_long(pdl_str_get(v), p->out, p->err)) return false;
+    if (is_safe) pdl_buf_putc(p->out, ')');
+    return true;
 }
 
 static void put_number(pdl_vref v, pdl_buf *out) {
@@ -281,12 +304,12 @@ bool pdl_print(pdl_printer *p, pdl_vref v, bool repr) {
     case PDL_V_INT:
     case PDL_V_FLOAT: put_number(v, out); return true;
     case PDL_V_BIGINT: pdl_int_write(v, 10, out); return true;
-    case PDL_V_STR: put_string(v, repr, out); return true;
+    case PDL_V_STR: return put_string(p, v, repr);
     case PDL_V_LIST: return put_items(p, v, '[', ']');
     case PDL_V_TUPLE: return put_items(p, v, '(', ')');
     case PDL_V_DICT: return put_dict(p, v);
     case PDL_V_SET: return put_set(p, v);
-    case PDL_V_BYTES: put_bytes(pdl_bytes_get(v), out); return true;
+    case PDL_V_BYTES: return put_bytes(pdl_bytes_get(v), out, p->err);
     case PDL_V_DATE:
     case PDL_V_DATETIME: put_time(v, repr, out); return true;
     case PDL_V_RANGE: put_range(v, out); return true;

@@ -24,6 +24,9 @@ PDL_MUST bool pdl_val_str_val(pdl_vref v, pdl_val *out, pdl_err *err);
 
 /* repr of a string. */
 void pdl_str_repr(pdl_str s, pdl_buf *out);
+/* The same for a text of a program, which may have any length: returns false, with an unfinished
+ * text in out, when the work is cancelled or there is no memory. */
+PDL_MUST bool pdl_str_repr_long(pdl_str s, pdl_buf *out, pdl_err *err);
 
 /* str() / repr() cut to about max bytes with "..." for messages; never fails. */
 void pdl_val_show(pdl_vref v, bool repr, size_t max, pdl_buf *out);

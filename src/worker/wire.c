@@ -217,7 +217,7 @@ static bool put_kind(wire_out *o, pdl_vref v) {
     case PDL_V_INT:
     case PDL_V_BIGINT: return put_int(o, v);
     case PDL_V_FLOAT: return pdl_json_write(v, PDL_JSON_NAN, 0, &o->body, o->err);
-    case PDL_V_STR: pdl_json_quote(pdl_str_get(v), 0, &o->body); return true;
+    case PDL_V_STR: return pdl_json_quote_long(pdl_str_get(v), 0, &o->body, o->err);
     case PDL_V_LIST: return put_items(o, NULL, v);
     case PDL_V_DICT: return put_dict(o, v);
     case PDL_V_TUPLE: return put_items(o, "tuple", v);

@@ -128,6 +128,13 @@ FLAT = [
     ("backwards", {"t": "'ab' * %d" % (100 * MANY)}, "t.rfind('c')"),
     ("every other", {"t": "'ab' * %d" % (50 * MANY)}, "t[::2]"),
     ("between letters", {"t": "'ab' * %d" % (20 * MANY)}, "t|replace('', '-')"),
+    ("repr of a text", {"t": "'a\u00e4 ' * %d" % (40 * MANY)}, "'%r' % t"),
+    ("repr of bytes", {"t": "('a\u00e4 ' * %d).encode()" % (20 * MANY)}, "'%r' % t"),
+    ("pprint of words", {"t": "'a\u00e4 ' * %d" % (40 * MANY)}, "t|pprint"),
+    ("pprint of a word", {"t": "'a\u00e4b' * %d" % (40 * MANY)}, "t|pprint"),
+    ("pprint of lines", {"t": "'a\\u00e4\\n' * %d" % (20 * MANY)}, "t|pprint"),
+    ("JSON of a text", {"t": "'a\u00e4 ' * %d" % (40 * MANY)}, "t|tojson"),
+    ("JSON of a text in Unicode", {"t": "'a\\u00e4\\n' * %d" % (40 * MANY)}, "t|json"),
 ]
 
 
