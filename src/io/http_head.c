@@ -30,6 +30,8 @@ static pdl_str trim(pdl_str s) {
     return s;
 }
 
+#define NOT_HTTP "the first line of the request is not HTTP"
+
 /* --- the end ---------------------------------------------------------------------------------- */
 
 size_t pdl_http_head_end(pdl_str bytes, size_t *scanned) {
@@ -40,6 +42,13 @@ size_t pdl_http_head_end(pdl_str bytes, size_t *scanned) {
     }
     *scanned = bytes.n;
     return 0;
+}
+
+const char *pdl_http_head_nonsense(pdl_str bytes) {
+    enum { TLS_HANDSHAKE = 0x16 }; /* the first byte of every TLS connection */
+    if (!bytes.n || bytes.p[0] == '\r' || is_token_char(bytes.p[0])) return NULL;
+    return bytes.p[0] == TLS_HANDSHAKE ? "this server speaks HTTP without TLS: http://, not https://"
+                                       : NOT_HTTP;
 }
 
 /* --- the first line --------------------------------------------------------------------------- */
@@ -83,7 +92,7 @@ static bool read_target(pdl_str target, pdl_http_head *h, pdl_str *host) {
 
 static int read_first_line(pdl_str line, pdl_http_head *h, pdl_str *host, const char **why) {
     size_t first = pdl_str_find(line, PDL_STR(" "), 0), last = pdl_str_rfind(line, PDL_STR(" "));
-    *why = "the first line of the request is not HTTP";
+    *why = NOT_HTTP;
     if (first == PDL_NOT_FOUND || first == last) return 400;
     pdl_str version = pdl_str_sub(line, last + 1, line.n),
             target = pdl_str_sub(line, first + 1, last);

@@ -36,6 +36,10 @@ typedef struct pdl_http_head {
  * (a line ends with LF only). *scanned: how far earlier calls have searched, 0 at first. */
 size_t pdl_http_head_end(pdl_str bytes, size_t *scanned);
 
+/* NULL, or why no request begins with these bytes (static): what comes next need not be waited for,
+ * which a client that speaks TLS never sends. */
+const char *pdl_http_head_nonsense(pdl_str bytes);
+
 /* Reads a complete head, whose bytes must outlive the result. Returns 0, or the status that refuses
  * it, with the reason in *why (static). Call pdl_http_head_fini in both cases. */
 int pdl_http_head_read(pdl_str bytes, pdl_http_head *out, const char **why);

@@ -453,6 +453,8 @@ static turn read_head(client *c) {
     while (blank + 1 < c->in.len && c->in.p[blank] == '\r' && c->in.p[blank + 1] == '\n')
         blank += 2;
     if (blank) pdl_buf_shift(&c->in, blank); /* empty lines before a request */
+    const char *nonsense = pdl_http_head_nonsense(pdl_buf_str(&c->in));
+    if (nonsense) return refuse(c, 400, nonsense);
     size_t end_at = pdl_http_head_end(pdl_buf_str(&c->in), &c->scanned);
     if (end_at == PDL_NOT_FOUND) return refuse(c, 400, "the lines of a request end with CR LF");
     if (end_at > PDL_HTTP_MAX_HEAD || (!end_at && c->in.len >= PDL_HTTP_MAX_HEAD))

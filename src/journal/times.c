@@ -16,7 +16,7 @@
 
 /* What happened at one place. */
 typedef struct place_times {
-    char *place; /* owned; the key */
+    char *place; /* owned; the key, which may hold any character */
     PDL_VEC(int64_t) starts, ends, replies;
     size_t i_start, i_end, i_reply; /* how many of each were used */
 } place_times;
@@ -31,7 +31,7 @@ static place_times *at(pdl_times *t, pdl_str place) {
     if (p) return p;
     p = PDL_NEW(place_times);
     p->place = pdl_str_dup(place);
-    pdl_map_put(&t->places, pdl_str_of(p->place), p);
+    pdl_map_put(&t->places, (pdl_str){p->place, place.n}, p);
     return p;
 }
 
@@ -51,15 +51,17 @@ static bool on_block(void *user, pdl_str place, int64_t start, int64_t end) {
     pdl_times *t = user;
     start = some_time(start);
     end = some_time(end);
-    *pdl_vec_push(&at(t, without_attempt(place))->starts) = start;
-    *pdl_vec_push(&at(t, place)->ends) = end;
+    place_times *first = at(t, without_attempt(place)), *last = at(t, place);
+    *pdl_vec_push(&first->starts) = start;
+    *pdl_vec_push(&last->ends) = end;
     if (!t->latest || start < t->latest) t->latest = start;
     return true;
 }
 
 static bool on_effect(void *user, const db_effect *e) {
     double end = (e->start + (e->seconds > 0 ? e->seconds : 0)) * 1e9;
-    *pdl_vec_push(&at(user, e->place)->replies) =
+    place_times *p = at(user, e->place);
+    *pdl_vec_push(&p->replies) =
         end > 0 && end < (double)LATEST ? (int64_t)end : 0;
     return true;
 }

@@ -83,7 +83,7 @@ static lsp_doc *add(pdl_lsp *s, pdl_str uri, pdl_str key, bool is_file) {
     d->text.utf8 = s->utf8;
     d->diags = d->types = d->pushed = pdl_absent();
     *pdl_vec_push(&s->docs) = d;
-    pdl_map_put(&s->by_key, pdl_str_of(d->key), d);
+    pdl_map_put(&s->by_key, (pdl_str){d->key, key.n}, d);
     return d;
 }
 

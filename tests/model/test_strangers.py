@@ -168,8 +168,18 @@ def text_that_is_not_utf8_is_refused(build):
         same((status, "not UTF-8" in err), (1, True), column + ": " + err)
 
 
+def a_place_with_a_nul_is_one_place(build):
+    p = recorded(build)
+    for script in ("UPDATE blocks SET place = char(0)", "UPDATE blocks SET place = 'a' || char(0) || id",
+                   "UPDATE effects SET place = char(0)"):
+        change(p, "wrong", script)
+        status, _, err = replay(p, "--replay", "wrong", "p.pdl", "-t", "t.json")
+        same(status, 0 if "blocks" in script else 1, script + ": " + err)
+
+
 TESTS = [every_wrong_reply_is_refused_or_used, wrong_pieces_and_errors_are_refused, rows_far_away_take_no_memory,
-         only_our_own_tables_are_accepted, wrong_replies_in_a_cache_are_refused, text_that_is_not_utf8_is_refused]
+         only_our_own_tables_are_accepted, wrong_replies_in_a_cache_are_refused, text_that_is_not_utf8_is_refused,
+         a_place_with_a_nul_is_one_place]
 
 if __name__ == "__main__":
     sys.exit(main(TESTS, sys.argv))

@@ -112,6 +112,8 @@ ANSWERED = [
     ("another version", b"GET /health HTTP/2.0\r\n\r\n", [505]),
     ("an old version", b"GET /health HTTP/1.0\r\n\r\n", [200]),
     ("no HTTP", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\r\n\r\n", [400]),
+    ("TLS", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", [400]),
+    ("NUL at the beginning", b"\0GET /health HTTP/1.1", [400]),
     ("no CR", b"GET /health HTTP/1.1\n", [400]),
     ("folded header", HEALTH + b"A: b\r\n c\r\n\r\n", [400]),
     ("no UTF-8 in the path", b"GET /v1/models/%ff%fe HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", [400]),

@@ -5,6 +5,8 @@
  */
 #include "io/http_head.h"
 
+#include <string.h>
+
 #include "t.h"
 
 #include "base/banned.h"
@@ -86,6 +88,14 @@ static void test_ends(void **state) {
     t_assert(pdl_http_head_end(PDL_STR("A: b\n"), &scanned) == PDL_NOT_FOUND);
 }
 
+static void test_nonsense(void **state) {
+    (void)state;
+    t_assert(!pdl_http_head_nonsense(PDL_STR("")) && !pdl_http_head_nonsense(PDL_STR("\r")));
+    t_assert(!pdl_http_head_nonsense(PDL_STR("G")));
+    t_assert(strstr(pdl_http_head_nonsense(PDL_STR("\x16\x03")), "http://"));
+    t_assert(pdl_http_head_nonsense(PDL_STR("\0")) && pdl_http_head_nonsense(PDL_STR(" GET")));
+}
+
 /* Bodies; NULL: not valid, "...": not at its end. */
 static const struct {
     const char *in, *want, *rest;
@@ -155,6 +165,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_heads),
         cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_nonsense),
         cmocka_unit_test(test_chunks),
         cmocka_unit_test(test_long_lines),
     };

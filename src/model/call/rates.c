@@ -85,7 +85,7 @@ static pdl_rate_bucket *bucket_of(pdl_rates *r, pdl_str name) {
     bucket = PDL_NEW(pdl_rate_bucket);
     bucket->name = pdl_str_dup(name);
     bucket->max_open = (double)INFINITY;
-    pdl_map_put(&r->buckets, pdl_str_of(bucket->name), bucket);
+    pdl_map_put(&r->buckets, (pdl_str){bucket->name, name.n}, bucket);
     return bucket;
 }
 
