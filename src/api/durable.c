@@ -58,18 +58,30 @@ static void on_parked(void *user) {
     pdl_run_cancel(((pdl_session *)user)->run, &err);
 }
 
+/* The keys that the text of a program holds. */
+static void add_keys_of(pdl_secrets *s, pdl_str text) {
+    bool ok;
+    pdl_program *p = pdl_program_new();
+    pdl_program_load(p, PDL_STR(""), text, &ok);
+    pdl_api_note_program(s, p);
+    pdl_program_drop(p);
+}
+
+void pdl_session_hide_program(pdl_str text, pdl_buf *out) {
+    pdl_secrets *s = pdl_secrets_new();
+    pdl_environ_free(pdl_environ_load(s));
+    add_keys_of(s, text);
+    pdl_hide_text(s, text, out);
+    pdl_secrets_free(s);
+}
+
 pdl_secrets *pdl_session_secrets_of(pdl_str journal) {
     pdl_secrets *s = pdl_secrets_new();
     pdl_err ignored = {0};
     pdl_durable *d = NULL;
     pdl_environ_free(pdl_environ_load(s));
-    if (pdl_durable_open(journal, PDL_DURABLE_SHOW, false, false, &d, &ignored)) {
-        bool ok;
-        pdl_program *p = pdl_program_new();
-        pdl_program_load(p, PDL_STR(""), pdl_durable_get_facts(d)->text, &ok);
-        pdl_api_note_program(s, p);
-        pdl_program_drop(p);
-    }
+    if (pdl_durable_open(journal, PDL_DURABLE_SHOW, false, false, &d, &ignored))
+        add_keys_of(s, pdl_durable_get_facts(d)->text);
     pdl_durable_close(d);
     pdl_err_fini(&ignored);
     return s;

@@ -780,6 +780,9 @@ pdl_val pdl_session_explained(pdl_session *s) {
 }
 
 bool pdl_session_trace(const pdl_session *s, pdl_fold_put_fn *put, void *user, pdl_err *err) {
+    const pdl_cancel *outer = pdl_cancel_enter(pdl_run_cancel_scope(s->run));
+    pdl_fold_write_rest(s->fold);
+    (void)pdl_cancel_enter(outer);
     return pdl_fold_write(s->fold, put, user, err);
 }
 

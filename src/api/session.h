@@ -115,6 +115,9 @@ void pdl_session_attach_server(pdl_session *s, pdl_durable *server);
 void pdl_session_name_keys(const pdl_session *s, pdl_durable *d);
 /* The keys that the environment and the program of a journal hold. Owned. */
 pdl_secrets *pdl_session_secrets_of(pdl_str journal);
+/* Appends the text of a program without the keys that it or the environment holds: for pages, which
+ * are given to others. */
+void pdl_session_hide_program(pdl_str text, pdl_buf *out);
 /* After WAIT: what waits is given up. */
 void pdl_session_stop(pdl_session *s);
 /* What was printed may go out: everything that is due is written first. */

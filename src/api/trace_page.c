@@ -2,6 +2,7 @@
  * applications, reports.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "api/handles.h"
+#include "api/session.h"
 #include "viewer/viewer.h"
 
 #include "base/banned.h"
@@ -21,7 +22,8 @@ pdl_value *pdl_trace_page(const char *trace, size_t n_bytes, const char *name, c
     pdl_err err = {0};
     pdl_view_run *run;
     pdl_str title = pdl_str_of(name ? name : "");
-    pdl_view_program p = {title, source ? pdl_str_of(source) : (pdl_str){0}, NULL, NULL};
+    pdl_view_program p = {title, source ? pdl_str_of(source) : (pdl_str){0}, NULL, NULL,
+                          pdl_session_hide_program};
     if (!pdl_view_run_new(title, (pdl_str){trace, n_bytes}, &p, &run, &err)) {
         pdl_error_give(error, &err, NULL);
         return NULL;

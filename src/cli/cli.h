@@ -88,7 +88,7 @@ struct pdl_view_run;
 struct pdl_view_files; /* gets the files of the run; NULL: nobody asks for them */
 PDL_MUST bool pdl_cli_trace_run(pdl_durable *run, struct pdl_view_files *files,
                                 pdl_fold_put_fn *put, void *user, pdl_err *err);
-PDL_MUST bool pdl_cli_trace_view(pdl_durable *run, pdl_str file, pdl_str text,
+PDL_MUST bool pdl_cli_trace_view(pdl_durable *run, pdl_str file, pdl_str text, bool edited,
                                  struct pdl_view_run **out, pdl_err *err);
 /* The run of cmd_run.c with a run that is there; its exit code. */
 int pdl_cli_run_lasting(const arguments *a, lasting *l);

@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 
+#include "api/session.h"
 #include "cli/cli.h"
 #include "value/json_write.h"
 #include "viewer/viewer.h"
@@ -54,12 +55,13 @@ static bool show_json(pdl_durable *run, pdl_err *err) {
            put_piece(&code, PDL_STR("\n"), err);
 }
 
-bool pdl_cli_trace_view(pdl_durable *run, pdl_str file, pdl_str text, pdl_view_run **out,
-                        pdl_err *err) {
+bool pdl_cli_trace_view(pdl_durable *run, pdl_str file, pdl_str text, bool edited,
+                        pdl_view_run **out, pdl_err *err) {
     const pdl_durable_facts *f = pdl_durable_get_facts(run);
     pdl_buf trace = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
     pdl_view_program program = {text.p ? file : f->file, text.p ? text : f->text,
-                                pdl_view_files_open, pdl_view_files_new()};
+                                pdl_view_files_open, pdl_view_files_new(),
+                                edited ? NULL : pdl_session_hide_program};
     bool ok = pdl_cli_trace_run(run, program.user, pdl_fold_put_buf, &trace, err) &&
               pdl_view_run_new(f->id, pdl_buf_str(&trace), &program, out, err);
     pdl_view_files_free(program.user);
@@ -71,7 +73,7 @@ static bool show_html(pdl_durable *run, pdl_err *err) {
     pdl_view_run *v;
     pdl_buf page = PDL_BUF;
     int code = 0;
-    if (!pdl_cli_trace_view(run, (pdl_str){0}, (pdl_str){0}, &v, err)) return false;
+    if (!pdl_cli_trace_view(run, (pdl_str){0}, (pdl_str){0}, false, &v, err)) return false;
     pdl_view_html(v, &page);
     bool ok = put_piece(&code, pdl_buf_str(&page), err);
     pdl_view_run_free(v);

@@ -89,7 +89,7 @@ static bool open_durable(shower *s, pdl_str path, pdl_err *err) {
     pdl_str text = given || beside ? pdl_buf_str(&s->program) : (pdl_str){0};
     if (ok && given && has_changed(run, text))
         pdl_cli_note("pdl: note: %.*s is not as it was when the run was made", PDL_FMT(file));
-    ok = ok && pdl_cli_trace_view(run, file, text, &view, err);
+    ok = ok && pdl_cli_trace_view(run, file, text, given, &view, err);
     pdl_durable_close(run);
     if (view) *pdl_vec_push(&s->runs) = view;
     return ok && (!given || pdl_cli_run_again_open(s->a, path, file, text, &s->again, err));
@@ -114,7 +114,7 @@ static bool show_trace(const shower *s, pdl_str name, pdl_str trace, pdl_str sou
     pdl_str file = s->a->value[OPT_source];
     pdl_session_options o = {.file = file, .dir = pdl_file_folder(file)};
     pdl_finder finder = {.file = file};
-    pdl_view_program p = {file, source, pdl_find_open, &finder};
+    pdl_view_program p = {file, source, pdl_find_open, &finder, pdl_session_hide_program};
     pdl_session *session;
     if (!pdl_session_new(&o, &session, err)) return false;
     finder.path = pdl_session_path(session, &finder.n_path);
@@ -131,7 +131,8 @@ static bool show_recording(const shower *s, pdl_str name, pdl_str source, pdl_vi
                            "%.*s is a recording, which holds no program: name it with --source",
                            PDL_FMT(name));
     pdl_view_files *files = pdl_view_files_new();
-    pdl_view_program p = {s->a->value[OPT_source], source, pdl_view_files_open, files};
+    pdl_view_program p = {s->a->value[OPT_source], source, pdl_view_files_open, files,
+                          pdl_session_hide_program};
     bool ok = replay(s, name, source, files, &trace, err) &&
               pdl_view_run_new(name, pdl_buf_str(&trace), &p, out, err);
     pdl_view_files_free(files);

@@ -251,7 +251,7 @@ void pdl_cli_run_again_offer(run_again *r, pdl_viewer_options *o) {
 static pdl_view_run *take_result(run_again *r) {
     pdl_buf trace = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
     pdl_view_program p = {r->file, pdl_buf_str(&r->program), pdl_view_files_open,
-                          pdl_live_files(r->live)};
+                          pdl_live_files(r->live), NULL};
     pdl_view_run *run = NULL;
     pdl_err err = {0};
     const pdl_err *why = pdl_run_error(pdl_session_get(r->session));

@@ -5,6 +5,7 @@
  */
 #include "cli/show_live.h"
 
+#include "api/session.h"
 #include "cli/cli.h"
 
 #include "base/banned.h"
@@ -59,7 +60,8 @@ static void on_signal(void *user, int sig) {
 void pdl_cli_show_live_end(show_live *s, pdl_str name, pdl_str program) {
     pdl_buf trace = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
     pdl_err err = {0};
-    pdl_view_program p = {name, program, pdl_view_files_open, pdl_live_files(s->live)};
+    pdl_view_program p = {name, program, pdl_view_files_open, pdl_live_files(s->live),
+                          pdl_session_hide_program};
     bool ok = pdl_session_trace(*s->session, pdl_fold_put_buf, &trace, &err) &&
               pdl_view_run_new(name, pdl_buf_str(&trace), &p, &s->run, &err);
     pdl_buf_fini(&trace);

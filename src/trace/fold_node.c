@@ -121,16 +121,20 @@ static void all_ahead_free(fold_node *loop) {
     pdl_idmap_fini(&loop->ahead);
 }
 
-/* What the text has taken over. */
-static void release_content(pdl_fold *f, fold_node *n) {
+void pdl_fold_forget_values(fold_node *n) {
     for (size_t i = 0; i < n->facts.n; i++) pdl_drop(n->facts.p[i].value);
     pdl_vec_fini(&n->facts);
     pdl_idmap_fini(&n->by_index);
+    pdl_drop(n->context);
+    n->context = pdl_absent();
+}
+
+/* What the text has taken over. */
+static void release_content(pdl_fold *f, fold_node *n) {
+    pdl_fold_forget_values(n);
     pdl_fold_set_call(f, n, NULL);
     pdl_path_drop(n->path);
     n->path = NULL;
-    pdl_drop(n->context);
-    n->context = pdl_absent();
     pdl_buf_fini(&n->items);
     n->items = PDL_BUF;
     n->items_aside = 0;
@@ -176,6 +180,7 @@ void pdl_fold_give_up_parts(pdl_fold *f, fold_node *n) {
     pdl_buf_fini(&n->items);
     n->items = PDL_BUF;
     n->items_aside = 0;
+    n->gathered = false;
     all_ahead_free(n);
 }
 

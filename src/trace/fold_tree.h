@@ -67,6 +67,7 @@ typedef struct fold_node {
     bool silent;    /* does not show */
     bool waits;     /* a model: for its reply */
     bool queued, written;
+    bool gathered; /* a loop: all its iterations are in its items */
     bool given_up; /* belongs to an attempt that failed: freed once nothing refers to it */
 } fold_node;
 
@@ -117,8 +118,6 @@ void pdl_fold_node_over(pdl_fold *f, fold_node *n);
 void pdl_fold_queue_turn(pdl_fold *f);
 /* The parts of n but its definitions belong to an attempt that failed. */
 void pdl_fold_give_up_parts(pdl_fold *f, fold_node *n);
-/* The rest of the tree, after the last event. */
-void pdl_fold_write_rest(pdl_fold *f);
 /* n waits for the reply of the model call of this place; NULL: of none. */
 /* A block with many parts has one fact for each: a match, one for each case. */
 fold_fact *pdl_fold_fact(const fold_node *n, const char *key, uint32_t index); /* NULL: none */
@@ -126,6 +125,8 @@ fold_fact *pdl_fold_fact(const fold_node *n, const char *key, uint32_t index); /
 void pdl_fold_fact_add(fold_node *n, const char *key, uint32_t index, pdl_val value);
 /* The facts from `keep` on were removed, and others may have moved. */
 void pdl_fold_facts_cut(fold_node *n, size_t keep);
+/* Drops the facts and the context of n. */
+void pdl_fold_forget_values(fold_node *n);
 void pdl_fold_set_call(pdl_fold *f, fold_node *n, pdl_path *place);
 void pdl_fold_nodes_free(pdl_fold *f);
 

@@ -307,6 +307,8 @@ static int by_number(const void *a, const void *b) {
 /* Iterations in the order of their numbers: the collected ones, then the rest. */
 static pdl_val iterations(const view_of *v) {
     fold_node *n = v->node;
+    if (n->gathered) return pdl_fold_hole_items(&n->items);
+    n->gathered = true;
     PDL_VEC(iteration) list = {0};
     for (fold_node *c = n->first; c; c = c->next)
         if (pdl_fold_is_loop_body(n->block, c->block))
@@ -469,6 +471,15 @@ static pdl_val node_value(pdl_fold *f, fold_node *n) {
                        pdl_block_dump(n->block, n->block->kind == PDL_BLOCK_scalar ? NULL : &view));
 }
 
+static bool put_node(pdl_fold *f, fold_node *n) {
+    pdl_val v = pdl_hide_val(f->secrets, pdl_masked(f->mask, node_value(f, n)));
+    bool ok = pdl_check_walk(&f->err) && pdl_fold_put_node(f, v, n->level, &n->text);
+    pdl_drop(v);
+    return ok;
+}
+
+/* Once the run is cancelled and the grace is over, a node whose values are long is written without
+ * them: the trace stays whole. */
 void pdl_fold_node_write(pdl_fold *f, fold_node *n) {
     if (is_lost(n)) { /* the text of the last part takes its place */
         pdl_buf text = n->last->text;
@@ -479,9 +490,13 @@ void pdl_fold_node_write(pdl_fold *f, fold_node *n) {
     if (f->err.kind) return; /* there will be no trace */
     if (!f->began) f->n_secrets = pdl_secrets_size(f->secrets);
     f->began = true;
-    pdl_val v = pdl_hide_val(f->secrets, pdl_masked(f->mask, node_value(f, n)));
-    if (!pdl_check_walk(&f->err) || !pdl_fold_put_node(f, v, n->level, &n->text))
-        PDL_PUT(&n->text, "null");
-    pdl_drop(v);
+    if (!put_node(f, n) && pdl_err_is_cancel(&f->err)) {
+        pdl_err_fini(&f->err);
+        pdl_fold_forget_values(n);
+        const pdl_cancel *scope = pdl_cancel_enter(NULL); /* what is left has been written */
+        (void)put_node(f, n);
+        (void)pdl_cancel_enter(scope);
+    }
+    if (f->err.kind) PDL_PUT(&n->text, "null");
     (void)pdl_fold_shorten(f, &n->text, 0);
 }

@@ -345,9 +345,26 @@ static bool put_dict(writer *w, pdl_vref d) {
     return ok;
 }
 
+/* Without a list of its numbers, which may be a hundred million. */
+static bool put_range(writer *w, pdl_vref v) {
+    size_t n = pdl_range_len(v);
+    if (n == 0) {
+        PDL_PUT(w->out, "[]");
+        return true;
+    }
+    if (!enter(w, '[')) return false;
+    for (size_t i = 0; i < n; i++) {
+        if (i) put_comma(w);
+        if (!put_value(w, pdl_int(pdl_range_at(v, i)))) return false;
+    }
+    leave(w, ']');
+    return true;
+}
+
 /* A set, range, view or context as a list. */
 PDL_APART static bool put_listed(writer *w, pdl_vref v) {
     pdl_val list;
+    if (pdl_is(v, PDL_V_RANGE)) return put_range(w, v);
     if (pdl_is(v, PDL_V_CONTEXT))
         list = pdl_context_to_list(v);
     else if (!pdl_val_to_list(v, &list, w->err))

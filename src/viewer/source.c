@@ -26,6 +26,15 @@ typedef struct reading {
 
 /* --- files ------------------------------------------------------------------------------------ */
 
+static pdl_str shown_text(const reading *r, pdl_str text) {
+    if (!r->program->hide) return text;
+    pdl_buf b = PDL_BUF;
+    r->program->hide(text, &b);
+    pdl_str shown = pdl_arena_str(r->s->arena, pdl_buf_str(&b));
+    pdl_buf_fini(&b);
+    return shown;
+}
+
 /* Adds a file. Returns its number. */
 static uint32_t add_file(reading *r, pdl_str name, pdl_str text, bool written) {
     pdl_view_source *s = r->s;
@@ -35,7 +44,7 @@ static uint32_t add_file(reading *r, pdl_str name, pdl_str text, bool written) {
     pdl_err err = {0};
     file.text = PDL_STR("");
     if (pdl_yaml_source(s->arena, file.name, text, &src, &err)) {
-        file.text = src->text;
+        file.text = shown_text(r, src->text);
         pdl_idmap_put(&r->numbers, (uintptr_t)src, (void *)(uintptr_t)(number + 1));
         if (!pdl_yaml_load(s->arena, src, &file.root, &err)) file.root = NULL;
     }

@@ -35,6 +35,9 @@ typedef struct pdl_view_program {
     pdl_str name, text;     /* of its file; text.p NULL: it is written from the trace */
     pdl_view_open_fn *open; /* NULL: what it includes is written from the trace */
     void *user;
+    /* Appends the text of a file as it is shown, without keys; NULL: files are shown as they are,
+     * since the user edits them. */
+    void (*hide)(pdl_str text, pdl_buf *out);
 } pdl_view_program;
 
 /* From the text of a trace, ours or the reference's; bytes that are not UTF-8 are replaced. name is

@@ -411,6 +411,8 @@ pdl_step pdl_run_step(pdl_run *r) {
     return s;
 }
 
+const pdl_cancel *pdl_run_cancel_scope(const pdl_run *r) { return &r->cancel; }
+
 pdl_step pdl_run_wait(pdl_run *r) {
     for (;;) {
         pdl_step s = pdl_run_step(r);

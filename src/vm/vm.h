@@ -90,6 +90,8 @@ bool pdl_run_is_ready(const pdl_run *r);
 /* Step and poll until done or failed. */
 pdl_step pdl_run_wait(pdl_run *r);
 
+/* What cancels the run, for work on its values after its last step. Lives as long as the run. */
+const pdl_cancel *pdl_run_cancel_scope(const pdl_run *r);
 /* Ends the run with this error (Ctrl-C): open effects are cancelled, the next step returns FAIL.
  * Takes the content of err. */
 void pdl_run_cancel(pdl_run *r, pdl_err *err);

@@ -7,6 +7,7 @@
 Values of forty objects whose parts are shared, so that they have 2^40 leaves, under every operator, filter, test, method and sink.
 Python standard library only. Last line: `N passed, N failed`.
 """
+import json
 import os
 import pathlib
 import signal
@@ -172,7 +173,8 @@ class Tests:
             ok = err is not None and spent < 2 * self.after and (want in err if want else p.returncode == 0)
             self.result(name, None if ok else "exit status %s after %.2f s: %s" % (p.returncode, spent, (err or "")[:300]))
 
-    def signal(self, name, text, args=()):
+    def signal(self, name, text, args=(), whole=None):
+        """whole: a file that is JSON afterwards."""
         if self.wanted and name not in self.wanted:
             return
         with tempfile.TemporaryDirectory(prefix="pdl_cancel_") as d:
@@ -189,6 +191,10 @@ class Tests:
             why = "does not end" if err is None else None
             if not why and (p.returncode != 130 or "Keyboard Interrupt" not in err or spent > self.after):
                 why = "exit status %d after %.2f s: %s" % (p.returncode, spent, err[:300])
+            try:
+                json.loads((pathlib.Path(d) / whole).read_text()) if whole else None
+            except (OSError, ValueError) as e:
+                why = why or "%s: %s" % (whole, e)
             self.result(name, why)
 
     def flat(self, name, values, expression):
@@ -312,6 +318,12 @@ FIFOS = [
 ]
 
 
+# a block that has not ended when the signal comes, with a value that takes seconds to write: the trace is whole without that value
+UNFINISHED = {
+    "a range": "for: {i: \"${ range(100000000) }\"}\nrepeat: \"${ i * i }\"\njoin: {as: lastOf}\n",
+}
+
+
 # name, program, arguments: standard error is full, and so is the pipe big when something was written
 LONG_CALL = "model: openai/x\ninput: ${ 'x' * 300000 }\nparameters: {%s}\nfallback: {lang: command, code: sleep 100}\n" % NOBODY
 STALLED = [
@@ -346,6 +358,8 @@ def main():
         t.signal("signal " + name, program(block, None), args)
         of_run = args[:1] == ["-t"]  # it is not the block that takes long
         t.budget("budget " + name, block, (["--budget", "seconds=%s" % BEFORE] if of_run else []) + args, of_run)
+    for name, text in UNFINISHED.items():
+        t.signal("signal trace of " + name, text, ["-t", "o.json"], "o.json")
     for name, (block, want) in AT_ONCE.items():
         t.at_once("at once: " + name, block, want)
     for name, text, args in FIFOS:
