@@ -49,8 +49,8 @@ static bool is_plain(unsigned char c) { return c < sizeof escapes ? escapes[c] =
 /* The search ends at quotes and controls only, so it looks at windows: each is as long as what was
  * plain before it, which keeps text with a letter outside of ASCII every few bytes linear. */
 static const char *skip_ascii(const char *p, const char *end) {
-    enum { FIRST = 64 };
-    for (size_t window = FIRST;; window *= 2) {
+    enum { FIRST = 64, SHORT = 24 /* most keys and names: looked at byte by byte at once */ };
+    for (size_t window = FIRST; end - p > SHORT; window *= 2) {
         const char *to = (size_t)(end - p) > window ? p + window : end;
         bool ascii = true;
         const char *stop = pdl_plain_end(p, to, &ascii);

@@ -61,7 +61,7 @@ def seconds(place, n, program):
 
 
 def is_linear(build, make, what, more=""):
-    n = 20000 if slow_build(build) else 100000
+    n = 20000 if slow_build(build) else 200000
     streams = {str(k): make(k) for k in (n // 10, n)}
     with Server(lambda body, k: streams[body["messages"][-1]["content"]]) as s:
         place = Place(build, s)

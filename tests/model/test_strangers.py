@@ -177,9 +177,36 @@ def a_place_with_a_nul_is_one_place(build):
         same(status, 0 if "blocks" in script else 1, script + ": " + err)
 
 
+# of another type, size or form than any column has
+ANYTHING = [-1, "[[]]", "\0", "[" * 5000]
+
+
+def every_column_holds_anything(build):
+    """One answer or one error, whatever stands in all rows of any column."""
+    p = recorded(build)
+    with Server(lambda body, n: "r") as s:
+        q = Place(build, s)
+        q.run("--cache", "good", "p.pdl", program="model: openai/m\ninput: hi\n")
+        for place, how in ((p, ["--replay", "wrong", "p.pdl", "-t", "t.json"]), (q, ["--cache", "wrong", "p.pdl"])):
+            c = sqlite3.connect(place.dir / "good")
+            tables = [t for (t,) in c.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+            columns = [(t, row[1]) for t in tables for row in c.execute("PRAGMA table_info(%s)" % t)]
+            c.close()
+            same(len(columns) > 4, True, columns)
+            for table, column in columns:
+                for v in ANYTHING:
+                    try:
+                        change(place, "wrong", "UPDATE OR IGNORE %s SET %s = ?" % (table, column), v)
+                    except sqlite3.Error:
+                        continue  # the column itself refuses it
+                    status, _, err = replay(place, *how)
+                    same(status in (0, 1), True, "%s.%s = %.40r: exit status %d\n%s" % (table, column, v, status, err[-1500:]))
+
+
 TESTS = [every_wrong_reply_is_refused_or_used, wrong_pieces_and_errors_are_refused, rows_far_away_take_no_memory,
          only_our_own_tables_are_accepted, wrong_replies_in_a_cache_are_refused, text_that_is_not_utf8_is_refused,
-         a_place_with_a_nul_is_one_place]
+         a_place_with_a_nul_is_one_place,
+         every_column_holds_anything]
 
 if __name__ == "__main__":
     sys.exit(main(TESTS, sys.argv))
