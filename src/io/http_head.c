@@ -47,7 +47,7 @@ size_t pdl_http_head_end(pdl_str bytes, size_t *scanned) {
 const char *pdl_http_head_nonsense(pdl_str bytes) {
     enum { TLS_HANDSHAKE = 0x16 }; /* the first byte of every TLS connection */
     if (!bytes.n || bytes.p[0] == '\r' || is_token_char(bytes.p[0])) return NULL;
-    return bytes.p[0] == TLS_HANDSHAKE ? "this server speaks HTTP without TLS: http://, not https://"
+    return bytes.p[0] == TLS_HANDSHAKE ? "this server has no TLS: its address begins with http://"
                                        : NOT_HTTP;
 }
 

@@ -33,9 +33,9 @@ void pdl_fold_labels(pdl_fold *f, pdl_fold_label_fn *put, const void *user);
 /* To be added to the sinks of one run. */
 pdl_sink pdl_fold_sink(pdl_fold *f);
 
-/* After the last event: makes the text of what has not ended, which is what a run that was cancelled
- * leaves. The caller has entered the scope of the run (base/cancel.h), so that values of any size
- * take PDL_GRACE_MS at most. */
+/* After the last event: makes the text of what has not ended, as in a run that was cancelled. The
+ * caller has entered the scope of the run (base/cancel.h), so that values of any size take
+ * PDL_GRACE_MS at most. */
 void pdl_fold_write_rest(pdl_fold *f);
 /* After the last event: writes the trace as one line of JSON without a newline, in pieces; may be
  * repeated. Stops when put returns false. Errors: limit, io, those of put. */
