@@ -190,8 +190,10 @@ pdl_val pdl_session_shown(const pdl_session *s, pdl_vref v) {
 
 bool pdl_session_hides_error(const pdl_session *s, const pdl_err *e, pdl_buf *instead) {
     const pdl_mask *m = &s->masks[PDL_SINK_output];
-    if (!pdl_mask_hides(m, e->label)) return false;
+    pdl_label label = e->label;
+    for (size_t i = 0; i < e->n_frames; i++) label |= e->frames[i].label;
+    if (!pdl_mask_hides(m, label)) return false;
     PDL_PUT(instead, "the message of this error is not shown: it has text from ");
-    pdl_mask_put(m, e->label, instead);
+    pdl_mask_put(m, label, instead);
     return true;
 }

@@ -131,8 +131,26 @@ void pdl_err_frame_add(pdl_err *err, pdl_loc loc, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
     err->frames = pdl_realloc_n(err->frames, err->n_frames + 1, sizeof *err->frames);
-    err->frames[err->n_frames++] = (pdl_err_frame){format(fmt, ap), loc};
+    err->frames[err->n_frames++] = (pdl_err_frame){format(fmt, ap), loc, false, 0};
     va_end(ap);
+}
+
+bool pdl_err_has_tool(const pdl_err *err) {
+    size_t i = 0;
+    while (i < err->n_frames && !err->frames[i].is_tool) i++;
+    return i < err->n_frames;
+}
+
+void pdl_err_tool_add(pdl_err *err, pdl_loc loc, uint64_t label, const char *fmt, ...) {
+    if (pdl_err_has_tool(err)) return;
+    va_list ap;
+    va_start(ap, fmt);
+    char *what = format(fmt, ap);
+    va_end(ap);
+    pdl_err_frame_add(err, loc, "%s", what);
+    err->frames[err->n_frames - 1].is_tool = true;
+    err->frames[err->n_frames - 1].label = label;
+    pdl_free(what);
 }
 
 void pdl_err_fini(pdl_err *err) {
@@ -168,8 +186,11 @@ static void copy_one(pdl_err *dst, const pdl_err *src) {
     dst->detail = copy(src->detail);
     dst->frames = NULL;
     dst->n_frames = 0;
-    for (size_t i = 0; i < src->n_frames; i++)
+    for (size_t i = 0; i < src->n_frames; i++) {
         pdl_err_frame_add(dst, src->frames[i].loc, "%s", src->frames[i].what);
+        dst->frames[i].is_tool = src->frames[i].is_tool;
+        dst->frames[i].label = src->frames[i].label;
+    }
     dst->cause = NULL;
 }
 

@@ -70,6 +70,8 @@ typedef enum {
 typedef struct pdl_err_frame {
     char *what; /* owned: "call to f", "import of x.pdl" */
     pdl_loc loc;
+    bool is_tool;   /* a call by a library, with its arguments: printed above the message */
+    uint64_t label; /* origins of these arguments (value/label.h) */
 } pdl_err_frame;
 
 /* What is known of an error besides its message, for the program that catches it (pdl_error), the
@@ -145,6 +147,12 @@ PDL_PRINTF(2, 3) void pdl_err_hint(pdl_err *err, const char *fmt, ...);
 /* Add a frame of the PDL call stack (outer frames later). */
 PDL_PRINTF(3, 4) void pdl_err_frame_add(pdl_err *err, pdl_loc loc, const char *fmt, ...);
 
+/* The same for a function of the program that a library called (a tool of an agent), which is
+ * where the failure is. Only the first counts: it is the innermost. */
+PDL_PRINTF(4, 5)
+void pdl_err_tool_add(pdl_err *err, pdl_loc loc, uint64_t label, const char *fmt, ...);
+bool pdl_err_has_tool(const pdl_err *err);
+
 /* Release what err owns and make it all-zero; may be called twice. */
 void pdl_err_fini(pdl_err *err);
 
@@ -160,7 +168,7 @@ const char *pdl_err_kind_name(pdl_err_kind k);
 /* Process exit code for an error: the column of the table, or status for PDL_E_exit. */
 int pdl_err_exit_code(const pdl_err *err);
 
-/* Appends the message as users see it: "FILE:LINE - MSG" lines, then, when `rich`, indented source
+/* Appends the message as users see it: when `rich` the tool that failed, "FILE:LINE - MSG" lines, then, when `rich`, indented source
  * line with caret, hint and call stack. Ends with a newline. */
 void pdl_err_print(const pdl_err *err, bool rich, pdl_buf *out);
 

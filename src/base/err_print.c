@@ -168,6 +168,7 @@ static void put_frames(const pdl_err *err, pdl_buf *out) {
         while (n <= LONGEST_CYCLE && (times = count_repeats(err, i, n)) < REPEATS) n++;
         if (n > LONGEST_CYCLE) n = times = 1;
         for (size_t k = 0; k < n; k++, shown++) {
+            if (err->frames[i + k].is_tool) continue;
             put_frame(&err->frames[i + k], out);
             if (times > 1 && k == n - 1) put_times(n, times, i + n * times == err->n_frames, out);
             pdl_buf_putc(out, '\n');
@@ -177,7 +178,17 @@ static void put_frames(const pdl_err *err, pdl_buf *out) {
     if (i < err->n_frames) pdl_buf_putf(out, "  ... %zu more\n", err->n_frames - i);
 }
 
+/* Above the message, because a failure that a library passes on has nothing below it. */
+static void put_tool(const pdl_err *err, pdl_buf *out) {
+    for (size_t i = 0; i < err->n_frames; i++) {
+        if (!err->frames[i].is_tool) continue;
+        put_frame(&err->frames[i], out);
+        pdl_buf_putc(out, '\n');
+    }
+}
+
 void pdl_err_print(const pdl_err *err, bool rich, pdl_buf *out) {
+    if (rich) put_tool(err, out);
     if (err->loc.src && !err->preformatted) {
         put_place(err->loc, out);
         PDL_PUT(out, " - ");

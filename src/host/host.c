@@ -113,6 +113,8 @@ static void read_file(host *h, pdl_effect *e) {
                                        : err.py_class;
         out.py_class = py_class ? pdl_str_dup(pdl_str_of(py_class)) : NULL;
         if (ok) hint_fault(&out, shown, &fault);
+        if (err.py_class && strncmp(err.py_class, "IsADirectoryError", 17) == 0)
+            pdl_err_hint(&out, "it is a folder");
         pdl_effect_refuse(e, &out);
     }
     pdl_err_fini(&err);

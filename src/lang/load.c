@@ -74,6 +74,16 @@ void pdl_loader_wrong(pdl_loader *l, const pdl_node *n, pdl_loc loc, const char 
     pdl_buf_fini(&v);
 }
 
+void pdl_loader_hint_pairs(pdl_loader *l, const pdl_node *n) {
+    pdl_diag *d = &l->p->diags.p[l->p->diags.n - 1];
+    if (n->kind == PDL_NODE_SEQ && n->n && n->items[0]->kind == PDL_NODE_MAP)
+        pdl_loader_hint(l, d, "write `name: value` without `-`");
+    else if (pdl_node_is_str(n) && pdl_str_find(n->text, PDL_STR(" in "), 0) != PDL_NOT_FOUND)
+        pdl_loader_hint(l, d, "write {name: LIST}: the name is each item of the list in turn");
+    else if (pdl_node_is_str(n) && pdl_str_find(n->text, PDL_STR("="), 0) != PDL_NOT_FOUND)
+        pdl_loader_hint(l, d, "write `name: value`");
+}
+
 void pdl_loader_wrong_union(pdl_loader *l, const pdl_node *n, pdl_loc loc, const char *expected) {
     pdl_buf v = PDL_BUF;
     show_node(n, &v);
@@ -131,7 +141,11 @@ void pdl_loader_one_of(pdl_loader *l, const pdl_node *n, pdl_loc loc, const char
     }
     pdl_diag *d = pdl_loader_diag(l, "value-unknown", loc, pdl_node_loc(n), "%s]", pdl_buf_z(&v));
     d->general = general;
-    if (pdl_node_is_str(n)) suggest(l, d, n->text, names, n_words < 16 ? n_words : 16);
+    const char *advice = pdl_node_is_str(n) ? pdl_word_advice(n->text) : NULL;
+    if (advice)
+        pdl_loader_hint(l, d, "%s", advice);
+    else if (pdl_node_is_str(n))
+        suggest(l, d, n->text, names, n_words < 16 ? n_words : 16);
     pdl_buf_fini(&v);
 }
 
@@ -216,7 +230,11 @@ static void no_block(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
     for (size_t i = 0; i < n_keys && n_names < 64; i++) names[n_names++] = pdl_str_of(s[i].key);
     for (uint32_t i = 0; i < n->n && !d->hint.n; i++) {
         if (!pdl_node_is_str(n->pairs[i].key)) continue;
-        suggest(l, d, n->pairs[i].key->text, names, n_names);
+        const char *advice = pdl_no_kind_advice(n->pairs[i].key->text);
+        if (advice)
+            pdl_loader_hint(l, d, "%s", advice);
+        else
+            suggest(l, d, n->pairs[i].key->text, names, n_names);
         if (d->hint.n) d->mark = pdl_node_loc(n->pairs[i].key);
     }
     if (!d->hint.n) pdl_loader_hint(l, d, "write `data:` in front of a plain object");
@@ -368,8 +386,12 @@ static PDL_NOINLINE void unknown_in(pdl_loader *l, const pdl_node *key, const pd
         if (own[i].kind == (int)kind && own[i].key[0]) names[n++] = pdl_str_of(own[i].key);
     for (size_t i = 0; i < n_common && n < 64; i++)
         if (pdl_field_allowed(kind, &common[i])) names[n++] = pdl_str_of(common[i].key);
-    suggest(l, d, key->text, names, n);
     const pdl_key *k = key_find(l, key);
+    const char *advice = pdl_key_advice((int)kind, key->text);
+    if (advice)
+        pdl_loader_hint(l, d, "%s", advice);
+    else
+        suggest(l, d, key->text, names, n);
     if (d->hint.n || !k) return;
     if (k->select)
         pdl_loader_hint(l, d, "a block is of one kind; this one is `%s`", pdl_block_name(kind));

@@ -187,6 +187,7 @@ static PDL_NOINLINE void load_named(pdl_loader *l, const pdl_node *n, pdl_loc lo
     out->loc = loc;
     if (n->kind != PDL_NODE_MAP || n->type != PDL_NT_MAP) {
         pdl_loader_wrong(l, n, loc, "should be an object");
+        pdl_loader_hint_pairs(l, n);
         return;
     }
     out->is_map = true;

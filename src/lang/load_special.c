@@ -17,12 +17,16 @@ enum { MAX_PARTS = 16 /* keys of an object of records.def */ };
 static bool is_object(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
     if (n->kind == PDL_NODE_MAP && n->type == PDL_NT_MAP) return true;
     pdl_loader_wrong(l, n, loc, "should be an object");
+    pdl_loader_hint_pairs(l, n);
     return false;
 }
 
 static bool is_list(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
     if (n->kind == PDL_NODE_SEQ) return true;
     pdl_loader_wrong(l, n, loc, "should be a list");
+    pdl_diag *d = &l->p->diags.p[l->p->diags.n - 1];
+    if (pdl_node_is_str(n) && n->text.n && n->text.n < 40)
+        pdl_loader_hint(l, d, "write [%.*s]", PDL_FMT(n->text));
     return false;
 }
 

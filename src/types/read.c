@@ -59,6 +59,10 @@ static bool fail_word(reader *r, pdl_str word, const pdl_node *n) {
         pdl_err_hint(r->err, "%s", foreign_words[i].hint);
         return false;
     }
+    if (pdl_str_starts(word, PDL_STR("list[")) || pdl_str_starts(word, PDL_STR("List["))) {
+        pdl_err_hint(r->err, "a list of integers is [integer]");
+        return false;
+    }
     if (word.n > 1 && word.p[word.n - 1] == '?') {
         pdl_err_hint(r->err, "write {optional: %.*s}", PDL_FMT(pdl_str_sub(word, 0, word.n - 1)));
         return false;

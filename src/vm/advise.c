@@ -4,6 +4,8 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "native/native.h"
+#include "value/func.h"
+#include "value/text.h"
 #include "vm/err_span.h"
 #include "vm/run.h"
 
@@ -82,6 +84,38 @@ static void advise_attribute(const pdl_fiber *f, const pdl_expr *e, pdl_str name
     suggest(err, name, &names);
     if (!err->hint && here.n) pdl_err_hint(err, "%.*s", PDL_FMT(here));
     pdl_vec_fini(&names);
+}
+
+/* --- tools ------------------------------------------------------------------------------------ */
+
+/* name='value', ... of the parameters that are bound. Returns the labels of the values. */
+static pdl_label put_arguments(const pdl_fiber *f, const pdl_func *func, pdl_buf *out) {
+    enum { MOST_SHOWN = 60, MOST = 8 };
+    pdl_label label = 0;
+    size_t n_all = pdl_is_dict(func->params) ? pdl_dict_len(func->params) : 0;
+    for (size_t i = 0, n = 0; i < n_all && n < MOST; i++) {
+        pdl_vref key = pdl_dict_key_at(func->params, i);
+        if (!pdl_is_str(key)) continue;
+        pdl_name name = pdl_intern_find(f->run->opt.names, pdl_str_get(key));
+        pdl_vref v = pdl_scope_find(f->scope, name);
+        if (pdl_is_absent(v)) continue;
+        pdl_buf_putf(out, "%s%.*s=", n++ ? ", " : "", PDL_FMT(pdl_str_get(key)));
+        pdl_val_show(v, true, MOST_SHOWN, out);
+        label |= pdl_label_of(v);
+    }
+    return label;
+}
+
+void pdl_vm_note_tool(const pdl_fiber *f, const pdl_vm_frame *fr, pdl_err *err) {
+    if (pdl_err_has_tool(err) || pdl_err_is_cancel(err)) return;
+    const pdl_func *func = pdl_func_of(fr->func);
+    pdl_buf b = PDL_BUF;
+    pdl_str name = pdl_is_str(func->name) ? pdl_str_get(func->name) : PDL_STR("a function");
+    pdl_buf_putf(&b, "%.*s(", PDL_FMT(name));
+    pdl_label label = put_arguments(f, func, &b);
+    pdl_buf_putc(&b, ')');
+    pdl_err_tool_add(err, err->loc, label, "%s", pdl_buf_z(&b));
+    pdl_buf_fini(&b);
 }
 
 /* --- commands --------------------------------------------------------------------------------- */

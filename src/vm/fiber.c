@@ -359,8 +359,15 @@ static void decorate(pdl_fiber *f, pdl_err *err) {
     }
 }
 
-static void frame_note(const pdl_vm_frame *fr, pdl_err *err) {
+/* A library has called a function of the program: a tool, with what a model said. */
+static bool enters_program(const pdl_fiber *f, const pdl_vm_frame *fr) {
+    if (fr == f->frames.p || (fr->kind != FRAME_CALL && fr->kind != FRAME_EXPR)) return false;
+    return fr[-1].code->library && !fr->code->library && !pdl_is_absent(fr->func);
+}
+
+static void frame_note(const pdl_fiber *f, const pdl_vm_frame *fr, pdl_err *err) {
     enum { MOST_FRAMES = 64 };
+    if (enters_program(f, fr)) pdl_vm_note_tool(f, fr, err);
     if (err->n_frames >= MOST_FRAMES || !fr->loc.src) return;
     if (fr->kind == FRAME_CALL || fr->kind == FRAME_EXPR) {
         pdl_val name = pdl_is_absent(fr->func) ? pdl_null() : pdl_func_of(fr->func)->name;
@@ -448,7 +455,7 @@ bool pdl_fiber_unwind(pdl_fiber *f, pdl_err *err) {
         }
         if (fr->kind == FRAME_TEMPLATE && err->loc.src == NULL && !err->preformatted)
             err->loc = fr->loc;
-        frame_note(fr, err);
+        frame_note(f, fr, err);
         if (f->frames.n > 1 && enters_library(fr)) pdl_err_move_to_call(err, fr->loc);
         if (fr->kind == FRAME_PDL) pdl_code_error(err, fr->loc);
         pdl_vm_keep_code(f->run, fr->code);

@@ -327,6 +327,8 @@ static void on_fail(job *j, pdl_vref m) {
     if (py_class.n) err.py_class = pdl_str_dup(py_class);
     if (pdl_str_find(msg, PDL_STR("object has no attribute 'result'"), 0) != PDL_NOT_FOUND)
         pdl_err_hint(&err, "assign to `result`: it is the value of the block");
+    if (pdl_str_find(msg, PDL_STR("'return' outside function"), 0) != PDL_NOT_FOUND)
+        pdl_err_hint(&err, "write `result = ...`: it is the value of the block");
     if (k == PDL_E_exit) {
         err.status = (int)number_at(m, "status");
         err.has_status = true;

@@ -143,6 +143,9 @@ static const struct {
      "a text that begins with this character is put in quotes"},
     {"expected alphabetic or numeric character, but found", NULL, MARK_HERE,
      "a text that begins with * or & is put in quotes"},
+    {"found undefined alias", NULL, MARK_HERE, "a text that begins with * or & is put in quotes"},
+    {"but found another document", NULL, MARK_HERE,
+     "a program is one document: `---` may stand at its beginning only"},
     {"could not determine a constructor for the tag '!", NULL, MARK_HERE,
      "a text that begins with ! is put in quotes"},
 };

@@ -580,9 +580,12 @@ static bool on_scalar(loader *l, const pdl_yevent *e, pdl_err *err) {
 
 static bool on_alias(loader *l, const pdl_yevent *e, pdl_err *err) {
     yn *n = pdl_map_find(&l->anchors, e->anchor);
-    if (!n)
-        return pdl_yaml_fail(err, l->src, e->start, "ComposerError", "found undefined alias '%.*s'",
-                             PDL_FMT(e->anchor));
+    if (!n) {
+        (void)pdl_yaml_fail(err, l->src, e->start, "ComposerError", "found undefined alias '%.*s'",
+                            PDL_FMT(e->anchor));
+        pdl_yaml_advise(err, e->start, SIZE_MAX);
+        return false;
+    }
     if (n->open)
         return pdl_yaml_fail(err, l->src, e->start, "ComposerError", "found recursive alias '%.*s'",
                              PDL_FMT(e->anchor));
@@ -630,9 +633,12 @@ static bool compose(loader *l, pdl_err *err) {
         if (!pdl_yreader_next(l->reader, &e, err)) return false;
         switch (e.kind) {
         case PDL_YEV_DOC:
-            if (docs++)
-                return pdl_yaml_fail(err, l->src, e.start, "ComposerError",
-                                     "but found another document");
+            if (docs++) {
+                (void)pdl_yaml_fail(err, l->src, e.start, "ComposerError",
+                                    "but found another document");
+                pdl_yaml_advise(err, e.start, SIZE_MAX);
+                return false;
+            }
             break;
         case PDL_YEV_SCALAR: ok = on_scalar(l, &e, err); break;
         case PDL_YEV_ALIAS: ok = on_alias(l, &e, err); break;

@@ -54,6 +54,8 @@ def forms(bench):
             bench.check(title + ": an error is observed", told(name, o, "Error: no such city") and o.result["answer"] == "done", o)
             o = bench.run(bench.program(agent, tools, DEFS), replies)
             bench.check(title + ": an error is raised", o.status == 1 and o.err.rstrip().endswith("no such city"), o)
+            first = o.err.split("\n")[0]
+            bench.check(title + ": the tool and its arguments are named", first.startswith("  in ") and "Nowhere" in first, o)
             if form not in TYPED or name == "react/distill":
                 continue
             replies = agent.call("weather", {"city": 3}) + agent.call("weather", {"city": "Rome"}) + agent.final("done")

@@ -1,0 +1,111 @@
+/* advice.c -- what people write who know other tools of this kind (Python clients of models, CI
+ * pipelines, shells), and what it is called here. A word of another tool is rarely near to ours, so
+ * a suggestion by spelling would be missing or wrong.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "lang/loader.h"
+
+#include "base/banned.h"
+
+/* A key of a block that is not ours. ANY: whatever the kind. */
+enum { ANY = -1, NONE = -2 /* no key says which kind it is */ };
+
+#define PARAMETER "write it inside of `parameters: {...}`"
+#define SENT "what is sent is `input`; messages before it are blocks with a `role`"
+#define SHELL_FORM "a command is a block: lang: command, and code: ..."
+
+static const struct {
+    int kind;
+    const char *word, *hint;
+} keys[] = {
+    {PDL_BLOCK_model, "messages", SENT},
+    {PDL_BLOCK_model, "prompt", SENT},
+    {PDL_BLOCK_model, "system", "write a block {role: system, text: ...} before this one"},
+    {PDL_BLOCK_model, "instructions", "write a block {role: system, text: ...} before this one"},
+    {PDL_BLOCK_model, "temperature", PARAMETER},
+    {PDL_BLOCK_model, "max_tokens", PARAMETER},
+    {PDL_BLOCK_model, "max_completion_tokens", PARAMETER},
+    {PDL_BLOCK_model, "top_p", PARAMETER},
+    {PDL_BLOCK_model, "top_k", PARAMETER},
+    {PDL_BLOCK_model, "stop", PARAMETER},
+    {PDL_BLOCK_model, "seed", PARAMETER},
+    {PDL_BLOCK_model, "tools", PARAMETER},
+    {PDL_BLOCK_model, "tool_choice", PARAMETER},
+    {PDL_BLOCK_model, "api_key", PARAMETER},
+    {PDL_BLOCK_model, "api_base", PARAMETER},
+    {PDL_BLOCK_model, "base_url", "write parameters: {api_base: ...}"},
+    {PDL_BLOCK_model, "response_format", "the type of the answer is `spec`"},
+    {PDL_BLOCK_model, "stream", "answers are shown while they come; --stream says otherwise"},
+    {PDL_BLOCK_match, "cases", "the cases are a list in `with`"},
+    {PDL_BLOCK_function, "result", "what a function gives is `return`"},
+    {PDL_BLOCK_function, "parameters", "the parameters are in `function: {...}`"},
+    {PDL_BLOCK_if, "elif", "write else: {if: ..., then: ...}"},
+    {PDL_BLOCK_if, "elseif", "write else: {if: ..., then: ...}"},
+    {ANY, "name", "write `description` for people, `def` for a variable"},
+    {ANY, "title", "write `description`"},
+    {ANY, "variables", "variables are in `defs`"},
+    {ANY, "vars", "variables are in `defs`"},
+    {ANY, "catch", "what runs after an error is `fallback`"},
+    {ANY, "except", "what runs after an error is `fallback`"},
+    {ANY, "on_error", "what runs after an error is `fallback`"},
+    {ANY, "type", "the type of a result is `spec`"},
+    {ANY, "format", "how a result is read is `parser`"},
+    {ANY, "output", "`def` names a result, -o FILE writes it"},
+    {ANY, "else", "`else` belongs to a block with `if` and `then`"},
+    {NONE, "print", "write `text:`"},
+    {NONE, "echo", "write `text:`"},
+    {NONE, "say", "write `text:`"},
+    {NONE, "steps", "write `text:` with a list of blocks"},
+    {NONE, "blocks", "write `text:` with a list of blocks"},
+    {NONE, "prompt", "write `model:` and `input:`"},
+    {NONE, "messages", "write `text:` with a list of blocks with a `role`"},
+    {NONE, "foreach", "write `for:` and `repeat:`"},
+    {NONE, "loop", "write `for:` and `repeat:`"},
+    {NONE, "switch", "write `match:` and `with:`"},
+    {NONE, "set", "variables are in `defs`"},
+    {NONE, "let", "variables are in `defs`"},
+    {NONE, "vars", "variables are in `defs`"},
+    {NONE, "variables", "variables are in `defs`"},
+    {NONE, "python", "write `lang: python` and `code:`"},
+    {NONE, "run", SHELL_FORM},
+    {NONE, "shell", SHELL_FORM},
+    {NONE, "command", SHELL_FORM},
+    {NONE, "input", "what a person types is read by `read:`"},
+};
+
+/* A word in a place that has few. */
+static const struct {
+    const char *word, *hint;
+} values[] = {
+    {"bash", "write lang: command, and args: [bash, -c, '...']"},
+    {"sh", "write lang: command, and args: [sh, -c, '...']"},
+    {"shell", "write lang: command, and args: [sh, -c, '...']"},
+    {"javascript", "write lang: command, and args: [node, -e, '...']"},
+    {"js", "write lang: command, and args: [node, -e, '...']"},
+    {"py", "write python"},
+    {"python3", "write python"},
+    {"list", "write array"},
+    {"dict", "write object"},
+    {"last", "write lastOf"},
+    {"str", "write text"},
+    {"string", "write text"},
+    {"regex", "write {regex: '...'}"},
+    {"yml", "write yaml"},
+};
+
+const char *pdl_key_advice(int kind, pdl_str word) {
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        bool fits = keys[i].kind == kind || (keys[i].kind == ANY && kind != NONE);
+        if (fits && pdl_str_is(word, keys[i].word)) return keys[i].hint;
+    }
+    return NULL;
+}
+
+const char *pdl_no_kind_advice(pdl_str word) { return pdl_key_advice(NONE, word); }
+
+const char *pdl_word_advice(pdl_str word) {
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        if (pdl_str_eq_nocase(word, pdl_str_of(values[i].word))) return values[i].hint;
+    return NULL;
+}
