@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "api/session.h"
@@ -218,6 +219,15 @@ static int run_shown(runner *r, pdl_str text) {
     return code;
 }
 
+/* What is in the file of -o goes when the program begins: one that is not there, or broken, costs
+ * nobody the result of the last. */
+static void empty_output(const runner *r) {
+    struct stat st;
+    bool resumes = r->lasting && r->lasting->resumes;
+    if (!r->a->given[OPT_output] || resumes) return;
+    if (fstat(STDOUT_FILENO, &st) == 0 && S_ISREG(st.st_mode)) (void)!ftruncate(STDOUT_FILENO, 0);
+}
+
 static int run_program(runner *r) {
     pdl_buf text = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
     pdl_err err = {0};
@@ -233,6 +243,7 @@ static int run_program(runner *r) {
         if (!r->a->given[OPT_view]) pdl_buf_fini(&text); /* a large one is not needed twice */
         pdl_program_each_deprecated(p, warn_deprecated, NULL);
         pdl_cli_show_problems(r->a, r->session, p, false);
+        empty_output(r);
         code = run_shown(r, pdl_buf_str(&text));
     }
     pdl_buf_fini(&text);
@@ -301,11 +312,11 @@ static bool open_output(const runner *r, pdl_err *err) {
     bool resumes = r->lasting && r->lasting->resumes;
     char *path = pdl_str_dup(r->a->value[OPT_output]);
     off_t keeps = resumes ? (off_t)pdl_durable_printed(r->lasting->run) : 0;
-    int fd = pdl_file_open(path, O_WRONLY | O_CREAT | (resumes ? 0 : O_TRUNC), 0666, err);
+    int fd = pdl_file_open(path, O_WRONLY | O_CREAT, 0666, err);
     bool ok = fd >= 0;
     if (ok && resumes && pdl_file_kind_of(path) == PDL_FILE_REGULAR && ftruncate(fd, keeps) != 0)
         ok = pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot cut %s: %s", path, strerror(errno));
-    if (ok) (void)lseek(fd, 0, SEEK_END);
+    if (ok && resumes) (void)lseek(fd, 0, SEEK_END);
     if (ok && dup2(fd, STDOUT_FILENO) < 0)
         ok = pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot write %s: %s", path, strerror(errno));
     if (fd > STDERR_FILENO) close(fd);
