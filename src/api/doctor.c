@@ -56,6 +56,12 @@ static pdl_str first_line(pdl_str s) {
 
 /* --- what is opened when it is needed --------------------------------------------------------- */
 
+/* The words after the prefix that errors of code have. */
+static void put_reason(const pdl_err *err, pdl_buf *out) {
+    pdl_str prefix = PDL_STR("Python Code error: "), line = first_line(pdl_str_of(err->msg));
+    pdl_buf_put(out, pdl_str_starts(line, prefix) ? pdl_str_sub(line, prefix.n, line.n) : line);
+}
+
 static void look_at_python(doctor *d) {
     static const char program[] = "lang: python\ncode: |\n  import sys\n"
                                   "  result = sys.version.split()[0] + ', ' + sys.executable\n";
@@ -67,7 +73,7 @@ static void look_at_python(doctor *d) {
     if (ok)
         pdl_buf_put(&text, pdl_str_get(pdl_run_result(run)));
     else
-        pdl_buf_put(&text, first_line(pdl_str_of(pdl_run_error(run)->msg)));
+        put_reason(pdl_run_error(run), &text);
     add(d, "Python", ok ? "ok" : "missing",
         ok ? "" : "code blocks need python3: install it, or set PDL_PYTHON", &text);
 }
@@ -103,13 +109,19 @@ static bool is_folder(pdl_str path) {
     return ok;
 }
 
+static bool is_before(const pdl_folders *f, size_t n) {
+    size_t i = 0;
+    while (i < n && !pdl_str_eq(f->path[i], f->path[n])) i++;
+    return i < n;
+}
+
 static void look_at_library(doctor *d) {
     pdl_val library = pdl_session_library(d->session);
     bool ok = pdl_is_dict(library);
     pdl_buf text = PDL_BUF;
     const pdl_folders *f = &d->session->folders;
     for (size_t i = 0; i < f->n; i++)
-        if (is_folder(f->path[i]))
+        if (is_folder(f->path[i]) && !is_before(f, i))
             pdl_buf_putf(&text, "%s%.*s", text.len ? ", " : "", PDL_FMT(f->path[i]));
     add(d, "imports", ok ? "ok" : "missing",
         ok ? "" : "the library modules are not found: install them, or set PDL_PATH", &text);
