@@ -168,8 +168,9 @@ const char *pdl_err_kind_name(pdl_err_kind k);
 /* Process exit code for an error: the column of the table, or status for PDL_E_exit. */
 int pdl_err_exit_code(const pdl_err *err);
 
-/* Appends the message as users see it: when `rich` the tool that failed, "FILE:LINE - MSG" lines, then, when `rich`, indented source
- * line with caret, hint and call stack. Ends with a newline. */
+/* Appends the message as users see it: "FILE:LINE - MSG" lines; when `rich`, the tool that failed
+ * above them, and below them the indented source line with caret, hint and call stack. Ends with a
+ * newline. */
 void pdl_err_print(const pdl_err *err, bool rich, pdl_buf *out);
 
 #endif
