@@ -12,6 +12,7 @@
 #include "api/find.h"
 #include "api/session.h"
 #include "cli/cli.h"
+#include "cli/recorded.h"
 #include "cli/run_again.h"
 #include "io/children.h"
 #include "io/file.h"
@@ -29,6 +30,7 @@ typedef struct shower {
     PDL_VEC(pdl_view_run *) runs;
     pdl_buf program;  /* that may be run again */
     run_again *again; /* NULL: nothing may be run */
+    recorded recorded;
     pdl_loop *loop;
     pdl_viewer *viewer;
     char *opened; /* the file that sends a browser to the page; NULL: none. Owned */
@@ -48,20 +50,26 @@ static bool is_journal(pdl_str bytes) { return pdl_str_starts(bytes, PDL_STR("SQ
 
 /* The trace of the program run against its recording; nothing goes out. Where the recording ends or
  * differs the run fails, and is shown up to there. */
-static bool replay(const shower *s, pdl_str journal, pdl_str program, pdl_view_files *files,
-                   pdl_buf *trace, pdl_err *err) {
+static bool replay(const shower *s, pdl_str journal, pdl_str file, pdl_str program,
+                   pdl_view_files *files, pdl_buf *trace, pdl_err *err) {
     pdl_session_options o = {
-        .file = s->a->value[OPT_source],
-        .dir = pdl_file_folder(s->a->value[OPT_source]),
+        .file = file,
+        .dir = pdl_file_folder(file),
         .replay = journal,
         .trace = true,
         .labels = true,
         .cancel = pdl_cli_signal_received(),
     };
-    pdl_session *session;
+    pdl_session *session = NULL;
     const pdl_program *p;
+    pdl_val inputs = pdl_absent();
     pdl_view_files_listen(files, &o.sink);
-    if (!pdl_session_new(&o, &session, err)) return false;
+    if (!pdl_cli_read_data(s->a, &inputs, err)) return false;
+    o.variables = inputs;
+    if (!pdl_session_new(&o, &session, err)) {
+        pdl_drop(inputs);
+        return false;
+    }
     bool ok = pdl_session_load(session, program, &p);
     if (ok) {
         pdl_session_run(session);
@@ -71,6 +79,7 @@ static bool replay(const shower *s, pdl_str journal, pdl_str program, pdl_view_f
         pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "the program of the recording cannot be read");
     }
     pdl_session_free(session);
+    pdl_drop(inputs);
     return ok;
 }
 
@@ -123,17 +132,17 @@ static bool show_trace(const shower *s, pdl_str name, pdl_str trace, pdl_str sou
     return ok;
 }
 
-static bool show_recording(const shower *s, pdl_str name, pdl_str source, pdl_view_run **out,
-                           pdl_err *err) {
+static bool show_recording(const shower *s, pdl_str name, pdl_str file, pdl_str source,
+                           pdl_view_run **out, pdl_err *err) {
     pdl_buf trace = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
     if (!source.p)
         return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
                            "%.*s is a recording, which holds no program: name it with --source",
                            PDL_FMT(name));
     pdl_view_files *files = pdl_view_files_new();
-    pdl_view_program p = {s->a->value[OPT_source], source, pdl_view_files_open, files,
+    pdl_view_program p = {file, source, pdl_view_files_open, files,
                           pdl_session_hide_program};
-    bool ok = replay(s, name, source, files, &trace, err) &&
+    bool ok = replay(s, name, file, source, files, &trace, err) &&
               pdl_view_run_new(name, pdl_buf_str(&trace), &p, out, err);
     pdl_view_files_free(files);
     pdl_buf_fini(&trace);
@@ -148,7 +157,7 @@ static bool open_file(shower *s, pdl_str name, pdl_err *err) {
     if (given.p) source = text.len ? pdl_buf_str(&text) : PDL_STR("");
     pdl_view_run *view = NULL;
     if (ok && is_journal(pdl_buf_str(&bytes)))
-        ok = show_recording(s, name, source, &view, err);
+        ok = show_recording(s, name, given, source, &view, err);
     else if (ok)
         ok = show_trace(s, name, pdl_buf_str(&bytes), source, &view, err);
     if (view) *pdl_vec_push(&s->runs) = view;
@@ -157,13 +166,30 @@ static bool open_file(shower *s, pdl_str name, pdl_err *err) {
     return ok;
 }
 
+/* A recording that may be run again becomes a durable run; shown is the recording itself, which
+ * knows how long its answers took. */
+static bool open_recorded(shower *s, pdl_str name, pdl_err *err) {
+    pdl_str file = s->a->value[OPT_view_run];
+    pdl_view_run *view = NULL;
+    pdl_buf head = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
+    bool ok = read_file(name, &head, err);
+    if (ok && !is_journal(pdl_buf_str(&head)))
+        ok = pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                         "--run continues a durable run or a recording, and %.*s is none: pdl "
+                         "--durable or --record makes one",
+                         PDL_FMT(name));
+    ok = ok && read_file(file, &s->program, err);
+    pdl_str text = s->program.len ? pdl_buf_str(&s->program) : PDL_STR("");
+    ok = ok && show_recording(s, name, file, text, &view, err) &&
+         pdl_cli_recorded_open(s->a, name, file, text, &s->recorded, err) &&
+         pdl_cli_run_again_open(s->a, pdl_str_of(s->recorded.journal), file, text, &s->again, err);
+    if (view) *pdl_vec_push(&s->runs) = view;
+    pdl_buf_fini(&head);
+    return ok;
+}
+
 static bool open_run(shower *s, pdl_str name, pdl_err *err) {
     char *journal = durable_path(name);
-    if (!journal && s->a->given[OPT_view_run])
-        return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
-                           "--run continues a durable run, and %.*s is none: pdl --durable makes "
-                           "one",
-                           PDL_FMT(name));
     char *file = pdl_str_dup(name);
     bool may_be_id = pdl_str_find(name, PDL_STR("/"), 0) == PDL_NOT_FOUND,
          is_nothing = !journal && may_be_id && pdl_file_kind_of(file) == PDL_FILE_NONE;
@@ -173,6 +199,7 @@ static bool open_run(shower *s, pdl_str name, pdl_err *err) {
                            "there is no file and no durable run %.*s: a trace, a recording or the "
                            "name of a run is shown (pdl runs lists them)",
                            PDL_FMT(name));
+    if (!journal && s->a->given[OPT_view_run]) return open_recorded(s, name, err);
     if (!journal) return open_file(s, name, err);
     bool ok = open_durable(s, pdl_str_of(journal), err);
     pdl_free(journal);
@@ -386,6 +413,7 @@ int pdl_cli_cmd_view(const arguments *a) {
                                  "--svg, --source and OTHER");
     int code = show(&s, port);
     pdl_cli_run_again_close(s.again);
+    pdl_cli_recorded_fini(&s.recorded);
     for (size_t i = 0; i < s.runs.n; i++) pdl_view_run_free(s.runs.p[i]);
     pdl_vec_fini(&s.runs);
     pdl_buf_fini(&s.program);

@@ -121,7 +121,8 @@ static pdl_val args_of(const arguments *a) {
 bool pdl_cli_read_data(const arguments *a, pdl_val *vars, pdl_err *err) {
     bool ok = true;
     *vars = pdl_dict_new(0);
-    if (a->command->run == pdl_cli_cmd_run) *vars = pdl_dict_putz(*vars, "pdl_args", args_of(a));
+    if (a->command->run == pdl_cli_cmd_run || a->command->run == pdl_cli_cmd_view)
+        *vars = pdl_dict_putz(*vars, "pdl_args", args_of(a));
     if (a->given[OPT_data_file]) ok = add_file(a->value[OPT_data_file], vars, err);
     for (size_t i = 0; ok && i < a->values.n; i++)
         if (a->values.p[i].id == OPT_data) ok = add_data(a->values.p[i].value, vars, err);

@@ -371,6 +371,8 @@ static const opt_id view_options[] = {
     OPT_view_port,
     OPT_view_frame,
     OPT_view_run,
+    OPT_data_file,
+    OPT_data,
     OPT_COUNT,
 };
 static const opt_id mock_options[] = {

@@ -23,6 +23,11 @@
 
 #include "base/banned.h"
 
+/* A file that the program includes, with other lines. */
+typedef struct edited_file {
+    char *before, *after; /* owned */
+} edited_file;
+
 struct run_again {
     arguments own; /* those of the run that is shown; its only operand is `operand` */
     pdl_str operand;
@@ -42,6 +47,7 @@ struct run_again {
     lasting lasting;
     pdl_live *live;
     char *copy, *name;
+    PDL_VEC(edited_file) edited;
     pdl_buf program;
 };
 
@@ -50,6 +56,14 @@ static char *absolute(pdl_str path) {
     if (!realpath(z, real)) return z;
     pdl_free(z);
     return pdl_str_dup(pdl_str_of(real));
+}
+
+/* A text with the ends of lines that a reader of programs sees. */
+static void put_lines(pdl_str text, pdl_buf *out) {
+    for (size_t i = 0; i < text.n; i++) {
+        bool cr = text.p[i] == '\r', crlf = cr && i + 1 < text.n && text.p[i + 1] == '\n';
+        if (!crlf) pdl_buf_putc(out, cr ? '\n' : text.p[i]);
+    }
 }
 
 static void note_once(void *user, pdl_str text) {
@@ -127,6 +141,11 @@ static void end_run(run_again *r) {
     }
     pdl_free(r->copy);
     r->copy = NULL;
+    for (size_t i = 0; i < r->edited.n; i++) {
+        pdl_free(r->edited.p[i].before);
+        pdl_free(r->edited.p[i].after);
+    }
+    pdl_vec_fini(&r->edited);
 }
 
 static bool make_folder(run_again *r, pdl_err *err) {
@@ -145,17 +164,52 @@ static bool make_folder(run_again *r, pdl_err *err) {
     return false;
 }
 
-static bool make_copy(run_again *r, pdl_str place, bool fresh, pdl_err *err) {
-    pdl_buf b = PDL_BUF;
+static bool forget(const run_again *r, pdl_str place, pdl_err *err) {
     size_t n = 0;
-    if (!make_folder(r, err)) return false;
-    pdl_buf_putf(&b, "%s/%u.journal", r->folder, r->n);
-    r->copy = pdl_buf_take(&b);
-    if (!pdl_durable_export(pdl_str_of(r->journal), pdl_str_of(r->copy), NULL, err)) return false;
-    if (!fresh) return true;
     if (!pdl_durable_forget_from(pdl_str_of(r->copy), place, &n, err)) return false;
     return n || pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
                             "this block asked nobody: there is nothing to ask again");
+}
+
+/* What a person answered is in the copy as if the run had been given it. */
+static bool change_answers(const run_again *r, const pdl_view_start *s, pdl_err *err) {
+    bool ok = true;
+    for (size_t i = 0; ok && i < s->n_answers; i++)
+        ok = pdl_durable_change_answer(pdl_str_of(r->copy), s->answers[i].place, s->answers[i].text,
+                                       err);
+    return ok;
+}
+
+/* The file is read from the disk, and is what the person made of it when it is what the page
+ * showed. */
+static void edit_source(void *user, pdl_val *reply) {
+    const run_again *r = user;
+    bool found = pdl_is_dict(*reply);
+    pdl_vref text = found ? pdl_dict_getz(*reply, "text") : *reply;
+    pdl_buf lines = PDL_BUF;
+    if (!pdl_is_str(text)) return;
+    put_lines(pdl_str_get(text), &lines);
+    for (size_t i = 0; i < r->edited.n; i++) {
+        if (!pdl_str_eq(pdl_buf_str(&lines), pdl_str_of(r->edited.p[i].before))) continue;
+        pdl_val after = pdl_textz(r->edited.p[i].after);
+        if (found) {
+            *reply = pdl_dict_putz(*reply, "text", after);
+        } else {
+            pdl_drop(*reply);
+            *reply = after;
+        }
+        break;
+    }
+    pdl_buf_fini(&lines);
+}
+
+static bool make_copy(run_again *r, const pdl_view_start *s, pdl_err *err) {
+    pdl_buf b = PDL_BUF;
+    if (!make_folder(r, err)) return false;
+    pdl_buf_putf(&b, "%s/%u.journal", r->folder, r->n);
+    r->copy = pdl_buf_take(&b);
+    return pdl_durable_export(pdl_str_of(r->journal), pdl_str_of(r->copy), NULL, err) &&
+           (!s->fresh || forget(r, s->place, err)) && change_answers(r, s, err);
 }
 
 static void redact(void *user, pdl_str text, pdl_buf *out) {
@@ -172,13 +226,17 @@ static bool load(run_again *r, pdl_err *err) {
     return false;
 }
 
-static bool open_run(run_again *r, pdl_str place, bool fresh, pdl_err *err) {
+static bool open_run(run_again *r, const pdl_view_start *s, pdl_err *err) {
     pdl_session_options o = r->options;
-    if (!make_copy(r, place, fresh, err)) return false;
+    if (!make_copy(r, s, err)) return false;
     r->given = r->own;
     r->copy_operand = pdl_str_of(r->copy);
     r->given.files.p = &r->copy_operand;
     r->given.given[OPT_take_over] = true; /* nobody else has the copy */
+    for (size_t i = 0; i < s->n_files; i++) {
+        edited_file f = {pdl_str_dup(s->files[i].before), pdl_str_dup(s->files[i].after)};
+        *pdl_vec_push(&r->edited) = f;
+    }
     r->live = pdl_live_new(redact, r);
     o.shared = r->base;
     o.trace = o.labels = true;
@@ -192,36 +250,45 @@ static bool open_run(run_again *r, pdl_str place, bool fresh, pdl_err *err) {
         return false;
     pdl_session_name_keys(r->session, r->lasting.run);
     if (!pdl_durable_inputs(r->lasting.run, &r->lasting.inputs, err)) return false;
-    pdl_session_attach(r->session, r->lasting.run, &(pdl_durable_options){.provisional = true},
-                       r->lasting.inputs);
+    pdl_durable_options how = {.provisional = true, .user = r, .edit_source = edit_source};
+    pdl_session_attach(r->session, r->lasting.run, &how, r->lasting.inputs);
     return pdl_durable_prepare(r->lasting.run, err);
 }
 
 /* Each start is reported on the terminal: the user sees what runs, whoever asked for it. */
-static void report_start(const run_again *r, pdl_str place, bool fresh) {
+static void report_start(const run_again *r, const pdl_view_start *s) {
     char before[65], now[65];
+    pdl_str place = s->place;
     pdl_hash_hex(r->text, before);
     pdl_hash_hex(pdl_buf_str(&r->program), now);
     pdl_cli_note("pdl: %s: %.*s (sha256 %.12s%s%.*s)%s%.*s", r->name, PDL_FMT(r->file), before,
                  strcmp(before, now) == 0 ? "" : ", changed in the page to ",
                  strcmp(before, now) == 0 ? 0 : 12, now,
-                 fresh ? ", everything asked again from " : ", from ", PDL_FMT(place));
+                 s->fresh ? ", everything asked again from " : ", from ", PDL_FMT(place));
+    for (size_t i = 0; i < s->n_files; i++) {
+        pdl_hash_hex(s->files[i].before, before);
+        pdl_hash_hex(s->files[i].after, now);
+        pdl_cli_note("pdl: %s: %.*s (sha256 %.12s, changed in the page to %.12s)", r->name,
+                     PDL_FMT(s->files[i].name), before, now);
+    }
+    for (size_t i = 0; i < s->n_answers; i++)
+        pdl_cli_note("pdl: %s: another answer at %.*s", r->name, PDL_FMT(s->answers[i].place));
 }
 
-static bool start(void *user, pdl_str text, pdl_str place, bool fresh, pdl_err *err) {
+static bool start(void *user, const pdl_view_start *s, pdl_err *err) {
     run_again *r = user;
     pdl_buf name = PDL_BUF;
     pdl_buf_putf(&name, "run %u", r->n + 1);
     pdl_free(r->name);
     r->name = pdl_buf_take(&name);
     pdl_buf_clear(&r->program);
-    pdl_buf_put(&r->program, text);
-    if (!open_run(r, place.n ? place : PDL_STR(""), fresh, err)) {
+    pdl_buf_put(&r->program, s->text);
+    if (!open_run(r, s, err)) {
         end_run(r);
         return false;
     }
     r->n++;
-    report_start(r, place, fresh);
+    report_start(r, s);
     pdl_viewer_begin(r->viewer, r->live, pdl_str_of(r->name), pdl_buf_str(&r->program));
     pdl_session_start(r->session);
     return true;
@@ -240,8 +307,28 @@ static bool answer(void *user, uint32_t effect, pdl_str text) {
     return r->session && pdl_session_answer_input(r->base, effect, text); /* that has the host */
 }
 
+static bool answer_at(void *user, pdl_str place, pdl_buf *text, bool *json, pdl_err *err) {
+    const run_again *r = user;
+    return pdl_durable_answer_at(pdl_str_of(r->journal), place, text, json, err);
+}
+
+static bool is_own(void *user, pdl_str name, pdl_str text) {
+    pdl_buf bytes = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE), lines = PDL_BUF;
+    pdl_err ignored = {0};
+    char *path = pdl_str_dup(name);
+    (void)user;
+    bool ok = pdl_file_read(path, &bytes, &ignored);
+    put_lines(pdl_buf_str(&bytes), &lines);
+    ok = ok && pdl_str_eq(pdl_buf_str(&lines), text);
+    pdl_free(path);
+    pdl_buf_fini(&bytes);
+    pdl_buf_fini(&lines);
+    pdl_err_fini(&ignored);
+    return ok;
+}
+
 void pdl_cli_run_again_offer(run_again *r, pdl_viewer_options *o) {
-    o->again = (pdl_view_again){r->file, r->text, start, stop};
+    o->again = (pdl_view_again){r->file, r->text, start, answer_at, is_own, stop};
     o->answer = answer;
     o->user = r;
 }

@@ -147,6 +147,12 @@ static bool is_unanswered(const pdl_durable *d, const pending_effect *o, const p
     return d->opt.park && o->e->kind == PDL_EFFECT_input && !r->err.kind && pdl_is_null(r->value);
 }
 
+static void edit_source(const pdl_durable *d, const pdl_effect *e, pdl_val *reply) {
+    bool found = !pdl_is_absent(*reply) && !pdl_is_null(*reply);
+    if (found && e->kind == PDL_EFFECT_source && d->opt.edit_source)
+        d->opt.edit_source(d->opt.user, reply);
+}
+
 static void on_reply(void *user, const pdl_effect *twin, const pdl_reply *reply) {
     pending_effect *o = user;
     pdl_durable *d = o->d;
@@ -163,6 +169,7 @@ static void on_reply(void *user, const pdl_effect *twin, const pdl_reply *reply)
     if (pdl_durable_was_refused(d, o, reply)) return;
     o->has_reply = true;
     o->value = pdl_keep(reply->value);
+    edit_source(d, o->e, &o->value);
     if (reply->err.kind) pdl_err_copy(&o->err, &reply->err);
     if (o->rebuilds) {
         pdl_durable_pump_rebuild(d, o);
@@ -358,6 +365,7 @@ static pdl_val read_again(pdl_durable *d, const pdl_effect *e) {
     pdl_effect *again = pdl_durable_twin(e, sink);
     again->id = 0;
     d->opt.behind->ops->start(d->opt.behind, again);
+    edit_source(d, e, &x.now);
     return x.now;
 }
 

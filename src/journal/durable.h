@@ -87,6 +87,8 @@ typedef struct pdl_durable_options {
     bool changed_fails; /* --changed fail */
     bool rebuild;       /* code may run again for what it left in its worker */
     void *user;
+    /* The file of a program was read now: its text may be replaced. NULL: it is as it is. */
+    void (*edit_source)(void *user, pdl_val *reply);
     /* Is there output that was not written? Write it: all that is due is in the file. Returns how
      * many bytes of the output have been written in all. */
     bool (*has_output)(void *user);
@@ -197,6 +199,16 @@ PDL_MUST bool pdl_durable_export(pdl_str path, pdl_str to, const pdl_secrets *se
 /* Of a copy that nobody has: what the block at this place, and blocks inside of it, asked is
  * forgotten, and all that was asked later. *n: how many effects that were; 0: it asked nothing. */
 PDL_MUST bool pdl_durable_forget_from(pdl_str path, pdl_str place, size_t *n, pdl_err *err);
+/* What the block at this place was answered last, as a person reads and changes it; *json: it is
+ * JSON. An open question has the empty text. Errors: usage (it asked nobody, or for a file of the
+ * program), io. Keys are redacted. */
+PDL_MUST bool pdl_durable_answer_at(pdl_str path, pdl_str place, pdl_buf *text, bool *json,
+                                    pdl_err *err);
+/* Of a copy that nobody has: the same answered otherwise. Errors: usage (as above, or the answer has
+ * not the form of its kind), io. */
+PDL_MUST bool pdl_durable_change_answer(pdl_str path, pdl_str place, pdl_str text, pdl_err *err);
+/* Of such a copy, made by a replay: what the recording could not answer was not asked. Error: io. */
+PDL_MUST bool pdl_durable_forget_unanswered(pdl_str path, pdl_err *err);
 /* Removes the file and those beside it. Error: runtime while it runs. */
 PDL_MUST bool pdl_durable_remove(pdl_str path, pdl_err *err);
 

@@ -237,6 +237,8 @@ static void put_other(pdl_str json, bool shorten, pdl_buf *out) {
     pdl_buf_fini(&field);
 }
 
+void pdl_durable_expand_reply(pdl_str json, pdl_buf *out) { put_other(json, false, out); }
+
 /* Of a model lengths are enough where the pieces are its text. */
 static bool put_pieces(pdl_durable *d, const pending_effect *o, pdl_buf *out, pdl_err *err) {
     pdl_vref content = pdl_is_dict(o->value) ? pdl_dict_getz(o->value, "content") : pdl_absent();

@@ -8,6 +8,7 @@
  *   written.c    files that the program writes
  *   life.c       making, opening, owning, ending
  *   outside.c    from outside of a run: summaries, answers, copies
+ *   answers.c    answers that a person changes, in a copy
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -96,7 +97,7 @@ struct pdl_durable {
     uint64_t n_lists;
     PDL_VEC(way_out) ways;
     PDL_VEC(char *) doubtful; /* of a server: paths of files that others changed; owned */
-    PDL_VEC(char *) begun; /* paths of files that earlier processes had open */
+    PDL_VEC(char *) begun;    /* paths of files that earlier processes had open */
     /* the clock of the run: seconds at work, over all processes */
     uint64_t start_ns, earlier_ns;
     int64_t first_row; /* of a run of a server: the rows before are not its own */
@@ -112,7 +113,7 @@ struct pdl_durable {
     PDL_VEC(pending_effect *) recorded_code; /* answered from rows, in order, for a rebuild */
     PDL_VEC(pending_effect *) after_rebuild;
     PDL_VEC(pdl_val) objects; /* results of code that ran again, with objects of the worker */
-    PDL_VEC(char *) left; /* modules in which recorded code left something; owned */
+    PDL_VEC(char *) left;     /* modules in which recorded code left something; owned */
     bool rebuilt;
     size_t n_reused, n_moved, n_asked;
     PDL_VEC(char *) notes; /* what was asked, moved, changed: owned lines */
@@ -128,6 +129,8 @@ void pdl_durable_identity_fini(identity *id);
 PDL_MUST bool pdl_durable_write_begin(pdl_durable *d, pending_effect *o, const identity *id,
                                       pdl_err *err);
 PDL_MUST bool pdl_durable_write_end(pdl_durable *d, pending_effect *o, pdl_err *err);
+/* The reply of a row as it was before its repeated texts were shortened. */
+void pdl_durable_expand_reply(pdl_str json, pdl_buf *out);
 PDL_MUST bool pdl_durable_read_answer(pdl_durable *d, const store_effect *row, pdl_effect *e,
                                       pending_effect *out, pdl_err *err);
 

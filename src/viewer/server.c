@@ -21,8 +21,8 @@
 #include "base/banned.h"
 
 enum {
-    MAX_BODY = 65536,
-    MAX_BODIES = 1 << 20,
+    MAX_BODY = 1 << 20,
+    MAX_BODIES = 4 << 20,
     MAX_CONNECTIONS = 64,
     RECEIVE_MS = 30000,
     SEND_MS = 30000,
@@ -63,17 +63,6 @@ static size_t read_numbers(pdl_str path, uint32_t *out, size_t most) {
     return path.n ? 0 : n;
 }
 
-/* The file that may be run again, and whether it is being run. */
-static void put_again(const pdl_viewer *v, pdl_buf *out) {
-    char hash[65];
-    if (!v->opt.again.text.p) return;
-    pdl_hash_hex(v->opt.again.text, hash);
-    PDL_PUT(out, ",\"again\":{");
-    pdl_json_put_text(out, "file", v->opt.again.file);
-    pdl_json_put_text(out, "hash", pdl_str_of(hash));
-    PDL_PUT(out, "}");
-}
-
 static void answer_runs(const pdl_viewer *v, pdl_exchange *x) {
     pdl_buf b = PDL_BUF;
     PDL_PUT(&b, "{\"runs\":[");
@@ -92,7 +81,7 @@ static void answer_runs(const pdl_viewer *v, pdl_exchange *x) {
         pdl_buf_putc(&b, '}');
     }
     pdl_buf_putc(&b, ']');
-    put_again(v, &b);
+    if (v->opt.again.text.p) pdl_again_json(v->opt.runs[0], &v->opt.again, v->opt.user, &b);
     pdl_buf_putc(&b, '}');
     pdl_access_answer_json(x, &b);
 }
@@ -291,7 +280,7 @@ static void take_answer(const pdl_viewer *v, pdl_exchange *x, pdl_str rest) {
 /* /api/again: the lines that a person changed. 202: it runs. */
 static void start_again(const pdl_viewer *v, pdl_exchange *x) {
     const pdl_view_again *g = &v->opt.again;
-    pdl_again_asked asked = {0};
+    pdl_again_asked asked = {.request = pdl_absent()};
     pdl_err err = {0};
     if (!pdl_str_is(pdl_exchange_method(x), "POST"))
         pdl_access_refuse(x, 400, "What is run again is posted.");
@@ -299,15 +288,38 @@ static void start_again(const pdl_viewer *v, pdl_exchange *x) {
         pdl_access_refuse(x, 403, "Nothing is run here: pdl view --run PROGRAM allows it.");
     else if (v->opt.live)
         pdl_access_refuse(x, 409, "A run goes on already.");
-    else if (!pdl_again_read(pdl_exchange_body(x), g->text, &asked, &err) ||
-             asked.box >= v->opt.runs[0]->doc->boxes.n)
-        pdl_access_refuse(x, 400, err.msg ? err.msg : "There is no such box.");
-    else if (!g->start(v->opt.user, pdl_buf_str(&asked.text),
-                       v->opt.runs[0]->doc->boxes.p[asked.box].place, asked.fresh, &err))
+    else if (!pdl_again_read(pdl_exchange_body(x), v->opt.runs[0], g, v->opt.user, &asked, &err))
+        pdl_access_refuse(x, 400, err.msg);
+    else if (!pdl_again_start(&asked, g, v->opt.user, &err))
         pdl_access_refuse(x, 422, err.msg);
     else
         pdl_access_answer(x, 202, "text/plain; charset=utf-8", PDL_STR(""));
     pdl_again_fini(&asked);
+    pdl_err_fini(&err);
+}
+
+/* /api/again/answer/BOX: what a block of the first run was answered; null: it asked nobody. */
+static void show_answer(const pdl_viewer *v, pdl_exchange *x, pdl_str rest) {
+    const pdl_view_again *g = &v->opt.again;
+    uint32_t box = 0;
+    pdl_buf text = PDL_BUF, b = PDL_BUF;
+    pdl_err err = {0};
+    bool json = false;
+    bool known =
+        g->text.p && read_numbers(rest, &box, 1) == 1 && box < v->opt.runs[0]->doc->boxes.n;
+    if (known &&
+        g->answer_at(v->opt.user, v->opt.runs[0]->doc->boxes.p[box].place, &text, &json, &err)) {
+        pdl_buf_putc(&b, '{');
+        pdl_json_put_text(&b, "text", pdl_buf_str(&text));
+        pdl_buf_putf(&b, ",\"json\":%s}", json ? "true" : "false");
+        pdl_access_answer_json(x, &b);
+    } else if (known) {
+        pdl_access_answer(x, 200, "application/json", PDL_STR("null"));
+    } else {
+        pdl_access_refuse(x, 404, "There is no such thing here.");
+    }
+    pdl_buf_fini(&text);
+    pdl_buf_fini(&b);
     pdl_err_fini(&err);
 }
 
@@ -330,7 +342,8 @@ static void on_head(void *user, pdl_exchange *x) {
 static void on_request(void *user, pdl_exchange *x) {
     pdl_viewer *v = user;
     pdl_str path = pdl_exchange_path(x), open = PDL_STR("/open/"), page = PDL_STR("/page/"),
-            api = PDL_STR("/api/"), given = PDL_STR("/api/0/answer/");
+            api = PDL_STR("/api/"), given = PDL_STR("/api/0/answer/"),
+            said = PDL_STR("/api/again/answer/");
     const pdl_page_file *index = pdl_page_named(PDL_STR("index.html"));
     if (pdl_str_starts(path, open) && pdl_str_is(pdl_exchange_method(x), "GET"))
         pdl_access_open(v->access, pdl_httpd_port(v->httpd), x, pdl_str_sub(path, open.n, path.n));
@@ -348,6 +361,8 @@ static void on_request(void *user, pdl_exchange *x) {
         start_again(v, x);
     else if (pdl_str_is(path, "/api/again/stop"))
         stop_again(v, x);
+    else if (pdl_str_starts(path, said))
+        show_answer(v, x, pdl_str_sub(path, said.n, path.n));
     else if (v->opt.live && pdl_str_is(path, "/api/0/source"))
         answer_program(v, x);
     else if (pdl_str_starts(path, api))

@@ -75,13 +75,37 @@ void pdl_live_free(pdl_live *l); /* NULL is fine */
 void pdl_live_listen(pdl_live *l, struct pdl_sink *out);
 pdl_view_files *pdl_live_files(pdl_live *l); /* of the run; borrowed */
 
+/* Another answer to what the block at this place asked. */
+typedef struct pdl_view_answer {
+    pdl_str place, text;
+} pdl_view_answer;
+
+/* Another text of a file that the program includes or imports. */
+typedef struct pdl_view_change {
+    pdl_str name, before, after;
+} pdl_view_change;
+
+/* What a person wants to run. */
+typedef struct pdl_view_start {
+    pdl_str text;  /* of the program */
+    pdl_str place; /* of the block from which on it is run */
+    bool fresh;    /* what it asked, and what was asked later, is asked again */
+    const pdl_view_answer *answers;
+    size_t n_answers;
+    const pdl_view_change *files;
+    size_t n_files;
+} pdl_view_start;
+
 /* A program that may be run again, with what a person changes in the page. */
 typedef struct pdl_view_again {
     pdl_str file, text; /* the user's own file; p NULL: nothing may be run */
-    /* Starts the text, of which everything is known that was asked before the block at this place;
-     * fresh: what it asked, and what was asked later, is asked again. Calls pdl_viewer_begin.
-     * Errors: any, which the page shows. */
-    bool (*start)(void *user, pdl_str text, pdl_str place, bool fresh, pdl_err *err);
+    /* Starts the text, of which everything is known that was asked before the block at the place.
+     * Calls pdl_viewer_begin. Errors: any, which the page shows. */
+    bool (*start)(void *user, const pdl_view_start *s, pdl_err *err);
+    /* Appends what the block at this place was answered; *json: as JSON. Error: it asked nobody. */
+    bool (*answer_at)(void *user, pdl_str place, pdl_buf *text, bool *json, pdl_err *err);
+    /* Is this file on the disk as it is shown? */
+    bool (*is_own)(void *user, pdl_str name, pdl_str text);
     void (*stop)(void *user); /* ends the run that was started */
 } pdl_view_again;
 

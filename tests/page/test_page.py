@@ -330,6 +330,48 @@ def again(b, folder):
 FRAME = """<!doctype html><meta charset="utf-8"><title>editor</title><iframe src="%s" style="width:900px;height:600px"></iframe>"""
 
 
+def answered(b, folder):
+    """An answer, and lines of an included file, are changed in the page, of a recording, and the run goes on from there."""
+    env = {**os.environ, "OPENAI_API_KEY": "x"}
+    mock = subprocess.Popen([PDL, "mock", "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    env["OPENAI_API_BASE"] = re.search(r"http://[^ ]+/v1", mock.stdout.readline()).group(0)
+    (folder / "answered.pdl").write_text("text:\n- model: openai/upper\n  input: a plan for Rome\n  def: plan\n- include: short.pdl\n")
+    (folder / "short.pdl").write_text("text:\n- \"\\n\"\n- model: openai/upper\n  input: in short, ${ plan }\n")
+    subprocess.run([PDL, "--record", "answered.rec", "answered.pdl"], cwd=folder, env=env, capture_output=True, stdin=subprocess.DEVNULL)
+    v = View("answered.rec", "--run", "answered.pdl", folder=folder, env=env)
+    b.open(v.address)
+    b.click("[data-kind=model] >> nth=0 >> .title")
+    b.wait("form.again textarea[aria-label='What was answered']")
+    said = b.evaluate("document.querySelector('form.again textarea[aria-label=\"What was answered\"]').value")
+    b.fill("form.again textarea[aria-label='What was answered']", "Rest in <b>Oslo</b>.")
+    b.shot(picture("again-answer"))
+    b.click("form.again button:has-text('Run from here')")
+    b.wait("ins:has-text('<B>OSLO</B>')")
+    deleted, inserted = b.texts("del"), b.texts("ins")
+    b.click("[data-side='0'][data-kind=model] >> nth=1")
+    b.wait("form.again textarea[aria-label='Lines 3 to 4 of short.pdl']")
+    others = b.texts("form.again li")
+    b.fill("form.again textarea[aria-label='Lines 3 to 4 of short.pdl']", "- model: openai/upper\n  input: shorter, ${ plan }")
+    b.click("form.again button:has-text('Run from here')")
+    b.wait("#name:text-is('answered.rec and run 2')")
+    b.wait("ins:has-text('SHORTER')")
+    second = b.texts("ins")
+    b.click("[data-side='0'][data-kind=data] >> nth=0")
+    b.wait("#details h2")
+    b.pause(300)
+    lines = b.count("form.again textarea")
+    problems = b.problems()
+    out = b.run()
+    v.end()
+    mock.terminate()
+    mock.wait(10)
+    check("the answer is shown", out[said] == "A PLAN FOR ROME", out[said])
+    check("what depends on it is asked", "ROME" in "".join(out[deleted]) and "<B>OSLO</B>." in "".join(out[inserted]), (out[deleted], out[inserted]))
+    check("the change is kept", len(out[others]) == 1 and "the answer in box" in out[others][0], out[others])
+    check("lines of an included file", "SHORTER" in "".join(out[second]) and "OSLO" in "".join(out[second]), out[second])
+    check("a box that asked nobody has lines only", out[lines] == 1 and out[problems] == [], (out[lines], out[problems]))
+
+
 def frames(b, folder):
     """A page of another site shows the run in a frame, as editors do, if its origin was named, and not otherwise."""
     trace = trace_of(folder, "framed", "text:\n- one\n- two\n")
@@ -576,7 +618,7 @@ def main():
         return 0
     PICTURES.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as t:
-        for test in (agent, looks, compared, live, asks, again, frames, many, hostile, strangers, paper, rows, large):
+        for test in (agent, looks, compared, live, asks, again, answered, frames, many, hostile, strangers, paper, rows, large):
             folder = pathlib.Path(t) / test.__name__
             folder.mkdir()
             test(Browser(modules, chromium, folder), folder)

@@ -108,6 +108,10 @@ class View:
         status, _, told = self.ask("/api/again", "POST", json.dumps(body))
         return status, told
 
+    def answer(self, box):
+        status, _, told = self.ask("/api/again/answer/%d" % box)
+        return json.loads(told) if status == 200 else status
+
     def wait(self, n):
         """Until there are n runs, none of which goes on."""
         for _ in range(1200):
@@ -232,7 +236,7 @@ def refusals(folder):
     _, told = v.end()
     check("the user's file runs, not the text of the journal", status == 202 and "not as it was" in told, told)
     subprocess.run([PDL, "r.pdl", "--trace=t.json", "--record", "rec"], cwd=folder, env=env, capture_output=True, stdin=subprocess.DEVNULL)
-    for args, why in ((("t.json", "--run", "r.pdl"), "durable"), (("rec", "--run", "r.pdl"), "durable"), (("r", "--run", "r.pdl", "--html", "x"), "--run"),
+    for args, why in ((("t.json", "--run", "r.pdl"), "durable"), (("none", "--run", "r.pdl"), "none"), (("rec", "--run", "none.pdl"), "none.pdl"), (("r", "--run", "r.pdl", "--html", "x"), "--run"),
                       (("r", "r", "--run", "r.pdl"), "--run"), (("r", "--run", "none.pdl"), "none.pdl")):
         p = subprocess.run([PDL, "view", *args], cwd=folder, env=env, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60)
         check("refused: %s" % (args,), p.returncode in (1, 2) and why in p.stderr and "Traceback" not in p.stderr, p)
@@ -254,6 +258,185 @@ def guards(folder):
     v.wait(3)
     check("the inputs of the run hold", v.text(2).startswith("Ada") and v.text(2).endswith("Ada"), v.text(2))
     v.end()
+
+
+ANSWERS = """text:
+- read:
+  message: 'Name? '
+  def: who
+- model: openai/a
+  input: hello ${ who }
+  def: one
+- lang: python
+  code: "result = dict(n=3)"
+  def: two
+- lang: command
+  code: echo command
+  def: three
+- model: openai/b
+  input: about ${ one }, ${ two.n }, ${ three }
+  parser: json
+  spec: {a: integer}
+  fallback: {data: {a: 1}}
+- for: {i: [1, 2]}
+  repeat: {model: openai/c, input: 'round ${ i }'}
+"""
+
+
+def answers(folder):
+    """What was answered is shown and changed: what depends on it is asked, all else comes from the journal."""
+    model = Model()
+    env = environment(folder, model)
+    (folder / "r.pdl").write_text(ANSWERS)
+    subprocess.run([PDL, "--durable", "--id", "r", "r.pdl"], cwd=folder, env=env, input="Ada\n", capture_output=True, text=True, timeout=60)
+    asked = model.take()
+    check("four calls", len(asked) == 4, asked)
+    journal = (folder / "runs" / "r.journal").read_bytes()
+    v = View(env, folder, "r", "--run", "r.pdl")
+    read, one, two, three = box_of(v, "read"), box_of(v, "model"), box_of(v, "code"), box_of(v, "code", 1)
+    list_ = json.loads(v.ask("/api/0/boxes/0/500")[2])
+    second = [b["id"] for b in list_ if b["kind"] == "model" and b["place"] == "text.4.model"][0]
+    rounds = [b["id"] for b in list_ if b["kind"] == "model" and "repeat" in b["place"] and b["place"].startswith("text.5")]
+    check("what a person said", v.answer(read) == {"text": "Ada", "json": False}, v.answer(read))
+    check("what a model said", v.answer(one)["text"].endswith("(hello Ada)") and not v.answer(one)["json"], v.answer(one))
+    check("what code gave", json.loads(v.answer(two)["text"]) == {"n": 3} and v.answer(two)["json"], v.answer(two))
+    check("what a command wrote", v.answer(three) == {"text": "command\n", "json": False}, v.answer(three))
+    check("what asked nobody", v.answer(0) is None and v.answer(9999) == 404 and v.answer(box_of(v, "data")) is None)
+    n = 1
+
+    def change(*given, edits=()):
+        nonlocal n
+        status, told = v.again(ANSWERS, edits, one, answers=given)
+        if status == 202:
+            n += 1
+            v.wait(n)
+        return status, told, model.take()
+
+    status, told, asked = change([one, "NEW \u0001 <b>\U0001f600"])
+    check("another answer of a model", status == 202 and len(asked) == 1 and asked[0].startswith("about NEW \u0001 <b>\U0001f600, 3, command"), (status, told, asked))
+    check("it is in the run", "NEW" in v.text(n - 1) and "Ada" in v.text(n - 1))
+    status, told, asked = change([read, "Grace"])
+    check("another answer of a person", asked[0] == "hello Grace" and len(asked) == 2, (told, asked))
+    status, told, asked = change([two, '{"n": 44}'])
+    check("another result of code", len(asked) == 1 and ", 44, " in asked[0], (told, asked))
+    status, told, asked = change([three, "other"])
+    check("another output of a command", len(asked) == 1 and asked[0].strip().endswith(", other"), (told, asked))
+    status, told, asked = change([one, "x"], [two, '{"n": 5}'])
+    check("several answers", len(asked) == 1 and asked[0].startswith("about x, 5, command"), (told, asked))
+    status, told, asked = change([second, '{"a": 7}'])
+    check("another answer goes through parser and spec", asked == [] and '{"a": 7}' in v.text(n - 1), (told, asked, v.text(n - 1)))
+    status, told, asked = change([rounds[0], "the first round"])
+    check("one of several rounds", asked == [] and "the first round" in v.text(n - 1) and "(round 2)" in v.text(n - 1), (told, asked, v.text(n - 1)))
+    status, told, asked = change([one, "x"], edits=[[6, 6, "  input: bye"]])
+    check("with a changed prompt the answer is asked for", asked[0] == "bye", (told, asked))
+    for bad, why in (([two, "{"], "JSON"), ([0, "x"], "asked nobody"), ([9999, "x"], "no such box"), ([one], "box and a text"), ([one, 3], "box and a text"), (["x", "y"], "no such box"),
+                     ([-1, "y"], "no such box")):
+        status, told, asked = change(bad)
+        check("refused: %s" % bad, status in (400, 422) and why in told and asked == [], (status, told))
+    status, told = v.again(ANSWERS, [], one, answers="x")
+    check("no list of answers", status == 400, told)
+    code, told = v.end()
+    check("told on the terminal", "another answer at text.1.model" in told, told)
+    check("the journal is as before", (folder / "runs" / "r.journal").read_bytes() == journal)
+
+
+def secrets(folder):
+    """A key in an answer is not shown, and stays what it is when something else is changed."""
+    model = Model()
+    env = environment(folder, model)
+    program = "text:\n- model: openai/a\n  input: say KEY-OF-TEST-123456\n  def: one\n- model: openai/b\n  input: got ${ one }\n- x\n"
+    durable(folder, env, "r", program)
+    model.take()
+    v = View(env, folder, "r", "--run", "r.pdl")
+    shown = v.answer(box_of(v, "model"))
+    check("keys are hidden in answers", "KEY-OF" not in shown["text"] and "REDACTED" in shown["text"], shown)
+    v.again(program, [], 0, answers=[[box_of(v, "model"), "\u0001k:OPENAI_API_KEY\u0001"]])
+    v.wait(2)
+    asked = model.take()
+    check("nothing that is typed becomes a key", asked == ["got \u0001k:OPENAI_API_KEY\u0001"], asked)
+    v.end()
+
+
+def included(folder):
+    """Lines of files that the program includes can be changed when they are the user's own, as they are on the disk."""
+    model = Model()
+    env = environment(folder, model)
+    program = "defs:\n  m: {import: lib/mod}\ntext:\n- include: inc.pdl\n- call: ${ m.f }\n  args: {x: 1}\n- include: gone.pdl\n"
+    (folder / "lib").mkdir()
+    (folder / "inc.pdl").write_text("text:\n- model: openai/a\n  input: included\n")
+    (folder / "gone.pdl").write_text("text: gone\n")
+    (folder / "lib/mod.pdl").write_text("defs:\n  f:\n    function: {x: int}\n    return:\n      model: openai/b\n      input: imported ${ x }\n")
+    durable(folder, env, "r", program)
+    check("two calls", sorted(model.take()) == ["imported 1", "included"])
+    (folder / "gone.pdl").write_text("text: changed\n")
+    v = View(env, folder, "r", "--run", "r.pdl")
+    source = json.loads(v.ask("/api/0/source")[2])["included"]
+    number = {f["source_name"]: i + 1 for i, f in enumerate(source)}
+    again = json.loads(v.ask("/api/runs")[2])["again"]
+    hash_ = {n: hashlib.sha256((folder / n).read_bytes()).hexdigest() for n in ("inc.pdl", "lib/mod.pdl")}
+    check("own files have hashes, changed ones have none", again["files"] == {str(number[n]): h for n, h in hash_.items()}, (again, number))
+    status, told = v.again(program, [], 0, included=[[number["inc.pdl"], hash_["inc.pdl"], [[3, 3, "  input: other"]]]])
+    runs = v.wait(2) if status == 202 else None
+    asked = model.take()
+    check("lines of an included file", runs and asked == ["other"] and "(imported 1)" in v.text(1), (status, told, asked, v.text(1)))
+    check("it is shown as it ran", "input: other" in v.ask("/api/1/source")[2])
+    status, told = v.again(program, [[6, 6, "  args: {x: 2}"]], 0, included=[[number["lib/mod.pdl"], hash_["lib/mod.pdl"], [[6, 6, "      input: new ${ x }"]]]])
+    v.wait(3)
+    asked = model.take()
+    check("lines of an imported file, and of the program", asked == ["new 2"], (asked, v.text(2)))
+    for bad in ([number["gone.pdl"], hashlib.sha256(b"text: gone\n").hexdigest(), []], [number["inc.pdl"], "0" * 64, []], [0, hash_["inc.pdl"], []], [99, hash_["inc.pdl"], []],
+                [number["inc.pdl"], hash_["inc.pdl"], [[9, 9, "x"]]], [number["inc.pdl"], hash_["inc.pdl"]], "x", [number["inc.pdl"], hash_["inc.pdl"], "x"]):
+        status, told = v.again(program, [], 0, included=[bad])
+        check("refused: %s" % bad, status == 400 and model.take() == [], (status, told))
+    status, told = v.again(program, [], 0, included=[[number["inc.pdl"], hash_["inc.pdl"], [[1, 3, "txt: x"]]]])
+    runs = v.wait(4)
+    check("a file with an error", status == 202 and runs[3]["failed"] and "inc.pdl" in v.ask("/api/3/boxes/0/50")[2], (status, told))
+    code, told = v.end()
+    check("changed files are told", "lib/mod.pdl (sha256 %.12s, changed in the page to " % hash_["lib/mod.pdl"] in told, told)
+    check("the files are as before", "included" in (folder / "inc.pdl").read_text() and list((folder / "tmp").iterdir()) == [])
+
+
+def recordings(folder):
+    """A recording of --record can be run again like a durable run; one that ends early goes on where it ends."""
+    model = Model()
+    env = environment(folder, model)
+    program = "text:\n- ${ name }\n- model: openai/a\n  input: first\n  def: one\n- model: openai/b\n  input: second ${ one }\n- lang: command\n  code: touch made\n"
+    (folder / "r.pdl").write_text(program)
+    r = subprocess.run([PDL, "--record", "rec", "-d", "name=Ada", "r.pdl"], cwd=folder, env=env, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60)
+    check("recorded", r.returncode == 0 and len(model.take()) == 2, r)
+    (folder / "made").unlink()
+    before = (folder / "rec").read_bytes()
+    v = View(env, folder, "rec", "--source", "r.pdl", "-d", "name=Ada")
+    check("a recording with data is shown", v.text(0).startswith("Ada"), v.text(0))
+    v.end()
+    v = View(env, folder, "rec", "--run", "r.pdl", "-d", "name=Ada")
+    check("shown, and nothing is asked", v.text(0).startswith("Ada") and "(first)" in v.text(0) and model.take() == [] and not (folder / "made").exists(), v.text(0))
+    check("under its name", v.runs()[0]["name"] == "rec" and v.runs()[0]["failed"] == 0, v.runs())
+    v.again(program, [[7, 7, "  input: other ${ one }"]], 0)
+    v.wait(2)
+    asked = model.take()
+    check("the rest is asked", len(asked) == 1 and asked[0].startswith("other ") and not (folder / "made").exists(), asked)
+    v.again(program, [], 0, answers=[[box_of(v, "model"), "typed"]])
+    v.wait(3)
+    asked = model.take()
+    check("answers of a recording", asked == ["second typed"], asked)
+    code, told = v.end()
+    check("nothing is left of it", code == 0 and list((folder / "tmp").iterdir()) == [] and (folder / "rec").read_bytes() == before and not (folder / "runs").exists(), told)
+    longer = program + "- model: openai/c\n  input: third\n"
+    (folder / "longer.pdl").write_text(longer)
+    v = View(env, folder, "rec", "--run", "longer.pdl", "-d", "name=Ada")
+    shown = v.text(0)
+    check("a recording that ends early is shown up to there", v.runs()[0]["failed"] or "(first)" in v.ask("/api/0/boxes/0/99")[2], (shown, v.runs()))
+    check("what it lacks is not asked by showing it", model.take() == [])
+    v.again(longer, [], 0)
+    v.wait(2)
+    check("but when it is run", model.take() == ["third"] and "(third)" in v.text(1), v.text(1))
+    v.end()
+    (folder / "cut").write_bytes(before[:len(before) // 2])
+    for name, why in (("cut", "cut"), ("r.pdl", "durable")):
+        p = subprocess.run([PDL, "view", name, "--run", "r.pdl"], cwd=folder, env=env, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60)
+        check("refused: %s" % name, p.returncode in (1, 2) and why in p.stderr and len(p.stderr.splitlines()) <= 2, p)
+    check("and nothing is left", list((folder / "tmp").iterdir()) == [], list((folder / "tmp").iterdir()))
 
 
 def questions(folder):
@@ -284,7 +467,7 @@ def questions(folder):
 
 def main():
     with tempfile.TemporaryDirectory() as t:
-        for test in (changes, refusals, guards, questions):
+        for test in (changes, refusals, guards, questions, answers, secrets, included, recordings):
             folder = pathlib.Path(t) / test.__name__
             folder.mkdir()
             test(folder)

@@ -1,29 +1,58 @@
-// again.js -- the program again with what a person changed: the lines of the chosen box can be
-// edited, and the run goes on from there with what was answered before. The page sends the changed
-// lines alone; the server runs the user's own file, whose hash is shown here.
+// again.js -- the program again with what a person changed: the lines of the chosen box, or what was
+// answered to it, can be edited, and the run goes on from there with what was answered before. The page
+// sends the changed lines and answers alone; the server runs the user's own files, whose hashes are shown.
 // SPDX-License-Identifier: Apache-2.0
 import { make } from "./dom.js";
+import { filesOf, linesOf } from "./code.js";
 
-// What was changed so far, as [first line, last line, text]; kept while the page is loaded again.
+// What was changed so far, kept while the page is loaded again: lines of files, as {file: [[first line,
+// last line, text], ...]}, and answers, as {box: text}.
 class Changes {
   constructor(hash) {
     this.key = `changes-${hash}`;
-    this.list = JSON.parse(sessionStorage.getItem(this.key) ?? "[]");
+    this.of = JSON.parse(sessionStorage.getItem(this.key) ?? "null") ?? { lines: {}, answers: {} };
   }
 
-  at(first, last) {
-    return this.list.find((c) => c[0] === first && c[1] === last)?.[2];
+  save() {
+    sessionStorage.setItem(this.key, JSON.stringify(this.of));
   }
 
-  others(first, last) {
-    return this.list.filter((c) => c[1] < first || c[0] > last);
+  lines(file) {
+    return this.of.lines[file] ?? [];
   }
 
-  set(first, last, text) {
-    this.list = this.others(first, last);
-    if (text !== null) this.list.push([first, last, text]);
-    this.list.sort((a, b) => a[0] - b[0]);
-    sessionStorage.setItem(this.key, JSON.stringify(this.list));
+  at(file, first, last) {
+    return this.lines(file).find((c) => c[0] === first && c[1] === last)?.[2];
+  }
+
+  setLines(file, first, last, text) {
+    const list = this.lines(file).filter((c) => c[1] < first || c[0] > last);
+    if (text !== null) list.push([first, last, text]);
+    this.of.lines[file] = list.toSorted((a, b) => a[0] - b[0]);
+    if (!list.length) delete this.of.lines[file];
+    this.save();
+  }
+
+  setAnswer(box, text) {
+    if (text === null) delete this.of.answers[box];
+    else this.of.answers[box] = text;
+    this.save();
+  }
+
+  // The changes but those of one box, as [name, function that takes it back].
+  others(names, file, first, last, box) {
+    const lines = Object.entries(this.of.lines).flatMap(([f, list]) => list
+      .filter(([a, b]) => Number(f) !== file || b < first || a > last)
+      .map(([a, b]) => [`${a === b ? `line ${a}` : `lines ${a} to ${b}`} of ${names[f] || "the program"}`, () => this.setLines(f, a, b, null)]));
+    const answers = Object.keys(this.of.answers).filter((id) => Number(id) !== box)
+      .map((id) => [`the answer in box ${id}`, () => this.setAnswer(id, null)]);
+    return [...lines, ...answers];
+  }
+
+  // As the server wants them. again: {hash, files: {number: hash}}.
+  request(again) {
+    const included = Object.entries(this.of.lines).filter(([f]) => f !== "0").map(([f, list]) => [Number(f), again.files?.[f] ?? "", list]);
+    return { edits: this.lines(0), included, answers: Object.entries(this.of.answers).map(([id, text]) => [Number(id), text]) };
   }
 }
 
@@ -44,39 +73,65 @@ async function startAgain(body, message) {
   }
 }
 
-function otherChanges(changes, first, last) {
-  const list = changes.others(first, last);
+// What the journal says that the box was answered: {text, json}; null: it asked nobody.
+async function answerOf(box) {
+  return (await fetch(`/api/again/answer/${box.id}`)).json();
+}
+
+function editor(label, text, rows) {
+  const field = make("textarea", { "aria-label": label, spellcheck: "false", rows: Math.min(20, rows + 1) });
+  field.value = text;
+  return field;
+}
+
+// The lines of the box: [elements, function that keeps what was changed].
+function linesEditor(changes, box, file, files) {
+  const last = box.to ?? box.line;
+  const written = linesOf(files[file].source).slice(box.line - 1, last).join("\n");
+  const label = `Lines ${box.line} to ${last} of ${files[file].source_name || "the program"}`;
+  const field = editor(label, changes.at(file, box.line, last) ?? written, last - box.line + 1);
+  return [[make("h4", {}, label), field], () => changes.setLines(file, box.line, last, field.value === written ? null : field.value)];
+}
+
+function answerEditor(changes, box, answer) {
+  const label = answer.json ? "What was answered (JSON)" : "What was answered";
+  const field = editor(label, changes.of.answers[box.id] ?? answer.text, answer.text.split("\n").length);
+  return [[make("h4", {}, label), field], () => changes.setAnswer(box.id, field.value === answer.text ? null : field.value)];
+}
+
+function otherChanges(list) {
   if (!list.length) return null;
-  return make("ul", {}, list.map(([a, b]) => {
-    const item = make("li", {}, a === b ? `line ${a} is changed, too ` : `lines ${a} to ${b} are changed, too `,
-      make("button", { type: "button", onclick: () => (changes.set(a, b, null), item.remove()) }, "Undo"));
+  return make("ul", {}, list.map(([name, undo]) => {
+    const item = make("li", {}, `${name} is changed, too `,
+      make("button", { type: "button", onclick: () => (undo(), item.remove()) }, "Undo"));
     return item;
   }));
 }
 
-// The form below what is known of the box of a run that may be run again. again: {file, hash}.
+// The form below what is known of the box of a run that may be run again. again: {file, hash, files}.
 export async function againForm(run, box, again) {
-  if (!box.line) return null;
-  const { source } = await run.source();
-  const last = box.to ?? box.line;
-  const written = source.split("\n").slice(box.line - 1, last).join("\n");
+  const [files, answer] = await Promise.all([filesOf(run), answerOf(box)]);
+  const file = box.file ?? 0;
+  const own = box.line && (file === 0 || again.files?.[file]);
+  if (!own && !answer) return null;
   const changes = new Changes(again.hash);
-  const field = make("textarea", { "aria-label": `Lines ${box.line} to ${last} of the program`, spellcheck: "false",
-    rows: Math.min(20, last - box.line + 2) });
-  field.value = changes.at(box.line, last) ?? written;
+  const parts = [own ? linesEditor(changes, box, file, files) : null, answer ? answerEditor(changes, box, answer) : null].filter(Boolean);
+  const foreign = own ? null : make("p", { class: "hint" }, `${files[file]?.source_name ?? "The file of this box"} is not as it was when it ran: its lines cannot be changed here.`);
   const fresh = make("input", { type: "checkbox" });
   const message = make("p", { role: "alert" });
   const send = (e) => {
     e.preventDefault();
-    changes.set(box.line, last, field.value === written ? null : field.value);
-    startAgain({ hash: again.hash, box: box.id, fresh: fresh.checked, edits: changes.list }, message);
+    for (const [, keep] of parts) keep();
+    startAgain({ hash: again.hash, box: box.id, fresh: fresh.checked, ...changes.request(again) }, message);
   };
-  return make("form", { class: "again", onsubmit: send }, make("h3", {}, "Try again"), field,
-    otherChanges(changes, box.line, last),
+  const name = own ? files[file].source_name : again.file;
+  const hash = own && file ? again.files[file] : again.hash;
+  return make("form", { class: "again", onsubmit: send }, make("h3", {}, "Try again"), parts.flatMap(([elements]) => elements), foreign,
+    otherChanges(changes.others(files.map((f) => f.source_name), own ? file : -1, box.line ?? 0, box.to ?? box.line ?? 0, box.id)),
     make("label", {}, fresh, " ask again from here on, also what has not changed"),
     make("button", {}, "Run from here"),
-    make("p", { class: "hint" }, `Runs ${again.file} (sha256 ${again.hash.slice(0, 12)}) with these lines. The file stays as it is; ` +
-      "what is asked as before is answered from the journal, everything else really happens."),
+    make("p", { class: "hint" }, `Runs ${again.file} with these changes; ${name || again.file} has the sha256 ${hash.slice(0, 12)}. Files and the journal stay as they ` +
+      "are; what is asked as before is answered from the journal, everything else really happens."),
     message);
 }
 

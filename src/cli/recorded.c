@@ -1,0 +1,98 @@
+/* recorded.c -- see recorded.h.
+ *
+ * A recording has no program, no inputs and no options, and its rows cannot be continued. So the
+ * program runs once against it, as in a replay, and a durable run keeps what it was answered: from
+ * then on there is one form of run for everything that follows. Where the recording ends or differs
+ * from the program the run stops; that it did is no answer, and is not kept.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "cli/recorded.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "io/file.h"
+#include "journal/runs.h"
+
+#include "base/banned.h"
+
+static bool make_place(recorded *r, pdl_err *err) {
+    const char *tmp = getenv("TMPDIR");
+    pdl_buf b = PDL_BUF;
+    pdl_buf_putf(&b, "%s/pdl-view-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+    char *folder = pdl_buf_take(&b);
+    if (!mkdtemp(folder)) {
+        pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot create a folder in %s: %s",
+                    tmp && *tmp ? tmp : "/tmp", strerror(errno));
+        pdl_free(folder);
+        return false;
+    }
+    r->folder = folder;
+    pdl_buf_putf(&b, "%s/recording.journal", folder);
+    r->journal = pdl_buf_take(&b);
+    return true;
+}
+
+/* The arguments of a durable run of the file. */
+static arguments arguments_of(const arguments *a, const recorded *r, pdl_str recording,
+                              pdl_str *file) {
+    arguments own = *a;
+    pdl_str name = pdl_file_name(recording);
+    own.files.p = file;
+    own.files.n = 1;
+    own.given[OPT_record] = own.given[OPT_id] = own.given[OPT_sync] = true;
+    own.value[OPT_record] = pdl_str_of(r->journal);
+    own.value[OPT_id] = pdl_runs_is_id(name) ? name : PDL_STR("recording");
+    own.value[OPT_sync] = PDL_STR("process");
+    return own;
+}
+
+static bool run(pdl_session *s, lasting *l, pdl_vref inputs, pdl_err *err) {
+    pdl_session_attach(s, l->run, &(pdl_durable_options){0}, inputs);
+    pdl_session_run(s);
+    const pdl_err *why = pdl_run_error(pdl_session_get(s));
+    return pdl_durable_finish(l->run, why->kind ? why : NULL, err);
+}
+
+static bool load(pdl_session *s, pdl_str text, pdl_err *err) {
+    const pdl_program *p;
+    if (pdl_session_load(s, text, &p)) return true;
+    pdl_cli_print_load_errors(p, s);
+    return pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "the program of the recording cannot be read");
+}
+
+bool pdl_cli_recorded_open(const arguments *a, pdl_str recording, pdl_str file, pdl_str text,
+                           recorded *out, pdl_err *err) {
+    pdl_session_options o = {
+        .file = file,
+        .dir = pdl_file_folder(file),
+        .stream = PDL_STREAM_RESULT,
+        .replay = recording,
+        .cancel = pdl_cli_signal_received(),
+    };
+    lasting l = {.inputs = pdl_absent()};
+    pdl_session *s = NULL;
+    pdl_val inputs = pdl_absent();
+    *out = (recorded){0};
+    if (!make_place(out, err)) return false;
+    arguments own = arguments_of(a, out, recording, &file);
+    bool ok = pdl_cli_read_data(a, &inputs, err) && pdl_session_new(&o, &s, err) &&
+              load(s, text, err) && pdl_cli_lasting_begin(&l, &own, s, text, inputs, err) &&
+              run(s, &l, inputs, err);
+    pdl_session_free(s);
+    pdl_cli_lasting_fini(&l);
+    if (!pdl_is_absent(inputs)) pdl_drop(inputs);
+    return ok && pdl_durable_forget_unanswered(pdl_str_of(out->journal), err);
+}
+
+void pdl_cli_recorded_fini(recorded *r) {
+    pdl_err ignored = {0};
+    if (r->journal && !pdl_durable_remove(pdl_str_of(r->journal), &ignored)) pdl_err_fini(&ignored);
+    if (r->folder) (void)rmdir(r->folder);
+    pdl_free(r->journal);
+    pdl_free(r->folder);
+    *r = (recorded){0};
+}

@@ -1,0 +1,21 @@
+/* recorded.h -- a recording of --record as a durable run, which can be run again from the page.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_CLI_RECORDED_H
+#define PDL_CLI_RECORDED_H
+
+#include "cli/cli.h"
+
+typedef struct recorded {
+    char *folder, *journal; /* owned; NULL: none */
+} recorded;
+
+/* Makes the journal of a durable run, in a private folder, in which the text of the file was
+ * answered what the recording holds. *out: released by fini, which removes it, also after an error.
+ * Errors: io, replay, those of the program. */
+PDL_MUST bool pdl_cli_recorded_open(const arguments *a, pdl_str recording, pdl_str file,
+                                    pdl_str text, recorded *out, pdl_err *err);
+void pdl_cli_recorded_fini(recorded *r); /* zeroed is fine */
+
+#endif
