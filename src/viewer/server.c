@@ -21,7 +21,8 @@
 #include "base/banned.h"
 
 enum {
-    MAX_BODY = 1 << 20,
+    MAX_BODY = 65536,
+    MAX_AGAIN = 1 << 20, /* where programs and answers may be changed */
     MAX_BODIES = 4 << 20,
     MAX_CONNECTIONS = 64,
     RECEIVE_MS = 30000,
@@ -388,7 +389,7 @@ bool pdl_viewer_start(const pdl_viewer_options *o, pdl_viewer **out, pdl_err *er
     pdl_httpd_options http = {
         .host = o->host,
         .port = o->port,
-        .max_body = MAX_BODY,
+        .max_body = o->again.text.p ? MAX_AGAIN : MAX_BODY,
         .max_bodies = MAX_BODIES,
         .max_connections = MAX_CONNECTIONS,
         .receive_ms = RECEIVE_MS,
