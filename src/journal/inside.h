@@ -18,7 +18,7 @@ struct pdl_journal {
     db *db;
     const pdl_debug *debug;     /* category journal; NULL: none */
     const pdl_secrets *secrets; /* removed from what is stored; NULL: none */
-    const pdl_mask *mask;       /* what is not stored; NULL: nothing */
+    const pdl_mask *mask; /* what is not stored; NULL: nothing */
     char *folder;    /* owned: of the program; paths in requests are relative to it. NULL: none */
     pdl_err problem; /* the file cannot be written or read any more */
     void (*fini)(pdl_journal *j);
