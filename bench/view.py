@@ -6,13 +6,17 @@
 
 Needs node, Chromium and npm's playwright-core, which is fetched on first use beside the command (as for `make test-view`). Prints a line for each
 bound: what it is, what was measured. Times of a machine that does other work at the same time are too long: beside them is what the processor was
-used for, by the main thread of the page, and by the server.
+used for, by the main thread of the page, and by the server. Each part is measured --repeat times; the best of them counts, the others are printed.
 """
 import argparse
+import http.client
 import http.server
 import json
 import os
 import pathlib
+import re
+import resource
+import socket
 import statistics
 import subprocess
 import sys
@@ -34,6 +38,19 @@ const page = await browser.newPage({ viewport: { width: 1200, height: 900 } });
 const cdp = await page.context().newCDPSession(page);
 await cdp.send("Performance.enable", { timeDomain: "threadTicks" });
 const cpu = async () => (await cdp.send("Performance.getMetrics")).metrics.find((m) => m.name === "TaskDuration").value * 1000;
+// What only the page's process has, and what the page's heap holds.
+const memory = async () => {
+  const all = (await (await browser.newBrowserCDPSession()).send("SystemInfo.getProcessInfo")).processInfo;
+  const own = all.filter((p) => p.type === "renderer").map((p) => {
+    const kb = (word) => [...readFileSync(`/proc/${p.id}/smaps_rollup`, "utf8").matchAll(new RegExp(`^${word}.*?(\\\\d+) kB`, "gm"))].reduce((n, m) => n + Number(m[1]), 0);
+    return kb("Private_(?:Clean|Dirty)") * 1024;
+  });
+  return { heap: await page.evaluate(() => performance.memory.usedJSHeapSize), own: Math.max(...own) };
+};
+const long = () => page.evaluate(() => {
+  window.longTasks = [];
+  new PerformanceObserver((list) => window.longTasks.push(...list.getEntries().map((e) => e.duration))).observe({ type: "longtask", buffered: true });
+});
 const started = Date.now();
 await page.goto(address);
 const out = {};
@@ -42,6 +59,7 @@ if (what === "large") {
   out.first = Date.now() - started;
   out.firstCpu = await cpu();
   out.paint = await page.evaluate(() => performance.getEntriesByName("first-paint")[0]?.startTime);
+  await long();
   await browser.startTracing(page, { path: trace, categories: ["toplevel", "devtools.timeline"] });
   out.frame = await page.evaluate(async () => {
     const tree = document.getElementById("tree");
@@ -59,9 +77,12 @@ if (what === "large") {
   const events = JSON.parse(readFileSync(trace)).traceEvents;
   const main = new Set(events.filter((e) => e.name === "thread_name" && e.args.name === "CrRendererMain").map((e) => `${e.pid}.${e.tid}`));
   out.frameCpu = Math.max(...events.filter((e) => e.name.endsWith("RunTask") && main.has(`${e.pid}.${e.tid}`)).map((e) => (e.tdur ?? 0) / 1000));
-  out.memory = await page.evaluate(() => performance.memory.usedJSHeapSize);
+  Object.assign(out, await memory());
+  out.long = await page.evaluate(() => window.longTasks.length);
 } else {
   await page.waitForSelector("form.question input"); // the run waits for the page
+  await long();
+  const before = await cpu();
   await page.click("form.question button");
   out.shown = await page.evaluate(() => new Promise((done) => {
     const seen = [], known = new Set();
@@ -78,6 +99,9 @@ if (what === "large") {
     look();
   }));
   out.took = Date.now() - started;
+  out.cpu = (await cpu()) - before;
+  out.long = await page.evaluate(() => window.longTasks);
+  Object.assign(out, await memory());
 }
 console.log(JSON.stringify(out));
 await browser.close();
@@ -88,18 +112,23 @@ class Model:
     """Streams chunks, some of them with the time at which they were sent."""
 
     def __init__(self, chunks, every, wait):
+        outer = self
+        self.seconds = 0
+
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_POST(self):
                 self.rfile.read(int(self.headers.get("Content-Length", 0)))
                 self.send_response(200)
                 self.send_header("Content-Type", "text/event-stream")
                 self.end_headers()
+                start = time.time()
                 for i in range(chunks + 1):
                     text = "END" if i == chunks else "<%.4f>" % time.time() if i % every == 0 else "."
                     delta = {"choices": [{"index": 0, "delta": {"content": text}, "finish_reason": None}]}
                     self.wfile.write(b"data: %s\n\n" % json.dumps(delta).encode())
                     self.wfile.flush()
-                    time.sleep(wait)
+                    time.sleep(max(0, start + (i + 1) * wait - time.time()))
+                outer.seconds = time.time() - start
                 time.sleep(3)  # the page is looked at before the run is over and it is loaded again
                 self.wfile.write(b"data: [DONE]\n\n")
 
@@ -120,35 +149,159 @@ def browse(modules, chromium, folder, address, what):
     return json.loads(r.stdout)
 
 
+def used_by(pid):
+    """Seconds of processor time."""
+    return sum(int(t.read_text().split()[0]) for t in pathlib.Path("/proc/%d/task" % pid).glob("*/schedstat")) / 1e9
+
+
+def best(rows, key):
+    """The smallest, and all of them."""
+    values = [r[key] for r in rows]
+    return "%.0f (%s)" % (min(values), " ".join("%.0f" % v for v in values))
+
+
 def large(o, modules, chromium, folder):
-    (folder / "a.pdl").write_text("for: {i: \"${ range(%d)|list }\"}\nrepeat: {text: [\"block ${ i }\"]}\njoin: {with: \"\\n\"}\n" % (o.blocks // 2))
+    (folder / "a.pdl").write_text("for: {i: \"${ range(%d)|list }\"}\nrepeat: {text: [\"block ${ i } ${ 'and more words ' * 40 }\"]}\njoin: {with: \"\\n\"}\n" % (o.blocks // 2))
     subprocess.run([o.pdl, "a.pdl", "--trace=a.json"], cwd=folder, stdout=subprocess.DEVNULL, check=True)
-    start = time.perf_counter()
-    p = subprocess.Popen([o.pdl, "view", "a.json"], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
-    address = p.stdout.readline().strip()
-    ready = time.perf_counter() - start
-    used = sum(int(x) for x in pathlib.Path("/proc/%d/stat" % p.pid).read_text().rsplit(")", 1)[1].split()[11:13]) / os.sysconf("SC_CLK_TCK")
-    out = browse(modules, chromium, folder, address, "large")
-    p.terminate()
-    p.wait(10)
+    rows = []
+    for _ in range(o.repeat):
+        start = time.perf_counter()
+        p = subprocess.Popen([o.pdl, "view", "a.json"], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+        address = p.stdout.readline().strip()
+        row = {"ready": (time.perf_counter() - start) * 1000, "served": used_by(p.pid) * 1000}
+        row.update(browse(modules, chromium, folder, address, "large"))
+        p.terminate()
+        p.wait(10)
+        rows.append(row)
     size = (folder / "a.json").stat().st_size / 1e6
-    print("%d blocks, %.0f MB: served after %.0f ms (processor %.0f), first boxes %.0f ms later (processor %.0f), first paint %.0f ms, memory %.0f MB" % (
-        o.blocks, size, ready * 1000, used * 1000, out["first"], out["firstCpu"], out["paint"], out["memory"] / 1e6))
-    print("scrolling: longest frame %.0f ms, longest task %.0f ms of processor time" % (out["frame"], out["frameCpu"]))
+    print("%d blocks, %.0f MB: served after %s ms, processor %s ms; first boxes %s ms later, processor %s ms; first paint %s ms" % (
+        o.blocks, size, best(rows, "ready"), best(rows, "served"), best(rows, "first"), best(rows, "firstCpu"), best(rows, "paint")))
+    print("scrolling: longest frame %s ms, longest task %s ms of processor time, tasks over 50 ms %s" % (best(rows, "frame"), best(rows, "frameCpu"), best(rows, "long")))
+    print("memory of the page: heap %.0f MB, private memory of its process %.0f MB" % (max(r["heap"] for r in rows) / 1e6, max(r["own"] for r in rows) / 1e6))
 
 
 def live(o, modules, chromium, folder):
     for chunks, every, wait, name in ((40, 1, 0.05, "from a chunk on the socket to the page"), (o.chunks, 50, 1 / 2000, "at 2000 chunks a second")):
-        model = Model(chunks, every, wait)
-        (folder / "m.pdl").write_text("text:\n- {read: , message: 'ready? '}\n- {model: openai/m, input: hi}\n")
-        p = subprocess.Popen([o.pdl, "--view", "m.pdl"], cwd=folder, env=model.env, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
-                             stderr=subprocess.PIPE, text=True)
-        out = browse(modules, chromium, folder, p.stderr.readline().split()[-1], "live")
+        rows = []
+        for _ in range(o.repeat):
+            model = Model(chunks, every, wait)
+            (folder / "m.pdl").write_text("text:\n- {read: , message: 'ready? '}\n- {model: openai/m, input: hi}\n")
+            p = subprocess.Popen([o.pdl, "--view", "m.pdl"], cwd=folder, env=model.env, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+                                 stderr=subprocess.PIPE, text=True)
+            out = browse(modules, chromium, folder, p.stderr.readline().split()[-1], "live")
+            used = used_by(p.pid)
+            p.terminate()
+            p.wait(10)
+            model.server.shutdown()
+            late = sorted(out["shown"]) or [0]
+            rows.append({"median": statistics.median(late), "tenth": late[len(late) * 9 // 10], "last": out["shown"][-1] if late else 0, "seen": len(out["shown"]), "cpu": out["cpu"],
+                         "long": len(out["long"]), "own": out["own"] / 1e6, "rate": (chunks + 1) / (model.seconds or 1), "run": used * 1000})
+        print("%s: %d of %d seen, sent at %s a second; median %s ms, slowest of ten %s ms, the last %s ms" % (
+            name, max(r["seen"] for r in rows), -(-chunks // every), best(rows, "rate"), best(rows, "median"), best(rows, "tenth"), best(rows, "last")))
+        print("    processor: page %s ms, run %s ms; tasks of the page over 50 ms: %s; its private memory %s MB" % (
+            best(rows, "cpu"), best(rows, "run"), best(rows, "long"), best(rows, "own")))
+
+
+class Watcher:
+    """Somebody who follows a run: reads all that comes, or, stalled, nothing."""
+
+    def __init__(self, address, stalled):
+        self.port, path = re.search(r"127.0.0.1:(\d+)(/open/\w+)", address).groups()
+        c = http.client.HTTPConnection("127.0.0.1", int(self.port))
+        c.request("GET", path)
+        self.cookie = c.getresponse().headers["Set-Cookie"].split(";")[0]
+        self.socket = socket.create_connection(("127.0.0.1", int(self.port)))
+        self.socket.sendall(("GET /api/events HTTP/1.1\r\nHost: 127.0.0.1:%s\r\nCookie: %s\r\n\r\n" % (self.port, self.cookie)).encode())
+        if not stalled:
+            threading.Thread(target=self.read, daemon=True).start()
+
+    def read(self):
+        try:
+            while self.socket.recv(1 << 16):
+                pass
+        except OSError:
+            pass
+
+    def is_running(self):
+        c = http.client.HTTPConnection("127.0.0.1", int(self.port))
+        c.request("GET", "/api/runs", headers={"Cookie": self.cookie})
+        return b'"live":true' in c.getresponse().read()
+
+
+CALLS, CHUNKS_OF_A_CALL = 100, 500
+
+
+class Answers:
+    """Answers each call at once with a stream of chunks, in one piece: the run has all of its processor time to itself."""
+
+    def __init__(self, wait):
+        outer = self
+        self.first = self.last = None
+        piece = b'data: {"choices":[{"index":0,"delta":{"content":"word "},"finish_reason":null}]}\n\n'
+        body = piece * CHUNKS_OF_A_CALL + b"data: [DONE]\n\n"
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                outer.first = outer.first or time.perf_counter()
+                self.send_response(200)
+                self.send_header("Content-Type", "text/event-stream")
+                self.end_headers()
+                if wait:
+                    start = time.time()
+                    for i in range(CHUNKS_OF_A_CALL):
+                        self.wfile.write(piece)
+                        time.sleep(max(0, start + (i + 1) * wait - time.time()))
+                    self.wfile.write(b"data: [DONE]\n\n")
+                else:
+                    self.wfile.write(body)
+                outer.last = time.perf_counter()
+
+            def log_message(self, *args):
+                pass
+
+        class Server(http.server.ThreadingHTTPServer):
+            request_queue_size = 512
+
+        self.server = Server(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.env = {**os.environ, "OPENAI_API_KEY": "k", "OPENAI_API_BASE": "http://127.0.0.1:%d/v1" % self.server.server_port}
+
+
+def one_run(o, folder, view, wait):
+    """Processor time of a run's process from its first request on, and the time that it took, in ms."""
+    model = Answers(wait)
+    args = [o.pdl] + (["--view"] if view else []) + ["s.pdl"]
+    p = subprocess.Popen(args, cwd=folder, env=model.env, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    if view:
+        w = Watcher(p.stderr.readline().split()[-1], view == "stalled")
+        p.stdin.write("\n")
+        p.stdin.close()
+        while w.is_running():
+            time.sleep(0.2)
+        used = used_by(p.pid)
         p.terminate()
         p.wait(10)
-        model.server.shutdown()
-        late = sorted(out["shown"]) or [0]
-        print("%s: %d of %d seen, median %.0f ms, slowest of ten %.0f ms" % (name, len(out["shown"]), -(-chunks // every), statistics.median(late), late[len(late) * 9 // 10]))
+    else:
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        p.stdin.write("\n")
+        p.stdin.close()
+        p.wait(100)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    model.server.shutdown()
+    return {"cpu": used * 1000, "took": (model.last - model.first) * 1000}
+
+
+def slowdown(o, folder):
+    (folder / "s.pdl").write_text("text:\n- {read: , message: 'ready? '}\n- for: {i: \"${ range(%d)|list }\"}\n  repeat: {model: openai/m, input: 'hi ${ i }', contribute: [result]}\n" % CALLS)
+    for wait, name in ((0, "answers that come at once"), (1 / 2000, "answers of 2000 chunks a second")):
+        rows = {view: [] for view in (None, "read", "stalled")}
+        for _ in range(max(o.repeat, 5)):
+            for view, list_ in rows.items():
+                list_.append(one_run(o, folder, view, wait))
+        print("a run of %d calls, %d chunks, %s: without a view %s ms of processor time, %s ms; a browser that reads %s, %s; one that stalls %s, %s" % (
+            (CALLS, CALLS * CHUNKS_OF_A_CALL, name) + tuple(best(r, k) for r in rows.values() for k in ("cpu", "took"))))
 
 
 def sizes(o, folder):
@@ -163,18 +316,26 @@ def main():
     p = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     p.add_argument("--pdl", default="build/pdl")
     p.add_argument("--blocks", type=int, default=100000)
-    p.add_argument("--chunks", type=int, default=1000)
+    p.add_argument("--chunks", type=int, default=10000)
+    p.add_argument("--repeat", type=int, default=3)
+    p.add_argument("--only", choices=("large", "live", "slowdown"))
     o = p.parse_args()
     o.pdl = os.path.abspath(o.pdl)
     with tempfile.TemporaryDirectory() as d:
         folder = pathlib.Path(d)
         sizes(o, folder)
+        if o.only in (None, "slowdown"):
+            slowdown(o, folder)
+        if o.only == "slowdown":
+            return
         modules, why = node_of.modules(pathlib.Path(o.pdl).parent, "playwright-core@1.49.0")
         chromium = "/usr/bin/chromium"
         if not modules or not os.access(chromium, os.X_OK):
             sys.exit("the rest needs a browser: %s" % (why or "there is no chromium"))
-        large(o, str(modules), chromium, folder)
-        live(o, str(modules), chromium, folder)
+        if o.only in (None, "large"):
+            large(o, str(modules), chromium, folder)
+        if o.only in (None, "live"):
+            live(o, str(modules), chromium, folder)
 
 
 if __name__ == "__main__":

@@ -208,14 +208,17 @@ static int run_loaded(runner *r) {
 static int run_shown(runner *r, pdl_str text) {
     pdl_err err = {0};
     if (!r->a->given[OPT_view]) return run_loaded(r);
-    if (!pdl_cli_show_live_start(&r->show, r->a->files.p[0], text,
-                                 r->a->value[OPT_view_frame], &err)) {
+    if (!pdl_cli_show_live_start(&r->show, r->a->files.p[0], text, r->a->value[OPT_view_frame],
+                                 &err)) {
         pdl_cli_print_error(&err, r->session);
         pdl_err_fini(&err);
         return 1;
     }
     int code = run_loaded(r);
-    if (!*pdl_cli_signal_received()) pdl_cli_show_live_end(&r->show, r->a->files.p[0], text);
+    if (*pdl_cli_signal_received())
+        pdl_cli_show_live_leave(&r->show);
+    else
+        pdl_cli_show_live_end(&r->show, r->a->files.p[0], text);
     return code;
 }
 

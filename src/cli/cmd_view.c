@@ -6,7 +6,9 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "api/find.h"
@@ -278,11 +280,11 @@ static void remove_opener(shower *s) {
     s->opened = NULL;
 }
 
-/* The browser is no child of ours: it stays when pdl view ends. */
-static bool start_browser(shower *s, pdl_err *err) {
-    if (!write_opener(s, err)) return false;
-    const char *browser = getenv("BROWSER");
-    const char *program = browser && *browser ? browser : "xdg-open";
+/* The browser is no child of ours: it stays when pdl view ends. Returns why it was not started; 0:
+ * it was. */
+static int run_browser(const char *program, const char *file) {
+    int why = 0, told[2];
+    if (pipe2(told, O_CLOEXEC) != 0) return errno;
     pid_t child = fork();
     if (child == 0) {
         if (setsid() < 0 || fork() != 0) _exit(0);
@@ -292,10 +294,29 @@ static bool start_browser(shower *s, pdl_err *err) {
             dup2(null, STDOUT_FILENO);
             dup2(null, STDERR_FILENO);
         }
-        execlp(program, program, s->opened, (char *)NULL);
+        execlp(program, program, file, (char *)NULL);
+        why = errno;
+        (void)!write(told[1], &why, sizeof why);
         _exit(127);
     }
-    if (child < 0) return pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot start %s", program);
+    if (child < 0) why = errno;
+    close(told[1]); /* a program that runs has closed its copy */
+    if (read(told[0], &why, sizeof why) < 0) why = errno;
+    close(told[0]);
+    if (child > 0) (void)waitpid(child, NULL, 0);
+    return why;
+}
+
+/* Without a browser the address is printed as without --open. */
+static bool start_browser(shower *s, pdl_err *err) {
+    if (!write_opener(s, err)) return false;
+    const char *browser = getenv("BROWSER");
+    const char *program = browser && *browser ? browser : "xdg-open";
+    int why = run_browser(program, s->opened);
+    if (!why) return true;
+    pdl_cli_note("pdl: note: cannot start %s: %s; BROWSER names another program", program,
+                 strerror(why));
+    remove_opener(s);
     return true;
 }
 

@@ -52,6 +52,13 @@ bool pdl_cli_show_live_start(show_live *s, pdl_str name, pdl_str program, pdl_st
     return true;
 }
 
+void pdl_cli_show_live_leave(show_live *s) {
+    enum { TURNS = 4 }; /* what is written goes out at once, unless a browser takes nothing */
+    if (!s->viewer) return;
+    pdl_viewer_leave(s->viewer, "The run was interrupted. What came so far is shown.");
+    for (int i = 0; i < TURNS; i++) pdl_loop_run(pdl_session_loop(*s->session), 0);
+}
+
 static void on_signal(void *user, int sig) {
     (void)sig;
     ((show_live *)user)->stopped = true;

@@ -23,6 +23,8 @@ pdl_sink pdl_cli_show_live_init(show_live *s, pdl_session **session, pdl_sink te
  * frames (of --view-frame): borrowed until fini. Error: io. */
 PDL_MUST bool pdl_cli_show_live_start(show_live *s, pdl_str name, pdl_str program, pdl_str frames,
                                       pdl_err *err);
+/* The run was interrupted: pages say so. */
+void pdl_cli_show_live_leave(show_live *s);
 /* After the run: shows its trace until the user presses Ctrl-C. */
 void pdl_cli_show_live_end(show_live *s, pdl_str name, pdl_str program);
 void pdl_cli_show_live_fini(show_live *s); /* also of one that was not started */

@@ -31,7 +31,7 @@ pdl_str pdl_durable_path(const pdl_durable *d) { return pdl_store_path(d->store)
 const pdl_durable_facts *pdl_durable_get_facts(const pdl_durable *d) { return &d->facts; }
 int64_t pdl_durable_time_of(void *user, const pdl_event *e) {
     const pdl_durable *d = user;
-    (void)e;
+    if (e->kind == PDL_EVENT_piece) return 0; /* when it came is in no journal */
     return (int64_t)(d->seen * 1e9);
 }
 

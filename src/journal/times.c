@@ -99,6 +99,7 @@ int64_t pdl_times_of(void *user, const pdl_event *e) {
     bool begins = e->kind == PDL_EVENT_block_begin,
          ends = e->kind == PDL_EVENT_block_end || e->kind == PDL_EVENT_block_fail,
          reply = e->kind == PDL_EVENT_reply;
+    if (e->kind == PDL_EVENT_piece) return 0; /* when it came is in no recording */
     if (!begins && !ends && !reply) return t->latest;
     pdl_buf place = PDL_BUF;
     pdl_path_text(reply ? e->effect->place : e->path, &place);

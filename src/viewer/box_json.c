@@ -167,6 +167,8 @@ static void put_line_members(const pdl_doc *d, const pdl_view_source *s, uint32_
         pdl_json_put_int(out, "line", s->lines[i].first);
         pdl_json_put_int(out, "to", s->lines[i].last);
         if (s->lines[i].file) pdl_json_put_int(out, "file", s->lines[i].file);
+        if (s->lines[i].width) pdl_json_put_int(out, "column", s->lines[i].column);
+        if (s->lines[i].width) pdl_json_put_int(out, "width", s->lines[i].width);
     }
 }
 

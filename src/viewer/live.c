@@ -26,9 +26,9 @@ typedef struct live_box {
     pdl_path *path;           /* of the block; what a call of a model is recognised by. Kept */
     pdl_val value;            /* what it ended with, while that is a promise; owned */
     pdl_buf text;
-    bool json, cut, open, failed, hidden;
-    uint32_t asks; /* id of the input that it waits for; 0: none */
-    bool lines;    /* of more than one line */
+    bool json, cut, tail, open, failed, hidden; /* tail: the beginning of the text is not there */
+    uint32_t asks;                              /* id of the input that it waits for; 0: none */
+    bool lines;                                 /* of more than one line */
     int64_t start, end;
     size_t change; /* its newest note */
 } live_box;
@@ -55,17 +55,34 @@ static void note(pdl_live *l, live_box *b) {
 }
 
 static void set_text(live_box *b, pdl_str text) {
+    b->tail = false;
     pdl_str shown = pdl_utf8_cut(text, PDL_LIVE_TEXT_BYTES);
     pdl_buf_clear(&b->text);
     pdl_buf_put(&b->text, shown);
     b->cut = shown.n < text.n;
 }
 
+/* The text from this byte on, without the rest of a character, nor that of a word: it may be a key,
+ * which is recognised as a whole. */
+static pdl_str tail_of(pdl_str text, size_t from) {
+    enum { LONGEST_KEY = 1024 };
+    size_t space = from;
+    while (space < text.n && space - from < LONGEST_KEY && !strchr(" \n", text.p[space])) space++;
+    if (space - from < LONGEST_KEY) from = space;
+    while (from < text.n && ((unsigned char)text.p[from] & 0xc0) == 0x80) from++;
+    return pdl_str_sub(text, from, text.n);
+}
+
+/* People read what comes: of a long answer half of the room is given up when it is full. */
 static void add_text(live_box *b, pdl_str piece) {
-    size_t room = PDL_LIVE_TEXT_BYTES - b->text.len;
-    pdl_str shown = b->cut ? (pdl_str){0} : pdl_utf8_cut(piece, room);
-    pdl_buf_put(&b->text, shown);
-    b->cut = b->cut || shown.n < piece.n;
+    enum { KEPT = PDL_LIVE_TEXT_BYTES / 2 };
+    pdl_buf_put(&b->text, piece);
+    if (b->text.len <= PDL_LIVE_TEXT_BYTES) return;
+    pdl_buf kept = PDL_BUF;
+    pdl_buf_put(&kept, tail_of(pdl_buf_str(&b->text), b->text.len - KEPT));
+    pdl_buf_fini(&b->text);
+    b->text = kept;
+    b->tail = true;
 }
 
 /* The beginning of a value that is ready. */
@@ -200,6 +217,7 @@ static void on_field(pdl_live *l, const pdl_event *e) {
     if (b->path) pdl_idmap_del(&l->calls, (uintptr_t)b->path); /* the attempt before */
     pdl_path_drop(b->path);
     pdl_buf_clear(&b->text);
+    b->tail = false;
     b->path = pdl_path_keep(e->path);
     pdl_idmap_put(&l->calls, (uintptr_t)e->path, b);
 }
@@ -313,6 +331,7 @@ static void put_box(const pdl_live *l, const live_box *b, pdl_buf *out) {
     if (b->asks && b->lines) pdl_buf_put(out, PDL_STR(",\"lines\":true"));
     if (b->json) pdl_buf_put(out, PDL_STR(",\"json\":true"));
     if (b->cut) pdl_buf_put(out, PDL_STR(",\"cut\":true"));
+    if (b->tail) pdl_buf_put(out, PDL_STR(",\"tail\":true"));
     pdl_buf_putc(out, '}');
 }
 

@@ -19,7 +19,7 @@
 
 enum {
     PDL_LIVE_MAX_BOXES = 200000, /* later ones are counted only, until the run is over */
-    PDL_LIVE_TEXT_BYTES = 16384, /* of a box */
+    PDL_LIVE_TEXT_BYTES = 16384, /* of a box: of an answer that comes its end, else its beginning */
 };
 
 /* Does a box wait for the answer to this input? */

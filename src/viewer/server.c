@@ -250,6 +250,22 @@ void pdl_viewer_over(pdl_viewer *v, pdl_view_run *const *runs, size_t n) {
     }
 }
 
+void pdl_viewer_leave(pdl_viewer *v, const char *why) {
+    pdl_buf event = PDL_BUF;
+    PDL_PUT(&event, "event: gone\ndata: {");
+    pdl_json_put_text(&event, "text", pdl_str_of(why));
+    PDL_PUT(&event, "}\n\n");
+    on_frame(v);
+    pdl_timer_stop(v->frame);
+    v->frame = NULL;
+    while (v->watchers.n) {
+        pdl_exchange *x = v->watchers.p[--v->watchers.n].x;
+        pdl_exchange_put(x, pdl_buf_str(&event));
+        pdl_exchange_end(x);
+    }
+    pdl_buf_fini(&event);
+}
+
 static void answer_program(const pdl_viewer *v, pdl_exchange *x) {
     pdl_buf b = PDL_BUF;
     pdl_buf_putc(&b, '{');

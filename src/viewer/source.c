@@ -163,6 +163,15 @@ static uint32_t last_line(const pdl_node *n) {
     return pdl_source_line(n->src, end);
 }
 
+/* Where a caret goes under the first line, in characters. */
+static void find_column(pdl_view_lines *l, const pdl_node *n) {
+    pdl_str text = n->src->text;
+    size_t end = pdl_str_find(text, PDL_STR("\n"), n->start);
+    if (end == PDL_NOT_FOUND || end > n->end) end = n->end;
+    l->column = pdl_source_column(n->src, n->start);
+    for (size_t i = n->start; i < end; i++) l->width += ((unsigned char)text.p[i] & 0xc0) != 0x80;
+}
+
 /* What a call, an include or an import ran is elsewhere. */
 static const pdl_node *elsewhere(reading *r, uint32_t i) {
     const pdl_box *b = &r->d->boxes.p[i], *up = &r->d->boxes.p[b->parent];
@@ -184,9 +193,11 @@ static void find_lines(reading *r) {
         const pdl_node *n = r->nodes[i] = other ? other
                                           : i   ? node_of(r->nodes[b->parent], b->step)
                                                 : root;
-        if (n)
-            r->s->lines[i] =
-                (pdl_view_lines){number_of(r, n), pdl_source_line(n->src, n->start), last_line(n)};
+        if (!n) continue;
+        r->s->lines[i] = (pdl_view_lines){.file = number_of(r, n),
+                                          .first = pdl_source_line(n->src, n->start),
+                                          .last = last_line(n)};
+        if (b->state == PDL_BOX_FAILED) find_column(&r->s->lines[i], n);
     }
     pdl_free(r->nodes);
 }

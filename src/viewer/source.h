@@ -28,6 +28,7 @@ typedef struct pdl_view_file {
 /* Where the block of a box is; first 0: not known. */
 typedef struct pdl_view_lines {
     uint32_t file, first, last; /* lines from 1 on */
+    uint32_t column, width;     /* of what failed: where it is on the first line; 0: not known */
 } pdl_view_lines;
 
 typedef struct pdl_view_source {

@@ -139,6 +139,8 @@ uint16_t pdl_viewer_port(const pdl_viewer *v);
 void pdl_viewer_begin(pdl_viewer *v, pdl_live *live, pdl_str name, pdl_str program);
 /* The run that went on is over: pages show these runs from now on (borrowed). */
 void pdl_viewer_over(pdl_viewer *v, pdl_view_run *const *runs, size_t n);
+/* The server is about to end while the run goes on: pages show what came so far, and this text. */
+void pdl_viewer_leave(pdl_viewer *v, const char *why);
 /* Appends a new address that opens the page once. */
 void pdl_viewer_address(pdl_viewer *v, pdl_buf *out);
 /* Was the newest address used? */

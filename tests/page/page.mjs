@@ -38,6 +38,7 @@ const words = {
   attribute: (selector, name) => page.locator(selector).first().getAttribute(name),
   evaluate: (code) => page.evaluate(code),
   shot: (path) => page.screenshot({ path }).then(() => true),
+  kill: (pid) => process.kill(pid, "SIGKILL") && null,
   pause: (ms) => page.waitForTimeout(ms),
   async frame_texts(selector) {
     const found = page.frameLocator("iframe").locator(selector);

@@ -151,6 +151,8 @@ def looks(b, folder):
     subprocess.run([PDL, "view", str(fail), "--html", str(html)], check=True)
     b.open("file://%s" % html, {"colorScheme": "dark"})
     shown = b.text("[data-kind=error]")
+    b.wait("#details .caret")
+    caret = b.text("#details .caret")
     b.shot(picture("failed-dark"))
     problems = b.problems()
     b.open("file://%s" % html, {"viewport": {"width": 390, "height": 800}})
@@ -165,6 +167,7 @@ def looks(b, folder):
     out = b.run()
     v.end()
     check("the failing box is shown", "division" in out[shown] and out[problems] == [], (out[shown], out[problems]))
+    check("the failing line with its caret", "${ 6 // (3 - i) }" in out[caret] and out[caret].endswith("^^^^^"), out[caret])
     check("a phone needs no scrolling to the side", out[wide])
     check("changed words", "0?" in "".join(out[deleted]) and "1?" in "".join(out[inserted]), (out[deleted], out[inserted]))
     check("a missing box says so", out[missing].startswith("missing: data"), out[missing])
@@ -259,6 +262,35 @@ def live(b, folder):
     code = p.wait(10)
     check("a box is shown while it runs", out[running] is True and out[said] == "running", (out[running], out[said]))
     check("then the trace is shown", "boxes" in out[after] and out[problems] == [] and code == 0, (out[after], out[problems], code))
+
+
+def calls(b, folder):
+    """The way of calls to a failure, and a server that vanishes."""
+    (folder / "called.pdl").write_text("text:\n- call: ${ f }\n  args: {x: 0}\n")
+    trace = trace_of(folder, "calls", "defs:\n  f: {function: {x: int}, return: {text: ['${ 6 // x }']}}\ntext:\n- include: called.pdl\n")
+    v = View(trace, "--source", folder / "calls.pdl")
+    b.open(v.address)
+    b.wait("#details .caret")
+    caret = b.text("#details .caret")
+    way = b.texts("#details [data-member=where] li")
+    b.click("#details [data-member=where] li button")
+    b.pause(300)
+    kind = b.attribute("[aria-selected=true]", "data-kind")
+    out = b.run()
+    v.end()
+    check("where it failed", out[caret].startswith("calls.pdl:2"), out[caret])
+    check("the way of calls", out[way] == ["call at called.pdl:2", "include at calls.pdl:4"] and out[kind] == "call", (out[way], out[kind]))
+    (folder / "gone.pdl").write_text("text:\n- one\n- {read: , message: 'go on? '}\n")
+    p = subprocess.Popen([PDL, "--view", "gone.pdl"], cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    b.open(p.stderr.readline().split()[-1])
+    b.wait("form.question")
+    b.kill(p.pid)
+    b.wait("#notice:not([hidden])")
+    said = b.text("#notice")
+    kept = b.count("#box-0 [data-kind=data]")
+    out = b.run()
+    p.wait(10)
+    check("a server that vanishes", "does not answer" in out[said] and out[kept] == 1, (out[said], out[kept]))
 
 
 def asks(b, folder):
@@ -618,7 +650,7 @@ def main():
         return 0
     PICTURES.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as t:
-        for test in (agent, looks, compared, live, asks, again, answered, frames, many, hostile, strangers, paper, rows, large):
+        for test in (agent, looks, compared, calls, live, asks, again, answered, frames, many, hostile, strangers, paper, rows, large):
             folder = pathlib.Path(t) / test.__name__
             folder.mkdir()
             test(Browser(modules, chromium, folder), folder)

@@ -367,7 +367,8 @@ class LiveView(View):
         self.port, self.path, self.cookie = int(m.group(1)), m.group(2), None
 
     def events(self):
-        """Boxes by number, as they change; ends with what is over."""
+        """Boxes by number, as they change; ends with what is over. `gone`: what was said when the process was stopped."""
+        self.gone = None
         c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
         c.request("GET", "/api/events", headers={"Cookie": self.cookie})
         r = c.getresponse()
@@ -377,7 +378,9 @@ class LiveView(View):
             if line.startswith("event:"):
                 kind = line.split()[1]
             elif line.startswith("data:"):
-                if kind == "over":
+                if kind == "gone":
+                    self.gone = json.loads(line[5:])["text"]
+                if kind in ("over", "gone"):
                     return
                 boxes.update({b["id"]: b for b in json.loads(line[5:])})
                 yield boxes
@@ -461,6 +464,73 @@ def live(folder):
     v = LiveView(model, folder / "busy.pdl")
     check("a run that computes answers too", v.open()[0] == 303 and any(len(b) > 10 for b in v.events()))
     check("and ends", v.end() == 130)
+
+
+class Bare(http.server.BaseHTTPRequestHandler):
+    """One long answer, in words, and never its end."""
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *args):
+        pass
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.end_headers()
+        for i in range(3000):
+            self.wfile.write(b"data: %s\n\n" % json.dumps({"choices": [{"index": 0, "delta": {"content": "w\u00f6rd%d SECRETKEY12345 " % i}}]}).encode())
+        self.wfile.flush()
+        self.server.done.wait(30)
+
+
+def ends(folder):
+    """What a page hears when the run is interrupted; the end of a long answer is what is shown while it comes."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Bare)
+    server.daemon_threads = True
+    server.done = threading.Event()
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    (folder / "long.pdl").write_text("model: openai/x\n")
+    v = LiveView(server, folder / "long.pdl")
+    v.open()
+    threading.Thread(target=v.p.stdout.read, daemon=True).start()  # or the run stops when the pipe is full
+    texts = []
+    for boxes in v.events():
+        box = boxes.get(0, {})
+        texts.append(box.get("text", ""))
+        if "w\u00f6rd2999" in texts[-1] and v.gone is None and v.p.poll() is None and not server.done.is_set():
+            server.done.set()
+            v.p.send_signal(signal.SIGINT)
+    longest = max(texts, key=len)
+    check("the newest text is shown", "w\u00f6rd2999" in "".join(texts) and len(longest.encode()) <= 17000 and any(t and not t.startswith("w\u00f6rd0") for t in texts), longest[:100])
+    check("without keys, and without parts of them", not any(re.search("SECRET|KEY1|2345", t) for t in texts))
+    check("an interrupted run says so to its pages", v.gone and "interrupted" in v.gone, v.gone)
+    check("and ends", v.p.wait(20) == 130)
+    server.shutdown()
+    # a browser that cannot be started
+    trace = trace_of(folder, "open", PROGRAM)
+    p = subprocess.Popen([PDL, "view", str(trace), "--open"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                         env={**os.environ, "BROWSER": "/none/browser", "XDG_RUNTIME_DIR": str(folder)}, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
+    address = p.stdout.readline()
+    p.send_signal(signal.SIGINT)
+    told = p.communicate(timeout=20)[1]
+    check("without a browser the address is printed", address.startswith("http://127.0.0.1:") and "/none/browser" in told and len(told.splitlines()) == 1, (address, told))
+    check("and no file is left", not list(folder.glob("pdl-view*")))
+
+
+def failures(folder):
+    """A box that failed knows where its caret goes, in the file where it is; a replay does not know when first tokens came."""
+    (folder / "part.pdl").write_text("text:\n- \"\u00e4\"\n-   ${ 1 // 0 }  # why\n")
+    trace = trace_of(folder, "caret", "text:\n- x\n- include: part.pdl\n")
+    v = View(trace, "--source", folder / "caret.pdl")
+    v.open()
+    boxes = all_boxes(v)
+    error = [b for b in boxes if b["kind"] == "error"][0]
+    check("the caret", (error["file"], error["line"], error["column"], error["width"]) == (1, 3, 5, 11), error)
+    check("only of what failed", all("column" not in b for b in boxes if b["state"] == "done"))
+    v.end()
+    r = run("--replay", ROOT / "examples/react.journal", ROOT / "examples/react.pdl", "--trace=" + str(folder / "react.json"))
+    check("no first token in a replay", r.returncode == 0 and "first_token" not in (folder / "react.json").read_text() and "end_nanos" in (folder / "react.json").read_text(), r)
 
 
 # --- traces of strangers ----------------------------------------------------------------------------------------------------------------------
@@ -657,7 +727,7 @@ def frames(folder):
 
 def main():
     with tempfile.TemporaryDirectory() as t:
-        for test in (who, typed, boxes, failing, models, compare, included, live, answers, strangers, files, functions, host, frames, origins):
+        for test in (who, typed, boxes, failing, models, compare, included, ends, failures, live, answers, strangers, files, functions, host, frames, origins):
             folder = pathlib.Path(t) / test.__name__
             folder.mkdir()
             test(folder)

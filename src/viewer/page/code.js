@@ -87,7 +87,7 @@ export class CodePane {
     for (const e of this.element.querySelectorAll(".marked")) e.classList.remove("marked");
     if (!box.line || file !== this.shown) return;
     for (let n = box.line; n <= (box.to ?? box.line); n++) this.lines[n - 1]?.classList.add("marked");
-    this.lines[box.line - 1]?.scrollIntoView({ block: "nearest" });
+    for (const n of [box.to ?? box.line, box.line]) this.lines[n - 1]?.scrollIntoView({ block: "nearest" });
   }
 }
 

@@ -2,12 +2,14 @@
 // when it is one file. Both give the same answers, as promises.
 //
 // A box is {id, parent, n, first, depth, kind, place, step, state, def, role, model, start, end, tokens,
-// line, to, file, text, json, cut}: box_json.c writes it and says what each member is.
+// line, to, file, column, width, text, json, cut}: box_json.c writes it and says what each member is.
 // SPDX-License-Identifier: Apache-2.0
 
 async function ask(path, body) {
   const options = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
-  const reply = await fetch(path, options);
+  const reply = await fetch(path, options).catch(() => {
+    throw new Error("The server does not answer: it has ended. What was loaded is shown; pdl view starts another one.");
+  });
   if (!reply.ok) throw new Error((await reply.text()).trim() || `status ${reply.status}`);
   return reply;
 }

@@ -1,6 +1,8 @@
 // details.js -- everything that is known of the chosen box.
 // SPDX-License-Identifier: Apache-2.0
 import { make, clear, duration, saveFile } from "./dom.js";
+import { wayTo } from "./data.js";
+import { filesOf, linesOf } from "./code.js";
 import { chat, content, jsonTree, markdown } from "./text.js";
 
 // Members of a block that have a title and a form of their own, in the order in which they are
@@ -122,6 +124,26 @@ function buttons(run, box) {
   return make("div", { class: "actions" }, list);
 }
 
+// Kinds of blocks through which other program text is reached.
+const CALLS = new Set(["call", "include", "import"]);
+
+const placeIn = (files, box) => `${files[box.file ?? 0]?.source_name || "program"}:${box.line}`;
+
+// Of a box that failed: its line with a caret, and the calls through which it was reached; a click
+// on one of them chooses it.
+async function whereItFailed(element, run, box) {
+  const files = await filesOf(run);
+  const boxes = await Promise.all((await wayTo(run, box.id)).slice(1).map((id) => run.box(id)));
+  const line = linesOf(files[box.file ?? 0]?.source ?? "")[box.line - 1] ?? "";
+  const gap = " ".repeat(String(box.line).length);
+  const caret = box.width ? `\n${gap} | ${" ".repeat(box.column - 1)}${"^".repeat(Math.min(box.width, 200))}` : "";
+  const way = boxes.filter((b) => CALLS.has(b.kind) && b.line).map((b) => make("li", {}, make("button", { type: "button",
+    onclick: () => element.dispatchEvent(new CustomEvent("choose", { detail: b.id })) }, `${b.kind} at ${placeIn(files, b)}`)));
+  return make("section", { class: "member", "data-member": "where" }, make("h3", {}, "Where"),
+    make("pre", { class: "caret" }, `${placeIn(files, box)}\n${box.line} | ${line}${caret}`),
+    way.length ? [make("h3", {}, "Reached through"), make("ol", {}, way)] : null);
+}
+
 // Is this box the one that was chosen last?
 export function isShown(element, run, id) {
   return element.dataset.shown === `${run.number ?? 0}.${id}`;
@@ -131,11 +153,12 @@ export function isShown(element, run, id) {
 export async function showDetails(element, run, id) {
   element.dataset.shown = `${run.number ?? 0}.${id}`;
   const box = await run.details(id);
+  const where = box.state === "failed" && box.line ? await whereItFailed(element, run, box) : "";
   if (!isShown(element, run, id)) return null;
   clear(element).append(
     make("h2", { "data-kind": box.kind, class: "kind" }, box.kind),
     facts(box),
-    buttons(run, box),
+    buttons(run, box), where,
     ...inOrder(box.members).map(section),
     make("details", {}, make("summary", {}, "Block as it was run"), make("pre", {}, box.program)));
   return box;

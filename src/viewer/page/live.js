@@ -17,7 +17,7 @@ export class LiveRun {
   // The box, and whether it is new.
   take(news) {
     const old = this.boxes.get(news.id);
-    if (old) return [Object.assign(old, { asks: undefined }, news), false];
+    if (old) return [Object.assign(old, { asks: undefined, cut: undefined, tail: undefined }, news), false];
     this.boxes.set(news.id, news);
     if (news.parent !== undefined) {
       if (!this.inside.has(news.parent)) this.inside.set(news.parent, []);
@@ -119,10 +119,14 @@ export class LiveTree extends Tree {
   redraw(box) {
     const item = this.element.querySelector(`#box-${box.id}`);
     if (!item) return;
+    const old = item.querySelector(":scope > .result");
+    const atEnd = !old || old.scrollHeight - old.scrollTop - old.clientHeight < 40;
     const fresh = this.item(box);
     this.shown--;
     for (const part of item.querySelectorAll(":scope > .title, :scope > .result")) part.remove();
     item.prepend(...fresh.querySelectorAll(":scope > .title, :scope > .result"));
+    const result = item.querySelector(":scope > .result");
+    if (result && atEnd && box.state === "running") result.scrollTop = result.scrollHeight;
     this.ask(item, box);
     item.dataset.state = box.state;
     item.setAttribute("aria-label", fresh.getAttribute("aria-label"));
@@ -142,9 +146,17 @@ function question(box) {
   return form;
 }
 
-// Follows the run until it is over.
-export function follow(tree) {
+// Follows the run until it is over. tell(text) says what is the case when it cannot be followed.
+export function follow(tree, tell) {
   const events = new EventSource("/api/events");
+  events.addEventListener("open", () => tell(""));
+  events.addEventListener("error", () =>
+    tell("The server does not answer: the run was stopped, or its process has ended. What came so far is shown."));
+  events.addEventListener("gone", (e) => {
+    events.close();
+    document.getElementById("totals").textContent = "interrupted";
+    tell(JSON.parse(e.data).text);
+  });
   events.addEventListener("message", (e) => tree.showChanges(JSON.parse(e.data)));
   events.addEventListener("over", () => {
     events.close();

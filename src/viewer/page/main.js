@@ -122,6 +122,7 @@ async function startOne(run, again) {
     if (!byId("code").hidden) code.mark(box);
   });
   const choose = (id) => tree.chooseId(id);
+  byId("details").addEventListener("choose", (e) => choose(e.detail));
   const nextError = errorStepper([run], choose);
   const finder = new Finder(byId("find"), [run], choose);
   const time = new TimePane(byId("time"), [run], choose, (moment) => tree.setMoment(moment));
@@ -137,7 +138,7 @@ async function startOne(run, again) {
   connect(panes, nextError);
   if (run.summary.live) {
     if (again) document.querySelector("nav").prepend(stopButton());
-    return follow(tree);
+    return follow(tree, tell);
   }
   await tree.start();
   if (run.summary.failed) await nextError();

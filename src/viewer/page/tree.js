@@ -33,7 +33,8 @@ function title(box) {
 // Of a call of a model the answer is shown also when the box is open, as it is no part of a child.
 function shownText(box) {
   if (box.text === undefined) return null;
-  return make("div", { class: box.json ? "result json" : "result" }, box.text,
+  return make("div", { class: box.json ? "result json" : "result" },
+    box.tail ? make("span", { class: "more" }, "… ") : null, box.text,
     box.cut ? make("span", { class: "more" }, " …") : null);
 }
 
