@@ -204,10 +204,11 @@ PDL_MUST bool pdl_durable_forget_from(pdl_str path, pdl_str place, size_t *n, pd
  * program), io. Keys are redacted. */
 PDL_MUST bool pdl_durable_answer_at(pdl_str path, pdl_str place, pdl_buf *text, bool *json,
                                     pdl_err *err);
-/* Of a copy that nobody has: the same answered otherwise. Errors: usage (as above, or the answer has
- * not the form of its kind), io. */
+/* Of a copy that nobody has: the same answered otherwise. Errors: usage (as above, or the answer
+ * has not the form of its kind), io. */
 PDL_MUST bool pdl_durable_change_answer(pdl_str path, pdl_str place, pdl_str text, pdl_err *err);
-/* Of such a copy, made by a replay: what the recording could not answer was not asked. Error: io. */
+/* Of such a copy, made by a replay: what the recording could not answer was not asked. Error: io.
+ */
 PDL_MUST bool pdl_durable_forget_unanswered(pdl_str path, pdl_err *err);
 /* Removes the file and those beside it. Error: runtime while it runs. */
 PDL_MUST bool pdl_durable_remove(pdl_str path, pdl_err *err);
