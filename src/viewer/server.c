@@ -255,13 +255,13 @@ void pdl_viewer_leave(pdl_viewer *v, const char *why) {
     PDL_PUT(&event, "event: gone\ndata: {");
     pdl_json_put_text(&event, "text", pdl_str_of(why));
     PDL_PUT(&event, "}\n\n");
-    on_frame(v);
     pdl_timer_stop(v->frame);
     v->frame = NULL;
     while (v->watchers.n) {
-        pdl_exchange *x = v->watchers.p[--v->watchers.n].x;
-        pdl_exchange_put(x, pdl_buf_str(&event));
-        pdl_exchange_end(x);
+        watcher w = v->watchers.p[--v->watchers.n];
+        send_changes(v, &w);
+        pdl_exchange_put(w.x, pdl_buf_str(&event));
+        pdl_exchange_end(w.x);
     }
     pdl_buf_fini(&event);
 }
