@@ -142,8 +142,9 @@ static bool show_recording(const shower *s, pdl_str name, pdl_str file, pdl_str 
                            "%.*s is a recording, which holds no program: name it with --source",
                            PDL_FMT(name));
     pdl_view_files *files = pdl_view_files_new();
+    bool edited = s->a->given[OPT_view_run];
     pdl_view_program p = {file, source, pdl_view_files_open, files,
-                          pdl_session_hide_program};
+                          edited ? NULL : pdl_session_hide_program};
     bool ok = replay(s, name, file, source, files, &trace, err) &&
               pdl_view_run_new(name, pdl_buf_str(&trace), &p, out, err);
     pdl_view_files_free(files);
