@@ -9,6 +9,7 @@
 #include "io/file.h"
 #include "trace/sink.h"
 #include "viewer/box_json.h"
+#include "viewer/live.h"
 
 #include "base/banned.h"
 
@@ -102,17 +103,21 @@ bool pdl_view_files_open(void *user, pdl_str from, pdl_str path, bool import, pd
     return true;
 }
 
-void pdl_view_files_json(const pdl_view_files *f, pdl_buf *out) {
+void pdl_view_files_json(const pdl_view_files *f, const pdl_live *l, pdl_buf *out) {
+    pdl_buf shown = PDL_BUF;
     if (f->list.n < 2) return;
     PDL_PUT(out, ",\"included\":[");
     for (size_t i = 1; i < f->list.n; i++) {
         if (i > 1) pdl_buf_putc(out, ',');
         pdl_buf_putc(out, '{');
         pdl_json_put_text(out, "source_name", f->list.p[i].name);
-        pdl_json_put_text(out, "source", f->list.p[i].text);
+        pdl_buf_clear(&shown);
+        pdl_live_redact(l, f->list.p[i].text, &shown);
+        pdl_json_put_text(out, "source", pdl_buf_str(&shown));
         pdl_buf_putc(out, '}');
     }
     pdl_buf_putc(out, ']');
+    pdl_buf_fini(&shown);
 }
 
 /* --- life ------------------------------------------------------------------------------------- */

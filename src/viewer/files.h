@@ -12,7 +12,8 @@ enum { PDL_VIEW_NO_FILE = UINT32_MAX };
 
 /* The number of a source, the first is 0; NO_FILE: a text without a file, or there are too many. */
 uint32_t pdl_view_files_note(pdl_view_files *f, const pdl_source *src);
-/* All but the first as a member "included" of an object, if there are any; appended. */
-void pdl_view_files_json(const pdl_view_files *f, pdl_buf *out);
+/* All but the first as a member "included" of an object, if there are any, without the secrets of
+ * the run; appended. */
+void pdl_view_files_json(const pdl_view_files *f, const pdl_live *l, pdl_buf *out);
 
 #endif

@@ -300,12 +300,16 @@ static const char *state_of(const live_box *b) {
     return b->open || !pdl_is_absent(b->value) ? "running" : "done";
 }
 
+void pdl_live_redact(const pdl_live *l, pdl_str text, pdl_buf *out) {
+    if (l->redact)
+        l->redact(l->user, text, out);
+    else
+        pdl_buf_put(out, text);
+}
+
 static void put_text(const pdl_live *l, const char *name, pdl_str text, pdl_buf *out) {
     pdl_buf shown = PDL_BUF;
-    if (l->redact)
-        l->redact(l->user, text, &shown);
-    else
-        pdl_buf_put(&shown, text);
+    pdl_live_redact(l, text, &shown);
     pdl_json_put_text(out, name, pdl_buf_str(&shown));
     pdl_buf_fini(&shown);
 }

@@ -24,6 +24,8 @@ enum {
 
 /* Does a box wait for the answer to this input? */
 bool pdl_live_asks(const pdl_live *l, uint32_t effect);
+/* Appends the text without secrets. */
+void pdl_live_redact(const pdl_live *l, pdl_str text, pdl_buf *out);
 /* Number of changes noted so far: a page that knows all of them waits. */
 size_t pdl_live_changes(const pdl_live *l);
 /* Appends the boxes that changed since *from as a JSON list, at most `most`, and moves *from to

@@ -267,13 +267,15 @@ void pdl_viewer_leave(pdl_viewer *v, const char *why) {
 }
 
 static void answer_program(const pdl_viewer *v, pdl_exchange *x) {
-    pdl_buf b = PDL_BUF;
+    pdl_buf b = PDL_BUF, shown = PDL_BUF;
+    pdl_live_redact(v->opt.live, v->opt.program, &shown);
     pdl_buf_putc(&b, '{');
     pdl_json_put_text(&b, "source_name", v->opt.live_name);
-    pdl_json_put_text(&b, "source", v->opt.program);
-    pdl_view_files_json(pdl_live_files(v->opt.live), &b);
+    pdl_json_put_text(&b, "source", pdl_buf_str(&shown));
+    pdl_view_files_json(pdl_live_files(v->opt.live), v->opt.live, &b);
     pdl_buf_putc(&b, '}');
     pdl_access_answer_json(x, &b);
+    pdl_buf_fini(&shown);
 }
 
 /* /api/0/answer/EFFECT: the body is what a person typed. */

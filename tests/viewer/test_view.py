@@ -422,13 +422,14 @@ def answers(folder):
 
 def live(folder):
     model = Model()
-    (folder / "live.pdl").write_text("text:\n- first\n- model: openai/x\n- def: m\n  text: last\n")
+    (folder / "live.pdl").write_text("text:\n- first # SECRETKEY12345\n- model: openai/x\n- def: m\n  text: last\n")
     v = LiveView(model, folder / "live.pdl")
     check("the address is on standard error, in one line", v.told.count("\n") == 1 and v.told.startswith("pdl: "), v.told)
     check("no cookie", v.ask("/api/events")[0] == 403)
     v.open()
     check("it runs", v.json("runs")["runs"][0]["live"])
     check("the program is there", "openai/x" in v.json("0/source")["source"])
+    check("without keys", "SECRETKEY" not in json.dumps(v.json("0/source")))
     check("boxes are not there yet", v.ask("/api/0/boxes/0/1")[0] == 404)
     seen, shown = [], ""
     stalled = socket.create_connection(("127.0.0.1", v.port))
