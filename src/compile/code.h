@@ -180,6 +180,8 @@ void pdl_code_relabel(pdl_code *c, pdl_label label);
 /* Checks that the instructions agree with ops.def: operands of their kinds, jumps to instructions,
  * one height of the value stack at each. Builds with assertions check all code. */
 PDL_MUST bool pdl_code_verify(const pdl_code *c, pdl_err *err);
+/* How many values the instruction at pc takes from the stack. */
+size_t pdl_code_operands_at(const pdl_code *c, size_t pc);
 const char *pdl_opcode_name(pdl_opcode op);
 bool pdl_opcode_sees_context(pdl_opcode op);
 /* Listing for `pdl dump --code`. */

@@ -24,27 +24,27 @@ typedef struct verifier {
     PDL_VEC(uint32_t) open;
 } verifier;
 
-static const void *ptr_of(const verifier *v, const pdl_ins *i) { return v->code->operands.p[i->c]; }
+static const void *ptr_of(const pdl_code *code, const pdl_ins *i) { return code->operands.p[i->c]; }
 
 static size_t arguments(const pdl_callsig *s) {
     return (size_t)s->n_pos + s->n_kw + s->star + s->starstar;
 }
 static size_t lists(const pdl_fors_info *info) { return 2 * (size_t)info->n + info->has_max; }
 
-#define SHAPE     ((const pdl_callsig *)ptr_of(v, i))
+#define SHAPE     ((const pdl_callsig *)ptr_of(code, i))
 #define N         ((size_t)i->c)
 #define FLAG      ((size_t)i->a)
 #define ARGS      arguments(SHAPE)
 #define KEYS      ((size_t)SHAPE->n_keys)
 #define ROOT      (size_t)(SHAPE->root != 0)
-#define LISTS     lists(ptr_of(v, i))
+#define LISTS     lists(ptr_of(code, i))
 #define ON        true, false, 0
 #define ENDS      false, false, 0
 #define GOTO      false, true, 0
 #define BRANCH(n) true, true, n
 
 /* Flat switch, a row a case. */
-static step step_of(const verifier *v, const pdl_ins *i) {
+static step step_of(const pdl_code *code, const pdl_ins *i) {
     switch ((pdl_opcode)i->op) {
 /* The formatter would put the include into the macro. */
 /* clang-format off */
@@ -115,9 +115,9 @@ static bool reach(verifier *v, uint32_t from, size_t at, size_t height) {
 
 static bool reach_routine(verifier *v, uint32_t at, const pdl_ins *i) {
     switch ((int)i->op) {
-    case PDL_OP_MACRO: return reach(v, at, ((const pdl_macro_info *)ptr_of(v, i))->entry, 0);
-    case PDL_OP_FUNC: return reach(v, at, ((const pdl_func_info *)ptr_of(v, i))->entry, 0);
-    case PDL_OP_MAP: return reach(v, at, ((const pdl_map_info *)ptr_of(v, i))->entry, 0);
+    case PDL_OP_MACRO: return reach(v, at, ((const pdl_macro_info *)ptr_of(v->code, i))->entry, 0);
+    case PDL_OP_FUNC: return reach(v, at, ((const pdl_func_info *)ptr_of(v->code, i))->entry, 0);
+    case PDL_OP_MAP: return reach(v, at, ((const pdl_map_info *)ptr_of(v->code, i))->entry, 0);
     case PDL_OP_LOOP_RECURSIVE: return reach(v, at, i->c, 1); /* the items */
     default: return true;
     }
@@ -126,7 +126,7 @@ static bool reach_routine(verifier *v, uint32_t at, const pdl_ins *i) {
 static bool verify_at(verifier *v, uint32_t at) {
     const pdl_ins *i = &v->code->ins.p[at];
     if (!has_its_operands(v, i)) return wrong(v, at, "an operand is not of its kind", i->a, i->c);
-    step s = step_of(v, i);
+    step s = step_of(v->code, i);
     size_t height = (size_t)v->heights[at];
     if (height < s.pops)
         return wrong(v, at, "there is less on the stack than it takes", height, s.pops);
@@ -136,6 +136,10 @@ static bool verify_at(verifier *v, uint32_t at) {
     return reach_routine(v, at, i) &&
            (!s.falls_through || reach(v, at, (size_t)at + 1, below + s.pushes)) &&
            (!s.jumps || reach(v, at, i->c, below + s.at_target));
+}
+
+size_t pdl_code_operands_at(const pdl_code *c, size_t pc) {
+    return step_of(c, &c->ins.p[pc]).pops;
 }
 
 bool pdl_code_verify(const pdl_code *c, pdl_err *err) {

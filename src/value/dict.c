@@ -142,8 +142,9 @@ pdl_val pdl_dict_put(pdl_val v, pdl_val key, pdl_val x) {
     pdl_dictobj *d = pdl_dictobj_of(v);
     uint32_t hash = pdl_val_hash(key);
     uint32_t i = pdl_shape_find(d->shape, key, hash);
+    /* who chose the key chose which value is read under a name */
+    x = pdl_with_label(x, pdl_label_of(key));
     v = pdl_joined(v, x);
-    v = pdl_with_part_label(v, pdl_label_of(key));
     if (i == PDL_NO_KEY) {
         append(d, key, x, hash);
     } else {
@@ -257,6 +258,14 @@ size_t pdl_dict_first_shown(pdl_vref d) {
 pdl_val pdl_dict_part(pdl_vref d, size_t i) {
     return pdl_with_label(pdl_keep(pdl_dict_val_at(d, i)), pdl_label_of_part(d));
 }
+
+static pdl_val part_of(pdl_vref d, pdl_vref v) {
+    return pdl_is_absent(v) ? pdl_absent() : pdl_with_label(pdl_keep(v), pdl_label_of_part(d));
+}
+
+pdl_val pdl_dict_part_at(pdl_vref d, pdl_vref key) { return part_of(d, pdl_dict_find(d, key)); }
+
+pdl_val pdl_dict_part_named(pdl_vref d, pdl_str key) { return part_of(d, pdl_dict_gets(d, key)); }
 
 pdl_val pdl_dict_merge(pdl_val a, pdl_vref b) {
     assert(dict_ok(pdl_dictobj_of(b)));

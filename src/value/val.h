@@ -341,6 +341,10 @@ pdl_vref pdl_dict_val_at(pdl_vref d, size_t i);
 size_t pdl_dict_first_shown(pdl_vref d);
 /* The ith value with the labels that the dict adds to it; owned. */
 pdl_val pdl_dict_part(pdl_vref d, size_t i);
+/* The same by key; absent where there is none. What becomes a value of the program is read so: from
+ * pdl_dict_find it lacks what came with the whole. */
+pdl_val pdl_dict_part_at(pdl_vref d, pdl_vref key);
+pdl_val pdl_dict_part_named(pdl_vref d, pdl_str key);
 /* Right-biased union: b's entries over a. Takes a. */
 pdl_val pdl_dict_merge(pdl_val a, pdl_vref b);
 /* Equality and hashes of large values check for cancellation; a cancelled walk stops

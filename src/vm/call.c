@@ -150,13 +150,13 @@ static pdl_step take_context(pdl_fiber *f, pdl_val *args, pdl_val *ctx, pdl_err 
     if (pdl_is(given, PDL_V_PROMISE)) {
         pdl_step s = pdl_vm_force(f, args, err);
         if (s != PDL_STEP_DONE) return s;
-        given = pdl_dict_getz(*args, "pdl_context");
     }
-    if (!pdl_context_from(given, ctx, err)) return PDL_STEP_FAIL;
-    pdl_val key = pdl_textz("pdl_context");
-    *args = pdl_dict_del(*args, key);
+    pdl_val key = pdl_textz("pdl_context"), part = pdl_dict_part_at(*args, key);
+    bool ok = pdl_context_from(part, ctx, err);
+    if (ok) *args = pdl_dict_del(*args, key);
+    pdl_drop(part);
     pdl_drop(key);
-    return PDL_STEP_DONE;
+    return step_of(ok);
 }
 
 pdl_step pdl_op_CALL_BLOCK(pdl_fiber *f, const pdl_b_call *b, pdl_err *err) {
@@ -186,10 +186,9 @@ pdl_step pdl_op_CALL_BLOCK(pdl_fiber *f, const pdl_b_call *b, pdl_err *err) {
     }
     pdl_scope *scope = body_scope(c, *top(f));
     for (uint32_t i = 0; i < c->info->n_params; i++) {
-        pdl_vref v = pdl_dict_gets(given, c->info->block->params.names[i]);
+        pdl_val v = pdl_dict_part_named(given, c->info->block->params.names[i]);
         if (!pdl_is_absent(v))
-            scope = pdl_scope_put(scope, c->info->params[i],
-                                  pdl_with_label(pdl_keep(v), pdl_label_of_part(given)));
+            scope = pdl_scope_put(scope, c->info->params[i], v);
         else if (!pdl_is_absent(pdl_scope_find(scope, c->info->params[i])))
             scope = pdl_scope_del(scope, c->info->params[i]);
     }

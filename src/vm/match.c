@@ -34,9 +34,8 @@ static bool match_array(pdl_fiber *f, const pdl_pattern *p, pdl_vref v) {
 static bool match_object(pdl_fiber *f, const pdl_pattern *p, pdl_vref v) {
     if (!pdl_is_dict(v)) return false;
     for (uint32_t i = 0; i < p->n; i++) {
-        pdl_vref at = pdl_dict_gets(v, p->keys[i]);
-        if (pdl_is_absent(at)) return false;
-        pdl_val x = pdl_with_label(pdl_keep(at), pdl_label_of_part(v));
+        pdl_val x = pdl_dict_part_named(v, p->keys[i]);
+        if (pdl_is_absent(x)) return false;
         bool fits = pdl_vm_pattern_match(f, p->items[i], x);
         pdl_drop(x);
         if (!fits) return false;

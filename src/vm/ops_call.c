@@ -208,7 +208,7 @@ static pdl_step call_value(pdl_fiber *f, pdl_val callee, spread *s, size_t drop,
             if (st != PDL_STEP_DONE) return st;
         } else if (row->flags &
                    PDL_N_MUTATES) { /* called through a value: there is no variable to change */
-            pdl_val v = pdl_keep(pdl_list_at(out, 1));
+            pdl_val v = pdl_list_part(out, 1);
             pdl_drop(out);
             out = v;
         }
@@ -302,7 +302,9 @@ pdl_step pdl_op_METHOD(pdl_fiber *f, const pdl_callsig *sh, pdl_err *err) {
     pdl_vm_cut_stack(f, f->stack.n - n - 1);
     if (row->flags & PDL_N_MUTATES) {
         if (sh->root) push(f, pdl_with_label(pdl_keep(pdl_list_at(out, 0)), whole));
-        push(f, pdl_with_label(pdl_keep(pdl_list_at(out, 1)), label));
+        /* null says nothing, and it is what most of them give */
+        bool null = pdl_is_null(pdl_list_at(out, 1));
+        push(f, null ? pdl_null() : pdl_with_label(pdl_list_part(out, 1), label));
         pdl_drop(out);
     } else {
         if (sh->root) push(f, pdl_absent());
@@ -338,6 +340,7 @@ void pdl_vm_rebind(pdl_fiber *f, const pdl_callsig *sh) {
                 x = pdl_dict_put(at[k], pdl_keep(key), x);
             } else if (pdl_is_list(at[k]) && pdl_int_get(key, &i)) {
                 if (i < 0) i += (int64_t)pdl_list_len(at[k]);
+                x = pdl_with_label(x, pdl_label_of(key));
                 x = pdl_list_set(at[k], (size_t)i, x);
             } else {
                 pdl_drop(at[k]);

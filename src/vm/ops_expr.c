@@ -269,9 +269,9 @@ pdl_val pdl_vm_name_value(pdl_fiber *f, pdl_name name) {
 static bool common_attr(pdl_vref x, pdl_vref name, bool is_method, pdl_val *out) {
     if (pdl_is(x, PDL_V_CELL)) return pdl_vm_loop_attr(x, pdl_str_get(name), out);
     if (!pdl_is_dict(x) || is_method) return false;
-    pdl_vref v = pdl_dict_find(x, name);
+    pdl_val v = pdl_dict_part_at(x, name);
     if (pdl_is_absent(v)) return false;
-    *out = pdl_with_label(pdl_keep(v), pdl_label_of_part(x));
+    *out = v;
     return true;
 }
 

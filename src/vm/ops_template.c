@@ -104,20 +104,21 @@ bool pdl_vm_loop_attr(pdl_vref self, pdl_str name, pdl_val *out) {
     const loop_obj *l = loop_of(self);
     if (!l) return false;
     int64_t n = (int64_t)pdl_list_len(l->items), i = (int64_t)l->i - 1;
+    pdl_label whole = pdl_label_of(l->items); /* of what says how many there are, as `length` */
     if (pdl_str_is(name, "index"))
         *out = pdl_int(i + 1);
     else if (pdl_str_is(name, "index0"))
         *out = pdl_int(i);
     else if (pdl_str_is(name, "revindex"))
-        *out = pdl_int(n - i);
+        *out = pdl_with_label(pdl_int(n - i), whole);
     else if (pdl_str_is(name, "revindex0"))
-        *out = pdl_int(n - i - 1);
+        *out = pdl_with_label(pdl_int(n - i - 1), whole);
     else if (pdl_str_is(name, "first"))
         *out = pdl_bool(i == 0);
     else if (pdl_str_is(name, "last"))
-        *out = pdl_bool(i + 1 == n);
+        *out = pdl_with_label(pdl_bool(i + 1 == n), pdl_label_of_truth(whole));
     else if (pdl_str_is(name, "length"))
-        *out = pdl_int(n);
+        *out = pdl_with_label(pdl_int(n), whole);
     else if (pdl_str_is(name, "depth"))
         *out = pdl_int((int64_t)l->depth + 1);
     else if (pdl_str_is(name, "depth0"))
@@ -432,8 +433,9 @@ static bool loop_method(pdl_vref callee, const pdl_val *pos, size_t n_pos, pdl_v
     pdl_val now = pdl_list_new(n_pos);
     for (size_t i = 0; i < n_pos; i++) now = pdl_list_push(now, pdl_keep(pos[i]));
     bool same = !pdl_is_absent(l->changed) && pdl_val_eq(l->changed, now);
+    pdl_label label = pdl_label_of(now) | pdl_label_of(l->changed);
     set_val(&l->changed, now);
-    if (pdl_check_walk(err)) *out = pdl_bool(!same);
+    if (pdl_check_walk(err)) *out = pdl_with_label(pdl_bool(!same), pdl_label_of_truth(label));
     return true;
 }
 

@@ -291,6 +291,17 @@ static pdl_step settle(pdl_fiber *f, pdl_err *err) {
     return s == PDL_STEP_WAIT ? s : PDL_STEP_DONE;
 }
 
+/* The message of an error may quote what the instruction was given: a key that is not there, a text
+ * that is no number. Instructions fail before they take their operands. */
+static void label_of_operands(const pdl_fiber *f, pdl_err *err) {
+    if (!f->pc || f->pc > f->code->ins.n) return;
+    size_t n = pdl_code_operands_at(f->code, f->pc - 1);
+    pdl_label all = 0;
+    for (size_t i = 0; i < n && i < f->stack.n; i++)
+        all |= pdl_label_of(f->stack.p[f->stack.n - 1 - i]);
+    err->label |= pdl_label_built(all);
+}
+
 static pdl_step run_to_end(pdl_run *r, pdl_fiber *f, pdl_err *err) {
     pdl_step s = PDL_STEP_FAIL;
     if (f->raised.kind)
@@ -298,6 +309,7 @@ static pdl_step run_to_end(pdl_run *r, pdl_fiber *f, pdl_err *err) {
     else
         s = f == r->main && !f->frames.n ? finish(r, err) : pdl_fiber_run(f, err);
     while (s == PDL_STEP_FAIL) {
+        label_of_operands(f, err);
         if (settle(f, err) == PDL_STEP_WAIT) return PDL_STEP_WAIT;
         if (!pdl_fiber_unwind(f, err)) return PDL_STEP_FAIL;
         s = pdl_fiber_run(f, err);

@@ -4,12 +4,13 @@ The label of a result is what a policy says of its endorsement, in the trace.
 SPDX-License-Identifier: Apache-2.0
 """
 import json
-import os
 import re
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from label_runs import origins  # noqa: E402
 
 BUILD = Path(sys.argv[1]).resolve()
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -81,36 +82,8 @@ def names_of(section):
     return [m.replace("stdlib.", "") for m in re.findall(r"^\| `([^(`]+)\(", part, re.M)]
 
 
-def decisions(node, out):
-    if isinstance(node, dict):
-        for d in node.get("pdl__decisions", []):
-            if d["sink"] == "endorse":
-                args = {a["name"]: a for a in d["arguments"]}
-                out[json.loads(args["why"]["text"])] = args["value"]["origins"]
-        for v in node.values():
-            decisions(v, out)
-    elif isinstance(node, list):
-        for v in node:
-            decisions(v, out)
-    return out
-
-
 def run(samples, labels):
-    """name -> origins of the value of its block, or what was wrong."""
-    with tempfile.TemporaryDirectory() as d:
-        defs = {}
-        for name, (text, parser) in SOURCES.items():
-            Path(d, name).write_text(text)
-            defs[name] = {"read": name, **({"parser": parser} if parser else {})}
-        Path(d, "inner.pdl").write_text('lastOf: [{def: got, read: t}]\n')
-        Path(d, "p.yaml").write_text("policy: 1\notherwise: allow\n")
-        blocks = [{"lastOf": [b], "endorse": {"labels": labels, "why": name}, "fallback": "failed: %s: ${ pdl_error.message }\n" % name.replace("${", "$ {")} for name, b in samples.items()]
-        Path(d, "a.pdl").write_text(json.dumps({"defs": defs, "text": blocks}))
-        p = subprocess.run([PDL, "--stream", "none", "--policy", "p.yaml", "--trace", "t.json", "a.pdl"], cwd=d, capture_output=True, text=True, timeout=300, input="typed\n",
-                           env={**os.environ, "OPENAI_API_KEY": "k"})
-        if p.returncode:
-            return {}, p.stderr
-        return decisions(json.loads(Path(d, "t.json").read_text()), {}), "\n".join(re.findall(r"failed: .*", p.stdout))
+    return origins(PDL, SOURCES, {"inner.pdl": 'lastOf: [{def: got, read: t}]\n'}, samples, labels)
 
 
 def table(section, samples, default):

@@ -36,13 +36,18 @@ static bool m_extend(PDL_ARGS) {
     return changed(self, pdl_null(), out);
 }
 
+/* What chose which items are where: after that each item may be another one. Takes self. */
+static pdl_val chosen_by(pdl_val self, pdl_vref v) {
+    return pdl_is_absent(v) ? self : pdl_with_label(self, pdl_label_of(v));
+}
+
 static bool m_insert(PDL_ARGS) {
     int64_t i = 0, n = (int64_t)pdl_list_len(argv[0]);
     if (!pdl_arg_int(argv[1], &i, err)) return false;
     if (i < 0) i = i < -n ? 0 : i + n;
     if (i > n) i = n;
-    return changed(pdl_list_insert(pdl_keep(argv[0]), (size_t)i, pdl_keep(argv[2])), pdl_null(),
-                   out);
+    pdl_val self = pdl_list_insert(pdl_keep(argv[0]), (size_t)i, pdl_keep(argv[2]));
+    return changed(chosen_by(self, argv[1]), pdl_null(), out);
 }
 
 static bool m_pop(PDL_ARGS) {
@@ -52,7 +57,7 @@ static bool m_pop(PDL_ARGS) {
     if (i < 0) i += n;
     if (i < 0 || i >= n) return pdl_err_host(err, "IndexError", "pop index out of range");
     pdl_val x = pdl_keep(pdl_list_at(argv[0], (size_t)i));
-    return changed(pdl_list_remove(pdl_keep(argv[0]), (size_t)i), x, out);
+    return changed(chosen_by(pdl_list_remove(pdl_keep(argv[0]), (size_t)i), argv[1]), x, out);
 }
 
 /* Place of x in v from `from` to `to`; PDL_NOT_FOUND. */
@@ -66,7 +71,7 @@ static bool m_remove(PDL_ARGS) {
     size_t at = place_of(argv[0], argv[1], 0, pdl_list_len(argv[0]));
     if (at == PDL_NOT_FOUND)
         return pdl_err_host(err, "ValueError", "list.remove(x): x not in list");
-    return changed(pdl_list_remove(pdl_keep(argv[0]), at), pdl_null(), out);
+    return changed(chosen_by(pdl_list_remove(pdl_keep(argv[0]), at), argv[1]), pdl_null(), out);
 }
 
 static bool m_reverse(PDL_ARGS) {
@@ -85,7 +90,7 @@ static bool m_sort(PDL_ARGS) {
     if (!pdl_arg_truth(env, argv[2], &reverse, err) ||
         !pdl_sorted(argv[0], argv[0], reverse, &r, err))
         return false;
-    return changed(r, pdl_null(), out);
+    return changed(chosen_by(r, argv[2]), pdl_null(), out);
 }
 
 static bool m_count(PDL_ARGS) {
