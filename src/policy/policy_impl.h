@@ -14,6 +14,8 @@
 #ifndef PDL_POLICY_POLICY_IMPL_H
 #define PDL_POLICY_POLICY_IMPL_H
 
+#include <time.h>
+
 #include "base/limits.h"
 #include "base/vec.h"
 #include "policy/policy.h"
@@ -149,10 +151,11 @@ typedef struct pending {
     struct pending *link;
 } pending;
 
-/* Code that runs: what it learns meanwhile stays in the worker. */
+/* Code that runs: what it learns meanwhile stays in the worker. Or a program that is read. */
 typedef struct flight {
     struct policy_room *room;
     pdl_effect_sink asker;
+    pdl_effect *effect; /* borrowed, of a program */
     uint32_t id, session; /* of the effect; of the process */
     size_t worker;        /* index */
     struct flight *link;
@@ -181,6 +184,7 @@ struct policy_room {
     PDL_VEC(worker_memory) workers;
     pdl_label in_objects; /* of all that went into any process of code */
     pdl_label in_files, from_files;
+    struct timespec began;
     uint32_t n_questions, most_questions, next_id;
 };
 

@@ -15,8 +15,10 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include <string.h>
+#include <sys/stat.h>
 
 #include "policy/policy_impl.h"
+#include "value/member.h"
 
 #include "base/banned.h"
 
@@ -144,6 +146,82 @@ static void watch_code(room *r, pdl_effect *e) {
     e->added_labels |= r->in_files | r->from_files;
 }
 
+/* --- files that become programs --------------------------------------------------------------- */
+
+/* A file that the run wrote is a computed program: what a model wrote into it would otherwise run
+ * as the author's words. Processes may have written any file, so those that changed since the run
+ * began count as written by them; of a run that is resumed the beginning is not known. */
+static bool may_be_written(const room *r, pdl_str path) {
+    struct stat st;
+    char *z = pdl_str_dup(path);
+    bool ok = stat(z, &st) == 0;
+    pdl_free(z);
+    if (!ok || r->lasts) return true;
+    return st.st_ctim.tv_sec > r->began.tv_sec ||
+           (st.st_ctim.tv_sec == r->began.tv_sec && st.st_ctim.tv_nsec >= r->began.tv_nsec);
+}
+
+/* The text of a file that was searched for is {path, text}. */
+static pdl_str path_of_program(const pdl_effect *e, pdl_vref found) {
+    pdl_vref path = pdl_member(pdl_is_dict(found) ? found : e->request, "path");
+    return pdl_is_str(path) ? pdl_str_get(path) : (pdl_str){"", 0};
+}
+
+static pdl_label label_of_program(const room *r, const pdl_effect *e, pdl_vref found) {
+    if (pdl_is_null(found)) return 0;
+    pdl_str path = path_of_program(e, found);
+    pdl_val key = full_path(path);
+    pdl_vref here = pdl_dict_find(r->written, key);
+    pdl_label label = pdl_is_absent(here) ? 0 : pdl_label_of(here);
+    pdl_drop(key);
+    if (r->from_files && may_be_written(r, path)) label |= r->from_files;
+    return pdl_label_built(label);
+}
+
+/* Judges the text as that of a computed program; there is nobody left to ask about it. */
+static bool may_be_run(room *r, pdl_effect *e, pdl_vref found, pdl_label label, pdl_err *err) {
+    pdl_vref text = pdl_is_dict(found) ? pdl_member(found, "text") : found;
+    pdl_argument arg = {PDL_STR("text"), text, label};
+    pdl_policy_ask ask = {.sink = e->is_import ? PDL_SINK_import : PDL_SINK_include,
+                          .name = path_of_program(e, found),
+                          .args = &arg,
+                          .n = 1,
+                          .folder = r->opt.folder};
+    pdl_decision d = pdl_policies_judge(r->opt.policies, &ask);
+    bool ok = d.verdict == PDL_VERDICT_ALLOW;
+    report(r, e, &ask, &d, ok ? "allow" : "deny");
+    if (!ok)
+        pdl_policy_refusal(r->opt.policies, &r->sources, &ask, &d, "the run may have written it",
+                           e->loc, err);
+    return ok;
+}
+
+static void program_reply(void *user, const pdl_effect *e, const pdl_reply *reply) {
+    flight *f = user;
+    pdl_effect_sink asker = f->asker;
+    pdl_effect *own = f->effect;
+    room *r = f->room;
+    pdl_label label = reply->err.kind ? 0 : label_of_program(r, e, reply->value);
+    pdl_reply refused = {.value = pdl_absent()};
+    forget_flight(f);
+    own->sink = asker; /* which hears of the decision */
+    own->added_labels |= label;
+    bool ok = !label || may_be_run(r, own, reply->value, label, &refused.err);
+    if (asker.reply) asker.reply(asker.user, e, ok ? reply : &refused);
+    pdl_err_fini(&refused.err);
+}
+
+static void watch_program(room *r, pdl_effect *e) {
+    if (!r->from_files && !r->in_files) return; /* nothing untrusted is in a file */
+    flight *f = PDL_NEW(flight);
+    *f = (flight){.room = r, .asker = e->sink, .effect = e, .id = e->id, .link = r->flights};
+    r->flights = f;
+    e->sink.user = f;
+    e->sink.piece = code_piece;
+    e->sink.reply = program_reply;
+    e->sink.decided = NULL;
+}
+
 /* --- allowed ---------------------------------------------------------------------------------- */
 
 /* The labels that the reply will have beside those of its kind and request. */
@@ -167,6 +245,7 @@ static void set_labels(room *r, pdl_effect *e) {
 
 void pdl_policy_forward(room *r, pdl_effect *e) {
     if (e->kind == PDL_EFFECT_code || e->kind == PDL_EFFECT_object) watch_code(r, e);
+    if (e->kind == PDL_EFFECT_source) watch_program(r, e);
     r->behind->ops->start(r->behind, e);
 }
 
@@ -429,6 +508,7 @@ pdl_world *pdl_policy_world_new(const pdl_policy_options *opt, pdl_world *behind
     r->servers = pdl_dict_new(0);
     r->accepted = pdl_dict_new(0);
     r->written = pdl_dict_new(0);
+    clock_gettime(CLOCK_REALTIME_COARSE, &r->began); /* that of the times of files */
     r->most_questions = MOST_APPROVALS;
     for (size_t i = 0; i < opt->policies->all.n; i++) {
         uint32_t n = opt->policies->all.p[i]->approvals;

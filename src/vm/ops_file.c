@@ -205,8 +205,11 @@ static pdl_code *build(pdl_fiber *f, const pdl_block *b, const char *verb, pdl_s
         return NULL;
     }
     if (r->opt.build(r->opt.build_user, path, pdl_str_get(text), wants_blocks(r), &code, &errors,
-                     err))
+                     err)) {
+        /* constants of a file that the run may have written carry the labels of its text */
+        if (pdl_label_of(text)) pdl_code_relabel(code, pdl_label_of(text));
         return code;
+    }
     if (err->kind != PDL_E_limit) bad_file(err, errors, verb, path, b->loc);
     return NULL;
 }
@@ -216,10 +219,12 @@ static pdl_code *build(pdl_fiber *f, const pdl_block *b, const char *verb, pdl_s
 static void open_source(pdl_fiber *f) {
     pdl_vref found = *top(f);
     if (!pdl_is_dict(found)) return;
+    pdl_label label = pdl_label_of(found);
     pdl_vref where = pdl_dict_getz(found, "path"), what = pdl_dict_getz(found, "text");
     set_val(under(f, 1), pdl_is_str(where) ? pdl_keep(where) : pdl_textz(""));
-    set_top(f, pdl_is_str(what) ? pdl_keep(what) : pdl_textz(""));
+    set_top(f, pdl_with_label(pdl_is_str(what) ? pdl_keep(what) : pdl_textz(""), label));
 }
+
 
 pdl_step pdl_op_INCLUDE(pdl_fiber *f, const pdl_block *b, pdl_err *err) {
     open_source(f);
