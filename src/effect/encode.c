@@ -348,7 +348,7 @@ static bool revive_object(pdl_vref v, pdl_val *out, pdl_err *err) {
             pdl_drop(d);
             return false;
         }
-        d = pdl_dict_put(d, pdl_keep(pdl_dict_key_at(v, i)), x);
+        d = pdl_dict_put_known(d, pdl_keep(pdl_dict_key_at(v, i)), x);
     }
     *out = d;
     return true;

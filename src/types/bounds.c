@@ -146,7 +146,7 @@ static pdl_val bound_dict(uint64_t capacity, pdl_vref schema, pdl_val v, unsigne
         else
             of_key &= ~(pdl_label)PDL_LABEL_FREE;
         x = bound_value(capacity, field, x, depth + 1);
-        out = pdl_dict_put(out, pdl_relabelled(pdl_keep(key), of_key), x);
+        out = pdl_dict_put_known(out, pdl_relabelled(pdl_keep(key), of_key), x);
     }
     out = rejoined(out, pdl_label_of(v), without);
     pdl_drop(v);

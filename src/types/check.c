@@ -184,7 +184,7 @@ static pdl_val seen_args(const pdl_type *t, pdl_vref v) {
         if (!known && pdl_text_is(key, "pdl_context")) continue;
         bool as_object = pdl_is(x, PDL_V_FUNC) && want && want->kind == PDL_TYPE_base &&
                          want->base == PDL_BASE_object;
-        d = pdl_dict_put(d, pdl_keep(key), as_object ? pdl_dict_new(0) : pdl_keep(x));
+        d = pdl_dict_put_known(d, pdl_keep(key), as_object ? pdl_dict_new(0) : pdl_keep(x));
     }
     return d;
 }

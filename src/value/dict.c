@@ -136,15 +136,19 @@ void pdl_dict_abandon(pdl_dictobj *d) {
 
 size_t pdl_dict_len(pdl_vref d) { return pdl_dictobj_of(d)->n; }
 
+/* Who chose the key chose which value is read under a name. */
 pdl_val pdl_dict_put(pdl_val v, pdl_val key, pdl_val x) {
+    return pdl_dict_put_known(v, key, pdl_with_label(x, pdl_label_of(key)));
+}
+
+pdl_val pdl_dict_put_known(pdl_val v, pdl_val key, pdl_val x) {
     assert(pdl_is_hashable(key));
     v = own(v);
     pdl_dictobj *d = pdl_dictobj_of(v);
     uint32_t hash = pdl_val_hash(key);
     uint32_t i = pdl_shape_find(d->shape, key, hash);
-    /* who chose the key chose which value is read under a name */
-    x = pdl_with_label(x, pdl_label_of(key));
     v = pdl_joined(v, x);
+    v = pdl_with_part_label(v, pdl_label_of(key));
     if (i == PDL_NO_KEY) {
         append(d, key, x, hash);
     } else {

@@ -55,7 +55,7 @@ static pdl_val dict_without(label_walk *w, pdl_vref v, unsigned depth) {
     for (size_t i = 0, n = pdl_dict_len(v); i < n; i++) {
         pdl_vref key = pdl_dict_key_at(v, i);
         pdl_val kept = pdl_relabelled(pdl_keep(key), rest_of(pdl_label_of(key), w->origins));
-        out = pdl_dict_put(out, kept, without(w, pdl_dict_val_at(v, i), depth + 1));
+        out = pdl_dict_put_known(out, kept, without(w, pdl_dict_val_at(v, i), depth + 1));
     }
     return out;
 }
@@ -113,7 +113,7 @@ static pdl_val masked_dict(label_walk *w, pdl_vref v, unsigned depth) {
     pdl_val out = pdl_dict_new(n);
     for (size_t i = 0; i < n; i++) {
         pdl_val key = masked(w, pdl_dict_key_at(v, i), depth + 1);
-        out = pdl_dict_put(out, key, masked(w, pdl_dict_val_at(v, i), depth + 1));
+        out = pdl_dict_put_known(out, key, masked(w, pdl_dict_val_at(v, i), depth + 1));
     }
     return out;
 }
@@ -153,7 +153,7 @@ static pdl_val blank(label_walk *w, pdl_label l, pdl_vref v, unsigned depth) {
     if (pdl_memo_find(&w->memo, v, 0, &known)) return pdl_keep(known);
     pdl_val out = pdl_dict_new(pdl_dict_len(v));
     for (size_t i = 0, n = pdl_dict_len(v); i < n; i++)
-        out = pdl_dict_put(out, pdl_keep(pdl_dict_key_at(v, i)),
+        out = pdl_dict_put_known(out, pdl_keep(pdl_dict_key_at(v, i)),
                            blank(w, l, pdl_dict_val_at(v, i), depth + 1));
     pdl_memo_put(&w->memo, v, 0, out);
     return out;

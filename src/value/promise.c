@@ -249,7 +249,7 @@ static bool resolve_dict(resolver *r, pdl_vref v, unsigned depth, pdl_val *out, 
             pdl_drop(d);
             return false;
         }
-        d = pdl_dict_put(d, pdl_keep(pdl_dict_key_at(v, i)), x);
+        d = pdl_dict_put_known(d, pdl_keep(pdl_dict_key_at(v, i)), x);
     }
     *out = pdl_with_flags(d, pdl_flags_of(v) & PDL_F_MODULE);
     return true;

@@ -319,8 +319,11 @@ pdl_vref pdl_list_at(pdl_vref v, size_t i);
 
 pdl_val pdl_dict_new(size_t cap);
 size_t pdl_dict_len(pdl_vref d);
-/* Takes all. An existing key gets the new value and keeps its position. */
+/* Takes all. An existing key gets the new value and keeps its position. The value gets the labels
+ * of the key. */
 pdl_val pdl_dict_put(pdl_val d, pdl_val key, pdl_val x);
+/* The same where the value has the labels of its key already, part by part. */
+pdl_val pdl_dict_put_known(pdl_val d, pdl_val key, pdl_val x);
 pdl_val pdl_dict_puts(pdl_val d, pdl_str key, pdl_val x); /* takes d and x */
 static inline pdl_val pdl_dict_putz(pdl_val d, const char *key, pdl_val x) {
     return pdl_dict_puts(d, pdl_str_of(key), x); /* inline: lengths of literals are constants */
