@@ -251,9 +251,19 @@ bool pdl_durable_forget_from(pdl_str path, pdl_str place, size_t *n, pdl_err *er
     return ok;
 }
 
+/* A journal by its name may be damaged, or empty since its maker was killed. */
+static bool may_be_journal(pdl_str path) {
+    return pdl_str_ends(path, PDL_STR(".journal")) || pdl_store_is_ours(path);
+}
+
 bool pdl_durable_remove(pdl_str path, pdl_err *err) {
     static const char *const beside[] = {"-wal", "-shm", "-journal", ""};
-    bool ok = true;
+    char *name = pdl_str_dup(path);
+    bool ok = access(name, F_OK) != 0 || may_be_journal(path); /* its absence is reported below */
+    pdl_free(name);
+    if (!ok)
+        return pdl_err_set(err, PDL_E_runtime, (pdl_loc){0},
+                           "%.*s is not a journal: it is not removed", PDL_FMT(path));
     if (is_locked(path))
         return pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "%.*s runs: end it first",
                            PDL_FMT(path));

@@ -39,7 +39,8 @@ static bool make_folder(char *path, pdl_err *err) {
                        strerror(errno));
 }
 
-bool pdl_runs_folder(char **out, pdl_err *err) {
+/* Its name; NULL where the environment names none. Owned. */
+static char *folder_name(void) {
     static const struct {
         const char *variable, *behind;
     } places[] = {
@@ -49,10 +50,14 @@ bool pdl_runs_folder(char **out, pdl_err *err) {
         const char *v = getenv(places[i].variable);
         if (v && *v) pdl_buf_putf(&b, "%s%s", v, places[i].behind);
     }
-    if (!b.len)
+    return b.len ? pdl_buf_take(&b) : NULL;
+}
+
+bool pdl_runs_folder(char **out, pdl_err *err) {
+    *out = folder_name();
+    if (!*out)
         return pdl_err_set(err, PDL_E_config, (pdl_loc){0},
                            "there is no folder for runs: set PDL_RUNS");
-    *out = pdl_buf_take(&b);
     if (make_folder(*out, err)) return true;
     pdl_free(*out);
     *out = NULL;
@@ -88,28 +93,34 @@ char *pdl_runs_path(const char *folder, pdl_str id) {
     return pdl_buf_take(&b);
 }
 
+/* The journal of the run with this id; NULL: there is none. Owned. */
+static char *find_run(pdl_str id) {
+    char *folder = pdl_runs_is_id(id) ? folder_name() : NULL;
+    char *path = folder ? pdl_runs_path(folder, id) : NULL;
+    pdl_free(folder);
+    if (path && access(path, F_OK) == 0) return path;
+    pdl_free(path);
+    return NULL;
+}
+
 bool pdl_runs_find(pdl_str name, char **out, pdl_err *err) {
     char *file = pdl_str_dup(name), *folder = NULL;
-    bool is_file = strchr(file, '/') || access(file, F_OK) == 0;
-    if (is_file) {
+    bool is_path = strchr(file, '/') != NULL;
+    *out = is_path ? NULL : find_run(name);
+    if (!*out && (is_path || access(file, F_OK) == 0)) {
         *out = file;
         return true;
     }
     pdl_free(file);
+    if (*out) return true;
     if (!pdl_runs_is_id(name))
         return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
                            "'%.*s' is neither the id of a run nor a file", PDL_FMT(name));
     if (!pdl_runs_folder(&folder, err)) return false;
-    *out = pdl_runs_path(folder, name);
-    bool there = access(*out, F_OK) == 0;
-    if (!there) {
-        pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "there is no run %.*s in %s", PDL_FMT(name),
-                    folder);
-        pdl_free(*out);
-        *out = NULL;
-    }
+    pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "there is no run %.*s in %s", PDL_FMT(name),
+                folder);
     pdl_free(folder);
-    return there;
+    return false;
 }
 
 /* --- the index -------------------------------------------------------------------------------- */

@@ -261,19 +261,24 @@ static bool has_log(pdl_str path) {
     return there;
 }
 
-bool pdl_store_is(pdl_str path) {
+/* Is it a journal of this schema or a later one? Newer ones are refused when they are opened. */
+static bool is_since(pdl_str path, unsigned char first) {
     unsigned char head[72] = {0};
     char *name = pdl_str_dup(path);
     int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* it may be a pipe without a writer */
     ssize_t n = fd >= 0 ? read(fd, head, sizeof head) : -1;
     if (fd >= 0) close(fd);
     pdl_free(name);
-    static const unsigned char id[] = {'P', 'D', 'L', 'J'}, version[] = {0, 0, 0, SCHEMA_VERSION};
+    static const unsigned char id[] = {'P', 'D', 'L', 'J'};
+    const unsigned char version[] = {0, 0, 0, first};
     if (n == (ssize_t)sizeof head && memcmp(head + 68, id, 4) == 0 &&
         memcmp(head + 60, version, 4) >= 0)
-        return true; /* also one that is newer, which is refused when it is opened */
+        return true;
     return n > 0 && has_log(path) && is_by_log(path);
 }
+
+bool pdl_store_is(pdl_str path) { return is_since(path, SCHEMA_VERSION); }
+bool pdl_store_is_ours(pdl_str path) { return is_since(path, 1); }
 
 bool pdl_store_is_unbegun(pdl_str path) {
     pdl_store s = {0};

@@ -22,6 +22,8 @@ PDL_MUST bool pdl_store_create(pdl_str path, bool full, pdl_store **out, pdl_buf
 PDL_MUST bool pdl_store_open(pdl_str path, bool writes, bool full, pdl_store **out, pdl_err *err);
 /* Is it a file of this schema, as far as its head says? False also when it cannot be read. */
 bool pdl_store_is(pdl_str path);
+/* The same, or a recording of schema 1. */
+bool pdl_store_is_ours(pdl_str path);
 /* Is it a file whose maker ended before anything was in it? */
 bool pdl_store_is_unbegun(pdl_str path);
 /* Commits. whole: the log is taken in, so that one file is left. NULL is fine. */

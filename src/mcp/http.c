@@ -50,6 +50,7 @@ typedef struct post {
     bool again;      /* it is a GET after the last event */
     bool in_session; /* it carried a session id */
     bool reading, dead;
+    char traceparent[56]; /* of the effect; empty: none */
     struct post *next;
 } post;
 
@@ -135,17 +136,18 @@ static void put_said(const session *s, pdl_str text, pdl_buf *out) {
     pdl_buf_fini(&clean);
 }
 
+static bool is_header(const char *line, pdl_str name) {
+    return pdl_str_eq_nocase(pdl_str_sub(pdl_str_of(line), 0, name.n), name) && line[name.n] == ':';
+}
+
 /* What is missing, or wrong. */
 static void hint_token(const session *s, const pdl_http_reply *r, pdl_err *err) {
-    static const char header[] = "Authorization:";
     pdl_str challenge = pdl_http_header(r, "WWW-Authenticate");
     pdl_str why = challenge_part(challenge, "error_description");
     bool oauth = challenge_part(challenge, "resource_metadata").n > 0, has = false;
     pdl_buf b = PDL_BUF, clean = PDL_BUF;
     for (size_t i = 0; i < s->config.n_headers; i++)
-        has = has ||
-              pdl_str_eq_nocase(pdl_str_sub(pdl_str_of(s->config.headers[i]), 0, sizeof header - 1),
-                                pdl_str_of(header));
+        has |= is_header(s->config.headers[i], PDL_STR("Authorization"));
     if (has)
         PDL_PUT(&b, "the header Authorization of the configuration is refused");
     else
@@ -312,14 +314,33 @@ static void on_done(void *user, const pdl_http_reply *r) {
 
 /* --- what is sent ----------------------------------------------------------------------------- */
 
-enum { OWN_HEADERS = 5, OWN_TEXTS = 3 };
+enum { OWN_HEADERS = 7, OWN_TEXTS = 5 };
+
+/* The trace context for what is between us and the server, and for servers that read headers; the
+ * configuration may set it otherwise. */
+static size_t put_trace(const post *p, const char **lines, pdl_buf text[2]) {
+    const server_config *c = &p->of->s->config;
+    const char *state = p->of->s->world->opt.tracestate;
+    bool theirs = false;
+    for (size_t i = 0; i < c->n_headers; i++)
+        theirs |= is_header(c->headers[i], PDL_STR("traceparent"));
+    if (theirs || !p->traceparent[0]) return 0;
+    pdl_buf_putf(&text[0], "traceparent: %s", p->traceparent);
+    lines[0] = pdl_buf_z(&text[0]);
+    if (!state) return 1;
+    pdl_buf_putf(&text[1], "tracestate: %s", state);
+    lines[1] = pdl_buf_z(&text[1]);
+    return 2;
+}
 
 /* Writes the headers of the configuration, then ours; lines is large enough for all, text for one
- * line each. last_id: of the event after which a stream is resumed; empty: none. */
-static size_t put_headers(const session *s, pdl_str last_id, const char **lines,
+ * line each. p: what it carries; NULL: nothing. */
+static size_t put_headers(const session *s, const post *p, const char **lines,
                           pdl_buf text[OWN_TEXTS]) {
+    pdl_str last_id = p ? pdl_buf_str(&p->events.id) : (pdl_str){0};
     size_t n = 0;
     for (size_t i = 0; i < s->config.n_headers; i++) lines[n++] = s->config.headers[i];
+    if (p) n += put_trace(p, lines + n, text + 3);
     if (s->posts->session_id) {
         pdl_buf_putf(&text[0], "Mcp-Session-Id: %s", s->posts->session_id);
         lines[n++] = pdl_buf_z(&text[0]);
@@ -335,7 +356,7 @@ static size_t put_headers(const session *s, pdl_str last_id, const char **lines,
     return n;
 }
 
-static uint64_t transfer(session *s, pdl_http_request *r, pdl_str last_id) {
+static uint64_t transfer(session *s, pdl_http_request *r, const post *p) {
     mcp_world *m = s->world;
     if (!m->http) {
         pdl_http_options opt = {.debug = m->opt.debug};
@@ -346,8 +367,8 @@ static uint64_t transfer(session *s, pdl_http_request *r, pdl_str last_id) {
         m->http = pdl_http_new(m->loop, &opt);
     }
     const char **lines = PDL_NEW_N(const char *, s->config.n_headers + OWN_HEADERS);
-    pdl_buf text[OWN_TEXTS] = {PDL_BUF, PDL_BUF, PDL_BUF};
-    size_t n = put_headers(s, last_id, lines, text);
+    pdl_buf text[OWN_TEXTS] = {PDL_BUF, PDL_BUF, PDL_BUF, PDL_BUF, PDL_BUF};
+    size_t n = put_headers(s, p, lines, text);
     if (r->body.p) {
         lines[n++] = "Content-Type: application/json";
         lines[n++] = "Accept: application/json, text/event-stream";
@@ -399,7 +420,7 @@ static void start(post *p) {
         .done = on_done,
         .idle_ms = p->listens ? 0 : idle,
     };
-    p->transfer = transfer(s, &r, pdl_buf_str(&p->events.id));
+    p->transfer = transfer(s, &r, p);
 }
 
 static void send_post(session *s, pdl_str json, const call *c) {
@@ -407,6 +428,9 @@ static void send_post(session *s, pdl_str json, const call *c) {
     post *p = new_post(s);
     p->call = c ? c->id : 0;
     p->kind = c ? c->kind : CALL_JOB;
+    /* The handshake and lists are requests for what waits for them. */
+    const pdl_effect *why = c && c->job.e ? c->job.e : s->jobs.n ? s->jobs.p[0].e : NULL;
+    if (!why || !pdl_mcp_traceparent(s, why, p->traceparent)) p->traceparent[0] = 0;
     pdl_buf_put(&p->sent, json);
     start(p);
 }
@@ -448,7 +472,7 @@ static void finish(session *s) {
     if (!all || !all->session_id) return;
     pdl_http_request r = {
         .method = "DELETE", .user = all, .done = on_deleted, .idle_ms = CONNECT_MS};
-    all->delete_transfer = transfer(s, &r, (pdl_str){0});
+    all->delete_transfer = transfer(s, &r, NULL);
 }
 
 static bool finished(const session *s) { return !s->posts || !s->posts->delete_transfer; }

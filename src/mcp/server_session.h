@@ -117,6 +117,8 @@ void pdl_mcp_session_call_failed(session *s, uint64_t id, pdl_err *err);
 PDL_MUST bool pdl_mcp_session_lost(session *s, uint64_t id);
 /* The same, noticed while no call was open: the next use starts a new session. */
 void pdl_mcp_session_expired(session *s);
+/* The trace context of requests for this effect; false: there is none. */
+bool pdl_mcp_traceparent(const session *s, const pdl_effect *e, char out[56]);
 bool pdl_mcp_session_waits_for(const session *s, uint64_t id);
 /* "tool server NAME: ..."; always false. */
 PDL_PRINTF(3, 4) bool pdl_mcp_server_error(const session *s, pdl_err *err, const char *fmt, ...);

@@ -287,19 +287,24 @@ static pdl_val object_of(pdl_vref d, const char *key) {
     return pdl_is_dict(v) ? pdl_keep(v) : pdl_dict_new(0);
 }
 
+bool pdl_mcp_traceparent(const session *s, const pdl_effect *e, char out[56]) {
+    const pdl_mcp_options *o = &s->world->opt;
+    return o->traceparent && o->traceparent(o->user, e->id, out);
+}
+
 /* The server can continue the trace of the run; what the program has put there stays. Takes params.
  */
 static pdl_val with_trace(const session *s, const pdl_effect *e, pdl_val params) {
-    const pdl_mcp_options *o = &s->world->opt;
+    const char *state = s->world->opt.tracestate;
     char text[56];
     pdl_val meta = object_of(params, "_meta");
     bool theirs = !pdl_is_absent(pdl_dict_getz(meta, "traceparent"));
-    if (theirs || !o->traceparent || !o->traceparent(o->user, e->id, text)) {
+    if (theirs || !pdl_mcp_traceparent(s, e, text)) {
         pdl_drop(meta);
         return params;
     }
     meta = pdl_dict_putz(meta, "traceparent", pdl_textz(text));
-    if (o->tracestate) meta = pdl_dict_putz(meta, "tracestate", pdl_textz(o->tracestate));
+    if (state) meta = pdl_dict_putz(meta, "tracestate", pdl_textz(state));
     return pdl_dict_putz(params, "_meta", meta);
 }
 

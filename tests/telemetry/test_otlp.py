@@ -59,7 +59,7 @@ class Collector:
 
     def __init__(self):
         self.lock, self.bodies, self.headers, self.paths, self.parents, self.states = threading.Lock(), [], [], [], [], []
-        self.status, self.silent = 200, False
+        self.status, self.silent, self.tools = 200, False, []
         outer = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -84,9 +84,12 @@ class Collector:
     def clear(self):
         with self.lock:
             self.bodies, self.headers, self.paths, self.parents, self.states = [], [], [], [], []
+            self.tools = []
 
     def handle(self, h):
         body = h.rfile.read(int(h.headers["content-length"]))
+        if h.path == "/mcp":
+            return self.tool(h, json.loads(body))
         if "chat/completions" in h.path:
             with self.lock:
                 self.parents.append(h.headers.get("traceparent"))
@@ -105,10 +108,23 @@ class Collector:
             time.sleep(60)
         return self.answer(h, self.status, b"{}")
 
+    def tool(self, h, m):
+        """A tool server over HTTP; `tools` has method, traceparent and tracestate of each request."""
+        with self.lock:
+            self.tools.append((m["method"], h.headers.get_all("traceparent"), h.headers.get_all("tracestate")))
+        if "id" not in m:
+            return self.answer(h, 202, b"")
+        r = {"initialize": {"protocolVersion": m["params"].get("protocolVersion"), "capabilities": {"tools": {}}, "serverInfo": {"name": "t", "version": "1"}},
+             "tools/list": {"tools": [{"name": "echo", "inputSchema": {"type": "object", "properties": {"x": {"type": "string"}}}}]},
+             "tools/call": {"content": [{"type": "text", "text": "said"}]}}[m["method"]]
+        return self.answer(h, 200, json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": r}).encode(), "application/json")
+
     @staticmethod
-    def answer(h, status, data):
+    def answer(h, status, data, kind=None):
         h.send_response(status)
         h.send_header("content-length", str(len(data)))
+        if kind:
+            h.send_header("content-type", kind)
         h.end_headers()
         h.wfile.write(data)
 
@@ -246,6 +262,27 @@ class Test:
         got = json.loads(meta.read_text())
         self.check("without a parent there is no state", list(got) == ["traceparent"] and self.c.states == [None], (got, self.c.states))
 
+    def handed_on_by_http(self):
+        """Tool servers over HTTP have it as headers, too, unless their configuration says otherwise."""
+        trace, parent = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
+        file = self.work / "http_servers.json"
+        given = {"PDL_MCP_CONFIG": str(file), "TRACEPARENT": "00-%s-%s-01" % (trace, parent), "TRACESTATE": "one=1"}
+        file.write_text(json.dumps({"mcpServers": {"s": {"url": self.c.base + "/mcp"}}}))
+        (self.work / "far.pdl").write_text("defs: {s: {import: 'mcp:s'}}\ntext: [\"${ s.echo('hi') }\"]\n")
+        code, out, err = self.run("far.pdl", **given)
+        self.check("without telemetry there is none", code == 0 and {t[1:] for t in self.c.tools} == {(None, None)}, (err, self.c.tools))
+        code, out, err = self.run("--otlp", self.url, "far.pdl", **given)
+        spans = self.c.spans()
+        tool = [s["spanId"] for s in spans if s["name"] == "execute_tool echo"]
+        got = {m: (p, st) for m, p, st in self.c.tools}
+        self.check("the call has that of its span", code == 0 and len(tool) == 1 and
+                   got.get("tools/call") == (["00-%s-%s-01" % (trace, tool[0])], ["one=1"]), (code, err, got, spans))
+        ids = {s["spanId"] for s in spans}
+        self.check("handshake and list have that of what waits for them", all(p and p[0][3:35] == trace and p[0][36:52] in ids for p, _ in got.values()), got)
+        file.write_text(json.dumps({"mcpServers": {"s": {"url": self.c.base + "/mcp", "headers": {"TraceParent": "00-" + "1" * 32 + "-" + "2" * 16 + "-01"}}}}))
+        code, out, err = self.run("--otlp", self.url, "far.pdl", **given)
+        self.check("the configuration wins", code == 0 and {str(t[1:]) for t in self.c.tools} == {str((["00-" + "1" * 32 + "-" + "2" * 16 + "-01"], None))}, self.c.tools)
+
     def trouble(self):
         self.run("--otlp", self.url, "bad.pdl")
         by = {s["name"]: s for s in self.c.spans()}
@@ -322,7 +359,7 @@ class Test:
 
 def main():
     t = Test(sys.argv[1])
-    for part in (t.tree, t.content, t.environment, t.handed_on, t.trouble, t.many, t.others, t.classes):
+    for part in (t.tree, t.content, t.environment, t.handed_on, t.handed_on_by_http, t.trouble, t.many, t.others, t.classes):
         part()
     print("%d passed, %d failed%s" % (t.passed, t.failed, ", %d skipped" % t.skipped if t.skipped else ""))
     return t.failed > 0
