@@ -167,10 +167,7 @@ static pdl_run_options run_options(pdl_session *s) {
 static pdl_val with_defaults(pdl_vref vars, pdl_label origin) {
     pdl_val d =
         pdl_dict_putz(pdl_dict_new(4), "pdl_model_default_parameters", pdl_model_defaults());
-    for (size_t i = 0, n = pdl_is_dict(vars) ? pdl_dict_len(vars) : 0; i < n; i++)
-        d = pdl_dict_put(d, pdl_keep(pdl_dict_key_at(vars, i)),
-                         pdl_with_label(pdl_keep(pdl_dict_val_at(vars, i)), origin));
-    return d;
+    return pdl_session_with_variables(d, vars, origin);
 }
 
 static void run_program(void *user, const pdl_effect *code, pdl_val request,
@@ -301,34 +298,6 @@ static bool open_explain(pdl_session *s, pdl_err *err) {
     return true;
 }
 
-static bool open_record(pdl_session *s, pdl_err *err) {
-    static const char *const modes[] = {"--stream none", "--stream result", "--stream context"};
-    pdl_journal_info info = {
-        .file = s->opt.file,
-        .version = PDL_STR(PDL_VERSION),
-        .options = pdl_str_of(modes[s->opt.stream]),
-        .secrets = s->secrets,
-        .blocks = true,
-    };
-    return pdl_journal_record(s->opt.record, s->world, &info, &s->journal, err);
-}
-
-/* A journal of schema 2 answers as a durable run that does nothing new, one of schema 1 itself. */
-static bool open_replay(pdl_session *s, pdl_err *err) {
-    const pdl_session_options *o = &s->opt;
-    if (pdl_durable_is(o->replay)) return pdl_session_open_replay(s, err);
-    return pdl_journal_replay(o->replay, &s->journal, err) &&
-           (!o->trace || pdl_times_read(o->replay, &s->times, err));
-}
-
-static void use_journal(pdl_session *s) {
-    pdl_journal_hide(s->journal, s->secrets);
-    pdl_journal_mask(s->journal, pdl_session_mask(s, PDL_SINK_journal));
-    pdl_journal_folder(s->journal, s->opt.dir);
-    pdl_journal_debug(s->journal, s->opt.debug);
-    s->world = pdl_journal_world(s->journal);
-}
-
 static bool open_worlds(pdl_session *s, pdl_err *err) {
     const pdl_session_options *o = &s->opt;
     if ((!o->explain && !pdl_session_read_policies(s, err)) || !pdl_session_open_sandbox(s, err))
@@ -340,9 +309,7 @@ static bool open_worlds(pdl_session *s, pdl_err *err) {
         pdl_cache_mask(s->cache, pdl_session_mask(s, PDL_SINK_journal));
         s->world = pdl_cache_world(s->cache, s->world);
     }
-    if (o->record.n && !open_record(s, err)) return false;
-    if (o->replay.n && !open_replay(s, err)) return false;
-    if (s->journal) use_journal(s);
+    if ((o->record.n || o->replay.n) && !pdl_session_open_journal(s, err)) return false;
     pdl_session_guard(s);
     return true;
 }
@@ -551,6 +518,7 @@ void pdl_session_start(pdl_session *s) {
                                       s->opt.trace || s->opt.explain || s->opt.all_blocks);
     pdl_api_debug_code(s->opt.debug, s->code);
     pdl_val vars = with_defaults(s->opt.variables, PDL_LABEL_data | PDL_LABEL_FREE);
+    if (s->journal && s->opt.record.n) pdl_session_record_program(s);
     pdl_drop(s->inputs);
     s->inputs = s->precheck ? pdl_keep(vars) : pdl_absent();
     pdl_err err = {0};

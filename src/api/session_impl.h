@@ -112,6 +112,14 @@ PDL_MUST bool pdl_session_add_profile(pdl_session *s, size_t from, pdl_err *err)
 /* Makes the sandboxes of blocks, before anything is done. Error: all that cannot be kept. */
 PDL_MUST bool pdl_session_keep_profiles(pdl_session *s, pdl_err *err);
 
+/* recording.c: the journal of --record or --replay, in front of the worlds. Errors: usage, io,
+ * replay. */
+PDL_MUST bool pdl_session_open_journal(pdl_session *s, pdl_err *err);
+/* Before the run starts: the recording keeps its program and its variables. */
+void pdl_session_record_program(pdl_session *s);
+/* Adds the variables, which come from outside, to d. Takes d. */
+pdl_val pdl_session_with_variables(pdl_val d, pdl_vref vars, pdl_label origin);
+
 /* durable.c: the journal that --replay names answers. Errors: io, replay. */
 PDL_MUST bool pdl_session_open_replay(pdl_session *s, pdl_err *err);
 

@@ -90,6 +90,18 @@ PDL_MUST bool pdl_cli_trace_run(pdl_durable *run, struct pdl_view_files *files,
                                 pdl_fold_put_fn *put, void *user, pdl_err *err);
 PDL_MUST bool pdl_cli_trace_view(pdl_durable *run, pdl_str file, pdl_str text, bool edited,
                                  struct pdl_view_run **out, pdl_err *err);
+/* recording.c: the program of a recording run against it; where it ends or differs the trace ends.
+ */
+struct pdl_journal_program;
+PDL_MUST bool pdl_cli_recording_trace(const struct pdl_journal_program *p, pdl_str journal,
+                                      pdl_view_files *files, pdl_fold_put_fn *put, void *user,
+                                      pdl_err *err);
+PDL_MUST bool pdl_cli_recording_view(pdl_str journal, pdl_str source,
+                                     struct pdl_view_run **out, pdl_err *err);
+/* The program of a recording, or that of the file `source` (empty: none). Errors: io, replay, usage
+ * when neither is there. */
+PDL_MUST bool pdl_cli_recording_open(pdl_str journal, pdl_str source,
+                                     struct pdl_journal_program *out, pdl_err *err);
 /* The run of cmd_run.c with a run that is there; its exit code. */
 int pdl_cli_run_lasting(const arguments *a, lasting *l);
 

@@ -1,5 +1,6 @@
-/* cmd_trace.c -- pdl trace: what a durable run did, also one that was killed. Its program is run
- * against its journal, with nobody outside, so a run that is still going on is not disturbed.
+/* cmd_trace.c -- pdl trace: what a durable run did, also one that was killed, or one that was
+ * recorded. Its program is run against its journal, with nobody outside, so a run that is still
+ * going on is not disturbed.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -7,6 +8,7 @@
 
 #include "api/session.h"
 #include "cli/cli.h"
+#include "journal/journal.h"
 #include "value/json_write.h"
 #include "viewer/viewer.h"
 
@@ -49,10 +51,19 @@ bool pdl_cli_trace_run(pdl_durable *run, pdl_view_files *files, pdl_fold_put_fn 
     return ok;
 }
 
-static bool show_json(pdl_durable *run, pdl_err *err) {
+/* run: NULL where the file is a recording. */
+static bool show_json(pdl_durable *run, pdl_str path, pdl_err *err) {
     int code = 0;
-    return pdl_cli_trace_run(run, NULL, put_piece, &code, err) &&
-           put_piece(&code, PDL_STR("\n"), err);
+    pdl_journal_program p;
+    bool ok;
+    if (run) {
+        ok = pdl_cli_trace_run(run, NULL, put_piece, &code, err);
+    } else {
+        if (!pdl_cli_recording_open(path, (pdl_str){0}, &p, err)) return false;
+        ok = pdl_cli_recording_trace(&p, path, NULL, put_piece, &code, err);
+        pdl_journal_program_fini(&p);
+    }
+    return ok && put_piece(&code, PDL_STR("\n"), err);
 }
 
 bool pdl_cli_trace_view(pdl_durable *run, pdl_str file, pdl_str text, bool edited,
@@ -69,11 +80,13 @@ bool pdl_cli_trace_view(pdl_durable *run, pdl_str file, pdl_str text, bool edite
     return ok;
 }
 
-static bool show_html(pdl_durable *run, pdl_err *err) {
-    pdl_view_run *v;
+static bool show_html(pdl_durable *run, pdl_str path, pdl_err *err) {
+    pdl_view_run *v = NULL;
     pdl_buf page = PDL_BUF;
     int code = 0;
-    if (!pdl_cli_trace_view(run, (pdl_str){0}, (pdl_str){0}, false, &v, err)) return false;
+    bool made = run ? pdl_cli_trace_view(run, (pdl_str){0}, (pdl_str){0}, false, &v, err)
+                    : pdl_cli_recording_view(path, (pdl_str){0}, &v, err);
+    if (!made) return false;
     pdl_view_html(v, &page);
     bool ok = put_piece(&code, pdl_buf_str(&page), err);
     pdl_view_run_free(v);
@@ -116,10 +129,17 @@ static bool put_event(void *user, const pdl_durable_row *row) {
     return true;
 }
 
-static bool show_perfetto(pdl_durable *run, pdl_err *err) {
+static bool put_recorded(void *user, const pdl_journal_row *row) {
+    double end = row->seconds >= 0 ? row->start + row->seconds : 0;
+    return put_event(user, &(pdl_durable_row){row->place, row->kind, row->request, row->reply,
+                                              row->error, row->start, end, 1});
+}
+
+static bool show_perfetto(pdl_durable *run, pdl_str path, pdl_err *err) {
     struct events x = {.out = PDL_BUF};
     PDL_PUT(&x.out, "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [\n");
-    bool ok = pdl_durable_each(pdl_durable_path(run), put_event, &x, err);
+    bool ok = run ? pdl_durable_each(pdl_durable_path(run), put_event, &x, err)
+                  : pdl_journal_each(path, put_recorded, &x, err);
     PDL_PUT(&x.out, "\n]}\n");
     ok = ok && (pdl_cli_put_stdout(pdl_buf_str(&x.out)) == 0 ||
                 pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot write to standard output"));
@@ -128,28 +148,33 @@ static bool show_perfetto(pdl_durable *run, pdl_err *err) {
     return ok;
 }
 
-static bool show(const arguments *a, pdl_durable *run, pdl_err *err) {
+static bool show(const arguments *a, pdl_str path, pdl_err *err) {
     pdl_str form = a->value[OPT_trace_form];
-    return pdl_str_is(form, "perfetto") ? show_perfetto(run, err)
-           : pdl_str_is(form, "html")   ? show_html(run, err)
-                                        : show_json(run, err);
+    pdl_durable *run = NULL;
+    bool ok = pdl_journal_is(path) ||
+              pdl_durable_open(path, PDL_DURABLE_SHOW, false, false, &run, err);
+    if (ok && pdl_str_is(form, "perfetto"))
+        ok = show_perfetto(run, path, err);
+    else if (ok && pdl_str_is(form, "html"))
+        ok = show_html(run, path, err);
+    else if (ok)
+        ok = show_json(run, path, err);
+    pdl_durable_close(run);
+    return ok;
 }
 
 int pdl_cli_cmd_trace(const arguments *a) {
     pdl_err err = {0};
-    pdl_durable *run = NULL;
     char *path = NULL;
     if (!a->files.n) return pdl_cli_refuse(a, "the following arguments are required: ID or FILE");
     bool ok = pdl_cli_lasting_path(a->files.p[0], &path, &err) &&
-              pdl_durable_open(pdl_str_of(path), PDL_DURABLE_SHOW, false, false, &run, &err) &&
-              show(a, run, &err);
+              show(a, pdl_str_of(path), &err);
     int code = ok ? fflush(stdout) != 0 : 1;
     if (!ok) {
         pdl_cli_print_error(&err, NULL);
         code = err.kind == PDL_E_usage ? 2 : 1;
         pdl_err_fini(&err);
     }
-    pdl_durable_close(run);
     pdl_free(path);
     return code;
 }

@@ -18,6 +18,7 @@
 #include "cli/run_again.h"
 #include "io/children.h"
 #include "io/file.h"
+#include "journal/journal.h"
 #include "viewer/viewer.h"
 
 #include "base/banned.h"
@@ -45,43 +46,6 @@ static bool read_file(pdl_str name, pdl_buf *out, pdl_err *err) {
     char *path = pdl_str_dup(name);
     bool ok = pdl_file_read(path, out, err);
     pdl_free(path);
-    return ok;
-}
-
-static bool is_journal(pdl_str bytes) { return pdl_str_starts(bytes, PDL_STR("SQLite format 3")); }
-
-/* The trace of the program run against its recording; nothing goes out. Where the recording ends or
- * differs the run fails, and is shown up to there. */
-static bool replay(const shower *s, pdl_str journal, pdl_str file, pdl_str program,
-                   pdl_view_files *files, pdl_buf *trace, pdl_err *err) {
-    pdl_session_options o = {
-        .file = file,
-        .dir = pdl_file_folder(file),
-        .replay = journal,
-        .trace = true,
-        .labels = true,
-        .cancel = pdl_cli_signal_received(),
-    };
-    pdl_session *session = NULL;
-    const pdl_program *p;
-    pdl_val inputs = pdl_absent();
-    pdl_view_files_listen(files, &o.sink);
-    if (!pdl_cli_read_data(s->a, &inputs, err)) return false;
-    o.variables = inputs;
-    if (!pdl_session_new(&o, &session, err)) {
-        pdl_drop(inputs);
-        return false;
-    }
-    bool ok = pdl_session_load(session, program, &p);
-    if (ok) {
-        pdl_session_run(session);
-        ok = pdl_session_trace(session, pdl_fold_put_buf, trace, err);
-    } else {
-        pdl_cli_print_load_errors(p, session);
-        pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "the program of the recording cannot be read");
-    }
-    pdl_session_free(session);
-    pdl_drop(inputs);
     return ok;
 }
 
@@ -134,35 +98,18 @@ static bool show_trace(const shower *s, pdl_str name, pdl_str trace, pdl_str sou
     return ok;
 }
 
-static bool show_recording(const shower *s, pdl_str name, pdl_str file, pdl_str source,
-                           pdl_view_run **out, pdl_err *err) {
-    pdl_buf trace = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
-    if (!source.p)
-        return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
-                           "%.*s is a recording, which holds no program: name it with --source",
-                           PDL_FMT(name));
-    pdl_view_files *files = pdl_view_files_new();
-    bool edited = s->a->given[OPT_view_run];
-    pdl_view_program p = {file, source, pdl_view_files_open, files,
-                          edited ? NULL : pdl_session_hide_program};
-    bool ok = replay(s, name, file, source, files, &trace, err) &&
-              pdl_view_run_new(name, pdl_buf_str(&trace), &p, out, err);
-    pdl_view_files_free(files);
-    pdl_buf_fini(&trace);
-    return ok;
-}
-
 static bool open_file(shower *s, pdl_str name, pdl_err *err) {
     pdl_buf bytes = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE), text = PDL_BUF;
     pdl_str given = s->a->value[OPT_source], source = {0};
-    bool ok = read_file(name, &bytes, err);
-    if (ok && given.p) ok = read_file(given, &text, err);
-    if (given.p) source = text.len ? pdl_buf_str(&text) : PDL_STR("");
     pdl_view_run *view = NULL;
-    if (ok && is_journal(pdl_buf_str(&bytes)))
-        ok = show_recording(s, name, given, source, &view, err);
-    else if (ok)
-        ok = show_trace(s, name, pdl_buf_str(&bytes), source, &view, err);
+    bool ok;
+    if (pdl_journal_is(name)) {
+        ok = pdl_cli_recording_view(name, given, &view, err);
+    } else {
+        ok = read_file(name, &bytes, err) && (!given.p || read_file(given, &text, err));
+        if (given.p) source = text.len ? pdl_buf_str(&text) : PDL_STR("");
+        ok = ok && show_trace(s, name, pdl_buf_str(&bytes), source, &view, err);
+    }
     if (view) *pdl_vec_push(&s->runs) = view;
     pdl_buf_fini(&bytes);
     pdl_buf_fini(&text);

@@ -43,6 +43,21 @@ PDL_MUST bool pdl_journal_record(pdl_str path, pdl_world *behind, const pdl_jour
 /* Answer from a file. Errors: io when it is not there, replay when it is no journal. */
 PDL_MUST bool pdl_journal_replay(pdl_str path, pdl_journal **out, pdl_err *err);
 
+/* Is it a recording, as far as the head of the file says? False also when it cannot be read. */
+bool pdl_journal_is(pdl_str path);
+/* What a recording knows of its program. file: its name as it was given; text: empty where the
+ * recording is older than this is kept; inputs: its variables, a dict. Owned. */
+typedef struct pdl_journal_program {
+    pdl_buf file, text;
+    pdl_val inputs;
+} pdl_journal_program;
+/* Keeps them, without secrets and what the mask hides; file is in the info. inputs that hold
+ * objects of a host are left out. */
+void pdl_journal_put_program(pdl_journal *j, pdl_str text, pdl_vref inputs);
+/* Errors: io, replay when it is no recording. */
+PDL_MUST bool pdl_journal_read_program(pdl_str path, pdl_journal_program *out, pdl_err *err);
+void pdl_journal_program_fini(pdl_journal_program *p);
+
 /* The world of the run; belongs to the journal (its close does nothing). */
 pdl_world *pdl_journal_world(pdl_journal *j);
 /* For a replay: requests hold these secrets (borrowed) where the recording holds none. */

@@ -5,13 +5,12 @@
 #include "journal/ledger.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include "journal/inside.h"
+#include "journal/lock.h"
 #include "journal/store.h"
 
 #include "base/banned.h"
@@ -25,11 +24,11 @@ struct pdl_ledger {
 static bool own(pdl_ledger *l, pdl_err *err) {
     pdl_str path = pdl_store_path(l->store);
     char who[64];
-    l->lock = open(path.p, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    lock_state state = pdl_lock_take(path, l->store, &l->lock);
     if (l->lock < 0)
         return pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot open %s: %s", path.p,
                            strerror(errno));
-    if (flock(l->lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    if (state == LOCK_OF_ANOTHER) {
         pdl_buf b = PDL_BUF;
         pdl_err ignored = {0};
         bool known = pdl_store_get(l->store, "owner", &b, &ignored) && b.len;

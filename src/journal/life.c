@@ -3,9 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
@@ -14,6 +12,7 @@
 
 #include "base/num.h"
 #include "base/plain.h"
+#include "journal/lock.h"
 #include "journal/survive.h"
 #include "value/json_read.h"
 #include "value/json_write.h"
@@ -127,16 +126,6 @@ static bool put_owner(pdl_durable *d, pdl_err *err) {
     return ok;
 }
 
-typedef enum { LOCK_TAKEN, LOCK_OF_ANOTHER, LOCK_UNKNOWN } lock_state;
-
-/* The descriptor stays open as long as SQLite has the file: closing one gives back its locks. */
-static lock_state take_lock(const char *path, int *fd) {
-    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (*fd < 0) return LOCK_UNKNOWN;
-    if (flock(*fd, LOCK_EX | LOCK_NB) == 0) return LOCK_TAKEN;
-    return errno == EWOULDBLOCK ? LOCK_OF_ANOTHER : LOCK_UNKNOWN;
-}
-
 /* "process 17 of HOST, since TIME" out of the row. */
 static void put_owner_shown(pdl_store *s, pdl_buf *out) {
     pdl_buf b = PDL_BUF;
@@ -174,7 +163,7 @@ static bool is_of_this_host(pdl_store *s) {
 static bool own(pdl_durable *d, bool take_over, pdl_err *err) {
     pdl_str path = pdl_store_path(d->store);
     pdl_buf who = PDL_BUF;
-    lock_state l = take_lock(path.p, &d->lock);
+    lock_state l = pdl_lock_take(path, d->store, &d->lock);
     bool far = !is_of_this_host(d->store), ok = l == LOCK_TAKEN && !far;
     put_owner_shown(d->store, &who);
     if (l == LOCK_OF_ANOTHER)
@@ -266,7 +255,7 @@ static void remove_unbegun(pdl_str path) {
     int fd = -1;
     char *name = pdl_str_dup(path);
     bool empty = access(name, R_OK | W_OK) == 0 && pdl_store_is_unbegun(path) &&
-                 take_lock(name, &fd) == LOCK_TAKEN && pdl_store_is_unbegun(path);
+                 pdl_lock_take(path, NULL, &fd) == LOCK_TAKEN && pdl_store_is_unbegun(path);
     if (empty) {
         static const char *const beside[] = {"", "-wal", "-shm", "-journal"};
         for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) {
@@ -285,7 +274,7 @@ bool pdl_durable_create(pdl_str path, bool full, pdl_durable **out, pdl_buf *not
     d->is_new = true;
     remove_unbegun(path);
     bool ok = pdl_store_create(path, full, &d->store, note, err);
-    if (ok && take_lock(pdl_store_path(d->store).p, &d->lock) == LOCK_OF_ANOTHER)
+    if (ok && pdl_lock_take(pdl_store_path(d->store), NULL, &d->lock) == LOCK_OF_ANOTHER)
         ok = pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%.*s exists already", PDL_FMT(path));
     if (ok)
         *out = d;

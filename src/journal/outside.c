@@ -3,12 +3,11 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include "base/num.h"
+#include "journal/lock.h"
 #include "journal/survive.h"
 
 #include "base/banned.h"
@@ -24,16 +23,6 @@ static bool get(pdl_store *s, const char *key, char **out, pdl_err *err) {
 static double number(const char *text) {
     double n = 0;
     return pdl_num_read_double(pdl_str_of(text), &n) ? n : 0;
-}
-
-/* Does a process own it? A killed one has given back its lock. */
-static bool is_locked(pdl_str path) {
-    char *name = pdl_str_dup(path);
-    int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    bool locked = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-    if (fd >= 0) close(fd);
-    pdl_free(name);
-    return locked;
 }
 
 static bool on_open(void *user, const store_effect *row) {
@@ -54,7 +43,7 @@ bool pdl_durable_summary_read(pdl_str path, pdl_durable_summary *out, pdl_err *e
     pdl_store *s = NULL;
     char *state = NULL, *started = NULL, *ended = NULL;
     store_sums sums = {0};
-    bool locked = is_locked(path);
+    bool held = pdl_lock_is_held(path);
     *out = (pdl_durable_summary){0};
     bool ok = pdl_store_open(path, false, false, &s, err) && get(s, "id", &out->id, err) &&
               get(s, "file", &out->file, err) && get(s, "state", &state, err) &&
@@ -62,7 +51,7 @@ bool pdl_durable_summary_read(pdl_str path, pdl_durable_summary *out, pdl_err *e
               pdl_store_sums(s, &sums, err) &&
               pdl_store_each(s, STORE_BY_STATE, STORE_OPEN, on_open, &out->place, err);
     if (ok) {
-        out->state = read_state(state, locked);
+        out->state = read_state(state, held && !pdl_lock_owner_is_gone(s));
         out->started = number(started);
         bool over = out->state != PDL_RUN_RUNNING && out->state != PDL_RUN_WAITING;
         out->ended = over ? number(ended) : 0;
@@ -214,9 +203,11 @@ static bool disown(pdl_str path, pdl_err *err) {
 
 bool pdl_durable_export(pdl_str path, pdl_str to, const pdl_secrets *secrets, pdl_err *err) {
     pdl_store *s = NULL;
+    bool held = pdl_lock_is_held(path);
     bool ok = pdl_store_open(path, false, false, &s, err) && pdl_store_copy(s, to, err);
+    held = held && ok && !pdl_lock_owner_is_gone(s);
     pdl_store_close(s, false);
-    if (ok && !is_locked(path)) ok = disown(to, err);
+    if (ok && !held) ok = disown(to, err);
     if (!ok || !secrets) return ok;
     if (redact(to, secrets, err)) return true;
     char *name = pdl_str_dup(to);
@@ -251,6 +242,16 @@ bool pdl_durable_forget_from(pdl_str path, pdl_str place, size_t *n, pdl_err *er
     return ok;
 }
 
+static bool is_in_use(pdl_str path) {
+    pdl_store *s = NULL;
+    pdl_err ignored = {0};
+    bool held = pdl_lock_is_held(path);
+    if (held && pdl_store_open(path, false, false, &s, &ignored)) held = !pdl_lock_owner_is_gone(s);
+    pdl_store_close(s, false);
+    pdl_err_fini(&ignored);
+    return held;
+}
+
 /* A journal by its name may be damaged, or empty since its maker was killed. */
 static bool may_be_journal(pdl_str path) {
     return pdl_str_ends(path, PDL_STR(".journal")) || pdl_store_is_ours(path);
@@ -264,7 +265,7 @@ bool pdl_durable_remove(pdl_str path, pdl_err *err) {
     if (!ok)
         return pdl_err_set(err, PDL_E_runtime, (pdl_loc){0},
                            "%.*s is not a journal: it is not removed", PDL_FMT(path));
-    if (is_locked(path))
+    if (is_in_use(path))
         return pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "%.*s runs: end it first",
                            PDL_FMT(path));
     for (size_t i = 0; ok && i < sizeof beside / sizeof *beside; i++) {

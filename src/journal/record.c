@@ -6,6 +6,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include <assert.h>
 #include <time.h>
 
 #include "base/map.h"
@@ -326,13 +327,26 @@ static bool clean_row(void *user, const db_effect *e) {
     return ok;
 }
 
+static bool clean_info(recorder *r, const char *key, pdl_err *err) {
+    pdl_buf text = PDL_BUF, clean = PDL_BUF;
+    bool ok = pdl_journal_db_get_info(r->base.db, key, &text, err);
+    pdl_hide_lines(r->base.secrets, pdl_buf_str(&text), &clean);
+    if (ok && !pdl_str_eq(pdl_buf_str(&text), pdl_buf_str(&clean)))
+        ok = pdl_journal_db_put_info(r->base.db, key, pdl_buf_str(&clean), err);
+    pdl_buf_fini(&text);
+    pdl_buf_fini(&clean);
+    return ok;
+}
+
 /* A key that was read from a file or made by code becomes a secret when a call uses it: rows
  * written before still hold it, so they are cleaned. */
 static void clean_rows(recorder *r) {
     pdl_err err = {0};
     if (r->base.problem.kind || !r->has_rows || r->n_known == pdl_secrets_size(r->base.secrets))
         return;
-    if (!pdl_journal_db_each_row(r->base.db, clean_row, r, &err)) note_problem(r, &err);
+    if (!pdl_journal_db_each_row(r->base.db, clean_row, r, &err) || !clean_info(r, "text", &err) ||
+        !clean_info(r, "inputs", &err))
+        note_problem(r, &err);
     r->n_known = pdl_secrets_size(r->base.secrets);
 }
 
@@ -341,6 +355,32 @@ static void fini(pdl_journal *j) {
     clean_rows(r);
     while (r->open) forget(r->open);
     pdl_vec_fini(&r->running);
+}
+
+static void put_text(recorder *r, const char *key, pdl_str text) {
+    pdl_err err = {0};
+    pdl_buf clean = PDL_BUF;
+    pdl_hide_lines(r->base.secrets, text, &clean);
+    if (!pdl_journal_db_put_info(r->base.db, key, pdl_buf_str(&clean), &err)) note_problem(r, &err);
+    pdl_buf_fini(&clean);
+}
+
+void pdl_journal_put_program(pdl_journal *j, pdl_str text, pdl_vref inputs) {
+    recorder *r = (recorder *)(void *)j;
+    pdl_err ignored = {0};
+    pdl_buf json = PDL_BUF;
+    assert(j->world.ops == &ops);
+    if (j->problem.kind) return;
+    pdl_val shown = pdl_masked(j->mask, pdl_keep(inputs));
+    if (!r->has_rows) r->n_known = pdl_secrets_size(j->secrets);
+    r->has_rows = true;
+    put_text(r, "text", text);
+    if (pdl_is_dict(shown) && pdl_dict_len(shown) && pdl_effect_encode(shown, &json, &ignored))
+        put_text(r, "inputs", pdl_buf_str(&json));
+    commit(r);
+    pdl_drop(shown);
+    pdl_err_fini(&ignored);
+    pdl_buf_fini(&json);
 }
 
 bool pdl_journal_record(pdl_str path, pdl_world *behind, const pdl_journal_info *info,

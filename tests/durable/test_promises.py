@@ -6,12 +6,15 @@
 
 Runs are killed at a place that they reach: a command that waits until it is told to go on. Last line: `N passed, N failed`.
 """
+import fcntl
 import json
+import os
 import pathlib
 import re
 import signal
 import socket
 import sqlite3
+import subprocess
 import sys
 import time
 
@@ -219,6 +222,21 @@ class Test:
         self.check("with it the run continues", code == 0, err)
         f.remove()
 
+    def lock_of_a_child(self):
+        """Who is killed while it starts a child leaves it the lock, until the child is another program."""
+        f = self.folder("text: [before, %s]\n" % STOP)
+        self.kill_at_stop(f)
+        fd = os.open(f.journal, os.O_RDONLY)
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        child = subprocess.Popen(["sleep", "0.5"], pass_fds=[fd])
+        os.close(fd)
+        code, out, _ = f.run("runs", "--json")
+        self.check("the run is killed all the same", code == 0 and json.loads(out)[0]["state"] == "killed", out)
+        code, out, err = f.run("resume", "r")
+        self.check("and is continued", code == 0 and out.startswith("before"), (code, out, err))
+        child.wait()
+        f.remove()
+
     # --- 9: keys ---
 
     def keys(self):
@@ -332,7 +350,7 @@ class Test:
         f.remove()
 
     def run(self):
-        for part in (self.actions, self.writes, self.changes, self.time_and_chance, self.output, self.owner, self.keys, self.guards, self.own_policies, self.pauses, self.nothing):
+        for part in (self.actions, self.writes, self.changes, self.time_and_chance, self.output, self.owner, self.lock_of_a_child, self.keys, self.guards, self.own_policies, self.pauses, self.nothing):
             part()
 
 
