@@ -135,7 +135,7 @@ static const option options[] = {
      "write the run as one HTML file that needs no server; - is standard output"},
     {OPT_svg, "svg", 0, OPT_VALUE, "FILE", NULL, "write the boxes as a picture"},
     {OPT_source, "source", 0, OPT_VALUE, "FILE", NULL,
-     "the program, shown beside the boxes; of a recording the one that it is a recording of"},
+     "the program, shown beside the boxes; of a recording in place of the one that it holds"},
     {OPT_open, "open", 0, OPT_FLAG, NULL, NULL, "start the browser; BROWSER when it is set"},
     {OPT_view_host, "host", 0, OPT_VALUE, "ADDRESS", NULL,
      "address to listen at; 127.0.0.1 when absent. At another one everybody who learns the printed "
@@ -638,7 +638,8 @@ static const command table[] = {
     {"answer", pdl_cli_cmd_answer, answer_options, "ID|FILE TEXT",
      "Answer the question of a run that waits (--park). TEXT - is standard input.", NULL},
     {"trace", pdl_cli_cmd_trace, trace_options, "ID|FILE",
-     "Print the trace of a durable run, also of one that was killed, without running anything.",
+     "Print the trace of a durable run, also of one that was killed, or of a recording, without "
+     "running anything.",
      NULL},
     {"serve", pdl_cli_cmd_serve, serve_options, "FILE...",
      "Offer programs as models over an OpenAI-compatible HTTP interface.",

@@ -1,8 +1,8 @@
-/* lock.c -- see lock.h. The kernel gives a lock back when a process ends, whatever way it ends. There
- * is one gap: a process that is killed while it starts a child leaves the lock to the child until
- * that has become another program, which closes the descriptor. A journal whose owner has ended is
- * therefore waited for; without that a resume right after a kill was refused now and then, with the
- * name of a process that is not there.
+/* lock.c -- see lock.h. The kernel gives a lock back when a process ends, whatever way it ends.
+ * There is one gap: a process that is killed while it starts a child leaves the lock to the child
+ * until that has become another program, which closes the descriptor. A journal whose owner has
+ * ended is therefore waited for; without that a resume right after a kill was refused now and then,
+ * with the name of a process that is not there.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

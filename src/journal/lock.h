@@ -9,8 +9,8 @@
 
 typedef enum { LOCK_TAKEN, LOCK_OF_ANOTHER, LOCK_UNKNOWN } lock_state;
 
-/* The process that a row `owner` names ("PID START BOOT HOST", or a number alone) has ended, on this
- * host; true also where the row names nobody. */
+/* The process that a row `owner` names ("PID START BOOT HOST", or a number alone) has ended, on
+ * this host; true also where the row names nobody. */
 bool pdl_lock_owner_is_gone(pdl_store *s);
 /* The descriptor stays open as long as SQLite has the file: closing one gives back its locks.
  * s: to ask for its owner; NULL: nobody is waited for. */
