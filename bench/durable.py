@@ -108,7 +108,7 @@ class Bench:
 
     def draws(self):
         """Chance is one effect a run, whatever is drawn; no program reads the clock (spec runs 5 has 10^6 readings)."""
-        n = 20000 if self.a.short else 1000000
+        n = 200000 if self.a.short else 1000000
         args = ["--stream", "none", "-d", "n: %d" % n]
         plain = self.run(os.environ, *args, "draws.pdl")
         ours = self.run(os.environ, "--durable", "--id", "draws", *args, "draws.pdl")
