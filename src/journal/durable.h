@@ -189,8 +189,9 @@ PDL_MUST bool pdl_durable_each_question(pdl_str path,
                                         void (*fn)(void *user, pdl_str place, pdl_str kind,
                                                    pdl_str text),
                                         void *user, pdl_err *err);
-/* Answers an open question; place empty: the only one. Errors: runtime (nothing is asked, or
- * several are, or it runs), io. */
+/* Answers an open question; place empty: the only one. Of a run that failed: gives another answer
+ * to the question at this place. Errors: runtime (nothing is asked, or several are, or it runs),
+ * io. */
 PDL_MUST bool pdl_durable_answer(pdl_str path, pdl_str place, pdl_str text, pdl_err *err);
 /* A copy as one file. secrets: without keys and without these; it replays then, but does not
  * continue. NULL: as it is. */

@@ -151,6 +151,32 @@ static bool write_answer(pdl_durable *d, int64_t row, pdl_val v, pdl_err *err) {
     return ok;
 }
 
+/* The last question at the place that has an answer. */
+static bool on_answered(void *user, const store_effect *row) {
+    struct questions *q = user;
+    if (pdl_str_is(row->kind, "input") && pdl_str_eq(q->place, row->place)) q->row = row->id;
+    return true;
+}
+
+/* A run that failed may have failed because of what it was told: a slip of the hand shall not cost
+ * all that was done before. */
+static bool find_answered(pdl_durable *d, struct questions *q, pdl_err *err) {
+    char *state = NULL;
+    bool ok = get(d->store, "state", &state, err);
+    bool failed = ok && strcmp(state, pdl_run_state_name(PDL_RUN_FAILED)) == 0;
+    if (failed && q->place.n)
+        ok = pdl_store_each(d->store, STORE_BY_STATE, STORE_DONE, on_answered, q, err);
+    if (ok && !q->row) {
+        ok = pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "%.*s asks nothing",
+                         PDL_FMT(pdl_store_path(d->store)));
+        if (failed)
+            pdl_err_hint(err, "its run failed: --at PLACE gives another answer to what was asked "
+                              "there");
+    }
+    pdl_free(state);
+    return ok;
+}
+
 bool pdl_durable_answer(pdl_str path, pdl_str place, pdl_str text, pdl_err *err) {
     pdl_durable *d = NULL;
     pdl_buf places = PDL_BUF;
@@ -158,7 +184,7 @@ bool pdl_durable_answer(pdl_str path, pdl_str place, pdl_str text, pdl_err *err)
     bool ok = pdl_durable_open(path, PDL_DURABLE_CONTINUE, true, false, &d, err) &&
               pdl_store_each(d->store, STORE_BY_STATE, STORE_OPEN, on_question, &q, err);
     if (ok && !q.n)
-        ok = pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "%.*s asks nothing", PDL_FMT(path));
+        ok = find_answered(d, &q, err);
     else if (ok && !q.n_here)
         ok = pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "nothing is asked at %.*s, but at %s",
                          PDL_FMT(place), pdl_buf_z(&places));
