@@ -471,34 +471,58 @@ bool pdl_durable_prepare(pdl_durable *d, pdl_err *err) {
 
 /* --- the end ---------------------------------------------------------------------------------- */
 
+struct refused {
+    int64_t row, attempt;
+    double end;
+};
+
 struct refusing {
     pdl_durable *d;
     const char *message;
-    int64_t row, attempt;
+    double last_begun; /* when the last of the effects began that got an answer */
+    PDL_VEC(struct refused) rows;
 };
 
-static bool on_failed(void *user, const store_effect *row) {
-    struct refusing *r = user;
-    pdl_effect_kind kind;
+static bool has_message(const struct refusing *r, pdl_str error) {
     pdl_val v;
     pdl_err ignored = {0};
-    bool asks = row->run == r->d->run && row->error.p && pdl_effect_kind_find(row->kind, &kind) &&
-                (kind == PDL_EFFECT_model || kind == PDL_EFFECT_embed);
-    if (asks && pdl_effect_decode(row->error, &v, &ignored)) {
+    bool same = false;
+    if (pdl_effect_decode(error, &v, &ignored)) {
         pdl_vref m = pdl_is_dict(v) ? pdl_dict_getz(v, "message") : pdl_absent();
-        if (pdl_is_str(m) && pdl_str_get(m).n && strstr(r->message, pdl_str_get(m).p))
-            r->row = row->id, r->attempt = row->attempt;
+        same = pdl_is_str(m) && pdl_str_get(m).n && strstr(r->message, pdl_str_get(m).p);
         pdl_drop(v);
     }
     pdl_err_fini(&ignored);
+    return same;
+}
+
+static bool on_ended(void *user, const store_effect *row) {
+    struct refusing *r = user;
+    pdl_effect_kind kind;
+    if (row->run != r->d->run) return true;
+    if (row->state == STORE_DONE && row->reply.p && row->start > r->last_begun)
+        r->last_begun = row->start;
+    bool asks = row->error.p && pdl_effect_kind_find(row->kind, &kind) &&
+                (kind == PDL_EFFECT_model || kind == PDL_EFFECT_embed);
+    if (asks && has_message(r, row->error))
+        *pdl_vec_push(&r->rows) = (struct refused){row->id, row->attempt, row->end};
     return true;
 }
 
+/* Calls at the same time nearly always fail together, with the same words: all of them are asked
+ * again, else a map would take a resume for each. An equal failure after which something else was
+ * answered is one that the program has caught, and stays. */
 bool pdl_durable_reopen_failure(pdl_durable *d, const pdl_err *why, pdl_err *err) {
-    struct refusing r = {d, why->msg ? why->msg : "", 0, 0};
-    if (!pdl_store_each(d->store, STORE_BY_ERROR, d->first_row, on_failed, &r, err)) return false;
-    store_effect row = {.id = r.row, .attempt = r.attempt, .state = STORE_REFUSED};
-    return !r.row || pdl_store_end(d->store, &row, err);
+    struct refusing r = {.d = d, .message = why->msg ? why->msg : ""};
+    bool ok = pdl_store_each(d->store, STORE_ALL, d->first_row, on_ended, &r, err);
+    for (size_t i = 0; ok && i < r.rows.n; i++) {
+        const struct refused *x = &r.rows.p[i];
+        store_effect row = {.id = x->row, .attempt = x->attempt, .state = STORE_REFUSED};
+        if (i + 1 < r.rows.n && x->end < r.last_begun) continue;
+        ok = pdl_store_end(d->store, &row, err);
+    }
+    pdl_vec_fini(&r.rows);
+    return ok;
 }
 
 static pdl_run_state state_of(const pdl_durable *d, const pdl_err *why) {

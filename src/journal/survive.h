@@ -180,7 +180,7 @@ void pdl_durable_leave(pdl_durable *d); /* the server has it no more */
 
 /* life.c */
 pdl_durable *pdl_durable_new(pdl_durable_use use, bool full);
-/* The call whose failure ended the run is asked again when it continues. */
+/* The calls whose failure ended the run are asked again when it continues. */
 PDL_MUST bool pdl_durable_reopen_failure(pdl_durable *d, const pdl_err *why, pdl_err *err);
 PDL_MUST bool pdl_durable_reopen_server(pdl_str path, bool full, bool take_over, pdl_durable **out,
                                         pdl_err *err);

@@ -154,6 +154,25 @@ class Test:
         self.check("an action is reused at its own place alone", code == 0 and f.acts()["act"] == 2, (out, err, f.acts()))
         f.remove()
 
+    def failures(self):
+        """A run that failed because a model did not answer asks it again; what the program has caught stays."""
+        f = self.folder("for: {i: [1, 2, 3, 4, 5, 6]}\nmap: {model: openai/m, input: \"storm ${ i }\", parameters: {max_retries: 0}}\njoin: {with: ' '}\n")
+        code, _, err = f.run("--durable", "--id", "r", "main.pdl")
+        self.check("all calls of a map are refused", code == 1 and "slow down" in err, err)
+        code, out, err = f.run("resume", "r")
+        self.check("one resume asks all of them again", code == 0 and out.split() == [w for n in "123456" for w in ("STORM", n)] and
+                   max(self.service.asked.values()) == 2, (out, err, self.service.asked))
+        f.remove()
+        refused = "{model: openai/m, input: storm %s, parameters: {max_retries: 0}%s}"
+        f = self.folder("text:\n- %s\n- {model: openai/m, input: between, def: x}\n- \"${ x } \"\n- %s\n" %
+                        (refused % ("a", ", fallback: {lang: command, code: \"sh -c 'echo caught >> acts; echo caught'\"}"), refused % ("b", "")))
+        code, _, err = f.run("--durable", "--id", "r", "main.pdl")
+        self.check("the second is refused", code == 1 and f.acts()["caught"] == 1, (err, f.acts()))
+        code, out, err = f.run("resume", "r")
+        self.check("a failure that the program has caught stays", code == 0 and self.service.asked["storm a"] == 1 == f.acts()["caught"] and
+                   self.service.asked["between"] == 1 and self.service.asked["storm b"] == 2 and "caught" in out, (out, err, self.service.asked))
+        f.remove()
+
     # --- 6: time, chance, budgets ---
 
     def time_and_chance(self):
@@ -350,7 +369,7 @@ class Test:
         f.remove()
 
     def run(self):
-        for part in (self.actions, self.writes, self.changes, self.time_and_chance, self.output, self.owner, self.lock_of_a_child, self.keys, self.guards, self.own_policies, self.pauses, self.nothing):
+        for part in (self.actions, self.writes, self.changes, self.failures, self.time_and_chance, self.output, self.owner, self.lock_of_a_child, self.keys, self.guards, self.own_policies, self.pauses, self.nothing):
             part()
 
 
