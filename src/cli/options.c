@@ -47,7 +47,8 @@ static const option options[] = {
     {OPT_changed, "changed", 0, OPT_VALUE, "WHAT", "{reuse,fail}",
      "what to do when the program has changed: reuse what fits (the default), or stop"},
     {OPT_again, "again", 0, OPT_VALUE, "PLACE", NULL,
-     "do an action again that began and has no end; all: every one. May be repeated"},
+     "do an action again that began and has no end (all: every one), or over which the run "
+     "failed. May be repeated"},
     {OPT_skip, "skip", 0, OPT_VALUE, "PLACE=JSON", NULL,
      "the result of such an action, which is not done again. May be repeated"},
     {OPT_rebuild, "rebuild", 0, OPT_FLAG, NULL, NULL,

@@ -439,6 +439,38 @@ static bool check_ways(const pdl_durable *d, pdl_err *err) {
     return true;
 }
 
+struct finding {
+    pdl_str place;
+    int64_t row, attempt; /* of the last action there; 0: none */
+};
+
+static bool on_done(void *user, const store_effect *row) {
+    struct finding *f = user;
+    pdl_effect_kind kind;
+    bool acts = pdl_effect_kind_find(row->kind, &kind) && pdl_effect_has(kind, PDL_EFFECT_ACTS) &&
+                kind != PDL_EFFECT_write && kind != PDL_EFFECT_input;
+    if (acts && pdl_str_eq(row->place, f->place)) f->row = row->id, f->attempt = row->attempt;
+    return true;
+}
+
+/* A run that failed over a command, code or a tool would fail over its recorded result for ever.
+ * The last action of a place that --again names is open again, also should this process be killed.
+ */
+static bool reopen_named(pdl_durable *d, pdl_err *err) {
+    char state[12];
+    if (!get_text(d->store, "state", state, sizeof state, err)) return false;
+    if (strcmp(state, pdl_run_state_name(PDL_RUN_FAILED)) != 0) return true;
+    for (size_t i = 0; i < d->ways.n; i++) {
+        way_out *w = &d->ways.p[i];
+        struct finding f = {.place = pdl_str_of(w->place)};
+        if (w->skip || w->used || strcmp(w->place, "all") == 0) continue;
+        if (!pdl_store_each(d->store, STORE_BY_STATE, STORE_DONE, on_done, &f, err)) return false;
+        store_effect row = {.id = f.row, .attempt = f.attempt, .state = STORE_OPEN};
+        if (f.row && !pdl_store_end(d->store, &row, err)) return false;
+    }
+    return true;
+}
+
 bool pdl_durable_prepare(pdl_durable *d, pdl_err *err) {
     pdl_buf open = PDL_BUF, files = PDL_BUF;
     struct looking l = {d, &open, err, true};
@@ -465,7 +497,8 @@ bool pdl_durable_prepare(pdl_durable *d, pdl_err *err) {
     pdl_buf_fini(&open);
     pdl_buf_fini(&files);
     return ok && (checks || d->use != PDL_DURABLE_CONTINUE ||
-                  (put_owner(d, err) && pdl_store_put(d->store, "state", PDL_STR("running"), err) &&
+                  (reopen_named(d, err) && put_owner(d, err) &&
+                   pdl_store_put(d->store, "state", PDL_STR("running"), err) &&
                    pdl_store_commit(d->store, true, err)));
 }
 
@@ -503,7 +536,7 @@ static bool on_ended(void *user, const store_effect *row) {
     if (row->state == STORE_DONE && row->reply.p && row->start > r->last_begun)
         r->last_begun = row->start;
     bool asks = row->error.p && pdl_effect_kind_find(row->kind, &kind) &&
-                (kind == PDL_EFFECT_model || kind == PDL_EFFECT_embed);
+                (kind == PDL_EFFECT_model || kind == PDL_EFFECT_embed || kind == PDL_EFFECT_read);
     if (asks && has_message(r, row->error))
         *pdl_vec_push(&r->rows) = (struct refused){row->id, row->attempt, row->end};
     return true;

@@ -173,6 +173,27 @@ class Test:
                    self.service.asked["between"] == 1 and self.service.asked["storm b"] == 2 and "caught" in out, (out, err, self.service.asked))
         f.remove()
 
+    def failed_actions(self):
+        """A run that failed over an action is not over: --again PLACE does that one again, and no other."""
+        f = self.folder("text:\n- {lang: command, code: \"sh -c 'echo paid >> acts'\"}\n- {lang: command, code: \"sh -c 'echo tried >> acts; test -e go'\"}\n"
+                        "- {lang: python, code: \"import os\\nif not os.path.exists('here'): raise ValueError('not here')\\nresult = 'py '\"}\n"
+                        "- {read: later.txt}\n")
+        self.check("a command fails", f.run("--durable", "--id", "r", "main.pdl")[0] == 1 and f.acts()["tried"] == 1)
+        (f.path / "go").touch()
+        code, _, err = f.run("resume", "r")
+        self.check("it is not done again in silence", code == 1 and f.acts()["tried"] == 1, (err, f.acts()))
+        code, _, err = f.run("resume", "r", "--again", "text.1.code")
+        self.check("it is done when its place is named", code == 1 and "not here" in err and f.acts() == {"paid": 1, "tried": 2}, (err, f.acts()))
+        (f.path / "here").touch()
+        code, _, err = f.run("resume", "r", "--again", "text.2.code")
+        self.check("so is code", code == 1 and "later.txt" in err, err)
+        (f.path / "later.txt").write_text("later")
+        code, out, err = f.run("resume", "r")
+        self.check("a file that was not there is read again", code == 0 and out == "py later\n" and f.acts() == {"paid": 1, "tried": 2}, (code, out, err, f.acts()))
+        f.run("resume", "r", "--again", "text.1.code")
+        self.check("of a run that ended nothing is done again", f.acts() == {"paid": 1, "tried": 2}, f.acts())
+        f.remove()
+
     # --- 6: time, chance, budgets ---
 
     def time_and_chance(self):
@@ -369,7 +390,7 @@ class Test:
         f.remove()
 
     def run(self):
-        for part in (self.actions, self.writes, self.changes, self.failures, self.time_and_chance, self.output, self.owner, self.lock_of_a_child, self.keys, self.guards, self.own_policies, self.pauses, self.nothing):
+        for part in (self.actions, self.writes, self.changes, self.failures, self.failed_actions, self.time_and_chance, self.output, self.owner, self.lock_of_a_child, self.keys, self.guards, self.own_policies, self.pauses, self.nothing):
             part()
 
 
