@@ -94,8 +94,8 @@ PDL_MUST bool pdl_cli_trace_view(pdl_durable *run, pdl_str file, pdl_str text, b
  */
 struct pdl_journal_program;
 PDL_MUST bool pdl_cli_recording_trace(const struct pdl_journal_program *p, pdl_str journal,
-                                      pdl_view_files *files, pdl_fold_put_fn *put, void *user,
-                                      pdl_err *err);
+                                      struct pdl_view_files *files, pdl_fold_put_fn *put,
+                                      void *user, pdl_err *err);
 PDL_MUST bool pdl_cli_recording_view(pdl_str journal, pdl_str source,
                                      struct pdl_view_run **out, pdl_err *err);
 /* The program of a recording, or that of the file `source` (empty: none). Errors: io, replay, usage

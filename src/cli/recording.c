@@ -34,8 +34,8 @@ bool pdl_cli_recording_open(pdl_str journal, pdl_str source, pdl_journal_program
     return ok;
 }
 
-bool pdl_cli_recording_trace(const pdl_journal_program *p, pdl_str journal, pdl_fold_put_fn *put,
-                             void *user, pdl_err *err) {
+bool pdl_cli_recording_trace(const pdl_journal_program *p, pdl_str journal, pdl_view_files *files,
+                             pdl_fold_put_fn *put, void *user, pdl_err *err) {
     pdl_str file = pdl_buf_str(&p->file);
     pdl_session_options o = {
         .file = file,
