@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "api/session.h"
 #include "cli/cli.h"
 #include "io/file.h"
 #include "journal/journal.h"
@@ -68,7 +69,7 @@ bool pdl_cli_recording_view(pdl_str journal, pdl_str source, pdl_view_run **out,
     pdl_buf trace = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
     if (!pdl_cli_recording_open(journal, source, &p, err)) return false;
     pdl_view_program shown = {pdl_buf_str(&p.file), pdl_buf_str(&p.text), pdl_view_files_open,
-                              pdl_view_files_new()};
+                              pdl_view_files_new(), pdl_session_hide_program};
     bool ok = pdl_cli_recording_trace(&p, journal, shown.user, pdl_fold_put_buf, &trace, err) &&
               pdl_view_run_new(journal, pdl_buf_str(&trace), &shown, out, err);
     pdl_view_files_free(shown.user);
