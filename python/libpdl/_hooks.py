@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Iterable, Optional, Tuple
 
-from . import _errors, _pdl, _program
+from . import _arguments, _errors, _pdl, _program
+
+FORMS = ("message", "dependent", "independent")
 
 
 def exception(fields: Tuple[str, str, str, int, int, str, str, int, int, str]) -> _errors.Error:
@@ -61,8 +64,21 @@ class Context(list):  # type: ignore[type-arg]
     """A context: its messages. form: "message", "dependent" or "independent"; parts: its messages and the groups inside of it."""
 
     def __init__(self, parts: Iterable[Any] = (), form: str = "dependent") -> None:
-        self.form, self.parts = form, list(parts)
+        if form not in FORMS:
+            raise _errors.UsageError("form must be %s, not %r" % (" or ".join(map(repr, FORMS)), form))
+        if isinstance(parts, (str, bytes, Mapping)) or not hasattr(parts, "__iter__"):
+            raise _arguments.fail("parts", "a list of messages and contexts", parts)
+        self._fill(list(parts), form)
+        for i, part in enumerate(self.parts):
+            if not isinstance(part, (Mapping, Context)):
+                raise _arguments.fail("parts[%d]" % i, "a message (a dict) or a Context", part)
+        if form == "message" and len(self.parts) != 1:
+            raise _errors.UsageError("parts must be one message where form is 'message', not %d" % len(self.parts))
+
+    def _fill(self, parts: list[Any], form: str) -> "Context":
+        self.form, self.parts = form, parts
         super().__init__(self._messages())
+        return self
 
     def _messages(self) -> list[Any]:
         return [m for part in self.parts for m in (part if isinstance(part, Context) else [part])]
@@ -71,10 +87,11 @@ class Context(list):  # type: ignore[type-arg]
 def context(what: Tuple[Optional[bool], list[Any]]) -> Any:
     """From the extension: (is it independent? None for one message, parts)."""
     independent, parts = what
+    made = Context.__new__(Context)
     if independent is None:
-        return Context(parts, "message")
-    return Context([p.parts[0] if isinstance(p, Context) and p.form == "message" else p for p in parts],
-                   "independent" if independent else "dependent")
+        return made._fill(parts, "message")
+    return made._fill([p.parts[0] if isinstance(p, Context) and p.form == "message" else p for p in parts],
+                      "independent" if independent else "dependent")
 
 
 def parts(value: Any) -> Any:

@@ -14,6 +14,8 @@ class AsyncStream(Of[T]):
     """Pieces of text of a run under asyncio, as they come."""
 
     def __init__(self, program: "Program[T]", inputs: dict[str, Any]) -> None:
+        if not isinstance(program, Program):
+            raise TypeError("streams come from the methods of programs")
         self._program, self._inputs = program, inputs
         self._job: Optional[Job] = None
         self._event: Optional[asyncio.Event] = None
@@ -74,6 +76,8 @@ class Map(Of[T]):
 
     def __init__(self, program: "Program[Any]", rows: Iterator[Any], jobs: int, is_ordered: bool) -> None:
         from ._driver import Driver
+        if not isinstance(program, Program):
+            raise TypeError("maps come from the methods of programs")
         self._program, self._rows, self._jobs, self._is_ordered = program, enumerate(rows), jobs, is_ordered
         self._driver = Driver(program._engine, asyncio.new_event_loop())
         self._open: dict[int, Union[Job, _errors.Error]] = {}
@@ -89,6 +93,7 @@ class Map(Of[T]):
                 return
             if not isinstance(row, Mapping):
                 raise _arguments.fail("rows[%d]" % i, "a dict", row)
+            _arguments.dictionary("rows[%d]" % i, dict(row))
             try:
                 job = Job(self._program, self._program._inputs(row, {}), NONE, False, _print)
                 self._driver.add(job)
@@ -162,5 +167,5 @@ class Map(Of[T]):
             asyncio._set_running_loop(outer)
 
     def __del__(self) -> None:
-        if not self._driver.loop.is_closed():
+        if hasattr(self, "_is_closed") and not self._driver.loop.is_closed():
             self.close()

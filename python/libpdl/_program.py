@@ -66,6 +66,8 @@ class Result(Of[T]):
     """What a run leaves."""
 
     def __init__(self, value: T, text: str, run: _pdl.Run, trace: Optional[dict[str, Any]]) -> None:
+        if not isinstance(run, _pdl.Run):
+            raise TypeError("results come from the methods of programs")
         self.value = value
         self.text = text
         self.usage = run.usage()
@@ -223,6 +225,8 @@ class Stream(Of[T]):
     """Pieces of text of a run, as they come."""
 
     def __init__(self, job: Job) -> None:
+        if not isinstance(job, Job):
+            raise TypeError("streams come from the methods of programs")
         self._job = job
         self._result: Optional[Result[T]] = None
 
@@ -396,6 +400,8 @@ class Call:
     problem: Optional[str]
 
     def __init__(self, fields: dict[str, Any]) -> None:
+        if not isinstance(fields, dict):
+            raise _arguments.fail("fields", "a dict", fields)
         for name in self.__slots__:
             setattr(self, name, fields.get(name))
 
@@ -419,6 +425,8 @@ class Function:
     _returns = None
 
     def __init__(self, handle: _pdl.Handle) -> None:
+        if not isinstance(handle, _pdl.Handle):
+            raise TypeError("functions come from programs")
         self._handle = handle
         self._engine: "Engine" = handle.owner().__self__
 

@@ -52,6 +52,8 @@ class Tool:
     """A function with its schema in the form that services take."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
+        if not callable(function) or not isinstance(getattr(function, "__name__", None), str):
+            raise TypeError("function must be a function with a name, not %s" % type(function).__name__)
         self.function = function
         self.__name__ = function.__name__
         self.__doc__ = function.__doc__
@@ -73,8 +75,6 @@ class Tool:
 
 def tool(function: Callable[..., Any]) -> Tool:
     """Makes a tool of a function; `.schema` is what a model sees of it."""
-    if not callable(function) or not isinstance(getattr(function, "__name__", None), str):
-        raise TypeError("function must be a function with a name, not %s" % type(function).__name__)
     return Tool(function)
 
 

@@ -3,11 +3,14 @@
 
 The functions and their parameters come from the package, so one that is added without a row here fails."""
 import asyncio
+import copy
+import gc
 import inspect
 import math
 import pathlib
 import tempfile
 import unittest
+import unittest.mock
 
 import libpdl
 
@@ -120,6 +123,35 @@ class Arguments(unittest.TestCase):
                         with self.assertRaises((TypeError, libpdl.UsageError)) as raised:
                             self.call(name, parameter, value)
                         self.assertIn(parameter, str(raised.exception))
+
+    def test_contexts(self):
+        message = {"role": "user", "content": "a"}
+        for parts in (5, None, "abc", b"ab", message, [1], [message, None], ["abc"]):
+            with self.subTest(parts), self.assertRaisesRegex(TypeError, "parts"):
+                libpdl.Context(parts)
+        for form in ("bees", 5, None, []):
+            with self.subTest(form), self.assertRaisesRegex(libpdl.UsageError, "form"):
+                libpdl.Context([message], form)
+        for parts in ([], [message, message]):
+            with self.subTest(parts), self.assertRaisesRegex(libpdl.UsageError, "parts"):
+                libpdl.Context(parts, "message")
+        for right in (libpdl.Context([message], "message"), libpdl.Context(iter([message]), "independent"), libpdl.Context([libpdl.Context([message])])):
+            self.assertEqual(libpdl.run("data: ${ pdl_context | length }", {"pdl_context": right}).value, 1)
+            self.assertEqual((copy.copy(right), copy.copy(right).form), (right, right.form))
+
+    def test_what_libpdl_gives_is_not_made_by_hand(self):
+        for name in sorted(GIVEN_BY_LIBPDL - {"Context", "Diagnostic", "ModelRequest", "ApprovalRequest"}):  # those are records
+            for arguments in ((), (1,), (1, 2), (1, 2, 3), (1, 2, 3, 4), (None,)):
+                with self.subTest(name, arguments=arguments), unittest.mock.patch("sys.unraisablehook") as unraisable:
+                    with self.assertRaises(TypeError):
+                        getattr(libpdl, name)(*arguments)
+                    gc.collect()
+                    self.assertEqual(unraisable.mock_calls, [])
+
+    def test_rows_of_a_map(self):
+        for rows, name in (([5], "0"), ([{}, "a"], "1"), ([{}, {1: 1}], "1"), ([{}, {None: 1}], "1")):
+            with self.subTest(rows), self.assertRaisesRegex(TypeError, r"rows\[%s\]" % name):
+                list(PROGRAM.map(rows))
 
     def test_a_budget_of_nothing(self):
         """As text, as a dict, and in the program: the first call is one too many."""

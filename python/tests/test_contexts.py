@@ -45,8 +45,13 @@ class Contexts(unittest.TestCase):
         self.assertEqual(libpdl.run("data: ${ c[3] }", c=value).value, "no message")
 
     def test_wrong_part(self):
+        with self.assertRaisesRegex(TypeError, r"parts\[0\] must be a message"):
+            libpdl.Context([1])
+        changed = libpdl.Context()
+        changed.parts.append(1)
+        changed.append(1)
         with self.assertRaisesRegex(libpdl.Error, "is not a valid context"):
-            libpdl.run("data: 1", c=libpdl.Context([1]))
+            libpdl.run("data: 1", c=changed)
 
     def test_many(self):
         many = libpdl.Context([{"role": "user", "content": i} for i in range(20000)], "independent")

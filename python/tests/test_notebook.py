@@ -20,7 +20,8 @@ from libpdl import _painter
 
 HAS_IPYTHON = importlib.util.find_spec("IPython") is not None
 HAS_KERNEL = all(importlib.util.find_spec(m) for m in ("ipykernel", "nbclient"))
-MOST_SECONDS = 0.3  # from the interrupt to the reply of the kernel, on a machine that has other things to do
+MOST_SECONDS = 0.1  # from the interrupt to the reply of the kernel, over what a cell of plain Python needs
+ATTEMPTS = 5  # each beside one of plain Python: the machine may have other things to do at that moment
 MODEL = libpdl.Engine(models={"m": lambda request: iter(["green ", "\x1b[2Jtext"])}) if HAS_IPYTHON else None
 
 
@@ -305,25 +306,32 @@ class Kernel(unittest.TestCase):
                 self.manager.interrupt_kernel()
         reply, text = self.run_cell(program, on_output=on_output)
         self.assertEqual(reply["status"], "error")
-        self.assertEqual(reply["traceback"], ["interrupted"])
         self.assertIn(ready, text)
-        seconds = time.monotonic() - began[0]
+        return time.monotonic() - began[0], reply
+
+    def ends_at_once(self, program):
+        """As fast as a cell of plain Python, that is: both wait for the same kernel on the same machine, so a pair of measurements counts."""
+        pairs = []
+        for _ in range(ATTEMPTS):
+            plain, _ = self.interrupted("import time\nprint('started', flush=True)\ntime.sleep(60)", "started")
+            seconds, reply = self.interrupted("%%pdl\n" + program, "started")
+            self.assertEqual(reply["traceback"], ["interrupted"])
+            pairs.append((seconds, plain))
+            if seconds < MOST_SECONDS + 2 * plain:
+                break
+        else:
+            self.fail("seconds from the interrupt to the reply, with a program and with plain Python: %r" % pairs)
         if os.environ.get("PDL_SHOW_TIMES"):
-            print("interrupt: %.0f ms" % (1000 * seconds))
-        return seconds
+            print("interrupt: %.0f ms, plain Python %.0f ms" % (1000 * seconds, 1000 * plain))
 
     def test_an_interrupt_ends_a_model_call_and_keeps_what_was_printed(self):
         with socket.create_server(("127.0.0.1", 0)) as silent:
             port = silent.getsockname()[1]
-            seconds = self.interrupted("%%%%pdl\ntext:\n- started\n- model: openai/m\n  input: x\n  parameters: {api_base: 'http://127.0.0.1:%d/v1', api_key: k}"
-                                       % port, "started")
-        self.assertLess(seconds, MOST_SECONDS)
+            self.ends_at_once("text:\n- started\n- model: openai/m\n  input: x\n  parameters: {api_base: 'http://127.0.0.1:%d/v1', api_key: k}" % port)
 
     def test_an_interrupt_ends_code_and_loops(self):
-        code = "text:\n- started\n- lang: python\n  code: |\n    import time\n    time.sleep(60)\n    result = 1"
-        self.assertLess(self.interrupted("%%pdl\n" + code, "started"), MOST_SECONDS)
-        loop = "defs: {n: 0}\ntext:\n- started\n- repeat: {defs: {n: '${ n + 1 }'}, data: ''}\n  until: ${ n < 0 }"
-        self.assertLess(self.interrupted("%%pdl\n" + loop, "started"), MOST_SECONDS)
+        self.ends_at_once("text:\n- started\n- lang: python\n  code: |\n    import time\n    time.sleep(60)\n    result = 1")
+        self.ends_at_once("defs: {n: 0}\ntext:\n- started\n- repeat: {defs: {n: '${ n + 1 }'}, data: ''}\n  until: ${ n < 0 }")
 
     def test_run_all_stops_at_an_error(self):
         import nbclient
