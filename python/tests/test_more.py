@@ -165,15 +165,24 @@ class Pages(unittest.TestCase):
                 self.assertIn(want, program.run(tool=tool, call=call).value, arguments)
         self.assertIn("no function to run", program.run(tool={**libpdl.tool(area).schema, "run": 5}, call=call).value)
 
+    def samples(self):
+        """The samples of the manual as files."""
+        folder = tempfile.TemporaryDirectory(prefix="pdl_samples_")
+        self.addCleanup(folder.cleanup)
+        page = (ROOT / "docs" / "manual" / "python.md").read_text("utf-8")
+        for i, sample in enumerate(re.findall("^```python\n(.*?)^```", page, re.M | re.S)):
+            (pathlib.Path(folder.name) / ("sample_%d.py" % i)).write_text(sample, "utf-8")
+        return sorted(map(str, pathlib.Path(folder.name).glob("*.py")))
+
     def test_annotations(self):
-        """mypy and pyright find nothing wrong with the package, and with a program that uses all of it."""
+        """mypy and pyright find nothing wrong with the package, with a program that uses all of it, and with the samples of the manual."""
         build = pathlib.Path(os.environ["PDL_BUILD"])
         python, why = venv_of.python(build, "mypy", name="test-venv-mypy")
         if python is None:
             self.skipTest(why)
         typed = ROOT / "python" / "tests" / "typed.py"
-        p = subprocess.run([python, "-m", "mypy", "--strict", "--cache-dir=%s" % (build / "mypy-cache"), str(ROOT / "python" / "libpdl"), str(typed)],
-                           capture_output=True, text=True, check=False, env=BARE)
+        p = subprocess.run([python, "-m", "mypy", "--strict", "--cache-dir=%s" % (build / "mypy-cache"), str(ROOT / "python" / "libpdl"), str(typed),
+                            *self.samples()], capture_output=True, text=True, check=False, env=BARE)
         self.assertEqual(p.returncode, 0, p.stdout + p.stderr)
 
     def test_annotations_for_pyright(self):
@@ -182,8 +191,8 @@ class Pages(unittest.TestCase):
         if place is None:
             self.skipTest(why)
         typed = ROOT / "python" / "tests" / "typed.py"
-        p = subprocess.run(["node", str(pathlib.Path(place) / "node_modules" / "pyright" / "index.js"), "--pythonpath", sys.executable, str(typed)],
-                           capture_output=True, text=True, check=False, env={**BARE, "PYTHONPATH": str(ROOT / "python")}, cwd=str(ROOT / "python"))
+        p = subprocess.run(["node", str(pathlib.Path(place) / "node_modules" / "pyright" / "index.js"), "--pythonpath", sys.executable, str(typed),
+                            *self.samples()], capture_output=True, text=True, check=False, env={**BARE, "PYTHONPATH": str(ROOT / "python")}, cwd=str(ROOT / "python"))
         self.assertEqual(p.returncode, 0, p.stdout + p.stderr)
 
 
