@@ -24,11 +24,11 @@ class Endless(unittest.TestCase):
         self.addCleanup(signal.signal, signal.SIGALRM, before)
         for text in ("text: [{data: '${ x }'}]\nretry: -1", "text: [{lang: python, code: raise ValueError(1)}]\nretry: -1",
                      "while: true\nrepeat: {lang: python, code: result = 1}", "while: true\nrepeat: {data: 1, contribute: [stdout]}"):
-            begin = time.monotonic()
+            begin = time.process_time()
             signal.setitimer(signal.ITIMER_REAL, 0.2)
             with self.assertRaises(Enough), contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(io.StringIO()):
                 libpdl.run(text)
-            self.assertLess(time.monotonic() - begin, 3)
+            self.assertLess(time.process_time() - begin, 3)
         self.assertEqual(libpdl.run("a").value, "a")
 
 

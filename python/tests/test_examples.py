@@ -14,7 +14,7 @@ PROGRAMS = {
     "script": ((), "Ada Lovelace was born in 1815.\nGrace Hopper was born in 1906.\n\n2 model calls, 20 tokens\n"),
     "endpoint": (("fastapi", "httpx"), "".join("200 You asked: what is %d \n" % i for i in range(3))),
     "fanout": ((), "".join("asleep gave no answer to %s\n" % q for q in ("one", "three", "two")) + "".join(
-        "%s says %s\n" % (m, q) for m in ("quick", "steady") for q in ("ONE", "THREE", "TWO")) + "in less than a second: True\n"),
+        "%s says %s\n" % (m, q) for m in ("quick", "steady") for q in ("ONE", "THREE", "TWO")) + "in less than a minute: True\n"),
     "table": (("pandas",), "I love these bees | good | \nthe hive was empty | bad | \n17 | unknown | Error during the evaluation of "
               "${ review.strip() }: 'int object' has no attribute 'strip'\n"),
 }

@@ -214,13 +214,19 @@ class Threads(unittest.TestCase):
 
     def test_two_threads_at_once(self):
         e = libpdl.Engine()
-        p = e.loads("lang: command\ncode: sleep 0.5")
-        t = threading.Thread(target=p.run)
+        p = e.loads("text: ['${ wait() }', {lang: command, code: sleep 0.1}]")
+        is_there, may_go = threading.Event(), threading.Event()
+
+        def wait():
+            is_there.set()
+            return may_go.wait(60)
+        t = threading.Thread(target=p.run, args=({"wait": wait},))
         t.start()
-        time.sleep(0.15)
+        is_there.wait(60)
         with self.assertRaises(libpdl.UsageError) as error:
             e.run("text: a")
         self.assertIn("another thread", str(error.exception))
+        may_go.set()
         t.join()
         self.assertEqual(e.run("text: a").value, "a")
 
@@ -253,9 +259,8 @@ class Threads(unittest.TestCase):
 
 
 class Signals(unittest.TestCase):
-    def interrupted(self, text, **variables):
-        e = libpdl.Engine()
-        p = e.loads(text)
+    def late(self, run):
+        """Seconds from Ctrl-C to the exception."""
         sent = []
 
         def send():
@@ -264,10 +269,19 @@ class Signals(unittest.TestCase):
         timer = threading.Timer(0.2, send)
         timer.start()
         with self.assertRaises(KeyboardInterrupt):
-            p.run(**variables)
+            run()
         late = time.monotonic() - sent[0]
         timer.join()
-        self.assertLess(late, 0.1 * (5 if "PDL_PYTHON_PRELOADED" in os.environ else 2))  # the machine may be busy
+        return late
+
+    def interrupted(self, text, **variables):
+        """Within 100 ms over what plain Python needs: the machine may be busy, so a pair of measurements counts, the best of some."""
+        e = libpdl.Engine()
+        p = e.loads(text)
+        most, pairs = 0.5 if "PDL_PYTHON_PRELOADED" in os.environ else 0.1, []
+        while len(pairs) < 5 and not (pairs and pairs[-1][0] < most + 2 * pairs[-1][1]):
+            pairs.append((self.late(lambda: p.run(**variables)), self.late(lambda: time.sleep(20))))
+        self.assertTrue(any(late < most + 2 * plain for late, plain in pairs), pairs)
         self.assertEqual(e.run("text: goes on").value, "goes on")
 
     def test_waiting(self):
