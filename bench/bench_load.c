@@ -8,10 +8,12 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include <malloc.h>
 #include <stdio.h>
 #include <time.h>
 
 #include "base/alloc.h"
+#include "base/pool.h"
 #include "check/check.h"
 #include "compile/compile.h"
 #include "lang/load.h"
@@ -151,6 +153,12 @@ int main(int argc, char **argv) {
         fputs("usage: bench_load [--stage NAME] FILE...\n", stderr);
         return 2;
     }
+    /* memory as the command has it */
+#ifdef __GLIBC__
+    mallopt(M_MMAP_THRESHOLD, 32 << 20);
+    mallopt(M_TRIM_THRESHOLD, 64 << 20);
+#endif
+    pdl_pool_enter(pdl_pool_new());
     double ours = 0, theirs = 0;
     printf("load_bytes %zu B\n", bytes);
     for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {

@@ -146,7 +146,7 @@ static bool binds(const pdl_native *row, const pdl_sig_args *args, pdl_buf *prob
 
 static bool takes(const pdl_ty *t, pdl_str type, pdl_str name, const pdl_native *row,
                   pdl_buf *problem) {
-    if (!t || t->kinds & accepted(type)) return true;
+    if (!t || pdl_ty_is_unknown(t) || t->kinds & accepted(type)) return true;
     if (t->kinds == PDL_TY_UNDEFINED) return true; /* reported as such */
     pdl_buf_putf(problem, "`%s` takes %.*s for %.*s, not ", row->name, PDL_FMT(type),
                  PDL_FMT(name));
@@ -158,7 +158,7 @@ static bool takes(const pdl_ty *t, pdl_str type, pdl_str name, const pdl_native 
 static int wrong_argument(const pdl_native *row, const pdl_sig_args *args, pdl_buf *problem) {
     pdl_str types = pdl_str_of(row->type), names = pdl_str_of(row->params);
     types.n = pdl_str_find(types, PDL_STR("->"), 0);
-    for (size_t i = 0; types.n; i++) {
+    for (size_t i = 0; types.n && (args->n_kw || i < args->n_pos); i++) {
         pdl_str type = next_part(&types, ','), name = next_part(&names, ',');
         if (i < args->n_pos && !takes(args->pos[i], type, name, row, problem)) return (int)i;
         for (size_t k = 0; k < args->n_kw; k++)

@@ -146,21 +146,32 @@ static void fail_char(pdl_lexer *x, pdl_token *t) {
     *t = (pdl_token){.kind = PDL_TK_ERROR, .start = x->pos, .end = next};
 }
 
+/* By length and first letter: most names are no keyword, and this is asked for each of them. */
 static pdl_kw keyword_of(pdl_str s) {
-    static const struct {
-        char name[6];
-        uint8_t n;
-        pdl_kw kw;
-    } words[] = {{"if", 2, PDL_KW_IF},      {"in", 2, PDL_KW_IN},     {"is", 2, PDL_KW_IS},
-                 {"or", 2, PDL_KW_OR},      {"and", 3, PDL_KW_AND},   {"not", 3, PDL_KW_NOT},
-                 {"else", 4, PDL_KW_ELSE},  {"true", 4, PDL_KW_TRUE}, {"True", 4, PDL_KW_TRUE},
-                 {"none", 4, PDL_KW_NULL},  {"None", 4, PDL_KW_NULL}, {"false", 5, PDL_KW_FALSE},
-                 {"False", 5, PDL_KW_FALSE}};
-    if (s.n < 2 || s.n > 5) return PDL_KW_NONE;
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        if (words[i].n == s.n && words[i].name[0] == s.p[0] && memcmp(s.p, words[i].name, s.n) == 0)
-            return words[i].kw;
-    return PDL_KW_NONE;
+    const char *p = s.p;
+#define IS(lit, keyword) (memcmp(p, lit, sizeof lit - 1) == 0 ? keyword : PDL_KW_NONE)
+    switch (s.n) {
+    case 2:
+        if (p[0] == 'i')
+            return p[1] == 'f'   ? PDL_KW_IF
+                   : p[1] == 'n' ? PDL_KW_IN
+                   : p[1] == 's' ? PDL_KW_IS
+                                 : PDL_KW_NONE;
+        return IS("or", PDL_KW_OR);
+    case 3: return p[0] == 'a' ? IS("and", PDL_KW_AND) : IS("not", PDL_KW_NOT);
+    case 4:
+        if (p[0] == 'e') return IS("else", PDL_KW_ELSE);
+        if (p[0] == 't' || p[0] == 'T')
+            return memcmp(p + 1, "rue", 3) == 0 ? PDL_KW_TRUE : PDL_KW_NONE;
+        if (p[0] == 'n' || p[0] == 'N')
+            return memcmp(p + 1, "one", 3) == 0 ? PDL_KW_NULL : PDL_KW_NONE;
+        return PDL_KW_NONE;
+    case 5:
+        if (p[0] != 'f' && p[0] != 'F') return PDL_KW_NONE;
+        return memcmp(p + 1, "alse", 4) == 0 ? PDL_KW_FALSE : PDL_KW_NONE;
+    default: return PDL_KW_NONE;
+    }
+#undef IS
 }
 
 /* Every character that Python counts as alphanumeric belongs to a name; if the name is not an

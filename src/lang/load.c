@@ -5,6 +5,7 @@
 #include "lang/load.h"
 
 #include <assert.h>
+#include <pthread.h>
 
 #include "base/limits.h"
 #include "base/utf8.h"
@@ -157,53 +158,62 @@ static uint32_t key_slot(const char *p, size_t n) {
     return (h ^ (h >> 15)) % KEY_SLOTS;
 }
 
-static pdl_key *key_make(pdl_loader *l, const char *name) {
+/* The keys of the language follow from its tables alone: they are hashed once, by whoever loads the
+ * first program, and only read after that. */
+static struct {
+    pthread_once_t once;
+    uint32_t n_keys;
+    uint8_t slots[KEY_SLOTS];
+    pdl_key keys[MAX_KEYS];
+} key_table = {.once = PTHREAD_ONCE_INIT};
+
+static pdl_key *key_make(const char *name) {
     size_t n = strlen(name);
     uint32_t s = key_slot(name, n);
-    for (; l->slots[s]; s = (s + 1) % KEY_SLOTS) {
-        pdl_key *k = &l->keys[l->slots[s]];
+    for (; key_table.slots[s]; s = (s + 1) % KEY_SLOTS) {
+        pdl_key *k = &key_table.keys[key_table.slots[s]];
         if (k->len == n && pdl_bytes_eq(k->name, name, n)) return k;
     }
-    if (l->n_keys + 1 >= MAX_KEYS) PDL_BUG("MAX_KEYS is too small");
-    pdl_key *k = &l->keys[++l->n_keys];
-    l->slots[s] = (uint8_t)l->n_keys;
+    if (key_table.n_keys + 1 >= MAX_KEYS) PDL_BUG("MAX_KEYS is too small");
+    pdl_key *k = &key_table.keys[++key_table.n_keys];
+    key_table.slots[s] = (uint8_t)key_table.n_keys;
     k->name = name;
     k->len = (uint32_t)n;
     return k;
 }
 
-static const pdl_key *key_find(const pdl_loader *l, const pdl_node *key) {
+static const pdl_key *key_find(const pdl_node *key) {
     if (!pdl_node_is_str(key) || key->text.n > 24) return NULL;
-    for (uint32_t s = key_slot(key->text.p, key->text.n); l->slots[s]; s = (s + 1) % KEY_SLOTS) {
-        const pdl_key *k = &l->keys[l->slots[s]];
+    for (uint32_t s = key_slot(key->text.p, key->text.n); key_table.slots[s]; s = (s + 1) % KEY_SLOTS) {
+        const pdl_key *k = &key_table.keys[key_table.slots[s]];
         if (k->len == key->text.n && pdl_bytes_eq(k->name, key->text.p, k->len)) return k;
     }
     return NULL;
 }
 
-static void make_keys(pdl_loader *l) {
+static void make_keys(void) {
     size_t n;
-    key_make(l, "kind");
+    key_make("kind");
     const pdl_field *f = pdl_fields(&n);
     for (size_t i = 0; i < n; i++)
-        if (f[i].key[0]) key_make(l, f[i].key)->field[f[i].kind] = (uint8_t)(i + 1);
+        if (f[i].key[0]) key_make(f[i].key)->field[f[i].kind] = (uint8_t)(i + 1);
     f = pdl_common_fields(&n);
     for (size_t i = 0; i < n; i++) {
-        pdl_key *k = key_make(l, f[i].key);
+        pdl_key *k = key_make(f[i].key);
         k->common = true;
         for (int b = 0; b < PDL_BLOCK_COUNT; b++)
             if (pdl_field_allowed((pdl_block_kind)b, &f[i]))
                 k->field[b] = (uint8_t)(COMMON_FIELD + i);
     }
     const pdl_select_row *s = pdl_selecting_keys(&n);
-    for (size_t i = 0; i < n; i++) key_make(l, s[i].key)->select = (uint8_t)(i + 1);
+    for (size_t i = 0; i < n; i++) key_make(s[i].key)->select = (uint8_t)(i + 1);
     const pdl_trace_row *t = pdl_trace_fields(&n);
-    for (size_t i = 0; i < n; i++) key_make(l, t[i].key)->trace = t[i].kinds;
+    for (size_t i = 0; i < n; i++) key_make(t[i].key)->trace = t[i].kinds;
     const pdl_synonym_row *y = pdl_key_synonyms(&n);
     for (size_t i = 0; i < n; i++) {
-        pdl_key *k = key_make(l, y[i].old);
+        pdl_key *k = key_make(y[i].old);
         k->synonym = true;
-        memcpy(k->field, key_make(l, y[i].key)->field, sizeof k->field);
+        memcpy(k->field, key_make(y[i].key)->field, sizeof k->field);
     }
 }
 
@@ -261,11 +271,11 @@ static void unknown_kind(pdl_loader *l, const pdl_node *v, pdl_loc loc) {
 
 /* Without a selecting key: the kind that shares most fields, so that the message names what is
  * missing. */
-static pdl_block_kind nearest_kind(const pdl_loader *l, const pdl_node *n) {
+static pdl_block_kind nearest_kind(const pdl_node *n) {
     uint32_t count[PDL_BLOCK_COUNT] = {0};
     int best = PDL_BLOCK_empty;
     for (uint32_t i = 0; i < n->n; i++) {
-        const pdl_key *k = key_find(l, n->pairs[i].key);
+        const pdl_key *k = key_find(n->pairs[i].key);
         for (int b = 0; k && !k->common && b < PDL_BLOCK_COUNT; b++) count[b] += k->field[b] != 0;
     }
     for (int b = 0; b < PDL_BLOCK_COUNT; b++)
@@ -279,10 +289,10 @@ static PDL_NOINLINE bool find_kind(pdl_loader *l, const pdl_node *n, pdl_loc loc
     unsigned first = UINT8_MAX;
     bool known = false;
     for (uint32_t i = 0; i < n->n; i++) {
-        const pdl_key *k = key_find(l, n->pairs[i].key);
+        const pdl_key *k = key_find(n->pairs[i].key);
         if (!k) continue;
         known = true;
-        if (k == &l->keys[KEY_KIND]) {
+        if (k == &key_table.keys[KEY_KIND]) {
             const pdl_node *v = n->pairs[i].value;
             if (pdl_node_is_str(v) && pdl_block_kind_find(v->text, kind)) return true;
             unknown_kind(l, v, pdl_node_loc(n->pairs[i].key));
@@ -295,7 +305,7 @@ static PDL_NOINLINE bool find_kind(pdl_loader *l, const pdl_node *n, pdl_loc loc
         *kind = pdl_selecting_keys(&n_keys)[first - 1].kind;
         return true;
     }
-    *kind = nearest_kind(l, n);
+    *kind = nearest_kind(n);
     if (n->n && !known) no_block(l, n, loc);
     return known || !n->n;
 }
@@ -386,7 +396,7 @@ static PDL_NOINLINE void unknown_in(pdl_loader *l, const pdl_node *key, const pd
         if (own[i].kind == (int)kind && own[i].key[0]) names[n++] = pdl_str_of(own[i].key);
     for (size_t i = 0; i < n_common && n < 64; i++)
         if (pdl_field_allowed(kind, &common[i])) names[n++] = pdl_str_of(common[i].key);
-    const pdl_key *k = key_find(l, key);
+    const pdl_key *k = key_find(key);
     const char *advice = pdl_key_advice((int)kind, key->text);
     if (advice)
         pdl_loader_hint(l, d, "%s", advice);
@@ -423,7 +433,7 @@ static void *new_block(pdl_loader *l, pdl_block_kind kind, const pdl_node *n, pd
 
 /* Reads an entry of a block's mapping; marks own fields in *seen by their place in pdl_fields. */
 static void load_entry(pdl_loader *l, pdl_block *b, const pdl_pair *pair, uint32_t *seen) {
-    const pdl_key *k = key_find(l, pair->key);
+    const pdl_key *k = key_find(pair->key);
     unsigned at = k ? k->field[b->kind] : 0;
     size_t n;
     if (at >= COMMON_FIELD) {
@@ -433,7 +443,7 @@ static void load_entry(pdl_loader *l, pdl_block *b, const pdl_pair *pair, uint32
         pdl_loader_field(l, b, pdl_fields(&n) + (at - 1), pair);
     } else if (k && (k->trace >> b->kind & 1)) {
         if (k->name[5] == 'i' && k->name[6] == 's') check_leaf(l, pair, b->kind);
-    } else if (k != &l->keys[KEY_KIND]) {
+    } else if (k != &key_table.keys[KEY_KIND]) {
         unknown_in(l, pair->key, b);
     }
 }
@@ -563,7 +573,7 @@ void pdl_program_load_node(pdl_program *p, const pdl_node *root, bool *ok) {
     l->p = p;
     l->a = p->arena;
     l->budget = (root->src ? root->src->text.n : 0) + ALIAS_SLACK;
-    make_keys(l);
+    pthread_once(&key_table.once, make_keys);
     p->root = root;
     if (!p->source) p->source = root->src;
     p->main = pdl_loader_block(l, root, pdl_node_loc(root), true);

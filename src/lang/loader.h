@@ -53,9 +53,6 @@ typedef struct pdl_loader {
     PDL_VEC(load_branch) open;
     pdl_recent recent;
     const pdl_node *args; /* the arguments of the call that is read, or NULL */
-    uint32_t n_keys;
-    uint8_t slots[KEY_SLOTS];
-    pdl_key keys[MAX_KEYS];
 } pdl_loader;
 
 /* --- load.c: blocks --------------------------------------------------------------------------- */

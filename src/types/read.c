@@ -2,7 +2,7 @@
  * 3.1, in that order.
  *
  * A node is turned into a value first, so that there is one reader; the node is passed along for
- * the places.
+ * the places. Parameters that are all a plain word, as most are, need no value: see read_words.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -87,8 +87,8 @@ static pdl_type *new_type(reader *r, pdl_type_kind kind, const pdl_node *n) {
     return t;
 }
 
-static bool read_word(reader *r, pdl_vref v, const pdl_node *n, const pdl_type **out) {
-    pdl_str word = pdl_str_get(v);
+/* The type of a word, or NULL. */
+static const pdl_type *type_of_word(reader *r, pdl_str word, const pdl_node *n) {
     pdl_type *t = NULL;
     for (int i = 0; i < PDL_BASE_COUNT && !t; i++) {
         if (!pdl_str_is(word, pdl_base_names[i])) continue;
@@ -101,9 +101,12 @@ static bool read_word(reader *r, pdl_vref v, const pdl_node *n, const pdl_type *
         t->base = old_words[i].now;
         t->old = old_words[i].old;
     }
-    if (!t) return fail_word(r, word, n);
-    *out = t;
-    return true;
+    return t;
+}
+
+static bool read_word(reader *r, pdl_vref v, const pdl_node *n, const pdl_type **out) {
+    *out = type_of_word(r, pdl_str_get(v), n);
+    return *out || fail_word(r, pdl_str_get(v), n);
 }
 
 static void drop_val(void *p) { pdl_drop(*(pdl_val *)p); }
@@ -339,8 +342,35 @@ bool pdl_type_read(pdl_arena *a, const pdl_node *n, const pdl_type **out, pdl_er
     return ok;
 }
 
+static bool is_text(const pdl_node *n) {
+    return n->kind == PDL_NODE_SCALAR && n->type == PDL_NT_STR;
+}
+
+/* {a: string, b: integer} without a value in between, or NULL where something else is in it, which
+ * the general way reads or reports. */
+static const pdl_type *read_words(pdl_arena *a, const pdl_node *n) {
+    reader r = {.a = a};
+    if (!n || n->kind != PDL_NODE_MAP || n->type != PDL_NT_MAP) return NULL;
+    for (uint32_t i = 0; i < n->n; i++)
+        if (!is_text(n->pairs[i].key) || !is_text(n->pairs[i].value)) return NULL;
+    pdl_type *t = new_type(&r, PDL_TYPE_object, n);
+    t->params = true;
+    t->n_fields = n->n;
+    t->fields = pdl_arena_new_n(a, pdl_type_entry, t->n_fields);
+    for (uint32_t i = 0; i < n->n; i++) {
+        t->fields[i].type = type_of_word(&r, n->pairs[i].value->text, n->pairs[i].value);
+        if (!t->fields[i].type) return NULL;
+        pdl_val name = pdl_node_value(n->pairs[i].key);
+        t->fields[i].name = *hold(a, name);
+        pdl_drop(name);
+    }
+    return t;
+}
+
 bool pdl_type_read_params(pdl_arena *a, const pdl_node *params, const pdl_type **out,
                           pdl_err *err) {
+    *out = read_words(a, params);
+    if (*out) return true;
     pdl_val v = pdl_null();
     if (params && !pdl_yaml_to_val(params, &v, err)) return false;
     if (pdl_is_null(v)) v = pdl_dict_new(0);
