@@ -138,6 +138,24 @@ static bool is_never(const pdl_tree *max, int64_t least) {
                           pdl_int_of(max->value) == 0);
 }
 
+static bool is_null(const pdl_tree *t) {
+    return !t || (t->kind == PDL_TREE_CONST && pdl_is_null(t->value));
+}
+
+/* A loop without any bound, or with literals as its only conditions. */
+static void report_endless(pdl_checker *c, const pdl_b_repeat *b, const pdl_tree *max) {
+    bool goes_on = b->while_ && truth_of(b->while_) == ALWAYS;
+    bool never_ends = b->until && truth_of(b->until) == NEVER;
+    if (c->quiet || c->opt->no_lint || b->fors || !is_null(max)) return;
+    if ((b->while_ && !goes_on) || (b->until && !never_ends)) return;
+    const char *why = goes_on && never_ends ? "`while` is always true, `until` never"
+                      : goes_on             ? "`while` is always true"
+                      : never_ends          ? "`until` is never true"
+                                            : "no for, while, until or maxIterations";
+    pdl_checker_diag(c, PDL_RULE_endless_loop, b->head.loc, pdl_field_loc(&b->head, "repeat"),
+                     "nothing ends this loop: %s", why);
+}
+
 /* The next iteration may read what an iteration defines, and what is known before the loop holds
  * for the first one alone: so nothing is known of what the body defines. */
 static PDL_NOINLINE const pdl_ty *check_repeat(pdl_checker *c, const pdl_b_repeat *b) {
@@ -152,6 +170,7 @@ static PDL_NOINLINE const pdl_ty *check_repeat(pdl_checker *c, const pdl_b_repea
     bool never = is_never(max, least) || truth_of(b->while_) == NEVER;
     bool once = !max && !b->while_ && (!b->fors || least > 0);
     if (never) report_unreachable(c, &b->head, "repeat", "there are no iterations");
+    report_endless(c, b, max);
     if (b->join && b->join->reduce) pdl_checker_tree(c, b->join->reduce);
     if (b->index.s.p)
         pdl_checker_define(c, PDL_DEF_INDEX, b->index.s, &pdl_ty_int,

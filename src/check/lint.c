@@ -208,15 +208,6 @@ static void lint_own_fields(pdl_checker *c, const pdl_block *b) {
     }
 }
 
-/* A loop without any bound. */
-static void lint_endless(pdl_checker *c, const pdl_block *b) {
-    if (b->kind != PDL_BLOCK_repeat) return;
-    const pdl_b_repeat *r = PDL_AS(repeat, b);
-    if (!r->fors && !r->while_ && !r->until && !r->max && !r->num)
-        pdl_checker_diag(c, PDL_RULE_endless_loop, b->loc, pdl_field_loc(b, "repeat"),
-                         "nothing ends this loop: no for, while, until or maxIterations");
-}
-
 /* A plain scalar that YAML reads as a date is seldom intended as one. */
 static void lint_date(pdl_checker *c, const pdl_block *b) {
     if (b->kind != PDL_BLOCK_data || !PDL_AS(data, b)->data) return;
@@ -296,8 +287,8 @@ void pdl_checker_lint_keys(pdl_checker *c, const pdl_node *n) {
 typedef void lint_fn(pdl_checker *c, const pdl_block *b);
 
 static lint_fn *const functions[] = {lint_conditions, lint_norway,   lint_role,     lint_types,
-                                     lint_get,        lint_synonyms, lint_old_loop, lint_endless,
-                                     lint_date,       lint_own_fields};
+                                     lint_get,        lint_synonyms, lint_old_loop, lint_date,
+                                     lint_own_fields};
 
 void pdl_checker_lint_block(pdl_checker *c, const pdl_block *b) {
     if (c->quiet || c->opt->no_lint) return;

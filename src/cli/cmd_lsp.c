@@ -46,7 +46,7 @@ int pdl_cli_cmd_lsp(const arguments *a) {
     char *prices = a->given[OPT_prices] ? pdl_str_dup(a->value[OPT_prices]) : NULL;
     o.prices = prices ? prices : pdl_session_env(s, "PDL_PRICES");
     o.path = pdl_session_path(s, &o.n_path);
-    const pdl_check_models models = pdl_session_models(s, false);
+    const pdl_check_models models = pdl_session_models(s, a->given[OPT_check_env]);
     pdl_python_checker python = {0};
     char *manual = find_manual(s);
     o.manual = manual;

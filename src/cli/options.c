@@ -532,6 +532,7 @@ static const opt_id sandbox_options[] = {
 };
 static const opt_id lsp_options[] = {
     OPT_help,
+    OPT_check_env,
     OPT_prices,
     OPT_COUNT,
 };

@@ -432,10 +432,14 @@ static void mark(pdl_str text, size_t from, size_t to, bool is_value, pdl_buf *o
     pdl_buf_put(out, pdl_str_sub(text, to, text.n));
 }
 
-/* The end of what the marker replaces: a word, with its colon where it is a key. */
+/* The end of what the marker replaces: a word, with its colon where it is a key. Names of files and
+ * models have more than letters. */
 static size_t token_end(pdl_str text, size_t off, bool is_value) {
+    const pdl_str in_values = PDL_STR("/.-:@+");
     size_t to = off;
-    while (to < text.n && (is_word_char(text.p[to]) || (is_value && text.p[to] == '/'))) to++;
+    while (to < text.n && (is_word_char(text.p[to]) ||
+                           (is_value && text.p[to] != '\0' && pdl_byte_in(text.p[to], in_values))))
+        to++;
     if (!is_value && to < text.n && text.p[to] == ':') to++;
     return to;
 }

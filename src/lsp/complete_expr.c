@@ -187,11 +187,14 @@ static void complete_member(lsp_completer *c, pdl_str chain) {
         if (d) add_file_syms(c, d, '1');
         return;
     }
-    if (sym && dot == PDL_NOT_FOUND && sym->value)
-        pdl_lsp_each_field(sym->value, c->scratch, on_field, c);
     pdl_buf type = PDL_BUF;
-    if (sym && dot == PDL_NOT_FOUND) pdl_lsp_put_type(c->d, sym, &type);
-    add_methods(c, pdl_buf_str(&type));
+    pdl_str rest = dot == PDL_NOT_FOUND ? (pdl_str){0} : pdl_str_sub(chain, dot + 1, chain.n);
+    if (sym) pdl_lsp_put_type(c->d, sym, &type);
+    pdl_str shown = pdl_lsp_shown_member(pdl_buf_str(&type), rest);
+    size_t before = pdl_list_len(c->items);
+    if (sym && !rest.n && sym->value) pdl_lsp_each_field(sym->value, c->scratch, on_field, c);
+    if (pdl_list_len(c->items) == before) pdl_lsp_each_shown_field(shown, on_field, c);
+    add_methods(c, shown);
     pdl_buf_fini(&type);
 }
 

@@ -10,6 +10,7 @@
 #include "lsp/features.h"
 #include "lsp/lastrun.h"
 #include "lsp/spans.h"
+#include "lsp/symtype.h"
 #include "lsp/xref.h"
 #include "model/catalog.h"
 #include "model/prices.h"
@@ -69,11 +70,82 @@ static bool hover_variable(hoverer *h) {
     return true;
 }
 
+/* --- fields of variables ---------------------------------------------------------------------- */
+
+typedef struct field_at {
+    size_t at; /* in the text */
+    const pdl_xnode *found;
+    size_t base; /* of its expression in the text */
+} field_at;
+
+/* x.a.b at its last name, where names alone come before it. */
+static void on_field(void *user, const pdl_xnode *x) {
+    field_at *f = user;
+    if (x->kind != PDL_X_ATTR) return;
+    size_t end = f->base + x->end, n = x->u.access.name.n;
+    if (f->at + n >= end && f->at <= end && !f->found) f->found = x;
+}
+
+static const pdl_xnode *put_chain(const pdl_xnode *x, pdl_buf *out) {
+    if (x->kind == PDL_X_NAME) return x;
+    const pdl_xnode *root = x->kind == PDL_X_ATTR ? put_chain(x->u.access.obj, out) : NULL;
+    if (root) pdl_buf_putf(out, "%s%.*s", out->len ? "." : "", PDL_FMT(x->u.access.name));
+    return root;
+}
+
+/* The type of the field, by that of the variable before it. */
+static bool put_field(hoverer *h, const pdl_xnode *x) {
+    pdl_buf chain = PDL_BUF, type = PDL_BUF;
+    const lsp_index *index = pdl_lsp_doc_index(h->s, h->d);
+    const pdl_xnode *root = put_chain(x, &chain);
+    uint32_t region;
+    pdl_str shown = {0};
+    if (root && index &&
+        pdl_lsp_index_owner(index, pdl_lsp_index_region(index, (uint32_t)h->off), root->u.name,
+                            &region)) {
+        pdl_lsp_put_type(h->d, pdl_lsp_index_sym(index, region, root->u.name), &type);
+        shown = pdl_lsp_shown_member(pdl_buf_str(&type), pdl_buf_str(&chain));
+    }
+    if (shown.n)
+        pdl_buf_putf(&h->text, "```\n%.*s.%s: %.*s\n```\nfield", PDL_FMT(root->u.name),
+                     pdl_buf_z(&chain), PDL_FMT(shown));
+    pdl_buf_fini(&chain);
+    pdl_buf_fini(&type);
+    return shown.n > 0;
+}
+
+static void look_for_field(void *user, const pdl_expr *e, size_t base) {
+    field_at *f = user;
+    if (f->found) return;
+    f->base = base;
+    pdl_xnode_each(e->root, on_field, f);
+}
+
+static bool hover_field(hoverer *h, const lsp_spot *p) {
+    lsp_spans spans = {0};
+    uint32_t from, to;
+    if (p->node->kind != PDL_NODE_SCALAR || pdl_expr_is_plain(p->node->text)) return false;
+    pdl_arena *scratch = pdl_arena_make();
+    pdl_lsp_spans_of(&spans, p->node);
+    field_at f = {.at = pdl_lsp_spans_back(&spans, (uint32_t)h->off)};
+    pdl_lsp_each_expr(scratch, p->node->text, look_for_field, &f);
+    bool ok = f.found && put_field(h, f.found);
+    if (ok) {
+        size_t end = f.base + f.found->end;
+        if (pdl_lsp_spans_find(&spans, end - f.found->u.access.name.n, end, &from, &to))
+            h->range = pdl_lsp_text_range(&h->d->text, from, to);
+    }
+    pdl_lsp_spans_fini(&spans);
+    pdl_arena_free(scratch);
+    return ok;
+}
+
 /* --- rows of natives -------------------------------------------------------------------------- */
 
 typedef struct native_at {
     const pdl_expr *e;
-    size_t at; /* in the text of e */
+    size_t base; /* of e in the text */
+    size_t at;   /* in the text of e */
     const pdl_native *row;
     const char *title, *heading; /* what it is; of its table in the manual */
     size_t from, to;
@@ -125,16 +197,28 @@ static void on_xnode(void *user, const pdl_xnode *x) {
     }
 }
 
+/* at: in the text, before; in the expression, while it is searched. */
+static void look_for_native(void *user, const pdl_expr *e, size_t base) {
+    native_at *n = user;
+    size_t at = n->at;
+    if (n->row || at < base) return;
+    n->e = e;
+    n->at = at - base;
+    pdl_xnode_each(e->root, on_xnode, n);
+    n->at = at;
+    if (n->row) n->base = base;
+}
+
 static bool hover_native(hoverer *h, const lsp_spot *p) {
     lsp_spans spans = {0};
     uint32_t from, to;
     if (p->node->kind != PDL_NODE_SCALAR || pdl_expr_is_plain(p->node->text)) return false;
     pdl_arena *scratch = pdl_arena_make();
-    native_at n = {.e = pdl_expr_read(scratch, p->node->text, &pdl_known_xnames)};
+    native_at n = {0};
     pdl_lsp_spans_of(&spans, p->node);
     n.at = pdl_lsp_spans_back(&spans, (uint32_t)h->off);
-    if (n.e->root) pdl_xnode_each(n.e->root, on_xnode, &n);
-    if (n.row && pdl_lsp_spans_find(&spans, n.from, n.to, &from, &to)) {
+    pdl_lsp_each_expr(scratch, p->node->text, look_for_native, &n);
+    if (n.row && pdl_lsp_spans_find(&spans, n.base + n.from, n.base + n.to, &from, &to)) {
         pdl_lsp_document_native(n.title, n.row, &h->text);
         put_link(h, "builtins.md", n.heading);
         h->range = pdl_lsp_text_range(&h->d->text, from, to);
@@ -288,7 +372,7 @@ static bool hover(hoverer *h) {
     pdl_lsp_way_to(h->d->tree.root, (uint32_t)h->off, &way);
     const lsp_spot *p = pdl_lsp_way_end(&way);
     if (way.on_key) return hover_key(h, p);
-    return hover_native(h, p) || hover_value(h, p);
+    return hover_field(h, p) || hover_native(h, p) || hover_value(h, p);
 }
 
 pdl_val pdl_lsp_on_hover(pdl_lsp *s, pdl_vref params) {

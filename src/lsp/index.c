@@ -122,13 +122,15 @@ typedef struct xref {
     indexer *w;
     const pdl_expr *e;
     uint32_t shift;                   /* bytes of e before the scalar's text (`get`) */
+    uint32_t base;                    /* where e begins in the scalar's text */
     PDL_VEC(const pdl_xnode *) calls; /* functions of calls whose names come next */
 } xref;
 
 static void add_ref(const xref *r, lsp_ref ref, uint32_t from, uint32_t to) {
     uint32_t start, end;
     if (from < r->shift ||
-        !pdl_lsp_spans_find(&r->w->spans, from - r->shift, to - r->shift, &start, &end))
+        !pdl_lsp_spans_find(&r->w->spans, r->base + from - r->shift, r->base + to - r->shift,
+                            &start, &end))
         return;
     ref.name = keep(r->w, ref.name);
     ref.base = keep(r->w, ref.base);
@@ -219,11 +221,28 @@ static void add_expr_refs(indexer *w, const pdl_expr *e, const pdl_node *n, uint
 }
 
 /* A text with `${ }`. callee: what it gives is called. */
+typedef struct text_refs {
+    indexer *w;
+    const pdl_expr *whole;
+    bool callee;
+} text_refs;
+
+static void add_part(void *user, const pdl_expr *e, size_t base) {
+    text_refs *t = user;
+    xref r = {.w = t->w, .e = e, .base = (uint32_t)base};
+    bool called = t->callee && base == 0 && e->form == PDL_X_NATIVE;
+    if (called) *pdl_vec_push(&r.calls) = e->root;
+    pdl_xnode_each(e->root, on_xnode, &r);
+    pdl_vec_fini(&r.calls);
+    if (base == 0) t->whole = e;
+}
+
 static const pdl_expr *add_text(indexer *w, const pdl_node *n, bool callee) {
+    text_refs t = {w, NULL, callee};
     if (!pdl_node_is_str(n) || pdl_expr_is_plain(n->text)) return NULL;
-    const pdl_expr *e = pdl_expr_read(w->scratch, n->text, &pdl_known_xnames);
-    add_expr_refs(w, e, n, 0, callee && e->form == PDL_X_NATIVE ? e->root : NULL);
-    return e;
+    pdl_lsp_spans_of(&w->spans, n);
+    pdl_lsp_each_expr(w->scratch, n->text, add_part, &t);
+    return t.whole;
 }
 
 static void add_get(indexer *w, const pdl_node *n) {

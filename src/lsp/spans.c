@@ -6,6 +6,8 @@
  */
 #include "lsp/spans.h"
 
+#include "lang/program.h"
+
 #include "base/banned.h"
 
 enum { MOST_WORK = 64 << 20 };
@@ -95,3 +97,46 @@ size_t pdl_lsp_spans_back(lsp_spans *s, uint32_t off) {
 }
 
 void pdl_lsp_spans_fini(lsp_spans *s) { pdl_vec_fini(&s->lines); }
+
+/* --- expressions of a text -------------------------------------------------------------------- */
+
+/* After the `}` that closes the `${` at `from`, or where the next `${` begins, or the end. */
+static size_t part_end(pdl_str s, size_t from) {
+    char quote = 0;
+    unsigned depth = 0;
+    for (size_t i = from + 2; i < s.n; i++) {
+        char ch = s.p[i];
+        if (quote) {
+            if (ch == '\\')
+                i++;
+            else if (ch == quote)
+                quote = 0;
+        } else if (ch == '"' || ch == '\'') {
+            quote = ch;
+        } else if (ch == '$' && i + 1 < s.n && s.p[i + 1] == '{') {
+            return i;
+        } else if (ch == '{') {
+            depth++;
+        } else if (ch == '}' && depth-- == 0) {
+            return i + 1;
+        }
+    }
+    return from + 2; /* a quote that is not closed: the rest is searched for others */
+}
+
+void pdl_lsp_each_expr(pdl_arena *scratch, pdl_str text,
+                       void (*fn)(void *user, const pdl_expr *e, size_t base), void *user) {
+    enum { MOST_PARTS = 200, MOST_TEXT = 1 << 16 };
+    const pdl_expr *e = pdl_expr_read(scratch, text, &pdl_known_xnames);
+    if (e->root) fn(user, e, 0);
+    if (e->form != PDL_X_BROKEN || text.n > MOST_TEXT) return;
+    size_t at = 0;
+    for (unsigned n = 0; n < MOST_PARTS; n++) {
+        at = pdl_str_find(text, PDL_STR("${"), at);
+        if (at == PDL_NOT_FOUND) return;
+        size_t end = part_end(text, at);
+        e = pdl_expr_read(scratch, pdl_str_sub(text, at, end), &pdl_known_xnames);
+        if (e->root) fn(user, e, at);
+        at = end;
+    }
+}

@@ -6,6 +6,7 @@
 #define PDL_LSP_SPANS_H
 
 #include "base/vec.h"
+#include "expr/expr.h"
 #include "yaml/node.h"
 
 /* All-zero is empty. Made for one scalar at a time and used again for the next. */
@@ -26,5 +27,11 @@ void pdl_lsp_spans_fini(lsp_spans *s);
 /* The other way: the byte of the text that is at an offset of the file, which is inside of the
  * scalar; the nearest one before it where the offset is in indentation or quotes. */
 size_t pdl_lsp_spans_back(lsp_spans *s, uint32_t off);
+
+/* The expressions of a text with `${ }`: the whole text when it can be read, else each `${ }` that
+ * can by itself, so that one that is being typed does not hide the others. base: where e begins in
+ * the text. Every e has a root. */
+void pdl_lsp_each_expr(pdl_arena *scratch, pdl_str text,
+                       void (*fn)(void *user, const pdl_expr *e, size_t base), void *user);
 
 #endif

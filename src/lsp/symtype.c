@@ -199,6 +199,57 @@ void pdl_lsp_each_field(const pdl_node *block, pdl_arena *scratch,
         list_map(&l, pdl_node_find(block, PDL_STR("object"), NULL), true);
 }
 
+/* --- types in words --------------------------------------------------------------------------- */
+
+/* The end of an entry: a comma, or the end of the text, outside of all brackets. */
+static size_t entry_end(pdl_str s, size_t from) {
+    int depth = 0;
+    for (size_t i = from; i < s.n; i++) {
+        char ch = s.p[i];
+        if (ch == '{' || ch == '[' || ch == '(') depth++;
+        if (ch == '}' || ch == ']' || ch == ')') depth--;
+        if (ch == ',' && depth == 0) return i;
+    }
+    return s.n;
+}
+
+void pdl_lsp_each_shown_field(pdl_str type, void (*fn)(void *user, pdl_str name, pdl_str type),
+                              void *user) {
+    if (type.n < 2 || type.p[0] != '{' || type.p[type.n - 1] != '}') return;
+    pdl_str inside = pdl_str_sub(type, 1, type.n - 1);
+    if (pdl_str_find(inside, PDL_STR("} or {"), 0) != PDL_NOT_FOUND) return;
+    for (size_t at = 0; at < inside.n;) {
+        size_t end = entry_end(inside, at);
+        pdl_str entry = pdl_str_trim(pdl_str_sub(inside, at, end));
+        size_t colon = pdl_str_find(entry, PDL_STR(": "), 0);
+        at = end + 1;
+        if (colon == PDL_NOT_FOUND || colon == 0) continue;
+        pdl_str name = pdl_str_sub(entry, 0, colon);
+        if (name.p[name.n - 1] == '?') name.n--;
+        fn(user, name, pdl_str_sub(entry, colon + 2, entry.n));
+    }
+}
+
+typedef struct wanted_field {
+    pdl_str name, type;
+} wanted_field;
+
+static void take_field(void *user, pdl_str name, pdl_str type) {
+    wanted_field *w = user;
+    if (pdl_str_eq(name, w->name)) w->type = type;
+}
+
+pdl_str pdl_lsp_shown_member(pdl_str type, pdl_str chain) {
+    while (chain.n && type.n) {
+        size_t dot = pdl_str_find(chain, PDL_STR("."), 0);
+        wanted_field w = {.name = pdl_str_sub(chain, 0, dot == PDL_NOT_FOUND ? chain.n : dot)};
+        chain = dot == PDL_NOT_FOUND ? (pdl_str){0} : pdl_str_sub(chain, dot + 1, chain.n);
+        pdl_lsp_each_shown_field(type, take_field, &w);
+        type = w.type;
+    }
+    return pdl_str_is(type, "any") ? (pdl_str){0} : type;
+}
+
 void pdl_lsp_each_param(const pdl_node *function, pdl_arena *scratch,
                         void (*fn)(void *user, pdl_str name, pdl_str type), void *user) {
     const pdl_node *params = pdl_node_find(function, PDL_STR("function"), NULL);

@@ -94,11 +94,13 @@ static void add_names(lsp_tokens *t) {
 typedef struct in_expr {
     lsp_tokens *t;
     const pdl_expr *e;
+    size_t base; /* of e in the scalar's text */
 } in_expr;
 
 static void add_part(const in_expr *x, size_t from, size_t to, token_type type, unsigned mods) {
     uint32_t start, end;
-    if (pdl_lsp_spans_find(&x->t->spans, from, to, &start, &end)) add(x->t, start, end, type, mods);
+    if (pdl_lsp_spans_find(&x->t->spans, x->base + from, x->base + to, &start, &end))
+        add(x->t, start, end, type, mods);
 }
 
 static void on_xnode(void *user, const pdl_xnode *n) {
@@ -116,11 +118,15 @@ static void on_xnode(void *user, const pdl_xnode *n) {
     }
 }
 
+static void on_expr(void *user, const pdl_expr *e, size_t base) {
+    in_expr x = {user, e, base};
+    pdl_xnode_each(e->root, on_xnode, &x);
+}
+
 static void add_expr(lsp_tokens *t, const pdl_node *n) {
     if (!pdl_node_is_str(n) || pdl_expr_is_plain(n->text)) return;
-    in_expr x = {t, pdl_expr_read(t->scratch, n->text, &pdl_known_xnames)};
     pdl_lsp_spans_of(&t->spans, n);
-    if (x.e->root) pdl_xnode_each(x.e->root, on_xnode, &x);
+    pdl_lsp_each_expr(t->scratch, n->text, on_expr, t);
 }
 
 /* --- the tree --------------------------------------------------------------------------------- */

@@ -74,8 +74,8 @@ class Lsp(Client):
         "workspace": {"workspaceEdit": {"documentChanges": False}},
     }
 
-    def __init__(self, pdl, cwd=None, env=None):
-        super().__init__([pdl, "lsp"], cwd, env)
+    def __init__(self, pdl, cwd=None, env=None, options=()):
+        super().__init__([pdl, "lsp", *options], cwd, env)
         self.last_id, self.others = 0, []
 
     def notify(self, method, params=None):

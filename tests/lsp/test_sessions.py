@@ -7,6 +7,7 @@
 A session is a file with sections:
     --- file NAME           a file of the workspace. A mark such as ⟦a⟧ is taken out and names its place
     --- unsaved NAME        the same, but only the editor has it, not the disk
+    --- options WORD ...    options of the server; the first section, where it is there
     --- init                JSON: capabilities that replace the usual ones; needs to be first when it is there
     --- open NAME           the editor opens it
     --- close NAME
@@ -52,7 +53,8 @@ class Session:
         self.path, self.root, self.record = path, root, record
         self.marks, self.texts, self.versions, self.problems = {}, {}, {}, []
         self.result = None
-        self.lsp = Lsp(pdl, cwd=root, env={"HOME": str(root)})
+        options = re.match(r"--- options (.+)\n", path.read_text("utf-8"))
+        self.lsp = Lsp(pdl, cwd=root, env={"HOME": str(root), "GROQ_API_KEY": ""}, options=options.group(1).split() if options else ())
         self.started = False
 
     def uri(self, name):
@@ -113,6 +115,8 @@ class Session:
     def step(self, all_, i):
         head, body = all_[i]
         word, _, rest = head.partition(" ")
+        if word == "options":
+            return
         if word in ("file", "unsaved"):
             self.texts[rest] = self.unmark(body)
             if word == "file":

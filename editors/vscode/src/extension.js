@@ -12,9 +12,10 @@ const { explorer } = require("./tests");
 let client;
 
 async function startServer(context) {
-  const prices = vscode.workspace.getConfiguration("pdl").get("prices");
+  const settings = vscode.workspace.getConfiguration("pdl"), prices = settings.get("prices");
+  const args = ["lsp", ...(settings.get("keys") ? ["--env"] : []), ...(prices ? ["--prices", prices] : [])];
   // No `transport`: the client speaks over standard input and output without it, and would add an option --stdio with it.
-  const run = { command: command(context), args: prices ? ["lsp", "--prices", prices] : ["lsp"] };
+  const run = { command: command(context), args };
   client = new LanguageClient("pdl", "PDL", { run, debug: run }, {
     documentSelector: [{ language: "pdl" }],
     middleware: { executeCommand: (name, args) => vscode.commands.executeCommand(name, ...args) },
