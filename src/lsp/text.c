@@ -1,5 +1,8 @@
 /* text.c -- see text.h.
  *
+ * A program may be one line of a megabyte with many names: counting from the start of the line for
+ * each of them would be quadratic, so the units before every 1024th byte are known.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "lsp/text.h"
@@ -8,7 +11,33 @@
 
 #include "base/banned.h"
 
+/* UTF-16 units of valid UTF-8: one for each first byte of a character, two where it has four. */
+static uint32_t count_units(const char *p, size_t n) {
+    uint32_t units = 0;
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)p[i];
+        units += (uint32_t)((c & 0xc0) != 0x80) + (uint32_t)(c >= 0xf0);
+    }
+    return units;
+}
+
+static void find_units(lsp_text *t) {
+    t->units.n = 0;
+    uint32_t units = 0;
+    for (size_t i = 0; i + PDL_LSP_STRIDE <= t->b.len; i += PDL_LSP_STRIDE) {
+        *pdl_vec_push(&t->units) = units;
+        units += count_units(t->b.p + i, PDL_LSP_STRIDE);
+    }
+    *pdl_vec_push(&t->units) = units;
+}
+
+static uint32_t units_before(const lsp_text *t, size_t off) {
+    size_t mark = off / PDL_LSP_STRIDE, at = mark * PDL_LSP_STRIDE;
+    return t->units.p[mark] + count_units(t->b.p + at, off - at);
+}
+
 static void find_lines(lsp_text *t) {
+    find_units(t);
     t->lines.n = 0;
     *pdl_vec_push(&t->lines) = 0;
     pdl_str s = pdl_buf_str(&t->b);
@@ -56,6 +85,7 @@ void pdl_lsp_text_replace(lsp_text *t, lsp_range range, pdl_str with) {
 void pdl_lsp_text_fini(lsp_text *t) {
     pdl_buf_fini(&t->b);
     pdl_vec_fini(&t->lines);
+    pdl_vec_fini(&t->units);
 }
 
 uint32_t pdl_lsp_text_line(const lsp_text *t, size_t off) {
@@ -98,12 +128,9 @@ size_t pdl_lsp_text_offset(const lsp_text *t, lsp_pos pos) {
 lsp_pos pdl_lsp_text_pos(const lsp_text *t, size_t off) {
     if (off > t->b.len) off = t->b.len;
     uint32_t line = pdl_lsp_text_line(t, off);
-    lsp_pos pos = {line, 0};
-    pdl_str s = pdl_str_sub(pdl_buf_str(&t->b), t->lines.n ? t->lines.p[line] : 0, off);
-    for (size_t i = 0; i < s.n;) {
-        size_t n = pdl_utf8_len((unsigned char)s.p[i]);
-        pos.ch += units(t, n);
-        i += n;
-    }
-    return pos;
+    size_t from = t->lines.n ? t->lines.p[line] : 0;
+    if (t->utf8) return (lsp_pos){line, (uint32_t)(off - from)};
+    if (off - from <= PDL_LSP_STRIDE)
+        return (lsp_pos){line, off > from ? count_units(t->b.p + from, off - from) : 0};
+    return (lsp_pos){line, units_before(t, off) - units_before(t, from)};
 }

@@ -12,6 +12,8 @@
 #include "base/buf.h"
 #include "base/vec.h"
 
+enum { PDL_LSP_STRIDE = 1024 };
+
 typedef struct lsp_pos {
     uint32_t line, ch; /* from 0; ch in the units of the text */
 } lsp_pos;
@@ -23,6 +25,7 @@ typedef struct lsp_range {
 typedef struct lsp_text {
     pdl_buf b;               /* valid UTF-8, LF line ends, without a byte order mark */
     PDL_VEC(uint32_t) lines; /* offset of each line's first byte; at least one */
+    PDL_VEC(uint32_t) units; /* UTF-16 units before each PDL_LSP_STRIDE-th byte */
     bool utf8;               /* units of ch: bytes; else UTF-16 */
 } lsp_text;
 

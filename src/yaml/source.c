@@ -48,8 +48,11 @@ static bool not_utf8(pdl_arena *a, pdl_str name, pdl_str bytes, const pdl_utf8_f
     pdl_str line = pdl_source_line_text(src, fault->line);
     size_t start = (size_t)(line.p - src->text.p);
     uint32_t at = (uint32_t)(start + pdl_utf8_offset(line, fault->column - 1));
-    return pdl_err_set(err, PDL_E_syntax, (pdl_loc){src, at, at + 3},
-                       "byte 0x%02x is not UTF-8 (byte offset %zu)", fault->byte, fault->off);
+    pdl_err_set(err, PDL_E_syntax, (pdl_loc){src, at, at + 3},
+                "byte 0x%02x is not UTF-8 (byte offset %zu)", fault->byte, fault->off);
+    if (pdl_str_starts(bytes, PDL_STR("\xff\xfe")) || pdl_str_starts(bytes, PDL_STR("\xfe\xff")))
+        pdl_err_hint(err, "the file is UTF-16: save it as UTF-8");
+    return false;
 }
 
 bool pdl_yaml_source(pdl_arena *a, pdl_str name, pdl_str bytes, pdl_source **out, pdl_err *err) {
