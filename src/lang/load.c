@@ -247,7 +247,12 @@ static void no_block(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
             suggest(l, d, n->pairs[i].key->text, names, n_names);
         if (d->hint.n) d->mark = pdl_node_loc(n->pairs[i].key);
     }
-    if (!d->hint.n) pdl_loader_hint(l, d, "write `data:` in front of a plain object");
+    if (d->hint.n) return;
+    bool expr = n->n && pdl_node_is_str(n->pairs[0].key) &&
+                pdl_str_starts(n->pairs[0].key->text, PDL_STR("${"));
+    pdl_loader_hint(l, d, "%s",
+                    expr ? "an expression that contains `: ` is put in quotes"
+                         : "write `data:` in front of a plain object");
 }
 
 static void unknown_kind(pdl_loader *l, const pdl_node *v, pdl_loc loc) {
