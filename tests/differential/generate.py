@@ -5,6 +5,7 @@ A program is a tree of Python values; `emit` writes it as YAML, in block or flow
 the variables that are in scope where they stand, so that most programs run to their end; one in eight is then broken in one place.
 What the reference is known to get wrong (docs/differences.md, rows R) is not generated.
 """
+import copy
 import json
 import random
 
@@ -763,6 +764,7 @@ def case(seed, models=False, broken=None):
     tree = g.program()
     broken = g.chance(.13) if broken is None else broken
     if broken:
+        tree = copy.deepcopy(tree)  # types are shared with the generator: breaking one would break all programs after it
         g.break_one(tree)
     files = {"main.pdl": emit(tree, Plain() if broken else g.r), **g.files}
     spec = {"description": "generated from %s" % seed, "trace": True}
