@@ -6,7 +6,7 @@
 
 PYTHON has ray[data], pyspark and pyarrow (and Java is on PATH); the package is that of BUILD/python. bench/http_server.c answers after 5 ms.
 Processor time, since these engines start processes of their own and other programs disturb the clock; the worker's start, its imports
-included, is left out, and the time from there until an engine has its program is a row of its own. The exit status is 1 when a
+included, is left out, and the time from there until an engine has its program is its own row. The exit status is 1 when a
 limit is missed.
 """
 import argparse

@@ -3,7 +3,7 @@
  *
  *     many                   many engines, threads and tasks
  *     many --allocator       one allocation fails, and the host gives memory back
- *     many --limited         an allocator with a limit of its own
+ *     many --limited         an allocator with its own limit
  *
  * SPDX-License-Identifier: Apache-2.0
  */

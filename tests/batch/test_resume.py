@@ -3,7 +3,7 @@
 """test_resume.py BUILD_DIR [--kills N] [--seed N] -- batches are killed and continued; changed programs and inputs are noticed.
 
 Each round kills a batch at random instants until it ends. After the end each row is in the output exactly once, and the service, which
-counts, has answered each row once, and at most `jobs` rows once more for each kill. --kills N: rounds go on until so many kills.
+counts, has answered each row once, and at most `jobs` rows once more for each kill. --kills N: rounds continue until so many kills.
 """
 import argparse
 import json

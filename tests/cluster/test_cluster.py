@@ -127,7 +127,7 @@ def script(python, text, n, title):
     k = r["killed"]
     t.check(title + ": a worker was killed", r["kills"] == 1, r["kills"])
     t.check(title + ": every row after a kill", k["ids"] == list(range(400)) and k["right"] == 400, str(k)[-300:])
-    # rows under way in the killed worker, and what its process had sent
+    # rows in flight in the killed worker, and what its process had sent
     asked = {p: c for p, c in t.service.asked.items()}
     plain = {"Say w%d" % i: 1 + ("file" in r) for i in range(n)}
     again = sum(asked[p] - plain.get(p, 0) for p in asked) - 400 - 30

@@ -1,5 +1,5 @@
 """AgentDojo (tasks, tools and attacks of the Python package) through agents of libpdl, with scripted models that obey every injection: what policies
-and the agents of lib/agent hold. A part of its own (`tools/run-tests dojo`): the package and its dependencies are fetched.
+and the agents of lib/agent hold. A part for itself (`tools/run-tests dojo`): the package and its dependencies are fetched.
 
     tests/dojo/test_dojo.py BUILD        # DOJO_EVERY=1: all 949 attacks of each mode, not every eleventh
 

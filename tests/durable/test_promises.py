@@ -4,7 +4,7 @@
 
     test_promises.py BUILD_DIR
 
-Runs are killed at a place that they reach: a command that waits until it is told to go on. Last line: `N passed, N failed`.
+Runs are killed at a place that they reach: a command that waits until it may continue. Last line: `N passed, N failed`.
 """
 import fcntl
 import json

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_root.py BUILD -- `make install` on a Debian that has nothing but the packages of `make deps`: a root of its own (mmdebstrap), entered
+"""test_root.py BUILD -- `make install` on a Debian that has nothing but the packages of `make deps`: its own root (mmdebstrap), entered
 without network (bubblewrap), in which the library is built and installed, found by pkg-config and by the loader, and the first program of
 the page about embedding is compiled and run. Skipped, with a line that says so, where such a root cannot be made. It is kept in BUILD."""
 import pathlib

@@ -91,7 +91,7 @@ def files(case, work):
 
 
 def stopped(case, work, server):
-    """A run in which the server has replies for some questions only; with the rest it goes on from the cache and asks the others alone."""
+    """A run in which the server has replies for some questions only; with the rest it continues from the cache and asks the others alone."""
     replies = json.loads((ROOT / "examples" / "eval" / "replies.json").read_text("utf-8"))["cot"]
     some = {k: v for k, v in replies.items() if k.startswith(("A shelf", "A train"))}
     server.sessions["some"] = serve.model_server.Session({"default": {**some, "Three boxes": [{"status": 400, "error": "busy"}],

@@ -139,7 +139,7 @@ def answers(bench):
 
 
 def nested(bench):
-    """An agent as a tool of another, with a cap of its own."""
+    """An agent as a tool of another, with its own cap."""
     sub = DEFS + """  inner: {import: lib/toolcall/prompted}
   scout:
     description: Finds out the weather

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_query.py BUILD -- the task of every agent is `query`; the names it had before go on to work, by name and by place.
+"""test_query.py BUILD -- the task of every agent is `query`; the names it had before continue to work, by name and by place.
 
 For each agent: what the model is asked is the same under all names; both names, or none, is an error that names `query`, before any request.
 Last line: `N passed, N failed`.

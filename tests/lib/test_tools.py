@@ -36,7 +36,7 @@ WRONG = "Error: city: 3 should be of type <class 'str'>"
 
 
 def told(agent_name, outcome, text, nth=0):
-    """Did the model see this text as the n-th observation? The distilling agent keeps it out of its result: the request tells."""
+    """Did the model see this text as the n-th observation? The distilling agent keeps it out of its result: the request says."""
     agent = AGENTS[agent_name]
     if agent_name == "react/distill":
         return any(("Action Result: " + text) in h for h in outcome.heard())

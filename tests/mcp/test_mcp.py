@@ -46,7 +46,7 @@ text:
   map: {call: "${ s.call_tool }", args: {name: env}, fallback: "-"}
 - ${ s.mark('z') }
 """
-# Four calls under way together, none of which is answered.
+# Four calls in flight together, none of which is answered.
 BROKEN = """defs: {s: {import: "mcp:s"}}
 for: {i: [1, 2, 3, 4]}
 map: {call: "${ s.echo }", args: {text: a}, fallback: dead}

@@ -145,7 +145,7 @@ def test_pages_and_errors_with_status_200():
     error_of(call(Wire([head("text/html"), page]), stream=False)[1], "protocol", 200, "Sign in")
     error_of(call(Wire([head("text/html"), page]))[1], "stream", 200)
     error_of(call(Wire([head("text/html", "502 Bad Gateway"), page]), stream=False)[1], "server", 502)
-    for code in (401, "401"):  # the code of the error stands for the status
+    for code in (401, "401"):  # the code of the error represents the status
         body = json.dumps({"error": {"message": "m", "code": code}}).encode()
         error_of(call(Wire([head("application/json"), body]), stream=False)[1], "auth", 401)
     for body, kind in ((b'{"error": "text"}', "server"), (b'{"error": {"code": 200, "message": "m"}}', "server"), (b"null", "protocol"), (b"[]", "protocol"),

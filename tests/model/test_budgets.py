@@ -68,7 +68,7 @@ def nested_budgets(build):
 
 
 def retry_with_a_budget_inside(build):
-    """Each attempt has a budget of its own: the outer retry is of use; that of the block itself is not."""
+    """Each attempt has its own budget: the outer retry is of use; that of the block itself is not."""
     outputs(build, [
         ("retry: 2\nfallback: none\ntext:\n- budget: {calls: 1}\n  text: [{model: openai/m, input: a}, {model: openai/m, input: b}]\n", "none\n", 3),
         ("retry: {tries: 2, exceptions: budget}\nfallback: none\ntext:\n- budget: {calls: 1}\n  text: [{model: openai/m, input: a}, {model: openai/m, input: b}]\n",
@@ -89,7 +89,7 @@ def tokens(build):
 
 
 def reserved_tokens_come_back(build):
-    """Each call may use 105, and uses 12: all of them fit one after the other, and never more than two are under way."""
+    """Each call may use 105, and uses 12: all of them fit one after the other, and never more than two are in flight."""
     with Server(say, delay=0.05) as s:
         p = Place(build, s)
         out = p.run("--stream", "none", "p.pdl", program="budget: {tokens: 230}\nfor: {i: [1, 2, 3, 4, 5, 6]}\nmap: {model: openai/m, input: hi, parameters: {max_tokens: 100}}\njoin: {with: ','}\n")
@@ -114,7 +114,7 @@ def cost(build):
 
 
 def seconds_of_loops(build):
-    """What asks nobody ends with its time, too: loops, maps, recursion, templates; and the run goes on."""
+    """What asks nobody ends with its time, too: loops, maps, recursion, templates; and the run continues."""
     told = "fallback: '${ pdl_error.message } (${ pdl_error.kind } ${ pdl_error.line })'\n"
     spent = "the budget of 0.2 seconds is spent (budget %d)\n"
     with Server(say) as s:
@@ -155,7 +155,7 @@ def broken_tables(build):
 
 
 def seconds(build):
-    """What is under way is ended; the connection is closed; the time of a block begins with it."""
+    """What is in flight is ended; the connection is closed; the time of a block begins with it."""
     slow = "budget: {seconds: 0.3}\nfallback: '${ pdl_error.kind }'\ntext:\n- %s\n"
     for part in ("{model: openai/m, input: hi}", "{lang: command, code: sleep 20}", "{lang: python, code: 'import time; time.sleep(20)'}",
                  "{for: {i: [1, 2]}, map: {model: openai/m, input: hi}}"):

@@ -367,7 +367,7 @@ def test_streams_of_bedrock():
 # --- jobs ----------------------------------------------------------------------------------------
 
 class Jobs(Wire):
-    """A prediction that is asked for again and again; `states` are its answers in turn, the last one again and again."""
+    """A prediction that is requested again and again; `states` are its answers in turn, the last one again and again."""
 
     def __init__(self, *states, host=None):
         super().__init__()

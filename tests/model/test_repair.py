@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""trace_error_on_retry of a model block with an input of its own: the model is shown its answer and what was wrong with it.
+"""trace_error_on_retry of a model block with its own input: the model is shown its answer and what was wrong with it.
 
     python3 tests/model/test_repair.py BUILD_DIR [NAME ...]      prints "N passed, N failed"
 """

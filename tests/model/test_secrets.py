@@ -285,7 +285,7 @@ def keys_that_are_no_line(build):
 
 
 def tool_servers(build):
-    """Keys of the configuration of tool servers, which the server tells."""
+    """Keys of the configuration of tool servers, which the server reveals."""
     key = HARD
     p = Place(build)
     config = {"mcpServers": {"s": {"command": sys.executable, "args": [os.path.abspath(TOOLS), "good", "--api-key", PLAIN], "env": {"API_TOKEN": key}}}}
@@ -297,7 +297,7 @@ def tool_servers(build):
 
 
 def replays_what_was_hidden(build):
-    """A reply that held a key is stored without it; what the program goes on to ask with it is found again."""
+    """A reply that held a key is stored without it; what the program continues to ask with it is found again."""
     with Server(lambda body, n: "key %s." % PLAIN if n == 0 else "seen " + body["messages"][-1]["content"]) as s:
         p = Place(build, s, OPENAI_API_KEY=PLAIN)
         program = "text: [{model: openai/m, input: hi, def: x}, {model: openai/m, input: 'You said ${ x }'}]\n"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Time limits and what is tried again: which limit, from which layer; attempts that are told; a stream that is asked for again.
+"""Time limits and what is tried again: which limit, from which layer; attempts that are reported; a stream that is requested again.
 
     python3 tests/model/test_time.py BUILD_DIR [NAME ...]      prints "N passed, N failed"
 """

@@ -244,7 +244,7 @@ def compared(b, folder):
 
 
 def live(b, folder):
-    """A run that goes on: its boxes come, and when it is over its trace is shown."""
+    """A run that continues: its boxes come, and when it is over its trace is shown."""
     (folder / "live.pdl").write_text("text:\n- one\n- {read: , message: 'go on? '}\n- two\n")
     p = subprocess.Popen([PDL, "--view", "live.pdl"], cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     address = p.stderr.readline().split()[-1]
@@ -311,7 +311,7 @@ def asks(b, folder):
 
 
 def again(b, folder):
-    """A prompt is changed in the page and the run goes on from there: the two runs are compared."""
+    """A prompt is changed in the page and the run continues from there: the two runs are compared."""
     env = {**os.environ, "PDL_RUNS": str(folder / "runs"), "OPENAI_API_KEY": "x"}
     mock = subprocess.Popen([PDL, "mock", "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     env["OPENAI_API_BASE"] = re.search(r"http://[^ ]+/v1", mock.stdout.readline()).group(0)

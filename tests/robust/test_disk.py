@@ -4,7 +4,7 @@
 
     test_disk.py BUILD_DIR
 
-The file system is a tmpfs in a mount namespace of its own, which needs root; without it every case counts as skipped. Python standard
+The file system is a tmpfs in its own mount namespace, which needs root; without it every case counts as skipped. Python standard
 library only. Last line: `N passed, N failed, N skipped`.
 """
 import http.server
@@ -134,7 +134,7 @@ def inside(pdl):
 
 
 def may_mount():
-    """Whether this process may have a mount namespace of its own, with a file system of its own in it."""
+    """Whether this process may have its own mount namespace, with its own file system in it."""
     if os.geteuid() != 0 or not shutil.which("unshare"):
         return False
     with tempfile.TemporaryDirectory(prefix="pdl_disk_") as d:

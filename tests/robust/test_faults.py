@@ -133,7 +133,7 @@ def limited(stack=None, memory=None, files=None):
     return limits
 
 
-# name: program, the line of the block that is told when there is no memory; the messages say "memory"
+# name: program, the line of the block that is reported when there is no memory; the messages say "memory"
 EATERS = {
     "many small values": ("text:\n- on\n- for: {i: \"${ range(100000000) }\"}\n  repeat:\n    data: {a: \"${ i }\", b: [\"${ i }\"]}\n  join: {as: array}\n", 3),
     "a list that doubles": ("defs: {x: {data: [0]}}\nrepeat:\n  def: x\n  data: ${ x + x }\n", 4),

@@ -4,7 +4,7 @@
 
     test_terminal.py BUILD_DIR
 
-Each program runs on a terminal of its own, with standard output and error there, and once more with pipes. Python standard library
+Each program runs on its own terminal, with standard output and error there, and once more with pipes. Python standard library
 only. Last line: `N passed, N failed[, N skipped]`.
 """
 import http.server

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """test_http.py BUILD -- pdl serve against those who mean harm, or write HTTP badly: requests that are no requests, halves of requests, bodies
-that nobody may send, connections that only stay, programs that only compute. Each is told or cut off, and hinders nobody else."""
+that nobody may send, connections that only stay, programs that only compute. Each is reported or cut off, and hinders nobody else."""
 import json
 import os
 import pathlib
@@ -215,7 +215,7 @@ def nonsense(s, n):
 
 
 def what_stalls(folder):
-    """A line of a chunk that has no end: nobody else may wait for it, and a signal is heard."""
+    """A line of a chunk that has no end: nobody else may wait for it, and a signal is noticed."""
     for begin in (b"", b"1;"):
         s = Server(folder)
         c = s.connect(CHAT + b"Transfer-Encoding: chunked\r\n\r\n" + begin)
@@ -267,7 +267,7 @@ def unwanted_bodies(folder):
 
 
 def many_bodies(folder):
-    """All bodies under way have one ceiling; small ones always pass."""
+    """All bodies in flight have one ceiling; small ones always pass."""
     s = Server(folder)
     before = s.memory()
     piece, socks, refused = b" " * (1 << 20), [], 0

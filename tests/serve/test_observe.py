@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_observe.py BUILD -- what pdl serve tells of its requests (x-request-id, --log, /metrics), whom it lets ask from a browser
-(--allow-origin), and how it tells a client which field is wrong."""
+"""test_observe.py BUILD -- what pdl serve says of its requests (x-request-id, --log, /metrics), whom it lets ask from a browser
+(--allow-origin), and how it shows a client which field is wrong."""
 import json
 import os
 import pathlib

@@ -299,7 +299,7 @@ UPSTREAM = [(401, 502, "auth", None, "false"), (403, 502, "permission", None, "f
 
 
 def failures(folder, url):
-    """A run that failed is not to be run again; what a service refused is told as such, also before a stream has begun."""
+    """A run that failed is not to be run again; what a service refused is reported as such, also before a stream has begun."""
     s = Server(folder, url)     # of its own: a service that said 429 is asked slowly for a while
     for status, told, kind, after, again in UPSTREAM:
         for stream in (False, True):

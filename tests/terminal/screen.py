@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A terminal for tests: runs a command on a pty, types, and tells what a person would see on the screen."""
+"""A terminal for tests: runs a command on a pty, types, and reports what a person would see on the screen."""
 import os
 import pty
 import re
@@ -14,7 +14,7 @@ PATIENCE = 60  # seconds; other work may load the machine
 
 
 class Terminal:
-    """A command with a terminal of its own as input, output and error output."""
+    """A command with its own terminal as input, output and error output."""
 
     def __init__(self, argv, cwd, env=None, columns=80):
         self.bytes = b""

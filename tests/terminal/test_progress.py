@@ -14,7 +14,7 @@ import tempfile
 
 from screen import Terminal
 
-# Programs that wait until a file appears: they go on as long as the test wants.
+# Programs that wait until a file appears: they continue as long as the test wants.
 WAITS = "text:\n- lang: command\n  code: sh -c 'while [ ! -e go ]; do sleep 0.05; done'\n- \"over\\n\"\n"
 OUTPUT = "text:\n- \"begun\\n\"\n- lang: command\n  code: sh -c 'while [ ! -e go ]; do sleep 0.05; done'\n- \"over\\n\"\n"
 INSIDE = OUTPUT.replace("begun\\n", "begun")

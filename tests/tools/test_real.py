@@ -73,7 +73,7 @@ text:
 defs: {s: {import: "mcp:s"}}
 text: {call: "${ s.read_text_file }", args: {path: /etc/passwd}, fallback: "${ 'Access denied' in pdl_error.message }"}
 ''', "true\n"),
-    # It reads its file, changes and writes it: calls that are under way together lose each other's entities.
+    # It reads its file, changes and writes it: calls that are in flight together lose each other's entities.
     ("memory: one call after the other", "memory", {"parallel": False}, '''
 defs: {s: {import: "mcp:s"}}
 text:
@@ -175,7 +175,7 @@ class Everything:
 
 
 def restarted(modules):
-    """A server that knows the session no more answers 400 with the code -32000: the handshake is done anew."""
+    """A server that knows the session no more answers 400 with the code -32000: the handshake is done again."""
     with tempfile.TemporaryDirectory() as d:
         with Everything(modules) as old:
             p = start(pathlib.Path(d), RESTART, old.server)

@@ -61,7 +61,7 @@ static void the_handler_gives_some_back(void **state) {
     pdl_free(b);
 }
 
-/* Runs fn in a process of its own; -> its exit status, what it printed on standard error in
+/* Runs fn in its own process; -> its exit status, what it printed on standard error in
  * text. */
 static int end_of(void (*fn)(void), char text[1000]) {
     int fds[2], status;

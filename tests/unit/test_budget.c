@@ -1,4 +1,4 @@
-/* Budgets as text, their chain, and the error that tells which one is spent; prices and estimates
+/* Budgets as text, their chain, and the error that says which one is spent; prices and estimates
  * beside them.
  *
  * SPDX-License-Identifier: Apache-2.0

@@ -1,4 +1,4 @@
-/* test_config.c -- the configuration of tool servers: what is read, and what is told of what is
+/* test_config.c -- the configuration of tool servers: what is read, and what is reported of what is
  * wrong.
  *
  * SPDX-License-Identifier: Apache-2.0

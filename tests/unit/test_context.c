@@ -172,7 +172,7 @@ static void test_branches(void **state) {
     assert_int_equal(pdl_live_objects(), live);
 }
 
-/* What a model gets is made once for a message and shared; a message that waits is made anew. */
+/* What a model gets is made once for a message and shared; a message that waits is made again. */
 static void test_messages(void **state) {
     (void)state;
     size_t live = pdl_live_objects();

@@ -66,7 +66,7 @@ static void close_world(void) {
     pdl_buf_fini(&t.shown);
 }
 
-/* '@' in the request stands for the directory of the test. */
+/* '@' in the request represents the directory of the test. */
 static uint32_t start(pdl_effect_kind kind, const char *request) {
     static uint32_t id;
     pdl_buf b = PDL_BUF;

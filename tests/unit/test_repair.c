@@ -56,7 +56,7 @@ static void test_rules(void **state) {
         {"{\"key\": \"va\"lue\"}", "{\"key\": \"va\\\"lue\\\"\"}"},
         {"[\"\\x41 \\q\", \"\\u12\", x]", "[\"A \\\\q\", \"\\\\u12\", \"x\"]"},
         {"[\"a\": 1, x]", "[{\"a\": 1, \"x\": \"\"}]"},
-        /* what a separator or a quote stands for, by what follows */
+        /* what a separator or a quote represents, by what follows */
         {"{\"a\": [1], [2]}", "{\"a\": [1, 2]}"},
         {"{\"a\": [[1, 2], 3, 4], [5, 6]}", "{\"a\": [[1, 2], [3, 4], [5, 6]]}"},
         {"[{\"a\": 1 \"a\": 2}]", "[{\"a\": 1}, {\"a\": 2}]"},

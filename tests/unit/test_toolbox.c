@@ -1,4 +1,4 @@
-/* test_toolbox.c -- the program that stands for a tool server: names that models use, parameters,
+/* test_toolbox.c -- the program that represents a tool server: names that models use, parameters,
  * what is left out.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -102,7 +102,7 @@ static const struct {
      "function:\n      x: null\n"},
     {"{\"name\":\"a\",\"inputSchema\":{\"properties\":{\"x\":{\"type\":5}},\"required\":[\"x\"]}}",
      "function:\n      x: null\n"},
-    {"{\"name\":\"tools\",\"inputSchema\":{}}", "!'s', 'tools'"}, /* a member of its own */
+    {"{\"name\":\"tools\",\"inputSchema\":{}}", "!'s', 'tools'"}, /* its own member */
     {"{\"name\":\"1st\",\"inputSchema\":{}}", "!'s', '1st'"},     /* no name of PDL */
     {"{\"name\":\"a b\",\"inputSchema\":{}}",
      "{''a_b'': ''a b''}.get(name, name)"}, /* called by call_tool only */

@@ -1,4 +1,4 @@
-/* test_verify.c -- code agrees with ops.def; code that was changed does not, and is told by what.
+/* test_verify.c -- code agrees with ops.def; code that was changed does not; the error names what.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -373,7 +373,7 @@ static void a_cancelled_block_ends(void **state) {
     t_assert_str(t_str(block("result = PDL_SESSION.n", NULL)), "1");
 }
 
-/* A block is given up at a moment of its life, from before it is read to long after it began: the
+/* A block is cancelled at a moment of its life, from before it is read to long after it began: the
  * next one must not notice. The moments are spread over 5 ms by a fixed sequence. */
 static void blocks_are_given_up_at_any_moment(void **state) {
     static const char *const codes[] = {
@@ -436,7 +436,7 @@ static void a_broken_process_is_one_error(void **state) {
     }
 }
 
-/* What a block leaves behind: forks that go on with the code, children, threads. */
+/* What a block leaves behind: forks that continue with the code, children, threads. */
 static void forks_do_not_disturb(void **state) {
     (void)state;
     t_assert_str(t_str(block("import os\nfor _ in range(4): os.fork()\nresult = 1", NULL)), "1");
@@ -495,7 +495,7 @@ static void what_code_started_ends_with_its_process(void **state) {
     assert_gone();
 }
 
-/* It has two seconds to end; what waits for its turn then is told. */
+/* It has two seconds to end; what waits for its turn then is reported. */
 static void a_block_that_cannot_be_interrupted_is_ended(void **state) {
     (void)state;
     pdl_buf_clear(&t.out);

@@ -123,7 +123,7 @@ static void test_surrogates(void **state) {
     }
 }
 
-/* Every byte of the text that stands for itself is found where it is. */
+/* Every byte of the text that means itself is found where it is. */
 static void test_text_loc(void **state) {
     (void)state;
     static const struct {

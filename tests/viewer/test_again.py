@@ -113,7 +113,7 @@ class View:
         return json.loads(told) if status == 200 else status
 
     def wait(self, n):
-        """Until there are n runs, none of which goes on."""
+        """Until there are n runs, none of which continues."""
         for _ in range(1200):
             runs = self.runs()
             if len(runs) == n and not runs[0].get("live"):

@@ -319,7 +319,7 @@ def included(folder):
         check("a file that a trace names is not read %s" % (args,), r.returncode == 0 and "PRIVATE" not in r.stdout, r.stderr)
 
 
-# --- runs that go on --------------------------------------------------------------------------------------------------------------------------
+# --- runs that continue --------------------------------------------------------------------------------------------------------------------------
 
 
 class Model(http.server.ThreadingHTTPServer):
@@ -669,7 +669,7 @@ def host(folder):
 
 
 def origins(folder):
-    """Where values came from is known of a box of a durable run, of one that goes on, and where a policy is asked; other traces are as before."""
+    """Where values came from is known of a box of a durable run, of one that continues, and where a policy is asked; other traces are as before."""
     (folder / "o.pdl").write_text("text:\n- read:\n  message: 'who? '\n  def: who\n- lang: python\n  code: result = 7\n  def: made\n- data: {name: '${ who }', fixed: 1, n: '${ made }'}\n")
     env = {**os.environ, "PDL_RUNS": str(folder / "runs")}
     more = dict(cwd=folder, env=env, input="Ada\n", capture_output=True, text=True, timeout=60, check=False)

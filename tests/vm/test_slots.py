@@ -123,7 +123,7 @@ def test_embeddings_nobody_looks_at(build):
         assert mb < (500 if slow_build(build) else 100), "%.1f MB while it waits" % mb
 
 
-# Each makes more calls than there is room for; what it prints does not depend on the order in which fibers go on.
+# Each makes more calls than there is room for; what it prints does not depend on the order in which fibers continue.
 N = 2 * ROOM
 COUNTED = ",".join("n%d" % i for i in range(N))
 ORDERS = {
@@ -248,7 +248,7 @@ def test_calls_of_objects_nobody_looks_at(build):
 
 
 def test_maps_that_begin_objects(build):
-    """Each iteration begins one call and ends: only so many are under way."""
+    """Each iteration begins one call and ends: only so many are in flight."""
     n = 20000
     program = OBJECT.lstrip() % ("{for: {i: '${ range(%d) }'}, map: {lastOf: ['${ o.write(i) }', '']}, join: {as: lastOf}}" % n)
     place = Place(build, PDL_DEBUG="effect")
@@ -315,7 +315,7 @@ def test_a_million_calls_that_fail(build):
 
 
 def test_one_kind_does_not_hold_up_the_other(build):
-    """While many iterations wait for the slots of a model that is slow, those that use objects go on."""
+    """While many iterations wait for the slots of a model that is slow, those that use objects continue."""
     with Server(lambda body, k: "v", delay=600) as s:
         place = Place(build, s)
         p = place.start("p.pdl", program=OBJECT.lstrip() % """for: {i: "${ range(3000) }"}

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_wheel.py BUILD -- the wheels of `make wheel` in a Debian that has python3-venv and nothing of ours: a root of its own (mmdebstrap), entered
+"""test_wheel.py BUILD -- the wheels of `make wheel` in a Debian that has python3-venv and nothing of ours: its own root (mmdebstrap), entered
 without network (bubblewrap), in which they are installed into a fresh environment and used. A wheel that is not there is
 built first. Skipped, with a line that says so, where it cannot be built or entered. What other distributions are needed (IPython) is fetched before and copied in; skipped where it cannot be."""
 import os
