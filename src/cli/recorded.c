@@ -1,9 +1,9 @@
 /* recorded.c -- see recorded.h.
  *
- * A recording has no program, no inputs and no options, and its rows cannot be continued. So the
- * program runs once against it, as in a replay, and a durable run keeps what it was answered: from
- * then on there is one form of run for everything that follows. Where the recording ends or differs
- * from the program the run stops; that it did is no answer, and is not kept.
+ * A recording may have no program and no inputs, has no options, and its rows cannot be continued.
+ * So the program runs once against it, as in a replay, and a durable run keeps what it was
+ * answered: from then on there is one form of run for everything that follows. Where the recording
+ * ends or differs from the program the run stops; that it did is no answer, and is not kept.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

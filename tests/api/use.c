@@ -475,8 +475,8 @@ static void answer_json(void *user, pdl_request *r) {
     pdl_value_drop(v);
 }
 
-/* What a host program may answer to each kind of request; anything else is reported with the kind, the
- * type and what would do. */
+/* What a host program may answer to each kind of request; anything else is reported with the kind,
+ * the type and what would do. */
 static void test_answers(void) {
     static const struct {
         const char *kind, *answer, *program, *want;
