@@ -96,11 +96,12 @@ struct pdl_journal_program;
 PDL_MUST bool pdl_cli_recording_trace(const struct pdl_journal_program *p, pdl_str journal,
                                       struct pdl_view_files *files, pdl_fold_put_fn *put,
                                       void *user, pdl_err *err);
-PDL_MUST bool pdl_cli_recording_view(pdl_str journal, pdl_str source,
+PDL_MUST bool pdl_cli_recording_view(const arguments *a, pdl_str journal, pdl_str source,
                                      struct pdl_view_run **out, pdl_err *err);
-/* The program of a recording, or that of the file `source` (empty: none). Errors: io, replay, usage
- * when neither is there. */
-PDL_MUST bool pdl_cli_recording_open(pdl_str journal, pdl_str source,
+/* The program of a recording, or that of the file `source` (empty: none), with the inputs of the
+ * command line (a; NULL: none), or those of the recording where it has none. Errors: io, replay,
+ * usage when neither program is there. */
+PDL_MUST bool pdl_cli_recording_open(const arguments *a, pdl_str journal, pdl_str source,
                                      struct pdl_journal_program *out, pdl_err *err);
 /* The run of cmd_run.c with a run that is there; its exit code. */
 int pdl_cli_run_lasting(const arguments *a, lasting *l);

@@ -59,7 +59,7 @@ static bool show_json(pdl_durable *run, pdl_str path, pdl_err *err) {
     if (run) {
         ok = pdl_cli_trace_run(run, NULL, put_piece, &code, err);
     } else {
-        if (!pdl_cli_recording_open(path, (pdl_str){0}, &p, err)) return false;
+        if (!pdl_cli_recording_open(NULL, path, (pdl_str){0}, &p, err)) return false;
         ok = pdl_cli_recording_trace(&p, path, NULL, put_piece, &code, err);
         pdl_journal_program_fini(&p);
     }
@@ -85,7 +85,7 @@ static bool show_html(pdl_durable *run, pdl_str path, pdl_err *err) {
     pdl_buf page = PDL_BUF;
     int code = 0;
     bool made = run ? pdl_cli_trace_view(run, (pdl_str){0}, (pdl_str){0}, false, &v, err)
-                    : pdl_cli_recording_view(path, (pdl_str){0}, &v, err);
+                    : pdl_cli_recording_view(NULL, path, (pdl_str){0}, &v, err);
     if (!made) return false;
     pdl_view_html(v, &page);
     bool ok = put_piece(&code, pdl_buf_str(&page), err);
@@ -151,8 +151,8 @@ static bool show_perfetto(pdl_durable *run, pdl_str path, pdl_err *err) {
 static bool show(const arguments *a, pdl_str path, pdl_err *err) {
     pdl_str form = a->value[OPT_trace_form];
     pdl_durable *run = NULL;
-    bool ok = pdl_journal_is(path) ||
-              pdl_durable_open(path, PDL_DURABLE_SHOW, false, false, &run, err);
+    bool ok =
+        pdl_journal_is(path) || pdl_durable_open(path, PDL_DURABLE_SHOW, false, false, &run, err);
     if (ok && pdl_str_is(form, "perfetto"))
         ok = show_perfetto(run, path, err);
     else if (ok && pdl_str_is(form, "html"))
@@ -167,8 +167,7 @@ int pdl_cli_cmd_trace(const arguments *a) {
     pdl_err err = {0};
     char *path = NULL;
     if (!a->files.n) return pdl_cli_refuse(a, "the following arguments are required: ID or FILE");
-    bool ok = pdl_cli_lasting_path(a->files.p[0], &path, &err) &&
-              show(a, pdl_str_of(path), &err);
+    bool ok = pdl_cli_lasting_path(a->files.p[0], &path, &err) && show(a, pdl_str_of(path), &err);
     int code = ok ? fflush(stdout) != 0 : 1;
     if (!ok) {
         pdl_cli_print_error(&err, NULL);

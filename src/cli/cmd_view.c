@@ -104,7 +104,7 @@ static bool open_file(shower *s, pdl_str name, pdl_err *err) {
     pdl_view_run *view = NULL;
     bool ok;
     if (pdl_journal_is(name)) {
-        ok = pdl_cli_recording_view(name, given, &view, err);
+        ok = pdl_cli_recording_view(s->a, name, given, &view, err);
     } else {
         ok = read_file(name, &bytes, err) && (!given.p || read_file(given, &text, err));
         if (given.p) source = text.len ? pdl_buf_str(&text) : PDL_STR("");
@@ -121,20 +121,18 @@ static bool open_file(shower *s, pdl_str name, pdl_err *err) {
 static bool open_recorded(shower *s, pdl_str name, pdl_err *err) {
     pdl_str file = s->a->value[OPT_view_run];
     pdl_view_run *view = NULL;
-    pdl_buf head = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
-    bool ok = read_file(name, &head, err);
-    if (ok && !is_journal(pdl_buf_str(&head)))
+    bool ok = true;
+    if (!pdl_journal_is(name))
         ok = pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
                          "--run continues a durable run or a recording, and %.*s is none: pdl "
                          "--durable or --record makes one",
                          PDL_FMT(name));
     ok = ok && read_file(file, &s->program, err);
     pdl_str text = s->program.len ? pdl_buf_str(&s->program) : PDL_STR("");
-    ok = ok && show_recording(s, name, file, text, &view, err) &&
+    ok = ok && pdl_cli_recording_view(s->a, name, file, &view, err) &&
          pdl_cli_recorded_open(s->a, name, file, text, &s->recorded, err) &&
          pdl_cli_run_again_open(s->a, pdl_str_of(s->recorded.journal), file, text, &s->again, err);
     if (view) *pdl_vec_push(&s->runs) = view;
-    pdl_buf_fini(&head);
     return ok;
 }
 

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "io/file.h"
+#include "journal/journal.h"
 #include "journal/runs.h"
 
 #include "base/banned.h"
@@ -75,16 +76,16 @@ bool pdl_cli_recorded_open(const arguments *a, pdl_str recording, pdl_str file, 
     };
     lasting l = {.inputs = pdl_absent()};
     pdl_session *s = NULL;
-    pdl_val inputs = pdl_absent();
+    pdl_journal_program p;
     *out = (recorded){0};
     if (!make_place(out, err)) return false;
     arguments own = arguments_of(a, out, recording, &file);
-    bool ok = pdl_cli_read_data(a, &inputs, err) && pdl_session_new(&o, &s, err) &&
-              load(s, text, err) && pdl_cli_lasting_begin(&l, &own, s, text, inputs, err) &&
-              run(s, &l, inputs, err);
+    if (!pdl_cli_recording_open(a, recording, file, &p, err)) return false;
+    bool ok = pdl_session_new(&o, &s, err) && load(s, text, err) &&
+              pdl_cli_lasting_begin(&l, &own, s, text, p.inputs, err) && run(s, &l, p.inputs, err);
     pdl_session_free(s);
     pdl_cli_lasting_fini(&l);
-    if (!pdl_is_absent(inputs)) pdl_drop(inputs);
+    pdl_journal_program_fini(&p);
     return ok && pdl_durable_forget_unanswered(pdl_str_of(out->journal), err);
 }
 

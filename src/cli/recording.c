@@ -22,10 +22,18 @@ static bool read_source(pdl_str source, pdl_journal_program *p, pdl_err *err) {
     return ok;
 }
 
-bool pdl_cli_recording_open(pdl_str journal, pdl_str source, pdl_journal_program *out,
-                            pdl_err *err) {
+/* Inputs that are given replace those of the recording. */
+static bool take_inputs(const arguments *a, pdl_journal_program *p, pdl_err *err) {
+    bool given = a->given[OPT_data] || a->given[OPT_data_file];
+    if (!given && pdl_is_dict(p->inputs)) return true;
+    pdl_drop(p->inputs);
+    return pdl_cli_read_data(a, &p->inputs, err);
+}
+
+bool pdl_cli_recording_open(const arguments *a, pdl_str journal, pdl_str source,
+                            pdl_journal_program *out, pdl_err *err) {
     if (!pdl_journal_read_program(journal, out, err)) return false;
-    bool ok = !source.n || read_source(source, out, err);
+    bool ok = (!source.n || read_source(source, out, err)) && (!a || take_inputs(a, out, err));
     if (ok && !source.n && !out->text.len)
         ok = pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
                          "%.*s is a recording that holds no program: pdl view --source FILE names "
@@ -64,12 +72,14 @@ bool pdl_cli_recording_trace(const pdl_journal_program *p, pdl_str journal, pdl_
     return ok;
 }
 
-bool pdl_cli_recording_view(pdl_str journal, pdl_str source, pdl_view_run **out, pdl_err *err) {
+bool pdl_cli_recording_view(const arguments *a, pdl_str journal, pdl_str source, pdl_view_run **out,
+                            pdl_err *err) {
     pdl_journal_program p;
     pdl_buf trace = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
-    if (!pdl_cli_recording_open(journal, source, &p, err)) return false;
+    if (!pdl_cli_recording_open(a, journal, source, &p, err)) return false;
+    bool edited = a && a->given[OPT_view_run];
     pdl_view_program shown = {pdl_buf_str(&p.file), pdl_buf_str(&p.text), pdl_view_files_open,
-                              pdl_view_files_new(), pdl_session_hide_program};
+                              pdl_view_files_new(), edited ? NULL : pdl_session_hide_program};
     bool ok = pdl_cli_recording_trace(&p, journal, shown.user, pdl_fold_put_buf, &trace, err) &&
               pdl_view_run_new(journal, pdl_buf_str(&trace), &shown, out, err);
     pdl_view_files_free(shown.user);

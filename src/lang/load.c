@@ -184,7 +184,8 @@ static pdl_key *key_make(const char *name) {
 
 static const pdl_key *key_find(const pdl_node *key) {
     if (!pdl_node_is_str(key) || key->text.n > 24) return NULL;
-    for (uint32_t s = key_slot(key->text.p, key->text.n); key_table.slots[s]; s = (s + 1) % KEY_SLOTS) {
+    uint32_t s = key_slot(key->text.p, key->text.n);
+    for (; key_table.slots[s]; s = (s + 1) % KEY_SLOTS) {
         const pdl_key *k = &key_table.keys[key_table.slots[s]];
         if (k->len == key->text.n && pdl_bytes_eq(k->name, key->text.p, k->len)) return k;
     }
