@@ -144,12 +144,12 @@ static bool is_null(const pdl_tree *t) {
 
 /* A loop without any bound, or with literals as its only conditions. */
 static void report_endless(pdl_checker *c, const pdl_b_repeat *b, const pdl_tree *max) {
-    bool goes_on = b->while_ && truth_of(b->while_) == ALWAYS;
+    bool continues = b->while_ && truth_of(b->while_) == ALWAYS;
     bool never_ends = b->until && truth_of(b->until) == NEVER;
     if (c->quiet || c->opt->no_lint || b->fors || !is_null(max)) return;
-    if ((b->while_ && !goes_on) || (b->until && !never_ends)) return;
-    const char *why = goes_on && never_ends ? "`while` is always true, `until` never"
-                      : goes_on             ? "`while` is always true"
+    if ((b->while_ && !continues) || (b->until && !never_ends)) return;
+    const char *why = continues && never_ends ? "`while` is always true, `until` never"
+                      : continues             ? "`while` is always true"
                       : never_ends          ? "`until` is never true"
                                             : "no for, while, until or maxIterations";
     pdl_checker_diag(c, PDL_RULE_endless_loop, b->head.loc, pdl_field_loc(&b->head, "repeat"),

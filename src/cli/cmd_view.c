@@ -229,8 +229,8 @@ static void remove_opener(shower *s) {
 /* The browser is no child of ours: it stays when pdl view ends. Returns why it was not started; 0:
  * it was. */
 static int run_browser(const char *program, const char *file) {
-    int why = 0, told[2];
-    if (pipe2(told, O_CLOEXEC) != 0) return errno;
+    int why = 0, report[2];
+    if (pipe2(report, O_CLOEXEC) != 0) return errno;
     pid_t child = fork();
     if (child == 0) {
         if (setsid() < 0 || fork() != 0) _exit(0);
@@ -242,13 +242,13 @@ static int run_browser(const char *program, const char *file) {
         }
         execlp(program, program, file, (char *)NULL);
         why = errno;
-        (void)!write(told[1], &why, sizeof why);
+        (void)!write(report[1], &why, sizeof why);
         _exit(127);
     }
     if (child < 0) why = errno;
-    close(told[1]); /* a program that runs has closed its copy */
-    if (read(told[0], &why, sizeof why) < 0) why = errno;
-    close(told[0]);
+    close(report[1]); /* a program that runs has closed its copy */
+    if (read(report[0], &why, sizeof why) < 0) why = errno;
+    close(report[0]);
     if (child > 0) (void)waitpid(child, NULL, 0);
     return why;
 }

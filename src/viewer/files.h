@@ -8,7 +8,7 @@
 #include "base/source.h"
 #include "viewer/viewer.h"
 
-enum { PDL_VIEW_NO_FILE = UINT32_MAX };
+#define PDL_VIEW_NO_FILE UINT32_MAX
 
 /* The number of a source, the first is 0; NO_FILE: a text without a file, or there are too many. */
 uint32_t pdl_view_files_note(pdl_view_files *f, const pdl_source *src);

@@ -11,12 +11,12 @@
 
 enum { MOST_AROUND = 1000 }; /* boxes around a call in which its function is looked for */
 
-typedef struct walk {
+typedef struct naming {
     pdl_functions *f;
     pdl_str module;
     pdl_idmap seen; /* nodes with several parents: each is looked at once */
     PDL_VEC(const pdl_node *) left;
-} walk;
+} naming;
 
 static char several; /* its address is the value of a name that several functions have */
 
@@ -25,7 +25,7 @@ static const pdl_node *body_of(const pdl_node *n) {
     return is_function ? pdl_node_find(n, PDL_STR("return"), NULL) : NULL;
 }
 
-static pdl_str full_name(const walk *w, pdl_str name) {
+static pdl_str full_name(const naming *w, pdl_str name) {
     pdl_buf b = PDL_BUF;
     if (!w->module.n) return name;
     pdl_buf_put(&b, w->module);
@@ -36,7 +36,7 @@ static pdl_str full_name(const walk *w, pdl_str name) {
     return name;
 }
 
-static void add_function(const walk *w, const pdl_node *name, const pdl_node *function) {
+static void add_function(const naming *w, const pdl_node *name, const pdl_node *function) {
     const pdl_node *body = body_of(function);
     if (!body || name->kind != PDL_NODE_SCALAR) return;
     pdl_str key = full_name(w, name->text);
@@ -45,7 +45,7 @@ static void add_function(const walk *w, const pdl_node *name, const pdl_node *fu
     pdl_map_put(&w->f->bodies, key, other ? (void *)&several : (void *)(uintptr_t)body);
 }
 
-static void look_at(walk *w, const pdl_node *n) {
+static void look_at(naming *w, const pdl_node *n) {
     for (uint32_t i = 0; n->kind == PDL_NODE_SEQ && i < n->n; i++)
         *pdl_vec_push(&w->left) = n->items[i];
     if (n->kind != PDL_NODE_MAP) return;
@@ -58,7 +58,7 @@ static void look_at(walk *w, const pdl_node *n) {
 }
 
 void pdl_functions_add(pdl_functions *f, const pdl_node *root, pdl_str module) {
-    walk w = {.f = f, .module = module};
+    naming w = {.f = f, .module = module};
     *pdl_vec_push(&w.left) = root;
     while (w.left.n) {
         const pdl_node *n = w.left.p[--w.left.n];

@@ -14,7 +14,7 @@
 
 enum { MOST_FILES = 1000 };
 
-typedef struct reading {
+typedef struct placing {
     pdl_view_source *s;
     const pdl_doc *d;
     const pdl_view_program *program;
@@ -22,11 +22,11 @@ typedef struct reading {
     pdl_functions functions;
     pdl_map known; /* files: by the number of the file that names one, and how; numbers from 1 */
     pdl_idmap numbers; /* of files, from 1, by their pdl_source */
-} reading;
+} placing;
 
 /* --- files ------------------------------------------------------------------------------------ */
 
-static pdl_str shown_text(const reading *r, pdl_str text) {
+static pdl_str shown_text(const placing *r, pdl_str text) {
     if (!r->program->hide) return text;
     pdl_buf b = PDL_BUF;
     r->program->hide(text, &b);
@@ -36,7 +36,7 @@ static pdl_str shown_text(const reading *r, pdl_str text) {
 }
 
 /* Adds a file. Returns its number. */
-static uint32_t add_file(reading *r, pdl_str name, pdl_str text, bool written) {
+static uint32_t add_file(placing *r, pdl_str name, pdl_str text, bool written) {
     pdl_view_source *s = r->s;
     pdl_view_file file = {.name = pdl_arena_str(s->arena, name), .written = written};
     uint32_t number = (uint32_t)s->files.n;
@@ -53,7 +53,7 @@ static uint32_t add_file(reading *r, pdl_str name, pdl_str text, bool written) {
     return number;
 }
 
-static uint32_t add_program(reading *r) {
+static uint32_t add_program(placing *r) {
     const pdl_view_program *p = r->program;
     pdl_buf written = PDL_BUF;
     if (!p->text.p) pdl_view_source_write(r->d->trace, &written);
@@ -72,7 +72,7 @@ static pdl_str named_file(const pdl_node *n, bool *import) {
 }
 
 /* The file that holds this block, the root of what was included. */
-static uint32_t open_file(reading *r, uint32_t from, pdl_str path, bool import, pdl_vref block) {
+static uint32_t open_file(placing *r, uint32_t from, pdl_str path, bool import, pdl_vref block) {
     const pdl_view_program *p = r->program;
     pdl_buf name = PDL_BUF, text = PDL_BUF;
     pdl_err err = {0};
@@ -91,20 +91,20 @@ static uint32_t open_file(reading *r, uint32_t from, pdl_str path, bool import, 
     return file;
 }
 
-static uint32_t number_of(const reading *r, const pdl_node *n) {
+static uint32_t number_of(const placing *r, const pdl_node *n) {
     uintptr_t number = (uintptr_t)pdl_idmap_find(&r->numbers, (uintptr_t)n->src);
     return number ? (uint32_t)(number - 1) : 0;
 }
 
 /* The number of what this key names, from 1; *out: where it is to be put when that is 0. */
-static uintptr_t find_known(reading *r, pdl_buf *key, pdl_str *out) {
+static uintptr_t find_known(placing *r, pdl_buf *key, pdl_str *out) {
     uintptr_t known = (uintptr_t)pdl_map_find(&r->known, pdl_buf_str(key));
     if (!known) *out = pdl_arena_str(r->s->arena, pdl_buf_str(key));
     return known;
 }
 
 /* Functions of a file are found once for each name that it is imported as. */
-static void add_functions(reading *r, uint32_t file, pdl_str module) {
+static void add_functions(placing *r, uint32_t file, pdl_str module) {
     const pdl_node *root = r->s->files.p[file].root;
     pdl_buf key = PDL_BUF;
     pdl_str place;
@@ -117,7 +117,7 @@ static void add_functions(reading *r, uint32_t file, pdl_str module) {
 }
 
 /* The root of the file in which box i is, that of an include or import. */
-static const pdl_node *included(reading *r, uint32_t i) {
+static const pdl_node *included(placing *r, uint32_t i) {
     const pdl_box *b = &r->d->boxes.p[i], *up = &r->d->boxes.p[b->parent];
     const pdl_node *from = r->nodes[b->parent];
     bool import = false;
@@ -173,7 +173,7 @@ static void find_column(pdl_view_lines *l, const pdl_node *n) {
 }
 
 /* What a call, an include or an import ran is elsewhere. */
-static const pdl_node *elsewhere(reading *r, uint32_t i) {
+static const pdl_node *elsewhere(placing *r, uint32_t i) {
     const pdl_box *b = &r->d->boxes.p[i], *up = &r->d->boxes.p[b->parent];
     if (!i || !pdl_str_is(b->step, "trace")) return NULL;
     if (pdl_str_is(up->kind, "call"))
@@ -181,7 +181,7 @@ static const pdl_node *elsewhere(reading *r, uint32_t i) {
     return included(r, i);
 }
 
-static void find_lines(reading *r) {
+static void find_lines(placing *r) {
     const pdl_doc *d = r->d;
     const pdl_node *root = r->s->files.p[0].root;
     if (!root) return;
@@ -208,7 +208,7 @@ pdl_view_source *pdl_view_source_new(const pdl_doc *d, const pdl_view_program *p
     pdl_view_source *s = PDL_NEW(pdl_view_source);
     s->arena = pdl_arena_make();
     s->lines = PDL_NEW_N(pdl_view_lines, d->boxes.n);
-    reading r = {.s = s, .d = d, .program = p, .functions = {.arena = s->arena}};
+    placing r = {.s = s, .d = d, .program = p, .functions = {.arena = s->arena}};
     add_program(&r);
     find_lines(&r);
     pdl_functions_fini(&r.functions);

@@ -225,7 +225,6 @@ static void open_source(pdl_fiber *f) {
     set_top(f, pdl_with_label(pdl_is_str(what) ? pdl_keep(what) : pdl_textz(""), label));
 }
 
-
 pdl_step pdl_op_INCLUDE(pdl_fiber *f, const pdl_block *b, pdl_err *err) {
     open_source(f);
     pdl_code *code = build(f, b, "include", pdl_str_get(*under(f, 1)), *top(f), err);
