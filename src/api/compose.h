@@ -34,8 +34,8 @@ typedef struct pdl_compose_options {
     void *user;
     struct pdl_confined *confined; /* of code, commands and tool servers; NULL: nothing is */
     const pdl_folders *folders;    /* of libraries, which code may import from */
-    const char *timeouts;  /* time limits of model calls, see model.h; NULL: defaults */
-    const pdl_hook *hooks; /* effects that the host program answers itself */
+    const char *timeouts;          /* time limits of model calls, see model.h; NULL: defaults */
+    const pdl_hook *hooks;         /* effects that the host program answers itself */
     size_t n_hooks;
     pdl_world *
         /* answers what the hooks do not, instead of our worlds; borrowed; NULL: our worlds do */

@@ -162,8 +162,7 @@ static void ask(const doctor *d, service *a, pdl_str address) {
 static void on_provider(void *user, const pdl_provider_facts *f) {
     doctor *d = user;
     bool from_file = f->key.n && !f->key_is_exported;
-    if (!f->address.n ||
-        (d->services.n && pdl_str_eq(f->address, pdl_buf_str(&d->last_address))))
+    if (!f->address.n || (d->services.n && pdl_str_eq(f->address, pdl_buf_str(&d->last_address))))
         return;
     service *a = *pdl_vec_push(&d->services) = PDL_NEW(service);
     *a = (service){.text = PDL_BUF, .is_ready = f->key.n || !f->needs_key};

@@ -135,8 +135,8 @@ static bool check_sandbox(pdl_vref was, pdl_vref now, pdl_err *err) {
         return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
                            "the run began in the sandbox %.*s: a resume has the same",
                            PDL_FMT(pdl_str_get(box)));
-    bool weaker = pdl_bool_of(pdl_dict_getz(now, "process")) && pdl_is_bool(process) &&
-                  !pdl_bool_of(process);
+    bool weaker =
+        pdl_bool_of(pdl_dict_getz(now, "process")) && pdl_is_bool(process) && !pdl_bool_of(process);
     return !weaker || pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
                                   "the run began in a full sandbox: a resume has no weaker one");
 }
@@ -144,8 +144,7 @@ static bool check_sandbox(pdl_vref was, pdl_vref now, pdl_err *err) {
 static bool compare(pdl_str text, pdl_vref now, pdl_err *err) {
     pdl_val was;
     if (!pdl_json_read(text, 0, &was, NULL, err)) return false;
-    bool ok = !pdl_is_dict(was) ||
-              (check_policies(was, now, err) && check_sandbox(was, now, err));
+    bool ok = !pdl_is_dict(was) || (check_policies(was, now, err) && check_sandbox(was, now, err));
     pdl_drop(was);
     return ok;
 }

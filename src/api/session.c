@@ -507,8 +507,7 @@ static bool any_ready(const pdl_session *s) {
 
 void pdl_session_start(pdl_session *s) {
     pdl_err refused = {0};
-    bool allowed =
-        pdl_session_read_own_policy(s, &refused) && pdl_session_keep_guards(s, &refused);
+    bool allowed = pdl_session_read_own_policy(s, &refused) && pdl_session_keep_guards(s, &refused);
     pdl_run_options o = run_options(s);
     o.stream = s->opt.stream;
     add_sinks(s, &o.sinks);

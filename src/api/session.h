@@ -63,7 +63,7 @@ typedef struct pdl_session_options {
     /* Receives what Python code writes on standard error; NULL: it inherits ours. untrusted: a
      * model may have written it. user: show_user */
     void (*show_errors)(void *user, pdl_str bytes, bool untrusted);
-    void *show_user; /* not that of the sink, around which others may be put */
+    void *show_user;  /* not that of the sink, around which others may be put */
     pdl_debug *debug; /* its lines are without secrets while the session is there; may be NULL */
     pdl_cancel_flag *cancel; /* not 0 when the run is to end; may be NULL */
     const pdl_str *path;     /* further folders for imports, before those of the installation */

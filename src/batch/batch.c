@@ -112,8 +112,7 @@ static bool record_identity(const batch *b, pdl_err *err) {
 }
 
 static bool other_batch(const batch *b, int i, pdl_err *err) {
-    pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
-                "%.*s is there, and %s than when it was begun",
+    pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%.*s is there, and %s than when it was begun",
                 PDL_FMT(b->o->output.name), identity[i].what);
     pdl_err_hint(err, i == ID_program ? "--changed reuse keeps the rows that are finished, "
                                         "--overwrite begins anew"
@@ -176,9 +175,9 @@ static bool find_columns(batch *b, pdl_err *err) {
     if (!columns && !look_ahead(b, err)) return false;
     bool any = columns || !pdl_is_absent(b->first);
     if (any && !pdl_batch_plan_check(b->o, b->columns.p, b->columns.n, err)) return false;
-    if (any && (!look_further(b, err) ||
-                !pdl_batch_plan_types(b->o, b->columns.p, b->columns.n, b->window.early.p,
-                                      b->window.early.n, err)))
+    if (any &&
+        (!look_further(b, err) || !pdl_batch_plan_types(b->o, b->columns.p, b->columns.n,
+                                                        b->window.early.p, b->window.early.n, err)))
         return false;
     for (size_t i = 0; i < b->columns.n; i++) *pdl_vec_push(&b->header) = b->columns.p[i];
     for (size_t i = 0; i < BATCH_OWN_COLUMNS; i++)

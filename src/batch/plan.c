@@ -188,8 +188,8 @@ static bool check_needed(const pdl_batch_options *o, const names *s, const pdl_s
         if (n == 1 && o->input.form == PDL_TABLE_csv && has_other_separator(columns[0]))
             pdl_err_hint(err, "the cells of CSV are separated by commas");
         else
-            pdl_err_hint(err, "--map COLUMN=%.*s, or --data %.*s=VALUE for all rows",
-                         PDL_FMT(name), PDL_FMT(name));
+            pdl_err_hint(err, "--map COLUMN=%.*s, or --data %.*s=VALUE for all rows", PDL_FMT(name),
+                         PDL_FMT(name));
         pdl_buf_fini(&list);
         return false;
     }

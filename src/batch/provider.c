@@ -170,8 +170,8 @@ bool pdl_batch_provider_retry(pdl_ledger *l, pdl_err *err) {
     bool ok = pdl_ledger_get_fact(l, uploads_key, &text, err);
     bool any = ok && text.len && pdl_json_read(pdl_buf_str(&text), 0, &list, NULL, err);
     for (size_t i = 0; any && pdl_is_list(list) && i < pdl_list_len(list); i++)
-        marked = pdl_list_push(marked, pdl_dict_putz(pdl_keep(pdl_list_at(list, i)), "retried",
-                                                     pdl_bool(true)));
+        marked = pdl_list_push(
+            marked, pdl_dict_putz(pdl_keep(pdl_list_at(list, i)), "retried", pdl_bool(true)));
     ok = ok && !err->kind;
     if (any)
         ok = ok && pdl_json_write(marked, 0, 0, &flagged, err) &&

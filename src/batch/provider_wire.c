@@ -39,9 +39,8 @@ static bool is_header(const char *line, const char *name) {
 
 /* Of the headers of a call those that say who asks. */
 static bool is_kept(const char *line) {
-    static const char *const dropped[] = {"Content-Type", "Content-Length", "Accept",
-                                          "Idempotency-Key", "traceparent",
-                                          "tracestate"};
+    static const char *const dropped[] = {"Content-Type",    "Content-Length", "Accept",
+                                          "Idempotency-Key", "traceparent",    "tracestate"};
     for (size_t i = 0; i < sizeof dropped / sizeof *dropped; i++)
         if (is_header(line, dropped[i])) return false;
     return true;
@@ -225,8 +224,7 @@ static void read_openai(pdl_batch_provider *p, pdl_vref line) {
     if (!pdl_json_write(all, PDL_JSON_NAN | PDL_JSON_LOOSE, 0, &body, &ignored))
         pdl_err_fini(&ignored);
     int status = answered ? (int)pdl_int_of(code) : 400;
-    pdl_batch_provider_answer(p, pdl_member_str(line, "custom_id"), status,
-                              pdl_buf_str(&body));
+    pdl_batch_provider_answer(p, pdl_member_str(line, "custom_id"), status, pdl_buf_str(&body));
     pdl_drop(all);
     pdl_buf_fini(&body);
 }

@@ -161,9 +161,9 @@ static void put_data(pdl_str json, pdl_buf *out) {
 static bool is_table(const pdl_table *t, const char *path) {
     char *other = pdl_str_dup(t->path);
     struct stat a, b;
-    bool same = t->path.n && (strcmp(other, path) == 0 ||
-                              (stat(other, &a) == 0 && stat(path, &b) == 0 &&
-                               a.st_dev == b.st_dev && a.st_ino == b.st_ino));
+    bool same =
+        t->path.n && (strcmp(other, path) == 0 || (stat(other, &a) == 0 && stat(path, &b) == 0 &&
+                                                   a.st_dev == b.st_dev && a.st_ino == b.st_ino));
     pdl_free(other);
     return same;
 }

@@ -2,8 +2,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include "batch/duck.h"
 #include "batch/sheet.h"
+#include "batch/duck.h"
 
 #include <sys/stat.h>
 

@@ -217,8 +217,8 @@ static bool check_query(const pdl_table *t, pdl_err *err) {
     pdl_str s = t->table;
     for (size_t i = 0; i < s.n;) {
         size_t next = skip_token(s, i);
-        bool nothing = (unsigned char)s.p[i] <= ' ' ||
-                       (next > i + 1 && pdl_byte_in(s.p[i], PDL_STR("-/")));
+        bool nothing =
+            (unsigned char)s.p[i] <= ' ' || (next > i + 1 && pdl_byte_in(s.p[i], PDL_STR("-/")));
         if (ended && !nothing && s.p[i] != ';')
             return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
                                "the query for %.*s is more than one statement", PDL_FMT(t->path));

@@ -236,15 +236,15 @@ static void begin(window *w, pdl_row *row, const char *hash) {
     *row = (pdl_row){.columns = pdl_absent()};
     memcpy(f->hash, hash, sizeof f->hash);
     f->budget = pdl_budget_new(unlimited, w->budget, (pdl_loc){0});
-    f->run = pdl_session_spawn(w->o->session, &(pdl_spawn){.code = w->code,
-                                                           .dir = w->o->dir,
-                                                           .stream = PDL_STREAM_NONE,
-                                                           .variables = vars,
-                                                           .sink = {f, watched ? on_event : NULL,
-                                                                    false},
-                                                           .slot = slot,
-                                                           .group = slot,
-                                                           .budget = f->budget});
+    f->run =
+        pdl_session_spawn(w->o->session, &(pdl_spawn){.code = w->code,
+                                                      .dir = w->o->dir,
+                                                      .stream = PDL_STREAM_NONE,
+                                                      .variables = vars,
+                                                      .sink = {f, watched ? on_event : NULL, false},
+                                                      .slot = slot,
+                                                      .group = slot,
+                                                      .budget = f->budget});
     if (slot >= w->top) w->top = slot + 1;
     w->totals->open++;
     pdl_drop(vars);

@@ -34,7 +34,7 @@ typedef struct batch_writer {
     uint64_t written, waiting; /* rows in the output; finished ones that are not */
     uint64_t seq;              /* number in the order in which rows were finished */
     uint64_t marked_ns, flushed_ns;
-    bool held; /* rows are gathered that are not in the file yet */
+    bool held;                  /* rows are gathered that are not in the file yet */
     uint64_t lost, lost_failed; /* finished rows that the journal did not take */
     PDL_VEC(done_row) turn;
 } writer;

@@ -175,6 +175,4 @@ void pdl_checker_settle(pdl_program *p, const pdl_check_options *opt) {
     settle(p, &g, opt->levels);
 }
 
-void pdl_program_settle(pdl_program *p, const uint8_t *levels) {
-    settle(p, &(ignores){0}, levels);
-}
+void pdl_program_settle(pdl_program *p, const uint8_t *levels) { settle(p, &(ignores){0}, levels); }

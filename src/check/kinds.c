@@ -150,8 +150,8 @@ static void report_endless(pdl_checker *c, const pdl_b_repeat *b, const pdl_tree
     if ((b->while_ && !continues) || (b->until && !never_ends)) return;
     const char *why = continues && never_ends ? "`while` is always true, `until` never"
                       : continues             ? "`while` is always true"
-                      : never_ends          ? "`until` is never true"
-                                            : "no for, while, until or maxIterations";
+                      : never_ends            ? "`until` is never true"
+                                              : "no for, while, until or maxIterations";
     pdl_checker_diag(c, PDL_RULE_endless_loop, b->head.loc, pdl_field_loc(&b->head, "repeat"),
                      "nothing ends this loop: %s", why);
 }

@@ -143,8 +143,7 @@ static void lint_types(pdl_checker *c, const pdl_block *b) {
         const pdl_node *parser = n ? pdl_node_find(n, PDL_STR("parser"), NULL) : NULL;
         bool map = parser && parser->kind == PDL_NODE_MAP;
         lint_type(c, b->rare->parser->spec,
-                  map ? pdl_node_find(parser, PDL_STR("spec"), NULL) : NULL,
-                  b->rare->parser->loc);
+                  map ? pdl_node_find(parser, PDL_STR("spec"), NULL) : NULL, b->rare->parser->loc);
     }
     if (b->kind != PDL_BLOCK_function) return;
     const pdl_params *p = &PDL_AS(function, b)->params;
@@ -286,9 +285,9 @@ void pdl_checker_lint_keys(pdl_checker *c, const pdl_node *n) {
 
 typedef void lint_fn(pdl_checker *c, const pdl_block *b);
 
-static lint_fn *const functions[] = {lint_conditions, lint_norway,   lint_role,     lint_types,
-                                     lint_get,        lint_synonyms, lint_old_loop, lint_date,
-                                     lint_own_fields};
+static lint_fn *const functions[] = {lint_conditions, lint_norway, lint_role,
+                                     lint_types,      lint_get,    lint_synonyms,
+                                     lint_old_loop,   lint_date,   lint_own_fields};
 
 void pdl_checker_lint_block(pdl_checker *c, const pdl_block *b) {
     if (c->quiet || c->opt->no_lint) return;

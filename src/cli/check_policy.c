@@ -43,7 +43,7 @@ typedef struct policy_check {
     pdl_program *p;
     const pdl_policies *policies;
     pdl_str folder;
-    pdl_map files; /* addresses of programs -> checked_file; the main file first */
+    pdl_map files;      /* addresses of programs -> checked_file; the main file first */
     checked_file *file; /* that is looked at */
     bool *used;         /* rules */
     size_t n_rules;

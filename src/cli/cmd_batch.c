@@ -319,10 +319,11 @@ static int open_session(batcher *b) {
     run_limits limits = {0};
     pdl_err err = {0};
     pdl_val vars = pdl_absent();
-    const pdl_hook hooks[] = {
-        {PDL_EFFECT_input, {"", 0}, refuse_input, NULL},
-        {PDL_EFFECT_write, {"", 0}, b->o.files ? pdl_batch_files_handler : refuse_write,
-         b->o.files}};
+    const pdl_hook hooks[] = {{PDL_EFFECT_input, {"", 0}, refuse_input, NULL},
+                              {PDL_EFFECT_write,
+                               {"", 0},
+                               b->o.files ? pdl_batch_files_handler : refuse_write,
+                               b->o.files}};
     pdl_session_options o = {
         .file = a->files.p[0],
         .dir = pdl_file_folder(a->files.p[0]),
@@ -350,8 +351,7 @@ static int open_session(batcher *b) {
     b->o.dir = o.dir;
     o.budget = NULL; /* one for all rows */
     pdl_check_config config = {.arena = pdl_arena_make()};
-    bool ok = pdl_cli_read_data(a, &vars, &err) &&
-              pdl_config_read(a->files.p[0], &config, &err);
+    bool ok = pdl_cli_read_data(a, &vars, &err) && pdl_config_read(a->files.p[0], &config, &err);
     pdl_config_use(&config, &o);
     b->o.variables = vars;
     ok = ok && pdl_session_new(&o, &b->session, &err);

@@ -24,9 +24,10 @@
 enum { MOST_ROW = 1024 };
 
 void pdl_cli_term_init(term *t, const pdl_tty_env *env) {
-    *t = (term){
-        .color = pdl_tty_color(1, env), .color_err = pdl_tty_color(2, env), .tty = pdl_tty_is(1),
-        .row = PDL_BUF};
+    *t = (term){.color = pdl_tty_color(1, env),
+                .color_err = pdl_tty_color(2, env),
+                .tty = pdl_tty_is(1),
+                .row = PDL_BUF};
     struct stat st;
     t->may_block = fstat(STDOUT_FILENO, &st) == 0 && !S_ISREG(st.st_mode);
 }

@@ -15,8 +15,8 @@ typedef struct term {
     bool tty;              /* standard output is a terminal: models do not control it */
     bool broken;           /* the reader of standard output went away */
     bool may_block;        /* standard output is no regular file */
-    bool inside_line; /* the last that a terminal got was no line end */
-    pdl_buf row;      /* the unfinished line on a terminal, or its beginning */
+    bool inside_line;      /* the last that a terminal got was no line end */
+    pdl_buf row;           /* the unfinished line on a terminal, or its beginning */
     bool interrupted; /* a signal came while its reader did not read: nothing more is written */
     /* Of a durable run: what is printed is held until release, which writes what it depends on and
      * then calls pdl_cli_term_write. provisional: pieces of answers are not held. */
@@ -25,7 +25,7 @@ typedef struct term {
     uint64_t skip, written; /* bytes still to be left out; bytes written or left out so far */
     void (*release)(void *user);
     void *release_user;
-    int error;        /* errno of another failed write, 0: none */
+    int error;                     /* errno of another failed write, 0: none */
     void (*on_broken)(void *user); /* once; may be NULL */
     void *user;
 } term;

@@ -193,8 +193,7 @@ static bool put_handle(enc *e, pdl_vref v, pdl_err *err) {
     pdl_buf_putf(e->out, ",\"id\":%llu,\"len\":%lld,\"truth\":%s,\"callable\":%s,\"texts\":[",
                  (unsigned long long)h->id, (long long)h->len, h->truth ? "true" : "false",
                  h->callable ? "true" : "false");
-    const pdl_str texts[] = {pdl_str_get(h->type_name), pdl_str_get(h->str),
-                             pdl_str_get(h->repr)};
+    const pdl_str texts[] = {pdl_str_get(h->type_name), pdl_str_get(h->str), pdl_str_get(h->repr)};
     bool ok = true;
     for (size_t i = 0; ok && i < sizeof texts / sizeof *texts; i++) {
         if (i) pdl_buf_putc(e->out, ',');
@@ -221,8 +220,7 @@ static bool put_text_of(enc *e, pdl_vref v, pdl_err *err) {
 static bool put_time(enc *e, pdl_vref v, pdl_err *err) {
     pdl_buf b = PDL_BUF;
     pdl_time_iso(v, ' ', &b);
-    bool ok =
-        put_tagged_text(e, pdl_is(v, PDL_V_DATE) ? "date" : "datetime", pdl_buf_str(&b), err);
+    bool ok = put_tagged_text(e, pdl_is(v, PDL_V_DATE) ? "date" : "datetime", pdl_buf_str(&b), err);
     pdl_buf_fini(&b);
     return ok;
 }
@@ -256,8 +254,7 @@ static bool put(enc *e, pdl_vref v, pdl_err *err) {
     case PDL_V_BIGINT: pdl_int_write(v, 10, e->out); return true;
     case PDL_V_FLOAT: put_float(e, pdl_float_of(v)); return true;
     case PDL_V_STR:
-        if (pdl_flags_of(v) & PDL_F_SAFE)
-            return put_tagged_text(e, "safe", pdl_str_get(v), err);
+        if (pdl_flags_of(v) & PDL_F_SAFE) return put_tagged_text(e, "safe", pdl_str_get(v), err);
         return put_quoted(e, pdl_str_get(v), err);
     case PDL_V_LIST: return put_list(e, v, err);
     case PDL_V_DICT: return put_dict(e, v, err);

@@ -39,14 +39,14 @@ struct host {
     pdl_host_options opt;
     PDL_VEC(host_wait *) waits; /* in order of their start */
     PDL_VEC(host_file) files;
-    pdl_watch *watch; /* of the input descriptor while somebody waits */
+    pdl_watch *watch;    /* of the input descriptor while somebody waits */
     pdl_line_edit *edit; /* of the terminal; NULL: no line was read from one */
     bool in_edit;        /* a line is being edited */
     pdl_buf prompt;      /* of that line */
-    pdl_buf in;       /* bytes read and not handed out */
-    size_t in_off;    /* bytes of in that were handed out */
-    size_t in_seen;   /* bytes after in_off known to hold no line end */
-    bool in_end;      /* the end of the input was reached */
+    pdl_buf in;          /* bytes read and not handed out */
+    size_t in_off;       /* bytes of in that were handed out */
+    size_t in_seen;      /* bytes after in_off known to hold no line end */
+    bool in_end;         /* the end of the input was reached */
     bool in_serving;
     uint32_t asking; /* id of the approval that is asked for on the terminal; 0: none */
     int tty;         /* while one is asked for, else -1 */

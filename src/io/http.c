@@ -28,7 +28,7 @@
 #include "base/banned.h"
 
 enum {
-    LANE_TRANSFERS = 1000, /* libcurl 7.88 slows down when one multi handle has more */
+    LANE_TRANSFERS = 1000,            /* libcurl 7.88 slows down when one multi handle has more */
     SPARE_TRANSFERS = LANE_TRANSFERS, /* many may end in one turn */
     SPARE_LOOKED_AT = 8,              /* of them, for one of the same setup */
     KEPT_BYTES = 16384,               /* a longer buffer of a spare transfer is released */
@@ -469,7 +469,7 @@ static transfer *take_transfer(pdl_http *h) {
 
 /* All that a handle is set to but the body and the parts of the address. */
 static void put_setup(const pdl_http_request *r, pdl_buf *out) {
-    const uint64_t numbers[] = {r->connect_ms,  r->total_ms,   r->insecure,      r->compressed,
+    const uint64_t numbers[] = {r->connect_ms,   r->total_ms,       r->insecure, r->compressed,
                                 r->data != NULL, r->body.p != NULL, r->n_headers};
     pdl_buf_put(out, (pdl_str){(const char *)numbers, sizeof numbers});
     pdl_buf_put(out, (pdl_str){r->url, strlen(r->url) + 1});

@@ -69,8 +69,8 @@ static const struct {
 } edit_symbols[] = {
 #define S(name)                                                                                    \
     { #name, offsetof(edit_api, name) }
-    S(el_init),      S(el_end),       S(el_gets),     S(el_set),  S(el_wset),
-    S(el_line),      S(el_insertstr), S(history_init), S(history_end), S(history),
+    S(el_init), S(el_end),       S(el_gets),      S(el_set),      S(el_wset),
+    S(el_line), S(el_insertstr), S(history_init), S(history_end), S(history),
 #undef S
 };
 

@@ -333,8 +333,7 @@ static bool open_run(pdl_str path, pdl_durable *d, bool take_over, pdl_durable *
                            PDL_FMT(path));
     }
     bool ok = pdl_store_open(path, writes, full, &d->store, err) && check_kind(d, err) &&
-              read_rest(d, err) &&
-              (!writes || own(d, take_over, err));
+              read_rest(d, err) && (!writes || own(d, take_over, err));
     if (ok)
         *out = d;
     else

@@ -61,8 +61,7 @@ static bool on_block(void *user, pdl_str place, int64_t start, int64_t end) {
 static bool on_effect(void *user, const db_effect *e) {
     double end = (e->start + (e->seconds > 0 ? e->seconds : 0)) * 1e9;
     place_times *p = at(user, e->place);
-    *pdl_vec_push(&p->replies) =
-        end > 0 && end < (double)LATEST ? (int64_t)end : 0;
+    *pdl_vec_push(&p->replies) = end > 0 && end < (double)LATEST ? (int64_t)end : 0;
     return true;
 }
 

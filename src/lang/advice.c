@@ -11,8 +11,8 @@
 /* A key of a block that is not ours. ANY: whatever the kind. */
 enum { ANY = -1, NONE = -2 /* no key says which kind it is */ };
 
-#define PARAMETER "write it inside of `parameters: {...}`"
-#define SENT "what is sent is `input`; messages before it are blocks with a `role`"
+#define PARAMETER  "write it inside of `parameters: {...}`"
+#define SENT       "what is sent is `input`; messages before it are blocks with a `role`"
 #define SHELL_FORM "a command is a block: lang: command, and code: ..."
 
 static const struct {

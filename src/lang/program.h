@@ -62,10 +62,10 @@ typedef struct pdl_program {
     PDL_VEC(struct pdl_program *) others;
     PDL_VEC(pdl_module_use) uses; /* of this file's blocks; set by a check */
     bool uses_unread;             /* one of them could not be read */
-    uint64_t checked;           /* of api: what it was checked for without an error; 0: nothing */
-    bool has_profiles; /* a block has the field `sandbox` */
-    bool yaml_failed; /* the only diagnostic is a YAML or encoding error */
-    uint32_t refs;    /* shared by runs, closures and codes */
+    uint64_t checked;             /* of api: what it was checked for without an error; 0: nothing */
+    bool has_profiles;            /* a block has the field `sandbox` */
+    bool yaml_failed;             /* the only diagnostic is a YAML or encoding error */
+    uint32_t refs;                /* shared by runs, closures and codes */
 } pdl_program;
 
 /* The filters and tests that expressions of programs and templates know. */

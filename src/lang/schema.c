@@ -11,8 +11,8 @@
 #include "lang/schema.h"
 
 #include "lang/fields.h"
-#include "yaml/profile.h"
 #include "value/json_read.h"
+#include "yaml/profile.h"
 
 #include "base/banned.h"
 

@@ -30,8 +30,7 @@ static lsp_config *read_config(pdl_lsp *s, const lsp_doc *d, pdl_str folder) {
     if (d->is_file && !pdl_config_read(pdl_str_of(d->key), &c->rules, &err))
         show_problem(s, err.msg);
     pdl_err_fini(&err);
-    for (size_t i = 0; i < c->rules.import.n; i++)
-        *pdl_vec_push(&c->path) = c->rules.import.p[i];
+    for (size_t i = 0; i < c->rules.import.n; i++) *pdl_vec_push(&c->path) = c->rules.import.p[i];
     for (size_t i = 0; i < s->opt.n_path; i++) *pdl_vec_push(&c->path) = s->opt.path[i];
     pdl_map_put(&s->configs, (pdl_str){c->folder, folder.n}, c);
     return c;

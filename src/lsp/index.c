@@ -128,9 +128,8 @@ typedef struct xref {
 
 static void add_ref(const xref *r, lsp_ref ref, uint32_t from, uint32_t to) {
     uint32_t start, end;
-    if (from < r->shift ||
-        !pdl_lsp_spans_find(&r->w->spans, r->base + from - r->shift, r->base + to - r->shift,
-                            &start, &end))
+    if (from < r->shift || !pdl_lsp_spans_find(&r->w->spans, r->base + from - r->shift,
+                                               r->base + to - r->shift, &start, &end))
         return;
     ref.name = keep(r->w, ref.name);
     ref.base = keep(r->w, ref.base);

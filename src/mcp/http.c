@@ -277,8 +277,8 @@ static bool resume_stream(post *p, const pdl_http_reply *r) {
                                  p->events.id.len && p->tries < MOST_TRIES);
     if (!wanted || !is_cut(r) || p->form == FORM_JSON) return false;
     pdl_sse old = p->events;
-    p->events = (pdl_sse){
-        .lines.max_line = old.lines.max_line, .id = old.id, .retry_ms = old.retry_ms};
+    p->events =
+        (pdl_sse){.lines.max_line = old.lines.max_line, .id = old.id, .retry_ms = old.retry_ms};
     old.id = (pdl_buf){0};
     pdl_sse_fini(&old);
     p->again = true;

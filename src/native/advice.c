@@ -14,14 +14,14 @@ typedef struct other_word {
 
 /* here: the filter. */
 static const other_word filters[] = {
-    {"uppercase", "upper"},     {"upcase", "upper"},   {"toUpperCase", "upper"},
-    {"lowercase", "lower"},     {"downcase", "lower"}, {"toLowerCase", "lower"},
-    {"len", "length"},          {"size", "length"},    {"strip", "trim"},
-    {"to_json", "tojson"},      {"dumps", "tojson"},   {"stringify", "tojson"},
-    {"str", "string"},          {"text", "string"},    {"integer", "int"},
-    {"number", "float"},        {"concat", "join"},    {"sorted", "sort"},
-    {"reversed", "reverse"},    {"capitalise", "capitalize"},
-    {"if_undefined", "default"}, {"otherwise", "default"},
+    {"uppercase", "upper"},   {"upcase", "upper"},          {"toUpperCase", "upper"},
+    {"lowercase", "lower"},   {"downcase", "lower"},        {"toLowerCase", "lower"},
+    {"len", "length"},        {"size", "length"},           {"strip", "trim"},
+    {"to_json", "tojson"},    {"dumps", "tojson"},          {"stringify", "tojson"},
+    {"str", "string"},        {"text", "string"},           {"integer", "int"},
+    {"number", "float"},      {"concat", "join"},           {"sorted", "sort"},
+    {"reversed", "reverse"},  {"capitalise", "capitalize"}, {"if_undefined", "default"},
+    {"otherwise", "default"},
 };
 
 /* here: what to write. Names that are filters are not in this table. */

@@ -155,7 +155,7 @@ typedef struct pending {
 typedef struct flight {
     struct policy_room *room;
     pdl_effect_sink asker;
-    pdl_effect *effect; /* borrowed, of a program */
+    pdl_effect *effect;   /* borrowed, of a program */
     uint32_t id, session; /* of the effect; of the process */
     size_t worker;        /* index */
     struct flight *link;

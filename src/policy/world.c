@@ -300,8 +300,7 @@ static void unlink_pending(pending *p) {
 
 /* A server is looked at until it may be started: then it runs. */
 static bool is_started(const room *r, const pdl_policy_ask *ask) {
-    return ask->sink == PDL_SINK_server &&
-           !pdl_is_absent(pdl_dict_gets(r->servers, ask->name));
+    return ask->sink == PDL_SINK_server && !pdl_is_absent(pdl_dict_gets(r->servers, ask->name));
 }
 
 static void note_server(room *r, const pdl_policy_ask *ask) {
@@ -406,7 +405,6 @@ static bool approve(room *r, pdl_effect *e, size_t at, const pdl_policy_ask *ask
 }
 
 /* --- start ------------------------------------------------------------------------------------ */
-
 
 static void judge_from(room *r, pdl_effect *e, size_t next) {
     ask_list asks;

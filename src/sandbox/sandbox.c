@@ -395,8 +395,8 @@ static bool load_profile(pdl_str file, pdl_str text, pdl_val *out, pdl_err *err)
     const pdl_node *root, *inner;
     pdl_buf problems = PDL_BUF;
     *out = pdl_absent();
-    bool ok = pdl_yaml_source(arena, file, text, &src, err) &&
-              pdl_yaml_load(arena, src, &root, err);
+    bool ok =
+        pdl_yaml_source(arena, file, text, &src, err) && pdl_yaml_load(arena, src, &root, err);
     if (ok) {
         inner = root->kind == PDL_NODE_MAP ? pdl_node_find(root, PDL_STR("sandbox"), NULL) : NULL;
         pdl_profile_check(inner ? inner : root, profile_wrong, &problems);

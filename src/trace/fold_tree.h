@@ -57,11 +57,11 @@ typedef struct fold_node {
     int64_t usage[3];   /* calls, completion, prompt */
     char *failure;      /* owned: the innermost block that failed */
     char *answer_failed; /* owned: a model: its answer, an error, that came before its end */
-    pdl_buf text;       /* its JSON with holes (fold_text.c) */
-    pdl_buf items;      /* of a loop: the first iterations, likewise */
-    pdl_idmap ahead;    /* of a loop: number + 1 -> fold_ahead, owned */
-    size_t items_aside; /* this part of items refers to spilled text: it is not spilled again */
-    bool over;          /* ended or failed */
+    pdl_buf text;        /* its JSON with holes (fold_text.c) */
+    pdl_buf items;       /* of a loop: the first iterations, likewise */
+    pdl_idmap ahead;     /* of a loop: number + 1 -> fold_ahead, owned */
+    size_t items_aside;  /* this part of items refers to spilled text: it is not spilled again */
+    bool over;           /* ended or failed */
     bool part_failed;
     bool fell_back; /* its fallback produced the result */
     bool silent;    /* does not show */
@@ -82,11 +82,11 @@ typedef struct fold_written {
 struct pdl_fold {
     pdl_program *program;
     const pdl_secrets *secrets;
-    const pdl_mask *mask; /* NULL: nothing */
+    const pdl_mask *mask;         /* NULL: nothing */
     pdl_fold_label_fn *put_label; /* NULL: origins are not written */
     const void *label_user;
-    size_t n_secrets;     /* size of the register when the first node was written */
-    bool began;           /* a node was written */
+    size_t n_secrets; /* size of the register when the first node was written */
+    bool began;       /* a node was written */
     fold_node *root;
     fold_node *all;
     fold_node *queue, *queue_end;

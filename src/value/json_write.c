@@ -29,8 +29,8 @@ typedef struct {
     int flags;
     const pdl_str *unit; /* of indentation; NULL: one line */
     unsigned depth;
-    size_t check_at;          /* check for cancellation and memory once out is longer */
-    size_t away;              /* bytes that part->room took out of out */
+    size_t check_at;           /* check for cancellation and memory once out is longer */
+    size_t away;               /* bytes that part->room took out of out */
     const pdl_json_part *part; /* NULL: none */
 } writer;
 
@@ -297,8 +297,7 @@ PDL_APART static sort_key *sorted_keys(writer *w, pdl_vref d, size_t n) {
         pdl_buf b = PDL_BUF;
         writer kw = {.out = &b, .err = w->err, .flags = w->flags};
         bool is_scalar = false;
-        ok = pdl_check_cancel_at(i, w->err) &&
-             (pdl_is_str(k) || put_scalar(&kw, k, &is_scalar));
+        ok = pdl_check_cancel_at(i, w->err) && (pdl_is_str(k) || put_scalar(&kw, k, &is_scalar));
         if (ok && !is_scalar) ok = pdl_val_str(k, &b, w->err);
         keys[i] = (sort_key){.n = b.len, .i = i};
         keys[i].text = pdl_buf_take(&b);

@@ -66,8 +66,7 @@ static pdl_val without(label_walk *w, pdl_vref v, unsigned depth) {
     if (!(pdl_label_of(v) & w->origins) || !may_enter(w, depth)) return pdl_keep(v);
     bool list = pdl_is_list(v) || pdl_is(v, PDL_V_TUPLE),
          dict = pdl_is_dict(v) && !(pdl_flags_of(v) & PDL_F_MODULE);
-    if (!list && !dict)
-        return pdl_relabelled(pdl_keep(v), rest_of(pdl_label_of(v), w->origins));
+    if (!list && !dict) return pdl_relabelled(pdl_keep(v), rest_of(pdl_label_of(v), w->origins));
     pdl_vref known;
     if (pdl_memo_find(&w->memo, v, 0, &known)) return pdl_keep(known);
     pdl_val out = list ? list_without(w, v, depth) : dict_without(w, v, depth);
@@ -154,7 +153,7 @@ static pdl_val blank(label_walk *w, pdl_label l, pdl_vref v, unsigned depth) {
     pdl_val out = pdl_dict_new(pdl_dict_len(v));
     for (size_t i = 0, n = pdl_dict_len(v); i < n; i++)
         out = pdl_dict_put_known(out, pdl_keep(pdl_dict_key_at(v, i)),
-                           blank(w, l, pdl_dict_val_at(v, i), depth + 1));
+                                 blank(w, l, pdl_dict_val_at(v, i), depth + 1));
     pdl_memo_put(&w->memo, v, 0, out);
     return out;
 }

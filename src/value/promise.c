@@ -219,8 +219,8 @@ static bool finish_join(resolver *r, pdl_promise *p, pdl_label label, unsigned d
     j->label = label;
     *pdl_vec_push(&j->open) = (join_frame){p->pieces, 0};
     bool ok = add_pieces(j, err);
-    if (ok) pdl_promise_fill(p, pdl_with_label(pdl_text_of_buf(&j->text),
-                                            pdl_label_built(j->label)));
+    if (ok)
+        pdl_promise_fill(p, pdl_with_label(pdl_text_of_buf(&j->text), pdl_label_built(j->label)));
     pdl_vec_fini(&j->open);
     pdl_buf_fini(&j->text);
     pdl_free(j);

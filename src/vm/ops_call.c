@@ -51,8 +51,7 @@ static void spread_fini(spread *s) {
 static bool spread_star(spread *s, pdl_vref list, bool lenient, pdl_err *err) {
     if (pdl_is_list(list) || pdl_is(list, PDL_V_TUPLE)) {
         for (size_t i = 0; i < pdl_list_len(list); i++)
-            *pdl_vec_push(&s->all) =
-                pdl_with_label(pdl_list_at(list, i), pdl_label_of_part(list));
+            *pdl_vec_push(&s->all) = pdl_with_label(pdl_list_at(list, i), pdl_label_of_part(list));
         return true;
     }
     if (lenient && pdl_is(list, PDL_V_UNDEFINED)) return true; /* as in a loop */
@@ -106,8 +105,7 @@ static bool lay_out(pdl_fiber *f, const pdl_callsig *sh, size_t first, spread *s
                 return pdl_err_host(err, "TypeError", "keywords must be strings");
             if (!is_new_keyword(sh, pdl_str_get(pdl_dict_key_at(d, i)), err)) return false;
             *pdl_vec_push(&s->names) = pdl_str_get(pdl_dict_key_at(d, i));
-            *pdl_vec_push(&s->all) =
-                pdl_with_label(pdl_dict_val_at(d, i), pdl_label_of_part(d));
+            *pdl_vec_push(&s->all) = pdl_with_label(pdl_dict_val_at(d, i), pdl_label_of_part(d));
         }
     }
     s->pos = s->all.p;

@@ -257,8 +257,7 @@ pdl_val pdl_vm_macro_new(pdl_fiber *f, const pdl_macro_info *info) {
     m->info = info;
     m->code = pdl_code_keep(frame(f)->code);
     m->scope = pdl_scope_keep(f->scope);
-    m->nested = f->saves.n > frame(f)->saves ||
-                frame(f)->kind == FRAME_MACRO;
+    m->nested = f->saves.n > frame(f)->saves || frame(f)->kind == FRAME_MACRO;
     return pdl_from_obj(PDL_V_CELL, &m->ext.head, 0);
 }
 

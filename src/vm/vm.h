@@ -63,11 +63,11 @@ typedef struct pdl_run_options {
     pdl_str stdlib;     /* text of the standard library; empty: none */
     /* nonzero when the run is to end: checked in long operations; may be NULL */
     pdl_cancel_flag *cancel;
-    bool guarded;        /* a policy is asked: also about what is no effect (permit) */
-    uint32_t capacity;   /* with guarded: most values that a bounded type has */
-    const pdl_mask *mask; /* what is not printed; borrowed, NULL: nothing */
-    bool strict_control;  /* what an untrusted value chose has its labels */
-    bool strict_plans;    /* the same, but in computed programs (lang: pdl) alone */
+    bool guarded;               /* a policy is asked: also about what is no effect (permit) */
+    uint32_t capacity;          /* with guarded: most values that a bounded type has */
+    const pdl_mask *mask;       /* what is not printed; borrowed, NULL: nothing */
+    bool strict_control;        /* what an untrusted value chose has its labels */
+    bool strict_plans;          /* the same, but in computed programs (lang: pdl) alone */
     const uint64_t *earlier_ns; /* of budgets: effect/budget.h; borrowed; NULL: none */
     bool keep_answers;          /* of models, as long as their texts: pdl_run_answer */
 } pdl_run_options;

@@ -53,8 +53,7 @@ static void check_list(const profile_checker *c, size_t k, const pdl_node *n) {
     for (uint32_t i = 0; i < n->n; i++) {
         const pdl_node *item = n->items[i];
         pdl_str s = item->text;
-        if (!pdl_node_is_str(item) || !s.n ||
-            pdl_str_find(s, (pdl_str){"", 1}, 0) != PDL_NOT_FOUND)
+        if (!pdl_node_is_str(item) || !s.n || pdl_str_find(s, (pdl_str){"", 1}, 0) != PDL_NOT_FOUND)
             c->wrong(c->user, c->key, item, "should be a text that is not empty");
         else if (k == PDL_PROFILE_env && pdl_profile_names_key(s))
             c->wrong(c->user, c->key, item, "is the name of a key, and keys are not handed in");

@@ -163,10 +163,8 @@ static void test_long_lines(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_heads),
-        cmocka_unit_test(test_ends),
-        cmocka_unit_test(test_nonsense),
-        cmocka_unit_test(test_chunks),
+        cmocka_unit_test(test_heads),      cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_nonsense),   cmocka_unit_test(test_chunks),
         cmocka_unit_test(test_long_lines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -256,7 +256,7 @@ int main(void) {
         cmocka_unit_test(test_texts),  cmocka_unit_test(test_pieces),
         cmocka_unit_test(test_bounds), cmocka_unit_test(test_values),
         cmocka_unit_test(test_lines),  cmocka_unit_test(test_addresses),
-        cmocka_unit_test(test_notes), cmocka_unit_test(test_first),
+        cmocka_unit_test(test_notes),  cmocka_unit_test(test_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -58,8 +58,7 @@ void pdl_headers_put(pdl_headers *h, const char *name, const char *value) {
 }
 
 void pdl_headers_bearer(pdl_headers *h, pdl_str token) {
-    if (!pdl_headers_has(h, "Authorization"))
-        add_line(h, "Authorization", ": Bearer ", token);
+    if (!pdl_headers_has(h, "Authorization")) add_line(h, "Authorization", ": Bearer ", token);
 }
 
 static pdl_str name_of(pdl_str line) {
