@@ -277,7 +277,7 @@ def mistakes():
     with tempfile.TemporaryDirectory(prefix="pdl-trust-") as d:
         Path(d, "a.pdl").write_text("text: {lang: command, args: [echo, ran]}")
         rows = (("processes: many\nraed: [x]\nenv: [MY_API_KEY]\nread: [/]\n", {},
-                 ["processes should be an integer", "did you mean 'read'", "name of a key", "/ is everything"]),
+                 ["processes: many should be an integer", "did you mean 'read'", "name of a key", "/ is everything"]),
                 ("[1\n", {}, ["s.yaml:"]), ("read: x\n", {}, ["read: x should be a list"]),
                 ("net: [example.org]\n", {"PDL_SANDBOX_WITHOUT": "userns"}, ["namespaces of users cannot be made"]),
                 ("{}", {"PDL_SANDBOX_WITHOUT": "userns"}, ["--sandbox-min process accepts less"]),
