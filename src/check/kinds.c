@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "base/utf8.h"
 #include "check/checker.h"
 #include "lang/walk.h"
 
@@ -74,8 +75,24 @@ enum {
                PDL_TY_RANGE | PDL_TY_OTHER | PDL_TY_UNDEFINED
 };
 
+/* `for: {i: range(3)}` goes through the characters of the text: meant is its value. */
+static void look_at_text(pdl_checker *c, const pdl_tree *list) {
+    if (c->quiet || c->opt->no_lint || list->kind != PDL_TREE_CONST || !pdl_is_str(list->value))
+        return;
+    pdl_str s = pdl_str_get(list->value);
+    bool is_call =
+        pdl_str_ends(s, PDL_STR(")")) && pdl_str_find(s, PDL_STR("("), 0) != PDL_NOT_FOUND;
+    if (!is_call && !pdl_scope_binding(&c->scope, s)) return;
+    pdl_str shown = pdl_utf8_cut(s, 60);
+    pdl_diag *d = pdl_checker_diag(
+        c, PDL_RULE_loop_text, list->loc, list->node ? pdl_node_loc(list->node) : list->loc,
+        "'%.*s' is a text: the loop goes through its characters", PDL_FMT(shown));
+    pdl_checker_hint(c, d, "its value is ${ %.*s }", PDL_FMT(shown));
+}
+
 static const pdl_ty *check_for_list(pdl_checker *c, const pdl_tree *list) {
     const pdl_ty *t = pdl_checker_tree(c, list);
+    look_at_text(c, list);
     if (t->kinds & ITERABLE) return t;
     pdl_buf shown = PDL_BUF;
     pdl_ty_show(t, &shown);
