@@ -49,7 +49,16 @@ static bool put_trace(void *user, pdl_str piece, pdl_err *err) {
     return ok;
 }
 
-/* Returns the exit status: nonzero when a signal kept the trace from being written. */
+/* A signal after the end of the program came while its values were written: the trace is whole
+ * without those that take long, and the command has been interrupted all the same. */
+static void note_cut(const pdl_session *s, const pdl_cancel *scope, pdl_err *err) {
+    if (pdl_run_error(pdl_session_get(s))->kind) return; /* the signal ended the program */
+    (void)pdl_cancel_enter(scope);
+    if (!pdl_check_cancel(err)) pdl_cli_note("The trace may lack long values: %s", err->msg);
+    (void)pdl_cancel_enter(NULL);
+}
+
+/* Returns the exit status: nonzero when a signal came while the trace was written. */
 static int write_trace(const arguments *a, const pdl_session *s) {
     const pdl_cancel scope = {.flag = pdl_cli_signal_received()};
     pdl_file_out *out;
@@ -65,6 +74,7 @@ static int write_trace(const arguments *a, const pdl_session *s) {
         (void)pdl_cancel_enter(NULL);
     }
     if (!ok) pdl_cli_note("Failure generating the trace: %s", err.msg);
+    if (ok) note_cut(s, &scope, &err);
     int code = err.uncatchable ? pdl_err_exit_code(&err) : 0;
     pdl_err_fini(&err);
     pdl_free(path);

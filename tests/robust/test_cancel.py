@@ -174,28 +174,37 @@ class Tests:
             self.result(name, None if ok else "exit status %s after %.2f s: %s" % (p.returncode, spent, (err or "")[:300]))
 
     def signal(self, name, text, args=(), whole=None):
-        """whole: a file that is JSON afterwards."""
+        """whole: a file that is JSON afterwards. Processor time is longer where others share the core: the best of three counts."""
         if self.wanted and name not in self.wanted:
             return
+        for _ in range(3):
+            why, late = self.signal_once(text, args, whole)
+            if not late:
+                break
+        self.result(name, why)
+
+    def signal_once(self, text, args, whole):
+        """-> what is wrong, or None; whether it is only that the end came late."""
         with tempfile.TemporaryDirectory(prefix="pdl_cancel_") as d:
             p = self.start(d, text, args)
             while p.poll() is None and cpu_seconds(p.pid) < BEFORE:
                 time.sleep(0.01)
             if p.returncode is not None:
-                self.result(name, "ended before the signal: %s" % p.communicate()[1][:300])
-                return
+                return "ended before the signal: %s" % p.communicate()[1][:300], False
             worked, spent = cpu_seconds(p.pid), children_seconds()
             p.send_signal(signal.SIGINT)
             err = self.end(p)
             spent = children_seconds() - spent - worked
-            why = "does not end" if err is None else None
-            if not why and (p.returncode != 130 or "Keyboard Interrupt" not in err or spent > self.after):
-                why = "exit status %d after %.2f s: %s" % (p.returncode, spent, err[:300])
+            if err is None:
+                return "does not end", False
+            said = "exit status %d after %.2f s: %s" % (p.returncode, spent, err[:300])
+            if p.returncode != 130 or "Keyboard Interrupt" not in err:
+                return said, False
             try:
                 json.loads((pathlib.Path(d) / whole).read_text()) if whole else None
             except (OSError, ValueError) as e:
-                why = why or "%s: %s" % (whole, e)
-            self.result(name, why)
+                return "%s: %s" % (whole, e), False
+            return (said, True) if spent > self.after else (None, False)
 
     def flat(self, name, values, expression):
         if self.wanted and name not in self.wanted:
