@@ -46,7 +46,9 @@ async function open(name) {
 async function goto(row, column) {
   await page.keyboard.press("Control+G");
   await page.locator(".quick-input-widget input").first().fill(`:${row}:${column}`);
+  await page.locator(".quick-input-list .monaco-list-row").first().waitFor();
   await page.keyboard.press("Enter");
+  await page.locator(".quick-input-widget").first().waitFor({ state: "hidden" }); // the next keys are the editor's
 }
 
 // Processes of this machine that show a run of a program of the task.
