@@ -204,7 +204,27 @@ class Tests:
                 json.loads((pathlib.Path(d) / whole).read_text()) if whole else None
             except (OSError, ValueError) as e:
                 return "%s: %s" % (whole, e), False
-            return (said, True) if spent > self.after else (None, False)
+            # what of a trace was made before the signal is kept, and written: a second signal ends that (twice)
+            out = pathlib.Path(d) / "o.json"
+            kept = out.stat().st_size / 1e9 if args[:1] == ["-t"] and out.exists() else 0
+            return (said, True) if spent > self.after + kept else (None, False)
+
+    def twice(self, name, text, args):
+        """Writing what was kept takes seconds here; the second signal ends it."""
+        if self.wanted and name not in self.wanted:
+            return
+        with tempfile.TemporaryDirectory(prefix="pdl_cancel_") as d:
+            p = self.start(d, text, args)
+            while p.poll() is None and cpu_seconds(p.pid) < 12 * BEFORE:
+                time.sleep(0.01)
+            worked, spent = cpu_seconds(p.pid), children_seconds()
+            p.send_signal(signal.SIGINT)
+            time.sleep(0.15)
+            p.send_signal(signal.SIGINT)
+            err = self.end(p)
+            spent = children_seconds() - spent - worked
+            ok = err is not None and p.returncode == 130 and spent < 2 * self.after
+            self.result(name, None if ok else "exit status %s after %.2f s: %s" % (p.returncode, spent, (err or "")[:300]))
 
     def flat(self, name, values, expression):
         if self.wanted and name not in self.wanted:
@@ -369,6 +389,7 @@ def main():
         t.budget("budget " + name, block, (["--budget", "seconds=%s" % BEFORE] if of_run else []) + args, of_run)
     for name, text in UNFINISHED.items():
         t.signal("signal trace of " + name, text, ["-t", "o.json"], "o.json")
+    t.twice("two signals while a trace is written", program("data: x", None), ["-t", "o.json"])
     for name, (block, want) in AT_ONCE.items():
         t.at_once("at once: " + name, block, want)
     for name, text, args in FIFOS:
