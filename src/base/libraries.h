@@ -1,4 +1,4 @@
-/* libraries.h -- file names of the libraries that are opened when they are first needed.
+/* libraries.h -- libraries that are opened when they are first needed, and their file names.
  *
  * A build that brings its own (the option `bundled` of meson: wheels) opens them by names that
  * nobody else uses: under the usual ones the loader would give ours to other modules of the
@@ -9,12 +9,29 @@
 #ifndef PDL_BASE_LIBRARIES_H
 #define PDL_BASE_LIBRARIES_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/alloc.h"
+
+/* A function of a library, and where its address goes in a struct of such addresses. */
+typedef struct pdl_library_symbol {
+    const char *name;
+    size_t at;
+} pdl_library_symbol;
+
+/* Opens the first of the libraries that is there and writes the addresses to out. Returns false when
+ * there is none, or a function is missing in it. It stays loaded for the life of the process:
+ * OpenSSL does not survive being unloaded. */
+PDL_MUST bool pdl_library_open(const char *const *names, size_t n_names,
+                               const pdl_library_symbol *symbols, size_t n_symbols, void *out);
+
 #ifdef PDL_BUNDLED
-#define PDL_CURL_NAMES "libpdl-http.so"
+#define PDL_CURL_NAMES   "libpdl-http.so"
 #define PDL_CRYPTO_NAMES "libpdl-http.so" /* OpenSSL is in it */
 #define PDL_SQLITE_NAMES "libpdl-sqlite.so"
 #else
-#define PDL_CURL_NAMES "libcurl.so.4", "libcurl-gnutls.so.4", "libcurl.so"
+#define PDL_CURL_NAMES   "libcurl.so.4", "libcurl-gnutls.so.4", "libcurl.so"
 #define PDL_CRYPTO_NAMES "libcrypto.so.3", "libcrypto.so.1.1", "libcrypto.so"
 #define PDL_SQLITE_NAMES "libsqlite3.so.0", "libsqlite3.so", "libsqlite3.dylib"
 #endif

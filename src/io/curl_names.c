@@ -4,19 +4,14 @@
  */
 #include "io/curl_names.h"
 
-#include <dlfcn.h>
 #include <stddef.h>
-#include <string.h>
 
 #include "base/libraries.h"
 #include "io/http.h"
 
 #include "base/banned.h"
 
-static const struct {
-    const char *symbol;
-    size_t at;
-} symbols[] = {
+static const pdl_library_symbol symbols[] = {
 #define X(name) {"curl_" #name, offsetof(pdl_curl, name)},
     PDL_CURL_FUNCTIONS(X)
 #undef X
@@ -24,15 +19,9 @@ static const struct {
 
 bool pdl_curl_open(pdl_curl *out) {
     static const char *const names[] = {PDL_CURL_NAMES};
-    void *lib = NULL;
-    for (size_t i = 0; i < sizeof names / sizeof names[0] && !lib; i++)
-        lib = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-    if (!lib) return false;
-    for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++) {
-        void *p = dlsym(lib, symbols[i].symbol);
-        if (!p) return false;
-        memcpy((char *)out + symbols[i].at, &p, sizeof p);
-    }
+    if (!pdl_library_open(names, sizeof names / sizeof *names, symbols,
+                          sizeof symbols / sizeof *symbols, out))
+        return false;
     return out->global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
 }
 

@@ -5,7 +5,6 @@
  */
 #include "io/rsa.h"
 
-#include <dlfcn.h>
 #include <limits.h>
 #include <string.h>
 
@@ -28,10 +27,7 @@ typedef struct crypto {
     void (*ERR_clear_error)(void);
 } crypto;
 
-static const struct {
-    const char *symbol;
-    size_t at;
-} symbols[] = {
+static const pdl_library_symbol symbols[] = {
 #define S(name)                                                                                    \
     { #name, offsetof(crypto, name) }
     S(BIO_new_mem_buf), S(BIO_free),        S(PEM_read_bio_PrivateKey), S(EVP_PKEY_free),
@@ -40,19 +36,10 @@ static const struct {
 #undef S
 };
 
-/* The library stays loaded for the life of the process, as with libcurl. */
 static bool open_crypto(crypto *c) {
     static const char *const names[] = {PDL_CRYPTO_NAMES};
-    void *lib = NULL;
-    for (size_t i = 0; i < sizeof names / sizeof names[0] && !lib; i++)
-        lib = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-    if (!lib) return false;
-    for (size_t i = 0; i < sizeof symbols / sizeof symbols[0]; i++) {
-        void *p = dlsym(lib, symbols[i].symbol);
-        if (!p) return false;
-        memcpy((char *)c + symbols[i].at, &p, sizeof p);
-    }
-    return true;
+    return pdl_library_open(names, sizeof names / sizeof *names, symbols,
+                            sizeof symbols / sizeof *symbols, c);
 }
 
 /* Refuses to ask for the password of an encrypted key. */
