@@ -74,7 +74,7 @@ void pdlpy_answer(pdlpy_bound *b, pdl_request *r, PyObject *result) {
 }
 
 void pdlpy_called(void *user, pdl_request *r) {
-    PyGILState_STATE gil = PyGILState_Ensure();
+    pdlpy_callback back = pdlpy_callback_begin();
     pdlpy_bound *b = user;
     Py_INCREF(b);
     PyObject *q = request_new(b, r), *result = NULL;
@@ -87,7 +87,7 @@ void pdlpy_called(void *user, pdl_request *r) {
     Py_XDECREF(result);
     Py_XDECREF(q);
     Py_DECREF(b);
-    PyGILState_Release(gil);
+    pdlpy_callback_end(back);
 }
 
 /* --- bound ------------------------------ */

@@ -179,8 +179,10 @@ static PyObject *engine_load_file(PyObject *self, PyObject *args) {
     pdl_error *error = NULL;
     pdl_program *program;
     if (!PyArg_ParseTuple(args, "s", &path) || !pdlpy_enter(e)) return NULL;
-    Py_BEGIN_ALLOW_THREADS program = pdl_load_file(e->engine, path, &error);
-    Py_END_ALLOW_THREADS PyObject *box = program_box(e, program, error);
+    PyThreadState *unlocked = pdlpy_unlock();
+    program = pdl_load_file(e->engine, path, &error);
+    pdlpy_relock(unlocked);
+    PyObject *box = program_box(e, program, error);
     pdlpy_leave(e);
     return box;
 }
@@ -192,8 +194,10 @@ static PyObject *engine_load_text(PyObject *self, PyObject *args) {
     pdl_error *error = NULL;
     pdl_program *program;
     if (!PyArg_ParseTuple(args, "s#z", &text, &n, &name) || !pdlpy_enter(e)) return NULL;
-    Py_BEGIN_ALLOW_THREADS program = pdl_load_text(e->engine, text, (size_t)n, name, &error);
-    Py_END_ALLOW_THREADS PyObject *box = program_box(e, program, error);
+    PyThreadState *unlocked = pdlpy_unlock();
+    program = pdl_load_text(e->engine, text, (size_t)n, name, &error);
+    pdlpy_relock(unlocked);
+    PyObject *box = program_box(e, program, error);
     pdlpy_leave(e);
     return box;
 }
@@ -211,8 +215,10 @@ static PyObject *engine_check_file(PyObject *self, PyObject *args) {
     pdl_error *error = NULL;
     pdl_value *found;
     if (!PyArg_ParseTuple(args, "s", &path) || !pdlpy_enter(e)) return NULL;
-    Py_BEGIN_ALLOW_THREADS found = pdl_check_file(e->engine, path, &error);
-    Py_END_ALLOW_THREADS return checked(e, found, error);
+    PyThreadState *unlocked = pdlpy_unlock();
+    found = pdl_check_file(e->engine, path, &error);
+    pdlpy_relock(unlocked);
+    return checked(e, found, error);
 }
 
 static PyObject *engine_check_program(PyObject *self, PyObject *program) {
@@ -225,8 +231,10 @@ static PyObject *engine_check_program(PyObject *self, PyObject *program) {
     }
     if (!pdlpy_enter(e)) return NULL;
     const pdl_program *p = ((pdlpy_program *)program)->program;
-    Py_BEGIN_ALLOW_THREADS found = pdl_check_program(e->engine, p, &error);
-    Py_END_ALLOW_THREADS return checked(e, found, error);
+    PyThreadState *unlocked = pdlpy_unlock();
+    found = pdl_check_program(e->engine, p, &error);
+    pdlpy_relock(unlocked);
+    return checked(e, found, error);
 }
 
 static PyObject *engine_load_value(PyObject *self, PyObject *args) {
@@ -289,8 +297,10 @@ static PyObject *engine_page(PyObject *self, PyObject *args) {
     pdl_error *error = NULL;
     pdl_value *page;
     if (!PyArg_ParseTuple(args, "s#s", &trace, &n, &name) || !pdlpy_enter(e)) return NULL;
-    Py_BEGIN_ALLOW_THREADS page = pdl_trace_page(trace, (size_t)n, name, NULL, &error);
-    Py_END_ALLOW_THREADS return checked(e, page, error);
+    PyThreadState *unlocked = pdlpy_unlock();
+    page = pdl_trace_page(trace, (size_t)n, name, NULL, &error);
+    pdlpy_relock(unlocked);
+    return checked(e, page, error);
 }
 
 static PyObject *engine_builtins(PyObject *self, PyObject *unused) {
@@ -304,8 +314,10 @@ static PyObject *engine_step(PyObject *self, PyObject *args) {
     int timeout_ms;
     size_t n;
     if (!PyArg_ParseTuple(args, "i", &timeout_ms) || !pdlpy_enter(e)) return NULL;
-    Py_BEGIN_ALLOW_THREADS n = pdl_engine_step(e->engine, timeout_ms);
-    Py_END_ALLOW_THREADS pdlpy_leave(e);
+    PyThreadState *unlocked = pdlpy_unlock();
+    n = pdl_engine_step(e->engine, timeout_ms);
+    pdlpy_relock(unlocked);
+    pdlpy_leave(e);
     return PyErr_CheckSignals() < 0 ? NULL : PyLong_FromSize_t(n);
 }
 

@@ -26,21 +26,21 @@ static void answer_look_up(pdlpy_bound *b, pdl_request *r, PyObject *found) {
 }
 
 static void attribute(void *object, const char *name, pdl_request *r) {
-    PyGILState_STATE gil = PyGILState_Ensure();
+    pdlpy_callback back = pdlpy_callback_begin();
     pdlpy_bound *b = object;
     answer_look_up(b, r, PyObject_GetAttrString(b->object, name));
-    PyGILState_Release(gil);
+    pdlpy_callback_end(back);
 }
 
 static void item(void *object, const pdl_value *key, pdl_request *r) {
-    PyGILState_STATE gil = PyGILState_Ensure();
+    pdlpy_callback back = pdlpy_callback_begin();
     pdlpy_bound *b = object;
     pdlpy_place place = {b->engine, 0};
     PyObject *k = pdlpy_to_python(&place, key);
     PyObject *found = k ? PyObject_GetItem(b->object, k) : NULL;
     Py_XDECREF(k);
     answer_look_up(b, r, found);
-    PyGILState_Release(gil);
+    pdlpy_callback_end(back);
 }
 
 /* Takes fn, which may be NULL. */
@@ -59,35 +59,35 @@ static void call_with(pdlpy_bound *b, PyObject *fn, const pdl_value *args, const
 }
 
 static void call(void *object, const pdl_value *args, const pdl_value *kwargs, pdl_request *r) {
-    PyGILState_STATE gil = PyGILState_Ensure();
+    pdlpy_callback back = pdlpy_callback_begin();
     pdlpy_bound *b = object;
     Py_INCREF(b->object);
     call_with(b, b->object, args, kwargs, r);
-    PyGILState_Release(gil);
+    pdlpy_callback_end(back);
 }
 
 static void call_method(void *object, const char *name, const pdl_value *args,
                         const pdl_value *kwargs, pdl_request *r) {
-    PyGILState_STATE gil = PyGILState_Ensure();
+    pdlpy_callback back = pdlpy_callback_begin();
     pdlpy_bound *b = object;
     call_with(b, PyObject_GetAttrString(b->object, name), args, kwargs, r);
-    PyGILState_Release(gil);
+    pdlpy_callback_end(back);
 }
 
 static void iterate(void *object, pdl_request *r) {
-    PyGILState_STATE gil = PyGILState_Ensure();
+    pdlpy_callback back = pdlpy_callback_begin();
     pdlpy_bound *b = object;
     pdlpy_answer(b, r, PySequence_List(b->object));
-    PyGILState_Release(gil);
+    pdlpy_callback_end(back);
 }
 
 static void operate(void *object, const pdl_value *operation, pdl_request *r) {
-    PyGILState_STATE gil = PyGILState_Ensure();
+    pdlpy_callback back = pdlpy_callback_begin();
     pdlpy_bound *b = object;
     pdlpy_place place = {b->engine, 0};
     PyObject *what = pdlpy_to_python(&place, operation);
     pdlpy_answer(b, r, what ? pdlpy_hook(b->engine->state, "operate", what) : NULL);
-    PyGILState_Release(gil);
+    pdlpy_callback_end(back);
 }
 
 /* --- what natives look at ------------------------------ */
@@ -116,25 +116,25 @@ static void forget_exception(pdlpy_bound *b) {
 }
 
 static bool length(void *object, size_t *out) {
-    PyGILState_STATE gil = PyGILState_Ensure();
+    pdlpy_callback back = pdlpy_callback_begin();
     Py_ssize_t n = PyObject_Size(((pdlpy_bound *)object)->object);
     forget_exception(object);
     if (n >= 0) *out = (size_t)n;
-    PyGILState_Release(gil);
+    pdlpy_callback_end(back);
     return n >= 0;
 }
 
 static bool truth(void *object, bool *out, pdl_error **error) {
-    PyGILState_STATE gil = PyGILState_Ensure();
+    pdlpy_callback back = pdlpy_callback_begin();
     int is_true = PyObject_IsTrue(((pdlpy_bound *)object)->object);
     if (is_true < 0) *error = error_of(object);
     *out = is_true > 0;
-    PyGILState_Release(gil);
+    pdlpy_callback_end(back);
     return is_true >= 0;
 }
 
 static pdl_value *text(void *object, bool repr, pdl_error **error) {
-    PyGILState_STATE gil = PyGILState_Ensure();
+    pdlpy_callback back = pdlpy_callback_begin();
     pdlpy_bound *b = object;
     PyObject *shown = repr ? PyObject_Repr(b->object) : PyObject_Str(b->object);
     PyObject *bytes = shown ? PyUnicode_AsEncodedString(shown, "utf-8", "replace") : NULL;
@@ -143,16 +143,16 @@ static pdl_value *text(void *object, bool repr, pdl_error **error) {
     if (!bytes) *error = error_of(b);
     Py_XDECREF(bytes);
     Py_XDECREF(shown);
-    PyGILState_Release(gil);
+    pdlpy_callback_end(back);
     return v;
 }
 
 static bool equal(void *a, void *b) {
-    PyGILState_STATE gil = PyGILState_Ensure();
-    int same = PyObject_RichCompareBool(((pdlpy_bound *)a)->object, ((pdlpy_bound *)b)->object,
-                                        Py_EQ);
+    pdlpy_callback back = pdlpy_callback_begin();
+    int same =
+        PyObject_RichCompareBool(((pdlpy_bound *)a)->object, ((pdlpy_bound *)b)->object, Py_EQ);
     forget_exception(a);
-    PyGILState_Release(gil);
+    pdlpy_callback_end(back);
     return same > 0;
 }
 
@@ -172,9 +172,9 @@ static const char *type_name(void *object, unsigned *traits) {
 }
 
 static void release(void *object) {
-    PyGILState_STATE gil = PyGILState_Ensure();
+    pdlpy_callback back = pdlpy_callback_begin();
     Py_DECREF((PyObject *)object);
-    PyGILState_Release(gil);
+    pdlpy_callback_end(back);
 }
 
 static const pdl_object_ops ops = {

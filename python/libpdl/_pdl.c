@@ -27,8 +27,9 @@ static bool is_main_interpreter(void) {
 
 static int fill(PyObject *module) {
     pdlpy_state *s = PyModule_GetState(module);
-    bool ok = is_main_interpreter() && pdlpy_add_values(module, s) && pdlpy_add_calls(module, s) &&
-              pdlpy_add_engine(module, s) && pdlpy_add_run(module, s) &&
+    bool ok = is_main_interpreter() && pdlpy_watch_end() && pdlpy_add_values(module, s) &&
+              pdlpy_add_calls(module, s) && pdlpy_add_engine(module, s) &&
+              pdlpy_add_run(module, s) &&
               PyModule_AddStringConstant(module, "version", pdl_version()) == 0;
     return ok ? 0 : -1;
 }

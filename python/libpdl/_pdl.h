@@ -64,6 +64,20 @@ typedef struct pdlpy_place {
     unsigned depth;
 } pdlpy_place;
 
+/* --- the interpreter lock (_lock.c) --- */
+/* Around what computes or waits in the library. relock stops the thread once Python ends. */
+PyThreadState *pdlpy_unlock(void);
+void pdlpy_relock(PyThreadState *state);
+/* Around every callback of the library. Both stop the thread once Python ends. */
+typedef struct pdlpy_callback {
+    PyGILState_STATE gil;
+    bool was_inside; /* the thread had let go of the lock with pdlpy_unlock */
+} pdlpy_callback;
+pdlpy_callback pdlpy_callback_begin(void);
+void pdlpy_callback_end(pdlpy_callback c);
+/* Once, when the module is made. false with an exception. */
+bool pdlpy_watch_end(void);
+
 /* --- engine --- */
 bool pdlpy_enter(pdlpy_engine *e);
 void pdlpy_leave(pdlpy_engine *e);

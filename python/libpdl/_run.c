@@ -60,7 +60,7 @@ static PyObject *decoded(struct cut *cut, const char *text, size_t n) {
 }
 
 static void give(run *r, PyObject *fn, struct cut *cut, const char *text, size_t n) {
-    PyGILState_STATE gil = PyGILState_Ensure();
+    pdlpy_callback back = pdlpy_callback_begin();
     PyObject *s = cut->n ? decoded(cut, text, n)
                          : PyUnicode_DecodeUTF8Stateful(text, (Py_ssize_t)n, "strict", NULL);
     if (!s && !cut->n) {
@@ -68,7 +68,7 @@ static void give(run *r, PyObject *fn, struct cut *cut, const char *text, size_t
         s = decoded(cut, text, n);
     }
     tell(r, fn, s);
-    PyGILState_Release(gil);
+    pdlpy_callback_end(back);
 }
 
 static void on_text(void *user, const char *text, size_t n) {
@@ -82,9 +82,9 @@ static void on_error_text(void *user, const char *text, size_t n) {
 }
 
 static void on_message(void *user, const char *role, const char *text, size_t n) {
-    PyGILState_STATE gil = PyGILState_Ensure();
+    pdlpy_callback back = pdlpy_callback_begin();
     tell(user, ((run *)user)->message, Py_BuildValue("(sy#)", role, text, (Py_ssize_t)n));
-    PyGILState_Release(gil);
+    pdlpy_callback_end(back);
 }
 
 /* (kind: text, message or out; role of a message, else look; bytes; untrusted) */
@@ -92,21 +92,21 @@ static void on_report(void *user, const pdl_report *e) {
     bool is_message = strcmp(e->kind, "message") == 0;
     bool is_out = strcmp(e->kind, "out") == 0 && e->number != 2;
     if (!is_message && !is_out && strcmp(e->kind, "text") != 0) return;
-    PyGILState_STATE gil = PyGILState_Ensure();
+    pdlpy_callback back = pdlpy_callback_begin();
     tell(user, ((run *)user)->shown,
          Py_BuildValue("(ssy#i)", e->kind, is_message ? e->role : e->look, e->text,
                        (Py_ssize_t)e->n_text, (int)e->untrusted));
-    PyGILState_Release(gil);
+    pdlpy_callback_end(back);
 }
 
 static void on_done(void *user, pdl_task *task) {
-    PyGILState_STATE gil = PyGILState_Ensure();
+    pdlpy_callback back = pdlpy_callback_begin();
     run *r = user;
     (void)task;
     Py_INCREF(r);
     if (r->done) tell(r, r->done, Py_BuildValue(""));
     Py_DECREF(r);
-    PyGILState_Release(gil);
+    pdlpy_callback_end(back);
 }
 
 /* --- life ------------------------------ */
@@ -168,9 +168,9 @@ static run *run_new(pdlpy_engine *e) {
 }
 
 PyObject *pdlpy_run_start(pdlpy_engine *e, PyObject *args, PyObject *kwargs) {
-    static char *names[] = {"program", "inputs", "output", "text",    "error_text",
-                            "message", "done",   "record", "replay",  "trace",
-                            "cache",   "budget", "shown",  "alone",   NULL};
+    static char *names[] = {"program", "inputs", "output", "text",   "error_text",
+                            "message", "done",   "record", "replay", "trace",
+                            "cache",   "budget", "shown",  "alone",  NULL};
     PyObject *program, *inputs, *text, *error_text, *message, *done, *budget = Py_None;
     PyObject *shown = NULL;
     pdl_task_options o = {0};
@@ -180,9 +180,9 @@ PyObject *pdlpy_run_start(pdlpy_engine *e, PyObject *args, PyObject *kwargs) {
                                      &o.replay, &trace, &o.cache, &budget, &shown, &alone))
         return NULL;
     PyObject *type = (PyObject *)Py_TYPE(program);
-    bool fits = type == e->state->program_type ? PyDict_Check(inputs)
-                                               : type == e->state->handle_type &&
-                                                     PyTuple_Check(inputs);
+    bool fits = type == e->state->program_type
+                    ? PyDict_Check(inputs)
+                    : type == e->state->handle_type && PyTuple_Check(inputs);
     if (!fits) {
         PyErr_SetString(PyExc_TypeError, "a program with a dict, or a function with its arguments");
         return NULL;
@@ -258,8 +258,10 @@ static PyObject *run_wait(PyObject *self, PyObject *args) {
     pdl_state state;
     if (!PyArg_ParseTuple(args, "i", &timeout_ms) || !pdlpy_enter(r->engine)) return NULL;
     Py_INCREF(self); /* a callback may let go of the last reference */
-    Py_BEGIN_ALLOW_THREADS state = pdl_task_wait(r->task, timeout_ms);
-    Py_END_ALLOW_THREADS pdlpy_leave(r->engine);
+    PyThreadState *unlocked = pdlpy_unlock();
+    state = pdl_task_wait(r->task, timeout_ms);
+    pdlpy_relock(unlocked);
+    pdlpy_leave(r->engine);
     Py_DECREF(self);
     return PyErr_CheckSignals() < 0 ? NULL : PyLong_FromLong(state);
 }
@@ -268,8 +270,10 @@ static PyObject *run_cancel(PyObject *self, PyObject *unused) {
     run *r = (run *)self;
     (void)unused;
     if (!pdlpy_enter(r->engine)) return NULL;
-    Py_BEGIN_ALLOW_THREADS pdl_task_cancel(r->task);
-    Py_END_ALLOW_THREADS pdlpy_leave(r->engine);
+    PyThreadState *unlocked = pdlpy_unlock();
+    pdl_task_cancel(r->task);
+    pdlpy_relock(unlocked);
+    pdlpy_leave(r->engine);
     Py_RETURN_NONE;
 }
 

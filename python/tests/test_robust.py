@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a process does to an extension: signals, threads, forks, exits, other interpreters, wrong values over and over."""
 import asyncio
+import concurrent.futures
 import gc
 import importlib.util
 import os
@@ -68,6 +69,25 @@ class Exits(unittest.TestCase):
             time.sleep(0.3)
             print("over")
         """, out="over\n")
+
+    def test_many_at_once(self):
+        """So many that a thread inside of the library is still on its way out while Python ends."""
+        text = """
+            import threading, time, libpdl
+            def never(x):
+                while True:
+                    time.sleep(0.001)
+            def stream():
+                for part in libpdl.loads("lang: command\\ncode: sh -c 'while true; do echo a; sleep 0.02; done'").stream():
+                    pass
+            for run in (lambda: libpdl.run("data: ${ f(1) }", f=never), lambda: libpdl.run("lang: command\\ncode: sleep 30"), stream):
+                threading.Thread(target=run, daemon=True).start()
+            time.sleep(0.3)
+            print("over")
+        """
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            for status, out, errors in pool.map(script, [text] * 24):
+                self.assertEqual((status, out, errors), (0, "over\n", ""))
 
     def test_with_things_left_in_modules(self):
         self.ends("""

@@ -20,8 +20,8 @@ typedef struct pdl_library_symbol {
     size_t at;
 } pdl_library_symbol;
 
-/* Opens the first of the libraries that is there and writes the addresses to out. Returns false when
- * there is none, or a function is missing in it. It stays loaded for the life of the process:
+/* Opens the first of the libraries that is there and writes the addresses to out. Returns false
+ * when there is none, or a function is missing in it. It stays loaded for the life of the process:
  * OpenSSL does not survive being unloaded. */
 PDL_MUST bool pdl_library_open(const char *const *names, size_t n_names,
                                const pdl_library_symbol *symbols, size_t n_symbols, void *out);

@@ -38,7 +38,13 @@ void pdl_children_kill(void) {
     pdl_children_unlock(&old);
 }
 
-static void kill_at_exit(void) { atexit(pdl_children_kill); }
+/* Another thread may still wait for a child. It is not to hear of its end: libuv ends before it. */
+static void end(void) {
+    signal(SIGCHLD, SIG_DFL);
+    pdl_children_kill();
+}
+
+static void end_at_exit(void) { atexit(end); }
 
 void pdl_child_add(pdl_child *c, int pid) {
     *c = (pdl_child){.pid = pid, .owner = getpid(), .next = running.first, .link = &running.first};
@@ -57,4 +63,4 @@ void pdl_child_remove(pdl_child *c) {
     pdl_children_unlock(&old);
 }
 
-void pdl_children_watch_exit(void) { pthread_once(&running.once, kill_at_exit); }
+void pdl_children_watch_exit(void) { pthread_once(&running.once, end_at_exit); }

@@ -4,6 +4,7 @@
  *     many                   many engines, threads and tasks
  *     many --allocator       one allocation fails, and the host gives memory back
  *     many --limited         an allocator with its own limit
+ *     many --end             the process ends while threads wait for commands
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 
 #include "t.h"
 
@@ -140,7 +142,25 @@ static void test_limited(void) {
     CHECK(n_bytes < 1u << 20);
 }
 
+static void *run_command(void *unused) {
+    (void)unused;
+    pdl_engine *e = pdl_engine_new(NULL, NULL);
+    pdl_value_drop(run_text(e, "lang: command\ncode: sleep 30\n", NULL));
+    return e;
+}
+
+/* main returns while other threads wait for commands. */
+static void test_end(void) {
+    pthread_t threads[4];
+    for (int i = 0; i < 4; i++) CHECK(pthread_create(&threads[i], NULL, run_command, NULL) == 0);
+    nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);
+}
+
 int main(int argc, char **argv) {
+    if (argc > 1 && strcmp(argv[1], "--end") == 0) {
+        test_end();
+        return counts();
+    }
     if (argc > 1 && strcmp(argv[1], "--limited") == 0) {
         test_limited();
         return counts();
