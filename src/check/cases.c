@@ -4,6 +4,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "base/utf8.h"
 #include "check/checker.h"
 #include "lang/fields.h"
 
@@ -92,13 +93,35 @@ static bool is_taken(const pdl_cases *cases, uint32_t at) {
     return false;
 }
 
+/* `case: _` fits the text "_" alone, `case: ${ x }` that text. */
+static bool check_text(pdl_checker *c, const pdl_cases *cases, uint32_t i) {
+    static const char *const words[] = {"_", "*", "default", "else", "otherwise"};
+    const pdl_pattern *p = cases->p[i].pattern;
+    if (!p || p->kind != PDL_PAT_CONST || !pdl_is_str(p->value)) return false;
+    pdl_str s = pdl_str_get(p->value);
+    bool everything = false, expr = pdl_str_find(s, PDL_STR("${"), 0) != PDL_NOT_FOUND;
+    for (size_t k = 0; k < sizeof words / sizeof *words; k++)
+        everything = everything || pdl_str_is(s, words[k]);
+    bool is_mark = pdl_str_is(s, "_") || pdl_str_is(s, "*");
+    if (!expr && !(everything && (is_mark || i + 1 == cases->n))) return false;
+    pdl_loc mark = p->node ? pdl_node_loc(p->node) : cases->p[i].loc;
+    pdl_diag *d = pdl_checker_diag(c, PDL_RULE_case_text, cases->p[i].loc, mark,
+                                   "`case` fits the text '%.*s' and nothing else",
+                                   PDL_FMT(pdl_utf8_cut(s, 60)));
+    pdl_checker_hint(c, d,
+                     expr ? "patterns are not evaluated: a condition is `if: ${ ... }`"
+                          : "a case without `case` fits everything: - then: ...");
+    return true;
+}
+
 static void check_pattern(pdl_checker *c, const pdl_cases *cases, uint32_t i, const pdl_ty *t) {
     const pdl_case *k = &cases->p[i];
     pdl_loc mark = k->pattern && k->pattern->node ? pdl_node_loc(k->pattern->node) : k->loc;
     if (is_taken(cases, i)) {
         pdl_checker_diag(c, PDL_RULE_unreachable, k->loc, mark,
                          "this case never runs: an earlier one takes its values");
-    } else if (k->pattern && !may_fit(pdl_checker_arena(c), k->pattern, t)) {
+    } else if (!check_text(c, cases, i) && k->pattern &&
+               !may_fit(pdl_checker_arena(c), k->pattern, t)) {
         pdl_buf shown = PDL_BUF;
         pdl_ty_show(t, &shown);
         pdl_checker_diag(c, PDL_RULE_case_impossible, k->loc, mark,

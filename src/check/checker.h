@@ -40,6 +40,7 @@ typedef struct pdl_checker {
     bool assumed;
     bool may_exit;   /* code that ran may have ended the program */
     bool local;      /* definitions end with the function or iteration around them */
+    bool in_code;    /* below the source text of a code block */
     bool reads_all;  /* something reads names that cannot be seen: pdl_scope, code, a file */
     unsigned caught; /* blocks around this one whose fallback catches errors */
     unsigned depth;  /* of includes */
@@ -110,6 +111,9 @@ void pdl_checker_lint_block(pdl_checker *c, const pdl_block *b);
 void pdl_checker_lint_program(pdl_checker *c, const pdl_block *main);
 void pdl_checker_lint_keys(pdl_checker *c, const pdl_node *n);
 void pdl_checker_lint_text(pdl_checker *c, pdl_str text, const pdl_node *node, pdl_loc loc);
+
+/* foreign.c: a text with variables as other template languages write them. */
+void pdl_checker_lint_forms(pdl_checker *c, const pdl_tree *t);
 
 /* problems.c: NULL when the checker is quiet. loc is what FILE:LINE prints, mark the exact span. An
  * error is a warning where it is caught or never reached. */

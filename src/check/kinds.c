@@ -356,7 +356,10 @@ static PDL_NOINLINE const pdl_ty *check_get(pdl_checker *c, const pdl_b_get *b) 
 }
 
 static PDL_NOINLINE const pdl_ty *check_data(pdl_checker *c, const pdl_b_data *d) {
-    if (!d->raw.given || !d->raw.value) return pdl_checker_tree(c, d->data);
+    if (!d->raw.given || !d->raw.value) {
+        pdl_checker_lint_forms(c, d->data);
+        return pdl_checker_tree(c, d->data);
+    }
     return d->data && d->data->kind == PDL_TREE_CONST
                ? pdl_ty_of_value(pdl_checker_arena(c), d->data->value)
                : &pdl_ty_any;
@@ -403,6 +406,19 @@ static PDL_NOINLINE const pdl_ty *check_model(pdl_checker *c, const pdl_b_model 
     return &pdl_ty_any; /* text, mostly; an object when it is asked for scores or tools */
 }
 
+static PDL_NOINLINE const pdl_ty *check_code(pdl_checker *c, const pdl_block *b) {
+    bool in_code = c->in_code;
+    c->in_code = true;
+    check_alone(c, b);
+    c->in_code = in_code;
+    return pdl_checker_code(c, PDL_AS(code, b));
+}
+
+static const pdl_ty *check_scalar(pdl_checker *c, const pdl_tree *value) {
+    pdl_checker_lint_forms(c, value);
+    return pdl_checker_tree(c, value);
+}
+
 static PDL_NOINLINE const pdl_ty *check_aggregator(pdl_checker *c, const pdl_agg *agg) {
     size_t n;
     const pdl_record_part *parts = pdl_record_parts(PDL_RECORD_aggregator, &n);
@@ -433,7 +449,7 @@ const pdl_ty *pdl_checker_kind(pdl_checker *c, const pdl_block *b, pdl_str self)
     case PDL_BLOCK_function: return check_function(c, PDL_AS(function, b), self);
     case PDL_BLOCK_call: return pdl_checker_call(c, PDL_AS(call, b));
     case PDL_BLOCK_model: return check_model(c, PDL_AS(model, b));
-    case PDL_BLOCK_code: check_alone(c, b); return pdl_checker_code(c, PDL_AS(code, b));
+    case PDL_BLOCK_code: return check_code(c, b);
     case PDL_BLOCK_get: return check_get(c, PDL_AS(get, b));
     case PDL_BLOCK_data: return check_data(c, PDL_AS(data, b));
     case PDL_BLOCK_message: check_alone(c, b); return &pdl_ty_any;
@@ -441,7 +457,7 @@ const pdl_ty *pdl_checker_kind(pdl_checker *c, const pdl_block *b, pdl_str self)
     case PDL_BLOCK_factor: check_fields(c, b); return &pdl_ty_str;
     case PDL_BLOCK_aggregator: return check_aggregator(c, PDL_AS(aggregator, b)->aggregator);
     case PDL_BLOCK_empty: return &pdl_ty_str;
-    case PDL_BLOCK_scalar: return pdl_checker_tree(c, PDL_AS(scalar, b)->value);
+    case PDL_BLOCK_scalar: return check_scalar(c, PDL_AS(scalar, b)->value);
     default: check_fields(c, b); return &pdl_ty_any;
     }
 }

@@ -13,6 +13,12 @@ enum { ANY = -1, NONE = -2 /* no key says which kind it is */ };
 
 #define PARAMETER  "write it inside of `parameters: {...}`"
 #define SENT       "what is sent is `input`; messages before it are blocks with a `role`"
+#define LAST_CASE  "a last case without `case` fits everything: - then: ..."
+#define THEN       "what a case gives is `then`"
+#define PATTERN    "what a case is for is `case`"
+#define TRIES      "how often it is tried again is `tries`"
+#define DELAY      "the seconds between attempts are `delay`"
+#define SEPARATOR  "what is between the results is `with`"
 #define SHELL_FORM "a command is a block: lang: command, and code: ..."
 
 static const struct {
@@ -38,8 +44,13 @@ static const struct {
     {PDL_BLOCK_model, "response_format", "the type of the answer is `spec`"},
     {PDL_BLOCK_model, "stream", "answers are shown while they come; --stream says otherwise"},
     {PDL_BLOCK_match, "cases", "the cases are a list in `with`"},
+    {PDL_BLOCK_match, "default", LAST_CASE},
+    {PDL_BLOCK_match, "else", LAST_CASE},
+    {PDL_BLOCK_match, "otherwise", LAST_CASE},
     {PDL_BLOCK_function, "result", "what a function gives is `return`"},
     {PDL_BLOCK_function, "parameters", "the parameters are in `function: {...}`"},
+    {PDL_BLOCK_if, "default", "write `else`"},
+    {PDL_BLOCK_if, "otherwise", "write `else`"},
     {PDL_BLOCK_if, "elif", "write else: {if: ..., then: ...}"},
     {PDL_BLOCK_if, "elseif", "write else: {if: ..., then: ...}"},
     {ANY, "name", "write `description` for people, `def` for a variable"},
@@ -74,6 +85,53 @@ static const struct {
     {NONE, "input", "what a person types is read by `read:`"},
 };
 
+/* A key of a smaller object: of those that have the key that is meant. */
+static const struct {
+    const char *meant, *word, *hint;
+} parts[] = {
+    {"then", "default", LAST_CASE},
+    {"then", "else", LAST_CASE},
+    {"then", "otherwise", LAST_CASE},
+    {"then", "_", LAST_CASE},
+    {"then", "return", THEN},
+    {"then", "result", THEN},
+    {"then", "do", THEN},
+    {"then", "text", THEN},
+    {"case", "when", PATTERN},
+    {"case", "match", PATTERN},
+    {"case", "pattern", PATTERN},
+    {"case", "value", PATTERN},
+    {"tries", "max", TRIES},
+    {"tries", "count", TRIES},
+    {"tries", "times", TRIES},
+    {"tries", "attempts", TRIES},
+    {"tries", "max_tries", TRIES},
+    {"tries", "max_retries", TRIES},
+    {"tries", "max_attempts", TRIES},
+    {"delay", "wait", DELAY},
+    {"delay", "sleep", DELAY},
+    {"delay", "interval", DELAY},
+    {"delay", "seconds", DELAY},
+    {"exceptions", "on", "the errors after which there is another attempt are `exceptions`"},
+    {"exceptions", "errors", "the errors after which there is another attempt are `exceptions`"},
+    {"with", "sep", SEPARATOR},
+    {"with", "separator", SEPARATOR},
+    {"with", "delimiter", SEPARATOR},
+    {"with", "on", SEPARATOR},
+    {"as", "type", "what becomes of the results is `as`"},
+    {"regex", "pattern", "the pattern is `regex`"},
+    {"regex", "re", "the pattern is `regex`"},
+    {"expect", "check", "what the result should satisfy is `expect`"},
+    {"expect", "that", "what the result should satisfy is `expect`"},
+    {"calls", "requests", "the number of calls of models is `calls`"},
+    {"cost", "usd", "the money in US dollars is `cost`"},
+    {"cost", "dollars", "the money in US dollars is `cost`"},
+    {"seconds", "time", "the time is `seconds`"},
+    {"seconds", "timeout", "the time is `seconds`"},
+    {"file", "path", "the path is `file`"},
+    {"file", "name", "the path is `file`"},
+};
+
 /* A word in a place that has few. */
 static const struct {
     const char *word, *hint;
@@ -103,6 +161,15 @@ const char *pdl_key_advice(int kind, pdl_str word) {
 }
 
 const char *pdl_no_kind_advice(pdl_str word) { return pdl_key_advice(NONE, word); }
+
+const char *pdl_part_advice(pdl_str word, const pdl_str *known, size_t n_known) {
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        if (!pdl_str_is(word, parts[i].word)) continue;
+        for (size_t k = 0; k < n_known; k++)
+            if (pdl_str_is(known[k], parts[i].meant)) return parts[i].hint;
+    }
+    return NULL;
+}
 
 const char *pdl_word_advice(pdl_str word) {
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)

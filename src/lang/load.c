@@ -125,8 +125,13 @@ void pdl_loader_unknown(pdl_loader *l, const pdl_node *key, const char *const *k
                         size_t n_known) {
     pdl_str names[16];
     pdl_diag *d = unknown(l, key);
-    for (size_t i = 0; i < n_known && i < 16; i++) names[i] = pdl_str_of(known[i]);
-    suggest(l, d, key->text, names, n_known < 16 ? n_known : 16);
+    if (n_known > 16) n_known = 16;
+    for (size_t i = 0; i < n_known; i++) names[i] = pdl_str_of(known[i]);
+    const char *advice = pdl_node_is_str(key) ? pdl_part_advice(key->text, names, n_known) : NULL;
+    if (advice)
+        pdl_loader_hint(l, d, "%s", advice);
+    else
+        suggest(l, d, key->text, names, n_known);
 }
 
 void pdl_loader_one_of(pdl_loader *l, const pdl_node *n, pdl_loc loc, const char *const *words,

@@ -544,7 +544,12 @@ static PDL_NOINLINE void load_case(pdl_loader *l, const pdl_node *n, pdl_case *c
 
 void pdl_loader_cases(pdl_loader *l, const pdl_pair *pair, pdl_cases *out) {
     const pdl_node *n = pair->value;
-    if (!is_list(l, n, pdl_node_loc(pair->key))) return;
+    if (!is_list(l, n, pdl_node_loc(pair->key))) {
+        if (n->kind == PDL_NODE_MAP)
+            pdl_loader_hint(l, &l->p->diags.p[l->p->diags.n - 1],
+                            "write each case as - case: ... and then: ...");
+        return;
+    }
     out->n = n->n;
     out->p = pdl_arena_new_n(l->a, pdl_case, n->n);
     for (uint32_t i = 0; i < n->n; i++) load_case(l, n->items[i], &out->p[i]);
