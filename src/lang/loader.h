@@ -75,8 +75,8 @@ void pdl_loader_unknown(pdl_loader *l, const pdl_node *key, const char *const *k
 /* load.c: helps the last diagnostic, for n where an object of names should be. */
 void pdl_loader_hint_pairs(pdl_loader *l, const pdl_node *n);
 /* advice.c: what is written here in place of a word of other tools, or NULL. A key of a block of
- * this kind; a key of an object that is not a block, or of one that has these keys; a word where few
- * are known. */
+ * this kind; a key of an object that is not a block; one of an object that has the keys `known`; a
+ * word where few are known. */
 const char *pdl_key_advice(int kind, pdl_str word);
 const char *pdl_no_kind_advice(pdl_str word);
 const char *pdl_part_advice(pdl_str word, const pdl_str *known, size_t n_known);

@@ -308,7 +308,9 @@ static void note_retry(pdl_fiber *f, const pdl_attempts *a) {
     pdl_buf b = PDL_BUF, shown = PDL_BUF;
     pdl_buf_putf(&b, "\n[Retry %lld/%lld] ", (long long)a->done + 1, (long long)a->tries);
     pdl_loc_put(block(f)->info->block->loc, &b);
-    pdl_buf_putf(&b, "An error occurred in a PDL block. Error details: %s\n\n", a->err.msg);
+    pdl_buf_putf(&b, "An error occurred in a PDL block. Error details: %s\n", a->err.msg);
+    if (a->err.hint) pdl_buf_putf(&b, "%s\n", a->err.hint); /* the message shows no empty value */
+    pdl_buf_putc(&b, '\n');
     pdl_hide_text(f->run->opt.secrets, pdl_buf_str(&b), &shown);
     pdl_sinks_send(&f->run->opt.sinks, &(pdl_event){.kind = PDL_EVENT_note,
                                                     .text = pdl_buf_str(&shown),
