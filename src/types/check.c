@@ -30,6 +30,11 @@ static bool fits_base(pdl_base_type b, pdl_vref v) {
     return false;
 }
 
+bool pdl_type_fits_single(const pdl_type *t, pdl_vref v) {
+    if (pdl_type_is_any(t)) return true;
+    return t->kind == PDL_TYPE_base && t->base < PDL_BASE_array && fits_base(t->base, v);
+}
+
 /* The JSON Schema parts of a type use its prepared schema; c is NULL for a plain type. */
 typedef struct fitter {
     pdl_check *c;

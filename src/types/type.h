@@ -97,6 +97,9 @@ typedef struct pdl_problems {
  * itself is invalid. PDL_E_limit: too deep. */
 PDL_MUST bool pdl_type_check(const pdl_type *t, pdl_vref v, const pdl_node *args_node,
                              pdl_arena *scratch, bool *ok, pdl_problems *problems, pdl_err *err);
+/* v is a single value (no list, dict, promise or object) that fits, or t takes everything. False
+ * also when only pdl_type_check knows. */
+bool pdl_type_fits_single(const pdl_type *t, pdl_vref v);
 
 /* Validate v against a raw JSON Schema value (draft 2020-12 or as $schema says): the validator
  * alone, for the public suite and tool arguments. `remote` (may be NULL) resolves absolute URIs to

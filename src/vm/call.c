@@ -142,6 +142,20 @@ static pdl_step check_args(pdl_fiber *f, const pdl_b_call *b, const pdl_closure 
     return step_of(pdl_vm_check_value(f->run, p->all, args, &of, err));
 }
 
+/* The usual call: the arguments are the parameters, single values of simple types that fit. Nothing
+ * has to be resolved or bounded then, and no context is given. */
+static bool surely_fits(const pdl_fiber *f, const pdl_closure *c, pdl_vref args) {
+    const pdl_params *p = &c->info->block->params;
+    if (f->run->opt.guarded || pdl_dict_len(args) != p->n) return false;
+    for (uint32_t i = 0; i < p->n; i++) {
+        pdl_vref v = pdl_dict_gets(args, p->names[i]);
+        if (c->info->params[i] == f->run->names.context || pdl_is_absent(v) ||
+            !pdl_type_fits_single(p->types[i], v))
+            return false;
+    }
+    return true;
+}
+
 /* pdl_context in the arguments replaces the context of the body; it need not be a parameter. */
 static pdl_step take_context(pdl_fiber *f, pdl_val *args, pdl_val *ctx, pdl_err *err) {
     pdl_vref given = pdl_dict_getz(*args, "pdl_context");
@@ -175,9 +189,11 @@ pdl_step pdl_op_CALL_BLOCK(pdl_fiber *f, const pdl_b_call *b, pdl_err *err) {
         return PDL_STEP_FAIL;
     }
     const pdl_closure *c = closure_of(*top(f));
-    pdl_val ctx, given = pdl_keep(*args); /* the context is final only when no call is open */
-    s = take_context(f, &given, &ctx, err);
-    if (s == PDL_STEP_DONE) s = check_args(f, b, c, &given, err);
+    pdl_val ctx = pdl_absent(), given = pdl_keep(*args);
+    if (!surely_fits(f, c, given)) {
+        s = take_context(f, &given, &ctx, err); /* which is final only when no call is open */
+        if (s == PDL_STEP_DONE) s = check_args(f, b, c, &given, err);
+    }
     if (s == PDL_STEP_DONE && too_deep(f, err)) s = PDL_STEP_FAIL;
     if (s != PDL_STEP_DONE) {
         pdl_drop(given);
