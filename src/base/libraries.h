@@ -20,10 +20,17 @@ typedef struct pdl_library_symbol {
     size_t at;
 } pdl_library_symbol;
 
-/* Opens the first of the libraries that is there and writes the addresses to out. Returns false
- * when there is none, or a function is missing in it. It stays loaded for the life of the process:
- * OpenSSL does not survive being unloaded. */
-PDL_MUST bool pdl_library_open(const char *const *names, size_t n_names,
+/* The first of the libraries that is there, for dlclose; NULL when there is none. */
+PDL_MUST void *pdl_library_open(const char *const *names, size_t n);
+
+/* Writes the addresses to out. Returns the name of a function that the library does not have, or
+ * NULL when all are there. */
+PDL_MUST const char *pdl_library_find(void *library, const pdl_library_symbol *symbols, size_t n,
+                                      void *out);
+
+/* Both: true when all functions of a library are found. It stays loaded for the life of the
+ * process, since OpenSSL does not survive being unloaded. */
+PDL_MUST bool pdl_library_load(const char *const *names, size_t n_names,
                                const pdl_library_symbol *symbols, size_t n_symbols, void *out);
 
 #ifdef PDL_BUNDLED

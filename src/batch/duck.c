@@ -53,10 +53,7 @@ typedef struct duck_api {
 
 #define ROW(f)                                                                                     \
     { "duckdb_" #f, offsetof(duck_api, f) }
-static const struct {
-    const char *symbol;
-    size_t at;
-} symbols[] = {
+static const pdl_library_symbol symbols[] = {
     ROW(open),
     ROW(close),
     ROW(connect),
@@ -102,14 +99,10 @@ static bool load_library(duck *d, pdl_err *err) {
         return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
                            "Parquet files need the library libduckdb, which is not there: install "
                            "it, or set PDL_DUCKDB to its file");
-    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
-        void *p = dlsym(d->library, symbols[i].symbol);
-        if (!p)
-            return pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "libduckdb is too old: it has no %s",
-                               symbols[i].symbol);
-        memcpy((char *)&d->api + symbols[i].at, &p, sizeof p);
-    }
-    return true;
+    const char *missing =
+        pdl_library_find(d->library, symbols, sizeof symbols / sizeof *symbols, &d->api);
+    return !missing || pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                                   "libduckdb is too old: it has no %s", missing);
 }
 
 bool pdl_batch_duck_check(pdl_err *err) {

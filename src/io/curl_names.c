@@ -19,7 +19,7 @@ static const pdl_library_symbol symbols[] = {
 
 bool pdl_curl_open(pdl_curl *out) {
     static const char *const names[] = {PDL_CURL_NAMES};
-    if (!pdl_library_open(names, sizeof names / sizeof *names, symbols,
+    if (!pdl_library_load(names, sizeof names / sizeof *names, symbols,
                           sizeof symbols / sizeof *symbols, out))
         return false;
     return out->global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;

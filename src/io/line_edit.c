@@ -11,7 +11,6 @@
 #include "io/line_edit.h"
 
 #include <assert.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <locale.h>
 #include <poll.h>
@@ -23,6 +22,7 @@
 #include <wchar.h>
 
 #include "base/err.h"
+#include "base/libraries.h"
 #include "base/limits.h"
 #include "base/termsafe.h"
 #include "base/utf8.h"
@@ -63,10 +63,7 @@ typedef struct edit_api {
     int (*history)(void *history, history_event *event, int what, ...);
 } edit_api;
 
-static const struct {
-    const char *symbol;
-    size_t at;
-} edit_symbols[] = {
+static const pdl_library_symbol edit_symbols[] = {
 #define S(name)                                                                                    \
     { #name, offsetof(edit_api, name) }
     S(el_init), S(el_end),       S(el_gets),      S(el_set),      S(el_wset),
@@ -90,15 +87,8 @@ static pdl_line_edit *the_one;
 
 static bool load(edit_api *api) {
     static const char *const names[] = {"libedit.so.2", "libedit.so", "libedit.dylib"};
-    void *library = NULL;
-    for (size_t i = 0; i < sizeof names / sizeof *names && !library; i++)
-        library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-    for (size_t i = 0; library && i < sizeof edit_symbols / sizeof *edit_symbols; i++) {
-        void *p = dlsym(library, edit_symbols[i].symbol);
-        if (!p) return false;
-        memcpy((char *)api + edit_symbols[i].at, &p, sizeof p);
-    }
-    return library != NULL;
+    return pdl_library_load(names, sizeof names / sizeof *names, edit_symbols,
+                            sizeof edit_symbols / sizeof *edit_symbols, api);
 }
 
 static const char *prompt_of(void *el) {

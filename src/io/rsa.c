@@ -38,7 +38,7 @@ static const pdl_library_symbol symbols[] = {
 
 static bool open_crypto(crypto *c) {
     static const char *const names[] = {PDL_CRYPTO_NAMES};
-    return pdl_library_open(names, sizeof names / sizeof *names, symbols,
+    return pdl_library_load(names, sizeof names / sizeof *names, symbols,
                             sizeof symbols / sizeof *symbols, c);
 }
 

@@ -50,10 +50,7 @@ typedef struct sqlite_api {
 
 #define ROW(f)                                                                                     \
     { "sqlite3_" #f, offsetof(sqlite_api, f) }
-static const struct {
-    const char *symbol;
-    size_t at;
-} symbols[] = {
+static const pdl_library_symbol symbols[] = {
     ROW(open_v2),      ROW(close),        ROW(exec),
     ROW(prepare_v2),   ROW(bind_text),    ROW(bind_int64),
     ROW(bind_double),  ROW(bind_null),    ROW(step),
@@ -79,21 +76,16 @@ struct sql {
 
 static bool load_library(sql *q, pdl_err *err) {
     static const char *const names[] = {PDL_SQLITE_NAMES};
-    for (size_t i = 0; i < sizeof names / sizeof *names && !q->library; i++)
-        q->library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+    q->library = pdl_library_open(names, sizeof names / sizeof *names);
     if (!q->library)
         return pdl_err_set(
             err, PDL_E_io, (pdl_loc){0},
             "journals, caches and tables of SQLite need the library libsqlite3, which cannot be "
             "loaded");
-    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
-        void *p = dlsym(q->library, symbols[i].symbol);
-        if (!p)
-            return pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "libsqlite3 is too old: it has no %s",
-                               symbols[i].symbol);
-        memcpy((char *)&q->api + symbols[i].at, &p, sizeof p);
-    }
-    return true;
+    const char *missing =
+        pdl_library_find(q->library, symbols, sizeof symbols / sizeof *symbols, &q->api);
+    return !missing ||
+           pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "libsqlite3 is too old: it has no %s", missing);
 }
 
 bool pdl_journal_library(pdl_buf *out) {
