@@ -22,21 +22,35 @@
         size_t n, cap;                                                                             \
     }
 
-/* Room for at least `need` items of size bytes; returns the new block. */
-static inline void *pdl_vec_grow(void *p, size_t *cap, size_t need, size_t size) {
-    size_t c = *cap ? *cap : 8;
-    while (c < need) c += c / 2;
-    *cap = c;
-    return pdl_realloc_n(p, c, size);
+/* Any of these arrays, seen without the type of its items. The macros below are calls of functions,
+ * so that their argument is evaluated once: `pdl_vec_push(&p[i++])` does what it says. */
+typedef struct __attribute__((may_alias)) {
+    void *p;
+    size_t n, cap;
+} pdl_vec_any;
+
+static inline void pdl_vec_grow(pdl_vec_any *v, size_t size) {
+    v->cap = v->cap ? v->cap + v->cap / 2 : 8;
+    v->p = pdl_realloc_n(v->p, v->cap, size);
 }
 
-/* Makes room for `need` items in all. */
-#define pdl_vec_reserve(v, need)                                                                   \
-    ((need) > (v)->cap ? (void)((v)->p = pdl_vec_grow((v)->p, &(v)->cap, (need), sizeof *(v)->p))  \
-                       : (void)0)
-/* Address of one more item at the end; its content is undefined until the caller sets it. */
-#define pdl_vec_push(v) (pdl_vec_reserve(v, (v)->n + 1), &(v)->p[(v)->n++])
+/* Address of one more item of `size` bytes. */
+static inline void *pdl_vec_more(void *vec, size_t size) {
+    pdl_vec_any *v = vec;
+    if (v->n == v->cap) pdl_vec_grow(v, size);
+    return (char *)v->p + v->n++ * size;
+}
+
+static inline void pdl_vec_release(void *vec) {
+    pdl_vec_any *v = vec;
+    pdl_free(v->p);
+    *v = (pdl_vec_any){0};
+}
+
+/* Address of one more item at the end; its content is undefined until the caller sets it. What is
+ * assigned to it must not push to the same array: that could move it. */
+#define pdl_vec_push(v) ((__typeof__((v)->p))pdl_vec_more((v), sizeof *(v)->p))
 /* Releases the array (not what items point to) and leaves it empty. */
-#define pdl_vec_fini(v) (pdl_free((v)->p), (v)->p = NULL, (v)->n = (v)->cap = 0)
+#define pdl_vec_fini(v) ((void)sizeof((v)->p), pdl_vec_release(v))
 
 #endif
