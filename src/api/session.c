@@ -154,6 +154,7 @@ static pdl_run_options run_options(pdl_session *s) {
         .strict_plans = s->policies && pdl_policies_control(s->policies) == PDL_CONTROL_PLANS,
         .stdlib = {(const char *)pdl_stdlib_text, pdl_stdlib_text_len},
         .earlier_ns = s->durable ? pdl_durable_earlier_ns(s->durable) : NULL,
+        .reserve = s->reserve,
     };
     if (s->opt.shares_loop) o.turns = SPAWN_TURNS;
     o.n_ids = PDL_RANGE_IDS - 1;
@@ -389,6 +390,7 @@ bool pdl_session_new(const pdl_session_options *options, pdl_session **out, pdl_
     s->opt = *options;
     s->arena = pdl_arena_make();
     s->names = options->names ? pdl_interner_keep(options->names) : pdl_interner_new();
+    s->reserve = options->shared ? pdl_reserve_keep(options->shared->reserve) : pdl_reserve_new();
     bool ok = options->shared ? join(s, options->shared, err) : open_own(s, err);
     if (s->opt.budget) s->budget = pdl_budget_new(s->opt.budget, NULL, (pdl_loc){0});
     if (ok && options->timeouts && !pdl_timing_check(pdl_str_of(options->timeouts), err)) {
@@ -444,6 +446,7 @@ void pdl_session_free(pdl_session *s) {
     pdl_budget_drop(s->budget);
     close_own(s);
     pdl_free(s->members);
+    pdl_reserve_drop(s->reserve);
     pdl_interner_drop(s->names);
     pdl_arena_free(s->arena);
     pdl_free(s);

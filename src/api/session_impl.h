@@ -22,6 +22,7 @@
 struct pdl_session {
     pdl_session_options opt;
     pdl_interner *names;
+    pdl_reserve *reserve; /* of memory, shared by all its runs */
     pdl_environ *env;
     pdl_secrets *secrets; /* that are in use */
     pdl_hider debug_hider;

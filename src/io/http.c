@@ -28,10 +28,10 @@
 #include "base/banned.h"
 
 enum {
-    LANE_TRANSFERS = 1000,            /* libcurl 7.88 slows down when one multi handle has more */
-    SPARE_TRANSFERS = LANE_TRANSFERS, /* many may end in one turn */
-    SPARE_LOOKED_AT = 8,              /* of them, for one of the same setup */
-    KEPT_BYTES = 16384,               /* a longer buffer of a spare transfer is released */
+    LANE_TRANSFERS = 128,   /* libcurl 7.88 slows down when one multi handle has more */
+    SPARE_TRANSFERS = 1000, /* many may end in one turn */
+    SPARE_LOOKED_AT = 8,    /* of them, for one of the same setup */
+    KEPT_BYTES = 16384,     /* a longer buffer of a spare transfer is released */
     BODY_BUFFER = 16384,
     STREAM_BUFFER = 4096, /* streams arrive in small pieces, and thousands may be open */
 };
@@ -436,7 +436,7 @@ static lane *find_lane(pdl_http *h) {
     lane *l = PDL_NEW(lane);
     l->http = h;
     l->multi = h->curl.multi_init();
-    if (!l->multi) PDL_BUG("curl_multi_init failed");
+    if (!l->multi) pdl_out_of_memory(sizeof *l); /* its only reason */
     h->curl.multi_setopt(l->multi, CURLMOPT_SOCKETFUNCTION, watch_socket);
     h->curl.multi_setopt(l->multi, CURLMOPT_SOCKETDATA, l);
     h->curl.multi_setopt(l->multi, CURLMOPT_TIMERFUNCTION, set_lane_timer);
@@ -603,7 +603,7 @@ static bool set_up(transfer *t, const pdl_http_request *r) {
         if (t->easy)
             h->curl.easy_reset(t->easy);
         else if (!(t->easy = h->curl.easy_init()))
-            PDL_BUG("curl_easy_init failed");
+            pdl_out_of_memory(sizeof *t);
         if (!set_options(t, r)) return false;
         pdl_buf_put(&t->setup, setup);
     }

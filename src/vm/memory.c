@@ -1,10 +1,11 @@
 /* memory.c -- running out of memory becomes an error of the program.
  *
  * Every allocation may fail, but code that handled each failure would be most of the code and never
- * be tested. So allocation never fails for its caller (base/alloc.h): a run keeps a reserve, which
- * is released when malloc fails, and the next block, call or turn of a loop raises an ordinary
- * error with its place. When even the reserve was not enough, the process ends, and its last
- * message names the place.
+ * be tested. So allocation never fails for its caller (base/alloc.h): there is a reserve, which is
+ * released when malloc fails, and the next block, call or turn of a loop raises an ordinary error
+ * with its place. When even the reserve was not enough, the process ends, and its last message
+ * names the place. Runs of one session have their turns one after another, so they share a
+ * reserve: the 2000 runs of a batch would otherwise keep 4 GB of address space aside.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -23,12 +24,35 @@ enum {
     WORDS = 1 << 16, /* for the message */
 };
 
+struct pdl_reserve {
+    void *memory, *words; /* NULL: released */
+    uint32_t refs;
+};
+
+pdl_reserve *pdl_reserve_new(void) {
+    pdl_reserve *v = PDL_NEW(pdl_reserve);
+    v->refs = 1;
+    return v;
+}
+
+pdl_reserve *pdl_reserve_keep(pdl_reserve *v) {
+    v->refs++;
+    return v;
+}
+
+void pdl_reserve_drop(pdl_reserve *v) {
+    if (!v || --v->refs) return;
+    pdl_free(v->memory);
+    pdl_free(v->words);
+    pdl_free(v);
+}
+
 /* pdl_alloc_watch.give */
 static bool release_reserve(void *user, size_t n) {
     pdl_run *r = user;
-    if (!r->reserve) return false;
-    pdl_free(r->reserve);
-    r->reserve = NULL;
+    if (!r->reserve->memory) return false;
+    pdl_free(r->reserve->memory);
+    r->reserve->memory = NULL;
     r->failed_size = n;
     r->turns = UINT32_MAX - 1;
     return true;
@@ -39,8 +63,8 @@ static void report_oom(void *user, size_t n) {
     pdl_run *r = user;
     pdl_err err = {0};
     pdl_buf b = PDL_BUF;
-    pdl_free(r->report_reserve);
-    r->report_reserve = NULL;
+    pdl_free(r->reserve->words);
+    r->reserve->words = NULL;
     pdl_loc at = r->current ? pdl_fiber_loc(r->current) : (pdl_loc){0};
     pdl_err_set(&err, PDL_E_limit, at, "%sout of memory (%zu bytes asked for)",
                 at.src ? "" : "pdl: error: ", n);
@@ -50,15 +74,10 @@ static void report_oom(void *user, size_t n) {
 }
 
 pdl_alloc_watch pdl_run_watch(pdl_run *r) {
-    if (!r->reserve && !r->failed_size) r->reserve = pdl_alloc_try(RESERVE);
-    if (!r->report_reserve) r->report_reserve = pdl_alloc_try(WORDS);
+    pdl_reserve *v = r->reserve;
+    if (!v->memory && !r->failed_size) v->memory = pdl_alloc_try(RESERVE);
+    if (!v->words) v->words = pdl_alloc_try(WORDS);
     return pdl_alloc_set_watch((pdl_alloc_watch){release_reserve, report_oom, r});
-}
-
-void pdl_run_unwatch(pdl_run *r) {
-    pdl_free(r->reserve);
-    pdl_free(r->report_reserve);
-    r->reserve = r->report_reserve = NULL;
 }
 
 bool pdl_run_has_memory(pdl_run *r, pdl_err *err) {

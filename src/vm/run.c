@@ -47,6 +47,7 @@ pdl_run *pdl_run_new(const pdl_run_options *options) {
     r->tool_names = pdl_dict_new(0);
     r->scratch = pdl_arena_make();
     r->call_in = (pdl_call_in){r, pdl_run_call_in};
+    r->reserve = options->reserve ? pdl_reserve_keep(options->reserve) : pdl_reserve_new();
     r->out = pdl_outq_new(r, NULL);
     r->next_call = options->first_id;
     r->cancel = (pdl_cancel){options->cancel, check_run_time, r};
@@ -103,7 +104,7 @@ void pdl_run_free(pdl_run *r) {
     for (size_t i = 0; i < r->failed_code.n; i++) pdl_code_drop(r->failed_code.p[i]);
     pdl_vec_fini(&r->failed_code);
     pdl_arena_free(r->scratch);
-    pdl_run_unwatch(r);
+    pdl_reserve_drop(r->reserve);
     pdl_free(r);
 }
 

@@ -40,7 +40,7 @@ struct pdl_run {
     bool finished, failed, draining;
     pdl_fiber *current;             /* the running fiber; NULL: none */
     pdl_cancel cancel;              /* entered while the run works */
-    void *reserve, *report_reserve; /* memory.c; NULL: released */
+    pdl_reserve *reserve;
     size_t failed_size;   /* of the allocation that needed the reserve: the program ends; 0: none */
     bool tainted;         /* a model or a tool has answered */
     uint8_t print_silent; /* the register `print` of silent parts */
@@ -86,8 +86,6 @@ pdl_step pdl_fiber_run(pdl_fiber *f, pdl_err *err);
 /* memory.c */
 /* Installs the run's reserve for allocations that fail in this thread. Returns the watch before. */
 pdl_alloc_watch pdl_run_watch(pdl_run *r);
-/* Frees the reserve at the end of the run. */
-void pdl_run_unwatch(pdl_run *r);
 /* Returns false after an allocation that failed: the program ends with PDL_E_limit. */
 bool pdl_run_has_memory(pdl_run *r, pdl_err *err);
 

@@ -32,6 +32,12 @@ typedef bool pdl_build_fn(void *user, pdl_str name, pdl_str text, bool trace, pd
 typedef bool pdl_defaults_fn(pdl_vref list, pdl_str model, pdl_val params, pdl_val *out,
                              pdl_err *err);
 
+/* Memory kept aside for the moment in which there is no other (memory.c). */
+typedef struct pdl_reserve pdl_reserve;
+pdl_reserve *pdl_reserve_new(void);
+pdl_reserve *pdl_reserve_keep(pdl_reserve *v);
+void pdl_reserve_drop(pdl_reserve *v); /* NULL is fine */
+
 typedef struct pdl_run_options {
     pdl_interner *names; /* borrowed; must outlive the run */
     pdl_world *world;    /* borrowed */
@@ -70,6 +76,7 @@ typedef struct pdl_run_options {
     bool strict_plans;          /* the same, but in computed programs (lang: pdl) alone */
     const uint64_t *earlier_ns; /* of budgets: effect/budget.h; borrowed; NULL: none */
     bool keep_answers;          /* of models, as long as their texts: pdl_run_answer */
+    pdl_reserve *reserve;       /* of runs that one thread steps; kept; NULL: an own one */
 } pdl_run_options;
 
 pdl_run *pdl_run_new(const pdl_run_options *options);
