@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _OWN: set[str] = set()  # files with what was given as a dict
 MANY_RAISED = 64
+_LIVE = frozenset(["_pid", "_cores", "_pumps", "_awaited", "_raised", "_n_open", "_fatal", "_driver", "_slots", "_running", "_recorded", "_more"])
 MANY_RUNS = 7000  # that are open at a time on one loop
 
 
@@ -93,6 +94,10 @@ def _paths(paths: object) -> list[str]:
     if isinstance(paths, (str, os.PathLike)) or not isinstance(paths, Sequence):
         raise _arguments.fail("paths", "a list of paths", paths)
     return [_arguments.path("paths", p) for p in paths]
+
+
+def _no_answer(value: object) -> TypeError:
+    return TypeError("a model returned a value of type %s, not text, a dict or pieces" % type(value).__name__)
 
 
 def _no_verdict(value: object) -> TypeError:
@@ -184,6 +189,15 @@ class Engine:
         self._slots: Optional[tuple[asyncio.AbstractEventLoop, asyncio.Semaphore]] = None
         self._running = 0  # the thread of a run() that is under way
 
+    def __getstate__(self) -> dict[str, Any]:
+        """For copies and other processes: the settings. A copy has an engine of the library of its own."""
+        return {k: v for k, v in vars(self).items() if k not in _LIVE}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._recorded, self._more, self._running = False, {}, 0
+        self._forget()
+
     def _core(self) -> _pdl.Engine:
         """The engine of the library."""
         if self._pid != os.getpid():
@@ -265,13 +279,25 @@ class Engine:
         if isinstance(result, (str, dict)):
             request.answer(result)
         elif hasattr(result, "__await__"):
-            self._later(request, result)
+            self._later(request, self._awaited_answer(request, result))
         elif hasattr(result, "__aiter__"):
             self._later(request, self._collect(request, result))
         elif hasattr(result, "__iter__"):
             self._pumps.append(Pump(request, iter(result)))
         else:
-            raise TypeError("a model returned a value of type %s, not text, a dict or pieces" % type(result).__name__)
+            raise _no_answer(result)
+
+    async def _awaited_answer(self, request: _pdl.Request, awaitable: Awaitable[Any]) -> Any:
+        """A coroutine may return what a function may: `await client.create(stream=True)` gives pieces."""
+        from ._pieces import plain, slowly
+        answer = await awaitable
+        if not isinstance(answer, (str, dict)):
+            answer = plain(answer)
+        if isinstance(answer, (str, dict)):
+            return answer
+        if not hasattr(answer, "__aiter__") and not hasattr(answer, "__iter__"):
+            raise _no_answer(answer)
+        return await self._collect(request, answer if hasattr(answer, "__aiter__") else slowly(answer))
 
     async def _collect(self, request: _pdl.Request, pieces: AsyncIterator[Any]) -> Union[str, dict[str, Any]]:
         from ._pieces import Pump

@@ -24,12 +24,17 @@ def _numpy(value: Any) -> Any:
     """A NumPy scalar as a number, an array with one dimension as a list."""
     np = sys.modules["numpy"]
     if isinstance(value, np.generic):
-        return value.item()
+        return float(value) if isinstance(value, np.longdouble) else value.item()  # a long double is its own item
     return value.tolist() if value.ndim == 1 else value
 
 
 def _pydantic(value: Any) -> Any:
-    return {name: getattr(value, name) for name in type(value).model_fields}
+    """As model_dump() has it, whose parts may be objects."""
+    kind = type(value)
+    if getattr(kind, "__pydantic_root_model__", False):
+        return value.root
+    names = [*kind.model_fields, *(getattr(value, "__pydantic_extra__", None) or ()), *getattr(kind, "model_computed_fields", ())]
+    return {name: getattr(value, name) for name in names}
 
 
 def plain(value: Any) -> Any:

@@ -71,6 +71,13 @@ class AsyncStream(Of[T]):
                 self._program._engine._driver.soon()
 
 
+    async def __aenter__(self) -> "AsyncStream[T]":
+        return self
+
+    async def __aexit__(self, *unused: object) -> None:
+        await self.aclose()
+
+
 class Map(Of[T]):
     """Results of the rows of map() and map_unordered()."""
 

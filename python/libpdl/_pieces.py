@@ -9,7 +9,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Iterator, Optional, Union
+    from typing import Any, AsyncIterator, Iterable, Iterator, Optional, Union
 
     from . import _pdl
 
@@ -18,6 +18,14 @@ def plain(answer: Any) -> Any:
     """The dict of an object of a library (pydantic's `model_dump`); anything else is kept."""
     dump = getattr(answer, "model_dump", None)
     return dump() if callable(dump) and not isinstance(answer, type) else answer
+
+
+async def slowly(pieces: Iterable[Any]) -> AsyncIterator[Any]:
+    """Pieces that somebody gives at once, with the loop between them."""
+    import asyncio
+    for piece in pieces:
+        yield piece
+        await asyncio.sleep(0)
 
 
 class Pump:

@@ -93,6 +93,10 @@ class Result(Of[T]):
             self._messages = messages
         return self._messages
 
+    def __getstate__(self) -> dict[str, Any]:
+        """For copies and other processes. Functions of a program stay in theirs."""
+        return {**vars(self), "_variables": self.variables, "_messages": self.messages}
+
     def __str__(self) -> str:
         return self.text
 
@@ -113,6 +117,19 @@ def _print(text: str) -> None:
 
 def _print_error(text: str) -> None:
     sys.stderr.write(text)
+
+
+def _about_variable(core: _pdl.Engine, inputs: Any, error: _errors.Error) -> _errors.Error:
+    """An error of a value that cannot go over names the variable."""
+    for name, value in inputs.items() if isinstance(inputs, dict) and not error.line else ():
+        try:
+            core.to_yaml(value)
+        except _errors.Error as e:
+            if e.message == error.message:
+                error.message = "%s: %s" % (name, e.message)
+                error.args = (error.message,)
+                break
+    return error
 
 
 class Job:
@@ -140,7 +157,7 @@ class Job:
             self.run = core.start(what, inputs, output, text, _print_error, None, self._done, trace=trace, shown=shown,
                                   alone=not self.is_shared, **options)
         except _errors.Error as e:
-            raise engine._blame(e)
+            raise engine._blame(_about_variable(core, inputs, e))
         engine._n_open += 1
 
     def _piece(self, text: str) -> None:
@@ -302,6 +319,10 @@ class Program(Of[T]):
         self = cls._made(engine, None, loaded.text(), name, returns, [(core, loaded)])
         return self
 
+    def __getstate__(self) -> dict[str, Any]:
+        """For copies and other processes, which read the program again."""
+        return {**vars(self), "_loaded": []}
+
     def _for(self, core: _pdl.Engine) -> _pdl.Program:
         for known, program in self._loaded:
             if known is core:
@@ -365,11 +386,11 @@ class Program(Of[T]):
 
     def explain(self, scope: Scope = None, /, **variables: Any) -> "Calls":
         """What would be asked of models, without asking: nothing is sent, no code or command runs."""
-        core = self._engine._core()
+        core, inputs = self._engine._core(), self._inputs(scope, variables)
         try:
-            return Calls(core.explain(self._for(core), self._inputs(scope, variables)))
+            return Calls(core.explain(self._for(core), inputs))
         except _errors.Error as e:
-            raise self._engine._explain(e)
+            raise self._engine._explain(_about_variable(core, inputs, e))
 
     def as_tool(self) -> "Tool":
         """The program as a tool of models: its parameters are the variables that it uses and does not define."""
@@ -458,6 +479,15 @@ class Function:
         """The same under asyncio."""
         from ._driver import wait_for
         return (await wait_for(self._engine, lambda: Job(self, (list(args), kwargs), NONE, False, _print))).value
+
+    def __copy__(self) -> "Function":
+        return self
+
+    def __deepcopy__(self, memo: object) -> "Function":
+        return self  # as a function of Python is
+
+    def __reduce__(self) -> str:
+        raise TypeError("cannot pickle a function of a program: %s" % self.__name__)
 
     def __repr__(self) -> str:
         return "<libpdl.Function %s>" % self._handle.text()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
+import enum
 import inspect
 import pathlib
 import re
@@ -10,20 +12,27 @@ import types
 import typing
 from typing import TYPE_CHECKING, Any, Callable, Literal, Union
 
+from . import _returns
+
 if TYPE_CHECKING:
     from ._program import Program
 
 SIMPLE = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null", dict: "object", list: "array"}
+FORMATS = {datetime.datetime: "date-time", datetime.date: "date", datetime.time: "time"}
 _UNIONS = (Union, getattr(types, "UnionType", Union))
 
 
 def _record(kind: Any, needed: "list[str]") -> dict[str, Any]:
-    hints = typing.get_type_hints(kind)
+    hints = typing.get_type_hints(kind, include_extras=True)
     return {"type": "object", "properties": {k: schema_of(v) for k, v in hints.items()}, "required": needed}
 
 
 def schema_of(kind: Any) -> dict[str, Any]:
     """The JSON Schema of a type of Python; {} is anything."""
+    says = [m for m in getattr(kind, "__metadata__", ()) if isinstance(m, str)]
+    if says:
+        return {**schema_of(_returns.meant(kind)), "description": says[0]}
+    kind = _returns.meant(kind)
     origin, args = typing.get_origin(kind), typing.get_args(kind)
     if kind is None:
         return {"type": "null"}
@@ -40,7 +49,11 @@ def schema_of(kind: Any) -> dict[str, Any]:
     if dataclasses.is_dataclass(kind):
         return _record(kind, [f.name for f in dataclasses.fields(kind) if f.default is dataclasses.MISSING
                               and f.default_factory is dataclasses.MISSING])
-    if typing.is_typeddict(kind):
+    if isinstance(kind, type) and issubclass(kind, enum.Enum):
+        return {"enum": [m.value for m in kind]}
+    if kind in FORMATS:
+        return {"type": "string", "format": FORMATS[kind]}
+    if _returns.is_typeddict(kind):
         return _record(kind, sorted(kind.__required_keys__))
     if hasattr(kind, "model_json_schema"):
         found: dict[str, Any] = kind.model_json_schema()
@@ -57,7 +70,7 @@ class Tool:
         self.function = function
         self.__name__ = function.__name__
         self.__doc__ = function.__doc__
-        hints = typing.get_type_hints(function)
+        hints = typing.get_type_hints(function, include_extras=True)
         properties, needed = {}, []
         for name, p in inspect.signature(function).parameters.items():
             if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):

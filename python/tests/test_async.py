@@ -130,6 +130,17 @@ class Asyncio(unittest.TestCase):
         pieces, result = asyncio.run(main())
         self.assertEqual(("".join(pieces), result.value), ("say: BEES", "say: BEES"))
 
+    def test_astream_as_a_context(self):
+        """Whoever leaves in the middle ends the run."""
+        p = libpdl.loads("text: [a, {lang: command, code: sleep 30}]")
+
+        async def main():
+            async with p.astream() as s:
+                async for piece in s:
+                    return s, piece
+        s, piece = asyncio.run(main())
+        self.assertEqual((piece, s._is_closed), ("a", True))
+
     def test_cancellation(self):
         ended = []
 

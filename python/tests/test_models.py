@@ -75,6 +75,33 @@ class Answers(unittest.TestCase):
         r = asyncio.run(libpdl.Engine(models={"m": model}).loads("model: m\ninput: hi").arun())
         self.assertEqual(r.text, "later")
 
+    def test_awaited_pieces(self):
+        """`await client.create(stream=True)` gives an iterator."""
+        async def slowly():
+            for text in "abc":
+                await asyncio.sleep(0)
+                yield Library(chunk(content=text))
+
+        async def model(request):
+            return slowly() if request.model == "m/slow" else iter("abc")
+
+        async def pieces(program):
+            return [p async for p in program.astream()]
+        engine = libpdl.Engine(models={"m/*": model})
+        for name in ("m/slow", "m/quick"):
+            program = engine.loads("model: %s\ninput: hi" % name)
+            self.assertEqual(program.run().text, "abc")
+            self.assertEqual(asyncio.run(program.arun()).text, "abc")
+            self.assertEqual(asyncio.run(pieces(program)), ["a", "b", "c"])
+
+    def test_awaited_what_does_not_fit(self):
+        for answer in (None, 3, object()):
+            async def model(request):
+                return answer
+            with self.assertRaisesRegex(libpdl.RunError, "a model returned a value of type %s" % type(answer).__name__) as e:
+                libpdl.Engine(models={"m": model}).run("model: m\ninput: hi")
+            self.assertIsInstance(e.exception.__cause__, TypeError)
+
     def test_the_message_joins_the_context(self):
         seen = []
 

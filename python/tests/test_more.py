@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Wrong arguments, types of results, tools, the manual, annotations."""
 import dataclasses
+import datetime
+import enum
 import os
 import pathlib
 import re
@@ -8,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
-from typing import Any, Dict, List, Literal, Optional, Tuple, TypedDict, Union
+from typing import Annotated, Any, ClassVar, Dict, Generic, List, Literal, Mapping, NamedTuple, NewType, Optional, Sequence, Tuple, TypedDict, TypeVar, Union
 
 import libpdl
 
@@ -32,6 +34,38 @@ class Book(TypedDict):
     by: Person
 
 
+class Mood(enum.Enum):
+    GOOD = "good"
+    TWO = 2
+
+
+class Pair(NamedTuple):
+    a: int
+    b: str = "x"
+
+
+T = TypeVar("T")
+
+
+@dataclasses.dataclass
+class Box(Generic[T]):
+    content: T
+
+
+@dataclasses.dataclass
+class Visit:
+    mood: Mood
+    when: datetime.datetime
+    where: Optional[pathlib.Path] = None
+    n: int = dataclasses.field(init=False, default=3)
+    kinds: ClassVar[int] = 2
+
+    def __post_init__(self):
+        if self.when.year < 2000:
+            raise ValueError("too long ago")
+
+
+Id = NewType("Id", int)
 
 
 class WrongArguments(unittest.TestCase):
@@ -61,6 +95,7 @@ class WrongArguments(unittest.TestCase):
             (lambda: engine(policy=[5]), "policy"), (lambda: engine(policy={1: 2}), "policy"), (lambda: engine(sandbox=True, code="here"), "code"),
             (lambda: engine(policy={"policy": 1, "rules": [{"sink": "code", "deny": ["model"]}]}, code="here"), "code"),
             (lambda: libpdl.from_dict({"data": object()}), "program"), (lambda: p.explain(5), "scope"),
+            (lambda: p.run(greeting="\ud800"), "greeting"), (lambda: p.explain(a=1, greeting=["\ud800"]), "greeting"),
             (lambda: p.as_tool(1), "as_tool"), (lambda: p.as_tool()(1), "program"), (lambda: libpdl.tool(5), "function"), (lambda: libpdl.Program(), "libpdl.load"), (lambda: engine(nonsense=1), "nonsense")]
         for call, name in cases:
             with self.assertRaises((TypeError, libpdl.UsageError)) as e:
@@ -98,12 +133,87 @@ class Returns(unittest.TestCase):
             self.assertEqual(self.fit(kind, value), value)
         self.assertEqual(self.fit(Tuple[int, str], [1, "a"]), (1, "a"))
 
+    def test_what_json_has_no_form_for(self):
+        day = datetime.date(2026, 1, 2)
+        for kind, value, want in (
+                (Mood, "good", Mood.GOOD), (List[Mood], ["good", 2], [Mood.GOOD, Mood.TWO]), (Optional[Mood], None, None),
+                (Dict[Mood, int], {"good": 1}, {Mood.GOOD: 1}), (Dict[int, str], {"1": "a"}, {1: "a"}),
+                (Pair, [1, "a"], Pair(1, "a")), (Pair, {"a": 1}, Pair(1)), (Id, 3, 3), (List[Id], [3], [3]), (Annotated[int, "n"], 3, 3),
+                (datetime.date, "2026-01-02", day), (datetime.date, day, day), (datetime.time, "10:00", datetime.time(10)),
+                (datetime.datetime, "2026-01-02T03:04:05Z", datetime.datetime(2026, 1, 2, 3, 4, 5, tzinfo=datetime.timezone.utc)),
+                (List, [1], [1]), (Dict, {"a": 1}, {"a": 1}), (Tuple, [1], (1,)), (tuple, [1], (1,)), (set, [1], {1}), (Box[int], {"content": 1}, Box(1)),
+                (Mapping[str, Person], {"a": {"name": "n"}}, {"a": Person("n")}), (Sequence[Person], [{"name": "n"}], [Person("n")]),
+                (Visit, {"mood": 2, "when": "2026-01-02", "where": "/a"}, Visit(Mood.TWO, datetime.datetime(2026, 1, 2), pathlib.Path("/a")))):
+            with self.subTest(kind=kind, value=value):
+                self.assertEqual(self.fit(kind, value), want)
+
+    def test_values_that_a_type_refuses(self):
+        for kind, value, where in ((Mood, "bad", "the result should be of type Mood"), (datetime.date, "today", "of type date"),
+                                   (datetime.date, datetime.datetime(2026, 1, 2), "of type date"),
+                                   (Visit, {"mood": "bad", "when": "2026-01-02"}, "the result.mood should be of type Mood"),
+                                   (Visit, {"mood": 2, "when": "1999-01-02"}, "of type Visit"), (Visit, {"mood": 2, "when": "2026-01-02", "n": 1}, "'n'"),
+                                   (Visit, {"mood": 2, "when": "2026-01-02", "kinds": 1}, "'kinds'"), (Pair, [1, "a", 2], "of type Pair"),
+                                   (Pair, {"b": "x"}, "lacks the field 'a'"), (Pair, {"a": 1, "c": 2}, "'c'"), (Dict[int, str], {"x": "a"}, "of type int"),
+                                   (Mapping[str, Person], {"a": {}}, "lacks the field 'name'")):
+            with self.subTest(kind=kind, value=value), self.assertRaises(libpdl.RunError) as e:
+                self.fit(kind, value)
+            self.assertEqual(e.exception.kind, "type")
+            self.assertIn(where, str(e.exception))
+
+    def test_annotations_that_mean_nothing(self):
+        Broken = dataclasses.make_dataclass("Broken", [("a", "Nowhere")])
+        with self.assertRaisesRegex(TypeError, "returns: the annotations of Broken"):
+            self.fit(Broken, {"a": 1})
+
     def test_misfits(self):
         for kind, value in ((int, "a"), (int, True), (Person, {}), (Person, {"name": 5}), (Person, {"name": "a", "x": 1}), (Book, {"title": "t"}),
                             (List[int], ["a"]), (Dict[str, int], [1]), (Literal["a"], "b"), (Tuple[int, str], [1]), (Union[int, None], "a")):
             with self.assertRaises(libpdl.RunError) as e:
                 self.fit(kind, value)
             self.assertEqual(e.exception.kind, "type")
+
+
+WITH_PACKAGES = """
+import enum, numpy as np, pandas as pd, pydantic, libpdl
+from typing import Optional
+def back(x):
+    return libpdl.run("data: ${ x }", x=x).value
+class More(pydantic.BaseModel):
+    model_config = pydantic.ConfigDict(extra="allow")
+    a: int
+    @pydantic.computed_field
+    @property
+    def twice(self) -> int:
+        return self.a * 2
+class Rows(pydantic.RootModel[list[More]]):
+    pass
+assert back(More(a=1, b=2)) == More(a=1, b=2).model_dump() == {"a": 1, "b": 2, "twice": 2}
+assert back(Rows([More(a=1)])) == [{"a": 1, "twice": 2}]
+assert libpdl.loads("data: {a: 3}", returns=More).run().value == More(a=3)
+assert libpdl.loads("data: [{a: 3}]", returns=Rows).run().value == Rows([More(a=3)])
+for scalar in (np.int8(3), np.float32(1.5), np.longdouble(1.5), np.bool_(True), np.str_("a"), np.uint64(2 ** 64 - 1)):
+    assert back(scalar) == scalar and type(back(scalar)) in (int, float, bool, str), repr(scalar)
+assert back(np.array([1.5, 2], dtype=np.longdouble)) == [1.5, 2] and back({"a": np.array([1, 2])}) == {"a": [1, 2]}
+wide, table = np.zeros((2, 2)), pd.DataFrame({"a": [1, 2]})
+assert back(wide) is wide and back(table) is table
+assert libpdl.run("data: ${ t.a.sum() + 1 }", t=table).value == 4
+assert [r.value for r in libpdl.loads("data: ${ a + 1 }").map(table.to_dict("records"))] == [2, 3]
+print("fine")
+"""
+
+
+class Packages(unittest.TestCase):
+    def test_values(self):
+        """Values of pydantic, NumPy and pandas."""
+        build = pathlib.Path(os.environ["PDL_BUILD"])
+        if "PDL_PYTHON_PRELOADED" in os.environ:
+            self.skipTest("the packages do not run under sanitizers")
+        python, why = venv_of.python(build, "numpy", "pydantic", "pandas", name="test-venv-values")
+        if python is None:
+            self.skipTest(why)
+        p = subprocess.run([python, "-c", WITH_PACKAGES], env={**BARE, "PYTHONPATH": os.environ["PYTHONPATH"]}, capture_output=True, text=True, timeout=120,
+                           check=False)
+        self.assertEqual((p.stdout, p.stderr), ("fine\n", ""))
 
 
 class Tools(unittest.TestCase):
@@ -116,6 +226,13 @@ class Tools(unittest.TestCase):
         self.assertEqual((f["name"], f["description"], f["parameters"]["required"]), ("find", "Finds things.", ["what"]))
         self.assertEqual(f["parameters"]["properties"]["n"], {"anyOf": [{"type": "integer"}, {"type": "null"}]})
         self.assertEqual(libpdl.Engine(tools=[t]).run("data: ${ find('a', n=2) }").value, ["a", "a"])
+
+    def test_annotations(self):
+        def visit(mood: Mood, city: Annotated[str, "in English"], day: Optional[datetime.date] = None, by: Id = Id(1)) -> None:
+            pass
+        self.assertEqual(libpdl.tool(visit).schema["function"]["parameters"]["properties"], {
+            "mood": {"enum": ["good", 2]}, "city": {"type": "string", "description": "in English"},
+            "day": {"anyOf": [{"type": "string", "format": "date"}, {"type": "null"}]}, "by": {"type": "integer"}})
 
 
 class Code(unittest.TestCase):
