@@ -9,43 +9,45 @@
 
 #include "base/banned.h"
 
-enum { FIRST_CHUNK = 4096, LARGEST_CHUNK = 1 << 20, ALIGN = 8 };
+enum { FIRST_CHUNK = 4096, LARGEST_CHUNK = 1 << 20, ALIGN = PDL_ARENA_ALIGN };
 static_assert(alignof(void *) <= ALIGN && alignof(int64_t) <= ALIGN && alignof(double) <= ALIGN,
               "what is kept in arenas");
 
-typedef struct chunk {
-    struct chunk *prev;
-    size_t cap, used;
+typedef struct pdl_arena_chunk {
+    struct pdl_arena_chunk *prev;
+    size_t cap; /* a multiple of ALIGN */
     alignas(ALIGN) char data[];
 } chunk;
 
-typedef struct deferred {
-    struct deferred *prev;
+typedef struct pdl_arena_deferred {
+    struct pdl_arena_deferred *prev;
     void (*fn)(void *p);
     void *p;
 } deferred;
 
-struct pdl_arena {
-    chunk *top;
-    deferred *deferred;
-    size_t total;
-};
-
-/* The top chunk is not overfull. */
+/* The free bytes are the end of the top chunk. */
 static inline bool arena_ok(const pdl_arena *a) {
-    return !a->top || (a->top->used <= a->top->cap && a->top->used % ALIGN == 0);
+    if (!a->top) return !a->at && !a->end;
+    return a->end == a->top->data + a->top->cap && a->at >= a->top->data && a->at <= a->end &&
+           (size_t)(a->at - a->top->data) % ALIGN == 0;
+}
+
+/* Uses the top chunk from its byte `used` on. */
+static void use_top(pdl_arena *a, size_t used) {
+    a->at = a->top ? a->top->data + used : NULL;
+    a->end = a->top ? a->top->data + a->top->cap : NULL;
 }
 
 static void add_chunk(pdl_arena *a, size_t need) {
-    assert(need <= (size_t)-1 - sizeof(chunk));
+    assert(need <= (size_t)-1 - sizeof(chunk) && need % ALIGN == 0);
     size_t cap = a->top ? a->top->cap * 2 : FIRST_CHUNK;
     if (cap > LARGEST_CHUNK) cap = LARGEST_CHUNK;
     if (cap < need) cap = need;
     chunk *c = pdl_alloc(sizeof(chunk) + cap);
     c->prev = a->top;
     c->cap = cap;
-    c->used = 0;
     a->top = c;
+    use_top(a, 0);
 }
 
 pdl_arena *pdl_arena_make(void) { return PDL_NEW(pdl_arena); }
@@ -61,20 +63,14 @@ void pdl_arena_free(pdl_arena *a) {
     pdl_free(a);
 }
 
-void *pdl_arena_raw(pdl_arena *a, size_t n) {
+void *pdl_arena_more(pdl_arena *a, size_t n) {
     assert(arena_ok(a));
     if (n > (size_t)-1 - 2 * ALIGN) PDL_BUG("arena object of %zu bytes", n);
     n = (n + ALIGN - 1) & ~(size_t)(ALIGN - 1);
-    if (!a->top || a->top->cap - a->top->used < n) add_chunk(a, n);
-    void *p = a->top->data + a->top->used;
-    a->top->used += n;
+    if (!a->top || (size_t)(a->end - a->at) < n) add_chunk(a, n);
+    void *p = a->at;
+    a->at += n;
     a->total += n;
-    return p;
-}
-
-void *pdl_arena_get(pdl_arena *a, size_t n) {
-    void *p = pdl_arena_raw(a, n);
-    memset(p, 0, n);
     return p;
 }
 
@@ -104,7 +100,7 @@ void pdl_arena_defer(pdl_arena *a, void (*fn)(void *p), void *p) {
 
 pdl_mark pdl_arena_mark(pdl_arena *a) {
     assert(arena_ok(a));
-    return (pdl_mark){a->top, a->top ? a->top->used : 0};
+    return (pdl_mark){a->top, a->top ? (size_t)(a->at - a->top->data) : 0};
 }
 
 void pdl_arena_reset(pdl_arena *a, pdl_mark m) {
@@ -115,7 +111,7 @@ void pdl_arena_reset(pdl_arena *a, pdl_mark m) {
         a->top = prev;
     }
     assert(a->top == m.chunk); /* the mark is of this arena, and no older mark was reset before */
-    if (a->top) a->top->used = m.used;
+    use_top(a, m.used);
 }
 
 size_t pdl_arena_size(const pdl_arena *a) { return a->total; }

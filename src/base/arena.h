@@ -12,15 +12,26 @@
 #include "base/alloc.h"
 #include "base/str.h"
 
-typedef struct pdl_arena pdl_arena;
+/* Read by the functions below only, which are in this header since they are in each inner loop. */
+typedef struct pdl_arena {
+    char *at, *end; /* free bytes of the newest chunk */
+    struct pdl_arena_chunk *top;
+    struct pdl_arena_deferred *deferred;
+    size_t total;
+} pdl_arena;
+
+enum { PDL_ARENA_ALIGN = 8 };
 
 pdl_arena *pdl_arena_make(void);
 void pdl_arena_free(pdl_arena *a); /* NULL is fine */
 
 /* n zeroed bytes aligned for pointers, 64-bit integers and doubles; live as long as the arena (or
  * until a reset). Never NULL. raw: not zeroed. */
-void *pdl_arena_get(pdl_arena *a, size_t n);
-void *pdl_arena_raw(pdl_arena *a, size_t n);
+static inline void *pdl_arena_get(pdl_arena *a, size_t n);
+static inline void *pdl_arena_raw(pdl_arena *a, size_t n);
+
+/* Of pdl_arena_raw: where the newest chunk has no room. */
+void *pdl_arena_more(pdl_arena *a, size_t n);
 
 /* n zeroed items of size bytes; the product is checked. */
 void *pdl_arena_get_n(pdl_arena *a, size_t n, size_t size);
@@ -45,5 +56,19 @@ void pdl_arena_reset(pdl_arena *a, pdl_mark m);
 
 /* Bytes handed out so far. */
 size_t pdl_arena_size(const pdl_arena *a);
+
+static inline void *pdl_arena_raw(pdl_arena *a, size_t n) {
+    size_t room = (size_t)(a->end - a->at); /* a multiple of the alignment */
+    if (__builtin_expect(n >= room, 0)) return pdl_arena_more(a, n);
+    n = (n + PDL_ARENA_ALIGN - 1) & ~(size_t)(PDL_ARENA_ALIGN - 1);
+    void *p = a->at;
+    a->at += n;
+    a->total += n;
+    return p;
+}
+
+static inline void *pdl_arena_get(pdl_arena *a, size_t n) {
+    return memset(pdl_arena_raw(a, n), 0, n);
+}
 
 #endif

@@ -51,16 +51,20 @@ void *pdl_map_find(const pdl_map *m, pdl_str key) {
     return k ? m->entries[k - 1].value : NULL;
 }
 
-void *pdl_map_put(pdl_map *m, pdl_str key, void *value) {
+size_t pdl_map_entry_index(pdl_map *m, pdl_str key) {
     assert(map_ok(m));
     if (m->n == m->cap) grow(m);
     uint32_t *slot = slot_of(m, key);
-    if (*slot) {
-        void *old = m->entries[*slot - 1].value;
-        m->entries[*slot - 1].value = value;
-        return old;
+    if (!*slot) {
+        m->entries[m->n++] = (pdl_map_entry){key, NULL};
+        *slot = (uint32_t)m->n;
     }
-    m->entries[m->n++] = (pdl_map_entry){key, value};
-    *slot = (uint32_t)m->n;
-    return NULL;
+    return *slot - 1;
+}
+
+void *pdl_map_put(pdl_map *m, pdl_str key, void *value) {
+    size_t at = pdl_map_entry_index(m, key);
+    void *old = m->entries[at].value;
+    m->entries[at].value = value;
+    return old;
 }

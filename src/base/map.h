@@ -30,6 +30,10 @@ void pdl_map_fini(pdl_map *m);
 /* Returns the value of key, NULL when absent. */
 void *pdl_map_find(const pdl_map *m, pdl_str key);
 
+/* Returns the index of the entry of key, which is inserted without a value when it is absent; key
+ * must outlive the map. For those who come back to an entry and need not look for it again. */
+size_t pdl_map_entry_index(pdl_map *m, pdl_str key);
+
 /* Inserts or replaces; key must outlive the map. Returns the previous value or NULL. */
 void *pdl_map_put(pdl_map *m, pdl_str key, void *value);
 

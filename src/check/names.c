@@ -61,7 +61,7 @@ void pdl_checker_predefine(pdl_checker *c) {
 
 void pdl_checker_leave(pdl_checker *c, size_t mark) {
     for (size_t i = mark; i < c->scope.log.n && !c->reads_all && !c->quiet; i++) {
-        pdl_binding *b = pdl_scope_binding(&c->scope, c->scope.log.p[i].name);
+        pdl_binding *b = pdl_scope_logged(&c->scope, i);
         if (!b || b->is_used || !b->is_local || !b->def.loc.src) continue;
         if (b->def.name.n && b->def.name.p[0] == '_') continue;
         b->is_used = true; /* reported once */

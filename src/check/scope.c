@@ -15,8 +15,14 @@ pdl_binding *pdl_scope_binding(const pdl_scope_state *s, pdl_str name) {
     return pdl_map_find(&s->names, name);
 }
 
+pdl_binding *pdl_scope_logged(const pdl_scope_state *s, size_t i) {
+    return s->names.entries[s->log.p[i].at].value;
+}
+
 static void bind(pdl_scope_state *s, pdl_str name, pdl_binding *b) {
-    *pdl_vec_push(&s->log) = (pdl_scope_entry){name, pdl_map_put(&s->names, name, b)};
+    size_t at = pdl_map_entry_index(&s->names, name);
+    *pdl_vec_push(&s->log) = (pdl_scope_entry){at, s->names.entries[at].value};
+    s->names.entries[at].value = b;
 }
 
 pdl_binding *pdl_scope_define(pdl_scope_state *s, pdl_def_kind kind, pdl_str name,
@@ -55,7 +61,8 @@ size_t pdl_scope_mark(const pdl_scope_state *s) { return s->log.n; }
 void pdl_scope_back(pdl_scope_state *s, size_t mark) {
     while (s->log.n > mark) {
         const pdl_scope_entry *e = &s->log.p[--s->log.n];
-        const pdl_binding *now = pdl_map_put(&s->names, e->name, e->before);
+        const pdl_binding *now = s->names.entries[e->at].value;
+        s->names.entries[e->at].value = e->before;
         if (now && e->before && now->is_used && now->is_narrowed) e->before->is_used = true;
     }
 }
@@ -84,7 +91,7 @@ static void count_name(const pdl_scope_state *s, pdl_branches *b, const pdl_bind
 void pdl_branches_next(pdl_scope_state *s, pdl_branches *b) {
     b->n++;
     for (size_t i = b->mark; i < s->log.n; i++) {
-        const pdl_binding *now = pdl_scope_binding(s, s->log.p[i].name);
+        const pdl_binding *now = pdl_scope_logged(s, i);
         if (now && !now->is_narrowed) count_name(s, b, now);
     }
     pdl_scope_back(s, b->mark);

@@ -24,7 +24,7 @@ typedef struct pdl_binding {
 } pdl_binding;
 
 typedef struct pdl_scope_entry {
-    pdl_str name;
+    size_t at;           /* the name: index in the map */
     pdl_binding *before; /* NULL: it was not defined */
 } pdl_scope_entry;
 
@@ -48,6 +48,9 @@ const pdl_ty *pdl_scope_type(const pdl_scope_state *s, const pdl_binding *b);
 void pdl_scope_forget(pdl_scope_state *s, pdl_str name, bool narrow);
 /* The value of a name was changed in place: only its kind is known. Holds in all branches. */
 void pdl_scope_changed(pdl_scope_state *s, pdl_str name);
+
+/* The binding now of the name that log entry i defined. */
+pdl_binding *pdl_scope_logged(const pdl_scope_state *s, size_t i);
 
 size_t pdl_scope_mark(const pdl_scope_state *s);
 void pdl_scope_back(pdl_scope_state *s, size_t mark);

@@ -154,10 +154,18 @@ static bool takes(const pdl_ty *t, pdl_str type, pdl_str name, const pdl_native 
     return false;
 }
 
-/* Types of the parameters up to `->`, with their names. */
-static int wrong_argument(const pdl_native *row, const pdl_sig_args *args, pdl_buf *problem) {
-    pdl_str types = pdl_str_of(row->type), names = pdl_str_of(row->params);
-    types.n = pdl_str_find(types, PDL_STR("->"), 0);
+static bool are_unknown(const pdl_ty *const *p, size_t n) {
+    size_t i = 0;
+    while (i < n && (!p[i] || pdl_ty_is_unknown(p[i]))) i++;
+    return i == n;
+}
+
+/* Types of the parameters up to `->` (at arrow), with their names. Most arguments are not known:
+ * then nothing has to be read. */
+static int wrong_argument(const pdl_native *row, size_t arrow, const pdl_sig_args *args,
+                          pdl_buf *problem) {
+    if (are_unknown(args->pos, args->n_pos) && are_unknown(args->kw, args->n_kw)) return -1;
+    pdl_str types = {row->type, arrow}, names = pdl_str_of(row->params);
     for (size_t i = 0; types.n && (args->n_kw || i < args->n_pos); i++) {
         pdl_str type = next_part(&types, ','), name = next_part(&names, ',');
         if (i < args->n_pos && !takes(args->pos[i], type, name, row, problem)) return (int)i;
@@ -171,9 +179,9 @@ static int wrong_argument(const pdl_native *row, const pdl_sig_args *args, pdl_b
 
 const pdl_ty *pdl_sig_call(pdl_arena *a, const pdl_native *row, const pdl_sig_args *args,
                            pdl_buf *problem, int *at) {
-    *at = -1;
-    if (binds(row, args, problem)) *at = wrong_argument(row, args, problem);
     pdl_str type = pdl_str_of(row->type);
     size_t arrow = pdl_str_find(type, PDL_STR("->"), 0);
+    *at = -1;
+    if (binds(row, args, problem)) *at = wrong_argument(row, arrow, args, problem);
     return problem->len ? &pdl_ty_any : result_of(a, pdl_str_sub(type, arrow + 2, type.n), args);
 }

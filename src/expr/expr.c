@@ -187,12 +187,10 @@ static void make_plain(pdl_expr *e) {
 /* Returns true when s[from..) has a `}` that closes nothing. Ignores text after a quote or a brace.
  */
 static bool closes_early(pdl_str s, size_t from) {
-    for (size_t i = from; i < s.n; i++)
-        if (s.p[i] == '}')
-            return true;
-        else if (s.p[i] == '{' || s.p[i] == '"' || s.p[i] == '\'')
-            return false;
-    return false;
+    const char *close = memchr(s.p + from, '}', s.n - from);
+    for (const char *p = s.p + from; close && p < close; p++)
+        if (*p == '{' || *p == '"' || *p == '\'') return false;
+    return close != NULL;
 }
 
 const pdl_expr *pdl_expr_read(pdl_arena *a, pdl_str text, const pdl_xnames *names) {

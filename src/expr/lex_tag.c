@@ -127,7 +127,7 @@ static bool take_end(pdl_lexer *x, pdl_token *t) {
     return true;
 }
 
-static void fail_char(pdl_lexer *x, pdl_token *t) {
+PDL_COLD static void fail_char(pdl_lexer *x, pdl_token *t) {
     uint32_t next, cp = cp_at(x, x->pos, &next);
     char shown[16] = "";
     pdl_str at = {x->src.p + x->pos, next - x->pos};
@@ -174,22 +174,28 @@ static pdl_kw keyword_of(pdl_str s) {
 #undef IS
 }
 
-/* Every character that Python counts as alphanumeric belongs to a name; if the name is not an
- * identifier, that is an error. */
-static bool take_name(pdl_lexer *x, pdl_token *t) {
+/* Offset after the bytes from `at` on that are letters, digits or `_` of ASCII. */
+static uint32_t ascii_name(const pdl_lexer *x, uint32_t at) {
+    const char *p = x->src.p + at, *end = x->src.p + x->src.n;
+    while (p < end) {
+        uint8_t c = class_of[(unsigned char)*p];
+        if (c != C_NAME && c != C_DIGIT) break;
+        p++;
+    }
+    return (uint32_t)(p - x->src.p);
+}
+
+/* A name with other letters than those of ASCII. Every character that Python counts as alphanumeric
+ * belongs to it; if the name is not an identifier, that is an error. */
+PDL_COLD static bool take_foreign_name(pdl_lexer *x, pdl_token *t) {
     uint32_t at = x->pos, next;
-    bool ascii = true, valid = true;
-    while (at < x->src.n) {
-        uint8_t c = class_of[(unsigned char)x->src.p[at]];
-        if (c == C_NAME || c == C_DIGIT) {
-            at++;
-            continue;
-        }
-        if (c != C_HIGH) break;
+    bool valid = true;
+    for (;;) {
+        at = ascii_name(x, at);
+        if (at == x->src.n || class_of[(unsigned char)x->src.p[at]] != C_HIGH) break;
         uint32_t cp = cp_at(x, at, &next);
         bool more = pdl_cp_is_id_continue(cp);
         if (!more && !pdl_cp_is_alnum(cp)) break;
-        ascii = false;
         valid = valid && (at == x->pos ? pdl_cp_is_id_start(cp) : more);
         at = next;
     }
@@ -200,9 +206,18 @@ static bool take_name(pdl_lexer *x, pdl_token *t) {
         pdl_xfail_set(x->fail, x->arena, "TemplateSyntaxError", x->pos, at,
                       "Invalid character in identifier");
         t->kind = PDL_TK_ERROR;
-    } else if (ascii) {
-        t->kw = keyword_of(t->text);
     }
+    x->pos = at;
+    return true;
+}
+
+static bool take_name(pdl_lexer *x, pdl_token *t) {
+    uint32_t at = ascii_name(x, x->pos);
+    if (at < x->src.n && class_of[(unsigned char)x->src.p[at]] == C_HIGH)
+        return take_foreign_name(x, t);
+    pdl_str text = {x->src.p + x->pos, at - x->pos};
+    *t = (pdl_token){
+        .kind = PDL_TK_NAME, .kw = keyword_of(text), .start = x->pos, .end = at, .text = text};
     x->pos = at;
     return true;
 }
@@ -274,6 +289,8 @@ void pdl_lex_tag(pdl_lexer *x, pdl_token *t) {
     for (;;) {
         if (take_end(x, t)) return;
         if (x->pos == x->src.n) break;
+        uint8_t c = class_of[(unsigned char)x->src.p[x->pos]];
+        if (c != C_BLANK && c != C_HIGH) break;
         uint32_t at = pdl_lex_blanks(x, x->pos);
         if (at == x->pos) break;
         x->pos = at;

@@ -283,8 +283,6 @@ static void make_text(loader *l, yn *n, pdl_str text) {
 
 /* Makes the value of a scalar whose tag is known. A problem is stored for later. */
 static void make_scalar(loader *l, yn *n, pdl_str text) {
-    pdl_err bad = {0};
-    pdl_val v;
     if (n->tag == PDL_YTAG_str || n->tag == PDL_YTAG_OTHER) {
         make_text(l, n, text);
         return;
@@ -304,6 +302,8 @@ static void make_scalar(loader *l, yn *n, pdl_str text) {
                       n->tag == PDL_YTAG_seq ? "sequence" : "mapping");
         return;
     }
+    pdl_err bad = {0};
+    pdl_val v;
     n->pub.text = pooled(l, text);
     if (pdl_yaml_scalar(n->tag, text, &v, &bad)) {
         pdl_drop(v); /* it can be made: pdl_node_value */
