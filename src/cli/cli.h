@@ -111,6 +111,10 @@ int pdl_cli_run_lasting(const arguments *a, lasting *l);
  * ignored (nohup). */
 pdl_signals *pdl_cli_watch_signals(pdl_loop *loop, void (*fn)(void *user, int sig), void *user);
 const volatile sig_atomic_t *pdl_cli_signal_received(void); /* 0 before */
+/* What the flag ends is ended after so much processor time, as by a signal; 0: no more, and what
+ * the time has ended is forgotten. Of a process that serves, for runs that nobody should wait for.
+ */
+void pdl_cli_end_after(unsigned ms);
 
 /* An option that is a whole number from least on; *out is left alone where it is not given. False
  * after a message. */

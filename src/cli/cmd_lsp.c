@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "cli/cli.h"
+#include "cli/last_run.h"
 #include "cli/python.h"
 #include "io/file.h"
 #include "lsp/lsp.h"
@@ -44,6 +45,9 @@ int pdl_cli_cmd_lsp(const arguments *a) {
     }
     pdl_lsp_options o = {.redact = redact, .redact_user = s};
     char *prices = a->given[OPT_prices] ? pdl_str_dup(a->value[OPT_prices]) : NULL;
+    last_run last = {0};
+    o.last_run = pdl_cli_last_run;
+    o.last_run_user = &last;
     o.prices = prices ? prices : pdl_session_env(s, "PDL_PRICES");
     o.path = pdl_session_path(s, &o.n_path);
     const pdl_check_models models = pdl_session_models(s, a->given[OPT_check_env]);
@@ -55,6 +59,7 @@ int pdl_cli_cmd_lsp(const arguments *a) {
     o.python_user = &python;
     int code = pdl_lsp_serve(&o);
     pdl_python_checker_fini(&python);
+    pdl_cli_last_run_fini(&last);
     pdl_session_free(s);
     pdl_free(manual);
     pdl_free(prices);

@@ -64,6 +64,15 @@ bool pdl_runs_folder(char **out, pdl_err *err) {
     return false;
 }
 
+bool pdl_runs_folder_there(char **out) {
+    struct stat st;
+    *out = folder_name();
+    if (*out && stat(*out, &st) == 0 && S_ISDIR(st.st_mode)) return true;
+    pdl_free(*out);
+    *out = NULL;
+    return false;
+}
+
 bool pdl_runs_is_id(pdl_str id) {
     enum { LONGEST = 100 };
     if (!id.n || id.n > LONGEST || id.p[0] == '.' || id.p[0] == '-') return false;

@@ -5,6 +5,8 @@
  */
 #include "lsp/lastrun.h"
 
+#include <sys/stat.h>
+
 #include "io/file.h"
 #include "value/json_read.h"
 #include "value/json_write.h"
@@ -48,25 +50,44 @@ static void show(const pdl_lsp *s, pdl_vref v, pdl_buf *out) {
     pdl_buf_fini(&shown);
 }
 
-bool pdl_lsp_last_value(const pdl_lsp *s, const lsp_doc *d, pdl_str name, pdl_buf *out) {
-    pdl_buf path = PDL_BUF, bytes = PDL_BUF_INIT(MOST_TRACE);
-    pdl_str key = pdl_str_of(d->key);
+/* The value of the variable in a trace. */
+static bool look_in(const pdl_lsp *s, pdl_str json, pdl_str name, pdl_buf *out) {
     pdl_err err = {0};
     pdl_val trace;
     pdl_vref found = pdl_absent();
-    if (!d->is_file || !pdl_str_ends(key, PDL_STR(".pdl"))) return false;
-    pdl_buf_putf(&path, "%.*s_trace.json", PDL_FMT(pdl_str_sub(key, 0, key.n - 4)));
-    bool ok = pdl_file_kind_of(pdl_buf_z(&path)) == PDL_FILE_REGULAR &&
-              pdl_file_read(pdl_buf_z(&path), &bytes, &err) &&
-              pdl_utf8_check(pdl_buf_str(&bytes)) == PDL_NOT_FOUND &&
-              pdl_json_read(pdl_buf_str(&bytes), PDL_JSON_PYTHON, &trace, NULL, &err);
-    if (ok) {
-        look(trace, name, 0, &found);
-        if (!pdl_is_absent(found)) show(s, found, out);
-        pdl_drop(trace);
+    if (pdl_utf8_check(json) != PDL_NOT_FOUND ||
+        !pdl_json_read(json, PDL_JSON_PYTHON, &trace, NULL, &err)) {
+        pdl_err_fini(&err);
+        return false;
     }
+    look(trace, name, 0, &found);
+    bool is = !pdl_is_absent(found);
+    if (is) show(s, found, out);
+    pdl_drop(trace);
+    return is;
+}
+
+/* When the trace beside the program was written, ns since the epoch; 0: there is none. */
+static int64_t trace_beside(pdl_str program, pdl_buf *path) {
+    struct stat st;
+    pdl_buf_putf(path, "%.*s_trace.json", PDL_FMT(pdl_str_sub(program, 0, program.n - 4)));
+    if (stat(pdl_buf_z(path), &st) != 0 || !S_ISREG(st.st_mode)) return 0;
+    return (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+}
+
+bool pdl_lsp_last_value(const pdl_lsp *s, const lsp_doc *d, pdl_str name, pdl_buf *out) {
+    pdl_buf path = PDL_BUF, bytes = PDL_BUF_INIT(MOST_TRACE);
+    pdl_str key = pdl_str_of(d->key), journal = {0};
+    pdl_err err = {0};
+    int64_t when = 0;
+    if (!d->is_file || !pdl_str_ends(key, PDL_STR(".pdl"))) return false;
+    int64_t written = trace_beside(key, &path);
+    bool kept = s->opt.last_run && s->opt.last_run(s->opt.last_run_user, d->key, &journal, &when);
+    bool found = kept && when > written && look_in(s, journal, name, out);
+    if (!found && written && pdl_file_read(pdl_buf_z(&path), &bytes, &err))
+        found = look_in(s, pdl_buf_str(&bytes), name, out);
     pdl_err_fini(&err);
     pdl_buf_fini(&bytes);
     pdl_buf_fini(&path);
-    return !pdl_is_absent(found);
+    return found;
 }

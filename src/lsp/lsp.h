@@ -29,6 +29,10 @@ typedef struct pdl_lsp_options {
     /* Appends text without the keys of the environment: for what is shown of runs. May be NULL. */
     void (*redact)(void *user, pdl_str text, pdl_buf *out);
     void *redact_user;
+    /* The trace (JSON, borrowed until the next call) of the last run of the program at an absolute
+     * path, from a journal, and when that was written, ns since the epoch. May be NULL. */
+    bool (*last_run)(void *user, const char *program, pdl_str *trace, int64_t *when);
+    void *last_run_user;
     /* As in pdl_check_options; NULL: not looked at. */
     const pdl_check_models *models;
     bool (*python)(void *user, pdl_str code, pdl_python_fault *fault);

@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""test_last_run.py BUILD_DIR -- hover shows what a variable was in the last run: of a trace or of a journal, the newer of the two."""
+import os
+import pathlib
+import resource
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+from client import Lsp  # noqa: E402
+
+PROGRAM = """description: asks
+defs:
+  n:
+    data: ${ x * 2 }
+text:
+- read:
+  message: ""
+  def: word
+- ${ word } ${ n }
+"""
+LONG = """defs:
+  first:
+    data: seen
+  n:
+    data: ${ range(COUNT) | map('string') | map('length') | sum }
+text: ${ n }
+"""
+failures, passed = [], 0
+
+
+def expect(name, ok, shown):
+    global passed
+    passed += bool(ok)
+    if not ok:
+        failures.append(name)
+        print("FAILED %s: %s" % (name, shown))
+
+
+class Editor:
+    """A folder with a program, the command, and a server that is started for each question, as nothing of an earlier one is to be kept."""
+
+    def __init__(self, pdl, root):
+        self.pdl, self.root = pdl, root
+        self.env = {"HOME": str(root), "PDL_RUNS": str(root / "runs"), "XDG_STATE_HOME": ""}
+
+    def write(self, text):
+        self.text = text
+        (self.root / "a.pdl").write_text(text, encoding="utf-8")
+
+    def run(self, *options, word="", program="a.pdl", cwd=None):
+        subprocess.run([self.pdl, *options, program], input=word, capture_output=True, text=True, check=True, cwd=cwd or self.root, env={**os.environ, **self.env}, timeout=120)
+
+    def hover(self, name):
+        lsp = Lsp(self.pdl, cwd=self.root, env=self.env)
+        lsp.initialize([self.root])
+        uri = "file://%s/a.pdl" % self.root
+        lsp.open(uri, self.text)
+        line = next(i for i, x in enumerate(self.text.split("\n")) if name in x and "description" not in x)
+        ch = self.text.split("\n")[line].index(name)
+        answer = lsp.answer(lsp.ask("textDocument/hover", {"textDocument": {"uri": uri}, "position": {"line": line, "character": ch}}))
+        lsp.quit()
+        return str(answer.get("result"))
+
+
+def spent():
+    """Processor time of the processes that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def age(path, seconds):
+    """Makes a file older, since the clock of files may be coarse."""
+    t = os.stat(path).st_mtime - seconds
+    os.utime(path, (t, t))
+
+
+def main():
+    pdl = pathlib.Path(sys.argv[1]).resolve() / "pdl"
+    with tempfile.TemporaryDirectory() as folder:
+        e = Editor(pdl, pathlib.Path(folder).resolve())
+        e.write(PROGRAM)
+        expect("no run", "In the last run" not in e.hover("word"), e.hover("word"))
+        expect("nothing is made", not (e.root / "runs").exists(), os.listdir(e.root))
+        e.run("-d", "x=1", "--record", "one.journal", word="recorded\n")
+        expect("recording", "In the last run: `\"recorded\"`" in e.hover("word"), e.hover("word"))
+        expect("computed", "In the last run: `2`" in e.hover("n:"), e.hover("n:"))
+        age(e.root / "one.journal", 30)
+        e.run("-d", "x=4", "--durable", "--id", "d1", word="durable\n")
+        expect("durable run", "`\"durable\"`" in e.hover("word") and "`8`" in e.hover("n:"), e.hover("word"))
+        age(e.root / "runs" / "d1.journal", 20)
+        e.run("-d", "x=5", "--durable", "--id", "d2", word="newer\n", program=str(e.root / "a.pdl"), cwd=HERE)
+        expect("the newest durable run", "`\"newer\"`" in e.hover("word"), e.hover("word"))
+        age(e.root / "runs" / "d2.journal", 10)
+        (e.root / "other").mkdir()
+        (e.root / "other" / "a.pdl").write_text(PROGRAM, encoding="utf-8")
+        e.run("-d", "x=6", "--durable", "--id", "d3", word="elsewhere\n", cwd=e.root / "other")
+        expect("a program of that name elsewhere", "`\"newer\"`" in e.hover("word"), e.hover("word"))
+        (e.root / "broken.journal").write_bytes(b"SQLite format 3\0" + b"x" * 500)
+        expect("a file that is no journal", "`\"newer\"`" in e.hover("word"), e.hover("word"))
+        subprocess.run([pdl, "-d", "x=9", "a.pdl", "--trace"], input="traced\n", capture_output=True, text=True, check=True, cwd=e.root, env={**os.environ, **e.env}, timeout=120)
+        expect("a newer trace", "`\"traced\"`" in e.hover("word"), e.hover("word"))
+        age(e.root / "a_trace.json", 100)
+        expect("an older trace", "`\"newer\"`" in e.hover("word"), e.hover("word"))
+    with tempfile.TemporaryDirectory() as folder:
+        e = Editor(pdl, pathlib.Path(folder).resolve())
+        e.write(LONG.replace("COUNT", "10"))
+        e.run("--record", "long.journal")
+        expect("short", "`\"seen\"`" in e.hover("first"), e.hover("first"))
+        e.write(LONG.replace("COUNT", "20000000"))
+        os.remove(e.root / "long.journal")
+        started = spent()
+        e.run("--record", "long.journal")
+        run, started = spent() - started, spent()
+        e.hover("first")
+        expect("nobody waits for a long run", spent() - started < run / 2, "%.2f of %.2f s" % (spent() - started, run))
+    print("last run: %d passed, %d failed" % (passed, len(failures)))
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
