@@ -14,11 +14,11 @@
 
 enum { MOST_FORMS = 3 }; /* of one text */
 
-typedef struct form {
+typedef struct foreign_form {
     size_t end;   /* after it; 0: there is none here */
     pdl_str name; /* the variable */
     pdl_str expr; /* what ${ } would hold; empty: a statement */
-} form;
+} foreign_form;
 
 static bool is_name_start(char ch) {
     return ch == '_' || (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z');
@@ -34,38 +34,38 @@ static pdl_str name_at(pdl_str s, size_t at) {
 }
 
 /* {{ name }}, {{ name.part }}, {{ name | filter }}, and {name} with one pair of braces. */
-static form braces(pdl_str s, size_t at) {
+static foreign_form braces(pdl_str s, size_t at) {
     size_t open = at + 1 < s.n && s.p[at + 1] == '{' ? 2 : 1, from = at + open;
     while (open == 2 && from < s.n && s.p[from] == ' ') from++;
     pdl_str name = name_at(s, from);
     size_t to = from + name.n;
-    if (!name.n || to >= s.n || !pdl_byte_in(s.p[to], PDL_STR(" .[|}"))) return (form){0};
+    if (!name.n || to >= s.n || !pdl_byte_in(s.p[to], PDL_STR(" .[|}"))) return (foreign_form){0};
     while (to < s.n && !pdl_byte_in(s.p[to], PDL_STR("{}\n"))) to++;
-    if (to + open > s.n || s.p[to] != '}' || s.p[to + open - 1] != '}') return (form){0};
+    if (to + open > s.n || s.p[to] != '}' || s.p[to + open - 1] != '}') return (foreign_form){0};
     pdl_str expr = pdl_str_trim(pdl_str_sub(s, from, to));
-    if (open == 1 && pdl_str_find(expr, PDL_STR(" "), 0) != PDL_NOT_FOUND) return (form){0};
-    return (form){to + open, name, expr};
+    if (open == 1 && pdl_str_find(expr, PDL_STR(" "), 0) != PDL_NOT_FOUND) return (foreign_form){0};
+    return (foreign_form){to + open, name, expr};
 }
 
 /* {% if ... %} and the other statements that texts are written with. */
-static form statement(pdl_str s, size_t at) {
+static foreign_form statement(pdl_str s, size_t at) {
     static const char *const words[] = {"if", "for", "set", "else", "elif", "endif", "endfor"};
     size_t from = at + 2, end = pdl_str_find(s, PDL_STR("%}"), from);
     while (from < s.n && pdl_byte_in(s.p[from], PDL_STR(" -"))) from++;
     pdl_str word = name_at(s, from);
     for (size_t i = 0; end != PDL_NOT_FOUND && i < sizeof words / sizeof *words; i++)
-        if (pdl_str_is(word, words[i])) return (form){end + 2, word, {0}};
-    return (form){0};
+        if (pdl_str_is(word, words[i])) return (foreign_form){end + 2, word, {0}};
+    return (foreign_form){0};
 }
 
 /* $name, but neither $a$ of a formula nor a price or an escaped dollar. */
-static form dollar(pdl_str s, size_t at) {
+static foreign_form dollar(pdl_str s, size_t at) {
     if (at && (is_name_byte(s.p[at - 1]) || pdl_byte_in(s.p[at - 1], PDL_STR("$\\"))))
-        return (form){0};
+        return (foreign_form){0};
     pdl_str name = name_at(s, at + 1);
     size_t to = at + 1 + name.n;
-    if (!name.n || (to < s.n && s.p[to] == '$')) return (form){0};
-    return (form){to, name, name};
+    if (!name.n || (to < s.n && s.p[to] == '$')) return (foreign_form){0};
+    return (foreign_form){to, name, name};
 }
 
 /* The end of the formula $a + b$ whose first dollar is at from; 0: none ends on the line. */
@@ -92,7 +92,8 @@ static bool is_variable(const pdl_checker *c, pdl_str name) {
     return b && b->def.kind != PDL_DEF_PREDEFINED;
 }
 
-static void report(pdl_checker *c, const pdl_tree *t, pdl_str text, size_t at, const form *f) {
+static void report(pdl_checker *c, const pdl_tree *t, pdl_str text, size_t at,
+                   const foreign_form *f) {
     const pdl_node *n = t->node;
     bool placed = n && n->kind == PDL_NODE_SCALAR && pdl_str_eq(n->text, text);
     pdl_loc mark = placed ? pdl_node_text_loc(n, at, f->end) : t->loc;
@@ -112,10 +113,10 @@ static void report(pdl_checker *c, const pdl_tree *t, pdl_str text, size_t at, c
 }
 
 /* What begins at a byte; without a name: nothing that is reported, up to its end. */
-static form form_at(const pdl_checker *c, pdl_str s, size_t at, bool *has_tag) {
+static foreign_form form_at(const pdl_checker *c, pdl_str s, size_t at, bool *has_tag) {
     char next = at + 1 < s.n ? s.p[at + 1] : '\0';
-    form f = {0};
-    if (s.p[at] == '$' && next == '{') return (form){.end = expression_end(s, at + 1)};
+    foreign_form f = {0};
+    if (s.p[at] == '$' && next == '{') return (foreign_form){.end = expression_end(s, at + 1)};
     if (s.p[at] == '{' && next == '%') { /* one is reported, and only the first examined */
         if (!*has_tag) f = statement(s, at);
         *has_tag = true;
@@ -123,16 +124,16 @@ static form form_at(const pdl_checker *c, pdl_str s, size_t at, bool *has_tag) {
     }
     if (s.p[at] == '{') f = braces(s, at);
     if (s.p[at] == '$') f = dollar(s, at);
-    if (!f.end || !is_variable(c, f.name)) return (form){.end = f.end};
+    if (!f.end || !is_variable(c, f.name)) return (foreign_form){.end = f.end};
     size_t end = s.p[at] == '$' ? formula_end(s, at) : 0;
-    return end ? (form){.end = end} : f;
+    return end ? (foreign_form){.end = end} : f;
 }
 
 static void find_forms(pdl_checker *c, const pdl_tree *t, pdl_str text) {
     size_t found = 0, i = 0;
     bool has_tag = false;
     while (i < text.n && found < MOST_FORMS) {
-        form f = form_at(c, text, i, &has_tag);
+        foreign_form f = form_at(c, text, i, &has_tag);
         if (f.name.n) {
             report(c, t, text, i, &f);
             found++;

@@ -217,3 +217,11 @@ def shim(build, name="killer"):
     if not out.exists() or out.stat().st_mtime < source.stat().st_mtime:
         subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-D_GNU_SOURCE", "-o", str(out), str(source), "-ldl"], check=True)
     return str(out)
+
+
+def main(test):
+    """Runs a class of tests over the build directory of the command line, and counts. -> exit status"""
+    t = test(str(pathlib.Path(sys.argv[1]).resolve()))
+    t.run()
+    print("%d passed, %d failed" % (t.passed, t.failed))
+    return t.failed > 0

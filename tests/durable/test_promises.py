@@ -9,7 +9,6 @@ Runs are killed at a place that they reach: a command that waits until it may co
 import fcntl
 import json
 import os
-import pathlib
 import re
 import signal
 import socket
@@ -19,6 +18,7 @@ import sys
 import time
 
 sys.dont_write_bytecode = True
+import kit  # noqa: E402
 from kit import Folder, Service  # noqa: E402
 
 SECONDS = 60
@@ -394,12 +394,5 @@ class Test:
             part()
 
 
-def main():
-    t = Test(str(pathlib.Path(sys.argv[1]).resolve()))
-    t.run()
-    print("%d passed, %d failed" % (t.passed, t.failed))
-    return t.failed > 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(kit.main(Test))

@@ -21,6 +21,7 @@ import time
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import serve_of  # noqa: E402
+import kit  # noqa: E402
 from kit import Folder, Service  # noqa: E402
 
 PROGRAM = """
@@ -220,12 +221,5 @@ class Test:
         self.folder.remove()
 
 
-def main():
-    t = Test(str(pathlib.Path(sys.argv[1]).resolve()))
-    t.run()
-    print("%d passed, %d failed" % (t.passed, t.failed))
-    return t.failed > 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(kit.main(Test))

@@ -6,12 +6,12 @@
 
 Each program is killed at a command that waits, and resumed. Last line: `N passed, N failed`.
 """
-import pathlib
 import signal
 import sys
 import time
 
 sys.dont_write_bytecode = True
+import kit  # noqa: E402
 from kit import Folder, Service  # noqa: E402
 
 SECONDS = 60
@@ -150,12 +150,5 @@ class Test:
             part()
 
 
-def main():
-    t = Test(str(pathlib.Path(sys.argv[1]).resolve()))
-    t.run()
-    print("%d passed, %d failed" % (t.passed, t.failed))
-    return t.failed > 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(kit.main(Test))

@@ -9,6 +9,8 @@ import subprocess
 import sys
 import tempfile
 
+from counting import count
+
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 PROGRAM = """\
@@ -49,17 +51,7 @@ def main():
         p = subprocess.run([emacs, "--batch", "-f", "package-initialize", "-l", str(ROOT / "editors" / "emacs" / "pdl-mode.el"), "-l", str(HERE / "emacs.el")],
                            capture_output=True, timeout=300, env=env, cwd=work, stdin=subprocess.DEVNULL)
         steps = json.loads(out.read_text()) if out.exists() else {"error": p.stderr.decode("utf-8", "replace")[-3000:]}
-    passed = failed = 0
-    for name, holds in WANT.items():
-        try:
-            ok = holds(steps)
-        except (KeyError, TypeError, AttributeError):
-            ok = False
-        passed, failed = passed + ok, failed + (not ok)
-        if not ok:
-            print("FAIL emacs %s: %s" % (name, json.dumps(steps)[:3000]))
-    print("%d passed, %d failed" % (passed, failed))
-    return 1 if failed else 0
+    return count("emacs", [(name, steps, holds) for name, holds in WANT.items()])
 
 
 if __name__ == "__main__":

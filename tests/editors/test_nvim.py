@@ -9,6 +9,8 @@ import subprocess
 import sys
 import tempfile
 
+from counting import count
+
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 PROGRAM = """\
@@ -25,22 +27,14 @@ text:
     name: you
 -   text:   ${greet(name='x')}
 """
-WANT = ["diagnostics", "hover", "completion", "rename", "formatting", "symbols"]
-
-
-def check(name, steps):
-    text = steps["text"]
-    if name == "diagnostics":
-        return any(d[0] == 6 and "nmae" in d[2] for d in steps["diagnostics"])
-    if name == "hover":
-        return "**call**" in steps["hover"]
-    if name == "completion":
-        return steps["completion"] == ["name"]
-    if name == "rename":
-        return text[1] == "  hail:" and text[8] == "- call: ${ hail }"
-    if name == "formatting":
-        return text[11] == "- text: ${ hail(name='x') }"
-    return steps["symbols"] == ["hail"]
+WANT = {
+    "diagnostics": lambda s: any(d[0] == 6 and "nmae" in d[2] for d in s["diagnostics"]),
+    "hover": lambda s: "**call**" in s["hover"],
+    "completion": lambda s: s["completion"] == ["name"],
+    "rename": lambda s: s["text"][1] == "  hail:" and s["text"][8] == "- call: ${ hail }",
+    "formatting": lambda s: s["text"][11] == "- text: ${ hail(name='x') }",
+    "symbols": lambda s: s["symbols"] == ["hail"],
+}
 
 
 def main():
@@ -55,17 +49,7 @@ def main():
         p = subprocess.run([nvim, "--headless", "--clean", "--cmd", "set runtimepath^=%s" % (ROOT / "editors" / "nvim"), str(program),
                             "-c", "luafile %s" % (HERE / "nvim.lua")], capture_output=True, timeout=300, env=env, cwd=work)
         result = json.loads(out.read_text()) if out.exists() else {"error": p.stderr.decode("utf-8", "replace")[-3000:], "steps": {}}
-    passed = failed = 0
-    for name in WANT:
-        try:
-            ok = not result.get("error") and check(name, result["steps"])
-        except (KeyError, IndexError):
-            ok = False
-        passed, failed = passed + ok, failed + (not ok)
-        if not ok:
-            print("FAIL nvim %s: %s" % (name, json.dumps(result)[:3000]))
-    print("%d passed, %d failed" % (passed, failed))
-    return 1 if failed else 0
+    return count("nvim", [(name, result, lambda said, holds=holds: not said.get("error") and holds(said["steps"])) for name, holds in WANT.items()])
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ ROOT = HERE.parents[1]
 sys.path[:0] = [str(ROOT / "tests"), str(HERE)]
 import code_server  # noqa: E402
 import node_of  # noqa: E402
+from counting import count  # noqa: E402
 
 PROGRAM = """\
 description: Greets three people
@@ -98,20 +99,7 @@ def main():
         return 0
     only = sys.argv[2:]
     result = drive(build, {**task, **({"only": only, "patience": 25000} if only else {})}, package)
-    passed = failed = 0
-    for name, holds in WANT.items():
-        if only and name not in only:
-            continue
-        said = result.get(name, result.get("error"))
-        try:
-            ok = holds(said)
-        except (KeyError, TypeError):
-            ok = False
-        passed, failed = passed + ok, failed + (not ok)
-        if not ok:
-            print("FAIL vscode %s: %s" % (name, json.dumps(said)[:2000]))
-    print("%d passed, %d failed" % (passed, failed))
-    return 1 if failed else 0
+    return count("vscode", [(name, result.get(name, result.get("error")), holds) for name, holds in WANT.items() if not only or name in only])
 
 
 if __name__ == "__main__":
