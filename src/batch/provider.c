@@ -97,34 +97,43 @@ void pdl_batch_provider_begin(pdl_batch_provider *p, const pdl_batch_provider_us
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
-/* An answer may begin new requests: the list is looked through from the start each time. */
-static bool give_one(pdl_batch_provider *p) {
-    for (size_t k = 0; k < p->items.n; k++) {
-        item i = p->items.p[k];
-        pdl_vref answer = pdl_dict_getz(p->answers, i.name);
-        if (pdl_is_absent(answer)) continue;
-        pdl_val kept = pdl_keep(answer);
-        pdl_str body = pdl_str_get(pdl_list_at(kept, 1));
-        p->items.p[k] = (item){.id = 0};
-        p->items.p[k] = p->items.p[--p->items.n];
-        i.done(i.user, &(pdl_http_reply){.end = PDL_HTTP_OK,
-                                         .status = (int)pdl_int_of(pdl_list_at(kept, 0)),
-                                         .body = body});
-        pdl_drop(kept);
-        item_fini(&i);
-        return true;
-    }
-    return false;
+static void give(pdl_batch_provider *p, size_t k, pdl_vref answer) {
+    item i = p->items.p[k];
+    pdl_val kept = pdl_keep(answer);
+    pdl_str body = pdl_str_get(pdl_list_at(kept, 1));
+    p->items.p[k] = p->items.p[--p->items.n];
+    i.done(i.user, &(pdl_http_reply){.end = PDL_HTTP_OK,
+                                     .status = (int)pdl_int_of(pdl_list_at(kept, 0)),
+                                     .body = body});
+    pdl_drop(kept);
+    item_fini(&i);
 }
 
+/* An answer may begin new requests, and cancel others: then some change their places, and are
+ * found in the next walk. */
 static size_t give_all(pdl_batch_provider *p) {
-    size_t n = 0;
-    while (give_one(p)) n++;
+    size_t n = 0, before;
+    do {
+        before = n;
+        for (size_t k = 0; k < p->items.n;) {
+            pdl_vref answer = pdl_dict_getz(p->answers, p->items.p[k].name);
+            if (pdl_is_absent(answer)) {
+                k++;
+            } else {
+                give(p, k, answer);
+                n++;
+            }
+        }
+    } while (n > before);
     return n;
 }
 
+static bool is_good(int64_t status) { return status >= 200 && status <= 299; }
+
 void pdl_batch_provider_answer(pdl_batch_provider *p, pdl_str name, int status, pdl_str body) {
-    if (p->only_good && (status < 200 || status > 299)) return;
+    pdl_vref before = pdl_dict_gets(p->answers, name);
+    if (p->only_good && !is_good(status)) return;
+    if (!pdl_is_absent(before) && is_good(pdl_int_of(pdl_list_at(before, 0)))) return;
     pdl_val pair = pdl_list_push(pdl_list_new(2), pdl_int(status));
     p->answers = pdl_dict_puts(p->answers, name, pdl_list_push(pair, pdl_text(body)));
 }
@@ -140,7 +149,8 @@ static bool save(pdl_batch_provider *p, pdl_err *err) {
     return ok;
 }
 
-/* Those of earlier processes: their answers are fetched as if they were ours. */
+/* Those of earlier processes: their answers are fetched as if they were ours, also those that were
+ * fetched before. They were in memory, and a program in stages asks its first stage again. */
 static bool restore(pdl_batch_provider *p, pdl_err *err) {
     pdl_buf text = PDL_BUF;
     pdl_val list;
@@ -149,7 +159,10 @@ static bool restore(pdl_batch_provider *p, pdl_err *err) {
     bool ok = pdl_ledger_get_fact(p->use.ledger, uploads_key, &text, err);
     if (ok && text.len && pdl_json_read(pdl_buf_str(&text), 0, &list, NULL, err)) {
         for (size_t i = 0; pdl_is_list(list) && i < pdl_list_len(list); i++) {
-            p->uploads = pdl_list_push(p->uploads, pdl_keep(pdl_list_at(list, i)));
+            if (!pdl_is_dict(pdl_list_at(list, i))) continue;
+            pdl_val upload = pdl_dict_merge(pdl_dict_new(6), pdl_list_at(list, i));
+            upload = pdl_dict_putz(upload, "fetched", pdl_bool(false));
+            p->uploads = pdl_list_push(p->uploads, upload);
             p->n_waiting++;
         }
         pdl_drop(list);
@@ -236,6 +249,16 @@ static void answer_rest(pdl_batch_provider *p, pdl_vref upload) {
     pdl_buf_fini(&body);
 }
 
+/* Providers forget batches after some weeks: those have ended, too. */
+static bool fetch(pdl_batch_provider *p, pdl_vref upload, bool *ended, pdl_err *err) {
+    if (pdl_batch_provider_fetch(p, upload, ended, err)) return true;
+    if (err->kind != PDL_E_not_found) return false;
+    pdl_buf_clear(&p->why);
+    pdl_buf_put(&p->why, pdl_str_of(err->msg));
+    pdl_err_fini(err);
+    return *ended = true;
+}
+
 /* Looks at each upload that is worked on; those that have ended are fetched. */
 static bool look(pdl_batch_provider *p, pdl_err *err) {
     pdl_val left = pdl_list_new(4);
@@ -244,7 +267,7 @@ static bool look(pdl_batch_provider *p, pdl_err *err) {
         pdl_vref u = pdl_list_at(p->uploads, i);
         bool ended = false, fetched = has(u, "fetched");
         p->only_good = has(u, "retried");
-        ok = ok && (fetched || pdl_batch_provider_fetch(p, u, &ended, err));
+        ok = ok && (fetched || fetch(p, u, &ended, err));
         pdl_val kept = pdl_keep(u);
         if (ok && ended) {
             answer_rest(p, u);

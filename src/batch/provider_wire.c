@@ -55,6 +55,7 @@ static bool interrupted(const pdl_batch_provider *p, pdl_err *err) {
 static bool refused(const exchange *x, const char *method, const char *url, pdl_err *err) {
     enum { SHOWN = 300 };
     pdl_err_kind kind = x->status == 401 || x->status == 403 ? PDL_E_auth
+                        : x->status == 404 || x->status == 410 ? PDL_E_not_found
                         : x->status == 429                   ? PDL_E_rate_limit
                         : x->status >= 500                   ? PDL_E_server
                                                              : PDL_E_protocol;
@@ -126,6 +127,12 @@ static bool ask_json(pdl_batch_provider *p, const char *method, const char *url,
     return ok;
 }
 
+/* What was made has a name; without it nobody could ask for it again. */
+static bool has_id(pdl_vref made, const char *url, pdl_err *err) {
+    if (pdl_member_str(made, "id").n) return true;
+    return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "POST %s: the answer has no id", url);
+}
+
 static pdl_val upload_of(pdl_str id, const char *form, pdl_str url, const item *const *items,
                          size_t n) {
     pdl_val names = pdl_dict_new(n), d = pdl_dict_new(5);
@@ -186,6 +193,10 @@ static bool create_openai(pdl_batch_provider *p, pdl_str base, pdl_str endpoint,
                  PDL_FMT(endpoint));
     bool ok =
         ask_json(p, "POST", pdl_buf_z(&url), "application/json", pdl_buf_str(&body), out, err);
+    if (ok && !has_id(*out, pdl_buf_z(&url), err)) {
+        pdl_drop(*out);
+        ok = false;
+    }
     pdl_buf_fini(&url);
     pdl_buf_fini(&body);
     return ok;
@@ -200,10 +211,11 @@ static bool upload_openai(pdl_batch_provider *p, pdl_str base, const item *const
     put_file(items, n, endpoint, &body);
     bool ok = ask_json(p, "POST", pdl_buf_z(&url), "multipart/form-data; boundary=" BOUNDARY,
                        pdl_buf_str(&body), &file, err);
+    bool named = ok && has_id(file, pdl_buf_z(&url), err);
     pdl_buf_fini(&url);
     pdl_buf_fini(&body);
     if (!ok) return false;
-    ok = create_openai(p, base, endpoint, pdl_member_str(file, "id"), &batch, err);
+    ok = named && create_openai(p, base, endpoint, pdl_member_str(file, "id"), &batch, err);
     pdl_drop(file);
     if (!ok) return false;
     *made = upload_of(pdl_member_str(batch, "id"), "openai", base, items, n);
@@ -220,7 +232,10 @@ static void read_openai(pdl_batch_provider *p, pdl_vref line) {
     pdl_err ignored = {0};
     bool answered = pdl_is_dict(response) && pdl_is(code, PDL_V_INT);
     pdl_val all = answered ? pdl_keep(pdl_dict_getz(response, "body"))
-                           : pdl_dict_putz(pdl_dict_new(1), "error", pdl_keep(error));
+                           : pdl_dict_putz(pdl_dict_new(1), "error",
+                                           pdl_is_dict(error)
+                                               ? pdl_keep(error)
+                                               : pdl_textz("the batch has no response for it"));
     if (!pdl_json_write(all, PDL_JSON_NAN | PDL_JSON_LOOSE, 0, &body, &ignored))
         pdl_err_fini(&ignored);
     int status = answered ? (int)pdl_int_of(code) : 400;
@@ -243,14 +258,15 @@ static bool upload_anthropic(pdl_batch_provider *p, const item *const *items, si
     PDL_PUT(&body, "]}");
     bool ok =
         ask_json(p, "POST", pdl_buf_z(&url), "application/json", pdl_buf_str(&body), &batch, err);
-    if (ok) {
+    bool named = ok && has_id(batch, pdl_buf_z(&url), err);
+    if (named) {
         *made = upload_of(pdl_member_str(batch, "id"), "anthropic", pdl_buf_str(&url), items, n);
         note_upload(p, n, pdl_member_str(batch, "id"));
-        pdl_drop(batch);
     }
+    if (ok) pdl_drop(batch);
     pdl_buf_fini(&url);
     pdl_buf_fini(&body);
-    return ok;
+    return named;
 }
 
 static int status_of(pdl_str type) {
@@ -268,9 +284,11 @@ static int status_of(pdl_str type) {
 /* {custom_id, result: {type: succeeded, message} | {type: errored, error} | {type: expired}} */
 static void read_anthropic(pdl_batch_provider *p, pdl_vref line) {
     pdl_vref result = pdl_dict_getz(line, "result");
-    bool ok = pdl_str_is(pdl_member_str(result, "type"), "succeeded");
+    pdl_str how = pdl_is_dict(result) ? pdl_member_str(result, "type") : PDL_STR("no result");
+    bool ok = pdl_str_is(how, "succeeded");
     pdl_vref inner =
         pdl_is_dict(result) ? pdl_dict_getz(result, ok ? "message" : "error") : pdl_absent();
+    ok = ok && pdl_is_dict(inner);
     pdl_vref error = pdl_is_dict(inner) ? pdl_dict_getz(inner, "error") : pdl_absent();
     pdl_buf body = PDL_BUF;
     pdl_err ignored = {0};
@@ -278,10 +296,13 @@ static void read_anthropic(pdl_batch_provider *p, pdl_vref line) {
         if (!pdl_json_write(inner, PDL_JSON_NAN | PDL_JSON_LOOSE, 0, &body, &ignored))
             pdl_err_fini(&ignored);
     } else {
-        pdl_buf_putf(&body,
-                     "{\"type\": \"error\", \"error\": {\"type\": \"invalid_request_error\", "
-                     "\"message\": \"the request is %.*s\"}}",
-                     PDL_FMT(pdl_member_str(result, "type")));
+        pdl_buf why = PDL_BUF;
+        pdl_buf_putf(&why, "the batch has no message for it (%.*s)", PDL_FMT(how));
+        PDL_PUT(&body, "{\"type\": \"error\", \"error\": {\"type\": "
+                       "\"invalid_request_error\", \"message\": ");
+        pdl_json_quote(pdl_buf_str(&why), 0, &body);
+        PDL_PUT(&body, "}}");
+        pdl_buf_fini(&why);
     }
     pdl_batch_provider_answer(p, pdl_member_str(line, "custom_id"),
                               ok ? 200 : status_of(pdl_member_str(error, "type")),
@@ -328,13 +349,16 @@ static bool fetch_file(pdl_batch_provider *p, const char *url, bool openai, pdl_
     return ok;
 }
 
-/* "errors": {"data": [{"message": ...}]} of a batch that was refused as a whole. */
+/* "errors": {"data": [{"message": ...}]} of a batch that was refused as a whole; else how one ended
+ * that is not complete: expired, cancelled. */
 static void put_failure(pdl_vref batch, pdl_buf *out) {
     pdl_vref errors = pdl_dict_getz(batch, "errors"),
              data = pdl_is_dict(errors) ? pdl_dict_getz(errors, "data") : pdl_absent();
     pdl_buf_clear(out);
     if (pdl_is_list(data) && pdl_list_len(data) && pdl_is_dict(pdl_list_at(data, 0)))
         pdl_buf_put(out, pdl_member_str(pdl_list_at(data, 0), "message"));
+    pdl_str status = pdl_member_str(batch, "status");
+    if (!out->len && !pdl_str_is(status, "completed")) pdl_buf_put(out, status);
 }
 
 static bool fetch_openai(pdl_batch_provider *p, pdl_str base, pdl_vref batch, bool *ended,

@@ -121,7 +121,8 @@ class Provider:
                 b = outer.batches[parts[4]]
                 if self.path.endswith("/results"):
                     if "out" not in b:
-                        b["out"] = "".join(json.dumps(outer.anthropic_line(r)) + "\n" for r in b["requests"]).encode()
+                        made = [outer.anthropic_line(r) for r in b["requests"]]
+                        b["out"] = "".join(json.dumps(y) + "\n" for x in made for y in (x if isinstance(x, list) else [x])).encode()
                     return self.say(b["out"])
                 return self.say({"id": parts[4], "processing_status": "ended" if outer.is_ready(b) else "in_progress"})
         return Handler
@@ -218,6 +219,110 @@ def hiccup():
     t.check("a provider that does not answer for a while", code == 0 and p.down == 0 and len(p.batches) == 1 and err.count("asked again") == 1, "%s %s" % (p.down, err))
 
 
+def stages_killed():
+    """Ended while the second stage is worked on: the answers of the first one were in memory."""
+    for model in ("openai/m", "anthropic/m"):
+        p.begin(polls=0)
+        t.begin({"in.jsonl": jsonl(words(6)), "p.pdl": STAGES.replace("MODEL", model)})
+        p.rule = lambda prompt: setattr(p, "stuck", True)  # from the first answer on
+        process = t.start("p.pdl", "-i", "in.jsonl", "-o", "out.jsonl", "--provider-batch", **env())
+        deadline = time.monotonic() + 60
+        while (len(p.batches) < 2 or not list(p.batches.values())[-1]["looks"]) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        process.kill()
+        process.communicate(timeout=60)
+        p.rule, p.stuck = None, False
+        code, out, err = t.run("p.pdl", "-i", "in.jsonl", "-o", "out.jsonl", "--provider-batch", timeout=60, **env())
+        t.check("%s: killed in the second stage" % model, code == 0 and len(p.batches) == 2 and set(p.asked.values()) == {1}
+                and [r["result"] for r in t.lines("out.jsonl")] == ["SECOND FIRST W%d" % i for i in range(1, 7)], "%s %s %s" % (code, p.asked, err))
+
+
+def odd_answers():
+    """What the results of a batch hold that did not go well: an error of the row, which says why."""
+    def of(model, change, title, said, code_wanted=3):
+        name = "%s_line" % model
+        line = getattr(Provider, name)
+
+        def changed(request):
+            made = line(p, request)
+            change(made)
+            return made
+        p.begin(polls=0)
+        setattr(p, name, changed)
+        t.begin({"in.jsonl": jsonl(words(3)), "p.pdl": "lastOf:\n- Say ${ word }\n- model: %s/m\n" % model})
+        code, out, err = run()
+        delattr(p, name)
+        rows = t.lines("out.jsonl")
+        t.check("%s: %s" % (model, title), code == code_wanted and len(rows) == 3 and len(p.batches) == 1 and all(said in str(r["error"]) for r in rows),
+                "%s %s %s %s" % (code, len(p.batches), rows[:1], err))
+    expired = {"code": "batch_expired", "message": "not executed in time"}
+    of("openai", lambda r: r.update(response=None, error=expired), "expired", "not executed in time")
+    of("openai", lambda r: r.update(response=None), "neither response nor error", "the batch has no response for it")
+    of("openai", lambda r: r["response"].pop("status_code"), "no status", "the batch has no response for it")
+    of("openai", lambda r: r["response"].update(body=None), "no body", "no choices")
+    of("openai", lambda r: r.update(custom_id="other"), "the name of another", "ended without an answer")
+    of("openai", lambda r: r.update(custom_id=7), "a name that is no text", "ended without an answer")
+    of("anthropic", lambda r: r.update(result={"type": "expired"}), "expired", "(expired)")
+    of("anthropic", lambda r: r.update(result={"type": "canceled\"}"}), "quotes", '(canceled"})')
+    of("anthropic", lambda r: r.update(result={"type": "succeeded"}), "no message", "(succeeded)")
+    of("anthropic", lambda r: r.pop("result"), "no result", "(no result)")
+
+
+def twice():
+    """A request that is answered twice: what is good stays."""
+    p.begin(polls=0)
+    t.begin({"in.jsonl": jsonl(words(3)), "p.pdl": "lastOf:\n- Say ${ word }\n- model: anthropic/m\n"})
+    line = p.anthropic_line
+
+    def both(request):
+        good = line(request)
+        bad = {"custom_id": good["custom_id"], "result": {"type": "expired"}}
+        return [good, bad]
+    p.anthropic_line = both
+    code, out, err = run()
+    del p.anthropic_line
+    t.check("answered twice", code == 0 and [r["result"] for r in t.lines("out.jsonl")] == ["SAY W1", "SAY W2", "SAY W3"], "%s %s" % (code, err))
+
+
+def states():
+    """How a batch may end, and what a service may say in place of one."""
+    handler = p.server.RequestHandlerClass
+    get, post = handler.do_GET, handler.do_POST
+
+    def of(title, said, code_wanted, looked=None, made=None):
+        p.begin(polls=0)
+        t.begin({"in.jsonl": jsonl(words(3)), "p.pdl": "lastOf:\n- Say ${ word }\n- model: openai/m\n"})
+        if looked:
+            handler.do_GET = lambda self: looked(self) or get(self)
+        if made:
+            handler.do_POST = lambda self: made(self) or post(self)
+        code, out, err = run()
+        handler.do_GET, handler.do_POST = get, post
+        rows = t.lines("out.jsonl")
+        texts = [str(r["error"]) for r in rows] if code_wanted == 3 else [err]
+        t.check("batch: " + title, code == code_wanted and texts and all(said in x for x in texts) and (code_wanted == 1 or len(rows) == 3),
+                "%s %s %s" % (code, rows[:1], err))
+
+    def batch(**facts):
+        return lambda self: self.path.startswith("/v1/batches/") and (self.say({"id": self.path.split("/")[3], **facts}), True)[1]
+
+    def answer(path, what, status=200):
+        return lambda self: self.path.startswith(path) and (self.say(what, status), True)[1]
+
+    def refuse(what):
+        return lambda self: (self.rfile.read(int(self.headers["Content-Length"])), self.say(what), True)[2]
+    of("failed", "without an answer: line 3 is bad", 3, batch(status="failed", errors={"data": [{"message": "line 3 is bad"}]}))
+    of("expired", "without an answer: expired", 3, batch(status="expired", output_file_id=None))
+    of("cancelled", "without an answer: cancelled", 3, batch(status="cancelled"))
+    of("complete without a file", "ended without an answer", 3, batch(status="completed", output_file_id=None, error_file_id=None))
+    of("forgotten", "status 404", 3, answer("/v1/batches/", {"error": {"message": "No such batch"}}, 404))
+    of("file is gone", "status 404", 3, answer("/v1/files/", {"error": {"message": "No such file"}}, 404))
+    of("file is broken", "ended without an answer", 3, answer("/v1/files/", b'\xff\x00{"custom_id":\n[1]\n"x"\n{}\n{"custom_id":"x"}\n'))
+    of("no JSON", "the answer is not JSON", 1, answer("/v1/batches/", b"<html>"))
+    of("key refused", "status 401", 1, answer("/v1/batches/", {"error": {"message": "bad key"}}, 401))
+    of("made without a name", "the answer has no id", 1, None, refuse({}))
+
+
 def refused():
     p.begin()
     t.begin({"in.jsonl": jsonl(words(2)), "p.pdl": "lastOf:\n- Say ${ word }\n- model: ollama/m\n"})
@@ -230,5 +335,9 @@ check("anthropic/m", "anthropic", "sk-two")
 resume()
 retry()
 hiccup()
+stages_killed()
+odd_answers()
+twice()
+states()
 refused()
 sys.exit(t.finish())

@@ -251,9 +251,10 @@ static void acquire_rate_slot(pdl_call *c) {
     if (go) start_http(c);
 }
 
-/* A poll for a job is part of the request that began it: the rates do not count it. */
+/* A poll for a job is part of the request that began it: the rates do not count it. Nor do they
+ * count what somebody else carries: a batch of a provider has limits of its own. */
 void pdl_call_send_again(pdl_call *c) {
-    if (c->job.get.len)
+    if (c->job.get.len || c->calls->opt.carrier)
         start_http(c);
     else
         acquire_rate_slot(c);
