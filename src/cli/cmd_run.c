@@ -148,7 +148,7 @@ static int finish(runner *r, pdl_step step) {
     int traced = r->a->given[OPT_trace] ? write_trace(r->a, r->session) : 0;
     if (!code) code = traced;
     if (r->term.broken) return pdl_cli_write_failed(EPIPE);
-    if (r->term.interrupted) return 128 + *pdl_cli_signal_received();
+    if (r->term.interrupted) return pdl_signal_exit_status(*pdl_cli_signal_received());
     return r->term.error ? pdl_cli_write_failed(r->term.error) : code;
 }
 

@@ -90,7 +90,7 @@ int pdl_cli_cmd_test(const arguments *a) {
         pdl_buf_fini(&line);
     }
     pdl_junit_fini(&t.junit);
-    if (*pdl_cli_signal_received()) return 128 + *pdl_cli_signal_received();
+    if (*pdl_cli_signal_received()) return pdl_signal_exit_status(*pdl_cli_signal_received());
     if (t.broken || !t.files) return 2;
     return t.failed ? 1 : code;
 }

@@ -572,7 +572,7 @@ static const command table[] = {
      "A program whose name is a command word is run as ./check.\n\n"
      "Exit codes: 0 success; 1 the program cannot be read, or failed; 2 wrong command line;\n"
      "75 the run waits for an answer (--park); n as given to sys.exit in Python code; 130 Ctrl-C; "
-     "143 SIGTERM; 141 the reader of standard "
+     "143 SIGTERM or SIGHUP; 141 the reader of standard "
      "output went "
      "away.\n"},
     {"check", pdl_cli_cmd_check, check_options, "FILE...",
@@ -604,7 +604,7 @@ static const command table[] = {
      "The same command continues a batch that was ended or killed, and changes nothing when it is "
      "finished.\n"
      "Exit codes: 0 all rows have results; 3 some rows failed; 1 it stopped; 2 wrong command, "
-     "columns or files;\n130 Ctrl-C; 143 SIGTERM.\n"},
+     "columns or files;\n130 Ctrl-C; 143 SIGTERM or SIGHUP.\n"},
     {"eval", pdl_cli_cmd_eval, eval_options, "FILE",
      "Run a program over questions with known answers, and say how many it gets right.",
      "Right answers come from --expect, and are compared by --metric, or a --judge decides. Rows "

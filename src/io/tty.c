@@ -85,10 +85,12 @@ void pdl_tty_keep(int fd) {
 
 void pdl_tty_forget(void) { terminal.is_kept = 0; }
 
+int pdl_signal_exit_status(int sig) { return sig == SIGINT ? 128 + SIGINT : 128 + SIGTERM; }
+
 static void end_at_once(int sig) {
     pdl_children_kill();
     if (terminal.is_kept) (void)tcsetattr(terminal.fd, TCSANOW, &terminal.settings);
-    _exit(128 + sig);
+    _exit(pdl_signal_exit_status(sig));
 }
 
 static void quit_at_once(int sig) {

@@ -29,6 +29,10 @@ bool pdl_tty_color(int fd, const pdl_tty_env *env);
 void pdl_tty_keep(int fd);
 void pdl_tty_forget(void);
 
+/* What a command that a signal ended gives to its caller: 130 after Ctrl-C, else 143, also for a
+ * terminal that was closed (SIGHUP), which is told like any other request to end. */
+int pdl_signal_exit_status(int sig);
+
 /* Calls fn(user, signal) from the loop when one of the signals arrives. The watch does not keep the
  * loop open. */
 typedef struct pdl_signals pdl_signals;

@@ -44,8 +44,8 @@ PROGRAMS = {
 }
 # signals, milliseconds between them, the exit statuses that may come of it
 SEQUENCES = [
-    ((INT, INT), 2, (130,)), ((INT, INT), 10, (130,)), ((INT, TERM), 0, (130, 143)), ((INT, TERM, HUP), 1, (130, 143, 129)),
-    ((HUP, INT), 1, (143, 130)), ((QUIT,), 0, (-QUIT,)),
+    ((INT, INT), 2, (130,)), ((INT, INT), 10, (130,)), ((INT, TERM), 0, (130, 143)), ((INT, TERM, HUP), 1, (130, 143)),
+    ((HUP, HUP), 1, (143,)), ((INT, HUP), 1, (130, 143)), ((HUP, INT), 1, (143, 130)), ((QUIT,), 0, (-QUIT,)),
 ]
 
 
