@@ -24,6 +24,8 @@
 enum {
     FULL = 1 << 20, /* bytes that a client has not taken: its runs rest until it has */
     SILENCE_MS = 15000,
+    SLOW_NS = 20000000, /* a turn in which nothing else was answered for so long is slow */
+    SLOW_TURNS = 8,     /* so many short ones later a program counts as quick again */
 };
 
 /* --- lists ------------------------------------------------------------------------------------ */
@@ -350,8 +352,9 @@ void pdl_serve_chat_start(pdl_serve *s, pdl_exchange *x, const form *f, const re
     work *w = new_work(s, x, f, r);
     if (!must_wait(s, w->n)) {
         spawn(w);
-        /* What a step prints here would go out at once, and before its rows are on the disk. */
-        if (!w->keyed) pdl_serve_chat_step(w);
+        /* What a step prints here would go out at once, and before its rows are on the disk. A slow
+         * one would hold up the requests that have arrived with it. */
+        if (!w->keyed && !pdl_serve_chat_is_slow(w)) pdl_serve_chat_step(w);
     } else if (may_wait(s, x)) {
         queue(w);
     } else {
@@ -411,7 +414,23 @@ static bool step_choice(choice *c) {
     return ok;
 }
 
-void pdl_serve_chat_step(work *w) {
+static uint8_t *slowness_of(const work *w) {
+    return &w->s->slowness[w->model - w->s->opt.models];
+}
+
+bool pdl_serve_chat_is_slow(const work *w) { return *slowness_of(w) > 0; }
+
+/* A turn began at `start` and is over. */
+static void note_slowness(pdl_serve *s, uint8_t *slowness, uint64_t start) {
+    bool slow = pdl_clock_ns() - start >= SLOW_NS;
+    s->was_slow |= slow;
+    if (slow)
+        *slowness = SLOW_TURNS;
+    else if (*slowness)
+        --*slowness;
+}
+
+static void step(work *w) {
     bool ok = true;
     for (uint32_t i = 0; ok && i < w->n; i++)
         if (can_continue(&w->choices[i])) ok = step_choice(&w->choices[i]);
@@ -423,4 +442,12 @@ void pdl_serve_chat_step(work *w) {
     }
     if (ok) succeed(w);
     pdl_serve_chat_free(w);
+}
+
+void pdl_serve_chat_step(work *w) {
+    pdl_serve *s = w->s; /* w may be freed */
+    uint8_t *slowness = slowness_of(w);
+    uint64_t start = pdl_clock_ns();
+    step(w);
+    note_slowness(s, slowness, start);
 }

@@ -18,11 +18,13 @@ enum {
     SEND_MS = 60000,
     RUN_MS = 600000,
     TURN_NS = 10000000,       /* of runs that compute, between two polls of the sockets */
+    POLLS = 4,
     SPARE_CONNECTIONS = 1024, /* in addition to those with open requests */
 };
 
 static void compile_all(pdl_serve *s) {
     s->codes = PDL_NEW_N(pdl_code *, s->opt.n_models);
+    s->slowness = PDL_NEW_N(uint8_t, s->opt.n_models);
     for (size_t i = 0; i < s->opt.n_models; i++)
         s->codes[i] = pdl_session_compile(s->opt.session, s->opt.models[i].program);
 }
@@ -81,14 +83,15 @@ static void step_one(pdl_serve *s, work *w) {
 }
 
 /* Gives turns to the works that are runnable; returns true when one is runnable at once again.
- * Works that waited for something come first, and all of them get a turn; those that compute take
- * turns until the sockets must be polled again. */
+ * Works that waited for something come first, and all of them get a turn; those that compute, and
+ * those whose turns are long, take turns until the sockets must be polled again. */
 static bool step_all(pdl_serve *s) {
     uint64_t end = pdl_clock_ns() + TURN_NS;
     work *last = s->going.last;
     for (work *w = s->going.first, *next; w; w = next) {
         next = w == last ? NULL : w->next;
-        if (pdl_serve_chat_is_ready(w) && !w->computes) step_one(s, w);
+        if (pdl_serve_chat_is_ready(w) && !w->computes && !pdl_serve_chat_is_slow(w))
+            step_one(s, w);
     }
     pdl_serve_chat_admit(s);
     last = s->going.last;
@@ -96,16 +99,23 @@ static bool step_all(pdl_serve *s) {
     for (work *w = s->going.first, *next; w; w = next) {
         next = w == last ? NULL : w->next;
         if (!pdl_serve_chat_is_ready(w)) continue;
+        if (any && pdl_clock_ns() >= end) break; /* one at least has a turn */
         any = true;
-        if (pdl_clock_ns() >= end) break;
         step_one(s, w);
     }
     return any;
 }
 
+/* After a long turn those that arrived meanwhile are served first: a connection takes one poll to
+ * be accepted, one to be read, and what it waits for (a disk, a worker) another. */
+static void poll_all(pdl_serve *s, bool is_ready) {
+    int n = is_ready && s->was_slow ? POLLS : 1;
+    s->was_slow = false;
+    while (n-- > 0) pdl_session_poll(s->opt.session, is_ready ? 0 : -1);
+}
+
 void pdl_serve_run(pdl_serve *s) {
-    while (!s->stopping && !pdl_serve_mcp_stdio_is_over(s))
-        pdl_session_poll(s->opt.session, step_all(s) ? 0 : -1);
+    while (!s->stopping && !pdl_serve_mcp_stdio_is_over(s)) poll_all(s, step_all(s));
 }
 
 void pdl_serve_stop(pdl_serve *s) { s->stopping = true; }
@@ -119,6 +129,7 @@ void pdl_serve_free(pdl_serve *s) {
     pdl_serve_tools_free(s);
     for (size_t i = 0; s->codes && i < s->opt.n_models; i++) pdl_code_drop(s->codes[i]);
     pdl_free(s->codes);
+    pdl_free(s->slowness);
     pdl_serve_conversations_free(s->conversations);
     pdl_free(s->slots);
     pdl_serve_metrics_free(s->metrics);

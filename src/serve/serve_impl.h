@@ -84,6 +84,8 @@ struct pdl_serve {
     pdl_loop *loop;
     pdl_httpd *httpd;
     pdl_code **codes;    /* of the models */
+    uint8_t *slowness;   /* of the models; 0: a turn of its runs is short */
+    bool was_slow;       /* a turn was, since the sockets were polled */
     struct tool *tools;  /* the models as tools */
     struct stdio *stdio; /* a client that speaks MCP in lines; NULL: none */
     pdl_val variables;   /* variables that every run begins with */
@@ -145,6 +147,9 @@ void pdl_serve_chat_begin(pdl_serve *s, pdl_exchange *x, const struct form *form
 void pdl_serve_chat_start(pdl_serve *s, pdl_exchange *x, const struct form *form, const request *r);
 void pdl_serve_chat_step(work *w); /* w may be freed afterwards */
 bool pdl_serve_chat_is_ready(const work *w);
+/* True when one of the last turns of its program was long: an expression over a large text is one
+ * turn. */
+bool pdl_serve_chat_is_slow(const work *w);
 /* Starts the waiting requests for which there are slots. */
 void pdl_serve_chat_admit(pdl_serve *s);
 void pdl_serve_chat_over(pdl_exchange *x);

@@ -8,6 +8,7 @@ import pathlib
 import random
 import re
 import resource
+import select
 import socket
 import subprocess
 import sys
@@ -24,6 +25,7 @@ SLOW = "asan" in BUILD.name
 passed = failed = 0
 PROGRAMS = {"inside-forever": "lang: python\ncode: |\n  from pdl.pdl import exec_str\n  result = exec_str('{repeat: {text: x}, while: true, max_iterations: 100000000}')\n",
             "echo": 'text: "You said: ${ question }"\n', "forever": 'repeat: {text: ""}\nwhile: true\n',
+            "large": "data: ${ range(400000) | map('string') | join(' ') | upper | replace('1', '22') | length }\n",
             "steps": 'lastOf:\n' + '- {def: a, lang: python, code: "result = 1"}\n' * 3 + '- ${ a }\n'}
 CHAT = b"POST /v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1\r\n"
 HEALTH = b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n"
@@ -377,6 +379,29 @@ def computing(folder):
     s.close()
 
 
+def large_expressions(folder):
+    """A request is answered before those that came earlier and that each hold the server up in one expression."""
+    s = Server(folder)
+    s.raw(chat("large", "", END))        # known from now on as slow
+    large = [s.connect(chat("large")) for _ in range(12)]
+    got = s.raw(chat("echo", "", END), 120)
+    ready = select.select(large, [], [], 0)[0]
+    check("answered beside large expressions", b"You said: " in got, got)
+    check("before most of them", len(ready) <= 6, len(ready))
+    for c in large:
+        check("and they are answered", b'"content":"' in c.recv(65536))
+        c.close()
+    s.close()
+    s = Server(folder)
+    large = [s.connect(chat("large")) for _ in range(12)]
+    s.raw(chat("echo", "", END), 120)
+    ready = select.select(large, [], [], 0)[0]
+    check("also the first time", len(ready) <= 6, len(ready))
+    for c in large:
+        c.close()
+    s.close()
+
+
 def main():
     with tempfile.TemporaryDirectory() as d:
         folder = pathlib.Path(d)
@@ -387,7 +412,7 @@ def main():
             badly_written(s)
             nonsense(s, 60)
             s.close()
-        for part in (what_stalls, unwanted_bodies, many_bodies, idle_connections, few_descriptors, computing):
+        for part in (what_stalls, unwanted_bodies, many_bodies, idle_connections, few_descriptors, computing, large_expressions):
             part(folder)
     print("%d passed, %d failed" % (passed, failed))
     return 1 if failed else 0
