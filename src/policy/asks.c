@@ -92,8 +92,9 @@ static void ask_code(ask_list *a, const pdl_effect *e, pdl_label outer, pdl_str 
     add(a, PDL_STR("text"), text, outer | pdl_label_of(text));
     for (size_t i = 0, n = pdl_is_dict(vars) ? pdl_dict_len(vars) : 0; i < n; i++) {
         pdl_vref v = pdl_dict_val_at(vars, i);
-        add(a, text_of(pdl_dict_key_at(vars, i)), v,
-            outer | pdl_label_of_part(vars) | pdl_label_of(v));
+        pdl_vref key = pdl_dict_key_at(vars, i);
+        add(a, text_of(key), v,
+            outer | pdl_label_of_part(vars) | pdl_label_of(v) | pdl_label_of(key));
     }
 }
 
@@ -206,7 +207,19 @@ static void ask_addresses(ask_list *a, const pdl_effect *e, pdl_label outer, pdl
     pdl_effect_each_address(e, ask_address, &(address_asks){a, outer, folder});
 }
 
-/* What one model would get. */
+/* Of all parameters but the tools. */
+static pdl_label label_beside_tools(pdl_vref parameters) {
+    pdl_label label = pdl_label_of_part(parameters);
+    for (size_t i = 0, n = pdl_is_dict(parameters) ? pdl_dict_len(parameters) : 0; i < n; i++) {
+        pdl_vref key = pdl_dict_key_at(parameters, i);
+        label |= pdl_label_of(key);
+        if (!pdl_text_is(key, "tools")) label |= pdl_label_of(pdl_dict_val_at(parameters, i));
+    }
+    return label;
+}
+
+/* What one model would get. `tools` asks about the context that a call with tools has; what is in
+ * their definitions is a parameter like others. */
 static void ask_model_of(ask_list *a, const pdl_effect *e, pdl_str name, pdl_label outer,
                          pdl_str folder) {
     pdl_vref parameters = get(e, "parameters"), processor = get(e, "processor");
@@ -215,7 +228,7 @@ static void ask_model_of(ask_list *a, const pdl_effect *e, pdl_str name, pdl_lab
     pdl_label context = ask_messages(a, get(e, "messages"), outer);
     if (!pdl_is_absent(parameters)) {
         add(a, PDL_STR("parameters"), parameters, outer | pdl_label_of(parameters));
-        context |= pdl_label_of(parameters);
+        context |= label_beside_tools(parameters);
     }
     if (!pdl_is_absent(processor)) {
         add(a, PDL_STR("parameters"), processor, outer | pdl_label_of(processor));

@@ -91,7 +91,7 @@ bool pdl_policies_lock(pdl_policies *p, pdl_str name, pdl_str bytes, pdl_err *er
     return pdl_lock_read(name, bytes, &last->locked, err);
 }
 
-static bool have_locks(const pdl_policies *p) {
+bool pdl_policies_have_locks(const pdl_policies *p) {
     for (size_t i = 0; i < p->all.n; i++)
         if (pdl_is_dict(p->all.p[i]->locked)) return true;
     return false;
@@ -341,7 +341,7 @@ static void refuse_unlocked(pdl_effect *e, pdl_str server, pdl_str tool) {
 }
 
 bool pdl_lock_takes(room *r, pdl_effect *e) {
-    if (e->kind != PDL_EFFECT_tool || !have_locks(r->opt.policies)) return false;
+    if (e->kind != PDL_EFFECT_tool || !pdl_policies_have_locks(r->opt.policies)) return false;
     pdl_vref server = get(e, "server"), tool = pdl_tool_use_of(e).name;
     if (!pdl_is_str(server) || (!is_list(e) && pdl_is_absent(tool))) return false;
     pdl_vref accepted = pdl_dict_find(r->accepted, server);

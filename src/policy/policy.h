@@ -139,6 +139,11 @@ pdl_world *pdl_policy_world_new(const pdl_policy_options *opt, pdl_world *behind
 /* The run has a durable journal from here on, which holds values as they are: effects whose labels
  * `durable: deny` names are refused. */
 void pdl_policy_world_lasts(pdl_world *w);
+/* What a program has that code makes and runs (exec_str): all that went into the code. */
+pdl_label pdl_policy_label_of_code(const pdl_effect *code);
+/* Judges such a program as a computed one; nobody is asked. Error: policy. */
+PDL_MUST bool pdl_policy_world_may_run(pdl_world *w, const pdl_effect *code, pdl_vref text,
+                                       pdl_err *err);
 /* The next world, and another in its place, before the first effect: what a journal answers is
  * judged as well. */
 pdl_world *pdl_policy_world_behind(const pdl_world *w);

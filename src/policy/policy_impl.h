@@ -191,8 +191,11 @@ struct policy_room {
 /* Continues with an effect that may be done: lock.c for tools, else the next world. */
 void pdl_policy_forward(policy_room *r, pdl_effect *e);
 
-/* lock.c. Is e a use of tools, and are there locks? Then they are looked at, and what may be done
- * is forwarded. */
+/* lock.c. Does one of the policies have a lock? Then a person has looked at each definition that
+ * the program sees. */
+bool pdl_policies_have_locks(const pdl_policies *p);
+/* Is e a use of tools, and are there locks? Then they are looked at, and what may be done is
+ * forwarded. */
 bool pdl_lock_takes(policy_room *r, pdl_effect *e);
 /* The effect with this id waits for a lock no more. True: it did. */
 bool pdl_lock_cancel(policy_room *r, uint32_t id);

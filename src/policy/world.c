@@ -178,22 +178,25 @@ static pdl_label label_of_program(const room *r, const pdl_effect *e, pdl_vref f
     return pdl_label_built(label);
 }
 
-/* Judges the text as that of a computed program; there is nobody left to ask about it. */
-static bool may_be_run(room *r, pdl_effect *e, pdl_vref found, pdl_label label, pdl_err *err) {
+/* Judges the text of a program; there is nobody left to ask about it. */
+static bool may_be_run(room *r, pdl_effect *e, pdl_policy_ask *ask, const char *why, pdl_err *err) {
+    ask->n = 1;
+    ask->folder = r->opt.folder;
+    pdl_decision d = pdl_policies_judge(r->opt.policies, ask);
+    bool ok = d.verdict == PDL_VERDICT_ALLOW;
+    report(r, e, ask, &d, ok ? "allow" : "deny");
+    if (!ok) pdl_policy_refusal(r->opt.policies, &r->sources, ask, &d, why, e->loc, err);
+    return ok;
+}
+
+/* As a computed one. */
+static bool may_file_be_run(room *r, pdl_effect *e, pdl_vref found, pdl_label label, pdl_err *err) {
     pdl_vref text = pdl_is_dict(found) ? pdl_member(found, "text") : found;
     pdl_argument arg = {PDL_STR("text"), text, label};
     pdl_policy_ask ask = {.sink = e->is_import ? PDL_SINK_import : PDL_SINK_include,
                           .name = path_of_program(e, found),
-                          .args = &arg,
-                          .n = 1,
-                          .folder = r->opt.folder};
-    pdl_decision d = pdl_policies_judge(r->opt.policies, &ask);
-    bool ok = d.verdict == PDL_VERDICT_ALLOW;
-    report(r, e, &ask, &d, ok ? "allow" : "deny");
-    if (!ok)
-        pdl_policy_refusal(r->opt.policies, &r->sources, &ask, &d, "the run may have written it",
-                           e->loc, err);
-    return ok;
+                          .args = &arg};
+    return may_be_run(r, e, &ask, "the run may have written it", err);
 }
 
 static void program_reply(void *user, const pdl_effect *e, const pdl_reply *reply) {
@@ -206,9 +209,24 @@ static void program_reply(void *user, const pdl_effect *e, const pdl_reply *repl
     forget_flight(f);
     own->sink = asker; /* which hears of the decision */
     own->added_labels |= label;
-    bool ok = !label || may_be_run(r, own, reply->value, label, &refused.err);
+    bool ok = !label || may_file_be_run(r, own, reply->value, label, &refused.err);
     if (asker.reply) asker.reply(asker.user, e, ok ? reply : &refused);
     pdl_err_fini(&refused.err);
+}
+
+pdl_label pdl_policy_label_of_code(const pdl_effect *code) {
+    return pdl_label_built(pdl_label_of(code->request) | code->control | code->added_labels);
+}
+
+bool pdl_policy_world_may_run(pdl_world *w, const pdl_effect *code, pdl_vref text, pdl_err *err) {
+    room *r = of(w);
+    pdl_argument arg = {PDL_STR("text"), text, pdl_policy_label_of_code(code)};
+    pdl_policy_ask ask = {.sink = PDL_SINK_pdl, .args = &arg};
+    flight *f = r->flights;
+    while (f && f->id != code->id) f = f->link;
+    pdl_effect asker = *code;
+    asker.sink = f ? f->asker : (pdl_effect_sink){0}; /* which hears of the decision */
+    return may_be_run(r, &asker, &ask, "code made it", err);
 }
 
 static void watch_program(room *r, pdl_effect *e) {
@@ -231,6 +249,12 @@ static void set_labels(room *r, pdl_effect *e) {
     pdl_label named = pdl_policies_label_of(r->opt.policies, e->kind, pdl_subject_of(e, arena),
                                             r->opt.folder, &is_trusted);
     pdl_arena_free(arena);
+    if (e->kind == PDL_EFFECT_tool && pdl_tool_use_of(e).lists) {
+        /* a lock leaves only definitions that a person has looked at; names that a policy gives to
+         * what tools say are not for what their server says of them */
+        is_trusted = is_trusted || pdl_policies_have_locks(r->opt.policies);
+        named = 0;
+    }
     e->is_trusted = is_trusted;
     e->added_labels |= pdl_label_built(named);
     if (e->kind == PDL_EFFECT_read) e->added_labels |= label_of_file(r, e);

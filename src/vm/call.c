@@ -64,10 +64,10 @@ pdl_val pdl_closure_new(pdl_fiber *f, const pdl_func_info *info) {
     c->base.name = info->name_text.n ? pdl_text(info->name_text) : pdl_null();
     c->base.params = params_of(info->block);
     c->code = pdl_code_keep(frame(f)->code);
-    pdl_vref declared = pdl_is_dict(c->code->signatures) && info->name_text.n
-                            ? pdl_dict_gets(c->code->signatures, info->name_text)
-                            : pdl_absent();
-    c->base.signature = pdl_is_absent(declared) ? signature_of(info) : pdl_keep(declared);
+    pdl_val declared = pdl_is_dict(c->code->signatures) && info->name_text.n
+                           ? pdl_dict_part_named(c->code->signatures, info->name_text)
+                           : pdl_absent();
+    c->base.signature = pdl_is_absent(declared) ? signature_of(info) : declared;
     c->info = info;
     c->base.block = info->block;
     c->scope = pdl_scope_keep(f->scope);
@@ -139,7 +139,9 @@ static pdl_step check_args(pdl_fiber *f, const pdl_b_call *b, const pdl_closure 
     const pdl_node *node = b->args && b->args->kind != PDL_TREE_EXPR ? b->args->node : NULL;
     pdl_loc loc = b->args ? b->args->loc : b->head.loc;
     pdl_checked of = {"during function call to", call_source(b), loc, node};
-    return step_of(pdl_vm_check_value(f->run, p->all, args, &of, err));
+    bool ok = pdl_vm_check_value(f->run, p->all, args, &of, err);
+    if (!ok) err->label |= pdl_label_of(c->base.signature); /* it has the words of the types */
+    return step_of(ok);
 }
 
 /* The usual call: the arguments are the parameters, single values of simple types that fit. Nothing

@@ -75,7 +75,7 @@ static const pdl_attr_class usage_class = {
 pdl_val pdl_vm_usage_value(pdl_run *r) {
     usage_obj *o = pdl_ext_new(PDL_V_RECORD, &usage_class.base, sizeof *o);
     o->u = r->main && r->main->nested ? r->nested_usage : r->usage;
-    return pdl_from_obj(PDL_V_RECORD, &o->ext.head, 0);
+    return pdl_with_label(pdl_from_obj(PDL_V_RECORD, &o->ext.head, 0), o->u.label);
 }
 
 pdl_val pdl_vm_scope_value(pdl_fiber *f) {
@@ -103,6 +103,7 @@ struct module_job {
     const pdl_vm_frame *frame;
     pdl_val dict;
     bool first; /* the names that every file begins with, or those added after the library */
+    pdl_label said; /* of what a tool server said of its tools; 0: an ordinary file */
 };
 
 /* Parameters that a module's models inherit from its importer are not the module's own variables.
@@ -114,18 +115,33 @@ static bool is_inherited(const struct module_job *job, pdl_name name, pdl_vref v
            pdl_obj_of(given) == pdl_obj_of(v);
 }
 
+/* Is the member of a module what its tool server says: a tool, or the declarations? */
+static bool is_said(const struct module_job *job, pdl_str key, pdl_vref v) {
+    return pdl_is(v, PDL_V_FUNC)
+               ? !pdl_is_absent(pdl_dict_gets(job->frame->code->signatures, key))
+               : pdl_str_is(key, "tools");
+}
+
 static bool add_to_module(void *user, pdl_name name, pdl_vref v) {
     struct module_job *job = user;
     const pdl_run *r = job->f->run;
     bool global = !pdl_is_absent(pdl_scope_find(r->globals, name));
-    if (global == job->first && name != r->names.context && !is_inherited(job, name, v))
-        job->dict = pdl_dict_puts(job->dict, pdl_name_str(r->opt.names, name), pdl_keep(v));
+    if (global != job->first || name == r->names.context || is_inherited(job, name, v)) return true;
+    pdl_str key = pdl_name_str(r->opt.names, name);
+    if (job->said && is_said(job, key, v))
+        job->dict = pdl_dict_put(job->dict, pdl_with_label(pdl_text(key), job->said),
+                                 pdl_is(v, PDL_V_FUNC) ? pdl_keep(v)
+                                                       : pdl_with_label(pdl_keep(v), job->said));
+    else
+        job->dict = pdl_dict_puts(job->dict, key, pdl_keep(v));
     return true;
 }
 
 pdl_val pdl_vm_module_value(const pdl_fiber *f, const pdl_vm_frame *fr) {
     pdl_val context = pdl_is_absent(f->background) ? pdl_context_empty() : pdl_keep(f->background);
-    struct module_job job = {f, fr, pdl_dict_putz(pdl_dict_new(8), "pdl_context", context), true};
+    pdl_vref declared = fr->code->signatures;
+    struct module_job job = {f, fr, pdl_dict_putz(pdl_dict_new(8), "pdl_context", context), true,
+                             pdl_is_dict(declared) ? pdl_label_of(declared) : 0};
     pdl_scope_each(f->scope, add_to_module, &job);
     if (!pdl_is_absent(fr->library))
         job.dict = pdl_dict_putz(job.dict, "stdlib", pdl_keep(fr->library));

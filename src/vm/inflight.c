@@ -335,6 +335,7 @@ static void count_usage(pdl_inflight *c, pdl_vref usage) {
     if (!pdl_int_get(pdl_dict_getz(usage, "completion_tokens"), &completion)) return;
     pdl_usage *u = c->nested ? &c->run->nested_usage : &c->run->usage;
     u->calls++;
+    u->label |= c->label;
     u->prompt += prompt;
     u->completion += completion;
     pdl_sinks_send(&c->run->opt.sinks, &(pdl_event){

@@ -36,8 +36,11 @@ static bool pick_variable(void *user, pdl_name name, pdl_vref v) {
     struct pick *p = user;
     pdl_str s = pdl_name_str(p->f->run->opt.names, name);
     if (!p->all && !pdl_ident_is_in(p->text, s)) return true;
-    p->vars = pdl_dict_puts(p->vars, s, pdl_keep(v));
-    p->has_function |= pdl_is(v, PDL_V_FUNC);
+    bool function = pdl_is(v, PDL_V_FUNC);
+    /* code can read all that is known of a function */
+    pdl_label said = function ? pdl_label_of(pdl_func_of(v)->signature) : 0;
+    p->vars = pdl_dict_puts(p->vars, s, pdl_with_label(pdl_keep(v), said));
+    p->has_function |= function;
     return true;
 }
 

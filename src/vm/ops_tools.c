@@ -1,5 +1,11 @@
 /* ops_tools.c -- tools: `import: mcp:NAME`, and functions among the parameters of a model call.
  *
+ * What a server says of its tools has the labels of that reply wherever it is a value: the
+ * declarations, and the attributes and names of the functions. The functions themselves have none:
+ * which tool is called is what the author of the program wrote, so a call is as trusted as its
+ * arguments. If the labels were on the functions, each call of a tool would be one that its server
+ * has chosen.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "lang/toolbox.h"
@@ -20,7 +26,10 @@ bool pdl_vm_declare_tools(pdl_val *params, pdl_err *err) {
     pdl_vref tools = pdl_dict_getz(*params, "tools"),
              choice = pdl_dict_getz(*params, "tool_choice");
     if (pdl_is(choice, PDL_V_FUNC)) {
-        pdl_val f = pdl_dict_putz(pdl_dict_new(1), "name", pdl_keep(pdl_func_of(choice)->name));
+        const pdl_func *chosen = pdl_func_of(choice);
+        pdl_label label = pdl_label_of(choice) | pdl_label_of(chosen->signature);
+        pdl_val name = pdl_with_label(pdl_keep(chosen->name), label);
+        pdl_val f = pdl_dict_putz(pdl_dict_new(1), "name", name);
         pdl_val d = pdl_dict_putz(pdl_dict_new(2), "type", pdl_textz("function"));
         *params = pdl_dict_putz(*params, "tool_choice", pdl_dict_putz(d, "function", f));
         tools = pdl_dict_getz(*params, "tools");
@@ -52,7 +61,8 @@ pdl_step pdl_op_TOOL_MODULE(pdl_fiber *f, const pdl_block *b, pdl_err *err) {
                                    "the tool server %.*s gave no list of tools", PDL_FMT(server)));
     pdl_val tools = pop(f);
     pdl_buf text = PDL_BUF;
-    pdl_val declarations = pdl_toolbox_write(server, tools, &f->run->tool_names, &text);
+    pdl_val declarations = pdl_with_label(
+        pdl_toolbox_write(server, tools, &f->run->tool_names, &text), pdl_label_of(tools));
     pdl_drop(tools);
     push(f, pdl_text(PDL_AS(import, b)->path.s));
     push(f, pdl_text_of_buf(&text));

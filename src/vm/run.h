@@ -12,6 +12,7 @@
 
 typedef struct pdl_usage {
     int64_t calls, completion, prompt;
+    pdl_label label; /* of the replies that were counted: numbers repeat a bit of them */
 } pdl_usage;
 
 /* Fibers in FIBER_WAIT_SLOT that wait for one kind of slot, by id, first in first out. */

@@ -637,6 +637,7 @@ void pdl_python_start(job *j) {
     if (ok && !w->proc) ok = launch(w, &err);
     ok = ok && (code ? put_code(j, &o, &err) : put_object(j, &o, &err));
     if (ok) {
+        j->e->added_labels |= o.said;
         PDL_PUT(&o.body, ",\"refs\":{");
         pdl_buf_put(&o.body, pdl_buf_str(&o.refs));
         PDL_PUT(&o.body, "}}");

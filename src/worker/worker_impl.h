@@ -101,6 +101,7 @@ typedef struct wire_out {
     pdl_err *err;
     unsigned depth;
     size_t check_at; /* length of body at which cancellation is looked at */
+    pdl_label said;  /* of what tool servers say of functions in it */
 } wire_out;
 bool pdl_worker_wire_put(wire_out *o, pdl_vref v);
 void pdl_worker_wire_fini(wire_out *o);

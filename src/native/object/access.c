@@ -105,25 +105,28 @@ static bool range_attr(pdl_vref x, pdl_str name, pdl_val *out) {
 }
 
 /* The description is in the tool declaration: signature.function.description. */
-static pdl_val func_description(const pdl_func *f) {
+static pdl_vref func_description(const pdl_func *f) {
     if (!pdl_is_dict(f->signature)) return pdl_null();
     pdl_vref inner = pdl_dict_getz(f->signature, "function");
     pdl_vref text = pdl_is_dict(inner) ? pdl_dict_getz(inner, "description") : pdl_absent();
-    return pdl_is_absent(text) ? pdl_null() : pdl_keep(text);
+    return pdl_is_absent(text) ? pdl_null() : text;
 }
 
+/* All of these are what the server of a tool says. */
 static bool func_attr(pdl_vref x, pdl_str name, pdl_val *out) {
     const pdl_func *f = pdl_func_of(x);
+    pdl_vref v;
     if (pdl_str_is(name, "signature"))
-        *out = pdl_keep(f->signature);
+        v = f->signature;
     else if (pdl_str_is(name, "function"))
-        *out = pdl_keep(f->params);
+        v = f->params;
     else if (pdl_str_is(name, "description"))
-        *out = func_description(f);
+        v = func_description(f);
     else if (pdl_str_is(name, "name"))
-        *out = pdl_keep(f->name);
+        v = f->name;
     else
         return false;
+    *out = pdl_with_label(pdl_keep(v), pdl_label_of(f->signature));
     return true;
 }
 

@@ -234,30 +234,37 @@ bool pdl_g_tool_error(PDL_ARGS) {
 
 /* --- declarations ----------------------------------------------------------------------------- */
 
+static pdl_val declaration_of(pdl_vref tool) {
+    pdl_vref inner = pdl_dict_getz(tool, "function");
+    pdl_vref params = pdl_dict_getz(tool, "parameters"), about = pdl_dict_getz(tool, "description");
+    pdl_val f = pdl_is_dict(inner) ? pdl_keep(inner) : pdl_dict_new(3);
+    if (!pdl_is_dict(inner)) {
+        f = pdl_dict_putz(f, "name", pdl_text(name_of(tool)));
+        if (pdl_is_str(about)) f = pdl_dict_putz(f, "description", pdl_keep(about));
+        if (pdl_is_dict(params)) f = pdl_dict_putz(f, "parameters", pdl_keep(params));
+    }
+    pdl_val d = pdl_dict_putz(pdl_dict_new(2), "type", pdl_textz("function"));
+    return pdl_with_label(pdl_dict_putz(d, "function", f), pdl_label_of(tool));
+}
+
 static bool declare(pdl_vref tool, pdl_val *list, pdl_err *err) {
+    pdl_val d;
     if (pdl_is(tool, PDL_V_FUNC)) {
         if (!name_of(tool).n)
             return pdl_err_host(err, "ValueError",
                                 "a function among the tools has no name: define it with def");
-        *list = pdl_list_push(*list, pdl_keep(pdl_func_of(tool)->signature));
+        d = pdl_with_label(pdl_keep(pdl_func_of(tool)->signature), pdl_label_of(tool));
     } else if (pdl_is_dict(tool) && pdl_is(pdl_dict_getz(tool, "call_tool"), PDL_V_FUNC)) {
         pdl_vref more = pdl_dict_getz(tool, "tools");
-        if (pdl_is_list(more)) *list = pdl_list_concat(*list, more);
+        if (!pdl_is_list(more)) return true;
+        *list = pdl_with_label(pdl_list_concat(*list, more), pdl_label_of_part(tool));
+        return true;
     } else if (pdl_is_dict(tool) && is_runnable(pdl_dict_getz(tool, "run"))) {
-        pdl_vref inner = pdl_dict_getz(tool, "function");
-        pdl_vref params = pdl_dict_getz(tool, "parameters"),
-                 about = pdl_dict_getz(tool, "description");
-        pdl_val f = pdl_is_dict(inner) ? pdl_keep(inner) : pdl_dict_new(3);
-        if (!pdl_is_dict(inner)) {
-            f = pdl_dict_putz(f, "name", pdl_text(name_of(tool)));
-            if (pdl_is_str(about)) f = pdl_dict_putz(f, "description", pdl_keep(about));
-            if (pdl_is_dict(params)) f = pdl_dict_putz(f, "parameters", pdl_keep(params));
-        }
-        pdl_val d = pdl_dict_putz(pdl_dict_new(2), "type", pdl_textz("function"));
-        *list = pdl_list_push(*list, pdl_dict_putz(d, "function", f));
+        d = declaration_of(tool);
     } else {
-        *list = pdl_list_push(*list, pdl_keep(tool));
+        d = pdl_keep(tool);
     }
+    *list = pdl_list_push(*list, d);
     return true;
 }
 
@@ -268,6 +275,6 @@ bool pdl_tools_declare(pdl_vref tools, pdl_val *out, pdl_err *err) {
             pdl_drop(list);
             return false;
         }
-    *out = list;
+    *out = pdl_with_label(list, pdl_label_of_part(tools));
     return true;
 }

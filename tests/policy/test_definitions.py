@@ -1,0 +1,138 @@
+"""What a tool server says of its tools is text of that server, wherever a program sees it as a value; a lock file makes it trusted, since a person has
+looked at it. Which tool is called is the word of the program's author, so a call is as trusted as its arguments.
+SPDX-License-Identifier: Apache-2.0
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from label_runs import decisions  # noqa: E402
+
+PDL = Path(sys.argv[1]).resolve() / "pdl"
+LIB = Path(__file__).resolve().parent.parent.parent
+passed = failed = 0
+
+TOOL = {"name": "send", "description": "Sends a text", "inputSchema": {"type": "object", "required": ["to"], "properties": {
+    "to": {"type": "string", "enum": ["bob", "ann"], "description": "who"}, "body": {"type": "string"}}}}
+SERVER = """
+import json, sys
+for line in sys.stdin:
+    m = json.loads(line)
+    if m["method"] == "initialize":
+        r = {"protocolVersion": m["params"]["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}}
+    elif m["method"] == "tools/list":
+        r = {"tools": [%s]}
+    elif m["method"] == "tools/call":
+        r = {"content": [{"type": "text", "text": "sent to " + m["params"]["arguments"].get("to", "")}]}
+    else:
+        continue
+    print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": r}), flush=True)
+""" % repr(TOOL)
+EXPRESSIONS = ("s.tools", "s.tools[0]", "s.tools[0].function.name", "s.tools[0].function.description", "s.tools | map(attribute='function.name') | join", "s.send.signature",
+               "s.send.signature.function.description", "s.send.description", "s.send.function", "s.send.name", "s['send'].description",
+               "s.keys() | select('equalto', 'send') | first", "s | list | select('equalto', 'send') | first", "s | dictsort | selectattr(0, 'equalto', 'send') | first | first",
+               "s.tools | json", "pdl_tool_request('s', 'tools/list', {}).tools[0].name")
+BLOCKS = {
+    "a loop over the names": {"for": {"x": "${ s.tools | map(attribute='function.name') | list }"}, "repeat": "${ x }"},
+    "the reply of a model that has read them": {"model": "openai/x", "input": "q", "parameters": {"mock_response": "m", "tools": ["${ s }"]}},
+    "of one tool": {"model": "openai/x", "input": "q", "parameters": {"mock_response": "m", "tools": ["${ s.send }"]}},
+    "of a record around it": {"model": "openai/x", "input": "q", "parameters": {"mock_response": "m", "tools": [{"name": "n", "description": "${ s.send.description }", "run": "${ s.send }"}]}},
+    "of a choice": {"model": "openai/x", "input": "q", "parameters": {"mock_response": "m", "tool_choice": "${ s.send }"}},
+    "the normal form of the library": {"lastOf": [{"def": "form", "import": "lib/tools/form"}, "${ form.all([s])[0].description }"]},
+    "a function for code": {"defs": {"f": "${ s.send }"}, "lang": "python", "code": "result = f.signature"},
+    "functions for code": {"defs": {"fs": {"data": ["${ s.send }"]}}, "lang": "python", "code": "result = fs[0].description"},
+    "an error that has its words": {"call": "${ s.send }", "args": {"to": "eve"}, "fallback": "${ pdl_error.message }"},
+}
+USAGE = {"usage: the numbers": {"data": "${ pdl_usage.completion_tokens }"}, "usage: as text": {"data": "${ pdl_usage }"}, "usage: of calls": {"data": "${ pdl_usage.model_calls }"},
+         "usage: for code": {"lang": "python", "code": "result = pdl_usage.prompt_tokens"}}
+MODEL = {"model": "openai/x", "input": "${ note }", "parameters": {"mock_response": "m"}, "contribute": []}
+
+
+def check(ok, name, why=""):
+    global passed, failed
+    passed += bool(ok)
+    failed += not ok
+    if not ok:
+        print(f"FAIL {name}: {why}")
+
+
+def lay_out(d):
+    Path(d, "server.py").write_text(SERVER)
+    Path(d, "note").write_text("hello")
+    Path(d, "mcp.json").write_text(json.dumps({"mcpServers": {"s": {"command": sys.executable, "args": ["server.py"]}}}))
+    return {**os.environ, "PDL_MCP_CONFIG": "mcp.json", "OPENAI_API_KEY": "k", "HOME": d, "PDL_PATH": str(LIB)}
+
+
+def lock(d, env):
+    p = subprocess.run([PDL, "policy", "lock", "tools.lock"], cwd=d, env=env, capture_output=True, text=True, timeout=60)
+    check(p.returncode == 0, "a lock file is written", p.stderr)
+
+
+def run(program, policy, locked=False):
+    with tempfile.TemporaryDirectory() as d:
+        env = lay_out(d)
+        if locked:
+            lock(d, env)
+        Path(d, "p.yaml").write_text(json.dumps({"policy": 1, **policy, **({"lock": "tools.lock"} if locked else {})}))
+        Path(d, "a.pdl").write_text(json.dumps(program))
+        p = subprocess.run([PDL, "--stream", "none", "--policy", "p.yaml", "--trace", "t.json", "a.pdl"], cwd=d, env=env, capture_output=True, text=True, timeout=120,
+                           start_new_session=True)
+        trace = json.loads(Path(d, "t.json").read_text()) if p.returncode == 0 else {}
+        return p.stdout.strip(), p.stderr, decisions(trace, {})
+
+
+def origins(samples, policy, locked=False):
+    blocks = [{"lastOf": [b], "endorse": {"labels": ["tool", "model", "file", "hr"] if "labels" in policy else ["tool", "model", "file"], "why": n}} for n, b in samples.items()]
+    out, err, found = run({"defs": {"s": {"import": "mcp:s"}, "note": {"read": "note"}}, "text": blocks}, policy, locked)
+    check(not err, "the samples run", err[-2000:])
+    return found
+
+
+ALLOW = {"otherwise": "allow"}
+samples = {**{x: {"data": "${ %s }" % x} for x in EXPRESSIONS}, **BLOCKS}
+found = origins(samples, ALLOW)
+for name in samples:
+    check("tool" in found.get(name, []), name, found.get(name, "its label is lost"))
+for how, policy, locked in (("locked", ALLOW, True), ("trusted", {**ALLOW, "trusted": [{"tool": "s/*"}]}, False)):
+    found = origins(samples, policy, locked)
+    for name in samples:
+        check("tool" not in found.get(name, []), f"{how}: {name}", found.get(name))
+found = origins(samples, {**ALLOW, "labels": {"hr": [{"tool": "s/*"}]}})
+check(all("hr" not in found.get(n, []) for n in samples), "a name for what tools say is not for their definitions", found)
+check(origins({"x": {"data": "${ pdl_tool_result(pdl_tool_call('s', 'send', {'to': 'bob'})) }"}}, ALLOW, True) == {"x": ["tool"]}, "what a locked tool says is a tool's word")
+found = origins({"usage: none": {"data": "${ pdl_usage.model_calls }"}, "m": {"lastOf": [MODEL, "x"]}, **USAGE}, ALLOW)
+check("usage: none" not in found, "usage before any call", found)
+for name in USAGE:
+    check(set(found.get(name, [])) >= {"file", "model"}, name, found.get(name, "its label is lost"))
+
+S = {"s": {"import": "mcp:s"}}
+CALL = {"defs": S, "text": "${ s.send(to='bob') }"}
+LOOP = {"defs": S, "text": [{"for": {"x": "${ s.tools | map(attribute='function.name') | list }"}, "repeat": "${ s[x](to='bob') }"}]}
+OFFER = {"defs": S, "model": "openai/x", "input": "q", "parameters": {"mock_response": "m", "tools": ["${ s }"]}}
+AFTER = {"defs": {**S, "got": "${ s.send(to='bob') }"}, "model": "openai/x", "input": "${ got }", "parameters": {"mock_response": "m", "tools": ["${ s }"]}}
+COMMAND = {"defs": S, "lang": "command", "args": ["echo", "${ s.send.description }"]}
+TOOLS = {"rules": [{"sink": "model", "argument": "tools", "deny": ["tool"]}], **ALLOW}
+CAREFUL = {"rules": [{"sink": "tool", "allow": ["user", "data", "bounded"]}, {"sink": "command", "allow": ["user"]}], **ALLOW}
+ROWS = (
+    ("a call that the author wrote", CALL, CAREFUL, False, "sent to bob"),
+    ("the same in strict control", CALL, {**CAREFUL, "control": "strict"}, False, "sent to bob"),
+    ("a tool whose name the server chose, control of data", LOOP, CAREFUL, False, "sent to bob"),
+    ("strict control", LOOP, {**CAREFUL, "control": "strict"}, False, None),
+    ("strict control, locked", LOOP, {**CAREFUL, "control": "strict"}, True, "sent to bob"),
+    ("tools offered in a clean context", OFFER, TOOLS, False, "m"),
+    ("tools offered after a result", AFTER, TOOLS, False, None),
+    ("tools offered after a result, locked", AFTER, TOOLS, True, None),
+    ("a model that may not read what servers say", OFFER, {"rules": [{"sink": "model", "deny": ["tool"]}], **ALLOW}, False, None),
+    ("a model that may not read what servers say, locked", OFFER, {"rules": [{"sink": "model", "deny": ["tool"]}], **ALLOW}, True, "m"),
+    ("a description in a command", COMMAND, CAREFUL, False, None),
+    ("a description in a command, locked", COMMAND, CAREFUL, True, "Sends a text"),
+)
+for name, program, policy, locked, want in ROWS:
+    out, err, _ = run(program, policy, locked)
+    check(out == want if want is not None else "refuses" in err and "from tool" in err, name, out + err[-600:])
+print(f"{passed} passed, {failed} failed")
+sys.exit(1 if failed else 0)
