@@ -179,10 +179,13 @@ static void run_program(void *user, const pdl_effect *code, pdl_val request,
     pdl_code *built = NULL;
     pdl_val errors = pdl_absent();
     pdl_err err = {0};
-    bool ok = build(s, pdl_is_str(name) ? pdl_str_get(name) : PDL_STR(""), pdl_str_get(text), false,
-                    &built, &errors, &err);
+    bool parses = pdl_text_is(pdl_dict_getz(request, "op"), "parse");
+    bool ok =
+        (parses || !s->guard || pdl_policy_world_may_run(s->guard, code, text, &err)) &&
+        build(s, pdl_is_str(name) ? pdl_str_get(name) : PDL_STR(""), pdl_str_get(text), false,
+              &built, &errors, &err);
     pdl_drop(errors);
-    if (!ok || pdl_text_is(pdl_dict_getz(request, "op"), "parse")) {
+    if (!ok || parses) {
         done(done_user, ok ? pdl_null() : pdl_absent(), ok ? NULL : &err);
         pdl_err_fini(&err);
         pdl_code_drop(built);
@@ -197,6 +200,10 @@ static void run_program(void *user, const pdl_effect *code, pdl_val request,
     o.budget = code->budget;
     o.sandbox = code->sandbox;
     o.by_code = true;
+    /* what the code got may be in the program that it made */
+    pdl_label label = pdl_policy_label_of_code(code);
+    if (label) pdl_code_relabel(built, label);
+    o.strict_control = o.strict_control || (label && o.strict_plans);
     pdl_val vars = with_defaults(pdl_dict_getz(request, "scope"), pdl_effect_label(code));
     bool all = pdl_text_is(pdl_dict_getz(request, "output"), "all");
     if (!pdl_subruns_start(s->subs, code, &o, built, vars, all, done, done_user, &err))

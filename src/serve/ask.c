@@ -90,6 +90,11 @@ static bool read_n(const pdl_serve *s, pdl_vref v, uint32_t *n, pdl_buf *wrong) 
     return false;
 }
 
+/* What a client sends is typed by a user, as far as the program knows. */
+static pdl_val of_client(pdl_val v) {
+    return pdl_with_label(v, PDL_LABEL_user | PDL_LABEL_FREE);
+}
+
 /* Limits under names that programs can pass to a model: null where neither the request nor the
  * command gives one. */
 static pdl_val with_limits(pdl_val v, pdl_vref chat) {
@@ -97,26 +102,21 @@ static pdl_val with_limits(pdl_val v, pdl_vref chat) {
     pdl_vref stop = pdl_dict_getz(chat, "stop");
     bool stops = !pdl_is_absent(stop) && !pdl_is_null(stop);
     if (most || pdl_is_absent(pdl_dict_getz(v, "max_tokens")))
-        v = pdl_dict_putz(v, "max_tokens", most ? pdl_int(most) : pdl_null());
+        v = pdl_dict_putz(v, "max_tokens", most ? of_client(pdl_int(most)) : pdl_null());
     if (stops || pdl_is_absent(pdl_dict_getz(v, "stop")))
-        v = pdl_dict_putz(v, "stop",
-                          stops ? pdl_with_label(pdl_keep(stop), PDL_LABEL_user | PDL_LABEL_FREE)
-                                : pdl_null());
+        v = pdl_dict_putz(v, "stop", stops ? of_client(pdl_keep(stop)) : pdl_null());
     return v;
 }
 
 pdl_val pdl_serve_ask_variables(const pdl_serve *s, pdl_vref chat, pdl_vref given) {
-    pdl_val messages = with_contents(given), key = pdl_textz("messages");
+    pdl_val messages = of_client(with_contents(given)), key = pdl_textz("messages");
     pdl_val v = pdl_dict_new(8);
     v = with_limits(pdl_dict_merge(v, s->variables), chat);
-    v = pdl_dict_putz(v, "question",
-                      pdl_with_label(question_of(messages), PDL_LABEL_user | PDL_LABEL_FREE));
-    v = pdl_dict_putz(
-        v, "request",
-        pdl_with_label(pdl_dict_del(pdl_keep(chat), key), PDL_LABEL_user | PDL_LABEL_FREE));
+    v = pdl_dict_putz(v, "question", of_client(question_of(messages)));
+    v = pdl_dict_putz(v, "request", of_client(pdl_dict_del(pdl_keep(chat), key)));
     v = pdl_dict_putz(v, "pdl_context", pdl_keep(messages));
     pdl_drop(key);
-    return pdl_dict_putz(v, "messages", pdl_with_label(messages, PDL_LABEL_user | PDL_LABEL_FREE));
+    return pdl_dict_putz(v, "messages", messages);
 }
 
 static bool read_body(pdl_exchange *x, pdl_val *out) {

@@ -154,10 +154,9 @@ pdl_val pdl_serve_tool_variables(const pdl_serve *s, const tool *t, pdl_vref arg
         v = pdl_dict_put(
             v, pdl_keep(pdl_dict_key_at(given, i)),
             pdl_with_label(pdl_keep(pdl_dict_val_at(given, i)), PDL_LABEL_user | PDL_LABEL_FREE));
-    pdl_vref question = pdl_dict_getz(given, "question");
-    if (pdl_is_str(question)) {
-        pdl_val m = pdl_dict_putz(pdl_dict_putz(pdl_dict_new(2), "role", pdl_textz("user")),
-                                  "content", pdl_keep(question));
+    if (pdl_is_str(pdl_dict_getz(given, "question"))) {
+        pdl_val m = pdl_dict_putz(pdl_dict_new(2), "role", pdl_textz("user"));
+        m = pdl_dict_putz(m, "content", pdl_dict_part_named(given, PDL_STR("question")));
         v = pdl_dict_putz(v, "pdl_context", pdl_list_push(pdl_list_new(1), m));
     }
     pdl_drop(given);

@@ -359,7 +359,8 @@ pdl_val pdl_context_messages(pdl_vref c) {
     flat_list *f = n ? flatten(ctx_of(c)) : NULL;
     for (size_t i = 0; i < n && pdl_walk_may_continue_at(i); i++)
         list = pdl_list_push(list, wire_of(f->all.p[i]));
-    return list;
+    /* what none of the messages has was given to the context as a whole */
+    return pdl_with_label(list, pdl_label_of(c) & ~pdl_label_of(list));
 }
 
 /* Returns true when pdl_context_messages would produce this value. */
@@ -396,26 +397,43 @@ bool pdl_context_last(pdl_vref c, pdl_message *out) {
 
 /* --- from what users write -------------------------------------------------------------------- */
 
+/* Each message gets the labels that came with the whole (JSON of a model), since a request holds
+ * messages and nothing around them. */
 static pdl_val from_dict(pdl_vref d) {
-    pdl_vref role = pdl_dict_getz(d, "role"), content = pdl_dict_getz(d, "content");
     pdl_val extra = pdl_absent();
     for (size_t i = 0, n = pdl_dict_len(d); i < n; i++) {
         pdl_vref k = pdl_dict_key_at(d, i);
         if (pdl_text_is(k, "role") || pdl_text_is(k, "content")) continue;
         if (pdl_is_absent(extra)) extra = pdl_dict_new(2);
-        extra = pdl_dict_put(extra, pdl_keep(k), pdl_keep(pdl_dict_val_at(d, i)));
+        extra = pdl_dict_put(extra, pdl_keep(k), pdl_dict_part(d, i));
     }
-    return pdl_with_label(pdl_context_one(pdl_keep(role), pdl_keep(content), extra, NULL),
+    return pdl_with_label(pdl_context_one(pdl_dict_part_named(d, PDL_STR("role")),
+                                          pdl_dict_part_named(d, PDL_STR("content")), extra, NULL),
                           pdl_label_of(d));
 }
 
 static bool from_any(pdl_memo *m, pdl_vref v, unsigned depth, pdl_val *out, pdl_err *err);
 
+static bool from_part(pdl_memo *m, pdl_vref list, size_t i, unsigned depth, pdl_val *out,
+                      pdl_err *err) {
+    pdl_vref own = pdl_list_at(list, i);
+    pdl_val part = pdl_list_part(list, i);
+    /* a context has its labels in its messages */
+    if (pdl_is(own, PDL_V_CONTEXT) && (pdl_label_of(part) & ~pdl_label_of(own))) {
+        pdl_val messages = pdl_with_label(pdl_context_to_list(own), pdl_label_of(part));
+        pdl_drop(part);
+        part = messages;
+    }
+    bool ok = from_any(m, part, depth, out, err);
+    pdl_drop(part);
+    return ok;
+}
+
 static bool from_list(pdl_memo *m, pdl_vref v, unsigned depth, pdl_val *out, pdl_err *err) {
     pdl_val all = pdl_context_empty(), one;
     for (size_t i = 0, n = pdl_list_len(v); i < n; i++) {
         if (!pdl_check_cancel_at(m->visits, err) || !pdl_check_cancel_at(i, err) ||
-            !from_any(m, pdl_list_at(v, i), depth + 1, &one, err)) {
+            !from_part(m, v, i, depth + 1, &one, err)) {
             pdl_drop(all);
             return false;
         }

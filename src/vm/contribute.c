@@ -6,6 +6,7 @@
  */
 #include "base/limits.h"
 #include "value/context.h"
+#include "value/label.h"
 #include "value/text.h"
 #include "vm/closure.h"
 #include "vm/fiber.h"
@@ -126,10 +127,10 @@ static pdl_step to_file(pdl_fiber *f, const aggregator *a, pdl_vref v, pdl_err *
     bool ok = pdl_buf_add(&b, pdl_str_get(a->prefix), err) && pdl_stringify(v, &b, err) &&
               pdl_buf_add(&b, pdl_str_get(a->suffix), err);
     if (ok) {
-        pdl_vm_start_effect(
-            f, PDL_EFFECT_write,
-            write_request(a, pdl_with_label(pdl_text(pdl_buf_str(&b)), pdl_label_of(v)), false),
-            (pdl_loc){0});
+        pdl_label around = pdl_label_of(a->prefix) | pdl_label_of(a->suffix);
+        pdl_label label = around ? pdl_label_built(around | pdl_label_of(v)) : pdl_label_of(v);
+        pdl_val text = pdl_with_label(pdl_text(pdl_buf_str(&b)), label);
+        pdl_vm_start_effect(f, PDL_EFFECT_write, write_request(a, text, false), (pdl_loc){0});
         pdl_val reply = pop(f);
         ok = pdl_promise_of(reply)->state != PDL_PROMISE_FAILED;
         if (!ok) pdl_err_copy(err, &pdl_promise_of(reply)->err);

@@ -51,6 +51,12 @@ def model(name, parameters):
     return f"defs:\n  s: {{read: salaries/a.txt}}\nmodel: {name}\ninput: $" f"{{ s }}\nparameters: {{{at}{', ' * bool(more)}{more}}}\nfallback: $" "{ pdl_error.kind }\n"
 
 
+def executed(text):
+    """Code that executes a program, with what it got in sight."""
+    return EVE + "text:\n- lang: python\n  code: |\n    from pdl.pdl import exec_str\n    try:\n        result = exec_str(%s)\n" % text + \
+        "    except Exception as e:\n        result = 'refused' if 'refuses' in str(e) else str(e)\n"
+
+
 SEND = "{rules: [{sink: 'tool s/send', argument: to, deny: [command]}], otherwise: allow}"
 URL = "{rules: [{sink: url, deny: [command]}], otherwise: allow}"
 MODELS = "{labels: {secret: [{read: 'salaries/**'}]}, rules: [{sink: model, model: 'openai/*'}, {sink: model, deny: [secret]}], otherwise: allow}"
@@ -94,6 +100,11 @@ ROWS = (
      "- {lang: python, code: 'result = open(\"o\").read()'}\n", "[secret]"),
     ("a file that code wrote, by a command", SECRET, ASK + "- {lang: python, code: 'result = open(\"o\", \"w\").write(s)', contribute: []}\n"
      "- {lang: command, args: [cat, o]}\n", "[secret]"),
+    ("a program that code makes", "{rules: [{sink: pdl, deny: [command]}], otherwise: allow}", executed("'data: ' + eve"), "refused"),
+    ("what it does", "{rules: [{sink: 'command echo', deny: [command]}], otherwise: allow}", executed("'{lang: command, args: [echo, ' + eve + ']}'"), "refused"),
+    ("and in strict control", "{control: strict, rules: [{sink: 'command echo', deny: [command]}], otherwise: allow}",
+     executed("'{if: ' + ('true' if eve else 'false') + ', then: {lang: command, args: [echo, hi]}}'"), "refused"),
+    ("a program of code that got nothing", "strict", "text:\n- lang: python\n  code: |\n    from pdl.pdl import exec_str\n    result = exec_str('{lang: command, args: [echo, own]}')\n", "own"),
     ("before it", SECRET, "text:\n- {lang: command, args: [printf, fine]}\n", "fine"),
     # what a new session forgets, and what it does not
     ("code that got it", SECRET, ASK + TOLD + "- {lang: python, code: 'result = 1'}\n", "[secret]", "--sandbox"),
@@ -136,7 +147,7 @@ for name, policy, program, want, *args in ROWS:
         lay_out(d)
         (d / "a.pdl").write_text(program)
         (d / "p.yaml").write_text("{policy: 1, " + policy[1:])
-        p = subprocess.run([PDL, "--policy", "p.yaml", *args, "a.pdl"], cwd=d, env={**os.environ, "PDL_MCP_CONFIG": "mcp.json", "HOME": folder},
+        p = subprocess.run([PDL, "--policy", "p.yaml" if policy[0] == "{" else policy, *args, "a.pdl"], cwd=d, env={**os.environ, "PDL_MCP_CONFIG": "mcp.json", "HOME": folder},
                            capture_output=True, text=True, timeout=60, start_new_session=True, check=False)
     ok = p.returncode == 0 and p.stdout.strip() == want
     passed += ok
