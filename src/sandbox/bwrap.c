@@ -66,6 +66,8 @@ void pdl_bwrap_exec(const sandbox_spec *s, const char *spec, char **argv) {
     add(&w, "--unshare-net", "--unshare-ipc", "--unshare-uts");
     add(&w, "--unshare-cgroup-try", "--die-with-parent", NULL);
     add(&w, "--dev", "/dev", NULL);
+    add(&w, "--size", size, NULL); /* files there are memory, as those in /tmp */
+    add(&w, "--tmpfs", "/dev/shm", NULL);
     add(&w, "--proc", "/proc", NULL);
     add(&w, "--size", size, NULL);
     add(&w, "--tmpfs", "/tmp", NULL);

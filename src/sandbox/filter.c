@@ -173,6 +173,16 @@ static void limit_sockets(program *f) {
     load_number(f);
 }
 
+/* Limits of others: where their processes are visible, those of the engine could be lowered, which
+ * ends it. */
+static void refuse_others(program *f, int nr, unsigned arg) {
+    add(f, BPF_JMP | BPF_JEQ | BPF_K, 0, 4, (uint32_t)nr);
+    load_argument(f, arg);
+    add(f, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, 0);
+    refuse_with(f, EPERM);
+    load_number(f);
+}
+
 bool pdl_filter_load(bool sockets) {
     program f = {0};
     if (ARCH == 0) {
@@ -197,6 +207,7 @@ bool pdl_filter_load(bool sockets) {
         limit_sockets(&f);
     else
         refuse_call(&f, SYS_socket, EPERM);
+    if (!sockets) refuse_others(&f, SYS_prlimit64, 0);
     give(&f, SECCOMP_RET_ALLOW);
     struct sock_fprog prog = {f.n, f.p};
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&

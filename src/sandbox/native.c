@@ -107,7 +107,8 @@ static bool bind_path(const char *from, const char *at, bool writable) {
            (writable ? make_safe(to) : make_read_only(to));
 }
 
-static bool make_devices(void) {
+static bool make_devices(const sandbox_spec *s) {
+    char how[64];
     static const char *const names[] = {"null", "zero", "full", "random", "urandom"};
     if (mkdir(NEW "/dev", 0755) != 0 ||
         mount("tmpfs", NEW "/dev", "tmpfs", MS_NOSUID | MS_NOEXEC, "mode=755,size=64k") != 0)
@@ -118,9 +119,9 @@ static bool make_devices(void) {
         snprintf(to, sizeof to, NEW "/dev/%s", names[i]);
         if (!make_point(to, false) || mount(src, to, NULL, MS_BIND, NULL) != 0) return false;
     }
+    snprintf(how, sizeof how, "mode=1777,size=%lld", (long long)s->tmp);
     return mkdir(NEW "/dev/shm", 0777) == 0 &&
-           mount("tmpfs", NEW "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777,size=25%") ==
-               0 &&
+           mount("tmpfs", NEW "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, how) == 0 &&
            symlink("/proc/self/fd", NEW "/dev/fd") == 0 &&
            symlink("/proc/self/fd/0", NEW "/dev/stdin") == 0 &&
            symlink("/proc/self/fd/1", NEW "/dev/stdout") == 0 &&
@@ -193,7 +194,7 @@ bool pdl_native_root(const sandbox_spec *s, const char **what) {
         mount(NEW, NEW, NULL, MS_BIND, NULL) != 0)
         return false;
     *what = "/dev";
-    if (!make_devices()) return false;
+    if (!make_devices(s)) return false;
     *what = "/tmp";
     if (!make_tmp(s)) return false;
     *what = "/proc";

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <linux/landlock.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -23,6 +24,10 @@
 #include "base/banned.h"
 
 static const char bubblewrap[] = "/usr/bin/bwrap";
+
+/* What is there under that name may do nothing, or never end: it works when a program that it was
+ * given has run. */
+enum { IT_RAN = 42, BWRAP_SECONDS = 10 };
 
 static bool has_word(const char *list, const char *word) {
     return list && strstr(list, word) != NULL;
@@ -72,12 +77,22 @@ static void try_bwrap(sandbox_machine *m) {
     if (p == 0) {
         int null = open("/dev/null", O_RDWR | O_CLOEXEC);
         for (int fd = 0; null >= 0 && fd < 3; fd++) dup2(null, fd);
+        setpgid(0, 0);
+        signal(SIGALRM, SIG_DFL);
+        alarm(BWRAP_SECONDS);
         execl(bubblewrap, "bwrap", "--unshare-user", "--unshare-pid", "--ro-bind", "/", "/",
-              "--proc", "/proc", "--dev", "/dev", "/bin/true", (char *)NULL);
+              "--proc", "/proc", "--dev", "/dev", "/bin/sh", "-c", "exit 42", (char *)NULL);
         _exit(127);
     }
-    m->bwrap = wait_for(p) == 0;
-    if (!m->bwrap) snprintf(m->why_bwrap, sizeof m->why_bwrap, "%s does not work here", bubblewrap);
+    int status = wait_for(p);
+    m->bwrap = status == IT_RAN;
+    if (m->bwrap) return;
+    if (p > 0) kill(-p, SIGKILL);
+    if (status < 0)
+        snprintf(m->why_bwrap, sizeof m->why_bwrap, "%s does not answer here", bubblewrap);
+    else
+        snprintf(m->why_bwrap, sizeof m->why_bwrap, "%s does not work here (exit status %d)",
+                 bubblewrap, status);
 }
 
 void pdl_machine_probe(sandbox_machine *m, const char *without, bool ask_bwrap) {

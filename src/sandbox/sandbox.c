@@ -355,9 +355,9 @@ static bool choose(pdl_sandbox *s, const pdl_sandbox_options *opt, pdl_buf *note
     if (!why) return true;
     if (!opt->process_is_enough)
         return pdl_err_set(err, PDL_E_policy, (pdl_loc){0},
-                           "this machine cannot confine code fully: %s; --sandbox-min process "
-                           "accepts less",
-                           why);
+                           "this machine cannot confine code fully: %s; %s", why,
+                           m.namespaces ? "without PDL_SANDBOX_BACKEND it can"
+                                        : "--sandbox-min process accepts less");
     if (s->profile.net.n)
         return pdl_err_set(err, PDL_E_policy, (pdl_loc){0},
                            "`net:` needs the strength full, which is not there: %s", why);

@@ -40,6 +40,10 @@ ROWS = [
     py("read through a link made in /tmp", PROCESS,
        "import os, tempfile\np = tempfile.mktemp()\nos.symlink('{HOME}/notes.txt', p)\nprint('ESCAPED' if open(p).read() else '')"),
     py("read with .. out of the program's folder", PROCESS, READ.format(path="{DIR}/../home/notes.txt")),
+    py("read through /proc/self/root", PROCESS, READ.format(path="/proc/self/root{HOME}/notes.txt")),
+    py("read from the root folder down", PROCESS, "import os\nfd = os.open('/', os.O_PATH)\nprint('ESCAPED' if os.read(os.open('{HOME}/notes.txt'[1:], os.O_RDONLY, dir_fd=fd), 9) else '')"),
+    py("read what a place without rights leads to", PROCESS,
+       "import os\nfd = os.open('{HOME}/notes.txt', os.O_PATH)\nprint('ESCAPED' if open(f'/proc/self/fd/{{fd}}').read() else '')"),
     py("read /etc/shadow", FULL, READ.format(path="/etc/shadow")),
     py("read the file of another run in /tmp", PROCESS, READ.format(path="{OUT}/other.txt")),
     sh("cat a file of the home folder", PROCESS, "cat {HOME}/notes.txt >/dev/null && echo ESCAPED"),
@@ -57,6 +61,14 @@ ROWS = [
     py("make a folder outside", PROCESS, "import os\nos.mkdir('{OUT}/made')\nprint('ESCAPED')"),
     py("append to a log outside with O_APPEND", PROCESS,
        "import os\nos.write(os.open('{OUT}/other.txt', os.O_WRONLY | os.O_APPEND), b'x')\nprint('ESCAPED')"),
+    py("write through a place without rights", PROCESS,
+       "import os\nfd = os.open('{OUT}/other.txt', os.O_PATH)\nos.write(os.open(f'/proc/self/fd/{{fd}}', os.O_RDWR | os.O_APPEND), b'x')\nprint('ESCAPED')"),
+    py("change the program through a place without rights", PROCESS,
+       "import os\nfd = os.open('{DIR}/sub/data.txt', os.O_PATH)\nos.write(os.open(f'/proc/self/fd/{{fd}}', os.O_RDWR | os.O_APPEND), b'x')\nprint('ESCAPED')"),
+    py("change the times of a file outside", FULL, "import os\nos.utime('{OUT}/other.txt', (1, 1))\nprint('ESCAPED')"),
+    py("make a link outside", PROCESS, "import os\nos.symlink('/etc/passwd', '{OUT}/made-link')\nprint('ESCAPED')"),
+    py("bind a unix socket outside", PROCESS, "import socket\nsocket.socket(socket.AF_UNIX).bind('{OUT}/bound')\nprint('ESCAPED')"),
+    py("write into the shared memory of others", PROCESS, "import os\nos.write(os.open('/dev/shm/pdl-test-{PID}', os.O_RDWR), b'x')\nprint('ESCAPED')"),
     sh("redirect into a file outside", PROCESS, "echo x > {OUT}/redirected && echo ESCAPED"),
     sh("copy a program outside", PROCESS, "cp /bin/true {OUT}/copied && echo ESCAPED"),
     sh("mkfifo outside", PROCESS, "mkfifo {OUT}/fifo && echo ESCAPED"),
@@ -72,6 +84,18 @@ ROWS = [
     py("read the memory map of the engine", PROCESS, READ.format(path="/proc/{PID}/maps")),
     py("follow /proc/PID/root", PROCESS, READ.format(path="/proc/{PID}/root{HOME}/notes.txt")),
     py("kill a process outside", PROCESS, "import os\nos.kill({VICTIM}, 0)\nprint('ESCAPED')"),
+    py("read all environments", PROCESS,
+       "import glob\nfound = ''\nfor p in glob.glob('/proc/[0-9]*/environ'):\n    try: found += str(open(p, 'rb').read())\n    except OSError: pass\nprint('ESCAPED' if 'sk-canary' in found else '')"),
+    py("list the descriptors of a process outside", PROCESS, "import os\nprint('ESCAPED' if os.listdir('/proc/{VICTIM}/fd') else '')"),
+    py("signal a group of processes outside", PROCESS, "import os\nos.killpg(os.getpgid({VICTIM}), 0)\nprint('ESCAPED')"),
+    py("signal a process outside by its descriptor", PROCESS, "import os, signal\nsignal.pidfd_send_signal(os.pidfd_open({VICTIM}), 0)\nprint('ESCAPED')"),
+    py("lower the limits of a process outside", PROCESS, "import resource\nresource.prlimit({VICTIM}, resource.RLIMIT_NOFILE, (64, 64))\nprint('ESCAPED')"),
+    py("slow a process outside down", FULL, "import os\nos.setpriority(os.PRIO_PROCESS, {VICTIM}, 19)\nprint('ESCAPED')"),
+    py("take a descriptor of a process outside", PROCESS, CALL + "print('ESCAPED' if libc.syscall(438, os.pidfd_open({VICTIM}), 1, 0) >= 0 else '')"),
+    py("copy the memory of a process outside", PROCESS,
+       CALL + "b = ctypes.create_string_buffer(64)\nclass V(ctypes.Structure): _fields_ = [('p', ctypes.c_void_p), ('n', ctypes.c_size_t)]\n"
+       "at = int(open('/proc/{VICTIM}/maps').read().split('-')[0], 16)\nl, r = V(ctypes.addressof(b), 64), V(at, 64)\n"
+       "print('ESCAPED' if libc.process_vm_readv({VICTIM}, ctypes.byref(l), 1, ctypes.byref(r), 1, 0) > 0 else '')"),
     py("ptrace a process outside", PROCESS, CALL + "print('ESCAPED' if libc.ptrace(16, {VICTIM}, 0, 0) == 0 else '')\nlibc.ptrace(17, {VICTIM}, 0, 0)"),
     py("ptrace the own child", PROCESS,
        CALL + "p = os.fork()\nif p == 0:\n    os._exit(7 if libc.ptrace(0, 0, 0, 0) == 0 else 1)\nprint('ESCAPED' if os.waitpid(p, 0)[1] == 7 << 8 else '')"),
@@ -96,6 +120,19 @@ ROWS = [
     py("userfaultfd", PROCESS, CALL + "print('ESCAPED' if libc.syscall(323, 1) >= 0 else '')"),
     py("bpf", PROCESS, CALL + "a = ctypes.create_string_buffer(bytes([2,0,0,0,4,0,0,0,4,0,0,0,1,0,0,0]) + bytes(112))\nprint('ESCAPED' if libc.syscall(321, 0, a, 128) >= 0 else '')"),
     py("a setuid program", PROCESS, "import os, tempfile\np = tempfile.mktemp()\nopen(p, 'w').close()\nos.chmod(p, 0o4755)\nprint('ESCAPED' if os.stat(p).st_mode & 0o4000 else '')"),
+    py("keyctl by the calls of 32 bits", PROCESS,
+       CALL + "import mmap\nm = mmap.mmap(-1, 4096, prot=7)\nm.write(bytes([0x53, 0xb8, 0x20, 1, 0, 0, 0x31, 0xdb, 0xb9, 0xfd, 0xff, 0xff, 0xff, 0xcd, 0x80, 0x5b, 0xc3]))\n"
+       "f = ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(m)))\np = os.fork()\nif p == 0:\n    os._exit(7 if f() > 0 else 1)\n"
+       "print('ESCAPED' if os.waitpid(p, 0)[1] == 7 << 8 else '')"),
+    py("keyctl by the numbers of x32", PROCESS,
+       CALL + "p = os.fork()\nif p == 0:\n    os._exit(7 if libc.syscall(0x40000000 | 250, 0, -3, 0) > 0 else 1)\nprint('ESCAPED' if os.waitpid(p, 0)[1] == 7 << 8 else '')"),
+    py("the namespaces of another process", PROCESS, CALL + "print('ESCAPED' if libc.setns(os.open('/proc/{VICTIM}/ns/uts', os.O_RDONLY), 0) == 0 else '')"),
+    py("a file system by the new calls", PROCESS, CALL + "print('ESCAPED' if libc.syscall(430, b'tmpfs', 0) >= 0 else '')"),
+    py("a copy of a mount", PROCESS, CALL + "print('ESCAPED' if libc.syscall(428, -100, b'/', 1) >= 0 else '')"),
+    py("a file by its handle", PROCESS, CALL + "h = ctypes.create_string_buffer(bytes([128, 0, 0, 0]) + bytes(136))\nn = ctypes.c_int()\n"
+       "print('ESCAPED' if libc.name_to_handle_at(-100, b'/etc/passwd', h, ctypes.byref(n), 0) == 0 and libc.open_by_handle_at(os.open('/etc', os.O_RDONLY), h, 0) >= 0 else '')"),
+    py("a device", PROCESS, "import os, stat\nos.mknod('{TMP}/dev-{PID}', stat.S_IFCHR | 0o666, os.makedev(1, 3))\nos.remove('{TMP}/dev-{PID}')\nprint('ESCAPED')"),
+    py("the name of the machine", PROCESS, "import socket\nsocket.sethostname(socket.gethostname())\nprint('ESCAPED')"),
     py("chroot", PROCESS, "import os\nos.chroot('/')\nprint('ESCAPED')"),
     "sockets and the network",
     py("a unix socket outside", PROCESS, "import socket\ns = socket.socket(socket.AF_UNIX)\ns.connect('{OUT}/sock')\nprint('ESCAPED')"),
@@ -109,12 +146,20 @@ ROWS = [
     py("a raw socket", PROCESS, "import socket\nsocket.socket(socket.AF_INET, socket.SOCK_RAW, 1)\nprint('ESCAPED')"),
     py("a packet socket", PROCESS, "import socket\nsocket.socket(socket.AF_PACKET, socket.SOCK_RAW)\nprint('ESCAPED')"),
     py("a netlink socket", PROCESS, "import socket\nsocket.socket(socket.AF_NETLINK, socket.SOCK_RAW)\nprint('ESCAPED')"),
+    py("a connection with its first data", PROCESS, "import socket\nsocket.socket().sendto(b'x', 0x20000000, ('127.0.0.1', {PORT}))\nprint('ESCAPED')"),
+    py("a datagram to a unix socket outside", PROCESS, "import socket\nsocket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(b'x', '{OUT}/datagrams')\nprint('ESCAPED')"),
+    py("a socket of the kernel's ciphers", PROCESS, "import socket\nsocket.socket(socket.AF_ALG, socket.SOCK_SEQPACKET)\nprint('ESCAPED')"),
+    py("a socket to the host of a virtual machine", PROCESS, "import socket\nsocket.socket(socket.AF_VSOCK, socket.SOCK_STREAM)\nprint('ESCAPED')"),
     sh("a server on the loopback, from bash", PROCESS, "bash -c 'exec 3<>/dev/tcp/127.0.0.1/{PORT}' && echo ESCAPED"),
     "limits",
     py("a memory bomb", PROCESS, "b = bytearray(3 << 30)\nprint('ESCAPED')"),
     py("a large file", PROCESS, "import os, signal\nsignal.signal(signal.SIGXFSZ, signal.SIG_IGN)\nf = open('{TMP}/large', 'wb')\nf.seek(2 << 30)\nf.write(b'x')\nf.flush()\nprint('ESCAPED')"),
     py("a fork bomb of 300", PROCESS,
        "import os, time\nn = 0\nfor i in range(300):\n    if os.fork() == 0:\n        time.sleep(1.5)\n        os._exit(0)\ntime.sleep(0.6)\nprint('ESCAPED')"),
+    py("shared memory without end", PROCESS,
+       "import os\ns = os.statvfs('/dev/shm')\nwith open('/dev/shm/pdl-large-{PID}', 'w') as f: f.write('x')\nos.remove('/dev/shm/pdl-large-{PID}')\n"
+       "print('ESCAPED' if s.f_blocks * s.f_frsize > 2 << 30 else '')"),
+    py("raise a limit again", PROCESS, "import resource\nresource.setrlimit(resource.RLIMIT_AS, (-1, -1))\nprint('ESCAPED')"),
     py("a core dump", PROCESS, "import resource\nprint('ESCAPED' if resource.getrlimit(resource.RLIMIT_CORE)[1] != 0 else '')"),
 ]
 
@@ -134,4 +179,5 @@ def groups():
 
 # What a machine or a container may refuse by itself: attempts of these do not have to succeed without the sandbox.
 OF_MACHINE = {a[0] for name, attempts in groups() if name == "kernel" for a in attempts} | {
-    "a raw socket", "a packet socket", "a core dump", "ptrace a process outside", "read the memory of a process outside"}
+    "a raw socket", "a packet socket", "a core dump", "a connection with its first data", "a socket of the kernel's ciphers", "a socket to the host of a virtual machine",
+    "shared memory without end", "raise a limit again", "take a descriptor of a process outside", "copy the memory of a process outside", "ptrace a process outside", "read the memory of a process outside"}

@@ -52,6 +52,11 @@ class Place:
             s.bind(str(path))
             s.listen(64)
             self.listeners.append(s)
+        datagrams = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        datagrams.bind(str(self.out / "datagrams"))
+        self.listeners.append(datagrams)
+        self.shared = Path(f"/dev/shm/pdl-test-{os.getpid()}")
+        self.shared.write_text("text")
         tcp = socket.create_server(("127.0.0.1", 0), backlog=64)
         udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         udp.bind(("127.0.0.1", 0))
@@ -86,6 +91,7 @@ class Place:
             s.close()
         self.libc.shmctl(self.shm, 0, None)
         Path("/tmp/large").unlink(missing_ok=True)
+        self.shared.unlink(missing_ok=True)
 
 
 IN_WORKER = """
@@ -294,6 +300,39 @@ def mistakes():
         note(r.stdout.strip() == "ran", "--no-sandbox overrides the environment", r.stderr)
 
 
+# What may be at the place of bubblewrap, and what is said of it
+BUBBLEWRAPS = (("fails", "#!/bin/sh\nexit 3\n", 0o755, "does not work here (exit status 3)"), ("does nothing", "#!/bin/sh\nexit 0\n", 0o755, "does not work here (exit status 0)"),
+               ("cannot be executed", "#!/bin/sh\nexit 0\n", 0o644, "does not work here (exit status 127)"), ("is no program", "garbage", 0o755, "does not work here"),
+               ("is setuid", None, 0o4755, "is setuid, which is not used"), ("never ends", "#!/bin/sh\nexec sleep 1000\n", 0o755, "does not answer here"))
+
+
+def bubblewraps():
+    """A bubblewrap that cannot be used, at the path that is used, in mounts of the test's own."""
+    global skipped
+    real = Path("/usr/bin/bwrap")
+    with tempfile.TemporaryDirectory(prefix="pdl-trust-") as d:
+        Path(d, "a.pdl").write_text("text: {lang: command, args: [echo, ran]}")
+        for name, text, mode, want in BUBBLEWRAPS:
+            fake = Path(d, "bwrap")
+            fake.unlink(missing_ok=True)
+            fake.write_bytes(real.read_bytes() if text is None else text.encode())
+            fake.chmod(mode)
+            inside = 'mount --bind bwrap /usr/bin/bwrap && echo mounted && "$0" --sandbox a.pdl; echo "status $?"'
+            for backend in ("bwrap", ""):
+                if name == "never ends" and not backend:
+                    continue  # as the others; it takes ten seconds
+                r = subprocess.run(["unshare", "-rm", "sh", "-c", inside, str(PDL)], cwd=d, env={**os.environ, "PDL_SANDBOX_BACKEND": backend}, capture_output=True, text=True, timeout=120)
+                if "mounted" not in r.stdout:
+                    skipped += 1
+                    print(f"skipped: nothing can be mounted here: {r.stderr.strip()[-200:]}")
+                    return
+                if backend:
+                    ok = "ran" not in r.stdout and "status 1" in r.stdout and want in r.stderr and ("without PDL_SANDBOX_BACKEND it can" in r.stderr or "--sandbox-min" in r.stderr)
+                else:  # our own namespaces, where they can be made inside of those
+                    ok = "ran" in r.stdout or "namespaces of users cannot be made" in r.stderr
+                note(ok, f"bubblewrap that {name}, {backend or 'any'}", r.stdout + r.stderr)
+
+
 def page():
     """The table of docs/security.md has the numbers of the attempts."""
     text = (Path(__file__).resolve().parents[2] / "docs/security.md").read_text()
@@ -313,6 +352,8 @@ if __name__ == "__main__":
     grants()
     net()
     mistakes()
+    if shutil.which("bwrap"):
+        bubblewraps()
     page()
     print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
     sys.exit(failed > 0)
