@@ -180,10 +180,9 @@ static void run_program(void *user, const pdl_effect *code, pdl_val request,
     pdl_val errors = pdl_absent();
     pdl_err err = {0};
     bool parses = pdl_text_is(pdl_dict_getz(request, "op"), "parse");
-    bool ok =
-        (parses || !s->guard || pdl_policy_world_may_run(s->guard, code, text, &err)) &&
-        build(s, pdl_is_str(name) ? pdl_str_get(name) : PDL_STR(""), pdl_str_get(text), false,
-              &built, &errors, &err);
+    bool ok = (parses || !s->guard || pdl_policy_world_may_run(s->guard, code, text, &err)) &&
+              build(s, pdl_is_str(name) ? pdl_str_get(name) : PDL_STR(""), pdl_str_get(text), false,
+                    &built, &errors, &err);
     pdl_drop(errors);
     if (!ok || parses) {
         done(done_user, ok ? pdl_null() : pdl_absent(), ok ? NULL : &err);

@@ -91,9 +91,7 @@ static bool read_n(const pdl_serve *s, pdl_vref v, uint32_t *n, pdl_buf *wrong) 
 }
 
 /* What a client sends is typed by a user, as far as the program knows. */
-static pdl_val of_client(pdl_val v) {
-    return pdl_with_label(v, PDL_LABEL_user | PDL_LABEL_FREE);
-}
+static pdl_val of_client(pdl_val v) { return pdl_with_label(v, PDL_LABEL_user | PDL_LABEL_FREE); }
 
 /* Limits under names that programs can pass to a model: null where neither the request nor the
  * command gives one. */

@@ -5,8 +5,8 @@
 #include "serve/tool.h"
 
 #include "api/find.h"
-#include "io/file.h"
 #include "check/check.h"
+#include "io/file.h"
 #include "lang/load.h"
 #include "types/type.h"
 #include "value/json_write.h"

@@ -102,7 +102,7 @@ struct module_job {
     const pdl_fiber *f;
     const pdl_vm_frame *frame;
     pdl_val dict;
-    bool first; /* the names that every file begins with, or those added after the library */
+    bool first;     /* the names that every file begins with, or those added after the library */
     pdl_label said; /* of what a tool server said of its tools; 0: an ordinary file */
 };
 
@@ -117,9 +117,8 @@ static bool is_inherited(const struct module_job *job, pdl_name name, pdl_vref v
 
 /* Is the member of a module what its tool server says: a tool, or the declarations? */
 static bool is_said(const struct module_job *job, pdl_str key, pdl_vref v) {
-    return pdl_is(v, PDL_V_FUNC)
-               ? !pdl_is_absent(pdl_dict_gets(job->frame->code->signatures, key))
-               : pdl_str_is(key, "tools");
+    return pdl_is(v, PDL_V_FUNC) ? !pdl_is_absent(pdl_dict_gets(job->frame->code->signatures, key))
+                                 : pdl_str_is(key, "tools");
 }
 
 static bool add_to_module(void *user, pdl_name name, pdl_vref v) {
