@@ -71,10 +71,11 @@ static int64_t count_of(pdl_vref usage, const char *key) {
                                                                                   : 0;
 }
 
-int64_t pdl_box_tokens(const pdl_box *b) {
-    pdl_vref usage = pdl_box_get(b, "pdl__usage");
+int64_t pdl_usage_tokens(pdl_vref usage) {
     return count_of(usage, "prompt_tokens") + count_of(usage, "completion_tokens");
 }
+
+int64_t pdl_box_tokens(const pdl_box *b) { return pdl_usage_tokens(pdl_box_get(b, "pdl__usage")); }
 
 /* --- results ---------------------------------------------------------------------------------- */
 

@@ -30,6 +30,7 @@ pdl_str pdl_box_variable(const pdl_box *b);
 
 /* Tokens of the prompt and the answer of a call. */
 int64_t pdl_box_tokens(const pdl_box *b);
+int64_t pdl_usage_tokens(pdl_vref usage); /* absent: none */
 
 /* "name":"text" with a comma before it unless it is the first member. */
 void pdl_json_put_text(pdl_buf *out, const char *name, pdl_str text);

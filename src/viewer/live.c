@@ -22,9 +22,10 @@ typedef struct live_box {
     uint32_t fiber, line, file;
     struct live_box *up; /* the box that was the innermost of the fiber before */
     const char *kind;
-    char *place, *def, *role; /* owned; NULL: none */
-    pdl_path *path;           /* of the block; what a call of a model is recognised by. Kept */
-    pdl_val value;            /* what it ended with, while that is a promise; owned */
+    char *place, *def, *role, *model; /* owned; NULL: none */
+    int64_t tokens;                   /* of the calls of a model */
+    pdl_path *path; /* of the block; what a call of a model is recognised by. Kept */
+    pdl_val value;  /* what it ended with, while that is a promise; owned */
     pdl_buf text;
     bool json, cut, tail, open, failed, hidden; /* tail: the beginning of the text is not there */
     uint32_t asks;                              /* id of the input that it waits for; 0: none */
@@ -149,6 +150,7 @@ static void describe(pdl_live *l, live_box *b, const pdl_event *e) {
     b->kind = e->block->kind == PDL_BLOCK_scalar ? "data" : pdl_block_name(e->block->kind);
     b->place = place_of(e->path);
     b->def = text_of(e->block->def.s);
+    b->role = text_of(e->block->rare->role.s);
     if (!e->block->loc.src) return;
     b->line = pdl_loc_line(e->block->loc);
     b->file = pdl_view_files_note(l->files, e->block->loc.src);
@@ -187,6 +189,7 @@ static void box_free(live_box *b) {
     pdl_free(b->place);
     pdl_free(b->def);
     pdl_free(b->role);
+    pdl_free(b->model);
     pdl_free(b);
 }
 
@@ -213,7 +216,12 @@ static void on_end(pdl_live *l, const pdl_event *e) {
 
 static void on_field(pdl_live *l, const pdl_event *e) {
     live_box *b = top_of(l, e->fiber);
-    if (!b || b->hidden || !e->path || !pdl_str_is(e->key, "pdl__model_input")) return;
+    if (!b || b->hidden) return;
+    if (pdl_str_is(e->key, "model") && pdl_is_str(e->value)) {
+        pdl_free(b->model);
+        b->model = pdl_str_dup(pdl_utf8_cut(pdl_str_get(e->value), PDL_LIVE_NAME_BYTES));
+    }
+    if (!e->path || !pdl_str_is(e->key, "pdl__model_input")) return;
     if (b->path) pdl_idmap_del(&l->calls, (uintptr_t)b->path); /* the attempt before */
     pdl_path_drop(b->path);
     pdl_buf_clear(&b->text);
@@ -226,6 +234,13 @@ static void on_piece(pdl_live *l, const pdl_event *e) {
     live_box *b = pdl_idmap_find(&l->calls, (uintptr_t)e->effect->place);
     if (!b) return;
     add_text(b, e->text);
+    note(l, b);
+}
+
+static void on_usage(pdl_live *l, const pdl_event *e) {
+    live_box *b = e->path ? pdl_idmap_find(&l->calls, (uintptr_t)e->path) : NULL;
+    if (!b) return;
+    b->tokens += pdl_usage_tokens(e->value);
     note(l, b);
 }
 
@@ -286,7 +301,7 @@ static void (*const handlers[PDL_EVENT_COUNT])(pdl_live *l, const pdl_event *e) 
     [PDL_EVENT_block_begin] = on_begin,     [PDL_EVENT_block_end] = on_end,
     [PDL_EVENT_block_fail] = on_end,        [PDL_EVENT_field] = on_field,
     [PDL_EVENT_piece] = on_piece,           [PDL_EVENT_effect] = on_effect,
-    [PDL_EVENT_reply] = on_answer_or_reply,
+    [PDL_EVENT_reply] = on_answer_or_reply, [PDL_EVENT_usage] = on_usage,
 };
 
 static void on_event(void *user, const pdl_event *e) {
@@ -324,6 +339,9 @@ static void put_box(const pdl_live *l, const live_box *b, pdl_buf *out) {
     pdl_json_put_text(out, "state", pdl_str_of(state_of(b)));
     if (b->place && *b->place) put_text(l, "place", pdl_str_of(b->place), out);
     if (b->def) pdl_json_put_text(out, "def", pdl_str_of(b->def));
+    if (b->role) pdl_json_put_text(out, "role", pdl_str_of(b->role));
+    if (b->model) put_text(l, "model", pdl_str_of(b->model), out);
+    if (b->tokens) pdl_json_put_int(out, "tokens", b->tokens);
     pdl_json_put_int(out, "start", (b->start - l->zero) / 1000);
     if (b->end) pdl_json_put_int(out, "end", (b->end - l->zero) / 1000);
     if (b->line && b->file != PDL_VIEW_NO_FILE) {

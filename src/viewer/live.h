@@ -19,6 +19,7 @@
 
 enum {
     PDL_LIVE_MAX_BOXES = 200000, /* later ones are counted only, until the run is over */
+    PDL_LIVE_NAME_BYTES = 200,   /* of the name of a model */
     PDL_LIVE_TEXT_BYTES = 16384, /* of a box: of an answer that comes its end, else its beginning */
 };
 

@@ -33,20 +33,10 @@ const pdl_page_file *pdl_page_named(pdl_str name) {
 
 static pdl_str content(const pdl_page_file *f) { return (pdl_str){(const char *)f->bytes, *f->n}; }
 
-static void put_colours(bool dark, pdl_buf *out) {
-    for (size_t i = 0; i < pdl_looks_n; i++) {
-        pdl_buf_putf(out, "[data-kind=\"%s\"]{--edge:%s", pdl_looks[i].name,
-                     dark ? pdl_looks[i].dark : pdl_looks[i].light);
-        if (!dark) pdl_buf_putf(out, ";--icon:\"%s\"", pdl_looks[i].icon);
-        PDL_PUT(out, "}\n");
-    }
-}
-
 void pdl_page_colours(pdl_buf *out) {
-    put_colours(false, out);
-    PDL_PUT(out, "@media (prefers-color-scheme: dark) {\n");
-    put_colours(true, out);
-    PDL_PUT(out, "}\n");
+    for (size_t i = 0; i < pdl_looks_n; i++)
+        pdl_buf_putf(out, "[data-kind=\"%s\"]{--edge:light-dark(%s,%s);--icon:\"%s\"}\n",
+                     pdl_looks[i].name, pdl_looks[i].light, pdl_looks[i].dark, pdl_looks[i].icon);
 }
 
 /* --- one file --------------------------------------------------------------------------------- */

@@ -8,6 +8,7 @@
 #include "base/vec.h"
 #include "io/httpd.h"
 #include "value/json_read.h"
+#include "value/json_write.h"
 #include "viewer/access.h"
 #include "viewer/again.h"
 #include "viewer/box_json.h"
@@ -150,6 +151,18 @@ static void answer_lanes(const pdl_view_run *r, pdl_exchange *x) {
     pdl_access_answer_json(x, &b);
 }
 
+/* The whole trace, as it was read: of a damaged one what is shown. */
+static void answer_trace(const pdl_view_run *r, pdl_exchange *x) {
+    pdl_buf b = PDL_BUF;
+    pdl_err err = {0};
+    if (pdl_json_write(r->doc->trace, PDL_JSON_NAN | PDL_JSON_LOOSE, 0, &b, &err))
+        pdl_access_answer(x, 200, "application/json", pdl_buf_str(&b));
+    else
+        pdl_access_refuse(x, 500, err.msg);
+    pdl_err_fini(&err);
+    pdl_buf_fini(&b);
+}
+
 /* /api/RUN/WORD/NUMBER...; what there is not is 404. */
 static void answer_api(const pdl_viewer *v, pdl_exchange *x, pdl_str path) {
     uint32_t run = 0, at[2] = {0};
@@ -163,6 +176,8 @@ static void answer_api(const pdl_viewer *v, pdl_exchange *x, pdl_str path) {
     bool box = r && n && at[0] < r->doc->boxes.n;
     if (r && pdl_str_is(word, "source"))
         answer_source(r, x);
+    else if (r && pdl_str_is(word, "trace"))
+        answer_trace(r, x);
     else if (r && pdl_str_is(word, "lanes"))
         answer_lanes(r, x);
     else if (r && pdl_str_is(word, "find") && pdl_str_is(pdl_exchange_method(x), "POST"))

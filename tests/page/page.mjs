@@ -38,6 +38,13 @@ const words = {
   attribute: (selector, name) => page.locator(selector).first().getAttribute(name),
   evaluate: (code) => page.evaluate(code),
   shot: (path) => page.screenshot({ path }).then(() => true),
+  media: (options) => page.emulateMedia(options),
+  // What is wrong for people who use a keyboard or a screen reader, as axe-core sees it, but for these rules.
+  async axe(...except) {
+    await page.evaluate(readFileSync(`${modules}/axe-core/axe.min.js`, "utf8"));
+    const found = await page.evaluate((rules) => window.axe.run(document, { rules }), Object.fromEntries(except.map((r) => [r, { enabled: false }])));
+    return found.violations.map((v) => `${v.id}: ${v.nodes.slice(0, 3).map((n) => n.html.slice(0, 200)).join(" | ")}`);
+  },
   kill: (pid) => process.kill(pid, "SIGKILL") && null,
   pause: (ms) => page.waitForTimeout(ms),
   async frame_texts(selector) {

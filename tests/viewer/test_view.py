@@ -215,6 +215,7 @@ def boxes(folder):
     check("details", names["pdl__result"]["value"] == "Hello, Ada!" and names["args"]["value"] == {"who": "Ada"}, names)
     check("whole text", v.ask("/api/0/text/0")[2] == b"Hello, Ada! Hello, Grace![1, 2]<script>alert(1)</script>", v.ask("/api/0/text/0")[2])
     check("source", v.json("0/source")["source"] == PROGRAM)
+    check("the trace", v.json("0/trace") == json.loads((folder / "boxes.json").read_text()) and v.ask("/api/1/trace")[0] == 404)
     check("boxes of a line", v.json("0/line/5") == [5, 6], v.json("0/line/5"))
     check("boxes of the code of a function", v.json("0/line/2") == [1, 7, 8], v.json("0/line/2"))
     check("find text", v.json("0/find", "POST", {"text": "hello, GRACE"})["boxes"] == [[8, 6, 2, 0]])
@@ -347,7 +348,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         for i in range(5):
             self.server.go.acquire()
             self.put({"choices": [{"index": 0, "delta": {"content": "word%d SECRETKEY12345 " % i}}]})
-        self.put({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+        self.put({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}], "usage": {"prompt_tokens": 7, "completion_tokens": 5, "total_tokens": 12}})
         self.wfile.write(b"e\r\ndata: [DONE]\n\n\r\n0\r\n\r\n")
 
     def put(self, value):
@@ -467,6 +468,23 @@ def live(folder):
     check("and ends", v.end() == 130)
 
 
+def known(folder):
+    """What is known of a call while its run goes on."""
+    model = Model()
+    for _ in range(5):
+        model.go.release()
+    (folder / "known.pdl").write_text("text:\n- model: openai/x-SECRETKEY12345\n  role: critic\n  def: answer\n- read:\n")
+    v = LiveView(model, folder / "known.pdl", stdin=subprocess.PIPE)
+    v.open()
+    call = {}
+    for boxes in v.events():
+        call = next((b for b in boxes.values() if b["kind"] == "model"), call)
+        if "tokens" in call and any(b.get("asks") for b in boxes.values()):
+            break
+    check("of a call", (call.get("model"), call.get("role"), call.get("tokens"), call.get("def")) == ("openai/x-[REDACTED]", "critic", 12, "answer"), call)
+    v.end()
+
+
 class Bare(http.server.BaseHTTPRequestHandler):
     """One long answer, in words, and never its end."""
     protocol_version = "HTTP/1.1"
@@ -504,7 +522,7 @@ def ends(folder):
             v.p.send_signal(signal.SIGINT)
     longest = max(texts, key=len)
     check("the newest text is shown", "w\u00f6rd2999" in "".join(texts) and len(longest.encode()) <= 17000 and any(t and not t.startswith("w\u00f6rd0") for t in texts), longest[:100])
-    check("without keys, and without parts of them", not any(re.search("SECRET|KEY1|2345", t) for t in texts))
+    check("without keys, and without parts of them", not any(re.search("SECRET|KEY1|(?<!d)2345", t) for t in texts))
     check("an interrupted run says so to its pages", v.gone and "interrupted" in v.gone, v.gone)
     check("and ends", v.p.wait(20) == 130)
     server.shutdown()
@@ -728,7 +746,7 @@ def frames(folder):
 
 def main():
     with tempfile.TemporaryDirectory() as t:
-        for test in (who, typed, boxes, failing, models, compare, included, ends, failures, live, answers, strangers, files, functions, host, frames, origins):
+        for test in (who, typed, boxes, failing, models, compare, included, ends, failures, live, known, answers, strangers, files, functions, host, frames, origins):
             folder = pathlib.Path(t) / test.__name__
             folder.mkdir()
             test(folder)

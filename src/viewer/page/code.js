@@ -1,7 +1,7 @@
 // code.js -- the program beside the boxes: a box marks its lines, a line chooses its boxes. Files that
 // the program includes or imports are shown in its place when a box of theirs is chosen.
 // SPDX-License-Identifier: Apache-2.0
-import { make, clear } from "./dom.js";
+import { make, clear, makeWalkable } from "./dom.js";
 import { listChanges } from "./text.js";
 
 const WORDS = /(#.*$)|("(?:[^"\\]|\\.)*"|'(?:[^']|'')*')|(\$\{[^}]*\})|(^\s*(?:- )*[\w."'-]+:)/gm;
@@ -30,6 +30,31 @@ export async function filesOf(run) {
   return [{ source_name, source, written }, ...included];
 }
 
+// A list of lines that keys walk over; the first can be reached.
+function listOfLines(name, className) {
+  return make("ol", { class: className, role: "listbox", "aria-multiselectable": "true", "aria-label": `Lines of ${name || "the program"}` });
+}
+
+function reach(list) {
+  if (list.firstChild) list.firstChild.tabIndex = 0;
+}
+
+// The lines that belong to a box; Tab reaches the first of them.
+function markLines(element, lines) {
+  for (const e of element.querySelectorAll(".marked")) {
+    e.classList.remove("marked");
+    e.setAttribute("aria-selected", "false");
+  }
+  for (const e of lines) {
+    e.classList.add("marked");
+    e.setAttribute("aria-selected", "true");
+  }
+  if (!lines.length) return;
+  for (const e of element.querySelectorAll("[role=option][tabindex='0']")) e.tabIndex = -1;
+  lines[0].tabIndex = 0;
+  for (const e of [lines.at(-1), lines[0]]) e.scrollIntoView({ block: "nearest" });
+}
+
 const WRITTEN = "Written from the blocks of the trace, which holds no source text. " +
   "pdl view --source FILE shows the file.";
 
@@ -42,6 +67,7 @@ export class CodePane {
     this.files = null;
     this.shown = 0;
     this.turn = { line: 0, next: 0 };
+    makeWalkable(element, "[role=option]", (line) => line.click());
   }
 
   async load() {
@@ -52,12 +78,13 @@ export class CodePane {
 
   show(number) {
     const { source_name: name, source, written } = this.files[number];
-    const list = make("ol", { class: "lines" });
+    const list = listOfLines(name, "lines");
     this.shown = number;
     this.lines = linesOf(source).map((text, i) =>
-      make("li", { tabindex: "-1", "data-line": i + 1, onclick: () => this.onLine(i + 1) },
+      make("li", { role: "option", "aria-selected": "false", tabindex: "-1", "data-line": i + 1, onclick: () => this.onLine(i + 1) },
         make("code", {}, coloured(text))));
     list.append(...this.lines);
+    reach(list);
     clear(this.element).append(make("h2", {}, name || "Program"), this.chooser(),
       written ? make("p", { class: "hint" }, WRITTEN) : "", list);
   }
@@ -84,10 +111,8 @@ export class CodePane {
     const file = box.file ?? 0;
     if (box.line && file >= this.files.length) this.files = await filesOf(this.run); // it goes on
     if (box.line && file !== this.shown && file in this.files) this.show(file);
-    for (const e of this.element.querySelectorAll(".marked")) e.classList.remove("marked");
-    if (!box.line || file !== this.shown) return;
-    for (let n = box.line; n <= (box.to ?? box.line); n++) this.lines[n - 1]?.classList.add("marked");
-    for (const n of [box.to ?? box.line, box.line]) this.lines[n - 1]?.scrollIntoView({ block: "nearest" });
+    const has = box.line && file === this.shown;
+    markLines(this.element, has ? this.lines.slice(box.line - 1, box.to ?? box.line) : []);
   }
 }
 
@@ -98,11 +123,12 @@ export class CodeComparison {
     this.runs = runs;
     this.choose = choose;
     this.places = null; // of each side and file: its lines, as elements
+    makeWalkable(element, "[role=option]", (line) => line.click());
   }
 
   line(tag, numbers, text, files) {
     const side = numbers[1] ? 1 : 0;
-    const element = make("li", { class: tag ? `line-${tag}` : null, tabindex: "-1", "data-before": numbers[0], "data-after": numbers[1],
+    const element = make("li", { class: tag ? `line-${tag}` : null, role: "option", "aria-selected": "false", tabindex: "-1", "data-before": numbers[0], "data-after": numbers[1],
       onclick: () => this.onLine(side, numbers[side], files[side]) }, tag ? make(tag, {}, coloured(text)) : make("code", {}, coloured(text)));
     for (const i of [0, 1]) if (numbers[i]) this.places[i].set(`${files[i]}:${numbers[i]}`, element);
     return element;
@@ -111,13 +137,14 @@ export class CodeComparison {
   file(name, sources, files) {
     const at = [0, 0];
     const next = (...sides) => [0, 1].map((i) => (sides.includes(i) ? ++at[i] : null));
-    const list = make("ol", { class: "lines compared-lines" });
+    const list = listOfLines(name, "lines compared-lines");
     let changed = 0;
     for (const [both, gone, come] of listChanges(...sources.map((s) => (s === undefined ? [] : linesOf(s))))) {
       list.append(...both.map((l) => this.line(null, next(0, 1), l, files)), ...gone.map((l) => this.line("del", next(0), l, files)),
         ...come.map((l) => this.line("ins", next(1), l, files)));
       changed += gone.length + come.length;
     }
+    reach(list);
     return [make("h2", {}, name || "Program"), make("p", { class: "hint" }, changed ? `${changed} lines differ` : "the same in both runs"), list];
   }
 
@@ -139,10 +166,8 @@ export class CodeComparison {
 
   async mark(side, box) {
     await this.load();
-    for (const e of this.element.querySelectorAll(".marked")) e.classList.remove("marked");
-    const at = (n) => this.places[side].get(`${box.file ?? 0}:${n}`);
-    if (!box.line) return;
-    for (let n = box.line; n <= (box.to ?? box.line); n++) at(n)?.classList.add("marked");
-    at(box.line)?.scrollIntoView({ block: "nearest" });
+    const count = box.line ? (box.to ?? box.line) - box.line + 1 : 0;
+    const lines = Array.from({ length: count }, (_, i) => this.places[side].get(`${box.file ?? 0}:${box.line + i}`));
+    markLines(this.element, lines.filter(Boolean));
   }
 }

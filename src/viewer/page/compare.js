@@ -1,7 +1,7 @@
 // compare.js -- two runs side by side. Boxes of the same place stand beside each other, words that
 // changed are marked, and a box that the other run does not have says so.
 // SPDX-License-Identifier: Apache-2.0
-import { make, duration } from "./dom.js";
+import { make, duration, scrollText } from "./dom.js";
 import { wayTo } from "./data.js";
 import { wordChanges } from "./text.js";
 import { showMoment } from "./time.js";
@@ -257,10 +257,10 @@ export class Comparison {
       End: () => this.choose(all.at(at % 2 ? -1 : -2)),
     };
     const next = by && all[at + by];
-    if (!next && !keys[e.key]) return;
+    if (!next && !keys[e.key] && !scrollText(cell, e.key)) return;
     e.preventDefault();
     if (next) this.choose(next);
-    else keys[e.key]();
+    else keys[e.key]?.();
   }
 
   // --- time ---

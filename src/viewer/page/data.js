@@ -54,6 +54,10 @@ export class ServedRun {
     return askJson(`${this.base}/source`);
   }
 
+  async trace() {
+    return (await ask(`${this.base}/trace`)).text();
+  }
+
   boxesOfLine(line, file = 0) {
     return askJson(`${this.base}/line/${line}/${file}`);
   }
@@ -65,6 +69,54 @@ export class ServedRun {
   find(query) {
     return askJson(`${this.base}/find`, query);
   }
+}
+
+const BARS_AT_MOST = 2000;
+
+// The bars of boxes that have ended, in lanes; the longest, if there are many. boxOf(id): the box.
+export function lanesOf(list, boxOf, most = BARS_AT_MOST) {
+  const isModel = (b) => b?.kind === "model";
+  const bars = list.filter((b) => b.end !== undefined && (!b.n || isModel(b)) && !isModel(boxOf(b.parent)));
+  const longest = bars.length > most ? bars.toSorted((a, b) => b.end - b.start - a.end + a.start).slice(0, most) : bars;
+  const ends = [];
+  return longest
+    .toSorted((a, b) => a.start - b.start || a.id - b.id)
+    .map((b) => {
+      let lane = ends.findIndex((end) => end <= b.start);
+      if (lane < 0) lane = ends.length;
+      ends[lane] = b.end;
+      return { id: b.id, kind: b.kind, start: b.start, end: b.end, lane };
+    });
+}
+
+function fits(box, query) {
+  const has = (text, part) => (text ?? "").toLowerCase().includes(part.toLowerCase());
+  const known = box.members ? JSON.stringify(box.members) : box.text;
+  return (
+    (!query.kind || box.kind === query.kind) &&
+    (!query.role || box.role === query.role) &&
+    (!query.state || box.state === query.state) &&
+    (!query.micros || box.end - box.start >= query.micros) &&
+    (!query.tokens || (box.tokens ?? 0) >= query.tokens) &&
+    (!query.variable || box.def === query.variable || box.defines?.includes(query.variable)) &&
+    (!query.model || has(box.model, query.model)) &&
+    (!query.text || has(box.place, query.text) || has(known, query.text))
+  );
+}
+
+// The boxes of a list, in the order of their numbers, that fit, each with the numbers of those around it; of a
+// text the innermost ones.
+export function findIn(list, boxOf, query) {
+  const inside = new Set();
+  const found = [];
+  for (const box of list.toReversed()) {
+    if (inside.has(box.id) || !fits(box, query)) continue;
+    const way = [box.id];
+    for (let b = box; b.parent !== undefined; b = boxOf(b.parent)) way.push(b.parent);
+    found.push(way);
+    if (query.text) way.forEach((id) => inside.add(id));
+  }
+  return { boxes: found.toReversed().slice(0, 1000), found: found.length };
 }
 
 // A run inside the page: the same over a list.
@@ -103,46 +155,11 @@ export class EmbeddedRun {
   }
 
   async lanes() {
-    const isModel = (b) => b?.kind === "model";
-    const bars = this.list.filter((b) =>
-      b.end !== undefined && (!b.n || isModel(b)) && !isModel(this.list[b.parent]));
-    const ends = [];
-    return bars
-      .toSorted((a, b) => a.start - b.start || a.id - b.id)
-      .map((b) => {
-        let lane = ends.findIndex((end) => end <= b.start);
-        if (lane < 0) lane = ends.length;
-        ends[lane] = b.end;
-        return { id: b.id, kind: b.kind, start: b.start, end: b.end, lane };
-      });
-  }
-
-  fits(box, query) {
-    const has = (text, part) => (text ?? "").toLowerCase().includes(part.toLowerCase());
-    return (
-      (!query.kind || box.kind === query.kind) &&
-      (!query.role || box.role === query.role) &&
-      (!query.state || box.state === query.state) &&
-      (!query.micros || box.end - box.start >= query.micros) &&
-      (!query.tokens || (box.tokens ?? 0) >= query.tokens) &&
-      (!query.variable || box.def === query.variable || box.defines.includes(query.variable)) &&
-      (!query.model || has(box.model, query.model)) &&
-      (!query.text || has(box.place, query.text) || has(JSON.stringify(box.members), query.text))
-    );
+    return lanesOf(this.list, (id) => this.list[id]);
   }
 
   async find(query) {
-    const inside = new Set();
-    const found = [];
-    for (const box of this.list.toReversed()) {
-      if (!inside.has(box.id) && this.fits(box, query)) {
-        const way = [box.id];
-        for (let b = box; b.parent !== undefined; b = this.list[b.parent]) way.push(b.parent);
-        found.unshift(way);
-        if (query.text) way.forEach((id) => inside.add(id));
-      }
-    }
-    return { boxes: found.slice(0, 1000), found: found.length };
+    return findIn(this.list, (id) => this.list[id], query);
   }
 }
 

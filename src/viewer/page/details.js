@@ -144,6 +144,15 @@ async function whereItFailed(element, run, box) {
     way.length ? [make("h3", {}, "Reached through"), make("ol", {}, way)] : null);
 }
 
+// The Tab key reaches parts that can be scrolled.
+function reachScrolled(element) {
+  for (const part of element.querySelectorAll(".member")) {
+    if (part.scrollHeight <= part.clientHeight) continue;
+    part.tabIndex = 0;
+    part.setAttribute("aria-label", part.querySelector("h3").textContent);
+  }
+}
+
 // Is this box the one that was chosen last?
 export function isShown(element, run, id) {
   return element.dataset.shown === `${run.number ?? 0}.${id}`;
@@ -160,6 +169,7 @@ export async function showDetails(element, run, id) {
     facts(box),
     buttons(run, box), where,
     ...inOrder(box.members).map(section),
-    make("details", {}, make("summary", {}, "Block as it was run"), make("pre", {}, box.program)));
+    box.program ? make("details", {}, make("summary", {}, "Block as it was run"), make("pre", {}, box.program)) : "");
+  reachScrolled(element);
   return box;
 }

@@ -35,6 +35,37 @@ export function plural(n, word) {
   return `${n} ${word}${n === 1 ? "" : "s"}`;
 }
 
+// Of what the selector finds in an element the Tab key reaches one, from which arrow keys walk to the
+// others; Enter calls onEnter.
+export function makeWalkable(element, selector, onEnter) {
+  element.addEventListener("focusin", (e) => {
+    const now = e.target.closest(selector);
+    if (!now) return;
+    for (const other of element.querySelectorAll(`${selector}[tabindex="0"]`)) other.tabIndex = -1;
+    now.tabIndex = 0;
+  });
+  element.addEventListener("keydown", (e) => {
+    const now = e.target.closest(selector);
+    if (!now || e.ctrlKey || e.metaKey || e.altKey) return;
+    const all = [...element.querySelectorAll(selector)];
+    const at = all.indexOf(now);
+    const to = all[{ ArrowDown: at + 1, ArrowRight: at + 1, ArrowUp: at - 1, ArrowLeft: at - 1, Home: 0, End: all.length - 1 }[e.key]];
+    if (!to && e.key !== "Enter" && e.key !== " ") return;
+    e.preventDefault();
+    if (to) to.focus();
+    else onEnter(now);
+  });
+}
+
+// The text of a box is scrolled with the keys for pages. Returns whether there is one.
+export function scrollText(item, key) {
+  const text = item.querySelector(":scope > .result");
+  const by = { PageDown: 0.9, PageUp: -0.9 }[key];
+  if (!by || !text || text.scrollHeight <= text.clientHeight) return false;
+  text.scrollTop += by * text.clientHeight;
+  return true;
+}
+
 // Hands a text to the person as a file.
 export function saveFile(name, type, text) {
   const a = make("a", { href: URL.createObjectURL(new Blob([text], { type })), download: name });

@@ -2,9 +2,11 @@
 // the person scrolls away. When the run is over the page is loaded anew and shows its trace.
 // SPDX-License-Identifier: Apache-2.0
 import { make } from "./dom.js";
+import { findIn, lanesOf, wayTo } from "./data.js";
 import { Tree } from "./tree.js";
 
-const MOST_SHOWN = 3000; // boxes that open by themselves
+const MOST_BARS = 500; // in lanes, which are drawn again and again
+const MOST_SHOWN = 3000; // boxes; of more the newest are shown
 
 // The boxes that came so far, with the answers that a run of data.js gives.
 export class LiveRun {
@@ -12,11 +14,13 @@ export class LiveRun {
     this.summary = { ...summary, boxes: 0, failed: 0, calls: 0, prompt_tokens: 0, completion_tokens: 0 };
     this.boxes = new Map();
     this.inside = new Map();
+    this.changes = 0; // that came
   }
 
   // The box, and whether it is new.
   take(news) {
     const old = this.boxes.get(news.id);
+    this.changes++;
     if (old) return [Object.assign(old, { asks: undefined, cut: undefined, tail: undefined }, news), false];
     this.boxes.set(news.id, news);
     if (news.parent !== undefined) {
@@ -52,36 +56,65 @@ export class LiveRun {
     return [...this.boxes.values()].filter((b) => b.line === line && (b.file ?? 0) === file).map((b) => b.id);
   }
 
+  // What runs has lasted until the newest that is known.
   async lanes() {
-    return [];
+    const list = [...this.boxes.values()];
+    const now = list.reduce((most, b) => Math.max(most, b.end ?? b.start), 0);
+    return lanesOf(list.map((b) => ({ ...b, end: b.end ?? now })), (id) => this.boxes.get(id), MOST_BARS);
   }
 
   async find(query) {
-    const fits = (b) =>
-      (!query.kind || b.kind === query.kind) && (!query.state || b.state === query.state) &&
-      (!query.text || (b.text ?? "").toLowerCase().includes(query.text.toLowerCase()));
-    const way = (b) => [b.id, ...(b.parent === undefined ? [] : way(this.boxes.get(b.parent)))];
-    const found = [...this.boxes.values()].filter((b) => b.n === 0 && fits(b));
-    return { boxes: found.map(way), found: found.length };
+    const list = [...this.boxes.values()].toSorted((a, b) => a.id - b.id);
+    return findIn(list, (id) => this.boxes.get(id), query);
   }
 }
 
+const TOUCH_MS = 1000; // a scroll so soon after a key, wheel or pointer is the person's
+
 export class LiveTree extends Tree {
-  // Shows what changed. A box is drawn after the box around it, which has a smaller number.
-  showChanges(list) {
-    const scroller = this.element;
-    const follows = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < 80;
-    for (const news of list.toSorted((a, b) => a.id - b.id)) {
-      const [box, isNew] = this.run.take(news);
-      if (isNew) this.add(box);
-      else this.redraw(box);
-      const item = box.asks && this.element.querySelector(`#box-${box.id}`);
-      if (item) this.ask(item, box);
-    }
-    if (follows) scroller.scrollTop = scroller.scrollHeight;
+  constructor(...args) {
+    super(...args);
+    this.follows = true;
+    this.touched = -TOUCH_MS;
+    this.end = 0; // where the newest box was scrolled to
+    for (const type of ["wheel", "touchmove", "pointerdown", "keydown"])
+      this.element.addEventListener(type, (e) => (this.touched = e.timeStamp), { passive: true });
+    this.element.addEventListener("scroll", (e) => this.onScroll(e));
   }
 
-  add(box) {
+  // Boxes get their sizes when they are first drawn, which scrolls a little, too: that is nobody's wish.
+  onScroll(e) {
+    const { scrollHeight, scrollTop, clientHeight } = this.element;
+    if (scrollHeight - scrollTop - clientHeight < 80) this.follows = true;
+    else if (e.timeStamp - this.touched < TOUCH_MS || scrollTop < this.end - clientHeight) this.follows = false;
+  }
+
+  scrollToEnd() {
+    if (!this.follows) return;
+    this.element.scrollTop = this.element.scrollHeight;
+    this.end = this.element.scrollTop;
+  }
+
+  // Shows what changed. A box is drawn after the box around it, which has a smaller number.
+  showChanges(list) {
+    const { follows } = this;
+    for (const news of list.toSorted((a, b) => a.id - b.id)) {
+      const [box, isNew] = this.run.take(news);
+      if (isNew) this.add(box, follows);
+      else this.redraw(box);
+      if (box.asks) this.showQuestion(box);
+      if (box.state === "failed") this.onFailure?.();
+    }
+    this.scrollToEnd();
+    requestAnimationFrame(() => this.scrollToEnd());
+  }
+
+  async showQuestion(box) {
+    const item = this.element.querySelector(`#box-${box.id}`) ?? (await this.show(await wayTo(this.run, box.id)));
+    this.ask(item, box);
+  }
+
+  add(box, follows) {
     if (box.parent === undefined) {
       const root = this.item(box);
       root.tabIndex = 0;
@@ -89,9 +122,49 @@ export class LiveTree extends Tree {
       return;
     }
     const up = this.element.querySelector(`#box-${box.parent}`);
-    if (!up || this.shown > MOST_SHOWN) return;
+    if (!up) return;
     this.giveGroup(up);
-    if (!up.group.hidden) up.group.append(this.item(box));
+    const rest = up.group.querySelector(":scope > .rest:last-child:not(.earlier)");
+    const isFull = this.shown >= MOST_SHOWN;
+    if (rest) rest.textContent = `${up.box.n - rest.next} more`;
+    else if (isFull && !follows) this.rest(up, this.run.inside.get(up.box.id).indexOf(box));
+    else up.group.append(this.item(box));
+    if (isFull && follows && !rest) this.trim(up);
+  }
+
+  // The oldest boxes of the innermost loop that has many give way to new ones.
+  trim(item) {
+    for (let at = item; at && this.shown >= MOST_SHOWN; at = at.parentElement.closest("[role=treeitem]")) {
+      const over = [...at.group.children].filter((c) => c.box && c.box.state !== "running" && !c.contains(this.chosen));
+      if (over.length < 10) continue;
+      for (const old of over.slice(0, over.length / 2)) {
+        this.shown -= 1 + old.querySelectorAll("[role=treeitem]").length;
+        old.remove();
+      }
+      this.offerEarlier(at);
+    }
+  }
+
+  // The button that shows the children of a box from the first one on.
+  offerEarlier(item) {
+    const there = item.group.querySelectorAll(":scope > [role=treeitem]").length;
+    const button = item.group.querySelector(":scope > .earlier") ?? make("button", { type: "button", class: "rest earlier" });
+    button.textContent = `${item.box.n - there} earlier`;
+    button.onclick = () => {
+      this.shown -= item.group.querySelectorAll("[role=treeitem]").length;
+      item.group.replaceChildren();
+      this.more(item, 0);
+    };
+    item.group.prepend(button);
+  }
+
+  // A box that was not shown any more, for somebody who looks for it.
+  async insert(parent, id) {
+    this.giveGroup(parent);
+    const item = this.item(await this.run.box(id));
+    item.classList.add("apart");
+    parent.group.append(item);
+    return item;
   }
 
   // The form stays as it is while the question is open: somebody may be typing.

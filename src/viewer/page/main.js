@@ -13,7 +13,9 @@ import { Finder } from "./find.js";
 
 const KEYS = [
   ["arrows", "walk the tree: right opens, left closes"],
-  ["Enter", "show what is known of the box"],
+  ["Enter", "show what is known of the box; on a line of the program, its boxes"],
+  ["Page Up, Page Down", "scroll a long text of the box"],
+  ["Tab", "to the program, the lanes and what is known of the box; arrows walk there, too"],
   ["/", "find"],
   ["e", "next error"],
   ["d", "next difference of two runs"],
@@ -41,9 +43,11 @@ function totals(s) {
 // A pane behind a button: pressed or not, shown or not.
 function toggles(button, element, onShow) {
   const set = (on) => {
+    const hadFocus = !on && element.contains(document.activeElement);
     element.hidden = !on;
     byId(button).setAttribute("aria-pressed", String(on));
     if (on) onShow?.();
+    if (hadFocus) document.querySelector("#tree [role=treeitem][tabindex='0']")?.focus({ preventScroll: true });
   };
   byId(button).addEventListener("click", () => set(element.hidden));
   return { set, toggle: () => set(element.hidden) };
@@ -54,9 +58,8 @@ function fillHelp() {
     KEYS.flatMap(([key, text]) => [make("dt", {}, make("kbd", {}, key)), make("dd", {}, text)])));
 }
 
-// Exports of the whole run.
-function fillExport(run) {
-  const save = async (name, type) => saveFile(name, type, await run.text(0));
+// Exports of one whole run.
+function exportsOf(run) {
   const outline = async () => {
     const lines = [];
     const stack = [await run.box(0)];
@@ -68,9 +71,15 @@ function fillExport(run) {
     }
     saveFile("run.md", "text/markdown", `${lines.join("\n")}\n`);
   };
-  const button = (text, onclick) => make("button", { type: "button", onclick }, text);
-  clear(byId("export")).append(
-    button("Text", () => save("run.txt", "text/plain")), button("Markdown", outline));
+  const ways = [["Text", async () => saveFile("run.txt", "text/plain", await run.text(0))], ["Markdown", outline]];
+  if (run.trace) ways.push(["Trace", async () => saveFile("run_trace.json", "application/json", await run.trace())]);
+  return ways;
+}
+
+function fillExport(runs) {
+  const name = (run) => (runs.length > 1 ? ` of ${run.summary.name}` : "");
+  clear(byId("export")).append(...runs.flatMap((run) => exportsOf(run).map(([title, save]) =>
+    make("button", { type: "button", onclick: () => save().catch((e) => tell(e.message)) }, title + name(run)))));
 }
 
 function onKeys(actions) {
@@ -89,7 +98,7 @@ function errorStepper(runs, choose) {
   let list = null;
   let at = -1;
   return async () => {
-    list ??= (await Promise.all(runs.map((r) => r.find({ state: "failed" }))))
+    if (!list || runs[0].summary.live) list = (await Promise.all(runs.map((r) => r.find({ state: "failed" }))))
       .flatMap(({ boxes }, side) => boxes.map((way) => ({ way, side })))
       .toSorted((a, b) => b.way.length - a.way.length);
     if (!list.length) return;
@@ -131,13 +140,15 @@ async function startOne(run, again) {
     code: toggles("show-code", byId("code"), () => code.load().then(() => tree.chosen && code.mark(tree.chosen.box))),
     time: toggles("show-time", byId("time"), () => time.load()),
     find: toggles("show-find", byId("find"), () => finder.form.elements.text.focus()),
-    export: toggles("show-export", byId("export"), () => fillExport(run)),
+    export: toggles("show-export", byId("export"), () => fillExport([run])),
     help: toggles("show-help", byId("help"), fillHelp),
   };
   byId("next-error").hidden = !run.summary.failed;
   connect(panes, nextError);
   if (run.summary.live) {
     if (again) document.querySelector("nav").prepend(stopButton());
+    tree.onFailure = () => (byId("next-error").hidden = false);
+    setInterval(() => byId("time").hidden || time.load(), 1000);
     return follow(tree, tell);
   }
   await tree.start();
@@ -164,9 +175,9 @@ async function startTwo(runs, again) {
     code: toggles("show-code", byId("code"), () => code.load().then(() => chosen && code.mark(chosen.side, chosen.box))),
     time: toggles("show-time", byId("time"), () => time.load()),
     find: toggles("show-find", byId("find"), () => finder.form.elements.text.focus()),
+    export: toggles("show-export", byId("export"), () => fillExport(runs)),
     help: toggles("show-help", byId("help"), fillHelp),
   };
-  byId("show-export").hidden = true;
   byId("next-difference").hidden = false;
   byId("next-difference").addEventListener("click", difference);
   byId("next-error").hidden = !runs.some((r) => r.summary.failed);

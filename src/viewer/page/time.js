@@ -2,7 +2,7 @@
 // run as it was at a moment: what had begun and had no result yet, and what had not begun. Lanes of two
 // runs stand above each other on one scale, from the beginning of each.
 // SPDX-License-Identifier: Apache-2.0
-import { make, clear, duration } from "./dom.js";
+import { make, clear, duration, makeWalkable } from "./dom.js";
 
 const LANE = 14;
 
@@ -13,12 +13,14 @@ export class TimePane {
     this.runs = runs;
     this.choose = choose;
     this.onMoment = onMoment;
+    this.moment = null;
     this.loaded = false;
+    makeWalkable(element, ".bar", (bar) => bar.click());
   }
 
   bar(b, side, total) {
     const e = make("button", {
-      type: "button", class: "bar", "data-kind": b.kind, "data-box": b.id,
+      type: "button", class: "bar", tabindex: "-1", "data-kind": b.kind, "data-box": b.id,
       title: `${b.kind}, ${duration(b.end - b.start)}`,
       "aria-label": `${b.kind}, ${duration(b.end - b.start)}, from ${duration(b.start)}`,
       onclick: () => this.choose(b.id, side),
@@ -37,8 +39,12 @@ export class TimePane {
     return [title, make("div", { class: "scroll" }, lanes)];
   }
 
+  // Of a run that goes on again and again, unless somebody is looking at an earlier moment of it.
   async load() {
-    if (this.loaded) return;
+    const isBusy = this.moment !== null || this.element.querySelector(".bar:focus");
+    const state = this.runs[0].changes ?? 0;
+    if (this.loaded && (isBusy || this.state === state)) return;
+    this.state = state;
     this.loaded = true;
     const lists = await Promise.all(this.runs.map((r) => r.lanes()));
     const total = Math.max(1, ...this.runs.map((r) => r.summary.micros ?? 1), ...lists.flat().map((b) => b.end));
@@ -48,11 +54,14 @@ export class TimePane {
       oninput: () => {
         const moment = (total * slider.value) / 1000;
         shown.textContent = duration(Math.round(moment));
-        this.onMoment(slider.value === "1000" ? null : moment);
+        this.moment = slider.value === "1000" ? null : moment;
+        this.onMoment(this.moment);
       },
     });
     clear(this.element).append(make("div", { class: "slider" }, slider, shown),
       ...lists.flatMap((bars, side) => this.lanes(bars, side, total)).filter(Boolean));
+    const first = this.element.querySelector(".bar");
+    if (first) first.tabIndex = 0;
   }
 }
 

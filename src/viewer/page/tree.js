@@ -4,7 +4,7 @@
 // One box at a time can be reached with the Tab key; arrows walk the tree as readers of screens
 // expect of a tree: up and down over what is shown, right opens or goes in, left closes or goes out.
 // SPDX-License-Identifier: Apache-2.0
-import { make, duration } from "./dom.js";
+import { make, duration, scrollText } from "./dom.js";
 import { wayTo } from "./data.js";
 import { showMoment } from "./time.js";
 
@@ -99,10 +99,22 @@ export class Tree {
 
   async more(item, from) {
     const boxes = await this.run.children(item.box, from, PAGE);
-    item.group.append(...boxes.map((b) => this.item(b)));
+    item.group.append(...boxes.map((b) => this.placed(b)));
     const next = from + boxes.length;
-    if (!boxes.length || next >= item.box.n) return;
+    if (boxes.length && next < item.box.n) this.rest(item, next);
+  }
+
+  // A box that was looked for stands apart until its neighbours are there.
+  placed(box) {
+    const there = this.element.querySelector(`#box-${box.id}`);
+    there?.classList.remove("apart");
+    return there ?? this.item(box);
+  }
+
+  // The button for the children from a number on.
+  rest(item, next) {
     const rest = make("button", { type: "button", class: "rest" }, `${item.box.n - next} more`);
+    rest.next = next;
     rest.addEventListener("click", async (e) => {
       e.stopPropagation();
       this.loading.unobserve(rest);
@@ -148,10 +160,8 @@ export class Tree {
   }
 
   choose(item) {
-    if (this.chosen) {
-      this.chosen.setAttribute("aria-selected", "false");
-      this.chosen.tabIndex = -1;
-    }
+    this.chosen?.setAttribute("aria-selected", "false");
+    for (const e of this.element.querySelectorAll("[role=treeitem][tabindex='0']")) e.tabIndex = -1;
     this.chosen = item;
     item.setAttribute("aria-selected", "true");
     item.tabIndex = 0;
@@ -199,9 +209,9 @@ export class Tree {
       Enter: () => this.choose(item),
       " ": () => item.group && this.toggle(item),
     };
-    if (!keys[e.key] || e.ctrlKey || e.metaKey || e.altKey) return;
+    if (e.ctrlKey || e.metaKey || e.altKey || (!keys[e.key] && !scrollText(item, e.key))) return;
     e.preventDefault();
-    keys[e.key]();
+    keys[e.key]?.();
   }
 
   // --- time ---
