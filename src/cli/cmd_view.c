@@ -83,6 +83,13 @@ static char *durable_path(pdl_str name) {
     return NULL;
 }
 
+/* The error of a file that holds no trace, with what a person may have meant. */
+static void say_no_trace(pdl_str name, pdl_err *err) {
+    pdl_err_wrap(err, (pdl_loc){0}, "%.*s", PDL_FMT(name));
+    if (pdl_str_ends(name, PDL_STR(".pdl")))
+        pdl_err_hint(err, "pdl --view runs a program and shows it, pdl -t writes a trace");
+}
+
 /* What the source includes is found as a run finds it. */
 static bool show_trace(const shower *s, pdl_str name, pdl_str trace, pdl_str source,
                        pdl_view_run **out, pdl_err *err) {
@@ -94,6 +101,7 @@ static bool show_trace(const shower *s, pdl_str name, pdl_str trace, pdl_str sou
     if (!pdl_session_new(&o, &session, err)) return false;
     finder.path = pdl_session_path(session, &finder.n_path);
     bool ok = pdl_view_run_new(name, trace, &p, out, err);
+    if (!ok && err->kind == PDL_E_syntax) say_no_trace(name, err);
     pdl_session_free(session);
     return ok;
 }

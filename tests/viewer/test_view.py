@@ -573,6 +573,9 @@ def strangers(folder):
         file.write_bytes(text)
         r = run("view", file)
         check("no trace: " + name, r.returncode == 1 and r.stderr.count("\n") == 1 and "not a trace" in r.stderr, r.stderr)
+    (folder / "mine.pdl").write_text("text: hi\n")
+    r = run("view", folder / "mine.pdl")
+    check("a program is no trace", r.returncode == 1 and "mine.pdl: not a trace" in r.stderr and "pdl --view" in r.stderr, r.stderr)
     whole = trace_of(folder, "cut", PROGRAM).read_bytes()
     for n in range(1, len(whole), len(whole) // (8 if SLOW else 40)):
         file.write_bytes(whole[:n])
