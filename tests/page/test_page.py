@@ -213,6 +213,13 @@ def compared(b, folder):
     side = b.attribute("[aria-selected=true]", "data-side")
     b.press("Enter")
     b.wait("#details h2")
+    opened = "[document.querySelectorAll('#tree [role=treeitem]').length, [...document.querySelectorAll('#tree [role=treeitem]')].filter((i) => !i.closest('[hidden]')).length]"
+    b.press("Home")
+    b.press(" ")
+    closed = b.evaluate(opened), b.attribute("#tree [role=treeitem]", "aria-expanded")
+    b.press(" ")
+    open_ = b.evaluate(opened), b.attribute("#tree [role=treeitem]", "aria-expanded")
+    b.press(" ")
     differences = []
     for _ in range(4):
         b.press("d")
@@ -238,6 +245,8 @@ def compared(b, folder):
     check("the slider", out[later] > 4, out[later])
     check("find in both", "1 of" in out[said] and "compare0.json" in out[said] and "only here" in out[found], (out[said], out[found]))
     check("keys", out[side] == "1", out[side])
+    check("boxes close and open", out[closed[0]][1] == 2 < out[closed[0]][0] == out[open_[0]][1] and (out[closed[1]], out[open_[1]]) == ("false", "true"),
+          [out[x] for x in closed + open_])
     check("differences in order", len({out[d] for d in differences}) > 2 and any("only in this run" in out[d] for d in differences), [out[d] for d in differences])
     check("no problems", out[problems] == [], out[problems])
     check("equal runs", "do not differ" in out2[same] and "the same" in out2[equal], (out2[same], out2[equal]))
@@ -684,6 +693,39 @@ def keyboard(b, folder):
     check("a long text can be scrolled", out[member] == "Result" and out[problems] == [], (out[scrolled], out[member], out[problems]))
 
 
+def links(b, folder):
+    """The address leads to the chosen box: loaded again, typed, and in a file of one page; one that leads nowhere shows the run. Parts of an object have their keys."""
+    trace = trace_of(folder, "links", "defs:\n  tools: {object: {add: {function: {a: int}, return: 1}}}\ntext:\n- one\n- for: {i: '${ range(500) | list }'}\n  repeat: row ${ i }\n")
+    html = folder / "links.html"
+    subprocess.run([PDL, "view", str(trace), "--html", str(html)], check=True)
+    v = View(trace)
+    b.open(v.address)
+    add = b.text("[data-kind=function] > .title .def")
+    b.press("/")
+    b.fill("#find [name=text]", "row 444")
+    b.press("Enter")
+    b.wait("[aria-selected=true]:has-text('row 444')")
+    address = b.evaluate("location.hash")
+    b.evaluate("location.reload()")
+    b.wait("[aria-selected=true]:has-text('row 444')")
+    b.wait("body[data-ready]")
+    b.evaluate("(() => { location.hash = '#box-0'; })()")
+    b.wait("#box-0[aria-selected=true]")
+    problems = [b.problems()]
+    b.open("file://%s#box-300" % html)
+    there = b.wait("#box-300[aria-selected=true]")
+    problems.append(b.problems())
+    for bad in ("#box-99999999", "#<script>", "#box-x", "#7", "#box-"):
+        b.open("file://%s%s" % (html, bad))
+        b.wait("#box-0")
+        problems.append(b.problems())
+    out = b.run()
+    v.end()
+    check("the key of a part", out[add] == "add", out[add])
+    check("the address leads to the box", re.fullmatch(r"#box-\d+", out[address]) and out[there] is True, out[address])
+    check("addresses that lead nowhere", all(out[p] == [] for p in problems), [out[p] for p in problems])
+
+
 def media(b, folder):
     """On paper everything that is open is there, in black on white; with the system's few colours what is chosen can be seen."""
     trace = trace_of(folder, "media", "text:\n- one\n- \"${ 'words and more words\\n' * 25 }\"\n")
@@ -785,7 +827,7 @@ def main():
         return 0
     PICTURES.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as t:
-        for test in (agent, looks, compared, calls, live, asks, again, answered, frames, many, hostile, strangers, paper, rows, accessible, keyboard, media, crowd, large):
+        for test in (agent, looks, compared, calls, live, asks, again, answered, frames, many, hostile, strangers, paper, rows, accessible, keyboard, links, media, crowd, large):
             folder = pathlib.Path(t) / test.__name__
             folder.mkdir()
             test(Browser(modules, chromium, folder), folder)

@@ -120,7 +120,7 @@ export class Comparison {
     const cell = make("div", {
       role: "treeitem", class: `box ${state}`, tabindex: "-1", "aria-label": name, "aria-selected": "false",
       "aria-level": (box ?? other).depth + 1, "data-kind": box?.kind, "data-state": box?.state,
-      "data-side": side, "data-id": box?.id, onclick: () => this.choose(cell),
+      "data-side": side, "data-id": box?.id, onclick: (e) => this.onClick(cell, e),
     }, make("div", { class: "title" },
       make("span", { class: "kind" }, box ? box.kind : "missing"),
       make("span", { class: "def" }, (box ?? other).def ?? ""),
@@ -154,7 +154,26 @@ export class Comparison {
       if (cell.box?.n) cell.setAttribute("aria-expanded", String(open));
   }
 
+  // Opens or closes what is in the boxes of a row.
+  toggle(row) {
+    const rows = row.querySelector(":scope > .rows");
+    if (!rows || rows.hidden) return this.open(row);
+    rows.hidden = true;
+    this.setOpen(row, false);
+    return null;
+  }
+
   async open(row) {
+    const rows = row.querySelector(":scope > .rows");
+    if (rows) {
+      rows.hidden = false;
+      this.setOpen(row, true);
+      return;
+    }
+    await this.openNew(row);
+  }
+
+  async openNew(row) {
     const button = row.querySelector(":scope > button");
     if (!button || !row.pair) return;
     button.remove();
@@ -179,6 +198,11 @@ export class Comparison {
   }
 
   // --- choosing ---
+
+  onClick(cell, e) {
+    if (cell === this.chosen && e.target.closest(".title")) this.toggle(cell.closest(".row"));
+    this.choose(cell);
+  }
 
   choose(cell) {
     this.chosen?.setAttribute("aria-selected", "false");
@@ -241,7 +265,7 @@ export class Comparison {
   // --- keys ---
 
   visible() {
-    return [...this.element.querySelectorAll("[role=treeitem]")];
+    return [...this.element.querySelectorAll("[role=treeitem]")].filter((i) => !i.closest("[hidden]"));
   }
 
   onKey(e) {
@@ -252,7 +276,7 @@ export class Comparison {
     if (!cell || e.ctrlKey || e.metaKey || e.altKey) return;
     const keys = {
       Enter: () => this.choose(cell),
-      " ": () => this.open(cell.closest(".row")),
+      " ": () => this.toggle(cell.closest(".row")),
       Home: () => this.choose(all[at % 2]),
       End: () => this.choose(all.at(at % 2 ? -1 : -2)),
     };
@@ -267,7 +291,7 @@ export class Comparison {
 
   setMoment(moment) {
     this.moment = moment;
-    for (const cell of this.visible()) if (cell.box) showMoment(cell, cell.box, moment);
+    for (const cell of this.element.querySelectorAll("[role=treeitem]")) if (cell.box) showMoment(cell, cell.box, moment);
   }
 }
 

@@ -124,11 +124,28 @@ async function showBox(run, box, again) {
   if (form && isShown(byId("details"), run, box.id)) byId("details").append(form);
 }
 
+// What the address says behind #: which runs are shown, and the box that is chosen: "#0,1", "#box-12", "#1;box-12".
+function readAddress() {
+  const [, runs, box] = /^#(\d+(?:,\d+)?)?;?(?:box-(\d+))?$/.exec(location.hash) ?? [];
+  return { runs: runs?.split(",").map(Number) ?? [], box: box === undefined ? null : Number(box) };
+}
+
+// The address leads to the chosen box, also when the page is loaded again. In some frames it cannot be changed.
+function writeAddress(box) {
+  const { runs } = readAddress();
+  try {
+    history.replaceState(null, "", `#${runs.length ? `${runs};` : ""}box-${box.id}`);
+  } catch {
+    // the page does without
+  }
+}
+
 async function startOne(run, again) {
   let code = null;
   const tree = new (run.summary.live ? LiveTree : Tree)(byId("tree"), run, (box) => {
     showBox(run, box, again).catch((e) => tell(e.message));
     if (!byId("code").hidden) code.mark(box);
+    if (!run.summary.live) writeAddress(box);
   });
   const choose = (id) => tree.chooseId(id);
   byId("details").addEventListener("choose", (e) => choose(e.detail));
@@ -152,7 +169,13 @@ async function startOne(run, again) {
     return follow(tree, tell);
   }
   await tree.start();
-  if (run.summary.failed) await nextError();
+  const goToBox = async () => {
+    const { box } = readAddress();
+    if (box !== null && box < run.summary.boxes && box !== tree.chosen?.box.id) await choose(box);
+    return box !== null;
+  };
+  window.addEventListener("hashchange", goToBox);
+  if (!(await goToBox()) && run.summary.failed) await nextError();
 }
 
 async function startTwo(runs, again) {
@@ -185,10 +208,10 @@ async function startTwo(runs, again) {
   await comparison.start();
 }
 
-// Which of several runs are shown: one, or the first beside another; the address says it behind #.
+// Which of several runs are shown: one, or the first beside another.
 function chooseRuns(runs) {
-  const numbers = location.hash.slice(1).split(",").map(Number).filter((n) => n in runs);
-  const shown = location.hash && numbers.length ? numbers.slice(0, 2) : [...new Set([0, runs.length - 1])];
+  const numbers = readAddress().runs.filter((n) => n in runs);
+  const shown = numbers.length ? numbers : [...new Set([0, runs.length - 1])];
   if (runs.length > 1) {
     const name = (list) => list.map((n) => runs[n].summary.name).join(" and ");
     const ways = [...runs.keys()].flatMap((n) => (n ? [[n], [0, n]] : [[0]]));

@@ -50,10 +50,11 @@ export class TimePane {
     const total = Math.max(1, ...this.runs.map((r) => r.summary.micros ?? 1), ...lists.flat().map((b) => b.end));
     const shown = make("output", {}, duration(total));
     const slider = make("input", {
-      type: "range", min: 0, max: 1000, value: 1000, "aria-label": "moment of the run",
+      type: "range", min: 0, max: 1000, value: 1000, "aria-label": "moment of the run", "aria-valuetext": duration(total),
       oninput: () => {
         const moment = (total * slider.value) / 1000;
         shown.textContent = duration(Math.round(moment));
+        slider.setAttribute("aria-valuetext", shown.textContent);
         this.moment = slider.value === "1000" ? null : moment;
         this.onMoment(this.moment);
       },

@@ -11,8 +11,13 @@ import { showMoment } from "./time.js";
 const PAGE = 100; // children that are asked for at once
 const OPEN_AT_FIRST = 150; // boxes that are shown without being asked for
 
+// The variable of a box, or the key that it has in an object or among definitions.
+function nameOf(box) {
+  return box.def ?? /^(?:object|defs)\.(.+)$/.exec(box.step ?? "")?.[1];
+}
+
 function label(box) {
-  const words = [box.kind, box.def, box.model ?? box.role, box.place];
+  const words = [box.kind, nameOf(box), box.model ?? box.role, box.place];
   if (box.state !== "done") words.push(box.state);
   if (box.text) words.push(box.text.slice(0, 120));
   return words.filter(Boolean).join(", ");
@@ -21,7 +26,7 @@ function label(box) {
 function title(box) {
   return make("div", { class: "title" },
     make("span", { class: "kind" }, box.kind),
-    box.def ? make("span", { class: "def" }, box.def) : null,
+    nameOf(box) ? make("span", { class: "def" }, nameOf(box)) : null,
     box.model ? make("span", { class: "model" }, box.model) : null,
     box.role ? make("span", { class: "role" }, box.role) : null,
     box.state !== "done" ? make("strong", { class: "state" }, box.state) : null,
