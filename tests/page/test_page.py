@@ -1,28 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_page.py BUILD -- the Live Document in a real browser: Chromium, driven by playwright-core. Pictures are left in BUILD/pictures."""
+"""test_page.py BUILD -- the Live Document in a real browser. Pictures are left in BUILD/pictures."""
 import http.server
 import json
 import os
 import pathlib
 import re
-import shutil
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 
 sys.dont_write_bytecode = True
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests"))
-import node_of  # noqa: E402
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from browse import BUILD, PDL, ROOT, View, check, main, picture, trace_of  # noqa: E402
 import reference_of  # noqa: E402
 
-BUILD = pathlib.Path(sys.argv[1]).resolve()
-PDL = str(BUILD / "pdl")
-PICTURES = BUILD / "pictures"
-passed = failed = 0
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
 HOSTILE = """defs:
   "x": {data: %s}
@@ -33,61 +26,6 @@ text:
 - def: y
   text: "![x](javascript:alert(3)) [a](javascript:alert(4)) <b onclick=alert(5)>"
 """
-
-
-def check(name, good, told=""):
-    global passed, failed
-    if good:
-        passed += 1
-    else:
-        failed += 1
-        print("FAIL %s: %s" % (name, str(told)[:500]))
-
-
-def trace_of(folder, name, program, *flags):
-    (folder / (name + ".pdl")).write_text(program)
-    subprocess.run([PDL, *flags, str(folder / (name + ".pdl")), "--trace=" + str(folder / (name + ".json"))], stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
-    return folder / (name + ".json")
-
-
-class View:
-    def __init__(self, *args, folder=None, env=None):
-        """Files of one folder are named as there: their names are in the pictures of the manual."""
-        folder = folder or pathlib.Path(args[0]).parent
-        names = [a.name if isinstance(a, pathlib.Path) and a.parent == folder else str(a) for a in args]
-        self.p = subprocess.Popen([PDL, "view", *names], cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
-        self.address = self.p.stdout.readline().strip()
-
-    def end(self):
-        self.p.terminate()
-        self.p.wait(10)
-
-
-class Browser:
-    """Steps are collected by calls and run at once; `run` gives what each gave."""
-
-    def __init__(self, modules, chromium, folder):
-        self.modules, self.chromium, self.folder, self.steps = modules, chromium, folder, []
-
-    def __getattr__(self, word):
-        return lambda *args: self.steps.append([word, *args]) or len(self.steps) - 1
-
-    def run(self):
-        file = self.folder / "steps.json"
-        file.write_text(json.dumps({"modules": self.modules, "chromium": self.chromium, "steps": self.steps}))
-        self.steps = []
-        r = subprocess.run(["node", str(ROOT / "tests/page/page.mjs"), str(file)], capture_output=True, text=True, timeout=180)
-        if r.returncode:
-            raise RuntimeError(r.stderr[-800:])
-        out = json.loads(r.stdout)
-        for x in out:
-            if isinstance(x, dict) and "failed" in x:
-                check("step", False, x["failed"])
-        return out
-
-
-def picture(name):
-    return str(PICTURES / (name + ".png"))
 
 
 def agent(b, folder):
@@ -622,174 +560,6 @@ def rows(b, folder):
     check("at 200 %", out[wide])
 
 
-def accessible(b, folder):
-    """What axe-core finds in light, dark and two runs, with all panes open. A box is named by what it is, its whole text would be too much for a name, and bars of
-    time are small, since each of them is a box of the tree, too."""
-    trace = folder / "react.json"
-    subprocess.run([PDL, "--replay", str(ROOT / "examples/react.journal"), str(ROOT / "examples/react.pdl"), "--trace=" + str(trace)], stdin=subprocess.DEVNULL, capture_output=True)
-    fail = trace_of(folder, "fail", "text:\n- before\n- for: {i: [1, 2, 3]}\n  repeat: {text: '${ 6 // (3 - i) }'}\n")
-    found = []
-    for files in ((trace,), (fail,), (fail, trace)):
-        for scheme in ("light", "dark"):
-            v = View(*files)
-            b.open(v.address, {"colorScheme": scheme})
-            b.wait("#tree [role=treeitem]")
-            found.append((files, scheme, b.axe("label-content-name-mismatch", "scrollable-region-focusable")))
-            b.click("#tree [data-kind=data] .title")
-            b.wait("#details h2")
-            for button in ("code", "time", "find", "help", "export"):
-                b.click("#show-" + button)
-            b.wait(".bar")
-            b.wait(".lines li")
-            found.append((files, scheme + ", all open", b.axe("label-content-name-mismatch", "scrollable-region-focusable", "target-size")))
-            out = b.run()
-            v.end()
-            for which, how, said in found:
-                check("axe: %s, %s" % ([f.stem for f in which], how), out[said] == [], out[said])
-            found = []
-
-
-def keyboard(b, folder):
-    """Without a mouse: lines of the program and bars of time are walked with arrows, a closed pane gives its focus back, long texts scroll; one box has the Tab key."""
-    trace = trace_of(folder, "keys", "text:\n- one\n- two\n- \"${ 'words ' * 4000 }\"\n")
-    v = View(trace, "--source", folder / "keys.pdl")
-    b.open(v.address)
-    stops = "document.querySelectorAll('#tree [role=treeitem][tabindex=\"0\"]').length"
-    b.press("Tab")
-    b.evaluate("document.querySelector('#box-0').focus()")
-    b.press("ArrowDown")
-    one_stop = b.evaluate(stops)
-    b.press("c")
-    b.wait(".lines .marked")
-    b.evaluate("document.querySelector('#code [role=option][tabindex=\"0\"]').focus()")
-    b.press("ArrowDown")
-    line = b.evaluate("document.activeElement.textContent")
-    stops_of_code = b.evaluate("document.querySelectorAll('#code [tabindex=\"0\"]').length")
-    b.press("Enter")
-    chosen = b.text("[aria-selected=true] > .result")
-    b.press("t")
-    b.wait(".bar")
-    b.evaluate("document.querySelector('.bar[tabindex=\"0\"]').focus()")
-    b.press("ArrowRight")
-    bar = b.evaluate("[...document.querySelectorAll('.bar')].indexOf(document.activeElement)")
-    b.press("Enter")
-    by_bar = b.evaluate("document.activeElement.id")
-    b.press("/")
-    b.press("Escape")
-    back = b.evaluate("document.activeElement.id")
-    b.press("End")
-    b.press("PageDown")
-    scrolled = b.evaluate("document.querySelector('[aria-selected=true] > .result').scrollTop")
-    b.wait("#details .member[tabindex='0']")
-    member = b.attribute("#details .member[tabindex='0']", "aria-label")
-    problems = b.problems()
-    out = b.run()
-    v.end()
-    check("one box can be reached with Tab", out[one_stop] == 1, out[one_stop])
-    check("arrows walk over lines", out[line] == "- two" and out[stops_of_code] == 1, (out[line], out[stops_of_code]))
-    check("Enter on a line chooses its box", out[chosen] == "two", out[chosen])
-    check("arrows walk over bars, Enter chooses", out[bar] == 1 and out[by_bar].startswith("box-"), (out[bar], out[by_bar]))
-    check("a pane that is closed gives the focus back", out[back] == out[by_bar], (out[back], out[by_bar]))
-    check("a long text can be scrolled", out[member] == "Result" and out[problems] == [], (out[scrolled], out[member], out[problems]))
-
-
-def links(b, folder):
-    """The address leads to the chosen box: loaded again, typed, and in a file of one page; one that leads nowhere shows the run. Parts of an object have their keys."""
-    trace = trace_of(folder, "links", "defs:\n  tools: {object: {add: {function: {a: int}, return: 1}}}\ntext:\n- one\n- for: {i: '${ range(500) | list }'}\n  repeat: row ${ i }\n")
-    html = folder / "links.html"
-    subprocess.run([PDL, "view", str(trace), "--html", str(html)], check=True)
-    v = View(trace)
-    b.open(v.address)
-    add = b.text("[data-kind=function] > .title .def")
-    b.press("/")
-    b.fill("#find [name=text]", "row 444")
-    b.press("Enter")
-    b.wait("[aria-selected=true]:has-text('row 444')")
-    address = b.evaluate("location.hash")
-    b.evaluate("location.reload()")
-    b.wait("[aria-selected=true]:has-text('row 444')")
-    b.wait("body[data-ready]")
-    b.evaluate("(() => { location.hash = '#box-0'; })()")
-    b.wait("#box-0[aria-selected=true]")
-    problems = [b.problems()]
-    b.open("file://%s#box-300" % html)
-    there = b.wait("#box-300[aria-selected=true]")
-    problems.append(b.problems())
-    for bad in ("#box-99999999", "#<script>", "#box-x", "#7", "#box-"):
-        b.open("file://%s%s" % (html, bad))
-        b.wait("#box-0")
-        problems.append(b.problems())
-    out = b.run()
-    v.end()
-    check("the key of a part", out[add] == "add", out[add])
-    check("the address leads to the box", re.fullmatch(r"#box-\d+", out[address]) and out[there] is True, out[address])
-    check("addresses that lead nowhere", all(out[p] == [] for p in problems), [out[p] for p in problems])
-
-
-def media(b, folder):
-    """On paper everything that is open is there, in black on white; with the system's few colours what is chosen can be seen."""
-    trace = trace_of(folder, "media", "text:\n- one\n- \"${ 'words and more words\\n' * 25 }\"\n")
-    v = View(trace, "--source", folder / "media.pdl")
-    b.open(v.address, {"colorScheme": "dark"})
-    b.click("#box-1 .title")
-    b.press("c")
-    b.wait(".lines .marked")
-    b.media({"media": "print"})
-    cut = b.evaluate("[...document.querySelectorAll('.result')].filter((e) => e.scrollHeight > e.clientHeight + 1 && e.clientHeight).length")
-    back = b.evaluate("getComputedStyle(document.body).backgroundColor")
-    side = b.evaluate("getComputedStyle(document.querySelector('#side')).display")
-    b.media({"media": "screen", "forcedColors": "active"})
-    style = b.evaluate("(() => { const of = (s) => getComputedStyle(document.querySelector(s)); return [of('[aria-selected=true]').outlineStyle, of('.lines .marked').backgroundColor, "
-                       "getComputedStyle(document.body).backgroundColor]; })()")
-    b.media({"forcedColors": "none", "reducedMotion": "reduce"})
-    moving = b.evaluate("[...document.querySelectorAll('*')].filter((e) => { const s = getComputedStyle(e); return s.animationName !== 'none' || s.transitionDuration !== '0s' || "
-                        "s.scrollBehavior === 'smooth'; }).length")
-    out = b.run()
-    v.end()
-    check("paper", out[cut] == 0 and out[back] == "rgb(253, 253, 252)" and out[side] == "none", (out[cut], out[back], out[side]))
-    check("few colours", out[style][0] == "solid" and out[style][1] != out[style][2], out[style])
-    check("nothing moves", out[moving] == 0, out[moving])
-
-
-def crowd(b, folder):
-    """A run of more boxes than a page shows, while it goes on: the newest are shown, what is asked can be answered, the oldest come back, find and time know all."""
-    (folder / "crowd.pdl").write_text("text:\n- for: {i: '${ range(4000) | list }'}\n  repeat: {text: ['row ${ i }']}\n- {read: , message: 'Name? ', def: who}\n")
-    p = subprocess.Popen([PDL, "--view", "crowd.pdl"], cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    b.open(p.stderr.readline().split()[-1])
-    asked = b.wait("form.question input")
-    shown = b.count("[role=treeitem]")
-    earlier = b.texts(".earlier")
-    text = b.text("#tree")
-    b.press("Escape")
-    b.click("#show-time")
-    bars = b.wait(".bar")
-    b.click("#show-find")
-    b.fill("#find [name=model]", "nobody")
-    b.press("Enter")
-    b.wait("#find output:has-text('nothing found')")
-    b.fill("#find [name=model]", "")
-    b.fill("#find [name=text]", "row 17")
-    b.press("Enter")
-    b.wait("#find output:has-text('1 of 111')")
-    found = b.text("[aria-selected=true]")
-    b.click(".earlier")
-    b.wait("#tree .result:text-is('row 0')")
-    b.fill("form.question input", "Ada")
-    b.click("form.question button")
-    b.wait("#totals:has-text('boxes')")
-    b.click("#show-export")
-    names = b.texts("#export button")
-    trace = b.evaluate("fetch('/api/0/trace').then((r) => r.json()).then((t) => [t.kind, t.text.length])")
-    problems = b.problems()
-    out = b.run()
-    p.terminate()
-    p.wait(10)
-    check("what is asked is shown after many boxes", out[asked] is True, out[asked])
-    check("the newest boxes are shown", out[shown] <= 3500 and "row 3999" in out[text] and out[earlier][0].endswith(" earlier"), (out[shown], out[earlier]))
-    check("time and find while it goes on", out[bars] is True and "row 17" in out[found], (out[bars], out[found]))
-    check("the trace is exported", out[names] == ["Text", "Markdown", "Trace"] and out[trace] == ["text", 2] and out[problems] == [], (out[names], out[trace], out[problems]))
-
-
 def large(b, folder):
     """A hundred thousand blocks."""
     trace = trace_of(folder, "large", "for: {i: '${ range(50000) | list }'}\nrepeat: {text: ['row ${ i }', '\n']}\n")
@@ -818,21 +588,4 @@ def large(b, folder):
     check("a far box is found", "row 49999" in out[found], out[found])
 
 
-def main():
-    modules, why = node_of.modules(BUILD, "playwright-core@1.49.0", "axe-core@4.10.2")
-    chromium = shutil.which("chromium")
-    if not modules or not chromium:
-        print("SKIP the browser: %s" % (why or "there is no chromium"))
-        print("0 passed, 0 failed, 1 skipped")
-        return 0
-    PICTURES.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory() as t:
-        for test in (agent, looks, compared, calls, live, asks, again, answered, frames, many, hostile, strangers, paper, rows, accessible, keyboard, links, media, crowd, large):
-            folder = pathlib.Path(t) / test.__name__
-            folder.mkdir()
-            test(Browser(modules, chromium, folder), folder)
-    print("%d passed, %d failed" % (passed, failed))
-    return 1 if failed else 0
-
-
-sys.exit(main())
+sys.exit(main((agent, looks, compared, calls, live, asks, again, answered, frames, many, hostile, strangers, paper, rows, large)))
