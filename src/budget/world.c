@@ -447,11 +447,11 @@ static void close(pdl_world *w) {
 
 static const pdl_world_ops ops = {start, cancel, poll, close};
 
-/* The same sums as for an effect that goes and comes back. */
+/* The same sums as for an effect that goes and comes back. What a budget refused did not go. */
 void pdl_budget_world_spent(pdl_world *w, const pdl_effect *e, const pdl_reply *reply) {
     pdl_err ignored = {0};
     charge c = {.world = (budget_world *)(void *)w, .budget = e->budget};
-    if (!e->budget || !estimate(&c, e, &ignored)) {
+    if (!e->budget || reply->err.kind == PDL_E_budget || !estimate(&c, e, &ignored)) {
         pdl_err_fini(&ignored);
         return;
     }

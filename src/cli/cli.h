@@ -65,8 +65,9 @@ PDL_MUST bool pdl_cli_lasting_begin(lasting *l, const arguments *a, pdl_session 
 /* A run that is there: its options where a has none, and its program. */
 PDL_MUST bool pdl_cli_lasting_open(lasting *l, arguments *a, pdl_durable_use use, pdl_err *err);
 /* Connects run, session and terminal; before the run starts. */
-PDL_MUST bool pdl_cli_lasting_attach(lasting *l, const arguments *a, pdl_session *s, struct term *t,
-                                     pdl_err *err);
+/* given: variables of this command line, which a run that resumes takes over its own. */
+PDL_MUST bool pdl_cli_lasting_attach(lasting *l, const arguments *a, pdl_session *s, pdl_vref given,
+                                     struct term *t, pdl_err *err);
 /* After the run: notes, questions. */
 void pdl_cli_lasting_note(const lasting *l, const arguments *a, pdl_session *s);
 void pdl_cli_lasting_fini(lasting *l);

@@ -183,8 +183,9 @@ static bool read_text(const runner *r, pdl_buf *text, pdl_err *err) {
     pdl_err_fini(err);
     if (!there) pdl_buf_clear(text);
     if (!there) return pdl_buf_add(text, recorded, err);
-    if (!pdl_str_eq(pdl_buf_str(text), recorded))
-        pdl_cli_note("pdl: note: %.*s has changed since the run began", PDL_FMT(file));
+    if (pdl_str_eq(pdl_buf_str(text), recorded)) return true;
+    pdl_durable_is_other(r->lasting->run);
+    pdl_cli_note("pdl: note: %.*s has changed since the run began", PDL_FMT(file));
     return true;
 }
 
@@ -201,7 +202,7 @@ static bool make_lasting(runner *r, pdl_str text, pdl_err *err) {
     if (!r->lasting->resumes &&
         !pdl_cli_lasting_begin(r->lasting, r->a, r->session, text, r->inputs, err))
         return false;
-    return pdl_cli_lasting_attach(r->lasting, r->a, r->session, &r->term, err);
+    return pdl_cli_lasting_attach(r->lasting, r->a, r->session, r->inputs, &r->term, err);
 }
 
 static int run_loaded(runner *r) {

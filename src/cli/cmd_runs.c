@@ -157,6 +157,16 @@ static int export(const arguments *a, const char *path, pdl_err *err) {
     return ok ? 0 : 1;
 }
 
+/* An option that the action does not have; NULL: none. */
+static const char *stray(const arguments *a) {
+    pdl_str action = a->files.n ? a->files.p[0] : PDL_STR("");
+    if (a->given[OPT_keep] && !pdl_str_is(action, "prune")) return "--keep is for prune";
+    if (a->given[OPT_redact] && !pdl_str_is(action, "export")) return "--redact is for export";
+    if (a->given[OPT_json] && action.n && !pdl_str_is(action, "show"))
+        return "--json is for the list and for show";
+    return NULL;
+}
+
 /* What is wrong with the command line; NULL: nothing. */
 static const char *misuse(const arguments *a) {
     static const struct {
@@ -189,6 +199,7 @@ static int act(const arguments *a, pdl_err *err) {
 int pdl_cli_cmd_runs(const arguments *a) {
     pdl_err err = {0};
     const char *wrong = a->files.n ? misuse(a) : NULL;
+    if (!wrong) wrong = stray(a);
     if (wrong) return pdl_cli_refuse(a, wrong);
     int code = a->files.n ? act(a, &err) : list(a, &err);
     if (err.kind) {

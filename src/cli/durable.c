@@ -350,7 +350,17 @@ static void continue_input(const lasting *l) {
 
 static void release(void *user) { pdl_session_flush(user); }
 
-bool pdl_cli_lasting_attach(lasting *l, const arguments *a, pdl_session *s, term *t, pdl_err *err) {
+/* The recorded variables, under those that are given again. */
+static bool take_inputs(lasting *l, pdl_vref given, pdl_err *err) {
+    if (!pdl_durable_inputs(l->run, &l->inputs, err)) return false;
+    if (pdl_is_absent(given)) return true;
+    l->inputs = pdl_is_absent(l->inputs) ? pdl_keep(given) : pdl_dict_merge(l->inputs, given);
+    pdl_durable_is_other(l->run);
+    return true;
+}
+
+bool pdl_cli_lasting_attach(lasting *l, const arguments *a, pdl_session *s, pdl_vref given, term *t,
+                            pdl_err *err) {
     pdl_durable_options o = {
         .provisional = t->tty || a->given[OPT_provisional],
         .park = a->given[OPT_park],
@@ -362,7 +372,7 @@ bool pdl_cli_lasting_attach(lasting *l, const arguments *a, pdl_session *s, term
     };
     if (l->resumes) {
         pdl_session_name_keys(s, l->run);
-        if (!pdl_durable_inputs(l->run, &l->inputs, err)) return false;
+        if (!take_inputs(l, given, err)) return false;
         if (pdl_durable_asks(l->run)) continue_input(l);
     }
     t->holds = true;
@@ -373,7 +383,9 @@ bool pdl_cli_lasting_attach(lasting *l, const arguments *a, pdl_session *s, term
     if (a->given[OPT_only_new] || (l->resumes && a->given[OPT_output]))
         t->skip = pdl_durable_printed(l->run);
     pdl_session_attach(s, l->run, &o, l->inputs);
-    return pdl_durable_prepare(l->run, err);
+    bool replaces = l->resumes && !pdl_is_absent(given) && !a->given[OPT_check];
+    return pdl_durable_prepare(l->run, err) &&
+           (!replaces || pdl_durable_replace_inputs(l->run, l->inputs, err));
 }
 
 static void print_question(void *user, pdl_str place, pdl_str text) {

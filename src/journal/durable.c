@@ -407,7 +407,7 @@ static void reuse(pdl_durable *d, pending_effect *o) {
 
 /* --changed fail: nothing is asked that a row was expected for. */
 static bool is_unexpected(const pdl_durable *d) {
-    return d->opt.changed_fails && (d->n_moved || d->n_changed);
+    return d->opt.changed_fails && pdl_durable_has_changes(d);
 }
 
 static void go(pdl_durable *d, pending_effect *o, const identity *id) {
@@ -466,6 +466,7 @@ static void start(pdl_world *w, pdl_effect *e) {
         return;
     }
     match_kind m = d->is_new ? MATCH_NONE : pdl_durable_match(d, o, &id);
+    if (m == MATCH_NONE && !d->is_new) pdl_durable_note_replaced(d, o, &id);
     if (m == MATCH_ANSWERED)
         reuse(d, o);
     else if (m == MATCH_FAILED && pdl_effect_has(e->kind, PDL_EFFECT_WAITS))

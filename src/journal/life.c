@@ -586,7 +586,15 @@ void pdl_durable_report(const pdl_durable *d, pdl_buf *out) {
     for (size_t i = 0; i < d->notes.n; i++) pdl_buf_putf(out, "\n  %s", d->notes.p[i]);
 }
 
-bool pdl_durable_has_changes(const pdl_durable *d) { return d->n_moved || d->n_changed; }
+bool pdl_durable_has_changes(const pdl_durable *d) {
+    return d->n_moved || d->n_changed || d->n_replaced;
+}
+
+void pdl_durable_is_other(pdl_durable *d) { d->is_other = true; }
+
+bool pdl_durable_replace_inputs(pdl_durable *d, pdl_vref inputs, pdl_err *err) {
+    return put_inputs(d, inputs, err) && pdl_store_commit(d->store, d->full, err);
+}
 
 void pdl_durable_questions(const pdl_durable *d,
                            void (*fn)(void *user, pdl_str place, pdl_str text), void *user) {
@@ -630,6 +638,7 @@ void pdl_durable_close(pdl_durable *d) {
     if (!d) return;
     drop_pending(d);
     pdl_idmap_fini(&d->used);
+    pdl_idmap_fini(&d->places);
     for (size_t i = 0; i < KNOWN_LISTS; i++) {
         pdl_drop(d->lists[i].list);
         pdl_vec_fini(&d->lists[i].nodes);

@@ -164,3 +164,31 @@ match_kind pdl_durable_match(pdl_durable *d, pending_effect *o, const identity *
     o->err.uncatchable = true;
     return MATCH_FAILED;
 }
+
+/* --- what was not reused ------------------------------------------------------------------------ */
+
+static bool on_place(void *user, const store_effect *row) {
+    pdl_durable *d = user;
+    if (row->run == d->run && row->state == STORE_DONE)
+        pdl_idmap_put(&d->places,
+                      (uintptr_t)pdl_durable_place_key(d, row->place, row->seq, row->kind),
+                      (void *)(uintptr_t)row->id);
+    return true;
+}
+
+/* The rows are looked through once, and only for a program or inputs that are others: a run that is
+ * as it was asks anew what nothing was recorded for. */
+void pdl_durable_note_replaced(pdl_durable *d, const pending_effect *o, const identity *id) {
+    pdl_err ignored = {0};
+    if (!d->is_other) return;
+    if (!d->knows_places && !pdl_store_each(d->store, STORE_ALL, d->first_row, on_place, d, &ignored))
+        pdl_err_fini(&ignored);
+    d->knows_places = true;
+    pdl_str place = pdl_buf_str(&id->place);
+    int64_t key = pdl_durable_place_key(d, place, o->e->seq,
+                                        pdl_str_of(pdl_effect_kind_name(o->e->kind)));
+    void *row = pdl_idmap_find(&d->places, (uintptr_t)key);
+    if (!row || is_used(d, (int64_t)(uintptr_t)row)) return;
+    d->n_replaced++;
+    pdl_durable_notef(d, "%.*s: something else was recorded there", PDL_FMT(place));
+}

@@ -190,6 +190,15 @@ bool pdl_durable_identify(pdl_durable *d, const pdl_effect *e, identity *out, pd
     return ok;
 }
 
+int64_t pdl_durable_place_key(const pdl_durable *d, pdl_str place, uint32_t seq, pdl_str kind) {
+    pdl_buf all = PDL_BUF;
+    pdl_buf_putf(&all, "%lld\n%.*s\n%u\n%.*s", (long long)d->run, PDL_FMT(place), seq,
+                 PDL_FMT(kind));
+    int64_t key = number_of(pdl_buf_str(&all));
+    pdl_buf_fini(&all);
+    return key;
+}
+
 void pdl_durable_identity_fini(identity *id) {
     pdl_buf_fini(&id->place);
     pdl_buf_fini(&id->request);

@@ -115,7 +115,9 @@ struct pdl_durable {
     PDL_VEC(pdl_val) objects; /* results of code that ran again, with objects of the worker */
     PDL_VEC(char *) left;     /* modules in which recorded code left something; owned */
     bool rebuilt;
-    size_t n_reused, n_moved, n_asked;
+    size_t n_reused, n_moved, n_asked, n_replaced;
+    bool is_other, knows_places; /* program or inputs are not those of the rows */
+    pdl_idmap places; /* pdl_durable_place_key -> number of the answered row; see is_other */
     PDL_VEC(char *) notes; /* what was asked, moved, changed: owned lines */
 };
 
@@ -125,6 +127,8 @@ double pdl_durable_clock(const pdl_durable *d);
 PDL_MUST bool pdl_durable_identify(pdl_durable *d, const pdl_effect *e, identity *out,
                                    pdl_err *err);
 void pdl_durable_identity_fini(identity *id);
+/* Of an effect's place alone, whatever was asked there. */
+int64_t pdl_durable_place_key(const pdl_durable *d, pdl_str place, uint32_t seq, pdl_str kind);
 /* The row of the effect as it begins, or, with its reply in o, whole. */
 PDL_MUST bool pdl_durable_write_begin(pdl_durable *d, pending_effect *o, const identity *id,
                                       pdl_err *err);
@@ -141,6 +145,8 @@ typedef enum { MATCH_NONE, MATCH_ANSWERED, MATCH_AGAIN, MATCH_FAILED } match_kin
 /* Fills o from the file: its answer (ANSWERED), or the row that is to be gone on with (AGAIN).
  * FAILED: o->err says why the run cannot go on. */
 match_kind pdl_durable_match(pdl_durable *d, pending_effect *o, const identity *id);
+/* Notes that something else was recorded where o is, which has no row. */
+void pdl_durable_note_replaced(pdl_durable *d, const pending_effect *o, const identity *id);
 way_out *pdl_durable_way(pdl_durable *d, pdl_str place, bool skip);
 PDL_PRINTF(2, 3) void pdl_durable_notef(pdl_durable *d, const char *fmt, ...);
 

@@ -123,7 +123,10 @@ class Test:
         program = ("text:\n- {model: openai/m, input: first}\n- {model: openai/m, input: second}\n- {read: data.txt}\n- %s\n- \" end\"\n" % STOP)
         for what, old, new, asked, note in (
                 ("a line above", "text:\n", "text:\n- \"new line \"\n", {}, "text.1.model: the answer recorded at text.0.model"),
-                ("another question", "input: second", "input: other", {"other": 1}, ""),
+                ("another question", "input: second", "input: other", {"other": 1}, "text.1.model: something else was recorded there"),
+                ("a question between", "- {model: openai/m, input: second", "- {model: openai/m, input: between}\n- {model: openai/m, input: second",
+                 {"between": 1}, "text.1.model: something else was recorded there"),
+                ("a comment", "text:\n", "text: # nothing else\n", {}, ""),
                 ("the order", "input: first}\n- {model: openai/m, input: second", "input: second}\n- {model: openai/m, input: first", {}, "recorded at")):
             f = self.folder(program, data_txt="data\n")
             self.kill_at_stop(f)
@@ -152,6 +155,27 @@ class Test:
         (f.path / "main.pdl").write_text(text.replace("text:\n", "text:\n- above\n"))
         code, out, err = f.run("resume", "r", "--again", "all")
         self.check("an action is reused at its own place alone", code == 0 and f.acts()["act"] == 2, (out, err, f.acts()))
+        f.remove()
+
+    def inputs(self):
+        """-d of a resume replaces what was given, and is the run's from then on."""
+        f = self.folder("text:\n- {model: openai/m, input: \"about ${ a }\"}\n- {model: openai/m, input: \"about ${ b }\"}\n- %s\n" % STOP)
+        self.kill_at_stop(f, "-d", "a=bees", "-d", "b=ants")
+        self.service.begin()
+        code, out, err = f.run("resume", "r", "-d", "b=wasps", "--changed", "fail")
+        self.check("other inputs are a change", code == 1 and "changed" in err and not self.service.asked, (code, err))
+        code, out, err = f.run("resume", "r", "-d", "b=wasps")
+        self.check("what is given again replaces what was recorded", code == 0 and dict(self.service.asked) == {"about wasps": 1} and "text.1.model" in err, (out, err, self.service.asked))
+        code, again, err = f.run("resume", "r")
+        self.check("the run keeps it", (code, again) == (0, out) and sum(self.service.asked.values()) == 1, (again, err))
+        f.remove()
+
+    def misuse(self):
+        f = self.folder("text: hi\n")
+        for words, what in ((["--keep", "3d"], "--keep is for prune"), (["--redact"], "--redact is for export"), (["rm", "r", "--json"], "--json"),
+                            (["prune", "--keep", "3d", "--redact"], "--redact is for export")):
+            code, _, err = f.run("runs", *words)
+            self.check("runs %s" % " ".join(words), code == 2 and what in err, err)
         f.remove()
 
     def failures(self):
@@ -213,6 +237,12 @@ class Test:
         self.check("what was spent stays spent", code == 1 and "budget" in err and self.service.asked["three"] + self.service.asked["two"] == 1, (code, err, self.service.asked))
         code, out, err = f.run("resume", "r", "--budget", "calls=3")
         self.check("an option that is given again replaces the recorded one", code == 0 and sum(self.service.asked.values()) == 3, (code, err, self.service.asked))
+        f.remove()
+        call = "{model: openai/m, input: %s}"
+        f = self.folder("text:\n- text: [%s]\n  budget: {calls: 1}\n  fallback: \" caught \"\n- %s\n- %s\n" % (", ".join(call % x for x in "abc"), STOP, call % "d"))
+        self.kill_at_stop(f, "--budget", "calls=2")
+        code, out, err = f.run("resume", "r")
+        self.check("what a budget refused is not spent", code == 0 and " caught " in out and self.service.asked["d"] == 1, (code, out, err, self.service.asked))
         f.remove()
 
     # --- 7: output ---
@@ -390,7 +420,7 @@ class Test:
         f.remove()
 
     def run(self):
-        for part in (self.actions, self.writes, self.changes, self.failures, self.failed_actions, self.time_and_chance, self.output, self.owner, self.lock_of_a_child, self.keys, self.guards, self.own_policies, self.pauses, self.nothing):
+        for part in (self.actions, self.writes, self.changes, self.inputs, self.misuse, self.failures, self.failed_actions, self.time_and_chance, self.output, self.owner, self.lock_of_a_child, self.keys, self.guards, self.own_policies, self.pauses, self.nothing):
             part()
 
 
