@@ -165,7 +165,7 @@ match_kind pdl_durable_match(pdl_durable *d, pending_effect *o, const identity *
     return MATCH_FAILED;
 }
 
-/* --- what was not reused ------------------------------------------------------------------------ */
+/* --- what was not reused ------------------------------ */
 
 static bool on_place(void *user, const store_effect *row) {
     pdl_durable *d = user;
@@ -181,7 +181,8 @@ static bool on_place(void *user, const store_effect *row) {
 void pdl_durable_note_replaced(pdl_durable *d, const pending_effect *o, const identity *id) {
     pdl_err ignored = {0};
     if (!d->is_other) return;
-    if (!d->knows_places && !pdl_store_each(d->store, STORE_ALL, d->first_row, on_place, d, &ignored))
+    if (!d->knows_places &&
+        !pdl_store_each(d->store, STORE_ALL, d->first_row, on_place, d, &ignored))
         pdl_err_fini(&ignored);
     d->knows_places = true;
     pdl_str place = pdl_buf_str(&id->place);
