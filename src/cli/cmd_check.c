@@ -149,6 +149,9 @@ static void check_policy(checker *c, pdl_program *p) {
     pdl_policies_free(policies);
 }
 
+/* A fix may uncover another problem that has one. More rounds: fixes undo each other. */
+enum { MOST_ROUNDS = 20 };
+
 static void check_file(checker *c) {
     pdl_buf text = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
     pdl_err err = {0};
@@ -158,7 +161,8 @@ static void check_file(checker *c) {
         return;
     }
     pdl_program *p = checked(c, pdl_buf_str(&text));
-    if (c->a->given[OPT_fix] && fix_file(c, p, &text, &err)) {
+    bool fixes = c->a->given[OPT_fix];
+    for (unsigned i = 0; fixes && i < MOST_ROUNDS && fix_file(c, p, &text, &err); i++) {
         pdl_program_drop(p);
         p = checked(c, pdl_buf_str(&text));
     }
