@@ -45,9 +45,7 @@ static bool is_program(const newest_run *s, pdl_str folder, pdl_str file) {
     pdl_buf b = PDL_BUF;
     if (!(file.n && file.p[0] == '/')) pdl_buf_putf(&b, "%.*s/", PDL_FMT(folder));
     pdl_buf_put(&b, file);
-    struct stat given, own_file;
-    bool same = stat(pdl_buf_z(&b), &given) == 0 && stat(s->program, &own_file) == 0 &&
-                given.st_dev == own_file.st_dev && given.st_ino == own_file.st_ino;
+    bool same = pdl_file_is_same(pdl_buf_z(&b), s->program);
     pdl_buf_fini(&b);
     return same;
 }

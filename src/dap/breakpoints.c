@@ -6,8 +6,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#include <stdlib.h>
-
+#include "base/num.h"
 #include "dap/debugger.h"
 #include "io/file.h"
 #include "lang/load.h"
@@ -81,11 +80,48 @@ static char *text_of(pdl_vref d, const char *key) {
     return s.n ? pdl_str_dup(s) : NULL;
 }
 
-static pdl_val put_breakpoint(const dap_breakpoint *b, uint32_t line) {
+/* A number alone: from that hit on. Longer texts come before their beginnings. */
+static const struct {
+    const char *text;
+    dap_hits_test test;
+} hits_tests[] = {{">=", DAP_HITS_FROM}, {"<=", DAP_HITS_UP_TO}, {"==", DAP_HITS_IS},
+                  {">", DAP_HITS_OVER},  {"<", DAP_HITS_UNDER},  {"=", DAP_HITS_IS},
+                  {"%", DAP_HITS_EVERY}};
+
+/* Reads `3`, `== 3`, `% 2` and the like; empty: each hit. */
+static bool read_hits(pdl_str text, dap_breakpoint *b) {
+    pdl_str s = pdl_str_trim(text);
+    b->hits_test = DAP_HITS_FROM;
+    if (!s.n) return true;
+    for (size_t i = 0; i < sizeof hits_tests / sizeof *hits_tests; i++) {
+        pdl_str op = pdl_str_of(hits_tests[i].text);
+        if (!pdl_str_starts(s, op)) continue;
+        b->hits_test = hits_tests[i].test;
+        s = pdl_str_trim(pdl_str_sub(s, op.n, s.n));
+        break;
+    }
+    return pdl_num_read_int(s, &b->hits_wanted) && b->hits_wanted >= 0 &&
+           (b->hits_wanted > 0 || b->hits_test != DAP_HITS_EVERY);
+}
+
+static bool hits_hold(const dap_breakpoint *b) {
+    int64_t n = b->hits, wanted = b->hits_wanted;
+    switch (b->hits_test) {
+    case DAP_HITS_FROM: return n >= wanted;
+    case DAP_HITS_IS: return n == wanted;
+    case DAP_HITS_OVER: return n > wanted;
+    case DAP_HITS_UP_TO: return n <= wanted;
+    case DAP_HITS_UNDER: return n < wanted;
+    case DAP_HITS_EVERY: return n % wanted == 0;
+    }
+    return true;
+}
+
+static pdl_val put_breakpoint(const dap_breakpoint *b, const char *why) {
     pdl_val v = pdl_dict_putz(pdl_dict_new(4), "id", pdl_int(b->id));
-    v = pdl_dict_putz(v, "verified", pdl_bool(line != 0));
-    if (!line) return pdl_dict_putz(v, "message", pdl_textz("no block begins here or below"));
-    return pdl_dict_putz(v, "line", pdl_int(line));
+    v = pdl_dict_putz(v, "verified", pdl_bool(!why));
+    if (why) return pdl_dict_putz(v, "message", pdl_textz(why));
+    return pdl_dict_putz(v, "line", pdl_int(b->line));
 }
 
 pdl_val pdl_dap_set_breakpoints(debugger *g, pdl_vref args) {
@@ -100,17 +136,20 @@ pdl_val pdl_dap_set_breakpoints(debugger *g, pdl_vref args) {
         pdl_vref w = pdl_list_at(wanted, i);
         int64_t at = pdl_member_int(w, "line", 0);
         if (g->breakpoints.n >= MOST_BREAKPOINTS) break;
-        char *hits = text_of(w, "hitCondition");
+        const char *why = NULL;
         dap_breakpoint b = {
             .id = ++g->next_id,
             .file = pdl_str_dup(file),
             .line = at > 0 && at < INT32_MAX ? line_from(&lines, (uint32_t)at) : 0,
             .condition = text_of(w, "condition"),
             .log = text_of(w, "logMessage"),
-            .hits_wanted = hits ? strtol(hits, NULL, 10) : 0,
         };
-        pdl_free(hits);
-        list = pdl_list_push(list, put_breakpoint(&b, b.line));
+        if (!b.line) why = "no block begins here or below";
+        if (!read_hits(pdl_member_str(w, "hitCondition"), &b)) {
+            why = "the count of hits is a number, or one after ==, >, >=, <, <= or %";
+            b.line = 0;
+        }
+        list = pdl_list_push(list, put_breakpoint(&b, why));
         *pdl_vec_push(&g->breakpoints) = b;
     }
     pdl_vec_fini(&lines.lines);
@@ -130,7 +169,8 @@ static void write_log(debugger *g, const dap_breakpoint *b, uint32_t fiber) {
         pdl_val v;
         pdl_buf_put(&out, pdl_str_sub(rest, 0, close == PDL_NOT_FOUND ? rest.n : open));
         if (close == PDL_NOT_FOUND) break;
-        if (pdl_dap_evaluate(g, pdl_str_sub(rest, open + 1, close), fiber, &v, &out)) {
+        if (pdl_dap_evaluate(g, pdl_str_sub(rest, open + 1, close), pdl_dap_scope(g, fiber), &v,
+                             &out)) {
             pdl_val shown = pdl_dap_put_value(g, "value", v);
             pdl_buf_put(&out, pdl_member_str(shown, "value"));
             pdl_drop(shown);
@@ -149,7 +189,7 @@ static bool holds(debugger *g, const dap_breakpoint *b, uint32_t fiber) {
     pdl_buf why = PDL_BUF;
     pdl_val v;
     if (!b->condition) return true;
-    bool ok = pdl_dap_evaluate(g, pdl_str_of(b->condition), fiber, &v, &why);
+    bool ok = pdl_dap_evaluate(g, pdl_str_of(b->condition), pdl_dap_scope(g, fiber), &v, &why);
     bool truth = !ok || pdl_val_truth(v);
     if (ok) {
         pdl_drop(v);
@@ -161,13 +201,25 @@ static bool holds(debugger *g, const dap_breakpoint *b, uint32_t fiber) {
     return truth;
 }
 
+/* A file has other names than that of the editor: a program imports ../common/util. */
+static bool is_in_file(const dap_breakpoint *b, pdl_str name) {
+    if (pdl_str_is(name, b->file)) return true;
+    if (!pdl_str_eq(pdl_file_name(name), pdl_file_name(pdl_str_of(b->file)))) return false;
+    char *other = pdl_str_dup(name);
+    bool same = pdl_file_is_same(other, b->file);
+    pdl_free(other);
+    return same;
+}
+
 bool pdl_dap_hits(debugger *g, const pdl_block *b, uint32_t fiber) {
     uint32_t line = g->breakpoints.n ? pdl_dap_line_of(b) : 0;
     bool hit = false;
     for (size_t i = 0; i < g->breakpoints.n; i++) {
         dap_breakpoint *p = &g->breakpoints.p[i];
-        if (!p->line || p->line != line || !pdl_str_is(b->loc.src->name, p->file)) continue;
-        if (!holds(g, p, fiber) || (++p->hits < p->hits_wanted)) continue;
+        if (!p->line || p->line != line || !is_in_file(p, b->loc.src->name)) continue;
+        if (!holds(g, p, fiber)) continue;
+        p->hits++;
+        if (!hits_hold(p)) continue;
         if (p->log)
             write_log(g, p, fiber);
         else

@@ -11,6 +11,7 @@
 #include "base/vec.h"
 #include "io/frame.h"
 #include "value/member.h"
+#include "value/scope.h"
 
 /* A block that has begun and not ended. */
 typedef struct dap_frame {
@@ -18,6 +19,7 @@ typedef struct dap_frame {
     const pdl_block *block;
     struct pdl_program *program; /* kept */
     pdl_val context;             /* incoming messages; absent: unknown */
+    pdl_scope *scope;            /* variables when it began, or when its last part did; kept */
 } dap_frame;
 
 /* A strand of execution: the main one, or an iteration of a map. */
@@ -26,11 +28,22 @@ typedef struct dap_thread {
     PDL_VEC(dap_frame) frames; /* outermost first */
 } dap_thread;
 
+/* How the number of hits is compared with the wanted one: the texts are in breakpoints.c. */
+typedef enum {
+    DAP_HITS_FROM,
+    DAP_HITS_IS,
+    DAP_HITS_OVER,
+    DAP_HITS_UP_TO,
+    DAP_HITS_UNDER,
+    DAP_HITS_EVERY
+} dap_hits_test;
+
 typedef struct dap_breakpoint {
     uint32_t id;
     char *file; /* path */
     uint32_t line;
     char *condition, *log; /* or NULL */
+    dap_hits_test hits_test;
     int64_t hits_wanted, hits;
 } dap_breakpoint;
 
@@ -117,14 +130,16 @@ pdl_val pdl_dap_scopes(debugger *g, uint32_t frame);
 pdl_val pdl_dap_variables(debugger *g, pdl_vref args);
 /* {result, variablesReference, ...} of a value, which is borrowed. */
 pdl_val pdl_dap_put_value(debugger *g, const char *key, pdl_vref v);
-/* The variables of a strand as a dict, owned; empty when it is gone. */
+/* The variables of a strand now as a dict, owned; empty when it is gone. */
 pdl_val pdl_dap_scope(debugger *g, uint32_t fiber);
+/* The same as the block of a frame sees them: of a caller, those of the caller. */
+pdl_val pdl_dap_scope_of_frame(debugger *g, const dap_thread *t, const dap_frame *f);
 void pdl_dap_references_fini(debugger *g);
 
 /* --- evaluate.c ------------------------------------------------------------------------------- */
 
-/* The value of an expression (with or without its braces) with the variables of a strand. False:
+/* The value of an expression (with or without its braces) with these variables. Takes scope. False:
  * text is why. */
-bool pdl_dap_evaluate(debugger *g, pdl_str expression, uint32_t fiber, pdl_val *out, pdl_buf *text);
+bool pdl_dap_evaluate(debugger *g, pdl_str expression, pdl_val scope, pdl_val *out, pdl_buf *text);
 
 #endif

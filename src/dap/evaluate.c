@@ -58,9 +58,8 @@ static bool finish(pdl_session *s, pdl_val *out, pdl_buf *text) {
     return false;
 }
 
-bool pdl_dap_evaluate(debugger *g, pdl_str expression, uint32_t fiber, pdl_val *out,
-                      pdl_buf *text) {
-    pdl_val scope = pdl_dap_scope(g, fiber), variables = known_variables(scope);
+bool pdl_dap_evaluate(debugger *g, pdl_str expression, pdl_val scope, pdl_val *out, pdl_buf *text) {
+    pdl_val variables = known_variables(scope);
     pdl_buf program = PDL_BUF;
     pdl_session *s = NULL;
     const pdl_program *p;

@@ -80,6 +80,13 @@ static void on_launch(debugger *g, pdl_vref m, pdl_vref args) {
     g->wanted = pdl_keep(m); /* answered when the program starts */
 }
 
+static void on_attach(debugger *g, pdl_vref m, pdl_vref args) {
+    (void)args;
+    pdl_dap_refuse(g, m,
+                   "attach is not possible: a program is debugged from its start, with a request "
+                   "launch that names it as `program`");
+}
+
 static void on_configured(debugger *g, pdl_vref m, pdl_vref args) {
     (void)args;
     g->configured = true;
@@ -116,9 +123,18 @@ static void on_threads(debugger *g, pdl_vref m, pdl_vref args) {
     pdl_dap_answer(g, m, pdl_dict_putz(pdl_dict_new(1), "threads", list));
 }
 
+/* The path as an editor names the file: /a/b/../c.pdl of an import is /a/c.pdl, unless b is a link.
+ */
 static pdl_val put_source(const pdl_source *src) {
+    pdl_buf plain = PDL_BUF;
+    pdl_file_put_parts(src->name, &plain);
+    char *given = pdl_str_dup(src->name);
     pdl_val d = pdl_dict_putz(pdl_dict_new(2), "name", pdl_text(pdl_file_name(src->name)));
-    return pdl_dict_putz(d, "path", pdl_text(src->name));
+    bool same = pdl_file_is_same(given, pdl_buf_z(&plain));
+    d = pdl_dict_putz(d, "path", pdl_text(same ? pdl_buf_str(&plain) : src->name));
+    pdl_free(given);
+    pdl_buf_fini(&plain);
+    return d;
 }
 
 static uint32_t column_of(const pdl_block *b) {
@@ -185,8 +201,10 @@ static void on_evaluate(debugger *g, pdl_vref m, pdl_vref args) {
             pdl_dap_refuse(g, m, "the program is not stopped");
         pdl_err_fini(&err);
     } else {
-        if (frame > 0 && frame <= UINT32_MAX) pdl_dap_frame_of(g, (uint32_t)frame, &t);
-        if (pdl_dap_evaluate(g, text, t ? t->fiber : g->at_fiber, &v, &why)) {
+        const dap_frame *f =
+            frame > 0 && frame <= UINT32_MAX ? pdl_dap_frame_of(g, (uint32_t)frame, &t) : NULL;
+        pdl_val scope = f ? pdl_dap_scope_of_frame(g, t, f) : pdl_dap_scope(g, g->at_fiber);
+        if (pdl_dap_evaluate(g, text, scope, &v, &why)) {
             pdl_dap_answer(g, m, pdl_dap_put_value(g, "result", v));
             pdl_drop(v);
         } else {
@@ -243,6 +261,7 @@ static const struct {
 } requests[] = {
     {"initialize", on_initialize},
     {"launch", on_launch},
+    {"attach", on_attach},
     {"configurationDone", on_configured},
     {"setBreakpoints", on_breakpoints},
     {"setExceptionBreakpoints", on_exceptions},

@@ -19,6 +19,7 @@ dap_thread *pdl_dap_thread(debugger *g, uint32_t fiber) {
 static void frame_fini(dap_frame *f) {
     pdl_program_drop(f->program);
     pdl_drop(f->context);
+    pdl_scope_drop(f->scope);
 }
 
 static void thread_fini(dap_thread *t) {
@@ -102,17 +103,33 @@ static bool continues_line(const dap_thread *t, const pdl_block *b) {
            pdl_dap_line_of(up) == pdl_dap_line_of(b);
 }
 
+/* What is written inside of a block begins with the variables that the block has by then; a
+ * function that it calls, and a file, do not. */
+static void update_around(debugger *g, dap_thread *t, const pdl_event *e) {
+    if (!t->frames.n || (e->entry != PDL_ENTRY_PART && e->entry != PDL_ENTRY_DEF)) return;
+    dap_frame *up = &t->frames.p[t->frames.n - 1];
+    pdl_scope_drop(up->scope);
+    up->scope = pdl_run_keep_scope_of(pdl_session_get(g->session), e->fiber);
+}
+
+/* The library that every program begins with is a part of the command: no editor can show it. */
+static bool has_file(const pdl_block *b) {
+    return b && b->loc.src && !pdl_str_is(b->loc.src->name, "stdlib");
+}
+
 static void on_begin(debugger *g, const pdl_event *e) {
     dap_thread *t = pdl_dap_thread(g, e->fiber);
+    update_around(g, t, e);
     *pdl_vec_push(&t->frames) = (dap_frame){
         .id = ++g->next_id,
         .block = e->block,
         .program = e->program ? pdl_program_keep(e->program) : NULL,
         .context = pdl_is_absent(e->context) ? pdl_absent() : pdl_keep(e->context),
+        .scope = pdl_run_keep_scope_of(pdl_session_get(g->session), e->fiber),
     };
     bool arrives = step_arrives(g, e->fiber, t->frames.n);
     const char *reason = g->mode == DAP_PAUSE ? "pause" : "step";
-    if (!e->block || !e->block->loc.src || continues_line(t, e->block)) return;
+    if (!has_file(e->block) || continues_line(t, e->block)) return;
     if (pdl_dap_hits(g, e->block, e->fiber))
         stop(g, e->fiber, "breakpoint", (pdl_str){0});
     else if (arrives)

@@ -104,6 +104,16 @@ pdl_val pdl_dap_scope(debugger *g, uint32_t fiber) {
     return g->session ? pdl_run_scope_of(pdl_session_get(g->session), fiber) : pdl_dict_new(0);
 }
 
+pdl_val pdl_dap_scope_of_frame(debugger *g, const dap_thread *t, const dap_frame *f) {
+    if (f == &t->frames.p[t->frames.n - 1] || !f->scope) return pdl_dap_scope(g, t->fiber);
+    pdl_val d = pdl_dict_new(0);
+    if (!pdl_is_absent(f->context)) d = pdl_dict_putz(d, "pdl_context", pdl_keep(f->context));
+    pdl_val rest = pdl_scope_to_dict(f->scope, g->names);
+    d = pdl_dict_merge(d, rest);
+    pdl_drop(rest);
+    return d;
+}
+
 static bool is_predefined(pdl_str name) {
     return pdl_str_starts(name, PDL_STR("pdl_")) || pdl_str_is(name, "stdlib");
 }
@@ -148,7 +158,7 @@ pdl_val pdl_dap_scopes(debugger *g, uint32_t frame) {
     const dap_frame *f = pdl_dap_frame_of(g, frame, &t);
     pdl_val list = pdl_list_new(4);
     if (!f) return list;
-    pdl_val scope = pdl_dap_scope(g, t->fiber);
+    pdl_val scope = pdl_dap_scope_of_frame(g, t, f);
     if (!pdl_is_absent(g->request))
         list = add_scope(g, list, "Request", pdl_keep(g->request), false);
     list = add_scope(g, list, "Variables", part_of(scope, false), false);

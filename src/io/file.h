@@ -64,6 +64,13 @@ typedef enum { PDL_FILE_NONE, PDL_FILE_REGULAR, PDL_FILE_DIR, PDL_FILE_OTHER } p
 /* The kind of file at path (symbolic links followed). */
 pdl_file_kind pdl_file_kind_of(const char *path);
 
+/* Do two paths lead to one file? */
+bool pdl_file_is_same(const char *a, const char *b);
+
+/* Appends the parts of a path without those that are "." or "..", as editors write addresses. Links
+ * are not looked at. */
+void pdl_file_put_parts(pdl_str path, pdl_buf *out);
+
 /* Appends the path of the program that this process runs. Returns false when it is not known. */
 bool pdl_file_put_self(pdl_buf *out);
 

@@ -200,33 +200,11 @@ lsp_doc *pdl_lsp_doc_at(pdl_lsp *s, pdl_vref params, size_t *off) {
 
 /* --- files that programs name ----------------------------------------------------------------- */
 
-/* Takes a part of a path off its end. */
-static void pop_part(pdl_buf *out) {
-    while (out->len && out->p[out->len - 1] != '/') pdl_buf_cut(out, out->len - 1);
-    if (out->len > 1) pdl_buf_cut(out, out->len - 1);
-}
-
-/* Appends the parts of a path without those that are "." or "..", as editors write addresses. */
-static void put_parts(pdl_str path, pdl_buf *out) {
-    for (size_t from = 0; from < path.n;) {
-        size_t slash = pdl_str_find(path, PDL_STR("/"), from);
-        pdl_str part = pdl_str_sub(path, from, slash == PDL_NOT_FOUND ? path.n : slash);
-        from = slash == PDL_NOT_FOUND ? path.n : slash + 1;
-        if (!part.n || pdl_str_is(part, ".")) continue;
-        if (pdl_str_is(part, "..")) {
-            pop_part(out);
-            continue;
-        }
-        if (!pdl_str_ends(pdl_buf_str(out), PDL_STR("/"))) pdl_buf_putc(out, '/');
-        pdl_buf_put(out, part);
-    }
-}
-
 /* The path of folder/path, with .pdl for imports. */
 static void join(pdl_str folder, pdl_str path, bool import, pdl_buf *out) {
     pdl_buf_clear(out);
-    if (!pdl_str_starts(path, PDL_STR("/"))) put_parts(folder, out);
-    put_parts(path, out);
+    if (!pdl_str_starts(path, PDL_STR("/"))) pdl_file_put_parts(folder, out);
+    pdl_file_put_parts(path, out);
     if (import && !pdl_str_ends(path, PDL_STR(".pdl"))) PDL_PUT(out, ".pdl");
 }
 

@@ -91,6 +91,11 @@ pdl_val pdl_run_scope_of(const pdl_run *r, uint32_t fiber) {
     return f ? pdl_vm_scope_value(f) : pdl_dict_new(0);
 }
 
+pdl_scope *pdl_run_keep_scope_of(const pdl_run *r, uint32_t fiber) {
+    const pdl_fiber *f = pdl_idmap_find(&r->fibers, fiber);
+    return f ? pdl_scope_keep(f->scope) : NULL;
+}
+
 /* Inside of an imported file? It has no usage record. */
 static bool is_imported(const pdl_fiber *f) {
     for (size_t i = 0; i < f->frames.n; i++)

@@ -126,6 +126,9 @@ pdl_vref pdl_run_context(const pdl_run *r);
 /* The variables of a strand now, pdl_context among them: for a sink that is called, which may look
  * at a run in the middle (a debugger). Owned dict; empty when the strand is over. */
 pdl_val pdl_run_scope_of(const pdl_run *r, uint32_t fiber);
+/* The same variables without pdl_context, for later: pdl_scope_drop releases them. NULL when the
+ * strand is over. */
+struct pdl_scope *pdl_run_keep_scope_of(const pdl_run *r, uint32_t fiber);
 /* With keep_answers: the choice {message, finish_reason, logprobs, ...} of the model reply whose
  * text is the result, or the last message that the program contributed. Absent when the result
  * comes from another block. Borrowed. */

@@ -165,6 +165,103 @@ def conditions_hits_and_logs(new, root):
     eq(finish(d)[0], 130)
 
 
+def hits_of(new, condition):
+    """The iterations of a loop through 1 to 4 in which a breakpoint with that count of hits stops, or why it is refused."""
+    d, p = new(LOOP)
+    mark = d.launch(p, [{"line": 4, "hitCondition": condition}])[0]
+    if not mark["verified"]:
+        d.request("disconnect")
+        d.end()
+        return mark["message"]
+    seen = []
+    while True:
+        d.response(d.send_request("threads"))
+        m = next((e for e in d.events if e.get("event") in ("stopped", "terminated")), None)
+        if m is None:
+            d.events.append(d.next())
+            continue
+        d.events.remove(m)
+        if m["event"] == "terminated":
+            d.request("disconnect")
+            d.end()
+            return seen
+        frame = d.request("stackTrace", threadId=1)["stackFrames"][0]["id"]
+        seen.append(int(d.scope(frame, "Variables")["i"]))
+        d.request("continue", threadId=1)
+
+
+@test
+def counts_of_hits(new, root):
+    rows = {"": [1, 2, 3, 4], "3": [3, 4], ">= 3": [3, 4], ">3": [4], "==2": [2], "= 2": [2], "<3": [1, 2], "<= 3": [1, 2, 3], " % 2 ": [2, 4], "0": [1, 2, 3, 4]}
+    for condition, wanted in rows.items():
+        eq((condition, hits_of(new, condition)), (condition, wanted))
+    for condition in ("often", ">= x", "% 0", "-1", "3 times", "99999999999999999999"):
+        eq((condition, hits_of(new, condition)), (condition, "the count of hits is a number, or one after ==, >, >=, <, <= or %"))
+
+
+@test
+def files_have_the_names_of_the_editor(new, root):
+    """An import of ../common/util is the file that the editor calls /.../common/util.pdl, also by way of a link."""
+    base = pathlib.Path(root).resolve()
+    for folder in ("main", "common"):
+        (base / folder).mkdir()
+    util, program = base / "common" / "util.pdl", base / "main" / "p.pdl"
+    util.write_text("defs:\n  twice:\n    function: {n: integer}\n    return:\n      text:\n      - ${ n * 2 }\n")
+    program.write_text("defs:\n  u: {import: ../common/util}\ntext:\n- ${ u.twice(n=4) }\n")
+    (base / "linked").symlink_to(base / "common")
+    for name in (util, base / "linked" / "util.pdl"):
+        d, _ = new("")
+        d.request("initialize", adapterID="pdl")
+        launched = d.send_request("launch", program=str(program))
+        d.request("setBreakpoints", source={"path": str(name)}, breakpoints=[{"line": 5}])
+        d.request("configurationDone")
+        d.response(launched)
+        reason, line, frames = d.stopped()
+        eq((reason, line, frames[0]["source"]["path"]), ("breakpoint", 5, str(util)))
+        d.request("continue", threadId=1)
+        eq(finish(d)[:2], (0, "8"))
+    d, _ = new("")
+    d.launch(program, stopOnEntry=True)
+    seen = []
+    for _ in range(6):
+        frame = d.stopped()[2][0]
+        seen.append((frame["source"]["name"], frame["line"]))
+        d.request("stepIn", threadId=1)
+    eq(seen, [("p.pdl", 1), ("p.pdl", 2), ("util.pdl", 1), ("util.pdl", 3), ("p.pdl", 4), ("util.pdl", 5)])
+    d.request("terminate")
+    eq(finish(d)[0], 130)
+
+
+@test
+def each_frame_has_its_variables(new, root):
+    """A caller's frame shows the caller's variables: not the parameters of what it called, but what its own earlier parts defined."""
+    d, p = new("defs:\n  outer: 7\n  f:\n    function: {n: integer}\n    return:\n      text:\n      - data: ${ n + 1 }\n"
+               "text:\n- data: 3\n  def: three\n- call: ${ f }\n  args: {n: 4}\n- ${ f(n=5) }\n")
+    d.launch(p, [7])
+    for n in ("4", "5"):
+        frames = d.stopped()[2]
+        eq(d.scope(frames[0]["id"], "Variables").get("n"), n)
+        around = [f for f in frames if f["line"] in (1, 11, 13)]
+        eq(len(around) >= 2, True)
+        for f in around:
+            shown = d.scope(f["id"], "Variables")
+            eq((shown.get("n"), shown.get("outer"), shown.get("three")), (None, "7", "3"))
+            eq(d.request("evaluate", expression="three + outer", frameId=f["id"]).get("result"), "10")
+            eq("'n' is undefined" in d.request("evaluate", expression="n", frameId=f["id"]).get("error", ""), True)
+        eq(d.request("evaluate", expression="n", frameId=frames[0]["id"])["result"], n)
+        d.request("continue", threadId=1)
+    eq(finish(d)[0], 0)
+
+
+@test
+def attach_says_what_is_possible(new, root):
+    d, _ = new("")
+    d.request("initialize", adapterID="pdl")
+    eq(d.request("attach", processId=1)["error"].startswith("attach is not possible: a program is debugged from its start"), True)
+    d.request("disconnect")
+    eq(d.end()[0], 0)
+
+
 @test
 def failures(new, root):
     d, p = new(FAILS)
