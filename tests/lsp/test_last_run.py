@@ -118,7 +118,7 @@ def main():
         run, started = spent() - started, spent()
         e.hover("first")
         expect("nobody waits for a long run", spent() - started < run / 2, "%.2f of %.2f s" % (spent() - started, run))
-    print("last run: %d passed, %d failed" % (passed, len(failures)))
+    print("%d passed, %d failed" % (passed, len(failures)))
     return 1 if failures else 0
 
 
