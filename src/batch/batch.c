@@ -93,6 +93,7 @@ static void put_identity(const pdl_batch_options *o, int id, pdl_buf *out) {
     case ID_writing:
         pdl_buf_putf(out, "%s%s", pdl_table_form_name(o->output.form),
                      o->unordered ? " unordered" : "");
+        if (o->output.separator != ',') pdl_buf_putf(out, " cells by '%c'", o->output.separator);
         break;
     default: break;
     }
@@ -228,13 +229,16 @@ static bool make_scratch(batch *b, pdl_err *err) {
 
 static bool find_journal(batch *b, pdl_err *err) {
     pdl_buf name = PDL_BUF;
-    if (b->o->output.standard) return make_scratch(b, err);
+    if (b->o->output.stream) return make_scratch(b, err);
     if (pdl_table_is_query(&b->o->output))
         return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
                            "%.*s is a query: the output is FILE.db:TABLE",
                            PDL_FMT(b->o->output.name));
     if (is_same_table(&b->o->input, &b->o->output))
         return pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%.*s is the input and the output",
+                           PDL_FMT(b->o->output.name));
+    if (is_same_table(&(pdl_table){.path = b->o->program->source->name}, &b->o->output))
+        return pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%.*s is the program and the output",
                            PDL_FMT(b->o->output.name));
     pdl_buf_put(&name, b->o->output.name);
     PDL_PUT(&name, ".journal");

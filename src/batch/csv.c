@@ -1,4 +1,5 @@
-/* csv.c -- rows of comma-separated cells. The first row names the columns.
+/* csv.c -- rows of cells, separated by commas or by what the user says. The first row names the
+ * columns.
  *
  * A cell that begins with a quote continues to its closing quote, over commas and line breaks; a
  * doubled quote is one quote. So the end of a row is found by a small machine that walks over the
@@ -22,13 +23,14 @@ typedef struct csv {
     uint64_t breaks; /* line breaks inside of it */
     uint64_t number;
     bool types, too_long;
+    char separator;
     bool cr;      /* lines end by CR alone, as those of old Macs and some exports do */
     pdl_buf cell; /* scratch */
 } csv;
 
-static csv_state after(csv_state s, char c) {
+static csv_state after(csv_state s, char c, char separator) {
     if (s == IN_QUOTED) return c == '"' ? AFTER_QUOTE : IN_QUOTED;
-    if (c == ',') return AT_START;
+    if (c == separator) return AT_START;
     if (c == '"' && (s == AT_START || s == AFTER_QUOTE)) return IN_QUOTED;
     return s == AFTER_QUOTE ? AFTER_QUOTE : IN_PLAIN;
 }
@@ -57,7 +59,7 @@ static size_t row_end(void *user, pdl_str rest, bool last) {
             return 0;
         }
         v->breaks += rest.p[i] == '\n';
-        v->state = after(v->state, rest.p[i]);
+        v->state = after(v->state, rest.p[i], v->separator);
     }
     v->looked = last ? 0 : rest.n;
     return last ? rest.n : 0;
@@ -81,12 +83,12 @@ static pdl_rows_step next_record(csv *v, bool wait, pdl_str *out, uint64_t *line
     }
 }
 
-/* One cell from *at on; *at is after its comma. False: text follows a closing quote. */
+/* One cell from *at on; *at is after its separator. False: text follows a closing quote. */
 static bool read_cell(csv *v, pdl_str row, size_t *at, pdl_str *out) {
     size_t i = *at;
     if (i >= row.n || row.p[i] != '"') {
-        size_t comma = pdl_str_find(row, PDL_STR(","), i),
-               end = comma == PDL_NOT_FOUND ? row.n : comma;
+        size_t next = pdl_str_find(row, (pdl_str){&v->separator, 1}, i),
+               end = next == PDL_NOT_FOUND ? row.n : next;
         *out = pdl_str_sub(row, i, end);
         *at = end + 1;
         return true;
@@ -101,7 +103,11 @@ static bool read_cell(csv *v, pdl_str row, size_t *at, pdl_str *out) {
     }
     *out = pdl_buf_str(&v->cell);
     *at = i + 1;
-    return i >= row.n || row.p[i] == ',';
+    return i >= row.n || row.p[i] == v->separator;
+}
+
+static pdl_val value_of(const csv *v, pdl_str cell) {
+    return pdl_utf8_check(cell) == PDL_NOT_FOUND ? pdl_batch_cell(cell, v->types) : pdl_null();
 }
 
 static void read_cells(csv *v, pdl_str row, pdl_row *out) {
@@ -111,14 +117,19 @@ static void read_cells(csv *v, pdl_str row, pdl_row *out) {
     for (; ok && at <= row.n; n++) {
         ok = read_cell(v, row, &at, &cell);
         if (n < v->rows.columns.n)
-            out->columns =
-                pdl_dict_puts(out->columns, v->rows.columns.p[n], pdl_batch_cell(cell, v->types));
+            out->columns = pdl_dict_puts(out->columns, v->rows.columns.p[n], value_of(v, cell));
     }
     if (!ok)
         pdl_batch_row_broken(out, "text follows the closing quote of cell %zu", n);
     else if (n != v->rows.columns.n)
         pdl_batch_row_broken(out, "the row has %zu cell%s, the header has %zu", n,
                              n == 1 ? "" : "s", v->rows.columns.n);
+}
+
+static uint64_t breaks_in(pdl_str row) {
+    uint64_t n = 0;
+    for (size_t i = 0; i < row.n; i++) n += row.p[i] == '\n';
+    return n;
 }
 
 static pdl_rows_step next(pdl_rowset *r, bool wait, pdl_row *out, pdl_err *err) {
@@ -130,16 +141,33 @@ static pdl_rows_step next(pdl_rowset *r, bool wait, pdl_row *out, pdl_err *err) 
     out->number = ++v->number;
     out->columns = pdl_dict_new(r->columns.n);
     size_t bad = pdl_utf8_check(row);
+    if (!v->too_long && !open) read_cells(v, row, out);
     if (v->too_long)
         pdl_batch_row_broken(out, "the row is longer than %d MB", BATCH_MAX_ROW >> 20);
+    else if (open)
+        pdl_batch_row_broken(out,
+                             "a quote of the row is not closed before the end of the file: it "
+                             "holds the lines to %llu",
+                             (unsigned long long)(out->line + breaks_in(row)));
     else if (bad != PDL_NOT_FOUND)
         pdl_batch_row_broken(out, "the row is not UTF-8 (byte %zu)", bad + 1);
-    else if (open)
-        pdl_batch_row_broken(out, "a quote of the row is not closed before the end of the file");
-    else
-        read_cells(v, row, out);
     v->too_long = false;
     return PDL_ROWS_ROW;
+}
+
+/* The text of other programs: nothing is guessed, but said how it becomes UTF-8. */
+static void advise(const csv *v, pdl_str row, pdl_err *err) {
+    bool utf16 = pdl_str_starts(row, PDL_STR("\xff\xfe")) ||
+                 pdl_str_starts(row, PDL_STR("\xfe\xff"));
+    pdl_err_hint(err, "`iconv -f %s -t UTF-8 %s` writes it as UTF-8",
+                 utf16 ? "UTF-16" : "WINDOWS-1252", v->rows.name);
+}
+
+/* "sep=;" before the header, as Excel reads and writes it. */
+static bool is_separator_line(csv *v, pdl_str row) {
+    if (row.n != 5 || !pdl_str_starts(row, PDL_STR("sep="))) return false;
+    v->separator = row.p[4];
+    return true;
 }
 
 static bool read_header(csv *v, pdl_err *err) {
@@ -147,16 +175,22 @@ static bool read_header(csv *v, pdl_err *err) {
     uint64_t line;
     bool open, ok;
     pdl_rows_step step = next_record(v, true, &row, &line, &open, err);
+    if (step == PDL_ROWS_ROW && is_separator_line(v, row))
+        step = next_record(v, true, &row, &line, &open, err);
     if (step == PDL_ROWS_FAIL) return false;
     if (step != PDL_ROWS_ROW)
         return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
                            "%s is empty: the first row names the columns", v->rows.name);
-    if (v->too_long || open || pdl_utf8_check(row) != PDL_NOT_FOUND)
-        return pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%s:%llu: the header cannot be read: %s",
-                           v->rows.name, (unsigned long long)line,
-                           open          ? "a quote is not closed"
-                           : v->too_long ? "it is too long"
-                                         : "it is not UTF-8");
+    bool foreign = pdl_utf8_check(row) != PDL_NOT_FOUND;
+    if (v->too_long || open || foreign) {
+        pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%s:%llu: the header cannot be read: %s",
+                    v->rows.name, (unsigned long long)line,
+                    foreign       ? "it is not UTF-8"
+                    : v->too_long ? "it is too long"
+                                  : "a quote is not closed");
+        if (foreign) advise(v, row, err);
+        return false;
+    }
     for (size_t at = 0; at <= row.n;) {
         ok = read_cell(v, row, &at, &cell);
         if (!ok)
@@ -193,6 +227,7 @@ bool pdl_batch_csv_open(const pdl_table *t, bool types, pdl_rowset **out, pdl_er
     v->rows.name = pdl_str_dup(t->name);
     v->rows.fixed = true;
     v->types = types;
+    v->separator = t->separator;
     v->cell = PDL_BUF;
     if (!pdl_batch_bytes_open(&v->bytes, t->path, err) || !read_header(v, err)) {
         pdl_rows_close(&v->rows);

@@ -42,7 +42,7 @@ static void read_row(jsonl *j, pdl_str text, pdl_row *out) {
     size_t bad = pdl_utf8_check(text);
     if (bad != PDL_NOT_FOUND) {
         pdl_batch_row_broken(out, "the row is not UTF-8 (byte %zu)", bad + 1);
-    } else if (!pdl_json_read_with(text, 0, &j->keys, &v, NULL, &err)) {
+    } else if (!pdl_json_read_with(text, PDL_JSON_PYTHON, &j->keys, &v, NULL, &err)) {
         pdl_batch_row_broken(out, "the row is not JSON: %s%s", err.msg, advice(out, text));
     } else if (!pdl_is_dict(v)) {
         pdl_batch_row_broken(out, "the row is no JSON object, but of type %s%s", pdl_type_name(v),

@@ -167,9 +167,37 @@ static bool check_once(const pdl_batch_options *o, pdl_map *seen, pdl_str column
     return false;
 }
 
-static bool has_other_separator(pdl_str header) {
-    return pdl_str_find(header, PDL_STR(";"), 0) != PDL_NOT_FOUND ||
-           pdl_str_find(header, PDL_STR("\t"), 0) != PDL_NOT_FOUND;
+/* What separates the cells of a header that is one cell, as --separator takes it; or NULL. */
+static const char *other_separator(pdl_str header) {
+    static const struct {
+        const char *byte, *word;
+    } rows[] = {{";", "';'"}, {"\t", "tab"}, {"|", "'|'"}, {",", "','"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (pdl_str_find(header, pdl_str_of(rows[i].byte), 0) != PDL_NOT_FOUND)
+            return rows[i].word;
+    return NULL;
+}
+
+/* A column of nearly this name: Word, " word". */
+static pdl_str column_like(pdl_str name, const pdl_str *columns, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (pdl_str_eq_nocase(pdl_str_trim(columns[i]), name)) return columns[i];
+    return pdl_str_nearest(name, columns, n);
+}
+
+static void advise(const pdl_batch_options *o, pdl_str name, const pdl_str *columns, size_t n,
+                   pdl_err *err) {
+    bool one_cell = n == 1 && o->input.form == PDL_TABLE_csv;
+    const char *separator = one_cell ? other_separator(columns[0]) : NULL;
+    pdl_str like = column_like(name, columns, n);
+    if (separator)
+        pdl_err_hint(err, "the cells of CSV are separated by commas; --separator %s reads others",
+                     separator);
+    else if (like.n)
+        pdl_err_hint(err, "--map '%.*s=%.*s' takes that column", PDL_FMT(like), PDL_FMT(name));
+    else
+        pdl_err_hint(err, "--map COLUMN=%.*s, or --data %.*s=VALUE for all rows", PDL_FMT(name),
+                     PDL_FMT(name));
 }
 
 static bool check_needed(const pdl_batch_options *o, const names *s, const pdl_str *columns,
@@ -185,11 +213,7 @@ static bool check_needed(const pdl_batch_options *o, const names *s, const pdl_s
         pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
                     "the program needs the variable '%.*s', and no column gives it (columns: %s)",
                     PDL_FMT(name), pdl_buf_z(&list));
-        if (n == 1 && o->input.form == PDL_TABLE_csv && has_other_separator(columns[0]))
-            pdl_err_hint(err, "the cells of CSV are separated by commas");
-        else
-            pdl_err_hint(err, "--map COLUMN=%.*s, or --data %.*s=VALUE for all rows", PDL_FMT(name),
-                         PDL_FMT(name));
+        advise(o, name, columns, n, err);
         pdl_buf_fini(&list);
         return false;
     }

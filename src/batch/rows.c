@@ -6,6 +6,7 @@
 
 #include <stdarg.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/num.h"
 #include "batch/rows_impl.h"
@@ -38,29 +39,51 @@ bool pdl_table_is_query(const pdl_table *t) {
     return false;
 }
 
-static bool form_of_word(pdl_str word, pdl_table_form *out) {
-    for (int f = 0; f < PDL_TABLE_COUNT; f++)
-        if (pdl_str_is(word, pdl_table_form_name((pdl_table_form)f))) {
-            *out = (pdl_table_form)f;
+/* What a table is, by the end of its name or by --format. */
+static const struct {
+    const char *word;
+    pdl_table_form form;
+    char separator;
+} table_words[] = {{"jsonl", PDL_TABLE_jsonl, 0},
+                   {"ndjson", PDL_TABLE_jsonl, 0},
+                   {"csv", PDL_TABLE_csv, ','},
+                   {"tsv", PDL_TABLE_csv, '\t'},
+                   {"parquet", PDL_TABLE_parquet, 0}};
+
+static bool form_of_word(pdl_str word, pdl_table *t) {
+    for (size_t i = 0; i < sizeof table_words / sizeof *table_words; i++)
+        if (pdl_str_eq_nocase(word, pdl_str_of(table_words[i].word))) {
+            t->form = table_words[i].form;
+            t->separator = table_words[i].separator;
             return true;
         }
     return false;
 }
 
-static bool form_of_suffix(pdl_str path, pdl_table_form *out) {
+static bool form_of_suffix(pdl_str path, pdl_table *t) {
+    size_t dot = pdl_str_rfind(path, PDL_STR("."));
+    return dot != PDL_NOT_FOUND && form_of_word(pdl_str_sub(path, dot + 1, path.n), t);
+}
+
+/* What makes a table of a file that is none. */
+static void advise(pdl_str name, pdl_err *err) {
     static const struct {
-        const char *suffix;
-        pdl_table_form form;
-    } rows[] = {{".jsonl", PDL_TABLE_jsonl},
-                {".ndjson", PDL_TABLE_jsonl},
-                {".csv", PDL_TABLE_csv},
-                {".parquet", PDL_TABLE_parquet}};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (pdl_str_ends(path, pdl_str_of(rows[i].suffix))) {
-            *out = rows[i].form;
-            return true;
-        }
-    return false;
+        const char *suffix, *way;
+    } ways[] = {{".json", "of a JSON list, `jq -c '.[]' FILE.json > FILE.jsonl` makes a table"},
+                {".gz", "`gzip -dc FILE | pdl batch ... --input -` reads what is compressed"},
+                {".xlsx", "save the sheet as CSV UTF-8"},
+                {".xls", "save the sheet as CSV UTF-8"}};
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
+        if (pdl_str_ends(name, pdl_str_of(ways[i].suffix))) pdl_err_hint(err, "%s", ways[i].way);
+}
+
+static bool is_stream(const pdl_table *t) {
+    struct stat st;
+    if (t->standard || pdl_str_starts(t->path, PDL_STR("/dev/"))) return true;
+    char *path = pdl_str_dup(t->path);
+    bool is = stat(path, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode));
+    pdl_free(path);
+    return is;
 }
 
 /* file.db:table, file.db:SELECT ... */
@@ -80,18 +103,23 @@ static bool split_sqlite(pdl_table *t) {
 }
 
 bool pdl_table_of(pdl_str name, pdl_str form, pdl_table *out, pdl_err *err) {
-    pdl_table t = {.name = name, .path = name, .standard = pdl_str_is(name, "-")};
+    pdl_table t = {
+        .name = name, .path = name, .standard = pdl_str_is(name, "-"), .separator = ','};
     if (t.standard) t.path = (pdl_str){0};
-    bool known = split_sqlite(&t) || (form.n ? form_of_word(form, &t.form)
-                                             : t.standard || form_of_suffix(name, &t.form));
-    if (!known)
-        return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
-                           "the form of the table %.*s is not known: its name ends in .jsonl, "
-                           ".csv or .parquet, is FILE.db:TABLE, or --format says it",
-                           PDL_FMT(name));
+    bool known = split_sqlite(&t) ||
+                 (form.n ? form_of_word(form, &t) : t.standard || form_of_suffix(name, &t));
+    if (!known) {
+        pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                    "the form of the table %.*s is not known: its name ends in .jsonl, .csv, .tsv "
+                    "or .parquet, is FILE.db:TABLE, or --format says it",
+                    PDL_FMT(name));
+        advise(name, err);
+        return false;
+    }
     if (t.form == PDL_TABLE_sqlite && !t.table.n)
         return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
                            "%.*s: expected FILE.db:TABLE or FILE.db:SELECT ...", PDL_FMT(name));
+    t.stream = is_stream(&t);
     *out = t;
     return true;
 }
@@ -102,11 +130,11 @@ bool pdl_batch_rows_add_column(pdl_rowset *r, pdl_str name, pdl_err *err) {
     if (!name.n)
         return pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%s: column %zu has no name", r->name,
                            r->columns.n + 1);
-    for (size_t i = 0; i < r->columns.n; i++)
-        if (pdl_str_eq(r->columns.p[i], name))
-            return pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%s: two columns are named '%.*s'",
-                               r->name, PDL_FMT(name));
+    if (pdl_map_find(&r->seen, name))
+        return pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%s: two columns are named '%.*s'",
+                           r->name, PDL_FMT(name));
     char *own = pdl_str_dup(name);
+    pdl_map_put(&r->seen, (pdl_str){own, name.n}, own);
     *pdl_vec_push(&r->names) = own;
     *pdl_vec_push(&r->columns) = (pdl_str){own, name.n};
     return true;
@@ -201,6 +229,7 @@ void pdl_rows_close(pdl_rowset *r) {
     for (size_t i = 0; i < r->names.n; i++) pdl_free(r->names.p[i]);
     pdl_vec_fini(&r->names);
     pdl_vec_fini(&r->columns);
+    pdl_map_fini(&r->seen);
     pdl_free(r->name);
     r->ops->close(r);
 }

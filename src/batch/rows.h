@@ -34,6 +34,8 @@ typedef struct pdl_table {
     pdl_str path;  /* the file; empty: the standard stream */
     pdl_str table; /* SQLite: name of the table, or a query */
     bool standard; /* - */
+    bool stream;   /* that, a device or a pipe: nothing can be continued there */
+    char separator; /* of the cells of CSV */
 } pdl_table;
 
 /* form: one of the names above; empty: the suffix of the name decides. Error: usage. */

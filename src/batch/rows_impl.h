@@ -5,6 +5,7 @@
 #ifndef PDL_BATCH_ROWS_IMPL_H
 #define PDL_BATCH_ROWS_IMPL_H
 
+#include "base/map.h"
 #include "base/vec.h"
 #include "batch/bytes.h"
 #include "batch/rows.h"
@@ -23,6 +24,7 @@ struct pdl_rowset {
     char *name;            /* owned; for messages */
     PDL_VEC(char *) names; /* owned */
     PDL_VEC(pdl_str) columns;
+    pdl_map seen; /* their names */
     bool fixed; /* all rows have these columns */
 };
 

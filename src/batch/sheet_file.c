@@ -25,10 +25,11 @@ typedef struct sheet_file {
 
 /* --- CSV -------------------------------------------------------------------------------------- */
 
-static void put_cell(pdl_str text, pdl_buf *out) {
+static void put_cell(const sheet_file *s, pdl_str text, pdl_buf *out) {
     bool quoted = false;
     for (size_t i = 0; i < text.n && !quoted; i++)
-        quoted = pdl_byte_in(text.p[i], PDL_STR(",\"\r\n"));
+        quoted =
+            text.p[i] == s->sheet.table.separator || pdl_byte_in(text.p[i], PDL_STR("\"\r\n"));
     if (!quoted) {
         pdl_buf_put(out, text);
         return;
@@ -43,23 +44,23 @@ static void put_cell(pdl_str text, pdl_buf *out) {
 
 /* A text is written as it is, everything else as JSON; the result always is JSON, so that the text
  * "1" and the number 1 stay apart. Nothing at all is an empty cell. */
-static bool put_csv_value(pdl_vref v, bool as_json, pdl_buf *out, pdl_err *err) {
+static bool put_csv_value(sheet_file *s, pdl_vref v, bool as_json, pdl_err *err) {
     if (pdl_is_absent(v) || pdl_is_null(v)) return true;
     if (pdl_is_str(v) && !as_json) {
-        put_cell(pdl_str_get(v), out);
+        put_cell(s, pdl_str_get(v), &s->buf);
         return true;
     }
     pdl_buf text = PDL_BUF;
     bool ok = pdl_json_write(v, PDL_JSON_SPACED, 0, &text, err);
-    if (ok) put_cell(pdl_buf_str(&text), out);
+    if (ok) put_cell(s, pdl_buf_str(&text), &s->buf);
     pdl_buf_fini(&text);
     return ok;
 }
 
 static void put_header(sheet_file *s) {
     for (size_t i = 0; i < s->sheet.columns.n; i++) {
-        if (i) pdl_buf_putc(&s->buf, ',');
-        put_cell(pdl_str_of(s->sheet.columns.p[i]), &s->buf);
+        if (i) pdl_buf_putc(&s->buf, s->sheet.table.separator);
+        put_cell(s, pdl_str_of(s->sheet.columns.p[i]), &s->buf);
     }
     pdl_buf_putc(&s->buf, '\n');
 }
@@ -73,11 +74,11 @@ static bool put_csv(sheet_file *s, pdl_str json, pdl_err *err) {
     for (size_t i = 0; ok && i < s->sheet.columns.n; i++) {
         bool is_result = pdl_batch_sheet_is_result(&s->sheet, i);
         pdl_vref v = pdl_dict_getz(row, s->sheet.columns.p[i]);
-        if (i) pdl_buf_putc(&s->buf, ',');
+        if (i) pdl_buf_putc(&s->buf, s->sheet.table.separator);
         if (is_result && pdl_is_null(v) && pdl_is_null(failed))
             PDL_PUT(&s->buf, "null"); /* a result, not the lack of one */
         else
-            ok = put_csv_value(v, is_result, &s->buf, err);
+            ok = put_csv_value(s, v, is_result, err);
     }
     pdl_buf_putc(&s->buf, '\n');
     if (!ok) pdl_buf_cut(&s->buf, start);
@@ -89,7 +90,7 @@ static bool put_csv(sheet_file *s, pdl_str json, pdl_err *err) {
 
 static bool write_out(sheet_file *s, pdl_err *err) {
     if (!s->buf.len) return true;
-    if (!pdl_file_write_fd(s->fd, pdl_buf_str(&s->buf), err)) return false;
+    if (!pdl_file_write_named(s->fd, s->sheet.path, pdl_buf_str(&s->buf), err)) return false;
     s->sheet.size += s->buf.len;
     pdl_buf_clear(&s->buf);
     return true;
@@ -109,7 +110,7 @@ static bool put(sheet *base, pdl_str json, pdl_err *err) {
 static bool flush(sheet *base, bool sync, pdl_err *err) {
     sheet_file *s = (sheet_file *)(void *)base;
     if (!write_out(s, err)) return false;
-    return !sync || base->table.standard || fdatasync(s->fd) == 0 || errno == EINVAL ||
+    return !sync || base->table.stream || fdatasync(s->fd) == 0 || errno == EINVAL ||
            pdl_file_errno(err, errno, base->path);
 }
 

@@ -120,7 +120,10 @@ static pdl_val value_of(sql *q, sql_row *row, int i, pdl_row *out, pdl_str colum
     case SQL_VALUE_NUM: return pdl_float(pdl_sql_num(q, row, i));
     case SQL_VALUE_TEXT: return text_of(pdl_sql_bytes(q, row, i), out, column);
     case SQL_VALUE_BYTES:
-        pdl_batch_row_broken(out, "the column '%.*s' holds bytes, not text", PDL_FMT(column));
+        pdl_batch_row_broken(out,
+                             "the column '%.*s' holds bytes, not text; a query can leave it out, "
+                             "or take hex(%.*s)",
+                             PDL_FMT(column), PDL_FMT(column));
         return pdl_null();
     case SQL_VALUE_NULL: break;
     }

@@ -267,18 +267,25 @@ static bool refuse(window *w, pdl_row *row, const char *hash, pdl_err *err) {
     return ok;
 }
 
-static bool has_place(pdl_str name, const pdl_str *columns, size_t n) {
+/* *at: where it is looked for first, and after that where the next one is: rows mostly have their
+ * columns in the same order. */
+static bool has_place(pdl_str name, const pdl_str *columns, size_t n, size_t *at) {
     bool found = !columns;
-    for (size_t i = 0; i < n && !found; i++) found = pdl_str_eq(columns[i], name);
+    for (size_t i = 0; i < n && !found; i++) {
+        size_t k = *at + i < n ? *at + i : *at + i - n;
+        found = pdl_str_eq(columns[k], name);
+        if (found) *at = k + 1 < n ? k + 1 : 0;
+    }
     return found;
 }
 
 /* What cannot be written does not stay. */
 static void keep_columns(pdl_row *row, const pdl_str *columns, size_t n) {
     pdl_val kept = pdl_dict_new(pdl_dict_len(row->columns));
+    size_t at = 0;
     for (size_t i = 0; i < pdl_dict_len(row->columns); i++) {
         pdl_str name = pdl_str_get(pdl_dict_key_at(row->columns, i));
-        if (has_place(name, columns, n) && !pdl_batch_plan_is_own(name))
+        if (has_place(name, columns, n, &at) && !pdl_batch_plan_is_own(name))
             kept = pdl_dict_puts(kept, name, pdl_keep(pdl_dict_val_at(row->columns, i)));
     }
     pdl_drop(row->columns);
@@ -287,10 +294,11 @@ static void keep_columns(pdl_row *row, const pdl_str *columns, size_t n) {
 
 void pdl_batch_row_check(pdl_row *row, const pdl_str *columns, size_t n) {
     bool all = true;
+    size_t at = 0;
     for (size_t i = 0; i < pdl_dict_len(row->columns) && all; i++) {
         pdl_str name = pdl_str_get(pdl_dict_key_at(row->columns, i));
         bool own = pdl_batch_plan_is_own(name);
-        all = !own && has_place(name, columns, n);
+        all = !own && has_place(name, columns, n, &at);
         if (all || row->problem) continue;
         pdl_batch_row_broken(row,
                              own ? "the row has a column '%.*s', which the output has itself"

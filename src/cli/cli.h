@@ -117,9 +117,12 @@ const volatile sig_atomic_t *pdl_cli_signal_received(void); /* 0 before */
  */
 void pdl_cli_end_after(unsigned ms);
 
+struct pdl_table;
 /* An option that is a whole number from least on; *out is left alone where it is not given. False
  * after a message. */
 bool pdl_cli_read_whole(const arguments *a, opt_id id, int64_t least, int64_t most, int64_t *out);
+/* --separator holds for the tables that are CSV; output may be NULL. False: it was refused. */
+bool pdl_cli_use_separator(const arguments *a, struct pdl_table *input, struct pdl_table *output);
 
 /* cmd_run.c: the profile that the options and PDL_SANDBOX ask for; empty: none. */
 pdl_str pdl_cli_sandbox_profile(const arguments *a);

@@ -31,6 +31,26 @@ typedef struct batcher {
 
 /* --- options ---------------------------------------------------------------------------------- */
 
+bool pdl_cli_use_separator(const arguments *a, pdl_table *input, pdl_table *output) {
+    pdl_str s = a->value[OPT_separator];
+    bool tab = pdl_str_is(s, "tab") || pdl_str_is(s, "\\t");
+    bool any = false;
+    if (!a->given[OPT_separator]) return true;
+    if (!tab && (s.n != 1 || pdl_byte_in(s.p[0], PDL_STR("\"\r\n")) || (s.p[0] & 0x80))) {
+        (void)pdl_cli_refuse(a, "argument --separator: expected one character such as ';', or tab");
+        return false;
+    }
+    pdl_table *tables[] = {input, output};
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+        if (!tables[i] || tables[i]->form != PDL_TABLE_csv) continue;
+        tables[i]->separator = tab ? '\t' : s.p[0];
+        any = true;
+    }
+    if (any) return true;
+    (void)pdl_cli_refuse(a, "argument --separator: no table is CSV");
+    return false;
+}
+
 static bool read_map(batcher *b) {
     for (size_t i = 0; i < b->a->values.n; i++) {
         pdl_str v = b->a->values.p[i].value;
@@ -75,7 +95,7 @@ static bool read_tables(batcher *b) {
     }
     if (!second) pdl_cli_print_error(&err, NULL);
     pdl_err_fini(&err);
-    return second;
+    return second && pdl_cli_use_separator(a, &b->o.input, &b->o.output);
 }
 
 static bool read_numbers(batcher *b) {
@@ -205,7 +225,7 @@ static void summarize(batcher *b, const pdl_batch_totals *t, bool ok) {
     PDL_PUT(&line, ", ");
     put_time(&line, t->seconds);
     if (t->cost > 0) pdl_buf_putf(&line, ", cost %.4g", t->cost);
-    if (!ok && !b->o.output.standard) PDL_PUT(&line, "; the same command continues");
+    if (!ok && !b->o.output.stream) PDL_PUT(&line, "; the same command continues");
     pdl_cli_note("%s", pdl_buf_z(&line));
     pdl_buf_fini(&line);
 }

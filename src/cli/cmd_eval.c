@@ -54,7 +54,7 @@ static bool read_table(evaluator *e) {
         pdl_table_of(e->a->value[OPT_eval_data], e->a->value[OPT_rows_form], &e->o.data, &err);
     if (!ok) pdl_cli_print_error(&err, NULL);
     pdl_err_fini(&err);
-    return ok;
+    return ok && pdl_cli_use_separator(e->a, &e->o.data, NULL);
 }
 
 static int report(const evaluator *e, pdl_vref result) {

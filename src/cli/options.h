@@ -105,6 +105,7 @@ typedef enum {
     OPT_input,
     OPT_rows_output,
     OPT_rows_form,
+    OPT_separator,
     OPT_map,
     OPT_rows_types,
     OPT_rows_jobs,

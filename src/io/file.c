@@ -173,6 +173,10 @@ bool pdl_file_write_fd(int fd, pdl_str bytes, pdl_err *err) {
     return put_all(fd, bytes, NULL, err);
 }
 
+bool pdl_file_write_named(int fd, const char *path, pdl_str bytes, pdl_err *err) {
+    return put_all(fd, bytes, path, err);
+}
+
 static bool write_to(const char *path, int flags, pdl_str bytes, pdl_err *err) {
     int fd = pdl_file_open(path, O_WRONLY | O_CREAT | flags, 0666, err);
     if (fd < 0) return false;

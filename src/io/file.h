@@ -38,6 +38,8 @@ PDL_MUST bool pdl_file_write(const char *path, pdl_str bytes, pdl_file_mode mode
 /* Write all bytes to an open descriptor, through short writes and EINTR; waits where a pipe is
  * full. */
 PDL_MUST bool pdl_file_write_fd(int fd, pdl_str bytes, pdl_err *err);
+/* The same; path is for messages. */
+PDL_MUST bool pdl_file_write_named(int fd, const char *path, pdl_str bytes, pdl_err *err);
 
 /* A file that is written in pieces and replaces the one at path after its last piece:
  * PDL_FILE_ATOMIC for content too large to be made first. */

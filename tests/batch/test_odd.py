@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """test_odd.py BUILD_DIR -- tables as other programs write them, very wide ones, devices, and what many open rows take."""
+import os
 import sys
 import threading
 
@@ -32,6 +33,88 @@ def test_space():
     t.check("200 rows take less than 1 MB of address space each", 0 < few and many - few < 200 * 1024, "%d %d" % (few, many))
 
 
-for test in (test_space,):
+def csv(title, data, *more, out="id,word,result,error,place\n1,a,\"\"\"SAY A\"\"\",,\n", code=0, says="", name="in.csv", to="out.csv"):
+    """A table as another program wrote it: what comes of it, or what the command says."""
+    t.begin({name: data})
+    got, _, err = t.run("p.pdl", "-i", name, "-o", to, *more)
+    made = t.folder / to
+    text = made.read_text("utf-8") if made.exists() else None
+    t.check("csv: " + title, got == code and text == out and says in err, "%s\n%s\n%s" % (got, text, err))
+
+
+def test_dialects():
+    semicolons = "id;word;result;error;place\n1;a;\"\"\"SAY A\"\"\";;\n"
+    csv("semicolons", "id;word\n1;a\n", "--separator", ";", out=semicolons)
+    csv("as Excel writes it", "\ufeffid;word\r\n1;a\r\n", "--separator", ";", out=semicolons)
+    csv("semicolons in cells", 'id;word\n1;"a;b,c"\n', "--separator", ";", out='id;word;result;error;place\n1;"a;b,c";"""SAY A;B,C""";;\n')
+    tabs = semicolons.replace(";", "\t")
+    csv("tabs", "id\tword\n1\ta\n", "--separator", "tab", out=tabs)
+    csv("a file of tabs", "id\tword\n1\ta\n", out=tabs, name="in.tsv", to="out.tsv")
+    csv("tabs to commas", "id\tword\n1\ta\n", name="in.tsv")
+    csv("a name in capitals", "id,word\n1,a\n", name="IN.CSV")
+    csv("a line sep=", "sep=;\r\nid;word\r\n1;a\r\n")
+    for header, word in (("id;word", "';'"), ("id\tword", "tab"), ("id|word", "'|'")):
+        csv("what is meant: " + word, header + "\n1\n", out=None, code=2, says="--separator %s reads others" % word)
+    csv("commas, where semicolons are said", "id,word\n1,a\n", "--separator", ";", out=None, code=2, says="--separator ',' reads others")
+    csv("two characters", "id,word\n", "--separator", ";;", out=None, code=2, says="expected one character such as ';', or tab")
+    csv("no CSV", '{"word": "a"}\n', "--separator", ";", out=None, code=2, says="no table is CSV", name="in.jsonl", to="out.jsonl")
+    csv("capitals of a column", "id,Word\n1,a\n", out=None, code=2, says="--map 'Word=word' takes that column")
+    csv("blanks of a column", "id, word\n1,a\n", out=None, code=2, says="--map ' word=word' takes that column")
+    csv("UTF-16", "id,word\n1,a\n".encode("utf-16"), out=None, code=2, says="`iconv -f UTF-16 -t UTF-8 in.csv`")
+    csv("Latin-1", "id,w\u00f6rd\n".encode("latin-1"), out=None, code=2, says="`iconv -f WINDOWS-1252 -t UTF-8 in.csv`")
+    csv("one cell of Latin-1: the others stay", "id,word\n1,gr\u00fcn\n".encode("latin-1"), code=3,
+        out="id,word,result,error,place\n1,,,the row is not UTF-8 (byte 5),in.csv:2\n")
+    csv("an open quote: how far it goes", 'id,word\n1,"a\n2,b\n3,c\n', code=3,
+        out="id,word,result,error,place\n,,,a quote of the row is not closed before the end of the file: it holds the lines to 4,in.csv:2\n")
+    for name, way in (("in.json", "jq -c"), ("in.csv.gz", "gzip -dc"), ("in.xlsx", "CSV UTF-8")):
+        csv("no table: " + name, "x", out=None, code=2, says=way, name=name)
+    t.begin({"in.csv": "id;word\n1;a\n2;b\n"})
+    args = ("p.pdl", "-i", "in.csv", "-o", "out.csv", "--separator", ";")
+    t.run(*args, "--limit", 1)
+    code, _, err = t.run(*args[:-2], "--map", "id;word=word")
+    t.check("csv: another separator is another batch", code == 2 and "--overwrite" in err, err)
+    code, _, err = t.run(*args)
+    t.check("csv: the same separator continues", code == 0 and len((t.folder / "out.csv").read_text().splitlines()) == 3, err)
+
+
+def test_wide():
+    """Processor time: all work on columns grows with their number."""
+    def seconds(n, form):
+        names = ["c%d" % i for i in range(n)]
+        row = dict(zip(names, range(n)), word="a")
+        data = jsonl([row] * 3) if form == "jsonl" else ",".join(row) + "\n" + "".join(",".join(map(str, row.values())) + "\n" for _ in range(3))
+        t.begin({"in." + form: data})
+        before = os.times().children_user
+        code, _, err = t.run("p.pdl", "-i", "in." + form, "-o", "out.csv")
+        t.check("%d columns of %s" % (n, form), code == 0 and len(t.table("out.csv")) == 3, "%s %s" % (code, err))
+        return os.times().children_user - before
+    for form in ("csv", "jsonl"):
+        few, many = seconds(2000, form), seconds(40000, form)
+        t.check("%s: 20 times the columns take no more than 100 times as long" % form, many < 100 * max(few, 0.02), "%s %s" % (few, many))
+
+
+def test_numbers():
+    """What Python's json writes, too: NaN. The output has no such number."""
+    t.begin({"in.jsonl": '{"word": "a", "n": NaN, "m": -Infinity}\n{"word": "b", "n": 1, "m": 2}\n'})
+    code, _, err = t.run("p.pdl", "-i", "in.jsonl", "-o", "out.jsonl")
+    t.check("jsonl: NaN is null", code == 0 and [(r["n"], r["m"], r["result"]) for r in t.lines("out.jsonl")] == [(None, None, "SAY A"), (1, 2, "SAY B")], err)
+
+
+def test_outputs():
+    t.begin({"in.jsonl": jsonl(words(2))})
+    code, _, err = t.run("p.pdl", "-i", "in.jsonl", "-o", "/dev/null", "--format", "jsonl")
+    t.check("a device: no journal beside it", code == 0 and not os.path.exists("/dev/null.journal"), err)
+    code, _, err = t.run("p.pdl", "-i", "in.jsonl", "-o", "/dev/full", "--format", "jsonl")
+    t.check("a full device is named", code == 1 and "/dev/full" in err and "continues" not in err and not os.path.exists("/dev/full.journal"), err)
+    os.mkfifo(t.folder / "pipe.jsonl")
+    p = t.start("p.pdl", "-i", "in.jsonl", "-o", "pipe.jsonl")
+    rows = (t.folder / "pipe.jsonl").read_text().splitlines()
+    p.communicate(timeout=60)
+    t.check("a pipe", p.returncode == 0 and len(rows) == 2 and not (t.folder / "pipe.jsonl.journal").exists(), rows)
+    code, _, err = t.run("p.pdl", "-i", "in.jsonl", "-o", "p.pdl", "--format", "jsonl", "--overwrite")
+    t.check("the program is not overwritten", code == 2 and "p.pdl is the program and the output" in err and "model" in (t.folder / "p.pdl").read_text(), err)
+
+
+for test in (test_space, test_dialects, test_wide, test_numbers, test_outputs):
     test()
 sys.exit(t.finish())
