@@ -47,6 +47,7 @@ typedef struct batch {
 /*   X(key, what)   A journal with another value of these facts belongs to another batch. */
 #define IDENTITY(X)                                                                                \
     X(program, "the program is another")                                                           \
+    X(files, "a file that the program includes or imports is another")                             \
     X(variables, "the variables of --data are others")                                             \
     X(mapping, "--map is another")                                                                 \
     X(reading, "the input is read in another way (its form, --types, --sample)")                   \
@@ -74,6 +75,7 @@ static void put_identity(const pdl_batch_options *o, int id, pdl_buf *out) {
         pdl_hash_hex(o->text, hex);
         pdl_buf_putf(out, "%s", hex);
         break;
+    case ID_files: pdl_batch_plan_put_files(o, out); break;
     case ID_variables:
         if (!pdl_is_absent(o->variables) &&
             !pdl_json_write(o->variables, PDL_JSON_SORT | PDL_JSON_LOOSE, 0, &text, &ignored))
@@ -112,12 +114,14 @@ static bool record_identity(const batch *b, pdl_err *err) {
            pdl_ledger_put_fact(b->ledger, "started", PDL_STR("yes"), err);
 }
 
+static bool is_program(int id) { return id == ID_program || id == ID_files; }
+
 static bool other_batch(const batch *b, int i, pdl_err *err) {
     pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%.*s is there, and %s than when it was begun",
                 PDL_FMT(b->o->output.name), identity[i].what);
-    pdl_err_hint(err, i == ID_program ? "--changed reuse keeps the rows that are finished, "
-                                        "--overwrite begins anew"
-                                      : "--overwrite begins anew");
+    pdl_err_hint(err, is_program(i) ? "--changed reuse keeps the rows that are finished, "
+                                      "--overwrite begins anew"
+                                    : "--overwrite begins anew");
     return false;
 }
 
@@ -128,7 +132,7 @@ static bool check_identity(const batch *b, pdl_err *err) {
         put_identity(b->o, i, &now);
         ok = pdl_ledger_get_fact(b->ledger, identity[i].key, &then, err);
         bool same = pdl_str_eq(pdl_buf_str(&then), pdl_buf_str(&now));
-        if (ok && !same && !(i == ID_program && b->o->reuse_changed)) ok = other_batch(b, i, err);
+        if (ok && !same && !(is_program(i) && b->o->reuse_changed)) ok = other_batch(b, i, err);
         pdl_buf_fini(&then);
         pdl_buf_fini(&now);
     }
@@ -227,6 +231,20 @@ static bool make_scratch(batch *b, pdl_err *err) {
     return true;
 }
 
+/* Not under the hands of a process that works on it; what is no journal is removed, too. */
+static bool remove_journal(const batch *b, pdl_err *err) {
+    pdl_ledger *there = NULL;
+    pdl_err why = {0};
+    if (exists(b->journal) && !pdl_ledger_open(pdl_str_of(b->journal), &there, &why) &&
+        why.kind == PDL_E_runtime) {
+        pdl_err_move(err, &why);
+        return false;
+    }
+    pdl_err_fini(&why);
+    pdl_ledger_close(there, false);
+    return pdl_ledger_remove(pdl_str_of(b->journal), err);
+}
+
 static bool find_journal(batch *b, pdl_err *err) {
     pdl_buf name = PDL_BUF;
     if (b->o->output.stream) return make_scratch(b, err);
@@ -243,7 +261,7 @@ static bool find_journal(batch *b, pdl_err *err) {
     pdl_buf_put(&name, b->o->output.name);
     PDL_PUT(&name, ".journal");
     b->journal = pdl_buf_take(&name);
-    return !b->o->overwrite || pdl_ledger_remove(pdl_str_of(b->journal), err);
+    return !b->o->overwrite || remove_journal(b, err);
 }
 
 static bool begin_journal(batch *b, pdl_err *err) {

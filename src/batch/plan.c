@@ -5,6 +5,7 @@
 #include "batch/plan.h"
 
 #include "api/find.h"
+#include "base/hash.h"
 #include "batch/sheet.h"
 #include "check/check.h"
 #include "lang/walk.h"
@@ -36,6 +37,28 @@ bool pdl_batch_plan_asks(const pdl_program *p) {
     bool asks = false;
     find_model(&asks, p->main);
     return asks;
+}
+
+typedef struct batch_files_seen {
+    pdl_finder finder;
+    pdl_buf *out;
+} files_seen;
+
+static bool open_and_note(void *user, pdl_str from, pdl_str path, bool import, pdl_buf *name,
+                          pdl_buf *bytes, pdl_err *err) {
+    files_seen *f = user;
+    char hex[65];
+    if (!pdl_find_open(&f->finder, from, path, import, name, bytes, err)) return false;
+    pdl_hash_hex(pdl_buf_str(bytes), hex);
+    pdl_buf_putf(f->out, " %s", hex);
+    return true;
+}
+
+void pdl_batch_plan_put_files(const pdl_batch_options *o, pdl_buf *out) {
+    files_seen f = {.finder = {.file = o->program->source->name}, .out = out};
+    f.finder.path = pdl_session_path(o->session, &f.finder.n_path);
+    pdl_program_check(o->program,
+                      &(pdl_check_options){.open = open_and_note, .user = &f, .no_lint = true});
 }
 
 static void on_input(void *user, pdl_str name, bool optional) {

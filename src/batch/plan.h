@@ -25,4 +25,7 @@ pdl_str pdl_batch_plan_variable(const pdl_batch_options *o, pdl_str column);
 /* Has the output a column of this name itself? */
 bool pdl_batch_plan_is_own(pdl_str column);
 
+/* Hashes of the files that the program includes and imports, and that those do. */
+void pdl_batch_plan_put_files(const pdl_batch_options *o, pdl_buf *out);
+
 #endif

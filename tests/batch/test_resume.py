@@ -141,6 +141,22 @@ def test_damage():
     t.check("a journal without a beginning is none", code == 0 and path.read_bytes() == whole, err)
 
 
+def test_parts():
+    """A file that the program imports belongs to it, and one that this file includes."""
+    for name in ("lib.pdl", "deep.pdl"):
+        t.begin({"in.jsonl": jsonl(words(4)), "p.pdl": "defs:\n  m: {import: ./lib}\nlastOf:\n- ${ m.say } ${ word }\n- model: openai/upper\n",
+                 "lib.pdl": "defs:\n  say: {include: ./deep.pdl}\n", "deep.pdl": "Say\n"})
+        args = ("p.pdl", "-i", "in.jsonl", "-o", "out.jsonl")
+        code, _, err = t.run(*args, "--limit", 2)
+        t.check("parts: begun", code == 0 and len(t.lines("out.jsonl")) == 2, err)
+        with open(t.folder / name, "a") as f:
+            f.write("# changed\n")
+        code, _, err = t.run(*args)
+        t.check("parts: %s was changed" % name, code == 2 and "a file that the program includes or imports is another" in err and "--changed reuse" in err, err)
+        code, _, err = t.run(*args, "--changed", "reuse")
+        t.check("parts: what is finished is kept", code == 0 and len(t.lines("out.jsonl")) == 4 and set(t.service.asked.values()) == {1}, err)
+
+
 def test_owner():
     t.begin({"in.jsonl": jsonl(words(50))}, lambda prompt: time.sleep(0.2))
     args = ("p.pdl", "-i", "in.jsonl", "-o", "out.jsonl", "--jobs", 2)
@@ -150,6 +166,8 @@ def test_owner():
         time.sleep(0.02)
     code, _, err = t.run(*args)
     t.check("one process at a time", code == 1 and "is in use by process %d" % p.pid in err, err)
+    code, _, err = t.run(*args, "--overwrite")
+    t.check("nor does another begin it anew", code == 1 and "is in use by process %d" % p.pid in err and (t.folder / "out.jsonl.journal").exists(), err)
     p.terminate()
     _, err = p.communicate(timeout=60)
     t.check("SIGTERM: 143, and it says how to continue", p.returncode == 143 and b"the same command continues" in err, err)
@@ -163,5 +181,6 @@ def test_owner():
 test_kills()
 test_changes()
 test_damage()
+test_parts()
 test_owner()
 sys.exit(t.finish())
