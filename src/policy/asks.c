@@ -329,7 +329,7 @@ static void ask_permit(ask_list *a, const pdl_policies *p, const pdl_effect *e, 
 /* --- all -------------------------------------------------------------------------------------- */
 
 static void asks_of(const pdl_policies *p, const pdl_effect *e, pdl_str folder, ask_list *out) {
-    pdl_label outer = e->control;
+    pdl_label outer = e->control | pdl_label_of_part(e->request);
     switch (e->kind) {
     case PDL_EFFECT_command: ask_command(out, e, outer, folder); return;
     case PDL_EFFECT_code: ask_code(out, e, outer, folder); return;
