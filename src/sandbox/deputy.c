@@ -107,7 +107,7 @@ bool pdl_sandbox_may_reach(const pdl_sandbox *s, pdl_str url) {
 
 /* --- links ------------------------------------------------------------------------------------ */
 
-enum { MOST_LINKS = 40 };
+enum { MOST_LINKS = 40, MOST_TRIES = 10000 };
 
 /* A path on its way: what is resolved, and what is left of it. */
 typedef struct link_walk {
@@ -189,7 +189,12 @@ int pdl_sandbox_open(const pdl_sandbox *s, const char *path, int flags, unsigned
     struct open_how how = {.flags = (uint64_t)(unsigned)flags,
                            .mode = flags & O_CREAT ? mode : 0,
                            .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS};
-    long fd = syscall(SYS_openat2, dir, inner, &how, sizeof how);
+    long fd = -1;
+    /* while anything is renamed or mounted the kernel may not know whether a path stays below */
+    for (int i = 0; i < MOST_TRIES && fd < 0; i++) {
+        fd = syscall(SYS_openat2, dir, inner, &how, sizeof how);
+        if (fd < 0 && errno != EAGAIN) break;
+    }
     int e = errno;
     close(dir);
     errno = e;
