@@ -219,14 +219,15 @@ typedef struct pdl_engine_options {
     const char *prices, *timeout;
     double max_rps, max_tokens_per_minute;
     /* What code blocks, commands and tool servers are confined by: "code", or a file with a profile
-     * (docs/manual/security.md); NULL: nothing, unless a policy or a block says so. Code that is
-     * confined runs in its own process, also where there is a handler for it. */
+     * (docs/manual/security.md); NULL: what PDL_SANDBOX says, or nothing, unless a policy or a
+     * block says so. Code that is confined runs in a process of its own, whoever handles code. */
     const char *sandbox;
     bool sandbox_process; /* Landlock, seccomp and limits will do where there are no namespaces */
     /* Where values may go: files, or names of built-in policies; beside those of PDL_POLICY and of
      * the program. What they want approved is a request of the kind approval. */
     const char *const *policies;
     size_t n_policies;
+    bool no_sandbox; /* whatever PDL_SANDBOX says */
 } pdl_engine_options;
 
 /* options: NULL for defaults. */

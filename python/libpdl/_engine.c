@@ -83,10 +83,12 @@ static bool open_engine(pdlpy_engine *e, PyObject *paths, PyObject *policies,
 static PyObject *engine_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     PyObject *paths, *policies, *owner;
     pdl_engine_options o = {0};
+    int no_sandbox;
     (void)kwargs;
-    if (!PyArg_ParseTuple(args, "O!IzzzO!O", &PyList_Type, &paths, &o.jobs, &o.timeout, &o.prices,
-                          &o.sandbox, &PyList_Type, &policies, &owner))
+    if (!PyArg_ParseTuple(args, "O!IzzzpO!O", &PyList_Type, &paths, &o.jobs, &o.timeout, &o.prices,
+                          &o.sandbox, &no_sandbox, &PyList_Type, &policies, &owner))
         return NULL;
+    o.no_sandbox = no_sandbox;
     allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
     pdlpy_engine *e = (pdlpy_engine *)alloc(type, 0);
     if (!e) return NULL;

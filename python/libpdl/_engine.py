@@ -115,6 +115,12 @@ def _plain(value: Any) -> Any:
     return dict(value) if isinstance(value, Mapping) else value
 
 
+def _of_environment() -> Union[None, bool, str]:
+    """What PDL_SANDBOX asks for, as the parameter `sandbox` would."""
+    named = os.environ.get("PDL_SANDBOX") or "0"
+    return None if named == "0" else True if named == "1" else named
+
+
 def _file(given: Tuple[Optional[str], Optional[str]]) -> Optional[str]:
     """A path, or a file with the text, which is there as long as this process."""
     path, text = given
@@ -158,7 +164,8 @@ class Engine:
             "budget": _arguments.budget(_plain(budget))}
         self._timeout = _arguments.timeout(timeout)
         self._price_file = _file(_arguments.prices(_plain(prices)))
-        self._sandbox = _file(_arguments.sandbox(_plain(sandbox)))
+        self._no_sandbox = sandbox is False
+        self._sandbox = _file(_arguments.sandbox(_plain(_of_environment() if sandbox is None else sandbox)))
         given = policy if isinstance(policy, (list, tuple)) else [] if policy is None else [policy]
         self._policies = [str(_file(p)) for p in _arguments.policies([_plain(p) for p in given])]
         self._recorded = False
@@ -171,7 +178,7 @@ class Engine:
         if self._sandbox is None and not ((self._policies or os.environ.get("PDL_POLICY")) and self._has_rule("code")):
             self.code = code or "here"
         elif code == "here":
-            raise _errors.UsageError("code='here' is not confined: leave it out with sandbox=, and with a policy that has a rule for code")
+            raise _errors.UsageError("code='here' is not confined: leave it out with sandbox= or PDL_SANDBOX, and with a policy that has a rule for code")
         if self.code == "here":
             self._forget()  # its engine is made again, with the handlers of code
 
@@ -208,7 +215,7 @@ class Engine:
         if not self._cores:
             _environment.fill()
             try:
-                core = _pdl.Engine(self._paths, self.jobs, self._timeout, self._price_file, self._sandbox, self._policies, self._owner)
+                core = _pdl.Engine(self._paths, self.jobs, self._timeout, self._price_file, self._sandbox, self._no_sandbox, self._policies, self._owner)
             except _errors.Error as e:
                 raise self._blame(e) from None
             self._register(core)

@@ -97,6 +97,15 @@ class Policy(unittest.TestCase):
         r = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=False, env={**os.environ, "PDL_POLICY": "careful"})
         self.assertIn("PolicyError", r.stderr)
 
+    def test_the_environment_asks_for_a_sandbox(self):
+        text = ("import os, libpdl\nfor given in (None, False):\n    e = libpdl.Engine(sandbox=given)\n"
+                "    print(e.code, e.run('lang: python\\ncode: |\\n  try:\\n    open(\"/etc/passwd\", \"a\").close(); result = \"open\"\\n  except OSError: result = \"closed\"').value)")
+        for value, out in (("1", "process closed\nhere open\n"), ("code", "process closed\nhere open\n"), ("0", "here open\nhere open\n"), ("", "here open\nhere open\n")):
+            r = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=False, env={**os.environ, "PDL_SANDBOX": value})
+            if os.geteuid():
+                out = out.replace("open\n", "closed\n")  # nobody else may write there
+            self.assertEqual((r.stdout, r.stderr), (out, ""))
+
     def test_a_rule_for_code_means_the_worker(self):
         rule = {"policy": 1, "rules": [{"sink": "code", "deny": ["model"]}], "otherwise": "allow"}
         self.assertEqual(libpdl.Engine(policy=TO_COMMAND).code, "here")

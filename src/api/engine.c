@@ -66,6 +66,7 @@ pdl_engine *pdl_engine_new(const pdl_engine_options *options, pdl_error **error)
     e->shared = o.shared;
     e->sandbox = pdl_str_dup(pdl_str_of(o.sandbox ? o.sandbox : ""));
     e->sandbox_process = o.sandbox_process;
+    e->no_sandbox = o.no_sandbox;
     for (size_t i = 0; i < o.n_paths; i++) *pdl_vec_push(&e->paths) = own(o.paths[i]);
     for (size_t i = 0; i < o.n_policies; i++) *pdl_vec_push(&e->policies) = own(o.policies[i]);
     return e;

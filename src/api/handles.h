@@ -50,7 +50,7 @@ struct pdl_engine {
     PDL_VEC(pdl_str) paths;    /* owned texts */
     PDL_VEC(pdl_str) policies; /* owned texts */
     char *sandbox;             /* owned; "": none asked for */
-    bool sandbox_process;
+    bool sandbox_process, no_sandbox;
     PDL_VEC(pdl_hook) hooks; /* owned prefixes */
 };
 pdl_engine *pdl_engine_keep(pdl_engine *e);

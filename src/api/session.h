@@ -40,9 +40,10 @@ typedef struct pdl_session_options {
     void (*wire)(void *user, pdl_str text);
     void *wire_user;
     uint32_t jobs;
-    /* profile that code, commands and tool servers are confined by: code, or a file; empty: none,
-     * unless a policy has one */
+    /* profile that code, commands and tool servers are confined by: code, or a file; empty: that
+     * of PDL_SANDBOX, or none, unless a policy has one */
     pdl_str sandbox;
+    bool no_sandbox;                                /* whatever PDL_SANDBOX says */
     bool sandbox_process;                           /* less than namespaces will do */
     void (*sandbox_note)(void *user, pdl_str text); /* gets what is missing then; may be NULL */
     /* files with policies, or names of built-in ones, beside that of PDL_POLICY and that of the

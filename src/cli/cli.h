@@ -22,16 +22,16 @@ PDL_MUST bool pdl_cli_read_data(const arguments *a, pdl_val *vars, pdl_err *err)
 /* "30d" in seconds; false when it is not an age. */
 bool pdl_cli_read_age(pdl_str s, int64_t *out);
 
-/* run_limits.c: what limits and logs the calls of a run. Fills those members of o, which borrow l;
- * 0, or the exit code of a wrong command line. */
-typedef struct run_limits {
+/* shared_options.c: the options of all commands that run programs. Fills those members of o, which
+ * borrow l; 0, or the exit code of a wrong command line. */
+typedef struct shared_options {
     double budget[PDL_BUDGET_COUNT];
     void *wire; /* FILE *; NULL: none */
     pdl_str wire_name;
     bool wire_failed;
-} run_limits;
-int pdl_cli_run_limits_read(const arguments *a, run_limits *l, pdl_session_options *o);
-void pdl_cli_run_limits_fini(run_limits *l);
+} shared_options;
+int pdl_cli_shared_options_read(const arguments *a, shared_options *l, pdl_session_options *o);
+void pdl_cli_shared_options_fini(shared_options *l);
 
 /* problems.c: what a check finds in a program that is about to run, on standard error: on a
  * terminal, with --check=warn, or always. */

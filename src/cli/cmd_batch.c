@@ -329,14 +329,9 @@ static void refuse_write(void *user, pdl_request *r) {
     pdl_request_refuse(r, "io", "a row of a batch does not write files: --allow-files allows it");
 }
 
-static void note_sandbox(void *user, pdl_str text) {
-    (void)user;
-    pdl_cli_note("pdl: %.*s", PDL_FMT(text));
-}
-
 static int open_session(batcher *b) {
     const arguments *a = b->a;
-    run_limits limits = {0};
+    shared_options limits = {0};
     pdl_err err = {0};
     pdl_val vars = pdl_absent();
     const pdl_hook hooks[] = {{PDL_EFFECT_input, {"", 0}, refuse_input, NULL},
@@ -348,19 +343,10 @@ static int open_session(batcher *b) {
         .file = a->files.p[0],
         .dir = pdl_file_folder(a->files.p[0]),
         .stream = PDL_STREAM_NONE,
-        .cache = a->value[OPT_cache],
-        .timeouts = a->given[OPT_timeout] ? a->value[OPT_timeout].p : NULL,
-        .sandbox = pdl_cli_sandbox_profile(a),
-        .sandbox_process =
-            a->given[OPT_sandbox_min] && pdl_str_is(a->value[OPT_sandbox_min], "process"),
-        .sandbox_note = note_sandbox,
-        .policies = &a->value[OPT_policy],
-        .n_policies = a->given[OPT_policy],
         .hooks = hooks,
         .n_hooks = sizeof hooks / sizeof *hooks,
-        .cancel = pdl_cli_signal_received(),
     };
-    int code = pdl_cli_run_limits_read(a, &limits, &o);
+    int code = pdl_cli_shared_options_read(a, &limits, &o);
     if (code) return code;
     if (a->given[OPT_provider_batch]) {
         b->o.provider = pdl_batch_provider_new();
@@ -382,7 +368,7 @@ static int open_session(batcher *b) {
     pdl_batch_provider_free(b->o.provider);
     pdl_config_fini(&config);
     if (!pdl_is_absent(vars)) pdl_drop(vars);
-    pdl_cli_run_limits_fini(&limits);
+    pdl_cli_shared_options_fini(&limits);
     return code;
 }
 

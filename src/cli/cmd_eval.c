@@ -75,15 +75,12 @@ static int report(const evaluator *e, pdl_vref result) {
 
 static int evaluate(evaluator *e) {
     const arguments *a = e->a;
-    run_limits limits = {0};
+    shared_options limits = {0};
     pdl_err err = {0};
     pdl_val vars = pdl_absent(), result = pdl_absent();
     pdl_session_options *so = &e->o.session;
-    int code = pdl_cli_run_limits_read(a, &limits, so);
+    int code = pdl_cli_shared_options_read(a, &limits, so);
     if (code) return code;
-    so->cache = a->value[OPT_cache];
-    so->timeouts = a->given[OPT_timeout] ? a->value[OPT_timeout].p : NULL;
-    so->cancel = pdl_cli_signal_received();
     e->o.budget = so->budget;
     so->budget = NULL; /* one for all rows */
     pdl_check_config config = {.arena = pdl_arena_make()};
@@ -101,7 +98,7 @@ static int evaluate(evaluator *e) {
     pdl_drop(result);
     pdl_config_fini(&config);
     if (!pdl_is_absent(vars)) pdl_drop(vars);
-    pdl_cli_run_limits_fini(&limits);
+    pdl_cli_shared_options_fini(&limits);
     return code;
 }
 

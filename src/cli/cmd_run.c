@@ -305,11 +305,6 @@ static bool enter_depth(pdl_str file, pdl_err *err) {
                        strerror(errno));
 }
 
-static void note_once(void *user, pdl_str text) {
-    (void)user;
-    pdl_cli_note("pdl: %.*s", PDL_FMT(text));
-}
-
 pdl_str pdl_cli_sandbox_profile(const arguments *a) {
     const char *named = getenv("PDL_SANDBOX");
     if (a->given[OPT_sandbox])
@@ -358,26 +353,14 @@ static pdl_session_options session_options(runner *r, pdl_debug *debug) {
         .unchecked = pdl_cli_is_unchecked(a),
         .record = l ? (pdl_str){0} : a->value[OPT_record],
         .replay = a->value[OPT_replay],
-        .cache = a->value[OPT_cache],
-        .timeouts = a->given[OPT_timeout] ? a->value[OPT_timeout].p : NULL,
-        .sandbox = pdl_cli_sandbox_profile(a),
-        .sandbox_process =
-            a->given[OPT_sandbox_min] && pdl_str_is(a->value[OPT_sandbox_min], "process"),
-        .sandbox_note = note_once,
-        .policies = l && l->resumes ? l->policies.p : &a->value[OPT_policy],
-        .n_policies = l && l->resumes ? l->policies.n : a->given[OPT_policy],
         .trace = a->given[OPT_trace] || a->given[OPT_view],
         .labels = a->given[OPT_view],
-        .otlp = a->value[OPT_otlp],
-        .otlp_content = a->given[OPT_otlp_content],
-        .otlp_note = note_once,
         .sink = pdl_cli_term_sink(&r->term),
         .terminal = &r->terminal,
         .show_user = &r->term,
         .report_calls = getenv("PDL_VERBOSE_ASYNC") != NULL,
         .show_errors = pdl_tty_is(2) || pdl_cli_sandbox_profile(a).n ? pdl_cli_term_errors : NULL,
         .debug = debug,
-        .cancel = pdl_cli_signal_received(),
         .shares_loop = a->given[OPT_view],
     };
 }
@@ -413,7 +396,7 @@ static int run_session(runner *r, pdl_session_options *o) {
 int pdl_cli_run_lasting(const arguments *a, lasting *l) {
     pdl_err err = {0};
     runner r = {.a = a, .stream = stream_of(a), .lasting = l};
-    run_limits limits = {0};
+    shared_options limits = {0};
     pdl_debug debug = {0};
     char why[128];
     if (!pdl_debug_init(&debug, getenv("PDL_DEBUG"), getenv("PDL_STRESS"), getenv("PDL_DEBUG_FILE"),
@@ -424,12 +407,16 @@ int pdl_cli_run_lasting(const arguments *a, lasting *l) {
                       &(pdl_tty_env){getenv("NO_COLOR"), getenv("FORCE_COLOR"), getenv("TERM")});
     r.terminal = pdl_cli_term_lines(&r.term);
     pdl_session_options o = session_options(&r, &debug);
-    int code = pdl_cli_run_limits_read(a, &limits, &o);
+    int code = pdl_cli_shared_options_read(a, &limits, &o);
     if (code) return code;
+    if (l && l->resumes) {
+        o.policies = l->policies.p;
+        o.n_policies = l->policies.n;
+    }
     add_shows(&r, &o);
     code = run_session(&r, &o);
     pdl_cli_term_fini(&r.term);
-    pdl_cli_run_limits_fini(&limits);
+    pdl_cli_shared_options_fini(&limits);
     PDL_TRACE(o.debug, mem, "%zu objects are alive", pdl_live_objects());
     pdl_debug_fini(&debug);
     return code;

@@ -101,7 +101,7 @@ static bool load_all(server *v) {
 
 /* The programs as requests find them; an error that every request would meet is found here. */
 static bool check_all(const server *v, pdl_vref vars) {
-    static const char *const every[] = {"pdl_args", "messages", "question",
+    static const char *const every[] = {"pdl_args", "messages",   "question",
                                         "request",  "max_tokens", "stop"};
     PDL_VEC(pdl_str) names = {0};
     bool ok = true;
@@ -377,11 +377,6 @@ static void release(server *v) {
     pdl_free(v->token);
 }
 
-static void note_once(void *user, pdl_str text) {
-    (void)user;
-    pdl_cli_note("pdl: %.*s", PDL_FMT(text));
-}
-
 int pdl_cli_cmd_serve(const arguments *a) {
     static const opt_id own[] = {OPT_id,    OPT_record,    OPT_sync, OPT_provisional,
                                  OPT_again, OPT_take_over, OPT_COUNT};
@@ -393,27 +388,21 @@ int pdl_cli_cmd_serve(const arguments *a) {
     pdl_val vars = pdl_absent();
     pdl_debug debug = {0};
     char why[128];
-    run_limits limits = {0};
+    shared_options limits = {0};
     if (!pdl_debug_init(&debug, getenv("PDL_DEBUG"), getenv("PDL_STRESS"), getenv("PDL_DEBUG_FILE"),
                         why))
         return pdl_cli_refuse(a, why);
     pdl_session_options o = {
         .file = a->files.p[0],
         .dir = pdl_file_folder(a->files.p[0]),
-        .cache = a->value[OPT_cache],
-        .timeouts = a->given[OPT_timeout] ? a->value[OPT_timeout].p : NULL,
-        .otlp = a->value[OPT_otlp],
-        .otlp_content = a->given[OPT_otlp_content],
-        .otlp_note = note_once,
         .debug = &debug,
-        .cancel = pdl_cli_signal_received(),
     };
-    int code = pdl_cli_run_limits_read(a, &limits, &o);
+    int code = pdl_cli_shared_options_read(a, &limits, &o);
     if (code) return code;
     v.host = pdl_str_dup(a->given[OPT_host] ? a->value[OPT_host] : PDL_STR("127.0.0.1"));
     pdl_check_config config = {.arena = pdl_arena_make()};
-    bool ok = pdl_cli_read_data(a, &vars, &err) &&
-              pdl_cli_read_config(a, a->files.p[0], &config, &err);
+    bool ok =
+        pdl_cli_read_data(a, &vars, &err) && pdl_cli_read_config(a, a->files.p[0], &config, &err);
     pdl_config_use(&config, &o);
     o.unchecked = pdl_cli_is_unchecked(a);
     if (ok && pdl_session_new(&o, &v.session, &err)) {
@@ -423,7 +412,7 @@ int pdl_cli_cmd_serve(const arguments *a) {
     }
     release(&v);
     pdl_config_fini(&config);
-    pdl_cli_run_limits_fini(&limits);
+    pdl_cli_shared_options_fini(&limits);
     if (!pdl_is_absent(vars)) pdl_drop(vars);
     PDL_TRACE(o.debug, mem, "%zu objects are alive", pdl_live_objects());
     pdl_debug_fini(&debug);

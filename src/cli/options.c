@@ -351,6 +351,10 @@ static const opt_id serve_options[] = {
     OPT_max_rps,
     OPT_max_tpm,
     OPT_wire,
+    OPT_policy,
+    OPT_sandbox,
+    OPT_no_sandbox,
+    OPT_sandbox_min,
     OPT_otlp,
     OPT_otlp_content,
     OPT_durable,
@@ -417,6 +421,10 @@ static const opt_id eval_options[] = {
     OPT_max_rps,
     OPT_max_tpm,
     OPT_wire,
+    OPT_policy,
+    OPT_sandbox,
+    OPT_no_sandbox,
+    OPT_sandbox_min,
     OPT_COUNT,
 };
 static const opt_id batch_options[] = {

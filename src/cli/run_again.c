@@ -35,7 +35,7 @@ struct run_again {
     pdl_str file, text;
     char *journal, *path; /* absolute: of the journal, of the program */
     char *folder;         /* of copies; NULL: none yet */
-    run_limits limits;
+    shared_options limits;
     pdl_session_options options;
     pdl_session *base;
     pdl_viewer *viewer;
@@ -66,11 +66,6 @@ static void put_lines(pdl_str text, pdl_buf *out) {
     }
 }
 
-static void note_once(void *user, pdl_str text) {
-    (void)user;
-    pdl_cli_note("pdl: %.*s", PDL_FMT(text));
-}
-
 /* --- opening ---------------------------------------------------------------------------------- */
 
 static bool read_options(run_again *r, pdl_err *err) {
@@ -80,18 +75,13 @@ static bool read_options(run_again *r, pdl_err *err) {
         .file = r->file,
         .dir = pdl_file_folder(pdl_str_of(r->path)),
         .stream = PDL_STREAM_RESULT,
-        .cache = a->value[OPT_cache],
-        .timeouts = a->given[OPT_timeout] ? a->value[OPT_timeout].p : NULL,
-        .sandbox = pdl_cli_sandbox_profile(a),
-        .sandbox_process =
-            a->given[OPT_sandbox_min] && pdl_str_is(a->value[OPT_sandbox_min], "process"),
-        .sandbox_note = note_once,
-        .policies = r->shown.policies.p,
-        .n_policies = r->shown.policies.n,
-        .cancel = pdl_cli_signal_received(),
     };
-    return pdl_cli_run_limits_read(a, &r->limits, o) == 0 ||
-           pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "the options of the run do not hold here");
+    if (pdl_cli_shared_options_read(a, &r->limits, o) != 0)
+        return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                           "the options of the run do not hold here");
+    o->policies = r->shown.policies.p;
+    o->n_policies = r->shown.policies.n;
+    return true;
 }
 
 bool pdl_cli_run_again_open(const arguments *a, pdl_str journal, pdl_str file, pdl_str text,
@@ -377,7 +367,7 @@ void pdl_cli_run_again_close(run_again *r) {
     end_run(r);
     pdl_session_free(r->base);
     pdl_cli_lasting_fini(&r->shown);
-    pdl_cli_run_limits_fini(&r->limits);
+    pdl_cli_shared_options_fini(&r->limits);
     if (r->folder) (void)rmdir(r->folder);
     pdl_buf_fini(&r->program);
     pdl_free(r->folder);

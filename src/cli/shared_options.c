@@ -1,4 +1,5 @@
-/* run_limits.c -- options of `run` and `serve` that limit and log calls of models.
+/* shared_options.c -- the options that all commands that run programs share: what limits and logs
+ * calls of models, where their answers are kept, what confines code and where values may go.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -69,7 +70,7 @@ static bool read_rate(const arguments *a, opt_id id, double *out) {
 }
 
 static void write_wire(void *user, pdl_str text) {
-    run_limits *l = user;
+    shared_options *l = user;
     if (l->wire_failed || (pdl_write_termsafe(l->wire, text) && fflush(l->wire) == 0)) return;
     l->wire_failed = true;
     pdl_cli_note("pdl: warning: the log of requests %.*s is not complete: %s",
@@ -84,7 +85,7 @@ static FILE *open_private(const char *path) {
     return f;
 }
 
-static bool open_wire(const arguments *a, run_limits *l) {
+static bool open_wire(const arguments *a, shared_options *l) {
     if (!a->given[OPT_wire]) return true;
     char *path = pdl_str_dup(a->value[OPT_wire]);
     l->wire_name = a->value[OPT_wire];
@@ -93,7 +94,29 @@ static bool open_wire(const arguments *a, run_limits *l) {
     return l->wire != NULL;
 }
 
-int pdl_cli_run_limits_read(const arguments *a, run_limits *l, pdl_session_options *o) {
+static void note_text(void *user, pdl_str text) {
+    (void)user;
+    pdl_cli_note("pdl: %.*s", PDL_FMT(text));
+}
+
+/* What needs no reading. An option that a command does not have is not given. */
+static void take_options(const arguments *a, pdl_session_options *o) {
+    o->cache = a->value[OPT_cache];
+    o->timeouts = a->given[OPT_timeout] ? a->value[OPT_timeout].p : NULL;
+    o->sandbox = pdl_cli_sandbox_profile(a);
+    o->no_sandbox = a->given[OPT_no_sandbox];
+    o->sandbox_process =
+        a->given[OPT_sandbox_min] && pdl_str_is(a->value[OPT_sandbox_min], "process");
+    o->sandbox_note = note_text;
+    o->policies = &a->value[OPT_policy];
+    o->n_policies = a->given[OPT_policy];
+    o->otlp = a->value[OPT_otlp];
+    o->otlp_content = a->given[OPT_otlp_content];
+    o->otlp_note = note_text;
+    o->cancel = pdl_cli_signal_received();
+}
+
+int pdl_cli_shared_options_read(const arguments *a, shared_options *l, pdl_session_options *o) {
     static const char rate[] = "expected a number greater than 0";
     pdl_err err = {0};
     if (!read_jobs(a, &o->jobs)) return refuse_with(a, "jobs", "expected a whole number from 1 up");
@@ -108,6 +131,7 @@ int pdl_cli_run_limits_read(const arguments *a, run_limits *l, pdl_session_optio
         return code;
     }
     if (!open_wire(a, l)) return refuse_with(a, "wire", strerror(errno));
+    take_options(a, o);
     o->budget = a->given[OPT_budget] ? l->budget : NULL;
     o->prices = a->value[OPT_prices];
     o->wire = l->wire ? write_wire : NULL;
@@ -115,7 +139,7 @@ int pdl_cli_run_limits_read(const arguments *a, run_limits *l, pdl_session_optio
     return 0;
 }
 
-void pdl_cli_run_limits_fini(run_limits *l) {
+void pdl_cli_shared_options_fini(shared_options *l) {
     if (l->wire && l->wire != stderr) fclose(l->wire);
     l->wire = NULL;
 }

@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""test_commands.py BUILD_DIR -- every command that runs programs confines code where --sandbox or PDL_SANDBOX asks for it, and asks policies.
+Skipped with a word where this machine has no sandbox."""
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import urllib.error
+import urllib.request
+
+PDL = str(pathlib.Path(sys.argv[1]).resolve() / "pdl")
+# In a sandbox /tmp is one of its own, and what is outside of the program's folder cannot be written.
+PROGRAM = """\
+lang: python
+code: |
+  try:
+      open("%s", "w").close()
+  except OSError:
+      pass
+  result = "DONE"
+"""
+TO_COMMAND = """\
+text:
+- {lang: command, args: [echo, hello], def: said}
+- {lang: command, args: [echo, "${ said }"]}
+"""
+NO_COMMANDS = "policy: 1\nrules: [{sink: command, argument: 1, deny: [command]}]\notherwise: allow\n"
+ASKED = [([], {"PDL_SANDBOX": "1"}, False), (["--sandbox"], {}, False), (["--no-sandbox"], {"PDL_SANDBOX": "1"}, True),
+         ([], {"PDL_SANDBOX": "0"}, True), ([], {}, True)]
+passed = failed = 0
+
+
+def check(title, ok, text=""):
+    global passed, failed
+    passed, failed = passed + bool(ok), failed + (not ok)
+    if not ok:
+        print("FAIL %s\n%s" % (title, str(text)[-1500:]))
+
+
+def run(folder, *args, **env):
+    r = subprocess.run([PDL, *map(str, args)], cwd=folder, env={**os.environ, "PDL_RUNS": str(folder / "runs"), **env}, capture_output=True,
+                       text=True, timeout=120, stdin=subprocess.DEVNULL, check=False)
+    return r.stdout + r.stderr
+
+
+def serve(folder, *args, **env):
+    """What the model p.pdl of a server answers."""
+    with subprocess.Popen([PDL, "serve", "--port", "0", *args, "p.pdl"], cwd=folder, env={**os.environ, **env}, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True) as p:
+        try:
+            said = p.stdout.readline()
+            found = re.search(r"http://\S+", said)
+            if not found:
+                return said + p.stdout.read()
+            body = json.dumps({"model": "p", "messages": [{"role": "user", "content": "x"}]}).encode()
+            request = urllib.request.Request(found[0] + "/chat/completions", body, {"Content-Type": "application/json"})
+            try:
+                with urllib.request.urlopen(request, timeout=60) as r:
+                    return r.read().decode()
+            except urllib.error.HTTPError as e:
+                return e.read().decode()
+        finally:
+            p.terminate()
+
+
+def test_of_programs(folder, *args, **env):
+    """This command has no options."""
+    (folder / "p.test.yaml").write_text("tests:\n- name: a\n  expect: {contains: DONE}\n")
+    return run(folder, "test", "p.test.yaml", **env).replace("1 passed", "DONE")
+
+
+COMMANDS = {
+    "run": lambda f, *a, **e: run(f, *a, "p.pdl", **e),
+    "durable": lambda f, *a, **e: run(f, "--durable", *a, "p.pdl", **e),
+    "batch": lambda f, *a, **e: run(f, "batch", *a, "p.pdl", "-i", "rows.jsonl", "-o", "-", "--format", "jsonl", **e),
+    "eval": lambda f, *a, **e: run(f, "eval", *a, "p.pdl", "--data", "rows.jsonl", "--expect", "right", "-o", "/dev/stdout", **e),
+    "serve": serve,
+}
+
+
+def sandboxes(folder):
+    outside = folder.parent / "outside"
+    (folder / "p.pdl").write_text(PROGRAM % outside)
+    for name, command in {**COMMANDS, "test": test_of_programs}.items():
+        for args, env, is_free in ASKED:
+            if name == "test" and args:
+                continue
+            said = command(folder, *args, **env)
+            check("%s %s %s" % (name, " ".join(args), env), "DONE" in said and outside.exists() == is_free, said)
+            outside.unlink(missing_ok=True)
+
+
+def policies(folder):
+    (folder / "p.pdl").write_text(TO_COMMAND.replace("{model: m, def: said}", "{data: hello, def: said}"))
+    (folder / "no.yaml").write_text(NO_COMMANDS)
+    for name, command in COMMANDS.items():
+        for args, env in ((["--policy", "no.yaml"], {}), ([], {"PDL_POLICY": "no.yaml"})):
+            said = command(folder, *args, **env)
+            check("%s %s %s" % (name, " ".join(args), env), "polic" in said, said)
+        said = command(folder)
+        check("%s without a policy" % name, "hello" in said and "polic" not in said, said)
+
+
+with tempfile.TemporaryDirectory(prefix="pdl-commands-") as d:
+    place = pathlib.Path(d).resolve() / "program"
+    place.mkdir()
+    (place / "rows.jsonl").write_text('{"x": 1, "right": "DONE"}\n')
+    (place / "a.pdl").write_text("text: {lang: python, code: 'result = 1'}")
+    why = run(place, "--sandbox", "a.pdl")
+    policies(place)
+    if why.strip() == "1":
+        sandboxes(place)
+    else:
+        print("skipped: this machine has no sandbox: " + why.strip()[-200:])
+print("%d passed, %d failed" % (passed, failed))
+sys.exit(1 if failed else 0)
