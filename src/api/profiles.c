@@ -26,7 +26,10 @@ static bool read_profile(const pdl_session *s, size_t from, pdl_val *out, pdl_st
     const pdl_node *n = s->policies ? pdl_policies_sandbox(s->policies, from, name) : NULL;
     *out = pdl_absent();
     if (!n) return true;
-    if (!pdl_yaml_to_val(n, out, err)) return false;
+    if (!pdl_yaml_to_val(n, out, err)) {
+        pdl_err_detach(err); /* a session that cannot be made ends with its policies */
+        return false;
+    }
     if (pdl_is_bool(*out) && pdl_bool_of(*out)) *out = pdl_dict_new(0);
     return true;
 }

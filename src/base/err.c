@@ -117,6 +117,19 @@ void pdl_err_at(pdl_err *err, pdl_loc loc) {
     if (!err->loc.src) err->loc = loc;
 }
 
+void pdl_err_detach(pdl_err *err) {
+    for (pdl_err *e = err; e; e = e->cause) {
+        if (e->loc.src && !e->preformatted) {
+            pdl_buf b = PDL_BUF;
+            pdl_loc_put(e->loc, &b);
+            pdl_buf_put(&b, pdl_str_of(e->msg));
+            pdl_err_reword(e, &b);
+        }
+        e->loc = e->mark = (pdl_loc){0};
+        for (size_t i = 0; i < e->n_frames; i++) e->frames[i].loc = (pdl_loc){0};
+    }
+}
+
 void pdl_err_hint(pdl_err *err, const char *fmt, ...) {
     assert(err->kind != PDL_E_NONE);
     va_list ap;

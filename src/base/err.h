@@ -141,6 +141,9 @@ void pdl_err_reword(pdl_err *err, pdl_buf *msg);
 /* Give err a place unless it has one. */
 void pdl_err_at(pdl_err *err, pdl_loc loc);
 
+/* Makes text of the places, for an error that outlives the sources that they point into. */
+void pdl_err_detach(pdl_err *err);
+
 /* Set (replacing) the suggestion printed below. */
 PDL_PRINTF(2, 3) void pdl_err_hint(pdl_err *err, const char *fmt, ...);
 

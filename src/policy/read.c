@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/utf8.h"
 #include "policy/policy_impl.h"
 #include "value/int.h"
 #include "yaml/profile.h"
@@ -444,7 +445,8 @@ static void profile_wrong(void *user, const pdl_node *key, const pdl_node *value
     pdl_str near = value ? (pdl_str){0} : pdl_profile_nearest(key->text);
     pdl_str name = key ? key->text : PDL_STR("sandbox");
     if (value && pdl_node_is_str(value))
-        wrong(r, value, "%.*s: %.*s %s", PDL_FMT(name), PDL_FMT(value->text), should);
+        wrong(r, value, "%.*s: %.*s %s", PDL_FMT(name),
+              PDL_FMT(pdl_utf8_cut(value->text, PDL_PROFILE_SHOWN)), should);
     else if (value)
         wrong(r, value, "%.*s %s", PDL_FMT(name), should);
     else
@@ -544,8 +546,10 @@ bool pdl_policies_add(pdl_policies *all, pdl_str name, pdl_str bytes, bool built
     pdl_source *src;
     const pdl_node *root;
     if (!pdl_yaml_source(all->arena, name, bytes, &src, err) ||
-        !pdl_yaml_load(all->arena, src, &root, err))
+        !pdl_yaml_load(all->arena, src, &root, err)) {
+        pdl_err_detach(err); /* the policies may be freed before it is printed */
         return false;
+    }
     return add_node(all, name, root, bytes, built_in, err);
 }
 

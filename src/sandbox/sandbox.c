@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/utf8.h"
 #include "io/file.h"
 #include "sandbox/sandbox_impl.h"
 #include "value/int.h"
@@ -370,22 +371,33 @@ static bool choose(pdl_sandbox *s, const pdl_sandbox_options *opt, pdl_buf *note
     return true;
 }
 
+enum { MOST_PROBLEMS = 100 };
+
+typedef struct profile_problems {
+    pdl_buf text;
+    size_t n;
+} profile_problems;
+
 static void profile_wrong(void *user, const pdl_node *key, const pdl_node *value,
                           const char *should) {
-    pdl_buf *problems = user;
-    if (problems->len) pdl_buf_putc(problems, '\n');
-    pdl_loc_put(pdl_node_loc(value ? value : key), problems);
+    profile_problems *p = user;
+    pdl_buf *b = &p->text;
+    if (++p->n > MOST_PROBLEMS) return;
+    if (b->len) pdl_buf_putc(b, '\n');
+    pdl_loc_put(pdl_node_loc(value ? value : key), b);
     if (value) {
         pdl_str name = key ? key->text : PDL_STR("sandbox");
         if (pdl_node_is_str(value))
-            pdl_buf_putf(problems, "%.*s: %.*s %s", PDL_FMT(name), PDL_FMT(value->text), should);
+            pdl_buf_putf(b, "%.*s: %.*s %s", PDL_FMT(name),
+                         PDL_FMT(pdl_utf8_cut(value->text, PDL_PROFILE_SHOWN)), should);
         else
-            pdl_buf_putf(problems, "%.*s %s", PDL_FMT(name), should);
+            pdl_buf_putf(b, "%.*s %s", PDL_FMT(name), should);
         return;
     }
-    pdl_buf_putf(problems, "no key of a profile: '%.*s'", PDL_FMT(key->text));
+    pdl_buf_putf(b, "no key of a profile: '%.*s'",
+                 PDL_FMT(pdl_utf8_cut(key->text, PDL_PROFILE_SHOWN)));
     pdl_str near = pdl_profile_nearest(key->text);
-    if (near.n) pdl_buf_putf(problems, "; did you mean '%.*s'?", PDL_FMT(near));
+    if (near.n) pdl_buf_putf(b, "; did you mean '%.*s'?", PDL_FMT(near));
 }
 
 /* Every problem with its place, then the value. */
@@ -393,28 +405,25 @@ static bool load_profile(pdl_str file, pdl_str text, pdl_val *out, pdl_err *err)
     pdl_arena *arena = pdl_arena_make();
     pdl_source *src;
     const pdl_node *root, *inner;
-    pdl_buf problems = PDL_BUF;
+    profile_problems problems = {.text = PDL_BUF};
     *out = pdl_absent();
     bool ok =
         pdl_yaml_source(arena, file, text, &src, err) && pdl_yaml_load(arena, src, &root, err);
     if (ok) {
         inner = root->kind == PDL_NODE_MAP ? pdl_node_find(root, PDL_STR("sandbox"), NULL) : NULL;
         pdl_profile_check(inner ? inner : root, profile_wrong, &problems);
-        ok = !problems.len && pdl_yaml_to_val(inner ? inner : root, out, err);
+        ok = !problems.n && pdl_yaml_to_val(inner ? inner : root, out, err);
     }
-    if (problems.len) {
-        pdl_err_set(err, PDL_E_schema, (pdl_loc){0}, "%s", pdl_buf_z(&problems));
+    if (problems.n > MOST_PROBLEMS)
+        pdl_buf_putf(&problems.text, "\n... and %zu more", problems.n - MOST_PROBLEMS);
+    if (problems.n) {
+        pdl_err_set(err, PDL_E_schema, (pdl_loc){0}, "%s", pdl_buf_z(&problems.text));
         err->preformatted = true;
-    } else if (!ok) { /* as text: the places do not outlive the arena */
-        pdl_buf place = PDL_BUF;
-        pdl_err why = {0};
-        pdl_err_move(&why, err);
-        pdl_loc_put(why.loc, &place);
-        pdl_err_set(err, PDL_E_syntax, (pdl_loc){0}, "%s%s", pdl_buf_z(&place), why.msg);
-        pdl_err_fini(&why);
-        pdl_buf_fini(&place);
+    } else if (!ok) {
+        pdl_err_detach(err);
+        err->kind = PDL_E_syntax;
     }
-    pdl_buf_fini(&problems);
+    pdl_buf_fini(&problems.text);
     pdl_arena_free(arena);
     return ok;
 }

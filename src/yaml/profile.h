@@ -27,7 +27,11 @@ enum {
     PDL_PROFILE_KEYS
 };
 
-enum { PDL_PROFILE_MOST_ITEMS = 1000, PDL_PROFILE_MOST_SECONDS = 1000000000 };
+enum {
+    PDL_PROFILE_MOST_ITEMS = 1000,
+    PDL_PROFILE_MOST_SECONDS = 1000000000,
+    PDL_PROFILE_SHOWN = 200 /* bytes of a wrong text in a message */
+};
 
 /* All keys in the order of the table: the lists, the counts, seconds. */
 const pdl_profile_key *pdl_profile_keys(size_t *n);

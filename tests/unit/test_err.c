@@ -109,9 +109,28 @@ static void long_lines_are_cut(void **state) {
     pdl_arena_free(a);
 }
 
+static void outlives_its_source(void **state) {
+    (void)state;
+    pdl_arena *a = pdl_arena_make();
+    pdl_source *src = pdl_source_new(a, PDL_STR("f"), PDL_STR("one\ntwo"));
+    pdl_err err = {0};
+    pdl_err_set(&err, PDL_E_syntax, (pdl_loc){src, 4, 7}, "inner");
+    pdl_err_frame_add(&err, (pdl_loc){src, 0, 3}, "call");
+    pdl_err_wrap(&err, (pdl_loc){src, 0, 3}, "outer");
+    err.mark = err.loc;
+    pdl_err_detach(&err);
+    pdl_err_detach(&err);
+    pdl_arena_free(a);
+    printed(&err, true, "f:1 - outer: inner\n  in call\n");
+    t_assert_str(t_str(err.cause->msg), "f:2 - inner");
+    pdl_err_fini(&err);
+    pdl_err_detach(&err); /* none */
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(life), cmocka_unit_test(exit_codes),
                                        cmocka_unit_test(layout),
+                                       cmocka_unit_test(outlives_its_source),
                                        cmocka_unit_test(long_lines_are_cut)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
