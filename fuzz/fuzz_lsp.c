@@ -99,9 +99,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     client c = {0};
     pdl_buf text = fuzz_text(data, size);
     c.s = pdl_lsp_new(&(pdl_lsp_options){.send = on_sent, .user = &c});
+    open_text(&c, pdl_buf_str(&text));
     pdl_lsp_receive(c.s, (pdl_str){(const char *)data, size}); /* bytes as a message */
+    while (pdl_lsp_step(c.s)) {}
     pdl_lsp_free(c.s);
-    c.answered = 0;
+    c.asked = c.answered = 0;
     c.s = pdl_lsp_new(&(pdl_lsp_options){.send = on_sent, .user = &c});
     open_text(&c, pdl_buf_str(&text));
     for (size_t i = 0; i + 3 < size && i / 4 < MOST_STEPS; i += 4) {

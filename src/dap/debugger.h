@@ -56,6 +56,7 @@ typedef struct debugger {
     size_t queue_head;
     int64_t seq;
     bool ended; /* the client is gone, or asked for the end */
+    bool is_garbled; /* what the client sent is no protocol: the exit code is 1 */
 
     char *program_path, *dir;
     pdl_val data;   /* variables of the launch; a dict, or absent */

@@ -179,5 +179,5 @@ int pdl_dap_serve(void) {
     }
     serve(&g);
     fini(&g);
-    return 0;
+    return g.is_garbled ? 1 : 0;
 }

@@ -81,15 +81,31 @@ void pdl_dap_output(debugger *g, const char *category, pdl_str text, bool untrus
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
+/* What no answer can say, since it has no request, is a line of error output. */
+static void complain(const char *what, const char *why) {
+    pdl_err err = {0};
+    pdl_buf line = PDL_BUF, safe = PDL_BUF;
+    pdl_buf_putf(&line, "pdl dap: %s%s\n", what, why);
+    pdl_buf_put_shown(&safe, pdl_buf_str(&line));
+    if (!pdl_file_write_fd(STDERR_FILENO, pdl_buf_str(&safe), &err)) pdl_err_fini(&err);
+    pdl_buf_fini(&line);
+    pdl_buf_fini(&safe);
+}
+
 static bool on_message(void *user, pdl_str message, pdl_err *err) {
     debugger *g = user;
     pdl_val v;
-    if (pdl_utf8_check(message) == PDL_NOT_FOUND &&
-        pdl_json_read(message, PDL_JSON_PYTHON, &v, NULL, err)) {
+    if (pdl_utf8_check(message) != PDL_NOT_FOUND) {
+        complain("a message was left out, since it is not UTF-8", "");
+    } else if (!pdl_json_read(message, PDL_JSON_PYTHON, &v, NULL, err)) {
+        complain("a message was left out, since it is not JSON: ", err->msg);
+        pdl_err_fini(err);
+    } else if (!pdl_is_dict(v)) {
+        complain("a message was left out, since it is no JSON object", "");
+        pdl_drop(v);
+    } else {
         *pdl_vec_push(&g->queue) = v;
-        return true;
     }
-    pdl_err_fini(err); /* nobody can be answered */
     return true;
 }
 
@@ -100,8 +116,12 @@ void pdl_dap_read(debugger *g, int timeout_ms) {
     if (g->ended || poll(&p, 1, timeout_ms) <= 0) return;
     ssize_t n = read(g->in, chunk, sizeof chunk);
     if (n < 0 && (errno == EINTR || errno == EAGAIN)) return;
-    if (n <= 0 || !pdl_frame_feed(&g->reader, (pdl_str){chunk, (size_t)n}, on_message, g, &err))
-        g->ended = true;
+    bool ok = n > 0
+                  ? pdl_frame_feed(&g->reader, (pdl_str){chunk, (size_t)n}, on_message, g, &err)
+                  : pdl_frame_end(&g->reader, &err);
+    g->ended = g->ended || n <= 0 || !ok;
+    g->is_garbled = g->is_garbled || !ok;
+    if (!ok) complain(err.msg, ""); /* bytes without frames cannot be understood again */
     pdl_err_fini(&err);
 }
 

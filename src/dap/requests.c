@@ -9,6 +9,9 @@
 
 #include "base/banned.h"
 
+/* Bytes that a pipe takes although nobody reads it yet. */
+enum { MOST_INPUT = 32768 };
+
 typedef void request_fn(debugger *g, pdl_vref m, pdl_vref args);
 
 static pdl_val put_flag(pdl_val d, const char *key) {
@@ -54,9 +57,50 @@ static void give_input(const debugger *g, pdl_vref lines) {
     for (size_t i = 0; pdl_is_list(lines) && i < pdl_list_len(lines); i++)
         if (pdl_is_str(pdl_list_at(lines, i)))
             pdl_buf_putf(&b, "%.*s\n", PDL_FMT(pdl_str_get(pdl_list_at(lines, i))));
-    if (b.len && b.len < 32768 && !pdl_file_write_fd(g->input, pdl_buf_str(&b), &err))
-        pdl_err_fini(&err);
+    if (b.len && !pdl_file_write_fd(g->input, pdl_buf_str(&b), &err)) pdl_err_fini(&err);
     pdl_buf_fini(&b);
+}
+
+static bool is_flag(pdl_vref v) { return pdl_is_bool(v); }
+/* A path ends at a NUL, so a text that holds one is not the path that the client means. */
+static bool is_path(pdl_vref v) {
+    return pdl_is_str(v) && pdl_str_find(pdl_str_get(v), PDL_STR("\0"), 0) == PDL_NOT_FOUND;
+}
+static bool is_mapping(pdl_vref v) { return pdl_is_dict(v); }
+static bool is_input(pdl_vref v) {
+    size_t bytes = 0;
+    bool ok = pdl_is_list(v);
+    for (size_t i = 0; ok && i < pdl_list_len(v); i++) {
+        ok = pdl_is_str(pdl_list_at(v, i));
+        if (ok) bytes += pdl_str_get(pdl_list_at(v, i)).n + 1;
+    }
+    return ok && bytes <= MOST_INPUT;
+}
+
+/* What is wrong with the arguments of launch; NULL: nothing. A mistake in launch.json that is
+ * ignored runs another program than the one that was meant. */
+static const char *find_mistake(pdl_vref args) {
+    static const struct {
+        const char *key;
+        bool (*is_right)(pdl_vref v);
+        const char *mistake;
+    } fields[] = {
+        {"program", is_path, "launch: `program` is the path of a .pdl file, a text"},
+        {"cwd", is_path, "launch: `cwd` is the path of a folder, a text"},
+        {"noDebug", is_flag, "launch: `noDebug` is true or false"},
+        {"stopOnEntry", is_flag, "launch: `stopOnEntry` is true or false"},
+        {"stopBeforeRequests", is_flag, "launch: `stopBeforeRequests` is true or false"},
+        {"data", is_mapping, "launch: `data` is an object, variables by name"},
+        {"input", is_input, "launch: `input` is a list of texts, together at most 32 KB"},
+    };
+    if (!pdl_member_str(args, "program").n)
+        return "launch needs `program`: the path of a .pdl file";
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        pdl_vref v = pdl_member(args, fields[i].key);
+        if (!pdl_is_absent(v) && !pdl_is_null(v) && !fields[i].is_right(v))
+            return fields[i].mistake;
+    }
+    return NULL;
 }
 
 static void on_launch(debugger *g, pdl_vref m, pdl_vref args) {
@@ -64,8 +108,9 @@ static void on_launch(debugger *g, pdl_vref m, pdl_vref args) {
         pdl_dap_refuse(g, m, "a program is launched already");
         return;
     }
-    if (!pdl_member_str(args, "program").n) {
-        pdl_dap_refuse(g, m, "launch needs `program`: the path of a .pdl file");
+    const char *mistake = find_mistake(args);
+    if (mistake) {
+        pdl_dap_refuse(g, m, "%s", mistake);
         return;
     }
     pdl_free(g->program_path);
@@ -287,5 +332,8 @@ void pdl_dap_handle(debugger *g, pdl_vref m) {
         requests[i].fn(g, m, pdl_member(m, "arguments"));
         return;
     }
-    pdl_dap_refuse(g, m, "no request %.*s", PDL_FMT(command));
+    if (command.n)
+        pdl_dap_refuse(g, m, "no request %.*s", PDL_FMT(command));
+    else
+        pdl_dap_refuse(g, m, "a request has `command`, a text");
 }

@@ -46,9 +46,9 @@ dap_frame *pdl_dap_frame_of(debugger *g, uint32_t id, dap_thread **thread) {
 
 /* Tells the client and handles its requests until one continues. */
 static void stop(debugger *g, uint32_t fiber, const char *reason, pdl_str text) {
-    pdl_val body = pdl_dict_putz(pdl_dict_new(5), "reason", pdl_textz(reason));
     pdl_val m;
     if (g->cancel) return; /* it is ending: another stop would keep it alive */
+    pdl_val body = pdl_dict_putz(pdl_dict_new(5), "reason", pdl_textz(reason));
     g->stopped = true;
     g->mode = DAP_RUN;
     g->at_fiber = fiber;

@@ -50,14 +50,14 @@ static bool read_content(pdl_str s, head *h, pdl_err *err) {
     for (size_t pos = 0;;) {
         size_t end = pdl_str_find(s, PDL_STR("\n"), pos);
         if (end == PDL_NOT_FOUND && s.n > MAX_HEADER)
-            return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "message header too long");
+            return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "the header of a message is longer than %d bytes", (int)MAX_HEADER);
         if (end == PDL_NOT_FOUND) return true;
         pdl_str line = pdl_str_trim(pdl_str_sub(s, pos, end));
         pos = end + 1;
         if (line.n == 0) {
             if (!found)
                 return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0},
-                                   "message without Content-Length");
+                                   "a message without the line Content-Length: NUMBER before it");
             *h = (head){true, pos, message};
             return true;
         }
@@ -91,6 +91,12 @@ bool pdl_frame_feed(pdl_frame *f, pdl_str bytes, pdl_frame_fn *fn, void *user, p
 }
 
 bool pdl_frame_is_partial(const pdl_frame *f) { return f->in.len > 0; }
+
+bool pdl_frame_end(const pdl_frame *f, pdl_err *err) {
+    return !pdl_frame_is_partial(f) ||
+           pdl_err_set(err, PDL_E_protocol, (pdl_loc){0},
+                       "the input ends in the middle of a message, after %zu bytes of it", f->in.len);
+}
 
 void pdl_frame_fini(pdl_frame *f) { pdl_buf_fini(&f->in); }
 

@@ -33,6 +33,8 @@ PDL_MUST bool pdl_frame_feed(pdl_frame *f, pdl_str bytes, pdl_frame_fn *fn, void
                              pdl_err *err);
 /* Were bytes of an unfinished message left? */
 bool pdl_frame_is_partial(const pdl_frame *f);
+/* The stream is over. Returns false with PDL_E_protocol when that is in the middle of a message. */
+PDL_MUST bool pdl_frame_end(const pdl_frame *f, pdl_err *err);
 void pdl_frame_fini(pdl_frame *f);
 
 /* Append message framed. It is at most UINT32_MAX bytes. */

@@ -412,12 +412,20 @@ static void run(pdl_lsp *s, const method *m, pdl_vref id, pdl_vref params) {
     s->failure.message = NULL;
 }
 
+static bool is_reply(pdl_vref m) {
+    return pdl_is_absent(pdl_member(m, "method")) &&
+           (!pdl_is_absent(pdl_member(m, "result")) || !pdl_is_absent(pdl_member(m, "error")));
+}
+
 static void handle(pdl_lsp *s, pdl_vref m) {
     pdl_str name = pdl_member_str(m, "method");
     pdl_vref id = pdl_member(m, "id"), params = pdl_member(m, "params");
     const method *found = find_method(name);
-    if (!name.n || s->state == LSP_OVER) {
-        /* an answer to one of our requests: none is waited for */
+    if (s->state == LSP_OVER || is_reply(m)) {
+        /* none of our requests waits for its answer */
+    } else if (!name.n) {
+        pdl_lsp_refuse(s, pdl_is_absent(id) ? pdl_null() : id, LSP_INVALID_REQUEST,
+                       "a message is an object with `method`, a text");
     } else if (pdl_str_is(name, "exit")) {
         end(s);
     } else if (s->state == LSP_NEW && found != &methods[0]) {

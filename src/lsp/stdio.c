@@ -55,8 +55,9 @@ static void read_some(stdio_server *o) {
     pdl_err err = {0};
     ssize_t n = read(STDIN_FILENO, chunk, sizeof chunk);
     if (n < 0 && (errno == EINTR || errno == EAGAIN)) return;
-    if (n <= 0 || !pdl_frame_feed(&o->in, (pdl_str){chunk, (size_t)n}, on_message, o, &err))
-        o->ended = true;
+    bool ok = n > 0 ? pdl_frame_feed(&o->in, (pdl_str){chunk, (size_t)n}, on_message, o, &err)
+                    : pdl_frame_end(&o->in, &err);
+    o->ended = o->ended || n <= 0 || !ok;
     if (err.kind) { /* bytes without frames cannot be understood again */
         pdl_err e = {0};
         pdl_buf line = PDL_BUF;

@@ -15,7 +15,8 @@ class Client:
                                         env={**os.environ, **(env or {})})
         self.messages, self.errors = queue.Queue(), []
         threading.Thread(target=self._read, daemon=True).start()
-        threading.Thread(target=self._read_errors, daemon=True).start()
+        self.error_reader = threading.Thread(target=self._read_errors, daemon=True)
+        self.error_reader.start()
 
     def _read(self):
         out = self.process.stdout
@@ -59,6 +60,7 @@ class Client:
             pass
         try:
             status = self.process.wait(deadline)
+            self.error_reader.join(deadline)
         except subprocess.TimeoutExpired:
             self.process.kill()
             status = "time-out"

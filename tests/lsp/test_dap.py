@@ -371,6 +371,58 @@ def the_end_of_input_ends_a_stopped_program(new, root):
     eq(d.end()[0], 0)
 
 
+def ended(d, data):
+    """Writes bytes, closes -> exit status, error output"""
+    d.write(data)
+    return d.end()
+
+
+@test
+def the_end_of_input_after_breakpoints_hit_is_no_leak(new, root):
+    d, p = new(PROGRAM)
+    d.send_request("initialize")
+    d.send_request("launch", program=str(p), stopOnEntry=True)
+    d.send_request("configurationDone")
+    eq(d.end()[0], 0)
+
+
+@test
+def bytes_that_are_no_protocol_are_told_and_end_it(new, root):
+    for data, text in ((b"hello\r\n\r\n", "without the line Content-Length: NUMBER"), (b"Content-Length: -1\r\n\r\n{}", "Content-Length"),
+                       (b"Content-Length: 99999999999\r\n\r\n{}", "99999999999 bytes is longer than"),
+                       (b"X: " + b"y" * 20000, "header of a message is longer than 8192"),
+                       (b'Content-Length: 50\r\n\r\n{"seq', "ends in the middle of a message"), (b"Content-Len", "ends in the middle of a message")):
+        code, err = ended(new("a")[0], data)
+        eq((code, err.count("pdl dap: "), err.count("\n"), text in err), (1, 1, 1, True))
+
+
+@test
+def a_message_that_is_no_object_is_told_and_left_out(new, root):
+    for data, text in ((b"{", "not JSON"), (b'{"command": "\xff"}', "not UTF-8"), (b"[1]", "no JSON object"), (b"[" * 100000, "deeper than")):
+        d, _ = new("a")
+        d.write(b"Content-Length: %d\r\n\r\n" % len(data) + data)
+        eq(d.request("threads")["threads"][0]["id"], 1)
+        code, err = d.end()
+        eq((code, err.count("\n"), text in err), (0, 1, True))
+
+
+@test
+def wrong_arguments_of_launch_are_told(new, root):
+    d, p = new("one")
+    for wrong, text in (({"program": 5}, "needs `program`"), ({"program": "a\0b"}, "`program` is the path"), ({"cwd": 7}, "`cwd` is the path of a folder"),
+                        ({"data": [1]}, "`data` is an object"), ({"stopOnEntry": "yes"}, "`stopOnEntry` is true or false"),
+                        ({"noDebug": 1}, "`noDebug`"), ({"input": "line"}, "`input` is a list"), ({"input": [5]}, "`input` is a list"),
+                        ({"input": ["x" * 40000]}, "at most 32 KB")):
+        error = d.request("launch", **{"program": str(p), **wrong})["error"]
+        eq((text in error, error), (True, error))
+    d.launch(p, data=None, input=["a"])
+    d.event("terminated")
+    eq(d.output(), "one")
+    d.send({"seq": 99, "type": "request"})
+    eq("`command`" in d.response(99)["message"], True)
+    eq(d.end()[0], 0)
+
+
 def main():
     pdl = pathlib.Path(sys.argv[1]).resolve() / "pdl"
     passed = failed = 0

@@ -63,12 +63,14 @@ def edits(pdl, root, count, seed):
 
 
 def cut_frames(pdl, root):
-    for data in (b"Content-Length: 100\r\n\r\n{", b"Content-Length: x\r\n\r\n", b"nonsense\r\n\r\n", b"", b"Content-Length: 2\r\n\r\n{}Content-Le"):
+    for data, said in ((b"Content-Length: 100\r\n\r\n{", "in the middle of a message"), (b"Content-Length: x\r\n\r\n", "without the line Content-Length"),
+                       (b"nonsense\r\n\r\n", "without the line Content-Length"), (b"", ""),
+                       (b"Content-Length: 2\r\n\r\n{}Content-Le", "in the middle of a message")):
         c = Client([pdl, "lsp"], cwd=root)
         c.write(data)
-        status, _ = c.end()
-        if status != 1:
-            raise AssertionError("%r: status %s" % (data, status))
+        status, errors = c.end()
+        if status != 1 or said not in errors or errors.count("\n") != bool(said):
+            raise AssertionError("%r: status %s, %s" % (data, status, errors))
 
 
 def wrong_messages(pdl, root):
@@ -80,7 +82,12 @@ def wrong_messages(pdl, root):
     if lsp.request("textDocument/hover", {})["error"]["code"] != -32002:
         raise AssertionError("before initialize")
     lsp.initialize()
-    for m in ([], 5, "x", None, {}, {"method": 5}, {"id": 1}, {"id": {}, "method": "textDocument/hover"}, {"method": "textDocument/didOpen", "params": [1]},
+    for i, m in ((None, []), (None, 5), (700, {"id": 700}), (701, {"id": 701, "method": 5}), (None, {"method": {}})):
+        lsp.send(m)
+        m = lsp.next()
+        if m.get("error", {}).get("code") != -32600 or m["id"] != i:
+            raise AssertionError(m)
+    for m in ({"id": 5, "result": None}, {"id": 6, "error": {}}, [], 5, "x", None, {}, {"method": 5}, {"id": 1}, {"id": {}, "method": "textDocument/hover"}, {"method": "textDocument/didOpen", "params": [1]},
               {"method": "textDocument/didChange", "params": {"textDocument": {"uri": 5}, "contentChanges": {}}}, {"method": "$/cancelRequest", "params": 7},
               {"method": "workspace/didChangeWorkspaceFolders", "params": {"event": {"added": [1]}}}):
         lsp.send(m)
