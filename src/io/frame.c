@@ -50,7 +50,8 @@ static bool read_content(pdl_str s, head *h, pdl_err *err) {
     for (size_t pos = 0;;) {
         size_t end = pdl_str_find(s, PDL_STR("\n"), pos);
         if (end == PDL_NOT_FOUND && s.n > MAX_HEADER)
-            return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "the header of a message is longer than %d bytes", (int)MAX_HEADER);
+            return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0},
+                               "the header of a message is longer than %d bytes", (int)MAX_HEADER);
         if (end == PDL_NOT_FOUND) return true;
         pdl_str line = pdl_str_trim(pdl_str_sub(s, pos, end));
         pos = end + 1;
@@ -95,7 +96,8 @@ bool pdl_frame_is_partial(const pdl_frame *f) { return f->in.len > 0; }
 bool pdl_frame_end(const pdl_frame *f, pdl_err *err) {
     return !pdl_frame_is_partial(f) ||
            pdl_err_set(err, PDL_E_protocol, (pdl_loc){0},
-                       "the input ends in the middle of a message, after %zu bytes of it", f->in.len);
+                       "the input ends in the middle of a message, after %zu bytes of it",
+                       f->in.len);
 }
 
 void pdl_frame_fini(pdl_frame *f) { pdl_buf_fini(&f->in); }

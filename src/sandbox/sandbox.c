@@ -373,14 +373,14 @@ static bool choose(pdl_sandbox *s, const pdl_sandbox_options *opt, pdl_buf *note
 
 enum { MOST_PROBLEMS = 100 };
 
-typedef struct profile_problems {
+typedef struct profile_mistakes {
     pdl_buf text;
     size_t n;
-} profile_problems;
+} profile_mistakes;
 
 static void profile_wrong(void *user, const pdl_node *key, const pdl_node *value,
                           const char *should) {
-    profile_problems *p = user;
+    profile_mistakes *p = user;
     pdl_buf *b = &p->text;
     if (++p->n > MOST_PROBLEMS) return;
     if (b->len) pdl_buf_putc(b, '\n');
@@ -405,7 +405,7 @@ static bool load_profile(pdl_str file, pdl_str text, pdl_val *out, pdl_err *err)
     pdl_arena *arena = pdl_arena_make();
     pdl_source *src;
     const pdl_node *root, *inner;
-    profile_problems problems = {.text = PDL_BUF};
+    profile_mistakes problems = {.text = PDL_BUF};
     *out = pdl_absent();
     bool ok =
         pdl_yaml_source(arena, file, text, &src, err) && pdl_yaml_load(arena, src, &root, err);
