@@ -62,6 +62,17 @@ EXTRA = {
                '- {sink: journal, deny: [secret], durable: deny}\n- {sink: endorse, labels: [secret]}\n---\ns/x',
                'policy: 1\nlock: x\ncontrol: strict\ncapacity: 5\n---\n{"servers": {"s": {"t": "00"}}}',
                'policy: 1\nrules:\n- {sink: write ../*.txt, allow: [nobody]}\n- {sink: comand}\n- {sink: read, deny: [user], allow: user}\n---\n../a.txt'],
+    "settings": ["0" + x for x in ('import = ["lib", "../x"]\n[rules]\nunused = "off" # no\n', "[rules]\n", 'import = "', "[[a]]\n", 'x = 1\n', "\ufeff[rules]\r\n")] +
+        ["1" + x for x in ("unused=off,loop-text=error", "unused", "=,=", "unused=loud")] +
+        ["2" + x for x in ('{"openai/*": {"input": 1e-6, "output": 2e-6, "cached_input": 1e-7}}', '{"m": {"input": -1}}', '{"m": 5}', "[]", '{"a": {"input": 1e999, "output": 0}}')] +
+        ["3" + x for x in ('{"mcpServers": {"s": {"command": "c", "args": ["a", "${HOME}"], "env": {"A": "b"}, "cwd": "/", "allow": ["x*"], "timeout": 3, "parallel": false}}}',
+                           '{"mcpServers": {"s": {"url": "http://h/", "headers": {"A": "b"}, "startTimeout": 0.5}}}', '{"mcpServers": {"s": {"command": "c", "url": "http://h/"}}}',
+                           '{"mcpServers": {"s": {"sandbox": {"read": 5}, "command": "c"}}}', '{"mcpServers": {}}', "{}")] +
+        ["4" + x for x in ('["a", {"when": "is", "reply": "b", "times": 2}, {"status": 429, "error": "slow", "retry_after": 1}]', '[{"reply": {"tool_calls": []}, "delay": 0.1}]', "[5]", '[{"times": -1}]')],
+    "trace": ['{"kind": "text", "pdl__id": "text", "text": [{"kind": "data", "pdl__id": "text.0.data", "data": 1, "pdl__result": 1}, "a"], "pdl__result": "1a"}',
+              '{"kind": "repeat", "repeat": {"kind": "text", "text": "a"}, "pdl__trace": [{"kind": "text", "text": "a"}, 5], "pdl__timing": {"start_nanos": 1, "end_nanos": "x"}}',
+              '{"kind": "model", "model": 5, "pdl__usage": {"prompt_tokens": -1}, "pdl__location": {"path": [1], "file": "a", "table": {"text": 3}}, "defs": {"f": {"kind": "function"}}}',
+              '{"kind": "text", "text": [{"kind": "da', b'{"kind": "text", "text": "\xff"}', "[]", "", '{"kind": 1}', '{"kind":"text","text":' * 30],
     "json": ['{"a": [1, -2.5e3, true, null, "\\ud83d\\ude00\\n"]}', "[1e400, 123456789012345678901234567890]", '"\\ud800"', "[" * 40 + "]" * 40],
 }
 
@@ -76,6 +87,7 @@ def texts(kit):
         "check": re.findall(r"```(?:pdl|toml)\n(.*?)```", (HERE.parent / "docs/manual/rules.md").read_text("utf-8"), re.S),
         "program": [p.read_text("utf-8") for p in sorted((kit / "programs").rglob("*.pdl"))],
         "repair": [], "csv": [], "regex": [], "json": [], "sse": [], "httpd": [], "schema": [], "policy": [], "jsonl": [], "ndjson": [], "frame": [], "eventstream": [], "wire": [], "journal": [], "replies": [],
+        "settings": [], "trace": [],
     }
     for r in rows("parsers"):
         kind = r["parser"]

@@ -58,6 +58,8 @@ static void read_file(pdl_environ *e, const char *path) {
     pdl_err err = {0};
     if (pdl_file_read(path, &b, &err)) {
         pdl_str rest = pdl_buf_str(&b);
+        /* editors of Windows put the mark of UTF-8 before the text */
+        if (pdl_str_starts(rest, PDL_STR("\xef\xbb\xbf"))) rest = pdl_str_sub(rest, 3, rest.n);
         while (rest.n) {
             size_t nl = pdl_str_find(rest, PDL_STR("\n"), 0), n = nl == PDL_NOT_FOUND ? rest.n : nl;
             read_line(e, pdl_str_sub(rest, 0, n));

@@ -178,6 +178,8 @@ static bool read_entry(toml_reader *r, bool rules) {
 
 bool pdl_check_config_read(pdl_check_config *c, pdl_str file, pdl_str folder, pdl_str text,
                            pdl_err *err) {
+    /* editors of Windows put the mark of UTF-8 before the text */
+    if (pdl_str_starts(text, PDL_STR("\xef\xbb\xbf"))) text = pdl_str_sub(text, 3, text.n);
     toml_reader r = {.c = c, .file = file, .folder = folder, .text = text, .line = 1, .err = err};
     bool rules = false;
     for (;;) {

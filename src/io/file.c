@@ -143,8 +143,15 @@ bool pdl_file_read(const char *path, pdl_buf *out, pdl_err *err) {
     int fd = pdl_file_open(path, O_RDONLY, 0, err);
     bool ok = false;
     if (fd < 0) return false;
-    if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
+    if (fstat(fd, &st) != 0) st.st_mode = 0;
+    if (S_ISDIR(st.st_mode)) {
         pdl_file_errno(err, EISDIR, path);
+        goto done;
+    }
+    if (S_ISREG(st.st_mode) && st.st_size > 0 && (uint64_t)st.st_size > out->limit - out->len) {
+        /* before gigabytes of it are in memory */
+        pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "%s is larger than %zu bytes", path,
+                    out->limit);
         goto done;
     }
     ok = drain(fd, path, out, err);
