@@ -155,6 +155,7 @@ static pdl_run_options run_options(pdl_session *s) {
         .stdlib = {(const char *)pdl_stdlib_text, pdl_stdlib_text_len},
         .earlier_ns = s->durable ? pdl_durable_earlier_ns(s->durable) : NULL,
         .reserve = s->reserve,
+        .prints_nothing = s->opt.explain,
     };
     if (s->opt.shares_loop) o.turns = SPAWN_TURNS;
     o.n_ids = PDL_RANGE_IDS - 1;

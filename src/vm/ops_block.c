@@ -253,7 +253,7 @@ static pdl_step emit(pdl_fiber *f, pdl_vref v, pdl_look look, pdl_err *err) {
 }
 
 pdl_step pdl_op_EMIT(pdl_fiber *f, bool is_of_code, pdl_err *err) {
-    if (!(f->print & PRINT_RESULT)) return PDL_STEP_DONE;
+    if (!(f->print & PRINT_RESULT) || f->run->opt.prints_nothing) return PDL_STEP_DONE;
     pdl_val v = pdl_keep(*top(f)); /* unchanged: a promise knows which model it comes from */
     pdl_step s = pdl_vm_force(f, &v, err);
     if (s == PDL_STEP_DONE) s = emit(f, v, is_of_code ? PDL_LOOK_CODE : PDL_LOOK_PLAIN, err);
