@@ -1,52 +1,140 @@
 _pdl() {
-    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words
-    case $prev in
-    --sandbox-min) COMPREPLY=($(compgen -W 'full process' -- "$cur")); return ;;
-    --stream) COMPREPLY=($(compgen -W 'result context none' -- "$cur")); return ;;
-    --sync) COMPREPLY=($(compgen -W 'full process' -- "$cur")); return ;;
-    --changed) COMPREPLY=($(compgen -W 'reuse fail' -- "$cur")); return ;;
-    --format) COMPREPLY=($(compgen -W 'json html perfetto' -- "$cur")); return ;;
-    --format) COMPREPLY=($(compgen -W 'text json' -- "$cur")); return ;;
-    --format) COMPREPLY=($(compgen -W 'text json sarif github' -- "$cur")); return ;;
-    --check) COMPREPLY=($(compgen -W 'off warn stop' -- "$cur")); return ;;
-    --template) COMPREPLY=($(compgen -W 'chat rag agent batch' -- "$cur")); return ;;
-    --progress) COMPREPLY=($(compgen -W 'auto line none' -- "$cur")); return ;;
-    --format) COMPREPLY=($(compgen -W 'jsonl csv' -- "$cur")); return ;;
-    --on-error) COMPREPLY=($(compgen -W 'keep stop' -- "$cur")); return ;;
-    --changed) COMPREPLY=($(compgen -W 'fail reuse' -- "$cur")); return ;;
-    --progress) COMPREPLY=($(compgen -W 'auto lines none' -- "$cur")); return ;;
-    --metric) COMPREPLY=($(compgen -W 'exact numeric contains' -- "$cur")); return ;;
-    esac
+    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words values=
+    # --name=value is three words here
+    [[ $cur == = ]] && cur=
+    [[ $prev == = ]] && prev=${COMP_WORDS[COMP_CWORD-2]}
     case ${COMP_WORDS[1]} in
-    check) words='--help --strict --format --fix --env --rule --data-file --data --policy ' ;;
-    fmt) words='--help --check --diff --lines --sort ' ;;
-    dump) words='--help --nodes --blocks --expr --types --code --table ' ;;
-    explain) words='--help --data-file --data --allow --json --stream --prices --check --rule ' ;;
-    cache) words='--help --format --older-than --model --all ' ;;
-    batch) words='--help --provider-batch --input --output --format --map --data-file --data --types --jobs --on-error --max-errors --limit --sample --unordered --overwrite --retry-errors --changed --allow-files --keep --progress --report --dry-run --cache --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --sandbox --no-sandbox --sandbox-min ' ;;
-    eval) words='--help --data --expect --judge --metric --samples --pass --against --json --junit --output --map --limit --data-file --format --types --jobs --cache --timeout --budget --prices --max-rps --max-tokens-per-minute --wire ' ;;
-    test) words='--help --junit ' ;;
-    view) words='--help --html --svg --source --open --host --port --view-frame --run ' ;;
-    resume) words='--help --changed --again --skip --rebuild --take-over --only-new --check --data-file --data --stream --trace --sync --park --provisional --output --cache --jobs --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --progress --verbose --otlp --otlp-content --sandbox --no-sandbox --sandbox-min ' ;;
-    runs) words='--help --json --keep --redact ' ;;
-    answer) words='--help --at ' ;;
-    trace) words='--help --format ' ;;
-    serve) words='--help --host --port --token-file --data-file --data --max-requests --max-waiting --request-time --allow-origin --log --mcp --cache --jobs --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --otlp --otlp-content --durable --id --record --sync --provisional --again --take-over --check --rule ' ;;
-    lsp) words='--help --prices ' ;;
-    dap) words='--help ' ;;
-    policy) words='--help ' ;;
-    new) words='--help --template ' ;;
-    mock) words='--help --replies --strict --delay --port ' ;;
-    sandbox) words='--help --check --sandbox --sandbox-min ' ;;
-    repl) words='--help --data-file --data --model ' ;;
-    doctor) words='--help --net --json ' ;;
-    schema) words='--help ' ;;
-    help) words='--help ' ;;
-    *) words='--help --sandbox --no-sandbox --sandbox-min --data-file --data --eval --stream --trace --record --replay --durable --id --sync --park --provisional --output --cache --jobs --timeout --budget --policy --prices --max-rps --max-tokens-per-minute --wire --view --view-frame --progress --verbose --check --rule --schema --otlp --otlp-content --version ' ;;
+    check)
+        words='--help --strict --format --fix --env --rule --data-file --data --policy '
+        case $prev in
+        --format) values='text json sarif github' ;;
+        esac ;;
+    fmt)
+        words='--help --check --diff --lines --sort '
+        case $prev in
+        esac ;;
+    dump)
+        words='--help --nodes --blocks --expr --types --code --table '
+        case $prev in
+        esac ;;
+    explain)
+        words='--help --data-file --data --allow --json --stream --prices --check --rule '
+        case $prev in
+        --stream) values='result context none' ;;
+        --check) values='off warn stop' ;;
+        esac ;;
+    cache)
+        words='--help --format --older-than --model --all '
+        case $prev in
+        --format) values='text json' ;;
+        esac ;;
+    batch)
+        words='--help --provider-batch --input --output --format --map --data-file --data --types --jobs --on-error --max-errors --limit --sample --unordered --overwrite --retry-errors --changed --allow-files --keep --progress --report --dry-run --cache --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --sandbox --no-sandbox --sandbox-min '
+        case $prev in
+        --format) values='jsonl csv' ;;
+        --on-error) values='keep stop' ;;
+        --changed) values='fail reuse' ;;
+        --progress) values='auto lines none' ;;
+        --sandbox-min) values='full process' ;;
+        esac ;;
+    eval)
+        words='--help --data --expect --judge --metric --samples --pass --against --json --junit --output --map --limit --data-file --format --types --jobs --cache --timeout --budget --prices --max-rps --max-tokens-per-minute --wire '
+        case $prev in
+        --metric) values='exact numeric contains' ;;
+        --format) values='jsonl csv' ;;
+        esac ;;
+    test)
+        words='--help --junit '
+        case $prev in
+        esac ;;
+    view)
+        words='--help --html --svg --source --open --host --port --view-frame --run --data-file --data '
+        case $prev in
+        esac ;;
+    resume)
+        words='--help --changed --again --skip --rebuild --take-over --only-new --check --data-file --data --stream --trace --sync --park --provisional --output --cache --jobs --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --progress --verbose --otlp --otlp-content --sandbox --no-sandbox --sandbox-min '
+        case $prev in
+        --changed) values='reuse fail' ;;
+        --stream) values='result context none' ;;
+        --sync) values='full process' ;;
+        --progress) values='auto line none' ;;
+        --sandbox-min) values='full process' ;;
+        esac ;;
+    runs)
+        words='--help --json --keep --redact '
+        case $prev in
+        esac ;;
+    answer)
+        words='--help --at '
+        case $prev in
+        esac ;;
+    trace)
+        words='--help --format '
+        case $prev in
+        --format) values='json html perfetto' ;;
+        esac ;;
+    serve)
+        words='--help --host --port --token-file --data-file --data --max-requests --max-waiting --request-time --allow-origin --log --mcp --cache --jobs --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --otlp --otlp-content --durable --id --record --sync --provisional --again --take-over --check --rule '
+        case $prev in
+        --sync) values='full process' ;;
+        --check) values='off warn stop' ;;
+        esac ;;
+    lsp)
+        words='--help --env --prices '
+        case $prev in
+        esac ;;
+    dap)
+        words='--help '
+        case $prev in
+        esac ;;
+    policy)
+        words='--help '
+        case $prev in
+        esac ;;
+    new)
+        words='--help --template '
+        case $prev in
+        --template) values='chat rag agent batch' ;;
+        esac ;;
+    mock)
+        words='--help --replies --strict --delay --port '
+        case $prev in
+        esac ;;
+    sandbox)
+        words='--help --check --sandbox --sandbox-min '
+        case $prev in
+        --sandbox-min) values='full process' ;;
+        esac ;;
+    repl)
+        words='--help --data-file --data --model '
+        case $prev in
+        esac ;;
+    doctor)
+        words='--help --net --json '
+        case $prev in
+        esac ;;
+    schema)
+        words='--help '
+        case $prev in
+        esac ;;
+    help)
+        words='--help '
+        case $prev in
+        esac ;;
+    *)
+        words='--help --sandbox --no-sandbox --sandbox-min --data-file --data --eval --stream --trace --record --replay --durable --id --sync --park --provisional --output --cache --jobs --timeout --budget --policy --prices --max-rps --max-tokens-per-minute --wire --view --view-frame --progress --verbose --check --rule --schema --otlp --otlp-content --version '
+        case $prev in
+        --sandbox-min) values='full process' ;;
+        --stream) values='result context none' ;;
+        --sync) values='full process' ;;
+        --progress) values='auto line none' ;;
+        --check) values='off warn stop' ;;
+        esac ;;
     esac
+    if [[ -n $values ]]; then COMPREPLY=($(compgen -W "$values" -- "$cur")); return; fi
     if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W "$words" -- "$cur")); return; fi
     COMPREPLY=($(compgen -f -- "$cur"))
-    [[ $COMP_CWORD == 1 ]] && COMPREPLY+=($(compgen -W 'check fmt dump explain cache batch eval test view resume runs answer trace serve lsp dap policy new mock sandbox repl doctor schema help ' -- "$cur"))
+    [[ $COMP_CWORD == 1 ]] && COMPREPLY+=($(compgen -W 'run check fmt dump explain cache batch eval test view resume runs answer trace serve lsp dap policy new mock sandbox repl doctor schema help ' -- "$cur"))
     return 0
 }
 complete -o filenames -F _pdl pdl

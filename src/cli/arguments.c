@@ -41,7 +41,19 @@ static bool wrong_choice(const option *o, pdl_str value, char **message) {
     return false;
 }
 
+/* A variable of the shell that is not set, mostly: `--policy "$POLICY"`. */
+static bool needs_text(const option *o) {
+    static const char *const files[] = {"FILE", "PROGRAM", "ROWS", "OUT"};
+    for (size_t i = 0; o->kind == OPT_VALUE && i < sizeof files / sizeof *files; i++)
+        if (strcmp(o->value, files[i]) == 0) return true;
+    return false;
+}
+
 static bool take(arguments *a, const option *o, pdl_str value, char **message) {
+    if (value.p && !value.n && needs_text(o)) {
+        wrong(message, "argument --%s: expected %s, not ''", o->name, o->value);
+        return false;
+    }
     if (value.p && o->choices && !is_choice(o->choices, value))
         return wrong_choice(o, value, message);
     a->given[o->id] = true;

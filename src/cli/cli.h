@@ -138,10 +138,14 @@ PDL_PRINTF(1, 2) void pdl_cli_note(const char *fmt, ...);
 void pdl_cli_print_error(const pdl_err *err, const pdl_session *s);
 /* Why a program does not load. */
 void pdl_cli_print_load_errors(const pdl_program *p, const pdl_session *s);
-/* A wrong command line: usage and message. Returns 2. */
-int pdl_cli_refuse(const arguments *a, const char *message);
 /* After a failed write with errno e: prints a message, unless nobody reads. Returns the exit code.
  */
 int pdl_cli_write_failed(int e);
+
+/* option_errors.c */
+/* A wrong command line: message, with the value that was given, and where help is. Returns 2. */
+int pdl_cli_refuse(const arguments *a, const char *message);
+/* An error before anything runs: as pdl_cli_print_error, with the option whose value it names. */
+void pdl_cli_print_option_error(const arguments *a, const pdl_err *err, const pdl_session *s);
 
 #endif

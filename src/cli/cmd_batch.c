@@ -93,7 +93,7 @@ static bool read_tables(batcher *b) {
         pdl_err_fini(&err);
         second = pdl_table_of(out, form, &b->o.output, &err);
     }
-    if (!second) pdl_cli_print_error(&err, NULL);
+    if (!second) pdl_cli_print_option_error(a, &err, NULL);
     pdl_err_fini(&err);
     return second && pdl_cli_use_separator(a, &b->o.input, &b->o.output);
 }
@@ -272,7 +272,7 @@ static int estimate(batcher *b) {
     pdl_batch_estimate e;
     pdl_err err = {0};
     if (pdl_batch_estimate_rows(&b->o, &e, &err)) return print_estimate(&e);
-    pdl_cli_print_error(&err, b->session);
+    pdl_cli_print_option_error(b->a, &err, b->session);
     int code = err.kind == PDL_E_usage || err.kind == PDL_E_io ? 2 : pdl_err_exit_code(&err);
     pdl_err_fini(&err);
     return code;
@@ -285,7 +285,7 @@ static int run_batch(batcher *b) {
     bool ok = pdl_batch_run(&b->o, &t, &err);
     int code = exit_code(&t, ok, &err);
     clear_line(b);
-    if (!ok) pdl_cli_print_error(&err, b->session);
+    if (!ok) pdl_cli_print_option_error(b->a, &err, b->session);
     if (t.begun) summarize(b, &t, ok);
     pdl_signals_stop(b->signals);
     pdl_err_fini(&err);
@@ -362,7 +362,7 @@ static int open_session(batcher *b) {
     b->o.variables = vars;
     ok = ok && pdl_session_new(&o, &b->session, &err);
     code = ok ? run_program(b) : 2; /* nothing has begun */
-    if (!ok) pdl_cli_print_error(&err, NULL);
+    if (!ok) pdl_cli_print_option_error(a, &err, NULL);
     pdl_err_fini(&err);
     pdl_session_free(b->session);
     pdl_batch_provider_free(b->o.provider);

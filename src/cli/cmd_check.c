@@ -140,7 +140,7 @@ static void check_policy(checker *c, pdl_program *p) {
     pdl_err err = {0};
     if (!pdl_session_policies(c->session, p, &policies, &err)) {
         c->failed = true;
-        pdl_cli_print_error(&err, c->session);
+        pdl_cli_print_option_error(c->a, &err, c->session);
         pdl_err_fini(&err);
     } else if (policies) {
         pdl_cli_check_policy(p, policies, pdl_file_folder(c->file));
@@ -217,7 +217,7 @@ int pdl_cli_cmd_check(const arguments *a) {
         pdl_buf_fini(&rest);
         if (c.fixed) pdl_cli_note("%zu problem%s fixed", c.fixed, c.fixed == 1 ? "" : "s");
     } else {
-        pdl_cli_print_error(&err, s);
+        pdl_cli_print_option_error(a, &err, s);
         c.code = err.kind == PDL_E_usage ? 2 : 1;
         pdl_err_fini(&err);
     }

@@ -52,7 +52,7 @@ static bool read_table(evaluator *e) {
     pdl_err err = {0};
     bool ok =
         pdl_table_of(e->a->value[OPT_eval_data], e->a->value[OPT_rows_form], &e->o.data, &err);
-    if (!ok) pdl_cli_print_error(&err, NULL);
+    if (!ok) pdl_cli_print_option_error(e->a, &err, NULL);
     pdl_err_fini(&err);
     return ok && pdl_cli_use_separator(e->a, &e->o.data, NULL);
 }
@@ -93,7 +93,7 @@ static int evaluate(evaluator *e) {
         code = report(e, result);
     else
         code = err.kind == PDL_E_usage ? 2 : pdl_err_exit_code(&err);
-    if (!ok) pdl_cli_print_error(&err, NULL);
+    if (!ok) pdl_cli_print_option_error(a, &err, NULL);
     pdl_err_fini(&err);
     pdl_drop(result);
     pdl_config_fini(&config);

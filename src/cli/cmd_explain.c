@@ -242,7 +242,7 @@ int pdl_cli_cmd_explain(const arguments *a) {
     o.variables = vars;
     ok = ok && pdl_session_new(&o, &s, &err);
     int code = ok ? run(a, s) : err.kind == PDL_E_usage ? 2 : 1;
-    if (!ok) pdl_cli_print_error(&err, NULL);
+    if (!ok) pdl_cli_print_option_error(a, &err, NULL);
     pdl_err_fini(&err);
     pdl_session_free(s);
     pdl_config_fini(&config);

@@ -95,7 +95,7 @@ int pdl_cli_cmd_mock(const arguments *a) {
         return pdl_cli_refuse(a, "argument --delay: expected a whole number of milliseconds");
     int code = read_replies(&m, &err) ? serve(&m, port, delay, &err) : 1;
     if (err.kind) {
-        pdl_cli_print_error(&err, NULL);
+        pdl_cli_print_option_error(a, &err, NULL);
         code = pdl_err_exit_code(&err);
         pdl_err_fini(&err);
     }

@@ -399,7 +399,7 @@ int pdl_cli_cmd_repl(const arguments *a) {
     pdl_cli_term_init(&r.term,
                       &(pdl_tty_env){getenv("NO_COLOR"), getenv("FORCE_COLOR"), getenv("TERM")});
     bool ok = read_inputs(a, &r, &err);
-    if (!ok) pdl_cli_print_error(&err, NULL);
+    if (!ok) pdl_cli_print_option_error(a, &err, NULL);
     pdl_err_fini(&err);
     if (ok && !(r.engine = pdl_engine_new(&o, &error))) {
         fail(&r, error);

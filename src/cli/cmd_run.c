@@ -190,7 +190,7 @@ static bool read_text(const runner *r, pdl_buf *text, pdl_err *err) {
 }
 
 static int failed(const runner *r, pdl_err *err) {
-    pdl_cli_print_error(err, r->session);
+    pdl_cli_print_option_error(r->a, err, r->session);
     int code = err->kind == PDL_E_usage ? 2 : 1;
     pdl_err_fini(err);
     return code;

@@ -40,7 +40,7 @@ static int try_command(const arguments *a, const char *self) {
     };
     if (!pdl_sandbox_new(&o, &s, &note, &err)) {
         int code = pdl_err_exit_code(&err);
-        pdl_cli_print_error(&err, NULL);
+        pdl_cli_print_option_error(a, &err, NULL);
         pdl_err_fini(&err);
         pdl_buf_fini(&note);
         return code;

@@ -302,7 +302,7 @@ static int read_options(const arguments *a, numbers *n) {
 }
 
 static int failed(const server *v, pdl_err *err) {
-    pdl_cli_print_error(err, v->session);
+    pdl_cli_print_option_error(v->a, err, v->session);
     int code = err->kind == PDL_E_usage ? 2 : 1;
     pdl_err_fini(err);
     return code;

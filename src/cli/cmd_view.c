@@ -357,7 +357,7 @@ static int show(shower *s, int64_t port) {
     ok = ok && write_one(s, OPT_html, pdl_view_html, &err) &&
          write_one(s, OPT_svg, pdl_view_svg, &err);
     if (ok) return files ? 0 : start(s, port);
-    if (err.kind) pdl_cli_print_error(&err, NULL);
+    if (err.kind) pdl_cli_print_option_error(s->a, &err, NULL);
     int code = err.kind ? pdl_err_exit_code(&err) : 1;
     pdl_err_fini(&err);
     return code;

@@ -1,123 +1,189 @@
 /* complete.c -- pdl __complete bash|zsh|fish: completion of the shell, from the tables
  * (packaging/pdl.bash and so on).
  *
+ * Options of several commands share a name and differ in their values (--format, --check), so what
+ * is offered always depends on the command word first.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "cli/cli.h"
 
 #include "base/banned.h"
 
+/* The commands that people see. */
+static bool is_shown(const command *c) { return c->name[0] != '_'; }
+
+static bool may_repeat(const option *o) { return strstr(o->doc, "May be repeated") != NULL; }
+
 static void put_words(const command *c, pdl_buf *out) {
     for (const opt_id *o = c->options; *o != OPT_COUNT; o++)
         pdl_buf_putf(out, "--%s ", pdl_cli_option_of(*o)->name);
 }
 
-/* {a,b} without the braces, `between` for the commas. */
-static void put_choices(const char *choices, char between, pdl_buf *out) {
-    for (const char *p = choices + 1; p[1]; p++) pdl_buf_putc(out, *p == ',' ? between : *p);
+/* {a,b} without the braces, with blanks for the commas. */
+static void put_choices(const char *choices, pdl_buf *out) {
+    for (const char *p = choices + 1; p[1]; p++) pdl_buf_putc(out, *p == ',' ? ' ' : *p);
 }
 
-static void put_names(pdl_buf *out) {
+/* from 1: without `run`, whose options are also those of `pdl FILE`. */
+static void put_names(size_t from, pdl_buf *out) {
     size_t n;
     const command *all = pdl_cli_commands(&n);
-    for (size_t i = 1; i < n; i++)
-        if (all[i].name[0] != '_') pdl_buf_putf(out, "%s ", all[i].name);
+    for (size_t i = from; i < n; i++)
+        if (is_shown(&all[i])) pdl_buf_putf(out, "%s ", all[i].name);
+}
+
+/* Text inside of single quotes, as one line; zsh: the bytes that mean something there get a
+ * backslash. */
+static void put_quoted(const char *s, const char *special, pdl_buf *out) {
+    for (; *s; s++) {
+        if (*s == '\'')
+            PDL_PUT(out, "'\\''");
+        else if (strchr(special, *s))
+            pdl_buf_putf(out, "\\%c", *s);
+        else
+            pdl_buf_putc(out, *s == '\n' ? ' ' : *s);
+    }
+}
+
+/* --- bash ------------------------------------------------------------------------------------- */
+
+/* The case of a command: its options, and what those take that have few values. */
+static void put_bash_command(const command *c, const char *pattern, pdl_buf *out) {
+    pdl_buf_putf(out, "    %s)\n        words='", pattern);
+    put_words(c, out);
+    PDL_PUT(out, "'\n        case $prev in\n");
+    for (const opt_id *o = c->options; *o != OPT_COUNT; o++) {
+        const option *row = pdl_cli_option_of(*o);
+        if (!row->choices) continue;
+        pdl_buf_putf(out, "        --%s) values='", row->name);
+        put_choices(row->choices, out);
+        PDL_PUT(out, "' ;;\n");
+    }
+    PDL_PUT(out, "        esac ;;\n");
 }
 
 static void put_bash(pdl_buf *out) {
     size_t n;
     const command *all = pdl_cli_commands(&n);
     PDL_PUT(out, "_pdl() {\n    local cur=${COMP_WORDS[COMP_CWORD]} "
-                 "prev=${COMP_WORDS[COMP_CWORD-1]} words\n    case $prev in\n");
-    for (opt_id id = 0; id < OPT_COUNT; id++) {
-        if (!pdl_cli_option_of(id)->choices) continue;
-        pdl_buf_putf(out, "    --%s) COMPREPLY=($(compgen -W '", pdl_cli_option_of(id)->name);
-        put_choices(pdl_cli_option_of(id)->choices, ' ', out);
-        PDL_PUT(out, "' -- \"$cur\")); return ;;\n");
-    }
-    PDL_PUT(out, "    esac\n    case ${COMP_WORDS[1]} in\n");
-    for (size_t i = 1; i < n; i++) {
-        if (all[i].name[0] == '_') continue;
-        pdl_buf_putf(out, "    %s) words='", all[i].name);
-        put_words(&all[i], out);
-        PDL_PUT(out, "' ;;\n");
-    }
-    PDL_PUT(out, "    *) words='");
-    put_words(&all[0], out);
-    PDL_PUT(out, "' ;;\n    esac\n    if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W \"$words\" "
-                 "-- \"$cur\")); return; fi\n"
+                 "prev=${COMP_WORDS[COMP_CWORD-1]} words values=\n"
+                 "    # --name=value is three words here\n"
+                 "    [[ $cur == = ]] && cur=\n"
+                 "    [[ $prev == = ]] && prev=${COMP_WORDS[COMP_CWORD-2]}\n"
+                 "    case ${COMP_WORDS[1]} in\n");
+    for (size_t i = 1; i < n; i++)
+        if (is_shown(&all[i])) put_bash_command(&all[i], all[i].name, out);
+    put_bash_command(&all[0], "*", out);
+    PDL_PUT(out, "    esac\n"
+                 "    if [[ -n $values ]]; then COMPREPLY=($(compgen -W \"$values\" -- \"$cur\")); "
+                 "return; fi\n"
+                 "    if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W \"$words\" -- \"$cur\")); "
+                 "return; fi\n"
                  "    COMPREPLY=($(compgen -f -- \"$cur\"))\n    [[ $COMP_CWORD == 1 ]] && "
                  "COMPREPLY+=($(compgen -W '");
-    put_names(out);
+    put_names(0, out);
     PDL_PUT(out, "' -- \"$cur\"))\n    return 0\n}\ncomplete -o filenames -F _pdl pdl\n");
 }
 
-/* Text inside of single quotes; brackets and colons mean something to zsh. */
-static void put_quoted(const char *s, bool zsh, pdl_buf *out) {
-    for (; *s; s++) {
-        if (*s == '\'')
-            PDL_PUT(out, "'\\''");
-        else if (zsh && (*s == '[' || *s == ']' || *s == ':'))
-            pdl_buf_putf(out, "\\%c", *s);
+/* --- zsh -------------------------------------------------------------------------------------- */
+
+/* One option as _arguments takes it: '*'{-d+,--data=}'[doc]:DATA:_files'. */
+static void put_zsh_option(const option *row, pdl_buf *out) {
+    const char *sign = row->kind == OPT_FLAG ? "" : row->kind == OPT_ATTACHED ? "=-" : "=";
+    PDL_PUT(out, " ");
+    if (may_repeat(row)) PDL_PUT(out, "'*'");
+    if (row->letter)
+        pdl_buf_putf(out, "{-%c%s,--%s%s}", row->letter, row->kind == OPT_FLAG ? "" : "+",
+                     row->name, sign);
+    else
+        pdl_buf_putf(out, "--%s%s", row->name, sign);
+    PDL_PUT(out, "'[");
+    put_quoted(row->doc, "[]:", out);
+    PDL_PUT(out, "]");
+    if (row->kind != OPT_FLAG) {
+        PDL_PUT(out, ":");
+        if (row->kind != OPT_VALUE) PDL_PUT(out, ":"); /* it may be left out */
+        put_quoted(row->value, ":", out);
+        PDL_PUT(out, ":");
+        if (row->choices) PDL_PUT(out, "(");
+        if (row->choices)
+            put_choices(row->choices, out);
         else
-            pdl_buf_putc(out, *s);
+            PDL_PUT(out, "_files");
+        if (row->choices) PDL_PUT(out, ")");
     }
+    PDL_PUT(out, "'");
+}
+
+static void put_zsh_command(const command *c, const char *pattern, pdl_buf *out) {
+    pdl_buf_putf(out, "    %s) _arguments", pattern);
+    for (const opt_id *o = c->options; *o != OPT_COUNT; o++)
+        put_zsh_option(pdl_cli_option_of(*o), out);
+    PDL_PUT(out, " '*:file:_files' ;;\n");
 }
 
 static void put_zsh(pdl_buf *out) {
     size_t n;
     const command *all = pdl_cli_commands(&n);
-    PDL_PUT(out, "#compdef pdl\n_pdl() {\n    case ${words[2]} in\n");
-    for (size_t i = n; i-- > 0;) {
-        if (all[i].name[0] == '_') continue;
-        pdl_buf_putf(out, "    %s) _arguments", i ? all[i].name : "*");
-        for (const opt_id *o = all[i].options; *o != OPT_COUNT; o++) {
-            const option *row = pdl_cli_option_of(*o);
-            pdl_buf_putf(out, " '--%s[", row->name);
-            put_quoted(row->doc, true, out);
-            PDL_PUT(out, "]");
-            if (row->kind != OPT_FLAG) pdl_buf_putf(out, ":%s:", row->value);
-            if (row->choices) {
-                PDL_PUT(out, "(");
-                put_choices(row->choices, ' ', out);
-                PDL_PUT(out, ")");
-            } else if (row->kind != OPT_FLAG) {
-                PDL_PUT(out, "_files");
-            }
-            PDL_PUT(out, "'");
-        }
-        PDL_PUT(out, " '*:file:_files' ;;\n");
+    PDL_PUT(out, "#compdef pdl\n_pdl() {\n    local -a commands\n    commands=(");
+    for (size_t i = 0; i < n; i++) {
+        if (!is_shown(&all[i])) continue;
+        pdl_buf_putf(out, "\n        '%s:", all[i].name);
+        put_quoted(all[i].doc, ":", out);
+        PDL_PUT(out, "'");
     }
-    PDL_PUT(out, "    esac\n}\n_pdl \"$@\"\n");
+    PDL_PUT(out, "\n    )\n"
+                 "    if (( CURRENT == 2 )) && [[ $PREFIX != -* ]]; then\n"
+                 "        local ret=1\n"
+                 "        _describe -t commands command commands && ret=0\n"
+                 "        _files && ret=0\n"
+                 "        return ret\n    fi\n    case ${words[2]} in\n");
+    for (size_t i = 1; i < n; i++)
+        if (is_shown(&all[i])) put_zsh_command(&all[i], all[i].name, out);
+    put_zsh_command(&all[0], "*", out);
+    PDL_PUT(out, "    esac\n}\n"
+                 "if [[ $funcstack[1] == _pdl ]]; then _pdl \"$@\"; else compdef _pdl pdl; fi\n");
+}
+
+/* --- fish ------------------------------------------------------------------------------------- */
+
+static void put_fish_option(const option *row, pdl_buf *out) {
+    pdl_buf_putf(out, " -l %s", row->name);
+    if (row->letter) pdl_buf_putf(out, " -s %c", row->letter);
+    if (row->choices) {
+        PDL_PUT(out, " -x -a '");
+        put_choices(row->choices, out);
+        PDL_PUT(out, "'");
+    } else if (row->kind == OPT_VALUE) {
+        PDL_PUT(out, " -r");
+    }
+    PDL_PUT(out, " -d '");
+    put_quoted(row->doc, "", out);
+    PDL_PUT(out, "'\n");
 }
 
 static void put_fish(pdl_buf *out) {
     size_t n;
     const command *all = pdl_cli_commands(&n);
-    for (size_t i = 1; i < n; i++) {
-        if (all[i].name[0] == '_') continue;
+    PDL_PUT(out, "set -l commands ");
+    put_names(1, out);
+    PDL_PUT(out, "\n");
+    for (size_t i = 0; i < n; i++) {
+        if (!is_shown(&all[i])) continue;
         pdl_buf_putf(out, "complete -c pdl -n __fish_use_subcommand -a %s -d '", all[i].name);
-        put_quoted(all[i].doc, false, out);
+        put_quoted(all[i].doc, "", out);
         PDL_PUT(out, "'\n");
     }
+    /* A command is the first word; the options of a run are those of all other words. */
     for (size_t i = 0; i < n; i++) {
-        for (const opt_id *o = all[i].options; all[i].name[0] != '_' && *o != OPT_COUNT; o++) {
-            const option *row = pdl_cli_option_of(*o);
+        for (const opt_id *o = all[i].options; is_shown(&all[i]) && *o != OPT_COUNT; o++) {
+            PDL_PUT(out, "complete -c pdl -n ");
             if (i)
-                pdl_buf_putf(out, "complete -c pdl -n '__fish_seen_subcommand_from %s' -l %s",
-                             all[i].name, row->name);
+                pdl_buf_putf(out, "'__fish_seen_subcommand_from %s'", all[i].name);
             else
-                pdl_buf_putf(out, "complete -c pdl -n __fish_use_subcommand -l %s", row->name);
-            if (row->letter) pdl_buf_putf(out, " -s %c", row->letter);
-            if (row->kind == OPT_VALUE) PDL_PUT(out, " -r");
-            if (row->choices) {
-                PDL_PUT(out, " -a '");
-                put_choices(row->choices, ' ', out);
-                PDL_PUT(out, "'");
-            }
-            PDL_PUT(out, " -d '");
-            put_quoted(row->doc, false, out);
-            PDL_PUT(out, "'\n");
+                PDL_PUT(out, "\"not __fish_seen_subcommand_from $commands\"");
+            put_fish_option(pdl_cli_option_of(*o), out);
         }
     }
 }

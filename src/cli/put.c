@@ -67,13 +67,3 @@ void pdl_cli_print_load_errors(const pdl_program *p, const pdl_session *s) {
     pdl_cli_put_stderr(pdl_buf_str(&b), s);
     pdl_buf_fini(&b);
 }
-
-int pdl_cli_refuse(const arguments *a, const char *message) {
-    pdl_buf b = PDL_BUF;
-    bool is_run = a->command->run == pdl_cli_cmd_run;
-    pdl_buf_putf(&b, "pdl: error: %s\ntry 'pdl %s%s--help'\n", message,
-                 is_run ? "" : a->command->name, is_run ? "" : " ");
-    pdl_cli_put_stderr(pdl_buf_str(&b), NULL);
-    pdl_buf_fini(&b);
-    return 2;
-}

@@ -1,0 +1,123 @@
+/* option_errors.c -- which option an error is about.
+ *
+ * Files, limits and profiles are read far below the command line, by code that embedders use as
+ * well and that knows of no options. Its messages name the value ("[Errno 2] No such file or
+ * directory: 'p.json'"), and a person who gave five options wants to know which one. So the option
+ * is found by its value, in one place, and only for errors before a program runs: later the same
+ * words may come from the program.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "base/utf8.h"
+#include "cli/cli.h"
+
+#include "base/banned.h"
+
+enum { LONGEST_SHOWN = 60 };
+
+static bool is_part(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           pdl_byte_in(c, PDL_STR("_./-"));
+}
+
+static bool has_quoted(pdl_str text, pdl_str value) {
+    pdl_buf quoted = PDL_BUF;
+    pdl_buf_putf(&quoted, "'%.*s'", PDL_FMT(value));
+    bool found = pdl_str_find(text, pdl_buf_str(&quoted), 0) != PDL_NOT_FOUND;
+    pdl_buf_fini(&quoted);
+    return found;
+}
+
+/* The value is a word of the text, not a part of a longer path. */
+static bool has_word(pdl_str text, pdl_str value) {
+    for (size_t at = value.n ? pdl_str_find(text, value, 0) : PDL_NOT_FOUND; at != PDL_NOT_FOUND;
+         at = pdl_str_find(text, value, at + 1)) {
+        size_t end = at + value.n;
+        if ((!at || !is_part(text.p[at - 1])) && (end == text.n || !is_part(text.p[end])))
+            return true;
+    }
+    return false;
+}
+
+/* The name of NAME=LEVEL. */
+static bool has_name(pdl_str text, pdl_str value) {
+    size_t equals = pdl_str_find(value, PDL_STR("="), 0);
+    return equals != PDL_NOT_FOUND && equals && has_quoted(text, pdl_str_sub(value, 0, equals));
+}
+
+static bool is_named(pdl_str text, const char *name) {
+    pdl_buf flag = PDL_BUF;
+    pdl_buf_putf(&flag, "--%s", name);
+    bool found = pdl_str_find(text, pdl_buf_str(&flag), 0) != PDL_NOT_FOUND;
+    pdl_buf_fini(&flag);
+    return found;
+}
+
+/* Numbers and words of a list are checked when the command line is read; names of columns and runs
+ * are words that any message may have. */
+static bool is_read_later(const option *o) {
+    static const char *const others[] = {"N", "K", "MS", "NAME", "COLUMN", "COLUMN=VARIABLE"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (!o->value || strcmp(o->value, others[i]) == 0) return false;
+    return !o->choices && o->id != OPT_eval;
+}
+
+static const option *option_of_error(const arguments *a, pdl_str text,
+                                     bool (*has)(pdl_str text, pdl_str value)) {
+    for (size_t i = 0; i < a->values.n; i++) {
+        const option *o = pdl_cli_option_of(a->values.p[i].id);
+        pdl_str value = a->values.p[i].value;
+        if (!value.p || !is_read_later(o)) continue;
+        if (pdl_str_starts(value, PDL_STR("@"))) value = pdl_str_sub(value, 1, value.n);
+        if (has(text, value)) return o;
+    }
+    return NULL;
+}
+
+void pdl_cli_print_option_error(const arguments *a, const pdl_err *err, const pdl_session *s) {
+    pdl_str text = pdl_str_of(err->msg);
+    const option *o = option_of_error(a, text, has_quoted);
+    if (!o) o = option_of_error(a, text, has_word);
+    if (!o) o = option_of_error(a, text, has_name);
+    bool is_said = pdl_str_starts(text, PDL_STR("--")) || (o && is_named(text, o->name));
+    if (!o || err->loc.src || is_said) {
+        pdl_cli_print_error(err, s);
+        return;
+    }
+    pdl_err named = {0};
+    pdl_err_set(&named, err->kind, (pdl_loc){0}, "argument --%s: %s", o->name, err->msg);
+    if (err->hint) pdl_err_hint(&named, "%s", err->hint);
+    pdl_cli_print_error(&named, s);
+    pdl_err_fini(&named);
+}
+
+/* The option of a message "argument --NAME: ...", when its last value is not in the message. */
+static const pdl_str *value_to_show(const arguments *a, pdl_str message) {
+    const pdl_str start = PDL_STR("argument --");
+    size_t colon = pdl_str_find(message, PDL_STR(":"), 0);
+    if (!pdl_str_starts(message, start) || colon == PDL_NOT_FOUND) return NULL;
+    pdl_str name = pdl_str_sub(message, start.n, colon);
+    for (size_t i = a->values.n; i-- > 0;) {
+        const pdl_str *value = &a->values.p[i].value;
+        if (!pdl_str_is(name, pdl_cli_option_of(a->values.p[i].id)->name)) continue;
+        return value->p && !has_quoted(message, *value) ? value : NULL;
+    }
+    return NULL;
+}
+
+int pdl_cli_refuse(const arguments *a, const char *message) {
+    pdl_buf b = PDL_BUF;
+    bool is_run = a->command->run == pdl_cli_cmd_run;
+    const pdl_str *value = value_to_show(a, pdl_str_of(message));
+    pdl_buf_putf(&b, "pdl: error: %s", message);
+    if (value) {
+        pdl_str shown = pdl_utf8_cut(*value, LONGEST_SHOWN);
+        bool says_what = pdl_str_find(pdl_str_of(message), PDL_STR("expected"), 0) != PDL_NOT_FOUND;
+        pdl_buf_putf(&b, "%s '%.*s%s'", says_what ? ", not" : ":", PDL_FMT(shown),
+                     shown.n < value->n ? "..." : "");
+    }
+    pdl_buf_putf(&b, "\ntry 'pdl %s%s--help'\n", is_run ? "" : a->command->name, is_run ? "" : " ");
+    pdl_cli_put_stderr(pdl_buf_str(&b), NULL);
+    pdl_buf_fini(&b);
+    return 2;
+}
