@@ -96,6 +96,60 @@ static void wait_for(pdl_task *task) {
         if (interrupted) pdl_task_cancel(task);
 }
 
+/* --- lines that a program asks for ------------------------------------------------------------ */
+
+static void answer_text(pdl_request *request, pdl_str text) {
+    pdl_value *v = pdl_value_text_n(text.p, text.n);
+    pdl_request_answer(request, v);
+    pdl_value_drop(v);
+}
+
+static void answer_nothing(pdl_request *request) {
+    pdl_value *v = pdl_value_null();
+    pdl_request_answer(request, v);
+    pdl_value_drop(v);
+}
+
+/* `read` on the terminal of the session: the same line editing as for entries. Where there is no
+ * terminal the library reads, which knows what of standard input was not asked for yet. */
+static void on_input(void *user, pdl_request *request) {
+    repl *r = user;
+    const pdl_line_terminal at = pdl_cli_term_lines(&r->term);
+    pdl_value *flag = pdl_value_get(pdl_request_data(request), "multiline");
+    bool is_long = false, can_edit = true;
+    pdl_line_result got = PDL_LINE_END;
+    pdl_buf row = PDL_BUF, line = PDL_BUF, all = PDL_BUF;
+    if (flag) (void)pdl_value_get_bool(flag, &is_long);
+    pdl_value_drop(flag);
+    at.flush(at.user);
+    do {
+        pdl_buf_clear(&row);
+        can_edit = r->lines && at.row(at.user, &row) &&
+                   pdl_line_edit_ask(r->lines, pdl_buf_z(&row), &got, &line);
+        if (!can_edit || got != PDL_LINE_READ) break;
+        at.row_ended(at.user, true);
+        r->term.inside_line = false;
+        pdl_buf_put(&all, pdl_buf_str(&line));
+        if (is_long) pdl_buf_putc(&all, '\n');
+    } while (is_long);
+    if (!can_edit && !all.len)
+        pdl_request_decline(request);
+    else if (got == PDL_LINE_INTERRUPTED)
+        pdl_request_refuse(request, NULL, "interrupted");
+    else if (got == PDL_LINE_END && !is_long)
+        answer_nothing(request);
+    else
+        answer_text(request, pdl_buf_str(&all));
+    pdl_buf_fini(&row);
+    pdl_buf_fini(&line);
+    pdl_buf_fini(&all);
+}
+
+static bool take_input(repl *r, pdl_error **error) {
+    bool is_tty = pdl_tty_is(STDIN_FILENO) && pdl_tty_is(STDOUT_FILENO);
+    return !is_tty || pdl_engine_handle(r->engine, "input", "", on_input, r, error);
+}
+
 /* The messages of the run, after those that it began with. */
 static void keep_context(const repl *r, const pdl_task *task, pdl_value *variables) {
     pdl_value *parts = pdl_value_list(), *said = pdl_task_context(task, NULL),
@@ -401,7 +455,7 @@ int pdl_cli_cmd_repl(const arguments *a) {
     bool ok = read_inputs(a, &r, &err);
     if (!ok) pdl_cli_print_option_error(a, &err, NULL);
     pdl_err_fini(&err);
-    if (ok && !(r.engine = pdl_engine_new(&o, &error))) {
+    if (ok && (!(r.engine = pdl_engine_new(&o, &error)) || !take_input(&r, &error))) {
         fail(&r, error);
         ok = false;
     }

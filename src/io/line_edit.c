@@ -79,6 +79,7 @@ struct pdl_line_edit {
     locale_t locale;    /* in which libedit works; 0: there is none for UTF-8 */
     size_t n_bytes;     /* read since libedit was called */
     bool in_loop;       /* between start and the end of its line */
+    bool is_answer;     /* what is typed is the answer to a program */
     bool at_end;        /* Ctrl-D on an empty line, or the terminal is gone */
 };
 
@@ -122,6 +123,7 @@ static unsigned char complete(void *el, int key) {
     pdl_str before = {line->start, (size_t)(line->cursor - line->start)};
     word_list w = {.all = PDL_BUF, .common = PDL_BUF};
     size_t n_typed = 0;
+    if (e->is_answer) return CODE_ERROR;
     e->opt.complete(e->opt.user, before, &n_typed, add_word, &w);
     unsigned char code = CODE_ERROR;
     if (w.common.len > n_typed) {
@@ -268,7 +270,8 @@ static const char *gets_of(pdl_line_edit *e, int *n) {
 
 static pdl_line_result take_line(pdl_line_edit *e, const char *line, int n, pdl_buf *out) {
     history_event event;
-    if (n > 1 && e->history) e->api.history(e->history, &event, HISTORY_ENTER, line);
+    if (n > 1 && e->history && !e->is_answer)
+        e->api.history(e->history, &event, HISTORY_ENTER, line);
     if (line[n - 1] == '\n') n--;
     pdl_buf_put(out, (pdl_str){line, (size_t)n});
     return PDL_LINE_READ;
@@ -326,4 +329,13 @@ pdl_line_result pdl_line_edit_read(pdl_line_edit *e, const char *prompt, pdl_buf
         fflush(stdout);
     }
     return read_plain(e, out);
+}
+
+bool pdl_line_edit_ask(pdl_line_edit *e, const char *row, pdl_line_result *got, pdl_buf *out) {
+    if (!e->el) return false;
+    e->is_answer = true;
+    putchar('\r');
+    *got = pdl_line_edit_read(e, row, out);
+    e->is_answer = false;
+    return true;
 }

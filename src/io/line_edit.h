@@ -39,6 +39,11 @@ typedef enum { PDL_LINE_READ, PDL_LINE_END, PDL_LINE_INTERRUPTED, PDL_LINE_MORE 
  * terminal only. INTERRUPTED: a signal came; END: there are no more lines. */
 pdl_line_result pdl_line_edit_read(pdl_line_edit *e, const char *prompt, pdl_buf *out);
 
+/* The same for the answer to a question that is printed already, which is `row`, the row of the
+ * cursor: the answer is not kept in the history, and its words are not completed. Returns false
+ * when lines cannot be edited. */
+bool pdl_line_edit_ask(pdl_line_edit *e, const char *row, pdl_line_result *got, pdl_buf *out);
+
 /* The same for those who have a loop and do not wait: start shows the prompt at the beginning of
  * the row of the cursor; take is called each time standard input can be read, until its result is
  * not MORE. Stop ends it earlier. Start returns false where lines cannot be edited. */

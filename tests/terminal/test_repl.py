@@ -187,6 +187,31 @@ class Tests:
             t.end()
 
 
+    def reading(self):
+        """`read` of an entry: its line is edited as entries are, and is not among them later."""
+        if not ctypes.util.find_library("edit"):
+            self.skipped += 1
+            return
+        with tempfile.TemporaryDirectory() as folder:
+            t = self.session(folder)
+            ask = "{read: null, message: 'Who? ', def: who}\n"
+            self.say(t, ask, r"Who\? \rWho\? $")
+            t.wait_for_editing(10)
+            self.say(t, "Lovelce\x1b[D\x1b[Da\n", r"Lovelace\r\npdl> $")
+            self.say(t, "<${ who }>\n", r"<Lovelace>\r\npdl> $")
+            self.say(t, ask, r"Who\? \rWho\? $")
+            t.wait_for_editing(10)
+            self.say(t, "Babb\x03", r"interrupted\r\npdl> $")
+            self.say(t, "{read: null, message: 'All? ', multiline: true, def: who}\n", r"All\? \s*$")
+            t.wait_for_editing(10)
+            self.say(t, "one\ntwp\x7fo\n\x04", r"two\r\npdl> $")
+            self.say(t, "<${ who | length }>\n", r"<8>\r\npdl> $")
+            t.type("\x04")
+            t.end()
+            history = pathlib.Path(folder, ".local/state/pdl/history").read_text()
+            self.check("Lovel" not in history and "who" in history, "an answer is not in the history", history)
+
+
 def main():
     pdl = str(pathlib.Path(sys.argv[1]).resolve() / "pdl")
     mock = subprocess.Popen([pdl, "mock", "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
@@ -196,7 +221,7 @@ def main():
             if name in os.environ:
                 server[name] = os.environ[name]
         t = Tests(pdl, server)
-        for test in (t.piped, t.options, t.saved, t.interrupts, t.early_interrupts, t.editing):
+        for test in (t.piped, t.options, t.saved, t.interrupts, t.early_interrupts, t.editing, t.reading):
             test()
     finally:
         mock.terminate()
