@@ -18,6 +18,7 @@ static const struct {
     {"", "&", "write `and`"},
     {"==", "=", "write =="},
     {"!=", "=", "write !="},
+    {"<", ">", "write !="},
     {"=", ">", "there are no lambdas: a block with `function` is a function"},
     {"-", ">", "there are no lambdas: a block with `function` is a function"},
     {"+", "=", "an expression changes nothing: `def` on a block sets a variable"},
@@ -36,8 +37,9 @@ static const struct {
     {"", "^", "a power is written **"},
     {"", "'", "the quote is not closed"},
     {"", "\"", "the quote is not closed"},
-    {"", "for ", "there are no comprehensions: a block with for and repeat makes a list, as do the "
-                 "filters map and selectattr"},
+    {"", "for ",
+     "there are no comprehensions: a block with for and repeat makes a list, as do the "
+     "filters map and selectattr"},
 };
 
 /* The word before the place where reading ended. */

@@ -76,8 +76,10 @@ static bool add_sequences(pdl_vref a, pdl_vref b, pdl_val *out, pdl_err *err) {
         return pdl_err_host(err, "TypeError", "can't concat %s to bytes", pdl_type_full(b));
     if (pdl_tag_of(b) != ta) {
         const char *name = ta == PDL_V_STR ? "str" : pdl_type_name(a);
-        return pdl_err_host(err, "TypeError", "can only concatenate %s (not \"%s\") to %s", name,
-                            pdl_type_full(b), name);
+        pdl_err_host(err, "TypeError", "can only concatenate %s (not \"%s\") to %s", name,
+                     pdl_type_full(b), name);
+        if (ta == PDL_V_STR) pdl_err_hint(err, "a text and another value are joined by ~: a ~ b");
+        return false;
     }
     if (ta == PDL_V_STR) return add_strings(a, b, out, err);
     if (ta == PDL_V_BYTES) return add_bytes(a, b, out, err);

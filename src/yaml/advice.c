@@ -62,6 +62,17 @@ static bool follows_dollar(const place *p) {
 
 static bool begins_with_percent(const place *p) { return pdl_str_starts(p->text, PDL_STR("%")); }
 
+/* `-item` where the lines of a list begin. */
+static bool is_dash_without_blank(const place *p) {
+    pdl_str rest = pdl_str_sub(p->text, p->context, p->text.n);
+    return rest.n > 1 && rest.p[0] == '-' && !pdl_byte_in(rest.p[1], PDL_STR(" -\n"));
+}
+
+/* U+00A0, which web pages and editors of texts write, is a letter and no indentation. */
+static bool begins_with_hard_blank(const place *p) {
+    return pdl_str_starts(pdl_str_sub(p->text, p->context, p->text.n), PDL_STR("\xc2\xa0"));
+}
+
 /* --- what is said ----------------------------------------------------------------------------- */
 
 /* MARK_CONTEXT, MARK_BRACKET: what is shown is where it began, not where reading gave up. */
@@ -97,6 +108,12 @@ static const struct {
     {"found unexpected end of stream", NULL, MARK_CONTEXT,
      "the quote that opens here is not closed"},
     {"found unknown escape character", NULL, MARK_HERE,
+     "in \"...\" a backslash is written \\\\; in '...' it is a letter like others"},
+    {"could not find expected ':'", begins_with_hard_blank, MARK_CONTEXT,
+     "the line has a no-break space, which is a letter: write a blank"},
+    {"could not find expected ':'", is_dash_without_blank, MARK_CONTEXT,
+     "a blank follows the dash of an item: - ..."},
+    {"expected escape sequence", NULL, MARK_HERE,
      "in \"...\" a backslash is written \\\\; in '...' it is a letter like others"},
     {"could not find expected ':'", NULL, MARK_CONTEXT, "a key is followed by `: `"},
     {"expected chomping or indentation indicators", NULL, MARK_HERE,

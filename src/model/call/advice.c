@@ -58,7 +58,20 @@ static void advise_key(const pdl_call *c, pdl_err *err) {
                  PDL_FMT(base));
 }
 
+/* A server on this machine that does not answer has not been started, mostly. */
+static void advise_server(const pdl_call *c, pdl_err *err) {
+    pdl_str base = pdl_buf_str(&c->route.base);
+    bool is_local = pdl_str_find(base, PDL_STR("//localhost"), 0) != PDL_NOT_FOUND ||
+                    pdl_str_find(base, PDL_STR("//127.0.0.1"), 0) != PDL_NOT_FOUND;
+    bool is_refused =
+        pdl_str_find(pdl_str_of(err->msg), PDL_STR("Failed to connect"), 0) != PDL_NOT_FOUND;
+    if (is_local && is_refused && !err->hint)
+        pdl_err_hint(err, "nothing listens at %.*s on this machine: is the server started?",
+                     PDL_FMT(base));
+}
+
 void pdl_call_advise(const pdl_call *c, pdl_str model, pdl_err *err) {
     if (err->kind == PDL_E_unknown_provider) advise_provider(model, err);
     if (err->kind == PDL_E_auth && err->has_status && c->ask.provider) advise_key(c, err);
+    if (err->kind == PDL_E_connection) advise_server(c, err);
 }
