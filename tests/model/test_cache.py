@@ -143,7 +143,7 @@ def damaged_files(build):
     p = Place(build)
     (p.dir / "p.pdl").write_text("text: hi")
     (p.dir / "text").write_text("no database, and long enough to be looked at: " + "x" * 200)
-    same(p.run("--cache", "text", "p.pdl"), (1, "", "the cache text cannot be used: file is not a database\n"))
+    same(p.run("--cache", "text", "p.pdl"), (1, "", "argument --cache: the cache text cannot be used: file is not a database\n"))
     p.run("--record", "j", "p.pdl")
     same(p.run("--cache", "j", "p.pdl")[2], "j is not a cache: give the name of a new file, or of one made by --cache\n")
     same(p.run("--cache", "no/such/folder", "p.pdl")[2], "cannot open no/such/folder: No such file or directory\n")

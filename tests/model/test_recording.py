@@ -136,9 +136,9 @@ def killed_recording_does_not_block_its_name(build):
     os.chmod(p.dir / "empty", 0o644)
     same(p.run("--record", "empty", "p.pdl"), (0, "hi\n", ""))
     same((p.dir / "empty").stat().st_mode & 0o777, 0o600)
-    same(p.run("--record", "empty", "p.pdl")[2], "empty exists already: a recording needs a new file\n")
+    same(p.run("--record", "empty", "p.pdl")[2], "argument --record: empty exists already: a recording needs a new file\n")
     (p.dir / "text").write_text("x")
-    same(p.run("--record", "text", "p.pdl")[2], "text exists already: a recording needs a new file\n")
+    same(p.run("--record", "text", "p.pdl")[2], "argument --record: text exists already: a recording needs a new file\n")
     os.symlink("nothing", p.dir / "link")
     same(p.run("--record", "link", "p.pdl")[0], 2)
     for i in range(40):

@@ -137,7 +137,7 @@ def only_our_own_tables_are_accepted(build):
                    "CREATE TABLE other(x)", "DROP INDEX effects_key", "DROP TABLE blocks",
                    "DROP INDEX effects_key; CREATE INDEX effects_key ON effects(abs(key))"):
         change(p, "wrong", script)
-        same(replay(p, "--replay", "wrong", "p.pdl"), (1, "", "replay: wrong holds other tables than a recording has\n"), script)
+        same(replay(p, "--replay", "wrong", "p.pdl"), (1, "", "argument --replay: replay: wrong holds other tables than a recording has\n"), script)
     with Server(lambda body, n: "r") as s:
         q = Place(build, s)
         q.run("--cache", "good", "p.pdl", program="model: openai/m\ninput: hi\n")
