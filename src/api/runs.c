@@ -109,13 +109,16 @@ static bool take_ways(pdl_durable *d, const pdl_task_durable *o, pdl_err *err) {
     return true;
 }
 
-static bool resume(pdl_task *t, const pdl_task_durable *o, pdl_val *inputs, pdl_err *err) {
+static bool resume(pdl_task *t, const pdl_task_durable *o, pdl_str text, pdl_val *inputs,
+                   pdl_err *err) {
     char *path;
     if (!pdl_runs_find(pdl_str_of(o->run), &path, err)) return false;
     bool ok = pdl_durable_open(pdl_str_of(path), PDL_DURABLE_CONTINUE, !o->process_only,
                                o->take_over, &t->durable, err);
     pdl_free(path);
     if (!ok) return false;
+    if (!pdl_str_eq(text, pdl_durable_get_facts(t->durable)->text))
+        pdl_durable_is_other(t->durable);
     pdl_session_name_keys(t->session, t->durable);
     return take_ways(t->durable, o, err) && pdl_durable_inputs(t->durable, inputs, err);
 }
@@ -125,7 +128,8 @@ bool pdl_task_open_durable(pdl_task *t, pdl_program *program, const pdl_task_dur
     pdl_str text = program->source ? program->source->text : PDL_STR("");
     pdl_vref given = t->opt.inputs ? t->opt.inputs->v : pdl_absent();
     t->inputs = pdl_absent();
-    if (!(o->resume ? resume(t, o, &t->inputs, err) : begin(t, o, text, given, err))) return false;
+    if (!(o->resume ? resume(t, o, text, &t->inputs, err) : begin(t, o, text, given, err)))
+        return false;
     pdl_session_attach(t->session, t->durable,
                        &(pdl_durable_options){.provisional = o->provisional,
                                               .park = o->park,

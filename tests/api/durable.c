@@ -118,24 +118,46 @@ static void whole(void) {
     CHECK(strcmp(s.text, "<one Ann> <two >") == 0);
 }
 
-/* The process of a run ends in the middle; another one continues it. */
-static void killed(void) {
-    pdl_task_durable d = {.size = sizeof d, .run = "killed"};
+/* The process of a run ends in the middle, at the second call. */
+static bool dies(const char *program, const pdl_task_durable *d) {
     int status = 0;
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
         seen s = {.dies_at = 2};
-        run(PROGRAM, &d, &s, NULL);
+        run(program, d, &s, NULL);
         _exit(0);
     }
-    CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 9);
-    CHECK(is_text(fact("killed", "state"), "killed"));
+    return waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 9;
+}
+
+/* Another process continues it. */
+static void killed(void) {
+    pdl_task_durable d = {.size = sizeof d, .run = "killed"};
+    CHECK(dies(PROGRAM, &d) && is_text(fact("killed", "state"), "killed"));
     seen s = {0};
     char result[100] = "";
     d.resume = true;
     CHECK(strcmp(run(PROGRAM, &d, &s, result), "") == 0 && s.asked == 1);
     CHECK(strcmp(result, "<one Ann> <two >") == 0);
+}
+
+/* With another program, what it asks at the place of a recorded call is asked or is an error. */
+static void changed(void) {
+    static const char other[] = "text:\n"
+                                "- {model: mine/m, input: \"other ${ who }\", def: first}\n"
+                                "- ' '\n"
+                                "- {model: mine/m, input: two}\n";
+    pdl_task_durable d = {.size = sizeof d, .run = "changed"};
+    char result[100] = "";
+    seen s = {0};
+    CHECK(dies(PROGRAM, &d));
+    d.resume = true;
+    d.changed_fails = true;
+    CHECK(*run(other, &d, &s, NULL) && s.asked == 0);
+    d.changed_fails = false;
+    CHECK(strcmp(run(other, &d, &s, result), "") == 0 && s.asked == 2);
+    CHECK(strcmp(result, "<other Ann> <two>") == 0 && pdl_runs_remove("changed", NULL));
 }
 
 /* A task that is freed before its end is as one whose process ended. */
@@ -152,19 +174,6 @@ static void freed(void) {
     CHECK(is_text(fact("./freed.journal", "state"), "killed"));
     pdl_program_free(p);
     pdl_engine_free(e);
-}
-
-/* The process of a run ends in the middle, at the second call. */
-static bool dies(const char *program, const pdl_task_durable *d) {
-    int status = 0;
-    fflush(stdout);
-    pid_t child = fork();
-    if (child == 0) {
-        seen s = {.dies_at = 2};
-        run(program, d, &s, NULL);
-        _exit(0);
-    }
-    return waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 9;
 }
 
 static void write_policy(const char *sink) {
@@ -266,6 +275,7 @@ int main(void) {
     if (!mkdtemp(folder) || chdir(folder) != 0 || setenv("PDL_RUNS", folder, 1) != 0) return 1;
     whole();
     killed();
+    changed();
     freed();
     guarded();
     confined();
