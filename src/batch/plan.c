@@ -4,8 +4,11 @@
  */
 #include "batch/plan.h"
 
+#include <string.h>
+
 #include "api/find.h"
 #include "base/hash.h"
+#include "base/utf8.h"
 #include "batch/sheet.h"
 #include "check/check.h"
 #include "lang/walk.h"
@@ -131,7 +134,7 @@ bool pdl_batch_plan_is_own(pdl_str column) {
 static void put_list(const pdl_str *columns, size_t n, pdl_buf *out) {
     enum { SHOWN = 12 };
     for (size_t i = 0; i < n && i < SHOWN; i++)
-        pdl_buf_putf(out, "%s%.*s", i ? ", " : "", PDL_FMT(columns[i]));
+        pdl_buf_putf(out, "%s%.*s", i ? ", " : "", PDL_FMT(pdl_utf8_cut(columns[i], 60)));
     if (n > SHOWN) pdl_buf_putf(out, ", and %zu more", n - SHOWN);
 }
 
@@ -151,6 +154,19 @@ static bool check_map(const pdl_batch_options *o, const pdl_str *columns, size_t
         if (near.n) pdl_err_hint(err, "did you mean '%.*s'?", PDL_FMT(near));
         return false;
     }
+    return true;
+}
+
+/* Such a name cannot be an option, and it would be cut in many a file. */
+static bool check_text(const pdl_batch_options *o, const pdl_str *columns, size_t n, pdl_err *err) {
+    for (size_t i = 0; i < n; i++)
+        if (columns[i].n && memchr(columns[i].p, 0, columns[i].n)) {
+            pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                        "%.*s: the name of column %zu has a NUL character in it",
+                        PDL_FMT(o->input.name), i + 1);
+            pdl_err_hint(err, "tables are text in UTF-8: rename the column, or save it as that");
+            return false;
+        }
     return true;
 }
 
@@ -196,8 +212,7 @@ static const char *other_separator(pdl_str header) {
         const char *byte, *word;
     } rows[] = {{";", "';'"}, {"\t", "tab"}, {"|", "'|'"}, {",", "','"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (pdl_str_find(header, pdl_str_of(rows[i].byte), 0) != PDL_NOT_FOUND)
-            return rows[i].word;
+        if (pdl_str_find(header, pdl_str_of(rows[i].byte), 0) != PDL_NOT_FOUND) return rows[i].word;
     return NULL;
 }
 
@@ -282,8 +297,8 @@ bool pdl_batch_plan_check(const pdl_batch_options *o, const pdl_str *columns, si
     names s = {0};
     find_needed(o, &s);
     collect(&s, o->program->main);
-    bool ok =
-        check_map(o, columns, n, err) && check_own(o, columns, n, err) && check_effects(o, &s, err);
+    bool ok = check_text(o, columns, n, err) && check_map(o, columns, n, err) &&
+              check_own(o, columns, n, err) && check_effects(o, &s, err);
     pdl_map seen = {0};
     for (size_t i = 0; ok && i < n; i++)
         ok = check_clash(o, &s, columns[i], err) && check_once(o, &seen, columns[i], err);

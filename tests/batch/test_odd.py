@@ -56,6 +56,8 @@ def test_dialects():
     for header, word in (("id;word", "';'"), ("id\tword", "tab"), ("id|word", "'|'")):
         csv("what is meant: " + word, header + "\n1\n", out=None, code=2, says="--separator %s reads others" % word)
     csv("commas, where semicolons are said", "id,word\n1,a\n", "--separator", ";", out=None, code=2, says="--separator ',' reads others")
+    csv("a NUL in a name", "id,word,b\0\n1,a,b\n", out=None, code=2, says="the name of column 3 has a NUL character in it")
+    csv("a long name", "id,%s\n1,a\n" % ("x" * 100000), out=None, code=2, says="no column gives it (columns: id, xxx")
     csv("two characters", "id,word\n", "--separator", ";;", out=None, code=2, says="expected one character such as ';', or tab")
     csv("no CSV", '{"word": "a"}\n', "--separator", ";", out=None, code=2, says="no table is CSV", name="in.jsonl", to="out.jsonl")
     csv("capitals of a column", "id,Word\n1,a\n", out=None, code=2, says="--map 'Word=word' takes that column")
