@@ -146,7 +146,7 @@ def damaged_files(build):
     same(p.run("--cache", "text", "p.pdl"), (1, "", "argument --cache: the cache text cannot be used: file is not a database\n"))
     p.run("--record", "j", "p.pdl")
     same(p.run("--cache", "j", "p.pdl")[2], "j is not a cache: give the name of a new file, or of one made by --cache\n")
-    same(p.run("--cache", "no/such/folder", "p.pdl")[2], "cannot open no/such/folder: No such file or directory\n")
+    same(p.run("--cache", "no/such/folder", "p.pdl")[2], "argument --cache: cannot open no/such/folder: No such file or directory\n")
     with Server(lambda body, n: "x" * 3000) as s:
         q = Place(build, s)
         q.run("--cache", "c", "p.pdl", program="for: {i: \"${ range(50) | list }\"}\nmap: {model: openai/m, input: 'n${ i }'}\n")
