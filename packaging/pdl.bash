@@ -29,19 +29,20 @@ _pdl() {
         --format) values='text json' ;;
         esac ;;
     batch)
-        words='--help --provider-batch --input --output --format --map --data-file --data --types --jobs --on-error --max-errors --limit --sample --unordered --overwrite --retry-errors --changed --allow-files --keep --progress --report --dry-run --cache --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --sandbox --no-sandbox --sandbox-min '
+        words='--help --provider-batch --input --output --format --separator --map --data-file --data --types --jobs --on-error --max-errors --limit --sample --unordered --overwrite --retry-errors --changed --allow-files --keep --progress --report --dry-run --cache --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --sandbox --no-sandbox --sandbox-min '
         case $prev in
-        --format) values='jsonl csv' ;;
+        --format) values='jsonl csv tsv' ;;
         --on-error) values='keep stop' ;;
         --changed) values='fail reuse' ;;
         --progress) values='auto lines none' ;;
         --sandbox-min) values='full process' ;;
         esac ;;
     eval)
-        words='--help --data --expect --judge --metric --samples --pass --against --json --junit --output --map --limit --data-file --format --types --jobs --cache --timeout --budget --prices --max-rps --max-tokens-per-minute --wire '
+        words='--help --data --expect --judge --metric --samples --pass --against --json --junit --output --map --limit --data-file --format --separator --types --jobs --cache --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --sandbox --no-sandbox --sandbox-min '
         case $prev in
         --metric) values='exact numeric contains' ;;
-        --format) values='jsonl csv' ;;
+        --format) values='jsonl csv tsv' ;;
+        --sandbox-min) values='full process' ;;
         esac ;;
     test)
         words='--help --junit '
@@ -74,8 +75,9 @@ _pdl() {
         --format) values='json html perfetto' ;;
         esac ;;
     serve)
-        words='--help --host --port --token-file --data-file --data --max-requests --max-waiting --request-time --allow-origin --log --mcp --cache --jobs --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --otlp --otlp-content --durable --id --record --sync --provisional --again --take-over --check --rule '
+        words='--help --host --port --token-file --data-file --data --max-requests --max-waiting --request-time --allow-origin --log --mcp --cache --jobs --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --sandbox --no-sandbox --sandbox-min --otlp --otlp-content --durable --id --record --sync --provisional --again --take-over --check --rule '
         case $prev in
+        --sandbox-min) values='full process' ;;
         --sync) values='full process' ;;
         --check) values='off warn stop' ;;
         esac ;;
