@@ -41,6 +41,10 @@ def test_eval():
     t.check("eval: the answer is not shown to the program", all(x.startswith("q") for x in t.service.asked), t.service.asked)
     code, out, err = t.run("p.pdl", "--data", "data.jsonl", "--expect", "answer", word="eval")
     t.check("eval: a table for people", code == 0 and "0.800   0.584 to 0.919" in out, out + err)
+    for args in (["-o", "p.pdl"], ["--junit", "./p.pdl"], ["-o", "data.jsonl"]):
+        code, out, err = t.run("p.pdl", "--data", "data.jsonl", "--expect", "answer", *args, word="eval")
+        t.check("eval: what is read is not written: " + args[1], code == 2 and "would be overwritten: '%s'" % args[1] in err
+                and (t.folder / "p.pdl").read_text() == ASK, err)
     t.check("eval: nothing is left behind", sorted(x.name for x in t.folder.iterdir()) == ["data.jsonl", "p.pdl"], list(t.folder.iterdir()))
     code, r, err = evaluate("p.pdl", "--data", "data.jsonl", "--expect", "answer", "--junit", "j.xml", "-o", "rows.jsonl")
     suite = ElementTree.parse(t.folder / "j.xml").getroot()
