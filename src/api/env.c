@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/map.h"
+#include "base/utf8.h"
 #include "base/vec.h"
 #include "io/file.h"
 
@@ -57,9 +58,7 @@ static void read_file(pdl_environ *e, const char *path) {
     pdl_buf b = PDL_BUF_INIT(MAX_DOTENV);
     pdl_err err = {0};
     if (pdl_file_read(path, &b, &err)) {
-        pdl_str rest = pdl_buf_str(&b);
-        /* editors of Windows put the mark of UTF-8 before the text */
-        if (pdl_str_starts(rest, PDL_STR("\xef\xbb\xbf"))) rest = pdl_str_sub(rest, 3, rest.n);
+        pdl_str rest = pdl_utf8_unmarked(pdl_buf_str(&b));
         while (rest.n) {
             size_t nl = pdl_str_find(rest, PDL_STR("\n"), 0), n = nl == PDL_NOT_FOUND ? rest.n : nl;
             read_line(e, pdl_str_sub(rest, 0, n));
@@ -102,8 +101,8 @@ pdl_environ *pdl_environ_load(pdl_secrets *secrets) {
     return e;
 }
 
-void pdl_environ_each_key(const pdl_environ *e,
-                          void (*fn)(void *user, pdl_str name, pdl_str value), void *user) {
+void pdl_environ_each_key(const pdl_environ *e, void (*fn)(void *user, pdl_str name, pdl_str value),
+                          void *user) {
     for (char **v = environ; *v; v++) {
         pdl_str s = pdl_str_of(*v);
         size_t eq = pdl_str_find(s, PDL_STR("="), 0);

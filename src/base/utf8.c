@@ -125,6 +125,10 @@ pdl_str pdl_utf8_cut(pdl_str s, size_t n) {
     return pdl_str_sub(s, 0, n);
 }
 
+pdl_str pdl_utf8_unmarked(pdl_str s) {
+    return pdl_str_starts(s, PDL_STR("\xef\xbb\xbf")) ? pdl_str_sub(s, 3, s.n) : s;
+}
+
 size_t pdl_utf8_offset(pdl_str s, size_t k) {
     size_t i = 0;
     for (; k > 0 && i < s.n; k--) i += pdl_utf8_len((unsigned char)s.p[i]);

@@ -25,6 +25,9 @@ bool pdl_utf8_find_fault(pdl_str bytes, pdl_utf8_fault *out);
 /* At most the first n bytes of s, which is valid UTF-8, cut between characters. */
 pdl_str pdl_utf8_cut(pdl_str s, size_t n);
 
+/* A text without the mark of UTF-8 (U+FEFF) that editors of Windows put before it. */
+pdl_str pdl_utf8_unmarked(pdl_str s);
+
 /* Code points of valid UTF-8. */
 size_t pdl_utf8_count(pdl_str s);
 

@@ -76,8 +76,7 @@ static pdl_rows_step next_record(csv *v, bool wait, pdl_str *out, uint64_t *line
         v->bytes.line += v->breaks + 1;
         v->breaks = 0;
         v->state = AT_START;
-        if (*line == 1 && pdl_str_starts(*out, PDL_STR("\xef\xbb\xbf")))
-            *out = pdl_str_sub(*out, 3, out->n);
+        if (*line == 1) *out = pdl_utf8_unmarked(*out);
         while (out->n && (out->p[out->n - 1] == '\n' || out->p[out->n - 1] == '\r')) out->n--;
         if (out->n || v->too_long) return PDL_ROWS_ROW;
     }
@@ -157,8 +156,8 @@ static pdl_rows_step next(pdl_rowset *r, bool wait, pdl_row *out, pdl_err *err) 
 
 /* The text of other programs: nothing is guessed, but said how it becomes UTF-8. */
 static void advise(const csv *v, pdl_str row, pdl_err *err) {
-    bool utf16 = pdl_str_starts(row, PDL_STR("\xff\xfe")) ||
-                 pdl_str_starts(row, PDL_STR("\xfe\xff"));
+    bool utf16 =
+        pdl_str_starts(row, PDL_STR("\xff\xfe")) || pdl_str_starts(row, PDL_STR("\xfe\xff"));
     pdl_err_hint(err, "`iconv -f %s -t UTF-8 %s` writes it as UTF-8",
                  utf16 ? "UTF-16" : "WINDOWS-1252", v->rows.name);
 }

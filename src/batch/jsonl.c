@@ -65,8 +65,7 @@ static pdl_rows_step next(pdl_rowset *r, bool wait, pdl_row *out, pdl_err *err) 
         uint64_t at = j->bytes.line++;
         bool too_long = j->too_long;
         j->too_long = false;
-        if (at == 1 && pdl_str_starts(line, PDL_STR("\xef\xbb\xbf")))
-            line = pdl_str_sub(line, 3, line.n);
+        if (at == 1) line = pdl_utf8_unmarked(line);
         line = pdl_str_trim(line);
         if (!line.n && !too_long) continue;
         out->number = ++j->number;

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "check/config.h"
+#include "base/utf8.h"
 
 #include "base/banned.h"
 
@@ -178,8 +179,7 @@ static bool read_entry(toml_reader *r, bool rules) {
 
 bool pdl_check_config_read(pdl_check_config *c, pdl_str file, pdl_str folder, pdl_str text,
                            pdl_err *err) {
-    /* editors of Windows put the mark of UTF-8 before the text */
-    if (pdl_str_starts(text, PDL_STR("\xef\xbb\xbf"))) text = pdl_str_sub(text, 3, text.n);
+    text = pdl_utf8_unmarked(text);
     toml_reader r = {.c = c, .file = file, .folder = folder, .text = text, .line = 1, .err = err};
     bool rules = false;
     for (;;) {

@@ -174,7 +174,7 @@ static bool sse_line(void *user, pdl_str line, pdl_err *err) {
     pdl_str value;
     if (!s->not_first) {
         s->not_first = true;
-        if (pdl_str_starts(line, PDL_STR("\xef\xbb\xbf"))) line = pdl_str_sub(line, 3, line.n);
+        line = pdl_utf8_unmarked(line);
     }
     if (line.n == 0) return dispatch(f, true, err);
     if (field(line, PDL_STR("data"), &value)) return add_data(s, value, err);

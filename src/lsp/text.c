@@ -63,8 +63,7 @@ static void put_lf(pdl_buf *out, pdl_str bytes) {
 
 void pdl_lsp_text_set(lsp_text *t, pdl_str bytes) {
     pdl_buf fresh = PDL_BUF;
-    if (pdl_str_starts(bytes, PDL_STR("\xef\xbb\xbf"))) bytes = pdl_str_sub(bytes, 3, bytes.n);
-    put_lf(&fresh, bytes);
+    put_lf(&fresh, pdl_utf8_unmarked(bytes));
     pdl_buf_fini(&t->b);
     t->b = fresh;
     find_lines(t);

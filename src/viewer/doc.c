@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/utf8.h"
 #include "value/json_partial.h"
 #include "value/json_read.h"
 
@@ -181,6 +182,7 @@ static void add_children(pdl_doc *d, uint32_t i) {
 /* JSON, or what is certain of its beginning. */
 static bool read_json(pdl_doc *d, pdl_str text, pdl_err *err) {
     pdl_err why = {0};
+    text = pdl_utf8_unmarked(text);
     if (pdl_json_read(text, PDL_JSON_PYTHON, &d->trace, NULL, &why)) {
         if (pdl_is_dict(d->trace)) return true;
         return pdl_err_set(err, PDL_E_syntax, (pdl_loc){0},

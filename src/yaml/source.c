@@ -27,7 +27,7 @@ static void plain_lines(pdl_str s, pdl_buf *out) {
 
 static pdl_source *read_bytes(pdl_arena *a, pdl_str name, pdl_str bytes) {
     pdl_buf b = PDL_BUF;
-    if (pdl_str_starts(bytes, PDL_STR("\xef\xbb\xbf"))) bytes = pdl_str_sub(bytes, 3, bytes.n);
+    bytes = pdl_utf8_unmarked(bytes);
     if (pdl_byte_in('\r', bytes)) {
         plain_lines(bytes, &b);
         bytes = pdl_buf_str(&b);
