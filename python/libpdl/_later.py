@@ -70,7 +70,6 @@ class AsyncStream(Of[T]):
             if self._program._engine._driver:
                 self._program._engine._driver.soon()
 
-
     async def __aenter__(self) -> "AsyncStream[T]":
         return self
 

@@ -34,18 +34,11 @@ static bool read_profile(const pdl_session *s, size_t from, pdl_val *out, pdl_st
     return true;
 }
 
-/* That of the options, else of the environment: 1, a name, a file; 0: none. */
-static pdl_str profile_asked_for(const pdl_session *s) {
-    bool decided = s->opt.sandbox.n || s->opt.no_sandbox;
-    const char *named = decided ? NULL : pdl_environ_get(s->env, "PDL_SANDBOX");
-    if (!named || !*named || strcmp(named, "0") == 0) return s->opt.sandbox;
-    return strcmp(named, "1") == 0 ? PDL_STR("code") : pdl_str_of(named);
-}
-
 bool pdl_session_open_sandbox(pdl_session *s, pdl_err *err) {
     pdl_val profile;
     pdl_str name = {0};
-    s->opt.sandbox = profile_asked_for(s);
+    if (!s->opt.sandbox.n && !s->opt.no_sandbox)
+        s->opt.sandbox = pdl_sandbox_named(pdl_environ_get(s->env, "PDL_SANDBOX"));
     s->confined = pdl_confined_new(&s->opt, pdl_session_env_of, s, s->arena);
     if (!read_profile(s, 0, &profile, &name, err)) return false;
     bool ok = pdl_confined_begin(s->confined, profile, name, err);

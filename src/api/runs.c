@@ -117,8 +117,7 @@ static bool resume(pdl_task *t, const pdl_task_durable *o, pdl_str text, pdl_val
                                o->take_over, &t->durable, err);
     pdl_free(path);
     if (!ok) return false;
-    if (!pdl_str_eq(text, pdl_durable_get_facts(t->durable)->text))
-        pdl_durable_is_other(t->durable);
+    (void)pdl_durable_runs_text(t->durable, text);
     pdl_session_name_keys(t->session, t->durable);
     return take_ways(t->durable, o, err) && pdl_durable_inputs(t->durable, inputs, err);
 }

@@ -202,11 +202,9 @@ static bool exists(const char *path) {
 }
 
 static bool is_same_table(const pdl_table *a, const pdl_table *b) {
-    struct stat x, y;
     if (!pdl_str_eq_nocase(a->table, b->table)) return false;
     char *p = pdl_str_dup(a->path), *q = pdl_str_dup(b->path);
-    bool same = stat(p, &x) == 0 && stat(q, &y) == 0 && x.st_dev == y.st_dev &&
-                x.st_ino == y.st_ino && S_ISREG(x.st_mode);
+    bool same = pdl_file_is_same(p, q) && pdl_file_kind_of(p) == PDL_FILE_REGULAR;
     pdl_free(p);
     pdl_free(q);
     return same;

@@ -18,6 +18,7 @@
 #include "cli/term.h"
 #include "io/file.h"
 #include "lang/walk.h"
+#include "sandbox/sandbox.h"
 #include "value/text.h"
 
 #include "base/banned.h"
@@ -183,9 +184,8 @@ static bool read_text(const runner *r, pdl_buf *text, pdl_err *err) {
     pdl_err_fini(err);
     if (!there) pdl_buf_clear(text);
     if (!there) return pdl_buf_add(text, recorded, err);
-    if (pdl_str_eq(pdl_buf_str(text), recorded)) return true;
-    pdl_durable_is_other(r->lasting->run);
-    pdl_cli_note("pdl: note: %.*s has changed since the run began", PDL_FMT(file));
+    if (!pdl_durable_runs_text(r->lasting->run, pdl_buf_str(text)))
+        pdl_cli_note("pdl: note: %.*s has changed since the run began", PDL_FMT(file));
     return true;
 }
 
@@ -306,12 +306,9 @@ static bool enter_depth(pdl_str file, pdl_err *err) {
 }
 
 pdl_str pdl_cli_sandbox_profile(const arguments *a) {
-    const char *named = getenv("PDL_SANDBOX");
     if (a->given[OPT_sandbox])
         return a->value[OPT_sandbox].p ? a->value[OPT_sandbox] : PDL_STR("code");
-    if (a->given[OPT_no_sandbox] || !named || !*named || strcmp(named, "0") == 0)
-        return (pdl_str){0};
-    return strcmp(named, "1") == 0 ? PDL_STR("code") : pdl_str_of(named);
+    return pdl_sandbox_named(a->given[OPT_no_sandbox] ? NULL : getenv("PDL_SANDBOX"));
 }
 
 /* -o FILE is standard output from here on. A run that resumes keeps what it has written for good.

@@ -61,8 +61,10 @@ PDL_MUST bool pdl_durable_put_guards(pdl_durable *d, pdl_str text, pdl_err *err)
 PDL_MUST bool pdl_durable_inputs(const pdl_durable *d, pdl_val *out, pdl_err *err);
 /* The run has other ones from now on. After pdl_durable_prepare. */
 PDL_MUST bool pdl_durable_replace_inputs(pdl_durable *d, pdl_vref inputs, pdl_err *err);
-/* The program or its inputs are not what they were: what is not reused is noted. */
+/* Its inputs are not what they were: what is not reused is noted. */
 void pdl_durable_is_other(pdl_durable *d);
+/* The text of the program that runs. False: it is not what it was, with the same consequence. */
+bool pdl_durable_runs_text(pdl_durable *d, pdl_str text);
 
 /* Of a run that asks nobody: when the last answer came that the machine has had, ns since the
  * epoch. For pdl_sinks.now. */

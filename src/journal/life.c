@@ -592,6 +592,12 @@ bool pdl_durable_has_changes(const pdl_durable *d) {
 
 void pdl_durable_is_other(pdl_durable *d) { d->is_other = true; }
 
+bool pdl_durable_runs_text(pdl_durable *d, pdl_str text) {
+    bool same = pdl_str_eq(text, pdl_durable_get_facts(d)->text);
+    if (!same) pdl_durable_is_other(d);
+    return same;
+}
+
 bool pdl_durable_replace_inputs(pdl_durable *d, pdl_vref inputs, pdl_err *err) {
     return put_inputs(d, inputs, err) && pdl_store_commit(d->store, d->full, err);
 }

@@ -458,6 +458,11 @@ static bool read_profile(pdl_sandbox *s, const pdl_sandbox_options *opt, pdl_err
     return pdl_is_absent(opt->given) || pdl_profile_read(&s->profile, opt->given, &from, err);
 }
 
+pdl_str pdl_sandbox_named(const char *value) {
+    if (!value || !*value || strcmp(value, "0") == 0) return (pdl_str){0};
+    return strcmp(value, "1") == 0 ? PDL_STR("code") : pdl_str_of(value);
+}
+
 bool pdl_sandbox_new(const pdl_sandbox_options *opt, pdl_sandbox **out, pdl_buf *note,
                      pdl_err *err) {
     pdl_sandbox *s = PDL_NEW(pdl_sandbox);

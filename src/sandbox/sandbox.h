@@ -40,6 +40,10 @@ typedef struct pdl_sandbox_options {
     const char *helper; /* path of the command `pdl` */
 } pdl_sandbox_options;
 
+/* The profile that a value of PDL_SANDBOX asks for: 1, a name or a file; empty: none, which NULL,
+ * "" and 0 mean. Borrows the value. */
+pdl_str pdl_sandbox_named(const char *value);
+
 /* Errors: policy (the machine cannot keep it, with the reason), schema (a profile with mistakes,
  * all of them), io. note: appended what is missing where less than FULL was accepted. */
 PDL_MUST bool pdl_sandbox_new(const pdl_sandbox_options *opt, pdl_sandbox **out, pdl_buf *note,

@@ -10,11 +10,10 @@ import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from label_runs import decisions  # noqa: E402
+from label_runs import check, decisions, finish  # noqa: E402
 
 PDL = Path(sys.argv[1]).resolve() / "pdl"
 LIB = Path(__file__).resolve().parent.parent.parent
-passed = failed = 0
 
 TOOL = {"name": "send", "description": "Sends a text", "inputSchema": {"type": "object", "required": ["to"], "properties": {
     "to": {"type": "string", "enum": ["bob", "ann"], "description": "who"}, "body": {"type": "string"}}}}
@@ -50,14 +49,6 @@ BLOCKS = {
 USAGE = {"usage: the numbers": {"data": "${ pdl_usage.completion_tokens }"}, "usage: as text": {"data": "${ pdl_usage }"}, "usage: of calls": {"data": "${ pdl_usage.model_calls }"},
          "usage: for code": {"lang": "python", "code": "result = pdl_usage.prompt_tokens"}}
 MODEL = {"model": "openai/x", "input": "${ note }", "parameters": {"mock_response": "m"}, "contribute": []}
-
-
-def check(ok, name, why=""):
-    global passed, failed
-    passed += bool(ok)
-    failed += not ok
-    if not ok:
-        print(f"FAIL {name}: {why}")
 
 
 def lay_out(d):
@@ -134,5 +125,4 @@ ROWS = (
 for name, program, policy, locked, want in ROWS:
     out, err, _ = run(program, policy, locked)
     check(out == want if want is not None else "refuses" in err and "from tool" in err, name, out + err[-600:])
-print(f"{passed} passed, {failed} failed")
-sys.exit(1 if failed else 0)
+finish()

@@ -10,12 +10,11 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from label_runs import origins  # noqa: E402
+from label_runs import check, finish, origins  # noqa: E402
 
 BUILD = Path(sys.argv[1]).resolve()
 ROOT = Path(__file__).resolve().parent.parent.parent
 PDL = BUILD / "pdl"
-passed = failed = 0
 
 # Read from files: t a text, u one in lower case, l a list of integers, ls of texts, d an object, lo a list of objects, n, x numbers, day a date, b a boolean
 SOURCES = {"t": ("Ab c 3 {x}", None), "u": ("abc", None), "l": ("[3, 1, 2]", "json"), "ls": ('["b", "a"]', "json"), "d": ('{"a": "x", "b": "y"}', "json"),
@@ -66,14 +65,6 @@ EFFECTS = {"model": "model", "embed": None, "code": "code", "object": None, "too
            "sleep": None, "approval": None, "permit": None, "now": "clock", "random": "clock"}  # None: no reply, one that needs a service (tests/unit/test_labels.c), or program text
 EFFECT_BLOCKS = {"model": {"model": "openai/x", "input": "q", "parameters": {"mock_response": "m"}}, "code": {"lang": "python", "code": "result = 1"}, "command": {"lang": "command", "args": ["echo", "x"]},
                  "read": {"read": "t"}, "input": {"read": None}, "now": None, "random": {"data": "${ [1, 2] | random }"}}
-
-
-def check(ok, name, why=""):
-    global passed, failed
-    passed += bool(ok)
-    failed += not ok
-    if not ok:
-        print(f"FAIL {name}: {why}")
 
 
 def names_of(section):
@@ -150,5 +141,4 @@ check(not wrong, "the effects run", wrong[:2000])
 for name in samples:
     check(EFFECTS[name] in found.get(name, []), "effect: " + name, found.get(name, "no label"))
 
-print(f"{passed} passed, {failed} failed")
-sys.exit(1 if failed else 0)
+finish()

@@ -7,10 +7,9 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from label_runs import origins  # noqa: E402
+from label_runs import check, finish, origins  # noqa: E402
 
 PDL = Path(sys.argv[1]).resolve() / "pdl"
-passed = failed = 0
 SOURCES = {"t": ("Ab c 3 {x}", None), "u": ("abc", None), "key": ("a", None), "l": ("[3, 1, 2]", "json"), "ls": ('["b", "a"]', "json"), "d": ('{"a": "x", "b": "y"}', "json"),
            "lo": ('[{"a": 1, "b": "q"}, {"a": 2, "b": "r"}]', "json"), "two": ('[[1, "x"], [2, "y"]]', "json"), "n": ("5", "json"), "one": ("1", "json"), "zero": ("0", "json"), "tr": ("true", "json"),
            "dd": ('{"in": {"a": "x", "l": [1, 2]}, "k": [{"z": "w"}]}', "json"), "msgs": ('[{"role": "user", "content": "hey"}]', "json"),
@@ -107,14 +106,6 @@ BLOCKS = {
     "error: a program": error({"lang": "pdl", "code": "${ u }: ["})}
 
 
-def check(ok, name, why=""):
-    global passed, failed
-    passed += bool(ok)
-    failed += not ok
-    if not ok:
-        print(f"FAIL {name}: {why}")
-
-
 labelled = {**{x: {"data": "${ %s }" % x} for x in EXPRESSIONS}, **{"change: " + k: {"defs": {"own": {"data": v}}, "data": "${ %s }" % x} for k, (v, x) in OWN.items()}, **BLOCKS}
 free = {"free: " + k: {"data": "${ %s }" % x} for k, x in FREE.items()}
 found, wrong = origins(PDL, SOURCES, FILES, {**labelled, **free}, LABELS, MORE)
@@ -123,5 +114,4 @@ for name in labelled:
     check("file" in found.get(name, []), name, found.get(name, "its label is lost"))
 for name in free:
     check("file" not in found.get(name, []), name, "it has the label of a part beside it")
-print(f"{passed} passed, {failed} failed")
-sys.exit(1 if failed else 0)
+finish()

@@ -14,8 +14,10 @@ import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from label_runs import check, finish  # noqa: E402
+
 PDL = Path(sys.argv[1]).resolve() / "pdl"
-passed = failed = 0
 
 SERVER = """
 import json, sys
@@ -162,14 +164,6 @@ THROUGH = {
     "a computed program from it": (("pdl",), {"lang": "pdl", "code": "data: ['${ v }']"}), "a template from it": (("template",), {"lang": "jinja", "code": "a ${ v }"}),
     "what was endorsed of another": (("endorse",), {"data": "${ v }", "endorse": {"labels": ["OTHER"], "why": "w"}}),
 }
-
-
-def check(ok, name, why=""):
-    global passed, failed
-    passed += bool(ok)
-    failed += not ok
-    if not ok:
-        print(f"FAIL {name}: {why}")
 
 
 def in_sink(b, label):
@@ -338,5 +332,4 @@ if __name__ == "__main__":
         probe(source, label, run, ways, sinks, refused=source != "the program")
     for way, (passes, made) in THROUGH.items():
         probe("a model", "model", SOURCES["a model"][1], {way: {"w": made}}, {n: b for n, b in SINKS.items() if n.split(":")[0] not in passes}, passes)
-    print(f"{passed} passed, {failed} failed")
-    sys.exit(1 if failed else 0)
+    finish()

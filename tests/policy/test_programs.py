@@ -10,8 +10,10 @@ import tempfile
 import time
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from label_runs import check, finish  # noqa: E402
+
 PDL = Path(sys.argv[1]).resolve() / "pdl"
-passed = failed = 0
 EVIL = "lang: command\nargs: [touch, mark]\n"
 BUILT = "defs:\n  f:\n    function:\n    return: {lang: command, args: [touch, mark]}\ntext: hi\n"
 HARMLESS = "data: [kept]\n"
@@ -48,14 +50,6 @@ ROWS = (("an aggregator, include", by_aggregator, EVIL, INCLUDE), ("an aggregato
         ("a file of another file", by_python, EVIL, [{"include": "outer.pdl"}]))
 
 
-def check(ok, name, why=""):
-    global passed, failed
-    passed += bool(ok)
-    failed += not ok
-    if not ok:
-        print(f"FAIL {name}: {why}")
-
-
 def run(program, *args):
     with tempfile.TemporaryDirectory() as d:
         Path(d, "old.pdl").write_text("data: old\n")
@@ -82,5 +76,4 @@ for name, make in (("a file that was there before", told_only), ("and was not ch
 program = by_aggregator("data: [kept]\n")
 program["text"] += INCLUDE
 check("kept" in run(program, "--policy", "p.yaml")[1], "a policy that says nothing of programs lets them run")
-print(f"{passed} passed, {failed} failed")
-sys.exit(1 if failed else 0)
+finish()
