@@ -98,13 +98,19 @@ class Policy(unittest.TestCase):
         self.assertIn("PolicyError", r.stderr)
 
     def test_the_environment_asks_for_a_sandbox(self):
+        asks = [("1", "process closed\nhere open\n"), ("code", "process closed\nhere open\n")] if CAN else []
         text = ("import os, libpdl\nfor given in (None, False):\n    e = libpdl.Engine(sandbox=given)\n"
                 "    print(e.code, e.run('lang: python\\ncode: |\\n  try:\\n    open(\"/etc/passwd\", \"a\").close(); result = \"open\"\\n  except OSError: result = \"closed\"').value)")
-        for value, out in (("1", "process closed\nhere open\n"), ("code", "process closed\nhere open\n"), ("0", "here open\nhere open\n"), ("", "here open\nhere open\n")):
+        for value, out in [*asks, ("0", "here open\nhere open\n"), ("", "here open\nhere open\n")]:
             r = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=False, env={**os.environ, "PDL_SANDBOX": value})
             if os.geteuid():
                 out = out.replace("open\n", "closed\n")  # nobody else may write there
-            self.assertEqual((r.stdout, r.stderr), (out, ""))
+            self.assertEqual((r.stdout, r.stderr), (out, ""), value)
+
+    def test_the_environment_asks_for_what_is_not_there(self):
+        env = {**os.environ, "PDL_SANDBOX": "1", "PDL_SANDBOX_WITHOUT": "seccomp"}
+        r = subprocess.run([sys.executable, "-c", "import libpdl; libpdl.run('{lang: python, code: result = 1}')"], capture_output=True, text=True, check=False, env=env)
+        self.assertIn("this machine cannot confine code", r.stderr)
 
     def test_a_rule_for_code_means_the_worker(self):
         rule = {"policy": 1, "rules": [{"sink": "code", "deny": ["model"]}], "otherwise": "allow"}
