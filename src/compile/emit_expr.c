@@ -378,6 +378,23 @@ static bool emit_simple_template(pdl_emit *e, const pdl_xnode *seq) {
     return true;
 }
 
+/* Operators and displays fail on undefined operands or make a value of their own; only what looks
+ * something up may give undefined. */
+static bool may_be_undefined(const pdl_xnode *x) {
+    switch ((int)x->kind) {
+    case PDL_X_CONST:
+    case PDL_X_TEST:
+    case PDL_X_UNARY:
+    case PDL_X_BINARY:
+    case PDL_X_COMPARE:
+    case PDL_X_CONCAT:
+    case PDL_X_LIST:
+    case PDL_X_TUPLE:
+    case PDL_X_DICT: return false;
+    default: return true;
+    }
+}
+
 void pdl_emit_expr(pdl_emit *e, const pdl_expr *x, const pdl_node *node, pdl_loc loc) {
     if (x->form == PDL_X_PLAIN) {
         pdl_emit_text(e, x->source);
@@ -395,7 +412,7 @@ void pdl_emit_expr(pdl_emit *e, const pdl_expr *x, const pdl_node *node, pdl_loc
         pdl_emit_xnode(e, x->root);
         e->start = x->root->start;
         e->end = x->root->end;
-        emit_DEFINED(e);
+        if (may_be_undefined(x->root)) emit_DEFINED(e);
         break;
     case PDL_X_TEMPLATE:
         if (emit_simple_template(e, x->root)) break;

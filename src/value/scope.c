@@ -72,6 +72,7 @@ pdl_vref pdl_scope_find(const pdl_scope *s, pdl_name name) {
 }
 
 static pdl_scope *copy(const pdl_scope *s) {
+    if (!s) return scope_new(0);
     pdl_scope *c = scope_new(s->n);
     if (s->n == IN_TRIE) {
         c->trie = pdl_scope_trie_share(&s->trie);
@@ -85,11 +86,11 @@ static pdl_scope *copy(const pdl_scope *s) {
 }
 
 /* The same scope as a sole owner. Takes s. */
-static pdl_scope *own(pdl_scope *s) {
-    if (!s) return scope_new(0);
-    if (s->refs == 1) return s;
-    s->refs--;
-    return copy(s);
+static inline pdl_scope *own(pdl_scope *s) {
+    if (s && s->refs == 1) return s;
+    pdl_scope *c = copy(s);
+    if (s) s->refs--;
+    return c;
 }
 
 /* Moves the bindings of a full row to a trie. */

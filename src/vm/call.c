@@ -144,18 +144,39 @@ static pdl_step check_args(pdl_fiber *f, const pdl_b_call *b, const pdl_closure 
     return step_of(ok);
 }
 
-/* The usual call: the arguments are the parameters, single values of simple types that fit. Nothing
- * has to be resolved or bounded then, and no context is given. */
-static bool surely_fits(const pdl_fiber *f, const pdl_closure *c, pdl_vref args) {
-    const pdl_params *p = &c->info->block->params;
-    if (f->run->opt.guarded || pdl_dict_len(args) != p->n) return false;
-    for (uint32_t i = 0; i < p->n; i++) {
-        pdl_vref v = pdl_dict_gets(args, p->names[i]);
-        if (c->info->params[i] == f->run->names.context || pdl_is_absent(v) ||
-            !pdl_type_fits_single(p->types[i], v))
-            return false;
+/* Binds the parameters to the arguments of the same names and hides outer variables of those names
+ * that are not given. Takes s. */
+static pdl_scope *bind_params(pdl_scope *s, const pdl_func_info *info, pdl_vref args) {
+    for (uint32_t i = 0; i < info->n_params; i++) {
+        pdl_val v = pdl_dict_part_named(args, info->block->params.names[i]);
+        if (!pdl_is_absent(v))
+            s = pdl_scope_put(s, info->params[i], v);
+        else if (!pdl_is_absent(pdl_scope_find(s, info->params[i])))
+            s = pdl_scope_del(s, info->params[i]);
     }
-    return true;
+    return s;
+}
+
+/* The usual call: the arguments are the parameters, single values of simple types that fit. Nothing
+ * has to be resolved or bounded then, and no context is given. Returns the scope of the body, or
+ * NULL for any other call. */
+static pdl_scope *bind_simple(const pdl_fiber *f, const pdl_closure *c, pdl_vref func,
+                              pdl_vref args) {
+    const pdl_params *p = &c->info->block->params;
+    if (f->run->opt.guarded || pdl_dict_len(args) != p->n) return NULL;
+    pdl_scope *s = body_scope(c, func);
+    for (uint32_t i = 0; i < p->n; i++) {
+        pdl_val v = pdl_dict_part_named(args, p->names[i]);
+        bool simple = !pdl_is_absent(v) && c->info->params[i] != f->run->names.context &&
+                      pdl_type_fits_single(p->types[i], v);
+        if (!simple) {
+            pdl_drop(v);
+            pdl_scope_drop(s);
+            return NULL;
+        }
+        s = pdl_scope_put(s, c->info->params[i], v);
+    }
+    return s;
 }
 
 /* pdl_context in the arguments replaces the context of the body; it need not be a parameter. */
@@ -175,6 +196,23 @@ static pdl_step take_context(pdl_fiber *f, pdl_val *args, pdl_val *ctx, pdl_err 
     return step_of(ok);
 }
 
+/* Any call: the scope of the body, and its context if one is given. Both are set together with DONE
+ * only. */
+static pdl_step bind_args(pdl_fiber *f, const pdl_b_call *b, const pdl_closure *c,
+                          pdl_scope **scope, pdl_val *ctx, pdl_err *err) {
+    pdl_val given = pdl_keep(*under(f, 1)), context = pdl_absent();
+    pdl_step s = take_context(f, &given, &context, err);
+    if (s == PDL_STEP_DONE) s = check_args(f, b, c, &given, err);
+    if (s == PDL_STEP_DONE) {
+        *scope = bind_params(body_scope(c, *top(f)), c->info, given);
+        *ctx = context;
+    } else {
+        pdl_drop(context);
+    }
+    pdl_drop(given);
+    return s;
+}
+
 pdl_step pdl_op_CALL_BLOCK(pdl_fiber *f, const pdl_b_call *b, pdl_err *err) {
     pdl_step s = pdl_vm_force(f, top(f), err);
     if (s != PDL_STEP_DONE) return s;
@@ -191,26 +229,15 @@ pdl_step pdl_op_CALL_BLOCK(pdl_fiber *f, const pdl_b_call *b, pdl_err *err) {
         return PDL_STEP_FAIL;
     }
     const pdl_closure *c = closure_of(*top(f));
-    pdl_val ctx = pdl_absent(), given = pdl_keep(*args);
-    if (!surely_fits(f, c, given)) {
-        s = take_context(f, &given, &ctx, err); /* which is final only when no call is open */
-        if (s == PDL_STEP_DONE) s = check_args(f, b, c, &given, err);
-    }
+    pdl_val ctx = pdl_absent();
+    pdl_scope *scope = bind_simple(f, c, *top(f), *args);
+    if (!scope) s = bind_args(f, b, c, &scope, &ctx, err);
     if (s == PDL_STEP_DONE && too_deep(f, err)) s = PDL_STEP_FAIL;
     if (s != PDL_STEP_DONE) {
-        pdl_drop(given);
-        if (!pdl_is_absent(ctx)) pdl_drop(ctx);
+        pdl_scope_drop(scope);
+        pdl_drop(ctx);
         return s;
     }
-    pdl_scope *scope = body_scope(c, *top(f));
-    for (uint32_t i = 0; i < c->info->n_params; i++) {
-        pdl_val v = pdl_dict_part_named(given, c->info->block->params.names[i]);
-        if (!pdl_is_absent(v))
-            scope = pdl_scope_put(scope, c->info->params[i], v);
-        else if (!pdl_is_absent(pdl_scope_find(scope, c->info->params[i])))
-            scope = pdl_scope_del(scope, c->info->params[i]);
-    }
-    pdl_drop(given);
     pdl_val func = pop(f);
     pdl_drop(pop(f));
     pdl_vm_frame_push(f, FRAME_CALL, c->code, c->info->entry, b->head.loc);

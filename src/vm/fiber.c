@@ -171,30 +171,30 @@ void pdl_vm_chosen_by(pdl_fiber *f, pdl_label label) {
 
 void pdl_vm_frame_pop(pdl_fiber *f) {
     assert(f->frames.n > 0 && pdl_fiber_ok(f));
-    pdl_vm_frame fr = f->frames.p[--f->frames.n];
-    pdl_vm_cut_stack(f, fr.stack);
-    pdl_vm_cut_blocks(f, fr.blocks);
-    pdl_vm_cut_saves(f, fr.saves);
-    cut_loops(f, fr.loops);
-    cut_bufs(f, fr.bufs);
-    cut_handlers(f, fr.handlers);
-    pdl_vm_cut_locals(f, fr.locals);
-    f->local_base = fr.local_base;
+    pdl_vm_frame *fr = &f->frames.p[--f->frames.n]; /* still there: nothing below pushes a frame */
+    pdl_vm_cut_stack(f, fr->stack);
+    pdl_vm_cut_blocks(f, fr->blocks);
+    pdl_vm_cut_saves(f, fr->saves);
+    cut_loops(f, fr->loops);
+    cut_bufs(f, fr->bufs);
+    cut_handlers(f, fr->handlers);
+    pdl_vm_cut_locals(f, fr->locals);
+    f->local_base = fr->local_base;
     pdl_scope_drop(f->scope);
-    f->scope = fr.scope;
-    fr.scope = NULL;
-    set_val(&f->ctx, fr.ctx);
-    set_val(&f->role, fr.role);
-    set_val(&f->background, fr.background);
-    fr.ctx = fr.role = fr.background = pdl_absent();
-    f->print = fr.print;
-    f->autoescape = fr.autoescape;
-    f->control = fr.control;
-    f->pc = fr.return_pc;
+    f->scope = fr->scope;
+    fr->scope = NULL;
+    set_val(&f->ctx, fr->ctx);
+    set_val(&f->role, fr->role);
+    set_val(&f->background, fr->background);
+    fr->ctx = fr->role = fr->background = pdl_absent();
+    f->print = fr->print;
+    f->autoescape = fr->autoescape;
+    f->control = fr->control;
+    f->pc = fr->return_pc;
     f->code = f->frames.n ? frame(f)->code : NULL;
-    assert(fr.kind != FRAME_PDL || f->nested > 0);
-    if (fr.kind == FRAME_PDL) f->nested--;
-    frame_fini(&fr);
+    assert(fr->kind != FRAME_PDL || f->nested > 0);
+    if (fr->kind == FRAME_PDL) f->nested--;
+    frame_fini(fr);
     assert(pdl_fiber_ok(f));
 }
 

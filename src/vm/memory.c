@@ -80,8 +80,7 @@ pdl_alloc_watch pdl_run_watch(pdl_run *r) {
     return pdl_alloc_set_watch((pdl_alloc_watch){release_reserve, report_oom, r});
 }
 
-bool pdl_run_has_memory(pdl_run *r, pdl_err *err) {
-    if (PDL_LIKELY(!r->failed_size)) return true;
+bool pdl_run_raise_oom(pdl_run *r, pdl_err *err) {
     size_t n = r->failed_size;
     r->failed_size = 0;
     return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "out of memory (%zu bytes asked for)", n);

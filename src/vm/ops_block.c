@@ -111,7 +111,8 @@ void pdl_op_LEAVE(pdl_fiber *f) {
     set_val(&f->role, b->role_in);
     b->ctx_in = b->role_in = pdl_absent();
     f->print = b->print_in;
-    pdl_vm_block_fini(f, b);
+    if (b->budget || b->path || b->attempts || !pdl_is_absent(b->child_messages))
+        pdl_vm_block_fini(f, b); /* of most blocks nothing is left */
     f->blocks.n--;
 }
 

@@ -87,8 +87,12 @@ pdl_step pdl_fiber_run(pdl_fiber *f, pdl_err *err);
 /* memory.c */
 /* Installs the run's reserve for allocations that fail in this thread. Returns the watch before. */
 pdl_alloc_watch pdl_run_watch(pdl_run *r);
+/* The error of an allocation that failed: always false. */
+PDL_COLD bool pdl_run_raise_oom(pdl_run *r, pdl_err *err);
 /* Returns false after an allocation that failed: the program ends with PDL_E_limit. */
-bool pdl_run_has_memory(pdl_run *r, pdl_err *err);
+PDL_MUST static inline bool pdl_run_has_memory(pdl_run *r, pdl_err *err) {
+    return PDL_LIKELY(!r->failed_size) || pdl_run_raise_oom(r, err);
+}
 
 /* globals.c */
 void pdl_run_globals(pdl_run *r);

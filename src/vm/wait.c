@@ -22,8 +22,7 @@ static pdl_step wait_for_call(pdl_fiber *f, uint32_t id) {
     return PDL_STEP_WAIT;
 }
 
-pdl_step pdl_vm_force(pdl_fiber *f, pdl_val *slot, pdl_err *err) {
-    if (PDL_LIKELY(!pdl_may_hold_promise(*slot))) return PDL_STEP_DONE;
+pdl_step pdl_vm_force_promise(pdl_fiber *f, pdl_val *slot, pdl_err *err) {
     pdl_vref b = pdl_promise_blocking(*slot);
     if (pdl_is_absent(b)) {
         pdl_val out;
@@ -37,14 +36,6 @@ pdl_step pdl_vm_force(pdl_fiber *f, pdl_val *slot, pdl_err *err) {
         return PDL_STEP_FAIL;
     }
     return wait_for_call(f, p->id);
-}
-
-pdl_step pdl_vm_force_n(pdl_fiber *f, size_t n, pdl_err *err) {
-    for (size_t i = 0; i < n; i++) {
-        pdl_step s = pdl_vm_force(f, under(f, i), err);
-        if (s != PDL_STEP_DONE) return s;
-    }
-    return PDL_STEP_DONE;
 }
 
 bool pdl_inflight_raise_unnoticed(const pdl_fiber *f, pdl_err *err) {

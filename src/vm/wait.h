@@ -9,12 +9,24 @@
 #ifndef PDL_VM_WAIT_H
 #define PDL_VM_WAIT_H
 
-#include "vm/fiber.h"
+#include "vm/stacks.h"
 
-/* Replaces the promise in *slot by its content. */
-pdl_step pdl_vm_force(pdl_fiber *f, pdl_val *slot, pdl_err *err);
+/* The rest of pdl_vm_force, for a value that holds a promise. */
+pdl_step pdl_vm_force_promise(pdl_fiber *f, pdl_val *slot, pdl_err *err);
+/* Replaces the promise in *slot by its content. Inline because most instructions begin with it and
+ * most values hold no promise. */
+static inline pdl_step pdl_vm_force(pdl_fiber *f, pdl_val *slot, pdl_err *err) {
+    return PDL_LIKELY(!pdl_may_hold_promise(*slot)) ? PDL_STEP_DONE
+                                                    : pdl_vm_force_promise(f, slot, err);
+}
 /* The same for the n topmost values. */
-pdl_step pdl_vm_force_n(pdl_fiber *f, size_t n, pdl_err *err);
+static inline pdl_step pdl_vm_force_n(pdl_fiber *f, size_t n, pdl_err *err) {
+    for (size_t i = 0; i < n; i++) {
+        pdl_step s = pdl_vm_force(f, under(f, i), err);
+        if (PDL_UNLIKELY(s != PDL_STEP_DONE)) return s;
+    }
+    return PDL_STEP_DONE;
+}
 /* Waits for the fiber's calls numbered `from` and later. raise: fails with the error of the
  * first of them that failed. */
 pdl_step pdl_inflight_await(pdl_fiber *f, uint32_t from, bool raise, pdl_err *err);
