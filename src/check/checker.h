@@ -112,6 +112,11 @@ void pdl_checker_lint_program(pdl_checker *c, const pdl_block *main);
 void pdl_checker_lint_keys(pdl_checker *c, const pdl_node *n);
 void pdl_checker_lint_text(pdl_checker *c, pdl_str text, const pdl_node *node, pdl_loc loc);
 
+/* texts.c: what is written as if it were no YAML; a block, a scalar, an entry of an object. */
+void pdl_checker_lint_written(pdl_checker *c, const pdl_block *b);
+void pdl_checker_lint_scalar(pdl_checker *c, const pdl_node *n);
+void pdl_checker_lint_pair(pdl_checker *c, const pdl_node *map, const pdl_pair *pair);
+
 /* foreign.c: a text with variables as other template languages write them. */
 void pdl_checker_lint_forms(pdl_checker *c, const pdl_tree *t);
 

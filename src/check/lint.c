@@ -55,6 +55,11 @@ static void lint_norway(pdl_checker *c, const pdl_block *b) {
 static void lint_role(pdl_checker *c, const pdl_block *b) {
     static const pdl_str roles[] = {{"user", 4}, {"system", 6},    {"assistant", 9},
                                     {"tool", 4}, {"developer", 9}, {"function", 8}};
+    static const pdl_str elsewhere[][2] = {
+        {{"ai", 2}, {"assistant", 9}},  {{"bot", 3}, {"assistant", 9}},
+        {{"model", 5}, {"assistant", 9}},
+        {{"human", 5}, {"user", 4}},    {{"person", 6}, {"user", 4}},
+    };
     enum { N = sizeof roles / sizeof *roles };
     if (!b->rare->role.s.p) return;
     for (size_t i = 0; i < N; i++)
@@ -65,6 +70,8 @@ static void lint_role(pdl_checker *c, const pdl_block *b) {
                                         : "'%.*s' is not a role that models know",
                                    PDL_FMT(b->rare->role.s));
     pdl_str near = pdl_str_nearest(b->rare->role.s, roles, N);
+    for (size_t i = 0; i < sizeof elsewhere / sizeof *elsewhere; i++)
+        if (pdl_str_eq_nocase(b->rare->role.s, elsewhere[i][0])) near = elsewhere[i][1];
     if (near.n) pdl_checker_hint(c, d, "did you mean '%.*s'?", PDL_FMT(near));
 }
 
@@ -268,7 +275,11 @@ void pdl_checker_lint_program(pdl_checker *c, const pdl_block *main) {
 /* C depth follows the YAML source. What an alias names was looked at where it is written, or is not
  * looked at: aliases may multiply. */
 void pdl_checker_lint_keys(pdl_checker *c, const pdl_node *n) {
-    if (!n || n->shared || n->kind == PDL_NODE_SCALAR) return;
+    if (!n || n->shared) return;
+    if (n->kind == PDL_NODE_SCALAR) {
+        pdl_checker_lint_scalar(c, n);
+        return;
+    }
     if (n->kind == PDL_NODE_SEQ) {
         for (uint32_t i = 0; i < n->n; i++) pdl_checker_lint_keys(c, n->items[i]);
         return;
@@ -280,14 +291,18 @@ void pdl_checker_lint_keys(pdl_checker *c, const pdl_node *n) {
                                        PDL_FMT(n->pairs[n->n].key->text));
         pdl_checker_relate(c, d, pdl_node_loc(n->pairs[n->n].value), "the first one");
     }
-    for (uint32_t i = 0; i < n->n; i++) pdl_checker_lint_keys(c, n->pairs[i].value);
+    for (uint32_t i = 0; i < n->n; i++) {
+        pdl_checker_lint_pair(c, n, &n->pairs[i]);
+        pdl_checker_lint_keys(c, n->pairs[i].value);
+    }
 }
 
 typedef void lint_fn(pdl_checker *c, const pdl_block *b);
 
 static lint_fn *const functions[] = {lint_conditions, lint_norway, lint_role,
                                      lint_types,      lint_get,    lint_synonyms,
-                                     lint_old_loop,   lint_date,   lint_own_fields};
+                                     lint_old_loop,   lint_date,   lint_own_fields,
+                                     pdl_checker_lint_written};
 
 void pdl_checker_lint_block(pdl_checker *c, const pdl_block *b) {
     if (c->quiet || c->opt->no_lint) return;

@@ -87,6 +87,8 @@ pdl_str pdl_read_advice(const pdl_reader *r) {
         if (!pdl_str_ends(end, pdl_str_of(signs[i].before))) continue;
         if (*signs[i].at || at_end) return pdl_str_of(signs[i].hint);
     }
+    if (pdl_str_starts(pdl_str_trim(before), PDL_STR("${{")) && at.n && at.p[0] == '}')
+        return PDL_STR("the braces are single: ${ ... }");
     if (!at.n) return PDL_STR("a } is missing");
     if (at_end && pdl_str_ends(trim_end(before), PDL_STR("{")))
         return PDL_STR("an expression is missing");

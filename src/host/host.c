@@ -86,6 +86,10 @@ static bool is_missing(const pdl_err *err) {
     return err->py_class && strncmp(err->py_class, "FileNotFoundError", 17) == 0;
 }
 
+static bool is_folder(const pdl_err *err) {
+    return err->py_class && strncmp(err->py_class, "IsADirectoryError", 17) == 0;
+}
+
 /* Added below the message, whose text is the reference's. */
 static void hint_fault(pdl_err *err, pdl_str shown, const pdl_utf8_fault *f) {
     pdl_err_hint(err, "%.*s:%u, column %u: byte 0x%02x is not UTF-8", PDL_FMT(shown), f->line,
@@ -113,8 +117,7 @@ static void read_file(host *h, pdl_effect *e) {
                                        : err.py_class;
         out.py_class = py_class ? pdl_str_dup(pdl_str_of(py_class)) : NULL;
         if (ok) hint_fault(&out, shown, &fault);
-        if (err.py_class && strncmp(err.py_class, "IsADirectoryError", 17) == 0)
-            pdl_err_hint(&out, "it is a folder");
+        if (is_folder(&err)) pdl_err_hint(&out, "it is a folder");
         pdl_effect_refuse(e, &out);
     }
     pdl_err_fini(&err);
@@ -139,6 +142,8 @@ static source_state open_source(host *h, pdl_effect *e, pdl_str path, pdl_buf *b
     } else if (is_missing(&err)) {
         pdl_err_fini(&err);
         return SOURCE_MISSING;
+    } else if (is_folder(&err)) {
+        pdl_err_hint(&err, "it is a folder: name a file in it");
     }
     pdl_effect_refuse(e, &err);
     return SOURCE_ANSWERED;

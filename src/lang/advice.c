@@ -8,7 +8,8 @@
 
 #include "base/banned.h"
 
-/* A key of a block that is not ours. ANY: whatever the kind. */
+/* A key of a block that is not ours; one with a blank at its end is the beginning of a key. ANY:
+ * whatever the kind. */
 enum { ANY = -1, NONE = -2 /* no key says which kind it is */ };
 
 #define PARAMETER  "write it inside of `parameters: {...}`"
@@ -18,6 +19,10 @@ enum { ANY = -1, NONE = -2 /* no key says which kind it is */ };
 #define PATTERN    "what a case is for is `case`"
 #define TRIES      "how often it is tried again is `tries`"
 #define DELAY      "the seconds between attempts are `delay`"
+#define NUMBER     "a number of times is `maxIterations`"
+#define REPEATED   "this block is written below `repeat:`, beside `for`, `while` or `maxIterations`"
+#define EACH_CASE  "each case is an item of `with`: - case: ... and then: ..."
+#define PARSED     "`json` reads numbers and booleans; the type of a result is `spec`"
 #define SEPARATOR  "what is between the results is `with`"
 #define SHELL_FORM "a command is a block: lang: command, and code: ..."
 
@@ -43,18 +48,64 @@ static const struct {
     {PDL_BLOCK_model, "base_url", "write parameters: {api_base: ...}"},
     {PDL_BLOCK_model, "response_format", "the type of the answer is `spec`"},
     {PDL_BLOCK_model, "stream", "answers are shown while they come; --stream says otherwise"},
+    {PDL_BLOCK_model, "user", SENT},
+    {PDL_BLOCK_model, "params", "write `parameters`"},
+    {PDL_BLOCK_model, "options", "write `parameters`"},
+    {PDL_BLOCK_model, "args", "write `parameters`"},
+    {PDL_BLOCK_model, "timeout", PARAMETER},
+    {PDL_BLOCK_model, "stop_sequences", "write parameters: {stop: [...]}"},
+    {PDL_BLOCK_call, "arguments", "write `args`"},
+    {PDL_BLOCK_call, "parameters", "write `args`"},
+    {PDL_BLOCK_call, "params", "write `args`"},
+    {PDL_BLOCK_call, "with", "write `args`"},
+    {PDL_BLOCK_repeat, "times", NUMBER},
+    {PDL_BLOCK_repeat, "max", NUMBER},
+    {PDL_BLOCK_repeat, "count", NUMBER},
+    {PDL_BLOCK_repeat, "iterations", NUMBER},
+    {PDL_BLOCK_repeat, "max_iterations", NUMBER},
+    {PDL_BLOCK_repeat, "in", "write for: {NAME: LIST}"},
+    {PDL_BLOCK_repeat, "do", "what is repeated is below `repeat`"},
+    {PDL_BLOCK_repeat, "body", "what is repeated is below `repeat`"},
+    {PDL_BLOCK_repeat, "text", "what is repeated is below `repeat`"},
+    {PDL_BLOCK_import, "from", "write import: FILE, and def: NAME"},
+    {PDL_BLOCK_import, "as", "the name of a module is `def`"},
+    {PDL_BLOCK_match, "case", EACH_CASE},
+    {PDL_BLOCK_match, "then", EACH_CASE},
     {PDL_BLOCK_match, "cases", "the cases are a list in `with`"},
     {PDL_BLOCK_match, "default", LAST_CASE},
     {PDL_BLOCK_match, "else", LAST_CASE},
     {PDL_BLOCK_match, "otherwise", LAST_CASE},
     {PDL_BLOCK_function, "result", "what a function gives is `return`"},
     {PDL_BLOCK_function, "parameters", "the parameters are in `function: {...}`"},
+    {PDL_BLOCK_function, "params", "the parameters are in `function: {...}`"},
+    {PDL_BLOCK_function, "args", "the parameters are in `function: {...}`"},
+    {PDL_BLOCK_function, "body", "what a function does is below `return`"},
     {PDL_BLOCK_if, "default", "write `else`"},
     {PDL_BLOCK_if, "otherwise", "write `else`"},
+    {PDL_BLOCK_if, "do", "write `then`"},
     {PDL_BLOCK_if, "elif", "write else: {if: ..., then: ...}"},
     {PDL_BLOCK_if, "elseif", "write else: {if: ..., then: ...}"},
     {ANY, "name", "write `description` for people, `def` for a variable"},
     {ANY, "title", "write `description`"},
+    {ANY, "version", "write it into `description`, or as a comment: # ..."},
+    {ANY, "author", "write it into `description`, or as a comment: # ..."},
+    {ANY, "var", "`def` names the result; other variables are in `defs`"},
+    {ANY, "let", "variables are in `defs`"},
+    {ANY, "set", "variables are in `defs`"},
+    {ANY, "if", "write if: ..., and this block below `then:`"},
+    {ANY, "when", "write if: ..., and this block below `then:`"},
+    {ANY, "condition", "write if: ..., and this block below `then:`"},
+    {ANY, "for", REPEATED},
+    {ANY, "while", REPEATED},
+    {ANY, "until", REPEATED},
+    {ANY, "maxIterations", REPEATED},
+    {ANY, "loop", REPEATED},
+    {ANY, "repeat", "this block is written below `repeat:`; a number of times is `maxIterations`"},
+    {ANY, "return", "`return` belongs to a block with `function`"},
+    {ANY, "retries", "write retry: {tries: N}"},
+    {ANY, "max_retries", "write retry: {tries: N}"},
+    {ANY, "timeout", "write budget: {seconds: N}"},
+    {ANY, "try", "this block is tried when it has `fallback`, which runs after an error"},
     {ANY, "variables", "variables are in `defs`"},
     {ANY, "vars", "variables are in `defs`"},
     {ANY, "catch", "what runs after an error is `fallback`"},
@@ -67,6 +118,27 @@ static const struct {
     {NONE, "print", "write `text:`"},
     {NONE, "echo", "write `text:`"},
     {NONE, "say", "write `text:`"},
+    {NONE, "string", "write `text:`"},
+    {NONE, "value", "write `data:`"},
+    {NONE, "dict", "write `data:` or `object:`"},
+    {NONE, "list", "write `data:` or `array:`"},
+    {NONE, "try", "write the block itself, with `fallback:` for what runs after an error"},
+    {NONE, "parallel", "write `for:` and `map:`, or `text:` with `context: independent`"},
+    {NONE, "chat", "write model: PROVIDER/NAME"},
+    {NONE, "llm", "write model: PROVIDER/NAME"},
+    {NONE, "openai", "write model: openai/NAME"},
+    {NONE, "agent", "an agent is a function of a module: import it, and call it"},
+    {NONE, "tool", "a tool is a block with `function`"},
+    {NONE, "system", "write {role: system, text: ...}"},
+    {NONE, "user", "write {role: user, text: ...}"},
+    {NONE, "assistant", "write {role: assistant, text: ...}"},
+    {NONE, "def ", "write def: NAME, function: {PARAMETER: TYPE}, and return: ..."},
+    {NONE, "for ", "write for: {NAME: LIST}, and repeat: ..."},
+    {NONE, "while ", "write while: ${ ... }, and repeat: ..."},
+    {NONE, "if ", "write if: ${ ... }, and then: ..."},
+    {NONE, "bash", SHELL_FORM},
+    {NONE, "sh", SHELL_FORM},
+    {NONE, "exec", SHELL_FORM},
     {NONE, "steps", "write `text:` with a list of blocks"},
     {NONE, "blocks", "write `text:` with a list of blocks"},
     {NONE, "prompt", "write `model:` and `input:`"},
@@ -150,12 +222,19 @@ static const struct {
     {"string", "write text"},
     {"regex", "write {regex: '...'}"},
     {"yml", "write yaml"},
+    {"int", PARSED},
+    {"integer", PARSED},
+    {"float", PARSED},
+    {"number", PARSED},
+    {"bool", PARSED},
 };
 
 const char *pdl_key_advice(int kind, pdl_str word) {
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         bool fits = keys[i].kind == kind || (keys[i].kind == ANY && kind != NONE);
-        if (fits && pdl_str_is(word, keys[i].word)) return keys[i].hint;
+        pdl_str key = pdl_str_of(keys[i].word);
+        bool begins = key.p[key.n - 1] == ' ' && pdl_str_starts(word, key);
+        if (fits && (begins || pdl_str_eq(word, key))) return keys[i].hint;
     }
     return NULL;
 }

@@ -479,7 +479,12 @@ static void advise_braces(pdl_loader *l, const pdl_node *n, size_t n_before) {
     if (n_diags == n_before || n->style != PDL_STYLE_FLOW || !key) return;
     if (key->kind != PDL_NODE_SCALAR || !pdl_node_is_null(n->pairs[0].value)) return;
     pdl_diag *d = &l->p->diags.p[n_diags - 1];
-    if (!d->hint.n)
+    size_t at = pdl_str_find(key->text, PDL_STR(":"), 0);
+    if (at != PDL_NOT_FOUND && at + 1 < key->text.n)
+        pdl_loader_hint(l, d, "a blank follows the colon: {%.*s: %.*s}",
+                        PDL_FMT(pdl_str_sub(key->text, 0, at)),
+                        PDL_FMT(pdl_str_sub(key->text, at + 1, key->text.n)));
+    else if (!d->hint.n)
         pdl_loader_hint(l, d,
                         "{%.*s} is a mapping: write ${ %.*s } for a variable, \"{%.*s}\" for "
                         "a text",

@@ -26,7 +26,8 @@ static bool is_list(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
     pdl_loader_wrong(l, n, loc, "should be a list");
     pdl_diag *d = &l->p->diags.p[l->p->diags.n - 1];
     if (pdl_node_is_str(n) && n->text.n && n->text.n < 40)
-        pdl_loader_hint(l, d, "write [%.*s]", PDL_FMT(n->text));
+        pdl_loader_hint(l, d, pdl_str_is(n->text, "none") ? "write []" : "write [%.*s]",
+                        PDL_FMT(n->text));
     return false;
 }
 
@@ -572,7 +573,12 @@ const pdl_fors *pdl_loader_fors(pdl_loader *l, const pdl_pair *pair) {
     pdl_fors *f = pdl_arena_new(l->a, pdl_fors);
     f->loc = loc;
     f->node = n;
-    if (!is_object(l, n, loc)) return f;
+    if (!is_object(l, n, loc)) {
+        pdl_diag *d = &l->p->diags.p[l->p->diags.n - 1];
+        if (pdl_node_is_str(n) && !d->hint.n && n->text.n < 40)
+            pdl_loader_hint(l, d, "write for: {NAME: LIST}: the name is each item in turn");
+        return f;
+    }
     f->n = n->n;
     f->names = pdl_arena_new_n(l->a, const pdl_tree *, n->n);
     f->lists = pdl_arena_new_n(l->a, const pdl_tree *, n->n);

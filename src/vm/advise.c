@@ -123,6 +123,12 @@ void pdl_vm_note_tool(const pdl_fiber *f, const pdl_vm_frame *fr, pdl_err *err) 
 void pdl_vm_advise_command(const pdl_b_code *b, pdl_err *err) {
     static const char *const signs[] = {" | ", " && ", " || ", " > ", " >> ", " < ", "; "};
     const pdl_node *node = b->code ? b->code->node : NULL;
+    if (node && pdl_node_is_str(node) && pdl_byte_in('*', node->text) &&
+        !pdl_byte_in('\'', node->text) && !pdl_byte_in('"', node->text)) {
+        pdl_err_hint(err, "no shell reads a command, and * stays as it is: write args: [sh, -c, "
+                          "'...']");
+        return;
+    }
     for (size_t i = 0; node && pdl_node_is_str(node) && i < sizeof signs / sizeof *signs; i++) {
         if (pdl_str_find(node->text, pdl_str_of(signs[i]), 0) == PDL_NOT_FOUND) continue;
         pdl_err_hint(err, "no shell reads a command: write args: [sh, -c, '...']");

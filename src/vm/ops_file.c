@@ -148,14 +148,17 @@ static void put_folder(pdl_str folder, pdl_buf *out) {
 }
 
 /* Where the file was looked for. */
-static void advise_folders(const pdl_fiber *f, const pdl_block *b, pdl_err *err) {
+static void advise_folders(const pdl_fiber *f, const pdl_block *b, pdl_str written, pdl_err *err) {
     pdl_buf out = PDL_BUF;
     pdl_str own = pdl_file_folder(b->loc.src ? b->loc.src->name : (pdl_str){0});
     put_folder(f->run->opt.dir, &out);
     if (!pdl_str_eq(own, f->run->opt.dir)) put_folder(own, &out);
     for (size_t i = 0; b->kind == PDL_BLOCK_import && i < f->run->opt.n_path; i++)
         put_folder(f->run->opt.path[i], &out);
-    pdl_err_hint(err, "searched: %s", pdl_buf_z(&out));
+    if (pdl_str_find(written, PDL_STR(":/"), 0) != PDL_NOT_FOUND)
+        pdl_err_hint(err, "a program is a file of this machine: download it first");
+    else
+        pdl_err_hint(err, "searched: %s", pdl_buf_z(&out));
     pdl_buf_fini(&out);
 }
 
@@ -165,7 +168,7 @@ pdl_step pdl_op_SOURCE_MISSING(pdl_fiber *f, const pdl_block *b, pdl_err *err) {
     pdl_val shown = shown_path(pdl_buf_str(&path));
     pdl_err_set(err, PDL_E_include, b->loc, "file %.*s not found", PDL_FMT(pdl_str_get(shown)));
     err->py_class = pdl_str_dup(PDL_STR("FileNotFoundError"));
-    advise_folders(f, b, err);
+    advise_folders(f, b, pdl_buf_str(&path), err);
     pdl_drop(shown);
     pdl_buf_fini(&path);
     return PDL_STEP_FAIL;

@@ -27,6 +27,14 @@ static bool has_shell_words(pdl_vref argv) {
     return false;
 }
 
+/* Commands that a shell does itself: no program has their names. */
+static bool is_of_shells(pdl_str word) {
+    static const char *const words[] = {"cd", "export", "source", "alias", "set", "unset", "eval"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (pdl_str_is(word, words[i])) return true;
+    return false;
+}
+
 /* The program cannot be started, in words of the reference; the help names it. */
 static void refuse_start(job *j, bool denied) {
     pdl_err err = {0};
@@ -45,6 +53,8 @@ static void refuse_start(job *j, bool denied) {
         pdl_err_hint(&err,
                      "there is no program '%.*s': each word is an item, or write [sh, -c, ...]",
                      PDL_FMT(word));
+    else if (is_of_shells(word))
+        pdl_err_hint(&err, "%.*s is of shells: write args: [sh, -c, '...']", PDL_FMT(word));
     else
         pdl_err_hint(&err, "there is no program %.*s", PDL_FMT(word));
     pdl_worker_job_refuse(j, &err);

@@ -73,6 +73,55 @@ static bool begins_with_hard_blank(const place *p) {
     return pdl_str_starts(pdl_str_sub(p->text, p->context, p->text.n), PDL_STR("\xc2\xa0"));
 }
 
+/* The line before, without blanks at its ends; empty lines are left out. */
+static pdl_str line_above(const place *p) {
+    size_t end = p->at, from;
+    while (end && p->text.p[end - 1] != '\n') end--;
+    while (end && pdl_byte_in(p->text.p[end - 1], PDL_STR(" \n"))) end--;
+    for (from = end; from && p->text.p[from - 1] != '\n';) from--;
+    return pdl_str_trim(pdl_str_sub(p->text, from, end));
+}
+
+/* The signs that begin a comment in other languages. */
+static bool follows_comment(const place *p) {
+    pdl_str line = line_above(p);
+    return pdl_str_starts(line, PDL_STR("//")) || pdl_str_starts(line, PDL_STR("/*")) ||
+           pdl_str_starts(line, PDL_STR("-- "));
+}
+
+/* The text of the line above was cut by a remark, and its next line is here. */
+static bool follows_remark(const place *p) {
+    return !pdl_str_trim(line_before(p)).n && line_before(p).n &&
+           pdl_str_find(line_above(p), PDL_STR(" #"), 0) != PDL_NOT_FOUND;
+}
+
+static bool is_triple_quote(const place *p) {
+    return p->at > 1 && p->at < p->text.n && pdl_byte_in(p->text.p[p->at], PDL_STR("\"'")) &&
+           p->text.p[p->at - 1] == p->text.p[p->at] && p->text.p[p->at - 2] == p->text.p[p->at];
+}
+
+static bool is_fence(const place *p) {
+    return pdl_str_starts(pdl_str_sub(p->text, p->at, p->text.n), PDL_STR("```"));
+}
+
+static bool follows_brace(const place *p) { return p->at && p->text.p[p->at - 1] == '{'; }
+
+/* A line that begins to the left of the lines of the text above it, or of its `|`. */
+static bool is_left_of_text(const place *p) {
+    pdl_str line = line_before(p);
+    size_t start = p->at - line.n, above = start;
+    if (pdl_str_trim(line).n || !line.n || !start) return false;
+    while (above && pdl_byte_in(p->text.p[above - 1], PDL_STR(" \n"))) above--;
+    return indent_at(p, above) > line.n;
+}
+
+/* `key: |` is above, and what follows begins in the column of the key. */
+static bool follows_bar(const place *p) {
+    const place here = {p->text, p->context, p->context, p->bracket};
+    pdl_str line = line_above(&here);
+    return pdl_str_ends(line, PDL_STR(": |")) || pdl_str_ends(line, PDL_STR(": >"));
+}
+
 /* --- what is said ----------------------------------------------------------------------------- */
 
 /* MARK_CONTEXT, MARK_BRACKET: what is shown is where it began, not where reading gave up. */
@@ -89,6 +138,8 @@ static const struct {
      "an expression that contains `: ` is put in quotes: '${ ... }'"},
     {"mapping values are not allowed here", continues_text, MARK_HERE,
      "this line continues the text before it: a key begins in the column of the other keys"},
+    {"mapping values are not allowed here", follows_comment, MARK_HERE,
+     "the line before is no comment: a comment begins with #"},
     {"mapping values are not allowed here", NULL, MARK_HERE,
      "a text that contains `: ` is put in quotes, or after `|` on lines of its own"},
     {"sequence entries are not allowed here", NULL, MARK_HERE,
@@ -99,8 +150,13 @@ static const struct {
      "tabs may not indent: use blanks"},
     {"found character '@' that cannot start any token", NULL, MARK_HERE,
      "a text that begins with @ is put in quotes"},
+    {"found character '`' that cannot start any token", is_fence, MARK_HERE,
+     "lines with ``` are no part of a program: leave them out"},
     {"found character '`' that cannot start any token", NULL, MARK_HERE,
      "a text that begins with ` is put in quotes"},
+    {"found character '%' that cannot start any token", follows_brace, MARK_HERE,
+     "for {% if %} and {% for %} there are blocks with `if` and with `for`; a text with {% is put "
+     "in quotes"},
     {"found character '%' that cannot start any token", NULL, MARK_HERE,
      "a text that begins with % is put in quotes"},
     {"expected '<document start>'", begins_with_percent, MARK_HERE,
@@ -109,6 +165,8 @@ static const struct {
      "the quote that opens here is not closed"},
     {"found unknown escape character", NULL, MARK_HERE,
      "in \"...\" a backslash is written \\\\; in '...' it is a letter like others"},
+    {"could not find expected ':'", follows_bar, MARK_CONTEXT,
+     "the lines of a text after | or > are indented"},
     {"could not find expected ':'", begins_with_hard_blank, MARK_CONTEXT,
      "the line has a no-break space, which is a letter: write a blank"},
     {"could not find expected ':'", is_dash_without_blank, MARK_CONTEXT,
@@ -120,10 +178,20 @@ static const struct {
      "the text after | or > begins on the next line"},
     {"expected a comment or a line break", NULL, MARK_HERE,
      "the text after | or > begins on the next line"},
+    {"expected <block end>, but found '<scalar>'", is_triple_quote, MARK_HERE,
+     "a text of several lines follows | on the lines after it; there is no \"\"\""},
+    {"expected '<document start>', but found '<scalar>'", is_triple_quote, MARK_HERE,
+     "there is no \"\"\": a comment begins with #, and `description:` describes a block"},
+    {"expected <block end>, but found '<scalar>'", follows_remark, MARK_HERE,
+     "a # ended the text in the line before: put the text in quotes"},
+    {"expected <block end>, but found '<scalar>'", is_left_of_text, MARK_HERE,
+     "this line is less indented than the text before it"},
     {"expected <block end>, but found '<scalar>'", follows_quote, MARK_HERE,
      "the text ends at the quote before this: put all of it in quotes, and write '' for a ' in "
      "'...', \\\" for a \" in \"...\""},
     {"expected <block end>, but found '-'", NULL, MARK_HERE,
+     "the items of a list begin in one column"},
+    {"expected <block end>, but found '<block sequence start>'", NULL, MARK_HERE,
      "the items of a list begin in one column"},
     {"expected <block end>, but found", NULL, MARK_HERE, "the keys of a block begin in one column"},
     {"expected ',' or '}', but got '<stream end>'", NULL, MARK_BRACKET,

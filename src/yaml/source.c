@@ -37,6 +37,14 @@ static pdl_source *read_bytes(pdl_arena *a, pdl_str name, pdl_str bytes) {
     return src;
 }
 
+/* UTF-16, as editors save it: with a mark, or with a NUL in each of the first letters. */
+static bool is_wide(pdl_str s) {
+    if (pdl_str_starts(s, PDL_STR("\xff\xfe"))) return true;
+    if (pdl_str_starts(s, PDL_STR("\xfe\xff"))) return true;
+    return s.n > 3 && ((!s.p[0] && !s.p[2] && s.p[1] && s.p[3]) ||
+                       (s.p[0] && s.p[2] && !s.p[1] && !s.p[3]));
+}
+
 /* The excerpt shows a source in which U+FFFD replaces the wrong bytes; up to there positions are
  * those of the file. */
 static bool not_utf8(pdl_arena *a, pdl_str name, pdl_str bytes, const pdl_utf8_fault *fault,
@@ -50,8 +58,10 @@ static bool not_utf8(pdl_arena *a, pdl_str name, pdl_str bytes, const pdl_utf8_f
     uint32_t at = (uint32_t)(start + pdl_utf8_offset(line, fault->column - 1));
     pdl_err_set(err, PDL_E_syntax, (pdl_loc){src, at, at + 3},
                 "byte 0x%02x is not UTF-8 (byte offset %zu)", fault->byte, fault->off);
-    if (pdl_str_starts(bytes, PDL_STR("\xff\xfe")) || pdl_str_starts(bytes, PDL_STR("\xfe\xff")))
+    if (is_wide(bytes))
         pdl_err_hint(err, "the file is UTF-16: save it as UTF-8");
+    else
+        pdl_err_hint(err, "the file is in another encoding, such as Latin-1: save it as UTF-8");
     return false;
 }
 
@@ -102,6 +112,7 @@ bool pdl_yaml_check_chars(pdl_str s, const pdl_source *src, pdl_err *err) {
             "string>\", position %zu",
             (unsigned)pdl_utf8_next(&p), pdl_utf8_count(pdl_str_sub(s, 0, i)));
         err->py_class = pdl_str_dup(PDL_STR("ReaderError"));
+        if (is_wide(s)) pdl_err_hint(err, "the file is UTF-16: save it as UTF-8");
         return false;
     }
     return true;
