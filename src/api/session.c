@@ -635,6 +635,11 @@ void pdl_session_cancel(pdl_session *s, pdl_err *err) {
         pdl_err_fini(err);
 }
 
+bool pdl_session_set_variable(pdl_session *s, uint32_t fiber, pdl_str name, pdl_vref old,
+                              pdl_vref v) {
+    return s->run && pdl_run_set_variable(s->run, fiber, name, old, v);
+}
+
 pdl_code *pdl_session_compile(pdl_session *s, pdl_program *program) {
     pdl_api_note_program(s->secrets, program);
     pdl_code *code = pdl_compile_program(program, s->names, false);

@@ -197,6 +197,9 @@ bool pdl_session_is_ready(const pdl_session *s);
 
 /* The run, for its result and error. Borrowed. */
 const pdl_run *pdl_session_get(const pdl_session *s);
+/* pdl_run_set_variable of the run. */
+bool pdl_session_set_variable(pdl_session *s, uint32_t fiber, pdl_str name, pdl_vref old,
+                              pdl_vref v);
 struct pdl_loop *pdl_session_loop(const pdl_session *s);
 /* Answers the input effect with this id, which waits for standard input; false: none does. */
 bool pdl_session_answer_input(pdl_session *s, uint32_t effect, pdl_str text);

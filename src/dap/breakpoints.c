@@ -64,6 +64,10 @@ void pdl_dap_breakpoints_fini(debugger *g) {
     pdl_vec_fini(&g->breakpoints);
 }
 
+void pdl_dap_breakpoints_restart(debugger *g) {
+    for (size_t i = 0; i < g->breakpoints.n; i++) g->breakpoints.p[i].hits = 0;
+}
+
 static void forget_file(debugger *g, pdl_str file) {
     size_t n = 0;
     for (size_t i = 0; i < g->breakpoints.n; i++) {

@@ -20,6 +20,7 @@ typedef struct dap_frame {
     struct pdl_program *program; /* kept */
     pdl_val context;             /* incoming messages; absent: unknown */
     pdl_scope *scope;            /* variables when it began, or when its last part did; kept */
+    bool is_called;              /* a function or file that the block around it calls */
 } dap_frame;
 
 /* A strand of execution: the main one, or an iteration of a map. */
@@ -27,6 +28,14 @@ typedef struct dap_thread {
     uint32_t fiber;
     PDL_VEC(dap_frame) frames; /* outermost first */
 } dap_thread;
+
+/* What the client may unfold: a value, and where it is, so that it can be changed. */
+typedef struct dap_reference {
+    pdl_val value; /* owned; absent: another value has taken its place */
+    uint32_t frame; /* the variables of this frame; 0: another value */
+    size_t parent;  /* number of the value that holds it; 0: none */
+    pdl_val key;    /* there; absent: none. Owned */
+} dap_reference;
 
 /* How the number of hits is compared with the wanted one: the texts are in breakpoints.c. */
 typedef enum {
@@ -61,6 +70,8 @@ typedef struct debugger {
     char *program_path, *dir;
     pdl_val data;   /* variables of the launch; a dict, or absent */
     pdl_val wanted; /* the launch request that waits for configurationDone; or absent */
+    pdl_val arguments; /* of the launch; or absent */
+    pdl_val again;     /* arguments of the launch with which the run begins again; or absent */
     bool configured, no_debug;
     pdl_session *session;
     pdl_check_config config; /* of the program; the session borrows it */
@@ -81,7 +92,7 @@ typedef struct debugger {
     uint32_t at_fiber;           /* where it is stopped */
     pdl_val request;             /* the effect before which it is stopped; or absent */
     pdl_val last_result;         /* of the block that ended last; or absent */
-    PDL_VEC(pdl_val) references; /* values that the client may ask for, while it is stopped */
+    PDL_VEC(dap_reference) references; /* while it is stopped; the number of the first is 1 */
 } debugger;
 
 /* --- message.c -------------------------------------------------------------------------------- */
@@ -100,6 +111,8 @@ bool pdl_dap_next(debugger *g, pdl_val *out);
 /* --- requests.c ------------------------------------------------------------------------------- */
 
 void pdl_dap_handle(debugger *g, pdl_vref request);
+/* What the arguments of launch say, which have no mistake. */
+void pdl_dap_take_launch(debugger *g, pdl_vref args);
 
 /* --- launch.c --------------------------------------------------------------------------------- */
 
@@ -123,6 +136,8 @@ pdl_val pdl_dap_set_breakpoints(debugger *g, pdl_vref args);
 bool pdl_dap_hits(debugger *g, const pdl_block *b, uint32_t fiber);
 /* The line at which a block begins; 0: unknown. */
 uint32_t pdl_dap_line_of(const pdl_block *b);
+/* The run begins again: hits are counted from 0. */
+void pdl_dap_breakpoints_restart(debugger *g);
 void pdl_dap_breakpoints_fini(debugger *g);
 
 /* --- values.c --------------------------------------------------------------------------------- */
@@ -136,6 +151,9 @@ pdl_val pdl_dap_scope(debugger *g, uint32_t fiber);
 /* The same as the block of a frame sees them: of a caller, those of the caller. */
 pdl_val pdl_dap_scope_of_frame(debugger *g, const dap_thread *t, const dap_frame *f);
 void pdl_dap_references_fini(debugger *g);
+/* setVariable: a variable, or a part of one, gets the value of an expression. The body of the
+ * answer; absent: it is refused, text is why. */
+pdl_val pdl_dap_set_variable(debugger *g, pdl_vref args, pdl_buf *text);
 
 /* --- evaluate.c ------------------------------------------------------------------------------- */
 

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include "dap/dap.h"
@@ -59,7 +60,7 @@ static int run_loaded(debugger *g) {
     pdl_step step = step_to_end(g);
     int code = 0;
     pdl_session_flush(g->session);
-    if (step == PDL_STEP_FAIL) {
+    if (step == PDL_STEP_FAIL && pdl_is_absent(g->again)) {
         const pdl_err *why = pdl_run_error(pdl_session_get(g->session));
         report_error(g, why);
         code = pdl_err_exit_code(why);
@@ -101,20 +102,43 @@ static int run_program(debugger *g, pdl_err *err) {
     return code;
 }
 
-void pdl_dap_run(debugger *g) {
+static int run_once(debugger *g) {
     pdl_err err = {0};
-    pdl_val m = g->wanted;
-    pdl_dap_answer(g, m, pdl_dict_new(0));
+    g->cancel = 0;
     int code = run_program(g, &err);
     if (err.kind) report_error(g, &err);
     pdl_err_fini(&err);
     pdl_dap_threads_fini(g);
     pdl_drop(g->last_result);
     g->last_result = pdl_absent();
+    g->failing = false;
     pdl_session_free(g->session);
     g->session = NULL;
     pdl_config_fini(&g->config);
-    pdl_drop(m);
+    return code;
+}
+
+/* Lines that the run before has not read are not for the next one. */
+static void drain_input(void) {
+    struct pollfd p = {.fd = STDIN_FILENO, .events = POLLIN};
+    char chunk[4096];
+    while (poll(&p, 1, 0) > 0 && (p.revents & POLLIN))
+        if (read(STDIN_FILENO, chunk, sizeof chunk) <= 0) return;
+}
+
+void pdl_dap_run(debugger *g) {
+    pdl_dap_answer(g, g->wanted, pdl_dict_new(0));
+    int code = run_once(g);
+    while (!pdl_is_absent(g->again) && !g->ended) {
+        pdl_val args = g->again;
+        g->again = pdl_absent();
+        drain_input();
+        pdl_dap_breakpoints_restart(g);
+        pdl_dap_take_launch(g, args);
+        pdl_drop(args);
+        code = run_once(g);
+    }
+    pdl_drop(g->wanted);
     g->wanted = pdl_absent();
     pdl_dap_event(g, "exited", pdl_dict_putz(pdl_dict_new(1), "exitCode", pdl_int(code)));
     pdl_dap_event(g, "terminated", pdl_dict_new(0));
@@ -160,6 +184,8 @@ static void fini(debugger *g) {
     pdl_dap_references_fini(g);
     pdl_drop(g->data);
     pdl_drop(g->wanted);
+    pdl_drop(g->arguments);
+    pdl_drop(g->again);
     pdl_drop(g->last_result);
     pdl_frame_fini(&g->reader);
     pdl_interner_drop(g->names);
@@ -171,7 +197,7 @@ static void fini(debugger *g) {
 
 int pdl_dap_serve(void) {
     debugger g = {.reader = {.kind = PDL_FRAME_CONTENT, .max_message = MOST_MESSAGE}};
-    g.data = g.wanted = g.request = g.last_result = pdl_absent();
+    g.data = g.wanted = g.arguments = g.again = g.request = g.last_result = pdl_absent();
     g.names = pdl_interner_new();
     if (!take_descriptors(&g)) {
         pdl_interner_drop(g.names);

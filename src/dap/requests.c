@@ -28,8 +28,9 @@ static void on_initialize(debugger *g, pdl_vref m, pdl_vref args) {
         "supportsConfigurationDoneRequest",  "supportsConditionalBreakpoints",
         "supportsHitConditionalBreakpoints", "supportsLogPoints",
         "supportsEvaluateForHovers",         "supportsTerminateRequest",
-        "supportsDelayedStackTraceLoading"};
-    pdl_val d = pdl_dict_new(10), filters = pdl_list_new(2);
+        "supportsDelayedStackTraceLoading",  "supportsSetVariable",
+        "supportsRestartRequest"};
+    pdl_val d = pdl_dict_new(12), filters = pdl_list_new(2);
     (void)args;
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) d = put_flag(d, flags[i]);
     filters = pdl_list_push(filters, put_filter("fail", "Blocks that fail"));
@@ -103,6 +104,21 @@ static const char *find_mistake(pdl_vref args) {
     return NULL;
 }
 
+void pdl_dap_take_launch(debugger *g, pdl_vref args) {
+    pdl_val before = g->arguments;
+    g->arguments = pdl_keep(args);
+    pdl_drop(before);
+    pdl_free(g->program_path);
+    g->program_path = path_of(args);
+    g->no_debug = pdl_member_bool(args, "noDebug");
+    g->mode = pdl_member_bool(args, "stopOnEntry") ? DAP_PAUSE : DAP_RUN;
+    if (pdl_member_bool(args, "stopBeforeRequests")) g->stop_on_request = true;
+    pdl_vref data = pdl_member(args, "data");
+    pdl_drop(g->data);
+    g->data = pdl_is_dict(data) ? pdl_keep(data) : pdl_absent();
+    give_input(g, pdl_member(args, "input"));
+}
+
 static void on_launch(debugger *g, pdl_vref m, pdl_vref args) {
     if (!pdl_is_absent(g->wanted) || g->session) {
         pdl_dap_refuse(g, m, "a program is launched already");
@@ -113,16 +129,30 @@ static void on_launch(debugger *g, pdl_vref m, pdl_vref args) {
         pdl_dap_refuse(g, m, "%s", mistake);
         return;
     }
-    pdl_free(g->program_path);
-    g->program_path = path_of(args);
-    g->no_debug = pdl_member_bool(args, "noDebug");
-    if (pdl_member_bool(args, "stopOnEntry")) g->mode = DAP_PAUSE;
-    if (pdl_member_bool(args, "stopBeforeRequests")) g->stop_on_request = true;
-    pdl_vref data = pdl_member(args, "data");
-    pdl_drop(g->data);
-    g->data = pdl_is_dict(data) ? pdl_keep(data) : pdl_absent();
-    give_input(g, pdl_member(args, "input"));
+    pdl_dap_take_launch(g, args);
     g->wanted = pdl_keep(m); /* answered when the program starts */
+}
+
+/* The same run from its begin, without an end that the client would see; with other arguments of
+ * launch if it gives some. Breakpoints stay. */
+static void on_restart(debugger *g, pdl_vref m, pdl_vref args) {
+    pdl_vref again = pdl_member(args, "arguments");
+    const char *mistake = pdl_is_dict(again) ? find_mistake(again) : NULL;
+    if (!g->session || g->cancel)
+        mistake = "restart: no program runs, a new one begins with a request launch";
+    if (mistake) {
+        pdl_dap_refuse(g, m, "%s", mistake);
+        return;
+    }
+    pdl_drop(g->again);
+    g->again = pdl_keep(pdl_is_dict(again) ? again : g->arguments);
+    pdl_dap_answer(g, m, pdl_dict_new(0));
+    if (g->stopped)
+        pdl_dap_event(g, "continued", put_flag(pdl_dict_putz(pdl_dict_new(2), "threadId",
+                                                             pdl_int(g->at_fiber)),
+                                               "allThreadsContinued"));
+    g->stopped = false;
+    pdl_dap_cancel(g);
 }
 
 static void on_attach(debugger *g, pdl_vref m, pdl_vref args) {
@@ -225,6 +255,16 @@ static void on_variables(debugger *g, pdl_vref m, pdl_vref args) {
     pdl_dap_answer(g, m, pdl_dict_putz(pdl_dict_new(1), "variables", pdl_dap_variables(g, args)));
 }
 
+static void on_set_variable(debugger *g, pdl_vref m, pdl_vref args) {
+    pdl_buf why = PDL_BUF;
+    pdl_val body = pdl_dap_set_variable(g, args, &why);
+    if (pdl_is_absent(body))
+        pdl_dap_refuse(g, m, "%s", pdl_buf_z(&why));
+    else
+        pdl_dap_answer(g, m, body);
+    pdl_buf_fini(&why);
+}
+
 /* In the console of a program that runs, a line is what the program reads. */
 static void on_evaluate(debugger *g, pdl_vref m, pdl_vref args) {
     pdl_str text = pdl_member_str(args, "expression");
@@ -314,12 +354,14 @@ static const struct {
     {"stackTrace", on_stack},
     {"scopes", on_scopes},
     {"variables", on_variables},
+    {"setVariable", on_set_variable},
     {"evaluate", on_evaluate},
     {"continue", on_continue},
     {"next", on_step_over},
     {"stepIn", on_step_in},
     {"stepOut", on_step_out},
     {"pause", on_pause},
+    {"restart", on_restart},
     {"terminate", on_terminate},
     {"disconnect", on_disconnect},
 };

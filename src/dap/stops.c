@@ -126,6 +126,7 @@ static void on_begin(debugger *g, const pdl_event *e) {
         .program = e->program ? pdl_program_keep(e->program) : NULL,
         .context = pdl_is_absent(e->context) ? pdl_absent() : pdl_keep(e->context),
         .scope = pdl_run_keep_scope_of(pdl_session_get(g->session), e->fiber),
+        .is_called = e->entry != PDL_ENTRY_PART && e->entry != PDL_ENTRY_DEF,
     };
     bool arrives = step_arrives(g, e->fiber, t->frames.n);
     const char *reason = g->mode == DAP_PAUSE ? "pause" : "step";
@@ -173,6 +174,7 @@ static void on_effect(debugger *g, const pdl_event *e) {
 
 void pdl_dap_on_event(void *user, const pdl_event *e) {
     debugger *g = user;
+    if (!pdl_is_absent(g->again)) return; /* nobody wants the rest of a run that begins again */
     if (e->kind == PDL_EVENT_text || e->kind == PDL_EVENT_out || e->kind == PDL_EVENT_note)
         pdl_dap_output(g, e->kind == PDL_EVENT_text || e->number != 2 ? "stdout" : "stderr",
                        e->text, e->untrusted);

@@ -129,6 +129,16 @@ static void row_del(pdl_scope *s, uint32_t i) {
     pdl_drop(old);
 }
 
+bool pdl_scope_rebind(pdl_scope **s, pdl_name name, pdl_vref old, pdl_vref x) {
+    pdl_vref now = pdl_scope_find(*s, name);
+    pdl_tag t = pdl_tag_of(old);
+    if (pdl_is_absent(now) || pdl_tag_of(now) != t) return false;
+    bool plain = t <= PDL_V_INT || t == PDL_V_FLOAT || t == PDL_V_STR;
+    if (plain ? !pdl_val_eq(now, old) : pdl_obj_of(now) != pdl_obj_of(old)) return false;
+    *s = pdl_scope_put(*s, name, pdl_keep(x));
+    return true;
+}
+
 pdl_scope *pdl_scope_del(pdl_scope *s, pdl_name name) {
     if (!s) return s;
     if (s->n == IN_TRIE) {

@@ -26,6 +26,10 @@ pdl_vref pdl_scope_find(const pdl_scope *s, pdl_name name);
 /* s with name bound to x. Takes s and x. Rebinding keeps the position in the order. */
 pdl_scope *pdl_scope_put(pdl_scope *s, pdl_name name, pdl_val x);
 
+/* Binds name to x where it is bound to old: the same object, or an equal number or text. Returns
+ * whether it was. */
+bool pdl_scope_rebind(pdl_scope **s, pdl_name name, pdl_vref old, pdl_vref x);
+
 /* s without name. Takes s. */
 pdl_scope *pdl_scope_del(pdl_scope *s, pdl_name name);
 

@@ -96,6 +96,16 @@ pdl_scope *pdl_run_keep_scope_of(const pdl_run *r, uint32_t fiber) {
     return f ? pdl_scope_keep(f->scope) : NULL;
 }
 
+bool pdl_run_set_variable(pdl_run *r, uint32_t fiber, pdl_str text, pdl_vref old, pdl_vref v) {
+    pdl_fiber *f = pdl_idmap_find(&r->fibers, fiber);
+    pdl_name name = pdl_intern(r->opt.names, text);
+    bool set = f && pdl_scope_rebind(&f->scope, name, old, v);
+    /* What ends inside of the same call goes back to a saved scope. */
+    for (size_t i = f ? f->saves.n : 0; i > 0 && f->saves.p[i - 1].frame == f->frames.n; i--)
+        set = pdl_scope_rebind(&f->saves.p[i - 1].scope, name, old, v) || set;
+    return set;
+}
+
 /* Inside of an imported file? It has no usage record. */
 static bool is_imported(const pdl_fiber *f) {
     for (size_t i = 0; i < f->frames.n; i++)

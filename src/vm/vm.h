@@ -130,6 +130,10 @@ pdl_val pdl_run_scope_of(const pdl_run *r, uint32_t fiber);
 /* The same variables without pdl_context, for later: pdl_scope_drop releases them. NULL when the
  * strand is over. */
 struct pdl_scope *pdl_run_keep_scope_of(const pdl_run *r, uint32_t fiber);
+/* The variable of a strand that has the value old gets another, for a sink that is called (a
+ * debugger): in the block that runs and in those around it, not in callers. Returns false when the
+ * strand is over, or no block sees such a variable. */
+bool pdl_run_set_variable(pdl_run *r, uint32_t fiber, pdl_str name, pdl_vref old, pdl_vref v);
 /* With keep_answers: the choice {message, finish_reason, logprobs, ...} of the model reply whose
  * text is the result, or the last message that the program contributed. Absent when the result
  * comes from another block. Borrowed. */

@@ -423,6 +423,89 @@ def wrong_arguments_of_launch_are_told(new, root):
     eq(d.end()[0], 0)
 
 
+@test
+def variables_are_set(new, root):
+    """A variable, or a part of one, gets the value of an expression; what the program does next sees it, also after the block that was stopped."""
+    d, p = new("defs:\n  n: 1\n  deep: {data: {list: [1, {a: x}], other: 5}}\n  f:\n    function: {k: integer}\n    return: ${ k + n }\n"
+               "text:\n- defs:\n    inner:\n      text:\n      - data: ${ n }\n      - now\n  text: ''\n- ' n=${ n }'\n- ' ${ deep }'\n- ' ${ f(k=1) }'\n")
+    d.launch(p, [11, 6])
+    frames = d.stopped()[2]
+
+    def find(scope, name):
+        ref = next(s["variablesReference"] for s in d.request("scopes", frameId=frames[0]["id"])["scopes"] if s["name"] == scope)
+        return ref, {v["name"]: v for v in d.request("variables", variablesReference=ref)["variables"]}.get(name)
+
+    def put(ref, name, value):
+        return d.request("setVariable", variablesReference=ref, name=name, value=value)
+
+    variables, n = find("Variables", "n")
+    answer = put(variables, "n", "n + 40")
+    eq((answer["value"], answer["type"], answer["variablesReference"]), ("41", "int", 0))
+    eq(find("Variables", "n")[1]["value"], "41")
+    eq(d.request("evaluate", expression="n", frameId=frames[0]["id"])["result"], "41")
+    deep = find("Variables", "deep")[1]["variablesReference"]
+    parts = {v["name"]: v["variablesReference"] for v in d.request("variables", variablesReference=deep)["variables"]}
+    eq(put(parts["list"], "0", "'first'")["value"], "'first'")
+    inside = {v["name"]: v["variablesReference"] for v in d.request("variables", variablesReference=parts["list"])["variables"]}
+    eq(put(inside["1"], "a", "${ {'b': [n]} }")["value"], "{'b': [41]}")
+    eq([v["value"] for v in d.request("variables", variablesReference=deep)["variables"]], ["['first', {'a': {'b': [41]}}]", "5"])
+    put(deep, "list", "[7]")
+    for ref, name, value, error in ((parts["list"], "0", "1", "no variable 0"), (variables, "absent", "1", "no variable absent"),
+                                    (variables, "n", "1 +", ""), (variables, "n", "nothing", "'nothing' is undefined"), (variables, "n", " ", "is an expression"),
+                                    (find("Predefined", "x")[0], "pdl_context", "1", "only variables of the program"), (99999, "n", "1", "no variable n")):
+        answer = put(ref, name, value)
+        eq((error in answer.get("error", "no error"), answer), (True, answer))
+    eq(find("Variables", "n")[1]["value"], "41")
+    d.request("continue", threadId=1)
+    frames = d.stopped()[2]
+    eq((frames[0]["line"], find("Variables", "k")[1]["value"]), (6, "1"))
+    eq(put(find("Variables", "k")[0], "k", "100")["value"], "100")
+    caller = next(s["variablesReference"] for s in d.request("scopes", frameId=frames[-1]["id"])["scopes"] if s["name"] == "Variables")
+    eq("of a caller" in put(caller, "n", "0")["error"], True)
+    d.request("continue", threadId=1)
+    code, out, end = finish(d)
+    eq((code, out.strip(), end), (0, "n=41 {'list': [7], 'other': 5} 101", (0, "")))
+
+
+@test
+def what_bears_the_name_further_in_stays(new, root):
+    d, p = new("defs: {n: 1}\ntext:\n- defs:\n    part:\n      defs: {n: 10}\n      text:\n      - data: ${ n }\n  text: ${ part }\n- ' ${ n }'\n")
+    d.launch(p, [7])
+    frames = d.stopped()[2]
+    scopes = {f["id"]: next(s["variablesReference"] for s in d.request("scopes", frameId=f["id"])["scopes"] if s["name"] == "Variables") for f in frames}
+    d.request("setVariable", variablesReference=scopes[frames[-1]["id"]], name="n", value="3")
+    eq([d.scope(f["id"], "Variables")["n"] for f in (frames[0], frames[-1])], ["10", "3"])
+    d.request("setBreakpoints", source={"path": str(p)}, breakpoints=[])
+    d.request("continue", threadId=1)
+    eq(finish(d)[:2], (0, "10 3"))
+
+
+@test
+def a_restart_is_the_run_from_its_begin(new, root):
+    d, p = new("text:\n- ''\n- read:\n  message: 'line? '\n  def: line\n- '${ line } ${ n }\n  '\n- data: last\n")
+    eq({k: v for k, v in d.request("initialize", adapterID="pdl").items() if k in ("supportsRestartRequest", "supportsSetVariable")},
+       {"supportsRestartRequest": True, "supportsSetVariable": True})
+    d.launch(p, [{"line": 8, "hitCondition": "== 1"}], input=["one", "unread"], data={"n": 1})
+    d.stopped()
+    d.events.clear()
+    eq(d.request("restart", arguments={"program": 5})["error"].startswith("launch needs `program`"), True)
+    eq("error" in d.request("restart", arguments={"program": str(p), "data": {"n": 2}, "input": ["two"]}), False)
+    eq(d.event("continued"), {"threadId": 1, "allThreadsContinued": True})
+    reason, line, frames = d.stopped()
+    eq((reason, line, d.scope(frames[0]["id"], "Variables")), ("breakpoint", 8, {"n": "2", "line": "'two'"}))
+    d.events = [m for m in d.events if m.get("event") != "stopped"]
+    eq("error" in d.request("restart"), False)
+    eq(d.stopped()[:2], ("breakpoint", 8))
+    eq([m.get("event") for m in d.events if m.get("event") in ("exited", "terminated")], [])
+    d.request("continue", threadId=1)
+    code, out, end = finish(d)
+    eq((code, out, end), (0, "line? twotwo 2 line? twotwo 2 last", (0, "")))
+    d, p = new("one")
+    d.request("initialize", adapterID="pdl")
+    eq("no program runs" in d.request("restart")["error"], True)
+    d.end()
+
+
 def main():
     pdl = pathlib.Path(sys.argv[1]).resolve() / "pdl"
     passed = failed = 0
