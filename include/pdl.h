@@ -549,6 +549,10 @@ PDL_API size_t pdl_engine_step(pdl_engine *engine, int timeout_ms);
 PDL_API int pdl_engine_fd(const pdl_engine *engine);
 PDL_API int pdl_engine_deadline_ms(const pdl_engine *engine);
 
+/* Inside of a callback, also of functions and objects of the host program: `user` of the options of
+ * the task that it is for. NULL outside, and for a task that was freed. */
+PDL_API void *pdl_engine_current_user(const pdl_engine *engine);
+
 /* After PDL_TASK_DONE, else an error of kind usage (or the error of the run, if it failed). New
  * handles. */
 PDL_API pdl_value *pdl_task_result(const pdl_task *task, pdl_error **error);

@@ -73,9 +73,14 @@ void pdlpy_answer(pdlpy_bound *b, pdl_request *r, PyObject *result) {
     pdl_value_drop(v);
 }
 
-void pdlpy_called(void *user, pdl_request *r) {
-    pdlpy_callback back = pdlpy_callback_begin();
-    pdlpy_bound *b = user;
+typedef struct asked {
+    pdlpy_bound *bound;
+    pdl_request *request;
+} asked;
+
+static void ask(void *of) {
+    pdlpy_bound *b = ((asked *)of)->bound;
+    pdl_request *r = ((asked *)of)->request;
     Py_INCREF(b);
     PyObject *q = request_new(b, r), *result = NULL;
     if (!q)
@@ -87,7 +92,11 @@ void pdlpy_called(void *user, pdl_request *r) {
     Py_XDECREF(result);
     Py_XDECREF(q);
     Py_DECREF(b);
-    pdlpy_callback_end(back);
+}
+
+void pdlpy_called(void *user, pdl_request *r) {
+    asked a = {user, r};
+    pdlpy_call_back(a.bound->engine, ask, &a);
 }
 
 /* --- bound ------------------------------ */

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextvars import Context, copy_context
 from typing import TYPE_CHECKING, Any, Awaitable, Callable, Optional, Protocol
 
 from . import _pdl
@@ -134,8 +135,8 @@ class Driver:
 
     def _begin_awaited(self) -> None:
         awaited, self.engine._awaited = self.engine._awaited, []
-        for request, awaitable in awaited:
-            task = self.loop.create_task(self._answer(request, awaitable))
+        for request, awaitable, context in awaited:
+            task = context.run(self.loop.create_task, self._answer(request, awaitable))
             self.tasks[task] = request
             task.add_done_callback(self._forget)
 
@@ -176,10 +177,10 @@ def driver_of(engine: "Engine", loop: asyncio.AbstractEventLoop) -> Driver:
     return driver
 
 
-async def wait_for(engine: "Engine", begin: Callable[[], "Job"]) -> "Result[Any]":
+async def wait_for(engine: "Engine", begin: Callable[[Context], "Job"]) -> "Result[Any]":
     """A run that waits for its place among those that are open, and its result."""
     async with engine._slot():
-        job = begin()
+        job = begin(copy_context())
         await ended(driver_of(engine, asyncio.get_running_loop()), job)
     return job.result()
 

@@ -12,6 +12,7 @@ from . import _arguments, _environment, _errors, _pdl
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import asyncio
+    from contextvars import Context
     from typing import Any, AsyncIterator, Awaitable, Callable, Iterator, Optional, Tuple, Union
 
     from ._driver import Driver
@@ -188,7 +189,7 @@ class Engine:
         self._pid = os.getpid()
         self._cores: list[_pdl.Engine] = []  # one, or none yet
         self._pumps: list[Pump] = []
-        self._awaited: list[tuple[_pdl.Request, Awaitable[Any]]] = []
+        self._awaited: list[tuple[_pdl.Request, Awaitable[Any], Context]] = []
         self._raised: dict[str, BaseException] = {}
         self._n_open = 0  # runs whose results nobody has taken
         self._fatal: Optional[BaseException] = None
@@ -290,7 +291,11 @@ class Engine:
         elif hasattr(result, "__aiter__"):
             self._later(request, self._collect(request, result))
         elif hasattr(result, "__iter__"):
-            self._pumps.append(Pump(request, iter(result)))
+            pump = Pump(request, iter(result))
+            if self._driver:
+                from contextvars import copy_context
+                pump.context = copy_context()
+            self._pumps.append(pump)
         else:
             raise _no_answer(result)
 
@@ -331,7 +336,8 @@ class Engine:
         _code.run(self, request)
 
     def _later(self, request: _pdl.Request, awaitable: Awaitable[Any]) -> None:
-        self._awaited.append((request, awaitable))
+        from contextvars import copy_context  # that of the run that asks
+        self._awaited.append((request, awaitable, copy_context()))
 
     def _owner(self, request: Optional[_pdl.Request], what: Any) -> Optional[str]:
         """From the extension: what a handler or function raised, or awaits. request None: of an object that was looked at."""
@@ -393,7 +399,7 @@ class Engine:
                     p.close()
                     p.request.refuse("interrupt", "cancelled")
                     continue
-                p.take(next(p.pieces))
+                p.take(p.next())
                 self._pumps.append(p)
             except StopIteration:
                 p.request.answer(p.answer())

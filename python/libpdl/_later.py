@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from contextvars import copy_context
 from typing import Any, AsyncIterator, Iterator, Optional, Union
 
 from . import _arguments, _errors
@@ -28,7 +29,7 @@ class AsyncStream(Of[T]):
     def _begin(self) -> Job:
         from ._driver import driver_of
         if self._job is None:
-            self._job = Job(self._program, self._inputs, RESULT, False)
+            self._job = Job(self._program, self._inputs, RESULT, False, context=copy_context())
             self._event = driver_of(self._program._engine, asyncio.get_running_loop()).add(self._job)
         return self._job
 

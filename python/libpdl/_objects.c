@@ -17,6 +17,24 @@ static bool is_missing(void) {
     return missing;
 }
 
+/* What a callback is given, and what it says. */
+typedef struct asked {
+    pdlpy_bound *bound, *other;
+    const char *name;
+    const pdl_value *a, *b;
+    pdl_request *request;
+    bool is_repr;
+    bool ok;
+    size_t n;
+    pdl_value *text;
+    pdl_error *error;
+} asked;
+
+static asked call_back(void (*body)(void *of), asked a) {
+    pdlpy_call_back(a.bound->engine, body, &a);
+    return a;
+}
+
 /* Takes found. */
 static void answer_look_up(pdlpy_bound *b, pdl_request *r, PyObject *found) {
     if (!found && is_missing())
@@ -25,22 +43,26 @@ static void answer_look_up(pdlpy_bound *b, pdl_request *r, PyObject *found) {
         pdlpy_answer(b, r, found);
 }
 
+static void get_attribute(void *of) {
+    asked *a = of;
+    answer_look_up(a->bound, a->request, PyObject_GetAttrString(a->bound->object, a->name));
+}
+
 static void attribute(void *object, const char *name, pdl_request *r) {
-    pdlpy_callback back = pdlpy_callback_begin();
-    pdlpy_bound *b = object;
-    answer_look_up(b, r, PyObject_GetAttrString(b->object, name));
-    pdlpy_callback_end(back);
+    call_back(get_attribute, (asked){.bound = object, .name = name, .request = r});
+}
+
+static void get_item(void *of) {
+    asked *a = of;
+    pdlpy_place place = {a->bound->engine, 0};
+    PyObject *k = pdlpy_to_python(&place, a->a);
+    PyObject *found = k ? PyObject_GetItem(a->bound->object, k) : NULL;
+    Py_XDECREF(k);
+    answer_look_up(a->bound, a->request, found);
 }
 
 static void item(void *object, const pdl_value *key, pdl_request *r) {
-    pdlpy_callback back = pdlpy_callback_begin();
-    pdlpy_bound *b = object;
-    pdlpy_place place = {b->engine, 0};
-    PyObject *k = pdlpy_to_python(&place, key);
-    PyObject *found = k ? PyObject_GetItem(b->object, k) : NULL;
-    Py_XDECREF(k);
-    answer_look_up(b, r, found);
-    pdlpy_callback_end(back);
+    call_back(get_item, (asked){.bound = object, .a = key, .request = r});
 }
 
 /* Takes fn, which may be NULL. */
@@ -58,36 +80,47 @@ static void call_with(pdlpy_bound *b, PyObject *fn, const pdl_value *args, const
     pdlpy_answer(b, r, result);
 }
 
+static void call_object(void *of) {
+    asked *a = of;
+    Py_INCREF(a->bound->object);
+    call_with(a->bound, a->bound->object, a->a, a->b, a->request);
+}
+
 static void call(void *object, const pdl_value *args, const pdl_value *kwargs, pdl_request *r) {
-    pdlpy_callback back = pdlpy_callback_begin();
-    pdlpy_bound *b = object;
-    Py_INCREF(b->object);
-    call_with(b, b->object, args, kwargs, r);
-    pdlpy_callback_end(back);
+    call_back(call_object, (asked){.bound = object, .a = args, .b = kwargs, .request = r});
+}
+
+static void call_named(void *of) {
+    asked *a = of;
+    PyObject *method = PyObject_GetAttrString(a->bound->object, a->name);
+    call_with(a->bound, method, a->a, a->b, a->request);
 }
 
 static void call_method(void *object, const char *name, const pdl_value *args,
                         const pdl_value *kwargs, pdl_request *r) {
-    pdlpy_callback back = pdlpy_callback_begin();
-    pdlpy_bound *b = object;
-    call_with(b, PyObject_GetAttrString(b->object, name), args, kwargs, r);
-    pdlpy_callback_end(back);
+    asked a = {.bound = object, .name = name, .a = args, .b = kwargs, .request = r};
+    call_back(call_named, a);
+}
+
+static void list_items(void *of) {
+    asked *a = of;
+    pdlpy_answer(a->bound, a->request, PySequence_List(a->bound->object));
 }
 
 static void iterate(void *object, pdl_request *r) {
-    pdlpy_callback back = pdlpy_callback_begin();
-    pdlpy_bound *b = object;
-    pdlpy_answer(b, r, PySequence_List(b->object));
-    pdlpy_callback_end(back);
+    call_back(list_items, (asked){.bound = object, .request = r});
+}
+
+static void operate_on(void *of) {
+    asked *a = of;
+    pdlpy_place place = {a->bound->engine, 0};
+    PyObject *what = pdlpy_to_python(&place, a->a);
+    PyObject *result = what ? pdlpy_hook(a->bound->engine->state, "operate", what) : NULL;
+    pdlpy_answer(a->bound, a->request, result);
 }
 
 static void operate(void *object, const pdl_value *operation, pdl_request *r) {
-    pdlpy_callback back = pdlpy_callback_begin();
-    pdlpy_bound *b = object;
-    pdlpy_place place = {b->engine, 0};
-    PyObject *what = pdlpy_to_python(&place, operation);
-    pdlpy_answer(b, r, what ? pdlpy_hook(b->engine->state, "operate", what) : NULL);
-    pdlpy_callback_end(back);
+    call_back(operate_on, (asked){.bound = object, .a = operation, .request = r});
 }
 
 /* --- what natives look at ------------------------------ */
@@ -115,45 +148,61 @@ static void forget_exception(pdlpy_bound *b) {
         pdl_error_free(error_of(b));
 }
 
+static void measure(void *of) {
+    asked *a = of;
+    Py_ssize_t n = PyObject_Size(a->bound->object);
+    forget_exception(a->bound);
+    a->ok = n >= 0;
+    if (a->ok) a->n = (size_t)n;
+}
+
 static bool length(void *object, size_t *out) {
-    pdlpy_callback back = pdlpy_callback_begin();
-    Py_ssize_t n = PyObject_Size(((pdlpy_bound *)object)->object);
-    forget_exception(object);
-    if (n >= 0) *out = (size_t)n;
-    pdlpy_callback_end(back);
-    return n >= 0;
+    asked a = call_back(measure, (asked){.bound = object});
+    if (a.ok) *out = a.n;
+    return a.ok;
+}
+
+static void test_truth(void *of) {
+    asked *a = of;
+    int is_true = PyObject_IsTrue(a->bound->object);
+    if (is_true < 0) a->error = error_of(a->bound);
+    a->ok = is_true > 0;
 }
 
 static bool truth(void *object, bool *out, pdl_error **error) {
-    pdlpy_callback back = pdlpy_callback_begin();
-    int is_true = PyObject_IsTrue(((pdlpy_bound *)object)->object);
-    if (is_true < 0) *error = error_of(object);
-    *out = is_true > 0;
-    pdlpy_callback_end(back);
-    return is_true >= 0;
+    asked a = call_back(test_truth, (asked){.bound = object});
+    *out = a.ok;
+    if (a.error) *error = a.error;
+    return !a.error;
+}
+
+static void write_text(void *of) {
+    asked *a = of;
+    PyObject *object = a->bound->object;
+    PyObject *shown = a->is_repr ? PyObject_Repr(object) : PyObject_Str(object);
+    PyObject *bytes = shown ? PyUnicode_AsEncodedString(shown, "utf-8", "replace") : NULL;
+    if (bytes)
+        a->text = pdl_value_text_n(PyBytes_AsString(bytes), (size_t)PyBytes_Size(bytes));
+    else
+        a->error = error_of(a->bound);
+    Py_XDECREF(bytes);
+    Py_XDECREF(shown);
 }
 
 static pdl_value *text(void *object, bool repr, pdl_error **error) {
-    pdlpy_callback back = pdlpy_callback_begin();
-    pdlpy_bound *b = object;
-    PyObject *shown = repr ? PyObject_Repr(b->object) : PyObject_Str(b->object);
-    PyObject *bytes = shown ? PyUnicode_AsEncodedString(shown, "utf-8", "replace") : NULL;
-    pdl_value *v = NULL;
-    if (bytes) v = pdl_value_text_n(PyBytes_AsString(bytes), (size_t)PyBytes_Size(bytes));
-    if (!bytes) *error = error_of(b);
-    Py_XDECREF(bytes);
-    Py_XDECREF(shown);
-    pdlpy_callback_end(back);
-    return v;
+    asked a = call_back(write_text, (asked){.bound = object, .is_repr = repr});
+    if (a.error) *error = a.error;
+    return a.text;
+}
+
+static void compare(void *of) {
+    asked *a = of;
+    a->ok = PyObject_RichCompareBool(a->bound->object, a->other->object, Py_EQ) > 0;
+    forget_exception(a->bound);
 }
 
 static bool equal(void *a, void *b) {
-    pdlpy_callback back = pdlpy_callback_begin();
-    int same =
-        PyObject_RichCompareBool(((pdlpy_bound *)a)->object, ((pdlpy_bound *)b)->object, Py_EQ);
-    forget_exception(a);
-    pdlpy_callback_end(back);
-    return same > 0;
+    return call_back(compare, (asked){.bound = a, .other = b}).ok;
 }
 
 /* Called where the value is made, with the lock. */

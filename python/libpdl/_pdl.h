@@ -75,6 +75,13 @@ typedef struct pdlpy_callback {
 } pdlpy_callback;
 pdlpy_callback pdlpy_callback_begin(void);
 void pdlpy_callback_end(pdlpy_callback c);
+/* A callback: calls body(of), inside of the context variables of the run that it is for, if that has
+ * its own (_contextvars.c). */
+void pdlpy_call_back(pdlpy_engine *e, void (*body)(void *of), void *of);
+/* The same with the context that is given; NULL: the one that is current. The lock is held. */
+void pdlpy_within(PyObject *context, void (*body)(void *of), void *of);
+/* The context variables of a run, borrowed; NULL: it has none. user: that of its task. */
+PyObject *pdlpy_context_of(const void *user);
 /* Once, when the module is made. false with an exception. */
 bool pdlpy_watch_end(void);
 

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+from contextvars import Context
 from types import ModuleType
 from typing import Any, Callable, Optional
 
@@ -65,4 +66,4 @@ class Engine:
               message: Optional[Callable[[tuple[str, bytes]], object]], done: Optional[Callable[[None], object]],
               record: Optional[str] = ..., replay: Optional[str] = ..., trace: bool = ..., cache: Optional[str] = ...,
               budget: Optional[str] = ..., shown: Optional[Callable[[tuple[str, str, bytes, int]], object]] = ...,
-              alone: bool = ...) -> Run: ...
+              alone: bool = ..., context: "Optional[Context]" = ...) -> Run: ...

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from contextvars import Context
     from typing import Any, AsyncIterator, Iterable, Iterator, Optional, Union
 
     from . import _pdl
@@ -33,6 +34,7 @@ class Pump:
 
     def __init__(self, request: _pdl.Request, pieces: Iterator[Any]) -> None:
         self.request, self.pieces = request, pieces
+        self.context: Optional[Context] = None  # of the task of asyncio that began the run
         self.told: list[str] = []
         self.calls: dict[int, dict[str, Any]] = {}  # tool calls by their number in the answer
         self.fields: dict[str, Any] = {}  # finish_reason, usage and the like: the last one counts
@@ -59,6 +61,9 @@ class Pump:
         if self.calls:
             answer["tool_calls"] = [self.calls[i] for i in sorted(self.calls)]
         return answer
+
+    def next(self) -> Any:
+        return next(self.pieces) if self.context is None else self.context.run(next, self.pieces)
 
     def close(self) -> None:
         close = getattr(self.pieces, "close", None)

@@ -13,6 +13,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, Generic, Iterable, Iterator, Optional, Tuple, TypeVar, Union
 
+    from contextvars import Context
+
     from ._driver import Driver
     from ._engine import Engine
     from ._later import AsyncStream, Map
@@ -137,7 +139,7 @@ class Job:
 
     def __init__(self, program: "Union[Program[Any], Function]", inputs: Any, output: int, trace: bool,
                  write: Optional[Callable[[str], object]] = None,
-                 shown: Optional[Callable[[Tuple[str, str, bytes, int]], object]] = None) -> None:
+                 shown: Optional[Callable[[Tuple[str, str, bytes, int]], object]] = None, context: "Optional[Context]" = None) -> None:
         engine = self.engine = program._engine
         self.core = core = engine._core()
         options = engine._options
@@ -155,7 +157,7 @@ class Job:
         what = program._for(core)
         try:
             self.run = core.start(what, inputs, output, text, _print_error, None, self._done, trace=trace, shown=shown,
-                                  alone=not self.is_shared, **options)
+                                  alone=not self.is_shared, context=context, **options)
         except _errors.Error as e:
             raise engine._blame(_about_variable(core, inputs, e))
         engine._n_open += 1
@@ -358,7 +360,7 @@ class Program(Of[T]):
         """run() under asyncio; cancelling the task that waits ends the run."""
         from ._driver import wait_for
         inputs = self._inputs(scope, variables)
-        result: Result[T] = await wait_for(self._engine, lambda: Job(self, inputs, NONE, False, _print))
+        result: Result[T] = await wait_for(self._engine, lambda context: Job(self, inputs, NONE, False, _print, None, context))
         return result
 
     def astream(self, scope: Scope = None, /, **variables: Any) -> "AsyncStream[T]":
@@ -478,7 +480,7 @@ class Function:
     async def acall(self, *args: Any, **kwargs: Any) -> Any:
         """The same under asyncio."""
         from ._driver import wait_for
-        return (await wait_for(self._engine, lambda: Job(self, (list(args), kwargs), NONE, False, _print))).value
+        return (await wait_for(self._engine, lambda context: Job(self, (list(args), kwargs), NONE, False, _print, None, context))).value
 
     def __copy__(self) -> "Function":
         return self

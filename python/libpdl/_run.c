@@ -10,6 +10,7 @@ typedef struct run {
     PyObject *text, *error_text, *message, *done; /* callables; NULL: none */
     PyObject *shown;  /* instead of text and message: what is shown, with who wrote it */
     PyObject *budget; /* the library reads it while the run lasts */
+    PyObject *context; /* variables of the task of asyncio that began it, once it has begun; or NULL */
     struct cut {
         char bytes[4];
         unsigned n;
@@ -33,15 +34,29 @@ static void callback_failed(run *r, PyObject *fn) {
     pdl_task_cancel(r->task);
 }
 
+typedef struct call {
+    run *run;
+    PyObject *fn, *argument, *done;
+} call;
+
+static void make_call(void *of) {
+    call *c = of;
+    c->done = PyObject_CallFunctionObjArgs(c->fn, c->argument, NULL);
+    if (!c->done) callback_failed(c->run, c->fn);
+}
+
 /* Takes argument. */
 static void tell(run *r, PyObject *fn, PyObject *argument) {
     if (!fn) { /* the run was released */
         Py_XDECREF(argument);
         return;
     }
-    PyObject *done = argument ? PyObject_CallFunctionObjArgs(fn, argument, NULL) : NULL;
-    if (!done) callback_failed(r, fn);
-    Py_XDECREF(done);
+    call c = {r, fn, argument, NULL};
+    if (argument)
+        pdlpy_within(r->context, make_call, &c);
+    else
+        callback_failed(r, fn);
+    Py_XDECREF(c.done);
     Py_XDECREF(argument);
 }
 
@@ -109,6 +124,8 @@ static void on_done(void *user, pdl_task *task) {
     pdlpy_callback_end(back);
 }
 
+PyObject *pdlpy_context_of(const void *user) { return user ? ((const run *)user)->context : NULL; }
+
 /* --- life ------------------------------ */
 
 static void keep(PyObject **slot, PyObject *object) {
@@ -170,14 +187,14 @@ static run *run_new(pdlpy_engine *e) {
 PyObject *pdlpy_run_start(pdlpy_engine *e, PyObject *args, PyObject *kwargs) {
     static char *names[] = {"program", "inputs", "output", "text",   "error_text",
                             "message", "done",   "record", "replay", "trace",
-                            "cache",   "budget", "shown",  "alone",  NULL};
+                            "cache",   "budget", "shown",  "alone",  "context", NULL};
     PyObject *program, *inputs, *text, *error_text, *message, *done, *budget = Py_None;
-    PyObject *shown = NULL;
+    PyObject *shown = NULL, *context = NULL;
     pdl_task_options o = {0};
     int output = 0, trace = 0, alone = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOiOOOO|zzpzOOp", names, &program, &inputs,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOiOOOO|zzpzOOpO", names, &program, &inputs,
                                      &output, &text, &error_text, &message, &done, &o.record,
-                                     &o.replay, &trace, &o.cache, &budget, &shown, &alone))
+                                     &o.replay, &trace, &o.cache, &budget, &shown, &alone, &context))
         return NULL;
     PyObject *type = (PyObject *)Py_TYPE(program);
     bool fits = type == e->state->program_type
@@ -200,6 +217,7 @@ PyObject *pdlpy_run_start(pdlpy_engine *e, PyObject *args, PyObject *kwargs) {
     keep(&r->shown, shown);
     keep(&r->budget, budget);
     bool ok = begin(r, program, inputs, &o);
+    keep(&r->context, context); /* until here its own was the one that is current */
     pdlpy_leave(e);
     if (ok) return (PyObject *)r;
     Py_DECREF(r);
@@ -215,6 +233,7 @@ static int run_traverse(PyObject *self, visitproc visit, void *arg) {
     Py_VISIT(r->message);
     Py_VISIT(r->done);
     Py_VISIT(r->shown);
+    Py_VISIT(r->context);
     return 0;
 }
 
@@ -224,6 +243,7 @@ static void clear_callbacks(run *r) {
     Py_CLEAR(r->message);
     Py_CLEAR(r->done);
     Py_CLEAR(r->shown);
+    Py_CLEAR(r->context);
 }
 
 static int run_clear(PyObject *self) {

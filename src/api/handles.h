@@ -38,6 +38,7 @@ struct pdl_engine {
     void (*note)(void *user, const char *text, size_t n_bytes);
     bool shared;               /* tasks on one loop: turns.c */
     bool busy;                 /* inside a step of all */
+    pdl_task *current;         /* moves now; what calls back is for it. NULL: none */
     pdl_session *base;         /* shared by its tasks; NULL: no task was started */
     PDL_VEC(pdl_task *) tasks; /* that have not ended */
     pdl_interner *names;       /* of all its runs: functions of one may be called in another */
@@ -85,6 +86,8 @@ struct pdl_task {
     uint64_t n_printed; /* bytes of text that were given */
     pdl_state *ended;   /* set to the state when the task ends or is freed; NULL: not needed */
 };
+/* Makes t the task that callbacks are for. Returns the one before, to be set again. */
+pdl_task *pdl_task_enter(pdl_engine *e, pdl_task *t);
 /* Turns the step of a run into the state of its task, which is reported once when it ends. */
 void pdl_task_settle(pdl_task *t, pdl_step step);
 void pdl_task_release(pdl_task *t);

@@ -109,6 +109,19 @@ static void on_event(void *user, const pdl_event *e) {
     if (o->report) report(t, e);
 }
 
+/* --- whose turn it is ------------------------------------------------------------------------- */
+
+pdl_task *pdl_task_enter(pdl_engine *e, pdl_task *t) {
+    pdl_task *before = e->current;
+    e->current = t;
+    return before;
+}
+
+void *pdl_engine_current_user(const pdl_engine *engine) {
+    const pdl_task *t = engine ? engine->current : NULL;
+    return t && !t->doomed ? t->opt.user : NULL;
+}
+
 /* --- start and end ---------------------------------------------------------------------------- */
 
 static char *copy_of(const char *z) { return pdl_str_dup(pdl_str_of(z ? z : "")); }
@@ -244,7 +257,9 @@ static pdl_task *start(pdl_engine *engine, pdl_program *program, pdl_task_option
     pdl_code *known = pdl_codes_find(engine->codes, program, o.trace);
     if (known) pdl_session_use_code(t->session, known);
     t->busy = true; /* the first report is made from here */
+    pdl_task *before = pdl_task_enter(engine, t);
     pdl_session_start(t->session);
+    (void)pdl_task_enter(engine, before);
     t->busy = false;
     if (!known) pdl_codes_add(engine->codes, pdl_session_code(t->session), o.trace);
     t->opt.inputs = NULL; /* the run has copies */
@@ -315,7 +330,9 @@ static pdl_state advance(pdl_task *t, int timeout_ms) {
     if (t->engine->shared && !t->opt.alone) return advance_shared(t, timeout_ms);
     t->busy = true;
     pdl_pool *before = pdl_pool_enter(t->engine->pool);
+    pdl_task *current = pdl_task_enter(t->engine, t);
     pdl_task_settle(t, pdl_session_step(t->session, timeout_ms));
+    (void)pdl_task_enter(t->engine, current);
     t->busy = false;
     pdl_pool_enter(before);
     pdl_state state = t->state;
@@ -335,7 +352,9 @@ void pdl_task_cancel(pdl_task *task) {
     bool inside = task->busy || is_blocked(task);
     bool busy = task->busy;
     task->busy = true;
+    pdl_task *current = pdl_task_enter(task->engine, task);
     pdl_session_cancel(task->session, &err);
+    (void)pdl_task_enter(task->engine, current);
     task->busy = busy;
     if (!inside) advance(task, 0);
 }

@@ -65,8 +65,10 @@ void pdl_turns_close(pdl_engine *e) {
 static void turn(pdl_engine *e) {
     for (size_t i = 0; i < e->tasks.n; i++) {
         pdl_task *t = e->tasks.p[i];
-        if (!t->doomed && t->state == PDL_TASK_WAITING)
-            pdl_task_settle(t, pdl_session_turn(t->session));
+        if (t->doomed || t->state != PDL_TASK_WAITING) continue;
+        pdl_task *before = pdl_task_enter(e, t);
+        pdl_task_settle(t, pdl_session_turn(t->session));
+        (void)pdl_task_enter(e, before);
     }
     (void)pdl_session_turn_inner(e->base);
 }

@@ -45,6 +45,7 @@ static pdl_task *start(pdl_engine *e, pdl_program *p, ended *all, const pdl_valu
 static void on_done(void *user, pdl_task *t) {
     ended *all = user;
     all->n++;
+    CHECK(!all->engine || pdl_engine_current_user(all->engine) == user);
     CHECK(pdl_task_state(t) != PDL_TASK_WAITING);
     CHECK(!all->engine || (pdl_engine_step(all->engine, -1) < 10000 &&
                            pdl_task_step(t) == pdl_task_state(t))); /* does nothing */
