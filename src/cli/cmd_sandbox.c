@@ -50,7 +50,8 @@ static int try_command(const arguments *a, const char *self) {
     const char **words = PDL_NEW_N(const char *, a->files.n + 1);
     for (size_t i = 0; i < a->files.n; i++) words[i] = a->files.p[i].p;
     const char **argv = pdl_sandbox_argv(s, words);
-    execve(argv[0], (char **)(void *)argv, (char **)(void *)(uintptr_t)pdl_sandbox_env(s));
+    const char **env = pdl_sandbox_wrap_env(pdl_sandbox_env(s));
+    execve(argv[0], (char **)(void *)argv, (char **)(void *)env);
     perror("pdl");
     return 1;
 }

@@ -111,9 +111,10 @@ static bool start(session *s, pdl_err *err) {
     p->log = PDL_BUF;
     const pdl_sandbox *sandbox = s->config.sandbox;
     const char **confined = sandbox ? pdl_sandbox_argv(sandbox, s->config.argv) : NULL;
+    const char **env = sandbox ? pdl_sandbox_wrap_env(s->config.env) : NULL;
     pdl_proc_options o = {
         .argv = confined ? confined : s->config.argv,
-        .env = s->config.env,
+        .env = env ? env : s->config.env,
         .cwd = s->config.cwd,
         .keep_stdin = true,
         .user = p,
@@ -124,6 +125,7 @@ static bool start(session *s, pdl_err *err) {
     PDL_TRACE(s->world->opt.debug, mcp, "%s: starts %s", s->config.name, s->config.argv[0]);
     bool started = pdl_proc_start(s->world->loop, &o, &p->proc, &why);
     pdl_free(confined);
+    pdl_free(env);
     if (!started) {
         pdl_mcp_server_error(s, err, "%s", why.msg);
         pdl_err_fini(&why);

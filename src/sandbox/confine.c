@@ -114,6 +114,7 @@ static void reset_signals(void) {
 static int run_command(const sandbox_spec *s, char **argv) {
     const char *what;
     reset_signals();
+    pdl_unwrap_env();
     enter_folder(s);
     if (!pdl_inside_confine(s, &what)) {
         complain(what);
@@ -412,5 +413,7 @@ int pdl_sandbox_confine(int argc, char **argv, bool inside) {
         return PDL_SANDBOX_EXIT_SETUP;
     }
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    return inside ? monitor(&s, argv + 1) : outside(&s, argv[0], argv + 1);
+    /* nothing is left for handlers of the exit: a sanitizer's would report what the process holds,
+     * without a standard error, and end it with another status than the command's */
+    _exit(inside ? monitor(&s, argv + 1) : outside(&s, argv[0], argv + 1));
 }

@@ -159,11 +159,12 @@ static bool landlock(const sandbox_spec *s) {
 }
 
 bool pdl_inside_confine(const sandbox_spec *s, const char **what) {
-    *what = "limits";
-    if (!set_limits(s)) return false;
     drop_capabilities();
     *what = "Landlock";
     if (!landlock(s)) return false;
+    /* after the walk over the folders: a helper with sanitizers has no memory left then */
+    *what = "limits";
+    if (!set_limits(s)) return false;
     *what = "seccomp";
     return pdl_filter_load(s->backend != BACKEND_NONE);
 }

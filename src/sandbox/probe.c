@@ -80,8 +80,9 @@ static void try_bwrap(sandbox_machine *m) {
         setpgid(0, 0);
         signal(SIGALRM, SIG_DFL);
         alarm(BWRAP_SECONDS);
-        execl(bubblewrap, "bwrap", "--unshare-user", "--unshare-pid", "--ro-bind", "/", "/",
-              "--proc", "/proc", "--dev", "/dev", "/bin/sh", "-c", "exit 42", (char *)NULL);
+        /* of our environment nothing: what is preloaded into us may fail there */
+        execle(bubblewrap, "bwrap", "--unshare-user", "--unshare-pid", "--ro-bind", "/", "/",
+              "--proc", "/proc", "--dev", "/dev", "/bin/sh", "-c", "exit 42", (char *)NULL, (char *[]){NULL});
         _exit(127);
     }
     int status = wait_for(p);

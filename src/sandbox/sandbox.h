@@ -63,7 +63,12 @@ const char *pdl_sandbox_key(const pdl_sandbox *s);
 /* What to start in place of argv (NULL-terminated, borrowed, as are the results' strings, by s and
  * argv). The array is the caller's to free. */
 const char **pdl_sandbox_argv(const pdl_sandbox *s, const char *const *argv);
-const char *const *pdl_sandbox_env(const pdl_sandbox *s); /* NULL-terminated "NAME=value" */
+/* What the command sees, NULL-terminated "NAME=value". */
+const char *const *pdl_sandbox_env(const pdl_sandbox *s);
+/* The environment to start that argv with, so that the command sees env: the helper, which has all
+ * rights, must not be steered by variables of the command, such as LD_PRELOAD. One allocation, the
+ * caller's to free. */
+const char **pdl_sandbox_wrap_env(const char *const *env);
 
 /* Is path written as one below folder, and is it there once links are followed, or would be? Not
  * below "/", nor a folder that does not exist. */

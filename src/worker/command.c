@@ -187,8 +187,9 @@ void pdl_command_start(job *j) {
     pdl_err err = {0};
     const pdl_sandbox *sandbox = j->w->opt.sandbox;
     const char **confined = sandbox ? pdl_sandbox_argv(sandbox, words) : NULL;
+    const char **env = sandbox ? pdl_sandbox_wrap_env(pdl_sandbox_env(sandbox)) : NULL;
     pdl_proc_options po = {.argv = confined ? confined : words,
-                           .env = sandbox ? pdl_sandbox_env(sandbox) : NULL,
+                           .env = env,
                            .user = j,
                            .done = ended,
                            .inherit_stdin = !sandbox, /* confined code never has our terminal */
@@ -196,5 +197,6 @@ void pdl_command_start(job *j) {
                            .max_memory = j->w->opt.max_memory};
     if (!pdl_proc_start(j->w->loop, &po, &j->proc, &err)) not_started(j, &err);
     pdl_free(confined);
+    pdl_free(env);
     pdl_free(words);
 }

@@ -510,9 +510,10 @@ static bool launch(worker *w, pdl_err *err) {
         const pdl_sandbox *sandbox = w->opt.sandbox;
         const char *argv[] = {w->pythons.p[i], "-c", boot, NULL};
         const char **confined = sandbox ? pdl_sandbox_argv(sandbox, argv) : NULL;
+        const char **env = sandbox ? pdl_sandbox_wrap_env(pdl_sandbox_env(sandbox)) : NULL;
         pdl_proc_options po = {
             .argv = confined ? confined : argv,
-            .env = sandbox ? pdl_sandbox_env(sandbox) : NULL,
+            .env = env,
             .inherit_stderr = !w->opt.errors,
             .extra_fds = 1,
             .user = w,
@@ -524,6 +525,7 @@ static bool launch(worker *w, pdl_err *err) {
         };
         bool started = *w->pythons.p[i] && pdl_proc_start(w->loop, &po, &w->proc, err);
         pdl_free(confined);
+        pdl_free(env);
         if (!*w->pythons.p[i]) continue;
         if (started) {
             w->generation = w->opt.generations ? ++*w->opt.generations : w->generation + 1;

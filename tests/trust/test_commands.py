@@ -12,6 +12,10 @@ import tempfile
 import urllib.error
 import urllib.request
 
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "lsp"))
+from dap import Dap  # noqa: E402
+
 PDL = str(pathlib.Path(sys.argv[1]).resolve() / "pdl")
 # In a sandbox /tmp is one of its own, and what is outside of the program's folder cannot be written.
 PROGRAM = """\
@@ -73,6 +77,19 @@ def test_of_programs(folder, *args, **env):
     return run(folder, "test", "p.test.yaml", **env).replace("1 passed", "DONE")
 
 
+def debug(folder, **env):
+    """This command has no options either. The program stops once, and code is evaluated by the person who debugs it."""
+    d = Dap(PDL, str(folder), {"PDL_RUNS": str(folder / "runs"), **env})
+    try:
+        d.launch(folder / "p.pdl", [1])
+        d.stopped()
+        d.request("continue", threadId=1)
+        d.event("terminated")
+        return d.output()
+    finally:
+        d.end()
+
+
 COMMANDS = {
     "run": lambda f, *a, **e: run(f, *a, "p.pdl", **e),
     "durable": lambda f, *a, **e: run(f, "--durable", *a, "p.pdl", **e),
@@ -80,14 +97,15 @@ COMMANDS = {
     "eval": lambda f, *a, **e: run(f, "eval", *a, "p.pdl", "--data", "rows.jsonl", "--expect", "right", "-o", "/dev/stdout", **e),
     "serve": serve,
 }
+WITHOUT_OPTIONS = {"test": test_of_programs, "dap": debug}
 
 
 def sandboxes(folder):
     outside = folder.parent / "outside"
     (folder / "p.pdl").write_text(PROGRAM % outside)
-    for name, command in {**COMMANDS, "test": test_of_programs}.items():
+    for name, command in {**COMMANDS, **WITHOUT_OPTIONS}.items():
         for args, env, is_free in ASKED:
-            if name == "test" and args:
+            if name in WITHOUT_OPTIONS and args:
                 continue
             said = command(folder, *args, **env)
             check("%s %s %s" % (name, " ".join(args), env), "DONE" in said and outside.exists() == is_free, said)
@@ -103,6 +121,8 @@ def policies(folder):
             check("%s %s %s" % (name, " ".join(args), env), "polic" in said, said)
         said = command(folder)
         check("%s without a policy" % name, "hello" in said and "polic" not in said, said)
+    check("dap PDL_POLICY", "polic" in debug(folder, PDL_POLICY="no.yaml"))
+    check("dap without a policy", "hello" in debug(folder))
 
 
 with tempfile.TemporaryDirectory(prefix="pdl-commands-") as d:

@@ -235,6 +235,32 @@ def servers():
             note(want in out, f"{strength}: tool server, {name}", repr(out)[-600:])
 
 
+def loader():
+    """Variables of a server's entry are the server's alone: the loader of the helper, which begins with all rights, does not obey them."""
+    for strength, env, more in strengths():
+        with tempfile.TemporaryDirectory(prefix="pdl-trust-") as d:
+            lay_out(Path(d))
+            (Path(d) / "prog/server.py").write_text(SERVER.read_text())
+            own = {"LD_DEBUG": "files", "LD_DEBUG_OUTPUT": f"{d}/home/loaded", "MINE": "a=b", "EMPTY": "", "TMPDIR": "/dev/shm"}
+            config = {"mcpServers": {"s": {"command": sys.executable, "args": [f"{d}/prog/server.py", ""], "env": own}}}
+            (Path(d) / "servers.json").write_text(json.dumps(config))
+            text = {"defs": {"s": {"import": "mcp:s"}, "seen": {"data": "${ s.env() }", "parser": "json"}},
+                    "text": "${ seen.LD_DEBUG } ${ seen.MINE } [${ seen.EMPTY }] ${ seen.keys()|list|select('in', ['@MINE', '@PATH'])|list }"}
+            out = run(Path(d), ["--sandbox"] + more[1:], text, {**env, "PDL_MCP_CONFIG": f"{d}/servers.json"})
+            made = [p.name for p in (Path(d) / "home").glob("loaded*")]
+        note("files a=b [] []" in out and not made, f"{strength}: variables that the loader obeys", repr((made, out))[-700:])
+
+
+def helper():
+    """The helper ends as its command did, also when it is built with sanitizers, whose handlers of the exit count what it still holds."""
+    for strength, env, more in strengths():
+        with tempfile.TemporaryDirectory(prefix="pdl-trust-") as d:
+            for status in (0, 3):
+                args = [PDL, "sandbox", *more[1:], "--", "sh", "-c", f"exit {status}"]
+                r = subprocess.run(args, cwd=d, env={**os.environ, **env}, capture_output=True, text=True, check=False)
+                note(r.returncode == status, f"{strength}: status {status} of a command", f"{r.returncode} {r.stderr[-500:]}")
+
+
 def installed_at_home():
     """The command in ~/bin: its library is looked for in ~/lib, and nothing else of the home folder is a library."""
     for strength, env, more in strengths():
@@ -253,5 +279,7 @@ if __name__ == "__main__":
     blocks()
     installed_at_home()
     servers()
+    loader()
+    helper()
     print(f"{passed} passed, {failed} failed")
     sys.exit(failed > 0)
