@@ -211,29 +211,6 @@ static bool refuse_code(pdl_err *err, const char *verb, pdl_str what) {
     return false;
 }
 
-/* Is the path a program of a library? Nothing on the way there may lead elsewhere: a link that
- * confined code has made could change between this look and the reading. */
-static bool is_library(const pdl_folders *f, const char *path) {
-    if (!pdl_str_ends(pdl_str_of(path), PDL_STR(".pdl"))) return false;
-    for (size_t i = 0; i < f->n; i++) {
-        pdl_buf folder = PDL_BUF;
-        pdl_buf_put(&folder, f->path[i]);
-        if (i >= f->n_chosen) PDL_PUT(&folder, "/lib");
-        bool found = pdl_path_stays_in(path, pdl_buf_z(&folder));
-        pdl_buf_fini(&folder);
-        if (found) return true;
-    }
-    return false;
-}
-
-/* May the text of a program or of a part of one be taken from there? */
-static bool may_load(const router *r, const pdl_sandbox *s, pdl_str path) {
-    char *z = pdl_str_dup(path);
-    bool ok = pdl_sandbox_may_read(s, z) || is_library(r->opt.folders, z);
-    pdl_free(z);
-    return ok;
-}
-
 /* Leaves the folders in which code may read what is looked for. */
 static void narrow_search(const router *r, const pdl_sandbox *s, pdl_effect *e, pdl_vref under) {
     pdl_str path = pdl_str_get(pdl_dict_getz(e->request, "path"));
@@ -241,7 +218,7 @@ static void narrow_search(const router *r, const pdl_sandbox *s, pdl_effect *e, 
     for (size_t i = 0; i < pdl_list_len(under); i++) {
         pdl_buf b = PDL_BUF;
         pdl_buf_putf(&b, "%.*s/%.*s", PDL_FMT(pdl_str_get(pdl_list_at(under, i))), PDL_FMT(path));
-        if (may_load(r, s, pdl_buf_str(&b)))
+        if (pdl_confined_may_load(r->opt.confined, s, pdl_buf_z(&b)))
             left = pdl_list_push(left, pdl_keep(pdl_list_at(under, i)));
         pdl_buf_fini(&b);
     }
@@ -272,7 +249,8 @@ static deputy_answer look_for(const router *r, const pdl_sandbox *s, pdl_effect 
         narrow_search(r, s, e, under);
         return DEPUTY_DOES;
     }
-    bool ok = may_load(r, s, pdl_str_get(pdl_dict_getz(e->request, "path")));
+    pdl_vref path = pdl_dict_getz(e->request, "path");
+    bool ok = pdl_confined_may_load(r->opt.confined, s, pdl_str_get(path).p);
     return ok ? DEPUTY_DOES : DEPUTY_SEES_NOTHING;
 }
 

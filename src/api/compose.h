@@ -6,7 +6,6 @@
 #ifndef PDL_API_COMPOSE_H
 #define PDL_API_COMPOSE_H
 
-#include "api/folders.h"
 #include "api/hooks.h"
 #include "model/prices.h"
 #include "worker/worker.h"
@@ -33,7 +32,6 @@ typedef struct pdl_compose_options {
                         pdl_worker_done_fn *done, void *done_user);
     void *user;
     struct pdl_confined *confined; /* of code, commands and tool servers; NULL: nothing is */
-    const pdl_folders *folders;    /* of libraries, which code may import from */
     const char *timeouts;          /* time limits of model calls, see model.h; NULL: defaults */
     const pdl_hook *hooks;         /* effects that the host program answers itself */
     size_t n_hooks;

@@ -3,6 +3,7 @@
 #include "api/confined.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -65,6 +66,7 @@ struct pdl_confined {
     const pdl_session_options *opt;
     const char *(*env)(void *user, const char *name);
     void *user;
+    const pdl_folders *folders;
     pdl_arena *arena;
     pdl_sandbox *run; /* of the whole run; NULL: none */
     PDL_VEC(sandbox_row) rows;
@@ -74,8 +76,9 @@ enum { MOST_ROWS = 64 }; /* each may have a Python process */
 
 pdl_confined *pdl_confined_new(const pdl_session_options *o,
                                const char *(*env)(void *user, const char *name), void *user,
-                               pdl_arena *arena) {
+                               const pdl_folders *folders, pdl_arena *arena) {
     pdl_confined *c = PDL_NEW(pdl_confined);
+    c->folders = folders;
     c->opt = o;
     c->env = env;
     c->user = user;
@@ -191,10 +194,50 @@ bool pdl_confined_find(pdl_confined *c, pdl_vref profiles, const pdl_sandbox **o
     return pdl_confined_server(c, pdl_absent(), (pdl_str){0}, profiles, out, err);
 }
 
-int pdl_confined_open(void *confined, const char *path, int flags, unsigned mode, bool *other) {
+/* --- for confined code ------------------------------------------------------------------------ */
+
+/* Is the path a program of a library? Nothing on the way there may lead elsewhere: a link that
+ * confined code has made could change between this look and the reading. */
+static bool is_library(const pdl_folders *f, const char *path) {
+    if (!pdl_str_ends(pdl_str_of(path), PDL_STR(".pdl"))) return false;
+    for (size_t i = 0; i < f->n; i++) {
+        pdl_buf folder = PDL_BUF;
+        pdl_buf_put(&folder, f->path[i]);
+        if (i >= f->n_chosen) PDL_PUT(&folder, "/lib");
+        bool found = pdl_path_stays_in(path, pdl_buf_z(&folder));
+        pdl_buf_fini(&folder);
+        if (found) return true;
+    }
+    return false;
+}
+
+bool pdl_confined_may_load(const pdl_confined *c, const pdl_sandbox *s, const char *path) {
+    return pdl_sandbox_may_read(s, path) || is_library(c->folders, path);
+}
+
+/* What confined code asked for; false: it is not confined, or takes a program of a library. */
+static bool open_for_code(pdl_confined *c, const pdl_effect *e, const char *path, int flags,
+                          unsigned mode, int *fd) {
+    const pdl_sandbox *s = NULL;
+    pdl_err ignored = {0};
+    if (!e || !e->by_code) return false;
+    if (e->kind == PDL_EFFECT_source && is_library(c->folders, path)) return false;
+    bool known = pdl_confined_find(c, e->sandbox, &s, &ignored);
+    pdl_err_fini(&ignored);
+    if (known && !s) return false;
+    errno = EACCES;
+    *fd = known ? pdl_sandbox_open_for_code(s, path, flags, mode) : -1;
+    return true;
+}
+
+int pdl_confined_open(void *confined, const pdl_effect *e, const char *path, int flags,
+                      unsigned mode, bool *other) {
     pdl_confined *c = confined;
+    int fd = -1;
+    *other = false;
+    if (open_for_code(c, e, path, flags, mode, &fd)) return fd;
     *other = true;
-    int fd = c->run ? pdl_sandbox_open(c->run, path, flags, mode, other) : -1;
+    if (c->run) fd = pdl_sandbox_open(c->run, path, flags, mode, other);
     for (size_t i = 0; *other && i < c->rows.n; i++)
         fd = pdl_sandbox_open(c->rows.p[i].sandbox, path, flags, mode, other);
     return fd;

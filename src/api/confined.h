@@ -8,15 +8,17 @@
 #ifndef PDL_API_CONFINED_H
 #define PDL_API_CONFINED_H
 
+#include "api/folders.h"
 #include "api/session.h"
 #include "sandbox/sandbox.h"
 
 typedef struct pdl_confined pdl_confined;
 
-/* Borrows all: the options, the environment, the arena (for the path of the helper). */
+/* Borrows all: the options, the environment, the arena (for the path of the helper), the folders
+ * of libraries, which may be filled later. */
 pdl_confined *pdl_confined_new(const pdl_session_options *o,
                                const char *(*env)(void *user, const char *name), void *user,
-                               pdl_arena *arena);
+                               const pdl_folders *folders, pdl_arena *arena);
 void pdl_confined_free(pdl_confined *c); /* NULL is fine */
 
 /* The sandbox of the whole run, where the options ask for one, or a policy of the user has a
@@ -34,8 +36,12 @@ PDL_MUST bool pdl_confined_find(pdl_confined *c, pdl_vref profiles, const pdl_sa
 PDL_MUST bool pdl_confined_server(pdl_confined *c, pdl_vref own, pdl_str folder, pdl_vref profiles,
                                   const pdl_sandbox **out, pdl_err *err);
 
-/* pdl_sandbox_open in the folders that any of the sandboxes may write. */
-int pdl_confined_open(void *confined, const char *path, int flags, unsigned mode, bool *other);
+/* May confined code take the text of a program or of a part of one from this path? */
+bool pdl_confined_may_load(const pdl_confined *c, const pdl_sandbox *s, const char *path);
+/* For an effect that confined code asked for, pdl_sandbox_open_for_code; for others and NULL
+ * pdl_sandbox_open in the folders that any of the sandboxes may write. */
+int pdl_confined_open(void *confined, const pdl_effect *e, const char *path, int flags,
+                      unsigned mode, bool *other);
 
 /* May code of the profiles `inner` run for a block of the profiles `outer`: does outer begin inner?
  */

@@ -39,7 +39,7 @@ bool pdl_session_open_sandbox(pdl_session *s, pdl_err *err) {
     pdl_str name = {0};
     if (!s->opt.sandbox.n && !s->opt.no_sandbox)
         s->opt.sandbox = pdl_sandbox_named(pdl_environ_get(s->env, "PDL_SANDBOX"));
-    s->confined = pdl_confined_new(&s->opt, pdl_session_env_of, s, s->arena);
+    s->confined = pdl_confined_new(&s->opt, pdl_session_env_of, s, &s->folders, s->arena);
     if (!read_profile(s, 0, &profile, &name, err)) return false;
     bool ok = pdl_confined_begin(s->confined, profile, name, err);
     pdl_drop(profile);
@@ -147,7 +147,9 @@ bool pdl_session_keep_profiles(pdl_session *s, pdl_err *err) {
 
 bool pdl_session_check_path(const pdl_session *s, const char *path, pdl_err *err) {
     bool other = true;
-    int fd = s->confined ? pdl_confined_open(s->confined, path, O_PATH | O_CLOEXEC, 0, &other) : -1;
+    int fd = -1;
+    if (s->confined)
+        fd = pdl_confined_open(s->confined, NULL, path, O_PATH | O_CLOEXEC, 0, &other);
     bool leads_out = !other && fd < 0 && errno == EXDEV;
     if (fd >= 0) close(fd);
     return !leads_out || pdl_err_set(err, PDL_E_policy, (pdl_loc){0},

@@ -278,7 +278,6 @@ static pdl_world *compose(pdl_session *s) {
         .tracestate = pdl_session_tracestate(s),
         .secrets = s->secrets,
         .confined = s->shared ? s->shared->confined : s->confined,
-        .folders = &s->folders,
     };
     if (s->shared) c.behind = s->shared->outside;
     return pdl_compose(&c);

@@ -56,9 +56,10 @@ void pdl_host_newlines(pdl_buf *b) {
     pdl_buf_cut(b, to);
 }
 
-int pdl_host_open(host *h, const char *path, int flags, unsigned mode, pdl_err *err) {
+int pdl_host_open(host *h, const pdl_effect *e, const char *path, int flags, unsigned mode,
+                  pdl_err *err) {
     bool other = true;
-    int fd = h->opt.open ? h->opt.open(h->opt.open_user, path,
+    int fd = h->opt.open ? h->opt.open(h->opt.open_user, e, path,
                                        flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, mode, &other)
                          : -1;
     if (other) return pdl_file_open(path, flags, mode, err);
@@ -71,10 +72,10 @@ int pdl_host_open(host *h, const char *path, int flags, unsigned mode, pdl_err *
     return -1;
 }
 
-static bool read_whole(host *h, const char *path, pdl_buf *out, pdl_err *err) {
+static bool read_whole(host *h, const pdl_effect *e, const char *path, pdl_buf *out, pdl_err *err) {
     if (!h->opt.open) return pdl_file_read(path, out, err);
     struct stat st;
-    int fd = pdl_host_open(h, path, O_RDONLY, 0, err);
+    int fd = pdl_host_open(h, e, path, O_RDONLY, 0, err);
     if (fd < 0) return false;
     bool ok = fstat(fd, &st) == 0 && S_ISDIR(st.st_mode) ? pdl_file_errno(err, EISDIR, path)
                                                          : pdl_file_read_fd(fd, out, err);
@@ -100,7 +101,7 @@ static void read_file(host *h, pdl_effect *e) {
     pdl_str path = pdl_host_text(e, "path"), shown = pdl_host_text(e, "shown");
     pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
     pdl_err err = {0}, out = {0};
-    bool ok = path.p && !memchr(path.p, 0, path.n) && read_whole(h, path.p, &b, &err);
+    bool ok = path.p && !memchr(path.p, 0, path.n) && read_whole(h, e, path.p, &b, &err);
     if (!shown.p) shown = path;
     pdl_utf8_fault fault = {0};
     if (ok && !pdl_utf8_find_fault(pdl_buf_str(&b), &fault)) {
@@ -134,7 +135,7 @@ static source_state open_source(host *h, pdl_effect *e, pdl_str path, pdl_buf *b
         refuse(e, PDL_E_io, "not a path");
         return SOURCE_ANSWERED;
     }
-    if (read_whole(h, path.p, b, &err)) {
+    if (read_whole(h, e, path.p, b, &err)) {
         pdl_utf8_fault fault;
         if (!pdl_utf8_find_fault(pdl_buf_str(b), &fault)) return SOURCE_FOUND;
         pdl_err_set(&err, PDL_E_io, (pdl_loc){0}, "%.*s is not UTF-8", PDL_FMT(path));

@@ -19,7 +19,8 @@ typedef struct pdl_host_options {
      * read. */
     const struct pdl_line_terminal *terminal;
     /* Opens a path first; *other: it is none of those, and is opened as usual. NULL: all are. */
-    int (*open)(void *open_user, const char *path, int flags, unsigned mode, bool *other);
+    int (*open)(void *open_user, const pdl_effect *e, const char *path, int flags, unsigned mode,
+                bool *other);
     void *open_user;
     bool has_input_fd; /* input_fd is set; otherwise descriptor 0 is read */
     int input_fd;      /* borrowed */

@@ -56,7 +56,8 @@ struct host {
 pdl_str pdl_host_text(const pdl_effect *e, const char *key); /* p NULL: no text there */
 bool pdl_host_flag(const pdl_effect *e, const char *key);
 /* pdl_file_open, by way of the options. */
-int pdl_host_open(host *h, const char *path, int flags, unsigned mode, pdl_err *err);
+int pdl_host_open(host *h, const pdl_effect *e, const char *path, int flags, unsigned mode,
+                  pdl_err *err);
 void pdl_host_newlines(pdl_buf *b);
 host_wait *pdl_host_wait_new(host *h, pdl_effect *e); /* takes e */
 void pdl_host_wait_end(host_wait *s);                 /* its effect is the caller's */

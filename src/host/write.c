@@ -183,9 +183,9 @@ static host_file *find_file(host *h, const char *key) {
     return NULL;
 }
 
-/* continues: what is in the file stays, whatever the mode says. */
-static host_file *open_file(host *h, const char *key, pdl_str path, pdl_str mode, pdl_str enc,
-                            bool continues, pdl_err *err) {
+/* e->continues: what is in the file stays, whatever the mode says. */
+static host_file *open_file(host *h, const pdl_effect *e, const char *key, pdl_str path,
+                            pdl_str mode, pdl_str enc, pdl_err *err) {
     int flags = O_RDONLY, encoding_of = ENC_UTF8;
     if (!path.p || memchr(path.p, 0, path.n)) {
         pdl_err_host(err, "ValueError,Exception", "embedded null byte");
@@ -193,10 +193,10 @@ static host_file *open_file(host *h, const char *key, pdl_str path, pdl_str mode
     }
     if (!read_mode(mode, &flags, err) || (enc.p && !find_encoding(enc, &encoding_of, err)))
         return NULL;
-    if (continues) flags &= ~(O_TRUNC | O_EXCL);
-    int fd = pdl_host_open(h, path.p, flags, 0666, err);
+    if (e->continues) flags &= ~(O_TRUNC | O_EXCL);
+    int fd = pdl_host_open(h, e, path.p, flags, 0666, err);
     if (fd < 0) return NULL;
-    bool empty = !(flags & O_APPEND) && !continues;
+    bool empty = !(flags & O_APPEND) && !e->continues;
     if (!empty) empty = lseek(fd, 0, SEEK_END) == 0;
     host_file *f = pdl_vec_push(&h->files);
     *f = (host_file){.key = pdl_str_dup(pdl_str_of(key)), .fd = fd, .encoding = encoding_of};
@@ -220,7 +220,7 @@ void pdl_host_write_file(host *h, pdl_effect *e) {
     if (!mode.p) mode = PDL_STR("w");
     pdl_buf_putf(&key, "%.*s\n%.*s\n%.*s", PDL_FMT(mode), PDL_FMT(enc), PDL_FMT(path));
     host_file *f = find_file(h, pdl_buf_z(&key));
-    if (!f) f = open_file(h, pdl_buf_z(&key), path, mode, enc, e->continues, &err);
+    if (!f) f = open_file(h, e, pdl_buf_z(&key), path, mode, enc, &err);
     bool ok = f && (!text.n || write_text(f, text, &err));
     if (f && pdl_host_flag(e, "close")) close_file(h, f);
     pdl_buf_fini(&key);

@@ -4,7 +4,9 @@
  * carelessly: code asks the engine to read a file for it (a program that it executes, a function of
  * the program that it calls), and code puts a link into a folder that it may write, which the
  * engine follows later. The first is answered by the profile of the code, the second by opening
- * such paths in a way that cannot leave the folder, even if it is changed meanwhile.
+ * such paths in a way that cannot leave the folder, even if it is changed meanwhile. Both meet in a
+ * link that code exchanges after its path was judged, in its own folder of temporary files where
+ * that is none of its own namespace: so the place that was judged is opened, not the path.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
@@ -67,16 +69,37 @@ bool pdl_path_stays_in(const char *path, const char *folder) {
            pdl_path_is_under(real, real_folder);
 }
 
+static bool may_read(const pdl_sandbox *s, const char *real) {
+    return !any_above(&s->spec.masked, real) &&
+           (any_above(&s->spec.ro, real) || any_above(&s->spec.rw, real));
+}
+
+static bool may_write(const pdl_sandbox *s, const char *real) {
+    return !any_above(&s->spec.masked, real) && !any_above(&s->spec.kept, real) &&
+           any_above(&s->spec.rw, real);
+}
+
 bool pdl_sandbox_may_read(const pdl_sandbox *s, const char *path) {
     char real[PATH_MAX];
-    return real_of(path, real) && !any_above(&s->spec.masked, real) &&
-           (any_above(&s->spec.ro, real) || any_above(&s->spec.rw, real));
+    return real_of(path, real) && may_read(s, real);
 }
 
 bool pdl_sandbox_may_write(const pdl_sandbox *s, const char *path) {
     char real[PATH_MAX];
-    return real_of(path, real) && !any_above(&s->spec.masked, real) &&
-           !any_above(&s->spec.kept, real) && any_above(&s->spec.rw, real);
+    return real_of(path, real) && may_write(s, real);
+}
+
+int pdl_sandbox_open_for_code(const pdl_sandbox *s, const char *path, int flags, unsigned mode) {
+    char real[PATH_MAX];
+    bool writes = (flags & O_ACCMODE) != O_RDONLY || flags & (O_CREAT | O_TRUNC);
+    if (!real_of(path, real) || !(writes ? may_write(s, real) : may_read(s, real))) {
+        errno = EACCES;
+        return -1;
+    }
+    struct open_how how = {.flags = (uint64_t)(unsigned)flags,
+                           .mode = flags & O_CREAT ? mode : 0,
+                           .resolve = RESOLVE_NO_SYMLINKS};
+    return (int)syscall(SYS_openat2, AT_FDCWD, real, &how, sizeof how);
 }
 
 /* --- addresses -------------------------------------------------------------------------------- */

@@ -82,7 +82,8 @@ static void try_bwrap(sandbox_machine *m) {
         alarm(BWRAP_SECONDS);
         /* of our environment nothing: what is preloaded into us may fail there */
         execle(bubblewrap, "bwrap", "--unshare-user", "--unshare-pid", "--ro-bind", "/", "/",
-              "--proc", "/proc", "--dev", "/dev", "/bin/sh", "-c", "exit 42", (char *)NULL, (char *[]){NULL});
+              "--proc", "/proc", "--dev", "/dev", "/bin/sh", "-c", "exit 42", (char *)NULL,
+               (char *[]){NULL});
         _exit(127);
     }
     int status = wait_for(p);

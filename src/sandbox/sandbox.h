@@ -82,6 +82,10 @@ bool pdl_sandbox_may_reach(const pdl_sandbox *s, pdl_str url);
  * folder: the code may have put it there for the engine to follow. -1 and errno. *other: path is in
  * no such folder, and is to be opened as usual. */
 int pdl_sandbox_open(const pdl_sandbox *s, const char *path, int flags, unsigned mode, bool *other);
+/* As open, for confined code that may read path, or write it. Only the place to which the path
+ * leads now is judged and opened, without another look at its links, which the code could exchange
+ * in between. -1 and errno: EACCES where the code may not. */
+int pdl_sandbox_open_for_code(const pdl_sandbox *s, const char *path, int flags, unsigned mode);
 /* Nothing that lasts can come out of it: no folder to write, no network. */
 bool pdl_sandbox_is_closed(const pdl_sandbox *s);
 /* Nor are its temporary files in any place that other processes see. */

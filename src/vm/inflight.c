@@ -278,6 +278,7 @@ void pdl_inflight_start_at(pdl_fiber *f, pdl_inflight *c, pdl_val request, pdl_p
     assert(pdl_effect_is_request(c->kind, request));
     c->effect = pdl_effect_new(c->kind, c->id, place, seq, c->loc, request, sink);
     c->effect->control = f->control;
+    c->label |= f->control;
     c->effect->is_import = c->imports;
     c->effect->call_in = &r->call_in;
     c->effect->budget = pdl_budget_keep(f->budget);

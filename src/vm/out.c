@@ -187,8 +187,10 @@ static void out_text(pdl_fiber *f, pdl_str text, pdl_look look, pdl_label label)
     pdl_out_flush(f->run);
 }
 
+/* What is shown because of a value tells of it: in strict control its labels count, too. */
 void pdl_out_text(pdl_fiber *f, pdl_str text, pdl_look look, pdl_label label) {
     pdl_buf b = PDL_BUF;
+    label |= f->control;
     if (text.n || look != PDL_LOOK_PLAIN)
         out_text(f, shown(f->run, text, label, &b), look, label);
     pdl_buf_fini(&b);
@@ -197,6 +199,7 @@ void pdl_out_text(pdl_fiber *f, pdl_str text, pdl_look look, pdl_label label) {
 void pdl_out_write(pdl_fiber *f, pdl_str text, uint32_t descriptor, pdl_label label) {
     pdl_buf b = PDL_BUF;
     pdl_outitem *i = add(f->out, PDL_OUT_WRITE);
+    label |= f->control;
     i->text = pdl_text(shown(f->run, text, label, &b));
     i->descriptor = descriptor;
     i->untrusted = pdl_out_is_untrusted(f->run, label);
@@ -207,6 +210,7 @@ void pdl_out_write(pdl_fiber *f, pdl_str text, uint32_t descriptor, pdl_label la
 void pdl_out_message(pdl_fiber *f, pdl_vref role, pdl_str text, pdl_label label) {
     pdl_buf b = PDL_BUF;
     pdl_outitem *i = add(f->out, PDL_OUT_MESSAGE);
+    label |= f->control;
     i->text = pdl_text(shown(f->run, text, label, &b));
     i->role = pdl_keep(role);
     pdl_buf_fini(&b);

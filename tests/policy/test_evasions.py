@@ -29,6 +29,7 @@ for line in sys.stdin:
 """
 EVE = "defs:\n  eve: {lang: command, args: [printf, s]}\n  url: {lang: command, args: [printf, 'http://127.0.0.1:9/v1']}\n"
 SECRET = "{labels: {secret: [{read: 'salaries/**'}]}, rules: [{sink: output, deny: [secret]}], otherwise: allow}"
+STRICT = SECRET.replace("{labels", "{control: strict, labels")
 ASK = "defs:\n  s: {read: salaries/a.txt}\ntext:\n"
 
 
@@ -106,6 +107,15 @@ ROWS = (
      executed("'{if: ' + ('true' if eve else 'false') + ', then: {lang: command, args: [echo, hi]}}'"), "refused"),
     ("a program of code that got nothing", "strict", "text:\n- lang: python\n  code: |\n    from pdl.pdl import exec_str\n    result = exec_str('{lang: command, args: [echo, own]}')\n", "own"),
     ("before it", SECRET, "text:\n- {lang: command, args: [printf, fine]}\n", "fine"),
+    # what is shown because of a value
+    ("a constant of a branch", STRICT, ASK + "- {if: \"${ s == '100' }\", then: chosen}\n- ' after'\n", "[secret] after"),
+    ("a constant of an expression", STRICT, ASK + "- {text: \"${ 'a' if s == '100' else 'b' }\"}\n- ' after'\n", "[secret] after"),
+    ("a constant of a case", STRICT, ASK + "- {match: '${ s }', with: [{case: '100', then: chosen}]}\n- ' after'\n", "[secret] after"),
+    ("turns of a loop", STRICT, ASK + "- {for: {i: '${ s|list }'}, repeat: x}\n- ' after'\n", "[secret][secret][secret] after"),
+    ("a constant of a fallback", STRICT, ASK + "- {data: '${ 1 / (s|int - 100) }', fallback: chosen}\n- ' after'\n", "[secret] after"),
+    ("what a branch prints by code", STRICT, ASK + "- {if: \"${ s == '100' }\", then: {lang: command, args: [printf, chosen]}}\n- ' after'\n", "[secret] after"),
+    ("a branch of a trusted value", STRICT, ASK + "- {if: \"${ 1 == 1 }\", then: chosen}\n- ' after'\n", "chosen after"),
+    ("without strict control", SECRET, ASK + "- {if: \"${ s == '100' }\", then: chosen}\n- ' after'\n", "chosen after"),
     # what a new session forgets, and what it does not
     ("code that got it", SECRET, ASK + TOLD + "- {lang: python, code: 'result = 1'}\n", "[secret]", "--sandbox"),
     ("a new session that may have been left a file", SECRET, ASK + TOLD + ANEW, "[secret]"),

@@ -251,6 +251,38 @@ def loader():
         note("files a=b [] []" in out and not made, f"{strength}: variables that the loader obeys", repr((made, out))[-700:])
 
 
+RACE = """
+import os, tempfile
+import pdl.pdl as P
+folder = tempfile.mkdtemp()
+link, other = os.path.join(folder, 'link'), os.path.join(folder, 'other')
+child = os.fork()
+while child == 0:
+    for to in (%r, %r):
+        os.symlink(to, other)
+        os.rename(other, link)
+seen = set()
+for i in range(%d):
+    try: seen.add(str(P.exec_str(('read: ' if i %% 2 else 'include: ') + link)).strip())
+    except BaseException: pass
+os.kill(child, 9)
+result = sorted(s for s in seen if s in ('secret', 'public'))
+"""
+
+
+def races():
+    """A link that code exchanges while the engine reads for it: what was judged is what is read. Where /tmp of the code is no part of what the engine
+    sees, nothing is found."""
+    for strength, env, more in strengths():
+        with tempfile.TemporaryDirectory(prefix="pdl-trust-") as d:
+            lay_out(Path(d))
+            (Path(d) / "prog/public.pdl").write_text("public\n")
+            tries = 8000 if strength == "process" else 50
+            code = RACE % (f"{d}/prog/public.pdl", f"{d}/home/s.txt", tries)
+            out = run(Path(d), ["--sandbox"] + more[1:], python(code), env)
+        note(out.startswith("[") and '"secret"' not in out, f"{strength}: a link that is exchanged", repr(out)[-500:])
+
+
 def helper():
     """The helper ends as its command did, also when it is built with sanitizers, whose handlers of the exit count what it still holds."""
     for strength, env, more in strengths():
@@ -281,5 +313,6 @@ if __name__ == "__main__":
     servers()
     loader()
     helper()
+    races()
     print(f"{passed} passed, {failed} failed")
     sys.exit(failed > 0)
