@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/banned.h"
 
@@ -21,13 +22,20 @@ static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 enum { EXACT_POWER = sizeof powers / sizeof powers[0] - 1 };
 
+static void put_pair(unsigned pair, char *to) {
+    to[0] = (char)('0' + pair / 10);
+    to[1] = (char)('0' + pair % 10);
+}
+
+/* Two digits a division of 64 bits, which is the slow part: traces hold two long numbers a block. */
 static size_t put_u64(uint64_t v, char *out) {
     char tmp[20];
-    size_t n = 0;
-    do tmp[n++] = (char)('0' + v % 10);
-    while (v /= 10);
-    for (size_t i = 0; i < n; i++) out[i] = tmp[n - 1 - i];
-    return n;
+    size_t at = sizeof tmp;
+    for (; v >= 100; v /= 100) put_pair((unsigned)(v % 100), &tmp[at -= 2]);
+    put_pair((unsigned)v, &tmp[at -= 2]);
+    at += v < 10; /* no leading zero */
+    memcpy(out, tmp + at, sizeof tmp - at);
+    return sizeof tmp - at;
 }
 
 size_t pdl_num_int(int64_t v, char out[PDL_NUM_MAX]) {

@@ -12,6 +12,7 @@
 #include <assert.h>
 
 #include "effect/effect.h"
+#include "trace/fold_form.h"
 #include "trace/fold_tree.h"
 #include "value/int.h"
 
@@ -344,6 +345,7 @@ static void written_fini(fold_written *w) {
 void pdl_fold_free(pdl_fold *f) {
     if (!f) return;
     pdl_fold_nodes_free(f);
+    pdl_fold_forms_free(f);
     free_maps(f);
     for (size_t i = 0; i < f->written.n; i++) written_fini(&f->written.p[i]);
     for (size_t i = 0; i < f->programs.n; i++) pdl_program_drop(f->programs.p[i]);

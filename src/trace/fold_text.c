@@ -9,6 +9,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include <assert.h>
 #include <string.h>
 
 #include "base/word.h"
@@ -24,8 +25,9 @@ enum { CHUNK = 1 << 14 }; /* for text that is read again */
 
 typedef struct hole {
     pdl_ext ext;
-    const pdl_buf *text; /* NULL: a hole of the kinds above */
-    bool items;
+    const pdl_buf *text; /* NULL: a hole of the kinds above, or a slot */
+    bool items, slot;
+    size_t answer; /* of a slot */
     char bytes[HOLE_BYTES];
 } hole;
 
@@ -84,10 +86,32 @@ pdl_val pdl_fold_hole_taken(const pdl_case *c) {
     return v;
 }
 
-static bool put_hole(void *user, pdl_vref v, pdl_buf *out) {
+pdl_val pdl_fold_hole_slot(size_t answer) {
+    pdl_val v;
+    hole *h = new_hole(&v);
+    h->slot = true;
+    h->answer = answer;
+    return v;
+}
+
+static const hole *hole_of(pdl_vref v) {
+    bool is_hole = pdl_is(v, PDL_V_CELL) && pdl_class_of(v) == &hole_class;
+    return is_hole ? (const hole *)(const void *)pdl_obj_of(v) : NULL;
+}
+
+bool pdl_fold_is_slot(pdl_vref v, size_t *answer) {
+    const hole *h = hole_of(v);
+    if (!h || !h->slot) return false;
+    *answer = h->answer;
+    return true;
+}
+
+bool pdl_fold_put_hole(void *user, pdl_vref v, unsigned depth, pdl_buf *out) {
     (void)user;
-    if (!pdl_is(v, PDL_V_CELL) || pdl_class_of(v) != &hole_class) return false;
-    const hole *h = (const hole *)(const void *)pdl_obj_of(v);
+    (void)depth;
+    const hole *h = hole_of(v);
+    if (!h) return false;
+    assert(!h->slot);
     if (h->items) pdl_buf_putc(out, '[');
     pdl_buf_put(out, h->text ? pdl_buf_str(h->text) : (pdl_str){h->bytes, HOLE_BYTES});
     if (h->items) pdl_buf_putc(out, ']');
@@ -134,8 +158,8 @@ static bool put_aside(void *user, pdl_buf *out, pdl_err *err) {
 }
 
 static const pdl_json_part json_of_trace = {
-    .flags = PDL_JSON_ASCII | PDL_JSON_SPACED | PDL_JSON_NAN | PDL_JSON_LOOSE | PDL_JSON_CUT,
-    .other = put_hole,
+    .flags = PDL_FOLD_JSON_FLAGS,
+    .other = pdl_fold_put_hole,
 };
 
 bool pdl_fold_put_node(pdl_fold *f, pdl_vref v, unsigned level, pdl_buf *out) {

@@ -11,6 +11,7 @@
 #include "base/vec.h"
 #include "trace/fold.h"
 #include "trace/spill.h"
+#include "value/json_write.h"
 
 /* Nested executions that are shown; each level is up to three levels of the JSON. */
 enum { FOLD_DEEPEST = PDL_MAX_JSON_DEPTH / 4 };
@@ -97,6 +98,7 @@ struct pdl_fold {
     pdl_idmap taken; /* case without a test that was taken -> itself */
     pdl_idmap funcs; /* function block that made a closure -> itself */
     pdl_idmap holes; /* block -> its first entry in written, + 1 */
+    pdl_idmap forms; /* block that was executed -> its fold_forms, owned */
     PDL_VEC(fold_written) written;
     PDL_VEC(pdl_program *) programs;
     PDL_VEC(char *) keys;
@@ -152,8 +154,16 @@ pdl_val pdl_fold_hole_text(const pdl_buf *text);   /* borrowed until the tree is
 pdl_val pdl_fold_hole_items(const pdl_buf *items); /* the same, as a list */
 pdl_val pdl_fold_hole_written(pdl_fold *f, const pdl_block *b, pdl_str name);
 pdl_val
-pdl_fold_hole_taken(const pdl_case *c); /* true when the case was taken somewhere, else null */
+pdl_fold_hole_taken(const pdl_case *c);    /* true when the case was taken somewhere, else null */
+pdl_val pdl_fold_hole_slot(size_t answer); /* of a form (fold_form.c) */
+bool pdl_fold_is_slot(pdl_vref v, size_t *answer);
+/* For pdl_json_part: writes the other kinds. */
+bool pdl_fold_put_hole(void *user, pdl_vref v, unsigned depth, pdl_buf *out);
 
+enum {
+    PDL_FOLD_JSON_FLAGS =
+        PDL_JSON_ASCII | PDL_JSON_SPACED | PDL_JSON_NAN | PDL_JSON_LOOSE | PDL_JSON_CUT
+};
 /* Append v as JSON. */
 PDL_MUST bool pdl_fold_put_json(pdl_vref v, pdl_buf *out, pdl_err *err);
 /* Append v as JSON inside `level` containers, long text put aside. False: f->err says why. */

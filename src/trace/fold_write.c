@@ -8,6 +8,7 @@
 
 #include "base/limits.h"
 #include "lang/dump.h"
+#include "trace/fold_form.h"
 #include "trace/fold_tree.h"
 #include "value/context.h"
 #include "value/func.h"
@@ -21,7 +22,8 @@
 typedef struct view_of {
     pdl_fold *fold;
     fold_node *node;
-    pdl_str name; /* of an entry of defs; p NULL: none */
+    pdl_str name;          /* of an entry of defs; p NULL: none */
+    fold_answers *answers; /* of a form; NULL: the node is written without */
 } view_of;
 
 /* --- values ----------------------------------------------------------------------------------- */
@@ -133,19 +135,27 @@ static pdl_val part(void *user, const pdl_block *b, const pdl_block *child, cons
                     uint32_t index) {
     const view_of *v = user;
     fold_node *c = pdl_fold_is_loop_body(b, child) ? NULL : child_node(v->node, child);
-    (void)key;
-    (void)index;
-    if (c) return pdl_fold_hole_text(&c->text);
-    return child->kind == PDL_BLOCK_scalar ? pdl_absent()
-                                           : pdl_fold_hole_written(v->fold, child, (pdl_str){0});
+    pdl_fold_note_question(
+        v->answers,
+        (fold_question){.what = FOLD_ASKS_CHILD, .key = key, .index = index, .child = child});
+    pdl_val x = c ? pdl_fold_hole_text(&c->text)
+                : child->kind == PDL_BLOCK_scalar
+                    ? pdl_absent()
+                    : pdl_fold_hole_written(v->fold, child, (pdl_str){0});
+    return pdl_fold_answer(v->answers, NULL, x);
 }
 
-static pdl_val with_id(const pdl_block *b, const pdl_path *p, pdl_val dict) {
-    pdl_buf id = PDL_BUF;
+static pdl_val add(const view_of *v, pdl_val dict, const char *key, pdl_val x) {
+    return pdl_fold_add_entry(v->answers, dict, key, x);
+}
+
+static pdl_val id_of(const pdl_block *b, const pdl_path *p) {
+    char room[PDL_SHORT_TEXT];
+    pdl_buf id = pdl_buf_in(room, sizeof room, PDL_BUF.limit);
     if (b->kind != PDL_BLOCK_function) pdl_path_end(p, PDL_MAX_ID_SEGMENTS, &id);
-    dict = pdl_dict_putz(dict, "pdl__id", pdl_text(pdl_buf_str(&id)));
+    pdl_val v = pdl_text(pdl_buf_str(&id));
     pdl_buf_fini(&id);
-    return dict;
+    return v;
 }
 
 /* A function in defs has the name of its entry. */
@@ -177,7 +187,8 @@ static pdl_val written_child(void *user, const pdl_block *b, const pdl_block *ch
 static pdl_val written_more(void *user, const pdl_block *b, pdl_dump_place place, pdl_val dict) {
     const end_of *e = user;
     if (place == PDL_DUMP_HEAD)
-        return with_id(b, pdl_idmap_find(&e->fold->last, (uintptr_t)b), dict);
+        return pdl_dict_putz(dict, "pdl__id",
+                             id_of(b, pdl_idmap_find(&e->fold->last, (uintptr_t)b)));
     return place == PDL_DUMP_FIELDS ? with_name(e->name, b, dict) : dict;
 }
 
@@ -226,8 +237,7 @@ static pdl_val case_value(fold_node *n, const char *key, uint32_t i) {
     return taken ? pdl_bool(true) : pdl_absent();
 }
 
-static pdl_val value(void *user, const pdl_block *b, const char *key, uint32_t index) {
-    const view_of *v = user;
+static pdl_val known_value(const view_of *v, const pdl_block *b, const char *key, uint32_t index) {
     if (b->kind == PDL_BLOCK_match && strncmp(key, "pdl__", 5) == 0)
         return case_value(v->node, key, index);
     if (b->kind == PDL_BLOCK_if && v->node->part_failed)
@@ -236,19 +246,27 @@ static pdl_val value(void *user, const pdl_block *b, const char *key, uint32_t i
     return settled(v->fold, fact_of(v->node, key, of_case ? index + 1 : index));
 }
 
-/* --- what is added to the fields -------------------------------------------------------------- */
-
-static pdl_val timing(const fold_node *n) {
-    int64_t end = n->over && !n->part_failed ? n->end : 0;
-    pdl_val t = pdl_dict_putz(pdl_dict_new(4), "start_nanos", pdl_int(n->start));
-    if (n->first_piece) t = pdl_dict_putz(t, "first_token_nanos", pdl_int(n->first_piece));
-    t = pdl_dict_putz(t, "end_nanos", pdl_int(end));
-    return pdl_dict_putz(t, "timezone", pdl_textz("UTC"));
+static pdl_val value(void *user, const pdl_block *b, const char *key, uint32_t index) {
+    const view_of *v = user;
+    pdl_fold_note_question(v->answers,
+                           (fold_question){.what = FOLD_ASKS_VALUE, .key = key, .index = index});
+    return pdl_fold_answer(v->answers, NULL, known_value(v, b, key, index));
 }
 
-static pdl_val put_settled(pdl_fold *f, pdl_val dict, const char *key, pdl_vref v) {
-    pdl_val x = settled(f, v);
-    return pdl_is_absent(x) ? dict : pdl_dict_putz(dict, key, x);
+/* --- what is added to the fields -------------------------------------------------------------- */
+
+/* An entry that a form has, too: a dict is made only where it is placed. */
+static bool makes_dicts(const view_of *v) { return !v->answers || v->answers->questions; }
+
+static pdl_val add_timing(const view_of *v, pdl_val dict) {
+    const fold_node *n = v->node;
+    int64_t end = n->over && !n->part_failed ? n->end : 0;
+    pdl_val t = makes_dicts(v) ? pdl_dict_new(4) : pdl_absent();
+    t = add(v, t, "start_nanos", pdl_int(n->start));
+    if (n->first_piece) t = add(v, t, "first_token_nanos", pdl_int(n->first_piece));
+    t = add(v, t, "end_nanos", pdl_int(end));
+    if (!makes_dicts(v)) return dict;
+    return pdl_dict_putz(dict, "pdl__timing", pdl_dict_putz(t, "timezone", pdl_textz("UTC")));
 }
 
 static pdl_val put_recorded(pdl_val dict, const char *key, pdl_val expr, pdl_val result) {
@@ -264,11 +282,12 @@ static pdl_val default_input(const view_of *v) {
     pdl_path *up = n->path ? pdl_path_name(n->path, "input") : NULL,
              *id = up ? pdl_path_name(up, "data") : NULL;
     pdl_val d = pdl_dict_putz(pdl_dict_new(8), "kind", pdl_textz("data"));
-    d = pdl_dict_putz(with_id(n->block, id, d), "defs", pdl_dict_new(0));
+    d = pdl_dict_putz(d, "pdl__id", id_of(n->block, id));
+    d = pdl_dict_putz(d, "defs", pdl_dict_new(0));
     d = put_recorded(d, "data", pdl_textz("${ pdl_context }"), pdl_keep(messages));
     d = pdl_dict_putz(d, "pdl__result", messages);
     d = pdl_dict_putz(d, "expectations", pdl_list_new(0));
-    d = pdl_dict_putz(d, "pdl__timing", timing(n));
+    d = add_timing(v, d);
     pdl_path_drop(id);
     pdl_path_drop(up);
     return pdl_dict_putz(d, "pdl__is_leaf", pdl_bool(true));
@@ -291,7 +310,7 @@ static pdl_val model_fields(const view_of *v, pdl_val dict) {
         pdl_vref x = fact_of(n, notes[i], 0);
         if (!pdl_is_absent(x)) dict = pdl_dict_putz(dict, notes[i], pdl_keep(x));
     }
-    return put_settled(v->fold, dict, "pdl__model_input", input);
+    return add(v, dict, "pdl__model_input", settled(v->fold, input));
 }
 
 typedef struct iteration {
@@ -328,14 +347,14 @@ static pdl_val called(const view_of *v, pdl_val dict) {
     fold_node *found = NULL;
     for (fold_node *c = v->node->first; c; c = c->next)
         if (c->entry == PDL_ENTRY_CALL || c->entry == PDL_ENTRY_INCLUDE) found = c;
-    return found ? pdl_dict_putz(dict, "pdl__trace", pdl_fold_hole_text(&found->text)) : dict;
+    return found ? add(v, dict, "pdl__trace", pdl_fold_hole_text(&found->text)) : dict;
 }
 
 /* The list of a block that ended early shows what was executed. */
 static pdl_val cut_list(const fold_node *n, const char *key, pdl_val dict) {
+    if (n->over && !n->part_failed) return dict;
     pdl_vref list = pdl_dict_getz(dict, key);
     size_t done = 0;
-    if (n->over && !n->part_failed) return dict;
     for (const fold_node *c = n->first; c; c = c->next)
         done += c->entry == PDL_ENTRY_PART && c->block != n->block->rare->fallback;
     if (!done || !pdl_is_list(list) || done >= pdl_list_len(list)) return dict;
@@ -348,8 +367,9 @@ static pdl_val cut_list(const fold_node *n, const char *key, pdl_val dict) {
 static pdl_val cut_cases(const fold_node *n, pdl_val dict) {
     const pdl_cases *cases = &PDL_AS(match, n->block)->cases;
     const fold_node *failed = n->part_failed ? n->last : NULL;
+    if (!failed) return dict;
     pdl_vref list = pdl_dict_getz(dict, "with");
-    for (uint32_t i = 0; failed && i < cases->n; i++) {
+    for (uint32_t i = 0; i < cases->n; i++) {
         if (cases->p[i].then != failed->block) continue;
         pdl_val cut = pdl_list_new(i + 1);
         for (uint32_t k = 0; k <= i; k++) cut = pdl_list_push(cut, pdl_keep(pdl_list_at(list, k)));
@@ -365,6 +385,7 @@ static pdl_val fields(const view_of *v, const pdl_block *b, pdl_val dict) {
     case PDL_BLOCK_call: {
         pdl_val args =
             PDL_AS(call, b)->args ? pdl_absent() : settled(v->fold, fact_of(n, "args", 0));
+        if (!pdl_is_absent(args)) args = pdl_fold_answer(v->answers, "args", args);
         if (!pdl_is_absent(args)) dict = put_recorded(dict, "args", pdl_dict_new(0), args);
         return called(v, dict);
     }
@@ -372,10 +393,10 @@ static pdl_val fields(const view_of *v, const pdl_block *b, pdl_val dict) {
     case PDL_BLOCK_import: return called(v, dict);
     case PDL_BLOCK_repeat:
     case PDL_BLOCK_map:
-        return n->failure && !n->first && !n->items.len
-                   ? dict
-                   : pdl_dict_putz(dict, "pdl__trace", iterations(v));
-    case PDL_BLOCK_factor: return put_settled(v->fold, dict, "pdl__score", fact_of(n, "factor", 0));
+        return n->failure && !n->first && !n->items.len ? dict
+                                                        : add(v, dict, "pdl__trace", iterations(v));
+    case PDL_BLOCK_factor:
+        return add(v, dict, "pdl__score", settled(v->fold, fact_of(n, "factor", 0)));
     case PDL_BLOCK_match: return cut_cases(n, dict);
     case PDL_BLOCK_text: return PDL_AS(text, b)->items.single ? dict : cut_list(n, "text", dict);
     case PDL_BLOCK_lastOf:
@@ -389,14 +410,13 @@ static pdl_val fields(const view_of *v, const pdl_block *b, pdl_val dict) {
 
 static pdl_val result(const view_of *v, const pdl_block *b, pdl_val dict) {
     if (b->kind == PDL_BLOCK_import || v->node->part_failed) return dict;
-    pdl_val x = settled(v->fold, fact_of(v->node, "pdl__result", 0));
-    return pdl_is_absent(x) ? dict : pdl_dict_putz(dict, "pdl__result", x);
+    return add(v, dict, "pdl__result", settled(v->fold, fact_of(v->node, "pdl__result", 0)));
 }
 
 static pdl_val head(const view_of *v, const pdl_block *b, pdl_val dict) {
-    dict = with_id(b, v->node->path, dict);
+    dict = add(v, dict, "pdl__id", id_of(b, v->node->path));
     bool empty = !pdl_is(v->node->context, PDL_V_CONTEXT) || pdl_context_is_empty(v->node->context);
-    return empty ? dict : put_settled(v->fold, dict, "pdl__context", v->node->context);
+    return empty ? dict : add(v, dict, "pdl__context", settled(v->fold, v->node->context));
 }
 
 /* The facts that the trace adds itself, but the result, are no values of the program. */
@@ -411,21 +431,20 @@ static pdl_val labels(const view_of *v, pdl_val dict) {
         out = pdl_fold_labels_put(v->fold, out, pdl_str_of(x->key), now);
         if (!pdl_is_absent(now)) pdl_drop(now);
     }
-    return pdl_is_absent(out) ? dict : pdl_dict_putz(dict, "pdl__labels", out);
+    return add(v, dict, "pdl__labels", out);
 }
 
 static pdl_val more(void *user, const pdl_block *b, pdl_dump_place place, pdl_val dict) {
     const view_of *v = user;
+    pdl_fold_note_question(v->answers, (fold_question){.what = FOLD_ASKS_ENTRIES, .place = place});
     switch (place) {
     case PDL_DUMP_HEAD: return head(v, b, dict);
     case PDL_DUMP_FIELDS: return fields(v, b, dict);
     case PDL_DUMP_RESULT: return result(v, b, dict);
     case PDL_DUMP_TAIL: {
         pdl_vref decisions = fact_of(v->node, "pdl__decisions", 0);
-        if (!pdl_is_absent(decisions))
-            dict = pdl_dict_putz(dict, "pdl__decisions", pdl_keep(decisions));
-        dict = labels(v, dict);
-        return pdl_dict_putz(dict, "pdl__timing", timing(v->node));
+        if (!pdl_is_absent(decisions)) dict = add(v, dict, "pdl__decisions", pdl_keep(decisions));
+        return add_timing(v, labels(v, dict));
     }
     }
     return dict;
@@ -464,14 +483,45 @@ static pdl_str def_name(const fold_node *n) {
 }
 
 static pdl_val node_value(pdl_fold *f, fold_node *n) {
-    view_of v = {f, n, n->block->kind == PDL_BLOCK_function ? def_name(n) : (pdl_str){0}};
+    view_of v = {f, n, n->block->kind == PDL_BLOCK_function ? def_name(n) : (pdl_str){0}, NULL};
     pdl_dump_view view = {&v, part, value, more};
     if (!n->failure) return pdl_block_dump(n->block, &view);
     return error_block(n,
                        pdl_block_dump(n->block, n->block->kind == PDL_BLOCK_scalar ? NULL : &view));
 }
 
+/* Whether the dump of n is what fold_form.c needs: models add much that depends on how the call
+ * went, functions show their name, commands take their value apart, and lists of a block that
+ * failed are cut. */
+static bool has_form(const fold_node *n) {
+    const pdl_block *b = n->block;
+    if (!n->over || n->failure || n->part_failed) return false;
+    if (b->kind == PDL_BLOCK_model || b->kind == PDL_BLOCK_function) return false;
+    return b->kind != PDL_BLOCK_code || !PDL_AS(code, b)->args;
+}
+
+static void ask(void *user, const fold_question *q, fold_answers *a) {
+    view_of v = *(const view_of *)user;
+    v.answers = a;
+    const pdl_block *b = v.node->block;
+    switch (q->what) { /* what they return is among the answers */
+    case FOLD_ASKS_VALUE: (void)value(&v, b, q->key, q->index); break;
+    case FOLD_ASKS_CHILD: (void)part(&v, b, q->child, q->key, q->index); break;
+    case FOLD_ASKS_ENTRIES: (void)more(&v, b, q->place, pdl_absent()); break;
+    }
+}
+
+static pdl_val dump_for_form(void *user, fold_answers *a) {
+    view_of v = *(const view_of *)user;
+    v.answers = a;
+    return pdl_block_dump(v.node->block, &(pdl_dump_view){&v, part, value, more});
+}
+
 static bool put_node(pdl_fold *f, fold_node *n) {
+    view_of of = {f, n, (pdl_str){0}, NULL};
+    const fold_form_calls calls = {&of, ask, dump_for_form};
+    if (has_form(n) && pdl_fold_form_put(f, n, &calls, &n->text)) return true;
+    if (f->err.kind) return false;
     pdl_val v = pdl_hide_val(f->secrets, pdl_masked(f->mask, node_value(f, n)));
     bool ok = pdl_check_walk(&f->err) && pdl_fold_put_node(f, v, n->level, &n->text);
     pdl_drop(v);

@@ -375,7 +375,7 @@ PDL_APART static bool put_listed(writer *w, pdl_vref v) {
 
 static bool put_other(writer *w, pdl_vref v) {
     pdl_tag t = pdl_tag_of(v);
-    if (w->part && w->part->other(w->part->user, v, w->out)) return true;
+    if (w->part && w->part->other(w->part->user, v, w->depth, w->out)) return true;
     if (t == PDL_V_HANDLE && !pdl_is_absent(pdl_handle_of(v)->json)) {
         if (w->depth >= PDL_MAX_JSON_DEPTH)
             return pdl_err_set(w->err, PDL_E_limit, (pdl_loc){0},

@@ -33,11 +33,12 @@ PDL_MUST bool pdl_json_write_lines(pdl_vref v, int flags, const pdl_str *unit, p
                                    pdl_err *err);
 
 /* In one line, as a part of JSON inside of `depth` containers. For a value that has no form in
- * JSON, other is called first: it writes the value and returns true, or returns false. */
+ * JSON, other is called first: it writes the value, which is inside of so many
+ * containers, and returns true, or returns false. */
 typedef struct pdl_json_part {
     int flags;
     unsigned depth; /* containers around it */
-    bool (*other)(void *user, pdl_vref v, pdl_buf *out);
+    bool (*other)(void *user, pdl_vref v, unsigned depth, pdl_buf *out);
     /* Called after each PDL_BUF_CHECK_EVERY bytes: may take text from the end of out. Or NULL. */
     bool (*room)(void *user, pdl_buf *out, pdl_err *err);
     void *user;

@@ -9,6 +9,7 @@ NAME: tests whose name has this text. Python standard library only.
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -232,6 +233,148 @@ join: {as: lastOf}
 """, status=1)
     equal(len(t["pdl__trace"]), 2001)
     equal([x["kind"] for x in t["pdl__trace"][-1]["text"]], ["data", "error"])
+
+
+# --- forms: later executions of a block are written by the text of the first ones (fold_form.c) ---------------------
+
+
+def without_times(x):
+    """A part of a trace without what differs from iteration to iteration: times, and its number in ids."""
+    if isinstance(x, dict):
+        return {k: 0 if k.endswith("_nanos") else without_times(v) for k, v in x.items()}
+    if isinstance(x, list):
+        return [without_times(v) for v in x]
+    return re.sub(r"^text\.0\.repeat\.\d+", "text.0.repeat.N", x) if isinstance(x, str) else x
+
+
+# name: body of a loop whose i is 0 for all iterations, so that all of them are alike
+ALIKE = {
+    "text": '{text: [a, "${ i }", {text: ["${ i }", b], def: x, role: user}]}',
+    "structures": '{array: [1, {object: {a: "${ i }", b: {data: {c: [1, "${ i }"]}}}}, {lastOf: [1, 2]}]}',
+    "if": '{if: "${ i == 0 }", then: {text: ["yes"]}, else: {text: [no]}}',
+    "match": '{match: "${ i }", with: [{case: 1, then: a}, {case: 0, if: "${ i == 1 }", then: b}, {case: 0, then: {text: [c]}}, {then: d}]}',
+    "call": '{call: "${ f }", args: {a: "${ i }", b: [1, {c: 2}]}}',
+    "call without arguments": '{call: "${ g }"}',
+    "expression call": '${ f(a=i, b=[]) }',
+    "defs": '{defs: {x: 1, y: {text: ["${ x }"]}}, text: ["${ y }"]}',
+    "function in defs": '{defs: {h: {function: {a: integer}, return: "${ a }"}}, text: [{call: "${ h }", args: {a: "${ i }"}}]}',
+    "parser": '{data: "{\\"k\\": 1}", parser: json, spec: {k: integer}}',
+    "regex": '{data: "ab", parser: {regex: "(?P<x>a)b"}}',
+    "loop": '{for: {k: [1, 2]}, repeat: {text: ["${ k }", "${ i }"]}, join: {reduce: "${ add }"}}',
+    "while": '{defs: {n: 0}, while: "${ n < 2 }", repeat: {def: n, data: "${ n + 1 }"}}',
+    "map": '{for: {k: [1, 2]}, map: "${ k + i }", join: {as: array}}',
+    "map of one name": '{map: {data: 1}, maxIterations: 2, join: {as: array}}',
+    "fallback": '{data: "${ 1 // 0 }", fallback: {text: [saved]}}',
+    "retry": '{data: "${ 1 // 0 }", retry: 1, fallback: r}',
+    "null and booleans": '{array: [{data: null}, {data: "${ i == 0 }"}, {data: "${ [] }"}]}',
+    "no result": '{text: [a], contribute: []}',
+    "messages": '{text: [{role: user, text: hello}, {text: [x], contribute: [result]}], context: independent}',
+    "secrets": '{data: {api_key: "${ secret }", x: "${ secret ~ 1 }"}, parser: null}',
+    "quotes": '{text: ["\\u00e4\\"\\\\\\n\\x7f", "${ i }"]}',
+    "get": '{defs: {o: {data: {a: [1]}}}, get: o.a}',
+    "error in a fallback": '{text: [{text: [{data: "${ nothing }"}]}], fallback: {text: ["${ i }"]}}',
+    "include": '{include: part.pdl}',
+    "code": '{lang: jinja, code: "a{{ i }}"}',
+    "command": '{args: [echo, "x${ i }"]}',
+}
+LOOP_OF_BODY = """
+defs:
+  secret: sesame-open
+  add: {function: {a: string, b: string}, return: "${ a ~ b }"}
+  f: {function: {a: integer, b: array}, return: {text: ["${ a }"]}}
+  g: {function: null, return: {data: [1]}}
+text:
+- for: {i: [0, 0, 0, 0, 0]}
+  repeat:
+    %s
+"""
+
+
+def iterations_of(pdl, folder, body):
+    (folder / "part.pdl").write_text('{text: ["${ i }", p]}')
+    (folder / "main.pdl").write_text(LOOP_OF_BODY % body)
+    p = subprocess.run([pdl.pdl, "--stream", "none", "-t", "t.json", "main.pdl"], cwd=folder, capture_output=True, timeout=TIMEOUT_S,
+                       env={"PATH": "/usr/bin:/bin"})
+    if p.returncode:
+        return p, None
+    return p, json.loads((folder / "t.json").read_bytes())["text"][0]["pdl__trace"]
+
+
+@test
+def later_iterations_are_written_like_the_first(pdl, folder):
+    for name, body in ALIKE.items():
+        p, parts = iterations_of(pdl, folder, body)
+        equal(p.returncode, 0, name + ": " + p.stderr.decode())
+        equal(len(parts), 5, name)
+        alike = [without_times(x) for x in parts]
+        for x in alike[1:]:
+            equal(x, alike[0], name)
+
+
+@test
+def iterations_of_other_shapes_have_what_is_theirs(pdl, folder):
+    body = """
+    text:
+    - if: ${ i % 2 == 0 }
+      then: {text: [even]}
+      else: {data: "${ i }"}
+    - match: ${ i % 6 }
+      with:
+      - {case: 0, then: zero}
+      - {case: 1, then: {data: null}}
+      - {case: 2, then: {array: [2]}}
+      - {case: 3, if: "${ i > 5 }", then: three}
+      - {then: {text: [more, "${ i }"]}}
+    - {data: "${ none if i % 3 == 0 else i }"}
+"""
+    n = 40
+    t = pdl.trace(folder, "text:\n- for: {i: \"${ range(%d) }\"}\n  repeat:%s" % (n, body))
+    for i, part in enumerate(t["text"][0]["pdl__trace"]):
+        choice, match, data = part["text"]
+        branch, other = ("then", "else") if i % 2 == 0 else ("else", "then")
+        equal(choice["if"]["pdl__result"], i % 2 == 0, i)
+        equal(choice[branch]["pdl__result"], "even" if i % 2 == 0 else i, i)
+        equal(isinstance(choice[other], dict) and "pdl__result" in choice[other], False, i)
+        six = i % 6
+        taken = six if six < 3 or (six == 3 and i > 5) else 4
+        equal([c["pdl__matched"] is True and "pdl__result" in c["then"] for c in match["with"]], [k == taken for k in range(5)], i)
+        equal(match["pdl__result"], ["zero", None, [2], "three", "more%d" % i][taken], i)
+        equal(data["pdl__result"], None if i % 3 == 0 else i, i)
+        equal(data["pdl__id"].split(".")[-1], "data", i)
+
+
+@test
+def a_failure_after_many_iterations_is_that_iteration(pdl, folder):
+    body = "{text: [a, {data: \"${ 10 // (i - 7) }\"}, b]}"
+    (folder / "main.pdl").write_text("text:\n- for: {i: \"${ range(9) }\"}\n  repeat: " + body)
+    t = json.loads(pdl.run(folder, (folder / "main.pdl").read_text(), status=1))
+    text = json.dumps(t)
+    equal(text.count('"kind": "error"'), 1)
+    equal("division" in text, True)
+
+
+def seconds_of(pdl, folder, *args):
+    """Processor time of a run, the least of some."""
+    least = None
+    for _ in range(5):
+        p = subprocess.Popen([pdl.pdl, "--stream", "none", *args, "main.pdl"], cwd=folder, stdout=subprocess.DEVNULL)
+        _, status, usage = os.wait4(p.pid, 0)
+        p.returncode = status
+        equal(status, 0)
+        least = min(least or 1e9, usage.ru_utime)
+    return least
+
+
+@test
+def a_trace_of_a_loop_is_cheaper_than_one_of_other_blocks(pdl, folder):
+    def cost(program):
+        (folder / "main.pdl").write_text(program)
+        return seconds_of(pdl, folder, "-t", "t.json") - seconds_of(pdl, folder)
+
+    n, block = 12000, 'text: [a, "${ 1 }", {if: true, then: yes}]'
+    once = cost("text:\n" + "- {%s}\n" % block * n)
+    again = cost('text:\n- for: {i: "${ range(%d) }"}\n  repeat: {%s}\n' % (n, block))
+    equal(again < once * 0.7, True, "%.3f s for blocks that are executed once, %.3f s for a loop" % (once, again))
 
 
 def peak_kb(pdl, folder, *args, env=None):
