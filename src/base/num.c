@@ -27,7 +27,7 @@ static void put_pair(unsigned pair, char *to) {
     to[1] = (char)('0' + pair % 10);
 }
 
-/* Two digits a division of 64 bits, which is the slow part: traces hold two long numbers a block. */
+/* Two digits for each division, which is the slow part: a trace has two long numbers a block. */
 static size_t put_u64(uint64_t v, char *out) {
     char tmp[20];
     size_t at = sizeof tmp;
