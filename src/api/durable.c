@@ -80,8 +80,10 @@ pdl_secrets *pdl_session_secrets_of(pdl_str journal) {
     pdl_err ignored = {0};
     pdl_durable *d = NULL;
     pdl_environ_free(pdl_environ_load(s));
-    if (pdl_durable_open(journal, PDL_DURABLE_SHOW, false, false, &d, &ignored))
+    if (pdl_durable_open(journal, PDL_DURABLE_SHOW, false, false, &d, &ignored)) {
         add_keys_of(s, pdl_durable_get_facts(d)->text);
+        pdl_durable_note_learned(d, s);
+    }
     pdl_durable_close(d);
     pdl_err_fini(&ignored);
     return s;
@@ -93,6 +95,8 @@ void pdl_session_attach(pdl_session *s, pdl_durable *d, const pdl_durable_option
     full.behind = s->guard ? pdl_policy_world_behind(s->guard) : s->world;
     full.dir = s->opt.dir;
     full.debug = s->opt.debug;
+    full.secrets = s->secrets;
+    pdl_durable_note_learned(d, s->secrets);
     full.spent = on_spent;
     full.is_harmless = is_harmless;
     full.parked = on_parked;
@@ -112,6 +116,7 @@ void pdl_session_attach(pdl_session *s, pdl_durable *d, const pdl_durable_option
 void pdl_session_attach_server(pdl_session *s, pdl_durable *server) {
     pdl_world *behind = s->guard ? pdl_policy_world_behind(s->guard) : s->world;
     pdl_world *w = pdl_durable_server_world(server, behind);
+    pdl_durable_note_learned(server, s->secrets);
     s->server = server;
     if (s->guard)
         pdl_policy_world_put_behind(s->guard, w);
@@ -136,6 +141,7 @@ pdl_world *pdl_session_spawn_durable(pdl_session *s, const pdl_spawn *spawn, pdl
     pdl_durable_options o = {.behind = behind,
                              .dir = spawn->dir,
                              .debug = s->opt.debug,
+                             .secrets = s->secrets,
                              .provisional = spawn->provisional,
                              .spent = on_spent,
                              .is_harmless = is_harmless,

@@ -323,6 +323,16 @@ static size_t hide(const pdl_secrets *s, pdl_str t, pdl_at_end end, pdl_buf *out
     return i;
 }
 
+void pdl_secrets_each_in(const pdl_secrets *s, pdl_str text, void (*fn)(void *user, pdl_str found),
+                         void *user) {
+    bool cut;
+    if (!pdl_secrets_any(s)) return;
+    for (size_t i = 0, n; i < text.n; i += n ? n : 1) {
+        n = pdl_hide_match(s, text, i, SHOW_CUT, &cut);
+        if (n) fn(user, pdl_str_sub(text, i, i + n));
+    }
+}
+
 void pdl_hide_text(const pdl_secrets *s, pdl_str text, pdl_buf *out) {
     if (pdl_secrets_any(s))
         (void)hide(s, text, SHOW_CUT, out);

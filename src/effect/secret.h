@@ -73,6 +73,9 @@ void pdl_address_put(pdl_str url, pdl_buf *out);
 /* --- hiding (hide.c) -------------------------------------------------------------------------- */
 
 void pdl_hide_text(const pdl_secrets *s, pdl_str text, pdl_buf *out);
+/* Calls fn for each occurrence of a secret in text, as it is written there. */
+void pdl_secrets_each_in(const pdl_secrets *s, pdl_str text, void (*fn)(void *user, pdl_str found),
+                         void *user);
 /* Text that was cut: a secret that its end cuts is hidden as well. */
 void pdl_hide_cut(const pdl_secrets *s, pdl_str text, pdl_buf *out);
 /* Does the same to all texts in lists and dicts, keys too, and replaces texts at secret places.

@@ -88,6 +88,7 @@ typedef struct pdl_durable_options {
     pdl_world *behind; /* borrowed; NULL: nobody (REPLAY, SHOW) */
     pdl_str dir;       /* folder of the program: paths in requests are relative to it */
     const pdl_debug *debug;
+    const pdl_secrets *secrets; /* of the session, borrowed; NULL: none */
     bool provisional;   /* pieces of answers go to the machine at once */
     bool park;          /* a question that nobody answers now ends the process */
     bool changed_fails; /* --changed fail */
@@ -199,6 +200,8 @@ PDL_MUST bool pdl_durable_each_question(pdl_str path,
  * to the question at this place. Errors: runtime (nothing is asked, or several are, or it runs),
  * io. */
 PDL_MUST bool pdl_durable_answer(pdl_str path, pdl_str place, pdl_str text, pdl_err *err);
+/* Registers the secrets of its rows that no variable names: tokens that services made. */
+void pdl_durable_note_learned(const pdl_durable *d, pdl_secrets *s);
 /* A copy as one file. secrets: without keys and without these; it replays then, but does not
  * continue. NULL: as it is. */
 PDL_MUST bool pdl_durable_export(pdl_str path, pdl_str to, const pdl_secrets *secrets,

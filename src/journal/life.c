@@ -667,6 +667,7 @@ void pdl_durable_close(pdl_durable *d) {
     pdl_vec_fini(&d->notes);
     pdl_vec_fini(&d->begun);
     pdl_keyring_fini(&d->keys);
+    pdl_secrets_free(d->learned);
     pdl_err_fini(&d->problem);
     pdl_free(d->dir);
     pdl_vec_fini(&d->members);

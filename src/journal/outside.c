@@ -212,8 +212,10 @@ static bool redact(pdl_str path, const pdl_secrets *secrets, pdl_err *err) {
     pdl_store *s = NULL;
     bool ok = pdl_store_open(path, true, true, &s, err) &&
               pdl_store_put(s, "redacted", PDL_STR("yes"), err) &&
-              pdl_store_put(s, "salt", PDL_STR(""), err) && pdl_store_commit(s, true, err) &&
-              pdl_store_rewrite(s, hide, (void *)(uintptr_t)secrets, err);
+              pdl_store_commit(s, true, err) &&
+              pdl_store_rewrite(s, hide, (void *)(uintptr_t)secrets, err) &&
+              pdl_store_put(s, "salt", PDL_STR(""), err) &&
+              pdl_store_put(s, "secrets", PDL_STR(""), err);
     pdl_store_close(s, ok);
     return ok;
 }

@@ -298,6 +298,7 @@ static bool fill_end(pdl_durable *d, const pending_effect *o, store_effect *row,
         failed ? pdl_journal_error_value((pdl_str){"", 0}, o->e, &o->err) : pdl_keep(o->value);
     bool ok = pdl_effect_encode_reply(o->e, v, NULL, &raw, err);
     if (ok) pdl_keyring_refer(&d->keys, pdl_buf_str(&raw), &clean);
+    ok = ok && pdl_durable_learn(d, pdl_buf_str(&clean), err);
     if (ok) put_other(pdl_buf_str(&clean), true, &t->reply);
     ok = ok && (!pdl_is_list(o->pieces) || put_pieces(d, o, &t->pieces, err));
     pdl_drop(v);

@@ -7,6 +7,7 @@
  *   rows.c       effects and replies as rows
  *   written.c    files that the program writes
  *   life.c       making, opening, owning, ending
+ *   learned.c    secrets that came up while it ran
  *   outside.c    from outside of a run: summaries, answers, copies
  *   answers.c    answers that a person changes, in a copy
  *
@@ -84,6 +85,7 @@ struct pdl_durable {
     pdl_durable_options opt;
     char *dir; /* owned copy of opt.dir without a final slash; NULL: none */
     keyring keys;
+    pdl_secrets *learned; /* that are in the file; made when needed; of a server: for its runs */
     char salt[33];
     pdl_err problem; /* the file cannot be written any more */
     pdl_sender sender;
@@ -137,6 +139,10 @@ PDL_MUST bool pdl_durable_write_end(pdl_durable *d, pending_effect *o, pdl_err *
 void pdl_durable_expand_reply(pdl_str json, pdl_buf *out);
 PDL_MUST bool pdl_durable_read_answer(pdl_durable *d, const store_effect *row, pdl_effect *e,
                                       pending_effect *out, pdl_err *err);
+
+/* learned.c */
+/* Keeps what the text of a row tells of the secrets of the session. */
+PDL_MUST bool pdl_durable_learn(pdl_durable *d, pdl_str json, pdl_err *err);
 
 /* match.c */
 /* May the effect be done again without asking? */

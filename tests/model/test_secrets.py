@@ -242,8 +242,22 @@ def tokens_of_exchanges(build):
         status, out, err = p.run("--stream", "none", "p.pdl", program=program)
         same((status, Exchange.token in out, PLAIN in out), (0, True, True), err)
         for key in (PLAIN, "rEfReSh-2b9d0041", Exchange.token):
-            # the journal of a durable run holds real texts, and no key that was made while it ran
-            same(look(p, key, program=program, durable=False), [], key)
+            same(look(p, key, program=program), [], key)
+        # the run is in its journal as it was; what is given to others is not
+        same(p.run("runs", "export", "r", "copy", "--redact")[0], 0)
+        for key in (PLAIN, "rEfReSh-2b9d0041", Exchange.token):
+            same((key.encode() in (p.dir / "runs" / "r.journal").read_bytes(), leaks(key, "export", (p.dir / "copy").read_bytes().decode("latin-1"))), (True, []), key)
+        salt = sqlite3.connect(p.dir / "runs" / "r.journal").execute("select value from run where key = 'salt'").fetchone()[0]
+        same((len(salt), salt.encode() in (p.dir / "copy").read_bytes()), (32, False))
+        # a run that goes on hides what was said before it ended, and says it to the program
+        for f in p.dir.glob("runs/*"):
+            f.unlink()
+        asking = {"text": [{**json.loads(program), "def": "m"}, {"read": None, "message": "ok?", "def": "r", "contribute": []}, " ${ m == r }"]}
+        status = p.run("--durable", "--id", "r", "--park", "p.pdl", program=json.dumps(asking))[0]
+        same(status, 75)
+        p.run("answer", "r", "yes")
+        status, out, err = p.run("resume", "r", "--trace", "t.json")
+        same((status, Exchange.token in out, leaks(Exchange.token, "trace", (p.dir / "t.json").read_text())), (0, True, []), err)
         server.shutdown()
 
 
