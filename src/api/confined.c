@@ -127,7 +127,7 @@ static bool make(pdl_confined *c, pdl_vref profile, pdl_str name, pdl_str folder
         .helper = helper_of(c->env, c->user, c->arena),
     };
     bool ok = pdl_sandbox_new(&so, out, &note, err);
-    if (ok && note.len && o->sandbox_note) o->sandbox_note(o->sink.user, pdl_buf_str(&note));
+    if (ok && note.len && o->note) o->note(o->sink.user, pdl_buf_str(&note));
     for (size_t i = 0; i < n; i++) pdl_free(files[i]);
     pdl_buf_fini(&in_venv);
     pdl_buf_fini(&note);

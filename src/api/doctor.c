@@ -35,6 +35,7 @@ typedef struct doctor {
     pdl_http *http; /* NULL: services are not asked */
     PDL_VEC(service *) services;
     pdl_val rows;
+    pdl_buf notes;        /* of .env, a line each, made before there is a session */
     pdl_buf last_address; /* of the provider before: several share a service */
 } doctor;
 
@@ -140,6 +141,23 @@ static void look_at_runs(doctor *d) {
     pdl_err_fini(&err);
 }
 
+static void on_note(void *user, pdl_str text) {
+    pdl_buf *notes = user;
+    pdl_buf_put(notes, text);
+    pdl_buf_putc(notes, '\n');
+}
+
+static void report_notes(doctor *d) {
+    for (pdl_str rest = pdl_buf_str(&d->notes); rest.n;) {
+        pdl_str line = first_line(rest);
+        pdl_buf text = PDL_BUF;
+        pdl_buf_put(&text, line);
+        add(d, ".env", "note", "write NAME=VALUE, in quotes where the value has blanks", &text);
+        rest = pdl_str_sub(rest, line.n + 1, rest.n);
+    }
+    pdl_buf_fini(&d->notes);
+}
+
 /* --- services --------------------------------------------------------------------------------- */
 
 static void on_answer(void *user, const pdl_http_reply *r) {
@@ -215,12 +233,16 @@ static void look_at_providers(doctor *d) {
 }
 
 bool pdl_doctor(bool asks, pdl_val *out, pdl_err *err) {
-    doctor d = {.rows = pdl_list_new(8), .last_address = PDL_BUF};
+    doctor d = {.rows = pdl_list_new(8), .notes = PDL_BUF, .last_address = PDL_BUF};
     pdl_buf version = PDL_BUF;
-    pdl_session_options o = {
-        .file = PDL_STR("doctor"), .stream = PDL_STREAM_NONE, .variables = pdl_absent()};
+    pdl_session_options o = {.file = PDL_STR("doctor"),
+                             .stream = PDL_STREAM_NONE,
+                             .variables = pdl_absent(),
+                             .note = on_note,
+                             .sink = {.user = &d.notes}};
     if (!pdl_session_new(&o, &d.session, err)) {
         pdl_drop(d.rows);
+        pdl_buf_fini(&d.notes);
         return false;
     }
     if (asks) d.http = pdl_http_new(d.session->loop, &(pdl_http_options){0});
@@ -231,6 +253,7 @@ bool pdl_doctor(bool asks, pdl_val *out, pdl_err *err) {
     look_at_library(&d);
     look_at_runs(&d);
     look_at_sandbox(&d);
+    report_notes(&d);
     look_at_providers(&d);
     pdl_http_free(d.http);
     pdl_buf_fini(&d.last_address);

@@ -69,7 +69,7 @@ static void add_keys_of(pdl_secrets *s, pdl_str text) {
 
 void pdl_session_hide_program(pdl_str text, pdl_buf *out) {
     pdl_secrets *s = pdl_secrets_new();
-    pdl_environ_free(pdl_environ_load(s));
+    pdl_environ_free(pdl_environ_load(s, NULL));
     add_keys_of(s, text);
     pdl_hide_text(s, text, out);
     pdl_secrets_free(s);
@@ -79,7 +79,7 @@ pdl_secrets *pdl_session_secrets_of(pdl_str journal) {
     pdl_secrets *s = pdl_secrets_new();
     pdl_err ignored = {0};
     pdl_durable *d = NULL;
-    pdl_environ_free(pdl_environ_load(s));
+    pdl_environ_free(pdl_environ_load(s, NULL));
     if (pdl_durable_open(journal, PDL_DURABLE_SHOW, false, false, &d, &ignored)) {
         add_keys_of(s, pdl_durable_get_facts(d)->text);
         pdl_durable_note_learned(d, s);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "api/dotenv.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/map.h"
@@ -25,59 +26,66 @@ struct pdl_environ {
     pdl_map vars; /* of the file: name -> char * */
 };
 
-static pdl_str unquote(pdl_arena *a, pdl_str v) {
-    bool quoted = v.n >= 2 && (v.p[0] == '"' || v.p[0] == '\'') && v.p[v.n - 1] == v.p[0];
-    if (!quoted) {
-        size_t hash = pdl_str_find(v, PDL_STR(" #"), 0);
-        return pdl_arena_str(a, pdl_str_trim(hash == PDL_NOT_FOUND ? v : pdl_str_sub(v, 0, hash)));
-    }
-    bool escapes = v.p[0] == '"';
-    v = pdl_str_sub(v, 1, v.n - 1);
+/* What a file tells while it is read. */
+typedef struct reading {
+    pdl_environ *e;
+    const char *path;
+    const pdl_environ_notes *notes;
+    unsigned n_wrong;
+} reading;
+
+static void note(const reading *r, pdl_str text) {
+    if (r->notes && r->notes->fn) r->notes->fn(r->notes->user, text);
+}
+
+static void put(void *user, pdl_str name, pdl_str value) {
+    reading *r = user;
+    pdl_arena *a = r->e->arena;
+    pdl_map_put(&r->e->vars, pdl_arena_str(a, name),
+                (void *)(uintptr_t)pdl_arena_str(a, value).p);
+}
+
+static const char *get(void *user, const char *name) {
+    return pdl_environ_get(((reading *)user)->e, name);
+}
+
+static void wrong(void *user, unsigned line, const char *why) {
+    enum { SHOWN = 5 };
+    reading *r = user;
     pdl_buf b = PDL_BUF;
-    for (size_t i = 0; i < v.n; i++) {
-        bool escaped = escapes && v.p[i] == '\\' && i + 1 < v.n;
-        if (escaped) i++;
-        pdl_buf_putc(&b, escaped && v.p[i] == 'n' ? '\n' : v.p[i]);
-    }
-    pdl_str out = pdl_arena_str(a, pdl_buf_str(&b));
+    if (++r->n_wrong > SHOWN) return;
+    pdl_buf_putf(&b, "%s:%u: %s; the line sets nothing", r->path, line, why);
+    if (r->n_wrong == SHOWN) PDL_PUT(&b, " (further ones are not shown)");
+    note(r, pdl_buf_str(&b));
     pdl_buf_fini(&b);
-    return out;
 }
 
-static void read_line(pdl_environ *e, pdl_str line) {
-    line = pdl_str_trim(line);
-    if (pdl_str_starts(line, PDL_STR("export "))) line = pdl_str_trim(pdl_str_sub(line, 7, line.n));
-    size_t eq = pdl_str_find(line, PDL_STR("="), 0);
-    if (!line.n || line.p[0] == '#' || eq == PDL_NOT_FOUND || eq == 0) return;
-    pdl_str name = pdl_arena_str(e->arena, pdl_str_trim(pdl_str_sub(line, 0, eq)));
-    pdl_str value = unquote(e->arena, pdl_str_trim(pdl_str_sub(line, eq + 1, line.n)));
-    pdl_map_put(&e->vars, name, (void *)(uintptr_t)value.p);
-}
-
-static void read_file(pdl_environ *e, const char *path) {
+static void read_file(pdl_environ *e, const char *path, const pdl_environ_notes *notes) {
     pdl_buf b = PDL_BUF_INIT(MAX_DOTENV);
     pdl_err err = {0};
-    if (pdl_file_read(path, &b, &err)) {
-        pdl_str rest = pdl_utf8_unmarked(pdl_buf_str(&b));
-        while (rest.n) {
-            size_t nl = pdl_str_find(rest, PDL_STR("\n"), 0), n = nl == PDL_NOT_FOUND ? rest.n : nl;
-            read_line(e, pdl_str_sub(rest, 0, n));
-            rest = pdl_str_sub(rest, n + 1, rest.n);
-        }
+    reading r = {.e = e, .path = path, .notes = notes};
+    if (pdl_file_read_found(path, &b, &err)) {
+        pdl_dotenv_read(pdl_utf8_unmarked(pdl_buf_str(&b)),
+                        &(pdl_dotenv_user){&r, put, get, wrong});
+    } else {
+        pdl_buf why = PDL_BUF;
+        pdl_buf_putf(&why, "%s; nothing of it is set", err.msg);
+        note(&r, pdl_buf_str(&why));
+        pdl_buf_fini(&why);
     }
     pdl_err_fini(&err);
     pdl_buf_fini(&b);
 }
 
 /* The nearest .env from the working directory upwards. */
-static void find_file(pdl_environ *e) {
+static void find_file(pdl_environ *e, const pdl_environ_notes *notes) {
     char dir[4096];
     if (!getcwd(dir, sizeof dir)) return;
     for (;;) {
         pdl_buf path = PDL_BUF;
         pdl_buf_putf(&path, "%s/.env", dir);
         bool found = access(pdl_buf_z(&path), R_OK) == 0;
-        if (found) read_file(e, pdl_buf_z(&path));
+        if (found) read_file(e, pdl_buf_z(&path), notes);
         pdl_buf_fini(&path);
         char *slash = strrchr(dir, '/');
         if (found || !slash || slash == dir) return;
@@ -85,10 +93,10 @@ static void find_file(pdl_environ *e) {
     }
 }
 
-pdl_environ *pdl_environ_load(pdl_secrets *secrets) {
+pdl_environ *pdl_environ_load(pdl_secrets *secrets, const pdl_environ_notes *notes) {
     pdl_environ *e = PDL_NEW(pdl_environ);
     e->arena = pdl_arena_make();
-    find_file(e);
+    find_file(e, notes);
     for (char **v = environ; *v; v++) {
         pdl_str s = pdl_str_of(*v);
         size_t eq = pdl_str_find(s, PDL_STR("="), 0);

@@ -10,8 +10,14 @@
 
 typedef struct pdl_environ pdl_environ;
 
-/* Registers what of it is secret (secrets borrowed for the call). */
-pdl_environ *pdl_environ_load(pdl_secrets *secrets);
+/* Who hears of lines that set nothing and of a file that cannot be read; both borrowed. */
+typedef struct pdl_environ_notes {
+    void (*fn)(void *user, pdl_str text);
+    void *user;
+} pdl_environ_notes;
+
+/* Registers what of it is secret (secrets borrowed for the call). notes: NULL: nobody hears. */
+pdl_environ *pdl_environ_load(pdl_secrets *secrets, const pdl_environ_notes *notes);
 /* Variables whose names say that their values are keys. */
 void pdl_environ_each_key(const pdl_environ *e,
                           void (*fn)(void *user, pdl_str name, pdl_str value), void *user);

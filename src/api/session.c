@@ -374,7 +374,8 @@ static bool join(pdl_session *s, pdl_session *shared, pdl_err *err) {
 static bool open_own(pdl_session *s, pdl_err *err) {
     s->subs = pdl_subruns_new();
     s->secrets = pdl_secrets_new();
-    s->env = pdl_environ_load(s->secrets);
+    s->env = pdl_environ_load(s->secrets,
+                              &(pdl_environ_notes){s->opt.note, s->opt.sink.user});
     hide_debug(s);
     s->loop = pdl_loop_try();
     find_path(s);

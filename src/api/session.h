@@ -45,7 +45,8 @@ typedef struct pdl_session_options {
     pdl_str sandbox;
     bool no_sandbox;                                /* whatever PDL_SANDBOX says */
     bool sandbox_process;                           /* less than namespaces will do */
-    void (*sandbox_note)(void *user, pdl_str text); /* gets what is missing then; may be NULL */
+    /* gets what of .env sets nothing, and what is missing for the sandbox; may be NULL */
+    void (*note)(void *user, pdl_str text);
     /* files with policies, or names of built-in ones, beside that of PDL_POLICY and that of the
      * program; borrowed */
     const pdl_str *policies;

@@ -216,7 +216,7 @@ static bool open_session(pdl_task *t, pdl_err *err) {
         .sandbox = pdl_str_of(t->engine->sandbox),
         .sandbox_process = t->engine->sandbox_process,
         .no_sandbox = t->engine->no_sandbox,
-        .sandbox_note = note_missing,
+        .note = note_missing,
         .policies = t->engine->policies.p,
         .n_policies = t->engine->policies.n,
         .variables = t->opt.inputs ? t->opt.inputs->v : pdl_absent(),

@@ -36,7 +36,7 @@ bool pdl_turns_base(pdl_engine *e, pdl_session **out, pdl_err *err) {
         .sandbox = pdl_str_of(e->sandbox),
         .sandbox_process = e->sandbox_process,
         .no_sandbox = e->no_sandbox,
-        .sandbox_note = note_missing,
+        .note = note_missing,
         .policies = e->policies.p,
         .n_policies = e->policies.n,
         .sink = {.user = e},

@@ -107,7 +107,7 @@ static void take_options(const arguments *a, pdl_session_options *o) {
     o->no_sandbox = a->given[OPT_no_sandbox];
     o->sandbox_process =
         a->given[OPT_sandbox_min] && pdl_str_is(a->value[OPT_sandbox_min], "process");
-    o->sandbox_note = note_text;
+    o->note = note_text;
     o->policies = &a->value[OPT_policy];
     o->n_policies = a->given[OPT_policy];
     o->otlp = a->value[OPT_otlp];

@@ -74,11 +74,9 @@ int pdl_host_open(host *h, const pdl_effect *e, const char *path, int flags, uns
 
 static bool read_whole(host *h, const pdl_effect *e, const char *path, pdl_buf *out, pdl_err *err) {
     if (!h->opt.open) return pdl_file_read(path, out, err);
-    struct stat st;
     int fd = pdl_host_open(h, e, path, O_RDONLY, 0, err);
     if (fd < 0) return false;
-    bool ok = fstat(fd, &st) == 0 && S_ISDIR(st.st_mode) ? pdl_file_errno(err, EISDIR, path)
-                                                         : pdl_file_read_fd(fd, out, err);
+    bool ok = pdl_file_read_open(fd, path, out, err);
     close(fd);
     return ok;
 }

@@ -136,26 +136,59 @@ static bool drain(int fd, const char *path, pdl_buf *out, pdl_err *err) {
     }
 }
 
-bool pdl_file_read_fd(int fd, pdl_buf *out, pdl_err *err) { return drain(fd, NULL, out, err); }
+size_t pdl_file_most_of(int fd, size_t most) {
+    enum { DEVICE_MOST = 1 << 20 };
+    struct stat st;
+    bool is_device = fstat(fd, &st) == 0 && S_ISCHR(st.st_mode) && !isatty(fd);
+    return is_device && most > DEVICE_MOST ? DEVICE_MOST : most;
+}
+
+bool pdl_file_endless(pdl_err *err, const char *path) {
+    pdl_err_fini(err);
+    return pdl_err_set(err, PDL_E_limit, (pdl_loc){0},
+                       "%s is a device without an end: expected a file",
+                       path ? path : "standard input");
+}
+
+static bool drain_any(int fd, const char *path, pdl_buf *out, pdl_err *err) {
+    size_t limit = out->limit, most = pdl_file_most_of(fd, limit - out->len);
+    out->limit = out->len + most;
+    bool ok = drain(fd, path, out, err), is_device = out->limit < limit;
+    out->limit = limit;
+    return ok || (is_device && err->kind == PDL_E_limit ? pdl_file_endless(err, path) : false);
+}
+
+bool pdl_file_read_fd(int fd, pdl_buf *out, pdl_err *err) { return drain_any(fd, NULL, out, err); }
+
+bool pdl_file_read_open(int fd, const char *path, pdl_buf *out, pdl_err *err) {
+    struct stat st;
+    if (fstat(fd, &st) != 0) st.st_mode = 0;
+    if (S_ISDIR(st.st_mode)) return pdl_file_errno(err, EISDIR, path);
+    if (S_ISREG(st.st_mode) && st.st_size > 0 && (uint64_t)st.st_size > out->limit - out->len)
+        /* before gigabytes of it are in memory */
+        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "%s is larger than %zu bytes", path,
+                           out->limit);
+    return drain_any(fd, path, out, err);
+}
 
 bool pdl_file_read(const char *path, pdl_buf *out, pdl_err *err) {
-    struct stat st;
     int fd = pdl_file_open(path, O_RDONLY, 0, err);
-    bool ok = false;
-    if (fd < 0) return false;
+    bool ok = fd >= 0 && pdl_file_read_open(fd, path, out, err);
+    if (fd >= 0) close(fd);
+    return ok;
+}
+
+bool pdl_file_read_found(const char *path, pdl_buf *out, pdl_err *err) {
+    struct stat st, null = {0};
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0) return pdl_file_errno(err, errno, path);
     if (fstat(fd, &st) != 0) st.st_mode = 0;
-    if (S_ISDIR(st.st_mode)) {
-        pdl_file_errno(err, EISDIR, path);
-        goto done;
-    }
-    if (S_ISREG(st.st_mode) && st.st_size > 0 && (uint64_t)st.st_size > out->limit - out->len) {
-        /* before gigabytes of it are in memory */
-        pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "%s is larger than %zu bytes", path,
-                    out->limit);
-        goto done;
-    }
-    ok = drain(fd, path, out, err);
-done:
+    bool is_null = S_ISCHR(st.st_mode) && stat("/dev/null", &null) == 0 &&
+                   st.st_rdev == null.st_rdev;
+    bool ok = is_null ? true
+              : S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)
+                  ? pdl_file_read_open(fd, path, out, err)
+                  : pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "%s is no regular file", path);
     close(fd);
     return ok;
 }

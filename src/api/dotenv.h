@@ -1,0 +1,22 @@
+/* dotenv.h -- the lines of a `.env` file, as the package python-dotenv reads them. Private to api.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_API_DOTENV_H
+#define PDL_API_DOTENV_H
+
+#include "base/str.h"
+
+/* Called in the order of the file. Texts live during the call. */
+typedef struct pdl_dotenv_user {
+    void *user;
+    void (*put)(void *user, pdl_str name, pdl_str value); /* neither holds a NUL */
+    /* Of a variable that a value names as ${NAME}; NULL: not set. */
+    const char *(*get)(void *user, const char *name);
+    /* The statement that begins in this line sets nothing. */
+    void (*wrong)(void *user, unsigned line, const char *why);
+} pdl_dotenv_user;
+
+void pdl_dotenv_read(pdl_str text, const pdl_dotenv_user *to);
+
+#endif
