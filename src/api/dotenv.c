@@ -20,7 +20,7 @@
 /* Of all values together, beyond which none is expanded: each may name the one before twice. */
 enum { MOST_EXPANDED = 4 << 20 };
 
-typedef struct reader {
+typedef struct dotenv_reader {
     pdl_str text;
     size_t expanded;   /* bytes of values so far */
     size_t at;

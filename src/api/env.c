@@ -27,7 +27,7 @@ struct pdl_environ {
 };
 
 /* What a file tells while it is read. */
-typedef struct reading {
+typedef struct env_reading {
     pdl_environ *e;
     const char *path;
     const pdl_environ_notes *notes;

@@ -34,7 +34,7 @@ static void each_line(const pdl_durable *d, void (*fn)(void *user, pdl_str line)
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-struct finding {
+struct learned_finding {
     pdl_durable *home; /* that has the file */
     pdl_buf lines;     /* of the fact, as it is to be; empty: as it is */
 };
@@ -44,7 +44,7 @@ static void remember(void *user, pdl_str line) {
 }
 
 static void on_secret(void *user, pdl_str found) {
-    struct finding *f = user;
+    struct learned_finding *f = user;
     if (!f->home->learned) {
         f->home->learned = pdl_secrets_new();
         each_line(f->home, remember, f->home->learned);
@@ -57,7 +57,7 @@ static void on_secret(void *user, pdl_str found) {
 
 bool pdl_durable_learn(pdl_durable *d, pdl_str json, pdl_err *err) {
     pdl_durable *home = d->home ? d->home : d;
-    struct finding f = {home, PDL_BUF};
+    struct learned_finding f = {home, PDL_BUF};
     if (!pdl_secrets_any(d->opt.secrets)) return true;
     pdl_secrets_each_in(d->opt.secrets, json, on_secret, &f);
     bool ok = !f.lines.len || pdl_store_put(d->store, FACT, pdl_buf_str(&f.lines), err);
