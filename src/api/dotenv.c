@@ -143,7 +143,8 @@ static void expand(reader *r, pdl_str v, const pdl_dotenv_user *to, pdl_buf *out
 
 static bool skip_export(reader *r) {
     pdl_str rest = pdl_str_sub(r->text, r->at, r->text.n);
-    if (!pdl_str_starts(rest, PDL_STR("export")) || rest.n < 7 || !is_blank(rest.p[6])) return false;
+    bool is_word = pdl_str_starts(rest, PDL_STR("export"));
+    if (!is_word || rest.n < 7 || !is_blank(rest.p[6])) return false;
     r->at += 6;
     skip_blanks(r);
     return true;

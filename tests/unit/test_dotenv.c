@@ -61,8 +61,9 @@ static void test_lines(void **state) {
         {"A=\"b\nC=1", "[1 a double quote that has no end]C=<1>"},
         {"A='b\n\nC='d\nD=1", "[1 something after the quote that ends the value]D=<1>"},
         {"A='b\n\nC=d", "[1 a quote that has no end]C=<d>"},
-        {"A=\"b\nC='d\nE='f'\nG='h\n'", "[1 a double quote that has no end][2 a quote that has no end]E=<f>"
-                                         "[4 a quote that has no end][5 a quote that has no end]"},
+        {"A=\"b\nC='d\nE='f'\nG='h\n'",
+         "[1 a double quote that has no end][2 a quote that has no end]E=<f>"
+         "[4 a quote that has no end][5 a quote that has no end]"},
         {"'A=1", "[1 a quote that has no end]"},
         {"\xef\xbb", "[1 " NONE "]"},
     };
