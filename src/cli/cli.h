@@ -104,6 +104,9 @@ PDL_MUST bool pdl_cli_recording_view(const arguments *a, pdl_str journal, pdl_st
  * usage when neither program is there. */
 PDL_MUST bool pdl_cli_recording_open(const arguments *a, pdl_str journal, pdl_str source,
                                      struct pdl_journal_program *out, pdl_err *err);
+/* Reads the text as the program of s, to be run against a recording; prints what is wrong with
+ * it. */
+PDL_MUST bool pdl_cli_recording_load(pdl_session *s, pdl_str text, pdl_err *err);
 /* The run of cmd_run.c with a run that is there; its exit code. */
 int pdl_cli_run_lasting(const arguments *a, lasting *l);
 

@@ -58,13 +58,6 @@ static bool run(pdl_session *s, lasting *l, pdl_vref inputs, pdl_err *err) {
     return pdl_durable_finish(l->run, why->kind ? why : NULL, err);
 }
 
-static bool load(pdl_session *s, pdl_str text, pdl_err *err) {
-    const pdl_program *p;
-    if (pdl_session_load(s, text, &p)) return true;
-    pdl_cli_print_load_errors(p, s);
-    return pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "the program of the recording cannot be read");
-}
-
 bool pdl_cli_recorded_open(const arguments *a, pdl_str recording, pdl_str file, pdl_str text,
                            recorded *out, pdl_err *err) {
     pdl_session_options o = {
@@ -81,7 +74,7 @@ bool pdl_cli_recorded_open(const arguments *a, pdl_str recording, pdl_str file, 
     if (!make_place(out, err)) return false;
     arguments own = arguments_of(a, out, recording, &file);
     if (!pdl_cli_recording_open(a, recording, file, &p, err)) return false;
-    bool ok = pdl_session_new(&o, &s, err) && load(s, text, err) &&
+    bool ok = pdl_session_new(&o, &s, err) && pdl_cli_recording_load(s, text, err) &&
               pdl_cli_lasting_begin(&l, &own, s, text, p.inputs, err) && run(s, &l, p.inputs, err);
     pdl_session_free(s);
     pdl_cli_lasting_fini(&l);

@@ -43,6 +43,13 @@ bool pdl_cli_recording_open(const arguments *a, pdl_str journal, pdl_str source,
     return ok;
 }
 
+bool pdl_cli_recording_load(pdl_session *s, pdl_str text, pdl_err *err) {
+    const pdl_program *program;
+    if (pdl_session_load(s, text, &program)) return true;
+    pdl_cli_print_load_errors(program, s);
+    return pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "the program of the recording cannot be read");
+}
+
 bool pdl_cli_recording_trace(const pdl_journal_program *p, pdl_str journal, pdl_view_files *files,
                              pdl_fold_put_fn *put, void *user, pdl_err *err) {
     pdl_str file = pdl_buf_str(&p->file);
@@ -57,16 +64,12 @@ bool pdl_cli_recording_trace(const pdl_journal_program *p, pdl_str journal, pdl_
         .cancel = pdl_cli_signal_received(),
     };
     pdl_session *s;
-    const pdl_program *program;
     if (files) pdl_view_files_listen(files, &o.sink);
     if (!pdl_session_new(&o, &s, err)) return false;
-    bool ok = pdl_session_load(s, pdl_buf_str(&p->text), &program);
+    bool ok = pdl_cli_recording_load(s, pdl_buf_str(&p->text), err);
     if (ok) {
         pdl_session_run(s);
         ok = pdl_session_trace(s, put, user, err);
-    } else {
-        pdl_cli_print_load_errors(program, s);
-        pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "the program of the recording cannot be read");
     }
     pdl_session_free(s);
     return ok;

@@ -13,12 +13,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
+from checks import check, finish, skip  # noqa: E402
 import serve_of  # noqa: E402
 import venv_of  # noqa: E402
 
 BUILD = pathlib.Path(sys.argv[1]).resolve()
 PDL = str(BUILD / "pdl")
-passed = failed = skipped = 0
 PARAMETERS = ("{tools: '${ request.tools | default(none) }', tool_choice: '${ request.tool_choice | default(none) }', "
               "response_format: '${ request.response_format | default(none) }'}")
 PROGRAMS = {
@@ -69,21 +69,6 @@ class Model(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(text.encode())))
         self.end_headers()
         self.wfile.write(text.encode())
-
-
-def check(name, good, told=""):
-    global passed, failed
-    if good:
-        passed += 1
-    else:
-        failed += 1
-        print("FAIL %s: %s" % (name, str(told)[-1500:]))
-
-
-def skip(name, why):
-    global skipped
-    skipped += 1
-    print("skipped: %s: %s" % (name, why))
 
 
 def says(name, command, want, **more):
@@ -303,8 +288,7 @@ def main():
         server.terminate()
         check("the server ends", server.wait(20) == 0)
         server.stderr.close()
-    print("%d passed, %d failed, %d skipped" % (passed, failed, skipped))
-    return 1 if failed else 0
+    return finish()
 
 
 if __name__ == "__main__":

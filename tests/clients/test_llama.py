@@ -13,12 +13,12 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
+from checks import check, finish  # noqa: E402
 import serve_of  # noqa: E402
 import venv_of  # noqa: E402
 
 BUILD = pathlib.Path(sys.argv[1]).resolve()
 PDL = str(BUILD / "pdl")
-passed = failed = 0
 LETTERS = "temperature: 0, max_tokens: 12, grammar: 'root ::= [a-z ]+'"
 PROGRAMS = {
     "letters": "text: [\"\", {model: openai/m, parameters: {%s}}]\n" % LETTERS,
@@ -27,15 +27,6 @@ PROGRAMS = {
     "tools": "model: openai/m\nparameters: {temperature: 0, max_tokens: 300, tools: '${ request.tools }', tool_choice: '${ request.tool_choice }'}\n",
     "vectors": "data: ${ stdlib.embed('openai/m', request.input) }\n",
 }
-
-
-def check(name, good, told=""):
-    global passed, failed
-    if good:
-        passed += 1
-    else:
-        failed += 1
-        print("FAIL %s: %s" % (name, str(told)[:1500]))
 
 
 def environment(url):
@@ -149,8 +140,7 @@ def main():
         vectors(s)
         s.close()
         llama.close()
-    print("%d passed, %d failed" % (passed, failed))
-    return 1 if failed else 0
+    return finish()
 
 
 if __name__ == "__main__":

@@ -16,6 +16,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from checks import check, finish  # noqa: E402
+
 try:
     import yaml
 except ImportError:
@@ -24,15 +27,6 @@ except ImportError:
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 BOM = b"\xef\xbb\xbf"
-passed = failed = 0
-
-
-def check(ok, what):
-    global passed, failed
-    passed += bool(ok)
-    failed += not ok
-    if not ok:
-        print("FAIL %s" % what)
 
 
 def fmt(pdl, text, *options):
@@ -57,28 +51,28 @@ def program(pdl, path, rng):
     name = path.relative_to(ROOT)
     out = fmt(pdl, text)
     if not loads(pdl, text):
-        check(out.returncode == 1 and not out.stdout and out.stderr, "%s: no program, but exit status %d" % (name, out.returncode))
+        check("%s: no program, but exit status %d" % (name, out.returncode), out.returncode == 1 and not out.stdout and out.stderr)
         return
-    check(out.returncode == 0, "%s: exit status %d\n%s" % (name, out.returncode, out.stderr.decode("utf-8", "replace")[:300]))
+    check("%s: exit status %d\n%s" % (name, out.returncode, out.stderr.decode("utf-8", "replace")[:300]), out.returncode == 0)
     if out.returncode:
         return
-    check(fmt(pdl, out.stdout).stdout == out.stdout, "%s: formatted twice it differs" % name)
+    check("%s: formatted twice it differs" % name, fmt(pdl, out.stdout).stdout == out.stdout)
     if yaml and text.strip():
-        check(events(text) == events(out.stdout), "%s: PyYAML reads something else" % name)
+        check("%s: PyYAML reads something else" % name, events(text) == events(out.stdout))
     plain = text.removeprefix(BOM)
     if b"\r" not in text and not text.startswith(BOM):
         windows = fmt(pdl, BOM + text.replace(b"\n", b"\r\n"))
         if b"\n" in text:
-            check(windows.stdout == BOM + out.stdout.replace(b"\n", b"\r\n"), "%s: line ends or byte order mark differ" % name)
+            check("%s: line ends or byte order mark differ" % name, windows.stdout == BOM + out.stdout.replace(b"\n", b"\r\n"))
         lines = plain.split(b"\n")
         a = rng.randrange(1, len(lines) + 1)
         b = rng.randrange(a, len(lines) + 1)
         part = fmt(pdl, text, "--lines", "%d:%d" % (a, b))
         got = part.stdout.split(b"\n")
         ok = part.returncode == 0 and got[:a - 1] == lines[:a - 1] and (b == len(lines) or got[b - len(lines):] == lines[b:])
-        check(ok, "%s: --lines %d:%d changes other lines" % (name, a, b))
+        check("%s: --lines %d:%d changes other lines" % (name, a, b), ok)
     whole = fmt(pdl, text, "--sort")
-    check(whole.returncode == 0 and fmt(pdl, whole.stdout, "--sort").stdout == whole.stdout, "%s: sorted twice it differs" % name)
+    check("%s: sorted twice it differs" % name, whole.returncode == 0 and fmt(pdl, whole.stdout, "--sort").stdout == whole.stdout)
 
 
 def case(pdl, path):
@@ -87,7 +81,7 @@ def case(pdl, path):
     options = first[len("# fmt: "):].split() if first.startswith("# fmt: ") else []
     want = path.with_name(path.name.replace(".in.", ".out.")).read_bytes()
     out = fmt(pdl, text, *options)
-    check(out.stdout == want, "%s:\n%s%s" % (path.name, out.stdout.decode("utf-8", "replace"), out.stderr.decode("utf-8", "replace")))
+    check("%s:\n%s%s" % (path.name, out.stdout.decode("utf-8", "replace"), out.stderr.decode("utf-8", "replace")), out.stdout == want)
 
 
 def files(pdl):
@@ -101,17 +95,17 @@ def files(pdl):
         def run(*args):
             return subprocess.run([pdl, "fmt", *args], capture_output=True, text=True, cwd=folder)
         p = run("--check", "good.pdl", "bad.pdl")
-        check(p.returncode == 1 and p.stdout == "bad.pdl\n", "--check names the one file: %s" % p)
-        check(run("--check", "good.pdl").returncode == 0, "--check of a formatted file")
+        check("--check names the one file: %s" % p, p.returncode == 1 and p.stdout == "bad.pdl\n")
+        check("--check of a formatted file", run("--check", "good.pdl").returncode == 0)
         p = run("--diff", "bad.pdl")
-        check(p.returncode == 0 and p.stdout == "--- bad.pdl\n+++ bad.pdl\n@@ -1,1 +1,1 @@\n-text:   a\n+text: a\n", "--diff: %s" % p)
-        check(bad.read_text() == "text:   a\n", "--diff writes nothing")
+        check("--diff: %s" % p, p.returncode == 0 and p.stdout == "--- bad.pdl\n+++ bad.pdl\n@@ -1,1 +1,1 @@\n-text:   a\n+text: a\n")
+        check("--diff writes nothing", bad.read_text() == "text:   a\n")
         p = run("broken.pdl", "bad.pdl")
-        check(p.returncode == 1 and broken.read_text() == "text: [a\n" and bad.read_text() == "text: a\n" and p.stderr.count("broken.pdl:") == 1,
-              "a broken file is left alone, the others are formatted: %s" % p)
+        check("a broken file is left alone, the others are formatted: %s" % p,
+              p.returncode == 1 and broken.read_text() == "text: [a\n" and bad.read_text() == "text: a\n" and p.stderr.count("broken.pdl:") == 1)
         for wrong in (["--lines", "0:1", "good.pdl"], ["--lines", "3:2", "good.pdl"], ["--lines", "x", "good.pdl"], ["--lines", "1:2", "--sort", "good.pdl"],
                       ["--lines", "1:2", "good.pdl", "bad.pdl"]):
-            check(run(*wrong).returncode == 2, "wrong command line %s" % wrong)
+            check("wrong command line %s" % wrong, run(*wrong).returncode == 2)
 
 
 def diffs(pdl, rng):
@@ -125,7 +119,7 @@ def diffs(pdl, rng):
             diff = subprocess.run([pdl, "fmt", "--diff", str(path)], capture_output=True).stdout
             if diff:
                 p = subprocess.run(["patch", "-s", str(path)], input=diff, capture_output=True)
-                check(p.returncode == 0 and path.read_bytes() == want, "patch with the diff of %d lines: %s" % (n * 10, p))
+                check("patch with the diff of %d lines: %s" % (n * 10, p), p.returncode == 0 and path.read_bytes() == want)
 
 
 def main():
@@ -138,8 +132,7 @@ def main():
     for root in ("tests", "lib", "examples"):
         for path in sorted((ROOT / root).rglob("*.pdl")):
             program(pdl, path, rng)
-    print("%d passed, %d failed" % (passed, failed))
-    return 1 if failed else 0
+    return finish()
 
 
 if __name__ == "__main__":

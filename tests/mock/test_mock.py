@@ -12,18 +12,11 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from checks import check, finish  # noqa: E402
+
 BUILD = pathlib.Path(sys.argv[1]).resolve()
 PDL = str(BUILD / "pdl")
-passed = failed = 0
-
-
-def check(name, good, told=""):
-    global passed, failed
-    if good:
-        passed += 1
-    else:
-        failed += 1
-        print("FAIL %s: %s" % (name, str(told)[:500]))
 
 
 class Mock:
@@ -156,5 +149,4 @@ with tempfile.TemporaryDirectory() as t:
     script(pathlib.Path(t))
     streams(pathlib.Path(t))
     wrong(pathlib.Path(t))
-print("%d passed, %d failed" % (passed, failed))
-sys.exit(1 if failed else 0)
+sys.exit(finish())

@@ -10,21 +10,12 @@ import tempfile
 sys.dont_write_bytecode = True
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests"))
+from checks import check, finish  # noqa: E402
 import node_of  # noqa: E402
 
 BUILD = pathlib.Path(sys.argv[1]).resolve()
 PDL = str(BUILD / "pdl")
 PICTURES = BUILD / "pictures"
-passed = failed = 0
-
-
-def check(name, good, told=""):
-    global passed, failed
-    if good:
-        passed += 1
-    else:
-        failed += 1
-        print("FAIL %s: %s" % (name, str(told)[:500]))
 
 
 def trace_of(folder, name, program, *flags):
@@ -86,5 +77,4 @@ def main(tests):
             folder = pathlib.Path(t) / test.__name__
             folder.mkdir()
             test(Browser(modules, chromium, folder), folder)
-    print("%d passed, %d failed" % (passed, failed))
-    return 1 if failed else 0
+    return finish()

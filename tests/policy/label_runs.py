@@ -1,30 +1,14 @@
-"""What the tests of policies share: counted checks, and which origins values have, asked of the command: what a policy says of the endorsement
-of each block, in the trace.
+"""What the tests of policies share: which origins values have, asked of the command: what a policy says of the endorsement of each block, in
+the trace.
 SPDX-License-Identifier: Apache-2.0
 """
 import json
 import os
 import re
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
-passed = failed = 0
-
-
-def check(ok, name, why=""):
-    global passed, failed
-    passed += bool(ok)
-    failed += not ok
-    if not ok:
-        print(f"FAIL {name}: {why}")
-
-
-def finish():
-    """The last line of a test; its exit status."""
-    print(f"{passed} passed, {failed} failed")
-    sys.exit(1 if failed else 0)
 
 
 def decisions(node, out):

@@ -10,8 +10,10 @@ import tempfile
 import time
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from checks import check, finish  # noqa: E402
+
 PDL = Path(sys.argv[1]).resolve() / "pdl"
-passed = failed = 0
 QUESTION = b"everything else: no."
 
 PROGRAM = """
@@ -27,14 +29,6 @@ text:
 - {lang: command, args: [echo, "2 ${ note }"], fallback: refused}
 - {lang: command, args: [echo, "3 ${ note }"], fallback: refused}
 """
-
-
-def check(ok, name, why):
-    global passed, failed
-    passed += bool(ok)
-    failed += not ok
-    if not ok:
-        print(f"FAIL {name}: {why!r}")
 
 
 def converse(answers, typed_ahead=b""):
@@ -71,19 +65,18 @@ def converse(answers, typed_ahead=b""):
 
 
 yes, seen = converse([b"y\n", b"n\n"])
-check(yes.count(b"\x1b") == 2 and b"2 x" not in yes and yes.count(b"refused") == 2, "yes, then no, then too many", yes)
-check(seen.count(QUESTION) == 2, "equal calls are asked once, and no more than `approvals`", seen)
-check(b"UNTRUSTED" in seen and b"note.txt" in seen, "the question names the source", seen)
-check(b"\\u{1b}[31m" in seen and b"\x1b[31m" not in seen, "control characters are visible", seen)
+check("yes, then no, then too many", yes.count(b"\x1b") == 2 and b"2 x" not in yes and yes.count(b"refused") == 2, yes)
+check("equal calls are asked once, and no more than `approvals`", seen.count(QUESTION) == 2, seen)
+check("the question names the source", b"UNTRUSTED" in seen and b"note.txt" in seen, seen)
+check("control characters are visible", b"\\u{1b}[31m" in seen and b"\x1b[31m" not in seen, seen)
 for answer in (b"yes\n", b"\n", b"Y\n", b"y \n", b"n\n"):
     out, _ = converse([answer, b"n\n"])
-    check(out.count(b"refused") == 4, f"{answer!r} is no", out)
+    check(f"{answer!r} is no", out.count(b"refused") == 4, out)
 out, _ = converse([b"n\n", b"n\n"], typed_ahead=b"y\ny\n")
-check(out.count(b"refused") == 4, "what was typed before is no answer", out)
+check("what was typed before is no answer", out.count(b"refused") == 4, out)
 with tempfile.TemporaryDirectory() as d:
     Path(d, "a.pdl").write_text(PROGRAM)
     Path(d, "note.txt").write_text("x")
     r = subprocess.run([PDL, "a.pdl"], cwd=d, capture_output=True, stdin=subprocess.DEVNULL, start_new_session=True)
-    check(r.stdout.count(b"refused") == 4, "without a terminal it is a refusal", r.stdout)
-print(f"{passed} passed, {failed} failed")
-sys.exit(failed > 0)
+    check("without a terminal it is a refusal", r.stdout.count(b"refused") == 4, r.stdout)
+sys.exit(finish())

@@ -9,8 +9,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-from label_runs import check, decisions, finish  # noqa: E402
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+from checks import check, finish  # noqa: E402
+from label_runs import decisions  # noqa: E402
 
 PDL = Path(sys.argv[1]).resolve() / "pdl"
 LIB = Path(__file__).resolve().parent.parent.parent
@@ -60,7 +62,7 @@ def lay_out(d):
 
 def lock(d, env):
     p = subprocess.run([PDL, "policy", "lock", "tools.lock"], cwd=d, env=env, capture_output=True, text=True, timeout=60)
-    check(p.returncode == 0, "a lock file is written", p.stderr)
+    check("a lock file is written", p.returncode == 0, p.stderr)
 
 
 def run(program, policy, locked=False):
@@ -79,7 +81,7 @@ def run(program, policy, locked=False):
 def origins(samples, policy, locked=False):
     blocks = [{"lastOf": [b], "endorse": {"labels": ["tool", "model", "file", "hr"] if "labels" in policy else ["tool", "model", "file"], "why": n}} for n, b in samples.items()]
     out, err, found = run({"defs": {"s": {"import": "mcp:s"}, "note": {"read": "note"}}, "text": blocks}, policy, locked)
-    check(not err, "the samples run", err[-2000:])
+    check("the samples run", not err, err[-2000:])
     return found
 
 
@@ -87,18 +89,18 @@ ALLOW = {"otherwise": "allow"}
 samples = {**{x: {"data": "${ %s }" % x} for x in EXPRESSIONS}, **BLOCKS}
 found = origins(samples, ALLOW)
 for name in samples:
-    check("tool" in found.get(name, []), name, found.get(name, "its label is lost"))
+    check(name, "tool" in found.get(name, []), found.get(name, "its label is lost"))
 for how, policy, locked in (("locked", ALLOW, True), ("trusted", {**ALLOW, "trusted": [{"tool": "s/*"}]}, False)):
     found = origins(samples, policy, locked)
     for name in samples:
-        check("tool" not in found.get(name, []), f"{how}: {name}", found.get(name))
+        check(f"{how}: {name}", "tool" not in found.get(name, []), found.get(name))
 found = origins(samples, {**ALLOW, "labels": {"hr": [{"tool": "s/*"}]}})
-check(all("hr" not in found.get(n, []) for n in samples), "a name for what tools say is not for their definitions", found)
-check(origins({"x": {"data": "${ pdl_tool_result(pdl_tool_call('s', 'send', {'to': 'bob'})) }"}}, ALLOW, True) == {"x": ["tool"]}, "what a locked tool says is a tool's word")
+check("a name for what tools say is not for their definitions", all("hr" not in found.get(n, []) for n in samples), found)
+check("what a locked tool says is a tool's word", origins({"x": {"data": "${ pdl_tool_result(pdl_tool_call('s', 'send', {'to': 'bob'})) }"}}, ALLOW, True) == {"x": ["tool"]})
 found = origins({"usage: none": {"data": "${ pdl_usage.model_calls }"}, "m": {"lastOf": [MODEL, "x"]}, **USAGE}, ALLOW)
-check("usage: none" not in found, "usage before any call", found)
+check("usage before any call", "usage: none" not in found, found)
 for name in USAGE:
-    check(set(found.get(name, [])) >= {"file", "model"}, name, found.get(name, "its label is lost"))
+    check(name, set(found.get(name, [])) >= {"file", "model"}, found.get(name, "its label is lost"))
 
 S = {"s": {"import": "mcp:s"}}
 CALL = {"defs": S, "text": "${ s.send(to='bob') }"}
@@ -124,5 +126,5 @@ ROWS = (
 )
 for name, program, policy, locked, want in ROWS:
     out, err, _ = run(program, policy, locked)
-    check(out == want if want is not None else "refuses" in err and "from tool" in err, name, out + err[-600:])
-finish()
+    check(name, out == want if want is not None else "refuses" in err and "from tool" in err, out + err[-600:])
+sys.exit(finish())

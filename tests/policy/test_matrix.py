@@ -9,8 +9,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-from label_runs import check, finish, origins  # noqa: E402
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+from checks import check, finish  # noqa: E402
+from label_runs import origins  # noqa: E402
 
 BUILD = Path(sys.argv[1]).resolve()
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -79,9 +81,9 @@ def run(samples, labels):
 
 def table(section, samples, default):
     names = names_of(section)
-    check(len(names) > 0, section + " are listed")
+    check(section + " are listed", len(names) > 0)
     for unknown in set(samples) - set(names):
-        check(False, "%s: %s" % (section, unknown), "a sample of what is not there")
+        check("%s: %s" % (section, unknown), False, "a sample of what is not there")
     return {"%s: %s" % (section, n): {"data": "${ %s }" % (samples[n] if n in samples else default(n))} for n in names if samples.get(n, "") is not None}
 
 
@@ -111,7 +113,7 @@ samples.update(table("Natives of stdlib and of its functions", NATIVES, lambda n
 samples["Natives of stdlib and of its functions: find_tool"]["defs"] = {"f": {"function": {}, "return": "x"}}
 samples.update({"operator: " + o: {"data": "${ %s }" % o} for o in OPERATORS})
 kinds = {b["kind"] for b in json.loads(subprocess.run([PDL, "dump", "--table"], capture_output=True, text=True, check=True).stdout)["blocks"]}
-check(kinds == set(BLOCKS), "every kind of block has a sample", kinds ^ set(BLOCKS))
+check("every kind of block has a sample", kinds == set(BLOCKS), kinds ^ set(BLOCKS))
 samples.update({"block: " + k: b for k, b in BLOCKS.items() if b})
 for j in JOINS:
     body = "${ {i: 1} }" if j == "object" else "${ i }"
@@ -129,16 +131,16 @@ samples["pattern: part"] = {"match": "${ d }", "with": [{"case": {"object": {"a"
 samples["template"] = {"lang": "jinja", "code": "{% for c in u %}{{ c }}{% endfor %}{% set x = u %}{% macro m(a) %}{{ a }}{% endmacro %}{{ m(x) }}"}
 samples["pdl_context"] = {"lastOf": [{"data": "${ t }"}, "${ pdl_context | string }"]}
 found, wrong = run(samples, ["file", "user", "data", "model", "code", "command", "clock"])
-check(not wrong, "the samples run", wrong[:2000])
+check("the samples run", not wrong, wrong[:2000])
 for name in samples:
-    check("file" in found.get(name, []), name, found.get(name, "its label is lost"))
+    check(name, "file" in found.get(name, []), found.get(name, "its label is lost"))
 
 kinds = set(rows_of("src/effect/effects.def", r"^EFFECT\((\w+),"))
-check(kinds == set(EFFECTS), "every kind of effect has a row", kinds ^ set(EFFECTS))
+check("every kind of effect has a row", kinds == set(EFFECTS), kinds ^ set(EFFECTS))
 samples = {k: EFFECT_BLOCKS[k] for k, origin in EFFECTS.items() if origin and EFFECT_BLOCKS[k]}
 found, wrong = run(samples, ["file", "user", "data", "model", "code", "command", "clock"])
-check(not wrong, "the effects run", wrong[:2000])
+check("the effects run", not wrong, wrong[:2000])
 for name in samples:
-    check(EFFECTS[name] in found.get(name, []), "effect: " + name, found.get(name, "no label"))
+    check("effect: " + name, EFFECTS[name] in found.get(name, []), found.get(name, "no label"))
 
-finish()
+sys.exit(finish())

@@ -6,8 +6,10 @@ SPDX-License-Identifier: Apache-2.0
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-from label_runs import check, finish, origins  # noqa: E402
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+from checks import check, finish  # noqa: E402
+from label_runs import origins  # noqa: E402
 
 PDL = Path(sys.argv[1]).resolve() / "pdl"
 SOURCES = {"t": ("Ab c 3 {x}", None), "u": ("abc", None), "key": ("a", None), "l": ("[3, 1, 2]", "json"), "ls": ('["b", "a"]', "json"), "d": ('{"a": "x", "b": "y"}', "json"),
@@ -109,9 +111,9 @@ BLOCKS = {
 labelled = {**{x: {"data": "${ %s }" % x} for x in EXPRESSIONS}, **{"change: " + k: {"defs": {"own": {"data": v}}, "data": "${ %s }" % x} for k, (v, x) in OWN.items()}, **BLOCKS}
 free = {"free: " + k: {"data": "${ %s }" % x} for k, x in FREE.items()}
 found, wrong = origins(PDL, SOURCES, FILES, {**labelled, **free}, LABELS, MORE)
-check(not wrong, "the samples run", wrong[:3000])
+check("the samples run", not wrong, wrong[:3000])
 for name in labelled:
-    check("file" in found.get(name, []), name, found.get(name, "its label is lost"))
+    check(name, "file" in found.get(name, []), found.get(name, "its label is lost"))
 for name in free:
-    check("file" not in found.get(name, []), name, "it has the label of a part beside it")
-finish()
+    check(name, "file" not in found.get(name, []), "it has the label of a part beside it")
+sys.exit(finish())

@@ -9,8 +9,10 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from checks import check, finish  # noqa: E402
+
 PDL = Path(sys.argv[1]).resolve() / "pdl"
-passed = failed = 0
 ASKS = """
 policy:
   policy: 1
@@ -32,14 +34,6 @@ text:
 - {lang: command, args: [echo, nobody minds]}
 """
 got = []
-
-
-def check(ok, name, why):
-    global passed, failed
-    passed += bool(ok)
-    failed += not ok
-    if not ok:
-        print(f"FAIL {name}: {why!r}")
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -66,23 +60,22 @@ with tempfile.TemporaryDirectory() as d:
     for name, answer, want, done in (("yes", "y", "done", True), ("no", "n", "refused", False), ("else", "yes please", "refused", False)):
         Path(d, "done.txt").unlink(missing_ok=True)
         r = run(d, "--durable", "--park", "--id", name, "a.pdl")
-        check(r[0] == 75 and "The policy asks" in r[2] and "UNTRUSTED, from file" in r[2] and not Path(d, "done.txt").exists(), name + ": the run is parked", r)
+        check(name + ": the run is parked", r[0] == 75 and "The policy asks" in r[2] and "UNTRUSTED, from file" in r[2] and not Path(d, "done.txt").exists(), r)
         r = run(d, "answer", name, "--at", "text.1.code.approval", answer)
-        check(r[0] == 0, name + ": answered", r)
+        check(name + ": answered", r[0] == 0, r)
         r = run(d, "resume", name)
-        check(r[0] == 0 and r[1] == want and Path(d, "done.txt").exists() == done, name + ": it goes on", r)
+        check(name + ": it goes on", r[0] == 0 and r[1] == want and Path(d, "done.txt").exists() == done, r)
     Path(d, "done.txt").write_text("")
     r = run(d, "resume", "yes")
-    check(Path(d, "done.txt").read_text() == "", "an approval is not asked for, nor what it allowed done, again", r)
+    check("an approval is not asked for, nor what it allowed done, again", Path(d, "done.txt").read_text() == "", r)
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     Path(d, "b.pdl").write_text(HIDES)
     r = run(d, "--otlp", "http://127.0.0.1:%d/v1/traces" % server.server_address[1], "--otlp-content", "b.pdl")
     sent = "".join(got)
-    check(r[0] == 0 and "words of a file" in r[1], "the run", r)
-    check("nobody minds" in sent, "texts are sent", (r, sent[:500]))
-    check("words of a file" not in sent, "but not what the policy hides in traces", sent[:3000])
+    check("the run", r[0] == 0 and "words of a file" in r[1], r)
+    check("texts are sent", "nobody minds" in sent, (r, sent[:500]))
+    check("but not what the policy hides in traces", "words of a file" not in sent, sent[:3000])
 
-print(f"{passed} passed, {failed} failed")
-sys.exit(1 if failed else 0)
+sys.exit(finish())

@@ -14,8 +14,8 @@ import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-from label_runs import check, finish  # noqa: E402
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from checks import check, finish  # noqa: E402
 
 PDL = Path(sys.argv[1]).resolve() / "pdl"
 
@@ -318,10 +318,10 @@ def probe(source, label, run, ways, sinks, without=(), refused=True):
     f.policy(label, without)
     out = run(f, blocks)
     got = dict(re.findall(r"^(\d+)=(.*)", out, re.M))
-    check(len(got) == len(names), "%s: every row is there" % source, "%d of %d; %s" % (len(got), len(names), "\n".join(re.findall(r"WAY .*", out)) or out[-1000:]))
+    check("%s: every row is there" % source, len(got) == len(names), "%d of %d; %s" % (len(got), len(names), "\n".join(re.findall(r"WAY .*", out)) or out[-1000:]))
     for i, (way, sink) in enumerate(names):
         if str(i) in got:
-            check(got[str(i)].startswith("!policy ") == refused, "%s, %s, %s" % (source, way, sink), got[str(i)][:200])
+            check("%s, %s, %s" % (source, way, sink), got[str(i)].startswith("!policy ") == refused, got[str(i)][:200])
     f.held.cleanup()
 
 
@@ -332,4 +332,4 @@ if __name__ == "__main__":
         probe(source, label, run, ways, sinks, refused=source != "the program")
     for way, (passes, made) in THROUGH.items():
         probe("a model", "model", SOURCES["a model"][1], {way: {"w": made}}, {n: b for n, b in SINKS.items() if n.split(":")[0] not in passes}, passes)
-    finish()
+    sys.exit(finish())

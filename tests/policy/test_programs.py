@@ -10,8 +10,8 @@ import tempfile
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-from label_runs import check, finish  # noqa: E402
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from checks import check, finish  # noqa: E402
 
 PDL = Path(sys.argv[1]).resolve() / "pdl"
 EVIL = "lang: command\nargs: [touch, mark]\n"
@@ -64,16 +64,16 @@ def run(program, *args):
 for name, make, text, use in ROWS:
     program = make(text)
     program["text"] += use
-    check(run(program)[0], name + ": it works without a policy", "so the row shows nothing")
+    check(name + ": it works without a policy", run(program)[0], "so the row shows nothing")
     for policy, want in (("careful", "refuses argument text of sink i"), ("strict", "refuses argument text of sink i"), ("p.yaml", "of sink command")):
         mark, out = run(program, "--policy", policy)
-        check(not mark and want in out and "from " in out, f"{name}: {policy}", out[-500:])
+        check(f"{name}: {policy}", not mark and want in out and "from " in out, out[-500:])
 for name, make in (("a file that was there before", told_only), ("and was not changed", by_aggregator)):
     program = make(HARMLESS)
     program["text"] += [{"include": "old.pdl"}]
     out = run(program, "--policy", "careful")[1]
-    check("old" in out and "refuses" not in out, name, out[-500:])
+    check(name, "old" in out and "refuses" not in out, out[-500:])
 program = by_aggregator("data: [kept]\n")
 program["text"] += INCLUDE
-check("kept" in run(program, "--policy", "p.yaml")[1], "a policy that says nothing of programs lets them run")
-finish()
+check("a policy that says nothing of programs lets them run", "kept" in run(program, "--policy", "p.yaml")[1])
+sys.exit(finish())

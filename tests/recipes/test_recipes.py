@@ -12,6 +12,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from checks import check, finish  # noqa: E402
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 NEEDED = ("src", "include", "tools", "lib", "packaging", "tests/unit", "tests/model", "docs/manual")
 AFTER, BEFORE, END = "after", "before", "end"
@@ -92,14 +95,6 @@ PROGRAM = """array:
 """
 EXPECTED = '["hi!", true, "abab", "otherwise", "kept", "kept"]'
 
-passed = failed = 0
-
-
-def check(ok, what):
-    global passed, failed
-    passed, failed = passed + bool(ok), failed + (not ok)
-    if not ok:
-        print("FAIL %s" % what)
 
 
 def copy_tree(to):
@@ -157,26 +152,25 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         tree = pathlib.Path(folder)
         copy_tree(tree)
-        check(refuses_half(tree, COMMON_ROW, "src/compile/emit_block.c"), "a common field without its function is refused")
-        check(refuses_half(tree, KIND_ROWS, "src/compile/emit_data.c"), "a kind without its case is refused")
+        check("a common field without its function is refused", refuses_half(tree, COMMON_ROW, "src/compile/emit_block.c"))
+        check("a kind without its case is refused", refuses_half(tree, KIND_ROWS, "src/compile/emit_data.c"))
         for name, steps, most in RECIPES:
             touched = [apply_step(tree, s) for s in steps]
-            check(None not in touched, "%s: every step of the recipe has its place" % name)
-            check(len(set(touched)) == most, "%s: %d files, not %d" % (name, len(set(touched)), most))
+            check("%s: every step of the recipe has its place" % name, None not in touched)
+            check("%s: %d files, not %d" % (name, len(set(touched)), most), len(set(touched)) == most)
         status, text = run(["meson", "setup", "out", "-Doptimization=0", "-Ddebug=false"], tree)
         if status == 0:
             status, text = run(["ninja", "-C", "out", "pdl"], tree)
-        check(status == 0, "the copy builds:\n" + text[-3000:])
+        check("the copy builds:\n" + text[-3000:], status == 0)
         if status == 0:
             (tree / "all.pdl").write_text(PROGRAM, "utf-8")
             status, text = run([tree / "out/pdl", "--stream", "none", "all.pdl"], tree)
-            check(status == 0 and text.strip() == EXPECTED, "the program uses all of them: %s" % text)
+            check("the program uses all of them: %s" % text, status == 0 and text.strip() == EXPECTED)
             status, text = run([tree / "out/pdl", "schema"], tree)
-            check('"EchoBlock"' in text and '"else_text"' in text and '"also"' in text, "the schema has the fields and the kind")
+            check("the schema has the fields and the kind", '"EchoBlock"' in text and '"else_text"' in text and '"also"' in text)
             status, text = run([tree / "out/pdl", "dump", "all.pdl"], tree)
-            check("also: copy" in text and "else_text: otherwise" in text and "echo: ${ copy }" in text, "dumps have them: %s" % text)
-    print("%d passed, %d failed" % (passed, failed))
-    return 1 if failed else 0
+            check("dumps have them: %s" % text, "also: copy" in text and "else_text: otherwise" in text and "echo: ${ copy }" in text)
+    return finish()
 
 
 if __name__ == "__main__":

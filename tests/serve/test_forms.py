@@ -14,11 +14,11 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from checks import check, finish  # noqa: E402
 import serve_of  # noqa: E402
 
 BUILD = pathlib.Path(sys.argv[1]).resolve()
 PDL = str(BUILD / "pdl")
-passed = failed = 0
 PROGRAMS = {
     "echo": 'text: ["You said: ", "${ question }"]\n',
     "seen": 'data: {messages: "${ messages }", request: "${ request }", most: "${ max_tokens }"}\n',
@@ -135,15 +135,6 @@ class Server:
                     raise ValueError(block)
                 out.append(data)
         return out
-
-
-def check(name, good, told=""):
-    global passed, failed
-    if good:
-        passed += 1
-    else:
-        failed += 1
-        print("FAIL %s: %s" % (name, str(told)[:1200]))
 
 
 def without_ids(v):
@@ -403,8 +394,7 @@ def main():
         s.p.terminate()
         code, err = s.p.wait(20), s.p.stderr.read()
         check("the server ends", code == 0 and err == "", (code, err))
-    print("%d passed, %d failed" % (passed, failed))
-    return 1 if failed else 0
+    return finish()
 
 
 if __name__ == "__main__":

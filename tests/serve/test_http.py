@@ -17,26 +17,17 @@ import threading
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from checks import check, finish  # noqa: E402
 import serve_of  # noqa: E402
 
 BUILD = pathlib.Path(sys.argv[1]).resolve()
 PDL = str(BUILD / "pdl")
 SLOW = "asan" in BUILD.name
-passed = failed = 0
 PROGRAMS = {"inside-forever": "lang: python\ncode: |\n  from pdl.pdl import exec_str\n  result = exec_str('{repeat: {text: x}, while: true, max_iterations: 100000000}')\n",
             "echo": 'text: "You said: ${ question }"\n', "forever": 'repeat: {text: ""}\nwhile: true\n',
             "steps": 'lastOf:\n' + '- {def: a, lang: python, code: "result = 1"}\n' * 3 + '- ${ a }\n'}
 CHAT = b"POST /v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1\r\n"
 HEALTH = b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n"
-
-
-def check(name, good, told=""):
-    global passed, failed
-    if good:
-        passed += 1
-    else:
-        failed += 1
-        print("FAIL %s: %s" % (name, str(told)[:600]))
 
 
 class Server:
@@ -414,8 +405,7 @@ def main():
             s.close()
         for part in (what_stalls, unwanted_bodies, many_bodies, idle_connections, few_descriptors, computing, large_expressions):
             part(folder)
-    print("%d passed, %d failed" % (passed, failed))
-    return 1 if failed else 0
+    return finish()
 
 
 if __name__ == "__main__":

@@ -14,12 +14,11 @@ import tempfile
 import time
 
 import test_http as h
-from test_http import check
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from checks import check, finish, skip  # noqa: E402
 import venv_of  # noqa: E402
 
-skipped = 0
 CHAT = "/v1/chat/completions"
 PROGRAMS = {**h.PROGRAMS, "fails": 'text: "${ no.such.name }"\n', "slow": "lang: python\ncode: |\n  import time\n  time.sleep(20)\n  result = 1\n"}
 
@@ -218,7 +217,6 @@ pdl_completion_tokens histogram True
 
 def clients(folder):
     """The reader of Prometheus, a browser's rules for pages of other origins, and curl."""
-    global skipped
     s = h.Server(folder, "--allow-origin", "http://page.example", token="")
     url = "http://127.0.0.1:%d" % s.port
     ask(s, "GET", "/nothing")
@@ -227,8 +225,7 @@ def clients(folder):
         p = subprocess.run([python, "-c", PROMETHEUS, url], capture_output=True, text=True, timeout=60, check=False)
         check("the reader of Prometheus", p.stdout == FAMILIES, p.stdout + p.stderr[-500:])
     else:
-        print("skipped: the reader of Prometheus: %s" % why)
-        skipped += 1
+        skip("the reader of Prometheus", why)
     place, why = venv_of.node(h.BUILD, "jsdom")
     if place:
         other = h.Server(folder, "--allow-origin", "http://other.example", token="sesame")
@@ -238,11 +235,9 @@ def clients(folder):
             check("a page of another origin: " + want.strip(), p.stdout == want, p.stdout + p.stderr[-500:])
         other.close()
     else:
-        print("skipped: pages of other origins: %s" % why)
-        skipped += 1
+        skip("pages of other origins", why)
     if not shutil.which("curl"):
-        print("skipped: curl is not installed")
-        skipped += 1
+        skip("curl", "it is not installed")
         s.close()
         return
     body = folder / "body.json"
@@ -340,8 +335,7 @@ def main():
         s.close()
         for part in (log, metrics, origins, names, clients):
             part(folder)
-    print("%d passed, %d failed, %d skipped" % (h.passed, h.failed, skipped))
-    return 1 if h.failed else 0
+    return finish()
 
 
 if __name__ == "__main__":

@@ -19,12 +19,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
+from checks import check, finish, skip  # noqa: E402
 import serve_of  # noqa: E402
 import venv_of  # noqa: E402
 
 BUILD = pathlib.Path(sys.argv[1]).resolve()
 PDL = str(BUILD / "pdl")
-passed = failed = skipped = 0
 PROGRAMS = {
     "echo": 'text: "You said: ${ question }"\n',
     "shape": 'data: {question: "${ question }", n: "${ messages | length }", context: "${ pdl_context | length }",'
@@ -181,15 +181,6 @@ class Server:
         return code, rest
 
 
-def check(name, good, told=""):
-    global passed, failed
-    if good:
-        passed += 1
-    else:
-        failed += 1
-        print("FAIL %s: %s" % (name, str(told)[:600]))
-
-
 def events(data):
     return [e[6:] for e in data.decode().split("\n\n") if e.startswith("data: ")]
 
@@ -287,10 +278,10 @@ def model_answers(s):
     check("refusal of a model", got == [({"role": "assistant", "refusal": "I may not"}, "content_filter", None)] * 2, got)
     got = told(s, "agent")
     check("no tools in the request", got == [want, want], got)
-    for message, finish, _ in told(s, "tool-bare"):
+    for message, reason, _ in told(s, "tool-bare"):
         call = message["tool_calls"][0]
         check("calls of a program are made complete", call["type"] == "function" and call["id"].startswith("call_") and
-              json.loads(call["function"]["arguments"]) == {"a": 1} and finish == "tool_calls", message)
+              json.loads(call["function"]["arguments"]) == {"a": 1} and reason == "tool_calls", message)
 
 
 # status of the service, of the answer, kind, Retry-After, x-should-retry
@@ -646,11 +637,9 @@ OPENAI_SAYS = "['echo', 'shape']\nA:hello worldhello world 10 stop\n|You said: h
 
 
 def official_client(s):
-    global skipped
     python, why = venv_of.python(BUILD, "openai")
     if not python:
-        print("skipped: the openai client: %s" % why)
-        skipped += 1
+        skip("the openai client", why)
         return
     p = subprocess.run([python, "-c", OPENAI, "http://127.0.0.1:%d/v1" % s.port], capture_output=True, text=True, timeout=120, check=False)
     check("the openai client", p.stdout == OPENAI_SAYS, p.stdout + p.stderr[-800:])
@@ -658,7 +647,6 @@ def official_client(s):
 
 def other_interpreters(s, folder):
     """This command and the reference interpreter, as clients of the server."""
-    global skipped
     (folder / "client.pdl").write_text("text:\n- {def: a, model: openai/echo, input: hello}\n", "utf-8")
     url = "http://127.0.0.1:%d/v1" % s.port
     env = {**os.environ, "OPENAI_API_BASE": url, "OPENAI_BASE_URL": url, "OPENAI_API_KEY": "none"}
@@ -667,8 +655,7 @@ def other_interpreters(s, folder):
     runs = []
     for name, command in [("pdl", PDL), ("the reference interpreter", reference)]:
         if not os.path.exists(command):
-            print("skipped: %s: it is not installed (PDL_REFERENCE names it)" % name)
-            skipped += 2
+            skip(name, "it is not installed (PDL_REFERENCE names it)", 2)
             continue
         for mode in ("none", "result"):
             p = subprocess.Popen([command, "--stream", mode, "client.pdl"], cwd=folder, env=env, stdout=subprocess.PIPE,
@@ -703,8 +690,7 @@ def main():
         run_options(folder, url)
         tokens(folder, url)
         wrong_starts(folder)
-    print("%d passed, %d failed, %d skipped" % (passed, failed, skipped))
-    return 1 if failed else 0
+    return finish()
 
 
 if __name__ == "__main__":

@@ -14,11 +14,11 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
+from checks import check, finish, skip  # noqa: E402
 import venv_of  # noqa: E402
 
 BUILD = pathlib.Path(sys.argv[1]).resolve()
 PDL = str(BUILD / "pdl")
-passed = failed = skipped = 0
 PROGRAMS = {
     "add": "description: adds\nfunction: {a: integer, b: {optional: integer}}\nreturn: {data: '${ a + (b | default(1)) }'}\n",
     "nothing": "function: {}\nreturn: {data: 7}\n",
@@ -31,15 +31,6 @@ PROGRAMS = {
     "says": "lang: python\ncode: |\n  print('noise', flush=True)\n  result = 'quiet'\n",
     "reads": "text: {read: null, fallback: no input}\n",
 }
-
-
-def check(name, good, told=""):
-    global passed, failed
-    if good:
-        passed += 1
-    else:
-        failed += 1
-        print("FAIL %s: %s" % (name, str(told)[:1000]))
 
 
 def files(folder):
@@ -220,11 +211,9 @@ fail Error during the evaluation of ${ 1 // zero }: integer division or modulo b
 
 
 def real_client(folder):
-    global skipped
     python, why = venv_of.python(BUILD, "mcp")
     if not python:
-        print("skipped: the client of the mcp package: " + why)
-        skipped += 2
+        skip("the client of the mcp package", why, 2)
         return
     s = Http(folder)
     for name, where in (("lines", [PDL, "serve", "--mcp", *files(folder)]), ("http", ["http://127.0.0.1:%d/mcp" % s.port])):
@@ -245,8 +234,7 @@ def main():
         over_http(folder)
         check("nothing waits for a slow tool", time.monotonic() - start < 60 or "asan" in str(BUILD))
         real_client(folder)
-    print("%d passed, %d failed%s" % (passed, failed, ", %d skipped" % skipped if skipped else ""))
-    return 1 if failed else 0
+    return finish()
 
 
 if __name__ == "__main__":

@@ -13,7 +13,9 @@ import urllib.error
 import urllib.request
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "lsp"))
+TESTS = pathlib.Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(TESTS), str(TESTS / "lsp")]
+from checks import check, finish  # noqa: E402
 from dap import Dap  # noqa: E402
 
 PDL = str(pathlib.Path(sys.argv[1]).resolve() / "pdl")
@@ -35,14 +37,6 @@ text:
 NO_COMMANDS = "policy: 1\nrules: [{sink: command, argument: 1, deny: [command]}]\notherwise: allow\n"
 ASKED = [([], {"PDL_SANDBOX": "1"}, False), (["--sandbox"], {}, False), (["--no-sandbox"], {"PDL_SANDBOX": "1"}, True),
          ([], {"PDL_SANDBOX": "0"}, True), ([], {}, True)]
-passed = failed = 0
-
-
-def check(title, ok, text=""):
-    global passed, failed
-    passed, failed = passed + bool(ok), failed + (not ok)
-    if not ok:
-        print("FAIL %s\n%s" % (title, str(text)[-1500:]))
 
 
 def run(folder, *args, **env):
@@ -136,5 +130,4 @@ with tempfile.TemporaryDirectory(prefix="pdl-commands-") as d:
         sandboxes(place)
     else:
         print("skipped: this machine has no sandbox: " + why.strip()[-200:])
-print("%d passed, %d failed" % (passed, failed))
-sys.exit(1 if failed else 0)
+sys.exit(finish())

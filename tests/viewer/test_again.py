@@ -15,9 +15,11 @@ import tempfile
 import threading
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from checks import check, finish  # noqa: E402
+
 BUILD = pathlib.Path(sys.argv[1]).resolve()
 PDL = str(BUILD / "pdl")
-passed = failed = 0
 PROGRAM = """text:
 - model: openai/a
   input: first
@@ -33,15 +35,6 @@ PROGRAM = """text:
 - lang: command
   code: touch made-%s
 """
-
-
-def check(name, good, told=""):
-    global passed, failed
-    if good:
-        passed += 1
-    else:
-        failed += 1
-        print("FAIL %s: %s" % (name, str(told)[:700]))
 
 
 class Model(http.server.ThreadingHTTPServer):
@@ -471,8 +464,7 @@ def main():
             folder = pathlib.Path(t) / test.__name__
             folder.mkdir()
             test(folder)
-    print("%d passed, %d failed" % (passed, failed))
-    return 1 if failed else 0
+    return finish()
 
 
 sys.exit(main())

@@ -20,11 +20,13 @@ import threading
 import time
 import xml.etree.ElementTree
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from checks import check, finish  # noqa: E402
+
 BUILD = pathlib.Path(sys.argv[1]).resolve()
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PDL = str(BUILD / "pdl")
 SLOW = "asan" in BUILD.name
-passed = failed = 0
 PROGRAM = """defs:
   greet: {function: {who: string}, return: "Hello, ${ who }!"}
 text:
@@ -36,15 +38,6 @@ text:
 - "<script>alert(1)</script>"
 """
 FAILING = "text:\n- before\n- text: ${ 1 // 0 }\n"
-
-
-def check(name, good, told=""):
-    global passed, failed
-    if good:
-        passed += 1
-    else:
-        failed += 1
-        print("FAIL %s: %s" % (name, str(told)[:600]))
 
 
 def run(*args, **more):
@@ -753,8 +746,7 @@ def main():
             folder = pathlib.Path(t) / test.__name__
             folder.mkdir()
             test(folder)
-    print("%d passed, %d failed" % (passed, failed))
-    return 1 if failed else 0
+    return finish()
 
 
 sys.exit(main())
