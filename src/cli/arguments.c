@@ -44,7 +44,7 @@ static bool wrong_choice(const option *o, pdl_str value, char **message) {
 /* A variable of the shell that is not set, mostly: `--policy "$POLICY"`. */
 static bool needs_text(const option *o) {
     static const char *const files[] = {"FILE", "PROGRAM", "ROWS", "OUT"};
-    for (size_t i = 0; o->kind == OPT_VALUE && i < sizeof files / sizeof *files; i++)
+    for (size_t i = 0; option_needs_value(o) && i < sizeof files / sizeof *files; i++)
         if (strcmp(o->value, files[i]) == 0) return true;
     return false;
 }
@@ -106,7 +106,7 @@ static bool take_with_value(arguments *a, const option *o, pdl_str attached, int
     }
     if (attached.p || o->kind == OPT_ATTACHED) return take(a, o, attached, message);
     bool next = *i + 1 < argc && (argv[*i + 1][0] != '-' || argv[*i + 1][1] == 0 ||
-                                  (o->kind == OPT_VALUE && strchr(argv[*i + 1], ' ')));
+                                  (option_needs_value(o) && strchr(argv[*i + 1], ' ')));
     if (next) return take(a, o, pdl_str_of(argv[++*i]), message);
     if (o->kind == OPT_MAYBE) return take(a, o, attached, message);
     if (!o->letter) return wrong(message, "argument --%s: expected one argument", o->name);

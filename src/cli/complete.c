@@ -13,8 +13,6 @@
 /* The commands that people see. */
 static bool is_shown(const command *c) { return c->name[0] != '_'; }
 
-static bool may_repeat(const option *o) { return strstr(o->doc, "May be repeated") != NULL; }
-
 static void put_words(const command *c, pdl_buf *out) {
     for (const opt_id *o = c->options; *o != OPT_COUNT; o++)
         pdl_buf_putf(out, "--%s ", pdl_cli_option_of(*o)->name);
@@ -92,7 +90,7 @@ static void put_bash(pdl_buf *out) {
 static void put_zsh_option(const option *row, pdl_buf *out) {
     const char *sign = row->kind == OPT_FLAG ? "" : row->kind == OPT_ATTACHED ? "=-" : "=";
     PDL_PUT(out, " ");
-    if (may_repeat(row)) PDL_PUT(out, "'*'");
+    if (row->kind == OPT_VALUES) PDL_PUT(out, "'*'");
     if (row->letter)
         pdl_buf_putf(out, "{-%c%s,--%s%s}", row->letter, row->kind == OPT_FLAG ? "" : "+",
                      row->name, sign);
@@ -100,10 +98,11 @@ static void put_zsh_option(const option *row, pdl_buf *out) {
         pdl_buf_putf(out, "--%s%s", row->name, sign);
     PDL_PUT(out, "'[");
     put_quoted(row->doc, "[]:", out);
+    put_quoted(option_note(row), "[]:", out);
     PDL_PUT(out, "]");
     if (row->kind != OPT_FLAG) {
         PDL_PUT(out, ":");
-        if (row->kind != OPT_VALUE) PDL_PUT(out, ":"); /* it may be left out */
+        if (!option_needs_value(row)) PDL_PUT(out, ":"); /* it may be left out */
         put_quoted(row->value, ":", out);
         PDL_PUT(out, ":");
         if (row->choices) PDL_PUT(out, "(");
@@ -155,11 +154,12 @@ static void put_fish_option(const option *row, pdl_buf *out) {
         PDL_PUT(out, " -x -a '");
         put_choices(row->choices, out);
         PDL_PUT(out, "'");
-    } else if (row->kind == OPT_VALUE) {
+    } else if (option_needs_value(row)) {
         PDL_PUT(out, " -r");
     }
     PDL_PUT(out, " -d '");
     put_quoted(row->doc, "", out);
+    put_quoted(option_note(row), "", out);
     PDL_PUT(out, "'\n");
 }
 

@@ -25,7 +25,7 @@ static void put_option(const option *o, pdl_buf *out) {
     if (value) pdl_buf_putf(out, o->kind == OPT_MAYBE ? " [%s]" : " %s", value);
     pdl_buf_putc(out, '\n');
     put_roff(o->doc, out);
-    pdl_buf_putc(out, '\n');
+    pdl_buf_putf(out, "%s\n", option_note(o));
 }
 
 static void put_command(const command *c, pdl_buf *out) {

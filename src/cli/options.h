@@ -11,11 +11,12 @@
 #include "base/vec.h"
 
 typedef enum {
-    OPT_FLAG,
-    OPT_VALUE,
-    OPT_MAYBE,
-    OPT_ATTACHED
-} opt_kind; /* MAYBE: the value may be left out; greedy. ATTACHED: the same, only as --name=VALUE */
+    OPT_FLAG,     /* no value */
+    OPT_VALUE,    /* a value */
+    OPT_VALUES,   /* a value, and the option may be repeated */
+    OPT_MAYBE,    /* the value may be left out; greedy */
+    OPT_ATTACHED, /* the same, only as --name=VALUE */
+} opt_kind;
 
 typedef enum {
     OPT_help,
@@ -150,6 +151,15 @@ typedef struct option {
     const char *choices; /* "a|b|c", or NULL */
     const char *doc;
 } option;
+
+/* May not be left out, where there is a value. */
+static inline bool option_needs_value(const option *o) {
+    return o->kind == OPT_VALUE || o->kind == OPT_VALUES;
+}
+/* Follows doc in help, manual page and completion. */
+static inline const char *option_note(const option *o) {
+    return o->kind == OPT_VALUES ? ". May be repeated" : "";
+}
 
 struct command;
 typedef struct arguments {

@@ -7,15 +7,20 @@
 
 #include "base/banned.h"
 
+/* The value of an option as it is written after its name. */
+static void put_value(const option *o, pdl_buf *out) {
+    const char *value = o->choices ? o->choices : o->value;
+    if (option_needs_value(o)) pdl_buf_putf(out, " %s", value);
+    if (o->kind == OPT_MAYBE) pdl_buf_putf(out, " [%s]", value);
+    if (o->kind == OPT_ATTACHED) pdl_buf_putf(out, "[=%s]", value);
+}
+
 static void option_usage(const option *o, pdl_buf *out) {
     if (o->letter)
         pdl_buf_putf(out, "-%c", o->letter);
     else
         pdl_buf_putf(out, "--%s", o->name);
-    const char *value = o->choices ? o->choices : o->value;
-    if (o->kind == OPT_VALUE) pdl_buf_putf(out, " %s", value);
-    if (o->kind == OPT_MAYBE) pdl_buf_putf(out, " [%s]", value);
-    if (o->kind == OPT_ATTACHED) pdl_buf_putf(out, "[=%s]", value);
+    put_value(o, out);
 }
 
 /* Adds one word of a usage line; a line that would be wider than a terminal is broken, the next one
@@ -60,11 +65,8 @@ void pdl_cli_help_write(const command *c, pdl_buf *out) {
         pdl_buf left = PDL_BUF;
         if (row->letter) pdl_buf_putf(&left, "-%c, ", row->letter);
         pdl_buf_putf(&left, "--%s", row->name);
-        const char *value = row->choices ? row->choices : row->value;
-        if (row->kind == OPT_VALUE) pdl_buf_putf(&left, " %s", value);
-        if (row->kind == OPT_MAYBE) pdl_buf_putf(&left, " [%s]", value);
-        if (row->kind == OPT_ATTACHED) pdl_buf_putf(&left, "[=%s]", value);
-        pdl_buf_putf(out, "  %-30s %s\n", pdl_buf_z(&left), row->doc);
+        put_value(row, &left);
+        pdl_buf_putf(out, "  %-30s %s%s\n", pdl_buf_z(&left), row->doc, option_note(row));
         pdl_buf_fini(&left);
     }
     if (c->text) pdl_buf_putf(out, "\n%s", c->text);
