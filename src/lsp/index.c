@@ -6,6 +6,7 @@
 
 #include "base/map.h"
 #include "lang/program.h"
+#include "lsp/pynames.h"
 #include "lsp/spans.h"
 #include "lsp/symtype.h"
 
@@ -252,9 +253,28 @@ static void add_get(indexer *w, const pdl_node *n) {
     pdl_buf_fini(&b);
 }
 
+static void add_pyname(void *user, const lsp_pyname *n) {
+    indexer *w = user;
+    const xref r = {.w = w};
+    pdl_str code = w->spans.node->text;
+    add_ref(&r,
+            (lsp_ref){.name = pdl_str_sub(code, n->from, n->to),
+                      .base = n->callee,
+                      .kind = n->callee.n ? REF_ARG : REF_CODE},
+            (uint32_t)n->from, (uint32_t)n->to);
+}
+
+static bool is_python(const pdl_node *block) {
+    return pdl_str_eq_nocase(pdl_lsp_lang_of(block), PDL_STR("python"));
+}
+
 static void add_code(indexer *w, const pdl_node *n, const pdl_node *block) {
     static const pdl_xoptions options = {0};
     add_text(w, n, false);
+    if (pdl_node_is_str(n) && is_python(block)) {
+        pdl_lsp_spans_of(&w->spans, n);
+        pdl_lsp_each_pyname(n->text, add_pyname, w);
+    }
     if (!pdl_node_is_str(n) || !pdl_str_eq_nocase(pdl_lsp_lang_of(block), PDL_STR("jinja"))) return;
     add_expr_refs(w, pdl_expr_read_template(w->scratch, n->text, &options, &pdl_known_xnames), n, 0,
                   NULL);

@@ -50,7 +50,8 @@ typedef enum {
     REF_CALL,   /* the same, which is called */
     REF_MEMBER, /* `name` in base.name, or base['name'] */
     REF_ARG,    /* `name`, an argument by name in a call of base, or of base.member */
-    REF_TARGET  /* an aggregator in `contribute` */
+    REF_TARGET, /* an aggregator in `contribute` */
+    REF_CODE    /* a name that Python code reads */
 } lsp_ref_kind;
 
 typedef struct lsp_ref {

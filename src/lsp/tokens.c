@@ -79,6 +79,7 @@ static void add_names(lsp_tokens *t) {
     for (size_t i = 0; i < x->refs.n; i++) {
         const lsp_ref *r = &x->refs.p[i];
         uint32_t region;
+        if (r->kind == REF_CODE) continue; /* the editor colours Python */
         token_type type = r->kind == REF_CALL || r->called ? TOKEN_FUNCTION
                           : r->kind == REF_MEMBER          ? TOKEN_PROPERTY
                           : r->kind == REF_ARG             ? TOKEN_PARAMETER

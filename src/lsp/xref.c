@@ -85,6 +85,7 @@ bool pdl_lsp_resolve(pdl_lsp *s, lsp_doc *d, const lsp_ref *r, lsp_thing *out) {
     switch (r->kind) {
     case REF_READ:
     case REF_CALL:
+    case REF_CODE:
     case REF_TARGET: return find_name(s, d, r->region, r->name, out);
     case REF_MEMBER: return find_member(s, d, r->region, r->base, r->name, out);
     case REF_ARG: return find_argument(s, d, r, out);
@@ -138,7 +139,19 @@ void pdl_lsp_thing_each_in(pdl_lsp *s, const lsp_thing *t, lsp_doc *d, lsp_place
     }
 }
 
+/* Files that are included, and those that they include, may read the variables of those who include
+ * them; without a folder of the workspace nobody has looked at them yet. */
+static void read_included(pdl_lsp *s) {
+    for (size_t i = 0; i < s->docs.n; i++) {
+        lsp_doc *d = s->docs.p[i];
+        lsp_index *x = d->gone && !d->open ? NULL : pdl_lsp_doc_index(s, d);
+        for (size_t k = 0; x && k < x->files.n; k++)
+            if (!x->files.p[k].import) pdl_lsp_file_doc(s, d, &x->files.p[k]);
+    }
+}
+
 void pdl_lsp_thing_each(pdl_lsp *s, const lsp_thing *t, lsp_place_fn *fn, void *user) {
     pdl_lsp_workspace_finish(s);
+    read_included(s);
     for (size_t i = 0; i < s->docs.n; i++) pdl_lsp_thing_each_in(s, t, s->docs.p[i], fn, user);
 }
