@@ -209,10 +209,12 @@ static void on_signal(void *user, int sig) {
     (void)sig; /* the loop wakes up, and the batch looks at the flag */
 }
 
+/* Before the first row nothing has stopped: the command, columns or files are not those that a
+ * batch can begin with. A file that another process uses is one of them. */
 static int exit_code(const pdl_batch_totals *t, bool ok, const pdl_err *err) {
     if (ok) return t->failed ? 3 : 0;
-    bool wrong_files = err->kind == PDL_E_usage || (err->kind == PDL_E_io && !t->begun);
-    return wrong_files ? 2 : pdl_err_exit_code(err);
+    bool refused = err->kind == PDL_E_usage || (!t->begun && !pdl_err_is_cancel(err));
+    return refused ? 2 : pdl_err_exit_code(err);
 }
 
 static void summarize(batcher *b, const pdl_batch_totals *t, bool ok) {

@@ -165,9 +165,9 @@ def test_owner():
     while not t.service.answered and time.monotonic() < deadline:
         time.sleep(0.02)
     code, _, err = t.run(*args)
-    t.check("one process at a time", code == 1 and "is in use by process %d" % p.pid in err, err)
+    t.check("one process at a time", code == 2 and "is in use by process %d" % p.pid in err, err)
     code, _, err = t.run(*args, "--overwrite")
-    t.check("nor does another begin it anew", code == 1 and "is in use by process %d" % p.pid in err and (t.folder / "out.jsonl.journal").exists(), err)
+    t.check("nor does another begin it anew", code == 2 and "is in use by process %d" % p.pid in err and (t.folder / "out.jsonl.journal").exists(), err)
     p.terminate()
     _, err = p.communicate(timeout=60)
     t.check("SIGTERM: 143, and it says how to continue", p.returncode == 143 and b"the same command continues" in err, err)
