@@ -37,6 +37,7 @@ typedef struct batch {
     pdl_val first;            /* the row that named the columns; absent: the table did */
     char *journal;            /* owned; path */
     bool scratch;             /* the journal is not kept: the output is a stream */
+    bool made;                /* the journal was made by this process */
     uint64_t n_rows;          /* of the table; 0: not counted */
     pdl_batch_totals *totals;
     stats stats;
@@ -265,19 +266,19 @@ static bool find_journal(batch *b, pdl_err *err) {
 static bool begin_journal(batch *b, pdl_err *err) {
     uint64_t size;
     bool there = pdl_batch_sheet_size(&b->o->output, &size);
-    char *path = pdl_str_dup(b->o->output.path);
-    bool made = b->o->output.form == PDL_TABLE_parquet && exists(path);
-    if (made && b->o->overwrite) (void)unlink(path);
+    char *path = pdl_batch_sheet_target(b->o->output.path);
+    bool whole = b->o->output.form == PDL_TABLE_parquet && exists(path);
+    if (whole && b->o->overwrite) (void)unlink(path);
     pdl_free(path);
-    if (((there && size) || made) && !b->o->overwrite) {
+    if (((there && size) || whole) && !b->o->overwrite) {
         pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
                     "%.*s exists already, and there is no journal from which it could continue",
                     PDL_FMT(b->o->output.name));
         pdl_err_hint(err, "--overwrite begins it anew");
         return false;
     }
-    return pdl_ledger_create(pdl_str_of(b->journal), &b->ledger, err) && record_identity(b, err) &&
-           pdl_ledger_commit(b->ledger, err);
+    b->made = pdl_ledger_create(pdl_str_of(b->journal), &b->ledger, err);
+    return b->made && record_identity(b, err) && pdl_ledger_commit(b->ledger, err);
 }
 
 /* --- continuing ------------------------------------------------------------------------------- */
@@ -580,7 +581,8 @@ bool pdl_batch_run(const pdl_batch_options *o, pdl_batch_totals *t, pdl_err *err
     pdl_batch_writer_close(&b.writer);
     pdl_ledger_close(b.ledger, true);
     pdl_err ignored = {0};
-    if (b.scratch && !pdl_ledger_remove(pdl_str_of(b.journal), &ignored)) pdl_err_fini(&ignored);
+    bool leave = !b.scratch && (t->begun || !b.made); /* what was refused leaves nothing */
+    if (!leave && b.journal && !pdl_ledger_remove(pdl_str_of(b.journal), &ignored)) pdl_err_fini(&ignored);
     pdl_rows_close(b.rows);
     if (!pdl_is_absent(b.first)) pdl_drop(b.first);
     pdl_vec_fini(&b.columns);

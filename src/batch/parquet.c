@@ -113,16 +113,13 @@ bool pdl_batch_parquet_open(const pdl_table *t, pdl_rowset **out, pdl_err *err) 
 
 /* --- writing ---------------------------------------------------------------------------------- */
 
-static char *path_with(const sheet *s, const char *suffix) {
+static char *path_with(pdl_str path, const char *suffix) {
     pdl_buf b = PDL_BUF;
-    pdl_buf_putf(&b, "%.*s%s", PDL_FMT(s->table.path), suffix);
+    pdl_buf_putf(&b, "%.*s%s", PDL_FMT(path), suffix);
     return pdl_buf_take(&b);
 }
 
-char *pdl_batch_parquet_rows(const pdl_table *t) {
-    sheet s = {.table = *t};
-    return path_with(&s, ".rows");
-}
+char *pdl_batch_parquet_rows(const pdl_table *t) { return path_with(t->path, ".rows"); }
 
 enum { LONG_LINE = 1 << 24 };
 
@@ -200,8 +197,9 @@ static bool convert(const sheet *s, const char *rows, const char *made, pdl_err 
 }
 
 bool pdl_batch_parquet_finish(const sheet *s, bool changed, pdl_err *err) {
-    char *rows = path_with(s, ".rows"), *made = path_with(s, ".part"),
-         *path = pdl_str_dup(s->table.path);
+    /* a link stays, and the file appears where it leads */
+    char *path = pdl_batch_sheet_target(s->table.path);
+    char *rows = path_with(s->table.path, ".rows"), *made = path_with(pdl_str_of(path), ".part");
     bool there = pdl_file_kind_of(path) == PDL_FILE_REGULAR, ok = true;
     if (changed || !there)
         ok = convert(s, rows, made, err) &&

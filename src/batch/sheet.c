@@ -5,9 +5,14 @@
 #include "batch/sheet.h"
 #include "batch/duck.h"
 
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "batch/sheet_impl.h"
+#include "io/file.h"
 
 #include "base/banned.h"
 
@@ -38,8 +43,51 @@ static sheet *new_of(pdl_table_form form) {
     PDL_BUG("form of table %d", (int)form);
 }
 
+char *pdl_batch_sheet_target(pdl_str path) {
+    enum { MOST_LINKS = 40 };
+    char *at = pdl_str_dup(path), to[PATH_MAX];
+    for (int i = 0; i < MOST_LINKS; i++) {
+        ssize_t n = readlink(at, to, sizeof to);
+        if (n <= 0 || (size_t)n == sizeof to) break;
+        pdl_str folder = to[0] == '/' ? PDL_STR("") : pdl_file_folder(pdl_str_of(at));
+        pdl_buf next = PDL_BUF;
+        pdl_buf_putf(&next, "%.*s%s%.*s", PDL_FMT(folder), folder.n ? "/" : "", (int)n, to);
+        pdl_free(at);
+        at = pdl_buf_take(&next);
+    }
+    return at;
+}
+
+/* 0, or the errno value that writing to the end of all links would give. */
+static int why_unwritable(const char *target) {
+    if (pdl_file_kind_of(target) == PDL_FILE_DIR) return EISDIR;
+    if (access(target, F_OK) == 0) return access(target, W_OK) == 0 ? 0 : errno;
+    if (errno != ENOENT) return errno;
+    char *folder = pdl_str_dup(pdl_file_folder(pdl_str_of(target)));
+    int why = access(*folder ? folder : ".", W_OK | X_OK) == 0 ? 0 : errno;
+    pdl_free(folder);
+    return why;
+}
+
+/* A file that cannot be made is found before rows are asked, and not when the first of them (of a
+ * Parquet file: the last) is written. */
+static bool check_path(const pdl_table *t, pdl_err *err) {
+    if (t->standard) return true;
+    char *target = pdl_batch_sheet_target(t->path);
+    int why = why_unwritable(target);
+    if (why && !pdl_str_eq(t->path, pdl_str_of(target)))
+        pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                    "%.*s cannot be written: it is a link to %s: %s", PDL_FMT(t->name), target,
+                    strerror(why));
+    else if (why)
+        pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%.*s cannot be written: %s", PDL_FMT(t->name),
+                    strerror(why));
+    pdl_free(target);
+    return !why;
+}
+
 bool pdl_batch_sheet_check(const pdl_table *t, pdl_err *err) {
-    return t->form != PDL_TABLE_parquet || pdl_batch_duck_check(err);
+    return check_path(t, err) && (t->form != PDL_TABLE_parquet || pdl_batch_duck_check(err));
 }
 
 bool pdl_batch_sheet_open(const pdl_table *t, const pdl_str *columns, size_t n, uint64_t keep,

@@ -9,10 +9,12 @@
 
 typedef struct batch_sheet sheet;
 
+/* Can it be written on this machine, at this place? Error: usage. */
+PDL_MUST bool pdl_batch_sheet_check(const pdl_table *t, pdl_err *err);
+/* Where the links at path lead in the end, also when nothing is there yet. Owned. */
+char *pdl_batch_sheet_target(pdl_str path);
 /* Begins a new table, or continues one after its first `keep` bytes (SQLite: rows). columns: of all
  * rows, in their order; forms without a header do not look at them. Errors: io. */
-/* Can it be written on this machine? Error: usage. */
-PDL_MUST bool pdl_batch_sheet_check(const pdl_table *t, pdl_err *err);
 PDL_MUST bool pdl_batch_sheet_open(const pdl_table *t, const pdl_str *columns, size_t n,
                                    uint64_t keep, sheet **out, pdl_err *err);
 /* Adds a row, given as JSON of an object. Error: io, type (the object has other columns). */

@@ -102,6 +102,27 @@ def test_numbers():
     t.check("jsonl: NaN is null", code == 0 and [(r["n"], r["m"], r["result"]) for r in t.lines("out.jsonl")] == [(None, None, "SAY A"), (1, 2, "SAY B")], err)
 
 
+def test_places():
+    """What cannot be written is refused before the first row, and leaves nothing."""
+    t.begin({"in.jsonl": '{"word": "a"}\n'})
+    for name, to in (("link.jsonl", "nowhere/x.jsonl"), ("loop.csv", "loop.csv"), ("link.db", "nowhere/x.db")):
+        (t.folder / name).symlink_to(to)
+    (t.folder / "folder.jsonl").mkdir()
+    (t.folder / "folder.parquet").mkdir()
+    before = sorted(p.name for p in t.folder.iterdir())
+    for out, why in (("link.jsonl", "a link to nowhere/x.jsonl"), ("loop.csv", "symbolic links"), ("link.db:t", "a link to nowhere/x.db"),
+                     ("folder.jsonl", "Is a directory"), ("folder.parquet", "Is a directory"), ("nowhere/x.jsonl", "No such file"),
+                     ("in.jsonl/x.csv", "Not a directory")):
+        for more in ([], ["--overwrite"]):
+            code, _, err = t.run("p.pdl", "-i", "in.jsonl", "-o", out, *more)
+            t.check("output %s %s" % (out, more), code == 2 and "argument --output: %s cannot be written" % out in err and why in err
+                    and not t.service.asked and sorted(p.name for p in t.folder.iterdir()) == before, "%s %s" % (code, err))
+    (t.folder / "made.jsonl").symlink_to("there.jsonl")
+    code, _, err = t.run("p.pdl", "-i", "in.jsonl", "-o", "made.jsonl")
+    t.check("a link to a file that is not there yet makes it", code == 0 and (t.folder / "made.jsonl").is_symlink()
+            and len(t.lines("there.jsonl")) == 1, err)
+
+
 def test_outputs():
     t.begin({"in.jsonl": jsonl(words(2))})
     code, _, err = t.run("p.pdl", "-i", "in.jsonl", "-o", "/dev/null", "--format", "jsonl")
@@ -117,6 +138,6 @@ def test_outputs():
     t.check("the program is not overwritten", code == 2 and "p.pdl is the program and the output" in err and "model" in (t.folder / "p.pdl").read_text(), err)
 
 
-for test in (test_space, test_dialects, test_wide, test_numbers, test_outputs):
+for test in (test_space, test_dialects, test_wide, test_numbers, test_places, test_outputs):
     test()
 sys.exit(t.finish())

@@ -43,6 +43,13 @@ def test_files(python, env):
             and sum(t.service.asked.values()) == 300 and not (t.folder / "out.parquet.rows").exists(), err)
     code, out, err = t.run("p.pdl", "-i", "in.parquet", "-o", "out.csv", "--limit", 2, **env)
     t.check("parquet to csv", code == 0 and [r["l"] for r in t.table("out.csv")] == ["[1, 1]", "[2, 1]"], err)
+    (t.folder / "to").mkdir()
+    (t.folder / "link.parquet").symlink_to("to/made.parquet")
+    for more in ([], ["--overwrite"]):
+        code, out, err = t.run("p.pdl", "-i", "in.parquet", "-o", "link.parquet", "--limit", 2, *more, **env)
+        t.check("parquet: a link stays %s" % more, code == 0 and (t.folder / "link.parquet").is_symlink()
+                and sorted(p.name for p in (t.folder / "to").iterdir()) == ["made.parquet"], err)
+    t.service.begin()
     (t.folder / "in.parquet").write_bytes(b"PAR1 no parquet")
     code, out, err = t.run("p.pdl", "-i", "in.parquet", "-o", "new.parquet", **env)
     t.check("parquet: a damaged file", code == 2 and "DuckDB" in err and not (t.folder / "new.parquet.journal").exists(), "%s %s" % (code, err))
