@@ -335,13 +335,7 @@ static bool on_compare(void *user, const pdl_ledger_row *r) {
 }
 
 static bool is_another(const batch *b, const pdl_row *row, const char *how, pdl_err *err) {
-    pdl_buf at = PDL_BUF;
-    pdl_rows_put_place(b->rows, row, &at);
-    pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%s: row %llu %s", pdl_buf_z(&at),
-                (unsigned long long)row->number, how);
-    pdl_err_hint(err, "--changed reuse keeps the rows that are the same, --overwrite begins anew");
-    pdl_buf_fini(&at);
-    return false;
+    return pdl_batch_window_refuse(&b->window, row, how, err);
 }
 
 /* Is the row what it was when it was asked? *forgot: it was not, and is asked again. */
@@ -411,7 +405,7 @@ static bool compare_rows(batch *b, pdl_rowset *r, bool *forgot, pdl_err *err) {
 static bool check_input(batch *b, pdl_err *err) {
     pdl_rowset *r;
     bool forgot = false;
-    if (b->o->input.standard) return true;
+    if (b->o->input.standard) return get_rows(b, &b->window.all_known, err);
     if (!pdl_rows_open(&b->o->input, b->o->types, &r, err)) return false;
     bool ok = compare_rows(b, r, &forgot, err);
     pdl_rows_close(r);
@@ -445,6 +439,8 @@ static bool begin_retry(batch *b, pdl_err *err) {
 }
 
 static bool continue_journal(batch *b, pdl_err *err) {
+    b->window.o = b->o;
+    b->window.rows = b->rows;
     if (!open_ledger(b, err) || !check_identity(b, err) || !check_input(b, err)) return false;
     if (b->o->retry_errors && !begin_retry(b, err)) return false;
     if (b->o->reuse_changed && !record_identity(b, err)) return false;

@@ -223,6 +223,12 @@ static pdl_str column_like(pdl_str name, const pdl_str *columns, size_t n) {
     return pdl_str_nearest(name, columns, n);
 }
 
+static bool is_mapped(const pdl_batch_options *o, pdl_str column) {
+    for (size_t i = 0; i < o->n_map; i++)
+        if (pdl_str_eq(o->map[i].column, column)) return true;
+    return false;
+}
+
 static void advise(const pdl_batch_options *o, pdl_str name, const pdl_str *columns, size_t n,
                    pdl_err *err) {
     bool one_cell = n == 1 && o->input.form == PDL_TABLE_csv;
@@ -231,6 +237,8 @@ static void advise(const pdl_batch_options *o, pdl_str name, const pdl_str *colu
     if (separator)
         pdl_err_hint(err, "the cells of CSV are separated by commas; --separator %s reads others",
                      separator);
+    else if (like.n && is_mapped(o, like))
+        pdl_err_hint(err, "--map gives the column %.*s another name", PDL_FMT(like));
     else if (like.n)
         pdl_err_hint(err, "--map '%.*s=%.*s' takes that column", PDL_FMT(like), PDL_FMT(name));
     else

@@ -321,20 +321,42 @@ static bool on_known(void *user, const pdl_ledger_row *r) {
     return false;
 }
 
+bool pdl_batch_window_refuse(const window *w, const pdl_row *row, const char *how, pdl_err *err) {
+    pdl_buf at = PDL_BUF;
+    pdl_rows_put_place(w->rows, row, &at);
+    pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%s: row %llu %s", pdl_buf_z(&at),
+                (unsigned long long)row->number, how);
+    /* what was finished of a stream is in the output before it is compared */
+    pdl_err_hint(err, w->o->input.standard
+                          ? "--overwrite begins anew; of a file, --changed reuse keeps the same rows"
+                          : "--changed reuse keeps the rows that are the same, "
+                            "--overwrite begins anew");
+    pdl_buf_fini(&at);
+    return false;
+}
+
 /* Is the row in the journal? */
 static bool look_up(window *w, const pdl_row *row, const char *hash, bool *found, pdl_err *err) {
     known k = {.hash = hash};
     *found = false;
+    if (w->all_known && row->number > w->all_known && !w->o->reuse_changed)
+        return pdl_batch_window_refuse(w, row, "is new", err);
     if (row->number > w->last_known) return true;
     if (!pdl_ledger_find(w->writer->ledger, (int64_t)row->number, on_known, &k, err)) return false;
     *found = k.found;
     if (!k.found || k.same) return true;
-    pdl_buf at = PDL_BUF;
-    pdl_rows_put_place(w->rows, row, &at);
-    pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%s: row %llu is another than when the batch began",
-                pdl_buf_z(&at), (unsigned long long)row->number);
-    pdl_buf_fini(&at);
-    return false;
+    return pdl_batch_window_refuse(w, row, "is another than when it was asked", err);
+}
+
+/* A stream that ended: had it more rows when they were asked? */
+static bool check_end(const window *w, pdl_err *err) {
+    bool asked = w->n_read < w->last_known;
+    pdl_row row = {.number = w->n_read + 1};
+    if (!w->o->input.standard || (!asked && w->n_read >= w->all_known)) return true;
+    return pdl_batch_window_refuse(w, &row,
+                                   asked ? "was asked, and is not in the input any more"
+                                         : "is not in the input any more",
+                                   err);
 }
 
 static bool take(window *w, pdl_row *row, pdl_err *err) {
@@ -365,6 +387,7 @@ static bool read_row(window *w, pdl_err *err) {
     if (step == PDL_ROWS_FAIL) return false;
     if (step == PDL_ROWS_END || !w->next) w->ended = true;
     w->read_all = step == PDL_ROWS_END;
+    if (w->read_all) return check_end(w, err);
     if (step != PDL_ROWS_ROW) return true;
     w->n_read = row.number;
     if (row.number == w->next) {

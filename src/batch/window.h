@@ -41,6 +41,7 @@ typedef struct batch_window {
     uint64_t next;          /* the next of them; 0: none */
     uint64_t taken;         /* rows that were taken so far */
     uint64_t last_known;    /* rows up to this number may be in the journal already */
+    uint64_t all_known;     /* rows that a stream had when it was read to its end; 0: not known */
     PDL_VEC(pdl_row) early; /* rows that were read before the batch began */
     size_t n_early;         /* of them that were taken */
     ahead ahead;            /* rows that were read, to begin those together that share a text */
@@ -55,6 +56,8 @@ typedef struct batch_window {
     pdl_err why;
 } window;
 
+/* The error for a row of the input that is not what it was: "FILE:4: row 4 HOW". Always false. */
+bool pdl_batch_window_refuse(const window *w, const pdl_row *row, const char *how, pdl_err *err);
 /* Runs all rows. False: it stopped. */
 PDL_MUST bool pdl_batch_window_run(window *w, pdl_err *err);
 /* Marks a row as broken that has a column of the output's own, or one that the output has no place

@@ -287,7 +287,11 @@ static int run_batch(batcher *b) {
     bool ok = pdl_batch_run(&b->o, &t, &err);
     int code = exit_code(&t, ok, &err);
     clear_line(b);
-    if (!ok) pdl_cli_print_option_error(b->a, &err, b->session);
+    /* a row that failed is about its own place, which has the name of the input in it */
+    if (!ok && t.begun && err.kind == PDL_E_runtime)
+        pdl_cli_print_error(&err, b->session);
+    else if (!ok)
+        pdl_cli_print_option_error(b->a, &err, b->session);
     if (t.begun) summarize(b, &t, ok);
     pdl_signals_stop(b->signals);
     pdl_err_fini(&err);

@@ -157,6 +157,26 @@ def test_parts():
         t.check("parts: what is finished is kept", code == 0 and len(t.lines("out.jsonl")) == 4 and set(t.service.asked.values()) == {1}, err)
 
 
+def test_stream():
+    """A stream is compared as it comes: rows that differ, are new, or are not there any more."""
+    whole = jsonl(words(6))
+    t.begin()
+    args = ("p.pdl", "-i", "-", "-o", "out.jsonl")
+    code, _, err = t.run(*args, text=whole)
+    t.check("stream: whole", code == 0 and t.lines("out.jsonl") == expected(words(6)), err)
+    lines = whole.splitlines(True)
+    for title, text, why in (("another row", lines[0] + lines[2], "-:2: row 2 is another than when it was asked"),
+                             ("a row more", whole + jsonl(words(7)).splitlines(True)[6], "-:7: row 7 is new"),
+                             ("rows less", "".join(lines[:4]), "row 5 was asked, and is not in the input any more"), ("nothing", "", "row 1 was asked")):
+        code, _, err = t.run(*args, text=text)
+        t.check("stream: %s" % title, code == 2 and why in err and "--overwrite" in err and t.lines("out.jsonl") == expected(words(6))
+                and sum(t.service.asked.values()) == 6, "%s %s" % (code, err))
+    code, _, err = t.run(*args, "--limit", 2, text="".join(lines[:2]))
+    t.check("stream: --limit reads no further", code == 0, err)
+    code, _, err = t.run(*args, "--changed", "reuse", text=jsonl(words(7)))
+    t.check("stream: rows more with --changed reuse", code == 0 and t.lines("out.jsonl") == expected(words(7)) and sum(t.service.asked.values()) == 7, err)
+
+
 def test_owner():
     t.begin({"in.jsonl": jsonl(words(50))}, lambda prompt: time.sleep(0.2))
     args = ("p.pdl", "-i", "in.jsonl", "-o", "out.jsonl", "--jobs", 2)
@@ -182,5 +202,6 @@ test_kills()
 test_changes()
 test_damage()
 test_parts()
+test_stream()
 test_owner()
 sys.exit(t.finish())
