@@ -122,7 +122,19 @@ def policies(value: Any) -> Iterator[Tuple[Optional[str], Optional[str]]]:
         yield (None, _json("policy", one)) if isinstance(one, dict) else (path("policy", one), None)
 
 
+# What tables of other packages have, and what makes rows of them.
+TABLES = (("iter_rows", "rows.iter_rows(named=True)"), ("to_pylist", "rows.to_pylist()"), ("to_dict", "rows.to_dict('records')"))
+
+
+def _rows_of(value: Any) -> str:
+    if isinstance(value, dict) and value and all(isinstance(v, (list, tuple)) for v in value.values()):
+        return "[dict(zip(rows, r)) for r in zip(*rows.values())]"
+    return next((way for name, way in TABLES if hasattr(value, "columns") and hasattr(value, name)), "")
+
+
 def rows(value: Any) -> Iterator[Any]:
-    if isinstance(value, (str, bytes, dict)) or not hasattr(value, "__iter__"):
-        raise fail("rows", "an iterable of dicts", value)
+    way = _rows_of(value)
+    if way or isinstance(value, (str, bytes, dict)) or not hasattr(value, "__iter__"):
+        wrong = fail("rows", "an iterable of dicts", value)
+        raise TypeError("%s; %s is one" % (wrong, way)) if way else wrong
     return iter(value)

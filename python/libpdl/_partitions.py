@@ -28,15 +28,14 @@ def budget_of(budget: Budget) -> Optional[dict[str, float]]:
     """"calls=10,cost=0.5", or a mapping, as a dict."""
     if budget is None:
         return None
-    if isinstance(budget, str):
-        pairs = [p.split("=", 1) for p in budget.split(",")]
-        if any(len(p) != 2 for p in pairs):
-            raise ValueError("budget: expected some of calls=N,tokens=N,cost=X")
-        budget = {k.strip(): float(v) for k, v in pairs}
-    wrong = [k for k in budget if k not in ITEMS]
-    if wrong or any(not v >= 0 for v in budget.values()):
-        raise ValueError("budget: expected some of calls=N,tokens=N,cost=X")
-    return {k: float(v) for k, v in budget.items()}
+    try:
+        limits = dict(p.split("=", 1) for p in budget.split(",")) if isinstance(budget, str) else dict(budget)
+        found = {str(k).strip(): float(v) for k, v in limits.items()}
+    except (TypeError, ValueError):
+        found = {"": 0.0}
+    if any(k not in ITEMS or not v >= 0 for k, v in found.items()):
+        raise ValueError("budget: expected some of calls=N,tokens=N,cost=X, not %r" % (budget,))
+    return found
 
 
 class Keeper:
@@ -195,6 +194,7 @@ def job_of(program: Any, jobs: int, journal: Any, budget: Budget, map: Optional[
         with open(name, encoding="utf-8") as f:
             text = f.read()
     limits = budget_of(budget)
+    _check(text, name, jobs)
     keeper = Keeper(limits) if limits is not None else None
     own = {k: v for k, v in os.environ.items() if KEYS.search(k)} if env is None else dict(env)
     key = hashlib.sha256(json.dumps([text, sorted((map or {}).items())]).encode()).hexdigest()[:16]
@@ -203,17 +203,25 @@ def job_of(program: Any, jobs: int, journal: Any, budget: Budget, map: Optional[
             "run": run or secrets.token_hex(8)}, keeper
 
 
-_engines: dict[str, Any] = {}
+def _check(text: str, name: Optional[str], jobs: int) -> None:
+    """A program that is broken is an error here, at once, and not one of each worker that is started again and again."""
+    import libpdl
+    libpdl.Engine(jobs=jobs, code="process").loads(text, name=name)
+
+
+_engines: dict[tuple[Any, ...], Any] = {}
 
 
 def _program_of(job: Mapping[str, Any]) -> Any:
-    """The program on this worker's engine, made once a process."""
-    if job["key"] not in _engines:
+    """The program on this worker's engine, made once a process and job: Spark keeps its workers, and the next job may have another folder,
+    another address of a model or another key."""
+    which = (job["key"], job["name"], job["jobs"], tuple(sorted(job["env"].items())))
+    if which not in _engines:
         os.environ.update(job["env"])
         import libpdl
         engine = libpdl.Engine(jobs=job["jobs"], code="process")
-        _engines[job["key"]] = engine.loads(job["text"], name=job["name"])
-    return _engines[job["key"]]
+        _engines[which] = engine.loads(job["text"], name=job["name"])
+    return _engines[which]
 
 
 _json = json.JSONEncoder(ensure_ascii=False, default=str).encode
@@ -276,7 +284,18 @@ def run_rows(job: Mapping[str, Any], rows: list[dict[str, Any]], partition: str)
     return dict(zip(OWN, columns))
 
 
-def check_columns(names: Iterable[str]) -> None:
-    clash = [n for n in names if n in OWN]
+def check_columns(names: Iterable[str], map: Optional[Mapping[str, str]] = None) -> None:
+    """What `pdl batch` refuses before the first row. names: those of the data, empty where they are not known."""
+    columns = list(names)
+    clash = [n for n in columns if n in OWN]
     if clash:
         raise ValueError("the data has a column %r, which the output has itself: rename it" % clash[0])
+    missing = [k for k in map or {} if columns and k not in columns]
+    if missing:
+        raise ValueError("map: the data has no column %r (columns: %s)" % (missing[0], ", ".join(columns)))
+    variables: dict[str, str] = {}
+    for n in columns:
+        variable = (map or {}).get(n, n)
+        other = variables.setdefault(variable, n)
+        if other != n:
+            raise ValueError("the columns %r and %r both give the variable %r: map gives one of them another name" % (other, n, variable))

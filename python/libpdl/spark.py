@@ -23,7 +23,7 @@ def run(df: Any, program: Any, *, jobs: int = 64, journal: Any = None, budget: _
     variables that workers get; those of providers when absent.
     """
     from pyspark.sql.types import StringType, StructField, StructType  # type: ignore[import-not-found,unused-ignore]
-    _partitions.check_columns(df.columns)
+    _partitions.check_columns(df.columns, map)
     job, keeper = _partitions.job_of(program, jobs, journal, budget, map, env, run)
     schema = StructType([*df.schema.fields, *[StructField(n, StringType(), True) for n in _partitions.OWN]])
 

@@ -577,8 +577,8 @@ bool pdl_batch_run(const pdl_batch_options *o, pdl_batch_totals *t, pdl_err *err
     pdl_batch_writer_close(&b.writer);
     pdl_ledger_close(b.ledger, true);
     pdl_err ignored = {0};
-    bool leave = !b.scratch && (t->begun || !b.made); /* what was refused leaves nothing */
-    if (!leave && b.journal && !pdl_ledger_remove(pdl_str_of(b.journal), &ignored)) pdl_err_fini(&ignored);
+    bool leave = !b.journal || (!b.scratch && (t->begun || !b.made)); /* a refusal leaves nothing */
+    if (!leave && !pdl_ledger_remove(pdl_str_of(b.journal), &ignored)) pdl_err_fini(&ignored);
     pdl_rows_close(b.rows);
     if (!pdl_is_absent(b.first)) pdl_drop(b.first);
     pdl_vec_fini(&b.columns);

@@ -66,6 +66,10 @@ static bool refused(const exchange *x, const char *method, const char *url, pdl_
     pdl_err_set(err, kind, (pdl_loc){0}, "%s %s: status %d: %s", method, url, x->status,
                 pdl_buf_z(&shown));
     pdl_buf_fini(&shown);
+    bool unknown = x->status == 400 || x->status == 404 || x->status == 405 || x->status == 501;
+    if (unknown && strcmp(method, "POST") == 0)
+        pdl_err_hint(err, "a server that has no batch interface answers so; without "
+                          "--provider-batch its rows are asked one by one");
     return false;
 }
 

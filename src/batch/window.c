@@ -321,16 +321,17 @@ static bool on_known(void *user, const pdl_ledger_row *r) {
     return false;
 }
 
-bool pdl_batch_window_refuse(const window *w, const pdl_row *row, const char *how, pdl_err *err) {
+bool pdl_batch_window_refuse(const window *w, const pdl_row *row, const char *how,
+                             pdl_err *err) {
     pdl_buf at = PDL_BUF;
     pdl_rows_put_place(w->rows, row, &at);
     pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%s: row %llu %s", pdl_buf_z(&at),
                 (unsigned long long)row->number, how);
     /* what was finished of a stream is in the output before it is compared */
-    pdl_err_hint(err, w->o->input.standard
-                          ? "--overwrite begins anew; of a file, --changed reuse keeps the same rows"
-                          : "--changed reuse keeps the rows that are the same, "
-                            "--overwrite begins anew");
+    pdl_err_hint(err, w->o->input.standard ? "--overwrite begins anew; of a file, --changed reuse "
+                                             "keeps the same rows"
+                                           : "--changed reuse keeps the rows that are the same, "
+                                             "--overwrite begins anew");
     pdl_buf_fini(&at);
     return false;
 }

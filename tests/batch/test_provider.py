@@ -219,6 +219,14 @@ def hiccup():
     t.check("a provider that does not answer for a while", code == 0 and p.down == 0 and len(p.batches) == 1 and err.count("asked again") == 1, "%s %s" % (p.down, err))
 
 
+def no_interface():
+    """A server that answers questions and has no batches."""
+    p.begin()
+    t.begin({"in.jsonl": jsonl(words(2)), "p.pdl": "lastOf:\n- Say ${ word }\n- model: openai/m\n"})
+    code, out, err = run(OPENAI_BASE_URL=p.url + "/other")
+    t.check("a server without a batch interface", code == 1 and "/other/files: status 400" in err and "without --provider-batch" in err, "%s %s" % (code, err))
+
+
 def stages_killed():
     """Ended while the second stage is worked on: the answers of the first one were in memory."""
     for model in ("openai/m", "anthropic/m"):
@@ -335,6 +343,7 @@ check("anthropic/m", "anthropic", "sk-two")
 resume()
 retry()
 hiccup()
+no_interface()
 stages_killed()
 odd_answers()
 twice()

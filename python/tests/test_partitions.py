@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What jobs of Ray and Spark refuse on the driver, before a worker begins; tables of other packages given to map. Neither is needed here."""
+import os
+import pathlib
+import tempfile
+import unittest
+
+import libpdl
+from libpdl import _partitions
+
+
+def job(program, jobs=4, env=None):
+    return _partitions.job_of(program, jobs, None, None, None, env or {}, None)[0]
+
+
+class Table:
+    """What pandas, Polars and Arrow give, as far as map looks."""
+
+    def __init__(self, way):
+        self.columns = ["word"]
+        setattr(self, way, lambda *a, **k: [])
+
+    def __iter__(self):
+        return iter(self.columns)
+
+
+class Partitions(unittest.TestCase):
+    def test_budgets(self):
+        for budget, found in ((None, None), ("calls=1, tokens=2", {"calls": 1, "tokens": 2}), ({"cost": 0.5}, {"cost": 0.5}), ({}, {})):
+            with self.subTest(budget):
+                self.assertEqual(_partitions.budget_of(budget), found)
+        for budget in ("calls=abc", "calls", "dogs=1", "calls=-1", "calls=nan", {"calls": "x"}, {"calls": None}, 5, ["calls"], "calls=1,,"):
+            with self.subTest(budget), self.assertRaisesRegex(ValueError, "budget: expected some of calls=N,tokens=N,cost=X, not "):
+                _partitions.budget_of(budget)
+
+    def test_broken_programs_are_errors_of_the_driver(self):
+        for text in ("text: [\n", "model: a\ninputs: x\n"):
+            with self.subTest(text), self.assertRaises(libpdl.ProgramError):
+                job(text)
+        with self.assertRaises(FileNotFoundError):
+            job("nowhere.pdl")
+        for jobs in (0, -1, "4"):
+            with self.subTest(jobs), self.assertRaisesRegex((TypeError, libpdl.UsageError), "jobs"):
+                job("text: a\n", jobs)
+
+    def test_columns(self):
+        _partitions.check_columns(["a", "b"], {"a": "b", "b": "a"})
+        _partitions.check_columns([], {"a": "b"})  # not known
+        for names, renamed, message in ((["a", "error"], None, "column 'error'"), (["a"], {"c": "x"}, r"no column 'c' \(columns: a\)"),
+                                        (["a", "b"], {"a": "b"}, "'a' and 'b' both give the variable 'b'")):
+            with self.subTest(message), self.assertRaisesRegex(ValueError, message):
+                _partitions.check_columns(names, renamed)
+
+    def test_a_worker_that_is_kept_has_the_program_of_each_job(self):
+        """The same text in two folders includes two files; another address is another engine."""
+        with tempfile.TemporaryDirectory() as folder:
+            programs = []
+            for name in ("a", "b"):
+                (pathlib.Path(folder) / name).mkdir()
+                (pathlib.Path(folder) / name / "part.pdl").write_text("text: %s\n" % name)
+                programs.append(pathlib.Path(folder) / name / "p.pdl")
+                programs[-1].write_text("include: part.pdl\n")
+            got = [_partitions.run_rows(job(p), [{}], "0")["result"] for p in programs]
+            self.assertEqual(got, [['"a"'], ['"b"']])
+        before = dict(os.environ)
+        try:
+            self.assertIsNot(_partitions._program_of(job("text: a\n", env={"PDL_A_JOB": "1"})),
+                             _partitions._program_of(job("text: a\n", env={"PDL_A_JOB": "2"})))
+            self.assertEqual(os.environ["PDL_A_JOB"], "2")
+        finally:
+            os.environ.clear()
+            os.environ.update(before)
+
+    def test_tables_given_to_map(self):
+        program = libpdl.loads("text: ${ word }\n")
+        for rows, way in ((Table("to_dict"), "to_dict('records')"), (Table("to_pylist"), "to_pylist()"), (Table("iter_rows"), "iter_rows(named=True)"),
+                          ({"word": ["a", "b"]}, "dict(zip(")):
+            with self.subTest(way), self.assertRaises(TypeError) as raised:
+                list(program.map(rows))
+            self.assertIn(way, str(raised.exception))
+        rows = {"word": ["a", "b"]}  # as the message says
+        self.assertEqual([r.value for r in program.map([dict(zip(rows, r)) for r in zip(*rows.values())])], ["a", "b"])
+
+
+if __name__ == "__main__":
+    unittest.main()
