@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
+#include <linux/fs.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <stddef.h>
@@ -48,6 +49,7 @@ static const int refused[] = {
     432 /* fsmount */,
     433 /* fspick */,
     442 /* mount_setattr */,
+    467 /* open_tree_attr */,
     /* other processes */
     SYS_ptrace,
     SYS_process_vm_readv,
@@ -93,6 +95,21 @@ static const int refused[] = {
     SYS_mknod,
 #endif
     SYS_mknodat,
+};
+
+/* Refused where no mount makes the files outside read-only: Landlock has no right for attributes,
+ * and an access control list is one. Programs that copy them take this for a file system that has
+ * none. */
+static const int of_attributes[] = {
+    SYS_setxattr,
+    SYS_lsetxattr,
+    SYS_fsetxattr,
+    SYS_removexattr,
+    SYS_lremovexattr,
+    SYS_fremovexattr,
+    463 /* setxattrat */,
+    466 /* removexattrat */,
+    469 /* file_setattr */,
 };
 
 /* Refused when an argument has one of these bits. */
@@ -207,7 +224,13 @@ bool pdl_filter_load(bool sockets) {
         limit_sockets(&f);
     else
         refuse_call(&f, SYS_socket, EPERM);
-    if (!sockets) refuse_others(&f, SYS_prlimit64, 0);
+    if (!sockets) {
+        refuse_others(&f, SYS_prlimit64, 0);
+        refuse_value(&f, SYS_ioctl, 1, FS_IOC_SETFLAGS);
+        refuse_value(&f, SYS_ioctl, 1, FS_IOC_FSSETXATTR);
+        for (size_t i = 0; i < sizeof of_attributes / sizeof of_attributes[0]; i++)
+            refuse_call(&f, of_attributes[i], EOPNOTSUPP);
+    }
     give(&f, SECCOMP_RET_ALLOW);
     struct sock_fprog prog = {f.n, f.p};
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
