@@ -500,7 +500,8 @@ typedef struct pdl_task_options {
      * may then be stepped and waited for inside of callbacks of other tasks of the engine, which
      * wait for it. */
     bool alone;
-    /* The run is durable; borrowed for the call. With resume its inputs come from the journal.
+    /* The run is durable; borrowed for the call. With resume its inputs come from the journal, and
+     * those that are given replace the recorded ones of the same name, as -d of `pdl resume` does.
      * `text`, `error_text` and `message` are called when all on which they depend is kept. A task
      * that is freed or cancelled before its end can be resumed. NULL: it is not durable */
     const pdl_task_durable *durable;

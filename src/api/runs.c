@@ -109,7 +109,7 @@ static bool take_ways(pdl_durable *d, const pdl_task_durable *o, pdl_err *err) {
     return true;
 }
 
-static bool resume(pdl_task *t, const pdl_task_durable *o, pdl_str text, pdl_val *inputs,
+static bool resume(pdl_task *t, const pdl_task_durable *o, pdl_str text, pdl_vref given,
                    pdl_err *err) {
     char *path;
     if (!pdl_runs_find(pdl_str_of(o->run), &path, err)) return false;
@@ -119,7 +119,8 @@ static bool resume(pdl_task *t, const pdl_task_durable *o, pdl_str text, pdl_val
     if (!ok) return false;
     (void)pdl_durable_runs_text(t->durable, text);
     pdl_session_name_keys(t->session, t->durable);
-    return take_ways(t->durable, o, err) && pdl_durable_inputs(t->durable, inputs, err);
+    return take_ways(t->durable, o, err) &&
+           pdl_durable_resume_inputs(t->durable, given, &t->inputs, err);
 }
 
 bool pdl_task_open_durable(pdl_task *t, pdl_program *program, const pdl_task_durable *o,
@@ -127,8 +128,7 @@ bool pdl_task_open_durable(pdl_task *t, pdl_program *program, const pdl_task_dur
     pdl_str text = program->source ? program->source->text : PDL_STR("");
     pdl_vref given = t->opt.inputs ? t->opt.inputs->v : pdl_absent();
     t->inputs = pdl_absent();
-    if (!(o->resume ? resume(t, o, text, &t->inputs, err) : begin(t, o, text, given, err)))
-        return false;
+    if (!(o->resume ? resume(t, o, text, given, err) : begin(t, o, text, given, err))) return false;
     pdl_session_attach(t->session, t->durable,
                        &(pdl_durable_options){.provisional = o->provisional,
                                               .park = o->park,
@@ -138,7 +138,9 @@ bool pdl_task_open_durable(pdl_task *t, pdl_program *program, const pdl_task_dur
                                               .has_output = has_output,
                                               .put_output = put_output},
                        t->inputs);
-    return pdl_durable_prepare(t->durable, err);
+    bool replaces = o->resume && !pdl_is_absent(given);
+    return pdl_durable_prepare(t->durable, err) &&
+           (!replaces || pdl_durable_replace_inputs(t->durable, t->inputs, err));
 }
 
 void pdl_task_close_durable(pdl_task *t) {

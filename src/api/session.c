@@ -541,6 +541,14 @@ void pdl_session_start(pdl_session *s) {
     if (!allowed) pdl_err_fini(&err);
 }
 
+bool pdl_session_only_waits(const pdl_session *s) {
+    return s->durable && !pdl_session_is_ready(s) && pdl_durable_only_waits(s->durable);
+}
+
+bool pdl_session_park(pdl_session *s) {
+    return pdl_session_only_waits(s) && pdl_durable_park(s->durable);
+}
+
 /* What is left of a time that began at start; -1: no limit. */
 static int time_left(uint64_t start, int timeout_ms) {
     uint64_t gone = timeout_ms > 0 ? (pdl_clock_ns() - start) / 1000000 : 0;
@@ -556,6 +564,7 @@ static pdl_step step(pdl_session *s, int timeout_ms) {
         if (pdl_subruns_step(s->subs)) continue;
         int left = any_ready(s) ? 0 : time_left(start, timeout_ms);
         bool open = s->world->ops->poll(s->world, left);
+        if (!left && pdl_session_park(s)) continue;
         bool looks = s->explain || (s->durable && !pdl_durable_asks(s->durable));
         if (!open && !any_ready(s) && looks) return PDL_STEP_WAIT;
         if (!open && !any_ready(s)) {

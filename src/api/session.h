@@ -195,6 +195,10 @@ bool pdl_session_turn_inner(pdl_session *shared);
 bool pdl_session_inner_is_ready(const pdl_session *shared);
 /* Has it something to do before anything happens on the loop? */
 bool pdl_session_is_ready(const pdl_session *s);
+/* Is all it waits for a question that nobody answers (a durable run that may park)? */
+bool pdl_session_only_waits(const pdl_session *s);
+/* Then it ends, or continues with what has come. After a look at the loop. */
+bool pdl_session_park(pdl_session *s);
 
 /* The run, for its result and error. Borrowed. */
 const pdl_run *pdl_session_get(const pdl_session *s);

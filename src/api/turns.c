@@ -96,6 +96,19 @@ static bool any_ready(const pdl_engine *e) {
     return pdl_session_inner_is_ready(e->base);
 }
 
+static bool any_only_waits(const pdl_engine *e) {
+    for (size_t i = 0; i < e->tasks.n; i++)
+        if (pdl_session_only_waits(e->tasks.p[i]->session)) return true;
+    return false;
+}
+
+/* Runs that only wait for answers of people end, also while others have something to do. */
+static bool park_all(const pdl_engine *e) {
+    bool any = false;
+    for (size_t i = 0; i < e->tasks.n; i++) any |= pdl_session_park(e->tasks.p[i]->session);
+    return any;
+}
+
 static void cancel_all(const pdl_engine *e) {
     for (size_t i = 0; i < e->tasks.n; i++) {
         pdl_err err = {0};
@@ -122,8 +135,10 @@ void pdl_turns_run(pdl_engine *e, pdl_task *t, int timeout_ms) {
         turn(e);
         sweep(e);
         if (!e->tasks.n || (state && *state != PDL_TASK_WAITING) || last) break;
-        bool ready = any_ready(e), open = pdl_loop_run(pdl_session_loop(e->base),
-                                                       ready ? 0 : time_left(start, timeout_ms));
+        bool ready = any_ready(e), parks = any_only_waits(e);
+        int left = ready || parks ? 0 : time_left(start, timeout_ms);
+        bool open = pdl_loop_run(pdl_session_loop(e->base), left);
+        if (parks && park_all(e)) continue;
         if (!open && !ready && !any_ready(e)) cancel_all(e);
     }
     e->busy = false;

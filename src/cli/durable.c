@@ -350,15 +350,6 @@ static void continue_input(const lasting *l) {
 
 static void release(void *user) { pdl_session_flush(user); }
 
-/* The recorded variables, under those that are given again. */
-static bool take_inputs(lasting *l, pdl_vref given, pdl_err *err) {
-    if (!pdl_durable_inputs(l->run, &l->inputs, err)) return false;
-    if (pdl_is_absent(given)) return true;
-    l->inputs = pdl_is_absent(l->inputs) ? pdl_keep(given) : pdl_dict_merge(l->inputs, given);
-    pdl_durable_is_other(l->run);
-    return true;
-}
-
 bool pdl_cli_lasting_attach(lasting *l, const arguments *a, pdl_session *s, pdl_vref given, term *t,
                             pdl_err *err) {
     pdl_durable_options o = {
@@ -372,7 +363,7 @@ bool pdl_cli_lasting_attach(lasting *l, const arguments *a, pdl_session *s, pdl_
     };
     if (l->resumes) {
         pdl_session_name_keys(s, l->run);
-        if (!take_inputs(l, given, err)) return false;
+        if (!pdl_durable_resume_inputs(l->run, given, &l->inputs, err)) return false;
         if (pdl_durable_asks(l->run)) continue_input(l);
     }
     t->holds = true;

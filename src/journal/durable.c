@@ -539,6 +539,10 @@ static bool only_asks(const pdl_durable *d) {
     return !others && ((d->opt.park && d->n_inputs) || d->asking.n);
 }
 
+bool pdl_durable_only_waits(const pdl_durable *d) {
+    return !d->home && !d->parked && only_asks(d);
+}
+
 static bool park(pdl_durable *d) {
     if (d->parked || !only_asks(d)) return false;
     for (size_t i = 0; i < pdl_idmap_places(&d->open); i++) {
@@ -567,11 +571,18 @@ static bool poll(pdl_world *w, int timeout_ms) {
     if (d->home) return d->home->world.ops->poll(&d->home->world, timeout_ms);
     pdl_durable_flush(d);
     if (pdl_durable_deliver(d)) return true;
-    bool only_questions = timeout_ms != 0 && only_asks(d);
-    bool open = poll_behind(d, only_questions ? 0 : timeout_ms);
+    if (timeout_ms != 0 && pdl_durable_park(d)) return true;
+    bool open = poll_behind(d, timeout_ms);
     if (pdl_durable_deliver(d)) return true;
-    if (only_questions && park(d)) return true;
     return open || d->held.n > 0;
+}
+
+bool pdl_durable_park(pdl_durable *d) {
+    if (!pdl_durable_only_waits(d)) return false;
+    pdl_durable_flush(d);
+    if (pdl_durable_deliver(d)) return true;
+    (void)poll_behind(d, 0);
+    return pdl_durable_deliver(d) || park(d);
 }
 
 static void close_world(pdl_world *w) { (void)w; }

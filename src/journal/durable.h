@@ -48,6 +48,11 @@ typedef enum {
 PDL_MUST bool pdl_durable_open(pdl_str path, pdl_durable_use use, bool full, bool take_over,
                                pdl_durable **out, pdl_err *err);
 bool pdl_durable_asks(const pdl_durable *d); /* what has no answer? */
+/* Is all that is open a question that nobody answers? */
+bool pdl_durable_only_waits(const pdl_durable *d);
+/* For callers that do not wait in the poll of its world: then it delivers what has come, or parks.
+ * Returns false when something else is open. */
+bool pdl_durable_park(pdl_durable *d);
 /* Is it a journal of such a run? */
 bool pdl_durable_is(pdl_str path);
 const pdl_durable_facts *pdl_durable_get_facts(const pdl_durable *d);
@@ -59,6 +64,9 @@ PDL_MUST bool pdl_durable_put_guards(pdl_durable *d, pdl_str text, pdl_err *err)
 
 /* The variables; after its keys are known. Owned. Errors: config (a key is not set), replay. */
 PDL_MUST bool pdl_durable_inputs(const pdl_durable *d, pdl_val *out, pdl_err *err);
+/* The variables of a resume: the recorded ones under those that are given (absent: none), with
+ * which it is another run: what is not reused is noted. Owned. Errors as above. */
+PDL_MUST bool pdl_durable_resume_inputs(pdl_durable *d, pdl_vref given, pdl_val *out, pdl_err *err);
 /* The run has other ones from now on. After pdl_durable_prepare. */
 PDL_MUST bool pdl_durable_replace_inputs(pdl_durable *d, pdl_vref inputs, pdl_err *err);
 /* Its inputs are not what they were: what is not reused is noted. */

@@ -238,6 +238,14 @@ bool pdl_durable_inputs(const pdl_durable *d, pdl_val *out, pdl_err *err) {
     return ok;
 }
 
+bool pdl_durable_resume_inputs(pdl_durable *d, pdl_vref given, pdl_val *out, pdl_err *err) {
+    if (!pdl_durable_inputs(d, out, err)) return false;
+    if (pdl_is_absent(given)) return true;
+    *out = pdl_is_absent(*out) ? pdl_keep(given) : pdl_dict_merge(*out, given);
+    pdl_durable_is_other(d);
+    return true;
+}
+
 bool pdl_durable_begin(pdl_durable *d, const pdl_durable_facts *facts, pdl_vref inputs,
                        pdl_err *err) {
     for (size_t i = 0; i < N_FACTS; i++)

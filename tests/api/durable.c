@@ -21,6 +21,10 @@ static const char *const ASKS = "text: [{read: null, message: 'For whom? ', def:
 
 /* Of the next engine; NULL: none. */
 static const char *policy, *sandbox;
+/* How tasks are run: on the loop of the engine, by steps that do not wait. */
+static bool is_shared, steps;
+/* What a resume is given as `who`; NULL: no inputs. */
+static const char *given;
 
 /* What the program asked and printed. */
 typedef struct seen {
@@ -54,8 +58,11 @@ static void on_text(void *user, const char *text, size_t n) {
 }
 
 static pdl_engine *new_engine(seen *s) {
-    pdl_engine_options o = {
-        .size = sizeof o, .policies = &policy, .n_policies = policy ? 1 : 0, .sandbox = sandbox};
+    pdl_engine_options o = {.size = sizeof o,
+                            .policies = &policy,
+                            .n_policies = policy ? 1 : 0,
+                            .sandbox = sandbox,
+                            .shared = is_shared};
     pdl_engine *e = pdl_engine_new(&o, NULL);
     CHECK(pdl_engine_handle(e, "model", "mine/", on_model, s, NULL));
     return e;
@@ -66,19 +73,21 @@ static const char *run(const char *program, const pdl_task_durable *d, seen *s, 
     static char kind[300];
     pdl_engine *e = new_engine(s);
     pdl_program *p = load(e, program);
-    pdl_value *inputs = pdl_value_dict(), *who = pdl_value_text("Ann");
+    pdl_value *inputs = pdl_value_dict(), *who = pdl_value_text(d->resume && given ? given : "Ann");
     pdl_error *error = NULL;
     pdl_value_put(inputs, "who", who);
     pdl_task_options o = {.size = sizeof o,
-                          .inputs = d->resume ? NULL : inputs,
+                          .inputs = d->resume && !given ? NULL : inputs,
                           .output = PDL_OUTPUT_RESULT,
                           .user = s,
                           .text = on_text,
                           .durable = d};
     pdl_task *t = pdl_task_start(e, p, &o, &error);
+    for (int i = 0; t && steps && i < 100000; i++)
+        if (pdl_task_step(t) != PDL_TASK_WAITING) break;
     if (!t) {
         snprintf(kind, sizeof kind, "start: %s: %s", error->kind, error->message);
-    } else if (pdl_task_wait(t, -1) == PDL_TASK_DONE) {
+    } else if ((steps ? pdl_task_state(t) : pdl_task_wait(t, -1)) == PDL_TASK_DONE) {
         pdl_value *v = pdl_task_result(t, NULL);
         kind[0] = 0;
         if (result) snprintf(result, 100, "%s", pdl_value_get_text(v, NULL));
@@ -245,6 +254,40 @@ static void asked(void) {
     CHECK(strcmp(run(ASKS, &d, &s, result), "") == 0 && strcmp(result, "Bob and Bob") == 0);
 }
 
+/* A run parks on the loop of its engine too, and where nothing waits. */
+static void parked_in_all_ways(void) {
+    seen s = {0};
+    char result[100] = "";
+    for (int i = 1; i < 4; i++) {
+        pdl_task_durable d = {.size = sizeof d, .run = "parks", .park = true};
+        is_shared = i & 1;
+        steps = i & 2;
+        CHECK(strcmp(run(ASKS, &d, &s, NULL), "parked") == 0);
+        CHECK(is_text(fact("parks", "state"), "waiting"));
+        d.resume = true;
+        CHECK(strcmp(run(ASKS, &d, &s, NULL), "parked") == 0);
+        CHECK(pdl_runs_answer("parks", NULL, "Bob", NULL));
+        CHECK(strcmp(run(ASKS, &d, &s, result), "") == 0 && strcmp(result, "Bob and Bob") == 0);
+        CHECK(pdl_runs_remove("parks", NULL));
+    }
+    is_shared = steps = false;
+}
+
+/* Inputs of a resume replace those of the same name, for it and for the resumes after it. */
+static void other_inputs(void) {
+    static const char program[] = "text: [\"${ who } \", {model: mine/m, input: fixed}]\n";
+    seen s = {0};
+    char result[100] = "";
+    pdl_task_durable d = {.size = sizeof d, .run = "inputs"};
+    CHECK(strcmp(run(program, &d, &s, result), "") == 0 && strcmp(result, "Ann <fixed>") == 0);
+    d.resume = true;
+    given = "Eve";
+    CHECK(strcmp(run(program, &d, &s, result), "") == 0 && strcmp(result, "Eve <fixed>") == 0);
+    given = NULL;
+    CHECK(strcmp(run(program, &d, &s, result), "") == 0 && strcmp(result, "Eve <fixed>") == 0);
+    CHECK(s.asked == 1 && pdl_runs_remove("inputs", NULL));
+}
+
 static void wrong(void) {
     seen s = {0};
     pdl_error *error = NULL;
@@ -280,6 +323,8 @@ int main(void) {
     guarded();
     confined();
     asked();
+    parked_in_all_ways();
+    other_inputs();
     wrong();
     CHECK(unlink("freed.journal") == 0);
     listed();
