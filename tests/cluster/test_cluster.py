@@ -5,7 +5,6 @@
 The packages come from the Python registry, into BUILD_DIR/test-cluster; Spark needs a Java on PATH. Skipped where they cannot be had.
 """
 import json
-import os
 import pathlib
 import shutil
 import subprocess

@@ -5,7 +5,6 @@
 The library is that of the Python package duckdb, whose module offers DuckDB's C interface; it wants Python's own library beside it.
 """
 import json
-import os
 import pathlib
 import subprocess
 import sys

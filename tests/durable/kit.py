@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """kit.py -- eight programs, a service that counts, and killers, for the tests of durable runs."""
 import collections
-import hashlib
 import http.server
 import json
 import os

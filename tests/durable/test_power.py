@@ -9,7 +9,6 @@ of what came after it any sectors. Each must be a sound journal, and hold every 
 left the process before the cut; such a run is then resumed. Last line: `N passed, N failed`.
 """
 import argparse
-import os
 import pathlib
 import random
 import re
