@@ -2,7 +2,9 @@
 // word and its arguments; what they give is printed as one JSON list.
 // SPDX-License-Identifier: Apache-2.0
 import { readFileSync } from "node:fs";
+import { spawn } from "node:child_process";
 import { createRequire } from "node:module";
+import { createInterface } from "node:readline";
 
 const { modules, chromium: executablePath, steps } = JSON.parse(readFileSync(process.argv[2], "utf8"));
 const { chromium } = createRequire(`${modules}/x.js`)("playwright-core");
@@ -10,6 +12,8 @@ const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] }
 const out = [];
 let page = null;
 let problems = [];
+let server = null;
+let address = null;
 
 const words = {
   async open(url, options = {}) {
@@ -45,6 +49,18 @@ const words = {
     const found = await page.evaluate((rules) => window.axe.run(document, { rules }), Object.fromEntries(except.map((r) => [r, { enabled: false }])));
     return found.violations.map((v) => `${v.id}: ${v.nodes.slice(0, 3).map((n) => n.html.slice(0, 200)).join(" | ")}`);
   },
+  // A server that is started while the page is open; `enter` opens its address as another tab of the browser does.
+  async serve(...command) {
+    server = spawn(command[0], command.slice(1), { stdio: ["ignore", "pipe", "pipe"] });
+    const lines = createInterface({ input: command.includes("--view") ? server.stderr : server.stdout });
+    for await (const line of lines) {
+      address = /http:\S+/.exec(line)?.[0];
+      if (address) return true;
+    }
+    return false;
+  },
+  enter: () => page.evaluate((url) => fetch(url).then((reply) => reply.status), address),
+  stop: () => server.kill("SIGKILL"),
   kill: (pid) => process.kill(pid, "SIGKILL") && null,
   pause: (ms) => page.waitForTimeout(ms),
   async frame_texts(selector) {
@@ -63,5 +79,6 @@ for (const [word, ...args] of steps) {
     out.push({ failed: `${word} ${JSON.stringify(args)}: ${String(e).split("\n")[0]}` });
   }
 }
+server?.kill("SIGKILL");
 await browser.close();
 console.log(JSON.stringify(out));

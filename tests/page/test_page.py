@@ -240,6 +240,44 @@ def calls(b, folder):
     check("a server that vanishes", "does not answer" in out[said] and out[kept] == 1, (out[said], out[kept]))
 
 
+def started_again(b, folder):
+    """A server that ends and is started again at the same address: the page says what to do and then shows the run."""
+    trace = trace_of(folder, "one", "text:\n- one\n- two\n")
+    other = trace_of(folder, "other", "text:\n- a\n- b\n- c\n")
+    v = View(trace)
+    port = re.search(r":(\d+)/", v.address)[1]
+    b.open(v.address)
+    b.wait("#box-2")
+    b.kill(v.p.pid)
+    b.click("#box-2 .title")
+    b.wait("#notice:has-text('does not answer')")
+    b.serve(PDL, "view", str(other), "--port", port)
+    b.wait("#notice:has-text('Another pdl view')")
+    b.enter()
+    b.wait("#box-3")
+    at = b.evaluate("location.hash")
+    hidden = b.evaluate("document.getElementById('notice').hidden")
+    b.stop()
+    out = b.run()
+    v.p.wait(10)
+    check("another server at the address", out[at] == "#box-2" and out[hidden] is True, out)
+    (folder / "gone.pdl").write_text("text:\n- one\n- {read: , message: 'go on? '}\n")
+    p = subprocess.Popen([PDL, "--view", "gone.pdl"], cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    address = p.stderr.readline().split()[-1]
+    b.open(address)
+    b.wait("form.question")
+    b.kill(p.pid)
+    b.wait("#notice:has-text('does not answer')")
+    b.serve(PDL, "view", str(other), "--port", re.search(r":(\d+)/", address)[1])
+    b.wait("#notice:has-text('Another pdl view')")
+    b.enter()
+    b.wait("#box-3")
+    totals = b.text("#totals")
+    out = b.run()
+    p.wait(10)
+    check("another server after a run", "4 boxes" in out[totals], out)
+
+
 def asks(b, folder):
     """What `read` asks is answered in the page."""
     (folder / "ask.pdl").write_text("text:\n- read:\n  message: 'Name? '\n  def: who\n  contribute: []\n- Hello ${ who }!\n")
@@ -588,4 +626,4 @@ def large(b, folder):
     check("a far box is found", "row 49999" in out[found], out[found])
 
 
-sys.exit(main((agent, looks, compared, calls, live, asks, again, answered, frames, many, hostile, strangers, paper, rows, large)))
+sys.exit(main((agent, looks, compared, calls, started_again, live, asks, again, answered, frames, many, hostile, strangers, paper, rows, large)))

@@ -5,11 +5,31 @@
 // line, to, file, column, width, text, json, cut}: box_json.c writes it and says what each member is.
 // SPDX-License-Identifier: Apache-2.0
 
+const RETRY_MS = 2000;
+const ENDED = "The server does not answer: it has ended. What was loaded is shown; pdl view starts another one.";
+const OTHER = "Another pdl view answers here now. Open the address that it printed: this page then shows its run.";
+let waits = false;
+
+// Waits until a server answers at this address, and loads the page anew. One that was started again knows the browser
+// once its printed address was opened in it, in any tab: all of them have one cookie.
+export async function awaitServer(tell) {
+  if (waits) return;
+  waits = true;
+  for (let tries = 0; ; tries++) {
+    const reply = await fetch("/api/runs").catch(() => null);
+    if (reply?.ok && tries) location.reload();
+    if (reply?.ok) break;
+    tell(reply?.status === 403 ? OTHER : ENDED);
+    await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+  }
+  waits = false;
+}
+
 async function ask(path, body) {
   const options = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
-  const reply = await fetch(path, options).catch(() => {
-    throw new Error("The server does not answer: it has ended. What was loaded is shown; pdl view starts another one.");
-  });
+  const reply = await fetch(path, options).catch(() => null);
+  if (!reply || reply.status === 403) document.dispatchEvent(new Event("lost"));
+  if (!reply) throw new Error(ENDED);
   if (!reply.ok) throw new Error((await reply.text()).trim() || `status ${reply.status}`);
   return reply;
 }

@@ -2,7 +2,7 @@
 // the person scrolls away. When the run is over the page is loaded anew and shows its trace.
 // SPDX-License-Identifier: Apache-2.0
 import { make } from "./dom.js";
-import { findIn, lanesOf, wayTo } from "./data.js";
+import { awaitServer, findIn, lanesOf, wayTo } from "./data.js";
 import { Tree } from "./tree.js";
 
 const MOST_BARS = 500; // in lanes, which are drawn again and again
@@ -222,9 +222,13 @@ function question(box) {
 // Follows the run until it is over. tell(text) says what is the case when it cannot be followed.
 export function follow(tree, tell) {
   const events = new EventSource("/api/events");
-  events.addEventListener("open", () => tell(""));
-  events.addEventListener("error", () =>
-    tell("The server does not answer: the run was stopped, or its process has ended. What came so far is shown."));
+  let failed = false;
+  events.addEventListener("open", () => failed && location.reload()); // maybe another run at the same address
+  events.addEventListener("error", () => {
+    failed = true;
+    tell("The server does not answer: the run was stopped, or its process has ended. What came so far is shown.");
+    if (events.readyState === EventSource.CLOSED) awaitServer(tell); // it answered, but with a refusal
+  });
   events.addEventListener("gone", (e) => {
     events.close();
     document.getElementById("totals").textContent = "interrupted";

@@ -1,7 +1,7 @@
 // main.js -- starts the page: opens the run or the two runs, and connects buttons, keys and panes.
 // SPDX-License-Identifier: Apache-2.0
 import { byId, clear, duration, make, plural, saveFile } from "./dom.js";
-import { openRuns } from "./data.js";
+import { awaitServer, openRuns } from "./data.js";
 import { isShown, showDetails } from "./details.js";
 import { CodeComparison, CodePane } from "./code.js";
 import { againForm, stopButton } from "./again.js";
@@ -225,6 +225,8 @@ function chooseRuns(runs) {
   }
   return shown.map((n) => runs[n]);
 }
+
+document.addEventListener("lost", () => awaitServer(tell));
 
 async function start() {
   const { runs: all, again } = await openRuns();
