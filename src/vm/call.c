@@ -213,6 +213,13 @@ static pdl_step bind_args(pdl_fiber *f, const pdl_b_call *b, const pdl_closure *
     return s;
 }
 
+/* What chose the function. What its server says of a tool is a label of the function, too, and of
+ * its signature: it chose nothing. */
+static pdl_label label_of_choice(pdl_vref func) {
+    pdl_label label = pdl_label_of(func);
+    return label ? label & ~pdl_label_of(pdl_func_of(func)->signature) : 0;
+}
+
 pdl_step pdl_op_CALL_BLOCK(pdl_fiber *f, const pdl_b_call *b, pdl_err *err) {
     pdl_step s = pdl_vm_force(f, top(f), err);
     if (s != PDL_STEP_DONE) return s;
@@ -244,6 +251,7 @@ pdl_step pdl_op_CALL_BLOCK(pdl_fiber *f, const pdl_b_call *b, pdl_err *err) {
     pdl_vm_frame *fr = frame(f);
     fr->func = func;
     fr->call = b;
+    pdl_vm_chosen_by(f, label_of_choice(func));
     pdl_scope_drop(f->scope);
     f->scope = scope;
     if (!pdl_is_absent(ctx)) set_val(&f->ctx, ctx);
@@ -307,6 +315,7 @@ pdl_step pdl_vm_call_closure(pdl_fiber *f, pdl_val func, const pdl_val *pos, siz
     pdl_vm_frame_push(f, FRAME_EXPR, c->code, info->entry, loc);
     push_instance(f, c);
     frame(f)->func = func;
+    pdl_vm_chosen_by(f, label_of_choice(func));
     frame(f)->blocks = (uint32_t)f->blocks.n - 1;
     pdl_scope_drop(f->scope);
     f->scope = scope;

@@ -32,6 +32,7 @@ SECRET = "{labels: {secret: [{read: 'salaries/**'}]}, rules: [{sink: output, den
 STRICT = SECRET.replace("{labels", "{control: strict, labels")
 ASK = "defs:\n  s: {read: salaries/a.txt}\ntext:\n"
 
+F = "defs:\n  s: {read: salaries/a.txt}\n  f: {function: {}, return: chosen}\n  g: {function: {}, return: {lang: command, args: [printf, ran]}}\ntext:\n"
 
 TOLD = "- {lang: python, code: 'result = s', contribute: []}\n"
 OBJECT = '- {def: o, lang: python, contribute: [], code: "class A: pass\\no = A()\\no.v = 1\\nresult = o"}\n'
@@ -114,6 +115,10 @@ ROWS = (
     ("turns of a loop", STRICT, ASK + "- {for: {i: '${ s|list }'}, repeat: x}\n- ' after'\n", "[secret][secret][secret] after"),
     ("a constant of a fallback", STRICT, ASK + "- {data: '${ 1 / (s|int - 100) }', fallback: chosen}\n- ' after'\n", "[secret] after"),
     ("what a branch prints by code", STRICT, ASK + "- {if: \"${ s == '100' }\", then: {lang: command, args: [printf, chosen]}}\n- ' after'\n", "[secret] after"),
+    ("a function that a value chose, by a block", STRICT, F + "- {def: x, call: \"${ {'100': f}[s] }\", contribute: []}\n- ${ x }\n- ' after'\n", "[secret] after"),
+    ("a function that a value chose, by an expression", STRICT, F + "- {text: \"${ {'100': f}[s]() }\"}\n- ' after'\n", "[secret] after"),
+    ("what it does", STRICT.replace("rules: [", "rules: [{sink: command, deny: [secret]}, "), F + "- {call: \"${ {'100': g}[s] }\", fallback: refused, contribute: []}\n- ${ g() }\n", "ran"),
+    ("a function that the program chose", STRICT, F + "- {call: \"${ {'100': f}['100'] }\"}\n", "chosen"),
     ("a branch of a trusted value", STRICT, ASK + "- {if: \"${ 1 == 1 }\", then: chosen}\n- ' after'\n", "chosen after"),
     ("without strict control", SECRET, ASK + "- {if: \"${ s == '100' }\", then: chosen}\n- ' after'\n", "chosen after"),
     # what a new session forgets, and what it does not
