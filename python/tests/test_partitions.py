@@ -4,6 +4,7 @@ import os
 import pathlib
 import tempfile
 import unittest
+import unittest.mock
 
 import libpdl
 from libpdl import _partitions
@@ -70,6 +71,14 @@ class Partitions(unittest.TestCase):
         finally:
             os.environ.clear()
             os.environ.update(before)
+
+    def test_a_worker_makes_one_engine(self):
+        """Start and threads of an engine are paid once a worker, not once a batch of rows."""
+        one = job("text: ${ word }\n")
+        with unittest.mock.patch("libpdl.Engine", wraps=libpdl.Engine) as made:
+            for i in range(5):
+                self.assertEqual(_partitions.run_rows(one, [{"word": "w%d" % i}], str(i))["result"], ['"w%d"' % i])
+        self.assertEqual(made.call_count, 1)
 
     def test_tables_given_to_map(self):
         program = libpdl.loads("text: ${ word }\n")
