@@ -39,6 +39,8 @@ typedef struct pdl_batch_options {
     pdl_program *program; /* loaded without errors */
     pdl_str text, dir;    /* of the program: its bytes, its folder */
     pdl_vref variables;   /* of all rows; dict or absent */
+    const char *giver;    /* the option that gives them, for messages; NULL: --data */
+    pdl_str shown_input;  /* the name of the input for messages; empty: its own */
     pdl_table input, output;
     const pdl_batch_map *map;
     size_t n_map;

@@ -148,8 +148,9 @@ static bool check_map(const pdl_batch_options *o, const pdl_str *columns, size_t
                                    "--map names the column '%.*s' twice",
                                    PDL_FMT(o->map[i].column));
         if (there) continue;
+        pdl_str table = o->shown_input.n ? o->shown_input : o->input.name;
         pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "--map: %.*s has no column '%.*s'",
-                    PDL_FMT(o->input.name), PDL_FMT(o->map[i].column));
+                    PDL_FMT(table), PDL_FMT(o->map[i].column));
         pdl_str near = pdl_str_nearest(o->map[i].column, columns, n);
         if (near.n) pdl_err_hint(err, "did you mean '%.*s'?", PDL_FMT(near));
         return false;
@@ -198,10 +199,14 @@ static bool check_once(const pdl_batch_options *o, pdl_map *seen, pdl_str column
         add(seen, v);
         return true;
     }
-    pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
-                data ? "--data and the column '%.*s' both give the variable '%.*s'"
-                     : "the column '%.*s' would be the variable '%.*s', which another column gives",
-                PDL_FMT(column), PDL_FMT(v));
+    if (data)
+        pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                    "%s and the column '%.*s' both give the variable '%.*s'",
+                    o->giver ? o->giver : "--data", PDL_FMT(column), PDL_FMT(v));
+    else
+        pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                    "the column '%.*s' would be the variable '%.*s', which another column gives",
+                    PDL_FMT(column), PDL_FMT(v));
     pdl_err_hint(err, "--map %.*s=NAME gives the column another name", PDL_FMT(column));
     return false;
 }

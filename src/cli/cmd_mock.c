@@ -80,6 +80,12 @@ static int serve(mocker *m, int64_t port, int64_t delay, pdl_err *err) {
         while (!code && !m->stopped) pdl_loop_run(loop, -1);
         pdl_signals_stop(signals);
         pdl_mock_free(mock);
+    } else if (err->kind == PDL_E_usage && m->a->given[OPT_replies]) {
+        pdl_err own = {0};
+        pdl_err_set(&own, PDL_E_usage, (pdl_loc){0}, "argument --replies: %.*s: %s",
+                    PDL_FMT(m->a->value[OPT_replies]), err->msg);
+        pdl_err_fini(err);
+        *err = own;
     }
     pdl_loop_free(loop);
     return code;

@@ -38,6 +38,10 @@ static int write_program(const char *path, pdl_str text) {
         pdl_err_set(&err, PDL_E_io, (pdl_loc){0}, "there is a file %s already", path);
     else if (pdl_file_write(path, text, PDL_FILE_NEW, &err))
         return 0;
+    char *folder = pdl_str_dup(pdl_file_folder(pdl_str_of(path)));
+    if (*folder && pdl_file_kind_of(folder) == PDL_FILE_NONE)
+        pdl_err_hint(&err, "there is no folder %s", folder);
+    pdl_free(folder);
     pdl_cli_print_error(&err, NULL);
     pdl_err_fini(&err);
     return 1;
@@ -47,16 +51,21 @@ int pdl_cli_cmd_new(const arguments *a) {
     if (!a->files.n) return pdl_cli_refuse(a, "the following arguments are required: NAME");
     pdl_str name = a->files.p[0], suffix = PDL_STR(".pdl");
     pdl_str form = a->given[OPT_template] ? a->value[OPT_template] : PDL_STR("chat");
+    pdl_str last = pdl_str_sub(name, pdl_file_folder(name).n, name.n);
+    if (pdl_str_starts(last, PDL_STR("/"))) last = pdl_str_sub(last, 1, last.n);
+    if (!last.n || last.p[0] == '.')
+        return pdl_cli_refuse(a, "NAME is that of a program, such as hello or folder/hello");
     pdl_buf path = PDL_BUF;
     pdl_buf_put(&path, name);
     if (!pdl_str_ends(name, suffix)) pdl_buf_put(&path, suffix);
     int code = write_program(pdl_buf_z(&path), find(form));
     if (!code) {
         pdl_buf report = PDL_BUF;
+        const char *quote = pdl_byte_in(' ', pdl_buf_str(&path)) ? "'" : "";
         pdl_buf_putf(&report,
-                     "%s is written. Run it with `pdl %s`; `pdl mock` serves a model that costs "
-                     "nothing.\n",
-                     pdl_buf_z(&path), pdl_buf_z(&path));
+                     "%s is written. Run it with `pdl %s%s%s`; `pdl mock` serves a model that "
+                     "costs nothing.\n",
+                     pdl_buf_z(&path), quote, pdl_buf_z(&path), quote);
         code = pdl_cli_put_stdout(pdl_buf_str(&report));
         pdl_buf_fini(&report);
     }

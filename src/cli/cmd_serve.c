@@ -198,7 +198,7 @@ static bool open_log(server *v) {
     v->log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
                   S_IRUSR | S_IWUSR);
     pdl_free(path);
-    if (v->log < 0) pdl_cli_note("pdl: error: the log %.*s: %s", PDL_FMT(file), strerror(errno));
+    if (v->log < 0) pdl_cli_note("pdl: error: argument --log: the log %.*s: %s", PDL_FMT(file), strerror(errno));
     return v->log >= 0;
 }
 
@@ -349,7 +349,7 @@ static int start(server *v, pdl_vref vars, const pdl_debug *debug) {
         .log_user = v,
     };
     if (pdl_serve_start(&o, &v->serve, &err)) return serve(v);
-    pdl_cli_print_error(&err, v->session);
+    pdl_cli_print_option_error(v->a, &err, v->session);
     pdl_err_fini(&err);
     return 1;
 }

@@ -335,7 +335,7 @@ static int start(shower *s, int64_t port) {
     if (ok) {
         serve(s);
     } else {
-        pdl_cli_print_error(&err, NULL);
+        pdl_cli_print_option_error(s->a, &err, NULL);
         pdl_err_fini(&err);
     }
     remove_opener(s);
@@ -386,6 +386,8 @@ int pdl_cli_cmd_view(const arguments *a) {
     if (a->given[OPT_view_run] && (files || a->files.n > 1 || a->given[OPT_source]))
         return pdl_cli_refuse(a, "--run is for one run that is shown in a browser, without --html, "
                                  "--svg, --source and OTHER");
+    if (!a->given[OPT_view_run] && (a->given[OPT_data] || a->given[OPT_data_file]))
+        return pdl_cli_refuse(a, "--data and --data-file are variables of --run PROGRAM");
     int code = show(&s, port);
     pdl_cli_run_again_close(s.again);
     pdl_cli_recorded_fini(&s.recorded);

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/utf8.h"
 #include "base/hash.h"
 #include "cli/cli.h"
 #include "cli/term.h"
@@ -165,7 +166,9 @@ int pdl_cli_refuse_alone(const arguments *a, const opt_id *own) {
     while (*own != OPT_COUNT && !a->given[*own]) own++;
     if (*own == OPT_COUNT || a->given[OPT_durable]) return -1;
     pdl_buf b = PDL_BUF;
-    pdl_buf_putf(&b, "--%s is for durable runs: give --durable", pdl_cli_option_of(*own)->name);
+    pdl_buf_putf(&b, "--%s", pdl_cli_option_of(*own)->name);
+    if (a->value[*own].p) pdl_buf_putf(&b, " '%.*s'", PDL_FMT(pdl_utf8_cut(a->value[*own], 60)));
+    PDL_PUT(&b, " is for durable runs: give --durable");
     int code = pdl_cli_refuse(a, pdl_buf_z(&b));
     pdl_buf_fini(&b);
     return code;
@@ -181,9 +184,9 @@ bool pdl_cli_journal_path(const arguments *a, pdl_str id, char **out, pdl_err *e
     char *folder;
     if (!pdl_runs_is_id(id))
         return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
-                           "--id %.*s: letters, digits and . _ - are possible, at most 100, and "
-                           "not . or - at the beginning",
-                           PDL_FMT(id));
+                           "argument --id: expected at most 100 letters, digits and . _ -, and "
+                           "not . or - at the beginning, not '%.*s'",
+                           PDL_FMT(pdl_utf8_cut(id, 120)));
     if (a->given[OPT_record]) {
         *out = pdl_str_dup(a->value[OPT_record]);
         return true;

@@ -32,8 +32,12 @@ bool pdl_cli_read_whole(const arguments *a, opt_id id, int64_t least, int64_t mo
         *out = n;
         return true;
     }
-    pdl_buf_putf(&why, "expected a whole number from %lld to %lld", (long long)least,
-                 (long long)most);
+    pdl_buf_putf(&why, "expected a whole number from %lld ", (long long)least);
+    if (most == INT64_MAX)
+        PDL_PUT(&why, "up");
+    else
+        pdl_buf_putf(&why, "to %lld", (long long)most);
+    if (id == OPT_pass) PDL_PUT(&why, " (the N of --samples)");
     (void)refuse_with(a, pdl_cli_option_of(id)->name, pdl_buf_z(&why));
     pdl_buf_fini(&why);
     return false;
@@ -125,6 +129,9 @@ int pdl_cli_shared_options_read(const arguments *a, shared_options *l, pdl_sessi
         return refuse_with(a, "max-rps", rate);
     if (!read_rate(a, OPT_max_tpm, &o->rates.tokens_per_minute))
         return refuse_with(a, "max-tokens-per-minute", rate);
+    if (a->given[OPT_timeout] && !a->value[OPT_timeout].n)
+        return refuse_with(a, "timeout",
+                           "expected seconds, or connect=S,first=S,idle=S,total=S");
     if (a->given[OPT_budget] && !pdl_budget_read(a->value[OPT_budget], l->budget, &err)) {
         int code = refuse_with(a, "budget", err.msg);
         pdl_err_fini(&err);

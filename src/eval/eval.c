@@ -110,6 +110,11 @@ static bool finish(FILE *f, bool ok, const char *path, pdl_err *err) {
 /* --- the data --------------------------------------------------------------------------------- */
 
 static bool has_column(const evaluation *e, pdl_vref columns, pdl_err *err) {
+    for (size_t i = 0; i < e->o->n_map; i++)
+        if (e->o->expect.n && pdl_str_eq(e->o->map[i].column, e->o->expect))
+            return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                               "--map: the program does not see '%.*s', the column of --expect",
+                               PDL_FMT(e->o->expect));
     if (!e->o->expect.n || !pdl_is_absent(pdl_dict_gets(columns, e->o->expect))) return true;
     pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%.*s: row %zu has no column '%.*s'",
                 PDL_FMT(e->o->data.name), e->rows.n + 1, PDL_FMT(e->o->expect));
@@ -195,6 +200,8 @@ static bool run_loaded(const evaluation *e, const stage *g, pdl_session *s, pdl_
                            .text = g->text,
                            .dir = pdl_file_folder(g->file),
                            .variables = g->variables,
+                           .giver = "--data-file",
+                           .shown_input = e->o->data.name,
                            .map = g->map,
                            .n_map = g->n_map,
                            .budget = g->budget,

@@ -100,7 +100,7 @@ bool pdl_mock_script_read(pdl_vref list, pdl_mock_script *out, pdl_err *err) {
     if (pdl_is_absent(list)) return true;
     if (!pdl_is_list(list))
         return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
-                           "replies should be a list of texts and mappings");
+                           "replies should be a list of texts and mappings, as `- Hello`");
     for (size_t i = 0; i < pdl_list_len(list); i++) {
         pdl_vref v = pdl_list_at(list, i);
         pdl_mock_item item = {.reply = v, .left = pdl_is_str(v) ? 1 : -1, .retry_after = -1};
