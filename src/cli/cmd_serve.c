@@ -198,7 +198,9 @@ static bool open_log(server *v) {
     v->log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
                   S_IRUSR | S_IWUSR);
     pdl_free(path);
-    if (v->log < 0) pdl_cli_note("pdl: error: argument --log: the log %.*s: %s", PDL_FMT(file), strerror(errno));
+    if (v->log < 0)
+        pdl_cli_note("pdl: error: argument --log: the log %.*s: %s", PDL_FMT(file),
+                     strerror(errno));
     return v->log >= 0;
 }
 

@@ -22,7 +22,8 @@ static void put_option(const option *o, pdl_buf *out) {
     if (o->letter) pdl_buf_putf(out, "\\-%c, ", o->letter);
     PDL_PUT(out, "\\-\\-");
     put_roff(o->name, out);
-    if (value) pdl_buf_putf(out, o->kind == OPT_MAYBE ? " [%s]" : " %s", value);
+    const char *open = o->kind == OPT_MAYBE ? " [" : o->kind == OPT_ATTACHED ? "[=" : " ";
+    if (value) pdl_buf_putf(out, "%s%s%s", open, value, open[1] || open[0] == '[' ? "]" : "");
     pdl_buf_putc(out, '\n');
     put_roff(o->doc, out);
     pdl_buf_putf(out, "%s\n", option_note(o));
@@ -37,35 +38,65 @@ static void put_command(const command *c, pdl_buf *out) {
     for (const opt_id *o = c->options; *o != OPT_COUNT; o++) put_option(pdl_cli_option_of(*o), out);
 }
 
+/* A paragraph for each code; the kinds of errors that share one are its sentences. */
 static void put_codes(pdl_buf *out) {
-    static const struct {
-        const char *code, *doc;
-    } others[] = {
-        {"0", "success; check found no errors (warnings are allowed)"},
-        {"141", "the reader of standard output went away; no message"},
-        {"n", "Python code called sys.exit(n)"},
-        {"1", "memory ran out: one line says so; whole files are kept, none is half written"},
-    };
-    PDL_PUT(out, ".SH EXIT STATUS\n");
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        pdl_buf_putf(out, ".TP\n.B %s\n", others[i].code);
-        put_roff(others[i].doc, out);
-        pdl_buf_putc(out, '\n');
-    }
     static const struct {
         int code;
         const char *doc;
     } kinds[] = {
+        {0, "success; check found no errors (warnings are allowed)"},
 #define X(id, code, doc) {code, doc},
         PDL_ERR_KINDS(X)
 #undef X
+            {1, "memory ran out: one line says so; whole files are kept, none is half written"},
+        {3, "batch: some rows failed"},
+        {141, "the reader of standard output went away; no message"},
     };
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        if (!kinds[i].code) continue;
-        pdl_buf_putf(out, ".TP\n.B %d\n", kinds[i].code);
-        put_roff(kinds[i].doc, out);
+    PDL_PUT(out, ".SH EXIT STATUS\n");
+    for (int code = 0; code <= 255; code++) {
+        size_t shown = 0;
+        for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+            if (kinds[i].code != code || (!code && i)) continue;
+            if (!shown++) pdl_buf_putf(out, ".TP\n.B %d\n", code);
+            if (shown > 1) PDL_PUT(out, ";\n");
+            put_roff(kinds[i].doc, out);
+        }
+        if (shown) PDL_PUT(out, "\n");
+    }
+    PDL_PUT(out, ".TP\n.B n\nPython code called sys.exit(n)\n");
+}
+
+static void put_environment(pdl_buf *out) {
+    static const struct {
+        const char *name, *doc;
+    } rows[] = {
+        {"OPENAI_API_KEY, ANTHROPIC_API_KEY, ...",
+         "keys of services, also from a file .env; pdl doctor says which are set"},
+        {"PDL_PATH", "folders in which imports are looked for, separated by colons"},
+        {"PDL_MCP_CONFIG", "the file that says which tool servers there are (import: mcp:NAME)"},
+        {"PDL_TIMEOUT", "as --timeout, which wins over it"},
+        {"PDL_PRICES", "as --prices, which wins over it"},
+        {"PDL_POLICY", "a policy that is asked beside those of --policy"},
+        {"PDL_SANDBOX", "as --sandbox; --no-sandbox wins over it"},
+        {"PDL_RULES", "levels of the rules of pdl check, as NAME=LEVEL,NAME=LEVEL; --rule wins"},
+        {"PDL_SERVE_TOKEN", "the token of pdl serve, as in --token-file"},
+        {"PDL_OTLP", "1: traces go where the variables OTEL_EXPORTER_OTLP_... say"},
+        {"PDL_PYTHON", "the Python interpreter for code blocks"},
+        {"PDL_CODE_TIMEOUT",
+         "seconds that one code block or command may take; unset: no limit"},
+        {"PDL_CODE_MEMORY", "megabytes of address space for code; unset: no limit"},
+        {"SSL_CERT_FILE", "certificates to trust instead of the system's"},
+        {"PDL_CA_FILE", "certificates to trust where the system has none"},
+        {"NO_COLOR, FORCE_COLOR", "never, always colours"},
+    };
+    PDL_PUT(out, ".SH ENVIRONMENT\n");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        pdl_buf_putf(out, ".TP\n.B %s\n", rows[i].name);
+        put_roff(rows[i].doc, out);
         pdl_buf_putc(out, '\n');
     }
+    PDL_PUT(out, ".SH SEE ALSO\nThe manual: index.md below share/doc/libpdl/manual, which begins "
+                 "with getting\\-started.md and tutorial.md.\n");
 }
 
 int pdl_cli_cmd_man(const arguments *a) {
@@ -79,17 +110,7 @@ int pdl_cli_cmd_man(const arguments *a) {
                   "pdl\n\\fIcommand\\fR [\\fIoptions\\fR] ...\n.SH COMMANDS\n");
     for (size_t i = 0; i < n; i++) put_command(&all[i], &out);
     put_codes(&out);
-    PDL_PUT(&out, ".SH ENVIRONMENT\n.TP\n.B PDL_PATH\nfolders in which imports are looked for, "
-                  "separated by colons\n"
-                  ".TP\n.B PDL_MCP_CONFIG\nthe file that says which tool servers there are "
-                  "(import: mcp:NAME)\n"
-                  ".TP\n.B PDL_PYTHON\nthe Python interpreter for code blocks\n"
-                  ".TP\n.B PDL_CODE_TIMEOUT\nseconds that one code block or command may take; "
-                  "unset: no limit\n"
-                  ".TP\n.B PDL_CODE_MEMORY\nmegabytes of address space for code; unset: no limit\n"
-                  ".TP\n.B SSL_CERT_FILE\ncertificates to trust instead of the system's\n"
-                  ".TP\n.B PDL_CA_FILE\ncertificates to trust where the system has none\n"
-                  ".TP\n.B NO_COLOR, FORCE_COLOR\nnever, always colours\n");
+    put_environment(&out);
     int code = pdl_cli_put_stdout(pdl_buf_str(&out));
     pdl_buf_fini(&out);
     return code;
