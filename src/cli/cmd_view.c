@@ -106,6 +106,14 @@ static bool show_trace(const shower *s, pdl_str name, pdl_str trace, pdl_str sou
     return ok;
 }
 
+/* Variables would change nothing: what is shown has been run. */
+static bool has_no_variables(const shower *s, pdl_str name, pdl_err *err) {
+    if (!s->a->given[OPT_data] && !s->a->given[OPT_data_file]) return true;
+    return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                       "--data and --data-file are for recordings, and %.*s is a trace",
+                       PDL_FMT(name));
+}
+
 static bool open_file(shower *s, pdl_str name, pdl_err *err) {
     pdl_buf bytes = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE), text = PDL_BUF;
     pdl_str given = s->a->value[OPT_source], source = {0};
@@ -114,7 +122,8 @@ static bool open_file(shower *s, pdl_str name, pdl_err *err) {
     if (pdl_journal_is(name)) {
         ok = pdl_cli_recording_view(s->a, name, given, &view, err);
     } else {
-        ok = read_file(name, &bytes, err) && (!given.p || read_file(given, &text, err));
+        ok = has_no_variables(s, name, err) && read_file(name, &bytes, err) &&
+             (!given.p || read_file(given, &text, err));
         if (given.p) source = text.len ? pdl_buf_str(&text) : PDL_STR("");
         ok = ok && show_trace(s, name, pdl_buf_str(&bytes), source, &view, err);
     }
@@ -386,8 +395,6 @@ int pdl_cli_cmd_view(const arguments *a) {
     if (a->given[OPT_view_run] && (files || a->files.n > 1 || a->given[OPT_source]))
         return pdl_cli_refuse(a, "--run is for one run that is shown in a browser, without --html, "
                                  "--svg, --source and OTHER");
-    if (!a->given[OPT_view_run] && (a->given[OPT_data] || a->given[OPT_data_file]))
-        return pdl_cli_refuse(a, "--data and --data-file are variables of --run PROGRAM");
     int code = show(&s, port);
     pdl_cli_run_again_close(s.again);
     pdl_cli_recorded_fini(&s.recorded);
