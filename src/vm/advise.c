@@ -48,6 +48,24 @@ static void advise_name(const pdl_fiber *f, pdl_str name, pdl_err *err) {
     pdl_buf_fini(&b);
 }
 
+static bool is_name_byte(char c) {
+    return c == '_' || c == '-' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+           (c >= 'A' && c <= 'Z');
+}
+
+/* my-var is a variable, and ${ my-var } subtracts. */
+static void advise_dash(const pdl_fiber *f, const pdl_expr *e, pdl_str name, pdl_err *err) {
+    pdl_str all = e->source;
+    size_t at = pdl_str_find(all, name, 0), end = at;
+    if (at == PDL_NOT_FOUND) return;
+    while (end < all.n && is_name_byte(all.p[end])) end++;
+    pdl_str whole = pdl_str_sub(all, at, end);
+    if (whole.n == name.n || whole.p[name.n] != '-') return;
+    pdl_name known = pdl_intern_find(f->run->opt.names, whole);
+    if (pdl_is_absent(pdl_scope_find(f->scope, known))) return;
+    pdl_err_hint(err, "%.*s is a subtraction here: names in expressions have no -", PDL_FMT(whole));
+}
+
 /* --- attributes ------------------------------------------------------------------------------- */
 
 /* The object of a path of names below a variable; absent when it is anything else. */
@@ -143,7 +161,9 @@ void pdl_vm_advise(const pdl_fiber *f, const pdl_expr *e, pdl_err *err) {
             attribute = PDL_STR("' has no attribute '");
     if (err->hint || msg.n < 3 || msg.p[0] != '\'') return;
     if (pdl_str_ends(msg, undefined)) {
-        advise_name(f, pdl_str_sub(msg, 1, msg.n - undefined.n), err);
+        pdl_str name = pdl_str_sub(msg, 1, msg.n - undefined.n);
+        advise_dash(f, e, name, err);
+        if (!err->hint) advise_name(f, name, err);
         return;
     }
     size_t at = pdl_str_find(msg, attribute, 0);
