@@ -158,6 +158,15 @@ static void put_data(pdl_str json, pdl_buf *out) {
     PDL_PUT(out, "</script></html>\n");
 }
 
+/* Of the output, whose rows it holds. */
+static bool is_journal(const pdl_table *output, pdl_str path) {
+    pdl_buf name = PDL_BUF;
+    pdl_buf_putf(&name, "%.*s.journal", PDL_FMT(output->name));
+    bool same = pdl_str_eq(pdl_buf_str(&name), path);
+    pdl_buf_fini(&name);
+    return same;
+}
+
 static bool is_table(const pdl_table *t, const char *path) {
     char *other = pdl_str_dup(t->path);
     struct stat a, b;
@@ -178,6 +187,8 @@ bool pdl_batch_report_check(const pdl_batch_options *o, pdl_str file, pdl_err *e
         why = strerror(errno);
     else if (is_table(&o->input, path) || is_table(&o->output, path))
         why = "that is the input or the output";
+    else if (is_journal(&o->output, file))
+        why = "that is the journal of the output";
     if (why)
         pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "--report %s cannot be written: %s", path, why);
     pdl_free(folder);

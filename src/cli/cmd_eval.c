@@ -102,30 +102,6 @@ static int evaluate(evaluator *e) {
     return code;
 }
 
-static bool is_same_file(pdl_str a, pdl_str b) {
-    char *x = pdl_str_dup(a), *y = pdl_str_dup(b);
-    bool same = a.n && b.n && pdl_file_is_same(x, y);
-    pdl_free(x);
-    pdl_free(y);
-    return same;
-}
-
-/* What is written is none of the files that are read. */
-static int check_file(const arguments *a, opt_id written) {
-    const pdl_str read[] = {a->files.p[0], a->value[OPT_against], a->value[OPT_judge],
-                            a->value[OPT_eval_data]};
-    bool same = false;
-    for (size_t i = 0; i < sizeof read / sizeof *read; i++)
-        same = same || is_same_file(a->value[written], read[i]);
-    if (!same) return 0;
-    pdl_buf why = PDL_BUF;
-    pdl_buf_putf(&why, "argument --%s: a file that is read would be overwritten",
-                 pdl_cli_option_of(written)->name);
-    int code = pdl_cli_refuse(a, pdl_buf_z(&why));
-    pdl_buf_fini(&why);
-    return code;
-}
-
 int pdl_cli_cmd_eval(const arguments *a) {
     evaluator e = {.a = a};
     if (!a->files.n) return pdl_cli_refuse(a, "the following arguments are required: FILE");
@@ -136,7 +112,6 @@ int pdl_cli_cmd_eval(const arguments *a) {
                                  "required");
     if (a->given[OPT_metric] && a->given[OPT_judge])
         return pdl_cli_refuse(a, "--metric and --judge exclude each other");
-    if (check_file(a, OPT_scores) || check_file(a, OPT_junit)) return 2;
     e.o.program = a->files.p[0];
     e.o.against = a->value[OPT_against];
     e.o.expect = a->value[OPT_expect];

@@ -77,7 +77,7 @@ int main(int argc, char **argv) {
     if (argc > 3 && strcmp(argv[1], "__confined") == 0)
         return pdl_sandbox_confine(argc - 2, argv + 2, true);
     bool ok = pdl_cli_arguments_read(argc, argv, &a, &word, &message) &&
-              pdl_cli_find_program(&a, word, &message);
+              pdl_cli_find_program(&a, word, &message) && pdl_cli_spares_files(&a, &message);
     int code = !ok                 ? wrong_usage(&a, message)
                : a.given[OPT_help] ? show_help(a.command)
                                    : a.command->run(&a);

@@ -196,6 +196,8 @@ bool pdl_cli_arguments_read(int argc, char **argv, arguments *out, const char **
 /* program.c: finds the program among the operands: X may be X.pdl, or on standard input. word and
  * the result: as above. */
 bool pdl_cli_find_program(arguments *a, const char *word, char **message);
+/* overwrites.c: is no file that is to be written one that is read? As above. */
+bool pdl_cli_spares_files(const arguments *a, char **message);
 void pdl_cli_arguments_fini(arguments *a);
 
 void pdl_cli_help_write(const command *c, pdl_buf *out);

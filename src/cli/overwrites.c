@@ -1,0 +1,63 @@
+/* overwrites.c -- a command line that would write over what it reads.
+ *
+ * A trace named like its program replaced the program: the only copy of somebody's work. So before
+ * a command does anything, the files that it is told to write are compared with all others that it
+ * is told, by the file and not by the name. What several options write together, a terminal or a
+ * pipe, is no regular file.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "cli/options.h"
+#include "io/file.h"
+
+#include "base/banned.h"
+
+/* Options that name a file which is replaced or added to. */
+static const opt_id written[] = {OPT_trace, OPT_wire,   OPT_log,  OPT_html,
+                                 OPT_junit, OPT_report, OPT_scores};
+
+static bool is_written(opt_id id) {
+    for (size_t i = 0; i < sizeof written / sizeof *written; i++)
+        if (written[i] == id) return true;
+    return false;
+}
+
+static bool is_same(const char *path, pdl_str other) {
+    if (!other.n || memchr(other.p, 0, other.n)) return false;
+    char *name = pdl_str_dup(other);
+    bool same = pdl_file_is_same(path, name);
+    pdl_free(name);
+    return same;
+}
+
+/* Rows of a batch may come from one table of a file and go to another: the batch looks at them. */
+static bool is_table(opt_id id) {
+    return id == OPT_input || id == OPT_rows_output;
+}
+
+static bool is_read_too(const arguments *a, opt_id id, const char *path) {
+    for (size_t i = 0; i < a->files.n; i++)
+        if (is_same(path, a->files.p[i])) return true;
+    for (size_t i = 0; i < a->values.n; i++)
+        if (a->values.p[i].id != id && !is_table(a->values.p[i].id) &&
+            is_same(path, a->values.p[i].value))
+            return true;
+    return false;
+}
+
+bool pdl_cli_spares_files(const arguments *a, char **message) {
+    for (size_t i = 0; i < a->values.n && !*message; i++) {
+        opt_id id = a->values.p[i].id;
+        pdl_str value = a->values.p[i].value;
+        if (!is_written(id) || !value.n) continue;
+        char *path = pdl_str_dup(value);
+        if (pdl_file_kind_of(path) == PDL_FILE_REGULAR && is_read_too(a, id, path)) {
+            pdl_buf b = PDL_BUF;
+            pdl_buf_putf(&b, "argument --%s: a file that is read would be overwritten: '%s'",
+                         pdl_cli_option_of(id)->name, path);
+            *message = pdl_buf_take(&b);
+        }
+        pdl_free(path);
+    }
+    return !*message;
+}
