@@ -229,6 +229,7 @@ static const char *reason_of(int status) {
         {200, "OK"},
         {202, "Accepted"},
         {204, "No Content"},
+        {303, "See Other"},
         {400, "Bad Request"},
         {401, "Unauthorized"},
         {403, "Forbidden"},
