@@ -314,5 +314,16 @@ class ModelNames(unittest.TestCase):
         self.assertEqual(caught.exception.kind, "unknown_provider")
 
 
+class CallBlocks(unittest.TestCase):
+    def test_a_function_of_python_is_called_in_an_expression(self):
+        for f in (len, lambda x: x, Hive):
+            with self.assertRaises(libpdl.RunError) as e:
+                libpdl.run("call: ${ f }\nargs: {x: abc}", f=f)
+            self.assertIn("call those of Python in an expression, as in ${ f(x) }", e.exception.hint)
+        with self.assertRaises(libpdl.RunError) as e:
+            libpdl.run("call: ${ f }\nargs: {x: abc}", f=object())
+        self.assertEqual(e.exception.hint, "")
+
+
 if __name__ == "__main__":
     unittest.main()

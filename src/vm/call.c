@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "value/context.h"
 #include "value/func.h"
+#include "value/handle.h"
 #include "value/text.h"
 #include "vm/check.h"
 #include "vm/closure.h"
@@ -113,6 +114,9 @@ static pdl_step not_a_function(pdl_fiber *f, const pdl_b_call *b, pdl_vref v, pd
                 "Type error: %s is of type <class '%s'> but should be a function.%s%s%s",
                 pdl_buf_z(&src), type, named ? " You might want to call `${ " : "",
                 named ? pdl_buf_z(&src) : "", named ? " }`." : "");
+    if (pdl_is(v, PDL_V_HANDLE) && pdl_handle_of(v)->callable)
+        pdl_err_hint(err, "`call` is for functions of PDL; call those of Python in an expression, "
+                          "as in ${ f(x) }");
     pdl_buf_fini(&src);
     return PDL_STEP_FAIL;
 }
