@@ -126,8 +126,14 @@ bool pdl_runs_find(pdl_str name, char **out, pdl_err *err) {
         return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
                            "'%.*s' is neither the id of a run nor a file", PDL_FMT(name));
     if (!pdl_runs_folder(&folder, err)) return false;
-    pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "there is no run %.*s in %s", PDL_FMT(name),
-                folder);
+    char *path = pdl_runs_path(folder, name);
+    int why = access(path, F_OK) == 0 ? ENOENT : errno; /* nothing is known of a closed folder */
+    if (why == ENOENT)
+        pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "there is no run %.*s in %s", PDL_FMT(name),
+                    folder);
+    else
+        pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot open %s: %s", folder, strerror(why));
+    pdl_free(path);
     pdl_free(folder);
     return false;
 }

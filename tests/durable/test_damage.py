@@ -125,6 +125,13 @@ class Test:
         wal = bytearray(os.urandom(5000))
         self.all("a log of noise", self.whole, wal=bytes(wal))
 
+    def folder(self):
+        """A folder of runs that cannot be looked into: that is said, not that there is no such run."""
+        env = {**self.f.env, "PDL_RUNS": str(self.f.path / "main.pdl")}
+        for command in (["resume", "r"], ["runs", "show", "r"], ["answer", "r", "x"], ["runs", "rm", "r"], ["trace", "r"], ["runs"]):
+            p = subprocess.run([self.f.pdl, *command], env=env, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
+            self.check("a folder of runs that is none: %s" % command, p.returncode == 1 and "cannot open" in p.stderr and "Not a directory" in p.stderr, p.stderr)
+
     def readonly(self):
         if os.geteuid() != 0 or not shutil.which("unshare"):
             print("skipped: disks that are full or read-only need root")
@@ -160,6 +167,7 @@ def main():
     t.forms()
     t.crafted()
     t.noise(a.rounds, a.seed)
+    t.folder()
     t.readonly()
     t.f.remove()
     print("%d passed, %d failed%s" % (t.passed, t.failed, ", %d skipped" % t.skipped if t.skipped else ""))
