@@ -73,8 +73,8 @@ class ContextVariables(unittest.TestCase):
         return said
 
     def asked(self, model):
-        """Runs in which a model is asked twice, with something between that lets other tasks move."""
-        e = libpdl.Engine(models={"m": model})
+        """Runs in which a model is asked twice, with something between that lets other tasks move. Most calls wait for their place."""
+        e = libpdl.Engine(models={"m": model}, jobs=2)
 
         async def wait(i):
             await asyncio.sleep(0.002)

@@ -370,7 +370,9 @@ bool pdl_compose_is_hooked(const pdl_world *w, const pdl_effect *e) {
 
 static pdl_world *hooks_of(router *r) {
     if (!r->hooks)
-        r->hooks = pdl_hooks_world_new(r->opt.loop, r->opt.hooks, r->opt.n_hooks, start_here, r);
+        r->hooks = pdl_hooks_world_new(
+            &(pdl_hooks_options){r->opt.loop, r->opt.hooks, r->opt.n_hooks, r->opt.task},
+            start_here, r);
     return r->hooks;
 }
 

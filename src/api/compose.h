@@ -35,6 +35,7 @@ typedef struct pdl_compose_options {
     const char *timeouts;          /* time limits of model calls, see model.h; NULL: defaults */
     const pdl_hook *hooks;         /* effects that the host program answers itself */
     size_t n_hooks;
+    pdl_task *task; /* whose handlers are called; NULL: none */
     pdl_world *
         /* answers what the hooks do not, instead of our worlds; borrowed; NULL: our worlds do */
         behind;

@@ -47,6 +47,7 @@ struct hooks {
     pdl_loop *loop;
     const pdl_hook *rows;
     size_t n_rows;
+    pdl_task *task; /* NULL: none */
     void (*other)(void *user, pdl_effect *e);
     void *user;
     list waiting;      /* for the host program */
@@ -455,6 +456,20 @@ static pdl_request *request_new(hooks *h, pdl_effect *e, pdl_val data) {
     return r;
 }
 
+/* To its handler, or to what the effect is on. The turn may be another task's: a call that waited
+ * for its place starts when one of another task ends. Both r and the task may be freed. */
+static void hand_to_host(const hooks *h, const pdl_effect *e, pdl_request *r) {
+    pdl_engine *engine = h->task ? pdl_engine_keep(h->task->engine) : NULL;
+    pdl_task *before = engine ? pdl_task_enter(engine, h->task) : NULL;
+    if (r->row)
+        r->row->fn(r->row->user, r);
+    else
+        pdl_objects_ask(e, r);
+    if (!engine) return;
+    (void)pdl_task_enter(engine, before);
+    pdl_engine_free(engine);
+}
+
 static void start(pdl_world *w, pdl_effect *e) {
     hooks *h = (hooks *)(void *)w;
     const bool owned = pdl_objects_own(e);
@@ -471,10 +486,7 @@ static void start(pdl_world *w, pdl_effect *e) {
     bool freed = false;
     r->freed = &freed;
     r->row = row;
-    if (owned)
-        pdl_objects_ask(e, r);
-    else
-        row->fn(row->user, r);
+    hand_to_host(h, e, r);
     if (freed) return;
     r->freed = NULL;
     if (r->answered && !r->pieces.len && is_delivered_at_once(e->kind))
@@ -546,7 +558,7 @@ void pdl_request_decline(pdl_request *request) {
     hooks *h = request->hooks;
     request->row = find(h->rows, h->n_rows, request->e, request->row);
     if (request->row) {
-        request->row->fn(request->row->user, request);
+        hand_to_host(h, request->e, request);
         return;
     }
     pdl_effect *e = leave(request);
@@ -556,13 +568,14 @@ void pdl_request_decline(pdl_request *request) {
 
 static const pdl_world_ops ops = {start, cancel, poll_answers, close_hooks};
 
-pdl_world *pdl_hooks_world_new(pdl_loop *loop, const pdl_hook *rows, size_t n,
+pdl_world *pdl_hooks_world_new(const pdl_hooks_options *o,
                                void (*other)(void *user, pdl_effect *e), void *user) {
     hooks *h = PDL_NEW(hooks);
     h->world.ops = &ops;
-    h->loop = loop;
-    h->rows = rows;
-    h->n_rows = n;
+    h->loop = o->loop;
+    h->rows = o->rows;
+    h->n_rows = o->n;
+    h->task = o->task;
     h->other = other;
     h->user = user;
     return &h->world;

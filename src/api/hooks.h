@@ -24,8 +24,15 @@ typedef struct pdl_hook {
 /* Does the host program answer this effect? */
 bool pdl_hooks_match(const pdl_hook *hooks, size_t n, const pdl_effect *e);
 
-/* Borrows the hooks and the loop. other: who answers what all handlers have declined; takes e. */
-pdl_world *pdl_hooks_world_new(pdl_loop *loop, const pdl_hook *hooks, size_t n,
+typedef struct pdl_hooks_options {
+    pdl_loop *loop;
+    const pdl_hook *rows;
+    size_t n;
+    pdl_task *task; /* for which handlers are called; NULL: none */
+} pdl_hooks_options;
+
+/* Borrows all of o. other: who answers what all handlers have declined; takes e. */
+pdl_world *pdl_hooks_world_new(const pdl_hooks_options *o,
                                void (*other)(void *user, pdl_effect *e), void *user);
 
 /* Delivers the answers that were given. Returns true when there were any. */

@@ -270,6 +270,7 @@ static pdl_world *compose(pdl_session *s) {
         .prices = s->prices,
         .hooks = o->hooks,
         .n_hooks = o->n_hooks,
+        .task = o->task,
         .timeouts = o->timeouts,
         .rates = o->rates,
         .wire = o->wire ? on_wire : NULL,

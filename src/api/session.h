@@ -75,6 +75,7 @@ typedef struct pdl_session_options {
     const struct pdl_http_carrier *carrier;
     const struct pdl_hook *hooks; /* effects that the host program answers: hooks.h */
     size_t n_hooks;
+    struct pdl_task *task; /* whose handlers are called, for pdl_engine_current_user; NULL: none */
     /* Its loop, environment, secrets, prices and rooms are used, so connections, workers and rates
      * are shared. Borrowed until free; NULL: none. Not with explain, and timeouts, prices, rates
      * and wire are those of the shared one. */
