@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cancel.h"
 #include "base/hash.h"
 #include "batch/files.h"
 #include "batch/plan.h"
@@ -567,7 +568,10 @@ bool pdl_batch_run(const pdl_batch_options *o, pdl_batch_totals *t, pdl_err *err
     batch b = {.o = o, .first = pdl_absent(), .totals = t};
     b.window.variables = pdl_absent();
     *t = (pdl_batch_totals){0};
+    pdl_cancel scope = {.flag = o->cancel}; /* a view of a table may have rows without end */
+    const pdl_cancel *outer = pdl_cancel_enter(&scope);
     bool ok = t->begun = open_all(&b, err);
+    (void)pdl_cancel_enter(outer);
     ok = ok && pdl_batch_window_run(&b.window, err);
     t->finished -= b.writer.lost; /* a full disk: they are in no journal */
     t->failed -= b.writer.lost_failed;
