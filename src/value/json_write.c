@@ -32,6 +32,7 @@ typedef struct {
     size_t check_at;           /* check for cancellation and memory once out is longer */
     size_t away;               /* bytes that part->room took out of out */
     const pdl_json_part *part; /* NULL: none */
+    size_t most;               /* bytes that are wanted; 0: all */
 } writer;
 
 /* --- strings ---------------------------------------------------------------------------------- */
@@ -394,6 +395,9 @@ static bool put_other(writer *w, pdl_vref v) {
 
 PDL_COLD static bool check_room(writer *w) {
     size_t before = w->out->len;
+    if (w->most)
+        return pdl_err_set(w->err, PDL_E_limit, (pdl_loc){0}, "text is longer than %zu bytes",
+                           w->most);
     if (w->part && w->part->room && !w->part->room(w->part->user, w->out, w->err)) return false;
     w->away += before - w->out->len;
     if (w->away + (w->out->len - w->start) > PDL_MAX_TEXT)
@@ -469,4 +473,23 @@ bool pdl_json_write(pdl_vref v, int flags, int indent, pdl_buf *out, pdl_err *er
     memset(blanks, ' ', sizeof blanks);
     pdl_str unit = {blanks, (size_t)indent};
     return pdl_json_write_lines(v, flags, indent ? &unit : NULL, out, err);
+}
+
+bool pdl_json_write_begin(pdl_vref v, int flags, int indent, size_t n, pdl_buf *out, pdl_err *err) {
+    assert(err->kind == PDL_E_NONE);
+    assert(n > 0);
+    char blanks[PDL_JSON_MAX_INDENT];
+    memset(blanks, ' ', sizeof blanks);
+    pdl_str unit = {blanks, (size_t)indent};
+    writer w = {.out = out,
+                .start = out->len,
+                .check_at = out->len + n,
+                .err = err,
+                .flags = flags,
+                .unit = indent ? &unit : NULL,
+                .most = n};
+    bool whole = put_value(&w, v);
+    if (out->len - w.start <= n) return whole;
+    pdl_buf_cut(out, w.start + n); /* the last text may be long */
+    return false;
 }

@@ -32,6 +32,11 @@ PDL_MUST bool pdl_json_write(pdl_vref v, int flags, int indent, pdl_buf *out, pd
 PDL_MUST bool pdl_json_write_lines(pdl_vref v, int flags, const pdl_str *unit, pdl_buf *out,
                                    pdl_err *err);
 
+/* The first n bytes of that at most, for a preview: they may end inside a character. Returns false
+ * when it was cut, or on an error; what was written so far stays in out. */
+PDL_MUST bool pdl_json_write_begin(pdl_vref v, int flags, int indent, size_t n, pdl_buf *out,
+                                   pdl_err *err);
+
 /* In one line, as a part of JSON inside of `depth` containers. For a value that has no form in
  * JSON, other is called first: it writes the value, which is inside of so many
  * containers, and returns true, or returns false. */

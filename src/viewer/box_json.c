@@ -36,13 +36,13 @@ void pdl_json_put_int(pdl_buf *out, const char *name, int64_t n) {
 
 /* The JSON of v, at most n bytes of it; NaN and the like become their text. Whether all of it. */
 static bool put_value(pdl_vref v, size_t n, int indent, pdl_buf *out) {
-    pdl_buf b = PDL_BUF_INIT(n);
+    pdl_buf b = PDL_BUF;
     pdl_err err = {0};
-    bool whole = pdl_json_write(v, LOOSE, indent, &b, &err);
+    bool whole = pdl_json_write_begin(v, LOOSE, indent, n, &b, &err);
     if (!whole && err.kind != PDL_E_limit) { /* a number that JSON does not have */
         pdl_err_fini(&err);
         pdl_buf_clear(&b);
-        whole = pdl_json_write(v, LOOSE | PDL_JSON_NAN, indent, &b, &err);
+        whole = pdl_json_write_begin(v, LOOSE | PDL_JSON_NAN, indent, n, &b, &err);
     }
     if (whole)
         pdl_buf_put(out, pdl_buf_str(&b));
@@ -228,7 +228,7 @@ static void put_names(const pdl_box *b, pdl_buf *out) {
 }
 
 static void put_code(const pdl_box *b, pdl_buf *out) {
-    pdl_buf text = PDL_BUF_INIT(PDL_BOX_MEMBER_BYTES);
+    pdl_buf text = PDL_BUF;
     pdl_val code = pdl_view_source_value(b->block);
     put_value(code, PDL_BOX_MEMBER_BYTES, 2, &text);
     pdl_json_put_text(out, "program", pdl_buf_str(&text));

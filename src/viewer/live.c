@@ -88,7 +88,7 @@ static void add_text(live_box *b, pdl_str piece) {
 
 /* The beginning of a value that is ready. */
 static void show_value(live_box *b, pdl_vref v) {
-    pdl_buf json = PDL_BUF_INIT(PDL_LIVE_TEXT_BYTES), fixed = PDL_BUF;
+    pdl_buf json = PDL_BUF, fixed = PDL_BUF;
     pdl_err err = {0};
     if (pdl_is_absent(v)) return;
     if (pdl_is_str(v)) {
@@ -96,7 +96,7 @@ static void show_value(live_box *b, pdl_vref v) {
         return;
     }
     int flags = PDL_JSON_LOOSE | PDL_JSON_CUT | PDL_JSON_CONTEXT | PDL_JSON_NAN;
-    bool whole = pdl_json_write(v, flags, 0, &json, &err);
+    bool whole = pdl_json_write_begin(v, flags, 0, PDL_LIVE_TEXT_BYTES, &json, &err);
     pdl_utf8_repair(&fixed, pdl_buf_str(&json));
     set_text(b, pdl_buf_str(&fixed));
     b->json = true;

@@ -224,6 +224,17 @@ def boxes(folder):
     v.end()
 
 
+def long_structures(folder):
+    """Of a long object or list its beginning is shown, also of one whose first text is long."""
+    v = View(trace_of(folder, "long", "text:\n- data: {a: [1, {b: \"${ 'w ' * 90000 }\"}]}\n- data: ${ ['\u00e4' * 90000] }\n- data: ${ range(100000) }\n"))
+    v.open()
+    found = all_boxes(v)[1:]
+    starts = ['{"a":[1,{"b":"w w ', '["\u00e4\u00e4', "[0,1,2,3,"]
+    for box, start in zip(found, starts):
+        check("the beginning of a long " + start, box["text"].startswith(start) and 100 < len(box["text"]) < 5000 and box.get("cut") is True, str(box)[:300])
+    v.end()
+
+
 def failing(folder):
     v = View(trace_of(folder, "failing", FAILING))
     v.open()
@@ -742,7 +753,7 @@ def frames(folder):
 
 def main():
     with tempfile.TemporaryDirectory() as t:
-        for test in (who, typed, boxes, failing, models, compare, included, ends, failures, live, known, answers, strangers, files, functions, host, frames, origins):
+        for test in (who, typed, boxes, long_structures, failing, models, compare, included, ends, failures, live, known, answers, strangers, files, functions, host, frames, origins):
             folder = pathlib.Path(t) / test.__name__
             folder.mkdir()
             test(folder)
