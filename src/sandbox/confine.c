@@ -45,6 +45,20 @@ static void close_others(void) {
     for (int fd = FIRST_FREE_FD; fd < 1024; fd++) close(fd);
 }
 
+/* This process ends with its parent: also with one that ended before it could be said. */
+static void end_with(pid_t parent) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(0);
+}
+
+/* The same for processes of new namespaces, which may not see their parent: nobody holds the other
+ * end of their pair of sockets then. */
+static void end_with_outside(void) {
+    struct pollfd pair = {PASS_FD, 0, 0};
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (poll(&pair, 1, 0) > 0 && pair.revents & POLLHUP) _exit(0);
+}
+
 /* --- the pair of sockets ---------------------------------------------------------------------- */
 
 typedef struct message {
@@ -209,7 +223,7 @@ static void ignore_signals(void) {
 
 static int monitor(const sandbox_spec *s, char **argv) {
     int port = 0;
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    end_with_outside();
     if (s->backend == BACKEND_NONE) prctl(PR_SET_CHILD_SUBREAPER, 1);
     fcntl(PASS_FD, F_SETFD, FD_CLOEXEC);
     if (s->net.n) {
@@ -270,22 +284,21 @@ static int begin_native(sandbox_spec *s, char **argv) {
     }
     pid_t first = fork(); /* the first process of the new namespace of processes */
     if (first == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        end_with_outside();
         if (!pdl_native_root(s, &what)) {
             complain(what);
             _exit(PDL_SANDBOX_EXIT_SETUP);
         }
         _exit(monitor(s, argv));
     }
+    end_with_outside(); /* again: new rights take it back */
     for (int fd = 0; fd <= PASS_FD; fd++) close(fd);
     int status = 0;
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
     while (first > 0 && waitpid(first, &status, 0) < 0 && errno == EINTR) {}
     return WIFEXITED(status) ? WEXITSTATUS(status) : PDL_SANDBOX_EXIT_SETUP;
 }
 
 static int begin(sandbox_spec *s, const char *spec, char **argv) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
     signal(SIGINT, SIG_IGN); /* also of bubblewrap, which would end */
     switch (s->backend) {
     case BACKEND_NATIVE: return begin_native(s, argv);
@@ -299,9 +312,9 @@ static int begin(sandbox_spec *s, const char *spec, char **argv) {
 }
 
 static void serve_network(int listener, const sandbox_spec *s) {
-    pid_t p = fork();
+    pid_t self = getpid(), p = fork();
     if (p == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        end_with(self);
         setpgid(0, 0); /* signals of the command are not for it */
         pdl_proxy_serve(listener, &s->net);
         _exit(0);
@@ -388,8 +401,9 @@ static int outside(sandbox_spec *s, const char *spec, char **argv) {
         return PDL_SANDBOX_EXIT_SETUP;
     }
     make_placeholders(&s->placeholders);
-    pid_t child = fork();
+    pid_t self = getpid(), child = fork();
     if (child == 0) {
+        end_with(self);
         dup2(other, PASS_FD);
         close(other);
         close(own);

@@ -257,7 +257,6 @@ static void serve_socks(int fd, const path_list *net) {
 
 static void serve_one(int fd, const path_list *net) {
     char first;
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (!get_all(fd, &first, 1)) return;
     if (first == 5)
         serve_socks(fd, net);
@@ -273,7 +272,10 @@ void pdl_proxy_serve(int listener, const path_list *net) {
         if (fd < 0 && errno == EINTR) continue;
         if (fd < 0) return;
         while (n > 0 && waitpid(-1, NULL, n >= MOST_OPEN ? 0 : WNOHANG) > 0) n--;
+        pid_t self = getpid();
         if (fork() == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            if (getppid() != self) _exit(0); /* it has ended before */
             close(listener);
             serve_one(fd, net);
             _exit(0);

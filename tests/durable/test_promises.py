@@ -24,7 +24,7 @@ from kit import Folder, Service  # noqa: E402
 SECONDS = 60
 KEY = "sk-canary-0123456789"
 # The run stops here until the file `go` is there; the file `here` says that it has come so far.
-STOP = "{lang: command, code: \"sh -c 'touch here; while [ ! -e go ]; do sleep 0.02; done; echo went'\", idempotent: true}"
+STOP = "{lang: command, code: \"sh -c 'touch here; while [ -e here ] && [ ! -e go ]; do sleep 0.02; done; echo went'\", idempotent: true}"
 
 
 class Test:

@@ -33,7 +33,7 @@ text:
 """
 ACTION = "text: [{lang: command, code: \"sh -c 'echo begun >> acts; sleep 60'\"}]\n"
 WRITER = ("defs: {o: {aggregator: {file: lines.txt, mode: a}}}\ntext:\n- {text: \"${ question }\\n\", contribute: [o]}\n"
-          "- {lang: command, code: \"sh -c 'touch here; while [ ! -e go ]; do sleep 0.02; done; echo went'\", idempotent: true}\n")
+          "- {lang: command, code: \"sh -c 'touch here; while [ -e here ] && [ ! -e go ]; do sleep 0.02; done; echo went'\", idempotent: true}\n")
 SECONDS = 60
 
 

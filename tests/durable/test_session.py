@@ -15,7 +15,7 @@ import kit  # noqa: E402
 from kit import Folder, Service  # noqa: E402
 
 SECONDS = 60
-STOP = "- {lang: command, code: \"sh -c 'touch here; while [ ! -e go ]; do sleep 0.02; done'\", idempotent: true}\n"
+STOP = "- {lang: command, code: \"sh -c 'touch here; while [ -e here ] && [ ! -e go ]; do sleep 0.02; done'\", idempotent: true}\n"
 HELPER = """
 import collections
 count = 0

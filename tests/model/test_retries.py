@@ -71,7 +71,8 @@ def settings_from_a_file(build):
         del p.env["OPENAI_API_KEY"]
         (p.dir / ".env").write_text(DOTENV % s.url, encoding="utf-8")
         program = "text:\n- model: openai/m\n  input: hi\n- ${ ' sk-quoted-012345' }\n"
-        same(p.run("-t", "t.json", "p.pdl", program=program), (0, "hi sk-quoted-012345\n", ""))
+        notes = "".join("pdl: %s/.env:%d: expected NAME=VALUE; the line sets nothing\n" % (p.dir.resolve(), n) for n in (5, 6))
+        same(p.run("-t", "t.json", "p.pdl", program=program), (0, "hi sk-quoted-012345\n", notes))
         same("authorization: bearer sk-quoted-012345" in s.heads[0].lower(), True, s.heads[0])
         same("sk-quoted" in (p.dir / "t.json").read_text("utf-8"), False, "the key is in the trace")
         p.env["OPENAI_API_KEY"] = "sk-other-012345"
@@ -81,7 +82,7 @@ def settings_from_a_file(build):
         below.mkdir()
         (below / "q.pdl").write_text("model: openai/m\ninput: hi\n", encoding="utf-8")
         p.dir = below
-        same(p.run("q.pdl"), (0, "hi\n", ""))
+        same(p.run("q.pdl"), (0, "hi\n", notes))
 
 
 TESTS = [errors_of_services, connections, settings_from_a_file]

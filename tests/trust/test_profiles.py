@@ -4,9 +4,11 @@ SPDX-License-Identifier: Apache-2.0
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -293,6 +295,32 @@ def helper():
                 note(r.returncode == status, f"{strength}: status {status} of a command", f"{r.returncode} {r.stderr[-500:]}")
 
 
+def begun_in(folder):
+    """Processes of helpers that were begun there: their first argument names it."""
+    found = subprocess.run(["pgrep", "-f", f"__confine .*{folder}"], capture_output=True, text=True, check=False).stdout.split()
+    return [p for p in found if int(p) != os.getpid()]
+
+
+def nothing_stays():
+    """Commands that end before the network inside has begun: none of the processes of the helper outlives them."""
+    for strength, env, more in strengths():
+        if strength == "process":
+            continue  # there is no network inside
+        with tempfile.TemporaryDirectory(prefix="pdl-trust-") as d:
+            (Path(d) / "net.yaml").write_text("net: ['*.example.org']\n")
+            args = [PDL, "sandbox", "--sandbox=net.yaml", *more[2:], "--", "true"]
+            for _ in range(10):
+                many = [subprocess.Popen(args, cwd=d, env={**os.environ, **env}, stderr=subprocess.DEVNULL) for _ in range(12)]
+                ended = [p.wait() for p in many]
+            end = time.monotonic() + 10
+            while begun_in(d) and time.monotonic() < end:
+                time.sleep(0.05)
+            left = begun_in(d)
+            note(ended == [0] * 12 and not left, f"{strength}: nothing stays of short commands", f"{ended} {len(left)} processes")
+            for p in left:
+                os.kill(int(p), signal.SIGKILL)
+
+
 def installed_at_home():
     """The command in ~/bin: its library is looked for in ~/lib, and nothing else of the home folder is a library."""
     for strength, env, more in strengths():
@@ -313,6 +341,7 @@ if __name__ == "__main__":
     servers()
     loader()
     helper()
+    nothing_stays()
     races()
     print(f"{passed} passed, {failed} failed")
     sys.exit(failed > 0)
