@@ -39,10 +39,15 @@ typedef struct call {
     PyObject *fn, *argument, *done;
 } call;
 
+/* The callback may let go of the run, and so of itself. */
 static void make_call(void *of) {
     call *c = of;
+    Py_INCREF(c->run);
+    Py_INCREF(c->fn);
     c->done = PyObject_CallFunctionObjArgs(c->fn, c->argument, NULL);
     if (!c->done) callback_failed(c->run, c->fn);
+    Py_DECREF(c->fn);
+    Py_DECREF(c->run);
 }
 
 /* Takes argument. */
@@ -74,7 +79,8 @@ static PyObject *decoded(struct cut *cut, const char *text, size_t n) {
     return s;
 }
 
-static void give(run *r, PyObject *fn, struct cut *cut, const char *text, size_t n) {
+/* fn: looked at with the lock, since another thread may release the run. */
+static void give(run *r, PyObject *const *fn, struct cut *cut, const char *text, size_t n) {
     pdlpy_callback back = pdlpy_callback_begin();
     PyObject *s = cut->n ? decoded(cut, text, n)
                          : PyUnicode_DecodeUTF8Stateful(text, (Py_ssize_t)n, "strict", NULL);
@@ -82,18 +88,18 @@ static void give(run *r, PyObject *fn, struct cut *cut, const char *text, size_t
         PyErr_Clear();
         s = decoded(cut, text, n);
     }
-    tell(r, fn, s);
+    tell(r, *fn, s);
     pdlpy_callback_end(back);
 }
 
 static void on_text(void *user, const char *text, size_t n) {
     run *r = user;
-    give(r, r->text, &r->cut[0], text, n);
+    give(r, &r->text, &r->cut[0], text, n);
 }
 
 static void on_error_text(void *user, const char *text, size_t n) {
     run *r = user;
-    give(r, r->error_text, &r->cut[1], text, n);
+    give(r, &r->error_text, &r->cut[1], text, n);
 }
 
 static void on_message(void *user, const char *role, const char *text, size_t n) {
@@ -118,9 +124,7 @@ static void on_done(void *user, pdl_task *task) {
     pdlpy_callback back = pdlpy_callback_begin();
     run *r = user;
     (void)task;
-    Py_INCREF(r);
     if (r->done) tell(r, r->done, Py_BuildValue(""));
-    Py_DECREF(r);
     pdlpy_callback_end(back);
 }
 
@@ -251,23 +255,25 @@ static int run_clear(PyObject *self) {
     return 0;
 }
 
-static void drop_task(pdlpy_engine *e, void *task) {
-    (void)e;
-    pdl_task_free(task);
-}
-
-/* A task that nobody can see any more ends here; its callbacks have nobody to tell. Inside a step
- * the library would free it later: it may not call back into what is gone by then. */
-static void run_dealloc(PyObject *self) {
-    run *r = (run *)self;
+static void end_run(pdlpy_engine *e, void *self) {
+    run *r = self;
     PyTypeObject *type = Py_TYPE(self);
-    PyObject_GC_UnTrack(self);
-    if (r->task) pdlpy_release(r->engine, drop_task, r->task);
-    clear_callbacks(r);
+    (void)e;
+    if (r->task) pdl_task_free(r->task);
     Py_XDECREF(r->budget);
     Py_DECREF(r->engine);
     PyObject_GC_Del(self);
     Py_DECREF(type);
+}
+
+/* A task that nobody can see any more ends here; its callbacks have nobody to tell. While another
+ * thread is in a step of the engine the task still goes on and looks at the run, so both end after
+ * it. */
+static void run_dealloc(PyObject *self) {
+    run *r = (run *)self;
+    PyObject_GC_UnTrack(self);
+    clear_callbacks(r);
+    pdlpy_release(r->engine, end_run, r);
 }
 
 /* --- methods ------------------------------ */
