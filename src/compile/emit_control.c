@@ -241,7 +241,7 @@ void pdl_emit_repeat(pdl_emit *e, const pdl_b_repeat *b, pdl_blockinfo *info) {
         pdl_emit_tree(e, b->while_);
         ends[n_ends++] = emit_JUMP_FALSE(e, PDL_LATER);
     }
-    if (join->kind == PDL_JOIN_TEXT && join->with.n) {
+    if (join->kind == PDL_JOIN_TEXT && (join->with.n || !pdl_is_absent(info->role))) {
         uint32_t sep = pdl_emit_add_const(e, pdl_text(join->with));
         emit_FOR_SEP(e, sep); /* prints it, and adds it to the text, before all but the first */
     }
