@@ -74,6 +74,17 @@ static void put_folder(pdl_str folder, pdl_buf *out) {
     pdl_buf_fini(&one);
 }
 
+/* An import that names a folder, as those of Python may. */
+static bool is_folder(const pdl_finder *f, pdl_str from, pdl_str path) {
+    pdl_buf at = PDL_BUF;
+    join(pdl_file_folder(f->file), path, false, &at);
+    bool found = pdl_file_kind_of(pdl_buf_z(&at)) == PDL_FILE_DIR;
+    join(pdl_file_folder(from), path, false, &at);
+    found = found || pdl_file_kind_of(pdl_buf_z(&at)) == PDL_FILE_DIR;
+    pdl_buf_fini(&at);
+    return found;
+}
+
 /* The folders that were looked in, and a file of a similar name in them. */
 static void advise(const pdl_finder *f, pdl_str from, pdl_str path, bool import, pdl_err *err) {
     pdl_buf folders = PDL_BUF, near = PDL_BUF;
@@ -81,7 +92,9 @@ static void advise(const pdl_finder *f, pdl_str from, pdl_str path, bool import,
     put_folder(pdl_file_folder(from), &folders);
     for (size_t i = 0; import && i < f->n_path; i++) put_folder(f->path[i], &folders);
     pdl_buf_cut(&folders, folders.len - 1);
-    if (pdl_str_starts(path, PDL_STR("/")))
+    if (import && is_folder(f, from, path))
+        pdl_err_hint(err, "%.*s is a folder: name a file in it", PDL_FMT(path));
+    else if (pdl_str_starts(path, PDL_STR("/")))
         pdl_err_hint(err, "there is no such file");
     else if (find_similar(f, from, path, import, &near))
         pdl_err_hint(err, "did you mean %s? Searched: %s", pdl_buf_z(&near), pdl_buf_z(&folders));
@@ -98,5 +111,8 @@ bool pdl_find_open(void *user, pdl_str from, pdl_str path, bool import, pdl_buf 
         advise(user, from, path, import, err);
         return false;
     }
-    return pdl_file_read(pdl_buf_z(name), bytes, err);
+    if (pdl_file_read(pdl_buf_z(name), bytes, err)) return true;
+    if (pdl_file_kind_of(pdl_buf_z(name)) == PDL_FILE_DIR)
+        pdl_err_hint(err, "it is a folder: name a file in it");
+    return false;
 }

@@ -120,7 +120,12 @@ void pdl_checker_model(pdl_checker *c, const pdl_b_model *b) {
     pdl_loc loc = pdl_field_loc(&b->head, "model"), mark = pdl_checker_value_loc(&b->head, "model");
     pdl_buf text = PDL_BUF;
     if (!m->provider(m->user, model, &text)) {
-        pdl_checker_diag(c, PDL_RULE_model_unknown, loc, mark, "%.*s", PDL_FMT(pdl_buf_str(&text)));
+        pdl_diag *d = pdl_checker_diag(c, PDL_RULE_model_unknown, loc, mark, "%.*s",
+                                       PDL_FMT(pdl_buf_str(&text)));
+        if (!pdl_byte_in('/', model))
+            pdl_checker_hint(
+                c, d, "a model is named PROVIDER/MODEL; a model of ollama is ollama_chat/%.*s",
+                PDL_FMT(model));
     } else {
         check_parameters(c, b, model);
         if (m->key && !m->key(m->user, model, b->parameters ? b->parameters->node : NULL, &text))

@@ -187,7 +187,9 @@ const pdl_ty *pdl_checker_module(pdl_checker *c, const pdl_block *b, pdl_str pat
         const pdl_node *n =
             b->node ? pdl_node_find(b->node, pdl_str_of(import ? "import" : "include"), NULL)
                     : NULL;
-        pdl_checker_diag(c, PDL_RULE_module_missing, loc, n ? pdl_node_loc(n) : loc, "%s", err.msg);
+        pdl_diag *d = pdl_checker_diag(c, PDL_RULE_module_missing, loc, n ? pdl_node_loc(n) : loc,
+                                       "%s", err.msg);
+        if (err.hint) pdl_checker_hint(c, d, "%s", err.hint);
         pdl_err_fini(&err);
         unknown_module(c, import);
     }

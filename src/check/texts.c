@@ -101,23 +101,25 @@ static void check_cut(pdl_checker *c, const pdl_node *n) {
 
 /* --- numbers ---------------------------------------------------------------------------------- */
 
+static void report_number(pdl_checker *c, const pdl_node *n) {
+    pdl_val v = pdl_node_value(n);
+    pdl_buf shown = PDL_BUF;
+    pdl_val_show(v, true, 40, &shown);
+    pdl_diag *d = pdl_checker_diag(c, PDL_RULE_norway, pdl_node_loc(n), pdl_node_loc(n),
+                                   "`%.*s` is the number %s", PDL_FMT(pdl_utf8_cut(n->text, 40)),
+                                   pdl_buf_z(&shown));
+    pdl_checker_hint(c, d, "quote it to get text: '%.*s'", PDL_FMT(pdl_utf8_cut(n->text, 40)));
+    pdl_buf_fini(&shown);
+    pdl_drop(v);
+}
+
 /* 12:30 is 750, 010 is 8; also in data. */
 static void check_number(pdl_checker *c, const pdl_node *n) {
     if ((n->type != PDL_NT_INT && n->type != PDL_NT_FLOAT) || n->style != PDL_STYLE_PLAIN) return;
     pdl_str s = n->text;
     if (s.n && (s.p[0] == '-' || s.p[0] == '+')) s = pdl_str_sub(s, 1, s.n);
     bool octal = n->type == PDL_NT_INT && s.n > 1 && s.p[0] == '0' && is_digit(s.p[1]);
-    if (!octal && !pdl_byte_in(':', s)) return;
-    pdl_val v = pdl_node_value(n);
-    pdl_buf shown = PDL_BUF;
-    pdl_val_show(v, true, 40, &shown);
-    pdl_diag *d =
-        pdl_checker_diag(c, PDL_RULE_norway, pdl_node_loc(n), pdl_node_loc(n),
-                         "`%.*s` is the number %s", PDL_FMT(pdl_utf8_cut(n->text, 40)),
-                         pdl_buf_z(&shown));
-    pdl_checker_hint(c, d, "quote it to get text: '%.*s'", PDL_FMT(pdl_utf8_cut(n->text, 40)));
-    pdl_buf_fini(&shown);
-    pdl_drop(v);
+    if (octal || pdl_byte_in(':', s)) report_number(c, n);
 }
 
 void pdl_checker_lint_scalar(pdl_checker *c, const pdl_node *n) { check_number(c, n); }
@@ -152,37 +154,101 @@ static const char *shell_word(pdl_str w) {
         if (pdl_str_is(w, signs[i])) return "is one of its arguments";
     if (w.n > 1 && w.p[0] == '$' && (w.p[1] == '(' || (is_word_byte(w.p[1]) && !is_digit(w.p[1]))))
         return "stays as it is";
-    if (w.n > 1 && w.p[w.n - 1] == ';' && is_word_byte(w.p[w.n - 2]))
-        return "stays as it is";
+    if (w.n > 1 && w.p[w.n - 1] == ';' && is_word_byte(w.p[w.n - 2])) return "stays as it is";
     return pdl_str_starts(w, PDL_STR("~/")) ? "stays as it is" : NULL;
+}
+
+/* A line of a text with | ends here, and no \\ continues it. Those of > are one line. */
+static bool is_end(const pdl_node *n, size_t at) {
+    return at && n->style == PDL_STYLE_LITERAL && n->text.p[at - 1] != '\\';
+}
+
+/* Lines of a command are no commands: the second one is more arguments of the first. */
+static void second_line(pdl_checker *c, const pdl_b_code *b, size_t from, size_t to) {
+    const pdl_node *n = b->code->node;
+    pdl_diag *d = pdl_checker_diag(
+        c, PDL_RULE_shell_sign, b->code->loc, pdl_node_text_loc(n, from, to),
+        "no shell reads the command: the words of this line are arguments of the first one");
+    pdl_checker_hint(c, d,
+                     "write args: [sh, -c, '...'] in place of `code`; a long command follows >");
 }
 
 /* The first word that a shell is needed for is reported: a command has none. */
 static void check_command(pdl_checker *c, const pdl_b_code *b) {
     const pdl_node *n = b->code ? b->code->node : NULL;
     if (!n || !pdl_node_is_str(n) || !pdl_str_eq_nocase(b->lang.s, PDL_STR("command"))) return;
+    bool ended = false; /* a line with words */
     for (size_t i = 0; i < n->text.n;) {
         size_t from = i;
         while (i < n->text.n && !pdl_byte_in(n->text.p[i], PDL_STR(" \n\t"))) i = after(n->text, i);
+        if (i > from && ended) {
+            second_line(c, b, from, i);
+            return;
+        }
         pdl_str word = pdl_str_sub(n->text, from, i);
         const char *what = shell_word(word);
         if (what) {
-            pdl_diag *d = pdl_checker_diag(c, PDL_RULE_shell_sign, b->code->loc,
-                                           pdl_node_text_loc(n, from, i),
-                                           "no shell reads the command: `%.*s` %s",
-                                           PDL_FMT(pdl_utf8_cut(word, 40)), what);
+            pdl_diag *d = pdl_checker_diag(
+                c, PDL_RULE_shell_sign, b->code->loc, pdl_node_text_loc(n, from, i),
+                "no shell reads the command: `%.*s` %s", PDL_FMT(pdl_utf8_cut(word, 40)), what);
             pdl_checker_hint(c, d, "write args: [sh, -c, '...'] in place of `code`");
             return;
         }
+        if (i == from && n->text.p[i] == '\n' && is_end(n, i)) ended = true;
         i += i == from;
     }
 }
 
+/* Quotes of books around all of a text; inside of one they are meant. */
+static void check_quotes(pdl_checker *c, const pdl_node *n) {
+    static const char *const quotes[][2] = {{"\u201c", "\u201d"}, {"\u2018", "\u2019"}};
+    if (!pdl_node_is_str(n) || n->style != PDL_STYLE_PLAIN) return;
+    for (size_t i = 0; i < 2; i++) {
+        pdl_str open = pdl_str_of(quotes[i][0]), close = pdl_str_of(quotes[i][1]);
+        if (!pdl_str_starts(n->text, open) || !pdl_str_ends(n->text, close)) continue;
+        if (pdl_str_find(n->text, close, 0) + close.n != n->text.n) continue;
+        pdl_diag *d =
+            pdl_checker_diag(c, PDL_RULE_text_quotes, pdl_node_loc(n), pdl_node_loc(n),
+                             "%s and %s are part of the text", quotes[i][0], quotes[i][1]);
+        pdl_checker_hint(c, d, "the quotes of YAML are \" and '");
+    }
+}
+
+/* A name that is no name in an expression: my-var, my var, ${ x }. */
+static void check_name(pdl_checker *c, const pdl_block *b) {
+    pdl_str s = b->def.s;
+    bool ok = s.n && !is_digit(s.p[0]);
+    for (size_t i = 0; i < s.n; i++) ok = ok && (is_word_byte(s.p[i]) || (s.p[i] & 0x80));
+    if (ok || !s.p) return;
+    pdl_diag *d = pdl_checker_diag(
+        c, PDL_RULE_name_form, b->def.loc, pdl_checker_value_loc(b, "def"),
+        "no expression can read a variable named '%.*s'", PDL_FMT(pdl_utf8_cut(s, 40)));
+    bool expr = pdl_str_starts(s, PDL_STR("${"));
+    pdl_checker_hint(c, d,
+                     expr ? "write the name without ${ }"
+                          : "a name has letters, digits and _, and begins with no digit");
+}
+
+/* 1_000 is 1000: in data for those who write it so, in a text against what is written. */
+static void check_grouped(pdl_checker *c, const pdl_node *n) {
+    for (uint32_t i = 0; n->kind == PDL_NODE_SEQ && i < n->n; i++)
+        if (n->items[i]->kind == PDL_NODE_SCALAR) check_grouped(c, n->items[i]);
+    if (n->type == PDL_NT_INT && n->style == PDL_STYLE_PLAIN && pdl_byte_in('_', n->text))
+        report_number(c, n);
+}
+
 void pdl_checker_lint_written(pdl_checker *c, const pdl_block *b) {
+    const pdl_node *text = b->kind == PDL_BLOCK_text && b->node && b->node->kind == PDL_NODE_MAP
+                               ? pdl_node_find(b->node, PDL_STR("text"), NULL)
+                               : NULL;
+    if (text) check_grouped(c, text);
+    if (b->def.s.p) check_name(c, b);
     if (b->kind == PDL_BLOCK_code) check_command(c, PDL_AS(code, b));
     const pdl_node *n = b->node;
     if (b->kind == PDL_BLOCK_data && PDL_AS(data, b)->data) n = PDL_AS(data, b)->data->node;
     if (!n || n->kind != PDL_NODE_SCALAR) return;
     check_cut(c, n);
-    if (b->kind == PDL_BLOCK_scalar) check_key(c, b);
+    if (b->kind != PDL_BLOCK_scalar) return;
+    check_key(c, b);
+    check_quotes(c, n);
 }

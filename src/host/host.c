@@ -95,6 +95,15 @@ static void hint_fault(pdl_err *err, pdl_str shown, const pdl_utf8_fault *f) {
                  f->column, f->byte);
 }
 
+/* What is written where standard input, or a question to a person, is meant. */
+static bool is_question(pdl_str name) {
+    static const char *const inputs[] = {"stdin", "-", "input", "user", "sys.stdin"};
+    for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
+        if (pdl_str_is(name, inputs[i])) return true;
+    pdl_str end = pdl_str_trim(name);
+    return end.n && pdl_byte_in(end.p[end.n - 1], PDL_STR("?:"));
+}
+
 static void read_file(host *h, pdl_effect *e) {
     pdl_str path = pdl_host_text(e, "path"), shown = pdl_host_text(e, "shown");
     pdl_buf b = PDL_BUF_INIT(PDL_MAX_TEXT);
@@ -117,6 +126,9 @@ static void read_file(host *h, pdl_effect *e) {
         out.py_class = py_class ? pdl_str_dup(pdl_str_of(py_class)) : NULL;
         if (ok) hint_fault(&out, shown, &fault);
         if (is_folder(&err)) pdl_err_hint(&out, "it is a folder");
+        if (missing && is_question(shown))
+            pdl_err_hint(&out, "`read` names a file; without one it reads what a person types, and "
+                               "`message: ...` asks for it");
         pdl_effect_refuse(e, &out);
     }
     pdl_err_fini(&err);

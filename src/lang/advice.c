@@ -24,7 +24,15 @@ enum { ANY = -1, NONE = -2 /* no key says which kind it is */ };
 #define EACH_CASE  "each case is an item of `with`: - case: ... and then: ..."
 #define PARSED     "`json` reads numbers and booleans; the type of a result is `spec`"
 #define SEPARATOR  "what is between the results is `with`"
+#define FORMAT     "a format is one word: `parser: json`"
 #define SHELL_FORM "a command is a block: lang: command, and code: ..."
+#define ELSE_IF    "write else: {if: ..., then: ...}"
+#define MODEL_NAME "write model: PROVIDER/NAME"
+#define SYSTEM     "write a block {role: system, text: ...} before this one"
+#define GIVEN      "what a program is given is -d NAME=VALUE; a value without -d is in `defs`"
+#define GIVES      "`def` names a result, -o FILE writes it"
+#define SHOULD_BE  "the type of the answer is `spec`"
+#define ASKED      "a question to a person is `read:` without a file, and `message: ...`"
 
 static const struct {
     int kind;
@@ -32,8 +40,8 @@ static const struct {
 } keys[] = {
     {PDL_BLOCK_model, "messages", SENT},
     {PDL_BLOCK_model, "prompt", SENT},
-    {PDL_BLOCK_model, "system", "write a block {role: system, text: ...} before this one"},
-    {PDL_BLOCK_model, "instructions", "write a block {role: system, text: ...} before this one"},
+    {PDL_BLOCK_model, "system", SYSTEM},
+    {PDL_BLOCK_model, "instructions", SYSTEM},
     {PDL_BLOCK_model, "temperature", PARAMETER},
     {PDL_BLOCK_model, "max_tokens", PARAMETER},
     {PDL_BLOCK_model, "max_completion_tokens", PARAMETER},
@@ -46,7 +54,11 @@ static const struct {
     {PDL_BLOCK_model, "api_key", PARAMETER},
     {PDL_BLOCK_model, "api_base", PARAMETER},
     {PDL_BLOCK_model, "base_url", "write parameters: {api_base: ...}"},
-    {PDL_BLOCK_model, "response_format", "the type of the answer is `spec`"},
+    {PDL_BLOCK_model, "response_format", SHOULD_BE},
+    {PDL_BLOCK_model, "schema", SHOULD_BE},
+    {PDL_BLOCK_model, "output_schema", SHOULD_BE},
+    {PDL_BLOCK_model, "outputs", SHOULD_BE},
+    {PDL_BLOCK_model, "llm", MODEL_NAME},
     {PDL_BLOCK_model, "stream", "answers are shown while they come; --stream says otherwise"},
     {PDL_BLOCK_model, "user", SENT},
     {PDL_BLOCK_model, "params", "write `parameters`"},
@@ -54,6 +66,7 @@ static const struct {
     {PDL_BLOCK_model, "args", "write `parameters`"},
     {PDL_BLOCK_model, "timeout", PARAMETER},
     {PDL_BLOCK_model, "stop_sequences", "write parameters: {stop: [...]}"},
+    {PDL_BLOCK_model, "inputs", "did you mean 'input'?"},
     {PDL_BLOCK_call, "arguments", "write `args`"},
     {PDL_BLOCK_call, "parameters", "write `args`"},
     {PDL_BLOCK_call, "params", "write `args`"},
@@ -83,8 +96,10 @@ static const struct {
     {PDL_BLOCK_if, "default", "write `else`"},
     {PDL_BLOCK_if, "otherwise", "write `else`"},
     {PDL_BLOCK_if, "do", "write `then`"},
-    {PDL_BLOCK_if, "elif", "write else: {if: ..., then: ...}"},
-    {PDL_BLOCK_if, "elseif", "write else: {if: ..., then: ...}"},
+    {PDL_BLOCK_if, "elif", ELSE_IF},
+    {PDL_BLOCK_if, "elseif", ELSE_IF},
+    {PDL_BLOCK_if, "else if", ELSE_IF},
+    {PDL_BLOCK_if, "else_if", ELSE_IF},
     {ANY, "name", "write `description` for people, `def` for a variable"},
     {ANY, "title", "write `description`"},
     {ANY, "version", "write it into `description`, or as a comment: # ..."},
@@ -113,7 +128,18 @@ static const struct {
     {ANY, "on_error", "what runs after an error is `fallback`"},
     {ANY, "type", "the type of a result is `spec`"},
     {ANY, "format", "how a result is read is `parser`"},
-    {ANY, "output", "`def` names a result, -o FILE writes it"},
+    {ANY, "output", GIVES},
+    {ANY, "outputs", GIVES},
+    {ANY, "inputs", GIVEN},
+    {ANY, "input", GIVEN},
+    {ANY, "system", SYSTEM},
+    {ANY, "id", "write `description` for people, `def` for a variable"},
+    {ANY, "imports", "an import is a variable: defs: {NAME: {import: FILE}}"},
+    {ANY, "prompt", ASKED},
+    {ANY, "schema", "the type of a result is `spec`"},
+    {ANY, "as", "the name of a result is `def`"},
+    {ANY, "into", "the name of a result is `def`"},
+    {ANY, "store", "the name of a result is `def`"},
     {ANY, "else", "`else` belongs to a block with `if` and `then`"},
     {NONE, "print", "write `text:`"},
     {NONE, "echo", "write `text:`"},
@@ -124,8 +150,14 @@ static const struct {
     {NONE, "list", "write `data:` or `array:`"},
     {NONE, "try", "write the block itself, with `fallback:` for what runs after an error"},
     {NONE, "parallel", "write `for:` and `map:`, or `text:` with `context: independent`"},
-    {NONE, "chat", "write model: PROVIDER/NAME"},
-    {NONE, "llm", "write model: PROVIDER/NAME"},
+    {NONE, "chat", MODEL_NAME},
+    {NONE, "llm", MODEL_NAME},
+    {NONE, "ask", ASKED},
+    {NONE, "document", "write `text:`"},
+    {NONE, "pdl", "a program has no key around it: leave it out"},
+    {NONE, "assign", "write `def: NAME` beside the block that has the value"},
+    {NONE, "var", "write `def: NAME` beside the block that has the value"},
+    {NONE, "imports", "an import is a variable: defs: {NAME: {import: FILE}}"},
     {NONE, "openai", "write model: openai/NAME"},
     {NONE, "agent", "an agent is a function of a module: import it, and call it"},
     {NONE, "tool", "a tool is a block with `function`"},
@@ -191,6 +223,9 @@ static const struct {
     {"with", "delimiter", SEPARATOR},
     {"with", "on", SEPARATOR},
     {"as", "type", "what becomes of the results is `as`"},
+    {"regex", "type", FORMAT},
+    {"regex", "name", FORMAT},
+    {"regex", "format", FORMAT},
     {"regex", "pattern", "the pattern is `regex`"},
     {"regex", "re", "the pattern is `regex`"},
     {"expect", "check", "what the result should satisfy is `expect`"},
@@ -229,7 +264,54 @@ static const struct {
     {"bool", PARSED},
 };
 
+/* The forms of values. OBJECT, LIST, SCALAR: what was written. */
+enum { OBJECT = 1, LIST = 2, SCALAR = 4 };
+
+#define ONE_FILE "one file each: defs: {a: {import: a}, b: {import: b}}"
+
+static const struct {
+    const char *field;
+    int written;
+    const char *hint;
+} forms[] = {
+    {"model", OBJECT, "write model: PROVIDER/NAME; the rest is in `parameters`"},
+    {"model", LIST, "one model each: write `for:` and `map:` around the block"},
+    {"function", LIST, "write function: {PARAMETER: TYPE}"},
+    {"function", SCALAR, "write def: NAME, and function: {PARAMETER: TYPE}"},
+    {"parameters", LIST, "write parameters: {NAME: VALUE}"},
+    {"import", LIST, ONE_FILE},
+    {"import", OBJECT, "write import: FILE, and def: NAME"},
+    {"include", LIST, "one file each: write a list of blocks with `include`"},
+    {"read", OBJECT, "write read: FILE"},
+    {"read", LIST, "one file each: write `for:` and `repeat:` around the block"},
+    {"message", OBJECT | LIST, "write message: TEXT"},
+    {"call", OBJECT | LIST, "write call: ${ NAME }, and args: {PARAMETER: VALUE}"},
+    {"if", OBJECT | LIST, "write an expression: if: ${ ... }"},
+    {"while", OBJECT | LIST, "write an expression: while: ${ ... }"},
+    {"until", OBJECT | LIST, "write an expression: until: ${ ... }"},
+    {"def", OBJECT | LIST, "write def: NAME; several values are in `defs`"},
+    {"role", OBJECT | LIST, "write role: user, system or assistant"},
+    {"context", LIST, "what a model is sent is `input`"},
+    {"with", SCALAR, "write each case as - case: ... and then: ..."},
+    {"join", SCALAR, "write join: {as: array}"},
+    {"retry", LIST, "write retry: {tries: N}"},
+};
+
+const char *pdl_form_advice(pdl_str field, const pdl_node *n) {
+    int written = n->kind == PDL_NODE_MAP ? OBJECT : n->kind == PDL_NODE_SEQ ? LIST : SCALAR;
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        if ((forms[i].written & written) && pdl_str_is(field, forms[i].field)) return forms[i].hint;
+    return NULL;
+}
+
+/* The quotes that editors of documents put in place of \" and '. */
+static bool has_book_quotes(pdl_str word) {
+    return pdl_str_starts(word, PDL_STR("\u201c")) || pdl_str_starts(word, PDL_STR("\u2018")) ||
+           pdl_str_starts(word, PDL_STR("\u201d")) || pdl_str_starts(word, PDL_STR("\u2019"));
+}
+
 const char *pdl_key_advice(int kind, pdl_str word) {
+    if (has_book_quotes(word)) return "the quotes of YAML are \" and '; a key needs none";
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         bool fits = keys[i].kind == kind || (keys[i].kind == ANY && kind != NONE);
         pdl_str key = pdl_str_of(keys[i].word);

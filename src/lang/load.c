@@ -68,10 +68,20 @@ static void show_node(const pdl_node *n, pdl_buf *out) {
         if (out->p[i] == '\n') out->p[i] = ' ';
 }
 
+/* loc is that of the key where n is the value of a field. */
+static void advise_form(pdl_loader *l, pdl_diag *d, const pdl_node *n, pdl_loc loc) {
+    pdl_loc own = pdl_node_loc(n);
+    if (!loc.src || loc.end > loc.src->text.n || loc.start == own.start) return;
+    const char *advice = pdl_form_advice(pdl_str_sub(loc.src->text, loc.start, loc.end), n);
+    if (advice) pdl_loader_hint(l, d, "%s", advice);
+}
+
 void pdl_loader_wrong(pdl_loader *l, const pdl_node *n, pdl_loc loc, const char *should) {
     pdl_buf v = PDL_BUF;
     show_node(n, &v);
-    pdl_loader_diag(l, "value-type", loc, pdl_node_loc(n), "%s %s", pdl_buf_z(&v), should);
+    pdl_diag *d =
+        pdl_loader_diag(l, "value-type", loc, pdl_node_loc(n), "%s %s", pdl_buf_z(&v), should);
+    advise_form(l, d, n, loc);
     pdl_buf_fini(&v);
 }
 
@@ -92,7 +102,8 @@ void pdl_loader_wrong_union(pdl_loader *l, const pdl_node *n, pdl_loc loc, const
                        : n->kind == PDL_NODE_MAP ? "should be of type:"
                                                  : "should be of type";
     pdl_buf_putf(&v, " %s %s", verb, expected);
-    pdl_loader_diag(l, "value-type", loc, pdl_node_loc(n), "%s", pdl_buf_z(&v));
+    pdl_diag *d = pdl_loader_diag(l, "value-type", loc, pdl_node_loc(n), "%s", pdl_buf_z(&v));
+    advise_form(l, d, n, loc);
     pdl_buf_fini(&v);
 }
 
@@ -395,6 +406,22 @@ static bool is_general(const pdl_block *b) {
     return pdl_node_find(b->node, PDL_STR("kind"), NULL) != NULL;
 }
 
+/* `{name: Ada, age: 3}`: `name` alone makes a message of it. */
+static bool is_plain_object(const pdl_block *b) {
+    return b->kind == PDL_BLOCK_message && !pdl_node_find(b->node, PDL_STR("content"), NULL);
+}
+
+/* Nothing like the key is known: a variable in the wrong place, or a line of a text. */
+static void advise_stranger(pdl_loader *l, pdl_diag *d, pdl_str key) {
+    if (pdl_str_find(key, PDL_STR(" "), 0) != PDL_NOT_FOUND)
+        pdl_loader_hint(l, d,
+                        "a text that contains `: ` is put in quotes, or after `|` on lines of its "
+                        "own");
+    else if (key.n && (key.p[0] == '_' || (key.p[0] >= 'A' && key.p[0] <= 'Z') ||
+                       (key.p[0] >= 'a' && key.p[0] <= 'z')))
+        pdl_loader_hint(l, d, "a variable is written into `defs: {...}`");
+}
+
 static PDL_NOINLINE void unknown_in(pdl_loader *l, const pdl_node *key, const pdl_block *b) {
     pdl_block_kind kind = b->kind;
     pdl_diag *d = unknown(l, key);
@@ -413,8 +440,10 @@ static PDL_NOINLINE void unknown_in(pdl_loader *l, const pdl_node *key, const pd
         pdl_loader_hint(l, d, "%s", advice);
     else
         suggest(l, d, key->text, names, n);
-    if (d->hint.n || !k) return;
-    if (k->select)
+    if (d->hint.n) return;
+    if (!k && !is_plain_object(b))
+        advise_stranger(l, d, key->text);
+    else if (k && k->select)
         pdl_loader_hint(l, d, "a block is of one kind; this one is `%s`", pdl_block_name(kind));
 }
 
@@ -468,6 +497,9 @@ static PDL_NOINLINE void check_needed(pdl_loader *l, const pdl_block *b, uint32_
         if (f[i].need != PDL_NEED_REQ && f[i].need != PDL_NEED_NUL) continue;
         if (seen >> ((first + i) % 32) & 1) continue;
         pdl_loader_missing(l, b->loc, f[i].key);
+        if (is_plain_object(b) && b->node->n > 1)
+            pdl_loader_hint(l, &l->p->diags.p[l->p->diags.n - 1],
+                            "write `data:` in front of a plain object");
         l->p->diags.p[l->p->diags.n - 1].general = is_general(b);
     }
 }

@@ -517,6 +517,13 @@ static const pdl_pattern *load_pattern(pdl_loader *l, const pdl_node *n, pdl_loc
     return p;
 }
 
+/* `- 3: a`: the pattern as the key. */
+static void advise_case(pdl_loader *l, const pdl_node *n, const pdl_node *key) {
+    pdl_diag *d = &l->p->diags.p[l->p->diags.n - 1];
+    if (!d->hint.n && n->n == 1 && key->kind == PDL_NODE_SCALAR && key->text.n < 40)
+        pdl_loader_hint(l, d, "a case is written - case: %.*s, and then: ...", PDL_FMT(key->text));
+}
+
 static PDL_NOINLINE void load_case(pdl_loader *l, const pdl_node *n, pdl_case *c) {
     static const char *const keys[] = {"case",           "if",          "then", "pdl__case_result",
                                        "pdl__if_result", "pdl__matched"};
@@ -537,7 +544,7 @@ static PDL_NOINLINE void load_case(pdl_loader *l, const pdl_node *n, pdl_case *c
         case 3:
         case 4:
         case 5: break;
-        default: pdl_loader_unknown(l, key, keys, 3);
+        default: pdl_loader_unknown(l, key, keys, 3); advise_case(l, n, key);
         }
     }
     if (!then) pdl_loader_missing(l, c->loc, "then");
@@ -562,6 +569,11 @@ static const pdl_tree *load_for_list(pdl_loader *l, const pdl_node *n, pdl_loc l
     if (n->kind == PDL_NODE_SEQ || pdl_node_is_str(n) || pdl_loader_recorded(n) != n)
         return pdl_loader_tree(l, n, loc);
     pdl_loader_wrong_union(l, n, loc, "list or string (an expression)");
+    pdl_diag *d = &l->p->diags.p[l->p->diags.n - 1];
+    if (n->kind == PDL_NODE_MAP)
+        pdl_loader_hint(l, d, "define it before, and write ${ NAME.items() } or ${ NAME.keys() }");
+    else
+        pdl_loader_hint(l, d, "a number of times is `maxIterations`, or ${ range(N) }");
     return NULL;
 }
 

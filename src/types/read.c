@@ -63,6 +63,14 @@ static bool fail_word(reader *r, pdl_str word, const pdl_node *n) {
         pdl_err_hint(r->err, "a list of integers is [integer]");
         return false;
     }
+    if (pdl_str_starts(word, PDL_STR("Optional[")) || pdl_str_ends(word, PDL_STR(" | None"))) {
+        pdl_err_hint(r->err, "an integer that may be missing is {optional: integer}");
+        return false;
+    }
+    if (pdl_str_starts(word, PDL_STR("dict[")) || pdl_str_starts(word, PDL_STR("Dict["))) {
+        pdl_err_hint(r->err, "an object is {NAME: TYPE}, one of any names is object");
+        return false;
+    }
     if (word.n > 1 && word.p[word.n - 1] == '?') {
         pdl_err_hint(r->err, "write {optional: %.*s}", PDL_FMT(pdl_str_sub(word, 0, word.n - 1)));
         return false;

@@ -154,6 +154,18 @@ void pdl_vm_advise_command(const pdl_b_code *b, pdl_err *err) {
     }
 }
 
+void pdl_vm_advise_python(const pdl_b_code *b, pdl_err *err) {
+    const pdl_node *node = b->code ? b->code->node : NULL;
+    pdl_str msg = pdl_str_of(err->msg);
+    if (err->hint || !node || !pdl_node_is_str(node)) return;
+    if (pdl_str_find(node->text, PDL_STR("${"), 0) == PDL_NOT_FOUND) return;
+    if (pdl_str_find(msg, PDL_STR("NameError: "), 0) == PDL_NOT_FOUND &&
+        pdl_str_find(msg, PDL_STR("SyntaxError: "), 0) == PDL_NOT_FOUND)
+        return;
+    pdl_err_hint(err, "the text of ${ } becomes part of the code: Python knows the variable itself "
+                      "by its name, without ${ }");
+}
+
 /* --- names and attributes --------------------------------------------------------------------- */
 
 void pdl_vm_advise(const pdl_fiber *f, const pdl_expr *e, pdl_err *err) {

@@ -117,6 +117,8 @@ static pdl_step not_a_function(pdl_fiber *f, const pdl_b_call *b, pdl_vref v, pd
     if (pdl_is(v, PDL_V_HANDLE) && pdl_handle_of(v)->callable)
         pdl_err_hint(err, "`call` is for functions of PDL; call those of Python in an expression, "
                           "as in ${ f(x) }");
+    else if (pdl_str_find(pdl_buf_str(&src), PDL_STR("("), 0) != PDL_NOT_FOUND)
+        pdl_err_hint(err, "`call` names the function, `args` what it is given: call: ${ f }");
     pdl_buf_fini(&src);
     return PDL_STEP_FAIL;
 }
@@ -237,6 +239,7 @@ pdl_step pdl_op_CALL_BLOCK(pdl_fiber *f, const pdl_b_call *b, pdl_err *err) {
         pdl_err_set(err, PDL_E_type, b->args ? b->args->loc : b->head.loc,
                     "args of a call should be an object but got a value of type %s",
                     pdl_type_name(*args));
+        pdl_err_hint(err, "write args: {PARAMETER: VALUE}");
         return PDL_STEP_FAIL;
     }
     const pdl_closure *c = closure_of(*top(f));

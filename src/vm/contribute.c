@@ -158,6 +158,8 @@ static pdl_step to_name(pdl_fiber *f, const pdl_contribute *c, pdl_vref v, pdl_e
         pdl_err_set(err, PDL_E_expression, c->loc,
                     "Error during the evaluation of ${ %.*s }: '%.*s' is undefined",
                     PDL_FMT(c->name), PDL_FMT(c->name));
+        pdl_err_hint(err, "what a block may contribute to is result, context, stdout, stderr, or "
+                          "the name of an aggregator");
         return PDL_STEP_FAIL;
     }
     if (!pdl_is(a, PDL_V_AGGREGATOR)) {

@@ -15,6 +15,8 @@ void pdl_vm_mark_code(const pdl_block *b, pdl_err *err);
 
 /* advise.c: adds how a shell is had, where the command looks as if one read it. */
 void pdl_vm_advise_command(const pdl_b_code *b, pdl_err *err);
+/* advise.c: adds why a name is unknown to Python code that ${ } put there. */
+void pdl_vm_advise_python(const pdl_b_code *b, pdl_err *err);
 /* advise.c: adds the call in frame fr, of a function of the program by a library, to err. */
 void pdl_vm_note_tool(const pdl_fiber *f, const pdl_vm_frame *fr, pdl_err *err);
 /* advise.c: adds what to write instead, where e asks for a name or an attribute that is not

@@ -438,7 +438,10 @@ static void fail_call(pdl_inflight *c, const pdl_err *why) {
     pdl_err err = {0};
     pdl_err_copy(&err, why);
     err.label |= c->label;
-    if (c->kind == PDL_EFFECT_code && c->block && !err.loc.src) pdl_vm_mark_code(c->block, &err);
+    if (c->kind == PDL_EFFECT_code && c->block && !err.loc.src) {
+        pdl_vm_mark_code(c->block, &err);
+        pdl_vm_advise_python(PDL_AS(code, c->block), &err);
+    }
     bool raised = err.kind == PDL_E_code || err.kind == PDL_E_memory ||
                   /* not refused by a host with its own kind of error */
                   err.kind == PDL_E_expression;

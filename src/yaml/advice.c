@@ -104,6 +104,23 @@ static bool is_fence(const place *p) {
     return pdl_str_starts(pdl_str_sub(p->text, p->at, p->text.n), PDL_STR("```"));
 }
 
+/* `* item`: a star as the sign of an item. */
+static bool is_star_with_blank(const place *p) {
+    return p->at && p->at < p->text.n && p->text.p[p->at - 1] == '*' && p->text.p[p->at] == ' ';
+}
+
+/* The { of `{{ name }}` without quotes. */
+static bool is_second_brace(const place *p) {
+    return pdl_str_starts(pdl_str_sub(p->text, p->at, p->text.n), PDL_STR("{")) && p->at &&
+           p->text.p[p->at - 1] == '{';
+}
+
+/* Between the bracket and this, a line begins with //. */
+static bool has_slashes(const place *p) {
+    const place here = {p->text, p->at, p->at, p->bracket};
+    return follows_comment(&here) || pdl_str_starts(pdl_str_trim(line_before(p)), PDL_STR("//"));
+}
+
 static bool follows_brace(const place *p) { return p->at && p->text.p[p->at - 1] == '{'; }
 
 /* A line that begins to the left of the lines of the text above it, or of its `|`. */
@@ -214,6 +231,7 @@ static const struct {
      "the text ends at the quote before this, or a comma is missing"},
     {"expected ',' or ']', but got '<scalar>'", follows_quote, MARK_HERE,
      "the text ends at the quote before this, or a comma is missing"},
+    {"expected ',' or '}', but got", has_slashes, MARK_HERE, "a comment begins with #; // is text"},
     {"expected ',' or '}', but got ']'", NULL, MARK_HERE, "a { before this is not closed"},
     {"expected ',' or ']', but got '}'", NULL, MARK_HERE, "a [ before this is not closed"},
     {"expected ',' or '}', but got", NULL, MARK_HERE,
@@ -225,6 +243,10 @@ static const struct {
      "inside of [ ] and { } items are separated by commas, without -"},
     {"expected the node content, but found", NULL, MARK_HERE,
      "a text that begins with this character is put in quotes"},
+    {"found unhashable key", is_second_brace, MARK_HERE,
+     "a variable is written ${ name }; a text that begins with { is put in quotes"},
+    {"expected alphabetic or numeric character, but found", is_star_with_blank, MARK_HERE,
+     "an item of a list begins with `- `; a text that begins with * is put in quotes"},
     {"expected alphabetic or numeric character, but found", NULL, MARK_HERE,
      "a text that begins with * or & is put in quotes"},
     {"found undefined alias", NULL, MARK_HERE, "a text that begins with * or & is put in quotes"},

@@ -171,9 +171,12 @@ static bool meet(loader *l, yn *n, yn_queue *q, pdl_err *err) {
 
 static bool meet_pair(loader *l, yn *key, yn *value, bool hashed, yn_queue *q, pdl_err *err) {
     if (!meet(l, key, q, err)) return false;
-    if (hashed && unhashable(key))
-        return pdl_yaml_fail(err, l->src, key->pub.start, "ConstructorError",
-                             "found unhashable key");
+    if (hashed && unhashable(key)) {
+        (void)pdl_yaml_fail(err, l->src, key->pub.start, "ConstructorError",
+                            "found unhashable key");
+        pdl_yaml_advise(err, key->pub.start, SIZE_MAX);
+        return false;
+    }
     return meet(l, value, q, err);
 }
 

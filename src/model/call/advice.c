@@ -28,6 +28,11 @@ static void advise_provider(pdl_str model, pdl_err *err) {
     if (near.n)
         pdl_err_hint(err, "did you mean %.*s%.*s? Known are %s", PDL_FMT(near),
                      PDL_FMT(pdl_str_sub(model, slash, model.n)), pdl_buf_z(&known));
+    else if (!given.n) /* as people name the models on their own machine */
+        pdl_err_hint(err,
+                     "a model is named PROVIDER/MODEL; known providers are %s; a model of ollama "
+                     "is ollama_chat/%.*s",
+                     pdl_buf_z(&known), PDL_FMT(model));
     else
         pdl_err_hint(err, "a model is named PROVIDER/MODEL; known providers are %s",
                      pdl_buf_z(&known));
