@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import os as _os
 
-from . import _hooks, _pdl
+from . import _hints, _hooks, _pdl
 
 _pdl.set_hooks(_hooks)
 
+from . import _engine, _errors, _program  # noqa: E402
 from ._engine import ApprovalRequest, Engine, ModelRequest, default as _default  # noqa: E402
 from ._errors import (BudgetError, Error, ModelError, PolicyError, ProgramError, RunError, UsageError)  # noqa: E402
 from ._hooks import Context  # noqa: E402
@@ -19,7 +20,7 @@ from ._program import Call, Diagnostic, Function, Program, Result, Stream  # noq
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Mapping, Optional, Union
+    from ._names import Any, Mapping, Optional, Union
 
     from ._later import AsyncStream, Map
     from ._tool import Tool, tool
@@ -62,3 +63,8 @@ def run(text: str, scope: Optional[Mapping[str, Any]] = None, /, **variables: An
 def schema() -> dict[str, Any]:
     """The JSON Schema of the language."""
     return _default().schema()
+
+
+for _module in (_engine, _errors, _hooks, _program):
+    _hints.later(vars(_module))
+_hints.later(globals())

@@ -11,16 +11,8 @@ from . import _arguments, _environment, _errors, _pdl
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import asyncio
-    from contextvars import Context
-    from typing import Any, AsyncIterator, Awaitable, Callable, Iterator, Optional, Tuple, Union
-
-    from ._driver import Driver
-    from ._pieces import Pump
-    from ._program import Program, Result
-    Approve = Callable[["ApprovalRequest"], Union[bool, Awaitable[bool]]]
-    Model = Callable[["ModelRequest"], Any]
-    Path = Union[str, os.PathLike[str]]
+    from ._names import (Any, Approve, AsyncIterator, Awaitable, Callable, Context, Driver, Iterator, Model, Optional, Path, Program, Pump, Result,
+                         Tuple, Union, asyncio)
 
 _OWN: set[str] = set()  # files with what was given as a dict
 MANY_RAISED = 64

@@ -11,16 +11,10 @@ from . import _arguments, _errors, _pdl
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Generic, Iterable, Iterator, Optional, Tuple, TypeVar, Union
+    from typing import Generic, TypeVar
 
-    from contextvars import Context
-
-    from ._driver import Driver
-    from ._engine import Engine
-    from ._later import AsyncStream, Map
-    from ._tool import Tool
+    from ._names import Any, AsyncStream, Callable, Context, Driver, Engine, Iterable, Iterator, Map, Optional, Scope, Tool, Tuple, Union
     T = TypeVar("T")
-    Scope = Optional[Mapping[str, Any]]
 
     class Of(Generic[T]):
         """Made for values of a type."""
@@ -442,9 +436,20 @@ class Calls(list):  # type: ignore[type-arg]
         self.not_reached: list[dict[str, Any]] = found["not_reached"]
 
 
-class Function:
-    """A function of a program. Calls wait for its result; `await f.acall(...)` does under asyncio."""
+class _OfObject(property):
+    """What each object has of its own. The class has of_class, or none of it, so that inspect and help look at the class itself."""
 
+    of_class: Optional[str] = None
+
+    def __get__(self, of: Any, kind: Optional[type] = None) -> Any:
+        if of is not None:
+            return super().__get__(of, kind)
+        if self.of_class is None:
+            raise AttributeError("the class has none")
+        return self.of_class
+
+
+class Function:
     _returns = None
 
     def __init__(self, handle: _pdl.Handle) -> None:
@@ -465,11 +470,13 @@ class Function:
         name: str = self._declared().get("name", "function")
         return name
 
-    @property
-    def __doc__(self) -> Optional[str]:  # type: ignore[override]
+    @_OfObject
+    def __doc__(self) -> Optional[str]:
         return self._declared().get("description")
 
-    @property
+    __doc__.of_class = "A function of a program. Calls wait for its result; `await f.acall(...)` does under asyncio."
+
+    @_OfObject
     def __signature__(self) -> Any:
         from ._tool import signature_of
         return signature_of(self._declared().get("parameters") or {})

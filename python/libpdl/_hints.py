@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Annotations as types, for those who ask: typing.get_type_hints, inspect.signature, help.
+
+`typing` takes longer to load than all of libpdl. So the modules know its names, and each other's, for type checkers alone, and an annotation stays
+the text from the source until somebody looks at it. Then all annotations of that function become types.
+"""
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._names import Any, Iterator
+
+KINDS = (staticmethod, classmethod)
+FUNCTION = type(lambda: None)
+
+
+class Hints(dict):  # type: ignore[type-arg]
+    """Annotations of one function or class; the texts are read when one is asked for."""
+
+    __slots__ = ("_names",)
+
+    def __init__(self, texts: dict[str, Any], names: dict[str, Any]) -> None:
+        super().__init__(texts)
+        self._names = names  # of the module; empty: these are types
+
+    def _types(self) -> "Hints":
+        if self._names:
+            import types
+            import typing
+
+            from . import _names
+            texts = types.SimpleNamespace(__annotations__=dict(super().items()))
+            super().update(typing.get_type_hints(texts, {**vars(_names), **self._names, "T": _names.T}, include_extras=True))
+            self._names = {}
+        return self
+
+    def __getitem__(self, name: str) -> Any:
+        return super(Hints, self._types()).__getitem__(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return super(Hints, self._types()).__iter__()
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return super(Hints, self._types()).get(name, default)
+
+    def keys(self) -> Any:
+        return super(Hints, self._types()).keys()
+
+    def values(self) -> Any:
+        return super(Hints, self._types()).values()
+
+    def items(self) -> Any:
+        return super(Hints, self._types()).items()
+
+    def copy(self) -> dict[str, Any]:
+        return dict(self.items())
+
+    def __repr__(self) -> str:
+        return repr(self.copy())
+
+    def __eq__(self, other: object) -> bool:
+        return self.copy() == other
+
+    __hash__ = None
+
+
+def _function(member: Any) -> Any:
+    """Of a method, class method or property; else what was given."""
+    return member.__func__ if isinstance(member, KINDS) else member.fget if isinstance(member, property) else member
+
+
+def later(module: dict[str, Any]) -> None:
+    """The functions and classes of a module have their annotations as types when these are asked for."""
+    here = module["__name__"]
+    for what in list(module.values()):
+        if getattr(what, "__module__", None) != here:
+            continue
+        members = vars(what) if isinstance(what, type) else {}
+        for member in (what, *map(_function, members.values())):
+            texts = member.__dict__.get("__annotations__") if isinstance(member, type) else \
+                member.__annotations__ if isinstance(member, FUNCTION) else None
+            if texts:
+                member.__annotations__ = Hints(texts, module)
