@@ -178,9 +178,12 @@ class Runs(Folder):
         with self.assertRaisesRegex(ValueError, "nope"):
             exec_str("a", config={"nope": 1})
         self.assertEqual(exec_str("a", config={"event_loop": create_event_loop_thread(), "replay": {}}), "a")
-        for name in ("pdl.pdl_infer", "pdl.pdl_distributions", "pdl.optimize"):
-            with self.assertRaisesRegex(NotImplementedError, name):
-                importlib.import_module(name)
+        for name in ("pdl.pdl_infer", "pdl.pdl_distributions", "pdl.optimize", "pdl.optimize.parse_number", "pdl.pdl_llms", "pdl.pdl_runner"):
+            for kind in NotImplementedError, ImportError:
+                with self.assertRaisesRegex(kind, ".".join(name.split(".")[:2]) + ": .* "):
+                    importlib.import_module(name)
+        with self.assertRaisesRegex(ModuleNotFoundError, "No module named 'pdl.nothing'"):
+            importlib.import_module("pdl.nothing")
 
 
 class Functions(unittest.TestCase):

@@ -59,5 +59,4 @@ def _each(f: Callable[[Any], Any], value: Any) -> Any:
 
 
 def map_match_case(f: MappedFunctions, match_case: MatchCase) -> MatchCase:
-    case: MatchCase = match_case.model_copy(update={"if_": f.f_expr(match_case.if_), "then": f.f_block(match_case.then)})
-    return case
+    return match_case.model_copy(update={"if_": f.f_expr(match_case.if_), "then": f.f_block(match_case.then)})  # type: ignore[no-any-return]

@@ -132,8 +132,7 @@ def _arg_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="pdl-lint", description="Check programs.")
     parser.add_argument("paths", type=Path, nargs="*", default=[Path.cwd()], help="files and folders; the current one when absent")
     parser.add_argument("-r", "--recursive", action="store_true", help="also folders inside of folders")
-    parser.add_argument("--debug", action="store_true", help="log more")
-    parser.add_argument("--no-debug", action="store_false", dest="debug", help="do not log more")
+    parser.add_argument("--debug", action=argparse.BooleanOptionalAction, default=False, help="log more")
     parser.add_argument("-l", "--log-file", type=Path, help="write the log into this file as well")
     return parser
 

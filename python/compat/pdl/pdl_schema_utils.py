@@ -21,8 +21,7 @@ def pdltype_to_jsonschema(pdl_type: Any, additional_properties: bool) -> dict[st
     if pdl_type is None:
         return {}
     if isinstance(pdl_type, str) and pdl_type in json_types_convert:
-        name = OLD_PDLTYPE_TO_JSONSCHEMA_NAME.get(pdl_type, pdl_type)
-        if name != pdl_type:
+        if (name := OLD_PDLTYPE_TO_JSONSCHEMA_NAME.get(pdl_type, pdl_type)) != pdl_type:
             print("Deprecated type syntax: use %s instead of %s." % (name, pdl_type), file=sys.stderr)
         return {"type": name}
     if isinstance(pdl_type, list) and len(pdl_type) == 1:

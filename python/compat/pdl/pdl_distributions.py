@@ -1,2 +1,0 @@
-# SPDX-License-Identifier: Apache-2.0
-raise NotImplementedError("pdl.pdl_distributions: inference is not part of libpdl-compat yet")
