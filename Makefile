@@ -115,14 +115,14 @@ CHECKS := check-assertions check-own unit check-headers cli lang check-names che
 check: ## what must be green before a commit: side by side, since most of it waits
 	@$(MAKE) --no-print-directory -j4 -Otarget $(CHECKS)
 
-check-own: ## hand-overs of values, by the types pdl_val and pdl_vref
-	@sh tools/check-own
+check-own: all ## hand-overs of values, by the types pdl_val and pdl_vref
+	@sh tools/check-own $(BUILD)
 
 check-clang: ## every source compiles under clang too; skipped where there is none
 	@sh tools/check-clang
 
-check-headers: ## every header compiles alone as C17
-	@sh tools/check-headers
+check-headers: all ## every header compiles alone as C17
+	@sh tools/check-headers $(BUILD)
 
 check-hardening: all ## flags that guard the result are in it
 	@sh tools/check-hardening $(BUILD)

@@ -38,7 +38,7 @@ static void report(const pdl_task *t, const pdl_event *e) {
     const char *kind = pdl_event_name(e->kind);
     if (!t->opt.blocks && is_of_blocks(kind)) return;
     pdl_buf place = PDL_BUF, text = PDL_BUF, role = PDL_BUF, file = PDL_BUF;
-    pdl_value value = {e->value};
+    pdl_value value = {pdl_lent(e->value)};
     bool has_value = !pdl_is_absent(e->value);
     if (!has_value && e->reply) {
         value.v = e->reply->value;

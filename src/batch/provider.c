@@ -272,8 +272,9 @@ static bool look(pdl_batch_provider *p, pdl_err *err) {
         if (ok && ended) {
             answer_rest(p, u);
             p->n_waiting--;
-            kept = pdl_dict_putz(pdl_dict_merge(pdl_dict_new(5), u), "fetched", pdl_bool(true));
-            pdl_drop(u);
+            pdl_val changed = pdl_dict_merge(pdl_dict_new(5), u);
+            pdl_drop(kept);
+            kept = pdl_dict_putz(changed, "fetched", pdl_bool(true));
         }
         left = pdl_list_push(left, kept);
     }

@@ -324,8 +324,9 @@ static bool takes_as_given(const pdl_native *row, size_t n) {
     return n == n_params(row) || (n > n_params(row) && (row->flags & PDL_N_VARARGS));
 }
 
-/* A comparison inside of the native may have been cancelled: its result is then invalid. */
-static inline bool with_result(bool ok, pdl_vref out, pdl_err *err) {
+/* A comparison inside of the native may have been cancelled: its result, which this takes, is then
+ * invalid. */
+static inline bool with_result(bool ok, pdl_val out, pdl_err *err) {
     if (PDL_LIKELY(!pdl_is_walk_cancelled())) return ok;
     if (ok)
         pdl_drop(out);

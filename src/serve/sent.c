@@ -114,9 +114,9 @@ static pdl_val rest_of_said(const sent *s, pdl_vref said) {
 static pdl_val rest_of_call(const sent *s, pdl_vref call, size_t i) {
     if (i >= s->calls.n) return pdl_dict_putz(pdl_keep(call), "index", pdl_int((int64_t)i));
     pdl_vref f = pdl_dict_getz(call, "function");
-    pdl_val arguments = pdl_is_dict(f) ? pdl_dict_getz(f, "arguments") : pdl_absent();
-    if (!pdl_is_str(arguments) || pdl_str_get(arguments).n <= s->calls.p[i]) return pdl_absent();
-    arguments = rest_of_text(arguments, s->calls.p[i]);
+    pdl_vref all = pdl_is_dict(f) ? pdl_dict_getz(f, "arguments") : pdl_absent();
+    if (!pdl_is_str(all) || pdl_str_get(all).n <= s->calls.p[i]) return pdl_absent();
+    pdl_val arguments = rest_of_text(all, s->calls.p[i]);
     pdl_val d = pdl_dict_putz(pdl_dict_new(2), "index", pdl_int((int64_t)i));
     return pdl_dict_putz(d, "function", pdl_dict_putz(pdl_dict_new(1), "arguments", arguments));
 }

@@ -95,7 +95,9 @@ pdl_val pdl_with_part_label(pdl_val v, pdl_label l);
 pdl_val pdl_relabelled(pdl_val v, pdl_label l);
 pdl_val pdl_with_flags(pdl_val v, unsigned flags);
 pdl_val pdl_keep(pdl_vref v);
+pdl_val pdl_lent(pdl_vref v);
 void pdl_drop(pdl_val v);
+void pdl_leak_on_exit(void);
 #else
 typedef struct pdl_val {
     uint8_t tag;
@@ -184,6 +186,9 @@ static inline pdl_val pdl_keep(pdl_vref v) {
     if (v.tag > PDL_V_FLOAT) v.u.o->refs++;
     return v;
 }
+/* The value itself in a place whose type says owned: a member or an argument that is only read, and
+ * that nobody drops. The one way around the check of make check-own. */
+static inline pdl_val pdl_lent(pdl_vref v) { return v; }
 /* Gives up one ownership. */
 static inline void pdl_drop(pdl_val v) {
     assert(v.tag <= PDL_V_FLOAT || v.u.o->refs > 0);

@@ -29,8 +29,8 @@
 
 #include "base/banned.h"
 
-/* Arguments of a call as laid on the stack, *list and **dict spread out. Borrowed from the stack
- * or, when spread, owned by the vectors. */
+/* Arguments of a call as laid on the stack, *list and **dict spread out. The values are borrowed:
+ * from the stack, from the containers that are spread, and from `walked`. */
 typedef struct spread {
     pdl_val *pos;
     size_t n_pos;
@@ -51,7 +51,8 @@ static void spread_fini(spread *s) {
 static bool spread_star(spread *s, pdl_vref list, bool lenient, pdl_err *err) {
     if (pdl_is_list(list) || pdl_is(list, PDL_V_TUPLE)) {
         for (size_t i = 0; i < pdl_list_len(list); i++)
-            *pdl_vec_push(&s->all) = pdl_with_label(pdl_list_at(list, i), pdl_label_of_part(list));
+            *pdl_vec_push(&s->all) =
+                pdl_with_label(pdl_lent(pdl_list_at(list, i)), pdl_label_of_part(list));
         return true;
     }
     if (lenient && pdl_is(list, PDL_V_UNDEFINED)) return true; /* as in a loop */
@@ -105,7 +106,8 @@ static bool lay_out(pdl_fiber *f, const pdl_callsig *sh, size_t first, spread *s
                 return pdl_err_host(err, "TypeError", "keywords must be strings");
             if (!is_new_keyword(sh, pdl_str_get(pdl_dict_key_at(d, i)), err)) return false;
             *pdl_vec_push(&s->names) = pdl_str_get(pdl_dict_key_at(d, i));
-            *pdl_vec_push(&s->all) = pdl_with_label(pdl_dict_val_at(d, i), pdl_label_of_part(d));
+            *pdl_vec_push(&s->all) =
+                pdl_with_label(pdl_lent(pdl_dict_val_at(d, i)), pdl_label_of_part(d));
         }
     }
     s->pos = s->all.p;
@@ -194,7 +196,7 @@ static pdl_step call_value(pdl_fiber *f, pdl_val callee, spread *s, size_t drop,
         pdl_val with[PDL_NATIVE_MAX_ARGS + 1];
         pdl_vref receiver = pdl_native_receiver(callee);
         size_t n = 0;
-        if (!pdl_is_absent(receiver)) with[n++] = receiver;
+        if (!pdl_is_absent(receiver)) with[n++] = pdl_lent(receiver);
         if (s->n_pos > PDL_NATIVE_MAX_ARGS)
             return step_of(
                 pdl_err_host(err, "TypeError", "%s() got too many arguments", row->name));

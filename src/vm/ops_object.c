@@ -160,7 +160,7 @@ static pdl_vref attribute_of(const pdl_fiber *f, const pdl_callsig *sh) {
 
 /* The attribute `key` of an object: fetched already, or a promise of the fetch that starts now.
  * Borrowed. */
-static pdl_val fetch(pdl_fiber *f, pdl_vref object, pdl_vref key) {
+static pdl_vref fetch(pdl_fiber *f, pdl_vref object, pdl_vref key) {
     pdl_handle *h = pdl_handle_of(object);
     pdl_vref known = pdl_is_absent(h->fetched) ? pdl_absent() : pdl_dict_find(h->fetched, key);
     if (!pdl_is_absent(known)) return known;
@@ -173,14 +173,14 @@ static pdl_val fetch(pdl_fiber *f, pdl_vref object, pdl_vref key) {
 
 /* Follows a path from v; objects on the way have their attribute when this is done. *open: the
  * promise that it waits for, or absent. Borrowed. */
-static bool follow(pdl_fiber *f, pdl_vref v, pdl_vref path, bool forget, pdl_val *open,
+static bool follow(pdl_fiber *f, pdl_vref v, pdl_vref path, bool forget, pdl_vref *open,
                    pdl_err *err) {
     pdl_val at = pdl_keep(v), next;
     *open = pdl_absent();
     for (size_t i = 0; i < pdl_list_len(path); i++) {
         pdl_vref key = pdl_list_at(path, i);
         if (pdl_is(at, PDL_V_HANDLE)) {
-            pdl_val p = fetch(f, at, key);
+            pdl_vref p = fetch(f, at, key);
             if (pdl_promise_of(p)->state != PDL_PROMISE_FILLED) {
                 *open = p;
                 break;
@@ -202,7 +202,7 @@ static bool follow(pdl_fiber *f, pdl_vref v, pdl_vref path, bool forget, pdl_val
 /* Resolves the attributes of all items along all paths: requests all, then waits. forget: the
  * filter is done. */
 static pdl_step look(pdl_fiber *f, pdl_vref items, pdl_vref paths, bool forget, pdl_err *err) {
-    pdl_val first = pdl_absent(), open;
+    pdl_vref first = pdl_absent(), open;
     for (size_t i = 0; i < pdl_list_len(items); i++)
         for (size_t k = 0; k < pdl_list_len(paths); k++) {
             if (!follow(f, pdl_list_at(items, i), pdl_list_at(paths, k), forget, &open, err))

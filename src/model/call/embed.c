@@ -32,7 +32,7 @@ struct pdl_embedding {
     pdl_calls *calls;
     pdl_embedding *next, **prev;
     pdl_effect *e;
-    pdl_val texts;   /* list: the texts of the program */
+    pdl_vref texts;  /* list: the texts of the program, of the request of e */
     pdl_val todo;    /* list: texts to be requested, each once */
     pdl_val vectors; /* dict: text -> vector, or null while it is requested */
     pdl_val model;   /* str as the service names it, or absent */

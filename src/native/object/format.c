@@ -383,10 +383,11 @@ static bool print_all(printer *p, pdl_buf *out) {
 bool pdl_format_percent(pdl_vref format, pdl_vref args, bool lenient, pdl_val *out, pdl_err *err) {
     pdl_tag t = pdl_tag_of(args);
     bool tuple = t == PDL_V_TUPLE;
+    pdl_val single = pdl_lent(args);
     printer p = {
         .s = pdl_str_get(format),
         .args = args,
-        .pos = tuple ? NULL : &args,
+        .pos = tuple ? NULL : &single,
         .n_pos = tuple ? pdl_list_len(args) : 1,
         .found = pdl_absent(),
         .safe = pdl_is_safe(format),
