@@ -3,8 +3,7 @@
  * depend on where the network cuts the bytes; a frame with right checksums and headers gives one
  * event, which is JSON when its payload is; a flipped bit is noticed.
  *
- * SPDX-License-Identifier:
- * Apache-2.0
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "feed.h"
 

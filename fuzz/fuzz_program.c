@@ -2,8 +2,7 @@
  * Properties: refused with problems, or two runs, the replies of one at once and of the other late
  * and in reverse, have equal results, output, traces and effects.
  *
- * SPDX-License-Identifier:
- * Apache-2.0
+ * SPDX-License-Identifier: Apache-2.0
  */
 #include "machine.h"
 #include "world.h"

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- nvim.lua -- drives a real Neovim: diagnostics, completion, hover, rename, formatting. Arguments are in the environment: PDL (the command),
 -- PDL_OUT (where the results go, one JSON object). Called with a program open.
 local out = { steps = {} }

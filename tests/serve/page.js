@@ -1,5 +1,6 @@
 // page.js URL MODEL -- a web page of http://page.example in jsdom, whose XMLHttpRequest obeys the rules of browsers: it asks before (preflight), and hides
 // answers that do not name its origin. Prints what the page sees.
+// SPDX-License-Identifier: Apache-2.0
 const { JSDOM, VirtualConsole } = require("jsdom");
 const [url, model] = process.argv.slice(2);
 const page = new JSDOM("", { url: "http://page.example/", virtualConsole: new VirtualConsole() });

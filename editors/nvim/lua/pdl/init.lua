@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: Apache-2.0
 -- pdl: the language server and the debugger of PDL for Neovim (0.7 or newer).
 --
 --   require("pdl").setup()                      in init.lua; options: cmd, on_attach, capabilities
