@@ -1,6 +1,10 @@
 /* compile.h -- program -> bytecode. Never fails: code that cannot run compiles to an instruction
  * that raises an error.
  *
+ * Blocks, expressions and templates become one bytecode, because each of them may have to wait for
+ * a model in its middle. A machine that walked the tree would have to keep its way through the tree
+ * on the C stack while it waits; here that is an index into the code (vm/fiber.h).
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_COMPILE_COMPILE_H

@@ -1,6 +1,13 @@
 /* emit_block.c -- what every block does, in order (spec execution 2): enter, budget, defs,
  * attempts of (body, parser, spec, expectations), fallback, def, contribute, leave.
  *
+ * A block hands more than its value to its neighbours: the variables that it defined, the messages
+ * that it added, its role, whether it may print. These are registers of the fiber (vm/fiber.h).
+ * ENTER and LEAVE save and restore those of a block, PART_BEGIN and PART_END those of a part that
+ * contributes nothing itself. The compiler places them, because it can see what is not needed: a
+ * plain value in a list needs neither. What must stay true: each begin has its end on every way
+ * through the code; an error skips the ends, so handlers restore what they recorded (vm/retry.c).
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "compile/emit.h"

@@ -1,9 +1,17 @@
 /* expr.h -- the text of `${ }` and of Jinja templates -> tree.
  *
  * Spec: language-syntax 4 (expressions, 4.2 the three outcomes, 4.8 full Jinja, 4.9 lexical rules).
- * The dialect is Jinja 3.1's. Trees live in an arena and are immutable. Spans are byte offsets in
- * the source text of the expression. A text that cannot be read gives a pdl_expr whose form is
- * PDL_X_BROKEN: it fails when it is evaluated, not before.
+ * The dialect is Jinja 3.1's.
+ *
+ * A string of a program has one of three forms (pdl_xform). A template engine always gives
+ * text, but `${ xs }` must give the list itself, or nothing could be passed on. So a string that
+ * is one expression and nothing else gives the value of the expression; a string without
+ * expressions stays as it is, to the byte; every other one gives text. The form follows from the
+ * string alone and is chosen when it is read: that of `${ a }` never depends on what `a` is. A text
+ * that cannot be read is a fourth form, PDL_X_BROKEN: it fails when it is evaluated, not before.
+ *
+ * Trees live in an arena and are immutable. Spans are byte offsets in the source text of the
+ * expression.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

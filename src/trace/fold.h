@@ -1,8 +1,11 @@
 /* fold.h -- the trace of a run: events folded into the program's tree (spec language-execution 14).
  *
  * Every block that was executed is replaced by a record of its execution; the rest stays as
- * written. Finished parts are made into text during the run and written to a temporary file, so
- * memory holds only what is open (fold_node.c explains how).
+ * written. The machine builds no such tree itself: it reports events, and whoever shows the run in
+ * another way (terminal, journal, telemetry) reads the same events. So none of them can disagree
+ * with the trace, and a run without a trace pays nothing for it. Finished parts are made into text
+ * during the run and written to a temporary file, so memory holds only what is open (fold_node.c
+ * explains how).
  *
  * SPDX-License-Identifier: Apache-2.0
  */

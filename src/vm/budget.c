@@ -2,6 +2,13 @@
  * until the block ends or its fallback begins. The world in src/budget, which answers effects, does
  * the counting.
  *
+ * Time is the one item that no effect brings with it: code that only computes requests nothing, so
+ * the world would never notice that its seconds are over. The machine therefore reads the clock
+ * itself, at turns of loops and at returns of functions. Reading it every time would cost more than
+ * most turns do; so the first QUIET turns after an effect are free (the world has just read the
+ * clock), then every LOOK-th one reads it. A single long operation, such as a sum over a large
+ * list, is not bounded by turns: base/cancel.h bounds it.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "vm/fiber.h"
