@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """checks.py -- what tests share: they count what they find, say what is wrong, and end with the line that tools/run-tests reads. A test with
 a state of its own is a class that derives from Checks; one that is a script uses the functions."""
-SHOWN = 1500  # characters of what a failed check was told; of longer ones both ends
+SHOWN = 3000  # characters of what a failed check was told; of longer ones both ends
 
 
 class Checks:

@@ -16,6 +16,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from checks import Checks  # noqa: E402
+
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 C = ["-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-Wstrict-prototypes", "-g"]
@@ -24,16 +27,7 @@ MESON_IS_MISSING = "setup: there is no meson (Debian: the package meson); `make 
 COUNTS = re.compile(r"^(\d+) passed, (\d+) failed$", re.M)
 
 
-class Tests:
-    def __init__(self):
-        self.passed = self.failed = 0
-
-    def check(self, title, ok, text=""):
-        self.passed, self.failed = self.passed + bool(ok), self.failed + (not ok)
-        if not ok:
-            print("FAIL %s\n%s" % (title, text))
-        return ok
-
+class Tests(Checks):
     def add(self, title, status, text):
         """A program that counts by itself."""
         found = COUNTS.findall(text)
@@ -74,8 +68,7 @@ def main():
         status, text = run(["meson", "install", "--no-rebuild", "--quiet", "-C", build], {"DESTDIR": str(dest)})
         if t.check("install", status == 0, text):
             use(t, work, dest)
-    print("%d passed, %d failed" % (t.passed, t.failed))
-    return 1 if t.failed else 0
+    return t.finish()
 
 
 def script(path, text):

@@ -9,8 +9,12 @@ import pathlib
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from checks import Checks  # noqa: E402
 
 PROGRAM = "text:\n- text: Say ${ word }\n  contribute: [context]\n- model: openai/upper\n  def: said\n  contribute: []\n- ${ said }\n"
 # The same, but what the model says is the whole result.
@@ -86,20 +90,13 @@ class Service:
         return said or (200, prompt.upper())
 
 
-class Tests:
+class Tests(Checks):
     """A counter of checks, and a folder for each of them."""
 
     def __init__(self, build):
         self.pdl = os.path.join(os.path.abspath(build), "pdl")
         self.service = Service()
-        self.passed = self.failed = self.skipped = 0
         self.folder = None
-
-    def check(self, title, ok, text=""):
-        self.passed, self.failed = self.passed + bool(ok), self.failed + (not ok)
-        if not ok:
-            print("FAIL %s\n%s" % (title, str(text)[:2000]), flush=True)
-        return ok
 
     def begin(self, files=None, rule=None):
         if self.folder:
@@ -145,8 +142,7 @@ class Tests:
     def finish(self):
         if self.folder:
             shutil.rmtree(self.folder)
-        print("%d passed, %d failed, %d skipped" % (self.passed, self.failed, self.skipped))
-        return 1 if self.failed else 0
+        return super().finish()
 
 
 def jsonl(rows):

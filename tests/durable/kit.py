@@ -222,5 +222,4 @@ def main(test):
     """Runs a class of tests over the build directory of the command line, and counts. -> exit status"""
     t = test(str(pathlib.Path(sys.argv[1]).resolve()))
     t.run()
-    print("%d passed, %d failed" % (t.passed, t.failed))
-    return t.failed > 0
+    return t.finish()

@@ -16,6 +16,8 @@ import subprocess
 import sys
 
 sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from checks import Checks  # noqa: E402
 from kit import Folder, Service  # noqa: E402
 
 PROGRAM = """
@@ -32,19 +34,13 @@ COMMANDS = (["resume", "J", "--again", "all", "--again", "out.txt", "--rebuild"]
             ["runs", "export", "J", "copied", "--redact"], ["view", "J", "--html", "page"], ["--replay", "J", "main.pdl"])
 
 
-class Test:
+class Test(Checks):
     def __init__(self, build):
-        self.passed = self.failed = self.skipped = 0
         self.service = Service(0.001)
         self.f = Folder(build + "/pdl", self.service, "damage", PROGRAM)
         code, _, err = self.f.run("--durable", "--park", "--id", "whole", "main.pdl")
         self.check("a run that waits", code == 75, err)
         self.whole = (self.f.path / "runs" / "whole.journal").read_bytes()
-
-    def check(self, title, ok, text=""):
-        self.passed, self.failed = self.passed + bool(ok), self.failed + (not ok)
-        if not ok:
-            print("FAIL %s\n%s" % (title, str(text)[:1500]), flush=True)
 
     def put(self, data, wal=None):
         for name in ("j.journal", "j.journal-wal", "j.journal-shm", "copied", "page", "out.txt"):
@@ -134,8 +130,7 @@ class Test:
 
     def readonly(self):
         if os.geteuid() != 0 or not shutil.which("unshare"):
-            print("skipped: disks that are full or read-only need root")
-            self.skipped += 1
+            self.skip("disks that are full or read-only", "they need root")
             return
         script = ("set -e\nmkdir -p disk\nmount -t tmpfs -o size=%s tmpfs disk\ncp j.journal disk/r.journal\n%s\nset +e\n"
                   "PDL_RUNS=disk %s resume ./disk/r.journal --again all --again out.txt < /dev/null; echo \"exit $?\"\ncmp j.journal disk/r.journal && echo same\n")
@@ -145,8 +140,7 @@ class Test:
             p = subprocess.run(["unshare", "-m", "sh", "-c", script % (size, before, self.f.pdl)], cwd=self.f.path, env=self.f.env, capture_output=True,
                                text=True, timeout=120)
             if "exit" not in p.stdout:
-                print("skipped: no mounts here: %s" % p.stderr[:200])
-                self.skipped += 1
+                self.skip("a %s disk" % title, "no mounts here: %s" % p.stderr[:200])
                 continue
             self.check("a %s disk: one message" % title, "exit 1" in p.stdout and len(p.stderr.strip().splitlines()) == 1, (p.stdout, p.stderr))
             self.check("a %s disk: the file is as it was" % title, "same" in p.stdout, (p.stdout, p.stderr))
@@ -170,8 +164,7 @@ def main():
     t.folder()
     t.readonly()
     t.f.remove()
-    print("%d passed, %d failed%s" % (t.passed, t.failed, ", %d skipped" % t.skipped if t.skipped else ""))
-    return t.failed > 0
+    return t.finish()
 
 
 if __name__ == "__main__":

@@ -10,27 +10,25 @@ that nobody killed, the service has answered each prompt once and at most once m
 most once for each kill and branch. Last line: `N passed, N failed`.
 """
 import argparse
+import pathlib
 import random
 import sys
 import time
 
 sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from checks import Checks  # noqa: E402
 from kit import BRANCHES, PROGRAMS, Folder, Service, shim  # noqa: E402
 
 MOST_RESUMES = 60
 
 
-class Kills:
+class Kills(Checks):
     def __init__(self, build):
         self.build, self.pdl, self.shim = build, build + "/pdl", shim(build)
         self.service = Service()
-        self.passed = self.failed = self.kills = self.repeats = self.acts_again = self.lost = self.repeated = 0
+        self.kills = self.repeats = self.acts_again = self.lost = self.repeated = 0
         self.plain = {}
-
-    def check(self, title, ok, text=""):
-        self.passed, self.failed = self.passed + bool(ok), self.failed + (not ok)
-        if not ok:
-            print("FAIL %s\n%s" % (title, str(text)[:1500]), flush=True)
 
     def reference(self, name):
         """Output, files, prompts, actions, writes and seconds of a run that nobody kills."""
@@ -129,8 +127,7 @@ def main():
         for n in range(1, writes + 1) if a.every else sorted(rng.sample(range(1, writes + 1), 1 if "asan" in a.build else min(3, writes))):
             t.at_write(name, n)
     print("kills %d, lost %d, in-flight repeats %d, actions repeated %d, %.0f s" % (t.kills, t.lost, t.repeats, t.acts_again, time.monotonic() - start))
-    print("%d passed, %d failed" % (t.passed, t.failed))
-    return t.failed > 0
+    return t.finish()
 
 
 if __name__ == "__main__":

@@ -17,6 +17,8 @@ import struct
 import sys
 
 sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from checks import Checks  # noqa: E402
 from kit import Folder, Service, shim  # noqa: E402
 
 SECTOR = 512
@@ -94,17 +96,11 @@ class Disk:
         return out
 
 
-class Test:
+class Test(Checks):
     def __init__(self, build):
-        self.passed = self.failed = 0
         self.service = Service(0)
         self.f = Folder(build + "/pdl", self.service, "power", PROGRAM)
         self.shim = shim(build, "power")
-
-    def check(self, title, ok, text=""):
-        self.passed, self.failed = self.passed + bool(ok), self.failed + (not ok)
-        if not ok:
-            print("FAIL %s\n%s" % (title, str(text)[:1500]), flush=True)
 
     def left(self, files):
         """Puts the files; returns (begun calls, answered calls, commands), or why the journal is not sound."""
@@ -170,8 +166,7 @@ def main():
     t = Test(str(pathlib.Path(a.build).resolve()))
     t.run(60 if "asan" in a.build else a.points, a.seed)
     t.f.remove()
-    print("%d passed, %d failed" % (t.passed, t.failed))
-    return t.failed > 0
+    return t.finish()
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ Runs are killed at a place that they reach: a command that waits until it may co
 import fcntl
 import json
 import os
+import pathlib
 import re
 import signal
 import socket
@@ -18,6 +19,8 @@ import sys
 import time
 
 sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from checks import Checks  # noqa: E402
 import kit  # noqa: E402
 from kit import Folder, Service  # noqa: E402
 
@@ -27,15 +30,10 @@ KEY = "sk-canary-0123456789"
 STOP = "{lang: command, code: \"sh -c 'touch here; while [ -e here ] && [ ! -e go ]; do sleep 0.02; done; echo went'\", idempotent: true}"
 
 
-class Test:
+class Test(Checks):
     def __init__(self, build):
-        self.build, self.passed, self.failed = build, 0, 0
+        self.build = build
         self.service = Service(0.001)
-
-    def check(self, title, ok, text=""):
-        self.passed, self.failed = self.passed + bool(ok), self.failed + (not ok)
-        if not ok:
-            print("FAIL %s\n%s" % (title, str(text)[:1500]), flush=True)
 
     def folder(self, program, **files):
         self.service.begin()

@@ -20,6 +20,7 @@ import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from checks import Checks  # noqa: E402
 import serve_of  # noqa: E402
 import kit  # noqa: E402
 from kit import Folder, Service  # noqa: E402
@@ -37,19 +38,13 @@ WRITER = ("defs: {o: {aggregator: {file: lines.txt, mode: a}}}\ntext:\n- {text: 
 SECONDS = 60
 
 
-class Test:
+class Test(Checks):
     def __init__(self, build):
-        self.passed = self.failed = 0
         self.service = Service(0.2)
         self.folder = Folder(build + "/pdl", self.service, "serve", PROGRAM)
         (self.folder.path / "action.pdl").write_text(ACTION)
         (self.folder.path / "writer.pdl").write_text(WRITER)
         self.p = self.port = None
-
-    def check(self, title, ok, text=""):
-        self.passed, self.failed = self.passed + bool(ok), self.failed + (not ok)
-        if not ok:
-            print("FAIL %s\n%s" % (title, str(text)[:1500]), flush=True)
 
     def start(self, *args):
         self.p, self.port = serve_of.start(self.folder.pdl, "--durable", "--record", str(self.folder.path / "server.journal"), *args,

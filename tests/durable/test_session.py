@@ -6,11 +6,14 @@
 
 Each program is killed at a command that waits, and resumed. Last line: `N passed, N failed`.
 """
+import pathlib
 import signal
 import sys
 import time
 
 sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from checks import Checks  # noqa: E402
 import kit  # noqa: E402
 from kit import Folder, Service  # noqa: E402
 
@@ -83,15 +86,10 @@ FREE = {
 }
 
 
-class Test:
+class Test(Checks):
     def __init__(self, build):
-        self.build, self.passed, self.failed = build, 0, 0
+        self.build = build
         self.service = Service(0.001)
-
-    def check(self, title, ok, text=""):
-        self.passed, self.failed = self.passed + bool(ok), self.failed + (not ok)
-        if not ok:
-            print("FAIL %s\n%s" % (title, str(text)[:1500]), flush=True)
 
     def killed(self, program, *args):
         self.service.begin()

@@ -11,8 +11,9 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 sys.dont_write_bytecode = True
-sys.path.insert(0, str(ROOT / "tests" / "conformance"))
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "conformance")]
 import check_patterns  # noqa: E402
+from checks import Checks  # noqa: E402
 
 
 class Agent:
@@ -66,7 +67,7 @@ class Outcome:
         return [r["prompt"] if "prompt" in r else "\n".join(str(m["content"]) for m in r["messages"]) for r in self.requests]
 
 
-class Bench:
+class Bench(Checks):
     """A server, a folder with lib/, and the table's count."""
 
     def __init__(self, build):
@@ -76,7 +77,7 @@ class Bench:
         self.server = check_patterns.Server().start()
         self.work = tempfile.TemporaryDirectory(prefix="pdl_agents_")
         os.symlink(ROOT / "lib", pathlib.Path(self.work.name) / "lib")
-        self.number = self.passed = self.failed = 0
+        self.number = 0
 
     def run(self, program, replies, stdin="", options=("--stream", "none"), timeout=60):
         self.number += 1
@@ -98,14 +99,10 @@ class Bench:
             agent.module, defs, agent.function, ", ".join(args))
 
     def check(self, title, ok, outcome, why=""):
-        self.passed += bool(ok)
-        self.failed += not ok
-        if not ok:
-            print("FAIL %s %s\n  exit status %d\n  output %s\n  error %s\n  last request %s" % (
-                title, why, outcome.status, outcome.out[-600:], outcome.err[-600:], (outcome.heard() or [""])[-1][-600:]))
+        return super().check(title, ok, why, "\n  exit status %d\n  output %s\n  error %s\n  last request %s" % (
+            outcome.status, outcome.out[-400:], outcome.err[-400:], (outcome.heard() or [""])[-1][-400:]))
 
     def end(self):
         self.server.shutdown()
         self.work.cleanup()
-        print("%d passed, %d failed" % (self.passed, self.failed))
-        return 1 if self.failed else 0
+        return self.finish()

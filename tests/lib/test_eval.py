@@ -17,6 +17,8 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from checks import Checks  # noqa: E402
 sys.path.insert(0, str(ROOT / "examples"))
 import serve  # noqa: E402
 
@@ -42,15 +44,9 @@ ROWS = [
 ]
 
 
-class Case:
+class Case(Checks):
     def __init__(self, pdl):
-        self.pdl, self.passed, self.failed = pdl, 0, 0
-
-    def check(self, title, ok, *shown):
-        self.passed += bool(ok)
-        self.failed += not ok
-        if not ok:
-            print("FAIL", title, *shown)
+        self.pdl = pdl
 
     def run(self, work, name, url, *options):
         env = {**os.environ, "OPENAI_API_BASE": url, "OPENAI_BASE_URL": url, "OPENAI_API_KEY": "none"}
@@ -132,8 +128,7 @@ def main():
         stopped(case, work, server)
         recorded(case, work, server)
     server.shutdown()
-    print("%d passed, %d failed" % (case.passed, case.failed))
-    return 1 if case.failed else 0
+    return case.finish()
 
 
 if __name__ == "__main__":

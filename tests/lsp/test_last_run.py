@@ -10,7 +10,8 @@ import tempfile
 
 sys.dont_write_bytecode = True
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+from checks import check, finish  # noqa: E402
 from client import Lsp  # noqa: E402
 
 PROGRAM = """description: asks
@@ -30,15 +31,6 @@ LONG = """defs:
     data: ${ range(COUNT) | map('string') | map('length') | sum }
 text: ${ n }
 """
-failures, passed = [], 0
-
-
-def expect(name, ok, shown):
-    global passed
-    passed += bool(ok)
-    if not ok:
-        failures.append(name)
-        print("FAILED %s: %s" % (name, shown))
 
 
 class Editor:
@@ -84,42 +76,41 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         e = Editor(pdl, pathlib.Path(folder).resolve())
         e.write(PROGRAM)
-        expect("no run", "In the last run" not in e.hover("word"), e.hover("word"))
-        expect("nothing is made", not (e.root / "runs").exists(), os.listdir(e.root))
+        check("no run", "In the last run" not in e.hover("word"), e.hover("word"))
+        check("nothing is made", not (e.root / "runs").exists(), os.listdir(e.root))
         e.run("-d", "x=1", "--record", "one.journal", word="recorded\n")
-        expect("recording", "In the last run: `\"recorded\"`" in e.hover("word"), e.hover("word"))
-        expect("computed", "In the last run: `2`" in e.hover("n:"), e.hover("n:"))
+        check("recording", "In the last run: `\"recorded\"`" in e.hover("word"), e.hover("word"))
+        check("computed", "In the last run: `2`" in e.hover("n:"), e.hover("n:"))
         age(e.root / "one.journal", 30)
         e.run("-d", "x=4", "--durable", "--id", "d1", word="durable\n")
-        expect("durable run", "`\"durable\"`" in e.hover("word") and "`8`" in e.hover("n:"), e.hover("word"))
+        check("durable run", "`\"durable\"`" in e.hover("word") and "`8`" in e.hover("n:"), e.hover("word"))
         age(e.root / "runs" / "d1.journal", 20)
         e.run("-d", "x=5", "--durable", "--id", "d2", word="newer\n", program=str(e.root / "a.pdl"), cwd=HERE)
-        expect("the newest durable run", "`\"newer\"`" in e.hover("word"), e.hover("word"))
+        check("the newest durable run", "`\"newer\"`" in e.hover("word"), e.hover("word"))
         age(e.root / "runs" / "d2.journal", 10)
         (e.root / "other").mkdir()
         (e.root / "other" / "a.pdl").write_text(PROGRAM, encoding="utf-8")
         e.run("-d", "x=6", "--durable", "--id", "d3", word="elsewhere\n", cwd=e.root / "other")
-        expect("a program of that name elsewhere", "`\"newer\"`" in e.hover("word"), e.hover("word"))
+        check("a program of that name elsewhere", "`\"newer\"`" in e.hover("word"), e.hover("word"))
         (e.root / "broken.journal").write_bytes(b"SQLite format 3\0" + b"x" * 500)
-        expect("a file that is no journal", "`\"newer\"`" in e.hover("word"), e.hover("word"))
+        check("a file that is no journal", "`\"newer\"`" in e.hover("word"), e.hover("word"))
         subprocess.run([pdl, "-d", "x=9", "a.pdl", "--trace"], input="traced\n", capture_output=True, text=True, check=True, cwd=e.root, env={**os.environ, **e.env}, timeout=120)
-        expect("a newer trace", "`\"traced\"`" in e.hover("word"), e.hover("word"))
+        check("a newer trace", "`\"traced\"`" in e.hover("word"), e.hover("word"))
         age(e.root / "a_trace.json", 100)
-        expect("an older trace", "`\"newer\"`" in e.hover("word"), e.hover("word"))
+        check("an older trace", "`\"newer\"`" in e.hover("word"), e.hover("word"))
     with tempfile.TemporaryDirectory() as folder:
         e = Editor(pdl, pathlib.Path(folder).resolve())
         e.write(LONG.replace("COUNT", "10"))
         e.run("--record", "long.journal")
-        expect("short", "`\"seen\"`" in e.hover("first"), e.hover("first"))
+        check("short", "`\"seen\"`" in e.hover("first"), e.hover("first"))
         e.write(LONG.replace("COUNT", "20000000"))
         os.remove(e.root / "long.journal")
         started = spent()
         e.run("--record", "long.journal")
         run, started = spent() - started, spent()
         e.hover("first")
-        expect("nobody waits for a long run", spent() - started < run / 2, "%.2f of %.2f s" % (spent() - started, run))
-    print("%d passed, %d failed" % (passed, len(failures)))
-    return 1 if failures else 0
+        check("nobody waits for a long run", spent() - started < run / 2, "%.2f of %.2f s" % (spent() - started, run))
+    return finish()
 
 
 if __name__ == "__main__":

@@ -15,11 +15,11 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 import venv_of  # noqa: E402
+from checks import check, finish, skip  # noqa: E402
 
 BUILD = pathlib.Path(sys.argv[1]).resolve()
 PDL = str(BUILD / "pdl")
 SERVER = str(HERE / "server.py")
-passed = failed = skipped = 0
 
 ECHO = 'defs: {s: {import: "mcp:s"}}\ntext: "${ s.echo(\'hi\', 2) }"\n'
 
@@ -191,12 +191,7 @@ CONFIG = [
 
 
 def report(name, problems):
-    global passed, failed
-    if problems:
-        failed += 1
-        print("FAIL %s: %s" % (name, "; ".join(problems)))
-    else:
-        passed += 1
+    check(name, not problems, "; ".join(problems))
 
 
 def run(folder, program, config, flags=(), env=None, timeout=60):
@@ -513,11 +508,9 @@ class Real:
 
 
 def real_servers():
-    global skipped
     python, why = venv_of.python(BUILD, "mcp")
     if not python:
-        print("skipped: the real server: %s" % why)
-        skipped += 4
+        skip("the real server", why, 4)
         return
     with tempfile.TemporaryDirectory() as d:
         folder = pathlib.Path(d)
@@ -544,8 +537,7 @@ def main():
                                           two_servers_with_equal_names, real_servers)]
         for w in work:
             w.result()
-    print("%d passed, %d failed, %d skipped" % (passed, failed, skipped))
-    return 1 if failed else 0
+    return finish()
 
 
 if __name__ == "__main__":

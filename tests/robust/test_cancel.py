@@ -16,8 +16,9 @@ import sys
 import tempfile
 import time
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent), str(pathlib.Path(__file__).resolve().parent.parent)]
 sys.dont_write_bytecode = True
+from checks import Checks  # noqa: E402
 from test_size import children_seconds, cpu_seconds  # noqa: E402
 
 SECONDS = 30
@@ -139,15 +140,13 @@ FLAT = [
 ]
 
 
-class Tests:
+class Tests(Checks):
     def __init__(self, build, wanted):
-        self.pdl, self.wanted, self.passed, self.failed = str(build / "pdl"), wanted, 0, 0
+        self.pdl, self.wanted = str(build / "pdl"), wanted
         self.after = AFTER * (3 if "asan" in build.name or "ubsan" in build.name else 1)
 
     def result(self, name, why):
-        self.passed, self.failed = self.passed + (not why), self.failed + bool(why)
-        if why:
-            print("FAIL %s: %s" % (name, why))
+        self.check(name, not why, why)
 
     def start(self, folder, text, args, env=None):
         (pathlib.Path(folder) / "main.pdl").write_text(text)
@@ -399,8 +398,7 @@ def main():
     for option, status, want in REFUSED:
         t.refused(option, status, want)
     t.budget("budget fifo", "read: fifo")
-    print("%d passed, %d failed" % (t.passed, t.failed))
-    return 1 if t.failed else 0
+    return t.finish()
 
 
 if __name__ == "__main__":

@@ -21,6 +21,8 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from checks import Checks  # noqa: E402
 from programs import FILES, PROGRAMS  # noqa: E402
 from test_memory import is_whole  # noqa: E402
 
@@ -40,14 +42,9 @@ def left_behind(mark):
     return found
 
 
-class Tests:
+class Tests(Checks):
     def __init__(self, pdl):
-        self.pdl, self.passed, self.failed, self.skipped, self.n = pdl, 0, 0, 0, 0
-
-    def check(self, title, ok, text=""):
-        self.passed, self.failed = self.passed + bool(ok), self.failed + (not ok)
-        if not ok:
-            print("FAIL %s\n%s" % (title, text))
+        self.pdl, self.n = pdl, 0
 
     def start(self, folder, program, args=(), limits=None, **kw):
         self.n += 1
@@ -241,8 +238,7 @@ def main():
     signals(t, number_after("--rounds", 28))
     if t.failed:
         print("seed %d" % seed)
-    print("%d passed, %d failed, %d skipped" % (t.passed, t.failed, t.skipped))
-    return 1 if t.failed else 0
+    return t.finish()
 
 
 if __name__ == "__main__":

@@ -16,8 +16,9 @@ import subprocess
 import sys
 import tempfile
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent), str(pathlib.Path(__file__).resolve().parent.parent)]
 sys.dont_write_bytecode = True
+from checks import Checks  # noqa: E402
 from programs import FILES, PROGRAMS  # noqa: E402
 
 SHIM = r"""
@@ -73,9 +74,9 @@ def is_whole(folder):
     return None
 
 
-class Tests:
+class Tests(Checks):
     def __init__(self, pdl):
-        self.pdl, self.passed, self.failed = pdl, 0, 0
+        self.pdl = pdl
 
     def run(self, text, args, env):
         with tempfile.TemporaryDirectory(prefix="pdl_memory_") as d:
@@ -103,9 +104,7 @@ class Tests:
             wrong = "a trace"
         elif err.count("out of memory") > 1:
             wrong = "several messages"
-        self.passed, self.failed = self.passed + (not wrong), self.failed + bool(wrong)
-        if wrong:
-            print("FAIL %s %s: allocation %d: %s\n%s" % (name, env, n, wrong, err[:600]))
+        self.check("%s %s: allocation %d" % (name, env, n), not wrong, wrong, "\n" + err[:600])
         return ran_out or (status, out) != usual[:2]
 
     def sweep(self, name, args, env_of, every):
@@ -140,8 +139,7 @@ def main():
             tests.sweep(name, args, lambda n: {"PDL_STRESS": "alloc:%d" % n}, every)
             if so and (every or i % 4 == 0):
                 tests.sweep(name, args, lambda n: {"LD_PRELOAD": str(so), "FAIL_AT": str(n)}, every)
-    print("%d passed, %d failed" % (tests.passed, tests.failed))
-    return 1 if tests.failed else 0
+    return tests.finish()
 
 
 if __name__ == "__main__":

@@ -73,8 +73,7 @@ def main():
     for title, program, status, says, has in CASES:
         t.case(title, program.replace("PDL main", t.pdl + " main"), status, says, has, env=LIMITS)
     t.case("code that runs its own program", ITSELF_IN_CODE.replace("'PDL'", repr(t.pdl)), 1, "CalledProcessError", env={**LIMITS, "PDL_DEPTH": "95"})
-    print("%d passed, %d failed" % (t.passed, t.failed))
-    return 1 if t.failed else 0
+    return t.finish()
 
 
 if __name__ == "__main__":

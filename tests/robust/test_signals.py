@@ -88,8 +88,7 @@ def main():
         for name in PROGRAMS:
             for signals, gap_ms, want in SEQUENCES:
                 one(t, name, signals, gap_ms, want)
-    print("%d passed, %d failed" % (t.passed, t.failed))
-    return 1 if t.failed else 0
+    return t.finish()
 
 
 if __name__ == "__main__":

@@ -20,6 +20,9 @@ import termios
 import threading
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from checks import Checks  # noqa: E402
+
 SECONDS = 20
 ESCAPES = "a\x1b[31mred\x1b]0;title\x07\x9b2J\x7f\x00b\u2028\u202ec\ttab\r\nline\rback\n"
 ARGUMENT = "a\x1b[31mre"  # x[:8]: no NUL, which words of a command cannot have
@@ -101,16 +104,11 @@ for line in sys.stdin:
 """ % ESCAPES
 
 
-class Tests:
+class Tests(Checks):
     def __init__(self, pdl, url):
-        self.pdl, self.passed, self.failed, self.skipped = pdl, 0, 0, 0
+        self.pdl = pdl
         call = "{model: openai/x, parameters: {api_base: \"%s\", api_key: k, stream: %%s}, input: hi, def: x%%s}" % url
         self.calls = {"SHOW": call % ("false", ""), "STREAM": call % ("true", ""), "ASK": call % ("false", ", contribute: []")}
-
-    def check(self, title, ok, text):
-        self.passed, self.failed = self.passed + bool(ok), self.failed + (not ok)
-        if not ok:
-            print("FAIL %s\n%s" % (title, text))
 
     def start(self, folder, name, *more, **kw):
         program, _, args = TABLE[name]
@@ -185,19 +183,16 @@ def main():
     threading.Thread(target=server.serve_forever, daemon=True).start()
     t = Tests(str(pathlib.Path(sys.argv[1]).resolve() / "pdl"), "http://127.0.0.1:%d/v1" % server.server_port)
     has_terminals = terminals()
-    if not has_terminals:
-        print("skipped: no terminal can be had here")
     for name in list(TABLE):
         if has_terminals:
             t.on_terminal(name)
         else:
-            t.skipped += 1
+            t.skip(name, "no terminal can be had here")
         if TABLE[name][1]:
             t.in_pipe(name)
     own_colours(t)
     server.shutdown()
-    print("%d passed, %d failed, %d skipped" % (t.passed, t.failed, t.skipped))
-    return 1 if t.failed else 0
+    return t.finish()
 
 
 if __name__ == "__main__":

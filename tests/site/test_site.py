@@ -16,22 +16,11 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 import node_of  # noqa: E402
+from checks import check, finish, skip  # noqa: E402
 
 BUILD = pathlib.Path(sys.argv[1]).resolve()
 SITE = BUILD / "site"
 PAGES = ["index", "manual/guide", "manual/quick-reference", "messages"]
-counts = {"passed": 0, "failed": 0, "skipped": 0}
-
-
-def check(name, ok, *facts):
-    counts["passed" if ok else "failed"] += 1
-    if not ok:
-        print("FAIL", name, *facts)
-
-
-def skip(what, why):
-    counts["skipped"] += 1
-    print("SKIP %s: %s" % (what, why))
 
 
 class Links(html.parser.HTMLParser):
@@ -98,8 +87,7 @@ def main():
         if not r.returncode:
             pages()
             browser()
-    print("%d passed, %d failed, %d skipped" % tuple(counts.values()))
-    return 1 if counts["failed"] else 0
+    return finish()
 
 
 if __name__ == "__main__":

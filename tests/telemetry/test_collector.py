@@ -18,6 +18,8 @@ import tempfile
 import time
 
 sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from checks import Checks  # noqa: E402
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from test_otlp import KEY, PROGRAM, Collector  # noqa: E402
 
@@ -54,9 +56,9 @@ def parse(text):
     return resource, spans
 
 
-class Test:
+class Test(Checks):
     def __init__(self, build, exe):
-        self.pdl, self.exe, self.passed, self.failed = str(pathlib.Path(build).resolve() / "pdl"), exe, 0, 0
+        self.pdl, self.exe = str(pathlib.Path(build).resolve() / "pdl"), exe
         self.service = Collector()  # answers prompts
         self.work = pathlib.Path(tempfile.mkdtemp(prefix="pdl_otelcol_"))
         (self.work / "p.pdl").write_text(PROGRAM)
@@ -65,11 +67,6 @@ class Test:
             s.bind(("127.0.0.1", 0))
             self.port = s.getsockname()[1]
         (self.work / "config.yaml").write_text(CONFIG % self.port)
-
-    def check(self, title, ok, text=""):
-        self.passed, self.failed = self.passed + bool(ok), self.failed + (not ok)
-        if not ok:
-            print("FAIL %s\n%s" % (title, str(text)[:3000]), flush=True)
 
     def start(self):
         self.out = open(self.work / "out", "w+b")
@@ -139,8 +136,7 @@ def main():
         t.p.terminate()
         t.p.wait(timeout=SECONDS)
         shutil.rmtree(t.work, ignore_errors=True)
-    print("%d passed, %d failed" % (t.passed, t.failed))
-    return t.failed > 0
+    return t.finish()
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from checks import Checks  # noqa: E402
 import serve_of  # noqa: E402
 import venv_of  # noqa: E402
 
@@ -142,21 +143,16 @@ def facts(span):
     return {a["key"]: value(a["value"]) for a in span["attributes"]}
 
 
-class Test:
+class Test(Checks):
     def __init__(self, build):
         self.build, self.pdl = build, str(pathlib.Path(build).resolve() / "pdl")
-        self.c, self.passed, self.failed, self.skipped = Collector(), 0, 0, 0
+        self.c = Collector()
         self.work = pathlib.Path(tempfile.mkdtemp(prefix="pdl_otlp_"))
         self.url = self.c.base + "/v1/traces"
         for name, text in (("p.pdl", PROGRAM), ("bad.pdl", FAILING), ("data.txt", "some data\n"),
                            ("many.pdl", "text: [{for: {i: '${ range(20000) | list }'}, repeat: {read: data.txt, contribute: []}}, done]\n"),
                            ("names.pdl", "for: {i: '${ range(2000) | list }'}\nrepeat: {def: x, text: '${ i }'}\njoin: {as: lastOf}\n")):
             (self.work / name).write_text(text)
-
-    def check(self, title, ok, text=""):
-        self.passed, self.failed = self.passed + bool(ok), self.failed + (not ok)
-        if not ok:
-            print("FAIL %s\n%s" % (title, str(text)[:2000]), flush=True)
 
     def env(self, **more):
         env = {k: v for k, v in os.environ.items() if not k.startswith("OTEL_") and k not in ("PDL_OTLP", "TRACEPARENT")}
@@ -341,8 +337,7 @@ class Test:
         self.run("--otlp", self.url, "--otlp-content", "p.pdl")
         exe, why = venv_of.python(self.build, "opentelemetry.proto.collector.trace.v1.trace_service_pb2", name="test-otlp", wanted=["opentelemetry-proto"])
         if not exe:
-            print("skipped: " + why)
-            self.skipped += 1
+            self.skip("the classes of collectors", why)
             return
         script = ("import sys\nfrom google.protobuf import json_format\n"
                   "from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest as R\n"
@@ -361,8 +356,7 @@ def main():
     t = Test(sys.argv[1])
     for part in (t.tree, t.content, t.environment, t.handed_on, t.handed_on_by_http, t.trouble, t.many, t.others, t.classes):
         part()
-    print("%d passed, %d failed%s" % (t.passed, t.failed, ", %d skipped" % t.skipped if t.skipped else ""))
-    return t.failed > 0
+    return t.finish()
 
 
 if __name__ == "__main__":

@@ -7,10 +7,21 @@ import select
 import signal
 import struct
 import fcntl
+import sys
 import termios
 import time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from checks import Checks  # noqa: E402
+
 PATIENCE = 60  # seconds; other work may load the machine
+
+
+class ScreenChecks(Checks):
+    """What was found is shown with its control characters written out."""
+
+    def check(self, title, ok, *told):
+        return super().check(title, ok, *map(repr, told))
 
 
 class Terminal:

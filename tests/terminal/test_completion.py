@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 
-from screen import Terminal
+from screen import ScreenChecks, Terminal
 
 TAB = "\t"
 SCRIPT = "#!/bin/sh\nfor a; do printf '<%s>' \"$a\"; done; echo .\n"
@@ -67,25 +67,14 @@ def ask(t, program, shell, line, expected):
     term.type("\n")
     wanted = "".join("<%s>" % w for w in expected) + "."
     found = seen and term.wait_for(re.escape(wanted), 20)
-    t.check(found, "%s: pdl %s" % (shell, line), term.screen()[-400:])
+    t.check("%s: pdl %s" % (shell, line), found, term.screen()[-400:])
     term.type("exit\n")
     term.end()
 
 
-class Tests:
-    def __init__(self):
-        self.passed = self.failed = self.skipped = 0
-
-    def check(self, ok, name, *facts):
-        self.passed += bool(ok)
-        self.failed += not ok
-        if not ok:
-            print("FAIL", name, *facts, sep="\n  ")
-
-
 def main():
     pdl = str(pathlib.Path(sys.argv[1]).resolve() / "pdl")
-    t = Tests()
+    t = ScreenChecks()
     with tempfile.TemporaryDirectory() as folder:
         t.folder = pathlib.Path(folder)
         t.bin, t.files = t.folder / "bin", t.folder / "completions"
@@ -101,12 +90,11 @@ def main():
                 (t.files / "_pdl").write_bytes(text)
             program = shutil.which(shell)
             if not program:
-                t.skipped += 1
+                t.skip("completion in " + shell, "there is none")
                 continue
             for line, expected in LINES + [EQUALS]:
                 ask(t, program, shell, line, expected)
-    print("%d passed, %d failed, %d skipped" % (t.passed, t.failed, t.skipped))
-    return 1 if t.failed else 0
+    return t.finish()
 
 
 if __name__ == "__main__":

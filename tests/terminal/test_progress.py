@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 
-from screen import Terminal
+from screen import ScreenChecks, Terminal
 
 # Programs that wait until a file appears: they continue as long as the test wants.
 WAITS = "text:\n- lang: command\n  code: sh -c 'while [ ! -e go ]; do sleep 0.05; done'\n- \"over\\n\"\n"
@@ -23,16 +23,9 @@ TOOLS = "text:\n- {model: openai/m, input: hi}\n- {lang: python, code: result = 
 LINE = r"\r\x1b\[Kpdl: [0-9]+ s"
 
 
-class Tests:
+class Tests(ScreenChecks):
     def __init__(self, pdl, server):
         self.pdl, self.server = pdl, server
-        self.passed = self.failed = 0
-
-    def check(self, ok, name, *facts):
-        self.passed += bool(ok)
-        self.failed += not ok
-        if not ok:
-            print("FAIL", name, *map(repr, facts))
 
     def terminal(self, folder, program, *options, env=None, columns=80):
         pathlib.Path(folder, "p.pdl").write_text(program)
@@ -45,8 +38,8 @@ class Tests:
             seen = t.wait_for(wants)
             pathlib.Path(folder, "go").touch()
             status = t.end()
-            self.check(seen and status == 0, name, t.bytes)
-            self.check("pdl:" not in t.screen(), name + ": nothing is left", t.screen())
+            self.check(name, seen and status == 0, t.bytes)
+            self.check(name + ": nothing is left", "pdl:" not in t.screen(), t.screen())
             return t
 
     def silent(self, name, program, *options, env=None, after=None):
@@ -56,17 +49,17 @@ class Tests:
             t.wait_for("never", 2)
             pathlib.Path(folder, "go").touch()
             status = t.end()
-            self.check(status == 0 and b"pdl:" not in t.bytes, name, t.bytes)
+            self.check(name, status == 0 and b"pdl:" not in t.bytes, t.bytes)
             return t
 
     def lines(self):
         t = self.shown("a line after a second", WAITS, wants=LINE + "[^\r]*command sh")
-        self.check(t.screen().split() == ["over"], "the output is whole", t.screen())
+        self.check("the output is whole", t.screen().split() == ["over"], t.screen())
         t = self.shown("between lines of output", OUTPUT)
-        self.check(t.screen().split() == ["begun", "over"], "both lines of output", t.screen())
+        self.check("both lines of output", t.screen().split() == ["begun", "over"], t.screen())
         self.shown("at once", WAITS, "--progress", "line", wants=r"\r\x1b\[Kpdl: 0 s")
         t = self.shown("without colours", WAITS, env={"NO_COLOR": "1"})
-        self.check(not re.search(rb"\x1b\[[0-9;]*m", t.bytes), "NO_COLOR", t.bytes)
+        self.check("NO_COLOR", not re.search(rb"\x1b\[[0-9;]*m", t.bytes), t.bytes)
         self.silent("in the middle of a line", INSIDE)
         self.silent("not wanted", WAITS, "--progress", "none")
         self.silent("a terminal that cannot", WAITS, env={"TERM": "dumb"})
@@ -78,14 +71,14 @@ class Tests:
             pathlib.Path(folder, "go").touch()
             t.end()
             drawn = re.findall(rb"\r\x1b\[K(pdl[^\r\n\x1b]*)", t.bytes)
-            self.check(drawn and all(len(d) <= 11 for d in drawn), "a narrow terminal", drawn)
+            self.check("a narrow terminal", drawn and all(len(d) <= 11 for d in drawn), drawn)
 
     def interrupted(self):
         with tempfile.TemporaryDirectory() as folder:
             t = self.terminal(folder, WAITS)
             t.wait_for(LINE)
             t.type("\x03")
-            self.check(t.end() == 130 and "pdl: 1 s" not in t.screen(), "Ctrl-C removes it", t.screen())
+            self.check("Ctrl-C removes it", t.end() == 130 and "pdl: 1 s" not in t.screen(), t.screen())
 
     def asks(self):
         """No line while a person is asked."""
@@ -96,7 +89,7 @@ class Tests:
             t.type("bee\n")
             status = t.end()
             after = t.bytes[t.bytes.find(b"name?"):]
-            self.check(status == 0 and b"pdl:" not in after, "a question", t.bytes)
+            self.check("a question", status == 0 and b"pdl:" not in after, t.bytes)
 
     def piped(self, program, *options):
         with tempfile.TemporaryDirectory() as folder:
@@ -106,18 +99,18 @@ class Tests:
     def steps(self):
         r = self.piped(CALLS, "--verbose")
         lines = r.stderr.splitlines()
-        self.check(len(lines) == 3 and all(re.fullmatch(r"pdl: line 2: model openai/m, [0-9.]+ s, [0-9]+ tokens in, [0-9]+ out", x) for x in lines),
-                   "a step for each call", r.stderr)
-        self.check(r.stdout == '["hi 1", "hi 2", "hi 3"]\n', "the output stays", r.stdout)
+        self.check("a step for each call",
+                   len(lines) == 3 and all(re.fullmatch(r"pdl: line 2: model openai/m, [0-9.]+ s, [0-9]+ tokens in, [0-9]+ out", x) for x in lines), r.stderr)
+        self.check("the output stays", r.stdout == '["hi 1", "hi 2", "hi 3"]\n', r.stdout)
         r = self.piped(TOOLS, "--verbose")
         for want in (r"line 2: model openai/m, ", r"line 3: python, [0-9.]+ s$", r"line 4: command printf, ", r"line 5: command false, [0-9.]+ s, exit status 1$"):
-            self.check(re.search(want, r.stderr, re.M), "steps of other kinds", want, r.stderr)
+            self.check("steps of other kinds", re.search(want, r.stderr, re.M), want, r.stderr)
         r = self.piped("text: hi", "--progress", "line")
-        self.check((r.stdout, r.stderr) == ("hi\n", ""), "a pipe is plain", r.stderr)
+        self.check("a pipe is plain", (r.stdout, r.stderr) == ("hi\n", ""), r.stderr)
         r = self.piped("lastOf:\n- {args: [printf, secret-%s, x]}\n- {lang: command, code: \"${ 'secret' }\", fallback: y}\n", "--verbose")
-        self.check("secret-" not in r.stderr, "words of a command are not told", r.stderr)
+        self.check("words of a command are not told", "secret-" not in r.stderr, r.stderr)
         r = self.piped("text: hi", "--progress", "often")
-        self.check(r.returncode == 2 and "auto, line, none" in r.stderr, "a wrong word", r.stderr)
+        self.check("a wrong word", r.returncode == 2 and "auto, line, none" in r.stderr, r.stderr)
 
 
 def main():
@@ -132,8 +125,7 @@ def main():
     finally:
         mock.terminate()
         mock.wait()
-    print("%d passed, %d failed" % (t.passed, t.failed))
-    return 1 if t.failed else 0
+    return t.finish()
 
 
 if __name__ == "__main__":

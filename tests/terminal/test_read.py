@@ -7,13 +7,11 @@
 Python standard library only; skipped where libedit is absent. Last line: `N passed, N failed, N skipped`.
 """
 import ctypes.util
-import os
 import pathlib
 import sys
 import tempfile
-import termios
 
-from screen import Terminal
+from screen import ScreenChecks, Terminal
 
 LEFT, UP, RUB = "\x1b[D", "\x1b[A", "\x7f"
 
@@ -30,16 +28,9 @@ text:
 ONE = 'text: [{read: null, message: "%s", def: a, contribute: []}, "<${ a }>"]\n'
 
 
-class Tests:
+class Tests(ScreenChecks):
     def __init__(self, pdl):
         self.pdl = pdl
-        self.passed = self.failed = 0
-
-    def check(self, ok, name, *facts):
-        self.passed += bool(ok)
-        self.failed += not ok
-        if not ok:
-            print("FAIL", name, *map(repr, facts))
 
     def start(self, program, env=None, columns=80):
         folder = tempfile.mkdtemp(dir=self.folder)
@@ -47,12 +38,12 @@ class Tests:
         return Terminal([self.pdl, "p.pdl"], folder, env, columns)
 
     def answer(self, t, prompt, typed, wants, is_edited=True):
-        self.check(t.wait_for(prompt), "prompt %r" % prompt, t.bytes)
+        self.check("prompt %r" % prompt, t.wait_for(prompt), t.bytes)
         if is_edited:
             t.wait_for_editing(20)
         t.bytes = t.bytes[-40:]
         t.type(typed)
-        self.check(t.wait_for(wants), "typed %r" % typed, t.bytes)
+        self.check("typed %r" % typed, t.wait_for(wants), t.bytes)
 
     def edited(self):
         t = self.start(PROGRAM)
@@ -61,7 +52,7 @@ class Tests:
         self.answer(t, "All: ", "one\n", "one\r\n")
         t.type("two\n")
         t.type("\x04")
-        self.check(t.end() == 0 and "<one/two/>" in t.screen(), "many lines", t.screen())
+        self.check("many lines", t.end() == 0 and "<one/two/>" in t.screen(), t.screen())
 
     def earlier(self):
         t = self.start(PROGRAM)
@@ -74,22 +65,22 @@ class Tests:
         """What is on the row of the prompt stays there."""
         t = self.start(PROGRAM)
         self.answer(t, "First name: $", "ab" + LEFT + RUB + "\n", "<b>")
-        self.check("First name: b\n<b>" in t.screen().replace("\r", ""), "the row", t.screen(), t.bytes)
+        self.check("the row", "First name: b\n<b>" in t.screen().replace("\r", ""), t.screen(), t.bytes)
         t.type("\x03")
         t.end()
 
     def endings(self):
         t = self.start(ONE % "? ")
         self.answer(t, r"\? $", "\x04", "EOF")
-        self.check(t.end() == 1 and "EOF" in t.screen(), "Ctrl-D is the end of input", t.screen())
+        self.check("Ctrl-D is the end of input", t.end() == 1 and "EOF" in t.screen(), t.screen())
         t = self.start(ONE % "? ")
         self.answer(t, r"\? $", "ab\x03", "\\n")
-        self.check(t.end() == 130, "Ctrl-C ends the run", t.status, t.bytes)
+        self.check("Ctrl-C ends the run", t.end() == 130, t.status, t.bytes)
         t = self.start(ONE % "? ")
         self.answer(t, r"\? $", "ab\x1b", "ab")
         t.wait_for("never", 1)
         t.type("c\n")
-        self.check(t.end() == 0 and "<abc>" in t.screen(), "Escape alone is no part of a key for ever", t.screen())
+        self.check("Escape alone is no part of a key for ever", t.end() == 0 and "<abc>" in t.screen(), t.screen())
 
     def restored(self):
         """The settings of the terminal, seen by who runs the command."""
@@ -100,7 +91,7 @@ class Tests:
             t = Terminal(["/bin/sh", "-c", "trap : INT; " + script], folder)
             self.answer(t, r"\? $", typed, "done")
             t.end()
-            self.check("-icanon" not in t.screen() and "icanon" in t.screen(), "the terminal after " + name, t.screen())
+            self.check("the terminal after " + name, "-icanon" not in t.screen() and "icanon" in t.screen(), t.screen())
 
     def plain(self):
         """Where lines cannot be edited they are read as the terminal gives them."""
@@ -111,7 +102,7 @@ class Tests:
         ):
             t = self.start(program, env, columns)
             self.answer(t, "[? bg] $", "xy\n", "<xy>", is_edited=False)
-            self.check(b"\r" + (ONE % "? ").encode() not in t.bytes and t.end() == 0, name, t.bytes)
+            self.check(name, b"\r" + (ONE % "? ").encode() not in t.bytes and t.end() == 0, t.bytes)
 
 
 def main():
@@ -123,8 +114,7 @@ def main():
     with tempfile.TemporaryDirectory() as t.folder:
         for test in (t.edited, t.earlier, t.shown, t.endings, t.restored, t.plain):
             test()
-    print("%d passed, %d failed, 0 skipped" % (t.passed, t.failed))
-    return 1 if t.failed else 0
+    return t.finish()
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 
-from screen import Terminal
+from screen import ScreenChecks, Terminal
 
 # name: what is typed, what standard output says, what standard error says
 PIPED = {
@@ -50,16 +50,9 @@ PIPED = {
 }
 
 
-class Tests:
+class Tests(ScreenChecks):
     def __init__(self, pdl, server):
         self.pdl, self.server = pdl, server
-        self.passed = self.failed = self.skipped = 0
-
-    def check(self, ok, name, *facts):
-        self.passed += bool(ok)
-        self.failed += not ok
-        if not ok:
-            print("FAIL", name, *map(repr, facts))
 
     def run(self, folder, typed, *options):
         env = {**self.server, "HOME": folder}
@@ -70,31 +63,31 @@ class Tests:
             with tempfile.TemporaryDirectory() as folder:
                 r = self.run(folder, typed)
                 exact = r.stdout == out or (name == "help" and out in r.stdout)
-                self.check(r.returncode == 0 and exact and err in r.stderr and bool(err) == bool(r.stderr), name, r.stdout, r.stderr)
+                self.check(name, r.returncode == 0 and exact and err in r.stderr and bool(err) == bool(r.stderr), r.stdout, r.stderr)
 
     def options(self):
         with tempfile.TemporaryDirectory() as folder:
             r = self.run(folder, "${ a } ${ b.c }\n", "-d", "a=1", "-d", "b: {c: [2]}")
-            self.check(r.stdout == "1 [2]\n", "--data", r.stdout, r.stderr)
+            self.check("--data", r.stdout == "1 [2]\n", r.stdout, r.stderr)
             r = self.run(folder, "hi\n", "--model", "openai/upper")
-            self.check(r.stdout == "HI\n", "--model", r.stdout, r.stderr)
+            self.check("--model", r.stdout == "HI\n", r.stdout, r.stderr)
             r = self.run(folder, "", "-d", "[")
-            self.check(r.returncode == 1 and "data" in r.stderr, "wrong data", r.returncode, r.stderr)
+            self.check("wrong data", r.returncode == 1 and "data" in r.stderr, r.returncode, r.stderr)
 
     def saved(self):
         """What was typed is a program that does the same."""
         entries = 'defs: {x: 5}\ntext: "x\\n"\n\n- a\n- b\n\n{data: [1, "${ x }"]}\nlang: python\ncode: |\n  y = x\n  result = y\n\nplain "text"\n'
         with tempfile.TemporaryDirectory() as folder:
             r = self.run(folder, entries + ":save kept.pdl\n:save kept.pdl\n")
-            self.check("5 entries are in kept.pdl" in r.stderr and "there is a file kept.pdl already" in r.stderr, "save", r.stderr)
+            self.check("save", "5 entries are in kept.pdl" in r.stderr and "there is a file kept.pdl already" in r.stderr, r.stderr)
             p = subprocess.run([self.pdl, "kept.pdl"], cwd=folder, env={**self.server, "HOME": folder}, capture_output=True, text=True, check=False)
-            self.check(p.stdout.replace("\n", "") == r.stdout.replace("\n", "") and p.returncode == 0, "the saved program", p.stdout, r.stdout, p.stderr)
+            self.check("the saved program", p.stdout.replace("\n", "") == r.stdout.replace("\n", "") and p.returncode == 0, p.stdout, r.stdout, p.stderr)
 
     def session(self, folder):
         # libedit leaves a copy of a line behind when reading it was interrupted
         sanitizers = {"ASAN_OPTIONS": self.server.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
         t = Terminal([self.pdl, "repl"], folder, {**self.server, **sanitizers, "HOME": folder})
-        self.check(t.wait_for("pdl> $"), "a prompt", t.bytes)
+        self.check("a prompt", t.wait_for("pdl> $"), t.bytes)
         self.ready(t)
         return t
 
@@ -107,7 +100,7 @@ class Tests:
         """Types, and waits for what follows."""
         t.bytes = b""
         t.type(typed)
-        self.check(t.wait_for(wants), "typed %r" % typed, t.bytes)
+        self.check("typed %r" % typed, t.wait_for(wants), t.bytes)
         self.ready(t)
 
     def press_ctrl_c(self, t):
@@ -126,9 +119,9 @@ class Tests:
                     n_lost += 1
                     t.type("\x03")
                     t.wait_for(r"pdl> $", 20)
-            self.check(n_lost == 0, "no Ctrl-C is lost", n_lost)
+            self.check("no Ctrl-C is lost", n_lost == 0, n_lost)
             t.type("\x04")
-            self.check(t.end() == 0, "Ctrl-D ends it", t.status)
+            self.check("Ctrl-D ends it", t.end() == 0, t.status)
 
     def interrupts(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -142,7 +135,7 @@ class Tests:
                     break
                 t.wait_for("never", 0.1)
             self.say(t, "\x03", r"interrupted\r\npdl> $")
-            self.check(not os.path.exists("/proc/" + pid.read_text().strip()), "the command ended, too")
+            self.check("the command ended, too", not os.path.exists("/proc/" + pid.read_text().strip()))
             self.say(t, "for: {i: '${ range(100000000) }'}\n", r"\.\.\.  $")
             self.say(t, "repeat: ${ i }\n", r"\.\.\.  $")
             self.say(t, "join: {as: lastOf}\n", r"\.\.\.  $")
@@ -154,12 +147,11 @@ class Tests:
             self.press_ctrl_c(t)
             self.say(t, "${ 40 + 2 }\n", r"42\r\npdl> $")
             t.type("\x04")
-            self.check(t.end() == 0, "Ctrl-D ends it", t.status)
+            self.check("Ctrl-D ends it", t.end() == 0, t.status)
 
     def editing(self):
         if not ctypes.util.find_library("edit"):
-            print("skipped: libedit is not there")
-            self.skipped += 1
+            self.skip("line editing", "libedit is not there")
             return
         with tempfile.TemporaryDirectory() as folder:
             t = self.session(folder)
@@ -180,7 +172,7 @@ class Tests:
             t.type("\x04")
             t.end()
             history = pathlib.Path(folder, ".local/state/pdl/history")
-            self.check(history.exists() and stat.S_IMODE(history.stat().st_mode) == 0o600, "the history is the user's own")
+            self.check("the history is the user's own", history.exists() and stat.S_IMODE(history.stat().st_mode) == 0o600)
             t = self.session(folder)
             self.say(t, "\x1b[A\n", r"'number' is undefined")
             t.type("\x04")
@@ -190,7 +182,7 @@ class Tests:
     def reading(self):
         """`read` of an entry: its line is edited as entries are, and is not among them later."""
         if not ctypes.util.find_library("edit"):
-            self.skipped += 1
+            self.skip("the history of lines", "libedit is not there")
             return
         with tempfile.TemporaryDirectory() as folder:
             t = self.session(folder)
@@ -209,7 +201,7 @@ class Tests:
             t.type("\x04")
             t.end()
             history = pathlib.Path(folder, ".local/state/pdl/history").read_text()
-            self.check("Lovel" not in history and "who" in history, "an answer is not in the history", history)
+            self.check("an answer is not in the history", "Lovel" not in history and "who" in history, history)
 
 
 def main():
@@ -226,8 +218,7 @@ def main():
     finally:
         mock.terminate()
         mock.wait()
-    print("%d passed, %d failed, %d skipped" % (t.passed, t.failed, t.skipped))
-    return 1 if t.failed else 0
+    return t.finish()
 
 
 if __name__ == "__main__":

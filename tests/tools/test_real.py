@@ -15,6 +15,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 import node_of  # noqa: E402
 import venv_of  # noqa: E402
+from checks import check, finish, skip  # noqa: E402
 
 BUILD = pathlib.Path(sys.argv[1]).resolve()
 PDL = str(BUILD / "pdl")
@@ -22,7 +23,6 @@ SCOPE = "@modelcontextprotocol/server-"
 NODE = {name: SCOPE + name + "@2026.8.31" for name in ("everything", "filesystem", "memory")}
 PYTHON = {"mcp_server_time": "mcp-server-time", "mcp_server_git": "mcp-server-git", "mcp_server_sqlite": "mcp-server-sqlite"}
 START_SECONDS = 30
-passed = failed = skipped = 0
 
 # What the server `everything` does, over both transports: name, program, standard output.
 EVERYTHING = [
@@ -111,18 +111,11 @@ text:
 
 
 def report(name, problems):
-    global passed, failed
-    if problems:
-        failed += 1
-        print("FAIL %s: %s" % (name, "; ".join(problems)))
-    else:
-        passed += 1
+    check(name, not problems, "; ".join(problems))
 
 
-def skip(names, why):
-    global skipped
-    skipped += len(names)
-    print("skipped: %s: %s" % (", ".join(names), why))
+def skip_all(names, why):
+    skip(", ".join(names), why, len(names))
 
 
 def free_port():
@@ -226,13 +219,12 @@ def main():
     if modules:
         everything(modules)
     else:
-        skip(["everything, %s: %s" % (by, row[0]) for by in ("stdio", "http") for row in EVERYTHING] + ["everything, http: started again"], no_node)
-        skip([row[0] for row in FILES if row[1] in NODE], no_node)
+        skip_all(["everything, %s: %s" % (by, row[0]) for by in ("stdio", "http") for row in EVERYTHING] + ["everything, http: started again"], no_node)
+        skip_all([row[0] for row in FILES if row[1] in NODE], no_node)
     if not python:
-        skip([row[0] for row in FILES if row[1] in PYTHON], no_python)
+        skip_all([row[0] for row in FILES if row[1] in PYTHON], no_python)
     files(modules, python)
-    print("%d passed, %d failed, %d skipped" % (passed, failed, skipped))
-    return 1 if failed else 0
+    return finish()
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-/* Blocks that are cancelled, at any moment of their life. Needs a python3 on PATH, else it is skipped.
+/* Blocks that are cancelled, at any moment of their life. Needs a python3 on PATH, else it is
+ * skipped.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,5 +1,5 @@
-/* Blocks that reach a limit: of time, of memory, of the time to end. Needs a python3 on PATH, else it
- * is skipped.
+/* Blocks that reach a limit: of time, of memory, of the time to end. Needs a python3 on PATH, else
+ * it is skipped.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

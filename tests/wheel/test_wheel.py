@@ -3,7 +3,6 @@
 """test_wheel.py BUILD -- the wheels of `make wheel` in a Debian that has python3-venv and nothing of ours: its own root (mmdebstrap), entered
 without network (bubblewrap), in which they are installed into a fresh environment and used. A wheel that is not there is
 built first. Skipped, with a line that says so, where it cannot be built or entered. What other distributions are needed (IPython) is fetched before and copied in; skipped where it cannot be."""
-import os
 import pathlib
 import re
 import shutil
@@ -18,6 +17,7 @@ sys.path[:0] = [str(ROOT / "python"), str(HERE.parent)]
 sys.dont_write_bytecode = True
 import bare_root  # noqa: E402
 import pdl_build  # noqa: E402
+from checks import Checks  # noqa: E402
 
 BUILD = pathlib.Path(sys.argv[1]).resolve()
 BUILD = BUILD.with_name(BUILD.name.removesuffix("-asan"))
@@ -56,24 +56,6 @@ STEPS = [
 ]
 
 
-class Count:
-    passed = failed = skipped = 0
-
-    def check(self, name, ok, why=""):
-        self.passed += bool(ok)
-        self.failed += not ok
-        if not ok:
-            print("FAIL %s: %s" % (name, why))
-
-    def skip(self, why, n=1):
-        print("skipped: " + why)
-        self.skipped += n
-
-    def end(self):
-        print("%d passed, %d failed, %d skipped" % (self.passed, self.failed, self.skipped))
-        return 1 if self.failed else 0
-
-
 def wheel_of(name):
     found = sorted((ROOT / "dist").glob("%s-%s-*.whl" % (name, pdl_build.version())))
     return found[-1] if found else None
@@ -93,7 +75,7 @@ def check_files(count, wheel):
     count.check("its tag", tag, wheel.name)
     tool = next(iter((ROOT / "build-wheel" / "tools" / "bin").glob("auditwheel")), None)
     if tool is None or not tag:
-        count.skip("there is no auditwheel of `make wheel`")
+        count.skip("what the wheels link", "there is no auditwheel of `make wheel`")
         return
     said = " ".join(subprocess.run([tool, "show", wheel], capture_output=True, text=True, check=False).stdout.split())
     count.check("auditwheel agrees", 'platform tag: "%s"' % tag.group(1) in said, said)
@@ -119,7 +101,7 @@ def check_sources(count):
     place = BUILD / "test-venv-sources"
     shutil.rmtree(place, ignore_errors=True)
     if not (pathlib.Path(sysconfig.get_paths()["include"]) / "Python.h").is_file() or sys.version_info < (3, 11):
-        count.skip("pip install . wants Python.h and, without network, Python 3.11")
+        count.skip("an install from sources", "pip install . wants Python.h and, without network, Python 3.11")
         return
     subprocess.run([sys.executable, "-m", "venv", place], check=True)
     p = subprocess.run([place / "bin" / "pip", "install", "-q", "--no-index", ROOT], capture_output=True, text=True, timeout=1500, check=False)
@@ -138,7 +120,7 @@ def check_later_python(count, wheel):
     place = BUILD / "wheel-root-later"
     why = bare_root.make(place, ["python3-venv"], LATER)
     if why:
-        count.skip("a root of a later release: " + why)
+        count.skip("a root of a later release", why)
         return
     for used in ("venv", "wheels", "source"):
         shutil.rmtree(place / used, ignore_errors=True)
@@ -154,23 +136,23 @@ def check_later_python(count, wheel):
 
 
 def main():
-    count = Count()
+    count = Checks()
     if wheel_of("libpdl") is None:
         p = subprocess.run([sys.executable, ROOT / "packaging" / "wheel" / "make-wheel"], capture_output=True, text=True, check=False)
         if p.returncode == ABSENT:
-            count.skip("the wheel cannot be built: " + (p.stderr.splitlines() or ["?"])[-1], len(STEPS))
-            return count.end()
+            count.skip("the wheel", "it cannot be built: " + (p.stderr.splitlines() or ["?"])[-1], len(STEPS))
+            return count.finish()
         count.check("the wheel is built", p.returncode == 0, p.stdout[-2000:] + p.stderr[-4000:])
         if p.returncode:
-            return count.end()
+            return count.finish()
     wheel, drop_in = wheel_of("libpdl"), wheel_of("libpdl_compat")
     check_files(count, wheel)
     check_sources(count)
     place = BUILD / "wheel-root"
     why = bare_root.make(place, ["python3-venv"])
     if why:
-        count.skip("a root of its own: " + why, len(STEPS))
-        return count.end()
+        count.skip("the wheel in a bare root", why, len(STEPS))
+        return count.finish()
     for used in ("venv", "venv2", "t", "wheels"):
         shutil.rmtree(place / used, ignore_errors=True)
     for folder in ("t", "wheels"):
@@ -188,16 +170,16 @@ def main():
         shutil.copytree(others, place / "wheels", dirs_exist_ok=True)
         steps.append(("the notebook", "/venv/bin/pip install -q --no-index --find-links /wheels 'libpdl[notebook]' && " + PY + "notebook", ""))
     else:
-        count.skip("IPython cannot be fetched")
+        count.skip("cells", "IPython cannot be fetched")
     if drop_in:
         steps.append(("the drop-in", "/venv/bin/pip install -q --no-index --find-links /wheels libpdl-compat && " + PY + "compat", ""))
     else:
-        count.skip("there is no wheel of libpdl-compat")
+        count.skip("libpdl-compat", "there is no wheel of it")
     for name, line, want in steps:
         p = subprocess.run(bare_root.enter(place, line), capture_output=True, text=True, timeout=600, check=False)
         count.check(name, p.returncode == 0 and want in p.stdout, "exit status %s\n%s%s" % (p.returncode, p.stdout[-3000:], p.stderr[-3000:]))
     check_later_python(count, wheel)
-    return count.end()
+    return count.finish()
 
 
 if __name__ == "__main__":
