@@ -353,7 +353,7 @@ static int open_session(batcher *b) {
         .n_hooks = sizeof hooks / sizeof *hooks,
     };
     int code = pdl_cli_shared_options_read(a, &limits, &o);
-    if (code) return code;
+    if (code) return 2; /* 1 says that rows were begun */
     if (a->given[OPT_provider_batch]) {
         b->o.provider = pdl_batch_provider_new();
         o.carrier = pdl_batch_provider_carrier(b->o.provider);

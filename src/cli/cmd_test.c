@@ -72,9 +72,9 @@ static int write_junit(const arguments *a, const tester *t) {
     pdl_err err = {0};
     if (!a->given[OPT_junit]) return 0;
     if (pdl_junit_write(&t->junit, PDL_STR("pdl test"), a->value[OPT_junit], &err)) return 0;
-    pdl_cli_print_error(&err, NULL);
+    pdl_cli_print_option_error(a, &err, NULL);
     pdl_err_fini(&err);
-    return 1;
+    return 2;
 }
 
 int pdl_cli_cmd_test(const arguments *a) {
@@ -91,6 +91,6 @@ int pdl_cli_cmd_test(const arguments *a) {
     }
     pdl_junit_fini(&t.junit);
     if (*pdl_cli_signal_received()) return pdl_signal_exit_status(*pdl_cli_signal_received());
-    if (t.broken || !t.files) return 2;
+    if (t.broken || !t.files || code == 2) return 2;
     return t.failed ? 1 : code;
 }

@@ -12,6 +12,7 @@
 
 #include "base/termsafe.h"
 #include "cli/cli.h"
+#include "io/file.h"
 
 #include "base/banned.h"
 
@@ -89,13 +90,21 @@ static FILE *open_private(const char *path) {
     return f;
 }
 
-static bool open_wire(const arguments *a, shared_options *l) {
-    if (!a->given[OPT_wire]) return true;
+/* A file that cannot be written is no wrong command line: as that of --output. */
+static int open_wire(const arguments *a, shared_options *l) {
+    pdl_err err = {0};
+    if (!a->given[OPT_wire]) return 0;
     char *path = pdl_str_dup(a->value[OPT_wire]);
     l->wire_name = a->value[OPT_wire];
     l->wire = strcmp(path, "-") == 0 ? stderr : open_private(path);
+    int code = l->wire ? 0 : 1;
+    if (code) {
+        (void)pdl_file_errno(&err, errno, path);
+        pdl_cli_print_option_error(a, &err, NULL);
+    }
+    pdl_err_fini(&err);
     pdl_free(path);
-    return l->wire != NULL;
+    return code;
 }
 
 static void note_text(void *user, pdl_str text) {
@@ -137,7 +146,7 @@ int pdl_cli_shared_options_read(const arguments *a, shared_options *l, pdl_sessi
         pdl_err_fini(&err);
         return code;
     }
-    if (!open_wire(a, l)) return refuse_with(a, "wire", strerror(errno));
+    if (open_wire(a, l) != 0) return 1;
     take_options(a, o);
     o->budget = a->given[OPT_budget] ? l->budget : NULL;
     o->prices = a->value[OPT_prices];
