@@ -139,8 +139,7 @@ int pdl_cli_shared_options_read(const arguments *a, shared_options *l, pdl_sessi
     if (!read_rate(a, OPT_max_tpm, &o->rates.tokens_per_minute))
         return refuse_with(a, "max-tokens-per-minute", rate);
     if (a->given[OPT_timeout] && !a->value[OPT_timeout].n)
-        return refuse_with(a, "timeout",
-                           "expected seconds, or connect=S,first=S,idle=S,total=S");
+        return refuse_with(a, "timeout", "expected seconds, or connect=S,first=S,idle=S,total=S");
     if (a->given[OPT_budget] && !pdl_budget_read(a->value[OPT_budget], l->budget, &err)) {
         int code = refuse_with(a, "budget", err.msg);
         pdl_err_fini(&err);
