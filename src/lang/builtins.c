@@ -13,7 +13,23 @@ static const char head[] = "# Builtins\n\n"
                            "and methods of Jinja and Python, and what is added here\n"
                            "(`json`, `pylist`, `stdlib`). The first parameter of a filter, a test "
                            "or a method is the value before it. This page is made\n"
-                           "from the tables of the program (`pdl __builtins`).\n";
+                           "from the tables of the program (`pdl __builtins`).\n\n"
+                           "A filter follows `|`, a test follows `is`, a method follows a dot; "
+                           "arguments after the first one are in parentheses, and\n"
+                           "those that have a name may be left out or given by it:\n\n"
+                           "```pdl\n"
+                           "defs:\n"
+                           "  bees: {data: [{name: Maya, age: 2}, {name: Willi, age: 1}]}\n"
+                           "text:\n"
+                           "- \"${ bees | map(attribute='name') | join(', ') }\\n\"\n"
+                           "- \"${ bees[0].age is odd } ${ bees | length is gt(1) }\\n\"\n"
+                           "- \"${ bees[0].name.upper().replace('A', 'a') } ${ range(3) | list }\\n\"\n"
+                           "```\n\n"
+                           "```output\n"
+                           "Maya, Willi\n"
+                           "False True\n"
+                           "MaYa [0, 1, 2]\n"
+                           "```\n";
 
 /* In a cell of a table, a bar would end the cell. */
 static void put_cell(pdl_str s, pdl_buf *out) {
@@ -31,9 +47,12 @@ static void put_row(const pdl_native *row, pdl_buf *out) {
     if (is_stdlib) PDL_PUT(out, "stdlib.");
     put_cell(is_stdlib ? pdl_str_sub(name, prefix.n, name.n) : name, out);
     PDL_PUT(out, "(");
-    put_cell(pdl_str_of(row->params), out);
+    pdl_str params = pdl_str_of(row->params);
+    bool nameless = pdl_str_ends(params, PDL_STR(", ")); /* the last parameter */
+    put_cell(params, out);
+    if (nameless) PDL_PUT(out, "other");
     if (row->flags & (PDL_N_VARARGS | PDL_N_KWARGS))
-        pdl_buf_put(out, pdl_str_of(*row->params ? ", ..." : "..."));
+        pdl_buf_put(out, pdl_str_of(params.n ? ", ..." : "..."));
     PDL_PUT(out, ")` | ");
     put_cell(pdl_str_of(row->doc), out);
     PDL_PUT(out, " |\n");
