@@ -23,16 +23,81 @@ static void option_usage(const option *o, pdl_buf *out) {
     put_value(o, out);
 }
 
+enum { WIDTH = 80, /* of a terminal */ COLUMN = 26 /* where the texts of options begin */ };
+
+static void put_blanks(size_t n, pdl_buf *out) {
+    while (n--) pdl_buf_putc(out, ' ');
+}
+
+/* Continues a line that has `used` columns; lines after it are indented. Returns the columns of the
+ * last line, which is not ended. All texts are ASCII. */
+static size_t put_words(pdl_str text, size_t used, size_t indent, pdl_buf *out) {
+    bool first = true;
+    while (text.n) {
+        size_t end = pdl_str_find(text, PDL_STR(" "), 0);
+        pdl_str word = pdl_str_sub(text, 0, end == PDL_NOT_FOUND ? text.n : end);
+        text = end == PDL_NOT_FOUND ? (pdl_str){0} : pdl_str_sub(text, end + 1, text.n);
+        if (!first && used + 1 + word.n > WIDTH) {
+            pdl_buf_putc(out, '\n');
+            put_blanks(indent, out);
+            used = indent;
+        } else if (!first) {
+            pdl_buf_putc(out, ' ');
+            used++;
+        }
+        pdl_buf_put(out, word);
+        used += word.n;
+        first = false;
+    }
+    return used;
+}
+
+/* Where the second column of a line of a table begins; 0: it is no table. */
+static size_t second_column(pdl_str line) {
+    size_t from = 0, gap;
+    while (from < line.n && line.p[from] == ' ') from++;
+    gap = pdl_str_find(line, PDL_STR("  "), from);
+    if (gap == PDL_NOT_FOUND) return from;
+    while (gap < line.n && line.p[gap] == ' ') gap++;
+    return gap;
+}
+
+/* Lines that are too long are continued below their second column; lines of a paragraph are filled.
+ */
+static void put_text(pdl_str text, pdl_buf *out) {
+    size_t used = 0; /* of a paragraph that continues */
+    while (text.n) {
+        size_t end = pdl_str_find(text, PDL_STR("\n"), 0);
+        pdl_str line = pdl_str_sub(text, 0, end == PDL_NOT_FOUND ? text.n : end);
+        text = end == PDL_NOT_FOUND ? (pdl_str){0} : pdl_str_sub(text, end + 1, text.n);
+        size_t column = second_column(line);
+        size_t word = pdl_str_find(line, PDL_STR(" "), 0);
+        if (word == PDL_NOT_FOUND) word = line.n;
+        if (used && line.n && !column && used + 1 + word <= WIDTH) {
+            pdl_buf_putc(out, ' ');
+            used++;
+        } else {
+            if (used) pdl_buf_putc(out, '\n');
+            used = column;
+        }
+        pdl_buf_put(out, pdl_str_sub(line, 0, column));
+        used = put_words(pdl_str_sub(line, column, line.n), used, column, out);
+        if (!column && line.n) continue;
+        pdl_buf_putc(out, '\n');
+        used = 0;
+    }
+    if (used) pdl_buf_putc(out, '\n');
+}
+
 /* Adds one word of a usage line; a line that would be wider than a terminal is broken, the next one
  * indented to 'indent'. */
 static void usage_word(pdl_buf *out, size_t *line, size_t indent, pdl_buf *word) {
-    enum { WIDTH = 80 };
     pdl_str w = pdl_buf_str(word);
     if (!w.n) return;
     if (out->len - *line + 1 + w.n > WIDTH) {
         pdl_buf_putc(out, '\n');
         *line = out->len;
-        for (size_t i = 0; i < indent; i++) pdl_buf_putc(out, ' ');
+        put_blanks(indent, out);
     } else
         pdl_buf_putc(out, ' ');
     pdl_buf_put(out, w);
@@ -59,15 +124,27 @@ static void put_usage(const command *c, pdl_buf *out) {
 
 void pdl_cli_help_write(const command *c, pdl_buf *out) {
     put_usage(c, out);
-    pdl_buf_putf(out, "\n%s\n\nOptions:\n", c->doc);
+    pdl_buf_putc(out, '\n');
+    put_text(pdl_str_of(c->doc), out);
+    PDL_PUT(out, "\nOptions:\n");
     for (const opt_id *o = c->options; *o != OPT_COUNT; o++) {
         const option *row = pdl_cli_option_of(*o);
-        pdl_buf left = PDL_BUF;
+        pdl_buf left = PDL_BUF, doc = PDL_BUF;
+        PDL_PUT(&left, "  ");
         if (row->letter) pdl_buf_putf(&left, "-%c, ", row->letter);
         pdl_buf_putf(&left, "--%s", row->name);
         put_value(row, &left);
-        pdl_buf_putf(out, "  %-30s %s%s\n", pdl_buf_z(&left), row->doc, option_note(row));
+        pdl_buf_putf(&doc, "%s%s", row->doc, option_note(row));
+        bool fits = left.len + 2 <= COLUMN;
+        pdl_buf_put(out, pdl_buf_str(&left));
+        if (!fits) pdl_buf_putc(out, '\n');
+        put_blanks(fits ? COLUMN - left.len : COLUMN, out);
+        (void)put_words(pdl_buf_str(&doc), COLUMN, COLUMN, out);
+        pdl_buf_putc(out, '\n');
         pdl_buf_fini(&left);
+        pdl_buf_fini(&doc);
     }
-    if (c->text) pdl_buf_putf(out, "\n%s", c->text);
+    if (!c->text) return;
+    pdl_buf_putc(out, '\n');
+    put_text(pdl_str_of(c->text), out);
 }

@@ -29,7 +29,7 @@ enum { ANY = -1, NONE = -2 /* no key says which kind it is */ };
 #define ELSE_IF    "write else: {if: ..., then: ...}"
 #define MODEL_NAME "write model: PROVIDER/NAME"
 #define SYSTEM     "write a block {role: system, text: ...} before this one"
-#define GIVEN      "a value comes from -d NAME=VALUE; its default is written ${ NAME | default(VALUE) }"
+#define GIVEN      "a value comes from -d NAME=VALUE; its default is ${ NAME | default(VALUE) }"
 #define GIVES      "`def` names a result, -o FILE writes it"
 #define SHOULD_BE  "the type of the answer is `spec`"
 #define ASKED      "a question to a person is `read:` without a file, and `message: ...`"
