@@ -156,6 +156,8 @@ pdl_vref pdl_native_receiver(pdl_vref v);     /* absent for a global */
 PDL_MUST bool pdl_attr(pdl_vref x, pdl_str name, pdl_val *out, pdl_err *err);
 /* x[key]: item first, then attribute (string keys). Lists: ints; slices by pdl_slice. */
 PDL_MUST bool pdl_item(pdl_vref x, pdl_vref key, pdl_val *out, pdl_err *err);
+/* The undefined value that says that x has no such item. */
+pdl_val pdl_no_element(pdl_vref x, pdl_vref key);
 /* The argument `attribute` of a filter as paths of keys: "a.b" is [["a", "b"]], with multi "a.0,b"
  * is [["a", 0], ["b"]]. */
 pdl_val pdl_attribute_paths(pdl_vref attribute, bool multi);

@@ -182,6 +182,7 @@ typedef struct pdl_format_args {
     size_t n_pos;
     pdl_vref named;
     bool escape;
+    bool lenient; /* undefined values print as empty text */
 } pdl_format_args;
 PDL_MUST bool pdl_braces(pdl_str format, const pdl_format_args *args, pdl_val *out, pdl_err *err);
 

@@ -29,7 +29,6 @@ typedef struct {
     bool implicit;    /* a dict that began with `"key":` in a list, without a brace */
     bool in_braces;   /* a list written in the braces of a dict */
     bool extends;     /* a list after the members of a dict: it belongs to the last of them */
-    bool saw_comma;   /* parentheses: with a comma they are a list even of one */
     bool waiting;     /* a dict with a key whose value is being read */
     bool of_value;    /* it is the value of a key */
     size_t start;     /* of its first byte */
@@ -346,7 +345,6 @@ static step step_list(reader *r, pdl_val *out) {
         int c = rp_peek(p);
         if (c < 0 || c == '}' || c == b->closer) return GOT_END;
         if (c != ',') break;
-        b->saw_comma = true;
         p->pos++;
     }
     if (!pdl_rp_quote(p, p->pos) || !pdl_rp_item_is_key(p)) return read_value(r, PDL_RP_ITEM, out);
@@ -448,6 +446,42 @@ static void put_value(reader *r, pdl_val v) {
     }
 }
 
+enum { MAX_LOOKS = 64 }; /* so often the whole text is searched for the ends of parentheses */
+typedef enum { PAREN_CLOSED, PAREN_COMMA, PAREN_CUT, PAREN_TOO_LONG } paren_stop;
+
+/* Walks from *i, which is after a parenthesis, to what closes it, or before that to a comma of its
+ * own, if commas are looked for. Other brackets and quoted texts are passed over. */
+static paren_stop paren_walk(reader *r, size_t *i, bool commas) {
+    const pdl_rp *p = &r->rp;
+    int quote = 0, depth[3] = {0}; /* of (, [ and { */
+    for (; *i < p->src.n; ++*i, r->looked++) {
+        int c = rp_at(p, *i);
+        bool own = !depth[0] && !depth[1] && !depth[2];
+        if (r->looked > MAX_LOOKS * p->src.n) return PAREN_TOO_LONG;
+        if (c == '\\') {
+            ++*i;
+        } else if (quote) {
+            quote = c == quote ? 0 : quote;
+        } else if (c == '"' || c == '\'') {
+            quote = c;
+        } else if (own && (c == ')' || (c == ',' && commas))) {
+            return c == ')' ? PAREN_CLOSED : PAREN_COMMA;
+        } else {
+            depth[0] += c == '(' ? 1 : c == ')' ? -1 : 0;
+            depth[1] += c == '[' ? 1 : c == ']' && depth[1] ? -1 : 0;
+            depth[2] += c == '{' ? 1 : c == '}' && depth[2] ? -1 : 0;
+        }
+    }
+    return PAREN_CUT;
+}
+
+/* Parentheses around one item are a list of it only if a comma stands in them, `(1,)`. */
+static bool is_grouping(reader *r, const box *b) {
+    size_t i = b->start + 1;
+    return b->kind == BOX_PAREN && pdl_list_len(b->box) == 1 &&
+           paren_walk(r, &i, true) != PAREN_COMMA;
+}
+
 /* The innermost container is complete: skips its closing character, unless that was a key. */
 static pdl_val close_box(reader *r) {
     pdl_rp *p = &r->rp;
@@ -458,7 +492,7 @@ static pdl_val close_box(reader *r) {
     if (b.kind == BOX_DICT && r->open.n && top(r)->kind != BOX_DICT && !r->again &&
         rp_peek(p) == '}')
         p->pos++;
-    if (b.kind != BOX_PAREN || b.saw_comma || pdl_list_len(b.box) != 1) return b.box;
+    if (!is_grouping(r, &b)) return b.box;
     pdl_val only = pdl_keep(pdl_list_at(b.box, 0));
     pdl_drop(b.box);
     return only;
@@ -633,8 +667,6 @@ static bool line_ends(const pdl_rp *p, size_t i) {
     return true;
 }
 
-enum { MAX_LOOKS = 64 }; /* so often the whole text is searched for the ends of parentheses */
-
 /* A parenthesis outside of containers is data only when it is alone on its lines, otherwise prose.
  */
 static bool is_data(reader *r) {
@@ -643,26 +675,9 @@ static bool is_data(reader *r) {
     while (i && rp_blank(rp_at(p, i - 1)) && !strchr("\n\r", rp_at(p, i - 1))) i--;
     bool first = !i || strchr("\n\r", rp_at(p, i - 1));
     if (!first || !data_begins(p, rp_skip_blanks(p, p->pos + 1))) return false;
-    int quote = 0, depth[3] = {0}; /* of (, [ and { */
-    for (i = p->pos + 1; i < p->src.n; i++, r->looked++) {
-        int c = rp_at(p, i);
-        if (r->looked > MAX_LOOKS * p->src.n) return false;
-        if (c == '\\') {
-            i++;
-        } else if (quote) {
-            quote = c == quote ? 0 : quote;
-        } else if (c == '"' || c == '\'') {
-            quote = c;
-        } else if (c == ')') {
-            if (!depth[0] && !depth[1] && !depth[2]) return line_ends(p, i + 1);
-            depth[0]--;
-        } else {
-            depth[0] += c == '(';
-            depth[1] += c == '[' ? 1 : c == ']' && depth[1] ? -1 : 0;
-            depth[2] += c == '{' ? 1 : c == '}' && depth[2] ? -1 : 0;
-        }
-    }
-    return true;
+    i = p->pos + 1;
+    paren_stop stop = paren_walk(r, &i, false);
+    return stop != PAREN_TOO_LONG && (stop != PAREN_CLOSED || line_ends(p, i + 1));
 }
 
 /* All containers of the text from the cursor on. */

@@ -298,28 +298,57 @@ pdl_step pdl_op_ATTR(pdl_fiber *f, bool is_method, pdl_vref name, pdl_err *err) 
     return PDL_STEP_DONE;
 }
 
+/* An undefined key finds nothing, as in Jinja, where it is what x lacks that is told. Only a dict
+ * of an expression refuses to look for it. A message of an expression goes on with the name that is
+ * undefined, since that is what has to be mended. */
+static bool undefined_item(pdl_fiber *f, pdl_vref x, pdl_vref key, pdl_val *out, pdl_err *err) {
+    bool lenient = f->code->jinja;
+    if (is_handle(x) || (pdl_is_dict(x) && !lenient)) return pdl_undefined_error(key, err);
+    *out = pdl_no_element(x, key);
+    if (lenient) return true;
+    pdl_buf why = PDL_BUF;
+    pdl_buf_put(&why, pdl_str_get(pdl_undefined_why(*out)));
+    PDL_PUT(&why, ": ");
+    pdl_buf_put(&why, pdl_str_get(pdl_undefined_why(key)));
+    pdl_drop(*out);
+    *out = pdl_undefined(pdl_text_of_buf(&why));
+    return true;
+}
+
 pdl_step pdl_op_ITEM(pdl_fiber *f, pdl_err *err) {
     pdl_step s = pdl_vm_force_n(f, 2, err);
     if (s != PDL_STEP_DONE) return s;
     pdl_val key = *top(f), x = *under(f, 1), out;
-    if (!refuse_undefined(x, err) || !refuse_undefined(key, err)) return PDL_STEP_FAIL;
-    if (is_handle(x)) {
+    if (!refuse_undefined(x, err)) return PDL_STEP_FAIL;
+    bool undefined = pdl_is(key, PDL_V_UNDEFINED);
+    if (is_handle(x) && !undefined) {
         f->stack.n -= 2;
         pdl_vm_start_item(f, x, key);
         return PDL_STEP_DONE;
     }
-    if (!pdl_item(x, key, &out, err)) return PDL_STEP_FAIL;
+    if (!(undefined ? undefined_item(f, x, key, &out, err) : pdl_item(x, key, &out, err)))
+        return PDL_STEP_FAIL;
     /* which part it is says something of the key */
     replace2(f, pdl_with_label(out, pdl_label_of_part(x) | pdl_label_of(key)));
     return PDL_STEP_DONE;
+}
+
+/* The words are Python's; a message of an expression goes on with the name that is undefined. */
+static bool refuse_undefined_bound(pdl_fiber *f, pdl_vref bound, pdl_err *err) {
+    if (!pdl_is(bound, PDL_V_UNDEFINED)) return true;
+    pdl_str why = pdl_str_get(pdl_undefined_why(bound));
+    return pdl_err_host(err, "TypeError",
+                        "slice indices must be integers or None or have an __index__ method%s%.*s",
+                        f->code->jinja ? "" : ": ", f->code->jinja ? 0 : (int)why.n, why.p);
 }
 
 pdl_step pdl_op_SLICE(pdl_fiber *f, pdl_err *err) {
     pdl_step s = pdl_vm_force_n(f, 4, err);
     if (s != PDL_STEP_DONE) return s;
     pdl_val out;
-    for (size_t i = 0; i < 4; i++)
-        if (!refuse_undefined(*under(f, i), err)) return PDL_STEP_FAIL;
+    if (!refuse_undefined(*under(f, 3), err)) return PDL_STEP_FAIL;
+    for (size_t i = 3; i-- > 0;)
+        if (!refuse_undefined_bound(f, *under(f, i), err)) return PDL_STEP_FAIL;
     if (is_handle(*under(f, 3))) {
         pdl_vm_start_slice(f);
         return PDL_STEP_DONE;

@@ -36,7 +36,7 @@ void pdl_object_name(pdl_vref x, pdl_buf *out) {
     pdl_buf_putf(out, "%s%s object", module, pdl_type_name(x));
 }
 
-static pdl_val no_element(pdl_vref x, pdl_vref key) {
+pdl_val pdl_no_element(pdl_vref x, pdl_vref key) {
     pdl_buf b = PDL_BUF;
     pdl_object_name(x, &b);
     PDL_PUT(&b, " has no element ");
@@ -252,7 +252,7 @@ bool pdl_item(pdl_vref x, pdl_vref key, pdl_val *out, pdl_err *err) {
     }
     if (!pdl_check_walk(err)) return false;
     if (!pdl_is_str(key))
-        *out = no_element(x, key);
+        *out = pdl_no_element(x, key);
     else if (!pdl_own_attr(x, pdl_str_get(key), out))
         *out = pdl_no_attribute(x, pdl_str_get(key));
     return true;

@@ -244,6 +244,7 @@ static bool put_value(formatter *f, pdl_vref x, pdl_str spec, pdl_buf *out) {
         return pdl_buf_add(out, pdl_str_get(x), f->err);
     }
     pdl_val text;
+    if (pdl_is(x, PDL_V_UNDEFINED) && f->args->lenient && !spec.n) return true;
     if (pdl_is(x, PDL_V_UNDEFINED)) return pdl_undefined_error(x, f->err);
     if (!pdl_format_value(x, spec, &text, f->err)) return false;
     pdl_buf safe = PDL_BUF;
@@ -304,6 +305,6 @@ bool pdl_braces(pdl_str format, const pdl_format_args *args, pdl_val *out, pdl_e
 
 bool pdl_format_braces(pdl_str format, const pdl_val *pos, size_t n_pos, pdl_vref kwargs,
                        pdl_val *out, pdl_err *err) {
-    pdl_format_args args = {pos, n_pos, kwargs, false};
+    pdl_format_args args = {pos, n_pos, kwargs, false, false};
     return pdl_braces(format, &args, out, err);
 }

@@ -29,6 +29,10 @@ static bool m_copy(PDL_ARGS) {
 }
 
 static bool m_get(PDL_ARGS) {
+    if (pdl_is(argv[1], PDL_V_UNDEFINED) && env->lenient) { /* no dict has it */
+        *out = or_null(argv[2]);
+        return true;
+    }
     if (!need_key(argv[1], err)) return false;
     pdl_vref v = pdl_dict_find(argv[0], argv[1]);
     *out = pdl_is_absent(v) ? or_null(argv[2]) : pdl_keep(v);

@@ -455,12 +455,12 @@ static bool m_encode(PDL_ARGS) {
 /* --- format ----------------------------------------------------------------------------------- */
 
 static bool m_format(PDL_ARGS) {
-    pdl_format_args a = {argv + 1, argc - 1, kwargs, pdl_is_safe(argv[0])};
+    pdl_format_args a = {argv + 1, argc - 1, kwargs, pdl_is_safe(argv[0]), env->lenient};
     return pdl_braces(self_of(argv), &a, out, err);
 }
 
 static bool m_format_map(PDL_ARGS) {
-    pdl_format_args a = {NULL, 0, argv[1], pdl_is_safe(argv[0])};
+    pdl_format_args a = {NULL, 0, argv[1], pdl_is_safe(argv[0]), env->lenient};
     return pdl_braces(self_of(argv), &a, out, err);
 }
 
