@@ -54,6 +54,18 @@ class Sandbox(unittest.TestCase):
         self.assertEqual(engine.code, "process")
         self.assertNotEqual(engine.run(WHERE).value, os.getpid())
 
+    def test_what_a_run_left_in_the_process_keeps_its_labels(self):
+        put = "lang: python\ncode: |\n  import builtins\n  builtins.kept = v\n  result = 1"
+        get = ("lastOf:\n- {def: o, contribute: [], lang: python, code: \"import builtins\\nresult = getattr(builtins, 'kept', 'none')\"}\n"
+               "- {lang: command, args: [printf, '%s', '${ o }'], fallback: '${ pdl_error.kind }'}")
+        deny = {"policy": 1, "rules": [{"sink": "command", "deny": ["data"]}], "otherwise": "allow"}
+        own, other = ("policy: %s\n" % str(dict(deny, approvals=n)).replace("'", '"') for n in (3, 4))
+        engine = libpdl.Engine(code="process", policy=deny)
+        self.assertEqual([engine.run(get).text, engine.run(put, {"v": "x"}).text, engine.run(get).text], ["none", "1", "policy"])
+        engine = libpdl.Engine(code="process")
+        ran = [engine.run(p, {"v": v} if v else None).text for p, v in ((put, "x"), (own + get, ""), (own + put, "y"), (own + get, ""), (other + get, ""), (get, ""))]
+        self.assertEqual(ran, ["1", "none", "1", "policy", "none", "x"])
+
     def test_a_block_is_never_run_here(self):
         self.assertNotEqual(libpdl.run("sandbox: true\n" + WHERE).value, os.getpid())
         with self.assertRaises(libpdl.Error):  # a function of this process cannot go there

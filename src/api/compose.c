@@ -20,6 +20,7 @@ typedef struct confined_rooms {
     const pdl_sandbox *sandbox; /* NULL: nothing confines them */
     pdl_val profiles;           /* of the effects that they answer; absent: none */
     pdl_world *worker, *mcp;    /* NULL until needed */
+    uint32_t process, session;  /* numbers of the effects that the worker answers; 0: none */
     bool was_left;              /* a block began a new session: only objects keep the worker */
 } confined_rooms;
 
@@ -104,20 +105,22 @@ static bool find_rooms(router *r, const pdl_effect *e, confined_rooms **out, pdl
     if (r->opt.confined && !pdl_confined_find(r->opt.confined, e->sandbox, &s, err)) return false;
     for (size_t i = 0; i < r->rooms.n; i++) {
         *out = &r->rooms.p[i];
-        if ((*out)->sandbox == s && !(*out)->was_left) return true;
+        if ((*out)->sandbox == s && (*out)->process == e->process && !(*out)->was_left)
+            return true;
     }
     *out = pdl_vec_push(&r->rooms);
-    **out = (confined_rooms){.sandbox = s, .profiles = pdl_keep(e->sandbox)};
+    **out = (confined_rooms){.sandbox = s,
+                             .profiles = pdl_keep(e->sandbox),
+                             .process = e->process,
+                             .session = e->session};
     return true;
 }
 
-/* Code that begins a new session: what is left of the one before is kept for its objects. Nothing
- * is closed here, where one of the workers may be delivering a reply. */
-static bool leave_session(router *r, const pdl_effect *e, pdl_err *err) {
+/* What is left of a session is kept for its objects. Nothing is closed here, where one of the
+ * workers may be delivering a reply. */
+static bool leave_session(router *r, confined_rooms *c, pdl_err *err) {
     enum { MOST_LEFT = 32 };
-    confined_rooms *c;
     size_t n = 0;
-    if (!find_rooms(r, e, &c, err)) return false;
     if (!c->worker) return true;
     for (size_t i = 0; i < r->rooms.n; i++) n += r->rooms.p[i].was_left && r->rooms.p[i].worker;
     if (n >= MOST_LEFT)
@@ -125,10 +128,44 @@ static bool leave_session(router *r, const pdl_effect *e, pdl_err *err) {
                            "objects of more than %d sessions of Python are in use", MOST_LEFT);
     confined_rooms left = {.sandbox = c->sandbox,
                            .profiles = pdl_keep(c->profiles),
+                           .process = c->process,
+                           .session = c->session,
                            .worker = c->worker,
                            .was_left = true};
     c->worker = NULL;
     *pdl_vec_push(&r->rooms) = left;
+    return true;
+}
+
+/* A session before the one that the process of `now` is in: a journal makes it again late. */
+static confined_rooms *find_left(router *r, const confined_rooms *now, uint32_t session) {
+    confined_rooms like = *now;
+    for (size_t i = 0; i < r->rooms.n; i++) {
+        confined_rooms *c = &r->rooms.p[i];
+        if (c->was_left && c->process == like.process && c->session == session) return c;
+    }
+    confined_rooms *c = pdl_vec_push(&r->rooms);
+    *c = (confined_rooms){.sandbox = like.sandbox,
+                          .profiles = pdl_keep(like.profiles),
+                          .process = like.process,
+                          .session = session,
+                          .was_left = true};
+    return c;
+}
+
+/* The rooms of the session that code is in: a new one where it begins one, or where another effect
+ * did that did not come here, because a journal had its answer. */
+static bool find_session(router *r, const pdl_effect *e, confined_rooms **out, pdl_err *err) {
+    bool begins =
+        e->kind == PDL_EFFECT_code && !pdl_is_absent(pdl_dict_getz(e->request, "session"));
+    if (!find_rooms(r, e, out, err)) return false;
+    if (e->session < (*out)->session) {
+        *out = find_left(r, *out, e->session);
+        return true;
+    }
+    if (!begins && e->session == (*out)->session) return true;
+    if (!leave_session(r, *out, err) || !find_rooms(r, e, out, err)) return false;
+    (*out)->session = e->session;
     return true;
 }
 
@@ -137,8 +174,8 @@ static void close_left(router *r) {
     size_t n = 0;
     for (size_t i = 0; i < r->rooms.n; i++) {
         confined_rooms c = r->rooms.p[i];
-        if (c.was_left && pdl_worker_is_idle(c.worker)) {
-            c.worker->ops->close(c.worker);
+        if (c.was_left && (!c.worker || pdl_worker_is_idle(c.worker))) {
+            if (c.worker) c.worker->ops->close(c.worker);
             pdl_drop(c.profiles);
         } else {
             r->rooms.p[n++] = c;
@@ -161,7 +198,7 @@ static bool find_object(router *r, const pdl_effect *e, pdl_world **out, pdl_err
                            "that uses it");
     }
     confined_rooms *own;
-    if (!find_rooms(r, e, &own, err) || (!own->worker && !open_worker(r, own, err))) return false;
+    if (!find_session(r, e, &own, err) || (!own->worker && !open_worker(r, own, err))) return false;
     *out = own->worker;
     return true;
 }
@@ -194,9 +231,7 @@ static pdl_world *confined_world(router *r, const pdl_effect *e, pdl_err *err) {
     pdl_world *w = NULL;
     confined_rooms *c;
     if (e->kind == PDL_EFFECT_object) return find_object(r, e, &w, err) ? w : NULL;
-    bool begins =
-        e->kind == PDL_EFFECT_code && !pdl_is_absent(pdl_dict_getz(e->request, "session"));
-    if ((begins && !leave_session(r, e, err)) || !find_rooms(r, e, &c, err)) return NULL;
+    if (!find_session(r, e, &c, err)) return NULL;
     if (e->kind == PDL_EFFECT_tool) return tools_of(r, c);
     return c->worker || open_worker(r, c, err) ? c->worker : NULL;
 }

@@ -135,10 +135,9 @@ pdl_sink pdl_session_output_sink(const pdl_session *s) {
 }
 
 /* Policies stand in front of each journal, so that what they refuse is in none. */
-pdl_world *pdl_session_spawn_durable(pdl_session *s, const pdl_spawn *spawn, pdl_world *behind) {
+pdl_world *pdl_session_spawn_durable(pdl_session *s, const pdl_spawn *spawn) {
     enum { IDS = 0x40000000 / PDL_SPAWN_SLOTS }; /* those above 0xC0000000 are of policies */
-    if (behind == s->world) behind = pdl_durable_behind(s->server);
-    pdl_durable_options o = {.behind = behind,
+    pdl_durable_options o = {.behind = pdl_durable_behind(s->server),
                              .dir = spawn->dir,
                              .debug = s->opt.debug,
                              .secrets = s->secrets,
@@ -152,6 +151,7 @@ pdl_world *pdl_session_spawn_durable(pdl_session *s, const pdl_spawn *spawn, pdl
     pdl_session_end_durable(s, spawn->slot);
     return s->spawn_guards[spawn->slot] = pdl_policy_world_new(
                &(pdl_policy_options){.policies = s->policies,
+                                     .memory = pdl_session_memory(s),
                                      .folder = spawn->dir,
                                      .first_id = 0xC0000000u + spawn->slot * IDS},
                w);

@@ -11,6 +11,7 @@
 #include "api/session_impl.h"
 
 #include "api/env.h"
+#include "io/file.h"
 #include "journal/durable.h"
 #include "value/json_read.h"
 #include "value/json_write.h"
@@ -42,6 +43,12 @@ static bool leaves_files(void *user, const pdl_effect *e) {
     return !found || !box || !pdl_sandbox_is_sealed(box);
 }
 
+pdl_policy_memory *pdl_session_memory(pdl_session *s) {
+    pdl_session *root = s->shared ? s->shared : s;
+    if (!root->memories) root->memories = pdl_policy_memories_new();
+    return pdl_policy_memory_join(root->memories, s->policies);
+}
+
 /* The policies so far stand in front of everything else. */
 void pdl_session_guard(pdl_session *s) {
     if (!s->policies) return;
@@ -49,8 +56,13 @@ void pdl_session_guard(pdl_session *s) {
         s->masks[i] = (pdl_mask){.labels = pdl_policies_masked(s->policies, (pdl_sink_id)i),
                                  .user = s->policies,
                                  .name = put_names};
-    if (s->guard) return;
+    pdl_policy_memory *memory = pdl_session_memory(s);
+    if (s->guard) {
+        pdl_policy_world_share(s->guard, memory);
+        return;
+    }
     pdl_policy_options opt = {.policies = s->policies,
+                              .memory = memory,
                               .folder = s->opt.dir,
                               .first_id = 0xC0000000u,
                               .leaves_files = leaves_files,
@@ -70,23 +82,34 @@ static bool read_given(const pdl_session *s, pdl_policies **out, pdl_err *err) {
 }
 
 /* That of the program. */
-static bool read_own(const pdl_session *s, const pdl_program *p, pdl_policies **out, pdl_err *err) {
+static bool read_own(const pdl_session *s, const pdl_program *p, pdl_str file, pdl_policies **out,
+                     pdl_err *err) {
     const pdl_block *b = p ? p->main : NULL;
     pdl_policy_source from = source_of(s);
-    return !b || !b->rare->policy ||
-           pdl_policies_read_node(out, &from, s->opt.file, b->rare->policy, err);
+    if (!b || !b->rare->policy) return true;
+    if (p != s->program) from.folder = pdl_file_folder(file);
+    return pdl_policies_read_node(out, &from, file, b->rare->policy, err);
 }
 
 bool pdl_session_read_policies(pdl_session *s, pdl_err *err) {
     return read_given(s, &s->policies, err);
 }
 
-bool pdl_session_read_own_policy(pdl_session *s, pdl_err *err) {
+static bool take_policy(pdl_session *s, const pdl_program *p, pdl_str file, pdl_err *err) {
     size_t before = s->policies ? pdl_policies_count(s->policies) : 0;
-    if (!s->explain && !read_own(s, s->program, &s->policies, err)) return false;
+    if (!s->explain && !read_own(s, p, file, &s->policies, err)) return false;
     if (!pdl_session_add_profile(s, before, err)) return false;
-    if (!pdl_session_keep_profiles(s, err)) return false;
+    if (!pdl_session_keep_profiles(s, p, err)) return false;
     pdl_session_guard(s);
+    return true;
+}
+
+bool pdl_session_take_policy(pdl_session *s, const pdl_program *p, pdl_err *err) {
+    return take_policy(s, p, p->source ? p->source->name : s->opt.file, err);
+}
+
+bool pdl_session_read_own_policy(pdl_session *s, pdl_err *err) {
+    if (!take_policy(s, s->program, s->opt.file, err)) return false;
     if (s->guard && s->durable && pdl_durable_asks(s->durable)) pdl_policy_world_lasts(s->guard);
     return true;
 }
@@ -173,7 +196,7 @@ bool pdl_session_built_in_policy(const pdl_session *s, pdl_str name, pdl_buf *te
 bool pdl_session_policies(const pdl_session *s, const pdl_program *p, pdl_policies **out,
                           pdl_err *err) {
     pdl_policies *all = NULL;
-    bool ok = read_given(s, &all, err) && read_own(s, p, &all, err);
+    bool ok = read_given(s, &all, err) && read_own(s, p, s->opt.file, &all, err);
     if (ok)
         *out = all;
     else

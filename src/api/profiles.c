@@ -52,7 +52,7 @@ bool pdl_session_add_profile(pdl_session *s, size_t from, pdl_err *err) {
     pdl_str name = {0};
     if (!read_profile(s, from, &profile, &name, err)) return false;
     if (pdl_is_absent(profile)) return true;
-    s->profiles = pdl_list_push(pdl_list_new(1), profile);
+    s->profiles = pdl_list_push(pdl_is_list(s->profiles) ? s->profiles : pdl_list_new(1), profile);
     return s->opt.replay.n || s->explain ||
            pdl_confined_find(s->shared ? s->shared->confined : s->confined, s->profiles, &unused,
                              err);
@@ -131,9 +131,9 @@ static void note_problem(void *user, pdl_loc loc, pdl_err_kind kind, pdl_str tex
     if (!to->n++) pdl_err_set(&to->first, kind, loc, "%.*s", PDL_FMT(text));
 }
 
-bool pdl_session_keep_profiles(pdl_session *s, pdl_err *err) {
+bool pdl_session_keep_profiles(pdl_session *s, const pdl_program *p, pdl_err *err) {
     profile_problems found = {.text = PDL_BUF};
-    pdl_session_check_profiles(s, s->program, false, note_problem, &found);
+    pdl_session_check_profiles(s, p, false, note_problem, &found);
     if (found.n == 1) {
         pdl_err_move(err, &found.first);
     } else if (found.n) {

@@ -196,7 +196,6 @@ static void run_program(void *user, const pdl_effect *code, pdl_val request,
     uint32_t root = pdl_subruns_root(s->subs, code->id);
     if (root >= PDL_SUB_RANGES) o.turns = SPAWN_TURNS;
     if (pdl_is_str(dir)) o.dir = pdl_str_get(dir);
-    if (root >= PDL_SUB_RANGES && s->spawn_worlds) o.world = s->spawn_worlds[root - PDL_SUB_RANGES];
     o.budget = code->budget;
     o.sandbox = code->sandbox;
     o.by_code = true;
@@ -414,11 +413,6 @@ bool pdl_session_new(const pdl_session_options *options, pdl_session **out, pdl_
     return true;
 }
 
-static void close_cache_view(pdl_session *s, size_t slot) {
-    if (s->cache_views[slot]) s->cache_views[slot]->ops->close(s->cache_views[slot]);
-    s->cache_views[slot] = NULL;
-}
-
 void pdl_session_free(pdl_session *s) {
     if (!s) return;
     if (!s->opt.shared) pdl_subruns_free(s->subs);
@@ -432,11 +426,12 @@ void pdl_session_free(pdl_session *s) {
     pdl_code_drop(s->code);
     if (s->journal) pdl_journal_close(s->journal);
     pdl_durable_close(s->owned);
-    for (size_t i = 0; s->cache_views && i < PDL_SPAWN_SLOTS; i++) close_cache_view(s, i);
+    for (size_t i = 0; s->cache_views && i < PDL_SPAWN_SLOTS; i++)
+        pdl_cache_view_close(s->cache_views[i]);
     pdl_free(s->cache_views);
     for (uint32_t i = 0; s->spawn_guards && i < PDL_SPAWN_SLOTS; i++) pdl_session_end_durable(s, i);
     pdl_free(s->spawn_guards);
-    pdl_free(s->spawn_worlds);
+    pdl_free(s->spawn_views);
     pdl_cache_close(s->cache);
     if (s->guard) s->guard->ops->close(s->guard);
     if (s->explain) s->explain->ops->close(s->explain);
@@ -448,6 +443,7 @@ void pdl_session_free(pdl_session *s) {
     pdl_session_close_telemetry(s);
     pdl_jobs_free(s->jobs);
     pdl_policies_free(s->policies);
+    pdl_policy_memories_free(s->memories);
     pdl_confined_free(s->confined);
     pdl_drop(s->profiles);
     pdl_prices_free(s->prices);
@@ -676,18 +672,27 @@ bool pdl_session_poll(pdl_session *s, int timeout_ms) {
     return any || open;
 }
 
-/* The world for a run beside others: with a cache each group counts its own repetitions. */
-static pdl_world *world_of(pdl_session *s, const pdl_spawn *spawn) {
-    if (!s->cache) return s->world;
+/* Where the repetitions of an effect are counted: those of programs inside of others with theirs. */
+static pdl_cache_view *view_of(void *user, uint32_t effect) {
+    pdl_session *s = user;
+    uint32_t root = pdl_subruns_root(s->subs, effect);
+    bool beside = root >= PDL_SUB_RANGES && root < PDL_SUB_RANGES + PDL_SPAWN_SLOTS;
+    return beside ? s->spawn_views[root - PDL_SUB_RANGES] : NULL;
+}
+
+/* With a cache each group of runs counts its own repetitions. */
+static void choose_view(pdl_session *s, const pdl_spawn *spawn) {
+    if (!s->cache) return;
     if (!s->cache_views) {
-        s->cache_views = PDL_NEW_N(pdl_world *, PDL_SPAWN_SLOTS);
-        s->spawn_worlds = PDL_NEW_N(pdl_world *, PDL_SPAWN_SLOTS);
+        s->cache_views = PDL_NEW_N(pdl_cache_view *, PDL_SPAWN_SLOTS);
+        s->spawn_views = PDL_NEW_N(pdl_cache_view *, PDL_SPAWN_SLOTS);
+        pdl_cache_split(s->cache, view_of, s);
     }
     if (spawn->slot == spawn->group) {
-        close_cache_view(s, spawn->slot);
-        s->cache_views[spawn->slot] = pdl_cache_view(s->cache);
+        pdl_cache_view_close(s->cache_views[spawn->slot]);
+        s->cache_views[spawn->slot] = pdl_cache_view_new(s->cache);
     }
-    return s->spawn_worlds[spawn->slot] = s->cache_views[spawn->group];
+    s->spawn_views[spawn->slot] = s->cache_views[spawn->group];
 }
 
 pdl_run *pdl_session_spawn(pdl_session *s, const pdl_spawn *spawn) {
@@ -701,9 +706,9 @@ pdl_run *pdl_session_spawn(pdl_session *s, const pdl_spawn *spawn) {
     o.keep_answers = true;
     o.turns = SPAWN_TURNS;
     o.sinks.now = wall;
-    o.world = world_of(s, spawn);
+    choose_view(s, spawn);
     if (spawn->durable) {
-        o.world = pdl_session_spawn_durable(s, spawn, o.world);
+        o.world = pdl_session_spawn_durable(s, spawn);
         o.earlier_ns = pdl_durable_earlier_ns(spawn->durable);
         pdl_sinks_add(&o.sinks, pdl_session_output_sink(s));
     }

@@ -170,6 +170,9 @@ typedef struct pdl_spawn {
 } pdl_spawn;
 enum { PDL_SPAWN_SLOTS = 7168, PDL_MEMBER_SLOTS = 7168 };
 
+/* The policy of a program that runs beside others: it holds for all runs of the session, since one
+ * process of code may answer all of them. Before the first run. */
+PDL_MUST bool pdl_session_take_policy(pdl_session *s, const pdl_program *p, pdl_err *err);
 /* A program as code that runs of this session share; owned. */
 pdl_code *pdl_session_compile(pdl_session *s, pdl_program *program);
 /* What programs begin with: defaults of models, then these variables (borrowed; absent: none).

@@ -47,6 +47,7 @@ struct pdl_session {
     pdl_val profiles;         /* list of the profile of the program's own policy; absent: none */
     pdl_policies *policies;   /* NULL: none */
     pdl_world *guard;         /* that asks them; NULL: none */
+    pdl_policy_memories *memories; /* of it and its members; NULL: nobody asked a policy */
     pdl_mask masks[PDL_SINK_COUNT]; /* of the sinks that hide labels */
     pdl_world *world;               /* what the run sees */
     pdl_program *program;
@@ -61,9 +62,8 @@ struct pdl_session {
     pdl_arena *arena;
     uint32_t next_input; /* ids of INPUT effects made for code */
     /* Only with a cache, else NULL; PDL_SPAWN_SLOTS entries each. cache_views: the view made for
-     * the last group that began in the slot. spawn_worlds: the view that the slot's last run uses.
-     */
-    pdl_world **cache_views, **spawn_worlds;
+     * the last group that began in the slot. spawn_views: that of the slot's last run. */
+    pdl_cache_view **cache_views, **spawn_views;
     struct pdl_otlp *otlp;      /* sends spans for it and its members; NULL: nothing is sent */
     struct pdl_otlp_run *spans; /* of the run; NULL: none */
     struct pdl_otlp_run **spawn_spans; /* of runs beside others, by slot; NULL: none yet */
@@ -74,7 +74,7 @@ struct pdl_session {
 };
 
 /* durable.c: the world of a durable run beside others, in front of `behind`; its end. */
-pdl_world *pdl_session_spawn_durable(pdl_session *s, const pdl_spawn *spawn, pdl_world *behind);
+pdl_world *pdl_session_spawn_durable(pdl_session *s, const pdl_spawn *spawn);
 pdl_sink pdl_session_output_sink(const pdl_session *s);
 void pdl_session_end_durable(pdl_session *s, uint32_t slot);
 
@@ -99,6 +99,7 @@ pdl_world *pdl_session_precheck(pdl_session *s, pdl_world *behind);
  * all others; the policy of the program, when it begins. */
 PDL_MUST bool pdl_session_read_policies(pdl_session *s, pdl_err *err);
 void pdl_session_guard(pdl_session *s);
+pdl_policy_memory *pdl_session_memory(pdl_session *s); /* of its policies, joined */
 PDL_MUST bool pdl_session_read_own_policy(pdl_session *s, pdl_err *err);
 /* A durable run: what confines it is kept; one that continues has all of that again, whatever its
  * program and its host say now. Error: usage. */
@@ -111,7 +112,7 @@ const pdl_mask *pdl_session_mask(const pdl_session *s, pdl_sink_id sink);
 PDL_MUST bool pdl_session_open_sandbox(pdl_session *s, pdl_err *err);
 PDL_MUST bool pdl_session_add_profile(pdl_session *s, size_t from, pdl_err *err);
 /* Makes the sandboxes of blocks, before anything is done. Error: all that cannot be kept. */
-PDL_MUST bool pdl_session_keep_profiles(pdl_session *s, pdl_err *err);
+PDL_MUST bool pdl_session_keep_profiles(pdl_session *s, const pdl_program *p, pdl_err *err);
 
 /* recording.c: the journal of --record or --replay, in front of the worlds. Errors: usage, io,
  * replay. */

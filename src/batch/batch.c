@@ -533,7 +533,8 @@ static bool check_reports(const pdl_batch_options *o, pdl_err *err) {
 }
 
 static bool open_all(batch *b, pdl_err *err) {
-    return check_reports(b->o, err) && pdl_batch_sheet_check(&b->o->output, err) &&
+    return pdl_session_take_policy(b->o->session, b->o->program, err) &&
+           check_reports(b->o, err) && pdl_batch_sheet_check(&b->o->output, err) &&
            pdl_rows_open(&b->o->input, b->o->types, &b->rows, err) && count_rows(b, err) &&
            find_columns(b, err) && find_journal(b, err) && open_journal(b, err) &&
            open_window(b, err) && open_writer(b, err);

@@ -59,6 +59,7 @@ static bool take(arguments *a, const option *o, pdl_str value, char **message) {
     a->given[o->id] = true;
     a->value[o->id] = value;
     if (value.p) *pdl_vec_push(&a->values) = (struct given_value){o->id, value};
+    if (o->id == OPT_policy) *pdl_vec_push(&a->policies) = value;
     return true;
 }
 
@@ -170,6 +171,7 @@ bool pdl_cli_arguments_read(int argc, char **argv, arguments *out, const char **
 void pdl_cli_arguments_fini(arguments *a) {
     pdl_vec_fini(&a->files);
     pdl_vec_fini(&a->values);
+    pdl_vec_fini(&a->policies);
     pdl_vec_fini(&a->args);
     for (size_t i = 0; i < a->owned.n; i++) pdl_free(a->owned.p[i]);
     pdl_vec_fini(&a->owned);

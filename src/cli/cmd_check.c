@@ -196,8 +196,8 @@ int pdl_cli_cmd_check(const arguments *a) {
                   &(pdl_session_options){
                       .file = a->files.p[0],
                       .dir = pdl_file_folder(a->files.p[0]),
-                      .policies = &a->value[OPT_policy],
-                      .n_policies = a->given[OPT_policy],
+                      .policies = a->policies.p,
+                      .n_policies = a->policies.n,
                       .path = c.config.import.p,
                       .n_path = c.config.import.n,
                   },

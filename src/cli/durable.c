@@ -64,7 +64,7 @@ static void put_guards(const arguments *a, pdl_buf *out) {
     const char *named = getenv("PDL_POLICY"), *comma = "";
     pdl_str profile = pdl_cli_sandbox_profile(a);
     PDL_PUT(out, "\"policies\":[");
-    if (a->given[OPT_policy]) put_policy(a->value[OPT_policy], out, &comma);
+    for (size_t i = 0; i < a->policies.n; i++) put_policy(a->policies.p[i], out, &comma);
     put_policy(pdl_str_of(named ? named : ""), out, &comma);
     PDL_PUT(out, "],\"sandbox\":");
     pdl_json_quote(profile, 0, out);
@@ -107,10 +107,15 @@ static bool take_sandbox(lasting *l, arguments *a, pdl_vref v, pdl_err *err) {
     return true;
 }
 
+static bool has_name(const lasting *l, pdl_str name) {
+    for (size_t i = 0; i < l->policies.n; i++)
+        if (pdl_str_eq(l->policies.p[i], name)) return true;
+    return false;
+}
+
 static bool take_policies(lasting *l, const arguments *a, pdl_vref v, pdl_err *err) {
     pdl_vref list = pdl_dict_getz(v, "policies");
     size_t n = !pdl_is_absent(list) && pdl_is_list(list) ? pdl_list_len(list) : 0;
-    bool again = false;
     for (size_t i = 0; i < n; i++) {
         pdl_vref one = pdl_list_at(list, i);
         bool pair = pdl_is_list(one) && pdl_list_len(one) == 2 && pdl_is_str(pdl_list_at(one, 0)) &&
@@ -125,9 +130,10 @@ static bool take_policies(lasting *l, const arguments *a, pdl_vref v, pdl_err *e
                                "needs it as it was; --policy adds a stricter one",
                                PDL_FMT(name));
         *pdl_vec_push(&l->policies) = lasting_text(l, name);
-        again |= a->given[OPT_policy] && pdl_str_eq(name, a->value[OPT_policy]);
     }
-    if (a->given[OPT_policy] && !again) *pdl_vec_push(&l->policies) = a->value[OPT_policy];
+    for (size_t i = 0; i < a->policies.n; i++)
+        if (!has_name(l, a->policies.p[i]))
+            *pdl_vec_push(&l->policies) = a->policies.p[i];
     return true;
 }
 

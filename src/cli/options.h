@@ -173,8 +173,9 @@ typedef struct arguments {
         pdl_str value;
     })
     values;
-    PDL_VEC(pdl_str) args; /* operands of a run that are the program's own */
-    PDL_VEC(char *) owned; /* texts that files point to */
+    PDL_VEC(pdl_str) policies; /* those of --policy */
+    PDL_VEC(pdl_str) args;     /* operands of a run that are the program's own */
+    PDL_VEC(char *) owned;     /* texts that files point to */
 } arguments;
 
 typedef struct command {

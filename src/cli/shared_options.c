@@ -121,8 +121,8 @@ static void take_options(const arguments *a, pdl_session_options *o) {
     o->sandbox_process =
         a->given[OPT_sandbox_min] && pdl_str_is(a->value[OPT_sandbox_min], "process");
     o->note = note_text;
-    o->policies = &a->value[OPT_policy];
-    o->n_policies = a->given[OPT_policy];
+    o->policies = a->policies.p;
+    o->n_policies = a->policies.n;
     o->otlp = a->value[OPT_otlp];
     o->otlp_content = a->given[OPT_otlp_content];
     o->otlp_note = note_text;

@@ -102,6 +102,9 @@ struct pdl_effect {
     const pdl_sender *sender; /* borrowed from the world that sends it on; NULL: none */
     /* owned list of the profiles of the blocks around it, outermost first; absent: none */
     pdl_val sandbox;
+    /* of code and objects: the number of the process that answers it and of its session, given by
+     * the policies, which know what went in; 0: the profile alone decides */
+    uint32_t process, session;
     bool by_code;    /* code of a worker asked for it: it may do what that code may, and no more */
     bool repeatable; /* the block says that doing it twice is as doing it once */
     bool continues;  /* write: the file was begun by an earlier process, what is in it stays */

@@ -22,11 +22,10 @@ typedef struct cache_repeats {
 } repeats;
 
 /* The cache as one run, or group of runs, sees it. */
-typedef struct cache_view {
-    pdl_world world;
+struct pdl_cache_view {
     pdl_cache *cache;
     pdl_map keys; /* key -> repeats */
-} cache_view;
+};
 
 /* A request that was forwarded. */
 typedef struct miss {
@@ -47,7 +46,10 @@ typedef struct hit {
 } hit;
 
 struct pdl_cache {
-    cache_view own;
+    pdl_world world;
+    pdl_cache_view own;
+    pdl_cache_view_fn *split; /* NULL: everything counts in own */
+    void *split_user;
     pdl_world *behind;
     cachefile *file;
     pdl_err problem;            /* why something was not written */
@@ -65,11 +67,16 @@ static inline bool cache_ok(const pdl_cache *c) {
     return c->file && c->head <= c->hits.n && (!c->open || !c->open->prev);
 }
 
-static cache_view *view_of(pdl_world *w) { return (cache_view *)(void *)w; }
+static pdl_cache *of(pdl_world *w) { return (pdl_cache *)(void *)w; }
+
+static pdl_cache_view *view_of(pdl_cache *c, uint32_t effect) {
+    pdl_cache_view *v = c->split ? c->split(c->split_user, effect) : NULL;
+    return v ? v : &c->own;
+}
 
 /* --- asking ----------------------------------------------------------------------------------- */
 
-static repeats *find_repeats(cache_view *view, const char *key) {
+static repeats *find_repeats(pdl_cache_view *view, const char *key) {
     assert(strlen(key) == 64);
     repeats *a = pdl_map_find(&view->keys, pdl_str_of(key));
     if (a) return a;
@@ -178,7 +185,7 @@ static bool damaged(const pdl_cache *c, pdl_err *err) {
 }
 
 /* Puts the answer of the file on the queue, or hands the effect on. */
-static void look_up(cache_view *view, pdl_effect *e, pdl_buf request) {
+static void look_up(pdl_cache_view *view, pdl_effect *e, pdl_buf request) {
     pdl_cache *c = view->cache;
     char key[65];
     pdl_buf reply = PDL_BUF;
@@ -202,14 +209,14 @@ static void look_up(cache_view *view, pdl_effect *e, pdl_buf request) {
 }
 
 static void start(pdl_world *w, pdl_effect *e) {
-    pdl_cache *c = view_of(w)->cache;
+    pdl_cache *c = of(w);
     pdl_buf request = PDL_BUF;
     pdl_err err = {0};
     bool kept = e->kind == PDL_EFFECT_model || e->kind == PDL_EFFECT_embed;
     if (!kept || is_mock(e) || pdl_mask_hides(c->mask, pdl_effect_label(e))) {
         c->behind->ops->start(c->behind, e);
     } else if (pdl_effect_content(e, c->secrets, &request, &err)) {
-        look_up(view_of(w), e, request);
+        look_up(view_of(c, e->id), e, request);
         return;
     } else {
         pdl_effect_refuse(e, &err);
@@ -218,7 +225,7 @@ static void start(pdl_world *w, pdl_effect *e) {
 }
 
 static void cancel(pdl_world *w, uint32_t id) {
-    pdl_cache *c = view_of(w)->cache;
+    pdl_cache *c = of(w);
     if (c->busy && c->busy == id) {
         c->cancelled = true;
         return;
@@ -285,7 +292,7 @@ bool pdl_cache_finish(pdl_cache *c, pdl_err *err) {
 }
 
 static bool poll(pdl_world *w, int timeout_ms) {
-    pdl_cache *c = view_of(w)->cache;
+    pdl_cache *c = of(w);
     bool any = c->head < c->hits.n;
     pdl_err err = {0};
     if (!pdl_cachefile_commit(c->file, &err)) note_problem(c, &err);
@@ -294,7 +301,7 @@ static bool poll(pdl_world *w, int timeout_ms) {
     return c->behind->ops->poll(c->behind, any ? 0 : timeout_ms) || any;
 }
 
-static void forget_keys(cache_view *view) {
+static void forget_keys(pdl_cache_view *view) {
     for (size_t i = 0; i < view->keys.n; i++) {
         repeats *a = view->keys.entries[i].value;
         pdl_vec_fini(&a->failed);
@@ -305,13 +312,7 @@ static void forget_keys(cache_view *view) {
 
 static void close_own(pdl_world *w) { (void)w; }
 
-static void close_view(pdl_world *w) {
-    forget_keys(view_of(w));
-    pdl_free(w);
-}
-
-static const pdl_world_ops ops = {start, cancel, poll, close_own},
-                           view_ops = {start, cancel, poll, close_view};
+static const pdl_world_ops ops = {start, cancel, poll, close_own};
 
 /* --- cache.h ---------------------------------------------------------------------------------- */
 
@@ -319,7 +320,8 @@ bool pdl_cache_open(pdl_str path, const pdl_secrets *secrets, pdl_cache **out, p
     cachefile *f;
     if (!pdl_cachefile_open(path, true, &f, err)) return false;
     pdl_cache *c = PDL_NEW(pdl_cache);
-    c->own = (cache_view){.world = {&ops}, .cache = c};
+    c->world.ops = &ops;
+    c->own.cache = c;
     c->file = f;
     c->secrets = secrets;
     *out = c;
@@ -339,14 +341,26 @@ pdl_world *pdl_cache_world(pdl_cache *c, pdl_world *behind) {
     assert(cache_ok(c));
     assert(behind);
     c->behind = behind;
-    return &c->own.world;
+    return &c->world;
 }
 
-pdl_world *pdl_cache_view(pdl_cache *c) {
+pdl_cache_view *pdl_cache_view_new(pdl_cache *c) {
     assert(cache_ok(c));
-    cache_view *view = PDL_NEW(cache_view);
-    *view = (cache_view){.world = {&view_ops}, .cache = c};
-    return &view->world;
+    pdl_cache_view *view = PDL_NEW(pdl_cache_view);
+    view->cache = c;
+    return view;
+}
+
+void pdl_cache_view_close(pdl_cache_view *v) {
+    if (!v) return;
+    forget_keys(v);
+    pdl_free(v);
+}
+
+void pdl_cache_split(pdl_cache *c, pdl_cache_view_fn *fn, void *user) {
+    assert(cache_ok(c));
+    c->split = fn;
+    c->split_user = user;
 }
 
 bool pdl_cache_is_ready(const pdl_cache *c) { return c->head < c->hits.n; }

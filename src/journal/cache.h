@@ -33,10 +33,17 @@ PDL_MUST bool pdl_cache_open_existing(pdl_str path, pdl_cache **out, pdl_err *er
  * `behind` (borrowed). It belongs to the cache (closing it does nothing). Call once per cache. */
 pdl_world *pdl_cache_world(pdl_cache *c, pdl_world *behind);
 
-/* The same world for one of several runs, or groups of runs, that share the cache: it counts
- * repetitions for them alone. Effect ids must differ between all runs of a cache. Call after
- * pdl_cache_world; close when its effects are answered or cancelled, before the cache. */
-pdl_world *pdl_cache_view(pdl_cache *c);
+/* What one of several runs, or groups of runs, that share the cache has asked: repetitions are
+ * counted in each. Close when its effects are answered or cancelled, before the cache. */
+typedef struct pdl_cache_view pdl_cache_view;
+pdl_cache_view *pdl_cache_view_new(pdl_cache *c);
+void pdl_cache_view_close(pdl_cache_view *v); /* NULL is fine */
+
+/* Gives the view in which the effect with this id counts; NULL: that of the cache itself. Not a
+ * world for each, which would leave out what stands between the runs and the cache: policies and
+ * journals. */
+typedef pdl_cache_view *pdl_cache_view_fn(void *user, uint32_t effect);
+void pdl_cache_split(pdl_cache *c, pdl_cache_view_fn *fn, void *user);
 
 /* Makes sure that everything so far is in the file. Returns false with the first error that kept
  * something from being written (io, for instance a full disk), also at later calls. */

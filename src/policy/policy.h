@@ -124,8 +124,18 @@ bool pdl_policies_have_rule(const pdl_policies *p, pdl_sink_id sink, pdl_str nam
 
 /* --- the world -------------------------------------------------------------------------------- */
 
+/* What processes of code remember of all runs that reach the same ones: one list for a session and
+ * its members, and what is in it for runs that ask the same policies. */
+typedef struct pdl_policy_memories pdl_policy_memories;
+typedef struct pdl_policy_memory pdl_policy_memory;
+pdl_policy_memories *pdl_policy_memories_new(void);
+void pdl_policy_memories_free(pdl_policy_memories *all); /* after its users; NULL is fine */
+pdl_policy_memory *pdl_policy_memory_join(pdl_policy_memories *all, const pdl_policies *p);
+void pdl_policy_memory_leave(pdl_policy_memory *m); /* NULL is fine */
+
 typedef struct pdl_policy_options {
     const pdl_policies *policies; /* borrowed */
+    pdl_policy_memory *memory;    /* joined; the world leaves it */
     pdl_str folder;               /* of the program; borrowed */
     uint32_t first_id;            /* ids of the world's effects follow it */
     /* May the process that performs e, code or a command, write a file that is there afterwards?
@@ -136,6 +146,8 @@ typedef struct pdl_policy_options {
 
 /* In front of `behind` (borrowed). */
 pdl_world *pdl_policy_world_new(const pdl_policy_options *opt, pdl_world *behind);
+/* Another memory (joined) before the first effect, since a policy was added. */
+void pdl_policy_world_share(pdl_world *w, pdl_policy_memory *memory);
 /* The run has a durable journal from here on, which holds values as they are: effects whose labels
  * `durable: deny` names are refused. */
 void pdl_policy_world_lasts(pdl_world *w);

@@ -157,16 +157,32 @@ typedef struct flight {
     pdl_effect_sink asker;
     pdl_effect *effect;   /* borrowed, of a program */
     uint32_t id, session; /* of the effect; of the process */
-    size_t worker;        /* index */
+    size_t process;       /* index */
     struct flight *link;
 } flight;
 
 /* The process of code blocks of one profile. */
-typedef struct worker_memory {
+typedef struct process_memory {
     pdl_val profiles; /* of the effects that it answers */
-    pdl_label holds;  /* of all that went in since the session began */
+    uint32_t number;  /* among all processes, from 1 */
     uint32_t session; /* grows when code begins a new one */
-} worker_memory;
+    pdl_label holds;  /* of all that went in since the session began */
+} process_memory;
+
+/* What runs under the same policies have left in processes: memory.c. */
+struct pdl_policy_memory {
+    pdl_policy_memories *all;
+    pdl_val policies; /* their digests */
+    PDL_VEC(process_memory) processes;
+    pdl_label in_objects; /* of all that went into any of them */
+    uint32_t n_users;
+};
+/* The process that performs e, an empty one where e begins a new session; sets the numbers of e.
+ * Returns its index. */
+size_t pdl_policy_process_of(pdl_policy_memory *m, pdl_effect *e);
+/* label went into a session of a process. */
+void pdl_policy_process_learns(pdl_policy_memory *m, size_t process, uint32_t session,
+                               pdl_label label);
 
 struct policy_room {
     pdl_world world;
@@ -181,8 +197,6 @@ struct policy_room {
     pdl_val servers;  /* name -> true: tool servers that were looked at */
     pdl_val written;  /* full path -> null with the labels of what was written there */
     bool lasts;       /* in a durable journal */
-    PDL_VEC(worker_memory) workers;
-    pdl_label in_objects; /* of all that went into any process of code */
     pdl_label in_files, from_files;
     struct timespec began;
     uint32_t n_questions, most_questions, next_id;

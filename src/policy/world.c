@@ -8,9 +8,9 @@
  * It comes before journals, so a replay is judged again by the same rules and its questions are
  * answered by the recording.
  *
- * What a process may remember is counted here too: a code worker and the file system forget
- * nothing, so what comes out of them, and out of a process that may have read a file, has the
- * labels of all that went in.
+ * What a process may remember is counted here too: a code worker (memory.c) and the file system
+ * forget nothing, so what comes out of them, and out of a process that may have read a file, has
+ * the labels of all that went in.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -96,10 +96,9 @@ static void note_process(room *r, const pdl_effect *e, pdl_label label) {
 }
 
 static void note_code(room *r, const pdl_effect *e, const flight *f, pdl_label label) {
-    worker_memory *m = &r->workers.p[f->worker];
-    if (m->session == f->session) m->holds |= label;
-    r->in_objects |= label;
-    note_process(r, e, label);
+    pdl_policy_memory *m = r->opt.memory;
+    pdl_policy_process_learns(m, f->process, f->session, label);
+    note_process(r, e, label | m->processes.p[f->process].holds);
 }
 
 static void code_reply(void *user, const pdl_effect *e, const pdl_reply *reply) {
@@ -110,30 +109,15 @@ static void code_reply(void *user, const pdl_effect *e, const pdl_reply *reply) 
     if (asker.reply) asker.reply(asker.user, e, reply);
 }
 
-/* The process that performs e: an empty one where it begins a new session. */
-static size_t find_worker(room *r, const pdl_effect *e) {
-    size_t i = 0;
-    bool none = pdl_is_absent(e->sandbox);
-    while (i < r->workers.n && (pdl_is_absent(r->workers.p[i].profiles) != none ||
-                                (!none && !pdl_val_eq(r->workers.p[i].profiles, e->sandbox))))
-        i++;
-    if (i == r->workers.n)
-        *pdl_vec_push(&r->workers) = (worker_memory){.profiles = pdl_keep(e->sandbox)};
-    if (e->kind == PDL_EFFECT_code && !pdl_is_absent(pdl_dict_getz(e->request, "session"))) {
-        r->workers.p[i].holds = 0;
-        r->workers.p[i].session++;
-    }
-    return i;
-}
-
 static void watch_code(room *r, pdl_effect *e) {
+    pdl_policy_memory *m = r->opt.memory;
     flight *f = PDL_NEW(flight);
-    size_t worker = find_worker(r, e);
+    size_t process = pdl_policy_process_of(m, e);
     *f = (flight){.room = r,
                   .asker = e->sink,
                   .id = e->id,
-                  .session = r->workers.p[worker].session,
-                  .worker = worker,
+                  .session = e->session,
+                  .process = process,
                   .link = r->flights};
     r->flights = f;
     e->sink.user = f;
@@ -142,7 +126,8 @@ static void watch_code(room *r, pdl_effect *e) {
     e->sink.decided = NULL;
     note_code(r, e, f, pdl_label_of(e->request) | e->control);
     /* an object may be of any session */
-    e->added_labels |= e->kind == PDL_EFFECT_object ? r->in_objects : r->workers.p[worker].holds;
+    e->added_labels |=
+        e->kind == PDL_EFFECT_object ? m->in_objects : m->processes.p[process].holds;
     e->added_labels |= r->in_files | r->from_files;
 }
 
@@ -514,8 +499,7 @@ static void close_world(pdl_world *w) {
     pdl_drop(r->servers);
     pdl_drop(r->accepted);
     pdl_drop(r->written);
-    for (size_t i = 0; i < r->workers.n; i++) pdl_drop(r->workers.p[i].profiles);
-    pdl_vec_fini(&r->workers);
+    pdl_policy_memory_leave(r->opt.memory);
     pdl_free(r);
 }
 
@@ -537,6 +521,12 @@ pdl_world *pdl_policy_world_new(const pdl_policy_options *opt, pdl_world *behind
         if (i == 0 || n < r->most_questions) r->most_questions = n;
     }
     return &r->world;
+}
+
+void pdl_policy_world_share(pdl_world *w, pdl_policy_memory *memory) {
+    room *r = of(w);
+    pdl_policy_memory_leave(r->opt.memory);
+    r->opt.memory = memory;
 }
 
 void pdl_policy_world_lasts(pdl_world *w) { of(w)->lasts = true; }

@@ -22,6 +22,13 @@ enum {
     SPARE_CONNECTIONS = 1024, /* in addition to those with open requests */
 };
 
+static bool take_policies(const pdl_serve *s, pdl_err *err) {
+    bool ok = true;
+    for (size_t i = 0; ok && i < s->opt.n_models; i++)
+        ok = pdl_session_take_policy(s->opt.session, s->opt.models[i].program, err);
+    return ok;
+}
+
 static void compile_all(pdl_serve *s) {
     s->codes = PDL_NEW_N(pdl_code *, s->opt.n_models);
     s->slowness = PDL_NEW_N(uint8_t, s->opt.n_models);
@@ -59,7 +66,7 @@ bool pdl_serve_start(const pdl_serve_options *opt, pdl_serve **out, pdl_err *err
         .refused = pdl_serve_record_refused,
         .over = pdl_serve_over,
     };
-    bool ok = pdl_session_variables(opt->variables, &s->variables, err);
+    bool ok = pdl_session_variables(opt->variables, &s->variables, err) && take_policies(s, err);
     if (ok) compile_all(s);
     if (ok) s->tools = pdl_serve_tools_new(s);
     if (!ok || !(opt->mcp_out ? pdl_serve_mcp_stdio_start(s, opt->mcp_in, opt->mcp_out, err)
