@@ -188,6 +188,7 @@ pdl_effect *pdl_durable_twin(const pdl_effect *e, pdl_effect_sink sink) {
     t->place = e->place ? pdl_path_keep(e->place) : NULL;
     t->request = pdl_keep(e->request);
     t->budget = pdl_budget_keep(e->budget);
+    t->sandbox = pdl_keep(e->sandbox);
     t->sink = sink;
     return t;
 }
