@@ -672,7 +672,7 @@ bool pdl_session_poll(pdl_session *s, int timeout_ms) {
     return any || open;
 }
 
-/* Where the repetitions of an effect are counted: those of programs inside of others with theirs. */
+/* Where repetitions of an effect are counted: those of programs inside of others with theirs. */
 static pdl_cache_view *view_of(void *user, uint32_t effect) {
     pdl_session *s = user;
     uint32_t root = pdl_subruns_root(s->subs, effect);
