@@ -15,7 +15,6 @@ import json
 import os
 import pathlib
 import re
-import resource
 import socket
 import statistics
 import subprocess
@@ -222,11 +221,6 @@ class Watcher:
         except OSError:
             pass
 
-    def is_running(self):
-        c = http.client.HTTPConnection("127.0.0.1", int(self.port))
-        c.request("GET", "/api/runs", headers={"Cookie": self.cookie})
-        return b'"live":true' in c.getresponse().read()
-
 
 CALLS, CHUNKS_OF_A_CALL = 100, 500
 
@@ -235,15 +229,12 @@ class Answers:
     """Answers each call at once with a stream of chunks, in one piece: the run has all of its processor time to itself."""
 
     def __init__(self, wait):
-        outer = self
-        self.first = self.last = None
         piece = b'data: {"choices":[{"index":0,"delta":{"content":"word "},"finish_reason":null}]}\n\n'
         body = piece * CHUNKS_OF_A_CALL + b"data: [DONE]\n\n"
 
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_POST(self):
                 self.rfile.read(int(self.headers.get("Content-Length", 0)))
-                outer.first = outer.first or time.perf_counter()
                 self.send_response(200)
                 self.send_header("Content-Type", "text/event-stream")
                 self.end_headers()
@@ -255,7 +246,6 @@ class Answers:
                     self.wfile.write(b"data: [DONE]\n\n")
                 else:
                     self.wfile.write(body)
-                outer.last = time.perf_counter()
 
             def log_message(self, *args):
                 pass
@@ -268,40 +258,45 @@ class Answers:
         self.env = {**os.environ, "OPENAI_API_KEY": "k", "OPENAI_API_BASE": "http://127.0.0.1:%d/v1" % self.server.server_port}
 
 
-def one_run(o, folder, view, wait):
-    """Processor time of a run's process from its first request on, and the time that it took, in ms."""
+def one_run(o, folder, program, view, wait):
+    """Processor time of a run's process up to its last output, and the time that its calls took, in ms. A page gets its boxes from the trace after that."""
     model = Answers(wait)
-    args = [o.pdl] + (["--view"] if view else []) + ["s.pdl"]
-    p = subprocess.Popen(args, cwd=folder, env=model.env, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    args = [o.pdl] + (["--view"] if view else []) + [program]
+    p = subprocess.Popen(args, cwd=folder, env=model.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    watcher = None
     if view:
-        w = Watcher(p.stderr.readline().split()[-1], view == "stalled")
-        p.stdin.write("\n")
-        p.stdin.close()
-        while w.is_running():
-            time.sleep(0.2)
-        used = used_by(p.pid)
-        p.terminate()
-        p.wait(10)
-    else:
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        p.stdin.write("\n")
-        p.stdin.close()
-        p.wait(100)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        watcher = Watcher(p.stderr.readline().decode().split()[-1], view == "stalled")
+    time.sleep(0.1)  # both wait for the person now
+    before, start = used_by(p.pid), time.perf_counter()
+    p.stdin.write(b"\n")
+    p.stdin.flush()
+    seen = b""
+    while b"END" not in seen:
+        seen = (seen + os.read(p.stdout.fileno(), 1 << 16))[-1000:]
+    used, took = used_by(p.pid) - before, time.perf_counter() - start
+    p.terminate()
+    p.wait(10)
+    if watcher:
+        watcher.socket.close()
     model.server.shutdown()
-    return {"cpu": used * 1000, "took": (model.last - model.first) * 1000}
+    return {"cpu": used * 1000, "took": took * 1000}
+
+
+READY = "text:\n- {read: , message: 'ready? '}\n- for: {i: \"${ range(%d)|list }\"}\n  repeat: %s\n  join: {with: ''}\n- END\n- {read: , message: 'end? '}\n"
 
 
 def slowdown(o, folder):
-    (folder / "s.pdl").write_text("text:\n- {read: , message: 'ready? '}\n- for: {i: \"${ range(%d)|list }\"}\n  repeat: {model: openai/m, input: 'hi ${ i }', contribute: [result]}\n" % CALLS)
-    for wait, name in ((0, "answers that come at once"), (1 / 2000, "answers of 2000 chunks a second")):
+    (folder / "s.pdl").write_text(READY % (CALLS, "{model: openai/m, input: 'hi ${ i }', contribute: [result]}"))
+    (folder / "n.pdl").write_text(READY % (o.blocks, "{text: ['block ${ i }']}"))
+    many = "%d calls, %d chunks, " % (CALLS, CALLS * CHUNKS_OF_A_CALL)
+    for program, wait, name in (("s.pdl", 0, many + "answers that come at once"), ("s.pdl", 1 / 2000, many + "answers of 2000 chunks a second"),
+                                ("n.pdl", 0, "%d blocks that ask nobody" % o.blocks)):
         rows = {view: [] for view in (None, "read", "stalled")}
         for _ in range(max(o.repeat, 5)):
             for view, list_ in rows.items():
-                list_.append(one_run(o, folder, view, wait))
-        print("a run of %d calls, %d chunks, %s: without a view %s ms of processor time, %s ms; a browser that reads %s, %s; one that stalls %s, %s" % (
-            (CALLS, CALLS * CHUNKS_OF_A_CALL, name) + tuple(best(r, k) for r in rows.values() for k in ("cpu", "took"))))
+                list_.append(one_run(o, folder, program, view, wait))
+        print("a run of %s: without a view %s ms of processor time, %s ms; a browser that reads %s, %s; one that stalls %s, %s" % (
+            (name,) + tuple(best(r, k) for r in rows.values() for k in ("cpu", "took"))))
 
 
 def sizes(o, folder):

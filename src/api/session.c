@@ -418,6 +418,7 @@ void pdl_session_free(pdl_session *s) {
     if (!s->opt.shared) pdl_subruns_free(s->subs);
     pdl_run_free(s->run);
     if (s->shared) pdl_subruns_cancel(s->subs, PDL_SUB_RANGES + s->slot);
+    pdl_later_free(s->later);
     pdl_fold_free(s->fold);
     pdl_times_free(s->times);
     pdl_program_drop(s->program);
@@ -504,7 +505,8 @@ static void add_sinks(pdl_session *s, pdl_sinks *sinks) {
         s->fold = pdl_fold_new(s->program, s->secrets, pdl_environ_get(s->env, "TMPDIR"));
         pdl_fold_mask(s->fold, pdl_session_mask(s, PDL_SINK_trace));
         if (s->opt.labels || s->policies) pdl_fold_labels(s->fold, put_origin, s);
-        pdl_sinks_add(sinks, pdl_fold_sink(s->fold));
+        if (s->opt.trace_later) s->later = pdl_later_new(pdl_fold_sink(s->fold));
+        pdl_sinks_add(sinks, s->later ? pdl_later_sink(s->later) : pdl_fold_sink(s->fold));
     }
 }
 
@@ -777,6 +779,7 @@ pdl_val pdl_session_explained(pdl_session *s) {
 }
 
 bool pdl_session_trace(const pdl_session *s, pdl_fold_put_fn *put, void *user, pdl_err *err) {
+    if (s->later) pdl_later_flush(s->later); /* of a run that was cancelled, too */
     const pdl_cancel *outer = pdl_cancel_enter(pdl_run_cancel_scope(s->run));
     pdl_fold_write_rest(s->fold);
     (void)pdl_cancel_enter(outer);

@@ -18,6 +18,7 @@
 #include "journal/journal.h"
 #include "journal/times.h"
 #include "trace/fold.h"
+#include "trace/later.h"
 
 struct pdl_session {
     pdl_session_options opt;
@@ -56,6 +57,7 @@ struct pdl_session {
     pdl_code *code;       /* of the program; NULL until start, unless it was given */
     pdl_run *run;
     pdl_fold *fold;
+    pdl_later *later; /* in front of it; NULL: it gets events when they happen */
     pdl_times *times; /* of a replay that is traced; NULL: the clock */
     pdl_subruns *subs;
     pdl_folders folders; /* PDL_PATH and the installed library */

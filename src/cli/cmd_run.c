@@ -229,7 +229,7 @@ static int run_shown(runner *r, pdl_str text) {
     if (*pdl_cli_signal_received())
         pdl_cli_show_live_leave(&r->show);
     else
-        pdl_cli_show_live_end(&r->show, r->a->files.p[0], text);
+        pdl_cli_show_live_end(&r->show);
     return code;
 }
 
@@ -351,6 +351,7 @@ static pdl_session_options session_options(runner *r, pdl_debug *debug) {
         .record = l ? (pdl_str){0} : a->value[OPT_record],
         .replay = a->value[OPT_replay],
         .trace = a->given[OPT_trace] || a->given[OPT_view],
+        .trace_later = a->given[OPT_view] && !a->given[OPT_trace],
         .labels = a->given[OPT_view],
         .sink = pdl_cli_term_sink(&r->term),
         .terminal = &r->terminal,

@@ -45,6 +45,8 @@ bool pdl_cli_show_live_start(show_live *s, pdl_str name, pdl_str program, pdl_st
         .frames = frames,
     };
     pdl_buf address = PDL_BUF;
+    s->name = name;
+    s->program = program;
     if (!pdl_viewer_start(&o, &s->viewer, err)) return false;
     pdl_viewer_address(s->viewer, &address);
     pdl_cli_note("pdl: the run is shown at %s", pdl_buf_z(&address));
@@ -64,22 +66,29 @@ static void on_signal(void *user, int sig) {
     ((show_live *)user)->stopped = true;
 }
 
-void pdl_cli_show_live_end(show_live *s, pdl_str name, pdl_str program) {
+/* The trace of the run takes the place of what was shown while it went on. */
+static void show_trace(void *user) {
+    show_live *s = user;
     pdl_buf trace = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
     pdl_err err = {0};
-    pdl_view_program p = {name, program, pdl_view_files_open, pdl_live_files(s->live),
+    pdl_view_program p = {s->name, s->program, pdl_view_files_open, pdl_live_files(s->live),
                           pdl_session_hide_program};
     bool ok = pdl_session_trace(*s->session, pdl_fold_put_buf, &trace, &err) &&
-              pdl_view_run_new(name, pdl_buf_str(&trace), &p, &s->run, &err);
+              pdl_view_run_new(s->name, pdl_buf_str(&trace), &p, &s->run, &err);
     pdl_buf_fini(&trace);
-    if (!ok) {
-        pdl_cli_print_error(&err, *s->session);
-        pdl_err_fini(&err);
+    if (ok) {
+        pdl_viewer_over(s->viewer, &s->run, 1);
         return;
     }
+    pdl_cli_print_error(&err, *s->session);
+    pdl_err_fini(&err);
+    s->stopped = true;
+}
+
+void pdl_cli_show_live_end(show_live *s) {
     pdl_loop *loop = pdl_session_loop(*s->session);
     pdl_signals *signals = pdl_cli_watch_signals(loop, on_signal, s);
-    pdl_viewer_over(s->viewer, &s->run, 1);
+    pdl_viewer_when_asked(s->viewer, show_trace, s);
     while (!s->stopped) pdl_loop_run(loop, -1);
     pdl_signals_stop(signals);
 }

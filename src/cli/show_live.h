@@ -13,6 +13,7 @@ typedef struct show_live {
     pdl_sink sinks[2];     /* of the terminal, and of the page */
     pdl_live *live;
     pdl_viewer *viewer;
+    pdl_str name, program; /* borrowed */
     pdl_view_run *run; /* after the end */
     bool stopped;
 } show_live;
@@ -26,7 +27,7 @@ PDL_MUST bool pdl_cli_show_live_start(show_live *s, pdl_str name, pdl_str progra
 /* The run was interrupted: pages say so. */
 void pdl_cli_show_live_leave(show_live *s);
 /* After the run: shows its trace until the user presses Ctrl-C. */
-void pdl_cli_show_live_end(show_live *s, pdl_str name, pdl_str program);
+void pdl_cli_show_live_end(show_live *s);
 void pdl_cli_show_live_fini(show_live *s); /* also of one that was not started */
 
 #endif

@@ -41,6 +41,16 @@ void pdl_program_drop(pdl_program *p) {
     pdl_free(p);
 }
 
+void pdl_programs_add(pdl_idmap *set, pdl_program *p) {
+    if (p && !pdl_idmap_find(set, (uintptr_t)p))
+        pdl_idmap_put(set, (uintptr_t)p, pdl_program_keep(p));
+}
+
+void pdl_programs_fini(pdl_idmap *set) {
+    for (size_t i = 0; i < pdl_idmap_places(set); i++) pdl_program_drop(pdl_idmap_at(set, i));
+    pdl_idmap_fini(set);
+}
+
 pdl_val pdl_block_sandbox(const pdl_block *b) {
     const pdl_node *n = b->rare->sandbox;
     pdl_val v;

@@ -5,6 +5,7 @@
 #ifndef PDL_LANG_PROGRAM_H
 #define PDL_LANG_PROGRAM_H
 
+#include "base/idmap.h"
 #include "base/vec.h"
 #include "lang/block.h"
 
@@ -76,6 +77,10 @@ pdl_program *pdl_program_new(void);
 void pdl_program_set_from_tree(pdl_program *p, bool from_tree);
 pdl_program *pdl_program_keep(pdl_program *p);
 void pdl_program_drop(pdl_program *p); /* NULL is fine */
+/* Keeps p (NULL is fine) in a set of programs, once: for those that refer to blocks of whatever
+ * runs. */
+void pdl_programs_add(pdl_idmap *set, pdl_program *p);
+void pdl_programs_fini(pdl_idmap *set);
 
 /* Adds a diagnostic; text is formatted into the arena. Returns it for a hint. */
 PDL_PRINTF(6, 7)

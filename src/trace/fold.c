@@ -66,13 +66,6 @@ static bool shows(const fold_node *parent, const pdl_event *e) {
     return true;
 }
 
-static void keep_program(pdl_fold *f, pdl_program *p) {
-    if (!p || p == f->program) return;
-    for (size_t i = f->programs.n; i-- > 0;) /* the last ones are the likely ones */
-        if (f->programs.p[i] == p) return;
-    *pdl_vec_push(&f->programs) = pdl_program_keep(p);
-}
-
 /* The reference notes in the program itself that a case without a test was taken. */
 static void note_taken(pdl_fold *f, const pdl_block *match, const pdl_block *then) {
     const pdl_cases *cases = &PDL_AS(match, match)->cases;
@@ -121,7 +114,7 @@ static void on_begin(pdl_fold *f, const pdl_event *e) {
     fold_node *up = top_of(f, e->fiber);
     if (!up && e->parent) up = top_of(f, e->parent);
     fold_node *n = pdl_fold_node_new(f, up);
-    keep_program(f, e->program);
+    pdl_programs_add(&f->programs, e->program);
     begin_node(n, e);
     set_path(n, e->path);
     executed(f, e->block, e->path);
@@ -348,10 +341,9 @@ void pdl_fold_free(pdl_fold *f) {
     pdl_fold_forms_free(f);
     free_maps(f);
     for (size_t i = 0; i < f->written.n; i++) written_fini(&f->written.p[i]);
-    for (size_t i = 0; i < f->programs.n; i++) pdl_program_drop(f->programs.p[i]);
+    pdl_programs_fini(&f->programs);
     for (size_t i = 0; i < f->keys.n; i++) pdl_free(f->keys.p[i]);
     pdl_vec_fini(&f->written);
-    pdl_vec_fini(&f->programs);
     pdl_vec_fini(&f->keys);
     pdl_spill_fini(&f->spill);
     pdl_err_fini(&f->err);

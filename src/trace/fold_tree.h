@@ -100,7 +100,7 @@ struct pdl_fold {
     pdl_idmap holes; /* block -> its first entry in written, + 1 */
     pdl_idmap forms; /* block that was executed -> its fold_forms, owned */
     PDL_VEC(fold_written) written;
-    PDL_VEC(pdl_program *) programs;
+    pdl_idmap programs; /* of the blocks; kept */
     PDL_VEC(char *) keys;
     pdl_spill spill;
     pdl_cancel_grace grace; /* of all nodes that are written after the run was cancelled */

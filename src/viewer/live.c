@@ -9,6 +9,7 @@
 #include "base/utf8.h"
 #include "base/vec.h"
 #include "effect/effect.h"
+#include "lang/program.h"
 #include "trace/sink.h"
 #include "value/json_write.h"
 #include "value/promise.h"
@@ -19,15 +20,17 @@
 
 typedef struct live_box {
     uint32_t id, parent, depth, n; /* n: children so far */
-    uint32_t fiber, line, file;
-    struct live_box *up; /* the box that was the innermost of the fiber before */
-    const char *kind;
-    char *place, *def, *role, *model; /* owned; NULL: none */
-    int64_t tokens;                   /* of the calls of a model */
-    pdl_path *path; /* of the block; what a call of a model is recognised by. Kept */
-    pdl_val value;  /* what it ended with, while that is a promise; owned */
+    uint32_t fiber, file;
+    struct live_box *up;    /* the box that was the innermost of the fiber before */
+    const pdl_block *block; /* of a program that is kept */
+    pdl_path *place;        /* kept; NULL: none */
+    char *model;            /* owned; NULL: none */
+    int64_t tokens;         /* of the calls of a model */
+    pdl_path *path;         /* what a call of a model is recognised by. Kept */
+    pdl_val value; /* what it ended with, until it is text; owned */
     pdl_buf text;
     bool json, cut, tail, open, failed, hidden; /* tail: the beginning of the text is not there */
+    bool waits;                                 /* for the promise that is its value */
     uint32_t asks;                              /* id of the input that it waits for; 0: none */
     bool lines;                                 /* of more than one line */
     int64_t start, end;
@@ -41,8 +44,15 @@ struct pdl_live {
     PDL_VEC(live_box *) boxes;
     PDL_VEC(uint32_t) changes; /* ids, oldest first */
     size_t taken;              /* changes that some page has looked at */
-    pdl_idmap tops;            /* of fibers: their innermost box */
-    pdl_idmap calls;           /* of paths of calls of models: their box */
+    pdl_idmap programs;        /* kept, since boxes are of their blocks */
+    const pdl_source *source;  /* of the newest box, and its number: */
+    uint32_t file;
+    pdl_idmap tops;  /* of fibers: their innermost box. Of one fiber it is here: */
+    uint32_t fiber;  /* that of the newest event; 0: none */
+    live_box *top;
+    pdl_idmap calls; /* of paths of calls of models: their box */
+    const pdl_path *stream; /* the call that the newest piece is of, and its box */
+    live_box *streams;
     int64_t zero;              /* when the run began */
 };
 
@@ -106,54 +116,76 @@ static void show_value(live_box *b, pdl_vref v) {
     pdl_buf_fini(&fixed);
 }
 
+/* Most values are replaced before a page asks for them: short ones become text when one does. */
+static void take_value(live_box *b, pdl_vref v) {
+    bool is_short = pdl_is_str(v) ? pdl_str_get(v).n <= PDL_LIVE_TEXT_BYTES
+                                  : pdl_tag_of(v) <= PDL_V_FLOAT;
+    if (is_short)
+        b->value = pdl_keep(v);
+    else
+        show_value(b, v);
+}
+
+static void make_text(live_box *b) {
+    if (pdl_is_absent(b->value) || b->waits) return;
+    show_value(b, b->value);
+    pdl_drop(b->value);
+    b->value = pdl_absent();
+}
+
 /* The value of a box that waited for a call. */
 static void settle(live_box *b) {
-    pdl_val v;
+    pdl_val v, promise = b->value;
     pdl_err err = {0};
-    if (pdl_is_absent(b->value) || !pdl_is_absent(pdl_promise_blocking(b->value))) return;
-    if (pdl_promise_resolve(b->value, &v, &err)) {
-        show_value(b, v);
+    if (!b->waits || !pdl_is_absent(pdl_promise_blocking(promise))) return;
+    b->waits = false;
+    b->value = pdl_absent();
+    if (pdl_promise_resolve(promise, &v, &err)) {
+        take_value(b, v);
         pdl_drop(v);
     }
     pdl_err_fini(&err);
-    pdl_drop(b->value);
-    b->value = pdl_absent();
+    pdl_drop(promise);
 }
 
 /* --- events ----------------------------------------------------------------------------------- */
 
 static live_box *top_of(const pdl_live *l, uint32_t fiber) {
-    return pdl_idmap_find(&l->tops, fiber);
+    return fiber == l->fiber ? l->top : pdl_idmap_find(&l->tops, fiber);
 }
 
+/* One fiber sends most events in a row. */
 static void set_top(pdl_live *l, uint32_t fiber, live_box *b) {
-    if (b)
-        pdl_idmap_put(&l->tops, fiber, b);
-    else
-        pdl_idmap_del(&l->tops, fiber);
+    if (fiber != l->fiber) {
+        if (l->top)
+            pdl_idmap_put(&l->tops, l->fiber, l->top);
+        else if (l->fiber)
+            pdl_idmap_del(&l->tops, l->fiber);
+        l->fiber = fiber;
+    }
+    l->top = b;
 }
 
-static char *text_of(pdl_str s) { return s.n ? pdl_str_dup(s) : NULL; }
-
-static char *place_of(const pdl_path *path) {
-    pdl_buf b = PDL_BUF;
-    pdl_path_end(path, PDL_MAX_ID_SEGMENTS, &b);
-    return pdl_buf_take(&b);
-}
+static bool is_kind(const live_box *b, pdl_block_kind kind) { return b->block->kind == kind; }
 
 /* Blocks that an expression or code runs are not shown, as in traces; nor what is too much. */
 static bool is_hidden(const pdl_live *l, const live_box *up, const pdl_event *e) {
     return e->entry == PDL_ENTRY_SILENT || (up && up->hidden) || l->boxes.n >= PDL_LIVE_MAX_BOXES;
 }
 
+/* The text of what it is is made when a page asks for it: most boxes are replaced by those of the
+ * trace before. */
 static void describe(pdl_live *l, live_box *b, const pdl_event *e) {
-    b->kind = e->block->kind == PDL_BLOCK_scalar ? "data" : pdl_block_name(e->block->kind);
-    b->place = place_of(e->path);
-    b->def = text_of(e->block->def.s);
-    b->role = text_of(e->block->rare->role.s);
+    pdl_programs_add(&l->programs, e->program);
+    b->block = e->block;
+    b->place = e->path ? pdl_path_keep(e->path) : NULL;
+    b->file = PDL_VIEW_NO_FILE;
     if (!e->block->loc.src) return;
-    b->line = pdl_loc_line(e->block->loc);
-    b->file = pdl_view_files_note(l->files, e->block->loc.src);
+    if (e->block->loc.src != l->source) {
+        l->source = e->block->loc.src;
+        l->file = pdl_view_files_note(l->files, l->source);
+    }
+    b->file = l->file;
 }
 
 static void on_begin(pdl_live *l, const pdl_event *e) {
@@ -186,9 +218,7 @@ static void box_free(live_box *b) {
     pdl_buf_fini(&b->text);
     if (!pdl_is_absent(b->value)) pdl_drop(b->value);
     pdl_path_drop(b->path);
-    pdl_free(b->place);
-    pdl_free(b->def);
-    pdl_free(b->role);
+    pdl_path_drop(b->place);
     pdl_free(b->model);
     pdl_free(b);
 }
@@ -207,9 +237,10 @@ static void on_end(pdl_live *l, const pdl_event *e) {
     if (b->failed && e->err && e->err->msg && !b->text.len) set_text(b, pdl_str_of(e->err->msg));
     if (!b->failed && pdl_may_hold_promise(e->value)) {
         b->value = pdl_keep(e->value);
+        b->waits = true;
         settle(b);
     } else if (!b->failed) {
-        show_value(b, e->value);
+        take_value(b, e->value);
     }
     note(l, b);
 }
@@ -226,12 +257,17 @@ static void on_field(pdl_live *l, const pdl_event *e) {
     pdl_path_drop(b->path);
     pdl_buf_clear(&b->text);
     b->tail = false;
+    l->stream = NULL;
     b->path = pdl_path_keep(e->path);
     pdl_idmap_put(&l->calls, (uintptr_t)e->path, b);
 }
 
 static void on_piece(pdl_live *l, const pdl_event *e) {
-    live_box *b = pdl_idmap_find(&l->calls, (uintptr_t)e->effect->place);
+    if (e->effect->place != l->stream) {
+        l->stream = e->effect->place;
+        l->streams = pdl_idmap_find(&l->calls, (uintptr_t)l->stream);
+    }
+    live_box *b = l->streams;
     if (!b) return;
     add_text(b, e->text);
     note(l, b);
@@ -263,7 +299,7 @@ static void on_effect(pdl_live *l, const pdl_event *e) {
     if (e->effect->kind != PDL_EFFECT_input) return;
     for (size_t i = l->boxes.n; i-- > 0;) {
         live_box *b = l->boxes.p[i];
-        if (!b->open || b->asks || strcmp(b->kind, "read") != 0) continue;
+        if (!b->open || b->asks || !is_kind(b, PDL_BLOCK_read)) continue;
         pdl_vref prompt = pdl_dict_getz(e->effect->request, "prompt"),
                  lines = pdl_dict_getz(e->effect->request, "multiline");
         b->asks = e->effect->id;
@@ -312,7 +348,7 @@ static void on_event(void *user, const pdl_event *e) {
 
 static const char *state_of(const live_box *b) {
     if (b->failed) return "failed";
-    return b->open || !pdl_is_absent(b->value) ? "running" : "done";
+    return b->open || b->waits ? "running" : "done";
 }
 
 void pdl_live_redact(const pdl_live *l, pdl_str text, pdl_buf *out) {
@@ -329,23 +365,34 @@ static void put_text(const pdl_live *l, const char *name, pdl_str text, pdl_buf 
     pdl_buf_fini(&shown);
 }
 
-static void put_box(const pdl_live *l, const live_box *b, pdl_buf *out) {
+static void put_place(const pdl_live *l, const live_box *b, pdl_buf *out) {
+    pdl_buf place = PDL_BUF;
+    pdl_path_end(b->place, PDL_MAX_ID_SEGMENTS, &place);
+    if (place.len) put_text(l, "place", pdl_buf_str(&place), out);
+    pdl_buf_fini(&place);
+}
+
+static void put_box(const pdl_live *l, live_box *b, pdl_buf *out) {
+    const pdl_block *block = b->block;
+    pdl_str role = block->rare->role.s, def = block->def.s;
+    const char *kind = is_kind(b, PDL_BLOCK_scalar) ? "data" : pdl_block_name(block->kind);
+    make_text(b);
     pdl_buf_putc(out, '{');
     pdl_json_put_int(out, "id", b->id);
     if (b->id) pdl_json_put_int(out, "parent", b->parent);
     pdl_json_put_int(out, "n", b->n);
     pdl_json_put_int(out, "depth", b->depth);
-    pdl_json_put_text(out, "kind", pdl_str_of(b->kind));
+    pdl_json_put_text(out, "kind", pdl_str_of(kind));
     pdl_json_put_text(out, "state", pdl_str_of(state_of(b)));
-    if (b->place && *b->place) put_text(l, "place", pdl_str_of(b->place), out);
-    if (b->def) pdl_json_put_text(out, "def", pdl_str_of(b->def));
-    if (b->role) pdl_json_put_text(out, "role", pdl_str_of(b->role));
+    put_place(l, b, out);
+    if (def.n) pdl_json_put_text(out, "def", def);
+    if (role.n) pdl_json_put_text(out, "role", role);
     if (b->model) put_text(l, "model", pdl_str_of(b->model), out);
     if (b->tokens) pdl_json_put_int(out, "tokens", b->tokens);
     pdl_json_put_int(out, "start", (b->start - l->zero) / 1000);
     if (b->end) pdl_json_put_int(out, "end", (b->end - l->zero) / 1000);
-    if (b->line && b->file != PDL_VIEW_NO_FILE) {
-        pdl_json_put_int(out, "line", b->line);
+    if (b->file != PDL_VIEW_NO_FILE) {
+        pdl_json_put_int(out, "line", pdl_loc_line(block->loc));
         if (b->file) pdl_json_put_int(out, "file", b->file);
     }
     if (b->text.len) put_text(l, "text", pdl_buf_str(&b->text), out);
@@ -363,7 +410,7 @@ bool pdl_live_json(pdl_live *l, size_t *from, size_t most, pdl_buf *out) {
     size_t n = 0;
     pdl_buf_putc(out, '[');
     for (; *from < l->changes.n && n < most; ++*from) {
-        const live_box *b = l->boxes.p[l->changes.p[*from]];
+        live_box *b = l->boxes.p[l->changes.p[*from]];
         if (b->change != *from + 1) continue; /* there is a newer note */
         if (n++) pdl_buf_putc(out, ',');
         put_box(l, b, out);
@@ -390,12 +437,14 @@ pdl_view_files *pdl_live_files(pdl_live *l) { return l->files; }
 void pdl_live_free(pdl_live *l) {
     if (!l) return;
     pdl_view_files_free(l->files);
+    set_top(l, 0, NULL); /* all of them are in the map */
     for (size_t i = 0; i < pdl_idmap_places(&l->tops); i++)
         for (live_box *b = pdl_idmap_at(&l->tops, i), *up; b && b->hidden; b = up) {
             up = b->up;
             box_free(b);
         }
     for (size_t i = 0; i < l->boxes.n; i++) box_free(l->boxes.p[i]);
+    pdl_programs_fini(&l->programs);
     pdl_vec_fini(&l->boxes);
     pdl_vec_fini(&l->changes);
     pdl_idmap_fini(&l->tops);

@@ -47,6 +47,8 @@ struct pdl_viewer {
     pdl_access *access;
     PDL_VEC(watcher) watchers;
     pdl_timer *frame; /* NULL: nobody watches */
+    void (*make)(void *user); /* what shows the run that is over; NULL: it is made */
+    void *make_user;
 };
 
 /* --- what is asked ---------------------------------------------------------------------------- */
@@ -265,6 +267,18 @@ void pdl_viewer_over(pdl_viewer *v, pdl_view_run *const *runs, size_t n) {
     }
 }
 
+static void make_runs(pdl_viewer *v) {
+    void (*make)(void *user) = v->make;
+    v->make = NULL;
+    if (make) make(v->make_user);
+}
+
+void pdl_viewer_when_asked(pdl_viewer *v, void (*make)(void *user), void *user) {
+    v->make = make;
+    v->make_user = user;
+    if (v->watchers.n) make_runs(v);
+}
+
 void pdl_viewer_leave(pdl_viewer *v, const char *why) {
     pdl_buf event = PDL_BUF;
     PDL_PUT(&event, "event: gone\ndata: {");
@@ -379,6 +393,7 @@ static void on_request(void *user, pdl_exchange *x) {
             api = PDL_STR("/api/"), given = PDL_STR("/api/0/answer/"),
             said = PDL_STR("/api/again/answer/");
     const pdl_page_file *index = pdl_page_named(PDL_STR("index.html"));
+    if (pdl_str_starts(path, api)) make_runs(v);
     if (pdl_str_starts(path, open) && pdl_str_is(pdl_exchange_method(x), "GET"))
         pdl_access_open(v->access, pdl_httpd_port(v->httpd), x, pdl_str_sub(path, open.n, path.n));
     else if (pdl_str_is(path, "/"))

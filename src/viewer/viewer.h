@@ -139,6 +139,9 @@ uint16_t pdl_viewer_port(const pdl_viewer *v);
 void pdl_viewer_begin(pdl_viewer *v, pdl_live *live, pdl_str name, pdl_str program);
 /* The run that went on is over: pages show these runs from now on (borrowed). */
 void pdl_viewer_over(pdl_viewer *v, pdl_view_run *const *runs, size_t n);
+/* The run that went on is over, and what shows it is not made yet: calls `make`, which calls
+ * pdl_viewer_over: at once if a page follows the run, else when one asks for it. */
+void pdl_viewer_when_asked(pdl_viewer *v, void (*make)(void *user), void *user);
 /* The server is about to end while the run goes on: pages show what came so far, and this text. */
 void pdl_viewer_leave(pdl_viewer *v, const char *why);
 /* Appends a new address that opens the page once. */

@@ -9,6 +9,7 @@
 #include "compile/compile.h"
 #include "lang/load.h"
 #include "trace/fold.h"
+#include "trace/later.h"
 #include "value/json_read.h"
 #include "value/json_write.h"
 #include "vm/vm.h"
@@ -109,8 +110,8 @@ static const struct {
                            "\"pdl__result\":\"[REDACTED]!\"}"},
 };
 
-/* late: the secret becomes known when all is written. */
-static void run_row(const char *text, const char *script, const char *want, bool late) {
+/* late: the secret becomes known when all is written. kept: events are handed on after the run. */
+static void run_row(const char *text, const char *script, const char *want, bool late, bool kept) {
     bool ok;
     pdl_err err = {0};
     pdl_program *p = pdl_program_new();
@@ -121,13 +122,16 @@ static void run_row(const char *text, const char *script, const char *want, bool
     if (!late) pdl_secrets_add(secrets, PDL_STR("hush"));
     pdl_fold *fold = pdl_fold_new(p, secrets, NULL);
     pdl_run_options o = {.names = names, .world = pdl_script_world_new(json(script), 1)};
-    pdl_sinks_add(&o.sinks, pdl_fold_sink(fold));
+    pdl_later *later = kept ? pdl_later_new(pdl_fold_sink(fold)) : NULL;
+    pdl_sinks_add(&o.sinks, later ? pdl_later_sink(later) : pdl_fold_sink(fold));
     pdl_run *r = pdl_run_new(&o);
     pdl_code *code = pdl_compile_program(p, names, true);
     pdl_run_start(r, code, pdl_absent());
     pdl_run_wait(r);
     pdl_run_free(r);
     pdl_code_drop(code);
+    if (later) pdl_later_flush(later);
+    pdl_later_free(later);
     if (late) pdl_secrets_add(secrets, PDL_STR("hush"));
     pdl_buf b = PDL_BUF;
     t_assert(pdl_fold_json(fold, &b, &err));
@@ -149,8 +153,8 @@ static void test_trees(void **state) {
     (void)state;
     for (size_t i = 0; i < T_LEN(rows); i++) {
         T_ROW(i);
-        run_row(rows[i].program, rows[i].script, rows[i].trace, false);
-        run_row(rows[i].program, rows[i].script, rows[i].trace, true);
+        for (int how = 0; how < 4; how++)
+            run_row(rows[i].program, rows[i].script, rows[i].trace, how & 1, how & 2);
     }
 }
 

@@ -1,0 +1,297 @@
+/* later.c -- see later.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "trace/later.h"
+
+#include <assert.h>
+
+#include "base/idmap.h"
+#include "effect/effect.h"
+#include "lang/program.h"
+
+#include "base/banned.h"
+
+enum {
+    MOST_EVENTS = 1 << 20, /* about 60 MB */
+    MOST_BYTES = 64 << 20, /* of values */
+    MOST_PARTS = 64,       /* of a value that are counted */
+    MOST_UNKNOWN = 16,     /* values with more parts */
+    PART_BYTES = 32,       /* that a part takes */
+    CHUNK = 72 /* with which one is a block of a pool */
+};
+
+/* What a fold uses of an event. There are four for each block, so what few have is in events of
+ * their own before it: AT_CONTEXT and AT_ERROR. */
+typedef struct later_event {
+    const pdl_block *block; /* of a program that is kept */
+    pdl_path *path;         /* kept; NULL: none */
+    pdl_val value;          /* owned */
+    union {
+        const char *key; /* field: a name that the machine has */
+        pdl_err *err;    /* AT_ERROR; owned */
+        uint32_t parent; /* block_begin */
+    } u;
+    uint32_t fiber, number;
+    uint64_t what; /* 5 bits: kind, 3 bits: entry, 56 bits: ns after the first event, two years */
+} later_event;
+enum { AT_CONTEXT = PDL_EVENT_COUNT, AT_ERROR };
+static_assert(AT_ERROR < 1 << 5 && PDL_ENTRY_SILENT < 1 << 3, "bits of what");
+
+static uint64_t what(unsigned kind, unsigned entry, int64_t nanos) {
+    return kind | (uint64_t)entry << 5 | (uint64_t)nanos << 8;
+}
+static unsigned kind_of(const later_event *x) { return x->what & 31; }
+static unsigned entry_of(const later_event *x) { return x->what >> 5 & 7; }
+static int64_t nanos_of(const later_event *x) { return (int64_t)x->what >> 8; }
+
+typedef struct chunk {
+    struct chunk *next;
+    size_t n;
+    later_event e[CHUNK];
+} chunk;
+
+struct pdl_later {
+    pdl_sink next;
+    chunk *first, *last;
+    size_t n, bytes, unknown; /* events, and their values */
+    int64_t zero; /* when the first event happened */
+    pdl_idmap programs; /* of all events so far: a fold keeps blocks */
+    pdl_idmap streams; /* paths of calls of models whose first piece has come -> the path, kept */
+    pdl_path *stream;  /* the last of them; borrowed */
+};
+
+/* --- what may be kept ------------------------------------------------------------------------- */
+
+/* What was found in a value. */
+typedef struct measure {
+    size_t bytes, parts;
+    bool outside; /* something of another process or of templates, which may change */
+} measure;
+
+/* C depth: that of MOST_PARTS values, each inside of another. */
+static void take_size(measure *m, pdl_vref v) {
+    if (++m->parts > MOST_PARTS || pdl_tag_of(v) <= PDL_V_FLOAT) return;
+    m->bytes += PART_BYTES;
+    m->outside = m->outside || pdl_flags_of(v) & PDL_F_HANDLE;
+    bool is_dict = pdl_is_dict(v);
+    size_t n = is_dict ? pdl_dict_len(v) : pdl_is_list(v) ? pdl_list_len(v) : 0;
+    for (size_t i = 0; m->parts <= MOST_PARTS && i < n; i++) {
+        if (is_dict) take_size(m, pdl_dict_key_at(v, i));
+        take_size(m, is_dict ? pdl_dict_val_at(v, i) : pdl_list_at(v, i));
+    }
+    switch ((int)pdl_tag_of(v)) {
+    case PDL_V_STR: m->bytes += pdl_str_get(v).n; break;
+    case PDL_V_LIST:
+    case PDL_V_DICT:
+    case PDL_V_FUNC:    /* the run has its scope, */
+    case PDL_V_CONTEXT: /* its messages, */
+    case PDL_V_PROMISE: /* and answers, which are counted when they come */ break;
+    default: m->outside = true;
+    }
+}
+
+/* Returns whether v may be kept. */
+static bool add_size(pdl_later *l, pdl_vref v) {
+    measure m = {0};
+    take_size(&m, v);
+    l->bytes += m.bytes;
+    if (m.parts > MOST_PARTS) l->unknown++;
+    return !m.outside;
+}
+
+/* --- keeping ---------------------------------------------------------------------------------- */
+
+static later_event *more(pdl_later *l) {
+    if (!l->last || l->last->n == CHUNK) {
+        chunk *c = pdl_alloc(sizeof *c);
+        c->next = NULL;
+        c->n = 0;
+        if (l->last)
+            l->last->next = c;
+        else
+            l->first = c;
+        l->last = c;
+    }
+    l->n++;
+    return &l->last->e[l->last->n++];
+}
+
+/* A fold uses the context of models only. */
+static void keep_context(pdl_later *l, const pdl_event *e) {
+    bool is_model = e->block && e->block->kind == PDL_BLOCK_model;
+    if (is_model && !pdl_is_absent(e->context))
+        *more(l) = (later_event){.what = AT_CONTEXT, .value = pdl_keep(e->context)};
+}
+
+static void keep_error(pdl_later *l, const pdl_err *err) {
+    if (!err || !err->kind) return;
+    pdl_err *copy = PDL_NEW(pdl_err);
+    pdl_err_copy(copy, err);
+    *more(l) = (later_event){.what = AT_ERROR, .value = pdl_absent(), .u.err = copy};
+}
+
+static bool keep(pdl_later *l, const pdl_event *e) {
+    if (!l->zero) l->zero = e->nanos;
+    keep_context(l, e);
+    keep_error(l, e->err);
+    later_event *x = more(l);
+    *x = (later_event){
+        .block = e->block,
+        .path = e->path ? pdl_path_keep(e->path) : NULL,
+        .value = pdl_keep(e->value),
+        .fiber = e->fiber,
+        .number = e->number,
+        .what = what(e->kind, e->entry, e->nanos - l->zero),
+    };
+    if (e->kind == PDL_EVENT_field) x->u.key = e->key.p;
+    if (e->kind == PDL_EVENT_block_begin) {
+        x->u.parent = e->parent;
+        pdl_programs_add(&l->programs, e->program);
+    }
+    return add_size(l, e->value);
+}
+
+/* --- handing on ------------------------------------------------------------------------------- */
+
+static void give(const pdl_later *l, const later_event *x, pdl_vref context, const pdl_err *err) {
+    const pdl_effect piece_of = {.place = x->path};
+    pdl_event e = {
+        .kind = (pdl_event_kind)kind_of(x),
+        .entry = (pdl_entry)entry_of(x),
+        .fiber = x->fiber,
+        .number = x->number,
+        .block = x->block,
+        .path = x->path,
+        .value = x->value,
+        .context = context,
+        .err = err,
+        .nanos = l->zero + nanos_of(x),
+    };
+    if (e.kind == PDL_EVENT_field) e.key = pdl_str_of(x->u.key);
+    if (e.kind == PDL_EVENT_block_begin) e.parent = x->u.parent;
+    if (e.kind == PDL_EVENT_piece) e.effect = &piece_of;
+    l->next.event(l->next.user, &e);
+}
+
+static void event_fini(later_event *x) {
+    pdl_path_drop(x->path);
+    pdl_drop(x->value);
+    if (kind_of(x) != AT_ERROR) return;
+    pdl_err_fini(x->u.err);
+    pdl_free(x->u.err);
+}
+
+/* What an event has besides itself. */
+typedef struct besides {
+    later_event context, error; /* all-zero but for the value: none */
+} besides;
+
+static void besides_fini(besides *b) {
+    event_fini(&b->context);
+    event_fini(&b->error);
+    *b = (besides){{.value = pdl_absent()}, {.value = pdl_absent()}};
+}
+
+static void take(const pdl_later *l, later_event *x, besides *b) {
+    if (kind_of(x) == AT_CONTEXT) {
+        b->context = *x;
+    } else if (kind_of(x) == AT_ERROR) {
+        b->error = *x;
+    } else {
+        give(l, x, b->context.value, b->error.u.err);
+        event_fini(x);
+        if (b->context.what || b->error.what) besides_fini(b);
+    }
+}
+
+/* Empties the list. */
+static void take_all(pdl_later *l, bool hand_on) {
+    besides b = {{.value = pdl_absent()}, {.value = pdl_absent()}};
+    for (chunk *c = l->first, *next; c; c = next) {
+        next = c->next;
+        for (size_t i = 0; i < c->n; i++) {
+            if (hand_on)
+                take(l, &c->e[i], &b);
+            else
+                event_fini(&c->e[i]);
+        }
+        pdl_free(c);
+    }
+    l->first = l->last = NULL;
+    l->n = l->bytes = l->unknown = 0;
+}
+
+void pdl_later_flush(pdl_later *l) { take_all(l, true); }
+
+/* --- events ----------------------------------------------------------------------------------- */
+
+/* A fold wants to know when an answer began. Its other pieces are most of all events. */
+static bool is_first_piece(pdl_later *l, pdl_path *place) {
+    if (!place || place == l->stream) return false;
+    l->stream = place;
+    if (pdl_idmap_find(&l->streams, (uintptr_t)place)) return false;
+    pdl_idmap_put(&l->streams, (uintptr_t)place, pdl_path_keep(place));
+    return true;
+}
+
+static void end_stream(pdl_later *l, pdl_path *place) {
+    pdl_path *known = place ? pdl_idmap_find(&l->streams, (uintptr_t)place) : NULL;
+    if (!known) return;
+    if (l->stream == known) l->stream = NULL;
+    pdl_idmap_del(&l->streams, (uintptr_t)known);
+    pdl_path_drop(known);
+}
+
+static void on_piece(pdl_later *l, const pdl_event *e) {
+    pdl_event first = *e;
+    if (!is_first_piece(l, e->effect->place)) return;
+    first.path = e->effect->place;
+    (void)keep(l, &first);
+}
+
+static bool is_full(const pdl_later *l) {
+    return l->n >= MOST_EVENTS || l->bytes >= MOST_BYTES || l->unknown >= MOST_UNKNOWN;
+}
+
+static void on_event(void *user, const pdl_event *e) {
+    pdl_later *l = user;
+    bool may_keep = true;
+    switch ((int)e->kind) {
+    case PDL_EVENT_piece: on_piece(l, e); return;
+    case PDL_EVENT_reply:
+        end_stream(l, e->path);
+        may_keep = keep(l, e);
+        may_keep = add_size(l, e->reply ? e->reply->value : pdl_absent()) && may_keep;
+        break;
+    case PDL_EVENT_block_begin:
+    case PDL_EVENT_block_end:
+    case PDL_EVENT_block_fail:
+    case PDL_EVENT_field:
+    case PDL_EVENT_attempt:
+    case PDL_EVENT_usage:
+    case PDL_EVENT_decision: may_keep = keep(l, e); break;
+    default: return;
+    }
+    if (!may_keep || is_full(l)) take_all(l, true);
+}
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+pdl_later *pdl_later_new(pdl_sink next) {
+    pdl_later *l = PDL_NEW(pdl_later);
+    l->next = next;
+    return l;
+}
+
+pdl_sink pdl_later_sink(pdl_later *l) { return (pdl_sink){l, on_event, l->next.wants_blocks}; }
+
+void pdl_later_free(pdl_later *l) {
+    if (!l) return;
+    take_all(l, false);
+    for (size_t i = 0; i < pdl_idmap_places(&l->streams); i++)
+        pdl_path_drop(pdl_idmap_at(&l->streams, i));
+    pdl_idmap_fini(&l->streams);
+    pdl_programs_fini(&l->programs);
+    pdl_free(l);
+}
