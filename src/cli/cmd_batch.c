@@ -12,11 +12,12 @@
 #include "batch/files.h"
 #include "batch/provider.h"
 #include "cli/cli.h"
+#include "cli/rows_line.h"
 #include "lang/load.h"
 
 #include "base/banned.h"
 
-enum { DEFAULT_JOBS = 64, PROVIDER_JOBS = 5000, TICK_MS = 200, LINES_MS = 5000 };
+enum { DEFAULT_JOBS = 64, PROVIDER_JOBS = 5000 };
 
 typedef struct batcher {
     const arguments *a;
@@ -25,8 +26,7 @@ typedef struct batcher {
     PDL_VEC(pdl_batch_map) map;
     PDL_VEC(pdl_str) reports;
     pdl_batch_options o;
-    bool on_terminal; /* the line of progress is rewritten */
-    bool shows_line;
+    rows_line line;
 } batcher;
 
 /* --- options ---------------------------------------------------------------------------------- */
@@ -131,75 +131,22 @@ static void read_flags(batcher *b) {
 
 /* --- what people see -------------------------------------------------------------------------- */
 
-static void put_count(pdl_buf *out, uint64_t n, const char *one, const char *many) {
-    pdl_buf_putf(out, "%llu %s", (unsigned long long)n, n == 1 ? one : many);
-}
-
-/* Seconds as people say them. */
-static void put_time(pdl_buf *out, double s) {
-    if (s < 60)
-        pdl_buf_putf(out, "%.0f s", s);
-    else if (s < 3600)
-        pdl_buf_putf(out, "%d min %02d s", (int)(s / 60), (int)s % 60);
-    else
-        pdl_buf_putf(out, "%d h %02d min", (int)(s / 3600), (int)(s / 60) % 60);
-}
-
-/* The part of the input that was read is the only thing that is known of how much is left. */
-static void put_left(pdl_buf *out, const pdl_batch_totals *t) {
-    double part = t->all_bytes ? (double)t->bytes / (double)t->all_bytes : 0;
-    if (part <= 0 || t->seconds < 1) return;
-    pdl_buf_putf(out, ", %.0f %%", part * 100);
-    if (part < 1) {
-        PDL_PUT(out, ", ");
-        put_time(out, t->seconds * (1 - part) / part);
-        PDL_PUT(out, " left");
-    }
-    if (t->cost > 0 && part < 1)
-        pdl_buf_putf(out, ", cost %.4g of about %.4g", t->cost, t->cost / part);
-}
-
-static void put_progress(pdl_buf *out, const pdl_batch_totals *t) {
-    uint64_t fresh = t->finished - t->reused;
-    put_count(out, t->finished, "row", "rows");
-    pdl_buf_putf(out, " done, %llu failed, %llu open", (unsigned long long)t->failed,
-                 (unsigned long long)t->open);
-    if (t->seconds > 0) pdl_buf_putf(out, ", %.1f/s", (double)fresh / t->seconds);
-    put_left(out, t);
-    if (t->calls)
-        pdl_buf_putf(out, ", %lld + %lld tokens", (long long)t->prompt_tokens,
-                     (long long)t->completion_tokens);
-}
-
-static void clear_line(batcher *b) {
-    if (b->shows_line) fputs("\r\033[K", stderr);
-    b->shows_line = false;
-}
-
 static void on_tick(void *user, const pdl_batch_totals *t) {
     batcher *b = user;
-    pdl_buf line = PDL_BUF;
-    clear_line(b);
-    put_progress(&line, t);
-    if (!b->on_terminal) pdl_buf_putc(&line, '\n');
-    pdl_cli_put_stderr(pdl_buf_str(&line), NULL);
-    b->shows_line = b->on_terminal;
-    pdl_buf_fini(&line);
+    pdl_cli_rows_line_show(&b->line, t);
 }
 
 static void on_note(void *user, const char *text) {
-    clear_line(user);
+    batcher *b = user;
+    pdl_cli_rows_line_clear(&b->line);
     pdl_cli_note("pdl: note: %s", text);
 }
 
 static void choose_progress(batcher *b) {
-    pdl_str how = b->a->given[OPT_rows_progress] ? b->a->value[OPT_rows_progress] : PDL_STR("auto");
-    b->on_terminal = pdl_str_is(how, "auto") && pdl_tty_is(STDERR_FILENO);
-    bool lines = pdl_str_is(how, "lines");
     b->o.note = on_note;
     b->o.user = b;
-    b->o.tick = b->on_terminal || lines ? on_tick : NULL;
-    b->o.tick_ms = lines ? LINES_MS : TICK_MS;
+    b->o.tick_ms = pdl_cli_rows_line_init(&b->line, b->a);
+    b->o.tick = b->o.tick_ms ? on_tick : NULL;
 }
 
 /* --- the run ---------------------------------------------------------------------------------- */
@@ -219,13 +166,13 @@ static int exit_code(const pdl_batch_totals *t, bool ok, const pdl_err *err) {
 
 static void summarize(batcher *b, const pdl_batch_totals *t, bool ok) {
     pdl_buf line = PDL_BUF;
-    clear_line(b);
+    pdl_cli_rows_line_clear(&b->line);
     PDL_PUT(&line, "pdl: ");
-    put_count(&line, t->finished, "row", "rows");
+    pdl_cli_put_count(&line, t->finished, "row", "rows");
     pdl_buf_putf(&line, " done, %llu failed", (unsigned long long)t->failed);
     if (t->reused) pdl_buf_putf(&line, ", %llu of them before", (unsigned long long)t->reused);
     PDL_PUT(&line, ", ");
-    put_time(&line, t->seconds);
+    pdl_cli_put_time(&line, t->seconds);
     if (t->cost > 0) pdl_buf_putf(&line, ", cost %.4g", t->cost);
     if (!ok && !b->o.output.stream) PDL_PUT(&line, "; the same command continues");
     pdl_cli_note("%s", pdl_buf_z(&line));
@@ -286,7 +233,7 @@ static int run_batch(batcher *b) {
     b->signals = pdl_cli_watch_signals(pdl_session_loop(b->session), on_signal, b);
     bool ok = pdl_batch_run(&b->o, &t, &err);
     int code = exit_code(&t, ok, &err);
-    clear_line(b);
+    pdl_cli_rows_line_clear(&b->line);
     /* a row that failed is about its own place, which has the name of the input in it */
     if (!ok && t.begun && err.kind == PDL_E_runtime)
         pdl_cli_print_error(&err, b->session);

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "cli/cli.h"
+#include "cli/rows_line.h"
 #include "eval/eval.h"
 #include "io/file.h"
 #include "value/json_write.h"
@@ -14,6 +15,7 @@ enum { DEFAULT_JOBS = 16, MOST_SAMPLES = 10000 };
 typedef struct evaluator {
     const arguments *a;
     pdl_eval_options o;
+    rows_line line;
     PDL_VEC(pdl_batch_map) map;
 } evaluator;
 
@@ -58,6 +60,11 @@ static bool read_table(evaluator *e) {
     return ok && pdl_cli_use_separator(e->a, &e->o.data, NULL);
 }
 
+static void on_tick(void *user, const pdl_batch_totals *t) {
+    evaluator *e = user;
+    pdl_cli_rows_line_show(&e->line, t);
+}
+
 static int report(const evaluator *e, pdl_vref result) {
     pdl_buf out = PDL_BUF;
     pdl_err err = {0};
@@ -89,6 +96,7 @@ static int evaluate(evaluator *e) {
     pdl_config_use(&config, so);
     e->o.variables = vars;
     ok = ok && pdl_eval_run(&e->o, &result, &err);
+    pdl_cli_rows_line_clear(&e->line);
     if (ok)
         code = report(e, result);
     else
@@ -120,6 +128,9 @@ int pdl_cli_cmd_eval(const arguments *a) {
     e.o.output = a->value[OPT_scores];
     e.o.junit = a->value[OPT_junit];
     e.o.types = a->given[OPT_rows_types];
+    e.o.tick_ms = pdl_cli_rows_line_init(&e.line, a);
+    e.o.tick = e.o.tick_ms ? on_tick : NULL;
+    e.o.user = &e;
     int code = read_map(&e) && read_numbers(&e) && read_table(&e) ? evaluate(&e) : 2;
     pdl_vec_fini(&e.map);
     return code;

@@ -414,6 +414,7 @@ static const opt_id eval_options[] = {
     OPT_separator,
     OPT_rows_types,
     OPT_rows_jobs,
+    OPT_rows_progress,
     OPT_cache,
     OPT_timeout,
     OPT_budget,

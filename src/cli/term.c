@@ -86,6 +86,17 @@ static void keep_row(term *t, pdl_str text) {
     pdl_buf_put(&t->row, pdl_str_sub(rest, 0, MOST_ROW - t->row.len));
 }
 
+/* Without colours at its end, which do not move the cursor. Held output has them in its text. */
+static pdl_str without_colors(pdl_str text) {
+    while (text.n && text.p[text.n - 1] == 'm') {
+        size_t from = text.n - 1;
+        while (from && pdl_byte_in(text.p[from - 1], PDL_STR("0123456789;"))) from--;
+        if (from < 2 || text.p[from - 1] != '[' || text.p[from - 2] != '\033') break;
+        text.n = from - 2;
+    }
+    return text;
+}
+
 void pdl_cli_term_put(term *t, pdl_str text) {
     if (t->holds && !t->writing) {
         pdl_buf_put(&t->held, without_old(t, text));
@@ -93,7 +104,8 @@ void pdl_cli_term_put(term *t, pdl_str text) {
     }
     if (t->tty && text.n) {
         pdl_cli_progress_clear();
-        t->inside_line = text.p[text.n - 1] != '\n';
+        pdl_str visible = without_colors(text);
+        if (visible.n) t->inside_line = visible.p[visible.n - 1] != '\n';
         keep_row(t, text);
     }
     while (text.n && !t->broken && !t->error && !t->interrupted) {

@@ -207,6 +207,9 @@ static bool run_loaded(const evaluation *e, const stage *g, pdl_session *s, pdl_
                            .budget = g->budget,
                            .jobs = e->o->jobs,
                            .max_errors = -1,
+                           .tick = e->o->tick,
+                           .tick_ms = e->o->tick_ms,
+                           .user = e->o->user,
                            .cancel = e->o->session.cancel};
     return pdl_table_of(pdl_str_of(g->input), PDL_STR("jsonl"), &b.input, err) &&
            pdl_table_of(pdl_str_of(g->output), PDL_STR("jsonl"), &b.output, err) &&

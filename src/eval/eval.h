@@ -32,6 +32,10 @@ typedef struct pdl_eval_options {
      * variables are set here */
     pdl_session_options session;
     const double *budget; /* of each program's run over the table; NULL: none */
+    /* as those of pdl_batch_options, for each run over the table */
+    void (*tick)(void *user, const pdl_batch_totals *t);
+    uint32_t tick_ms;
+    void *user;
 } pdl_eval_options;
 
 /* Runs the evaluation; *out is its result, a dict (owned): docs/manual/batch.md. Errors: those of

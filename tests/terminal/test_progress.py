@@ -64,6 +64,32 @@ class Tests(ScreenChecks):
         self.silent("not wanted", WAITS, "--progress", "none")
         self.silent("a terminal that cannot", WAITS, env={"TERM": "dumb"})
 
+    def durable(self):
+        """After coloured output, which a durable run holds back until its journal has it."""
+        program = OUTPUT.replace('- "begun\\n"', "- {lang: command, code: echo begun}")
+        with tempfile.TemporaryDirectory() as folder:
+            t = self.terminal(folder, program, "--durable", env={"PDL_RUNS": folder})
+            begun = t.wait_for("begun")
+            seen = begun and t.wait_for("begun(.|\n)*" + LINE)
+            pathlib.Path(folder, "go").touch()
+            status = t.end()
+            self.check("durable: a line after output", seen and status == 0, t.bytes)
+            self.check("durable: nothing is left", t.screen().split()[-2:] == ["begun", "over"] and " open" not in t.screen(), t.screen())
+
+    def rows(self):
+        """Four rows, two at a time: the first two end, the others wait."""
+        program = "lang: command\nargs: [sh, -c, 'test ${ x } -le 2 || while [ ! -e go ]; do sleep 0.05; done; echo ${ x }']\n"
+        for name, words in (("batch", ["-i", "rows.jsonl", "-o", "out.jsonl"]), ("eval", ["--data", "rows.jsonl", "--expect", "y"])):
+            with tempfile.TemporaryDirectory() as folder:
+                pathlib.Path(folder, "p.pdl").write_text(program)
+                pathlib.Path(folder, "rows.jsonl").write_text("".join('{"x": %d, "y": "%d"}\n' % (i, i) for i in range(1, 5)))
+                t = Terminal([self.pdl, name, *words, "--jobs", "2", "p.pdl"], folder, self.server)
+                seen = t.wait_for(r"2 rows done, 0 failed, 2 open, [0-9.]+/s, 50 %")
+                pathlib.Path(folder, "go").touch()
+                status = t.end()
+                self.check(name + ": rows that are open are not done", seen and status == 0, t.bytes)
+                self.check(name + ": nothing is left", "open" not in t.screen(), t.screen())
+
     def narrow(self):
         with tempfile.TemporaryDirectory() as folder:
             t = self.terminal(folder, WAITS, columns=12)
@@ -120,7 +146,7 @@ def main():
         words = mock.stdout.readline().split()[1:]
         server = {"PATH": "/usr/bin:/bin", **dict(w.split("=", 1) for w in words)}
         t = Tests(pdl, server)
-        for test in (t.lines, t.narrow, t.interrupted, t.asks, t.steps):
+        for test in (t.lines, t.durable, t.rows, t.narrow, t.interrupted, t.asks, t.steps):
             test()
     finally:
         mock.terminate()
