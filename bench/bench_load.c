@@ -1,8 +1,9 @@
 /* bench_load.c -- speed of loading programs: `name value unit` lines, one a stage.
  *
- *     bench_load [--stage NAME] FILE...
+ *     bench_load [--stage NAME [--rounds N]] FILE...
  *
- * Each stage is repeated for a while over all files and its best round counts. Stages contain each
+ * Each stage is repeated for a while over all files and its best round counts; with N, for that many
+ * rounds, so that instructions can be counted. Stages contain each
  * other: our events, nodes, blocks, blocks and checks, blocks and code. Where libyaml was there at
  * build time, its events are what ours are held against: load_events_of_libyaml is the ratio.
  *
@@ -10,6 +11,7 @@
  */
 #include <malloc.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 
 #include "base/alloc.h"
@@ -119,9 +121,11 @@ static const struct {
     {"load_checked", checked},
     {"load_compiled", compiled}};
 
-static double best_round(stage_fn *fn, const file *files, size_t n) {
+static double best_round(stage_fn *fn, const file *files, size_t n, long rounds) {
     double best = 1e9, begin = now();
-    for (unsigned round = 0; round < MIN_ROUNDS || now() - begin < ROUND_SECONDS; round++) {
+    for (long round = 0; rounds ? round < rounds
+                                : round < MIN_ROUNDS || now() - begin < ROUND_SECONDS;
+         round++) {
         double start = now();
         for (size_t i = 0; i < n; i++) fn(&files[i]);
         double took = now() - start;
@@ -145,12 +149,13 @@ int main(int argc, char **argv) {
     file files[MAX_FILES];
     size_t n = 0, bytes = 0;
     const char *only = argc > 2 && strcmp(argv[1], "--stage") == 0 ? argv[2] : NULL;
-    for (int i = only ? 3 : 1; i < argc && n < MAX_FILES; i++, n++) {
+    long rounds = only && argc > 4 && strcmp(argv[3], "--rounds") == 0 ? strtol(argv[4], NULL, 10) : 0;
+    for (int i = only ? rounds ? 5 : 3 : 1; i < argc && n < MAX_FILES; i++, n++) {
         files[n] = (file){pdl_str_of(argv[i]), read_file(argv[i])};
         bytes += files[n].text.n;
     }
     if (!n) {
-        fputs("usage: bench_load [--stage NAME] FILE...\n", stderr);
+        fputs("usage: bench_load [--stage NAME [--rounds N]] FILE...\n", stderr);
         return 2;
     }
     /* memory as the command has it */
@@ -163,7 +168,7 @@ int main(int argc, char **argv) {
     printf("load_bytes %zu B\n", bytes);
     for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
         if (only && strcmp(only, stages[i].name) != 0) continue;
-        double took = best_round(stages[i].fn, files, n);
+        double took = best_round(stages[i].fn, files, n, rounds);
         printf("%s %.1f MB/s\n", stages[i].name, (double)bytes / took / 1e6);
         printf("%s_time %.2f ms\n", stages[i].name, took * 1e3);
         if (stages[i].fn == events) ours = took;

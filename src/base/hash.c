@@ -9,6 +9,8 @@
 #include <sys/random.h>
 #include <time.h>
 
+#include "base/alloc.h"
+
 #include "base/banned.h"
 
 /* Odd constants with about half of their bits set, from the fraction of the square roots of 2, 3,
@@ -17,17 +19,21 @@
 #define MIX_B UINT64_C(0xbb67ae8584caa73b)
 #define MIX_C UINT64_C(0x3c6ef372fe94f82b)
 
-/* Drawn once per process: all hashes of a table must use the same seed. */
-static uint64_t seed(void) {
-    static _Atomic uint64_t drawn;
-    uint64_t s = atomic_load_explicit(&drawn, memory_order_relaxed);
-    if (__builtin_expect(s != 0, 1)) return s;
-    uint64_t fresh = 0;
+static _Atomic uint64_t drawn;
+
+PDL_COLD static uint64_t draw_seed(void) {
+    uint64_t fresh = 0, s = 0;
     if (getrandom(&fresh, sizeof fresh, GRND_NONBLOCK) != (ssize_t)sizeof fresh)
         fresh = (uint64_t)time(NULL) * MIX_A ^ (uint64_t)(uintptr_t)&drawn;
     fresh |= 1;
     /* Two threads may draw at once; the first to store wins. */
     return atomic_compare_exchange_strong(&drawn, &s, fresh) ? fresh : s;
+}
+
+/* Drawn once per process: all hashes of a table must use the same seed. */
+static inline uint64_t seed(void) {
+    uint64_t s = atomic_load_explicit(&drawn, memory_order_relaxed);
+    return PDL_LIKELY(s != 0) ? s : draw_seed();
 }
 
 static uint64_t fold(uint64_t a, uint64_t b) {

@@ -25,9 +25,9 @@ void pdl_map_fini(pdl_map *m) {
     *m = (pdl_map){0};
 }
 
-static bool is_same(pdl_str a, pdl_str b) { return a.n == b.n && pdl_bytes_eq(a.p, b.p, a.n); }
+static inline bool is_same(pdl_str a, pdl_str b) { return a.n == b.n && pdl_bytes_eq(a.p, b.p, a.n); }
 
-static uint32_t *slot_of(const pdl_map *m, pdl_str key) {
+static inline uint32_t *slot_of(const pdl_map *m, pdl_str key) {
     for (size_t i = pdl_hash_str(key) & m->mask;; i = (i + 1) & m->mask) {
         uint32_t k = m->slots[i];
         if (!k || is_same(m->entries[k - 1].key, key)) return &m->slots[i];

@@ -28,7 +28,11 @@ static inline bool pdl_str_eq(pdl_str a, pdl_str b) {
            (a.n == 0 || memcmp(a.p, b.p, a.n) == 0); /* NOLINT: p is not NULL when n > 0 */
 }
 
-static inline bool pdl_str_is(pdl_str a, const char *z) { return pdl_str_eq(a, pdl_str_of(z)); }
+/* Words of tables are tried one after the other: most differ in their first byte. */
+static inline bool pdl_str_is(pdl_str a, const char *z) {
+    if (a.n && z && a.p[0] != z[0]) return false;
+    return pdl_str_eq(a, pdl_str_of(z));
+}
 
 /* Is c a byte of set? */
 static inline bool pdl_byte_in(char c, pdl_str set) {

@@ -129,10 +129,16 @@ static foreign_form form_at(const pdl_checker *c, pdl_str s, size_t at, bool *ha
     return end ? (foreign_form){.end = end} : f;
 }
 
+/* The next byte that a form may begin with. */
+static size_t next_form(pdl_str s, size_t i) {
+    while (i < s.n && s.p[i] != '{' && s.p[i] != '$') i++;
+    return i;
+}
+
 static void find_forms(pdl_checker *c, const pdl_tree *t, pdl_str text) {
     size_t found = 0, i = 0;
     bool has_tag = false;
-    while (i < text.n && found < MOST_FORMS) {
+    while ((i = next_form(text, i)) < text.n && found < MOST_FORMS) {
         foreign_form f = form_at(c, text, i, &has_tag);
         if (f.name.n) {
             report(c, t, text, i, &f);
@@ -145,5 +151,7 @@ static void find_forms(pdl_checker *c, const pdl_tree *t, pdl_str text) {
 void pdl_checker_lint_forms(pdl_checker *c, const pdl_tree *t) {
     if (!t || c->quiet || c->opt->no_lint || c->in_code) return;
     if (t->kind == PDL_TREE_CONST && pdl_is_str(t->value)) find_forms(c, t, pdl_str_get(t->value));
-    if (t->kind == PDL_TREE_EXPR) find_forms(c, t, t->expr->source);
+    /* a text that is one ${ } has nothing around it */
+    if (t->kind == PDL_TREE_EXPR && t->expr->form != PDL_X_NATIVE)
+        find_forms(c, t, t->expr->source);
 }

@@ -206,12 +206,13 @@ static void lint_old_loop(pdl_checker *c, const pdl_block *b) {
 static void lint_own_fields(pdl_checker *c, const pdl_block *b) {
     static const char *const own[] = {"budget", "policy", "sandbox", "idempotent", "endorse"};
     if (b->rare == &pdl_block_no_rare || !b->node || b->node->kind != PDL_NODE_MAP) return;
-    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) {
-        if (!pdl_node_find(b->node, pdl_str_of(own[i]), NULL)) continue;
-        pdl_loc loc = pdl_field_loc(b, own[i]);
-        pdl_checker_diag(c, PDL_RULE_field_own, loc, loc,
-                         "`%s` is refused by the reference interpreter", own[i]);
-    }
+    for (uint32_t k = 0; k < b->node->n; k++)
+        for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) {
+            if (!pdl_str_is(b->node->pairs[k].key->text, own[i])) continue;
+            pdl_loc loc = pdl_field_loc(b, own[i]);
+            pdl_checker_diag(c, PDL_RULE_field_own, loc, loc,
+                             "`%s` is refused by the reference interpreter", own[i]);
+        }
 }
 
 /* A plain scalar that YAML reads as a date is seldom intended as one. */
@@ -310,7 +311,7 @@ void pdl_checker_lint_block(pdl_checker *c, const pdl_block *b) {
 }
 
 void pdl_checker_lint_text(pdl_checker *c, pdl_str text, const pdl_node *node, pdl_loc loc) {
-    if (c->quiet || c->opt->no_lint) return;
+    if (c->quiet || c->opt->no_lint || !pdl_byte_in('#', text)) return;
     size_t at = pdl_str_find(text, PDL_STR("{#"), 0);
     if (at == PDL_NOT_FOUND || pdl_str_find(text, PDL_STR("#}"), at) == PDL_NOT_FOUND) return;
     pdl_loc mark = node && node->kind == PDL_NODE_SCALAR && pdl_str_eq(node->text, text)

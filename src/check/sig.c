@@ -27,6 +27,7 @@ static pdl_str next_part(pdl_str *text, char end) {
 }
 
 static uint32_t kinds_of_word(pdl_str word) {
+    if (pdl_str_is(word, "any")) return PDL_TY_ANY;
     static const struct {
         const char *word;
         uint32_t kinds;
@@ -180,7 +181,8 @@ static int wrong_argument(const pdl_native *row, size_t arrow, const pdl_sig_arg
 const pdl_ty *pdl_sig_call(pdl_arena *a, const pdl_native *row, const pdl_sig_args *args,
                            pdl_buf *problem, int *at) {
     pdl_str type = pdl_str_of(row->type);
-    size_t arrow = pdl_str_find(type, PDL_STR("->"), 0);
+    const char *dash = memchr(type.p, '-', type.n); /* of ->, which no word has */
+    size_t arrow = dash ? (size_t)(dash - type.p) : type.n;
     *at = -1;
     if (binds(row, args, problem)) *at = wrong_argument(row, arrow, args, problem);
     return problem->len ? &pdl_ty_any : result_of(a, pdl_str_sub(type, arrow + 2, type.n), args);

@@ -72,7 +72,7 @@ static void reader_init(pdl_reader *r, pdl_arena *a, const normal *src, const pd
     r->known = known;
     r->holder = (pdl_holder){a, NULL};
     r->fail = r->late = (pdl_xfail){0};
-    r->t = (pdl_token){.kind = PDL_TK_ERROR};
+    r->t = r->ahead = (pdl_token){.kind = PDL_TK_ERROR};
     r->has_ahead = r->in_target = r->has_call = false;
     r->last_end = r->depth = r->operators = r->suspects = r->n_blocks = r->base = 0;
     r->items = r->few;

@@ -46,6 +46,15 @@ pdl_str pdl_token_text(const pdl_token *t) {
     return t->kind == PDL_TK_NAME ? t->text : pdl_tk_text(t->kind);
 }
 
+/* A token without text and value: what its kind has is set by the caller. Each token of each
+ * expression passes here, so nothing else is written. */
+static inline void set_token(pdl_token *t, pdl_tk kind, uint32_t start, uint32_t end) {
+    t->kind = kind;
+    t->kw = PDL_KW_NONE;
+    t->start = start;
+    t->end = end;
+}
+
 static uint32_t cp_at(const pdl_lexer *x, uint32_t at, uint32_t *next) {
     const char *p = x->src.p + at;
     uint32_t cp = pdl_utf8_next(&p);
@@ -216,8 +225,9 @@ static bool take_name(pdl_lexer *x, pdl_token *t) {
     if (at < x->src.n && class_of[(unsigned char)x->src.p[at]] == C_HIGH)
         return take_foreign_name(x, t);
     pdl_str text = {x->src.p + x->pos, at - x->pos};
-    *t = (pdl_token){
-        .kind = PDL_TK_NAME, .kw = keyword_of(text), .start = x->pos, .end = at, .text = text};
+    set_token(t, PDL_TK_NAME, x->pos, at);
+    t->kw = keyword_of(text);
+    t->text = text;
     x->pos = at;
     return true;
 }
@@ -279,7 +289,7 @@ static bool take_operator(pdl_lexer *x, pdl_token *t) {
     uint32_t len;
     pdl_tk kind = operator_at(x, &len);
     if (kind == PDL_TK_ERROR) return false;
-    *t = (pdl_token){.kind = kind, .start = x->pos, .end = x->pos + len};
+    set_token(t, kind, x->pos, x->pos + len);
     if (!count_bracket(x, kind)) t->kind = PDL_TK_ERROR;
     x->pos += len;
     return true;

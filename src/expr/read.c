@@ -15,6 +15,8 @@
 
 #include "base/banned.h"
 
+enum { FEW_KEYWORDS = 8 }; /* of a call */
+
 static bool is_kw(const pdl_reader *r, pdl_kw kw) {
     return r->t.kw == kw && r->t.kind == PDL_TK_NAME;
 }
@@ -176,17 +178,25 @@ static bool is_python_keyword(pdl_str s) {
     return false;
 }
 
-/* Compares all pairs, as Python does; calls have few keywords. */
-static void check_repeated(pdl_reader *r, const pdl_xargs *args, uint32_t start) {
+/* The first keyword that is there before, or an empty text. Calls have few: a map is seldom worth
+ * its memory. */
+static pdl_str repeated(const pdl_xargs *args) {
     pdl_str again = {0};
-    if (args->n_kw < 2) return;
     pdl_map seen = {0};
-    bool by_dict = false;
-    for (uint32_t i = 0; i < args->n_kw; i++) {
-        by_dict = by_dict || is_python_keyword(args->kw_names[i]);
-        if (pdl_map_put(&seen, args->kw_names[i], &seen) && !again.p) again = args->kw_names[i];
-    }
+    for (uint32_t i = 1; i < args->n_kw && args->n_kw <= FEW_KEYWORDS; i++)
+        for (uint32_t k = 0; k < i; k++)
+            if (pdl_str_eq(args->kw_names[i], args->kw_names[k])) return args->kw_names[i];
+    for (uint32_t i = 0; i < args->n_kw && args->n_kw > FEW_KEYWORDS && !again.p; i++)
+        if (pdl_map_put(&seen, args->kw_names[i], &seen)) again = args->kw_names[i];
     pdl_map_fini(&seen);
+    return again;
+}
+
+static void check_repeated(pdl_reader *r, const pdl_xargs *args, uint32_t start) {
+    pdl_str again = repeated(args);
+    bool by_dict = false;
+    for (uint32_t i = 0; again.p && i < args->n_kw; i++)
+        by_dict = by_dict || is_python_keyword(args->kw_names[i]);
     if (again.p && !by_dict)
         pdl_xfail_set(&r->late, r->arena, "SyntaxError", start, r->last_end,
                       "keyword argument repeated: %.*s", PDL_FMT(again));

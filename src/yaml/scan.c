@@ -145,7 +145,7 @@ bool pdl_yfail_shown(pdl_yscan *s, const char *at, const char *shown, const char
 
 /* --- the queue -------------------------------------------------------------------------------- */
 
-static PDL_COLD void log_token(pdl_yscan *s, const pdl_ytoken *t) {
+PDL_COLD void pdl_ylog_token(pdl_yscan *s, const pdl_ytoken *t) {
     static const pdl_ytree_token_kind kinds[] = {
         [PDL_YT_KEY] = PDL_YTREE_KEY_TOKEN,
         [PDL_YT_VALUE] = PDL_YTREE_VALUE_TOKEN,
@@ -166,13 +166,6 @@ static PDL_COLD void log_token(pdl_yscan *s, const pdl_ytoken *t) {
     if (t->end > t->start) pdl_ylog_add(s->log, kinds[t->kind], t->start, t->end);
 }
 
-pdl_ytoken *pdl_ypush(pdl_yscan *s, pdl_yt_kind kind, const char *start, const char *end) {
-    pdl_ytoken *t = pdl_vec_push(&s->queue);
-    *t = (pdl_ytoken){.kind = kind, .start = pdl_yoff(s, start), .end = pdl_yoff(s, end)};
-    if (kind != PDL_YT_CANDIDATE) s->last = t->start;
-    if (PDL_UNLIKELY(s->log != NULL)) log_token(s, t);
-    return t;
-}
 
 static void push_at(pdl_yscan *s, pdl_yt_kind kind) {
     pdl_ypush(s, kind, s->pos, s->pos)->extra = s->indent < 0 ? 0 : (uint32_t)s->indent;
@@ -205,7 +198,7 @@ static bool is_too_long(pdl_yscan *s, const pdl_ykey *k) {
 }
 
 /* Keys whose line has ended, or that are too long, are no keys. */
-static bool drop_stale_keys(pdl_yscan *s) {
+static inline bool drop_stale_keys(pdl_yscan *s) {
     for (; s->oldest_key <= s->flow; s->oldest_key++) {
         pdl_ykey *k = &s->keys.p[s->oldest_key];
         if (!k->live) continue;
@@ -216,7 +209,7 @@ static bool drop_stale_keys(pdl_yscan *s) {
     return true;
 }
 
-static bool remove_key(pdl_yscan *s) {
+static inline bool remove_key(pdl_yscan *s) {
     pdl_ykey *k = &s->keys.p[s->flow];
     if (!k->live) return true;
     if (k->required) return fail_required(s, k);
@@ -225,7 +218,7 @@ static bool remove_key(pdl_yscan *s) {
 }
 
 /* What begins here may be a key. */
-static bool save_key(pdl_yscan *s) {
+static inline bool save_key(pdl_yscan *s) {
     uint32_t column = pdl_ycolumn(s);
     if (!s->allow_key) return true;
     if (!remove_key(s)) return false;
@@ -242,14 +235,14 @@ static bool save_key(pdl_yscan *s) {
 
 /* --- indentation ------------------------------------------------------------------------------ */
 
-static void unwind_indent(pdl_yscan *s, int32_t column) {
+static inline void unwind_indent(pdl_yscan *s, int32_t column) {
     while (!s->flow && s->indent > column) {
         push_at(s, PDL_YT_BLOCK_END);
         s->indent = s->indents.p[--s->indents.n];
     }
 }
 
-static bool add_indent(pdl_yscan *s, uint32_t column) {
+static inline bool add_indent(pdl_yscan *s, uint32_t column) {
     if (s->indent >= (int32_t)column) return false;
     *pdl_vec_push(&s->indents) = s->indent;
     s->indent = (int32_t)column;
@@ -266,7 +259,7 @@ void pdl_yscan_comment(pdl_yscan *s) {
 }
 
 /* Blanks, comments and line ends; tabs are no blanks here. */
-static void pass_space(pdl_yscan *s) {
+static inline void pass_space(pdl_yscan *s) {
     if (s->pos == s->text && s->end - s->pos >= 3 && memcmp(s->pos, "\xef\xbb\xbf", 3) == 0)
         s->pos += 3;
     for (;;) {
@@ -303,7 +296,7 @@ static bool fetch_mark(pdl_yscan *s, pdl_yt_kind kind) {
 }
 
 /* An indicator of one byte. */
-static bool fetch_one(pdl_yscan *s, pdl_yt_kind kind) {
+static inline bool fetch_one(pdl_yscan *s, pdl_yt_kind kind) {
     s->pos++;
     pdl_ypush(s, kind, s->pos - 1, s->pos);
     return true;
@@ -350,7 +343,7 @@ static bool fetch_key(pdl_yscan *s) {
 }
 
 /* The ':' that makes the candidate of this level a key. */
-static void settle_key(pdl_yscan *s, pdl_ykey *k) {
+static inline void settle_key(pdl_yscan *s, pdl_ykey *k) {
     pdl_ytoken *t = &s->queue.p[k->token - s->taken];
     bool begins = !s->flow && add_indent(s, k->column);
     t->kind = begins ? PDL_YT_MAP_KEY : PDL_YT_KEY;
@@ -385,7 +378,7 @@ static void supply_value(pdl_yscan *s) {
 }
 
 /* What may be a key, and does not let another one begin after it. */
-static bool fetch_content(pdl_yscan *s, bool (*scan)(pdl_yscan *)) {
+static inline bool fetch_content(pdl_yscan *s, bool (*scan)(pdl_yscan *)) {
     if (!save_key(s)) return false;
     s->allow_key = false;
     if (!scan(s)) return false;
@@ -408,7 +401,7 @@ static bool fail_start(pdl_yscan *s) {
 }
 
 /* Flat: what each first byte means. The rest begins a plain scalar. */
-static bool fetch_token(pdl_yscan *s) {
+static inline bool fetch_token(pdl_yscan *s) {
     const char *p = s->pos;
     switch (*p) {
     case '\0':
@@ -456,7 +449,7 @@ static bool has_flow_end(pdl_yscan *s) {
     return pdl_yfail(s, s->pos, "expected ',' or the end of the collection");
 }
 
-static bool fetch(pdl_yscan *s) {
+static inline bool fetch(pdl_yscan *s) {
     pass_space(s);
     s->context = pdl_yoff(s, s->pos);
     if (PDL_UNLIKELY(s->tolerant) && !has_flow_end(s)) return false;

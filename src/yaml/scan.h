@@ -196,7 +196,17 @@ PDL_PRINTF(4, 5)
 bool pdl_yfail_shown(pdl_yscan *s, const char *at, const char *shown, const char *fmt, ...);
 #define pdl_yfail_char(s, at, ...) pdl_yfail_shown((s), (at), (at), __VA_ARGS__)
 
-pdl_ytoken *pdl_ypush(pdl_yscan *s, pdl_yt_kind kind, const char *start, const char *end);
+void pdl_ylog_token(pdl_yscan *s, const pdl_ytoken *t);
+
+/* Puts a token at the end of the queue; the pointer holds until the next one. */
+static inline pdl_ytoken *pdl_ypush(pdl_yscan *s, pdl_yt_kind kind, const char *start,
+                                    const char *end) {
+    pdl_ytoken *t = pdl_vec_push(&s->queue);
+    *t = (pdl_ytoken){.kind = kind, .start = pdl_yoff(s, start), .end = pdl_yoff(s, end)};
+    if (kind != PDL_YT_CANDIDATE) s->last = t->start;
+    if (PDL_UNLIKELY(s->log != NULL)) pdl_ylog_token(s, t);
+    return t;
+}
 
 /* The comment at s->pos. */
 void pdl_yscan_comment(pdl_yscan *s);

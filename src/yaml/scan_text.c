@@ -68,7 +68,7 @@ static bool push_built(pdl_yscan *s, const char *start, const char *end, size_t 
 /* --- plain ------------------------------------------------------------------------------------ */
 
 /* Does a plain scalar end at p, which is no space? */
-static bool ends_plain(const pdl_yscan *s, const char *p) {
+static inline bool ends_plain(const pdl_yscan *s, const char *p) {
     switch (*p) {
     case ':':
         return pdl_yblank_or_end(p + 1) || (s->flow && p[1] && strchr(",[]{}", p[1])); /* `{a:}` */
@@ -85,7 +85,7 @@ static bool ends_plain(const pdl_yscan *s, const char *p) {
 
 /* Returns the end of the part of a plain scalar that is on the line of p; *next: after the blanks
  * that follow it. */
-static const char *plain_line(const pdl_yscan *s, const char *p, const char **next) {
+static inline const char *plain_line(const pdl_yscan *s, const char *p, const char **next) {
     const int stop = s->flow ? PDL_YC_FLOW : PDL_YC_BLOCK;
     for (;;) {
         while (!pdl_yis(*p, stop)) p++;
@@ -140,7 +140,7 @@ bool pdl_yscan_plain(pdl_yscan *s) {
 /* --- quoted ----------------------------------------------------------------------------------- */
 
 /* From p to what is not itself: the quote, an escape, the end of the line or of the text. */
-static const char *quoted_run(const char *p, char quote) {
+static inline const char *quoted_run(const char *p, char quote) {
     for (;;) {
         while (!pdl_yis(*p, PDL_YC_QUOTED)) p++;
         if (*p == quote || (*p == '\\' && quote == '"') || pdl_yends(p)) return p;

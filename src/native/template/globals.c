@@ -174,8 +174,9 @@ static const pdl_native globals[] = {
 static pdl_rows rows(void) { return (pdl_rows){globals, PDL_N_COUNT(globals)}; }
 
 const pdl_native *pdl_global_find(pdl_str name) {
-    const pdl_native *row = pdl_rows_find(rows(), name);
-    return row ? row : pdl_rows_find(pdl_rows_stdlib(), name);
+    /* the natives of stdlib all begin so, and most names that are looked for do not */
+    return pdl_str_starts(name, PDL_STR("pdl_")) ? pdl_rows_find(pdl_rows_stdlib(), name)
+                                                 : pdl_rows_find(rows(), name);
 }
 
 const pdl_native *pdl_globals(size_t *n) {
