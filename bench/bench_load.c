@@ -2,8 +2,8 @@
  *
  *     bench_load [--stage NAME [--rounds N]] FILE...
  *
- * Each stage is repeated for a while over all files and its best round counts; with N, for that many
- * rounds, so that instructions can be counted. Stages contain each
+ * Each stage is repeated for a while over all files and its best round counts; with N, for that
+ * many rounds, so that instructions can be counted. Stages contain each
  * other: our events, nodes, blocks, blocks and checks, blocks and code. Where libyaml was there at
  * build time, its events are what ours are held against: load_events_of_libyaml is the ratio.
  *
@@ -149,7 +149,8 @@ int main(int argc, char **argv) {
     file files[MAX_FILES];
     size_t n = 0, bytes = 0;
     const char *only = argc > 2 && strcmp(argv[1], "--stage") == 0 ? argv[2] : NULL;
-    long rounds = only && argc > 4 && strcmp(argv[3], "--rounds") == 0 ? strtol(argv[4], NULL, 10) : 0;
+    bool counted = only && argc > 4 && strcmp(argv[3], "--rounds") == 0;
+    long rounds = counted ? strtol(argv[4], NULL, 10) : 0;
     for (int i = only ? rounds ? 5 : 3 : 1; i < argc && n < MAX_FILES; i++, n++) {
         files[n] = (file){pdl_str_of(argv[i]), read_file(argv[i])};
         bytes += files[n].text.n;

@@ -8,9 +8,11 @@
 
 #include "base/banned.h"
 
-static bool has_provider(void *user, pdl_str model, pdl_buf *text) {
+static bool has_provider(void *user, pdl_str model, pdl_buf *text, pdl_buf *near) {
     const pdl_model_env env = {pdl_session_env_of, user};
-    return pdl_model_is_known(model, &env, false, text);
+    if (pdl_model_is_known(model, &env, false, text)) return true;
+    pdl_model_near(model, near);
+    return false;
 }
 
 /* Services have parameters of their own, which are sent as they are: only what is nearly one of

@@ -25,7 +25,9 @@ void pdl_map_fini(pdl_map *m) {
     *m = (pdl_map){0};
 }
 
-static inline bool is_same(pdl_str a, pdl_str b) { return a.n == b.n && pdl_bytes_eq(a.p, b.p, a.n); }
+static inline bool is_same(pdl_str a, pdl_str b) {
+    return a.n == b.n && pdl_bytes_eq(a.p, b.p, a.n);
+}
 
 static inline uint32_t *slot_of(const pdl_map *m, pdl_str key) {
     for (size_t i = pdl_hash_str(key) & m->mask;; i = (i + 1) & m->mask) {

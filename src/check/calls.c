@@ -295,9 +295,28 @@ static void not_a_function(pdl_checker *c, const pdl_b_call *b, const pdl_ty *t)
     pdl_buf_fini(&text);
 }
 
+/* Kinds that `args` refuses; null is as good as none. */
+enum { NO_ARGS = PDL_TY_STR | PDL_TY_LIST | PDL_TY_TUPLE | PDL_TY_NUMBER | PDL_TY_RANGE };
+
+static void not_arguments(pdl_checker *c, const pdl_b_call *b, const pdl_ty *t) {
+    pdl_buf shown = PDL_BUF;
+    pdl_loc loc = pdl_field_loc(&b->head, "args");
+    pdl_ty_show(t, &shown);
+    pdl_diag *d =
+        pdl_checker_diag(c, PDL_RULE_argument_type, loc, pdl_checker_value_loc(&b->head, "args"),
+                         "`args` is an object of arguments, and this is %.*s",
+                         PDL_FMT(pdl_buf_str(&shown)));
+    pdl_checker_hint(c, d, "write args: {name: value}");
+    pdl_buf_fini(&shown);
+}
+
 const pdl_ty *pdl_checker_call(pdl_checker *c, const pdl_b_call *b) {
     static const pdl_ty none = {.kinds = PDL_TY_DICT, .closed = true};
     const pdl_ty *args = b->args ? pdl_checker_tree(c, b->args) : &none;
+    if (pdl_ty_is_only(args, NO_ARGS)) {
+        not_arguments(c, b, args);
+        args = &pdl_ty_any;
+    }
     const pdl_ty *f = pdl_checker_tree(c, b->func);
     c->may_exit = true;
     if (f->function) {

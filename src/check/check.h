@@ -99,8 +99,9 @@ typedef struct pdl_check_watch {
 /* What is known of providers of models: the room of models is above this one. */
 typedef struct pdl_check_models {
     void *user;
-    /* false: no provider is known for the model; why is appended to text */
-    bool (*provider)(void *user, pdl_str model, pdl_buf *text);
+    /* false: no provider is known for the model; why is appended to text, and to near the name that
+     * may be meant */
+    bool (*provider)(void *user, pdl_str model, pdl_buf *text, pdl_buf *near);
     /* false: the provider of the model does not know the parameter; *near: what may be meant */
     bool (*parameter)(void *user, pdl_str model, pdl_str name, pdl_str *near);
     /* false: the key of the provider is not set; which is appended to text. NULL: not asked */

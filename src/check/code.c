@@ -118,14 +118,16 @@ void pdl_checker_model(pdl_checker *c, const pdl_b_model *b) {
     if (!m || !model.n || c->quiet || (b->platform.s.p && !pdl_str_is(b->platform.s, "litellm")))
         return;
     pdl_loc loc = pdl_field_loc(&b->head, "model"), mark = pdl_checker_value_loc(&b->head, "model");
-    pdl_buf text = PDL_BUF;
-    if (!m->provider(m->user, model, &text)) {
+    pdl_buf text = PDL_BUF, near = PDL_BUF;
+    if (!m->provider(m->user, model, &text, &near)) {
         pdl_diag *d = pdl_checker_diag(c, PDL_RULE_model_unknown, loc, mark, "%.*s",
                                        PDL_FMT(pdl_buf_str(&text)));
         if (!pdl_byte_in('/', model))
             pdl_checker_hint(
                 c, d, "a model is named PROVIDER/MODEL; a model of ollama is ollama_chat/%.*s",
                 PDL_FMT(model));
+        else if (near.len)
+            pdl_checker_hint(c, d, "did you mean '%s'?", pdl_buf_z(&near));
     } else {
         check_parameters(c, b, model);
         if (m->key && !m->key(m->user, model, b->parameters ? b->parameters->node : NULL, &text))
@@ -133,4 +135,5 @@ void pdl_checker_model(pdl_checker *c, const pdl_b_model *b) {
                              PDL_FMT(pdl_buf_str(&text)));
     }
     pdl_buf_fini(&text);
+    pdl_buf_fini(&near);
 }

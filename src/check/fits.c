@@ -92,9 +92,10 @@ static bool may_fit(pdl_arena *a, const pdl_ty *t, const pdl_type *spec, pdl_str
         if (t->kinds & PDL_TY_NULL) return true;
         return may_fit(a, t, pdl_type_item_of(spec), path, problem, depth + 1);
     }
-    if (!(t->kinds & pdl_ty_of_spec(a, spec)->kinds)) return refuse(t, spec, path, problem);
-    if (pdl_type_kind_of(spec) == PDL_TYPE_object && t->kinds == PDL_TY_DICT)
-        return fields_fit(a, t, spec, path, problem, depth);
+    uint32_t both = t->kinds & pdl_ty_of_spec(a, spec)->kinds;
+    if (!both) return refuse(t, spec, path, problem);
+    if (pdl_type_kind_of(spec) == PDL_TYPE_object && both == PDL_TY_DICT)
+        return fields_fit(a, pdl_ty_part(a, t, PDL_TY_DICT), spec, path, problem, depth);
     return true;
 }
 

@@ -38,8 +38,9 @@ pdl_diag *pdl_infer_diag(const pdl_infer *in, pdl_rule_id rule, const pdl_xnode 
 
 const pdl_ty *pdl_infer_used(const pdl_infer *in, const pdl_xnode *x, const pdl_ty *t) {
     if (t->kinds != PDL_TY_UNDEFINED || in->lenient) return t;
-    pdl_infer_diag(in, PDL_RULE_attribute_missing, x, "%.*s",
-                   PDL_FMT(t->why.n ? t->why : PDL_STR("the value is undefined")));
+    pdl_diag *d = pdl_infer_diag(in, PDL_RULE_attribute_missing, x, "%.*s",
+                                 PDL_FMT(t->why.n ? t->why : PDL_STR("the value is undefined")));
+    if (t->hint.n) pdl_checker_hint(in->c, d, "%.*s", PDL_FMT(t->hint));
     return &pdl_ty_any;
 }
 

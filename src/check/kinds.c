@@ -169,7 +169,8 @@ static void report_endless(pdl_checker *c, const pdl_b_repeat *b, const pdl_tree
                       : continues             ? "`while` is always true"
                       : never_ends            ? "`until` is never true"
                                               : "no for, while, until or maxIterations";
-    pdl_checker_diag(c, PDL_RULE_endless_loop, b->head.loc, pdl_field_loc(&b->head, "repeat"),
+    const char *at = continues ? "while" : never_ends ? "until" : "repeat";
+    pdl_checker_diag(c, PDL_RULE_endless_loop, b->head.loc, pdl_field_loc(&b->head, at),
                      "nothing ends this loop: %s", why);
 }
 

@@ -240,42 +240,64 @@ static const pdl_ty *each_kind(pdl_infer *in, const pdl_ty *t, pdl_str name, pdl
     if (pdl_ty_is_unknown(t)) return &pdl_ty_any;
     for (uint32_t i = t->kinds; i;) {
         uint32_t kind = take(&i);
-        const pdl_ty *one = t;
-        if (t->kinds != kind) {
-            if (kind == PDL_TY_DICT || kind == PDL_TY_LIST) return &pdl_ty_any;
-            one = pdl_ty_of_kinds(a, kind);
-        }
-        const pdl_ty *x =
+        const pdl_ty *one = pdl_ty_part(a, t, kind), *x =
             pdl_is_absent(key) ? attr_of_kind(a, one, kind, name) : item_of_kind(a, one, kind, key);
         all = all ? pdl_ty_join(a, all, x) : x;
     }
-    return all && all->kinds == PDL_TY_UNDEFINED && !all->why.n
-               ? pdl_ty_undefined(a, PDL_STR("there is no such attribute"))
-               : all;
+    if (!all || all->kinds != PDL_TY_UNDEFINED || all->why.n) return all;
+    pdl_buf why = PDL_BUF; /* each of its kinds has its own reason */
+    pdl_ty_show(t, &why);
+    pdl_buf_putf(&why, pdl_is_absent(key) ? " has no attribute '%.*s'" : " has no such item",
+                 PDL_FMT(name));
+    all = pdl_ty_undefined(a, pdl_buf_str(&why));
+    pdl_buf_fini(&why);
+    return all;
 }
 
-/* An unknown field of an object may be misspelt. */
-static const pdl_ty *suggest_field(pdl_infer *in, const pdl_xnode *x, const pdl_ty *t,
-                                   const pdl_ty *found, pdl_str name) {
-    if (found->kinds != PDL_TY_UNDEFINED || t->kinds != PDL_TY_DICT || !t->n_fields ||
-        !pdl_checker_may_suggest(in->c))
-        return found;
+enum { MOST_FIELDS = 1000 }; /* that a misspelt one is compared with */
+
+/* The field of an object that is most like the name. */
+static pdl_str near_field(const pdl_ty *t, pdl_str name) {
     PDL_VEC(pdl_str) names = {0};
     for (uint32_t i = 0; i < t->n_fields; i++) *pdl_vec_push(&names) = t->fields[i].name;
+    size_t n = t->has_value && pdl_is_dict(t->value) ? pdl_dict_len(t->value) : 0;
+    for (size_t i = 0; i < n && i < MOST_FIELDS; i++)
+        if (pdl_is_str(pdl_dict_key_at(t->value, i)))
+            *pdl_vec_push(&names) = pdl_str_get(pdl_dict_key_at(t->value, i));
     pdl_str near = pdl_str_nearest(name, names.p, names.n);
-    pdl_buf why = PDL_BUF;
-    pdl_buf_put(&why, found->why);
-    if (near.n) pdl_buf_putf(&why, "; did you mean '%.*s'?", PDL_FMT(near));
-    found = pdl_ty_undefined(pdl_checker_arena(in->c), pdl_buf_str(&why));
-    pdl_buf_fini(&why);
     pdl_vec_fini(&names);
-    (void)x;
-    return found;
+    return near;
+}
+
+/* A field that an object does not have, or a method, may be misspelt, or come from another
+ * language. The first kind of t decides: what else it may be is mostly null. */
+static const pdl_ty *suggest_field(pdl_infer *in, const pdl_ty *t, const pdl_ty *found,
+                                   pdl_str name, bool method) {
+    if (found->kinds != PDL_TY_UNDEFINED || !name.n || !pdl_checker_may_suggest(in->c))
+        return found;
+    pdl_arena *a = pdl_checker_arena(in->c);
+    pdl_str near = t->kinds & PDL_TY_DICT ? near_field(t, name) : (pdl_str){0},
+            other = method ? pdl_attribute_advice(name) : (pdl_str){0};
+    uint32_t kinds = t->kinds & ~(uint32_t)PDL_TY_NULL;
+    pdl_val x = example(take(&kinds));
+    if (!near.n && !other.n && method) near = pdl_method_near(x, name);
+    pdl_drop(x);
+    if (!near.n && !other.n) return found;
+    pdl_buf hint = PDL_BUF;
+    if (near.n)
+        pdl_buf_putf(&hint, "did you mean '%.*s'?", PDL_FMT(near));
+    else
+        pdl_buf_put(&hint, other);
+    pdl_ty *out = pdl_arena_new(a, pdl_ty);
+    *out = *found;
+    out->hint = pdl_arena_str(a, pdl_buf_str(&hint));
+    pdl_buf_fini(&hint);
+    return out;
 }
 
 const pdl_ty *pdl_infer_attr(pdl_infer *in, const pdl_xnode *x, const pdl_ty *t) {
-    return suggest_field(in, x, t, each_kind(in, t, x->u.access.name, pdl_absent()),
-                         x->u.access.name);
+    pdl_str name = x->u.access.name;
+    return suggest_field(in, t, each_kind(in, t, name, pdl_absent()), name, true);
 }
 
 static const pdl_ty *slice_of(const pdl_ty *t) {
@@ -296,5 +318,5 @@ const pdl_ty *pdl_infer_item(pdl_infer *in, const pdl_xnode *x, const pdl_ty *t)
     const pdl_ty *k = pdl_infer_used(in, key, pdl_infer_type(in, key));
     if (!k->has_value) return &pdl_ty_any;
     pdl_str name = pdl_is_str(k->value) ? pdl_str_get(k->value) : (pdl_str){0};
-    return suggest_field(in, x, t, each_kind(in, t, name, k->value), name);
+    return suggest_field(in, t, each_kind(in, t, name, k->value), name, false);
 }

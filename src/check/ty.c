@@ -291,6 +291,15 @@ const pdl_ty *pdl_ty_join(pdl_arena *a, const pdl_ty *x, const pdl_ty *y) {
     return join(a, x, y, &left);
 }
 
+const pdl_ty *pdl_ty_part(pdl_arena *a, const pdl_ty *t, uint32_t kind) {
+    if (t->kinds == kind) return t;
+    if (kind != PDL_TY_DICT && kind != PDL_TY_LIST) return pdl_ty_of_kinds(a, kind);
+    pdl_ty *x = pdl_arena_new(a, pdl_ty);
+    *x = *t;
+    x->kinds = kind;
+    return x;
+}
+
 const pdl_ty *pdl_ty_loosen(pdl_arena *a, const pdl_ty *t) { return pdl_ty_of_kinds(a, t->kinds); }
 
 /* --- showing ---------------------------------------------------------------------------------- */

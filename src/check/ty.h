@@ -59,6 +59,7 @@ struct pdl_ty {
     const struct pdl_native *native;        /* NATIVE */
     const pdl_ty *receiver;                 /* NATIVE: of a method */
     pdl_str why;                            /* UNDEFINED alone: why, as Python says it */
+    pdl_str hint;                           /* and what may be meant */
 };
 
 /* A function of the program. */
@@ -80,6 +81,8 @@ const pdl_ty *pdl_ty_list_of(pdl_arena *a, const pdl_ty *item);
 const pdl_ty *pdl_ty_undefined(pdl_arena *a, pdl_str why);
 /* Either of the two. */
 const pdl_ty *pdl_ty_join(pdl_arena *a, const pdl_ty *x, const pdl_ty *y);
+/* What it is when it is of this one of its kinds. */
+const pdl_ty *pdl_ty_part(pdl_arena *a, const pdl_ty *t, uint32_t kind);
 /* The same without what is known beyond the kinds: after something may have changed it. */
 const pdl_ty *pdl_ty_loosen(pdl_arena *a, const pdl_ty *t);
 

@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "lang/exceptions.h"
 #include "lang/walk.h"
 #include "check/checker.h"
 
@@ -52,6 +53,52 @@ static PDL_NOINLINE void check_record(pdl_checker *c, pdl_record record, const v
     size_t n;
     const pdl_record_part *parts = pdl_record_parts(record, &n);
     for (size_t i = 0; i < n; i++) pdl_checker_tree(c, pdl_record_part_at(base, &parts[i]));
+}
+
+static void check_exception(pdl_checker *c, pdl_vref v, const pdl_node *n, pdl_loc loc) {
+    if (!pdl_is_str(v) || pdl_exception_is_known(pdl_str_get(v))) return;
+    pdl_loc mark = n ? pdl_node_loc(n) : loc;
+    pdl_diag *d = pdl_checker_diag(c, PDL_RULE_retry_type, mark, mark,
+                                   "`retry` knows no error '%.*s'", PDL_FMT(pdl_str_get(v)));
+    pdl_str near = pdl_exception_near(pdl_str_get(v));
+    if (near.n) pdl_checker_hint(c, d, "did you mean '%.*s'?", PDL_FMT(near));
+}
+
+/* Names of errors that are written as text; others are known when it runs. */
+static void check_exceptions(pdl_checker *c, const pdl_tree *t) {
+    if (t->kind == PDL_TREE_LIST)
+        for (uint32_t i = 0; i < t->n; i++) check_exceptions(c, t->items[i]);
+    if (t->kind != PDL_TREE_CONST) return;
+    if (!pdl_is_list(t->value)) {
+        check_exception(c, t->value, t->node, t->loc);
+        return;
+    }
+    size_t n = pdl_list_len(t->value);
+    bool placed = t->node && t->node->kind == PDL_NODE_SEQ && t->node->n == n;
+    for (size_t i = 0; i < n; i++)
+        check_exception(c, pdl_list_at(t->value, i), placed ? t->node->items[i] : t->node, t->loc);
+}
+
+/* What the numbers of `retry` may be; of others nothing is known. */
+enum { COUNTS = PDL_TY_NUMBER | PDL_TY_OTHER | PDL_TY_UNDEFINED | PDL_TY_NULL };
+
+static PDL_NOINLINE void check_retry(pdl_checker *c, const pdl_retry *retry) {
+    size_t n;
+    const pdl_record_part *parts = pdl_record_parts(PDL_RECORD_retry, &n);
+    for (size_t i = 0; i < n; i++) {
+        const pdl_tree *part = pdl_record_part_at(retry, &parts[i]);
+        const pdl_ty *t = pdl_checker_tree(c, part);
+        bool number = parts[i].type == PDL_RT_XINT || parts[i].type == PDL_RT_XNUM;
+        if (part && parts[i].type == PDL_RT_WORDS) check_exceptions(c, part);
+        if (!part || !number || t->kinds & COUNTS) continue;
+        pdl_buf shown = PDL_BUF;
+        pdl_ty_show(t, &shown);
+        pdl_checker_diag(c, PDL_RULE_retry_type, part->loc,
+                         part->node ? pdl_node_loc(part->node) : part->loc,
+                         "`%s` of retry is a number, and this is %.*s", parts[i].key,
+                         PDL_FMT(pdl_buf_str(&shown)));
+        pdl_buf_fini(&shown);
+    }
 }
 
 /* The result that is checked has a name in the check alone. */
@@ -171,7 +218,7 @@ const pdl_ty *pdl_checker_block(pdl_checker *c, const pdl_block *b, pdl_str self
     pdl_checker_lint_block(c, b);
     if (b->rare->budget) check_record(c, PDL_RECORD_budget, b->rare->budget);
     if (b->rare->defs.n) check_defs(c, b);
-    if (b->rare->retry) check_record(c, PDL_RECORD_retry, b->rare->retry);
+    if (b->rare->retry) check_retry(c, b->rare->retry);
     const pdl_ty *t = b->rare->fallback ? with_fallback(c, b, self) : attempt(c, b, self);
     if (b->def.s.p)
         pdl_checker_define(c, PDL_DEF_VARIABLE, b->def.s, t, pdl_checker_value_loc(b, "def"));

@@ -37,5 +37,7 @@ typedef struct pdl_model_env {
 /* Is there a provider for a model of this name, and, with reach, are its address and key there?
  * False: why is appended. */
 bool pdl_model_is_known(pdl_str model, const pdl_model_env *env, bool reach, pdl_buf *why);
+/* Appends the name with the provider that is most like the one that it has; nothing: none is. */
+void pdl_model_near(pdl_str model, pdl_buf *out);
 
 #endif

@@ -63,6 +63,10 @@ const pdl_native *pdl_method_find(pdl_vref receiver, pdl_str name) {
     return pdl_rows_find(methods_of(receiver), name);
 }
 
+pdl_str pdl_method_near(pdl_vref receiver, pdl_str name) {
+    return pdl_rows_near(methods_of(receiver), name);
+}
+
 bool pdl_is_dict_method(pdl_str name) { return pdl_rows_find(pdl_rows_dict(), name) != NULL; }
 
 typedef struct {

@@ -121,6 +121,7 @@ pdl_native_table pdl_native_table_at(size_t i);
  * none is known. */
 pdl_str pdl_filter_near(pdl_str name);
 pdl_str pdl_test_near(pdl_str name);
+pdl_str pdl_method_near(pdl_vref receiver, pdl_str name);
 /* What to write in place of an undefined name (`len(x)`) or of an attribute that a value does not
  * have (`x.push`); empty: not known. */
 void pdl_name_advise(pdl_str name, struct pdl_buf *out);

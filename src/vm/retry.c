@@ -15,6 +15,7 @@
 #include <assert.h>
 #include <math.h>
 
+#include "lang/exceptions.h"
 #include "value/context.h"
 #include "value/handle.h"
 #include "value/int.h"
@@ -32,122 +33,11 @@
 
 /* --- exception names -------------------------------------------------------------------------- */
 
-/* Built-in exceptions of Python with their base; PDL's own at the end. */
-static const struct {
-    const char *name, *base;
-} classes[] = {
-    {"BaseException", NULL},
-    {"Exception", "BaseException"},
-    {"GeneratorExit", "BaseException"},
-    {"KeyboardInterrupt", "BaseException"},
-    {"SystemExit", "BaseException"},
-    {"ArithmeticError", "Exception"},
-    {"FloatingPointError", "ArithmeticError"},
-    {"OverflowError", "ArithmeticError"},
-    {"ZeroDivisionError", "ArithmeticError"},
-    {"AssertionError", "Exception"},
-    {"AttributeError", "Exception"},
-    {"BufferError", "Exception"},
-    {"EOFError", "Exception"},
-    {"ImportError", "Exception"},
-    {"ModuleNotFoundError", "ImportError"},
-    {"LookupError", "Exception"},
-    {"IndexError", "LookupError"},
-    {"KeyError", "LookupError"},
-    {"MemoryError", "Exception"},
-    {"NameError", "Exception"},
-    {"UnboundLocalError", "NameError"},
-    {"OSError", "Exception"},
-    {"IOError", "OSError"},
-    {"EnvironmentError", "OSError"},
-    {"BlockingIOError", "OSError"},
-    {"ChildProcessError", "OSError"},
-    {"ConnectionError", "OSError"},
-    {"BrokenPipeError", "ConnectionError"},
-    {"ConnectionAbortedError", "ConnectionError"},
-    {"ConnectionRefusedError", "ConnectionError"},
-    {"ConnectionResetError", "ConnectionError"},
-    {"FileExistsError", "OSError"},
-    {"FileNotFoundError", "OSError"},
-    {"InterruptedError", "OSError"},
-    {"IsADirectoryError", "OSError"},
-    {"NotADirectoryError", "OSError"},
-    {"PermissionError", "OSError"},
-    {"ProcessLookupError", "OSError"},
-    {"TimeoutError", "OSError"},
-    {"ReferenceError", "Exception"},
-    {"RuntimeError", "Exception"},
-    {"NotImplementedError", "RuntimeError"},
-    {"RecursionError", "RuntimeError"},
-    {"StopIteration", "Exception"},
-    {"StopAsyncIteration", "Exception"},
-    {"SyntaxError", "Exception"},
-    {"IndentationError", "SyntaxError"},
-    {"TabError", "IndentationError"},
-    {"SystemError", "Exception"},
-    {"TypeError", "Exception"},
-    {"ValueError", "Exception"},
-    {"UnicodeError", "ValueError"},
-    {"UnicodeDecodeError", "UnicodeError"},
-    {"UnicodeEncodeError", "UnicodeError"},
-    {"UnicodeTranslateError", "UnicodeError"},
-    {"Warning", "Exception"},
-    {"UserWarning", "Warning"},
-    {"DeprecationWarning", "Warning"},
-    {"RuntimeWarning", "Warning"},
-    {"SyntaxWarning", "Warning"},
-    {"FutureWarning", "Warning"},
-    {"ImportWarning", "Warning"},
-    {"UnicodeWarning", "Warning"},
-    {"BytesWarning", "Warning"},
-    {"ResourceWarning", "Warning"},
-    {"PendingDeprecationWarning", "Warning"},
-    {"ExceptionGroup", "Exception"},
-    {"JSONDecodeError", "ValueError"},
-    /* of model calls, as users of LiteLLM and OpenAI's client know them */
-    {"BadRequestError", "Exception"},
-    {"AuthenticationError", "Exception"},
-    {"PermissionDeniedError", "Exception"},
-    {"NotFoundError", "Exception"},
-    {"RateLimitError", "Exception"},
-    {"ContextWindowExceededError", "BadRequestError"},
-    {"ContentPolicyViolationError", "BadRequestError"},
-    {"UnsupportedParamsError", "BadRequestError"},
-    {"Timeout", "TimeoutError"},
-    {"ServiceUnavailableError", "Exception"},
-    {"InternalServerError", "Exception"},
-    {"APIConnectionError", "ConnectionError"},
-    {"PDLException", "Exception"},
-    {"PDLRuntimeError", "PDLException"},
-    {"PDLRuntimeExpressionError", "PDLRuntimeError"},
-    {"PDLRuntimeParserError", "PDLRuntimeError"},
-    {"PDLRuntimeProcessBlocksError", "PDLRuntimeError"},
-};
-
-static const char *base_of(pdl_str name) {
-    for (size_t i = 0; i < sizeof classes / sizeof classes[0]; i++)
-        if (pdl_str_is(name, classes[i].name)) return classes[i].base ? classes[i].base : "";
-    return NULL;
-}
-
-/* Names of model error kinds are accepted as well: rate_limit, timeout, ... */
-static bool is_kind_name(pdl_str name) {
-    for (int k = 1; k < PDL_E_COUNT; k++)
-        if (pdl_str_is(name, pdl_err_kind_name((pdl_err_kind)k))) return true;
-    return false;
-}
-
-bool pdl_vm_is_exception_name(pdl_str name) {
-    /* not a builtin of Python: known only as a class of errors */
-    if (pdl_str_is(name, "JSONDecodeError")) return false;
-    return base_of(name) != NULL || is_kind_name(name);
-}
-
 /* Does class (or one of its bases) have this name? */
 static bool derives(pdl_str cls, pdl_str name) {
     while (cls.n) {
         if (pdl_str_eq(cls, name)) return true;
-        const char *base = base_of(cls);
+        const char *base = pdl_exception_base(cls);
         if (!base) return false;
         cls = pdl_str_of(base);
     }
@@ -238,7 +128,7 @@ static bool read_exceptions(pdl_attempts *a, pdl_vref v, pdl_err *err) {
         if (pdl_is(x, PDL_V_HANDLE)) continue; /* a class made by code: matched by its name */
         pdl_buf b = PDL_BUF;
         pdl_val_show(x, true, 80, &b);
-        if (!pdl_is_str(x) || !pdl_vm_is_exception_name(pdl_str_get(x)))
+        if (!pdl_is_str(x) || !pdl_exception_is_known(pdl_str_get(x)))
             pdl_err_set(err, PDL_E_runtime, (pdl_loc){0},
                         "Invalid exception in the retry configuration: %s", pdl_buf_z(&b));
         pdl_buf_fini(&b);

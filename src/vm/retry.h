@@ -38,6 +38,5 @@ void pdl_vm_retry_again(pdl_fiber *f, uint32_t attempt);
 bool pdl_vm_expect_retry(pdl_fiber *f);
 /* Does `retry.exceptions` with this class name name the error? */
 bool pdl_vm_err_matches(const pdl_err *e, pdl_str class_name);
-bool pdl_vm_is_exception_name(pdl_str name);
 
 #endif

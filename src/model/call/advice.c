@@ -8,27 +8,23 @@
  */
 #include "model/call/call.h"
 #include "model/call/life.h"
+#include "model/catalog.h"
 #include "model/providers.h"
 
 #include "base/banned.h"
 
-enum { MOST_PROVIDERS = 256, SHOWN_PROVIDERS = 16 };
+enum { SHOWN_PROVIDERS = 16 };
 
 static void advise_provider(pdl_str model, pdl_err *err) {
-    pdl_str names[MOST_PROVIDERS];
-    size_t n = 0, slash = pdl_str_find(model, PDL_STR("/"), 0);
-    pdl_buf known = PDL_BUF;
-    for (const pdl_provider *p; n < MOST_PROVIDERS && (p = pdl_provider_at(n)); n++) {
-        names[n] = pdl_str_of(p->prefix);
+    size_t n = 0;
+    pdl_buf known = PDL_BUF, near = PDL_BUF;
+    for (const pdl_provider *p; (p = pdl_provider_at(n)); n++)
         if (n < SHOWN_PROVIDERS) pdl_buf_putf(&known, "%s%s", n ? ", " : "", p->prefix);
-    }
     if (n > SHOWN_PROVIDERS) pdl_buf_putf(&known, " and %zu more", n - SHOWN_PROVIDERS);
-    pdl_str given = slash == PDL_NOT_FOUND ? (pdl_str){0} : pdl_str_sub(model, 0, slash);
-    pdl_str near = given.n ? pdl_str_nearest(given, names, n) : (pdl_str){0};
-    if (near.n)
-        pdl_err_hint(err, "did you mean %.*s%.*s? Known are %s", PDL_FMT(near),
-                     PDL_FMT(pdl_str_sub(model, slash, model.n)), pdl_buf_z(&known));
-    else if (!given.n) /* as people name the models on their own machine */
+    pdl_model_near(model, &near);
+    if (near.len)
+        pdl_err_hint(err, "did you mean %s? Known are %s", pdl_buf_z(&near), pdl_buf_z(&known));
+    else if (!pdl_byte_in('/', model)) /* as people name the models on their own machine */
         pdl_err_hint(err,
                      "a model is named PROVIDER/MODEL; known providers are %s; a model of ollama "
                      "is ollama_chat/%.*s",
@@ -37,6 +33,7 @@ static void advise_provider(pdl_str model, pdl_err *err) {
         pdl_err_hint(err, "a model is named PROVIDER/MODEL; known providers are %s",
                      pdl_buf_z(&known));
     pdl_buf_fini(&known);
+    pdl_buf_fini(&near);
 }
 
 /* The first variable of the list that is set; empty: none. */

@@ -1,0 +1,130 @@
+/* exceptions.c -- see exceptions.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "lang/exceptions.h"
+
+#include "base/err.h"
+
+#include "base/banned.h"
+
+/* Built-in exceptions of Python with their base; PDL's own at the end. */
+static const struct {
+    const char *name, *base;
+} classes[] = {
+    {"BaseException", NULL},
+    {"Exception", "BaseException"},
+    {"GeneratorExit", "BaseException"},
+    {"KeyboardInterrupt", "BaseException"},
+    {"SystemExit", "BaseException"},
+    {"ArithmeticError", "Exception"},
+    {"FloatingPointError", "ArithmeticError"},
+    {"OverflowError", "ArithmeticError"},
+    {"ZeroDivisionError", "ArithmeticError"},
+    {"AssertionError", "Exception"},
+    {"AttributeError", "Exception"},
+    {"BufferError", "Exception"},
+    {"EOFError", "Exception"},
+    {"ImportError", "Exception"},
+    {"ModuleNotFoundError", "ImportError"},
+    {"LookupError", "Exception"},
+    {"IndexError", "LookupError"},
+    {"KeyError", "LookupError"},
+    {"MemoryError", "Exception"},
+    {"NameError", "Exception"},
+    {"UnboundLocalError", "NameError"},
+    {"OSError", "Exception"},
+    {"IOError", "OSError"},
+    {"EnvironmentError", "OSError"},
+    {"BlockingIOError", "OSError"},
+    {"ChildProcessError", "OSError"},
+    {"ConnectionError", "OSError"},
+    {"BrokenPipeError", "ConnectionError"},
+    {"ConnectionAbortedError", "ConnectionError"},
+    {"ConnectionRefusedError", "ConnectionError"},
+    {"ConnectionResetError", "ConnectionError"},
+    {"FileExistsError", "OSError"},
+    {"FileNotFoundError", "OSError"},
+    {"InterruptedError", "OSError"},
+    {"IsADirectoryError", "OSError"},
+    {"NotADirectoryError", "OSError"},
+    {"PermissionError", "OSError"},
+    {"ProcessLookupError", "OSError"},
+    {"TimeoutError", "OSError"},
+    {"ReferenceError", "Exception"},
+    {"RuntimeError", "Exception"},
+    {"NotImplementedError", "RuntimeError"},
+    {"RecursionError", "RuntimeError"},
+    {"StopIteration", "Exception"},
+    {"StopAsyncIteration", "Exception"},
+    {"SyntaxError", "Exception"},
+    {"IndentationError", "SyntaxError"},
+    {"TabError", "IndentationError"},
+    {"SystemError", "Exception"},
+    {"TypeError", "Exception"},
+    {"ValueError", "Exception"},
+    {"UnicodeError", "ValueError"},
+    {"UnicodeDecodeError", "UnicodeError"},
+    {"UnicodeEncodeError", "UnicodeError"},
+    {"UnicodeTranslateError", "UnicodeError"},
+    {"Warning", "Exception"},
+    {"UserWarning", "Warning"},
+    {"DeprecationWarning", "Warning"},
+    {"RuntimeWarning", "Warning"},
+    {"SyntaxWarning", "Warning"},
+    {"FutureWarning", "Warning"},
+    {"ImportWarning", "Warning"},
+    {"UnicodeWarning", "Warning"},
+    {"BytesWarning", "Warning"},
+    {"ResourceWarning", "Warning"},
+    {"PendingDeprecationWarning", "Warning"},
+    {"ExceptionGroup", "Exception"},
+    {"JSONDecodeError", "ValueError"},
+    /* of model calls, as users of LiteLLM and OpenAI's client know them */
+    {"BadRequestError", "Exception"},
+    {"AuthenticationError", "Exception"},
+    {"PermissionDeniedError", "Exception"},
+    {"NotFoundError", "Exception"},
+    {"RateLimitError", "Exception"},
+    {"ContextWindowExceededError", "BadRequestError"},
+    {"ContentPolicyViolationError", "BadRequestError"},
+    {"UnsupportedParamsError", "BadRequestError"},
+    {"Timeout", "TimeoutError"},
+    {"ServiceUnavailableError", "Exception"},
+    {"InternalServerError", "Exception"},
+    {"APIConnectionError", "ConnectionError"},
+    {"PDLException", "Exception"},
+    {"PDLRuntimeError", "PDLException"},
+    {"PDLRuntimeExpressionError", "PDLRuntimeError"},
+    {"PDLRuntimeParserError", "PDLRuntimeError"},
+    {"PDLRuntimeProcessBlocksError", "PDLRuntimeError"},
+};
+
+const char *pdl_exception_base(pdl_str name) {
+    for (size_t i = 0; i < sizeof classes / sizeof classes[0]; i++)
+        if (pdl_str_is(name, classes[i].name)) return classes[i].base ? classes[i].base : "";
+    return NULL;
+}
+
+/* Names of model error kinds are accepted as well: rate_limit, timeout, ... */
+static bool is_kind_name(pdl_str name) {
+    for (int k = 1; k < PDL_E_COUNT; k++)
+        if (pdl_str_is(name, pdl_err_kind_name((pdl_err_kind)k))) return true;
+    return false;
+}
+
+bool pdl_exception_is_known(pdl_str name) {
+    /* not a builtin of Python: known only as a class of errors */
+    if (pdl_str_is(name, "JSONDecodeError")) return false;
+    return pdl_exception_base(name) != NULL || is_kind_name(name);
+}
+
+pdl_str pdl_exception_near(pdl_str name) {
+    enum { N = sizeof classes / sizeof classes[0] };
+    pdl_str names[N + PDL_E_COUNT];
+    size_t n = 0;
+    for (size_t i = 0; i < N; i++) names[n++] = pdl_str_of(classes[i].name);
+    for (int k = 1; k < PDL_E_COUNT; k++)
+        names[n++] = pdl_str_of(pdl_err_kind_name((pdl_err_kind)k));
+    return pdl_str_nearest(name, names, n);
+}

@@ -1,0 +1,18 @@
+/* exceptions.h -- the names of errors that `retry.exceptions` takes: classes of Python, those of
+ * clients of models, and our own kinds. The check needs them before a run, the run when it matches.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef PDL_LANG_EXCEPTIONS_H
+#define PDL_LANG_EXCEPTIONS_H
+
+#include "base/str.h"
+
+/* The class that a class derives from, "" for the first one; NULL: there is no such class. */
+const char *pdl_exception_base(pdl_str name);
+/* Can `retry.exceptions` have this name? */
+bool pdl_exception_is_known(pdl_str name);
+/* The name that is most like it, or empty. */
+pdl_str pdl_exception_near(pdl_str name);
+
+#endif
