@@ -142,6 +142,10 @@ static bool is_far(const char *path, const char **what) {
     return false;
 }
 
+/* Of the log before it is taken in and written again from its begin. To write over what is there
+ * costs a sync less than to let the log grow, so it is short: four megabytes. */
+#define MOST_PAGES "1000"
+
 static bool set_log(pdl_store *s, pdl_buf *note, pdl_err *err) {
     const char *what = "";
     bool far = is_far(pdl_sql_path(s->q).p, &what);
@@ -153,7 +157,7 @@ static bool set_log(pdl_store *s, pdl_buf *note, pdl_err *err) {
     return pdl_sql_exec(s->q,
                         far ? "PRAGMA journal_mode = TRUNCATE; PRAGMA synchronous = NORMAL"
                             : "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA "
-                              "wal_autocheckpoint = 4000",
+                              "wal_autocheckpoint = " MOST_PAGES,
                         err);
 }
 
