@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import contextmanager
 from contextvars import Context, copy_context
-from typing import TYPE_CHECKING, Any, Awaitable, Callable, Optional, Protocol
+from typing import TYPE_CHECKING, Any, Awaitable, Callable, Iterator, Optional, Protocol
 
 from . import _pdl
 from ._pieces import plain
@@ -207,17 +208,32 @@ def finish(driver: Driver) -> None:
     driver.loop.close()
 
 
-def drive(engine: "Engine", job: "Job") -> None:
-    """Moves a run that waits for coroutines, without a loop of the caller's."""
+@contextmanager
+def apart() -> Iterator[None]:
+    """A loop of ours runs here while the caller's stands still, with the task of it that called. From 3.14 on Python lets no task run in a thread
+    before the other one is left."""
     outer = asyncio._get_running_loop()
-    before = engine._driver
-    loop = asyncio.new_event_loop()
+    task = asyncio.current_task(outer) if outer else None
+    if outer and task:
+        asyncio.tasks._leave_task(outer, task)
     asyncio._set_running_loop(None)
     try:
-        driver = engine._driver = Driver(engine, loop)
-        loop.run_until_complete(ended(driver, job))
-        driver.close()
+        yield
     finally:
-        engine._driver = before
-        finish(driver)
         asyncio._set_running_loop(outer)
+        if outer and task:
+            asyncio.tasks._enter_task(outer, task)
+
+
+def drive(engine: "Engine", job: "Job") -> None:
+    """Moves a run that waits for coroutines, without a loop of the caller's."""
+    before = engine._driver
+    loop = asyncio.new_event_loop()
+    with apart():
+        try:
+            driver = engine._driver = Driver(engine, loop)
+            loop.run_until_complete(ended(driver, job))
+            driver.close()
+        finally:
+            engine._driver = before
+            finish(driver)

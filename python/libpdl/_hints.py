@@ -2,7 +2,8 @@
 """Annotations as types, for those who ask: typing.get_type_hints, inspect.signature, help.
 
 `typing` takes longer to load than all of libpdl. So the modules know its names, and each other's, for type checkers alone, and an annotation stays
-the text from the source until somebody looks at it. Then all annotations of that function become types.
+the text from the source until somebody looks at it. Then all annotations of that function become types. From 3.14 on Python asks a function for them;
+before, they are a dict that looks itself.
 """
 from __future__ import annotations
 
@@ -64,6 +65,18 @@ class Hints(dict):  # type: ignore[type-arg]
     __hash__ = None
 
 
+def _asked(texts: Any, names: dict[str, Any]) -> Any:
+    """What Python asks from 3.14 on; the formats are those of annotationlib."""
+    value, fake_globals, text = 1, 2, 4
+
+    def annotate(form: int, /) -> dict[str, Any]:
+        if form == fake_globals:
+            raise NotImplementedError
+        found: dict[str, Any] = texts(value)
+        return found if form == text else Hints(found, names).copy()
+    return annotate
+
+
 def _function(member: Any) -> Any:
     """Of a method, class method or property; else what was given."""
     return member.__func__ if isinstance(member, KINDS) else member.fget if isinstance(member, property) else member
@@ -77,7 +90,15 @@ def later(module: dict[str, Any]) -> None:
             continue
         members = vars(what) if isinstance(what, type) else {}
         for member in (what, *map(_function, members.values())):
-            texts = member.__dict__.get("__annotations__") if isinstance(member, type) else \
-                member.__annotations__ if isinstance(member, FUNCTION) else None
-            if texts:
-                member.__annotations__ = Hints(texts, module)
+            if isinstance(member, (type, FUNCTION)):
+                _later(member, module)
+
+
+def _later(member: Any, names: dict[str, Any]) -> None:
+    asked = getattr(member, "__annotate__", None)
+    if asked:
+        member.__annotate__ = _asked(asked, names)
+        return
+    texts = member.__dict__.get("__annotations__") if isinstance(member, type) else member.__annotations__
+    if texts:
+        member.__annotations__ = Hints(texts, names)

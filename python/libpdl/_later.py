@@ -123,14 +123,14 @@ class Map(Of[T]):
 
     def _turn(self) -> None:
         """Until a row is ready, on its own loop."""
-        engine, outer = self._program._engine, asyncio._get_running_loop()
+        from ._driver import apart
+        engine = self._program._engine
         before, engine._driver = engine._driver, self._driver
-        asyncio._set_running_loop(None)
         self._driver.soon()
         try:
-            self._driver.loop.run_until_complete(self._wait())
+            with apart():
+                self._driver.loop.run_until_complete(self._wait())
         finally:
-            asyncio._set_running_loop(outer)
             engine._driver = before
 
     def __next__(self) -> T:
@@ -158,7 +158,7 @@ class Map(Of[T]):
 
     def close(self) -> None:
         """Ends the runs that are open."""
-        from ._driver import finish
+        from ._driver import apart, finish
         if self._is_closed:
             return
         self._is_closed = True
@@ -166,12 +166,8 @@ class Map(Of[T]):
             if isinstance(job, Job):
                 job.cancel()
         self._open.clear()
-        outer = asyncio._get_running_loop()
-        asyncio._set_running_loop(None)
-        try:
+        with apart():
             finish(self._driver)
-        finally:
-            asyncio._set_running_loop(outer)
 
     def __del__(self) -> None:
         if hasattr(self, "_is_closed") and not self._driver.loop.is_closed():

@@ -172,8 +172,13 @@ class Asyncio(unittest.TestCase):
 
     def test_run_inside_a_running_loop(self):
         async def main():
-            return engine().loads(ASK).run(x="a").value
-        self.assertEqual(asyncio.run(main()), "say: A")
+            own = asyncio.current_task()
+            said = engine().loads(ASK).run(x="a").value
+            rows = [r.value for r in engine().loads(ASK).map([{"x": "b"}, {"x": "c"}])]
+            self.assertIs(asyncio.current_task(), own)
+            await asyncio.sleep(0)
+            return said, rows
+        self.assertEqual(asyncio.run(main()), ("say: A", ["say: B", "say: C"]))
 
 
 class Maps(unittest.TestCase):
