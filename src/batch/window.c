@@ -1,5 +1,6 @@
 /* window.c -- see window.h. A turn of the loop: rows are read while slots are free, runs that can
- * go on are stepped, what finished is committed and written, then the outside is waited for.
+ * go on are stepped, those that finish make room for the next rows at once, what finished is
+ * committed and written, then the outside is waited for.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -409,9 +410,9 @@ static bool read_ahead(window *w, pdl_err *err) {
     return true;
 }
 
-static bool begin_rows(window *w, pdl_err *err) {
+static bool begin_rows(window *w, int most, pdl_err *err) {
     w->later = false;
-    for (int n = 0; n < AT_ONCE && w->n_free && !w->draining; n++) {
+    for (int n = 0; n < most && w->n_free && !w->draining; n++) {
         pdl_row row;
         if (!read_ahead(w, err)) return false;
         if (!pdl_batch_ahead_take(&w->ahead, &row)) return true;
@@ -422,11 +423,11 @@ static bool begin_rows(window *w, pdl_err *err) {
     return true;
 }
 
-/* Reads rows while there are slots for them. */
-static bool admit(window *w, pdl_err *err) {
+/* Reads at most so many rows while there are slots for them. */
+static bool admit(window *w, int most, pdl_err *err) {
     pdl_cancel scope = {.flag = w->o->cancel};
     const pdl_cancel *outer = pdl_cancel_enter(&scope);
-    bool ok = begin_rows(w, err);
+    bool ok = begin_rows(w, most, err);
     (void)pdl_cancel_enter(outer);
     return ok;
 }
@@ -481,19 +482,30 @@ static bool step_one(window *w, flight *f, pdl_err *err) {
     return finish(w, f, &c, err);
 }
 
-/* One step for each run that can go on, then what finished is written. *ready: some can again. */
+/* Steps the run of a slot. A row that is finished makes room for the next one, which is begun and
+ * stepped at once, in memory that the other one has just left in the processor's cache: with a pass
+ * over thousands of open rows for each of these steps that memory had fallen out of it. What was
+ * finished is committed before the next row can ask anybody, because a poll sends requests. */
+static bool step_slot(window *w, flight *f, pdl_err *err) {
+    while (f->run && (f->fresh || pdl_run_is_ready(f->run))) {
+        if (!step_one(w, f, err)) return false;
+        if (!f->is_over) return true;
+        free_slot(w, f);
+        if (w->writer->turn.n < AT_ONCE && !admit(w, 1, err)) return false;
+    }
+    return true;
+}
+
+/* Steps each run that can go on, then what finished is written. *ready: some can again. */
 static bool step_all(window *w, bool *ready, pdl_err *err) {
     bool ok = true;
     *ready = false;
     for (uint32_t i = 0; ok && i < w->top; i++) {
         flight *f = &w->flights[i];
-        if (f->run && (f->fresh || pdl_run_is_ready(f->run))) ok = step_one(w, f, err);
-        if (f->run && !f->is_over) *ready = *ready || pdl_run_is_ready(f->run);
+        ok = step_slot(w, f, err);
+        *ready = *ready || (f->run && (f->fresh || pdl_run_is_ready(f->run)));
     }
-    if (!ok || !pdl_batch_writer_commit(w->writer, err)) return false;
-    for (uint32_t i = 0; i < w->top; i++)
-        if (w->flights[i].is_over) free_slot(w, &w->flights[i]);
-    return true;
+    return ok && pdl_batch_writer_commit(w->writer, err);
 }
 
 /* --- the loop --------------------------------------------------------------------------------- */
@@ -542,7 +554,7 @@ static bool any_ready(const window *w) {
 
 static bool turn(window *w, pdl_err *err) {
     bool ready;
-    if (!admit(w, err) || !step_all(w, &ready, err)) return false;
+    if (!admit(w, AT_ONCE, err) || !step_all(w, &ready, err)) return false;
     tick(w);
     bool unread = !w->ended && !w->later;
     bool more = (unread || w->ahead.rows.n) && !w->draining && w->n_free;

@@ -186,7 +186,6 @@ static void start_http(pdl_call *c) {
     bool poll = c->job.get.len > 0, stream = pdl_call_is_streamed(c);
     pdl_vref verify = pdl_dict_getz(c->given, "ssl_verify");
     pdl_call_reset_answer(c);
-    pdl_reply_builder_init(&c->builder);
     if (c->e->sender && !poll) put_name(c);
     put_traceparent(c);
     pdl_http_request req = {
@@ -349,7 +348,6 @@ void pdl_call_start(pdl_calls *calls, pdl_effect *e) {
     c->messages = c->attempts.list = pdl_absent();
     c->shown_text = PDL_BUF;
     c->wire_text = PDL_BUF;
-    pdl_reply_builder_init(&c->builder);
     c->prev = calls->end;
     *calls->end = c;
     calls->end = &c->next;

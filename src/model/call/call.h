@@ -79,6 +79,15 @@ enum {
     PDL_TRIED_NEW_TOKEN = 4,  /* a new token replaced a refused one */
 };
 
+/* What is read of a stream: more than all the rest of a call, and most of the calls that are open
+ * at a time have not received anything. */
+typedef struct pdl_call_stream {
+    pdl_reply_builder builder;
+    pdl_sse sse;
+    pdl_eventstream frames;
+    pdl_buf one_body; /* in the state ONE_BODY */
+} pdl_call_stream;
+
 /* Invariants: pdl_call_is_ok in call.c. */
 struct pdl_call {
     pdl_calls *calls;
@@ -114,10 +123,7 @@ struct pdl_call {
     pdl_rate_slot rate_slot;
     pdl_buf wire_text; /* of a stream, for the log */
     /* the answer */
-    pdl_reply_builder builder;
-    pdl_sse sse;
-    pdl_eventstream frames;
-    pdl_buf one_body; /* in the state ONE_BODY */
+    pdl_call_stream *stream; /* NULL: nothing of a stream has arrived */
     pdl_fault fault;  /* found inside the reply */
     pdl_job job;      /* its get is set while one is waited for */
     uint64_t job_progress_ns;

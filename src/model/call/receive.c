@@ -29,11 +29,24 @@
 
 #include "base/banned.h"
 
+static pdl_call_stream *stream_of(pdl_call *c) {
+    if (c->stream) return c->stream;
+    c->stream = PDL_NEW(pdl_call_stream);
+    pdl_reply_builder_init(&c->stream->builder);
+    return c->stream;
+}
+
+static void free_stream(pdl_call_stream *s) {
+    pdl_reply_builder_fini(&s->builder);
+    pdl_sse_fini(&s->sse);
+    pdl_eventstream_fini(&s->frames);
+    pdl_buf_fini(&s->one_body);
+    pdl_free(s);
+}
+
 void pdl_call_reset_answer(pdl_call *c) {
-    pdl_reply_builder_fini(&c->builder);
-    pdl_sse_fini(&c->sse);
-    pdl_eventstream_fini(&c->frames);
-    pdl_buf_fini(&c->one_body);
+    if (c->stream) free_stream(c->stream);
+    c->stream = NULL;
     pdl_fault_fini(&c->fault);
 }
 
@@ -76,7 +89,7 @@ bool pdl_call_show(pdl_call *c, pdl_str text) {
  * pieces has none, nor one that may be repeated in mid-stream, which is compared as a text. */
 static bool show_extra(pdl_call *c) {
     bool was = c->in_callback;
-    pdl_val extra = pdl_reply_builder_extra(&c->builder);
+    pdl_val extra = pdl_reply_builder_extra(&c->stream->builder);
     if (pdl_is_absent(extra)) return true;
     c->in_callback = c->has_shown = true;
     c->e->sink.extra(c->e->sink.user, c->e, extra);
@@ -240,26 +253,27 @@ static void read_whole(pdl_call *c, pdl_str body, int status) {
 
 static bool on_event(void *user, pdl_str name, pdl_str data, pdl_err *err) {
     pdl_call *c = user;
+    pdl_reply_builder *d = &c->stream->builder;
     (void)name;
     PDL_TRACE(c->calls->opt.debug, sse, "effect %u: %.*s", c->e->id,
               PDL_FMT(pdl_str_sub(data, 0, 400)));
     if (c->state == PDL_CALL_SENT) pdl_call_enter(c, PDL_CALL_STREAMING);
-    c->builder.wants_extra =
+    d->wants_extra =
         c->e->sink.extra && is_shown_in_pieces(c) && !pdl_call_retries_after_output(c);
-    if (!c->ask.provider->dialect->event(&c->ask, data, &c->builder, err)) {
+    if (!c->ask.provider->dialect->event(&c->ask, data, d, err)) {
         err->kind = PDL_E_protocol;
         return false;
     }
-    if (!pdl_is_absent(c->builder.error)) {
-        pdl_fault_of_object(200, c->builder.error, &c->fault);
+    if (!pdl_is_absent(d->error)) {
+        pdl_fault_of_object(200, d->error, &c->fault);
         return false;
     }
     bool go = true;
-    if (c->builder.piece.len) {
-        go = pdl_call_show(c, pdl_buf_str(&c->builder.piece));
-        pdl_buf_clear(&c->builder.piece);
+    if (d->piece.len) {
+        go = pdl_call_show(c, pdl_buf_str(&d->piece));
+        pdl_buf_clear(&d->piece);
     }
-    return go && (!c->builder.wants_extra || show_extra(c));
+    return go && (!d->wants_extra || show_extra(c));
 }
 
 static bool on_line(void *user, pdl_str line, pdl_err *err) {
@@ -268,14 +282,15 @@ static bool on_line(void *user, pdl_str line, pdl_err *err) {
 
 static bool feed(pdl_call *c, pdl_str bytes, bool end, pdl_err *err) {
     pdl_framing framing = c->ask.provider->dialect->framing;
+    pdl_call_stream *s = stream_of(c);
     if (framing == PDL_STREAM_FRAMES)
-        return end ? pdl_eventstream_end(&c->frames, err)
-                   : pdl_eventstream_feed(&c->frames, bytes, on_event, c, err);
+        return end ? pdl_eventstream_end(&s->frames, err)
+                   : pdl_eventstream_feed(&s->frames, bytes, on_event, c, err);
     if (framing == PDL_STREAM_LINES)
-        return end ? pdl_lines_end(&c->sse.lines, on_line, c, err)
-                   : pdl_lines_feed(&c->sse.lines, bytes, on_line, c, err);
-    return end ? pdl_sse_end(&c->sse, on_event, c, err)
-               : pdl_sse_feed(&c->sse, bytes, on_event, c, err);
+        return end ? pdl_lines_end(&s->sse.lines, on_line, c, err)
+                   : pdl_lines_feed(&s->sse.lines, bytes, on_line, c, err);
+    return end ? pdl_sse_end(&s->sse, on_event, c, err)
+               : pdl_sse_feed(&s->sse, bytes, on_event, c, err);
 }
 
 /* Reads more of a stream. Returns false when it ended badly (c->fault) or the call was cancelled.
@@ -302,7 +317,8 @@ static bool is_late(const pdl_call *c) {
  * '{'. */
 static bool begins_one_body(const pdl_call *c, pdl_str bytes) {
     pdl_str s = pdl_str_trim(bytes);
-    return c->state == PDL_CALL_SENT && c->sse.lines.part.len == 0 && !c->sse.not_first &&
+    bool is_first = !c->stream || (!c->stream->sse.lines.part.len && !c->stream->sse.not_first);
+    return c->state == PDL_CALL_SENT && is_first &&
            c->ask.provider->dialect->framing == PDL_STREAM_EVENTS && s.n && s.p[0] == '{';
 }
 
@@ -316,8 +332,9 @@ bool pdl_call_on_data(void *user, pdl_str bytes) {
     }
     if (begins_one_body(c, bytes)) pdl_call_enter(c, PDL_CALL_ONE_BODY);
     if (c->state == PDL_CALL_ONE_BODY) {
-        c->one_body.limit = (size_t)-1 >> 2;
-        pdl_buf_put(&c->one_body, bytes);
+        pdl_buf *body = &stream_of(c)->one_body;
+        body->limit = (size_t)-1 >> 2;
+        pdl_buf_put(body, bytes);
         return true;
     }
     bool ok = read_stream(c, bytes, false);
@@ -332,13 +349,14 @@ static void end_stream(pdl_call *c, int status) {
         pdl_call_stop(c, pdl_absent());
         return;
     }
-    if (!pdl_reply_builder_is_complete(&c->builder)) {
+    pdl_reply_builder *d = &c->stream->builder;
+    if (!pdl_reply_builder_is_complete(d)) {
         pdl_fault_set(&f, PDL_E_stream, status, "the stream ended before the answer was complete");
         pdl_call_fail(c, &f);
         return;
     }
-    pdl_val raw = pdl_reply_builder_take(&c->builder);
-    if (pdl_call_show(c, pdl_buf_str(&c->builder.piece)))
+    pdl_val raw = pdl_reply_builder_take(d);
+    if (pdl_call_show(c, pdl_buf_str(&d->piece)))
         pdl_call_finish(c, raw, status);
     else
         pdl_call_stop(c, raw);
@@ -350,5 +368,5 @@ void pdl_call_read_reply(pdl_call *c, const pdl_http_reply *r) {
     if (streamed && !one_body)
         end_stream(c, r->status);
     else
-        read_whole(c, streamed ? pdl_buf_str(&c->one_body) : r->body, r->status);
+        read_whole(c, streamed ? pdl_buf_str(&c->stream->one_body) : r->body, r->status);
 }
