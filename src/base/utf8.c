@@ -7,6 +7,7 @@
 
 #include <utf8proc.h>
 
+#include "base/bisect.h"
 #include "base/cancel.h"
 #include "base/utf8_tables.h"
 
@@ -148,14 +149,8 @@ void pdl_utf8_repair(pdl_buf *out, pdl_str bytes) {
 }
 
 static bool in_ranges(uint32_t cp, const cp_range *ranges, size_t n) {
-    size_t lo = 0, hi = n;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (cp > ranges[mid].last)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
+    size_t lo = 0;
+    PDL_BISECT(lo, n, cp > ranges[mid].last);
     return lo < n && cp >= ranges[lo].first;
 }
 #define IN(cp, table) in_ranges((cp), (table), sizeof(table) / sizeof(table)[0])

@@ -10,6 +10,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "base/bisect.h"
 #include "check/checker.h"
 
 #include "base/banned.h"
@@ -107,15 +108,9 @@ static bool never(void *user, pdl_str name) {
 static bool is_ignored_at(ignores *g, pdl_loc loc, const char *code) {
     if (!loc.src) return false;
     const searched *s = search(g, loc.src);
-    size_t from = s->from, to = s->to;
+    size_t from = s->from;
     uint32_t line = s->from < s->to ? pdl_loc_line(loc) : 0;
-    while (from < to) {
-        size_t middle = from + (to - from) / 2;
-        if (g->all.p[middle].line < line)
-            from = middle + 1;
-        else
-            to = middle;
-    }
+    PDL_BISECT(from, s->to, g->all.p[mid].line < line);
     for (; from < s->to && g->all.p[from].line == line; from++) {
         pdl_str names = g->all.p[from].names;
         if (each_name(names, never, NULL)) return true;

@@ -140,7 +140,10 @@ const pdl_xnode *pdl_read_primary(pdl_reader *r, bool with_namespace) {
     return pdl_read_fail(r, "unexpected '%.*s'", PDL_FMT(got));
 }
 
-const pdl_xnode *pdl_read_tuple(pdl_reader *r, bool with_cond, bool in_parens) {
+typedef const pdl_xnode *item_reader(pdl_reader *r);
+
+/* One item, or several with commas between or after them, which are a tuple. */
+static const pdl_xnode *read_tuple_of(pdl_reader *r, item_reader *read_item, bool may_be_empty) {
     size_t mark = r->n_items;
     uint32_t start = r->t.start;
     bool is_tuple = false;
@@ -149,18 +152,22 @@ const pdl_xnode *pdl_read_tuple(pdl_reader *r, bool with_cond, bool in_parens) {
         if (r->t.kind == PDL_TK_VAR_END || r->t.kind == PDL_TK_BLOCK_END ||
             r->t.kind == PDL_TK_RPAREN)
             break;
-        const pdl_xnode *e = with_cond ? pdl_read_expression(r) : pdl_read_or(r);
+        const pdl_xnode *e = read_item(r);
         if (!e) return NULL;
         if (!is_tuple && r->t.kind != PDL_TK_COMMA) return e;
         pdl_read_push(r, e);
         if (r->t.kind != PDL_TK_COMMA) break;
         is_tuple = true;
     }
-    if (!is_tuple && !in_parens) {
+    if (!is_tuple && !may_be_empty) {
         pdl_str got = pdl_token_text(&r->t);
         return pdl_read_fail(r, "Expected an expression, got '%.*s'", PDL_FMT(got));
     }
     return list_node(r, PDL_X_TUPLE, start, mark);
+}
+
+const pdl_xnode *pdl_read_tuple(pdl_reader *r, bool with_cond, bool in_parens) {
+    return read_tuple_of(r, with_cond ? pdl_read_expression : pdl_read_or, in_parens);
 }
 
 /* --- arguments -------------------------------------------------------------------------------- */
@@ -636,32 +643,13 @@ static bool can_assign(const pdl_xnode *n) {
     return n->kind == PDL_X_NAME || n->kind == PDL_X_NSREF;
 }
 
-static const pdl_xnode *read_target_list(pdl_reader *r, bool with_namespace) {
-    size_t mark = r->n_items;
-    uint32_t start = r->t.start;
-    bool is_tuple = false;
-    for (;;) {
-        if (r->n_items > mark && !pdl_read_expect(r, PDL_TK_COMMA)) return NULL;
-        if (r->t.kind == PDL_TK_VAR_END || r->t.kind == PDL_TK_BLOCK_END ||
-            r->t.kind == PDL_TK_RPAREN)
-            break;
-        const pdl_xnode *e = pdl_read_primary(r, with_namespace);
-        if (!e) return NULL;
-        if (!is_tuple && r->t.kind != PDL_TK_COMMA) return e;
-        pdl_read_push(r, e);
-        if (r->t.kind != PDL_TK_COMMA) break;
-        is_tuple = true;
-    }
-    if (!is_tuple) {
-        pdl_str got = pdl_token_text(&r->t);
-        return pdl_read_fail(r, "Expected an expression, got '%.*s'", PDL_FMT(got));
-    }
-    return list_node(r, PDL_X_TUPLE, start, mark);
-}
+static const pdl_xnode *read_plain_target(pdl_reader *r) { return pdl_read_primary(r, false); }
+static const pdl_xnode *read_any_target(pdl_reader *r) { return pdl_read_primary(r, true); }
 
 const pdl_xnode *pdl_read_target(pdl_reader *r, bool with_namespace) {
     r->in_target = true;
-    const pdl_xnode *n = read_target_list(r, with_namespace);
+    const pdl_xnode *n =
+        read_tuple_of(r, with_namespace ? read_any_target : read_plain_target, false);
     r->in_target = false;
     if (n && !can_assign(n)) return pdl_read_fail(r, "can't assign to '%s'", pdl_xnode_word(n));
     return n;

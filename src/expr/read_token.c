@@ -12,6 +12,7 @@
 
 #include <assert.h>
 
+#include "base/bisect.h"
 #include "base/buf.h"
 
 #include "base/banned.h"
@@ -44,14 +45,8 @@ pdl_xnode *pdl_read_fail(pdl_reader *r, const char *fmt, ...) {
 }
 
 uint32_t pdl_read_offset(const pdl_reader *r, uint32_t at) {
-    size_t lo = 0, hi = r->n_cuts;
-    while (lo < hi) {
-        size_t mid = (lo + hi) / 2;
-        if (r->cuts[mid] < at)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
+    size_t lo = 0;
+    PDL_BISECT(lo, r->n_cuts, r->cuts[mid] < at);
     return at + (uint32_t)lo + r->base;
 }
 

@@ -11,6 +11,7 @@
 
 #include <string.h>
 
+#include "base/bisect.h"
 #include "base/utf8.h"
 #include "base/vec.h"
 
@@ -106,14 +107,8 @@ static void find_columns(layout *l, pdl_arena *a) {
 /* The first node that begins at off, PDL_YTREE_NONE if none does; the last one that begins before
  * or there in *before. */
 static pdl_ytree_id node_from(const layout *l, uint32_t off, pdl_ytree_id *before) {
-    size_t lo = 0, hi = l->t->n_nodes;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (l->t->nodes[mid].outer < off)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
+    size_t lo = 0;
+    PDL_BISECT(lo, l->t->n_nodes, l->t->nodes[mid].outer < off);
     *before = lo ? (pdl_ytree_id)(lo - 1) : PDL_YTREE_NONE;
     return lo < l->t->n_nodes && l->t->nodes[lo].outer == off ? (pdl_ytree_id)lo : PDL_YTREE_NONE;
 }

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bisect.h"
 #include "base/vec.h"
 #include "lang/fields.h"
 #include "lang/walk.h"
@@ -129,14 +130,8 @@ static size_t read_entries(const key_sorter *s, const sortable *m, key_entry *ou
 /* --- writing ---------------------------------------------------------------------------------- */
 
 static size_t first_from(const key_sorter *s, uint32_t off) {
-    size_t lo = 0, hi = s->maps.n;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (s->maps.p[mid].start < off)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
+    size_t lo = 0;
+    PDL_BISECT(lo, s->maps.n, s->maps.p[mid].start < off);
     return lo;
 }
 

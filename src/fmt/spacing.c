@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bisect.h"
 #include "base/vec.h"
 #include "lang/walk.h"
 
@@ -31,14 +32,8 @@ typedef struct spacing {
 /* --- which texts ------------------------------------------------------------------------------ */
 
 static pdl_ytree_id node_at(const pdl_ytree *t, uint32_t start) {
-    size_t lo = 0, hi = t->n_nodes;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (t->nodes[mid].outer < start)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
+    size_t lo = 0;
+    PDL_BISECT(lo, t->n_nodes, t->nodes[mid].outer < start);
     while (lo < t->n_nodes && t->nodes[lo].outer == start && t->nodes[lo].kind != PDL_YTREE_SCALAR)
         lo++;
     return lo < t->n_nodes && t->nodes[lo].outer == start ? (pdl_ytree_id)lo : PDL_YTREE_NONE;

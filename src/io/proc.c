@@ -98,14 +98,19 @@ static void close_pipe(stream *s) {
     uv_close((uv_handle_t *)&s->uv, pipe_closed);
 }
 
-static void maybe_end(pdl_proc *p) {
-    if (p->running || p->n_reading || p->ended) return;
+/* The process needs its timers and pipes no longer. */
+static void release(pdl_proc *p) {
     p->ended = true;
     pdl_timer_stop(p->limit);
     pdl_timer_stop(p->grace);
     p->limit = p->grace = NULL;
     for (int i = 0; i < N_PIPES; i++) close_pipe(&p->pipes[i]);
     set_hold(p, false);
+}
+
+static void maybe_end(pdl_proc *p) {
+    if (p->running || p->n_reading || p->ended) return;
+    release(p);
     if (!p->done) return;
     pdl_proc_result r = {
         .status = p->sig ? -1 : p->status,
@@ -382,13 +387,6 @@ void pdl_proc_free(pdl_proc *p) {
         p->running = false;
         uv_close((uv_handle_t *)&p->uv, process_closed);
     }
-    if (!p->ended) {
-        p->ended = true;
-        pdl_timer_stop(p->limit);
-        pdl_timer_stop(p->grace);
-        p->limit = p->grace = NULL;
-        for (int i = 0; i < N_PIPES; i++) close_pipe(&p->pipes[i]);
-        set_hold(p, false);
-    }
+    if (!p->ended) release(p);
     unref(p);
 }

@@ -14,6 +14,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/bisect.h"
 #include "journal/store_impl.h"
 
 #include "base/banned.h"
@@ -509,14 +510,8 @@ static bool read_keys(pdl_store *s, pdl_err *err) {
 
 /* The first row whose number is not below x. */
 static size_t place_of(const row_keys *k, int64_t x) {
-    size_t lo = 0, hi = k->n;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (k->p[mid].x < x)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
+    size_t lo = 0;
+    PDL_BISECT(lo, k->n, k->p[mid].x < x);
     return lo;
 }
 

@@ -10,6 +10,7 @@
 #include <assert.h>
 #include <math.h>
 
+#include "base/bisect.h"
 #include "value/int.h"
 
 #include "base/banned.h"
@@ -605,14 +606,9 @@ static const pdl_keyword keywords[] = {
 
 const pdl_keyword *pdl_keyword_find(pdl_str name, unsigned draft) {
     assert(draft && !(draft & (draft - 1))); /* one of PDL_D* */
-    size_t lo = 0, hi = sizeof keywords / sizeof *keywords;
-    while (lo < hi) { /* the first row that is not before name */
-        size_t mid = (lo + hi) / 2;
-        if (pdl_str_cmp(pdl_str_of(keywords[mid].name), name) < 0)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
+    size_t lo = 0;
+    PDL_BISECT(lo, sizeof keywords / sizeof *keywords,
+               pdl_str_cmp(pdl_str_of(keywords[mid].name), name) < 0);
     for (; lo < sizeof keywords / sizeof *keywords && pdl_str_is(name, keywords[lo].name); lo++)
         if (keywords[lo].drafts & draft) return &keywords[lo];
     return NULL;

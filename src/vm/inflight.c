@@ -7,6 +7,7 @@
 
 #include <assert.h>
 
+#include "base/bisect.h"
 #include "base/idmap.h"
 #include "base/limits.h"
 #include "value/int.h"
@@ -409,14 +410,8 @@ static void remove_from_owner(pdl_inflight *c, pdl_val failed) {
         pdl_drop(failed);
         return;
     }
-    size_t lo = 0, hi = f->calls.n; /* ordered by number */
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (f->calls.p[mid].number < c->number)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
+    size_t lo = 0; /* ordered by number */
+    PDL_BISECT(lo, f->calls.n, f->calls.p[mid].number < c->number);
     assert(f->n_open > 0);
     f->n_open--;
     bool known = lo < f->calls.n &&

@@ -6,6 +6,7 @@
  */
 #include "worker/worker_impl.h"
 
+#include "base/bisect.h"
 #include "base/limits.h"
 #include "base/num.h"
 #include "value/context.h"
@@ -265,14 +266,8 @@ bool pdl_worker_wire_put(wire_out *o, pdl_vref v) {
 /* --- what Python holds ------------------------------------------------------------------------ */
 
 static held *find_held(worker *w, uint64_t id) {
-    size_t lo = 0, hi = w->held.n;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (w->held.p[mid].id < id)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
+    size_t lo = 0;
+    PDL_BISECT(lo, w->held.n, w->held.p[mid].id < id);
     return lo < w->held.n && w->held.p[lo].id == id ? &w->held.p[lo] : NULL;
 }
 

@@ -17,6 +17,7 @@
 
 #include <string.h>
 
+#include "base/bisect.h"
 #include "base/limits.h"
 
 #include "base/banned.h"
@@ -192,14 +193,8 @@ pdl_yreader *pdl_yreader_new_tolerant(const pdl_source *src, pdl_yrecovery *rec,
 static ptrdiff_t fitting(const pdl_yreader *r, size_t n, const char *p, int32_t column) {
     bool dash = *p == '-' && pdl_yblank_or_end(p + 1);
     bool key = !dash && (*p == '?' || is_key_line(p) || pdl_yis(*p, PDL_YC_WORD));
-    size_t lo = 0, hi = n;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (r->frames.p[mid].indent <= column)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
+    size_t lo = 0;
+    PDL_BISECT(lo, n, r->frames.p[mid].indent <= column);
     for (; lo && r->frames.p[lo - 1].indent == column; lo--) {
         pdl_yframe_kind kind = r->frames.p[lo - 1].kind;
         if (dash && (kind == PDL_YF_BLOCK_SEQ || kind == PDL_YF_INDENTLESS)) return (ptrdiff_t)lo;

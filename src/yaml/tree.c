@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/bisect.h"
 #include "base/limits.h"
 #include "base/map.h"
 #include "base/utf8.h"
@@ -169,27 +170,15 @@ const pdl_ytree *pdl_ytree_read(pdl_arena *a, const pdl_source *src) {
 /* --- finding ---------------------------------------------------------------------------------- */
 
 size_t pdl_ytree_token_at(const pdl_ytree *t, uint32_t off) {
-    size_t lo = 0, hi = t->n_tokens;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (t->tokens[mid].end <= off)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
+    size_t lo = 0;
+    PDL_BISECT(lo, t->n_tokens, t->tokens[mid].end <= off);
     return lo;
 }
 
 /* The last node that begins at or before off: nodes are in the order of their beginning. */
 static pdl_ytree_id last_before(const pdl_ytree *t, uint32_t off) {
-    size_t lo = 0, hi = t->n_nodes;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (t->nodes[mid].outer <= off)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
+    size_t lo = 0;
+    PDL_BISECT(lo, t->n_nodes, t->nodes[mid].outer <= off);
     return lo ? (pdl_ytree_id)(lo - 1) : PDL_YTREE_NONE;
 }
 

@@ -13,13 +13,16 @@ import pathlib
 import subprocess
 import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from checks import check, finish  # noqa: E402
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 KIT = ROOT / "tests/conformance/programs"
 RUN_TIME = {"error_runtime/in_python_line",  # a KeyError of Python
             "error_runtime/recursion_limit"}
 
 
-def check(pdl, path, wrong):
+def found_in(pdl, path, wrong):
     options = ["-d", "nobody_reads_this=1"] if wrong else []  # then undefined names are errors
     env = {**os.environ, "PDL_PATH": str(ROOT / "lib")}
     r = subprocess.run([pdl, "check", "--format", "json", *options, "./" + path.name], cwd=path.parent, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -52,19 +55,14 @@ def ours():
 
 def main():
     pdl = str(pathlib.Path(sys.argv[1]).resolve() / "pdl")
-    passed = failed = 0
     rows = [*kit(), *ours()]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        for (name, _, wrong), found in zip(rows, pool.map(lambda row: check(pdl, row[1], row[2]), rows)):
+        for (name, _, wrong), found in zip(rows, pool.map(lambda row: found_in(pdl, row[1], row[2]), rows)):
             ok = bool(found) if wrong else not found or wrong is None
             if wrong is False and name.startswith("error_"):
                 ok = True  # a mistake that the text does not show
-            if not ok:
-                print("FAIL %s: %s" % (name, found or "no error is found"))
-            passed += ok
-            failed += not ok
-    print("%d passed, %d failed" % (passed, failed))
-    return failed > 0
+            check(name, ok, found or "no error is found")
+    return finish()
 
 
 if __name__ == "__main__":

@@ -10,6 +10,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from checks import check, finish  # noqa: E402
+
 LOST = {  # program -> column of the first text that is lost
     "['a', 'b']": 2,
     "[{text: [a]}, {text: b}]": 2,
@@ -43,15 +46,10 @@ def found(pdl, program):
 
 def main():
     pdl = str(pathlib.Path(sys.argv[1]).resolve() / "pdl")
-    passed = failed = 0
     for program, want in [*((p, (0, [("warning", c)])) for p, c in LOST.items()), *((p, (0, [])) for p in MEANT)]:
         got = found(pdl, program)
-        if got != want:
-            print("FAIL %s: %s" % (program, got))
-        failed += got != want
-        passed += got == want
-    print("%d passed, %d failed" % (passed, failed))
-    return failed > 0
+        check(program, got == want, got)
+    return finish()
 
 
 if __name__ == "__main__":

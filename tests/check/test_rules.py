@@ -13,6 +13,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from checks import check, finish  # noqa: E402
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/manual/rules.md"
 NO_PROGRAM = {"file-unreadable", "too-large", "too-deep", "policy-refuses", "policy-unused", "policy-endorse", "tool-unruled"}
@@ -31,7 +34,7 @@ def files_of(program):
     return dict(zip(parts[1::2], parts[2::2])) or {"main.pdl": program}
 
 
-def check(pdl, program, options):
+def reported(pdl, program, options):
     with tempfile.TemporaryDirectory() as folder:
         for name, text in files_of(program).items():
             pathlib.Path(folder, name).write_text(text, "utf-8")
@@ -51,28 +54,24 @@ def problems_of(pdl, name, severity, title, section):
         yield "it has no wrong and right program"
         return
     options = re.findall(r"[Ww]ith `(--\w+)`", section)
-    found = check(pdl, programs[0][1], options)
+    found = reported(pdl, programs[0][1], options)
     if not any(d["code"] == name and d["severity"] == severity for d in found):
         yield "the wrong program does not break it: %s" % found
-    found = check(pdl, programs[1][1], options)
+    found = reported(pdl, programs[1][1], options)
     if found:
         yield "the right program breaks something: %s" % found
 
 
 def main():
     pdl = str(pathlib.Path(sys.argv[1]).resolve() / "pdl")
-    page, passed, failed = sections(), 0, 0
+    page = sections()
     has_python = subprocess.run(["python3", "-c", ""], check=False).returncode == 0
     for name, severity, title in RULE.findall((ROOT / "src/check/rules.def").read_text("utf-8")):
         if name == "python-syntax" and not has_python:
             continue
         found = list(problems_of(pdl, name, severity.lower(), title, page[name])) if name in page else ["the page has no section for it"]
-        for text in found:
-            print("FAIL %s: %s" % (name, text))
-        failed += bool(found)
-        passed += not found
-    print("%d passed, %d failed" % (passed, failed))
-    return failed > 0
+        check(name, not found, "; ".join(found))
+    return finish()
 
 
 if __name__ == "__main__":

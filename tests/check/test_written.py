@@ -11,6 +11,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from checks import check, finish  # noqa: E402
+
 ROWS = [  # rule, program, column of each report
     ("key-text", "text:hi", [1]),
     ("key-text", "text=hi", [1]),
@@ -63,15 +66,10 @@ def found(pdl, rule, program):
 
 def main():
     pdl = str(pathlib.Path(sys.argv[1]).resolve() / "pdl")
-    passed = failed = 0
     for rule, program, want in ROWS:
         got = found(pdl, rule, program)
-        if got != want:
-            print("FAIL %s in %s: %s, expected %s" % (rule, program, got, want))
-        failed += got != want
-        passed += got == want
-    print("%d passed, %d failed" % (passed, failed))
-    return failed > 0
+        check("%s in %s" % (rule, program), got == want, "%s, expected %s" % (got, want))
+    return finish()
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
+import tool_server  # noqa: E402
 from checks import check, finish  # noqa: E402
 from label_runs import decisions  # noqa: E402
 
@@ -19,20 +20,7 @@ LIB = Path(__file__).resolve().parent.parent.parent
 
 TOOL = {"name": "send", "description": "Sends a text", "inputSchema": {"type": "object", "required": ["to"], "properties": {
     "to": {"type": "string", "enum": ["bob", "ann"], "description": "who"}, "body": {"type": "string"}}}}
-SERVER = """
-import json, sys
-for line in sys.stdin:
-    m = json.loads(line)
-    if m["method"] == "initialize":
-        r = {"protocolVersion": m["params"]["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}}
-    elif m["method"] == "tools/list":
-        r = {"tools": [%s]}
-    elif m["method"] == "tools/call":
-        r = {"content": [{"type": "text", "text": "sent to " + m["params"]["arguments"].get("to", "")}]}
-    else:
-        continue
-    print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": r}), flush=True)
-""" % repr(TOOL)
+SERVER = tool_server.text(repr([TOOL]), '"sent to " + m["params"]["arguments"].get("to", "")')
 EXPRESSIONS = ("s.tools", "s.tools[0]", "s.tools[0].function.name", "s.tools[0].function.description", "s.tools | map(attribute='function.name') | join", "s.send.signature",
                "s.send.signature.function.description", "s.send.description", "s.send.function", "s.send.name", "s['send'].description",
                "s.keys() | select('equalto', 'send') | first", "s | list | select('equalto', 'send') | first", "s | dictsort | selectattr(0, 'equalto', 'send') | first | first",

@@ -8,25 +8,13 @@ import sys
 import tempfile
 from pathlib import Path
 
-PDL = Path(sys.argv[1]).resolve() / "pdl"
-passed = failed = 0
+sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parent.parent)]
+import tool_server  # noqa: E402
+from checks import check, finish, skip  # noqa: E402
 
-SERVER = """
-import json, sys
-for line in sys.stdin:
-    m = json.loads(line)
-    if m["method"] == "initialize":
-        r = {"protocolVersion": m["params"]["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}}
-    elif m["method"] == "tools/list":
-        r = {"tools": [{"name": "send", "description": "Sends", "inputSchema": {"type": "object", "properties": {"to": {"type": "string"}}}}]}
-    elif m["method"] == "tools/call":
-        r = {"content": [{"type": "text", "text": "sent " + json.dumps(m["params"])}]}
-    elif m["method"] == "other":
-        r = {"got": m["params"]}
-    else:
-        continue
-    print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": r}), flush=True)
-"""
+PDL = Path(sys.argv[1]).resolve() / "pdl"
+SERVER = tool_server.text('[{"name": "send", "description": "Sends", "inputSchema": {"type": "object", "properties": {"to": {"type": "string"}}}}]',
+                          '"sent " + json.dumps(m["params"])')
 EVE = "defs:\n  eve: {lang: command, args: [printf, s]}\n  url: {lang: command, args: [printf, 'http://127.0.0.1:9/v1']}\n"
 SECRET = "{labels: {secret: [{read: 'salaries/**'}]}, rules: [{sink: output, deny: [secret]}], otherwise: allow}"
 STRICT = SECRET.replace("{labels", "{control: strict, labels")
@@ -152,10 +140,9 @@ def lay_out(d):
 
 
 full = subprocess.run([PDL, "sandbox", "--", "true"], capture_output=True, check=False).returncode == 0
-skipped = 0
 for name, policy, program, want, *args in ROWS:
     if args and not full:
-        skipped += 1
+        skip(name, "this machine has no sandbox of the strength full")
         continue
     with tempfile.TemporaryDirectory() as folder:
         d = Path(folder)
@@ -164,12 +151,5 @@ for name, policy, program, want, *args in ROWS:
         (d / "p.yaml").write_text("{policy: 1, " + policy[1:])
         p = subprocess.run([PDL, "--policy", "p.yaml" if policy[0] == "{" else policy, *args, "a.pdl"], cwd=d, env={**os.environ, "PDL_MCP_CONFIG": "mcp.json", "HOME": folder},
                            capture_output=True, text=True, timeout=60, start_new_session=True, check=False)
-    ok = p.returncode == 0 and p.stdout.strip() == want
-    passed += ok
-    failed += not ok
-    if not ok:
-        print(f"FAIL {name}: {p.stdout!r} {p.stderr[-400:]!r}")
-if skipped:
-    print("skipped: this machine has no sandbox of the strength full")
-print(f"{passed} passed, {failed} failed, {skipped} skipped")
-sys.exit(failed > 0)
+    check(name, p.returncode == 0 and p.stdout.strip() == want, repr(p.stdout), repr(p.stderr[-400:]))
+sys.exit(finish())

@@ -11,25 +11,13 @@ import tempfile
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parent.parent)]
+import tool_server  # noqa: E402
 from checks import check, finish  # noqa: E402
 
 PDL = Path(sys.argv[1]).resolve() / "pdl"
 
-SERVER = """
-import json, sys
-for line in sys.stdin:
-    m = json.loads(line)
-    if m["method"] == "initialize":
-        r = {"protocolVersion": m["params"]["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}}
-    elif m["method"] == "tools/list":
-        r = {"tools": json.load(open("tools.json"))}
-    elif m["method"] == "tools/call":
-        r = {"content": [{"type": "text", "text": m["params"]["name"] + " was called"}]}
-    else:
-        continue
-    print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": r}), flush=True)
-"""
+SERVER = tool_server.text('json.load(open("tools.json"))', 'm["params"]["name"] + " was called"')
 IMPORT = """
 lastOf:
 - {def: s, import: "mcp:s"}

@@ -14,26 +14,13 @@ import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parent.parent)]
+import tool_server  # noqa: E402
 from checks import check, finish  # noqa: E402
 
 PDL = Path(sys.argv[1]).resolve() / "pdl"
 
-SERVER = """
-import json, sys
-for line in sys.stdin:
-    m = json.loads(line)
-    if m["method"] == "initialize":
-        r = {"protocolVersion": m["params"]["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}}
-    elif m["method"] == "tools/list":
-        r = {"tools": [{"name": "send", "description": "abc", "inputSchema": {"type": "object", "properties": {"to": {}}}}]}
-    elif m["method"] == "tools/call":
-        r = {"content": [{"type": "text", "text": "abc"}]}
-    else:
-        r = {}
-    if "id" in m:
-        print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": r}), flush=True)
-"""
+SERVER = tool_server.text('[{"name": "send", "description": "abc", "inputSchema": {"type": "object", "properties": {"to": {}}}}]', '"abc"')
 NOTHING = "http://127.0.0.1:9/v1"
 
 

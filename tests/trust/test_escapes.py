@@ -13,23 +13,14 @@ import tempfile
 import threading
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parent.parent)]
+from checks import check, finish, skip  # noqa: E402
 from escapes import ATTEMPTS, FULL, OF_MACHINE, PROCESS, groups  # noqa: E402
 
 BUILD = Path(sys.argv[1]).resolve()
 PDL = BUILD / "pdl"
 if BUILD.name.endswith("-asan"):  # sanitizers reserve more address space than the helper leaves to itself
     os.environ["PDL_COMMAND"] = str(BUILD.with_name(BUILD.name[:-5]) / "pdl")
-passed = failed = skipped = 0
-
-
-def note(ok, name, why=""):
-    global passed, failed
-    if ok:
-        passed += 1
-    else:
-        failed += 1
-        print(f"FAIL {name}{': ' + why if why else ''}")
 
 
 class Place:
@@ -139,21 +130,19 @@ def strengths():
         if r.returncode == 0 and "hi" in r.stdout:
             yield name, env, args
         else:
-            print(f"skipped: this machine has no sandbox of the strength {name}: {r.stderr.strip()[-200:]}")
+            print(f"this machine has no sandbox of the strength {name}: {r.stderr.strip()[-200:]}")
 
 
 def escapes(attempts, how, worker):
-    global skipped
     with tempfile.TemporaryDirectory(prefix="pdl-trust-") as d:
         place = Place(Path(d).resolve() / "x")
         try:
             without, n = run(place, attempts, [], {}, worker)
             missing = [a[0] for i, a in enumerate(attempts) if i not in without]
             wrong = [m for m in missing if m not in OF_MACHINE]
-            note(n == len(attempts) and not wrong, f"{how}: attempts succeed without the sandbox", ", ".join(wrong))
-            skipped += len(missing)
+            check(f"{how}: attempts succeed without the sandbox", n == len(attempts) and not wrong, ", ".join(wrong))
             for name in missing:
-                print(f"skipped: does not succeed without the sandbox here: {name}")
+                skip(name, "does not succeed without the sandbox here")
         finally:
             place.close()
     shown = [attempts[i] for i in sorted(without)]
@@ -164,11 +153,11 @@ def escapes(attempts, how, worker):
                 out, n = run(place, shown, args, env, worker)
             finally:
                 place.close()
-        note(n == len(shown), f"{how}, {strength}: all attempts were made", f"{n} of {len(shown)}")
+        check(f"{how}, {strength}: all attempts were made", n == len(shown), f"{n} of {len(shown)}")
         for i, (name, weakest, _, _) in enumerate(shown):
             if strength == "process" and weakest == FULL:
                 continue
-            note(i not in out, f"{how}, {strength}: {name}", "it succeeded")
+            check(f"{how}, {strength}: {name}", i not in out, "it succeeded")
 
 
 USEFUL = """
@@ -202,7 +191,7 @@ def useful():
             Path(d, "a.pdl").write_text(json.dumps({"text": [{"lang": "python", "code": text}, " ",
                                                              {"lang": "command", "args": ["cat", "beside.txt"]}]}))
             r = subprocess.run([PDL, *args, "a.pdl"], cwd=d, env={**os.environ, **env}, capture_output=True, text=True, timeout=120)
-            note(r.stdout.strip() == "fine beside", f"useful work, {strength}", (r.stdout + r.stderr)[-800:])
+            check(f"useful work, {strength}", r.stdout.strip() == "fine beside", (r.stdout + r.stderr)[-800:])
 
 
 def kinds():
@@ -218,7 +207,7 @@ def kinds():
                     {"lang": "python", "code": code, "fallback": "${ pdl_error.kind }"}, " ", {"lang": "python", "code": "result = 'on'"}]}))
                 r = subprocess.run([PDL, "--sandbox=s.yaml", *args[1:], "a.pdl"], cwd=d, env={**os.environ, **env}, capture_output=True,
                                    text=True, timeout=120)
-                note(r.stdout.strip() == f"{kind} on", f"error of kind {kind}, {strength}", (r.stdout + r.stderr)[-600:])
+                check(f"error of kind {kind}, {strength}", r.stdout.strip() == f"{kind} on", (r.stdout + r.stderr)[-600:])
 
 
 def grants():
@@ -242,8 +231,8 @@ def grants():
                 (root / "prog/a.pdl").write_text(json.dumps({"lang": "command", "args": ["sh", "-c", step + " 2>/dev/null"]}))
                 r = subprocess.run([PDL, "--sandbox=prog/s.yaml", *args[1:], "prog/a.pdl"], cwd=d,
                                    env={**os.environ, "COLOR": "red", **env}, capture_output=True, text=True, timeout=60)
-                note(r.stdout.strip() == want[name], f"grants, {strength}: {name}", repr(r.stdout + r.stderr)[-400:])
-            note(not (root / "open/.bashrc").exists(), f"grants, {strength}: no traces are left")
+                check(f"grants, {strength}: {name}", r.stdout.strip() == want[name], repr(r.stdout + r.stderr)[-400:])
+            check(f"grants, {strength}: no traces are left", not (root / "open/.bashrc").exists())
 
 
 def net():
@@ -274,7 +263,7 @@ def net():
                 Path(d, "a.pdl").write_text(json.dumps({"lang": "command", "args": [sys.executable, "-c", get.replace("{0}", host)]}))
                 r = subprocess.run([PDL, "--sandbox=s.yaml", "a.pdl"], cwd=d, env={**os.environ, **env}, capture_output=True, text=True,
                                    timeout=60)
-                note(r.stdout.strip() == want, f"net, {strength}: {granted} for {host}", repr(r.stdout + r.stderr)[-400:])
+                check(f"net, {strength}: {granted} for {host}", r.stdout.strip() == want, repr(r.stdout + r.stderr)[-400:])
     server.close()
 
 
@@ -294,10 +283,10 @@ def mistakes():
             Path(d, "s.yaml").write_text(text)
             r = subprocess.run([PDL, "--sandbox=s.yaml", "a.pdl"], cwd=d, env={**os.environ, **env}, capture_output=True, text=True)
             ok = r.returncode in (1, 2) and "ran" not in r.stdout and all(w in r.stderr for w in want)
-            note(ok, f"refused: {text!r} {env}", f"{r.returncode} {r.stdout} {r.stderr}")
+            check(f"refused: {text!r} {env}", ok, f"{r.returncode} {r.stdout} {r.stderr}")
         r = subprocess.run([PDL, "--no-sandbox", "a.pdl"], cwd=d, env={**os.environ, "PDL_SANDBOX": "1", "PDL_SANDBOX_WITHOUT": "landlock"},
                            capture_output=True, text=True)
-        note(r.stdout.strip() == "ran", "--no-sandbox overrides the environment", r.stderr)
+        check("--no-sandbox overrides the environment", r.stdout.strip() == "ran", r.stderr)
 
 
 # What may be at the place of bubblewrap, and what is said of it
@@ -308,7 +297,6 @@ BUBBLEWRAPS = (("fails", "#!/bin/sh\nexit 3\n", 0o755, "does not work here (exit
 
 def bubblewraps():
     """A bubblewrap that cannot be used, at the path that is used, in mounts of the test's own."""
-    global skipped
     real = Path("/usr/bin/bwrap")
     with tempfile.TemporaryDirectory(prefix="pdl-trust-") as d:
         Path(d, "a.pdl").write_text("text: {lang: command, args: [echo, ran]}")
@@ -323,14 +311,13 @@ def bubblewraps():
                     continue  # as the others; it takes ten seconds
                 r = subprocess.run(["unshare", "-rm", "sh", "-c", inside, str(PDL)], cwd=d, env={**os.environ, "PDL_SANDBOX_BACKEND": backend}, capture_output=True, text=True, timeout=120)
                 if "mounted" not in r.stdout:
-                    skipped += 1
-                    print(f"skipped: nothing can be mounted here: {r.stderr.strip()[-200:]}")
+                    skip("bubblewraps that fail", f"nothing can be mounted here: {r.stderr.strip()[-200:]}")
                     return
                 if backend:
                     ok = "ran" not in r.stdout and "status 1" in r.stdout and want in r.stderr and ("without PDL_SANDBOX_BACKEND it can" in r.stderr or "--sandbox-min" in r.stderr)
                 else:  # our own namespaces, where they can be made inside of those
                     ok = "ran" in r.stdout or "namespaces of users cannot be made" in r.stderr
-                note(ok, f"bubblewrap that {name}, {backend or 'any'}", r.stdout + r.stderr)
+                check(f"bubblewrap that {name}, {backend or 'any'}", ok, r.stdout + r.stderr)
 
 
 def page():
@@ -339,7 +326,7 @@ def page():
     for name, rows in groups():
         n = len(rows)
         line = f"| {name} | {n} | {n} | {sum(r[1] == PROCESS for r in rows)} | {sum(r[2] == 'python' for r in rows)} |"
-        note(line in text, f"docs/security.md: {line}")
+        check(f"docs/security.md: {line}", line in text)
 
 
 if __name__ == "__main__":
@@ -355,5 +342,4 @@ if __name__ == "__main__":
     if shutil.which("bwrap"):
         bubblewraps()
     page()
-    print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
-    sys.exit(failed > 0)
+    sys.exit(finish())

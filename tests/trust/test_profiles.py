@@ -11,20 +11,11 @@ import tempfile
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parent.parent)]
+from checks import check, finish  # noqa: E402
 from test_escapes import PDL, strengths  # noqa: E402
 
-passed = failed = 0
 SERVER = Path(__file__).resolve().parent.parent / "mcp" / "server.py"
-
-
-def note(ok, name, why=""):
-    global passed, failed
-    if ok:
-        passed += 1
-    else:
-        failed += 1
-        print(f"FAIL {name}{': ' + why if why else ''}")
 
 
 def cat(path, **more):
@@ -214,7 +205,7 @@ def blocks():
                 lay_out(Path(d))
                 out = run(Path(d), args + more[1:], text, {**env, **(variables[0] if variables else {})})
                 kept = (Path(d) / "home/s.txt").read_text() == "secret\n" and not (Path(d) / "home/new.txt").exists()
-            note(all(w in out for w in want) and not any(w in out for w in never) and kept, f"{strength}: {name}", repr(out)[-700:])
+            check(f"{strength}: {name}", all(w in out for w in want) and not any(w in out for w in never) and kept, repr(out)[-700:])
 
 
 def servers():
@@ -234,7 +225,7 @@ def servers():
                 (Path(d) / "servers.json").write_text(json.dumps(config))
                 text = {"defs": {"s": {"import": "mcp:s"}, "seen": {"data": "${ s.env() }", "parser": "json"}}, "text": "${ seen.%s }" % variable}
                 out = run(Path(d), args, text, {**env, "PDL_MCP_CONFIG": str(Path(d) / "servers.json")})
-            note(want in out, f"{strength}: tool server, {name}", repr(out)[-600:])
+            check(f"{strength}: tool server, {name}", want in out, repr(out)[-600:])
 
 
 def loader():
@@ -250,7 +241,7 @@ def loader():
                     "text": "${ seen.LD_DEBUG } ${ seen.MINE } [${ seen.EMPTY }] ${ seen.keys()|list|select('in', ['@MINE', '@PATH'])|list }"}
             out = run(Path(d), ["--sandbox"] + more[1:], text, {**env, "PDL_MCP_CONFIG": f"{d}/servers.json"})
             made = [p.name for p in (Path(d) / "home").glob("loaded*")]
-        note("files a=b [] []" in out and not made, f"{strength}: variables that the loader obeys", repr((made, out))[-700:])
+        check(f"{strength}: variables that the loader obeys", "files a=b [] []" in out and not made, repr((made, out))[-700:])
 
 
 RACE = """
@@ -282,7 +273,7 @@ def races():
             tries = 8000 if strength == "process" else 50
             code = RACE % (f"{d}/prog/public.pdl", f"{d}/home/s.txt", tries)
             out = run(Path(d), ["--sandbox"] + more[1:], python(code), env)
-        note(out.startswith("[") and '"secret"' not in out, f"{strength}: a link that is exchanged", repr(out)[-500:])
+        check(f"{strength}: a link that is exchanged", out.startswith("[") and '"secret"' not in out, repr(out)[-500:])
 
 
 def helper():
@@ -292,7 +283,7 @@ def helper():
             for status in (0, 3):
                 args = [PDL, "sandbox", *more[1:], "--", "sh", "-c", f"exit {status}"]
                 r = subprocess.run(args, cwd=d, env={**os.environ, **env}, capture_output=True, text=True, check=False)
-                note(r.returncode == status, f"{strength}: status {status} of a command", f"{r.returncode} {r.stderr[-500:]}")
+                check(f"{strength}: status {status} of a command", r.returncode == status, f"{r.returncode} {r.stderr[-500:]}")
 
 
 def begun_in(folder):
@@ -316,7 +307,7 @@ def nothing_stays():
             while begun_in(d) and time.monotonic() < end:
                 time.sleep(0.05)
             left = begun_in(d)
-            note(ended == [0] * 12 and not left, f"{strength}: nothing stays of short commands", f"{ended} {len(left)} processes")
+            check(f"{strength}: nothing stays of short commands", ended == [0] * 12 and not left, f"{ended} {len(left)} processes")
             for p in left:
                 os.kill(int(p), signal.SIGKILL)
 
@@ -332,7 +323,7 @@ def installed_at_home():
             shutil.copy(Path(d) / "home/p.pdl", Path(d) / "home/lib/shared.pdl")
             for path, want in (("p", "not found"), ("lib/../p", "not found"), ("lib/shared", "secret")):
                 out = run(Path(d), ["--sandbox"] + more[1:], program(f"include: {d}/home/{path}.pdl"), env, Path(d) / "home/bin/pdl")
-                note(want in out and (want == "secret" or "secret" not in out), f"{strength}: the command is in ~/bin, {path}", repr(out)[-700:])
+                check(f"{strength}: the command is in ~/bin, {path}", want in out and (want == "secret" or "secret" not in out), repr(out)[-700:])
 
 
 if __name__ == "__main__":
@@ -343,5 +334,4 @@ if __name__ == "__main__":
     helper()
     nothing_stays()
     races()
-    print(f"{passed} passed, {failed} failed")
-    sys.exit(failed > 0)
+    sys.exit(finish())

@@ -11,7 +11,8 @@ import sys
 import tempfile
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent), str(pathlib.Path(__file__).resolve().parent.parent)]
+from checks import check, finish  # noqa: E402
 from test_sched import DELAYS, start_server  # noqa: E402
 
 NOPE = "'nope' is undefined"
@@ -84,28 +85,24 @@ def problem(pdl, base, row, delays, seed):
         told = told.replace("D%d" % (i + 1), str(d))
     ends_well = not told or "Retry" in told
     if out != want + ("\n" if ends_well else "") or told not in err or status != (0 if ends_well else 1):
-        return "FAIL %s, delays %s, seed %d: status %d\n%r\n%s" % (name, delays, seed, status, out, err)
+        return "delays %s, seed %d: status %d\n%r\n%s" % (delays, seed, status, out, err)
     return None
 
 
 def main():
     pdl, only = str(pathlib.Path(sys.argv[1]).resolve() / "pdl"), sys.argv[2:]
     server, base = start_server()
-    passed = failed = 0
     try:
         for row in ROWS:
             if only and row[0] not in only:
                 continue
             tries = (problem(pdl, base, row, DELAYS[seed % len(DELAYS)], seed) for seed in range(1, 7))
             why = next((w for w in tries if w), None)
-            passed, failed = passed + (why is None), failed + (why is not None)
-            if why:
-                print(why)
+            check(row[0], why is None, why)
     finally:
         server.terminate()
         server.wait()
-    print("%d passed, %d failed" % (passed, failed))
-    return 1 if failed else 0
+    return finish()
 
 
 if __name__ == "__main__":

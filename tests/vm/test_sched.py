@@ -17,6 +17,9 @@ import sys
 import tempfile
 import urllib.request
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from checks import check, finish  # noqa: E402
+
 HERE = pathlib.Path(__file__).resolve().parent
 SERVER = HERE.parent / "conformance" / "model_server.py"
 # D1..D3 are replaced by delays in ms.
@@ -162,7 +165,7 @@ def main():
     a = ap.parse_args()
     pdl, only = str(pathlib.Path(a.build).resolve() / "pdl"), a.only
     server, base = start_server()
-    passed = failed = n = 0
+    n = 0
     try:
         for name, text in PROGRAMS.items():
             if only and not any(o in name for o in only):
@@ -175,20 +178,17 @@ def main():
                 if want is None:
                     want = got
                     if want[0] != (1 if "error" in name else 0):
-                        print("FAIL %s: exit status %d\n%s" % (name, want[0], want[5].decode()))
-                        failed += 1
+                        check(name, False, "exit status %d\n%s" % (want[0], want[5].decode()))
                         break
                 elif got[:5] != want[:5]:
-                    print("FAIL %s: seed %d, delays %s:\n%r\nnot\n%r\n%s" % (name, seed, delays, got[:5], want[:5], got[5].decode()))
-                    failed += 1
+                    check(name, False, "seed %d, delays %s:\n%r\nnot\n%r\n%s" % (seed, delays, got[:5], want[:5], got[5].decode()))
                     break
             else:
-                passed += 1
+                check(name, True)
     finally:
         server.terminate()
         server.wait()
-    print("%d passed, %d failed" % (passed, failed))
-    return 1 if failed else 0
+    return finish()
 
 
 if __name__ == "__main__":

@@ -13,6 +13,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from checks import check, finish  # noqa: E402
+
 HERE = pathlib.Path(__file__).resolve().parent
 MODELS = HERE.parent / "conformance" / "model_server.py"
 TOOLS = HERE.parent / "mcp" / "server.py"
@@ -128,7 +131,6 @@ run.n = 0
 
 def main():
     pdl, only = str(pathlib.Path(sys.argv[1]).resolve() / "pdl"), sys.argv[2:]
-    passed = failed = 0
     server = subprocess.Popen([sys.executable, str(MODELS)], stdout=subprocess.PIPE, text=True)
     base = server.stdout.readline().strip()
     with tempfile.TemporaryDirectory() as d, concurrent.futures.ThreadPoolExecutor(4) as pool:
@@ -145,23 +147,17 @@ def main():
         for c, construct in CONSTRUCTS.items():
             want = run(pdl, work, env, c, WAITS["text"], construct)
             if want[1][0] != 0 or "v" not in want[1][1] and c not in ("comparison", "condition of a loop"):
-                print("FAIL %s: %s %s" % (c, want[1], want[2].decode()))
-                failed += 1
+                check(c, False, want[1], want[2].decode())
                 continue
             for w, wait in WAITS.items():
                 if not only or any(o in w or o in c for o in only):
                     jobs[pool.submit(run, pdl, work, env, "%s in %s" % (w, c), wait, construct)] = want[1]
         for job, want in jobs.items():
             name, got, err = job.result()
-            if got == want:
-                passed += 1
-            else:
-                failed += 1
-                print("FAIL %s: %r, not %r\n%s" % (name, got, want, err.decode("utf-8", "replace")[-600:]))
+            check(name, got == want, "%r, not %r\n%s" % (got, want, err.decode("utf-8", "replace")[-600:]))
     server.terminate()
     server.wait()
-    print("%d passed, %d failed" % (passed, failed))
-    return 1 if failed else 0
+    return finish()
 
 
 if __name__ == "__main__":

@@ -395,25 +395,13 @@ static bool read(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err) {
 
 /* --- stream ----------------------------------------------------------------------------------- */
 
-/* Pieces of a call; those of the schema tool, which is not a call, are the text. */
-static void add_input(const pdl_ask *a, int64_t index, pdl_str piece, pdl_reply_builder *d) {
-    if (!pdl_reply_builder_has_call(d, index)) {
-        if (a->forced_tool) pdl_reply_builder_text(d, piece);
-        return;
-    }
-    pdl_val f = pdl_dict_putz(pdl_dict_new(1), "arguments", pdl_text(piece));
-    pdl_val call = pdl_dict_putz(pdl_dict_new(2), "index", pdl_int(index));
-    pdl_val list = pdl_list_push(pdl_list_new(1), pdl_dict_putz(call, "function", f));
-    pdl_reply_builder_tools(d, list);
-    pdl_drop(list);
-}
-
 static void add_delta(const pdl_ask *a, int64_t index, pdl_vref delta, pdl_reply_builder *d) {
     pdl_str type = pdl_member_str(delta, "type");
     if (pdl_str_is(type, "text_delta")) {
         pdl_reply_builder_text(d, pdl_member_str(delta, "text"));
     } else if (pdl_str_is(type, "input_json_delta")) {
-        add_input(a, index, pdl_member_str(delta, "partial_json"), d);
+        pdl_reply_builder_arguments(d, index, pdl_member_str(delta, "partial_json"),
+                                    a->forced_tool);
     } else if (pdl_str_is(type, "thinking_delta")) {
         pdl_reply_builder_reasoning(d, pdl_member_str(delta, "thinking"));
     } else if (pdl_str_is(type, "signature_delta")) {
@@ -445,16 +433,12 @@ static void add_event(const pdl_ask *a, pdl_vref json, pdl_reply_builder *d) {
     }
 }
 
+static bool is_error(pdl_vref json) { return pdl_str_is(pdl_member_str(json, "type"), "error"); }
+
 static bool event(const pdl_ask *a, pdl_str text, pdl_reply_builder *d, pdl_err *err) {
     pdl_val json;
-    text = pdl_str_trim(text);
-    if (text.n == 0 || d->done) return true;
-    if (!pdl_reply_builder_event(d, text, &json, err)) return false;
-    if (pdl_str_is(pdl_member_str(json, "type"), "error")) {
-        pdl_reply_builder_set(&d->error, json);
-        return true;
-    }
-    add_event(a, json, d);
+    if (!pdl_reply_builder_event(d, text, is_error, &json, err)) return false;
+    if (pdl_is_dict(json)) add_event(a, json, d);
     pdl_drop(json);
     return true;
 }

@@ -399,23 +399,12 @@ static bool read(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err) {
 
 /* --- stream ----------------------------------------------------------------------------------- */
 
-static void add_input(const pdl_ask *a, int64_t index, pdl_vref piece, pdl_reply_builder *d) {
-    if (!pdl_reply_builder_has_call(d, index)) {
-        if (a->forced_tool) pdl_reply_builder_text(d, pdl_str_get(piece));
-        return;
-    }
-    pdl_val call = object_with("index", pdl_int(index));
-    call = pdl_dict_putz(call, "function", object_with("arguments", pdl_keep(piece)));
-    pdl_val list = pdl_list_push(pdl_list_new(1), call);
-    pdl_reply_builder_tools(d, list);
-    pdl_drop(list);
-}
-
 static void add_delta(const pdl_ask *a, int64_t index, pdl_vref delta, pdl_reply_builder *d) {
     pdl_vref text = get(delta, "text"), input = get(get(delta, "toolUse"), "input"),
              thought = get(delta, "reasoningContent");
     if (pdl_is_str(text)) pdl_reply_builder_text(d, pdl_str_get(text));
-    if (pdl_is_str(input)) add_input(a, index, input, d);
+    if (pdl_is_str(input))
+        pdl_reply_builder_arguments(d, index, pdl_str_get(input), a->forced_tool);
     if (pdl_is_str(get(thought, "text")))
         pdl_reply_builder_reasoning(d, pdl_str_get(get(thought, "text")));
     add_hidden_thought(get(thought, "redactedContent"), d);
@@ -430,6 +419,8 @@ static void add_delta(const pdl_ask *a, int64_t index, pdl_vref delta, pdl_reply
 static void add_event(const pdl_ask *a, pdl_vref json, pdl_reply_builder *d) {
     pdl_vref delta = get(json, "contentBlockDelta"), start = get(json, "contentBlockStart"),
              stop = get(json, "messageStop"), meta = get(json, "metadata");
+    if (pdl_is_absent(pdl_dict_getz(d->head, "model")))
+        d->head = pdl_dict_putz(d->head, "model", pdl_text(a->name));
     if (pdl_is_dict(delta)) {
         add_delta(a, pdl_count_of(delta, "contentBlockIndex", 0), get(delta, "delta"), d);
     } else if (pdl_is_dict(start)) {
@@ -448,14 +439,8 @@ static void add_event(const pdl_ask *a, pdl_vref json, pdl_reply_builder *d) {
 
 static bool event(const pdl_ask *a, pdl_str text, pdl_reply_builder *d, pdl_err *err) {
     pdl_val json;
-    if (!pdl_reply_builder_event(d, text, &json, err)) return false;
-    if (pdl_is_absent(pdl_dict_getz(d->head, "model")))
-        d->head = pdl_dict_putz(d->head, "model", pdl_text(a->name));
-    if (pdl_is_dict(get(json, "error"))) {
-        pdl_reply_builder_set(&d->error, json);
-        return true;
-    }
-    add_event(a, json, d);
+    if (!pdl_reply_builder_event(d, text, pdl_has_error_object, &json, err)) return false;
+    if (pdl_is_dict(json)) add_event(a, json, d);
     pdl_drop(json);
     return true;
 }

@@ -490,13 +490,8 @@ static bool read(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err) {
 static bool event(const pdl_ask *a, pdl_str text, pdl_reply_builder *d, pdl_err *err) {
     pdl_val json;
     (void)a;
-    text = pdl_str_trim(text);
-    if (text.n == 0) return true;
-    if (!pdl_reply_builder_event(d, text, &json, err)) return false;
-    if (pdl_is_dict(pdl_dict_getz(json, "error"))) {
-        pdl_reply_builder_set(&d->error, json);
-        return true;
-    }
+    if (!pdl_reply_builder_event(d, text, pdl_has_error_object, &json, err)) return false;
+    if (!pdl_is_dict(json)) return true;
     pdl_vref list = pdl_dict_getz(json, "candidates");
     for (size_t i = 0; pdl_is_list(list) && i < pdl_list_len(list); i++)
         if (pdl_count_of(pdl_list_at(list, i), "index", 0) == 0)

@@ -387,17 +387,16 @@ static bool read_generate(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err 
     return read_with(a, true, json, raw, err);
 }
 
+static bool is_error(pdl_vref json) {
+    pdl_vref error = pdl_dict_getz(json, "error");
+    return !pdl_is_absent(error) && !pdl_is_null(error);
+}
+
 static bool event_with(const pdl_ask *a, bool generate, pdl_str text, pdl_reply_builder *d,
                        pdl_err *err) {
     pdl_val json;
-    text = pdl_str_trim(text);
-    if (text.n == 0 || d->done) return true;
-    if (!pdl_reply_builder_event(d, text, &json, err)) return false;
-    pdl_vref error = pdl_dict_getz(json, "error");
-    if (!pdl_is_absent(error) && !pdl_is_null(error)) {
-        pdl_reply_builder_set(&d->error, json);
-        return true;
-    }
+    if (!pdl_reply_builder_event(d, text, is_error, &json, err)) return false;
+    if (!pdl_is_dict(json)) return true;
     d->quiet = generate && emulates_tools(a);
     (generate ? add_generate : add_chat)(json, d);
     add_common(json, d);

@@ -363,6 +363,12 @@ static void add_head(pdl_reply_builder *d, pdl_vref chunk) {
     }
 }
 
+/* Some servers add an `error` without content to ordinary chunks. */
+static bool is_error(pdl_vref chunk) {
+    pdl_vref error = pdl_dict_getz(chunk, "error");
+    return !is_null(error) && (is_null(pdl_dict_getz(chunk, "choices")) || pdl_is_dict(error));
+}
+
 static bool event(const pdl_ask *a, pdl_str text, pdl_reply_builder *d, pdl_err *err) {
     pdl_val chunk;
     (void)a;
@@ -372,12 +378,8 @@ static bool event(const pdl_ask *a, pdl_str text, pdl_reply_builder *d, pdl_err 
         return true;
     }
     if (text.n == 0 || d->done || pdl_chunk_read(text, d)) return true;
-    if (!pdl_reply_builder_event(d, text, &chunk, err)) return false;
-    pdl_vref error = pdl_dict_getz(chunk, "error");
-    if (!is_null(error) && (is_null(pdl_dict_getz(chunk, "choices")) || pdl_is_dict(error))) {
-        pdl_reply_builder_set(&d->error, chunk);
-        return true;
-    }
+    if (!pdl_reply_builder_event(d, text, is_error, &chunk, err)) return false;
+    if (!pdl_is_dict(chunk)) return true;
     pdl_vref choices = pdl_dict_getz(chunk, "choices");
     if (pdl_is_list(choices))
         for (size_t i = 0; i < pdl_list_len(choices); i++) add_choice(d, pdl_list_at(choices, i));

@@ -272,18 +272,16 @@ static bool read_text(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err
     return ok || pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "the answer has no results");
 }
 
+static bool is_error(pdl_vref json) {
+    return !pdl_is_absent(pdl_dict_getz(json, "errors")) ||
+           !pdl_is_absent(pdl_dict_getz(json, "error"));
+}
+
 static bool event_text(const pdl_ask *a, pdl_str text, pdl_reply_builder *d, pdl_err *err) {
     pdl_val json;
     (void)a;
-    text = pdl_str_trim(text);
-    if (text.n == 0) return true;
-    if (!pdl_reply_builder_event(d, text, &json, err)) return false;
-    if (!pdl_is_absent(pdl_dict_getz(json, "errors")) ||
-        !pdl_is_absent(pdl_dict_getz(json, "error"))) {
-        pdl_reply_builder_set(&d->error, json);
-        return true;
-    }
-    add_results(json, d);
+    if (!pdl_reply_builder_event(d, text, is_error, &json, err)) return false;
+    if (pdl_is_dict(json)) add_results(json, d);
     pdl_drop(json);
     return true;
 }

@@ -90,15 +90,24 @@ static void think_more(pdl_reply_builder *d, pdl_str text) {
     pdl_buf_clear(&d->held);
 }
 
-bool pdl_reply_builder_event(pdl_reply_builder *d, pdl_str text, pdl_val *out, pdl_err *err) {
+bool pdl_has_error_object(pdl_vref event) { return pdl_is_dict(pdl_dict_getz(event, "error")); }
+
+bool pdl_reply_builder_event(pdl_reply_builder *d, pdl_str text, pdl_is_error_fn *is_error,
+                             pdl_val *out, pdl_err *err) {
     pdl_val json;
+    text = pdl_str_trim(text);
+    *out = pdl_absent();
+    if (text.n == 0 || d->done) return true;
     if (!pdl_json_read_with(text, PDL_JSON_PYTHON, &d->keys, &json, NULL, err)) return false;
     if (!pdl_is_dict(json)) {
         pdl_drop(json);
         return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0},
                            "an event of the stream is not an object");
     }
-    *out = json;
+    if (is_error(json))
+        pdl_reply_builder_set(&d->error, json);
+    else
+        *out = json;
     return true;
 }
 
@@ -293,8 +302,16 @@ pdl_val pdl_reply_builder_extra(pdl_reply_builder *d) {
     return pdl_absent();
 }
 
-bool pdl_reply_builder_has_call(const pdl_reply_builder *d, int64_t index) {
-    return slot_at(d, index) != NULL;
+void pdl_reply_builder_arguments(pdl_reply_builder *d, int64_t index, pdl_str piece, bool forced) {
+    if (!slot_at(d, index)) {
+        if (forced) pdl_reply_builder_text(d, piece);
+        return;
+    }
+    pdl_val f = pdl_dict_putz(pdl_dict_new(1), "arguments", pdl_text(piece));
+    pdl_val call = pdl_dict_putz(pdl_dict_new(2), "index", pdl_int(index));
+    pdl_val list = pdl_list_push(pdl_list_new(1), pdl_dict_putz(call, "function", f));
+    pdl_reply_builder_tools(d, list);
+    pdl_drop(list);
 }
 
 void pdl_reply_builder_stop(pdl_reply_builder *d, pdl_vref reason) {

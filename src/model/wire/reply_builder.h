@@ -52,9 +52,15 @@ typedef struct pdl_reply_builder {
 void pdl_reply_builder_init(pdl_reply_builder *d);
 void pdl_reply_builder_fini(pdl_reply_builder *d);
 
-/* An event of a stream as an object; the caller drops it. Errors: protocol (no JSON, no object). */
-PDL_MUST bool pdl_reply_builder_event(pdl_reply_builder *d, pdl_str text, pdl_val *out,
-                                      pdl_err *err);
+/* The first step of every dialect: the next event of a stream as an object, which the caller drops.
+ * *out is absent when there is nothing to do: the event is blank, the stream has announced its end,
+ * or the server reports an error, which `is_error` recognises and d keeps. Errors: protocol (no
+ * JSON, no object). */
+typedef bool pdl_is_error_fn(pdl_vref event);
+PDL_MUST bool pdl_reply_builder_event(pdl_reply_builder *d, pdl_str text, pdl_is_error_fn *is_error,
+                                      pdl_val *out, pdl_err *err);
+/* Most services: the event has an object `error`. */
+bool pdl_has_error_object(pdl_vref event);
 
 /* More text of the answer / of the reasoning / of the refusal. */
 void pdl_reply_builder_text(pdl_reply_builder *d, pdl_str text);
@@ -67,8 +73,10 @@ void pdl_reply_builder_logprobs(pdl_reply_builder *d, pdl_vref v);
  * there is nothing. Only where wants_extra is set. A call appears once its id and name are known;
  * reasoning between tags of a text once the end tag shows that it is none of the text. */
 pdl_val pdl_reply_builder_extra(pdl_reply_builder *d);
-/* Is a call of this index open? */
-bool pdl_reply_builder_has_call(const pdl_reply_builder *d, int64_t index);
+/* More of the arguments of the call of this index. Without such a call they are those of the schema
+ * tool, whose arguments are the text of the answer; where no schema was sent (forced is false) they
+ * are dropped. */
+void pdl_reply_builder_arguments(pdl_reply_builder *d, int64_t index, pdl_str piece, bool forced);
 /* The stop reason of Anthropic's models: tool_use without a call, which the schema tool causes, is
  * an ordinary end. */
 void pdl_reply_builder_stop(pdl_reply_builder *d, pdl_vref reason);
