@@ -1,4 +1,4 @@
-/* fuzz_check.c -- any text as a program, checked with everything that a check looks at; what it
+/* fuzz_check.c -- any text as a program, checked with everything that a check examines; what it
  * includes is itself, or a small module. Fixes are applied, reports written.
  *
  * SPDX-License-Identifier: Apache-2.0

@@ -7,7 +7,7 @@
 #include "value/json_write.h"
 #include "yaml/yaml.h"
 
-/* A value that shares parts can be exponentially larger than its memory: so many are looked at. */
+/* A value that shares parts can be exponentially larger than its memory: so many are examined. */
 static bool is_json(pdl_vref v, unsigned depth, unsigned *left) {
     if (depth > 100 || !*left) return false;
     --*left;

@@ -295,7 +295,7 @@ PDL_API void pdl_request_answer_code(pdl_request *request, const pdl_value *resu
  * says what happened. Programs see it in `fallback` and `retry`. */
 PDL_API void pdl_request_refuse(pdl_request *request, const char *kind, const char *message);
 /* The same with the classes of an exception, the class and then its bases, "A,B,C": what
- * `retry: {exceptions: ...}` looks at. */
+ * `retry: {exceptions: ...}` examines. */
 PDL_API void pdl_request_raise(pdl_request *request, const char *kind, const char *classes,
                                const char *message);
 
@@ -308,7 +308,7 @@ PDL_API void pdl_request_decline(pdl_request *request);
  * is an answer. NULL when something is NULL. */
 PDL_API pdl_value *pdl_value_function(const char *name, pdl_handler_fn *fn, void *user);
 /* The same; release (may be NULL) is called with `user` once, when the last handle and the last run
- * that has the value let go of it: on the thread that does, inside of any function of the library.
+ * that has the value release it: on the thread that does, inside of any function of the library.
  * It must not call the library. */
 PDL_API pdl_value *pdl_value_function_with(const char *name, pdl_handler_fn *fn, void *user,
                                            void (*release)(void *user));

@@ -17,7 +17,7 @@ bool pdlpy_enter(pdlpy_engine *e) {
     return true;
 }
 
-/* What dies may run Python code, which must not meet an exception that is on its way. */
+/* What dies may run Python code, which must not meet an exception that is set. */
 static void release_now(pdlpy_engine *e, void (*release)(pdlpy_engine *e, void *thing),
                         void *thing) {
     PyObject *type, *value, *trace;

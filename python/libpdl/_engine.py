@@ -188,7 +188,7 @@ class Engine:
         self._fatal: Optional[BaseException] = None
         self._driver: Optional["Driver"] = None
         self._slots: Optional[tuple[asyncio.AbstractEventLoop, asyncio.Semaphore]] = None
-        self._running = 0  # the thread of a run() that is under way
+        self._running = 0  # the thread of a run() in progress
 
     def __getstate__(self) -> dict[str, Any]:
         """For copies and other processes: the settings. A copy has an engine of the library of its own."""
@@ -333,7 +333,7 @@ class Engine:
         self._awaited.append((request, awaitable, copy_context()))
 
     def _owner(self, request: Optional[_pdl.Request], what: Any) -> Optional[str]:
-        """From the extension: what a handler or function raised, or awaits. request None: of an object that was looked at."""
+        """From the extension: what a handler or function raised, or awaits. request None: of an object that was examined."""
         if request is None:
             return self._remember(what)
         if isinstance(what, BaseException):

@@ -5,7 +5,7 @@
  * that still waits for a command or a connection would call into what is gone. So the threads inside
  * are counted. Once Python ends, a thread that comes to a callback stops for good, as a thread that
  * wants the lock does, and the process waits a moment until no thread is inside any more: a wait
- * comes back every 50 ms. Only the thread that ends Python goes on, since what dies with Python may
+ * comes back every 50 ms. Only the thread that ends Python continues, since what dies with Python may
  * be released through the library.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "_pdl.h"

@@ -71,7 +71,7 @@ void pdlpy_relock(PyThreadState *state);
 /* Around every callback of the library. Both stop the thread once Python ends. */
 typedef struct pdlpy_callback {
     PyGILState_STATE gil;
-    bool was_inside; /* the thread had let go of the lock with pdlpy_unlock */
+    bool was_inside; /* the thread had released the lock with pdlpy_unlock */
 } pdlpy_callback;
 pdlpy_callback pdlpy_callback_begin(void);
 void pdlpy_callback_end(pdlpy_callback c);

@@ -129,7 +129,7 @@ def _about_variable(core: _pdl.Engine, inputs: Any, error: _errors.Error) -> _er
 
 
 class Job:
-    """A run that is under way, of a program, or of a call of one of its functions."""
+    """A run in progress, of a program, or of a call of one of its functions."""
 
     def __init__(self, program: "Union[Program[Any], Function]", inputs: Any, output: int, trace: bool,
                  write: Optional[Callable[[str], object]] = None,
@@ -170,7 +170,7 @@ class Job:
             self.run.cancel()
 
     def advance(self, timeout_ms: int) -> bool:
-        """Goes on for a while; has it ended?"""
+        """Continues for a while; has it ended?"""
         engine, run = self.engine, self.run
         try:
             if engine._awaited:
@@ -188,7 +188,7 @@ class Job:
         return state != WAITING or run.state() != WAITING
 
     def finish(self) -> Result[Any]:
-        """Goes on to the end, in this thread."""
+        """Continues to the end, in this thread."""
         engine = self.engine
         before, engine._running = engine._running, get_ident()
         try:

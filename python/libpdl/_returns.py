@@ -28,7 +28,7 @@ def is_typeddict(kind: Any) -> bool:
 
 
 def meant(kind: Any) -> Any:
-    """The type that a name or a qualifier stands for."""
+    """The type that a name or a qualifier means."""
     while True:
         if hasattr(kind, "__supertype__"):  # NewType
             kind = kind.__supertype__

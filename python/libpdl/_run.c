@@ -39,7 +39,7 @@ typedef struct call {
     PyObject *fn, *argument, *done;
 } call;
 
-/* The callback may let go of the run, and so of itself. */
+/* The callback may release the run, and so itself. */
 static void make_call(void *of) {
     call *c = of;
     Py_INCREF(c->run);
@@ -267,7 +267,7 @@ static void end_run(pdlpy_engine *e, void *self) {
 }
 
 /* A task that nobody can see any more ends here; its callbacks have nobody to tell. While another
- * thread is in a step of the engine the task still goes on and looks at the run, so both end after
+ * thread is in a step of the engine the task is still stepped and reads the run, so both end after
  * it. */
 static void run_dealloc(PyObject *self) {
     run *r = (run *)self;
@@ -283,7 +283,7 @@ static PyObject *run_wait(PyObject *self, PyObject *args) {
     int timeout_ms;
     pdl_state state;
     if (!PyArg_ParseTuple(args, "i", &timeout_ms) || !pdlpy_enter(r->engine)) return NULL;
-    Py_INCREF(self); /* a callback may let go of the last reference */
+    Py_INCREF(self); /* a callback may release the last reference */
     PyThreadState *unlocked = pdlpy_unlock();
     state = pdl_task_wait(r->task, timeout_ms);
     pdlpy_relock(unlocked);

@@ -51,7 +51,7 @@ def map_batches(ds: Any, program: Any, *, concurrency: Any = None, jobs: int = 6
     """A dataset with the columns of ds, then result (JSON text), error, place, and where each row came from: pdl_worker, pdl_partition,
     pdl_run.
 
-    program: a file, or its text. concurrency: number of workers, or (least, most), as of Ray. jobs: rows under way in each. journal: a folder that
+    program: a file, or its text. concurrency: number of workers, or (least, most), as of Ray. jobs: rows in flight in each. journal: a folder that
     all workers reach; a batch that Ray runs again asks only what was not answered. budget: of the whole job, "calls=1000,cost=5".
     map: names of columns -> names of variables. env: variables that workers get; those of providers when absent. more: for map_batches
     of Ray (num_cpus, which is 0.5 for each worker when absent, ray_remote_args...).

@@ -18,7 +18,7 @@ def run(df: Any, program: Any, *, jobs: int = 64, journal: Any = None, budget: _
     """A DataFrame with the columns of df, then result (JSON text), error, place, and where each row came from: pdl_worker, pdl_partition,
     pdl_run.
 
-    program: a file, or its text. jobs: rows under way in each worker. journal: a folder that all workers reach; a partition that Spark runs again
+    program: a file, or its text. jobs: rows in flight in each worker. journal: a folder that all workers reach; a partition that Spark runs again
     asks only what was not answered. budget: of the whole job, "calls=1000,cost=5". map: names of columns -> names of variables. env:
     variables that workers get; those of providers when absent.
     """

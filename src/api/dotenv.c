@@ -2,10 +2,10 @@
  *
  * A file that sets keys for Python programs sets the same for ours: NAME=VALUE with blanks around
  * the sign, `export` before it, quotes of two kinds that may span lines (a private key does),
- * comments after a blank, ${NAME} and ${NAME:-default}. What is none of this sets nothing, and is
- * named by its line alone, because its text may be a key. A quote without an end would be looked
- * for through the rest of the file by each line that has one: after the first, quotes end with
- * their line.
+ * comments after a blank, ${NAME} and ${NAME:-default}. What has none of these forms sets nothing,
+ * and is named by its line alone, because its text may be a key. A quote without an end would be
+ * looked for through the rest of the file by each line that has one: after the first, quotes end
+ * with their line.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -26,7 +26,7 @@ struct pdl_environ {
     pdl_map vars; /* of the file: name -> char * */
 };
 
-/* What a file tells while it is read. */
+/* What a file says while it is read. */
 typedef struct env_reading {
     pdl_environ *e;
     const char *path;

@@ -31,7 +31,7 @@ static void put_key(const pdl_node *key, pdl_buf *out) {
     }
 }
 
-/* Puts the step into the child of n that begins last before `at`; the node to go on with, or
+/* Puts the step into the child of n that begins last before `at`; the node to continue with, or
  * NULL. */
 static const pdl_node *step(const pdl_node *n, uint32_t at, pdl_buf *out) {
     uint32_t i = n->n;

@@ -1,10 +1,10 @@
 /* precheck.c -- the check of a program before its first request: a run that must fail later does
  * not pay for what comes before.
  *
- * A world in front of the rooms looks at effects that go out. When the first request to a model or
+ * A world in front of the rooms examines effects that go out. When the first request to a model or
  * tool comes, the program is checked with the variables of the run; an error that every way through
  * the program meets ends the run in place of the request. So programs that ask nobody cost nothing,
- * replays and answers of a cache are not looked at, and what the program prints before is printed.
+ * replays and answers of a cache are not examined, and what the program prints before is printed.
  *
  * The check works on a second program: the one that runs is shared and never written. What was
  * found is remembered with the program, for runs with as many variables of the same names.

@@ -63,9 +63,9 @@ bool pdl_session_add_profile(pdl_session *s, size_t from, pdl_err *err) {
 typedef struct profile_check {
     pdl_confined *confined;
     pdl_val program; /* the profile of the program's own policy, a list; absent: none */
-    pdl_val outer;   /* and those of the blocks around the one that is looked at */
+    pdl_val outer;   /* and those of the blocks around the one that is examined */
     bool caught;     /* one of these has a fallback */
-    bool all;        /* blocks with a fallback are looked at as well */
+    bool all;        /* blocks with a fallback are examined as well */
     pdl_profile_problem_fn *report;
     void *user;
 } profile_check;

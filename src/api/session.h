@@ -115,14 +115,14 @@ void pdl_session_attach(pdl_session *s, pdl_durable *d, const pdl_durable_option
 /* The journal of a server: runs beside others may be durable. Before the first of them; borrowed
  * until free. */
 void pdl_session_attach_server(pdl_session *s, pdl_durable *server);
-/* Tells it the keys of the environment. */
+/* Registers the keys of the environment with it. */
 void pdl_session_name_keys(const pdl_session *s, pdl_durable *d);
 /* The keys that the environment and the program of a journal hold. Owned. */
 pdl_secrets *pdl_session_secrets_of(pdl_str journal);
 /* Appends the text of a program without the keys that it or the environment holds: for pages, which
  * are given to others. */
 void pdl_session_hide_program(pdl_str text, pdl_buf *out);
-/* After WAIT: what waits is given up. */
+/* After WAIT: what waits is cancelled. */
 void pdl_session_stop(pdl_session *s);
 /* What was printed may go out: everything that is due is written first. */
 void pdl_session_flush(pdl_session *s);
@@ -221,7 +221,7 @@ const pdl_str *pdl_session_path(const pdl_session *s, size_t *n);
 const char *pdl_session_env(pdl_session *s, const char *name);
 
 /* With options.explain, after the run, whose step may also be WAIT: {calls, not_done, not_known,
- * not_reached}, secrets replaced. Owned; the forms stand in docs/manual/calls.md. */
+ * not_reached}, secrets replaced. Owned; the forms are in docs/manual/calls.md. */
 pdl_val pdl_session_explained(pdl_session *s);
 
 /* After the end: the trace as one line of JSON, in pieces (options.trace). Errors: limit, io, those

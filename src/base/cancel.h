@@ -35,7 +35,7 @@ const pdl_cancel *pdl_cancel_enter(const pdl_cancel *c);
  * catch a signal. */
 PDL_MUST bool pdl_check_cancel(pdl_err *err);
 
-/* The same for functions that run once per small item: looks at the clock only now and then. */
+/* The same for functions that run once per small item: reads the clock only now and then. */
 PDL_MUST bool pdl_check_cancel_often(pdl_err *err);
 
 /* The same for the i-th of many small items, most of which are not checked. */
@@ -70,8 +70,8 @@ PDL_MUST static inline bool pdl_steps_may_continue(pdl_steps *s) {
     return PDL_LIKELY(++s->n < PDL_CANCEL_EVERY) || pdl_steps_check(s);
 }
 
-/* The same for the i-th of many small items. Not for the first ones: what is short is looked at to
- * its end also while a run is being ended. */
+/* The same for the i-th of many small items. Not for the first ones: what is short is
+ * finished also while a run is being ended. */
 PDL_MUST static inline bool pdl_walk_may_continue_at(size_t i) {
     return PDL_LIKELY((i + 1) % PDL_CANCEL_EVERY) || !pdl_cancel_walk();
 }

@@ -1,6 +1,6 @@
 /* sort.h -- sorting that can be cancelled.
  *
- * qsort of ten million keys takes seconds in which no signal is looked at. Here runs of a few
+ * qsort of ten million keys takes seconds in which no signal is noticed. Here runs of a few
  * thousand items are sorted by qsort and merged with a check for each run.
  *
  * SPDX-License-Identifier: Apache-2.0

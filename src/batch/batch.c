@@ -23,7 +23,7 @@
 
 #include "base/banned.h"
 
-/* Rows that are looked at to learn the columns where the table does not name them; of whose values
+/* Rows that are examined to learn the columns where the table does not name them; of whose values
  * the types are learned, as long as they are together no longer than this. */
 enum { MOST_EARLY = 1000, TYPED_ROWS = 32, TYPED_BYTES = 1 << 20 };
 
@@ -425,7 +425,7 @@ static bool open_ledger(batch *b, pdl_err *err) {
 static const char retry_key[] = "retry"; /* "yes" from --retry-errors to the end of the input */
 
 /* What failed is asked again. When all rows were finished, nothing of earlier uploads is needed;
- * otherwise rows that were under way find the answers that are good. */
+ * otherwise rows that were in flight find the answers that are good. */
 static bool begin_retry(batch *b, pdl_err *err) {
     uint64_t all;
     pdl_buf going = PDL_BUF;

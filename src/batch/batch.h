@@ -1,7 +1,7 @@
 /* batch.h -- door of the room batch: a program run once for each row of a table.
  *
  * A table may have millions of rows and a run of the program may take minutes, so a batch is three
- * things at once: a window of at most `jobs` rows under way on one loop, with back-pressure to the
+ * things at once: a window of at most `jobs` rows in flight on one loop, with back-pressure to the
  * reader; a journal beside the output in which a row is finished before it counts as done; and a
  * writer that follows in the order of the input (or as rows come). Rows that are finished and wait
  * for an earlier one wait in the journal, not in memory. What must stay true: whenever the process
@@ -25,7 +25,7 @@ typedef struct pdl_batch_map {
 typedef struct pdl_batch_totals {
     uint64_t finished, failed; /* failed: of the finished ones */
     uint64_t reused;           /* finished by earlier processes */
-    uint64_t open;             /* rows under way */
+    uint64_t open;             /* rows in flight */
     uint64_t bytes, all_bytes; /* of the input, read and in all; all 0: not known */
     int64_t calls, prompt_tokens, completion_tokens;
     double cost, seconds; /* seconds: of this process */
@@ -45,7 +45,7 @@ typedef struct pdl_batch_options {
     const pdl_batch_map *map;
     size_t n_map;
     const double *budget;   /* limits of the whole batch; NULL: none */
-    uint32_t jobs;          /* rows under way at a time, at most PDL_SPAWN_SLOTS */
+    uint32_t jobs;          /* rows in flight at a time, at most PDL_SPAWN_SLOTS */
     uint64_t limit;         /* at most so many rows; 0: all */
     uint64_t sample;        /* so many rows drawn at random; 0: all */
     int64_t max_errors;     /* more failed rows end the batch; negative: any number may fail */
@@ -60,7 +60,7 @@ typedef struct pdl_batch_options {
     bool reuse_changed; /* of another program or input: what fits is kept */
     bool allow_files;   /* the program may write files */
     bool keep;          /* the journal keeps the requests to models */
-    struct pdl_batch_files *files; /* looks at the names of files; NULL: nobody does */
+    struct pdl_batch_files *files; /* examines the names of files; NULL: nobody does */
     /* Told of what the user should know, a line; and now and then, with tick_ms above 0, how far
      * it is. */
     void (*note)(void *user, const char *text);
@@ -78,7 +78,7 @@ PDL_MUST bool pdl_batch_run(const pdl_batch_options *o, pdl_batch_totals *t, pdl
 /* What a batch would take, from some of its rows. */
 typedef struct pdl_batch_estimate {
     uint64_t rows, looked_at;
-    uint64_t broken, failed; /* of all rows; of those that were looked at */
+    uint64_t broken, failed; /* of all rows; of those that were examined */
     double calls, prompt_tokens;
     double answer_tokens; /* at most; 0: the program sets no limit */
     double cost;          /* 0: not known */

@@ -18,7 +18,7 @@ typedef enum { AT_START, IN_PLAIN, IN_QUOTED, AFTER_QUOTE } csv_state;
 typedef struct csv {
     pdl_rowset rows;
     bytes bytes;
-    csv_state state; /* of the row under way, at byte `looked` of the rest */
+    csv_state state; /* of the current row, at byte `looked` of the rest */
     size_t looked;
     uint64_t breaks; /* line breaks inside of it */
     uint64_t number;

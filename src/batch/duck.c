@@ -77,7 +77,7 @@ static const pdl_library_symbol symbols[] = {
 struct batch_duck {
     duck_api api;
     void *library, *db, *con;
-    void *statement;    /* of the query under way */
+    void *statement;    /* of the current query */
     duck_result result; /* of it */
     bool begun;
     void *chunk;

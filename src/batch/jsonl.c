@@ -16,7 +16,7 @@ typedef struct jsonl {
     size_t looked; /* bytes of the rest that have no line break */
     uint64_t number;
     pdl_json_keys keys;
-    bool too_long; /* the line under way */
+    bool too_long; /* the current line */
 } jsonl;
 
 static size_t line_end(void *user, pdl_str rest, bool last) {

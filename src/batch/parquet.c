@@ -123,7 +123,7 @@ char *pdl_batch_parquet_rows(const pdl_table *t) { return path_with(t->path, ".r
 
 enum { LONG_LINE = 1 << 24 };
 
-/* DuckDB refuses a longer line than it was told of, and sets aside as much as it was told. False:
+/* DuckDB refuses a longer line than was announced, and sets aside as much as was announced. False:
  * the file cannot be read. */
 static bool longest_line(const char *path, size_t *most, pdl_err *err) {
     enum { PIECE = 1 << 17 };

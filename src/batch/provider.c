@@ -313,7 +313,7 @@ static bool was_cancelled(const pdl_batch_provider *p, pdl_err *err) {
 
 static void on_time(void *user) { *(bool *)user = true; }
 
-/* A pause in which the loop runs and signals are looked at. */
+/* A pause in which the loop runs and signals are noticed. */
 static bool rest(pdl_batch_provider *p, uint64_t ms, pdl_err *err) {
     enum { LOOK_MS = 100 };
     bool over = false;

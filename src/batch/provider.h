@@ -2,7 +2,7 @@
  * hours later at a lower price (OpenAI-like files and batches, Anthropic's message batches).
  *
  * It takes the HTTP requests of calls in place of libcurl, so that writing requests, reading
- * answers, retries and errors are those of every other call. When no row can go on any more, all
+ * answers, retries and errors are those of every other call. When no row can continue any more, all
  * requests that wait are uploaded, and the answers are given as if they had just come. What was
  * uploaded is in the journal before anybody waits for it: a batch that continues days later runs
  * its rows again up to the same requests, which are known by their content, and finds the answers.

@@ -416,8 +416,8 @@ sheet *pdl_batch_sheet_sqlite_new(void) {
     return &w->sheet;
 }
 
-/* A table from the beginning is a new one: one of the same name, which the user gave up, had other
- * columns perhaps. */
+/* A table from the beginning is a new one: one of the same name, which the user abandoned, had
+ * other columns perhaps. */
 bool pdl_batch_sheet_sqlite_begin(sheet *base, uint64_t keep, pdl_err *err) {
     sqlite_writer *w = (sqlite_writer *)(void *)base;
     pdl_buf create = PDL_BUF;

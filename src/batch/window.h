@@ -1,4 +1,4 @@
-/* window.h -- rows under way: at most `jobs` runs of the program on one loop. Private to batch.
+/* window.h -- rows in flight: at most `jobs` runs of the program on one loop. Private to batch.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -11,7 +11,7 @@
 
 enum { BATCH_HASH = 32 }; /* hex digits of the hash of a row */
 
-/* A row under way. */
+/* A row in flight. */
 typedef struct batch_flight {
     pdl_row row;
     pdl_run *run; /* NULL: the slot is free */

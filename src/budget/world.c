@@ -20,7 +20,7 @@ typedef struct reservation {
     double tokens, cost;
 } reservation;
 
-/* An effect that is charged. Waiting: e is set; on its way: e is NULL and the sink is ours. */
+/* An effect that is charged. Waiting: e is set; in flight: e is NULL and the sink is ours. */
 typedef struct charge {
     struct budget_world *world;
     pdl_effect *e;

@@ -91,7 +91,7 @@ typedef struct pdl_check_watch {
     void (*define)(void *user, const pdl_name_def *def);
     /* a name that is read; def NULL: nothing defines it, or it is not known */
     void (*use)(void *user, pdl_str name, pdl_loc at, const pdl_name_def *def);
-    /* before a block is looked at, the names before it; after it, the type of its result */
+    /* before a block is examined, the names before it; after it, the type of its result */
     void (*before)(void *user, const pdl_block *b, pdl_scope_view *scope);
     void (*after)(void *user, const pdl_block *b, pdl_scope_view *scope, const pdl_ty *result);
 } pdl_check_watch;
@@ -127,8 +127,8 @@ typedef struct pdl_check_options {
     bool no_lint;  /* errors, and undefined names */
     /* a pdl_rule_level for each rule, or NULL: as rules.def says */
     const uint8_t *levels;
-    const pdl_check_models *models; /* NULL: models are not looked at */
-    /* Compiles Python code: true when it is fine, or nobody can tell. NULL: not looked at */
+    const pdl_check_models *models; /* NULL: models are not examined */
+    /* Compiles Python code: true when it is fine, or nobody can tell. NULL: not examined */
     bool (*python)(void *user, pdl_str code, pdl_python_fault *fault);
     void *python_user;
     const pdl_check_watch *watch; /* NULL: nobody watches */
@@ -139,7 +139,7 @@ typedef struct pdl_check_options {
 } pdl_check_options;
 
 /* Adds diagnostics to a loaded program and sorts them; those of files that it includes or imports
- * stand at the place of the include, with places in those files. Levels and `# pdl: ignore`
+ * are at the place of the include, with places in those files. Levels and `# pdl: ignore`
  * comments are applied. A program that did not load keeps the loader's diagnostics. */
 void pdl_program_check(pdl_program *p, const pdl_check_options *opt);
 

@@ -35,7 +35,7 @@ typedef struct pdl_checker {
     bool outer_unknown; /* names from outside the file are not known: it is included */
     bool sure;          /* every way through the program comes here */
     bool dead;          /* no way does */
-    /* Something that is looked at has the type of a parameter. Calls from expressions do not check
+    /* Something that is examined has the type of a parameter. Calls from expressions do not check
      * their arguments, so that an error that follows from it is a warning. */
     bool assumed;
     bool may_exit;   /* code that ran may have ended the program */

@@ -429,7 +429,7 @@ static PDL_NOINLINE const pdl_ty *check_aggregator(pdl_checker *c, const pdl_agg
     return pdl_ty_of_kinds(pdl_checker_arena(c), PDL_TY_AGGREGATOR);
 }
 
-/* Flat switch over the kinds of blocks; of others the fields are looked at, in the order of the
+/* Flat switch over the kinds of blocks; of others the fields are examined, in the order of the
  * table. */
 const pdl_ty *pdl_checker_kind(pdl_checker *c, const pdl_block *b, pdl_str self) {
     const pdl_ty *last, *all;

@@ -1,4 +1,4 @@
-/* lint.c -- constructs that run but are seldom intended: a function for each, which looks at one
+/* lint.c -- constructs that run but are seldom intended: a function for each, which examines one
  * block (spec language-syntax 1.4, 2.2, 7.1).
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -9,7 +9,7 @@
 
 #include "base/banned.h"
 
-enum { MOST_FIXES = 50 }; /* old names of one type: each looks at all of them */
+enum { MOST_FIXES = 50 }; /* old names of one type: each examines all of them */
 
 /* A string in a condition is a string: true unless it is empty. */
 static void literal_condition(pdl_checker *c, const char *key, const pdl_tree *t) {
@@ -273,8 +273,8 @@ void pdl_checker_lint_program(pdl_checker *c, const pdl_block *main) {
     pdl_checker_hint(c, d, "write text: in front of the list, which joins its results");
 }
 
-/* C depth follows the YAML source. What an alias names was looked at where it is written, or is not
- * looked at: aliases may multiply. */
+/* C depth follows the YAML source. What an alias names was examined where it is written, or is not
+ * examined: aliases may multiply. */
 void pdl_checker_lint_keys(pdl_checker *c, const pdl_node *n) {
     if (!n || n->shared) return;
     if (n->kind == PDL_NODE_SCALAR) {

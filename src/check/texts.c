@@ -1,7 +1,7 @@
 /* texts.c -- what is written as if it were no YAML: a key without a blank after its colon, a text
  * that a # cuts, times and numbers with a leading zero, commands with the signs of a shell.
  *
- * YAML accepts all of them, and means something else. Each rule looks at how the text is written,
+ * YAML accepts all of them, and means something else. Each rule examines how the text is written,
  * not at what it became; the limits of each are drawn where correct programs begin to have the form
  * (`#` before a blank is a remark; a URL has a colon without a blank, too).
  *

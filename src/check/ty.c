@@ -6,9 +6,9 @@
 
 #include "base/banned.h"
 
-/* Parts of a literal that are looked at, and fields that a join compares: what is larger is known
+/* Parts of a literal that are examined, and fields that a join compares: what is larger is known
  * by its kind alone. Types share parts, so that one may be exponentially larger than the text that
- * it comes from: a join looks at MAX_JOINED pairs of types. */
+ * it comes from: a join examines MAX_JOINED pairs of types. */
 enum { MAX_PARTS = 64, MAX_DEPTH = 40, MAX_JOINED = 64 };
 
 #define TY(name, k) const pdl_ty name = {.kinds = (k)}

@@ -4,7 +4,7 @@
  * fields of an object, the function. It is what a value may be, so that "unknown" is the set of all
  * kinds, and a problem is reported only when no kind of the set works. Types are immutable, live in
  * the arena of a check (or are static) and share parts; a literal is its value, whose parts are
- * looked at when somebody asks, so that a large one costs nothing.
+ * examined when somebody asks, so that a large one costs nothing.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

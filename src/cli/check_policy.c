@@ -44,7 +44,7 @@ typedef struct policy_check {
     const pdl_policies *policies;
     pdl_str folder;
     pdl_map files;      /* addresses of programs -> checked_file; the main file first */
-    checked_file *file; /* that is looked at */
+    checked_file *file; /* that is examined */
     bool *used;         /* rules */
     size_t n_rules;
     bool open; /* a program takes part that is not known: rules may be for that one */

@@ -153,7 +153,7 @@ static void choose_progress(batcher *b) {
 
 static void on_signal(void *user, int sig) {
     (void)user;
-    (void)sig; /* the loop wakes up, and the batch looks at the flag */
+    (void)sig; /* the loop wakes up, and the batch reads the flag */
 }
 
 /* Before the first row nothing has stopped: the command, columns or files are not those that a

@@ -26,7 +26,7 @@
 
 enum { LOOK_MS = 50, MOST_SHOWN = 100 };
 
-/* Ctrl-C: of a run, which looks at the flag, or of the line that is typed, which waits for the pipe
+/* Ctrl-C: of a run, which reads the flag, or of the line that is typed, which waits for the pipe
  * too, so that the signal counts although it comes just before the wait. */
 static volatile sig_atomic_t interrupted;
 static int wake[2] = {-1, -1};

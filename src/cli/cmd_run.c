@@ -270,7 +270,7 @@ static pdl_stream stream_of(const arguments *a) {
     return pdl_str_is(a->value[OPT_stream], "none") ? PDL_STREAM_NONE : PDL_STREAM_CONTEXT;
 }
 
-/* What is done without running; -1: nothing, go on. */
+/* What is done without running; -1: nothing, continue. */
 static int early(const arguments *a) {
     if (a->given[OPT_version]) return pdl_cli_put_stdout(PDL_STR("PDL " PDL_VERSION "\n"));
     if (a->given[OPT_schema]) return pdl_cli_cmd_schema(a);

@@ -297,7 +297,7 @@ static void add_run(shower *s, pdl_view_run *run) {
     pdl_view_run_free(oldest);
 }
 
-/* Returns whether a run that the page started can go on without waiting. */
+/* Returns whether a run that the page started can continue without waiting. */
 static bool turn(shower *s) {
     bool ready = false;
     pdl_view_run *run = NULL;

@@ -30,7 +30,7 @@ static bool is_same(const char *path, pdl_str other) {
     return same;
 }
 
-/* Rows of a batch may come from one table of a file and go to another: the batch looks at them. */
+/* Rows of a batch may come from one table of a file and go to another: the batch examines them. */
 static bool is_table(opt_id id) {
     return id == OPT_input || id == OPT_rows_output;
 }

@@ -40,7 +40,7 @@ struct run_again {
     pdl_session *base;
     pdl_viewer *viewer;
     unsigned n; /* runs so far */
-    /* the run that goes on; session NULL: none */
+    /* the run in progress; session NULL: none */
     pdl_session *session;
     arguments given;
     pdl_str copy_operand;

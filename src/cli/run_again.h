@@ -21,8 +21,8 @@ pdl_loop *pdl_cli_run_again_loop(run_again *r);
 void pdl_cli_run_again_offer(run_again *r, pdl_viewer_options *o);
 /* Its server; borrowed until close. */
 void pdl_cli_run_again_serve(run_again *r, pdl_viewer *v);
-/* Lets the run go on, if one was started. *ready: it does not wait for the loop. Returns true when
- * it has ended now; then *run is what can be shown of it (owned; NULL: nothing), and when the
+/* Lets the run continue, if one was started. *ready: it does not wait for the loop. Returns true
+ * when it has ended now; then *run is what can be shown of it (owned; NULL: nothing), and when the
  * server does not show it as going on any more, pdl_cli_run_again_over is called. */
 bool pdl_cli_run_again_turn(run_again *r, bool *ready, pdl_view_run **run);
 void pdl_cli_run_again_over(run_again *r);

@@ -3,8 +3,8 @@
  * The program runs on the machine that runs it always; the debugger is one of its sinks. When the
  * run reports the begin of a block at which it is to stop, the sink does not return: it handles
  * messages of the client until one of them continues. Nothing in the machine knows of it, a program
- * behaves as without it, and what is on its way to a model stays on its way. Expressions that the
- * client asks for are evaluated by a second run that asks nobody outside.
+ * behaves as without it, and a request to a model that is in flight stays in flight. Expressions
+ * that the client asks for are evaluated by a second run that asks nobody outside.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -87,7 +87,7 @@ typedef struct debugger {
     dap_mode mode;
     uint32_t step_fiber, step_depth;
     bool stopped, evaluating;
-    bool failing; /* blocks of a strand end because of a failure that was told */
+    bool failing; /* blocks of a strand end because of a failure that was reported */
     uint32_t failing_fiber;
     uint32_t at_fiber;           /* where it is stopped */
     pdl_val request;             /* the effect before which it is stopped; or absent */

@@ -37,7 +37,7 @@ static void report_error(debugger *g, const pdl_err *err) {
     pdl_buf_fini(&b);
 }
 
-/* While the run waits for the outside, requests of the client are looked at every few
+/* While the run waits for the outside, requests of the client are read every few
  * milliseconds. */
 static pdl_step step_to_end(debugger *g) {
     pdl_step step = PDL_STEP_WAIT;

@@ -44,7 +44,7 @@ dap_frame *pdl_dap_frame_of(debugger *g, uint32_t id, dap_thread **thread) {
 
 /* --- stopping --------------------------------------------------------------------------------- */
 
-/* Tells the client and handles its requests until one continues. */
+/* Notifies the client and handles its requests until one continues. */
 static void stop(debugger *g, uint32_t fiber, const char *reason, pdl_str text) {
     pdl_val m;
     if (g->cancel) return; /* it is ending: another stop would keep it alive */

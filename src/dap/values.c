@@ -198,9 +198,9 @@ pdl_val pdl_dap_scopes(debugger *g, uint32_t frame) {
 
 /* --- setting ---------------------------------------------------------------------------------- */
 
-/* Values do not change, so what holds the part is made anew, up to the variable, which is bound to
- * it. Numbers that the client has of values around the part stand for the new ones; those of what
- * was there before stand for nothing. */
+/* Values do not change, so what holds the part is made again, up to the variable, which is bound to
+ * it. Numbers that the client has of values around the part mean the new ones; those of what
+ * was there before mean nothing. */
 
 /* The number of the scope in which a value is, and the name of its variable; 0: in none. */
 static size_t scope_of(const debugger *g, size_t at, pdl_vref key, pdl_str *name) {
@@ -248,7 +248,7 @@ static pdl_val replace(debugger *g, size_t at, pdl_vref key, pdl_vref part) {
 }
 
 /* The frame whose variables can be set: of the call that runs now. Callers have theirs in places
- * that only their return looks at. */
+ * that only their return reads. */
 static dap_frame *settable_frame(debugger *g, uint32_t id, dap_thread **t, pdl_buf *text) {
     dap_frame *f = pdl_dap_frame_of(g, id, t);
     for (dap_frame *up = f ? &(*t)->frames.p[(*t)->frames.n - 1] : NULL; f && up > f; up--)

@@ -43,7 +43,7 @@ typedef struct pdl_budget {
     double used[PDL_BUDGET_COUNT];     /* by effects that have ended; calls: started ones */
     double reserved[PDL_BUDGET_COUNT]; /* by effects in flight */
     double answers, answer_tokens;     /* of calls that ended: how long answers are */
-    uint32_t going;                    /* calls on their way */
+    uint32_t going;                    /* calls in flight */
     uint64_t start_ns;                 /* monotonic, of pdl_budget_clock_ns */
     /* how long earlier processes of the run were at work; borrowed; NULL: there were none */
     const uint64_t *earlier_ns;

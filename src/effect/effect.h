@@ -173,7 +173,7 @@ PDL_MUST bool pdl_effect_decode(pdl_str json, pdl_val *out, pdl_err *err);
 
 /* Calls fn for each address that the program names for a call of a model or of embeddings, for its
  * fallbacks too, until it returns false. labels: of the address and of what it is in. Parts that
- * are nested too deep to be looked at are passed whole, as they are. Returns false when fn did. */
+ * are nested too deep to be examined are passed whole, as they are. Returns false when fn did. */
 typedef bool pdl_address_fn(void *user, pdl_vref address, pdl_label labels);
 bool pdl_effect_each_address(const pdl_effect *e, pdl_address_fn *fn, void *user);
 

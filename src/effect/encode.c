@@ -34,7 +34,7 @@ typedef struct enc {
     const pdl_secrets *secrets;
     unsigned depth;  /* of the JSON */
     size_t start;    /* of the value in out */
-    size_t check_at; /* length of out at which room and cancellation are looked at */
+    size_t check_at; /* length of out at which room and cancellation are checked */
 } enc;
 
 /* --- writing ---------------------------------------------------------------------------------- */

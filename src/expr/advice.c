@@ -1,7 +1,7 @@
 /* advice.c -- help for expressions that are written as in another language: the message says what
  * could not be read, the help what it is called here.
  *
- * It looks at the bytes around the place where reading ended, and costs nothing until then.
+ * It examines the bytes around the place where reading ended, and costs nothing until then.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -10,7 +10,7 @@
 
 #include "base/banned.h"
 
-/* A text on its way, with its tree. */
+/* A text that is being formatted, with its tree. */
 typedef struct stage {
     pdl_arena *arena;
     pdl_str name;

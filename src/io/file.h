@@ -68,7 +68,7 @@ int pdl_file_scratch(const char *folder);
 PDL_MUST bool pdl_file_read_at(int fd, uint64_t offset, char *to, size_t n, pdl_err *err);
 
 /* The name of a file in folder that is most like name, which lacks the suffix that all that are
- * looked at have (empty: any). Owned; NULL: none is near. */
+ * examined have (empty: any). Owned; NULL: none is near. */
 char *pdl_file_similar(const char *folder, pdl_str name, pdl_str suffix);
 
 /* Makes a directory and its parents; succeeds when it exists. */
@@ -82,7 +82,7 @@ pdl_file_kind pdl_file_kind_of(const char *path);
 bool pdl_file_is_same(const char *a, const char *b);
 
 /* Appends the parts of a path without those that are "." or "..", as editors write addresses. Links
- * are not looked at. */
+ * are not examined. */
 void pdl_file_put_parts(pdl_str path, pdl_buf *out);
 
 /* Appends the path of the program that this process runs. Returns false when it is not known. */

@@ -85,7 +85,7 @@ typedef struct pdl_http_request {
     void (*done)(void *user, const pdl_http_reply *r);
 } pdl_http_request;
 
-/* The same of a transfer that is under way, from its callback data; valid until that returns. */
+/* The same of a transfer that is in flight, from its callback data; valid until that returns. */
 pdl_str pdl_http_seen(const pdl_http *h, uint64_t id, const char *name);
 
 /* Who takes requests in place of libcurl, for instance to send many of them together later. As

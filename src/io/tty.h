@@ -30,7 +30,7 @@ void pdl_tty_keep(int fd);
 void pdl_tty_forget(void);
 
 /* What a command that a signal ended gives to its caller: 130 after Ctrl-C, else 143, also for a
- * terminal that was closed (SIGHUP), which is told like any other request to end. */
+ * terminal that was closed (SIGHUP), which is reported like any other request to end. */
 int pdl_signal_exit_status(int sig);
 
 /* Calls fn(user, signal) from the loop when one of the signals arrives. The watch does not keep the

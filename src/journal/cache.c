@@ -62,7 +62,7 @@ struct pdl_cache {
     bool cancelled; /* meanwhile */
 };
 
-/* Hits are delivered in order; only an effect on its way can be cancelled. */
+/* Hits are delivered in order; only an effect in flight can be cancelled. */
 static inline bool cache_ok(const pdl_cache *c) {
     return c->file && c->head <= c->hits.n && (!c->open || !c->open->prev);
 }

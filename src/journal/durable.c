@@ -618,7 +618,7 @@ pdl_sink pdl_durable_sink(pdl_durable *d) { return (pdl_sink){d, on_event, false
 
 /* --- what services hear ----------------------------------------------------------------------- */
 
-/* 128 bits that tell nothing of the program: the salt of the run is in its file alone. */
+/* 128 bits that reveal nothing of the program: the salt of the run is in its file alone. */
 static void name_request(void *user, uint32_t effect, uint32_t part, char out[33]) {
     pdl_durable *d = user;
     pending_effect *o = pdl_idmap_find(&d->open, effect);

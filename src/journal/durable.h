@@ -1,5 +1,5 @@
 /* durable.h -- runs that survive: a world in front of a world, whose journal is kept so that a run
- * that was killed at any moment can go on (spec runs 2; docs/internals/journal.md).
+ * that was killed at any moment can continue (spec runs 2; docs/internals/journal.md).
  *
  * What goes out is held until the poll: then all rows on which it may depend are on the disk. What
  * comes back is in the file before the machine gets it. A run that continues gets what was answered
@@ -129,7 +129,7 @@ pdl_sink pdl_durable_sink(pdl_durable *d);
 uint64_t pdl_durable_printed(const pdl_durable *d);
 /* How long earlier processes were at work, for budgets; its address stays. */
 const uint64_t *pdl_durable_earlier_ns(const pdl_durable *d);
-/* The process is to end: what is cancelled from now on is under way, as after a kill. */
+/* The process is to end: what is cancelled from now on is in flight, as after a kill. */
 void pdl_durable_ends(pdl_durable *d);
 /* Are there answers that poll delivers without waiting? */
 bool pdl_durable_is_ready(const pdl_durable *d);

@@ -68,7 +68,7 @@ void pdl_journal_mask(pdl_journal *j, const pdl_mask *mask);
 /* The folder of the program: recorded and compared paths are relative to it, so that a recording
  * replays in any folder. */
 void pdl_journal_folder(pdl_journal *j, pdl_str folder);
-/* Tells rows written and answered (category journal). Borrows debug. */
+/* Reports rows written and answered (category journal). Borrows debug. */
 void pdl_journal_debug(pdl_journal *j, const pdl_debug *debug);
 /* Writes the times of blocks when recording with info.blocks. */
 pdl_sink pdl_journal_sink(pdl_journal *j);

@@ -1,10 +1,11 @@
 /* learned.c -- secrets that no variable names, which somebody said to the run.
  *
- * A key of the environment stands in the file by its name (keyring.h). A token that a service makes
- * while the run goes on has no name that another process could look up, so a text that repeats it
- * is in the file as it was said. Whoever shows the run later must know what to hide: each such
- * secret is written, in the transaction of the first row that holds it, as a line of the fact
- * `secrets`. One that no row holds is not written, so the file never tells more than its rows do.
+ * A key of the environment is in the file by its name (keyring.h). A token that a service makes
+ * while the run is in progress has no name that another process could look up, so a text that
+ * repeats it is in the file as it was said. Whoever shows the run later must know what to hide:
+ * each such secret is written, in the transaction of the first row that holds it, as a line of the
+ * fact `secrets`. One that no row holds is not written, so the file never reveals more than its
+ * rows do.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -2,7 +2,7 @@
  * has come.
  *
  * It is a file of schema 2 whose table `runs` has a row for each data row that is finished; rows
- * that are under way are in no file. A row is finished once the transaction that holds it is
+ * that are in flight are in no file. A row is finished once the transaction that holds it is
  * committed: the process may be killed at any instant after that. Output files are written after
  * the commit, and how much of them is certain is a fact of the file (pdl_ledger_put_fact).
  *

@@ -65,7 +65,7 @@ bool pdl_durable_may_repeat(const pdl_durable *d, const pdl_effect *e) {
 static match_kind unfinished(struct row_search *x, const store_effect *row) {
     pdl_durable *d = x->d;
     pending_effect *o = x->o;
-    /* Files were cut to what was acknowledged: a write goes on behind that. */
+    /* Files were cut to what was acknowledged: a write continues after that. */
     bool acts = acts_outside(o->e->kind) && o->e->kind != PDL_EFFECT_write &&
                 row->state != STORE_REFUSED;
     way_out *skip = acts ? pdl_durable_way(d, row->place, true) : NULL;
@@ -177,7 +177,7 @@ static bool on_place(void *user, const store_effect *row) {
 }
 
 /* The rows are looked through once, and only for a program or inputs that are others: a run that is
- * as it was asks anew what nothing was recorded for. */
+ * as it was asks again what nothing was recorded for. */
 void pdl_durable_note_replaced(pdl_durable *d, const pending_effect *o, const identity *id) {
     pdl_err ignored = {0};
     if (!d->is_other) return;

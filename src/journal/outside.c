@@ -158,7 +158,7 @@ static bool on_answered(void *user, const store_effect *row) {
     return true;
 }
 
-/* A run that failed may have failed because of what it was told: a slip of the hand shall not cost
+/* A run that failed may have failed because of what it was given: a slip of the hand shall not cost
  * all that was done before. */
 static bool find_answered(pdl_durable *d, struct questions *q, pdl_err *err) {
     char *state = NULL;

@@ -48,7 +48,7 @@ static void remember_left(pdl_durable *d, const pending_effect *o) {
         add_left(d, PDL_STR(UNKNOWN));
 }
 
-/* The worker refuses code that looks at one of these modules before anything of it runs. */
+/* The worker refuses code that uses one of these modules before anything of it runs. */
 void pdl_durable_name_left(const pdl_durable *d, const pending_effect *o, pdl_effect *twin) {
     if (o->rebuilds || d->rebuilt || !d->left.n || twin->kind != PDL_EFFECT_code) return;
     pdl_val list = pdl_list_new(d->left.n);

@@ -20,7 +20,7 @@ enum {
     COMMIT_MS = 20       /* a wait longer than this is begun with a commit */
 };
 
-/* An effect that is under way. */
+/* An effect that is in flight. */
 typedef struct open_effect {
     struct recorder *r;
     pdl_effect_sink asker;

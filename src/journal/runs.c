@@ -173,7 +173,7 @@ static bool open_once(pdl_str path, sql **out, pdl_err *err) {
     return false;
 }
 
-/* NULL where there can be none: everything is looked at then. */
+/* NULL where there can be none: everything is examined then. */
 static sql *open_index(const char *folder) {
     pdl_buf path = PDL_BUF;
     pdl_err err = {0};

@@ -27,7 +27,7 @@ PDL_MUST bool pdl_runs_find(pdl_str name, char **out, pdl_err *err);
 PDL_MUST bool pdl_runs_each(const char *folder,
                             bool (*fn)(void *user, pdl_str path, const pdl_durable_summary *s),
                             void *user, pdl_err *err);
-/* Tells the index what became of a run, so that listing need not look: best effort. */
+/* Reports to the index what became of a run, so that listing need not look: best effort. */
 void pdl_runs_note(const char *folder, pdl_str path);
 
 #endif

@@ -69,7 +69,7 @@ struct sql {
     sqlite3_stmt **st; /* owned array, one for each statement of the use, NULL until used */
     size_t n_st;
     char *path;      /* owned */
-    pdl_err stopped; /* why the statement under way was ended */
+    pdl_err stopped; /* why the current statement was ended */
     bool bad_text;   /* a column was not UTF-8 */
     bool busy;       /* the last failure: another process locked the file */
 };

@@ -244,7 +244,7 @@ bool pdl_store_open(pdl_str path, bool writes, bool full, pdl_store **out, pdl_e
     return ok;
 }
 
-/* Of a run that was killed the head of the file may stand in its log alone. */
+/* Of a run that was killed the head of the file may be in its log alone. */
 static bool is_by_log(pdl_str path) {
     sql *q = NULL;
     pdl_err ignored = {0};

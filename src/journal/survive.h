@@ -50,7 +50,7 @@ typedef struct pending_effect {
     int64_t row;   /* 0: none yet */
     int64_t attempt;
     double begin_clock, begun; /* begun: by the wall clock, in an earlier process */
-    bool sent;                 /* the twin is on its way */
+    bool sent;                 /* the twin is in flight */
     bool answers_at_once;      /* inside of start */
     bool shown;                /* pieces went to the machine */
     bool has_reply;
@@ -141,7 +141,7 @@ PDL_MUST bool pdl_durable_read_answer(pdl_durable *d, const store_effect *row, p
                                       pending_effect *out, pdl_err *err);
 
 /* learned.c */
-/* Keeps what the text of a row tells of the secrets of the session. */
+/* Keeps what the text of a row reveals of the secrets of the session. */
 PDL_MUST bool pdl_durable_learn(pdl_durable *d, pdl_str json, pdl_err *err);
 
 /* match.c */
@@ -149,7 +149,7 @@ PDL_MUST bool pdl_durable_learn(pdl_durable *d, pdl_str json, pdl_err *err);
 bool pdl_durable_may_repeat(const pdl_durable *d, const pdl_effect *e);
 typedef enum { MATCH_NONE, MATCH_ANSWERED, MATCH_AGAIN, MATCH_FAILED } match_kind;
 /* Fills o from the file: its answer (ANSWERED), or the row that is to be gone on with (AGAIN).
- * FAILED: o->err says why the run cannot go on. */
+ * FAILED: o->err says why the run cannot continue. */
 match_kind pdl_durable_match(pdl_durable *d, pending_effect *o, const identity *id);
 /* Notes that something else was recorded where o is, which has no row. */
 void pdl_durable_note_replaced(pdl_durable *d, const pending_effect *o, const identity *id);
@@ -176,14 +176,14 @@ bool pdl_durable_deliver(pdl_durable *d);
 void pdl_durable_remember_code(pdl_durable *d, const pending_effect *o);
 /* One after the other, in the order in which they were asked. done: the one that ended. */
 void pdl_durable_pump_rebuild(pdl_durable *d, pending_effect *done);
-/* Must earlier code run again before o, which looks at what it left? False, with a problem noted,
+/* Must earlier code run again before o, which reads what it left? False, with a problem noted,
  * where it may not. */
 bool pdl_durable_waits_for_session(pdl_durable *d, const pending_effect *o);
 /* Takes o: it is sent when they have. */
 void pdl_durable_rebuild_first(pdl_durable *d, pending_effect *o);
 /* Names the modules in which earlier processes left something to who runs the code. */
 void pdl_durable_name_left(const pdl_durable *d, const pending_effect *o, pdl_effect *twin);
-/* Takes o where the worker did not run it because it looks at one of them: true then. */
+/* Takes o where the worker did not run it because it uses one of them: true then. */
 bool pdl_durable_was_refused(pdl_durable *d, pending_effect *o, const pdl_reply *reply);
 
 /* group.c */

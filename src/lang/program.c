@@ -20,7 +20,7 @@ pdl_program *pdl_program_new(void) {
 }
 
 void pdl_program_set_from_tree(pdl_program *p, bool from_tree) {
-    /* Known once the text is loaded, before anybody looks at a place in it. */
+    /* Known once the text is loaded, before anybody reads a place in it. */
     if (p->source) ((pdl_source *)(uintptr_t)p->source)->from_tree = from_tree;
 }
 

@@ -1,6 +1,6 @@
 /* config.c -- see server.h: what pdl.toml says of programs, once for each folder.
  *
- * The files are read when a program of the folder is looked at, and again after one of them has
+ * The files are read when a program of the folder is examined, and again after one of them has
  * changed, or a program was opened: not every client reports changes.
  *
  * SPDX-License-Identifier: Apache-2.0

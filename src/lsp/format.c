@@ -75,7 +75,7 @@ static size_t indent_after(pdl_str line) {
     static const char *const lists[] = {
         "text:", "lastOf:", "array:", "sequence:", "with:", "expectations:"};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-        if (pdl_str_is(rest, lists[i])) return at; /* items stand in the column of their key */
+        if (pdl_str_is(rest, lists[i])) return at; /* items are in the column of their key */
     return at + 2;
 }
 

@@ -33,7 +33,7 @@ typedef struct pdl_lsp_options {
      * path, from a journal, and when that was written, ns since the epoch. May be NULL. */
     bool (*last_run)(void *user, const char *program, pdl_str *trace, int64_t *when);
     void *last_run_user;
-    /* As in pdl_check_options; NULL: not looked at. */
+    /* As in pdl_check_options; NULL: not examined. */
     const pdl_check_models *models;
     bool (*python)(void *user, pdl_str code, pdl_python_fault *fault);
     void *python_user;

@@ -2,7 +2,7 @@
  *
  * `pdl/regions` is a request of ours: {textDocument} -> [{language, range, indent}]. An editor puts
  * the lines of a region, without `indent` columns, into a document of that language and asks its
- * server. Languages are those of `lang` of code blocks; other block scalars are looked at: JSON by
+ * server. Languages are those of `lang` of code blocks; other block scalars are examined: JSON by
  * its first letter, Jinja by its delimiters, else Markdown, which most prompts are.
  *
  * SPDX-License-Identifier: Apache-2.0

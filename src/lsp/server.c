@@ -12,7 +12,7 @@
 
 #include "base/banned.h"
 
-enum { MOST_TEXT = 64 << 20 }; /* bytes of an open file; larger ones are not looked at */
+enum { MOST_TEXT = 64 << 20 }; /* bytes of an open file; larger ones are not examined */
 
 typedef struct method {
     const char *name;

@@ -35,7 +35,7 @@ enum {
 
 typedef enum { FORM_UNKNOWN, FORM_JSON, FORM_EVENTS } form;
 
-/* One message on its way, and its answer; or the stream that is listened to. */
+/* One message in flight, and its answer; or the stream that is listened to. */
 typedef struct post {
     struct posts *of;
     uint64_t call; /* id; 0: not of a call */

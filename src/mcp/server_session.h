@@ -1,4 +1,4 @@
-/* server_session.h -- private to mcp: a session with one server, its requests under way, and the
+/* server_session.h -- private to mcp: a session with one server, its requests in flight, and the
  * two transports.
  *
  * A job is an effect that waits; a call is a request on the wire. The session speaks JSON-RPC and

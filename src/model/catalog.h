@@ -28,7 +28,7 @@ const char *pdl_model_prefix(size_t i);
  * no such provider. Never writes a value of the environment. */
 bool pdl_model_describe(pdl_str prefix, pdl_buf *out);
 
-/* Variables of the environment; get NULL: none is looked at. */
+/* Variables of the environment; get NULL: none is read. */
 typedef struct pdl_model_env {
     const char *(*get)(void *user, const char *name);
     void *user;

@@ -2,7 +2,7 @@
  * sinks).
  *
  * A value in a container has its own labels and those that the container has as a whole
- * (pdl_label_of_part); an argument is looked at as a whole and in its parts, so that a rule may be
+ * (pdl_label_of_part); an argument is examined as a whole and in its parts, so that a rule may be
  * for `message` or for `message.body`.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -165,7 +165,7 @@ static void ask_path(ask_list *a, const pdl_effect *e, pdl_sink_id sink, pdl_lab
     if (sink == PDL_SINK_write) add(a, PDL_STR("content"), text, outer | pdl_label_of(text));
 }
 
-/* Messages by role; others than the four known ones are looked at by their own name. */
+/* Messages by role; others than the four known ones are examined by their own name. */
 static pdl_label ask_messages(ask_list *a, pdl_vref messages, pdl_label outer) {
     pdl_label all = outer;
     for (size_t i = 0, n = pdl_is_list(messages) ? pdl_list_len(messages) : 0; i < n; i++) {
@@ -296,7 +296,7 @@ pdl_label pdl_endorsed_labels(const pdl_policies *p, const pdl_effect *e) {
     return all;
 }
 
-/* What is looked at is what would be lost: the labels that stay are nobody's concern yet. The
+/* What is examined is what would be lost: the labels that stay are nobody's concern yet. The
  * reason is the author's words. */
 static void ask_endorse(ask_list *a, const pdl_policies *p, const pdl_effect *e, pdl_str folder) {
     pdl_vref arguments = get(e, "arguments");

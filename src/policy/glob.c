@@ -16,7 +16,7 @@ typedef struct star {
     size_t pattern, text; /* where to begin again */
 } star;
 
-/* A star that cannot take one byte more gives up to the deep star before it. */
+/* A star that cannot take one byte more yields to the deep star before it. */
 static bool step_back(star *shallow, star *deep, pdl_str text, size_t *i, size_t *k) {
     if (shallow->pattern && !(shallow->text < text.n && text.p[shallow->text] == '/')) {
         *i = ++shallow->text;

@@ -1,7 +1,7 @@
 /* lock.c -- definitions of tools against lock files (spec trust, section 3, tool servers).
  *
  * The definition of a tool is text that a server wrote, and the model reads it as instructions: a
- * server that was looked at once may say something else tomorrow. A lock file holds the hash of
+ * server that was checked once may say something else tomorrow. A lock file holds the hash of
  * each definition that its user has seen. Whatever lists the tools of a server gets those alone
  * that are locked, or that a person has approved just now; nothing else can be called. A call that
  * comes before any list asks for one.
@@ -18,15 +18,15 @@
 
 typedef policy_room room;
 
-/* A use of tools that waits until the definitions of the server are looked at. */
+/* A use of tools that waits until the definitions of the server are examined. */
 typedef struct listing {
     room *room;
     pdl_effect *e;
     pdl_val server;
-    uint32_t id;       /* of the list or the question that is under way; 0: another listing is */
+    uint32_t id;       /* of the list or the question in progress; 0: another listing is */
     pdl_val tools;     /* as the server describes them; absent: not yet */
     pdl_val passed;    /* those that are locked or approved */
-    size_t next;       /* the one that is looked at */
+    size_t next;       /* the one that is examined */
     bool looks, again; /* look_on runs; a question was answered while it did */
     char hash[65];     /* its */
     double seconds;
@@ -224,7 +224,7 @@ static void ask_person(listing *l, const char *why, const pdl_policy_ask *ask) {
     r->behind->ops->start(r->behind, question);
 }
 
-/* True: the answer is known, and the next tool may be looked at. */
+/* True: the answer is known, and the next tool may be examined. */
 static bool look_at_tool(listing *l) {
     room *r = l->room;
     pdl_err err = {0};

@@ -63,7 +63,7 @@ bool pdl_policies_find_label(const pdl_policies *p, pdl_str name, pdl_label *out
  * of that policy; NULL: none. */
 const pdl_node *pdl_policies_sandbox(const pdl_policies *p, size_t from, pdl_str *name);
 
-/* A value on its way into a sink. */
+/* A value that goes into a sink. */
 typedef struct pdl_argument {
     pdl_str name; /* "0", "text", "to.address"; empty: what happens, rather than a value */
     pdl_vref value;

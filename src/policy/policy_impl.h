@@ -132,7 +132,7 @@ void pdl_policy_refusal(const pdl_policies *p, const source_log *s, const pdl_po
  * about what is done. */
 pdl_val pdl_policy_question(const pdl_policies *p, const source_log *s, const char *what,
                             const pdl_policy_ask *ask);
-/* What events tell of a decision; owned dict. outcome: allow, deny, approved, refused. */
+/* What events say of a decision; owned dict. outcome: allow, deny, approved, refused. */
 pdl_val pdl_policy_decision_value(const pdl_policies *p, const source_log *s,
                                   const pdl_policy_ask *ask, const pdl_decision *d,
                                   const char *outcome);
@@ -145,7 +145,7 @@ typedef struct policy_room policy_room;
 typedef struct pending {
     struct policy_room *room;
     pdl_effect *e;
-    size_t next; /* the ask that is looked at */
+    size_t next; /* the ask that is examined */
     pdl_val key; /* what is asked for, as a text */
     uint32_t id; /* of the question; 0: another pending one asks the same */
     struct pending *link;
@@ -194,7 +194,7 @@ struct policy_room {
     struct listing *listings;
     pdl_val accepted; /* server -> name of a tool -> true: locked, or approved */
     pdl_val answers;  /* key -> bool: what a person said */
-    pdl_val servers;  /* name -> true: tool servers that were looked at */
+    pdl_val servers;  /* name -> true: tool servers that were examined */
     pdl_val written;  /* full path -> null with the labels of what was written there */
     bool lasts;       /* in a durable journal */
     pdl_label in_files, from_files;
@@ -208,7 +208,7 @@ void pdl_policy_forward(policy_room *r, pdl_effect *e);
 /* lock.c. Does one of the policies have a lock? Then a person has looked at each definition that
  * the program sees. */
 bool pdl_policies_have_locks(const pdl_policies *p);
-/* Is e a use of tools, and are there locks? Then they are looked at, and what may be done is
+/* Is e a use of tools, and are there locks? Then they are examined, and what may be done is
  * forwarded. */
 bool pdl_lock_takes(policy_room *r, pdl_effect *e);
 /* The effect with this id waits for a lock no more. True: it did. */

@@ -307,7 +307,7 @@ static void unlink_pending(pending *p) {
     *at = p->link;
 }
 
-/* A server is looked at until it may be started: then it runs. */
+/* A server is examined until it may be started: then it runs. */
 static bool is_started(const room *r, const pdl_policy_ask *ask) {
     return ask->sink == PDL_SINK_server && !pdl_is_absent(pdl_dict_gets(r->servers, ask->name));
 }

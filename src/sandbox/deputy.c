@@ -132,7 +132,7 @@ bool pdl_sandbox_may_reach(const pdl_sandbox *s, pdl_str url) {
 
 enum { MOST_LINKS = 40, MOST_TRIES = 10000 };
 
-/* A path on its way: what is resolved, and what is left of it. */
+/* A path that is being resolved: what is done, and what is left of it. */
 typedef struct link_walk {
     char at[PATH_MAX], left[PATH_MAX];
     int links;

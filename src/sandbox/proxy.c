@@ -2,7 +2,7 @@
  * nothing listens but one socket; what connects to it is served from outside of the namespace.
  *
  * HTTP CONNECT, plain requests with an absolute address, and SOCKS5 with names. Names are resolved
- * here, once, and the address that was looked at is the one that is connected to: a name cannot
+ * here, once, and the address that was examined is the one that is connected to: a name cannot
  * change its meaning in between. Private, link-local and metadata addresses are refused unless the
  * profile has the address itself.
  *

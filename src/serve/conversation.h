@@ -1,4 +1,4 @@
-/* conversation.h -- responses that can be asked for again, and the messages up to each, so that the
+/* conversation.h -- responses that can be requested again, and the messages up to each, so that the
  * next request can continue from it (previous_response_id). The newest are kept, limited in number
  * and size, for the life of the process.
  *

@@ -1,7 +1,7 @@
 /* keyed.h -- private to serve: requests with an Idempotency-Key, whose runs are durable (serve
  * --durable; spec runs 2).
  *
- * A client that heard nothing asks again with the same key. While the first run continues, the
+ * A client that received nothing asks again with the same key. While the first run continues, the
  * request joins it and gets the answer from its start; when it has ended, it gets the answer that
  * was kept; after the server ended in between, the run continues. A run with a key continues when
  * its client has disconnected.

@@ -180,7 +180,7 @@ void pdl_serve_response_text(choice *c, pdl_str text, pdl_buf *out) {
     grow(c->work, item_to_grow(c->work, ITEM_MESSAGE, out), text, out);
 }
 
-/* Tokens that came after their text: they are told with an empty piece of it. */
+/* Tokens that came after their text: they are sent with an empty piece of it. */
 static void put_logprobs(work *w, pdl_vref logprobs, pdl_buf *out) {
     pdl_vref list = pdl_is_dict(logprobs) ? pdl_dict_getz(logprobs, "content") : pdl_absent();
     if (!pdl_is_list(list) || !pdl_list_len(list)) return;

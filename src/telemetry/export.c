@@ -1,7 +1,7 @@
 /* export.c -- batches of spans go to the collector.
  *
  * A batch is one message of OTLP that grows until it has BATCH spans or a second has passed. A few
- * are on their way at a time, the others wait in a queue. What cannot be sent is dropped: after a
+ * are in flight at a time, the others wait in a queue. What cannot be sent is dropped: after a
  * failure nothing is tried for PAUSE_NS, and where MOST_BYTES wait the collector is too slow.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -30,7 +30,7 @@ static const uint64_t PAUSE_NS = 5000000000u;
 #define PDL_VERSION "0.1.0"
 #endif
 
-/* A batch that waits or is on its way. */
+/* A batch that waits or is in flight. */
 typedef struct otlp_sending {
     pdl_otlp *o;
     pdl_buf body;

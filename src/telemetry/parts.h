@@ -42,8 +42,8 @@ struct pdl_otlp {
     pdl_timer *timer; /* on the loop of the runs: it has something to do by then */
     pdl_buf batch;    /* spans that are not sent, after the head of the message */
     size_t n_batch;
-    struct otlp_sending *sending; /* waiting or on their way, oldest first */
-    size_t n_sending;             /* on their way */
+    struct otlp_sending *sending; /* waiting or in flight, oldest first */
+    size_t n_sending;             /* in flight */
     size_t n_bytes;               /* of all of them */
     uint64_t retry_ns;            /* nothing is sent before; 0: at once */
     size_t n_lost;

@@ -142,7 +142,7 @@ size_t pdl_fold_shorten(pdl_fold *f, pdl_buf *text, size_t from) {
 
 void pdl_fold_put_aside(pdl_fold *f, pdl_buf *text) { (void)shorten(f, text, 0, HOLE_BYTES + 1); }
 
-/* The text of a node on its way. */
+/* The text of a node that is being written. */
 typedef struct fold_part {
     pdl_fold *fold;
     size_t from; /* everything before it is holes */
@@ -262,7 +262,7 @@ static bool fill_hole(writer *w, const char *p) {
 }
 
 /* Where the next hole begins, from i on; s.n: there is none. All of a trace passes here, so eight
- * bytes are looked at at once. */
+ * bytes are examined at once. */
 static size_t hole_from(pdl_str s, size_t i) {
     for (; s.n - i >= sizeof(uint64_t); i += sizeof(uint64_t)) {
         uint64_t bytes = pdl_word64(s.p + i);

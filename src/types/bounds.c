@@ -68,7 +68,7 @@ static bool is_required(pdl_vref schema, pdl_vref key) {
     return false;
 }
 
-/* The order of the keys is a choice, too. Keys that the schema does not name are looked at in the
+/* The order of the keys is a choice, too. Keys that the schema does not name are examined in the
  * value. */
 static bound bound_of_object(pdl_vref schema, unsigned depth) {
     pdl_vref fields = pdl_dict_getz(schema, "properties");

@@ -20,7 +20,7 @@ static bool bad(const pdl_kw_at *k, pdl_fail_kind kind) {
     return false;
 }
 
-/* Go on with further parts? */
+/* Continue with further parts? */
 static bool must_continue(const pdl_kw_at *k, bool ok) {
     return !k->c->stopped && (ok || k->c->fails);
 }

@@ -2,7 +2,7 @@
  * independent composition.
  *
  * Walks keep their own stack. Index access makes a flat array of the messages once per node; the
- * node that extends another one extends its array too (a loop that looks at pdl_context[-1] in
+ * node that extends another one extends its array too (a loop that reads pdl_context[-1] in
  * every turn stays linear).
  *
  * SPDX-License-Identifier: Apache-2.0

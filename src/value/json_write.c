@@ -47,7 +47,7 @@ static const char escapes[0x60] = {
 /* Under PDL_JSON_ASCII. */
 static bool is_plain(unsigned char c) { return c < sizeof escapes ? escapes[c] == 0 : c < 0x7f; }
 
-/* The search ends at quotes and controls only, so it looks at windows: each is as long as what was
+/* The search ends at quotes and controls only, so it examines windows: each is as long as what was
  * plain before it, which keeps text with a letter outside of ASCII every few bytes linear. */
 static const char *skip_ascii(const char *p, const char *end) {
     enum { FIRST = 64, SHORT = 24 /* most keys and names: looked at byte by byte at once */ };

@@ -1,4 +1,4 @@
-/* scope.c -- see scope.h. Up to ROW bindings stand in a row, the latest last; more are in a trie.
+/* scope.c -- see scope.h. Up to ROW bindings are in a row, the latest last; more are in a trie.
  *
  * Why two forms: each call of a function makes a scope, binds a few names and looks each up a few
  * times. A row is copied and searched in fewer steps than a trie has levels to walk and nodes to

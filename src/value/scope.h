@@ -3,7 +3,7 @@
  * A closure, a retry and an iteration of a map must see the variables as they were, while the
  * program binds more names: with mutable tables each of them would need a copy. Here extending
  * shares everything with the old scope, and a sole owner is extended in place, so a loop that
- * rebinds a variable runs in constant memory. A few bindings stand in a row, many in a radix trie
+ * rebinds a variable runs in constant memory. A few bindings are in a row, many in a radix trie
  * over dense name ids: look-up is a few loads. NULL is the empty scope. Iteration is in order of
  * first definition.
  *

@@ -155,7 +155,7 @@ static bool has_cookie(const pdl_access *a, uint16_t port, const pdl_exchange *x
 }
 
 /* A browser does not send a strict cookie after a redirect that began on another site, as the page
- * that --open makes is. There the page itself goes on. */
+ * that --open makes is. There the page itself continues. */
 void pdl_access_open(pdl_access *a, uint16_t port, pdl_exchange *x, pdl_str secret) {
     pdl_buf cookie = PDL_BUF;
     bool far = pdl_str_is(pdl_exchange_header(x, "Sec-Fetch-Site"), "cross-site");

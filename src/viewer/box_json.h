@@ -1,6 +1,6 @@
 /* box_json.h -- private to the room: boxes as the JSON that the page reads.
  *
- * A page shows many boxes and looks at few. So a box has two forms: a line with the beginning of
+ * A page shows many boxes and few in detail. So a box has two forms: a line with the beginning of
  * its text for the tree, and everything that is known of it, which is asked for when a person
  * chooses the box. page/source.js is the reader.
  *

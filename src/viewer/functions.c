@@ -14,7 +14,7 @@ enum { MOST_AROUND = 1000 }; /* boxes around a call in which its function is loo
 typedef struct naming {
     pdl_functions *f;
     pdl_str module;
-    pdl_idmap seen; /* nodes with several parents: each is looked at once */
+    pdl_idmap seen; /* nodes with several parents: each is examined once */
     PDL_VEC(const pdl_node *) left;
 } naming;
 

@@ -58,7 +58,7 @@ struct pdl_live {
 
 /* --- changes ---------------------------------------------------------------------------------- */
 
-/* A box that is noted and was not looked at since needs no second note. */
+/* A box that is noted and was not examined since needs no second note. */
 static void note(pdl_live *l, live_box *b) {
     if (b->hidden || (b->change && b->change > l->taken)) return;
     *pdl_vec_push(&l->changes) = b->id;
@@ -84,7 +84,7 @@ static pdl_str tail_of(pdl_str text, size_t from) {
     return pdl_str_sub(text, from, text.n);
 }
 
-/* People read what comes: of a long answer half of the room is given up when it is full. */
+/* People read what comes: of a long answer half of the room is freed when it is full. */
 static void add_text(live_box *b, pdl_str piece) {
     enum { KEPT = PDL_LIVE_TEXT_BYTES / 2 };
     pdl_buf_put(&b->text, piece);

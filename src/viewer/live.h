@@ -1,4 +1,4 @@
-/* live.h -- private to the room: the boxes of a run while it goes on, made from its events.
+/* live.h -- private to the room: the boxes of a run while it runs, made from its events.
  *
  * The trace of a run is whole when the run is over, and a page wants boxes now. So events are
  * folded a second time into what a tree shows: where a box is, its kind, state, times, and the
@@ -30,7 +30,7 @@ void pdl_live_redact(const pdl_live *l, pdl_str text, pdl_buf *out);
 /* Number of changes noted so far: a page that knows all of them waits. */
 size_t pdl_live_changes(const pdl_live *l);
 /* Appends the boxes that changed since *from as a JSON list, at most `most`, and moves *from to
- * what was not looked at. False: nothing has changed. */
+ * what was not examined. False: nothing has changed. */
 bool pdl_live_json(pdl_live *l, size_t *from, size_t most, pdl_buf *out);
 
 #endif

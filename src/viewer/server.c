@@ -53,7 +53,7 @@ struct pdl_viewer {
 
 /* --- what is asked ---------------------------------------------------------------------------- */
 
-/* What stands in a path after its prefix: numbers, with slashes. */
+/* What is in a path after its prefix: numbers, with slashes. */
 static size_t read_numbers(pdl_str path, uint32_t *out, size_t most) {
     size_t n = 0;
     while (path.n && n < most) {
@@ -212,7 +212,7 @@ static void answer_file(pdl_exchange *x, pdl_str name) {
     pdl_buf_fini(&colours);
 }
 
-/* --- changes of a run that goes on ------------------------------------------------------------ */
+/* --- changes of a run in progress ------------------------------------------------------------ */
 
 /* Nothing is kept for a page that takes nothing: it gets the newest state when it takes again. */
 static void send_changes(const pdl_viewer *v, watcher *w) {

@@ -1,7 +1,7 @@
 /* endorse.c -- a block answers for its result: the one way by which a value loses labels.
  *
  * The check holds, or the block fails, whether a policy is asked or not: it is part of the program.
- * Only a policy knows which labels there are, so it is asked what the names of the block stand for,
+ * Only a policy knows which labels there are, so it is asked what the names of the block mean,
  * which is also where it may refuse.
  *
  * SPDX-License-Identifier: Apache-2.0

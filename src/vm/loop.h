@@ -9,7 +9,7 @@
 
 #include "vm/fiber.h"
 
-/* A map under way. */
+/* A map in progress. */
 struct pdl_mapping {
     pdl_val *results; /* n, absent until done */
     size_t n, started, ended, open;

@@ -2,7 +2,7 @@
  *
  * Builds with assertions check them at the entry and exit of what changes a fiber, an effect in
  * flight, a queue of output or a run, so the function that breaks a structure is the one reported.
- * Each check looks at a bounded number of fields: what is below the top of a stack was on top when
+ * Each check examines a bounded number of fields: what is below the top of a stack was on top when
  * it was checked. They are never applied to input, which may be anything.
  *
  * SPDX-License-Identifier: Apache-2.0

@@ -26,7 +26,7 @@
 #include "compile/ops.def"
 /* clang-format on */
 
-/* ops_expr.c: what natives are told of the fiber that calls them. */
+/* ops_expr.c: what natives know of the fiber that calls them. */
 const pdl_native_env *pdl_vm_native_env(pdl_fiber *f);
 /* Operators and calls on undefined fail in strict and in lenient templates. */
 static inline bool refuse_undefined(pdl_vref v, pdl_err *err) {

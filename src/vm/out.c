@@ -187,7 +187,8 @@ static void out_text(pdl_fiber *f, pdl_str text, pdl_look look, pdl_label label)
     pdl_out_flush(f->run);
 }
 
-/* What is shown because of a value tells of it: in strict control its labels count, too. */
+/* What is shown because of a value reveals a part of it: in strict control its labels count, too.
+ * */
 void pdl_out_text(pdl_fiber *f, pdl_str text, pdl_look look, pdl_label label) {
     pdl_buf b = PDL_BUF;
     label |= f->control;

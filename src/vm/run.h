@@ -34,7 +34,7 @@ struct pdl_run {
     uint32_t open_models;
     PDL_VEC(uint32_t) queue; /* ids of model calls that are not launched, FIFO from queue_head */
     size_t queue_head;
-    uint32_t open_late; /* effects of kinds that are LATE under way */
+    uint32_t open_late; /* LATE effects in flight */
     pdl_parked parked[PDL_SLOT_COUNT];
     pdl_outq *out;
     bool closing; /* pdl_run_free frees all fibers: a map leaves those of its iterations to it */

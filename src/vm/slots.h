@@ -11,7 +11,7 @@
 pdl_step pdl_await_model_slot(pdl_fiber *f);
 pdl_step pdl_await_effect_slot(pdl_fiber *f);
 
-/* Returns true when too many LATE effects are under way. */
+/* Returns true when too many LATE effects are in flight. */
 bool pdl_run_is_full(const pdl_run *r);
 
 void pdl_run_queue_model(pdl_run *r, pdl_inflight *c);

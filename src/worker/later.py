@@ -147,7 +147,7 @@ def _interrupt(thread):
 def _attempt(f, otherwise):
     try:
         return f()
-    except Exception:  # whatever an object does when it is looked at is no failure of the block
+    except Exception:  # whatever an object does when it is examined is no failure of the block
         return otherwise
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """left.py -- what blocks leave in modules, compiled into the names of worker.py for runs that can be resumed.
 
-A resumed run has a new process. A block that looks at what earlier blocks left there must not run before these ran again, so the reply of a
+A resumed run has a new process. A block that reads what earlier blocks left there must not run before these ran again, so the reply of a
 block names the modules whose content blocks have changed, and "*" where any code may see the change (working folder, builtins). A run that is
 resumed gives these names back with its code, which is refused where it would import one of them, itself or by what it imports. Python gives
 no notice of a change, so the content is described after each block and compared with the description before it. Only modules of the user

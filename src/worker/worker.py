@@ -122,7 +122,7 @@ _requests = deque()
 _state = _Namespace(reading=False, idle=False, strangers=0, current=None, interrupted=False, child=False)
 _local = threading.local()  # block, turn
 _running = {}  # id -> block that began and has not ended
-_cancelled = set()  # blocks that the run gave up
+_cancelled = set()  # blocks that the run cancelled
 
 
 def _dispatch(m, early=False):
@@ -211,7 +211,7 @@ def _question(block, message, key):
 
 # --- giving up blocks --------------------------------------------------------------------------
 
-# The run says which block it gives up, in a message, and sends SIGINT, so that a block that computes looks at its messages. The signal may
+# The run says which block it cancels, in a message, and sends SIGINT, so that a block that computes reads its messages. The signal may
 # come at any moment, also within a message that is being read or written: there it is only noted. It is obeyed where user code runs, at
 # once or when our own code returns to it.
 
@@ -285,7 +285,7 @@ class _Block:
         self.size = 0
         self.thread = get_ident()
         self.user_code = False  # it runs now: an interrupt may end it
-        self.told = False  # that it was given up
+        self.told = False  # that it was cancelled
         self.parked = False  # it has its answer and waits for its turn
 
 

@@ -17,7 +17,7 @@
 
 typedef struct worker worker;
 
-/* An effect under way. Invariant: it is in worker.jobs until its reply; e is NULL once it was
+/* An effect in flight. Invariant: it is in worker.jobs until its reply; e is NULL once it was
  * cancelled. */
 typedef struct job {
     worker *w;
@@ -100,7 +100,7 @@ typedef struct wire_out {
         refs; /* refs: entries of the object that describes functions and opaque values of body */
     pdl_err *err;
     unsigned depth;
-    size_t check_at; /* length of body at which cancellation is looked at */
+    size_t check_at; /* length of body at which cancellation is checked */
     pdl_label said;  /* of what tool servers say of functions in it */
 } wire_out;
 bool pdl_worker_wire_put(wire_out *o, pdl_vref v);

@@ -141,7 +141,7 @@ static bool follows_bar(const place *p) {
 
 /* --- what is said ----------------------------------------------------------------------------- */
 
-/* MARK_CONTEXT, MARK_BRACKET: what is shown is where it began, not where reading gave up. */
+/* MARK_CONTEXT, MARK_BRACKET: what is shown is where it began, not where reading stopped. */
 typedef enum { MARK_HERE, MARK_CONTEXT, MARK_BRACKET } marked;
 
 /* The first row that fits counts. */

@@ -1,7 +1,7 @@
 /* profile.h -- the keys of profiles of the sandbox (profile.def), and what is wrong with a profile
  * as it is written.
  *
- * A profile stands in blocks, policies, files and configurations, and is used in a room that knows
+ * A profile is in blocks, policies, files and configurations, and is used in a room that knows
  * none of them. Its form is checked here, where places are known and before anything runs; whether
  * a machine, or a profile around it, allows what it asks for is the business of the sandbox.
  *

@@ -10,14 +10,23 @@
 #include "yaml/node.h"
 
 /*   X(id, name)   The tags of YAML 1.1 the safe reader knows; name follows "tag:yaml.org,2002:". */
-#define PDL_YAML_TAGS(X)                                                                           \
-    X(str, "str")                                                                                  \
-    X(null, "null")                                                                                \
-    X(bool, "bool")                                                                                \
-    X(int, "int")                                                                                  \
-    X(float, "float") X(binary, "binary") X(timestamp, "timestamp") X(omap, "omap")                \
-        X(pairs, "pairs") X(set, "set") X(seq, "seq") X(map, "map") X(merge, "merge")              \
-            X(value, "value")
+/* clang-format off */
+#define PDL_YAML_TAGS(X) \
+    X(str, "str") \
+    X(null, "null") \
+    X(bool, "bool") \
+    X(int, "int") \
+    X(float, "float") \
+    X(binary, "binary") \
+    X(timestamp, "timestamp") \
+    X(omap, "omap") \
+    X(pairs, "pairs") \
+    X(set, "set") \
+    X(seq, "seq") \
+    X(map, "map") \
+    X(merge, "merge") \
+    X(value, "value")
+/* clang-format on */
 
 typedef enum {
 #define X(id, name) PDL_YTAG_##id,

@@ -25,7 +25,7 @@ typedef struct writer {
     pdl_buf *out;
     unsigned depth;
     size_t start;    /* of the value in out */
-    size_t check_at; /* length of out at which room and cancellation are looked at */
+    size_t check_at; /* length of out at which room and cancellation are checked */
 } writer;
 
 static void pad(writer *w, size_t n) {

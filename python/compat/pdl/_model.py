@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Classes with named fields, as far as users of the reference's models rely on them: constructors by keyword, model_dump,
-model_copy, model_validate, ==, repr. Which values a field takes is looked at when a program is loaded, not here."""
+model_copy, model_validate, ==, repr. Which values a field takes is examined when a program is loaded, not here."""
 from __future__ import annotations
 
 import copy

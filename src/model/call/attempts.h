@@ -12,7 +12,7 @@
 /* Invariant: list is absent until something had to be tried again. */
 typedef struct pdl_attempts_made {
     pdl_val list;      /* of {model, kind, status, message, seconds, next, wait_seconds?} */
-    uint64_t start_ns; /* of the request on its way */
+    uint64_t start_ns; /* of the request in flight */
 } pdl_attempts_made;
 
 /* Why the next request goes out. */

@@ -25,7 +25,7 @@ typedef struct pdl_embedding pdl_embedding;
 
 /* The embeddings of a world (embed.h). */
 typedef struct pdl_embeddings {
-    pdl_embedding *first; /* on their way */
+    pdl_embedding *first; /* in flight */
     pdl_val known;        /* dict: hash of model and parameters, text -> vector */
     size_t n_numbers;     /* in known */
 } pdl_embeddings;

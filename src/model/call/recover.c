@@ -1,6 +1,6 @@
 /* recover.c -- what follows a failure: another attempt, another model, or the error.
  *
- * A failed request is looked at in this order, and the first rule that applies is taken:
+ * A failed request is examined in this order, and the first rule that applies is taken:
  *   1. a token of the cache was refused: get a new one, once;
  *   2. the service refuses the schema's field: ask without it;
  *   3. the failure may pass and nothing speaks against sending again: wait (backoff.c), send again;

@@ -24,7 +24,7 @@ struct pdl_access_token {
     pdl_access_token *next;
     pdl_buf url, id, form, text;
     uint64_t until_ns;
-    uint64_t http_id;               /* an exchange is on its way */
+    uint64_t http_id;               /* an exchange is in flight */
     pdl_token_wait *waiting, **end; /* in order of arrival */
 };
 

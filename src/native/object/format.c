@@ -336,7 +336,7 @@ static bool unsupported(printer *p, const conv *c) {
 
 static bool put_conv(printer *p, const conv *c, pdl_buf *out) {
     pdl_vref x;
-    if (!next_arg(p, &x)) return false; /* Python takes the argument before it looks at the type */
+    if (!next_arg(p, &x)) return false; /* Python takes the argument before it examines the type */
     switch (c->type) {
     case 's':
     case 'r':

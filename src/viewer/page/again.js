@@ -1,5 +1,5 @@
 // again.js -- the program again with what a person changed: the lines of the chosen box, or what was
-// answered to it, can be edited, and the run goes on from there with what was answered before. The page
+// answered to it, can be edited, and the run continues from there with what was answered before. The page
 // sends the changed lines and answers alone; the server runs the user's own files, whose hashes are shown.
 // SPDX-License-Identifier: Apache-2.0
 import { make } from "./dom.js";

@@ -109,7 +109,7 @@ export class CodePane {
   async mark(box) {
     await this.load();
     const file = box.file ?? 0;
-    if (box.line && file >= this.files.length) this.files = await filesOf(this.run); // it goes on
+    if (box.line && file >= this.files.length) this.files = await filesOf(this.run); // it continues
     if (box.line && file !== this.shown && file in this.files) this.show(file);
     const has = box.line && file === this.shown;
     markLines(this.element, has ? this.lines.slice(box.line - 1, box.to ?? box.line) : []);

@@ -10,7 +10,7 @@ const ENDED = "The server does not answer: it has ended. What was loaded is show
 const OTHER = "Another pdl view answers here now. Open the address that it printed: this page then shows its run.";
 let waits = false;
 
-// Waits until a server answers at this address, and loads the page anew. One that was started again knows the browser
+// Waits until a server answers at this address, and loads the page again. One that was started again knows the browser
 // once its printed address was opened in it, in any tab: all of them have one cookie.
 export async function awaitServer(tell) {
   if (waits) return;

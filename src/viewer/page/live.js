@@ -1,5 +1,5 @@
-// live.js -- a run that goes on: boxes come as they change, and the page follows the newest one until
-// the person scrolls away. When the run is over the page is loaded anew and shows its trace.
+// live.js -- a run in progress: boxes come as they change, and the page follows the newest one until
+// the person scrolls away. When the run is over the page is loaded again and shows its trace.
 // SPDX-License-Identifier: Apache-2.0
 import { make } from "./dom.js";
 import { awaitServer, findIn, lanesOf, wayTo } from "./data.js";

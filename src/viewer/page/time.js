@@ -39,7 +39,7 @@ export class TimePane {
     return [title, make("div", { class: "scroll" }, lanes)];
   }
 
-  // Of a run that goes on again and again, unless somebody is looking at an earlier moment of it.
+  // During a run again and again, unless somebody is looking at an earlier moment of it.
   async load() {
     const isBusy = this.moment !== null || this.element.querySelector(".bar:focus");
     const state = this.runs[0].changes ?? 0;
