@@ -203,6 +203,39 @@ def check_requests():
     return wrong
 
 
+def rows_of(path, pattern):
+    return re.findall(pattern, (ROOT / path).read_text("utf-8"), re.M)
+
+
+def section(path, title):
+    """The text of a page below a heading, to the next heading of its level."""
+    text = (ROOT / path).read_text("utf-8")
+    return re.split(r"^%s " % title.split(" ")[0], text[text.index("\n" + title + "\n") + len(title) + 2:], maxsplit=1, flags=re.M)[0]
+
+
+def first_column(text):
+    """Words in code in the first column of the tables of a text."""
+    return [w.split(" ")[0] for cell in re.findall(r"^\| (`[^|]*`) \|", text, re.M) for w in re.findall(r"`([^`]+)`", cell)]
+
+
+def check_tables():
+    """Pages and modules that list rows of a table of the code list all of them, and no others; [what is wrong]."""
+    kinds = rows_of("src/base/err.h", r'^    X\((\w+), (\d+), +"([^"]+)"\)')
+    shown = re.findall(r"^\| `(\w+)` \| (\w+) \| ([^|]*) \|$", section("docs/manual/errors.md", "## Kinds"), re.M)
+    statuses = {code for _, code, _ in kinds} - {"0", "1"}
+    of_models = set(re.search(r"^MODEL_KINDS = frozenset\(\((.*?)\)\.split", (ROOT / "python/libpdl/_errors.py").read_text("utf-8"), re.M | re.S).group(1).split())
+    events = section("docs/manual/embedding.md", "## What happens").split(". ")[0]
+    same = (
+        ("docs/manual/errors.md, kinds", sorted(shown), sorted((k, "n" if k == "exit" else code, doc) for k, code, doc in kinds)),
+        ("docs/manual/errors.md, exit status", sorted(statuses & set(re.findall(r"^\| (\d+) \|", section("docs/manual/errors.md", "## Exit status"), re.M))), sorted(statuses)),
+        ("python/libpdl/_errors.py, MODEL_KINDS", {w.strip('"') for w in of_models} - {""}, {k for k, _, doc in kinds if doc.startswith("a model: ")}),
+        ("docs/manual/policies.md, origins", sorted(first_column(section("docs/manual/policies.md", "## Origins"))), sorted(rows_of("src/value/label.h", r'^    X\((\w+), "'))),
+        ("docs/manual/policies.md, sinks", set(rows_of("src/policy/sinks.def", r"^S\((\w+),")) - set(first_column((ROOT / "docs/manual/policies.md").read_text("utf-8"))), set()),
+        ("docs/manual/embedding.md, events", sorted(w for w in re.findall(r"`(\w+)`", events) if w not in ("report", "blocks")), sorted(rows_of("src/trace/events.def", r"^EVENT\((\w+),"))),
+    )
+    return ["%s: %s, expected %s" % (what, have, want) for what, have, want in same if have != want]
+
+
 def main():
     if len(sys.argv) < 2:
         sys.exit(__doc__)
@@ -224,7 +257,7 @@ def main():
         passed, failed = passed + (not stale), failed + stale
         if stale:
             print("FAIL docs/providers.md: run tools/providers-page")
-        wrong = check_requests()
+        wrong = check_requests() + check_tables()
         passed, failed = passed + (not wrong), failed + bool(wrong)
         for why in wrong:
             print("FAIL " + why)
