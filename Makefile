@@ -99,6 +99,9 @@ bench-calls: all ## speed of model calls over loopback, beside a bare libcurl lo
 bench: all ## speed beside its peers, which are prepared on first use (REFERENCE=CMD: a reference that is there); ARGS='--out docs/benchmarks.md' writes the page
 	@ninja -C $(BUILD) bench && $(PY) bench/run.py --pdl $(BUILD)/pdl $(if $(REFERENCE),--reference '$(REFERENCE)') $(ARGS)
 
+bench-instructions: all ## instructions that whole programs take, which no other work changes (valgrind); ARGS='--against OTHER/pdl'
+	@$(PY) bench/instructions.py --pdl $(BUILD)/pdl $(ARGS)
+
 bench-micro: ## speed of single operations: bench/bench_*.c (bench_load wants files)
 	@sh tools/setup $(BUILD) && ninja -j$(J) -C $(BUILD) bench
 	@for b in json value; do $(BUILD)/bench_$$b; done
