@@ -130,6 +130,7 @@ pdl_step pdl_op_FORS(pdl_fiber *f, const pdl_fors_info *info, pdl_err *err) {
     if (s != PDL_STEP_DONE) return s;
     pdl_vm_loop l = {
         .n = info->n, .max = -1, .block = (uint32_t)f->blocks.n - 1, .index = info->index};
+    pdl_label turns = info->has_max ? pdl_label_of(*top(f)) : 0;
     if (info->has_max && !read_max(*top(f), &l.max, err)) return PDL_STEP_FAIL;
     l.names = PDL_NEW_N(pdl_name, l.n);
     l.lists = PDL_NEW_N(pdl_val, l.n);
@@ -140,6 +141,7 @@ pdl_step pdl_op_FORS(pdl_fiber *f, const pdl_fors_info *info, pdl_err *err) {
     if (!l.n) l.len = (size_t)-1;
     if (wants_blocks(f->run) && info->has_for) send_for(f, f->stack.p + f->stack.n - n, l.n);
     pdl_vm_cut_stack(f, f->stack.n - n);
+    pdl_vm_chosen_by(f, turns);
     for (uint32_t i = 0; i < l.n; i++) pdl_vm_chosen_by(f, pdl_label_of(l.lists[i]));
     *pdl_vec_push(&f->loops) = l;
     return PDL_STEP_DONE;

@@ -158,6 +158,7 @@ pdl_step pdl_vm_loop_begin(pdl_fiber *f, bool recursive, uint32_t entry, pdl_err
     } else if (!pdl_val_to_list(v, &items, err)) {
         return PDL_STEP_FAIL;
     }
+    pdl_vm_chosen_by(f, pdl_label_of(items));
     loop_obj *l = pdl_ext_new(PDL_V_CELL, &loop_class.base, sizeof *l);
     l->items = items;
     l->changed = pdl_absent();

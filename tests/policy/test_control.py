@@ -1,0 +1,102 @@
+"""control: strict in each construct that can choose: with `data` the command runs that a model chose, since none of its text goes there;
+with `strict` it does not, nor does a constant get there that it chose.
+SPDX-License-Identifier: Apache-2.0
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from checks import check, finish  # noqa: E402
+
+PDL = Path(sys.argv[1]).resolve() / "pdl"
+RUNS = "{lang: command, args: [echo, RAN]}"  # %A below
+# what chooses -> a block (YAML in one line); v is `abc`, which a model said
+CHOICES = {
+    "if then": "{if: \"${ v == 'abc' }\", then: %A}",
+    "if else": "{if: \"${ v != 'abc' }\", then: x, else: %A}",
+    "elif": "{if: \"${ v == 'z' }\", then: x, else: {if: true, then: %A}}",
+    "match case": "{match: '${ v }', with: [{case: abc, then: %A}]}",
+    "match if": "{match: 1, with: [{case: 1, if: \"${ v == 'abc' }\", then: %A}]}",
+    "match default": "{match: '${ v }', with: [{case: z, then: x}, {then: %A}]}",
+    "while": "{while: \"${ v == 'abc' }\", repeat: %A, maxIterations: 1}",
+    "until second turn": "{defs: {n: {data: 0}}, repeat: {lastOf: [{def: n, data: '${ n + 1 }'}, {if: '${ n == 2 }', then: %A}]}, until: \"${ n == 2 or v != 'abc' }\"}",
+    "for over split": "{for: {i: '${ v | list }'}, repeat: %A}",
+    "for range len": "{for: {i: '${ range(v | length) }'}, repeat: %A}",
+    "map": "{for: {i: '${ v | list }'}, map: %A}",
+    "maxIterations": "{repeat: %A, maxIterations: '${ v | length }'}",
+    "call by name": "{defs: {d: {data: {abc: 1}}, f: {function: null, return: %A}, o: {data: {abc: '${ f }'}}}, call: '${ o[v] }'}",
+    "call expr by name": "{defs: {f: {function: null, return: %A}, o: {data: {abc: '${ f }'}}}, data: '${ o[v]() }'}",
+    "function arg cond": "{defs: {f: {function: {a: }, return: {if: \"${ a == 'abc' }\", then: %A}}}, call: '${ f }', args: {a: '${ v }'}}",
+    "function expr cond": "{defs: {f: {function: null, return: %A}}, data: \"${ f() if v == 'abc' else 1 }\"}",
+    "and short": "{defs: {f: {function: null, return: %A}}, data: \"${ v == 'abc' and f() }\"}",
+    "or short": "{defs: {f: {function: null, return: %A}}, data: \"${ v != 'abc' or f() }\"}",
+    "jinja if": "{defs: {f: {function: null, return: %A}}, lang: jinja, code: \"{% if v == 'abc' %}{{ f() }}{% endif %}\"}",
+    "jinja for": "{defs: {f: {function: null, return: %A}}, lang: jinja, code: \"{% for i in v %}{{ f() }}{% endfor %}\"}",
+    "map filter": "{defs: {f: {function: {a: }, return: %A}}, for: {i: '${ [1,2] | select(\"lt\", v|length) | list }'}, repeat: %A}",
+    "default filter": "{defs: {f: {function: null, return: %A}}, data: \"${ [f][v|length - 3]() }\"}",
+    "fallback": "{data: '${ stdlib.fail(v) }', fallback: %A}",
+    "fallback of type": "{data: '${ v }', spec: integer, fallback: %A}",
+    "fallback of key": "{data: '${ {}[v] }', fallback: %A}",
+    "fallback nested": "{lastOf: [{data: '${ v }', spec: integer}, 1], fallback: %A}",
+    "after check passes": "{lastOf: [{data: '${ stdlib.check(v, {type: string}) if false else v }'}, {if: \"${ v == 'abc' }\", then: {def: z, data: 1}}, {if: '${ z == 1 }', then: %A}]}",
+    "var set in branch": "{defs: {z: {data: 0}}, lastOf: [{if: \"${ v == 'abc' }\", then: {def: z, data: 1}}, {lang: command, args: [echo, RAN, '${ z | string }']}]}",
+    "const in match": "{lastOf: [{def: z, match: '${ v }', with: [{case: abc, then: one}, {then: two}], contribute: []}, {lang: command, args: [echo, RAN, '${ z }']}]}",
+    "const ternary": "{lang: command, args: [echo, RAN, \"${ 'x' if v == 'abc' else 'y' }\"]}",
+    "const dict key": "{lang: command, args: [echo, RAN, \"${ {'abc': 'x'}[v] }\"]}",
+    "const list index": "{lang: command, args: [echo, RAN, \"${ ['x','y','z','q'][v | length] }\"]}",
+    "const get default": "{lang: command, args: [echo, RAN, \"${ {'abc': 'x'}.get(v, 'y') }\"]}",
+    "const and": "{lang: command, args: [echo, RAN, \"${ v == 'abc' and 'x' }\"]}",
+    "const or": "{lang: command, args: [echo, RAN, \"${ v == 'z' or 'x' }\"]}",
+    "const slice": "{lang: command, args: [echo, RAN, \"${ 'hello'[:v | length] }\"]}",
+    "const replace": "{lang: command, args: [echo, RAN, \"${ 'xabcx'.replace(v, '') }\"]}",
+    "const times": "{lang: command, args: [echo, RAN, \"${ 'x' * (v | length) }\"]}",
+    "const filter select": "{lang: command, args: [echo, RAN, \"${ ['abc','d'] | select('equalto', v) | join }\"]}",
+    "const dict order": "{defs: {o: {data: '${ {v: 1, \"b\": 2} }'}}, lang: command, args: [echo, RAN, \"${ o.values() | list | string }\"]}",
+    "const sort": "{lang: command, args: [echo, RAN, \"${ ([{'k': v, 'x': 'one'}, {'k': 'b', 'x': 'two'}] | sort(attribute='k') | first).x }\"]}",
+    "loop join lastOf": "{lastOf: [{def: z, for: {i: '${ v | list }'}, repeat: k, join: {as: lastOf}, contribute: []}, {lang: command, args: [echo, RAN, '${ z }']}]}",
+    "loop count": "{defs: {n: {data: 0}}, lastOf: [{for: {i: '${ v | list }'}, repeat: {def: n, data: '${ n + 1 }'}, contribute: []}, {lang: command, args: [echo, RAN, '${ n | string }']}]}",
+    "reduce": "{defs: {p: {function: {a: , b: }, return: {if: \"${ b == 'abc' }\", then: %A, else: '${ a }'}}}, for: {i: ['x', '${ v }']}, repeat: '${ i }', join: {reduce: '${ p }'}}",
+    "regex findall count": "{lastOf: [{def: z, data: '${ v }', parser: {regex: '.', mode: findall}, contribute: []}, {for: {i: '${ z }'}, repeat: %A}]}",
+    "parser bool": "{lastOf: [{def: z, data: \"${ 'true' if v == 'abc' else 'false' }\", parser: json, spec: boolean, contribute: []}, {if: '${ z }', then: %A}]}",
+    "def in computed": "{lang: pdl, code: '${ code }', defs: {code: {data: \"${ 'lang: command\\nargs: [echo, RAN]' if v == 'abc' else '1' }\"}}}",
+    "contribute cond": "{lastOf: [{if: \"${ v == 'abc' }\", then: {role: user, text: 'go', contribute: [context]}}, {if: '${ pdl_context | length > 0 }', then: %A}]}",
+    "model param": "{lastOf: [{def: z, model: openai/y, input: x, parameters: {mock_response: k, temperature: '${ v | length }'}, contribute: []}, {lang: command, args: [echo, RAN, '${ z }']}]}",
+    "code block chosen": "{lastOf: [{if: \"${ v == 'abc' }\", then: {lang: python, code: \"PDL_SESSION.q = 1\\nresult = 1\"}}, {def: z, lang: python, code: 'result = getattr(PDL_SESSION, \"q\", 0)'}, {lang: command, args: [echo, RAN, '${ z | string }']}]}",
+    "error message const": "{lastOf: [{def: z, if: \"${ v == 'abc' }\", then: \"${ stdlib.fail('one') }\", fallback: '${ pdl_error.message }', contribute: []}, {lang: command, args: [echo, RAN, '${ z }']}]}",
+    "select function": "{defs: {f: {function: {a: }, return: %A}, g: {function: {a: }, return: 1}}, call: \"${ f if v == 'abc' else g }\", args: {a: 1}}",
+    "map function index": "{for: {i: \"${ [1] if v == 'abc' else [] }\"}, repeat: %A}",
+    "join by": "{for: {i: [1,2]}, repeat: {if: \"${ v == 'abc' and i == 2 }\", then: %A}}",
+    "object branch": "{object: {a: {if: \"${ v == 'abc' }\", then: %A}}}",
+    "array branch": "{array: [{if: \"${ v == 'abc' }\", then: %A}]}",
+    "get computed": "{defs: {o: {data: {abc: 'x'}}}, lastOf: [{def: z, data: '${ o[v] }'}, {lang: command, args: [echo, RAN, '${ z }']}]}",
+    "spec default": "{lastOf: [{def: z, data: '${ {v: 1} }', spec: {type: object}, contribute: []}, {lang: command, args: [echo, RAN, \"${ 'abc' in z and 'y' }\"]}]}",
+    "is defined": "{lang: command, args: [echo, RAN, \"${ 'x' if ({'abc': 1}[v]) is defined else 'y' }\"]}",
+    "filter in": "{lang: command, args: [echo, RAN, \"${ ('abc' in [v]) | string }\"]}",
+    "sleep": "{lastOf: [{if: \"${ v == 'abc' }\", then: {data: 1, def: q}, else: {data: 2, def: q}}, {match: '${ q }', with: [{case: 1, then: %A}]}]}",
+    "repeat index": "{for: {i: '${ v | list }'}, index: k, repeat: {if: '${ k == 2 }', then: %A}}",
+    "until body then after": "{defs: {n: {data: 0}}, lastOf: [{repeat: {def: n, data: '${ n + 1 }'}, until: \"${ n > (v | length) }\", contribute: []}, {lang: command, args: [echo, RAN, '${ n | string }']}]}",
+    "maxIterations of a map": "{map: %A, maxIterations: '${ v | length }'}",
+    "jinja for with if": "{defs: {f: {function: null, return: %A}}, lang: jinja, code: \"{% for i in [1, 2] if v == 'abc' %}{{ f() }}{% endfor %}\"}",
+    "jinja recursive": "{defs: {f: {function: null, return: %A}}, lang: jinja, code: \"{% for i in v recursive %}{{ f() }}{% endfor %}\"}",
+}
+MODEL = "{def: v, contribute: [], model: openai/x, input: q, parameters: {mock_response: abc, num_retries: 0}}"
+
+
+def run(d, control):
+    Path(d, "p.yaml").write_text(json.dumps({"policy": 1, "control": control, "rules": [{"sink": "command", "deny": ["model"]}], "otherwise": "allow"}))
+    p = subprocess.run([PDL, "--policy", "p.yaml", "a.pdl"], cwd=d, env={**os.environ, "HOME": d}, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=100)
+    return "RAN" in p.stdout, p.stdout + p.stderr
+
+
+for name, block in CHOICES.items():
+    with tempfile.TemporaryDirectory() as d:
+        Path(d, "a.pdl").write_text("text:\n- %s\n- %s\n" % (MODEL, block.replace("%A", RUNS)))
+        ran, told = run(d, "data")
+        check("%s: data" % name, ran or "%A" not in block, told)
+        ran, told = run(d, "strict")
+        check("%s: strict" % name, not ran and "policy p.yaml, line 1, refuses" in told and "from model" in told, told)
+sys.exit(finish())
