@@ -8,6 +8,8 @@
  */
 #include "api/policies.h"
 
+#include <errno.h>
+
 #include "api/policy.h"
 #include "base/limits.h"
 #include "io/file.h"
@@ -59,7 +61,7 @@ static void begin(pdl_policies **all) {
 static bool read_file(const char *file, pdl_buf *text, pdl_err *err) {
     pdl_err why = {0};
     if (pdl_file_read(file, text, &why)) return true;
-    bool missing = pdl_file_kind_of(file) == PDL_FILE_NONE;
+    bool missing = pdl_file_kind_of(file) == PDL_FILE_NONE && errno == ENOENT;
     pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "the policy %s cannot be read: %s", file,
                 missing ? "there is no such file" : why.msg);
     pdl_err_fini(&why);

@@ -12,7 +12,7 @@
 #include "base/banned.h"
 
 const sink_row pdl_sink_rows[PDL_SINK_COUNT] = {
-#define S(id, names, traits, doc) {#id, NAMES_##names, TRAIT_##traits},
+#define S(id, names, traits, arguments, doc) {#id, NAMES_##names, TRAIT_##traits, arguments},
 #include "policy/sinks.def"
 };
 

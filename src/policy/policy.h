@@ -15,7 +15,7 @@
 #include "yaml/node.h"
 
 typedef enum {
-#define S(id, names, traits, doc) PDL_SINK_##id,
+#define S(id, names, traits, arguments, doc) PDL_SINK_##id,
 #include "policy/sinks.def"
     PDL_SINK_COUNT
 } pdl_sink_id;

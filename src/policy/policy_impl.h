@@ -27,6 +27,7 @@ typedef struct sink_row {
     const char *name;
     sink_names names;
     sink_traits traits;
+    const char *arguments;
 } sink_row;
 extern const sink_row pdl_sink_rows[PDL_SINK_COUNT];
 

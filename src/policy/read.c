@@ -274,11 +274,38 @@ static bool read_sink(reader *r, const pdl_node *n, rule *to) {
     return true;
 }
 
-static void read_argument(reader *r, const pdl_node *n, rule *to) {
-    if (n->kind == PDL_NODE_SCALAR && (n->type == PDL_NT_STR || n->type == PDL_NT_INT))
-        to->argument = pdl_arena_str(r->all->arena, n->text);
+/* A rule about an argument that its sink never has would let everything pass in silence. */
+static void check_argument(reader *r, const pdl_node *n, const rule *to) {
+    enum { MOST = 8 };
+    const sink_row *row = &pdl_sink_rows[to->sink];
+    pdl_str name = to->argument, known[MOST];
+    char form = row->arguments[0];
+    size_t n_known = 0, digits = 0;
+    pdl_str rest = pdl_str_of(form == '~' ? row->arguments + 1 : row->arguments);
+    while (rest.n && n_known < MOST) {
+        pdl_str word = pdl_str_sub(rest, 0, pdl_str_find(rest, PDL_STR(" "), 0));
+        if (pdl_str_eq(word, name)) return;
+        known[n_known++] = word;
+        rest = pdl_str_sub(rest, word.n + 1, rest.n);
+    }
+    while (digits < name.n && name.p[digits] >= '0' && name.p[digits] <= '9') digits++;
+    if (!form || (form == '#' && name.n && digits == name.n)) return;
+    if (form == '~' && !pdl_str_nearest(name, known, n_known).n) return;
+    if (form == '-')
+        wrong(r, n, "the sink %s has no arguments", row->name);
+    else if (form == '#')
+        wrong(r, n, "the arguments of the sink %s are numbers: 0 is the program", row->name);
     else
+        unknown(r, n, "no argument of this sink:", name, known, n_known);
+}
+
+static void read_argument(reader *r, const pdl_node *n, rule *to) {
+    if (n->kind != PDL_NODE_SCALAR || (n->type != PDL_NT_STR && n->type != PDL_NT_INT)) {
         wrong(r, n, "argument should be a name or the number of one");
+        return;
+    }
+    to->argument = pdl_arena_str(r->all->arena, n->text);
+    check_argument(r, n, to);
 }
 
 static void read_always(reader *r, const pdl_node *n, rule *to) {
@@ -372,6 +399,18 @@ static void finish_endorse(rule *to) {
     to->deny = 0;
 }
 
+static void miss_sink(reader *r, const pdl_node *n) {
+    const pdl_str sink = PDL_STR("sink");
+    for (uint32_t i = 0; i < n->n; i++) {
+        pdl_str key = n->pairs[i].key->text;
+        if (!pdl_str_nearest(key, &sink, 1).n) continue;
+        wrong(r, n->pairs[i].key, "a rule without a sink; did you mean 'sink' for '%.*s'?",
+              PDL_FMT(key));
+        return;
+    }
+    wrong(r, n, "a rule without a sink");
+}
+
 static void read_rule(reader *r, const pdl_node *n) {
     rule to = {.otherwise = PDL_VERDICT_DENY, .line = pdl_loc_line(pdl_node_loc(n))};
     if (n->kind != PDL_NODE_MAP) {
@@ -380,7 +419,7 @@ static void read_rule(reader *r, const pdl_node *n) {
     }
     const pdl_node *sink = pdl_node_find(n, PDL_STR("sink"), NULL);
     if (!sink) {
-        wrong(r, n, "a rule without a sink");
+        miss_sink(r, n);
         return;
     }
     if (!read_sink(r, sink, &to)) return;

@@ -27,7 +27,8 @@ static void put_argument(const pdl_policy_ask *ask, const pdl_argument *arg, pdl
 void pdl_policy_refusal(const pdl_policies *p, const source_log *s, const pdl_policy_ask *ask,
                         const pdl_decision *d, const char *why, pdl_loc loc, pdl_err *err) {
     pdl_buf b = PDL_BUF, from = PDL_BUF;
-    pdl_buf_putf(&b, "policy %.*s", PDL_FMT(d->policy));
+    pdl_str of = d->policy.n ? d->policy : PDL_STR("of the program");
+    pdl_buf_putf(&b, "policy %.*s", PDL_FMT(of));
     if (d->line) pdl_buf_putf(&b, ", line %u,", d->line);
     PDL_PUT(&b, " refuses ");
     put_argument(ask, d->arg, &b);
