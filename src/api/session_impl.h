@@ -1,4 +1,4 @@
-/* session_impl.h -- private to the room: what a session consists of.
+/* session_impl.h -- private to api: what a session consists of.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

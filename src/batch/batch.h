@@ -1,4 +1,4 @@
-/* batch.h -- door of the room batch: a program run once for each row of a table.
+/* batch.h -- a program run once for each row of a table.
  *
  * A table may have millions of rows and a run of the program may take minutes, so a batch is three
  * things at once: a window of at most `jobs` rows in flight on one loop, with back-pressure to the

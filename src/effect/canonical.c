@@ -4,8 +4,8 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "effect/effect.h"
+#include "effect/control.h"
 #include "effect/encode.h"
-#include "effect/names.h"
 
 #include "base/banned.h"
 

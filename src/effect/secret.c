@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/base64.h"
+#include "effect/control.h"
 #include "effect/effect.h"
-#include "effect/names.h"
 
 #include "base/banned.h"
 

@@ -1,4 +1,4 @@
-/* eval.h -- door of the room eval: how well a program does on a table of questions with answers.
+/* eval.h -- how well a program does on a table of questions with answers.
  *
  * An evaluation is two batches: the program is run for each row (several times with `samples`), and
  * what it says is scored, by a metric of the pattern library (lib/eval) or by a judge program,

@@ -1,4 +1,4 @@
-/* tests.h -- door of the room eval: the tests that stand beside a program, NAME.test.yaml.
+/* tests.h -- the tests beside a program, NAME.test.yaml.
  *
  * A test is a run of the program without the outside that answers differently each time: models
  * answer from a list, or from a recording; standard input is empty. What is checked is what people

@@ -175,8 +175,8 @@ static void on_readable(void *user, int events) {
     serve(h);
 }
 
-/* Answers may ask again: new questions join the queue and are served by the loop that is running.
- */
+/* An answer may lead to further questions: they join the queue, and the loop that is running here
+ * serves them. */
 static void serve(host *h) {
     if (h->in_serving || h->asking) return;
     h->in_serving = true;

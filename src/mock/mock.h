@@ -1,4 +1,4 @@
-/* mock.h -- door of the room mock: a model server that knows nothing.
+/* mock.h -- a model server that knows nothing.
  *
  * Tests, tutorials and first hours need a model that costs nothing, answers at once, and says the
  * same each time. This is a server on loopback with the interface of OpenAI (chat completions,

@@ -1,4 +1,4 @@
-/* script.h -- private to the room: the list of replies, and which of them answers.
+/* script.h -- private to mock: the list of replies, and which of them answers.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -16,7 +16,7 @@ typedef struct pdl_mock_item {
     int64_t left;        /* requests that it still answers; -1: any number */
     int64_t status;      /* 0: it answers */
     pdl_str error;
-    double retry_after; /* negative: nothing is said */
+    double retry_after; /* negative: the header is not sent */
     int64_t delay_ms;
 } pdl_mock_item;
 

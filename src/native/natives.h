@@ -1,4 +1,4 @@
-/* natives.h -- private to the room: what natives share.
+/* natives.h -- private to native: what natives share.
  *
  * The room holds three libraries and what calls them:
  *

@@ -7,7 +7,8 @@
  * through under another name, with a mark before it, which the loader and bubblewrap do not know.
  * Variables without the mark are the helper's own (TMPDIR, proxies), and win.
  *
- * SPDX-License-Identifier: Apache-2.0 */
+ * SPDX-License-Identifier: Apache-2.0
+ */
 #include <stdlib.h>
 #include <string.h>
 

@@ -17,14 +17,13 @@
 #include "base/banned.h"
 
 /* What may follow. */
-typedef enum { VALUE, FIRST_ITEM, FIRST_KEY, KEY, COLON, BEHIND } expected;
+typedef enum { VALUE, FIRST_ITEM, FIRST_KEY, KEY, COLON, AFTER_ITEM } expected;
 
 /* A container that is open. */
 typedef struct level {
     char end; /* '}' or ']' */
     pdl_val
-        /* of an object: dict of the keys so far; a repeated key would contradict the first */
-        keys;
+        keys; /* of an object: dict of those so far; a repeated one would contradict the first */
 } level;
 
 typedef struct partial_walker {
@@ -128,7 +127,7 @@ static bool open_container(walker *w, bool object) {
 /* Returns false when it was the outermost. */
 static bool close_container(walker *w) {
     pdl_drop(w->open.p[--w->open.n].keys);
-    w->next = BEHIND;
+    w->next = AFTER_ITEM;
     w->pos++;
     mark(w, false);
     return w->open.n > 0;
@@ -138,7 +137,7 @@ static bool walk_value(walker *w, char c) {
     if (c == '{' || c == '[') return open_container(w, c == '{');
     if (c == '"' ? !walk_text(w, true) : !walk_plain(w)) return false;
     mark(w, false);
-    w->next = BEHIND;
+    w->next = AFTER_ITEM;
     return true;
 }
 
@@ -149,7 +148,7 @@ static bool walk(walker *w) {
         w->pos++;
         return true;
     }
-    bool may_end = w->next == FIRST_ITEM || w->next == FIRST_KEY || w->next == BEHIND;
+    bool may_end = w->next == FIRST_ITEM || w->next == FIRST_KEY || w->next == AFTER_ITEM;
     if (may_end && c == end) return close_container(w);
     switch (w->next) {
     case VALUE:
@@ -160,7 +159,7 @@ static bool walk(walker *w) {
         w->next = VALUE;
         w->pos++;
         return c == ':';
-    case BEHIND:
+    case AFTER_ITEM:
         w->next = end == '}' ? KEY : VALUE;
         w->pos++;
         return c == ',';

@@ -1,4 +1,4 @@
-/* access.h -- private to the room: who is answered, and how.
+/* access.h -- private to viewer: who is answered, and how.
  *
  * Whoever may read a run's prompts and answers may learn secrets from them, and every program and
  * every web page of this machine can send requests to a port of loopback. So nothing is answered by

@@ -1,4 +1,4 @@
-/* again.h -- private to the room: the program of the user once more, with lines and answers that a
+/* again.h -- private to viewer: the program of the user once more, with lines and answers that a
  * person changed in the page.
  *
  * Only the user's own files are run, of which the page says the hashes, and what the person typed.

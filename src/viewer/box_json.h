@@ -1,4 +1,4 @@
-/* box_json.h -- private to the room: boxes as the JSON that the page reads.
+/* box_json.h -- private to viewer: boxes as the JSON that the page reads.
  *
  * A page shows many boxes and few in detail. So a box has two forms: a line with the beginning of
  * its text for the tree, and everything that is known of it, which is asked for when a person

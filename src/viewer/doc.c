@@ -148,7 +148,7 @@ static void walk_trace(box_walk *w, pdl_vref block, pdl_vref trace) {
     for (size_t i = 0; i < pdl_list_len(trace); i++) walk_value(w, pdl_list_at(trace, i), 1);
 }
 
-/* What a value as data may hold in the form of a block is no block. */
+/* Values may look like blocks: members that hold values and not parts of the program have none. */
 static bool may_hold_blocks(pdl_vref block, pdl_str key, bool has_trace) {
     if (pdl_doc_is_fact(key) || pdl_str_is(key, "spec") || pdl_str_is(key, "parameters"))
         return false;

@@ -1,4 +1,4 @@
-/* doc.h -- private to the room: a run as a tree of boxes, read from its trace.
+/* doc.h -- private to viewer: a run as a tree of boxes, read from its trace.
  *
  * A trace is the program in which every executed block holds what is known of its execution. A box
  * is one execution of one block. The tree of boxes is made once, breadth first, so that the

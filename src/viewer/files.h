@@ -1,4 +1,4 @@
-/* files.h -- private to the room: the files that a run read, see viewer.h.
+/* files.h -- private to viewer: the files that a run read, see viewer.h.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

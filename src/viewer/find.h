@@ -1,4 +1,4 @@
-/* find.h -- private to the room: boxes that fit a search.
+/* find.h -- private to viewer: boxes that fit a search.
  *
  * What a block prints is a part of what the blocks around it print, so a text that is looked for is
  * found in every box up to the root. Only the innermost boxes are the answer.

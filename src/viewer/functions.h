@@ -1,4 +1,4 @@
-/* functions.h -- private to the room: where the bodies of functions are.
+/* functions.h -- private to viewer: where the bodies of functions are.
  *
  * A call runs the body of a function, which is elsewhere in the program. Functions are found by
  * their names, those of an imported file by the variable of the import and their names; where

@@ -1,4 +1,4 @@
-/* lanes.h -- private to the room: when what ran.
+/* lanes.h -- private to viewer: when what ran.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

@@ -1,4 +1,4 @@
-/* live.h -- private to the room: the boxes of a run while it runs, made from its events.
+/* live.h -- private to viewer: the boxes of a run while it runs, made from its events.
  *
  * The trace of a run is whole when the run is over, and a page wants boxes now. So events are
  * folded a second time into what a tree shows: where a box is, its kind, state, times, and the

@@ -1,4 +1,4 @@
-/* markup.h -- private to the room: what HTML and SVG share: how kinds of blocks look.
+/* markup.h -- private to viewer: what HTML and SVG share: how kinds of blocks look.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

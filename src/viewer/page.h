@@ -1,4 +1,4 @@
-/* page.h -- private to the room: the files of the page, and the page as one file.
+/* page.h -- private to viewer: the files of the page, and the page as one file.
  *
  * The page is plain ES modules and CSS that the server hands out as they are. For mail and tickets
  * all of it becomes one file: scripts are joined in the order of page.def without their import

@@ -1,4 +1,4 @@
-/* run.h -- private to the room: what a run that is shown consists of.
+/* run.h -- private to viewer: what a run that is shown consists of.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

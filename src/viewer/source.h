@@ -1,4 +1,4 @@
-/* source.h -- private to the room: the program text beside the boxes.
+/* source.h -- private to viewer: the program text beside the boxes.
  *
  * A trace holds no source text. Its program is written from its blocks, without the facts of the
  * execution, or it is the file that the user names. So it is with every file that it includes or

@@ -1,4 +1,4 @@
-/* viewer.h -- door of the room viewer: runs shown as nested boxes in a web page.
+/* viewer.h -- runs shown as nested boxes in a web page.
  *
  * A run is shown as people draw it when they explain a prompt: a box for each block that was
  * executed, in it the text that it made, and beside it the program. The room reads traces and

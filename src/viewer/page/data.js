@@ -12,14 +12,14 @@ let waits = false;
 
 // Waits until a server answers at this address, and loads the page again. One that was started again knows the browser
 // once its printed address was opened in it, in any tab: all of them have one cookie.
-export async function awaitServer(tell) {
+export async function awaitServer(report) {
   if (waits) return;
   waits = true;
   for (let tries = 0; ; tries++) {
     const reply = await fetch("/api/runs").catch(() => null);
     if (reply?.ok && tries) location.reload();
     if (reply?.ok) break;
-    tell(reply?.status === 403 ? OTHER : ENDED);
+    report(reply?.status === 403 ? OTHER : ENDED);
     await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
   }
   waits = false;

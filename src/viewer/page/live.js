@@ -219,20 +219,20 @@ function question(box) {
   return form;
 }
 
-// Follows the run until it is over. tell(text) says what is the case when it cannot be followed.
-export function follow(tree, tell) {
+// Follows the run until it is over. report(text) says what is the case when it cannot be followed.
+export function follow(tree, report) {
   const events = new EventSource("/api/events");
   let failed = false;
   events.addEventListener("open", () => failed && location.reload()); // maybe another run at the same address
   events.addEventListener("error", () => {
     failed = true;
-    tell("The server does not answer: the run was stopped, or its process has ended. What came so far is shown.");
-    if (events.readyState === EventSource.CLOSED) awaitServer(tell); // it answered, but with a refusal
+    report("The server does not answer: the run was stopped, or its process has ended. What came so far is shown.");
+    if (events.readyState === EventSource.CLOSED) awaitServer(report); // it answered, but with a refusal
   });
   events.addEventListener("gone", (e) => {
     events.close();
     document.getElementById("totals").textContent = "interrupted";
-    tell(JSON.parse(e.data).text);
+    report(JSON.parse(e.data).text);
   });
   events.addEventListener("message", (e) => tree.showChanges(JSON.parse(e.data)));
   events.addEventListener("over", () => {

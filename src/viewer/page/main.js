@@ -25,7 +25,7 @@ const KEYS = [
   ["Escape", "close what is open"],
 ];
 
-function tell(text) {
+function report(text) {
   const notice = byId("notice");
   notice.textContent = text;
   notice.hidden = !text;
@@ -79,7 +79,7 @@ function exportsOf(run) {
 function fillExport(runs) {
   const name = (run) => (runs.length > 1 ? ` of ${run.summary.name}` : "");
   clear(byId("export")).append(...runs.flatMap((run) => exportsOf(run).map(([title, save]) =>
-    make("button", { type: "button", onclick: () => save().catch((e) => tell(e.message)) }, title + name(run)))));
+    make("button", { type: "button", onclick: () => save().catch((e) => report(e.message)) }, title + name(run)))));
 }
 
 function onKeys(actions) {
@@ -143,7 +143,7 @@ function writeAddress(box) {
 async function startOne(run, again) {
   let code = null;
   const tree = new (run.summary.live ? LiveTree : Tree)(byId("tree"), run, (box) => {
-    showBox(run, box, again).catch((e) => tell(e.message));
+    showBox(run, box, again).catch((e) => report(e.message));
     if (!byId("code").hidden) code.mark(box);
     if (!run.summary.live) writeAddress(box);
   });
@@ -166,7 +166,7 @@ async function startOne(run, again) {
     if (again) document.querySelector("nav").prepend(stopButton());
     tree.onFailure = () => (byId("next-error").hidden = false);
     setInterval(() => byId("time").hidden || time.load(), 1000);
-    return follow(tree, tell);
+    return follow(tree, report);
   }
   await tree.start();
   const goToBox = async () => {
@@ -185,7 +185,7 @@ async function startTwo(runs, again) {
     showBox(runs[side], box, again)
       .then(() => otherRun(runs, side, box, other))
       .then((section) => isShown(byId("details"), runs[side], box.id) && byId("details").querySelector(".actions").after(section))
-      .catch((e) => tell(e.message));
+      .catch((e) => report(e.message));
     if (!byId("code").hidden) code.mark(side, box);
   });
   const choose = (id, side) => comparison.chooseId(id, side);
@@ -193,7 +193,7 @@ async function startTwo(runs, again) {
   const finder = new Finder(byId("find"), runs, choose);
   const time = new TimePane(byId("time"), runs, choose, (moment) => comparison.setMoment(moment));
   const code = new CodeComparison(byId("code"), runs, (side, id) => choose(id, side));
-  const difference = () => comparison.nextDifference().then((text) => text && tell(text));
+  const difference = () => comparison.nextDifference().then((text) => text && report(text));
   const panes = {
     code: toggles("show-code", byId("code"), () => code.load().then(() => chosen && code.mark(chosen.side, chosen.box))),
     time: toggles("show-time", byId("time"), () => time.load()),
@@ -226,7 +226,7 @@ function chooseRuns(runs) {
   return shown.map((n) => runs[n]);
 }
 
-document.addEventListener("lost", () => awaitServer(tell));
+document.addEventListener("lost", () => awaitServer(report));
 
 async function start() {
   const { runs: all, again } = await openRuns();
@@ -234,9 +234,9 @@ async function start() {
   byId("name").textContent = runs.map((r) => r.summary.name).join(" and ");
   document.title = byId("name").textContent;
   byId("totals").textContent = runs.map((r) => totals(r.summary)).join(" | ");
-  tell(runs.map((r) => r.summary.notice).filter(Boolean).join(" "));
+  report(runs.map((r) => r.summary.notice).filter(Boolean).join(" "));
   await (runs.length > 1 ? startTwo(runs, again) : startOne(runs[0], again));
   document.body.dataset.ready = "true";
 }
 
-start().catch((e) => tell(`The run cannot be shown: ${e.message}`));
+start().catch((e) => report(`The run cannot be shown: ${e.message}`));

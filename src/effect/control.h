@@ -1,12 +1,13 @@
-/* names.h -- private to effect: what control.def says of a parameter.
+/* control.h -- private to effect: what control.def says of a parameter of a model call.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
-#ifndef PDL_EFFECT_NAMES_H
-#define PDL_EFFECT_NAMES_H
+#ifndef PDL_EFFECT_CONTROL_H
+#define PDL_EFFECT_CONTROL_H
 
 #include "base/str.h"
 
+/* control.def says what each means. */
 typedef enum {
     PDL_CONTROL_STEERS,
     PDL_CONTROL_SHAPES,
