@@ -241,11 +241,24 @@ static_assert(sizeof options / sizeof options[0] == OPT_COUNT, "one row per opti
 
 /* One a line: branches that add an option each do not meet. */
 /* clang-format off */
+/* Options that several commands have together: one that is added here is one of all of them. */
+/* What calls of models may take, and what a run may do. */
+#define LIMITS_OF_RUNS \
+    OPT_timeout, \
+    OPT_budget, \
+    OPT_prices, \
+    OPT_max_rps, \
+    OPT_max_tpm, \
+    OPT_wire, \
+    OPT_policy
+/* What code may touch. */
+#define CONFINED_CODE \
+    OPT_sandbox, \
+    OPT_no_sandbox, \
+    OPT_sandbox_min
 static const opt_id run_options[] = {
     OPT_help,
-    OPT_sandbox,
-    OPT_no_sandbox,
-    OPT_sandbox_min,
+    CONFINED_CODE,
     OPT_data_file,
     OPT_data,
     OPT_eval,
@@ -345,16 +358,8 @@ static const opt_id serve_options[] = {
     OPT_mcp,
     OPT_cache,
     OPT_jobs,
-    OPT_timeout,
-    OPT_budget,
-    OPT_prices,
-    OPT_max_rps,
-    OPT_max_tpm,
-    OPT_wire,
-    OPT_policy,
-    OPT_sandbox,
-    OPT_no_sandbox,
-    OPT_sandbox_min,
+    LIMITS_OF_RUNS,
+    CONFINED_CODE,
     OPT_otlp,
     OPT_otlp_content,
     OPT_durable,
@@ -416,16 +421,8 @@ static const opt_id eval_options[] = {
     OPT_rows_jobs,
     OPT_rows_progress,
     OPT_cache,
-    OPT_timeout,
-    OPT_budget,
-    OPT_prices,
-    OPT_max_rps,
-    OPT_max_tpm,
-    OPT_wire,
-    OPT_policy,
-    OPT_sandbox,
-    OPT_no_sandbox,
-    OPT_sandbox_min,
+    LIMITS_OF_RUNS,
+    CONFINED_CODE,
     OPT_COUNT,
 };
 static const opt_id batch_options[] = {
@@ -454,16 +451,8 @@ static const opt_id batch_options[] = {
     OPT_report,
     OPT_dry_run,
     OPT_cache,
-    OPT_timeout,
-    OPT_budget,
-    OPT_prices,
-    OPT_max_rps,
-    OPT_max_tpm,
-    OPT_wire,
-    OPT_policy,
-    OPT_sandbox,
-    OPT_no_sandbox,
-    OPT_sandbox_min,
+    LIMITS_OF_RUNS,
+    CONFINED_CODE,
     OPT_COUNT,
 };
 static const opt_id resume_options[] = {
@@ -485,20 +474,12 @@ static const opt_id resume_options[] = {
     OPT_output,
     OPT_cache,
     OPT_jobs,
-    OPT_timeout,
-    OPT_budget,
-    OPT_prices,
-    OPT_max_rps,
-    OPT_max_tpm,
-    OPT_wire,
-    OPT_policy,
+    LIMITS_OF_RUNS,
     OPT_progress,
     OPT_verbose,
     OPT_otlp,
     OPT_otlp_content,
-    OPT_sandbox,
-    OPT_no_sandbox,
-    OPT_sandbox_min,
+    CONFINED_CODE,
     OPT_COUNT,
 };
 static const opt_id runs_options[] = {
