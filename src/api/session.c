@@ -35,6 +35,10 @@
 extern const unsigned char pdl_stdlib_text[]; /* lib/stdlib.pdl, embedded at build time */
 extern const size_t pdl_stdlib_text_len;
 
+pdl_str pdl_session_library_text(void) {
+    return (pdl_str){(const char *)pdl_stdlib_text, pdl_stdlib_text_len};
+}
+
 /* The session in whose run, or in a program inside of it, the code runs. */
 static pdl_session *member_of(pdl_session *s, const pdl_effect *code) {
     uint32_t range = pdl_subruns_root(s->subs, code->id);
@@ -152,7 +156,7 @@ static pdl_run_options run_options(pdl_session *s) {
         .mask = pdl_session_mask(s, PDL_SINK_output),
         .strict_control = s->policies && pdl_policies_control(s->policies) == PDL_CONTROL_STRICT,
         .strict_plans = s->policies && pdl_policies_control(s->policies) == PDL_CONTROL_PLANS,
-        .stdlib = {(const char *)pdl_stdlib_text, pdl_stdlib_text_len},
+        .stdlib = pdl_session_library_text(),
         .earlier_ns = s->durable ? pdl_durable_earlier_ns(s->durable) : NULL,
         .reserve = s->reserve,
         .prints_nothing = s->opt.explain,

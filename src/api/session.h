@@ -188,6 +188,8 @@ pdl_run *pdl_session_spawn(pdl_session *s, const pdl_spawn *spawn);
 /* Frees the run of a slot, and ends the programs that its code runs. */
 void pdl_session_release(pdl_session *s, pdl_run *run, uint32_t slot);
 
+/* The text of the standard library. */
+pdl_str pdl_session_library_text(void);
 /* The standard library as programs have it under `stdlib`: a dict; null where it cannot be loaded.
  * Owned. */
 pdl_val pdl_session_library(pdl_session *s);

@@ -57,6 +57,7 @@ int pdl_cli_cmd_lsp(const arguments *a) {
     o.models = &models;
     o.python = pdl_python_check;
     o.python_user = &python;
+    o.library = pdl_session_library_text();
     int code = pdl_lsp_serve(&o);
     pdl_python_checker_fini(&python);
     pdl_cli_last_run_fini(&last);

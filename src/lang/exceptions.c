@@ -119,12 +119,17 @@ bool pdl_exception_is_known(pdl_str name) {
     return pdl_exception_base(name) != NULL || is_kind_name(name);
 }
 
+enum { N_CLASSES = sizeof classes / sizeof classes[0] };
+
+const char *pdl_exception_at(size_t i) {
+    if (i < N_CLASSES) return classes[i].name;
+    size_t kind = i - N_CLASSES + 1;
+    return kind < PDL_E_COUNT ? pdl_err_kind_name((pdl_err_kind)kind) : NULL;
+}
+
 pdl_str pdl_exception_near(pdl_str name) {
-    enum { N = sizeof classes / sizeof classes[0] };
-    pdl_str names[N + PDL_E_COUNT];
+    pdl_str names[N_CLASSES + PDL_E_COUNT];
     size_t n = 0;
-    for (size_t i = 0; i < N; i++) names[n++] = pdl_str_of(classes[i].name);
-    for (int k = 1; k < PDL_E_COUNT; k++)
-        names[n++] = pdl_str_of(pdl_err_kind_name((pdl_err_kind)k));
+    for (const char *one; (one = pdl_exception_at(n)); n++) names[n] = pdl_str_of(one);
     return pdl_str_nearest(name, names, n);
 }

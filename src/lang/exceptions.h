@@ -12,6 +12,8 @@
 const char *pdl_exception_base(pdl_str name);
 /* Can `retry.exceptions` have this name? */
 bool pdl_exception_is_known(pdl_str name);
+/* The ith name, for completion; NULL after the last one. */
+const char *pdl_exception_at(size_t i);
 /* The name that is most like it, or empty. */
 pdl_str pdl_exception_near(pdl_str name);
 

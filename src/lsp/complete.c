@@ -9,6 +9,7 @@
 #include "lsp/complete.h"
 
 #include "io/file.h"
+#include "lang/exceptions.h"
 #include "lang/fields.h"
 #include "lsp/features.h"
 #include "lsp/xref.h"
@@ -371,6 +372,22 @@ static void add_aggregators(lsp_completer *c) {
                                             .order = '2'});
 }
 
+/* Is p an error that `retry` names, or one of a list of them? */
+static bool is_exception(const lsp_spot *p) {
+    const lsp_spot *part = p->key ? p : p->up;
+    return part && part->key && pdl_str_is(part->key->text, "exceptions") && part->up &&
+           part->up->role == ROLE_RECORD && part->up->record == PDL_RECORD_retry;
+}
+
+static void add_exceptions(lsp_completer *c) {
+    const char *name;
+    for (size_t i = 0; (name = pdl_exception_at(i)); i++)
+        if (pdl_exception_is_known(pdl_str_of(name)))
+            pdl_lsp_item_add(c, &(lsp_item){.label = pdl_str_of(name),
+                                            .kind = ITEM_ENUM_MEMBER,
+                                            .order = name[0] >= 'a' ? '1' : '2'});
+}
+
 /* The marker is the value p. Flat switch. */
 static void complete_value(lsp_completer *c, const lsp_spot *p) {
     switch ((int)p->role) {
@@ -386,6 +403,7 @@ static void complete_value(lsp_completer *c, const lsp_spot *p) {
         pdl_lsp_complete_expr(c, pdl_str_sub(pdl_lsp_text_str(&c->d->text), c->from, c->off));
         return;
     case ROLE_DATA:
+        if (is_exception(p)) add_exceptions(c);
         if (p->field && (p->field->type == PDL_FT_XBOOL)) add_group(c, p, PDL_WORDS_FLAG, false);
         return;
     default: return;
@@ -476,7 +494,11 @@ static void complete(lsp_completer *c) {
     if (open != PDL_NOT_FOUND) {
         c->from = c->off;
         while (c->from > open && is_word_char(text.p[c->from - 1])) c->from--;
-        if (pdl_lsp_doc_load(c->s, c->d)) pdl_lsp_complete_expr(c, pdl_str_sub(text, open, c->off));
+        if (!pdl_lsp_doc_load(c->s, c->d)) return;
+        if (text.p[open - 1] == '%')
+            pdl_lsp_complete_statement(c, pdl_str_sub(text, open, c->off));
+        else
+            pdl_lsp_complete_expr(c, pdl_str_sub(text, open, c->off));
         return;
     }
     c->from = start + token_start(pdl_str_sub(text, start, c->off), c->off - start, &is_value);

@@ -47,6 +47,8 @@ void pdl_lsp_item_add(lsp_completer *c, const lsp_item *item);
 
 /* Inside of an expression: prefix is its text up to the cursor. */
 void pdl_lsp_complete_expr(lsp_completer *c, pdl_str prefix);
+/* The same of a statement of Jinja, from after its {%. */
+void pdl_lsp_complete_statement(lsp_completer *c, pdl_str prefix);
 /* The start of the expression that is open at an offset; PDL_NOT_FOUND: there is none. line_start:
  * where the search ends. jinja: also {{ and {%. */
 size_t pdl_lsp_expr_start(pdl_str text, size_t line_start, size_t off, bool jinja);

@@ -173,23 +173,52 @@ static const lsp_sym *find_sym(const lsp_completer *c, pdl_str name) {
     return pdl_lsp_index_sym(x, region, name);
 }
 
+/* The names of the standard library, with the signatures of those that are natives. */
+static void add_library(lsp_completer *c) {
+    lsp_tree t = pdl_lsp_tree_read(c->scratch, PDL_STR(""), c->s->opt.library);
+    const pdl_node *defs = t.root ? pdl_node_find(t.root, PDL_STR("defs"), NULL) : NULL;
+    pdl_native_table natives = pdl_native_table_at(STDLIB);
+    for (uint32_t i = 0; defs && defs->kind == PDL_NODE_MAP && i < defs->n; i++) {
+        const pdl_pair *def = &defs->pairs[i];
+        lsp_item item = {.label = def->key->text, .kind = ITEM_FUNCTION, .order = '1'};
+        pdl_buf detail = PDL_BUF;
+        for (size_t k = 0; k < natives.n && def->value->kind == PDL_NODE_SCALAR; k++) {
+            pdl_str name = pdl_str_of(natives.rows[k].name);
+            if (pdl_str_find(def->value->text, name, 0) == PDL_NOT_FOUND) continue;
+            put_signature(&natives.rows[k], &detail);
+            item.table = "native12";
+            item.row = (int)k;
+            break;
+        }
+        if (!item.table) pdl_lsp_show_type(def->value, c->scratch, &detail);
+        item.detail = pdl_buf_str(&detail);
+        pdl_lsp_item_add(c, &item);
+        pdl_buf_fini(&detail);
+    }
+}
+
 /* chain: the names before the dot. */
 static void complete_member(lsp_completer *c, pdl_str chain) {
     size_t dot = pdl_str_find(chain, PDL_STR("."), 0);
     pdl_str base = pdl_str_sub(chain, 0, dot == PDL_NOT_FOUND ? chain.n : dot);
     const lsp_sym *sym = base.n ? find_sym(c, base) : NULL;
     if (dot == PDL_NOT_FOUND && pdl_str_is(base, "stdlib") && !sym) {
-        add_table(c, STDLIB, ITEM_FUNCTION, '1');
+        add_library(c);
         return;
     }
-    if (sym && sym->kind == SYM_MODULE && dot == PDL_NOT_FOUND) {
-        lsp_doc *d = pdl_lsp_doc_linked(c->s, c->d, sym->path, true);
-        if (d) add_file_syms(c, d, '1');
-        return;
+    lsp_doc *d = c->d;
+    pdl_str rest = dot == PDL_NOT_FOUND ? (pdl_str){0} : pdl_str_sub(chain, dot + 1, chain.n);
+    if (sym && sym->kind == SYM_MODULE) {
+        d = pdl_lsp_doc_linked(c->s, c->d, sym->path, true);
+        if (d && !rest.n) add_file_syms(c, d, '1');
+        if (!d || !rest.n) return;
+        dot = pdl_str_find(rest, PDL_STR("."), 0);
+        const lsp_index *x = pdl_lsp_doc_index(c->s, d);
+        sym = x ? pdl_lsp_index_sym(x, 0, pdl_str_sub(rest, 0, dot)) : NULL;
+        rest = dot == PDL_NOT_FOUND ? (pdl_str){0} : pdl_str_sub(rest, dot + 1, rest.n);
     }
     pdl_buf type = PDL_BUF;
-    pdl_str rest = dot == PDL_NOT_FOUND ? (pdl_str){0} : pdl_str_sub(chain, dot + 1, chain.n);
-    if (sym) pdl_lsp_put_type(c->d, sym, &type);
+    if (sym) pdl_lsp_put_type(d, sym, &type);
     pdl_str shown = pdl_lsp_shown_member(pdl_buf_str(&type), rest);
     size_t before = pdl_list_len(c->items);
     if (sym && !rest.n && sym->value) pdl_lsp_each_field(sym->value, c->scratch, on_field, c);
@@ -276,6 +305,42 @@ static bool ends_with_word(pdl_str s, const char *word) {
     return pdl_str_ends(s, w) && (s.n == w.n || !is_name_char(s.p[s.n - w.n - 1]));
 }
 
+/* Where the brackets begin whose end is before `to`; to: there are none. */
+static size_t bracket_start(pdl_str s, size_t to) {
+    int depth = 0;
+    for (size_t i = to; i-- > 0;) {
+        if (s.p[i] == ']') depth++;
+        if (s.p[i] == '[' && --depth == 0) return i;
+    }
+    return to;
+}
+
+/* The names that the end of s leads along: a.b for `1 + a["b"]`, a.[] for `a[0]`; nothing where it
+ * begins with something else than a variable. */
+static void put_chain(pdl_str s, pdl_buf *out) {
+    size_t from = s.n;
+    while (from > 0) {
+        char ch = s.p[from - 1];
+        size_t open = ch == ']' ? bracket_start(s, from) : from;
+        if (open == from && ch != '.' && !is_name_char(ch)) break;
+        from = open < from ? open : from - 1;
+    }
+    bool is_name = from == 0 || !pdl_byte_in(s.p[from - 1], PDL_STR(")]}\"'"));
+    for (size_t i = from; is_name && i < s.n; i++) {
+        size_t end = i;
+        if (s.p[i] != '[') {
+            pdl_buf_putc(out, s.p[i]);
+            continue;
+        }
+        while (end < s.n && s.p[end] != ']') end++;
+        pdl_str key = pdl_str_trim(pdl_str_sub(s, i + 1, end));
+        bool quoted = key.n > 2 && (key.p[0] == '\'' || key.p[0] == '"');
+        pdl_buf_putc(out, '.');
+        pdl_buf_put(out, quoted ? pdl_str_sub(key, 1, key.n - 1) : PDL_STR("[]"));
+        i = end;
+    }
+}
+
 void pdl_lsp_complete_expr(lsp_completer *c, pdl_str prefix) {
     size_t typed = c->off - c->from;
     pdl_str before = pdl_str_trim(pdl_str_sub(prefix, 0, prefix.n > typed ? prefix.n - typed : 0));
@@ -285,13 +350,29 @@ void pdl_lsp_complete_expr(lsp_completer *c, pdl_str prefix) {
     } else if (ends_with_word(before, "is") || ends_with_word(before, "is not")) {
         add_table(c, TESTS, ITEM_FUNCTION, '1');
     } else if (pdl_str_ends(before, PDL_STR("."))) {
-        size_t to = before.n - 1, from = to;
-        while (from > 0 && (is_name_char(before.p[from - 1]) || before.p[from - 1] == '.')) from--;
-        bool is_name = from == 0 || !pdl_byte_in(before.p[from - 1], PDL_STR(")]}\"'"));
-        complete_member(c, is_name ? pdl_str_sub(before, from, to) : (pdl_str){0});
+        pdl_buf chain = PDL_BUF;
+        put_chain(pdl_str_sub(before, 0, before.n - 1), &chain);
+        complete_member(c, pdl_buf_str(&chain));
+        pdl_buf_fini(&chain);
     } else {
         complete_operand(c, before);
     }
+}
+
+void pdl_lsp_complete_statement(lsp_completer *c, pdl_str prefix) {
+    static const char *const tags[] = {"if",       "elif",    "else",  "endif",   "for",
+                                       "endfor",   "set",     "endset", "macro",  "endmacro",
+                                       "call",     "endcall", "filter", "endfilter", "with",
+                                       "endwith",  "raw",     "endraw"};
+    size_t typed = c->off - c->from;
+    pdl_str before = pdl_str_trim(pdl_str_sub(prefix, 0, prefix.n > typed ? prefix.n - typed : 0));
+    if (before.n && !pdl_str_is(before, "-")) {
+        pdl_lsp_complete_expr(c, prefix);
+        return;
+    }
+    for (size_t i = 0; i < sizeof tags / sizeof *tags; i++)
+        pdl_lsp_item_add(
+            c, &(lsp_item){.label = pdl_str_of(tags[i]), .kind = ITEM_KEYWORD, .order = '1'});
 }
 
 /* --- documentation ---------------------------------------------------------------------------- */

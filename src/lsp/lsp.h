@@ -37,6 +37,7 @@ typedef struct pdl_lsp_options {
     const pdl_check_models *models;
     bool (*python)(void *user, pdl_str code, pdl_python_fault *fault);
     void *python_user;
+    pdl_str library; /* the text of the standard library, which `stdlib.` offers */
 } pdl_lsp_options;
 
 pdl_lsp *pdl_lsp_new(const pdl_lsp_options *options);

@@ -126,10 +126,20 @@ static lsp_role field_role(lsp_spot *p, const pdl_field *f) {
 
 /* --- children --------------------------------------------------------------------------------- */
 
+/* The field of any kind: `lang` may be typed before the `code` that decides. */
+static const pdl_field *any_field(pdl_str key) {
+    size_t n;
+    const pdl_field *all = pdl_fields(&n);
+    for (size_t i = 0; i < n; i++)
+        if (all[i].need != PDL_NEED_OLD && pdl_str_is(key, all[i].key)) return &all[i];
+    return NULL;
+}
+
 /* An entry of a mapping that is a block. */
 static lsp_role block_entry(lsp_spot *p, const lsp_spot *up) {
     pdl_block_kind kind = up->has_kind ? up->kind : PDL_BLOCK_empty;
     p->field = p->key->kind == PDL_NODE_SCALAR ? pdl_field_find(kind, p->key->text) : NULL;
+    if (!p->field && !up->has_kind && pdl_node_is_str(p->key)) p->field = any_field(p->key->text);
     return p->field ? field_role(p, p->field) : ROLE_NONE;
 }
 

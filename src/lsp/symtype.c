@@ -245,6 +245,10 @@ pdl_str pdl_lsp_shown_member(pdl_str type, pdl_str chain) {
         wanted_field w = {.name = pdl_str_sub(chain, 0, dot == PDL_NOT_FOUND ? chain.n : dot)};
         chain = dot == PDL_NOT_FOUND ? (pdl_str){0} : pdl_str_sub(chain, dot + 1, chain.n);
         pdl_lsp_each_shown_field(type, take_field, &w);
+        if (pdl_str_is(w.name, "[]")) /* an item of a list: [T] */
+            w.type = pdl_str_starts(type, PDL_STR("[")) && type.p[type.n - 1] == ']'
+                         ? pdl_str_sub(type, 1, type.n - 1)
+                         : (pdl_str){0};
         type = w.type;
     }
     return pdl_str_is(type, "any") ? (pdl_str){0} : type;

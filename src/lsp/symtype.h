@@ -21,8 +21,8 @@ void pdl_lsp_each_field(const pdl_node *block, pdl_arena *scratch,
 /* The same of a type in the words that hover shows: `{a: string, b: {c: integer}}`. */
 void pdl_lsp_each_shown_field(pdl_str type, void (*fn)(void *user, pdl_str name, pdl_str type),
                               void *user);
-/* The part of such a type that the members of a chain (`b.c`) lead to; empty: not known. It is
- * inside of type. */
+/* The part of such a type that the members of a chain (`b.c`, `[].c` for an item) lead to; empty:
+ * not known. It is inside of type. */
 pdl_str pdl_lsp_shown_member(pdl_str type, pdl_str chain);
 void pdl_lsp_each_param(const pdl_node *function, pdl_arena *scratch,
                         void (*fn)(void *user, pdl_str name, pdl_str type), void *user);
