@@ -21,6 +21,7 @@ typedef struct indexer {
     uint32_t region; /* of what is walked */
     uint32_t up;     /* symbol in whose text that is, as index + 1 */
     uint32_t naming; /* the symbol that `defs` gives the block that is walked next; the same */
+    uint32_t object; /* symbol of the object whose field is walked next; the same */
 } indexer;
 
 const char *pdl_lsp_sym_kind_name(lsp_sym_kind k) {
@@ -384,18 +385,25 @@ static void note_model(indexer *w, const pdl_node *block) {
 }
 
 static void walk_block(indexer *w, const lsp_spot *p) {
-    uint32_t region = w->region, up = w->up, naming = w->naming;
+    uint32_t region = w->region, up = w->up, naming = w->naming, object = w->object;
     w->naming = 0;
     uint32_t sym = name_block(w, p->node, p->has_kind, p->kind);
     if (!sym) sym = naming;
     if (sym) w->up = sym;
     bool function = p->has_kind && p->kind == PDL_BLOCK_function;
     if (function) w->region = open_function(w, p->node, sym);
+    if (function && object && !sym && p->key) {
+        lsp_region *body = &w->x->regions.p[w->region];
+        body->owner = object;
+        body->field = keep(w, p->key->text);
+    }
+    w->object = p->has_kind && p->kind == PDL_BLOCK_object ? sym : 0;
     if (p->has_kind && p->kind == PDL_BLOCK_call) walk_call(w, p->node);
     if (p->has_kind && p->kind == PDL_BLOCK_model) note_model(w, p->node);
     walk_children(w, p);
     w->region = region;
     w->up = up;
+    w->object = object;
 }
 
 static void walk_file(indexer *w, const lsp_spot *p) {

@@ -69,6 +69,8 @@ typedef struct lsp_region {
     lsp_range range;
     uint32_t from, to;        /* offsets */
     uint32_t param, n_params; /* of the function: neighbours among the symbols */
+    uint32_t owner; /* the object that the function is a field of, as index + 1; 0: none */
+    pdl_str field;  /* and its name there */
 } lsp_region;
 
 /* A file that is included or imported. */

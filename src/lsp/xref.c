@@ -68,11 +68,35 @@ static bool find_member(pdl_lsp *s, lsp_doc *d, uint32_t from, pdl_str base, pdl
     return file && find_in_file(s, file, name, 0, out);
 }
 
+/* The body of the function that is the field `name` of an object; 0: there is none. */
+static uint32_t field_body(const lsp_index *x, const lsp_thing *object, pdl_str name) {
+    for (uint32_t i = 1; x && i < x->regions.n; i++) {
+        const lsp_region *body = &x->regions.p[i];
+        const lsp_sym *owner = body->owner ? &x->syms.p[body->owner - 1] : NULL;
+        if (owner && owner->region == object->region && pdl_str_eq(body->field, name) &&
+            pdl_str_eq(owner->name, object->name))
+            return i;
+    }
+    return 0;
+}
+
+/* An argument of base.member where base is an object of this program. */
+static bool find_field_argument(pdl_lsp *s, lsp_doc *d, const lsp_ref *r, lsp_thing *out) {
+    lsp_thing object;
+    if (!find_name(s, d, r->region, r->base, &object)) return false;
+    const lsp_index *x = pdl_lsp_doc_index(s, object.doc);
+    uint32_t body = field_body(x, &object, r->member);
+    const lsp_sym *param = body ? pdl_lsp_index_sym(x, body, r->name) : NULL;
+    if (!param || param->kind != SYM_PARAMETER) return false;
+    *out = (lsp_thing){object.doc, body, param->name};
+    return true;
+}
+
 static bool find_argument(pdl_lsp *s, lsp_doc *d, const lsp_ref *r, lsp_thing *out) {
     lsp_thing function;
     bool ok = r->member.n ? find_member(s, d, r->region, r->base, r->member, &function)
                           : find_name(s, d, r->region, r->base, &function);
-    if (!ok) return false;
+    if (!ok) return r->member.n && find_field_argument(s, d, r, out);
     const lsp_index *x = pdl_lsp_doc_index(s, function.doc);
     const lsp_sym *sym = pdl_lsp_thing_sym(s, &function);
     const lsp_sym *param = sym->body ? pdl_lsp_index_sym(x, sym->body, r->name) : NULL;
