@@ -62,6 +62,13 @@ class ApprovalRequest(_Asked):
         self.text = text
 
 
+def _text_of(raised: BaseException) -> str:
+    try:
+        return "%s: %s" % (type(raised).__name__, raised)
+    except Exception as e:  # of its __str__
+        return "%s, whose text raised %s" % (type(raised).__name__, type(e).__name__)
+
+
 def _name_of(function: Any) -> str:
     name = getattr(function, "__name__", None)
     if not callable(function) or not isinstance(name, str):
@@ -350,7 +357,7 @@ class Engine:
             self._fatal = self._fatal or raised
             return "interrupted"
         if message is None:
-            message = raised.message if isinstance(raised, _errors.Error) else "%s: %s" % (type(raised).__name__, raised)
+            message = raised.message if isinstance(raised, _errors.Error) else _text_of(raised)
         message = message.encode("utf-8", "replace").decode().replace("\0", " ")
         self._raised.pop(message, None)
         self._raised[message] = raised
@@ -383,6 +390,19 @@ class Engine:
                     error.__cause__ = self._raised[message]
                     break
         return error
+
+    def _close_unwanted(self) -> None:
+        """Models in Python that give pieces, of runs that have been ended: nobody may go on with them."""
+        pumps, self._pumps = self._pumps, []
+        for p in pumps:
+            if not p.request.is_cancelled():
+                self._pumps.append(p)
+                continue
+            try:
+                p.close()
+                p.request.refuse("interrupt", "cancelled")
+            except BaseException as e:
+                self._fail(p.request, e)
 
     def _pump(self) -> None:
         pumps, self._pumps = self._pumps, []

@@ -8,11 +8,12 @@
 
 /* --- what is asked ------------------------------ */
 
-/* Was it only that there is no such attribute or item? */
-static bool is_missing(void) {
+/* Was it only that there is no such attribute or item? What a property raises otherwise is an
+ * error, also where an item would be missing by it. */
+static bool is_missing(bool is_item) {
     bool missing = PyErr_ExceptionMatches(PyExc_AttributeError) ||
-                   PyErr_ExceptionMatches(PyExc_TypeError) ||
-                   PyErr_ExceptionMatches(PyExc_LookupError);
+                   (is_item && (PyErr_ExceptionMatches(PyExc_TypeError) ||
+                                PyErr_ExceptionMatches(PyExc_LookupError)));
     if (missing) PyErr_Clear();
     return missing;
 }
@@ -36,8 +37,8 @@ static asked call_back(void (*body)(void *of), asked a) {
 }
 
 /* Takes found. */
-static void answer_look_up(pdlpy_bound *b, pdl_request *r, PyObject *found) {
-    if (!found && is_missing())
+static void answer_look_up(pdlpy_bound *b, pdl_request *r, PyObject *found, bool is_item) {
+    if (!found && is_missing(is_item))
         pdl_request_answer(r, NULL);
     else
         pdlpy_answer(b, r, found);
@@ -45,7 +46,8 @@ static void answer_look_up(pdlpy_bound *b, pdl_request *r, PyObject *found) {
 
 static void get_attribute(void *of) {
     asked *a = of;
-    answer_look_up(a->bound, a->request, PyObject_GetAttrString(a->bound->object, a->name));
+    PyObject *found = PyObject_GetAttrString(a->bound->object, a->name);
+    answer_look_up(a->bound, a->request, found, false);
 }
 
 static void attribute(void *object, const char *name, pdl_request *r) {
@@ -58,7 +60,7 @@ static void get_item(void *of) {
     PyObject *k = pdlpy_to_python(&place, a->a);
     PyObject *found = k ? PyObject_GetItem(a->bound->object, k) : NULL;
     Py_XDECREF(k);
-    answer_look_up(a->bound, a->request, found);
+    answer_look_up(a->bound, a->request, found, true);
 }
 
 static void item(void *object, const pdl_value *key, pdl_request *r) {

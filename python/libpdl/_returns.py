@@ -19,6 +19,7 @@ from ._errors import RunError
 
 _UNIONS = (Union, getattr(types, "UnionType", Union))
 _QUALIFIERS = ("Annotated", "Required", "NotRequired", "ReadOnly", "ClassVar", "Final")  # of typing and typing_extensions
+_BY_TEXT = (("uuid", "UUID"), ("decimal", "Decimal"), ("fractions", "Fraction"))
 _DATES = (datetime.datetime, datetime.date, datetime.time)
 
 
@@ -50,8 +51,9 @@ def check(kind: Any) -> None:
 
 
 def _misfit(kind: Any, value: Any, where: str) -> RunError:
-    name = getattr(kind, "__name__", str(kind))
-    return RunError("%s should be of type %s, but is %.60r" % (where, name, value), kind="type")
+    wanted = "one of %s" % ", ".join(map(repr, typing.get_args(kind))) if typing.get_origin(kind) is Literal else \
+        "of type " + getattr(kind, "__name__", str(kind))
+    return RunError("%s should be %s, but is %.60r" % (where, wanted, value), kind="type")
 
 
 def _hints(kind: Any) -> dict[str, Any]:
@@ -114,6 +116,11 @@ def _of_text(kind: Any, value: str, where: str) -> Any:
         return _made(kind, lambda: kind.fromisoformat(iso), value, where)
     if issubclass(kind, pathlib.PurePath):
         return kind(value)
+    if (kind.__module__, kind.__name__) in _BY_TEXT:
+        try:
+            return kind(value)
+        except (ValueError, ArithmeticError) as e:
+            raise _misfit(kind, value, where) from e
     raise _misfit(kind, value, where)
 
 

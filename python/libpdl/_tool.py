@@ -67,6 +67,8 @@ class Tool:
     def __init__(self, function: Callable[..., Any]) -> None:
         if not callable(function) or not isinstance(getattr(function, "__name__", None), str):
             raise TypeError("function must be a function with a name, not %s" % type(function).__name__)
+        if not function.__name__.isidentifier():
+            raise TypeError("function must be a function with a name, not %s" % function.__name__)
         self.function = function
         self.__name__ = function.__name__
         self.__doc__ = function.__doc__

@@ -45,6 +45,21 @@ class Streams(unittest.TestCase):
         with self.assertRaises(libpdl.Error):
             s.result()
 
+    def test_close_ends_the_model(self):
+        ended = []
+
+        def model(request):
+            try:
+                for i in range(100):
+                    yield str(i)
+            finally:
+                ended.append(request.model)
+        s = engine(model).loads(ASK).stream(x="a")
+        next(s)
+        next(s)
+        s.close()
+        self.assertEqual(ended, ["m"])
+
     def test_an_error_in_the_middle(self):
         def model(request):
             yield "a"

@@ -2,7 +2,9 @@
 """Wrong arguments, types of results, tools, the manual, annotations."""
 import dataclasses
 import datetime
+import decimal
 import enum
+import fractions
 import os
 import pathlib
 import re
@@ -10,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import uuid
 from typing import Annotated, Any, ClassVar, Dict, Generic, List, Literal, Mapping, NamedTuple, NewType, Optional, Sequence, Tuple, TypedDict, TypeVar, Union
 
 import libpdl
@@ -200,6 +203,18 @@ assert libpdl.run("data: ${ t.a.sum() + 1 }", t=table).value == 4
 assert [r.value for r in libpdl.loads("data: ${ a + 1 }").map(table.to_dict("records"))] == [2, 3]
 print("fine")
 """
+
+
+class ReturnsOfText(unittest.TestCase):
+    def test_numbers_and_ids(self):
+        for kind, text in ((decimal.Decimal, "1.50"), (uuid.UUID, "00000000-0000-0000-0000-000000000005"), (fractions.Fraction, "1/3")):
+            self.assertEqual(libpdl.loads("data: ${ x }", returns=List[kind]).run(x=[text]).value, [kind(text)])
+            with self.assertRaisesRegex(libpdl.RunError, "should be of type %s, but is 'abc'" % kind.__name__):
+                libpdl.loads("data: abc", returns=kind).run()
+
+    def test_a_literal_names_what_it_may_be(self):
+        with self.assertRaisesRegex(libpdl.RunError, "should be one of 'a', 'b', but is 'c'"):
+            libpdl.loads("data: c", returns=Literal["a", "b"]).run()
 
 
 class Packages(unittest.TestCase):

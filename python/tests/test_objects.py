@@ -325,5 +325,52 @@ class CallBlocks(unittest.TestCase):
         self.assertEqual(e.exception.hint, "")
 
 
+class Odd:
+    """Its properties raise."""
+
+    @property
+    def key(self):
+        raise KeyError("inside")
+
+    @property
+    def absent(self):
+        raise AttributeError("absent")
+
+    def __getitem__(self, name):
+        return {"item": 1}[name]
+
+
+class Missing(unittest.TestCase):
+    def test_an_attribute_that_is_not_there_is_an_error_of_its_block(self):
+        for text in ("data: ${ x.nosuch }", "text: ${ x.nosuch }", "data: ${ x['nosuch'] }", "text:\n- data: ${ x.nosuch }\n  def: y", "data: ${ x.absent }"):
+            for code in "here", "process":
+                with self.subTest(text, code=code), self.assertRaisesRegex(libpdl.RunError, "has no (attribute|element) '(nosuch|absent)'"):
+                    if code == "here":
+                        libpdl.run(text, x=Odd())
+                    else:
+                        block = "text:\n- {lang: python, code: 'import types; result = types.SimpleNamespace()', def: x, contribute: []}\n- "
+                        libpdl.Engine(code="process").run(block + text.replace("\n", "\n  "))
+
+    def test_it_may_be_asked_for(self):
+        self.assertEqual(libpdl.run("data: ${ [x.nosuch | default(3), x.nosuch is defined, x.item] }", x=Odd()).value, [3, False, 1])
+        self.assertEqual(libpdl.run("text: ${ x.nosuch }\nfallback: other", x=Odd()).text, "other")
+
+    def test_what_a_property_raises_is_its_error(self):
+        with self.assertRaises(libpdl.RunError) as e:
+            libpdl.run("data: ${ x.key }", x=Odd())
+        self.assertIsInstance(e.exception.__cause__, KeyError)
+
+    def test_an_exception_without_a_text(self):
+        class Wordless(Exception):
+            def __str__(self):
+                raise ValueError("none")
+
+        def f():
+            raise Wordless()
+        with self.assertRaisesRegex(libpdl.RunError, "Wordless, whose text raised ValueError") as e:
+            libpdl.run("data: ${ f() }", f=f)
+        self.assertIsInstance(e.exception.__cause__, Wordless)
+
+
 if __name__ == "__main__":
     unittest.main()

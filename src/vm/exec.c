@@ -10,6 +10,7 @@
 #include "value/text.h"
 #include "vm/closure.h"
 #include "vm/fiber.h"
+#include "vm/inflight.h"
 #include "vm/loop.h"
 #include "vm/ops.h"
 #include "vm/out.h"
@@ -75,7 +76,22 @@ static pdl_step op_fail(pdl_fiber *f, const pdl_ins *i, pdl_err *err) {
     return PDL_STEP_FAIL;
 }
 
+/* Is it an attribute or item of an object of code, of which only its owner knows whether there is
+ * one? Other promises are not waited for: they are values. */
+static bool is_looked_up(const pdl_fiber *f, pdl_vref v) {
+    if (!pdl_is(v, PDL_V_PROMISE)) return false;
+    const pdl_promise *p = pdl_promise_of(v);
+    if (p->state == PDL_PROMISE_FILLED) return pdl_is(p->value, PDL_V_UNDEFINED);
+    const pdl_inflight *c = p->id ? pdl_idmap_find(&f->run->calls, p->id) : NULL;
+    if (!c || c->kind != PDL_EFFECT_object || !c->expr || !c->expr->root) return false;
+    return c->expr->root->kind == PDL_X_ATTR || c->expr->root->kind == PDL_X_ITEM;
+}
+
 static pdl_step op_defined(pdl_fiber *f, pdl_err *err) {
+    if (is_looked_up(f, *top(f))) {
+        pdl_step s = pdl_vm_force(f, top(f), err);
+        if (s != PDL_STEP_DONE) return s;
+    }
     if (!pdl_is(*top(f), PDL_V_UNDEFINED)) return PDL_STEP_DONE;
     pdl_undefined_error(*top(f), err);
     return PDL_STEP_FAIL;

@@ -491,8 +491,11 @@ def _look_up(o, name, attribute_first):
             continue
         try:
             return _encode_all(step())
-        except (AttributeError, TypeError, LookupError):
+        except AttributeError:
             continue
+        except (TypeError, LookupError):
+            if step is attribute:  # a property raised it
+                raise
     shown = "attribute %r" % name if isinstance(name, str) else "element %r" % (name,)
     return {"$pdl": "undefined", "why": "'%s object' has no %s" % (_class_name(type(o)), shown)}
 
