@@ -7,6 +7,7 @@ job is kept by the driver: workers take small parts of what is left, give back w
 """
 from __future__ import annotations
 
+import collections
 import hashlib
 import json
 import os
@@ -16,7 +17,7 @@ import socket
 import socketserver
 import threading
 import time
-from typing import Any, Iterable, Iterator, Mapping, Optional, Union
+from typing import Any, Iterable, Iterator, Mapping, Optional, Sequence, Union
 
 ITEMS = ("calls", "tokens", "cost")
 OWN = ("result", "error", "place", "pdl_worker", "pdl_partition", "pdl_run")
@@ -185,42 +186,75 @@ class Journal:
             os.close(self._fd)
 
 
+class Environment(dict[str, str]):
+    """The variables that workers get. Keys of providers are among them: engines show what they send to their workers, so they are not shown."""
+
+    def __repr__(self) -> str:
+        return "<%d variables>" % len(self)
+
+
 def job_of(program: Any, jobs: int, journal: Any, budget: Budget, map: Optional[Mapping[str, str]], env: Optional[Mapping[str, str]],
-           run: Optional[str]) -> tuple[dict[str, Any], Optional[Keeper]]:
-    """What workers are sent, and who keeps the budget."""
+           run: Optional[str], columns: Sequence[str] = ()) -> tuple[dict[str, Any], Optional[Keeper]]:
+    """What workers are sent, and who keeps the budget. columns: those of the data, empty where they are not known."""
     text, name = str(program), None
     if isinstance(program, os.PathLike) or "\n" not in text:
         name = os.path.abspath(os.fspath(program))
         with open(name, encoding="utf-8") as f:
             text = f.read()
     limits = budget_of(budget)
-    _check(text, name, jobs)
+    _check(text, name, jobs, columns, map or {})
     keeper = Keeper(limits) if limits is not None else None
     own = {k: v for k, v in os.environ.items() if KEYS.search(k)} if env is None else dict(env)
     key = hashlib.sha256(json.dumps([text, sorted((map or {}).items())]).encode()).hexdigest()[:16]
     return {"text": text, "name": name, "jobs": int(jobs), "journal": None if journal is None else os.path.abspath(os.fspath(journal)),
-            "keeper": keeper.address() if keeper else None, "map": dict(map or {}), "env": own, "key": key,
+            "keeper": keeper.address() if keeper else None, "map": dict(map or {}), "env": Environment(own), "key": key,
             "run": run or secrets.token_hex(8)}, keeper
 
 
-def _check(text: str, name: Optional[str], jobs: int) -> None:
-    """A program that is broken is an error here, at once, and not one of each worker that is started again and again."""
+def _check(text: str, name: Optional[str], jobs: int, columns: Sequence[str], map: Mapping[str, str]) -> None:
+    """A program that is broken, or that needs a variable that no column gives, is an error here, at once, and not one of each row or of each
+    worker that is started again and again."""
     import libpdl
-    libpdl.Engine(jobs=jobs, code="process").loads(text, name=name)
+    program = libpdl.Engine(jobs=jobs, code="process").loads(text, name=name)
+    given = {map.get(n, n) for n in columns}
+    for found in program.check() if columns else ():
+        missing = re.match(r"'(.+)' is undefined$", found.message) if found.code == "name-undefined" else None
+        if missing and missing[1] not in given:
+            raise ValueError("the program needs the variable %r, and no column gives it (columns: %s): map={COLUMN: %r} takes a column for it"
+                             % (missing[1], ", ".join(columns), missing[1]))
 
 
-_engines: dict[tuple[Any, ...], Any] = {}
+MOST_ENGINES = 4
+_engines: collections.OrderedDict[tuple[Any, ...], Any] = collections.OrderedDict()
+_before: dict[str, Optional[str]] = {}
+
+
+def _set_environment(env: Mapping[str, str]) -> None:
+    """Engines read the environment of the process for each run. What an earlier job set there, and this one does not, is as it was before: a
+    key of one job is not for another."""
+    for k in [k for k in _before if k not in env]:
+        was = _before.pop(k)
+        if was is None:
+            os.environ.pop(k, None)
+        else:
+            os.environ[k] = was
+    for k, v in env.items():
+        _before.setdefault(k, os.environ.get(k))
+        os.environ[k] = v
 
 
 def _program_of(job: Mapping[str, Any]) -> Any:
     """The program on this worker's engine, made once a process and job: Spark keeps its workers, and the next job may have another folder,
-    another address of a model or another key."""
+    another address of a model or another key. Only the engines of the last jobs stay."""
+    _set_environment(job["env"])
     which = (job["key"], job["name"], job["jobs"], tuple(sorted(job["env"].items())))
     if which not in _engines:
-        os.environ.update(job["env"])
         import libpdl
         engine = libpdl.Engine(jobs=job["jobs"], code="process")
         _engines[which] = engine.loads(job["text"], name=job["name"])
+    _engines.move_to_end(which)
+    while len(_engines) > MOST_ENGINES:
+        _engines.popitem(last=False)
     return _engines[which]
 
 

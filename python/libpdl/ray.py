@@ -58,7 +58,7 @@ def map_batches(ds: Any, program: Any, *, concurrency: Any = None, jobs: int = 6
     """
     columns = ds.columns(fetch_if_missing=True) or []
     _partitions.check_columns(columns, map)
-    job, keeper = _partitions.job_of(program, jobs, journal, budget, map, env, run)
+    job, keeper = _partitions.job_of(program, jobs, journal, budget, map, env, run, columns)
     # Workers wait for models. With a processor for each, as Ray counts by itself, as many workers as there are processors would leave none to
     # read the rows for them, for ever.
     if "num_cpus" not in more.get("ray_remote_args", {}):

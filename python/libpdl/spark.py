@@ -24,7 +24,7 @@ def run(df: Any, program: Any, *, jobs: int = 64, journal: Any = None, budget: _
     """
     from pyspark.sql.types import StringType, StructField, StructType  # type: ignore[import-not-found,unused-ignore]
     _partitions.check_columns(df.columns, map)
-    job, keeper = _partitions.job_of(program, jobs, journal, budget, map, env, run)
+    job, keeper = _partitions.job_of(program, jobs, journal, budget, map, env, run, df.columns)
     schema = StructType([*df.schema.fields, *[StructField(n, StringType(), True) for n in _partitions.OWN]])
 
     def work(batches: Iterator[Any]) -> Iterator[Any]:

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What jobs of Ray and Spark refuse on the driver, before a worker begins; tables of other packages given to map. Neither is needed here."""
+import gc
 import os
 import pathlib
+import pickle
 import tempfile
 import unittest
 import unittest.mock
+import weakref
 
 import libpdl
 from libpdl import _partitions
@@ -71,6 +74,36 @@ class Partitions(unittest.TestCase):
         finally:
             os.environ.clear()
             os.environ.update(before)
+
+    def test_missing_variables_are_errors_of_the_driver(self):
+        text = "text: ${ word } ${ rest | default('') }\n"
+        for columns, renamed in ((["word"], None), (["wrd"], {"wrd": "word"}), ([], None)):
+            with self.subTest(columns):
+                _partitions.job_of(text, 4, None, None, renamed, {}, None, columns)
+        with self.assertRaisesRegex(ValueError, r"needs the variable 'word', and no column gives it \(columns: wrd, id\)"):
+            _partitions.job_of(text, 4, None, None, None, {}, None, ["wrd", "id"])
+
+    def test_the_environment_of_a_job_is_not_that_of_the_next(self):
+        """Engines read it for each run: the address and the key of another job would be used."""
+        seen = []
+        with unittest.mock.patch.dict(os.environ, {"PDL_KEPT": "worker"}):
+            for env in ({"PDL_A_JOB": "1", "PDL_KEPT": "job"}, {"PDL_A_JOB": "2"}, {"PDL_A_JOB": "1", "PDL_KEPT": "job"}, {}):
+                _partitions._program_of(job("text: a\n", env=env))
+                seen.append((os.environ.get("PDL_A_JOB"), os.environ.get("PDL_KEPT")))
+        self.assertEqual(seen, [("1", "job"), ("2", "worker"), ("1", "job"), (None, "worker")])
+
+    def test_a_worker_keeps_engines_of_the_last_jobs_only(self):
+        first = weakref.ref(_partitions._program_of(job("text: first\n")))
+        for i in range(2 * _partitions.MOST_ENGINES):
+            _partitions._program_of(job("text: job %d\n" % i))
+        gc.collect()
+        self.assertEqual(len(_partitions._engines), _partitions.MOST_ENGINES)
+        self.assertIsNone(first())
+
+    def test_keys_are_not_shown_with_a_job(self):
+        one = job("text: a\n", env={"OPENAI_API_KEY": "sk-of-the-job"})
+        self.assertNotIn("sk-of-the-job", "%r %s" % (one, one))
+        self.assertEqual(pickle.loads(pickle.dumps(one))["env"], {"OPENAI_API_KEY": "sk-of-the-job"})
 
     def test_a_worker_makes_one_engine(self):
         """Start and threads of an engine are paid once a worker, not once a batch of rows."""

@@ -37,6 +37,32 @@ void pdl_batch_bytes_close(bytes *b) {
     b->name = NULL;
 }
 
+/* Each of its rows would be broken: what it is, and what makes a table of it, is said once. */
+bool pdl_batch_bytes_are_text(pdl_str first, const char *name, pdl_err *err) {
+    static const struct {
+        const char *begin, *what, *before, *after; /* the way, around the name */
+    } others[] = {
+        {"\x1f\x8b", "compressed by gzip", "`gzip -dc ", " | pdl batch ... --input -` reads it"},
+        {"\x28\xb5\x2f\xfd", "compressed by zstd", "`zstd -dc ",
+         " | pdl batch ... --input -` reads it"},
+        {"\xfd\x37zXZ", "compressed by xz", "`xz -dc ", " | pdl batch ... --input -` reads it"},
+        {"PK\x03\x04", "a ZIP archive, as spreadsheets are", "save ", " as CSV UTF-8"},
+        {"PAR1", "a Parquet file", "the name ", " must end in .parquet"},
+        {"SQLite format 3", "a SQLite file", "the name of ",
+         " must end in .db; a table of it is FILE.db:TABLE"},
+        {"\xff\xfe", "UTF-16", "`iconv -f UTF-16 -t UTF-8 ", "` writes it as UTF-8"},
+        {"\xfe\xff", "UTF-16", "`iconv -f UTF-16 -t UTF-8 ", "` writes it as UTF-8"},
+    };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        if (!pdl_str_starts(first, pdl_str_of(others[i].begin))) continue;
+        pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%s is %s, and no table in UTF-8", name,
+                    others[i].what);
+        pdl_err_hint(err, "%s%s%s", others[i].before, name, others[i].after);
+        return false;
+    }
+    return true;
+}
+
 /* What was handed out makes room, once it is the larger part. */
 static void compact(bytes *b) {
     if (b->pos < b->buf.len / 2 || !b->pos) return;

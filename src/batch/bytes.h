@@ -33,6 +33,8 @@ PDL_MUST bytes_step pdl_batch_bytes_fill(bytes *b, bool wait, pdl_err *err);
 static inline pdl_str pdl_batch_bytes_rest(const bytes *b) {
     return pdl_str_sub(pdl_buf_str(&b->buf), b->pos, b->buf.len);
 }
+/* The first record of a table in text. Error: usage, it is the beginning of something else. */
+PDL_MUST bool pdl_batch_bytes_are_text(pdl_str first, const char *name, pdl_err *err);
 /* Error: io, the file is another than when it was opened. */
 PDL_MUST bool pdl_batch_bytes_unchanged(const bytes *b, pdl_err *err);
 

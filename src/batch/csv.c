@@ -154,14 +154,6 @@ static pdl_rows_step next(pdl_rowset *r, bool wait, pdl_row *out, pdl_err *err) 
     return PDL_ROWS_ROW;
 }
 
-/* The text of other programs: nothing is guessed, but said how it becomes UTF-8. */
-static void advise(const csv *v, pdl_str row, pdl_err *err) {
-    bool utf16 =
-        pdl_str_starts(row, PDL_STR("\xff\xfe")) || pdl_str_starts(row, PDL_STR("\xfe\xff"));
-    pdl_err_hint(err, "`iconv -f %s -t UTF-8 %s` writes it as UTF-8",
-                 utf16 ? "UTF-16" : "WINDOWS-1252", v->rows.name);
-}
-
 /* "sep=;" before the header, as Excel reads and writes it. */
 static bool is_separator_line(csv *v, pdl_str row) {
     if (row.n != 5 || !pdl_str_starts(row, PDL_STR("sep="))) return false;
@@ -177,6 +169,7 @@ static bool read_header(csv *v, pdl_err *err) {
     if (step == PDL_ROWS_ROW && is_separator_line(v, row))
         step = next_record(v, true, &row, &line, &open, err);
     if (step == PDL_ROWS_FAIL) return false;
+    if (step == PDL_ROWS_ROW && !pdl_batch_bytes_are_text(row, v->rows.name, err)) return false;
     if (step != PDL_ROWS_ROW)
         return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
                            "%s is empty: the first row names the columns", v->rows.name);
@@ -187,7 +180,9 @@ static bool read_header(csv *v, pdl_err *err) {
                     foreign       ? "it is not UTF-8"
                     : v->too_long ? "it is too long"
                                   : "a quote is not closed");
-        if (foreign) advise(v, row, err);
+        if (foreign) /* nothing is guessed, but said how it becomes UTF-8 */
+            pdl_err_hint(err, "`iconv -f WINDOWS-1252 -t UTF-8 %s` writes it as UTF-8",
+                         v->rows.name);
         return false;
     }
     for (size_t at = 0; at <= row.n;) {

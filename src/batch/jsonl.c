@@ -65,6 +65,7 @@ static pdl_rows_step next(pdl_rowset *r, bool wait, pdl_row *out, pdl_err *err) 
         uint64_t at = j->bytes.line++;
         bool too_long = j->too_long;
         j->too_long = false;
+        if (at == 1 && !pdl_batch_bytes_are_text(line, j->rows.name, err)) return PDL_ROWS_FAIL;
         if (at == 1) line = pdl_utf8_unmarked(line);
         line = pdl_str_trim(line);
         if (!line.n && !too_long) continue;

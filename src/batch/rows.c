@@ -70,9 +70,14 @@ static void advise(pdl_str name, pdl_err *err) {
     static const struct {
         const char *suffix, *way;
     } ways[] = {{".json", "of a JSON list, `jq -c '.[]' FILE.json > FILE.jsonl` makes a table"},
-                {".gz", "`gzip -dc FILE | pdl batch ... --input -` reads what is compressed"},
-                {".xlsx", "save the sheet as CSV UTF-8"},
-                {".xls", "save the sheet as CSV UTF-8"}};
+                {".gz", "`gzip -dc FILE | pdl batch ... --input -` reads what is compressed, "
+                        "`pdl batch ... --output - | gzip` writes it"},
+                {".xlsx", "spreadsheets read and write CSV UTF-8"},
+                {".xls", "spreadsheets read and write CSV UTF-8"}};
+    static const char *const sqlite[] = {".db", ".sqlite"};
+    for (size_t i = 0; i < sizeof sqlite / sizeof *sqlite; i++)
+        if (pdl_str_ends(name, pdl_str_of(sqlite[i])))
+            pdl_err_hint(err, "a table of a SQLite file is %.*s:TABLE", PDL_FMT(name));
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
         if (pdl_str_ends(name, pdl_str_of(ways[i].suffix))) pdl_err_hint(err, "%s", ways[i].way);
 }

@@ -6,8 +6,10 @@ Each round kills a batch at random instants until it ends. After the end each ro
 counts, has answered each row once, and at most `jobs` rows once more for each kill. --kills N: rounds continue until so many kills.
 """
 import argparse
+import contextlib
 import json
 import random
+import sqlite3
 import sys
 import time
 
@@ -23,54 +25,108 @@ t = Tests(o.build)
 ROWS, JOBS, MOST_STARTS = 400, 8, 60
 
 
+def fails(row):
+    return row["id"] % 50 == 0
+
+
 def expected(rows):
     return [{**r, "result": "SAY %s" % r["word"].upper(), "error": None, "place": None} for r in rows]
 
 
-def rounds(title, args, out, chance, read):
-    """One batch, killed again and again. -> number of kills"""
-    rows = words(ROWS)
-    t.begin({"in.jsonl": jsonl(rows)}, lambda prompt: time.sleep(0.002 if chance.random() < 0.98 else 0.08))
-    kills, code, err = 0, None, b""
-    for start in range(MOST_STARTS):
-        p = t.start("p.pdl", "-i", "in.jsonl", "-o", out, "--jobs", JOBS, *args)
-        if start < MOST_STARTS - 1:
+def wanted(rows, some_fail):
+    return [(r["id"], r["word"], None if some_fail and fails(r) else "SAY %s" % r["word"].upper(), some_fail and fails(r)) for r in rows]
+
+
+def answers(chance, some_fail):
+    """Mostly at once, sometimes late. Where some fail, some others are limited before they are answered."""
+    limited = set()
+
+    def rule(prompt):
+        time.sleep(0.002 if chance.random() < 0.98 else 0.08)
+        n = int(prompt.rsplit("w", 1)[1])
+        if some_fail and fails({"id": n}):
+            return 400, "not this one"
+        if some_fail and n % 40 == 7 and n not in limited:
+            limited.add(n)
+            return 429, "slow down"
+        return None
+    return rule
+
+
+def read_jsonl(name):
+    return [(r["id"], r["word"], r["result"], r["error"] is not None) for r in t.lines(name)]
+
+
+def read_csv(name):
+    return [(int(r["id"]), r["word"], json.loads(r["result"]) if r["result"] else None, r["error"] != "") for r in t.table(name)]
+
+
+def read_sqlite(name):
+    path, table = name.rsplit(":", 1)
+    with contextlib.closing(sqlite3.connect(t.folder / path)) as db:
+        rows = db.execute("SELECT id, word, result, error FROM %s ORDER BY rowid" % table).fetchall()
+    return [(i, word, json.loads(result) if result else None, error is not None) for i, word, result, error in rows]
+
+
+# title, output, options, how it is read, some rows fail
+FORMS = [("ordered", "out.jsonl", [], read_jsonl, False),
+         ("unordered", "out.jsonl", ["--unordered"], read_jsonl, False),
+         ("csv", "out.csv", [], read_csv, False),
+         ("sqlite", "out.db:t", [], read_sqlite, False),
+         ("some fail, --keep", "out.jsonl", ["--keep"], read_jsonl, True),
+         ("sqlite, unordered, some fail", "out.db:t", ["--unordered"], read_sqlite, True),
+         ("csv, unordered, some fail, --keep", "out.csv", ["--unordered", "--keep"], read_csv, True)]
+
+
+def kill_until_it_ends(args, chance):
+    """-> kills, exit code, standard error"""
+    for kills in range(MOST_STARTS):
+        p = t.start("p.pdl", "-i", "in.jsonl", *args)
+        if kills < MOST_STARTS - 1:
             try:
                 p.wait(chance.uniform(0.01, 0.25))
             except Exception:
                 t.kill(p)
         _, err = p.communicate(timeout=300)
-        code = p.returncode
-        if code != -9:
+        if p.returncode != -9:
             break
-        kills += 1
-    t.check(title + ": ends", code == 0, "%s %s" % (code, err))
+    return kills, p.returncode, err
+
+
+def content(out):
+    return (t.folder / out.rsplit(":", 1)[0]).read_bytes()
+
+
+def rounds(form, chance):
+    """One batch, killed again and again. -> number of kills"""
+    title, out, options, read, some_fail = form
+    title, rows = "kills, " + title, words(ROWS)
+    t.begin({"in.jsonl": jsonl(rows)}, answers(chance, some_fail))
+    args = ["-o", out, "--jobs", JOBS, *options]
+    kills, code, err = kill_until_it_ends(args, chance)
+    want, done = wanted(rows, some_fail), 3 if some_fail else 0
+    t.check(title + ": ends", code == done, "%s %s" % (code, err))
     got = read(out)
-    want = expected(rows)
-    if "--unordered" in args:
-        got = sorted(got, key=lambda r: int(r["id"]))
+    if "--unordered" in options:
+        got = sorted(got)
     t.check(title + ": each row once", got == want, "%d rows, %s" % (len(got), [r for r in got if r not in want][:3]))
-    again = sum(t.service.answered.values()) - ROWS
+    refused = [r["id"] for r in rows if some_fail and fails(r)]
+    again = sum(t.service.answered.values()) - (ROWS - len(refused))
+    again += sum(t.service.asked["Say w%d" % n] - 1 for n in refused)
     t.check(title + ": finished rows are asked once", 0 <= again <= kills * JOBS and max(t.service.answered.values()) <= 1 + kills,
             "%d kills, %d asked again" % (kills, again))
-    before, asked = (t.folder / out).read_bytes(), sum(t.service.asked.values())
-    code, _, err = t.run("p.pdl", "-i", "in.jsonl", "-o", out, "--jobs", JOBS, *args)
+    before, asked = content(out), sum(t.service.asked.values())
+    code, _, err = t.run("p.pdl", "-i", "in.jsonl", *args)
     t.check(title + ": finished, the same command changes nothing",
-            code == 0 and (t.folder / out).read_bytes() == before and sum(t.service.asked.values()) == asked, err)
+            code == done and content(out) == before and sum(t.service.asked.values()) == asked, err)
     return kills
-
-
-def read_csv(name):
-    return [{"id": int(r["id"]), "word": r["word"], "result": json.loads(r["result"]), "error": None, "place": None} for r in t.table(name)]
 
 
 def test_kills():
     chance = random.Random(o.seed)
     kills, n = 0, 0
-    while kills < o.kills and n < 2 * o.kills + 6:
-        kind = n % 3
-        kills += rounds("kills, %s" % ("ordered", "unordered", "csv")[kind], ["--unordered"] if kind == 1 else [],
-                        "out.csv" if kind == 2 else "out.jsonl", chance, read_csv if kind == 2 else t.lines)
+    while n < len(FORMS) or kills < o.kills and n < 2 * o.kills + len(FORMS):
+        kills += rounds(FORMS[n % len(FORMS)], chance)
         n += 1
     t.check("enough kills", kills >= o.kills, kills)
     print("%d kills in %d rounds" % (kills, n))

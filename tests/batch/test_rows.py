@@ -274,7 +274,8 @@ def select(name, sql):
 def test_sqlite():
     t.begin()
     database("a.db", 'CREATE TABLE words(id INTEGER, word TEXT, score REAL, "a ""b" TEXT); CREATE VIEW v AS SELECT word FROM words WHERE id > 298;'
-             "CREATE TABLE keyed(word TEXT PRIMARY KEY) WITHOUT ROWID; INSERT INTO keyed VALUES('k');",
+             "CREATE TABLE keyed(word TEXT PRIMARY KEY) WITHOUT ROWID; INSERT INTO keyed VALUES('k');"
+             "create table small(word text primary key) without\n rowid; INSERT INTO small VALUES('s');",
              ("INSERT INTO words VALUES(?, ?, ?, NULL)", [(i, "w%d" % i, i / 4) for i in range(1, 301)]))
     code, out, err = t.run("p.pdl", "-i", "a.db:words", "-o", "b.db:said")
     t.check("sqlite to sqlite", code == 0 and select("b.db", "SELECT * FROM said ORDER BY rowid")
@@ -284,7 +285,7 @@ def test_sqlite():
     code, out, err = t.run("p.pdl", "-i", "a.db:words", "-o", "a.db:said", "--limit", 10)
     t.check("sqlite: two tables of one file", code == 0 and len(select("a.db", "SELECT * FROM said")) == 10, err)
     for source, result in (("SELECT word FROM words WHERE id < 3 ORDER BY id DESC", ["SAY W2", "SAY W1"]), ("v", ["SAY W299", "SAY W300"]),
-                           ("keyed", ["SAY K"])):
+                           ("keyed", ["SAY K"]), ("small", ["SAY S"])):
         code, out, err = t.run("p.pdl", "-i", "a.db:" + source, "-o", "out.jsonl", "--overwrite")
         t.check("sqlite: " + source, code == 0 and [r["result"] for r in t.lines("out.jsonl")] == result, err)
     code, out, err = t.run("p.pdl", "-i", "a.db:words", "-o", "typed.jsonl", "--limit", 1)
