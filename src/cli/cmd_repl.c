@@ -273,6 +273,28 @@ static int save(repl *r, pdl_str file) {
     return 0;
 }
 
+static void run_entry(repl *r, pdl_str program) {
+    if (pdl_repl_run(r, program)) *pdl_vec_push(&r->entries) = pdl_str_dup(program);
+}
+
+/* The file runs as the entry `include: FILE`, so that it is part of what :save writes. */
+static int load(repl *r, pdl_str file) {
+    pdl_buf entry = PDL_BUF;
+    if (!file.n) {
+        pdl_cli_note("write :load FILE");
+        return 0;
+    }
+    PDL_PUT(&entry, "include: '");
+    for (size_t i = 0; i < file.n; i++) {
+        if (file.p[i] == '\'') pdl_buf_putc(&entry, '\'');
+        pdl_buf_putc(&entry, file.p[i]);
+    }
+    PDL_PUT(&entry, "'\n");
+    run_entry(r, pdl_buf_str(&entry));
+    pdl_buf_fini(&entry);
+    return 0;
+}
+
 static int use_model(repl *r, pdl_str name) {
     pdl_free(r->model);
     r->model = name.n ? pdl_str_dup(name) : NULL;
@@ -319,6 +341,7 @@ static const struct {
     {"vars", "", "the variables", variables},
     {"model", " NAME", "send lines of text to a model; without NAME: no longer", use_model},
     {"save", " FILE", "write the entries so far as a program", save},
+    {"load", " FILE", "run the program in a file; what it defines is kept", load},
     {"reset", "", "forget variables, context and entries", reset},
     {"quit", "", "leave, as Ctrl-D does", quit},
 };
@@ -397,8 +420,7 @@ static void take(repl *r, pdl_str entry) {
         return;
     }
     pdl_repl_put_program(entry, r->model, &program);
-    if (pdl_repl_run(r, pdl_buf_str(&program)))
-        *pdl_vec_push(&r->entries) = pdl_str_dup(pdl_buf_str(&program));
+    run_entry(r, pdl_buf_str(&program));
     pdl_buf_fini(&program);
 }
 

@@ -673,7 +673,8 @@ static const command table[] = {
      "Try the language line by line: variables and context are kept from one entry to the next.",
      "A line of text or ${ an expression } is run at once, a block of several lines after an "
      "empty\n"
-     "line. :help lists commands (:context, :vars, :model NAME, :save FILE). Ctrl-C ends a run and "
+     "line. :help lists commands (:context, :vars, :model NAME, :save FILE, :load "
+     "FILE). Ctrl-C ends a run and "
      "not\nthe session; Ctrl-D ends the session.\n"},
     {"doctor", pdl_cli_cmd_doctor, doctor_options, "",
      "Say what of this machine programs can use: Python, libraries, keys, folders, services.",
