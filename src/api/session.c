@@ -160,6 +160,7 @@ static pdl_run_options run_options(pdl_session *s) {
         .earlier_ns = s->durable ? pdl_durable_earlier_ns(s->durable) : NULL,
         .reserve = s->reserve,
         .prints_nothing = s->opt.explain,
+        .reports_tools = s->opt.reports_tools,
     };
     if (s->opt.shares_loop) o.turns = SPAWN_TURNS;
     o.n_ids = PDL_RANGE_IDS - 1;
@@ -378,8 +379,7 @@ static bool join(pdl_session *s, pdl_session *shared, pdl_err *err) {
 static bool open_own(pdl_session *s, pdl_err *err) {
     s->subs = pdl_subruns_new();
     s->secrets = pdl_secrets_new();
-    s->env = pdl_environ_load(s->secrets,
-                              &(pdl_environ_notes){s->opt.note, s->opt.sink.user});
+    s->env = pdl_environ_load(s->secrets, &(pdl_environ_notes){s->opt.note, s->opt.sink.user});
     hide_debug(s);
     s->loop = pdl_loop_try();
     find_path(s);

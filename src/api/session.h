@@ -30,6 +30,7 @@ typedef struct pdl_session_options {
         *budget; /* limit of each PDL_BUDGET_ITEMS for the run, negative: none; NULL: no budget */
     const uint8_t *levels; /* of rules of checks, see check.h; NULL: as the rules say */
     bool unchecked;        /* requests go out although the program is known to fail later */
+    bool reports_tools;    /* as of pdl_run_options */
     bool explain;          /* ask nobody: pdl_session_explained says what would be asked */
     pdl_str
         /* explain: what is really done, some of code,command,read,write,input,tool; empty:
@@ -43,8 +44,8 @@ typedef struct pdl_session_options {
     /* profile that code, commands and tool servers are confined by: code, or a file; empty: that
      * of PDL_SANDBOX, or none, unless a policy has one */
     pdl_str sandbox;
-    bool no_sandbox;                                /* whatever PDL_SANDBOX says */
-    bool sandbox_process;                           /* less than namespaces will do */
+    bool no_sandbox;      /* whatever PDL_SANDBOX says */
+    bool sandbox_process; /* less than namespaces will do */
     /* gets what of .env sets nothing, and what is missing for the sandbox; may be NULL */
     void (*note)(void *user, pdl_str text);
     /* files with policies, or names of built-in ones, beside that of PDL_POLICY and that of the

@@ -368,6 +368,7 @@ static void add_shows(runner *r, pdl_session_options *o) {
     if (r->a->given[OPT_view]) o->sink = pdl_cli_show_live_init(&r->show, &r->session, o->sink);
     o->sink = pdl_cli_progress_init(&r->progress, r->a, &r->term, &r->session, o->sink);
     if (r->progress.has_line) o->shares_loop = true;
+    o->reports_tools = r->progress.has_steps;
 }
 
 /* Opens the session, with the data and the configuration of the program, and runs it. */

@@ -18,6 +18,7 @@
 #include "base/utf8.h"
 #include "cli/cli.h"
 #include "io/clock.h"
+#include "io/file.h"
 
 #include "base/banned.h"
 
@@ -88,6 +89,9 @@ static void draw(progress *p) {
 static void report_step(const progress *p, const pdl_event *e) {
     pdl_buf line = PDL_BUF;
     PDL_PUT(&line, "pdl: ");
+    pdl_loc loc = e->effect->loc; /* a line of a library would be looked for in the program */
+    if (loc.src && p->program.n && !pdl_str_eq(loc.src->name, p->program))
+        pdl_buf_putf(&line, "%.*s ", PDL_FMT(pdl_file_name(loc.src->name)));
     pdl_progress_describe_end(e, &line);
     pdl_buf_putc(&line, '\n');
     pdl_cli_put_stderr(pdl_buf_str(&line), *p->session);
@@ -108,6 +112,7 @@ pdl_sink pdl_cli_progress_init(progress *p, const arguments *a, const term *t,
     *p = (progress){.next = next, .session = session, .term = t, .drawn = PDL_BUF};
     pdl_progress_init(&p->numbers);
     p->has_steps = a->given[OPT_verbose];
+    if (a->files.n) p->program = a->files.p[0];
     p->has_line = !pdl_str_is(how, "none") && can_draw();
     p->delay_ns = pdl_str_is(how, "line") ? 0 : (uint64_t)AFTER_MS * NS_PER_MS;
     if (!p->has_line && !p->has_steps) return next;

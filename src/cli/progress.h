@@ -16,6 +16,7 @@ typedef struct progress {
     pdl_sink next;               /* gets every event, too */
     pdl_session *const *session; /* borrowed; NULL until it is made */
     const term *term;            /* borrowed */
+    pdl_str program;             /* file; empty: not known */
     bool has_line, has_steps;    /* what is shown; neither: it is not in the way of the run */
     pdl_buf drawn;               /* what the line says */
     uint64_t start_ns, delay_ns; /* the line appears so long after the start */

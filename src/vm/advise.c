@@ -6,6 +6,7 @@
 #include "native/native.h"
 #include "value/func.h"
 #include "value/text.h"
+#include "vm/closure.h"
 #include "vm/err_span.h"
 #include "vm/run.h"
 
@@ -124,14 +125,46 @@ static pdl_label put_arguments(const pdl_fiber *f, const pdl_func *func, pdl_buf
     return label;
 }
 
+static pdl_label put_call(const pdl_fiber *f, const pdl_vm_frame *fr, pdl_buf *out) {
+    const pdl_func *func = pdl_func_of(fr->func);
+    pdl_str name = pdl_is_str(func->name) ? pdl_str_get(func->name) : PDL_STR("a function");
+    pdl_buf_putf(out, "%.*s(", PDL_FMT(name));
+    pdl_label label = put_arguments(f, func, out);
+    pdl_buf_putc(out, ')');
+    return label;
+}
+
+uint32_t pdl_vm_now_ms(const pdl_fiber *f) {
+    const pdl_sinks *s = &f->run->opt.sinks;
+    const pdl_event e = {.kind = PDL_EVENT_note, .value = pdl_absent(), .context = pdl_absent()};
+    return s->now ? (uint32_t)((uint64_t)s->now(s->now_user, &e) / 1000000) : 0;
+}
+
+void pdl_vm_report_tool(const pdl_fiber *f, const pdl_vm_frame *fr, bool failed) {
+    pdl_buf call = PDL_BUF, line = PDL_BUF, shown = PDL_BUF;
+    pdl_loc loc = closure_of(fr->func)->info->block->head.loc;
+    if (pdl_mask_hides(f->run->opt.mask, put_call(f, fr, &call))) {
+        pdl_buf_cut(&call, pdl_str_find(pdl_buf_str(&call), PDL_STR("("), 0));
+        PDL_PUT(&call, "(...)");
+    }
+    uint32_t ms = pdl_vm_now_ms(f) - fr->begun_ms;
+    pdl_buf_putf(&line, "pdl: line %u: tool %s%s %u.%02u s\n", pdl_loc_line(loc), pdl_buf_z(&call),
+                 failed ? " failed after" : ",", ms / 1000, ms % 1000 / 10);
+    pdl_hide_text(f->run->opt.secrets, pdl_buf_str(&line), &shown);
+    pdl_sinks_send(&f->run->opt.sinks, &(pdl_event){.kind = PDL_EVENT_note,
+                                                    .text = pdl_buf_str(&shown),
+                                                    .untrusted = true,
+                                                    .value = pdl_absent(),
+                                                    .context = pdl_absent()});
+    pdl_buf_fini(&shown);
+    pdl_buf_fini(&line);
+    pdl_buf_fini(&call);
+}
+
 void pdl_vm_note_tool(const pdl_fiber *f, const pdl_vm_frame *fr, pdl_err *err) {
     if (pdl_err_has_tool(err) || pdl_err_is_cancel(err)) return;
-    const pdl_func *func = pdl_func_of(fr->func);
     pdl_buf b = PDL_BUF;
-    pdl_str name = pdl_is_str(func->name) ? pdl_str_get(func->name) : PDL_STR("a function");
-    pdl_buf_putf(&b, "%.*s(", PDL_FMT(name));
-    pdl_label label = put_arguments(f, func, &b);
-    pdl_buf_putc(&b, ')');
+    pdl_label label = put_call(f, fr, &b);
     pdl_err_tool_add(err, err->loc, label, "%s", pdl_buf_z(&b));
     pdl_buf_fini(&b);
 }

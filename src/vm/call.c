@@ -11,6 +11,7 @@
 #include "vm/check.h"
 #include "vm/closure.h"
 #include "vm/effect_key.h"
+#include "vm/err_span.h"
 #include "vm/fiber.h"
 #include "vm/ops.h"
 #include "vm/run.h"
@@ -373,6 +374,7 @@ static void end_plain(pdl_fiber *f, bool keep_bg) {
 pdl_step pdl_vm_return(pdl_fiber *f, pdl_err *err, bool *ended) {
     pdl_vm_frame *fr = frame(f);
     pdl_step s = PDL_STEP_DONE;
+    bool reports = f->run->opt.reports_tools;
     switch (fr->kind) {
     case FRAME_MAIN:
         if (f->waits) {
@@ -388,10 +390,14 @@ pdl_step pdl_vm_return(pdl_fiber *f, pdl_err *err, bool *ended) {
     case FRAME_EXPR:
         s = pdl_vm_force(f, top(f), err);
         if (s == PDL_STEP_DONE) s = pdl_vm_check_function_result(f, closure_of(fr->func), err);
+        if (PDL_UNLIKELY(reports) && s == PDL_STEP_DONE && pdl_vm_enters_program(f, fr))
+            pdl_vm_report_tool(f, fr, false);
         if (s == PDL_STEP_DONE) end_plain(f, false);
         break;
     case FRAME_CALL:
         s = pdl_vm_check_function_result(f, closure_of(fr->func), err);
+        if (PDL_UNLIKELY(reports) && s == PDL_STEP_DONE && pdl_vm_enters_program(f, fr))
+            pdl_vm_report_tool(f, fr, false);
         if (s == PDL_STEP_DONE) end_plain(f, true);
         break;
     case FRAME_PDL: end_plain(f, false); break;

@@ -19,6 +19,13 @@ void pdl_vm_advise_command(const pdl_b_code *b, pdl_err *err);
 void pdl_vm_advise_python(const pdl_b_code *b, pdl_err *err);
 /* advise.c: adds the call in frame fr, of a function of the program by a library, to err. */
 void pdl_vm_note_tool(const pdl_fiber *f, const pdl_vm_frame *fr, pdl_err *err);
+/* fiber.c: returns true when a library has called a function of the program in frame fr: a tool,
+ * with what a model said. */
+bool pdl_vm_enters_program(const pdl_fiber *f, const pdl_vm_frame *fr);
+/* advise.c: with reports_tools, sends a note of this call, which ends. */
+void pdl_vm_report_tool(const pdl_fiber *f, const pdl_vm_frame *fr, bool failed);
+/* advise.c: milliseconds of the clock of events; they wrap around. */
+uint32_t pdl_vm_now_ms(const pdl_fiber *f);
 /* advise.c: adds what to write instead, where e asks for a name or an attribute that is not
  * there. */
 void pdl_vm_advise(const pdl_fiber *f, const pdl_expr *e, pdl_err *err);

@@ -146,6 +146,7 @@ void pdl_vm_frame_push(pdl_fiber *f, pdl_vm_frame_kind kind, const pdl_code *cod
         .key = pdl_absent(),
         .loc = loc,
     };
+    if (PDL_UNLIKELY(f->run->opt.reports_tools)) fr->begun_ms = pdl_vm_now_ms(f);
     f->background = pdl_absent();
     f->local_base = (uint32_t)f->locals.n;
     f->code = code;
@@ -359,15 +360,17 @@ static void decorate(pdl_fiber *f, pdl_err *err) {
     }
 }
 
-/* A library has called a function of the program: a tool, with what a model said. */
-static bool enters_program(const pdl_fiber *f, const pdl_vm_frame *fr) {
+bool pdl_vm_enters_program(const pdl_fiber *f, const pdl_vm_frame *fr) {
     if (fr == f->frames.p || (fr->kind != FRAME_CALL && fr->kind != FRAME_EXPR)) return false;
     return fr[-1].code->library && !fr->code->library && !pdl_is_absent(fr->func);
 }
 
 static void frame_note(const pdl_fiber *f, const pdl_vm_frame *fr, pdl_err *err) {
     enum { MOST_FRAMES = 64 };
-    if (enters_program(f, fr)) pdl_vm_note_tool(f, fr, err);
+    bool is_tool = pdl_vm_enters_program(f, fr);
+    if (is_tool && f->run->opt.reports_tools && !pdl_err_is_cancel(err))
+        pdl_vm_report_tool(f, fr, true);
+    if (is_tool) pdl_vm_note_tool(f, fr, err);
     if (err->n_frames >= MOST_FRAMES || !fr->loc.src) return;
     if (fr->kind == FRAME_CALL || fr->kind == FRAME_EXPR) {
         pdl_val name = pdl_is_absent(fr->func) ? pdl_null() : pdl_func_of(fr->func)->name;

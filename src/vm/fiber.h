@@ -55,6 +55,7 @@ typedef struct pdl_vm_frame {
     uint32_t local_base;           /* of the caller */
     uint32_t depth;                /* MACRO: how many frames of the same MACRO are nested here */
     uint32_t below;                /* MACRO: the next frame below with other code */
+    uint32_t begun_ms;             /* with reports_tools: the clock of events */
     pdl_scope *scope;              /* of the caller */
     pdl_val ctx, role, background; /* of the caller */
     uint8_t print;

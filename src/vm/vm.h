@@ -76,6 +76,7 @@ typedef struct pdl_run_options {
     bool strict_plans;          /* the same, but in computed programs (lang: pdl) alone */
     const uint64_t *earlier_ns; /* of budgets: effect/budget.h; borrowed; NULL: none */
     bool prints_nothing;        /* a result is not waited for in order to print it */
+    bool reports_tools;         /* a note for each call of the program's functions by a library */
     bool keep_answers;          /* of models, as long as their texts: pdl_run_answer */
     pdl_reserve *reserve;       /* of runs that one thread steps; kept; NULL: an own one */
 } pdl_run_options;

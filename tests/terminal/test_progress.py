@@ -20,6 +20,18 @@ OUTPUT = "text:\n- \"begun\\n\"\n- lang: command\n  code: sh -c 'while [ ! -e go
 INSIDE = OUTPUT.replace("begun\\n", "begun")
 CALLS = "for: {i: [1, 2, 3]}\nmap: {model: openai/m, input: \"hi ${ i }\"}\njoin: {as: array}\n"
 TOOLS = "text:\n- {model: openai/m, input: hi}\n- {lang: python, code: result = 'x'}\n- {args: [printf, y]}\n- {lang: command, code: 'false', fallback: z}\n"
+AGENT = """defs:
+  agent: {import: lib/toolcall/prompted}
+  price: {description: Price, function: {item: string}, return: 5}
+call: ${ agent.run }
+args:
+  model: openai/m
+  parameters: {mock_response: '{"tool": "price", "parameters": {"item": "ink"}}'}
+  query: What does ink cost
+  tools: ["${ price }"]
+  max_steps: 2
+fallback: over
+"""
 LINE = r"\r\x1b\[Kpdl: [0-9]+ s"
 
 
@@ -131,6 +143,14 @@ class Tests(ScreenChecks):
         r = self.piped(TOOLS, "--verbose")
         for want in (r"line 2: model openai/m, ", r"line 3: python, [0-9.]+ s$", r"line 4: command printf, ", r"line 5: command false, [0-9.]+ s, exit status 1$"):
             self.check("steps of other kinds", re.search(want, r.stderr, re.M), want, r.stderr)
+        r = self.piped(AGENT, "--verbose")
+        first = r.stderr.splitlines()[:2]
+        self.check("a tool of an agent", len(first) == 2 and re.fullmatch(r"pdl: prompted.pdl line [0-9]+: model openai/m, [0-9.]+ s, .*", first[0])
+                   and re.fullmatch(r"pdl: line 3: tool price\(item='ink'\), [0-9.]+ s", first[1]), r.stderr)
+        r = self.piped(AGENT.replace("return: 5", "return: \"${ 1 // 0 }\""), "--verbose")
+        self.check("a tool that fails", re.search(r"^pdl: line 3: tool price\(item='ink'\) failed after [0-9.]+ s$", r.stderr, re.M), r.stderr)
+        r = self.piped(AGENT)
+        self.check("a tool without --verbose", "tool" not in r.stderr, r.stderr)
         r = self.piped("text: hi", "--progress", "line")
         self.check("a pipe is plain", (r.stdout, r.stderr) == ("hi\n", ""), r.stderr)
         r = self.piped("lastOf:\n- {args: [printf, secret-%s, x]}\n- {lang: command, code: \"${ 'secret' }\", fallback: y}\n", "--verbose")
