@@ -92,7 +92,9 @@ static void advise(const pdl_finder *f, pdl_str from, pdl_str path, bool import,
     put_folder(pdl_file_folder(from), &folders);
     for (size_t i = 0; import && i < f->n_path; i++) put_folder(f->path[i], &folders);
     pdl_buf_cut(&folders, folders.len - 1);
-    if (import && is_folder(f, from, path))
+    if (pdl_str_find(path, PDL_STR("://"), 0) != PDL_NOT_FOUND)
+        pdl_err_hint(err, "a program is a file of this machine: download it first");
+    else if (import && is_folder(f, from, path))
         pdl_err_hint(err, "%.*s is a folder: name a file in it", PDL_FMT(path));
     else if (pdl_str_starts(path, PDL_STR("/")))
         pdl_err_hint(err, "there is no such file");

@@ -126,7 +126,10 @@ static void read_file(host *h, pdl_effect *e) {
         out.py_class = py_class ? pdl_str_dup(pdl_str_of(py_class)) : NULL;
         if (ok) hint_fault(&out, shown, &fault);
         if (is_folder(&err)) pdl_err_hint(&out, "it is a folder");
-        if (missing && is_question(shown))
+        if (missing && pdl_str_find(shown, PDL_STR(":/"), 0) != PDL_NOT_FOUND)
+            pdl_err_hint(&out, "`read` reads files; a page is fetched by Python, or by a command: "
+                               "args: [curl, -s, URL]");
+        else if (missing && is_question(shown))
             pdl_err_hint(&out, "`read` names a file; without one it reads what a person types, and "
                                "`message: ...` asks for it");
         pdl_effect_refuse(e, &out);

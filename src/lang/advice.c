@@ -32,6 +32,7 @@ enum { ANY = -1, NONE = -2 /* no key says which kind it is */ };
 #define GIVEN      "a value comes from -d NAME=VALUE; its default is ${ NAME | default(VALUE) }"
 #define GIVES      "`def` names a result, -o FILE writes it"
 #define SHOULD_BE  "the type of the answer is `spec`"
+#define BLOCKS     "write `text:` with a list of blocks"
 #define ASKED      "a question to a person is `read:` without a file, and `message: ...`"
 
 static const struct {
@@ -80,6 +81,9 @@ static const struct {
     {PDL_BLOCK_repeat, "do", "what is repeated is below `repeat`"},
     {PDL_BLOCK_repeat, "body", "what is repeated is below `repeat`"},
     {PDL_BLOCK_repeat, "text", "what is repeated is below `repeat`"},
+    {PDL_BLOCK_code, "file", "write code: {read: FILE}"},
+    {PDL_BLOCK_code, "input", "code sees the variables of the program by their names"},
+    {PDL_BLOCK_code, "variables", "code sees the variables of the program by their names"},
     {PDL_BLOCK_import, "from", "write import: FILE, and def: NAME"},
     {PDL_BLOCK_import, "as", "the name of a module is `def`"},
     {PDL_BLOCK_match, "case", EACH_CASE},
@@ -171,8 +175,15 @@ static const struct {
     {NONE, "bash", SHELL_FORM},
     {NONE, "sh", SHELL_FORM},
     {NONE, "exec", SHELL_FORM},
-    {NONE, "steps", "write `text:` with a list of blocks"},
-    {NONE, "blocks", "write `text:` with a list of blocks"},
+    {NONE, "steps", BLOCKS},
+    {NONE, "blocks", BLOCKS},
+    {NONE, "tasks", BLOCKS},
+    {NONE, "jobs", BLOCKS},
+    {NONE, "chain", BLOCKS},
+    {NONE, "pipeline", BLOCKS},
+    {NONE, "stages", BLOCKS},
+    {NONE, "workflow", BLOCKS},
+    {NONE, "template", "write `text:`, with ${ NAME } for a variable"},
     {NONE, "prompt", "write `model:` and `input:`"},
     {NONE, "messages", "write `text:` with a list of blocks with a `role`"},
     {NONE, "foreach", "write `for:` and `repeat:`"},

@@ -52,6 +52,11 @@ static const other_word names[] = {
     {"type", "write `x is string`, `x is number`, `x is mapping` or `x is sequence`"},
     {"eval", "Python runs in a block: lang: python"},
     {"print", "the result of a block is what is printed"},
+    {"loop", "`index: NAME` beside `for` is the number of the round, from 0"},
+    {"enumerate", "`index: NAME` beside `for` is the number of the round, from 0"},
+    {"zip", "lists go in parallel: for: {a: LIST, b: LIST}"},
+    {"JSON", "write x | tojson, or a block with parser: json"},
+    {"requests", "Python runs in a block: lang: python"},
     {"lambda", "a function is a block: function: {x: integer}, return: ..."},
 };
 
