@@ -118,10 +118,12 @@ void pdl_session_attach_server(pdl_session *s, pdl_durable *server) {
     pdl_world *w = pdl_durable_server_world(server, behind);
     pdl_durable_note_learned(server, s->secrets);
     s->server = server;
-    if (s->guard)
+    if (s->guard) {
         pdl_policy_world_put_behind(s->guard, w);
-    else
+        pdl_policy_world_is_kept(s->guard);
+    } else {
         s->world = w;
+    }
 }
 
 /* What a run prints goes out with the next poll of the server. */
@@ -149,12 +151,13 @@ pdl_world *pdl_session_spawn_durable(pdl_session *s, const pdl_spawn *spawn) {
     if (!s->guard) return w;
     if (!s->spawn_guards) s->spawn_guards = PDL_NEW_N(pdl_world *, PDL_SPAWN_SLOTS);
     pdl_session_end_durable(s, spawn->slot);
-    return s->spawn_guards[spawn->slot] = pdl_policy_world_new(
-               &(pdl_policy_options){.policies = s->policies,
-                                     .memory = pdl_session_memory(s),
-                                     .folder = spawn->dir,
-                                     .first_id = 0xC0000000u + spawn->slot * IDS},
-               w);
+    pdl_policy_options guarded = {.policies = s->policies,
+                                  .memory = pdl_session_memory(s),
+                                  .folder = spawn->dir,
+                                  .first_id = 0xC0000000u + spawn->slot * IDS};
+    pdl_world *guard = pdl_policy_world_new(&guarded, w);
+    pdl_policy_world_lasts(guard);
+    return s->spawn_guards[spawn->slot] = guard;
 }
 
 void pdl_session_end_durable(pdl_session *s, uint32_t slot) {

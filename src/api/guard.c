@@ -68,6 +68,7 @@ void pdl_session_guard(pdl_session *s) {
                               .leaves_files = leaves_files,
                               .user = s};
     s->world = s->guard = pdl_policy_world_new(&opt, s->world);
+    if (s->server) pdl_policy_world_is_kept(s->guard);
 }
 
 /* Those of the command line and the environment. */

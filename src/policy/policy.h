@@ -148,8 +148,9 @@ typedef struct pdl_policy_options {
 pdl_world *pdl_policy_world_new(const pdl_policy_options *opt, pdl_world *behind);
 /* Another memory (joined) before the first effect, since a policy was added. */
 void pdl_policy_world_share(pdl_world *w, pdl_policy_memory *memory);
-/* The run has a durable journal from here on, which holds values as they are: effects whose labels
- * `durable: deny` names are refused. */
+/* A durable journal holds values as they are from here on: effects whose labels `durable: deny`
+ * names are refused. lasts: and the run may have begun in an earlier process. */
+void pdl_policy_world_is_kept(pdl_world *w);
 void pdl_policy_world_lasts(pdl_world *w);
 /* What a program has that code makes and runs (exec_str): all that went into the code. */
 pdl_label pdl_policy_label_of_code(const pdl_effect *code);

@@ -197,7 +197,8 @@ struct policy_room {
     pdl_val answers;  /* key -> bool: what a person said */
     pdl_val servers;  /* name -> true: tool servers that were examined */
     pdl_val written;  /* full path -> null with the labels of what was written there */
-    bool lasts;       /* in a durable journal */
+    bool is_kept;     /* a durable journal holds its values */
+    bool lasts;       /* it may have begun in an earlier process */
     pdl_label in_files, from_files;
     struct timespec began;
     uint32_t n_questions, most_questions, next_id;

@@ -281,7 +281,7 @@ static void let_pass(room *r, pdl_effect *e) {
     }
     if (e->kind == PDL_EFFECT_write) note_write(r, e);
     set_labels(r, e);
-    if (r->lasts && pdl_effect_has(e->kind, PDL_EFFECT_KEPT) && !may_last(r, e)) return;
+    if (r->is_kept && pdl_effect_has(e->kind, PDL_EFFECT_KEPT) && !may_last(r, e)) return;
     if (!pdl_lock_takes(r, e)) pdl_policy_forward(r, e);
 }
 
@@ -529,7 +529,9 @@ void pdl_policy_world_share(pdl_world *w, pdl_policy_memory *memory) {
     r->opt.memory = memory;
 }
 
-void pdl_policy_world_lasts(pdl_world *w) { of(w)->lasts = true; }
+void pdl_policy_world_is_kept(pdl_world *w) { of(w)->is_kept = true; }
+
+void pdl_policy_world_lasts(pdl_world *w) { of(w)->is_kept = of(w)->lasts = true; }
 
 pdl_world *pdl_policy_world_behind(const pdl_world *w) {
     return ((const room *)(const void *)w)->behind;

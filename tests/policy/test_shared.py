@@ -74,6 +74,14 @@ for more in ((), ("--cache", "c"), ("--keep",)):
         got = [str(json.loads(line)["result"]).strip() for line in Path(d, "out.jsonl").read_text().splitlines()] if Path(d, "out.jsonl").exists() else p.stderr
         for (word, wanted), answer in zip(ROWS, got):
             check("rows %s: %s" % (more, word), answer == wanted or not wanted and answer in ("nothing", "policy"), got)
+# durable: deny, with a key and without: what is refused is not in the journal of the server
+for keyed in (True, False):
+    with tempfile.TemporaryDirectory() as d:
+        Path(d, "a.pdl").write_text('lang: command\nargs: [echo, "${ question }"]\nfallback: "${ pdl_error.kind }"\n')
+        Path(d, "p.yaml").write_text(json.dumps({"policy": 1, "rules": [{"sink": "journal", "deny": ["user"], "durable": "deny"}], "otherwise": "allow"}))
+        got = server({**os.environ, "HOME": d, "PDL_RUNS": d + "/runs", "PDL_POLICY": "p.yaml"}, d, lambda i: keyed, "--durable")
+        held = b"".join(f.read_bytes() for f in Path(d, "runs").iterdir() if f.is_file())
+        check("durable: deny, %s" % keyed, set(got) == {"policy"} and b"put a" not in held, got)
 # sessions that cannot begin, since objects of too many are in use, leave nobody in a process without its labels
 MANY = """defs: {w: {data: "x y", parser: yaml}}
 text:
