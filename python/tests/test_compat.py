@@ -250,7 +250,7 @@ class Errors(Folder):
         self.assertEqual((result.result(), len(background), scope["x"], scope["y"], type(trace)), ("a1", 2, 1, 2, ast.TextBlock))
 
     def test_trace_that_cannot_be_written(self):
-        self.assertIn("Failure generating the trace", printed(lambda: write_trace("/nonexistent/t.json", ast.DataBlock(data=1)))[2])
+        self.assertIn("Failure generating the trace", printed(lambda: write_trace("/dev/null/t.json", ast.DataBlock(data=1)))[2])
 
     def test_scopes(self):
         validate_scope({"pdl_model_default_parameters": ast.get_default_model_parameters()})
