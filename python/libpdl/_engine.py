@@ -392,7 +392,7 @@ class Engine:
         return error
 
     def _close_unwanted(self) -> None:
-        """Models in Python that give pieces, of runs that have been ended: nobody may go on with them."""
+        """Models in Python that give pieces, of runs that have been ended: nobody may continue with them."""
         pumps, self._pumps = self._pumps, []
         for p in pumps:
             if not p.request.is_cancelled():

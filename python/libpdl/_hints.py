@@ -2,7 +2,7 @@
 """Annotations as types, for those who ask: typing.get_type_hints, inspect.signature, help.
 
 `typing` takes longer to load than all of libpdl. So the modules know its names, and each other's, for type checkers alone, and an annotation stays
-the text from the source until somebody looks at it. Then all annotations of that function become types. From 3.14 on Python asks a function for them;
+the text from the source until somebody examines it. Then all annotations of that function become types. From 3.14 on Python asks a function for them;
 before, they are a dict that looks itself.
 """
 from __future__ import annotations

@@ -136,7 +136,7 @@ pdl_sink pdl_session_output_sink(const pdl_session *s) {
     return (pdl_sink){s->server, on_output, false};
 }
 
-/* Policies stand in front of each journal, so that what they refuse is in none. */
+/* Policies are in front of each journal, so that what they refuse is in none. */
 pdl_world *pdl_session_spawn_durable(pdl_session *s, const pdl_spawn *spawn) {
     enum { IDS = 0x40000000 / PDL_SPAWN_SLOTS }; /* those above 0xC0000000 are of policies */
     pdl_durable_options o = {.behind = pdl_durable_behind(s->server),

@@ -32,7 +32,7 @@ static void put_names(const void *user, pdl_label labels, pdl_buf *out) {
 }
 
 /* Not code in a sandbox that may write nothing. A replay has no sandboxes, so it is told the same
- * only where the files are not looked at. */
+ * only where the files are not examined. */
 static bool leaves_files(void *user, const pdl_effect *e) {
     const pdl_session *s = user;
     const pdl_sandbox *box = NULL;
@@ -49,7 +49,7 @@ pdl_policy_memory *pdl_session_memory(pdl_session *s) {
     return pdl_policy_memory_join(root->memories, s->policies);
 }
 
-/* The policies so far stand in front of everything else. */
+/* The policies so far are in front of everything else. */
 void pdl_session_guard(pdl_session *s) {
     if (!s->policies) return;
     for (int i = 0; i < PDL_SINK_COUNT; i++)

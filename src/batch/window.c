@@ -1,5 +1,5 @@
 /* window.c -- see window.h. A turn of the loop: rows are read while slots are free, runs that can
- * go on are stepped, those that finish make room for the next rows at once, what finished is
+ * continue are stepped, those that finish make room for the next rows at once, what finished is
  * committed and written, then the outside is waited for.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -117,7 +117,7 @@ static void drain(window *w, pdl_err *why) {
         pdl_err_move(&w->why, why);
 }
 
-/* May the batch go on after this failure? */
+/* May the batch continue after this failure? */
 static void judge(window *w, const flight *f, const outcome *c) {
     const pdl_batch_options *o = w->o;
     pdl_err why = {0};
@@ -496,7 +496,7 @@ static bool step_slot(window *w, flight *f, pdl_err *err) {
     return true;
 }
 
-/* Steps each run that can go on, then what finished is written. *ready: some can again. */
+/* Steps each run that can continue, then what finished is written. *ready: some can again. */
 static bool step_all(window *w, bool *ready, pdl_err *err) {
     bool ok = true;
     *ready = false;

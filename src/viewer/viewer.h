@@ -54,7 +54,7 @@ void pdl_view_svg(const pdl_view_run *r, pdl_buf *out);
 
 typedef struct pdl_viewer pdl_viewer;
 
-/* A run that is shown while it goes on. */
+/* A run that is shown while it runs. */
 typedef struct pdl_live pdl_live;
 struct pdl_sink;
 
@@ -112,11 +112,11 @@ typedef struct pdl_view_again {
 /* Everything is borrowed for the life of the server. */
 typedef struct pdl_viewer_options {
     pdl_loop *loop;
-    pdl_view_run *const *runs; /* the last is compared with the first; none while a run goes on */
+    pdl_view_run *const *runs; /* the last is compared with the first; none during a run */
     size_t n_runs;
-    pdl_live *live;             /* the run that goes on; NULL: none */
+    pdl_live *live;             /* the run in progress; NULL: none */
     pdl_str live_name, program; /* of live: the name of its file, and its text */
-    /* Answers what a run that goes on asks a person; false: it is not asked any more. NULL: pages
+    /* Answers what a run in progress asks a person; false: it is not asked any more. NULL: pages
      * cannot answer. */
     bool (*answer)(void *user, uint32_t effect, pdl_str text);
     pdl_view_again again; /* of the first run */
@@ -135,14 +135,14 @@ bool pdl_viewer_can_frame(pdl_str origins);
 /* Error: io with the address and the reason. */
 PDL_MUST bool pdl_viewer_start(const pdl_viewer_options *o, pdl_viewer **out, pdl_err *err);
 uint16_t pdl_viewer_port(const pdl_viewer *v);
-/* Pages show this run, which goes on, from now on (borrowed). */
+/* Pages show this run, which is in progress, from now on (borrowed). */
 void pdl_viewer_begin(pdl_viewer *v, pdl_live *live, pdl_str name, pdl_str program);
-/* The run that went on is over: pages show these runs from now on (borrowed). */
+/* That run is over: pages show these runs from now on (borrowed). */
 void pdl_viewer_over(pdl_viewer *v, pdl_view_run *const *runs, size_t n);
-/* The run that went on is over, and what shows it is not made yet: calls `make`, which calls
+/* That run is over, and what shows it is not made yet: calls `make`, which calls
  * pdl_viewer_over: at once if a page follows the run, else when one asks for it. */
 void pdl_viewer_when_asked(pdl_viewer *v, void (*make)(void *user), void *user);
-/* The server is about to end while the run goes on: pages show what came so far, and this text. */
+/* The server is about to end before the run: pages show what came so far, and this text. */
 void pdl_viewer_leave(pdl_viewer *v, const char *why);
 /* Appends a new address that opens the page once. */
 void pdl_viewer_address(pdl_viewer *v, pdl_buf *out);

@@ -299,7 +299,7 @@ pdl_step pdl_op_ATTR(pdl_fiber *f, bool is_method, pdl_vref name, pdl_err *err) 
 }
 
 /* An undefined key finds nothing, as in Jinja, where it is what x lacks that is told. Only a dict
- * of an expression refuses to look for it. A message of an expression goes on with the name that is
+ * of an expression refuses to look for it. A message of an expression ends with the name that is
  * undefined, since that is what has to be mended. */
 static bool undefined_item(pdl_fiber *f, pdl_vref x, pdl_vref key, pdl_val *out, pdl_err *err) {
     bool lenient = f->code->jinja;
@@ -333,7 +333,7 @@ pdl_step pdl_op_ITEM(pdl_fiber *f, pdl_err *err) {
     return PDL_STEP_DONE;
 }
 
-/* The words are Python's; a message of an expression goes on with the name that is undefined. */
+/* The words are Python's; a message of an expression ends with the name that is undefined. */
 static bool refuse_undefined_bound(pdl_fiber *f, pdl_vref bound, pdl_err *err) {
     if (!pdl_is(bound, PDL_V_UNDEFINED)) return true;
     pdl_str why = pdl_str_get(pdl_undefined_why(bound));
