@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "base/utf8.h"
 #include "eval/junit.h"
 #include "eval/statistics.h"
 #include "io/file.h"
@@ -279,6 +280,21 @@ static bool ask_judge(void *user, const pdl_rowset *r, const pdl_row *of, pdl_er
     return ok;
 }
 
+static bool no_score(pdl_vref v, size_t row, pdl_err *err) {
+    enum { SHOWN = 60 };
+    pdl_buf text = PDL_BUF;
+    pdl_err ignored = {0};
+    if (!pdl_json_write(v, PDL_JSON_LOOSE | PDL_JSON_NAN, 0, &text, &ignored))
+        pdl_buf_putf(&text, "a %s", pdl_type_name(v));
+    pdl_str said = pdl_buf_str(&text), shown = pdl_utf8_cut(said, SHOWN);
+    pdl_err_set(err, PDL_E_type, (pdl_loc){0},
+                "the judge gave %.*s%s for row %zu: expected a boolean, or a number from 0 to 1",
+                PDL_FMT(shown), shown.n < said.n ? "..." : "", row);
+    pdl_err_fini(&ignored);
+    pdl_buf_fini(&text);
+    return false;
+}
+
 /* Takes the next answer that did not fail. */
 static bool take_score(void *user, const pdl_rowset *r, const pdl_row *of, pdl_err *err) {
     (void)r;
@@ -297,10 +313,7 @@ static bool take_score(void *user, const pdl_rowset *r, const pdl_row *of, pdl_e
                    : pdl_is_int(v) || pdl_is(v, PDL_V_FLOAT) ? pdl_num_to_double(v)
                                                              : -1;
     if (i >= j->s->of.n || !(score >= 0 && score <= 1))
-        return pdl_err_set(err, PDL_E_type, (pdl_loc){0},
-                           "the judge gave a %s for row %zu: expected a boolean, or a number from "
-                           "0 to 1",
-                           pdl_type_name(v), i / j->e->o->samples + 1);
+        return no_score(v, i / j->e->o->samples + 1, err);
     j->s->of.p[i] = score;
     return true;
 }

@@ -96,7 +96,7 @@ def test_judge():
     t.check("judge: booleans and numbers", code == 0 and p["right"] == 17 and near(p["score"], 16.6 / 20), "%s %s" % (r, err))
     t.begin({"p.pdl": ASK, "j.pdl": "data: 'good'\n", "data.jsonl": jsonl(ROWS)})
     code, out, err = t.run("p.pdl", "--data", "data.jsonl", "--judge", "j.pdl", word="eval")
-    t.check("judge: anything else is refused", code == 1 and "expected a boolean, or a number from 0 to 1" in err, "%s %s" % (code, err))
+    t.check("judge: anything else is refused", code == 1 and "the judge gave " in err and "expected a boolean, or a number from 0 to 1" in err, "%s %s" % (code, err))
 
 
 def test_against():
