@@ -289,6 +289,13 @@ static bool is_passing(pdl_err_kind kind) {
            kind == PDL_E_server;
 }
 
+void pdl_batch_provider_note_again(const pdl_batch_provider *p, const pdl_err *err) {
+    pdl_buf text = PDL_BUF;
+    pdl_buf_putf(&text, "%s; the provider is asked again", err->msg);
+    if (p->use.note) p->use.note(p->use.user, pdl_buf_z(&text));
+    pdl_buf_fini(&text);
+}
+
 /* A batch may take a day: that its provider does not answer once does not end it. */
 static bool look_again(pdl_batch_provider *p, pdl_err *err) {
     enum { MOST_MISSED = 10 };
@@ -297,10 +304,7 @@ static bool look_again(pdl_batch_provider *p, pdl_err *err) {
         return true;
     }
     if (!is_passing(err->kind) || ++p->n_missed > MOST_MISSED) return false;
-    pdl_buf text = PDL_BUF;
-    pdl_buf_putf(&text, "%s; the provider is asked again", err->msg);
-    if (p->use.note && p->n_missed == 1) p->use.note(p->use.user, pdl_buf_z(&text));
-    pdl_buf_fini(&text);
+    if (p->n_missed == 1) pdl_batch_provider_note_again(p, err);
     pdl_err_fini(err);
     return true;
 }
@@ -313,8 +317,7 @@ static bool was_cancelled(const pdl_batch_provider *p, pdl_err *err) {
 
 static void on_time(void *user) { *(bool *)user = true; }
 
-/* A pause in which the loop runs and signals are noticed. */
-static bool rest(pdl_batch_provider *p, uint64_t ms, pdl_err *err) {
+bool pdl_batch_provider_rest(pdl_batch_provider *p, uint64_t ms, pdl_err *err) {
     enum { LOOK_MS = 100 };
     bool over = false;
     pdl_timer *t = pdl_timer_start(p->use.loop, ms, on_time, &over);
@@ -337,7 +340,7 @@ bool pdl_batch_provider_wait(pdl_batch_provider *p, pdl_err *err) {
         if (!upload_some(p, &any, err)) return false;
     for (uint64_t ms = FIRST_MS; p->n_waiting;
          ms = ms * 3 / 2 < LONGEST_MS ? ms * 3 / 2 : LONGEST_MS) {
-        if (!rest(p, ms, err) || !look_again(p, err)) return false;
+        if (!pdl_batch_provider_rest(p, ms, err) || !look_again(p, err)) return false;
         if (give_all(p)) return true;
     }
     return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0},

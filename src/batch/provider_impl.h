@@ -39,6 +39,10 @@ struct pdl_batch_provider {
 /* An answer that came for the request of this name. */
 void pdl_batch_provider_answer(pdl_batch_provider *p, pdl_str name, int status, pdl_str body);
 
+/* A pause in which the loop runs and signals are noticed. False: the batch is to end. */
+PDL_MUST bool pdl_batch_provider_rest(pdl_batch_provider *p, uint64_t ms, pdl_err *err);
+void pdl_batch_provider_note_again(const pdl_batch_provider *p, const pdl_err *err);
+
 /* provider_wire.c: what is said to a provider. Requests have the same address. *made: the upload,
  * owned. Errors: io, auth, bad_request, protocol. */
 PDL_MUST bool pdl_batch_provider_upload(pdl_batch_provider *p, const item *const *items, size_t n,

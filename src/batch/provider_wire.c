@@ -52,11 +52,14 @@ static bool interrupted(const pdl_batch_provider *p, pdl_err *err) {
     return true;
 }
 
+/* Nothing was made; 529 is Anthropic's. With other errors of a server that is not certain. */
+static bool is_not_now(int status) { return status == 429 || status == 503 || status == 529; }
+
 static bool refused(const exchange *x, const char *method, const char *url, pdl_err *err) {
     enum { SHOWN = 300 };
     pdl_err_kind kind = x->status == 401 || x->status == 403 ? PDL_E_auth
                         : x->status == 404 || x->status == 410 ? PDL_E_not_found
-                        : x->status == 429                   ? PDL_E_rate_limit
+                        : is_not_now(x->status)              ? PDL_E_rate_limit
                         : x->status >= 500                   ? PDL_E_server
                                                              : PDL_E_protocol;
     if (!x->ok)
@@ -74,7 +77,7 @@ static bool refused(const exchange *x, const char *method, const char *url, pdl_
 }
 
 /* type: of the body. *out gets the answer's body. */
-static bool ask(pdl_batch_provider *p, const char *method, const char *url, const char *type,
+static bool ask_once(pdl_batch_provider *p, const char *method, const char *url, const char *type,
                 pdl_str body, pdl_buf *out, pdl_err *err) {
     enum { LOOK_MS = 100, TOTAL_MS = 600000, MOST_BYTES = 1 << 30 };
     const item *like = &p->items.p[0];
@@ -111,6 +114,23 @@ static bool ask(pdl_batch_provider *p, const char *method, const char *url, cons
     pdl_buf_fini(&x.body);
     pdl_free(x.why);
     return ok;
+}
+
+/* What a busy provider did not take is sent again. Who polls for the end of a batch does so anyway.
+ */
+static bool ask(pdl_batch_provider *p, const char *method, const char *url, const char *type,
+                pdl_str body, pdl_buf *out, pdl_err *err) {
+    enum { MOST_AGAIN = 10, FIRST_MS = 250, LONGEST_MS = 60000 };
+    uint64_t ms = FIRST_MS;
+    for (int n = 0; !ask_once(p, method, url, type, body, out, err); n++) {
+        bool again = err->kind == PDL_E_rate_limit && strcmp(method, "POST") == 0;
+        if (!again || n == MOST_AGAIN) return false;
+        if (n == 0) pdl_batch_provider_note_again(p, err);
+        pdl_err_fini(err);
+        if (!pdl_batch_provider_rest(p, ms, err)) return false;
+        ms = ms * 3 < LONGEST_MS ? ms * 3 : LONGEST_MS;
+    }
+    return true;
 }
 
 static bool ask_json(pdl_batch_provider *p, const char *method, const char *url, const char *type,

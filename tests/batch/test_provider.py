@@ -35,6 +35,12 @@ class Provider:
         self.files, self.batches, self.asked, self.direct = {}, {}, collections.Counter(), 0
         self.polls, self.rule, self.keys, self.stuck = polls, rule, set(), False
         self.down = 0
+        self.refusals = {}  # beginning of the path -> statuses of the next answers
+
+    def refusal(self, path):
+        """A status other than 200 that comes in place of the next answer."""
+        found = [k for k in sorted(self.refusals, key=len, reverse=True) if re.match(k, path) and self.refusals[k]]
+        return self.refusals[found[0]].pop(0) if found else None
 
     def answer(self, body):
         prompt = body["messages"][-1]["content"]
@@ -81,6 +87,9 @@ class Provider:
 
             def do_POST(self):
                 body = self.rfile.read(int(self.headers["Content-Length"]))
+                status = outer.refusal("POST " + self.path)
+                if status:
+                    return self.say({"error": {"message": "not now"}}, status)
                 outer.keys.add(self.headers.get("Authorization") or self.headers.get("x-api-key"))
                 n = len(outer.batches) + len(outer.files)
                 if self.path == "/v1/files":
@@ -103,6 +112,9 @@ class Provider:
 
             def do_GET(self):
                 parts = self.path.split("/")
+                status = outer.refusal("GET " + self.path)
+                if status:
+                    return self.say({"error": {"message": "not now"}}, status)
                 if self.path.startswith("/v1/batches/"):
                     if outer.down:
                         outer.down -= 1
@@ -217,6 +229,20 @@ def hiccup():
     t.begin({"in.jsonl": jsonl(words(2)), "p.pdl": "lastOf:\n- Say ${ word }\n- model: openai/m\n"})
     code, out, err = run()
     t.check("a provider that does not answer for a while", code == 0 and p.down == 0 and len(p.batches) == 1 and err.count("asked again") == 1, "%s %s" % (p.down, err))
+
+
+def busy():
+    """The provider is busy for a while at each of its doors: nothing is lost, nothing is uploaded twice."""
+    for model, paths in (("openai", ("POST /v1/files", "POST /v1/batches", "GET /v1/batches/", "GET /v1/files/")),
+                         ("anthropic", ("POST /v1/messages/batches", "GET /v1/messages/batches/[^/]*$", "GET /v1/messages/batches/.*/results"))):
+        for path in paths:
+            for status in (429, 503):
+                p.begin(polls=1)
+                p.refusals = {path: [status]}
+                t.begin({"in.jsonl": jsonl(words(3)), "p.pdl": "lastOf:\n- Say ${ word }\n- model: %s/m\n" % model})
+                code, out, err = run()
+                t.check("busy: %d to %s" % (status, path), code == 0 and len(p.batches) == 1 and p.refusals == {path: []} and max(p.asked.values()) == 1
+                        and [r["result"] for r in t.lines("out.jsonl")] == ["SAY W1", "SAY W2", "SAY W3"], "%s %s %s" % (code, p.batches, err))
 
 
 def no_interface():
@@ -343,6 +369,7 @@ check("anthropic/m", "anthropic", "sk-two")
 resume()
 retry()
 hiccup()
+busy()
 no_interface()
 stages_killed()
 odd_answers()
