@@ -15,17 +15,48 @@ let problems = [];
 let server = null;
 let address = null;
 
+const tabs = [];
+
+function watch() {
+  page.on("pageerror", (e) => problems.push(String(e)));
+  page.on("console", (m) => m.type() === "error" && problems.push(m.text()));
+  page.on("dialog", (d) => problems.push(`dialog ${d.message()}`) && d.dismiss());
+}
+
 const words = {
   async open(url, options = {}) {
-    page = await browser.newPage({ viewport: { width: 1200, height: 900 }, ...options });
+    page = await (await browser.newContext({ viewport: { width: 1200, height: 900 }, ...options })).newPage();
+    tabs.splice(0, tabs.length, page);
     problems = [];
-    page.on("pageerror", (e) => problems.push(String(e)));
-    page.on("console", (m) => m.type() === "error" && problems.push(m.text()));
-    page.on("dialog", (d) => problems.push(`dialog ${d.message()}`) && d.dismiss());
+    watch();
     const start = Date.now();
     await page.goto(url);
     await page.waitForSelector("body[data-ready], #notice:not([hidden])", { timeout: 20000 });
     return Date.now() - start;
+  },
+  // Another tab of the same browser, with the same page.
+  async tab() {
+    const address = new URL(page.url()).origin;
+    page = await page.context().newPage();
+    tabs.push(page);
+    watch();
+    await page.goto(address);
+    await page.waitForSelector("body[data-ready]");
+  },
+  turn: (n) => (page = tabs[n]) && true,
+  // What a person gets who marks an element and copies it.
+  async copied(selector) {
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    await page.bringToFront();
+    await page.evaluate((s) => getSelection().selectAllChildren(document.querySelector(s)), selector);
+    await page.keyboard.press("Control+c");
+    return page.evaluate(() => navigator.clipboard.readText());
+  },
+  // Elements with a role that a screen reader names, but without a name.
+  async nameless() {
+    const roles = ["button", "textbox", "combobox", "checkbox", "slider", "treeitem", "tree", "option", "listbox", "region", "search", "navigation", "image"];
+    const { nodes } = await (await page.context().newCDPSession(page)).send("Accessibility.getFullAXTree");
+    return nodes.filter((n) => !n.ignored && roles.includes(n.role?.value) && !n.name?.value).map((n) => n.role.value);
   },
   async visit(url) {
     page = await browser.newPage();
@@ -43,6 +74,11 @@ const words = {
   evaluate: (code) => page.evaluate(code),
   shot: (path) => page.screenshot({ path }).then(() => true),
   media: (options) => page.emulateMedia(options),
+  // What playwright has no word for: ["prefers-contrast", "more"].
+  async feature(name, value) {
+    const session = await page.context().newCDPSession(page);
+    await session.send("Emulation.setEmulatedMedia", { features: [{ name, value }] });
+  },
   // What is wrong for people who use a keyboard or a screen reader, as axe-core sees it, but for these rules.
   async axe(...except) {
     await page.evaluate(readFileSync(`${modules}/axe-core/axe.min.js`, "utf8"));

@@ -179,4 +179,87 @@ def crowd(b, folder):
     check("the trace is exported", out[names] == ["Text", "Markdown", "Trace"] and out[trace] == ["text", 2] and out[problems] == [], (out[names], out[trace], out[problems]))
 
 
-sys.exit(main((accessible, keyboard, links, media, crowd)))
+def tabs(b, folder):
+    """Two tabs answer the same question: one answer counts, who typed the other one is told and keeps it; nobody is disturbed while typing; a tab that is loaded
+    again shows the same. What is asked, and the end, are said to screen readers."""
+    (folder / "ask.pdl").write_text("text:\n- read:\n  message: 'Name? '\n  def: who\n- Hello ${ who }\n- {read: , message: 'More? ', def: more}\n")
+    p = subprocess.Popen([PDL, "--view", "ask.pdl"], cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    b.open(p.stderr.readline().split()[-1], {"viewport": {"width": 360, "height": 640}})
+    b.wait("form.question input")
+    said = [b.text("#said")]
+    wide = b.evaluate("document.documentElement.scrollWidth")
+    b.tab()
+    b.wait("form.question input")
+    b.fill("form.question input", "second")
+    b.turn(0)
+    b.fill("form.question input", "first")
+    b.click("form.question button")
+    b.wait("form.question input[aria-label='More? ']")
+    own = b.count(".answered")
+    b.turn(1)
+    b.wait("form.question input[aria-label='More? ']")
+    told = b.text(".answered")
+    b.evaluate("location.reload()")
+    b.wait("form.question input[aria-label='More? ']")
+    again = b.text("#tree")
+    b.press("/")
+    b.fill("form.question input", "x")
+    b.click("form.question button")
+    b.wait("#totals:has-text('boxes')")
+    b.wait("#said:not(:empty)")
+    said.append(b.text("#said"))
+    b.turn(0)
+    b.wait("#totals:has-text('boxes')")
+    problems = b.problems()
+    out = b.run()
+    p.terminate()
+    result = p.communicate(timeout=10)[0]
+    check("one answer counts", "first" in result and "second" not in result, result)
+    check("who was later is told", out[own] == 0 and out[told] == "This was answered in another window or on the terminal. What you typed: second", (out[own], out[told]))
+    check("a tab that is loaded again", "first" in out[again] and "More? " in out[again], out[again])
+    check("it is said", out[said[0]] == "The program asks: Name? " and out[said[1]].startswith("The run is over: "), [out[s] for s in said])
+    check("a narrow window", out[wide] == 360 and out[problems] == [], (out[wide], out[problems]))
+
+
+RIGHT_TO_LEFT = "\u202e"
+
+
+def texts(b, folder):
+    """Signs that turn the direction of writing turn only the text that they are in; what is copied is the text; every control has a name."""
+    (folder / "texts.pdl").write_text("text:\n- data: {\"ab\\u202ecd\": value, next: two}\n- \"<b>one</b>\\n  two\\u202e tfel\"\n- \"\\u05e9\\u05dc\\u05d5\\u05dd\"\n")
+    trace = trace_of(folder, "texts", (folder / "texts.pdl").read_text())
+    v = View(trace, "--source", folder / "texts.pdl")
+    b.open(v.address)
+    copied = b.copied("#box-2 > .result")
+    start = b.evaluate("getComputedStyle(document.querySelector('#box-3 > .result')).unicodeBidi")
+    b.click("#box-1 .title")
+    b.wait("#details .json-key")
+    order = b.evaluate("(() => { const key = document.querySelector('#details .json-key'), rest = document.createRange(); rest.selectNodeContents(key.parentElement); "
+                       "rest.setStartAfter(key); return [key.getBoundingClientRect().right, rest.getBoundingClientRect().left]; })()")
+    for button in ("code", "time", "find", "help", "export"):
+        b.click("#show-" + button)
+    b.wait(".lines li")
+    nameless = b.nameless()
+    small = []
+    b.open("file://" + str(written(trace, folder)), {"viewport": {"width": 640, "height": 360}})
+    b.click("#show-help")
+    small.append(b.evaluate("document.querySelector('#tree').clientHeight"))
+    b.feature("prefers-contrast", "more")
+    faint = b.evaluate("[getComputedStyle(document.querySelector('#totals')).color, getComputedStyle(document.body).color]")
+    problems = b.problems()
+    out = b.run()
+    v.end()
+    check("what is copied is the text", out[copied] == "<b>one</b>\n  two" + RIGHT_TO_LEFT + " tfel", repr(out[copied]))
+    check("texts begin at their own side", out[start] == "plaintext", out[start])
+    check("a key turns nothing beside it", out[order][1] >= out[order][0] - 1, out[order])
+    check("every control has a name", out[nameless] == [], out[nameless])
+    check("a flat window with the help open shows boxes", out[small[0]] > 100, out[small[0]])
+    check("more contrast", out[faint][0] == out[faint][1] and out[problems] == [], (out[faint], out[problems]))
+
+
+def written(trace, folder):
+    subprocess.run([PDL, "view", str(trace), "--html", str(folder / "texts.html")], check=True)
+    return folder / "texts.html"
+
+
+sys.exit(main((accessible, keyboard, links, media, crowd, tabs, texts)))

@@ -17,6 +17,11 @@ export function byId(id) {
   return document.getElementById(id);
 }
 
+// Readers of screens read it out; others see nothing new.
+export function say(text) {
+  byId("said").textContent = text;
+}
+
 export function clear(e) {
   e.replaceChildren();
   return e;

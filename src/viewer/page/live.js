@@ -1,7 +1,7 @@
 // live.js -- a run in progress: boxes come as they change, and the page follows the newest one until
 // the person scrolls away. When the run is over the page is loaded again and shows its trace.
 // SPDX-License-Identifier: Apache-2.0
-import { make } from "./dom.js";
+import { make, say } from "./dom.js";
 import { awaitServer, findIn, lanesOf, wayTo } from "./data.js";
 import { Tree } from "./tree.js";
 
@@ -167,15 +167,19 @@ export class LiveTree extends Tree {
     return item;
   }
 
-  // The form stays as it is while the question is open: somebody may be typing.
+  // The form stays as it is while the question is open: somebody may be typing, and is not disturbed by
+  // another question either.
   ask(item, box) {
     const form = item.querySelector(":scope > form.question");
-    if (form && form.dataset.asks !== String(box.asks)) form.remove();
+    if (form && form.dataset.asks !== String(box.asks)) form.replaceWith(leftOf(form));
     if (!box.asks || (form && form.isConnected)) return;
     const fresh = question(box);
     fresh.dataset.asks = box.asks;
-    item.querySelector(":scope > .result")?.after(fresh) ?? item.append(fresh);
-    fresh.firstChild.focus();
+    const result = item.querySelector(":scope > .result");
+    if (result) result.after(fresh);
+    else item.append(fresh);
+    say(`The program asks: ${box.text || "for input"}`);
+    if (!document.activeElement.closest("input, textarea, select")) fresh.firstChild.focus();
   }
 
   giveGroup(item) {
@@ -209,18 +213,56 @@ export class LiveTree extends Tree {
 // What the program asks a person: answered here, or on the terminal.
 function question(box) {
   const field = make(box.lines ? "textarea" : "input", { "aria-label": box.text || "input of the program", autocomplete: "off" });
-  const send = async (e) => {
-    e.preventDefault();
-    const reply = await fetch(`/api/0/answer/${box.asks}`, { method: "POST", body: field.value });
-    if (!reply.ok) form.replaceChildren(make("p", { role: "alert" }, await reply.text()));
+  const button = make("button", {}, "Answer");
+  const post = async () => {
+    try {
+      const reply = await fetch(`/api/0/answer/${box.asks}`, { method: "POST", body: field.value });
+      if (reply.ok || reply.status === 409) return reply.ok; // 409: another answer was first
+      throw new Error(await reply.text());
+    } catch (problem) {
+      button.disabled = false;
+      form.querySelector("[role=alert]")?.remove();
+      form.append(make("p", { role: "alert" }, `The answer was not taken: ${problem.message}`));
+      return false;
+    }
   };
-  const form = make("form", { class: "question", onsubmit: send }, field, make("button", {}, "Answer"));
+  const send = (e) => {
+    e.preventDefault();
+    button.disabled = true;
+    form.taken = post();
+  };
+  const form = make("form", { class: "question", onsubmit: send }, field, button);
   for (const type of ["keydown", "click"]) form.addEventListener(type, (e) => e.stopPropagation());
   return form;
 }
 
 // Follows the run until it is over. report(text) says what is the case when it cannot be followed.
 export function follow(tree, report) {
+// What takes the place of a question that was answered. Who typed an answer while another one was taken
+// is told, and keeps the text.
+function leftOf(form) {
+  const typed = form.firstChild.value;
+  const left = make("p", { class: "answered" });
+  Promise.resolve(form.taken).then((own) => {
+    if (own) return left.remove();
+    const text = "This was answered in another window or on the terminal.";
+    left.append(text, ...(typed ? [" What you typed: ", make("q", {}, typed)] : []));
+    say(text);
+  });
+  return left;
+}
+
+// The page that is loaded next says that the run is over, to who cannot see that.
+function noteOver() {
+  try {
+    history.replaceState({ isOver: true }, "");
+  } catch {
+    // in some frames there is no history
+  }
+}
+
+// Follows the run until it is over. tell(text) says what is the case when it cannot be followed.
+export function follow(tree, tell) {
   const events = new EventSource("/api/events");
   let failed = false;
   events.addEventListener("open", () => failed && location.reload()); // maybe another run at the same address
@@ -237,6 +279,7 @@ export function follow(tree, report) {
   events.addEventListener("message", (e) => tree.showChanges(JSON.parse(e.data)));
   events.addEventListener("over", () => {
     events.close();
+    noteOver();
     location.reload();
   });
 }

@@ -1,6 +1,6 @@
 // main.js -- starts the page: opens the run or the two runs, and connects buttons, keys and panes.
 // SPDX-License-Identifier: Apache-2.0
-import { byId, clear, duration, make, plural, saveFile } from "./dom.js";
+import { byId, clear, duration, make, plural, saveFile, say } from "./dom.js";
 import { awaitServer, openRuns } from "./data.js";
 import { isShown, showDetails } from "./details.js";
 import { CodeComparison, CodePane } from "./code.js";
@@ -236,6 +236,10 @@ async function start() {
   byId("totals").textContent = runs.map((r) => totals(r.summary)).join(" | ");
   report(runs.map((r) => r.summary.notice).filter(Boolean).join(" "));
   await (runs.length > 1 ? startTwo(runs, again) : startOne(runs[0], again));
+  if (history.state?.isOver) {
+    say(`The run is over: ${byId("totals").textContent}`);
+    history.replaceState(null, "");
+  }
   document.body.dataset.ready = "true";
 }
 
