@@ -10,7 +10,7 @@
 #include "base/banned.h"
 
 typedef struct query {
-    pdl_str text, kind, role, variable, model, state;
+    pdl_str text, kind, role, variable, model, state, place;
     int64_t micros, tokens;
 } query;
 
@@ -23,6 +23,7 @@ static const struct {
     {"text", offsetof(query, text)},   {"kind", offsetof(query, kind)},
     {"role", offsetof(query, role)},   {"variable", offsetof(query, variable)},
     {"model", offsetof(query, model)}, {"state", offsetof(query, state)},
+    {"place", offsetof(query, place)},
 };
 static const struct {
     const char *name;
@@ -47,8 +48,8 @@ static bool read_query(pdl_vref v, query *out, pdl_err *err) {
     for (size_t i = 0; pdl_is_dict(v) && i < pdl_dict_len(v); i++)
         if (!read_member(out, pdl_dict_key_at(v, i), pdl_dict_val_at(v, i)))
             return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
-                               "a search has text, kind, role, variable, model, state (texts), "
-                               "micros and tokens (integers)");
+                               "a search has text, kind, role, variable, model, state, place "
+                               "(texts), micros and tokens (integers)");
     return pdl_is_dict(v) ||
            pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "a search is a JSON object");
 }
@@ -110,6 +111,7 @@ static bool fits_state(const pdl_box *b, pdl_str state) {
 
 static bool fits(const pdl_box *b, const query *q) {
     return (!q->kind.n || pdl_str_eq(b->kind, q->kind)) &&
+           (!q->place.n || pdl_str_eq(b->place, q->place)) &&
            (!q->role.n || pdl_str_eq(member(b, "role"), q->role)) &&
            (!q->state.n || fits_state(b, q->state)) &&
            (!q->micros || (b->end > b->start && (b->end - b->start) / 1000 >= q->micros)) &&

@@ -114,6 +114,7 @@ function fits(box, query) {
   const known = box.members ? JSON.stringify(box.members) : box.text;
   return (
     (!query.kind || box.kind === query.kind) &&
+    (!query.place || box.place === query.place) &&
     (!query.role || box.role === query.role) &&
     (!query.state || box.state === query.state) &&
     (!query.micros || box.end - box.start >= query.micros) &&

@@ -236,8 +236,6 @@ function question(box) {
   return form;
 }
 
-// Follows the run until it is over. report(text) says what is the case when it cannot be followed.
-export function follow(tree, report) {
 // What takes the place of a question that was answered. Who typed an answer while another one was taken
 // is told, and keeps the text.
 function leftOf(form) {
@@ -252,17 +250,19 @@ function leftOf(form) {
   return left;
 }
 
-// The page that is loaded next says that the run is over, to who cannot see that.
-function noteOver() {
+// The page that is loaded next says that the run is over, to who cannot see that, and chooses the box that
+// was chosen here; its number is another one there.
+function noteOver(tree) {
+  const { place, kind } = tree.chosen?.box ?? {};
   try {
-    history.replaceState({ isOver: true }, "");
+    history.replaceState({ isOver: true, place, kind }, "");
   } catch {
     // in some frames there is no history
   }
 }
 
-// Follows the run until it is over. tell(text) says what is the case when it cannot be followed.
-export function follow(tree, tell) {
+// Follows the run until it is over. report(text) says what is the case when it cannot be followed.
+export function follow(tree, report) {
   const events = new EventSource("/api/events");
   let failed = false;
   events.addEventListener("open", () => failed && location.reload()); // maybe another run at the same address
@@ -279,7 +279,7 @@ export function follow(tree, tell) {
   events.addEventListener("message", (e) => tree.showChanges(JSON.parse(e.data)));
   events.addEventListener("over", () => {
     events.close();
-    noteOver();
+    noteOver(tree);
     location.reload();
   });
 }

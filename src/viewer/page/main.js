@@ -140,6 +140,16 @@ function writeAddress(box) {
   }
 }
 
+const before = history.state ?? {}; // what live.js left when the run was over
+
+// The box that was chosen while the run went on. Returns whether there is one.
+async function goToPlace(run, choose) {
+  const { place, kind } = before;
+  const { boxes } = place ? await run.find({ place, kind }) : { boxes: [] };
+  if (boxes.length) await choose(boxes[0][0]);
+  return boxes.length > 0;
+}
+
 async function startOne(run, again) {
   let code = null;
   const tree = new (run.summary.live ? LiveTree : Tree)(byId("tree"), run, (box) => {
@@ -175,7 +185,7 @@ async function startOne(run, again) {
     return box !== null;
   };
   window.addEventListener("hashchange", goToBox);
-  if (!(await goToBox()) && run.summary.failed) await nextError();
+  if (!(await goToBox()) && !(await goToPlace(run, choose)) && run.summary.failed) await nextError();
 }
 
 async function startTwo(runs, again) {
@@ -236,9 +246,9 @@ async function start() {
   byId("totals").textContent = runs.map((r) => totals(r.summary)).join(" | ");
   report(runs.map((r) => r.summary.notice).filter(Boolean).join(" "));
   await (runs.length > 1 ? startTwo(runs, again) : startOne(runs[0], again));
-  if (history.state?.isOver) {
+  if (before.isOver) {
     say(`The run is over: ${byId("totals").textContent}`);
-    history.replaceState(null, "");
+    history.replaceState(null, "", location.hash || null);
   }
   document.body.dataset.ready = "true";
 }
