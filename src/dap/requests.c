@@ -327,11 +327,14 @@ static void on_pause(debugger *g, pdl_vref m, pdl_vref args) {
     pdl_dap_answer(g, m, pdl_dict_new(0));
 }
 
-/* terminate: the run ends and is reported; disconnect: nobody listens any more. */
+/* terminate: the run ends and is reported; disconnect: nobody listens any more. A restart that was
+ * asked for before, and waits for the end of the run, does not follow. */
 static void on_terminate(debugger *g, pdl_vref m, pdl_vref args) {
     (void)args;
     pdl_dap_answer(g, m, pdl_dict_new(0));
     g->stopped = false;
+    pdl_drop(g->again);
+    g->again = pdl_absent();
     pdl_dap_cancel(g);
 }
 

@@ -7,6 +7,7 @@ import pathlib
 import sys
 import tempfile
 import threading
+import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
@@ -504,6 +505,22 @@ def a_restart_is_the_run_from_its_begin(new, root):
     d.request("initialize", adapterID="pdl")
     eq("no program runs" in d.request("restart")["error"], True)
     d.end()
+
+
+@test
+def terminate_takes_back_a_restart(new, root):
+    begun = pathlib.Path(root).resolve() / "begun"
+    d, p = new("lang: command\ncode: sh -c 'echo x >> %s; sleep 2'\n" % begun)
+    d.launch(p)
+    for _ in range(6000):
+        if begun.exists() and begun.read_text():
+            break
+        time.sleep(0.01)
+    both = [d.send_request("restart"), d.send_request("terminate")]
+    for seq in both:
+        assert d.response(seq)["success"]
+    finish(d)
+    eq(begun.read_text(), "x\n")
 
 
 def main():
