@@ -9,6 +9,7 @@ What was built is kept in BUILD_DIR/fuzz (--fuzz: build-fuzz). Inputs that fail 
 """
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -16,8 +17,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
 LIBS = "-luv -lpcre2-8 -lutf8proc -lgmp -lcurl -ldl -lm -lpthread".split()
 FLAGS = "-std=c17 -D_GNU_SOURCE -Isrc -Iinclude -Ifuzz -g".split() + ['-DPDL_VERSION="fuzz"']
-EMBEDDED = [("src/worker/worker.py", "pdl_worker_py"), ("src/worker/later.py", "pdl_worker_later_py"),
-            ("src/worker/left.py", "pdl_worker_left_py"), ("lib/stdlib.pdl", "pdl_stdlib_text")]
+# The files that the binary carries stand in meson.build, a symbol and a path each.
+EMBEDDED = re.findall(r"\['(pdl_\w+)', '(src/[^']+|lib/[^']+)'\]", (ROOT / "meson.build").read_text())
 # Libraries that only a target needs, as something to compare with; without its header there is no such target.
 ORACLES = {"yaml_events": ("/usr/include/yaml.h", ["-lyaml"])}
 TARGETS = sorted(t for t in (p.stem[5:] for p in HERE.glob("fuzz_*.c")) if t not in ORACLES or os.path.exists(ORACLES[t][0]))
@@ -64,10 +65,10 @@ def fuzz(seconds, targets):
     (out / "obj").mkdir(parents=True, exist_ok=True)
     san = ["-O1", "-fsanitize=fuzzer-no-link,address,undefined", "-fno-sanitize-recover=undefined"]
     subprocess.run(["cc", "-o", str(out / "embed"), "tools/embed.c"], cwd=ROOT, check=True)
-    for source, name in EMBEDDED:
+    for name, source in EMBEDDED:
         subprocess.run([str(out / "embed"), source, str(out / (name + ".c")), name], cwd=ROOT, check=True)
     sources = sorted(p for p in (ROOT / "src").rglob("*.c") if p.parent.name != "cli")
-    sources += [out / (name + ".c") for _, name in EMBEDDED]
+    sources += [out / (name + ".c") for name, _ in EMBEDDED]
     jobs = []
     for s in sources:
         o = object_of(out, s)

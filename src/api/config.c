@@ -68,7 +68,7 @@ static bool read_file(pdl_str file, pdl_check_config *c, pdl_err *err) {
     pdl_buf folder = PDL_BUF, path = PDL_BUF, text = PDL_BUF_INIT(MAX_BYTES);
     bool ok = true;
     if (start_folder(file, &folder) && find(&folder, &path))
-        ok = pdl_file_read_found(pdl_buf_z(&path), &text, err) &&
+        ok = pdl_file_read_found(pdl_buf_z(&path), 0, &text, err) &&
              pdl_check_config_read(c, pdl_buf_str(&path), pdl_buf_str(&folder), pdl_buf_str(&text),
                                    err);
     pdl_buf_fini(&folder);

@@ -77,18 +77,32 @@ bool pdl_buf_relimit(pdl_buf *b, size_t limit, size_t start, bool ok, pdl_err *e
     return ok;
 }
 
+/* Appends s, for which there is room, piece by piece. When the work is cancelled in between, it
+ * removes what it appended and returns false. */
+static bool append_large(pdl_buf *b, pdl_str s, pdl_err *err) {
+    size_t start = b->len;
+    for (size_t i = 0; i < s.n; i += PDL_CANCEL_BYTES) {
+        if (!pdl_check_cancel(err)) {
+            pdl_buf_cut(b, start);
+            return false;
+        }
+        append(b, pdl_str_sub(s, i, i + PDL_CANCEL_BYTES));
+    }
+    return true;
+}
+
 bool pdl_buf_add(pdl_buf *b, pdl_str s, pdl_err *err) {
     assert(buf_ok(b));
     assert(err->kind == PDL_E_NONE);
-    if (PDL_LIKELY(has_room(b, s.n))) {
+    if (PDL_LIKELY(has_room(b, s.n) && s.n <= PDL_CANCEL_BYTES)) {
         append(b, s);
         return true;
     }
     if (s.n > b->limit - b->len) return too_long(b->limit, err);
     if (b->len + s.n >= b->cap && !pdl_err_memory(err, cap_for(b, b->len + s.n + 1) - b->cap))
         return false;
-    pdl_buf_put(b, s);
-    return true;
+    (void)pdl_buf_room(b, s.n);
+    return append_large(b, s, err);
 }
 
 bool pdl_buf_check(const pdl_buf *b, pdl_err *err) {
@@ -96,21 +110,38 @@ bool pdl_buf_check(const pdl_buf *b, pdl_err *err) {
     return pdl_check_cancel(err) && pdl_err_memory(err, b->cap / 2); /* growth is by half */
 }
 
+/* Appends n bytes of repeated units, for which there is room. What is there doubles with each step,
+ * until a step is as long as a piece between two checks. Errors as append_large. */
+static bool append_units(pdl_buf *b, pdl_str unit, size_t n, pdl_err *err) {
+    size_t start = b->len, end = start + n;
+    while (b->len < end) {
+        size_t done = b->len - start, from = done % unit.n; /* the next byte of the unit */
+        bool first = done < unit.n;
+        pdl_str src = {first ? unit.p + from : b->p + start + from, (first ? unit.n : done) - from};
+        if (src.n > end - b->len) src.n = end - b->len;
+        if (src.n >= PDL_CANCEL_BYTES) {
+            src.n = PDL_CANCEL_BYTES;
+            if (!pdl_check_cancel(err)) {
+                pdl_buf_cut(b, start);
+                return false;
+            }
+        }
+        append(b, src);
+    }
+    return true;
+}
+
 bool pdl_buf_fill(pdl_buf *b, pdl_str unit, size_t times, pdl_err *err) {
     assert(buf_ok(b));
     assert(err->kind == PDL_E_NONE);
-    size_t n, done = 0;
+    size_t n;
     if (PDL_MUL_OVERFLOWS(unit.n, times, &n) || n > b->limit - b->len)
         return too_long(b->limit, err);
     if (!n) return true;
     if (!pdl_err_memory(err, n)) return false;
     if (b->len + n >= b->cap)
         resize(b, b->len + n + 1); /* exactly: what is filled is rarely added to */
-    char *at = b->p + b->len;
-    for (size_t part = unit.n; done < n; done += part, part = done < n - done ? done : n - done)
-        memcpy(at + done, done ? at : unit.p, part); /* doubles what is there */
-    pdl_buf_grown(b, n);
-    return true;
+    return append_units(b, unit, n, err);
 }
 
 void pdl_buf_vputf(pdl_buf *b, const char *fmt, va_list ap) {

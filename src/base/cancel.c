@@ -6,6 +6,7 @@
 
 #include <assert.h>
 #include <signal.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/banned.h"
@@ -66,6 +67,14 @@ bool pdl_check_cancel_often(pdl_err *err) {
     int sig = c->flag ? *c->flag : 0;
     if (PDL_UNLIKELY(sig)) return pdl_err_signal(err, sig);
     return PDL_LIKELY(!c->check_time || ++n_often % LOOK) || c->check_time(c->user, err);
+}
+
+bool pdl_copy_bytes(char *to, const char *from, size_t n, pdl_err *err) {
+    for (size_t i = 0; i < n; i += PDL_CANCEL_BYTES) {
+        if (i && !pdl_check_cancel(err)) return false;
+        memcpy(to + i, from + i, n - i < PDL_CANCEL_BYTES ? n - i : PDL_CANCEL_BYTES);
+    }
+    return true;
 }
 
 bool pdl_cancel_walk(void) {

@@ -44,6 +44,14 @@ PDL_MUST static inline bool pdl_check_cancel_at(size_t i, pdl_err *err) {
     return PDL_LIKELY(i % PDL_CANCEL_EVERY) || pdl_check_cancel(err);
 }
 
+/* Bytes that are copied or filled between two checks: about a tenth of a millisecond, with memory
+ * that the system has to provide about a whole one. */
+enum { PDL_CANCEL_BYTES = 1 << 20 };
+
+/* Copies n bytes to where they do not overlap. Returns false when the work is cancelled; then a
+ * part is copied. */
+PDL_MUST bool pdl_copy_bytes(char *to, const char *from, size_t n, pdl_err *err);
+
 /* Reports of a run are also written after its cancellation, but within PDL_GRACE_MS, because a
  * value may have 2^40 leaves. Between enter and leave, a cancellation of the outer scope takes
  * effect PDL_GRACE_MS after it was first seen. All-zero before the first enter; a report that is

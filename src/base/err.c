@@ -6,8 +6,11 @@
 
 #include <assert.h>
 #include <signal.h>
+#include <stdio.h>
 
 #include "base/buf.h"
+#include "base/limits.h"
+#include "base/utf8.h"
 
 #include "base/banned.h"
 
@@ -31,9 +34,28 @@ int pdl_err_exit_code(const pdl_err *err) {
     return err->kind == PDL_E_exit ? err->status : kinds[err->kind].code;
 }
 
+/* A message may repeat a value of the program, which may be a gigabyte of text. */
 PDL_PRINTF(1, 0) static char *format(const char *fmt, va_list ap) {
+    enum { SHORT = 512 }; /* bytes: most messages are formatted once */
+    char first[SHORT];
+    va_list again;
+    va_copy(again, ap);
+    int n = vsnprintf(first, SHORT, fmt, ap);
+    if (n < 0) PDL_BUG("bad format %s", fmt);
+    bool is_short = n < SHORT, is_cut = n > PDL_MAX_MESSAGE_BYTES;
+    size_t len = is_cut ? PDL_MAX_MESSAGE_BYTES : (size_t)n;
     pdl_buf b = PDL_BUF;
-    pdl_buf_vputf(&b, fmt, ap);
+    if (is_short)
+        pdl_buf_put(&b, (pdl_str){first, len});
+    else
+        vsnprintf(pdl_buf_room(&b, len), len + 1, fmt, again);
+    va_end(again);
+    if (is_short) return pdl_buf_take(&b);
+    pdl_buf_grown(&b, len);
+    if (is_cut) {
+        pdl_buf_cut(&b, pdl_utf8_cut(pdl_buf_str(&b), len - 4).n);
+        PDL_PUT(&b, "...");
+    }
     return pdl_buf_take(&b);
 }
 

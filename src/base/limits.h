@@ -12,6 +12,9 @@
 #define PDL_LIMITS(X)                                                                              \
     X(source_bytes, SOURCE_BYTES, 0x7fffffff, 1024, "offsets in a source are 32 bits")             \
     X(text_bytes, TEXT_BYTES, 0x7fffffff, 1024, "one string value")                                \
+    X(message_bytes, MESSAGE_BYTES, 1048576, 1024, "a message that repeats values; it is cut")     \
+    X(stream_bytes, STREAM_BYTES, 268435456, 1024,                                                 \
+      "what is read of a pipe or a socket, which may be fed for ever")                             \
     X(yaml_depth, YAML_DEPTH, 1000, 10, "nested nodes of a program; readers recurse in C")         \
     X(yaml_nodes, YAML_NODES, 20000000, 100, "nodes of one document after aliases are expanded")   \
     X(json_depth, JSON_DEPTH, 1000, 10, "nested JSON; readers and writers recurse in C")           \

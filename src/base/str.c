@@ -60,6 +60,18 @@ size_t pdl_str_find(pdl_str s, pdl_str needle, size_t from) {
     return hit ? (size_t)(hit - s.p) : PDL_NOT_FOUND;
 }
 
+size_t pdl_str_find_walk(pdl_str s, pdl_str needle, size_t from) {
+    size_t piece = PDL_CANCEL_BYTES / 2;
+    if (piece < needle.n * 2) piece = needle.n * 2; /* each search prepares the needle */
+    size_t hit = PDL_NOT_FOUND;
+    for (; hit == PDL_NOT_FOUND && from <= s.n; from += piece) {
+        if (from + piece >= s.n) return pdl_str_find(s, needle, from);
+        if (pdl_cancel_walk()) break;
+        hit = pdl_str_find(pdl_str_sub(s, 0, from + piece + needle.n - 1), needle, from);
+    }
+    return hit;
+}
+
 /* Looks for needle from the end. back[k] is, for the last k bytes of needle read backwards, the
  * length of the longest proper prefix that is also a suffix (Knuth, Morris, Pratt), which keeps the
  * search linear. */

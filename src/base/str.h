@@ -54,6 +54,8 @@ bool pdl_str_ends(pdl_str s, pdl_str suffix);
  * PDL_NOT_FOUND. The empty needle is found at from (at the end). Linear in the length of s. */
 size_t pdl_str_find(pdl_str s, pdl_str needle, size_t from);
 size_t pdl_str_rfind(pdl_str s, pdl_str needle);
+/* pdl_str_find as a walk (cancel.h) over a value: when it is cancelled it finds nothing. */
+size_t pdl_str_find_walk(pdl_str s, pdl_str needle, size_t from);
 
 /* Bytes [from, to) of s, cut at its ends. */
 static inline pdl_str pdl_str_sub(pdl_str s, size_t from, size_t to) {

@@ -76,15 +76,27 @@ bool pdl_utf8_find_fault(pdl_str bytes, pdl_utf8_fault *out) {
     return true;
 }
 
-size_t pdl_utf8_count(pdl_str s) {
-    size_t n = 0, i = 0;
-    for (uint64_t w; s.n - i >= sizeof w; i += sizeof w) {
-        memcpy(&w, s.p + i, sizeof w);
-        /* a continuation byte is 10xxxxxx: bit 7 set and bit 6 clear */
-        uint64_t cont = w & ~(w << 1) & HIGH_BITS;
-        n += sizeof w - (size_t)__builtin_popcountll(cont);
+/* Continuation bytes (10xxxxxx) of `words` words at p: each byte of a sum counts one column of
+ * them, so a sum holds 255 words. */
+static size_t continuations(const char *p, size_t words) {
+    const uint64_t ones = HIGH_BITS >> 7, low = 0x00ff00ff00ff00ff;
+    uint64_t sum = 0;
+    for (size_t i = 0; i < words; i++) {
+        uint64_t w;
+        memcpy(&w, p + i * sizeof w, sizeof w);
+        sum += w >> 7 & ~(w >> 6) & ones; /* bit 7 set and bit 6 clear */
     }
-    for (; i < s.n; i++) n += ((unsigned char)s.p[i] & 0xc0) != 0x80;
+    sum = (sum & low) + (sum >> 8 & low);
+    return (size_t)((sum * 0x0001000100010001) >> 48);
+}
+
+size_t pdl_utf8_count(pdl_str s) {
+    size_t i = 0, n = s.n;
+    for (size_t words; (words = (s.n - i) / sizeof(uint64_t)) > 0; i += words * sizeof(uint64_t)) {
+        if (words > 255) words = 255;
+        n -= continuations(s.p + i, words);
+    }
+    for (; i < s.n; i++) n -= ((unsigned char)s.p[i] & 0xc0) == 0x80;
     return n;
 }
 
@@ -131,9 +143,16 @@ pdl_str pdl_utf8_unmarked(pdl_str s) {
 }
 
 size_t pdl_utf8_offset(pdl_str s, size_t k) {
+    enum { PART = 4096 }; /* bytes that are counted at once */
     size_t i = 0;
-    for (; k > 0 && i < s.n; k--) i += pdl_utf8_len((unsigned char)s.p[i]);
-    return i < s.n ? i : s.n;
+    for (size_t n; s.n - i > PART; i += PART, k -= n) {
+        n = pdl_utf8_count(pdl_str_sub(s, i, i + PART));
+        if (n > k) break;
+    }
+    /* i may be inside of a code point whose first byte has been counted. */
+    for (; i < s.n; i++)
+        if (((unsigned char)s.p[i] & 0xc0) != 0x80 && k-- == 0) break;
+    return i;
 }
 
 void pdl_utf8_repair(pdl_buf *out, pdl_str bytes) {

@@ -134,7 +134,7 @@ static bool read_stdin(pdl_buf *out, pdl_err *err) {
     size_t most = pdl_file_most_of(STDIN_FILENO, out->limit);
     for (size_t n; (n = fread(chunk, 1, sizeof chunk, stdin)) > 0;)
         if (out->len + n > most && most < out->limit)
-            return pdl_file_endless(err, NULL);
+            return pdl_file_endless(err, STDIN_FILENO, NULL);
         else if (!pdl_buf_add(out, (pdl_str){chunk, n}, err))
             return false;
     return !ferror(stdin) || pdl_err_set(err, PDL_E_io, (pdl_loc){0},

@@ -73,6 +73,14 @@ static int run_loaded(debugger *g) {
     return code;
 }
 
+static void on_note(void *user, pdl_str text) {
+    pdl_buf b = PDL_BUF;
+    pdl_buf_put(&b, text);
+    pdl_buf_putc(&b, '\n');
+    pdl_dap_output(user, "console", pdl_buf_str(&b), true);
+    pdl_buf_fini(&b);
+}
+
 static int run_program(debugger *g, pdl_err *err) {
     pdl_buf text = PDL_BUF_INIT(MOST_PROGRAM);
     const pdl_program *p;
@@ -84,6 +92,7 @@ static int run_program(debugger *g, pdl_err *err) {
         .stream = PDL_STREAM_RESULT,
         .variables = g->data,
         .sink = {g, pdl_dap_on_event, true},
+        .note = on_note,
         .all_blocks = !g->no_debug,
         .names = g->names,
         .cancel = &g->cancel,

@@ -125,7 +125,10 @@ static void read_file(host *h, pdl_effect *e) {
                                        : err.py_class;
         out.py_class = py_class ? pdl_str_dup(pdl_str_of(py_class)) : NULL;
         if (ok) hint_fault(&out, shown, &fault);
-        if (is_folder(&err)) pdl_err_hint(&out, "it is a folder");
+        if (is_folder(&err))
+            pdl_err_hint(&out, "it is a folder");
+        else if (!missing && err.msg)
+            pdl_err_hint(&out, "%s", err.msg);
         if (missing && pdl_str_find(shown, PDL_STR(":/"), 0) != PDL_NOT_FOUND)
             pdl_err_hint(&out, "`read` reads files; a page is fetched by Python, or by a command: "
                                "args: [curl, -s, URL]");

@@ -14,6 +14,7 @@
 
 #include "base/limits.h"
 #include "base/utf8.h"
+#include "io/file.h"
 #include "io/tty.h"
 #include "value/label.h"
 
@@ -31,10 +32,6 @@ static host_wait *first_input(host *h) {
 
 /* One read. Returns false when nothing can be read now. */
 static bool read_more(host *h) {
-    if (h->in.len >= PDL_MAX_TEXT) {
-        h->in_end = true; /* the longest line that is accepted */
-        return true;
-    }
     char *p = pdl_buf_room(&h->in, CHUNK);
     ssize_t n;
     do n = read(h->opt.input_fd, p, CHUNK);
@@ -139,6 +136,22 @@ static void serve_all(host *h, host_wait *s) {
     answer(s, valid_text(pdl_buf_str(&s->text)));
 }
 
+/* More without an end than is accepted. It is forgotten: who asks again gets what follows. */
+static bool is_too_long(const host *h) {
+    return h->in.len - h->in_off >= pdl_file_most_of(h->opt.input_fd, PDL_MAX_TEXT);
+}
+
+static void refuse(host *h, host_wait *s) {
+    pdl_err err = {0};
+    pdl_err_set(&err, PDL_E_limit, (pdl_loc){0}, "the input is longer than %zu bytes%s",
+                h->in.len - h->in_off, s->multiline ? "" : " without the end of a line");
+    pdl_effect *e = s->e;
+    pdl_host_wait_end(s);
+    pdl_buf_clear(&h->in);
+    h->in_off = h->in_seen = 0;
+    pdl_effect_refuse(e, &err);
+}
+
 /* Serves the first effect in the queue from what was read; false when more must be read. */
 static bool serve_one(host *h, host_wait *s) {
     pdl_str line;
@@ -147,17 +160,19 @@ static bool serve_one(host *h, host_wait *s) {
         s->shown = true;
         if (h->opt.terminal) h->opt.terminal->flush(h->opt.terminal->user);
     }
-    if (s->multiline) {
-        if (!h->in_end) return false;
-        serve_all(h, s);
-    } else if (next_line(h, h->in_off, &line, &next)) {
+    bool is_line = !s->multiline && next_line(h, h->in_off, &line, &next);
+    if (is_line) {
         h->in_off = next;
         h->in_seen = 0;
         answer(s, valid_text(line));
-    } else if (h->in_end) {
-        answer(s, pdl_null());
-    } else {
+    } else if (is_too_long(h)) {
+        refuse(h, s);
+    } else if (!h->in_end) {
         return false;
+    } else if (s->multiline) {
+        serve_all(h, s);
+    } else {
+        answer(s, pdl_null());
     }
     compact(h);
     /* Ctrl-D ends one read only */

@@ -16,8 +16,10 @@
 #include <unistd.h>
 
 #include "base/cancel.h"
+#include "base/limits.h"
 #include "base/utf8.h"
 #include "base/vec.h"
+#include "io/clock.h"
 
 #include "base/banned.h"
 
@@ -139,23 +141,32 @@ static bool drain(int fd, const char *path, pdl_buf *out, pdl_err *err) {
 size_t pdl_file_most_of(int fd, size_t most) {
     enum { DEVICE_MOST = 1 << 20 };
     struct stat st;
-    bool is_device = fstat(fd, &st) == 0 && S_ISCHR(st.st_mode) && !isatty(fd);
-    return is_device && most > DEVICE_MOST ? DEVICE_MOST : most;
+    if (fstat(fd, &st) != 0) return most;
+    bool is_device = S_ISCHR(st.st_mode) && !isatty(fd);
+    bool is_stream = S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode);
+    size_t here = is_device ? DEVICE_MOST : is_stream ? PDL_MAX_STREAM_BYTES : most;
+    return here < most ? here : most;
 }
 
-bool pdl_file_endless(pdl_err *err, const char *path) {
+bool pdl_file_endless(pdl_err *err, int fd, const char *path) {
+    struct stat st;
+    const char *what = path ? path : "standard input";
+    bool is_device = fstat(fd, &st) == 0 && S_ISCHR(st.st_mode);
     pdl_err_fini(err);
+    if (is_device)
+        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0},
+                           "%s is a device without an end: expected a file", what);
     return pdl_err_set(err, PDL_E_limit, (pdl_loc){0},
-                       "%s is a device without an end: expected a file",
-                       path ? path : "standard input");
+                       "%s is a pipe that gives more than %d bytes: expected a file", what,
+                       PDL_MAX_STREAM_BYTES);
 }
 
 static bool drain_any(int fd, const char *path, pdl_buf *out, pdl_err *err) {
     size_t limit = out->limit, most = pdl_file_most_of(fd, limit - out->len);
     out->limit = out->len + most;
-    bool ok = drain(fd, path, out, err), is_device = out->limit < limit;
+    bool ok = drain(fd, path, out, err), is_endless = out->limit < limit;
     out->limit = limit;
-    return ok || (is_device && err->kind == PDL_E_limit ? pdl_file_endless(err, path) : false);
+    return ok || (is_endless && err->kind == PDL_E_limit ? pdl_file_endless(err, fd, path) : false);
 }
 
 bool pdl_file_read_fd(int fd, pdl_buf *out, pdl_err *err) { return drain_any(fd, NULL, out, err); }
@@ -178,7 +189,32 @@ bool pdl_file_read(const char *path, pdl_buf *out, pdl_err *err) {
     return ok;
 }
 
-bool pdl_file_read_found(const char *path, pdl_buf *out, pdl_err *err) {
+/* A FIFO (open, does not block) whose writer comes, writes and leaves within ms. Programs that keep
+ * passwords put one where a file would be, and write to it when it is opened. */
+static bool read_fifo(int fd, const char *path, int ms, pdl_buf *out, pdl_err *err) {
+    uint64_t end = pdl_clock_ns() + (uint64_t)ms * 1000000u;
+    bool began = false;
+    while (pdl_clock_ns() < end && pdl_check_cancel(err)) {
+        struct pollfd p = {fd, POLLIN, 0};
+        if (poll(&p, 1, LOOK_MS) <= 0) continue; /* without a writer there is no event */
+        size_t room = out->limit - out->len;
+        if (room > READ_CHUNK) room = READ_CHUNK;
+        ssize_t n = room ? read(fd, pdl_buf_room(out, room), room) : 0;
+        if (n < 0 && (errno == EAGAIN || errno == EINTR)) continue;
+        if (n < 0) return pdl_file_errno(err, errno, path);
+        if (!room)
+            return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "%s is larger than %zu bytes", path,
+                               out->limit);
+        if (n == 0) return true;
+        pdl_buf_grown(out, (size_t)n);
+        began = true;
+    }
+    if (pdl_err_is_cancel(err)) return false;
+    return pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "%s is a pipe %s %d seconds", path,
+                       began ? "without an end after" : "to which nobody wrote for", ms / 1000);
+}
+
+bool pdl_file_read_found(const char *path, int fifo_ms, pdl_buf *out, pdl_err *err) {
     struct stat st, null = {0};
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0) return pdl_file_errno(err, errno, path);
@@ -186,6 +222,7 @@ bool pdl_file_read_found(const char *path, pdl_buf *out, pdl_err *err) {
     bool is_null = S_ISCHR(st.st_mode) && stat("/dev/null", &null) == 0 &&
                    st.st_rdev == null.st_rdev;
     bool ok = is_null ? true
+              : S_ISFIFO(st.st_mode) && fifo_ms ? read_fifo(fd, path, fifo_ms, out, err)
               : S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)
                   ? pdl_file_read_open(fd, path, out, err)
                   : pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "%s is no regular file", path);

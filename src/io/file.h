@@ -20,18 +20,19 @@ PDL_MUST bool pdl_file_read(const char *path, pdl_buf *out, pdl_err *err);
 /* The same of an open descriptor. */
 PDL_MUST bool pdl_file_read_open(int fd, const char *path, pdl_buf *out, pdl_err *err);
 /* The same for a file that nobody named, which was found where it would be: what is neither a
- * regular file nor /dev/null is refused, since a pipe may never end and a device never begin. */
-PDL_MUST bool pdl_file_read_found(const char *path, pdl_buf *out, pdl_err *err);
+ * regular file nor /dev/null is refused, since a pipe may never end and a device never begin. A
+ * FIFO is read when somebody writes to it and closes it within fifo_ms (0: refused). */
+PDL_MUST bool pdl_file_read_found(const char *path, int fifo_ms, pdl_buf *out, pdl_err *err);
 
 /* open(path, flags, mode) that waits for the other end of a FIFO only as long as this thread is not
  * cancelled; its reads and writes do not block. -1: err is set. */
 int pdl_file_open(const char *path, int flags, unsigned mode, pdl_err *err);
 
 /* How much of a descriptor is read at most: of a device that is no terminal little, since it has no
- * end; else `most`. */
+ * end; of a pipe PDL_MAX_STREAM_BYTES; else `most`. */
 size_t pdl_file_most_of(int fd, size_t most);
-/* Sets the error of such a device (path NULL: standard input). Always false. */
-bool pdl_file_endless(pdl_err *err, const char *path);
+/* Sets the error of a device or pipe that gives more (path NULL: standard input). Always false. */
+bool pdl_file_endless(pdl_err *err, int fd, const char *path);
 
 /* All of a descriptor until its end (standard input). */
 PDL_MUST bool pdl_file_read_fd(int fd, pdl_buf *out, pdl_err *err);

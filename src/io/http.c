@@ -316,7 +316,14 @@ static const struct {
     {CURLE_UNSUPPORTED_PROTOCOL, PDL_HTTP_BAD_REQUEST},
 };
 
-static pdl_http_end end_of(CURLcode code) {
+/* libcurl says "unsupported protocol" of an address and of an answer that is no HTTP. */
+static bool is_answered(const pdl_curl *c, CURL *easy) {
+    long sent = 0;
+    return c->easy_getinfo(easy, CURLINFO_REQUEST_SIZE, &sent) == CURLE_OK && sent > 0;
+}
+
+static pdl_http_end end_of(const pdl_curl *c, CURL *easy, CURLcode code) {
+    if (code == CURLE_UNSUPPORTED_PROTOCOL && is_answered(c, easy)) return PDL_HTTP_BROKEN;
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
         if (ends[i].code == code) return ends[i].end;
     return PDL_HTTP_BROKEN;
@@ -390,7 +397,8 @@ static void collect_ends(lane *l) {
         if (c->easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, (char **)(void *)&t) != CURLE_OK ||
             !t)
             continue;
-        end_with(t, end_of(m->data.result), t->why[0] ? NULL : c->easy_strerror(m->data.result));
+        end_with(t, end_of(c, m->easy_handle, m->data.result),
+                 t->why[0] ? NULL : c->easy_strerror(m->data.result));
     }
 }
 

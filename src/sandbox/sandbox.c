@@ -174,7 +174,7 @@ static void show_python(path_list *l, const char *python, const char *home) {
         char *prefix = pdl_str_dup(pdl_str_sub(bin, 0, up));
         if (!pdl_path_is_under(prefix, "/usr")) show(l, prefix);
         snprintf(cfg, sizeof cfg, "%s/pyvenv.cfg", prefix);
-        if (access(cfg, R_OK) == 0 && pdl_file_read_found(cfg, &text, &err)) {
+        if (access(cfg, R_OK) == 0 && pdl_file_read_found(cfg, 0, &text, &err)) {
             pdl_str s = pdl_buf_str(&text);
             size_t at = pdl_str_find(s, PDL_STR("home ="), 0);
             size_t end = at == PDL_NOT_FOUND ? at : pdl_str_find(s, PDL_STR("\n"), at);

@@ -27,6 +27,10 @@ static bool read_asked(pdl_serve *s, pdl_exchange *x, pdl_vref body, pdl_val *as
     pdl_vref format = pdl_dict_getz(body, "encoding_format");
     bool known = pdl_is_absent(format) || pdl_is_null(format) || pdl_text_is(format, "float") ||
                  pdl_text_is(format, "base64");
+    pdl_vref size = pdl_dict_getz(body, "dimensions");
+    int64_t n_size = 1;
+    bool sized = pdl_is_absent(size) || pdl_is_null(size) ||
+                 (pdl_is_int(size) && (!pdl_int_get(size, &n_size) || n_size > 0));
     pdl_val texts = texts_of(pdl_dict_getz(body, "input"));
     if (pdl_is_absent(texts)) {
         pdl_serve_answer_wrong(
@@ -34,9 +38,10 @@ static bool read_asked(pdl_serve *s, pdl_exchange *x, pdl_vref body, pdl_val *as
             PDL_STR("input should be a string or an array of strings; tokens are not taken"));
         return false;
     }
-    if (!known) {
-        pdl_serve_answer_wrong(x, "encoding_format", "invalid_value",
-                               PDL_STR("encoding_format should be float or base64"));
+    if (!known || !sized) {
+        pdl_serve_answer_wrong(x, known ? "dimensions" : "encoding_format", "invalid_value",
+                               known ? PDL_STR("dimensions should be a positive integer")
+                                     : PDL_STR("encoding_format should be float or base64"));
         pdl_drop(texts);
         return false;
     }

@@ -537,7 +537,9 @@ static int digit_value(uint32_t cp) {
 static bool clean_digits(pdl_str s, int base, bool after_prefix, pdl_buf *out) {
     bool may_underscore = after_prefix; /* 0x_1 is fine, _1 is not */
     const char *end = s.p + s.n;
+    pdl_steps steps = {0};
     for (const char *p = s.p; p < end;) {
+        if (!pdl_steps_may_continue(&steps)) return false;
         uint32_t cp = pdl_utf8_next(&p);
         if (cp == '_') {
             if (!may_underscore) return false;

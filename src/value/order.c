@@ -131,7 +131,7 @@ static bool in_keys(pdl_vref x, pdl_vref dict, bool of_set, bool *out, pdl_err *
 static bool in_bytes(pdl_vref x, pdl_str s, bool *out, pdl_err *err) {
     int64_t i;
     if (pdl_is(x, PDL_V_BYTES)) {
-        *out = pdl_str_find(s, pdl_bytes_get(x), 0) != PDL_NOT_FOUND;
+        *out = pdl_str_find_walk(s, pdl_bytes_get(x), 0) != PDL_NOT_FOUND;
         return true;
     }
     if (!pdl_is_int(x) && !pdl_is_bool(x))
@@ -185,7 +185,7 @@ static bool is_in(pdl_vref x, pdl_vref c, bool *out, pdl_err *err) {
             return pdl_err_host(err, "TypeError",
                                 "'in <string>' requires string as left operand, not %s",
                                 pdl_type_full(x));
-        *out = pdl_str_find(pdl_str_get(c), pdl_str_get(x), 0) != PDL_NOT_FOUND;
+        *out = pdl_str_find_walk(pdl_str_get(c), pdl_str_get(x), 0) != PDL_NOT_FOUND;
         return true;
     }
     if (t == PDL_V_LIST || t == PDL_V_TUPLE) {

@@ -40,6 +40,20 @@ pdl_val pdl_text(pdl_str t) {
     return str_val(s);
 }
 
+pdl_val pdl_text_walk(pdl_str t) {
+    if (PDL_LIKELY(t.n <= PDL_CANCEL_BYTES)) return pdl_text(t);
+    pdl_strobj *s = str_new(t.n);
+    size_t n = 0;
+    while (n < t.n && !pdl_cancel_walk()) {
+        pdl_str piece = pdl_str_sub(t, n, n + PDL_CANCEL_BYTES);
+        memcpy(s->p + n, piece.p, piece.n);
+        n += piece.n;
+    }
+    s->n = (uint32_t)pdl_utf8_cut(t, n).n;
+    s->p[s->n] = 0;
+    return str_val(s);
+}
+
 pdl_val pdl_text_around(const char *p) {
     const char *head = p - offsetof(pdl_strobj, p);
     return pdl_keep(str_val((pdl_strobj *)(uintptr_t)head));
@@ -112,12 +126,12 @@ bool pdl_text_append(pdl_val v, pdl_str more, pdl_val *out, pdl_err *err) {
         pdl_drop(v);
         return false;
     }
+    bool ok = true;
     if (s->head.refs > 1) {
         pdl_strobj *copy = str_new(need > 64 ? need : 64);
-        memcpy(copy->p, s->p, s->n);
+        ok = pdl_copy_bytes(copy->p, s->p, s->n, err);
         copy->n = s->n;
         copy->n_cp = s->n_cp;
-        if (more.n) memcpy(copy->p + s->n, more.p, more.n);
         s->head.refs--;
         s = copy;
     } else {
@@ -125,13 +139,17 @@ bool pdl_text_append(pdl_val v, pdl_str more, pdl_val *out, pdl_err *err) {
         uintptr_t at = (uintptr_t)more.p - (uintptr_t)s->p;
         bool inside = more.n && at < s->n;
         if (need > s->cap) s = str_grow(s, need);
-        if (more.n) memmove(s->p + s->n, inside ? s->p + at : more.p, more.n);
+        if (inside) more.p = s->p + at;
+    }
+    v.u.o = &s->head;
+    if (!ok || !pdl_copy_bytes(s->p + s->n, more.p, more.n, err)) {
+        pdl_drop(v);
+        return false;
     }
     if (s->n_cp != UINT32_MAX) s->n_cp += (uint32_t)pdl_utf8_count((pdl_str){s->p + s->n, more.n});
     s->n = (uint32_t)need;
     s->p[need] = 0;
     s->hash = 0;
-    v.u.o = &s->head;
     *out = v;
     return true;
 }
@@ -148,8 +166,8 @@ pdl_val pdl_text_slice(pdl_vref v, size_t from_cp, size_t to_cp) {
     size_t from = ascii ? from_cp : pdl_utf8_offset(t, from_cp);
     pdl_str rest = {t.p + from, t.n - from};
     size_t len = ascii ? to_cp - from_cp : pdl_utf8_offset(rest, to_cp - from_cp);
-    pdl_val r = pdl_text((pdl_str){rest.p, len});
-    if (ascii) pdl_strobj_of(r)->n_cp = (uint32_t)len;
+    pdl_val r = pdl_text_walk((pdl_str){rest.p, len});
+    if (ascii) pdl_strobj_of(r)->n_cp = pdl_strobj_of(r)->n;
     r.flags = v.flags;
     return pdl_with_label(r, pdl_label_of(v));
 }

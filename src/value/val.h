@@ -259,6 +259,8 @@ typedef struct pdl_strobj {
 } pdl_strobj;
 
 pdl_val pdl_text(pdl_str s); /* copy of valid UTF-8 of at most PDL_MAX_TEXT bytes */
+/* The same as a walk (base/cancel.h): when it is cancelled the text ends early. */
+pdl_val pdl_text_walk(pdl_str s);
 pdl_val pdl_textz(const char *z);
 PDL_PRINTF(1, 2) pdl_val pdl_textf(const char *fmt, ...);
 struct pdl_buf;

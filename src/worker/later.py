@@ -287,6 +287,25 @@ def _walk(tb):
         tb = tb.tb_next
 
 
+_MOST_FRAMES = 2000  # of one traceback; Python takes 10 us for each, and a recursion may have millions
+
+
+def _shortened(tb):
+    """The traceback, and how many frames between its two halves are left out."""
+    n = sum(1 for _ in _walk(tb))
+    if n <= _MOST_FRAMES:
+        return tb, 0
+    half, at, kept = _MOST_FRAMES // 2, tb, []
+    for i in range(n):
+        if i < half or i >= n - half:
+            kept.append(at)
+        at = at.tb_next
+    short = None
+    for t in reversed(kept):
+        short = type(t)(short, t.tb_frame, t.tb_lasti, t.tb_lineno)
+    return short, n - len(kept)
+
+
 def _clean(te, hide, seen):
     while te is not None and id(te) not in seen:
         seen.add(id(te))
@@ -326,12 +345,16 @@ def _traceback(e, env, code):
     lines = code.splitlines(True) if isinstance(code, str) else []
     linecache.cache[_BLOCK] = (sum(map(len, lines)), None, lines, _BLOCK)
     try:
-        line, hide = _own_frames(e.__traceback__, env)
-        te = traceback.TracebackException(type(e), e, e.__traceback__)
+        tb, cut = _shortened(e.__traceback__)
+        line, hide = _own_frames(tb, env)
+        te = traceback.TracebackException(type(e), e, tb, limit=-_MOST_FRAMES)  # the limit is for causes
         _clean(te, hide, set())
         text = _text_of(e, te)
         if not text.startswith("Traceback") and e.__cause__ is None and e.__context__ is None:
             text = "Traceback (most recent call last):\n" + text
+        if cut:
+            before, head, after = text.rpartition("Traceback (most recent call last):\n")
+            text = "%s%s  [%d frames in the middle are left out]\n%s" % (before, head, cut, after)
     finally:
         linecache.cache.pop(_BLOCK, None)
     if isinstance(e, SyntaxError) and e.filename == _BLOCK:

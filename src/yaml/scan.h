@@ -136,7 +136,7 @@ static inline void pdl_yscan_skip(pdl_yscan *s) { s->head++; }
 
 /* Text of a token; borrowed until the next peek. */
 static inline pdl_str pdl_yscan_text(const pdl_yscan *s, const pdl_ytoken *t) {
-    return (pdl_str){t->built ? s->texts.p + t->off : t->p, t->n};
+    return (pdl_str){t->built ? pdl_buf_z(&s->texts) + t->off : t->p, t->n};
 }
 
 const char *pdl_ytoken_name(pdl_yt_kind k);

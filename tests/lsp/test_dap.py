@@ -96,6 +96,17 @@ def eq(a, b):
 
 
 @test
+def notes_on_dotenv(new, root):
+    """What of .env sets nothing is told in the console of the debugger."""
+    (pathlib.Path(root) / ".env").write_text("A=1\nno line of this kind\n")
+    d, p = new(PROGRAM)
+    d.launch(p)
+    said = d.event("output")
+    eq((said["category"], ".env:2: " in said["output"] and said["output"].endswith("the line sets nothing\n")), ("console", True))
+    eq(finish(d)[0], 0)
+
+
+@test
 def breakpoints_and_steps(new, root):
     d, p = new(PROGRAM)
     marks = d.launch(p, [7, 11, 16, 99])

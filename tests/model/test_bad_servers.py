@@ -41,6 +41,12 @@ def test_wrong_length():
     error_of(call(Wire([b"HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n"]), stream=False)[1], "connection", 200)
 
 
+def test_no_http():
+    for said in [OK, b"HTTP/1.1 abc\r\n\r\n", b"HTTP/1.1 000 X\r\n\r\n", b"HTTP/7.5 200 OK\r\n\r\n" + OK, b"SSH-2.0-OpenSSH_9.2\r\n"]:
+        kind = call(Wire([said]), stream=False)[1]["error"]["kind"]
+        assert kind == "connection", (said, kind)
+
+
 def test_endless_headers():
     t0 = time.monotonic()
     parts = [b"HTTP/1.1 200 OK\r\n"] + [b"X-%d: " % i + b"y" * 1000 + b"\r\n" for i in range(5000)]

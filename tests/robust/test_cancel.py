@@ -136,6 +136,14 @@ FLAT = [
     ("pprint of a word", {"t": "'a\u00e4b' * %d" % (40 * MANY)}, "t|pprint"),
     ("pprint of lines", {"t": "'a\\u00e4\\n' * %d" % (20 * MANY)}, "t|pprint"),
     ("JSON of a text", {"t": "'a\u00e4 ' * %d" % (40 * MANY)}, "t|tojson"),
+    ("fill", {"n": "1"}, "'%999999999d' % n"),
+    ("fill with braces", {"n": "1"}, "'{:0999999999,}'.format(n)"),
+    ("fill on both sides", {"t": "'a'"}, "t.center(999999999)"),
+    ("repetition", {"t": "'ab'"}, "t * 499999999"),
+    ("concatenation", {"t": "'ab' * 300000000"}, "t + t"),
+    ("search", {"t": "'ab' * 400000000"}, "t.find('ababX')"),
+    ("slice", {"t": "'ab' * 400000000"}, "t[1:]"),
+    ("digits", {"t": "'1' * 300000000"}, "t|int"),
     ("JSON of a text in Unicode", {"t": "'a\\u00e4\\n' * %d" % (40 * MANY)}, "t|json"),
 ]
 

@@ -371,6 +371,9 @@ REFUSED = [
     ("completions", {"prompt": ["a"] * 129}, "n"), ("completions", {"prompt": "x", "n": 0}, "n"), ("completions", {"prompt": ["x", "y"], "n": 100}, "n"),
     ("embeddings", {}, "input"), ("embeddings", {"input": [1]}, "input"), ("embeddings", {"input": []}, "input"),
     ("embeddings", {"input": "x", "encoding_format": "int"}, "encoding_format"),
+    ("embeddings", {"input": "x", "dimensions": 0}, "dimensions"),
+    ("embeddings", {"input": "x", "dimensions": "3"}, "dimensions"),
+    ("embeddings", {"input": "x", "dimensions": True}, "dimensions"),
 ]
 
 

@@ -47,6 +47,42 @@ static void ceiling(void **state) {
     pdl_buf_fini(&b);
 }
 
+static bool time_is_over(void *user, pdl_err *err) {
+    (void)user;
+    return pdl_err_set(err, PDL_E_budget, (pdl_loc){0}, "over");
+}
+
+/* Units of any length fill pieces of any length; a cancelled fill leaves the buffer as it was. */
+static void fills_in_pieces(void **state) {
+    (void)state;
+    static const size_t lengths[] = {1, 3, 7, PDL_CANCEL_BYTES - 1, PDL_CANCEL_BYTES + 5};
+    char *unit = pdl_alloc(PDL_CANCEL_BYTES + 5);
+    for (size_t i = 0; i < PDL_CANCEL_BYTES + 5; i++) unit[i] = (char)('a' + i % 23);
+    for (size_t i = 0; i < T_LEN(lengths); i++) {
+        T_ROW(i);
+        pdl_buf b = PDL_BUF;
+        pdl_err err = {0};
+        size_t n = lengths[i], times = 3 * PDL_CANCEL_BYTES / n + 2, wrong = 0;
+        PDL_PUT(&b, "start");
+        t_assert(pdl_buf_fill(&b, (pdl_str){unit, n}, times, &err) && b.len == 5 + n * times);
+        for (size_t k = 0; k < n * times; k++) wrong += b.p[5 + k] != unit[k % n];
+        t_assert(wrong == 0);
+        pdl_cancel over = {.check_time = time_is_over};
+        const pdl_cancel *before = pdl_cancel_enter(&over);
+        size_t len = b.len;
+        t_assert(!pdl_buf_fill(&b, (pdl_str){unit, n}, times, &err) && err.kind == PDL_E_budget);
+        pdl_err_fini(&err);
+        t_assert(!pdl_buf_add(&b, (pdl_str){unit, PDL_CANCEL_BYTES + 1}, &err) &&
+                 err.kind == PDL_E_budget);
+        pdl_err_fini(&err);
+        t_assert(pdl_buf_fill(&b, PDL_STR("ab"), 2, &err)); /* what is short is filled */
+        t_assert(b.len == len + 4);
+        (void)pdl_cancel_enter(before);
+        pdl_buf_fini(&b);
+    }
+    pdl_free(unit);
+}
+
 /* The array serves until it is full; what is handed over is never the array. */
 static void begins_in_an_array(void **state) {
     (void)state;
@@ -128,7 +164,8 @@ static void fills_up_to_the_limit(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(fills_up_to_the_limit),
-                                       cmocka_unit_test(appends), cmocka_unit_test(ceiling),
+                                       cmocka_unit_test(fills_in_pieces), cmocka_unit_test(appends),
+                                       cmocka_unit_test(ceiling),
                                        cmocka_unit_test(begins_in_an_array),
                                        cmocka_unit_test(lifted_ceiling)};
     return cmocka_run_group_tests(tests, NULL, NULL);

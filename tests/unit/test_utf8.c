@@ -52,6 +52,16 @@ static void code_points(void **state) {
         t_assert(pdl_utf8_offset(s, i + 1) == (size_t)(p - s.p));
     }
     t_assert(pdl_utf8_count(s) == 15);
+    pdl_buf all = PDL_BUF; /* several pieces of those that are counted at once */
+    pdl_err err = {0};
+    t_assert(pdl_buf_fill(&all, s, 1000, &err) && pdl_utf8_count(pdl_buf_str(&all)) == 15000);
+    for (size_t k = 0; k < 15000; k += 7) {
+        T_ROW(k);
+        size_t want = k / 15 * s.n + pdl_utf8_offset(s, k % 15);
+        t_assert(pdl_utf8_offset(pdl_buf_str(&all), k) == want);
+    }
+    t_assert(pdl_utf8_offset(pdl_buf_str(&all), 15000) == all.len);
+    pdl_buf_fini(&all);
     t_assert(pdl_utf8_offset(s, 99) == s.n && pdl_utf8_offset((pdl_str){0}, 3) == 0);
 }
 

@@ -73,6 +73,21 @@ static void blocks_give_values(void **state) {
     }
 }
 
+/* The traceback of a deep recursion has its both ends; so has that of its cause the inner one. */
+static void long_tracebacks_are_cut(void **state) {
+    (void)state;
+    const char *got = block("import sys\nsys.setrecursionlimit(9000)\n"
+                            "def f(n):\n  if n:\n    f(n - 1)\n"
+                            "  else:\n    raise KeyError(n)\ndef g():\n  try: f(2500)\n"
+                            "  except KeyError as e: raise ValueError('deep') from e\n"
+                            "def h(n): h(n - 1) if n else g()\nh(2500)",
+                            NULL);
+    t_assert(strstr(got, "line 12, in <module>\n    h(2500)\n"));
+    t_assert(strstr(got, " frames in the middle are left out]\n"));
+    t_assert(strstr(got, "    raise KeyError(n)\n") && strstr(got, "ValueError: deep"));
+    t_assert(strstr(got, "[Previous line repeated 1996 more times]") && strlen(got) < 3000);
+}
+
 static void prints_come_in_order(void **state) {
     (void)state;
     block("import os, sys, subprocess\nprint('a')\nos.system('echo b')\nprint('c', "
@@ -209,6 +224,7 @@ int main(void) {
         IN_WORLD(input_is_asked_of_the_run),  IN_WORLD(objects_stay_in_the_worker),
         IN_WORLD(blocks_wait_for_their_turn), IN_WORLD(commands_are_run_without_a_shell),
         IN_WORLD(cells_give_their_output),    IN_WORLD(no_python_is_an_error),
+        IN_WORLD(long_tracebacks_are_cut),
     };
     return has_python() ? cmocka_run_group_tests(tests, NULL, NULL) : 0;
 }

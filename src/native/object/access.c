@@ -4,6 +4,8 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "native/native.h"
+
+#include "base/utf8.h"
 #include "native/natives.h"
 #include "value/context.h"
 #include "value/func.h"
@@ -44,12 +46,14 @@ pdl_val pdl_no_element(pdl_vref x, pdl_vref key) {
     return pdl_undefined(pdl_text_of_buf(&b));
 }
 
+enum { LONGEST_NAME = 1000 }; /* bytes of one that a message repeats */
 pdl_val pdl_no_attribute(pdl_vref x, pdl_str name) {
     pdl_buf b = PDL_BUF, type = PDL_BUF;
     pdl_object_name(x, &type);
     pdl_str_repr(pdl_buf_str(&type), &b);
     PDL_PUT(&b, " has no attribute ");
-    pdl_str_repr(name, &b);
+    pdl_str_repr(pdl_utf8_cut(name, LONGEST_NAME), &b);
+    if (name.n > LONGEST_NAME) PDL_PUT(&b, "...");
     pdl_buf_fini(&type);
     return pdl_undefined(pdl_text_of_buf(&b));
 }

@@ -54,7 +54,7 @@ static bool split_by(pieces *p, pdl_str sep, int64_t max) {
     pdl_str s = pdl_str_get(p->of);
     size_t from = 0;
     for (; max != 0; max--) {
-        size_t at = pdl_str_find(s, sep, from);
+        size_t at = pdl_str_find_walk(s, sep, from);
         if (at == PDL_NOT_FOUND) break;
         if (!add(p, pdl_str_sub(s, from, at))) return false;
         from = at + sep.n;
@@ -166,7 +166,7 @@ static bool partition(const pdl_val *argv, bool last, pdl_val *out, pdl_err *err
         return pdl_err_host(err, "TypeError", "must be str, not %s", pdl_py_type(argv[1]));
     pdl_str s = pdl_str_get(argv[0]), sep = pdl_str_get(argv[1]);
     if (sep.n == 0) return pdl_err_host(err, "ValueError", "empty separator");
-    size_t at = last ? pdl_str_rfind(s, sep) : pdl_str_find(s, sep, 0);
+    size_t at = last ? pdl_str_rfind(s, sep) : pdl_str_find_walk(s, sep, 0);
     pdl_str part[3] = {s, {"", 0}, {"", 0}};
     if (at != PDL_NOT_FOUND) {
         part[0] = pdl_str_sub(s, 0, at);

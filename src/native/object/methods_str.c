@@ -82,7 +82,7 @@ static bool find(const pdl_val *argv, bool last, int64_t *at, pdl_err *err) {
     pdl_str sub = pdl_str_get(argv[1]);
     size_t hit = w.outside ? PDL_NOT_FOUND
                  : last    ? pdl_str_rfind(w.s, sub)
-                           : pdl_str_find(w.s, sub, 0);
+                           : pdl_str_find_walk(w.s, sub, 0);
     *at = -1;
     if (hit == PDL_NOT_FOUND) return true;
     size_t before = w.ascii ? hit : pdl_utf8_count(pdl_str_sub(w.s, 0, hit));
@@ -113,7 +113,7 @@ static bool m_count(PDL_ARGS) {
     else if (sub.n == 0)
         n = (int64_t)pdl_utf8_count(w.s) + 1;
     else
-        for (size_t at = 0; (at = pdl_str_find(w.s, sub, at)) != PDL_NOT_FOUND; at += sub.n)
+        for (size_t at = 0; (at = pdl_str_find_walk(w.s, sub, at)) != PDL_NOT_FOUND; at += sub.n)
             if (!pdl_walk_may_continue_at((size_t)++n)) break;
     *out = pdl_int(n);
     return true;

@@ -24,7 +24,7 @@ bool pdl_text_like(pdl_buf *b, pdl_vref like, pdl_val *out, pdl_err *err) {
 }
 
 pdl_val pdl_piece_like(pdl_str s, pdl_vref like) {
-    return pdl_with_label(pdl_with_flags(pdl_text(s), pdl_is_safe(like) ? PDL_F_SAFE : 0),
+    return pdl_with_label(pdl_with_flags(pdl_text_walk(s), pdl_is_safe(like) ? PDL_F_SAFE : 0),
                           pdl_label_of(like));
 }
 
@@ -118,7 +118,7 @@ bool pdl_replace_text(pdl_str s, pdl_str old, pdl_str with, int64_t count, pdl_b
     if (old.n == 0) return replace_nothing(s, with, left, out, err);
     for (; left; left--) {
         if (!pdl_check_cancel_at(left, err)) return false;
-        size_t at = pdl_str_find(s, old, from);
+        size_t at = pdl_str_find_walk(s, old, from);
         if (at == PDL_NOT_FOUND) break;
         if (!pdl_buf_add(out, pdl_str_sub(s, from, at), err) || !pdl_buf_add(out, with, err))
             return false;

@@ -87,7 +87,7 @@ bool pdl_f_safe(PDL_ARGS) {
 static size_t tag_end(pdl_str s, size_t start) {
     bool comment = pdl_str_starts(pdl_str_sub(s, start, s.n), PDL_STR("<!--"));
     pdl_str close = comment ? PDL_STR("-->") : PDL_STR(">");
-    size_t at = pdl_str_find(s, close, comment ? start + 4 : start);
+    size_t at = pdl_str_find_walk(s, close, comment ? start + 4 : start);
     return at == PDL_NOT_FOUND ? at : at + close.n;
 }
 
@@ -95,7 +95,7 @@ static void put_without_tags(pdl_str s, pdl_buf *out) {
     size_t pos = 0;
     pdl_steps steps = {0};
     while (pdl_steps_may_continue(&steps)) {
-        size_t start = pdl_str_find(s, PDL_STR("<"), pos);
+        size_t start = pdl_str_find_walk(s, PDL_STR("<"), pos);
         size_t end = start == PDL_NOT_FOUND ? PDL_NOT_FOUND : tag_end(s, start);
         if (end == PDL_NOT_FOUND) break;
         pdl_buf_put(out, pdl_str_sub(s, pos, start));

@@ -36,7 +36,7 @@ typedef struct {
 
 static size_t count(pdl_str s, pdl_str what) {
     size_t n = 0;
-    for (size_t at = 0; (at = pdl_str_find(s, what, at)) != PDL_NOT_FOUND; at += what.n) n++;
+    for (size_t at = 0; (at = pdl_str_find_walk(s, what, at)) != PDL_NOT_FOUND; at += what.n) n++;
     return n;
 }
 
