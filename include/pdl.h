@@ -505,6 +505,10 @@ typedef struct pdl_task_options {
      * `text`, `error_text` and `message` are called when all on which they depend is kept. A task
      * that is freed or cancelled before its end can be resumed. NULL: it is not durable */
     const pdl_task_durable *durable;
+    /* Not 0 when the run is to end, also in the middle of one operation: another thread or a signal
+     * handler sets it. The error is of kind "interrupt" where it is SIGINT, else of "terminated".
+     * Borrowed until free; NULL: there is none */
+    const volatile int *interrupt;
 } pdl_task_options;
 
 /* Starts a run; nothing happens before the first step. options: NULL for defaults. Errors: usage,

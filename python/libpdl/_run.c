@@ -2,7 +2,10 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "_pdl.h"
 
+#include <signal.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 typedef struct run {
     PyObject_HEAD pdlpy_engine *engine;
@@ -15,6 +18,7 @@ typedef struct run {
         char bytes[4];
         unsigned n;
     } cut[2]; /* the beginning of a character whose rest comes in the next piece; of text, errors */
+    volatile int interrupted; /* the signal that came while it was waited for; 0: none */
 } run;
 
 /* --- callbacks ------------------------------ */
@@ -172,6 +176,7 @@ static bool begin(run *r, PyObject *what, PyObject *inputs, pdl_task_options *o)
     o->message = r->message ? on_message : NULL;
     o->report = r->shown ? on_report : NULL;
     o->done = on_done;
+    o->interrupt = &r->interrupted;
     r->task = is_call ? start_call(r, (pdlpy_handle *)what, inputs, o, &error)
                       : start_program(r, (pdlpy_program *)what, inputs, o, &error);
     if (!r->task && !PyErr_Occurred()) pdlpy_raise(r->engine, error);
@@ -276,6 +281,59 @@ static void run_dealloc(PyObject *self) {
     pdlpy_release(r->engine, end_run, r);
 }
 
+/* --- Ctrl-C ------------------------------
+ *
+ * Python acts on a signal between two of its instructions, and one operation of an expression may
+ * take seconds. So while a run is waited for, a handler in front of Python's tells the library too.
+ * Only where that one raises KeyboardInterrupt, and in the main thread, where it does. */
+
+static volatile int *watched; /* of the run that is waited for */
+static struct sigaction pythons;
+
+static void on_ctrl_c(int number) {
+    if (watched) *watched = number;
+    pythons.sa_handler(number);
+}
+
+static bool raises_interrupt(void) {
+    static PyObject *look, *usual, *number; /* kept: runs are short, an import is not */
+    if (!usual) {
+        PyObject *signals = PyImport_ImportModule("_signal");
+        look = signals ? PyObject_GetAttrString(signals, "getsignal") : NULL;
+        number = look ? PyLong_FromLong(SIGINT) : NULL;
+        usual = number ? PyObject_GetAttrString(signals, "default_int_handler") : NULL;
+        Py_XDECREF(signals);
+    }
+    PyObject *now = usual ? PyObject_CallFunctionObjArgs(look, number, NULL) : NULL;
+    bool raises = now && now == usual;
+    PyErr_Clear();
+    Py_XDECREF(now);
+    return raises;
+}
+
+static bool watch_ctrl_c(run *r) {
+    struct sigaction before, ours = {.sa_handler = on_ctrl_c};
+    if (watched || getpid() != (pid_t)syscall(SYS_gettid) || !raises_interrupt() ||
+        sigaction(SIGINT, NULL, &before) != 0 || (before.sa_flags & SA_SIGINFO) ||
+        before.sa_handler == SIG_DFL || before.sa_handler == SIG_IGN)
+        return false;
+    pythons = before;
+    ours.sa_mask = before.sa_mask;
+    ours.sa_flags = before.sa_flags;
+    watched = &r->interrupted;
+    if (sigaction(SIGINT, &ours, NULL) == 0) return true;
+    watched = NULL;
+    return false;
+}
+
+/* A callback may have set another handler meanwhile, which stays. */
+static void unwatch_ctrl_c(void) {
+    struct sigaction now;
+    if (sigaction(SIGINT, NULL, &now) == 0 && now.sa_handler == on_ctrl_c)
+        sigaction(SIGINT, &pythons, NULL);
+    watched = NULL;
+}
+
 /* --- methods ------------------------------ */
 
 static PyObject *run_wait(PyObject *self, PyObject *args) {
@@ -284,9 +342,11 @@ static PyObject *run_wait(PyObject *self, PyObject *args) {
     pdl_state state;
     if (!PyArg_ParseTuple(args, "i", &timeout_ms) || !pdlpy_enter(r->engine)) return NULL;
     Py_INCREF(self); /* a callback may release the last reference */
+    bool watches = watch_ctrl_c(r);
     PyThreadState *unlocked = pdlpy_unlock();
     state = pdl_task_wait(r->task, timeout_ms);
     pdlpy_relock(unlocked);
+    if (watches) unwatch_ctrl_c();
     pdlpy_leave(r->engine);
     Py_DECREF(self);
     return PyErr_CheckSignals() < 0 ? NULL : PyLong_FromLong(state);

@@ -201,6 +201,29 @@ class Interrupts(unittest.TestCase):
             with self.subTest(expression), self.assertRaises(KeyboardInterrupt):
                 libpdl.run("data: ${ %s }\nfallback: caught" % expression, x=kind(), y=kind())
 
+    def test_in_one_long_operation(self):
+        """The comparison would take years: what it compares is put into itself twice, sixty times over."""
+        status, out, errors = script("""
+            import os, signal, libpdl
+            program = libpdl.loads("defs: {x: {data: [1]}, y: {data: [1]}}\\ntext:\\n- for: {i: '${ range(60) }'}\\n  repeat: {defs: {x: '${ [x, x] }', "
+                                   "y: '${ [y, y] }'}, text: ''}\\n- '${ f() }'\\n- '${ x == y }'")
+            def begins():
+                os.system("(sleep 1; kill -INT %d) &" % os.getpid())
+                return ""
+            try:
+                program.run(f=begins)
+            except KeyboardInterrupt:
+                print("interrupted")
+            assert libpdl.run("text: goes on").text == "goes on"
+            assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+            try:
+                os.kill(os.getpid(), signal.SIGINT)
+                print("lost")
+            except KeyboardInterrupt:
+                print("again")
+        """, timeout=120)
+        self.assertEqual((status, out), (0, "interrupted\nagain\n"), errors[-3000:])
+
     def test_at_random_moments(self):
         moments = 40 if SLOW else 200
         status, out, errors = script("""

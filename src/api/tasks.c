@@ -214,6 +214,7 @@ static bool open_session(pdl_task *t, pdl_err *err) {
         .hooks = t->hooks,
         .n_hooks = n_hooks,
         .task = t,
+        .cancel = t->opt.interrupt,
         .sandbox = pdl_str_of(t->engine->sandbox),
         .sandbox_process = t->engine->sandbox_process,
         .no_sandbox = t->engine->no_sandbox,

@@ -6,6 +6,7 @@
 #include <arpa/inet.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -713,6 +714,31 @@ static void test_free_inside(pdl_engine *e) {
     pdl_program_free(p);
 }
 
+static volatile int alarmed;
+static void on_alarm(int number) {
+    (void)number;
+    alarmed = SIGINT;
+}
+
+/* One comparison would take years: what it compares is put into itself twice, 60 times over. */
+static void test_interrupt(pdl_engine *e) {
+    pdl_error *error = NULL;
+    pdl_program *p = load(e, "defs: {x: {data: [1]}, y: {data: [1]}}\ntext:\n"
+                             "- for: {i: '${ range(60) }'}\n"
+                             "  repeat: {defs: {x: '${ [x, x] }', y: '${ [y, y] }'}, text: ''}\n"
+                             "- text: '${ x == y }'\n  fallback: no\n");
+    pdl_task_options o = {.size = sizeof o, .interrupt = &alarmed};
+    signal(SIGALRM, on_alarm);
+    for (int early = 0; early < 2; early++) { /* the second time it is set before the begin */
+        pdl_task *t = pdl_task_start(e, p, &o, &error);
+        if (!early) alarm(1);
+        CHECK(t && !error && pdl_task_wait(t, -1) == PDL_TASK_FAILED && alarmed == SIGINT);
+        CHECK(strcmp(pdl_task_error(t)->kind, "interrupt") == 0);
+        pdl_task_free(t);
+    }
+    pdl_program_free(p);
+}
+
 int main(void) {
     pdl_error *error = NULL;
     pdl_engine *e = pdl_engine_new(NULL, &error);
@@ -726,6 +752,7 @@ int main(void) {
     test_misuse(e);
     test_misuse_of_engines(e);
     test_free_inside(e);
+    test_interrupt(e);
     pdl_engine_free(e);
     test_requests();
     test_answers();
