@@ -709,7 +709,7 @@ pdl_run *pdl_session_spawn(pdl_session *s, const pdl_spawn *spawn) {
     o.stream = spawn->stream;
     o.first_id = (PDL_SUB_RANGES + spawn->slot) * PDL_RANGE_IDS;
     o.n_ids = PDL_RANGE_IDS - 1;
-    o.keep_answers = true;
+    o.keep_answers = o.result_is_shown = true;
     o.turns = SPAWN_TURNS;
     o.sinks.now = wall;
     choose_view(s, spawn);

@@ -76,8 +76,9 @@ void pdl_serve_failure_report(work *w, const pdl_err *why) {
     pdl_serve_keyed_failed(w, why);
     if (!pdl_serve_out_any(w) && !w->form->refuse) return;
     pdl_serve_out_each(w, record_one, (void *)(uintptr_t)code);
-    pdl_session_redact(w->s->opt.session, pdl_str_of(why->msg ? why->msg : "the program failed"),
-                       &shown);
+    if (!pdl_session_hides_error(w->s->opt.session, why, &shown))
+        pdl_session_redact(w->s->opt.session,
+                           pdl_str_of(why->msg ? why->msg : "the program failed"), &shown);
     if (w->form->refuse) {
         w->form->refuse(w, pdl_buf_str(&shown));
     } else if (!w->begun) {

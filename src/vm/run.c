@@ -204,6 +204,14 @@ static void keep_answer(pdl_run *r, pdl_vref result) {
     if (!pdl_is_absent(source)) set_val(&r->answer, pdl_keep(pdl_promise_of(source)->answer));
 }
 
+static void hide_result(pdl_run *r) {
+    const pdl_mask *m = r->opt.mask;
+    if (pdl_mask_hides(m, pdl_label_of(r->answer))) set_val(&r->answer, pdl_absent());
+    if (pdl_mask_hides(m, pdl_label_of(r->main->background)))
+        set_val(&r->main->background, pdl_absent());
+    r->result = pdl_masked(m, r->result);
+}
+
 /* The main fiber has run its program: waits for what is still open, then takes the result. */
 static pdl_step finish(pdl_run *r, pdl_err *err) {
     pdl_fiber *f = r->main;
@@ -214,6 +222,7 @@ static pdl_step finish(pdl_run *r, pdl_err *err) {
     if (s != PDL_STEP_DONE) return s;
     if (r->stream_failed && pdl_out_failed(r, err)) return PDL_STEP_FAIL;
     r->result = pop(f);
+    if (r->opt.result_is_shown) hide_result(r);
     pdl_vm_files_close(r);
     f->state = FIBER_DONE;
     r->finished = true;

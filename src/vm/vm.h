@@ -77,6 +77,7 @@ typedef struct pdl_run_options {
     const uint64_t *earlier_ns; /* of budgets: effect/budget.h; borrowed; NULL: none */
     bool prints_nothing;        /* a result is not waited for in order to print it */
     bool reports_tools;         /* a note for each call of the program's functions by a library */
+    bool result_is_shown;       /* it leaves the run as output: without what the mask hides */
     bool keep_answers;          /* of models, as long as their texts: pdl_run_answer */
     pdl_reserve *reserve;       /* of runs that one thread steps; kept; NULL: an own one */
 } pdl_run_options;

@@ -1,0 +1,62 @@
+"""What a policy hides in the output is not in what rows of a batch, questions of an evaluation and requests of a server answer, either.
+SPDX-License-Identifier: Apache-2.0
+"""
+import http.client
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from checks import check, finish  # noqa: E402
+
+PDL = Path(sys.argv[1]).resolve() / "pdl"
+POLICY = {"policy": 1, "labels": {"secret": [{"read": "note"}]}, "rules": [{"sink": "output", "deny": ["secret"]}], "otherwise": "allow"}
+PROGRAMS = {
+    "text": 'text: ["a ", {read: note}]', "object": 'lastOf: [{def: x, read: note, contribute: []}, {data: {k: "${ x }", n: 1}}]',
+    "error": 'lastOf: [{def: x, read: note, contribute: []}, "${ stdlib.fail(x) }"]', "message": 'lastOf: [{def: x, read: note, contribute: []}, {role: assistant, content: "${ x }"}]',
+    "model": 'lastOf: [{def: x, read: note, contribute: []}, {model: openai/x, input: "${ x }", parameters: {mock_response: HIDDEN, num_retries: 0}}]',
+}
+ASKED = {
+    "chat": ("/v1/chat/completions", {"messages": [{"role": "user", "content": "x"}]}), "stream": ("/v1/chat/completions", {"stream": True, "messages": [{"role": "user", "content": "x"}]}),
+    "responses": ("/v1/responses", {"model": "a", "input": "x"}), "streamed responses": ("/v1/responses", {"model": "a", "input": "x", "stream": True}),
+    "completions": ("/v1/completions", {"model": "a", "prompt": "x"}),
+    "tool": ("/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "a", "arguments": {"question": "x"}}}),
+}
+
+
+def asked(d, env, *more):
+    p = subprocess.Popen([PDL, "serve", "--port", "0", "--log", "log", *more, "a.pdl"], cwd=d, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    try:
+        port = int(re.search(r"http://[^ ]*?:(\d+)", p.stderr.readline()).group(1))
+        for name, (path, body) in ASKED.items():
+            c = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+            c.request("POST", path, json.dumps(body), {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"})
+            yield name, c.getresponse().read().decode()
+    finally:
+        p.send_signal(signal.SIGTERM)
+        yield "standard streams", "".join(p.communicate(timeout=60))
+
+
+for name, program in PROGRAMS.items():
+    for hidden in (False, True):
+        with tempfile.TemporaryDirectory() as d:
+            Path(d, "a.pdl").write_text(program + "\n")
+            Path(d, "note").write_text("HIDDEN")
+            Path(d, "p.yaml").write_text(json.dumps(POLICY))
+            Path(d, "in.jsonl").write_text('{"n": 1, "answer": "x"}\n')
+            env = {**os.environ, "HOME": d, "PDL_POLICY": "p.yaml" if hidden else "default"}
+            for args in (("batch", "--input", "in.jsonl", "--output", "out", "--format", "jsonl", "--report", "report.json"), ("eval", "--data", "in.jsonl", "--expect", "answer", "-o", "out", "--junit", "xml")):
+                subprocess.run([PDL, *args, "a.pdl"], cwd=d, env=env, capture_output=True, timeout=60, check=False)
+                out = b"".join(f.read_bytes() for f in Path(d).iterdir() if f.is_file() and f.name not in ("a.pdl", "note", "p.yaml"))
+                check("%s, %s, %s" % (args[0], name, hidden), (b"HIDDEN" in out) != hidden and (b"secret" in out) == hidden, out)
+                for f in Path(d).glob("out*"):
+                    f.unlink()
+            for way, answer in asked(d, env):
+                right = ("HID" in answer) != hidden and (not hidden or "secret" in answer) if way != "standard streams" else "HID" not in answer
+                check("%s, %s, %s" % (way, name, hidden), right, answer)
+sys.exit(finish())
