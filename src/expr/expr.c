@@ -160,8 +160,8 @@ static const pdl_xnode *only_piece(const pdl_expr *e) {
 }
 
 bool pdl_expr_is_plain(pdl_str text) {
-    const char *end = text.p + text.n;
     if (!text.n) return true;
+    const char *end = text.p + text.n;
     for (const char *p = text.p; (p = memchr(p, '{', (size_t)(end - p))); p++) {
         if (p > text.p && p[-1] == '$') return false;
         if (p + 1 < end && p[1] == '#') return false;

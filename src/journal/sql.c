@@ -180,6 +180,22 @@ static bool guard(sql *q, pdl_err *err) {
                         err);
 }
 
+/* SQLite opens what is beside the file as well. Opening a pipe would wait for its other end. */
+static bool check_beside(const sql *q, pdl_err *err) {
+    static const char *const ends[] = {"-journal", "-wal", "-shm"};
+    bool ok = true;
+    for (size_t i = 0; ok && i < sizeof ends / sizeof ends[0]; i++) {
+        struct stat st;
+        pdl_buf name = PDL_BUF;
+        pdl_buf_putf(&name, "%s%s", q->path, ends[i]);
+        if (stat(pdl_buf_z(&name), &st) == 0 && !S_ISREG(st.st_mode))
+            ok = pdl_err_set(err, q->use->kind, (pdl_loc){0}, "%s%s%s: %s is not a regular file",
+                             q->use->before, q->path, q->use->after, pdl_buf_z(&name));
+        pdl_buf_fini(&name);
+    }
+    return ok;
+}
+
 bool pdl_sql_open(pdl_str path, const sql_use *use, sql **out, pdl_err *err) {
     sql *q = PDL_NEW(sql);
     struct stat st = {0};
@@ -193,7 +209,7 @@ bool pdl_sql_open(pdl_str path, const sql_use *use, sql **out, pdl_err *err) {
     if (ok && !S_ISREG(st.st_mode))
         ok = pdl_err_set(err, use->kind, (pdl_loc){0}, "%s%s%s: it is not a regular file",
                          use->before, q->path, use->after);
-    ok = ok && load_library(q, err);
+    ok = ok && check_beside(q, err) && load_library(q, err);
     if (ok && q->api.open_v2(q->path, &q->handle, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK)
         ok = failed(q, err);
     ok = ok && guard(q, err);

@@ -617,6 +617,21 @@ static void notified(session *s, pdl_str method) {
     s->tools = pdl_absent();
 }
 
+/* The number of a call in an answer, 0: none. To some languages 1 and 1.0 are the same number. */
+static uint64_t number_of(pdl_vref id) {
+    int64_t n = 0;
+    double d = pdl_is(id, PDL_V_FLOAT) ? pdl_float_of(id) : 0;
+    if (pdl_is(id, PDL_V_INT)) n = pdl_int_of(id);
+    if (d >= 1 && d < 0x1p53 && d == (double)(int64_t)d) n = (int64_t)d;
+    return n > 0 ? (uint64_t)n : 0;
+}
+
+static void replied_with_nothing(call *c) {
+    pdl_err err = {0};
+    pdl_mcp_server_error(c->s, &err, "its answer has neither a result nor an error");
+    call_failed(c, &err);
+}
+
 static bool take_message(session *s, pdl_vref m) {
     pdl_str method = pdl_member_str(m, "method");
     pdl_vref id = pdl_is_dict(m) ? pdl_dict_getz(m, "id") : pdl_absent();
@@ -627,11 +642,14 @@ static bool take_message(session *s, pdl_vref m) {
             asked(s, method, id);
         return true;
     }
-    call *c =
-        pdl_is(id, PDL_V_INT) && pdl_int_of(id) > 0 ? find_call(s, (uint64_t)pdl_int_of(id)) : NULL;
+    uint64_t number = number_of(id);
+    call *c = number ? find_call(s, number) : NULL;
     pdl_vref result = pdl_is_dict(m) ? pdl_dict_getz(m, "result") : pdl_absent();
     pdl_vref error = pdl_is_dict(m) ? pdl_dict_getz(m, "error") : pdl_absent();
-    if (pdl_is_absent(result) && pdl_is_absent(error)) return false;
+    if (pdl_is_absent(result) && pdl_is_absent(error)) {
+        if (c) replied_with_nothing(c);
+        return c != NULL;
+    }
     if (!c)
         PDL_TRACE(s->world->opt.debug, mcp, "%s: an answer to no request", s->config.name);
     else if (!pdl_is_absent(error))

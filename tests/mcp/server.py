@@ -154,6 +154,11 @@ def wrong(message):
         put(good)
     elif MODE == "rpcerror":
         put(json.dumps({"jsonrpc": "2.0", "id": message["id"], "error": {"code": -32099, "message": "no luck"}}))
+    elif MODE == "nothing":
+        put(json.dumps({"jsonrpc": "2.0", "id": message["id"]}))
+    elif MODE == "decimalid":
+        put(json.dumps({"jsonrpc": "2.0", "id": message["id"] + 0.5, "result": result("bad")}))
+        put(json.dumps({"jsonrpc": "2.0", "id": float(message["id"]), "result": result("good")}))
     elif MODE == "noresult":
         put(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": 7}))
     else:

@@ -120,6 +120,8 @@ STDIO = [
      'dead {"a": 1}', "", 5),
     ("huge answer", "huge", {}, echo(), None, "tool server s: ", 20),
     ("wrong ids", "wrongid", {}, echo(), "good", "", 5),
+    ("an id as a decimal number", "decimalid", {}, echo(), "good", "", 5),
+    ("neither result nor error", "nothing", {}, echo(), None, "tool server s: its answer has neither a result nor an error", 5),
     ("two answers", "twice", {}, echo(), "good", "", 5),
     ("batch", "batch", {}, echo(), "good", "", 5),
     ("byte by byte", "bytes", {}, echo(), "good", "", 5),

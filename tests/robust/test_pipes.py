@@ -76,6 +76,23 @@ class Tests:
             ok = p.returncode == status and want in err and len(err) < 1000
             self.result(name, None if ok else "exit status %s: %s" % (p.returncode, err[:500]))
 
+    def beside(self, end):
+        """A pipe where SQLite looks for the log of a recording."""
+        with tempfile.TemporaryDirectory(prefix="pdl_pipes_") as d:
+            pathlib.Path(d, "p.pdl").write_text("text: x\n")
+            call = {"cwd": d, "stdin": subprocess.DEVNULL, "capture_output": True, "text": True, "timeout": SECONDS}
+            subprocess.run([self.pdl, "--record", "j", "p.pdl"], check=True, **call)
+            if os.path.exists(os.path.join(d, "j" + end)):
+                os.remove(os.path.join(d, "j" + end))
+            os.mkfifo(os.path.join(d, "j" + end))
+            try:
+                p = subprocess.run([self.pdl, "--replay", "j", "p.pdl"], **call)
+                said = (p.returncode, p.stderr)
+            except subprocess.TimeoutExpired:
+                said = (None, "does not end")
+            want = "argument --replay: replay: j cannot be read: j%s is not a regular file\n" % end
+            self.result("a pipe j" + end, None if said == (1, want) else str(said))
+
     def doctor(self, d):
         env = {k: v for k, v in os.environ.items() if not k.startswith("OPENAI")}
         return subprocess.run([self.pdl, "doctor"], cwd=d, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=SECONDS, env=env)
@@ -121,6 +138,9 @@ def main():
     for name, *rest in FED:
         if not t.wanted or name in t.wanted:
             t.fed(name, *rest)
+    for end in ["-journal", "-wal", "-shm"]:
+        if not t.wanted or end in t.wanted:
+            t.beside(end)
     for name, write, want in [
         ("keys through a pipe", keys, ["key from OPENAI_API_KEY (.env)"]),
         ("a pipe that nobody writes to", nobody, [".env is a pipe to which nobody wrote for 5 seconds; nothing of it is set"]),
