@@ -211,6 +211,10 @@ pdl_val pdl_session_shown(const pdl_session *s, pdl_vref v) {
     return pdl_masked(&s->masks[PDL_SINK_output], pdl_keep(v));
 }
 
+pdl_val pdl_session_recorded(const pdl_session *s, pdl_vref v) {
+    return pdl_masked(&s->masks[PDL_SINK_journal], pdl_keep(v));
+}
+
 bool pdl_session_hides_error(const pdl_session *s, const pdl_err *e, pdl_buf *instead) {
     const pdl_mask *m = &s->masks[PDL_SINK_output];
     pdl_label label = e->label;

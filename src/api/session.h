@@ -236,6 +236,7 @@ PDL_MUST bool pdl_session_trace(const pdl_session *s, pdl_fold_put_fn *put, void
 void pdl_session_note(const pdl_session *s, const pdl_program *program);
 /* v as the policies let it be printed: without what the sink `output` hides. Owned. */
 pdl_val pdl_session_shown(const pdl_session *s, pdl_vref v);
+pdl_val pdl_session_recorded(const pdl_session *s, pdl_vref v); /* the same for recordings */
 /* Does the message of an error hold text that is not to be printed? Then what to say instead. */
 bool pdl_session_hides_error(const pdl_session *s, const pdl_err *e, pdl_buf *instead);
 /* Text with every secret that is in use replaced by [REDACTED]. */

@@ -210,7 +210,11 @@ static void on_event(void *user, const pdl_event *e) {
     if (!f->window->o->keep || (x->kind != PDL_EFFECT_model && x->kind != PDL_EFFECT_embed)) return;
     size_t before = f->requests.len;
     if (before) pdl_buf_putc(&f->requests, ',');
-    if (pdl_effect_canonical(x, NULL, &f->requests, &ignored)) return;
+    pdl_effect shown = *x;
+    shown.request = pdl_session_recorded(f->window->o->session, x->request);
+    bool ok = pdl_effect_canonical(&shown, NULL, &f->requests, &ignored);
+    pdl_drop(shown.request);
+    if (ok) return;
     pdl_buf_cut(&f->requests, before);
     pdl_err_fini(&ignored);
 }

@@ -59,4 +59,13 @@ for name, program in PROGRAMS.items():
             for way, answer in asked(d, env):
                 right = ("HID" in answer) != hidden and (not hidden or "secret" in answer) if way != "standard streams" else "HID" not in answer
                 check("%s, %s, %s" % (way, name, hidden), right, answer)
+with tempfile.TemporaryDirectory() as d:
+    Path(d, "a.pdl").write_text(PROGRAMS["model"].replace("HIDDEN", "ok") + "\n")
+    Path(d, "note").write_text("HIDDEN")
+    Path(d, "in.jsonl").write_text('{"n": 1}\n')
+    for sinks in (["output", "journal"], ["output"]):
+        Path(d, "p.yaml").write_text(json.dumps({**POLICY, "rules": [{"sink": s, "deny": ["secret"]} for s in sinks]}))
+        subprocess.run([PDL, "batch", "--keep", "--policy", "p.yaml", "--input", "in.jsonl", "--output", "out.jsonl", "--overwrite", "a.pdl"], cwd=d, capture_output=True, timeout=60, check=False)
+        kept = Path(d, "out.jsonl.journal").read_bytes()
+        check("--keep, %s" % sinks, (b"HIDDEN" in kept) == (sinks == ["output"]), kept)
 sys.exit(finish())
