@@ -49,6 +49,7 @@ struct pdl_proc {
     stream pipes[N_PIPES];
     void *user;
     void (*done)(void *user, const pdl_proc_result *r);
+    void (*on_out_end)(void *user);
     size_t max_bytes;
     size_t n_reading; /* outputs not at their end */
     int status, sig, pid;
@@ -149,8 +150,10 @@ static void take_output(stream *s, pdl_str bytes) {
 static void at_end(stream *s) {
     pdl_proc *p = s->proc;
     bool notify = s == &p->pipes[4] && p->running && s->fn;
+    bool is_out = s == &p->pipes[1] && p->running && s->fn && p->on_out_end;
     close_pipe(s);
     if (notify) s->fn(p->user, (pdl_str){0});
+    if (is_out) p->on_out_end(p->user);
 }
 
 static void on_read(uv_stream_t *h, ssize_t n, const uv_buf_t *buf) {
@@ -305,6 +308,7 @@ static pdl_proc *new_proc(pdl_loop *loop, const pdl_proc_options *opt) {
     p->user = opt->user;
     p->done = opt->done;
     p->max_bytes = opt->max_bytes ? opt->max_bytes : (size_t)PDL_MAX_COMMAND_BYTES;
+    p->on_out_end = opt->on_out_end;
     p->chunk = pdl_alloc(READ_CHUNK);
     p->refs = 2; /* the owner and the process handle */
     p->uv.data = p;

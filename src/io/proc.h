@@ -47,6 +47,8 @@ typedef struct pdl_proc_options {
     void (*on_out)(void *user, pdl_str bytes);
     void (*on_err)(void *user, pdl_str bytes);
     void (*on_msg)(void *user, pdl_str bytes);
+    /* The child closed its standard output, and was not seen to end yet; may be NULL. */
+    void (*on_out_end)(void *user);
     /* The child ended and its outputs were drained. Afterwards p is valid until pdl_proc_free. */
     void (*done)(void *user, const pdl_proc_result *r);
 } pdl_proc_options;

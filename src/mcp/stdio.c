@@ -17,7 +17,10 @@
 
 #include "base/banned.h"
 
-enum { LOG_BYTES = 2000 }; /* of standard error that are remembered */
+enum {
+    LOG_BYTES = 2000, /* of standard error that are remembered */
+    DEAF_MS = 1000    /* that a server without an output has to end */
+};
 
 typedef struct child {
     session *s; /* NULL: closed while it is being read */
@@ -25,9 +28,11 @@ typedef struct child {
     pdl_lines out, err;
     pdl_buf log;
     bool reading;
+    pdl_timer *deaf; /* it closed its output: the time that it has to end */
 } child;
 
 static void child_free(child *p) {
+    pdl_timer_stop(p->deaf);
     pdl_lines_fini(&p->out);
     pdl_lines_fini(&p->err);
     pdl_buf_fini(&p->log);
@@ -93,6 +98,8 @@ static void on_end(void *user, const pdl_proc_result *r) {
     session *s = p->s;
     pdl_err err = {0};
     pdl_buf words = PDL_BUF;
+    pdl_timer_stop(p->deaf);
+    p->deaf = NULL;
     put_last_words(p, &words);
     if (r->signal)
         pdl_mcp_server_error(s, &err, "it was ended by signal %d%s", r->signal, pdl_buf_z(&words));
@@ -101,6 +108,20 @@ static void on_end(void *user, const pdl_proc_result *r) {
                              pdl_buf_z(&words));
     pdl_buf_fini(&words);
     pdl_mcp_session_failed(s, &err);
+}
+
+static void on_deaf(void *user) {
+    child *p = user;
+    pdl_err err = {0};
+    p->deaf = NULL;
+    pdl_mcp_server_error(p->s, &err, "it closed its output and does not end");
+    pdl_mcp_session_failed(p->s, &err);
+}
+
+/* Most servers that close their output are about to end: then their status says more. */
+static void on_out_end(void *user) {
+    child *p = user;
+    if (p->s && !p->deaf) p->deaf = pdl_timer_start(p->s->world->loop, DEAF_MS, on_deaf, p);
 }
 
 static bool start(session *s, pdl_err *err) {
@@ -120,6 +141,7 @@ static bool start(session *s, pdl_err *err) {
         .user = p,
         .on_out = on_out,
         .on_err = on_err,
+        .on_out_end = on_out_end,
         .done = on_end,
     };
     PDL_TRACE(s->world->opt.debug, mcp, "%s: starts %s", s->config.name, s->config.argv[0]);
@@ -166,6 +188,8 @@ static void detach(session *s) {
     if (!p) return;
     s->child = NULL;
     p->s = NULL;
+    pdl_timer_stop(p->deaf);
+    p->deaf = NULL;
     pdl_proc_free(p->proc);
     p->proc = NULL;
     if (!p->reading) child_free(p);

@@ -120,6 +120,10 @@ def wrong(message):
         put("Listening...\n{\"half\": \n[]\nnull\n{}\n" + good)
     elif MODE == "silence":
         pass
+    elif MODE == "deaf":
+        sys.stdout.flush()
+        os.close(1)
+        time.sleep(60)
     elif MODE == "death":
         sys.stderr.write("something\ncannot go on: out of luck\n")
         sys.stderr.flush()

@@ -112,6 +112,7 @@ STDIO = [
     ("silence caught", "silence", {"timeout": 0.3}, 'defs: {s: {import: "mcp:s"}}\ntext: {call: "${ s.echo }", args: {text: a}, fallback: "${ pdl_error.kind }"}',
      "timeout", "", 4),
     ("silence from the start", "mute", {"startTimeout": 0.5}, echo(), None, "tool server s: no answer in 0.", 5),
+    ("its output closed", "deaf", {"timeout": 50}, echo(), None, "tool server s: it closed its output and does not end", 20),
     ("death", "death", {}, echo(), None, "tool server s: it ended with exit status 3: cannot go on: out of luck", 5),
     ("death by signal", "killed", {}, echo(), None, "tool server s: it was ended by signal 9", 5),
     ("death at the start", "exits", {}, echo(), None, "tool server s: it ended with exit status 1: not today", 5),
