@@ -55,6 +55,7 @@ typedef struct toml_reader {
     pdl_str file, folder, text;
     size_t at;
     unsigned line;
+    bool seen[PDL_RULE_COUNT], has_folders; /* TOML gives a key once */
     pdl_err *err;
 } toml_reader;
 
@@ -131,6 +132,8 @@ static void add_folder(toml_reader *r, pdl_str name) {
 
 static bool read_folders(toml_reader *r) {
     pdl_str name;
+    if (r->has_folders) return refuse(r, "`import` is there twice");
+    r->has_folders = true;
     if (!accept(r, '[')) return refuse(r, "`import` is a list of folders: [\"lib\"]");
     for (;;) {
         skip(r, true);
@@ -144,13 +147,18 @@ static bool read_folders(toml_reader *r) {
 
 static bool read_rule(toml_reader *r, pdl_str name) {
     pdl_str level;
+    size_t n;
     if (!read_string(r, &level)) return false;
-    if (set_level(r->c, name, level, r->err)) return true;
-    pdl_buf text = PDL_BUF;
-    pdl_buf_put(&text, pdl_str_of(r->err->msg));
-    pdl_err_fini(r->err);
-    refuse(r, "%.*s", PDL_FMT(pdl_buf_str(&text)));
-    pdl_buf_fini(&text);
+    pdl_err why = {0};
+    if (set_level(r->c, name, level, &why)) {
+        bool *seen = &r->seen[pdl_rule_find(name) - pdl_rules(&n)];
+        if (*seen) return refuse(r, "the rule %.*s is there twice", PDL_FMT(name));
+        *seen = true;
+        return true;
+    }
+    refuse(r, "%s", why.msg);
+    if (why.hint) pdl_err_hint(r->err, "%s", why.hint);
+    pdl_err_fini(&why);
     return false;
 }
 
