@@ -8,6 +8,7 @@
 
 #include "api/compose.h"
 #include "api/objects.h"
+#include "base/limits.h"
 #include "base/vec.h"
 #include "model/preview.h"
 
@@ -223,7 +224,9 @@ static pdl_val totals_of(pdl_vref calls) {
     d = pdl_dict_putz(d, "answer_tokens_at_most", pdl_int(answer));
     d = pdl_dict_putz(d, "calls_without_limit", pdl_int(open_ended));
     d = pdl_dict_putz(d, "cost", pdl_float(cost));
-    return pdl_dict_putz(d, "calls_without_price", pdl_int(no_price));
+    d = pdl_dict_putz(d, "calls_without_price", pdl_int(no_price));
+    /* So many are open at a time, and here none is answered. */
+    return n < PDL_MAX_MAP_WORKERS ? d : pdl_dict_putz(d, "more", pdl_bool(true));
 }
 
 pdl_val pdl_explain_notes(pdl_world *w) {

@@ -7,8 +7,8 @@
 
 #include "cli/cli.h"
 #include "value/json_write.h"
-#include "value/text.h"
 #include "value/member.h"
+#include "value/text.h"
 
 #include "base/banned.h"
 
@@ -146,8 +146,10 @@ static void put_totals(pdl_vref notes, pdl_buf *out) {
     size_t waits = pdl_list_len(pdl_dict_getz(notes, "not_known")),
            blocks = pdl_list_len(pdl_dict_getz(notes, "not_reached"));
     if (!calls) return;
-    pdl_buf_putf(out, "total: %lld call%s, about %lld tokens in prompts", calls,
-                 calls == 1 ? "" : "s", (long long)number_at(t, "prompt_tokens"));
+    bool more = !pdl_is_absent(pdl_dict_getz(t, "more"));
+    pdl_buf_putf(out, "total: %s%lld call%s%s, about %lld tokens in prompts",
+                 more ? "at least " : "", calls, calls == 1 ? "" : "s",
+                 more ? " (no more are counted)" : "", (long long)number_at(t, "prompt_tokens"));
     if (calls > endless)
         pdl_buf_putf(out, ", at most %lld in answers",
                      (long long)number_at(t, "answer_tokens_at_most"));
@@ -182,8 +184,7 @@ static int report(const arguments *a, pdl_session *s, pdl_step step, pdl_vref pr
     pdl_val notes = pdl_session_explained(s);
     pdl_buf out = PDL_BUF;
     if (a->given[OPT_json]) {
-        if (!pdl_is_absent(problems))
-            notes = pdl_dict_putz(notes, "problems", pdl_keep(problems));
+        if (!pdl_is_absent(problems)) notes = pdl_dict_putz(notes, "problems", pdl_keep(problems));
         put_json(notes, &out);
         PDL_PUT(&out, "\n");
     } else {
@@ -236,8 +237,8 @@ int pdl_cli_cmd_explain(const arguments *a) {
         .allow = a->value[OPT_allow],
     };
     pdl_check_config config = {.arena = pdl_arena_make()};
-    bool ok = pdl_cli_read_data(a, &vars, &err) &&
-              pdl_cli_read_config(a, a->files.p[0], &config, &err);
+    bool ok =
+        pdl_cli_read_data(a, &vars, &err) && pdl_cli_read_config(a, a->files.p[0], &config, &err);
     pdl_config_use(&config, &o);
     o.variables = vars;
     ok = ok && pdl_session_new(&o, &s, &err);
