@@ -196,6 +196,14 @@ enum {
     CALLABLE = PDL_TY_FUNC | PDL_TY_NATIVE | PDL_TY_OTHER | PDL_TY_UNDEFINED | PDL_TY_AGGREGATOR
 };
 
+static void not_callable(pdl_infer *in, const pdl_xnode *x, const pdl_ty *callee) {
+    pdl_buf shown = PDL_BUF;
+    pdl_ty_show(callee, &shown);
+    pdl_infer_diag(in, PDL_RULE_call_type, x, "%.*s cannot be called",
+                   PDL_FMT(pdl_buf_str(&shown)));
+    pdl_buf_fini(&shown);
+}
+
 const pdl_ty *pdl_infer_call(pdl_infer *in, const pdl_xnode *x, const pdl_ty *callee) {
     argument_types args;
     const pdl_native *row = callee->native;
@@ -206,15 +214,13 @@ const pdl_ty *pdl_infer_call(pdl_infer *in, const pdl_xnode *x, const pdl_ty *ca
         if (row->flags & PDL_N_MUTATES) change_receiver(in, x);
         return t;
     }
-    in->c->may_exit = true;
-    if (callee->function) return call_from_expression(in, x, callee->function, &args);
-    if (callee->kinds & CALLABLE) return &pdl_ty_any;
-    pdl_buf shown = PDL_BUF;
-    pdl_ty_show(callee, &shown);
-    pdl_infer_diag(in, PDL_RULE_call_type, x, "%.*s cannot be called",
-                   PDL_FMT(pdl_buf_str(&shown)));
-    pdl_buf_fini(&shown);
-    return &pdl_ty_any;
+    const pdl_ty *result = &pdl_ty_any;
+    if (callee->function)
+        result = call_from_expression(in, x, callee->function, &args);
+    else if (!(callee->kinds & CALLABLE))
+        not_callable(in, x, callee);
+    in->c->may_exit = true; /* from here on: a call that cannot be made does not end the program */
+    return result;
 }
 
 /* --- call: ------------------------------------------------------------------------------------ */
@@ -318,11 +324,8 @@ const pdl_ty *pdl_checker_call(pdl_checker *c, const pdl_b_call *b) {
         args = &pdl_ty_any;
     }
     const pdl_ty *f = pdl_checker_tree(c, b->func);
-    c->may_exit = true;
-    if (f->function) {
-        check_args(c, b, f->function, args);
-        return f->function->result ? f->function->result : &pdl_ty_any;
-    }
-    if (!(f->kinds & CALLABLE)) not_a_function(c, b, f);
-    return &pdl_ty_any;
+    if (f->function) check_args(c, b, f->function, args);
+    else if (!(f->kinds & CALLABLE)) not_a_function(c, b, f);
+    c->may_exit = true; /* from here on: a call that cannot be made does not end the program */
+    return f->function && f->function->result ? f->function->result : &pdl_ty_any;
 }
