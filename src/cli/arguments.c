@@ -165,7 +165,8 @@ bool pdl_cli_arguments_read(int argc, char **argv, arguments *out, const char **
     }
     size_t most = most_operands(out->command);
     if (out->files.n > most)
-        return wrong(message, "unrecognized arguments: %.*s", PDL_FMT(out->files.p[most]));
+        return wrong(message, "unrecognized arguments: %.*s",
+                     PDL_FMT(pdl_cli_visible(out->files.p[most])));
     return true;
 }
 

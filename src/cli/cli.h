@@ -57,6 +57,10 @@ typedef struct lasting {
     pdl_val inputs;            /* of a run that resumes; absent: none */
     PDL_VEC(pdl_str) policies; /* of a run that resumes: those that it had, and one that is added */
     PDL_VEC(char *) texts;     /* of options of its journal; owned */
+    bool fresh_output;         /* of a run that resumes: the file of -o has not its output so far */
+    /* of the command line that resumes it, once its folder was left: names of files are whole */
+    PDL_VEC(struct given_value) values;
+    PDL_VEC(pdl_str) given_policies;
 } lasting;
 struct term;
 /* The journal of a new run, once its program has loaded. False: err is set. */

@@ -237,8 +237,8 @@ static int run_shown(runner *r, pdl_str text) {
  * nobody the result of the last. */
 static void empty_output(const runner *r) {
     struct stat st;
-    bool resumes = r->lasting && r->lasting->resumes;
-    if (!r->a->given[OPT_output] || resumes) return;
+    bool keeps = r->lasting && r->lasting->resumes && !r->lasting->fresh_output;
+    if (!r->a->given[OPT_output] || keeps) return;
     if (fstat(STDOUT_FILENO, &st) == 0 && S_ISREG(st.st_mode)) (void)!ftruncate(STDOUT_FILENO, 0);
 }
 
@@ -311,7 +311,8 @@ pdl_str pdl_cli_sandbox_profile(const arguments *a) {
     return pdl_sandbox_named(a->given[OPT_no_sandbox] ? NULL : getenv("PDL_SANDBOX"));
 }
 
-/* -o FILE is standard output from here on. A run that resumes keeps what it has written for good.
+/* -o FILE is standard output from here on. A run that resumes keeps what it has written for good;
+ * a file that cannot have that gets the whole output.
  */
 static bool open_output(const runner *r, pdl_err *err) {
     if (!r->a->given[OPT_output] || r->a->given[OPT_check]) return true;
@@ -320,7 +321,11 @@ static bool open_output(const runner *r, pdl_err *err) {
     off_t keeps = resumes ? (off_t)pdl_durable_printed(r->lasting->run) : 0;
     int fd = pdl_file_open(path, O_WRONLY | O_CREAT, 0666, err);
     bool ok = fd >= 0;
-    if (ok && resumes && pdl_file_kind_of(path) == PDL_FILE_REGULAR && ftruncate(fd, keeps) != 0)
+    struct stat st;
+    bool is_file = ok && fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+    if (resumes && is_file && st.st_size < keeps) r->lasting->fresh_output = true;
+    resumes = resumes && !r->lasting->fresh_output;
+    if (resumes && is_file && ftruncate(fd, keeps) != 0)
         ok = pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot cut %s: %s", path, strerror(errno));
     if (ok && resumes) (void)lseek(fd, 0, SEEK_END);
     if (ok && dup2(fd, STDOUT_FILENO) < 0)

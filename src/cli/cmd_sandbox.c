@@ -50,7 +50,13 @@ static int try_command(const arguments *a, const char *self) {
     const char **words = PDL_NEW_N(const char *, a->files.n + 1);
     for (size_t i = 0; i < a->files.n; i++) words[i] = a->files.p[i].p;
     const char **argv = pdl_sandbox_argv(s, words);
-    const char **env = pdl_sandbox_wrap_env(pdl_sandbox_env(s));
+    const char **wrapped = pdl_sandbox_wrap_env(pdl_sandbox_env(s));
+    size_t n = 0;
+    while (wrapped[n]) n++;
+    const char **env = PDL_NEW_N(const char *, n + 2);
+    for (size_t i = 0; i < n; i++) env[i] = wrapped[i];
+    env[n] = PDL_SANDBOX_AS_SHELL "=1";
+    env[n + 1] = NULL;
     execve(argv[0], (char **)(void *)argv, (char **)(void *)env);
     perror("pdl");
     return 1;

@@ -84,11 +84,19 @@ static pdl_str lasting_text(lasting *l, pdl_str s) {
     return (pdl_str){copy, s.n};
 }
 
+static bool is_same_file(pdl_str a, pdl_str b) {
+    char *one = pdl_str_dup(a), *other = pdl_str_dup(b);
+    bool same = pdl_str_eq(a, b) || pdl_file_is_same(one, other);
+    pdl_free(one);
+    pdl_free(other);
+    return same;
+}
+
 static bool take_sandbox(lasting *l, arguments *a, pdl_vref v, pdl_err *err) {
     pdl_str was = text_in(v, "sandbox"), now = pdl_cli_sandbox_profile(a);
     bool asked = a->given[OPT_sandbox] || a->given[OPT_no_sandbox];
     if (!was.n) return true;
-    if (asked && !pdl_str_eq(was, now))
+    if (asked && !is_same_file(was, now))
         return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
                            "the run began in the sandbox %.*s: a resume has the same",
                            PDL_FMT(was));
@@ -159,6 +167,9 @@ static bool take_options(lasting *l, arguments *a, pdl_str json, pdl_err *err) {
     if (!pdl_json_read(json, 0, &v, NULL, err)) return false;
     for (size_t i = 0; pdl_is_dict(v) && i < N_KEPT; i++) {
         pdl_vref x = pdl_dict_getz(v, pdl_cli_option_of(kept[i])->name);
+        if (kept[i] == OPT_output && a->given[OPT_output])
+            l->fresh_output = pdl_is_absent(x) || !pdl_is_str(x) ||
+                              !is_same_file(pdl_str_get(x), a->value[OPT_output]);
         if (pdl_is_absent(x) || a->given[kept[i]]) continue;
         a->given[kept[i]] = true;
         if (pdl_is_str(x)) a->value[kept[i]] = lasting_text(l, pdl_str_get(x));
@@ -278,9 +289,50 @@ static bool take_ways(lasting *l, const arguments *a, pdl_err *err) {
     return true;
 }
 
+/* A name of this command line in the folder where it was typed. */
+static pdl_str rooted(lasting *l, const char *cwd, pdl_str name) {
+    bool is_data = pdl_str_starts(name, PDL_STR("@"));
+    pdl_str file = is_data ? pdl_str_sub(name, 1, name.n) : name;
+    if (!file.n || file.p[0] == '/' || pdl_str_is(name, "-")) return name;
+    pdl_buf b = PDL_BUF;
+    pdl_buf_putf(&b, "%s%s/%.*s", is_data ? "@" : "", cwd, PDL_FMT(file));
+    pdl_str whole = lasting_text(l, pdl_buf_str(&b));
+    pdl_buf_fini(&b);
+    return whole;
+}
+
+/* Policies and profiles are built in, or files with their path or ending. */
+static bool names_file(opt_id id, pdl_str value) {
+    const option *o = pdl_cli_option_of(id);
+    if (id == OPT_data) return pdl_str_starts(value, PDL_STR("@"));
+    if (id != OPT_policy && id != OPT_sandbox) return o->value && strcmp(o->value, "FILE") == 0;
+    bool is_path = pdl_str_find(value, PDL_STR("/"), 0) != PDL_NOT_FOUND ||
+                   pdl_str_find(value, PDL_STR("."), 0) != PDL_NOT_FOUND;
+    if (id == OPT_policy || !is_path) return is_path;
+    char *path = pdl_str_dup(value);
+    bool is_file = pdl_file_kind_of(path) == PDL_FILE_REGULAR;
+    pdl_free(path);
+    return is_file; /* another one is the profile that the run began in, as it was named then */
+}
+
+/* The folder is about to be left: files that this command line names are where it was typed. */
+static void root_names(lasting *l, arguments *a, const char *cwd) {
+    for (size_t i = 0; i < a->values.n; i++) *pdl_vec_push(&l->values) = a->values.p[i];
+    for (size_t i = 0; i < l->values.n; i++) {
+        struct given_value *v = &l->values.p[i];
+        bool is_last = a->value[v->id].p == v->value.p;
+        if (names_file(v->id, v->value)) v->value = rooted(l, cwd, v->value);
+        if (is_last) a->value[v->id] = v->value;
+        if (v->id == OPT_policy) *pdl_vec_push(&l->given_policies) = v->value;
+    }
+    a->values.p = l->values.p;
+    a->policies.p = l->given_policies.p;
+}
+
 /* Its working folder; on another machine it may not be there. */
-static void enter_folder(const pdl_durable_facts *f) {
-    char *folder = pdl_str_dup(f->folder);
+static void enter_folder(lasting *l, arguments *a, const pdl_durable_facts *f) {
+    char *folder = pdl_str_dup(f->folder), cwd[PATH_MAX];
+    if (*folder && getcwd(cwd, sizeof cwd) && strcmp(cwd, folder) != 0) root_names(l, a, cwd);
     if (*folder && chdir(folder) != 0)
         pdl_cli_note("pdl: note: the folder of the run, %s, cannot be entered (%s): it continues "
                      "in this one",
@@ -302,7 +354,7 @@ bool pdl_cli_lasting_open(lasting *l, arguments *a, pdl_durable_use use, pdl_err
     const pdl_durable_facts *f = pdl_durable_get_facts(l->run);
     l->id = pdl_str_dup(f->id);
     l->is_listed = pdl_runs_is_id(a->files.p[0]) && pdl_str_is(a->files.p[0], l->id);
-    if (use == PDL_DURABLE_CONTINUE || use == PDL_DURABLE_CHECK) enter_folder(f);
+    if (use == PDL_DURABLE_CONTINUE || use == PDL_DURABLE_CHECK) enter_folder(l, a, f);
     a->files.p[0] = f->file;
     return take_options(l, a, f->options, err) && take_ways(l, a, err);
 }
@@ -380,7 +432,7 @@ bool pdl_cli_lasting_attach(lasting *l, const arguments *a, pdl_session *s, pdl_
     t->provisional = o.provisional;
     t->release = release;
     t->release_user = s;
-    if (a->given[OPT_only_new] || (l->resumes && a->given[OPT_output]))
+    if (a->given[OPT_only_new] || (l->resumes && a->given[OPT_output] && !l->fresh_output))
         t->skip = pdl_durable_printed(l->run);
     pdl_session_attach(s, l->run, &o, l->inputs);
     bool replaces = l->resumes && !pdl_is_absent(given) && !a->given[OPT_check];
@@ -429,6 +481,8 @@ void pdl_cli_lasting_fini(lasting *l) {
     pdl_free(l->path);
     pdl_free(l->id);
     pdl_vec_fini(&l->policies);
+    pdl_vec_fini(&l->values);
+    pdl_vec_fini(&l->given_policies);
     for (size_t i = 0; i < l->texts.n; i++) pdl_free(l->texts.p[i]);
     pdl_vec_fini(&l->texts);
     *l = (lasting){.inputs = pdl_absent()};

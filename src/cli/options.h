@@ -200,6 +200,8 @@ bool pdl_cli_find_program(arguments *a, const char *word, char **message);
 /* overwrites.c: is no file that is to be written one that is read? As above. */
 bool pdl_cli_spares_files(const arguments *a, char **message);
 void pdl_cli_arguments_fini(arguments *a);
+/* A word as messages show it: an empty one as ''. */
+static inline pdl_str pdl_cli_visible(pdl_str word) { return word.n ? word : PDL_STR("''"); }
 
 void pdl_cli_help_write(const command *c, pdl_buf *out);
 

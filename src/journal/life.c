@@ -435,11 +435,44 @@ static bool on_open(void *user, const store_effect *row) {
     return l->ok;
 }
 
-/* A place that was named by mistake would leave the user waiting for what does not come. */
+struct known_place {
+    pdl_str name;
+    bool found;
+};
+
+static bool on_place(void *user, const store_effect *row) {
+    struct known_place *x = user;
+    x->found = pdl_str_eq(row->place, x->name);
+    return !x->found;
+}
+
+static bool on_file(void *user, const store_file *f) {
+    struct known_place *x = user;
+    if (pdl_str_eq(f->path, x->name)) x->found = true;
+    return true;
+}
+
+/* Does --again name something that the run has: an effect, or a file that it writes? */
+static bool check_again(const pdl_durable *d, const way_out *w, pdl_err *err) {
+    struct known_place x = {.name = pdl_str_of(w->place)};
+    if (!pdl_store_each(d->store, STORE_ALL, 0, on_place, &x, err) ||
+        (!x.found && !pdl_store_each_file(d->store, on_file, &x, err)))
+        return false;
+    if (x.found) return true;
+    pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "--again %s: the run has nothing of that name",
+                *w->place ? w->place : "''");
+    pdl_err_hint(err, "a place as pdl runs show prints it, a file that the run writes, or all");
+    return false;
+}
+
+/* A place that was named by mistake would leave the user waiting for what does not come. The runs
+ * of a server have its ways, which may be of another one. */
 static bool check_ways(const pdl_durable *d, pdl_err *err) {
     for (size_t i = 0; i < d->ways.n; i++) {
         const way_out *w = &d->ways.p[i];
-        if (w->used || strcmp(w->place, "all") == 0 || strchr(w->place, '/') || !w->skip) continue;
+        if (w->used || strcmp(w->place, "all") == 0) continue;
+        if (!w->skip && !d->home && !check_again(d, w, err)) return false;
+        if (!w->skip || strchr(w->place, '/')) continue;
         return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
                            "--skip %s: no action there began without an end", w->place);
     }

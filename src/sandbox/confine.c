@@ -125,8 +125,23 @@ static void reset_signals(void) {
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
+/* A name that comes from anywhere is written without control characters. */
+static int refuse_as_shell(const char *name, bool is_absent) {
+    char line[512];
+    const char *shown = *name ? name : "''";
+    const char *why = is_absent ? "" : strerror(errno);
+    int n = snprintf(line, sizeof line, "pdl: %.300s: %s in the sandbox%s%s\n", shown,
+                     is_absent ? "not found" : "cannot be executed", *why ? ": " : "", why);
+    for (int i = 0; i < n - 1; i++)
+        if ((unsigned char)line[i] < ' ' || line[i] == 127) line[i] = '?';
+    if (n > 0) (void)!write(2, line, (size_t)n);
+    return is_absent ? 127 : 126;
+}
+
 static int run_command(const sandbox_spec *s, char **argv) {
     const char *what;
+    bool as_shell = getenv(PDL_SANDBOX_AS_SHELL) != NULL; /* the command's own is marked yet */
+    unsetenv(PDL_SANDBOX_AS_SHELL);
     reset_signals();
     pdl_unwrap_env();
     enter_folder(s);
@@ -135,8 +150,9 @@ static int run_command(const sandbox_spec *s, char **argv) {
         return PDL_SANDBOX_EXIT_SETUP;
     }
     execvp(argv[0], argv);
-    return errno == ENOENT || errno == ENOTDIR ? PDL_SANDBOX_EXIT_NOT_FOUND
-                                               : PDL_SANDBOX_EXIT_DENIED;
+    bool is_absent = errno == ENOENT || errno == ENOTDIR;
+    if (as_shell) return refuse_as_shell(argv[0], is_absent);
+    return is_absent ? PDL_SANDBOX_EXIT_NOT_FOUND : PDL_SANDBOX_EXIT_DENIED;
 }
 
 /* --- the monitor ------------------------------------------------------------------------------ */

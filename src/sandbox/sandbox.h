@@ -100,6 +100,10 @@ enum {
     PDL_SANDBOX_EXIT_DENIED = 116     /* it may not be executed */
 };
 
+/* Set among the variables of the helper, beside those of pdl_sandbox_wrap_env: a command that
+ * cannot be executed is reported as a shell does, by a line and 127 or 126, in place of the two
+ * above. */
+#define PDL_SANDBOX_AS_SHELL "PDL_SANDBOX_AS_SHELL"
 /* The helper: argv after `__confine`, or `__confined` inside of bubblewrap. Does not return while
  * the command runs; the exit status of the process. */
 int pdl_sandbox_confine(int argc, char **argv, bool inside);

@@ -106,6 +106,20 @@ def sandboxes(folder):
             outside.unlink(missing_ok=True)
 
 
+def absent_commands(folder):
+    """As in a shell, and only the helper's own word: what a command ends with, or has in its environment, stays."""
+    (folder / "plain").write_text("no program")
+    for words, code, said in ((["nothere"], 127, "nothere"), (["/dev/null"], 126, "/dev/null"), (["./plain"], 126, "./plain"), ([""], 127, "''"),
+                              (["sh", "-c", "exit 117"], 117, ""), (["sh", "-c", "env | grep -c AS_SHELL; exit 116"], 116, "0")):
+        r = subprocess.run([PDL, "sandbox", "--", *words], cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+        told = r.stderr + r.stdout
+        check("sandbox -- %s" % words, r.returncode == code and said in told and told.count("\n") == (said != ""), (r.returncode, told))
+    for command in ("nothere", "./plain"):
+        (folder / "c.pdl").write_text("text: {lang: command, code: %s}" % command)
+        told = run(folder, "--sandbox", "c.pdl")
+        check("a block with " + command, ("FileNotFoundError" if command == "nothere" else "PermissionError") in told, told)
+
+
 def policies(folder):
     (folder / "p.pdl").write_text(TO_COMMAND.replace("{model: m, def: said}", "{data: hello, def: said}"))
     (folder / "no.yaml").write_text(NO_COMMANDS)
@@ -128,6 +142,7 @@ with tempfile.TemporaryDirectory(prefix="pdl-commands-") as d:
     policies(place)
     if why.strip() == "1":
         sandboxes(place)
+        absent_commands(place)
     else:
         print("skipped: this machine has no sandbox: " + why.strip()[-200:])
 sys.exit(finish())
