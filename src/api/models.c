@@ -8,8 +8,19 @@
 
 #include "base/banned.h"
 
-static bool has_provider(void *user, pdl_str model, pdl_buf *text, pdl_buf *near) {
+/* Does one of these stand among the parameters? An expression may give each of them. */
+static bool may_give(const pdl_node *parameters, const char *const *names, size_t n) {
+    if (parameters && parameters->kind != PDL_NODE_MAP) return true;
+    for (size_t i = 0; parameters && i < n; i++)
+        if (pdl_node_find(parameters, pdl_str_of(names[i]), NULL)) return true;
+    return false;
+}
+
+static bool has_provider(void *user, pdl_str model, const pdl_node *parameters, pdl_buf *text,
+                         pdl_buf *near) {
+    static const char *const say_it[] = {"custom_llm_provider", "api_base", "base_url"};
     const pdl_model_env env = {pdl_session_env_of, user};
+    if (may_give(parameters, say_it, sizeof say_it / sizeof say_it[0])) return true;
     if (pdl_model_is_known(model, &env, false, text)) return true;
     pdl_model_near(model, near);
     return false;
@@ -33,10 +44,7 @@ static bool knows_parameter(void *user, pdl_str model, pdl_str name, pdl_str *ne
 /* A key or address among the parameters comes from somewhere else. */
 static bool has_key(void *user, pdl_str model, const pdl_node *parameters, pdl_buf *text) {
     static const char *const given[] = {"api_key", "api_base", "base_url", "apikey", "url"};
-    for (size_t i = 0; i < sizeof given / sizeof given[0]; i++)
-        if (parameters && (parameters->kind != PDL_NODE_MAP ||
-                           pdl_node_find(parameters, pdl_str_of(given[i]), NULL)))
-            return true;
+    if (may_give(parameters, given, sizeof given / sizeof given[0])) return true;
     const pdl_model_env env = {pdl_session_env_of, user};
     return pdl_model_is_known(model, &env, true, text);
 }

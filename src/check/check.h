@@ -101,7 +101,8 @@ typedef struct pdl_check_models {
     void *user;
     /* false: no provider is known for the model; why is appended to text, and to near the name that
      * may be meant */
-    bool (*provider)(void *user, pdl_str model, pdl_buf *text, pdl_buf *near);
+    bool (*provider)(void *user, pdl_str model, const pdl_node *parameters, pdl_buf *text,
+                     pdl_buf *near);
     /* false: the provider of the model does not know the parameter; *near: what may be meant */
     bool (*parameter)(void *user, pdl_str model, pdl_str name, pdl_str *near);
     /* false: the key of the provider is not set; which is appended to text. NULL: not asked */

@@ -119,7 +119,8 @@ void pdl_checker_model(pdl_checker *c, const pdl_b_model *b) {
         return;
     pdl_loc loc = pdl_field_loc(&b->head, "model"), mark = pdl_checker_value_loc(&b->head, "model");
     pdl_buf text = PDL_BUF, near = PDL_BUF;
-    if (!m->provider(m->user, model, &text, &near)) {
+    const pdl_node *parameters = b->parameters ? b->parameters->node : NULL;
+    if (!m->provider(m->user, model, parameters, &text, &near)) {
         pdl_diag *d = pdl_checker_diag(c, PDL_RULE_model_unknown, loc, mark, "%.*s",
                                        PDL_FMT(pdl_buf_str(&text)));
         if (!pdl_byte_in('/', model))
@@ -130,7 +131,7 @@ void pdl_checker_model(pdl_checker *c, const pdl_b_model *b) {
             pdl_checker_hint(c, d, "did you mean '%s'?", pdl_buf_z(&near));
     } else {
         check_parameters(c, b, model);
-        if (m->key && !m->key(m->user, model, b->parameters ? b->parameters->node : NULL, &text))
+        if (m->key && !m->key(m->user, model, parameters, &text))
             pdl_checker_diag(c, PDL_RULE_key_missing, loc, mark, "%.*s",
                              PDL_FMT(pdl_buf_str(&text)));
     }
