@@ -279,15 +279,22 @@ static void check_args(pdl_checker *c, const pdl_b_call *b, const pdl_ty_functio
             check_arg(c, b, f, args->fields[i].name, args->fields[i].type);
 }
 
-/* `call: f` is the text "f". */
-static void not_a_function(pdl_checker *c, const pdl_b_call *b, const pdl_ty *t) {
+/* Reports a field whose value is of the wrong type: what it should be, and what it is. */
+static pdl_diag *wrong_type(pdl_checker *c, pdl_rule_id rule, const pdl_b_call *b,
+                            const char *field, const char *should, const pdl_ty *t) {
     pdl_buf shown = PDL_BUF;
-    pdl_loc loc = pdl_field_loc(&b->head, "call");
+    pdl_loc loc = pdl_field_loc(&b->head, field);
     pdl_ty_show(t, &shown);
     pdl_diag *d =
-        pdl_checker_diag(c, PDL_RULE_call_type, loc, pdl_checker_value_loc(&b->head, "call"),
-                         "`call` needs a function, and this is %.*s", PDL_FMT(pdl_buf_str(&shown)));
+        pdl_checker_diag(c, rule, loc, pdl_checker_value_loc(&b->head, field),
+                         "`%s` %s, and this is %.*s", field, should, PDL_FMT(pdl_buf_str(&shown)));
     pdl_buf_fini(&shown);
+    return d;
+}
+
+/* `call: f` is the text "f". */
+static void not_a_function(pdl_checker *c, const pdl_b_call *b, const pdl_ty *t) {
+    pdl_diag *d = wrong_type(c, PDL_RULE_call_type, b, "call", "needs a function", t);
     if (!d || !t->has_value || !pdl_is_str(t->value)) return;
     pdl_str name = pdl_str_get(t->value);
     const pdl_binding *f = pdl_scope_binding(&c->scope, name);
@@ -305,15 +312,8 @@ static void not_a_function(pdl_checker *c, const pdl_b_call *b, const pdl_ty *t)
 enum { NO_ARGS = PDL_TY_STR | PDL_TY_LIST | PDL_TY_TUPLE | PDL_TY_NUMBER | PDL_TY_RANGE };
 
 static void not_arguments(pdl_checker *c, const pdl_b_call *b, const pdl_ty *t) {
-    pdl_buf shown = PDL_BUF;
-    pdl_loc loc = pdl_field_loc(&b->head, "args");
-    pdl_ty_show(t, &shown);
-    pdl_diag *d =
-        pdl_checker_diag(c, PDL_RULE_argument_type, loc, pdl_checker_value_loc(&b->head, "args"),
-                         "`args` is an object of arguments, and this is %.*s",
-                         PDL_FMT(pdl_buf_str(&shown)));
+    pdl_diag *d = wrong_type(c, PDL_RULE_argument_type, b, "args", "is an object of arguments", t);
     pdl_checker_hint(c, d, "write args: {name: value}");
-    pdl_buf_fini(&shown);
 }
 
 const pdl_ty *pdl_checker_call(pdl_checker *c, const pdl_b_call *b) {
@@ -324,8 +324,10 @@ const pdl_ty *pdl_checker_call(pdl_checker *c, const pdl_b_call *b) {
         args = &pdl_ty_any;
     }
     const pdl_ty *f = pdl_checker_tree(c, b->func);
-    if (f->function) check_args(c, b, f->function, args);
-    else if (!(f->kinds & CALLABLE)) not_a_function(c, b, f);
+    if (f->function)
+        check_args(c, b, f->function, args);
+    else if (!(f->kinds & CALLABLE))
+        not_a_function(c, b, f);
     c->may_exit = true; /* from here on: a call that cannot be made does not end the program */
     return f->function && f->function->result ? f->function->result : &pdl_ty_any;
 }
