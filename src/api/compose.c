@@ -156,14 +156,12 @@ static confined_rooms *find_left(router *r, const confined_rooms *now, uint32_t 
 /* The rooms of the session that code is in: a new one where it begins one, or where another effect
  * did that did not come here, because a journal had its answer. */
 static bool find_session(router *r, const pdl_effect *e, confined_rooms **out, pdl_err *err) {
-    bool begins =
-        e->kind == PDL_EFFECT_code && !pdl_is_absent(pdl_dict_getz(e->request, "session"));
     if (!find_rooms(r, e, out, err)) return false;
     if (e->session < (*out)->session) {
         *out = find_left(r, *out, e->session);
         return true;
     }
-    if (!begins && e->session == (*out)->session) return true;
+    if (!pdl_effect_begins_session(e) && e->session == (*out)->session) return true;
     if (!leave_session(r, *out, err) || !find_rooms(r, e, out, err)) return false;
     (*out)->session = e->session;
     return true;

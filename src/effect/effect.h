@@ -129,6 +129,8 @@ bool pdl_effect_kind_find(pdl_str name, pdl_effect_kind *out);
 pdl_label pdl_effect_label(const pdl_effect *e);
 pdl_label pdl_effect_origin(pdl_effect_kind k); /* of the kind alone */
 bool pdl_effect_has(pdl_effect_kind k, pdl_effect_trait trait);
+/* Code whose process forgets what was before, as `session: new` asks. */
+bool pdl_effect_begins_session(const pdl_effect *e);
 
 /* The request with its paths moved to another folder: the prefix `folder` (empty: none) is replaced
  * by `prefix`, which ends with a slash or is empty. Paths outside of the folder stay. Owned. */

@@ -118,6 +118,10 @@ bool pdl_effect_has(pdl_effect_kind k, pdl_effect_trait trait) {
     return (kinds[k].traits & trait) != 0;
 }
 
+bool pdl_effect_begins_session(const pdl_effect *e) {
+    return e->kind == PDL_EFFECT_code && !pdl_is_absent(pdl_dict_getz(e->request, "session"));
+}
+
 /* --- forms of values -------------------------------------------------------------------------- */
 
 static bool is_text(pdl_vref v) { return pdl_is_str(v) && !(pdl_flags_of(v) & PDL_F_SAFE); }

@@ -108,7 +108,7 @@ size_t pdl_policy_process_of(pdl_policy_memory *m, pdl_effect *e) {
         *pdl_vec_push(&m->processes) = (process_memory){.profiles = pdl_keep(e->sandbox),
                                                         .number = ++m->all->n_processes};
     process_memory *p = &m->processes.p[i];
-    if (e->kind == PDL_EFFECT_code && !pdl_is_absent(pdl_dict_getz(e->request, "session"))) {
+    if (pdl_effect_begins_session(e)) {
         p->holds = 0;
         p->session++;
     }
