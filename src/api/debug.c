@@ -5,6 +5,7 @@
  */
 #include "api/debug.h"
 
+#include "compile/compile.h"
 #include "lang/dump.h"
 #include "yaml/yaml.h"
 
@@ -58,8 +59,9 @@ void pdl_api_debug_program(const pdl_debug *debug, const pdl_program *p) {
     }
 }
 
-void pdl_api_debug_code(const pdl_debug *debug, const pdl_code *c) {
+void pdl_api_debug_code(const pdl_debug *debug, pdl_code *c) {
     if (!PDL_TRACES(debug, code)) return;
+    pdl_compile_functions(c);
     pdl_buf text = PDL_BUF;
     pdl_code_dump(c, &text);
     put_lines(debug, "code", c->program, &text);

@@ -10,7 +10,7 @@
 
 /* Categories nodes, expr, types, blocks. debug may be NULL. */
 void pdl_api_debug_program(const pdl_debug *debug, const pdl_program *p);
-/* Category code. */
-void pdl_api_debug_code(const pdl_debug *debug, const pdl_code *c);
+/* Category code: compiles what waits for a call. */
+void pdl_api_debug_code(const pdl_debug *debug, pdl_code *c);
 
 #endif

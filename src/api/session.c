@@ -82,7 +82,7 @@ static bool build(void *user, pdl_str name, pdl_str text, bool trace, pdl_code *
     pdl_api_note_program(s->secrets, p);
     pdl_api_debug_program(s->opt.debug, p);
     if (ok) {
-        *out = pdl_compile_program(p, s->names, trace);
+        *out = pdl_compile_module(p, s->names, trace);
         pdl_api_debug_code(s->opt.debug, *out);
     } else {
         load_failed(s, p, errors, err);

@@ -521,7 +521,7 @@ pdl_task *pdl_value_call(pdl_engine *engine, const pdl_value *function, const pd
 
 pdl_value *pdl_value_signature(const pdl_value *v) {
     if (!v || !pdl_is(pdl_value_settled(v), PDL_V_FUNC)) return NULL;
-    return pdl_value_box(pdl_keep(pdl_func_of(pdl_value_settled(v))->signature));
+    return pdl_value_box(pdl_keep(pdl_func_about(pdl_value_settled(v))->signature));
 }
 
 pdl_value *pdl_run_program(pdl_engine *engine, pdl_program *program, const pdl_value *inputs,

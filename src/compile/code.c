@@ -62,6 +62,7 @@ void pdl_code_drop(pdl_code *c) {
     pdl_vec_fini(&c->sites);
     pdl_vec_fini(&c->operands);
     pdl_vec_fini(&c->operand_types);
+    pdl_vec_fini(&c->functions);
     pdl_interner_drop(c->names);
     pdl_program_drop(c->program);
     pdl_arena_free(c->arena);

@@ -1,5 +1,5 @@
 /* code.h -- pdl_code: one bytecode for blocks, expressions and templates, with a source place for
- * each instruction. Immutable, shared by runs.
+ * each instruction. Shared by runs; instructions never change, bodies of functions may be added.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -142,7 +142,7 @@ typedef struct pdl_func_info {
     const pdl_b_function *block;
     pdl_name name; /* its own name, bound in its body; 0: none */
     pdl_str name_text;
-    uint32_t entry;
+    uint32_t entry; /* 0: its body has no code yet (pdl_compile_function) */
     pdl_name *params;
     uint32_t n_params;
 } pdl_func_info;
@@ -162,6 +162,8 @@ struct pdl_code {
     pdl_label label;
     bool sees_context; /* an instruction reads the messages so far or hands them on */
     bool jinja;        /* a template: lenient undefined, errors are "Jinja Code error: ..." */
+    bool traced;       /* has the instructions that report the values of fields */
+    PDL_VEC(pdl_func_info *) functions; /* in the order in which their FUNC was emitted */
     PDL_VEC(pdl_ins) ins;
     PDL_VEC(pdl_srcspan) where;
     PDL_VEC(pdl_srcsite) sites;

@@ -20,7 +20,6 @@ static pdl_emit begin(pdl_interner *names, pdl_program *p) {
 }
 
 static pdl_code *end(pdl_emit *e) {
-    pdl_vec_fini(&e->functions);
     pdl_vec_fini(&e->spine);
     pdl_vec_fini(&e->locals);
 #ifndef NDEBUG
@@ -30,13 +29,42 @@ static pdl_code *end(pdl_emit *e) {
     return e->code;
 }
 
-pdl_code *pdl_compile_program(pdl_program *p, pdl_interner *names, bool trace) {
+pdl_code *pdl_compile_module(pdl_program *p, pdl_interner *names, bool trace) {
     pdl_emit e = begin(names, p);
-    e.trace = trace;
+    e.trace = e.code->traced = trace;
     pdl_emit_block(&e, p->main, (pdl_pos){.seg = PDL_SEG_NONE});
     emit_RETURN(&e);
-    pdl_emit_pending_functions(&e);
     return end(&e);
+}
+
+pdl_code *pdl_compile_program(pdl_program *p, pdl_interner *names, bool trace) {
+    pdl_code *c = pdl_compile_module(p, names, trace);
+    pdl_compile_functions(c);
+    return c;
+}
+
+/* Constants of a text that was computed have its label, those of bodies that are added too. */
+static void add_body(pdl_emit *e, pdl_func_info *info) {
+    pdl_code *c = e->code;
+    size_t n = c->consts.n;
+    pdl_emit_function_body(e, info);
+    for (size_t i = n; c->label && i < c->consts.n; i++)
+        c->consts.p[i] = pdl_with_label(c->consts.p[i], c->label);
+}
+
+uint32_t pdl_compile_function(pdl_code *c, const pdl_func_info *info) {
+    if (info->entry) return info->entry;
+    pdl_emit e = {.code = c, .a = c->arena, .trace = c->traced};
+    add_body(&e, (pdl_func_info *)(uintptr_t)info); /* it is in the arena of c */
+    end(&e);
+    return info->entry;
+}
+
+void pdl_compile_functions(pdl_code *c) {
+    pdl_emit e = {.code = c, .a = c->arena, .trace = c->traced};
+    for (size_t i = 0; i < c->functions.n; i++) /* grows while it runs: functions in functions */
+        if (!c->functions.p[i]->entry) add_body(&e, c->functions.p[i]);
+    end(&e);
 }
 
 pdl_code *pdl_compile_expr(const pdl_expr *x, bool jinja, const pdl_node *node, pdl_loc loc,

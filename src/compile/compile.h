@@ -16,6 +16,14 @@
  * which must outlive the code. trace: adds the instructions that report the values of fields. */
 pdl_code *pdl_compile_program(pdl_program *p, pdl_interner *names, bool trace);
 
+/* The same without the bodies of functions, which are compiled when they are first called: who
+ * imports a library uses a few of its functions. */
+pdl_code *pdl_compile_module(pdl_program *p, pdl_interner *names, bool trace);
+/* Returns where the body of a function of c begins; compiles it unless that is done. Instructions
+ * move in memory. */
+uint32_t pdl_compile_function(pdl_code *c, const pdl_func_info *info);
+void pdl_compile_functions(pdl_code *c); /* all of them */
+
 /* Code of one expression: leaves its value. `jinja`: a template (lenient undefined). Keeps nothing
  * of e: the arena of e must outlive the code. node, loc: for errors. */
 pdl_code *pdl_compile_expr(const pdl_expr *e, bool jinja, const pdl_node *node, pdl_loc loc,

@@ -16,7 +16,6 @@ typedef struct pdl_emit {
     uint32_t site;       /* of the next instruction */
     uint32_t start, end; /* span of the next instruction */
     bool trace;
-    PDL_VEC(struct pending_func *) functions; /* bodies to be emitted after the main code */
     PDL_VEC(const pdl_xnode *) spine;         /* scratch of expression chains */
     PDL_VEC(pdl_name) locals;                 /* variables of the closed loops around, by slot */
 } pdl_emit;
@@ -127,6 +126,7 @@ void pdl_emit_code(pdl_emit *e, const pdl_b_code *b, pdl_blockinfo *info);
 void pdl_emit_read(pdl_emit *e, const pdl_b_read *b, const pdl_blockinfo *info);
 void pdl_emit_message(pdl_emit *e, const pdl_b_message *b);
 void pdl_emit_aggregator(pdl_emit *e, const pdl_b_aggregator *b);
-void pdl_emit_pending_functions(pdl_emit *e);
+/* The body of a function, after the code that is there. */
+void pdl_emit_function_body(pdl_emit *e, pdl_func_info *f);
 
 #endif

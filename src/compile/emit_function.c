@@ -1,15 +1,11 @@
-/* emit_function.c -- functions and calls. Bodies follow the code of the program; a list of pending
- * functions keeps the compiler from recursing into them.
+/* emit_function.c -- functions and calls. Bodies follow the code of the program; the list of
+ * functions that wait keeps the compiler from recursing into them.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "compile/emit.h"
 
 #include "base/banned.h"
-
-struct pending_func {
-    pdl_func_info *info;
-};
 
 void pdl_emit_function(pdl_emit *e, const pdl_b_function *b, pdl_pos pos) {
     pdl_func_info *f = pdl_arena_new(e->a, pdl_func_info);
@@ -20,21 +16,16 @@ void pdl_emit_function(pdl_emit *e, const pdl_b_function *b, pdl_pos pos) {
     f->params = pdl_arena_new_n(e->a, pdl_name, f->n_params);
     for (uint32_t i = 0; i < f->n_params; i++)
         f->params[i] = pdl_emit_intern(e, b->params.names[i]);
-    struct pending_func *p = pdl_arena_new(e->a, struct pending_func);
-    p->info = f;
-    *pdl_vec_push(&e->functions) = p;
+    *pdl_vec_push(&e->code->functions) = f;
     emit_FUNC(e, f);
 }
 
-void pdl_emit_pending_functions(pdl_emit *e) {
-    for (size_t i = 0; i < e->functions.n; i++) { /* grows while it runs: functions in functions */
-        pdl_func_info *f = e->functions.p[i]->info;
-        pdl_emit_set_loc(e, f->block->body->loc);
-        f->entry = pdl_emit_next_index(e);
-        pdl_emit_block(e, f->block->body, (pdl_pos){.seg = PDL_SEG_NONE});
-        pdl_emit_set_loc(e, pdl_field_loc(&f->block->head, "return"));
-        emit_RETURN(e);
-    }
+void pdl_emit_function_body(pdl_emit *e, pdl_func_info *f) {
+    pdl_emit_set_loc(e, f->block->body->loc);
+    f->entry = pdl_emit_next_index(e);
+    pdl_emit_block(e, f->block->body, (pdl_pos){.seg = PDL_SEG_NONE});
+    pdl_emit_set_loc(e, pdl_field_loc(&f->block->head, "return"));
+    emit_RETURN(e);
 }
 
 void pdl_emit_call(pdl_emit *e, const pdl_b_call *b) {

@@ -116,7 +116,10 @@ static bool reach(verifier *v, uint32_t from, size_t at, size_t height) {
 static bool reach_routine(verifier *v, uint32_t at, const pdl_ins *i) {
     switch ((int)i->op) {
     case PDL_OP_MACRO: return reach(v, at, ((const pdl_macro_info *)ptr_of(v->code, i))->entry, 0);
-    case PDL_OP_FUNC: return reach(v, at, ((const pdl_func_info *)ptr_of(v->code, i))->entry, 0);
+    case PDL_OP_FUNC: {
+        uint32_t entry = ((const pdl_func_info *)ptr_of(v->code, i))->entry;
+        return !entry || reach(v, at, entry, 0);
+    }
     case PDL_OP_MAP: return reach(v, at, ((const pdl_map_info *)ptr_of(v->code, i))->entry, 0);
     case PDL_OP_LOOP_RECURSIVE: return reach(v, at, i->c, 1); /* the items */
     default: return true;

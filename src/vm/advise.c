@@ -126,7 +126,7 @@ static pdl_label put_arguments(const pdl_fiber *f, const pdl_func *func, pdl_buf
 }
 
 static pdl_label put_call(const pdl_fiber *f, const pdl_vm_frame *fr, pdl_buf *out) {
-    const pdl_func *func = pdl_func_of(fr->func);
+    const pdl_func *func = pdl_func_about(fr->func);
     pdl_str name = pdl_is_str(func->name) ? pdl_str_get(func->name) : PDL_STR("a function");
     pdl_buf_putf(out, "%.*s(", PDL_FMT(name));
     pdl_label label = put_arguments(f, func, out);

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/limits.h"
+#include "compile/compile.h"
 #include "value/context.h"
 #include "value/func.h"
 #include "value/handle.h"
@@ -24,9 +25,9 @@ static pdl_vref closure_child(const pdl_obj *o, size_t i) {
     const pdl_closure *c = (const pdl_closure *)(const void *)o;
     switch (i) {
     case 0: return c->base.name;
-    case 1: return c->base.signature;
-    case 2: return c->base.params;
-    case 3: return c->role;
+    case 1: return c->role;
+    case 2: return c->base.signature; /* absent only where params is */
+    case 3: return c->base.params;
     default: return pdl_absent();
     }
 }
@@ -61,15 +62,22 @@ static pdl_val params_of(const pdl_b_function *b) {
     return b->params.is_null ? pdl_null() : pdl_type_as_written(b->params.all);
 }
 
+static void describe(pdl_func *f) {
+    const pdl_closure *c = (const pdl_closure *)(const void *)f;
+    if (pdl_is_absent(f->signature)) f->signature = signature_of(c->info);
+    f->params = params_of(c->info->block);
+}
+
 pdl_val pdl_closure_new(pdl_fiber *f, const pdl_func_info *info) {
     pdl_closure *c = pdl_ext_new(PDL_V_FUNC, &closure_class, sizeof *c);
     c->base.name = info->name_text.n ? pdl_text(info->name_text) : pdl_null();
-    c->base.params = params_of(info->block);
     c->code = pdl_code_keep(frame(f)->code);
     pdl_val declared = pdl_is_dict(c->code->signatures) && info->name_text.n
                            ? pdl_dict_part_named(c->code->signatures, info->name_text)
                            : pdl_absent();
-    c->base.signature = pdl_is_absent(declared) ? signature_of(info) : declared;
+    c->base.signature = declared;
+    c->base.params = pdl_absent();
+    c->base.describe = describe;
     c->info = info;
     c->base.block = info->block;
     c->scope = pdl_scope_keep(f->scope);
@@ -79,6 +87,8 @@ pdl_val pdl_closure_new(pdl_fiber *f, const pdl_func_info *info) {
     set_val(&f->background, pdl_absent());
     return pdl_from_obj(PDL_V_FUNC, &c->base.ext.head, 0);
 }
+
+static uint32_t entry_of(const pdl_closure *c) { return pdl_compile_function(c->code, c->info); }
 
 /* The scope of the body: that of the definition, the function's own name, and its parameters as
  * unbound, so that outer variables of the same name are hidden. */
@@ -255,7 +265,7 @@ pdl_step pdl_op_CALL_BLOCK(pdl_fiber *f, const pdl_b_call *b, pdl_err *err) {
     }
     pdl_val func = pop(f);
     pdl_drop(pop(f));
-    pdl_vm_frame_push(f, FRAME_CALL, c->code, c->info->entry, b->head.loc);
+    pdl_vm_frame_push(f, FRAME_CALL, c->code, entry_of(c), b->head.loc);
     pdl_vm_frame *fr = frame(f);
     fr->func = func;
     fr->call = b;
@@ -320,7 +330,7 @@ pdl_step pdl_vm_call_closure(pdl_fiber *f, pdl_val func, const pdl_val *pos, siz
             scope = pdl_scope_put(scope, pdl_intern(f->run->opt.names, kw[i]), kwv[i]);
     }
     pdl_loc loc = f->code ? f->code->sites.p[f->code->where.p[f->pc - 1].site].loc : (pdl_loc){0};
-    pdl_vm_frame_push(f, FRAME_EXPR, c->code, info->entry, loc);
+    pdl_vm_frame_push(f, FRAME_EXPR, c->code, entry_of(c), loc);
     push_instance(f, c);
     frame(f)->func = func;
     pdl_vm_chosen_by(f, label_of_choice(func));
@@ -425,7 +435,7 @@ void pdl_run_call_in(void *user, const pdl_effect *code, pdl_val func, pdl_val a
         return;
     }
     pdl_closure *c = closure_of(func);
-    pdl_fiber *f = pdl_fiber_new(r, c->code, c->info->entry);
+    pdl_fiber *f = pdl_fiber_new(r, c->code, entry_of(c));
     f->done = finished;
     f->done_user = done_user;
     f->out = r->main->out;
@@ -443,7 +453,7 @@ void pdl_run_call_in(void *user, const pdl_effect *code, pdl_val func, pdl_val a
         names[i] = pdl_str_get(pdl_dict_key_at(kwargs, i));
         vals[n + i] = pdl_with_label(pdl_keep(pdl_dict_val_at(kwargs, i)), pdl_label_of(kwargs));
     }
-    f->pc = c->info->entry + 1; /* for the place of errors in the call itself */
+    f->pc = entry_of(c) + 1; /* for the place of errors in the call itself */
     pdl_step s = pdl_vm_call_closure(f, func, vals, n, names, vals + n, n_kw, &err);
     pdl_free(vals);
     pdl_free(names);

@@ -15,6 +15,7 @@
 #include <assert.h>
 
 #include "base/idmap.h"
+#include "compile/compile.h"
 #include "value/context.h"
 #include "value/shape.h"
 #include "value/text.h"
@@ -149,6 +150,7 @@ static bool messages_are_read(const pdl_run *r, const pdl_code *code, pdl_vref v
 }
 
 void pdl_run_start(pdl_run *r, pdl_code *code, pdl_vref variables) {
+    pdl_compile_functions(code); /* whether one of them sees messages is asked below */
     pdl_fiber *f = pdl_fiber_new(r, code, 0);
     r->main = f;
     r->print_silent = messages_are_read(r, code, variables) ? 0 : MESSAGES_UNREAD;

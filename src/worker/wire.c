@@ -160,7 +160,7 @@ static bool put_about(wire_out *o, const char *key, pdl_vref v) {
 }
 
 static bool put_func_about(wire_out *o, pdl_vref v) {
-    const pdl_func *f = pdl_func_of(v);
+    const pdl_func *f = pdl_func_about(v);
     o->said |= pdl_label_of(f->signature);
     pdl_vref inner =
         pdl_is_dict(f->signature) ? pdl_dict_getz(f->signature, "function") : pdl_absent();

@@ -5,6 +5,7 @@
 #include "compile/compile.h"
 
 #include "lang/load.h"
+#include "value/label.h"
 
 #include "t.h"
 
@@ -105,8 +106,44 @@ static void test_changed(void **state) {
     }
 }
 
+/* A module's functions have no code until they are called; what is added later is as if it had been
+ * there from the begin, the labels of a computed text included. */
+static void test_module(void **state) {
+    (void)state;
+    static const char text[] =
+        "defs:\n  f: {function: {x: integer}, return: {defs: {g: {function: {}, return: inner}}, "
+        "data: '${ g() }'}}\ntext: hi\n";
+    pdl_interner *names = pdl_interner_new();
+    pdl_program *p = pdl_program_new();
+    bool ok;
+    pdl_program_load(p, PDL_STR("m.pdl"), pdl_str_of(text), &ok);
+    assert_true(ok);
+    pdl_code *whole = pdl_compile_program(p, names, false);
+    pdl_code *c = pdl_compile_module(p, names, false);
+    pdl_code_relabel(c, PDL_LABEL_data);
+    size_t before = c->ins.n;
+    assert_int_equal(c->functions.n, 1);
+    assert_int_equal(c->functions.p[0]->entry, 0);
+    assert_int_equal(pdl_compile_function(c, c->functions.p[0]), before);
+    assert_int_equal(pdl_compile_function(c, c->functions.p[0]), before); /* once */
+    assert_int_equal(c->functions.n, 2);
+    assert_true(c->ins.n < whole->ins.n); /* without that of g */
+    pdl_compile_functions(c);
+    assert_int_equal(c->ins.n, whole->ins.n);
+    pdl_err err = {0};
+    assert_true(pdl_code_verify(c, &err));
+    assert_true(c->consts.n > 0);
+    for (size_t i = 0; i < c->consts.n; i++)
+        assert_true(pdl_label_of(c->consts.p[i]) & PDL_LABEL_data);
+    pdl_code_drop(c);
+    pdl_code_drop(whole);
+    pdl_program_drop(p);
+    pdl_interner_drop(names);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_agrees),
-                                       cmocka_unit_test(test_changed)};
+                                       cmocka_unit_test(test_changed),
+                                       cmocka_unit_test(test_module)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -118,7 +118,7 @@ static pdl_vref func_description(const pdl_func *f) {
 
 /* All of these are what the server of a tool says. */
 static bool func_attr(pdl_vref x, pdl_str name, pdl_val *out) {
-    const pdl_func *f = pdl_func_of(x);
+    const pdl_func *f = pdl_func_about(x);
     pdl_vref v;
     if (pdl_str_is(name, "signature"))
         v = f->signature;

@@ -120,7 +120,7 @@ bool pdl_g_tool_text(PDL_ARGS) {
 
 /* The name of a tool for models, empty when it has none. */
 static pdl_str name_of(pdl_vref tool) {
-    pdl_vref d = pdl_is(tool, PDL_V_FUNC) ? pdl_func_of(tool)->signature : tool;
+    pdl_vref d = pdl_is(tool, PDL_V_FUNC) ? pdl_func_about(tool)->signature : tool;
     pdl_vref inner = pdl_is_dict(d) ? pdl_dict_getz(d, "function") : pdl_absent();
     return pdl_member_str(pdl_is_dict(inner) ? inner : d, "name");
 }
@@ -253,7 +253,7 @@ static bool declare(pdl_vref tool, pdl_val *list, pdl_err *err) {
         if (!name_of(tool).n)
             return pdl_err_host(err, "ValueError",
                                 "a function among the tools has no name: define it with def");
-        d = pdl_with_label(pdl_keep(pdl_func_of(tool)->signature), pdl_label_of(tool));
+        d = pdl_with_label(pdl_keep(pdl_func_about(tool)->signature), pdl_label_of(tool));
     } else if (pdl_is_dict(tool) && pdl_is(pdl_dict_getz(tool, "call_tool"), PDL_V_FUNC)) {
         pdl_vref more = pdl_dict_getz(tool, "tools");
         if (!pdl_is_list(more)) return true;
