@@ -22,6 +22,10 @@ static bool set_level(pdl_check_config *c, pdl_str name, pdl_str level, pdl_err 
     }
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         if (!pdl_str_is(level, words[i])) continue;
+        if (r->at_load && (i == PDL_LEVEL_OFF || i == PDL_LEVEL_WARNING))
+            return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                               "the rule %.*s cannot be %.*s: no program with such an error runs",
+                               PDL_FMT(name), PDL_FMT(level));
         c->levels[r - pdl_rules(&n)] = (uint8_t)i;
         return true;
     }

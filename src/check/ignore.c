@@ -126,11 +126,18 @@ typedef struct unknown {
 
 static bool report_unknown(void *user, pdl_str name) {
     const unknown *u = user;
-    if (pdl_rule_find(name)) return true;
+    const pdl_rule *named = pdl_rule_find(name);
+    if (named && !named->at_load) return true;
     uint32_t from = (uint32_t)(name.p - u->at->src->text.p);
     pdl_loc loc = {u->at->src, from, from + (uint32_t)name.n};
     size_t n;
     const pdl_rule *r = &pdl_rules(&n)[PDL_RULE_ignore_unknown];
+    if (named) {
+        pdl_program_diag(u->p, r->severity, r->name, loc, loc,
+                         "the rule '%.*s' cannot be ignored: no program with its error runs",
+                         PDL_FMT(name));
+        return true;
+    }
     pdl_diag *d = pdl_program_diag(u->p, r->severity, r->name, loc, loc, "there is no rule '%.*s'",
                                    PDL_FMT(name));
     pdl_str near = pdl_rule_near(name);

@@ -80,8 +80,13 @@ pdl_val pdl_report_value(const pdl_diag *d, pdl_str file, bool hint) {
 
 /* --- text ------------------------------------------------------------------------------------- */
 
+/* The name of the rule is that of its section in the manual, and of `# pdl: ignore NAME`. */
 static void put_text(const pdl_diag *d, pdl_buf *out) {
-    pdl_diag_print(d, d->severity == PDL_DIAG_WARNING ? "warning: " : "", true, out);
+    pdl_buf after = PDL_BUF;
+    pdl_buf_putf(&after, " [%s]", d->code);
+    pdl_diag_print(d, d->severity == PDL_DIAG_WARNING ? "warning: " : "", pdl_buf_z(&after), true,
+                   out);
+    pdl_buf_fini(&after);
     for (uint32_t i = 0; i < d->n_related; i++) {
         PDL_PUT(out, "  ");
         pdl_loc_put(d->related[i].loc, out);

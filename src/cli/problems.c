@@ -20,13 +20,18 @@ static bool is_wanted(const arguments *a) {
            (a->given[OPT_check_run] && pdl_str_is(a->value[OPT_check_run], "warn"));
 }
 
-/* Which of them a person gets to see: not what --strict asks for. */
-static void print(const pdl_program *checked, const pdl_session *s, pdl_str file) {
+/* Which of them a person gets to see: not what --strict asks for, and not `reported`, which comes
+ * in another way. What may never be executed is no error yet, though its place would fail. */
+static void print(const pdl_program *checked, const pdl_session *s, pdl_str file,
+                  const pdl_diag *reported) {
     pdl_check_report r = {.form = PDL_REPORT_TEXT};
     pdl_buf out = PDL_BUF;
-    for (size_t i = 0; i < checked->diags.n; i++)
-        if (!checked->diags.p[i].reference_only)
-            pdl_report_add(&r, &checked->diags.p[i], file, &out);
+    for (size_t i = 0; i < checked->diags.n; i++) {
+        pdl_diag d = checked->diags.p[i];
+        if (d.reference_only || &checked->diags.p[i] == reported) continue;
+        if (!d.certain) d.severity = PDL_DIAG_WARNING;
+        pdl_report_add(&r, &d, file, &out);
+    }
     if (out.len) pdl_cli_put_stderr(pdl_buf_str(&out), s);
     pdl_buf_fini(&out);
 }
@@ -35,7 +40,10 @@ void pdl_cli_show_problems(const arguments *a, const pdl_session *s, const pdl_p
                            bool always) {
     if (is_off(a) || (!always && !is_wanted(a))) return;
     pdl_program *checked = pdl_session_check(s, p);
-    if (checked) print(checked, s, a->files.p[0]);
+    /* a run that is sure to fail ends with the first of these errors: once is enough */
+    const pdl_diag *reported =
+        checked && !always && !pdl_cli_is_unchecked(a) ? pdl_program_certain_error(checked) : NULL;
+    if (checked) print(checked, s, a->files.p[0], reported);
     pdl_program_drop(checked);
 }
 
@@ -56,7 +64,7 @@ bool pdl_cli_passes(const arguments *a, const pdl_session *s, const pdl_program 
     pdl_program *checked = pdl_session_check_with(s, p, p->source->name, inputs);
     bool passes = !checked || !pdl_program_certain_error(checked) || pdl_cli_is_unchecked(a);
     /* scripts read the address of the server from the first line */
-    if (checked && (!passes || is_wanted(a))) print(checked, s, p->source->name);
+    if (checked && (!passes || is_wanted(a))) print(checked, s, p->source->name, NULL);
     pdl_program_drop(checked);
     return passes;
 }

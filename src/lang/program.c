@@ -154,10 +154,11 @@ void pdl_program_sort_diags(pdl_program *p) {
     pdl_free(all);
 }
 
-void pdl_diag_print(const pdl_diag *d, const char *before, bool rich, pdl_buf *out) {
+void pdl_diag_print(const pdl_diag *d, const char *before, const char *after, bool rich,
+                    pdl_buf *out) {
     pdl_err err = {0};
-    pdl_err_set(&err, d->at_load ? PDL_E_schema : PDL_E_syntax, d->loc, "%s%.*s", before,
-                PDL_FMT(d->text));
+    pdl_err_set(&err, d->at_load ? PDL_E_schema : PDL_E_syntax, d->loc, "%s%.*s%s", before,
+                PDL_FMT(d->text), after);
     err.mark = d->mark;
     if (d->hint.n) pdl_err_hint(&err, "%.*s", PDL_FMT(d->hint));
     pdl_err_print(&err, rich, out);
@@ -169,7 +170,7 @@ void pdl_program_errors(const pdl_program *p, pdl_buf *out, bool rich) {
     for (size_t i = 0; i < p->diags.n; i++) {
         const pdl_diag *d = &p->diags.p[i];
         if (d->severity != PDL_DIAG_ERROR || !d->at_load) continue;
-        pdl_diag_print(d, "", rich, out);
+        pdl_diag_print(d, "", "", rich, out);
         general = general || d->general;
     }
     if (!general) return;

@@ -106,7 +106,8 @@ pdl_val pdl_block_sandbox(const pdl_block *b);
 void pdl_program_errors(const pdl_program *p, pdl_buf *out, bool rich);
 size_t pdl_program_error_count(const pdl_program *p); /* load errors */
 
-/* One diagnostic in the form above; `before` ("warning: ") precedes its text. */
-void pdl_diag_print(const pdl_diag *d, const char *before, bool rich, pdl_buf *out);
+/* One diagnostic in the form above, its text between `before` ("warning: ") and `after`. */
+void pdl_diag_print(const pdl_diag *d, const char *before, const char *after, bool rich,
+                    pdl_buf *out);
 
 #endif
