@@ -11,6 +11,7 @@
 #include <linux/filter.h>
 #include <linux/fs.h>
 #include <linux/seccomp.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <stddef.h>
 #include <sys/ioctl.h>
@@ -76,6 +77,7 @@ static const int refused[] = {
     SYS_reboot,
     SYS_acct,
     SYS_quotactl,
+    443 /* quotactl_fd */,
     SYS_settimeofday,
     SYS_clock_settime,
     SYS_clock_adjtime,
@@ -87,15 +89,23 @@ static const int refused[] = {
     /* around the rules on paths and modes */
     SYS_open_by_handle_at,
     SYS_name_to_handle_at,
-    452 /* fchmodat2 */,
+    /* memory of other processes, moved between nodes */
+    SYS_migrate_pages,
+    SYS_move_pages,
+#ifdef SYS_lookup_dcookie
+    SYS_lookup_dcookie,
+#endif
 #ifdef SYS_iopl
     SYS_iopl,
     SYS_ioperm,
     SYS_modify_ldt,
-    SYS_mknod,
+    SYS_uselib,
 #endif
-    SYS_mknodat,
 };
+
+/* Their arguments are in memory, or cannot be examined here. Programs take them for missing, and
+ * try the older call. */
+static const int missing[] = {SYS_clone3, 437 /* openat2 */, 452 /* fchmodat2 */};
 
 /* Refused where no mount makes the files outside read-only: Landlock has no right for attributes,
  * and an access control list is one. Programs that copy them take this for a file system that has
@@ -112,7 +122,9 @@ static const int of_attributes[] = {
     469 /* file_setattr */,
 };
 
-/* Refused when an argument has one of these bits. */
+/* Refused when an argument has one of these bits. Of nodes, FIFOs, sockets and files have no bit in
+ * common with devices. */
+enum { DEVICE_BIT = S_IFCHR };
 static const struct {
     int nr;
     unsigned arg;
@@ -125,11 +137,13 @@ static const struct {
     {SYS_fchmodat, 2, S_ISUID | S_ISGID},
     {SYS_openat, 3, S_ISUID | S_ISGID},
     {SYS_mkdirat, 2, S_ISUID | S_ISGID},
+    {SYS_mknodat, 2, S_ISUID | S_ISGID | DEVICE_BIT},
 #ifdef SYS_chmod
     {SYS_chmod, 1, S_ISUID | S_ISGID},
     {SYS_open, 2, S_ISUID | S_ISGID},
     {SYS_creat, 1, S_ISUID | S_ISGID},
     {SYS_mkdir, 1, S_ISUID | S_ISGID},
+    {SYS_mknod, 1, S_ISUID | S_ISGID | DEVICE_BIT},
 #endif
 };
 
@@ -175,19 +189,43 @@ static void refuse_value(program *f, int nr, unsigned arg, uint32_t value) {
     load_number(f);
 }
 
-/* The network of the namespace, and no raw sockets; other families are refused, unix sockets too:
- * pairs of them are another call. */
-static void limit_sockets(program *f) {
-    add(f, BPF_JMP | BPF_JEQ | BPF_K, 0, 9, SYS_socket);
-    load_argument(f, 0);
-    add(f, BPF_JMP | BPF_JEQ | BPF_K, 2, 0, AF_INET);
-    add(f, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, AF_INET6);
-    refuse_with(f, EAFNOSUPPORT);
-    load_argument(f, 1);
-    add(f, BPF_ALU | BPF_AND | BPF_K, 0, 0, 0xf);
-    add(f, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, SOCK_RAW);
-    refuse_with(f, EPERM);
+/* Refused unless the argument, under the mask, is one of the values. */
+static void refuse_other_values(program *f, int nr, unsigned arg, uint32_t mask,
+                                const uint32_t *values, uint8_t n, int e) {
+    add(f, BPF_JMP | BPF_JEQ | BPF_K, 0, (uint8_t)(n + 4), (uint32_t)nr);
+    load_argument(f, arg);
+    add(f, BPF_ALU | BPF_AND | BPF_K, 0, 0, mask);
+    for (uint8_t i = 0; i < n; i++)
+        add(f, BPF_JMP | BPF_JEQ | BPF_K, (uint8_t)(n - i), 0, values[i]);
+    refuse_with(f, e);
     load_number(f);
+}
+
+enum { ANY_BIT = -1, TYPE_OF_SOCKET = 0xf, MULTIPATH_TCP = 262 };
+
+/* The network of the namespace, with the protocols of every program: other families and protocols
+ * are code of the kernel that is rarely used, and some are loaded on demand. */
+static void limit_sockets(program *f) {
+    static const uint32_t families[] = {AF_INET, AF_INET6}, types[] = {SOCK_STREAM, SOCK_DGRAM},
+                          protocols[] = {0, IPPROTO_TCP, IPPROTO_UDP, MULTIPATH_TCP};
+    refuse_other_values(f, SYS_socket, 0, (uint32_t)ANY_BIT, families, 2, EAFNOSUPPORT);
+    refuse_other_values(f, SYS_socket, 1, TYPE_OF_SOCKET, types, 2, EPERM);
+    refuse_other_values(f, SYS_socket, 2, (uint32_t)ANY_BIT, protocols, 4, EPROTONOSUPPORT);
+}
+
+/* One of a pair of datagram sockets may send to any other by its path, which neither mounts nor
+ * Landlock prevent; those of a connection are connected for ever. */
+static void limit_pairs(program *f) {
+    static const uint32_t families[] = {AF_UNIX}, types[] = {SOCK_STREAM, SOCK_SEQPACKET};
+    refuse_other_values(f, SYS_socketpair, 0, (uint32_t)ANY_BIT, families, 1, EAFNOSUPPORT);
+    refuse_other_values(f, SYS_socketpair, 1, TYPE_OF_SOCKET, types, 2, EPERM);
+}
+
+/* Layouts of memory that weaken programs; -1 asks for the present one. */
+static void limit_personality(program *f) {
+    enum { UNAME26 = 0x20000 };
+    static const uint32_t harmless[] = {0, UNAME26, (uint32_t)-1};
+    refuse_other_values(f, SYS_personality, 0, (uint32_t)ANY_BIT, harmless, 3, EPERM);
 }
 
 /* Limits of others: where their processes are visible, those of the engine could be lowered, which
@@ -212,14 +250,16 @@ bool pdl_filter_load(bool sockets) {
     load_number(&f);
     add(&f, BPF_JMP | BPF_JGE | BPF_K, 0, 1, X32_BIT);
     give(&f, SECCOMP_RET_KILL_PROCESS);
-    refuse_call(&f, SYS_clone3, ENOSYS); /* its flags are in memory; clone is tried then */
-    refuse_call(&f, 437 /* openat2 */, ENOSYS);
+    for (size_t i = 0; i < sizeof missing / sizeof missing[0]; i++)
+        refuse_call(&f, missing[i], ENOSYS);
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++)
         refuse_call(&f, refused[i], EPERM);
     for (size_t i = 0; i < sizeof with_bits / sizeof with_bits[0]; i++)
         refuse_bits(&f, with_bits[i].nr, with_bits[i].arg, with_bits[i].bits);
     refuse_value(&f, SYS_ioctl, 1, TIOCSTI);
     refuse_value(&f, SYS_ioctl, 1, LINUX_TIOCLINUX);
+    limit_pairs(&f);
+    limit_personality(&f);
     if (sockets)
         limit_sockets(&f);
     else

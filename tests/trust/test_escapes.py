@@ -172,6 +172,9 @@ with sqlite3.connect(os.path.join(tempfile.gettempdir(), "t.db")) as c:
 assert subprocess.run(["sh", "-c", "echo hi | tr h H"], capture_output=True, text=True).stdout == "Hi\\n"
 if SHM:
     with multiprocessing.get_context("fork").Pool(3) as p: assert p.map(abs, [-1, 2, -3]) == [1, 2, 3]
+fifo = os.path.join(tempfile.gettempdir(), "fifo")
+os.mkfifo(fifo)
+assert subprocess.run(["sh", "-c", f"echo hi > {fifo} & cat {fifo}"], capture_output=True, text=True).stdout == "hi\n"
 t = threading.Thread(target=lambda: None); t.start(); t.join()
 assert open("beside.txt").read() == "beside"
 found = []
