@@ -11,6 +11,8 @@
 
 #include "base/banned.h"
 
+const char pdl_bubblewrap[] = "/usr/bin/bwrap";
+
 typedef PDL_VEC(const char *) words;
 
 static void add(words *w, const char *a, const char *b, const char *c) {
@@ -58,20 +60,26 @@ static void add_binds(words *w, const sandbox_spec *s) {
     for (size_t i = 0; i < s->kept.n; i++) add(w, "--ro-bind-try", s->kept.p[i], s->kept.p[i]);
 }
 
+/* What every sandbox has, so that the probe asks for no less. */
+static void add_world(words *w, const char *size) {
+    add(w, "--unshare-user", "--unshare-pid", "--unshare-net");
+    add(w, "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try");
+    add(w, "--die-with-parent", NULL, NULL);
+    add(w, "--dev", "/dev", NULL);
+    add(w, "--size", size, NULL); /* files there are memory, as those in /tmp */
+    add(w, "--tmpfs", "/dev/shm", NULL);
+    add(w, "--proc", "/proc", NULL);
+    add(w, "--size", size, NULL);
+    add(w, "--tmpfs", "/tmp", NULL);
+    add(w, "--dir", "/tmp/home", NULL);
+}
+
 void pdl_bwrap_exec(const sandbox_spec *s, const char *spec, char **argv) {
     words w = {0};
     char size[32];
     snprintf(size, sizeof size, "%lld", (long long)s->tmp);
-    add(&w, "bwrap", "--unshare-user", "--unshare-pid");
-    add(&w, "--unshare-net", "--unshare-ipc", "--unshare-uts");
-    add(&w, "--unshare-cgroup-try", "--die-with-parent", NULL);
-    add(&w, "--dev", "/dev", NULL);
-    add(&w, "--size", size, NULL); /* files there are memory, as those in /tmp */
-    add(&w, "--tmpfs", "/dev/shm", NULL);
-    add(&w, "--proc", "/proc", NULL);
-    add(&w, "--size", size, NULL);
-    add(&w, "--tmpfs", "/tmp", NULL);
-    add(&w, "--dir", "/tmp/home", NULL);
+    add(&w, "bwrap", NULL, NULL);
+    add_world(&w, size);
     add_binds(&w, s);
     add(&w, "--ro-bind", s->helper, "/tmp/.confined");
     add(&w, "--remount-ro", "/", NULL);
@@ -79,5 +87,19 @@ void pdl_bwrap_exec(const sandbox_spec *s, const char *spec, char **argv) {
     *pdl_vec_push(&w) = spec;
     for (char **a = argv; *a; a++) *pdl_vec_push(&w) = *a;
     *pdl_vec_push(&w) = NULL;
-    execv("/usr/bin/bwrap", (char **)(void *)w.p);
+    execv(pdl_bubblewrap, (char **)(void *)w.p);
+}
+
+void pdl_bwrap_exec_probe(const char *script) {
+    words w = {0};
+    add(&w, "bwrap", NULL, NULL);
+    add(&w, "--ro-bind", "/", "/");
+    add_world(&w, "4096");
+    add(&w, "--ro-bind-try", "/dev/null", "/tmp/none");
+    add(&w, "--remount-ro", "/", NULL);
+    add(&w, "--", "/bin/sh", "-c");
+    add(&w, script, NULL, NULL);
+    *pdl_vec_push(&w) = NULL;
+    /* of our environment nothing: what is preloaded into us may fail there */
+    execve(pdl_bubblewrap, (char **)(void *)w.p, (char *[]){NULL});
 }

@@ -23,8 +23,6 @@
 
 #include "base/banned.h"
 
-static const char bubblewrap[] = "/usr/bin/bwrap";
-
 /* What is there under that name may do nothing, or never end: it works when a program that it was
  * given has run. */
 enum { IT_RAN = 42, BWRAP_SECONDS = 10 };
@@ -61,40 +59,53 @@ static void try_namespaces(sandbox_machine *m) {
              "namespaces of users cannot be made here: %s", e > 0 ? strerror(e) : "no answer");
 }
 
+/* The first line that it wrote, as far as it can be shown, is the reason. */
+static void explain_bwrap(sandbox_machine *m, int status, int said) {
+    char line[81];
+    fcntl(said, F_SETFL, O_NONBLOCK);
+    ssize_t n = read(said, line, sizeof line - 1);
+    line[n > 0 ? n : 0] = 0;
+    line[strcspn(line, "\n")] = 0;
+    for (char *c = line; *c; c++)
+        if (*c < ' ' || *c > '~') *c = '?';
+    if (status < 0)
+        snprintf(m->why_bwrap, sizeof m->why_bwrap, "%s does not answer here", pdl_bubblewrap);
+    else
+        snprintf(m->why_bwrap, sizeof m->why_bwrap, "%s does not work here (exit status %d)%s%s",
+                 pdl_bubblewrap, status, *line ? ": " : "", line);
+}
+
 static void try_bwrap(sandbox_machine *m) {
     struct stat st;
-    if (stat(bubblewrap, &st) != 0) {
+    if (stat(pdl_bubblewrap, &st) != 0) {
         snprintf(m->why_bwrap, sizeof m->why_bwrap,
                  "bubblewrap is not installed (Debian package bubblewrap)");
         return;
     }
     if (st.st_mode & S_ISUID) {
         snprintf(m->why_bwrap, sizeof m->why_bwrap,
-                 "%s is setuid, which is not used: it would run as root", bubblewrap);
+                 "%s is setuid, which is not used: it would run as root", pdl_bubblewrap);
         return;
     }
+    int said[2];
+    if (pipe2(said, O_CLOEXEC) != 0) return;
     pid_t p = fork();
     if (p == 0) {
         int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-        for (int fd = 0; null >= 0 && fd < 3; fd++) dup2(null, fd);
+        for (int fd = 0; null >= 0 && fd < 2; fd++) dup2(null, fd);
+        dup2(said[1], 2);
         setpgid(0, 0);
         signal(SIGALRM, SIG_DFL);
         alarm(BWRAP_SECONDS);
-        /* of our environment nothing: what is preloaded into us may fail there */
-        execle(bubblewrap, "bwrap", "--unshare-user", "--unshare-pid", "--ro-bind", "/", "/",
-              "--proc", "/proc", "--dev", "/dev", "/bin/sh", "-c", "exit 42", (char *)NULL,
-               (char *[]){NULL});
+        pdl_bwrap_exec_probe("exit 42");
         _exit(127);
     }
     int status = wait_for(p);
     m->bwrap = status == IT_RAN;
-    if (m->bwrap) return;
-    if (p > 0) kill(-p, SIGKILL);
-    if (status < 0)
-        snprintf(m->why_bwrap, sizeof m->why_bwrap, "%s does not answer here", bubblewrap);
-    else
-        snprintf(m->why_bwrap, sizeof m->why_bwrap, "%s does not work here (exit status %d)",
-                 bubblewrap, status);
+    if (p > 0 && !m->bwrap) kill(-p, SIGKILL);
+    close(said[1]);
+    if (!m->bwrap) explain_bwrap(m, status, said[0]);
+    close(said[0]);
 }
 
 void pdl_machine_probe(sandbox_machine *m, const char *without, bool ask_bwrap) {

@@ -83,7 +83,7 @@ struct pdl_sandbox {
 typedef struct sandbox_machine {
     bool namespaces, seccomp, bwrap;
     int landlock; /* ABI; 0: none */
-    char why_namespaces[160], why_bwrap[160];
+    char why_namespaces[160], why_bwrap[240];
 } sandbox_machine;
 void pdl_machine_probe(sandbox_machine *m, const char *without, bool ask_bwrap);
 
@@ -91,6 +91,9 @@ void pdl_machine_probe(sandbox_machine *m, const char *without, bool ask_bwrap);
 void pdl_unwrap_env(void);
 /* bwrap.c: executes bubblewrap, which executes the helper inside. Returns when that failed. */
 void pdl_bwrap_exec(const sandbox_spec *s, const char *spec, char **argv);
+/* The same with all of its options, for a script of the shell. */
+void pdl_bwrap_exec_probe(const char *script);
+extern const char pdl_bubblewrap[]; /* its path */
 /* native.c: in a new process; false with errno and *what when it cannot. */
 bool pdl_native_namespaces(const char **what, unsigned uid, unsigned gid);
 bool pdl_native_root(const sandbox_spec *s, const char **what);

@@ -174,7 +174,7 @@ if SHM:
     with multiprocessing.get_context("fork").Pool(3) as p: assert p.map(abs, [-1, 2, -3]) == [1, 2, 3]
 fifo = os.path.join(tempfile.gettempdir(), "fifo")
 os.mkfifo(fifo)
-assert subprocess.run(["sh", "-c", f"echo hi > {fifo} & cat {fifo}"], capture_output=True, text=True).stdout == "hi\n"
+assert subprocess.run(["sh", "-c", f"echo hi > {fifo} & cat {fifo}"], capture_output=True, text=True).stdout.strip() == "hi"
 t = threading.Thread(target=lambda: None); t.start(); t.join()
 assert open("beside.txt").read() == "beside"
 found = []
@@ -295,6 +295,8 @@ def mistakes():
 # What may be at the place of bubblewrap, and what is said of it
 BUBBLEWRAPS = (("fails", "#!/bin/sh\nexit 3\n", 0o755, "does not work here (exit status 3)"), ("does nothing", "#!/bin/sh\nexit 0\n", 0o755, "does not work here (exit status 0)"),
                ("cannot be executed", "#!/bin/sh\nexit 0\n", 0o644, "does not work here (exit status 127)"), ("is no program", "garbage", 0o755, "does not work here"),
+               ("is old", '#!/bin/sh\nfor a in "$@"; do [ "$a" = --size ] && echo "bwrap: Unknown option --size" >&2 && exit 1; done\nexec {real} "$@"\n', 0o755, "(exit status 1): bwrap: Unknown option --size"),
+               ("prints rubbish", "#!/bin/sh\nprintf '\\033[31mno\\377'>&2; head -c 3000000 /dev/zero\nexit 9\n", 0o755, "(exit status 9): ?[31mno?"),
                ("is setuid", None, 0o4755, "is setuid, which is not used"), ("never ends", "#!/bin/sh\nexec sleep 1000\n", 0o755, "does not answer here"))
 
 
@@ -303,10 +305,11 @@ def bubblewraps():
     real = Path("/usr/bin/bwrap")
     with tempfile.TemporaryDirectory(prefix="pdl-trust-") as d:
         Path(d, "a.pdl").write_text("text: {lang: command, args: [echo, ran]}")
+        shutil.copy(real, Path(d, "real"))
         for name, text, mode, want in BUBBLEWRAPS:
             fake = Path(d, "bwrap")
             fake.unlink(missing_ok=True)
-            fake.write_bytes(real.read_bytes() if text is None else text.encode())
+            fake.write_bytes(real.read_bytes() if text is None else text.replace("{real}", str(Path(d, "real"))).encode())
             fake.chmod(mode)
             inside = 'mount --bind bwrap /usr/bin/bwrap && echo mounted && "$0" --sandbox a.pdl; echo "status $?"'
             for backend in ("bwrap", ""):
