@@ -497,6 +497,7 @@ static bool open_window(batch *b, pdl_err *err) {
     w->totals = b->totals;
     w->stats = &b->stats;
     w->chosen = pdl_batch_sample_of(b->n_rows, b->o->sample);
+    w->budget = pdl_budget_keep(b->o->around);
     if (b->o->budget) {
         w->budget = pdl_budget_new(b->o->budget, NULL, (pdl_loc){0});
         w->budget->used[PDL_BUDGET_calls] = (double)b->totals->calls;
@@ -533,8 +534,8 @@ static bool check_reports(const pdl_batch_options *o, pdl_err *err) {
 }
 
 static bool open_all(batch *b, pdl_err *err) {
-    return pdl_session_take_policy(b->o->session, b->o->program, err) &&
-           check_reports(b->o, err) && pdl_batch_sheet_check(&b->o->output, err) &&
+    return pdl_session_take_policy(b->o->session, b->o->program, err) && check_reports(b->o, err) &&
+           pdl_batch_sheet_check(&b->o->output, err) &&
            pdl_rows_open(&b->o->input, b->o->types, &b->rows, err) && count_rows(b, err) &&
            find_columns(b, err) && find_journal(b, err) && open_journal(b, err) &&
            open_window(b, err) && open_writer(b, err);
@@ -562,6 +563,22 @@ static bool write_reports(const batch *b, bool ok, pdl_err *err) {
             ok = false;
         pdl_err_fini(&second);
     }
+    return ok;
+}
+
+bool pdl_batch_check(const pdl_batch_options *o, const pdl_str *columns, size_t n, pdl_err *err) {
+    batch b = {.o = o, .first = pdl_absent()};
+    b.window.variables = pdl_absent();
+    bool ok = pdl_session_take_policy(o->session, o->program, err);
+    if (ok && columns)
+        ok = pdl_batch_plan_check(o, columns, n, err);
+    else if (ok)
+        ok = pdl_rows_open(&o->input, o->types, &b.rows, err) && find_columns(&b, err);
+    pdl_batch_window_fini(&b.window);
+    pdl_rows_close(b.rows);
+    if (!pdl_is_absent(b.first)) pdl_drop(b.first);
+    pdl_vec_fini(&b.columns);
+    pdl_vec_fini(&b.header);
     return ok;
 }
 

@@ -44,7 +44,9 @@ typedef struct pdl_batch_options {
     pdl_table input, output;
     const pdl_batch_map *map;
     size_t n_map;
-    const double *budget;   /* limits of the whole batch; NULL: none */
+    const double *budget; /* limits of the whole batch; NULL: none */
+    /* what its rows use is a part of this one; NULL: of none */
+    struct pdl_budget *around;
     uint32_t jobs;          /* rows in flight at a time, at most PDL_SPAWN_SLOTS */
     uint64_t limit;         /* at most so many rows; 0: all */
     uint64_t sample;        /* so many rows drawn at random; 0: all */
@@ -53,13 +55,13 @@ typedef struct pdl_batch_options {
     size_t n_reports;
     pdl_str prices; /* table of prices for an estimate; empty: that of PDL_PRICES, if any */
     struct pdl_batch_provider *provider; /* carries the requests to models; NULL: they are sent */
-    bool types;         /* cells of a CSV file are read as numbers, booleans, null */
-    bool unordered;     /* rows are written as they come */
-    bool overwrite;     /* an output that is there is replaced */
-    bool retry_errors;  /* rows that failed are asked again */
-    bool reuse_changed; /* of another program or input: what fits is kept */
-    bool allow_files;   /* the program may write files */
-    bool keep;          /* the journal keeps the requests to models */
+    bool types;                    /* cells of a CSV file are read as numbers, booleans, null */
+    bool unordered;                /* rows are written as they come */
+    bool overwrite;                /* an output that is there is replaced */
+    bool retry_errors;             /* rows that failed are asked again */
+    bool reuse_changed;            /* of another program or input: what fits is kept */
+    bool allow_files;              /* the program may write files */
+    bool keep;                     /* the journal keeps the requests to models */
     struct pdl_batch_files *files; /* examines the names of files; NULL: nobody does */
     /* Told of what the user should know, a line; and now and then, with tick_ms above 0, how far
      * it is. */
@@ -74,6 +76,12 @@ typedef struct pdl_batch_options {
  * (columns, files, a journal of another batch: before the first row), io, runtime (a row failed and
  * no more may), budget, interrupt. */
 PDL_MUST bool pdl_batch_run(const pdl_batch_options *o, pdl_batch_totals *t, pdl_err *err);
+
+/* Could pdl_batch_run begin? Asks nobody and writes nothing. The program is examined beside these
+ * columns; columns NULL: beside those of the input and the values of its first rows. Errors: usage,
+ * io. */
+PDL_MUST bool pdl_batch_check(const pdl_batch_options *o, const pdl_str *columns, size_t n,
+                              pdl_err *err);
 
 /* What a batch would take, from some of its rows. */
 typedef struct pdl_batch_estimate {

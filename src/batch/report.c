@@ -213,7 +213,7 @@ bool pdl_batch_report_write(const pdl_batch_options *o, const pdl_batch_totals *
         put_tokens(s, &html);
         put_data(pdl_buf_str(&json), &html);
     }
-    ok = ok && pdl_file_write(path, pdl_buf_str(is_json ? &json : &html), PDL_FILE_ATOMIC, err);
+    ok = ok && pdl_file_write(path, pdl_buf_str(is_json ? &json : &html), PDL_FILE_SHARED, err);
     pdl_free(path);
     pdl_drop(report);
     pdl_buf_fini(&json);

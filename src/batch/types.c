@@ -78,8 +78,8 @@ static bool refuse_program(const pdl_diag *d, pdl_err *err) {
 static bool refuse(const pdl_batch_options *o, const pdl_diag *d, const char *columns,
                    pdl_err *err) {
     set_error(d, err);
-    pdl_err_hint(err, "this follows from the columns of %.*s (%s)%s", PDL_FMT(o->input.name),
-                 columns,
+    pdl_str table = o->shown_input.n ? o->shown_input : o->input.name;
+    pdl_err_hint(err, "this follows from the columns of %.*s (%s)%s", PDL_FMT(table), columns,
                  o->input.form == PDL_TABLE_csv && !o->types
                      ? "; --types reads cells of CSV as numbers, booleans and null"
                      : "");

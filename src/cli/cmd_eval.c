@@ -97,13 +97,13 @@ static int evaluate(evaluator *e) {
     e->o.variables = vars;
     ok = ok && pdl_eval_run(&e->o, &result, &err);
     pdl_cli_rows_line_clear(&e->line);
-    if (ok)
-        code = report(e, result);
-    else
+    if (!pdl_is_absent(result)) code = report(e, result); /* it is paid for, whatever fails after */
+    if (!ok) {
         code = err.kind == PDL_E_usage ? 2 : pdl_err_exit_code(&err);
-    if (!ok) pdl_cli_print_option_error(a, &err, NULL);
+        pdl_cli_print_option_error(a, &err, NULL);
+    }
     pdl_err_fini(&err);
-    pdl_drop(result);
+    if (!pdl_is_absent(result)) pdl_drop(result);
     pdl_config_fini(&config);
     if (!pdl_is_absent(vars)) pdl_drop(vars);
     pdl_cli_shared_options_fini(&limits);

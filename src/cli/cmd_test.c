@@ -68,6 +68,18 @@ static void run_named(tester *t, pdl_str name) {
     pdl_free(path);
 }
 
+/* Told before the first test, not after the last one. */
+static bool can_write_junit(const arguments *a) {
+    pdl_err err = {0};
+    if (!a->given[OPT_junit]) return true;
+    char *path = pdl_str_dup(a->value[OPT_junit]);
+    bool ok = pdl_file_check_writable(path, &err);
+    if (!ok) pdl_cli_print_option_error(a, &err, NULL);
+    pdl_err_fini(&err);
+    pdl_free(path);
+    return ok;
+}
+
 static int write_junit(const arguments *a, const tester *t) {
     pdl_err err = {0};
     if (!a->given[OPT_junit]) return 0;
@@ -79,6 +91,7 @@ static int write_junit(const arguments *a, const tester *t) {
 
 int pdl_cli_cmd_test(const arguments *a) {
     tester t = {0};
+    if (!can_write_junit(a)) return 2;
     if (!a->files.n) run_named(&t, PDL_STR("."));
     for (size_t i = 0; i < a->files.n; i++) run_named(&t, a->files.p[i]);
     int code = write_junit(a, &t);

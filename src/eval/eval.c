@@ -11,6 +11,7 @@
 
 #include "base/limits.h"
 #include "base/utf8.h"
+#include "effect/budget.h"
 #include "eval/junit.h"
 #include "eval/statistics.h"
 #include "io/file.h"
@@ -41,11 +42,12 @@ typedef struct eval_scores {
 
 typedef struct evaluation {
     const pdl_eval_options *o;
-    char folder[64];      /* of the tables that are only needed here */
+    char *folder; /* of the tables that are only needed here; owned; NULL: there is none yet */
     PDL_VEC(char *) rows; /* the data as JSON, one for each row; owned */
     scores of[2];
     pdl_junit junit;
-    FILE *output; /* NULL: none */
+    pdl_buf lines;      /* of --output */
+    pdl_budget *budget; /* of all programs and the judge together; NULL: none */
 } evaluation;
 
 /* --- tables that are only needed here --------------------------------------------------------- */
@@ -58,18 +60,21 @@ static char *path_of(const evaluation *e, const char *name) {
 
 static bool make_folder(evaluation *e, pdl_err *err) {
     const char *tmp = getenv("TMPDIR");
-    int n = snprintf(e->folder, sizeof e->folder, "%s/pdl-eval-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-    if (n > 0 && (size_t)n < sizeof e->folder && mkdtemp(e->folder)) return true;
+    pdl_buf name = PDL_BUF;
+    pdl_buf_putf(&name, "%s/pdl-eval-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+    e->folder = pdl_buf_take(&name);
+    if (mkdtemp(e->folder)) return true;
     pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot create a folder in %s: %s",
                 tmp && *tmp ? tmp : "/tmp", strerror(errno));
-    e->folder[0] = 0;
+    pdl_free(e->folder);
+    e->folder = NULL;
     return false;
 }
 
 static void remove_folder(const evaluation *e) {
     static const char *const names[] = {"in.jsonl",  "said.jsonl",  "said.jsonl.journal",
                                         "ask.jsonl", "score.jsonl", "score.jsonl.journal"};
-    if (!e->folder[0]) return;
+    if (!e->folder) return;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char *path = path_of(e, names[i]);
         (void)unlink(path);
@@ -78,10 +83,15 @@ static void remove_folder(const evaluation *e) {
     (void)rmdir(e->folder);
 }
 
+static bool put_json(pdl_vref v, pdl_buf *out, pdl_err *err) {
+    bool ok = pdl_json_write(v, PDL_JSON_SPACED | PDL_JSON_LOOSE, 0, out, err);
+    pdl_buf_putc(out, '\n');
+    return ok;
+}
+
 static bool put_line(FILE *f, pdl_vref v, pdl_err *err) {
     pdl_buf b = PDL_BUF;
-    bool ok = pdl_json_write(v, PDL_JSON_SPACED | PDL_JSON_LOOSE, 0, &b, err);
-    pdl_buf_putc(&b, '\n');
+    bool ok = put_json(v, &b, err);
     if (ok && fwrite(b.p, 1, b.len, f) != b.len)
         ok = pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "cannot write: %s", strerror(errno));
     pdl_buf_fini(&b);
@@ -190,10 +200,12 @@ typedef struct eval_stage {
     const pdl_batch_map *map;
     size_t n_map;
     pdl_vref variables;
-    const double *budget;
+    const pdl_str *columns; /* to be examined: of the judge, whose table is not there yet */
+    size_t n_columns;
     bool cached;
 } stage;
 
+/* t NULL: is only examined. */
 static bool run_loaded(const evaluation *e, const stage *g, pdl_session *s, pdl_program *p,
                        pdl_batch_totals *t, pdl_err *err) {
     pdl_batch_options b = {.session = s,
@@ -205,7 +217,7 @@ static bool run_loaded(const evaluation *e, const stage *g, pdl_session *s, pdl_
                            .shown_input = e->o->data.name,
                            .map = g->map,
                            .n_map = g->n_map,
-                           .budget = g->budget,
+                           .around = e->budget,
                            .jobs = e->o->jobs,
                            .max_errors = -1,
                            .tick = e->o->tick,
@@ -214,7 +226,7 @@ static bool run_loaded(const evaluation *e, const stage *g, pdl_session *s, pdl_
                            .cancel = e->o->session.cancel};
     return pdl_table_of(pdl_str_of(g->input), PDL_STR("jsonl"), &b.input, err) &&
            pdl_table_of(pdl_str_of(g->output), PDL_STR("jsonl"), &b.output, err) &&
-           pdl_batch_run(&b, t, err);
+           (t ? pdl_batch_run(&b, t, err) : pdl_batch_check(&b, g->columns, g->n_columns, err));
 }
 
 static bool run_stage(const evaluation *e, const stage *g, pdl_batch_totals *t, pdl_err *err) {
@@ -228,12 +240,21 @@ static bool run_stage(const evaluation *e, const stage *g, pdl_batch_totals *t, 
     if (!pdl_session_new(&so, &s, err)) return false;
     pdl_program *p = pdl_program_new();
     pdl_program_load(p, g->file, g->text, &loads);
-    bool ok = loads || pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
-                                   "%.*s does not load: see pdl check", PDL_FMT(g->file));
+    bool ok = loads || pdl_program_refuse(p, err);
     ok = ok && run_loaded(e, g, s, p, t, err);
     pdl_session_free(s);
     pdl_program_drop(p);
     return ok;
+}
+
+/* Messages of a batch say "the program", and here are two or three. */
+static void name_program(pdl_str file, pdl_err *err) {
+    pdl_err named = {0};
+    if (!pdl_str_starts(pdl_str_of(err->msg), PDL_STR("the program ")) || err->loc.src) return;
+    pdl_err_set(&named, err->kind, err->loc, "%.*s: %s", PDL_FMT(file), err->msg);
+    if (err->hint) pdl_err_hint(&named, "%s", err->hint);
+    pdl_err_fini(err);
+    pdl_err_move(err, &named);
 }
 
 static bool run_file(const evaluation *e, stage *g, pdl_batch_totals *t, pdl_err *err) {
@@ -242,6 +263,7 @@ static bool run_file(const evaluation *e, stage *g, pdl_batch_totals *t, pdl_err
     bool ok = pdl_file_read(path, &text, err);
     g->text = pdl_buf_str(&text);
     ok = ok && run_stage(e, g, t, err);
+    if (!ok && !t) name_program(g->file, err);
     pdl_buf_fini(&text);
     pdl_free(path);
     return ok;
@@ -318,8 +340,11 @@ static bool take_score(void *user, const pdl_rowset *r, const pdl_row *of, pdl_e
     return true;
 }
 
-static bool run_judge(const evaluation *e, const char *ask, const char *score, pdl_err *err) {
-    pdl_batch_totals t;
+/* t NULL: a judge program is only examined. */
+static bool run_judge(const evaluation *e, const char *ask, const char *score, pdl_batch_totals *t,
+                      pdl_err *err) {
+    pdl_str columns[sizeof judged / sizeof *judged];
+    for (size_t i = 0; i < sizeof judged / sizeof *judged; i++) columns[i] = judged[i].column;
     pdl_val vars = pdl_dict_putz(pdl_dict_new(1), "metric", pdl_text(e->o->metric));
     stage g = {.file = e->o->judge.n ? e->o->judge : PDL_STR("metric.pdl"),
                .text = pdl_str_of(metric_program),
@@ -328,8 +353,10 @@ static bool run_judge(const evaluation *e, const char *ask, const char *score, p
                .map = judged,
                .n_map = sizeof judged / sizeof *judged,
                .variables = e->o->judge.n ? e->o->variables : vars,
+               .columns = t ? NULL : columns,
+               .n_columns = sizeof columns / sizeof *columns,
                .cached = true};
-    bool ok = e->o->judge.n ? run_file(e, &g, &t, err) : run_stage(e, &g, &t, err);
+    bool ok = e->o->judge.n ? run_file(e, &g, t, err) : run_stage(e, &g, t, err);
     if (!ok && err->kind == PDL_E_usage && e->o->judge.n)
         pdl_err_hint(err, "a judge gets the variables input, expected and result");
     pdl_drop(vars);
@@ -343,8 +370,9 @@ static bool score_answers(const evaluation *e, scores *s, const char *said, pdl_
     if (j.f) ok = finish(j.f, ok, ask, err);
     bool any = s->failed < s->of.n;
     if (ok && any) {
+        pdl_batch_totals t;
         j.n = 0;
-        ok = run_judge(e, ask, score, err) && each_line(score, take_score, &j, err);
+        ok = run_judge(e, ask, score, &t, err) && each_line(score, take_score, &j, err);
     }
     pdl_free(ask);
     pdl_free(score);
@@ -384,14 +412,14 @@ static bool report_row(void *user, const pdl_rowset *r, const pdl_row *of, pdl_e
     if (e->o->junit.n)
         pdl_junit_add(&e->junit, t->program, pdl_buf_str(&name), pdl_buf_str(&problem));
     bool ok = true;
-    if (e->output) {
+    if (e->o->output.n) {
         row = pdl_dict_putz(row, "program", pdl_text(t->program));
         row = pdl_dict_putz(row, "result", pdl_keep(pdl_dict_getz(said, "result")));
         row = pdl_dict_putz(row, "error", pdl_keep(why));
         row = pdl_dict_putz(row, "place", pdl_keep(pdl_dict_getz(said, "place")));
         row = pdl_dict_putz(row, "score", pdl_float(score < 0 ? 0 : score));
         row = pdl_dict_putz(row, "right", pdl_bool(is_right(score)));
-        ok = put_line(e->output, row, err);
+        ok = put_json(row, &e->lines, err);
     }
     pdl_drop(row);
     pdl_buf_fini(&name);
@@ -399,17 +427,40 @@ static bool report_row(void *user, const pdl_rowset *r, const pdl_row *of, pdl_e
     return ok;
 }
 
+static stage asking(const evaluation *e, pdl_str program, const char *in, const char *said) {
+    return (stage){.file = program,
+                   .input = in,
+                   .output = said,
+                   .map = e->o->map,
+                   .n_map = e->o->n_map,
+                   .variables = e->o->variables,
+                   .cached = e->o->samples == 1};
+}
+
+static bool check_file(const char *name, pdl_err *err) {
+    return !*name || pdl_file_check_writable(name, err);
+}
+
+/* Whatever would be refused later is refused before the first question is paid for. */
+static bool check_all(const evaluation *e, pdl_err *err) {
+    char *in = path_of(e, "in.jsonl"), *said = path_of(e, "said.jsonl"),
+         *output = pdl_str_dup(e->o->output), *junit = pdl_str_dup(e->o->junit);
+    stage first = asking(e, e->o->program, in, said), second = asking(e, e->o->against, in, said);
+    bool ok = check_file(output, err) && check_file(junit, err) && write_questions(e, in, err) &&
+              run_file(e, &first, NULL, err) &&
+              (!e->o->against.n || run_file(e, &second, NULL, err)) &&
+              (!e->o->judge.n || run_judge(e, in, said, NULL, err));
+    pdl_free(in);
+    pdl_free(said);
+    pdl_free(output);
+    pdl_free(junit);
+    return ok;
+}
+
 /* One program: its answers, their scores, and what is reported of each. */
 static bool evaluate(evaluation *e, pdl_str program, scores *s, pdl_err *err) {
     char *in = path_of(e, "in.jsonl"), *said = path_of(e, "said.jsonl");
-    stage g = {.file = program,
-               .input = in,
-               .output = said,
-               .map = e->o->map,
-               .n_map = e->o->n_map,
-               .variables = e->o->variables,
-               .budget = e->o->budget,
-               .cached = e->o->samples == 1};
+    stage g = asking(e, program, in, said);
     reporting t = {.e = e, .s = s, .program = program};
     remove_folder(e);
     bool ok = pdl_file_mkdir(e->folder, err) && write_questions(e, in, err) &&
@@ -478,23 +529,35 @@ static pdl_val result_of(const evaluation *e) {
     return pdl_dict_putz(d, "mcnemar", e->o->against.n ? comparison(e) : pdl_null());
 }
 
-static bool open_output(evaluation *e, pdl_err *err) {
-    if (!e->o->output.n) return true;
+static bool write_lines(const evaluation *e, pdl_err *err) {
     char *path = pdl_str_dup(e->o->output);
-    e->output = create(path, err);
+    bool ok = !*path || pdl_file_write(path, pdl_buf_str(&e->lines), PDL_FILE_SHARED, err);
     pdl_free(path);
-    return e->output != NULL;
+    return ok;
+}
+
+static bool evaluate_all(evaluation *e, pdl_err *err) {
+    const pdl_eval_options *o = e->o;
+    bool ok = evaluate(e, o->program, &e->of[0], err) &&
+              (!o->against.n || evaluate(e, o->against, &e->of[1], err));
+    if (!ok && err->kind == PDL_E_budget)
+        pdl_err_hint(err, "it is one budget for all programs and the judge: a larger --budget, or "
+                          "fewer rows by --limit");
+    return ok;
 }
 
 bool pdl_eval_run(const pdl_eval_options *o, pdl_val *out, pdl_err *err) {
-    evaluation e = {.o = o};
-    bool ok = make_folder(&e, err) && read_data(&e, err) && open_output(&e, err) &&
-              evaluate(&e, o->program, &e.of[0], err) &&
-              (!o->against.n || evaluate(&e, o->against, &e.of[1], err));
-    if (e.output) ok = finish(e.output, ok, "the output", err);
-    if (ok && o->junit.n) ok = pdl_junit_write(&e.junit, o->data.name, o->junit, err);
+    evaluation e = {.o = o, .lines = PDL_BUF};
+    if (o->budget) e.budget = pdl_budget_new(o->budget, NULL, (pdl_loc){0});
+    bool ok = make_folder(&e, err) && read_data(&e, err) && check_all(&e, err) &&
+              evaluate_all(&e, err);
     if (ok) *out = result_of(&e);
+    ok = ok && write_lines(&e, err) &&
+         (!o->junit.n || pdl_junit_write(&e.junit, o->data.name, o->junit, err));
     remove_folder(&e);
+    pdl_free(e.folder);
+    pdl_budget_drop(e.budget);
+    pdl_buf_fini(&e.lines);
     pdl_junit_fini(&e.junit);
     for (size_t i = 0; i < e.rows.n; i++) pdl_free(e.rows.p[i]);
     pdl_vec_fini(&e.rows);

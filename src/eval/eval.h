@@ -31,15 +31,16 @@ typedef struct pdl_eval_options {
     /* of the sessions: cache (not with several samples), time limits, prices, rates; file, dir,
      * variables are set here */
     pdl_session_options session;
-    const double *budget; /* of each program's run over the table; NULL: none */
+    const double *budget; /* of all programs and the judge together; NULL: none */
     /* as those of pdl_batch_options, for each run over the table */
     void (*tick)(void *user, const pdl_batch_totals *t);
     uint32_t tick_ms;
     void *user;
 } pdl_eval_options;
 
-/* Runs the evaluation; *out is its result, a dict (owned): docs/manual/batch.md. Errors: those of
- * pdl_batch_run; usage. */
+/* Runs the evaluation; *out is its result, a dict (owned): docs/manual/evaluation.md. It is there
+ * also when only a file of results could not be written, which is an error; absent otherwise.
+ * Errors: those of pdl_batch_run; usage, before anything is asked; io. */
 PDL_MUST bool pdl_eval_run(const pdl_eval_options *o, pdl_val *out, pdl_err *err);
 /* The result as a table for people, appended. */
 void pdl_eval_put_table(pdl_vref result, pdl_buf *out);

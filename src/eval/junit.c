@@ -40,7 +40,7 @@ bool pdl_junit_write(const pdl_junit *j, pdl_str title, pdl_str file, pdl_err *e
                  (unsigned long long)j->failures);
     pdl_buf_put(&out, pdl_buf_str(&j->cases));
     PDL_PUT(&out, "</testsuite>\n");
-    bool ok = pdl_file_write(path, pdl_buf_str(&out), PDL_FILE_ATOMIC, err);
+    bool ok = pdl_file_write(path, pdl_buf_str(&out), PDL_FILE_SHARED, err);
     pdl_free(path);
     pdl_buf_fini(&out);
     return ok;

@@ -268,8 +268,7 @@ static bool run_session(test *t, pdl_str text, pdl_cancel_flag *cancel, pdl_err 
         if (pdl_session_load(s, text, &p))
             check(t, s, pdl_session_run(s));
         else
-            ok = pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%.*s does not load: see pdl check",
-                             PDL_FMT(t->program));
+            ok = pdl_program_refuse(p, err);
         pdl_session_free(s);
     }
     pdl_config_fini(&config);

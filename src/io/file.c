@@ -219,9 +219,9 @@ bool pdl_file_read_found(const char *path, int fifo_ms, pdl_buf *out, pdl_err *e
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0) return pdl_file_errno(err, errno, path);
     if (fstat(fd, &st) != 0) st.st_mode = 0;
-    bool is_null = S_ISCHR(st.st_mode) && stat("/dev/null", &null) == 0 &&
-                   st.st_rdev == null.st_rdev;
-    bool ok = is_null ? true
+    bool is_null =
+        S_ISCHR(st.st_mode) && stat("/dev/null", &null) == 0 && st.st_rdev == null.st_rdev;
+    bool ok = is_null                           ? true
               : S_ISFIFO(st.st_mode) && fifo_ms ? read_fifo(fd, path, fifo_ms, out, err)
               : S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)
                   ? pdl_file_read_open(fd, path, out, err)
@@ -264,9 +264,8 @@ static bool write_to(const char *path, int flags, pdl_str bytes, pdl_err *err) {
 
 /* --- a file in pieces ------------------------------------------------------------------------- */
 
-enum {
-    PRIVATE = 0600
-}; /* of a new file, from its first byte on; the caller decides who may read it */
+/* Who may read a new file, from its first byte on. */
+enum { PRIVATE = 0600, SHARED = 0666 };
 
 struct pdl_file_out {
     char *path, *tmp; /* owned; tmp NULL: it is written in place, as devices and pipes are */
@@ -275,6 +274,7 @@ struct pdl_file_out {
     pdl_buf rest;  /* not written yet */
     bool there;    /* it replaces a file with this mode */
     mode_t mode;
+    mode_t fresh; /* that of a new file, before the umask */
 };
 
 static void out_free(pdl_file_out *f) {
@@ -286,23 +286,23 @@ static void out_free(pdl_file_out *f) {
 
 /* A file without a name in the folder of path; -1 where the system has none, or could not name it
  * later. */
-static int open_nameless(const char *path) {
+static int open_nameless(const char *path, mode_t mode) {
     pdl_str folder = pdl_file_folder(pdl_str_of(path));
     char *z = pdl_str_dup(folder.n ? folder : path[0] == '/' ? PDL_STR("/") : PDL_STR("."));
-    int fd = access("/proc/self/fd", X_OK) == 0 ? open(z, O_TMPFILE | O_WRONLY | O_CLOEXEC, PRIVATE)
-                                                : -1;
+    int fd =
+        access("/proc/self/fd", X_OK) == 0 ? open(z, O_TMPFILE | O_WRONLY | O_CLOEXEC, mode) : -1;
     pdl_free(z);
     return fd;
 }
 
 /* -1 with errno, or with err set. */
 static int open_out(pdl_file_out *f, pdl_err *err) {
-    if (!f->tmp) return pdl_file_open(f->path, O_WRONLY | O_CREAT | O_TRUNC, PRIVATE, err);
-    int fd = open_nameless(f->path);
+    if (!f->tmp) return pdl_file_open(f->path, O_WRONLY | O_CREAT | O_TRUNC, f->fresh, err);
+    int fd = open_nameless(f->path, f->fresh);
     f->nameless = fd >= 0;
     if (fd >= 0) return fd;
     unlink(f->tmp);
-    return open(f->tmp, O_WRONLY | O_CREAT | O_CLOEXEC | O_EXCL, PRIVATE);
+    return open(f->tmp, O_WRONLY | O_CREAT | O_CLOEXEC | O_EXCL, f->fresh);
 }
 
 /* The target of a link, so that the file there is replaced and not the link; owned. NULL: the link
@@ -314,7 +314,7 @@ static char *behind_links(const char *path) {
     return realpath(path, real) ? pdl_str_dup(pdl_str_of(real)) : NULL;
 }
 
-bool pdl_file_out_begin(const char *path, pdl_file_out **out, pdl_err *err) {
+static bool begin_out(const char *path, mode_t fresh, pdl_file_out **out, pdl_err *err) {
     struct stat st;
     pdl_file_out *f = PDL_NEW(pdl_file_out);
     char *real = behind_links(path);
@@ -322,6 +322,7 @@ bool pdl_file_out_begin(const char *path, pdl_file_out **out, pdl_err *err) {
     f->mode = f->there ? st.st_mode & 07777 : 0;
     f->path = real ? real : pdl_str_dup(pdl_str_of(path));
     f->rest = PDL_BUF;
+    f->fresh = fresh;
     if (real && (!f->there ||
                  S_ISREG(st.st_mode))) { /* a link to nothing makes the file when it is opened */
         pdl_buf tmp = PDL_BUF;
@@ -336,6 +337,10 @@ bool pdl_file_out_begin(const char *path, pdl_file_out **out, pdl_err *err) {
     }
     *out = f;
     return true;
+}
+
+bool pdl_file_out_begin(const char *path, pdl_file_out **out, pdl_err *err) {
+    return begin_out(path, PRIVATE, out, err);
 }
 
 /* Gives a file without a name its temporary one. */
@@ -370,11 +375,23 @@ bool pdl_file_out_end(pdl_file_out *f, bool ok, pdl_err *err) {
     return ok;
 }
 
-static bool write_atomic(const char *path, pdl_str bytes, pdl_err *err) {
+static bool write_atomic(const char *path, mode_t fresh, pdl_str bytes, pdl_err *err) {
     pdl_file_out *f;
-    if (!pdl_file_out_begin(path, &f, err)) return false;
+    if (!begin_out(path, fresh, &f, err)) return false;
     bool ok = pdl_file_out_put(f, bytes, err);
     return pdl_file_out_end(f, ok, err);
+}
+
+/* What is no regular file is not opened: the reader of a pipe would see its end. Nor is a link to
+ * nothing, since that makes the file. */
+bool pdl_file_check_writable(const char *path, pdl_err *err) {
+    struct stat st;
+    pdl_file_out *f;
+    bool there = stat(path, &st) == 0, link = !there && lstat(path, &st) == 0;
+    if (there && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+        return access(path, W_OK) == 0 || pdl_file_errno(err, errno, path);
+    if (link) return true;
+    return pdl_file_out_begin(path, &f, err) && (pdl_file_out_end(f, false, err) || !err->kind);
 }
 
 int pdl_file_scratch(const char *folder) {
@@ -404,7 +421,8 @@ bool pdl_file_read_at(int fd, uint64_t offset, char *to, size_t n, pdl_err *err)
 
 bool pdl_file_write(const char *path, pdl_str bytes, pdl_file_mode mode, pdl_err *err) {
     switch (mode) {
-    case PDL_FILE_ATOMIC: return write_atomic(path, bytes, err);
+    case PDL_FILE_ATOMIC: return write_atomic(path, PRIVATE, bytes, err);
+    case PDL_FILE_SHARED: return write_atomic(path, SHARED, bytes, err);
     case PDL_FILE_PLAIN: return write_to(path, O_TRUNC, bytes, err);
     case PDL_FILE_APPEND: return write_to(path, O_APPEND, bytes, err);
     case PDL_FILE_NEW: return write_to(path, O_EXCL, bytes, err);

@@ -41,12 +41,19 @@ typedef enum {
     /* Through a temporary file beside it and a rename: readers see the old or the new content. A
      * link is followed. A new file is readable by its owner only (0600). */
     PDL_FILE_ATOMIC,
+    /* The same; who may read a new file is decided by the umask, as of any file that a person
+     * makes: what build servers and colleagues read. */
+    PDL_FILE_SHARED,
     PDL_FILE_PLAIN, /* truncate and write (also devices, pipes) */
     PDL_FILE_APPEND,
     PDL_FILE_NEW, /* fails when it exists */
 } pdl_file_mode;
 
 PDL_MUST bool pdl_file_write(const char *path, pdl_str bytes, pdl_file_mode mode, pdl_err *err);
+
+/* Could pdl_file_write replace the file? For results that are paid for before they are written.
+ * Nothing is changed. */
+PDL_MUST bool pdl_file_check_writable(const char *path, pdl_err *err);
 
 /* Write all bytes to an open descriptor, through short writes and EINTR; waits where a pipe is
  * full. */

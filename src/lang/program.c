@@ -181,6 +181,21 @@ void pdl_program_errors(const pdl_program *p, pdl_buf *out, bool rich) {
         PDL_PUT(out, "The PDL program does not respect the schema.\n");
 }
 
+bool pdl_program_refuse(const pdl_program *p, pdl_err *err) {
+    for (size_t i = 0; i < p->diags.n; i++) {
+        const pdl_diag *d = &p->diags.p[i];
+        pdl_buf text = PDL_BUF;
+        if (d->severity != PDL_DIAG_ERROR || !d->at_load) continue;
+        pdl_diag_print(d, "", "", false, &text);
+        pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%.*s",
+                    PDL_FMT(pdl_str_trim(pdl_buf_str(&text))));
+        pdl_err_hint(err, "pdl check shows all that is wrong in it");
+        pdl_buf_fini(&text);
+        return false;
+    }
+    return pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "the program does not load");
+}
+
 size_t pdl_program_error_count(const pdl_program *p) {
     size_t n = 0;
     for (size_t i = 0; i < p->diags.n; i++)

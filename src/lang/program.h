@@ -105,6 +105,8 @@ pdl_val pdl_block_sandbox(const pdl_block *b);
 /* The load errors for users, one line each: "FILE:LINE - TEXT" or "line LINE - TEXT". */
 void pdl_program_errors(const pdl_program *p, pdl_buf *out, bool rich);
 size_t pdl_program_error_count(const pdl_program *p); /* load errors */
+/* Fills err, usage, with the first of them, for those who report one error. Always false. */
+bool pdl_program_refuse(const pdl_program *p, pdl_err *err);
 
 /* One diagnostic in the form above, its text between `before` ("warning: ") and `after`. */
 void pdl_diag_print(const pdl_diag *d, const char *before, const char *after, bool rich,

@@ -151,6 +151,50 @@ TESTS = """tests:
 """
 
 
+def test_nothing_paid_in_vain():
+    """What is wrong is told before the first question, and what was paid for is not lost to a full disk."""
+    for_data = ("p.pdl", "--data", "data.jsonl", "--expect", "answer")
+    files = {"p.pdl": ASK, "data.jsonl": jsonl(ROWS), "broken.pdl": "modl: openai/x\n", "needs.pdl": "lastOf:\n- ${ gone }\n- model: openai/upper\n",
+             "sum.pdl": "lastOf:\n- ${ question + 1 }\n- model: openai/upper\n"}
+    t.begin(files)
+    said = {"broken.pdl": "broken.pdl:1 - ", "needs.pdl": "needs.pdl: the program needs the variable 'gone'", "gone.pdl": "'gone.pdl'"}
+    cases = [(option, name, text) for option in ("--against", "--judge") for name, text in said.items()]
+    cases += [("--against", "sum.pdl", "this follows from the columns of data.jsonl"), ("--junit", "gone/j.xml", "argument --junit: [Errno 2]"),
+              ("--junit", ".", "argument --junit: [Errno 21]"), ("-o", "gone/rows.jsonl", "argument --output: [Errno 2]"), ("-o", ".", "[Errno 21]")]
+    for option, name, text in cases:
+        code, out, err = t.run(*for_data, option, name, word="eval")
+        wanted = 1 if "[Errno" in text or name == "gone.pdl" else 2
+        t.check("eval: refused before it asks: %s %s" % (option, name), code == wanted and text in err and not out and not t.service.asked,
+                "%s %s %s" % (code, out + err, t.service.asked))
+    t.check("eval: refusals leave nothing", sorted(x.name for x in t.folder.iterdir()) == sorted(files), list(t.folder.iterdir()))
+    for option, name in (("--junit", "argument --junit: [Errno 28]"), ("-o", "argument --output: [Errno 28]")):
+        code, out, err = t.run(*for_data, option, "/dev/full", word="eval")
+        t.check("eval: a full disk for %s" % option, code == 1 and name in err and "0.800   0.584 to 0.919" in out, "%s %s %s" % (code, out, err))
+    (t.folder / "rows.jsonl").write_text("old\n")
+    t.service.begin(lambda prompt: (401, "no key"))
+    code, out, err = t.run(*for_data, "--judge", "p.pdl", "-d", "question: x", "-o", "rows.jsonl", word="eval")
+    t.check("eval: an evaluation that stops leaves the old scores", code == 2 and (t.folder / "rows.jsonl").read_text() == "old\n", err)
+    deep = t.folder / ("x" * 100)
+    deep.mkdir()
+    t.service.begin()
+    code, r, err = evaluate(*for_data, TMPDIR=str(deep))
+    t.check("eval: a long TMPDIR", code == 0 and not list(deep.iterdir()), err)
+
+
+def test_budget():
+    """One budget for both programs and the judge."""
+    judge = "lastOf:\n- judge ${ result }\n- model: openai/upper\n  def: said\n- ${ 'JUDGE' in said }\n"
+    t.begin({"p.pdl": ASK, "judge.pdl": judge, "data.jsonl": jsonl(ROWS[:4])})
+    for calls, args, ends in ((8, ["--judge", "judge.pdl"], True), (7, ["--judge", "judge.pdl"], False), (8, ["--against", "p.pdl"], True),
+                              (7, ["--against", "p.pdl"], False), (16, ["--against", "p.pdl", "--judge", "judge.pdl"], True),
+                              (15, ["--against", "p.pdl", "--judge", "judge.pdl"], False)):
+        t.service.begin()
+        code, out, err = t.run("p.pdl", "--data", "data.jsonl", "--expect", "answer", "--budget", "calls=%d" % calls, *args, word="eval")
+        asked = sum(t.service.asked.values())
+        t.check("eval: a budget of %d calls with %s" % (calls, " ".join(args)), (code == 0) == ends and asked <= calls
+                and (ends or "the budget of %d calls is spent" % calls in err), "%s %d %s" % (code, asked, err))
+
+
 def test_tests():
     t.begin({"greet.pdl": GREET, "greet.test.yaml": TESTS})
     (t.folder / "sub" / "deep").mkdir(parents=True)
@@ -170,6 +214,13 @@ def test_tests():
     t.check("test: a folder, exit 0", code == 0 and out == "ok   sub/deep/x.pdl: test 1\n1 passed, 0 failed\n", out + err)
     code, out, err = t.run("greet.pdl", word="test")
     t.check("test: a program", code == 1 and "3 passed, 4 failed" in out, out + err)
+    for name in ("gone/j.xml", "sub"):
+        code, out, err = t.run("--junit", name, word="test")
+        t.check("test: JUnit to %s is told before the first test" % name, code == 2 and "argument --junit: [Errno 2" in err and not out, out + err)
+    (t.folder / "new.test.yaml").write_text("tests: [{expect: {output: x}}]\n")
+    (t.folder / "new.pdl").write_text("modl: x\n")
+    code, out, err = t.run("new.pdl", word="test")
+    t.check("test: says why a program does not load", code == 1 and "FAIL new.pdl: test 1: new.pdl:1 - " in out, out + err)
 
 
 def test_recorded():
@@ -202,7 +253,7 @@ def test_broken_tests():
     t.check("test: none", code == 2 and "there are no files" in err, "%s %s" % (code, err))
 
 
-for test in (test_eval, test_metrics, test_failures, test_samples, test_judge, test_against, test_refused, test_tests, test_recorded,
+for test in (test_eval, test_metrics, test_failures, test_samples, test_judge, test_against, test_refused, test_nothing_paid_in_vain, test_budget, test_tests, test_recorded,
              test_broken_tests):
     test()
 sys.exit(t.finish())
