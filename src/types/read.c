@@ -354,22 +354,45 @@ static bool is_text(const pdl_node *n) {
     return n->kind == PDL_NODE_SCALAR && n->type == PDL_NT_STR;
 }
 
-/* {a: string, b: integer} without a value in between, or NULL where something else is in it, which
- * the general way reads or reports. */
+/* {optional: T} */
+static bool is_optional(const pdl_node *n) {
+    return n->kind == PDL_NODE_MAP && n->type == PDL_NT_MAP && n->n == 1 &&
+           is_text(n->pairs[0].key) && pdl_str_is(n->pairs[0].key->text, "optional");
+}
+
+/* A word, null, [T] or {optional: T} without a value in between: so nearly all types are written.
+ * Returns false at anything else, which the general way reads or reports. */
+static bool read_written(reader *r, const pdl_node *n, const pdl_type **out) {
+    *out = NULL;
+    if (pdl_node_is_null(n)) return true;
+    if (is_text(n)) return (*out = type_of_word(r, n->text, n)) != NULL;
+    bool list = n->kind == PDL_NODE_SEQ && n->type == PDL_NT_SEQ && n->n == 1;
+    if ((!list && !is_optional(n)) || r->depth >= PDL_MAX_SCHEMA_DEPTH) return false;
+    pdl_type *t = new_type(r, list ? PDL_TYPE_list : PDL_TYPE_optional, n);
+    *out = t;
+    r->depth++;
+    bool ok = read_written(r, list ? n->items[0] : n->pairs[0].value, &t->item);
+    r->depth--;
+    return ok;
+}
+
+/* {a: string, b: integer} of such types, or NULL. */
 static const pdl_type *read_words(pdl_arena *a, const pdl_node *n) {
     reader r = {.a = a};
     if (!n || n->kind != PDL_NODE_MAP || n->type != PDL_NT_MAP) return NULL;
     for (uint32_t i = 0; i < n->n; i++)
-        if (!is_text(n->pairs[i].key) || !is_text(n->pairs[i].value)) return NULL;
+        if (!is_text(n->pairs[i].key)) return NULL;
     pdl_type *t = new_type(&r, PDL_TYPE_object, n);
     t->params = true;
     t->n_fields = n->n;
     t->fields = pdl_arena_new_n(a, pdl_type_entry, t->n_fields);
     for (uint32_t i = 0; i < n->n; i++) {
-        t->fields[i].type = type_of_word(&r, n->pairs[i].value->text, n->pairs[i].value);
-        if (!t->fields[i].type) return NULL;
+        pdl_type_entry *f = &t->fields[i];
+        if (!read_written(&r, n->pairs[i].value, &f->type)) return NULL;
+        f->optional = f->type && f->type->kind == PDL_TYPE_optional;
+        if (f->optional) f->type = f->type->item;
         pdl_val name = pdl_node_value(n->pairs[i].key);
-        t->fields[i].name = *hold(a, name);
+        f->name = *hold(a, name);
         pdl_drop(name);
     }
     return t;

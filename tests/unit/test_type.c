@@ -208,6 +208,45 @@ static void arguments(void **state) {
     }
 }
 
+/* Types of parameters are read from the text; the same as a value give the same types. */
+static void parameters_as_written(void **state) {
+    (void)state;
+    static const char *const rows[] = {
+        "{}",
+        "{a: string, b: , c: ~}",
+        "{a: [string], b: [[integer]], c: [~], d: {optional: string}, e: {optional: }}",
+        "{a: {optional: [{optional: str}]}, b: {optional: {optional: bool}}}",
+        "{a: {optional: string, b: integer}, b: {x: [string]}, c: {optional: {x: string}}}",
+        "{a: !!str string, b: 'null', c: {optional: {enum: [x, y]}}, d: {type: string}}",
+    };
+    for (size_t i = 0; i < T_LEN(rows); i++) {
+        T_ROW(i);
+        pdl_arena *a = pdl_arena_make();
+        const pdl_node *n = load(a, rows[i]);
+        const pdl_type *read = NULL, *made = NULL;
+        pdl_err err = {0};
+        pdl_val v = pdl_null();
+        pdl_buf x = PDL_BUF, y = PDL_BUF;
+        t_assert(pdl_yaml_to_val(n, &v, &err));
+        bool ok = pdl_type_read_params(a, n, &read, &err);
+        pdl_err other = {0};
+        t_assert(ok == pdl_type_from_val(a, v, &made, &other));
+        if (ok) {
+            put_json(&x, pdl_type_as_written(read));
+            put_json(&y, pdl_type_as_written(made));
+            put_json(&x, pdl_type_schema(read, true));
+            put_json(&y, pdl_type_schema(made, true));
+        }
+        t_assert_str(pdl_buf_str(&x), pdl_buf_z(&y));
+        pdl_err_fini(&err);
+        pdl_err_fini(&other);
+        pdl_buf_fini(&x);
+        pdl_buf_fini(&y);
+        pdl_drop(v);
+        pdl_arena_free(a);
+    }
+}
+
 static void count_old(void *user, const char *old, const char *now) {
     pdl_buf_putf(user, "%s>%s ", old, now);
 }
@@ -259,8 +298,13 @@ static void invalid_schema(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(forms),     cmocka_unit_test(refused),        cmocka_unit_test(problems),
-        cmocka_unit_test(arguments), cmocka_unit_test(invalid_schema), cmocka_unit_test(old_words),
+        cmocka_unit_test(forms),
+        cmocka_unit_test(refused),
+        cmocka_unit_test(problems),
+        cmocka_unit_test(arguments),
+        cmocka_unit_test(parameters_as_written),
+        cmocka_unit_test(invalid_schema),
+        cmocka_unit_test(old_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
