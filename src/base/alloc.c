@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/pool.h"
 
@@ -100,6 +101,17 @@ void *pdl_realloc_n(void *p, size_t n, size_t size) {
 }
 
 void *pdl_alloc_try(size_t n) { return resize(NULL, n); }
+
+void pdl_alloc_touch(void *p, size_t n) {
+#ifdef MADV_POPULATE_WRITE
+    enum { PAGE = 4096 }; /* where pages are larger the call fails, and nothing is lost */
+    uintptr_t from = ((uintptr_t)p + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
+    uintptr_t to = ((uintptr_t)p + n) & ~(uintptr_t)(PAGE - 1);
+    if (to > from) (void)madvise((void *)from, to - from, MADV_POPULATE_WRITE);
+#else
+    (void)p, (void)n;
+#endif
+}
 
 bool pdl_alloc_has_room(size_t n) {
     if (n < PDL_ALLOC_LARGE) return true;

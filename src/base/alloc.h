@@ -69,6 +69,9 @@ typedef struct pdl_alloc_watch {
 /* Returns the previous watch, which the caller sets again at the end. */
 pdl_alloc_watch pdl_alloc_set_watch(pdl_alloc_watch w);
 
+/* All n bytes at p will be written soon: the system may give their pages at once. */
+void pdl_alloc_touch(void *p, size_t n);
+
 /* n bytes, or NULL when there are none. For memory that is kept in reserve. */
 void *pdl_alloc_try(size_t n);
 

@@ -38,16 +38,27 @@ static void use_top(pdl_arena *a, size_t used) {
     a->end = a->top ? a->top->data + a->top->cap : NULL;
 }
 
-static void add_chunk(pdl_arena *a, size_t need) {
-    assert(need <= (size_t)-1 - sizeof(chunk) && need % ALIGN == 0);
-    size_t cap = a->top ? a->top->cap * 2 : FIRST_CHUNK;
-    if (cap > LARGEST_CHUNK) cap = LARGEST_CHUNK;
-    if (cap < need) cap = need;
+static void add_chunk_of(pdl_arena *a, size_t cap) {
+    assert(cap <= (size_t)-1 - sizeof(chunk) && cap % ALIGN == 0);
     chunk *c = pdl_alloc(sizeof(chunk) + cap);
     c->prev = a->top;
     c->cap = cap;
     a->top = c;
     use_top(a, 0);
+}
+
+static void add_chunk(pdl_arena *a, size_t need) {
+    size_t cap = a->top ? a->top->cap * 2 : FIRST_CHUNK;
+    if (cap > LARGEST_CHUNK) cap = LARGEST_CHUNK;
+    add_chunk_of(a, cap < need ? need : cap);
+}
+
+void pdl_arena_expect(pdl_arena *a, size_t n) {
+    assert(arena_ok(a));
+    if (n < FIRST_CHUNK || n <= (size_t)(a->end - a->at)) return;
+    n = n > LARGEST_CHUNK ? LARGEST_CHUNK : (n + ALIGN - 1) & ~(size_t)(ALIGN - 1);
+    add_chunk_of(a, n);
+    pdl_alloc_touch(a->at, n);
 }
 
 pdl_arena *pdl_arena_make(void) { return PDL_NEW(pdl_arena); }

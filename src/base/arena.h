@@ -36,6 +36,10 @@ void *pdl_arena_more(pdl_arena *a, size_t n);
 /* n zeroed items of size bytes; the product is checked. */
 void *pdl_arena_get_n(pdl_arena *a, size_t n, size_t size);
 
+/* The next objects take about n bytes: they get one chunk, and the system gives its pages at once.
+ * A page fault for each of them costs twice as much. */
+void pdl_arena_expect(pdl_arena *a, size_t n);
+
 /* Copies s into the arena and NUL-terminates the copy. */
 pdl_str pdl_arena_str(pdl_arena *a, pdl_str s);
 

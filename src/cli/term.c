@@ -142,6 +142,7 @@ bool pdl_cli_term_is_inside_line(const term *t) { return t->inside_line; }
 
 void pdl_cli_term_flush(term *t) {
     if (t->holds && !t->writing) return;
+    if (!__fpending(stdout)) return; /* most turns of a run print nothing */
     if (t->broken || t->error || t->interrupted || !is_ready(t, SIZE_MAX / 2)) return;
     check(t, fflush(stdout) == 0);
 }

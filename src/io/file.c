@@ -111,11 +111,13 @@ int pdl_file_open(const char *path, int flags, unsigned mode, pdl_err *err) {
     }
 }
 
-static bool drain(int fd, const char *path, pdl_buf *out, pdl_err *err) {
+/* size: of a regular file. One read takes it all and shows that nothing follows; 0: not known. */
+static bool drain(int fd, const char *path, size_t size, pdl_buf *out, pdl_err *err) {
+    size_t chunk = size && size < READ_CHUNK ? size + 1 : READ_CHUNK, begin = out->len;
     for (;;) {
         if (!pdl_check_cancel(err)) return false;
         size_t room = out->limit - out->len;
-        if (room > READ_CHUNK) room = READ_CHUNK;
+        if (room > chunk) room = chunk;
         bool last = room == out->limit - out->len;
         char *p = pdl_buf_room(
             /* at the ceiling the byte for the NUL distinguishes the end from more content */
@@ -135,17 +137,22 @@ static bool drain(int fd, const char *path, pdl_buf *out, pdl_err *err) {
             return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "%s is larger than %zu bytes",
                                path ? path : "the input", out->limit);
         pdl_buf_grown(out, (size_t)n);
+        if (size && out->len - begin == size && (size_t)n < room) return true;
     }
 }
 
-size_t pdl_file_most_of(int fd, size_t most) {
+/* Of a descriptor whose fstat is st. */
+static size_t most_of(int fd, const struct stat *st, size_t most) {
     enum { DEVICE_MOST = 1 << 20 };
-    struct stat st;
-    if (fstat(fd, &st) != 0) return most;
-    bool is_device = S_ISCHR(st.st_mode) && !isatty(fd);
-    bool is_stream = S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode);
+    bool is_device = S_ISCHR(st->st_mode) && !isatty(fd);
+    bool is_stream = S_ISFIFO(st->st_mode) || S_ISSOCK(st->st_mode);
     size_t here = is_device ? DEVICE_MOST : is_stream ? PDL_MAX_STREAM_BYTES : most;
     return here < most ? here : most;
+}
+
+size_t pdl_file_most_of(int fd, size_t most) {
+    struct stat st;
+    return fstat(fd, &st) == 0 ? most_of(fd, &st, most) : most;
 }
 
 bool pdl_file_endless(pdl_err *err, int fd, const char *path) {
@@ -161,25 +168,32 @@ bool pdl_file_endless(pdl_err *err, int fd, const char *path) {
                        PDL_MAX_STREAM_BYTES);
 }
 
-static bool drain_any(int fd, const char *path, pdl_buf *out, pdl_err *err) {
-    size_t limit = out->limit, most = pdl_file_most_of(fd, limit - out->len);
+/* st: of fd; all-zero where it has none. */
+static bool drain_any(int fd, const char *path, const struct stat *st, pdl_buf *out, pdl_err *err) {
+    size_t limit = out->limit, most = most_of(fd, st, limit - out->len);
+    size_t size = S_ISREG(st->st_mode) && st->st_size > 0 ? (size_t)st->st_size : 0;
     out->limit = out->len + most;
-    bool ok = drain(fd, path, out, err), is_endless = out->limit < limit;
+    bool ok = drain(fd, path, size, out, err), is_endless = out->limit < limit;
     out->limit = limit;
     return ok || (is_endless && err->kind == PDL_E_limit ? pdl_file_endless(err, fd, path) : false);
 }
 
-bool pdl_file_read_fd(int fd, pdl_buf *out, pdl_err *err) { return drain_any(fd, NULL, out, err); }
+bool pdl_file_read_fd(int fd, pdl_buf *out, pdl_err *err) {
+    struct stat st = {0};
+    /* what was read of it before is not there again: its size says nothing */
+    if (fstat(fd, &st) == 0) st.st_size = 0;
+    return drain_any(fd, NULL, &st, out, err);
+}
 
 bool pdl_file_read_open(int fd, const char *path, pdl_buf *out, pdl_err *err) {
-    struct stat st;
-    if (fstat(fd, &st) != 0) st.st_mode = 0;
+    struct stat st = {0};
+    (void)fstat(fd, &st);
     if (S_ISDIR(st.st_mode)) return pdl_file_errno(err, EISDIR, path);
     if (S_ISREG(st.st_mode) && st.st_size > 0 && (uint64_t)st.st_size > out->limit - out->len)
         /* before gigabytes of it are in memory */
         return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "%s is larger than %zu bytes", path,
                            out->limit);
-    return drain_any(fd, path, out, err);
+    return drain_any(fd, path, &st, out, err);
 }
 
 bool pdl_file_read(const char *path, pdl_buf *out, pdl_err *err) {

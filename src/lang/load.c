@@ -17,6 +17,7 @@
 #include "base/banned.h"
 
 enum {
+    PER_BYTE = 11,            /* of memory a byte of text takes, mostly up to 14 */
     SHOWN_VALUE = 200,        /* bytes of a wrong value in messages */
     ALIAS_SLACK = 200000,     /* nodes that aliases may add to those of the text */
     MAX_SHOWN_NODES = 100000, /* larger parts are not made into values for a message */
@@ -643,6 +644,7 @@ void pdl_program_load(pdl_program *p, pdl_str name, pdl_str bytes, bool *ok) {
     pdl_err err = {0};
     pdl_source *src = NULL;
     const pdl_node *root = NULL;
+    if (bytes.n <= PDL_MAX_SOURCE_BYTES) pdl_arena_expect(p->arena, bytes.n * PER_BYTE);
     if (pdl_yaml_source(p->arena, shown_name(p->arena, name), bytes, &src, &err)) {
         p->source = src;
         if (pdl_yaml_load(p->arena, src, &root, &err)) {

@@ -85,13 +85,13 @@ static bool refused(pdl_str s, size_t i) {
     return c == 0xef && d == 0xbf && (unsigned char)s.p[i + 2] >= 0xbe;
 }
 
-/* Are these BLOCK bytes ASCII text and line ends? A loop that compilers make vectors of. */
+/* Has none of these BLOCK bytes to be looked at? A loop that compilers make vectors of. */
 enum { BLOCK = 64 };
 static bool is_ordinary(const char *p) {
-    unsigned odd = 0;
+    unsigned char odd = 0;
     for (size_t i = 0; i < BLOCK; i++) {
         unsigned char c = (unsigned char)p[i];
-        odd |= (unsigned)(c < 0x20 && c != '\n') | (unsigned)(c >= 0x7f);
+        odd |= (unsigned char)((c < 0x20 && c != '\n') | (c == 0x7f) | (c == 0xc2) | (c == 0xef));
     }
     return !odd;
 }

@@ -47,6 +47,27 @@ static void marks(void **state) {
     pdl_arena_free(a);
 }
 
+/* What is expected fits in one chunk; more of it, or nothing expected, is no difference. */
+static void expected(void **state) {
+    (void)state;
+    static const size_t sizes[] = {0, 1, 4095, 4096, 4097, 100000, 1 << 20, (1 << 20) + 1, 9 << 20};
+    for (size_t i = 0; i < T_LEN(sizes); i++) {
+        T_ROW(i);
+        pdl_arena *a = pdl_arena_make();
+        pdl_arena_expect(a, sizes[i]);
+        bool whole = sizes[i] > 4096 && sizes[i] <= 1 << 20;
+        char *first = pdl_arena_get(a, 8), *last = first;
+        for (size_t n = 16; n <= sizes[i]; n += 8) {
+            char *p = pdl_arena_get(a, 8);
+            t_assert(!whole || p == last + 8);
+            *(last = p) = 1;
+        }
+        pdl_arena_expect(a, sizes[i]);
+        t_assert(*first == 0 && pdl_arena_get(a, 8) != NULL);
+        pdl_arena_free(a);
+    }
+}
+
 static void count(void *p) { ++*(int *)p; }
 
 static void deferred(void **state) {
@@ -62,6 +83,7 @@ static void deferred(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(hands_out_zeroed_aligned),
-                                       cmocka_unit_test(marks), cmocka_unit_test(deferred)};
+                                       cmocka_unit_test(marks), cmocka_unit_test(expected),
+                                       cmocka_unit_test(deferred)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
