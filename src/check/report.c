@@ -4,6 +4,8 @@
  */
 #include "check/report.h"
 
+#include "base/url.h"
+#include "base/utf8.h"
 #include "value/json_write.h"
 
 #include "base/banned.h"
@@ -32,12 +34,22 @@ static pdl_str file_of(pdl_loc at, pdl_str file) {
     return at.src && at.src->name.n ? at.src->name : file;
 }
 
+/* Names of files are bytes, and messages name files. What is not UTF-8 is replaced: JSON and
+ * the lines of GitHub are UTF-8. */
+static pdl_val text_of(pdl_str s) {
+    pdl_buf b = PDL_BUF;
+    pdl_utf8_repair(&b, s);
+    pdl_val v = pdl_text(pdl_buf_str(&b));
+    pdl_buf_fini(&b);
+    return v;
+}
+
 static pdl_val put_num(pdl_val d, const char *key, uint32_t n) {
     return pdl_dict_putz(d, key, pdl_int(n));
 }
 
 static pdl_val put_place(pdl_val v, pdl_loc at, pdl_str file) {
-    v = pdl_dict_putz(v, "file", pdl_text(file_of(at, file)));
+    v = pdl_dict_putz(v, "file", text_of(file_of(at, file)));
     v = put_num(v, "line", pdl_loc_line(at));
     v = put_num(v, "column", at.src ? pdl_source_column(at.src, at.start) : 0);
     v = put_num(v, "end_line", at.src ? pdl_source_line(at.src, at.end) : 0);
@@ -45,15 +57,19 @@ static pdl_val put_place(pdl_val v, pdl_loc at, pdl_str file) {
 }
 
 static pdl_val message_of(const pdl_diag *d) {
-    return d->hint.n ? pdl_textf("%.*s (%.*s)", PDL_FMT(d->text), PDL_FMT(d->hint))
-                     : pdl_text(d->text);
+    if (!d->hint.n) return text_of(d->text);
+    pdl_buf b = PDL_BUF;
+    pdl_buf_putf(&b, "%.*s (%.*s)", PDL_FMT(d->text), PDL_FMT(d->hint));
+    pdl_val v = text_of(pdl_buf_str(&b));
+    pdl_buf_fini(&b);
+    return v;
 }
 
 static pdl_val related_of(const pdl_diag *d, pdl_str file) {
     pdl_val list = pdl_list_new(d->n_related);
     for (uint32_t i = 0; i < d->n_related; i++) {
         pdl_val v = put_place(pdl_dict_new(6), d->related[i].loc, file);
-        list = pdl_list_push(list, pdl_dict_putz(v, "message", pdl_text(d->related[i].text)));
+        list = pdl_list_push(list, pdl_dict_putz(v, "message", text_of(d->related[i].text)));
     }
     return list;
 }
@@ -71,8 +87,8 @@ pdl_val pdl_report_value(const pdl_diag *d, pdl_str file, bool hint) {
     pdl_val v = put_place(pdl_dict_new(10), place_of(d), file);
     v = pdl_dict_putz(v, "severity", pdl_textz(severity_word(d)));
     v = pdl_dict_putz(v, "code", pdl_textz(d->code));
-    v = pdl_dict_putz(v, "message", hint ? pdl_text(d->text) : message_of(d));
-    if (hint) v = pdl_dict_putz(v, "hint", pdl_text(d->hint));
+    v = pdl_dict_putz(v, "message", hint ? text_of(d->text) : message_of(d));
+    if (hint) v = pdl_dict_putz(v, "hint", text_of(d->hint));
     if (d->n_related) v = pdl_dict_putz(v, "related", related_of(d, file));
     if (d->n_edits) v = pdl_dict_putz(v, "fix", edits_of(d, file));
     return v;
@@ -105,13 +121,17 @@ static void put_json(pdl_val v, bool pretty, pdl_buf *out) {
 /* --- GitHub ----------------------------------------------------------------------------------- */
 
 /* Bytes that end a property or a line of a workflow command are percent-encoded. */
-static void put_escaped(pdl_str s, const char *special, pdl_buf *out) {
+static void put_escaped(pdl_str text, const char *special, pdl_buf *out) {
+    pdl_buf b = PDL_BUF;
+    pdl_utf8_repair(&b, text);
+    pdl_str s = pdl_buf_str(&b);
     for (size_t i = 0; i < s.n; i++) {
         if (s.p[i] && strchr(special, s.p[i]))
             pdl_buf_putf(out, "%%%02X", (unsigned)(unsigned char)s.p[i]);
         else
             pdl_buf_putc(out, s.p[i]);
     }
+    pdl_buf_fini(&b);
 }
 
 static void put_github(const pdl_diag *d, pdl_str file, pdl_buf *out) {
@@ -134,8 +154,21 @@ static void put_github(const pdl_diag *d, pdl_str file, pdl_buf *out) {
 
 /* --- SARIF ------------------------------------------------------------------------------------ */
 
+/* A path is no URI reference as it is: blanks and letters outside of ASCII are escaped, and so is a
+ * colon, before which a scheme would be read; an absolute path gets the scheme of files. */
+static pdl_val sarif_uri(pdl_str path) {
+    pdl_buf b = PDL_BUF;
+    if (pdl_str_starts(path, PDL_STR("/")))
+        pdl_url_put_file(path, &b);
+    else
+        pdl_url_quote(path, "/", &b);
+    pdl_val v = pdl_text(pdl_buf_str(&b));
+    pdl_buf_fini(&b);
+    return v;
+}
+
 static pdl_val sarif_place(pdl_loc at, pdl_str file) {
-    pdl_val uri = pdl_dict_putz(pdl_dict_new(1), "uri", pdl_text(file_of(at, file)));
+    pdl_val uri = pdl_dict_putz(pdl_dict_new(1), "uri", sarif_uri(file_of(at, file)));
     pdl_val v = pdl_dict_putz(pdl_dict_new(2), "artifactLocation", uri);
     if (at.src) {
         pdl_val r = put_num(pdl_dict_new(4), "startLine", pdl_loc_line(at));
@@ -159,7 +192,7 @@ static pdl_val sarif_result(const pdl_diag *d, pdl_str file) {
     for (uint32_t i = 0; i < d->n_related; i++)
         related =
             pdl_list_push(related, pdl_dict_putz(sarif_place(d->related[i].loc, file), "message",
-                                                 sarif_text(pdl_text(d->related[i].text))));
+                                                 sarif_text(text_of(d->related[i].text))));
     return pdl_dict_putz(v, "relatedLocations", related);
 }
 

@@ -59,6 +59,25 @@ static bool advance(stage *s, const pdl_buf *text, const char *step, same_fn *sa
     return enter(s, pdl_buf_str(text), err) && (same(before, s->tree, user) || broken(step, err));
 }
 
+static bool lay_out(stage *s, const pdl_format_options *o, pdl_buf *b, pdl_err *err) {
+    pdl_buf_clear(b);
+    pdl_fmt_layout(s->tree, o, b);
+    return advance(s, b, "formatting", same_loose, NULL, err);
+}
+
+/* Comments have been laid out before: one that is in the column of no key would become the text of
+ * a block scalar that is put above it. */
+static bool sort_keys(stage *s, pdl_buf *b, pdl_err *err) {
+    pdl_program *p = pdl_program_new();
+    bool loaded;
+    pdl_program_load(p, s->name, s->src->text, &loaded);
+    pdl_buf_clear(b);
+    pdl_fmt_sort(p, s->tree, b);
+    bool ok = advance(s, b, "sorting", same_order, NULL, err);
+    pdl_program_drop(p);
+    return ok;
+}
+
 static bool run_steps(stage *s, const pdl_format_options *o, pdl_buf *out, pdl_err *err) {
     pdl_program *p = pdl_program_new();
     pdl_buf b = PDL_BUF;
@@ -67,47 +86,86 @@ static bool run_steps(stage *s, const pdl_format_options *o, pdl_buf *out, pdl_e
     ok = loaded || refuse(p, s->arena, s, err);
     if (ok) pdl_fmt_spacing(p, s->tree, o, loose, &b);
     ok = ok && advance(s, &b, "spacing expressions", same_loose, loose, err);
-    if (ok && o->sort) {
-        pdl_program_drop(p);
-        p = pdl_program_new();
-        pdl_program_load(p, s->name, s->src->text, &loaded);
-        pdl_buf_clear(&b);
-        pdl_fmt_sort(p, s->tree, &b);
-        ok = advance(s, &b, "sorting", same_order, NULL, err);
-    }
-    if (ok) {
-        pdl_buf_clear(&b);
-        pdl_fmt_layout(s->tree, o, &b);
-        ok = advance(s, &b, "formatting", same_loose, NULL, err);
-    }
+    ok = ok && lay_out(s, o, &b, err);
+    if (o->sort) ok = ok && sort_keys(s, &b, err) && lay_out(s, o, &b, err);
     if (ok) pdl_buf_put(out, pdl_buf_str(&b));
     pdl_program_drop(p);
     pdl_buf_fini(&b);
     return ok;
 }
 
-/* LF becomes what ends the first line. */
-static void put_lines(pdl_str text, bool crlf, pdl_buf *out) {
-    while (crlf && text.n) {
+/* --- ends of lines ---------------------------------------------------------------------------- */
+
+/* The bytes of the first line of text with its end: LF, CR LF or CR. */
+static size_t line_size(pdl_str text) {
+    size_t i = 0;
+    while (i < text.n && text.p[i] != '\n' && text.p[i] != '\r') i++;
+    if (i == text.n) return i;
+    return i + 1 + (text.p[i] == '\r' && i + 1 < text.n && text.p[i + 1] == '\n');
+}
+
+/* What ends the first line that LF ends; a text without LF may have CR alone. */
+static pdl_str line_end(pdl_str text) {
+    size_t lf = pdl_str_find(text, PDL_STR("\n"), 0);
+    if (lf != PDL_NOT_FOUND) return lf && text.p[lf - 1] == '\r' ? PDL_STR("\r\n") : PDL_STR("\n");
+    return pdl_byte_in('\r', text) ? PDL_STR("\r") : PDL_STR("\n");
+}
+
+/* LF becomes eol. */
+static void put_lines(pdl_str text, pdl_str eol, pdl_buf *out) {
+    while (text.n) {
         size_t lf = pdl_str_find(text, PDL_STR("\n"), 0);
         if (lf == PDL_NOT_FOUND) break;
         pdl_buf_put(out, pdl_str_sub(text, 0, lf));
-        PDL_PUT(out, "\r\n");
+        pdl_buf_put(out, eol);
         text = pdl_str_sub(text, lf + 1, text.n);
     }
     pdl_buf_put(out, text);
 }
 
+static size_t count_lines(pdl_str text) {
+    size_t n = 0;
+    for (; text.n; n++) text = pdl_str_sub(text, line_size(text), text.n);
+    return n;
+}
+
+/* Where line number n (from 0) begins; the end of the text if it has no such line. */
+static size_t line_start(pdl_str text, size_t n) {
+    size_t at = 0;
+    for (; n && at < text.n; n--) at += line_size(pdl_str_sub(text, at, text.n));
+    return at;
+}
+
+/* Lines that are not to be formatted are those of the source, byte for byte: also blanks that they
+ * end with, and ends of lines that are not those of the first one. Their number has not changed. */
+static void put_with_lines_outside(pdl_str source, const pdl_format_options *o, pdl_str made,
+                                   pdl_buf *out) {
+    size_t n = count_lines(source), after = n > o->last_line ? n - o->last_line : 0;
+    size_t from = line_start(source, o->first_line - 1), to = line_start(source, o->last_line);
+    pdl_buf_put(out, pdl_str_sub(source, 0, from));
+    pdl_buf_put(out, pdl_str_sub(made, line_start(made, o->first_line - 1),
+                                 line_start(made, count_lines(made) - after)));
+    pdl_buf_put(out, pdl_str_sub(source, to, source.n));
+}
+
 bool pdl_format(pdl_arena *a, pdl_str bytes, const pdl_format_options *o, pdl_buf *out,
                 pdl_err *err) {
+    const pdl_str mark = PDL_STR("\xef\xbb\xbf");
     stage s = {.arena = a, .name = o->name};
-    pdl_buf b = PDL_BUF;
-    size_t lf = pdl_str_find(bytes, PDL_STR("\n"), 0);
-    bool crlf = lf != PDL_NOT_FOUND && lf && bytes.p[lf - 1] == '\r';
+    pdl_buf b = PDL_BUF, made = PDL_BUF;
+    bool marked = pdl_str_starts(bytes, mark);
+    pdl_str text = pdl_str_sub(bytes, marked ? mark.n : 0, bytes.n);
     if (!enter(&s, bytes, err)) return false;
     bool ok = run_steps(&s, o, &b, err);
-    if (ok && pdl_str_starts(bytes, PDL_STR("\xef\xbb\xbf"))) PDL_PUT(out, "\xef\xbb\xbf");
-    if (ok) put_lines(pdl_buf_str(&b), crlf, out);
+    if (ok) put_lines(pdl_buf_str(&b), line_end(text), &made);
+    if (ok && o->first_line) {
+        pdl_buf_clear(&b);
+        put_with_lines_outside(text, o, pdl_buf_str(&made), &b);
+        ok = advance(&s, &b, "formatting", same_loose, NULL, err);
+    }
+    if (ok && marked) pdl_buf_put(out, mark);
+    if (ok) pdl_buf_put(out, pdl_buf_str(o->first_line ? &b : &made));
+    pdl_buf_fini(&made);
     pdl_buf_fini(&b);
     return ok;
 }

@@ -469,6 +469,7 @@ static void put_gap(layout *l, size_t i) {
         i && l->o->first_line && pdl_source_line(l->t->src, k->start) - lines < l->o->first_line;
     bool written = a && !in_range(l, a->start, a->end) && lines_at_end(l, a);
     if (!i) {
+        for (uint32_t n = 1; n < l->o->first_line; n++) pdl_buf_putc(l->out, '\n');
         put_blanks(l, token_column(l, i));
     } else if (lines) {
         size_t empty = before ? lines - 1 : lines > 1;
@@ -490,10 +491,14 @@ static void put_end(layout *l) {
     const pdl_ytree_token *k = &l->t->tokens[l->t->n_tokens - 1];
     pdl_str text = l->t->src->text, s = pdl_str_sub(text, k->start, k->end);
     bool is_open = is_block_scalar(l, s) && pdl_byte_in('\n', s) && s.p[s.n - 1] != '\n';
-    if (!in_range(l, k->start, k->end))
+    if (!in_range(l, k->start, k->end)) {
         put(l, pdl_str_sub(text, k->end, text.n));
-    else if (!is_open)
-        pdl_buf_putc(l->out, '\n');
+        return;
+    }
+    if (!is_open) pdl_buf_putc(l->out, '\n');
+    uint32_t end = pdl_source_line(l->t->src, (uint32_t)text.n) - (text.p[text.n - 1] == '\n');
+    for (uint32_t n = l->o->last_line; l->o->first_line && n < end; n++)
+        pdl_buf_putc(l->out, '\n'); /* empty lines after those that are formatted */
 }
 
 void pdl_fmt_layout(const pdl_ytree *t, const pdl_format_options *o, pdl_buf *out) {

@@ -17,18 +17,13 @@ struct lsp_config {
     char *folder;
 };
 
-static void show_problem(pdl_lsp *s, const char *text) {
-    pdl_val p = pdl_dict_putz(pdl_dict_new(2), "type", pdl_int(1));
-    pdl_lsp_notify(s, "window/showMessage", pdl_dict_putz(p, "message", pdl_textz(text)));
-}
-
 static lsp_config *read_config(pdl_lsp *s, const lsp_doc *d, pdl_str folder) {
     lsp_config *c = PDL_NEW(lsp_config);
     pdl_err err = {0};
     c->folder = pdl_str_dup(folder);
     c->rules.arena = pdl_arena_make();
     if (d->is_file && !pdl_config_read(pdl_str_of(d->key), &c->rules, &err))
-        show_problem(s, err.msg);
+        pdl_lsp_show_problem(s, pdl_textz(err.msg));
     pdl_err_fini(&err);
     for (size_t i = 0; i < c->rules.import.n; i++) *pdl_vec_push(&c->path) = c->rules.import.p[i];
     for (size_t i = 0; i < s->opt.n_path; i++) *pdl_vec_push(&c->path) = s->opt.path[i];

@@ -6,6 +6,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "base/url.h"
 #include "check/check.h"
 #include "lang/load.h"
 #include "lsp/features.h"
@@ -113,7 +114,7 @@ static bool is_here(const lsp_doc *doc, pdl_loc loc) {
 static pdl_val put_page(const pdl_lsp *s, const pdl_diag *d, pdl_val v) {
     pdl_buf path = PDL_BUF, uri = PDL_BUF;
     pdl_buf_putf(&path, "%s/rules.md", s->opt.manual);
-    pdl_lsp_path_uri(pdl_buf_str(&path), &uri);
+    pdl_url_put_file(pdl_buf_str(&path), &uri);
     pdl_buf_putf(&uri, "#%s", d->code);
     pdl_val page = pdl_dict_putz(pdl_dict_new(1), "href", pdl_text(pdl_buf_str(&uri)));
     pdl_buf_fini(&path);

@@ -8,6 +8,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "api/find.h"
+#include "base/url.h"
 #include "base/utf8.h"
 #include "io/file.h"
 #include "lsp/server.h"
@@ -39,19 +40,6 @@ bool pdl_lsp_uri_path(pdl_str uri, pdl_buf *path) {
     }
     pdl_str text = pdl_str_sub(pdl_buf_str(path), before, path->len);
     return text.n > 0 && pdl_utf8_check(text) == PDL_NOT_FOUND;
-}
-
-void pdl_lsp_path_uri(pdl_str path, pdl_buf *uri) {
-    PDL_PUT(uri, "file://");
-    for (size_t i = 0; i < path.n; i++) {
-        char c = path.p[i];
-        bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                     pdl_byte_in(c, PDL_STR("/-_.~"));
-        if (plain)
-            pdl_buf_putc(uri, c);
-        else
-            pdl_buf_putf(uri, "%%%02X", (unsigned)(unsigned char)c);
-    }
 }
 
 /* --- documents -------------------------------------------------------------------------------- */
@@ -101,7 +89,7 @@ lsp_doc *pdl_lsp_doc_add_path(pdl_lsp *s, pdl_str path) {
     lsp_doc *d = pdl_lsp_doc_of_path(s, path);
     if (d) return d;
     pdl_buf uri = PDL_BUF;
-    pdl_lsp_path_uri(path, &uri);
+    pdl_url_put_file(path, &uri);
     d = add(s, pdl_buf_str(&uri), path, true);
     pdl_buf_fini(&uri);
     return d;

@@ -18,6 +18,8 @@ lsp_handler pdl_lsp_on_pull, pdl_lsp_on_workspace_pull, pdl_lsp_on_actions;
 lsp_handler pdl_lsp_on_completion, pdl_lsp_on_resolve_completion, pdl_lsp_on_signature;
 /* hover.c */
 lsp_handler pdl_lsp_on_hover;
+/* Tells the person when the table of prices cannot be read: hover alone would just be silent. */
+void pdl_lsp_check_prices(pdl_lsp *s);
 /* symbols.c */
 lsp_handler pdl_lsp_on_document_symbols, pdl_lsp_on_workspace_symbols;
 /* navigate.c */

@@ -5,6 +5,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "base/url.h"
 #include "io/file.h"
 #include "lsp/explain.h"
 #include "lsp/features.h"
@@ -39,7 +40,7 @@ static void put_link(hoverer *h, const char *page, const char *heading) {
     if (!h->s->opt.manual || !h->s->has_markdown) return;
     pdl_buf_putf(&path, "%s/%s", h->s->opt.manual, page);
     PDL_PUT(&h->text, "\n\n[Manual](");
-    pdl_lsp_path_uri(pdl_buf_str(&path), &h->text);
+    pdl_url_put_file(pdl_buf_str(&path), &h->text);
     pdl_buf_fini(&path);
     pdl_buf_putc(&h->text, '#');
     for (const char *p = heading; *p; p++)
@@ -230,19 +231,36 @@ static bool hover_native(hoverer *h, const lsp_spot *p) {
 
 /* --- models ----------------------------------------------------------------------------------- */
 
-static void put_price(const pdl_lsp *s, pdl_str model, pdl_buf *out) {
+/* Reads the table of prices; NULL, with an error, when it cannot be had. */
+static pdl_prices *read_prices(const pdl_lsp *s, pdl_err *err) {
     pdl_buf text = PDL_BUF_INIT(64 << 20);
     pdl_prices *prices = NULL;
-    pdl_price price;
+    if (pdl_file_read(s->opt.prices, &text, err) &&
+        !pdl_prices_read(pdl_buf_str(&text), s->opt.prices, &prices, err))
+        prices = NULL;
+    pdl_buf_fini(&text);
+    return prices;
+}
+
+static void put_price(const pdl_lsp *s, pdl_str model, pdl_buf *out) {
     pdl_err err = {0};
-    if (s->opt.prices && pdl_file_read(s->opt.prices, &text, &err) &&
-        pdl_prices_read(pdl_buf_str(&text), s->opt.prices, &prices, &err) &&
-        pdl_price_find(prices, model, pdl_absent(), &price))
+    pdl_prices *prices = s->opt.prices ? read_prices(s, &err) : NULL;
+    pdl_price price;
+    if (prices && pdl_price_find(prices, model, pdl_absent(), &price))
         pdl_buf_putf(out, "\n\nA million tokens: $%g in, $%g out", price.input * 1e6,
                      price.output * 1e6);
     pdl_prices_free(prices);
     pdl_err_fini(&err);
-    pdl_buf_fini(&text);
+}
+
+void pdl_lsp_check_prices(pdl_lsp *s) {
+    if (!s->opt.prices) return;
+    pdl_err err = {0};
+    pdl_prices *prices = read_prices(s, &err);
+    if (!prices)
+        pdl_lsp_show_problem(s, pdl_textf("prices of models are not shown: %s", err.msg));
+    pdl_prices_free(prices);
+    pdl_err_fini(&err);
 }
 
 static bool hover_model(hoverer *h, const lsp_spot *p) {

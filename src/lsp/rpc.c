@@ -67,6 +67,11 @@ void pdl_lsp_notify(pdl_lsp *s, const char *method, pdl_val params) {
     send(s, pdl_dict_putz(m, "params", params));
 }
 
+void pdl_lsp_show_problem(pdl_lsp *s, pdl_val text) {
+    pdl_val p = pdl_dict_putz(pdl_dict_new(2), "type", pdl_int(1));
+    pdl_lsp_notify(s, "window/showMessage", pdl_dict_putz(p, "message", text));
+}
+
 void pdl_lsp_ask(pdl_lsp *s, const char *method, pdl_val params) {
     pdl_val m = pdl_dict_putz(pdl_dict_new(4), "id", pdl_int(++s->next_id));
     m = pdl_dict_putz(m, "method", pdl_textz(method));

@@ -170,6 +170,7 @@ static pdl_val on_initialize(pdl_lsp *s, pdl_vref params) {
  */
 static pdl_val on_initialized(pdl_lsp *s, pdl_vref params) {
     (void)params;
+    pdl_lsp_check_prices(s);
     if (!s->has_watch) return pdl_null();
     pdl_val w = pdl_dict_putz(pdl_dict_new(1), "globPattern", pdl_textz("**/{*.pdl,pdl.toml}"));
     pdl_val o = pdl_dict_putz(pdl_dict_new(1), "watchers", pdl_list_push(pdl_list_new(1), w));

@@ -86,6 +86,8 @@ pdl_val pdl_lsp_put_edit(lsp_range range, pdl_str text); /* TextEdit */
 
 /* All take params or result. */
 void pdl_lsp_notify(pdl_lsp *s, const char *method, pdl_val params);
+/* Shows a message that the person at the editor has to see. Takes text. */
+void pdl_lsp_show_problem(pdl_lsp *s, pdl_val text);
 void pdl_lsp_ask(pdl_lsp *s, const char *method, pdl_val params);
 void pdl_lsp_answer(pdl_lsp *s, pdl_vref id, pdl_val result);
 void pdl_lsp_refuse(pdl_lsp *s, pdl_vref id, int code, const char *message);
@@ -110,7 +112,6 @@ void pdl_lsp_docs_trim(pdl_lsp *s);
 void pdl_lsp_docs_free(pdl_lsp *s);
 /* Path of a file address; false: it is another kind of address. */
 bool pdl_lsp_uri_path(pdl_str uri, pdl_buf *path);
-void pdl_lsp_path_uri(pdl_str path, pdl_buf *uri);
 
 /* Document of params.textDocument, loaded. NULL: the request fails. */
 lsp_doc *pdl_lsp_doc_param(pdl_lsp *s, pdl_vref params);

@@ -122,6 +122,20 @@ def diffs(pdl, rng):
                 check("patch with the diff of %d lines: %s" % (n * 10, p), p.returncode == 0 and path.read_bytes() == want)
 
 
+def outside_of_lines(pdl):
+    """What --lines does not name stays byte for byte: blanks of empty lines, line ends that are mixed, empty lines at either end."""
+    for text, lines, want in (
+            (b"text:\n- a\n   \n-   b\n \n", "4:4", b"text:\n- a\n   \n- b\n \n"),
+            (b"text:\r\n-   a\r\n# c\n-   b\r\n", "2:2", b"text:\r\n- a\r\n# c\n-   b\r\n"),
+            (b" \n\n\ntext:   a\n\n \n", "4:4", b" \n\n\ntext: a\n\n \n"),
+            (b" \n\n\ntext:   a\n\n \n", "2:5", b" \ntext: a\n \n"),
+            (BOM + b"text:\r-   a\r-   b", "2:2", BOM + b"text:\r- a\r-   b"),
+            (b"text:   a  \n", "9:9", b"text:   a  \n")):
+        out = fmt(pdl, text, "--lines", lines)
+        check("--lines %s of %r: %r %s" % (lines, text, out.stdout, out.stderr), out.stdout == want)
+    check("line ends of one character", fmt(pdl, b"text:\r-   a\r").stdout == b"text:\r- a\r")
+
+
 def main():
     pdl = str(pathlib.Path(sys.argv[1]).resolve() / "pdl")
     rng = random.Random(17)
@@ -129,6 +143,7 @@ def main():
         case(pdl, path)
     files(pdl)
     diffs(pdl, rng)
+    outside_of_lines(pdl)
     for root in ("tests", "lib", "examples"):
         for path in sorted((ROOT / root).rglob("*.pdl")):
             program(pdl, path, rng)

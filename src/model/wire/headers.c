@@ -99,25 +99,6 @@ void pdl_headers_fini(pdl_headers *h) {
 
 /* --- URLs ------------------------------------------------------------------------------------- */
 
-static bool is_plain(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-           c == '.' || c == '_' || c == '~';
-}
-
-void pdl_url_quote(pdl_str s, const char *keep, pdl_buf *out) {
-    static const char hex[] = "0123456789ABCDEF";
-    for (size_t i = 0; i < s.n; i++) {
-        unsigned char c = (unsigned char)s.p[i];
-        if (is_plain(s.p[i]) || (c && strchr(keep, s.p[i]))) {
-            pdl_buf_putc(out, s.p[i]);
-        } else {
-            pdl_buf_putc(out, '%');
-            pdl_buf_putc(out, hex[c >> 4]);
-            pdl_buf_putc(out, hex[c & 15]);
-        }
-    }
-}
-
 static size_t origin_end(pdl_str url) {
     size_t at = pdl_str_find(url, PDL_STR("://"), 0);
     size_t i = at == PDL_NOT_FOUND ? 0 : at + 3;

@@ -1,4 +1,4 @@
-/* headers.h -- header lines of a request, and percent-encoding for its URL. Private to model.
+/* headers.h -- header lines of a request, and parts of its URL. Private to model.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -6,6 +6,7 @@
 #define PDL_MODEL_HEADERS_H
 
 #include "base/err.h"
+#include "base/url.h"
 #include "base/vec.h"
 #include "effect/secret.h"
 
@@ -36,8 +37,6 @@ void pdl_headers_fini(pdl_headers *h);
 
 /* --- URLs ------------------------------------------------------------------------------------- */
 
-/* Appends s percent-encoded: all except letters, digits and "-._~" (and the bytes of keep). */
-void pdl_url_quote(pdl_str s, const char *keep, pdl_buf *out);
 /* The host with its port in "scheme://host[:port]/..."; borrowed. */
 pdl_str pdl_url_host(pdl_str url);
 /* The part after the host, up to a question mark; borrowed. "" when there is none. */
