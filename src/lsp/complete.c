@@ -229,15 +229,13 @@ static void add_args(lsp_completer *c, const lsp_spot *p) {
                             : NULL;
     lsp_thing t;
     if (!e || e->form != PDL_X_NATIVE || !pdl_lsp_doc_load(c->s, c->d)) return;
-    const pdl_xnode *x = e->root;
-    lsp_ref r = {.kind = REF_CALL};
-    r.region = pdl_lsp_index_region(c->d->index, (uint32_t)c->off);
-    if (x->kind == PDL_X_NAME) r.name = x->u.name;
-    if (x->kind == PDL_X_ATTR && x->u.access.obj && x->u.access.obj->kind == PDL_X_NAME) {
-        r = (lsp_ref){.kind = REF_MEMBER, .name = x->u.access.name, .region = r.region};
-        r.base = x->u.access.obj->u.name;
-    }
-    if (!r.name.n || !pdl_lsp_resolve(c->s, c->d, &r, &t)) return;
+    pdl_buf chain = PDL_BUF;
+    bool found = pdl_lsp_put_chain(e->root, &chain) != NULL;
+    pdl_str rest = pdl_buf_str(&chain);
+    uint32_t region = pdl_lsp_index_region(c->d->index, (uint32_t)c->off);
+    found = found && pdl_lsp_follow(c->s, c->d, region, &rest, &t) && !rest.n;
+    pdl_buf_fini(&chain);
+    if (!found) return;
     const lsp_index *in = pdl_lsp_doc_index(c->s, t.doc);
     const lsp_region *body = &in->regions.p[pdl_lsp_thing_sym(c->s, &t)->body];
     for (uint32_t i = 0; i < body->n_params; i++) {
@@ -350,8 +348,10 @@ static void add_callees(lsp_completer *c) {
         pdl_buf text = PDL_BUF;
         const lsp_sym *sym = &x->syms.p[i];
         if (sym->kind != SYM_FUNCTION) continue;
-        pdl_buf_putf(&text, "${ %.*s }", PDL_FMT(sym->name));
-        pdl_lsp_item_add(c, &(lsp_item){.label = sym->name,
+        PDL_PUT(&text, "${ ");
+        pdl_lsp_put_path(x, sym, &text);
+        PDL_PUT(&text, " }");
+        pdl_lsp_item_add(c, &(lsp_item){.label = pdl_str_sub(pdl_buf_str(&text), 3, text.len - 2),
                                         .insert = pdl_buf_str(&text),
                                         .detail = sym->type,
                                         .kind = ITEM_FUNCTION,

@@ -52,6 +52,9 @@ void pdl_lsp_complete_statement(lsp_completer *c, pdl_str prefix);
 /* The start of the expression that is open at an offset; PDL_NOT_FOUND: there is none. line_start:
  * where the search ends. jinja: also {{ and {%. */
 size_t pdl_lsp_expr_start(pdl_str text, size_t line_start, size_t off, bool jinja);
+/* Appends the names that the end of s leads along: a.b for `1 + a["b"]`, a.[] for `a[0]`; nothing
+ * where it begins with something else than a variable. */
+void pdl_lsp_chain_before(pdl_str s, pdl_buf *out);
 /* The text of `documentation` for an item's `data`. Appended. */
 void pdl_lsp_document_item(pdl_lsp *s, pdl_str table, int row, pdl_str label, pdl_buf *out);
 

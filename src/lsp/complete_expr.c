@@ -12,6 +12,7 @@
 #include "lsp/complete.h"
 #include "lsp/explain.h"
 #include "lsp/symtype.h"
+#include "lsp/xref.h"
 #include "model/catalog.h"
 #include "native/native.h"
 
@@ -26,10 +27,18 @@ static bool is_name_char(char ch) {
 
 /* --- where an expression begins --------------------------------------------------------------- */
 
-/* Is an expression that begins at `from` still open at `to`? Quotes and brackets are counted. */
+/* Does s end with `x[`? In a quoted scalar a backslash comes before the quote that follows. */
+static bool ends_with_bracket(pdl_str s) {
+    if (pdl_str_ends(s, PDL_STR("\\"))) s.n--;
+    return s.n > 1 && s.p[s.n - 1] == '[' && (is_name_char(s.p[s.n - 2]) || s.p[s.n - 2] == ']');
+}
+
+/* Is an expression that begins at `from` still open at `to`? Quotes and brackets are counted. A
+ * text may be open that is a key: x['na */
 static bool is_open(pdl_str text, size_t from, size_t to) {
     int depth = 0;
     char quote = 0;
+    bool is_key = false;
     for (size_t i = from; i < to; i++) {
         char ch = text.p[i];
         if (quote) {
@@ -37,6 +46,7 @@ static bool is_open(pdl_str text, size_t from, size_t to) {
             if (ch == quote) quote = 0;
         } else if (ch == '"' || ch == '\'') {
             quote = ch;
+            is_key = ends_with_bracket(pdl_str_sub(text, from, i));
         } else if (ch == '{' || ch == '(' || ch == '[') {
             depth++;
         } else if (ch == ')' || ch == ']') {
@@ -45,7 +55,7 @@ static bool is_open(pdl_str text, size_t from, size_t to) {
             return false;
         }
     }
-    return !quote;
+    return !quote || is_key;
 }
 
 /* The last opening delimiter in [from, off). */
@@ -165,14 +175,6 @@ static void add_methods(lsp_completer *c, pdl_str type) {
     if (dict || any) add_table(c, METHODS_DICT, ITEM_METHOD, '3');
 }
 
-static const lsp_sym *find_sym(const lsp_completer *c, pdl_str name) {
-    const lsp_index *x = c->d->index;
-    uint32_t region;
-    if (!pdl_lsp_index_owner(x, pdl_lsp_index_region(x, (uint32_t)c->off), name, &region))
-        return NULL;
-    return pdl_lsp_index_sym(x, region, name);
-}
-
 /* The names of the standard library, with the signatures of those that are natives. */
 static void add_library(lsp_completer *c) {
     lsp_tree t = pdl_lsp_tree_read(c->scratch, PDL_STR(""), c->s->opt.library);
@@ -197,33 +199,46 @@ static void add_library(lsp_completer *c) {
     }
 }
 
-/* chain: the names before the dot. */
-static void complete_member(lsp_completer *c, pdl_str chain) {
-    size_t dot = pdl_str_find(chain, PDL_STR("."), 0);
-    pdl_str base = pdl_str_sub(chain, 0, dot == PDL_NOT_FOUND ? chain.n : dot);
-    const lsp_sym *sym = base.n ? find_sym(c, base) : NULL;
-    if (dot == PDL_NOT_FOUND && pdl_str_is(base, "stdlib") && !sym) {
-        add_library(c);
-        return;
-    }
-    lsp_doc *d = c->d;
-    pdl_str rest = dot == PDL_NOT_FOUND ? (pdl_str){0} : pdl_str_sub(chain, dot + 1, chain.n);
-    if (sym && sym->kind == SYM_MODULE) {
-        d = pdl_lsp_doc_linked(c->s, c->d, sym->path, true);
-        if (d && !rest.n) add_file_syms(c, d, '1');
-        if (!d || !rest.n) return;
-        dot = pdl_str_find(rest, PDL_STR("."), 0);
-        const lsp_index *x = pdl_lsp_doc_index(c->s, d);
-        sym = x ? pdl_lsp_index_sym(x, 0, pdl_str_sub(rest, 0, dot)) : NULL;
-        rest = dot == PDL_NOT_FOUND ? (pdl_str){0} : pdl_str_sub(rest, dot + 1, rest.n);
-    }
-    pdl_buf type = PDL_BUF;
-    if (sym) pdl_lsp_put_type(d, sym, &type);
-    pdl_str shown = pdl_lsp_shown_member(pdl_buf_str(&type), rest);
+/* The fields of an object of that region. */
+static void add_fields(lsp_completer *c, const lsp_doc *d, const lsp_index *x, uint32_t region) {
+    for (size_t i = 0; i < x->syms.n; i++)
+        if (x->syms.p[i].region == region && !is_repeated(x, i)) add_sym(c, d, &x->syms.p[i], '1');
+}
+
+/* The members of a variable, or of the part of it that the rest of a chain leads to. Returns its
+ * type in words, which is in *type. */
+static pdl_str add_members(lsp_completer *c, const lsp_thing *t, pdl_str rest, pdl_buf *type) {
+    const lsp_index *x = pdl_lsp_doc_index(c->s, t->doc);
+    const lsp_sym *sym = pdl_lsp_thing_sym(c->s, t);
+    pdl_lsp_put_type(t->doc, sym, type);
+    pdl_str shown = pdl_lsp_shown_member(pdl_buf_str(type), rest);
     size_t before = pdl_list_len(c->items);
-    if (sym && !rest.n && sym->value) pdl_lsp_each_field(sym->value, c->scratch, on_field, c);
+    if (!rest.n && sym->fields) add_fields(c, t->doc, x, sym->fields);
+    if (!rest.n && !sym->fields && sym->value)
+        pdl_lsp_each_field(sym->value, c->scratch, on_field, c);
     if (pdl_list_len(c->items) == before) pdl_lsp_each_shown_field(shown, on_field, c);
-    add_methods(c, shown);
+    return shown;
+}
+
+/* chain: the names before the dot, or before the bracket of a key, where no method can come. */
+static void complete_member(lsp_completer *c, pdl_str chain, bool is_key) {
+    lsp_thing t;
+    pdl_str rest = chain;
+    pdl_buf type = PDL_BUF;
+    uint32_t region = pdl_lsp_index_region(c->d->index, (uint32_t)c->off);
+    bool known = chain.n && pdl_lsp_follow(c->s, c->d, region, &rest, &t), module = false;
+    pdl_str shown = {0};
+    if (known) {
+        const lsp_sym *sym = pdl_lsp_thing_sym(c->s, &t);
+        module = sym->kind == SYM_MODULE;
+        lsp_doc *file = module ? pdl_lsp_doc_linked(c->s, t.doc, sym->path, true) : NULL;
+        if (file && !rest.n) add_file_syms(c, file, '1');
+        if (!module) shown = add_members(c, &t, rest, &type);
+    } else if (pdl_str_is(chain, "stdlib")) {
+        add_library(c);
+        module = true;
+    }
+    if (!is_key && !module) add_methods(c, shown);
     pdl_buf_fini(&type);
 }
 
@@ -248,15 +263,13 @@ static void add_variables(lsp_completer *c) {
     }
 }
 
-/* The function whose arguments the cursor is in: `f(` or `lib.f(` that is not closed. */
+/* What is before the bracket of the call whose arguments the cursor is in. */
 static pdl_str open_call(pdl_str before) {
     int depth = 0;
     for (size_t i = before.n; i-- > 0;) {
         if (before.p[i] == ')') depth++;
         if (before.p[i] != '(' || depth-- > 0) continue;
-        size_t from = i;
-        while (from > 0 && (before.p[from - 1] == '.' || is_name_char(before.p[from - 1]))) from--;
-        return pdl_str_sub(before, from, i);
+        return pdl_str_sub(before, 0, i);
     }
     return (pdl_str){0};
 }
@@ -271,13 +284,20 @@ static void add_param(lsp_completer *c, pdl_str name, pdl_str type) {
 }
 
 static void add_arguments(lsp_completer *c, pdl_str before) {
-    pdl_str name = open_call(before);
-    const lsp_sym *sym = name.n ? find_sym(c, name) : NULL;
-    const lsp_region *body = sym && sym->body ? &c->d->index->regions.p[sym->body] : NULL;
+    pdl_buf chain = PDL_BUF;
+    pdl_lsp_chain_before(open_call(before), &chain);
+    pdl_str rest = pdl_buf_str(&chain);
+    uint32_t region = pdl_lsp_index_region(c->d->index, (uint32_t)c->off);
+    lsp_thing t;
+    bool known = rest.n && pdl_lsp_follow(c->s, c->d, region, &rest, &t) && !rest.n;
+    const lsp_sym *sym = known ? pdl_lsp_thing_sym(c->s, &t) : NULL;
+    const lsp_index *x = sym && sym->body ? pdl_lsp_doc_index(c->s, t.doc) : NULL;
+    const lsp_region *body = x ? &x->regions.p[sym->body] : NULL;
     for (uint32_t i = 0; body && i < body->n_params; i++) {
-        const lsp_sym *p = &c->d->index->syms.p[body->param + i];
+        const lsp_sym *p = &x->syms.p[body->param + i];
         add_param(c, p->name, p->type);
     }
+    pdl_buf_fini(&chain);
 }
 
 static void complete_operand(lsp_completer *c, pdl_str before) {
@@ -315,9 +335,7 @@ static size_t bracket_start(pdl_str s, size_t to) {
     return to;
 }
 
-/* The names that the end of s leads along: a.b for `1 + a["b"]`, a.[] for `a[0]`; nothing where it
- * begins with something else than a variable. */
-static void put_chain(pdl_str s, pdl_buf *out) {
+void pdl_lsp_chain_before(pdl_str s, pdl_buf *out) {
     size_t from = s.n;
     while (from > 0) {
         char ch = s.p[from - 1];
@@ -341,18 +359,33 @@ static void put_chain(pdl_str s, pdl_buf *out) {
     }
 }
 
+/* Where `x[` ends whose key is being typed: a quote comes after it, as the scalar around it writes
+ * one. PDL_NOT_FOUND: no key is. */
+static size_t key_bracket(pdl_str s) {
+    static const char *const quotes[] = {"\\\"", "\"", "''", "'"};
+    for (size_t i = 0; i < sizeof quotes / sizeof *quotes; i++) {
+        pdl_str quote = pdl_str_of(quotes[i]);
+        if (!pdl_str_ends(s, quote)) continue;
+        bool is_key = ends_with_bracket(pdl_str_sub(s, 0, s.n - quote.n));
+        return is_key ? s.n - quote.n - 1 : PDL_NOT_FOUND;
+    }
+    return PDL_NOT_FOUND;
+}
+
 void pdl_lsp_complete_expr(lsp_completer *c, pdl_str prefix) {
     size_t typed = c->off - c->from;
     pdl_str before = pdl_str_trim(pdl_str_sub(prefix, 0, prefix.n > typed ? prefix.n - typed : 0));
     if (!pdl_lsp_doc_load(c->s, c->d)) return;
+    size_t bracket = key_bracket(before);
     if (pdl_str_ends(before, PDL_STR("|"))) {
         add_table(c, FILTERS, ITEM_FUNCTION, '1');
     } else if (ends_with_word(before, "is") || ends_with_word(before, "is not")) {
         add_table(c, TESTS, ITEM_FUNCTION, '1');
-    } else if (pdl_str_ends(before, PDL_STR("."))) {
+    } else if (pdl_str_ends(before, PDL_STR(".")) || bracket != PDL_NOT_FOUND) {
         pdl_buf chain = PDL_BUF;
-        put_chain(pdl_str_sub(before, 0, before.n - 1), &chain);
-        complete_member(c, pdl_buf_str(&chain));
+        bool is_key = bracket != PDL_NOT_FOUND;
+        pdl_lsp_chain_before(pdl_str_sub(before, 0, is_key ? bracket : before.n - 1), &chain);
+        complete_member(c, pdl_buf_str(&chain), is_key);
         pdl_buf_fini(&chain);
     } else {
         complete_operand(c, before);

@@ -77,7 +77,8 @@ static void hint_types(hints *h) {
     for (size_t i = 0; i < x->syms.n; i++) {
         const lsp_sym *sym = &x->syms.p[i];
         pdl_buf b = PDL_BUF;
-        if (sym->kind == SYM_PARAMETER || sym->kind == SYM_MODULE || sym->kind == SYM_FUNCTION)
+        if (sym->kind == SYM_PARAMETER || sym->kind == SYM_MODULE || sym->kind == SYM_FUNCTION ||
+            sym->kind == SYM_FIELD)
             continue;
         PDL_PUT(&b, ": ");
         pdl_lsp_put_type(h->d, sym, &b);

@@ -65,7 +65,8 @@ static bool hover_variable(hoverer *h) {
     if (t.doc != h->d)
         pdl_buf_putf(&h->text, " of %.*s", PDL_FMT(pdl_file_name(pdl_str_of(t.doc->key))));
     if (sym->doc.n) pdl_buf_putf(&h->text, "\n\n%.*s", PDL_FMT(sym->doc));
-    if (pdl_lsp_last_value(h->s, h->d, t.name, &last))
+    bool field = pdl_lsp_is_fields(&pdl_lsp_doc_index(h->s, t.doc)->regions.p[t.region]);
+    if (!field && pdl_lsp_last_value(h->s, h->d, t.name, &last))
         pdl_buf_putf(&h->text, "\n\nIn the last run: `%s`", pdl_buf_z(&last));
     pdl_buf_fini(&last);
     return true;
@@ -79,37 +80,35 @@ typedef struct field_at {
     size_t base; /* of its expression in the text */
 } field_at;
 
-/* x.a.b at its last name, where names alone come before it. */
-static void on_field(void *user, const pdl_xnode *x) {
-    field_at *f = user;
-    if (x->kind != PDL_X_ATTR) return;
-    size_t end = f->base + x->end, n = x->u.access.name.n;
-    if (f->at + n >= end && f->at <= end && !f->found) f->found = x;
+/* The name of a member ends before the quote and the bracket of x['name']. */
+static size_t name_end(const pdl_xnode *x) {
+    return x->kind == PDL_X_ATTR ? x->end : x->u.access.key->end - 1;
 }
 
-static const pdl_xnode *put_chain(const pdl_xnode *x, pdl_buf *out) {
-    if (x->kind == PDL_X_NAME) return x;
-    const pdl_xnode *root = x->kind == PDL_X_ATTR ? put_chain(x->u.access.obj, out) : NULL;
-    if (root) pdl_buf_putf(out, "%s%.*s", out->len ? "." : "", PDL_FMT(x->u.access.name));
-    return root;
+/* x.a.b or x['a'] at its last name. */
+static void on_field(void *user, const pdl_xnode *x) {
+    field_at *f = user;
+    bool member = x->kind == PDL_X_ATTR || x->kind == PDL_X_ITEM;
+    size_t n = member ? pdl_lsp_member_name(x).n : 0;
+    if (!n || f->found) return;
+    size_t end = f->base + name_end(x);
+    if (f->at + n >= end && f->at <= end) f->found = x;
 }
 
 /* The type of the field, by that of the variable before it. */
 static bool put_field(hoverer *h, const pdl_xnode *x) {
     pdl_buf chain = PDL_BUF, type = PDL_BUF;
     const lsp_index *index = pdl_lsp_doc_index(h->s, h->d);
-    const pdl_xnode *root = put_chain(x, &chain);
-    uint32_t region;
-    pdl_str shown = {0};
-    if (root && index &&
-        pdl_lsp_index_owner(index, pdl_lsp_index_region(index, (uint32_t)h->off), root->u.name,
-                            &region)) {
-        pdl_lsp_put_type(h->d, pdl_lsp_index_sym(index, region, root->u.name), &type);
-        shown = pdl_lsp_shown_member(pdl_buf_str(&type), pdl_buf_str(&chain));
+    bool named = pdl_lsp_put_chain(x, &chain) != NULL && index;
+    pdl_str rest = pdl_buf_str(&chain), shown = {0};
+    lsp_thing t;
+    if (named && pdl_lsp_follow(h->s, h->d, pdl_lsp_index_region(index, (uint32_t)h->off), &rest,
+                                &t)) {
+        pdl_lsp_put_type(t.doc, pdl_lsp_thing_sym(h->s, &t), &type);
+        shown = pdl_lsp_shown_member(pdl_buf_str(&type), rest);
     }
     if (shown.n)
-        pdl_buf_putf(&h->text, "```\n%.*s.%s: %.*s\n```\nfield", PDL_FMT(root->u.name),
-                     pdl_buf_z(&chain), PDL_FMT(shown));
+        pdl_buf_putf(&h->text, "```\n%s: %.*s\n```\nfield", pdl_buf_z(&chain), PDL_FMT(shown));
     pdl_buf_fini(&chain);
     pdl_buf_fini(&type);
     return shown.n > 0;
@@ -132,8 +131,8 @@ static bool hover_field(hoverer *h, const lsp_spot *p) {
     pdl_lsp_each_expr(scratch, p->node->text, look_for_field, &f);
     bool ok = f.found && put_field(h, f.found);
     if (ok) {
-        size_t end = f.base + f.found->end;
-        if (pdl_lsp_spans_find(&spans, end - f.found->u.access.name.n, end, &from, &to))
+        size_t end = f.base + name_end(f.found), n = pdl_lsp_member_name(f.found).n;
+        if (pdl_lsp_spans_find(&spans, end - n, end, &from, &to))
             h->range = pdl_lsp_text_range(&h->d->text, from, to);
     }
     pdl_lsp_spans_fini(&spans);

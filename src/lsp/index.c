@@ -12,6 +12,8 @@
 
 #include "base/banned.h"
 
+enum { MOST_CHAIN = 16 }; /* members after a variable */
+
 typedef struct indexer {
     lsp_index *x;
     const lsp_text *text;
@@ -21,13 +23,13 @@ typedef struct indexer {
     uint32_t region; /* of what is walked */
     uint32_t up;     /* symbol in whose text that is, as index + 1 */
     uint32_t naming; /* the symbol that `defs` gives the block that is walked next; the same */
-    uint32_t object; /* symbol of the object whose field is walked next; the same */
+    uint32_t object; /* symbol of the object whose fields are walked next; the same */
 } indexer;
 
 const char *pdl_lsp_sym_kind_name(lsp_sym_kind k) {
     static const char *const names[] = {"variable",      "function",      "module",
                                         "parameter",     "loop variable", "variable of a pattern",
-                                        "model response"};
+                                        "model response", "field"};
     return names[k];
 }
 
@@ -134,8 +136,7 @@ static void add_ref(const xref *r, lsp_ref ref, uint32_t from, uint32_t to) {
                                                r->base + to - r->shift, &start, &end))
         return;
     ref.name = keep(r->w, ref.name);
-    ref.base = keep(r->w, ref.base);
-    ref.member = keep(r->w, ref.member);
+    ref.chain = keep(r->w, ref.chain);
     ref.region = r->w->region;
     ref.range = pdl_lsp_text_range(r->w->text, start, end);
     ref.at = start;
@@ -157,49 +158,56 @@ static bool take_call(xref *r, const pdl_xnode *x) {
     return false;
 }
 
-/* The parts of f, lib.f and lib['f']. */
-static bool callee_of(const pdl_xnode *obj, pdl_str *base, pdl_str *member) {
-    *member = (pdl_str){0};
-    if (obj && obj->kind == PDL_X_NAME) {
-        *base = obj->u.name;
-        return true;
+pdl_str pdl_lsp_member_name(const pdl_xnode *x) {
+    if (x->kind == PDL_X_ATTR) return x->u.access.name;
+    const pdl_xnode *key = x->kind == PDL_X_ITEM ? x->u.access.key : NULL;
+    bool written = key && key->kind == PDL_X_CONST && pdl_is_str(key->u.value);
+    return written ? pdl_str_get(key->u.value) : (pdl_str){0};
+}
+
+const pdl_xnode *pdl_lsp_put_chain(const pdl_xnode *x, pdl_buf *out) {
+    pdl_str names[MOST_CHAIN];
+    size_t n = 0;
+    for (; x && x->kind != PDL_X_NAME; x = x->u.access.obj) {
+        bool access = x->kind == PDL_X_ATTR || x->kind == PDL_X_ITEM;
+        pdl_str name = access ? pdl_lsp_member_name(x) : (pdl_str){0};
+        if (!name.n || n == MOST_CHAIN || pdl_byte_in('.', name)) return NULL;
+        names[n++] = name;
     }
-    if (!obj || (obj->kind != PDL_X_ATTR && obj->kind != PDL_X_ITEM)) return false;
-    const pdl_xnode *of = obj->u.access.obj, *key = obj->u.access.key;
-    if (!of || of->kind != PDL_X_NAME) return false;
-    *base = of->u.name;
-    *member = obj->u.access.name;
-    if (obj->kind == PDL_X_ATTR) return true;
-    if (!key || key->kind != PDL_X_CONST || !pdl_is_str(key->u.value)) return false;
-    *member = pdl_str_get(key->u.value);
-    return true;
+    if (!x) return NULL;
+    pdl_buf_put(out, x->u.name);
+    while (n) pdl_buf_putf(out, ".%.*s", PDL_FMT(names[n - 1])), n--;
+    return x;
 }
 
 static void on_call(xref *r, const pdl_xnode *x) {
     lsp_ref ref = {.kind = REF_ARG};
-    if (!callee_of(x->u.call.obj, &ref.base, &ref.member)) return;
-    *pdl_vec_push(&r->calls) = x->u.call.obj;
-    for (uint32_t i = 0; i < x->u.call.args.n_kw; i++) {
+    pdl_buf chain = PDL_BUF;
+    bool named = pdl_lsp_put_chain(x->u.call.obj, &chain) != NULL;
+    ref.chain = pdl_buf_str(&chain);
+    if (named) *pdl_vec_push(&r->calls) = x->u.call.obj;
+    for (uint32_t i = 0; named && i < x->u.call.args.n_kw; i++) {
         ref.name = x->u.call.args.kw_names[i];
         const char *p = ref.name.p, *text = r->e->source.p;
         if (p < text || p + ref.name.n > text + r->e->source.n) continue;
         uint32_t at = (uint32_t)(p - text);
         add_ref(r, ref, at, at + (uint32_t)ref.name.n);
     }
+    pdl_buf_fini(&chain);
 }
 
 static void on_member(xref *r, const pdl_xnode *x) {
-    const pdl_xnode *obj = x->u.access.obj, *key = x->u.access.key;
-    lsp_ref ref = {.kind = REF_MEMBER, .called = take_call(r, x)};
-    if (!obj || obj->kind != PDL_X_NAME || !is_free(r->e, obj->u.name)) return;
-    ref.base = obj->u.name;
-    if (x->kind == PDL_X_ATTR) {
-        ref.name = x->u.access.name;
-        if (x->end - x->start >= ref.name.n) add_ref(r, ref, x->end - (uint32_t)ref.name.n, x->end);
-    } else if (key && key->kind == PDL_X_CONST && pdl_is_str(key->u.value)) {
-        ref.name = pdl_str_get(key->u.value);
-        if (key->end - key->start == ref.name.n + 2) add_ref(r, ref, key->start + 1, key->end - 1);
-    }
+    const pdl_xnode *key = x->u.access.key, *root;
+    lsp_ref ref = {.kind = REF_MEMBER, .called = take_call(r, x), .name = pdl_lsp_member_name(x)};
+    pdl_buf chain = PDL_BUF;
+    root = ref.name.n ? pdl_lsp_put_chain(x->u.access.obj, &chain) : NULL;
+    ref.chain = pdl_buf_str(&chain);
+    bool known = root && is_free(r->e, root->u.name);
+    if (known && x->kind == PDL_X_ATTR && x->end - x->start >= ref.name.n)
+        add_ref(r, ref, x->end - (uint32_t)ref.name.n, x->end);
+    if (known && x->kind == PDL_X_ITEM && key->end - key->start == ref.name.n + 2)
+        add_ref(r, ref, key->start + 1, key->end - 1);
+    pdl_buf_fini(&chain);
 }
 
 static void on_xnode(void *user, const pdl_xnode *x) {
@@ -260,7 +268,7 @@ static void add_pyname(void *user, const lsp_pyname *n) {
     pdl_str code = w->spans.node->text;
     add_ref(&r,
             (lsp_ref){.name = pdl_str_sub(code, n->from, n->to),
-                      .base = n->callee,
+                      .chain = n->callee,
                       .kind = n->callee.n ? REF_ARG : REF_CODE},
             (uint32_t)n->from, (uint32_t)n->to);
 }
@@ -303,14 +311,16 @@ static void walk_data(indexer *w, const lsp_spot *p) {
     walk_children(w, p);
 }
 
-static void walk_defs(indexer *w, const lsp_spot *p) {
+/* Names and blocks: variables of `defs`, or fields of an object. */
+static void walk_named(indexer *w, const lsp_spot *p, lsp_sym_kind kind, uint32_t region) {
     uint32_t up = w->up;
     for (uint32_t i = 0; p->node->kind == PDL_NODE_MAP && i < p->node->n; i++) {
         const pdl_pair *pair = &p->node->pairs[i];
-        uint32_t sym = add_sym(w, pair->key, SYM_VARIABLE, w->region, pair->value);
+        w->up = up;
+        uint32_t sym = add_sym(w, pair->key, kind, region, pair->value);
         describe(w, sym, pair->value);
         w->up = sym ? sym : up;
-        w->naming = sym;
+        w->naming = pair->value->kind == PDL_NODE_MAP ? sym : 0;
         lsp_spot child = pdl_lsp_spot_child(p, i);
         walk(w, &child);
         w->naming = 0;
@@ -318,22 +328,46 @@ static void walk_defs(indexer *w, const lsp_spot *p) {
     w->up = up;
 }
 
+/* Blocks of one name share the region of their fields, because a member is looked up by names. */
+static uint32_t fields_of(indexer *w, uint32_t object) {
+    lsp_sym *sym = &w->x->syms.p[object - 1];
+    lsp_sym *first = &w->x->syms.p[pdl_lsp_index_sym(w->x, sym->region, sym->name) - w->x->syms.p];
+    if (!first->fields) {
+        first->fields = (uint32_t)w->x->regions.n;
+        *pdl_vec_push(&w->x->regions) = (lsp_region){.up = w->region, .from = 1};
+    }
+    sym->fields = first->fields;
+    return first->fields;
+}
+
+static void walk_fields(indexer *w, const lsp_spot *p) {
+    uint32_t object = w->object;
+    w->object = 0;
+    if (object && p->node->kind == PDL_NODE_MAP)
+        walk_named(w, p, SYM_FIELD, fields_of(w, object));
+    else
+        walk_children(w, p);
+    w->object = object;
+}
+
 /* The callee of a call block and its arguments by name. */
 static void walk_call(indexer *w, const pdl_node *block) {
     const pdl_node *callee = pdl_node_find(block, PDL_STR("call"), NULL),
                    *args = pdl_node_find(block, PDL_STR("args"), NULL);
     const pdl_expr *e = callee ? add_text(w, callee, true) : NULL;
-    lsp_ref ref = {.kind = REF_ARG};
     if (!e || e->form != PDL_X_NATIVE || !args || args->kind != PDL_NODE_MAP) return;
-    if (!callee_of(e->root, &ref.base, &ref.member)) return;
+    pdl_buf chain = PDL_BUF;
+    bool named = pdl_lsp_put_chain(e->root, &chain) != NULL;
+    lsp_ref ref = {.kind = REF_ARG, .chain = pdl_buf_str(&chain)};
     xref r = {.w = w, .e = e};
-    for (uint32_t i = 0; i < args->n; i++) {
+    for (uint32_t i = 0; named && i < args->n; i++) {
         const pdl_node *key = args->pairs[i].key;
         if (!pdl_node_is_str(key)) continue;
         pdl_lsp_spans_of(&w->spans, key);
         ref.name = key->text;
         add_ref(&r, ref, 0, (uint32_t)key->text.n);
     }
+    pdl_buf_fini(&chain);
 }
 
 /* The region of a function's body, with its parameters. */
@@ -392,11 +426,7 @@ static void walk_block(indexer *w, const lsp_spot *p) {
     if (sym) w->up = sym;
     bool function = p->has_kind && p->kind == PDL_BLOCK_function;
     if (function) w->region = open_function(w, p->node, sym);
-    if (function && object && !sym && p->key) {
-        lsp_region *body = &w->x->regions.p[w->region];
-        body->owner = object;
-        body->field = keep(w, p->key->text);
-    }
+    if (function && naming) w->x->syms.p[naming - 1].body = w->region;
     w->object = p->has_kind && p->kind == PDL_BLOCK_object ? sym : 0;
     if (p->has_kind && p->kind == PDL_BLOCK_call) walk_call(w, p->node);
     if (p->has_kind && p->kind == PDL_BLOCK_model) note_model(w, p->node);
@@ -455,7 +485,8 @@ static void walk(indexer *w, const lsp_spot *p) {
         else
             walk_children(w, p);
         return;
-    case ROLE_DEFS: walk_defs(w, p); return;
+    case ROLE_DEFS: walk_named(w, p, SYM_VARIABLE, w->region); return;
+    case ROLE_NAMED_BLOCKS: walk_fields(w, p); return;
     case ROLE_DATA:
     case ROLE_PARAMETERS:
     case ROLE_MODEL:
@@ -472,7 +503,6 @@ static void walk(indexer *w, const lsp_spot *p) {
         return;
     case ROLE_WORD: walk_word(w, p); return;
     case ROLE_BLOCKS:
-    case ROLE_NAMED_BLOCKS:
     case ROLE_WORDS:
     case ROLE_RECORD:
     case ROLE_CASES:
@@ -534,6 +564,17 @@ const lsp_sym *pdl_lsp_index_sym(const lsp_index *x, uint32_t region, pdl_str na
     uintptr_t found = (uintptr_t)pdl_map_find(&x->names, name_key(region, name, &b));
     pdl_buf_fini(&b);
     return found ? &x->syms.p[found - 1] : NULL;
+}
+
+void pdl_lsp_put_path(const lsp_index *x, const lsp_sym *sym, pdl_buf *out) {
+    pdl_str names[MOST_CHAIN];
+    size_t n = 0;
+    for (; pdl_lsp_is_fields(&x->regions.p[sym->region]) && sym->up && n < MOST_CHAIN; n++) {
+        names[n] = sym->name;
+        sym = &x->syms.p[sym->up - 1];
+    }
+    pdl_buf_put(out, sym->name);
+    while (n) pdl_buf_putf(out, ".%.*s", PDL_FMT(names[n - 1])), n--;
 }
 
 bool pdl_lsp_index_owner(const lsp_index *x, uint32_t from, pdl_str name, uint32_t *region) {

@@ -7,7 +7,8 @@
  *
  * A variable belongs to a region: the file, or the body of a function. A name that is read belongs
  * to the innermost region around it that sets the name; where none does, to the files that this one
- * includes, or to those that include it.
+ * includes, or to those that include it. The fields of an `object` with a name are symbols, too:
+ * their region is around no text, so that only a member of the object leads to it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,8 +26,9 @@ typedef enum {
     SYM_MODULE,   /* the same of an import */
     SYM_PARAMETER,
     SYM_LOOP,    /* for, index */
-    SYM_PATTERN, /* def in a pattern */
-    SYM_RESPONSE /* modelResponse */
+    SYM_PATTERN,  /* def in a pattern */
+    SYM_RESPONSE, /* modelResponse */
+    SYM_FIELD     /* of an object; one that is a function is SYM_FUNCTION */
 } lsp_sym_kind;
 
 typedef struct lsp_sym {
@@ -34,6 +36,7 @@ typedef struct lsp_sym {
     lsp_sym_kind kind;
     uint32_t region;           /* in which it is visible */
     uint32_t body;             /* FUNCTION: the region of its body; else 0 */
+    uint32_t fields;           /* the region of the fields of all objects of this name; 0: none */
     uint32_t up;               /* the symbol in whose text it is, as index + 1; 0: none */
     lsp_range range;           /* of the name */
     lsp_range whole;           /* of the block that sets it */
@@ -48,16 +51,17 @@ typedef struct lsp_sym {
 typedef enum {
     REF_READ,   /* a name in an expression */
     REF_CALL,   /* the same, which is called */
-    REF_MEMBER, /* `name` in base.name, or base['name'] */
-    REF_ARG,    /* `name`, an argument by name in a call of base, or of base.member */
+    REF_MEMBER, /* `name` in chain.name, or chain['name'] */
+    REF_ARG,    /* `name`, an argument by name in a call of chain */
     REF_TARGET, /* an aggregator in `contribute` */
     REF_CODE    /* a name that Python code reads */
 } lsp_ref_kind;
 
 typedef struct lsp_ref {
-    pdl_str name, base, member;
+    pdl_str name;
+    pdl_str chain; /* names joined by dots, of a variable and of members; MEMBER, ARG: not empty */
     lsp_ref_kind kind;
-    bool called; /* MEMBER: base.name is called */
+    bool called; /* MEMBER: chain.name is called */
     uint32_t region;
     lsp_range range; /* of name */
     uint32_t at;
@@ -69,9 +73,10 @@ typedef struct lsp_region {
     lsp_range range;
     uint32_t from, to;        /* offsets */
     uint32_t param, n_params; /* of the function: neighbours among the symbols */
-    uint32_t owner; /* the object that the function is a field of, as index + 1; 0: none */
-    pdl_str field;  /* and its name there */
 } lsp_region;
+
+/* Does the region hold the fields of an object? */
+static inline bool pdl_lsp_is_fields(const lsp_region *r) { return r->from > r->to; }
 
 /* A file that is included or imported. */
 typedef struct lsp_file {
@@ -112,6 +117,14 @@ uint32_t pdl_lsp_index_region(const lsp_index *x, uint32_t off);
 bool pdl_lsp_index_owner(const lsp_index *x, uint32_t from, pdl_str name, uint32_t *region);
 /* The first symbol of that name and region, or NULL. */
 const lsp_sym *pdl_lsp_index_sym(const lsp_index *x, uint32_t region, pdl_str name);
+
+/* Appends the name of a variable; of a field with the objects that it is in: `o.f`. */
+void pdl_lsp_put_path(const lsp_index *x, const lsp_sym *sym, pdl_buf *out);
+/* The name of a member, of x.name or x['name']; empty: it is computed. */
+pdl_str pdl_lsp_member_name(const pdl_xnode *x);
+/* Appends the names of f, lib.f and lib['o'].f, joined by dots. Returns the variable; NULL, and
+ * nothing is of use, when x is something else. A name with a dot is no part of a chain. */
+const pdl_xnode *pdl_lsp_put_chain(const pdl_xnode *x, pdl_buf *out);
 
 const char *pdl_lsp_sym_kind_name(lsp_sym_kind k); /* "variable", ... */
 

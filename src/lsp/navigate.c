@@ -74,13 +74,18 @@ pdl_val pdl_lsp_on_highlight(pdl_lsp *s, pdl_vref params) {
 
 /* --- renaming --------------------------------------------------------------------------------- */
 
+/* A field that is data is part of a value, which other code may read from anywhere. */
+static bool is_data_field(pdl_lsp *s, const lsp_thing *t) {
+    return pdl_lsp_thing_sym(s, t)->kind == SYM_FIELD;
+}
+
 pdl_val pdl_lsp_on_prepare_rename(pdl_lsp *s, pdl_vref params) {
     size_t off;
     lsp_doc *d = pdl_lsp_doc_at(s, params, &off);
     lsp_thing t;
     lsp_range range;
     if (!d) return pdl_absent();
-    if (!pdl_lsp_thing_at(s, d, off, &t, &range)) return pdl_null();
+    if (!pdl_lsp_thing_at(s, d, off, &t, &range) || is_data_field(s, &t)) return pdl_null();
     pdl_val v = pdl_dict_putz(pdl_dict_new(2), "range", pdl_lsp_put_range(range));
     return pdl_dict_putz(v, "placeholder", pdl_text(t.name));
 }
@@ -143,6 +148,8 @@ pdl_val pdl_lsp_on_rename(pdl_lsp *s, pdl_vref params) {
         return pdl_lsp_fail(s, LSP_REQUEST_FAILED, "a variable is a word of letters, digits and _");
     if (!pdl_lsp_thing_at(s, d, off, &t, &range))
         return pdl_lsp_fail(s, LSP_REQUEST_FAILED, "there is no variable here");
+    if (is_data_field(s, &t))
+        return pdl_lsp_fail(s, LSP_REQUEST_FAILED, "a field is renamed when it is a function");
     if (is_taken(s, &t, r.name))
         return pdl_lsp_fail(s, LSP_REQUEST_FAILED, "there is a variable %.*s already",
                             PDL_FMT(r.name));

@@ -95,15 +95,14 @@ pdl_val pdl_lsp_on_signature(pdl_lsp *s, pdl_vref params) {
     size_t from = bracket;
     while (from > open && is_name(text.p[from - 1])) from--;
     pdl_str name = pdl_str_sub(text, from, bracket);
-    size_t dot = pdl_str_find(name, PDL_STR("."), 0);
-    lsp_ref r = {.kind = dot == PDL_NOT_FOUND ? REF_CALL : REF_MEMBER, .name = name};
-    r.region = pdl_lsp_index_region(d->index, (uint32_t)off);
-    if (dot != PDL_NOT_FOUND) {
-        r.base = pdl_str_sub(name, 0, dot);
-        r.name = pdl_str_sub(name, dot + 1, name.n);
-    }
+    pdl_buf chain = PDL_BUF;
+    pdl_lsp_chain_before(pdl_str_sub(text, open, bracket), &chain);
+    pdl_str rest = pdl_buf_str(&chain);
+    uint32_t region = pdl_lsp_index_region(d->index, (uint32_t)off);
     lsp_thing t;
-    if (name.n && pdl_lsp_resolve(s, d, &r, &t)) return of_function(s, &t, commas);
+    bool known = rest.n && pdl_lsp_follow(s, d, region, &rest, &t) && !rest.n;
+    pdl_buf_fini(&chain);
+    if (known) return of_function(s, &t, commas);
     bool filter =
         from > open && pdl_str_ends(pdl_str_trim(pdl_str_sub(text, open, from)), PDL_STR("|"));
     const pdl_native *row = filter ? pdl_filter_find(name) : pdl_global_find(name);

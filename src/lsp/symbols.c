@@ -13,6 +13,7 @@ static int kind_number(lsp_sym_kind k) {
     switch (k) {
     case SYM_FUNCTION: return 12;
     case SYM_MODULE: return 2;
+    case SYM_FIELD: return 8;
     case SYM_VARIABLE:
     case SYM_PARAMETER:
     case SYM_LOOP:
@@ -25,7 +26,7 @@ static int kind_number(lsp_sym_kind k) {
 /* Only what lasts is in the outline. */
 static bool is_outlined(const lsp_sym *s) {
     return s->kind == SYM_FUNCTION || s->kind == SYM_MODULE || s->kind == SYM_VARIABLE ||
-           s->kind == SYM_RESPONSE;
+           s->kind == SYM_RESPONSE || s->kind == SYM_FIELD;
 }
 
 static pdl_val put_symbol(const lsp_index *x, size_t i, pdl_val children) {
@@ -90,7 +91,7 @@ pdl_val pdl_lsp_on_workspace_symbols(pdl_lsp *s, pdl_vref params) {
         const lsp_index *x = d->gone ? NULL : pdl_lsp_doc_index(s, d);
         for (size_t k = 0; x && k < x->syms.n && pdl_list_len(list) < MOST_RESULTS; k++) {
             const lsp_sym *sym = &x->syms.p[k];
-            if (!is_outlined(sym) || !fits(sym->name, query)) continue;
+            if (!is_outlined(sym) || sym->kind == SYM_FIELD || !fits(sym->name, query)) continue;
             pdl_val one = pdl_dict_putz(pdl_dict_new(4), "name", pdl_text(sym->name));
             one = pdl_dict_putz(one, "kind", pdl_int(kind_number(sym->kind)));
             one = pdl_dict_putz(one, "location", pdl_lsp_put_location(d, sym->range));

@@ -68,6 +68,7 @@ static token_type sym_type(lsp_sym_kind k) {
     return k == SYM_FUNCTION    ? TOKEN_FUNCTION
            : k == SYM_MODULE    ? TOKEN_NAMESPACE
            : k == SYM_PARAMETER ? TOKEN_PARAMETER
+           : k == SYM_FIELD     ? TOKEN_PROPERTY
                                 : TOKEN_VARIABLE;
 }
 

@@ -57,46 +57,40 @@ static bool find_name(pdl_lsp *s, lsp_doc *d, uint32_t from, pdl_str name, lsp_t
     return find_in_file(s, d, name, 0, out) || find_in_includers(s, d, name, out);
 }
 
-/* base.name, where base is an import. */
-static bool find_member(pdl_lsp *s, lsp_doc *d, uint32_t from, pdl_str base, pdl_str name,
-                        lsp_thing *out) {
-    lsp_thing module;
-    if (!find_name(s, d, from, base, &module)) return false;
-    const lsp_sym *sym = pdl_lsp_thing_sym(s, &module);
-    if (sym->kind != SYM_MODULE) return false;
-    lsp_doc *file = pdl_lsp_doc_linked(s, module.doc, sym->path, true);
-    return file && find_in_file(s, file, name, 0, out);
+/* The member `name` of a thing: a variable of an imported file, or a field of an object. */
+static bool find_member(pdl_lsp *s, const lsp_thing *of, pdl_str name, lsp_thing *out) {
+    const lsp_index *x = pdl_lsp_doc_index(s, of->doc);
+    const lsp_sym *sym = pdl_lsp_thing_sym(s, of), *field;
+    lsp_doc *file =
+        sym->kind == SYM_MODULE ? pdl_lsp_doc_linked(s, of->doc, sym->path, true) : NULL;
+    if (file) return find_in_file(s, file, name, 0, out);
+    field = sym->fields ? pdl_lsp_index_sym(x, sym->fields, name) : NULL;
+    if (field) *out = (lsp_thing){of->doc, sym->fields, field->name};
+    return field != NULL;
 }
 
-/* The body of the function that is the field `name` of an object; 0: there is none. */
-static uint32_t field_body(const lsp_index *x, const lsp_thing *object, pdl_str name) {
-    for (uint32_t i = 1; x && i < x->regions.n; i++) {
-        const lsp_region *body = &x->regions.p[i];
-        const lsp_sym *owner = body->owner ? &x->syms.p[body->owner - 1] : NULL;
-        if (owner && owner->region == object->region && pdl_str_eq(body->field, name) &&
-            pdl_str_eq(owner->name, object->name))
-            return i;
+bool pdl_lsp_follow(pdl_lsp *s, lsp_doc *d, uint32_t region, pdl_str *chain, lsp_thing *out) {
+    for (bool first = true; chain->n; first = false) {
+        size_t dot = pdl_str_find(*chain, PDL_STR("."), 0);
+        pdl_str name = pdl_str_sub(*chain, 0, dot == PDL_NOT_FOUND ? chain->n : dot);
+        lsp_thing next;
+        if (first ? !find_name(s, d, region, name, &next) : !find_member(s, out, name, &next))
+            return !first;
+        *out = next;
+        *chain = dot == PDL_NOT_FOUND ? (pdl_str){0} : pdl_str_sub(*chain, dot + 1, chain->n);
     }
-    return 0;
+    return true;
 }
 
-/* An argument of base.member where base is an object of this program. */
-static bool find_field_argument(pdl_lsp *s, lsp_doc *d, const lsp_ref *r, lsp_thing *out) {
-    lsp_thing object;
-    if (!find_name(s, d, r->region, r->base, &object)) return false;
-    const lsp_index *x = pdl_lsp_doc_index(s, object.doc);
-    uint32_t body = field_body(x, &object, r->member);
-    const lsp_sym *param = body ? pdl_lsp_index_sym(x, body, r->name) : NULL;
-    if (!param || param->kind != SYM_PARAMETER) return false;
-    *out = (lsp_thing){object.doc, body, param->name};
-    return true;
+/* The thing that all names of a chain lead to. */
+static bool find_chain(pdl_lsp *s, lsp_doc *d, const lsp_ref *r, lsp_thing *out) {
+    pdl_str chain = r->chain;
+    return chain.n && pdl_lsp_follow(s, d, r->region, &chain, out) && !chain.n;
 }
 
 static bool find_argument(pdl_lsp *s, lsp_doc *d, const lsp_ref *r, lsp_thing *out) {
     lsp_thing function;
-    bool ok = r->member.n ? find_member(s, d, r->region, r->base, r->member, &function)
-                          : find_name(s, d, r->region, r->base, &function);
-    if (!ok) return r->member.n && find_field_argument(s, d, r, out);
+    if (!find_chain(s, d, r, &function)) return false;
     const lsp_index *x = pdl_lsp_doc_index(s, function.doc);
     const lsp_sym *sym = pdl_lsp_thing_sym(s, &function);
     const lsp_sym *param = sym->body ? pdl_lsp_index_sym(x, sym->body, r->name) : NULL;
@@ -111,7 +105,10 @@ bool pdl_lsp_resolve(pdl_lsp *s, lsp_doc *d, const lsp_ref *r, lsp_thing *out) {
     case REF_CALL:
     case REF_CODE:
     case REF_TARGET: return find_name(s, d, r->region, r->name, out);
-    case REF_MEMBER: return find_member(s, d, r->region, r->base, r->name, out);
+    case REF_MEMBER: {
+        lsp_thing of;
+        return find_chain(s, d, r, &of) && find_member(s, &of, r->name, out);
+    }
     case REF_ARG: return find_argument(s, d, r, out);
     }
     return false;

@@ -1,7 +1,8 @@
 /* xref.h -- private to lsp: what a name means, across files.
  *
- * A variable is a name in a region of a file. That is what definitions, references and renaming are
- * about: several blocks may set it, and files that include or import the file read it.
+ * A variable, or a field of an object, is a name in a region of a file. That is what definitions,
+ * references and renaming are about: several blocks may set it, and files that include or import
+ * the file read it.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -19,6 +20,10 @@ typedef struct lsp_thing {
 /* The file that an entry of the index names, or NULL. */
 lsp_doc *pdl_lsp_file_doc(pdl_lsp *s, const lsp_doc *d, lsp_file *f);
 
+/* The thing that the names of a chain (`lib.o.f`), read in a region of d, lead to, as far as they
+ * are variables and fields; *chain: the names that are left. Returns false when not even the first
+ * name is known. */
+bool pdl_lsp_follow(pdl_lsp *s, lsp_doc *d, uint32_t region, pdl_str *chain, lsp_thing *out);
 /* What a reference of d means. Returns false when nothing that is known sets the name. */
 bool pdl_lsp_resolve(pdl_lsp *s, lsp_doc *d, const lsp_ref *r, lsp_thing *out);
 /* The first symbol of a thing; never NULL for one that was found. */
