@@ -19,10 +19,7 @@
 
 extern char **environ;
 
-enum {
-    MAX_DOTENV = 1 << 20,
-    FIFO_MS = 5000 /* somebody may have to allow that a program gets its keys */
-};
+enum { MAX_DOTENV = 1 << 20 };
 
 struct pdl_environ {
     pdl_arena *arena;
@@ -67,7 +64,7 @@ static void read_file(pdl_environ *e, const char *path, const pdl_environ_notes 
     pdl_buf b = PDL_BUF_INIT(MAX_DOTENV);
     pdl_err err = {0};
     reading r = {.e = e, .path = path, .notes = notes};
-    if (pdl_file_read_found(path, FIFO_MS, &b, &err)) {
+    if (pdl_file_read_found(path, PDL_FILE_FIFO_MS, &b, &err)) {
         pdl_dotenv_read(pdl_utf8_unmarked(pdl_buf_str(&b)),
                         &(pdl_dotenv_user){&r, put, get, wrong});
     } else {

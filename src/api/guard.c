@@ -194,6 +194,12 @@ bool pdl_session_built_in_policy(const pdl_session *s, pdl_str name, pdl_buf *te
     return pdl_policies_built_in(&from, name, text, err);
 }
 
+bool pdl_session_check_policy(const pdl_session *s, pdl_str name, pdl_policies **out,
+                              pdl_err *err) {
+    pdl_policy_source from = source_of(s);
+    return pdl_policies_read_file(out, &from, name, err);
+}
+
 bool pdl_session_policies(const pdl_session *s, const pdl_program *p, pdl_policies **out,
                           pdl_err *err) {
     pdl_policies *all = NULL;

@@ -52,8 +52,10 @@ static bool list_tools(pdl_session *s, pdl_str server, uint32_t id, pdl_val *out
     return true;
 }
 
-static bool hash_tools(pdl_vref tools, pdl_val *out, pdl_err *err) {
+/* by_name: the definitions, as they are hashed. */
+static bool hash_tools(pdl_vref tools, pdl_val *out, pdl_val *by_name, pdl_err *err) {
     pdl_val hashes = pdl_dict_new(8);
+    *by_name = pdl_dict_new(8);
     bool ok = true;
     for (size_t i = 0; ok && pdl_is_list(tools) && i < pdl_list_len(tools); i++) {
         pdl_vref tool = pdl_list_at(tools, i);
@@ -62,6 +64,7 @@ static bool hash_tools(pdl_vref tools, pdl_val *out, pdl_err *err) {
         if (!pdl_is_str(name)) continue;
         ok = pdl_tool_hash(tool, hash, err);
         if (ok) hashes = pdl_dict_put(hashes, pdl_keep(name), pdl_textz(hash));
+        *by_name = pdl_dict_put(*by_name, pdl_keep(name), pdl_keep(tool));
     }
     if (ok)
         *out = hashes;
@@ -73,7 +76,7 @@ static bool hash_tools(pdl_vref tools, pdl_val *out, pdl_err *err) {
 static const char *env_of(void *user, const char *name) { return pdl_session_env(user, name); }
 
 bool pdl_session_lock_tools(pdl_session *s, const pdl_str *servers, size_t n, pdl_val *locked,
-                            pdl_err *err) {
+                            pdl_val *definitions, pdl_err *err) {
     pdl_val names = pdl_list_new(n);
     bool ok = true;
     for (size_t i = 0; i < n; i++) names = pdl_list_push(names, pdl_text(servers[i]));
@@ -83,11 +86,12 @@ bool pdl_session_lock_tools(pdl_session *s, const pdl_str *servers, size_t n, pd
         if (!ok) return false;
     }
     for (size_t i = 0; ok && i < pdl_list_len(names); i++) {
-        pdl_val tools, hashes;
+        pdl_val tools, hashes, by_name;
         pdl_vref name = pdl_list_at(names, i);
         ok = list_tools(s, pdl_str_get(name), (uint32_t)i + 1, &tools, err);
         if (!ok) break;
-        ok = hash_tools(tools, &hashes, err);
+        ok = hash_tools(tools, &hashes, &by_name, err);
+        *definitions = pdl_dict_put(*definitions, pdl_keep(name), by_name);
         if (ok) *locked = pdl_dict_put(*locked, pdl_keep(name), hashes);
         pdl_drop(tools);
     }

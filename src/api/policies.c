@@ -32,11 +32,16 @@ bool pdl_policies_built_in(const pdl_policy_source *from, pdl_str name, pdl_buf 
     while (k < N_BUILT_IN && !pdl_str_eq(name, known[k])) k++;
     if (k == N_BUILT_IN) {
         pdl_str near = pdl_str_nearest(name, known, N_BUILT_IN);
+        pdl_buf here = PDL_BUF;
+        pdl_buf_putf(&here, "./%.*s", PDL_FMT(name));
+        if (!near.n && pdl_file_kind_of(pdl_buf_z(&here)) != PDL_FILE_NONE)
+            near = pdl_buf_str(&here);
         pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
                     "there is no policy '%.*s': built in are default, careful and strict; "
                     "another one is a file, with its path%s%.*s%s",
                     PDL_FMT(name), near.n ? "; did you mean '" : "", PDL_FMT(near),
                     near.n ? "'?" : "");
+        pdl_buf_fini(&here);
         return false;
     }
     pdl_buf file = PDL_BUF;
@@ -60,10 +65,13 @@ static void begin(pdl_policies **all) {
 
 static bool read_file(const char *file, pdl_buf *text, pdl_err *err) {
     pdl_err why = {0};
-    if (pdl_file_read(file, text, &why)) return true;
-    bool missing = pdl_file_kind_of(file) == PDL_FILE_NONE && errno == ENOENT;
+    if (pdl_file_read_within(file, PDL_FILE_FIFO_MS, text, &why)) return true;
+    pdl_file_kind kind = pdl_file_kind_of(file);
+    bool missing = kind == PDL_FILE_NONE && errno == ENOENT;
     pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "the policy %s cannot be read: %s", file,
-                missing ? "there is no such file" : why.msg);
+                missing                ? "there is no such file"
+                : kind == PDL_FILE_DIR ? "it is a folder"
+                                       : why.msg);
     pdl_err_fini(&why);
     return false;
 }
@@ -77,7 +85,7 @@ static bool read_lock(pdl_policies *all, pdl_str policy, pdl_err *err) {
     pdl_str folder = pdl_file_folder(policy);
     if (folder.n && path.p[0] != '/') pdl_buf_putf(&file, "%.*s/", PDL_FMT(folder));
     pdl_buf_put(&file, path);
-    bool ok = pdl_file_read(pdl_buf_z(&file), &text, err);
+    bool ok = pdl_file_read_within(pdl_buf_z(&file), PDL_FILE_FIFO_MS, &text, err);
     if (!ok) {
         pdl_buf place = PDL_BUF; /* as text: the policies do not outlive a session that failed */
         pdl_loc_put(loc, &place);

@@ -13,6 +13,11 @@
 PDL_MUST bool pdl_session_built_in_policy(const pdl_session *s, pdl_str name, pdl_buf *text,
                                           pdl_err *err);
 
+/* One that `--policy` would take, and its lock file; *out (NULL at first) is freed by the caller,
+ * also after an error. Errors: usage, io, syntax, schema. */
+PDL_MUST bool pdl_session_check_policy(const pdl_session *s, pdl_str name, pdl_policies **out,
+                                       pdl_err *err);
+
 /* The policies that a run of the program (borrowed; NULL: none) in this session would ask: those of
  * the session's options and of the environment, and its own. NULL in *out: none. Errors: io,
  * syntax, schema. */
@@ -26,9 +31,10 @@ void pdl_session_check_profiles(pdl_session *s, const pdl_program *p, bool all,
                                 pdl_profile_problem_fn *report, void *user);
 
 /* The hashes of the definitions of the servers' tools, asked of the servers: adds to *locked, a
- * dict as pdl_lock_read gives it. servers: n names; none: all that are configured. Errors: those of
- * the configuration and of the servers. */
+ * dict as pdl_lock_read gives it, and the definitions themselves to *definitions, a dict of the
+ * same form. servers: n names; none: all that are configured. Errors: those of the configuration
+ * and of the servers. */
 PDL_MUST bool pdl_session_lock_tools(pdl_session *s, const pdl_str *servers, size_t n,
-                                     pdl_val *locked, pdl_err *err);
+                                     pdl_val *locked, pdl_val *definitions, pdl_err *err);
 
 #endif

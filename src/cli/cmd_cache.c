@@ -121,8 +121,9 @@ static const char *misuse(const arguments *a, int64_t *age) {
     bool some = a->given[OPT_older_than] || a->given[OPT_model];
     for (size_t i = 0; i < 3 && a->files.n; i++)
         known = known || pdl_str_is(a->files.p[0], actions[i]);
-    if (a->files.n < 2) return "the following arguments are required: ACTION FILE";
+    if (!a->files.n) return "the following arguments are required: ACTION FILE";
     if (!known) return "argument ACTION: choose from list, prune, export";
+    if (a->files.n < 2) return "the following arguments are required: FILE";
     if (!pruning && (some || a->given[OPT_all]))
         return "--older-than, --model and --all belong to prune";
     if (pruning && some == a->given[OPT_all])

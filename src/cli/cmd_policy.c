@@ -7,6 +7,7 @@
 #include "cli/cli.h"
 #include "io/file.h"
 #include "policy/policy.h"
+#include "value/json_write.h"
 
 #include "base/banned.h"
 
@@ -28,16 +29,10 @@ static int show(const pdl_session *s, pdl_str name) {
 }
 
 static int check(const pdl_session *s, pdl_str file) {
-    pdl_buf text = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE);
-    pdl_policies *all = pdl_policies_new();
+    pdl_policies *all = NULL;
     pdl_err err = {0};
-    char *path = pdl_str_dup(file);
-    bool ok = pdl_file_read(path, &text, &err) &&
-              pdl_policies_add(all, file, pdl_buf_str(&text), false, &err);
-    int code = ok ? 0 : failed(&err, s);
-    pdl_free(path);
+    int code = pdl_session_check_policy(s, file, &all, &err) ? 0 : failed(&err, s);
     pdl_policies_free(all);
-    pdl_buf_fini(&text);
     return code;
 }
 
@@ -51,7 +46,7 @@ static bool read_lock(pdl_str file, pdl_val *out, pdl_err *err) {
     if (pdl_file_kind_of(path) != PDL_FILE_NONE) {
         pdl_val known;
         ok =
-            pdl_file_read(path, &text, err) && pdl_lock_read(file, pdl_buf_str(&text), &known, err);
+            pdl_file_read_within(path, PDL_FILE_FIFO_MS, &text, err) && pdl_lock_read(file, pdl_buf_str(&text), &known, err);
         if (ok) {
             pdl_drop(*out);
             *out = known;
@@ -67,22 +62,39 @@ static pdl_vref hash_in(pdl_vref servers, pdl_vref server, pdl_vref tool) {
     return pdl_is_dict(tools) ? pdl_dict_find(tools, tool) : pdl_absent();
 }
 
+/* A server wrote the names and the definitions: nothing of them looks like a line of ours. */
 static void put_change(pdl_buf *out, const char *what, pdl_vref server, pdl_vref tool) {
-    pdl_buf_putf(out, "%s: %.*s/%.*s\n", what, PDL_FMT(pdl_str_get(server)),
-                 PDL_FMT(pdl_str_get(tool)));
+    pdl_buf_putf(out, "%s: ", what);
+    pdl_policy_put_visible(pdl_str_get(server), false, out);
+    pdl_buf_putc(out, '/');
+    pdl_policy_put_visible(pdl_str_get(tool), false, out);
+    pdl_buf_putc(out, '\n');
+}
+
+static void put_definition(pdl_buf *out, pdl_vref definitions, pdl_vref server, pdl_vref tool) {
+    pdl_vref tools = pdl_dict_find(definitions, server);
+    pdl_vref one = pdl_is_dict(tools) ? pdl_dict_find(tools, tool) : pdl_absent();
+    pdl_buf json = PDL_BUF_INIT(PDL_MAX_TEXT);
+    pdl_err ignored = {0};
+    if (!pdl_is_absent(one) && pdl_json_write(one, PDL_JSON_SORT, 0, &json, &ignored)) {
+        PDL_PUT(out, "    ");
+        pdl_policy_put_visible(pdl_buf_str(&json), false, out);
+        pdl_buf_putc(out, '\n');
+    }
+    pdl_err_fini(&ignored);
+    pdl_buf_fini(&json);
 }
 
 /* What a person should look at before the file is committed. Returns the number of tools. */
-static size_t put_changes(pdl_vref before, pdl_vref now, pdl_buf *out) {
+static size_t put_changes(pdl_vref before, pdl_vref now, pdl_vref definitions, pdl_buf *out) {
     size_t count = 0;
     for (size_t i = 0; i < pdl_dict_len(now); i++) {
         pdl_vref server = pdl_dict_key_at(now, i), tools = pdl_dict_val_at(now, i);
         for (size_t k = 0; k < pdl_dict_len(tools); k++, count++) {
             pdl_vref tool = pdl_dict_key_at(tools, k), old = hash_in(before, server, tool);
-            if (pdl_is_absent(old))
-                put_change(out, "new", server, tool);
-            else if (!pdl_val_eq(old, pdl_dict_val_at(tools, k)))
-                put_change(out, "changed", server, tool);
+            if (pdl_val_eq(old, pdl_dict_val_at(tools, k))) continue;
+            put_change(out, pdl_is_absent(old) ? "new" : "changed", server, tool);
+            put_definition(out, definitions, server, tool);
         }
     }
     for (size_t i = 0; i < pdl_dict_len(before); i++) {
@@ -97,47 +109,58 @@ static size_t put_changes(pdl_vref before, pdl_vref now, pdl_buf *out) {
 /* Servers that are not named keep their entries. */
 static int lock(pdl_session *s, pdl_str file, const pdl_str *servers, size_t n) {
     pdl_err err = {0};
-    pdl_val before, now;
+    pdl_val before, now, definitions = pdl_dict_new(4);
     pdl_buf text = PDL_BUF, changes = PDL_BUF;
     char *path = pdl_str_dup(file);
     if (!read_lock(file, &before, &err)) {
         pdl_drop(before);
+        pdl_drop(definitions);
         pdl_free(path);
         return failed(&err, s);
     }
     now = n ? pdl_keep(before) : pdl_dict_new(4);
-    bool ok = pdl_session_lock_tools(s, servers, n, &now, &err) &&
+    bool ok = pdl_session_lock_tools(s, servers, n, &now, &definitions, &err) &&
               pdl_lock_write(now, &text, &err) &&
               pdl_file_write(path, pdl_buf_str(&text), PDL_FILE_ATOMIC, &err);
     int code = ok ? 0 : failed(&err, s);
     if (ok) {
-        size_t count = put_changes(before, now, &changes);
+        size_t count = put_changes(before, now, definitions, &changes);
         pdl_buf_putf(&changes, "%zu tools of %zu servers are locked in %s\n", count,
                      pdl_dict_len(now), path);
         code = pdl_cli_put_stdout(pdl_buf_str(&changes));
     }
     pdl_drop(before);
     pdl_drop(now);
+    pdl_drop(definitions);
     pdl_buf_fini(&text);
     pdl_buf_fini(&changes);
     pdl_free(path);
     return code;
 }
 
-int pdl_cli_cmd_policy(const arguments *a) {
+/* What is wrong with the command line; NULL: nothing. */
+static const char *misuse(const arguments *a) {
+    pdl_str action = a->files.n ? a->files.p[0] : (pdl_str){0};
+    bool locks = pdl_str_is(action, "lock");
+    if (!locks && !pdl_str_is(action, "show") && !pdl_str_is(action, "check"))
+        return action.n ? "argument ACTION: choose from show, check, lock"
+                        : "the following arguments are required: ACTION NAME";
     if (a->files.n < 2)
-        return pdl_cli_refuse(a, "the following arguments are required: ACTION NAME");
+        return locks ? "the following arguments are required: FILE"
+                     : "the following arguments are required: NAME";
+    return !locks && a->files.n > 2 ? "one NAME is enough" : NULL;
+}
+
+int pdl_cli_cmd_policy(const arguments *a) {
+    const char *wrong = misuse(a);
+    if (wrong) return pdl_cli_refuse(a, wrong);
     pdl_str action = a->files.p[0], name = a->files.p[1];
     pdl_session *s = NULL;
     pdl_err err = {0};
-    bool shows = pdl_str_is(action, "show"), locks = pdl_str_is(action, "lock");
-    if (!shows && !locks && !pdl_str_is(action, "check"))
-        return pdl_cli_refuse(a, "the action should be show, check or lock");
-    if (!locks && a->files.n > 2) return pdl_cli_refuse(a, "one NAME is enough");
     if (!pdl_session_new(&(pdl_session_options){.file = name}, &s, &err)) return failed(&err, NULL);
-    int code = shows   ? show(s, name)
-               : locks ? lock(s, name, a->files.p + 2, a->files.n - 2)
-                       : check(s, name);
+    int code = pdl_str_is(action, "show")   ? show(s, name)
+               : pdl_str_is(action, "lock") ? lock(s, name, a->files.p + 2, a->files.n - 2)
+                                            : check(s, name);
     pdl_session_free(s);
     return code;
 }

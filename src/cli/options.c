@@ -654,9 +654,12 @@ static const command table[] = {
     {"policy", pdl_cli_cmd_policy, plain_options, "ACTION NAME...", "Look at policies, lock tools.",
      "Actions:\n"
      "  show NAME   print a built-in policy: default, careful or strict\n"
-     "  check FILE  report what is wrong with a policy\n"
-     "  lock FILE [SERVER...]  write the hashes of the definitions of tools, as the servers of "
-     "PDL_MCP_CONFIG\n              give them now, for `lock: FILE` of a policy\n"},
+     "  check FILE  report what is wrong with a policy and its lock file\n"
+     "  lock FILE [SERVER...]\n"
+     "              write the hashes of the definitions of tools, as the servers of "
+     "PDL_MCP_CONFIG\n"
+     "              give them now, for `lock: FILE` of a policy; print what is new or has "
+     "changed\n"},
     {"new", pdl_cli_cmd_new, new_options, "NAME",
      "Write a program to begin with: a chat, retrieval, an agent with tools, or many rows.",
      "NAME.pdl must not exist.\n"},

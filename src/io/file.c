@@ -244,6 +244,12 @@ bool pdl_file_read_found(const char *path, int fifo_ms, pdl_buf *out, pdl_err *e
     return ok;
 }
 
+bool pdl_file_read_within(const char *path, int fifo_ms, pdl_buf *out, pdl_err *err) {
+    struct stat st;
+    bool waits = stat(path, &st) == 0 && S_ISFIFO(st.st_mode);
+    return waits ? pdl_file_read_found(path, fifo_ms, out, err) : pdl_file_read(path, out, err);
+}
+
 /* --- writing ---------------------------------------------------------------------------------- */
 
 static bool put_all(int fd, pdl_str s, const char *path, pdl_err *err) {

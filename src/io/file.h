@@ -23,6 +23,9 @@ PDL_MUST bool pdl_file_read_open(int fd, const char *path, pdl_buf *out, pdl_err
  * regular file nor /dev/null is refused, since a pipe may never end and a device never begin. A
  * FIFO is read when somebody writes to it and closes it within fifo_ms (0: refused). */
 PDL_MUST bool pdl_file_read_found(const char *path, int fifo_ms, pdl_buf *out, pdl_err *err);
+/* pdl_file_read, where nothing can begin without the file: of a FIFO as pdl_file_read_found. */
+PDL_MUST bool pdl_file_read_within(const char *path, int fifo_ms, pdl_buf *out, pdl_err *err);
+enum { PDL_FILE_FIFO_MS = 5000 }; /* somebody may have to allow that a program gets its keys */
 
 /* open(path, flags, mode) that waits for the other end of a FIFO only as long as this thread is not
  * cancelled; its reads and writes do not block. -1: err is set. */

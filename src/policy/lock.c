@@ -11,6 +11,7 @@
 #include "policy/policy_impl.h"
 
 #include "base/hash.h"
+#include "value/int.h"
 #include "value/json_read.h"
 #include "value/json_write.h"
 
@@ -53,17 +54,24 @@ static bool is_lock(pdl_vref servers) {
     return true;
 }
 
+/* A later form may mean something else by the same words. */
+static bool is_version(pdl_vref lock) {
+    int64_t n;
+    return pdl_is(lock, PDL_V_INT) && pdl_int_get(lock, &n) && n == 1;
+}
+
 bool pdl_lock_read(pdl_str name, pdl_str bytes, pdl_val *out, pdl_err *err) {
     pdl_val v;
     pdl_err why = {0};
     bool ok = pdl_json_read(bytes, 0, &v, NULL, &why);
     pdl_vref servers = ok && pdl_is_dict(v) ? pdl_dict_getz(v, "servers") : pdl_absent();
-    bool fits = pdl_is_dict(servers) && is_lock(servers);
+    bool fits = pdl_is_dict(servers) && is_lock(servers) && is_version(pdl_dict_getz(v, "lock"));
     if (fits)
         *out = pdl_keep(servers);
     else
         pdl_err_set(err, PDL_E_schema, (pdl_loc){0}, "%.*s is no lock file: %s", PDL_FMT(name),
-                    ok ? "it should be {\"lock\": 1, \"servers\": {SERVER: {TOOL: HASH}}}"
+                    ok ? "it should be {\"lock\": 1, \"servers\": {SERVER: {TOOL: HASH}}}, as `pdl "
+                         "policy lock` writes it"
                        : why.msg);
     if (ok) pdl_drop(v);
     pdl_err_fini(&why);

@@ -100,6 +100,10 @@ typedef struct pdl_decision {
 
 pdl_decision pdl_policies_judge(const pdl_policies *p, const pdl_policy_ask *ask);
 
+/* One line of s (valid UTF-8) for a person: what cannot be seen as \u{...}. quoted: it stands
+ * between quotes, which are escaped inside. */
+void pdl_policy_put_visible(pdl_str s, bool quoted, pdl_buf *out);
+
 /* --- what can be known without running (pdl check --policy) ----------------------------------- */
 
 /* Each rule: what it is for, and where it is. */

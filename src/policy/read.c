@@ -456,8 +456,11 @@ static void read_control(reader *r, const pdl_node *n) {
 }
 
 static void read_version(reader *r, const pdl_node *n) {
-    uint32_t version;
-    read_count(r, n, "policy, the version,", 1, 1, &version);
+    int64_t version = 0;
+    pdl_val v = n->kind == PDL_NODE_SCALAR ? pdl_node_value(n) : pdl_absent();
+    if (!pdl_is(v, PDL_V_INT) || !pdl_int_get(v, &version) || version != 1)
+        wrong(r, n, "policy, the version, should be 1");
+    pdl_drop(v);
 }
 
 static void read_description(reader *r, const pdl_node *n) {

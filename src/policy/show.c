@@ -46,14 +46,13 @@ void pdl_policy_refusal(const pdl_policies *p, const source_log *s, const pdl_po
     pdl_buf_fini(&from);
 }
 
-/* One line of valid UTF-8: what cannot be seen as \u{...}. */
-static void put_visible(pdl_str s, pdl_buf *out) {
+void pdl_policy_put_visible(pdl_str s, bool quoted, pdl_buf *out) {
     for (const char *p = s.p, *end = s.p + s.n; p < end;) {
         const char *from = p;
         uint32_t c = pdl_utf8_next(&p);
         if (c == '\n')
             PDL_PUT(out, "\\n");
-        else if (c == '"' || c == '\\')
+        else if (quoted && (c == '"' || c == '\\'))
             pdl_buf_putf(out, "\\%c", (char)c);
         else if (!pdl_cp_is_printable(c))
             pdl_buf_putf(out, "\\u{%x}", c);
@@ -70,14 +69,14 @@ static void put_value(pdl_vref v, size_t most, pdl_buf *out) {
     pdl_str s = pdl_buf_str(&text);
     pdl_buf_putc(out, '"');
     if (s.n <= most) {
-        put_visible(s, out);
+        pdl_policy_put_visible(s, true, out);
     } else {
         size_t half = most / 2, head = half, tail = s.n - half;
         while (head > 0 && ((unsigned char)s.p[head] & 0xc0) == 0x80) head--;
         while (tail < s.n && ((unsigned char)s.p[tail] & 0xc0) == 0x80) tail++;
-        put_visible(pdl_str_sub(s, 0, head), out);
+        pdl_policy_put_visible(pdl_str_sub(s, 0, head), true, out);
         pdl_buf_putf(out, "\" ... %zu bytes ... \"", tail - head);
-        put_visible(pdl_str_sub(s, tail, s.n), out);
+        pdl_policy_put_visible(pdl_str_sub(s, tail, s.n), true, out);
     }
     pdl_buf_putc(out, '"');
     pdl_buf_fini(&text);
@@ -95,10 +94,20 @@ static void put_origins(const pdl_policies *p, const source_log *s, const pdl_ar
     pdl_sources_put(s, a->label, origins, &from);
     if (from.len) {
         PDL_PUT(out, ": ");
-        put_visible(pdl_buf_str(&from), out);
+        pdl_policy_put_visible(pdl_buf_str(&from), true, out);
     }
     pdl_buf_putc(out, ']');
     pdl_buf_fini(&from);
+}
+
+/* What is not shown may still be what the person would not have wanted. */
+static void put_rest(const pdl_policies *p, const source_log *s, const pdl_policy_ask *ask,
+                     pdl_buf *out) {
+    pdl_argument rest = {.value = pdl_absent()};
+    for (size_t i = MOST_ARGUMENTS; i < ask->n; i++) rest.label |= ask->args[i].label;
+    pdl_buf_putf(out, "    ... and %zu more", ask->n - MOST_ARGUMENTS);
+    put_origins(p, s, &rest, out);
+    pdl_buf_putc(out, '\n');
 }
 
 static void put_question(const pdl_policies *p, const source_log *s, const char *what,
@@ -107,20 +116,19 @@ static void put_question(const pdl_policies *p, const source_log *s, const char 
     size_t most = what ? MOST_DEFINITION : MOST_SHOWN;
     pdl_buf_putf(out, "The policy asks: %s\n  ", what ? what : "may this be done?");
     pdl_buf_putf(out, "%s ", pdl_sink_name(ask->sink));
-    put_visible(ask->name, out);
+    pdl_policy_put_visible(ask->name, true, out);
     pdl_buf_putc(out, '\n');
     for (size_t i = 0; i < ask->n && i < MOST_ARGUMENTS; i++) {
         const pdl_argument *a = &ask->args[i];
         if (!a->name.n && pdl_is_absent(a->value)) continue;
         PDL_PUT(out, "    ");
-        put_visible(a->name, out);
+        pdl_policy_put_visible(a->name, true, out);
         PDL_PUT(out, ": ");
         put_value(a->value, most, out);
         put_origins(p, s, a, out);
         pdl_buf_putc(out, '\n');
     }
-    if (ask->n > MOST_ARGUMENTS)
-        pdl_buf_putf(out, "    ... and %zu more\n", ask->n - MOST_ARGUMENTS);
+    if (ask->n > MOST_ARGUMENTS) put_rest(p, s, ask, out);
     PDL_PUT(out, "y and Enter: yes; everything else: no. ");
 }
 
@@ -167,7 +175,7 @@ pdl_val pdl_policy_question(const pdl_policies *p, const source_log *s, const ch
                             const pdl_policy_ask *ask) {
     pdl_buf text = PDL_BUF, name = PDL_BUF;
     put_question(p, s, what, ask, &text);
-    put_visible(ask->name, &name);
+    pdl_policy_put_visible(ask->name, true, &name);
     pdl_val d = pdl_dict_new(4);
     d = pdl_dict_putz(d, "sink", pdl_textz(pdl_sink_name(ask->sink)));
     d = pdl_dict_putz(d, "name", pdl_text_of_buf(&name));

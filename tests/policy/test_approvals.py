@@ -31,10 +31,10 @@ text:
 """
 
 
-def converse(answers, typed_ahead=b""):
+def converse(answers, typed_ahead=b"", program=PROGRAM):
     """Runs the program with standard output in a pipe and the terminal as the place to ask: (output, terminal)."""
     with tempfile.TemporaryDirectory() as d:
-        Path(d, "a.pdl").write_text(PROGRAM)
+        Path(d, "a.pdl").write_text(program)
         Path(d, "note.txt").write_text("x\x1b[31m\ny")
         out_r, out_w = os.pipe()
         pid, tty = pty.fork()
@@ -64,6 +64,9 @@ def converse(answers, typed_ahead=b""):
             return f.read(), seen
 
 
+MANY = PROGRAM[:PROGRAM.index("text:")] + "defs: {note: {read: note.txt}}\nargs: [echo, " + "a, " * 50 + '"${ note }"]\nfallback: refused\n'
+_, seen = converse([b"n\n"], program=MANY)
+check("of arguments that are not shown the origin is", b"... and 12 more  [UNTRUSTED, from file" in seen, seen)
 yes, seen = converse([b"y\n", b"n\n"])
 check("yes, then no, then too many", yes.count(b"\x1b") == 2 and b"2 x" not in yes and yes.count(b"refused") == 2, yes)
 check("equal calls are asked once, and no more than `approvals`", seen.count(QUESTION) == 2, seen)

@@ -122,6 +122,12 @@ with tempfile.TemporaryDirectory() as d:
     check("locked again", "changed: s/b" in r[1] and "new: s/c" in r[1] and "s/a" not in r[1], r)
     r = run(d, "--policy", "p.yaml", "import.pdl")
     check("and used", r[1] == "a b c", r)
+    # what a server says is shown, and is no line of ours
+    evil = "\x1b[2K\u202ered\nnew: s/other"
+    write_tools(d, a="says a", **{evil: "see \x9b31m\u200b"})
+    r = run(d, "policy", "lock", "tools.lock")
+    check("names are seen as they are", "\nnew: s/\\u{1b}[2K\\u{202e}red\\nnew: s/other\n" in "\n" + r[1] and "\x1b" not in r[1] and "\u202e" not in r[1], r)
+    check("and what is locked is shown", "see \\u{9b}31m\\u{200b}" in r[1] and "says a" not in r[1] and "gone: s/c" in r[1], r)
     Path(d, "tools.lock").write_text('{"servers": {"s": ["a"]}}')
     r = run(d, "--policy", "p.yaml", "import.pdl")
     check("a damaged lock file", r[0] == 1 and "is no lock file" in r[2], r)
