@@ -45,8 +45,8 @@ static bool read_lock(pdl_str file, pdl_val *out, pdl_err *err) {
     *out = pdl_dict_new(0);
     if (pdl_file_kind_of(path) != PDL_FILE_NONE) {
         pdl_val known;
-        ok =
-            pdl_file_read_within(path, PDL_FILE_FIFO_MS, &text, err) && pdl_lock_read(file, pdl_buf_str(&text), &known, err);
+        ok = pdl_file_read_within(path, PDL_FILE_FIFO_MS, &text, err) &&
+             pdl_lock_read(file, pdl_buf_str(&text), &known, err);
         if (ok) {
             pdl_drop(*out);
             *out = known;

@@ -69,6 +69,7 @@ static void emit_definition(pdl_emit *e, const pdl_blocks *defs, uint32_t i) {
                        .def_name = name,
                    });
     emit_PART_END(e);
+    emit_SURVIVED(e);
     if (pdl_str_is(name, "pdl_context"))
         emit_SET_CONTEXT(e);
     else

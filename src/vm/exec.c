@@ -141,6 +141,7 @@ static void op_try(pdl_fiber *f, uint32_t pc) {
         .print = f->print,
         .autoescape = f->autoescape,
         .control = f->control,
+        .survived = f->survived,
         .calls_from = f->n_calls,
         .out_mark = pdl_out_mark(f),
     };
@@ -153,6 +154,7 @@ static pdl_step op_try_end(pdl_fiber *f, pdl_err *err) {
     pdl_scope_drop(h->scope);
     pdl_drop(h->ctx);
     pdl_drop(h->role);
+    f->survived = h->survived;
     f->handlers.n--;
     return PDL_STEP_DONE;
 }
@@ -364,7 +366,6 @@ pdl_step pdl_fiber_run(pdl_fiber *f, pdl_err *err) {
             if (f->print & PRINT_RESULT)
                 pdl_out_text(f, pdl_str_get(f->code->consts.p[i->c]), PDL_LOOK_PLAIN, 0);
             break;
-        case PDL_OP_DISCARD_RESULT: set_top(f, pdl_textz("")); break;
         case PDL_OP_AWAIT: STEP(pdl_vm_force(f, top(f), err)); break;
         case PDL_OP_TRACE_FIELD: field_event(f, f->code->operands.p[i->c]); break;
         case PDL_OP_TRY: op_try(f, i->c); break;

@@ -190,7 +190,7 @@ void pdl_vm_frame_pop(pdl_fiber *f) {
     fr->ctx = fr->role = fr->background = pdl_absent();
     f->print = fr->print;
     f->autoescape = fr->autoescape;
-    f->control = fr->control;
+    f->control = fr->control | f->survived;
     f->pc = fr->return_pc;
     f->code = f->frames.n ? frame(f)->code : NULL;
     assert(fr->kind != FRAME_PDL || f->nested > 0);
@@ -408,6 +408,7 @@ static void resume_at(pdl_fiber *f, pdl_handler *h) {
     f->print = h->print;
     f->autoescape = h->autoescape;
     f->control = h->control;
+    f->survived = h->survived;
     f->pc = h->pc;
 }
 

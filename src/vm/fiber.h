@@ -116,7 +116,7 @@ typedef struct pdl_handler {
     pdl_val ctx, role;
     uint8_t print;
     bool autoescape;
-    pdl_label control;
+    pdl_label control, survived;
     uint32_t calls_from; /* calls of the fiber with this number or later belong to the attempt */
     size_t out_mark;
 } pdl_handler;
@@ -156,6 +156,8 @@ struct pdl_fiber {
     uint8_t print;
     bool autoescape;
     pdl_label control; /* where control is strict: of what chose that this is executed; else 0 */
+    /* and of what could have ended the attempt in which this is; it lasts until the attempt ends */
+    pdl_label survived;
     uint32_t turns_since_effect; /* of loops, since the last effect that takes time */
     pdl_budget *budget;          /* owned; effects are charged to it: NULL without one */
     pdl_val sandbox; /* profiles of what started the fiber, outermost first; absent: none */

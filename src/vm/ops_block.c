@@ -100,7 +100,7 @@ void pdl_op_LEAVE(pdl_fiber *f) {
     pdl_vm_block *b = block(f);
     const pdl_blockinfo *info = b->info;
     *top(f) = pdl_with_label(*top(f), f->control);
-    f->control = b->control_in;
+    f->control = b->control_in | f->survived;
     if (wants_blocks(f->run)) pdl_vm_send_block(f, PDL_EVENT_block_end, info, *top(f), NULL);
     if (!info->leaf) {
         set_val(&f->background, b->child_messages);
@@ -116,8 +116,23 @@ void pdl_op_LEAVE(pdl_fiber *f) {
     f->blocks.n--;
 }
 
+/* Inside of a block with a fallback or retries, what comes after a part happens because that part
+ * did not fail: whoever wrote its value chose that. */
+void pdl_op_SURVIVED(pdl_fiber *f) {
+    bool is_guarded = f->handlers.n > 0 || f->handled;
+    if (PDL_LIKELY(!is_guarded) || !pdl_vm_is_strict(f)) return;
+    f->survived |= pdl_label_of_truth(pdl_label_of(*top(f)));
+    f->control |= f->survived;
+}
+
+void pdl_op_DISCARD_RESULT(pdl_fiber *f) {
+    pdl_op_SURVIVED(f);
+    set_top(f, pdl_textz(""));
+}
+
 pdl_step pdl_op_CHILD(pdl_fiber *f, pdl_err *err) {
     pdl_vm_block *b = block(f);
+    pdl_op_SURVIVED(f);
     if (PDL_LIKELY(pdl_is_absent(f->background))) return PDL_STEP_DONE;
     bool wants_all = !b->info->no_context;
     if (!b->info->block->independent.value) {

@@ -82,18 +82,54 @@ CHOICES = {
     "maxIterations of a map": "{map: %A, maxIterations: '${ v | length }'}",
     "jinja for with if": "{defs: {f: {function: null, return: %A}}, lang: jinja, code: \"{% for i in [1, 2] if v == 'abc' %}{{ f() }}{% endfor %}\"}",
     "jinja recursive": "{defs: {f: {function: null, return: %A}}, lang: jinja, code: \"{% for i in v recursive %}{{ f() }}{% endfor %}\"}",
+    "parser passes": "{lastOf: [{data: '${ v }', parser: yaml, contribute: []}, %A], fallback: '${ pdl_error.message }'}",
+    "spec passes": "{lastOf: [{data: '${ v }', spec: {enum: [abc]}}, %A], fallback: '${ pdl_error.message }'}",
+    "spec passes, retry": "{lastOf: [{data: '${ v }', spec: {enum: [abc]}}, %A], retry: 1, fallback: '${ pdl_error.message }'}",
+    "spec of a definition passes": "{lastOf: [{defs: {x: {data: '${ v }', spec: {enum: [abc]}}}, lastOf: [%A]}], fallback: '${ pdl_error.message }'}",
+    "spec passes in a map": "{for: {i: ['${ v }']}, map: {lastOf: [{data: '${ i }', spec: {enum: [abc]}}, %A]}, fallback: '${ pdl_error.message }'}",
+    "spec passes in a loop": "{lastOf: [{for: {i: [1, 2]}, repeat: {data: '${ v }', spec: {enum: [abc]}}, contribute: []}, %A], fallback: '${ pdl_error.message }'}",
+    "spec passes in a function": "{defs: {f: {function: {a: }, return: {data: '${ a }', spec: {enum: [abc]}}}}, lastOf: [{call: '${ f }', args: {a: '${ v }'}, contribute: []}, %A], fallback: '${ pdl_error.message }'}",
+    "spec passes before a call": "{defs: {f: {function: null, return: %A}}, lastOf: [{data: '${ v }', spec: {enum: [abc]}, contribute: []}, {call: '${ f }'}], fallback: '${ pdl_error.message }'}",
+    "an expression passes": "{lastOf: [\"${ 1 // (v | length - 2) }\", {text: [{text: [%A]}]}], fallback: '${ pdl_error.message }'}",
+    "a read passes": "{lastOf: [{read: './${ v }.txt'}, %A], fallback: '${ pdl_error.message }'}",
+    "code passes": "{lastOf: [{lang: python, code: \"assert v == 'abc'\\nresult = 1\"}, %A], fallback: '${ pdl_error.message }'}",
+    "an inner fallback was not needed": "{lastOf: [{lastOf: [{data: '${ v }', spec: integer}], fallback: y, contribute: []}, %A], fallback: '${ pdl_error.message }'}",
+    "const in fallback": "{lastOf: [{lastOf: [{data: '${ v }', spec: integer}], fallback: {def: z, data: two}}, {lang: command, args: [echo, RAN, '${ z }']}]}",
+    "match object": "{match: {k: '${ v }'}, with: [{case: {object: {k: abc}}, then: %A}]}",
+    "match any": "{match: '${ v }', with: [{case: {any: null, def: q}, if: \"${ q == 'abc' }\", then: %A}]}",
+    "trusted file chosen": "{lastOf: [{def: z, read: './trusted/${ v }.txt', contribute: []}, {lang: command, args: [echo, RAN, '${ z }']}]}",
+    "jinja namespace": "{lastOf: [{def: z, lang: jinja, contribute: [], code: \"{% set n = namespace(a='x') %}{% for i in v %}{% set n.a = 'y' %}{% endfor %}{{ n.a }}\"}, {lang: command, args: [echo, RAN, '${ z }']}]}",
+    "jinja caller": "{lastOf: [{def: z, lang: jinja, contribute: [], code: \"{% macro m() %}{% if v == 'abc' %}{{ caller() }}{% endif %}{% endmacro %}{% call m() %}in{% endcall %}\"}, {lang: command, args: [echo, RAN, '${ z }']}]}",
+    "recursion": "{lastOf: [{def: z, defs: {f: {function: {n: integer}, return: {if: '${ n <= 0 }', then: done, else: {call: '${ f }', args: {n: '${ n - 1 }'}}}}}, call: '${ f }', args: {n: '${ v | length }'}, contribute: []}, {lang: command, args: [echo, RAN, '${ z }']}]}",
+    "const selectattr": "{lang: command, args: [echo, RAN, \"${ [{'k': 'abc', 'x': '1'}] | selectattr('k', 'equalto', v) | map(attribute='x') | join }\"]}",
+    "const rejectattr": "{lang: command, args: [echo, RAN, \"${ [{'k': 'q', 'x': '1'}] | rejectattr('k', 'eq', v) | map(attribute='x') | join }\"]}",
+    "const reject in": "{lang: command, args: [echo, RAN, \"${ ['abc', 'd'] | reject('in', v) | join }\"]}",
+    "const groupby": "{lang: command, args: [echo, RAN, \"${ ([{'k': v, 'x': 'one'}] | groupby('k') | first)[1][0].x }\"]}",
+    "const unique by": "{lang: command, args: [echo, RAN, \"${ [{'k': v, 'x': '1'}, {'k': 'b', 'x': '2'}] | unique(attribute='k') | map(attribute='x') | join }\"]}",
+    "const min by": "{lang: command, args: [echo, RAN, \"${ ([{'k': v, 'x': '1'}, {'k': 'b', 'x': '2'}] | min(attribute='k')).x }\"]}",
+    "const map attribute": "{lang: command, args: [echo, RAN, \"${ [{'abc': '1'}] | map(attribute=v) | join }\"]}",
+    "const default, boolean": "{lang: command, args: [echo, RAN, \"${ (v == 'z') | default('q', true) }\"]}",
+    "const batch": "{lang: command, args: [echo, RAN, \"${ [1, 2, 3, 4] | batch(v | length) | list | length | string }\"]}",
+    "const format width": "{lang: command, args: [echo, RAN, \"${ '{:>{w}}'.format('x', w=v | length) }\"]}",
+    "const percent width": "{lang: command, args: [echo, RAN, \"${ '%*s' | format(v | length, 'x') }\"]}",
+    "const list index of": "{lang: command, args: [echo, RAN, \"${ ['a', 'abc'].index(v) | string }\"]}",
+    "const chained comparison": "{lang: command, args: [echo, RAN, \"${ ('a' < v < 'b') | string }\"]}",
+    "const is in": "{lang: command, args: [echo, RAN, \"${ (v is in ['abc']) | string }\"]}",
 }
 MODEL = "{def: v, contribute: [], model: openai/x, input: q, parameters: {mock_response: abc, num_retries: 0}}"
 
 
 def run(d, control):
-    Path(d, "p.yaml").write_text(json.dumps({"policy": 1, "control": control, "rules": [{"sink": "command", "deny": ["model"]}], "otherwise": "allow"}))
+    Path(d, "p.yaml").write_text(json.dumps({"policy": 1, "control": control, "trusted": [{"read": "trusted/*"}], "rules": [{"sink": "command", "deny": ["model"]}], "otherwise": "allow"}))
     p = subprocess.run([PDL, "--policy", "p.yaml", "a.pdl"], cwd=d, env={**os.environ, "HOME": d}, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=100)
     return "RAN" in p.stdout, p.stdout + p.stderr
 
 
 for name, block in CHOICES.items():
     with tempfile.TemporaryDirectory() as d:
+        Path(d, "abc.txt").write_text("T")
+        Path(d, "trusted").mkdir()
+        Path(d, "trusted/abc.txt").write_text("T")
         Path(d, "a.pdl").write_text("text:\n- %s\n- %s\n" % (MODEL, block.replace("%A", RUNS)))
         ran, told = run(d, "data")
         check("%s: data" % name, ran or "%A" not in block, told)

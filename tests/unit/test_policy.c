@@ -129,7 +129,7 @@ static const struct {
     const char *text, *want; /* want: a part of the message */
 } mistakes[] = {
     {"rules: []\n", "p.yaml:1 - a policy should say `policy: 1`"},
-    {"policy: 2\n", "p.yaml:1 - policy, the version, should be an integer from 1 to 1"},
+    {"policy: 2\n", "p.yaml:1 - policy, the version, should be 1"},
     {"- a\n", "p.yaml:1 - a policy should be a mapping"},
     {"policy: 1\nrulez: []\n", "p.yaml:2 - no key of a policy: 'rulez'; did you mean 'rules'?"},
     {"policy: 1\nrules:\n- {sink: comand}\n",
