@@ -521,9 +521,13 @@ static bool open_writer(batch *b, pdl_err *err) {
     mark from;
     b->writer.ledger = b->ledger;
     b->writer.order = pdl_batch_sample_of(b->n_rows, b->o->sample);
-    return find_mark(b, &from, err) &&
-           pdl_batch_writer_open(&b->writer, b->o, b->header.p, b->header.n, &from,
-                                 b->totals->reused, err);
+    if (!find_mark(b, &from, err) ||
+        !pdl_batch_writer_open(&b->writer, b->o, b->header.p, b->header.n, &from, b->totals->reused,
+                               err))
+        return false;
+    for (size_t i = 0; pdl_rows_type(b->rows, i); i++)
+        pdl_batch_sheet_type(b->writer.sheet, pdl_rows_type(b->rows, i));
+    return true;
 }
 
 static bool check_reports(const pdl_batch_options *o, pdl_err *err) {

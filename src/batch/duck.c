@@ -110,12 +110,20 @@ bool pdl_batch_duck_check(pdl_err *err) {
     return load_library(&d, err);
 }
 
+/* Nothing is fetched from the network because a file asks for it. */
+static const char settings[] = "SET threads = 2; SET memory_limit = '256MB'; "
+                               "SET autoinstall_known_extensions = false";
+
+/* Times with a zone are in UTC, where the library knows zones: a batch that continues under another
+ * TZ reads the same rows. */
 bool pdl_batch_duck_open(duck **out, pdl_err *err) {
+    pdl_err ignored = {0};
     duck *d = PDL_NEW(duck);
     bool ok = load_library(d, err);
     if (ok && (d->api.open(NULL, &d->db) != 0 || d->api.connect(d->db, &d->con) != 0))
         ok = pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "DuckDB cannot be started");
-    ok = ok && pdl_batch_duck_run(d, "SET threads = 2; SET memory_limit = '256MB'", err);
+    ok = ok && pdl_batch_duck_run(d, settings, err);
+    if (ok && !pdl_batch_duck_run(d, "SET TimeZone = 'UTC'", &ignored)) pdl_err_fini(&ignored);
     if (ok)
         *out = d;
     else
@@ -151,6 +159,7 @@ static bool failed(const char *why, pdl_err *err) {
 
 bool pdl_batch_duck_run(duck *d, const char *sql, pdl_err *err) {
     duck_result r = {0};
+    end_query(d);
     bool ok = d->api.query(d->con, sql, &r) == 0 || failed(d->api.result_error(&r), err);
     d->api.destroy_result(&r);
     return ok;
@@ -208,4 +217,13 @@ static void put_quoted(pdl_str s, char quote, pdl_buf *out) {
 }
 
 void pdl_batch_duck_put_text(pdl_str s, pdl_buf *out) { put_quoted(s, '\'', out); }
+void pdl_batch_duck_put_path(pdl_str path, pdl_buf *out) {
+    pdl_buf plain = PDL_BUF;
+    for (size_t i = 0; i < path.n; i++) {
+        bool special = pdl_byte_in(path.p[i], PDL_STR("*?["));
+        pdl_buf_putf(&plain, special ? "[%c]" : "%c", path.p[i]);
+    }
+    put_quoted(pdl_buf_str(&plain), '\'', out);
+    pdl_buf_fini(&plain);
+}
 void pdl_batch_duck_put_name(pdl_str s, pdl_buf *out) { put_quoted(s, '"', out); }

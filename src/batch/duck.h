@@ -34,6 +34,8 @@ PDL_MUST bool pdl_batch_duck_next(duck *d, pdl_str *text, bool *there, pdl_err *
 
 /* A text as SQL writes it. */
 void pdl_batch_duck_put_text(pdl_str s, pdl_buf *out);
+/* The name of a file that is read, as SQL writes it: DuckDB takes it for a pattern. */
+void pdl_batch_duck_put_path(pdl_str path, pdl_buf *out);
 void pdl_batch_duck_put_name(pdl_str s, pdl_buf *out);
 
 #endif

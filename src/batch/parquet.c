@@ -4,6 +4,11 @@
  * grow by rows that survive a kill, so rows are gathered as JSONL in OUT.rows; at the end that is
  * made into the file, which appears by a rename.
  *
+ * A column that came from a Parquet file goes back with its type. The types of the others are those
+ * of their JSON values: DuckDB's own guesses would make dates and UUIDs of texts that look like
+ * them, and write "2024-1-5" in another way, and would make floats of long integers. What does not
+ * fit the types is left to those guesses, so that rows that are paid for always become a file.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include <errno.h>
@@ -80,20 +85,67 @@ static void on_name(void *user, pdl_str name) {
     n->ok = n->ok && pdl_batch_rows_add_column(&n->r->rows, name, n->err);
 }
 
+/* The types of the columns, as DuckDB names them. */
+static bool find_types(reader *r, const char *from, pdl_err *err) {
+    pdl_buf sql = PDL_BUF;
+    pdl_str text;
+    bool there = true;
+    pdl_buf_putf(&sql, "SELECT column_type::VARCHAR FROM (DESCRIBE SELECT * FROM %s)", from);
+    bool ok = pdl_batch_duck_begin(r->duck, pdl_buf_z(&sql), err);
+    while (ok && (ok = pdl_batch_duck_next(r->duck, &text, &there, err)) && there)
+        *pdl_vec_push(&r->rows.types) = pdl_str_dup(text);
+    pdl_buf_fini(&sql);
+    return ok;
+}
+
+/* Decimals of so many digits are texts: the floats of JSON do not hold more. */
+enum { FLOAT_DIGITS = 15 };
+
+static bool is_long_decimal(const char *type) {
+    pdl_str rest = pdl_str_of(type);
+    int digits = 0;
+    if (!pdl_str_starts(rest, PDL_STR("DECIMAL("))) return false;
+    for (size_t i = strlen("DECIMAL("); i < rest.n && rest.p[i] >= '0' && rest.p[i] <= '9'; i++)
+        digits = digits > FLOAT_DIGITS ? digits : digits * 10 + (rest.p[i] - '0');
+    return digits > FLOAT_DIGITS;
+}
+
+static void put_long_decimals(const reader *r, pdl_buf *out) {
+    const char *before = " REPLACE (", *after = "";
+    for (size_t i = 0; i < r->rows.types.n && i < r->rows.columns.n; i++) {
+        if (!is_long_decimal(r->rows.types.p[i])) continue;
+        pdl_buf_put(out, pdl_str_of(before));
+        pdl_batch_duck_put_name(r->rows.columns.p[i], out);
+        PDL_PUT(out, "::VARCHAR AS ");
+        pdl_batch_duck_put_name(r->rows.columns.p[i], out);
+        before = ", ";
+        after = ")";
+    }
+    pdl_buf_put(out, pdl_str_of(after));
+}
+
+static bool begin_rows(reader *r, const char *from, pdl_err *err) {
+    pdl_buf sql = PDL_BUF;
+    PDL_PUT(&sql, "SELECT to_json(t)::VARCHAR FROM (SELECT *");
+    put_long_decimals(r, &sql);
+    pdl_buf_putf(&sql, " FROM %s) t", from);
+    bool ok = pdl_batch_duck_begin(r->duck, pdl_buf_z(&sql), err);
+    pdl_buf_fini(&sql);
+    return ok;
+}
+
 static bool begin(reader *r, const pdl_table *t, pdl_err *err) {
-    pdl_buf from = PDL_BUF, look = PDL_BUF, query = PDL_BUF;
+    pdl_buf from = PDL_BUF, look = PDL_BUF;
     naming n = {.r = r, .ok = true, .err = err};
     PDL_PUT(&from, "read_parquet(");
-    pdl_batch_duck_put_text(t->path, &from);
-    PDL_PUT(&from, ")");
+    pdl_batch_duck_put_path(t->path, &from);
+    PDL_PUT(&from, ", hive_partitioning = false)"); /* names of folders are no columns */
     pdl_buf_putf(&look, "SELECT * FROM %s LIMIT 0", pdl_buf_z(&from));
-    pdl_buf_putf(&query, "SELECT to_json(t)::VARCHAR FROM (SELECT * FROM %s) t", pdl_buf_z(&from));
     bool ok = pdl_batch_bytes_open(&r->file, t->path, err) && pdl_batch_duck_open(&r->duck, err) &&
               pdl_batch_duck_columns(r->duck, pdl_buf_z(&look), on_name, &n, err) && n.ok &&
-              pdl_batch_duck_begin(r->duck, pdl_buf_z(&query), err);
+              find_types(r, pdl_buf_z(&from), err) && begin_rows(r, pdl_buf_z(&from), err);
     pdl_buf_fini(&from);
     pdl_buf_fini(&look);
-    pdl_buf_fini(&query);
     return ok;
 }
 
@@ -147,23 +199,157 @@ static bool longest_line(const char *path, size_t *most, pdl_err *err) {
     return ok;
 }
 
-/* Types are found from all rows; a table without rows has texts. */
-static void put_select(const sheet *s, const char *rows, size_t longest, pdl_buf *out) {
-    if (s->size) {
-        pdl_buf_putf(out, "SELECT * REPLACE (error::VARCHAR AS error, place::VARCHAR AS place) "
-                          "FROM read_json(");
-        pdl_batch_duck_put_text(pdl_str_of(rows), out);
-        pdl_buf_putf(out,
-                     ", format = 'newline_delimited', sample_size = -1, maximum_object_size = %zu)",
-                     longest);
-        return;
+/* How rows become columns; each way takes what the one before did not. */
+typedef enum {
+    AS_TYPED,   /* columns of a Parquet input have its types, the others those of their values */
+    AS_FOUND,   /* all have those of their values; whole numbers are of 64 bits */
+    AS_EXACTLY, /* the same with longer whole numbers */
+    AS_GUESSED, /* by DuckDB */
+    WAYS
+} how;
+
+enum { MOST_KEYS = 200, MOST_DEEP = 64 };
+
+/* Are there names that DuckDB takes for one? */
+static bool has_twins(pdl_vref d) {
+    for (size_t i = 0; i < pdl_dict_len(d); i++)
+        for (size_t k = 0; k < i; k++)
+            if (pdl_str_eq_nocase(pdl_str_get(pdl_dict_key_at(d, i)),
+                                  pdl_str_get(pdl_dict_key_at(d, k))))
+                return true;
+    return false;
+}
+
+static void put_simple(pdl_str found, how h, pdl_buf *out) {
+    bool huge = pdl_str_is(found, "HUGEINT"),
+         whole = huge || pdl_str_is(found, "UBIGINT") || pdl_str_is(found, "BIGINT");
+    if (pdl_str_is(found, "NULL"))
+        PDL_PUT(out, "VARCHAR");
+    else if (whole && h != AS_EXACTLY)
+        PDL_PUT(out, "BIGINT");
+    else if (huge)
+        PDL_PUT(out, "DECIMAL(38, 0)"); /* Parquet has no such integers */
+    else
+        pdl_buf_put(out, found);
+}
+
+/* The type of what json_group_structure found: a name, [type], or {key: type}. What has no type of
+ * its own is JSON text: an object with keys as data, or nothing in it. */
+static void put_type(pdl_vref found, how h, int deep, pdl_buf *out) {
+    size_t n = pdl_is_dict(found) ? pdl_dict_len(found) : 0;
+    if (pdl_is_str(found)) {
+        put_simple(pdl_str_get(found), h, out);
+    } else if (pdl_is_list(found) && pdl_list_len(found) == 1 && deep < MOST_DEEP) {
+        put_type(pdl_list_at(found, 0), h, deep + 1, out);
+        PDL_PUT(out, "[]");
+    } else if (!n || n > MOST_KEYS || deep >= MOST_DEEP || has_twins(found)) {
+        PDL_PUT(out, "JSON");
+    } else {
+        PDL_PUT(out, "STRUCT(");
+        for (size_t i = 0; i < n; i++) {
+            if (i) PDL_PUT(out, ", ");
+            pdl_batch_duck_put_name(pdl_str_get(pdl_dict_key_at(found, i)), out);
+            pdl_buf_putc(out, ' ');
+            put_type(pdl_dict_val_at(found, i), h, deep + 1, out);
+        }
+        pdl_buf_putc(out, ')');
     }
+}
+
+static bool is_text_column(const sheet *s, size_t i) {
+    return i + 1 == s->columns.n || i + 2 == s->columns.n; /* error, place */
+}
+
+static const char *type_of_input(const sheet *s, size_t i, how h) {
+    return h == AS_TYPED && i < s->types.n ? s->types.p[i] : "";
+}
+
+/* Bytes came as text with \xFF for what is none, which a cast reads and read_json does not. */
+static bool is_blob(const sheet *s, size_t i, how h) {
+    return strcmp(type_of_input(s, i, h), "BLOB") == 0;
+}
+
+/* found: the types of the values, a dict; absent: there are no rows. */
+static void put_column_type(const sheet *s, size_t i, pdl_vref found, how h, pdl_buf *out) {
+    pdl_vref type = pdl_is_dict(found) ? pdl_dict_getz(found, s->columns.p[i]) : pdl_absent();
+    pdl_str given = pdl_str_of(type_of_input(s, i, h));
+    if (is_text_column(s, i))
+        PDL_PUT(out, "VARCHAR");
+    else if (given.n && !pdl_str_is(given, "\"NULL\""))
+        pdl_buf_put(out, given);
+    else if (pdl_is_absent(type))
+        PDL_PUT(out, "VARCHAR");
+    else
+        put_type(type, h, 0, out);
+}
+
+static void put_source(const char *fn, const char *rows, size_t longest, pdl_buf *out) {
+    pdl_buf_putf(out, "%s(", fn);
+    pdl_batch_duck_put_path(pdl_str_of(rows), out);
+    pdl_buf_putf(out, ", format = 'newline_delimited', maximum_object_size = %zu", longest);
+}
+
+/* A table without rows has the types of its input, or texts. */
+static void put_nothing(const sheet *s, pdl_buf *out) {
     PDL_PUT(out, "SELECT ");
     for (size_t i = 0; i < s->columns.n; i++) {
-        pdl_buf_putf(out, "%sNULL::VARCHAR AS ", i ? ", " : "");
+        pdl_buf_putf(out, "%sNULL::", i ? ", " : "");
+        put_column_type(s, i, pdl_absent(), AS_TYPED, out);
+        PDL_PUT(out, " AS ");
         pdl_batch_duck_put_name(pdl_str_of(s->columns.p[i]), out);
     }
     PDL_PUT(out, " WHERE false");
+}
+
+static void put_select(const sheet *s, const char *rows, size_t longest, pdl_vref found, how h,
+                       pdl_buf *out) {
+    if (!s->size) {
+        put_nothing(s, out);
+        return;
+    }
+    const char *before = " REPLACE (", *after = "";
+    PDL_PUT(out, "SELECT *");
+    for (size_t i = 0; i < s->columns.n; i++) {
+        bool text = h == AS_GUESSED && is_text_column(s, i);
+        if (!text && !is_blob(s, i, h)) continue;
+        pdl_buf_putf(out, "%s", before);
+        pdl_batch_duck_put_name(pdl_str_of(s->columns.p[i]), out);
+        pdl_buf_putf(out, "::%s AS ", text ? "VARCHAR" : "BLOB");
+        pdl_batch_duck_put_name(pdl_str_of(s->columns.p[i]), out);
+        before = ", ";
+        after = ")";
+    }
+    pdl_buf_putf(out, "%s FROM ", after);
+    put_source("read_json", rows, longest, out);
+    pdl_buf_putf(out, "%s", h == AS_GUESSED ? ", sample_size = -1" : ", columns = {");
+    for (size_t i = 0; h != AS_GUESSED && i < s->columns.n; i++) {
+        pdl_buf type = PDL_BUF;
+        if (i) PDL_PUT(out, ", ");
+        pdl_batch_duck_put_text(pdl_str_of(s->columns.p[i]), out);
+        PDL_PUT(out, ": ");
+        if (is_blob(s, i, h))
+            PDL_PUT(&type, "VARCHAR");
+        else
+            put_column_type(s, i, found, h, &type);
+        pdl_batch_duck_put_text(pdl_buf_str(&type), out);
+        pdl_buf_fini(&type);
+    }
+    pdl_buf_putf(out, "%s", h == AS_GUESSED ? ")" : "})");
+}
+
+/* The types of all values of each column; *out is a dict, owned. */
+static bool find_structure(duck *d, const char *rows, size_t longest, pdl_val *out, pdl_err *err) {
+    pdl_buf sql = PDL_BUF;
+    pdl_str text;
+    bool there = false;
+    PDL_PUT(&sql, "SELECT json_group_structure(json)::VARCHAR FROM ");
+    put_source("read_json_objects", rows, longest, &sql);
+    PDL_PUT(&sql, ")");
+    bool ok = pdl_batch_duck_begin(d, pdl_buf_z(&sql), err) &&
+              pdl_batch_duck_next(d, &text, &there, err) && there &&
+              pdl_json_read(text, 0, out, NULL, err);
+    pdl_buf_fini(&sql);
+    return ok;
 }
 
 /* Rows of many megabytes need more memory than others: each of its readers takes several times the
@@ -179,21 +365,37 @@ static bool make_room(duck *d, size_t longest, pdl_err *err) {
     return ok;
 }
 
-static bool convert(const sheet *s, const char *rows, const char *made, pdl_err *err) {
-    duck *d;
-    size_t longest = 0;
+static bool copy(duck *d, const sheet *s, const char *rows, size_t longest, pdl_vref found, how h,
+                 const char *made, pdl_err *err) {
     pdl_buf sql = PDL_BUF;
-    if (s->size && !longest_line(rows, &longest, err)) return false;
-    if (!pdl_batch_duck_open(&d, err)) return false;
     PDL_PUT(&sql, "COPY (");
-    put_select(s, rows, longest, &sql);
+    put_select(s, rows, longest, found, h, &sql);
     PDL_PUT(&sql, ") TO ");
     pdl_batch_duck_put_text(pdl_str_of(made), &sql);
     PDL_PUT(&sql, " (FORMAT PARQUET)");
-    bool ok = make_room(d, longest, err) && pdl_batch_duck_run(d, pdl_buf_z(&sql), err);
+    bool ok = pdl_batch_duck_run(d, pdl_buf_z(&sql), err);
     pdl_buf_fini(&sql);
-    pdl_batch_duck_close(d);
     return ok;
+}
+
+static bool convert(const sheet *s, const char *rows, const char *made, pdl_err *err) {
+    duck *d;
+    size_t longest = 0;
+    pdl_val found = pdl_absent();
+    pdl_err ignored = {0};
+    if (s->size && !longest_line(rows, &longest, err)) return false;
+    if (!pdl_batch_duck_open(&d, err)) return false;
+    bool ok = make_room(d, longest, err), done = false;
+    if (ok && s->size && !find_structure(d, rows, longest, &found, &ignored))
+        pdl_err_fini(&ignored);
+    int h = s->size && pdl_is_absent(found) ? AS_GUESSED : AS_TYPED;
+    for (; ok && !done && h < WAYS; h++) {
+        pdl_err_fini(err);
+        done = copy(d, s, rows, longest, found, (how)h, made, err);
+    }
+    if (!pdl_is_absent(found)) pdl_drop(found);
+    pdl_batch_duck_close(d);
+    return ok && done;
 }
 
 bool pdl_batch_parquet_finish(const sheet *s, bool changed, pdl_err *err) {

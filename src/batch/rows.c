@@ -108,8 +108,7 @@ static bool split_sqlite(pdl_table *t) {
 }
 
 bool pdl_table_of(pdl_str name, pdl_str form, pdl_table *out, pdl_err *err) {
-    pdl_table t = {
-        .name = name, .path = name, .standard = pdl_str_is(name, "-"), .separator = ','};
+    pdl_table t = {.name = name, .path = name, .standard = pdl_str_is(name, "-"), .separator = ','};
     if (t.standard) t.path = (pdl_str){0};
     bool known = split_sqlite(&t) ||
                  (form.n ? form_of_word(form, &t) : t.standard || form_of_suffix(name, &t));
@@ -232,7 +231,9 @@ bool pdl_rows_open(const pdl_table *t, bool types, pdl_rowset **out, pdl_err *er
 void pdl_rows_close(pdl_rowset *r) {
     if (!r) return;
     for (size_t i = 0; i < r->names.n; i++) pdl_free(r->names.p[i]);
+    for (size_t i = 0; i < r->types.n; i++) pdl_free(r->types.p[i]);
     pdl_vec_fini(&r->names);
+    pdl_vec_fini(&r->types);
     pdl_vec_fini(&r->columns);
     pdl_map_fini(&r->seen);
     pdl_free(r->name);
@@ -242,6 +243,10 @@ void pdl_rows_close(pdl_rowset *r) {
 const pdl_str *pdl_rows_columns(const pdl_rowset *r, size_t *n) {
     *n = r->columns.n;
     return r->fixed ? r->columns.p : NULL;
+}
+
+const char *pdl_rows_type(const pdl_rowset *r, size_t i) {
+    return i < r->types.n ? r->types.p[i] : NULL;
 }
 
 pdl_rows_step pdl_rows_next(pdl_rowset *r, bool wait, pdl_row *out, pdl_err *err) {

@@ -31,10 +31,10 @@ typedef enum {
 typedef struct pdl_table {
     pdl_str name; /* all of it, for messages */
     pdl_table_form form;
-    pdl_str path;  /* the file; empty: the standard stream */
-    pdl_str table; /* SQLite: name of the table, or a query */
-    bool standard; /* - */
-    bool stream;   /* that, a device or a pipe: nothing can be continued there */
+    pdl_str path;   /* the file; empty: the standard stream */
+    pdl_str table;  /* SQLite: name of the table, or a query */
+    bool standard;  /* - */
+    bool stream;    /* that, a device or a pipe: nothing can be continued there */
     char separator; /* of the cells of CSV */
 } pdl_table;
 
@@ -63,6 +63,9 @@ void pdl_rows_close(pdl_rowset *r); /* NULL is fine */
 
 /* The columns, where all rows have the same ones; NULL: each row has its own. Borrowed. */
 const pdl_str *pdl_rows_columns(const pdl_rowset *r, size_t *n);
+
+/* The name of the type of column i; NULL where the form has none that an output could use. */
+const char *pdl_rows_type(const pdl_rowset *r, size_t i);
 
 typedef enum { PDL_ROWS_ROW, PDL_ROWS_END, PDL_ROWS_LATER, PDL_ROWS_FAIL } pdl_rows_step;
 /* The next row. wait: also where the other end of a pipe has not written it yet; otherwise that is

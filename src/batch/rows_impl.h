@@ -25,7 +25,10 @@ struct pdl_rowset {
     PDL_VEC(char *) names; /* owned */
     PDL_VEC(pdl_str) columns;
     pdl_map seen; /* their names */
-    bool fixed; /* all rows have these columns */
+    bool fixed;   /* all rows have these columns */
+    /* Parquet: what DuckDB calls the type of each column, so that an output in Parquet has the same
+     * ones; owned. Else empty. */
+    PDL_VEC(char *) types;
 };
 
 /* Adds a column. Errors: usage, when it has no name or there is one of this name already. */

@@ -92,6 +92,11 @@ bool pdl_batch_sheet_check(const pdl_table *t, pdl_err *err) {
 
 bool pdl_batch_sheet_open(const pdl_table *t, const pdl_str *columns, size_t n, uint64_t keep,
                           sheet **out, pdl_err *err) {
+    for (size_t i = 0; t->form == PDL_TABLE_parquet && i < n; i++)
+        if (!columns[i].n)
+            return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                               "%.*s: column %zu has no name, and a Parquet file needs one",
+                               PDL_FMT(t->name), i + 1);
     sheet *s = new_of(t->form);
     s->table = *t;
     s->path = t->form == PDL_TABLE_parquet
@@ -105,6 +110,10 @@ bool pdl_batch_sheet_open(const pdl_table *t, const pdl_str *columns, size_t n, 
     else
         pdl_batch_sheet_close(s);
     return ok;
+}
+
+void pdl_batch_sheet_type(sheet *s, const char *type) {
+    *pdl_vec_push(&s->types) = pdl_str_dup(pdl_str_of(type));
 }
 
 bool pdl_batch_sheet_put(sheet *s, pdl_str json, pdl_err *err) { return s->ops->put(s, json, err); }
@@ -122,7 +131,9 @@ bool pdl_batch_sheet_finish(sheet *s, bool changed, pdl_err *err) {
 void pdl_batch_sheet_close(sheet *s) {
     if (!s) return;
     for (size_t i = 0; i < s->columns.n; i++) pdl_free(s->columns.p[i]);
+    for (size_t i = 0; i < s->types.n; i++) pdl_free(s->types.p[i]);
     pdl_vec_fini(&s->columns);
+    pdl_vec_fini(&s->types);
     pdl_free(s->path);
     s->ops->close(s);
 }

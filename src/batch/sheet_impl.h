@@ -20,6 +20,7 @@ struct batch_sheet {
     pdl_table table;
     char *path;              /* owned; for messages */
     PDL_VEC(char *) columns; /* owned */
+    PDL_VEC(char *) types;   /* of the first columns, as DuckDB names them; owned */
     uint64_t size;           /* how much is certain: bytes of a file, rows of a table */
 };
 

@@ -67,6 +67,56 @@ def test_odd(python, env):
             and not list(t.folder.glob("no.parquet*")), "%s %s" % (code, err))
 
 
+TYPES = """COPY (SELECT * FROM (VALUES
+  ('a', 12.50::DECIMAL(10,2), '12345678901234567890.1234567890'::DECIMAL(38,10), TIMESTAMP '2024-01-02 03:04:05.678901',
+   TIMESTAMPTZ '2024-01-02 03:04:05+00', DATE '2024-02-29', TIME '01:02:03', MAP{'k': 1}, '\\x00\\xFFa'::BLOB, {'a': [1, NULL], 'b': {'c': 'z'}},
+   18446744073709551615::UBIGINT, 1.5::FLOAT, NULL::VARCHAR, 7::TINYINT),
+  ('b', NULL, NULL, NULL, NULL, NULL, NULL, MAP{}, NULL, NULL, NULL, NULL, NULL, NULL)) t(word, small, long, stamp, zoned, day, clock, m, bytes, deep, big, f, n, tiny))
+  TO '%s' (FORMAT PARQUET)"""
+
+
+def test_types(python, env):
+    """Columns keep their types from Parquet to Parquet, and texts stay texts whatever they look like."""
+    t.begin()
+    sql(python, TYPES % "in.parquet")
+    code, out, err = t.run("p.pdl", "-i", "in.parquet", "-o", "out.parquet", **env)
+    same = "SELECT count(*) FROM (SELECT * FROM 'in.parquet' EXCEPT SELECT * EXCLUDE (result, error, place) FROM 'out.parquet')"
+    types = [sql(python, "SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM 'in.parquet')"),
+             sql(python, "SELECT column_name, column_type FROM (DESCRIBE SELECT * EXCLUDE (result, error, place) FROM 'out.parquet')")]
+    t.check("parquet: types stay", code == 0 and types[0] == types[1], "%s %s" % (types, err))
+    t.check("parquet: values stay", sql(python, same) == [(0,)], sql(python, "SELECT to_json(t)::VARCHAR FROM 'out.parquet' t"))
+    code, out, err = t.run("p.pdl", "-i", "in.parquet", "-o", "utc.jsonl", TZ="Asia/Tokyo", **env)
+    first = t.lines("utc.jsonl")[0]
+    t.check("parquet: times are in UTC, whatever the zone here", first["zoned"] == "2024-01-02 03:04:05+00", first)
+    t.check("parquet: long decimals keep their digits", (first["small"], first["long"]) == (12.5, "12345678901234567890.1234567890"), first)
+    texts = [{"word": "2024-1-5", "id": "550E8400-E29B-41D4-A716-446655440000", "time": "1:00:00", "n": 2 ** 64 - 1, "i": 1, "l": [], "o": {}},
+             {"word": "2024-01-06", "id": "550e8400-e29b-41d4-a716-446655440001", "time": "02:00:00", "n": 1, "i": 1, "l": [], "o": {}}]
+    (t.folder / "texts.jsonl").write_text("".join(json.dumps(r) + "\n" for r in texts))
+    code, out, err = t.run("p.pdl", "-i", "texts.jsonl", "-o", "texts.parquet", **env)
+    rows = sql(python, "SELECT word, id, time, n, i, typeof(id), typeof(n) FROM 'texts.parquet'")
+    t.check("parquet: texts that look like dates stay", code == 0
+            and rows == [tuple(r[k] for k in ("word", "id", "time", "n", "i")) + ("VARCHAR", "UBIGINT") for r in texts], "%s %s" % (rows, err))
+    t.service.begin()
+    (t.folder / "nameless.jsonl").write_text('{"word": "x", "": 1}\n')
+    code, out, err = t.run("p.pdl", "-i", "nameless.jsonl", "-o", "nameless.parquet", **env)
+    t.check("parquet: a column without a name is refused", code == 2 and "column 2 has no name" in err and not t.service.asked
+            and not list(t.folder.glob("nameless.parquet*")), "%s %s" % (code, err))
+
+
+def test_names(python, env):
+    """The name of a file is no pattern, and folders give no columns."""
+    t.begin()
+    (t.folder / "year=2024").mkdir()
+    sql(python, "COPY (SELECT 'right' AS word) TO 'year=2024/a[1].parquet' (FORMAT PARQUET)")
+    sql(python, "COPY (SELECT 'wrong' AS word) TO 'year=2024/a1.parquet' (FORMAT PARQUET)")
+    (t.folder / "o1.parquet.rows").write_text('{"word": "wrong", "result": "wrong", "error": null, "place": null}\n')
+    code, out, err = t.run("p.pdl", "-i", "year=2024/a[1].parquet", "-o", "o[1].parquet", **env)
+    made = [p.name for p in t.folder.iterdir() if p.name == "o[1].parquet"]
+    (t.folder / "o[1].parquet").rename(t.folder / "made.parquet")
+    rows = sql(python, "SELECT * FROM 'made.parquet'")
+    t.check("parquet: a name with brackets", code == 0 and made and rows == [("right", "SAY RIGHT", None, None)], "%s %s" % (rows, err))
+
+
 def test_kill(python, env):
     t.begin({"in.jsonl": "".join(json.dumps(r) + "\n" for r in words(200))}, lambda prompt: time.sleep(0.01))
     args = ("p.pdl", "-i", "in.jsonl", "-o", "out.parquet", "--jobs", 4)
@@ -93,5 +143,7 @@ else:
     more = {"PDL_DUCKDB": module, "LD_PRELOAD": str(library)}
     test_files(python, more)
     test_odd(python, more)
+    test_types(python, more)
+    test_names(python, more)
     test_kill(python, more)
 sys.exit(t.finish())
