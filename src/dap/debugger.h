@@ -56,7 +56,7 @@ typedef struct dap_breakpoint {
     int64_t hits_wanted, hits;
 } dap_breakpoint;
 
-typedef enum { DAP_RUN, DAP_STEP_IN, DAP_STEP_OVER, DAP_STEP_OUT, DAP_PAUSE } dap_mode;
+typedef enum { DAP_RUN, DAP_STEP_IN, DAP_STEP_OVER, DAP_STEP_OUT, DAP_PAUSE, DAP_ENTRY } dap_mode;
 
 typedef struct debugger {
     int in, out; /* of the protocol */
@@ -67,7 +67,8 @@ typedef struct debugger {
     bool ended; /* the client is gone, or asked for the end */
     bool is_garbled; /* what the client sent is no protocol: the exit code is 1 */
 
-    char *program_path, *dir;
+    char *program_path;
+    char home[4096]; /* the folder in which the adapter was started */
     pdl_val data;   /* variables of the launch; a dict, or absent */
     pdl_val wanted; /* the launch request that waits for configurationDone; or absent */
     pdl_val arguments; /* of the launch; or absent */
@@ -89,6 +90,8 @@ typedef struct debugger {
     bool stopped, evaluating;
     bool failing; /* blocks of a strand end because of a failure that was reported */
     uint32_t failing_fiber;
+    pdl_val failure;             /* what it says, while it is stopped at one; or absent */
+    const char *failure_kind;    /* the kind of error; static */
     uint32_t at_fiber;           /* where it is stopped */
     pdl_val request;             /* the effect before which it is stopped; or absent */
     pdl_val last_result;         /* of the block that ended last; or absent */

@@ -206,8 +206,10 @@ static void fini(debugger *g) {
 
 int pdl_dap_serve(void) {
     debugger g = {.reader = {.kind = PDL_FRAME_CONTENT, .max_message = MOST_MESSAGE}};
-    g.data = g.wanted = g.arguments = g.again = g.request = g.last_result = pdl_absent();
+    g.data = g.wanted = g.arguments = g.again = pdl_absent();
+    g.request = g.last_result = g.failure = pdl_absent();
     g.names = pdl_interner_new();
+    if (!getcwd(g.home, sizeof g.home)) g.home[0] = '\0';
     if (!take_descriptors(&g)) {
         pdl_interner_drop(g.names);
         return 1;

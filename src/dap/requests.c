@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "dap/debugger.h"
@@ -29,7 +30,7 @@ static void on_initialize(debugger *g, pdl_vref m, pdl_vref args) {
         "supportsHitConditionalBreakpoints", "supportsLogPoints",
         "supportsEvaluateForHovers",         "supportsTerminateRequest",
         "supportsDelayedStackTraceLoading",  "supportsSetVariable",
-        "supportsRestartRequest"};
+        "supportsRestartRequest",            "supportsExceptionInfoRequest"};
     pdl_val d = pdl_dict_new(12), filters = pdl_list_new(2);
     (void)args;
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) d = put_flag(d, flags[i]);
@@ -42,13 +43,49 @@ static void on_initialize(debugger *g, pdl_vref m, pdl_vref args) {
 
 /* --- the start -------------------------------------------------------------------------------- */
 
-/* The path of the program, from the folder `cwd` when it is given. */
-static char *path_of(pdl_vref args) {
-    pdl_str program = pdl_member_str(args, "program"), cwd = pdl_member_str(args, "cwd");
+/* The folder in which the program runs: `cwd`, or the one of the adapter. Appended. */
+static void put_folder(const debugger *g, pdl_vref args, pdl_buf *out) {
+    pdl_str cwd = pdl_member_str(args, "cwd");
+    if (!pdl_str_starts(cwd, PDL_STR("/"))) pdl_buf_putf(out, "%s%s", g->home, cwd.n ? "/" : "");
+    pdl_buf_put(out, cwd);
+}
+
+static char *path_of(const debugger *g, pdl_vref args) {
+    pdl_str program = pdl_member_str(args, "program");
     pdl_buf b = PDL_BUF;
-    if (!pdl_str_starts(program, PDL_STR("/")) && cwd.n) pdl_buf_putf(&b, "%.*s/", PDL_FMT(cwd));
+    if (!pdl_str_starts(program, PDL_STR("/"))) {
+        put_folder(g, args, &b);
+        pdl_buf_putc(&b, '/');
+    }
     pdl_buf_put(&b, program);
     return pdl_buf_take(&b);
+}
+
+static bool has_folder(const debugger *g, pdl_vref args) {
+    pdl_buf b = PDL_BUF;
+    put_folder(g, args, &b);
+    bool ok = pdl_file_kind_of(pdl_buf_z(&b)) == PDL_FILE_DIR;
+    pdl_buf_fini(&b);
+    return ok;
+}
+
+/* The process of the adapter is that of the program. */
+static void enter_folder(const debugger *g, pdl_vref args) {
+    pdl_buf b = PDL_BUF;
+    put_folder(g, args, &b);
+    if (chdir(pdl_buf_z(&b)) != 0) {} /* it was there; a program that needs it says so */
+    pdl_buf_fini(&b);
+}
+
+static void set_environment(pdl_vref env) {
+    for (size_t i = 0; pdl_is_dict(env) && i < pdl_dict_len(env); i++) {
+        pdl_vref value = pdl_dict_val_at(env, i);
+        char *name = pdl_str_dup(pdl_str_get(pdl_dict_key_at(env, i)));
+        char *text = pdl_is_str(value) ? pdl_str_dup(pdl_str_get(value)) : NULL;
+        if ((text ? setenv(name, text, 1) : unsetenv(name)) != 0) {} /* names were examined */
+        pdl_free(name);
+        pdl_free(text);
+    }
 }
 
 /* Lines that the program may ask for are there before it does. */
@@ -68,6 +105,21 @@ static bool is_path(pdl_vref v) {
     return pdl_is_str(v) && pdl_str_find(pdl_str_get(v), PDL_STR("\0"), 0) == PDL_NOT_FOUND;
 }
 static bool is_mapping(pdl_vref v) { return pdl_is_dict(v); }
+static bool is_texts(pdl_vref v) {
+    bool ok = pdl_is_list(v);
+    for (size_t i = 0; ok && i < pdl_list_len(v); i++) ok = pdl_is_str(pdl_list_at(v, i));
+    return ok;
+}
+/* Names and texts as the environment takes them; null: the variable is taken away. */
+static bool is_environment(pdl_vref v) {
+    bool ok = pdl_is_dict(v);
+    for (size_t i = 0; ok && i < pdl_dict_len(v); i++) {
+        pdl_vref value = pdl_dict_val_at(v, i), key = pdl_dict_key_at(v, i);
+        ok = is_path(key) && pdl_str_get(key).n && !pdl_byte_in('=', pdl_str_get(key)) &&
+             (pdl_is_null(value) || is_path(value));
+    }
+    return ok;
+}
 static bool is_input(pdl_vref v) {
     size_t bytes = 0;
     bool ok = pdl_is_list(v);
@@ -80,7 +132,7 @@ static bool is_input(pdl_vref v) {
 
 /* What is wrong with the arguments of launch; NULL: nothing. A mistake in launch.json that is
  * ignored runs another program than the one that was meant. */
-static const char *find_mistake(pdl_vref args) {
+static const char *find_mistake(const debugger *g, pdl_vref args) {
     static const struct {
         const char *key;
         bool (*is_right)(pdl_vref v);
@@ -93,6 +145,8 @@ static const char *find_mistake(pdl_vref args) {
         {"stopBeforeRequests", is_flag, "launch: `stopBeforeRequests` is true or false"},
         {"data", is_mapping, "launch: `data` is an object, variables by name"},
         {"input", is_input, "launch: `input` is a list of texts, together at most 32 KB"},
+        {"args", is_texts, "launch: `args` is a list of texts, which the program has as pdl_args"},
+        {"env", is_environment, "launch: `env` is an object, variables of the environment"},
     };
     if (!pdl_member_str(args, "program").n)
         return "launch needs `program`: the path of a .pdl file";
@@ -101,7 +155,18 @@ static const char *find_mistake(pdl_vref args) {
         if (!pdl_is_absent(v) && !pdl_is_null(v) && !fields[i].is_right(v))
             return fields[i].mistake;
     }
-    return NULL;
+    return has_folder(g, args) ? NULL : "launch: `cwd` is no folder that exists";
+}
+
+/* What every run has, under the variables of `data`. */
+static pdl_val variables_of(pdl_vref args) {
+    pdl_vref words = pdl_member(args, "args"), data = pdl_member(args, "data");
+    pdl_val v = pdl_dict_new(4);
+    v = pdl_dict_putz(v, "pdl_args", pdl_is_list(words) ? pdl_keep(words) : pdl_list_new(0));
+    for (size_t i = 0; pdl_is_dict(data) && i < pdl_dict_len(data); i++)
+        v = pdl_dict_put(v, pdl_keep(pdl_dict_key_at(data, i)),
+                         pdl_keep(pdl_dict_val_at(data, i)));
+    return v;
 }
 
 void pdl_dap_take_launch(debugger *g, pdl_vref args) {
@@ -109,13 +174,14 @@ void pdl_dap_take_launch(debugger *g, pdl_vref args) {
     g->arguments = pdl_keep(args);
     pdl_drop(before);
     pdl_free(g->program_path);
-    g->program_path = path_of(args);
+    g->program_path = path_of(g, args);
+    enter_folder(g, args);
+    set_environment(pdl_member(args, "env"));
     g->no_debug = pdl_member_bool(args, "noDebug");
-    g->mode = pdl_member_bool(args, "stopOnEntry") ? DAP_PAUSE : DAP_RUN;
+    g->mode = pdl_member_bool(args, "stopOnEntry") ? DAP_ENTRY : DAP_RUN;
     if (pdl_member_bool(args, "stopBeforeRequests")) g->stop_on_request = true;
-    pdl_vref data = pdl_member(args, "data");
     pdl_drop(g->data);
-    g->data = pdl_is_dict(data) ? pdl_keep(data) : pdl_absent();
+    g->data = variables_of(args);
     give_input(g, pdl_member(args, "input"));
 }
 
@@ -124,7 +190,7 @@ static void on_launch(debugger *g, pdl_vref m, pdl_vref args) {
         pdl_dap_refuse(g, m, "a program is launched already");
         return;
     }
-    const char *mistake = find_mistake(args);
+    const char *mistake = find_mistake(g, args);
     if (mistake) {
         pdl_dap_refuse(g, m, "%s", mistake);
         return;
@@ -137,7 +203,7 @@ static void on_launch(debugger *g, pdl_vref m, pdl_vref args) {
  * launch if it gives some. Breakpoints stay. */
 static void on_restart(debugger *g, pdl_vref m, pdl_vref args) {
     pdl_vref again = pdl_member(args, "arguments");
-    const char *mistake = pdl_is_dict(again) ? find_mistake(again) : NULL;
+    const char *mistake = pdl_is_dict(again) ? find_mistake(g, again) : NULL;
     if (!g->session || g->cancel)
         mistake = "restart: no program runs, a new one begins with a request launch";
     if (mistake) {
@@ -243,6 +309,21 @@ static void on_stack(debugger *g, pdl_vref m, pdl_vref args) {
         list = pdl_list_push(list, put_frame(&t->frames.p[n - 1 - i]));
     pdl_val d = pdl_dict_putz(pdl_dict_new(2), "stackFrames", list);
     pdl_dap_answer(g, m, pdl_dict_putz(d, "totalFrames", pdl_int((int64_t)n)));
+}
+
+/* Of a stop at a failure, or before a request, which editors show as one. */
+static void on_exception_info(debugger *g, pdl_vref m, pdl_vref args) {
+    (void)args;
+    if (!g->stopped || pdl_is_absent(g->failure)) {
+        pdl_dap_refuse(g, m, "the program is not stopped at a failure");
+        return;
+    }
+    pdl_val details = pdl_dict_putz(pdl_dict_new(2), "message", pdl_keep(g->failure));
+    details = pdl_dict_putz(details, "typeName", pdl_textz(g->failure_kind));
+    pdl_val d = pdl_dict_putz(pdl_dict_new(4), "exceptionId", pdl_textz(g->failure_kind));
+    d = pdl_dict_putz(d, "description", pdl_keep(g->failure));
+    d = pdl_dict_putz(d, "breakMode", pdl_textz("always"));
+    pdl_dap_answer(g, m, pdl_dict_putz(d, "details", details));
 }
 
 static void on_scopes(debugger *g, pdl_vref m, pdl_vref args) {
@@ -355,6 +436,7 @@ static const struct {
     {"setExceptionBreakpoints", on_exceptions},
     {"threads", on_threads},
     {"stackTrace", on_stack},
+    {"exceptionInfo", on_exception_info},
     {"scopes", on_scopes},
     {"variables", on_variables},
     {"setVariable", on_set_variable},

@@ -69,6 +69,15 @@ static void stop(debugger *g, uint32_t fiber, const char *reason, pdl_str text) 
     pdl_dap_references_fini(g);
 }
 
+/* kind: static. */
+static void stop_at_failure(debugger *g, uint32_t fiber, const char *kind, pdl_str text) {
+    g->failure = pdl_text(text);
+    g->failure_kind = kind;
+    stop(g, fiber, "exception", text);
+    pdl_drop(g->failure);
+    g->failure = pdl_absent();
+}
+
 /* Requests that came while the program ran: breakpoints, pause, the end. */
 static void listen(debugger *g) {
     pdl_val m;
@@ -85,6 +94,7 @@ static bool step_arrives(const debugger *g, uint32_t fiber, size_t depth) {
     switch (g->mode) {
     case DAP_RUN: return false;
     case DAP_PAUSE:
+    case DAP_ENTRY:
     case DAP_STEP_IN: return true;
     case DAP_STEP_OVER: return fiber == g->step_fiber && depth <= g->step_depth;
     case DAP_STEP_OUT: return fiber == g->step_fiber && depth < g->step_depth;
@@ -129,7 +139,9 @@ static void on_begin(debugger *g, const pdl_event *e) {
         .is_called = e->entry != PDL_ENTRY_PART && e->entry != PDL_ENTRY_DEF,
     };
     bool arrives = step_arrives(g, e->fiber, t->frames.n);
-    const char *reason = g->mode == DAP_PAUSE ? "pause" : "step";
+    const char *reason = g->mode == DAP_ENTRY   ? "entry"
+                         : g->mode == DAP_PAUSE ? "pause"
+                                                : "step";
     if (!has_file(e->block) || continues_line(t, e->block)) return;
     if (pdl_dap_hits(g, e->block, e->fiber))
         stop(g, e->fiber, "breakpoint", (pdl_str){0});
@@ -156,7 +168,7 @@ static void on_fail(debugger *g, const pdl_event *e) {
     const char *why = e->err && e->err->msg ? e->err->msg : "the block failed";
     bool reported = g->failing && e->fiber == g->failing_fiber;
     if (g->stop_on_failure && !reported && e->err && e->err->kind != PDL_E_interrupt)
-        stop(g, e->fiber, "exception", pdl_str_of(why));
+        stop_at_failure(g, e->fiber, pdl_err_kind_name(e->err->kind), pdl_str_of(why));
     g->failing = true;
     g->failing_fiber = e->fiber;
 }
@@ -167,7 +179,7 @@ static void on_effect(debugger *g, const pdl_event *e) {
     bool model = e->effect->kind == PDL_EFFECT_model;
     if (!model || !g->stop_on_request) return;
     g->request = pdl_keep(e->effect->request);
-    stop(g, e->fiber ? e->fiber : 1, "exception", PDL_STR("before a request to a model"));
+    stop_at_failure(g, e->fiber ? e->fiber : 1, "request", PDL_STR("before a request to a model"));
     pdl_drop(g->request);
     g->request = pdl_absent();
 }

@@ -148,7 +148,7 @@ def plain_values(new, root):
 def entry_step_in_and_over(new, root):
     d, p = new(PROGRAM)
     d.launch(p, stopOnEntry=True)
-    eq(d.stopped()[:2], ("pause", 1))
+    eq(d.stopped()[:2], ("entry", 1))
     seen = []
     for command in ("stepIn", "next", "next", "next", "stepIn", "stepIn", "stepOut"):
         d.request(command, threadId=1)
@@ -282,8 +282,11 @@ def failures(new, root):
     eq((reason, line), ("exception", 3))
     d.request("continue", threadId=1)
     eq(d.stopped()[:2], ("exception", 5))
+    info = d.request("exceptionInfo", threadId=1)
+    eq(("division by zero" in info["description"], info["breakMode"], info["exceptionId"], info["details"]["typeName"]), (True, "always", "expression", "expression"))
     d.request("continue", threadId=1)
     eq(d.event("exited")["exitCode"], 1)
+    eq(d.request("exceptionInfo", threadId=1), {"error": "the program is not stopped at a failure"})
     if "division by zero" not in d.output():
         raise AssertionError(d.output())
     d.request("disconnect")
@@ -424,7 +427,9 @@ def wrong_arguments_of_launch_are_told(new, root):
     for wrong, text in (({"program": 5}, "needs `program`"), ({"program": "a\0b"}, "`program` is the path"), ({"cwd": 7}, "`cwd` is the path of a folder"),
                         ({"data": [1]}, "`data` is an object"), ({"stopOnEntry": "yes"}, "`stopOnEntry` is true or false"),
                         ({"noDebug": 1}, "`noDebug`"), ({"input": "line"}, "`input` is a list"), ({"input": [5]}, "`input` is a list"),
-                        ({"input": ["x" * 40000]}, "at most 32 KB")):
+                        ({"input": ["x" * 40000]}, "at most 32 KB"),
+                        ({"args": "a"}, "`args` is a list of texts"), ({"args": [1]}, "`args` is a list of texts"), ({"env": ["A=1"]}, "`env` is an object"),
+                        ({"env": {"A=B": "1"}}, "`env` is an object"), ({"env": {"A": 1}}, "`env` is an object"), ({"cwd": root + "/none"}, "no folder that exists")):
         error = d.request("launch", **{"program": str(p), **wrong})["error"]
         eq((text in error, error), (True, error))
     d.launch(p, data=None, input=["a"])
@@ -433,6 +438,30 @@ def wrong_arguments_of_launch_are_told(new, root):
     d.send({"seq": 99, "type": "request"})
     eq("`command`" in d.response(99)["message"], True)
     eq(d.end()[0], 0)
+
+
+@test
+def arguments_environment_and_folder(new, root):
+    """A debugged program has what a program on the command line has: pdl_args, the environment, a folder in which it runs."""
+    text = """text:
+- ${ pdl_args }
+- lang: python
+  code: |
+    import os
+    result = " %s %s %s" % (os.getcwd(), os.environ.get("FROM_LAUNCH"), os.environ.get("TAKEN"))
+"""
+    folder = pathlib.Path(root).resolve() / "sub"
+    folder.mkdir()
+    (folder / "b.pdl").write_text("text: here")
+    for more, want in (({}, "[] %s None 1" % pathlib.Path(root).resolve()),
+                       ({"args": ["a", "b c"], "env": {"FROM_LAUNCH": "x", "TAKEN": None}, "cwd": str(folder)}, '["a", "b c"] %s x None' % folder),
+                       ({"cwd": "sub", "data": {"pdl_args": "mine"}}, "mine %s None 1" % folder)):
+        d, p = new(text, {"TAKEN": "1"})
+        d.launch(p, **more)
+        eq(finish(d)[:2], (0, want))
+    d, _ = new(text)
+    d.launch("b.pdl", cwd=str(folder))
+    eq(finish(d)[:2], (0, "here"))
 
 
 @test
