@@ -4,6 +4,8 @@
  */
 #include "base/xml.h"
 
+#include <string.h>
+
 #include "base/banned.h"
 
 static const char *escape_of(unsigned char c) {
@@ -18,12 +20,19 @@ static const char *escape_of(unsigned char c) {
     }
 }
 
+/* U+FFFE and U+FFFF, which no XML may have, not even as a reference. */
+static bool is_noncharacter(pdl_str s, size_t i) {
+    return i + 2 < s.n && memcmp(s.p + i, "\xef\xbf", 2) == 0 && (s.p[i + 2] & 0xfe) == 0xbe;
+}
+
 void pdl_xml_put(pdl_buf *out, pdl_str s) {
     for (size_t i = 0, from = 0; i <= s.n; i++) {
-        const char *escape = i < s.n ? escape_of((unsigned char)s.p[i]) : "";
+        bool none = is_noncharacter(s, i);
+        const char *escape = none ? "?" : i < s.n ? escape_of((unsigned char)s.p[i]) : "";
         if (!escape) continue;
         pdl_buf_put(out, pdl_str_sub(s, from, i));
         pdl_buf_put(out, pdl_str_of(escape));
+        if (none) i += 2;
         from = i + 1;
     }
 }

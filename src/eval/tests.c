@@ -341,6 +341,16 @@ static bool check_texts(pdl_vref v, const char *where, const char *key, pdl_err 
                              "%s: %s should be a text or a list of texts", where, key);
 }
 
+static bool check_replies(pdl_vref replies, const char *where, pdl_err *err) {
+    pdl_mock_script script = {0};
+    pdl_err why = {0};
+    bool ok = pdl_mock_script_read(replies, &script, &why) ||
+              pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%s: %s", where, why.msg);
+    pdl_mock_script_fini(&script);
+    pdl_err_fini(&why);
+    return ok;
+}
+
 static bool check_test(pdl_vref spec, const char *where, pdl_err *err) {
     static const char *const keys[] = {"name", "input", "replies", "record", "expect", "requests"},
                              *const expects[] = {"result", "output", "contains", "error"},
@@ -364,7 +374,8 @@ static bool check_test(pdl_vref spec, const char *where, pdl_err *err) {
     if (!expects_any(expect) && !expects_any(requests))
         return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
                            "%s: it expects nothing: add expect or requests", where);
-    return check_texts(part(expect, "contains"), where, "contains", err) &&
+    return check_replies(part(spec, "replies"), where, err) &&
+           check_texts(part(expect, "contains"), where, "contains", err) &&
            check_texts(part(expect, "error"), where, "error", err) &&
            check_texts(part(requests, "must"), where, "must", err) &&
            check_texts(part(requests, "never"), where, "never", err);

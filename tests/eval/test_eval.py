@@ -217,6 +217,12 @@ def test_tests():
     for name in ("gone/j.xml", "sub"):
         code, out, err = t.run("--junit", name, word="test")
         t.check("test: JUnit to %s is told before the first test" % name, code == 2 and "argument --junit: [Errno 2" in err and not out, out + err)
+    (t.folder / "odd.pdl").write_text("${ x }\n")
+    (t.folder / "odd.test.yaml").write_text('tests: [{name: "\\x01 <&\\" \\uFFFE", input: {x: "]]> \\uFFFF\\x08\\r \\U0001F600"}, expect: {output: y}}]\n')
+    code, out, err = t.run("odd.pdl", "--junit", "odd.xml", word="test")
+    case = ElementTree.parse(t.folder / "odd.xml").getroot()[0]
+    t.check("test: JUnit of any text is XML", code == 1 and case.get("name") == '? <&" ?' and "]]> " in case[0].get("message")
+            and "\U0001f600" in case[0].get("message"), (t.folder / "odd.xml").read_text())
     (t.folder / "new.test.yaml").write_text("tests: [{expect: {output: x}}]\n")
     (t.folder / "new.pdl").write_text("modl: x\n")
     code, out, err = t.run("new.pdl", word="test")
@@ -240,6 +246,8 @@ def test_broken_tests():
              ("tests: [{expect: {output: 5}}]\n", "output should be a text"), ("tests: [{requests: x}]\n", "requests should be a mapping"),
              ("tests: [{input: 5, expect: {result: 1}}]\n", "input should be a mapping"), ("tests: [{name: [], expect: {result: 1}}]\n", "name should be a text"),
              ("tests: [{record: 5, expect: {result: 1}}]\n", "record should be the path"), ("tests: [{expect: {contains: [1]}}]\n", "contains should be a text"),
+             ("tests: [{replies: {a: x}, expect: {result: 1}}]\n", "test 1: replies should be a list"),
+             ("tests: [{replies: [{repli: x}], expect: {result: 1}}]\n", "test 1: replies: item 1: there is no key repli"),
              ("tests: [\n", "greet.test.yaml:"), ("tests: [{replies: [], record: x, expect: {output: x}}]\n", "exclude each other")]
     for text, said in cases:
         t.begin({"greet.pdl": GREET, "greet.test.yaml": text})
