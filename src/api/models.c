@@ -41,6 +41,14 @@ static bool knows_parameter(void *user, pdl_str model, pdl_str name, pdl_str *ne
     return !near->n || shorter < 4 || pdl_str_distance(name, *near, 2) > 2;
 }
 
+static bool taken(pdl_str name, pdl_str *type, pdl_str *takes) {
+    const pdl_model_param *p = pdl_model_param_find(name);
+    if (!p) return false;
+    *type = pdl_str_of(p->type);
+    *takes = pdl_str_of(p->takes);
+    return true;
+}
+
 /* A key or address among the parameters comes from somewhere else. */
 static bool has_key(void *user, pdl_str model, const pdl_node *parameters, pdl_buf *text) {
     static const char *const given[] = {"api_key", "api_base", "base_url", "apikey", "url"};
@@ -50,5 +58,5 @@ static bool has_key(void *user, pdl_str model, const pdl_node *parameters, pdl_b
 }
 
 pdl_check_models pdl_session_models(pdl_session *s, bool keys) {
-    return (pdl_check_models){s, has_provider, knows_parameter, keys ? has_key : NULL};
+    return (pdl_check_models){s, has_provider, knows_parameter, taken, keys ? has_key : NULL};
 }

@@ -16,6 +16,7 @@
 #include "base/hash.h"
 #include "check/check.h"
 #include "lang/load.h"
+#include "model/catalog.h"
 
 #include "base/banned.h"
 
@@ -41,6 +42,13 @@ static void collect_names(const pdl_session *s, name_list *names) {
             *pdl_vec_push(names) = pdl_str_get(pdl_dict_key_at(v, i));
 }
 
+/* Do the services that the names of models say answer all that is asked? A model without a provider
+ * may be answered by the host program, and by what was recorded. */
+static bool asks_services(const pdl_session *s) {
+    bool hooked = s->opt.n_hooks || (s->shared && s->shared->opt.n_hooks);
+    return !hooked && !s->opt.cache.n && !s->opt.replay.n && !s->opt.alone && !s->owned;
+}
+
 pdl_program *pdl_session_check_with(const pdl_session *s, const pdl_program *p, pdl_str file,
                                     const pdl_check_inputs *inputs) {
     pdl_finder finder = {.file = file};
@@ -50,8 +58,10 @@ pdl_program *pdl_session_check_with(const pdl_session *s, const pdl_program *p, 
     pdl_program_load(own, p->source->name, p->source->text, &ok);
     pdl_program_set_from_tree(own, p->source->from_tree);
     finder.path = pdl_session_path(s, &finder.n_path);
+    const pdl_check_models models = pdl_session_models((pdl_session *)(uintptr_t)s, false);
     if (ok)
         pdl_program_check(own, &(pdl_check_options){.open = pdl_find_open,
+                                                    .models = asks_services(s) ? &models : NULL,
                                                     .user = &finder,
                                                     .names = inputs->names,
                                                     .n_names = inputs->n_names,
@@ -79,14 +89,27 @@ static uint64_t key_of(const pdl_session *s) {
     return key ? key : 1;
 }
 
+/* The request needs the model without a provider itself: it fails with that, and costs nothing. */
+static bool fails_itself(const pdl_session *s, const pdl_effect *e) {
+    const pdl_model_env env = {pdl_session_env_of, (void *)(uintptr_t)s};
+    pdl_vref model = pdl_dict_getz(e->request, "model");
+    pdl_buf why = PDL_BUF;
+    bool known = !pdl_is_str(model) ||
+                 pdl_model_is_known(pdl_str_get(model), &env, false, &why);
+    pdl_buf_fini(&why);
+    return !known;
+}
+
 /* Fills err with the first error that the program will certainly meet. */
-static bool passes(pdl_session *s, pdl_err *err) {
+static bool passes(pdl_session *s, const pdl_effect *e, pdl_err *err) {
     uint64_t key = key_of(s);
     if (s->program->checked == key) return true;
     pdl_program *own = pdl_session_check(s, s->program);
     const pdl_diag *d = own ? pdl_program_certain_error(own) : NULL;
-    if (d) {
-        pdl_err_set(err, PDL_E_schema, d->loc, "%.*s", PDL_FMT(d->text));
+    bool provider = d && strcmp(d->code, "model-unknown") == 0;
+    if (d && !(provider && fails_itself(s, e))) {
+        pdl_err_set(err, provider ? PDL_E_unknown_provider : PDL_E_schema, d->loc, "%.*s",
+                    PDL_FMT(d->text));
         err->mark = d->mark;
         pdl_err_hint(err,
                      "%.*s%sfound before the first request went out (%s); --check=off asks "
@@ -97,7 +120,7 @@ static bool passes(pdl_session *s, pdl_err *err) {
         s->program->checked = key;
     }
     pdl_program_drop(own);
-    return !d;
+    return !err->kind;
 }
 
 /* --- the world -------------------------------------------------------------------------------- */
@@ -116,7 +139,7 @@ static void start(pdl_world *w, pdl_effect *e) {
     pdl_err err = {0};
     bool first = !p->done && goes_out(e);
     p->done = p->done || first;
-    if (!first || !p->s->run || !p->s->program || passes(p->s, &err)) {
+    if (!first || !p->s->run || !p->s->program || passes(p->s, e, &err)) {
         p->behind->ops->start(p->behind, e);
         return;
     }

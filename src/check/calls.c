@@ -7,6 +7,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "check/fold.h"
 #include "check/infer.h"
 #include "check/sig.h"
 
@@ -42,15 +43,28 @@ static void collect(pdl_infer *in, const pdl_xargs *args, const pdl_ty *first,
     out->sig = (pdl_sig_args){out->pos, n, args->kw_names, out->kw, n_kw, open};
 }
 
+/* What it gives when all arguments are known; NULL: nothing is. */
+static const pdl_ty *computed(pdl_infer *in, const pdl_native *row, const argument_types *args,
+                              pdl_buf *problem) {
+    pdl_err err = {0};
+    const pdl_ty *t =
+        pdl_fold_call(pdl_checker_arena(in->c), row, &args->sig, in->lenient, &err);
+    if (err.kind) pdl_buf_put(problem, pdl_str_of(err.msg));
+    pdl_err_fini(&err);
+    return t && t->has_value ? t : NULL;
+}
+
 static const pdl_ty *call_row(pdl_infer *in, const pdl_xnode *x, const pdl_native *row,
                               const argument_types *args) {
     pdl_buf problem = PDL_BUF;
     int at;
     const pdl_ty *t = pdl_sig_call(pdl_checker_arena(in->c), row, &args->sig, &problem, &at);
+    const pdl_ty *known = problem.len ? NULL : computed(in, row, args, &problem);
     if (problem.len)
         pdl_infer_diag(in, PDL_RULE_argument_wrong, x, "%.*s", PDL_FMT(pdl_buf_str(&problem)));
+    if (problem.len) t = &pdl_ty_any;
     pdl_buf_fini(&problem);
-    return t;
+    return known ? known : t;
 }
 
 /* `l.append(1)` changes the value that a variable holds, or a part of it. */
@@ -61,8 +75,8 @@ static void change_receiver(pdl_infer *in, const pdl_xnode *x) {
     if (root && root->kind == PDL_X_NAME) pdl_scope_changed(&in->c->scope, root->u.name);
 }
 
-/* A text in the place of a filter or test: map('upper'), select('odd'). */
-static void check_named(pdl_infer *in, const pdl_xnode *x) {
+/* A text in the place of a filter or test: map('upper'), select('odd'). Reports an unknown one. */
+static bool names_known(pdl_infer *in, const pdl_xnode *x) {
     const pdl_xargs *a = &x->u.filter.args;
     pdl_str filter = x->u.filter.name, name;
     bool map = pdl_str_is(filter, "map"), attr = pdl_str_ends(filter, PDL_STR("attr"));
@@ -71,15 +85,16 @@ static void check_named(pdl_infer *in, const pdl_xnode *x) {
     uint32_t at = attr ? 1 : 0;
     if ((!map && !select) || a->n_pos <= at || a->pos[at]->kind != PDL_X_CONST ||
         !pdl_is_str(a->pos[at]->u.value))
-        return;
+        return true;
     name = pdl_str_get(a->pos[at]->u.value);
-    if (map ? pdl_filter_find(name) != NULL : pdl_test_find(name) != NULL) return;
+    if (map ? pdl_filter_find(name) != NULL : pdl_test_find(name) != NULL) return true;
     pdl_diag *d =
         pdl_infer_diag(in, map ? PDL_RULE_filter_unknown : PDL_RULE_test_unknown, a->pos[at],
                        "No %s named '%.*s' found.", map ? "filter" : "test", PDL_FMT(name));
     pdl_checker_soften(d); /* nothing happens when there are no items */
     pdl_str near = map ? pdl_filter_near(name) : pdl_test_near(name);
     if (near.n) pdl_checker_hint(in->c, d, "did you mean '%.*s'?", PDL_FMT(near));
+    return false;
 }
 
 static void report_unknown(pdl_infer *in, const pdl_xnode *x, bool filter) {
@@ -101,7 +116,7 @@ static const pdl_ty *apply(pdl_infer *in, const pdl_xnode *x, const pdl_ty *t, b
         report_unknown(in, x, filter);
         return &pdl_ty_any;
     }
-    if (filter) check_named(in, x);
+    if (filter && !names_known(in, x)) return &pdl_ty_any;
     return call_row(in, x, row, &args);
 }
 
@@ -223,6 +238,29 @@ const pdl_ty *pdl_infer_call(pdl_infer *in, const pdl_xnode *x, const pdl_ty *ca
     return result;
 }
 
+/* `join: {reduce: f}` calls f with two values each time; with one value it does not. */
+void pdl_checker_reduce(pdl_checker *c, const pdl_join *join, int64_t values) {
+    const pdl_tree *t = join->reduce;
+    const pdl_ty *f = pdl_checker_tree(c, t);
+    const pdl_params *p = f->function ? &f->function->block->params : NULL;
+    pdl_loc mark = t->node ? pdl_node_loc(t->node) : t->loc;
+    pdl_diag *d = NULL;
+    if (!(f->kinds & CALLABLE)) {
+        pdl_buf shown = PDL_BUF;
+        pdl_ty_show(f, &shown);
+        d = pdl_checker_diag(c, PDL_RULE_call_type, t->loc, mark,
+                             "`reduce` needs a function, and this is %.*s",
+                             PDL_FMT(pdl_buf_str(&shown)));
+        pdl_buf_fini(&shown);
+    } else if (p && p->n < 2) {
+        d = pdl_checker_diag(c, PDL_RULE_argument_unknown, t->loc, mark,
+                             "`reduce` calls %.*s with two arguments, and it has %s",
+                             PDL_FMT(name_of(f->function)), p->n ? "one parameter" : "none");
+        pdl_checker_relate(c, d, f->function->block->head.loc, "the function is defined here");
+    }
+    if (values < 2) pdl_checker_soften(d);
+}
+
 /* --- call: ------------------------------------------------------------------------------------ */
 
 /* The node of an argument's key, or of the whole field. */
@@ -239,8 +277,11 @@ static void check_arg(pdl_checker *c, const pdl_b_call *b, const pdl_ty_function
     const pdl_params *p = &f->block->params;
     uint32_t i = find_param(p, name);
     pdl_diag *d = NULL;
-    if (pdl_str_is(name, "pdl_context")) return;
     pdl_loc key = arg_loc(b, name, true), value = arg_loc(b, name, false);
+    if (pdl_str_is(name, "pdl_context")) {
+        pdl_checker_context(c, t, value, value);
+        return;
+    }
     pdl_buf problem = PDL_BUF;
     if (i == p->n) {
         d = pdl_checker_diag(c, PDL_RULE_argument_unknown, key, key, "%.*s has no parameter %.*s",

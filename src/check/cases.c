@@ -24,6 +24,7 @@ static const pdl_ty *part_of(pdl_arena *a, const pdl_ty *t, pdl_str key) {
     return x ? x : &pdl_ty_any;
 }
 
+static bool array_may_fit(pdl_arena *a, const pdl_pattern *p, const pdl_ty *t);
 static bool object_may_fit(pdl_arena *a, const pdl_pattern *p, const pdl_ty *t);
 
 static bool may_fit(pdl_arena *a, const pdl_pattern *p, const pdl_ty *t) {
@@ -39,9 +40,20 @@ static bool may_fit(pdl_arena *a, const pdl_pattern *p, const pdl_ty *t) {
         for (uint32_t i = 0; i < p->n; i++)
             if (may_fit(a, p->items[i], t)) return true;
         return p->n == 0;
-    case PDL_PAT_ARRAY: return (t->kinds & SEQUENCES) != 0;
+    case PDL_PAT_ARRAY: return array_may_fit(a, p, t);
     case PDL_PAT_OBJECT: return object_may_fit(a, p, t);
     }
+    return true;
+}
+
+/* An array fits lists of its length. */
+static bool array_may_fit(pdl_arena *a, const pdl_pattern *p, const pdl_ty *t) {
+    if (!(t->kinds & SEQUENCES)) return false;
+    if (t->kinds != PDL_TY_LIST) return true;
+    if (t->has_value && pdl_list_len(t->value) != p->n) return false;
+    if (!t->has_value && (p->n < t->least || (t->sized && p->n > t->least))) return false;
+    for (uint32_t i = 0; i < p->n; i++)
+        if (!may_fit(a, p->items[i], pdl_ty_items(a, t))) return false;
     return true;
 }
 
@@ -79,15 +91,22 @@ static bool is_always(const pdl_case *k) {
     return !k->cond && (!k->pattern || k->pattern->kind == PDL_PAT_ANY);
 }
 
+/* Does every value that the constant is equal to fit the pattern? */
+static bool takes(const pdl_pattern *p, pdl_vref value) {
+    if (p->kind == PDL_PAT_CONST) return pdl_val_eq(p->value, value);
+    for (uint32_t i = 0; p->kind == PDL_PAT_ANYOF && i < p->n; i++)
+        if (takes(p->items[i], value)) return true;
+    return p->kind == PDL_PAT_ANY;
+}
+
 /* An earlier case takes every value that k fits. */
 static bool is_taken(const pdl_cases *cases, uint32_t at) {
     const pdl_case *k = &cases->p[at];
     for (uint32_t i = at > MAX_COMPARED ? at - MAX_COMPARED : 0; i < at; i++) {
         const pdl_case *before = &cases->p[i];
         if (is_always(before)) return true;
-        if (!before->cond && k->pattern && before->pattern->kind == PDL_PAT_CONST &&
-            k->pattern->kind == PDL_PAT_CONST &&
-            pdl_val_eq(before->pattern->value, k->pattern->value))
+        if (!before->cond && k->pattern && k->pattern->kind == PDL_PAT_CONST &&
+            takes(before->pattern, k->pattern->value))
             return true;
     }
     return false;

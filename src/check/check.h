@@ -105,6 +105,9 @@ typedef struct pdl_check_models {
                      pdl_buf *near);
     /* false: the provider of the model does not know the parameter; *near: what may be meant */
     bool (*parameter)(void *user, pdl_str model, pdl_str name, pdl_str *near);
+    /* What the parameter takes: a type (number, integer, boolean, or empty), and bounds or types as
+     * in model/catalog.h; false: nothing is known of it */
+    bool (*takes)(pdl_str name, pdl_str *type, pdl_str *takes);
     /* false: the key of the provider is not set; which is appended to text. NULL: not asked */
     bool (*key)(void *user, pdl_str model, const pdl_node *parameters, pdl_buf *text);
 } pdl_check_models;

@@ -59,8 +59,10 @@ bool pdl_checker_has(const pdl_checker *c, pdl_str name);
 void pdl_checker_predefine(pdl_checker *c);
 /* The body of a loop may run again: what is defined in it is unknown at its start. */
 void pdl_checker_loosen_body(pdl_checker *c, const pdl_block *body);
-/* The names that an expression reads, which nothing defines, are reported. */
-void pdl_checker_free_names(pdl_checker *c, const pdl_expr *e, const pdl_node *node, pdl_loc loc);
+/* The names that an expression reads, which nothing defines, are reported. lenient: of a template,
+ * where an undefined name prints as nothing. */
+void pdl_checker_free_names(pdl_checker *c, const pdl_expr *e, const pdl_node *node, pdl_loc loc,
+                            bool lenient);
 /* Names that a condition tests (`x is defined`, `x`) count as defined, and nothing is known of them
  * below it. */
 void pdl_checker_guards(pdl_checker *c, const pdl_tree *t);
@@ -73,6 +75,9 @@ void pdl_checker_leave(pdl_checker *c, size_t mark);
 const pdl_ty *pdl_checker_expr(pdl_checker *c, const pdl_expr *e, const pdl_node *node,
                                pdl_loc loc);
 const pdl_ty *pdl_checker_tree(pdl_checker *c, const pdl_tree *t);
+
+/* jinja.c: a template in a code block that could be read. */
+void pdl_checker_template(pdl_checker *c, const pdl_expr *e, const pdl_node *node, pdl_loc loc);
 
 /* modules.c: returns the type of the result */
 const pdl_ty *pdl_checker_module(pdl_checker *c, const pdl_block *b, pdl_str path, bool import);
@@ -92,6 +97,8 @@ const pdl_ty *pdl_checker_kind(pdl_checker *c, const pdl_block *b, pdl_str self)
 /* results.c: parser, spec, joins */
 const pdl_ty *pdl_checker_parsed(pdl_checker *c, const pdl_block *b, const pdl_ty *t);
 const pdl_ty *pdl_checker_fitted(pdl_checker *c, const pdl_block *b, const pdl_ty *t);
+/* A value that becomes messages: a message, or a list of such values. */
+void pdl_checker_context(pdl_checker *c, const pdl_ty *t, pdl_loc loc, pdl_loc mark);
 /* The result of iterations or blocks with this type each. */
 const pdl_ty *pdl_checker_joined(pdl_checker *c, const pdl_join *join, const pdl_ty *each,
                                  bool may_be_empty);
@@ -103,8 +110,14 @@ const pdl_ty *pdl_checker_match(pdl_checker *c, const pdl_b_match *b);
 const pdl_ty *pdl_checker_code(pdl_checker *c, const pdl_b_code *b);
 void pdl_checker_model(pdl_checker *c, const pdl_b_model *b);
 
+/* parameters.c: the value of a parameter, whose type is t. */
+void pdl_checker_parameter(pdl_checker *c, const pdl_node *value, pdl_str model, pdl_str name,
+                           const pdl_ty *t);
+
 /* calls.c: calls of functions of the program */
 const pdl_ty *pdl_checker_call(pdl_checker *c, const pdl_b_call *b);
+/* values: how many are folded; less than 2: perhaps none or one */
+void pdl_checker_reduce(pdl_checker *c, const pdl_join *join, int64_t values);
 
 /* lint.c */
 void pdl_checker_lint_block(pdl_checker *c, const pdl_block *b);

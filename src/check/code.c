@@ -46,7 +46,10 @@ static void check_jinja(pdl_checker *c, const pdl_b_code *b, const pdl_tree *t) 
     const pdl_expr *e = pdl_expr_read_template(pdl_checker_arena(c), pdl_str_get(t->value),
                                                &options, &pdl_known_xnames);
     for (uint32_t i = 0; i < e->n_free; i++) use_name(c, e->free_names[i]);
-    if (e->form != PDL_X_BROKEN) return;
+    if (e->form != PDL_X_BROKEN) {
+        pdl_checker_template(c, e, t->node, b->code->loc);
+        return;
+    }
     pdl_diag *d =
         pdl_checker_diag(c, PDL_RULE_jinja_syntax, b->code->loc,
                          pdl_node_text_loc(t->node, e->fault->start, e->fault->end),
@@ -88,34 +91,58 @@ const pdl_ty *pdl_checker_code(pdl_checker *c, const pdl_b_code *b) {
 
 /* --- models ----------------------------------------------------------------------------------- */
 
-static pdl_str literal_text(const pdl_tree *t) {
-    return t && t->kind == PDL_TREE_CONST && pdl_is_str(t->value) ? pdl_str_get(t->value)
-                                                                  : (pdl_str){0};
+/* The name of the model when it is known. */
+static pdl_str known_text(pdl_checker *c, const pdl_tree *t) {
+    bool quiet = c->quiet;
+    c->quiet = true;
+    const pdl_ty *type = pdl_checker_tree(c, t);
+    c->quiet = quiet;
+    return type->has_value && pdl_is_str(type->value) ? pdl_str_get(type->value) : (pdl_str){0};
 }
 
-/* The keys of parameters, as far as they are written. */
+static void report_parameter(pdl_checker *c, const pdl_node *key, pdl_str model, pdl_str near) {
+    pdl_diag *d =
+        pdl_checker_diag(c, PDL_RULE_parameter_unknown, pdl_node_loc(key), pdl_node_loc(key),
+                         "'%.*s' is no parameter of %.*s", PDL_FMT(key->text), PDL_FMT(model));
+    if (!near.n) return;
+    pdl_checker_hint(c, d, "did you mean '%.*s'?", PDL_FMT(near));
+    if (d) pdl_program_edit(c->p, d, pdl_node_loc(key), near);
+}
+
+/* Values of parameters, as far as they are known. */
+static void check_values(pdl_checker *c, const pdl_tree *t, const pdl_node *n, pdl_str model) {
+    bool quiet = c->quiet, entries = t->kind == PDL_TREE_MAP && t->n == n->n;
+    for (uint32_t i = 0; i < n->n; i++) {
+        pdl_str name = n->pairs[i].key->text;
+        const pdl_ty *type = &pdl_ty_any;
+        if (n->pairs[i].key->kind != PDL_NODE_SCALAR) continue;
+        c->quiet = true;
+        if (entries) type = pdl_checker_tree(c, t->items[i]);
+        c->quiet = quiet;
+        if (t->kind == PDL_TREE_CONST && !pdl_is_absent(pdl_dict_gets(t->value, name)))
+            type = pdl_ty_of_value(pdl_checker_arena(c), pdl_dict_gets(t->value, name));
+        pdl_checker_parameter(c, n->pairs[i].value, model, name, type);
+    }
+}
+
+/* Parameters, as far as they are written. */
 static void check_parameters(pdl_checker *c, const pdl_b_model *b, pdl_str model) {
     const pdl_node *n = b->parameters ? b->parameters->node : NULL;
     if (!n || n->kind != PDL_NODE_MAP) return;
     for (uint32_t i = 0; i < n->n; i++) {
         const pdl_node *key = n->pairs[i].key;
         pdl_str near = {0};
-        if (key->kind != PDL_NODE_SCALAR ||
-            c->opt->models->parameter(c->opt->models->user, model, key->text, &near))
-            continue;
-        pdl_diag *d =
-            pdl_checker_diag(c, PDL_RULE_parameter_unknown, pdl_node_loc(key), pdl_node_loc(key),
-                             "'%.*s' is no parameter of %.*s", PDL_FMT(key->text), PDL_FMT(model));
-        if (!near.n) continue;
-        pdl_checker_hint(c, d, "did you mean '%.*s'?", PDL_FMT(near));
-        if (d) pdl_program_edit(c->p, d, pdl_node_loc(key), near);
+        if (key->kind == PDL_NODE_SCALAR &&
+            !c->opt->models->parameter(c->opt->models->user, model, key->text, &near))
+            report_parameter(c, key, model, near);
     }
+    check_values(c, b->parameters, n, model);
 }
 
 void pdl_checker_model(pdl_checker *c, const pdl_b_model *b) {
-    pdl_str model = literal_text(b->model);
     const pdl_check_models *m = c->opt->models;
-    if (!m || !model.n || c->quiet || (b->platform.s.p && !pdl_str_is(b->platform.s, "litellm")))
+    pdl_str model = m && !c->quiet ? known_text(c, b->model) : (pdl_str){0};
+    if (!model.n || (b->platform.s.p && !pdl_str_is(b->platform.s, "litellm")))
         return;
     pdl_loc loc = pdl_field_loc(&b->head, "model"), mark = pdl_checker_value_loc(&b->head, "model");
     pdl_buf text = PDL_BUF, near = PDL_BUF;

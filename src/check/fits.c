@@ -83,6 +83,17 @@ static bool fields_fit(pdl_arena *a, const pdl_ty *t, const pdl_type *spec, pdl_
     return true;
 }
 
+/* Items of a list that may be empty may be of any type. */
+static bool items_fit(pdl_arena *a, const pdl_ty *t, const pdl_type *spec, pdl_str path,
+                      pdl_buf *problem, unsigned depth) {
+    if (!t->least || !t->item) return true;
+    pdl_buf at = PDL_BUF;
+    pdl_buf_putf(&at, "%.*s[0]", PDL_FMT(path));
+    bool ok = may_fit(a, t->item, pdl_type_item_of(spec), pdl_buf_str(&at), problem, depth + 1);
+    pdl_buf_fini(&at);
+    return ok;
+}
+
 static bool may_fit(pdl_arena *a, const pdl_ty *t, const pdl_type *spec, pdl_str path,
                     pdl_buf *problem, unsigned depth) {
     if (pdl_type_is_any(spec) || t->kinds & OPAQUE || depth > MAX_DEPTH) return true;
@@ -94,6 +105,8 @@ static bool may_fit(pdl_arena *a, const pdl_ty *t, const pdl_type *spec, pdl_str
     }
     uint32_t both = t->kinds & pdl_ty_of_spec(a, spec)->kinds;
     if (!both) return refuse(t, spec, path, problem);
+    if (pdl_type_kind_of(spec) == PDL_TYPE_list && t->kinds == PDL_TY_LIST)
+        return items_fit(a, t, spec, path, problem, depth);
     if (pdl_type_kind_of(spec) == PDL_TYPE_object && both == PDL_TY_DICT)
         return fields_fit(a, pdl_ty_part(a, t, PDL_TY_DICT), spec, path, problem, depth);
     return true;

@@ -11,6 +11,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "check/fold.h"
 #include "check/infer.h"
 #include "native/native.h"
 
@@ -36,12 +37,17 @@ pdl_diag *pdl_infer_diag(const pdl_infer *in, pdl_rule_id rule, const pdl_xnode 
     return d;
 }
 
-const pdl_ty *pdl_infer_used(const pdl_infer *in, const pdl_xnode *x, const pdl_ty *t) {
-    if (t->kinds != PDL_TY_UNDEFINED || in->lenient) return t;
+/* The value must be there, also in a template. Returns t, or any after an error. */
+static const pdl_ty *needed(const pdl_infer *in, const pdl_xnode *x, const pdl_ty *t) {
+    if (t->kinds != PDL_TY_UNDEFINED) return t;
     pdl_diag *d = pdl_infer_diag(in, PDL_RULE_attribute_missing, x, "%.*s",
                                  PDL_FMT(t->why.n ? t->why : PDL_STR("the value is undefined")));
     if (t->hint.n) pdl_checker_hint(in->c, d, "%.*s", PDL_FMT(t->hint));
     return &pdl_ty_any;
+}
+
+const pdl_ty *pdl_infer_used(const pdl_infer *in, const pdl_xnode *x, const pdl_ty *t) {
+    return in->lenient ? t : needed(in, x, t);
 }
 
 /* --- leaves ----------------------------------------------------------------------------------- */
@@ -67,13 +73,16 @@ static const pdl_ty *type_of_name(pdl_infer *in, const pdl_xnode *x) {
 
 static const pdl_ty *type_of_list(pdl_infer *in, const pdl_xnode *x) {
     pdl_arena *a = pdl_checker_arena(in->c);
-    const pdl_ty *item = NULL;
-    for (uint32_t i = 0; i < x->u.list.n; i++) {
-        const pdl_ty *t = pdl_infer_type(in, x->u.list.p[i]);
-        item = item ? pdl_ty_join(a, item, t) : t;
+    uint32_t n = x->u.list.n;
+    const pdl_ty *item = NULL, **types = pdl_arena_new_n(a, const pdl_ty *, (size_t)n + 1);
+    for (uint32_t i = 0; i < n; i++) {
+        types[i] = pdl_infer_type(in, x->u.list.p[i]);
+        item = item ? pdl_ty_join(a, item, types[i]) : types[i];
     }
-    if (x->kind == PDL_X_LIST) return pdl_ty_list_of(a, item);
-    return pdl_ty_of_kinds(a, PDL_TY_TUPLE);
+    const pdl_ty *known = pdl_fold_sequence(a, types, n, x->kind == PDL_X_TUPLE);
+    if (known) return known;
+    return x->kind == PDL_X_LIST ? pdl_ty_list_sized(a, item, n, true)
+                                 : pdl_ty_of_kinds(a, PDL_TY_TUPLE);
 }
 
 static const pdl_ty *type_of_dict(pdl_infer *in, const pdl_xnode *x) {
@@ -81,18 +90,20 @@ static const pdl_ty *type_of_dict(pdl_infer *in, const pdl_xnode *x) {
     uint32_t n = x->u.dict.n;
     pdl_ty *t = pdl_arena_new(a, pdl_ty);
     pdl_ty_field *f = pdl_arena_new_n(a, pdl_ty_field, (size_t)n + 1);
+    const pdl_ty **keys = pdl_arena_new_n(a, const pdl_ty *, 2 * (size_t)n + 1),
+                 **values = keys + n;
     *t = (pdl_ty){.kinds = PDL_TY_DICT, .closed = true, .fields = f};
     for (uint32_t i = 0; i < n; i++) {
         const pdl_xnode *key = x->u.dict.keys[i];
-        const pdl_ty *value = pdl_infer_type(in, x->u.dict.vals[i]);
+        values[i] = pdl_infer_type(in, x->u.dict.vals[i]);
+        keys[i] = pdl_infer_used(in, key, pdl_infer_type(in, key));
         if (key->kind == PDL_X_CONST && pdl_is_str(key->u.value))
-            f[t->n_fields++] = (pdl_ty_field){pdl_str_get(key->u.value), value, false};
-        else {
-            pdl_infer_used(in, key, pdl_infer_type(in, key));
+            f[t->n_fields++] = (pdl_ty_field){pdl_str_get(key->u.value), values[i], false};
+        else
             t->closed = false;
-        }
     }
-    return t;
+    const pdl_ty *known = pdl_fold_object(a, keys, values, n);
+    return known ? known : t;
 }
 
 static const pdl_ty *type_of_texts(pdl_infer *in, const pdl_xnode *x) {
@@ -106,13 +117,16 @@ static const pdl_ty *type_of_choice(pdl_infer *in, const pdl_xnode *x) {
     pdl_checker *c = in->c;
     pdl_arena *a = pdl_checker_arena(c);
     size_t mark = pdl_scope_mark(&c->scope);
-    bool sure = c->sure;
+    bool sure = c->sure, dead = c->dead;
     const pdl_ty *t = NULL;
     for (; x && x->kind == PDL_X_COND; x = x->u.cond.no) {
-        pdl_infer_used(in, x->u.cond.test, pdl_infer_type(in, x->u.cond.test));
+        const pdl_xnode *test = x->u.cond.test;
+        pdl_infer_used(in, test, pdl_infer_type(in, test));
         c->sure = false;
-        pdl_checker_narrow(c, x->u.cond.test);
+        c->dead = dead || (test->kind == PDL_X_CONST && !pdl_val_truth(test->u.value));
+        pdl_checker_narrow(c, test);
         const pdl_ty *yes = pdl_infer_type(in, x->u.cond.yes);
+        c->dead = dead;
         t = t ? pdl_ty_join(a, t, yes) : yes;
         if (!x->u.cond.no) t = pdl_ty_join(a, t, pdl_ty_of_kinds(a, PDL_TY_UNDEFINED));
     }
@@ -122,8 +136,7 @@ static const pdl_ty *type_of_choice(pdl_infer *in, const pdl_xnode *x) {
     return t;
 }
 
-/* Flat switch over the kinds of nodes without a left operand; statements of templates are not
- * looked into. */
+/* Flat switch over the kinds of nodes without a left operand. */
 static const pdl_ty *type_of_leaf(pdl_infer *in, const pdl_xnode *x) {
     pdl_arena *a = pdl_checker_arena(in->c);
     switch ((int)x->kind) {
@@ -139,7 +152,7 @@ static const pdl_ty *type_of_leaf(pdl_infer *in, const pdl_xnode *x) {
         for (uint32_t i = 0; i < x->u.list.n; i++) pdl_infer_type(in, x->u.list.p[i]);
         return &pdl_ty_str;
     case PDL_X_TEXT: return &pdl_ty_str;
-    default: return &pdl_ty_any;
+    default: pdl_infer_statement(in, x); return &pdl_ty_any;
     }
 }
 
@@ -162,14 +175,14 @@ static const pdl_xnode *left_of(const pdl_xnode *x) {
 }
 
 static const pdl_ty *type_of_compare(pdl_infer *in, const pdl_xnode *x, const pdl_ty *first) {
-    const pdl_ty *left = pdl_infer_used(in, x->u.compare.first, first);
+    const pdl_ty *left = pdl_infer_used(in, x->u.compare.first, first), *t = &pdl_ty_bool;
     for (uint32_t i = 0; i < x->u.compare.n; i++) {
         const pdl_ty *right = pdl_infer_type(in, x->u.compare.rest[i]);
         right = pdl_infer_used(in, x->u.compare.rest[i], right);
-        pdl_infer_compare(in, x, x->u.compare.ops[i], left, right);
+        t = pdl_infer_compare(in, x, x->u.compare.ops[i], left, right);
         left = right;
     }
-    return &pdl_ty_bool;
+    return x->u.compare.n == 1 ? t : &pdl_ty_bool;
 }
 
 /* The right operand of and, or: what the left one tests is not known. */
@@ -184,9 +197,9 @@ static const pdl_ty *type_of_logic(pdl_infer *in, const pdl_xnode *x, const pdl_
 /* The type of x, whose left operand has the type t. */
 static const pdl_ty *type_after(pdl_infer *in, const pdl_xnode *x, const pdl_ty *t) {
     switch ((int)x->kind) {
-    case PDL_X_ATTR: return pdl_infer_attr(in, x, pdl_infer_used(in, x->u.access.obj, t));
-    case PDL_X_ITEM: return pdl_infer_item(in, x, pdl_infer_used(in, x->u.access.obj, t));
-    case PDL_X_CALL: return pdl_infer_call(in, x, pdl_infer_used(in, x->u.call.obj, t));
+    case PDL_X_ATTR: return pdl_infer_attr(in, x, needed(in, x->u.access.obj, t));
+    case PDL_X_ITEM: return pdl_infer_item(in, x, needed(in, x->u.access.obj, t));
+    case PDL_X_CALL: return pdl_infer_call(in, x, needed(in, x->u.call.obj, t));
     case PDL_X_FILTER: return pdl_infer_filter(in, x, t);
     case PDL_X_TEST: return pdl_infer_test(in, x, t);
     case PDL_X_UNARY: return pdl_infer_unary(in, x, pdl_infer_used(in, x->u.op.a, t));
@@ -248,7 +261,7 @@ const pdl_ty *pdl_checker_expr(pdl_checker *c, const pdl_expr *e, const pdl_node
     }
     if (!e->root) return &pdl_ty_str;
     pdl_checker_lint_text(c, e->source, node, loc);
-    if (!c->quiet) pdl_checker_free_names(c, e, node, loc);
+    pdl_checker_free_names(c, e, node, loc, false);
     return type_of_text(&in);
 }
 
@@ -258,7 +271,7 @@ static const pdl_ty *type_of_items(pdl_checker *c, const pdl_tree *t) {
         const pdl_ty *x = pdl_checker_tree(c, t->items[i]);
         item = item ? pdl_ty_join(pdl_checker_arena(c), item, x) : x;
     }
-    return pdl_ty_list_of(pdl_checker_arena(c), item);
+    return pdl_ty_list_sized(pdl_checker_arena(c), item, t->n, true);
 }
 
 static const pdl_ty *type_of_map(pdl_checker *c, const pdl_tree *t) {

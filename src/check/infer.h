@@ -27,12 +27,15 @@ const pdl_ty *pdl_infer_used(const pdl_infer *in, const pdl_xnode *x, const pdl_
 /* infer.c: the type of a tree. */
 const pdl_ty *pdl_infer_type(pdl_infer *in, const pdl_xnode *x);
 
+/* jinja.c: a statement of a template. */
+void pdl_infer_statement(pdl_infer *in, const pdl_xnode *x);
+
 /* operators.c */
 const pdl_ty *pdl_infer_unary(pdl_infer *in, const pdl_xnode *x, const pdl_ty *a);
 const pdl_ty *pdl_infer_binary(pdl_infer *in, const pdl_xnode *x, const pdl_ty *a, const pdl_ty *b);
 /* One comparison of a chain. */
-void pdl_infer_compare(pdl_infer *in, const pdl_xnode *x, pdl_xop op, const pdl_ty *a,
-                       const pdl_ty *b);
+const pdl_ty *pdl_infer_compare(pdl_infer *in, const pdl_xnode *x, pdl_xop op, const pdl_ty *a,
+                                const pdl_ty *b);
 const pdl_ty *pdl_infer_attr(pdl_infer *in, const pdl_xnode *x, const pdl_ty *t);
 const pdl_ty *pdl_infer_item(pdl_infer *in, const pdl_xnode *x, const pdl_ty *t);
 

@@ -6,6 +6,7 @@
 #include "base/utf8.h"
 #include "check/checker.h"
 #include "lang/walk.h"
+#include "value/pyvalues.h"
 
 #include "base/banned.h"
 
@@ -52,6 +53,7 @@ static PDL_NOINLINE const pdl_ty *check_if(pdl_checker *c, const pdl_b_if *b) {
     pdl_branches branches;
     truth holds = truth_of(b->cond);
     pdl_checker_tree(c, b->cond);
+    c->assumed = false; /* the results of the branches do not follow from what is tested */
     pdl_checker_guards(c, b->cond);
     if (holds == NEVER) report_unreachable(c, &b->head, "then", "the condition is false");
     if (holds == ALWAYS && b->else_)
@@ -106,9 +108,9 @@ static const pdl_ty *check_for_list(pdl_checker *c, const pdl_tree *list) {
 /* The number of items, when it is known; else -1. */
 static int64_t length_of(const pdl_tree *list, const pdl_ty *t) {
     if (list->kind == PDL_TREE_LIST) return list->n;
-    if (list->kind == PDL_TREE_CONST && t->has_value && pdl_is_list(t->value))
-        return (int64_t)pdl_list_len(t->value);
-    return -1;
+    if (t->has_value && pdl_is_list(t->value)) return (int64_t)pdl_list_len(t->value);
+    if (t->has_value && t->kinds == PDL_TY_RANGE) return (int64_t)pdl_range_len(t->value);
+    return t->kinds == PDL_TY_LIST && t->sized ? (int64_t)t->least : -1;
 }
 
 /* Sets *least to the number of iterations that the lists allow, -1: unknown or no lists. */
@@ -124,7 +126,8 @@ static PDL_NOINLINE void check_fors(pdl_checker *c, const pdl_fors *f, int64_t *
             pdl_checker_diag(c, PDL_RULE_loop_type, f->loc, f->loc,
                              "the lists of `for` have different lengths: %lld and %lld",
                              (long long)*least, (long long)n);
-        if (n >= 0) *least = n;
+        bool setting = f->lists[i]->kind == PDL_TREE_EXPR && f->lists[i]->expr->n_free;
+        if (n > 0 || (n == 0 && !setting)) *least = n;
     }
     for (uint32_t i = 0; i < f->n; i++) {
         const pdl_tree *name = f->names[i];
@@ -159,17 +162,23 @@ static bool is_null(const pdl_tree *t) {
     return !t || (t->kind == PDL_TREE_CONST && pdl_is_null(t->value));
 }
 
-/* A loop without any bound, or with literals as its only conditions. */
-static void report_endless(pdl_checker *c, const pdl_b_repeat *b, const pdl_tree *max) {
-    bool continues = b->while_ && truth_of(b->while_) == ALWAYS;
-    bool never_ends = b->until && truth_of(b->until) == NEVER;
+/* What is known of a condition holds in every iteration, since what the body defines is unknown at
+ * its start. */
+static truth truth_known(const pdl_tree *cond, const pdl_ty *t) {
+    return !cond || !t->has_value ? UNKNOWN_TRUTH : pdl_val_truth(t->value) ? ALWAYS : NEVER;
+}
+
+/* A loop without any bound, or with conditions that nothing in it changes. */
+static void report_endless(pdl_checker *c, const pdl_b_repeat *b, const pdl_tree *max,
+                           truth continues, truth ends) {
+    bool always = continues == ALWAYS, never = ends == NEVER;
     if (c->quiet || c->opt->no_lint || b->fors || !is_null(max)) return;
-    if ((b->while_ && !continues) || (b->until && !never_ends)) return;
-    const char *why = continues && never_ends ? "`while` is always true, `until` never"
-                      : continues             ? "`while` is always true"
-                      : never_ends            ? "`until` is never true"
-                                              : "no for, while, until or maxIterations";
-    const char *at = continues ? "while" : never_ends ? "until" : "repeat";
+    if ((b->while_ && !always) || (b->until && !never)) return;
+    const char *why = always && never ? "`while` is always true, `until` never"
+                      : always        ? "`while` is always true"
+                      : never         ? "`until` is never true"
+                                      : "no for, while, until or maxIterations";
+    const char *at = always ? "while" : never ? "until" : "repeat";
     pdl_checker_diag(c, PDL_RULE_endless_loop, b->head.loc, pdl_field_loc(&b->head, at),
                      "nothing ends this loop: %s", why);
 }
@@ -188,18 +197,18 @@ static PDL_NOINLINE const pdl_ty *check_repeat(pdl_checker *c, const pdl_b_repea
     bool never = is_never(max, least) || truth_of(b->while_) == NEVER;
     bool once = !max && !b->while_ && (!b->fors || least > 0);
     if (never) report_unreachable(c, &b->head, "repeat", "there are no iterations");
-    report_endless(c, b, max);
-    if (b->join && b->join->reduce) pdl_checker_tree(c, b->join->reduce);
+    if (b->join && b->join->reduce) pdl_checker_reduce(c, b->join, least);
     if (b->index.s.p)
         pdl_checker_define(c, PDL_DEF_INDEX, b->index.s, &pdl_ty_int,
                            pdl_checker_value_loc(&b->head, "index"));
     c->sure = sure && once;
     c->dead = dead || never;
-    if (b->while_) pdl_checker_tree(c, b->while_);
+    truth continues = truth_known(b->while_, pdl_checker_tree(c, b->while_));
     pdl_checker_guards(c, b->while_);
     narrow(c, b->while_);
     const pdl_ty *each = pdl_checker_block(c, b->body, no_name());
-    if (b->until) pdl_checker_tree(c, b->until);
+    truth ends = truth_known(b->until, pdl_checker_tree(c, b->until));
+    report_endless(c, b, max, continues, ends);
     const pdl_ty *t = pdl_checker_joined(c, b->join, each, !once);
     c->sure = sure;
     c->dead = dead;
@@ -217,7 +226,7 @@ static PDL_NOINLINE const pdl_ty *check_map(pdl_checker *c, const pdl_b_map *b) 
     check_fors(c, b->fors, &least);
     bool never = is_never(b->max, least);
     if (never) report_unreachable(c, &b->head, "map", "there are no iterations");
-    if (b->join && b->join->reduce) pdl_checker_tree(c, b->join->reduce);
+    if (b->join && b->join->reduce) pdl_checker_reduce(c, b->join, least);
     if (b->index.s.p)
         pdl_checker_define(c, PDL_DEF_INDEX, b->index.s, &pdl_ty_int,
                            pdl_checker_value_loc(&b->head, "index"));
@@ -300,6 +309,12 @@ static const pdl_ty *check_last(pdl_checker *c, const pdl_blocks *items) {
     return last;
 }
 
+/* A text that is one text of the program is known. */
+static const pdl_ty *check_text(pdl_checker *c, const pdl_b_text *b) {
+    const pdl_ty *t = check_last(c, &b->items);
+    return b->items.n == 1 && t->has_value && pdl_is_str(t->value) ? t : &pdl_ty_str;
+}
+
 /* The same, but the join of all. *last: that of the last one. */
 static const pdl_ty *check_items(pdl_checker *c, const pdl_blocks *items, const pdl_ty **last) {
     const pdl_ty *all = NULL;
@@ -339,7 +354,7 @@ static PDL_NOINLINE const pdl_ty *check_object(pdl_checker *c, const pdl_b_objec
 
 static PDL_NOINLINE const pdl_ty *check_sequence(pdl_checker *c, const pdl_b_sequence *b) {
     const pdl_ty *last, *all = check_items(c, &b->items, &last);
-    if (b->join && b->join->reduce) pdl_checker_tree(c, b->join->reduce);
+    if (b->join && b->join->reduce) pdl_checker_reduce(c, b->join, b->items.n);
     if (b->join && b->join->kind == PDL_JOIN_LASTOF) return last ? last : &pdl_ty_null;
     return pdl_checker_joined(c, b->join, all ? all : &pdl_ty_any, !b->items.n);
 }
@@ -366,12 +381,20 @@ static PDL_NOINLINE const pdl_ty *check_data(pdl_checker *c, const pdl_b_data *d
                : &pdl_ty_any;
 }
 
+typedef struct children {
+    pdl_checker *c;
+    const pdl_ty *last; /* type of the last block */
+} children;
+
 static void check_child(void *user, const pdl_block *child) {
-    pdl_checker_block(user, child, no_name());
+    children *x = user;
+    x->last = pdl_checker_block(x->c, child, no_name());
 }
 
-/* Fields of kinds without a special order: trees and blocks in the order of the table. */
-static PDL_NOINLINE void check_fields(pdl_checker *c, const pdl_block *b) {
+/* Fields of kinds without a special order: trees and blocks in the order of the table. Returns the
+ * type of the last block, NULL without any. */
+static PDL_NOINLINE const pdl_ty *check_fields(pdl_checker *c, const pdl_block *b) {
+    children x = {.c = c};
     size_t n;
     const pdl_field *f = pdl_fields_of(b->kind, &n);
     for (size_t i = 0; i < n; i++) {
@@ -386,20 +409,25 @@ static PDL_NOINLINE void check_fields(pdl_checker *c, const pdl_block *b) {
         case PDL_FT_ARGV:
             if (*(const pdl_tree *const *)at) pdl_checker_tree(c, *(const pdl_tree *const *)at);
             break;
-        default: pdl_field_each_block(b, &f[i], check_child, c);
+        default: pdl_field_each_block(b, &f[i], check_child, &x);
         }
     }
+    return x.last;
 }
 
 /* Definitions of the parts of these blocks end with them. */
-static PDL_NOINLINE void check_alone(pdl_checker *c, const pdl_block *b) {
+static PDL_NOINLINE const pdl_ty *check_alone(pdl_checker *c, const pdl_block *b) {
     size_t mark = pdl_scope_mark(&c->scope);
-    check_fields(c, b);
+    const pdl_ty *t = check_fields(c, b);
     pdl_scope_back(&c->scope, mark);
+    return t;
 }
 
 static PDL_NOINLINE const pdl_ty *check_model(pdl_checker *c, const pdl_b_model *b) {
-    check_alone(c, &b->head);
+    const pdl_ty *input = check_alone(c, &b->head);
+    if (input && !(input->kinds & PDL_TY_STR))
+        pdl_checker_context(c, input, pdl_field_loc(&b->head, "input"),
+                            pdl_checker_value_loc(&b->head, "input"));
     pdl_checker_model(c, b);
     if (b->response.s.p)
         pdl_checker_define(c, PDL_DEF_RESPONSE, b->response.s, &pdl_ty_any,
@@ -434,11 +462,11 @@ static PDL_NOINLINE const pdl_ty *check_aggregator(pdl_checker *c, const pdl_agg
 const pdl_ty *pdl_checker_kind(pdl_checker *c, const pdl_block *b, pdl_str self) {
     const pdl_ty *last, *all;
     switch ((int)b->kind) {
-    case PDL_BLOCK_text: check_last(c, &PDL_AS(text, b)->items); return &pdl_ty_str;
+    case PDL_BLOCK_text: return check_text(c, PDL_AS(text, b));
     case PDL_BLOCK_lastOf: return check_last(c, &PDL_AS(lastOf, b)->items);
     case PDL_BLOCK_array:
         all = check_items(c, &PDL_AS(array, b)->items, &last);
-        return pdl_ty_list_of(pdl_checker_arena(c), all);
+        return pdl_ty_list_sized(pdl_checker_arena(c), all, PDL_AS(array, b)->items.n, true);
     case PDL_BLOCK_object: return check_object(c, PDL_AS(object, b));
     case PDL_BLOCK_sequence: return check_sequence(c, PDL_AS(sequence, b));
     case PDL_BLOCK_if: return check_if(c, PDL_AS(if, b));

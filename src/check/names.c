@@ -201,6 +201,7 @@ typedef struct seen {
     pdl_loc loc;
     pdl_str wanted;
     const pdl_xnode *found;
+    bool lenient; /* a template: an undefined name prints as nothing */
 } seen;
 
 static pdl_loc part_loc(const seen *s, uint32_t from, uint32_t to) {
@@ -235,11 +236,11 @@ static void undefined(seen *s, pdl_str name) {
     pdl_checker *c = s->c;
     s->wanted = name;
     s->found = NULL;
-    pdl_xnode_each_plain(s->e->root, find_name, s);
+    pdl_xnode_each(s->e->root, find_name, s);
     pdl_loc mark = s->found ? part_loc(s, s->found->start, s->found->end) : s->loc;
     pdl_diag *d = pdl_checker_diag(c, PDL_RULE_name_undefined, s->loc, mark, "'%.*s' is undefined",
                                    PDL_FMT(name));
-    if (d && c->opt->closed && !c->caught && !c->dead) {
+    if (d && c->opt->closed && !c->caught && !c->dead && !s->lenient) {
         d->severity = PDL_DIAG_ERROR;
         d->certain = c->sure && s->found && s->e->form == PDL_X_NATIVE && s->e->root == s->found;
     }
@@ -260,15 +261,16 @@ static void report_inputs(const pdl_checker *c, const pdl_expr *e, uint32_t firs
         c->opt->input(c->opt->input_user, e->free_names[i], optional);
 }
 
-void pdl_checker_free_names(pdl_checker *c, const pdl_expr *e, const pdl_node *node, pdl_loc loc) {
-    seen s = {.c = c, .e = e, .node = node, .loc = loc};
-    if (c->opt->no_names || c->open_ended || c->outer_unknown) return;
+void pdl_checker_free_names(pdl_checker *c, const pdl_expr *e, const pdl_node *node, pdl_loc loc,
+                            bool lenient) {
+    seen s = {.c = c, .e = e, .node = node, .loc = loc, .lenient = lenient};
+    if (c->quiet || c->opt->no_names || c->open_ended || c->outer_unknown) return;
     uint32_t first = next_undefined(c, e, 0);
     if (first == e->n_free) return;
     size_t mark = pdl_scope_mark(&c->scope);
-    report_inputs(c, e, first, true);
-    pdl_xnode_each_plain(e->root, add_guarded, c);
-    report_inputs(c, e, first, false);
+    if (!lenient) report_inputs(c, e, first, true);
+    (lenient ? pdl_xnode_each : pdl_xnode_each_plain)(e->root, add_guarded, c);
+    if (!lenient) report_inputs(c, e, first, false);
     for (uint32_t i = next_undefined(c, e, first); i < e->n_free; i = next_undefined(c, e, i + 1))
         undefined(&s, e->free_names[i]);
     pdl_scope_back(&c->scope, mark);

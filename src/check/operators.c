@@ -5,8 +5,10 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "check/fold.h"
 #include "check/infer.h"
 #include "native/native.h"
+#include "value/int.h"
 
 #include "base/banned.h"
 
@@ -83,6 +85,21 @@ static void report_operands(pdl_infer *in, const pdl_xnode *x, pdl_xop op, const
     pdl_buf_fini(&right);
 }
 
+/* What the operands give when both are known; NULL: nothing is. */
+static const pdl_ty *computed(pdl_infer *in, const pdl_xnode *x, const pdl_ty *a, const pdl_ty *b) {
+    pdl_err err = {0};
+    const pdl_ty *t =
+        pdl_fold_binary(pdl_checker_arena(in->c), x->u.op.op, a, b, in->lenient, &err);
+    if (err.kind) {
+        bool zero = err.py_class && strcmp(err.py_class, "ZeroDivisionError") == 0;
+        pdl_infer_diag(in, zero ? PDL_RULE_division_by_zero : PDL_RULE_operand_type, x, "%s",
+                       err.msg);
+        t = &pdl_ty_any;
+    }
+    pdl_err_fini(&err);
+    return t;
+}
+
 const pdl_ty *pdl_infer_binary(pdl_infer *in, const pdl_xnode *x, const pdl_ty *a,
                                const pdl_ty *b) {
     pdl_xop op = x->u.op.op;
@@ -92,10 +109,15 @@ const pdl_ty *pdl_infer_binary(pdl_infer *in, const pdl_xnode *x, const pdl_ty *
         uint32_t left = take(&i);
         for (uint32_t k = b->kinds; k;) kinds |= pair(op, left, take(&k));
     }
-    if (!kinds) report_operands(in, x, op, a, b);
-    if (kinds && divides(op) && pdl_ty_is_only(a, NUMBER) && is_zero(b))
+    if (!kinds) {
+        report_operands(in, x, op, a, b);
+        return &pdl_ty_any;
+    }
+    const pdl_ty *known = computed(in, x, a, b);
+    if (known) return known;
+    if (divides(op) && pdl_ty_is_only(a, NUMBER) && is_zero(b))
         pdl_infer_diag(in, PDL_RULE_division_by_zero, x, "division by zero");
-    if (!kinds || kinds & OPAQUE) return &pdl_ty_any;
+    if (kinds & OPAQUE) return &pdl_ty_any;
     pdl_arena *arena = pdl_checker_arena(in->c);
     if (kinds == PDL_TY_LIST && a->kinds == PDL_TY_LIST && b->kinds == PDL_TY_LIST)
         return pdl_ty_list_of(arena,
@@ -104,6 +126,10 @@ const pdl_ty *pdl_infer_binary(pdl_infer *in, const pdl_xnode *x, const pdl_ty *
 }
 
 const pdl_ty *pdl_infer_unary(pdl_infer *in, const pdl_xnode *x, const pdl_ty *a) {
+    pdl_err err = {0};
+    const pdl_ty *known = pdl_fold_unary(pdl_checker_arena(in->c), x->u.op.op, a, &err);
+    pdl_err_fini(&err);
+    if (known) return known;
     if (x->u.op.op == PDL_XOP_NOT) return &pdl_ty_bool;
     if (a->kinds & (NUMBER | OPAQUE)) {
         if (!pdl_ty_is_only(a, NUMBER)) return &pdl_ty_any;
@@ -131,19 +157,22 @@ static bool may_contain(uint32_t a, uint32_t b) {
     return (b & (PDL_TY_LIST | PDL_TY_TUPLE | PDL_TY_DICT | PDL_TY_RANGE)) != 0;
 }
 
-void pdl_infer_compare(pdl_infer *in, const pdl_xnode *x, pdl_xop op, const pdl_ty *a,
-                       const pdl_ty *b) {
+const pdl_ty *pdl_infer_compare(pdl_infer *in, const pdl_xnode *x, pdl_xop op, const pdl_ty *a,
+                                const pdl_ty *b) {
+    const pdl_ty *known = pdl_fold_compare(pdl_checker_arena(in->c), op, a, b);
+    if (known) return known;
     if (op == PDL_XOP_EQ || op == PDL_XOP_NE || pdl_ty_is_unknown(a) || pdl_ty_is_unknown(b))
-        return;
+        return &pdl_ty_bool;
     bool inside = op == PDL_XOP_IN || op == PDL_XOP_NOTIN;
     for (uint32_t i = a->kinds; i;) {
         uint32_t left = take(&i);
         for (uint32_t k = b->kinds; k;) {
             uint32_t right = take(&k);
-            if (inside ? may_contain(left, right) : has_order(left, right)) return;
+            if (inside ? may_contain(left, right) : has_order(left, right)) return &pdl_ty_bool;
         }
     }
     report_operands(in, x, op, a, b);
+    return &pdl_ty_bool;
 }
 
 /* --- attributes and items --------------------------------------------------------------------- */
@@ -162,7 +191,8 @@ static pdl_val example(uint32_t kind) {
     }
 }
 
-/* The undefined value that v is, as a type with its reason; NULL: it is another value. Takes v. */
+/* The undefined value that v is, as a type with its reason; NULL: it is another value, or absent.
+ * Takes v. */
 static const pdl_ty *if_undefined(pdl_arena *a, pdl_val v) {
     const pdl_ty *t = NULL;
     pdl_err err = {0};
@@ -200,21 +230,32 @@ static const pdl_ty *attr_of_kind(pdl_arena *a, const pdl_ty *t, uint32_t kind, 
 }
 
 static const pdl_ty *item_of_value(pdl_arena *a, const pdl_ty *t, pdl_vref key) {
-    pdl_val v;
-    pdl_err err = {0};
-    const pdl_ty *missing = NULL;
-    if (pdl_item(t->value, key, &v, &err)) missing = if_undefined(a, v);
-    pdl_err_fini(&err);
+    pdl_val missing;
+    const pdl_ty *item = pdl_fold_item(a, t, key, &missing);
+    return item ? item : if_undefined(a, missing);
+}
+
+/* An index that a list of a known length does not have. */
+static const pdl_ty *item_of_sized(pdl_arena *a, const pdl_ty *t, pdl_vref key) {
+    int64_t i;
+    if (!t->sized || !pdl_int_get(key, &i)) return NULL;
+    if (i < t->least && i >= -(int64_t)t->least) return NULL;
+    pdl_buf why = PDL_BUF;
+    pdl_buf_putf(&why, "list object has no element %lld", (long long)i);
+    const pdl_ty *missing = pdl_ty_undefined(a, pdl_buf_str(&why));
+    pdl_buf_fini(&why);
     return missing;
 }
 
 /* t[key] for a key that is known. */
 static const pdl_ty *item_of_kind(pdl_arena *a, const pdl_ty *t, uint32_t kind, pdl_vref key) {
     bool number = pdl_is_int(key) || pdl_is_bool(key), known;
-    if (t->has_value && (kind == PDL_TY_LIST || kind == PDL_TY_DICT || kind == PDL_TY_STR)) {
-        const pdl_ty *missing = item_of_value(a, t, key);
-        if (missing) return missing;
+    if (t->has_value && kind & (PDL_TY_LIST | PDL_TY_TUPLE | PDL_TY_DICT | PDL_TY_STR)) {
+        const pdl_ty *item = item_of_value(a, t, key);
+        if (item) return item;
     }
+    const pdl_ty *beyond = kind == PDL_TY_LIST ? item_of_sized(a, t, key) : NULL;
+    if (beyond) return beyond;
     if (kind == PDL_TY_DICT && pdl_is_str(key)) {
         const pdl_ty *field = pdl_ty_field_of(a, t, pdl_str_get(key), &known);
         if (field || !known) return field ? field : &pdl_ty_any;

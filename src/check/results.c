@@ -33,6 +33,27 @@ static bool is_broken(pdl_checker *c, const pdl_block *b, const pdl_parser *p) {
     return true;
 }
 
+/* Names of the spec that no group of the pattern has fail as soon as it matches. */
+static bool has_groups(pdl_checker *c, const pdl_block *b, const pdl_parser *p) {
+    bool named = p->kind == PDL_PARSE_REGEX && p->compiled && p->has_object_spec &&
+                 p->mode != PDL_PM_SPLIT && p->mode != PDL_PM_FINDALL;
+    const pdl_node *n = pdl_node_find(b->node, PDL_STR("parser"), NULL),
+                   *spec = n ? pdl_node_find(n, PDL_STR("spec"), NULL) : NULL;
+    for (uint32_t i = 0; named && i < p->n_groups; i++) {
+        const pdl_pair *pair = NULL;
+        if (pdl_regex_group_index(p->compiled, p->groups[i])) continue;
+        if (spec && spec->kind == PDL_NODE_MAP) pdl_node_find(spec, p->groups[i], &pair);
+        pdl_loc at = b->rare->parser->loc;
+        pdl_diag *d = pdl_checker_diag(c, PDL_RULE_regex, at, pair ? pdl_node_loc(pair->key) : at,
+                                       "No group named %.*s found by %.*s", PDL_FMT(p->groups[i]),
+                                       PDL_FMT(p->regex));
+        pdl_checker_soften(d); /* without a match the result is null */
+        pdl_checker_hint(c, d, "write (?P<%.*s>...) into the pattern", PDL_FMT(p->groups[i]));
+        return false;
+    }
+    return true;
+}
+
 static const pdl_ty *parsed_groups(pdl_arena *a, const pdl_parser *p) {
     const pdl_ty *text = pdl_ty_join(a, &pdl_ty_str, &pdl_ty_null);
     if (p->mode == PDL_PM_SPLIT || p->mode == PDL_PM_FINDALL) return &pdl_ty_list;
@@ -87,6 +108,7 @@ const pdl_ty *pdl_checker_parsed(pdl_checker *c, const pdl_block *b, const pdl_t
     }
     if (t->has_value && pdl_is_str(t->value) && pdl_str_get(t->value).n <= MAX_PARSED)
         return parse_literal(c, b, p, t->value);
+    if (!has_groups(c, b, p)) return &pdl_ty_any;
     return type_of_parser(pdl_checker_arena(c), p);
 }
 
@@ -148,6 +170,27 @@ const pdl_ty *pdl_checker_fitted(pdl_checker *c, const pdl_block *b, const pdl_t
     return fits ? refined(c, t, spec) : pdl_ty_of_spec(pdl_checker_arena(c), spec);
 }
 
+/* --- messages --------------------------------------------------------------------------------- */
+
+enum {
+    MESSAGES = PDL_TY_LIST | PDL_TY_TUPLE | PDL_TY_DICT | PDL_TY_CONTEXT | OPAQUE
+};
+
+void pdl_checker_context(pdl_checker *c, const pdl_ty *t, pdl_loc loc, pdl_loc mark) {
+    if (t->kinds & MESSAGES) {
+        bool filled = t->kinds == PDL_TY_LIST && (t->least || t->has_value);
+        const pdl_ty *item = filled ? pdl_ty_items(pdl_checker_arena(c), t) : &pdl_ty_any;
+        if (item->kinds & MESSAGES) return;
+    }
+    pdl_buf shown = PDL_BUF;
+    pdl_ty_show(t, &shown);
+    pdl_diag *d = pdl_checker_diag(c, PDL_RULE_context_type, loc, mark,
+                                   "messages are expected here, and this is %.*s",
+                                   PDL_FMT(pdl_buf_str(&shown)));
+    pdl_checker_hint(c, d, "a message is {role: user, content: text}");
+    pdl_buf_fini(&shown);
+}
+
 /* --- join ------------------------------------------------------------------------------------- */
 
 const pdl_ty *pdl_checker_joined(pdl_checker *c, const pdl_join *join, const pdl_ty *each,
@@ -155,7 +198,7 @@ const pdl_ty *pdl_checker_joined(pdl_checker *c, const pdl_join *join, const pdl
     pdl_arena *a = pdl_checker_arena(c);
     switch (join ? join->kind : PDL_JOIN_TEXT) {
     case PDL_JOIN_TEXT: return &pdl_ty_str;
-    case PDL_JOIN_ARRAY: return pdl_ty_list_of(a, each);
+    case PDL_JOIN_ARRAY: return pdl_ty_list_sized(a, each, !may_be_empty, false);
     case PDL_JOIN_LASTOF: return may_be_empty ? pdl_ty_join(a, each, &pdl_ty_null) : each;
     case PDL_JOIN_REDUCE: return &pdl_ty_any;
     case PDL_JOIN_OBJECT: break;

@@ -82,6 +82,14 @@ const pdl_ty *pdl_ty_list_of(pdl_arena *a, const pdl_ty *item) {
     return t;
 }
 
+const pdl_ty *pdl_ty_list_sized(pdl_arena *a, const pdl_ty *item, uint32_t n, bool exact) {
+    pdl_ty *t = pdl_arena_new(a, pdl_ty);
+    bool known = item && !pdl_ty_is_unknown(item);
+    *t = (pdl_ty){
+        .kinds = PDL_TY_LIST, .item = known ? item : NULL, .least = n, .sized = exact};
+    return t;
+}
+
 const pdl_ty *pdl_ty_undefined(pdl_arena *a, pdl_str why) {
     pdl_ty *t = pdl_arena_new(a, pdl_ty);
     *t = (pdl_ty){.kinds = PDL_TY_UNDEFINED, .why = pdl_arena_str(a, why)};

@@ -51,9 +51,11 @@ struct pdl_ty {
     uint32_t kinds;    /* never empty */
     bool has_value;    /* it is this value; borrowed from the program */
     bool closed;       /* DICT: it has no other fields */
+    bool sized;        /* LIST: it has `least` items, not more */
     uint32_t n_fields; /* DICT */
     pdl_vref value;
     const pdl_ty *item; /* LIST, TUPLE: of items; NULL: unknown */
+    uint32_t least;     /* LIST: it has so many items, or more; of a value not set */
     const pdl_ty_field *fields;
     const struct pdl_ty_function *function; /* FUNC, when it is known which */
     const struct pdl_native *native;        /* NATIVE */
@@ -78,6 +80,8 @@ const pdl_ty *pdl_ty_of_kinds(pdl_arena *a, uint32_t kinds);
 const pdl_ty *pdl_ty_of_value(pdl_arena *a, pdl_vref v);
 const pdl_ty *pdl_ty_of_spec(pdl_arena *a, const pdl_type *t);
 const pdl_ty *pdl_ty_list_of(pdl_arena *a, const pdl_ty *item);
+/* The same with n items; exact: with not more of them. */
+const pdl_ty *pdl_ty_list_sized(pdl_arena *a, const pdl_ty *item, uint32_t n, bool exact);
 const pdl_ty *pdl_ty_undefined(pdl_arena *a, pdl_str why);
 /* Either of the two. */
 const pdl_ty *pdl_ty_join(pdl_arena *a, const pdl_ty *x, const pdl_ty *y);

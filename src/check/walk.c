@@ -194,7 +194,10 @@ static PDL_NOINLINE void check_contribute(pdl_checker *c, const pdl_block *b) {
     check_lost(c, b);
     for (uint32_t i = 0; i < b->contribute.n; i++) {
         const pdl_contribute *k = &b->contribute.p[i];
-        if (k->value) pdl_checker_tree(c, k->value);
+        const pdl_ty *value = k->value ? pdl_checker_tree(c, k->value) : NULL;
+        if (value && k->target == PDL_TO_CONTEXT)
+            pdl_checker_context(c, value, k->value->loc,
+                                k->value->node ? pdl_node_loc(k->value->node) : k->value->loc);
         if (k->target == PDL_TO_INVALID)
             pdl_checker_diag(
                 c, PDL_RULE_contribute, k->loc, pdl_node_loc(k->node),

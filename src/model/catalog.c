@@ -14,7 +14,7 @@
 #define TYPE_ANY  ""
 
 static const pdl_model_param rows[] = {
-#define P(name, type, ollama, oseries, gpt5, doc) {#name, TYPE_##type, doc},
+#define P(name, type, takes, ollama, oseries, gpt5, doc) {#name, TYPE_##type, takes, doc},
 #include "model/ask/params.def"
 #undef P
 };

@@ -13,7 +13,7 @@
 static const pdl_param params[] = {
 #define YES true
 #define NO  false
-#define P(name, type, ollama, oseries, gpt5, doc)                                                  \
+#define P(name, type, takes, ollama, oseries, gpt5, doc)                                           \
     {#name, PDL_PARAM_##type, PDL_OLLAMA_##ollama, oseries, gpt5},
 #include "model/ask/params.def"
 #undef P

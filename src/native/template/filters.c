@@ -17,7 +17,7 @@ static const pdl_native filters[] = {
      PDL_NS_ENV, "any, any -> any"},
     {"batch", pdl_f_batch, "value, linecount, fill_with", 2, 3, 0,
      "Lists of linecount items each, the last one filled up.", "do_batch", PDL_NS_DEF,
-     "iterable, integer, any -> [list]"},
+     "iterable, any, any -> [list]"},
     {"capitalize", pdl_f_capitalize, "s", 1, 1, 0,
      "First letter in upper case, the others in lower case.", "do_capitalize", PDL_NS_DEF,
      "any -> string"},

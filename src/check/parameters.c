@@ -1,0 +1,92 @@
+/* parameters.c -- values of parameters of models: what no service takes.
+ *
+ * A service decides itself, and a mock takes everything: so it is a warning, and only what is wrong
+ * for all of them is reported. The table of parameters (model/ask/params.def) says what they take.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "check/checker.h"
+#include "value/int.h"
+#include "value/json_read.h"
+
+#include <stdlib.h>
+
+#include "base/banned.h"
+
+enum { OPAQUE = PDL_TY_OTHER | PDL_TY_UNDEFINED | PDL_TY_NULL };
+
+static uint32_t kinds_of(pdl_str word) {
+    static const struct {
+        const char *word;
+        uint32_t kinds;
+    } words[] = {{"number", PDL_TY_NUMBER},
+                 {"integer", PDL_TY_NUMBER},
+                 {"boolean", PDL_TY_BOOL},
+                 {"string", PDL_TY_STR},
+                 {"list", PDL_TY_LIST | PDL_TY_TUPLE},
+                 {"object", PDL_TY_DICT}};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (pdl_str_is(word, words[i].word)) return words[i].kinds;
+    return PDL_TY_ANY;
+}
+
+/* Kinds that "string|list" names. */
+static uint32_t kinds_of_words(pdl_str words) {
+    uint32_t kinds = OPAQUE;
+    while (words.n) {
+        size_t bar = pdl_str_find(words, PDL_STR("|"), 0),
+               end = bar == PDL_NOT_FOUND ? words.n : bar;
+        kinds |= kinds_of(pdl_str_sub(words, 0, end));
+        words = pdl_str_sub(words, bar == PDL_NOT_FOUND ? end : end + 1, words.n);
+    }
+    return kinds;
+}
+
+/* A text is converted where it is a number or a boolean. */
+static pdl_val converted(pdl_vref v) {
+    pdl_val out;
+    pdl_err err = {0};
+    if (!pdl_is_str(v)) return pdl_keep(v);
+    if (pdl_json_read(pdl_str_get(v), 0, &out, NULL, &err)) return out;
+    pdl_err_fini(&err);
+    return pdl_keep(v);
+}
+
+static void refuse(pdl_checker *c, const pdl_node *value, pdl_str name, const pdl_ty *t,
+                   const char *takes) {
+    pdl_buf shown = PDL_BUF;
+    pdl_ty_show(t, &shown);
+    pdl_checker_diag(c, PDL_RULE_parameter_value, pdl_node_loc(value), pdl_node_loc(value),
+                     "'%.*s' takes %s, and this is %.*s", PDL_FMT(name), takes,
+                     PDL_FMT(pdl_buf_str(&shown)));
+    pdl_buf_fini(&shown);
+}
+
+/* "0..1", "1..": a number outside of it is refused. */
+static void check_bounds(pdl_checker *c, const pdl_node *value, pdl_str name, double x,
+                         pdl_str takes) {
+    size_t dots = pdl_str_find(takes, PDL_STR(".."), 0);
+    const char *from = takes.p, *to = takes.p + dots + 2;
+    bool below = x < strtod(from, NULL), above = *to && x > strtod(to, NULL);
+    if (!below && !above) return;
+    pdl_checker_diag(c, PDL_RULE_parameter_value, pdl_node_loc(value), pdl_node_loc(value),
+                     "'%.*s' is a number %s %.*s%s%s", PDL_FMT(name), *to ? "from" : "of at least",
+                     (int)dots, from, *to ? " to " : "", to);
+}
+
+void pdl_checker_parameter(pdl_checker *c, const pdl_node *value, pdl_str model, pdl_str name,
+                           const pdl_ty *t) {
+    pdl_str type, takes;
+    if (!c->opt->models->takes || !c->opt->models->takes(name, &type, &takes)) return;
+    bool bounds = pdl_str_find(takes, PDL_STR(".."), 0) != PDL_NOT_FOUND;
+    if (takes.n && !bounds) type = takes;
+    pdl_val v = t->has_value ? converted(t->value) : pdl_absent();
+    const pdl_ty *meant = pdl_is_absent(v) ? t : pdl_ty_of_value(pdl_checker_arena(c), v);
+    bool text = pdl_is_absent(v) && t->kinds & PDL_TY_STR; /* it may be a number */
+    if (type.n && !text && !(meant->kinds & kinds_of_words(type)))
+        refuse(c, value, name, t, type.p);
+    else if (bounds && !pdl_is_absent(v) && meant->kinds & PDL_TY_NUMBER &&
+             !pdl_str_starts(model, PDL_STR("ollama")))
+        check_bounds(c, value, name, pdl_num_to_double(v), takes);
+    if (!pdl_is_absent(v)) pdl_drop(v);
+}
