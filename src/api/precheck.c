@@ -61,6 +61,7 @@ pdl_program *pdl_session_check_with(const pdl_session *s, const pdl_program *p, 
     const pdl_check_models models = pdl_session_models((pdl_session *)(uintptr_t)s, false);
     if (ok)
         pdl_program_check(own, &(pdl_check_options){.open = pdl_find_open,
+                                                    .stdlib = pdl_session_library_text(),
                                                     .models = asks_services(s) ? &models : NULL,
                                                     .user = &finder,
                                                     .names = inputs->names,

@@ -335,7 +335,10 @@ static pdl_diag *wrong_type(pdl_checker *c, pdl_rule_id rule, const pdl_b_call *
 
 /* `call: f` is the text "f". */
 static void not_a_function(pdl_checker *c, const pdl_b_call *b, const pdl_ty *t) {
-    pdl_diag *d = wrong_type(c, PDL_RULE_call_type, b, "call", "needs a function", t);
+    bool native = t->kinds == PDL_TY_NATIVE;
+    pdl_diag *d = wrong_type(c, PDL_RULE_call_type, b, "call",
+                             native ? "needs a function of a program" : "needs a function", t);
+    if (native) pdl_checker_hint(c, d, "call it in an expression: ${ f(x) }");
     if (!d || !t->has_value || !pdl_is_str(t->value)) return;
     pdl_str name = pdl_str_get(t->value);
     const pdl_binding *f = pdl_scope_binding(&c->scope, name);
@@ -367,7 +370,7 @@ const pdl_ty *pdl_checker_call(pdl_checker *c, const pdl_b_call *b) {
     const pdl_ty *f = pdl_checker_tree(c, b->func);
     if (f->function)
         check_args(c, b, f->function, args);
-    else if (!(f->kinds & CALLABLE))
+    else if (!(f->kinds & CALLABLE) || f->kinds == PDL_TY_NATIVE)
         not_a_function(c, b, f);
     c->may_exit = true; /* from here on: a call that cannot be made does not end the program */
     return f->function && f->function->result ? f->function->result : &pdl_ty_any;

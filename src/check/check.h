@@ -112,11 +112,14 @@ typedef struct pdl_check_models {
     bool (*key)(void *user, pdl_str model, const pdl_node *parameters, pdl_buf *text);
 } pdl_check_models;
 
-/* What Python says of a text that it does not compile: bytes of the text, and a message. */
-typedef struct pdl_python_fault {
-    size_t start, end;
-    pdl_buf message; /* the checker releases it */
-} pdl_python_fault;
+/* What Python says of a text. The checker releases it. */
+typedef struct pdl_python_report {
+    size_t start, end; /* bytes of the text that does not compile */
+    pdl_buf message;   /* why; empty: it compiles */
+    /* names that it reads and never sets: lists [name, start, end] of bytes; absent: not known */
+    pdl_val names;
+    bool no_result; /* it cannot set `result` */
+} pdl_python_report;
 
 /* All-zero: no file is opened (names are then not judged after an include), no names from outside,
  * all lint checks. */
@@ -131,9 +134,10 @@ typedef struct pdl_check_options {
     bool no_lint;  /* errors, and undefined names */
     /* a pdl_rule_level for each rule, or NULL: as rules.def says */
     const uint8_t *levels;
+    pdl_str stdlib; /* text of the standard library; empty: nothing is known of `stdlib` */
     const pdl_check_models *models; /* NULL: models are not examined */
-    /* Compiles Python code: true when it is fine, or nobody can tell. NULL: not examined */
-    bool (*python)(void *user, pdl_str code, pdl_python_fault *fault);
+    /* Compiles Python code; the report stays all-zero where nobody can tell. NULL: not examined */
+    void (*python)(void *user, pdl_str code, pdl_python_report *report);
     void *python_user;
     const pdl_check_watch *watch; /* NULL: nobody watches */
     /* Called for each undefined name, perhaps more than once; optional: the program tests whether

@@ -63,6 +63,8 @@ void pdl_checker_loosen_body(pdl_checker *c, const pdl_block *body);
  * where an undefined name prints as nothing. */
 void pdl_checker_free_names(pdl_checker *c, const pdl_expr *e, const pdl_node *node, pdl_loc loc,
                             bool lenient);
+/* Adds the name in scope that is most like one that nothing defines, at mark; d may be NULL. */
+void pdl_checker_suggest(pdl_checker *c, pdl_diag *d, pdl_loc mark, pdl_str name);
 /* Names that a condition tests (`x is defined`, `x`) count as defined, and nothing is known of them
  * below it. */
 void pdl_checker_guards(pdl_checker *c, const pdl_tree *t);
@@ -81,6 +83,8 @@ void pdl_checker_template(pdl_checker *c, const pdl_expr *e, const pdl_node *nod
 
 /* modules.c: returns the type of the result */
 const pdl_ty *pdl_checker_module(pdl_checker *c, const pdl_block *b, pdl_str path, bool import);
+/* The object `stdlib`. */
+const pdl_ty *pdl_checker_stdlib(pdl_checker *c);
 /* Hands the programs over to the one that was checked. */
 void pdl_checker_modules_fini(pdl_modules *m, pdl_program *checked);
 

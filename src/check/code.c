@@ -57,18 +57,42 @@ static void check_jinja(pdl_checker *c, const pdl_b_code *b, const pdl_tree *t) 
     if (e->fault->hint.n) pdl_checker_hint(c, d, "%.*s", PDL_FMT(e->fault->hint));
 }
 
+static void report_broken(pdl_checker *c, const pdl_b_code *b, const pdl_tree *t,
+                          const pdl_python_report *r) {
+    const pdl_loc at = pdl_node_text_loc(t->node, (uint32_t)r->start, (uint32_t)r->end);
+    pdl_checker_diag(c, PDL_RULE_python_syntax, b->code->loc, at, "Python: %.*s",
+                     PDL_FMT(pdl_buf_str(&r->message)));
+}
+
+/* A name that is read in a function, which perhaps nothing calls, or in a branch: a warning. */
+static void report_name(pdl_checker *c, const pdl_b_code *b, const pdl_tree *t, pdl_vref row) {
+    pdl_str name = pdl_str_get(pdl_list_at(row, 0));
+    uint32_t from = (uint32_t)pdl_int_of(pdl_list_at(row, 1)),
+             to = (uint32_t)pdl_int_of(pdl_list_at(row, 2));
+    if (pdl_checker_has(c, name)) return;
+    pdl_loc at = pdl_node_text_loc(t->node, from, to);
+    pdl_diag *d = pdl_checker_diag(c, PDL_RULE_name_undefined, b->code->loc, at,
+                                   "Python: '%.*s' is undefined", PDL_FMT(name));
+    pdl_checker_suggest(c, d, at, name);
+}
+
 static void check_python(pdl_checker *c, const pdl_b_code *b, const pdl_tree *t) {
     if (t)
         use_words(c, pdl_str_get(t->value));
     else
         c->reads_all = true;
     if (!t || c->quiet || !c->opt->python) return;
-    pdl_python_fault fault = {.message = PDL_BUF};
-    if (c->opt->python(c->opt->python_user, pdl_str_get(t->value), &fault)) return;
-    const pdl_loc at = pdl_node_text_loc(t->node, fault.start, fault.end);
-    pdl_checker_diag(c, PDL_RULE_python_syntax, b->code->loc, at, "Python: %.*s",
-                     PDL_FMT(pdl_buf_str(&fault.message)));
-    pdl_buf_fini(&fault.message);
+    pdl_python_report r = {.message = PDL_BUF, .names = pdl_absent()};
+    c->opt->python(c->opt->python_user, pdl_str_get(t->value), &r);
+    bool names = !c->opt->no_names && !c->open_ended && !c->outer_unknown;
+    if (r.message.len) report_broken(c, b, t, &r);
+    for (size_t i = 0; names && pdl_is_list(r.names) && i < pdl_list_len(r.names); i++)
+        report_name(c, b, t, pdl_list_at(r.names, i));
+    if (names && r.no_result && !pdl_checker_has(c, PDL_STR("result")))
+        pdl_checker_diag(c, PDL_RULE_python_result, b->code->loc, pdl_node_loc(t->node),
+                         "the code never sets `result`, which is the value of the block");
+    if (!pdl_is_absent(r.names)) pdl_drop(r.names);
+    pdl_buf_fini(&r.message);
 }
 
 const pdl_ty *pdl_checker_code(pdl_checker *c, const pdl_b_code *b) {

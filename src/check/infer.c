@@ -55,6 +55,7 @@ const pdl_ty *pdl_infer_used(const pdl_infer *in, const pdl_xnode *x, const pdl_
 static const pdl_ty *type_of_name(pdl_infer *in, const pdl_xnode *x) {
     pdl_checker *c = in->c;
     pdl_binding *b = pdl_scope_binding(&c->scope, x->u.name);
+    bool library = b && b->def.kind == PDL_DEF_PREDEFINED && pdl_str_is(x->u.name, "stdlib");
     const pdl_check_watch *w = c->opt->watch;
     if (w && w->use && !c->quiet)
         w->use(w->user, x->u.name, pdl_infer_loc(in, x), b ? &b->def : NULL);
@@ -62,6 +63,7 @@ static const pdl_ty *type_of_name(pdl_infer *in, const pdl_xnode *x) {
         b->is_used = true;
         c->assumed = c->assumed || b->is_assumed;
         if (pdl_str_is(x->u.name, "pdl_scope")) c->reads_all = true;
+        if (library) return pdl_checker_stdlib(c);
         return pdl_scope_type(&c->scope, b);
     }
     const pdl_native *global = pdl_global_find(x->u.name);

@@ -142,6 +142,18 @@ static const pdl_ty *type_of_import(pdl_checker *c, const pdl_module *m) {
     return t;
 }
 
+/* Read when a program first names it. Nothing is reported of it. */
+const pdl_ty *pdl_checker_stdlib(pdl_checker *c) {
+    pdl_str name = PDL_STR("stdlib");
+    bool quiet = c->quiet, may_exit = c->may_exit;
+    if (!c->opt->stdlib.n) return &pdl_ty_any;
+    c->quiet = true;
+    pdl_module *m = load_module(c, name, c->opt->stdlib, (pdl_loc){0}, true);
+    c->quiet = quiet;
+    c->may_exit = may_exit;
+    return m->busy || !m->program->main ? &pdl_ty_any : type_of_import(c, m);
+}
+
 /* The file runs in the scope of the program that includes it. */
 static void take_definitions(pdl_checker *c, const pdl_module *m) {
     for (size_t i = 0; i < m->n_defines; i++)

@@ -215,21 +215,29 @@ static void find_name(void *user, const pdl_xnode *x) {
     if (x->kind == PDL_X_NAME && !s->found && pdl_str_eq(x->u.name, s->wanted)) s->found = x;
 }
 
-static void suggest(pdl_checker *c, pdl_diag *d, pdl_loc mark, pdl_str name) {
+/* The name in scope that is most like one that is not. */
+void pdl_checker_suggest(pdl_checker *c, pdl_diag *d, pdl_loc mark, pdl_str name) {
     if (!d || !pdl_checker_may_suggest(c)) return;
     PDL_VEC(pdl_str) names = {0};
     for (size_t i = 0; i < c->scope.names.n; i++)
         if (c->scope.names.entries[i].value) *pdl_vec_push(&names) = c->scope.names.entries[i].key;
     pdl_str near = pdl_str_nearest(name, names.p, names.n);
     pdl_vec_fini(&names);
-    pdl_buf other = PDL_BUF; /* len(x) and others that other languages have */
-    pdl_name_advise(name, &other);
-    if (other.len) pdl_checker_hint(c, d, "%s", pdl_buf_z(&other));
-    bool has_other = other.len;
-    pdl_buf_fini(&other);
-    if (has_other || !near.n) return;
+    if (!near.n) return;
     pdl_checker_hint(c, d, "did you mean '%.*s'?", PDL_FMT(near));
     if (mark.src && mark.end - mark.start == name.n) pdl_program_edit(c->p, d, mark, near);
+}
+
+/* Instead of a function of another language, as len(x), or of a misspelt name. */
+static void suggest(pdl_checker *c, pdl_diag *d, pdl_loc mark, pdl_str name) {
+    pdl_buf other = PDL_BUF;
+    if (!d) return;
+    pdl_name_advise(name, &other);
+    if (other.len)
+        pdl_checker_hint(c, d, "%s", pdl_buf_z(&other));
+    else
+        pdl_checker_suggest(c, d, mark, name);
+    pdl_buf_fini(&other);
 }
 
 static void undefined(seen *s, pdl_str name) {

@@ -85,6 +85,7 @@ static pdl_program *checked(checker *c, pdl_str text) {
                              .names = c->names.p,
                              .n_names = c->names.n,
                              .levels = c->config.levels,
+                             .stdlib = pdl_session_library_text(),
                              .models = &c->models,
                              .python = pdl_python_check,
                              .python_user = &c->python,

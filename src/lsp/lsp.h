@@ -35,7 +35,7 @@ typedef struct pdl_lsp_options {
     void *last_run_user;
     /* As in pdl_check_options; NULL: not examined. */
     const pdl_check_models *models;
-    bool (*python)(void *user, pdl_str code, pdl_python_fault *fault);
+    void (*python)(void *user, pdl_str code, pdl_python_report *report);
     void *python_user;
     pdl_str library; /* the text of the standard library, which `stdlib.` offers */
 } pdl_lsp_options;
