@@ -108,7 +108,7 @@ static const struct {
     {"{data: 1, contribute: [{context: {value: '${ a1 }'}}]}", "name-undefined@1 "},
     {"{data: 1, contribute: [{}]}", "contribute@1 "},
     {"lang: jinja\ncode: '{{ 1 | uper }}'", "jinja-syntax@2 "},
-    {"{lang: jinja, code: '{{ a1 }}{{ a2.b }}'}", ""},
+    {"{lang: jinja, code: '{{ a1 }}{{ a2.b }}'}", "name-undefined@1 name-undefined@1 "},
     {"{array: ['${ a1 }'], role: user}", "name-undefined@1 "},
     {"{object: {k: '${ a1 }'}}", "name-undefined@1 "},
     {"{for: {'${ a1 }': [1]}, repeat: '${ any }'}", "name-undefined@1 "},
