@@ -238,8 +238,9 @@ static void refuse_others(program *f, int nr, unsigned arg) {
     load_number(f);
 }
 
-bool pdl_filter_load(bool sockets) {
+bool pdl_filter_load(const sandbox_spec *s) {
     program f = {0};
+    bool mounts = s->backend != BACKEND_NONE; /* and a network */
     if (ARCH == 0) {
         errno = ENOSYS;
         return false;
@@ -260,16 +261,17 @@ bool pdl_filter_load(bool sockets) {
     refuse_value(&f, SYS_ioctl, 1, LINUX_TIOCLINUX);
     limit_pairs(&f);
     limit_personality(&f);
-    if (sockets)
+    if (mounts) {
         limit_sockets(&f);
-    else
+    } else {
         refuse_call(&f, SYS_socket, EPERM);
-    if (!sockets) {
         refuse_others(&f, SYS_prlimit64, 0);
         refuse_value(&f, SYS_ioctl, 1, FS_IOC_SETFLAGS);
         refuse_value(&f, SYS_ioctl, 1, FS_IOC_FSSETXATTR);
         for (size_t i = 0; i < sizeof of_attributes / sizeof of_attributes[0]; i++)
             refuse_call(&f, of_attributes[i], EOPNOTSUPP);
+        /* by path; a file that is open for writing can be cut at its descriptor */
+        if (s->landlock < LANDLOCK_TRUNCATES) refuse_call(&f, SYS_truncate, EPERM);
     }
     give(&f, SECCOMP_RET_ALLOW);
     struct sock_fprog prog = {f.n, f.p};

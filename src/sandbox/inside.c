@@ -65,7 +65,7 @@ typedef struct ruleset_attr { /* the head of the system may be older than the ke
 static uint64_t handled_by(int abi) {
     uint64_t all = LL_ABI1;
     if (abi >= 2) all |= LL_REFER;
-    if (abi >= 3) all |= LL_TRUNCATE;
+    if (abi >= LANDLOCK_TRUNCATES) all |= LL_TRUNCATE;
     if (abi >= 5) all |= LL_IOCTL_DEV;
     return all;
 }
@@ -132,9 +132,10 @@ static void grant_all(int rules, const sandbox_spec *s, uint64_t all) {
 
 static bool landlock(const sandbox_spec *s) {
     int abi = (int)syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+    if (abi > s->landlock) abi = (int)s->landlock;
     if (abi < 1) return false;
     uint64_t all = handled_by(abi);
-    bool scopes = abi >= 6;
+    bool scopes = abi >= LANDLOCK_SCOPES;
     ruleset_attr attr = {.fs = all, .scoped = scopes ? 3 : 0}; /* abstract sockets, signals */
     size_t size = scopes ? sizeof attr : sizeof attr.fs;
     int rules = (int)syscall(SYS_landlock_create_ruleset, &attr, size, 0);
@@ -166,5 +167,5 @@ bool pdl_inside_confine(const sandbox_spec *s, const char **what) {
     *what = "limits";
     if (!set_limits(s)) return false;
     *what = "seccomp";
-    return pdl_filter_load(s->backend != BACKEND_NONE);
+    return pdl_filter_load(s);
 }

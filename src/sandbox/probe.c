@@ -1,7 +1,8 @@
 /* probe.c -- what this machine can do, found out by doing it in a process that ends at once.
  *
  * `without` names what is to be taken for missing, as tests of weaker machines need it: some of
- * landlock, seccomp, userns, bwrap.
+ * landlock, seccomp, userns, bwrap. With a number, landlock3, that ABI of it is missing and all
+ * above.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
@@ -10,6 +11,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -108,13 +110,24 @@ static void try_bwrap(sandbox_machine *m) {
     close(said[0]);
 }
 
+/* The ABI, 0: none. */
+static int ask_landlock(const char *without) {
+    static const char word[] = "landlock";
+    long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+    const char *missing = without ? strstr(without, word) : NULL;
+    char *end;
+    if (missing) {
+        long from = strtol(missing + sizeof word - 1, &end, 10);
+        long most = from > 0 ? from - 1 : 0;
+        if (abi > most) abi = most;
+    }
+    return abi > 0 ? (int)abi : 0;
+}
+
 void pdl_machine_probe(sandbox_machine *m, const char *without, bool ask_bwrap) {
     *m = (sandbox_machine){0};
     m->seccomp = !has_word(without, "seccomp") && prctl(PR_GET_SECCOMP, 0, 0, 0, 0) >= 0;
-    if (!has_word(without, "landlock")) {
-        long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
-        m->landlock = abi > 0 ? (int)abi : 0;
-    }
+    m->landlock = ask_landlock(without);
     bool no_users = has_word(without, "userns");
     if (has_word(without, "bwrap"))
         snprintf(m->why_bwrap, sizeof m->why_bwrap,
@@ -139,7 +152,10 @@ void pdl_sandbox_check(const char *helper, const char *(*env)(void *user, const 
     pdl_buf_putf(out, "namespaces   %s\n", m.namespaces ? "yes" : m.why_namespaces);
     pdl_buf_putf(out, "bubblewrap   %s\n", m.bwrap ? "yes" : m.why_bwrap);
     if (m.landlock)
-        pdl_buf_putf(out, "Landlock     yes, ABI %d\n", m.landlock);
+        pdl_buf_putf(out, "Landlock     yes, ABI %d%s\n", m.landlock,
+                     m.landlock >= LANDLOCK_SCOPES
+                         ? ""
+                         : " (6 is needed against signals at the strength process)");
     else
         PDL_PUT(out, "Landlock     no: the kernel has not got it, or it is not enabled (lsm=)\n");
     pdl_buf_putf(out, "seccomp      %s\n", m.seccomp ? "yes" : "no: the kernel has not got it");

@@ -46,6 +46,7 @@ static const struct {
     {"memory", offsetof(sandbox_spec, memory)},
     {"tmp", offsetof(sandbox_spec, tmp)},
     {"file", offsetof(sandbox_spec, file)},
+    {"landlock", offsetof(sandbox_spec, landlock)},
 };
 enum { N_LISTS = sizeof lists / sizeof lists[0], N_NUMBERS = sizeof numbers / sizeof numbers[0] };
 
@@ -350,9 +351,12 @@ static bool choose(pdl_sandbox *s, const pdl_sandbox_options *opt, pdl_buf *note
     if (missing)
         return pdl_err_set(err, PDL_E_policy, (pdl_loc){0}, "this machine cannot confine code: %s",
                            missing);
-    const char *why = bwrap_only && !m.bwrap ? m.why_bwrap
-                      : !m.namespaces        ? m.why_namespaces
-                                             : NULL;
+    char both[sizeof m.why_namespaces + sizeof m.why_bwrap + 8];
+    bool is_same = native_only || strcmp(m.why_bwrap, m.why_namespaces) == 0;
+    snprintf(both, sizeof both, "%s%s%s", m.why_namespaces, is_same ? "" : ", and ",
+             is_same ? "" : m.why_bwrap);
+    const char *why = bwrap_only && !m.bwrap ? m.why_bwrap : !m.namespaces ? both : NULL;
+    s->spec.landlock = m.landlock;
     if (!why) return true;
     if (!opt->process_is_enough)
         return pdl_err_set(err, PDL_E_policy, (pdl_loc){0},
@@ -366,8 +370,11 @@ static bool choose(pdl_sandbox *s, const pdl_sandbox_options *opt, pdl_buf *note
     s->spec.backend = BACKEND_NONE;
     pdl_buf_putf(note,
                  "the sandbox has the strength process: %s. Other processes and System V IPC stay "
-                 "visible; files are guarded by Landlock alone",
-                 why);
+                 "visible; files are guarded by Landlock alone%s",
+                 why,
+                 m.landlock >= LANDLOCK_SCOPES
+                     ? ""
+                     : "; code can send signals to other processes (Landlock is older than ABI 6)");
     return true;
 }
 
@@ -495,6 +502,7 @@ static bool derive(const pdl_sandbox *from, pdl_vref given, pdl_str folder, bool
     pdl_profile_copy(&s->profile, &from->profile);
     s->strength = from->strength;
     s->spec.backend = from->spec.backend;
+    s->spec.landlock = from->spec.landlock;
     s->spec.helper = pdl_str_dup(pdl_str_of(from->spec.helper));
     s->spec.cwd = from->spec.cwd ? pdl_str_dup(pdl_str_of(from->spec.cwd)) : NULL;
     s->dir = pdl_str_dup(pdl_str_of(from->dir));

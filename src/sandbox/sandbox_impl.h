@@ -60,7 +60,7 @@ typedef enum { BACKEND_NATIVE, BACKEND_BWRAP, BACKEND_NONE } sandbox_backend;
 typedef struct sandbox_spec {
     sandbox_backend backend;
     path_list ro, rw, masked, kept, placeholders, net;
-    int64_t processes, memory, tmp, file;
+    int64_t processes, memory, tmp, file, landlock; /* landlock: the ABI, no newer one is used */
     char *cwd, *helper;
 } sandbox_spec;
 void pdl_spec_write(const sandbox_spec *s, pdl_buf *out);
@@ -80,6 +80,7 @@ struct pdl_sandbox {
 };
 
 /* probe.c */
+enum { LANDLOCK_TRUNCATES = 3, LANDLOCK_SCOPES = 6 }; /* ABIs that guard truncate() and signals */
 typedef struct sandbox_machine {
     bool namespaces, seccomp, bwrap;
     int landlock; /* ABI; 0: none */
@@ -102,7 +103,7 @@ bool pdl_inside_confine(const sandbox_spec *s, const char **what);
 /* proxy.c: does one of the items of `net:` name this host and port (0: the item has none)? */
 bool pdl_net_grants(const path_list *net, const char *host, int port);
 /* filter.c */
-bool pdl_filter_load(bool sockets);
+bool pdl_filter_load(const sandbox_spec *s);
 /* proxy.c: a listening socket of the network inside; serves what comes to it. */
 int pdl_proxy_listen(int *port);
 void pdl_proxy_serve(int listener, const path_list *net);
