@@ -40,9 +40,9 @@ static void complain(const char *what) {
     if (n > 0) (void)!write(2, line, (size_t)n);
 }
 
-static void close_others(void) {
-    if (syscall(SYS_close_range, FIRST_FREE_FD, ~0U, 0) == 0) return;
-    for (int fd = FIRST_FREE_FD; fd < 1024; fd++) close(fd);
+static void close_from(int first) {
+    if (syscall(SYS_close_range, first, ~0U, 0) == 0) return;
+    for (int fd = first; fd < 1024; fd++) close(fd);
 }
 
 /* This process ends with its parent: also with one that ended before it could be said. */
@@ -51,12 +51,16 @@ static void end_with(pid_t parent) {
     if (getppid() != parent) _exit(0);
 }
 
+static bool outside_is_gone(void) {
+    struct pollfd pair = {PASS_FD, 0, 0};
+    return poll(&pair, 1, 0) > 0 && pair.revents & POLLHUP;
+}
+
 /* The same for processes of new namespaces, which may not see their parent: nobody holds the other
  * end of their pair of sockets then. */
 static void end_with_outside(void) {
-    struct pollfd pair = {PASS_FD, 0, 0};
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (poll(&pair, 1, 0) > 0 && pair.revents & POLLHUP) _exit(0);
+    if (outside_is_gone()) _exit(0);
 }
 
 /* --- the pair of sockets ---------------------------------------------------------------------- */
@@ -219,6 +223,7 @@ static int32_t watch(const sandbox_spec *s, pid_t command) {
         for (pid_t p; (p = waitpid(-1, &status, WNOHANG)) > 0;)
             if (p == command) return status;
         size_t n = each_process(alone, NULL, NULL);
+        if (outside_is_gone()) return PDL_SANDBOX_EXIT_SETUP << 8;
         if (n > (size_t)s->processes) return PDL_SANDBOX_EXIT_PROCESSES << 8;
         long ms = n > MANY ? WATCH_MS : SLOW_MS;
         sigtimedwait(&child, NULL, &(struct timespec){0, ms * 1000000});
@@ -240,7 +245,10 @@ static void ignore_signals(void) {
 static int monitor(const sandbox_spec *s, char **argv) {
     int port = 0;
     end_with_outside();
-    if (s->backend == BACKEND_NONE) prctl(PR_SET_CHILD_SUBREAPER, 1);
+    if (s->backend == BACKEND_NONE) { /* no namespace ends the processes: this one has to */
+        prctl(PR_SET_CHILD_SUBREAPER, 1);
+        prctl(PR_SET_PDEATHSIG, 0);
+    }
     fcntl(PASS_FD, F_SETFD, FD_CLOEXEC);
     if (s->net.n) {
         int listener = pdl_proxy_listen(&port);
@@ -255,6 +263,7 @@ static int monitor(const sandbox_spec *s, char **argv) {
     ignore_signals();
     pid_t command = fork();
     if (command == 0) _exit(run_command(s, argv));
+    if (s->backend == BACKEND_NONE) setpgid(0, 0); /* who kills the group leaves this one */
     for (int fd = 3; fd < PASS_FD; fd++) close(fd); /* the worker's pair is the command's */
     int32_t status = command < 0 ? PDL_SANDBOX_EXIT_SETUP << 8 : watch(s, command);
     kill_all(s->backend != BACKEND_NONE);
@@ -316,6 +325,7 @@ static int begin_native(sandbox_spec *s, char **argv) {
 
 static int begin(sandbox_spec *s, const char *spec, char **argv) {
     signal(SIGINT, SIG_IGN); /* also of bubblewrap, which would end */
+    signal(SIGTERM, SIG_IGN);
     switch (s->backend) {
     case BACKEND_NATIVE: return begin_native(s, argv);
     case BACKEND_NONE: return monitor(s, argv);
@@ -398,6 +408,37 @@ static int remove_entry(const char *path, const struct stat *st, int what, struc
     return remove(path);
 }
 
+/* The process outside may be killed at any time, and nobody else knows the folder: another one,
+ * which no signal to the group reaches, removes it when the returned end of a pipe is closed. */
+static int begin_cleaner(const char *folder, pid_t *cleaner) {
+    enum { TRIES = 100, PAUSE_US = 10000 }; /* what was killed may still be writing */
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) return -1;
+    *cleaner = fork();
+    if (*cleaner == 0) {
+        char byte;
+        setpgid(0, 0);
+        prctl(PR_SET_PDEATHSIG, 0);
+        dup2(ends[0], 0);
+        close_from(1); /* the ends of the pair among them */
+        while (read(0, &byte, 1) < 0 && errno == EINTR) {}
+        for (int i = 0; i < TRIES; i++) {
+            if (nftw(folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT) == 0) break;
+            if (access(folder, F_OK) != 0) break;
+            usleep(PAUSE_US);
+        }
+        _exit(0);
+    }
+    close(ends[0]);
+    return ends[1];
+}
+
+static void end_cleaner(int pipe_end, pid_t cleaner) {
+    if (pipe_end < 0) return;
+    close(pipe_end);
+    while (waitpid(cleaner, NULL, 0) < 0 && errno == EINTR) {}
+}
+
 static int outside(sandbox_spec *s, const char *spec, char **argv) {
     char tmp[] = "/tmp/pdl-sandbox-XXXXXX";
     int pair[2];
@@ -405,7 +446,7 @@ static int outside(sandbox_spec *s, const char *spec, char **argv) {
     sigemptyset(&block);
     sigaddset(&block, SIGINT);
     sigaddset(&block, SIGTERM);
-    close_others();
+    close_from(FIRST_FREE_FD);
     if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair) != 0) return PDL_SANDBOX_EXIT_SETUP;
     int own = fcntl(pair[0], F_DUPFD_CLOEXEC, 10), other = fcntl(pair[1], F_DUPFD, 10);
     close(pair[0]);
@@ -414,10 +455,13 @@ static int outside(sandbox_spec *s, const char *spec, char **argv) {
         complain("a folder for temporary files");
         return PDL_SANDBOX_EXIT_SETUP;
     }
+    pid_t cleaner = 0;
+    int clean = s->backend == BACKEND_NONE ? begin_cleaner(tmp, &cleaner) : -1;
     make_placeholders(&s->placeholders);
     pid_t self = getpid(), child = fork();
     if (child == 0) {
         end_with(self);
+        if (clean >= 0) close(clean);
         dup2(other, PASS_FD);
         close(other);
         close(own);
@@ -429,7 +473,7 @@ static int outside(sandbox_spec *s, const char *spec, char **argv) {
     int signals = signalfd(-1, &block, SFD_CLOEXEC);
     int32_t status = attend(own, signals, child, s);
     remove_placeholders(&s->placeholders);
-    if (s->backend == BACKEND_NONE) nftw(tmp, remove_entry, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+    end_cleaner(clean, cleaner);
     return end_as(status);
 }
 

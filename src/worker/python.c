@@ -97,6 +97,8 @@ static void detach(worker *w) {
 }
 
 /* Every job that Python worked on fails with msg. */
+enum { NO_MEMORY = 97 }; /* the exit status of a worker that cannot even report it */
+
 static void fail_jobs_as(worker *w, pdl_err_kind kind, const char *py_class, const char *msg) {
     for (;;) {
         job *j = NULL;
@@ -129,6 +131,9 @@ static void ended(void *user, const pdl_proc_result *r) {
     if (w->opt.sandbox && !r->signal && r->status == PDL_SANDBOX_EXIT_PROCESSES)
         fail_jobs_as(w, PDL_E_processes, "RuntimeError,Exception",
                      "the code was ended: it started more processes than its sandbox allows");
+    else if (w->opt.sandbox && !r->signal && r->status == NO_MEMORY)
+        fail_jobs_as(w, PDL_E_memory, "MemoryError,Exception",
+                     "the code was ended: it used more memory than its sandbox allows");
     else if (w->opt.sandbox && !r->signal && r->status == PDL_SANDBOX_EXIT_SETUP)
         fail_jobs_as(w, PDL_E_policy, "RuntimeError,Exception",
                      "the sandbox cannot be made; the reason is on standard error");

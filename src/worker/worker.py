@@ -40,6 +40,7 @@ else:
 _NAME = "<pdl-worker>"
 _BLOCK = "<code-block>"
 _PID = os.getpid()
+_NO_MEMORY, _NEXT_BLOCK = 97, 64 << 20  # the exit status, known to python.c; bytes that a block should find free
 _BIG = 10 ** 4000  # longer decimal numbers are refused by newer Pythons: they travel in hexadecimal
 
 
@@ -641,8 +642,23 @@ def _run_python(m):
             reply["left"] = _what_is_left()
         return reply
     except BaseException as e:
+        if isinstance(e, MemoryError):
+            _free(e, env)
+            bytes(_NEXT_BLOCK)  # what is still held elsewhere would fail the next one: this process ends then
         _enter()
         return dict(later._failure(e, env, m["code"]), t="fail")
+
+
+def _free(e, env):
+    """What a block holds that ended for want of memory: its error could not be reported, nor another block run."""
+    tb = e.__traceback__
+    while tb is not None:
+        try:
+            tb.tb_frame.clear()
+        except RuntimeError:
+            pass  # it is this call's
+        tb = tb.tb_next
+    env.clear()
 
 
 def _execute(code, env):
@@ -681,6 +697,8 @@ def _serve(m):
     try:
         run = _run_python if m["lang"] == "python" else getattr(later, "_run_" + m["lang"])
         reply = run(m)
+    except MemoryError:
+        os._exit(_NO_MEMORY)
     finally:
         _local.block, _state.current = outer, before
         _running.pop(block.id)

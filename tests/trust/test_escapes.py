@@ -6,11 +6,13 @@ import json
 import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parent.parent)]
@@ -227,17 +229,58 @@ def useful():
 def kinds():
     """Limits become errors that `fallback` sees, and the run continues."""
     rows = (("memory", "b = bytearray(3 << 30)\nresult = 1"),
+            ("memory", "x = []\nwhile True: x.append(bytes(1 << 20))\n"), ("memory", "def f():\n    x = []\n    while True: x.append(bytes(1 << 20))\nf()"),
+            ("memory", "import math\nmath.x = []\nwhile True: math.x.append(bytes(1 << 12))"),
             ("processes", "import os, time\nfor i in range(200):\n    if os.fork() == 0: time.sleep(3); os._exit(0)\ntime.sleep(1)\nresult = 1"),
             ("time", "import time\ntime.sleep(30)\nresult = 1"))
     for strength, env, args in strengths():
         with tempfile.TemporaryDirectory(prefix="pdl-trust-") as d:
             for kind, code in rows:
-                Path(d, "s.yaml").write_text(f"seconds: {2 if kind == 'time' else 60}\n")
+                Path(d, "s.yaml").write_text(f"seconds: {2 if kind == 'time' else 60}\nmemory: 512\n")
                 Path(d, "a.pdl").write_text(json.dumps({"text": [
                     {"lang": "python", "code": code, "fallback": "${ pdl_error.kind }"}, " ", {"lang": "python", "code": "result = 'on'"}]}))
                 r = subprocess.run([PDL, "--sandbox=s.yaml", *args[1:], "a.pdl"], cwd=d, env={**os.environ, **env}, capture_output=True,
                                    text=True, timeout=120)
                 check(f"error of kind {kind}, {strength}", r.stdout.strip() == f"{kind} on", (r.stdout + r.stderr)[-600:])
+
+
+def left_by(mark):
+    """Processes whose command line has the mark, and folders of temporary files."""
+    found = []
+    for p in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if mark in p.read_bytes():
+                found.append(p.parent.name)
+        except OSError:
+            pass
+    return found
+
+
+def ends():
+    """Nothing of a command is left when it, or the helper, is ended from outside: no daemon, no temporary folder."""
+    mark = f"sleep 1000.{os.getpid()}"
+    daemons = f"setsid {mark} </dev/null >/dev/null 2>&1 & echo begun; exec sleep 60"
+    for strength, env, args in strengths():
+        before = set(Path("/tmp").glob("pdl-sandbox-??????"))
+        with tempfile.TemporaryDirectory(prefix="pdl-trust-") as d:
+            Path(d, "s.yaml").write_text("seconds: 1\n")
+            Path(d, "a.pdl").write_text(json.dumps({"lang": "command", "args": ["sh", "-c", daemons], "fallback": "${ pdl_error.kind }"}))
+            r = subprocess.run([PDL, "--sandbox=s.yaml", *args[1:], "a.pdl"], cwd=d, env={**os.environ, **env}, capture_output=True, text=True, timeout=60)
+            check(f"ends, {strength}: time", r.stdout.strip() == "time", r.stdout + r.stderr)
+            for sig in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGKILL):
+                with subprocess.Popen([PDL, "sandbox", *args[1:], "--", "sh", "-c", "trap '' HUP; " + daemons], env={**os.environ, **env}, cwd=d, stdout=subprocess.PIPE,
+                                      stderr=subprocess.DEVNULL, text=True, start_new_session=True) as p:
+                    begun = p.stdout.readline()
+                    p.send_signal(sig)
+                    check(f"ends, {strength}: {sig.name}", begun and p.wait(30) == -sig, p.returncode)
+        for _ in range(200):
+            left = left_by(mark.replace(" ", "\0").encode()), set(Path("/tmp").glob("pdl-sandbox-??????")) - before
+            if not any(left):
+                break
+            time.sleep(0.1)
+        check(f"ends, {strength}: nothing is left", not any(left), left)
+        for pid in left[0]:
+            os.kill(int(pid), signal.SIGKILL)
 
 
 def grants():
@@ -371,6 +414,7 @@ if __name__ == "__main__":
     old_kernels()
     useful()
     kinds()
+    ends()
     grants()
     net()
     mistakes()
