@@ -429,8 +429,10 @@ static int begin_cleaner(const char *folder, pid_t *cleaner) {
         }
         _exit(0);
     }
+    int end = fcntl(ends[1], F_DUPFD_CLOEXEC, FIRST_FREE_FD); /* the first ones will be closed */
     close(ends[0]);
-    return ends[1];
+    close(ends[1]);
+    return end;
 }
 
 static void end_cleaner(int pipe_end, pid_t cleaner) {

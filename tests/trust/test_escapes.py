@@ -221,7 +221,7 @@ def useful():
             Path(d, "beside.txt").write_text("beside")
             text = USEFUL.replace("SHM", "False" if strength == "process" else "True")
             Path(d, "a.pdl").write_text(json.dumps({"text": [{"lang": "python", "code": text}, " ",
-                                                             {"lang": "command", "args": ["cat", "beside.txt"]}]}))
+                                                             {"lang": "command", "args": ["sh", "-c", "f=$(mktemp) && cat beside.txt > $f && cat $f"]}]}))
             r = subprocess.run([PDL, *args, "a.pdl"], cwd=d, env={**os.environ, **env}, capture_output=True, text=True, timeout=120)
             check(f"useful work, {strength}", r.stdout.strip() == "fine beside", (r.stdout + r.stderr)[-800:])
 
