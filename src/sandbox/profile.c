@@ -135,6 +135,8 @@ static void add_item(profile_reader *r, const char *key, list_kind kind, path_li
         wrong(r, "env: %s is the name of a key, and keys are not handed in", item);
     } else if (path && strcmp(item, "/") == 0) {
         wrong(r, "%s: / is everything; name the folders that are needed", key);
+    } else if (kind == LIST_NET && !pdl_net_is_item(item)) {
+        wrong(r, "net: '%s' should be HOST, HOST:PORT or *.DOMAIN", item);
     } else if (r->narrow && path && !is_inside(r, kind, before, item)) {
         wrong(r, "%s: %s is not in the profile around it, and a block may only take away", key,
               item);

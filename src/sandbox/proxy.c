@@ -26,7 +26,14 @@
 
 #include "base/banned.h"
 
-enum { MOST_HEAD = 16384, MOST_HOST = 256, MOST_OPEN = 64, IDLE_MS = 300000, CONNECT_MS = 30000 };
+enum {
+    MOST_HEAD = 16384,
+    MOST_HOST = 256,
+    MOST_OPEN = 64,
+    HEAD_SECONDS = 30, /* a connection that asks for nothing takes the place of another */
+    IDLE_MS = 300000,
+    CONNECT_MS = 30000
+};
 
 int pdl_proxy_listen(int *port) {
     struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -41,6 +48,13 @@ int pdl_proxy_listen(int *port) {
 
 /* --- what is granted -------------------------------------------------------------------------- */
 
+/* A port, 0 without one, or -1: none that there is. */
+static int port_of(const char *text) {
+    char *end;
+    long n = strtol(text, &end, 10);
+    return !*text ? 0 : *end || text[0] < '0' || text[0] > '9' || n < 1 || n > 65535 ? -1 : (int)n;
+}
+
 /* HOST or HOST:PORT; an address of version 6 in brackets. port 0: any. */
 static void split(const char *item, char *host, int *port) {
     const char *colon = strrchr(item, ':'), *bracket = strchr(item, ']');
@@ -53,7 +67,7 @@ static void split(const char *item, char *host, int *port) {
     if (n >= MOST_HOST) n = MOST_HOST - 1;
     memcpy(host, item, n);
     host[n] = 0;
-    *port = has_port ? (int)strtol(colon + 1, NULL, 10) : 0;
+    *port = has_port ? port_of(colon + 1) : 0;
 }
 
 static bool host_fits(const char *pattern, const char *host) {
@@ -74,10 +88,19 @@ bool pdl_net_grants(const path_list *net, const char *host, int port) {
     return false;
 }
 
+bool pdl_net_is_item(const char *item) {
+    char host[MOST_HOST];
+    int port;
+    split(item, host, &port);
+    const char *name = strncmp(host, "*.", 2) == 0 ? host + 2 : host;
+    return port >= 0 && *name && strlen(item) < MOST_HOST && !strpbrk(name, "/*@?#\\ []") &&
+           (item[0] == '[' || !strchr(name, ':') || inet_pton(AF_INET6, name, (char[16]){0}) == 1);
+}
+
 static bool is_private4(uint32_t a) {
     return a >> 24 == 10 || a >> 24 == 127 || a >> 24 == 0 || a >> 20 == 0xac1 ||
            a >> 16 == 0xc0a8 || a >> 16 == 0xa9fe || a >> 22 == 0x191 || a >> 24 >= 224 ||
-           a >> 17 == 0x6309 || a >> 8 == 0xc00000;
+           a >> 17 == 0x6309 || a >> 8 == 0xc00000 || a == 0xa83f8110 /* Azure's metadata */;
 }
 
 static bool is_private(const struct sockaddr *a) {
@@ -85,25 +108,33 @@ static bool is_private(const struct sockaddr *a) {
         return is_private4(ntohl(((const struct sockaddr_in *)(const void *)a)->sin_addr.s_addr));
     const unsigned char *b = ((const struct sockaddr_in6 *)(const void *)a)->sin6_addr.s6_addr;
     static const unsigned char mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-    static const unsigned char nat64[12] = {0, 0x64, 0xff, 0x9b};
+    static const unsigned char translated[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+    static const unsigned char nat64[12] = {0, 0x64, 0xff, 0x9b}, local_nat64[] = {0,    0x64, 0xff,
+                                                                                    0x9b, 0,    1};
     uint32_t last = (uint32_t)b[12] << 24 | (uint32_t)b[13] << 16 | (uint32_t)b[14] << 8 | b[15];
     bool low = true;
     for (int i = 0; i < 12; i++) low = low && b[i] == 0;
-    if (memcmp(b, mapped, 12) == 0 || memcmp(b, nat64, 12) == 0) return is_private4(last);
+    if (memcmp(b, mapped, 12) == 0 || memcmp(b, nat64, 12) == 0 || memcmp(b, translated, 12) == 0)
+        return is_private4(last);
+    if (memcmp(b, local_nat64, sizeof local_nat64) == 0) return true;
     if (b[0] == 0x20 && b[1] == 0x02) /* 6to4 */
         return is_private4((uint32_t)b[2] << 24 | (uint32_t)b[3] << 16 | (uint32_t)b[4] << 8 |
                            b[5]);
     return low || b[0] >= 0xfc || (b[0] & 0xfe) == 0xfc;
 }
 
-/* A connection to the first address that may be used, or -1. */
+/* Why there is no connection. */
+enum { NOT_GRANTED = -1, NOT_REACHED = -2 };
+
+/* A connection to the first address that may be used, or why there is none. */
 static int connect_to(const path_list *net, const char *host, int port) {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *all = NULL;
     char service[16];
-    int fd = -1;
-    if (!pdl_net_grants(net, host, port)) return -1;
+    int fd = NOT_GRANTED;
+    alarm(0);
+    if (port < 1 || !pdl_net_grants(net, host, port)) return NOT_GRANTED;
     snprintf(service, sizeof service, "%d", port);
-    if (getaddrinfo(host, service, &hints, &all) != 0) return -1;
+    if (getaddrinfo(host, service, &hints, &all) != 0) return NOT_REACHED;
     for (struct addrinfo *a = all; a && fd < 0; a = a->ai_next) {
         char shown[INET6_ADDRSTRLEN] = "";
         getnameinfo(a->ai_addr, a->ai_addrlen, shown, sizeof shown, NULL, 0, NI_NUMERICHOST);
@@ -113,7 +144,7 @@ static int connect_to(const path_list *net, const char *host, int port) {
         if (fd >= 0) setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &t, sizeof t);
         if (fd >= 0 && connect(fd, a->ai_addr, a->ai_addrlen) != 0) {
             close(fd);
-            fd = -1;
+            fd = NOT_REACHED;
         }
     }
     freeaddrinfo(all);
@@ -169,12 +200,18 @@ static void pass_bytes(int a, int b) {
 
 /* --- HTTP ------------------------------------------------------------------------------------- */
 
-static void refuse_http(int fd) {
-    static const char text[] = "HTTP/1.1 403 Forbidden\r\nContent-Type: text/plain\r\n"
-                               "Content-Length: 44\r\nConnection: close\r\n\r\n"
-                               "the profile of the sandbox has not this host";
-    put_all(fd, text, sizeof text - 1);
+/* Clients show the first line, the rest hardly any. */
+static void refuse_http(int fd, const char *status) {
+    char text[256];
+    int n = snprintf(text, sizeof text,
+                     "HTTP/1.1 %s\r\nContent-Type: text/plain\r\nContent-Length: %zu\r\n"
+                     "Connection: close\r\n\r\n%s\n",
+                     status, strlen(status) + 1, status);
+    put_all(fd, text, (size_t)n);
 }
+
+static const char not_granted[] = "403 Not in net: of the sandbox's profile";
+static const char not_reached[] = "502 The host cannot be reached from outside of the sandbox";
 
 /* The head of a request, byte by byte: nothing after it is taken. */
 static size_t read_head(int fd, char *head, size_t n) {
@@ -198,7 +235,7 @@ static void serve_http(int fd, char first, const path_list *net) {
     int port = 0;
     if (!tunnel) {
         if (strncasecmp(target, "http://", 7) != 0) {
-            refuse_http(fd);
+            refuse_http(fd, not_granted);
             return;
         }
         rest = target + 7;
@@ -206,7 +243,7 @@ static void serve_http(int fd, char first, const path_list *net) {
     size_t k = strcspn(rest, "/?#");
     char place[MOST_HOST + 8];
     if (k >= sizeof place || memchr(rest, '@', k)) {
-        refuse_http(fd);
+        refuse_http(fd, not_granted);
         return;
     }
     memcpy(place, rest, k);
@@ -215,7 +252,7 @@ static void serve_http(int fd, char first, const path_list *net) {
     if (!port) port = tunnel ? 443 : 80;
     int out = connect_to(net, host, port);
     if (out < 0) {
-        refuse_http(fd);
+        refuse_http(fd, out == NOT_GRANTED ? not_granted : not_reached);
         return;
     }
     if (tunnel) {
@@ -242,6 +279,7 @@ static void serve_socks(int fd, const path_list *net) {
     if (b[3] == 3) {
         if (!get_all(fd, b, 1) || !get_all(fd, host, b[0])) return;
         host[b[0]] = 0;
+        if (strlen(host) != b[0]) return;
     } else {
         size_t n = b[3] == 1 ? 4 : 16;
         int family = b[3] == 1 ? AF_INET : AF_INET6;
@@ -251,12 +289,15 @@ static void serve_socks(int fd, const path_list *net) {
     }
     if (!get_all(fd, port, 2)) return;
     int out = connect_to(net, host, port[0] << 8 | port[1]);
-    put_all(fd, out < 0 ? "\x05\x02\x00\x01\0\0\0\0\0\0" : "\x05\x00\x00\x01\0\0\0\0\0\0", 10);
+    unsigned char reply[10] = {5, out >= 0 ? 0 : out == NOT_GRANTED ? 2 : 4, 0, 1};
+    put_all(fd, (const char *)reply, sizeof reply);
     if (out >= 0) pass_bytes(fd, out);
 }
 
 static void serve_one(int fd, const path_list *net) {
     char first;
+    signal(SIGALRM, SIG_DFL);
+    alarm(HEAD_SECONDS); /* until it is known what is asked for */
     if (!get_all(fd, &first, 1)) return;
     if (first == 5)
         serve_socks(fd, net);

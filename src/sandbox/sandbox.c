@@ -370,8 +370,11 @@ static bool choose(pdl_sandbox *s, const pdl_sandbox_options *opt, pdl_buf *note
     s->spec.backend = BACKEND_NONE;
     pdl_buf_putf(note,
                  "the sandbox has the strength process: %s. Other processes and System V IPC stay "
-                 "visible; files are guarded by Landlock alone%s",
+                 "visible; files are guarded by Landlock alone%s%s",
                  why,
+                 s->profile.write.n ? "; in a folder of write: files can be made in folders inside "
+                                      "of it, not beside them"
+                                    : "",
                  m.landlock >= LANDLOCK_SCOPES
                      ? ""
                      : "; code can send signals to other processes (Landlock is older than ABI 6)");
@@ -470,12 +473,23 @@ pdl_str pdl_sandbox_named(const char *value) {
     return strcmp(value, "1") == 0 ? PDL_STR("code") : pdl_str_of(value);
 }
 
+static void note_absent(const char *key, const path_list *l, pdl_buf *note) {
+    struct stat st;
+    for (size_t i = 0; i < l->n; i++) {
+        if (lstat(l->p[i], &st) == 0) continue;
+        pdl_buf_putf(note, "%sthe profile of the sandbox has %s: %s, which is not there",
+                     note->len ? "; " : "", key, l->p[i]);
+    }
+}
+
 bool pdl_sandbox_new(const pdl_sandbox_options *opt, pdl_sandbox **out, pdl_buf *note,
                      pdl_err *err) {
     pdl_sandbox *s = PDL_NEW(pdl_sandbox);
     char cwd[PATH_MAX];
     bool ok = read_profile(s, opt, err) && choose(s, opt, note, err);
     if (ok) {
+        note_absent("read", &s->profile.read, note);
+        note_absent("write", &s->profile.write, note);
         for (const char *const *h = opt->hide; h && *h; h++) {
             char real[PATH_MAX];
             if (realpath(*h, real)) pdl_paths_add(&s->hide, pdl_str_of(real));

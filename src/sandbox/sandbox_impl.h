@@ -102,6 +102,7 @@ bool pdl_native_root(const sandbox_spec *s, const char **what);
 bool pdl_inside_confine(const sandbox_spec *s, const char **what);
 /* proxy.c: does one of the items of `net:` name this host and port (0: the item has none)? */
 bool pdl_net_grants(const path_list *net, const char *host, int port);
+bool pdl_net_is_item(const char *item); /* is it a host, with or without a port, or a domain? */
 /* filter.c */
 bool pdl_filter_load(const sandbox_spec *s);
 /* proxy.c: a listening socket of the network inside; serves what comes to it. */

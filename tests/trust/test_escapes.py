@@ -346,6 +346,8 @@ def mistakes():
         Path(d, "a.pdl").write_text("text: {lang: command, args: [echo, ran]}")
         rows = (("processes: many\nraed: [x]\nenv: [MY_API_KEY]\nread: [/]\n", {},
                  ["processes: many should be an integer", "did you mean 'read'", "name of a key", "/ is everything"]),
+                ("net: ['https://a.org', 'a.org:x', 'a.org:70000', '*', 'a.*.org', 'a b', 'u@a.org', ':1']\n", {},
+                 [f"net: '{x}' should be HOST, HOST:PORT or *.DOMAIN" for x in ("https://a.org", "a.org:x", "a.org:70000", "*", "a.*.org", "a b", "u@a.org", ":1")]),
                 ("[1\n", {}, ["s.yaml:"]), ("read: x\n", {}, ["read: x should be a list"]),
                 ("net: [example.org]\n", {"PDL_SANDBOX_WITHOUT": "userns"}, ["namespaces of users cannot be made"]),
                 ("{}", {"PDL_SANDBOX_WITHOUT": "userns"}, ["--sandbox-min process accepts less"]),
@@ -358,6 +360,11 @@ def mistakes():
             r = subprocess.run([PDL, "--sandbox=s.yaml", "a.pdl"], cwd=d, env={**os.environ, **env}, capture_output=True, text=True)
             ok = r.returncode in (1, 2) and "ran" not in r.stdout and all(w in r.stderr for w in want)
             check(f"refused: {text!r} {env}", ok, f"{r.returncode} {r.stdout} {r.stderr}")
+        Path(d, "s.yaml").write_text("read: [nowhere]\nwrite: [out, .]\nnet: ['[::1]:80', '::1', 'a.org:443', '*.b.org']\n")
+        r = subprocess.run([PDL, "--sandbox=s.yaml", "a.pdl"], cwd=d, env=os.environ, capture_output=True, text=True)
+        if r.returncode == 0:
+            said = [f"has {k}: {Path(d).resolve() / n}, which is not there" for k, n in (("read", "nowhere"), ("write", "out"))]
+            check("what is not there is said", r.stderr.count("\n") == 1 and all(x in r.stderr for x in said), r.stderr)
         r = subprocess.run([PDL, "--no-sandbox", "a.pdl"], cwd=d, env={**os.environ, "PDL_SANDBOX": "1", "PDL_SANDBOX_WITHOUT": "landlock"},
                            capture_output=True, text=True)
         check("--no-sandbox overrides the environment", r.stdout.strip() == "ran", r.stderr)
