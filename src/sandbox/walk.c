@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/str.h"
+#include "io/file.h"
 #include "sandbox/sandbox_impl.h"
 
 #include "base/banned.h"
@@ -16,9 +17,27 @@ static bool ends(const char *s, const char *suffix) {
     return pdl_str_ends(pdl_str_of(s), pdl_str_of(suffix));
 }
 
-static bool is_secret(const char *folder, const char *name) {
+/* Has it certificates and no key? Those of authorities are public, and every library that opens a
+ * connection reads them: a virtual environment beside the program has several. */
+static bool has_certificates_only(const char *path) {
+    enum { MOST_BYTES = 4 << 20 };
+    struct stat st;
+    pdl_buf text = PDL_BUF;
+    pdl_err ignored = {0};
+    if (lstat(path, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size > MOST_BYTES) return false;
+    bool ok = pdl_file_read_found(path, 0, &text, &ignored) &&
+              pdl_str_find(pdl_buf_str(&text), PDL_STR("-----BEGIN CERTIFICATE-----"), 0) !=
+                  PDL_NOT_FOUND &&
+              pdl_str_find(pdl_buf_str(&text), PDL_STR("PRIVATE KEY"), 0) == PDL_NOT_FOUND;
+    pdl_err_fini(&ignored);
+    pdl_buf_fini(&text);
+    return ok;
+}
+
+static bool is_secret(const char *folder, const char *name, const char *path) {
     if (strncmp(name, ".env", 4) == 0 && (name[4] == 0 || name[4] == '.')) return true;
-    if (strcmp(name, ".netrc") == 0 || ends(name, ".pem") || ends(name, ".journal")) return true;
+    if (strcmp(name, ".netrc") == 0 || ends(name, ".journal")) return true;
+    if (ends(name, ".pem")) return !has_certificates_only(path);
     if (strncmp(name, "id_", 3) == 0) return true;
     return strcmp(name, "config") == 0 && ends(folder, "/.git");
 }
@@ -63,7 +82,7 @@ static bool look_at(const char *folder, const struct dirent *e, bool writable, u
     unsigned char type = e->d_type;
     if (type == DT_UNKNOWN && lstat(path, &st) == 0)
         type = S_ISDIR(st.st_mode) ? DT_DIR : S_ISSOCK(st.st_mode) ? DT_SOCK : DT_REG;
-    bool hidden = (type == DT_REG || type == DT_LNK) && is_secret(folder, e->d_name);
+    bool hidden = (type == DT_REG || type == DT_LNK) && is_secret(folder, e->d_name, path);
     if (type == DT_SOCK || hidden) pdl_paths_add(&out->masked, pdl_buf_str(&b));
     if (writable && !hidden && is_start_file(e->d_name)) pdl_paths_add(&out->kept, pdl_buf_str(&b));
     if (type == DT_DIR) ok = look(path, writable, depth + 1, out);

@@ -288,6 +288,9 @@ def grants():
     for strength, env, args in strengths():
         with tempfile.TemporaryDirectory(prefix="pdl-trust-") as d:
             root = Path(d)
+            (root / "shown").mkdir()
+            for name, key in (("authorities", ""), ("both", "-----BEGIN RSA PRIVATE KEY-----\n")):
+                (root / f"shown/{name}.pem").write_text(f"-----BEGIN CERTIFICATE-----\n{key}")
             for f in ("prog/x", "shown/a.txt", "shown/.env", "open/keep.txt", "open/.git/config"):
                 (root / f).parent.mkdir(parents=True, exist_ok=True)
                 (root / f).write_text("text")
@@ -296,7 +299,8 @@ def grants():
                      "write": f"echo x > {root}/open/new.txt && cat {root}/open/new.txt", "env": "echo $COLOR",
                      "no git": f"echo x > {root}/open/.git/config || echo kept", "no start file": f"echo x > {root}/open/.bashrc || echo kept",
                      "no rename": f"mv {root}/open/.git {root}/open/git 2>/dev/null || echo kept"}
-            want = {"read": "text", "no key": "hidden", "write": "x", "env": "red", "no git": "kept", "no start file": "kept",
+            steps |= {"certificates": f"head -c 10 {root}/shown/authorities.pem", "certificates with a key": f"head -c 10 {root}/shown/both.pem"}
+            want = {"certificates": "-----BEGIN", "certificates with a key": "", "read": "text", "no key": "hidden", "write": "x", "env": "red", "no git": "kept", "no start file": "kept",
                     "no rename": "kept"}
             for name, step in steps.items():
                 if strength == "process" and name in ("write", "no start file", "no rename"):
