@@ -48,8 +48,8 @@ test-view: all ## the Live Document in a real browser (chromium, with playwright
 test-site: ## the pages as a site, in a browser (Debian chromium, npm playwright-core; fetches the generator)
 	@$(PY) tools/run-tests -j$(J) --build $(BUILD) site
 
-test-editors: all ## the language server and the debugger in real editors: Neovim, Emacs (Debian neovim, emacs-nox, elpa-eglot)
-	@$(PY) tools/run-tests -j$(J) --build $(BUILD) editors emacs
+test-editors: all ## the language server and the debugger in real editors: Neovim, Emacs (Debian neovim, emacs-nox, elpa-eglot, elpa-dap-mode), and the colours of VS Code (npm)
+	@$(PY) tools/run-tests -j$(J) --build $(BUILD) editors emacs grammar
 
 test-vscode: all ## the extension in a real VS Code, code-server (fetches it; Debian chromium, libkrb5-dev)
 	@$(PY) tools/run-tests -j$(J) --build $(BUILD) vscode

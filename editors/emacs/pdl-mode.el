@@ -2,7 +2,7 @@
 ;; SPDX-License-Identifier: Apache-2.0
 ;;; Commentary:
 ;; Emacs 29 or newer, or 28 with the package eglot.  (load "/path/to/pdl-mode.el") in init.el; `pdl' has to be on the path.
-;; With dape installed, `M-x dape' knows the configuration `pdl'.
+;; With dape installed, `M-x dape' knows the configuration `pdl'; with dap-mode, `M-x dap-debug' knows "PDL: run program".
 ;;; Code:
 (require 'eglot)
 
@@ -27,6 +27,16 @@
   (add-to-list 'dape-configs
                '(pdl modes (pdl-mode) command "pdl" command-args ("dap")
                      :type "pdl" :request "launch" :program dape-buffer-default)))
+
+(declare-function dap-register-debug-provider "dap-mode")
+(declare-function dap-register-debug-template "dap-mode")
+(with-eval-after-load 'dap-mode
+  (dap-register-debug-provider
+   "pdl"
+   (lambda (configuration)
+     (unless (plist-get configuration :program) (setq configuration (plist-put configuration :program (buffer-file-name))))
+     (plist-put configuration :dap-server-path '("pdl" "dap"))))
+  (dap-register-debug-template "PDL: run program" (list :type "pdl" :request "launch" :name "PDL: run program")))
 
 (provide 'pdl-mode)
 ;;; pdl-mode.el ends here

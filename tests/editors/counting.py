@@ -3,7 +3,7 @@
 import json
 
 
-def count(editor, rows):
+def count(editor, rows, skipped=0):
     """rows: (name, what the editor said, a function of that which is true where it is right). -> exit status"""
     passed = failed = 0
     for name, said, is_right in rows:
@@ -14,5 +14,5 @@ def count(editor, rows):
         passed, failed = passed + ok, failed + (not ok)
         if not ok:
             print("FAIL %s %s: %s" % (editor, name, json.dumps(said)[:3000]))
-    print("%d passed, %d failed" % (passed, failed))
+    print("%d passed, %d failed%s" % (passed, failed, ", %d skipped" % skipped if skipped else ""))
     return 1 if failed else 0

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_emacs.py BUILD_DIR -- a real Emacs in batch mode with eglot and editors/emacs; skipped where there is none (Debian: emacs-nox, elpa-eglot)."""
+"""test_emacs.py BUILD_DIR -- a real Emacs in batch mode with editors/emacs: eglot, and dap-mode for the debugger. What is not there is skipped (Debian: emacs-nox,
+elpa-eglot, elpa-dap-mode)."""
 import json
 import os
 import pathlib
@@ -35,23 +36,52 @@ WANT = {
     "formatting": lambda s: "\n- text: ${ hail(name='x') }" in s["text"],
 }
 
+DEBUGGED = """\
+defs: {m: 7}
+text:
+- "one "
+- def: n
+  data: ${ m + 1 }
+- " last"
+"""
+WANT_OF_DEBUGGER = {
+    "breakpoint": lambda s: s["line"] == s["cursor"] == 4,
+    "expression": lambda s: s["value"] == "700",
+    "step": lambda s: s["next"] == 6,
+    "output": lambda s: "one 8 last" in s["output"],
+}
 
-def main():
-    emacs = shutil.which("emacs")
-    has_eglot = emacs and subprocess.run([emacs, "--batch", "-f", "package-initialize", "--eval", "(require 'eglot)"], capture_output=True, timeout=120).returncode == 0
-    if not has_eglot:
-        print("0 passed, 0 failed, %d skipped (no emacs with eglot)" % len(WANT))
-        return 0
+
+def has(emacs, feature):
+    command = [emacs, "--batch", "-f", "package-initialize", "--eval", "(require '%s)" % feature]
+    return subprocess.run(command, capture_output=True, timeout=300).returncode == 0
+
+
+def drive(emacs, pdl, script, text):
+    """-> what the script keeps of a program that it drives"""
     with tempfile.TemporaryDirectory(prefix="pdl_emacs_") as work:
         out, program, bin_ = pathlib.Path(work, "out.json"), pathlib.Path(work, "a.pdl"), pathlib.Path(work, "bin")
-        program.write_text(PROGRAM)
+        program.write_text(text)
         bin_.mkdir()
-        (bin_ / "pdl").symlink_to(pathlib.Path(sys.argv[1]).resolve() / "pdl")
+        (bin_ / "pdl").symlink_to(pdl)
         env = {**os.environ, "HOME": work, "PATH": "%s:%s" % (bin_, os.environ["PATH"]), "PDL_OUT": str(out), "PDL_PROGRAM": str(program)}
-        p = subprocess.run([emacs, "--batch", "-f", "package-initialize", "-l", str(ROOT / "editors" / "emacs" / "pdl-mode.el"), "-l", str(HERE / "emacs.el")],
+        p = subprocess.run([emacs, "--batch", "-f", "package-initialize", "-l", str(ROOT / "editors" / "emacs" / "pdl-mode.el"), "-l", str(HERE / script)],
                            capture_output=True, timeout=300, env=env, cwd=work, stdin=subprocess.DEVNULL)
-        steps = json.loads(out.read_text()) if out.exists() else {"error": p.stderr.decode("utf-8", "replace")[-3000:]}
-    return count("emacs", [(name, steps, holds) for name, holds in WANT.items()])
+        return json.loads(out.read_text()) if out.exists() else {"error": p.stderr.decode("utf-8", "replace")[-3000:]}
+
+
+def main():
+    emacs, pdl = shutil.which("emacs"), pathlib.Path(sys.argv[1]).resolve() / "pdl"
+    if not emacs or not has(emacs, "eglot"):
+        print("0 passed, 0 failed, %d skipped (no emacs with eglot)" % (len(WANT) + len(WANT_OF_DEBUGGER)))
+        return 0
+    said = drive(emacs, pdl, "emacs.el", PROGRAM)
+    rows = [(name, said, holds) for name, holds in WANT.items()]
+    skipped = 0 if has(emacs, "dap-mode") else len(WANT_OF_DEBUGGER)
+    if not skipped:
+        said = drive(emacs, pdl, "emacs_dap.el", DEBUGGED)
+        rows += [("debugger " + name, said, holds) for name, holds in WANT_OF_DEBUGGER.items()]
+    return count("emacs", rows, skipped)
 
 
 if __name__ == "__main__":
