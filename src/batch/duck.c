@@ -114,8 +114,13 @@ bool pdl_batch_duck_check(pdl_err *err) {
 static const char settings[] = "SET threads = 2; SET memory_limit = '256MB'; "
                                "SET autoinstall_known_extensions = false";
 
-/* Times with a zone are in UTC, where the library knows zones: a batch that continues under another
- * TZ reads the same rows. */
+/* What not every version of the library knows. Times with a zone are in UTC: a batch that continues
+ * under another TZ reads the same rows. Of a group of rows, which may be a file of gigabytes, a page
+ * is in memory and not all of it. */
+static const char *const wishes[] = {"SET TimeZone = 'UTC'",
+                                     "SET disable_parquet_prefetching = true",
+                                     "SET enable_external_file_cache = false"};
+
 bool pdl_batch_duck_open(duck **out, pdl_err *err) {
     pdl_err ignored = {0};
     duck *d = PDL_NEW(duck);
@@ -123,7 +128,8 @@ bool pdl_batch_duck_open(duck **out, pdl_err *err) {
     if (ok && (d->api.open(NULL, &d->db) != 0 || d->api.connect(d->db, &d->con) != 0))
         ok = pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "DuckDB cannot be started");
     ok = ok && pdl_batch_duck_run(d, settings, err);
-    if (ok && !pdl_batch_duck_run(d, "SET TimeZone = 'UTC'", &ignored)) pdl_err_fini(&ignored);
+    for (size_t i = 0; ok && i < sizeof wishes / sizeof *wishes; i++)
+        if (!pdl_batch_duck_run(d, wishes[i], &ignored)) pdl_err_fini(&ignored);
     if (ok)
         *out = d;
     else

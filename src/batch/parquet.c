@@ -142,6 +142,7 @@ static bool begin(reader *r, const pdl_table *t, pdl_err *err) {
     PDL_PUT(&from, ", hive_partitioning = false)"); /* names of folders are no columns */
     pdl_buf_putf(&look, "SELECT * FROM %s LIMIT 0", pdl_buf_z(&from));
     bool ok = pdl_batch_bytes_open(&r->file, t->path, err) && pdl_batch_duck_open(&r->duck, err) &&
+              pdl_batch_duck_run(r->duck, "SET memory_limit = '1GB'", err) && /* for long rows */
               pdl_batch_duck_columns(r->duck, pdl_buf_z(&look), on_name, &n, err) && n.ok &&
               find_types(r, pdl_buf_z(&from), err) && begin_rows(r, pdl_buf_z(&from), err);
     pdl_buf_fini(&from);

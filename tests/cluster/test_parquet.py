@@ -61,6 +61,9 @@ def test_odd(python, env):
     t.check("parquet: NaN costs no row", code == 0 and [(r["result"], r["n"]) for r in t.lines("out.jsonl")] == [("SAY A", None), ("SAY B", None)], err)
     code, out, err = t.run("p.pdl", "-i", "long.jsonl", "-o", "long.parquet", **env)
     t.check("parquet: a long row", code == 0 and sql(python, "SELECT length(word) FROM 'long.parquet'") == [(18 << 20,)], err)
+    sql(python, "COPY (SELECT repeat('x', 20 << 20) AS word FROM range(5)) TO 'long_rows.parquet' (FORMAT PARQUET, COMPRESSION ZSTD)")
+    code, out, err = t.run("p.pdl", "-i", "long_rows.parquet", "-o", "long.jsonl", "--overwrite", "--limit", 2, **env)
+    t.check("parquet: long rows in one group", code == 0 and len(t.lines("long.jsonl")) == 2, err)
     t.service.begin()
     code, out, err = t.run("p.pdl", "-i", "in.jsonl", "-o", "no.parquet", **{**env, "PDL_DUCKDB": "/nowhere/lib.so"})
     t.check("parquet: the library is looked for before the first row", code == 2 and "/nowhere/lib.so" in err and not t.service.asked
