@@ -103,8 +103,11 @@ def run(a, server, work, name, text, workers):
     (work / ("work_%s.py" % name)).write_text(text)
     path = "%s%s%s" % (work, os.pathsep, pathlib.Path(a.build).resolve() / "python")
     env = {**server.env, "PYTHONPATH": path, "PYSPARK_PYTHON": a.python, "RAY_DEDUP_LOGS": "0", "PDL_BENCH": "1"}
-    p = subprocess.run([a.python, str(work / ("work_%s.py" % name)), str(a.rows), str(workers)], cwd=work, env=env, capture_output=True, text=True)
-    if p.returncode:
+    for _ in range(3):  # on a busy machine an engine may not come up in its time
+        p = subprocess.run([a.python, str(work / ("work_%s.py" % name)), str(a.rows), str(workers)], cwd=work, env=env, capture_output=True, text=True)
+        if not p.returncode:
+            break
+    else:
         sys.exit("%s: %s" % (name, p.stderr[-2000:]))
     return [w for w in json.loads(p.stdout.splitlines()[-1]) if w.get("rows")]
 

@@ -115,8 +115,8 @@ static const char settings[] = "SET threads = 2; SET memory_limit = '256MB'; "
                                "SET autoinstall_known_extensions = false";
 
 /* What not every version of the library knows. Times with a zone are in UTC: a batch that continues
- * under another TZ reads the same rows. Of a group of rows, which may be a file of gigabytes, a page
- * is in memory and not all of it. */
+ * under another TZ reads the same rows. Of a group of rows, which may be a file of gigabytes, one
+ * page is in memory and not all of it. */
 static const char *const wishes[] = {"SET TimeZone = 'UTC'",
                                      "SET disable_parquet_prefetching = true",
                                      "SET enable_external_file_cache = false"};
