@@ -84,7 +84,7 @@ static bool open_worker(router *r, confined_rooms *rooms, pdl_err *err) {
         .dir = r->opt.dir,
         .debug = r->opt.debug,
         .user = r->opt.user,
-        .errors = r->opt.errors,
+        .errors = r->opt.takes_errors(r->opt.user) ? r->opt.errors : NULL,
         .ask_input = r->opt.ask_input,
         .run_program = r->opt.run_program,
         .record = record_of,

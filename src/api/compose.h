@@ -25,7 +25,8 @@ typedef struct pdl_compose_options {
     bool (*traceparent)(void *user, uint32_t effect, char out[56]);
     const char *tracestate; /* goes with it; NULL: none */
     const struct pdl_line_terminal *terminal;
-    void (*errors)(void *user, pdl_str bytes); /* of code; NULL: they go to ours */
+    void (*errors)(void *user, pdl_str bytes); /* of code */
+    bool (*takes_errors)(void *user);          /* false: the process writes to ours by itself */
     void (*ask_input)(void *user, const pdl_effect *code, pdl_worker_answer_fn *answer,
                       void *answer_user);
     void (*run_program)(void *user, const pdl_effect *code, pdl_val request,

@@ -223,10 +223,34 @@ pdl_val pdl_session_recorded(const pdl_session *s, pdl_vref v) {
 
 bool pdl_session_hides_error(const pdl_session *s, const pdl_err *e, pdl_buf *instead) {
     const pdl_mask *m = &s->masks[PDL_SINK_output];
-    pdl_label label = e->label;
+    pdl_label label = e->has_words ? e->words : e->label;
     for (size_t i = 0; i < e->n_frames; i++) label |= e->frames[i].label;
     if (!pdl_mask_hides(m, label)) return false;
     PDL_PUT(instead, "the message of this error is not shown: it has text from ");
     pdl_mask_put(m, label, instead);
     return true;
+}
+
+/* What code writes to its error output has the origins of all that the code got. */
+void pdl_session_show_errors(void *user, pdl_str bytes) {
+    const pdl_session *s = user;
+    const pdl_mask *m = pdl_session_mask(s, PDL_SINK_output);
+    pdl_label label = s->guard ? pdl_policy_world_in_code(s->guard) : 0;
+    pdl_buf hidden = PDL_BUF;
+    pdl_err ignored = {0};
+    if (pdl_mask_hides(m, label)) {
+        pdl_mask_put(m, label, &hidden);
+        pdl_buf_putc(&hidden, '\n');
+        bytes = pdl_buf_str(&hidden);
+    }
+    if (s->opt.show_errors)
+        s->opt.show_errors(s->opt.show_user, bytes, pdl_run_is_tainted(s->run));
+    else if (!pdl_file_write_fd(STDERR_FILENO, bytes, &ignored))
+        pdl_err_fini(&ignored);
+    pdl_buf_fini(&hidden);
+}
+
+bool pdl_session_takes_errors(void *user) {
+    const pdl_session *s = user;
+    return s->opt.show_errors || pdl_session_mask(s, PDL_SINK_output)->labels;
 }

@@ -112,11 +112,6 @@ static void input_reply(void *user, const pdl_effect *e, const pdl_reply *r) {
     pdl_free(a);
 }
 
-static void show_errors(void *user, pdl_str bytes) {
-    const pdl_session *s = user;
-    s->opt.show_errors(s->opt.show_user, bytes, pdl_run_is_tainted(s->run));
-}
-
 /* input() of Python code is an INPUT effect of the run: recorded and replayed like any other. */
 static void ask_input(void *user, const pdl_effect *code, pdl_worker_answer_fn *answer,
                       void *answer_user) {
@@ -268,7 +263,8 @@ static pdl_world *compose(pdl_session *s) {
         .debug = o->debug,
         .terminal = o->terminal,
         .ask_input = ask_input,
-        .errors = o->show_errors ? show_errors : NULL,
+        .errors = pdl_session_show_errors,
+        .takes_errors = pdl_session_takes_errors,
         .run_program = run_program,
         .user = s,
         .prices = s->prices,

@@ -108,6 +108,9 @@ PDL_MUST bool pdl_session_read_own_policy(pdl_session *s, pdl_err *err);
 PDL_MUST bool pdl_session_keep_guards(pdl_session *s, pdl_err *err);
 /* What the sink does not show: valid from the beginning, filled in when policies are read. */
 const pdl_mask *pdl_session_mask(const pdl_session *s, pdl_sink_id sink);
+/* Error output of code: is it ours to show, and then how. user: a session. */
+bool pdl_session_takes_errors(void *user);
+void pdl_session_show_errors(void *user, pdl_str bytes);
 
 /* profiles.c: the sandbox, where the options or the policies so far ask for one; the profile of
  * the policies from number `from` on, which confines the program. */

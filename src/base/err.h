@@ -97,6 +97,10 @@ typedef struct pdl_err {
      * the program sees as pdl_error and the trace shows; nothing in the machine reads it */
     char *detail;
     uint64_t label; /* origins of the message's text (value/label.h); 0: the program's own */
+    /* where has_words: origins of the words that may be a secret, when the message is shown; else
+     * they are those of label, which has all that led to the error */
+    uint64_t words;
+    bool has_words;
     int status;     /* HTTP status, exit status of a command or of sys.exit; 0 when none */
     bool has_status;
     bool uncatchable;  /* retry and fallback do not catch it */

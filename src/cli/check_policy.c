@@ -191,7 +191,7 @@ static void add(sink_use *u, pdl_str name, pdl_label label) {
 static void judge(checker *c, const pdl_block *b, const sink_use *u) {
     pdl_policies_have_rule(c->policies, u->sink, u->name, c->used);
     pdl_str name = u->name.p ? u->name : (pdl_str){"", 0};
-    pdl_policy_ask ask = {u->sink, name, u->args, u->n, c->folder};
+    pdl_policy_ask ask = {u->sink, name, 0, u->args, u->n, c->folder};
     pdl_decision d = pdl_policies_judge(c->policies, &ask);
     if (d.verdict != PDL_VERDICT_DENY || !d.arg) return;
     pdl_buf m = PDL_BUF;

@@ -92,7 +92,7 @@ static void report_step(const progress *p, const pdl_event *e) {
     pdl_loc loc = e->effect->loc; /* a line of a library would be looked for in the program */
     if (loc.src && p->program.n && !pdl_str_eq(loc.src->name, p->program))
         pdl_buf_putf(&line, "%.*s ", PDL_FMT(pdl_file_name(loc.src->name)));
-    pdl_progress_describe_end(e, &line);
+    pdl_progress_describe_end(&p->numbers, e, &line);
     pdl_buf_putc(&line, '\n');
     pdl_cli_put_stderr(pdl_buf_str(&line), *p->session);
     pdl_buf_fini(&line);
@@ -106,11 +106,18 @@ static void on_event(void *user, const pdl_event *e) {
     if (is_end && p->has_steps) report_step(p, e);
 }
 
+static pdl_val shown(void *user, pdl_vref v) {
+    const pdl_session *s = *((const progress *)user)->session;
+    return s ? pdl_session_shown(s, v) : pdl_keep(v);
+}
+
 pdl_sink pdl_cli_progress_init(progress *p, const arguments *a, const term *t,
                                pdl_session *const *session, pdl_sink next) {
     pdl_str how = a->given[OPT_progress] ? a->value[OPT_progress] : PDL_STR("auto");
     *p = (progress){.next = next, .session = session, .term = t, .drawn = PDL_BUF};
     pdl_progress_init(&p->numbers);
+    p->numbers.shown = shown;
+    p->numbers.shown_user = p;
     p->has_steps = a->given[OPT_verbose];
     if (a->files.n) p->program = a->files.p[0];
     p->has_line = !pdl_str_is(how, "none") && can_draw();

@@ -18,8 +18,10 @@
 
 enum { MOST_NESTED = 16, MOST_PARTS = 20000 };
 
-static void begin(ask_list *a, pdl_sink_id sink, pdl_str name, pdl_str folder) {
-    *pdl_vec_push(&a->asks) = (pdl_policy_ask){.sink = sink, .name = name, .folder = folder};
+/* named: the labels of the name. */
+static void begin(ask_list *a, pdl_sink_id sink, pdl_str name, pdl_label named, pdl_str folder) {
+    *pdl_vec_push(&a->asks) =
+        (pdl_policy_ask){.sink = sink, .name = name, .name_label = named, .folder = folder};
     *pdl_vec_push(&a->begins) = a->args.n;
 }
 
@@ -82,13 +84,15 @@ static pdl_str text_of(pdl_vref v) { return pdl_is_str(v) ? pdl_str_get(v) : (pd
 static void ask_command(ask_list *a, const pdl_effect *e, pdl_label outer, pdl_str folder) {
     pdl_vref argv = get(e, "argv");
     size_t n = pdl_is_list(argv) ? pdl_list_len(argv) : 0;
-    begin(a, PDL_SINK_command, n ? text_of(pdl_list_at(argv, 0)) : (pdl_str){"", 0}, folder);
+    pdl_vref program = n ? pdl_list_at(argv, 0) : pdl_absent();
+    begin(a, PDL_SINK_command, text_of(program), pdl_label_of_part(argv) | pdl_label_of(program),
+          folder);
     if (n) add_deep(a, (pdl_str){"", 0}, argv, outer, 0);
 }
 
 static void ask_code(ask_list *a, const pdl_effect *e, pdl_label outer, pdl_str folder) {
     pdl_vref vars = get(e, "vars"), text = get(e, "code");
-    begin(a, PDL_SINK_code, text_of(get(e, "lang")), folder);
+    begin(a, PDL_SINK_code, text_of(get(e, "lang")), pdl_label_of(get(e, "lang")), folder);
     add(a, PDL_STR("text"), text, outer | pdl_label_of(text));
     for (size_t i = 0, n = pdl_is_dict(vars) ? pdl_dict_len(vars) : 0; i < n; i++) {
         pdl_vref v = pdl_dict_val_at(vars, i);
@@ -101,7 +105,7 @@ static void ask_code(ask_list *a, const pdl_effect *e, pdl_label outer, pdl_str 
 /* What is done with an object of the code worker: the name of what is called is code, the rest is
  * handed in. */
 static void ask_object(ask_list *a, const pdl_effect *e, pdl_label outer, pdl_str folder) {
-    begin(a, PDL_SINK_code, PDL_STR("object"), folder);
+    begin(a, PDL_SINK_code, PDL_STR("object"), 0, folder);
     for (size_t i = 0, n = pdl_is_dict(e->request) ? pdl_dict_len(e->request) : 0; i < n; i++) {
         pdl_str key = text_of(pdl_dict_key_at(e->request, i));
         pdl_vref v = pdl_dict_val_at(e->request, i);
@@ -135,7 +139,7 @@ static bool is_in_use(const tool_use *u, pdl_vref key) {
 static void ask_tool(ask_list *a, const pdl_effect *e, pdl_label outer, pdl_str folder) {
     tool_use u = pdl_tool_use_of(e);
     if (u.lists) return;
-    begin(a, PDL_SINK_tool, pdl_subject_of(e, a->arena), folder);
+    begin(a, PDL_SINK_tool, pdl_subject_of(e, a->arena), u.label, folder);
     /* which tool it is matters as much as what it gets */
     size_t before = a->args.n;
     pdl_label chosen = outer | u.label;
@@ -153,14 +157,14 @@ static void ask_tool(ask_list *a, const pdl_effect *e, pdl_label outer, pdl_str 
 
 static void ask_server(ask_list *a, const pdl_effect *e, pdl_label outer, pdl_str folder) {
     pdl_vref server = get(e, "server");
-    begin(a, PDL_SINK_server, text_of(server), folder);
+    begin(a, PDL_SINK_server, text_of(server), pdl_label_of(server), folder);
     add(a, PDL_STR("program"), server, outer | pdl_label_of(server));
 }
 
 static void ask_path(ask_list *a, const pdl_effect *e, pdl_sink_id sink, pdl_label outer,
                      pdl_str folder) {
     pdl_vref path = get(e, "path"), text = get(e, "text");
-    begin(a, sink, text_of(path), folder);
+    begin(a, sink, text_of(path), pdl_label_of(path), folder);
     add(a, PDL_STR("path"), path, outer | pdl_label_of(path));
     if (sink == PDL_SINK_write) add(a, PDL_STR("content"), text, outer | pdl_label_of(text));
 }
@@ -198,7 +202,7 @@ typedef struct address_asks {
 
 static bool ask_address(void *user, pdl_vref v, pdl_label labels) {
     const address_asks *to = user;
-    begin(to->a, PDL_SINK_url, host_of(text_of(v)), to->folder);
+    begin(to->a, PDL_SINK_url, host_of(text_of(v)), labels, to->folder);
     add(to->a, PDL_STR("address"), v, to->outer | labels);
     return true;
 }
@@ -224,7 +228,7 @@ static void ask_model_of(ask_list *a, const pdl_effect *e, pdl_str name, pdl_lab
                          pdl_str folder) {
     pdl_vref parameters = get(e, "parameters"), processor = get(e, "processor");
     pdl_vref tools = pdl_is_dict(parameters) ? pdl_dict_getz(parameters, "tools") : pdl_absent();
-    begin(a, PDL_SINK_model, name, folder);
+    begin(a, PDL_SINK_model, name, outer, folder);
     pdl_label context = ask_messages(a, get(e, "messages"), outer);
     if (!pdl_is_absent(parameters)) {
         add(a, PDL_STR("parameters"), parameters, outer | pdl_label_of(parameters));
@@ -240,7 +244,7 @@ static void ask_model_of(ask_list *a, const pdl_effect *e, pdl_str name, pdl_lab
 static void ask_embed_of(ask_list *a, const pdl_effect *e, pdl_str name, pdl_label outer,
                          pdl_str folder) {
     pdl_vref input = get(e, "input"), parameters = get(e, "parameters");
-    begin(a, PDL_SINK_embed, name, folder);
+    begin(a, PDL_SINK_embed, name, outer, folder);
     add(a, PDL_STR("text"), input, outer | pdl_label_of(input));
     add(a, PDL_STR("parameters"), parameters, outer | pdl_label_of(parameters));
 }
@@ -265,6 +269,7 @@ static void ask_one_model(ask_list *a, const pdl_effect *e, pdl_vref own, pdl_la
     if (!service.n) service = text_of(member(inner, "custom_llm_provider"));
     pdl_str name = text_of(model);
     if (service.n) {
+        outer |= pdl_label_of(parameters);
         pdl_buf b = PDL_BUF;
         pdl_buf_putf(&b, "%.*s/%.*s", PDL_FMT(service), PDL_FMT(name));
         name = pdl_arena_str(a->arena, pdl_buf_str(&b));
@@ -304,7 +309,7 @@ static void ask_endorse(ask_list *a, const pdl_policies *p, const pdl_effect *e,
     pdl_label lost = pdl_label_of(value) & pdl_endorsed_labels(p, e);
     pdl_buf names = PDL_BUF;
     pdl_policies_put_label(p, lost, &names);
-    begin(a, PDL_SINK_endorse, pdl_arena_str(a->arena, pdl_buf_str(&names)), folder);
+    begin(a, PDL_SINK_endorse, pdl_arena_str(a->arena, pdl_buf_str(&names)), 0, folder);
     pdl_buf_fini(&names);
     add(a, PDL_STR("value"), value, lost ? lost | PDL_LABEL_FREE : 0);
     add(a, PDL_STR("why"), why, 0);
@@ -319,7 +324,7 @@ static void ask_permit(ask_list *a, const pdl_policies *p, const pdl_effect *e, 
         ask_endorse(a, p, e, folder);
         return;
     }
-    begin(a, sink, text_of(get(e, "name")), folder);
+    begin(a, sink, text_of(get(e, "name")), pdl_label_of(get(e, "name")), folder);
     for (size_t i = 0, n = pdl_is_dict(arguments) ? pdl_dict_len(arguments) : 0; i < n; i++) {
         pdl_vref v = pdl_dict_val_at(arguments, i);
         add(a, text_of(pdl_dict_key_at(arguments, i)), v, outer | pdl_label_of(v));
@@ -371,6 +376,24 @@ void pdl_asks_fini(ask_list *a) {
     pdl_vec_fini(&a->args);
     pdl_vec_fini(&a->begins);
     pdl_arena_free(a->arena);
+}
+
+static pdl_label label_of_key(const pdl_effect *e, const char *key) {
+    return pdl_label_of_part(e->request) | pdl_label_of(get(e, key));
+}
+
+pdl_label pdl_label_of_subject(const pdl_effect *e) {
+    switch ((int)e->kind) {
+    case PDL_EFFECT_model:
+    case PDL_EFFECT_embed: return label_of_key(e, "model");
+    case PDL_EFFECT_read:
+    case PDL_EFFECT_write:
+    case PDL_EFFECT_source: return label_of_key(e, "path");
+    case PDL_EFFECT_code: return label_of_key(e, "lang");
+    case PDL_EFFECT_command: return label_of_key(e, "argv");
+    case PDL_EFFECT_tool: return pdl_label_of_part(e->request) | pdl_tool_use_of(e).label;
+    default: return 0;
+    }
 }
 
 pdl_str pdl_subject_of(const pdl_effect *e, pdl_arena *arena) {

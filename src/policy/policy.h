@@ -84,6 +84,7 @@ PDL_MUST bool pdl_lock_write(pdl_vref servers, pdl_buf *out, pdl_err *err);
 typedef struct pdl_policy_ask {
     pdl_sink_id sink;
     pdl_str name; /* of the command, tool, file, model ...; empty: none */
+    pdl_label name_label;
     const pdl_argument *args;
     size_t n;
     pdl_str folder; /* where patterns of paths begin: that of the program */
@@ -156,6 +157,8 @@ void pdl_policy_world_share(pdl_world *w, pdl_policy_memory *memory);
  * names are refused. lasts: and the run may have begun in an earlier process. */
 void pdl_policy_world_is_kept(pdl_world *w);
 void pdl_policy_world_lasts(pdl_world *w);
+/* The labels of all that went into code, in this run and in those that may share its processes. */
+pdl_label pdl_policy_world_in_code(const pdl_world *w);
 /* What a program has that code makes and runs (exec_str): all that went into the code. */
 pdl_label pdl_policy_label_of_code(const pdl_effect *code);
 /* Judges such a program as a computed one; nobody is asked. Error: policy. */

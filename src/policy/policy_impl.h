@@ -110,11 +110,13 @@ typedef struct tool_use {
 tool_use pdl_tool_use_of(const pdl_effect *e);
 /* Model, path, first word, SERVER/NAME: what patterns of sources are compared with. In arena. */
 pdl_str pdl_subject_of(const pdl_effect *e, pdl_arena *arena);
+pdl_label pdl_label_of_subject(const pdl_effect *e);
 
 /* sources.c: the effects that values came from, the newest ones. */
 typedef struct source_entry {
     pdl_label bit;    /* pdl_label_of_source */
     pdl_label origin; /* of its kind, and the names it got */
+    pdl_label label;  /* of the text */
     char *text;       /* owned: "model ollama/x (mail.pdl:7)" */
 } source_entry;
 typedef struct source_log {
@@ -122,8 +124,8 @@ typedef struct source_log {
     size_t n;        /* that were added */
 } source_log;
 pdl_label pdl_sources_add(source_log *s, const pdl_effect *e, pdl_label origin);
-/* Those of a value, nearest first, "; " between them. */
-void pdl_sources_put(const source_log *s, pdl_label of, pdl_label origins, pdl_buf *out);
+/* Those of a value, nearest first, "; " between them. Returns the labels of that text. */
+pdl_label pdl_sources_put(const source_log *s, pdl_label of, pdl_label origins, pdl_buf *out);
 void pdl_sources_fini(source_log *s);
 
 /* show.c */

@@ -24,6 +24,16 @@ static void put_argument(const pdl_policy_ask *ask, const pdl_argument *arg, pdl
     if (ask->name.n) pdl_buf_putf(out, " %.*s", PDL_FMT(pdl_utf8_cut(ask->name, 200)));
 }
 
+/* Of its name: the key of an object, or a role. Those of the other sinks are ours. */
+static pdl_label label_of_argument(const pdl_policy_ask *ask, const pdl_argument *arg) {
+    static const char *const ours[] = {"system", "user", "assistant", "tool", "tools",
+                                       "parameters"};
+    if (!arg || (ask->sink != PDL_SINK_tool && ask->sink != PDL_SINK_model)) return 0;
+    for (size_t i = 0; ask->sink == PDL_SINK_model && i < sizeof ours / sizeof ours[0]; i++)
+        if (pdl_str_is(arg->name, ours[i])) return 0;
+    return arg->label;
+}
+
 void pdl_policy_refusal(const pdl_policies *p, const source_log *s, const pdl_policy_ask *ask,
                         const pdl_decision *d, const char *why, pdl_loc loc, pdl_err *err) {
     pdl_buf b = PDL_BUF, from = PDL_BUF;
@@ -37,11 +47,13 @@ void pdl_policy_refusal(const pdl_policies *p, const source_log *s, const pdl_po
         pdl_policies_put_label(p, d->labels, &b);
     }
     if (why) pdl_buf_putf(&b, " (%s)", why);
-    if (d->arg) pdl_sources_put(s, d->arg->label, d->labels, &from);
+    pdl_label label = ask->name_label | label_of_argument(ask, d->arg);
+    if (d->arg) label |= pdl_sources_put(s, d->arg->label, d->labels, &from);
     if (from.len) pdl_buf_putf(&b, "; it comes from %s", pdl_buf_z(&from));
     pdl_err_set(err, PDL_E_policy, loc, "%s", pdl_buf_z(&b));
-    /* a name may be an attacker's text: a path, a tool */
-    err->label = ask->name.n && d->arg ? pdl_label_origins(d->arg->label) : 0;
+    /* names may be an attacker's text, or a secret: a path, a tool */
+    err->label = err->words = pdl_label_origins(label);
+    err->has_words = true;
     pdl_buf_fini(&b);
     pdl_buf_fini(&from);
 }
@@ -144,17 +156,17 @@ static pdl_val label_names(const pdl_policies *p, pdl_label origins) {
 }
 
 static pdl_val shown_argument(const pdl_policies *p, const source_log *s, const pdl_argument *a,
-                              bool with_value) {
+                              bool with_value, pdl_label of_name) {
     pdl_label origins = pdl_label_origins(a->label);
     pdl_buf value = PDL_BUF, from = PDL_BUF;
-    pdl_val d = pdl_dict_putz(pdl_dict_new(5), "name", pdl_text(a->name));
+    pdl_val d = pdl_dict_putz(pdl_dict_new(5), "name", pdl_with_label(pdl_text(a->name), of_name));
     put_value(a->value, MOST_SHOWN, &value);
     if (with_value) d = pdl_dict_putz(d, "text", pdl_text_of_buf(&value));
     d = pdl_dict_putz(d, "origins", label_names(p, origins));
     d = pdl_dict_putz(d, "untrusted",
                       pdl_bool((origins & (PDL_LABELS_UNTRUSTED | PDL_LABELS_MAYBE_TAINTED)) != 0));
-    pdl_sources_put(s, a->label, origins, &from);
-    d = pdl_dict_putz(d, "sources", pdl_text_of_buf(&from));
+    pdl_label label = pdl_sources_put(s, a->label, origins, &from);
+    d = pdl_dict_putz(d, "sources", pdl_with_label(pdl_text_of_buf(&from), label));
     pdl_buf_fini(&value);
     pdl_buf_fini(&from);
     return d;
@@ -166,7 +178,8 @@ static pdl_val shown_arguments(const pdl_policies *p, const source_log *s,
     for (size_t i = 0; i < ask->n && i < MOST_ARGUMENTS; i++) {
         /* of an endorsement the reason, which is the author's own text */
         bool shown = with_values || (ask->sink == PDL_SINK_endorse && !ask->args[i].label);
-        list = pdl_list_push(list, shown_argument(p, s, &ask->args[i], shown));
+        list = pdl_list_push(list, shown_argument(p, s, &ask->args[i], shown,
+                                                   label_of_argument(ask, &ask->args[i])));
     }
     return list;
 }
@@ -191,7 +204,7 @@ pdl_val pdl_policy_decision_value(const pdl_policies *p, const source_log *s,
                                   const char *outcome) {
     pdl_val v = pdl_dict_new(6);
     v = pdl_dict_putz(v, "sink", pdl_textz(pdl_sink_name(ask->sink)));
-    v = pdl_dict_putz(v, "name", pdl_text(ask->name));
+    v = pdl_dict_putz(v, "name", pdl_with_label(pdl_text(ask->name), ask->name_label));
     v = pdl_dict_putz(v, "outcome", pdl_textz(outcome));
     v = pdl_dict_putz(v, "policy", pdl_text(d->policy));
     v = pdl_dict_putz(v, "line", pdl_int(d->line));

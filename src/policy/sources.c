@@ -30,21 +30,24 @@ pdl_label pdl_sources_add(source_log *s, const pdl_effect *e, pdl_label origin) 
     if (place.len > 3) /* without " - " */
         pdl_buf_putf(&b, " (%.*s)", (int)place.len - 3, place.p);
     pdl_free(at->text);
-    *at = (source_entry){bit, origin, pdl_buf_take(&b)};
+    *at = (source_entry){bit, origin, pdl_label_of_subject(e), pdl_buf_take(&b)};
     pdl_buf_fini(&place);
     pdl_arena_free(arena);
     s->n++;
     return bit;
 }
 
-void pdl_sources_put(const source_log *s, pdl_label of, pdl_label origins, pdl_buf *out) {
+pdl_label pdl_sources_put(const source_log *s, pdl_label of, pdl_label origins, pdl_buf *out) {
+    pdl_label label = 0;
     size_t n = 0, kept = s->n < MOST_KEPT ? s->n : MOST_KEPT;
     for (size_t i = 0; i < kept && n < MOST_SHOWN; i++) {
         const source_entry *e = &s->p[(s->n - 1 - i) % MOST_KEPT];
         if (!(e->bit & of) || !(e->origin & origins)) continue;
         pdl_buf_putf(out, "%s%s", n ? "; " : "", e->text);
+        label |= e->label;
         n++;
     }
+    return label;
 }
 
 void pdl_sources_fini(source_log *s) {

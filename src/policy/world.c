@@ -180,6 +180,7 @@ static bool may_file_be_run(room *r, pdl_effect *e, pdl_vref found, pdl_label la
     pdl_argument arg = {PDL_STR("text"), text, label};
     pdl_policy_ask ask = {.sink = e->is_import ? PDL_SINK_import : PDL_SINK_include,
                           .name = path_of_program(e, found),
+                          .name_label = pdl_label_of(e->request),
                           .args = &arg};
     return may_be_run(r, e, &ask, "the run may have written it", err);
 }
@@ -532,6 +533,10 @@ void pdl_policy_world_share(pdl_world *w, pdl_policy_memory *memory) {
 void pdl_policy_world_is_kept(pdl_world *w) { of(w)->is_kept = true; }
 
 void pdl_policy_world_lasts(pdl_world *w) { of(w)->is_kept = of(w)->lasts = true; }
+
+pdl_label pdl_policy_world_in_code(const pdl_world *w) {
+    return ((const room *)(const void *)w)->opt.memory->in_objects;
+}
 
 pdl_world *pdl_policy_world_behind(const pdl_world *w) {
     return ((const room *)(const void *)w)->behind;

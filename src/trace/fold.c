@@ -164,9 +164,10 @@ static void on_end(pdl_fold *f, const pdl_event *e) {
 /* The message of an error, which may be text that the trace does not show. Owned. */
 static char *failure_text(const pdl_fold *f, const pdl_err *err) {
     if (!err || !err->msg) return pdl_str_dup(PDL_STR(""));
-    if (!pdl_mask_hides(f->mask, err->label)) return pdl_str_dup(pdl_str_of(err->msg));
+    pdl_label label = err->has_words ? err->words : err->label;
+    if (!pdl_mask_hides(f->mask, label)) return pdl_str_dup(pdl_str_of(err->msg));
     pdl_buf b = PDL_BUF;
-    pdl_mask_put(f->mask, err->label, &b);
+    pdl_mask_put(f->mask, label, &b);
     return pdl_buf_take(&b);
 }
 

@@ -30,11 +30,21 @@ static pdl_val put(const pdl_fold *f, pdl_val out, pdl_buf *name, pdl_vref v) {
     return pdl_dict_put(out, pdl_text(pdl_buf_str(name)), names_of(f, origins));
 }
 
+/* A key may be what the trace does not show. */
+static void put_key(const pdl_fold *f, pdl_vref dict, pdl_vref key, pdl_buf *name) {
+    pdl_label label = pdl_label_of_part(dict) | pdl_label_of(key);
+    pdl_buf_putc(name, '.');
+    if (pdl_mask_hides(f->mask, label))
+        pdl_mask_put(f->mask, label, name);
+    else
+        pdl_buf_put(name, pdl_str_get(key));
+}
+
 static pdl_val put_parts(const pdl_fold *f, pdl_val out, pdl_buf *name, pdl_vref v) {
     size_t at = name->len;
     for (size_t i = 0; pdl_is_dict(v) && i < pdl_dict_len(v) && i < MOST_PARTS; i++) {
         if (!pdl_is_str(pdl_dict_key_at(v, i))) continue;
-        pdl_buf_putf(name, ".%.*s", PDL_FMT(pdl_str_get(pdl_dict_key_at(v, i))));
+        put_key(f, v, pdl_dict_key_at(v, i), name);
         out = put(f, out, name, pdl_dict_val_at(v, i));
         pdl_buf_cut(name, at);
     }

@@ -4,6 +4,7 @@
  */
 #include "trace/progress.h"
 
+#include "base/utf8.h"
 #include "effect/effect.h"
 #include "value/int.h"
 #include "value/text.h"
@@ -26,23 +27,30 @@ static const char *subject_of(pdl_effect_kind k) {
     return NULL;
 }
 
-static void put_value(pdl_vref v, size_t most, pdl_buf *out) {
-    if (pdl_is_list(v) && pdl_list_len(v)) v = pdl_list_at(v, 0);
-    if (pdl_is_str(v))
-        pdl_buf_put(out, pdl_str_sub(pdl_str_get(v), 0, most));
-    else
-        pdl_val_show(v, false, most, out);
+static pdl_val shown_of(const pdl_progress *p, pdl_vref v) {
+    return p->shown && !pdl_is_absent(v) ? p->shown(p->shown_user, v) : pdl_keep(v);
+}
+
+/* In one line. */
+static void put_value(const pdl_progress *p, pdl_vref v, size_t most, pdl_buf *out) {
+    pdl_val shown = shown_of(p, v);
+    bool is_argv = pdl_is_list(shown) && pdl_list_len(shown);
+    pdl_vref one = is_argv ? pdl_list_at(shown, 0) : shown;
+    pdl_str s = pdl_is_str(one) ? pdl_utf8_cut(pdl_str_get(one), most) : (pdl_str){"", 0};
+    for (size_t i = 0; i < s.n; i++) pdl_buf_putc(out, s.p[i] == '\n' ? ' ' : s.p[i]);
+    if (!pdl_is_str(one)) pdl_val_show(one, false, most, out);
+    pdl_drop(shown);
 }
 
 /* "model openai/x", "tool files.read_file", "command ls", "python". */
-static void put_call(const pdl_effect *e, pdl_buf *out) {
+static void put_call(const pdl_progress *p, const pdl_effect *e, pdl_buf *out) {
     pdl_vref subject = pdl_dict_getz(e->request, subject_of(e->kind));
     if (e->kind != PDL_EFFECT_code) pdl_buf_putf(out, "%s ", pdl_effect_kind_name(e->kind));
-    put_value(subject, MOST_NAME, out);
+    put_value(p, subject, MOST_NAME, out);
     pdl_vref name = pdl_dict_getz(e->request, "name");
     if (e->kind != PDL_EFFECT_tool || !pdl_is_str(name)) return;
     pdl_buf_putc(out, '.');
-    put_value(name, MOST_NAME, out);
+    put_value(p, name, MOST_NAME, out);
 }
 
 static bool is_question(const pdl_effect *e) {
@@ -65,7 +73,7 @@ static void begin(pdl_progress *p, const pdl_effect *e) {
     if (!subject_of(e->kind)) return;
     p->open++;
     pdl_buf_clear(&p->latest);
-    put_call(e, &p->latest);
+    put_call(p, e, &p->latest);
 }
 
 static bool end(pdl_progress *p, const pdl_event *e) {
@@ -103,14 +111,16 @@ static void put_status(pdl_vref reply, pdl_buf *out) {
         pdl_buf_putf(out, ", exit status %lld", (long long)status);
 }
 
-void pdl_progress_describe_end(const pdl_event *e, pdl_buf *out) {
+void pdl_progress_describe_end(const pdl_progress *p, const pdl_event *e, pdl_buf *out) {
     pdl_vref arguments = pdl_dict_getz(e->effect->request, "arguments");
     uint32_t line = pdl_loc_line(e->effect->loc);
     if (line) pdl_buf_putf(out, "line %u: ", (unsigned)line);
-    put_call(e->effect, out);
+    put_call(p, e->effect, out);
     if (e->effect->kind == PDL_EFFECT_tool && pdl_is_dict(arguments)) {
         pdl_buf_putc(out, ' ');
-        pdl_val_show(arguments, false, MOST_ARGUMENTS, out);
+        pdl_val shown = shown_of(p, arguments);
+        pdl_val_show(shown, false, MOST_ARGUMENTS, out);
+        pdl_drop(shown);
     }
     pdl_buf_putf(out, "%s %.2f s", e->err ? ", failed after" : ",", e->reply->seconds);
     if (e->err)

@@ -18,6 +18,9 @@ typedef struct pdl_progress {
     int64_t tokens;              /* of prompts and answers */
     double cost;                 /* what the prices are known of */
     pdl_buf latest;              /* the call that began last: "model openai/x" */
+    /* what of a value may be shown, owned; NULL: all of it */
+    pdl_val (*shown)(void *user, pdl_vref v);
+    void *shown_user;
 } pdl_progress;
 
 void pdl_progress_init(pdl_progress *p);
@@ -28,7 +31,7 @@ bool pdl_progress_take(pdl_progress *p, const pdl_event *e);
 
 /* Of a reply event for which take returned true, one line without a line end: the call, how long it
  * took, and what came of it. Secrets are not removed. */
-void pdl_progress_describe_end(const pdl_event *e, pdl_buf *out);
+void pdl_progress_describe_end(const pdl_progress *p, const pdl_event *e, pdl_buf *out);
 
 /* "3 done, 2 open, 1 failed, 1 handled, 1500 tokens, 0.02 $": what is not zero. */
 void pdl_progress_numbers(const pdl_progress *p, pdl_buf *out);

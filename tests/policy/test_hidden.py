@@ -1,0 +1,68 @@
+"""What a policy hides is in nothing that leaves a run, in whatever form and by whatever way the program has it: output, error output (with --verbose), trace, recording.
+Refusals say why, as long as what they name is no secret.
+SPDX-License-Identifier: Apache-2.0
+"""
+import base64
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from checks import check, finish  # noqa: E402
+
+PDL = Path(sys.argv[1]).resolve() / "pdl"
+WORD = "HidDEN753"
+FORMS = [WORD, WORD.upper(), WORD.lower(), WORD[::-1], base64.b64encode(WORD.encode()).decode(), "-".join(WORD)]
+LABELS = {"secret": [{"read": "note"}]}
+HIDES = [{"sink": s, "deny": ["secret"]} for s in ("output", "trace", "journal")]
+# x is the secret; a part of a `text`
+WAYS = {
+    "text": '"${ x }"', "upper": '"${ x | upper }"', "lower": '"${ x | lower }"', "reversed": '"${ x | reverse }"', "joined": "\"${ x | list | join('-') }\"",
+    "slices": '"${ x[0] }${ x[1:] }"', "loop": '{for: {i: "${ x | list }"}, repeat: "${ i }"}', "loop, not shown": '{for: {i: "${ [x] }"}, repeat: {data: "${ i }", contribute: []}}',
+    "object": '{data: {k: "${ x }"}}', "key of an object": '{data: "${ {x: x} }"}', "key of a key": '{data: "${ {x: {x: {x: 1}}} }"}', "key, in a list": '{data: "${ [{x: 1}] }"}',
+    "print of code": '{lang: python, code: "print(x)\\nresult = 1"}', "error output of code": '{lang: python, code: "import sys\\nsys.stderr.write(x)\\nresult = 1"}',
+    "error output of its child": '{lang: python, code: "import subprocess\\nsubprocess.run([\'sh\', \'-c\', \'echo $0 >&2\', x])\\nresult = 1"}',
+    "encoded by code": '{lang: python, code: "import base64\\nresult = base64.b64encode(x.encode()).decode()"}',
+    "an object of code": '{lastOf: [{def: o, lang: python, code: "class A:\\n  def __repr__(self): return x\\nresult = A()", contribute: []}, "${ o }"]}',
+    "exception of code": '{lang: python, code: "raise ValueError(x)", fallback: "${ pdl_error.message }"}', "exception, not caught": '{lang: python, code: "raise ValueError(x)"}',
+    "command": '{args: [sh, -c, "echo $0; echo $0 >&2; echo $0 | rev", "${ x }"]}', "name of a command": '{args: ["${ x }"], fallback: f}', "command, not caught": '{args: ["${ x }"]}',
+    "model": '{model: openai/x, input: "${ x }", parameters: {mock_response: "${ x }", num_retries: 0}}', "name of a model": '{model: "openai/${ x }", input: y, parameters: {mock_response: z, num_retries: 0}}',
+    "parser": '{data: "${ x }", parser: json, fallback: f}', "parser, not caught": '{data: "${ x }", parser: json}', "spec": '{data: "${ x }", spec: integer}', "key that is not there": '{data: "${ {}[x] }"}',
+    "file that is not there": '{read: "./${ x }"}', "text of an error": '{lastOf: ["${ stdlib.fail(x) }"], fallback: "${ pdl_error.message }"}', "arithmetic": '{data: "${ x + 1 }"}',
+    "match": '{match: "${ x }", with: [{case: zz, then: 1}, {then: "${ x[0] }${ x[1:] }"}]}', "template": '{lang: jinja, code: "{{ x }}{% for c in x %}{{ c }}{% endfor %}"}',
+    "context": '{lastOf: [{role: assistant, content: "${ x }", contribute: [context]}, "${ pdl_context | string }"]}', "function": '{defs: {f: {function: {a: string}, return: "${ a }"}}, call: "${ f }", args: {a: "${ x }"}}',
+    "computed program": '{lang: pdl, code: "data: ${ x }"}', "regex": '{data: "${ x }", parser: {regex: "(?P<a>.*)", spec: {a: string}}}', "no number": '{data: "${ x | int }"}', "call of a text": '{call: "${ x }"}',
+}
+
+
+def run(d, policy):
+    Path(d, "p.yaml").write_text(json.dumps(policy))
+    for f in ("t.json", "r"):
+        Path(d, f).unlink(missing_ok=True)
+    p = subprocess.run([PDL, "--policy", "p.yaml", "--trace", "t.json", "--record", "r", "--verbose", "a.pdl"], cwd=d, env={**os.environ, "HOME": d, "OPENAI_API_KEY": "k"},
+                       capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=120)
+    files = b"".join(Path(d, f).read_bytes() for f in ("t.json", "r") if Path(d, f).exists())
+    return p.stderr, p.stdout + p.stderr + files.decode(errors="replace")
+
+
+def shown(out):
+    return [f for f in FORMS if f in out]
+
+
+with tempfile.TemporaryDirectory() as d:
+    Path(d, "note").write_text(WORD)
+    for name, way in WAYS.items():
+        Path(d, "a.pdl").write_text("text:\n- {def: x, read: note, contribute: []}\n- %s\n" % way)
+        check(name + ": shown without the rules", shown(run(d, {"policy": 1, "rules": [], "otherwise": "allow"})[1]), "so the row shows nothing")
+        out = run(d, {"policy": 1, "labels": LABELS, "rules": HIDES, "otherwise": "allow"})[1]
+        check(name, not shown(out), out[-1500:])
+    for sink, use, said in (("command", "args: [ls, '${ x }']", "command ls"), ("command", "args: ['${ x }']", ""), ("model", "model: openai/y, input: '${ x }'", "user of sink model openai/y"),
+                            ("model", "model: 'openai/${ x }', input: y", ""), ("read", "read: './${ x }'", ""), ("code", "lang: python, code: '${ x }'", "sink code python"), ("pdl", "lang: pdl, code: '${ x }'", "sink pdl")):
+        Path(d, "a.pdl").write_text("text:\n- {def: x, read: note, contribute: []}\n- {%s}\n" % use)
+        told, out = run(d, {"policy": 1, "labels": LABELS, "rules": [{"sink": sink, "deny": ["secret"]}, *HIDES], "otherwise": "allow"})
+        want = "refuses argument" if said else "is not shown: it has text from [secret]"
+        check("refused: " + use, want in told and said in told and ("read note" in told) == bool(said) and not shown(out), out[-1500:])
+sys.exit(finish())
