@@ -18,7 +18,7 @@
 
 /* 0x2000 is PyCF_ALLOW_TOP_LEVEL_AWAIT: code blocks may await. Code that makes names in other ways
  * than by writing them down (import *, exec, globals()), or expects that one is missing, has no
- * undefined names; code that may end the process need not set `result`. Names that the module
+ * undefined names; code that may raise or end the process need not set `result`. Names that the module
  * `site` adds are there in a run. */
 static const char script[] =
     "import ast, builtins, json, symtable, sys, warnings\n"
@@ -27,13 +27,14 @@ static const char script[] =
     "credits result PDL_SESSION __class__ __file__ __annotations__ __path__'.split()}\n"
     "MAKERS = {*'exec eval globals locals vars setattr __import__ NameError __dict__ __builtins__ "
     "inspect ctypes'.split()}\n"
-    "ENDERS = {*'exit quit _exit abort kill SystemExit execv execl execvp KeyboardInterrupt "
+    "ENDERS = {*'raise exit quit _exit abort kill SystemExit execv execl execvp KeyboardInterrupt "
     "raise_signal'.split()}\n"
     "def words(tree):\n"
     "    for x in ast.walk(tree):\n"
     "        if isinstance(x, ast.Name): yield x.id\n"
     "        if isinstance(x, ast.Attribute): yield x.attr\n"
     "        if isinstance(x, ast.alias): yield x.name.split('.')[0]\n"
+    "        if isinstance(x, (ast.Raise, ast.Assert)): yield 'raise'\n"
     "def tables(t):\n"
     "    yield t\n"
     "    for child in t.get_children(): yield from tables(child)\n"
