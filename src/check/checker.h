@@ -131,6 +131,7 @@ void pdl_checker_lint_text(pdl_checker *c, pdl_str text, const pdl_node *node, p
 
 /* texts.c: what is written as if it were no YAML; a block, a scalar, an entry of an object. */
 void pdl_checker_lint_written(pdl_checker *c, const pdl_block *b);
+void pdl_checker_lint_name(pdl_checker *c, pdl_str name, pdl_loc loc, pdl_loc mark);
 void pdl_checker_lint_scalar(pdl_checker *c, const pdl_node *n);
 void pdl_checker_lint_pair(pdl_checker *c, const pdl_node *map, const pdl_pair *pair);
 

@@ -32,6 +32,7 @@ void pdl_checker_define(pdl_checker *c, pdl_def_kind kind, pdl_str name, const p
     if (!name.p) return;
     if (kind != PDL_DEF_PREDEFINED && kind != PDL_DEF_OUTSIDE && kind != PDL_DEF_INCLUDED)
         check_shadow(c, name, loc);
+    if (kind == PDL_DEF_FOR || kind == PDL_DEF_PARAMETER) pdl_checker_lint_name(c, name, loc, loc);
     pdl_binding *b = pdl_scope_define(&c->scope, kind, name, type, loc);
     b->is_assumed = kind == PDL_DEF_PARAMETER || c->assumed;
     const pdl_check_watch *w = c->opt->watch;

@@ -215,14 +215,13 @@ static void check_quotes(pdl_checker *c, const pdl_node *n) {
 }
 
 /* A name that is no name in an expression: my-var, my var, ${ x }. */
-static void check_name(pdl_checker *c, const pdl_block *b) {
-    pdl_str s = b->def.s;
+void pdl_checker_lint_name(pdl_checker *c, pdl_str s, pdl_loc loc, pdl_loc mark) {
     bool ok = s.n && !is_digit(s.p[0]);
     for (size_t i = 0; i < s.n; i++) ok = ok && (is_word_byte(s.p[i]) || (s.p[i] & 0x80));
     if (ok || !s.p) return;
-    pdl_diag *d = pdl_checker_diag(
-        c, PDL_RULE_name_form, b->def.loc, pdl_checker_value_loc(b, "def"),
-        "no expression can read a variable named '%.*s'", PDL_FMT(pdl_utf8_cut(s, 40)));
+    pdl_diag *d = pdl_checker_diag(c, PDL_RULE_name_form, loc, mark,
+                                   "no expression can read a variable named '%.*s'",
+                                   PDL_FMT(pdl_utf8_cut(s, 40)));
     bool expr = pdl_str_starts(s, PDL_STR("${"));
     pdl_checker_hint(c, d,
                      expr ? "write the name without ${ }"
@@ -242,7 +241,7 @@ void pdl_checker_lint_written(pdl_checker *c, const pdl_block *b) {
                                ? pdl_node_find(b->node, PDL_STR("text"), NULL)
                                : NULL;
     if (text) check_grouped(c, text);
-    if (b->def.s.p) check_name(c, b);
+    if (b->def.s.p) pdl_checker_lint_name(c, b->def.s, b->def.loc, pdl_checker_value_loc(b, "def"));
     if (b->kind == PDL_BLOCK_code) check_command(c, PDL_AS(code, b));
     const pdl_node *n = b->node;
     if (b->kind == PDL_BLOCK_data && PDL_AS(data, b)->data) n = PDL_AS(data, b)->data->node;

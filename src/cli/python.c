@@ -18,8 +18,8 @@
 
 /* 0x2000 is PyCF_ALLOW_TOP_LEVEL_AWAIT: code blocks may await. Code that makes names in other ways
  * than by writing them down (import *, exec, globals()), or expects that one is missing, has no
- * undefined names; code that may raise or end the process need not set `result`. Names that the module
- * `site` adds are there in a run. */
+ * undefined names; code that may raise or end the process need not set `result`. Names that the
+ * module `site` adds are there in a run. */
 static const char script[] =
     "import ast, builtins, json, symtable, sys, warnings\n"
     "warnings.simplefilter('ignore')\n"

@@ -231,6 +231,8 @@ WRONG = [  # line:column rule, severity, the program, other files
     ('4:20 name-undefined', 'warning', 'text:\n- lang: python\n  code: |\n    result = "ä" + nme\n  def: x\n'),
     ('5:38 name-undefined', 'warning', 'defs:\n  f:\n    function: {x: string}\n    return:\n      {lang: python, code: "result = y"}\ntext: a\n'),
     ('1:7 call-type', 'error', 'call: ${ range }\nargs: {}\n'),
+    ('1:12 name-form', 'warning', 'function: {n integer}\nreturn: a\n'),
+    ('1:7 name-form', 'warning', 'for: {"c,": [1]}\nrepeat: a\n'),
 ]
 
 RIGHT = [  # the program, other files
@@ -316,6 +318,7 @@ RIGHT = [  # the program, other files
     ('lang: python\ncode: |\n  x, *y = [1, 2]\n  (result) = {**{"a": x}, "b": [*y]}\n', {}),
     ('lang: python\ncode: |\n  lst = [1]\n  lst[0] += 1\n  del lst\n  result = lambda z=3: z\n  result = result()\n', {}),
     ('lang: python\ncode: |\n  result: int = 5\n', {}),
+    ('text: a\nfallback: {lang: python, code: "raise ValueError(1)"}\n', {}),
 ]
 
 
