@@ -17,10 +17,13 @@ sys.path.insert(0, str(HERE))
 from client import Client, Lsp  # noqa: E402
 
 METHODS = ["completion", "hover", "definition", "references", "documentHighlight", "prepareRename", "rename", "documentSymbol", "foldingRange", "selectionRange",
-           "semanticTokens/full", "inlayHint", "codeLens", "codeAction", "documentLink", "signatureHelp", "prepareCallHierarchy", "diagnostic", "formatting",
+           "semanticTokens/full", "semanticTokens/range", "inlayHint", "codeLens", "codeAction", "documentLink", "signatureHelp", "prepareCallHierarchy", "diagnostic", "formatting",
            "rangeFormatting", "onTypeFormatting"]
 PIECES = ["\n", "  ", "- ", ":", ": ", "${ ", " }", "|", "{", "}", "[", "]", '"', "'", "&a ", "*a", "<<: *a", "#", "text:\n", "model: ", "def: x", "defs:\n  f:\n    function:\n",
           "spec: ", "include: a.pdl", "import: a", "x.y", "f(x=1)", "é", "😀", "\t", "---\n", "? ", "!!str ", "|\n  a\n", ">-\n", "%TAG", "\r\n", "match: 1\nwith:\n", "\u2028", "\x07"]
+
+# Requests with other parameters; those of the first three are what an earlier answer gave.
+OTHER = ["completionItem/resolve", "callHierarchy/incomingCalls", "callHierarchy/outgoingCalls", "workspace/diagnostic", "workspace/symbol", "workspace/executeCommand", "pdl/regions"]
 
 
 def programs():
@@ -28,12 +31,33 @@ def programs():
     return [p.read_text(encoding="utf-8", errors="replace") for p in sorted(root.rglob("*.pdl"))[:60]] or ["text: a\n"]
 
 
+def other_request(rng, uri, items):
+    """-> a method of OTHER, and its parameters"""
+    method = rng.choice(OTHER)
+    item = rng.choice(items) if items else {}
+    if method.startswith("callHierarchy"):
+        return method, {"item": item}
+    if method == "completionItem/resolve":
+        return method, item
+    command = {"command": rng.choice(["pdl.run", "pdl.view", "pdl.explain", "pdl.test"]), "arguments": [{"uri": uri, "function": "f"}]}
+    return method, {"textDocument": {"uri": uri}, "query": "", "previousResultIds": [], **command}
+
+
+def parts_of(answer):
+    """The objects of an answer that is a list of them."""
+    result = answer.get("result")
+    if isinstance(result, dict):
+        result = result.get("items")
+    return [x for x in result or () if isinstance(x, dict)][:5] if isinstance(result, list) else []
+
+
 def edits(pdl, root, count, seed):
     rng = random.Random(seed)
     lsp = Lsp(pdl, cwd=root)
     lsp.initialize([root])
-    uri, texts, version, waiting = "file://%s/a.pdl" % root, programs(), 1, []
+    uri, texts, version, waiting, items = "file://%s/a.pdl" % root, programs(), 1, [], []
     lsp.open(uri, rng.choice(texts))
+    lsp.open("file://%s/b.pdl" % root, "defs:\n  a: {import: a}\n  o:\n    object:\n      f: {function: {x: int}, return: '${ a.x }'}\ntext: ${ o.f(1) } ${ a['f'].g(x=1) }\n")
     for i in range(count):
         version += 1
         line, ch = rng.randrange(60), rng.randrange(50)
@@ -47,12 +71,16 @@ def edits(pdl, root, count, seed):
         waiting.append(lsp.ask("textDocument/" + rng.choice(METHODS), {
             "textDocument": {"uri": uri}, "position": at, "positions": [at], "range": {"start": at, "end": at}, "newName": "n", "ch": "\n",
             "context": {"includeDeclaration": True, "diagnostics": []}, "options": {"tabSize": 2, "insertSpaces": True}}))
+        if rng.random() < 0.15:
+            waiting.append(lsp.ask(*other_request(rng, uri, items)))
         if rng.random() < 0.05:
             lsp.notify("$/cancelRequest", {"id": waiting[-1]})
         if len(waiting) >= 20:
             for wanted in waiting:
-                if not {"result", "error"} & set(lsp.answer(wanted)):
+                answer = lsp.answer(wanted)
+                if not {"result", "error"} & set(answer):
                     raise AssertionError("no answer")
+                items = (items + parts_of(answer))[-200:]
             waiting = []
             lsp.others.clear()
     for wanted in waiting:
