@@ -211,6 +211,14 @@ bool pdl_session_policies(const pdl_session *s, const pdl_program *p, pdl_polici
     return ok;
 }
 
+pdl_val pdl_session_policy_digests(const pdl_session *s) {
+    size_t n = s->policies ? pdl_policies_count(s->policies) : 0;
+    pdl_val list = pdl_list_new(n);
+    for (size_t i = 0; i < n; i++)
+        list = pdl_list_push(list, pdl_text(pdl_policies_digest(s->policies, i)));
+    return list;
+}
+
 const pdl_mask *pdl_session_mask(const pdl_session *s, pdl_sink_id sink) { return &s->masks[sink]; }
 
 pdl_val pdl_session_shown(const pdl_session *s, pdl_vref v) {

@@ -24,6 +24,9 @@ PDL_MUST bool pdl_session_check_policy(const pdl_session *s, pdl_str name, pdl_p
 PDL_MUST bool pdl_session_policies(const pdl_session *s, const pdl_program *p, pdl_policies **out,
                                    pdl_err *err);
 
+/* What tells the policies of this session from others: a list of texts. Owned. */
+pdl_val pdl_session_policy_digests(const pdl_session *s);
+
 /* Calls report for each `sandbox` of a block of p that cannot be kept, by the machine or by the
  * profile around it. all: also where a fallback would run. */
 typedef void pdl_profile_problem_fn(void *user, pdl_loc loc, pdl_err_kind kind, pdl_str text);

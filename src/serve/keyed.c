@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "api/policy.h"
 #include "base/vec.h"
 #include "serve/form.h"
 #include "serve/record.h"
@@ -118,13 +119,33 @@ static void join(keyed *k, pdl_exchange *x) {
         w->x = x;
 }
 
-/* {stream, body}, as pdl_serve_keyed_succeeded wrote it. */
-static void answer_again(pdl_exchange *x, pdl_str kept) {
+/* Was the answer made under all policies of this server? The text of an answer has no labels any
+ * more, so a policy that came later could neither hide nor refuse anything of it. */
+static bool knows_policies(const pdl_serve *s, pdl_vref kept) {
+    pdl_vref known = pdl_is_dict(kept) ? pdl_dict_getz(kept, "policies") : pdl_absent();
+    pdl_val now = pdl_session_policy_digests(s->opt.session);
+    bool all = true;
+    for (size_t i = 0; i < pdl_list_len(now); i++) {
+        bool found = false;
+        for (size_t k = 0; pdl_is_list(known) && k < pdl_list_len(known); k++)
+            found = found || pdl_val_eq(pdl_list_at(known, k), pdl_list_at(now, i));
+        all = all && found;
+    }
+    pdl_drop(now);
+    return all;
+}
+
+/* {stream, body, policies}, as pdl_serve_keyed_succeeded wrote it. */
+static void answer_again(const pdl_serve *s, pdl_exchange *x, pdl_str kept) {
     pdl_val v = pdl_absent();
     pdl_err err = {0};
     bool ok = pdl_json_read(kept, 0, &v, NULL, &err) && pdl_is_dict(v) &&
               pdl_is_str(pdl_dict_getz(v, "body"));
-    if (ok) {
+    if (ok && !knows_policies(s, v)) {
+        pdl_serve_answer_error(x, 409, "conflict", "policy",
+                               PDL_STR("the answer to this Idempotency-Key was made without a "
+                                       "policy that the server has now: ask with another key"));
+    } else if (ok) {
         bool stream = pdl_serve_ask_is_true(v, "stream");
         pdl_answer_header headers[] = {stream ? stream_headers[0] : json_header, replayed};
         pdl_exchange_answer(x, 200, headers, 2, pdl_str_get(pdl_dict_getz(v, "body")));
@@ -198,7 +219,7 @@ static bool find_kept(pdl_serve *s, pdl_exchange *x, pdl_str key, pdl_str body, 
     } else if (state == PDL_KEYED_OTHER) {
         (void)refuse_other(x);
     } else if (state == PDL_KEYED_ANSWERED) {
-        answer_again(x, pdl_buf_str(&text));
+        answer_again(s, x, pdl_buf_str(&text));
     } else {
         keyed *k = keyed_new(key, body, n);
         done = !start_runs(s, x, k);
@@ -261,6 +282,7 @@ void pdl_serve_keyed_succeeded(work *w) {
     if (!k) return;
     pdl_val v = pdl_dict_putz(pdl_dict_new(2), "stream", pdl_bool(w->stream));
     v = pdl_dict_putz(v, "body", pdl_text(pdl_buf_str(&k->sent)));
+    v = pdl_dict_putz(v, "policies", pdl_session_policy_digests(w->s->opt.session));
     bool ok = pdl_json_write(v, 0, 0, &kept, &err);
     for (uint32_t i = 0; i < k->n; i++)
         pdl_durable_answered(k->runs[i], ok ? pdl_buf_str(&kept) : (pdl_str){0}, NULL);

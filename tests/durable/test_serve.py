@@ -102,6 +102,19 @@ class Test(Checks):
         self.check("several choices", n[0] == 200 and len(json.loads(n[1])["choices"]) == 2 and self.service.asked["one several"] == 2, n)
         self.check("several choices again", self.ask("n", "several", n=2)[1] == n[1])
 
+    def policies(self):
+        """The text of a kept answer has no labels: a policy that came later can neither hide nor refuse anything of it."""
+        before = self.ask("p", "policy")
+        self.stop()
+        self.start("--policy", "careful")
+        after, other = self.ask("p", "policy"), self.ask("p2", "policy")
+        again = self.ask("p2", "policy")
+        self.check("an answer of before is not given under a new policy", before[0] == other[0] == 200 and after[0] == 409 and "policy" in after[1], (before, after, other))
+        self.check("one that was made under it is", again[:2] == other[:2], (other, again))
+        self.stop()
+        self.start()
+        self.check("without the policy both are given", [self.ask(k, "policy")[1] for k in ("p", "p2")] == [before[1], other[1]])
+
     def streams(self):
         first = self.ask("s1", "stream", stream=True)
         self.check("a stream", first[0] == 200 and first[1].endswith("data: [DONE]\n\n"), first)
@@ -211,7 +224,7 @@ class Test(Checks):
     def run(self):
         os.chdir(self.folder.path)
         self.start()
-        for part in (self.answers, self.streams, self.disconnects, self.kills, self.actions, self.writes, self.file):
+        for part in (self.answers, self.streams, self.policies, self.disconnects, self.kills, self.actions, self.writes, self.file):
             part()
         self.folder.remove()
 
