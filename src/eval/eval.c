@@ -138,6 +138,21 @@ static bool has_column(const evaluation *e, pdl_vref columns, pdl_err *err) {
     return false;
 }
 
+/* A cell that nobody has filled would count as wrong. A judge may know what to do without one. */
+static bool has_answer(const evaluation *e, const pdl_rowset *r, const pdl_row *row, pdl_err *err) {
+    if (!e->o->expect.n || e->o->judge.n) return true;
+    pdl_vref v = pdl_dict_gets(row->columns, e->o->expect);
+    bool cell = pdl_is_str(v) && e->o->data.form == PDL_TABLE_csv;
+    if (!pdl_is_null(v) && !(cell && !pdl_str_get(v).n)) return true;
+    pdl_buf place = PDL_BUF;
+    pdl_rows_put_place(r, row, &place);
+    pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%s: the row has no answer in the column '%.*s'",
+                pdl_buf_z(&place), PDL_FMT(e->o->expect));
+    pdl_err_hint(err, "it would count as wrong: leave such rows out");
+    pdl_buf_fini(&place);
+    return false;
+}
+
 static bool take_row(void *user, const pdl_rowset *r, const pdl_row *row, pdl_err *err) {
     evaluation *e = user;
     pdl_buf b = PDL_BUF;
@@ -147,7 +162,7 @@ static bool take_row(void *user, const pdl_rowset *r, const pdl_row *row, pdl_er
         pdl_buf_fini(&b);
         return false;
     }
-    if (!has_column(e, row->columns, err)) return false;
+    if (!has_column(e, row->columns, err) || !has_answer(e, r, row, err)) return false;
     bool ok = pdl_json_write(row->columns, PDL_JSON_SPACED, 0, &b, err);
     if (ok)
         *pdl_vec_push(&e->rows) = pdl_buf_take(&b);
@@ -549,8 +564,8 @@ static bool evaluate_all(evaluation *e, pdl_err *err) {
 bool pdl_eval_run(const pdl_eval_options *o, pdl_val *out, pdl_err *err) {
     evaluation e = {.o = o, .lines = PDL_BUF};
     if (o->budget) e.budget = pdl_budget_new(o->budget, NULL, (pdl_loc){0});
-    bool ok = make_folder(&e, err) && read_data(&e, err) && check_all(&e, err) &&
-              evaluate_all(&e, err);
+    bool ok =
+        make_folder(&e, err) && read_data(&e, err) && check_all(&e, err) && evaluate_all(&e, err);
     if (ok) *out = result_of(&e);
     ok = ok && write_lines(&e, err) &&
          (!o->junit.n || pdl_junit_write(&e.junit, o->data.name, o->junit, err));

@@ -181,6 +181,19 @@ def test_nothing_paid_in_vain():
     t.check("eval: a long TMPDIR", code == 0 and not list(deep.iterdir()), err)
 
 
+def test_no_answer():
+    """A question whose answer nobody has written is not a wrong one."""
+    judge = "data: ${ expected is none or expected == '' }\n"
+    t.begin({"p.pdl": ASK, "j.pdl": judge, "a.csv": "question,answer\nq1,Q1\nq2,\n", "b.jsonl": '{"question": "q1", "answer": "Q1"}\n{"question": "q2", "answer": null}\n',
+             "c.jsonl": '{"question": "q2", "answer": ""}\n'})
+    for data, place in (("a.csv", "a.csv:3: "), ("b.jsonl", "b.jsonl:2: ")):
+        code, out, err = t.run("p.pdl", "--data", data, "--expect", "answer", word="eval")
+        t.check("eval: no answer in %s" % data, code == 2 and place + "the row has no answer in the column 'answer'" in err and not t.service.asked, err)
+    for args, right in ((("c.jsonl", "--expect", "answer"), 0), (("a.csv", "--expect", "answer", "--judge", "j.pdl"), 1)):
+        code, r, err = evaluate("p.pdl", "--data", *args)
+        t.check("eval: an empty answer that is meant: %s" % args[0], code == 0 and r["programs"][0]["right"] == right, "%s %s" % (r, err))
+
+
 def test_budget():
     """One budget for both programs and the judge."""
     judge = "lastOf:\n- judge ${ result }\n- model: openai/upper\n  def: said\n- ${ 'JUDGE' in said }\n"
@@ -261,7 +274,7 @@ def test_broken_tests():
     t.check("test: none", code == 2 and "there are no files" in err, "%s %s" % (code, err))
 
 
-for test in (test_eval, test_metrics, test_failures, test_samples, test_judge, test_against, test_refused, test_nothing_paid_in_vain, test_budget, test_tests, test_recorded,
+for test in (test_eval, test_metrics, test_failures, test_samples, test_judge, test_against, test_refused, test_nothing_paid_in_vain, test_no_answer, test_budget, test_tests, test_recorded,
              test_broken_tests):
     test()
 sys.exit(t.finish())
