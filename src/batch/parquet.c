@@ -101,27 +101,48 @@ static bool find_types(reader *r, const char *from, pdl_err *err) {
 /* Decimals of so many digits are texts: the floats of JSON do not hold more. */
 enum { FLOAT_DIGITS = 15 };
 
-static bool is_long_decimal(const char *type) {
-    pdl_str rest = pdl_str_of(type);
+/* The bytes of the long decimal that a type begins with, "DECIMAL(38,10)"; 0: it is none. */
+static size_t long_decimal(pdl_str type) {
+    size_t i = strlen("DECIMAL("), end = pdl_str_find(type, PDL_STR(")"), 0);
     int digits = 0;
-    if (!pdl_str_starts(rest, PDL_STR("DECIMAL("))) return false;
-    for (size_t i = strlen("DECIMAL("); i < rest.n && rest.p[i] >= '0' && rest.p[i] <= '9'; i++)
-        digits = digits > FLOAT_DIGITS ? digits : digits * 10 + (rest.p[i] - '0');
-    return digits > FLOAT_DIGITS;
+    if (!pdl_str_starts(type, PDL_STR("DECIMAL(")) || end == PDL_NOT_FOUND) return 0;
+    for (; type.p[i] >= '0' && type.p[i] <= '9' && digits <= FLOAT_DIGITS; i++)
+        digits = digits * 10 + (type.p[i] - '0');
+    return digits > FLOAT_DIGITS ? end + 1 : 0;
+}
+
+/* A type with texts in place of its long decimals, also inside of lists and structs. Returns
+ * whether it has any. */
+static bool put_without_decimals(pdl_str type, pdl_buf *out) {
+    bool any = false, quoted = false; /* inside of the name of a field */
+    for (size_t i = 0; i < type.n;) {
+        size_t n = quoted ? 0 : long_decimal(pdl_str_sub(type, i, type.n));
+        quoted = quoted != (type.p[i] == '"');
+        if (n)
+            PDL_PUT(out, "VARCHAR");
+        else
+            pdl_buf_putc(out, type.p[i]);
+        any = any || n;
+        i += n ? n : 1;
+    }
+    return any;
 }
 
 static void put_long_decimals(const reader *r, pdl_buf *out) {
     const char *before = " REPLACE (", *after = "";
     for (size_t i = 0; i < r->rows.types.n && i < r->rows.columns.n; i++) {
-        if (!is_long_decimal(r->rows.types.p[i])) continue;
-        pdl_buf_put(out, pdl_str_of(before));
-        pdl_batch_duck_put_name(r->rows.columns.p[i], out);
-        PDL_PUT(out, "::VARCHAR AS ");
-        pdl_batch_duck_put_name(r->rows.columns.p[i], out);
-        before = ", ";
-        after = ")";
+        pdl_buf type = PDL_BUF;
+        if (put_without_decimals(pdl_str_of(r->rows.types.p[i]), &type)) {
+            pdl_buf_putf(out, "%s", before);
+            pdl_batch_duck_put_name(r->rows.columns.p[i], out);
+            pdl_buf_putf(out, "::%s AS ", pdl_buf_z(&type));
+            pdl_batch_duck_put_name(r->rows.columns.p[i], out);
+            before = ", ";
+            after = ")";
+        }
+        pdl_buf_fini(&type);
     }
-    pdl_buf_put(out, pdl_str_of(after));
+    pdl_buf_putf(out, "%s", after);
 }
 
 static bool begin_rows(reader *r, const char *from, pdl_err *err) {

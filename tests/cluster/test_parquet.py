@@ -23,7 +23,7 @@ t = Tests(str(BUILD))
 
 def sql(python, text):
     """Rows of a query; the folder of the test is the working directory."""
-    code = "import duckdb, json, sys\nr = duckdb.sql(sys.argv[1])\nprint(json.dumps(r.fetchall() if r else [], default=str))"
+    code = "import duckdb, json, sys\nduckdb.sql('SET enable_progress_bar = false')\nr = duckdb.sql(sys.argv[1])\nprint(json.dumps(r.fetchall() if r else [], default=str))"
     out = subprocess.run([python, "-c", code, text], cwd=t.folder, capture_output=True, text=True, check=True)
     return [tuple(r) for r in json.loads(out.stdout)]
 
@@ -73,8 +73,9 @@ def test_odd(python, env):
 TYPES = """COPY (SELECT * FROM (VALUES
   ('a', 12.50::DECIMAL(10,2), '12345678901234567890.1234567890'::DECIMAL(38,10), TIMESTAMP '2024-01-02 03:04:05.678901',
    TIMESTAMPTZ '2024-01-02 03:04:05+00', DATE '2024-02-29', TIME '01:02:03', MAP{'k': 1}, '\\x00\\xFFa'::BLOB, {'a': [1, NULL], 'b': {'c': 'z'}},
-   18446744073709551615::UBIGINT, 1.5::FLOAT, NULL::VARCHAR, 7::TINYINT),
-  ('b', NULL, NULL, NULL, NULL, NULL, NULL, MAP{}, NULL, NULL, NULL, NULL, NULL, NULL)) t(word, small, long, stamp, zoned, day, clock, m, bytes, deep, big, f, n, tiny))
+   18446744073709551615::UBIGINT, 1.5::FLOAT, NULL::VARCHAR, 7::TINYINT,
+   {'a "DECIMAL(20,2)"': 1, 'l': ['12345678901234567890.12'::DECIMAL(22,2)]}),
+  ('b', NULL, NULL, NULL, NULL, NULL, NULL, MAP{}, NULL, NULL, NULL, NULL, NULL, NULL, NULL)) t(word, small, long, stamp, zoned, day, clock, m, bytes, deep, big, f, n, tiny, inner_long))
   TO '%s' (FORMAT PARQUET)"""
 
 
