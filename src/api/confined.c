@@ -69,6 +69,7 @@ struct pdl_confined {
     const pdl_folders *folders;
     pdl_arena *arena;
     pdl_sandbox *run; /* of the whole run; NULL: none */
+    pdl_buf noted;    /* the last note: blocks of one profile have the same */
     PDL_VEC(sandbox_row) rows;
 };
 
@@ -78,6 +79,7 @@ pdl_confined *pdl_confined_new(const pdl_session_options *o,
                                const char *(*env)(void *user, const char *name), void *user,
                                const pdl_folders *folders, pdl_arena *arena) {
     pdl_confined *c = PDL_NEW(pdl_confined);
+    c->noted = PDL_BUF;
     c->folders = folders;
     c->opt = o;
     c->env = env;
@@ -94,6 +96,7 @@ void pdl_confined_free(pdl_confined *c) {
         pdl_sandbox_free(c->rows.p[i].sandbox);
     }
     pdl_vec_fini(&c->rows);
+    pdl_buf_fini(&c->noted);
     pdl_sandbox_free(c->run);
     pdl_free(c);
 }
@@ -127,7 +130,11 @@ static bool make(pdl_confined *c, pdl_vref profile, pdl_str name, pdl_str folder
         .helper = helper_of(c->env, c->user, c->arena),
     };
     bool ok = pdl_sandbox_new(&so, out, &note, err);
-    if (ok && note.len && o->note) o->note(o->sink.user, pdl_buf_str(&note));
+    if (ok && note.len && o->note && !pdl_str_eq(pdl_buf_str(&note), pdl_buf_str(&c->noted))) {
+        o->note(o->sink.user, pdl_buf_str(&note));
+        pdl_buf_clear(&c->noted);
+        pdl_buf_put(&c->noted, pdl_buf_str(&note));
+    }
     for (size_t i = 0; i < n; i++) pdl_free(files[i]);
     pdl_buf_fini(&in_venv);
     pdl_buf_fini(&note);

@@ -20,3 +20,14 @@ bool pdl_ident_is_in(pdl_str code, pdl_str name) {
     }
     return false;
 }
+
+bool pdl_ident_says_secret(pdl_str name) {
+    static const char *const words[] = {"KEY",    "TOKEN",      "SECRET",       "PASSWORD",
+                                        "PASSWD", "CREDENTIAL", "AUTHORIZATION"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        pdl_str word = pdl_str_of(words[i]);
+        for (size_t at = 0; at + word.n <= name.n; at++)
+            if (pdl_str_eq_nocase(pdl_str_sub(name, at, at + word.n), word)) return true;
+    }
+    return false;
+}

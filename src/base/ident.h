@@ -1,4 +1,4 @@
-/* ident.h -- names in the text of code.
+/* ident.h -- names in the text of code and in environments.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -10,5 +10,8 @@
 /* Does name occur in code, with no letter, digit, underscore or byte beyond ASCII at either side?
  * False for the empty name. */
 bool pdl_ident_is_in(pdl_str code, pdl_str name);
+/* Does the name of a variable or a field say that its value is a key, a token, a password ...?
+ * Small and capital letters are the same. */
+bool pdl_ident_says_secret(pdl_str name);
 
 #endif

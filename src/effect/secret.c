@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/base64.h"
+#include "base/ident.h"
 #include "effect/control.h"
 #include "effect/effect.h"
 
@@ -94,14 +95,6 @@ bool pdl_is_secret_header(pdl_str name) {
 static bool is_shown_part(pdl_str name) {
     static const char *const shown[] = {"api-version", "alt", "version", "beta", "stream"};
     return IS_ONE_OF(name, shown);
-}
-
-static bool says_secret(pdl_str name) {
-    static const char *const words[] = {"KEY",    "TOKEN",      "SECRET",       "PASSWORD",
-                                        "PASSWD", "CREDENTIAL", "AUTHORIZATION"};
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        if (contains_nocase(name, pdl_str_of(words[i]))) return true;
-    return false;
 }
 
 /* --- addresses -------------------------------------------------------------------------------- */
@@ -229,10 +222,10 @@ void pdl_secrets_note(pdl_secrets *s, pdl_str text) {
     pdl_buf_fini(&b);
 }
 
-bool pdl_is_secret_variable(pdl_str name) { return says_secret(name); }
+bool pdl_is_secret_variable(pdl_str name) { return pdl_ident_says_secret(name); }
 
 void pdl_secrets_note_variable(pdl_secrets *s, pdl_str name, pdl_str value) {
-    if (says_secret(name)) pdl_secrets_note(s, value);
+    if (pdl_ident_says_secret(name)) pdl_secrets_note(s, value);
     address a = address_of(value);
     if (s && a.has_user) note_user(s, a.user);
 }

@@ -5,6 +5,7 @@
 #include "yaml/profile.h"
 
 #include "base/buf.h"
+#include "base/ident.h"
 #include "value/int.h"
 
 #include "base/banned.h"
@@ -19,12 +20,21 @@ const pdl_profile_key *pdl_profile_keys(size_t *n) {
     return keys;
 }
 
-bool pdl_profile_names_key(pdl_str name) {
-    static const char *const parts[] = {"KEY",      "TOKEN",      "SECRET",
-                                        "PASSWORD", "CREDENTIAL", "PASSWD"};
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
-        if (pdl_str_find(name, pdl_str_of(parts[i]), 0) != PDL_NOT_FOUND) return true;
+/* Those of passwords and personal tokens are often short. */
+static bool ends_as_secret(pdl_str name) {
+    static const char *const words[] = {"PASS", "PASSPHRASE", "PAT"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        pdl_str word = pdl_str_of(words[i]);
+        size_t from = name.n > word.n ? name.n - word.n : 0;
+        if (pdl_str_eq_nocase(pdl_str_sub(name, from, name.n), word) &&
+            (!from || name.p[from - 1] == '_'))
+            return true;
+    }
     return false;
+}
+
+bool pdl_profile_names_key(pdl_str name) {
+    return pdl_ident_says_secret(name) || ends_as_secret(name);
 }
 
 pdl_str pdl_profile_nearest(pdl_str word) {

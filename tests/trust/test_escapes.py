@@ -352,6 +352,7 @@ def mistakes():
                  ["processes: many should be an integer", "did you mean 'read'", "name of a key", "/ is everything"]),
                 ("net: ['https://a.org', 'a.org:x', 'a.org:70000', '*', 'a.*.org', 'a b', 'u@a.org', ':1']\n", {},
                  [f"net: '{x}' should be HOST, HOST:PORT or *.DOMAIN" for x in ("https://a.org", "a.org:x", "a.org:70000", "*", "a.*.org", "a b", "u@a.org", ":1")]),
+                ("env: [openai_api_key, X_PASS, GITHUB_PAT, Token, PASSENGER, SPATE]\n", {}, ["openai_api_key is the", "X_PASS is the", "GITHUB_PAT is the", "Token is the"]),
                 ("[1\n", {}, ["s.yaml:"]), ("read: x\n", {}, ["read: x should be a list"]),
                 ("net: [example.org]\n", {"PDL_SANDBOX_WITHOUT": "userns"}, ["namespaces of users cannot be made"]),
                 ("{}", {"PDL_SANDBOX_WITHOUT": "userns"}, ["--sandbox-min process accepts less"]),
@@ -368,6 +369,10 @@ def mistakes():
         r = subprocess.run([PDL, "--sandbox=s.yaml", "a.pdl"], cwd=d, env=os.environ, capture_output=True, text=True)
         if r.returncode == 0:
             said = [f"has {k}: {Path(d).resolve() / n}, which is not there" for k, n in (("read", "nowhere"), ("write", "out"))]
+            block = {"sandbox": {"write": ["out"]}, "text": [{"sandbox": {"memory": n}, "lang": "command", "args": ["echo", "hi"]} for n in (900, 901)]}
+            Path(d, "b.pdl").write_text(json.dumps(block))
+            b = subprocess.run([PDL, "b.pdl"], cwd=d, capture_output=True, text=True)
+            check("once for all blocks", b.stderr.count("which is not there") == 1, b.stderr)
             check("what is not there is said", r.stderr.count("\n") == 1 and all(x in r.stderr for x in said), r.stderr)
         r = subprocess.run([PDL, "--no-sandbox", "a.pdl"], cwd=d, env={**os.environ, "PDL_SANDBOX": "1", "PDL_SANDBOX_WITHOUT": "landlock"},
                            capture_output=True, text=True)
