@@ -122,6 +122,26 @@ static void name_proxy(int port) {
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) setenv(names[i], url, 1);
 }
 
+/* From the last one down, which the libraries of C leave alone. */
+static int signal_of(pdl_sandbox_end end) { return SIGRTMAX - (PDL_SANDBOX_SETUP - (int)end); }
+
+pdl_sandbox_end pdl_sandbox_end_of(int signal) {
+    int below = SIGRTMAX - signal;
+    return signal && below >= 0 && below <= PDL_SANDBOX_SETUP - PDL_SANDBOX_DENIED
+               ? (pdl_sandbox_end)(PDL_SANDBOX_SETUP - below)
+               : PDL_SANDBOX_ENDED;
+}
+
+/* Ends this process as one that got the signal: it dies of it. */
+static int end_by(int sig) {
+    sigset_t all;
+    sigfillset(&all);
+    signal(sig, SIG_DFL);
+    sigprocmask(SIG_UNBLOCK, &all, NULL);
+    kill(getpid(), sig);
+    return 128 + sig;
+}
+
 static void reset_signals(void) {
     sigset_t none;
     sigemptyset(&none);
@@ -151,12 +171,12 @@ static int run_command(const sandbox_spec *s, char **argv) {
     enter_folder(s);
     if (!pdl_inside_confine(s, &what)) {
         complain(what);
-        return PDL_SANDBOX_EXIT_SETUP;
+        return end_by(signal_of(PDL_SANDBOX_SETUP));
     }
     execvp(argv[0], argv);
     bool is_absent = errno == ENOENT || errno == ENOTDIR;
     if (as_shell) return refuse_as_shell(argv[0], is_absent);
-    return is_absent ? PDL_SANDBOX_EXIT_NOT_FOUND : PDL_SANDBOX_EXIT_DENIED;
+    return end_by(signal_of(is_absent ? PDL_SANDBOX_NOT_FOUND : PDL_SANDBOX_DENIED));
 }
 
 /* --- the monitor ------------------------------------------------------------------------------ */
@@ -223,8 +243,8 @@ static int32_t watch(const sandbox_spec *s, pid_t command) {
         for (pid_t p; (p = waitpid(-1, &status, WNOHANG)) > 0;)
             if (p == command) return status;
         size_t n = each_process(alone, NULL, NULL);
-        if (outside_is_gone()) return PDL_SANDBOX_EXIT_SETUP << 8;
-        if (n > (size_t)s->processes) return PDL_SANDBOX_EXIT_PROCESSES << 8;
+        if (outside_is_gone()) return signal_of(PDL_SANDBOX_SETUP);
+        if (n > (size_t)s->processes) return signal_of(PDL_SANDBOX_PROCESSES);
         long ms = n > MANY ? WATCH_MS : SLOW_MS;
         sigtimedwait(&child, NULL, &(struct timespec){0, ms * 1000000});
     }
@@ -254,7 +274,7 @@ static int monitor(const sandbox_spec *s, char **argv) {
         int listener = pdl_proxy_listen(&port);
         if (listener < 0) {
             complain("the network inside");
-            return PDL_SANDBOX_EXIT_SETUP;
+            return PDL_SANDBOX_SETUP;
         }
         send_message(PASS_FD, -1, listener);
         close(listener);
@@ -265,7 +285,7 @@ static int monitor(const sandbox_spec *s, char **argv) {
     if (command == 0) _exit(run_command(s, argv));
     if (s->backend == BACKEND_NONE) setpgid(0, 0); /* who kills the group leaves this one */
     for (int fd = 3; fd < PASS_FD; fd++) close(fd); /* the worker's pair is the command's */
-    int32_t status = command < 0 ? PDL_SANDBOX_EXIT_SETUP << 8 : watch(s, command);
+    int32_t status = command < 0 ? signal_of(PDL_SANDBOX_SETUP) : watch(s, command);
     kill_all(s->backend != BACKEND_NONE);
     send_message(PASS_FD, status, -1);
     return 0;
@@ -305,14 +325,14 @@ static int begin_native(sandbox_spec *s, char **argv) {
     const char *what;
     if (!pdl_native_namespaces(&what, (unsigned)getuid(), (unsigned)getgid())) {
         complain(what);
-        return PDL_SANDBOX_EXIT_SETUP;
+        return PDL_SANDBOX_SETUP;
     }
     pid_t first = fork(); /* the first process of the new namespace of processes */
     if (first == 0) {
         end_with_outside();
         if (!pdl_native_root(s, &what)) {
             complain(what);
-            _exit(PDL_SANDBOX_EXIT_SETUP);
+            _exit(PDL_SANDBOX_SETUP);
         }
         _exit(monitor(s, argv));
     }
@@ -320,7 +340,7 @@ static int begin_native(sandbox_spec *s, char **argv) {
     for (int fd = 0; fd <= PASS_FD; fd++) close(fd);
     int status = 0;
     while (first > 0 && waitpid(first, &status, 0) < 0 && errno == EINTR) {}
-    return WIFEXITED(status) ? WEXITSTATUS(status) : PDL_SANDBOX_EXIT_SETUP;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : PDL_SANDBOX_SETUP;
 }
 
 static int begin(sandbox_spec *s, const char *spec, char **argv) {
@@ -332,9 +352,9 @@ static int begin(sandbox_spec *s, const char *spec, char **argv) {
     case BACKEND_BWRAP:
         pdl_bwrap_exec(s, spec, argv);
         complain("bubblewrap");
-        return PDL_SANDBOX_EXIT_SETUP;
+        return PDL_SANDBOX_SETUP;
     }
-    return PDL_SANDBOX_EXIT_SETUP;
+    return PDL_SANDBOX_SETUP;
 }
 
 static void serve_network(int listener, const sandbox_spec *s) {
@@ -359,18 +379,13 @@ static void hand_on(int signals) {
 
 static int end_as(int32_t status) {
     if (!WIFSIGNALED(status)) return WEXITSTATUS(status);
-    int sig = WTERMSIG(status);
-    sigset_t all;
-    sigfillset(&all);
-    signal(sig, SIG_DFL);
-    sigprocmask(SIG_UNBLOCK, &all, NULL);
-    kill(getpid(), sig);
-    return 128 + sig;
+    pdl_sandbox_end end = pdl_sandbox_end_of(WTERMSIG(status));
+    return end && getenv(PDL_SANDBOX_AS_SHELL) ? (int)end : end_by(WTERMSIG(status));
 }
 
 /* Until the other side of the pair is gone. */
 static int32_t attend(int pair, int signals, pid_t child, const sandbox_spec *s) {
-    int32_t end = PDL_SANDBOX_EXIT_SETUP << 8;
+    int32_t end = signal_of(PDL_SANDBOX_SETUP);
     bool known = false;
     for (;;) {
         struct pollfd fds[] = {{pair, POLLIN, 0}, {signals, POLLIN, 0}};
@@ -449,13 +464,14 @@ static int outside(sandbox_spec *s, const char *spec, char **argv) {
     sigaddset(&block, SIGINT);
     sigaddset(&block, SIGTERM);
     close_from(FIRST_FREE_FD);
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair) != 0) return PDL_SANDBOX_EXIT_SETUP;
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair) != 0)
+        return end_as(signal_of(PDL_SANDBOX_SETUP));
     int own = fcntl(pair[0], F_DUPFD_CLOEXEC, 10), other = fcntl(pair[1], F_DUPFD, 10);
     close(pair[0]);
     close(pair[1]);
     if (!make_own_tmp(s, tmp)) {
         complain("a folder for temporary files");
-        return PDL_SANDBOX_EXIT_SETUP;
+        return end_as(signal_of(PDL_SANDBOX_SETUP));
     }
     pid_t cleaner = 0;
     int clean = s->backend == BACKEND_NONE ? begin_cleaner(tmp, &cleaner) : -1;
@@ -484,7 +500,7 @@ int pdl_sandbox_confine(int argc, char **argv, bool inside) {
     if (argc < 2 || !pdl_spec_read(argv[0], &s)) {
         errno = EINVAL;
         complain("what it is told");
-        return PDL_SANDBOX_EXIT_SETUP;
+        return end_as(signal_of(PDL_SANDBOX_SETUP));
     }
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     /* nothing is left for handlers of the exit: a sanitizer's would report what the process holds,

@@ -92,17 +92,19 @@ bool pdl_sandbox_is_closed(const pdl_sandbox *s);
 bool pdl_sandbox_is_sealed(const pdl_sandbox *s);
 double pdl_sandbox_seconds(const pdl_sandbox *s); /* 0: the profile sets none */
 
-/* Exit codes of the helper for what is no end of the command. */
-enum {
-    PDL_SANDBOX_EXIT_SETUP = 119,     /* could not confine: the reason is on standard error */
-    PDL_SANDBOX_EXIT_PROCESSES = 118, /* more processes than the profile allows: all were killed */
-    PDL_SANDBOX_EXIT_NOT_FOUND = 117, /* the command is not there, as seen from inside */
-    PDL_SANDBOX_EXIT_DENIED = 116     /* it may not be executed */
-};
+/* How the helper ends where it is no end of the command: by a signal that no program uses, since a
+ * command may end with any status. As a shell would (below): with these codes. */
+typedef enum {
+    PDL_SANDBOX_ENDED = 0,       /* the command's own end */
+    PDL_SANDBOX_SETUP = 119,     /* could not confine: the reason is on standard error */
+    PDL_SANDBOX_PROCESSES = 118, /* more processes than the profile allows: all were killed */
+    PDL_SANDBOX_NOT_FOUND = 117, /* the command is not there, as seen from inside */
+    PDL_SANDBOX_DENIED = 116     /* it may not be executed */
+} pdl_sandbox_end;
+pdl_sandbox_end pdl_sandbox_end_of(int signal); /* 0: none */
 
 /* Set among the variables of the helper, beside those of pdl_sandbox_wrap_env: a command that
- * cannot be executed is reported as a shell does, by a line and 127 or 126, in place of the two
- * above. */
+ * cannot be executed is reported as a shell does, by a line and 127 or 126. */
 #define PDL_SANDBOX_AS_SHELL "PDL_SANDBOX_AS_SHELL"
 /* The helper: argv after `__confine`, or `__confined` inside of bubblewrap. Does not return while
  * the command runs; the exit status of the process. */

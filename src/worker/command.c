@@ -118,21 +118,21 @@ static void refuse_slow(job *j) {
 /* What the helper says in place of the command. */
 static bool ended_confined(job *j, const pdl_proc_result *r) {
     pdl_err err = {0};
-    switch (r->status) {
-    case PDL_SANDBOX_EXIT_NOT_FOUND:
+    switch (pdl_sandbox_end_of(r->signal)) {
+    case PDL_SANDBOX_NOT_FOUND:
         refuse_start(j, false);
         return true;
-    case PDL_SANDBOX_EXIT_DENIED:
+    case PDL_SANDBOX_DENIED:
         refuse_start(j, true);
         return true;
-    case PDL_SANDBOX_EXIT_PROCESSES:
+    case PDL_SANDBOX_PROCESSES:
         pdl_err_set(&err, PDL_E_processes, (pdl_loc){0},
                     "the command was ended: it started more processes than its sandbox allows");
         break;
-    case PDL_SANDBOX_EXIT_SETUP:
+    case PDL_SANDBOX_SETUP:
         pdl_err_set(&err, PDL_E_policy, (pdl_loc){0}, "%.*s", PDL_FMT(pdl_str_trim(r->err)));
         break;
-    default: return false;
+    case PDL_SANDBOX_ENDED: return false;
     }
     pdl_worker_job_refuse(j, &err);
     return true;
@@ -151,7 +151,7 @@ static void ended(void *user, const pdl_proc_result *r) {
         refuse_slow(j);
         return;
     }
-    if (j->w->opt.sandbox && !r->signal && ended_confined(j, r)) return;
+    if (j->w->opt.sandbox && ended_confined(j, r)) return;
     pdl_val v = pdl_dict_new(3);
     v = pdl_dict_putz(v, "stdout", output_text(r->out));
     v = pdl_dict_putz(v, "stderr", output_text(r->err));

@@ -118,6 +118,7 @@ static void fail_jobs(worker *w, const char *py_class, const char *msg) {
 
 static void ended(void *user, const pdl_proc_result *r) {
     worker *w = user;
+    pdl_sandbox_end end = pdl_sandbox_end_of(r->signal);
     char msg[200];
     if (w->broken.kind != PDL_E_NONE)
         snprintf(msg, sizeof msg, "Python Code error: %s", w->broken.msg);
@@ -128,13 +129,13 @@ static void ended(void *user, const pdl_proc_result *r) {
         snprintf(msg, sizeof msg,
                  "Python Code error: the Python process ended unexpectedly (status %d)", r->status);
     detach(w);
-    if (w->opt.sandbox && !r->signal && r->status == PDL_SANDBOX_EXIT_PROCESSES)
+    if (w->opt.sandbox && end == PDL_SANDBOX_PROCESSES)
         fail_jobs_as(w, PDL_E_processes, "RuntimeError,Exception",
                      "the code was ended: it started more processes than its sandbox allows");
     else if (w->opt.sandbox && !r->signal && r->status == NO_MEMORY)
         fail_jobs_as(w, PDL_E_memory, "MemoryError,Exception",
                      "the code was ended: it used more memory than its sandbox allows");
-    else if (w->opt.sandbox && !r->signal && r->status == PDL_SANDBOX_EXIT_SETUP)
+    else if (w->opt.sandbox && end == PDL_SANDBOX_SETUP)
         fail_jobs_as(w, PDL_E_policy, "RuntimeError,Exception",
                      "the sandbox cannot be made; the reason is on standard error");
     else

@@ -114,6 +114,10 @@ def absent_commands(folder):
         r = subprocess.run([PDL, "sandbox", "--", *words], cwd=folder, capture_output=True, text=True, timeout=120, check=False)
         told = r.stderr + r.stdout
         check("sandbox -- %s" % words, r.returncode == code and said in told and told.count("\n") == (said != ""), (r.returncode, told))
+    for code in (116, 117, 118, 119):
+        (folder / "c.pdl").write_text("text: {lang: command, args: [sh, -c, 'exit %d'], fallback: '${ pdl_error.kind } ${ pdl_error.message }'}" % code)
+        told = run(folder, "--sandbox", "c.pdl")
+        check("a block that ends with %d" % code, told.startswith("code ") and "non zero code: %d" % code in told, told)
     for command in ("nothere", "./plain"):
         (folder / "c.pdl").write_text("text: {lang: command, code: %s}" % command)
         told = run(folder, "--sandbox", "c.pdl")
