@@ -34,7 +34,8 @@
     X(process_depth, PROCESS_DEPTH, 100, 1, "programs that run the command that runs programs")    \
     X(messages, MESSAGES, 16777216, 16,                                                            \
       "messages of a context, which shares its parts but is sent as a list")                       \
-    X(int_bits, INT_BITS, 33554432, 64, "size of an integer")                                      \
+    X(int_bits, INT_BITS, 4194304, 64,                                                             \
+      "size of an integer: its digits are written in a tenth of a second, which cannot be ended")  \
     X(range_items, RANGE_ITEMS, 100000000, 1000,                                                   \
       "items of a list made from a range or by repetition")                                        \
     X(regex_steps, REGEX_STEPS, 10000000, 1000,                                                    \

@@ -227,18 +227,23 @@ static pdl_str without_underscores(pdl_lexer *x, pdl_str s) {
     return (pdl_str){p, n};
 }
 
-static pdl_val read_int(pdl_lexer *x, pdl_str digits, int base) {
+/* The value of the token t; t becomes an error when the integer is too large. */
+static void read_int(pdl_lexer *x, pdl_str digits, int base, pdl_token *t) {
     int64_t v = 0;
     for (size_t i = 0; i < digits.n; i++) {
         if (PDL_MUL_OVERFLOWS(v, base, &v) ||
             PDL_ADD_OVERFLOWS(v, pdl_hex_digit(digits.p[i]), &v)) {
-            pdl_val big;
-            if (!pdl_int_read(digits, base, &big)) PDL_BUG("integer literal in base %d", base);
-            pdl_hold(x->holder, big);
-            return big;
+            if (!pdl_int_read(digits, base, &t->value)) {
+                pdl_xfail_set(x->fail, x->arena, "TemplateSyntaxError", t->start, t->end,
+                              "an integer of %zu digits is too large", digits.n);
+                t->kind = PDL_TK_ERROR;
+                return;
+            }
+            pdl_hold(x->holder, t->value);
+            return;
         }
     }
-    return pdl_int(v);
+    t->value = pdl_int(v);
 }
 
 void pdl_lex_number(pdl_lexer *x, pdl_token *t) {
@@ -253,8 +258,8 @@ void pdl_lex_number(pdl_lexer *x, pdl_token *t) {
         uint32_t skip = base == 10 ? 0 : 2;
         end = int_end(x, base);
         pdl_str s = without_underscores(x, (pdl_str){x->src.p + start + skip, end - start - skip});
-        *t = (pdl_token){
-            .kind = PDL_TK_INT, .start = start, .end = end, .value = read_int(x, s, base)};
+        *t = (pdl_token){.kind = PDL_TK_INT, .start = start, .end = end};
+        read_int(x, s, base, t);
     }
     x->pos = end;
 }

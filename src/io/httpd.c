@@ -67,6 +67,7 @@ typedef struct client {
     bool in_turn;     /* the running turn will send the output */
     bool closes;      /* after the answer was sent */
     bool no_more;     /* the client sends nothing more */
+    bool wants_head;  /* the request that is being read is a HEAD, if it is one at all */
 } client;
 
 /* In order of last activity. */
@@ -391,7 +392,7 @@ static turn refuse(client *c, int status, const char *why) {
     put_status(c, status);
     put_header(&c->out, "Content-Type", "application/json");
     pdl_buf_putf(&c->out, "Content-Length: %zu\r\n\r\n", b.len);
-    pdl_buf_put(&c->out, pdl_buf_str(&b));
+    if (!c->wants_head) pdl_buf_put(&c->out, pdl_buf_str(&b));
     pdl_buf_fini(&b);
     return GO;
 }
@@ -454,6 +455,7 @@ static turn read_head(client *c) {
     while (blank + 1 < c->in.len && c->in.p[blank] == '\r' && c->in.p[blank + 1] == '\n')
         blank += 2;
     if (blank) pdl_buf_shift(&c->in, blank); /* empty lines before a request */
+    c->wants_head = pdl_str_starts(pdl_buf_str(&c->in), PDL_STR("HEAD "));
     const char *nonsense = pdl_http_head_nonsense(pdl_buf_str(&c->in));
     if (nonsense) return refuse(c, 400, nonsense);
     size_t end_at = pdl_http_head_end(pdl_buf_str(&c->in), &c->scanned);

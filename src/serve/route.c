@@ -217,11 +217,12 @@ static const route *find_route(const pdl_exchange *x, const route **any) {
     return found;
 }
 
-/* The client's request, for messages. */
+/* The client's request, for messages. That of a HEAD is as long as that of a GET. */
 static void put_asked(const pdl_exchange *x, pdl_buf *out) {
     enum { METHOD = 20, PATH = 100 };
-    pdl_str path = pdl_exchange_path(x);
-    pdl_buf_put(out, pdl_str_sub(pdl_exchange_method(x), 0, METHOD));
+    pdl_str path = pdl_exchange_path(x), method = pdl_exchange_method(x);
+    if (pdl_str_is(method, "HEAD")) method = PDL_STR("GET");
+    pdl_buf_put(out, pdl_str_sub(method, 0, METHOD));
     pdl_buf_putc(out, ' ');
     pdl_buf_put(out, pdl_utf8_cut(path, PATH));
     if (path.n > PATH) PDL_PUT(out, "...");

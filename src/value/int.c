@@ -175,6 +175,12 @@ static bool divide_ints(pdl_vref a, pdl_vref b, pdl_val *out, pdl_err *err) {
 
 static bool pow_floats(double x, double y, pdl_val *out, pdl_err *err);
 
+/* Of the absolute value of v, which is not 0; at most one too small. */
+static double binary_log(pdl_vref v) {
+    double d = fabs(pdl_num_to_double(v));
+    return isinf(d) ? (double)(pdl_int_bit_length(v) - 1) : log2(d);
+}
+
 static bool pow_ints(pdl_vref a, pdl_vref b, pdl_val *out, pdl_err *err) {
     if (pdl_int_sign(b) < 0) {
         double x = 0, y = 0;
@@ -188,7 +194,7 @@ static bool pow_ints(pdl_vref a, pdl_vref b, pdl_val *out, pdl_err *err) {
     }
     int64_t e;
     if (!pdl_int_get(b, &e) || e > PDL_MAX_INT_BITS) return too_large(err);
-    if ((pdl_int_bit_length(a) - 1) * (size_t)e > PDL_MAX_INT_BITS) return too_large(err);
+    if (binary_log(a) * (double)e >= PDL_MAX_INT_BITS) return too_large(err);
     mpz_t z;
     to_mpz(a, z);
     mpz_pow_ui(z, z, (unsigned long)e);
@@ -472,9 +478,12 @@ void pdl_int_write(pdl_vref v, int base, pdl_buf *out) {
 
 /* Integer of plain digits (checked, NUL-terminated) in base, negated if asked. */
 static bool read_digits(const char *digits, size_t n, int base, bool neg, pdl_val *out) {
-    if (n > PDL_MAX_INT_BITS) return false; /* a digit is at least one bit: reading stays bounded */
+    size_t zeros = strspn(digits, "0"), each = 0; /* bits that each further digit has at least */
+    while (base >> (each + 1)) each++;
+    if (n > zeros && (n - zeros - 1) * each > PDL_MAX_INT_BITS) return false;
     mpz_t z;
-    if (mpz_init_set_str(z, digits, base) != 0) {
+    if (mpz_init_set_str(z, digits + (zeros < n ? zeros : 0), base) != 0 ||
+        mpz_sizeinbase(z, 2) > PDL_MAX_INT_BITS) {
         mpz_clear(z);
         return false;
     }

@@ -303,6 +303,13 @@ static bool bad(pdl_err *err, const char *what) {
     return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "the Python process sent a bad %s", what);
 }
 
+static bool get_int(pdl_str hex, pdl_val *out, pdl_err *err) {
+    if (pdl_int_read(hex, 16, out)) return true;
+    if (hex.n * 4 <= PDL_MAX_INT_BITS) return bad(err, "integer");
+    return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "integer is longer than %d bits",
+                       PDL_MAX_INT_BITS);
+}
+
 static pdl_val text_at(pdl_vref j, const char *key) {
     pdl_vref v = pdl_dict_getz(j, key);
     return pdl_is_str(v) ? pdl_keep(v) : pdl_textz("");
@@ -476,7 +483,7 @@ static bool get_tagged(worker *w, pdl_str kind, pdl_vref j, pdl_val *out, pdl_er
     if (pdl_str_is(kind, "range")) return get_range(j, out, err);
     if (pdl_str_is(kind, "bytes") && pdl_is_str(hex)) return get_bytes(pdl_str_get(hex), out, err);
     if (pdl_str_is(kind, "int") && pdl_is_str(hex))
-        return pdl_int_read(pdl_str_get(hex), 16, out) || bad(err, "integer");
+        return get_int(pdl_str_get(hex), out, err);
     if (pdl_is_str(iso)) return get_time(pdl_str_get(iso), out, err);
     if (!pdl_str_is(kind, "undefined") || !pdl_is_str(why)) return bad(err, "value");
     *out = pdl_undefined(pdl_keep(why));

@@ -284,6 +284,15 @@ static void make_text(loader *l, yn *n, pdl_str text) {
     }
 }
 
+/* Of a value that cannot be made, as text that lives as long as the tree; a limit has no class. */
+static const char *class_of(const pdl_err *why) {
+    static const char *const classes[] = {"ConstructorError", "KeyError", "IndexError",
+                                          "AttributeError"};
+    for (size_t i = 0; why->py_class && i < sizeof classes / sizeof classes[0]; i++)
+        if (!strcmp(why->py_class, classes[i])) return classes[i];
+    return "ValueError";
+}
+
 /* Makes the value of a scalar whose tag is known. A problem is stored for later. */
 static void make_scalar(loader *l, yn *n, pdl_str text) {
     if (n->tag == PDL_YTAG_str || n->tag == PDL_YTAG_OTHER) {
@@ -312,13 +321,7 @@ static void make_scalar(loader *l, yn *n, pdl_str text) {
         pdl_drop(v); /* it can be made: pdl_node_value */
         return;
     }
-    set_fault(l, n, n->pub.start, false,
-              strcmp(bad.py_class, "ConstructorError") == 0 ? "ConstructorError"
-              : strcmp(bad.py_class, "ValueError") == 0     ? "ValueError"
-              : strcmp(bad.py_class, "KeyError") == 0       ? "KeyError"
-              : strcmp(bad.py_class, "IndexError") == 0     ? "IndexError"
-                                                            : "AttributeError",
-              "%s", bad.msg);
+    set_fault(l, n, n->pub.start, false, class_of(&bad), "%s", bad.msg);
     pdl_err_fini(&bad);
 }
 

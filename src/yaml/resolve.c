@@ -277,8 +277,16 @@ static bool bad_literal(pdl_err *err, const char *what, pdl_str s) {
     return false;
 }
 
+enum { LONG_LITERAL = 100000 }; /* digits; one that is not read is too large, not wrong */
+
+static bool too_large(size_t digits, pdl_err *err) {
+    return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "an integer of %zu digits is too large",
+                       digits);
+}
+
 static bool int_base(pdl_str s, int base, pdl_val *out, pdl_err *err) {
     if (pdl_int_read(s, base, out)) return true;
+    if (s.n > LONG_LITERAL) return too_large(s.n, err);
     pdl_buf b = PDL_BUF;
     pdl_buf_putf(&b, "invalid literal for int() with base %d", base);
     bad_literal(err, pdl_buf_z(&b), s);
@@ -293,9 +301,9 @@ static bool arith(pdl_arith op, pdl_val a, pdl_val b, pdl_val *out, pdl_err *err
     return ok;
 }
 
-/* 190:20:30 by Horner's rule. Quadratic in the digits as every big number is; the sum is capped by
- * PDL_MAX_INT_BITS. */
+/* 190:20:30 by Horner's rule, which is quadratic: only for as many parts as take no time. */
 static bool int_sixty(pdl_str s, pdl_val *out, pdl_err *err) {
+    if (s.n > LONG_LITERAL) return too_large(s.n, err);
     pdl_val sum = pdl_int(0), part;
     for (size_t from = 0; from <= s.n;) {
         size_t to = pdl_str_find(s, PDL_STR(":"), from);

@@ -42,6 +42,15 @@ def growd(tail):
 
 N=100000
 cases={}
+LONG_INT = '7' * 1500000
+case('int_literal', 'data: ${ %s > 1 }\n' % LONG_INT, want=1)
+case('int_hex_literal', 'data: ${ 0x%s > 1 }\n' % LONG_INT, want=1)
+case('int_in_template', 'lang: jinja\ncode: "{% if ' + LONG_INT + ' > 1 %}a{% endif %}"\n', want=1)
+case('int_yaml', 'data: %s\n' % LONG_INT, want=1)
+case('int_yaml_sixty', 'data: 1%s\n' % (':59' * 800000), want=1)
+case('int_json', 'data: "%s"\nparser: json\n' % LONG_INT, want=1)
+case('int_repair', 'text: "{a: %s,}"\nparser: json\n' % LONG_INT)
+case('int_of_python', 'lang: python\ncode: result = 1 << 5000000\n', want=1)
 case('yaml_flow_seq', 'data: '+'['*N+']'*N+'\n')
 case('yaml_flow_open', 'data: '+'['*N)
 case('yaml_flow_map', 'data: '+'{a: '*N+'}'*N+'\n')

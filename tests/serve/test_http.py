@@ -151,6 +151,19 @@ def badly_written(s):
     check("byte by byte", b"You said: in bytes" in got, got)
 
 
+def no_bodies(s):
+    """The answer to HEAD is that to GET without its body, also where the request is refused."""
+    rest = b" HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n"
+    for line in (b"*" + rest, b"/nothing" + rest, b"/mcp" + rest, b"/health" + rest, b"/v1/models/x" + rest, b"/%00" + rest, b"http://a/" + rest,
+                 b"/health HTTP/1.1\r\n", b"/health HTTP/3.0\r\n", b"/health", b"/health" + rest + b" folded\r\n", b"/health" + rest + b"A: b\r\n" * 200,
+                 b"/" + b"a" * 100000, b"/health" + rest + b"Content-Length: 1\r\nContent-Length: 2\r\n"):
+        head, get = (s.raw(b"\r\n" + method + b" " + line + b"\r\n\r\n", 10).replace(b"HEAD", b"GET") for method in (b"HEAD", b"GET"))
+        begin, end, body = get.partition(b"\r\n\r\n")
+        same = [re.sub(rb"\r\n(Date|x-request-id|Content-Length): [^\r]*", b"", h, flags=re.I) for h in (head, begin + end)]
+        sizes = re.findall(rb"Content-Length: (\d+)", head)
+        check("HEAD %r has no body" % line[:40], same[0] == same[1] and len(sizes) == 1 and int(sizes[0]) == len(body), (head, get))
+
+
 def mutated(r):
     """A valid request, or several, with some faults in it."""
     seeds = [chat("echo", "a"), HEALTH + b"\r\n", CHAT + b"Transfer-Encoding: chunked\r\n\r\n5\r\nabcde\r\n0\r\n\r\n",
@@ -401,6 +414,7 @@ def main():
         for split in ({}, {"PDL_STRESS": "split"}):
             s = Server(folder, **split)
             badly_written(s)
+            no_bodies(s)
             nonsense(s, 60)
             s.close()
         for part in (what_stalls, unwanted_bodies, many_bodies, idle_connections, few_descriptors, computing, large_expressions):

@@ -7,6 +7,7 @@
 
 #include <math.h>
 
+#include "base/limits.h"
 #include "base/num.h"
 #include "value/int.h"
 #include "value/label.h"
@@ -72,7 +73,7 @@ static void numbers(void **state) {
         {"2", PDL_OP_POW, "0", "1"},
         {"-3", PDL_OP_POW, "-3", "-0.037037037037037035"},
         {"-1", PDL_OP_POW, "100000000000000000000001", "-1"},
-        {"10", PDL_OP_POW, "100000000000", "limit: integer is longer than 33554432 bits"},
+        {"10", PDL_OP_POW, "100000000000", "limit: integer is longer than 4194304 bits"},
         {"1e200", PDL_OP_POW, "2", OVER "(34, 'Numerical result out of range')"},
         {"1", PDL_OP_DIV, "3", "0.3333333333333333"},
         {"0", PDL_OP_DIV, "-5", "-0.0"},
@@ -221,6 +222,50 @@ static void reading(void **state) {
     pdl_buf_fini(&out);
 }
 
+/* Powers and digits at the ceiling of an integer; beyond it nothing is computed. */
+static void largest(void **state) {
+    (void)state;
+    static const struct {
+        int64_t base, exponent;
+        bool fits;
+    } powers[] = {
+        {2, PDL_MAX_INT_BITS - 1, true}, {2, PDL_MAX_INT_BITS, false},
+        {-2, PDL_MAX_INT_BITS, false},   {3, 2646200, true},
+        {3, 2646400, false},             {INT64_MAX, 66000, true},
+        {INT64_MAX, 67000, false},       {7, INT64_MAX, false},
+    };
+    static const struct {
+        int base;
+        size_t digits; /* each of them 1 */
+        bool fits;
+    } texts[] = {{2, PDL_MAX_INT_BITS, true},       {2, PDL_MAX_INT_BITS + 1, false},
+                 {16, PDL_MAX_INT_BITS / 4, true},  {16, PDL_MAX_INT_BITS / 4 + 1, false},
+                 {10, 1262000, true},               {10, 1263000, false},
+                 {36, PDL_MAX_INT_BITS / 5, false}, {10, 400000000, false}};
+    for (size_t i = 0; i < T_LEN(powers); i++) {
+        T_ROW(i);
+        pdl_val r = pdl_absent();
+        pdl_err err = {0};
+        bool ok = pdl_val_arith(PDL_OP_POW, pdl_int(powers[i].base), pdl_int(powers[i].exponent),
+                                &r, &err);
+        t_assert(ok == powers[i].fits && (ok || err.kind == PDL_E_limit));
+        if (ok) t_assert(pdl_int_bit_length(r) <= PDL_MAX_INT_BITS);
+        pdl_drop(r);
+        pdl_err_fini(&err);
+    }
+    for (size_t i = 0; i < T_LEN(texts); i++) {
+        T_ROW(i);
+        char *digits = pdl_alloc(texts[i].digits);
+        pdl_val v = pdl_absent();
+        memset(digits, '1', texts[i].digits);
+        bool ok = pdl_int_read((pdl_str){digits, texts[i].digits}, texts[i].base, &v);
+        t_assert(ok == texts[i].fits);
+        if (ok) t_assert(pdl_int_bit_length(v) <= PDL_MAX_INT_BITS);
+        pdl_drop(v);
+        pdl_free(digits);
+    }
+}
+
 static void comparing(void **state) {
     (void)state;
     static const struct {
@@ -249,6 +294,6 @@ static void comparing(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(numbers), cmocka_unit_test(refused),
                                        cmocka_unit_test(sequences), cmocka_unit_test(reading),
-                                       cmocka_unit_test(comparing)};
+                                       cmocka_unit_test(comparing), cmocka_unit_test(largest)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

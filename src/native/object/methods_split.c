@@ -25,6 +25,9 @@ typedef struct {
 /* Each time their number has doubled, checks that there is memory for twice as many. */
 static bool may_grow(size_t n, pdl_err *err) {
     size_t each = sizeof(pdl_val) * 2 + sizeof(pdl_strobj) + 16;
+    if (n >= PDL_MAX_RANGE_ITEMS)
+        return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "list is longer than %d items",
+                           PDL_MAX_RANGE_ITEMS);
     return n < PDL_CANCEL_EVERY || (n & (n - 1)) != 0 || pdl_err_memory(err, n * each);
 }
 
