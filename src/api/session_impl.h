@@ -19,6 +19,7 @@
 #include "journal/times.h"
 #include "trace/fold.h"
 #include "trace/later.h"
+#include "worker/worker.h"
 
 struct pdl_session {
     pdl_session_options opt;
@@ -48,7 +49,7 @@ struct pdl_session {
     pdl_val profiles;         /* list of the profile of the program's own policy; absent: none */
     pdl_policies *policies;   /* NULL: none */
     pdl_world *guard;         /* that asks them; NULL: none */
-    pdl_policy_memories *memories; /* of it and its members; NULL: nobody asked a policy */
+    pdl_policy_memories *memories;  /* of it and its members; NULL: nobody asked a policy */
     pdl_mask masks[PDL_SINK_COUNT]; /* of the sinks that hide labels */
     pdl_world *world;               /* what the run sees */
     pdl_program *program;
@@ -91,8 +92,18 @@ void pdl_session_end_spawn_spans(pdl_session *s, uint32_t slot);
 bool pdl_session_traceparent(void *user, uint32_t effect, char out[56]);
 const char *pdl_session_tracestate(const pdl_session *s);
 
-/* The environment of a session (user). */
+/* The environment of a session (user); the time of an event of a run that is not replayed. */
 const char *pdl_session_env_of(void *user, const char *name);
+int64_t pdl_session_wall(void *user, const pdl_event *e);
+
+/* session_inner.c: what every run of the session has; the variables of a run, each with its
+ * origin; what code of the session asks for: a program, a line of input. */
+pdl_run_options pdl_session_run_options(pdl_session *s);
+pdl_val pdl_session_with_defaults(pdl_vref vars, pdl_label origin);
+void pdl_session_run_program(void *user, const pdl_effect *code, pdl_val request,
+                             pdl_worker_done_fn *done, void *done_user);
+void pdl_session_ask_input(void *user, const pdl_effect *code, pdl_worker_answer_fn *answer,
+                           void *answer_user);
 
 /* precheck.c: a world that checks the program of the session before its first request. */
 pdl_world *pdl_session_precheck(pdl_session *s, pdl_world *behind);

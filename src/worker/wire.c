@@ -482,8 +482,7 @@ static bool get_tagged(worker *w, pdl_str kind, pdl_vref j, pdl_val *out, pdl_er
     if (pdl_str_is(kind, "set")) return get_set(w, j, out, err);
     if (pdl_str_is(kind, "range")) return get_range(j, out, err);
     if (pdl_str_is(kind, "bytes") && pdl_is_str(hex)) return get_bytes(pdl_str_get(hex), out, err);
-    if (pdl_str_is(kind, "int") && pdl_is_str(hex))
-        return get_int(pdl_str_get(hex), out, err);
+    if (pdl_str_is(kind, "int") && pdl_is_str(hex)) return get_int(pdl_str_get(hex), out, err);
     if (pdl_is_str(iso)) return get_time(pdl_str_get(iso), out, err);
     if (!pdl_str_is(kind, "undefined") || !pdl_is_str(why)) return bad(err, "value");
     *out = pdl_undefined(pdl_keep(why));

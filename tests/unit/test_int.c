@@ -229,19 +229,27 @@ static void largest(void **state) {
         int64_t base, exponent;
         bool fits;
     } powers[] = {
-        {2, PDL_MAX_INT_BITS - 1, true}, {2, PDL_MAX_INT_BITS, false},
-        {-2, PDL_MAX_INT_BITS, false},   {3, 2646200, true},
-        {3, 2646400, false},             {INT64_MAX, 66000, true},
-        {INT64_MAX, 67000, false},       {7, INT64_MAX, false},
+        {2, PDL_MAX_INT_BITS - 1, true},
+        {2, PDL_MAX_INT_BITS, false},
+        {-2, PDL_MAX_INT_BITS, false},
+        {3, 2646200, true},
+        {3, 2646400, false},
+        {INT64_MAX, 66000, true},
+        {INT64_MAX, 67000, false},
+        {7, INT64_MAX, false},
     };
     static const struct {
         int base;
         size_t digits; /* each of them 1 */
         bool fits;
-    } texts[] = {{2, PDL_MAX_INT_BITS, true},       {2, PDL_MAX_INT_BITS + 1, false},
-                 {16, PDL_MAX_INT_BITS / 4, true},  {16, PDL_MAX_INT_BITS / 4 + 1, false},
-                 {10, 1262000, true},               {10, 1263000, false},
-                 {36, PDL_MAX_INT_BITS / 5, false}, {10, 400000000, false}};
+    } texts[] = {{2, PDL_MAX_INT_BITS, true},
+                 {2, PDL_MAX_INT_BITS + 1, false},
+                 {16, PDL_MAX_INT_BITS / 4, true},
+                 {16, PDL_MAX_INT_BITS / 4 + 1, false},
+                 {10, 1262000, true},
+                 {10, 1263000, false},
+                 {36, PDL_MAX_INT_BITS / 5, false},
+                 {10, 400000000, false}};
     for (size_t i = 0; i < T_LEN(powers); i++) {
         T_ROW(i);
         pdl_val r = pdl_absent();
@@ -292,7 +300,7 @@ static void comparing(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(numbers), cmocka_unit_test(refused),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(numbers),   cmocka_unit_test(refused),
                                        cmocka_unit_test(sequences), cmocka_unit_test(reading),
                                        cmocka_unit_test(comparing), cmocka_unit_test(largest)};
     return cmocka_run_group_tests(tests, NULL, NULL);
