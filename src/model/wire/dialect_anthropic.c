@@ -436,11 +436,7 @@ static void add_event(const pdl_ask *a, pdl_vref json, pdl_reply_builder *d) {
 static bool is_error(pdl_vref json) { return pdl_str_is(pdl_member_str(json, "type"), "error"); }
 
 static bool event(const pdl_ask *a, pdl_str text, pdl_reply_builder *d, pdl_err *err) {
-    pdl_val json;
-    if (!pdl_reply_builder_event(d, text, is_error, &json, err)) return false;
-    if (pdl_is_dict(json)) add_event(a, json, d);
-    pdl_drop(json);
-    return true;
+    return pdl_reply_builder_event(d, a, text, is_error, add_event, err);
 }
 
 const pdl_dialect pdl_dialect_anthropic = {.name = "anthropic",

@@ -438,11 +438,7 @@ static void add_event(const pdl_ask *a, pdl_vref json, pdl_reply_builder *d) {
 }
 
 static bool event(const pdl_ask *a, pdl_str text, pdl_reply_builder *d, pdl_err *err) {
-    pdl_val json;
-    if (!pdl_reply_builder_event(d, text, pdl_has_error_object, &json, err)) return false;
-    if (pdl_is_dict(json)) add_event(a, json, d);
-    pdl_drop(json);
-    return true;
+    return pdl_reply_builder_event(d, a, text, pdl_has_error_object, add_event, err);
 }
 
 const pdl_dialect pdl_dialect_bedrock = {.name = "bedrock",

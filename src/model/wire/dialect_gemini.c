@@ -487,18 +487,17 @@ static bool read(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err) {
     return ok || pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "the answer has no candidates");
 }
 
-static bool event(const pdl_ask *a, pdl_str text, pdl_reply_builder *d, pdl_err *err) {
-    pdl_val json;
+static void add_event(const pdl_ask *a, pdl_vref json, pdl_reply_builder *d) {
     (void)a;
-    if (!pdl_reply_builder_event(d, text, pdl_has_error_object, &json, err)) return false;
-    if (!pdl_is_dict(json)) return true;
     pdl_vref list = pdl_dict_getz(json, "candidates");
     for (size_t i = 0; pdl_is_list(list) && i < pdl_list_len(list); i++)
         if (pdl_count_of(pdl_list_at(list, i), "index", 0) == 0)
             add_candidate(pdl_list_at(list, i), d);
     add_head(json, d);
-    pdl_drop(json);
-    return true;
+}
+
+static bool event(const pdl_ask *a, pdl_str text, pdl_reply_builder *d, pdl_err *err) {
+    return pdl_reply_builder_event(d, a, text, pdl_has_error_object, add_event, err);
 }
 
 const pdl_dialect pdl_dialect_gemini = {.name = "gemini",

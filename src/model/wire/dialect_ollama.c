@@ -392,25 +392,26 @@ static bool is_error(pdl_vref json) {
     return !pdl_is_absent(error) && !pdl_is_null(error);
 }
 
-static bool event_with(const pdl_ask *a, bool generate, pdl_str text, pdl_reply_builder *d,
-                       pdl_err *err) {
-    pdl_val json;
-    if (!pdl_reply_builder_event(d, text, is_error, &json, err)) return false;
-    if (!pdl_is_dict(json)) return true;
-    d->quiet = generate && emulates_tools(a);
-    (generate ? add_generate : add_chat)(json, d);
+static void add_chat_event(const pdl_ask *a, pdl_vref json, pdl_reply_builder *d) {
+    (void)a;
+    d->quiet = false;
+    add_chat(json, d);
+    add_common(json, d);
+}
+
+static void add_generate_event(const pdl_ask *a, pdl_vref json, pdl_reply_builder *d) {
+    d->quiet = emulates_tools(a);
+    add_generate(json, d);
     add_common(json, d);
     if (d->quiet && d->done) end_emulation(d);
-    pdl_drop(json);
-    return true;
 }
 
 static bool event_chat(const pdl_ask *a, pdl_str text, pdl_reply_builder *d, pdl_err *err) {
-    return event_with(a, false, text, d, err);
+    return pdl_reply_builder_event(d, a, text, is_error, add_chat_event, err);
 }
 
 static bool event_generate(const pdl_ask *a, pdl_str text, pdl_reply_builder *d, pdl_err *err) {
-    return event_with(a, true, text, d, err);
+    return pdl_reply_builder_event(d, a, text, is_error, add_generate_event, err);
 }
 
 const pdl_dialect pdl_dialect_ollama_chat = {.name = "ollama_chat",

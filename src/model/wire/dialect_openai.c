@@ -369,23 +369,22 @@ static bool is_error(pdl_vref chunk) {
     return !is_null(error) && (is_null(pdl_dict_getz(chunk, "choices")) || pdl_is_dict(error));
 }
 
-static bool event(const pdl_ask *a, pdl_str text, pdl_reply_builder *d, pdl_err *err) {
-    pdl_val chunk;
+static void add_event(const pdl_ask *a, pdl_vref chunk, pdl_reply_builder *d) {
     (void)a;
+    pdl_vref choices = pdl_dict_getz(chunk, "choices");
+    if (pdl_is_list(choices))
+        for (size_t i = 0; i < pdl_list_len(choices); i++) add_choice(d, pdl_list_at(choices, i));
+    add_head(d, chunk);
+}
+
+static bool event(const pdl_ask *a, pdl_str text, pdl_reply_builder *d, pdl_err *err) {
     text = pdl_str_trim(text);
     if (pdl_str_is(text, "[DONE]")) {
         d->done = true;
         return true;
     }
     if (text.n == 0 || d->done || pdl_chunk_read(text, d)) return true;
-    if (!pdl_reply_builder_event(d, text, is_error, &chunk, err)) return false;
-    if (!pdl_is_dict(chunk)) return true;
-    pdl_vref choices = pdl_dict_getz(chunk, "choices");
-    if (pdl_is_list(choices))
-        for (size_t i = 0; i < pdl_list_len(choices); i++) add_choice(d, pdl_list_at(choices, i));
-    add_head(d, chunk);
-    pdl_drop(chunk);
-    return true;
+    return pdl_reply_builder_event(d, a, text, is_error, add_event, err);
 }
 
 const pdl_dialect pdl_dialect_openai = {.name = "openai",

@@ -277,13 +277,13 @@ static bool is_error(pdl_vref json) {
            !pdl_is_absent(pdl_dict_getz(json, "error"));
 }
 
-static bool event_text(const pdl_ask *a, pdl_str text, pdl_reply_builder *d, pdl_err *err) {
-    pdl_val json;
+static void add_event(const pdl_ask *a, pdl_vref json, pdl_reply_builder *d) {
     (void)a;
-    if (!pdl_reply_builder_event(d, text, is_error, &json, err)) return false;
-    if (pdl_is_dict(json)) add_results(json, d);
-    pdl_drop(json);
-    return true;
+    (void)add_results(json, d);
+}
+
+static bool event_text(const pdl_ask *a, pdl_str text, pdl_reply_builder *d, pdl_err *err) {
+    return pdl_reply_builder_event(d, a, text, is_error, add_event, err);
 }
 
 const pdl_dialect pdl_dialect_watsonx = {.name = "watsonx",

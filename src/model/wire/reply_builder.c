@@ -92,11 +92,10 @@ static void think_more(pdl_reply_builder *d, pdl_str text) {
 
 bool pdl_has_error_object(pdl_vref event) { return pdl_is_dict(pdl_dict_getz(event, "error")); }
 
-bool pdl_reply_builder_event(pdl_reply_builder *d, pdl_str text, pdl_is_error_fn *is_error,
-                             pdl_val *out, pdl_err *err) {
+bool pdl_reply_builder_event(pdl_reply_builder *d, const struct pdl_ask *a, pdl_str text,
+                             pdl_is_error_fn *is_error, pdl_add_event_fn *add, pdl_err *err) {
     pdl_val json;
     text = pdl_str_trim(text);
-    *out = pdl_absent();
     if (text.n == 0 || d->done) return true;
     if (!pdl_json_read_with(text, PDL_JSON_PYTHON, &d->keys, &json, NULL, err)) return false;
     if (!pdl_is_dict(json)) {
@@ -104,10 +103,12 @@ bool pdl_reply_builder_event(pdl_reply_builder *d, pdl_str text, pdl_is_error_fn
         return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0},
                            "an event of the stream is not an object");
     }
-    if (is_error(json))
+    if (is_error(json)) {
         pdl_reply_builder_set(&d->error, json);
-    else
-        *out = json;
+        return true;
+    }
+    add(a, json, d);
+    pdl_drop(json);
     return true;
 }
 

@@ -52,13 +52,16 @@ typedef struct pdl_reply_builder {
 void pdl_reply_builder_init(pdl_reply_builder *d);
 void pdl_reply_builder_fini(pdl_reply_builder *d);
 
-/* The first step of every dialect: the next event of a stream as an object, which the caller drops.
- * *out is absent when there is nothing to do: the event is blank, the stream has announced its end,
- * or the server reports an error, which `is_error` recognises and d keeps. Errors: protocol (no
- * JSON, no object). */
+/* What every dialect does with the next event of a stream: the function `add` gets it as an object.
+ * Nothing is added when the event is blank, when the stream has announced its end, or when the
+ * server reports an error, which `is_error` recognises and d keeps. Errors: protocol (no JSON, no
+ * object). */
+struct pdl_ask;
 typedef bool pdl_is_error_fn(pdl_vref event);
-PDL_MUST bool pdl_reply_builder_event(pdl_reply_builder *d, pdl_str text, pdl_is_error_fn *is_error,
-                                      pdl_val *out, pdl_err *err);
+typedef void pdl_add_event_fn(const struct pdl_ask *a, pdl_vref event, pdl_reply_builder *d);
+PDL_MUST bool pdl_reply_builder_event(pdl_reply_builder *d, const struct pdl_ask *a, pdl_str text,
+                                      pdl_is_error_fn *is_error, pdl_add_event_fn *add,
+                                      pdl_err *err);
 /* Most services: the event has an object `error`. */
 bool pdl_has_error_object(pdl_vref event);
 
