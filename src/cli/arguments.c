@@ -43,8 +43,9 @@ static bool wrong_choice(const option *o, pdl_str value, char **message) {
 
 /* A variable of the shell that is not set, mostly: `--policy "$POLICY"`. */
 static bool needs_text(const option *o) {
-    static const char *const texts[] = {"FILE",       "PROGRAM", "ROWS",  "OUT",     "PROFILE",
-                                        "NAME=LEVEL", "COLUMN",  "PLACE", "ADDRESS", "URL"};
+    static const char *const texts[] = {"FILE",    "PROGRAM",    "ROWS",   "OUT",
+                                        "PROFILE", "NAME=LEVEL", "COLUMN", "PLACE",
+                                        "ADDRESS", "URL",        "NAME",   "GLOB"};
     for (size_t i = 0; o->value && i < sizeof texts / sizeof *texts; i++)
         if (strcmp(o->value, texts[i]) == 0) return true;
     return false;

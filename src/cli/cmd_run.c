@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -114,7 +115,9 @@ static int finish(runner *r, pdl_step step) {
     int code = 0;
     if (step == PDL_STEP_FAIL) {
         const pdl_err *e = pdl_run_error(run);
+        if (r->lasting) pdl_session_flush(r->session);
         pdl_cli_term_flush(&r->term);
+        if (e->kind != PDL_E_exit) pdl_cli_term_end_line(&r->term);
         if (!r->term.broken && !r->term.error && e->kind != PDL_E_exit && e->kind != PDL_E_parked)
             pdl_cli_print_error(e, r->session);
         code = pdl_err_exit_code(e);
@@ -233,6 +236,27 @@ static int run_shown(runner *r, pdl_str text) {
     return code;
 }
 
+/* errno of a path that cannot become a file; 0: as far as can be seen, it can. */
+static int why_unwritable(const char *path) {
+    struct stat st;
+    if (stat(path, &st) == 0) return S_ISDIR(st.st_mode) ? EISDIR : 0;
+    pdl_str folder = pdl_file_folder(pdl_str_of(path));
+    char *dir = pdl_str_dup(folder.n ? folder : PDL_STR("."));
+    int e = access(dir, W_OK) == 0 ? 0 : errno;
+    pdl_free(dir);
+    return e;
+}
+
+/* A trace that cannot be written is reported before the run, which may take hours; the program runs
+ * all the same, as in the reference. */
+static void warn_of_trace(const arguments *a) {
+    if (!a->given[OPT_trace]) return;
+    char *path = trace_name(a);
+    int e = why_unwritable(path);
+    if (e) pdl_cli_note("pdl: warning: the trace cannot be written: %s: %s", path, strerror(e));
+    pdl_free(path);
+}
+
 /* What is in the file of -o goes when the program begins: one that is not there, or broken, costs
  * nobody the result of the last. */
 static void empty_output(const runner *r) {
@@ -258,6 +282,7 @@ static int run_program(runner *r) {
         pdl_program_each_deprecated(p, warn_deprecated, NULL);
         pdl_cli_show_problems(r->a, r->session, p, false);
         empty_output(r);
+        warn_of_trace(r->a);
         code = run_shown(r, pdl_buf_str(&text));
     }
     pdl_buf_fini(&text);

@@ -65,8 +65,8 @@ static int try_command(const arguments *a, const char *self) {
 int pdl_cli_cmd_sandbox(const arguments *a) {
     pdl_buf self = PDL_BUF;
     bool known = pdl_file_put_self(&self);
-    int code = a->given[OPT_check] ? check(pdl_buf_z(&self))
-               : a->files.n        ? try_command(a, known ? pdl_buf_z(&self) : NULL)
+    int code = a->given[OPT_check_sandbox] ? check(pdl_buf_z(&self))
+               : a->files.n                ? try_command(a, known ? pdl_buf_z(&self) : NULL)
                             : pdl_cli_refuse(a, "the following arguments are required: COMMAND");
     pdl_buf_fini(&self);
     return code;

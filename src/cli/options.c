@@ -58,7 +58,9 @@ static const option options[] = {
     {OPT_only_new, "only-new", 0, OPT_FLAG, NULL, NULL,
      "do not print again what earlier processes have printed"},
     {OPT_check, "check", 0, OPT_FLAG, NULL, NULL,
-     "say what would be reused and asked, and do nothing; of sandbox: what this machine can do"},
+     "say what would be reused and asked, and do nothing"},
+    {OPT_check_sandbox, "check", 0, OPT_FLAG, NULL, NULL,
+     "show what sandboxes of this machine confine, and run no command"},
     {OPT_keep, "keep", 0, OPT_VALUE, "AGE", NULL, "keep younger ones: 30d, 12h, 90m or 45s"},
     {OPT_redact, "redact", 0, OPT_FLAG, NULL, NULL,
      "without keys: the file replays, but does not continue"},
@@ -96,8 +98,7 @@ static const option options[] = {
      "make the changes that have one right answer, in the files"},
     {OPT_check_env, "env", 0, OPT_FLAG, NULL, NULL,
      "also report models whose keys are not set in the environment"},
-    {OPT_rule, "rule", 0, OPT_VALUES, "NAME=LEVEL", NULL,
-     "a rule is off, warning or error"},
+    {OPT_rule, "rule", 0, OPT_VALUES, "NAME=LEVEL", NULL, "a rule is off, warning or error"},
     {OPT_nodes, "nodes", 0, OPT_FLAG, NULL, NULL, "the syntax tree of the YAML text"},
     {OPT_blocks, "blocks", 0, OPT_FLAG, NULL, NULL, "the blocks as read (the default)"},
     {OPT_expr, "expr", 0, OPT_FLAG, NULL, NULL, "every expression, fully parenthesised"},
@@ -147,7 +148,7 @@ static const option options[] = {
      "page that may show the run's page in a frame, as https://a.example or vscode-webview:; "
      "several with commas. None when absent"},
     {OPT_view_run, "run", 0, OPT_VALUE, "PROGRAM", NULL,
-     "of a durable run: this program may be changed and run again from the page"},
+     "the program of this durable run or recording, which the page may change and run again"},
     {OPT_view, "view", 0, OPT_FLAG, NULL, NULL,
      "show the run in a browser while it runs, and afterwards until Ctrl-C"},
     {OPT_replies, "replies", 0, OPT_VALUE, "FILE", NULL,
@@ -519,7 +520,7 @@ static const opt_id new_options[] = {
 };
 static const opt_id sandbox_options[] = {
     OPT_help,
-    OPT_check,
+    OPT_check_sandbox,
     OPT_sandbox,
     OPT_sandbox_min,
     OPT_COUNT,

@@ -45,6 +45,7 @@ typedef enum {
     OPT_take_over,
     OPT_only_new,
     OPT_check,
+    OPT_check_sandbox,
     OPT_keep,
     OPT_redact,
     OPT_at,

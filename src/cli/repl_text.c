@@ -9,6 +9,7 @@
 #include "cli/repl.h"
 #include "lang/block.h"
 #include "lang/fields.h"
+#include "lang/schema.h"
 #include "value/json_write.h"
 
 #include "base/banned.h"
@@ -139,7 +140,9 @@ void pdl_repl_complete(void *user, pdl_str before, size_t *n_typed,
     pdl_str lead = pdl_str_trim(pdl_str_sub(before, 0, from));
     bool in_hole = hole != PDL_NOT_FOUND && (close == PDL_NOT_FOUND || close < hole);
     *n_typed = f.typed.n;
-    if (in_hole) {
+    if (in_hole && pdl_str_ends(lead, PDL_STR("|"))) {
+        pdl_each_filter_name(put_if, &f);
+    } else if (in_hole) {
         each_variable(r, &f);
     } else if (pdl_str_is(lead, ":")) {
         pdl_repl_each_command(put_if, &f);

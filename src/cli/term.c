@@ -140,6 +140,19 @@ static void release(term *t) {
 
 bool pdl_cli_term_is_inside_line(const term *t) { return t->inside_line; }
 
+static bool errors_are_on_it(const term *t) {
+    struct stat out, err;
+    return t->tty && pdl_tty_is(STDERR_FILENO) && fstat(STDOUT_FILENO, &out) == 0 &&
+           fstat(STDERR_FILENO, &err) == 0 && out.st_rdev == err.st_rdev;
+}
+
+void pdl_cli_term_end_line(term *t) {
+    if (!t->inside_line || t->broken || t->error || !errors_are_on_it(t)) return;
+    pdl_cli_put_stderr(PDL_STR("\n"), NULL);
+    t->inside_line = false;
+    pdl_buf_clear(&t->row);
+}
+
 void pdl_cli_term_flush(term *t) {
     if (t->holds && !t->writing) return;
     if (!__fpending(stdout)) return; /* most turns of a run print nothing */

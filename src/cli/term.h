@@ -37,6 +37,10 @@ pdl_sink pdl_cli_term_sink(term *t);
 /* Has the terminal an unfinished line of output? */
 bool pdl_cli_term_is_inside_line(const term *t);
 
+/* Before a message on standard error: ends an unfinished line of output that is on the same
+ * terminal. */
+void pdl_cli_term_end_line(term *t);
+
 /* Text to standard output, through the same checks. */
 void pdl_cli_term_put(term *t, pdl_str text);
 /* The same; untrusted: not the program's own words, a terminal does not obey them. */

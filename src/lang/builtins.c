@@ -59,6 +59,12 @@ static void put_row(const pdl_native *row, pdl_buf *out) {
     PDL_PUT(out, " |\n");
 }
 
+void pdl_each_filter_name(void (*fn)(void *to, pdl_str name), void *to) {
+    size_t n;
+    const pdl_native *rows = pdl_filters(&n);
+    for (size_t i = 0; i < n; i++) fn(to, pdl_str_of(rows[i].name));
+}
+
 void pdl_builtins_page(pdl_buf *out) {
     pdl_buf_put(out, pdl_str_of(head));
     for (size_t i = 0; i < PDL_NATIVE_TABLES; i++) {

@@ -19,5 +19,7 @@ pdl_val pdl_language_table(void);
 /* The filters, tests, functions and methods that expressions know, as a page of the manual
  * (Markdown). */
 void pdl_builtins_page(struct pdl_buf *out);
+/* The names of the filters, for completion. */
+void pdl_each_filter_name(void (*fn)(void *to, pdl_str name), void *to);
 
 #endif

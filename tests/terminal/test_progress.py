@@ -102,6 +102,14 @@ class Tests(ScreenChecks):
                 self.check(name + ": rows that are open are not done", seen and status == 0, t.bytes)
                 self.check(name + ": nothing is left", "open" not in t.screen(), t.screen())
 
+    def ends_lines(self):
+        """An error does not continue an unfinished line of output, and comes after it."""
+        for options in ([], ["--stream", "context"], ["--durable"]):
+            with tempfile.TemporaryDirectory() as folder:
+                t = self.terminal(folder, "text:\n- 'begun '\n- ${ x }\n", "--check", "off", *options, env={"HOME": folder, "XDG_STATE_HOME": folder})
+                status = t.end()
+                self.check("an error begins its line", status == 1 and re.search(rb"begun \r\np.pdl:3 - ", t.bytes), options, t.bytes)
+
     def narrow(self):
         with tempfile.TemporaryDirectory() as folder:
             t = self.terminal(folder, WAITS, columns=12)
@@ -166,7 +174,7 @@ def main():
         words = mock.stdout.readline().split()[1:]
         server = {"PATH": "/usr/bin:/bin", **dict(w.split("=", 1) for w in words)}
         t = Tests(pdl, server)
-        for test in (t.lines, t.durable, t.rows, t.narrow, t.interrupted, t.asks, t.steps):
+        for test in (t.lines, t.durable, t.rows, t.ends_lines, t.narrow, t.interrupted, t.asks, t.steps):
             test()
     finally:
         mock.terminate()
