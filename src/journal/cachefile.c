@@ -102,19 +102,13 @@ static bool check_or_make(cachefile *f, bool *again, pdl_err *err) {
     return ok;
 }
 
-static int64_t now_ms(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 /* SQLite does not wait for the lock that the change to WAL needs; many processes want it at once
  * when they start together with a new file. */
 static bool check_or_make_retrying(cachefile *f, pdl_err *err) {
     enum { WAIT_MS = 10000, PAUSE_MS = 5 };
-    for (int64_t end = now_ms() + WAIT_MS;;) {
+    for (int64_t end = pdl_sql_now_ms() + WAIT_MS;;) {
         bool again, ok = check_or_make(f, &again, err);
-        if (!again || now_ms() > end) return ok;
+        if (!again || pdl_sql_now_ms() > end) return ok;
         if (ok) continue;
         pdl_err_fini(err);
         nanosleep(&(struct timespec){.tv_nsec = PAUSE_MS * 1000000L}, NULL);

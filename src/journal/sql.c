@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cancel.h"
@@ -46,6 +47,7 @@ typedef struct sqlite_api {
     int (*changes)(sqlite3 *);
     int (*db_config)(sqlite3 *, int, ...);
     void (*progress_handler)(sqlite3 *, int, int (*)(void *), void *);
+    int (*busy_handler)(sqlite3 *, int (*)(void *, int), void *);
 } sqlite_api;
 
 #define ROW(f)                                                                                     \
@@ -59,6 +61,7 @@ static const pdl_library_symbol symbols[] = {
     ROW(column_type),  ROW(column_count), ROW(column_name),
     ROW(errmsg),       ROW(errcode),      ROW(last_insert_rowid),
     ROW(changes),      ROW(db_config),    ROW(progress_handler),
+    ROW(busy_handler),
 };
 
 struct sql {
@@ -68,10 +71,11 @@ struct sql {
     const sql_use *use;
     sqlite3_stmt **st; /* owned array, one for each statement of the use, NULL until used */
     size_t n_st;
-    char *path;      /* owned */
-    pdl_err stopped; /* why the current statement was ended */
-    bool bad_text;   /* a column was not UTF-8 */
-    bool busy;       /* the last failure: another process locked the file */
+    char *path;       /* owned */
+    pdl_err stopped;  /* why the current statement was ended */
+    bool bad_text;    /* a column was not UTF-8 */
+    bool busy;        /* the last failure: another process locked the file */
+    int64_t until_ms; /* how long it is waited for */
 };
 
 static bool load_library(sql *q, pdl_err *err) {
@@ -163,6 +167,30 @@ static int on_progress(void *user) {
     return q->stopped.kind || !pdl_check_cancel(&q->stopped);
 }
 
+int64_t pdl_sql_now_ms(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* Waits for another process that writes: ten seconds, and once this thread is cancelled, which
+ * SQLite's own waiting would not notice, only as long as a short write of the other takes. */
+static int on_busy(void *user, int n) {
+    enum { WAIT_MS = 10000, LAST_MS = 50, PAUSE_MS = 2 };
+    sql *q = user;
+    pdl_err why = {0};
+    int64_t now = pdl_sql_now_ms();
+    if (n == 0) q->until_ms = now + WAIT_MS;
+    if (q->until_ms > now + LAST_MS && !pdl_check_cancel(&why)) q->until_ms = now + LAST_MS;
+    pdl_err_fini(&why);
+    if (now >= q->until_ms) {
+        if (!q->stopped.kind) (void)!pdl_check_cancel(&q->stopped);
+        return 0;
+    }
+    nanosleep(&(struct timespec){.tv_nsec = PAUSE_MS * 1000000L}, NULL);
+    return 1;
+}
+
 /* Protects against malicious files: no functions or virtual tables from the schema, no writing to
  * the schema, no malformed pages. Older libraries do not have all of these settings. */
 static bool guard(sql *q, pdl_err *err) {
@@ -174,10 +202,8 @@ static bool guard(sql *q, pdl_err *err) {
     for (size_t i = 0; i < sizeof off / sizeof *off; i++)
         q->api.db_config(q->handle, off[i], 0, (int *)NULL);
     q->api.progress_handler(q->handle, STEPS, on_progress, q);
-    return pdl_sql_exec(q,
-                        "PRAGMA busy_timeout = 10000;" /* for another process that writes */
-                        "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;",
-                        err);
+    q->api.busy_handler(q->handle, on_busy, q);
+    return pdl_sql_exec(q, "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;", err);
 }
 
 /* SQLite opens what is beside the file as well. Opening a pipe would wait for its other end. */

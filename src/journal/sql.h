@@ -35,8 +35,10 @@ void pdl_sql_use(sql *q, const sql_use *use);
 void pdl_sql_close(sql *q); /* NULL is fine */
 pdl_str pdl_sql_path(const sql *q);
 /* Returns true when the last statement failed because another process locked the file, and resets
- * that. Statements wait ten seconds for their locks, but the change to WAL mode does not. */
+ * that. Statements wait ten seconds for their locks, or until this thread is cancelled, but the
+ * change to WAL mode does not. */
 bool pdl_sql_was_busy(sql *q);
+int64_t pdl_sql_now_ms(void); /* of a clock that is not set */
 
 /* Statements without parameters. */
 PDL_MUST bool pdl_sql_exec(sql *q, const char *text, pdl_err *err);

@@ -8,6 +8,7 @@ import contextlib
 import json
 import os
 import resource
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -160,6 +161,26 @@ def wrong_replies_in_a_cache_are_refused(build):
                 same(fine or (status == 1 and "wrong is damaged" in err), True, "%s: %s %s %s" % (v, status, out, err[-1500:]))
 
 
+def a_locked_cache_is_waited_for_no_longer_than_the_run(build):
+    """Another process that holds the lock for ever delays neither a signal nor the end of a budget."""
+    with Server(lambda body, n: "r%d" % n) as s:
+        p = Place(build, s)
+        (p.dir / "p.pdl").write_text("text:\n- begun\n- {model: openai/m, input: hi}\n")
+        run = [p.pdl, "--cache", "cache", "p.pdl"]
+        same(subprocess.run(run, cwd=p.dir, env=p.env, stdin=subprocess.DEVNULL, capture_output=True, timeout=60).stdout, b"begunr0\n", "")
+        with contextlib.closing(sqlite3.connect(p.dir / "cache", isolation_level=None)) as other:
+            other.execute("begin exclusive")
+            for args, status, want in ([], 130, b"Keyboard Interrupt"), (["--budget", "seconds=0.5"], 1, b"the budget of 0.5 seconds is spent"):
+                r = subprocess.Popen(run[:1] + args + run[1:], cwd=p.dir, env=p.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                same(r.stdout.read(5), b"begun", "")
+                time.sleep(0.5)
+                if not args:
+                    r.send_signal(signal.SIGINT)
+                begin = time.monotonic()
+                err = r.communicate(timeout=60)[1]
+                same((r.returncode, want in err, time.monotonic() - begin < 5), (status, True, True), err)
+
+
 def text_that_is_not_utf8_is_refused(build):
     p = recorded(build)
     for column in ("reply", "pieces", "place", "hash", "kind"):
@@ -206,10 +227,43 @@ def every_column_holds_anything(build):
             same(tried > 2 * len(columns), True, "%d of %d" % (tried, 4 * len(columns)))
 
 
+def every_column_of_a_durable_run_holds_anything(build):
+    """The same of the journal of a run that waits for an answer: it is shown, resumed or refused, and the answer is taken or not."""
+    with Server(lambda body, n: "r%d" % n) as s:
+        p = Place(build, s)
+        env = {**p.env, "XDG_STATE_HOME": str(p.dir / "state"), "HOME": str(p.dir)}
+        runs = p.dir / "state/pdl/runs"
+        (p.dir / "p.pdl").write_text("text:\n- {def: a, model: openai/m, input: hi}\n- {lang: command, code: printf x}\n"
+                                     "- {def: b, read: , message: q}\n- ${ a } ${ b }\n")
+
+        def run(*args):
+            return subprocess.run([p.pdl, *args], cwd=p.dir, env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=60, preexec_fn=limited)
+        r = run("--durable", "--park", "--id", "good", "p.pdl")
+        same(r.returncode, 75, r.stderr)
+        with contextlib.closing(sqlite3.connect(runs / "good.journal")) as c:
+            tables = [t for (t,) in c.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+            columns = [(t, row[1]) for t in tables for row in c.execute("PRAGMA table_info(%s)" % t)]
+            good = c.serialize()
+        for i, (table, column) in enumerate(columns):
+            v = ANYTHING[i % len(ANYTHING)]
+            (runs / "wrong.journal").write_bytes(good)
+            try:
+                with contextlib.closing(sqlite3.connect(runs / "wrong.journal")) as c:
+                    c.execute("UPDATE OR IGNORE %s SET %s = ?" % (table, column), (v,))
+                    c.commit()
+            except sqlite3.Error:
+                continue
+            for args in (["resume", "--check", "wrong"], ["trace", "wrong"], ["answer", "wrong", "yes"], ["resume", "wrong"]):
+                r = run(*args)
+                told = r.returncode in (0, 75) or r.stderr.strip() != b""
+                same((r.returncode in (0, 1, 2, 75), told), (True, True), "%s.%s = %.40r, %s: exit status %d\n%s"
+                     % (table, column, v, args[0], r.returncode, r.stderr[-1500:]))
+
+
 TESTS = [every_wrong_reply_is_refused_or_used, wrong_pieces_and_errors_are_refused, rows_far_away_take_no_memory,
          only_our_own_tables_are_accepted, wrong_replies_in_a_cache_are_refused, text_that_is_not_utf8_is_refused,
-         a_place_with_a_nul_is_one_place,
-         every_column_holds_anything]
+         a_place_with_a_nul_is_one_place, a_locked_cache_is_waited_for_no_longer_than_the_run,
+         every_column_holds_anything, every_column_of_a_durable_run_holds_anything]
 
 if __name__ == "__main__":
     sys.exit(main(TESTS, sys.argv))
