@@ -191,7 +191,7 @@ void pdl_session_run_program(void *user, const pdl_effect *code, pdl_val request
     pdl_drop(request);
 }
 
-/* --- runs beside that of the session ----------------------------------------------------------- */
+/* --- runs beside that of the session ---------------------------------------------------------- */
 
 /* Where repetitions of an effect are counted: those of programs inside of others with theirs. */
 static pdl_cache_view *view_of(void *user, uint32_t effect) {

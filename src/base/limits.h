@@ -3,6 +3,10 @@
  * Exceeding one is an ordinary PDL_E_LIMIT error. Compile-time constants PDL_MAX_<NAME> are the
  * defaults.
  *
+ * A ceiling is right when what is below it ends soon, or can be ended: a signal and a budget of
+ * seconds take effect within 200 ms, and a library such as GMP cannot be asked to stop. So the
+ * largest integer is one whose slowest operation takes less than that.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #ifndef PDL_BASE_LIMITS_H
