@@ -138,7 +138,9 @@ static bool answer_text(const recorder *r, const pdl_effect *e, const pdl_reply 
     pdl_val v =
         reply->err.kind ? pdl_journal_error_value(folder, e, &reply->err) : pdl_keep(reply->value);
     pdl_label label = pdl_effect_label(e) | reply->err.label;
-    if (pdl_mask_hides(r->base.mask, label)) v = hidden_answer(r->base.mask, label, v, reply);
+    bool is_person = e->kind == PDL_EFFECT_approval; /* yes or no: nothing of the question */
+    if (!is_person && pdl_mask_hides(r->base.mask, label))
+        v = hidden_answer(r->base.mask, label, v, reply);
     bool ok = pdl_effect_encode_reply(e, v, r->base.secrets, out, err);
     pdl_drop(v);
     return ok;

@@ -161,7 +161,8 @@ static pdl_val shown_argument(const pdl_policies *p, const source_log *s, const 
     pdl_buf value = PDL_BUF, from = PDL_BUF;
     pdl_val d = pdl_dict_putz(pdl_dict_new(5), "name", pdl_with_label(pdl_text(a->name), of_name));
     put_value(a->value, MOST_SHOWN, &value);
-    if (with_value) d = pdl_dict_putz(d, "text", pdl_text_of_buf(&value));
+    if (with_value)
+        d = pdl_dict_putz(d, "text", pdl_with_label(pdl_text_of_buf(&value), origins));
     d = pdl_dict_putz(d, "origins", label_names(p, origins));
     d = pdl_dict_putz(d, "untrusted",
                       pdl_bool((origins & (PDL_LABELS_UNTRUSTED | PDL_LABELS_MAYBE_TAINTED)) != 0));
@@ -187,13 +188,15 @@ static pdl_val shown_arguments(const pdl_policies *p, const source_log *s,
 pdl_val pdl_policy_question(const pdl_policies *p, const source_log *s, const char *what,
                             const pdl_policy_ask *ask) {
     pdl_buf text = PDL_BUF, name = PDL_BUF;
+    pdl_label label = ask->name_label; /* a recording hides what its policy says */
+    for (size_t i = 0; i < ask->n; i++) label |= pdl_label_origins(ask->args[i].label);
     put_question(p, s, what, ask, &text);
     pdl_policy_put_visible(ask->name, true, &name);
     pdl_val d = pdl_dict_new(4);
     d = pdl_dict_putz(d, "sink", pdl_textz(pdl_sink_name(ask->sink)));
-    d = pdl_dict_putz(d, "name", pdl_text_of_buf(&name));
+    d = pdl_dict_putz(d, "name", pdl_with_label(pdl_text_of_buf(&name), ask->name_label));
     d = pdl_dict_putz(d, "arguments", shown_arguments(p, s, ask, true));
-    d = pdl_dict_putz(d, "text", pdl_text_of_buf(&text));
+    d = pdl_dict_putz(d, "text", pdl_with_label(pdl_text_of_buf(&text), label));
     pdl_buf_fini(&text);
     pdl_buf_fini(&name);
     return d;

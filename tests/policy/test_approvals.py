@@ -82,4 +82,27 @@ with tempfile.TemporaryDirectory() as d:
     Path(d, "note.txt").write_text("x")
     r = subprocess.run([PDL, "a.pdl"], cwd=d, capture_output=True, stdin=subprocess.DEVNULL, start_new_session=True)
     check("without a terminal it is a refusal", r.stdout.count(b"refused") == 4, r.stdout)
+# what is asked is shown to the person, and is as hidden as the value in a recording
+HIDING = PROGRAM.replace("otherwise: approve}]", "otherwise: approve}, {sink: journal, deny: [secret]}]\n  labels: {secret: [{read: note.txt}]}")
+with tempfile.TemporaryDirectory() as d:
+    Path(d, "a.pdl").write_text(HIDING)
+    Path(d, "note.txt").write_text("HidDEN753")
+    pid, tty = pty.fork()
+    if pid == 0:
+        os.chdir(d)
+        os.execv(PDL, [PDL, "--record", "r", "a.pdl"])
+    seen, asked, end = b"", 0, time.time() + 60
+    while time.time() < end:
+        try:
+            seen += os.read(tty, 65536)
+        except OSError:
+            break
+        if seen.count(QUESTION) > asked:
+            os.write(tty, b"y\n")
+            asked += 1
+    os.waitpid(pid, 0)
+    kept = Path(d, "r").read_bytes()
+    check("a question in a recording", asked == 2 and b"HidDEN753" in seen and b"HidDEN753" not in kept and b"[secret]" in kept, (asked, seen, kept))
+    r = subprocess.run([PDL, "--replay", "r", "a.pdl"], cwd=d, capture_output=True, stdin=subprocess.DEVNULL, start_new_session=True)
+    check("and it is replayed", r.stdout.count(b"refused") == 1 and r.returncode == 0, r)
 sys.exit(finish())
