@@ -100,9 +100,9 @@ static bool is_shown_part(pdl_str name) {
 /* --- addresses -------------------------------------------------------------------------------- */
 
 /* Parts of an address, borrowed. user: what precedes the @, with colon and password; query: after
- * the question mark, with a fragment. All empty where the text is no address. */
+ * the question mark; fragment: after the number sign. All empty where the text is no address. */
 typedef struct address {
-    pdl_str scheme, user, rest, query;
+    pdl_str scheme, user, rest, query, fragment;
     bool has_user, has_query;
 } address;
 
@@ -119,6 +119,11 @@ static address address_of(pdl_str url) {
     if (a.has_user) {
         a.user = pdl_str_sub(a.rest, 0, user);
         a.rest = pdl_str_sub(a.rest, user + 1, a.rest.n);
+    }
+    size_t fragment = pdl_str_find(a.rest, PDL_STR("#"), 0);
+    if (fragment != PDL_NOT_FOUND) {
+        a.fragment = pdl_str_sub(a.rest, fragment + 1, a.rest.n);
+        a.rest = pdl_str_sub(a.rest, 0, fragment);
     }
     query = pdl_str_find(a.rest, PDL_STR("?"), 0);
     a.has_query = query != PDL_NOT_FOUND;
@@ -156,6 +161,7 @@ void pdl_address_put(pdl_str url, pdl_buf *out) {
     if (a.has_user) PDL_PUT(out, "***@");
     pdl_buf_put(out, a.rest);
     if (a.has_query) put_query(a.query, out);
+    if (a.fragment.n) PDL_PUT(out, "#***");
 }
 
 static int hex(char c) {
@@ -205,6 +211,7 @@ void pdl_secrets_note_address(pdl_secrets *s, pdl_str url) {
     if (a.has_user) note_user(s, a.user);
     while (next_part(&a.query, &name, &value))
         if (!name.n || !is_shown_part(name)) note_decoded(s, value);
+    note_decoded(s, a.fragment);
 }
 
 /* --- the register ----------------------------------------------------------------------------- */

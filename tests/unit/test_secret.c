@@ -188,6 +188,8 @@ static const struct {
     {"http://token@h", "http://***@h"},
     {"http://h/p?api-version=1&key=abc&x", "http://h/p?api-version=1&key=***&***"},
     {"http://h/a@b", "http://h/a@b"},
+    {"http://h/p#token", "http://h/p#***"},
+    {"http://h/p?alt=sse#token?x", "http://h/p?alt=sse#***"},
     {"h/p?k=v", "h/p?k=***"},
     {"", ""},
 };
