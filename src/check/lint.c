@@ -204,14 +204,15 @@ static void lint_old_loop(pdl_checker *c, const pdl_block *b) {
 
 /* What this interpreter has beyond the reference. */
 static void lint_own_fields(pdl_checker *c, const pdl_block *b) {
-    static const char *const own[] = {"budget", "policy", "sandbox", "idempotent", "endorse"};
+    static const pdl_str own[] = {
+        {"budget", 6}, {"policy", 6}, {"sandbox", 7}, {"idempotent", 10}, {"endorse", 7}};
     if (b->rare == &pdl_block_no_rare || !b->node || b->node->kind != PDL_NODE_MAP) return;
     for (uint32_t k = 0; k < b->node->n; k++)
         for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) {
-            if (!pdl_str_is(b->node->pairs[k].key->text, own[i])) continue;
-            pdl_loc loc = pdl_field_loc(b, own[i]);
+            if (!pdl_str_eq(b->node->pairs[k].key->text, own[i])) continue;
+            pdl_loc loc = pdl_field_loc(b, own[i].p);
             pdl_checker_diag(c, PDL_RULE_field_own, loc, loc,
-                             "`%s` is refused by the reference interpreter", own[i]);
+                             "`%s` is refused by the reference interpreter", own[i].p);
         }
 }
 
@@ -250,8 +251,8 @@ static void find_reader(void *user, const pdl_block *b) {
 static void find_reading(void *user, const pdl_block *b, const char *key, const pdl_tree *t) {
     bool *found = user;
     (void)b, (void)key;
-    *found = *found || t->expr->has_call ||
-             pdl_str_find(t->expr->source, PDL_STR("pdl_context"), 0) != PDL_NOT_FOUND;
+    *found = *found || pdl_tree_expr(t)->has_call ||
+             pdl_str_find(t->text->source, PDL_STR("pdl_context"), 0) != PDL_NOT_FOUND;
 }
 
 /* `- a` above `- b` is not "a" above "b": the result of a list is that of its last block. A program

@@ -184,13 +184,10 @@ static pdl_kw keyword_of(pdl_str s) {
 }
 
 /* Offset after the bytes from `at` on that are letters, digits or `_` of ASCII. */
-static uint32_t ascii_name(const pdl_lexer *x, uint32_t at) {
+static inline uint32_t ascii_name(const pdl_lexer *x, uint32_t at) {
+    static_assert(C_NAME == C_DIGIT + 1, "one comparison for both");
     const char *p = x->src.p + at, *end = x->src.p + x->src.n;
-    while (p < end) {
-        uint8_t c = class_of[(unsigned char)*p];
-        if (c != C_NAME && c != C_DIGIT) break;
-        p++;
-    }
+    while (p < end && (uint8_t)(class_of[(unsigned char)*p] - C_DIGIT) <= 1) p++;
     return (uint32_t)(p - x->src.p);
 }
 
@@ -220,7 +217,7 @@ PDL_COLD static bool take_foreign_name(pdl_lexer *x, pdl_token *t) {
     return true;
 }
 
-static bool take_name(pdl_lexer *x, pdl_token *t) {
+static inline bool take_name(pdl_lexer *x, pdl_token *t) {
     uint32_t at = ascii_name(x, x->pos);
     if (at < x->src.n && class_of[(unsigned char)x->src.p[at]] == C_HIGH)
         return take_foreign_name(x, t);
@@ -295,7 +292,19 @@ static bool take_operator(pdl_lexer *x, pdl_token *t) {
     return true;
 }
 
+bool pdl_lex_ends_are_signs(const pdl_xoptions *opt) {
+    return !opt->line_statement.n && class_of[(unsigned char)opt->variable_end.p[0]] == C_OPER &&
+           class_of[(unsigned char)opt->block_end.p[0]] == C_OPER;
+}
+
 void pdl_lex_tag(pdl_lexer *x, pdl_token *t) {
+    if (PDL_LIKELY(x->ends_are_signs)) {
+        while (x->pos < x->src.n && class_of[(unsigned char)x->src.p[x->pos]] == C_BLANK) x->pos++;
+        if (x->pos < x->src.n && class_of[(unsigned char)x->src.p[x->pos]] == C_NAME) {
+            if (!take_name(x, t)) fail_char(x, t);
+            return;
+        }
+    }
     for (;;) {
         if (take_end(x, t)) return;
         if (x->pos == x->src.n) break;

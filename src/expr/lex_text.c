@@ -33,6 +33,7 @@ void pdl_lex_init(pdl_lexer *x, pdl_arena *a, pdl_holder *h, pdl_xfail *f, pdl_s
     x->line_starting = true;
     x->has_line_rules = false;
     x->opt = *opt;
+    x->ends_are_signs = pdl_lex_ends_are_signs(opt);
     if (inside) return;
     memset(x->firsts, 0, sizeof x->firsts);
     /* Of equally long openings the first added here wins. */

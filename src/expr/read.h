@@ -117,7 +117,11 @@ typedef struct pdl_reader {
     pdl_lexer lexer;
 } pdl_reader;
 
-uint32_t pdl_read_offset(const pdl_reader *r, uint32_t at); /* in the text as written */
+uint32_t pdl_read_cuts(const pdl_reader *r, uint32_t at); /* CRs left out before it */
+/* Offset in the text as written. */
+static inline uint32_t pdl_read_offset(const pdl_reader *r, uint32_t at) {
+    return at + r->base + (r->n_cuts ? pdl_read_cuts(r, at) : 0);
+}
 
 static inline void pdl_read_advance(pdl_reader *r) {
     r->last_end = r->t.end;
@@ -147,7 +151,7 @@ pdl_xnode *pdl_read_node(pdl_reader *r, pdl_xkind kind, uint32_t start);
 pdl_xnode *pdl_read_node_from(pdl_reader *r, pdl_xkind kind, const pdl_xnode *first);
 /* n with its end at the token before the current one. */
 static inline pdl_xnode *pdl_read_close(pdl_reader *r, pdl_xnode *n) {
-    if (n) n->end = r->n_cuts || r->base ? pdl_read_offset(r, r->last_end) : r->last_end;
+    if (n) n->end = pdl_read_offset(r, r->last_end);
     return n;
 }
 

@@ -44,10 +44,10 @@ pdl_xnode *pdl_read_fail(pdl_reader *r, const char *fmt, ...) {
     return NULL;
 }
 
-uint32_t pdl_read_offset(const pdl_reader *r, uint32_t at) {
+uint32_t pdl_read_cuts(const pdl_reader *r, uint32_t at) {
     size_t lo = 0;
     PDL_BISECT(lo, r->n_cuts, r->cuts[mid] < at);
-    return at + (uint32_t)lo + r->base;
+    return (uint32_t)lo;
 }
 
 const pdl_token *pdl_read_look(pdl_reader *r) {
@@ -128,7 +128,7 @@ static pdl_xnode *new_node(pdl_reader *r, pdl_xkind kind) {
 pdl_xnode *pdl_read_node(pdl_reader *r, pdl_xkind kind, uint32_t start) {
     assert(kind < PDL_X_COUNT);
     pdl_xnode *n = new_node(r, kind);
-    n->start = r->n_cuts || r->base ? pdl_read_offset(r, start) : start;
+    n->start = pdl_read_offset(r, start);
     return n;
 }
 

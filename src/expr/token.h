@@ -120,6 +120,7 @@ typedef struct pdl_lexer {
     uint32_t n_brackets;
     bool line_starting; /* the last match of text ended with a newline */
     bool has_line_rules;
+    bool ends_are_signs; /* no tag ends at a blank, name, number or string */
     uint32_t n_rules;
     pdl_lx_rule rules[PDL_LX_RULES];
     uint32_t firsts[8]; /* bit set of the first bytes of the rules */
@@ -144,6 +145,9 @@ bool pdl_lex_string(pdl_lexer *x,
                     pdl_token *t); /* at a quote; false: no closing quote, nothing happened */
 void pdl_lex_number(pdl_lexer *x, pdl_token *t);          /* at a digit */
 uint32_t pdl_lex_blanks(const pdl_lexer *x, uint32_t at); /* offset after the white space at `at` */
+
+/* Are the ends of tags signs, as }} and %} are? */
+bool pdl_lex_ends_are_signs(const pdl_xoptions *opt);
 
 /* How messages name a token: "end of print statement", "x", "integer". */
 pdl_str pdl_token_text(const pdl_token *t);

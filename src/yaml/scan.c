@@ -263,8 +263,10 @@ static inline void pass_space(pdl_yscan *s) {
     if (s->pos == s->text && s->end - s->pos >= 3 && memcmp(s->pos, "\xef\xbb\xbf", 3) == 0)
         s->pos += 3;
     for (;;) {
-        while (*s->pos == ' ') s->pos++;
-        if (*s->pos == '#') pdl_yscan_comment(s);
+        const char *p = s->pos;
+        while (*p == ' ') p++;
+        s->pos = p;
+        if (*p == '#') pdl_yscan_comment(s);
         uint32_t n = pdl_ybreak(s->pos);
         if (!n) return;
         pdl_ynext_line(s, n);

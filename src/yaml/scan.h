@@ -160,6 +160,7 @@ static inline bool pdl_yis(char c, int set) { return (pdl_yclass[(unsigned char)
 /* Bytes of the line end at p: 0 where there is none. */
 static inline uint32_t pdl_ybreak(const char *p) {
     unsigned char c = (unsigned char)*p;
+    if (!pdl_yis(*p, PDL_YC_END)) return 0;
     if (c == '\n') return 1;
     if (c < 0x20) return c == '\r' ? 1 + (p[1] == '\n') : 0;
     if (c == 0xc2) return (unsigned char)p[1] == 0x85 ? 2 : 0;
