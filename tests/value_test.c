@@ -261,7 +261,7 @@ static const pdl_tree *tree_of(pdl_arena *a, pdl_vref v) {
     t->value = pdl_null();
     if (pdl_is_str(v)) {
         t->kind = PDL_TREE_EXPR;
-        t->expr = pdl_expr_read(a, pdl_str_get(v), &pdl_known_xnames);
+        t->text = pdl_expr_read(a, pdl_str_get(v), &pdl_known_xnames);
     } else if (pdl_is_list(v) || pdl_is_dict(v)) {
         bool map = pdl_is_dict(v);
         t->kind = map ? PDL_TREE_MAP : PDL_TREE_LIST;

@@ -167,8 +167,8 @@ static PDL_NOINLINE const pdl_ty *check_case(pdl_checker *c, const pdl_case *k, 
     c->sure = false;
     if (k->cond) pdl_checker_tree(c, k->cond);
     pdl_checker_guards(c, k->cond);
-    if (k->cond && k->cond->kind == PDL_TREE_EXPR && k->cond->expr->root)
-        pdl_checker_narrow(c, k->cond->expr->root);
+    if (k->cond && k->cond->kind == PDL_TREE_EXPR && pdl_tree_expr(k->cond)->root)
+        pdl_checker_narrow(c, pdl_tree_expr(k->cond)->root);
     const pdl_ty *result = pdl_checker_block(c, k->then, (pdl_str){0});
     c->sure = sure;
     return result;

@@ -152,6 +152,6 @@ void pdl_checker_lint_forms(pdl_checker *c, const pdl_tree *t) {
     if (!t || c->quiet || c->opt->no_lint || c->in_code) return;
     if (t->kind == PDL_TREE_CONST && pdl_is_str(t->value)) find_forms(c, t, pdl_str_get(t->value));
     /* a text that is one ${ } has nothing around it */
-    if (t->kind == PDL_TREE_EXPR && t->expr->form != PDL_X_NATIVE)
-        find_forms(c, t, t->expr->source);
+    if (t->kind == PDL_TREE_EXPR && pdl_tree_expr(t)->form != PDL_X_NATIVE)
+        find_forms(c, t, t->text->source);
 }

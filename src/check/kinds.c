@@ -20,8 +20,8 @@ typedef enum { UNKNOWN_TRUTH, ALWAYS, NEVER } truth;
 static truth truth_of(const pdl_tree *t) {
     if (!t) return UNKNOWN_TRUTH;
     if (t->kind == PDL_TREE_CONST) return pdl_val_truth(t->value) ? ALWAYS : NEVER;
-    if (t->kind != PDL_TREE_EXPR || t->expr->form != PDL_X_NATIVE) return UNKNOWN_TRUTH;
-    const pdl_xnode *x = t->expr->root;
+    if (t->kind != PDL_TREE_EXPR || pdl_tree_expr(t)->form != PDL_X_NATIVE) return UNKNOWN_TRUTH;
+    const pdl_xnode *x = pdl_tree_expr(t)->root;
     if (x->kind != PDL_X_CONST) return UNKNOWN_TRUTH;
     return pdl_val_truth(x->u.value) ? ALWAYS : NEVER;
 }
@@ -33,7 +33,7 @@ static void report_unreachable(pdl_checker *c, const pdl_block *b, const char *k
 }
 
 static void narrow(pdl_checker *c, const pdl_tree *t) {
-    if (t && t->kind == PDL_TREE_EXPR && t->expr->root) pdl_checker_narrow(c, t->expr->root);
+    if (t && t->kind == PDL_TREE_EXPR && pdl_tree_expr(t)->root) pdl_checker_narrow(c, pdl_tree_expr(t)->root);
 }
 
 /* One way through a block: certain when the condition is known to hold. */
@@ -126,7 +126,7 @@ static PDL_NOINLINE void check_fors(pdl_checker *c, const pdl_fors *f, int64_t *
             pdl_checker_diag(c, PDL_RULE_loop_type, f->loc, f->loc,
                              "the lists of `for` have different lengths: %lld and %lld",
                              (long long)*least, (long long)n);
-        bool setting = f->lists[i]->kind == PDL_TREE_EXPR && f->lists[i]->expr->n_free;
+        bool setting = f->lists[i]->kind == PDL_TREE_EXPR && pdl_tree_expr(f->lists[i])->n_free;
         if (n > 0 || (n == 0 && !setting)) *least = n;
     }
     for (uint32_t i = 0; i < f->n; i++) {

@@ -135,7 +135,7 @@ static void loosen_changed(void *user, const pdl_xnode *x) {
 static void loosen_tree(pdl_checker *c, const pdl_tree *t) {
     if (!t || t->kind == PDL_TREE_CONST) return;
     if (t->kind == PDL_TREE_EXPR) {
-        if (t->expr->has_call) pdl_xnode_each_plain(t->expr->root, loosen_changed, c);
+        if (pdl_tree_expr(t)->has_call) pdl_xnode_each_plain(pdl_tree_expr(t)->root, loosen_changed, c);
         return;
     }
     for (uint32_t i = 0; i < t->n; i++) loosen_tree(c, t->items[i]);
@@ -190,7 +190,7 @@ void pdl_checker_narrow(pdl_checker *c, const pdl_xnode *x) {
 }
 
 void pdl_checker_guards(pdl_checker *c, const pdl_tree *t) {
-    if (t && t->kind == PDL_TREE_EXPR) pdl_xnode_each_plain(t->expr->root, add_guarded, c);
+    if (t && t->kind == PDL_TREE_EXPR) pdl_xnode_each_plain(pdl_tree_expr(t)->root, add_guarded, c);
 }
 
 /* --- one expression --------------------------------------------------------------------------- */

@@ -13,7 +13,7 @@
  * YAML source. */
 static bool is_pure_tree(const pdl_tree *t) {
     if (!t || t->kind == PDL_TREE_CONST) return true;
-    if (t->kind == PDL_TREE_EXPR) return !t->expr->has_call;
+    if (t->kind == PDL_TREE_EXPR) return !pdl_tree_expr(t)->has_call;
     for (uint32_t i = 0; i < t->n; i++)
         if (!is_pure_tree(t->items[i])) return false;
     return true;

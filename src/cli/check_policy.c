@@ -107,8 +107,8 @@ static pdl_label label_of_tree(const checker *c, const pdl_tree *t) {
     pdl_label all = 0;
     if (!t || t->kind == PDL_TREE_CONST) return 0;
     if (t->kind == PDL_TREE_EXPR) {
-        for (uint32_t i = 0; i < t->expr->n_free; i++) {
-            const origin *o = pdl_map_find(names_of(c), t->expr->free_names[i]);
+        for (uint32_t i = 0; i < pdl_tree_expr(t)->n_free; i++) {
+            const origin *o = pdl_map_find(names_of(c), pdl_tree_expr(t)->free_names[i]);
             if (o) all |= o->label;
         }
         return all;
@@ -328,9 +328,9 @@ static void use_expr(void *user, const pdl_block *b, const char *key, const pdl_
     checker *c = user;
     (void)b;
     (void)key;
-    for (uint32_t i = 0; i < t->expr->n_free; i++) {
-        if (!pdl_str_starts(t->expr->free_names[i], PDL_STR("pdl_tool")) &&
-            !pdl_str_is(t->expr->free_names[i], "stdlib"))
+    for (uint32_t i = 0; i < pdl_tree_expr(t)->n_free; i++) {
+        if (!pdl_str_starts(pdl_tree_expr(t)->free_names[i], PDL_STR("pdl_tool")) &&
+            !pdl_str_is(pdl_tree_expr(t)->free_names[i], "stdlib"))
             continue;
         static const pdl_sink_id sinks[] = {PDL_SINK_tool, PDL_SINK_server, PDL_SINK_embed,
                                             PDL_SINK_model};

@@ -134,10 +134,10 @@ static void emit_loop_finish(pdl_emit *e, const pdl_join *join) {
 static bool ignores_context_tree(const pdl_tree *t) {
     if (t->kind == PDL_TREE_CONST) return true;
     if (t->kind == PDL_TREE_EXPR) {
-        if (t->expr->has_call) return false;
-        for (uint32_t i = 0; i < t->expr->n_free; i++)
-            if (pdl_str_is(t->expr->free_names[i], "pdl_context") ||
-                pdl_str_is(t->expr->free_names[i], "pdl_scope"))
+        if (pdl_tree_expr(t)->has_call) return false;
+        for (uint32_t i = 0; i < pdl_tree_expr(t)->n_free; i++)
+            if (pdl_str_is(pdl_tree_expr(t)->free_names[i], "pdl_context") ||
+                pdl_str_is(pdl_tree_expr(t)->free_names[i], "pdl_scope"))
                 return false;
         return true;
     }

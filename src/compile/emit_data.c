@@ -12,7 +12,7 @@
 void pdl_emit_tree(pdl_emit *e, const pdl_tree *t) {
     switch (t->kind) {
     case PDL_TREE_CONST: pdl_emit_const(e, pdl_keep(t->value)); return;
-    case PDL_TREE_EXPR: pdl_emit_expr(e, t->expr, t->node, t->loc); return;
+    case PDL_TREE_EXPR: pdl_emit_expr(e, pdl_tree_expr(t), t->node, t->loc); return;
     case PDL_TREE_LIST:
         for (uint32_t i = 0; i < t->n; i++) pdl_emit_tree(e, t->items[i]);
         emit_LIST(e, t->n);
@@ -29,7 +29,7 @@ void pdl_emit_tree(pdl_emit *e, const pdl_tree *t) {
 
 void pdl_emit_tree_at(pdl_emit *e, const pdl_tree *t, pdl_loc loc) {
     if (t->kind == PDL_TREE_EXPR) {
-        pdl_emit_expr(e, t->expr, t->node, loc);
+        pdl_emit_expr(e, pdl_tree_expr(t), t->node, loc);
     } else if (t->kind == PDL_TREE_LIST) {
         for (uint32_t i = 0; i < t->n; i++) pdl_emit_tree_at(e, t->items[i], loc);
         emit_LIST(e, t->n);

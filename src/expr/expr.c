@@ -193,30 +193,58 @@ static bool closes_early(pdl_str s, size_t from) {
     return close != NULL;
 }
 
-const pdl_expr *pdl_expr_read(pdl_arena *a, pdl_str text, const pdl_xnames *names) {
-    pdl_expr *e = new_expr(a, text);
-    if (pdl_expr_is_plain(text)) return e;
-    bool enclosed = text.n >= 3 && pdl_str_starts(text, PDL_STR("${")) && text.p[text.n - 1] == '}';
+/* Such a text is an expression, a template or broken, but not plain: it begins with an opening. */
+static bool is_enclosed(pdl_str text) {
+    return text.n >= 3 && pdl_str_starts(text, PDL_STR("${")) && text.p[text.n - 1] == '}';
+}
+
+/* Reads the source of e, which is not plain. */
+static void read_source(pdl_expr *e, pdl_arena *a, const pdl_xnames *names) {
+    pdl_str text = e->source;
+    bool enclosed = is_enclosed(text);
     if (enclosed && !closes_early(pdl_str_sub(text, 0, text.n - 1), 2) && read_inside(e, a, names))
-        return e;
+        return;
     pdl_xoptions opt = program_options;
     read_outside(e, a, &opt, names);
     const pdl_xnode *only = only_piece(e);
-    if (!only && e->form == PDL_X_BROKEN) return e;
+    if (!only && e->form == PDL_X_BROKEN) return;
     if (only && enclosed) {
         read_inside(e, a, names);
-        return e;
+        return;
     }
     if (only && only->kind == PDL_X_TEXT) {
         make_plain(e);
-        return e;
+        return;
     }
     char last = text.p[text.n - 1];
     if (last == '\n' || last == '\r') {
         opt.keep_trailing_newline = true;
         read_outside(e, a, &opt, names);
     }
+}
+
+const pdl_expr *pdl_expr_read(pdl_arena *a, pdl_str text, const pdl_xnames *names) {
+    pdl_expr *e = new_expr(a, text);
+    if (!pdl_expr_is_plain(text)) read_source(e, a, names);
     return e;
+}
+
+const pdl_expr *pdl_expr_later(pdl_arena *a, pdl_str text, const pdl_xnames *names) {
+    if (!is_enclosed(text)) return pdl_expr_read(a, text, names);
+    pdl_expr *e = pdl_arena_new(a, pdl_expr);
+    e->source = text;
+    e->is_unread = true;
+    e->arena = a;
+    e->known = names;
+    return e;
+}
+
+void pdl_expr_read_now(const pdl_expr *unread) {
+    pdl_expr *e = (pdl_expr *)(uintptr_t)unread; /* an engine, and its programs, have one thread */
+    pdl_arena *a = e->arena;
+    const pdl_xnames *names = e->known;
+    *e = (pdl_expr){.source = e->source};
+    read_source(e, a, names);
 }
 
 static void fill(pdl_str *s, pdl_str dflt) {

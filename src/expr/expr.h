@@ -243,12 +243,19 @@ typedef struct pdl_expr {
     pdl_xform form : 8;
     bool has_unknown : 1; /* some filter.unknown may be set */
     bool has_call : 1;    /* the expression has a CALL */
+    bool is_unread : 1;   /* of pdl_expr_later: only the source is known */
     uint32_t n_free;
-    pdl_str source;          /* the whole text as written, in the arena */
-    const pdl_xnode *root;   /* NULL: PLAIN, BROKEN */
+    pdl_str source; /* the whole text as written, in the arena */
+    union {
+        const pdl_xnode *root; /* NULL: PLAIN, BROKEN */
+        pdl_arena *arena;      /* unread: of the expression */
+    };
     const pdl_xfault *fault; /* BROKEN */
-    /* names that the text reads but does not set, each once, in order of first use */
-    pdl_str *free_names;
+    union {
+        /* names that the text reads but does not set, each once, in order of first use */
+        pdl_str *free_names;
+        const struct pdl_xnames *known; /* unread: for pdl_expr_read */
+    };
 } pdl_expr;
 
 /* Options of a Jinja environment (`parameters` of a jinja code block). All-zero delimiters mean the
@@ -272,6 +279,17 @@ typedef struct pdl_xnames {
 /* A string of a program with `${ }` (spec 4.1, 4.2). Never fails: see PDL_X_BROKEN. The text is
  * copied into the arena. */
 const pdl_expr *pdl_expr_read(pdl_arena *a, pdl_str text, const pdl_xnames *names);
+
+/* The same, read when pdl_expr_now asks for it, where the text is one ${ } that is no plain text
+ * whatever is inside; others are read at once. The text must live as long as the arena. Why: most
+ * expressions of a library are in functions that a program never calls, and no load needs more of
+ * them than their text. */
+const pdl_expr *pdl_expr_later(pdl_arena *a, pdl_str text, const pdl_xnames *names);
+void pdl_expr_read_now(const pdl_expr *e);
+static inline const pdl_expr *pdl_expr_now(const pdl_expr *e) {
+    if (e->is_unread) pdl_expr_read_now(e);
+    return e;
+}
 
 /* A whole Jinja template: form is TEMPLATE or BROKEN. */
 const pdl_expr *pdl_expr_read_template(pdl_arena *a, pdl_str text, const pdl_xoptions *options,

@@ -40,7 +40,7 @@ static PDL_NOINLINE pdl_val node_value(const pdl_node *n) {
 /* The source value of an expression; a recorded one without its record. */
 static PDL_NOINLINE pdl_val written(const pdl_tree *t) {
     if (t->kind == PDL_TREE_CONST && !t->node) return pdl_keep(t->value);
-    if (t->kind == PDL_TREE_EXPR) return pdl_text(t->expr->source);
+    if (t->kind == PDL_TREE_EXPR) return pdl_text(t->text->source);
     return node_value(t->node);
 }
 

@@ -21,10 +21,10 @@ static void on_expr(void *user, const pdl_block *b, const char *key, const pdl_t
     pdl_buf *out = user;
     put_head(t->node ? pdl_node_loc(t->node) : t->loc, b->kind == PDL_BLOCK_scalar ? "text" : key,
              out);
-    if (t->expr->form == PDL_X_BROKEN)
-        pdl_buf_putf(out, "broken: %.*s", PDL_FMT(t->expr->fault->msg));
+    if (pdl_tree_expr(t)->form == PDL_X_BROKEN)
+        pdl_buf_putf(out, "broken: %.*s", PDL_FMT(pdl_tree_expr(t)->fault->msg));
     else
-        pdl_expr_print(t->expr, out);
+        pdl_expr_print(pdl_tree_expr(t), out);
     pdl_buf_putc(out, '\n');
 }
 

@@ -17,7 +17,7 @@
 #include "base/banned.h"
 
 enum {
-    PER_BYTE = 11,            /* of memory a byte of text takes, mostly up to 14 */
+    PER_BYTE = 10,            /* of memory a byte of text takes, mostly 9 to 13 */
     SHOWN_VALUE = 200,        /* bytes of a wrong value in messages */
     ALIAS_SLACK = 200000,     /* nodes that aliases may add to those of the text */
     MAX_SHOWN_NODES = 100000, /* larger parts are not made into values for a message */

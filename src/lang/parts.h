@@ -60,13 +60,16 @@ typedef struct pdl_tree {
     pdl_loc loc;
     union {
         pdl_val value;        /* CONST: owned by the program (also plain strings) */
-        const pdl_expr *expr; /* EXPR */
+        const pdl_expr *text; /* EXPR: use pdl_tree_expr, but for the source */
         struct {
             const struct pdl_tree **items; /* LIST, MAP */
             const struct pdl_tree **keys;  /* MAP: CONST or EXPR */
         };
     };
 } pdl_tree;
+
+/* The expression of an EXPR. It is read at the first call. */
+static inline const pdl_expr *pdl_tree_expr(const pdl_tree *t) { return pdl_expr_now(t->text); }
 
 /* Blocks one after the other: a list, one block in place of a list, or a mapping with a name for
  * each. */

@@ -114,7 +114,7 @@ static pdl_step not_a_function(pdl_fiber *f, const pdl_b_call *b, pdl_vref v, pd
     pdl_buf src = PDL_BUF;
     const pdl_tree *t = b->func;
     if (t->kind == PDL_TREE_EXPR)
-        pdl_buf_put(&src, t->expr->source);
+        pdl_buf_put(&src, t->text->source);
     else
         pdl_val_show(t->kind == PDL_TREE_CONST ? t->value : v, false, 200, &src);
     const char *type = pdl_type_name(v);
@@ -135,7 +135,7 @@ static pdl_step not_a_function(pdl_fiber *f, const pdl_b_call *b, pdl_vref v, pd
 }
 
 static pdl_str call_source(const pdl_b_call *b) {
-    if (b->func->kind == PDL_TREE_EXPR) return b->func->expr->source;
+    if (b->func->kind == PDL_TREE_EXPR) return b->func->text->source;
     return pdl_is_str(b->func->value) ? pdl_str_get(b->func->value) : PDL_STR("function");
 }
 

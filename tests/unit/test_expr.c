@@ -174,11 +174,60 @@ static void long_chains_are_read_and_deep_ones_refused(void **state) {
     }
 }
 
+/* What is read later is as if it had been read at once; only a text that is never plain waits. */
+static void reads_later(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        bool waits;
+    } texts[] = {
+        {"${ a + b }", true},
+        {"${a}", true},
+        {"${}", true},
+        {"${ a b }", true},
+        {"${ a }\r\n${ b }", true},
+        {"${ a } and ${ b }", true},
+        {"${ x | nosuch }", true},
+        {"${ '}' }", true},
+        {"${{# c #}}", true},
+        {"${ a }\n", false},
+        {"a ${ b }", false},
+        {"${", false},
+        {"${ a", false},
+        {"plain", false},
+        {"{# c #}", false},
+        {"", false},
+    };
+    for (size_t i = 0; i < T_LEN(texts); i++) {
+        T_ROW(i);
+        pdl_arena *a = pdl_arena_make();
+        const pdl_expr *later = pdl_expr_later(a, t_str(texts[i].text), &names);
+        const pdl_expr *e = pdl_expr_read(a, t_str(texts[i].text), &names);
+        pdl_buf x = PDL_BUF, y = PDL_BUF;
+        assert_int_equal(later->is_unread, texts[i].waits);
+        assert_true(!texts[i].waits || e->form != PDL_X_PLAIN);
+        assert_ptr_equal(pdl_expr_now(later), later);
+        assert_false(later->is_unread);
+        assert_int_equal(later->form, e->form);
+        assert_int_equal(later->n_free, e->n_free);
+        assert_int_equal(later->has_call, e->has_call);
+        t_assert_str(later->source, texts[i].text);
+        pdl_expr_print(later, &x);
+        pdl_expr_print(e, &y);
+        t_assert_str(pdl_buf_str(&x), pdl_buf_z(&y));
+        if (e->form == PDL_X_BROKEN) t_assert_str(later->fault->msg, e->fault->msg.p);
+        pdl_buf_fini(&x);
+        pdl_buf_fini(&y);
+        pdl_arena_free(a);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_expressions),
         cmocka_unit_test(marks_errors_in_the_text_as_written),
         cmocka_unit_test(lists_free_names),
+        cmocka_unit_test(reads_later),
         cmocka_unit_test(long_chains_are_read_and_deep_ones_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
