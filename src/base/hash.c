@@ -67,9 +67,11 @@ static uint32_t finish(uint64_t h) {
 }
 
 uint32_t pdl_hash_str(pdl_str s) {
-    uint64_t h = seed() ^ fold(s.n ^ MIX_A, MIX_B);
     const char *p = s.p;
     size_t n = s.n;
+    if (PDL_LIKELY(n <= 8)) /* names: the length is part of what is multiplied */
+        return finish(fold(fold(short_word(p, n) ^ MIX_C, seed() ^ (n + 1) * MIX_B), MIX_A));
+    uint64_t h = seed() ^ fold(n ^ MIX_A, MIX_B);
     for (; n > 16; p += 16, n -= 16) h = fold(word(p) ^ MIX_B, word(p + 8) ^ h);
     if (n > 8)
         h = fold(word(p) ^ MIX_B, word(p + n - 8) ^ h);

@@ -26,7 +26,7 @@ void pdl_map_fini(pdl_map *m) {
 }
 
 static inline bool is_same(pdl_str a, pdl_str b) {
-    return a.n == b.n && pdl_bytes_eq(a.p, b.p, a.n);
+    return a.n == b.n && (a.p == b.p || pdl_bytes_eq(a.p, b.p, a.n));
 }
 
 static inline uint32_t *slot_of(const pdl_map *m, pdl_str key) {

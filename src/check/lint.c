@@ -134,6 +134,18 @@ static void old_type(void *user, const char *old, const char *now) {
         pdl_checker_fix(o->c, d, pdl_node_loc(o->found), pdl_str_of(now));
 }
 
+static void found_old(void *user, const char *old, const char *now) {
+    (void)old, (void)now;
+    *(bool *)user = true;
+}
+
+/* Most types have no old names, and need no places. */
+static bool has_old(const pdl_type *t) {
+    bool found = false;
+    pdl_type_deprecated(t, found_old, &found);
+    return found;
+}
+
 static void lint_type(pdl_checker *c, const pdl_type *t, const pdl_node *spec, pdl_loc loc) {
     old_types o = {.c = c, .loc = loc, .spec = spec};
     old_use u = {.o = &o, .type = t};
@@ -143,10 +155,10 @@ static void lint_type(pdl_checker *c, const pdl_type *t, const pdl_node *spec, p
 
 static void lint_types(pdl_checker *c, const pdl_block *b) {
     const pdl_node *n = b->node && b->node->kind == PDL_NODE_MAP ? b->node : NULL;
-    if (b->rare->spec.type)
+    if (has_old(b->rare->spec.type))
         lint_type(c, b->rare->spec.type, n ? pdl_node_find(n, PDL_STR("spec"), NULL) : NULL,
                   b->rare->spec.loc);
-    if (b->rare->parser && b->rare->parser->spec) {
+    if (b->rare->parser && has_old(b->rare->parser->spec)) {
         const pdl_node *parser = n ? pdl_node_find(n, PDL_STR("parser"), NULL) : NULL;
         bool map = parser && parser->kind == PDL_NODE_MAP;
         lint_type(c, b->rare->parser->spec,
@@ -156,6 +168,7 @@ static void lint_types(pdl_checker *c, const pdl_block *b) {
     const pdl_params *p = &PDL_AS(function, b)->params;
     for (uint32_t i = 0; i < p->n; i++) {
         const pdl_pair *pair = NULL;
+        if (!has_old(p->types[i])) continue;
         bool found = p->node && pdl_node_find(p->node, p->names[i], &pair);
         lint_type(c, p->types[i], found ? pair->value : NULL,
                   found ? pdl_node_loc(pair->key) : b->loc);
@@ -207,13 +220,16 @@ static void lint_own_fields(pdl_checker *c, const pdl_block *b) {
     static const pdl_str own[] = {
         {"budget", 6}, {"policy", 6}, {"sandbox", 7}, {"idempotent", 10}, {"endorse", 7}};
     if (b->rare == &pdl_block_no_rare || !b->node || b->node->kind != PDL_NODE_MAP) return;
-    for (uint32_t k = 0; k < b->node->n; k++)
+    for (uint32_t k = 0; k < b->node->n; k++) {
+        pdl_str key = b->node->pairs[k].key->text;
+        if (!key.n || !pdl_byte_in(key.p[0], PDL_STR("bpsie"))) continue;
         for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) {
-            if (!pdl_str_eq(b->node->pairs[k].key->text, own[i])) continue;
+            if (!pdl_str_eq(key, own[i])) continue;
             pdl_loc loc = pdl_field_loc(b, own[i].p);
             pdl_checker_diag(c, PDL_RULE_field_own, loc, loc,
                              "`%s` is refused by the reference interpreter", own[i].p);
         }
+    }
 }
 
 /* A plain scalar that YAML reads as a date is seldom intended as one. */

@@ -4,6 +4,8 @@
  */
 #include "check/scope.h"
 
+#include "base/word.h"
+
 #include "base/banned.h"
 
 void pdl_scope_state_fini(pdl_scope_state *s) {
@@ -11,8 +13,23 @@ void pdl_scope_state_fini(pdl_scope_state *s) {
     pdl_vec_fini(&s->log);
 }
 
+/* Each expression asks for its names twice, and hashing one takes longer than comparing it. */
+static inline size_t near_of(pdl_str name) {
+    const unsigned char *u = (const unsigned char *)name.p;
+    if (!name.n) return 0;
+    return (u[0] * 31u + u[name.n - 1] * 7u + u[name.n / 2] * 3u + name.n) % PDL_SCOPE_NEAR;
+}
+
+/* The entry of the name among those that are near, or NULL. */
+static inline pdl_map_entry *find_near(const pdl_scope_state *s, pdl_str name) {
+    uint32_t k = s->near[near_of(name)];
+    pdl_map_entry *e = k ? &s->names.entries[k - 1] : NULL;
+    return e && e->key.n == name.n && pdl_bytes_eq(e->key.p, name.p, name.n) ? e : NULL;
+}
+
 pdl_binding *pdl_scope_binding(const pdl_scope_state *s, pdl_str name) {
-    return pdl_map_find(&s->names, name);
+    const pdl_map_entry *e = find_near(s, name);
+    return e ? e->value : pdl_map_find(&s->names, name);
 }
 
 pdl_binding *pdl_scope_logged(const pdl_scope_state *s, size_t i) {
@@ -20,7 +37,9 @@ pdl_binding *pdl_scope_logged(const pdl_scope_state *s, size_t i) {
 }
 
 static void bind(pdl_scope_state *s, pdl_str name, pdl_binding *b) {
-    size_t at = pdl_map_entry_index(&s->names, name);
+    const pdl_map_entry *e = find_near(s, name);
+    size_t at = e ? (size_t)(e - s->names.entries) : pdl_map_entry_index(&s->names, name);
+    if (!e && at < UINT32_MAX) s->near[near_of(name)] = (uint32_t)at + 1;
     *pdl_vec_push(&s->log) = (pdl_scope_entry){at, s->names.entries[at].value};
     s->names.entries[at].value = b;
 }

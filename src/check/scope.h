@@ -28,9 +28,14 @@ typedef struct pdl_scope_entry {
     pdl_binding *before; /* NULL: it was not defined */
 } pdl_scope_entry;
 
+/* Names that are found without the hash of the map. */
+enum { PDL_SCOPE_NEAR = 128 };
+
 typedef struct pdl_scope_state {
     pdl_arena *arena; /* of bindings and types */
     pdl_map names;    /* to pdl_binding; NULL: not defined any more */
+    /* By some bytes of the name: 1 + index in names of the one that was defined last, or 0. */
+    uint32_t near[PDL_SCOPE_NEAR];
     PDL_VEC(pdl_scope_entry) log;
     unsigned epoch; /* grows when code ran that may change lists and objects in place */
 } pdl_scope_state;

@@ -21,9 +21,10 @@ enum {
 static pdl_str next_part(pdl_str *text, char end) {
     size_t i = 0;
     while (i < text->n && text->p[i] != end) i++;
-    pdl_str part = pdl_str_trim(pdl_str_sub(*text, 0, i));
+    pdl_str part = {text->p, i};
     *text = i < text->n ? pdl_str_sub(*text, i + 1, text->n) : (pdl_str){0};
-    return part;
+    bool blanks = i && (part.p[0] == ' ' || part.p[i - 1] == ' ');
+    return blanks ? pdl_str_trim(part) : part;
 }
 
 static uint32_t kinds_of_word(pdl_str word) {

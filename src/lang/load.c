@@ -169,10 +169,11 @@ void pdl_loader_one_of(pdl_loader *l, const pdl_node *n, pdl_loc loc, const char
 
 /* --- keys ------------------------------------------------------------------------------------- */
 
+/* Three bytes and the length differ for nearly all keys of the language. */
 static uint32_t key_slot(const char *p, size_t n) {
-    uint32_t h = 2166136261u;
-    for (size_t i = 0; i < n; i++) h = (h ^ (unsigned char)p[i]) * 16777619u;
-    return (h ^ (h >> 15)) % KEY_SLOTS;
+    const unsigned char *u = (const unsigned char *)p;
+    if (!n) return 0;
+    return (u[0] * 7u + u[n - 1] * 61u + u[n / 2] * 251u + (uint32_t)n * 1021u) % KEY_SLOTS;
 }
 
 /* The keys of the language follow from its tables alone: they are hashed once, by whoever loads the

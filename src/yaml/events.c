@@ -74,7 +74,7 @@ static bool fail_at(pdl_yreader *r, uint32_t off, const char *fmt, ...) {
 }
 
 /* expected: what should be there, up to the name of the token that is. */
-static bool fail_token(pdl_yreader *r, const pdl_ytoken *t, const char *expected) {
+PDL_COLD static bool fail_token(pdl_yreader *r, const pdl_ytoken *t, const char *expected) {
     return fail_at(r, t->start, "%s '%s'", expected, pdl_ytoken_name(t->kind));
 }
 
@@ -139,7 +139,8 @@ static bool resolve_tag(pdl_yreader *r, const pdl_ytoken *t) {
 
 /* Anchor and tag in any order. PyYAML reports an undefined handle after it has looked for the
  * second property, and the queue moves then: the tag token is kept. */
-static bool read_properties(pdl_yreader *r, const pdl_ytoken **next, pdl_yevent *e, bool *any) {
+PDL_COLD static bool read_properties(pdl_yreader *r, const pdl_ytoken **next, pdl_yevent *e,
+                                     bool *any) {
     const pdl_ytoken *t = *next;
     bool has_tag = false, has_anchor = false;
     pdl_buf suffix = PDL_BUF;
@@ -395,7 +396,7 @@ static bool pair(pdl_yreader *r, pdl_yevent *e) {
 /* --- documents -------------------------------------------------------------------------------- */
 
 /* Directives before a document. */
-static bool directives(pdl_yreader *r, const pdl_ytoken **t) {
+PDL_COLD static bool directives(pdl_yreader *r, const pdl_ytoken **t) {
     bool version = false;
     pdl_map_fini(&r->handles);
     while ((*t)->kind == PDL_YT_DIRECTIVE) {

@@ -171,7 +171,7 @@ static void push_at(pdl_yscan *s, pdl_yt_kind kind) {
     pdl_ypush(s, kind, s->pos, s->pos)->extra = s->indent < 0 ? 0 : (uint32_t)s->indent;
 }
 
-static void compact(pdl_yscan *s) {
+PDL_COLD static void compact(pdl_yscan *s) {
     s->taken += s->head;
     s->queue.n -= s->head;
     memmove(s->queue.p, s->queue.p + s->head, s->queue.n * sizeof *s->queue.p);
@@ -185,7 +185,7 @@ static void kill_key(pdl_yscan *s, pdl_ykey *k) {
     s->queue.p[k->token - s->taken].kind = PDL_YT_DEAD;
 }
 
-static bool fail_required(pdl_yscan *s, const pdl_ykey *k) {
+PDL_COLD static bool fail_required(pdl_yscan *s, const pdl_ykey *k) {
     s->context = k->start;
     return pdl_yfail(s, s->pos, "could not find expected ':'");
 }
@@ -274,7 +274,7 @@ static inline void pass_space(pdl_yscan *s) {
     }
 }
 
-static bool fetch_end(pdl_yscan *s) {
+PDL_COLD static bool fetch_end(pdl_yscan *s) {
     unwind_indent(s, -1);
     if (!remove_key(s)) return false;
     for (uint32_t i = 0; i <= s->flow; i++)
@@ -287,7 +287,7 @@ static bool fetch_end(pdl_yscan *s) {
 }
 
 /* Directives and document marks end all block collections. */
-static bool fetch_mark(pdl_yscan *s, pdl_yt_kind kind) {
+PDL_COLD static bool fetch_mark(pdl_yscan *s, pdl_yt_kind kind) {
     unwind_indent(s, -1);
     if (!remove_key(s)) return false;
     s->allow_key = false;
@@ -369,7 +369,7 @@ static bool fetch_value(pdl_yscan *s) {
 }
 
 /* A word without ':' that is on a key's place gets a ':' without width. */
-static void supply_value(pdl_yscan *s) {
+PDL_COLD static void supply_value(pdl_yscan *s) {
     pdl_ykey *k = &s->keys.p[0];
     const pdl_ytoken t = s->queue.p[s->queue.n - 1];
     if (t.kind != PDL_YT_SCALAR || t.start != k->start || !pdl_ytolerant_key(s, k, t.end)) return;
@@ -393,7 +393,7 @@ static bool fetch_block_scalar(pdl_yscan *s) {
     return remove_key(s) && pdl_yscan_block(s);
 }
 
-static bool fail_start(pdl_yscan *s) {
+PDL_COLD static bool fail_start(pdl_yscan *s) {
     pdl_buf b = PDL_BUF;
     PDL_PUT(&b, "found character ");
     pdl_str_repr((pdl_str){s->pos, pdl_utf8_len((unsigned char)*s->pos)}, &b);
@@ -446,7 +446,7 @@ static inline bool fetch_token(pdl_yscan *s) {
 }
 
 /* In a tolerant scanner a flow collection ends where an entry outside of it begins. */
-static bool has_flow_end(pdl_yscan *s) {
+PDL_COLD static bool has_flow_end(pdl_yscan *s) {
     if (!s->flow || !pdl_ytolerant_ends(s, s->text + s->flow_start)) return true;
     return pdl_yfail(s, s->pos, "expected ',' or the end of the collection");
 }
