@@ -33,7 +33,8 @@ static void report_unreachable(pdl_checker *c, const pdl_block *b, const char *k
 }
 
 static void narrow(pdl_checker *c, const pdl_tree *t) {
-    if (t && t->kind == PDL_TREE_EXPR && pdl_tree_expr(t)->root) pdl_checker_narrow(c, pdl_tree_expr(t)->root);
+    const pdl_expr *e = t && t->kind == PDL_TREE_EXPR ? pdl_tree_expr(t) : NULL;
+    if (e && e->root) pdl_checker_narrow(c, e->root);
 }
 
 /* One way through a block: certain when the condition is known to hold. */

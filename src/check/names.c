@@ -135,7 +135,8 @@ static void loosen_changed(void *user, const pdl_xnode *x) {
 static void loosen_tree(pdl_checker *c, const pdl_tree *t) {
     if (!t || t->kind == PDL_TREE_CONST) return;
     if (t->kind == PDL_TREE_EXPR) {
-        if (pdl_tree_expr(t)->has_call) pdl_xnode_each_plain(pdl_tree_expr(t)->root, loosen_changed, c);
+        const pdl_expr *e = pdl_tree_expr(t);
+        if (e->has_call) pdl_xnode_each_plain(e->root, loosen_changed, c);
         return;
     }
     for (uint32_t i = 0; i < t->n; i++) loosen_tree(c, t->items[i]);

@@ -100,9 +100,9 @@ static void on_expr(void *user, const pdl_block *b, const char *key, const pdl_t
     if (id == PDL_YTREE_NONE || is_verbatim(s->t, id)) return;
     size_t before = s->edits.n;
     const pdl_xnode *root = pdl_tree_expr(t)->root;
+    bool template = pdl_tree_expr(t)->form == PDL_X_TEMPLATE && root->kind == PDL_X_SEQ;
     if (pdl_tree_expr(t)->form == PDL_X_NATIVE) space_whole(s, n);
-    for (uint32_t i = 0;
-         pdl_tree_expr(t)->form == PDL_X_TEMPLATE && root->kind == PDL_X_SEQ && i < root->u.list.n; i++) {
+    for (uint32_t i = 0; template && i < root->u.list.n; i++) {
         const pdl_xnode *part = root->u.list.p[i];
         for (uint32_t k = 0; part->kind == PDL_X_OUTPUT && k < part->u.list.n; k++)
             space(s, n, part->u.list.p[k]->start, part->u.list.p[k]->end);

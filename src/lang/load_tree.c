@@ -36,7 +36,8 @@ static const pdl_tree *as_tree(pdl_loader *l, const pdl_node *n, pdl_loc loc, pa
 static part read_text(pdl_loader *l, const pdl_node *n, pdl_loc loc) {
     if (pdl_expr_is_plain(n->text)) return (part){NULL, pdl_recent_value(&l->recent, n)};
     const pdl_expr *e = pdl_expr_later(l->a, n->text, &pdl_known_xnames);
-    if (!e->is_unread && e->form == PDL_X_PLAIN) return (part){NULL, pdl_recent_value(&l->recent, n)};
+    bool is_plain = !e->is_unread && e->form == PDL_X_PLAIN;
+    if (is_plain) return (part){NULL, pdl_recent_value(&l->recent, n)};
     pdl_tree *t = pdl_arena_new(l->a, pdl_tree);
     t->kind = PDL_TREE_EXPR;
     t->node = n;
