@@ -167,6 +167,7 @@ typedef struct pdl_spawn {
     uint32_t
         /* slot of the first run of a group, which is spawned first and freed with the others */
         group;
+    pdl_run_waker waker; /* fn NULL: none */
     /* what the run is charged to; kept. NULL: it has the budget of the options for itself */
     struct pdl_budget *budget;
 } pdl_spawn;

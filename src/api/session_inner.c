@@ -226,6 +226,7 @@ pdl_run *pdl_session_spawn(pdl_session *s, const pdl_spawn *spawn) {
     o.n_ids = PDL_RANGE_IDS - 1;
     o.keep_answers = o.result_is_shown = true;
     o.turns = SPAWN_TURNS;
+    o.waker = spawn->waker;
     o.sinks.now = pdl_session_wall;
     choose_view(s, spawn);
     if (spawn->durable) {

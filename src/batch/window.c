@@ -191,7 +191,7 @@ static void free_slot(window *w, flight *f) {
     pdl_budget_drop(f->budget);
     pdl_row_fini(&f->row);
     pdl_buf_fini(&f->requests);
-    *f = (flight){.row = {.columns = pdl_absent()}};
+    *f = (flight){.row = {.columns = pdl_absent()}, .listed = f->listed};
     w->slots[w->n_free++] = slot;
     w->totals->open--;
 }
@@ -230,6 +230,14 @@ static pdl_val variables_of(const window *w, const pdl_row *row) {
     return d;
 }
 
+/* With a look at each of thousands of open rows a turn cost more than the few that can continue. */
+static void on_ready(void *user) {
+    flight *f = user;
+    if (f->listed) return;
+    f->listed = true;
+    *pdl_vec_push(&f->window->ready) = (uint32_t)(f - f->window->flights);
+}
+
 /* Takes the content of row. */
 static void begin(window *w, pdl_row *row, const char *hash) {
     static const double unlimited[PDL_BUDGET_COUNT] = {-1, -1, -1, -1};
@@ -237,7 +245,12 @@ static void begin(window *w, pdl_row *row, const char *hash) {
     flight *f = &w->flights[slot];
     pdl_val vars = variables_of(w, row);
     bool watched = w->o->keep || w->o->files;
-    *f = (flight){.row = *row, .start = wall(), .fresh = true, .window = w, .requests = PDL_BUF};
+    *f = (flight){.row = *row,
+                  .start = wall(),
+                  .fresh = true,
+                  .listed = f->listed,
+                  .window = w,
+                  .requests = PDL_BUF};
     *row = (pdl_row){.columns = pdl_absent()};
     memcpy(f->hash, hash, sizeof f->hash);
     f->budget = pdl_budget_new(unlimited, w->budget, (pdl_loc){0});
@@ -247,6 +260,7 @@ static void begin(window *w, pdl_row *row, const char *hash) {
                                                       .stream = PDL_STREAM_NONE,
                                                       .variables = vars,
                                                       .sink = {f, watched ? on_event : NULL, false},
+                                                      .waker = {on_ready, f},
                                                       .slot = slot,
                                                       .group = slot,
                                                       .budget = f->budget});
@@ -487,30 +501,41 @@ static bool step_one(window *w, flight *f, pdl_err *err) {
     return finish(w, f, &c, err);
 }
 
+static bool can_continue(const flight *f) {
+    return f->run && (f->fresh || pdl_run_is_ready(f->run));
+}
+
 /* Steps the run of a slot. A row that is finished makes room for the next one, which is begun and
  * stepped at once, in memory that the other one has just left in the processor's cache: with a pass
  * over thousands of open rows for each of these steps that memory had fallen out of it. What was
  * finished is committed before the next row can ask anybody, because a poll sends requests. */
 static bool step_slot(window *w, flight *f, pdl_err *err) {
-    while (f->run && (f->fresh || pdl_run_is_ready(f->run))) {
+    while (can_continue(f)) {
         if (!step_one(w, f, err)) return false;
-        if (!f->is_over) return true;
+        if (!f->is_over) {
+            if (can_continue(f)) on_ready(f); /* it gave way to the others */
+            return true;
+        }
         free_slot(w, f);
         if (w->writer->turn.n < AT_ONCE && !admit(w, 1, err)) return false;
     }
     return true;
 }
 
-/* Steps each run that can continue, then what finished is written. *ready: some can again. */
-static bool step_all(window *w, bool *ready, pdl_err *err) {
+/* Steps each run that can continue, then what finished is written. Those that can again, or whose
+ * row began meanwhile, have their next step in the next turn. */
+static bool step_all(window *w, pdl_err *err) {
     bool ok = true;
-    *ready = false;
-    for (uint32_t i = 0; ok && i < w->top; i++) {
-        flight *f = &w->flights[i];
+    size_t n = w->ready.n;
+    for (size_t i = 0; ok && i < n; i++) {
+        flight *f = &w->flights[w->ready.p[i]];
+        f->listed = false;
         ok = step_slot(w, f, err);
-        *ready = *ready || (f->run && (f->fresh || pdl_run_is_ready(f->run)));
     }
-    return ok && pdl_batch_writer_commit(w->writer, err);
+    if (!ok) return false;
+    w->ready.n -= n;
+    if (w->ready.n) memmove(w->ready.p, w->ready.p + n, w->ready.n * sizeof *w->ready.p);
+    return pdl_batch_writer_commit(w->writer, err);
 }
 
 /* --- the loop --------------------------------------------------------------------------------- */
@@ -547,24 +572,24 @@ static bool give_up(window *w) {
                     "the row waits for something that nobody will answer");
         pdl_run_cancel(w->flights[i].run, &err);
         w->flights[i].fresh = true;
+        on_ready(&w->flights[i]);
     }
     return true;
 }
 
 static bool any_ready(const window *w) {
-    for (uint32_t i = 0; i < w->top; i++)
-        if (w->flights[i].run && pdl_run_is_ready(w->flights[i].run)) return true;
+    for (size_t i = 0; i < w->ready.n; i++)
+        if (can_continue(&w->flights[w->ready.p[i]])) return true;
     return false;
 }
 
 static bool turn(window *w, pdl_err *err) {
-    bool ready;
-    if (!admit(w, AT_ONCE, err) || !step_all(w, &ready, err)) return false;
+    if (!admit(w, AT_ONCE, err) || !step_all(w, err)) return false;
     tick(w);
     bool unread = !w->ended && !w->later;
     bool more = (unread || w->ahead.rows.n) && !w->draining && w->n_free;
     if (!w->totals->open && !w->later) return true;
-    bool idle = !ready && !more;
+    bool idle = !more && !any_ready(w);
     bool open = pdl_session_poll(w->o->session, idle ? wait_ms(w) : 0);
     if (w->o->provider && pdl_batch_provider_open(w->o->provider))
         return !idle || any_ready(w) || pdl_batch_provider_wait(w->o->provider, err);
@@ -600,6 +625,7 @@ void pdl_batch_window_fini(window *w) {
     while (w->n_early < w->early.n) pdl_row_fini(&w->early.p[w->n_early++]);
     pdl_vec_fini(&w->early);
     pdl_batch_ahead_fini(&w->ahead);
+    pdl_vec_fini(&w->ready);
     pdl_free(w->flights);
     pdl_free(w->slots);
     pdl_err_fini(&w->why);

@@ -22,6 +22,7 @@ typedef struct batch_flight {
     double start;
     bool fresh;   /* not stepped yet */
     bool is_over; /* its answer is in the journal of this turn */
+    bool listed;  /* in window.ready */
 } flight;
 
 typedef struct batch_window {
@@ -37,6 +38,7 @@ typedef struct batch_window {
     uint32_t *slots; /* stack of those that are free */
     uint32_t n_free;
     uint32_t top;           /* slots below were used */
+    PDL_VEC(uint32_t) ready; /* slots whose run may be able to continue */
     sample chosen;          /* rows that belong to the batch */
     uint64_t next;          /* the next of them; 0: none */
     uint64_t taken;         /* rows that were taken so far */

@@ -14,6 +14,10 @@ typedef struct pdl_curl_socket pdl_curl_socket;
 
 typedef struct pdl_curl_sockets {
     pdl_loop *loop;
+    int poller;                   /* an epoll of all of them, made with watch */
+    pdl_watch *watch;             /* of poller; NULL: none yet */
+    struct pdl_curl_batch *batch; /* that is being reported; NULL: none */
+    size_t n_watched;             /* while there are any, watch keeps the loop open */
     /* Is called when a socket is ready, with the user of its watch and the mask of libcurl. */
     void (*ready)(void *user, curl_socket_t fd, int mask);
     PDL_VEC(pdl_curl_socket *) by_fd;

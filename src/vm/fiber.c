@@ -240,10 +240,12 @@ void pdl_fiber_ready(pdl_fiber *f) {
     f->queued = true;
     f->next_ready = NULL;
     pdl_run *r = f->run;
-    if (r->ready_last)
+    if (r->ready_last) {
         r->ready_last->next_ready = f;
-    else
+    } else {
         r->ready_first = f;
+        pdl_run_announce(r);
+    }
     r->ready_last = f;
     assert(pdl_fiber_ok(f));
 }

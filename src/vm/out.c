@@ -131,7 +131,10 @@ static bool pass_call(pdl_run *r, pdl_outitem *i) {
     send_extras(r, c);
     if (!c->done) return false;
     if (!c->failed) return true;
-    if (!c->handled && !r->stream_failed) r->stream_failed = true;
+    if (!c->handled && !r->stream_failed) {
+        r->stream_failed = true;
+        pdl_run_announce(r);
+    }
     return false;
 }
 

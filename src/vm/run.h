@@ -75,6 +75,11 @@ struct pdl_run {
     struct pdl_shape *literals[PDL_RUN_LITERALS];
 };
 
+/* Tells the caller of the run that it can continue (pdl_run_is_ready). */
+static inline void pdl_run_announce(const pdl_run *r) {
+    if (r->opt.waker.fn) r->opt.waker.fn(r->opt.waker.user);
+}
+
 /* Do the queues of runnable fibers and of model calls have ends that agree? */
 bool pdl_run_ok(const pdl_run *r);
 /* Keeps code until the end of the run, for errors that point into its sources. */

@@ -38,6 +38,13 @@ pdl_reserve *pdl_reserve_new(void);
 pdl_reserve *pdl_reserve_keep(pdl_reserve *v);
 void pdl_reserve_drop(pdl_reserve *v); /* NULL is fine */
 
+/* Told when a run that waited can continue, and at its start: who steps thousands of runs need not
+ * look at each of them. May be told more often; does not step the run. */
+typedef struct pdl_run_waker {
+    void (*fn)(void *user);
+    void *user;
+} pdl_run_waker;
+
 typedef struct pdl_run_options {
     pdl_interner *names; /* borrowed; must outlive the run */
     pdl_world *world;    /* borrowed */
@@ -80,6 +87,7 @@ typedef struct pdl_run_options {
     bool result_is_shown;       /* it leaves the run as output: without what the mask hides */
     bool keep_answers;          /* of models, as long as their texts: pdl_run_answer */
     pdl_reserve *reserve;       /* of runs that one thread steps; kept; NULL: an own one */
+    pdl_run_waker waker;        /* fn NULL: none */
 } pdl_run_options;
 
 pdl_run *pdl_run_new(const pdl_run_options *options);
