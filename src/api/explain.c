@@ -8,6 +8,7 @@
 
 #include "api/compose.h"
 #include "api/objects.h"
+#include "base/idmap.h"
 #include "base/limits.h"
 #include "base/vec.h"
 #include "model/preview.h"
@@ -15,7 +16,6 @@
 #include "base/banned.h"
 
 typedef struct note {
-    uint32_t id;
     unsigned bit;  /* the permission that would have allowed it; 0: a model call */
     size_t number; /* of the call, from 1 */
 } note;
@@ -25,9 +25,10 @@ typedef struct explainer {
     pdl_world *outside;
     unsigned allowed;
     const pdl_prices *prices;
-    pdl_val calls, not_done;    /* lists */
-    PDL_VEC(pdl_effect *) held; /* never answered */
+    pdl_val calls, not_done; /* lists */
+    pdl_idmap held;          /* by id: effects that are never answered, owned */
     PDL_VEC(note) notes;
+    pdl_idmap noted; /* by id: the place in notes, + 1 */
 } explainer;
 
 /* What may be allowed, and the kinds of effects that it allows; all others are always allowed. */
@@ -109,6 +110,11 @@ static pdl_val tokens_of(const explainer *x, const pdl_effect *e, pdl_val d) {
     return pdl_dict_putz(d, "cost", known ? pdl_float(cost) : pdl_null());
 }
 
+static void add_note(explainer *x, const pdl_effect *e, note n) {
+    *pdl_vec_push(&x->notes) = n;
+    pdl_idmap_put(&x->noted, e->id, (void *)(uintptr_t)x->notes.n);
+}
+
 static void note_call(explainer *x, const pdl_effect *e) {
     static const char *const keys[] = {"model", "platform",   "messages",
                                        "input", "parameters", "schema"};
@@ -132,14 +138,14 @@ static void note_call(explainer *x, const pdl_effect *e) {
     }
     d = pdl_dict_putz(d, "request", request);
     x->calls = pdl_list_push(x->calls, pdl_dict_putz(d, "problem", problem));
-    *pdl_vec_push(&x->notes) = (note){e->id, 0, number};
+    add_note(x, e, (note){0, number});
 }
 
 static void note_not_done(explainer *x, const pdl_effect *e, unsigned bit) {
     pdl_val d = with_place(e);
     d = pdl_dict_putz(d, "kind", pdl_textz(pdl_effect_kind_name(e->kind)));
     x->not_done = pdl_list_push(x->not_done, pdl_dict_putz(d, "allow", pdl_textz(word_of(bit))));
-    *pdl_vec_push(&x->notes) = (note){e->id, bit, 0};
+    add_note(x, e, (note){bit, 0});
 }
 
 static void start(pdl_world *w, pdl_effect *e) {
@@ -147,7 +153,7 @@ static void start(pdl_world *w, pdl_effect *e) {
     unsigned bit = bit_of(e->kind);
     if (e->kind == PDL_EFFECT_model || e->kind == PDL_EFFECT_embed) {
         note_call(x, e);
-        *pdl_vec_push(&x->held) = e;
+        pdl_idmap_put(&x->held, e->id, e);
     } else if (e->kind == PDL_EFFECT_sleep) {
         pdl_effect_answer(e, pdl_null(), 0);
     } else if (x->allowed & bit || pdl_objects_own(e) ||
@@ -158,19 +164,19 @@ static void start(pdl_world *w, pdl_effect *e) {
         if (bit == PDL_ALLOW_write)
             pdl_effect_answer(e, pdl_null(), 0); /* nothing is known by it */
         else
-            *pdl_vec_push(&x->held) = e;
+            pdl_idmap_put(&x->held, e->id, e);
     }
 }
 
 static void cancel(pdl_world *w, uint32_t id) {
     explainer *x = (explainer *)(void *)w;
-    for (size_t i = 0; i < x->held.n; i++) {
-        if (x->held.p[i]->id != id) continue;
-        pdl_effect_free(x->held.p[i]);
-        x->held.p[i] = x->held.p[--x->held.n];
+    pdl_effect *held = pdl_idmap_find(&x->held, id);
+    if (!held) {
+        x->outside->ops->cancel(x->outside, id);
         return;
     }
-    x->outside->ops->cancel(x->outside, id);
+    pdl_idmap_del(&x->held, id);
+    pdl_effect_free(held);
 }
 
 static bool poll(pdl_world *w, int timeout_ms) {
@@ -180,8 +186,12 @@ static bool poll(pdl_world *w, int timeout_ms) {
 
 static void close_world(pdl_world *w) {
     explainer *x = (explainer *)(void *)w;
-    for (size_t i = 0; i < x->held.n; i++) pdl_effect_free(x->held.p[i]);
-    pdl_vec_fini(&x->held);
+    for (size_t i = 0; i < pdl_idmap_places(&x->held); i++) {
+        pdl_effect *e = pdl_idmap_at(&x->held, i);
+        if (e) pdl_effect_free(e);
+    }
+    pdl_idmap_fini(&x->held);
+    pdl_idmap_fini(&x->noted);
     pdl_vec_fini(&x->notes);
     pdl_drop(x->calls);
     pdl_drop(x->not_done);
@@ -238,10 +248,9 @@ pdl_val pdl_explain_notes(pdl_world *w) {
 
 pdl_val pdl_explain_reason(const pdl_world *w, uint32_t id) {
     const explainer *x = (const explainer *)(const void *)w;
-    size_t i = 0;
-    while (i < x->notes.n && x->notes.p[i].id != id) i++;
-    if (i == x->notes.n) return pdl_absent();
-    const note *n = &x->notes.p[i];
+    size_t place = (uintptr_t)pdl_idmap_find(&x->noted, id);
+    if (!place) return pdl_absent();
+    const note *n = &x->notes.p[place - 1];
     if (!n->bit) return pdl_textf("the reply of call %zu", n->number);
     return pdl_textf("%s, which was not allowed", word_of(n->bit));
 }
