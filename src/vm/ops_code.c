@@ -32,10 +32,15 @@ struct pick {
     pdl_val vars;
 };
 
+/* Code that does not mention `result` has the variable of that name as its result. */
+static bool reads(const struct pick *p, pdl_str name) {
+    return p->all || pdl_str_is(name, "result") || pdl_ident_is_in(p->text, name);
+}
+
 static bool pick_variable(void *user, pdl_name name, pdl_vref v) {
     struct pick *p = user;
     pdl_str s = pdl_name_str(p->f->run->opt.names, name);
-    if (!p->all && !pdl_ident_is_in(p->text, s)) return true;
+    if (!reads(p, s)) return true;
     bool function = pdl_is(v, PDL_V_FUNC);
     /* code can read all that is known of a function */
     pdl_label said = function ? pdl_label_of(pdl_func_of(v)->signature) : 0;
@@ -44,14 +49,14 @@ static bool pick_variable(void *user, pdl_name name, pdl_vref v) {
     return true;
 }
 
-/* The variables that the text mentions, the context and usage among them. Functions of the program
+/* The variables that the text reads, the context and usage among them. Functions of the program
  * bring the context with them: it is what they see when the code calls them. */
 static pdl_val variables(pdl_fiber *f, pdl_vref scope, pdl_str text) {
     struct pick p = {f, text, wants_all(text), false, pdl_dict_new(4)};
     if (pdl_is_dict(scope)) {
         for (size_t i = 0; i < pdl_dict_len(scope); i++) {
             pdl_vref k = pdl_dict_key_at(scope, i);
-            if (pdl_is_str(k) && (p.all || pdl_ident_is_in(text, pdl_str_get(k))))
+            if (pdl_is_str(k) && reads(&p, pdl_str_get(k)))
                 p.vars = pdl_dict_put(p.vars, pdl_keep(k), pdl_dict_part(scope, i));
         }
         return p.vars;
