@@ -10,7 +10,8 @@
 
 static pdl_verdict judge(const pdl_policies *p, pdl_sink_id sink, pdl_str name, pdl_label label) {
     pdl_argument args[] = {{PDL_STR("to"), pdl_null(), 0}, {PDL_STR("to.0"), pdl_null(), label}};
-    pdl_policy_ask ask = {sink, name, args, 2, PDL_STR("/home")};
+    pdl_policy_ask ask = {
+        .sink = sink, .name = name, .args = args, .n = 2, .folder = PDL_STR("/home")};
     pdl_decision d = pdl_policies_judge(p, &ask);
     FUZZ_MUST(d.verdict == PDL_VERDICT_ALLOW || d.arg);
     return d.verdict;
