@@ -257,6 +257,7 @@ static bool run_stage(const evaluation *e, const stage *g, pdl_batch_totals *t, 
     pdl_program_load(p, g->file, g->text, &loads);
     bool ok = loads || pdl_program_refuse(p, err);
     ok = ok && run_loaded(e, g, s, p, t, err);
+    if (!ok) pdl_err_detach(err); /* it is printed after the program is freed */
     pdl_session_free(s);
     pdl_program_drop(p);
     return ok;
