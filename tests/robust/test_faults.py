@@ -136,7 +136,7 @@ EATERS = {
     "a list that doubles": ("defs: {x: {data: [0]}}\nrepeat:\n  def: x\n  data: ${ x + x }\n", 4),
     "a text that doubles": ("defs: {x: xxxxxxxx}\nrepeat:\n  def: x\n  text: ${ x ~ x }\njoin: {as: lastOf}\n", 4),
     "nested values": ("defs: {x: {data: []}}\nrepeat:\n  def: x\n  data: ${ [x, 'text', [1, 2]] }\njoin: {as: lastOf}\n", 1),
-    "iterations side by side": ("text:\n- for: {i: \"${ range(3000000) }\"}\n  map:\n    data: {a: [\"${ i }\"], b: [\"${ i }\"], c: [\"${ i }\"]}\n", 3),
+    "iterations side by side": ("text:\n- on\n- {for: {i: \"${ range(3000000) }\"}, map: {data: {a: [\"${ i }\"], b: [\"${ i }\"], c: [\"${ i }\"]}}}\n", 3),
     "the context": ("repeat:\n  text: \"some words for the context\"\n  contribute: [context]\njoin: {as: lastOf}\n", 1),
 }
 FALLBACK = """text:
