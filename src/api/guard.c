@@ -10,6 +10,8 @@
 #include "api/policy.h"
 #include "api/session_impl.h"
 
+#include <unistd.h>
+
 #include "api/env.h"
 #include "io/file.h"
 #include "journal/durable.h"
