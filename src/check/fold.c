@@ -119,16 +119,6 @@ const pdl_ty *pdl_fold_unary(pdl_arena *a, pdl_xop op, const pdl_ty *x, pdl_err 
     return NULL;
 }
 
-static pdl_arith arith_of(pdl_xop op) {
-    static const pdl_arith table[] = {
-        [PDL_XOP_ADD] = PDL_OP_ADD,           [PDL_XOP_SUB] = PDL_OP_SUB,
-        [PDL_XOP_MUL] = PDL_OP_MUL,           [PDL_XOP_DIV] = PDL_OP_DIV,
-        [PDL_XOP_FLOORDIV] = PDL_OP_FLOORDIV, [PDL_XOP_MOD] = PDL_OP_MOD,
-        [PDL_XOP_POW] = PDL_OP_POW,
-    };
-    return table[op];
-}
-
 const pdl_ty *pdl_fold_binary(pdl_arena *a, pdl_xop op, const pdl_ty *x, const pdl_ty *y,
                               bool lenient, pdl_err *err) {
     bool formats = op == PDL_XOP_MOD && x->kinds == PDL_TY_STR,
@@ -136,13 +126,16 @@ const pdl_ty *pdl_fold_binary(pdl_arena *a, pdl_xop op, const pdl_ty *x, const p
     pdl_val out;
     if (!is_usable(x, counts) || !is_usable(y, counts)) return NULL;
     bool ok = formats ? pdl_format_percent(x->value, y->value, lenient, &out, err)
-                      : pdl_val_arith(arith_of(op), x->value, y->value, &out, err);
+                      : pdl_val_arith(pdl_xop_arith(op), x->value, y->value, &out, err);
     return ok ? keep(a, out) : NULL;
 }
 
 const pdl_ty *pdl_fold_compare(pdl_arena *a, pdl_xop op, const pdl_ty *x, const pdl_ty *y) {
-    static const char orders[] = {[PDL_XOP_LT] = '<', [PDL_XOP_LE] = 'l', [PDL_XOP_GT] = '>',
-                                  [PDL_XOP_GE] = 'g', [PDL_XOP_IN] = 0};
+    static const char orders[] = {[PDL_XOP_LT] = '<',
+                                  [PDL_XOP_LE] = 'l',
+                                  [PDL_XOP_GT] = '>',
+                                  [PDL_XOP_GE] = 'g',
+                                  [PDL_XOP_IN] = 0};
     pdl_err err = {0};
     bool out = false, ok = true;
     if (!is_usable(x, false) || !is_usable(y, false)) return NULL;
@@ -178,8 +171,8 @@ const pdl_ty *pdl_fold_call(pdl_arena *a, const pdl_native *row, const pdl_sig_a
     for (size_t i = 0; i < args->n_pos; i++) pos[i] = pdl_keep(args->pos[i]->value);
     for (size_t i = 0; i < args->n_kw; i++) kw[i] = pdl_keep(args->kw[i]->value);
     const pdl_native_env env = {.lenient = lenient};
-    bool ok = pdl_native_call(row, &env, pos, args->n_pos, args->kw_names, kw, args->n_kw, &out,
-                              err);
+    bool ok =
+        pdl_native_call(row, &env, pos, args->n_pos, args->kw_names, kw, args->n_kw, &out, err);
     for (size_t i = 0; i < args->n_pos; i++) pdl_drop(pos[i]);
     for (size_t i = 0; i < args->n_kw; i++) pdl_drop(kw[i]);
     if (!ok) return NULL;

@@ -11,19 +11,7 @@
  */
 #include "compile/emit.h"
 
-#include "value/int.h"
-
 #include "base/banned.h"
-
-static pdl_arith arith_of(pdl_xop op) {
-    static const pdl_arith table[] = {
-        [PDL_XOP_ADD] = PDL_OP_ADD,           [PDL_XOP_SUB] = PDL_OP_SUB,
-        [PDL_XOP_MUL] = PDL_OP_MUL,           [PDL_XOP_DIV] = PDL_OP_DIV,
-        [PDL_XOP_FLOORDIV] = PDL_OP_FLOORDIV, [PDL_XOP_MOD] = PDL_OP_MOD,
-        [PDL_XOP_POW] = PDL_OP_POW,
-    };
-    return table[op];
-}
 
 /* Pushes all variables; those in slots are bound in the scope first. */
 static void emit_scope(pdl_emit *e) {
@@ -267,7 +255,7 @@ static void emit_step(pdl_emit *e, const pdl_xnode *x) {
     case PDL_X_BINARY:
         pdl_emit_xnode(e, x->u.op.b);
         pdl_emit_set_span(e, x);
-        emit_ARITH(e, arith_of(x->u.op.op));
+        emit_ARITH(e, pdl_xop_arith(x->u.op.op));
         return;
     default: PDL_BUG("expression kind %d in a chain", (int)x->kind);
     }

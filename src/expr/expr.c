@@ -15,6 +15,16 @@
 
 #include "base/banned.h"
 
+pdl_arith pdl_xop_arith(pdl_xop op) {
+    static const pdl_arith table[] = {
+        [PDL_XOP_ADD] = PDL_OP_ADD,           [PDL_XOP_SUB] = PDL_OP_SUB,
+        [PDL_XOP_MUL] = PDL_OP_MUL,           [PDL_XOP_DIV] = PDL_OP_DIV,
+        [PDL_XOP_FLOORDIV] = PDL_OP_FLOORDIV, [PDL_XOP_MOD] = PDL_OP_MOD,
+        [PDL_XOP_POW] = PDL_OP_POW,
+    };
+    return table[op];
+}
+
 #define LONG_OPEN  "{%%%%%PDL%%%%%%%%%%"
 #define LONG_CLOSE "%%%%%PDL%%%%%%%%%%}"
 #define S(lit)                                                                                     \

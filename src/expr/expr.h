@@ -21,6 +21,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/intern.h"
+#include "value/int.h"
 #include "value/val.h"
 
 typedef struct pdl_xnode pdl_xnode;
@@ -50,6 +51,8 @@ typedef enum {
 
 /* The operator as it is written: "not in". */
 const char *pdl_xop_text(pdl_xop op);
+/* The operation of values that an operator of arithmetic is. */
+pdl_arith pdl_xop_arith(pdl_xop op);
 
 /* Arguments of a call, filter or test, in source order. `star` / `starstr` are NULL when absent. */
 typedef struct pdl_xargs {

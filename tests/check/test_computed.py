@@ -4,14 +4,12 @@
 once, at its place, under its rule, as an error only where the run fails. And programs that look alike: nothing is found in them, and they run.
 Last line: `N passed, N failed`.
 """
-import concurrent.futures
 import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from checks import check, finish  # noqa: E402
-from test_mistakes import correct, found, run  # noqa: E402
+from test_mistakes import examine, found, run  # noqa: E402
 
 WRONG = [  # line:column rule, severity, the program, other files
     ('3:13 name-undefined', 'warning', 'defs: {x: {data: 1}}\nlang: jinja\ncode: "a {{ y }}"\n'),
@@ -379,15 +377,5 @@ def mistake(pdl, where, severity, program, files=None):
     return "%s in %r" % (where, program), ok and status == 1, [shown, complaint, status]
 
 
-def main():
-    pdl = str(pathlib.Path(sys.argv[1]).resolve() / "pdl")
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        for result in pool.map(lambda row: mistake(pdl, *row), WRONG):
-            check(*result)
-        for result in pool.map(lambda row: correct(pdl, *row), RIGHT):
-            check(*result)
-    sys.exit(finish())
-
-
 if __name__ == "__main__":
-    main()
+    examine(mistake, WRONG, RIGHT)

@@ -464,15 +464,16 @@ def correct(pdl, program, files):
     return "right: %r" % program, not all_found and not complaint and r.returncode == 0, [all_found, complaint, r.stderr]
 
 
-def main():
+def examine(mistake, wrong, right):
+    """Ends the process. mistake(pdl, *row), for rows of wrong: what `check` takes."""
     pdl = str(pathlib.Path(sys.argv[1]).resolve() / "pdl")
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        for result in pool.map(lambda row: mistake(pdl, *row), WRONG):
+        for result in pool.map(lambda row: mistake(pdl, *row), wrong):
             check(*result)
-        for result in pool.map(lambda row: correct(pdl, *row), RIGHT):
+        for result in pool.map(lambda row: correct(pdl, *row), right):
             check(*result)
     sys.exit(finish())
 
 
 if __name__ == "__main__":
-    main()
+    examine(mistake, WRONG, RIGHT)
