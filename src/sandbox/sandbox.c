@@ -240,13 +240,17 @@ static void make_env(pdl_sandbox *s) {
 /* --- making ----------------------------------------------------------------------------------- */
 
 static bool look_through(const char *folder, bool writable, walk_result *w, pdl_err *err) {
-    if (pdl_walk_folder(folder, writable, w)) return true;
-    return pdl_err_set(
-        err, PDL_E_policy, (pdl_loc){0},
-        "the sandbox cannot look through %s for keys: it has too many files. Put the "
-        "program into a folder of its own, or name smaller folders in read: and "
-        "write:",
-        folder);
+    static const char *const reasons[] = {
+        [WALK_TOO_MANY] = "it has more than a million files",
+        [WALK_TOO_MANY_HIDDEN] = "it has too many files to hide",
+        [WALK_TOO_DEEP] = "the path of a folder in it is too long",
+    };
+    walk_end end = pdl_walk_folder(folder, writable, w);
+    if (end == WALK_DONE) return true;
+    return pdl_err_set(err, PDL_E_policy, (pdl_loc){0},
+                       "the sandbox cannot look through %s for keys: %s. Put the program into a "
+                       "folder of its own, or name smaller folders in read: and write:",
+                       folder, reasons[end]);
 }
 
 static void add_unless_named(path_list *to, const path_list *from, const sandbox_profile *p) {

@@ -47,12 +47,13 @@ bool pdl_profile_read(sandbox_profile *p, pdl_vref given, const pdl_profile_sour
 /* Is path the folder or in it? Both as realpath() gives them. */
 bool pdl_path_is_under(const char *path, const char *folder);
 
-/* What of a folder must not be seen, and what must not be changed. False: too many entries. */
+/* What of a folder must not be seen, and what must not be changed. */
 typedef struct walk_result {
     path_list masked, kept, placeholders; /* placeholders: must not be made; "DIR/" for folders */
     size_t n_entries;
 } walk_result;
-bool pdl_walk_folder(const char *folder, bool writable, walk_result *out);
+typedef enum { WALK_DONE, WALK_TOO_MANY, WALK_TOO_MANY_HIDDEN, WALK_TOO_DEEP } walk_end;
+walk_end pdl_walk_folder(const char *folder, bool writable, walk_result *out);
 
 typedef enum { BACKEND_NATIVE, BACKEND_BWRAP, BACKEND_NONE } sandbox_backend;
 

@@ -2,6 +2,7 @@
  * that programs run at their start, and sockets, which would be a way out.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <dirent.h>
+#include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -11,7 +12,9 @@
 
 #include "base/banned.h"
 
-enum { MOST_ENTRIES = 200000, MOST_DEPTH = 24 };
+/* A project with the packages of Python and Node beside it has some 100 000; a million take a
+ * second. */
+enum { MOST_ENTRIES = 1000000 };
 
 static bool ends(const char *s, const char *suffix) {
     return pdl_str_ends(pdl_str_of(s), pdl_str_of(suffix));
@@ -70,42 +73,60 @@ static void note_placeholders(const char *folder, walk_result *out) {
     }
 }
 
-static bool look(const char *folder, bool writable, unsigned depth, walk_result *out);
+/* False: more to hide than the kernel takes, or than is compared in a moment. */
+static bool note(const char *folder, const char *name, unsigned char type, bool writable,
+                 const char *path, walk_result *out) {
+    enum { MOST_NOTED = 4000 };
+    bool hidden = (type == DT_REG || type == DT_LNK) && is_secret(folder, name, path);
+    if (type == DT_SOCK || hidden) pdl_paths_add(&out->masked, pdl_str_of(path));
+    if (writable && !hidden && is_start_file(name)) pdl_paths_add(&out->kept, pdl_str_of(path));
+    return out->masked.n + out->kept.n <= MOST_NOTED;
+}
 
-static bool look_at(const char *folder, const struct dirent *e, bool writable, unsigned depth,
-                    walk_result *out) {
+static walk_end look_at(const char *folder, const struct dirent *e, bool writable,
+                        path_list *folders, walk_result *out) {
     pdl_buf b = PDL_BUF;
     pdl_buf_putf(&b, "%s/%s", folder, e->d_name);
     const char *path = pdl_buf_z(&b);
     struct stat st;
-    bool ok = true;
     unsigned char type = e->d_type;
     if (type == DT_UNKNOWN && lstat(path, &st) == 0)
         type = S_ISDIR(st.st_mode) ? DT_DIR : S_ISSOCK(st.st_mode) ? DT_SOCK : DT_REG;
-    bool hidden = (type == DT_REG || type == DT_LNK) && is_secret(folder, e->d_name, path);
-    if (type == DT_SOCK || hidden) pdl_paths_add(&out->masked, pdl_buf_str(&b));
-    if (writable && !hidden && is_start_file(e->d_name)) pdl_paths_add(&out->kept, pdl_buf_str(&b));
-    if (type == DT_DIR) ok = look(path, writable, depth + 1, out);
+    bool ok = note(folder, e->d_name, type, writable, path, out);
+    if (type == DT_DIR) pdl_paths_add(folders, pdl_buf_str(&b));
     pdl_buf_fini(&b);
-    return ok;
+    return ok ? WALK_DONE : WALK_TOO_MANY_HIDDEN;
 }
 
-static bool look(const char *folder, bool writable, unsigned depth, walk_result *out) {
-    if (depth > MOST_DEPTH) return false;
+/* Folders below are added to the list. */
+static walk_end look(const char *folder, bool writable, path_list *folders, walk_result *out) {
     DIR *d = opendir(folder);
-    bool ok = true;
-    if (!d) return true; /* what cannot be read here cannot be read inside */
-    for (struct dirent *e; ok && (e = readdir(d));) {
+    walk_end end = WALK_DONE;
+    /* What cannot be read here cannot be read inside, but for a path that is only too long. */
+    if (!d) return errno == ENAMETOOLONG ? WALK_TOO_DEEP : WALK_DONE;
+    for (struct dirent *e; end == WALK_DONE && (e = readdir(d));) {
         if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) continue;
-        ok = ++out->n_entries <= MOST_ENTRIES && look_at(folder, e, writable, depth, out);
+        if (++out->n_entries > MOST_ENTRIES)
+            end = WALK_TOO_MANY;
+        else
+            end = look_at(folder, e, writable, folders, out);
     }
     closedir(d);
-    return ok;
+    return end;
 }
 
-bool pdl_walk_folder(const char *folder, bool writable, walk_result *out) {
+walk_end pdl_walk_folder(const char *folder, bool writable, walk_result *out) {
     struct stat st;
-    if (stat(folder, &st) != 0 || !S_ISDIR(st.st_mode)) return true;
+    path_list folders = {0};
+    walk_end end = WALK_DONE;
+    if (stat(folder, &st) != 0 || !S_ISDIR(st.st_mode)) return WALK_DONE;
     if (writable) note_placeholders(folder, out);
-    return look(folder, writable, 0, out);
+    pdl_paths_add(&folders, pdl_str_of(folder));
+    while (end == WALK_DONE && folders.n) {
+        char *next = folders.p[--folders.n];
+        end = look(next, writable, &folders, out);
+        pdl_free(next);
+    }
+    pdl_paths_fini(&folders);
+    return end;
 }

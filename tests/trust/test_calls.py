@@ -7,6 +7,7 @@ import os
 import platform
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parent.parent)]
@@ -80,8 +81,9 @@ OF_FILTER = {EPERM, ENOSYS, EAFNOSUPPORT, EPROTONOSUPPORT}
 
 def made(rows, env, options):
     """The error number of each [number, arguments], 0 where it succeeded."""
-    r = subprocess.run([PDL, "sandbox", *[o for o in options if o != "--sandbox"], "--", sys.executable, "-c", INSIDE % json.dumps(rows)],
-                       env={**os.environ, **env}, capture_output=True, text=True, timeout=300, check=False)
+    with tempfile.TemporaryDirectory() as d:
+        r = subprocess.run([PDL, "sandbox", *[o for o in options if o != "--sandbox"], "--", sys.executable, "-c", INSIDE % json.dumps(rows)],
+                           env={**os.environ, **env}, cwd=d, capture_output=True, text=True, timeout=300, check=False)
     found = json.loads(r.stdout or "[]")
     check("all calls were made", len(found) == len(rows), r.stderr[-500:])
     return [int(x) if x else None for x in found]

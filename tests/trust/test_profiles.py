@@ -326,8 +326,38 @@ def installed_at_home():
                 check(f"{strength}: the command is in ~/bin, {path}", want in out and (want == "secret" or "secret" not in out), repr(out)[-700:])
 
 
+def deep(top, name, n):
+    """A folder n deep, made step by step: its path may be longer than a call takes."""
+    at = os.open(top, os.O_RDONLY)
+    for _ in range(n):
+        os.mkdir(name, dir_fd=at)
+        below = os.open(name, os.O_RDONLY, dir_fd=at)
+        os.close(at)
+        at = below
+    return at
+
+
+def folders():
+    """What is looked through for keys before the first confined command."""
+    for strength, env, more in strengths():
+        for what, name, n, hidden, want in (("forty deep", "d", 40, 0, "K=\n"), ("a path that is too long", "d" * 200, 30, 0, "is too long"),
+                                            ("five thousand keys", "d", 1, 5000, "too many files to hide")):
+            with tempfile.TemporaryDirectory(prefix="pdl-trust-") as d:
+                at = deep(d, name, n)
+                for i in range(hidden):
+                    os.close(os.open(f".env.{i}", os.O_CREAT, dir_fd=at))
+                with os.fdopen(os.open(".env", os.O_WRONLY | os.O_CREAT, dir_fd=at), "w") as f:
+                    f.write("secret")
+                os.close(at)
+                show = "echo K=$(find . -name .env -exec cat {} +)"
+                (Path(d) / "p.pdl").write_text(json.dumps({"lang": "command", "args": ["sh", "-c", show]}))
+                r = subprocess.run([PDL, *more, "p.pdl"], cwd=d, env={**os.environ, **env}, capture_output=True, text=True, timeout=60, check=False)
+                check(f"{strength}: {what}", want in r.stdout + r.stderr and "secret" not in r.stdout, (r.stdout + r.stderr)[-300:])
+
+
 if __name__ == "__main__":
     blocks()
+    folders()
     installed_at_home()
     servers()
     loader()
