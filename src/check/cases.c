@@ -1,12 +1,14 @@
 /* cases.c -- `match`: which patterns can fit a value of a type, and what they bind.
  *
- * Only kinds and fields are compared: a case for another value of the same kind is no mistake.
+ * Kinds, fields and the values of an enum are compared: a case for another value of the same kind
+ * is no mistake.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/utf8.h"
 #include "check/checker.h"
 #include "lang/fields.h"
+#include "value/text.h"
 
 #include "base/banned.h"
 
@@ -33,7 +35,7 @@ static bool may_fit(pdl_arena *a, const pdl_pattern *p, const pdl_ty *t) {
     case PDL_PAT_CONST: {
         uint32_t kind = pdl_ty_of_value(a, p->value)->kinds;
         if (kind & PDL_TY_NUMBER) kind = PDL_TY_NUMBER; /* 1 == 1.0 == true */
-        return (t->kinds & kind) != 0;
+        return (t->kinds & kind) != 0 && pdl_ty_may_be(t, p->value);
     }
     case PDL_PAT_ANY: return true;
     case PDL_PAT_ANYOF:
@@ -133,6 +135,34 @@ static bool check_text(pdl_checker *c, const pdl_cases *cases, uint32_t i) {
     return true;
 }
 
+/* The value of an enum that is most like the text of a pattern. */
+static void suggest_choice(pdl_checker *c, pdl_diag *d, const pdl_pattern *p, const pdl_ty *t) {
+    pdl_str names[MAX_COMPARED];
+    size_t n = 0;
+    if (!d || !t->is_choice || p->kind != PDL_PAT_CONST || !pdl_is_str(p->value)) return;
+    for (size_t i = 0; i < pdl_list_len(t->choices) && n < MAX_COMPARED; i++)
+        if (pdl_is_str(pdl_list_at(t->choices, i)))
+            names[n++] = pdl_str_get(pdl_list_at(t->choices, i));
+    pdl_str near = pdl_str_nearest(pdl_str_get(p->value), names, n);
+    if (near.n) pdl_checker_hint(c, d, "did you mean '%.*s'?", PDL_FMT(near));
+}
+
+/* Parts of {anyOf: [...]} that are no value of the enum, where others are. */
+static void check_parts(pdl_checker *c, const pdl_pattern *p, const pdl_ty *t) {
+    pdl_buf shown = PDL_BUF;
+    pdl_ty_show(t, &shown);
+    for (uint32_t i = 0; i < p->n; i++) {
+        const pdl_pattern *part = p->items[i];
+        if (part->kind != PDL_PAT_CONST || may_fit(pdl_checker_arena(c), part, t)) continue;
+        pdl_loc mark = part->node ? pdl_node_loc(part->node) : part->loc;
+        pdl_diag *d = pdl_checker_diag(c, PDL_RULE_case_impossible, part->loc, mark,
+                                       "this part never fits: the value is %.*s",
+                                       PDL_FMT(pdl_buf_str(&shown)));
+        suggest_choice(c, d, part, t);
+    }
+    pdl_buf_fini(&shown);
+}
+
 static void check_pattern(pdl_checker *c, const pdl_cases *cases, uint32_t i, const pdl_ty *t) {
     const pdl_case *k = &cases->p[i];
     pdl_loc mark = k->pattern && k->pattern->node ? pdl_node_loc(k->pattern->node) : k->loc;
@@ -143,10 +173,47 @@ static void check_pattern(pdl_checker *c, const pdl_cases *cases, uint32_t i, co
                !may_fit(pdl_checker_arena(c), k->pattern, t)) {
         pdl_buf shown = PDL_BUF;
         pdl_ty_show(t, &shown);
-        pdl_checker_diag(c, PDL_RULE_case_impossible, k->loc, mark,
-                         "this case never fits: the value is %.*s", PDL_FMT(pdl_buf_str(&shown)));
+        pdl_diag *d = pdl_checker_diag(c, PDL_RULE_case_impossible, k->loc, mark,
+                                       "this case never fits: the value is %.*s",
+                                       PDL_FMT(pdl_buf_str(&shown)));
+        suggest_choice(c, d, k->pattern, t);
         pdl_buf_fini(&shown);
+    } else if (t->is_choice && k->pattern && k->pattern->kind == PDL_PAT_ANYOF) {
+        check_parts(c, k->pattern, t);
     }
+}
+
+/* Something that is no value of the enum, and perhaps a misspelt one. */
+static bool has_stranger(pdl_arena *a, const pdl_pattern *p, const pdl_ty *t) {
+    for (uint32_t i = 0; p->kind == PDL_PAT_ANYOF && i < p->n; i++)
+        if (!may_fit(a, p->items[i], t)) return true;
+    return !may_fit(a, p, t);
+}
+
+/* Who names most values of an enum one by one means all of them. */
+static void check_coverage(pdl_checker *c, const pdl_b_match *b, const pdl_ty *t) {
+    size_t n = pdl_list_len(t->choices), missed = 0;
+    pdl_buf list = PDL_BUF;
+    if (n > MAX_COMPARED || b->cases.n > MAX_COMPARED) return;
+    for (uint32_t k = 0; k < b->cases.n; k++)
+        if (!b->cases.p[k].pattern || has_stranger(pdl_checker_arena(c), b->cases.p[k].pattern, t))
+            return;
+    for (size_t i = 0; i < n; i++) {
+        bool found = false;
+        for (uint32_t k = 0; k < b->cases.n && !found; k++)
+            found = takes(b->cases.p[k].pattern, pdl_list_at(t->choices, i));
+        if (found) continue;
+        if (missed++) PDL_PUT(&list, ", ");
+        pdl_val_show(pdl_list_at(t->choices, i), true, 60, &list);
+    }
+    if (missed && missed < n - missed) {
+        pdl_loc loc = pdl_field_loc(&b->head, "match");
+        pdl_diag *d = pdl_checker_diag(c, PDL_RULE_case_missing, loc, loc,
+                                       "no case fits %.*s, which the value may be",
+                                       PDL_FMT(pdl_buf_str(&list)));
+        pdl_checker_hint(c, d, "a case without `case` fits everything: - then: ...");
+    }
+    pdl_buf_fini(&list);
 }
 
 /* `match: {data: [1]}` compares the mapping, not the value of the block. */
@@ -187,6 +254,7 @@ const pdl_ty *pdl_checker_match(pdl_checker *c, const pdl_b_match *b) {
         complete = complete || is_always(&b->cases.p[i]);
         pdl_branches_next(&c->scope, &branches);
     }
+    if (!complete && t->is_choice && !c->opt->no_lint) check_coverage(c, b, t);
     if (!complete) pdl_branches_next(&c->scope, &branches);
     pdl_branches_end(&c->scope, &branches);
     if (!all) return &pdl_ty_str;

@@ -7,7 +7,7 @@
 
 #include "base/banned.h"
 
-enum { MAX_DEPTH = 40 };
+enum { MAX_DEPTH = 40, MAX_CHOICES = 64 };
 
 /* Kinds that no spec can tell: objects of Python may be anything. */
 enum {
@@ -94,11 +94,21 @@ static bool items_fit(pdl_arena *a, const pdl_ty *t, const pdl_type *spec, pdl_s
     return ok;
 }
 
+/* One value of an enum does. */
+static bool choice_fits(pdl_arena *a, const pdl_ty *t, const pdl_type *spec) {
+    size_t n = pdl_list_len(t->choices);
+    if (n > MAX_CHOICES || t->kinds & PDL_TY_NULL) return true;
+    for (size_t i = 0; i < n; i++)
+        if (value_fits(a, pdl_list_at(t->choices, i), spec, NULL)) return true;
+    return n == 0;
+}
+
 static bool may_fit(pdl_arena *a, const pdl_ty *t, const pdl_type *spec, pdl_str path,
                     pdl_buf *problem, unsigned depth) {
     if (pdl_type_is_any(spec) || t->kinds & OPAQUE || depth > MAX_DEPTH) return true;
     if (t->has_value && !path.n) return value_fits(a, t->value, spec, problem);
     if (t->has_value) return value_fits(a, t->value, spec, NULL) || refuse(t, spec, path, problem);
+    if (t->is_choice && !choice_fits(a, t, spec)) return refuse(t, spec, path, problem);
     if (pdl_type_kind_of(spec) == PDL_TYPE_optional) {
         if (t->kinds & PDL_TY_NULL) return true;
         return may_fit(a, t, pdl_type_item_of(spec), path, problem, depth + 1);

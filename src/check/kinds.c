@@ -16,14 +16,24 @@ static pdl_str no_name(void) { return (pdl_str){0}; }
 
 typedef enum { UNKNOWN_TRUTH, ALWAYS, NEVER } truth;
 
-/* Only of literals: a variable with a constant value is a setting, which somebody may change. */
-static truth truth_of(const pdl_tree *t) {
+/* Only of expressions without variables: one with a constant value is a setting, which somebody may
+ * change. type: of the condition. */
+static truth truth_of(const pdl_tree *t, const pdl_ty *type) {
     if (!t) return UNKNOWN_TRUTH;
     if (t->kind == PDL_TREE_CONST) return pdl_val_truth(t->value) ? ALWAYS : NEVER;
     if (t->kind != PDL_TREE_EXPR || pdl_tree_expr(t)->form != PDL_X_NATIVE) return UNKNOWN_TRUTH;
-    const pdl_xnode *x = pdl_tree_expr(t)->root;
-    if (x->kind != PDL_X_CONST) return UNKNOWN_TRUTH;
-    return pdl_val_truth(x->u.value) ? ALWAYS : NEVER;
+    if (pdl_tree_expr(t)->n_free || !type->has_value) return UNKNOWN_TRUTH;
+    return pdl_val_truth(type->value) ? ALWAYS : NEVER;
+}
+
+/* Before the names that the condition may read are known. */
+static truth constant_truth(pdl_checker *c, const pdl_tree *t) {
+    bool quiet = c->quiet;
+    if (!t || (t->kind == PDL_TREE_EXPR && pdl_tree_expr(t)->n_free)) return UNKNOWN_TRUTH;
+    c->quiet = true;
+    truth known = truth_of(t, pdl_checker_tree(c, t));
+    c->quiet = quiet;
+    return known;
 }
 
 static void report_unreachable(pdl_checker *c, const pdl_block *b, const char *key,
@@ -52,8 +62,7 @@ static PDL_NOINLINE const pdl_ty *check_branch(pdl_checker *c, const pdl_block *
 
 static PDL_NOINLINE const pdl_ty *check_if(pdl_checker *c, const pdl_b_if *b) {
     pdl_branches branches;
-    truth holds = truth_of(b->cond);
-    pdl_checker_tree(c, b->cond);
+    truth holds = truth_of(b->cond, pdl_checker_tree(c, b->cond));
     c->assumed = false; /* the results of the branches do not follow from what is tested */
     pdl_checker_guards(c, b->cond);
     if (holds == NEVER) report_unreachable(c, &b->head, "then", "the condition is false");
@@ -195,7 +204,7 @@ static PDL_NOINLINE const pdl_ty *check_repeat(pdl_checker *c, const pdl_b_repea
     pdl_checker_loosen_body(c, b->body);
     check_bound(c, max);
     check_fors(c, b->fors, &least);
-    bool never = is_never(max, least) || truth_of(b->while_) == NEVER;
+    bool never = is_never(max, least) || constant_truth(c, b->while_) == NEVER;
     bool once = !max && !b->while_ && (!b->fors || least > 0);
     if (never) report_unreachable(c, &b->head, "repeat", "there are no iterations");
     if (b->join && b->join->reduce) pdl_checker_reduce(c, b->join, least);

@@ -4,6 +4,8 @@
  */
 #include "check/ty.h"
 
+#include "value/text.h"
+
 #include "base/banned.h"
 
 /* Parts of a literal that are examined, and fields that a join compares: what is larger is known
@@ -124,7 +126,8 @@ static uint32_t kinds_of_word(pdl_vref word) {
     return PDL_TY_ANY;
 }
 
-/* Of a JSON Schema only the kinds: its other keywords are judged when there is a value. */
+/* Of a JSON Schema the kinds and the values of `enum`: its other keywords are judged when there is
+ * a value. */
 static const pdl_ty *of_schema(pdl_arena *a, pdl_vref s) {
     pdl_vref choices = pdl_dict_getz(s, "enum"), words = pdl_dict_getz(s, "type");
     uint32_t by_value = pdl_is_list(choices) ? 0 : PDL_TY_ANY, by_type = PDL_TY_ANY;
@@ -135,7 +138,11 @@ static const pdl_ty *of_schema(pdl_arena *a, pdl_vref s) {
     if (pdl_is_list(words)) by_type = 0;
     for (size_t i = 0; pdl_is_list(words) && i < pdl_list_len(words); i++)
         by_type |= kinds_of_word(pdl_list_at(words, i));
-    return pdl_ty_of_kinds(a, by_value & by_type ? by_value & by_type : PDL_TY_ANY);
+    if (!pdl_is_list(choices) || !(by_value & by_type))
+        return pdl_ty_of_kinds(a, by_value & by_type ? by_value & by_type : PDL_TY_ANY);
+    pdl_ty *t = pdl_arena_new(a, pdl_ty);
+    *t = (pdl_ty){.kinds = by_value & by_type, .is_choice = true, .choices = choices};
+    return t;
 }
 
 static const pdl_ty *of_fields(pdl_arena *a, const pdl_type *t, unsigned depth) {
@@ -191,6 +198,13 @@ const pdl_ty *pdl_ty_items(pdl_arena *a, const pdl_ty *t) {
     if (!pdl_ty_is_only(t, PDL_TY_LIST | PDL_TY_TUPLE)) return &pdl_ty_any;
     const pdl_ty *item = item_of(a, t);
     return item ? item : &pdl_ty_any;
+}
+
+bool pdl_ty_may_be(const pdl_ty *t, pdl_vref v) {
+    if (!t->is_choice || (pdl_is_null(v) && t->kinds & PDL_TY_NULL)) return true;
+    for (size_t i = 0; i < pdl_list_len(t->choices); i++)
+        if (pdl_val_eq(pdl_list_at(t->choices, i), v)) return true;
+    return false;
 }
 
 const pdl_ty *pdl_ty_field_of(pdl_arena *a, const pdl_ty *t, pdl_str name, bool *known) {
@@ -264,11 +278,20 @@ static void join_dicts(pdl_arena *a, pdl_ty *out, const pdl_ty *x, const pdl_ty 
     out->closed = x->closed && y->closed;
 }
 
+static const pdl_ty *or_null(pdl_arena *a, const pdl_ty *x) {
+    pdl_ty *t = pdl_arena_new(a, pdl_ty);
+    *t = *x;
+    t->kinds |= PDL_TY_NULL;
+    return t;
+}
+
 static const pdl_ty *join(pdl_arena *a, const pdl_ty *x, const pdl_ty *y, unsigned *left) {
     if (x == y || pdl_ty_is_unknown(x)) return x;
     if (pdl_ty_is_unknown(y)) return y;
     bool detailed = x->has_value || y->has_value || x->item || y->item || x->n_fields ||
                     y->n_fields || x->closed || y->closed;
+    if (x->is_choice && y == &pdl_ty_null) return or_null(a, x);
+    if (y->is_choice && x == &pdl_ty_null) return or_null(a, y);
     if (!detailed || !*left) return pdl_ty_of_kinds(a, x->kinds | y->kinds);
     --*left;
     pdl_ty *t = pdl_arena_new(a, pdl_ty);
@@ -402,9 +425,21 @@ static void show_kinds(const pdl_ty *t, pdl_buf *out, unsigned depth) {
     }
 }
 
+static void show_choices(const pdl_ty *t, pdl_buf *out) {
+    size_t n = pdl_list_len(t->choices);
+    PDL_PUT(out, "one of ");
+    for (size_t i = 0; i < n && i < 12 && out->len < 400; i++) {
+        if (i) PDL_PUT(out, ", ");
+        pdl_val_show(pdl_list_at(t->choices, i), true, 60, out);
+    }
+    if (n > 12 || out->len >= 400) PDL_PUT(out, ", ...");
+}
+
 static void show(const pdl_ty *t, pdl_buf *out, unsigned depth) {
     if (pdl_ty_is_unknown(t))
         PDL_PUT(out, "any");
+    else if (t->is_choice && pdl_list_len(t->choices))
+        show_choices(t, out);
     else if (t->has_value)
         show_value(t->value, out, depth);
     else

@@ -52,8 +52,10 @@ struct pdl_ty {
     bool has_value;    /* it is this value; borrowed from the program */
     bool closed;       /* DICT: it has no other fields */
     bool sized;        /* LIST: it has `least` items, not more */
+    bool is_choice;    /* it is null or one of the values of the list `choices`: an enum */
     uint32_t n_fields; /* DICT */
     pdl_vref value;
+    pdl_vref choices;   /* borrowed from the program */
     const pdl_ty *item; /* LIST, TUPLE: of items; NULL: unknown */
     uint32_t least;     /* LIST: it has so many items, or more; of a value not set */
     const pdl_ty_field *fields;
@@ -96,6 +98,8 @@ static inline bool pdl_ty_is_only(const pdl_ty *t, uint32_t kinds) { return !(t-
 
 /* What iteration over it gives. */
 const pdl_ty *pdl_ty_items(pdl_arena *a, const pdl_ty *t);
+/* May it equal the value, as far as an enum says? */
+bool pdl_ty_may_be(const pdl_ty *t, pdl_vref v);
 /* The field of an object type; *known false: it may have one that is not known. NULL: it has none
  * or it is not known. */
 const pdl_ty *pdl_ty_field_of(pdl_arena *a, const pdl_ty *t, pdl_str name, bool *known);

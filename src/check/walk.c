@@ -231,8 +231,19 @@ const pdl_ty *pdl_checker_block(pdl_checker *c, const pdl_block *b, pdl_str self
     return b->contribute.given && !b->contribute.result ? &pdl_ty_str : t;
 }
 
+/* A program that did not load: a missing field whose key is misspelt is one problem. */
+static void leave_causes(pdl_program *p) {
+    size_t kept = 0;
+    for (size_t i = 0; i < p->diags.n; i++)
+        if (!p->diags.p[i].follows) p->diags.p[kept++] = p->diags.p[i];
+    p->diags.n = kept;
+}
+
 void pdl_program_check(pdl_program *p, const pdl_check_options *opt) {
-    if (!p->main) return;
+    if (!p->main) {
+        leave_causes(p);
+        return;
+    }
     pdl_modules modules = {0};
     pdl_checker c = {.p = p, .opt = opt, .modules = &modules, .sure = true};
     c.scope.arena = pdl_arena_make();

@@ -115,13 +115,33 @@ void pdl_loader_err(pdl_loader *l, const char *code, pdl_loc loc, pdl_err *err) 
     pdl_err_fini(err);
 }
 
-void pdl_loader_missing(pdl_loader *l, pdl_loc loc, const char *field) {
-    pdl_loader_diag(l, "field-missing", loc, loc, "Missing required field: %s", field);
-}
 
 static void suggest(pdl_loader *l, pdl_diag *d, pdl_str word, const pdl_str *known, size_t n) {
     pdl_str near = pdl_str_nearest(word, known, n);
     if (near.n) pdl_loader_hint(l, d, "did you mean '%.*s'?", PDL_FMT(near));
+}
+
+/* Is a key of n reported that may be meant as the field? Problems of parts of n are the last. */
+static bool is_misspelt(const pdl_loader *l, const pdl_node *n, const char *field) {
+    pdl_buf hint = PDL_BUF;
+    uint32_t from = pdl_node_loc(n).start;
+    bool found = false;
+    pdl_buf_putf(&hint, "did you mean '%s'?", field);
+    for (size_t i = l->p->diags.n; i > 0 && !found; i--) {
+        const pdl_diag *d = &l->p->diags.p[i - 1];
+        if (d->mark.start < from) break;
+        if (!pdl_str_eq(d->hint, pdl_buf_str(&hint))) continue;
+        for (uint32_t k = 0; k < n->n && !found; k++)
+            found = pdl_node_loc(n->pairs[k].key).start == d->mark.start;
+    }
+    pdl_buf_fini(&hint);
+    return found;
+}
+
+void pdl_loader_missing(pdl_loader *l, const pdl_node *n, pdl_loc loc, const char *field) {
+    bool follows = is_misspelt(l, n, field);
+    pdl_loader_diag(l, "field-missing", loc, loc, "Missing required field: %s", field)->follows =
+        follows;
 }
 
 static pdl_diag *unknown(pdl_loader *l, const pdl_node *key) {
@@ -397,7 +417,7 @@ static PDL_NOINLINE void check_form(pdl_loader *l, const pdl_node *n, pdl_block_
         bool given = entry(n, f[i].key, &pair) != NULL;
         if (given && pdl_form_lists(form->without, f[i].key)) unknown(l, pair->key);
         if (!given && pdl_form_lists(form->with, f[i].key) && strcmp(f[i].key, form->tag) != 0)
-            pdl_loader_missing(l, loc, f[i].key);
+            pdl_loader_missing(l, n, loc, f[i].key);
     }
 }
 
@@ -498,7 +518,7 @@ static PDL_NOINLINE void check_needed(pdl_loader *l, const pdl_block *b, uint32_
     for (size_t i = 0; i < n; i++) {
         if (f[i].need != PDL_NEED_REQ && f[i].need != PDL_NEED_NUL) continue;
         if (seen >> ((first + i) % 32) & 1) continue;
-        pdl_loader_missing(l, b->loc, f[i].key);
+        pdl_loader_missing(l, b->node, b->loc, f[i].key);
         if (is_plain_object(b) && b->node->n > 1)
             pdl_loader_hint(l, &l->p->diags.p[l->p->diags.n - 1],
                             "write `data:` in front of a plain object");
@@ -532,8 +552,8 @@ static const pdl_block *load_map(pdl_loader *l, const pdl_node *n, pdl_loc loc) 
     pdl_block *b = NULL;
     if (find_kind(l, n, loc, &kind)) {
         b = new_block(l, kind, n, loc);
-        if (pdl_block_union(kind)) check_form(l, n, kind, loc);
         for (uint32_t i = 0; i < n->n; i++) load_entry(l, b, &n->pairs[i], &seen);
+        if (pdl_block_union(kind)) check_form(l, n, kind, loc);
         check_needed(l, b, seen);
     }
     advise_braces(l, n, n_diags);

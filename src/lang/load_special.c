@@ -75,7 +75,7 @@ static void load_target_value(pdl_loader *l, const pdl_node *n, pdl_contributes 
             else
                 pdl_loader_unknown(l, inner->key, keys, 1);
         }
-        if (!value) pdl_loader_missing(l, loc, "value");
+        if (!value) pdl_loader_missing(l, pair->value, loc, "value");
         if (n->n != 1) continue;
         target_of(all, c, pair->key->text);
         c->value = value;
@@ -159,7 +159,7 @@ static void load_record(pdl_loader *l, pdl_record record, const pdl_node *n, pdl
     }
     for (size_t i = 0; i < n_parts; i++)
         if (parts[i].need == PDL_NEED_REQ && !pdl_node_find(n, pdl_str_of(keys[i]), NULL))
-            pdl_loader_missing(l, loc, keys[i]);
+            pdl_loader_missing(l, n, loc, keys[i]);
 }
 
 const pdl_retry *pdl_loader_retry(pdl_loader *l, const pdl_pair *pair) {
@@ -311,7 +311,7 @@ static void load_regex(pdl_loader *l, const pdl_node *n, pdl_loc loc, pdl_parser
         default: pdl_loader_unknown(l, key, keys, 4);
         }
     }
-    if (!regex) pdl_loader_missing(l, loc, "regex");
+    if (!regex) pdl_loader_missing(l, n, loc, "regex");
     if (!text.s.p) return;
     bool object = pdl_type_is_object(out->spec);
     size_t n_groups = object ? pdl_type_fields(out->spec) : 0;
@@ -371,7 +371,7 @@ static void load_expectation(pdl_loader *l, const pdl_node *n, pdl_expectation *
             pdl_loader_unknown(l, key, keys, 2);
         }
     }
-    if (!expect) pdl_loader_missing(l, x->loc, "expect");
+    if (!expect) pdl_loader_missing(l, n, x->loc, "expect");
 }
 
 void pdl_loader_expectations(pdl_loader *l, const pdl_pair *pair, pdl_expectations *out) {
@@ -429,7 +429,7 @@ const pdl_join *pdl_loader_join(pdl_loader *l, const pdl_pair *pair) {
     }
     if (reduce && !as) j->kind = PDL_JOIN_REDUCE;
     if (reduce && j->kind != PDL_JOIN_REDUCE) pdl_loader_unknown(l, reduce, NULL, 0);
-    if (!reduce && j->kind == PDL_JOIN_REDUCE) pdl_loader_missing(l, j->loc, "reduce");
+    if (!reduce && j->kind == PDL_JOIN_REDUCE) pdl_loader_missing(l, n, j->loc, "reduce");
     if (with.src && j->kind != PDL_JOIN_TEXT)
         pdl_loader_diag(l, "join-with", with, with, "`with` belongs to `as: text`")->general = true;
     return j;
@@ -547,7 +547,7 @@ static PDL_NOINLINE void load_case(pdl_loader *l, const pdl_node *n, pdl_case *c
         default: pdl_loader_unknown(l, key, keys, 3); advise_case(l, n, key);
         }
     }
-    if (!then) pdl_loader_missing(l, c->loc, "then");
+    if (!then) pdl_loader_missing(l, n, c->loc, "then");
 }
 
 void pdl_loader_cases(pdl_loader *l, const pdl_pair *pair, pdl_cases *out) {

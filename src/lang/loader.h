@@ -83,7 +83,8 @@ const char *pdl_part_advice(pdl_str word, const pdl_str *known, size_t n_known);
 const char *pdl_word_advice(pdl_str word);
 /* For a value of the wrong form of this field. */
 const char *pdl_form_advice(pdl_str field, const pdl_node *n);
-void pdl_loader_missing(pdl_loader *l, pdl_loc loc, const char *field);
+/* n: the mapping that lacks the field; unknown keys of it have been reported before. */
+void pdl_loader_missing(pdl_loader *l, const pdl_node *n, pdl_loc loc, const char *field);
 void pdl_loader_hint(pdl_loader *l, pdl_diag *d, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* "VALUE should be one of: ['a', 'b']", with a suggestion. */

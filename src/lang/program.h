@@ -34,6 +34,9 @@ typedef struct pdl_diag {
     /* the reference reports only that the file does not respect the schema: that line follows the
      * list */
     bool general;
+    /* it follows from a key that is misspelt, which is reported, too: a run prints both, as the
+     * reference does, `pdl check` and editors only the cause */
+    bool follows;
     pdl_loc loc;  /* FILE:LINE */
     pdl_loc mark; /* exact span */
     pdl_str text; /* without place; in the arena */

@@ -54,17 +54,16 @@ static pdl_program *check(pdl_lsp *s, lsp_doc *d) {
     pdl_check_watch watch = {.user = &types, .define = on_define};
     bool ok;
     pdl_program_load(p, pdl_str_of(d->key), pdl_lsp_text_str(&d->text), &ok);
-    if (ok)
-        pdl_program_check(p, &(pdl_check_options){.open = pdl_lsp_open_source,
-                                                  .user = &opener,
-                                                  .names = &every_run,
-                                                  .n_names = 1,
-                                                  .levels = pdl_lsp_levels(s, d),
-                                                  .stdlib = s->opt.library,
-                                                  .models = s->opt.models,
-                                                  .python = s->opt.python,
-                                                  .python_user = s->opt.python_user,
-                                                  .watch = &watch});
+    pdl_program_check(p, &(pdl_check_options){.open = pdl_lsp_open_source,
+                                              .user = &opener,
+                                              .names = &every_run,
+                                              .n_names = 1,
+                                              .levels = pdl_lsp_levels(s, d),
+                                              .stdlib = s->opt.library,
+                                              .models = s->opt.models,
+                                              .python = s->opt.python,
+                                              .python_user = s->opt.python_user,
+                                              .watch = &watch});
     pdl_drop(d->types);
     d->types = types.types;
     return p;

@@ -190,11 +190,12 @@ PDL_COLD static bool fail_required(pdl_yscan *s, const pdl_ykey *k) {
     return pdl_yfail(s, s->pos, "could not find expected ':'");
 }
 
-/* Is more than LONGEST_KEY characters of the line between the key and here? */
+/* Are more than LONGEST_KEY characters between the key and here? Byte order marks, which columns
+ * leave out, are characters. */
 static bool is_too_long(pdl_yscan *s, const pdl_ykey *k) {
     size_t n = (size_t)(s->pos - s->text) - k->start;
     if (n <= LONGEST_KEY || n > 4 * LONGEST_KEY || s->ascii) return n > LONGEST_KEY;
-    return pdl_ycolumn(s) - k->column > LONGEST_KEY;
+    return pdl_utf8_count((pdl_str){s->text + k->start, n}) > LONGEST_KEY;
 }
 
 /* Keys whose line has ended, or that are too long, are no keys. */

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """test_pyyaml.py -- our YAML events beside PyYAML's, event by event.
 
-    test_pyyaml.py BUILD_DIR [--seed N] [--mutations N] [--seconds S] [--keep FILE]
+    test_pyyaml.py BUILD_DIR [--seed N] [--mutations N] [--seconds S]
 
 PyYAML 6's SafeLoader is the reader of the reference. Compared are kind, style, anchor, tag, text and both places of every event, and class,
 text and place of an error. The texts: the YAML suite and the recorded values of the conformance kit, every program and data file of the
@@ -41,6 +41,9 @@ LIBYAML_ONLY = [
 ]
 # The other way round: these we read as PyYAML does.
 PYYAML_ONLY = ["{a:,b: c}", "[?]", "a: >\n  \tx\n", "!!bi,ary x", "%FOO a\n---\nx\n", "%YAML 1.3\n---\nx\n", '"\\ud83d\\ude00"', "{a:}"]
+# Keys of 1023 to 1025 characters, of which one is a byte order mark, have two bytes each, or are quoted.
+KEYS = [form % (part * (n // len(part) + 1))[:n] for n in range(1019, 1027) for part in ("x", "y\ufeffyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy", "\u00e9")
+        for form in ("a%s: b\n", '"%s": b\n', "[%s: b]\n", "? %s: b\n")]
 
 
 class Ours:
@@ -228,7 +231,7 @@ def main():
         expect(ours.events(text)[-1][0] == "stop", "we refuse %r" % text)
         expect(not yaml.__with_libyaml__ or not libyaml_reads(text), "libyaml reads %r, too" % text)
         compare(text)
-    for text in corpus:
+    for text in corpus + KEYS:
         compare(text)
     rng, end, i = random.Random(args.seed), time.monotonic() + args.seconds, 0
     while time.monotonic() < end if args.seconds else i < args.mutations:
