@@ -184,7 +184,8 @@ typedef struct sink_use {
 } sink_use;
 
 static void add(sink_use *u, pdl_str name, pdl_label label) {
-    if (u->n < MOST_ARGS) u->args[u->n++] = (pdl_argument){name, pdl_absent(), label};
+    if (u->n < MOST_ARGS) u->args[u->n++] = (pdl_argument){
+            .name = name, .value = pdl_absent(), .label = label};
 }
 
 /* Rules for any name of the sink count as used when the name is computed. */

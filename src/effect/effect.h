@@ -179,6 +179,10 @@ PDL_MUST bool pdl_effect_decode(pdl_str json, pdl_val *out, pdl_err *err);
 typedef bool pdl_address_fn(void *user, pdl_vref address, pdl_label labels);
 bool pdl_effect_each_address(const pdl_effect *e, pdl_address_fn *fn, void *user);
 
+/* The reply to a tool effect with the op `list` may name tools that the program does not get, as
+ * {name, left_out: why}, without a definition: an error that misses one can then say why. */
+#define PDL_TOOL_LEFT_OUT "left_out"
+
 /* Returns true for parameters of a model call that configure the client and are never sent:
  * control.def. */
 bool pdl_is_control_key(pdl_str name);

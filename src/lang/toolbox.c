@@ -183,7 +183,10 @@ static pdl_val optional_object(void) {
     return pdl_dict_putz(pdl_dict_new(1), "optional", pdl_textz("object"));
 }
 
-/* call_tool(name, arguments). renamed: "'a': 'b', ..." of names that models know otherwise. */
+/* In the next two an object that is left out is empty. It is not written with `default`, which
+ * gives all parts of the object the labels of each: `to` would be as untrusted as `body`.
+ *
+ * call_tool(name, arguments). renamed: "'a': 'b', ..." of names that models know otherwise. */
 static pdl_val call_function(pdl_str server, pdl_str renamed) {
     pdl_val params = pdl_dict_putz(pdl_dict_new(2), "name", pdl_textz("string"));
     params = pdl_dict_putz(params, "arguments", optional_object());
@@ -194,7 +197,7 @@ static pdl_val call_function(pdl_str server, pdl_str renamed) {
         pdl_buf_putf(&body, ", {%.*s}.get(name, name)", PDL_FMT(renamed));
     else
         PDL_PUT(&body, ", name");
-    PDL_PUT(&body, ", arguments | default({}, true)) }");
+    PDL_PUT(&body, ", (arguments if arguments is defined else none) or {}) }");
     pdl_val about = pdl_textz("Calls a tool: {content, structured, text, is_error}");
     pdl_val f = function_block(about, params, &body);
     pdl_drop(about);
@@ -207,7 +210,7 @@ static pdl_val request_function(pdl_str server) {
     pdl_buf body = PDL_BUF;
     PDL_PUT(&body, "${ pdl_tool_request(");
     pdl_str_repr(server, &body);
-    PDL_PUT(&body, ", method, params | default({}, true)) }");
+    PDL_PUT(&body, ", method, (params if params is defined else none) or {}) }");
     pdl_val about = pdl_textz("The result of any other method of the server");
     pdl_val f = function_block(about, params, &body);
     pdl_drop(about);

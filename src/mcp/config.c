@@ -32,7 +32,7 @@ static const char *const base_env[] = {"HOME",  "LANG", "LC_ALL", "LC_CTYPE", "L
 typedef struct config_reader {
     const pdl_mcp_options *opt;
     pdl_arena *a;
-    const char *file, *server;
+    const char *file, *who; /* who: "tool server x" */
     pdl_err *err;
     pdl_buf text; /* of the file */
     pdl_str path[4];
@@ -53,7 +53,7 @@ PDL_PRINTF(2, 3) static bool wrong(reader *r, const char *fmt, ...) {
     unsigned line, column;
     pdl_mcp_json_line(pdl_buf_str(&r->text),
                       pdl_mcp_json_place(pdl_buf_str(&r->text), r->path, r->depth), &line, &column);
-    pdl_err_set(r->err, PDL_E_runtime, (pdl_loc){0}, "tool server %s: %s:%u:%u: %s", r->server,
+    pdl_err_set(r->err, PDL_E_runtime, (pdl_loc){0}, "%s: %s:%u:%u: %s", r->who,
                 r->file, line, column, pdl_buf_z(&b));
     pdl_buf_fini(&b);
     return false;
@@ -215,7 +215,7 @@ static bool read_sandbox(reader *r, pdl_vref d, server_config *c) {
     if (given && why.kind == PDL_E_schema)
         wrong(r, "%s", why.msg);
     else
-        pdl_err_set(r->err, why.kind, (pdl_loc){0}, "tool server %s: %s", r->server, why.msg);
+        pdl_err_set(r->err, why.kind, (pdl_loc){0}, "%s: %s", r->who, why.msg);
     pdl_err_fini(&why);
     return false;
 }
@@ -289,8 +289,27 @@ static bool not_json(reader *r, const pdl_err *why) {
     pdl_str line = pdl_str_sub(msg, at + strlen(": line "), number - 1),
             column = pdl_str_sub(msg, number + strlen("column "), msg.n);
     column = pdl_str_sub(column, 0, pdl_str_find(column, PDL_STR(" "), 0));
-    return pdl_err_set(r->err, PDL_E_runtime, (pdl_loc){0}, "tool server %s: %s:%.*s:%.*s: %.*s",
-                       r->server, r->file, PDL_FMT(line), PDL_FMT(column), PDL_FMT(before));
+    return pdl_err_set(r->err, PDL_E_runtime, (pdl_loc){0}, "%s: %s:%.*s:%.*s: %.*s",
+                       r->who, r->file, PDL_FMT(line), PDL_FMT(column), PDL_FMT(before));
+}
+
+/* Of a key that is written twice one would not count, and which one nobody would know. What is
+ * beside mcpServers belongs to other programs. */
+static bool is_unique(reader *r) {
+    enum { DEEP = 16 };
+    pdl_str text = pdl_utf8_unmarked(pdl_buf_str(&r->text));
+    pdl_mcp_json_repeat twice;
+    unsigned line, column, first_line, first_column;
+    size_t root = pdl_mcp_json_place(text, NULL, 0);
+    size_t servers = pdl_mcp_json_place(text, r->path, 1);
+    if (!pdl_mcp_json_repeats(text, root, 0, PDL_STR("\"mcpServers\""), &twice) &&
+        !pdl_mcp_json_repeats(text, servers, DEEP, (pdl_str){0}, &twice))
+        return true;
+    pdl_mcp_json_line(text, twice.second, &line, &column);
+    pdl_mcp_json_line(text, twice.first, &first_line, &first_column);
+    return pdl_err_set(r->err, PDL_E_runtime, (pdl_loc){0},
+                       "%s: %s:%u:%u: %.*s is written twice, first at %u:%u", r->who,
+                       r->file, line, column, PDL_FMT(twice.key), first_line, first_column);
 }
 
 /* The object mcpServers of the file, owned. */
@@ -298,7 +317,7 @@ static bool read_file(reader *r, pdl_val *out) {
     pdl_err why = {0};
     pdl_val v = pdl_absent();
     if (!pdl_file_read(r->file, &r->text, &why)) {
-        pdl_err_set(r->err, PDL_E_runtime, (pdl_loc){0}, "tool server %s: %s", r->server, why.msg);
+        pdl_err_set(r->err, PDL_E_runtime, (pdl_loc){0}, "%s: %s", r->who, why.msg);
         pdl_err_fini(&why);
         return false;
     }
@@ -309,6 +328,7 @@ static bool read_file(reader *r, pdl_val *out) {
     r->path[0] = PDL_STR("mcpServers");
     r->depth = 1;
     if (ok && !pdl_is_dict(servers)) ok = wrong(r, "it has no object mcpServers");
+    ok = ok && is_unique(r);
     if (ok) *out = pdl_keep(servers);
     pdl_drop(v);
     return ok;
@@ -324,6 +344,14 @@ static bool unknown(reader *r, pdl_vref servers, pdl_str name) {
     return false;
 }
 
+static const char *who_of(pdl_arena *a, const char *name) {
+    pdl_buf b = PDL_BUF;
+    pdl_buf_putf(&b, "tool server %s", name);
+    const char *who = copy(a, pdl_buf_str(&b));
+    pdl_buf_fini(&b);
+    return who;
+}
+
 bool pdl_mcp_config_read(const pdl_mcp_options *opt, pdl_str name, pdl_arena *a, server_config *out,
                          pdl_err *err) {
     const char *file = variable(opt, "PDL_MCP_CONFIG");
@@ -334,7 +362,7 @@ bool pdl_mcp_config_read(const pdl_mcp_options *opt, pdl_str name, pdl_arena *a,
     reader r = {.opt = opt,
                 .a = a,
                 .file = file,
-                .server = out->name,
+                .who = who_of(a, out->name),
                 .err = err,
                 .text = PDL_BUF_INIT(MAX_CONFIG)};
     pdl_val servers = pdl_absent();
@@ -362,7 +390,7 @@ bool pdl_mcp_servers(const pdl_mcp_options *opt, pdl_val *names, pdl_err *err) {
     reader r = {.opt = opt,
                 .a = a,
                 .file = file,
-                .server = "",
+                .who = "tool servers",
                 .err = err,
                 .text = PDL_BUF_INIT(MAX_CONFIG)};
     pdl_val servers;
@@ -421,7 +449,7 @@ void pdl_mcp_secrets(const pdl_mcp_options *opt, pdl_secrets *secrets) {
     reader r = {.opt = opt,
                 .a = a,
                 .file = file,
-                .server = "",
+                .who = "tool servers",
                 .err = &err,
                 .text = PDL_BUF_INIT(MAX_CONFIG)};
     pdl_val servers;

@@ -84,6 +84,44 @@ size_t pdl_mcp_json_place(pdl_str text, const pdl_str *path, size_t n) {
     return at;
 }
 
+/* Is the key that is written from `at` to `end` one of those before it? Else it joins them. */
+static bool is_repeated(pdl_str t, size_t at, size_t end, pdl_val *before,
+                        pdl_mcp_json_repeat *out) {
+    pdl_val key;
+    pdl_err err = {0};
+    pdl_str quoted = pdl_str_sub(t, at, end);
+    if (!pdl_json_read(quoted, 0, &key, NULL, &err)) {
+        pdl_err_fini(&err);
+        return false;
+    }
+    pdl_vref first = pdl_dict_find(*before, key);
+    if (pdl_is_absent(first)) {
+        *before = pdl_dict_put(*before, key, pdl_int((int64_t)at));
+        return false;
+    }
+    *out = (pdl_mcp_json_repeat){quoted, (size_t)pdl_int_of(first), at};
+    pdl_drop(key);
+    return true;
+}
+
+bool pdl_mcp_json_repeats(pdl_str t, size_t at, unsigned deep, pdl_str only,
+                          pdl_mcp_json_repeat *out) {
+    bool object = at < t.n && t.p[at] == '{', found = false;
+    if (!object && (at >= t.n || t.p[at] != '[')) return false;
+    pdl_val before = pdl_dict_new(0);
+    at = skip_blanks(t, at + 1);
+    while (!found && at < t.n && t.p[at] != '}' && t.p[at] != ']') {
+        size_t end = object ? skip_string(t, at) : at, value = skip_blanks(t, end);
+        if (value >= t.n) break;
+        bool counts = object && (!only.n || pdl_str_eq(pdl_str_sub(t, at, end), only));
+        found = (counts && is_repeated(t, at, end, &before, out)) ||
+                (deep && pdl_mcp_json_repeats(t, value, deep - 1, only, out));
+        at = skip_blanks(t, skip_value(t, value));
+    }
+    pdl_drop(before);
+    return found;
+}
+
 void pdl_mcp_json_line(pdl_str text, size_t off, unsigned *line, unsigned *column) {
     *line = *column = 1;
     for (size_t i = 0; i < off && i < text.n; i++) {

@@ -26,7 +26,12 @@ static void begin(ask_list *a, pdl_sink_id sink, pdl_str name, pdl_label named, 
 }
 
 static void add(ask_list *a, pdl_str name, pdl_vref v, pdl_label label) {
-    *pdl_vec_push(&a->args) = (pdl_argument){name, v, label};
+    *pdl_vec_push(&a->args) = (pdl_argument){.name = name, .value = v, .label = label};
+}
+
+/* The same, with a name that the request holds. */
+static void add_named(ask_list *a, pdl_str name, pdl_label named, pdl_vref v, pdl_label label) {
+    *pdl_vec_push(&a->args) = (pdl_argument){name, v, label, named};
 }
 
 static pdl_str joined(ask_list *a, pdl_str path, pdl_str key) {
@@ -50,16 +55,23 @@ static pdl_label beyond_parts(pdl_vref v) {
     return pdl_label_of(v) & ~parts & (pdl_label)PDL_LABEL_FREE;
 }
 
-/* v and, when it is made of parts, these. outer: labels that it has of what it is in. Parts that
- * are too deep or too many are seen as one. */
-static void add_deep(ask_list *a, pdl_str path, pdl_vref v, pdl_label outer, unsigned depth) {
-    pdl_label whole = outer | pdl_label_of_part(v);
+/* A value that is examined with its parts: its name, the labels of that, and those that the value
+ * has of what it is in. */
+typedef struct deep {
+    pdl_str path;
+    pdl_label named, outer;
+    unsigned depth;
+} deep;
+
+/* v and, when it is made of parts, these. Parts that are too deep or too many are seen as one. */
+static void add_deep(ask_list *a, deep at, pdl_vref v) {
+    pdl_label whole = at.outer | pdl_label_of_part(v);
     if (pdl_is_dict(v) || pdl_is_list(v)) whole |= beyond_parts(v);
-    bool deep = depth < MOST_NESTED && a->args.n < MOST_PARTS;
-    bool dict = pdl_is_dict(v) && deep && pdl_dict_len(v),
-         list = pdl_is_list(v) && deep && pdl_list_len(v);
+    bool opened = at.depth < MOST_NESTED && a->args.n < MOST_PARTS;
+    bool dict = pdl_is_dict(v) && opened && pdl_dict_len(v),
+         list = pdl_is_list(v) && opened && pdl_list_len(v);
     if (!dict && !list) {
-        add(a, path, v, outer | pdl_label_of(v));
+        add_named(a, at.path, at.named, v, at.outer | pdl_label_of(v));
         return;
     }
     char digits[PDL_NUM_MAX];
@@ -68,8 +80,9 @@ static void add_deep(ask_list *a, pdl_str path, pdl_vref v, pdl_label outer, uns
         pdl_str name =
             pdl_is_str(key) ? pdl_str_get(key) : (pdl_str){digits, pdl_num_int((int64_t)i, digits)};
         pdl_label of_key = dict ? pdl_label_of(key) : 0;
-        add_deep(a, joined(a, path, name), dict ? pdl_dict_val_at(v, i) : pdl_list_at(v, i),
-                 whole | of_key, depth + 1);
+        pdl_label named = at.named | of_key | (dict ? pdl_label_of_part(v) : 0);
+        add_deep(a, (deep){joined(a, at.path, name), named, whole | of_key, at.depth + 1},
+                 dict ? pdl_dict_val_at(v, i) : pdl_list_at(v, i));
     }
 }
 
@@ -87,7 +100,7 @@ static void ask_command(ask_list *a, const pdl_effect *e, pdl_label outer, pdl_s
     pdl_vref program = n ? pdl_list_at(argv, 0) : pdl_absent();
     begin(a, PDL_SINK_command, text_of(program), pdl_label_of_part(argv) | pdl_label_of(program),
           folder);
-    if (n) add_deep(a, (pdl_str){"", 0}, argv, outer, 0);
+    if (n) add_deep(a, (deep){.path = {"", 0}, .outer = outer}, argv);
 }
 
 static void ask_code(ask_list *a, const pdl_effect *e, pdl_label outer, pdl_str folder) {
@@ -97,8 +110,8 @@ static void ask_code(ask_list *a, const pdl_effect *e, pdl_label outer, pdl_str 
     for (size_t i = 0, n = pdl_is_dict(vars) ? pdl_dict_len(vars) : 0; i < n; i++) {
         pdl_vref v = pdl_dict_val_at(vars, i);
         pdl_vref key = pdl_dict_key_at(vars, i);
-        add(a, text_of(key), v,
-            outer | pdl_label_of_part(vars) | pdl_label_of(v) | pdl_label_of(key));
+        pdl_label named = pdl_label_of_part(vars) | pdl_label_of(key);
+        add_named(a, text_of(key), named, v, outer | named | pdl_label_of(v));
     }
 }
 
@@ -145,12 +158,13 @@ static void ask_tool(ask_list *a, const pdl_effect *e, pdl_label outer, pdl_str 
     pdl_label chosen = outer | u.label;
     bool empty = pdl_is_dict(u.arguments) && !pdl_dict_len(u.arguments);
     if (!pdl_is_absent(u.arguments) && !empty)
-        add_deep(a, (pdl_str){"", 0}, u.arguments, chosen, 0);
+        add_deep(a, (deep){.path = {"", 0}, .outer = chosen}, u.arguments);
     for (size_t i = 0, n = pdl_is_dict(u.rest) ? pdl_dict_len(u.rest) : 0; i < n; i++) {
         pdl_vref key = pdl_dict_key_at(u.rest, i);
+        pdl_label named = pdl_label_of_part(u.rest) | pdl_label_of(key);
         if (!is_in_use(&u, key))
-            add_deep(a, text_of(key), pdl_dict_val_at(u.rest, i),
-                     chosen | pdl_label_of_part(u.rest) | pdl_label_of(key), 0);
+            add_deep(a, (deep){text_of(key), named, chosen | named, 0},
+                     pdl_dict_val_at(u.rest, i));
     }
     if (a->args.n == before) add(a, (pdl_str){"", 0}, pdl_absent(), chosen); /* that it happens */
 }
@@ -169,6 +183,11 @@ static void ask_path(ask_list *a, const pdl_effect *e, pdl_sink_id sink, pdl_lab
     if (sink == PDL_SINK_write) add(a, PDL_STR("content"), text, outer | pdl_label_of(text));
 }
 
+static bool is_role(pdl_str s) {
+    return pdl_str_is(s, "system") || pdl_str_is(s, "user") || pdl_str_is(s, "assistant") ||
+           pdl_str_is(s, "tool");
+}
+
 /* Messages by role; others than the four known ones are examined by their own name. */
 static pdl_label ask_messages(ask_list *a, pdl_vref messages, pdl_label outer) {
     pdl_label all = outer;
@@ -177,7 +196,8 @@ static pdl_label ask_messages(ask_list *a, pdl_vref messages, pdl_label outer) {
         pdl_vref role = pdl_is_dict(m) ? pdl_dict_getz(m, "role") : pdl_absent();
         pdl_vref content = pdl_is_dict(m) ? pdl_dict_getz(m, "content") : m;
         pdl_label label = outer | pdl_label_of_part(messages) | pdl_label_of(m);
-        add(a, pdl_is_str(role) ? pdl_str_get(role) : PDL_STR("user"), content, label);
+        pdl_label named = pdl_is_str(role) && !is_role(pdl_str_get(role)) ? label : 0;
+        add_named(a, pdl_is_str(role) ? pdl_str_get(role) : PDL_STR("user"), named, content, label);
         all |= label;
     }
     return all;

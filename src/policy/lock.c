@@ -27,6 +27,7 @@ typedef struct listing {
     uint32_t id;       /* of the list or the question in progress; 0: another listing is */
     pdl_val tools;     /* as the server describes them; absent: not yet */
     pdl_val passed;    /* those that are locked or approved */
+    pdl_val left_out;  /* the others: name -> why, as a part of a sentence */
     size_t next;       /* the one that is examined */
     bool looks, again; /* look_on runs; a question was answered while it did */
     char hash[65];     /* its */
@@ -105,7 +106,7 @@ bool pdl_policies_have_locks(const pdl_policies *p) {
     return false;
 }
 
-/* NULL: every lock has this definition. Else why it is not known, and by which lock. */
+/* NULL: every lock has this definition. Else what is wrong with it, and by which lock. */
 static const char *why_unknown(const pdl_policies *p, pdl_str server, pdl_str tool,
                                const char *hash, pdl_str *lock) {
     for (size_t i = 0; i < p->all.n; i++) {
@@ -115,9 +116,8 @@ static const char *why_unknown(const pdl_policies *p, pdl_str server, pdl_str to
         pdl_vref tools = pdl_dict_gets(one->locked, server);
         pdl_vref known = pdl_is_dict(tools) ? pdl_dict_gets(tools, tool) : pdl_absent();
         if (pdl_is_absent(known))
-            return "may this tool be used? Its definition is not in the lock file";
-        if (!pdl_text_is(known, hash))
-            return "may this tool be used? Its definition has changed since it was locked";
+            return "is not in the lock file";
+        if (!pdl_text_is(known, hash)) return "has changed since it was locked";
     }
     return NULL;
 }
@@ -137,6 +137,7 @@ static void drop_listing(listing *l) {
     pdl_drop(l->server);
     pdl_drop(l->tools);
     pdl_drop(l->passed);
+    pdl_drop(l->left_out);
     pdl_free(l);
 }
 
@@ -219,17 +220,30 @@ static void report(listing *l, const pdl_policy_ask *ask, pdl_str lock, const ch
 
 static void ask_person(listing *l, const char *why, const pdl_policy_ask *ask) {
     room *r = l->room;
+    pdl_buf what = PDL_BUF;
+    pdl_buf_putf(&what, "may this tool be used? Its definition %s", why);
     l->id = r->opt.first_id + ++r->next_id;
     pdl_path *at = pdl_path_name(l->e->place, "definition");
     pdl_path *place = pdl_path_index(at, (uint32_t)l->next);
     pdl_effect *question =
         pdl_effect_new(PDL_EFFECT_approval, l->id, place, l->e->seq, l->e->loc,
-                       pdl_policy_question(r->opt.policies, &r->sources, why, ask),
+                       pdl_policy_question(r->opt.policies, &r->sources, pdl_buf_z(&what), ask),
                        (pdl_effect_sink){.user = l, .piece = no_piece, .reply = on_answer});
+    pdl_buf_fini(&what);
     pdl_path_drop(place);
     pdl_path_drop(at);
     r->n_questions++;
     r->behind->ops->start(r->behind, question);
+}
+
+/* Whoever wants the tool has to learn why it is not there, and what helps. */
+static void leave_out(listing *l, pdl_str tool, const char *why, pdl_str lock) {
+    pdl_str server = pdl_str_get(l->server);
+    pdl_val reason = pdl_textf("its definition %s (%.*s) and was not approved; `pdl policy lock "
+                               "%.*s %.*s` shows and accepts it",
+                               why, PDL_FMT(lock), PDL_FMT(lock), PDL_FMT(server));
+    l->left_out = pdl_dict_puts(l->left_out, tool, reason);
+    l->next++;
 }
 
 /* True: the answer is known, and the next tool may be examined. */
@@ -255,25 +269,37 @@ static bool look_at_tool(listing *l) {
     if (pdl_json_write(definition, PDL_JSON_SORT, 0, &b, &err)) text = pdl_text_of_buf(&b);
     pdl_err_fini(&err);
     pdl_buf_fini(&b);
-    pdl_argument arg = {PDL_STR("definition"), text, pdl_label_built(PDL_LABEL_tool)};
+    pdl_argument arg = {
+        .name = PDL_STR("definition"), .value = text, .label = pdl_label_built(PDL_LABEL_tool)};
     pdl_policy_ask ask = {PDL_SINK_tool, pdl_str_get(name), arg.label, &arg, 1, r->opt.folder};
     bool answered = pdl_is_bool(known) || r->n_questions >= r->most_questions;
     bool yes = pdl_is_bool(known) && pdl_bool_of(known);
     if (answered) report(l, &ask, lock, yes ? "approved" : "refused");
     pdl_drop(key);
     if (answered && yes) pass_tool(l);
-    if (answered && !yes) l->next++;
+    if (answered && !yes) leave_out(l, tool, why, lock);
     if (!answered) ask_person(l, why, &ask);
     pdl_drop(text);
     pdl_drop(name);
     return answered;
 }
 
+/* What is left out has no definition here, so it is no tool for whoever reads the list. */
+static pdl_val with_left_out(pdl_val passed, pdl_vref left_out) {
+    for (size_t i = 0; i < pdl_dict_len(left_out); i++) {
+        pdl_val d =
+            pdl_dict_putz(pdl_dict_new(2), "name", pdl_keep(pdl_dict_key_at(left_out, i)));
+        d = pdl_dict_putz(d, PDL_TOOL_LEFT_OUT, pdl_keep(pdl_dict_val_at(left_out, i)));
+        passed = pdl_list_push(passed, d);
+    }
+    return passed;
+}
+
 static void finish(listing *l) {
     room *r = l->room;
     pdl_effect *e = l->e;
-    pdl_val names = pdl_dict_new(pdl_list_len(l->passed)), server = pdl_keep(l->server);
-    pdl_val passed = pdl_keep(l->passed);
+    pdl_val names = pdl_keep(l->left_out), server = pdl_keep(l->server);
+    pdl_val passed = pdl_keep(l->passed), left_out = pdl_keep(l->left_out);
     double seconds = l->seconds;
     for (size_t i = 0; i < pdl_list_len(passed); i++)
         names = pdl_dict_puts(names, name_of(pdl_list_at(passed, i)), pdl_bool(true));
@@ -281,12 +307,14 @@ static void finish(listing *l) {
     drop_listing(l);
     if (is_list(e)) {
         bool raw = !pdl_text_is(get(e, "op"), "list"); /* the request of the protocol, all pages */
-        pdl_val list = raw ? pdl_dict_putz(pdl_dict_new(1), "tools", passed) : passed;
+        pdl_val list = raw ? pdl_dict_putz(pdl_dict_new(1), "tools", passed)
+                           : with_left_out(passed, left_out);
         pdl_effect_answer(e, list, seconds);
     } else {
         pdl_drop(passed);
         if (!pdl_lock_takes(r, e)) pdl_policy_forward(r, e);
     }
+    pdl_drop(left_out);
     wake_others(r, server);
 }
 
@@ -323,7 +351,8 @@ static void begin(room *r, pdl_effect *e) {
                    .e = e,
                    .server = pdl_keep(get(e, "server")),
                    .tools = pdl_absent(),
-                   .passed = pdl_list_new(4)};
+                   .passed = pdl_list_new(4),
+                   .left_out = pdl_dict_new(0)};
     bool waits = is_under_way(r, l->server);
     l->link = r->listings;
     r->listings = l;
@@ -339,12 +368,15 @@ static void begin(room *r, pdl_effect *e) {
     r->behind->ops->start(r->behind, list);
 }
 
-static void refuse_unlocked(pdl_effect *e, pdl_str server, pdl_str tool) {
+/* known: why, as finish writes it; absent: the server has not named such a tool. */
+static void refuse_unlocked(pdl_effect *e, pdl_vref tool, pdl_vref known) {
     pdl_err err = {0};
-    pdl_err_set(&err, PDL_E_policy, e->loc,
-                "the policy refuses tool %.*s/%.*s: its definition is not in the lock file, and it "
-                "was not approved",
-                PDL_FMT(server), PDL_FMT(tool));
+    pdl_str name = pdl_is_str(tool) ? pdl_str_get(tool) : (pdl_str){"", 0};
+    pdl_err_set(&err, PDL_E_policy, e->loc, "the policy refuses tool %.*s/%.*s: %.*s",
+                PDL_FMT(pdl_str_get(get(e, "server"))), PDL_FMT(name),
+                PDL_FMT(pdl_is_str(known) ? pdl_str_get(known)
+                                          : PDL_STR("it is not among those that the server names, "
+                                                    "so no lock file can have it")));
     pdl_effect_refuse(e, &err);
 }
 
@@ -357,9 +389,9 @@ bool pdl_lock_takes(room *r, pdl_effect *e) {
         begin(r, e);
         return true;
     }
-    if (pdl_is_str(tool) && !pdl_is_absent(pdl_dict_find(accepted, tool))) return false;
-    refuse_unlocked(e, pdl_str_get(server),
-                    pdl_is_str(tool) ? pdl_str_get(tool) : (pdl_str){"", 0});
+    pdl_vref known = pdl_is_str(tool) ? pdl_dict_find(accepted, tool) : pdl_absent();
+    if (pdl_is_bool(known)) return false;
+    refuse_unlocked(e, tool, known);
     return true;
 }
 

@@ -68,6 +68,7 @@ typedef struct pdl_argument {
     pdl_str name; /* "0", "text", "to.address"; empty: what happens, rather than a value */
     pdl_vref value;
     pdl_label label;
+    pdl_label name_label; /* of the name: keys of an object may be anybody's words */
 } pdl_argument;
 
 /* The path of the lock file that the policy added last names, as it is written; empty: none. Its

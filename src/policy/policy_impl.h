@@ -195,7 +195,7 @@ struct policy_room {
     pending *pending;
     flight *flights;
     struct listing *listings;
-    pdl_val accepted; /* server -> name of a tool -> true: locked, or approved */
+    pdl_val accepted; /* server -> name of a tool -> true (locked, or approved), or why not */
     pdl_val answers;  /* key -> bool: what a person said */
     pdl_val servers;  /* name -> true: tool servers that were examined */
     pdl_val written;  /* full path -> null with the labels of what was written there */

@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
@@ -16,23 +17,61 @@
 
 enum { MOST_PROBLEMS = 100, MOST_RULES = 10000 };
 
+/* A message, and where it belongs. Keys are read in the order in which they need each other, so
+ * problems are put into the order of the lines at the end. */
+typedef struct policy_problem {
+    pdl_loc at;
+    size_t number; /* in the order of reading */
+    char *text;    /* owned */
+} problem;
+
 typedef struct policy_reader {
     pdl_policies *all;
     policy *p;
-    pdl_buf problems;
-    size_t n_problems;
+    PDL_VEC(problem) problems;
 } reader;
 
 /* --- problems --------------------------------------------------------------------------------- */
 
 PDL_PRINTF(3, 4) static void wrong(reader *r, const pdl_node *at, const char *fmt, ...) {
-    if (++r->n_problems > MOST_PROBLEMS) return;
-    if (r->problems.len) pdl_buf_putc(&r->problems, '\n');
-    pdl_loc_put(pdl_node_loc(at), &r->problems);
+    pdl_buf b = PDL_BUF;
     va_list ap;
     va_start(ap, fmt);
-    pdl_buf_vputf(&r->problems, fmt, ap);
+    pdl_buf_vputf(&b, fmt, ap);
     va_end(ap);
+    *pdl_vec_push(&r->problems) =
+        (problem){pdl_node_loc(at), r->problems.n, pdl_str_dup(pdl_buf_str(&b))};
+    pdl_buf_fini(&b);
+}
+
+static int by_line(const void *left, const void *right) {
+    const problem *a = left, *b = right;
+    if (a->at.start != b->at.start) return a->at.start < b->at.start ? -1 : 1;
+    return a->number < b->number ? -1 : a->number > b->number;
+}
+
+/* Moves the problems into err, each with its place. Returns false when there are some. */
+static bool report_problems(reader *r, pdl_err *err) {
+    pdl_buf b = PDL_BUF;
+    size_t n = r->problems.n;
+    if (n > 1) qsort(r->problems.p, n, sizeof *r->problems.p, by_line);
+    for (size_t i = 0; i < n; i++) {
+        const problem *one = &r->problems.p[i];
+        if (i < MOST_PROBLEMS) {
+            if (i) pdl_buf_putc(&b, '\n');
+            pdl_loc_put(one->at, &b);
+            pdl_buf_put(&b, pdl_str_of(one->text));
+        }
+        pdl_free(one->text);
+    }
+    if (n > MOST_PROBLEMS) pdl_buf_putf(&b, "\n... and %zu more", n - MOST_PROBLEMS);
+    if (n) {
+        pdl_err_set(err, PDL_E_schema, (pdl_loc){0}, "%s", pdl_buf_z(&b));
+        err->preformatted = true;
+    }
+    pdl_buf_fini(&b);
+    pdl_vec_fini(&r->problems);
+    return !n;
 }
 
 static void unknown(reader *r, const pdl_node *at, const char *what, pdl_str word,
@@ -62,8 +101,11 @@ static bool is_text(reader *r, const pdl_node *n, const char *what, pdl_str *out
 
 static bool read_verdict(reader *r, const pdl_node *n, const char *what, pdl_verdict *out) {
     static const char *const words[] = {"allow", "approve", "deny"};
-    pdl_str known[3], text;
-    if (!is_text(r, n, what, &text)) return false;
+    pdl_str known[3], text = n->text;
+    if (!pdl_node_is_str(n)) {
+        wrong(r, n, "%s should be allow, approve or deny", what);
+        return false;
+    }
     for (size_t i = 0; i < 3; i++) {
         if (!pdl_str_is(text, words[i])) continue;
         *out = (pdl_verdict)i;
@@ -238,9 +280,8 @@ static void read_named(reader *r, const pdl_node *n) {
     }
     for (uint32_t i = 0; i < n->n; i++) {
         const pdl_pair *pair = &n->pairs[i];
-        pdl_label label;
-        if (!name_label(r, pair->key, pair->key->text, &label)) continue;
-        r->p->known |= label;
+        pdl_label label = 0;
+        if (name_label(r, pair->key, pair->key->text, &label)) r->p->known |= label;
         const pdl_node *list = pair->value;
         bool seq = list->kind == PDL_NODE_SEQ;
         for (uint32_t k = 0; k < (seq ? list->n : 1); k++) {
@@ -336,32 +377,60 @@ static void read_model_name(reader *r, const pdl_node *n, rule *to) {
         is_text(r, n, "model", &to->name);
 }
 
-static void read_rule_key(reader *r, const pdl_pair *pair, rule *to) {
-    pdl_str key = pair->key->text, known[N_RULE_KEYS];
-    const pdl_node *n = pair->value;
-    if (pdl_str_is(key, "sink")) return;
-    if (pdl_str_is(key, "argument")) {
-        read_argument(r, n, to);
-    } else if (pdl_str_is(key, "model")) {
-        read_model_name(r, n, to);
-    } else if (pdl_str_is(key, "allow")) {
+/* What rules for all sinks have in common; without a sink the rest cannot be judged. */
+static bool read_common_key(reader *r, pdl_str key, const pdl_node *n, rule *to) {
+    if (pdl_str_is(key, "allow")) {
         to->has_allow = true;
         read_labels(r, n, to, &to->allow);
     } else if (pdl_str_is(key, "deny")) {
-        read_labels(r, n, NULL, &to->deny);
-    } else if (pdl_str_is(key, "labels") && to->sink == PDL_SINK_endorse) {
         read_labels(r, n, NULL, &to->deny);
     } else if (pdl_str_is(key, "always")) {
         read_always(r, n, to);
     } else if (pdl_str_is(key, "otherwise")) {
         read_verdict(r, n, "otherwise", &to->otherwise);
+    } else {
+        return pdl_str_is(key, "sink");
+    }
+    return true;
+}
+
+static void unknown_key(reader *r, const char *what, const pdl_node *key) {
+    pdl_str known[N_RULE_KEYS];
+    words_of(rule_keys, N_RULE_KEYS, known);
+    unknown(r, key, what, key->text, known, N_RULE_KEYS);
+}
+
+static void read_rule_key(reader *r, const pdl_pair *pair, rule *to) {
+    pdl_str key = pair->key->text;
+    const pdl_node *n = pair->value;
+    if (read_common_key(r, key, n, to)) return;
+    if (pdl_str_is(key, "argument")) {
+        read_argument(r, n, to);
+    } else if (pdl_str_is(key, "model")) {
+        read_model_name(r, n, to);
+    } else if (pdl_str_is(key, "labels") && to->sink == PDL_SINK_endorse) {
+        read_labels(r, n, NULL, &to->deny);
     } else if (pdl_str_is(key, "read_only") && to->sink == PDL_SINK_tool) {
         read_flag(r, n, "read_only", &to->only_reading);
     } else if (pdl_str_is(key, "durable")) {
         read_durable(r, n, to);
     } else {
-        words_of(rule_keys, N_RULE_KEYS, known);
-        unknown(r, pair->key, "no key of a rule for this sink:", key, known, N_RULE_KEYS);
+        unknown_key(r, "no key of a rule for this sink:", pair->key);
+    }
+}
+
+/* reported: a key about which something was said; NULL: none. */
+static void read_keys_without_sink(reader *r, const pdl_node *n, const pdl_node *reported,
+                                   rule *to) {
+    for (uint32_t i = 0; i < n->n; i++) {
+        const pdl_pair *pair = &n->pairs[i];
+        size_t k = 0;
+        if (pair->key == reported) continue;
+        while (k < N_RULE_KEYS && !pdl_str_is(pair->key->text, rule_keys[k])) k++;
+        if (k == N_RULE_KEYS)
+            unknown_key(r, "no key of a rule:", pair->key);
+        else
+            read_common_key(r, pair->key->text, pair->value, to);
     }
 }
 
@@ -399,16 +468,18 @@ static void finish_endorse(rule *to) {
     to->deny = 0;
 }
 
-static void miss_sink(reader *r, const pdl_node *n) {
+/* Returns the key that was perhaps meant; NULL: none. */
+static const pdl_node *miss_sink(reader *r, const pdl_node *n) {
     const pdl_str sink = PDL_STR("sink");
     for (uint32_t i = 0; i < n->n; i++) {
         pdl_str key = n->pairs[i].key->text;
         if (!pdl_str_nearest(key, &sink, 1).n) continue;
         wrong(r, n->pairs[i].key, "a rule without a sink; did you mean 'sink' for '%.*s'?",
               PDL_FMT(key));
-        return;
+        return n->pairs[i].key;
     }
     wrong(r, n, "a rule without a sink");
+    return NULL;
 }
 
 static void read_rule(reader *r, const pdl_node *n) {
@@ -419,14 +490,17 @@ static void read_rule(reader *r, const pdl_node *n) {
     }
     const pdl_node *sink = pdl_node_find(n, PDL_STR("sink"), NULL);
     if (!sink) {
-        miss_sink(r, n);
+        read_keys_without_sink(r, n, miss_sink(r, n), &to);
         return;
     }
-    if (!read_sink(r, sink, &to)) return;
-    size_t before = r->n_problems;
+    if (!read_sink(r, sink, &to)) {
+        read_keys_without_sink(r, n, NULL, &to);
+        return;
+    }
+    size_t before = r->problems.n;
     for (uint32_t i = 0; i < n->n; i++) read_rule_key(r, &n->pairs[i], &to);
     finish_endorse(&to);
-    if (r->n_problems == before) check_rule(r, n, &to);
+    if (r->problems.n == before) check_rule(r, n, &to);
     *pdl_vec_push(&r->p->rules) = to;
 }
 
@@ -566,16 +640,9 @@ static bool add_node(pdl_policies *all, pdl_str name, const pdl_node *n, pdl_str
     };
     pdl_hash_hex(built_in ? name : text, p->digest);
     *pdl_vec_push(&all->all) = p;
-    reader r = {.all = all, .p = p, .problems = PDL_BUF};
+    reader r = {.all = all, .p = p};
     read_policy(&r, n);
-    if (r.n_problems > MOST_PROBLEMS)
-        pdl_buf_putf(&r.problems, "\n... and %zu more", r.n_problems - MOST_PROBLEMS);
-    if (r.n_problems) {
-        pdl_err_set(err, PDL_E_schema, (pdl_loc){0}, "%s", pdl_buf_z(&r.problems));
-        err->preformatted = true;
-    }
-    pdl_buf_fini(&r.problems);
-    return !r.n_problems;
+    return report_problems(&r, err);
 }
 
 bool pdl_policies_add_node(pdl_policies *all, pdl_str name, const pdl_node *n, pdl_err *err) {

@@ -10,53 +10,81 @@
 #include "policy/policy_impl.h"
 
 #include "base/utf8.h"
+#include "value/label.h"
 #include "value/text.h"
 
 #include "base/banned.h"
 
 enum { MOST_SHOWN = 400, MOST_DEFINITION = 20000, MOST_ARGUMENTS = 40 };
 
-/* "argument `to` of tool mail/send" */
-static void put_argument(const pdl_policy_ask *ask, const pdl_argument *arg, pdl_buf *out) {
-    if (arg && arg->name.n) pdl_buf_putf(out, "argument %.*s of ", PDL_FMT(arg->name));
-    PDL_PUT(out, "sink ");
-    pdl_buf_putf(out, "%s", pdl_sink_name(ask->sink));
-    if (ask->name.n) pdl_buf_putf(out, " %.*s", PDL_FMT(pdl_utf8_cut(ask->name, 200)));
+/* --- refusals --------------------------------------------------------------------------------- */
+
+/* The text of a refusal. What the policies hide wherever it is shown is left out of it: a message
+ * that has it would be hidden as a whole, and nobody would know what was refused. */
+typedef struct refusal {
+    const pdl_policies *p;
+    pdl_mask mask;
+    pdl_label label; /* of what is in the text */
+    pdl_buf text;
+} refusal;
+
+static void put_names(const void *user, pdl_label labels, pdl_buf *out) {
+    pdl_policies_put_label(user, labels, out);
 }
 
-/* Of its name: the key of an object, or a role. Those of the other sinks are ours. */
-static pdl_label label_of_argument(const pdl_policy_ask *ask, const pdl_argument *arg) {
-    static const char *const ours[] = {"system", "user", "assistant", "tool", "tools",
-                                       "parameters"};
-    if (!arg || (ask->sink != PDL_SINK_tool && ask->sink != PDL_SINK_model)) return 0;
-    for (size_t i = 0; ask->sink == PDL_SINK_model && i < sizeof ours / sizeof ours[0]; i++)
-        if (pdl_str_is(arg->name, ours[i])) return 0;
-    return arg->label;
+static void put_part(refusal *r, pdl_str text, pdl_label label) {
+    if (pdl_mask_hides(&r->mask, label)) {
+        pdl_mask_put(&r->mask, label, &r->text);
+        return;
+    }
+    pdl_buf_put(&r->text, text);
+    r->label |= label;
+}
+
+/* "argument to of sink tool mail/send" */
+static void put_argument(refusal *r, const pdl_policy_ask *ask, const pdl_argument *arg) {
+    if (arg && arg->name.n) {
+        PDL_PUT(&r->text, "argument ");
+        put_part(r, arg->name, arg->name_label);
+        PDL_PUT(&r->text, " of ");
+    }
+    pdl_buf_putf(&r->text, "sink %s", pdl_sink_name(ask->sink));
+    if (!ask->name.n) return;
+    pdl_buf_putc(&r->text, ' ');
+    put_part(r, pdl_utf8_cut(ask->name, 200), ask->name_label);
 }
 
 void pdl_policy_refusal(const pdl_policies *p, const source_log *s, const pdl_policy_ask *ask,
                         const pdl_decision *d, const char *why, pdl_loc loc, pdl_err *err) {
-    pdl_buf b = PDL_BUF, from = PDL_BUF;
+    static const pdl_sink_id shows[] = {PDL_SINK_output, PDL_SINK_trace, PDL_SINK_journal};
+    refusal r = {.p = p, .mask = {.user = p, .name = put_names}, .text = PDL_BUF};
+    pdl_buf from = PDL_BUF;
+    for (size_t i = 0; i < sizeof shows / sizeof shows[0]; i++)
+        r.mask.labels |= pdl_policies_masked(p, shows[i]);
     pdl_str of = d->policy.n ? d->policy : PDL_STR("of the program");
-    pdl_buf_putf(&b, "policy %.*s", PDL_FMT(of));
-    if (d->line) pdl_buf_putf(&b, ", line %u,", d->line);
-    PDL_PUT(&b, " refuses ");
-    put_argument(ask, d->arg, &b);
+    pdl_buf_putf(&r.text, "policy %.*s", PDL_FMT(of));
+    if (d->line) pdl_buf_putf(&r.text, ", line %u,", d->line);
+    PDL_PUT(&r.text, " refuses ");
+    put_argument(&r, ask, d->arg);
     if (d->labels) {
-        PDL_PUT(&b, ": from ");
-        pdl_policies_put_label(p, d->labels, &b);
+        PDL_PUT(&r.text, ": from ");
+        pdl_policies_put_label(p, d->labels, &r.text);
     }
-    if (why) pdl_buf_putf(&b, " (%s)", why);
-    pdl_label label = ask->name_label | label_of_argument(ask, d->arg);
-    if (d->arg) label |= pdl_sources_put(s, d->arg->label, d->labels, &from);
-    if (from.len) pdl_buf_putf(&b, "; it comes from %s", pdl_buf_z(&from));
-    pdl_err_set(err, PDL_E_policy, loc, "%s", pdl_buf_z(&b));
-    /* names may be an attacker's text, or a secret: a path, a tool */
-    err->label = err->words = pdl_label_origins(label);
+    if (why) pdl_buf_putf(&r.text, " (%s)", why);
+    pdl_label label = d->arg ? pdl_sources_put(s, d->arg->label, d->labels, &from) : 0;
+    if (from.len) {
+        PDL_PUT(&r.text, "; it comes from ");
+        put_part(&r, pdl_buf_str(&from), label);
+    }
+    pdl_err_set(err, PDL_E_policy, loc, "%s", pdl_buf_z(&r.text));
+    /* names may be an attacker's text: a path, a tool */
+    err->label = err->words = pdl_label_origins(r.label);
     err->has_words = true;
-    pdl_buf_fini(&b);
+    pdl_buf_fini(&r.text);
     pdl_buf_fini(&from);
 }
+
+/* --- questions -------------------------------------------------------------------------------- */
 
 void pdl_policy_put_visible(pdl_str s, bool quoted, pdl_buf *out) {
     for (const char *p = s.p, *end = s.p + s.n; p < end;) {
@@ -156,10 +184,10 @@ static pdl_val label_names(const pdl_policies *p, pdl_label origins) {
 }
 
 static pdl_val shown_argument(const pdl_policies *p, const source_log *s, const pdl_argument *a,
-                              bool with_value, pdl_label of_name) {
+                              bool with_value) {
     pdl_label origins = pdl_label_origins(a->label);
     pdl_buf value = PDL_BUF, from = PDL_BUF;
-    pdl_val d = pdl_dict_putz(pdl_dict_new(5), "name", pdl_with_label(pdl_text(a->name), of_name));
+    pdl_val d = pdl_dict_putz(pdl_dict_new(5), "name", pdl_with_label(pdl_text(a->name), a->name_label));
     put_value(a->value, MOST_SHOWN, &value);
     if (with_value)
         d = pdl_dict_putz(d, "text", pdl_with_label(pdl_text_of_buf(&value), origins));
@@ -179,8 +207,7 @@ static pdl_val shown_arguments(const pdl_policies *p, const source_log *s,
     for (size_t i = 0; i < ask->n && i < MOST_ARGUMENTS; i++) {
         /* of an endorsement the reason, which is the author's own text */
         bool shown = with_values || (ask->sink == PDL_SINK_endorse && !ask->args[i].label);
-        list = pdl_list_push(list, shown_argument(p, s, &ask->args[i], shown,
-                                                   label_of_argument(ask, &ask->args[i])));
+        list = pdl_list_push(list, shown_argument(p, s, &ask->args[i], shown));
     }
     return list;
 }

@@ -177,7 +177,7 @@ static bool may_be_run(room *r, pdl_effect *e, pdl_policy_ask *ask, const char *
 /* As a computed one. */
 static bool may_file_be_run(room *r, pdl_effect *e, pdl_vref found, pdl_label label, pdl_err *err) {
     pdl_vref text = pdl_is_dict(found) ? pdl_member(found, "text") : found;
-    pdl_argument arg = {PDL_STR("text"), text, label};
+    pdl_argument arg = {.name = PDL_STR("text"), .value = text, .label = label};
     pdl_policy_ask ask = {.sink = e->is_import ? PDL_SINK_import : PDL_SINK_include,
                           .name = path_of_program(e, found),
                           .name_label = pdl_label_of(e->request),
@@ -206,7 +206,8 @@ pdl_label pdl_policy_label_of_code(const pdl_effect *code) {
 
 bool pdl_policy_world_may_run(pdl_world *w, const pdl_effect *code, pdl_vref text, pdl_err *err) {
     room *r = of(w);
-    pdl_argument arg = {PDL_STR("text"), text, pdl_policy_label_of_code(code)};
+    pdl_argument arg = {
+        .name = PDL_STR("text"), .value = text, .label = pdl_policy_label_of_code(code)};
     pdl_policy_ask ask = {.sink = PDL_SINK_pdl, .args = &arg};
     flight *f = r->flights;
     while (f && f->id != code->id) f = f->link;

@@ -95,12 +95,17 @@ static void advise_attribute(const pdl_fiber *f, const pdl_expr *e, pdl_str name
     struct wanted w = {f, name, pdl_absent()};
     name_list names = {0};
     pdl_str here = pdl_attribute_advice(name);
+    pdl_vref left_out = pdl_dict_gets(f->run->left_out, name);
     if (e->root) pdl_xnode_each(e->root, find_object, &w);
     for (size_t i = 0; pdl_is_dict(w.object) && i < pdl_dict_len(w.object) && i < MOST_NAMES; i++) {
         pdl_vref key = pdl_dict_key_at(w.object, i);
         if (pdl_is_str(key)) *pdl_vec_push(&names) = pdl_str_get(key);
     }
-    suggest(err, name, &names);
+    bool is_server = !pdl_is_dict(w.object) || !pdl_is_absent(pdl_dict_getz(w.object, "call_tool"));
+    if (pdl_is_str(left_out) && is_server)
+        pdl_err_hint(err, "%.*s", PDL_FMT(pdl_str_get(left_out)));
+    else
+        suggest(err, name, &names);
     if (!err->hint && here.n) pdl_err_hint(err, "%.*s", PDL_FMT(here));
     pdl_vec_fini(&names);
 }

@@ -54,12 +54,26 @@ void pdl_op_TOOL_LIST(pdl_fiber *f, const pdl_block *b) {
     pdl_vm_start_effect(f, PDL_EFFECT_tool, pdl_dict_putz(r, "op", pdl_textz("list")), b->loc);
 }
 
+/* For errors that miss them (advise.c). */
+static void note_left_out(pdl_run *r, pdl_str server, pdl_vref tools) {
+    for (size_t i = 0; i < pdl_list_len(tools); i++) {
+        pdl_vref t = pdl_list_at(tools, i);
+        pdl_vref why = pdl_is_dict(t) ? pdl_dict_getz(t, PDL_TOOL_LEFT_OUT) : pdl_absent();
+        pdl_vref name = pdl_is_dict(t) ? pdl_dict_getz(t, "name") : pdl_absent();
+        if (!pdl_is_str(why) || !pdl_is_str(name)) continue;
+        pdl_val text = pdl_textf("the server %.*s has such a tool, which the policy left out: %.*s",
+                                 PDL_FMT(server), PDL_FMT(pdl_str_get(why)));
+        r->left_out = pdl_dict_put(r->left_out, pdl_keep(name), text);
+    }
+}
+
 pdl_step pdl_op_TOOL_MODULE(pdl_fiber *f, const pdl_block *b, pdl_err *err) {
     pdl_str server = server_of(b);
     if (!pdl_is_list(*top(f))) /* a host program answered the effect itself */
         return step_of(pdl_err_set(err, PDL_E_include, b->loc,
                                    "the tool server %.*s gave no list of tools", PDL_FMT(server)));
     pdl_val tools = pop(f);
+    note_left_out(f->run, server, tools);
     pdl_buf text = PDL_BUF;
     pdl_val declarations = pdl_with_label(
         pdl_toolbox_write(server, tools, &f->run->tool_names, &text), pdl_label_of(tools));

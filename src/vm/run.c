@@ -46,6 +46,7 @@ pdl_run *pdl_run_new(const pdl_run_options *options) {
     if (!r->opt.turns) r->opt.turns = TURNS_A_STEP;
     r->imports = pdl_dict_new(0);
     r->tool_names = pdl_dict_new(0);
+    r->left_out = pdl_dict_new(0);
     r->scratch = pdl_arena_make();
     r->call_in = (pdl_call_in){r, pdl_run_call_in};
     r->reserve = options->reserve ? pdl_reserve_keep(options->reserve) : pdl_reserve_new();
@@ -92,6 +93,7 @@ void pdl_run_free(pdl_run *r) {
     pdl_scope_drop(r->initial);
     pdl_drop(r->imports);
     pdl_drop(r->tool_names);
+    pdl_drop(r->left_out);
     pdl_drop(r->result);
     pdl_drop(r->answer);
     pdl_err_fini(&r->err);

@@ -53,6 +53,8 @@ struct pdl_run {
     bool stream_failed, yielded;
     uint32_t turns;
     pdl_val tool_names;  /* dict from names of tools, as models call them, to their servers */
+    pdl_val left_out;    /* dict from names of tools that servers have and the program does not get
+                            to the reasons */
     pdl_val imports;     /* dict from text to module object, or true while it is running */
     pdl_idmap templates; /* compiled templates by hash of their text */
     PDL_VEC(struct pdl_template *) template_list;

@@ -10,7 +10,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parent.parent)]
+import tool_server  # noqa: E402
 from checks import check, finish  # noqa: E402
 
 PDL = Path(sys.argv[1]).resolve() / "pdl"
@@ -19,6 +20,17 @@ FORMS = [WORD, WORD.upper(), WORD.lower(), WORD[::-1], base64.b64encode(WORD.enc
 LABELS = {"secret": [{"read": "note"}]}
 HIDES = [{"sink": s, "deny": ["secret"]} for s in ("output", "trace", "journal")]
 # x is the secret; a part of a `text`
+# calls of a tool, and what the refusal has to say: what a program names is said, what the secret names is not
+CALLS = {
+    "s.f(a=x)": "argument a of sink tool s/f: from secret", "s.f(a={'b': [1, x]})": "argument a.b.1 of sink tool s/f: from secret",
+    "s.f(a={x: 1})": "argument [secret] of sink tool s/f: from secret", "s.f(a=dict([[x, 1]]))": "argument [secret] of sink tool s/f: from secret",
+    "s.f(**{'a': x})": "argument a of sink tool s/f: from secret", "s.call_tool('f', {'a': x})": "argument a of sink tool s/f: from secret",
+    "pdl_tool_call('s', x, {'a': 1})": "argument a of sink tool [secret]: from secret",
+    "pdl_tool_call('s', 'f', {'a': x})": "argument a of sink tool s/f: from secret", "pdl_tool_call('s', 'f', {x: 1})": "argument [secret] of sink tool s/f: from secret",
+    "pdl_tool_request('s', 'tools/call', {'name': 'f', 'arguments': {'a': x}})": "argument a of sink tool s/f: from secret",
+    "pdl_tool_request('s', 'tools/call', {'name': 'f', 'arguments': {}, x: 1})": "argument [secret] of sink tool s/f: from secret",
+    "pdl_tool_request('s', 'resources/read', {'uri': x})": "argument uri of sink tool s/resources/read: from secret",
+}
 WAYS = {
     "text": '"${ x }"', "upper": '"${ x | upper }"', "lower": '"${ x | lower }"', "reversed": '"${ x | reverse }"', "joined": "\"${ x | list | join('-') }\"",
     "slices": '"${ x[0] }${ x[1:] }"', "loop": '{for: {i: "${ x | list }"}, repeat: "${ i }"}', "loop, not shown": '{for: {i: "${ [x] }"}, repeat: {data: "${ i }", contribute: []}}',
@@ -42,7 +54,7 @@ def run(d, policy):
     Path(d, "p.yaml").write_text(json.dumps(policy))
     for f in ("t.json", "r"):
         Path(d, f).unlink(missing_ok=True)
-    p = subprocess.run([PDL, "--policy", "p.yaml", "--trace", "t.json", "--record", "r", "--verbose", "a.pdl"], cwd=d, env={**os.environ, "HOME": d, "OPENAI_API_KEY": "k"},
+    p = subprocess.run([PDL, "--policy", "p.yaml", "--trace", "t.json", "--record", "r", "--verbose", "a.pdl"], cwd=d, env={**os.environ, "HOME": d, "OPENAI_API_KEY": "k", "PDL_MCP_CONFIG": "mcp.json"},
                        capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=120)
     files = b"".join(Path(d, f).read_bytes() for f in ("t.json", "r") if Path(d, f).exists())
     return p.stderr, p.stdout + p.stderr + files.decode(errors="replace")
@@ -59,10 +71,17 @@ with tempfile.TemporaryDirectory() as d:
         check(name + ": shown without the rules", shown(run(d, {"policy": 1, "rules": [], "otherwise": "allow"})[1]), "so the row shows nothing")
         out = run(d, {"policy": 1, "labels": LABELS, "rules": HIDES, "otherwise": "allow"})[1]
         check(name, not shown(out), out[-1500:])
-    for sink, use, said in (("command", "args: [ls, '${ x }']", "command ls"), ("command", "args: ['${ x }']", ""), ("model", "model: openai/y, input: '${ x }'", "user of sink model openai/y"),
-                            ("model", "model: 'openai/${ x }', input: y", ""), ("read", "read: './${ x }'", ""), ("code", "lang: python, code: '${ x }'", "sink code python"), ("pdl", "lang: pdl, code: '${ x }'", "sink pdl")):
+    Path(d, "server.py").write_text(tool_server.text('[{"name": "f", "inputSchema": {"type": "object", "properties": {"a": {}}}}]', '"done"'))
+    Path(d, "mcp.json").write_text(json.dumps({"mcpServers": {"s": {"command": sys.executable, "args": ["server.py"]}}}))
+    rules = [{"sink": "tool", "deny": ["secret"]}, *HIDES]
+    for call, said in CALLS.items():
+        Path(d, "a.pdl").write_text('lastOf:\n- {def: s, import: "mcp:s"}\n- {def: x, read: note}\n- data: "${ %s }"\n' % call)
+        told, out = run(d, {"policy": 1, "labels": LABELS, "rules": rules, "otherwise": "allow"})
+        check("refused: " + call, "refuses " + said in told and "read note" in told and not shown(out), out[-1500:])
+    for sink, use, said in (("command", "args: [ls, '${ x }']", "command ls"), ("command", "args: ['${ x }']", "argument 0 of sink command [secret]: from secret"), ("model", "model: openai/y, input: '${ x }'", "user of sink model openai/y"),
+                            ("model", "model: 'openai/${ x }', input: y", "of sink model [secret]: from secret"), ("read", "read: './${ x }'", "argument path of sink read [secret]: from secret"), ("code", "lang: python, code: '${ x }'", "sink code python"), ("pdl", "lang: pdl, code: '${ x }'", "sink pdl")):
         Path(d, "a.pdl").write_text("text:\n- {def: x, read: note, contribute: []}\n- {%s}\n" % use)
         told, out = run(d, {"policy": 1, "labels": LABELS, "rules": [{"sink": sink, "deny": ["secret"]}, *HIDES], "otherwise": "allow"})
-        want = "refuses argument" if said else "is not shown: it has text from [secret]"
-        check("refused: " + use, want in told and said in told and ("read note" in told) == bool(said) and not shown(out), out[-1500:])
+        # names that hold the secret are left out of the message, which is shown: who reads it has to know what was refused
+        check("refused: " + use, "refuses argument" in told and said in told and "read note" in told and not shown(out), out[-1500:])
 sys.exit(finish())

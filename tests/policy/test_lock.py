@@ -106,7 +106,20 @@ with tempfile.TemporaryDirectory() as d:
         r = run(d, "--policy", "p.yaml", program)
         check("what has changed is not called: " + program, r[0] == 1 and "policy refuses tool s/b" in r[2], r)
     r = run(d, "--policy", "p.yaml", "call.pdl")
-    check("nor is it a function", r[0] == 1, r)
+    check("nor is it a function, and why is said", r[0] == 1 and "has no attribute 'b'" in r[2] and "its definition has changed since it was locked (tools.lock)" in r[2]
+          and "`pdl policy lock tools.lock s`" in r[2], r)
+    for use in ("${ s['b']() }", "${ s.c() }", "${ s.call_tool('c').text }", "${ (s | first) and pdl_tool_call('s', 'c', {}) }"):
+        Path(d, "use.pdl").write_text('text:\n- {def: s, import: "mcp:s", contribute: []}\n- "%s"\n' % use)
+        r = run(d, "--policy", "p.yaml", "use.pdl")
+        new = "'c'" in use or "s.c" in use
+        check("why a tool is not there: " + use, r[0] == 1 and ("is not in the lock file (tools.lock)" if new else "has changed since") in r[2]
+              and "`pdl policy lock tools.lock s`" in r[2], r)
+    Path(d, "use.pdl").write_text('text:\n- {def: s, import: "mcp:s", contribute: []}\n- "${ s.nothing() }"\n')
+    r = run(d, "--policy", "p.yaml", "use.pdl")
+    check("nothing of the kind for a tool that the server has not", r[0] == 1 and "has no attribute 'nothing'" in r[2] and "lock" not in r[2], r)
+    Path(d, "use.pdl").write_text('text:\n- {def: s, import: "mcp:s", contribute: []}\n- "${ s.request(\'tools/list\', {}).tools | length } ${ s.tools | length }"\n')
+    r = run(d, "--policy", "p.yaml", "use.pdl")
+    check("what is left out is no tool in any list", r[1] == "1 1", r)
     r = run(d, "import.pdl")
     check("without the policy", r[1] == "a b c", r)
 
