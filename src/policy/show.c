@@ -187,7 +187,8 @@ static pdl_val shown_argument(const pdl_policies *p, const source_log *s, const 
                               bool with_value) {
     pdl_label origins = pdl_label_origins(a->label);
     pdl_buf value = PDL_BUF, from = PDL_BUF;
-    pdl_val d = pdl_dict_putz(pdl_dict_new(5), "name", pdl_with_label(pdl_text(a->name), a->name_label));
+    pdl_val name = pdl_with_label(pdl_text(a->name), a->name_label);
+    pdl_val d = pdl_dict_putz(pdl_dict_new(5), "name", name);
     put_value(a->value, MOST_SHOWN, &value);
     if (with_value)
         d = pdl_dict_putz(d, "text", pdl_with_label(pdl_text_of_buf(&value), origins));
