@@ -143,8 +143,10 @@ static const struct {
      "1:59: a value in headers has two lines"},
     {"{\"mcpServers\": {\"s\": {\"url\": \"http://x\", \"headers\": {\"A\\n\": \"b\"}}}}",
      "1:61: a name in headers holds a byte that it may not"},
-    {"{\"mcpServers\": {\"s\": {}, \"s\": {\"command\": \"\xc3\xa4\", \"args\": 1}}}",
+    {"{\"mcpServers\": {\"t\": {}, \"s\": {\"command\": \"\xc3\xa4\", \"args\": 1}}}",
      "1:56: args should be a list"}, /* the last of equal keys */
+    {"{\"mcpServers\": {\"s\": {}, \"s\": {\"command\": \"x\"}}}",
+     "1:26: \"s\" is written twice, first at 1:17"},
 };
 
 static void faults_have_their_place(void **state) {
