@@ -35,7 +35,9 @@ static void walk(pdl_secrets *s, const pdl_node *n, unsigned depth) {
     }
     for (uint32_t i = 0; i < n->n; i++) {
         const pdl_node *value = n->pairs[i].value;
-        if (!pdl_str_is(text_of(n->pairs[i].key), "parameters")) {
+        pdl_str key = text_of(n->pairs[i].key);
+        if (pdl_str_is(key, "model")) pdl_secrets_note_model(s, text_of(value));
+        if (!pdl_str_is(key, "parameters")) {
             walk(s, value, depth + 1);
         } else if (value->kind == PDL_NODE_MAP) {
             pdl_val d = value_of(value, depth);

@@ -8,6 +8,7 @@
 #include "fmt/diff.h"
 #include "fmt/fmt.h"
 #include "io/file.h"
+#include "lang/load.h"
 
 #include "base/banned.h"
 
@@ -46,6 +47,16 @@ static bool deliver(formatter *f, pdl_str file, pdl_str before, pdl_str after, p
     return ok;
 }
 
+/* The excerpt of an error may hold a key that the program gives. */
+static void print_error(const formatter *f, pdl_str file, pdl_str text, const pdl_err *err) {
+    bool ok;
+    pdl_program *p = pdl_program_new();
+    pdl_program_load(p, file, text, &ok);
+    pdl_session_note(f->session, p);
+    pdl_cli_print_error(err, f->session);
+    pdl_program_drop(p);
+}
+
 static void format_file(formatter *f, pdl_str file) {
     pdl_buf text = PDL_BUF_INIT(PDL_MAX_SOURCE_BYTES_SIZE), out = PDL_BUF;
     pdl_arena *a = pdl_arena_make();
@@ -56,7 +67,7 @@ static void format_file(formatter *f, pdl_str file) {
               deliver(f, file, pdl_buf_str(&text), pdl_buf_str(&out), &err);
     if (!ok) {
         f->failed++;
-        pdl_cli_print_error(&err, f->session);
+        print_error(f, file, pdl_buf_str(&text), &err);
     }
     pdl_err_fini(&err);
     pdl_arena_free(a);

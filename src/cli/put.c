@@ -63,6 +63,7 @@ void pdl_cli_print_error(const pdl_err *err, const pdl_session *s) {
 
 void pdl_cli_print_load_errors(const pdl_program *p, const pdl_session *s) {
     pdl_buf b = PDL_BUF;
+    if (s) pdl_session_note(s, p);
     pdl_program_errors(p, &b, true);
     pdl_cli_put_stderr(pdl_buf_str(&b), s);
     pdl_buf_fini(&b);

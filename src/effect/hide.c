@@ -26,6 +26,8 @@ enum {
     /* a prefix of a secret at a cut end is hidden from this length on; a shorter one is an ordinary
      * end */
     LEAST_CUT = 4,
+    MOST_TAILS =
+        100, /* excerpts that are searched for the end of a secret; later ones are hidden */
 };
 
 /* An edge of the tree, in a hash table. from << 8 | byte, plus one: 0 is an empty slot. */
@@ -244,10 +246,11 @@ static bool is_shortened(const walk *w, size_t from) {
            pdl_str_starts(pdl_str_sub(w->t, w->at, w->t.n), PDL_STR("..."));
 }
 
-/* How many bytes of t at `at` are a secret in this spelling; 0: none. */
-static size_t match_so(walk *w, size_t at, writing how) {
+/* How many bytes of t at `at` are a secret in this spelling, whose bytes before `node` (0: none)
+ * are not in t; 0: none. */
+static size_t match_so(walk *w, size_t at, uint32_t node, writing how) {
     w->at = at;
-    w->node = 0;
+    w->node = node;
     w->end = 0;
     for (;;) {
         if (w->at >= w->t.n) {
@@ -286,12 +289,36 @@ size_t pdl_hide_match(const pdl_secrets *s, pdl_str t, size_t at, pdl_at_end end
     for (int how = AS_IT_IS; how <= PERCENT; how++) {
         if (!w.met[how]) continue; /* it would be found as it is */
         w.cut = false;
-        size_t n = match_so(&w, at, (writing)how);
+        size_t n = match_so(&w, at, 0, (writing)how);
         best = n > best ? n : best;
         *cut = *cut || w.cut;
     }
     if (!best && *cut && end == HIDE_CUT && t.n - at >= LEAST_CUT) return t.n - at;
     return best;
+}
+
+/* Excerpts of long source lines begin in the middle of the line. */
+static bool is_left_cut(pdl_str t, size_t at) {
+    const pdl_str mark = PDL_STR("| ...");
+    return at >= mark.n && pdl_str_eq(pdl_str_sub(t, at - mark.n, at), mark);
+}
+
+static size_t rest_of_line(pdl_str t, size_t at) {
+    size_t end = pdl_str_find(t, PDL_STR("\n"), at);
+    return (end == PDL_NOT_FOUND ? t.n : end) - at;
+}
+
+/* How many bytes of t at `at` are the end of a secret whose beginning is not in t. Each byte of
+ * each secret is tried, which only the few excerpts of an error are worth. */
+static size_t match_tail(const pdl_secrets *s, pdl_str t, size_t at) {
+    walk w = {.s = s, .t = t};
+    size_t best = 0;
+    for (uint32_t node = 1; node < s->nodes.n; node++)
+        for (int how = AS_IT_IS; how <= PERCENT; how++) {
+            size_t n = match_so(&w, at, node, (writing)how);
+            best = n > best ? n : best;
+        }
+    return best >= LEAST_CUT ? best : 0;
 }
 
 /* --- hiding ----------------------------------------------------------------------------------- */
@@ -307,9 +334,12 @@ static bool holds_any(const pdl_secrets *s, pdl_str t) {
  */
 static size_t hide(const pdl_secrets *s, pdl_str t, pdl_at_end end, pdl_buf *out) {
     size_t from = 0, i = 0;
+    unsigned tails = 0;
     while (i < t.n) {
         bool cut;
         size_t n = pdl_hide_match(s, t, i, end, &cut);
+        if (!n && end == HIDE_CUT && is_left_cut(t, i))
+            n = tails++ < MOST_TAILS ? match_tail(s, t, i) : rest_of_line(t, i);
         if (cut && end == HOLD_CUT) break;
         if (!n) {
             i++;

@@ -266,6 +266,34 @@ void pdl_secrets_note_header(pdl_secrets *s, pdl_str name, pdl_str value) {
     if (cookies) note_cookies(s, value);
 }
 
+/* --- names of models -------------------------------------------------------------------------- */
+
+static bool is_key_char(char c) {
+    return (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z') || c == '-' || c == '_' ||
+           c == '.';
+}
+
+/* A name is shown everywhere, so only what services give out as keys counts: they begin like this.
+ * Names of models with such a beginning (pplx-70b-chat) are shorter than any key. */
+static bool looks_like_key(pdl_str part) {
+    static const char *const begin[] = {
+        "sk-",  "sk_",  "gsk_", "csk-", "xai-",    "pplx-", "nvapi-",      "hf_",   "r8_",
+        "AIza", "AKIA", "ASIA", "ABSK", "tgp_v1_", "ghp_",  "github_pat_", "jina_",
+    };
+    enum { SHORTEST_KEY = 20 };
+    for (size_t i = 0; part.n >= SHORTEST_KEY && i < sizeof begin / sizeof begin[0]; i++)
+        if (pdl_str_starts(part, pdl_str_of(begin[i]))) return true;
+    return false;
+}
+
+void pdl_secrets_note_model(pdl_secrets *s, pdl_str name) {
+    for (size_t i = 0, end; s && i < name.n; i = end + 1) {
+        for (end = i; end < name.n && is_key_char(name.p[end]);) end++;
+        if (looks_like_key(pdl_str_sub(name, i, end)))
+            pdl_secrets_note(s, pdl_str_sub(name, i, end));
+    }
+}
+
 /* --- parameters ------------------------------------------------------------------------------- */
 
 static void note_params(pdl_secrets *s, pdl_vref v, unsigned depth);
@@ -315,6 +343,8 @@ static void note_param(pdl_secrets *s, pdl_str name, pdl_vref v, unsigned depth)
                                                "context_window_fallback_dict"};
     if (IS_ONE_OF(name, headers))
         note_headers(s, v);
+    else if (pdl_str_is(name, "model") && pdl_is_str(v))
+        pdl_secrets_note_model(s, pdl_str_get(v));
     else if (IS_ONE_OF(name, nests))
         note_params(s, v, depth + 1);
     else if (pdl_is_str(v) && IS_ONE_OF(name, places))
@@ -329,8 +359,11 @@ static void note_param(pdl_secrets *s, pdl_str name, pdl_vref v, unsigned depth)
 static void note_params(pdl_secrets *s, pdl_vref v, unsigned depth) {
     enum { DEEPEST = 6 };
     if (depth > DEEPEST) return;
-    for (size_t i = 0; pdl_is_list(v) && i < pdl_list_len(v); i++)
-        note_params(s, pdl_list_at(v, i), depth + 1);
+    for (size_t i = 0; pdl_is_list(v) && i < pdl_list_len(v); i++) {
+        pdl_vref item = pdl_list_at(v, i);
+        if (pdl_is_str(item)) pdl_secrets_note_model(s, pdl_str_get(item)); /* a fallback */
+        note_params(s, item, depth + 1);
+    }
     for (size_t i = 0; pdl_is_dict(v) && i < pdl_dict_len(v); i++) {
         pdl_vref k = pdl_dict_key_at(v, i);
         if (pdl_is_str(k)) note_param(s, pdl_str_get(k), pdl_dict_val_at(v, i), depth);

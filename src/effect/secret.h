@@ -54,6 +54,9 @@ bool pdl_is_secret_variable(pdl_str name);
 void pdl_secrets_note_header(pdl_secrets *s, pdl_str name, pdl_str value);
 /* Registers user and password of an address, and secrets of its query. */
 void pdl_secrets_note_address(pdl_secrets *s, pdl_str url);
+/* Registers parts of a model's name that look like keys of services: a user took one field for the
+ * other. */
+void pdl_secrets_note_model(pdl_secrets *s, pdl_str name);
 /* Registers keys, headers and addresses among the parameters of a model, also those of its
  * fallbacks. */
 void pdl_secrets_note_parameters(pdl_secrets *s, pdl_vref parameters);

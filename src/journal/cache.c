@@ -112,18 +112,20 @@ static void forget(miss *m) {
 }
 
 static bool store(miss *m, const pdl_effect *e, const pdl_reply *r, pdl_err *err) {
-    pdl_buf reply = PDL_BUF;
+    pdl_buf reply = PDL_BUF, name = PDL_BUF;
     bool ok = pdl_effect_encode_reply(e, r->value, m->cache->secrets, &reply, err);
     pdl_vref model = pdl_dict_getz(e->request, "model");
+    if (pdl_is_str(model)) pdl_hide_text(m->cache->secrets, pdl_str_get(model), &name);
     pdl_cache_row row = {
         .key = pdl_str_of(m->repeats->key),
         .number = m->number,
         .request = pdl_buf_str(&m->request),
         .reply = pdl_buf_str(&reply),
-        .model = pdl_is_str(model) ? pdl_str_get(model) : PDL_STR(""),
+        .model = pdl_buf_str(&name),
     };
     ok = ok && pdl_cachefile_add(m->cache->file, &row, err);
     pdl_buf_fini(&reply);
+    pdl_buf_fini(&name);
     return ok;
 }
 

@@ -8,6 +8,7 @@
 #include "check/check.h"
 #include "io/file.h"
 #include "lang/load.h"
+#include "lang/walk.h"
 #include "types/type.h"
 #include "value/json_write.h"
 #include "value/label.h"
@@ -34,11 +35,27 @@ static pdl_val object_schema(pdl_val properties, pdl_val required) {
     return pdl_dict_putz(d, "required", required);
 }
 
-static pdl_val question_schema(void) {
+/* A model block without `input` sends the messages of the context. C depth follows the YAML
+ * source. */
+static void find_model(void *user, const pdl_block *b) {
+    bool *found = user;
+    *found = *found || (b->kind == PDL_BLOCK_model && !PDL_AS(model, b)->input);
+    if (!*found) pdl_block_each_child(b, find_model, found);
+}
+
+/* Does the program need a context to begin with? What it includes or calls is not examined. */
+static bool reads_context(const pdl_program *p) {
+    bool found = pdl_str_find(p->source->text, PDL_STR("pdl_context"), 0) != PDL_NOT_FOUND;
+    find_model(&found, p->main);
+    return found;
+}
+
+static pdl_val question_schema(bool required) {
     pdl_val q = pdl_dict_putz(pdl_dict_putz(pdl_dict_new(2), "type", pdl_textz("string")),
                               "description", pdl_textz("what is asked"));
-    return object_schema(pdl_dict_putz(pdl_dict_new(1), "question", q),
-                         pdl_list_push(pdl_list_new(1), pdl_textz("question")));
+    pdl_val names = pdl_list_new(1);
+    if (required) names = pdl_list_push(names, pdl_textz("question"));
+    return object_schema(pdl_dict_putz(pdl_dict_new(1), "question", q), names);
 }
 
 /* The schema of the undefined variables that the program uses. */
@@ -66,7 +83,7 @@ static pdl_val schema_of_names(const pdl_serve *s, const pdl_served *m) {
     if (pdl_dict_len(i.properties)) return object_schema(i.properties, required);
     pdl_drop(i.properties);
     pdl_drop(required);
-    return question_schema();
+    return question_schema(reads_context(m->program));
 }
 
 static const pdl_b_function *function_of(const pdl_served *m) {

@@ -187,8 +187,11 @@ static void launch(pdl_run *r, pdl_inflight *c) {
     c->effect = NULL;
     if (c->kind == PDL_EFFECT_model) r->open_models++;
     if (pdl_effect_has(c->kind, PDL_EFFECT_LATE)) r->open_late++;
-    if (c->kind == PDL_EFFECT_model || c->kind == PDL_EFFECT_embed)
+    if (c->kind == PDL_EFFECT_model || c->kind == PDL_EFFECT_embed) {
+        pdl_vref model = pdl_dict_getz(e->request, "model");
+        if (pdl_is_str(model)) pdl_secrets_note_model(r->opt.secrets, pdl_str_get(model));
         pdl_secrets_note_parameters(r->opt.secrets, pdl_dict_getz(e->request, "parameters"));
+    }
     pdl_sinks_send(&r->opt.sinks, &(pdl_event){
                                       .kind = PDL_EVENT_effect,
                                       .effect = e,

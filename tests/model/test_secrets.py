@@ -191,6 +191,18 @@ def letter_by_letter(build):
         same(look(p, key, program=json.dumps(program)), [])
 
 
+def keys_in_names_of_models(build):
+    """A key where the name belongs: one that is in use, and one that looks like a key; written, computed, in a fallback."""
+    token = "sk-proj-" + PLAIN
+    for key, variables in ((PLAIN, {"OPENAI_API_KEY": PLAIN}), (token, {})):
+        for name, given in (("openai/" + key, "{}"), ("${ 'openai/' ~ '%s' }" % key, "{}"), ("nobody/x", "{fallbacks: ['openai/%s']}" % key)):
+            with Server(lambda body, n: (401, {}, {"error": {"message": "no " + body["model"]}}) if body["messages"][-1]["content"] == "fail" else body["model"]) as s:
+                p = place_with(build, s, variables, "")
+                block = {"model": name, "parameters": json.loads(given.replace("'", '"').replace("fallbacks", '"fallbacks"'))}
+                program = {"text": [{**block, "input": "hi"}, {**block, "input": "fail"}]}
+                same((look(p, key, program=json.dumps(program)), len(s.requests) > 1), ([], True), name)
+
+
 def keys_made_by_the_program(build):
     """A key that was read from a file, or made by code letter by letter, is known when a call uses it: what was recorded before is cleaned."""
     code = "import sys\nfor c in reversed(%r):\n    print(c, end='', flush=True)\nresult = ''.join(reversed(%r))\n" % (PLAIN[::-1], PLAIN[::-1])
@@ -405,7 +417,7 @@ def redirects_are_not_followed(build):
                 same((r[0], other.requests), (1, []), str(status))
 
 
-TESTS = [source_test(*x) for x in SOURCES] + [letter_by_letter, keys_made_by_the_program, tokens_of_exchanges, errors_of_code, texts_that_are_cut, keys_that_are_no_line, tool_servers,
+TESTS = [source_test(*x) for x in SOURCES] + [letter_by_letter, keys_in_names_of_models, keys_made_by_the_program, tokens_of_exchanges, errors_of_code, texts_that_are_cut, keys_that_are_no_line, tool_servers,
                                               replays_what_was_hidden, ordinary_text_stays, files_are_private, links_are_followed, empty_headers_are_sent,
                                               names_stay_in_their_path, only_http_is_spoken, redirects_are_not_followed]
 

@@ -29,6 +29,8 @@ PROGRAMS = {
     "long": "text: ${ 'x' * size }\n",
     "slow": "lang: command\ncode: sleep 30\n",
     "says": "lang: python\ncode: |\n  print('noise', flush=True)\n  result = 'quiet'\n",
+    "asks": "text: {if: true, then: {model: openai/none}}\n",
+    "given": "model: openai/none\ninput: hi\n",
     "reads": "text: {read: null, fallback: no input}\n",
 }
 
@@ -87,7 +89,8 @@ CALLS = [
     ("greet", {"name": "Ann"}, "Hello Ann! ok", False), ("greet", {"name": "Ann", "mark": "?"}, "Hello Ann? ok", False),
     ("greet", {"mark": "?"}, "this argument is missing: name", True), ("object", {"n": 1}, '{"x": 1}', False), ("talk", {"question": "hi"}, "said hi", False),
     ("fail", {"zero": 0}, "Error during the evaluation of ${ 1 // zero }: integer division or modulo by zero", True), ("says", {"question": ""}, "quiet", False),
-    ("reads", {"question": ""}, "no input", False),
+    ("reads", {"question": ""}, "no input", False), ("reads", {}, "no input", False), ("talk", {}, "this argument is missing: question", True),
+    ("asks", {}, "this argument is missing: question", True),
 ]
 # message, code
 WRONG = [
@@ -107,7 +110,7 @@ def protocol(ask, name):
     check(name + ": schema of a function", tools["add"]["description"] == "adds" and tools["add"]["inputSchema"] == {
         "type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}, "required": ["a"], "additionalProperties": False}, tools["add"])
     check(name + ": schema of variables", tools["greet"]["inputSchema"] == {"type": "object", "properties": {"name": {}, "mark": {}}, "required": ["name"]} and
-          tools["talk"]["inputSchema"]["required"] == ["question"] and set(tools) == set(PROGRAMS), tools)
+          tools["talk"]["inputSchema"]["required"] == ["question"] and tools["given"]["inputSchema"]["required"] == [] and set(tools) == set(PROGRAMS), tools)
     for tool, arguments, text, wrong in CALLS:
         r = ask(call(3, tool, **arguments))
         check("%s: %s %s" % (name, tool, arguments), said(r) == (text, wrong), r)
@@ -133,7 +136,7 @@ def lines(folder):
     got = sorted(c.get()["id"] for _ in range(2)) # some are refused, all are answered
     check("many at a time", len(got) == 2)
     code, rest, err = c.close()
-    check("the end", code == 0 and len(rest.splitlines()) == 98 and err.splitlines()[0].startswith("pdl: serving 10 programs as tools"), (code, err))
+    check("the end", code == 0 and len(rest.splitlines()) == 98 and err.splitlines()[0].startswith("pdl: serving %d programs as tools" % len(PROGRAMS)), (code, err))
     c = Lines(folder, "--request-time", "1")
     check("time", said(c.ask(call(1, "slow", question=""))) == ("the program did not end in time", True))
     try:

@@ -234,6 +234,69 @@ static void test_notes(void **state) {
     pdl_secrets_note(NULL, PDL_STR("nobody"));
 }
 
+/* An excerpt of a long line begins anywhere. */
+static void test_left_ends(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *shown;
+    } rows[] = {
+        {"    1 | ...ret-123 b", "    1 | ...[REDACTED] b"},
+        {"    1 | ...cret-123", "    1 | ...[REDACTED]"},
+        {"| ...123 b", "| ...123 b"}, /* three letters are nothing */
+        {"| ...t-123\n", "| ...[REDACTED]\n"},
+        {"| ...t-12 b", "| ...t-12 b"},
+        {"| ...ecret-123secret-123", "| ...[REDACTED][REDACTED]"},
+        {"...ecret-123", "...ecret-123"},
+        {"| ...", "| ..."},
+        {"| ...\\u0074-123\"", "| ...[REDACTED]\""},
+    };
+    pdl_secrets *s = pdl_secrets_new();
+    pdl_secrets_add(s, PDL_STR("secret-123"));
+    for (size_t i = 0; i < T_LEN(rows); i++) {
+        T_ROW(i);
+        pdl_buf b = PDL_BUF;
+        pdl_hide_cut(s, t_str(rows[i].text), &b);
+        t_assert_str(pdl_buf_str(&b), rows[i].shown);
+        pdl_buf_fini(&b);
+    }
+    pdl_buf many = PDL_BUF, b = PDL_BUF;
+    for (int i = 0; i < 102; i++) PDL_PUT(&many, "| ...zt-123\n");
+    pdl_hide_cut(s, pdl_buf_str(&many), &b);
+    assert_true(pdl_str_ends(pdl_buf_str(&b), PDL_STR("| ...[REDACTED]\n")));
+    pdl_buf_fini(&b);
+    pdl_buf_fini(&many);
+    pdl_secrets_free(s);
+}
+
+/* Someone writes a key where the name belongs; names of models are not taken for keys. */
+static void test_models(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *shown;
+    } rows[] = {
+        {"openai/sk-proj-AbCdEf1234567890", "openai/[REDACTED]"},
+        {"sk-ant-api03-AbCdEf12345", "[REDACTED]"},
+        {"gemini/AIzaSyA1234567890bcdefg:x", "gemini/[REDACTED]:x"},
+        {"openai/gpt-4o?key=gsk_AbCdEf12345678901", "openai/gpt-4o?key=[REDACTED]"},
+        {"openai/sk-tooshortforakey", "openai/sk-tooshortforakey"},
+        {"openai/sk-justtwentylettersx", "openai/[REDACTED]"},
+        {"perplexity/pplx-70b-online", "perplexity/pplx-70b-online"},
+        {"ft:gpt-4o-mini-2024-07-18:org::AbC12345", "ft:gpt-4o-mini-2024-07-18:org::AbC12345"},
+        {"", ""},
+    };
+    for (size_t i = 0; i < T_LEN(rows); i++) {
+        T_ROW(i);
+        pdl_secrets *s = pdl_secrets_new();
+        pdl_buf b = PDL_BUF;
+        pdl_secrets_note_model(s, t_str(rows[i].name));
+        pdl_hide_text(s, t_str(rows[i].name), &b);
+        t_assert_str(pdl_buf_str(&b), rows[i].shown);
+        pdl_buf_fini(&b);
+        pdl_secrets_free(s);
+    }
+    pdl_secrets_note_model(NULL, PDL_STR("sk-proj-AbCdEf1234567890"));
+}
+
 /* A key comes with each request: only the first time there is something to do. */
 static void test_first(void **state) {
     (void)state;
@@ -255,10 +318,11 @@ static void test_first(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_texts),  cmocka_unit_test(test_pieces),
-        cmocka_unit_test(test_bounds), cmocka_unit_test(test_values),
-        cmocka_unit_test(test_lines),  cmocka_unit_test(test_addresses),
-        cmocka_unit_test(test_notes),  cmocka_unit_test(test_first),
+        cmocka_unit_test(test_texts),     cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_bounds),    cmocka_unit_test(test_values),
+        cmocka_unit_test(test_lines),     cmocka_unit_test(test_addresses),
+        cmocka_unit_test(test_notes),     cmocka_unit_test(test_models),
+        cmocka_unit_test(test_left_ends), cmocka_unit_test(test_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
