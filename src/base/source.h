@@ -20,6 +20,7 @@ typedef struct pdl_source {
     uint32_t *line_starts; /* byte offset of each line, made on demand */
     uint32_t n_lines;
     bool from_tree; /* the text was written from a tree of values */
+    bool simple;    /* printable ASCII and LF: known by readers that saw every byte */
     pdl_arena *arena;
 } pdl_source;
 
@@ -30,7 +31,7 @@ typedef struct pdl_loc {
 } pdl_loc;
 
 /* NULs after the text of a source: readers may look this far ahead without checking for the end. */
-enum { PDL_SOURCE_PAD = 8 };
+enum { PDL_SOURCE_PAD = 16 };
 
 /* Name and text are copied into the arena. text must be valid UTF-8 of at most
  * PDL_MAX_SOURCE_BYTES. */

@@ -255,7 +255,7 @@ static const char *first_line(pdl_yreader *r, uint32_t off) {
 /* The scanner continues at the content of a line, inside of the first n collections. */
 static void restart(pdl_yreader *r, const char *line, size_t n) {
     pdl_yscan *s = &r->scan;
-    s->line = s->column_at = line;
+    s->line = s->column_at = s->high = line;
     s->pos = content_of(line);
     s->column_cp = 0;
     s->taken += s->queue.n;

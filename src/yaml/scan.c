@@ -15,23 +15,27 @@
 #include "base/utf8.h"
 #include "value/text.h"
 #include "yaml/events.h"
+#include "yaml/run.h"
 
 #include "base/banned.h"
 
 enum { LONGEST_KEY = 1024, COMPACT_FROM = 4096 };
 
-#define E(c) PDL_YC_END | PDL_YC_BLOCK | PDL_YC_FLOW | PDL_YC_QUOTED
-#define B(c) PDL_YC_BLANK | PDL_YC_BLOCK | PDL_YC_FLOW | PDL_YC_QUOTED
+#define E    PDL_YC_END | PDL_YC_BLOCK | PDL_YC_FLOW | PDL_YC_SINGLE | PDL_YC_DOUBLE
+#define P    PDL_YC_BLOCK | PDL_YC_FLOW
 #define W    PDL_YC_WORD | PDL_YC_URI
 #define F    PDL_YC_FLOW
 #define U    PDL_YC_URI
-#define Q    PDL_YC_QUOTED
 const uint8_t pdl_yclass[256] = {
-    ['\0'] = E(0), ['\n'] = E(0), ['\r'] = E(0), [0xc2] = E(0),
-    [0xe2] = E(0), [' '] = B(0),  ['\t'] = B(0), [':'] = PDL_YC_BLOCK | F | U,
-    [','] = F | U, ['?'] = F | U, ['['] = F | U, [']'] = F | U,
-    ['{'] = F,     ['}'] = F,     ['"'] = Q,     ['\''] = Q | U,
-    ['\\'] = Q,    ['-'] = W,     ['_'] = W,     [';'] = U,
+    /* control characters from NUL on */
+    E, E, E, E, E, E, E, E, E, E | PDL_YC_BLANK, E, E, E, E, E, E, /* the tenth is the tab */
+    E, E, E, E, E, E, E, E, E, E, E, E, E, E, E, E,
+    [0xc2] = E,    [0xe2] = E,    [' '] = PDL_YC_BLANK,
+    [':'] = P | U, ['#'] = P,     ['"'] = PDL_YC_DOUBLE,
+    [','] = F | U, ['?'] = F | U, ['\\'] = PDL_YC_DOUBLE,
+    ['['] = F | U, [']'] = F | U, ['\''] = PDL_YC_SINGLE | U,
+    ['{'] = F,     ['}'] = F,     ['-'] = W,
+    ['_'] = W,     [';'] = U,
     ['/'] = U,     ['@'] = U,     ['&'] = U,     ['='] = U,
     ['+'] = U,     ['$'] = U,     ['.'] = U,     ['!'] = U,
     ['~'] = U,     ['*'] = U,     ['('] = U,     [')'] = U,
@@ -53,11 +57,10 @@ const uint8_t pdl_yclass[256] = {
     ['x'] = W,     ['y'] = W,     ['z'] = W,
 };
 #undef E
-#undef B
+#undef P
 #undef W
 #undef F
 #undef U
-#undef Q
 
 const char *pdl_ytoken_name(pdl_yt_kind k) {
     static const char *const names[] = {
@@ -70,23 +73,12 @@ const char *pdl_ytoken_name(pdl_yt_kind k) {
 
 /* --- life ------------------------------------------------------------------------------------- */
 
-static bool is_ascii(pdl_str s) {
-    uint64_t high = 0, w;
-    size_t i = 0;
-    for (; s.n - i >= sizeof w; i += sizeof w) {
-        memcpy(&w, s.p + i, sizeof w);
-        high |= w;
-    }
-    for (; i < s.n; i++) high |= (uint64_t)(unsigned char)s.p[i] << 56 | (unsigned char)s.p[i];
-    return !(high & 0x8080808080808080u);
-}
-
 void pdl_yscan_init(pdl_yscan *s, const pdl_source *src) {
     *s = (pdl_yscan){
         .src = src, .indent = -1, .allow_key = true, .texts = PDL_BUF, .names = PDL_BUF};
     s->text = s->pos = s->line = s->column_at = src->text.p;
     s->end = s->text + src->text.n;
-    s->ascii = is_ascii(src->text);
+    s->high = src->simple ? s->end : s->text;
     *pdl_vec_push(&s->keys) = (pdl_ykey){0};
 }
 
@@ -101,16 +93,27 @@ void pdl_yscan_fini(pdl_yscan *s) {
 
 /* --- places and failures ---------------------------------------------------------------------- */
 
-/* Counts from the last place that was asked for, so a line is counted once. A byte order mark has
- * no column. */
+/* Byte order marks have no column. */
+static uint32_t count_marks(pdl_str s) {
+    uint32_t n = 0;
+    if (!pdl_byte_in('\xef', s)) return 0;
+    for (size_t at = 0; (at = pdl_str_find(s, PDL_STR("\xef\xbb\xbf"), at)) != PDL_NOT_FOUND; at++)
+        n++;
+    return n;
+}
+
+/* Counts from the last place whose column was needed, so a line is counted once. */
 uint32_t pdl_ycolumn_slow(pdl_yscan *s, const char *p) {
+    if (s->high <= s->line) {
+        s->high = pdl_yrun_ascii(s->line, s->end);
+        if (p <= s->high) return (uint32_t)(p - s->line);
+    }
     if (s->column_at < s->line || s->column_at > p) {
         s->column_at = s->line;
         s->column_cp = 0;
     }
-    for (const char *q = s->column_at; q < p; q++)
-        s->column_cp += ((unsigned char)*q & 0xc0) != 0x80 &&
-                        !((unsigned char)*q == 0xef && memcmp(q, "\xef\xbb\xbf", 3) == 0);
+    pdl_str part = {s->column_at, (size_t)(p - s->column_at)};
+    s->column_cp += (uint32_t)pdl_utf8_count(part) - count_marks(part);
     s->column_at = p;
     return s->column_cp;
 }
@@ -194,7 +197,7 @@ PDL_COLD static bool fail_required(pdl_yscan *s, const pdl_ykey *k) {
  * leave out, are characters. */
 static bool is_too_long(pdl_yscan *s, const pdl_ykey *k) {
     size_t n = (size_t)(s->pos - s->text) - k->start;
-    if (n <= LONGEST_KEY || n > 4 * LONGEST_KEY || s->ascii) return n > LONGEST_KEY;
+    if (n <= LONGEST_KEY || n > 4 * LONGEST_KEY) return n > LONGEST_KEY;
     return pdl_utf8_count((pdl_str){s->text + k->start, n}) > LONGEST_KEY;
 }
 
@@ -254,7 +257,7 @@ static inline bool add_indent(pdl_yscan *s, uint32_t column) {
 
 void pdl_yscan_comment(pdl_yscan *s) {
     const char *start = s->pos;
-    while (!pdl_yis(*s->pos, PDL_YC_END) || !pdl_yends(s->pos)) s->pos++;
+    s->pos = pdl_yline_end(start);
     if (s->log)
         pdl_ylog_add(s->log, PDL_YTREE_COMMENT_TOKEN, pdl_yoff(s, start), pdl_yoff(s, s->pos));
 }
@@ -264,10 +267,8 @@ static inline void pass_space(pdl_yscan *s) {
     if (s->pos == s->text && s->end - s->pos >= 3 && memcmp(s->pos, "\xef\xbb\xbf", 3) == 0)
         s->pos += 3;
     for (;;) {
-        const char *p = s->pos;
-        while (*p == ' ') p++;
-        s->pos = p;
-        if (*p == '#') pdl_yscan_comment(s);
+        s->pos = pdl_yrun_spaces(s->pos);
+        if (*s->pos == '#') pdl_yscan_comment(s);
         uint32_t n = pdl_ybreak(s->pos);
         if (!n) return;
         pdl_ynext_line(s, n);

@@ -94,9 +94,10 @@ typedef struct pdl_yscan {
     const char *text, *end; /* PDL_SOURCE_PAD NULs follow */
     const char *pos;
     const char *line; /* where the current line begins */
+    const char *high; /* no byte from line up to here is other than ASCII; not known: <= line */
     const char *column_at;
     uint32_t column_cp; /* characters of the line before column_at */
-    bool ascii, done, allow_key;
+    bool done, allow_key;
     bool tolerant;          /* ends what is left open where a new entry begins (recover.c) */
     uint32_t tolerant_from; /* what begins before is read strictly */
     uint32_t flow;          /* level of flow collections */
@@ -143,15 +144,16 @@ const char *pdl_ytoken_name(pdl_yt_kind k);
 
 /* --- shared by the files of the scanner ------------------------------------------------------- */
 
-/* Classes of bytes. C2 and E2 begin characters that may be line ends: NEL, LS, PS. */
+/* Classes of bytes. The characters NEL, LS and PS, which end lines, begin with C2 and E2. */
 enum {
-    PDL_YC_END = 1,     /* NUL, LF, CR, C2, E2 */
+    PDL_YC_END = 1,     /* may end a line or the text: control characters, C2, E2 */
     PDL_YC_BLANK = 2,   /* space, tab */
-    PDL_YC_BLOCK = 4,   /* may end a plain scalar: the above and ':' */
+    PDL_YC_BLOCK = 4,   /* may end a plain scalar: END and : # */
     PDL_YC_FLOW = 8,    /* the same in a flow collection: also , ? [ ] { } */
-    PDL_YC_QUOTED = 16, /* ends a run of a quoted scalar */
-    PDL_YC_WORD = 32,   /* letters, digits, - and _ */
-    PDL_YC_URI = 64,
+    PDL_YC_SINGLE = 16, /* may end a run in single quotes: END and ' */
+    PDL_YC_DOUBLE = 32, /* the same in double quotes: END and " \ */
+    PDL_YC_WORD = 64,   /* letters, digits, - and _ */
+    PDL_YC_URI = 128,
 };
 extern const uint8_t pdl_yclass[256];
 
@@ -188,7 +190,8 @@ static inline void pdl_ynext_line(pdl_yscan *s, uint32_t n) { s->line = s->pos +
 
 uint32_t pdl_ycolumn_slow(pdl_yscan *s, const char *p);
 static inline uint32_t pdl_ycolumn(pdl_yscan *s) {
-    return PDL_LIKELY(s->ascii) ? (uint32_t)(s->pos - s->line) : pdl_ycolumn_slow(s, s->pos);
+    return PDL_LIKELY(s->pos <= s->high) ? (uint32_t)(s->pos - s->line)
+                                         : pdl_ycolumn_slow(s, s->pos);
 }
 
 /* Fail at `at`. Always false. shown: the message ends with the character there. */

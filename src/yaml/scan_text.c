@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "yaml/scan.h"
+#include "yaml/run.h"
 
 #include "base/banned.h"
 
@@ -85,17 +85,13 @@ static inline bool ends_plain(const pdl_yscan *s, const char *p) {
 
 /* Returns the end of the part of a plain scalar that is on the line of p; *next: after the blanks
  * that follow it. */
-static inline const char *plain_line(const pdl_yscan *s, const char *p, const char **next) {
-    const int stop = s->flow ? PDL_YC_FLOW : PDL_YC_BLOCK;
-    for (;;) {
-        while (!pdl_yis(*p, stop)) p++;
-        const char *end = p;
-        while (*p == ' ') p++;
-        if ((p > end && *p == '#') || ends_plain(s, p)) {
-            *next = p;
-            return end;
-        }
-        p++;
+static inline const char *plain_line(const pdl_yscan *s, const char *start, const char **next) {
+    for (const char *p = start;; p++) {
+        p = s->flow ? pdl_yrun(p, PDL_YC_FLOW) : pdl_yrun(p, PDL_YC_BLOCK);
+        if (*p == '#' ? p == start || p[-1] != ' ' : !ends_plain(s, p)) continue;
+        *next = p;
+        while (p > start && p[-1] == ' ') p--;
+        return p;
     }
 }
 
@@ -109,7 +105,7 @@ static bool pass_lines(pdl_yscan *s, const char **last) {
             pdl_ynext_line(s, n);
             if (pdl_yis_separator(s->pos)) return false;
         } else if (*s->pos == ' ') {
-            s->pos++;
+            s->pos = pdl_yrun_spaces(s->pos);
         } else {
             return true;
         }
@@ -141,10 +137,9 @@ bool pdl_yscan_plain(pdl_yscan *s) {
 
 /* From p to what is not itself: the quote, an escape, the end of the line or of the text. */
 static inline const char *quoted_run(const char *p, char quote) {
-    for (;;) {
-        while (!pdl_yis(*p, PDL_YC_QUOTED)) p++;
-        if (*p == quote || (*p == '\\' && quote == '"') || pdl_yends(p)) return p;
-        p++;
+    for (;; p++) {
+        p = quote == '"' ? pdl_yrun(p, PDL_YC_DOUBLE) : pdl_yrun(p, PDL_YC_SINGLE);
+        if (*p == quote || *p == '\\' || pdl_yends(p)) return p;
     }
 }
 
@@ -341,11 +336,6 @@ static void pass_breaks(pdl_yscan *s, int32_t indent, const char **breaks_end) {
     }
 }
 
-static const char *line_end(const char *p) {
-    while (!pdl_yis(*p, PDL_YC_END) || !pdl_yends(p)) p++;
-    return p;
-}
-
 /* The text from s->pos. breaks: where its first blank lines begin. Returns its end. */
 static const char *read_lines(pdl_yscan *s, bool folded, char chomp, int32_t indent,
                               const char *breaks, const char *breaks_end) {
@@ -355,7 +345,7 @@ static const char *read_lines(pdl_yscan *s, bool folded, char chomp, int32_t ind
         bool spaced = *s->pos == ' ' || *s->pos == '\t';
         const char *from = s->pos;
         put_breaks(s, breaks, breaks_end);
-        last = s->pos = line_end(from);
+        last = s->pos = pdl_yline_end(from);
         put(s, from, last);
         n = pdl_ybreak(last);
         if (n) pdl_ynext_line(s, n);

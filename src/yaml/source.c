@@ -4,6 +4,7 @@
  */
 #include "base/utf8.h"
 #include "yaml/load.h"
+#include "yaml/run.h"
 #include "yaml/yaml.h"
 
 #include <string.h>
@@ -70,6 +71,11 @@ bool pdl_yaml_source(pdl_arena *a, pdl_str name, pdl_str bytes, pdl_source **out
     if (bytes.n > PDL_MAX_SOURCE_BYTES)
         return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "%.*s is longer than %d bytes",
                            PDL_FMT(name), PDL_MAX_SOURCE_BYTES);
+    if (pdl_yis_simple(bytes)) {
+        *out = pdl_source_new(a, name, bytes);
+        (*out)->simple = true;
+        return true;
+    }
     if (pdl_utf8_find_fault(bytes, &fault)) return not_utf8(a, name, bytes, &fault, err);
     *out = read_bytes(a, name, bytes);
     return true;
@@ -98,6 +104,7 @@ static bool is_ordinary(const char *p) {
 
 bool pdl_yaml_check_chars(pdl_str s, const pdl_source *src, pdl_err *err) {
     size_t checked = 0; /* bytes before are fine */
+    if (src && src->simple) return true;
     for (size_t i = 0; i < s.n; i++) {
         while (i >= checked && s.n - i >= BLOCK && is_ordinary(s.p + i)) i += BLOCK;
         if (i >= s.n) break;
