@@ -527,6 +527,7 @@ static bool open_writer(batch *b, pdl_err *err) {
         return false;
     for (size_t i = 0; pdl_rows_type(b->rows, i); i++)
         pdl_batch_sheet_type(b->writer.sheet, pdl_rows_type(b->rows, i));
+    pdl_batch_sheet_source(b->writer.sheet, &b->o->input);
     return true;
 }
 

@@ -4,8 +4,8 @@
  * grow by rows that survive a kill, so rows are gathered as JSONL in OUT.rows; at the end that is
  * made into the file, which appears by a rename.
  *
- * A column that came from a Parquet file goes back with its type. The types of the others are those
- * of their JSON values: DuckDB's own guesses would make dates and UUIDs of texts that look like
+ * A column that came from a Parquet file goes back with its type, and with what the schema of Arrow
+ * in that file says of it (arrow.h). The types of the others are those of their JSON values: DuckDB's own guesses would make dates and UUIDs of texts that look like
  * them, and write "2024-1-5" in another way, and would make floats of long integers. What does not
  * fit the types is left to those guesses, so that rows that are paid for always become a file.
  *
@@ -16,6 +16,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/base64.h"
+#include "batch/arrow.h"
 #include "batch/bytes.h"
 #include "batch/duck.h"
 #include "batch/rows_impl.h"
@@ -30,10 +32,22 @@
 typedef struct parquet_reader {
     pdl_rowset rows;
     duck *duck;
-    bytes file; /* open all the time, to see whether it changes */
+    bytes file;             /* open all the time, to see whether it changes */
+    PDL_VEC(char *) inside; /* what DuckDB calls the columns; owned */
+    bool renamed;           /* that differs from their names */
     uint64_t number;
     pdl_json_keys keys;
 } reader;
+
+/* To DuckDB `word` and `Word` are one name, and it calls the second one `Word_1`. */
+static pdl_val with_names(const reader *r, pdl_val row) {
+    if (!r->renamed || pdl_dict_len(row) != r->rows.columns.n) return row;
+    pdl_val named = pdl_dict_new(r->rows.columns.n);
+    for (size_t i = 0; i < r->rows.columns.n; i++)
+        named = pdl_dict_puts(named, r->rows.columns.p[i], pdl_keep(pdl_dict_val_at(row, i)));
+    pdl_drop(row);
+    return named;
+}
 
 static pdl_rows_step next(pdl_rowset *base, bool wait, pdl_row *out, pdl_err *err) {
     reader *r = (reader *)(void *)base;
@@ -46,7 +60,7 @@ static pdl_rows_step next(pdl_rowset *base, bool wait, pdl_row *out, pdl_err *er
     if (!there) return PDL_ROWS_END;
     out->number = ++r->number;
     if (pdl_json_read_with(text, PDL_JSON_PYTHON, &r->keys, &v, NULL, &why)) {
-        out->columns = v;
+        out->columns = pdl_is_dict(v) ? with_names(r, v) : v;
     } else {
         out->columns = pdl_dict_new(0);
         pdl_batch_row_broken(out, "the row cannot be read: %s", why.msg);
@@ -60,6 +74,8 @@ static void close_reader(pdl_rowset *base) {
     pdl_batch_duck_close(r->duck);
     pdl_batch_bytes_close(&r->file);
     pdl_json_keys_fini(&r->keys);
+    for (size_t i = 0; i < r->inside.n; i++) pdl_free(r->inside.p[i]);
+    pdl_vec_fini(&r->inside);
     pdl_free(r);
 }
 
@@ -74,26 +90,96 @@ static bool unchanged(const pdl_rowset *base, pdl_err *err) {
 
 static const rows_ops reading = {next, close_reader, progress, unchanged};
 
-typedef struct parquet_naming {
-    reader *r;
-    bool ok;
-    pdl_err *err;
-} naming;
-
 static void on_name(void *user, pdl_str name) {
-    naming *n = user;
-    n->ok = n->ok && pdl_batch_rows_add_column(&n->r->rows, name, n->err);
+    reader *r = user;
+    *pdl_vec_push(&r->inside) = pdl_str_dup(name);
+}
+
+/* Calls fn with the text of each row of a query. */
+static bool each_text(duck *d, const char *sql, bool (*fn)(void *user, pdl_str text), void *user,
+                      pdl_err *err) {
+    pdl_str text;
+    bool there = true, ok = pdl_batch_duck_begin(d, sql, err);
+    while (ok && (ok = pdl_batch_duck_next(d, &text, &there, err)) && there)
+        if (!fn(user, text)) break;
+    return ok;
+}
+
+static bool on_type(void *user, pdl_str type) {
+    reader *r = user;
+    *pdl_vec_push(&r->rows.types) = pdl_str_dup(type);
+    return true;
 }
 
 /* The types of the columns, as DuckDB names them. */
 static bool find_types(reader *r, const char *from, pdl_err *err) {
     pdl_buf sql = PDL_BUF;
-    pdl_str text;
-    bool there = true;
     pdl_buf_putf(&sql, "SELECT column_type::VARCHAR FROM (DESCRIBE SELECT * FROM %s)", from);
-    bool ok = pdl_batch_duck_begin(r->duck, pdl_buf_z(&sql), err);
-    while (ok && (ok = pdl_batch_duck_next(r->duck, &text, &there, err)) && there)
-        *pdl_vec_push(&r->rows.types) = pdl_str_dup(text);
+    bool ok = each_text(r->duck, pdl_buf_z(&sql), on_type, r, err);
+    pdl_buf_fini(&sql);
+    return ok;
+}
+
+/* What the file itself says of its columns. */
+typedef struct parquet_schema {
+    PDL_VEC(char *) names; /* owned */
+    PDL_VEC(bool) millis;  /* it is a time without a zone, in milliseconds */
+    uint64_t inside;       /* elements that are parts of the current column */
+    bool begun;
+} schema;
+
+/* An element: the number of its parts, "m" or "-", and its name. Parts follow what they are of; the
+ * first element is the whole. */
+static bool on_element(void *user, pdl_str text) {
+    schema *s = user;
+    uint64_t parts = 0;
+    size_t i = 0;
+    for (; i < text.n && text.p[i] >= '0' && text.p[i] <= '9'; i++)
+        parts = parts * 10 + (uint64_t)(text.p[i] - '0');
+    if (!s->begun) {
+        s->begun = true;
+        return true;
+    }
+    if (s->inside) {
+        s->inside--;
+    } else {
+        *pdl_vec_push(&s->names) = pdl_str_dup(pdl_str_sub(text, i + 1, text.n));
+        *pdl_vec_push(&s->millis) = i < text.n && text.p[i] == 'm';
+    }
+    s->inside += parts;
+    return true;
+}
+
+/* DuckDB reads times in milliseconds as those in microseconds. */
+static void set_millis(reader *r, size_t i) {
+    if (strcmp(r->rows.types.p[i], "TIMESTAMP") != 0) return;
+    pdl_free(r->rows.types.p[i]);
+    r->rows.types.p[i] = pdl_str_dup(PDL_STR("TIMESTAMP_MS"));
+}
+
+static void put_schema_of(pdl_str path, pdl_buf *sql) {
+    PDL_PUT(sql, "SELECT coalesce(num_children, 0)::VARCHAR || CASE WHEN logical_type::VARCHAR "
+                 "LIKE 'TimestampType(isAdjustedToUTC=0,%MILLIS=MilliSeconds%' THEN 'm' ELSE '-' "
+                 "END || name FROM parquet_schema(");
+    pdl_batch_duck_put_path(path, sql);
+    PDL_PUT(sql, ")");
+}
+
+static bool find_names(reader *r, pdl_str path, pdl_err *err) {
+    schema s = {0};
+    pdl_buf sql = PDL_BUF;
+    put_schema_of(path, &sql);
+    bool ok = each_text(r->duck, pdl_buf_z(&sql), on_element, &s, err);
+    bool own = s.names.n == r->inside.n && r->rows.types.n == r->inside.n;
+    for (size_t i = 0; ok && i < r->inside.n; i++) {
+        const char *name = own ? s.names.p[i] : r->inside.p[i];
+        r->renamed = r->renamed || strcmp(name, r->inside.p[i]) != 0;
+        ok = pdl_batch_rows_add_column(&r->rows, pdl_str_of(name), err);
+        if (ok && own && s.millis.p[i]) set_millis(r, i);
+    }
+    for (size_t i = 0; i < s.names.n; i++) pdl_free(s.names.p[i]);
+    pdl_vec_fini(&s.names);
+    pdl_vec_fini(&s.millis);
     pdl_buf_fini(&sql);
     return ok;
 }
@@ -111,12 +197,17 @@ static size_t long_decimal(pdl_str type) {
     return digits > FLOAT_DIGITS ? end + 1 : 0;
 }
 
-/* A type with texts in place of its long decimals, also inside of lists and structs. Returns
- * whether it has any. */
-static bool put_without_decimals(pdl_str type, pdl_buf *out) {
+/* The bytes of BLOB that a type begins with; 0: it is none. */
+static size_t blob(pdl_str type) {
+    return pdl_str_starts(type, PDL_STR("BLOB")) ? strlen("BLOB") : 0;
+}
+
+/* A type with texts in place of the parts that `find` finds, also inside of lists and structs.
+ * Returns whether it has any. */
+static bool put_texts_for(pdl_str type, size_t (*find)(pdl_str type), pdl_buf *out) {
     bool any = false, quoted = false; /* inside of the name of a field */
     for (size_t i = 0; i < type.n;) {
-        size_t n = quoted ? 0 : long_decimal(pdl_str_sub(type, i, type.n));
+        size_t n = quoted ? 0 : find(pdl_str_sub(type, i, type.n));
         quoted = quoted != (type.p[i] == '"');
         if (n)
             PDL_PUT(out, "VARCHAR");
@@ -130,13 +221,13 @@ static bool put_without_decimals(pdl_str type, pdl_buf *out) {
 
 static void put_long_decimals(const reader *r, pdl_buf *out) {
     const char *before = " REPLACE (", *after = "";
-    for (size_t i = 0; i < r->rows.types.n && i < r->rows.columns.n; i++) {
+    for (size_t i = 0; i < r->rows.types.n && i < r->inside.n; i++) {
         pdl_buf type = PDL_BUF;
-        if (put_without_decimals(pdl_str_of(r->rows.types.p[i]), &type)) {
+        if (put_texts_for(pdl_str_of(r->rows.types.p[i]), long_decimal, &type)) {
             pdl_buf_putf(out, "%s", before);
-            pdl_batch_duck_put_name(r->rows.columns.p[i], out);
+            pdl_batch_duck_put_name(pdl_str_of(r->inside.p[i]), out);
             pdl_buf_putf(out, "::%s AS ", pdl_buf_z(&type));
-            pdl_batch_duck_put_name(r->rows.columns.p[i], out);
+            pdl_batch_duck_put_name(pdl_str_of(r->inside.p[i]), out);
             before = ", ";
             after = ")";
         }
@@ -145,27 +236,37 @@ static void put_long_decimals(const reader *r, pdl_buf *out) {
     pdl_buf_putf(out, "%s", after);
 }
 
+static bool is_inside(const reader *r, pdl_str name) {
+    for (size_t i = 0; i < r->inside.n; i++)
+        if (pdl_str_eq_nocase(pdl_str_of(r->inside.p[i]), name)) return true;
+    return false;
+}
+
+/* A row is named as a whole, and a column of the same name would be meant in its place. */
 static bool begin_rows(reader *r, const char *from, pdl_err *err) {
-    pdl_buf sql = PDL_BUF;
-    PDL_PUT(&sql, "SELECT to_json(t)::VARCHAR FROM (SELECT *");
+    pdl_buf sql = PDL_BUF, row = PDL_BUF;
+    PDL_PUT(&row, "pdl_row");
+    while (is_inside(r, pdl_buf_str(&row))) pdl_buf_putc(&row, '_');
+    pdl_buf_putf(&sql, "SELECT to_json(%s)::VARCHAR FROM (SELECT *", pdl_buf_z(&row));
     put_long_decimals(r, &sql);
-    pdl_buf_putf(&sql, " FROM %s) t", from);
+    pdl_buf_putf(&sql, " FROM %s) %s", from, pdl_buf_z(&row));
     bool ok = pdl_batch_duck_begin(r->duck, pdl_buf_z(&sql), err);
     pdl_buf_fini(&sql);
+    pdl_buf_fini(&row);
     return ok;
 }
 
 static bool begin(reader *r, const pdl_table *t, pdl_err *err) {
     pdl_buf from = PDL_BUF, look = PDL_BUF;
-    naming n = {.r = r, .ok = true, .err = err};
     PDL_PUT(&from, "read_parquet(");
     pdl_batch_duck_put_path(t->path, &from);
     PDL_PUT(&from, ", hive_partitioning = false)"); /* names of folders are no columns */
     pdl_buf_putf(&look, "SELECT * FROM %s LIMIT 0", pdl_buf_z(&from));
     bool ok = pdl_batch_bytes_open(&r->file, t->path, err) && pdl_batch_duck_open(&r->duck, err) &&
               pdl_batch_duck_run(r->duck, "SET memory_limit = '1GB'", err) && /* for long rows */
-              pdl_batch_duck_columns(r->duck, pdl_buf_z(&look), on_name, &n, err) && n.ok &&
-              find_types(r, pdl_buf_z(&from), err) && begin_rows(r, pdl_buf_z(&from), err);
+              pdl_batch_duck_columns(r->duck, pdl_buf_z(&look), on_name, r, err) &&
+              find_types(r, pdl_buf_z(&from), err) && find_names(r, t->path, err) &&
+              begin_rows(r, pdl_buf_z(&from), err);
     pdl_buf_fini(&from);
     pdl_buf_fini(&look);
     return ok;
@@ -222,13 +323,22 @@ static bool longest_line(const char *path, size_t *most, pdl_err *err) {
 }
 
 /* How rows become columns; each way takes what the one before did not. */
-typedef enum {
-    AS_TYPED,   /* columns of a Parquet input have its types, the others those of their values */
-    AS_FOUND,   /* all have those of their values; whole numbers are of 64 bits */
-    AS_EXACTLY, /* the same with longer whole numbers */
-    AS_GUESSED, /* by DuckDB */
-    WAYS
+typedef struct parquet_how {
+    bool arrow;   /* with the schema of Arrow that the input has */
+    bool typed;   /* columns of a Parquet input have its types, the others those of their values */
+    bool exact;   /* whole numbers of more than 64 bits and signs keep their digits */
+    bool guessed; /* all types are guessed by DuckDB */
 } how;
+static const how ways[] = {
+    {.arrow = true, .typed = true},
+    {.arrow = true, .typed = true, .exact = true},
+    {.typed = true},
+    {.typed = true, .exact = true},
+    {0},
+    {.exact = true},
+    {.guessed = true},
+};
+enum { WAYS = sizeof ways / sizeof *ways };
 
 enum { MOST_KEYS = 200, MOST_DEEP = 64 };
 
@@ -242,12 +352,12 @@ static bool has_twins(pdl_vref d) {
     return false;
 }
 
-static void put_simple(pdl_str found, how h, pdl_buf *out) {
+static void put_simple(pdl_str found, const how *h, pdl_buf *out) {
     bool huge = pdl_str_is(found, "HUGEINT"),
          whole = huge || pdl_str_is(found, "UBIGINT") || pdl_str_is(found, "BIGINT");
     if (pdl_str_is(found, "NULL"))
         PDL_PUT(out, "VARCHAR");
-    else if (whole && h != AS_EXACTLY)
+    else if (whole && !h->exact)
         PDL_PUT(out, "BIGINT");
     else if (huge)
         PDL_PUT(out, "DECIMAL(38, 0)"); /* Parquet has no such integers */
@@ -257,7 +367,7 @@ static void put_simple(pdl_str found, how h, pdl_buf *out) {
 
 /* The type of what json_group_structure found: a name, [type], or {key: type}. What has no type of
  * its own is JSON text: an object with keys as data, or nothing in it. */
-static void put_type(pdl_vref found, how h, int deep, pdl_buf *out) {
+static void put_type(pdl_vref found, const how *h, int deep, pdl_buf *out) {
     size_t n = pdl_is_dict(found) ? pdl_dict_len(found) : 0;
     if (pdl_is_str(found)) {
         put_simple(pdl_str_get(found), h, out);
@@ -282,17 +392,18 @@ static bool is_text_column(const sheet *s, size_t i) {
     return i + 1 == s->columns.n || i + 2 == s->columns.n; /* error, place */
 }
 
-static const char *type_of_input(const sheet *s, size_t i, how h) {
-    return h == AS_TYPED && i < s->types.n ? s->types.p[i] : "";
+static const char *type_of_input(const sheet *s, size_t i, const how *h) {
+    return h->typed && i < s->types.n ? s->types.p[i] : "";
 }
 
-/* Bytes came as text with \xFF for what is none, which a cast reads and read_json does not. */
-static bool is_blob(const sheet *s, size_t i, how h) {
-    return strcmp(type_of_input(s, i, h), "BLOB") == 0;
+/* Bytes came as text with \xFF for what is none, which a cast reads and read_json does not. The type
+ * with which such a column is read; false: it has no bytes. */
+static bool put_type_of_bytes(const sheet *s, size_t i, const how *h, pdl_buf *out) {
+    return put_texts_for(pdl_str_of(type_of_input(s, i, h)), blob, out);
 }
 
 /* found: the types of the values, a dict; absent: there are no rows. */
-static void put_column_type(const sheet *s, size_t i, pdl_vref found, how h, pdl_buf *out) {
+static void put_column_type(const sheet *s, size_t i, pdl_vref found, const how *h, pdl_buf *out) {
     pdl_vref type = pdl_is_dict(found) ? pdl_dict_getz(found, s->columns.p[i]) : pdl_absent();
     pdl_str given = pdl_str_of(type_of_input(s, i, h));
     if (is_text_column(s, i))
@@ -312,51 +423,54 @@ static void put_source(const char *fn, const char *rows, size_t longest, pdl_buf
 }
 
 /* A table without rows has the types of its input, or texts. */
-static void put_nothing(const sheet *s, pdl_buf *out) {
+static void put_nothing(const sheet *s, const how *h, pdl_buf *out) {
     PDL_PUT(out, "SELECT ");
     for (size_t i = 0; i < s->columns.n; i++) {
         pdl_buf_putf(out, "%sNULL::", i ? ", " : "");
-        put_column_type(s, i, pdl_absent(), AS_TYPED, out);
+        put_column_type(s, i, pdl_absent(), h, out);
         PDL_PUT(out, " AS ");
         pdl_batch_duck_put_name(pdl_str_of(s->columns.p[i]), out);
     }
     PDL_PUT(out, " WHERE false");
 }
 
-static void put_select(const sheet *s, const char *rows, size_t longest, pdl_vref found, how h,
-                       pdl_buf *out) {
+static void put_select(const sheet *s, const char *rows, size_t longest, pdl_vref found,
+                       const how *h, pdl_buf *out) {
     if (!s->size) {
-        put_nothing(s, out);
+        put_nothing(s, h, out);
         return;
     }
     const char *before = " REPLACE (", *after = "";
     PDL_PUT(out, "SELECT *");
     for (size_t i = 0; i < s->columns.n; i++) {
-        bool text = h == AS_GUESSED && is_text_column(s, i);
-        if (!text && !is_blob(s, i, h)) continue;
+        bool text = h->guessed && is_text_column(s, i);
+        pdl_buf read = PDL_BUF;
+        bool blobs = put_type_of_bytes(s, i, h, &read);
+        pdl_buf_fini(&read);
+        if (!text && !blobs) continue;
         pdl_buf_putf(out, "%s", before);
         pdl_batch_duck_put_name(pdl_str_of(s->columns.p[i]), out);
-        pdl_buf_putf(out, "::%s AS ", text ? "VARCHAR" : "BLOB");
+        pdl_buf_putf(out, "::%s AS ", text ? "VARCHAR" : type_of_input(s, i, h));
         pdl_batch_duck_put_name(pdl_str_of(s->columns.p[i]), out);
         before = ", ";
         after = ")";
     }
     pdl_buf_putf(out, "%s FROM ", after);
     put_source("read_json", rows, longest, out);
-    pdl_buf_putf(out, "%s", h == AS_GUESSED ? ", sample_size = -1" : ", columns = {");
-    for (size_t i = 0; h != AS_GUESSED && i < s->columns.n; i++) {
+    pdl_buf_putf(out, "%s", h->guessed ? ", sample_size = -1" : ", columns = {");
+    for (size_t i = 0; !h->guessed && i < s->columns.n; i++) {
         pdl_buf type = PDL_BUF;
         if (i) PDL_PUT(out, ", ");
         pdl_batch_duck_put_text(pdl_str_of(s->columns.p[i]), out);
         PDL_PUT(out, ": ");
-        if (is_blob(s, i, h))
-            PDL_PUT(&type, "VARCHAR");
-        else
+        if (!put_type_of_bytes(s, i, h, &type)) {
+            pdl_buf_clear(&type);
             put_column_type(s, i, found, h, &type);
+        }
         pdl_batch_duck_put_text(pdl_buf_str(&type), out);
         pdl_buf_fini(&type);
     }
-    pdl_buf_putf(out, "%s", h == AS_GUESSED ? ")" : "})");
+    pdl_buf_putf(out, "%s", h->guessed ? ")" : "})");
 }
 
 /* The types of all values of each column; *out is a dict, owned. */
@@ -387,15 +501,90 @@ static bool make_room(duck *d, size_t longest, pdl_err *err) {
     return ok;
 }
 
-static bool copy(duck *d, const sheet *s, const char *rows, size_t longest, pdl_vref found, how h,
-                 const char *made, pdl_err *err) {
+/* --- the schema of Arrow ---------------------------------------------------------------------- */
+
+static bool on_metadata(void *user, pdl_str text) {
+    pdl_buf *out = user;
+    pdl_buf_clear(out);
+    return !pdl_base64_read(text, out); /* one row; what is no base64 is none */
+}
+
+/* What the input has under this key; false: nothing. */
+static bool find_metadata(duck *d, const sheet *s, const char *key, pdl_buf *out, pdl_err *err) {
+    pdl_buf sql = PDL_BUF;
+    PDL_PUT(&sql, "SELECT to_base64(value) FROM parquet_kv_metadata(");
+    pdl_batch_duck_put_path(s->source, &sql);
+    PDL_PUT(&sql, ") WHERE key = ");
+    pdl_batch_duck_put_text(pdl_str_of(key), &sql);
+    PDL_PUT(&sql, "::BLOB");
+    bool ok = each_text(d, pdl_buf_z(&sql), on_metadata, out, err);
+    pdl_buf_fini(&sql);
+    return ok && out->len;
+}
+
+static void put_metadata(const char *key, pdl_str value, pdl_buf *out) {
+    pdl_batch_duck_put_text(pdl_str_of(key), out);
+    PDL_PUT(out, ": from_base64('");
+    pdl_base64_put(value, false, out);
+    PDL_PUT(out, "')");
+}
+
+static bool extend(const sheet *s, pdl_vref found, const how *h, pdl_str message, pdl_buf *out) {
+    size_t n = s->columns.n - BATCH_OWN_COLUMNS;
+    arrow_field more[BATCH_OWN_COLUMNS];
+    pdl_buf types[BATCH_OWN_COLUMNS];
+    PDL_VEC(pdl_str) names = {0};
+    for (size_t i = 0; i < n; i++) *pdl_vec_push(&names) = pdl_str_of(s->columns.p[i]);
+    for (size_t i = 0; i < BATCH_OWN_COLUMNS; i++) {
+        types[i] = PDL_BUF;
+        put_column_type(s, n + i, found, h, &types[i]);
+        more[i] = (arrow_field){pdl_str_of(s->columns.p[n + i]), pdl_buf_str(&types[i])};
+    }
+    bool ok = pdl_batch_arrow_extend(message, names.p, n, more, BATCH_OWN_COLUMNS, out);
+    for (size_t i = 0; i < BATCH_OWN_COLUMNS; i++) pdl_buf_fini(&types[i]);
+    pdl_vec_fini(&names);
+    return ok;
+}
+
+/* The option of COPY with the schema of Arrow, and with what pandas keeps beside it: its index.
+ * False: the input has none that can be used. */
+static bool put_arrow(duck *d, const sheet *s, pdl_vref found, const how *h, pdl_buf *out,
+                      pdl_err *err) {
+    static const char schema_key[] = "ARROW:schema", pandas_key[] = "pandas";
+    pdl_buf message = PDL_BUF, base64 = PDL_BUF, old = PDL_BUF, pandas = PDL_BUF;
+    bool ok = s->source.n && s->types.n + BATCH_OWN_COLUMNS == s->columns.n &&
+              find_metadata(d, s, schema_key, &base64, err) &&
+              pdl_base64_read(pdl_buf_str(&base64), &old) &&
+              extend(s, found, h, pdl_buf_str(&old), &message);
+    if (ok) {
+        pdl_buf_clear(&base64);
+        pdl_base64_put(pdl_buf_str(&message), false, &base64);
+        PDL_PUT(out, ", KV_METADATA {");
+        put_metadata(schema_key, pdl_buf_str(&base64), out);
+        if (find_metadata(d, s, pandas_key, &pandas, err)) {
+            PDL_PUT(out, ", ");
+            put_metadata(pandas_key, pdl_buf_str(&pandas), out);
+        }
+        PDL_PUT(out, "}");
+    }
+    pdl_buf_fini(&message);
+    pdl_buf_fini(&base64);
+    pdl_buf_fini(&old);
+    pdl_buf_fini(&pandas);
+    return ok;
+}
+
+static bool copy(duck *d, const sheet *s, const char *rows, size_t longest, pdl_vref found,
+                 const how *h, const char *made, pdl_err *err) {
     pdl_buf sql = PDL_BUF;
     PDL_PUT(&sql, "COPY (");
     put_select(s, rows, longest, found, h, &sql);
     PDL_PUT(&sql, ") TO ");
     pdl_batch_duck_put_text(pdl_str_of(made), &sql);
-    PDL_PUT(&sql, " (FORMAT PARQUET)");
-    bool ok = pdl_batch_duck_run(d, pdl_buf_z(&sql), err);
+    PDL_PUT(&sql, " (FORMAT PARQUET");
+    bool ok = !h->arrow || put_arrow(d, s, found, h, &sql, err);
+    PDL_PUT(&sql, ")");
+    ok = ok && pdl_batch_duck_run(d, pdl_buf_z(&sql), err);
     pdl_buf_fini(&sql);
     return ok;
 }
@@ -410,10 +599,10 @@ static bool convert(const sheet *s, const char *rows, const char *made, pdl_err 
     bool ok = make_room(d, longest, err), done = false;
     if (ok && s->size && !find_structure(d, rows, longest, &found, &ignored))
         pdl_err_fini(&ignored);
-    int h = s->size && pdl_is_absent(found) ? AS_GUESSED : AS_TYPED;
-    for (; ok && !done && h < WAYS; h++) {
+    int i = s->size && pdl_is_absent(found) ? WAYS - 1 : 0;
+    for (; ok && !done && i < WAYS; i++) {
         pdl_err_fini(err);
-        done = copy(d, s, rows, longest, found, (how)h, made, err);
+        done = copy(d, s, rows, longest, found, &ways[i], made, err);
     }
     if (!pdl_is_absent(found)) pdl_drop(found);
     pdl_batch_duck_close(d);

@@ -116,6 +116,10 @@ void pdl_batch_sheet_type(sheet *s, const char *type) {
     *pdl_vec_push(&s->types) = pdl_str_dup(pdl_str_of(type));
 }
 
+void pdl_batch_sheet_source(sheet *s, const pdl_table *input) {
+    if (input->form == PDL_TABLE_parquet) s->source = input->path;
+}
+
 bool pdl_batch_sheet_put(sheet *s, pdl_str json, pdl_err *err) { return s->ops->put(s, json, err); }
 
 bool pdl_batch_sheet_flush(sheet *s, bool sync, uint64_t *size, pdl_err *err) {

@@ -19,6 +19,8 @@ PDL_MUST bool pdl_batch_sheet_open(const pdl_table *t, const pdl_str *columns, s
                                    uint64_t keep, sheet **out, pdl_err *err);
 /* The type of the next column of the input, for forms with types; in the order of columns. */
 void pdl_batch_sheet_type(sheet *s, const char *type);
+/* The Parquet file whose columns these are; its name is borrowed. */
+void pdl_batch_sheet_source(sheet *s, const pdl_table *input);
 /* Adds a row, given as JSON of an object. Error: io, type (the object has other columns). */
 PDL_MUST bool pdl_batch_sheet_put(sheet *s, pdl_str json, pdl_err *err);
 /* What was put is in the file; sync: on the disk, too. *size: bytes of the file, or

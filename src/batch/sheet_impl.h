@@ -21,6 +21,7 @@ struct batch_sheet {
     char *path;              /* owned; for messages */
     PDL_VEC(char *) columns; /* owned */
     PDL_VEC(char *) types;   /* of the first columns, as DuckDB names them; owned */
+    pdl_str source;          /* the Parquet file that the columns come from; empty: another form */
     uint64_t size;           /* how much is certain: bytes of a file, rows of a table */
 };
 

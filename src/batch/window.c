@@ -16,6 +16,7 @@
 #include "batch/rows_impl.h"
 #include "effect/budget.h"
 #include "io/clock.h"
+#include "value/json_read.h"
 #include "value/json_write.h"
 #include "value/label.h"
 #include "vm/vm.h"
@@ -52,7 +53,7 @@ typedef struct batch_outcome {
 
 static pdl_val text_or_null(pdl_str s, bool there) { return there ? pdl_text(s) : pdl_null(); }
 
-static bool put_output(const flight *f, const outcome *c, pdl_buf *out, pdl_err *err) {
+static bool put_output(const flight *f, const outcome *c, int flags, pdl_buf *out, pdl_err *err) {
     pdl_val row = pdl_dict_merge(pdl_dict_new(pdl_dict_len(f->row.columns) + BATCH_OWN_COLUMNS),
                                  f->row.columns);
     bool failed = c->kind != NULL;
@@ -61,21 +62,24 @@ static bool put_output(const flight *f, const outcome *c, pdl_buf *out, pdl_err 
     row = pdl_dict_putz(row, pdl_batch_own_column(BATCH_ERROR), text_or_null(c->error, failed));
     row = pdl_dict_putz(row, pdl_batch_own_column(BATCH_PLACE),
                         text_or_null(c->place, failed && c->place.n));
-    bool ok = pdl_json_write(row, PDL_JSON_SPACED | PDL_JSON_LOOSE, 0, out, err);
+    bool ok = pdl_json_write(row, PDL_JSON_SPACED | PDL_JSON_LOOSE | flags, 0, out, err);
     pdl_drop(row);
     return ok;
 }
 
-/* NaN and what is infinite comes from Parquet files and from 1e999: JSON has no such numbers. */
+/* NaN and what is infinite comes from Parquet files and from 1e999: JSON has no such numbers, and
+ * they are null. So is a column that is too long. */
 static void drop_unwritable(flight *f) {
     pdl_val kept = pdl_dict_new(pdl_dict_len(f->row.columns));
     for (size_t i = 0; i < pdl_dict_len(f->row.columns); i++) {
         pdl_vref v = pdl_dict_val_at(f->row.columns, i);
         pdl_buf text = PDL_BUF_INIT(PDL_MAX_TEXT);
         pdl_err ignored = {0};
-        bool ok = pdl_json_write(v, PDL_JSON_LOOSE, 0, &text, &ignored);
+        pdl_val writable = pdl_null();
+        bool ok = pdl_json_write(v, PDL_JSON_LOOSE | PDL_JSON_NAN_NULL, 0, &text, &ignored) &&
+                  pdl_json_read(pdl_buf_str(&text), PDL_JSON_PYTHON, &writable, NULL, &ignored);
         kept = pdl_dict_put(kept, pdl_keep(pdl_dict_key_at(f->row.columns, i)),
-                            ok ? pdl_keep(v) : pdl_null());
+                            ok ? writable : pdl_null());
         pdl_err_fini(&ignored);
         pdl_buf_fini(&text);
     }
@@ -134,27 +138,42 @@ static void judge(window *w, const flight *f, const outcome *c) {
     drain(w, &why);
 }
 
+/* A Parquet file has numbers that JSON does not have. In a result they are an error all the same. */
+static bool put_with_nan(const window *w, const flight *f, const outcome *c, pdl_buf *json) {
+    pdl_buf result = PDL_BUF_INIT(PDL_MAX_TEXT);
+    pdl_err ignored = {0};
+    bool ok = w->o->output.form == PDL_TABLE_parquet &&
+              (c->kind || pdl_json_write(c->result, PDL_JSON_LOOSE, 0, &result, &ignored));
+    pdl_buf_fini(&result);
+    pdl_buf_clear(json);
+    ok = ok && put_output(f, c, PDL_JSON_NAN, json, &ignored);
+    pdl_err_fini(&ignored);
+    return ok;
+}
+
 /* The row of the output as JSON. Columns that it has no place for are null; a result that it has no
  * place for is an error of the row, which *c then says. */
-static void write_output(flight *f, outcome *c, pdl_buf *json, pdl_err *unwritable) {
+static void write_output(const window *w, flight *f, outcome *c, pdl_buf *json,
+                         pdl_err *unwritable) {
     pdl_err first = {0}, last = {0};
-    if (put_output(f, c, json, &first)) return;
+    if (put_output(f, c, 0, json, &first)) return;
+    pdl_err_fini(&first);
+    if (put_with_nan(w, f, c, json)) return;
     drop_unwritable(f);
     pdl_buf_clear(json);
-    if (!put_output(f, c, json, unwritable)) {
+    if (!put_output(f, c, 0, json, unwritable)) {
         c->result = pdl_absent();
         c->kind = pdl_err_kind_name(unwritable->kind);
         c->error = pdl_str_of(unwritable->msg);
         pdl_buf_clear(json);
-        if (!put_output(f, c, json, &last)) { /* they are too long together */
+        if (!put_output(f, c, 0, json, &last)) { /* they are too long together */
             pdl_err_fini(&last);
             pdl_drop(f->row.columns);
             f->row.columns = pdl_dict_new(0);
             pdl_buf_clear(json);
-            if (!put_output(f, c, json, &last)) PDL_BUG("no row: %s", last.msg);
+            if (!put_output(f, c, 0, json, &last)) PDL_BUG("no row: %s", last.msg);
         }
     }
-    pdl_err_fini(&first);
     pdl_err_fini(&last);
 }
 
@@ -162,7 +181,7 @@ static bool finish(window *w, flight *f, const outcome *c, pdl_err *err) {
     pdl_buf json = PDL_BUF_INIT(PDL_MAX_TEXT), facts = PDL_BUF;
     pdl_err unwritable = {0};
     outcome other = *c;
-    write_output(f, &other, &json, &unwritable);
+    write_output(w, f, &other, &json, &unwritable);
     w->writer->seq++;
     put_facts(w, f, &other, &facts);
     count(w, &other);
@@ -340,8 +359,7 @@ static bool on_known(void *user, const pdl_ledger_row *r) {
     return false;
 }
 
-bool pdl_batch_window_refuse(const window *w, const pdl_row *row, const char *how,
-                             pdl_err *err) {
+bool pdl_batch_window_refuse(const window *w, const pdl_row *row, const char *how, pdl_err *err) {
     pdl_buf at = PDL_BUF;
     pdl_rows_put_place(w->rows, row, &at);
     pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%s: row %llu %s", pdl_buf_z(&at),

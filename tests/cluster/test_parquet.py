@@ -107,6 +107,61 @@ def test_types(python, env):
             and not list(t.folder.glob("nameless.parquet*")), "%s %s" % (code, err))
 
 
+# Runs with pyarrow: "make" writes a table with the types that Parquet keeps in the schema of Arrow only, "compare" prints what differs.
+ARROW = """
+import datetime as dt, sys
+import pyarrow as pa, pyarrow.parquet as pq
+def column(values, t): return pa.array(values, t)
+columns = {
+    "t": column(["x", "y"], pa.string()), "cat": pa.array(["a", None]).dictionary_encode(),
+    "small": pa.DictionaryArray.from_arrays(column([1, None], pa.int8()), pa.array(["b", "a"]), ordered=True),
+    "zone": column([1700000000123456, None], pa.timestamp("us", "Europe/Paris")), "offset": column([-5, 7], pa.timestamp("us", "+02:00")),
+    "ms": column([1700000000123, None], pa.timestamp("ms")), "dur": column([5, None], pa.duration("ms")), "ns": column([-7000, None], pa.duration("ns")),
+    "large": column(["2024-01-01", None], pa.large_string()), "bytes": column([b"\\x00\\xff", None], pa.large_binary()),
+    "inner": column([{"b": b"\\xff\\x00", "l": [b"\\\\x41", None], "n": float("nan")}, None], pa.struct([("b", pa.binary()), ("l", pa.list_(pa.binary())), ("n", pa.float64())])),
+    "map": column([[(b"\\xfe", b"\\xfd")], None], pa.map_(pa.binary(), pa.binary())), "nan": column([float("nan"), float("-inf")], pa.float64()),
+    "three": column([[1, 2, 3], None], pa.list_(pa.int32(), 3)), "many": column([["a"], None], pa.large_list(pa.string())),
+    "exact": column([None, 12], pa.decimal256(20, 2)), "flag": column([1, None], pa.bool8()),
+    "deep": pa.StructArray.from_arrays([pa.array(["q", "r"]).dictionary_encode(), column([1, 2], pa.duration("s"))], ["q", "d"])}
+table = pa.table({"word": ["a", "b"], **columns}).replace_schema_metadata({"pandas": "{}"})
+if sys.argv[1] == "make":
+    pq.write_table(table, "in.parquet")
+else:
+    a, b = pq.read_table("in.parquet"), pq.read_table("out.parquet")
+    said = [] if b.column_names == a.column_names + ["result", "error", "place"] else [b.column_names]
+    for n, x in enumerate(a.columns):
+        y = b.column(n)
+        if x.type != y.type or repr(x.to_pylist()) != repr(y.to_pylist()):
+            said.append((a.column_names[n], str(x.type), str(y.type), x.to_pylist(), y.to_pylist()))
+    print([*said, str(b.schema.field("result").type), b["result"].to_pylist(), sorted(pq.read_metadata("out.parquet").metadata)])
+"""
+
+
+def test_arrow(python, env):
+    """What only the schema of Arrow says of a column stays: dictionaries, zones by name, durations, and bytes and NaN wherever they are."""
+    t.begin({"deep.pdl": "data: {said: ['${ word }'], n: 1.5, 'odd \"na, me(': [[true]]}\n"})
+    def arrow(what):
+        p = subprocess.run([python, "-c", ARROW, what], cwd=t.folder, capture_output=True, text=True, check=False)
+        return p.stdout.strip() or p.stderr
+    arrow("make")
+    for program, kind, result in (("p.pdl", "string", ["SAY A", "SAY B"]),
+                                  ("deep.pdl", 'struct<said: list<element: string>, n: double, odd "na, me(: list<element: list<element: bool>>>',
+                                   [{"said": [w], "n": 1.5, 'odd "na, me(': [[True]]} for w in "ab"])):
+        code, out, err = t.run(program, "-i", "in.parquet", "-o", "out.parquet", "--overwrite", **env)
+        said = arrow("compare") if code == 0 else ""
+        t.check("parquet: types of Arrow stay (%s)" % program, said == str([kind, result, [b"ARROW:schema", b"pandas"]]), "%s %s" % (said, err))
+    code, out, err = t.run("p.pdl", "-i", "in.parquet", "-o", "out.jsonl", **env)
+    rows = t.lines("out.jsonl")
+    t.check("parquet: a column t is not the row, and NaN costs only itself", code == 0 and [r["t"] for r in rows] == ["x", "y"]
+            and rows[0]["inner"] == {"b": "\\xFF\\x00", "l": ["\\x5Cx41", None], "n": None}, "%s %s" % (rows, err))
+    code = "import pyarrow as pa, pyarrow.parquet as pq\npq.write_table(pa.table({'word': ['a'], 'Word': ['b'], 'WORD': [1]}), 'twins.parquet')"
+    subprocess.run([python, "-c", code], cwd=t.folder, check=True)
+    (t.folder / "twins.pdl").write_text("text: ${ word } ${ Word } ${ WORD }\n")
+    code, out, err = t.run("twins.pdl", "-i", "twins.parquet", "-o", "twins.jsonl", **env)
+    t.check("parquet: names that differ only in case are those of the file", code == 0
+            and t.lines("twins.jsonl") == [{"word": "a", "Word": "b", "WORD": 1, "result": "a b 1", "error": None, "place": None}], err)
+
+
 def test_names(python, env):
     """The name of a file is no pattern, and folders give no columns."""
     t.begin()
@@ -137,7 +192,7 @@ def test_kill(python, env):
     t.check("parquet: finished rows were asked once", sum(t.service.answered.values()) <= 204, sum(t.service.answered.values()))
 
 
-python, why = venv_of.python(BUILD, "duckdb", seconds=600, name="test-cluster")
+python, why = venv_of.python(BUILD, "duckdb", "pyarrow", seconds=600, name="test-cluster")
 library = pathlib.Path(sysconfig.get_config_var("LIBDIR") or "", sysconfig.get_config_var("LDLIBRARY") or "none")
 module = python and subprocess.run([python, "-c", "import _duckdb; print(_duckdb.__file__)"], capture_output=True, text=True).stdout.strip()
 if not module or not library.name.startswith("libpython3") or ".so" not in library.name or not library.exists():
@@ -148,6 +203,7 @@ else:
     test_files(python, more)
     test_odd(python, more)
     test_types(python, more)
+    test_arrow(python, more)
     test_names(python, more)
     test_kill(python, more)
 sys.exit(t.finish())
