@@ -65,6 +65,19 @@ static void on_tick(void *user, const pdl_batch_totals *t) {
     pdl_cli_rows_line_show(&e->line, t);
 }
 
+/* A number of failed answers alone would send people to --output for the reason. */
+static void note_failures(pdl_vref result) {
+    pdl_vref programs = pdl_dict_getz(result, "programs");
+    for (size_t i = 0; i < pdl_list_len(programs); i++) {
+        pdl_vref p = pdl_list_at(programs, i), first = pdl_dict_getz(p, "first_error");
+        if (!pdl_is_str(first)) continue;
+        pdl_cli_note("pdl: note: %.*s: answers that failed count as wrong (%lld); %.*s",
+                     PDL_FMT(pdl_str_get(pdl_dict_getz(p, "program"))),
+                     (long long)pdl_int_of(pdl_dict_getz(p, "failed")),
+                     PDL_FMT(pdl_str_get(first)));
+    }
+}
+
 static int report(const evaluator *e, pdl_vref result) {
     pdl_buf out = PDL_BUF;
     pdl_err err = {0};
@@ -97,7 +110,10 @@ static int evaluate(evaluator *e) {
     e->o.variables = vars;
     ok = ok && pdl_eval_run(&e->o, &result, &err);
     pdl_cli_rows_line_clear(&e->line);
-    if (!pdl_is_absent(result)) code = report(e, result); /* it is paid for, whatever fails after */
+    if (!pdl_is_absent(result)) {
+        code = report(e, result); /* it is paid for, whatever fails after */
+        note_failures(result);
+    }
     if (!ok) {
         code = err.kind == PDL_E_usage ? 2 : pdl_err_exit_code(&err);
         pdl_cli_print_option_error(a, &err, NULL);

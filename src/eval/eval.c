@@ -33,10 +33,18 @@ static const char metric_program[] =
 static const pdl_batch_map judged[] = {
     {{"row", 3}, {"input", 5}}, {{"right", 5}, {"expected", 8}}, {{"said", 4}, {"result", 6}}};
 
+/* An answer whose judge failed; error and place are owned, place NULL where it is not known. */
+typedef struct eval_fault {
+    size_t answer;
+    char *error, *place;
+} fault;
+
 /* One program's answers: a score for each row and sample, negative where it failed. */
 typedef struct eval_scores {
     PDL_VEC(double) of;
     uint64_t failed;
+    PDL_VEC(fault) faults; /* in the order of the answers */
+    char *first;           /* where and why the first answer failed; owned; NULL: none did */
     pdl_batch_totals totals;
 } scores;
 
@@ -318,42 +326,59 @@ static bool ask_judge(void *user, const pdl_rowset *r, const pdl_row *of, pdl_er
     return ok;
 }
 
-static bool no_score(pdl_vref v, size_t row, pdl_err *err) {
+static char *no_score(pdl_vref v) {
     enum { SHOWN = 60 };
-    pdl_buf text = PDL_BUF;
+    pdl_buf text = PDL_BUF, why = PDL_BUF;
     pdl_err ignored = {0};
     if (!pdl_json_write(v, PDL_JSON_LOOSE | PDL_JSON_NAN, 0, &text, &ignored))
         pdl_buf_putf(&text, "a %s", pdl_type_name(v));
     pdl_str said = pdl_buf_str(&text), shown = pdl_utf8_cut(said, SHOWN);
-    pdl_err_set(err, PDL_E_type, (pdl_loc){0},
-                "the judge gave %.*s%s for row %zu: expected a boolean, or a number from 0 to 1",
-                PDL_FMT(shown), shown.n < said.n ? "..." : "", row);
+    pdl_buf_putf(&why, "the judge gave %.*s%s: expected a boolean, or a number from 0 to 1",
+                 PDL_FMT(shown), shown.n < said.n ? "..." : "");
     pdl_err_fini(&ignored);
     pdl_buf_fini(&text);
-    return false;
+    return pdl_buf_take(&why);
 }
 
-/* Takes the next answer that did not fail. */
+static char *judge_failed(pdl_vref why) {
+    pdl_buf text = PDL_BUF;
+    pdl_buf_putf(&text, "the judge failed: %.*s",
+                 PDL_FMT(pdl_is_str(why) ? pdl_str_get(why) : PDL_STR("?")));
+    return pdl_buf_take(&text);
+}
+
+/* Takes the next answer that did not fail. One that its judge fails on counts as wrong, and the
+ * others are judged all the same: answers and judgements are paid for. */
 static bool take_score(void *user, const pdl_rowset *r, const pdl_row *of, pdl_err *err) {
     (void)r;
     judging *j = user;
-    pdl_vref judgement = of->columns;
-    pdl_vref v = pdl_dict_getz(judgement, "result");
+    pdl_vref v = pdl_dict_getz(of->columns, "result"), at = pdl_dict_getz(of->columns, "place");
     while (j->n < j->s->of.n && j->s->of.p[j->n] < 0) j->n++;
     size_t i = j->n++;
-    if (failed(judgement)) {
-        pdl_vref why = pdl_dict_getz(judgement, "error");
-        return pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "the judge failed for row %zu: %.*s",
-                           i / j->e->o->samples + 1,
-                           PDL_FMT(pdl_is_str(why) ? pdl_str_get(why) : PDL_STR("?")));
-    }
+    if (i >= j->s->of.n)
+        return pdl_err_set(err, PDL_E_io, (pdl_loc){0}, "the judge gave more than was asked");
     double score = pdl_is_bool(v)                            ? pdl_bool_of(v)
                    : pdl_is_int(v) || pdl_is(v, PDL_V_FLOAT) ? pdl_num_to_double(v)
                                                              : -1;
-    if (i >= j->s->of.n || !(score >= 0 && score <= 1))
-        return no_score(v, i / j->e->o->samples + 1, err);
+    bool broken = failed(of->columns);
     j->s->of.p[i] = score;
+    if (!broken && score >= 0 && score <= 1) return true;
+    j->s->of.p[i] = -1;
+    j->s->failed++;
+    *pdl_vec_push(&j->s->faults) =
+        (fault){i, broken ? judge_failed(pdl_dict_getz(of->columns, "error")) : no_score(v),
+                pdl_is_str(at) ? pdl_str_dup(pdl_str_get(at)) : NULL};
     return true;
+}
+
+/* Where no answer could be judged, there is nothing to be said of the program. */
+static bool any_judged(const evaluation *e, const scores *s, uint64_t asked, pdl_err *err) {
+    if (!asked || s->faults.n < asked) return true;
+    const fault *f = &s->faults.p[0];
+    pdl_err_set(err, PDL_E_runtime, (pdl_loc){0}, "no answer could be judged: row %zu: %s%s%s",
+                f->answer / (size_t)e->o->samples + 1, f->error, f->place ? ", at " : "",
+                f->place ? f->place : "");
+    return false;
 }
 
 /* t NULL: a judge program is only examined. */
@@ -384,11 +409,12 @@ static bool score_answers(const evaluation *e, scores *s, const char *said, pdl_
     judging j = {.e = e, .s = s, .f = create(ask, err)};
     bool ok = j.f && each_line(said, ask_judge, &j, err);
     if (j.f) ok = finish(j.f, ok, ask, err);
-    bool any = s->failed < s->of.n;
-    if (ok && any) {
+    uint64_t asked = s->of.n - s->failed;
+    if (ok && asked) {
         pdl_batch_totals t;
         j.n = 0;
-        ok = run_judge(e, ask, score, &t, err) && each_line(score, take_score, &j, err);
+        ok = run_judge(e, ask, score, &t, err) && each_line(score, take_score, &j, err) &&
+             any_judged(e, s, asked, err);
     }
     pdl_free(ask);
     pdl_free(score);
@@ -402,10 +428,29 @@ static bool is_right(double score) { return score * 100 >= RIGHT_PERCENT; }
 
 typedef struct eval_reporting {
     evaluation *e;
-    const scores *s;
+    scores *s;
     pdl_str program;
-    size_t n;
+    size_t n, fault; /* answers and faults so far */
 } reporting;
+
+static void note_first(scores *s, pdl_str name, pdl_vref why, pdl_vref place) {
+    pdl_buf b = PDL_BUF;
+    if (s->first || !pdl_is_str(why)) return;
+    pdl_buf_putf(&b, "%.*s: %.*s", PDL_FMT(name), PDL_FMT(pdl_str_get(why)));
+    if (pdl_is_str(place)) pdl_buf_putf(&b, ", at %.*s", PDL_FMT(pdl_str_get(place)));
+    s->first = pdl_buf_take(&b);
+}
+
+static pdl_val text_or_null(const char *s) { return s ? pdl_text(pdl_str_of(s)) : pdl_null(); }
+
+/* Why an answer failed, and where: the program, or its judge. Both are owned, null where it did
+ * not. */
+static void reason(reporting *t, size_t i, pdl_vref said, pdl_val *why, pdl_val *place) {
+    bool of_judge = t->fault < t->s->faults.n && t->s->faults.p[t->fault].answer == i;
+    const fault *f = of_judge ? &t->s->faults.p[t->fault++] : NULL;
+    *why = f ? text_or_null(f->error) : pdl_keep(pdl_dict_getz(said, "error"));
+    *place = f ? text_or_null(f->place) : pdl_keep(pdl_dict_getz(said, "place"));
+}
 
 /* A line of --output and a case of --junit. */
 static bool report_row(void *user, const pdl_rowset *r, const pdl_row *of, pdl_err *err) {
@@ -416,11 +461,12 @@ static bool report_row(void *user, const pdl_rowset *r, const pdl_row *of, pdl_e
     evaluation *e = t->e;
     double score = t->s->of.p[i];
     pdl_buf name = PDL_BUF, problem = PDL_BUF;
-    pdl_val row;
+    pdl_val row, why, place;
     if (!data_row(e, i / e->o->samples, &row, err)) return false;
+    reason(t, i, said, &why, &place);
     pdl_buf_putf(&name, "row %zu", i / e->o->samples + 1);
     if (e->o->samples > 1) pdl_buf_putf(&name, ", sample %zu", i % e->o->samples + 1);
-    pdl_vref why = pdl_dict_getz(said, "error");
+    note_first(t->s, pdl_buf_str(&name), why, place);
     if (pdl_is_str(why))
         pdl_buf_put(&problem, pdl_str_get(why));
     else if (!is_right(score))
@@ -432,12 +478,14 @@ static bool report_row(void *user, const pdl_rowset *r, const pdl_row *of, pdl_e
         row = pdl_dict_putz(row, "program", pdl_text(t->program));
         row = pdl_dict_putz(row, "result", pdl_keep(pdl_dict_getz(said, "result")));
         row = pdl_dict_putz(row, "error", pdl_keep(why));
-        row = pdl_dict_putz(row, "place", pdl_keep(pdl_dict_getz(said, "place")));
+        row = pdl_dict_putz(row, "place", pdl_keep(place));
         row = pdl_dict_putz(row, "score", pdl_float(score < 0 ? 0 : score));
         row = pdl_dict_putz(row, "right", pdl_bool(is_right(score)));
         ok = put_json(row, &e->lines, err);
     }
     pdl_drop(row);
+    pdl_drop(why);
+    pdl_drop(place);
     pdl_buf_fini(&name);
     pdl_buf_fini(&problem);
     return ok;
@@ -507,11 +555,12 @@ static pdl_val program_result(const evaluation *e, pdl_str program, const scores
         pass += pdl_eval_pass(e->o->samples, c, e->o->pass);
     }
     pass /= (double)e->rows.n;
-    pdl_val d = pdl_dict_putz(pdl_dict_new(10), "program", pdl_text(program));
+    pdl_val d = pdl_dict_putz(pdl_dict_new(12), "program", pdl_text(program));
     d = pdl_dict_putz(d, "rows", pdl_int((int64_t)e->rows.n));
     d = pdl_dict_putz(d, "samples", pdl_int((int64_t)e->o->samples));
     d = pdl_dict_putz(d, "right", pdl_int((int64_t)right));
     d = pdl_dict_putz(d, "failed", pdl_int((int64_t)s->failed));
+    d = pdl_dict_putz(d, "first_error", text_or_null(s->first));
     d = pdl_dict_putz(d, "score", pdl_float(sum / n));
     d = pdl_dict_putz(d, "pass_k", pdl_int((int64_t)e->o->pass));
     d = pdl_dict_putz(d, "pass", pdl_float(pass));
@@ -562,6 +611,16 @@ static bool evaluate_all(evaluation *e, pdl_err *err) {
     return ok;
 }
 
+static void fini_scores(scores *s) {
+    for (size_t i = 0; i < s->faults.n; i++) {
+        pdl_free(s->faults.p[i].error);
+        pdl_free(s->faults.p[i].place);
+    }
+    pdl_vec_fini(&s->faults);
+    pdl_vec_fini(&s->of);
+    pdl_free(s->first);
+}
+
 bool pdl_eval_run(const pdl_eval_options *o, pdl_val *out, pdl_err *err) {
     evaluation e = {.o = o, .lines = PDL_BUF};
     if (o->budget) e.budget = pdl_budget_new(o->budget, NULL, (pdl_loc){0});
@@ -577,8 +636,7 @@ bool pdl_eval_run(const pdl_eval_options *o, pdl_val *out, pdl_err *err) {
     pdl_junit_fini(&e.junit);
     for (size_t i = 0; i < e.rows.n; i++) pdl_free(e.rows.p[i]);
     pdl_vec_fini(&e.rows);
-    pdl_vec_fini(&e.of[0].of);
-    pdl_vec_fini(&e.of[1].of);
+    for (size_t i = 0; i < sizeof e.of / sizeof *e.of; i++) fini_scores(&e.of[i]);
     return ok;
 }
 

@@ -99,6 +99,31 @@ def test_judge():
     t.check("judge: anything else is refused", code == 1 and "the judge gave " in err and "expected a boolean, or a number from 0 to 1" in err, "%s %s" % (code, err))
 
 
+def test_failing_judge():
+    """A judge that fails on a row is an error of that row: the others are judged, and nothing that is paid for is lost."""
+    judge = "data: ${ 1 // (0 if input.question == 'q3' else 1) if input.question != 'q7' else 'no idea' }\n"
+    t.begin({"p.pdl": ASK, "j.pdl": judge, "data.jsonl": jsonl(ROWS)}, lambda prompt: (400, "no") if prompt == "q1" else None)
+    code, r, err = evaluate("p.pdl", "--data", "data.jsonl", "--expect", "answer", "--judge", "j.pdl", "-o", "rows.jsonl", "--junit", "j.xml",
+                            "--against", "p.pdl")
+    p = r and r["programs"][0]
+    t.check("judge: a row that it fails on is wrong", code == 0 and (p["right"], p["failed"], p["rows"]) == (17, 3, 20) and near(p["score"], 17 / 20)
+            and r["mcnemar"]["both_right"] == 17, "%s %s" % (r, err))
+    t.check("judge: the first failure is shown", p["first_error"].startswith("row 1: ") and "pdl: note: p.pdl: " in err and "(3); row 1: " in err, "%s %s" % (p, err))
+    rows = t.lines("rows.jsonl")[:20]
+    t.check("judge: error and place of the row, and its answer", [i for i, x in enumerate(rows, 1) if x["error"]] == [1, 3, 7] and rows[2]["result"] == "Q3"
+            and "the judge failed: " in rows[2]["error"] and rows[2]["place"].startswith("j.pdl:1") and not rows[2]["right"]
+            and rows[6]["error"] == 'the judge gave "no idea": expected a boolean, or a number from 0 to 1' and rows[7]["error"] is None, [rows[0], rows[2], rows[6]])
+    suite = ElementTree.parse(t.folder / "j.xml").getroot()
+    t.check("judge: its failures are in JUnit", suite.get("failures") == "6" and "no idea" in (t.folder / "j.xml").read_text(), suite.attrib)
+    code, r, err = evaluate("p.pdl", "--data", "data.jsonl", "--judge", "j.pdl", "--samples", 3, "--limit", 4)
+    p = r["programs"][0]
+    t.check("judge: failures of samples", code == 0 and (p["right"], p["failed"]) == (6, 6) and p["first_error"].startswith("row 1, sample 1: "), "%s %s" % (r, err))
+    (t.folder / "bad.pdl").write_text("data: ${ 1 // (0 * (result | length)) }\n")
+    code, out, err = t.run("p.pdl", "--data", "data.jsonl", "--judge", "bad.pdl", "--against", "p.pdl", word="eval")
+    t.check("judge: no answer could be judged", code == 1 and "no answer could be judged: row 2: the judge failed: " in err and "bad.pdl:1" in err
+            and not out, "%s %s %s" % (code, out, err))
+
+
 def test_against():
     t.begin({"p.pdl": ASK, "n.pdl": NEGATED, "data.jsonl": jsonl(ROWS)})
     code, r, err = evaluate("p.pdl", "--against", "n.pdl", "--data", "data.jsonl", "--expect", "answer")
@@ -274,7 +299,7 @@ def test_broken_tests():
     t.check("test: none", code == 2 and "there are no files" in err, "%s %s" % (code, err))
 
 
-for test in (test_eval, test_metrics, test_failures, test_samples, test_judge, test_against, test_refused, test_nothing_paid_in_vain, test_no_answer, test_budget, test_tests, test_recorded,
+for test in (test_eval, test_metrics, test_failures, test_samples, test_judge, test_failing_judge, test_against, test_refused, test_nothing_paid_in_vain, test_no_answer, test_budget, test_tests, test_recorded,
              test_broken_tests):
     test()
 sys.exit(t.finish())
