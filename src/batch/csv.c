@@ -45,9 +45,21 @@ static bool ends_by_cr(csv *v, pdl_str rest, size_t i, bool last, bool *wait) {
     return alone;
 }
 
+/* A byte order mark is not a part of the first cell, which may begin with a quote. *wait: it may be
+ * one. */
+static size_t mark_at(const csv *v, pdl_str rest, bool last, bool *wait) {
+    static const pdl_str bom = {"\xef\xbb\xbf", 3};
+    bool first = v->bytes.line == 1 && !v->looked;
+    *wait = first && !last && rest.n < bom.n && pdl_str_starts(bom, rest);
+    return first && pdl_str_starts(rest, bom) ? bom.n : v->looked;
+}
+
 static size_t row_end(void *user, pdl_str rest, bool last) {
     csv *v = user;
+    bool unknown;
     if (v->looked > rest.n) v->looked = 0; /* its beginning was forgotten */
+    v->looked = mark_at(v, rest, last, &unknown);
+    if (unknown) return 0;
     for (size_t i = v->looked; i < rest.n; i++) {
         bool wait = false, cr = ends_by_cr(v, rest, i, last, &wait);
         if (cr || (rest.p[i] == '\n' && v->state != IN_QUOTED)) {

@@ -5,9 +5,10 @@
  * made into the file, which appears by a rename.
  *
  * A column that came from a Parquet file goes back with its type, and with what the schema of Arrow
- * in that file says of it (arrow.h). The types of the others are those of their JSON values: DuckDB's own guesses would make dates and UUIDs of texts that look like
- * them, and write "2024-1-5" in another way, and would make floats of long integers. What does not
- * fit the types is left to those guesses, so that rows that are paid for always become a file.
+ * in that file says of it (arrow.h). The types of the others are those of their JSON values:
+ * DuckDB's own guesses would make dates and UUIDs of texts that look like them, and write
+ * "2024-1-5" in another way, and would make floats of long integers. What does not fit the types is
+ * left to those guesses, so that rows that are paid for always become a file.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -396,8 +397,8 @@ static const char *type_of_input(const sheet *s, size_t i, const how *h) {
     return h->typed && i < s->types.n ? s->types.p[i] : "";
 }
 
-/* Bytes came as text with \xFF for what is none, which a cast reads and read_json does not. The type
- * with which such a column is read; false: it has no bytes. */
+/* Bytes came as text with \xFF for what is none, which a cast reads and read_json does not. The
+ * type with which such a column is read; false: it has no bytes. */
 static bool put_type_of_bytes(const sheet *s, size_t i, const how *h, pdl_buf *out) {
     return put_texts_for(pdl_str_of(type_of_input(s, i, h)), blob, out);
 }

@@ -138,7 +138,8 @@ static void judge(window *w, const flight *f, const outcome *c) {
     drain(w, &why);
 }
 
-/* A Parquet file has numbers that JSON does not have. In a result they are an error all the same. */
+/* A Parquet file has numbers that JSON does not have. In a result they are an error all the same.
+ */
 static bool put_with_nan(const window *w, const flight *f, const outcome *c, pdl_buf *json) {
     pdl_buf result = PDL_BUF_INIT(PDL_MAX_TEXT);
     pdl_err ignored = {0};

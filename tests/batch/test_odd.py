@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """test_odd.py BUILD_DIR -- tables as other programs write them, very wide ones, devices, and what many open rows take."""
+import csv as tables
 import gzip
+import io
 import os
+import random
 import sys
 import threading
 
@@ -53,6 +56,7 @@ def test_dialects():
     csv("a file of tabs", "id\tword\n1\ta\n", out=tabs, name="in.tsv", to="out.tsv")
     csv("tabs to commas", "id\tword\n1\ta\n", name="in.tsv")
     csv("a name in capitals", "id,word\n1,a\n", name="IN.CSV")
+    csv("a byte order mark and a quoted name of two lines", '\ufeff"i\nd",word\n1,a\n', out='"i\nd",word,result,error,place\n1,a,"""SAY A""",,\n')
     csv("a line sep=", "sep=;\r\nid;word\r\n1;a\r\n")
     for header, word in (("id;word", "';'"), ("id\tword", "tab"), ("id|word", "'|'")):
         csv("what is meant: " + word, header + "\n1\n", out=None, code=2, says="--separator %s reads others" % word)
@@ -85,6 +89,27 @@ def test_dialects():
     t.check("csv: another separator is another batch", code == 2 and "--overwrite" in err, err)
     code, _, err = t.run(*args)
     t.check("csv: the same separator continues", code == 0 and len((t.folder / "out.csv").read_text().splitlines()) == 3, err)
+
+
+def test_random_tables():
+    """Whatever Python's csv module writes comes back cell by cell, as texts."""
+    chance = random.Random(19)
+    texts = ["", " ", "007", "1e5", "NaN", "null", "true", "x,y", 'say "hi"', "a\nb", "c\r\nd", "\u00e9", "\U0001f600", "'", '"', ";", "9007199254740993", "\\N",
+             "#c", "\ufeffx", "a\u2028b", " lead", "trail "]
+    wrong = []
+    for n in range(60):
+        separator, columns = chance.choice(",,;|\t"), chance.randint(2, 6)
+        rows = [[chance.choice(texts) for _ in range(columns)] for _ in range(chance.randint(0, 9))]
+        table = io.StringIO()
+        writer = tables.writer(table, delimiter=separator, lineterminator=chance.choice(["\n", "\r\n"]), quoting=chance.choice([tables.QUOTE_ALL, tables.QUOTE_MINIMAL]))
+        header = ["word"] + ["%s%d" % (chance.choice(texts), i) for i in range(1, columns)]
+        writer.writerows([header] + rows)
+        t.begin({"n.pdl": "data: 1\n", "in.csv": chance.choice(["", "\ufeff"]) + table.getvalue()})
+        code, _, err = t.run("n.pdl", "-i", "in.csv", "-o", "out.csv", "--separator", "tab" if separator == "\t" else separator)
+        with open(t.folder / "out.csv", newline="", encoding="utf-8") as f:
+            if code != 0 or list(tables.reader(f, delimiter=separator)) != [header + ["result", "error", "place"]] + [r + ["1", "", ""] for r in rows]:
+                wrong.append((n, table.getvalue(), err))
+    t.check("csv: random tables", not wrong, wrong[:1])
 
 
 def test_wide():
@@ -146,6 +171,6 @@ def test_outputs():
     t.check("the program is not overwritten", code == 2 and "p.pdl is the program and the output" in err and "model" in (t.folder / "p.pdl").read_text(), err)
 
 
-for test in (test_space, test_dialects, test_wide, test_numbers, test_places, test_outputs):
+for test in (test_space, test_dialects, test_random_tables, test_wide, test_numbers, test_places, test_outputs):
     test()
 sys.exit(t.finish())
