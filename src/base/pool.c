@@ -6,6 +6,11 @@
  * (in no list; releasing one of its blocks makes it wait again). The headers of a region's slabs
  * are adjacent, so that they do not compete for one set of the processor's cache.
  *
+ * The blocks of a class that were released last are kept in front of its slabs and handed out
+ * first, the last one before the others: they are still in the processor's cache. Without them a
+ * batch with thousands of rows in flight took blocks from the current slab, while those of the row
+ * that had just ended returned to slabs all over the pool. To its slab a kept block is live.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/pool.h"
@@ -36,6 +41,8 @@ enum {
         /* regions; a pool with more asks for huge pages: a page fault for each 4 KB is slow */
     4,
     SPARES = 4, /* vacant regions that are kept, for the same reason */
+    WARM = 128, /* blocks of a small size that are kept in front of its slabs */
+    WARM_LARGE = 16,
 };
 static_assert(SLABS == 32, "region.vacant has a bit for each slab");
 static_assert(FINE % GRAIN == 0 && STEP % GRAIN == 0 && (PDL_POOL_MAX - FINE) % STEP == 0,
@@ -62,7 +69,14 @@ typedef struct region {
     slab slabs[SLABS];
 } region;
 
+/* Blocks that were released last, the last one first. */
+typedef struct warm_list {
+    block *first;
+    size_t n;
+} warm_list;
+
 struct pdl_pool {
+    warm_list warm[CLASSES];
     slab *current[CLASSES]; /* `none` until the first block of the class */
     slab *waiting[CLASSES];
     region *regions;
@@ -227,6 +241,30 @@ static inline void give_back(pdl_pool *pool, void *p) {
     if (PDL_UNLIKELY(!s->live || s->full)) settle(pool, s);
 }
 
+static size_t most_warm(size_t class) { return class <= FINE / GRAIN ? WARM : WARM_LARGE; }
+
+/* Releases a block of the pool that this thread is in. */
+static inline void give_here(pdl_pool *pool, void *p) {
+    size_t class = slab_of(p)->class;
+    warm_list *w = &pool->warm[class];
+    if (PDL_UNLIKELY(w->n == most_warm(class))) {
+        give_back(pool, p);
+        return;
+    }
+    block *b = p;
+    b->next = w->first;
+    w->first = b;
+    w->n++;
+}
+
+static void return_warm(pdl_pool *pool) {
+    for (warm_list *w = pool->warm; w < pool->warm + CLASSES; w++)
+        for (block *b; (b = w->first); w->n--) {
+            w->first = b->next;
+            give_back(pool, b);
+        }
+}
+
 /* Takes over the blocks that other threads released. */
 static void gather(pdl_pool *pool) {
     pthread_mutex_lock(&pool->lock);
@@ -263,7 +301,15 @@ PDL_COLD static void *take_slowly(pdl_pool *pool, size_t n) {
 void *pdl_pool_take(size_t n) {
     pdl_pool *pool = here;
     if (!pool) return pdl_alloc_system(n);
-    slab *s = pool->current[class_of(n)];
+    size_t class = class_of(n);
+    warm_list *w = &pool->warm[class];
+    block *b = w->first;
+    if (PDL_LIKELY(b != NULL)) {
+        w->first = b->next;
+        w->n--;
+        return b;
+    }
+    slab *s = pool->current[class];
     return PDL_LIKELY(s->ready != NULL) ? take_from(s) : take_slowly(pool, n);
 }
 
@@ -287,7 +333,7 @@ PDL_COLD static void give_away(pdl_pool *pool, void *p) {
 void pdl_pool_give(void *p) {
     pdl_pool *pool = region_of(p)->pool;
     if (PDL_LIKELY(pool == here))
-        give_back(pool, p);
+        give_here(pool, p);
     else
         give_away(pool, p);
 }
@@ -324,6 +370,7 @@ static size_t count_live(const pdl_pool *pool) {
 void pdl_pool_close(pdl_pool *pool) {
     if (!pool) return;
     if (here == pool) here = NULL;
+    return_warm(pool);
     gather(pool);
     pthread_mutex_lock(&pool->lock);
     pool->closed = true;

@@ -54,7 +54,7 @@ size_t pdl_pool_size(const pdl_pool *pool);
 #define PDL_POOLS 0
 #endif
 
-enum { PDL_POOL_MAX = 4096 }; /* larger requests are malloc's */
+enum { PDL_POOL_MAX = 8192 }; /* larger requests are malloc's */
 
 /* A block of n <= PDL_POOL_MAX bytes from this thread's pool, or from pdl_alloc_system when the
  * thread is in none. */

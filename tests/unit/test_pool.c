@@ -77,6 +77,24 @@ static void zeroed_memory_is_zero_again(void **state) {
     pdl_pool_close(pool);
 }
 
+/* Whatever their slabs: they are still in the processor's cache. */
+static void the_block_released_last_is_handed_out_first(void **state) {
+    (void)state;
+    enum { SIZE = 1000, N = 200 /* several slabs */, BACK = 10 };
+    pdl_pool *pool = pdl_pool_new(), *before = pdl_pool_enter(pool);
+    void *p[N];
+    for (size_t i = 0; i < N; i++) p[i] = pdl_alloc(SIZE);
+    for (size_t i = 0; i < BACK; i++) pdl_free(p[i * N / BACK]);
+    for (size_t i = BACK; i-- > 0;) {
+        void *again = pdl_alloc(SIZE);
+        if (pool) assert_ptr_equal(again, p[i * N / BACK]);
+        p[i * N / BACK] = again;
+    }
+    for (size_t i = 0; i < N; i++) pdl_free(p[i]);
+    pdl_pool_enter(before);
+    pdl_pool_close(pool);
+}
+
 /* What one class released serves the others: memory follows the peak of the sum, not the sum of the
  * peaks. */
 static void memory_serves_any_size_again(void **state) {
@@ -176,6 +194,7 @@ int main(void) {
         cmocka_unit_test(blocks_keep_their_content),
         cmocka_unit_test(resizing_keeps_the_content),
         cmocka_unit_test(zeroed_memory_is_zero_again),
+        cmocka_unit_test(the_block_released_last_is_handed_out_first),
         cmocka_unit_test(memory_serves_any_size_again),
         cmocka_unit_test(a_block_outlives_its_pool),
         cmocka_unit_test(another_thread_may_release),
