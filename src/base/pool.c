@@ -72,7 +72,7 @@ typedef struct region {
 /* Blocks that were released last, the last one first. */
 typedef struct warm_list {
     block *first;
-    size_t n;
+    size_t room; /* for so many more */
 } warm_list;
 
 struct pdl_pool {
@@ -241,25 +241,22 @@ static inline void give_back(pdl_pool *pool, void *p) {
     if (PDL_UNLIKELY(!s->live || s->full)) settle(pool, s);
 }
 
-static size_t most_warm(size_t class) { return class <= FINE / GRAIN ? WARM : WARM_LARGE; }
-
 /* Releases a block of the pool that this thread is in. */
 static inline void give_here(pdl_pool *pool, void *p) {
-    size_t class = slab_of(p)->class;
-    warm_list *w = &pool->warm[class];
-    if (PDL_UNLIKELY(w->n == most_warm(class))) {
+    warm_list *w = &pool->warm[slab_of(p)->class];
+    if (PDL_UNLIKELY(!w->room)) {
         give_back(pool, p);
         return;
     }
     block *b = p;
     b->next = w->first;
     w->first = b;
-    w->n++;
+    w->room--;
 }
 
 static void return_warm(pdl_pool *pool) {
     for (warm_list *w = pool->warm; w < pool->warm + CLASSES; w++)
-        for (block *b; (b = w->first); w->n--) {
+        for (block *b; (b = w->first); w->room++) {
             w->first = b->next;
             give_back(pool, b);
         }
@@ -306,7 +303,7 @@ void *pdl_pool_take(size_t n) {
     block *b = w->first;
     if (PDL_LIKELY(b != NULL)) {
         w->first = b->next;
-        w->n--;
+        w->room++;
         return b;
     }
     slab *s = pool->current[class];
@@ -349,7 +346,10 @@ pdl_pool *pdl_pool_new(void) {
     pdl_pool *pool = PDL_NEW(pdl_pool);
     pdl_pool_enter(before);
     pthread_mutex_init(&pool->lock, NULL);
-    for (size_t i = 0; i < CLASSES; i++) pool->current[i] = &none;
+    for (size_t i = 0; i < CLASSES; i++) {
+        pool->warm[i].room = i <= FINE / GRAIN ? WARM : WARM_LARGE;
+        pool->current[i] = &none;
+    }
     return pool;
 }
 

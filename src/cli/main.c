@@ -11,6 +11,7 @@
 
 #include "base/pool.h"
 #include "cli/cli.h"
+#include "io/http.h"
 #include "io/loop.h"
 #include "sandbox/sandbox.h"
 #include "value/int.h"
@@ -69,6 +70,7 @@ int main(int argc, char **argv) {
     keep_large_blocks();
     pdl_int_use_alloc();
     pdl_loop_use_alloc();
+    pdl_http_use_alloc();
     pdl_pool_enter(pdl_pool_new()); /* for the life of the process */
     signal(SIGPIPE, SIG_IGN);       /* a closed reader is an error of the write */
     signal(SIGXFSZ, SIG_IGN);       /* so is the size limit of a file */

@@ -17,12 +17,24 @@ static const pdl_library_symbol symbols[] = {
 #undef X
 };
 
+static bool uses_alloc; /* set before threads exist */
+
+void pdl_http_use_alloc(void) { uses_alloc = true; }
+
+static char *copy_text(const char *s) { return pdl_str_dup(pdl_str_of(s)); }
+
+static CURLcode initialize(const pdl_curl *c) {
+    if (!uses_alloc) return c->global_init(CURL_GLOBAL_DEFAULT);
+    return c->global_init_mem(CURL_GLOBAL_DEFAULT, pdl_alloc, pdl_free, pdl_realloc, copy_text,
+                              pdl_calloc);
+}
+
 bool pdl_curl_open(pdl_curl *out) {
     static const char *const names[] = {PDL_CURL_NAMES};
     if (!pdl_library_load(names, sizeof names / sizeof *names, symbols,
                           sizeof symbols / sizeof *symbols, out))
         return false;
-    return out->global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
+    return initialize(out) == CURLE_OK;
 }
 
 bool pdl_http_library(pdl_buf *out) {

@@ -28,12 +28,12 @@
 #include "base/banned.h"
 
 enum {
-    LANE_TRANSFERS = 128,   /* libcurl 7.88 slows down when one multi handle has more */
+    LANE_TRANSFERS = 16,    /* libcurl searches all connections of a multi handle for a free one */
+    LANE_SHARED = 128,      /* with TLS: transfers share a connection, and making one is slow */
     SPARE_TRANSFERS = 1000, /* many may end in one turn */
     SPARE_LOOKED_AT = 8,    /* of them, for one of the same setup */
     KEPT_BYTES = 16384,     /* a longer buffer of a spare transfer is released */
-    BODY_BUFFER = 16384,
-    STREAM_BUFFER = 4096, /* streams arrive in small pieces, and thousands may be open */
+    RECEIVE_BUFFER = 4000, /* thousands may be open, and most answers are short */
 };
 
 /* --- types ------------------------------------------------------------------------------------ */
@@ -43,7 +43,8 @@ typedef struct lane {
     pdl_http *http;
     CURLM *multi;
     pdl_timer *timer;
-    size_t n; /* transfers in it */
+    bool tls;
+    size_t n; /* transfers in it, at most lane_room */
 } lane;
 
 /* Invariants: lane != NULL while libcurl knows easy; queued while in http->queue; dead: no callback
@@ -78,6 +79,7 @@ struct pdl_http {
     CURLSH *share;
     pdl_curl_sockets sockets;
     PDL_VEC(lane *) lanes;
+    lane *roomy; /* the one that a transfer left last; NULL: none yet */
     PDL_VEC(transfer *) spare;
     pdl_buf setup; /* of the request that is being started */
     char *address; /* owned: the last URL, and what libcurl read in it; NULL: none */
@@ -122,6 +124,7 @@ static void detach(transfer *t) {
     if (t->lane) {
         h->curl.multi_remove_handle(t->lane->multi, t->easy);
         t->lane->n--;
+        h->roomy = t->lane;
         t->lane = NULL;
     }
 }
@@ -437,12 +440,19 @@ static void set_up_library(pdl_http *h) {
     h->ready = true;
 }
 
-/* The first lane with room: few lanes, so that connections are found again. */
-static lane *find_lane(pdl_http *h) {
+static size_t lane_room(bool tls) { return tls ? LANE_SHARED : LANE_TRANSFERS; }
+
+static bool has_room(const lane *l, bool tls) { return l->tls == tls && l->n < lane_room(tls); }
+
+/* The one that a transfer left last, whose connection is idle now, else the first one with room:
+ * few lanes, so that connections are found again. */
+static lane *find_lane(pdl_http *h, bool tls) {
+    if (h->roomy && has_room(h->roomy, tls)) return h->roomy;
     for (size_t i = 0; i < h->lanes.n; i++)
-        if (h->lanes.p[i]->n < LANE_TRANSFERS) return h->lanes.p[i];
+        if (has_room(h->lanes.p[i], tls)) return h->lanes.p[i];
     lane *l = PDL_NEW(lane);
     l->http = h;
+    l->tls = tls;
     l->multi = h->curl.multi_init();
     if (!l->multi) pdl_out_of_memory(sizeof *l); /* its only reason */
     h->curl.multi_setopt(l->multi, CURLMOPT_SOCKETFUNCTION, watch_socket);
@@ -451,7 +461,7 @@ static lane *find_lane(pdl_http *h) {
     h->curl.multi_setopt(l->multi, CURLMOPT_TIMERDATA, l);
     /* Of itself libcurl keeps four idle connections for each open transfer: when many end in one
      * turn, as rows of a batch do, it would close what the next ones need. */
-    h->curl.multi_setopt(l->multi, CURLMOPT_MAXCONNECTS, (long)LANE_TRANSFERS);
+    h->curl.multi_setopt(l->multi, CURLMOPT_MAXCONNECTS, (long)lane_room(tls));
     *pdl_vec_push(&h->lanes) = l;
     return l;
 }
@@ -570,11 +580,15 @@ static CURLU *read_address(pdl_http *h, const char *url) {
     return h->parts;
 }
 
+static bool has_tls(const char *url) {
+    return pdl_str_eq_nocase(pdl_str_sub(pdl_str_of(url), 0, 6), PDL_STR("https:"));
+}
+
 static bool set_options(transfer *t, const pdl_http_request *r) {
     pdl_http *h = t->http;
     const pdl_curl *c = &h->curl;
     CURL *e = t->easy;
-    bool tls = pdl_str_eq_nocase(pdl_str_sub(pdl_str_of(r->url), 0, 6), PDL_STR("https:"));
+    bool tls = has_tls(r->url);
     c->easy_setopt(e, CURLOPT_URL, r->url);
     c->easy_setopt(e, CURLOPT_PRIVATE, (char *)t);
     c->easy_setopt(e, CURLOPT_ERRORBUFFER, t->why);
@@ -592,7 +606,7 @@ static bool set_options(transfer *t, const pdl_http_request *r) {
     c->easy_setopt(e, CURLOPT_MAXFILESIZE_LARGE,
                    /* the announced length; on_body counts what arrives */
                    (curl_off_t)max_reply(h));
-    c->easy_setopt(e, CURLOPT_BUFFERSIZE, (long)(r->data ? STREAM_BUFFER : BODY_BUFFER));
+    c->easy_setopt(e, CURLOPT_BUFFERSIZE, (long)RECEIVE_BUFFER);
     c->easy_setopt(e, CURLOPT_TCP_KEEPALIVE, 1L);
     if (h->share) c->easy_setopt(e, CURLOPT_SHARE, h->share);
     if (r->compressed) c->easy_setopt(e, CURLOPT_ACCEPT_ENCODING, "");
@@ -656,7 +670,7 @@ uint64_t pdl_http_start(pdl_http *h, const pdl_http_request *req) {
     }
     if (h->ready) {
         bool safe = set_up(t, req);
-        lane *l = find_lane(h);
+        lane *l = find_lane(h, has_tls(req->url));
         if (safe && h->curl.multi_add_handle(l->multi, t->easy) == CURLM_OK) {
             t->lane = l;
             l->n++;

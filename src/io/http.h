@@ -28,6 +28,11 @@ typedef struct pdl_http_options {
     size_t max_reply_bytes; /* 0: PDL_MAX_REPLY_BYTES */
 } pdl_http_options;
 
+/* From now on libcurl allocates through base/alloc.h: a transfer is dozens of small blocks, which a
+ * pool serves faster and keeps together. Call once, before the first request, in a process where no
+ * other code uses libcurl; a setting of the process. */
+void pdl_http_use_alloc(void);
+
 /* Borrows loop, which must outlive it. Cheap: loads nothing before the first request. */
 pdl_http *pdl_http_new(pdl_loop *loop, const pdl_http_options *opt);
 /* Cancels open transfers. NULL is fine. */
