@@ -250,12 +250,24 @@ static bool node(pdl_yreader *r, bool block, bool dashes, pdl_yevent *e) {
 
 static pdl_yframe *top(pdl_yreader *r) { return &r->frames.p[r->frames.n - 1]; }
 
-/* The node after an indicator, or an empty scalar if one of `enders` follows. */
-static bool node_unless(pdl_yreader *r, uint32_t enders, bool block, bool dashes, uint32_t at,
-                        pdl_yevent *e) {
+/* The node after an indicator, or an empty scalar if one of `enders` follows. Nearly all nodes are
+ * scalars without anchor and tag, which need nothing of what node() is for. */
+static inline bool node_unless(pdl_yreader *r, uint32_t enders, bool block, bool dashes,
+                               uint32_t at, pdl_yevent *e) {
     r->owed = true;
     const pdl_ytoken *t = peek(r);
     if (!t) return false;
+    if (PDL_LIKELY(t->kind == PDL_YT_SCALAR)) {
+        *e = (pdl_yevent){.kind = PDL_YEV_SCALAR,
+                          .style = t->style,
+                          .plain = t->style == PDL_STYLE_PLAIN,
+                          .text = pdl_yscan_text(&r->scan, t),
+                          .start = t->start,
+                          .end = t->end,
+                          .content = t->start};
+        take(r, t);
+        return true;
+    }
     return is_one_of(t, enders) ? empty_scalar(e, at) : node(r, block, dashes, e);
 }
 

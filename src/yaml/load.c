@@ -293,9 +293,9 @@ static const char *class_of(const pdl_err *why) {
     return "ValueError";
 }
 
-/* Makes the value of a scalar whose tag is known. A problem is stored for later. */
+/* Makes the value of a scalar whose tag is not that of texts. A problem is stored for later. */
 static void make_scalar(loader *l, yn *n, pdl_str text) {
-    if (n->tag == PDL_YTAG_str || n->tag == PDL_YTAG_OTHER) {
+    if (n->tag == PDL_YTAG_OTHER) {
         make_text(l, n, text);
         return;
     }
@@ -354,11 +354,28 @@ static uint32_t find_small(const pdl_pair *p, uint32_t n, const pdl_node *key) {
     return i;
 }
 
+/* Text keys of which no two have the same first and last bytes are all different, which most
+ * mappings show at a glance. A bit for each of 64 sums of those bytes. */
+static bool are_different(const pdl_pair *p, uint32_t n) {
+    uint64_t seen = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        const pdl_node *key = p[i].key;
+        if (key->kind != PDL_NODE_SCALAR || key->type != PDL_NT_STR || !key->text.n) return false;
+        const unsigned char *u = (const unsigned char *)key->text.p;
+        uint64_t bit =
+            UINT64_C(1) << ((u[0] + u[key->text.n - 1] * 5u + key->text.n * 11u) % 64);
+        if (seen & bit) return false;
+        seen |= bit;
+    }
+    return true;
+}
+
 /* Pairs with equal keys joined: the last value at the first position. Keys that cannot be compared
  * stay. In place; returns the number left. When it is less than n, the pair after the last one is
  * the first repetition: its key, and the key that it repeats. */
 static uint32_t join_equal(pdl_pair *p, uint32_t n) {
     uint32_t kept = 0;
+    if (are_different(p, n)) return n;
     pdl_pair repeated = {NULL, NULL};
     size_t mask = 15;
     uint32_t *slots = NULL;
@@ -515,7 +532,7 @@ static bool too_deep(loader *l, uint32_t off, pdl_err *err) {
                        "YAML is nested deeper than %d levels", (int)PDL_MAX_YAML_DEPTH);
 }
 
-static bool put_child(loader *l, yn *n, uint32_t off, pdl_err *err) {
+static bool put_any(loader *l, yn *n, uint32_t off, pdl_err *err) {
     yn *up = l->stack.n ? l->stack.p[l->stack.n - 1].node : NULL;
     if (up) add_size(up, n);
     if ((up ? up : n)->size > PDL_MAX_YAML_NODES)
@@ -528,6 +545,17 @@ static bool put_child(loader *l, yn *n, uint32_t off, pdl_err *err) {
     }
     if (n->depth >= up->depth) up->depth = (uint16_t)(n->depth + 1);
     if (up->depth + l->stack.n > PDL_MAX_YAML_DEPTH) return too_deep(l, off, err);
+    *pdl_vec_push(&l->pending) = n;
+    return true;
+}
+
+/* A leaf that is not the first part of its collection adds one to its size and nothing to its
+ * depth. */
+static inline bool put_child(loader *l, yn *n, uint32_t off, pdl_err *err) {
+    yn *up = l->stack.n ? l->stack.p[l->stack.n - 1].node : NULL;
+    if (!up || n->depth || n->size > 1 || !up->depth || up->size >= PDL_MAX_YAML_NODES)
+        return put_any(l, n, off, err);
+    up->size++;
     *pdl_vec_push(&l->pending) = n;
     return true;
 }
@@ -546,22 +574,27 @@ static pdl_ytag tag_of(loader *l, yn *n, const pdl_yevent *e, pdl_ytag implicit)
     return t;
 }
 
-static bool set_anchor(loader *l, yn *n, const pdl_yevent *e, pdl_err *err) {
-    if (!e->anchor.p) return true;
+static bool name_anchor(loader *l, yn *n, const pdl_yevent *e, pdl_err *err) {
     if (pdl_map_find(&l->anchors, e->anchor))
         return pdl_yaml_fail(err, l->src, e->start, "ComposerError", "second occurrence");
     (void)pdl_map_put(&l->anchors, pdl_arena_str(l->arena, e->anchor), n);
     return true;
 }
 
-static yn *new_node(loader *l, const pdl_yevent *e, pdl_node_kind kind) {
-    if (!l->n_nodes) {
-        l->n_nodes = l->nodes_taken < FIRST_NODES  ? FIRST_NODES
-                     : l->nodes_taken < MOST_NODES ? l->nodes_taken
-                                                   : MOST_NODES;
-        l->nodes_taken += l->n_nodes;
-        l->nodes = pdl_arena_raw(l->arena, l->n_nodes * sizeof(yn));
-    }
+static inline bool set_anchor(loader *l, yn *n, const pdl_yevent *e, pdl_err *err) {
+    return PDL_LIKELY(!e->anchor.p) || name_anchor(l, n, e, err);
+}
+
+static void more_nodes(loader *l) {
+    l->n_nodes = l->nodes_taken < FIRST_NODES  ? FIRST_NODES
+                 : l->nodes_taken < MOST_NODES ? l->nodes_taken
+                                               : MOST_NODES;
+    l->nodes_taken += l->n_nodes;
+    l->nodes = pdl_arena_raw(l->arena, l->n_nodes * sizeof(yn));
+}
+
+static inline yn *new_node(loader *l, const pdl_yevent *e, pdl_node_kind kind) {
+    if (PDL_UNLIKELY(!l->n_nodes)) more_nodes(l);
     l->n_nodes--;
     yn *n = l->nodes++;
     *n = (yn){
@@ -574,13 +607,18 @@ static bool on_scalar(loader *l, const pdl_yevent *e, pdl_err *err) {
     yn *n = new_node(l, e, PDL_NODE_SCALAR);
     if (!set_anchor(l, n, e, err)) return false;
     pdl_ytag tag = PDL_YTAG_str;
-    if (e->tag.n)
+    if (PDL_UNLIKELY(e->tag.n))
         tag = tag_of(l, n, e, PDL_YTAG_str);
     else if (e->plain)
         tag = pdl_ytag_of_plain(e->text);
     n->tag = tag;
-    n->pub.type = pdl_ytag_type(n->tag);
-    make_scalar(l, n, e->text);
+    if (PDL_LIKELY(tag == PDL_YTAG_str)) {
+        n->pub.type = PDL_NT_STR;
+        make_text(l, n, e->text);
+    } else {
+        n->pub.type = pdl_ytag_type(tag);
+        make_scalar(l, n, e->text);
+    }
     return put_child(l, n, e->start, err);
 }
 

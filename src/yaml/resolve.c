@@ -199,33 +199,30 @@ static bool read_stamp(pdl_str s, bool strict, stamp *out) {
 
 /* --- tag of a plain scalar -------------------------------------------------------------------- */
 
-typedef struct word {
-    char text[6];
-    uint8_t n;
-} word;
-#define WORD(w)                                                                                    \
-    { w, sizeof w - 1 }
-
-static bool one_of(pdl_str s, const word *words, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        if (words[i].n == s.n && pdl_bytes_eq(words[i].text, s.p, s.n)) return true;
-    return false;
+/* Is s the word in small letters, in capitals, or in small letters after a capital? */
+static bool is_word(pdl_str s, const char *word) {
+    size_t n = strlen(word), capitals = 0;
+    if (s.n != n) return false;
+    for (size_t i = 0; i < n; i++) {
+        if ((s.p[i] | 0x20) != word[i]) return false;
+        capitals += s.p[i] != word[i];
+    }
+    return capitals == 0 || capitals == n || (capitals == 1 && s.p[0] != word[0]);
 }
+
+static bool is_null(pdl_str s) { return is_word(s, "null"); }
 
 static bool is_bool(pdl_str s) {
-    static const word words[] = {
-        WORD("yes"),  WORD("Yes"),  WORD("YES"),  WORD("no"),    WORD("No"),    WORD("NO"),
-        WORD("true"), WORD("True"), WORD("TRUE"), WORD("false"), WORD("False"), WORD("FALSE"),
-        WORD("on"),   WORD("On"),   WORD("ON"),   WORD("off"),   WORD("Off"),   WORD("OFF")};
-    return one_of(s, words, sizeof words / sizeof *words);
+    switch (s.n) {
+    case 2: return is_word(s, "no") || is_word(s, "on");
+    case 3: return is_word(s, "yes") || is_word(s, "off");
+    case 4: return is_word(s, "true");
+    case 5: return is_word(s, "false");
+    default: return false;
+    }
 }
 
-static bool is_null(pdl_str s) {
-    static const word words[] = {WORD("null"), WORD("Null"), WORD("NULL")};
-    return one_of(s, words, sizeof words / sizeof *words);
-}
-
-pdl_ytag pdl_ytag_of_plain(pdl_str s) {
+pdl_ytag pdl_ytag_of_short(pdl_str s) {
     stamp st;
     if (!s.n) return PDL_YTAG_null;
     char c = s.p[0];

@@ -35,8 +35,12 @@ typedef enum {
         PDL_YTAG_OTHER
 } pdl_ytag;
 
-/* Tag of a plain scalar without an explicit one. */
-pdl_ytag pdl_ytag_of_plain(pdl_str text);
+/* Tag of a plain scalar without an explicit one. Words of more than five bytes are texts: only
+ * numbers and dates are longer, and they begin with a digit, a sign or a point. */
+pdl_ytag pdl_ytag_of_short(pdl_str text);
+static inline pdl_ytag pdl_ytag_of_plain(pdl_str text) {
+    return text.n > 5 && text.p[0] > '9' ? PDL_YTAG_str : pdl_ytag_of_short(text);
+}
 /* Tag of an explicit full name. */
 pdl_ytag pdl_ytag_find(pdl_str name);
 const char *pdl_ytag_name(pdl_ytag t);

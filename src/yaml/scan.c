@@ -202,7 +202,7 @@ static bool is_too_long(pdl_yscan *s, const pdl_ykey *k) {
 }
 
 /* Keys whose line has ended, or that are too long, are no keys. */
-static inline bool drop_stale_keys(pdl_yscan *s) {
+static bool drop_old_keys(pdl_yscan *s) {
     for (; s->oldest_key <= s->flow; s->oldest_key++) {
         pdl_ykey *k = &s->keys.p[s->oldest_key];
         if (!k->live) continue;
@@ -211,6 +211,10 @@ static inline bool drop_stale_keys(pdl_yscan *s) {
         kill_key(s, k);
     }
     return true;
+}
+
+static inline bool drop_stale_keys(pdl_yscan *s) {
+    return PDL_LIKELY(s->oldest_key > s->flow) || drop_old_keys(s);
 }
 
 static inline bool remove_key(pdl_yscan *s) {
@@ -223,8 +227,8 @@ static inline bool remove_key(pdl_yscan *s) {
 
 /* What begins here may be a key. */
 static inline bool save_key(pdl_yscan *s) {
-    uint32_t column = pdl_ycolumn(s);
     if (!s->allow_key) return true;
+    uint32_t column = pdl_ycolumn(s);
     if (!remove_key(s)) return false;
     s->keys.p[s->flow] = (pdl_ykey){.live = true,
                                     .required = !s->flow && s->indent == (int32_t)column,
@@ -381,12 +385,29 @@ PDL_COLD static void supply_value(pdl_yscan *s) {
     pdl_ypush(s, PDL_YT_VALUE, s->text + t.end, s->text + t.end);
 }
 
-/* What may be a key, and does not let another one begin after it. */
+/* Is the text that was read from the candidate k on a key, whose ':' follows at once? Nothing that
+ * is examined before the next token can change that. */
+static inline bool is_key_now(const pdl_yscan *s, const pdl_ykey *k) {
+    return *s->pos == ':' && k->live && k->line == pdl_yoff(s, s->line) &&
+           pdl_yoff(s, s->pos) - k->start <= LONGEST_KEY &&
+           (s->flow || pdl_yblank_or_end(s->pos + 1));
+}
+
+/* What may be a key, and does not let another one begin after it. A key whose ':' follows is
+ * settled here: the reader then takes three tokens without asking for more. */
 static inline bool fetch_content(pdl_yscan *s, bool (*scan)(pdl_yscan *)) {
     if (!save_key(s)) return false;
     s->allow_key = false;
     if (!scan(s)) return false;
-    if (PDL_UNLIKELY(s->tolerant) && !s->flow && s->keys.p[0].live) supply_value(s);
+    pdl_ykey *k = &s->keys.p[s->flow];
+    if (PDL_UNLIKELY(s->tolerant)) {
+        if (!s->flow && k->live) supply_value(s);
+    } else if (is_key_now(s, k)) {
+        s->context = pdl_yoff(s, s->pos);
+        settle_key(s, k);
+        if (s->oldest_key == s->flow) s->oldest_key++;
+        return fetch_one(s, PDL_YT_VALUE);
+    }
     return true;
 }
 

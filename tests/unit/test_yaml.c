@@ -257,11 +257,41 @@ static void test_keys(void **state) {
     pdl_arena_free(a);
 }
 
+/* A key that is written twice has its last value at its first place, however many keys there are
+ * and however much they are alike. */
+static void test_repeated(void **state) {
+    (void)state;
+    static const struct {
+        const char *before, *after;
+    } forms[] = {{"k", "x"}, {"", "key"}, {"'", "'"}, {"", ""}};
+    for (size_t f = 0; f < T_LEN(forms); f++)
+        for (size_t n = 1; n <= 40; n++) {
+            T_ROW(f * 100 + n);
+            pdl_arena *a = pdl_arena_make();
+            pdl_buf b = PDL_BUF;
+            char line[40];
+            for (size_t i = 0; i <= n; i++) { /* the last one repeats one in the middle */
+                snprintf(line, sizeof line, "%s%zu%s: %zu\n", forms[f].before, i < n ? i : n / 2,
+                         forms[f].after, i);
+                pdl_buf_put(&b, t_str(line));
+            }
+            const pdl_node *root = load(a, pdl_buf_z(&b));
+            t_assert(root->n == n && root->repeats);
+            for (uint32_t i = 0; i < root->n; i++) {
+                snprintf(line, sizeof line, "%zu", i == n / 2 ? n : (size_t)i);
+                t_assert_str(root->pairs[i].value->text, line);
+            }
+            pdl_buf_fini(&b);
+            pdl_arena_free(a);
+        }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_values),     cmocka_unit_test(test_errors),
         cmocka_unit_test(test_surrogates), cmocka_unit_test(test_text_loc),
-        cmocka_unit_test(test_limits),     cmocka_unit_test(test_source),
-        cmocka_unit_test(test_lengths),    cmocka_unit_test(test_keys)};
+        cmocka_unit_test(test_repeated),   cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_source),     cmocka_unit_test(test_lengths),
+        cmocka_unit_test(test_keys)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
