@@ -279,7 +279,7 @@ static void check_arg(pdl_checker *c, const pdl_b_call *b, const pdl_ty_function
     pdl_diag *d = NULL;
     pdl_loc key = arg_loc(b, name, true), value = arg_loc(b, name, false);
     if (pdl_str_is(name, "pdl_context")) {
-        pdl_checker_context(c, t, value, value);
+        pdl_checker_context(c, t, NULL, value, value);
         return;
     }
     pdl_buf problem = PDL_BUF;

@@ -101,8 +101,10 @@ const pdl_ty *pdl_checker_kind(pdl_checker *c, const pdl_block *b, pdl_str self)
 /* results.c: parser, spec, joins */
 const pdl_ty *pdl_checker_parsed(pdl_checker *c, const pdl_block *b, const pdl_ty *t);
 const pdl_ty *pdl_checker_fitted(pdl_checker *c, const pdl_block *b, const pdl_ty *t);
-/* A value that becomes messages: a message, or a list of such values. */
-void pdl_checker_context(pdl_checker *c, const pdl_ty *t, pdl_loc loc, pdl_loc mark);
+/* A value that becomes messages: a message, or a list of such values. n: where it is written, or
+ * NULL. */
+void pdl_checker_context(pdl_checker *c, const pdl_ty *t, const pdl_node *n, pdl_loc loc,
+                         pdl_loc mark);
 /* The result of iterations or blocks with this type each. */
 const pdl_ty *pdl_checker_joined(pdl_checker *c, const pdl_join *join, const pdl_ty *each,
                                  bool may_be_empty);
@@ -118,6 +120,11 @@ void pdl_checker_model(pdl_checker *c, const pdl_b_model *b);
 void pdl_checker_parameter(pdl_checker *c, const pdl_node *value, pdl_str model, pdl_str name,
                            const pdl_ty *t);
 
+/* sent.c: messages; a parameter that services get as it is written. n and tree may be NULL. */
+void pdl_checker_messages(pdl_checker *c, const pdl_ty *t, const pdl_node *n, pdl_loc loc);
+void pdl_checker_sent(pdl_checker *c, pdl_str name, const pdl_tree *tree, const pdl_ty *t,
+                      const pdl_node *n, pdl_loc loc);
+
 /* calls.c: calls of functions of the program */
 const pdl_ty *pdl_checker_call(pdl_checker *c, const pdl_b_call *b);
 /* values: how many are folded; less than 2: perhaps none or one */
@@ -125,6 +132,7 @@ void pdl_checker_reduce(pdl_checker *c, const pdl_join *join, int64_t values);
 
 /* lint.c */
 void pdl_checker_lint_block(pdl_checker *c, const pdl_block *b);
+void pdl_checker_lint_role(pdl_checker *c, pdl_str role, pdl_loc loc);
 void pdl_checker_lint_program(pdl_checker *c, const pdl_block *main);
 void pdl_checker_lint_keys(pdl_checker *c, const pdl_node *n);
 void pdl_checker_lint_text(pdl_checker *c, pdl_str text, const pdl_node *node, pdl_loc loc);

@@ -433,10 +433,16 @@ static PDL_NOINLINE const pdl_ty *check_alone(pdl_checker *c, const pdl_block *b
     return t;
 }
 
+/* What is written below `data`, or NULL. */
+static const pdl_node *data_of(const pdl_block *b) {
+    const pdl_tree *t = b && b->kind == PDL_BLOCK_data ? PDL_AS(data, b)->data : NULL;
+    return t ? t->node : NULL;
+}
+
 static PDL_NOINLINE const pdl_ty *check_model(pdl_checker *c, const pdl_b_model *b) {
     const pdl_ty *input = check_alone(c, &b->head);
     if (input && !(input->kinds & PDL_TY_STR))
-        pdl_checker_context(c, input, pdl_field_loc(&b->head, "input"),
+        pdl_checker_context(c, input, data_of(b->input), pdl_field_loc(&b->head, "input"),
                             pdl_checker_value_loc(&b->head, "input"));
     pdl_checker_model(c, b);
     if (b->response.s.p)

@@ -52,7 +52,7 @@ static void lint_norway(pdl_checker *c, const pdl_block *b) {
     pdl_checker_hint(c, d, "quote it to get text: '%.*s'", PDL_FMT(n->text));
 }
 
-static void lint_role(pdl_checker *c, const pdl_block *b) {
+void pdl_checker_lint_role(pdl_checker *c, pdl_str role, pdl_loc loc) {
     static const pdl_str roles[] = {{"user", 4}, {"system", 6},    {"assistant", 9},
                                     {"tool", 4}, {"developer", 9}, {"function", 8}};
     static const pdl_str elsewhere[][2] = {
@@ -61,18 +61,21 @@ static void lint_role(pdl_checker *c, const pdl_block *b) {
         {{"human", 5}, {"user", 4}},    {{"person", 6}, {"user", 4}},
     };
     enum { N = sizeof roles / sizeof *roles };
-    if (!b->rare->role.s.p) return;
     for (size_t i = 0; i < N; i++)
-        if (pdl_str_eq(b->rare->role.s, roles[i])) return;
-    bool expr = pdl_str_find(b->rare->role.s, PDL_STR("${"), 0) != PDL_NOT_FOUND;
-    pdl_diag *d = pdl_checker_diag(c, PDL_RULE_role, b->rare->role.loc, b->rare->role.loc,
+        if (pdl_str_eq(role, roles[i])) return;
+    bool expr = pdl_str_find(role, PDL_STR("${"), 0) != PDL_NOT_FOUND;
+    pdl_diag *d = pdl_checker_diag(c, PDL_RULE_role, loc, loc,
                                    expr ? "`role` is not evaluated: %.*s is the role itself"
                                         : "'%.*s' is not a role that models know",
-                                   PDL_FMT(b->rare->role.s));
-    pdl_str near = pdl_str_nearest(b->rare->role.s, roles, N);
+                                   PDL_FMT(role));
+    pdl_str near = pdl_str_nearest(role, roles, N);
     for (size_t i = 0; i < sizeof elsewhere / sizeof *elsewhere; i++)
-        if (pdl_str_eq_nocase(b->rare->role.s, elsewhere[i][0])) near = elsewhere[i][1];
+        if (pdl_str_eq_nocase(role, elsewhere[i][0])) near = elsewhere[i][1];
     if (near.n) pdl_checker_hint(c, d, "did you mean '%.*s'?", PDL_FMT(near));
+}
+
+static void lint_role(pdl_checker *c, const pdl_block *b) {
+    if (b->rare->role.s.p) pdl_checker_lint_role(c, b->rare->role.s, b->rare->role.loc);
 }
 
 /* The names of types in a spec that are old, in the order of its text. */

@@ -5,6 +5,7 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include "base/num.h"
 #include "check/checker.h"
 #include "value/int.h"
 #include "value/json_read.h"
@@ -24,6 +25,7 @@ static uint32_t kinds_of(pdl_str word) {
                  {"boolean", PDL_TY_BOOL},
                  {"string", PDL_TY_STR},
                  {"list", PDL_TY_LIST | PDL_TY_TUPLE},
+                 {"function", PDL_TY_FUNC},
                  {"object", PDL_TY_DICT}};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (pdl_str_is(word, words[i].word)) return words[i].kinds;
@@ -74,10 +76,33 @@ static void check_bounds(pdl_checker *c, const pdl_node *value, pdl_str name, do
                      (int)dots, from, *to ? " to " : "", to);
 }
 
+/* A call with another time limit fails before it is made. */
+static void check_seconds(pdl_checker *c, const pdl_node *value, pdl_str name, const pdl_ty *t) {
+    double x = 0;
+    bool known = t->has_value && !pdl_is_null(t->value), ok = true;
+    if (known && pdl_is_str(t->value))
+        ok = pdl_num_read_double(pdl_str_trim(pdl_str_get(t->value)), &x);
+    else if (known && t->kinds & (PDL_TY_INT | PDL_TY_FLOAT))
+        x = pdl_num_to_double(t->value);
+    else
+        ok = (t->kinds & (PDL_TY_INT | PDL_TY_FLOAT | PDL_TY_STR | OPAQUE)) != 0;
+    if (ok && x >= 0) return;
+    pdl_buf shown = PDL_BUF;
+    pdl_ty_show(t, &shown);
+    pdl_checker_diag(c, PDL_RULE_time_limit, pdl_node_loc(value), pdl_node_loc(value),
+                     "'%.*s' takes a number of seconds, and this is %.*s", PDL_FMT(name),
+                     PDL_FMT(ok ? PDL_STR("negative") : pdl_buf_str(&shown)));
+    pdl_buf_fini(&shown);
+}
+
 void pdl_checker_parameter(pdl_checker *c, const pdl_node *value, pdl_str model, pdl_str name,
                            const pdl_ty *t) {
     pdl_str type, takes;
     if (!c->opt->models->takes || !c->opt->models->takes(name, &type, &takes)) return;
+    if (pdl_str_is(takes, "seconds")) {
+        check_seconds(c, value, name, t);
+        return;
+    }
     bool bounds = pdl_str_find(takes, PDL_STR(".."), 0) != PDL_NOT_FOUND;
     if (takes.n && !bounds) type = takes;
     pdl_val v = t->has_value ? converted(t->value) : pdl_absent();

@@ -176,11 +176,15 @@ enum {
     MESSAGES = PDL_TY_LIST | PDL_TY_TUPLE | PDL_TY_DICT | PDL_TY_CONTEXT | OPAQUE
 };
 
-void pdl_checker_context(pdl_checker *c, const pdl_ty *t, pdl_loc loc, pdl_loc mark) {
+void pdl_checker_context(pdl_checker *c, const pdl_ty *t, const pdl_node *n, pdl_loc loc,
+                         pdl_loc mark) {
     if (t->kinds & MESSAGES) {
         bool filled = t->kinds == PDL_TY_LIST && (t->least || t->has_value);
         const pdl_ty *item = filled ? pdl_ty_items(pdl_checker_arena(c), t) : &pdl_ty_any;
-        if (item->kinds & MESSAGES) return;
+        if (item->kinds & MESSAGES) {
+            pdl_checker_messages(c, t, n, mark);
+            return;
+        }
     }
     pdl_buf shown = PDL_BUF;
     pdl_ty_show(t, &shown);

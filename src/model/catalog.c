@@ -17,6 +17,9 @@ static const pdl_model_param rows[] = {
 #define P(name, type, takes, ollama, oseries, gpt5, doc) {#name, TYPE_##type, takes, doc},
 #include "model/ask/params.def"
 #undef P
+#define S(name, type, takes, doc) {#name, TYPE_##type, takes, doc},
+#include "model/ask/settings.def"
+#undef S
 };
 
 const pdl_model_param *pdl_model_params(size_t *n) {

@@ -13,7 +13,8 @@
 typedef struct pdl_model_param {
     const char *name;
     const char *type;  /* number, integer, boolean; empty: it has several forms */
-    const char *takes; /* "0..1", "1..": bounds; "string|list": types; empty: anything of `type` */
+    const char *takes; /* "0..1", "1..": bounds; "string|list": types; "seconds": a number
+                        * without which the call fails; empty: anything of `type` */
     const char *doc;  /* one sentence */
 } pdl_model_param;
 
