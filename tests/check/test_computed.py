@@ -192,6 +192,7 @@ WRONG = [  # line:column rule, severity, the program, other files
     ('2:57 parameter-value', 'warning', 'model: ollama_chat/x\nparameters: {mock_response: hi, response_format: {type: json_objct}}\ninput: a\n'),
     ('2:50 parameter-value', 'warning', 'model: ollama_chat/x\nparameters: {mock_response: hi, response_format: {type: json_schema}}\ninput: a\n'),
     ('2:70 parameter-value', 'warning', 'model: ollama_chat/x\nparameters: {mock_response: hi, response_format: {type: json_schema, json_schma: {}}}\ninput: a\n'),
+    ('3:3 contribute-nothing', 'warning', 'text:\n- text: lost\n  contribute: []\n'),
     # a misspelt key whose field is required: one mistake
     ('1:1 field-unknown', 'error', 'modl: ollama/x\ninput: a\n'),
     ('2:1 field-unknown', 'error', 'if: ${ true }\nthn: a\n'),
