@@ -41,6 +41,7 @@ typedef struct pdl_checker {
     bool may_exit;   /* code that ran may have ended the program */
     bool local;      /* definitions end with the function or iteration around them */
     bool in_code;    /* below the source text of a code block */
+    bool in_jinja;   /* whose language is Jinja */
     bool reads_all;  /* something reads names that cannot be seen: pdl_scope, code, a file */
     unsigned caught; /* blocks around this one whose fallback catches errors */
     unsigned depth;  /* of includes */

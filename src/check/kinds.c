@@ -452,10 +452,12 @@ static PDL_NOINLINE const pdl_ty *check_model(pdl_checker *c, const pdl_b_model 
 }
 
 static PDL_NOINLINE const pdl_ty *check_code(pdl_checker *c, const pdl_block *b) {
-    bool in_code = c->in_code;
+    bool in_code = c->in_code, in_jinja = c->in_jinja;
     c->in_code = true;
+    c->in_jinja = pdl_str_eq_nocase(PDL_AS(code, b)->lang.s, PDL_STR("jinja"));
     check_alone(c, b);
     c->in_code = in_code;
+    c->in_jinja = in_jinja;
     return pdl_checker_code(c, PDL_AS(code, b));
 }
 

@@ -331,7 +331,7 @@ void pdl_checker_lint_block(pdl_checker *c, const pdl_block *b) {
 }
 
 void pdl_checker_lint_text(pdl_checker *c, pdl_str text, const pdl_node *node, pdl_loc loc) {
-    if (c->quiet || c->opt->no_lint || !pdl_byte_in('#', text)) return;
+    if (c->quiet || c->opt->no_lint || c->in_jinja || !pdl_byte_in('#', text)) return;
     size_t at = pdl_str_find(text, PDL_STR("{#"), 0);
     if (at == PDL_NOT_FOUND || pdl_str_find(text, PDL_STR("#}"), at) == PDL_NOT_FOUND) return;
     pdl_loc mark = node && node->kind == PDL_NODE_SCALAR && pdl_str_eq(node->text, text)

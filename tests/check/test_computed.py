@@ -311,6 +311,8 @@ RIGHT = [  # the program, other files
     ('defs: {f: {function: {x: string}, return: a}}\nmodel: ollama_chat/x\nparameters: {mock_response: hi, tools: ["${ f }", {name: g, description: b, parameters: {type: object}, run: "${ f }"}], tool_choice: "${ f }"}\ninput: {data: {role: user, content: null, extra: 1}}\n', {}),
     ('model: ollama_chat/x\nparameters: {mock_response: hi, response_format: {type: grammar, grammar: a}}\ninput: {data: [{role: user, images: [a]}]}\n', {}),
     ('model: ollama_chat/x\nparameters: {mock_response: hi, response_format: {type: json_schema, json_schema: {name: a, schema: {type: object}}}, tool_choice: {type: function, function: {name: f}}, api_base: http://a.example}\ninput: {data: [{role: user, content: "${ 1 + 1 }"}]}\n', {}),
+    ('lang: jinja\ncode: |\n  {# a comment #}{{ 1 }}\n', {}),
+    ('model: openai/x\ninput: a\nparameters: {mock_response: a, store: true, min_tokens: 1, top_a: 0.1, n_predict: 5, speed: fast}\n', {}),
     ('if: ${ 2 > 1 }\nthen: a\n', {}),
     ('text:\n- {for: {i: [1]}, repeat: "${ i }"}\n- ${ i }\n', {}),
     ('text:\n- match: ${ 1 }\n  with:\n  - case: {any: , def: n}\n    then: a\n- ${ n }\n', {}),
