@@ -16,22 +16,22 @@
 enum { OPAQUE = PDL_TY_OTHER | PDL_TY_UNDEFINED | PDL_TY_NULL, MAX_ITEMS = 64 };
 
 /* A value and where it is written. */
-typedef struct sent {
+typedef struct outgoing {
     const pdl_ty *t;
     const pdl_node *n; /* NULL: elsewhere */
     pdl_loc loc;
-} sent;
+} outgoing;
 
 static const pdl_node *written(const pdl_node *n, pdl_node_kind kind) {
     return n && n->kind == kind ? n : NULL;
 }
 
-static sent make(const pdl_ty *t, const pdl_node *n, pdl_loc loc) {
-    return (sent){t, n, n ? pdl_node_loc(n) : loc};
+static outgoing make(const pdl_ty *t, const pdl_node *n, pdl_loc loc) {
+    return (outgoing){t, n, n ? pdl_node_loc(n) : loc};
 }
 
 /* False: there is certainly no such key, or nothing is known. */
-static bool find(pdl_checker *c, const sent *s, const char *key, sent *out) {
+static bool find(pdl_checker *c, const outgoing *s, const char *key, outgoing *out) {
     bool known;
     const pdl_ty *t = pdl_ty_field_of(pdl_checker_arena(c), s->t, pdl_str_of(key), &known);
     const pdl_node *map = written(s->n, PDL_NODE_MAP);
@@ -40,18 +40,18 @@ static bool find(pdl_checker *c, const sent *s, const char *key, sent *out) {
     return true;
 }
 
-static bool lacks(pdl_checker *c, const sent *s, pdl_str key) {
+static bool lacks(pdl_checker *c, const outgoing *s, pdl_str key) {
     bool known;
     return !pdl_ty_field_of(pdl_checker_arena(c), s->t, key, &known) && known;
 }
 
-static bool lacks_all(pdl_checker *c, const sent *s, const char *const *keys, size_t n) {
+static bool lacks_all(pdl_checker *c, const outgoing *s, const char *const *keys, size_t n) {
     for (size_t i = 0; i < n; i++)
         if (!lacks(c, s, pdl_str_of(keys[i]))) return false;
     return true;
 }
 
-static pdl_str text_of(const sent *s) {
+static pdl_str text_of(const outgoing *s) {
     return s->t->has_value && pdl_is_str(s->t->value) ? pdl_str_get(s->t->value) : (pdl_str){0};
 }
 
@@ -67,12 +67,12 @@ static bool is_in(pdl_str word, const char *const *words, size_t n) {
     return false;
 }
 
-static pdl_diag *report(pdl_checker *c, pdl_rule_id rule, const sent *s, const char *what) {
+static pdl_diag *report(pdl_checker *c, pdl_rule_id rule, const outgoing *s, const char *what) {
     return pdl_checker_diag(c, rule, s->loc, s->loc, "%s", what);
 }
 
 /* A value that has none of the kinds. */
-static bool refuse(pdl_checker *c, pdl_rule_id rule, const sent *s, uint32_t kinds,
+static bool refuse(pdl_checker *c, pdl_rule_id rule, const outgoing *s, uint32_t kinds,
                    const char *what, const char *wanted) {
     if (s->t->kinds & (kinds | OPAQUE)) return false;
     pdl_buf shown = PDL_BUF;
@@ -94,7 +94,7 @@ typedef struct keys {
 } keys;
 
 /* Reports the key when it is nearly a known one that is absent. */
-static bool check_key(pdl_checker *c, const keys *k, const sent *s, pdl_str key) {
+static bool check_key(pdl_checker *c, const keys *k, const outgoing *s, pdl_str key) {
     pdl_str near = is_in(key, k->names, k->n) ? (pdl_str){0} : near_of(key, k->names, k->n);
     if (!near.n || !lacks(c, s, near)) return false;
     const pdl_node *map = written(s->n, PDL_NODE_MAP);
@@ -109,7 +109,7 @@ static bool check_key(pdl_checker *c, const keys *k, const sent *s, pdl_str key)
 }
 
 /* Returns true when a key is misspelt: what is missing is that one. */
-static bool check_keys(pdl_checker *c, const keys *k, const sent *s) {
+static bool check_keys(pdl_checker *c, const keys *k, const outgoing *s) {
     bool found = false;
     const pdl_ty *t = s->t;
     size_t n = t->has_value ? pdl_dict_len(t->value) : t->n_fields;
@@ -123,13 +123,13 @@ static bool check_keys(pdl_checker *c, const keys *k, const sent *s) {
 
 /* --- messages --------------------------------------------------------------------------------- */
 
-static void check_message(pdl_checker *c, const sent *s) {
+static void check_message(pdl_checker *c, const outgoing *s) {
     static const char *const names[] = {"role", "content", "tool_calls", "tool_call_id"};
     /* one of them is what the message says */
     static const char *const says[] = {"content", "tool_calls", "function_call", "images", "parts",
                                        "audio",   "thinking",   "reasoning",     "refusal"};
     static const keys all = {PDL_RULE_message, "a message", names, 4};
-    sent part;
+    outgoing part;
     if (s->t->kinds != PDL_TY_DICT || check_keys(c, &all, s)) return;
     if (lacks(c, s, PDL_STR("role"))) {
         pdl_diag *d = report(c, PDL_RULE_message, s, "a message has a role, and this has none");
@@ -149,14 +149,14 @@ void pdl_checker_messages(pdl_checker *c, const pdl_ty *t, const pdl_node *n, pd
     const pdl_node *list = written(n, PDL_NODE_SEQ);
     if (c->quiet || c->opt->no_lint) return;
     if (t->kinds == PDL_TY_DICT) {
-        sent one = make(t, n, loc);
+        outgoing one = make(t, n, loc);
         check_message(c, &one);
     } else if (t->kinds == PDL_TY_LIST && !value && t->least) {
-        sent each = make(pdl_ty_items(a, t), NULL, n ? pdl_node_loc(n) : loc);
+        outgoing each = make(pdl_ty_items(a, t), NULL, n ? pdl_node_loc(n) : loc);
         check_message(c, &each);
     }
     for (size_t i = 0; i < len && i < MAX_ITEMS; i++) {
-        sent one = make(pdl_ty_of_value(a, pdl_list_at(t->value, i)),
+        outgoing one = make(pdl_ty_of_value(a, pdl_list_at(t->value, i)),
                         list && i < list->n ? list->items[i] : NULL, n ? pdl_node_loc(n) : loc);
         check_message(c, &one);
     }
@@ -176,16 +176,17 @@ static bool is_name(pdl_str s) {
 }
 
 /* {name, description, parameters}: what `function` of a tool is. */
-static void check_declaration(pdl_checker *c, const sent *s, const sent *tool) {
+static void check_declaration(pdl_checker *c, const outgoing *s, const outgoing *tool) {
     static const char *const names[] = {"name", "description", "parameters", "strict", "run"};
     static const keys all = {PDL_RULE_parameter_value, "the declaration of a tool", names, 5};
-    sent part, type;
+    outgoing part, type;
     if (refuse(c, PDL_RULE_parameter_value, s, PDL_TY_DICT, "`function` of a tool", "an object"))
         return;
     if (s->t->kinds != PDL_TY_DICT) return;
     bool misspelt = check_keys(c, &all, s);
     if (!misspelt && lacks(c, s, PDL_STR("name")))
-        report(c, PDL_RULE_parameter_value, s->n ? s : tool, "the declaration of a tool has no name");
+        report(c, PDL_RULE_parameter_value, s->n ? s : tool,
+               "the declaration of a tool has no name");
     if (find(c, s, "name", &part) &&
         !refuse(c, PDL_RULE_parameter_value, &part, PDL_TY_STR, "the name of a tool", "a text") &&
         part.t->has_value && !is_name(text_of(&part)))
@@ -199,18 +200,21 @@ static void check_declaration(pdl_checker *c, const sent *s, const sent *tool) {
 }
 
 /* An object without `function` and `name` is a tool of the service, which knows its form. */
-static void check_tool(pdl_checker *c, const sent *s) {
+static void check_tool(pdl_checker *c, const outgoing *s) {
     static const char *const names[] = {"type", "function"};
     static const keys all = {PDL_RULE_parameter_value, "a tool", names, 2};
-    sent type, part;
+    outgoing type, part;
     if (refuse(c, PDL_RULE_parameter_value, s, PDL_TY_DICT | PDL_TY_FUNC, "a tool",
                "a function or an object"))
         return;
     if (s->t->kinds != PDL_TY_DICT) return;
     if (find(c, s, "function", &part)) {
         check_declaration(c, &part, s);
-        if (find(c, s, "type", &type) && text_of(&type).n && !pdl_str_is(text_of(&type), "function"))
-            report(c, PDL_RULE_parameter_value, &type, "a tool with `function` is of type function");
+        bool other = find(c, s, "type", &type) && text_of(&type).n &&
+                     !pdl_str_is(text_of(&type), "function");
+        if (other)
+            report(c, PDL_RULE_parameter_value, &type,
+                   "a tool with `function` is of type function");
         return;
     }
     if (!lacks(c, s, PDL_STR("run")) && !find(c, s, "type", &type)) {
@@ -224,7 +228,7 @@ static void check_tool(pdl_checker *c, const sent *s) {
 }
 
 /* Items of a list that is written in place may be expressions. */
-static void check_tools(pdl_checker *c, const pdl_tree *tree, const sent *s) {
+static void check_tools(pdl_checker *c, const pdl_tree *tree, const outgoing *s) {
     pdl_arena *a = pdl_checker_arena(c);
     const pdl_node *list = written(s->n, PDL_NODE_SEQ);
     bool value = s->t->has_value && pdl_is_list(s->t->value), quiet = c->quiet;
@@ -235,30 +239,30 @@ static void check_tools(pdl_checker *c, const pdl_tree *tree, const sent *s) {
         const pdl_ty *t = items ? pdl_checker_tree(c, tree->items[i])
                                 : pdl_ty_of_value(a, pdl_list_at(s->t->value, i));
         c->quiet = quiet;
-        sent one = make(t, list && i < list->n ? list->items[i] : NULL, s->loc);
+        outgoing one = make(t, list && i < list->n ? list->items[i] : NULL, s->loc);
         check_tool(c, &one);
     }
 }
 
 /* --- what shapes the answer ------------------------------------------------------------------- */
 
-static void check_choice(pdl_checker *c, const sent *s) {
+static void check_choice(pdl_checker *c, const outgoing *s) {
     static const char *const words[] = {"auto", "none", "required", "any", "validated"};
     pdl_str word = text_of(s), near = near_of(word, words, 3);
     if (!s->t->has_value || !pdl_is_str(s->t->value) || is_in(word, words, 5)) return;
     pdl_diag *d = pdl_checker_diag(c, PDL_RULE_parameter_value, s->loc, s->loc,
-                                   "'tool_choice' is auto, none, required, a function, or an object "
-                                   "that names one, and this is '%.*s'",
+                                   "'tool_choice' is auto, none, required, a function, or an "
+                                   "object that names one, and this is '%.*s'",
                                    PDL_FMT(word));
     if (near.n) pdl_checker_hint(c, d, "did you mean '%.*s'?", PDL_FMT(near));
     if (d && s->n && near.n) pdl_program_edit(c->p, d, s->loc, near);
 }
 
-static void check_format(pdl_checker *c, const sent *s) {
+static void check_format(pdl_checker *c, const outgoing *s) {
     static const char *const types[] = {"json_schema", "json_object", "text"},
                             *const names[] = {"type", "json_schema"};
     static const keys all = {PDL_RULE_parameter_value, "'response_format'", names, 2};
-    sent type, part;
+    outgoing type, part;
     if (s->t->kinds != PDL_TY_DICT || check_keys(c, &all, s)) return;
     if (lacks(c, s, PDL_STR("type")) && !lacks(c, s, PDL_STR("json_schema")))
         report(c, PDL_RULE_parameter_value, s, "'response_format' has a type, and this has none");
@@ -280,7 +284,7 @@ static void check_format(pdl_checker *c, const sent *s) {
 
 void pdl_checker_sent(pdl_checker *c, pdl_str name, const pdl_tree *tree, const pdl_ty *t,
                       const pdl_node *n, pdl_loc loc) {
-    sent s = make(t, n, loc);
+    outgoing s = make(t, n, loc);
     if (c->opt->no_lint) return;
     if (pdl_str_is(name, "tools")) check_tools(c, tree, &s);
     if (pdl_str_is(name, "tool_choice")) check_choice(c, &s);
