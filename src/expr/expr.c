@@ -10,6 +10,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include <assert.h>
+
 #include "base/buf.h"
 #include "expr/read.h"
 
@@ -59,7 +61,7 @@ static normal normalise(pdl_arena *a, pdl_str s) {
     if (!s.n || !memchr(s.p, '\r', s.n)) return out;
     size_t n_crlf = 0, n = 0;
     for (size_t i = 0; i + 1 < s.n; i++) n_crlf += s.p[i] == '\r' && s.p[i + 1] == '\n';
-    char *p = pdl_arena_get(a, s.n);
+    char *p = pdl_arena_get(a, s.n + 1); /* ends with NUL */
     out.cuts = n_crlf ? pdl_arena_new_n(a, uint32_t, n_crlf) : NULL;
     for (size_t i = 0; i < s.n; i++) {
         p[n] = s.p[i];
@@ -82,7 +84,8 @@ static void reader_init(pdl_reader *r, pdl_arena *a, const normal *src, const pd
     r->known = known;
     r->holder = (pdl_holder){a, NULL};
     r->fail = r->late = (pdl_xfail){0};
-    r->t = r->ahead = (pdl_token){.kind = PDL_TK_ERROR};
+    r->t.kind = PDL_TK_ERROR;
+    r->t.end = 0;
     r->has_ahead = r->in_target = r->has_call = false;
     r->last_end = r->depth = r->operators = r->suspects = r->n_blocks = r->base = 0;
     r->items = r->few;
@@ -92,6 +95,7 @@ static void reader_init(pdl_reader *r, pdl_arena *a, const normal *src, const pd
     r->ends = NULL;
     r->cuts = src->cuts;
     r->n_cuts = src->n_cuts;
+    assert(pdl_lex_has_end(src->text));
     pdl_names_init(&r->names, a);
     pdl_lex_init(&r->lexer, a, &r->holder, &r->fail, src->text, opt, inside);
 }

@@ -120,8 +120,8 @@ static void put_newlines(pdl_buf *out, pdl_str s, pdl_str newline) {
 static bool decode(pdl_lexer *x, pdl_str body, pdl_str *out, const char **wrong) {
     pdl_buf wide = PDL_BUF;
     unescape u = {body, 0, PDL_BUF};
-    if (x->opt.newline.n && !pdl_str_is(x->opt.newline, "\n")) {
-        put_newlines(&wide, body, x->opt.newline);
+    if (x->opt->newline.n && !pdl_str_is(x->opt->newline, "\n")) {
+        put_newlines(&wide, body, x->opt->newline);
         u.in = pdl_buf_str(&wide);
     }
     *wrong = NULL;
@@ -143,7 +143,7 @@ bool pdl_lex_string(pdl_lexer *x, pdl_token *t) {
     uint32_t at = x->pos + 1, n = (uint32_t)x->src.n;
     bool plain = true;
     for (; at < n && x->src.p[at] != quote; at++) {
-        if (x->src.p[at] == '\n' && x->opt.newline.n) plain = false;
+        if (x->src.p[at] == '\n' && x->opt->newline.n) plain = false;
         if (x->src.p[at] != '\\') continue;
         plain = false;
         at++;

@@ -1,6 +1,11 @@
 /* lex_tag.c -- see token.h. Tokens between the delimiters of a tag: a byte class chooses the
  * reader.
  *
+ * Why there are two ways to a token: with the delimiters that nearly everybody has (} }} %}) no end
+ * of a tag begins like a name, a text, a bracket that opens or one of the signs . , | ~ : ;, which
+ * are nine of ten tokens. Such a byte settles what the token is (take_common); everything else, and
+ * every error, goes through take_any, which asks for the end of the tag first.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "expr/token.h"
@@ -11,24 +16,37 @@
 
 #include "base/banned.h"
 
-enum { C_NONE, C_BLANK, C_DIGIT, C_NAME, C_QUOTE, C_OPER, C_HIGH };
+/* SIGN: an operator by itself, whatever follows it; OPER: others. */
+enum {
+    C_NONE,
+    C_BLANK,
+    C_QUOTE,
+    C_SIGN,
+    C_OPEN,
+    C_CLOSE,
+    C_OPER,
+    C_HIGH,
+    C_WORD = 16, /* the bit of bytes that a name goes on with */
+    C_DIGIT = C_WORD,
+    C_NAME
+};
 
 /* Python's \s counts U+001C..U+001F as white space. */
 #define N8 C_NAME, C_NAME, C_NAME, C_NAME, C_NAME, C_NAME, C_NAME, C_NAME
 #define H8 C_HIGH, C_HIGH, C_HIGH, C_HIGH, C_HIGH, C_HIGH, C_HIGH, C_HIGH
 #define N7 C_NAME, C_NAME, C_NAME, C_NAME, C_NAME, C_NAME, C_NAME
 #define D8 C_DIGIT, C_DIGIT, C_DIGIT, C_DIGIT, C_DIGIT, C_DIGIT, C_DIGIT, C_DIGIT
-#define O8 C_OPER, C_OPER, C_OPER, C_OPER, C_OPER, C_OPER, C_OPER, C_OPER
 /* clang-format off */
 static const uint8_t class_of[256] = {
     0, 0, 0, 0, 0, 0, 0, 0, 0, C_BLANK, C_BLANK, C_BLANK, C_BLANK, C_BLANK, 0, 0,
     0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, C_BLANK, C_BLANK, C_BLANK, C_BLANK,
-    C_BLANK, C_OPER, C_QUOTE, 0, 0, C_OPER, 0, C_QUOTE, O8, /* ( ) * + , - . / */
-    D8, C_DIGIT, C_DIGIT, C_OPER, C_OPER, C_OPER, C_OPER, C_OPER, 0,
+    C_BLANK, C_OPER, C_QUOTE, 0, 0, C_OPER, 0, C_QUOTE,
+    C_OPEN, C_CLOSE, C_OPER, C_OPER, C_SIGN, C_OPER, C_SIGN, C_OPER, /* ( ) * + , - . / */
+    D8, C_DIGIT, C_DIGIT, C_SIGN, C_SIGN, C_OPER, C_OPER, C_OPER, 0, /* 0-9 : ; < = > ? */
     0, N7, N8, /* @ A-O */
-    N8, C_NAME, C_NAME, C_NAME, C_OPER, 0, C_OPER, 0, C_NAME, /* P-Z [ \ ] ^ _ */
+    N8, C_NAME, C_NAME, C_NAME, C_OPEN, 0, C_CLOSE, 0, C_NAME, /* P-Z [ \ ] ^ _ */
     0, N7, N8, /* ` a-o */
-    N8, C_NAME, C_NAME, C_NAME, C_OPER, C_OPER, C_OPER, C_OPER, 0, /* p-z { | } ~ */
+    N8, C_NAME, C_NAME, C_NAME, C_OPEN, C_SIGN, C_OPER, C_SIGN, 0, /* p-z { | } ~ */
     H8, H8, H8, H8, H8, H8, H8, H8, H8, H8, H8, H8, H8, H8, H8, H8
 };
 /* clang-format on */
@@ -93,7 +111,7 @@ static bool at_close(const pdl_lexer *x, pdl_str close, bool block, uint32_t *en
     }
     if (!is_at(x, x->pos, close)) return false;
     *end = x->pos + (uint32_t)close.n;
-    if (block && x->opt.trim_blocks && *end < x->src.n && x->src.p[*end] == '\n') ++*end;
+    if (block && x->opt->trim_blocks && *end < x->src.n && x->src.p[*end] == '\n') ++*end;
     return true;
 }
 
@@ -108,7 +126,7 @@ static bool at_line_end(const pdl_lexer *x, uint32_t *end) {
 
 /* Most bytes cannot begin the end of a tag. */
 static bool may_close(const pdl_lexer *x) {
-    const pdl_str *close = x->state == PDL_LX_VAR ? &x->opt.variable_end : &x->opt.block_end;
+    const pdl_str *close = x->state == PDL_LX_VAR ? &x->opt->variable_end : &x->opt->block_end;
     char c = x->src.p[x->pos];
     return c == close->p[0] || c == '-' || c == '+';
 }
@@ -124,9 +142,9 @@ static bool take_end(pdl_lexer *x, pdl_token *t) {
     } else if (!may_close(x)) {
         return false;
     } else if (x->state == PDL_LX_VAR) {
-        if (!at_close(x, x->opt.variable_end, false, &end)) return false;
+        if (!at_close(x, x->opt->variable_end, false, &end)) return false;
         kind = PDL_TK_VAR_END;
-    } else if (!at_close(x, x->opt.block_end, true, &end)) {
+    } else if (!at_close(x, x->opt->block_end, true, &end)) {
         return false;
     }
     *t = (pdl_token){.kind = kind, .start = x->pos, .end = end};
@@ -183,11 +201,22 @@ static pdl_kw keyword_of(pdl_str s) {
 #undef IS
 }
 
-/* Offset after the bytes from `at` on that are letters, digits or `_` of ASCII. */
+static inline bool is_word_byte(char c) { return class_of[(unsigned char)c] & C_WORD; }
+
+bool pdl_lex_has_end(pdl_str src) {
+    return !src.n || !is_word_byte(src.p[src.n - 1]) || !is_word_byte(src.p[src.n]);
+}
+
+/* Offset after the bytes from `at` on that are letters, digits or `_` of ASCII. One follows in the
+ * source that is none. */
 static inline uint32_t ascii_name(const pdl_lexer *x, uint32_t at) {
-    static_assert(C_NAME == C_DIGIT + 1, "one comparison for both");
-    const char *p = x->src.p + at, *end = x->src.p + x->src.n;
-    while (p < end && (uint8_t)(class_of[(unsigned char)*p] - C_DIGIT) <= 1) p++;
+    const char *p = x->src.p + at;
+    for (;; p += 4) {
+        if (!is_word_byte(p[0])) break;
+        if (!is_word_byte(p[1])) return (uint32_t)(p + 1 - x->src.p);
+        if (!is_word_byte(p[2])) return (uint32_t)(p + 2 - x->src.p);
+        if (!is_word_byte(p[3])) return (uint32_t)(p + 3 - x->src.p);
+    }
     return (uint32_t)(p - x->src.p);
 }
 
@@ -223,7 +252,7 @@ static inline bool take_name(pdl_lexer *x, pdl_token *t) {
         return take_foreign_name(x, t);
     pdl_str text = {x->src.p + x->pos, at - x->pos};
     set_token(t, PDL_TK_NAME, x->pos, at);
-    t->kw = keyword_of(text);
+    if (text.n - 2 <= 3) t->kw = keyword_of(text);
     t->text = text;
     x->pos = at;
     return true;
@@ -318,19 +347,49 @@ PDL_APART static void take_any(pdl_lexer *x, pdl_token *t) {
     case C_NAME:
     case C_HIGH: ok = take_name(x, t); break;
     case C_QUOTE: ok = pdl_lex_string(x, t); break;
+    case C_SIGN:
+    case C_OPEN:
+    case C_CLOSE:
     case C_OPER: ok = take_operator(x, t); break;
     default: break;
     }
     if (!ok) fail_char(x, t);
 }
 
-/* Names come first: they are nearly half of all tokens. */
+static inline bool take_byte(pdl_lexer *x, pdl_token *t, char c) {
+    set_token(t, (pdl_tk)single[(unsigned char)c], x->pos, x->pos + 1);
+    x->pos++;
+    return true;
+}
+
+/* What the byte c at the cursor alone decides. False: nothing happened. Names come first: they are
+ * nearly half of all tokens. */
+static inline bool take_common(pdl_lexer *x, pdl_token *t, char c) {
+    uint8_t class = class_of[(unsigned char)c];
+    if (class == C_NAME) return take_name(x, t);
+    if (class == C_SIGN) return take_byte(x, t, c);
+    if (class == C_OPEN && x->n_brackets < PDL_LX_BRACKETS) {
+        x->brackets[x->n_brackets++] = c == '(' ? ')' : (char)(c + 2); /* of [ and { */
+        return take_byte(x, t, c);
+    }
+    if (class == C_CLOSE && x->n_brackets && x->brackets[x->n_brackets - 1] == c) {
+        x->n_brackets--;
+        return take_byte(x, t, c);
+    }
+    return class == C_QUOTE && pdl_lex_string(x, t);
+}
+
 void pdl_lex_tag(pdl_lexer *x, pdl_token *t) {
     if (PDL_LIKELY(x->ends_are_signs)) {
         const char *p = x->src.p + x->pos, *end = x->src.p + x->src.n;
         while (p < end && class_of[(unsigned char)*p] == C_BLANK) p++;
         x->pos = (uint32_t)(p - x->src.p);
-        if (p < end && class_of[(unsigned char)*p] == C_NAME && take_name(x, t)) return;
+        if (p < end && take_common(x, t, *p)) return;
     }
     take_any(x, t);
+}
+
+bool pdl_lex_may_assign(const pdl_lexer *x) {
+    uint32_t at = pdl_lex_blanks(x, x->pos);
+    return at < x->src.n && x->src.p[at] == '=';
 }

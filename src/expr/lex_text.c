@@ -32,7 +32,7 @@ void pdl_lex_init(pdl_lexer *x, pdl_arena *a, pdl_holder *h, pdl_xfail *f, pdl_s
     x->pending = PDL_TK_EOF;
     x->line_starting = true;
     x->has_line_rules = false;
-    x->opt = *opt;
+    x->opt = opt;
     x->ends_are_signs = pdl_lex_ends_are_signs(opt);
     if (inside) return;
     memset(x->firsts, 0, sizeof x->firsts);
@@ -66,8 +66,8 @@ static char take_sign(const pdl_lexer *x, uint32_t *at) {
 
 /* Block opening, sign, blanks, word, blanks: the offset after them, or 0. */
 static uint32_t word_tag(const pdl_lexer *x, uint32_t at, pdl_str word, char *sign) {
-    if (!is_at(x, at, x->opt.block_start)) return 0;
-    at += (uint32_t)x->opt.block_start.n;
+    if (!is_at(x, at, x->opt->block_start)) return 0;
+    at += (uint32_t)x->opt->block_start.n;
     *sign = take_sign(x, &at);
     at = pdl_lex_blanks(x, at);
     return is_at(x, at, word) ? pdl_lex_blanks(x, at + (uint32_t)word.n) : 0;
@@ -76,15 +76,15 @@ static uint32_t word_tag(const pdl_lexer *x, uint32_t at, pdl_str word, char *si
 /* Returns true at the end of a block tag; *end is set after the text it removes. `raw` accepts no
  * '+' and trims nothing. */
 static bool block_close(const pdl_lexer *x, uint32_t at, bool trims, uint32_t *end) {
-    uint32_t n = (uint32_t)x->opt.block_end.n;
+    uint32_t n = (uint32_t)x->opt->block_end.n;
     char c = at < x->src.n ? x->src.p[at] : '\0';
-    if ((c == '-' || (c == '+' && trims)) && is_at(x, at + 1, x->opt.block_end)) {
+    if ((c == '-' || (c == '+' && trims)) && is_at(x, at + 1, x->opt->block_end)) {
         *end = c == '-' ? pdl_lex_blanks(x, at + 1 + n) : at + 1 + n;
         return true;
     }
-    if (!is_at(x, at, x->opt.block_end)) return false;
+    if (!is_at(x, at, x->opt->block_end)) return false;
     *end = at + n;
-    if (trims && x->opt.trim_blocks && *end < x->src.n && x->src.p[*end] == '\n') ++*end;
+    if (trims && x->opt->trim_blocks && *end < x->src.n && x->src.p[*end] == '\n') ++*end;
     return true;
 }
 
@@ -168,14 +168,14 @@ static uint32_t strip_line(const pdl_lexer *x, uint32_t from, uint32_t to) {
 
 static uint32_t text_end(const pdl_lexer *x, const opening *o) {
     if (o->sign == '-') return strip_end(x, x->pos, o->at);
-    if (o->sign != '+' && x->opt.lstrip_blocks && o->state != PDL_LX_VAR)
+    if (o->sign != '+' && x->opt->lstrip_blocks && o->state != PDL_LX_VAR)
         return strip_line(x, x->pos, o->at);
     return o->at;
 }
 
 static void data_token(pdl_lexer *x, pdl_token *t, uint32_t from, uint32_t to) {
     pdl_str s = {x->src.p + from, to - from};
-    pdl_str nl = x->opt.newline;
+    pdl_str nl = x->opt->newline;
     if (nl.n && !pdl_str_is(nl, "\n") && memchr(s.p, '\n', s.n)) {
         pdl_buf b = PDL_BUF;
         for (size_t i = 0, at; i < s.n; i = at + 1) {
@@ -230,13 +230,13 @@ static bool missing_end(pdl_lexer *x, pdl_token *t, const char *msg) {
 }
 
 static bool lex_comment(pdl_lexer *x, pdl_token *t) {
-    size_t at = pdl_str_find(x->src, x->opt.comment_end, x->pos);
+    size_t at = pdl_str_find(x->src, x->opt->comment_end, x->pos);
     if (at == PDL_NOT_FOUND) return missing_end(x, t, "Missing end of comment tag");
-    uint32_t end = (uint32_t)(at + x->opt.comment_end.n);
+    uint32_t end = (uint32_t)(at + x->opt->comment_end.n);
     char sign = at > x->pos ? x->src.p[at - 1] : '\0';
     if (sign == '-')
         end = pdl_lex_blanks(x, end);
-    else if (sign != '+' && x->opt.trim_blocks && end < x->src.n && x->src.p[end] == '\n')
+    else if (sign != '+' && x->opt->trim_blocks && end < x->src.n && x->src.p[end] == '\n')
         end++;
     move_to(x, end);
     x->state = PDL_LX_ROOT;
@@ -247,7 +247,7 @@ static bool lex_raw(pdl_lexer *x, pdl_token *t) {
     opening o = {.state = PDL_LX_RAW};
     uint32_t from = x->pos;
     for (size_t at = from;; at++) {
-        at = pdl_str_find(x->src, x->opt.block_start, at);
+        at = pdl_str_find(x->src, x->opt->block_start, at);
         if (at == PDL_NOT_FOUND) return missing_end(x, t, "Missing end of raw directive");
         uint32_t end = word_tag(x, (uint32_t)at, PDL_STR("endraw"), &o.sign);
         o.at = (uint32_t)at;
@@ -268,6 +268,10 @@ static void skip_line_comment(pdl_lexer *x) {
 }
 
 void pdl_lex_text(pdl_lexer *x, pdl_token *t) {
+    if (x->fail->msg.p) {
+        *t = (pdl_token){.kind = PDL_TK_ERROR, .start = x->pos, .end = x->pos};
+        return;
+    }
     for (;;) {
         if (x->pending != PDL_TK_EOF) {
             *t = (pdl_token){.kind = x->pending, .start = x->pending_at, .end = x->pos};
@@ -289,11 +293,3 @@ void pdl_lex_text(pdl_lexer *x, pdl_token *t) {
     }
 }
 
-void pdl_lex_next(pdl_lexer *x, pdl_token *t) {
-    if (x->fail->msg.p)
-        *t = (pdl_token){.kind = PDL_TK_ERROR, .start = x->pos, .end = x->pos};
-    else if (x->state == PDL_LX_VAR && x->pending == PDL_TK_EOF)
-        pdl_lex_tag(x, t);
-    else
-        pdl_lex_text(x, t);
-}

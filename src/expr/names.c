@@ -7,6 +7,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "base/vec.h"
+#include "base/word.h"
 
 #include <assert.h>
 
@@ -38,7 +39,8 @@ static pdl_symbol *symbol_of(pdl_names *ns, pdl_str name) {
         if (s) return s;
     } else {
         for (uint32_t i = 0; i < ns->n; i++)
-            if (pdl_str_eq(ns->few[i].name, name)) return &ns->few[i];
+            if (ns->few[i].name.n == name.n && pdl_bytes_eq(ns->few[i].name.p, name.p, name.n))
+                return &ns->few[i];
     }
     bool few = ns->n < PDL_FEW_SYMBOLS;
     pdl_symbol *s = few ? &ns->few[ns->n] : pdl_arena_new(ns->arena, pdl_symbol);

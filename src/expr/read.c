@@ -53,22 +53,24 @@ static const pdl_xnode *read_string(pdl_reader *r) {
 }
 
 static const pdl_xnode *read_name(pdl_reader *r, bool with_namespace) {
-    pdl_token t = r->t;
+    pdl_kw kw = r->t.kw;
+    pdl_str name = r->t.text;
+    uint32_t start = r->t.start;
     pdl_read_advance(r);
     pdl_xnode *n;
-    if (t.kw >= PDL_KW_TRUE) {
-        n = pdl_read_node(r, PDL_X_CONST, t.start);
-        n->u.value = t.kw == PDL_KW_NULL ? pdl_null() : pdl_bool(t.kw == PDL_KW_TRUE);
+    if (kw >= PDL_KW_TRUE) {
+        n = pdl_read_node(r, PDL_X_CONST, start);
+        n->u.value = kw == PDL_KW_NULL ? pdl_null() : pdl_bool(kw == PDL_KW_TRUE);
         return pdl_read_close(r, n);
     }
-    n = pdl_read_node(r, PDL_X_NAME, t.start);
-    n->u.name = t.text;
+    n = pdl_read_node(r, PDL_X_NAME, start);
+    n->u.name = name;
     bool is_ref = with_namespace && r->t.kind == PDL_TK_DOT;
-    if (!r->in_target || is_ref) pdl_names_read(&r->names, t.text);
+    if (!r->in_target || is_ref) pdl_names_read(&r->names, name);
     pdl_read_close(r, n);
     if (!is_ref) return n;
     pdl_read_advance(r);
-    pdl_xnode *ref = pdl_read_node(r, PDL_X_NSREF, t.start);
+    pdl_xnode *ref = pdl_read_node(r, PDL_X_NSREF, start);
     ref->u.access.obj = n;
     ref->u.access.name = r->t.text;
     return pdl_read_expect(r, PDL_TK_NAME) ? pdl_read_close(r, ref) : NULL;
@@ -199,7 +201,7 @@ static pdl_str repeated(const pdl_xargs *args) {
     return again;
 }
 
-static void check_repeated(pdl_reader *r, const pdl_xargs *args, uint32_t start) {
+PDL_APART static void check_repeated(pdl_reader *r, const pdl_xargs *args, uint32_t start) {
     pdl_str again = repeated(args);
     bool by_dict = false;
     for (uint32_t i = 0; again.p && i < args->n_kw; i++)
@@ -214,6 +216,12 @@ static bool bad_call(pdl_reader *r) {
     return false;
 }
 
+/* Most arguments are no keywords: the next token is made when its first byte may be that of = . */
+static bool is_keyword(pdl_reader *r) {
+    return r->t.kind == PDL_TK_NAME && (r->has_ahead || pdl_lex_may_assign(&r->lexer)) &&
+           pdl_read_look(r)->kind == PDL_TK_ASSIGN;
+}
+
 static bool read_arg(pdl_reader *r, pdl_xargs *args, bool *has_kw) {
     const pdl_xnode *e;
     if (r->t.kind == PDL_TK_MUL) {
@@ -226,7 +234,7 @@ static bool read_arg(pdl_reader *r, pdl_xargs *args, bool *has_kw) {
         pdl_read_advance(r);
         return (args->starstar = pdl_read_expression(r)) != NULL;
     }
-    if (r->t.kind == PDL_TK_NAME && pdl_read_look(r)->kind == PDL_TK_ASSIGN) {
+    if (is_keyword(r)) {
         if (args->starstar) return bad_call(r);
         pdl_str key = r->t.text;
         pdl_read_advance(r);
@@ -265,7 +273,7 @@ static bool read_args(pdl_reader *r, pdl_xargs *args) {
     args->pos = pdl_read_copy(r, mark);
     args->kw = args->n_kw ? args->pos + n_pos : NULL;
     r->n_items = mark;
-    check_repeated(r, args, start);
+    if (args->n_kw > 1) check_repeated(r, args, start);
     return true;
 }
 
@@ -319,14 +327,15 @@ static const pdl_xnode *read_item(pdl_reader *r, const pdl_xnode *obj) {
 
 static const pdl_xnode *read_dot(pdl_reader *r, const pdl_xnode *obj) {
     pdl_read_advance(r);
-    pdl_token t = r->t;
-    pdl_read_advance(r);
-    if (t.kind == PDL_TK_NAME) {
+    if (r->t.kind == PDL_TK_NAME) {
         pdl_xnode *n = pdl_read_node_from(r, PDL_X_ATTR, obj);
         n->u.access.obj = obj;
-        n->u.access.name = t.text;
+        n->u.access.name = r->t.text;
+        pdl_read_advance(r);
         return pdl_read_close(r, n);
     }
+    pdl_token t = r->t;
+    pdl_read_advance(r);
     if (t.kind != PDL_TK_INT) {
         pdl_xfail_set(&r->fail, r->arena, "TemplateSyntaxError", t.start, t.end,
                       "expected name or number");
@@ -453,12 +462,23 @@ static const pdl_xnode *read_pipes(pdl_reader *r, const pdl_xnode *n) {
 
 /* --- operators -------------------------------------------------------------------------------- */
 
+/* The token at the cursor ends an operand with all that may follow it: half of them do, and each
+ * loop that would look for more is left out. */
+static inline bool is_end(const pdl_reader *r) {
+    static const bool ends[PDL_TK_COUNT] = {
+        [PDL_TK_EOF] = true,      [PDL_TK_VAR_END] = true, [PDL_TK_BLOCK_END] = true,
+        [PDL_TK_RBRACKET] = true, [PDL_TK_RPAREN] = true,  [PDL_TK_RBRACE] = true,
+        [PDL_TK_COLON] = true,    [PDL_TK_COMMA] = true,
+    };
+    return ends[r->t.kind];
+}
+
 static const pdl_xnode *read_signed(pdl_reader *r) {
     pdl_xnode *n;
     const pdl_xnode *e;
     if (r->t.kind != PDL_TK_SUB && r->t.kind != PDL_TK_ADD) {
         e = pdl_read_primary(r, false);
-        return e ? read_postfix(r, e) : NULL;
+        return e && !is_end(r) ? read_postfix(r, e) : e;
     }
     if (!pdl_read_deeper(r)) return NULL;
     n = pdl_read_node(r, PDL_X_UNARY, r->t.start);
@@ -566,10 +586,13 @@ static const pdl_xnode *read_not(pdl_reader *r) {
 /* An operand and the operators of level min and up that follow it. */
 static const pdl_xnode *read_binary(pdl_reader *r, unsigned min) {
     const pdl_xnode *left;
-    if (min <= L_NOT && is_kw(r, PDL_KW_NOT))
+    if (min <= L_NOT && is_kw(r, PDL_KW_NOT)) {
         left = read_not(r);
-    else if ((left = read_signed(r)))
+    } else {
+        left = read_signed(r);
+        if (!left || is_end(r)) return left;
         left = read_pipes(r, left);
+    }
     pdl_xop op;
     unsigned level;
     while (left && (level = level_here(r, &op)) >= min && level) {
@@ -581,8 +604,8 @@ static const pdl_xnode *read_binary(pdl_reader *r, unsigned min) {
             left = read_concat(r, left);
             continue;
         }
-        pdl_xkind kind = level == L_OR ? PDL_X_OR : level == L_AND ? PDL_X_AND : PDL_X_BINARY;
-        pdl_xnode *n = pdl_read_node_from(r, kind, left);
+        pdl_xnode *n = pdl_read_node_from(r, PDL_X_BINARY, left);
+        if (level <= L_AND) n->kind = level == L_OR ? PDL_X_OR : PDL_X_AND; /* of the same size */
         pdl_read_advance(r);
         n->u.op.op = op;
         n->u.op.a = left;

@@ -146,9 +146,49 @@ PDL_PRINTF(2, 3) pdl_xnode *pdl_read_fail(pdl_reader *r, const char *fmt, ...);
  */
 bool pdl_read_deeper(pdl_reader *r);
 
-pdl_xnode *pdl_read_node(pdl_reader *r, pdl_xkind kind, uint32_t start);
+/* Nodes are as large as their kind needs: bytes, 0: whole. In this header, so that clearing a node
+ * whose kind is written down becomes a few instructions. */
+#define PDL_XNODE_SIZE(member) (offsetof(pdl_xnode, u) + sizeof(((pdl_xnode *)NULL)->u.member))
+static inline size_t pdl_xnode_size(pdl_xkind kind) {
+    switch ((int)kind) {
+    case PDL_X_CONST: return PDL_XNODE_SIZE(value);
+    case PDL_X_NAME: return PDL_XNODE_SIZE(name);
+    case PDL_X_ATTR:
+    case PDL_X_ITEM: return PDL_XNODE_SIZE(access);
+    case PDL_X_SLICE: return PDL_XNODE_SIZE(slice);
+    case PDL_X_CALL: return PDL_XNODE_SIZE(call);
+    case PDL_X_FILTER:
+    case PDL_X_TEST: return PDL_XNODE_SIZE(filter);
+    case PDL_X_UNARY:
+    case PDL_X_BINARY:
+    case PDL_X_AND:
+    case PDL_X_OR: return PDL_XNODE_SIZE(op);
+    case PDL_X_COMPARE: return PDL_XNODE_SIZE(compare);
+    case PDL_X_COND: return PDL_XNODE_SIZE(cond);
+    case PDL_X_DICT: return PDL_XNODE_SIZE(dict);
+    case PDL_X_LIST:
+    case PDL_X_TUPLE:
+    case PDL_X_CONCAT:
+    case PDL_X_OUTPUT:
+    case PDL_X_SEQ: return PDL_XNODE_SIZE(list);
+    case PDL_X_TEXT: return PDL_XNODE_SIZE(text);
+    default: return sizeof(pdl_xnode);
+    }
+}
+
+static inline pdl_xnode *pdl_xnode_new(pdl_reader *r, pdl_xkind kind, uint32_t start) {
+    pdl_xnode *n = pdl_arena_get(r->arena, pdl_xnode_size(kind));
+    n->kind = kind;
+    n->start = start;
+    return n;
+}
+static inline pdl_xnode *pdl_read_node(pdl_reader *r, pdl_xkind kind, uint32_t start) {
+    return pdl_xnode_new(r, kind, pdl_read_offset(r, start));
+}
 /* A node that begins where `first` begins. */
-pdl_xnode *pdl_read_node_from(pdl_reader *r, pdl_xkind kind, const pdl_xnode *first);
+static inline pdl_xnode *pdl_read_node_from(pdl_reader *r, pdl_xkind kind, const pdl_xnode *first) {
+    return pdl_xnode_new(r, kind, first->start);
+}
 /* n with its end at the token before the current one. */
 static inline pdl_xnode *pdl_read_close(pdl_reader *r, pdl_xnode *n) {
     if (n) n->end = pdl_read_offset(r, r->last_end);

@@ -106,38 +106,6 @@ bool pdl_read_deeper(pdl_reader *r) {
     return true;
 }
 
-/* Nodes are as large as their kind needs. */
-#define SIZE(member) (offsetof(pdl_xnode, u) + sizeof((pdl_xnode *)NULL)->u.member)
-static const uint8_t sizes[] = {
-    [PDL_X_CONST] = SIZE(value),     [PDL_X_NAME] = SIZE(name),   [PDL_X_ATTR] = SIZE(access),
-    [PDL_X_ITEM] = SIZE(access),     [PDL_X_SLICE] = SIZE(slice), [PDL_X_CALL] = SIZE(call),
-    [PDL_X_COMPARE] = SIZE(compare), [PDL_X_DICT] = SIZE(dict),   [PDL_X_UNARY] = SIZE(op),
-    [PDL_X_BINARY] = SIZE(op),       [PDL_X_AND] = SIZE(op),      [PDL_X_OR] = SIZE(op),
-    [PDL_X_COND] = SIZE(cond),       [PDL_X_LIST] = SIZE(list),   [PDL_X_TUPLE] = SIZE(list),
-    [PDL_X_CONCAT] = SIZE(list),     [PDL_X_TEXT] = SIZE(text),   [PDL_X_OUTPUT] = SIZE(list),
-    [PDL_X_SEQ] = SIZE(list),        [PDL_X_COUNT] = 0, /* the others: whole */
-};
-static_assert(sizeof(pdl_xnode) <= UINT8_MAX, "sizes are bytes");
-
-static pdl_xnode *new_node(pdl_reader *r, pdl_xkind kind) {
-    pdl_xnode *n = pdl_arena_get(r->arena, sizes[kind] ? sizes[kind] : sizeof *n);
-    n->kind = kind;
-    return n;
-}
-
-pdl_xnode *pdl_read_node(pdl_reader *r, pdl_xkind kind, uint32_t start) {
-    assert(kind < PDL_X_COUNT);
-    pdl_xnode *n = new_node(r, kind);
-    n->start = pdl_read_offset(r, start);
-    return n;
-}
-
-pdl_xnode *pdl_read_node_from(pdl_reader *r, pdl_xkind kind, const pdl_xnode *first) {
-    pdl_xnode *n = new_node(r, kind);
-    n->start = first->start;
-    return n;
-}
-
 pdl_xitem *pdl_read_push(pdl_reader *r, const pdl_xnode *node) {
     assert(r->n_items <= r->cap_items);
     if (r->n_items == r->cap_items) {
@@ -154,7 +122,7 @@ pdl_xitem *pdl_read_push(pdl_reader *r, const pdl_xnode *node) {
 const pdl_xnode **pdl_read_copy(pdl_reader *r, size_t mark) {
     assert(mark <= r->n_items && r->n_items <= r->cap_items);
     size_t n = r->n_items - mark;
-    const pdl_xnode **p = n ? pdl_arena_new_n(r->arena, const pdl_xnode *, n) : NULL;
+    const pdl_xnode **p = n ? pdl_arena_raw(r->arena, n * sizeof *p) : NULL;
     for (size_t i = 0; i < n; i++) p[i] = r->items[mark + i].node;
     return p;
 }

@@ -107,7 +107,8 @@ typedef struct pdl_lx_rule {
 
 enum { PDL_LX_RULES = 5, PDL_LX_BRACKETS = PDL_MAX_EXPR_DEPTH + 56 };
 
-/* Invariants: pos <= src.n; brackets[0..n_brackets) are the closing brackets that are due. */
+/* Invariants: pos <= src.n; brackets[0..n_brackets) are the closing brackets that are due; each
+ * name in src is followed by a byte that ends it, which may be the one after src. */
 typedef struct pdl_lexer {
     pdl_arena *arena;
     pdl_holder *holder;
@@ -120,22 +121,18 @@ typedef struct pdl_lexer {
     uint32_t n_brackets;
     bool line_starting; /* the last match of text ended with a newline */
     bool has_line_rules;
-    bool ends_are_signs; /* no tag ends at a blank, name, number or string */
+    bool ends_are_signs; /* no tag ends at what lex_tag.c takes by its first byte */
     uint32_t n_rules;
     pdl_lx_rule rules[PDL_LX_RULES];
     uint32_t firsts[8]; /* bit set of the first bytes of the rules */
-    pdl_xoptions opt;   /* delimiters filled in */
+    const pdl_xoptions *opt; /* delimiters filled in */
     char brackets[PDL_LX_BRACKETS];
 } pdl_lexer;
 
-/* A lexer at the start of src. opt has all its delimiters. With inside: src is the inside of one
- * expression.
- */
+/* A lexer at the start of src. opt has all its delimiters, and outlives the lexer. With inside: src
+ * is the inside of one expression. */
 void pdl_lex_init(pdl_lexer *x, pdl_arena *a, pdl_holder *h, pdl_xfail *f, pdl_str src,
                   const pdl_xoptions *opt, bool inside);
-
-/* The next token; ERROR after x->fail was set. At the end EOF, at every further call too. */
-void pdl_lex_next(pdl_lexer *x, pdl_token *t);
 
 /* Parts of the lexer: lex_text.c (outside tags), lex_tag.c (inside), lex_literal.c (strings and
  * numbers). */
@@ -145,6 +142,18 @@ bool pdl_lex_string(pdl_lexer *x,
                     pdl_token *t); /* at a quote; false: no closing quote, nothing happened */
 void pdl_lex_number(pdl_lexer *x, pdl_token *t);          /* at a digit */
 uint32_t pdl_lex_blanks(const pdl_lexer *x, uint32_t at); /* offset after the white space at `at` */
+/* May the next token be = ? Makes no token. */
+bool pdl_lex_may_assign(const pdl_lexer *x);
+/* Does each name in src end, without a look at its length? */
+bool pdl_lex_has_end(pdl_str src);
+
+/* The next token; ERROR after an error of the lexer. At the end EOF, at every further call too. */
+static inline void pdl_lex_next(pdl_lexer *x, pdl_token *t) {
+    if (PDL_LIKELY(x->state == PDL_LX_VAR && x->pending == PDL_TK_EOF))
+        pdl_lex_tag(x, t);
+    else
+        pdl_lex_text(x, t);
+}
 
 /* Are the ends of tags signs, as }} and %} are? */
 bool pdl_lex_ends_are_signs(const pdl_xoptions *opt);
