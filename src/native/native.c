@@ -18,14 +18,21 @@
 
 /* --- tables ----------------------------------------------------------------------------------- */
 
+/* The order of a name and that of a row: bytes are compared here, since they differ early and rows
+ * would have to be measured first. */
+static inline int compare(pdl_str name, const char *z) {
+    size_t i = 0;
+    while (i < name.n && z[i] && name.p[i] == z[i]) i++;
+    return i < name.n ? (z[i] ? (unsigned char)name.p[i] - (unsigned char)z[i] : 1)
+                      : -(z[i] != '\0');
+}
+
 const pdl_native *pdl_rows_find(pdl_rows t, pdl_str name) {
     size_t lo = 0, hi = name.n ? t.n : 0; /* no row has an empty name */
     while (lo < hi) {
         size_t mid = lo + (hi - lo) / 2;
         assert(mid == 0 || strcmp(t.p[mid - 1].name, t.p[mid].name) < 0); /* rows are sorted */
-        int c =
-            (unsigned char)name.p[0] - (unsigned char)t.p[mid].name[0]; /* most rows differ here */
-        if (c == 0) c = pdl_str_cmp(name, pdl_str_of(t.p[mid].name));
+        int c = compare(name, t.p[mid].name);
         if (c == 0) return &t.p[mid];
         if (c < 0)
             hi = mid;
