@@ -41,6 +41,14 @@ static inline void *pdl_vec_more(void *vec, size_t size) {
     return (char *)v->p + v->n++ * size;
 }
 
+/* Room for n items in all, where about so many are expected. */
+static inline void pdl_vec_expect_any(void *vec, size_t n, size_t size) {
+    pdl_vec_any *v = vec;
+    if (v->cap >= n) return;
+    v->cap = n;
+    v->p = pdl_realloc_n(v->p, n, size);
+}
+
 static inline void pdl_vec_release(void *vec) {
     pdl_vec_any *v = vec;
     pdl_free(v->p);
@@ -50,6 +58,7 @@ static inline void pdl_vec_release(void *vec) {
 /* Address of one more item at the end; its content is undefined until the caller sets it. What is
  * assigned to it must not push to the same array: that could move it. */
 #define pdl_vec_push(v) ((__typeof__((v)->p))pdl_vec_more((v), sizeof *(v)->p))
+#define pdl_vec_expect(v, n) pdl_vec_expect_any((v), (n), sizeof *(v)->p)
 /* Releases the array (not what items point to) and leaves it empty. */
 #define pdl_vec_fini(v) ((void)sizeof((v)->p), pdl_vec_release(v))
 

@@ -43,9 +43,18 @@ static void collect(pdl_infer *in, const pdl_xargs *args, const pdl_ty *first,
     out->sig = (pdl_sig_args){out->pos, n, args->kw_names, out->kw, n_kw, open};
 }
 
+static bool are_known(const pdl_sig_args *args) {
+    for (size_t i = 0; i < args->n_pos; i++)
+        if (!args->pos[i]->has_value) return false;
+    for (size_t i = 0; i < args->n_kw; i++)
+        if (!args->kw[i]->has_value) return false;
+    return true;
+}
+
 /* What it gives when all arguments are known; NULL: nothing is. */
 static const pdl_ty *computed(pdl_infer *in, const pdl_native *row, const argument_types *args,
                               pdl_buf *problem) {
+    if (!are_known(&args->sig)) return NULL;
     pdl_err err = {0};
     const pdl_ty *t =
         pdl_fold_call(pdl_checker_arena(in->c), row, &args->sig, in->lenient, &err);
@@ -221,7 +230,8 @@ static void not_callable(pdl_infer *in, const pdl_xnode *x, const pdl_ty *callee
 
 const pdl_ty *pdl_infer_call(pdl_infer *in, const pdl_xnode *x, const pdl_ty *callee) {
     argument_types args;
-    const pdl_native *row = callee->native;
+    const pdl_native *row = pdl_ty_native_of(callee);
+    const pdl_ty_function *function = pdl_ty_function_of(callee);
     bool method = row && callee->receiver;
     collect(in, &x->u.call.args, method ? callee->receiver : NULL, &args);
     if (row) {
@@ -230,8 +240,8 @@ const pdl_ty *pdl_infer_call(pdl_infer *in, const pdl_xnode *x, const pdl_ty *ca
         return t;
     }
     const pdl_ty *result = &pdl_ty_any;
-    if (callee->function)
-        result = call_from_expression(in, x, callee->function, &args);
+    if (function)
+        result = call_from_expression(in, x, function, &args);
     else if (!(callee->kinds & CALLABLE))
         not_callable(in, x, callee);
     in->c->may_exit = true; /* from here on: a call that cannot be made does not end the program */
@@ -242,7 +252,8 @@ const pdl_ty *pdl_infer_call(pdl_infer *in, const pdl_xnode *x, const pdl_ty *ca
 void pdl_checker_reduce(pdl_checker *c, const pdl_join *join, int64_t values) {
     const pdl_tree *t = join->reduce;
     const pdl_ty *f = pdl_checker_tree(c, t);
-    const pdl_params *p = f->function ? &f->function->block->params : NULL;
+    const pdl_ty_function *function = pdl_ty_function_of(f);
+    const pdl_params *p = function ? &function->block->params : NULL;
     pdl_loc mark = t->node ? pdl_node_loc(t->node) : t->loc;
     pdl_diag *d = NULL;
     if (!(f->kinds & CALLABLE)) {
@@ -255,8 +266,8 @@ void pdl_checker_reduce(pdl_checker *c, const pdl_join *join, int64_t values) {
     } else if (p && p->n < 2) {
         d = pdl_checker_diag(c, PDL_RULE_argument_unknown, t->loc, mark,
                              "`reduce` calls %.*s with two arguments, and it has %s",
-                             PDL_FMT(name_of(f->function)), p->n ? "one parameter" : "none");
-        pdl_checker_relate(c, d, f->function->block->head.loc, "the function is defined here");
+                             PDL_FMT(name_of(function)), p->n ? "one parameter" : "none");
+        pdl_checker_relate(c, d, function->block->head.loc, "the function is defined here");
     }
     if (values < 2) pdl_checker_soften(d);
 }
@@ -368,10 +379,11 @@ const pdl_ty *pdl_checker_call(pdl_checker *c, const pdl_b_call *b) {
         args = &pdl_ty_any;
     }
     const pdl_ty *f = pdl_checker_tree(c, b->func);
-    if (f->function)
-        check_args(c, b, f->function, args);
+    const pdl_ty_function *function = pdl_ty_function_of(f);
+    if (function)
+        check_args(c, b, function, args);
     else if (!(f->kinds & CALLABLE) || f->kinds == PDL_TY_NATIVE)
         not_a_function(c, b, f);
     c->may_exit = true; /* from here on: a call that cannot be made does not end the program */
-    return f->function && f->function->result ? f->function->result : &pdl_ty_any;
+    return function && function->result ? function->result : &pdl_ty_any;
 }

@@ -39,13 +39,13 @@ static bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
 static bool is_name(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; }
 
-/* Is `pdl: ignore` at this place the beginning of a comment? *hash: of its #. */
-static bool begins_comment(pdl_str text, size_t at, size_t *hash) {
-    size_t i = at;
-    while (i > 0 && is_blank(text.p[i - 1])) i--;
-    if (i == 0 || text.p[i - 1] != '#') return false;
-    *hash = i - 1;
-    return *hash == 0 || is_blank(text.p[*hash - 1]) || text.p[*hash - 1] == '\n';
+/* Where `pdl: ignore` is in the comment that this # begins, or PDL_NOT_FOUND. */
+static size_t words_after(pdl_str text, size_t hash) {
+    size_t at = hash + 1;
+    if (hash > 0 && !is_blank(text.p[hash - 1]) && text.p[hash - 1] != '\n') return PDL_NOT_FOUND;
+    while (at < text.n && is_blank(text.p[at])) at++;
+    pdl_str rest = {text.p + at, text.n - at};
+    return pdl_str_starts(rest, PDL_STR(WORDS)) ? at : PDL_NOT_FOUND;
 }
 
 /* The line that a comment with this # is about. A run of lines that are comments is walked through
@@ -68,14 +68,16 @@ static uint32_t line_of(ignores *g, const pdl_source *src, size_t hash) {
 static const searched *search(ignores *g, const pdl_source *src) {
     for (size_t i = 0; i < g->sources.n; i++)
         if (g->sources.p[i].src == src) return &g->sources.p[i];
-    pdl_str words = PDL_STR(WORDS);
+    pdl_str text = src->text, sign = PDL_STR("#");
     searched s = {src, g->all.n, g->all.n};
     g->first = g->target = 0;
-    for (size_t at = 0; (at = pdl_str_find(src->text, words, at)) != PDL_NOT_FOUND; at += words.n) {
-        size_t hash, end = pdl_str_find(src->text, PDL_STR("\n"), at);
-        if (!begins_comment(src->text, at, &hash)) continue;
+    for (size_t hash = pdl_str_find(text, sign, 0); hash != PDL_NOT_FOUND;
+         hash = pdl_str_find(text, sign, hash + 1)) {
+        size_t at = words_after(text, hash);
+        if (at == PDL_NOT_FOUND) continue;
+        size_t end = pdl_str_find(text, PDL_STR("\n"), at);
         pdl_str names =
-            pdl_str_sub(src->text, at + words.n, end == PDL_NOT_FOUND ? src->text.n : end);
+            pdl_str_sub(text, at + sizeof WORDS - 1, end == PDL_NOT_FOUND ? text.n : end);
         if (names.n && is_name(names.p[0])) continue; /* another word */
         *pdl_vec_push(&g->all) = (ignored){src, line_of(g, src, hash), names};
     }

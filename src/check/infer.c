@@ -40,9 +40,10 @@ pdl_diag *pdl_infer_diag(const pdl_infer *in, pdl_rule_id rule, const pdl_xnode 
 /* The value must be there, also in a template. Returns t, or any after an error. */
 static const pdl_ty *needed(const pdl_infer *in, const pdl_xnode *x, const pdl_ty *t) {
     if (t->kinds != PDL_TY_UNDEFINED) return t;
+    pdl_ty_missing m = pdl_ty_missing_of(t);
     pdl_diag *d = pdl_infer_diag(in, PDL_RULE_attribute_missing, x, "%.*s",
-                                 PDL_FMT(t->why.n ? t->why : PDL_STR("the value is undefined")));
-    if (t->hint.n) pdl_checker_hint(in->c, d, "%.*s", PDL_FMT(t->hint));
+                                 PDL_FMT(m.why.n ? m.why : PDL_STR("the value is undefined")));
+    if (m.hint.n) pdl_checker_hint(in->c, d, "%.*s", PDL_FMT(m.hint));
     return &pdl_ty_any;
 }
 
@@ -68,9 +69,7 @@ static const pdl_ty *type_of_name(pdl_infer *in, const pdl_xnode *x) {
     }
     const pdl_native *global = pdl_global_find(x->u.name);
     if (!global) return &pdl_ty_any;
-    pdl_ty *t = pdl_arena_new(pdl_checker_arena(c), pdl_ty);
-    *t = (pdl_ty){.kinds = PDL_TY_NATIVE, .native = global};
-    return t;
+    return pdl_ty_new(pdl_checker_arena(c), (pdl_ty){.kinds = PDL_TY_NATIVE, .one.native = global});
 }
 
 static const pdl_ty *type_of_list(pdl_infer *in, const pdl_xnode *x) {
@@ -310,7 +309,7 @@ const pdl_ty *pdl_checker_tree(pdl_checker *c, const pdl_tree *t) {
 void pdl_scope_view_each(const pdl_scope_view *v, void (*fn)(void *user, const pdl_name_def *def),
                          void *user) {
     for (size_t i = 0; i < v->scope.names.n; i++) {
-        const pdl_binding *b = v->scope.names.entries[i].value;
+        const pdl_binding *b = v->scope.names.p[i].now;
         if (b) fn(user, &b->def);
     }
 }

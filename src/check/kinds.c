@@ -259,9 +259,7 @@ static const pdl_ty *function_type(pdl_checker *c, const pdl_b_function *b, pdl_
     pdl_arena *a = pdl_checker_arena(c);
     pdl_ty_function *f = pdl_arena_new(a, pdl_ty_function);
     *f = (pdl_ty_function){name, b, result, assumed};
-    pdl_ty *t = pdl_arena_new(a, pdl_ty);
-    *t = (pdl_ty){.kinds = PDL_TY_FUNC, .function = f};
-    return t;
+    return pdl_ty_new(a, (pdl_ty){.kinds = PDL_TY_FUNC, .one.function = f});
 }
 
 /* Without its argument an optional parameter is undefined. */
@@ -357,9 +355,8 @@ static PDL_NOINLINE const pdl_ty *check_object(pdl_checker *c, const pdl_b_objec
             refuse_part(c, list->p[i], t);
     }
     if (!list->is_map) return &pdl_ty_dict;
-    pdl_ty *t = pdl_arena_new(a, pdl_ty);
-    *t = (pdl_ty){.kinds = PDL_TY_DICT, .closed = true, .fields = f, .n_fields = list->n};
-    return t;
+    return pdl_ty_new(
+        a, (pdl_ty){.kinds = PDL_TY_DICT, .closed = true, .fields = f, .n_fields = list->n});
 }
 
 static PDL_NOINLINE const pdl_ty *check_sequence(pdl_checker *c, const pdl_b_sequence *b) {

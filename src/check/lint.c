@@ -39,8 +39,7 @@ static void lint_conditions(pdl_checker *c, const pdl_block *b) {
 /* `then: no` is the boolean false. */
 static void lint_norway(pdl_checker *c, const pdl_block *b) {
     const pdl_node *n = b->node;
-    if (b->kind != PDL_BLOCK_scalar || !n || n->kind != PDL_NODE_SCALAR || n->type != PDL_NT_BOOL ||
-        n->style != PDL_STYLE_PLAIN)
+    if (!n || n->kind != PDL_NODE_SCALAR || n->type != PDL_NT_BOOL || n->style != PDL_STYLE_PLAIN)
         return;
     if (pdl_str_eq_nocase(n->text, PDL_STR("true")) || pdl_str_eq_nocase(n->text, PDL_STR("false")))
         return;
@@ -179,7 +178,6 @@ static void lint_types(pdl_checker *c, const pdl_block *b) {
 }
 
 static void lint_get(pdl_checker *c, const pdl_block *b) {
-    if (b->kind != PDL_BLOCK_get) return;
     pdl_loc loc = pdl_field_loc(b, "get");
     pdl_diag *d = pdl_checker_diag(c, PDL_RULE_get, loc, loc, "`get` is the old form of `data`");
     pdl_checker_hint(c, d, "write data: ${ %.*s }", PDL_FMT(PDL_AS(get, b)->get.s));
@@ -193,12 +191,11 @@ static void lint_get(pdl_checker *c, const pdl_block *b) {
 }
 
 static void lint_synonyms(pdl_checker *c, const pdl_block *b) {
-    size_t n;
-    const pdl_synonym_row *rows = pdl_key_synonyms(&n);
-    if (!b->node || b->node->kind != PDL_NODE_MAP) return;
     for (uint32_t k = 0; k < b->node->n; k++) {
         const pdl_node *key = b->node->pairs[k].key;
         if (!key->text.n || key->text.p[key->text.n - 1] != '_') continue;
+        size_t n;
+        const pdl_synonym_row *rows = pdl_key_synonyms(&n);
         for (size_t i = 0; i < n; i++) {
             if (!pdl_str_is(key->text, rows[i].old)) continue;
             pdl_diag *d =
@@ -211,7 +208,7 @@ static void lint_synonyms(pdl_checker *c, const pdl_block *b) {
 }
 
 static void lint_old_loop(pdl_checker *c, const pdl_block *b) {
-    if (b->kind != PDL_BLOCK_repeat || !PDL_AS(repeat, b)->num) return;
+    if (!PDL_AS(repeat, b)->num) return;
     pdl_loc loc = pdl_field_loc(b, "num_iterations");
     pdl_diag *d = pdl_checker_diag(c, PDL_RULE_num_iterations, loc, loc,
                                    "`num_iterations` is the old name of `maxIterations`");
@@ -222,7 +219,6 @@ static void lint_old_loop(pdl_checker *c, const pdl_block *b) {
 static void lint_own_fields(pdl_checker *c, const pdl_block *b) {
     static const pdl_str own[] = {
         {"budget", 6}, {"policy", 6}, {"sandbox", 7}, {"idempotent", 10}, {"endorse", 7}};
-    if (b->rare == &pdl_block_no_rare || !b->node || b->node->kind != PDL_NODE_MAP) return;
     for (uint32_t k = 0; k < b->node->n; k++) {
         pdl_str key = b->node->pairs[k].key->text;
         if (!key.n || !pdl_byte_in(key.p[0], PDL_STR("bpsie"))) continue;
@@ -237,7 +233,7 @@ static void lint_own_fields(pdl_checker *c, const pdl_block *b) {
 
 /* A plain scalar that YAML reads as a date is seldom intended as one. */
 static void lint_date(pdl_checker *c, const pdl_block *b) {
-    if (b->kind != PDL_BLOCK_data || !PDL_AS(data, b)->data) return;
+    if (!PDL_AS(data, b)->data) return;
     const pdl_node *n = PDL_AS(data, b)->data->node;
     if (!n || n->kind != PDL_NODE_SCALAR || n->type != PDL_NT_TIMESTAMP) return;
     pdl_diag *d = pdl_checker_diag(c, PDL_RULE_date, pdl_field_loc(b, "data"), pdl_node_loc(n),
@@ -318,16 +314,30 @@ void pdl_checker_lint_keys(pdl_checker *c, const pdl_node *n) {
     }
 }
 
-typedef void lint_fn(pdl_checker *c, const pdl_block *b);
-
-static lint_fn *const functions[] = {lint_conditions, lint_norway, lint_role,
-                                     lint_types,      lint_get,    lint_synonyms,
-                                     lint_old_loop,   lint_date,   lint_own_fields,
-                                     pdl_checker_lint_written};
-
+/* Every block comes here, and of most nothing is to be examined: a rule is called for the kinds and
+ * fields that it is about. */
 void pdl_checker_lint_block(pdl_checker *c, const pdl_block *b) {
+    const pdl_block_rare *rare = b->rare;
     if (c->quiet || c->opt->no_lint) return;
-    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) functions[i](c, b);
+    switch ((int)b->kind) {
+    case PDL_BLOCK_if:
+    case PDL_BLOCK_match: lint_conditions(c, b); break;
+    case PDL_BLOCK_scalar: lint_norway(c, b); break;
+    case PDL_BLOCK_get: lint_get(c, b); break;
+    case PDL_BLOCK_data: lint_date(c, b); break;
+    case PDL_BLOCK_repeat:
+        lint_conditions(c, b);
+        lint_old_loop(c, b);
+        break;
+    default: break;
+    }
+    if (rare->role.s.p) lint_role(c, b);
+    if (rare->spec.type || rare->parser || b->kind == PDL_BLOCK_function) lint_types(c, b);
+    if (b->node && b->node->kind == PDL_NODE_MAP) {
+        lint_synonyms(c, b);
+        if (rare != &pdl_block_no_rare) lint_own_fields(c, b);
+    }
+    pdl_checker_lint_written(c, b);
 }
 
 void pdl_checker_lint_text(pdl_checker *c, pdl_str text, const pdl_node *node, pdl_loc loc) {

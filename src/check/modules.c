@@ -34,13 +34,13 @@ static bool is_defined_here(const pdl_binding *b) {
 
 /* The names that the module leaves in scope. */
 static void keep_definitions(pdl_checker *inner, pdl_module *m) {
-    const pdl_map *names = &inner->scope.names;
-    m->defines = pdl_arena_new_n(pdl_checker_arena(inner), pdl_name_def, names->n + 1);
-    for (size_t i = 0; i < names->n; i++) {
-        const pdl_binding *b = names->entries[i].value;
+    const pdl_scope_state *s = &inner->scope;
+    m->defines = pdl_arena_new_n(pdl_checker_arena(inner), pdl_name_def, s->names.n + 1);
+    for (size_t i = 0; i < s->names.n; i++) {
+        const pdl_binding *b = s->names.p[i].now;
         if (!is_defined_here(b)) continue;
         m->defines[m->n_defines] = b->def;
-        m->defines[m->n_defines++].type = pdl_scope_type(&inner->scope, b);
+        m->defines[m->n_defines++].type = pdl_scope_type(s, b);
     }
 }
 
@@ -134,12 +134,10 @@ static const pdl_ty *type_of_import(pdl_checker *c, const pdl_module *m) {
     for (size_t i = 0; i < m->n_defines; i++)
         f[i] = (pdl_ty_field){m->defines[i].name, m->defines[i].type, false};
     for (size_t i = 0; i < N; i++) f[m->n_defines + i] = always[i];
-    pdl_ty *t = pdl_arena_new(a, pdl_ty);
-    *t = (pdl_ty){.kinds = PDL_TY_DICT,
-                  .closed = !m->open_ended,
-                  .fields = f,
-                  .n_fields = (uint32_t)(m->n_defines + N)};
-    return t;
+    return pdl_ty_new(a, (pdl_ty){.kinds = PDL_TY_DICT,
+                                  .closed = !m->open_ended,
+                                  .fields = f,
+                                  .n_fields = (uint32_t)(m->n_defines + N)});
 }
 
 /* Read when a program first names it. Nothing is reported of it. */

@@ -222,7 +222,7 @@ void pdl_checker_suggest(pdl_checker *c, pdl_diag *d, pdl_loc mark, pdl_str name
     if (!d || !pdl_checker_may_suggest(c)) return;
     PDL_VEC(pdl_str) names = {0};
     for (size_t i = 0; i < c->scope.names.n; i++)
-        if (c->scope.names.entries[i].value) *pdl_vec_push(&names) = c->scope.names.entries[i].key;
+        if (c->scope.names.p[i].now) *pdl_vec_push(&names) = c->scope.names.p[i].name;
     pdl_str near = pdl_str_nearest(name, names.p, names.n);
     pdl_vec_fini(&names);
     if (!near.n) return;

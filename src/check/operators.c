@@ -198,7 +198,7 @@ static const pdl_ty *if_undefined(pdl_arena *a, pdl_val v) {
     pdl_err err = {0};
     if (pdl_is(v, PDL_V_UNDEFINED)) {
         pdl_undefined_error(v, &err);
-        t = pdl_ty_undefined(a, pdl_str_of(err.msg));
+        t = pdl_ty_undefined(a, pdl_str_of(err.msg), (pdl_str){0});
         pdl_err_fini(&err);
     }
     pdl_drop(v);
@@ -206,9 +206,7 @@ static const pdl_ty *if_undefined(pdl_arena *a, pdl_val v) {
 }
 
 static const pdl_ty *method_of(pdl_arena *a, const pdl_native *row, const pdl_ty *receiver) {
-    pdl_ty *t = pdl_arena_new(a, pdl_ty);
-    *t = (pdl_ty){.kinds = PDL_TY_NATIVE, .native = row, .receiver = receiver};
-    return t;
+    return pdl_ty_new(a, (pdl_ty){.kinds = PDL_TY_NATIVE, .one.native = row, .receiver = receiver});
 }
 
 /* t.name where t is of this kind; an undefined type when there is none. */
@@ -242,7 +240,7 @@ static const pdl_ty *item_of_sized(pdl_arena *a, const pdl_ty *t, pdl_vref key) 
     if (i < t->least && i >= -(int64_t)t->least) return NULL;
     pdl_buf why = PDL_BUF;
     pdl_buf_putf(&why, "list object has no element %lld", (long long)i);
-    const pdl_ty *missing = pdl_ty_undefined(a, pdl_buf_str(&why));
+    const pdl_ty *missing = pdl_ty_undefined(a, pdl_buf_str(&why), (pdl_str){0});
     pdl_buf_fini(&why);
     return missing;
 }
@@ -285,12 +283,12 @@ static const pdl_ty *each_kind(pdl_infer *in, const pdl_ty *t, pdl_str name, pdl
             pdl_is_absent(key) ? attr_of_kind(a, one, kind, name) : item_of_kind(a, one, kind, key);
         all = all ? pdl_ty_join(a, all, x) : x;
     }
-    if (!all || all->kinds != PDL_TY_UNDEFINED || all->why.n) return all;
+    if (!all || all->kinds != PDL_TY_UNDEFINED || pdl_ty_missing_of(all).why.n) return all;
     pdl_buf why = PDL_BUF; /* each of its kinds has its own reason */
     pdl_ty_show(t, &why);
     pdl_buf_putf(&why, pdl_is_absent(key) ? " has no attribute '%.*s'" : " has no such item",
                  PDL_FMT(name));
-    all = pdl_ty_undefined(a, pdl_buf_str(&why));
+    all = pdl_ty_undefined(a, pdl_buf_str(&why), (pdl_str){0});
     pdl_buf_fini(&why);
     return all;
 }
@@ -329,9 +327,7 @@ static const pdl_ty *suggest_field(pdl_infer *in, const pdl_ty *t, const pdl_ty 
         pdl_buf_putf(&hint, "did you mean '%.*s'?", PDL_FMT(near));
     else
         pdl_buf_put(&hint, other);
-    pdl_ty *out = pdl_arena_new(a, pdl_ty);
-    *out = *found;
-    out->hint = pdl_arena_str(a, pdl_buf_str(&hint));
+    const pdl_ty *out = pdl_ty_undefined(a, pdl_ty_missing_of(found).why, pdl_buf_str(&hint));
     pdl_buf_fini(&hint);
     return out;
 }

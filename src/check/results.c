@@ -60,10 +60,10 @@ static const pdl_ty *parsed_groups(pdl_arena *a, const pdl_parser *p) {
     if (!p->has_object_spec) return pdl_ty_join(a, &pdl_ty_list, &pdl_ty_null);
     pdl_ty_field *f = pdl_arena_new_n(a, pdl_ty_field, (size_t)p->n_groups + 1);
     for (uint32_t i = 0; i < p->n_groups; i++) f[i] = (pdl_ty_field){p->groups[i], text, false};
-    pdl_ty *t = pdl_arena_new(a, pdl_ty);
-    *t = (pdl_ty){
-        .kinds = PDL_TY_DICT | PDL_TY_NULL, .closed = true, .fields = f, .n_fields = p->n_groups};
-    return t;
+    return pdl_ty_new(a, (pdl_ty){.kinds = PDL_TY_DICT | PDL_TY_NULL,
+                                  .closed = true,
+                                  .fields = f,
+                                  .n_fields = p->n_groups});
 }
 
 static const pdl_ty *type_of_parser(pdl_arena *a, const pdl_parser *p) {

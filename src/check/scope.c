@@ -1,5 +1,11 @@
 /* scope.c -- see scope.h.
  *
+ * Each expression asks for its names, so that finding one is the most frequent thing in a check. A
+ * scope has some dozens of names, for which hashing all bytes and growing a table take longer than
+ * everything else: names hang in chains by their length and three of their bytes. Somebody may
+ * choose names that hang in the same chain: from the ninth of a chain on all names are in a map,
+ * too, and nobody looks further than that along a chain.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "check/scope.h"
@@ -8,40 +14,79 @@
 
 #include "base/banned.h"
 
+enum {
+    LONGEST_CHAIN = 8,
+    EXPECTED_NAMES = 64,
+    FEW_NAMES = 16 /* of branches: they are searched one by one */
+};
+
 void pdl_scope_state_fini(pdl_scope_state *s) {
-    pdl_map_fini(&s->names);
+    pdl_vec_fini(&s->names);
+    pdl_map_fini(&s->many);
     pdl_vec_fini(&s->log);
 }
 
-/* Each expression asks for its names twice, and hashing one takes longer than comparing it. */
-static inline size_t near_of(pdl_str name) {
+static inline size_t chain_of(pdl_str name) {
     const unsigned char *u = (const unsigned char *)name.p;
     if (!name.n) return 0;
-    return (u[0] * 31u + u[name.n - 1] * 7u + u[name.n / 2] * 3u + name.n) % PDL_SCOPE_NEAR;
+    return (u[0] * 31u + u[name.n - 1] * 7u + u[name.n / 2] * 3u + name.n) % PDL_SCOPE_CHAINS;
 }
 
-/* The entry of the name among those that are near, or NULL. */
-static inline pdl_map_entry *find_near(const pdl_scope_state *s, pdl_str name) {
-    uint32_t k = s->near[near_of(name)];
-    pdl_map_entry *e = k ? &s->names.entries[k - 1] : NULL;
-    return e && e->key.n == name.n && pdl_bytes_eq(e->key.p, name.p, name.n) ? e : NULL;
+/* 1 + index of the name in names, or 0: along the chain that goes on with entry k. */
+PDL_APART static uint32_t find_along(const pdl_scope_state *s, pdl_str name, uint32_t k) {
+    for (unsigned steps = 0; k; k = s->names.p[k - 1].next) {
+        pdl_str other = s->names.p[k - 1].name;
+        if (other.n == name.n && pdl_bytes_eq(other.p, name.p, name.n)) return k;
+        if (++steps == LONGEST_CHAIN) return (uint32_t)(uintptr_t)pdl_map_find(&s->many, name);
+    }
+    return 0;
+}
+
+/* The newest of a chain is the one that is looked for, mostly. */
+static inline uint32_t find_name(const pdl_scope_state *s, pdl_str name, size_t chain) {
+    uint32_t k = s->chains[chain];
+    if (!k) return 0;
+    pdl_str first = s->names.p[k - 1].name;
+    if (first.n == name.n && name.n <= 16 && pdl_bytes_eq(first.p, name.p, name.n)) return k;
+    return find_along(s, name, k);
+}
+
+static bool is_full(const pdl_scope_state *s, size_t chain) {
+    unsigned steps = 0;
+    for (uint32_t k = s->chains[chain]; k && steps < LONGEST_CHAIN; k = s->names.p[k - 1].next)
+        steps++;
+    return steps == LONGEST_CHAIN;
+}
+
+static uint32_t add_name(pdl_scope_state *s, pdl_str name, size_t chain) {
+    if (!s->names.n) {
+        pdl_vec_expect(&s->names, EXPECTED_NAMES);
+        pdl_vec_expect(&s->log, EXPECTED_NAMES);
+    }
+    size_t first = s->many.n; /* of those that the map does not have */
+    bool map = first || is_full(s, chain);
+    *pdl_vec_push(&s->names) = (pdl_scope_name){name, NULL, s->chains[chain]};
+    s->chains[chain] = (uint32_t)s->names.n;
+    for (size_t i = first; map && i < s->names.n; i++)
+        pdl_map_put(&s->many, s->names.p[i].name, (void *)(uintptr_t)(i + 1));
+    return (uint32_t)s->names.n;
 }
 
 pdl_binding *pdl_scope_binding(const pdl_scope_state *s, pdl_str name) {
-    const pdl_map_entry *e = find_near(s, name);
-    return e ? e->value : pdl_map_find(&s->names, name);
+    uint32_t k = find_name(s, name, chain_of(name));
+    return k ? s->names.p[k - 1].now : NULL;
 }
 
 pdl_binding *pdl_scope_logged(const pdl_scope_state *s, size_t i) {
-    return s->names.entries[s->log.p[i].at].value;
+    return s->names.p[s->log.p[i].at].now;
 }
 
 static void bind(pdl_scope_state *s, pdl_str name, pdl_binding *b) {
-    const pdl_map_entry *e = find_near(s, name);
-    size_t at = e ? (size_t)(e - s->names.entries) : pdl_map_entry_index(&s->names, name);
-    if (!e && at < UINT32_MAX) s->near[near_of(name)] = (uint32_t)at + 1;
-    *pdl_vec_push(&s->log) = (pdl_scope_entry){at, s->names.entries[at].value};
-    s->names.entries[at].value = b;
+    size_t chain = chain_of(name);
+    uint32_t k = find_name(s, name, chain);
+    if (!k) k = add_name(s, name, chain);
+    *pdl_vec_push(&s->log) = (pdl_scope_entry){k - 1, s->names.p[k - 1].now};
+    s->names.p[k - 1].now = b;
 }
 
 pdl_binding *pdl_scope_define(pdl_scope_state *s, pdl_def_kind kind, pdl_str name,
@@ -80,8 +125,8 @@ size_t pdl_scope_mark(const pdl_scope_state *s) { return s->log.n; }
 void pdl_scope_back(pdl_scope_state *s, size_t mark) {
     while (s->log.n > mark) {
         const pdl_scope_entry *e = &s->log.p[--s->log.n];
-        const pdl_binding *now = s->names.entries[e->at].value;
-        s->names.entries[e->at].value = e->before;
+        const pdl_binding *now = s->names.p[e->at].now;
+        s->names.p[e->at].now = e->before;
         if (now && e->before && now->is_used && now->is_narrowed) e->before->is_used = true;
     }
 }
@@ -92,14 +137,30 @@ void pdl_branches_begin(const pdl_scope_state *s, pdl_branches *b) {
     *b = (pdl_branches){.mark = s->log.n};
 }
 
-static void count_name(const pdl_scope_state *s, pdl_branches *b, const pdl_binding *now) {
-    size_t at = (size_t)(uintptr_t)pdl_map_find(&b->index, now->def.name);
-    if (!at) {
-        *pdl_vec_push(&b->names) = (pdl_branch_name){now->def, 1, b->n, now->is_used};
-        pdl_map_put(&b->index, now->def.name, (void *)(uintptr_t)b->names.n);
+static pdl_branch_name *find_counted(const pdl_branches *b, size_t at, pdl_str name) {
+    if (b->many.n) {
+        size_t k = (size_t)(uintptr_t)pdl_map_find(&b->many, name);
+        return k ? &b->names.p[k - 1] : NULL;
+    }
+    for (size_t i = 0; i < b->names.n; i++)
+        if (b->names.p[i].at == at) return &b->names.p[i];
+    return NULL;
+}
+
+static void add_counted(pdl_branches *b, size_t at, const pdl_binding *now) {
+    *pdl_vec_push(&b->names) = (pdl_branch_name){now->def, at, 1, b->n, now->is_used};
+    for (size_t i = b->many.n; b->names.n > FEW_NAMES && i < b->names.n; i++)
+        pdl_map_put(&b->many, b->names.p[i].def.name, (void *)(uintptr_t)(i + 1));
+}
+
+static void count_name(const pdl_scope_state *s, pdl_branches *b, size_t at) {
+    const pdl_binding *now = s->names.p[at].now;
+    if (!now || now->is_narrowed) return;
+    pdl_branch_name *x = find_counted(b, at, now->def.name);
+    if (!x) {
+        add_counted(b, at, now);
         return;
     }
-    pdl_branch_name *x = &b->names.p[at - 1];
     if (x->last == b->n) return;
     x->last = b->n;
     x->count++;
@@ -109,10 +170,7 @@ static void count_name(const pdl_scope_state *s, pdl_branches *b, const pdl_bind
 
 void pdl_branches_next(pdl_scope_state *s, pdl_branches *b) {
     b->n++;
-    for (size_t i = b->mark; i < s->log.n; i++) {
-        const pdl_binding *now = pdl_scope_logged(s, i);
-        if (now && !now->is_narrowed) count_name(s, b, now);
-    }
+    for (size_t i = b->mark; i < s->log.n; i++) count_name(s, b, s->log.p[i].at);
     pdl_scope_back(s, b->mark);
 }
 
@@ -125,6 +183,6 @@ void pdl_branches_end(pdl_scope_state *s, pdl_branches *b) {
         pdl_binding *now = pdl_scope_define(s, x->def.kind, x->def.name, t, x->def.loc);
         now->is_used = x->is_used;
     }
-    pdl_map_fini(&b->index);
+    pdl_map_fini(&b->many);
     pdl_vec_fini(&b->names);
 }

@@ -1,8 +1,9 @@
 /* scope.h -- private to check: names in scope, with what is known of their values.
  *
- * A map has the binding of each name; a log has what each definition replaced. Leaving a scope, or
- * going back to try another branch, undoes the log down to a mark, so that neither costs more than
- * what was defined in between. After branches the bindings that any of them changed are joined.
+ * A table has the binding of each name; a log has what each definition replaced. Leaving a scope,
+ * or going back to try another branch, undoes the log down to a mark, so that neither costs more
+ * than what was defined in between. After branches the bindings that any of them changed are
+ * joined.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -24,18 +25,24 @@ typedef struct pdl_binding {
 } pdl_binding;
 
 typedef struct pdl_scope_entry {
-    size_t at;           /* the name: index in the map */
+    size_t at;           /* the name: index in names */
     pdl_binding *before; /* NULL: it was not defined */
 } pdl_scope_entry;
 
-/* Names that are found without the hash of the map. */
-enum { PDL_SCOPE_NEAR = 128 };
+typedef struct pdl_scope_name {
+    pdl_str name;
+    pdl_binding *now; /* NULL: not defined any more */
+    uint32_t next;    /* 1 + index of the next name with these bytes, or 0 */
+} pdl_scope_name;
+
+enum { PDL_SCOPE_CHAINS = 256 };
 
 typedef struct pdl_scope_state {
-    pdl_arena *arena; /* of bindings and types */
-    pdl_map names;    /* to pdl_binding; NULL: not defined any more */
-    /* By some bytes of the name: 1 + index in names of the one that was defined last, or 0. */
-    uint32_t near[PDL_SCOPE_NEAR];
+    pdl_arena *arena;              /* of bindings and types */
+    PDL_VEC(pdl_scope_name) names; /* in the order of their first definition */
+    /* By some bytes of a name: 1 + index of the newest one in names, or 0. */
+    uint32_t chains[PDL_SCOPE_CHAINS];
+    pdl_map many; /* to 1 + index; empty, or of all names: see scope.c */
     PDL_VEC(pdl_scope_entry) log;
     unsigned epoch; /* grows when code ran that may change lists and objects in place */
 } pdl_scope_state;
@@ -64,6 +71,7 @@ void pdl_scope_back(pdl_scope_state *s, size_t mark);
  * branch that changes nothing counts as well. */
 typedef struct pdl_branch_name {
     pdl_name_def def;
+    size_t at;      /* the name: index in pdl_scope_state.names */
     unsigned count; /* branches that changed it */
     unsigned last;  /* the branch that was counted last */
     bool is_used;
@@ -71,8 +79,8 @@ typedef struct pdl_branch_name {
 typedef struct pdl_branches {
     size_t mark;
     unsigned n;
-    pdl_map index; /* to 1 + index of names */
     PDL_VEC(pdl_branch_name) names;
+    pdl_map many; /* to 1 + index of names; empty while they are few */
 } pdl_branches;
 void pdl_branches_begin(const pdl_scope_state *s, pdl_branches *b);
 void pdl_branches_next(pdl_scope_state *s, pdl_branches *b);

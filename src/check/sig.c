@@ -1,6 +1,7 @@
 /* sig.c -- see sig.h. The number and the names of arguments are judged by the code that binds them
  * in a run, with a function in place of the native that does nothing: so the words of the problem
- * are those of the run. Their types are compared with the column `type` of the tables of natives.
+ * are those of the run; calls that are right in the usual way are seen to be before. Their types
+ * are compared with the column `type` of the tables of natives.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -58,6 +59,92 @@ static uint32_t accepted(pdl_str type) {
     return kinds;
 }
 
+/* --- rows, read once -------------------------------------------------------------------------- */
+
+enum { MAX_RESULTS = 2, N_KEPT = 64 };
+
+/* What the word of a result stands for. */
+typedef enum { R_KINDS, R_ITEM, R_SAME, R_ARG1, R_ARG2 } result_word;
+
+typedef struct result_part {
+    const pdl_ty *known; /* KINDS: NULL where no static type has these kinds */
+    uint32_t kinds;
+    result_word word;
+    bool list;
+} result_part;
+
+/* The columns `type` and `params` of a row. */
+typedef struct signature {
+    const pdl_native *row;
+    uint32_t takes[MAX_POS]; /* kinds, by parameter */
+    struct {
+        uint16_t at, n;
+    } names[MAX_POS]; /* parts of row->params */
+    uint8_t n_params, n_results;
+    result_part results[MAX_RESULTS];
+} signature;
+
+/* Kinds of a result are exact: what takes an integer also takes true, but gives an integer. */
+static result_part read_result(pdl_str word) {
+    static const struct {
+        const char *word;
+        const pdl_ty *type;
+    } exact[] = {{"integer", &pdl_ty_int},
+                 {"number", &pdl_ty_number},
+                 {"string", &pdl_ty_str},
+                 {"object", &pdl_ty_dict}};
+    result_part r = {.list = word.n > 2 && word.p[0] == '['};
+    if (r.list) word = pdl_str_sub(word, 1, word.n - 1);
+    if (pdl_str_is(word, "item")) r.word = R_ITEM;
+    if (pdl_str_is(word, "same")) r.word = R_SAME;
+    if (pdl_str_is(word, "arg1")) r.word = R_ARG1;
+    if (pdl_str_is(word, "arg2")) r.word = R_ARG2;
+    for (size_t i = 0; i < sizeof exact / sizeof exact[0]; i++)
+        if (pdl_str_is(word, exact[i].word)) r.known = exact[i].type;
+    r.kinds = pdl_str_is(word, "tuple") ? PDL_TY_TUPLE : kinds_of_word(word);
+    return r;
+}
+
+/* Where the types of parameters end: at ->, whose - no word has. */
+static size_t arrow_of(pdl_str type) {
+    const char *dash = memchr(type.p, '-', type.n);
+    return dash ? (size_t)(dash - type.p) : type.n;
+}
+
+static void read_row(const pdl_native *row, signature *s) {
+    pdl_str type = pdl_str_of(row->type), params = pdl_str_of(row->params), names = params;
+    size_t arrow = arrow_of(type);
+    pdl_str types = pdl_str_sub(type, 0, arrow), result = pdl_str_sub(type, arrow + 2, type.n);
+    *s = (signature){.row = row};
+    for (; types.n || names.n; s->n_params++) {
+        if (s->n_params == MAX_POS) PDL_BUG("too many parameters: %s", row->name);
+        pdl_str part = next_part(&types, ','), name = next_part(&names, ',');
+        s->takes[s->n_params] = accepted(part);
+        s->names[s->n_params].at = name.n ? (uint16_t)(name.p - params.p) : 0;
+        s->names[s->n_params].n = (uint16_t)name.n;
+    }
+    while (result.n) {
+        if (s->n_results == MAX_RESULTS) PDL_BUG("too many results: %s", row->name);
+        s->results[s->n_results++] = read_result(next_part(&result, '|'));
+    }
+}
+
+/* The columns are texts, which the manual and hover show as they are, and reading them takes longer
+ * than what a check does with them: each thread keeps those that it asked for last. The result is
+ * valid until the next call. */
+static const signature *signature_of(const pdl_native *row) {
+    static _Thread_local signature kept[N_KEPT];
+    signature *s = &kept[(uintptr_t)row / sizeof *row % N_KEPT];
+    if (s->row != row) read_row(row, s);
+    return s;
+}
+
+static pdl_str name_of(const signature *s, size_t i) {
+    return (pdl_str){s->row->params + s->names[i].at, s->names[i].n};
+}
+
+/* --- results ---------------------------------------------------------------------------------- */
+
 static const pdl_ty *argument(const pdl_sig_args *args, size_t i) {
     return i < args->n_pos ? args->pos[i] : NULL;
 }
@@ -74,31 +161,25 @@ static const pdl_ty *without_undefined(pdl_arena *a, const pdl_ty *t) {
     return kinds ? pdl_ty_of_kinds(a, pdl_ty_is_unknown(t) ? PDL_TY_ANY : kinds) : NULL;
 }
 
-/* Kinds of a result are exact: what takes an integer also takes true, but gives an integer. */
-static const pdl_ty *result_word(pdl_arena *a, pdl_str word, const pdl_sig_args *args) {
+static const pdl_ty *result_part_of(pdl_arena *a, const result_part *r, const pdl_sig_args *args) {
     const pdl_ty *first = argument(args, 0);
     if (!first) first = &pdl_ty_any;
-    if (pdl_str_is(word, "item")) return pdl_ty_items(a, first);
-    if (pdl_str_is(word, "same")) return first;
-    if (pdl_str_is(word, "arg1")) return without_undefined(a, first);
-    if (pdl_str_is(word, "arg2")) return second(args);
-    if (pdl_str_is(word, "integer")) return &pdl_ty_int;
-    if (pdl_str_is(word, "number")) return &pdl_ty_number;
-    if (pdl_str_is(word, "string")) return &pdl_ty_str;
-    if (pdl_str_is(word, "object")) return &pdl_ty_dict;
-    if (pdl_str_is(word, "tuple")) return pdl_ty_of_kinds(a, PDL_TY_TUPLE);
-    return pdl_ty_of_kinds(a, kinds_of_word(word));
+    switch (r->word) {
+    case R_ITEM: return pdl_ty_items(a, first);
+    case R_SAME: return first;
+    case R_ARG1: return without_undefined(a, first);
+    case R_ARG2: return second(args);
+    case R_KINDS: break;
+    }
+    return r->known ? r->known : pdl_ty_of_kinds(a, r->kinds);
 }
 
-static const pdl_ty *result_of(pdl_arena *a, pdl_str type, const pdl_sig_args *args) {
+static const pdl_ty *result_of(pdl_arena *a, const signature *s, const pdl_sig_args *args) {
     const pdl_ty *t = NULL;
-    while (type.n) {
-        pdl_str word = next_part(&type, '|');
-        bool list = word.n > 2 && word.p[0] == '[';
-        if (list) word = pdl_str_sub(word, 1, word.n - 1);
-        const pdl_ty *x = result_word(a, word, args);
+    for (size_t i = 0; i < s->n_results; i++) {
+        const pdl_ty *x = result_part_of(a, &s->results[i], args);
         if (!x) continue;
-        if (list) x = pdl_ty_list_of(a, x);
+        if (s->results[i].list) x = pdl_ty_list_of(a, x);
         t = t ? pdl_ty_join(a, t, x) : x;
     }
     return t ? t : &pdl_ty_any;
@@ -123,9 +204,28 @@ static pdl_val example_of(const pdl_ty *t) {
     return pdl_null();
 }
 
-static bool binds(const pdl_native *row, const pdl_sig_args *args, pdl_buf *problem) {
+/* A call that is right as most are: each keyword names another parameter that has no argument yet,
+ * or any name is taken, and none that is needed is absent. */
+static bool binds_plainly(const signature *s, const pdl_sig_args *args) {
+    const pdl_native *row = s->row;
+    bool any_name = row->flags & PDL_N_KWARGS, any_number = row->flags & PDL_N_VARARGS;
+    if (row->style > PDL_NS_ENV && !any_name) return false;
+    if (row->style == PDL_NS_NAMED || (args->n_pos > row->n_max && !any_number)) return false;
+    uint32_t given = (1u << args->n_pos) - 1, needed = (1u << row->n_min) - 1;
+    for (size_t k = 0; k < args->n_kw; k++) {
+        size_t i = 0;
+        while (i < row->n_max && !pdl_str_eq(name_of(s, i), args->kw_names[k])) i++;
+        if (i < row->n_max ? given >> i & 1 : !any_name) return false;
+        if (i < row->n_max) given |= 1u << i;
+    }
+    return !(needed & ~given);
+}
+
+static bool binds(const signature *s, const pdl_sig_args *args, pdl_buf *problem) {
+    const pdl_native *row = s->row;
     if (args->open || args->n_pos > MAX_POS || args->n_kw > MAX_POS) return true;
     if (!args->n_kw && args->n_pos >= row->n_min && args->n_pos <= row->n_max) return true;
+    if (binds_plainly(s, args)) return true;
     pdl_native stub = *row;
     stub.fn = accept;
     stub.flags &= (uint8_t) ~(PDL_N_MUTATES | PDL_N_EFFECT);
@@ -146,45 +246,47 @@ static bool binds(const pdl_native *row, const pdl_sig_args *args, pdl_buf *prob
 
 /* --- types of arguments ----------------------------------------------------------------------- */
 
-static bool takes(const pdl_ty *t, pdl_str type, pdl_str name, const pdl_native *row,
-                  pdl_buf *problem) {
-    if (!t || pdl_ty_is_unknown(t) || t->kinds & accepted(type)) return true;
-    if (t->kinds == PDL_TY_UNDEFINED) return true; /* reported as such */
-    pdl_buf_putf(problem, "`%s` takes %.*s for %.*s, not ", row->name, PDL_FMT(type),
-                 PDL_FMT(name));
+static bool is_taken(const pdl_ty *t, uint32_t kinds) {
+    return !t || (t->kinds & kinds) || t->kinds == PDL_TY_UNDEFINED; /* reported as such */
+}
+
+/* The type of the i-th parameter, as it is written. */
+static pdl_str type_at(const pdl_native *row, size_t i) {
+    pdl_str type = pdl_str_of(row->type), types = {type.p, arrow_of(type)};
+    pdl_str part = next_part(&types, ',');
+    while (i-- > 0) part = next_part(&types, ',');
+    return part;
+}
+
+static void refuse(const signature *s, size_t i, const pdl_ty *t, pdl_buf *problem) {
+    const pdl_native *row = s->row;
+    pdl_buf_putf(problem, "`%s` takes ", row->name);
+    pdl_buf_put(problem, type_at(row, i));
+    pdl_buf_putf(problem, " for %.*s, not ", PDL_FMT(name_of(s, i)));
     pdl_ty_show(t, problem);
-    return false;
 }
 
-static bool are_unknown(const pdl_ty *const *p, size_t n) {
-    size_t i = 0;
-    while (i < n && (!p[i] || pdl_ty_is_unknown(p[i]))) i++;
-    return i == n;
-}
-
-/* Types of the parameters up to `->` (at arrow), with their names. Most arguments are not known:
- * then nothing has to be read. */
-static int wrong_argument(const pdl_native *row, size_t arrow, const pdl_sig_args *args,
-                          pdl_buf *problem) {
-    if (are_unknown(args->pos, args->n_pos) && are_unknown(args->kw, args->n_kw)) return -1;
-    pdl_str types = {row->type, arrow}, names = pdl_str_of(row->params);
-    for (size_t i = 0; types.n && (args->n_kw || i < args->n_pos); i++) {
-        pdl_str type = next_part(&types, ','), name = next_part(&names, ',');
-        if (i < args->n_pos && !takes(args->pos[i], type, name, row, problem)) return (int)i;
+/* The index of the first argument whose type its parameter does not take, or -1. */
+static int wrong_argument(const signature *s, const pdl_sig_args *args, pdl_buf *problem) {
+    for (size_t i = 0; i < s->n_params && (args->n_kw || i < args->n_pos); i++) {
+        if (i < args->n_pos && !is_taken(args->pos[i], s->takes[i])) {
+            refuse(s, i, args->pos[i], problem);
+            return (int)i;
+        }
         for (size_t k = 0; k < args->n_kw; k++)
-            if (pdl_str_eq(args->kw_names[k], name) &&
-                !takes(args->kw[k], type, name, row, problem))
+            if (!is_taken(args->kw[k], s->takes[i]) &&
+                pdl_str_eq(args->kw_names[k], name_of(s, i))) {
+                refuse(s, i, args->kw[k], problem);
                 return (int)(args->n_pos + k);
+            }
     }
     return -1;
 }
 
 const pdl_ty *pdl_sig_call(pdl_arena *a, const pdl_native *row, const pdl_sig_args *args,
                            pdl_buf *problem, int *at) {
-    pdl_str type = pdl_str_of(row->type);
-    const char *dash = memchr(type.p, '-', type.n); /* of ->, which no word has */
-    size_t arrow = dash ? (size_t)(dash - type.p) : type.n;
+    const signature *s = signature_of(row);
     *at = -1;
-    if (binds(row, args, problem)) *at = wrong_argument(row, arrow, args, problem);
-    return problem->len ? &pdl_ty_any : result_of(a, pdl_str_sub(type, arrow + 2, type.n), args);
+    if (binds(s, args, problem)) *at = wrong_argument(s, args, problem);
+    return problem->len ? &pdl_ty_any : result_of(a, s, args);
 }

@@ -31,9 +31,7 @@ const pdl_ty *pdl_ty_of_kinds(pdl_arena *a, uint32_t kinds) {
         &pdl_ty_null, &pdl_ty_list, &pdl_ty_dict, &pdl_ty_number, &pdl_ty_context};
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (known[i]->kinds == kinds) return known[i];
-    pdl_ty *t = pdl_arena_new(a, pdl_ty);
-    t->kinds = kinds;
-    return t;
+    return pdl_ty_new(a, (pdl_ty){.kinds = kinds});
 }
 
 /* Flat switch over the tags of values. */
@@ -72,16 +70,12 @@ static uint32_t kind_of_tag(pdl_tag tag) {
 const pdl_ty *pdl_ty_of_value(pdl_arena *a, pdl_vref v) {
     uint32_t kinds = kind_of_tag(pdl_tag_of(v));
     if (kinds == PDL_TY_ANY || kinds == PDL_TY_OTHER) return pdl_ty_of_kinds(a, kinds);
-    pdl_ty *t = pdl_arena_new(a, pdl_ty);
-    *t = (pdl_ty){.kinds = kinds, .has_value = true, .closed = true, .value = v};
-    return t;
+    return pdl_ty_new(a, (pdl_ty){.kinds = kinds, .has_value = true, .closed = true, .value = v});
 }
 
 const pdl_ty *pdl_ty_list_of(pdl_arena *a, const pdl_ty *item) {
     if (!item || pdl_ty_is_unknown(item)) return &pdl_ty_list;
-    pdl_ty *t = pdl_arena_new(a, pdl_ty);
-    *t = (pdl_ty){.kinds = PDL_TY_LIST, .item = item};
-    return t;
+    return pdl_ty_new(a, (pdl_ty){.kinds = PDL_TY_LIST, .item = item});
 }
 
 const pdl_ty *pdl_ty_list_sized(pdl_arena *a, const pdl_ty *item, uint32_t n, bool exact) {
@@ -92,10 +86,10 @@ const pdl_ty *pdl_ty_list_sized(pdl_arena *a, const pdl_ty *item, uint32_t n, bo
     return t;
 }
 
-const pdl_ty *pdl_ty_undefined(pdl_arena *a, pdl_str why) {
-    pdl_ty *t = pdl_arena_new(a, pdl_ty);
-    *t = (pdl_ty){.kinds = PDL_TY_UNDEFINED, .why = pdl_arena_str(a, why)};
-    return t;
+const pdl_ty *pdl_ty_undefined(pdl_arena *a, pdl_str why, pdl_str hint) {
+    pdl_ty_missing *m = pdl_arena_new(a, pdl_ty_missing);
+    *m = (pdl_ty_missing){pdl_arena_str(a, why), pdl_arena_str(a, hint)};
+    return pdl_ty_new(a, (pdl_ty){.kinds = PDL_TY_UNDEFINED, .one.missing = m});
 }
 
 /* --- from a spec ------------------------------------------------------------------------------ */
@@ -152,9 +146,9 @@ static const pdl_ty *of_fields(pdl_arena *a, const pdl_type *t, unsigned depth) 
         f[i] =
             (pdl_ty_field){pdl_type_field_name(t, i), of_spec(a, pdl_type_field(t, i), depth + 1),
                            pdl_type_field_optional(t, i)};
-    pdl_ty *x = pdl_arena_new(a, pdl_ty);
-    *x = (pdl_ty){.kinds = PDL_TY_DICT, .closed = true, .n_fields = (uint32_t)n, .fields = f};
-    return x;
+    return pdl_ty_new(
+        a,
+        (pdl_ty){.kinds = PDL_TY_DICT, .closed = true, .n_fields = (uint32_t)n, .fields = f});
 }
 
 static const pdl_ty *of_spec(pdl_arena *a, const pdl_type *t, unsigned depth) {
@@ -294,8 +288,7 @@ static const pdl_ty *join(pdl_arena *a, const pdl_ty *x, const pdl_ty *y, unsign
     if (y->is_choice && x == &pdl_ty_null) return or_null(a, y);
     if (!detailed || !*left) return pdl_ty_of_kinds(a, x->kinds | y->kinds);
     --*left;
-    pdl_ty *t = pdl_arena_new(a, pdl_ty);
-    t->kinds = x->kinds | y->kinds;
+    pdl_ty *t = pdl_ty_new(a, (pdl_ty){.kinds = x->kinds | y->kinds});
     bool lx = (x->kinds & PDL_TY_LIST) != 0, ly = (y->kinds & PDL_TY_LIST) != 0;
     bool dx = (x->kinds & PDL_TY_DICT) != 0, dy = (y->kinds & PDL_TY_DICT) != 0;
     if (lx && ly) {
@@ -325,8 +318,7 @@ const pdl_ty *pdl_ty_join(pdl_arena *a, const pdl_ty *x, const pdl_ty *y) {
 const pdl_ty *pdl_ty_part(pdl_arena *a, const pdl_ty *t, uint32_t kind) {
     if (t->kinds == kind) return t;
     if (kind != PDL_TY_DICT && kind != PDL_TY_LIST) return pdl_ty_of_kinds(a, kind);
-    pdl_ty *x = pdl_arena_new(a, pdl_ty);
-    *x = *t;
+    pdl_ty *x = pdl_ty_new(a, *t);
     x->kinds = kind;
     return x;
 }
@@ -417,8 +409,8 @@ static void show_kinds(const pdl_ty *t, pdl_buf *out, unsigned depth) {
             PDL_PUT(out, "]");
         } else if (kind == PDL_TY_DICT && (t->n_fields || t->closed) && depth < 4) {
             show_fields(t, out, depth);
-        } else if (kind == PDL_TY_FUNC && t->function) {
-            show_function(t->function, out, depth);
+        } else if (kind == PDL_TY_FUNC && pdl_ty_function_of(t)) {
+            show_function(pdl_ty_function_of(t), out, depth);
         } else {
             pdl_buf_put(out, pdl_str_of(words[i].word));
         }

@@ -45,8 +45,14 @@ typedef struct pdl_ty_field {
     bool optional; /* it may be absent */
 } pdl_ty_field;
 
+/* Why a value is undefined. */
+typedef struct pdl_ty_missing {
+    pdl_str why;  /* as Python says it; empty: nothing is known */
+    pdl_str hint; /* what may be meant */
+} pdl_ty_missing;
+
 /* What a value may be. All members besides kinds refine one kind, and are zero where nothing more
- * is known. */
+ * is known. Each literal and call makes one: 64 bytes are one line of a cache. */
 struct pdl_ty {
     uint32_t kinds;    /* never empty */
     bool has_value;    /* it is this value; borrowed from the program */
@@ -54,16 +60,18 @@ struct pdl_ty {
     bool sized;        /* LIST: it has `least` items, not more */
     bool is_choice;    /* it is null or one of the values of the list `choices`: an enum */
     uint32_t n_fields; /* DICT */
+    uint32_t least;    /* LIST: it has so many items, or more; of a value not set */
     pdl_vref value;
     pdl_vref choices;   /* borrowed from the program */
     const pdl_ty *item; /* LIST, TUPLE: of items; NULL: unknown */
-    uint32_t least;     /* LIST: it has so many items, or more; of a value not set */
     const pdl_ty_field *fields;
-    const struct pdl_ty_function *function; /* FUNC, when it is known which */
-    const struct pdl_native *native;        /* NATIVE */
-    const pdl_ty *receiver;                 /* NATIVE: of a method */
-    pdl_str why;                            /* UNDEFINED alone: why, as Python says it */
-    pdl_str hint;                           /* and what may be meant */
+    /* of a type that is this kind alone, NULL of every other: read by the functions below */
+    union {
+        const struct pdl_ty_function *function; /* FUNC, when it is known which */
+        const struct pdl_native *native;        /* NATIVE */
+        const pdl_ty_missing *missing;          /* UNDEFINED */
+    } one;
+    const pdl_ty *receiver; /* NATIVE: of a method */
 };
 
 /* A function of the program. */
@@ -77,6 +85,23 @@ typedef struct pdl_ty_function {
 extern const pdl_ty pdl_ty_any, pdl_ty_str, pdl_ty_int, pdl_ty_float, pdl_ty_bool, pdl_ty_null,
     pdl_ty_list, pdl_ty_dict, pdl_ty_number, pdl_ty_context;
 
+static inline const pdl_ty_function *pdl_ty_function_of(const pdl_ty *t) {
+    return t->kinds == PDL_TY_FUNC ? t->one.function : NULL;
+}
+static inline const struct pdl_native *pdl_ty_native_of(const pdl_ty *t) {
+    return t->kinds == PDL_TY_NATIVE ? t->one.native : NULL;
+}
+static inline pdl_ty_missing pdl_ty_missing_of(const pdl_ty *t) {
+    return t->kinds == PDL_TY_UNDEFINED && t->one.missing ? *t->one.missing : (pdl_ty_missing){0};
+}
+
+/* t in the arena. */
+static inline pdl_ty *pdl_ty_new(pdl_arena *a, pdl_ty t) {
+    pdl_ty *x = pdl_arena_raw(a, sizeof *x);
+    *x = t;
+    return x;
+}
+
 /* Makers; those without an arena are static. */
 const pdl_ty *pdl_ty_of_kinds(pdl_arena *a, uint32_t kinds);
 const pdl_ty *pdl_ty_of_value(pdl_arena *a, pdl_vref v);
@@ -84,7 +109,7 @@ const pdl_ty *pdl_ty_of_spec(pdl_arena *a, const pdl_type *t);
 const pdl_ty *pdl_ty_list_of(pdl_arena *a, const pdl_ty *item);
 /* The same with n items; exact: with not more of them. */
 const pdl_ty *pdl_ty_list_sized(pdl_arena *a, const pdl_ty *item, uint32_t n, bool exact);
-const pdl_ty *pdl_ty_undefined(pdl_arena *a, pdl_str why);
+const pdl_ty *pdl_ty_undefined(pdl_arena *a, pdl_str why, pdl_str hint);
 /* Either of the two. */
 const pdl_ty *pdl_ty_join(pdl_arena *a, const pdl_ty *x, const pdl_ty *y);
 /* What it is when it is of this one of its kinds. */
