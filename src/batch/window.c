@@ -260,7 +260,7 @@ static void on_ready(void *user) {
 
 /* Takes the content of row. */
 static void begin(window *w, pdl_row *row, const char *hash) {
-    static const double unlimited[PDL_BUDGET_COUNT] = {-1, -1, -1, -1};
+    static const double unlimited[PDL_BUDGET_COUNT] = {-1, -1, -1, -1, -1};
     uint32_t slot = w->slots[--w->n_free];
     flight *f = &w->flights[slot];
     pdl_val vars = variables_of(w, row);

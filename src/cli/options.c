@@ -71,7 +71,7 @@ static const option options[] = {
     {OPT_timeout, "timeout", 0, OPT_VALUE, "LIMITS", NULL,
      "time limits of model calls: seconds, or connect=S,first=S,idle=S,total=S"},
     {OPT_budget, "budget", 0, OPT_VALUE, "ITEMS", NULL,
-     "what the run may use: some of calls=N,tokens=N,cost=X,seconds=X"},
+     "what the run may use: some of calls=N,tokens=N,cost=X,seconds=X,turns=N"},
     {OPT_policy, "policy", 0, OPT_VALUES, "FILE", NULL,
      "where values may go: a file, or default, careful, strict; that of PDL_POLICY is asked too"},
     {OPT_prices, "prices", 0, OPT_VALUE, "FILE", NULL,

@@ -44,6 +44,7 @@ pdl_budget *pdl_budget_new(const double limit[PDL_BUDGET_COUNT], pdl_budget *up,
     b->depth = up ? up->depth + 1 : 0;
     b->loc = loc;
     for (size_t i = 0; i < PDL_BUDGET_COUNT; i++) b->limit[i] = limit[i];
+    b->has_turns = limit[PDL_BUDGET_turns] >= 0 || (up && up->has_turns);
     b->start_ns = now_ns();
     if (up) pdl_budget_set_earlier(b, up->earlier_ns);
     return b;
@@ -97,7 +98,8 @@ bool pdl_budget_read(pdl_str text, double limit[PDL_BUDGET_COUNT], pdl_err *err)
         if (!read_item(pdl_str_sub(text, from, to), limit))
             return pdl_err_set(
                 err, PDL_E_usage, (pdl_loc){0},
-                "'%.*s' is not a budget: write some of calls=N,tokens=N,cost=X,seconds=X",
+                "'%.*s' is not a budget: write some of calls=N,tokens=N,cost=X,seconds=X,"
+                "turns=N",
                 PDL_FMT(pdl_str_sub(text, from, to)));
         from = to + 1;
     }
@@ -120,13 +122,28 @@ bool pdl_budget_refuse(const pdl_budget *b, pdl_budget_item item, pdl_str why, p
     return false;
 }
 
-bool pdl_budget_refuse_time(const pdl_budget *b, pdl_err *err) {
+static bool refuse_all(const pdl_budget *b, pdl_budget_item item, const char *one,
+                       pdl_err *err) {
     pdl_buf why = PDL_BUF;
-    double limit = b->limit[PDL_BUDGET_seconds];
-    pdl_buf_putf(&why, "the budget of %.15g %s is spent", limit, limit == 1 ? "second" : "seconds");
-    pdl_budget_refuse(b, PDL_BUDGET_seconds, pdl_buf_str(&why), err);
+    double limit = b->limit[item];
+    pdl_buf_putf(&why, "the budget of %.15g %s%s is spent", limit, one, limit == 1 ? "" : "s");
+    pdl_budget_refuse(b, item, pdl_buf_str(&why), err);
     pdl_buf_fini(&why);
     return false;
+}
+
+bool pdl_budget_refuse_time(const pdl_budget *b, pdl_err *err) {
+    return refuse_all(b, PDL_BUDGET_seconds, "second", err);
+}
+
+bool pdl_budget_take_turns(pdl_budget *b, size_t turns, pdl_err *err) {
+    for (; b && b->has_turns; b = b->up) {
+        double limit = b->limit[PDL_BUDGET_turns];
+        b->used[PDL_BUDGET_turns] += (double)turns;
+        if (limit >= 0 && b->used[PDL_BUDGET_turns] > limit)
+            return refuse_all(b, PDL_BUDGET_turns, "turn", err);
+    }
+    return true;
 }
 
 bool pdl_budget_check_clock(const pdl_budget *b, pdl_err *err) {

@@ -16,7 +16,8 @@
     X(calls, "calls of models")                                                                    \
     X(tokens, "tokens of prompts and answers")                                                     \
     X(cost, "what the calls cost, by the table of prices")                                         \
-    X(seconds, "time since the block began")
+    X(seconds, "time since the block began")                                                       \
+    X(turns, "turns of loops and returns of functions")
 
 typedef enum {
 #define X(id, doc) PDL_BUDGET_##id,
@@ -33,7 +34,8 @@ typedef struct pdl_rate_limits {
 const char *pdl_budget_item_name(pdl_budget_item i);
 const char *pdl_budget_item_doc(pdl_budget_item i);
 
-/* Invariants: used and reserved are of calls, tokens, cost; seconds are measured from start_ns. */
+/* Invariants: used and reserved are of calls, tokens, cost; seconds are measured from start_ns;
+ * used[turns] is kept where has_turns. */
 typedef struct pdl_budget {
     uint32_t refs;
     uint32_t depth;                    /* budgets around it */
@@ -44,6 +46,7 @@ typedef struct pdl_budget {
     double reserved[PDL_BUDGET_COUNT]; /* by effects in flight */
     double answers, answer_tokens;     /* of calls that ended: how long answers are */
     uint32_t going;                    /* calls in flight */
+    bool has_turns;                    /* it, or one around it, limits turns */
     uint64_t start_ns;                 /* monotonic, of pdl_budget_clock_ns */
     /* how long earlier processes of the run were at work; borrowed; NULL: there were none */
     const uint64_t *earlier_ns;
@@ -70,6 +73,9 @@ bool pdl_budget_is_spent(const pdl_err *e, const pdl_budget *b);
 bool pdl_budget_refuse(const pdl_budget *b, pdl_budget_item item, pdl_str why, pdl_err *err);
 /* The same for its seconds, which are used up. */
 bool pdl_budget_refuse_time(const pdl_budget *b, pdl_err *err);
+/* Turns of a program that only computes: the machine counts them, since no effect brings them along.
+ * Error: budget. NULL is fine. */
+PDL_MUST bool pdl_budget_take_turns(pdl_budget *b, size_t turns, pdl_err *err);
 /* Is there time left, in b and all around it? Error: budget. NULL is fine. */
 PDL_MUST bool pdl_budget_check_clock(const pdl_budget *b, pdl_err *err);
 

@@ -4,7 +4,8 @@
  *
  * Time is the one item that no effect brings with it: code that only computes requests nothing, so
  * the world would never notice that its seconds are over. The machine therefore reads the clock
- * itself, at turns of loops and at returns of functions. Reading it every time would cost more than
+ * itself, at turns of loops and at returns of functions, which it counts for budgets of turns: those
+ * are the same on every machine. Reading the clock every time would cost more than
  * most turns do; so the first QUIET turns after an effect are free (the world has just read the
  * clock), then every LOOK-th one reads it. A single long operation, such as a sum over a large
  * list, is not bounded by turns: base/cancel.h bounds it.
@@ -32,6 +33,7 @@ void pdl_run_mark_progress(pdl_fiber *f) {
 bool pdl_budget_check_time(pdl_fiber *f, size_t turns, pdl_err *err) {
     enum { QUIET = 1024, LOOK = 64 };
     uint32_t before = f->turns_since_effect / LOOK;
+    if (f->budget->has_turns && !pdl_budget_take_turns(f->budget, turns, err)) return false;
     f->turns_since_effect += (uint32_t)turns;
     return f->turns_since_effect < QUIET || f->turns_since_effect / LOOK == before ||
            pdl_budget_check_clock(f->budget, err);

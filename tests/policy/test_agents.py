@@ -122,6 +122,20 @@ for name, plan, read in (("text passed on", PASSES_TEXT, "true"), ("the receiver
 for name, plan in FORBIDDEN.items():
     out, err = run(PLANNED, [plan] * 3)
     check("forbidden: " + name, "the plan cannot be run" in err and not replies, (out, err))
+
+# loops that would take minutes, or for ever; each is ended by the number of turns, not by the clock
+NESTED = """
+- for: {i: "${ range(1000) }"}
+  repeat:
+    for: {j: "${ range(1000) }"}
+    repeat: {for: {k: "${ range(1000) }"}, repeat: {data: 1}, contribute: []}
+    contribute: []
+"""
+for name, plan in (("many turns", '- {for: {i: "${ range(1000000000) }"}, repeat: {data: 1}, contribute: []}'), ("nested", NESTED),
+                   ("in a branch", '- if: "${ true }"\n  then: {for: {i: "${ range(90000000) }"}, repeat: [a], join: {as: lastOf}}'),
+                   ("of a tool", '- {for: {i: "${ range(1000000) }"}, repeat: {call: "${ read_mails }", args: {}, contribute: []}}')):
+    out, err = run(PLANNED.replace("{lang: command, args: [cat, mails.txt]}", "mail"), [plan])
+    check("loops: " + name, "the budget of 10000 turns is spent" in err, (out, err[-800:]))
 out, err = run(PLANNED, [FORBIDDEN["a file"], GOOD])
 check("a plan is mended", out == SENT and "a plan has no field read" in json.dumps(asked[1]), (out, err))
 out, err = run(FILE_REQUEST, [GOOD], "--policy", "careful")

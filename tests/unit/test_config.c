@@ -144,7 +144,7 @@ static const struct {
     {"{\"mcpServers\": {\"s\": {\"url\": \"http://x\", \"headers\": {\"A\\n\": \"b\"}}}}",
      "1:61: a name in headers holds a byte that it may not"},
     {"{\"mcpServers\": {\"t\": {}, \"s\": {\"command\": \"\xc3\xa4\", \"args\": 1}}}",
-     "1:56: args should be a list"}, /* the last of equal keys */
+     "1:56: args should be a list"},
     {"{\"mcpServers\": {\"s\": {}, \"s\": {\"command\": \"x\"}}}",
      "1:26: \"s\" is written twice, first at 1:17"},
 };
