@@ -73,8 +73,8 @@ bool pdl_budget_is_spent(const pdl_err *e, const pdl_budget *b);
 bool pdl_budget_refuse(const pdl_budget *b, pdl_budget_item item, pdl_str why, pdl_err *err);
 /* The same for its seconds, which are used up. */
 bool pdl_budget_refuse_time(const pdl_budget *b, pdl_err *err);
-/* Turns of a program that only computes: the machine counts them, since no effect brings them along.
- * Error: budget. NULL is fine. */
+/* Turns of a program that only computes: the machine counts them, since no effect brings them
+ * along. Error: budget. NULL is fine. */
 PDL_MUST bool pdl_budget_take_turns(pdl_budget *b, size_t turns, pdl_err *err);
 /* Is there time left, in b and all around it? Error: budget. NULL is fine. */
 PDL_MUST bool pdl_budget_check_clock(const pdl_budget *b, pdl_err *err);

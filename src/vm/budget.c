@@ -4,9 +4,9 @@
  *
  * Time is the one item that no effect brings with it: code that only computes requests nothing, so
  * the world would never notice that its seconds are over. The machine therefore reads the clock
- * itself, at turns of loops and at returns of functions, which it counts for budgets of turns: those
- * are the same on every machine. Reading the clock every time would cost more than
- * most turns do; so the first QUIET turns after an effect are free (the world has just read the
+ * itself, at turns of loops and at returns of functions, which it counts for budgets of turns:
+ * those are the same on every machine. Reading the clock every time would cost more than most turns
+ * do; so the first QUIET turns after an effect are free (the world has just read the
  * clock), then every LOOK-th one reads it. A single long operation, such as a sum over a large
  * list, is not bounded by turns: base/cancel.h bounds it.
  *
