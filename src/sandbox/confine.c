@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -32,12 +33,18 @@
 
 #include "base/banned.h"
 
-static void complain(const char *what) {
+/* Reports why there is no sandbox, by errno. Returns the signal to end by: what the machine lacks
+ * at this moment is worth another try, the rest is not. */
+static int complain(const char *what) {
+    static const int shortages[] = {ENOSPC, EDQUOT, ENOMEM, EAGAIN, EMFILE, ENFILE};
     char line[256];
     int e = errno;
     int n =
         snprintf(line, sizeof line, "pdl: the sandbox cannot be made: %s: %s\n", what, strerror(e));
     if (n > 0) (void)!write(2, line, (size_t)n);
+    for (size_t i = 0; i < sizeof shortages / sizeof shortages[0]; i++)
+        if (e == shortages[i]) return pdl_sandbox_signal_of(PDL_SANDBOX_BUSY);
+    return pdl_sandbox_signal_of(PDL_SANDBOX_SETUP);
 }
 
 static void close_from(int first) {
@@ -122,16 +129,6 @@ static void name_proxy(int port) {
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) setenv(names[i], url, 1);
 }
 
-/* From the last one down, which the libraries of C leave alone. */
-static int signal_of(pdl_sandbox_end end) { return SIGRTMAX - (PDL_SANDBOX_SETUP - (int)end); }
-
-pdl_sandbox_end pdl_sandbox_end_of(int signal) {
-    int below = SIGRTMAX - signal;
-    return signal && below >= 0 && below <= PDL_SANDBOX_SETUP - PDL_SANDBOX_DENIED
-               ? (pdl_sandbox_end)(PDL_SANDBOX_SETUP - below)
-               : PDL_SANDBOX_ENDED;
-}
-
 /* Ends this process as one that got the signal: it dies of it. */
 static int end_by(int sig) {
     sigset_t all;
@@ -169,14 +166,11 @@ static int run_command(const sandbox_spec *s, char **argv) {
     reset_signals();
     pdl_unwrap_env();
     enter_folder(s);
-    if (!pdl_inside_confine(s, &what)) {
-        complain(what);
-        return end_by(signal_of(PDL_SANDBOX_SETUP));
-    }
+    if (!pdl_inside_confine(s, &what)) return end_by(complain(what));
     execvp(argv[0], argv);
     bool is_absent = errno == ENOENT || errno == ENOTDIR;
     if (as_shell) return refuse_as_shell(argv[0], is_absent);
-    return end_by(signal_of(is_absent ? PDL_SANDBOX_NOT_FOUND : PDL_SANDBOX_DENIED));
+    return end_by(pdl_sandbox_signal_of(is_absent ? PDL_SANDBOX_NOT_FOUND : PDL_SANDBOX_DENIED));
 }
 
 /* --- the monitor ------------------------------------------------------------------------------ */
@@ -231,6 +225,15 @@ static void kill_all(bool alone) {
     }
 }
 
+/* Was it, or a child that a shell waited for, killed when the memory of the profile was in use? A
+ * program takes more addresses than it writes to, and strings are often doubled: half is much. */
+static bool died_full(const sandbox_spec *s, int status, const struct rusage *used) {
+    enum { SHELLS = 128, PARTS = 2 };
+    int by = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status) - SHELLS;
+    bool killed = by == SIGKILL || by == SIGABRT || by == SIGSEGV || by == SIGBUS || by == SIGTRAP;
+    return killed && used->ru_maxrss >= s->memory / 1024 / PARTS;
+}
+
 /* Waits for the command. Many processes are looked after more often. */
 static int32_t watch(const sandbox_spec *s, pid_t command) {
     bool alone = s->backend != BACKEND_NONE;
@@ -240,11 +243,14 @@ static int32_t watch(const sandbox_spec *s, pid_t command) {
     sigaddset(&child, SIGCHLD);
     for (;;) {
         int status;
-        for (pid_t p; (p = waitpid(-1, &status, WNOHANG)) > 0;)
-            if (p == command) return status;
+        struct rusage used;
+        for (pid_t p; (p = wait4(-1, &status, WNOHANG, &used)) > 0;)
+            if (p == command)
+                return died_full(s, status, &used) ? pdl_sandbox_signal_of(PDL_SANDBOX_MEMORY)
+                                                   : status;
         size_t n = each_process(alone, NULL, NULL);
-        if (outside_is_gone()) return signal_of(PDL_SANDBOX_SETUP);
-        if (n > (size_t)s->processes) return signal_of(PDL_SANDBOX_PROCESSES);
+        if (outside_is_gone()) return pdl_sandbox_signal_of(PDL_SANDBOX_SETUP);
+        if (n > (size_t)s->processes) return pdl_sandbox_signal_of(PDL_SANDBOX_PROCESSES);
         long ms = n > MANY ? WATCH_MS : SLOW_MS;
         sigtimedwait(&child, NULL, &(struct timespec){0, ms * 1000000});
     }
@@ -262,6 +268,12 @@ static void ignore_signals(void) {
     signal(SIGQUIT, SIG_IGN);
 }
 
+/* What fails before the command begins is reported as its end. */
+static int fail(const char *what) {
+    send_message(PASS_FD, complain(what), -1);
+    return PDL_SANDBOX_SETUP;
+}
+
 static int monitor(const sandbox_spec *s, char **argv) {
     int port = 0;
     end_with_outside();
@@ -272,10 +284,7 @@ static int monitor(const sandbox_spec *s, char **argv) {
     fcntl(PASS_FD, F_SETFD, FD_CLOEXEC);
     if (s->net.n) {
         int listener = pdl_proxy_listen(&port);
-        if (listener < 0) {
-            complain("the network inside");
-            return PDL_SANDBOX_SETUP;
-        }
+        if (listener < 0) return fail("the network inside");
         send_message(PASS_FD, -1, listener);
         close(listener);
         name_proxy(port);
@@ -285,7 +294,7 @@ static int monitor(const sandbox_spec *s, char **argv) {
     if (command == 0) _exit(run_command(s, argv));
     if (s->backend == BACKEND_NONE) setpgid(0, 0); /* who kills the group leaves this one */
     for (int fd = 3; fd < PASS_FD; fd++) close(fd); /* the worker's pair is the command's */
-    int32_t status = command < 0 ? signal_of(PDL_SANDBOX_SETUP) : watch(s, command);
+    int32_t status = command < 0 ? complain("a process") : watch(s, command);
     kill_all(s->backend != BACKEND_NONE);
     send_message(PASS_FD, status, -1);
     return 0;
@@ -323,19 +332,13 @@ static void remove_placeholders(const path_list *l) {
 
 static int begin_native(sandbox_spec *s, char **argv) {
     const char *what;
-    if (!pdl_native_namespaces(&what, (unsigned)getuid(), (unsigned)getgid())) {
-        complain(what);
-        return PDL_SANDBOX_SETUP;
-    }
+    if (!pdl_native_namespaces(&what, (unsigned)getuid(), (unsigned)getgid())) return fail(what);
     pid_t first = fork(); /* the first process of the new namespace of processes */
     if (first == 0) {
         end_with_outside();
-        if (!pdl_native_root(s, &what)) {
-            complain(what);
-            _exit(PDL_SANDBOX_SETUP);
-        }
-        _exit(monitor(s, argv));
+        _exit(pdl_native_root(s, &what) ? monitor(s, argv) : fail(what));
     }
+    if (first < 0) return fail("a process");
     end_with_outside(); /* again: new rights take it back */
     for (int fd = 0; fd <= PASS_FD; fd++) close(fd);
     int status = 0;
@@ -351,8 +354,7 @@ static int begin(sandbox_spec *s, const char *spec, char **argv) {
     case BACKEND_NONE: return monitor(s, argv);
     case BACKEND_BWRAP:
         pdl_bwrap_exec(s, spec, argv);
-        complain("bubblewrap");
-        return PDL_SANDBOX_SETUP;
+        return fail("bubblewrap");
     }
     return PDL_SANDBOX_SETUP;
 }
@@ -385,7 +387,7 @@ static int end_as(int32_t status) {
 
 /* Until the other side of the pair is gone. */
 static int32_t attend(int pair, int signals, pid_t child, const sandbox_spec *s) {
-    int32_t end = signal_of(PDL_SANDBOX_SETUP);
+    int32_t end = pdl_sandbox_signal_of(PDL_SANDBOX_SETUP);
     bool known = false;
     for (;;) {
         struct pollfd fds[] = {{pair, POLLIN, 0}, {signals, POLLIN, 0}};
@@ -464,15 +466,11 @@ static int outside(sandbox_spec *s, const char *spec, char **argv) {
     sigaddset(&block, SIGINT);
     sigaddset(&block, SIGTERM);
     close_from(FIRST_FREE_FD);
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair) != 0)
-        return end_as(signal_of(PDL_SANDBOX_SETUP));
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair) != 0) return end_as(complain("sockets"));
     int own = fcntl(pair[0], F_DUPFD_CLOEXEC, 10), other = fcntl(pair[1], F_DUPFD, 10);
     close(pair[0]);
     close(pair[1]);
-    if (!make_own_tmp(s, tmp)) {
-        complain("a folder for temporary files");
-        return end_as(signal_of(PDL_SANDBOX_SETUP));
-    }
+    if (!make_own_tmp(s, tmp)) return end_as(complain("a folder for temporary files in /tmp"));
     pid_t cleaner = 0;
     int clean = s->backend == BACKEND_NONE ? begin_cleaner(tmp, &cleaner) : -1;
     make_placeholders(&s->placeholders);
@@ -499,8 +497,7 @@ int pdl_sandbox_confine(int argc, char **argv, bool inside) {
     sandbox_spec s = {0};
     if (argc < 2 || !pdl_spec_read(argv[0], &s)) {
         errno = EINVAL;
-        complain("what it is told");
-        return end_as(signal_of(PDL_SANDBOX_SETUP));
+        return end_as(complain("what it is told"));
     }
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     /* nothing is left for handlers of the exit: a sanitizer's would report what the process holds,

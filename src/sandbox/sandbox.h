@@ -99,9 +99,16 @@ typedef enum {
     PDL_SANDBOX_SETUP = 119,     /* could not confine: the reason is on standard error */
     PDL_SANDBOX_PROCESSES = 118, /* more processes than the profile allows: all were killed */
     PDL_SANDBOX_NOT_FOUND = 117, /* the command is not there, as seen from inside */
-    PDL_SANDBOX_DENIED = 116     /* it may not be executed */
+    PDL_SANDBOX_DENIED = 116,    /* it may not be executed */
+    PDL_SANDBOX_MEMORY = 115,    /* it was killed when it had all the memory of its profile */
+    PDL_SANDBOX_BUSY = 114 /* no room, memory or processes to begin now; reason as for SETUP */
 } pdl_sandbox_end;
 pdl_sandbox_end pdl_sandbox_end_of(int signal); /* 0: none */
+/* The error of such an end: who (a command, code) ended, and what the helper wrote. Returns false
+ * where the end has no error of its own. */
+bool pdl_sandbox_end_error(pdl_sandbox_end end, const char *who, pdl_str said, pdl_err *err);
+/* Does what a command that failed wrote to standard error say that it got no memory? */
+bool pdl_sandbox_lacked_memory(pdl_str errors_of_command);
 
 /* Set among the variables of the helper, beside those of pdl_sandbox_wrap_env: a command that
  * cannot be executed is reported as a shell does, by a line and 127 or 126. */

@@ -6,6 +6,7 @@
  *   deputy.c     what the engine does for confined code, or in folders that it may write
  *   probe.c      what the machine can do
  *   confine.c    the helper: outside, waits, answers signals, limits processes
+ *   end.c        ends that are not the command's own
  *   variables.c  the environment of the command, on its way through the helper
  *   native.c     namespaces and mounts with our own calls
  *   bwrap.c      the same by bubblewrap
@@ -89,6 +90,8 @@ typedef struct sandbox_machine {
 } sandbox_machine;
 void pdl_machine_probe(sandbox_machine *m, const char *without, bool ask_bwrap);
 
+/* end.c: what the helper ends by. */
+int pdl_sandbox_signal_of(pdl_sandbox_end end);
 /* variables.c: makes the environment of this process that of the command. */
 void pdl_unwrap_env(void);
 /* bwrap.c: executes bubblewrap, which executes the helper inside. Returns when that failed. */

@@ -2,6 +2,8 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include <signal.h>
+
 #include "worker/worker_impl.h"
 
 #include "base/limits.h"
@@ -118,22 +120,13 @@ static void refuse_slow(job *j) {
 /* What the helper says in place of the command. */
 static bool ended_confined(job *j, const pdl_proc_result *r) {
     pdl_err err = {0};
-    switch (pdl_sandbox_end_of(r->signal)) {
-    case PDL_SANDBOX_NOT_FOUND:
-        refuse_start(j, false);
+    pdl_sandbox_end end = pdl_sandbox_end_of(r->signal);
+    if (end == PDL_SANDBOX_NOT_FOUND || end == PDL_SANDBOX_DENIED) {
+        refuse_start(j, end == PDL_SANDBOX_DENIED);
         return true;
-    case PDL_SANDBOX_DENIED:
-        refuse_start(j, true);
-        return true;
-    case PDL_SANDBOX_PROCESSES:
-        pdl_err_set(&err, PDL_E_processes, (pdl_loc){0},
-                    "the command was ended: it started more processes than its sandbox allows");
-        break;
-    case PDL_SANDBOX_SETUP:
-        pdl_err_set(&err, PDL_E_policy, (pdl_loc){0}, "%.*s", PDL_FMT(pdl_str_trim(r->err)));
-        break;
-    case PDL_SANDBOX_ENDED: return false;
     }
+    if (end == PDL_SANDBOX_MEMORY || !pdl_sandbox_end_error(end, "command", r->err, &err))
+        return false; /* answered with what it wrote */
     pdl_worker_job_refuse(j, &err);
     return true;
 }
@@ -152,10 +145,16 @@ static void ended(void *user, const pdl_proc_result *r) {
         return;
     }
     if (j->w->opt.sandbox && ended_confined(j, r)) return;
-    pdl_val v = pdl_dict_new(3);
+    pdl_val v = pdl_dict_new(4);
     v = pdl_dict_putz(v, "stdout", output_text(r->out));
     v = pdl_dict_putz(v, "stderr", output_text(r->err));
-    v = pdl_dict_putz(v, "status", pdl_int(r->signal ? -r->signal : r->status));
+    bool full = j->w->opt.sandbox && pdl_sandbox_end_of(r->signal) == PDL_SANDBOX_MEMORY;
+    v = pdl_dict_putz(v, "status",
+                      pdl_int(full        ? -SIGKILL
+                              : r->signal ? -r->signal
+                                          : r->status));
+    if (full || (j->w->opt.sandbox && (r->signal || r->status) && pdl_sandbox_lacked_memory(r->err)))
+        v = pdl_dict_putz(v, "ended", pdl_textz(pdl_err_kind_name(PDL_E_memory)));
     pdl_worker_job_answer(j, v);
 }
 

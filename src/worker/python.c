@@ -129,17 +129,17 @@ static void ended(void *user, const pdl_proc_result *r) {
         snprintf(msg, sizeof msg,
                  "Python Code error: the Python process ended unexpectedly (status %d)", r->status);
     detach(w);
-    if (w->opt.sandbox && end == PDL_SANDBOX_PROCESSES)
-        fail_jobs_as(w, PDL_E_processes, "RuntimeError,Exception",
-                     "the code was ended: it started more processes than its sandbox allows");
+    pdl_err err = {0};
+    if (w->opt.sandbox && pdl_sandbox_end_error(end, "code", (pdl_str){0}, &err))
+        fail_jobs_as(w, err.kind,
+                     err.kind == PDL_E_memory ? "MemoryError,Exception" : "RuntimeError,Exception",
+                     err.msg);
     else if (w->opt.sandbox && !r->signal && r->status == NO_MEMORY)
         fail_jobs_as(w, PDL_E_memory, "MemoryError,Exception",
                      "the code was ended: it used more memory than its sandbox allows");
-    else if (w->opt.sandbox && end == PDL_SANDBOX_SETUP)
-        fail_jobs_as(w, PDL_E_policy, "RuntimeError,Exception",
-                     "the sandbox cannot be made; the reason is on standard error");
     else
         fail_jobs(w, "RuntimeError,Exception", msg);
+    pdl_err_fini(&err);
 }
 
 static void wait_a_moment(void) { nanosleep(&(struct timespec){0, 500000}, NULL); }

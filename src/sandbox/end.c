@@ -1,0 +1,76 @@
+/* end.c -- how the helper reports an end that is not the command's own, and what the engine makes
+ * of it: an error of its own kind, which `fallback` can tell from a failure of the code.
+ *
+ * A command may end with any status, so the helper ends by signals that no program uses. The limit
+ * of memory has no such report of the kernel: an allocation fails, and what follows is the
+ * program's. Most programs say so on standard error before they end, in the words of their language
+ * (below); one that dies silently had the memory of its profile in use (the monitor asks for that).
+ *
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <signal.h>
+
+#include "base/str.h"
+#include "sandbox/sandbox_impl.h"
+
+#include "base/banned.h"
+
+/* From the last one down, which the libraries of C leave alone. */
+int pdl_sandbox_signal_of(pdl_sandbox_end end) {
+    return SIGRTMAX - (PDL_SANDBOX_SETUP - (int)end);
+}
+
+pdl_sandbox_end pdl_sandbox_end_of(int signal) {
+    int below = SIGRTMAX - signal;
+    return signal && below >= 0 && below <= PDL_SANDBOX_SETUP - PDL_SANDBOX_BUSY
+               ? (pdl_sandbox_end)(PDL_SANDBOX_SETUP - below)
+               : PDL_SANDBOX_ENDED;
+}
+
+static const struct {
+    pdl_sandbox_end end;
+    pdl_err_kind kind;
+    const char *text; /* after who it was; NULL: what the helper said */
+} errors[] = {
+    {PDL_SANDBOX_PROCESSES, PDL_E_processes,
+     "was ended: it started more processes than its sandbox allows"},
+    {PDL_SANDBOX_MEMORY, PDL_E_memory, "was ended: it used more memory than its sandbox allows"},
+    {PDL_SANDBOX_SETUP, PDL_E_policy, NULL},
+    {PDL_SANDBOX_BUSY, PDL_E_io, NULL},
+};
+
+bool pdl_sandbox_end_error(pdl_sandbox_end end, const char *who, pdl_str said, pdl_err *err) {
+    for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
+        if (errors[i].end != end) continue;
+        said = pdl_str_trim(said);
+        if (pdl_str_starts(said, PDL_STR("pdl: "))) said = pdl_str_sub(said, 5, said.n);
+        if (errors[i].text)
+            pdl_err_set(err, errors[i].kind, (pdl_loc){0}, "the %s %s", who, errors[i].text);
+        else if (said.n)
+            pdl_err_set(err, errors[i].kind, (pdl_loc){0}, "%.*s", PDL_FMT(said));
+        else
+            pdl_err_set(err, errors[i].kind, (pdl_loc){0},
+                        "the sandbox cannot be made; the reason is on standard error");
+        return true;
+    }
+    return false;
+}
+
+bool pdl_sandbox_lacked_memory(pdl_str errors_of_command) {
+    enum { LAST_BYTES = 8192 };
+    static const char *const words[] = {
+        "MemoryError",             /* Python, NumPy, Ruby's NoMemoryError */
+        "bad_alloc",               /* C++ */
+        "Cannot allocate memory",  /* strerror, shells */
+        "cannot allocate",         /* R, bash */
+        "emory exhausted",         /* GNU tools, PHP */
+        "ut of memory",            /* perl, gcc, node, SQLite, Go, awk */
+        "OutOfMemory",             /* Java, .NET */
+        "memory allocation of",    /* Rust */
+        "failed to allocate memory",
+    };
+    size_t n = errors_of_command.n;
+    pdl_str last = pdl_str_sub(errors_of_command, n > LAST_BYTES ? n - LAST_BYTES : 0, n);
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (pdl_str_find(last, pdl_str_of(words[i]), 0) != PDL_NOT_FOUND) return true;
+    return false;
+}
