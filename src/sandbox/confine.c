@@ -70,48 +70,6 @@ static void end_with_outside(void) {
     if (outside_is_gone()) _exit(0);
 }
 
-/* --- the pair of sockets ---------------------------------------------------------------------- */
-
-typedef struct message {
-    int32_t status; /* as of waitpid; -1: it brings the listening socket */
-} message;
-
-static void send_message(int to, int32_t status, int fd) {
-    message m = {status};
-    union {
-        struct cmsghdr head;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } control = {0};
-    struct iovec io = {&m, sizeof m};
-    struct msghdr msg = {.msg_iov = &io, .msg_iovlen = 1};
-    if (fd >= 0) {
-        msg.msg_control = control.bytes;
-        msg.msg_controllen = sizeof control.bytes;
-        control.head = (struct cmsghdr){
-            .cmsg_len = CMSG_LEN(sizeof fd), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
-        memcpy(CMSG_DATA(&control.head), &fd, sizeof fd);
-    }
-    (void)!sendmsg(to, &msg, MSG_NOSIGNAL);
-}
-
-/* False: nothing more comes. */
-static bool receive_message(int from, message *m, int *fd) {
-    union {
-        struct cmsghdr head;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } control = {0};
-    struct iovec io = {m, sizeof *m};
-    struct msghdr msg = {.msg_iov = &io,
-                         .msg_iovlen = 1,
-                         .msg_control = control.bytes,
-                         .msg_controllen = sizeof control.bytes};
-    *fd = -1;
-    if (recvmsg(from, &msg, MSG_CMSG_CLOEXEC) != (ssize_t)sizeof *m) return false;
-    if (msg.msg_controllen && control.head.cmsg_type == SCM_RIGHTS)
-        memcpy(fd, CMSG_DATA(&control.head), sizeof *fd);
-    return true;
-}
-
 /* --- the command ------------------------------------------------------------------------------ */
 
 static void enter_folder(const sandbox_spec *s) {
@@ -159,14 +117,16 @@ static int refuse_as_shell(const char *name, bool is_absent) {
     return is_absent ? 127 : 126;
 }
 
-static int run_command(const sandbox_spec *s, char **argv) {
+static int run_command(const sandbox_spec *s, char **argv, int to_monitor) {
     const char *what;
+    int calls;
     bool as_shell = getenv(PDL_SANDBOX_AS_SHELL) != NULL; /* the command's own is marked yet */
     unsetenv(PDL_SANDBOX_AS_SHELL);
     reset_signals();
     pdl_unwrap_env();
     enter_folder(s);
-    if (!pdl_inside_confine(s, &what)) return end_by(complain(what));
+    if (!pdl_inside_confine(s, &calls, &what)) return end_by(complain(what));
+    if (calls >= 0) pdl_pair_send(to_monitor, 0, calls);
     execvp(argv[0], argv);
     bool is_absent = errno == ENOENT || errno == ENOTDIR;
     if (as_shell) return refuse_as_shell(argv[0], is_absent);
@@ -270,7 +230,7 @@ static void ignore_signals(void) {
 
 /* What fails before the command begins is reported as its end. */
 static int fail(const char *what) {
-    send_message(PASS_FD, complain(what), -1);
+    pdl_pair_send(PASS_FD, complain(what), -1);
     return PDL_SANDBOX_SETUP;
 }
 
@@ -285,18 +245,23 @@ static int monitor(const sandbox_spec *s, char **argv) {
     if (s->net.n) {
         int listener = pdl_proxy_listen(&port);
         if (listener < 0) return fail("the network inside");
-        send_message(PASS_FD, -1, listener);
+        pdl_pair_send(PASS_FD, -1, listener);
         close(listener);
         name_proxy(port);
     }
     ignore_signals();
+    int pair[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) return fail("sockets");
     pid_t command = fork();
-    if (command == 0) _exit(run_command(s, argv));
+    if (command == 0) _exit(run_command(s, argv, pair[1]));
+    close(pair[1]);
     if (s->backend == BACKEND_NONE) setpgid(0, 0); /* who kills the group leaves this one */
-    for (int fd = 3; fd < PASS_FD; fd++) close(fd); /* the worker's pair is the command's */
+    for (int fd = 3; fd < PASS_FD; fd++)
+        if (fd != pair[0]) close(fd); /* the worker's pair is the command's */
+    pdl_sockets_serve(pair[0]);       /* its descriptors are the lowest, so after that */
     int32_t status = command < 0 ? complain("a process") : watch(s, command);
     kill_all(s->backend != BACKEND_NONE);
-    send_message(PASS_FD, status, -1);
+    pdl_pair_send(PASS_FD, status, -1);
     return 0;
 }
 
@@ -394,14 +359,14 @@ static int32_t attend(int pair, int signals, pid_t child, const sandbox_spec *s)
         if (poll(fds, 2, -1) < 0 && errno != EINTR) break;
         if (fds[1].revents & POLLIN) hand_on(signals);
         if (!(fds[0].revents & (POLLIN | POLLHUP))) continue;
-        message m;
+        int32_t status;
         int fd;
-        if (!receive_message(pair, &m, &fd)) break;
+        if (!pdl_pair_receive(pair, &status, &fd)) break;
         if (fd >= 0) {
             serve_network(fd, s);
             continue;
         }
-        end = m.status;
+        end = status;
         known = true;
         break;
     }

@@ -19,6 +19,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include "sandbox/sandbox_impl.h"
 
@@ -203,11 +204,28 @@ static void refuse_other_values(program *f, int nr, unsigned arg, uint32_t mask,
 
 enum { ANY_BIT = -1, TYPE_OF_SOCKET = 0xf, MULTIPATH_TCP = 262 };
 
+/* Connections of unix sockets, whose connect() the monitor makes (sockets.c). */
+static void allow_unix(program *f) {
+    enum { AFTER = 10, TO_NUMBER = 7, LAST_PROTOCOL = 1 };
+    add(f, BPF_JMP | BPF_JEQ | BPF_K, 0, AFTER, SYS_socket);
+    load_argument(f, 0);
+    add(f, BPF_JMP | BPF_JEQ | BPF_K, 0, TO_NUMBER, AF_UNIX);
+    load_argument(f, 1);
+    add(f, BPF_ALU | BPF_AND | BPF_K, 0, 0, TYPE_OF_SOCKET);
+    add(f, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, SOCK_STREAM);
+    refuse_with(f, EPERM);
+    load_argument(f, 2);
+    add(f, BPF_JMP | BPF_JGT | BPF_K, 1, 0, LAST_PROTOCOL);
+    give(f, SECCOMP_RET_ALLOW);
+    load_number(f);
+}
+
 /* The network of the namespace, with the protocols of every program: other families and protocols
  * are code of the kernel that is rarely used, and some are loaded on demand. */
-static void limit_sockets(program *f) {
+static void limit_sockets(program *f, bool unix_too) {
     static const uint32_t families[] = {AF_INET, AF_INET6}, types[] = {SOCK_STREAM, SOCK_DGRAM},
                           protocols[] = {0, IPPROTO_TCP, IPPROTO_UDP, MULTIPATH_TCP};
+    if (unix_too) allow_unix(f);
     refuse_other_values(f, SYS_socket, 0, (uint32_t)ANY_BIT, families, 2, EAFNOSUPPORT);
     refuse_other_values(f, SYS_socket, 1, TYPE_OF_SOCKET, types, 2, EPERM);
     refuse_other_values(f, SYS_socket, 2, (uint32_t)ANY_BIT, protocols, 4, EPROTONOSUPPORT);
@@ -238,13 +256,10 @@ static void refuse_others(program *f, int nr, unsigned arg) {
     load_number(f);
 }
 
-bool pdl_filter_load(const sandbox_spec *s) {
+/* The filter; with unix sockets the monitor is asked about calls. */
+static void make_filter(program *out, const sandbox_spec *s, bool unix_too) {
     program f = {0};
     bool mounts = s->backend != BACKEND_NONE; /* and a network */
-    if (ARCH == 0) {
-        errno = ENOSYS;
-        return false;
-    }
     load(&f, offsetof(struct seccomp_data, arch));
     add(&f, BPF_JMP | BPF_JEQ | BPF_K, 1, 0, (uint32_t)ARCH);
     give(&f, SECCOMP_RET_KILL_PROCESS);
@@ -262,7 +277,11 @@ bool pdl_filter_load(const sandbox_spec *s) {
     limit_pairs(&f);
     limit_personality(&f);
     if (mounts) {
-        limit_sockets(&f);
+        limit_sockets(&f, unix_too);
+        if (unix_too) {
+            add(&f, BPF_JMP | BPF_JEQ | BPF_K, 0, 1, SYS_connect);
+            give(&f, SECCOMP_RET_USER_NOTIF);
+        }
     } else {
         refuse_call(&f, SYS_socket, EPERM);
         refuse_others(&f, SYS_prlimit64, 0);
@@ -274,7 +293,34 @@ bool pdl_filter_load(const sandbox_spec *s) {
         if (s->landlock < LANDLOCK_TRUNCATES) refuse_call(&f, SYS_truncate, EPERM);
     }
     give(&f, SECCOMP_RET_ALLOW);
+    *out = f;
+}
+
+/* Where a call that was handed over has begun, only a deadly signal interrupts it (Linux 5.19). -1:
+ * there can be one such filter in a process, and a container may have it. */
+static int load_with_calls(const program *f) {
+    enum { KILLABLE = 1 << 5 };
+    struct sock_fprog prog = {f->n, (struct sock_filter *)f->p};
+    unsigned long how = SECCOMP_FILTER_FLAG_NEW_LISTENER;
+    long fd = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, how | KILLABLE, &prog);
+    if (fd < 0 && errno == EINVAL) fd = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, how, &prog);
+    return (int)fd;
+}
+
+bool pdl_filter_load(const sandbox_spec *s, int *calls) {
+    program f;
+    *calls = -1;
+    if (ARCH == 0) {
+        errno = ENOSYS;
+        return false;
+    }
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return false;
+    if (s->backend != BACKEND_NONE) {
+        make_filter(&f, s, true);
+        *calls = load_with_calls(&f);
+        if (*calls >= 0) return true;
+    }
+    make_filter(&f, s, false);
     struct sock_fprog prog = {f.n, f.p};
-    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog, 0, 0) == 0;
+    return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog, 0, 0) == 0;
 }

@@ -126,8 +126,10 @@ static void grant_all(int rules, const sandbox_spec *s, uint64_t all) {
     const path_list *masked = mounted ? &none : &s->masked, *kept = mounted ? NULL : &s->kept;
     for (size_t i = 0; i < s->ro.n; i++)
         grant_but(rules, s->ro.p[i], LL_READ & all, masked, NULL, 0, 0);
+    /* a socket there would be one for the outside, too */
+    uint64_t write = all & ~(uint64_t)LANDLOCK_ACCESS_FS_MAKE_SOCK;
     for (size_t i = 0; i < s->rw.n; i++)
-        grant_but(rules, s->rw.p[i], all, masked, kept, LL_READ & all, 0);
+        grant_but(rules, s->rw.p[i], write, masked, kept, LL_READ & all, 0);
 }
 
 static bool landlock(const sandbox_spec *s) {
@@ -159,7 +161,7 @@ static bool landlock(const sandbox_spec *s) {
     return ok;
 }
 
-bool pdl_inside_confine(const sandbox_spec *s, const char **what) {
+bool pdl_inside_confine(const sandbox_spec *s, int *calls, const char **what) {
     drop_capabilities();
     *what = "Landlock";
     if (!landlock(s)) return false;
@@ -167,5 +169,5 @@ bool pdl_inside_confine(const sandbox_spec *s, const char **what) {
     *what = "limits";
     if (!set_limits(s)) return false;
     *what = "seccomp";
-    return pdl_filter_load(s);
+    return pdl_filter_load(s, calls);
 }

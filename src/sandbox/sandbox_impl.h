@@ -12,6 +12,8 @@
  *   bwrap.c      the same by bubblewrap
  *   inside.c     the helper: limits, Landlock, seccomp, then the command
  *   filter.c     the seccomp filter
+ *   sockets.c    unix sockets inside
+ *   pair.c       messages between the processes of the helper
  *   proxy.c      the network of a profile with `net:`
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -103,12 +105,18 @@ extern const char pdl_bubblewrap[]; /* its path */
 bool pdl_native_namespaces(const char **what, unsigned uid, unsigned gid);
 bool pdl_native_root(const sandbox_spec *s, const char **what);
 /* inside.c: gives up rights; false with errno and *what. */
-bool pdl_inside_confine(const sandbox_spec *s, const char **what);
+/* calls: where the monitor answers calls, or -1. */
+bool pdl_inside_confine(const sandbox_spec *s, int *calls, const char **what);
 /* proxy.c: does one of the items of `net:` name this host and port (0: the item has none)? */
 bool pdl_net_grants(const path_list *net, const char *host, int port);
 bool pdl_net_is_item(const char *item); /* is it a host, with or without a port, or a domain? */
 /* filter.c */
-bool pdl_filter_load(const sandbox_spec *s);
+bool pdl_filter_load(const sandbox_spec *s, int *calls);
+/* sockets.c: in the monitor, for good; the other end of the pair brings what the filter hands over. */
+void pdl_sockets_serve(int pair);
+/* pair.c: fd -1: none. False: nothing more comes. */
+void pdl_pair_send(int to, int32_t status, int fd);
+bool pdl_pair_receive(int from, int32_t *status, int *fd);
 /* proxy.c: a listening socket of the network inside; serves what comes to it. */
 int pdl_proxy_listen(int *port);
 void pdl_proxy_serve(int listener, const path_list *net);
