@@ -49,8 +49,10 @@ BY_ARGUMENT = [
     ["ioctl TIOCSTI", 16, [0, 0x5412, 0], False], ["ioctl TIOCSTI of 33 bits", 16, [0, 0x100005412, 0], False],
     ["ioctl TIOCLINUX", 16, [0, 0x541c, 0], False]]
 WITH_NETWORK = [
+    ["socket unix", 41, [1, 1, 0], True], ["socket unix with flags", 41, [1, 0x80801, 1], True], ["socket unix datagrams", 41, [1, 2, 0], False],
+    ["socket unix sequential", 41, [1, 5, 0], False], ["socket unix raw", 41, [1, 3, 0], False], ["socket unix of another protocol", 41, [1, 1, 2], False],
     ["socket TCP", 41, [2, 1, 6], True], ["socket UDP", 41, [10, 2, 0], True], ["socket MPTCP", 41, [2, 1, 262], None],
-    ["socket unix", 41, [1, 1, 0], False], ["socket netlink", 41, [16, 2, 0], False], ["socket raw", 41, [2, 3, 1], False],
+    ["socket netlink", 41, [16, 2, 0], False], ["socket raw", 41, [2, 3, 1], False],
     ["socket packet", 41, [2, 10, 0], False], ["socket DCCP", 41, [2, 6, 33], False], ["socket SCTP", 41, [2, 1, 132], False],
     ["socket UDP lite", 41, [2, 2, 136], False], ["socket ping", 41, [2, 2, 1], False], ["socket of 33 bits", 41, [1 << 32 | 16, 2, 0], False]]
 

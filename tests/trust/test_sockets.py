@@ -11,7 +11,7 @@ import threading
 from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parent.parent)]
-from checks import check, finish  # noqa: E402
+from checks import check, finish, skip  # noqa: E402
 from test_escapes import PDL, strengths  # noqa: E402
 
 BEGIN = """
@@ -140,6 +140,32 @@ print('fine')
 }
 
 
+# A container that has such a filter itself: of one command of BPF, which allows all.
+WATCHED = """
+import ctypes, os, platform, sys
+libc = ctypes.CDLL(None, use_errno=True)
+class Prog(ctypes.Structure): _fields_ = [('n', ctypes.c_ushort), ('p', ctypes.c_char_p)]
+libc.prctl(38, 1, 0, 0, 0)
+n = libc.syscall(317 if platform.machine() == 'x86_64' else 277, 1, 8, ctypes.byref(Prog(1, bytes([6, 0, 0, 0, 0, 0, 0xff, 0x7f]))))
+if n < 0: sys.exit(9)
+os.set_inheritable(n, False)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+
+def watched(strength, env):
+    """Where another filter asks already, everything but unix sockets works."""
+    with tempfile.TemporaryDirectory(prefix="pdl-trust-") as d:
+        text = ("import socket, multiprocessing as mp\nwith mp.get_context('fork').Pool(2) as p: print(p.map(abs, [-1]))\n"
+                "s = socket.create_server(('127.0.0.1', 0))\nsocket.create_connection(s.getsockname())\ntry: socket.socket(socket.AF_UNIX)\nexcept OSError as e: print(e.errno)")
+        r = subprocess.run([sys.executable, "-c", WATCHED, str(PDL), "sandbox", "--", sys.executable, "-c", text], cwd=d, env={**os.environ, **env}, capture_output=True, text=True,
+                           timeout=60, check=False)
+        if r.returncode == 9:
+            skip(f"{strength}: a filter around", "none can be made here")
+        else:
+            check(f"{strength}: a filter around", r.stdout == "[1]\n97\n", r.stdout + r.stderr)
+
+
 def outside(folder):
     """(port, what reached it)"""
     reached = []
@@ -165,13 +191,14 @@ def outside(folder):
 def attempts(strength, env):
     for name, text in ATTEMPTS.items():
         with tempfile.TemporaryDirectory(prefix="pdl-trust-", dir="/var/tmp") as d:
-            folder = Path(d).resolve()
-            port, reached, all_ = outside(folder)
+            folder = Path(d).resolve() / "shown"
+            folder.mkdir()
+            port, reached, all_ = outside(folder.parent)
             script = BEGIN + ANY + text + "\nprint('END')\n"
-            with subprocess.Popen([PDL, "sandbox", "--", sys.executable, "-c", script, str(folder), str(port)], cwd=d, env={**os.environ, **env}, stdout=subprocess.PIPE,
+            with subprocess.Popen([PDL, "sandbox", "--", sys.executable, "-c", script, str(folder), str(port)], cwd=folder, env={**os.environ, **env}, stdout=subprocess.PIPE,
                                   stderr=subprocess.STDOUT, text=True) as p:
                 p.stdout.readline()
-                os.rename(folder / "early", folder / "late")  # the walk for sockets was before
+                os.rename(folder.parent / "early", folder / "late")  # what the walk finds is masked, so it comes later
                 said = p.stdout.read()
             for s in all_:
                 s.close()
@@ -207,4 +234,5 @@ if __name__ == "__main__":
             attempts(how, variables)
             inside(how, variables)
             granted(how, variables)
+            watched(how, variables)
     sys.exit(finish())
