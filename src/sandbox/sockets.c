@@ -42,15 +42,15 @@ static struct {
     atomic_int calls;
 } sockets;
 
-typedef struct call {
+typedef struct asked_call {
     uint64_t id;
     pid_t thread;
     int fd;
     uint64_t address, length;
-} call;
+} asked_call;
 
 /* Is the caller still the one that made the call? Its number may be another's by now. */
-static bool is_waiting(const call *c) {
+static bool is_waiting(const asked_call *c) {
     uint64_t id = c->id;
     return ioctl(sockets.listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
 }
@@ -69,7 +69,7 @@ static pid_t process_of(pid_t thread) {
 }
 
 /* A copy of the caller's descriptor; -1 and errno. */
-static int take_socket(const call *c) {
+static int take_socket(const asked_call *c) {
     pid_t process = process_of(c->thread);
     int of = process ? (int)syscall(SYS_pidfd_open, process, 0) : -1;
     if (of < 0) return -1;
@@ -80,7 +80,7 @@ static int take_socket(const call *c) {
     return fd;
 }
 
-static bool take_address(const call *c, struct sockaddr_storage *to) {
+static bool take_address(const asked_call *c, struct sockaddr_storage *to) {
     struct iovec here = {to, (size_t)c->length};
     struct iovec there = {(void *)(uintptr_t)c->address, (size_t)c->length};
     ssize_t n = process_vm_readv(c->thread, &here, 1, &there, 1, 0);
@@ -90,7 +90,7 @@ static bool take_address(const call *c, struct sockaddr_storage *to) {
 }
 
 /* The file of a socket below a file system of the sandbox; -1 and errno. */
-static int open_own(const call *c, const char *path) {
+static int open_own(const asked_call *c, const char *path) {
     char cwd[64];
     struct stat st;
     snprintf(cwd, sizeof cwd, "/proc/%d/cwd", (int)c->thread);
@@ -110,7 +110,7 @@ static int open_own(const call *c, const char *path) {
     return -1;
 }
 
-static int connect_to_path(const call *c, int fd, const struct sockaddr_storage *address) {
+static int connect_to_path(const asked_call *c, int fd, const struct sockaddr_storage *address) {
     char path[sizeof(struct sockaddr_un) + 1] = "";
     struct sockaddr_un through = {.sun_family = AF_UNIX};
     memcpy(path, (const char *)address + sizeof(sa_family_t),
@@ -126,7 +126,7 @@ static int connect_to_path(const call *c, int fd, const struct sockaddr_storage 
 }
 
 /* 0, or an error number. */
-static int connect_for(const call *c) {
+static int connect_for(const asked_call *c) {
     struct sockaddr_storage address = {0};
     int domain = 0, type = 0, r = -1;
     socklen_t size = sizeof domain;
@@ -158,7 +158,7 @@ static void answer(uint64_t id, int error) {
 }
 
 static void *serve_call(void *arg) {
-    call *c = arg;
+    asked_call *c = arg;
     answer(c->id, connect_for(c));
     pdl_free(c);
     atomic_fetch_sub(&sockets.calls, 1);
@@ -168,9 +168,9 @@ static void *serve_call(void *arg) {
 /* In a thread of its own; where there is none the caller may try again. */
 static void begin_call(const struct seccomp_notif *n, pthread_attr_t *how) {
     pthread_t thread;
-    call *c = atomic_fetch_add(&sockets.calls, 1) < MOST_CALLS ? PDL_NEW(call) : NULL;
+    asked_call *c = atomic_fetch_add(&sockets.calls, 1) < MOST_CALLS ? PDL_NEW(asked_call) : NULL;
     if (c)
-        *c = (call){.id = n->id,
+        *c = (asked_call){.id = n->id,
                     .thread = (pid_t)n->pid,
                     .fd = (int)n->data.args[0],
                     .address = n->data.args[1],
