@@ -67,6 +67,7 @@ static void split(const char *item, char *host, int *port) {
     if (n >= MOST_HOST) n = MOST_HOST - 1;
     memcpy(host, item, n);
     host[n] = 0;
+    if (n > 1 && host[n - 1] == '.') host[n - 1] = 0; /* the same name, from the root */
     *port = has_port ? port_of(colon + 1) : 0;
 }
 
@@ -93,7 +94,9 @@ bool pdl_net_is_item(const char *item) {
     int port;
     split(item, host, &port);
     const char *name = strncmp(host, "*.", 2) == 0 ? host + 2 : host;
-    return port >= 0 && *name && strlen(item) < MOST_HOST && !strpbrk(name, "/*@?#\\ []") &&
+    /* what ends in a digit is an address, of which there is no domain */
+    if (!*name || (name != host && strchr("0123456789", name[strlen(name) - 1]))) return false;
+    return port >= 0 && strlen(item) < MOST_HOST && !strpbrk(name, "/*@?#\\ []") &&
            (item[0] == '[' || !strchr(name, ':') || inet_pton(AF_INET6, name, (char[16]){0}) == 1);
 }
 
@@ -224,30 +227,105 @@ static size_t read_head(int fd, char *head, size_t n) {
     return n < MOST_HEAD - 1 ? n : 0;
 }
 
+/* Parts of a head, all in it. */
+typedef struct http_request {
+    pdl_str method, target, version, fields; /* fields: lines, each with its end */
+} http_request;
+
+/* Is it what a server reads as we do? Ends of lines without a pair, lines that continue the one
+ * before and spaces in names are read in more than one way, which hides a field from one side. */
+static bool is_plain(pdl_str head) {
+    for (size_t i = 0; i < head.n; i++) {
+        unsigned char c = (unsigned char)head.p[i];
+        bool ends = c == '\n' && i && head.p[i - 1] == '\r';
+        if (ends && i + 1 < head.n && (head.p[i + 1] == ' ' || head.p[i + 1] == '\t')) return false;
+        if ((c < ' ' && c != '\t' && !ends && !(c == '\r' && head.p[i + 1] == '\n')) || c == 127)
+            return false;
+    }
+    return true;
+}
+
+static pdl_str cut(pdl_str *from, const char *at) {
+    size_t end = pdl_str_find(*from, pdl_str_of(at), 0);
+    pdl_str first = end == PDL_NOT_FOUND ? *from : pdl_str_sub(*from, 0, end);
+    *from = end == PDL_NOT_FOUND ? (pdl_str){0} : pdl_str_sub(*from, end + strlen(at), from->n);
+    return first;
+}
+
+static bool parse_head(pdl_str head, http_request *r) {
+    if (!is_plain(head)) return false;
+    r->fields = pdl_str_sub(head, 0, head.n - 2);
+    pdl_str line = cut(&r->fields, "\r\n");
+    r->method = cut(&line, " ");
+    r->target = cut(&line, " ");
+    r->version = line;
+    for (pdl_str left = r->fields, field; left.n;) {
+        field = cut(&left, "\r\n");
+        pdl_str name = cut(&field, ":");
+        if (!name.n || memchr(name.p, ' ', name.n) || memchr(name.p, '\t', name.n)) return false;
+    }
+    return r->method.n && r->target.n &&
+           (pdl_str_is(line, "HTTP/1.1") || pdl_str_is(line, "HTTP/1.0"));
+}
+
+static bool is_field(pdl_str name, const char *of) {
+    return pdl_str_eq_nocase(name, pdl_str_of(of));
+}
+
+/* One request, since a second one could name another host, and to the host that was examined: the
+ * field that says so is made from it. A change of protocol (web sockets) is asked for as it is. */
+static bool forward(int out, const http_request *r, pdl_str place, pdl_str path) {
+    static const char *const own[] = {"Host", "Connection", "Proxy-Connection", "Keep-Alive",
+                                      "Proxy-Authorization"};
+    pdl_buf b = PDL_BUF, kept = PDL_BUF;
+    bool upgrades = false;
+    for (pdl_str left = r->fields; left.n;) {
+        pdl_str field = cut(&left, "\r\n"), value = field, name = cut(&value, ":");
+        bool is_own = false;
+        for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
+            is_own = is_own || is_field(name, own[i]);
+        if (is_field(name, "Connection"))
+            upgrades = upgrades || pdl_str_eq_nocase(pdl_str_trim(value), PDL_STR("upgrade"));
+        if (!is_own) pdl_buf_putf(&kept, "%.*s\r\n", PDL_FMT(field));
+    }
+    pdl_buf_putf(&b, "%.*s %s%.*s %.*s\r\nHost: %.*s\r\nConnection: %s\r\n", PDL_FMT(r->method),
+                 pdl_str_starts(path, PDL_STR("/")) ? "" : "/", PDL_FMT(path), PDL_FMT(r->version),
+                 PDL_FMT(place), upgrades ? "Upgrade" : "close");
+    pdl_buf_put(&b, pdl_buf_str(&kept));
+    PDL_PUT(&b, "\r\n");
+    bool ok = put_all(out, pdl_buf_str(&b).p, pdl_buf_str(&b).n);
+    pdl_buf_fini(&kept);
+    pdl_buf_fini(&b);
+    return ok;
+}
+
 static void serve_http(int fd, char first, const path_list *net) {
     static char head[MOST_HEAD];
-    char method[32], target[4096], host[MOST_HOST], version[32];
+    static const char scheme[] = "http://";
+    char host[MOST_HOST], place[MOST_HOST + 8];
+    http_request r;
     head[0] = first;
     size_t n = read_head(fd, head, 1);
-    if (!n || sscanf(head, "%31s %4095s %31s", method, target, version) != 3) return;
-    bool tunnel = strcmp(method, "CONNECT") == 0;
-    const char *rest = target;
-    int port = 0;
-    if (!tunnel) {
-        if (strncasecmp(target, "http://", 7) != 0) {
-            refuse_http(fd, not_granted);
-            return;
-        }
-        rest = target + 7;
+    if (!n) return;
+    if (!parse_head((pdl_str){head, n}, &r)) {
+        refuse_http(fd, "400 Not a request that a proxy takes");
+        return;
     }
-    size_t k = strcspn(rest, "/?#");
-    char place[MOST_HOST + 8];
-    if (k >= sizeof place || memchr(rest, '@', k)) {
+    bool tunnel = pdl_str_is(r.method, "CONNECT");
+    pdl_str rest = r.target;
+    bool has_scheme = rest.n >= sizeof scheme - 1 &&
+                      is_field(pdl_str_sub(rest, 0, sizeof scheme - 1), scheme);
+    if (has_scheme) rest = pdl_str_sub(rest, sizeof scheme - 1, rest.n);
+    size_t k = 0;
+    while (k < rest.n && !strchr("/?#", rest.p[k])) k++;
+    if (has_scheme == tunnel || k >= sizeof place || (tunnel && k < rest.n) ||
+        memchr(rest.p, '@', k)) {
         refuse_http(fd, not_granted);
         return;
     }
-    memcpy(place, rest, k);
+    memcpy(place, rest.p, k);
     place[k] = 0;
+    int port = 0;
     split(place, host, &port);
     if (!port) port = tunnel ? 443 : 80;
     int out = connect_to(net, host, port);
@@ -255,16 +333,10 @@ static void serve_http(int fd, char first, const path_list *net) {
         refuse_http(fd, out == NOT_GRANTED ? not_granted : not_reached);
         return;
     }
-    if (tunnel) {
+    if (tunnel)
         put_all(fd, "HTTP/1.1 200 OK\r\n\r\n", 19);
-    } else { /* one request: a second one could name another host */
-        char line[4300];
-        const char *path = rest[k] == '/' ? rest + k : "/", *end = strstr(head, "\r\n");
-        int m = snprintf(line, sizeof line, "%s %s HTTP/1.1\r\nConnection: close", method, path);
-        if (m <= 0 || !put_all(out, line, (size_t)m) ||
-            !put_all(out, end, n - (size_t)(end - head)))
-            return;
-    }
+    else if (!forward(out, &r, pdl_str_sub(rest, 0, k), pdl_str_sub(rest, k, rest.n)))
+        return;
     pass_bytes(fd, out);
 }
 

@@ -112,7 +112,7 @@ bool pdl_net_grants(const path_list *net, const char *host, int port);
 bool pdl_net_is_item(const char *item); /* is it a host, with or without a port, or a domain? */
 /* filter.c */
 bool pdl_filter_load(const sandbox_spec *s, int *calls);
-/* sockets.c: in the monitor, for good; the other end of the pair brings what the filter hands over. */
+/* sockets.c: in the monitor, for good; the pair brings where the filter hands calls over. */
 void pdl_sockets_serve(int pair);
 /* pair.c: fd -1: none. False: nothing more comes. */
 void pdl_pair_send(int to, int32_t status, int fd);

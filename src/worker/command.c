@@ -153,7 +153,8 @@ static void ended(void *user, const pdl_proc_result *r) {
                       pdl_int(full        ? -SIGKILL
                               : r->signal ? -r->signal
                                           : r->status));
-    if (full || (j->w->opt.sandbox && (r->signal || r->status) && pdl_sandbox_lacked_memory(r->err)))
+    bool failed = j->w->opt.sandbox && (r->signal || r->status);
+    if (full || (failed && pdl_sandbox_lacked_memory(r->err)))
         v = pdl_dict_putz(v, "ended", pdl_textz(pdl_err_kind_name(PDL_E_memory)));
     pdl_worker_job_answer(j, v);
 }
