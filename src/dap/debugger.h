@@ -65,6 +65,9 @@ typedef struct debugger {
     size_t queue_head;
     int64_t seq;
     bool ended; /* the client is gone, or asked for the end */
+    /* The client has left the run to itself (disconnect with terminateDebuggee: false): nothing is
+     * sent or read any more, nothing stops it, and the adapter ends with it. */
+    bool released;
     bool is_garbled; /* what the client sent is no protocol: the exit code is 1 */
 
     char *program_path;
@@ -122,6 +125,8 @@ void pdl_dap_take_launch(debugger *g, pdl_vref args);
 /* Runs the program of the launch to its end, and reports it. */
 void pdl_dap_run(debugger *g);
 void pdl_dap_cancel(debugger *g);
+/* Cancels the run when the client is gone and has not released it. */
+void pdl_dap_follow_client(debugger *g);
 
 /* --- stops.c ---------------------------------------------------------------------------------- */
 

@@ -23,6 +23,10 @@ void pdl_dap_cancel(debugger *g) {
     pdl_err_fini(&err);
 }
 
+void pdl_dap_follow_client(debugger *g) {
+    if (g->ended && !g->released) pdl_dap_cancel(g);
+}
+
 static void report_load_errors(debugger *g, const pdl_program *p) {
     pdl_buf b = PDL_BUF;
     pdl_program_errors(p, &b, true);
@@ -50,7 +54,7 @@ static pdl_step step_to_end(debugger *g) {
             pdl_dap_handle(g, m);
             pdl_drop(m);
         }
-        if (g->ended) pdl_dap_cancel(g);
+        pdl_dap_follow_client(g);
     }
     return step;
 }
@@ -201,7 +205,7 @@ static void fini(debugger *g) {
     pdl_free(g->program_path);
     close(g->in);
     close(g->out);
-    close(g->input);
+    if (g->input >= 0) close(g->input);
 }
 
 int pdl_dap_serve(void) {

@@ -22,6 +22,10 @@ enum { CHUNK = 65536 };
 static void send(debugger *g, const char *type, pdl_val message) {
     pdl_buf json = PDL_BUF, framed = PDL_BUF;
     pdl_err err = {0};
+    if (g->released) {
+        pdl_drop(message);
+        return;
+    }
     message = pdl_dict_putz(message, "seq", pdl_int(++g->seq));
     message = pdl_dict_putz(message, "type", pdl_textz(type));
     if (!pdl_json_write(message, PDL_JSON_LOOSE | PDL_JSON_CUT, 0, &json, &err))

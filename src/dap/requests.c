@@ -30,7 +30,8 @@ static void on_initialize(debugger *g, pdl_vref m, pdl_vref args) {
         "supportsHitConditionalBreakpoints", "supportsLogPoints",
         "supportsEvaluateForHovers",         "supportsTerminateRequest",
         "supportsDelayedStackTraceLoading",  "supportsSetVariable",
-        "supportsRestartRequest",            "supportsExceptionInfoRequest"};
+        "supportsRestartRequest",            "supportsExceptionInfoRequest",
+        "supportTerminateDebuggee"};
     pdl_val d = pdl_dict_new(12), filters = pdl_list_new(2);
     (void)args;
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) d = put_flag(d, flags[i]);
@@ -419,8 +420,25 @@ static void on_terminate(debugger *g, pdl_vref m, pdl_vref args) {
     pdl_dap_cancel(g);
 }
 
+/* The run continues without breakpoints. Nobody answers what it reads: its input ends. */
+static void release(debugger *g) {
+    pdl_drop(g->again);
+    g->again = pdl_absent();
+    g->stopped = false;
+    g->no_debug = g->released = true;
+    close(g->input);
+    g->input = -1;
+}
+
+/* Without the argument a program that was launched ends with its debugger. */
 static void on_disconnect(debugger *g, pdl_vref m, pdl_vref args) {
-    on_terminate(g, m, args);
+    pdl_vref terminate = pdl_member(args, "terminateDebuggee");
+    if (g->session && pdl_is_bool(terminate) && !pdl_bool_of(terminate)) {
+        pdl_dap_answer(g, m, pdl_dict_new(0));
+        release(g);
+    } else {
+        on_terminate(g, m, args);
+    }
     g->ended = true;
 }
 
@@ -453,7 +471,7 @@ static const struct {
 
 void pdl_dap_handle(debugger *g, pdl_vref m) {
     pdl_str command = pdl_member_str(m, "command");
-    if (!pdl_str_is(pdl_member_str(m, "type"), "request")) return;
+    if (g->released || !pdl_str_is(pdl_member_str(m, "type"), "request")) return;
     for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
         if (!pdl_str_is(command, requests[i].name)) continue;
         requests[i].fn(g, m, pdl_member(m, "arguments"));

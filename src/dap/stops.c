@@ -47,7 +47,7 @@ dap_frame *pdl_dap_frame_of(debugger *g, uint32_t id, dap_thread **thread) {
 /* Notifies the client and handles its requests until one continues. */
 static void stop(debugger *g, uint32_t fiber, const char *reason, pdl_str text) {
     pdl_val m;
-    if (g->cancel) return; /* it is ending: another stop would keep it alive */
+    if (g->cancel || g->released) return; /* it is ending: another stop would keep it alive */
     pdl_val body = pdl_dict_putz(pdl_dict_new(5), "reason", pdl_textz(reason));
     g->stopped = true;
     g->mode = DAP_RUN;
@@ -65,7 +65,7 @@ static void stop(debugger *g, uint32_t fiber, const char *reason, pdl_str text) 
         if (g->stopped) pdl_dap_read(g, -1);
     }
     g->stopped = false;
-    if (g->ended) pdl_dap_cancel(g);
+    pdl_dap_follow_client(g);
     pdl_dap_references_fini(g);
 }
 
@@ -86,7 +86,7 @@ static void listen(debugger *g) {
         pdl_dap_handle(g, m);
         pdl_drop(m);
     }
-    if (g->ended) pdl_dap_cancel(g);
+    pdl_dap_follow_client(g);
 }
 
 /* Has a step arrived? depth: frames of the strand, with the block that begins. */

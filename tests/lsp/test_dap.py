@@ -369,6 +369,43 @@ def wrong_programs_and_requests(new, root):
     eq(d.end()[0], 0)
 
 
+WRITES = """text:
+- one
+- lang: python
+  code: |
+    open("DONE", "w").write("x")
+    result = "two"
+- text: ${ "three" }
+- {read: null, fallback: nothing}
+- args: [touch, READ]
+"""
+
+
+@test
+def disconnect_leaves_the_run_to_itself_when_asked(new, root):
+    """The run goes on behind the client: later breakpoints do not stop it, what it reads is at its end, and nothing is sent."""
+    for terminate in (None, True, False):
+        d, p = new("")
+        done, read = p.parent / "done", p.parent / "read"
+        done.unlink(missing_ok=True)
+        p.write_text(WRITES.replace("DONE", str(done)).replace("READ", str(read)))
+        eq(d.request("initialize", adapterID="pdl")["supportTerminateDebuggee"], True)
+        d.event("initialized")
+        d.send_request("launch", program=str(p))
+        d.request("setBreakpoints", source={"path": str(p)}, breakpoints=[{"line": 2}, {"line": 7}])
+        d.request("configurationDone")
+        eq(d.stopped()[1], 2)
+        d.request("disconnect", **({} if terminate is None else {"terminateDebuggee": terminate}))
+        eq(d.end()[0], 0)
+        eq(done.exists(), terminate is False)
+        eq(read.exists(), terminate is False)
+        while (m := d.next()) is not None:
+            if terminate is False:
+                raise AssertionError(m)
+        done.unlink(missing_ok=True)
+        read.unlink(missing_ok=True)
+
+
 @test
 def terminate_ends_a_loop_that_would_stop_again(new, root):
     d, p = new(LOOP)
