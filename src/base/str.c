@@ -29,6 +29,10 @@ int pdl_str_cmp(pdl_str a, pdl_str b) {
     return a.n < b.n ? -1 : a.n > b.n;
 }
 
+bool pdl_str_starts(pdl_str s, pdl_str prefix) {
+    return s.n >= prefix.n && (prefix.n == 0 || memcmp(s.p, prefix.p, prefix.n) == 0);
+}
+
 bool pdl_str_ends(pdl_str s, pdl_str suffix) {
     return s.n >= suffix.n &&
            (suffix.n == 0 || memcmp(s.p + s.n - suffix.n, suffix.p, suffix.n) == 0);

@@ -45,10 +45,7 @@ bool pdl_str_eq_nocase(pdl_str a, pdl_str b);
 /* -1, 0 or 1: byte order, which for UTF-8 is code point order. */
 int pdl_str_cmp(pdl_str a, pdl_str b);
 
-/* The prefix is a literal nearly everywhere: a comparison of a few bytes, and no call. */
-static inline bool pdl_str_starts(pdl_str s, pdl_str prefix) {
-    return s.n >= prefix.n && (prefix.n == 0 || memcmp(s.p, prefix.p, prefix.n) == 0);
-}
+bool pdl_str_starts(pdl_str s, pdl_str prefix);
 bool pdl_str_ends(pdl_str s, pdl_str suffix);
 
 #define PDL_NOT_FOUND ((size_t)-1)

@@ -209,7 +209,7 @@ static bool closes_early(pdl_str s, size_t from) {
 
 /* Such a text is an expression, a template or broken, but not plain: it begins with an opening. */
 static bool is_enclosed(pdl_str text) {
-    return text.n >= 3 && pdl_str_starts(text, PDL_STR("${")) && text.p[text.n - 1] == '}';
+    return text.n >= 3 && text.p[0] == '$' && text.p[1] == '{' && text.p[text.n - 1] == '}';
 }
 
 /* Reads the source of e, which is not plain. */

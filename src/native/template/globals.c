@@ -175,8 +175,8 @@ static pdl_rows rows(void) { return (pdl_rows){globals, PDL_N_COUNT(globals)}; }
 
 const pdl_native *pdl_global_find(pdl_str name) {
     /* the natives of stdlib all begin so, and most names that are looked for do not */
-    return pdl_str_starts(name, PDL_STR("pdl_")) ? pdl_rows_find(pdl_rows_stdlib(), name)
-                                                 : pdl_rows_find(rows(), name);
+    bool own = name.n > 4 && memcmp(name.p, "pdl_", 4) == 0;
+    return pdl_rows_find(own ? pdl_rows_stdlib() : rows(), name);
 }
 
 const pdl_native *pdl_globals(size_t *n) {
