@@ -412,11 +412,6 @@ static void complete_value(lsp_completer *c, const lsp_spot *p) {
 
 /* --- where the cursor is ---------------------------------------------------------------------- */
 
-static bool is_word_char(char ch) {
-    return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || (ch >= '0' && ch <= '9') ||
-           ch == '_';
-}
-
 /* Where the value or key that is typed begins, and whether a key is before it on its line. */
 static size_t token_start(pdl_str line, size_t col, bool *is_value) {
     size_t at = 0;
@@ -455,7 +450,7 @@ static void mark(pdl_str text, size_t from, size_t to, bool is_value, pdl_buf *o
 static size_t token_end(pdl_str text, size_t off, bool is_value) {
     const pdl_str in_values = PDL_STR("/.-:@+");
     size_t to = off;
-    while (to < text.n && (is_word_char(text.p[to]) ||
+    while (to < text.n && (pdl_lsp_is_word(text.p[to]) ||
                            (is_value && text.p[to] != '\0' && pdl_byte_in(text.p[to], in_values))))
         to++;
     if (!is_value && to < text.n && text.p[to] == ':') to++;
@@ -493,7 +488,7 @@ static void complete(lsp_completer *c) {
     bool is_value;
     if (open != PDL_NOT_FOUND) {
         c->from = c->off;
-        while (c->from > open && is_word_char(text.p[c->from - 1])) c->from--;
+        while (c->from > open && pdl_lsp_is_word(text.p[c->from - 1])) c->from--;
         if (!pdl_lsp_doc_load(c->s, c->d)) return;
         if (text.p[open - 1] == '%')
             pdl_lsp_complete_statement(c, pdl_str_sub(text, open, c->off));

@@ -20,17 +20,12 @@
 
 enum { MOST_LOOKED_AT = 20000 }; /* bytes before the cursor in which an expression begins */
 
-static bool is_name_char(char ch) {
-    return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || (ch >= '0' && ch <= '9') ||
-           ch == '_';
-}
-
 /* --- where an expression begins --------------------------------------------------------------- */
 
 /* Does s end with `x[`? In a quoted scalar a backslash comes before the quote that follows. */
 static bool ends_with_bracket(pdl_str s) {
     if (pdl_str_ends(s, PDL_STR("\\"))) s.n--;
-    return s.n > 1 && s.p[s.n - 1] == '[' && (is_name_char(s.p[s.n - 2]) || s.p[s.n - 2] == ']');
+    return s.n > 1 && s.p[s.n - 1] == '[' && (pdl_lsp_is_word(s.p[s.n - 2]) || s.p[s.n - 2] == ']');
 }
 
 /* Is an expression that begins at `from` still open at `to`? Quotes and brackets are counted. A
@@ -74,7 +69,7 @@ static bool begins_entry(pdl_str line) {
     pdl_str s = pdl_str_trim(line);
     if (pdl_str_starts(s, PDL_STR("- ")) || pdl_str_is(s, "-")) return true;
     size_t i = 0;
-    while (i < s.n && is_name_char(s.p[i])) i++;
+    while (i < s.n && pdl_lsp_is_word(s.p[i])) i++;
     return i > 0 && i < s.n && s.p[i] == ':' && (i + 1 == s.n || s.p[i + 1] == ' ');
 }
 
@@ -322,7 +317,7 @@ static void complete_operand(lsp_completer *c, pdl_str before) {
 
 static bool ends_with_word(pdl_str s, const char *word) {
     pdl_str w = pdl_str_of(word);
-    return pdl_str_ends(s, w) && (s.n == w.n || !is_name_char(s.p[s.n - w.n - 1]));
+    return pdl_str_ends(s, w) && (s.n == w.n || !pdl_lsp_is_word(s.p[s.n - w.n - 1]));
 }
 
 /* Where the brackets begin whose end is before `to`; to: there are none. */
@@ -340,7 +335,7 @@ void pdl_lsp_chain_before(pdl_str s, pdl_buf *out) {
     while (from > 0) {
         char ch = s.p[from - 1];
         size_t open = ch == ']' ? bracket_start(s, from) : from;
-        if (open == from && ch != '.' && !is_name_char(ch)) break;
+        if (open == from && ch != '.' && !pdl_lsp_is_word(ch)) break;
         from = open < from ? open : from - 1;
     }
     bool is_name = from == 0 || !pdl_byte_in(s.p[from - 1], PDL_STR(")]}\"'"));

@@ -84,10 +84,6 @@ static pdl_val grow(const lsp_doc *d, size_t from, size_t to, pdl_val around) {
     return pdl_is_absent(around) ? v : pdl_dict_putz(v, "parent", around);
 }
 
-static bool is_word(char c) {
-    return c == '_' || (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z');
-}
-
 /* From the whole file inward: each node on the way, its entry with the key, the word. */
 static pdl_val selection_at(const lsp_doc *d, size_t off) {
     pdl_str text = pdl_lsp_text_str(&d->text);
@@ -105,8 +101,8 @@ static pdl_val selection_at(const lsp_doc *d, size_t off) {
         }
     }
     size_t from = off, to = off;
-    while (from > 0 && is_word(text.p[from - 1])) from--;
-    while (to < text.n && is_word(text.p[to])) to++;
+    while (from > 0 && pdl_lsp_is_word(text.p[from - 1])) from--;
+    while (to < text.n && pdl_lsp_is_word(text.p[to])) to++;
     return grow(d, from, to, v);
 }
 

@@ -11,9 +11,7 @@
 
 enum { MOST_LOOKED_AT = 4000 };
 
-static bool is_name(char c) {
-    return c == '_' || c == '.' || (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z');
-}
+static bool is_name(char c) { return c == '.' || pdl_lsp_is_word(c); }
 
 /* The bracket of the call that is open at off, and the number of commas in it before off. */
 static bool open_bracket(pdl_str text, size_t low, size_t off, size_t *bracket, size_t *commas) {

@@ -29,6 +29,12 @@ typedef struct lsp_text {
     bool utf8;               /* units of ch: bytes; else UTF-16 */
 } lsp_text;
 
+/* Part of a word: names may have letters of any script, whose bytes are from 0x80 on. */
+static inline bool pdl_lsp_is_word(char c) {
+    return c == '_' || (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z') ||
+           (unsigned char)c >= 0x80;
+}
+
 /* Replaces the whole text. bytes: as the client sent them. */
 void pdl_lsp_text_set(lsp_text *t, pdl_str bytes);
 void pdl_lsp_text_replace(lsp_text *t, lsp_range range, pdl_str with);
