@@ -51,7 +51,10 @@ static bool taken(pdl_str name, pdl_str *type, pdl_str *takes) {
 
 /* A key or address among the parameters comes from somewhere else. */
 static bool has_key(void *user, pdl_str model, const pdl_node *parameters, pdl_buf *text) {
-    static const char *const given[] = {"api_key", "api_base", "base_url", "apikey", "url"};
+    static const char *const given[] = {"api_key",           "api_base",       "base_url",
+                                        "apikey",            "url",            "token",
+                                        "zen_api_key",       "azure_ad_token", "vertex_credentials",
+                                        "aws_access_key_id", "headers",        "extra_headers"};
     if (may_give(parameters, given, sizeof given / sizeof given[0])) return true;
     const pdl_model_env env = {pdl_session_env_of, user};
     return pdl_model_is_known(model, &env, true, text);

@@ -5,6 +5,8 @@
  */
 #include "model/catalog.h"
 #include "model/providers.h"
+#include "model/wire/dialect.h"
+#include "model/wire/headers.h"
 
 #include "base/banned.h"
 
@@ -13,13 +15,53 @@ static const char *nothing(void *user, const char *name) {
     return NULL;
 }
 
+/* Some services have other credentials than a key, which are looked for when a request is signed:
+ * one that is never sent is. Only missing ones are an error here. */
+static bool can_sign(const pdl_route *r, pdl_vref params, const pdl_env *env, pdl_err *err) {
+    const pdl_dialect *d = r->provider->dialect;
+    pdl_headers headers = {0};
+    pdl_buf url = PDL_BUF, token_url = PDL_BUF, request = PDL_BUF, id = PDL_BUF;
+    pdl_ask ask = {.provider = r->provider,
+                   .env = env,
+                   .name = r->name,
+                   .base_given = r->base_given,
+                   .messages = pdl_absent(),
+                   .params = params,
+                   .given = params,
+                   .schema = pdl_absent(),
+                   .request = params,
+                   .texts = pdl_absent()};
+    bool ok = true;
+    pdl_buf_put(&url, pdl_buf_str(&r->base));
+    PDL_PUT(&url, "/");
+    if (d->sign)
+        ok = d->sign(&(pdl_sign){.ask = &ask,
+                                 .key = pdl_buf_str(&r->key),
+                                 .url = pdl_buf_str(&url),
+                                 .body = PDL_STR("{}"),
+                                 .headers = &headers,
+                                 .token_url = &token_url,
+                                 .token_request = &request,
+                                 .token_id = &id},
+                     err) ||
+             err->kind != PDL_E_auth;
+    if (ok) pdl_err_fini(err);
+    pdl_headers_fini(&headers);
+    pdl_buf_fini(&url);
+    pdl_buf_fini(&token_url);
+    pdl_buf_fini(&request);
+    pdl_buf_fini(&id);
+    return ok;
+}
+
 bool pdl_model_is_known(pdl_str model, const pdl_model_env *env, bool reach, pdl_buf *why) {
     pdl_env from = {env && env->get ? env->get : nothing, env ? env->user : NULL};
     pdl_route route = {0};
     pdl_err err = {0};
     pdl_val params = pdl_dict_new(0);
     bool ok = pdl_route_find(model, (pdl_str){0}, params, &from, &route, &err) &&
-              (!reach || pdl_route_reach(&route, params, &from, &err));
+              (!reach || (pdl_route_reach(&route, params, &from, &err) &&
+                          can_sign(&route, params, &from, &err)));
     if (!ok) pdl_buf_put(why, pdl_str_of(err.msg));
     pdl_err_fini(&err);
     pdl_route_fini(&route);
