@@ -12,7 +12,6 @@
 #include "lang/exceptions.h"
 #include "lang/fields.h"
 #include "lsp/features.h"
-#include "lsp/xref.h"
 #include "model/catalog.h"
 
 #include "base/banned.h"
@@ -223,19 +222,8 @@ static void add_parameters(lsp_completer *c, const lsp_spot *p) {
 
 /* Arguments of a call: the parameters of the function. */
 static void add_args(lsp_completer *c, const lsp_spot *p) {
-    const pdl_node *callee = pdl_node_find(p->up->node, PDL_STR("call"), NULL);
-    const pdl_expr *e = callee && callee->kind == PDL_NODE_SCALAR
-                            ? pdl_expr_read(c->scratch, callee->text, &pdl_known_xnames)
-                            : NULL;
     lsp_thing t;
-    if (!e || e->form != PDL_X_NATIVE || !pdl_lsp_doc_load(c->s, c->d)) return;
-    pdl_buf chain = PDL_BUF;
-    bool found = pdl_lsp_put_chain(e->root, &chain) != NULL;
-    pdl_str rest = pdl_buf_str(&chain);
-    uint32_t region = pdl_lsp_index_region(c->d->index, (uint32_t)c->off);
-    found = found && pdl_lsp_follow(c->s, c->d, region, &rest, &t) && !rest.n;
-    pdl_buf_fini(&chain);
-    if (!found) return;
+    if (!pdl_lsp_complete_function(c, p->up->node, &t)) return;
     const lsp_index *in = pdl_lsp_doc_index(c->s, t.doc);
     const lsp_region *body = &in->regions.p[pdl_lsp_thing_sym(c->s, &t)->body];
     for (uint32_t i = 0; i < body->n_params; i++) {
@@ -260,7 +248,10 @@ static void complete_key(lsp_completer *c, const lsp_spot *p) {
     case ROLE_WORDS: add_words(c, p, true); return;
     case ROLE_WORD: add_words(c, p, false); return;
     case ROLE_RECORD: add_record(c, p); return;
-    case ROLE_PATTERN: add_group(c, p, PDL_WORDS_PATTERN, true); return;
+    case ROLE_PATTERN:
+        add_group(c, p, PDL_WORDS_PATTERN, true);
+        if (p->node->n == 1) pdl_lsp_complete_choice(c, p); /* it may become a value */
+        return;
     case ROLE_TYPE:
         add_group(c, p, PDL_WORDS_TYPE, false);
         add_group(c, p, PDL_WORDS_TYPE_KEY, true);
@@ -402,7 +393,9 @@ static void complete_value(lsp_completer *c, const lsp_spot *p) {
     case ROLE_GET:
         pdl_lsp_complete_expr(c, pdl_str_sub(pdl_lsp_text_str(&c->d->text), c->from, c->off));
         return;
+    case ROLE_PATTERN: pdl_lsp_complete_choice(c, p); return;
     case ROLE_DATA:
+        pdl_lsp_complete_choice(c, p);
         if (is_exception(p)) add_exceptions(c);
         if (p->field && (p->field->type == PDL_FT_XBOOL)) add_group(c, p, PDL_WORDS_FLAG, false);
         return;

@@ -6,6 +6,7 @@
 #define PDL_LSP_COMPLETE_H
 
 #include "lsp/server.h"
+#include "lsp/xref.h"
 
 /* CompletionItemKind of the protocol. */
 enum {
@@ -44,6 +45,10 @@ typedef struct lsp_item {
     int row;           /* in that table; -1: by label */
 } lsp_item;
 void pdl_lsp_item_add(lsp_completer *c, const lsp_item *item);
+
+/* complete_choice.c: the function that a call calls; values of an enum. */
+bool pdl_lsp_complete_function(lsp_completer *c, const pdl_node *call, lsp_thing *t);
+void pdl_lsp_complete_choice(lsp_completer *c, const lsp_spot *p);
 
 /* Inside of an expression: prefix is its text up to the cursor. */
 void pdl_lsp_complete_expr(lsp_completer *c, pdl_str prefix);
