@@ -9,6 +9,10 @@
  * sink that gets it is not reported: a warning here says that the block is refused whenever it is
  * executed.
  *
+ * Which tools of a server are called is known while the program only calls them by their names;
+ * when it hands the server on (to a model, to a function) any of its tools may be: then those of
+ * the lock file, and without one all that rules name.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "cli/check_policy.h"
@@ -27,23 +31,37 @@
 
 #include "base/banned.h"
 
+typedef struct checked_file checked_file;
+
 /* What is known of a variable. */
 typedef struct origin {
     pdl_label label; /* 0: nothing */
+    pdl_str server;  /* the tool server that it is; p NULL: it is none, or not known */
 } origin;
 
-typedef struct checked_file {
+/* A tool server that the program imports. */
+typedef struct known_server {
+    pdl_str name;
+    const pdl_block *at;   /* its first import */
+    checked_file *file;    /* of it */
+    size_t n_seen, n_used; /* variables that hold it in expressions; those where a tool is called */
+    bool open;             /* any of its tools may be called */
+} known_server;
+
+struct checked_file {
     const pdl_program *p;
     struct checked_file *group; /* another file of the same group, or itself: it has the names */
     pdl_map names;              /* -> origin, in the main program's arena */
     const pdl_block *at;        /* that takes the file first; NULL: the main file */
-} checked_file;
+};
 
 typedef struct policy_check {
     pdl_program *p;
     const pdl_policies *policies;
     pdl_str folder;
     pdl_map files;      /* addresses of programs -> checked_file; the main file first */
+    pdl_map servers;    /* names -> known_server, in the main program's arena */
+    pdl_map tools;      /* SERVER/NAME of tools that are called or locked -> itself */
     checked_file *file; /* that is examined */
     bool *used;         /* rules */
     size_t n_rules;
@@ -123,6 +141,12 @@ static pdl_label label_of_reply(const checker *c, pdl_effect_kind kind, pdl_str 
     return named | (trusted ? 0 : pdl_effect_origin(kind));
 }
 
+/* A block `read` without a path. */
+static bool is_input(const pdl_block *b) {
+    const pdl_tree *path = PDL_AS(read, b)->path;
+    return !path || (path->kind == PDL_TREE_CONST && pdl_is_null(path->value));
+}
+
 /* A literal subject is needed only where patterns of labels or of trust might fit. */
 static pdl_label label_of_block(const checker *c, const pdl_block *b) {
     if (b->rare->spec.type || b->rare->endorse || b->rare->fallback) return 0;
@@ -133,8 +157,7 @@ static pdl_label label_of_block(const checker *c, const pdl_block *b) {
     }
     case PDL_BLOCK_read: {
         const pdl_tree *path = PDL_AS(read, b)->path;
-        bool input = !path || (path->kind == PDL_TREE_CONST && pdl_is_null(path->value));
-        if (input) return label_of_reply(c, PDL_EFFECT_input, (pdl_str){"", 0});
+        if (is_input(b)) return label_of_reply(c, PDL_EFFECT_input, (pdl_str){"", 0});
         return literal_of(path).n ? label_of_reply(c, PDL_EFFECT_read, literal_of(path)) : 0;
     }
     case PDL_BLOCK_data: return label_of_tree(c, PDL_AS(data, b)->data);
@@ -142,16 +165,46 @@ static pdl_label label_of_block(const checker *c, const pdl_block *b) {
     }
 }
 
-static void define(checker *c, pdl_str name, pdl_label label) {
+/* The tool server that a block imports; p NULL: none. */
+static pdl_str server_of(const pdl_block *b) {
+    if (!b || b->kind != PDL_BLOCK_import) return (pdl_str){0};
+    pdl_str path = PDL_AS(import, b)->path.s;
+    if (!pdl_str_starts(path, PDL_STR(PDL_TOOLS_PREFIX))) return (pdl_str){0};
+    return pdl_str_sub(path, strlen(PDL_TOOLS_PREFIX), path.n);
+}
+
+static void define_as(checker *c, pdl_str name, pdl_label label, pdl_str server) {
     if (!name.n) return;
     origin *o = pdl_map_find(names_of(c), name);
     if (o) {
-        o->label = 0; /* defined twice: which one it is depends on the run */
+        known_server *s = o->server.p ? pdl_map_find(&c->servers, o->server) : NULL;
+        if (s) s->open = true;
+        *o = (origin){0}; /* defined twice: which one it is depends on the run */
         return;
     }
     o = pdl_arena_new(c->p->arena, origin);
-    o->label = label ? label | PDL_LABEL_FREE : 0;
+    *o = (origin){.label = label ? label | PDL_LABEL_FREE : 0, .server = server};
     pdl_map_put(names_of(c), name, o);
+}
+
+static void define(checker *c, pdl_str name, pdl_label label) {
+    define_as(c, name, label, (pdl_str){0});
+}
+
+/* What the block's value is called, and what that is known to be. */
+static void define_block(checker *c, pdl_str name, const pdl_block *b) {
+    define_as(c, name, label_of_block(c, b), server_of(b));
+}
+
+static void note_import(checker *c, const pdl_block *b) {
+    pdl_str name = server_of(b);
+    if (!name.p) return;
+    known_server *s = pdl_map_find(&c->servers, name);
+    if (!s) {
+        s = pdl_arena_new(c->p->arena, known_server);
+        *s = (known_server){.name = name, .at = b, .file = c->file};
+        pdl_map_put(&c->servers, name, s);
+    }
 }
 
 static void define_fors(checker *c, const pdl_fors *fors) {
@@ -166,10 +219,11 @@ static void collect(void *user, const pdl_block *b) {
         const pdl_params *params = &PDL_AS(function, b)->params;
         for (uint32_t i = 0; i < params->n; i++) define(c, params->names[i], 0);
     }
+    note_import(c, b);
     pdl_block_each_child(b, collect, c);
-    define(c, b->def.s, label_of_block(c, b));
+    define_block(c, b->def.s, b);
     for (uint32_t i = 0; i < b->rare->defs.n; i++)
-        define(c, b->rare->defs.names[i], label_of_block(c, b->rare->defs.p[i]));
+        define_block(c, b->rare->defs.names[i], b->rare->defs.p[i]);
 }
 
 /* --- sinks ------------------------------------------------------------------------------------ */
@@ -188,9 +242,8 @@ static void add(sink_use *u, pdl_str name, pdl_label label) {
             .name = name, .value = pdl_absent(), .label = label};
 }
 
-/* Rules for any name of the sink count as used when the name is computed. */
-static void judge(checker *c, const pdl_block *b, const sink_use *u) {
-    pdl_policies_have_rule(c->policies, u->sink, u->name, c->used);
+/* Reports the use when it is always refused. */
+static void judge_alone(checker *c, const pdl_block *b, const sink_use *u) {
     pdl_str name = u->name.p ? u->name : (pdl_str){"", 0};
     pdl_policy_ask ask = {u->sink, name, 0, u->args, u->n, c->folder};
     pdl_decision d = pdl_policies_judge(c->policies, &ask);
@@ -198,11 +251,19 @@ static void judge(checker *c, const pdl_block *b, const sink_use *u) {
     pdl_buf m = PDL_BUF;
     pdl_buf_putf(&m, "policy %.*s", PDL_FMT(d.policy));
     if (d.line) pdl_buf_putf(&m, ", line %u,", d.line);
-    pdl_buf_putf(&m, " always refuses argument %.*s of sink %s: from ", PDL_FMT(d.arg->name),
+    pdl_buf_putf(&m, " always refuses argument %.*s of sink %s", PDL_FMT(d.arg->name),
                  pdl_sink_name(u->sink));
+    if (u->sink == PDL_SINK_tool) pdl_buf_putf(&m, " %.*s", PDL_FMT(name));
+    PDL_PUT(&m, ": from ");
     pdl_policies_put_label(c->policies, d.labels, &m);
     warn(c, PDL_RULE_policy_refuses, b->loc, pdl_buf_z(&m));
     pdl_buf_fini(&m);
+}
+
+/* Rules for any name of the sink count as used when the name is computed. */
+static void judge(checker *c, const pdl_block *b, const sink_use *u) {
+    pdl_policies_have_rule(c->policies, u->sink, u->name, c->used);
+    judge_alone(c, b, u);
 }
 
 static void put_index(pdl_arena *a, size_t i, pdl_str *out) {
@@ -268,14 +329,7 @@ static void use_server(checker *c, const pdl_b_import *b) {
         use_path(c, &b->head, PDL_SINK_import, b->path.s, 0);
         return;
     }
-    pdl_str server = pdl_str_sub(b->path.s, strlen(PDL_TOOLS_PREFIX), b->path.s.n);
-    pdl_policies_have_rule(c->policies, PDL_SINK_server, server, c->used);
-    if (pdl_policies_have_tools(c->policies, server, c->used)) return;
-    pdl_buf m = PDL_BUF;
-    pdl_buf_putf(&m, "no rule of the policy is about the tools of %.*s: its `otherwise` decides",
-                 PDL_FMT(server));
-    warn(c, PDL_RULE_tool_unruled, b->head.loc, pdl_buf_z(&m));
-    pdl_buf_fini(&m);
+    pdl_policies_have_rule(c->policies, PDL_SINK_server, server_of(&b->head), c->used);
 }
 
 /* An entry as the program has it. */
@@ -310,7 +364,8 @@ static void use(void *user, const pdl_block *b) {
     case PDL_BLOCK_import: use_server(c, PDL_AS(import, b)); break;
     case PDL_BLOCK_read: {
         const pdl_tree *path = PDL_AS(read, b)->path;
-        use_path(c, b, PDL_SINK_read, literal_of(path), label_of_tree(c, path));
+        if (!is_input(b))
+            use_path(c, b, PDL_SINK_read, literal_of(path), label_of_tree(c, path));
         break;
     }
     case PDL_BLOCK_aggregator: {
@@ -324,19 +379,242 @@ static void use(void *user, const pdl_block *b) {
     pdl_block_each_child(b, use, c);
 }
 
-/* Functions of expressions that reach sinks by names that only a run knows. */
+/* --- tools ------------------------------------------------------------------------------------ */
+
+static pdl_str literal_node(const pdl_xnode *x) {
+    bool text = x && x->kind == PDL_X_CONST && pdl_is_str(x->u.value);
+    return text ? pdl_str_get(x->u.value) : (pdl_str){0};
+}
+
+struct label_sum {
+    const checker *c;
+    pdl_label label;
+};
+
+static void add_name(void *user, const pdl_xnode *x) {
+    struct label_sum *sum = user;
+    const origin *o = x->kind == PDL_X_NAME ? pdl_map_find(names_of(sum->c), x->u.name) : NULL;
+    if (o) sum->label |= o->label;
+}
+
+static pdl_str joined(checker *c, pdl_str first, const char *between, pdl_str second) {
+    pdl_buf b = PDL_BUF;
+    pdl_buf_put(&b, first);
+    pdl_buf_put(&b, pdl_str_of(between));
+    pdl_buf_put(&b, second);
+    pdl_str whole = pdl_arena_str(c->p->arena, pdl_buf_str(&b));
+    pdl_buf_fini(&b);
+    return whole;
+}
+
+/* An argument and, where it is written as an object, what is in it: "message.body". */
+static void add_value(checker *c, sink_use *u, pdl_str name, const pdl_xnode *x, unsigned depth) {
+    enum { DEEP = 8 };
+    if (x->kind == PDL_X_DICT && x->u.dict.n && depth < DEEP) {
+        for (uint32_t i = 0; i < x->u.dict.n; i++) {
+            pdl_str key = literal_node(x->u.dict.keys[i]);
+            pdl_str whole = key.p ? joined(c, name, name.n ? "." : "", key) : name;
+            add_value(c, u, whole, x->u.dict.vals[i], depth + 1);
+        }
+        return;
+    }
+    struct label_sum sum = {c, 0};
+    pdl_xnode_each(x, add_name, &sum);
+    add(u, name, sum.label);
+}
+
+static void note_tool(void *user, pdl_str name) {
+    checker *c = user;
+    if (!pdl_map_find(&c->tools, name)) {
+        pdl_str *own = pdl_arena_new(c->p->arena, pdl_str);
+        *own = pdl_arena_str(c->p->arena, name);
+        pdl_map_put(&c->tools, *own, own);
+    }
+}
+
+struct locked {
+    checker *c;
+    pdl_str server, tool; /* tool p NULL: all are noted */
+    bool found;
+    pdl_str names[64];
+    size_t n;
+};
+
+static void on_locked(void *user, pdl_str tool) {
+    struct locked *l = user;
+    l->found = l->found || (l->tool.p && pdl_str_eq(l->tool, tool));
+    if (l->n < sizeof l->names / sizeof l->names[0]) l->names[l->n++] = tool;
+    if (!l->tool.p) note_tool(l->c, joined(l->c, l->server, "/", tool));
+}
+
+/* A tool that no lock file has is left out of what the server offers. */
+static void check_locked(checker *c, const pdl_block *b, pdl_str server, pdl_str tool) {
+    struct locked l = {.c = c, .server = server, .tool = tool};
+    if (!pdl_policies_each_locked(c->policies, server, on_locked, &l) || l.found) return;
+    pdl_buf m = PDL_BUF;
+    pdl_str near = pdl_str_nearest(tool, l.names, l.n);
+    pdl_buf_putf(&m, "the tool %.*s/%.*s is not in the lock file of the policy", PDL_FMT(server),
+                 PDL_FMT(tool));
+    if (near.n) pdl_buf_putf(&m, "; did you mean '%.*s'?", PDL_FMT(near));
+    warn(c, PDL_RULE_policy_refuses, b->loc, pdl_buf_z(&m));
+    pdl_buf_fini(&m);
+}
+
+static void warn_unruled(checker *c, const pdl_block *b, const char *what, pdl_str name) {
+    pdl_buf m = PDL_BUF;
+    pdl_buf_putf(&m, "no rule of the policy is about the tool%s%.*s: its `otherwise` decides", what,
+                 PDL_FMT(name));
+    warn(c, PDL_RULE_tool_unruled, b->loc, pdl_buf_z(&m));
+    pdl_buf_fini(&m);
+}
+
+/* The call of a tool. others: it may have other arguments than those in u. */
+static void use_tool(checker *c, const pdl_block *b, pdl_str server, pdl_str tool, sink_use *u,
+                     bool others) {
+    u->sink = PDL_SINK_tool;
+    u->name = joined(c, server, "/", tool);
+    pdl_policy_ask ask = {u->sink, u->name, 0, u->args, u->n, c->folder};
+    bool known = pdl_map_find(&c->tools, u->name) != NULL;
+    note_tool(c, u->name);
+    check_locked(c, b, server, tool);
+    if (!pdl_policies_have_call(c->policies, &ask, others, c->used) && !known &&
+        pdl_policies_have_tools(c->policies, server, NULL))
+        warn_unruled(c, b, " ", u->name);
+    judge_alone(c, b, u);
+}
+
+/* Members of the object that are no tools. */
+static bool is_member(pdl_str name) {
+    static const char *const members[] = {"tools", "call_tool", "request", "get",  "items",
+                                          "keys",  "values",    "update",  "pop",  "copy"};
+    for (size_t i = 0; i < sizeof members / sizeof *members; i++)
+        if (pdl_str_is(name, members[i])) return true;
+    return false;
+}
+
+/* The server of `server.name` and `server['name']`, and the name; NULL: it is something else. */
+static known_server *member_of(const checker *c, const pdl_xnode *x, pdl_str *name) {
+    if (!x || (x->kind != PDL_X_ATTR && x->kind != PDL_X_ITEM)) return NULL;
+    if (x->u.access.obj->kind != PDL_X_NAME) return NULL;
+    const origin *o = pdl_map_find(names_of(c), x->u.access.obj->u.name);
+    *name = x->kind == PDL_X_ATTR ? x->u.access.name : literal_node(x->u.access.key);
+    return o && o->server.p && name->n ? pdl_map_find(&c->servers, o->server) : NULL;
+}
+
+/* tool(a=x), where arguments without a name are those of a definition that is not known here. */
+static void use_named_call(checker *c, const pdl_block *b, pdl_str server, pdl_str tool,
+                           const pdl_xargs *args) {
+    sink_use u = {0};
+    for (uint32_t i = 0; i < args->n_kw; i++) add_value(c, &u, args->kw_names[i], args->kw[i], 0);
+    use_tool(c, b, server, tool, &u, args->n_pos || args->star || args->starstar);
+}
+
+/* tool with an object of arguments; NULL: none. */
+static void use_object_call(checker *c, const pdl_block *b, pdl_str server, pdl_str tool,
+                            const pdl_xnode *object) {
+    sink_use u = {0};
+    bool dict = object && object->kind == PDL_X_DICT;
+    if (dict) add_value(c, &u, (pdl_str){"", 0}, object, 0);
+    use_tool(c, b, server, tool, &u, object && !dict);
+}
+
+static const pdl_xnode *pos_of(const pdl_xargs *args, uint32_t i) {
+    return i < args->n_pos ? args->pos[i] : NULL;
+}
+
+struct walk_calls {
+    checker *c;
+    const pdl_block *b;
+};
+
+static void on_call(struct walk_calls *w, const pdl_xnode *x) {
+    checker *c = w->c;
+    const pdl_xargs *args = &x->u.call.args;
+    pdl_str name = {0};
+    bool raw = x->u.call.obj->kind == PDL_X_NAME &&
+               pdl_str_is(x->u.call.obj->u.name, "pdl_tool_call");
+    if (raw) {
+        pdl_str server = literal_node(pos_of(args, 0)), tool = literal_node(pos_of(args, 1));
+        if (server.n && tool.n) use_object_call(c, w->b, server, tool, pos_of(args, 2));
+        if (!server.n || !tool.n)
+            pdl_policies_have_rule(c->policies, PDL_SINK_tool, (pdl_str){0}, c->used);
+        return;
+    }
+    known_server *s = member_of(c, x->u.call.obj, &name);
+    if (s && pdl_str_is(name, "call_tool") && literal_node(pos_of(args, 0)).n && !args->n_kw) {
+        s->n_used++;
+        use_object_call(c, w->b, s->name, literal_node(pos_of(args, 0)), pos_of(args, 1));
+    } else if (s && !is_member(name)) {
+        s->n_used++;
+        use_named_call(c, w->b, s->name, name, args);
+    }
+}
+
+static void on_node(void *user, const pdl_xnode *x) {
+    struct walk_calls *w = user;
+    checker *c = w->c;
+    if (x->kind == PDL_X_CALL) on_call(w, x);
+    if (x->kind != PDL_X_NAME) return;
+    const origin *o = pdl_map_find(names_of(c), x->u.name);
+    known_server *s = o && o->server.p ? pdl_map_find(&c->servers, o->server) : NULL;
+    if (s) s->n_seen++;
+    bool stdlib = pdl_str_is(x->u.name, "stdlib"), raw = pdl_str_is(x->u.name, "pdl_tool_request");
+    if (raw) pdl_policies_have_rule(c->policies, PDL_SINK_tool, (pdl_str){0}, c->used);
+    if (stdlib || raw || pdl_str_is(x->u.name, "pdl_tool_call"))
+        pdl_policies_have_rule(c->policies, PDL_SINK_server, (pdl_str){0}, c->used);
+    if (!stdlib) return;
+    pdl_policies_have_rule(c->policies, PDL_SINK_embed, (pdl_str){0}, c->used);
+    pdl_policies_have_rule(c->policies, PDL_SINK_model, (pdl_str){0}, c->used);
+}
+
+/* The block `call` with a tool. */
+static void use_call_block(checker *c, const pdl_b_call *b) {
+    pdl_str name = {0};
+    const pdl_tree *args = b->args;
+    known_server *s = member_of(c, pdl_tree_expr(b->func)->root, &name);
+    if (!s || is_member(name)) return;
+    s->n_used++;
+    sink_use u = {0};
+    bool map = args && args->kind == PDL_TREE_MAP, others = args && !map;
+    for (uint32_t i = 0; map && i < args->n; i++) {
+        pdl_str key = literal_of(args->keys[i]);
+        if (key.n) add(&u, key, label_of_tree(c, args->items[i]));
+        others = others || !key.n;
+    }
+    if (args && args->kind == PDL_TREE_CONST && pdl_is_dict(args->value)) {
+        others = false;
+        for (size_t i = 0; i < pdl_dict_len(args->value); i++)
+            if (pdl_is_str(pdl_dict_key_at(args->value, i)))
+                add(&u, pdl_str_get(pdl_dict_key_at(args->value, i)), 0);
+    }
+    use_tool(c, &b->head, s->name, name, &u, others);
+}
+
 static void use_expr(void *user, const pdl_block *b, const char *key, const pdl_tree *t) {
     checker *c = user;
-    (void)b;
-    (void)key;
-    for (uint32_t i = 0; i < pdl_tree_expr(t)->n_free; i++) {
-        if (!pdl_str_starts(pdl_tree_expr(t)->free_names[i], PDL_STR("pdl_tool")) &&
-            !pdl_str_is(pdl_tree_expr(t)->free_names[i], "stdlib"))
-            continue;
-        static const pdl_sink_id sinks[] = {PDL_SINK_tool, PDL_SINK_server, PDL_SINK_embed,
-                                            PDL_SINK_model};
-        for (size_t k = 0; k < sizeof sinks / sizeof *sinks; k++)
-            pdl_policies_have_rule(c->policies, sinks[k], (pdl_str){0}, c->used);
+    struct walk_calls w = {c, b};
+    if (b->kind == PDL_BLOCK_call && strcmp(key, "call") == 0)
+        use_call_block(c, PDL_AS(call, b));
+    pdl_xnode_each(pdl_tree_expr(t)->root, on_node, &w);
+}
+
+/* When the whole program is known: which tools of a server may be called besides those by name. */
+static void judge_server(checker *c, known_server *s) {
+    struct locked l = {.c = c, .server = s->name};
+    c->file = s->file;
+    if (!pdl_policies_have_tools(c->policies, s->name, NULL))
+        warn_unruled(c, s->at, "s of ", s->name);
+    if (!s->open && s->n_seen == s->n_used && s->n_seen) return;
+    if (!pdl_policies_each_locked(c->policies, s->name, on_locked, &l) ||
+        l.n == sizeof l.names / sizeof l.names[0]) {
+        pdl_policies_have_tools(c->policies, s->name, c->used);
+        return;
+    }
+    for (size_t i = 0; i < l.n; i++) {
+        pdl_str whole = joined(c, s->name, "/", l.names[i]);
+        if (!pdl_policies_have_rule(c->policies, PDL_SINK_tool, whole, c->used) &&
+            pdl_policies_have_tools(c->policies, s->name, NULL))
+            warn_unruled(c, s->at, " ", whole);
     }
 }
 
@@ -348,15 +626,41 @@ static void count_rule(void *user, size_t i, const pdl_rule_view *r) {
     ++*(size_t *)user;
 }
 
+static void put_rule(const pdl_rule_view *r, pdl_buf *out) {
+    pdl_buf_putf(out, "policy %.*s, line %u: ", PDL_FMT(r->policy), r->line);
+    pdl_policy_put_rule(r, out);
+}
+
+static pdl_str near_tool(const checker *c, const pdl_rule_view *r) {
+    pdl_str names[256];
+    size_t n = 0;
+    if (r->sink != PDL_SINK_tool || !r->name.p) return (pdl_str){0};
+    for (; n < c->tools.n && n < sizeof names / sizeof names[0]; n++) {
+        names[n] = c->tools.entries[n].key;
+        if (pdl_str_eq(names[n], r->name)) return (pdl_str){0};
+    }
+    return pdl_str_nearest(r->name, names, n);
+}
+
 static void report_rule(void *user, size_t i, const pdl_rule_view *r) {
     checker *c = user;
     bool hides =
         r->sink == PDL_SINK_output || r->sink == PDL_SINK_trace || r->sink == PDL_SINK_journal;
     if (c->used[i] || hides) return;
     pdl_buf m = PDL_BUF;
-    pdl_buf_putf(&m, "policy %.*s, line %u: the rule for sink %s%s%.*s fits nothing in the program",
-                 PDL_FMT(r->policy), r->line, pdl_sink_name(r->sink), r->name.p ? " " : "",
-                 PDL_FMT(r->name.p ? r->name : PDL_STR("")));
+    pdl_str near = near_tool(c, r);
+    put_rule(r, &m);
+    PDL_PUT(&m, " fits nothing in the program");
+    if (near.n) pdl_buf_putf(&m, "; did you mean '%.*s'?", PDL_FMT(near));
+    warn(c, PDL_RULE_policy_unused, c->p->main->loc, pdl_buf_z(&m));
+    pdl_buf_fini(&m);
+}
+
+static void report_oddity(void *user, const pdl_rule_view *r, const char *what) {
+    checker *c = user;
+    pdl_buf m = PDL_BUF;
+    put_rule(r, &m);
+    pdl_buf_putf(&m, " %s", what);
     warn(c, PDL_RULE_policy_unused, c->p->main->loc, pdl_buf_z(&m));
     pdl_buf_fini(&m);
 }
@@ -387,9 +691,14 @@ void pdl_cli_check_policy(pdl_program *p, const pdl_policies *policies, pdl_str 
     find_files(&c);
     each_file(&c, collect_file);
     each_file(&c, use_file);
+    for (size_t i = 0; i < c.servers.n; i++) judge_server(&c, c.servers.entries[i].value);
+    c.file = c.files.entries[0].value;
+    pdl_policies_each_oddity(policies, report_oddity, &c);
     if (!c.open) pdl_policies_each_rule(policies, report_rule, &c);
     pdl_program_sort_diags(p);
     each_file(&c, close_file);
     pdl_map_fini(&c.files);
+    pdl_map_fini(&c.servers);
+    pdl_map_fini(&c.tools);
     pdl_free(c.used);
 }

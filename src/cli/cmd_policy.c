@@ -28,10 +28,21 @@ static int show(const pdl_session *s, pdl_str name) {
     return code;
 }
 
+static void put_oddity(void *user, const pdl_rule_view *r, const char *what) {
+    pdl_buf *out = user;
+    pdl_buf_putf(out, "%.*s:%u - warning: ", PDL_FMT(r->policy), r->line);
+    pdl_policy_put_rule(r, out);
+    pdl_buf_putf(out, " %s\n", what);
+}
+
 static int check(const pdl_session *s, pdl_str file) {
     pdl_policies *all = NULL;
     pdl_err err = {0};
+    pdl_buf odd = PDL_BUF;
     int code = pdl_session_check_policy(s, file, &all, &err) ? 0 : failed(&err, s);
+    if (!code) pdl_policies_each_oddity(all, put_oddity, &odd);
+    if (odd.len) pdl_cli_put_stderr(pdl_buf_str(&odd), s);
+    pdl_buf_fini(&odd);
     pdl_policies_free(all);
     return code;
 }

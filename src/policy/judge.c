@@ -224,7 +224,7 @@ void pdl_policies_each_rule(const pdl_policies *p,
         for (size_t k = 0; k < one->rules.n; k++) {
             const rule *r = &one->rules.p[k];
             if (one->built_in) continue;
-            fn(user, n++, &(pdl_rule_view){r->sink, r->name, one->name, r->line});
+            fn(user, n++, &(pdl_rule_view){r->sink, r->name, r->argument, one->name, r->line});
         }
     }
 }
@@ -265,6 +265,51 @@ bool pdl_policies_have_rule(const pdl_policies *p, pdl_sink_id sink, pdl_str nam
 
 bool pdl_policies_have_tools(const pdl_policies *p, pdl_str server, bool *used) {
     return have_rule(p, PDL_SINK_tool, server, used, server_fits);
+}
+
+/* The rule's argument is one that the call has, or may have as a part of it. */
+static bool is_for_argument(const rule *r, const pdl_policy_ask *ask, bool others) {
+    if (!r->argument.p || others) return true;
+    for (size_t i = 0; i < ask->n; i++) {
+        pdl_str name = ask->args[i].name;
+        bool part = pdl_str_starts(r->argument, name) && r->argument.n > name.n &&
+                    r->argument.p[name.n] == '.';
+        if (part || argument_fits(r, name)) return true;
+    }
+    return false;
+}
+
+bool pdl_policies_have_call(const pdl_policies *p, const pdl_policy_ask *ask, bool others,
+                            bool *used) {
+    size_t n = 0;
+    bool any = false;
+    for (size_t i = 0; i < p->all.n; i++) {
+        const policy *one = p->all.p[i];
+        for (size_t k = 0; k < one->rules.n; k++) {
+            const rule *r = &one->rules.p[k];
+            bool found = r->sink == ask->sink && whole_name_fits(r, ask->name);
+            any = any || found;
+            if (one->built_in) continue;
+            if (found && is_for_argument(r, ask, others)) used[n] = true;
+            n++;
+        }
+    }
+    return any;
+}
+
+bool pdl_policies_each_locked(const pdl_policies *p, pdl_str server,
+                              void (*fn)(void *user, pdl_str tool), void *user) {
+    bool any = false;
+    for (size_t i = 0; i < p->all.n; i++) {
+        const policy *one = p->all.p[i];
+        pdl_vref tools =
+            pdl_is_dict(one->locked) ? pdl_dict_gets(one->locked, server) : pdl_absent();
+        if (!pdl_is_dict(tools)) continue;
+        any = true;
+        for (size_t k = 0; k < pdl_dict_len(tools); k++)
+            fn(user, pdl_str_get(pdl_dict_key_at(tools, k)));
+    }
+    return any;
 }
 
 /* --- labels as text --------------------------------------------------------------------------- */

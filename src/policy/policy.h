@@ -111,11 +111,18 @@ void pdl_policy_put_visible(pdl_str s, bool quoted, pdl_buf *out);
 /* Each rule: what it is for, and where it is. */
 typedef struct pdl_rule_view {
     pdl_sink_id sink;
-    pdl_str name, policy;
+    pdl_str name, argument, policy; /* p NULL: every name, every argument */
     uint32_t line;
 } pdl_rule_view;
 void pdl_policies_each_rule(const pdl_policies *p,
                             void (*fn)(void *user, size_t i, const pdl_rule_view *r), void *user);
+/* "the rule for argument to of sink tool mail/send" */
+void pdl_policy_put_rule(const pdl_rule_view *r, pdl_buf *out);
+/* Calls fn for each rule that does nothing, whatever the program: another one before it is for all
+ * that it is for, or it says what never counts. what: continues "the rule ...". */
+void pdl_policies_each_oddity(const pdl_policies *p,
+                              void (*fn)(void *user, const pdl_rule_view *r, const char *what),
+                              void *user);
 /* What the reply of an effect of this kind and subject gets: labels of patterns that fit, and
  * whether it is trusted. */
 pdl_label pdl_policies_label_of(const pdl_policies *p, pdl_effect_kind kind, pdl_str subject,
@@ -127,6 +134,15 @@ bool pdl_policies_have_tools(const pdl_policies *p, pdl_str server, bool *used);
 /* Is there a rule for this name of a sink in one of the policies? Marks the rules that fit in
  * used[i], in the order of pdl_policies_each_rule; NULL: nobody wants to know. */
 bool pdl_policies_have_rule(const pdl_policies *p, pdl_sink_id sink, pdl_str name, bool *used);
+
+/* The same for a call of a tool: marks rules for its name that are for every argument, or for one
+ * of these or a part of it. others: it may have other arguments. */
+bool pdl_policies_have_call(const pdl_policies *p, const pdl_policy_ask *ask, bool others,
+                            bool *used);
+/* Calls fn for each tool of the server in lock files. Returns false when no lock file has the
+ * server: then its tools are not known. */
+bool pdl_policies_each_locked(const pdl_policies *p, pdl_str server,
+                              void (*fn)(void *user, pdl_str tool), void *user);
 
 /* --- the world -------------------------------------------------------------------------------- */
 

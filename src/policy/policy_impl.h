@@ -3,6 +3,7 @@
  *   read.c     YAML -> policies, every problem at once
  *   judge.c    rules and labels -> verdict
  *   glob.c     names and paths against patterns
+ *   oddities.c rules that do nothing
  *   asks.c     an effect -> the sinks that it would reach
  *   sources.c  which effects a value came from
  *   show.c     messages and questions
@@ -43,7 +44,7 @@ typedef struct rule {
     pdl_str name;     /* pattern; p NULL: every name */
     pdl_str argument; /* p NULL: every argument */
     bool has_allow, allows_bounded, allows_shaped;
-    bool always_asks;
+    bool says_otherwise, always_asks;
     bool only_reading; /* for tools of read_only alone */
     bool not_durable;
     pdl_label allow, deny;

@@ -387,7 +387,7 @@ static bool read_common_key(reader *r, pdl_str key, const pdl_node *n, rule *to)
     } else if (pdl_str_is(key, "always")) {
         read_always(r, n, to);
     } else if (pdl_str_is(key, "otherwise")) {
-        read_verdict(r, n, "otherwise", &to->otherwise);
+        to->says_otherwise = read_verdict(r, n, "otherwise", &to->otherwise);
     } else {
         return pdl_str_is(key, "sink");
     }

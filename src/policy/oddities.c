@@ -1,0 +1,82 @@
+/* oddities.c -- rules that do nothing, as far as the policy alone shows it: for `pdl policy check`
+ * and `pdl check --policy`. They are no mistakes: a policy with them is kept as it is written.
+ *
+ * The first rule that fits decides, so a rule never does when one before it is for the same or for
+ * more. Whether a pattern is for all that another is for is decided for stars alone, and only where
+ * it is certain: a star takes any text, so it takes the stars of the other pattern, too.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "base/glob.h"
+#include "policy/policy_impl.h"
+
+#include "base/banned.h"
+
+static bool has(pdl_str s, const char *what) {
+    return pdl_str_find(s, pdl_str_of(what), 0) != PDL_NOT_FOUND;
+}
+
+/* Is every path of the narrow pattern one of the wide one? "a/" and two stars: all below a. */
+static bool path_covers(pdl_str wide, pdl_str narrow) {
+    if (!pdl_str_ends(wide, PDL_STR("/**")) || has(narrow, "..")) return false;
+    pdl_str folder = pdl_str_sub(wide, 0, wide.n - 2);
+    return !has(folder, "*") && !has(folder, "?") && pdl_str_starts(narrow, folder);
+}
+
+static bool name_covers(const rule *wide, const rule *narrow) {
+    if (!wide->name.p) return true;
+    if (!narrow->name.p) return false;
+    if (pdl_str_eq(wide->name, narrow->name)) return true;
+    if (pdl_sink_rows[wide->sink].names == NAMES_PATH)
+        return path_covers(wide->name, narrow->name);
+    return !has(wide->name, "?") && pdl_glob_fits(wide->name, narrow->name, 0);
+}
+
+static bool argument_covers(const rule *wide, const rule *narrow) {
+    if (!wide->argument.p) return true;
+    if (!narrow->argument.p || !pdl_str_starts(narrow->argument, wide->argument)) return false;
+    return narrow->argument.n == wide->argument.n ||
+           narrow->argument.p[wide->argument.n] == '.';
+}
+
+static bool covers(const rule *wide, const rule *narrow) {
+    return wide->sink == narrow->sink && (!wide->only_reading || narrow->only_reading) &&
+           name_covers(wide, narrow) && argument_covers(wide, narrow);
+}
+
+/* The rules of these sinks are all asked, one by one or together. */
+static bool is_first_alone(const rule *r) {
+    return pdl_sink_rows[r->sink].traits != TRAIT_MASKED && r->sink != PDL_SINK_endorse;
+}
+
+void pdl_policy_put_rule(const pdl_rule_view *r, pdl_buf *out) {
+    PDL_PUT(out, "the rule for ");
+    if (r->argument.p) pdl_buf_putf(out, "argument %.*s of ", PDL_FMT(r->argument));
+    pdl_buf_putf(out, "sink %s", pdl_sink_name(r->sink));
+    if (r->name.p) pdl_buf_putf(out, " %.*s", PDL_FMT(r->name));
+}
+
+void pdl_policies_each_oddity(const pdl_policies *p,
+                              void (*fn)(void *user, const pdl_rule_view *r, const char *what),
+                              void *user) {
+    for (size_t i = 0; i < p->all.n; i++) {
+        const policy *one = p->all.p[i];
+        for (size_t k = 0; k < one->rules.n; k++) {
+            const rule *r = &one->rules.p[k];
+            pdl_rule_view view = {r->sink, r->name, r->argument, one->name, r->line};
+            size_t before = 0;
+            if (!is_first_alone(r)) continue;
+            if (r->says_otherwise && !r->has_allow)
+                fn(user, &view,
+                   "says `otherwise` and has no `allow`: what `deny` does not name passes, so it "
+                   "never counts");
+            while (before < k && !covers(&one->rules.p[before], r)) before++;
+            if (before == k) continue;
+            pdl_buf b = PDL_BUF;
+            pdl_buf_putf(&b, "never decides: that of line %u comes before it and is for all that "
+                             "this one is for", one->rules.p[before].line);
+            fn(user, &view, pdl_buf_z(&b));
+            pdl_buf_fini(&b);
+        }
+    }
+}
