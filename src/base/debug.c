@@ -74,6 +74,8 @@ static bool add_stress(pdl_debug *d, pdl_str word, char why[128]) {
     if (word.n == 0) return true;
     if (pdl_str_is(word, "split"))
         d->split = true;
+    else if (pdl_str_is(word, "mute"))
+        d->mute = true;
     else if (numbered(word, "sched:", &n))
         d->sched_seed = n;
     else if (numbered(word, "drop:", &n) && n <= INT32_MAX)
@@ -82,7 +84,8 @@ static bool add_stress(pdl_debug *d, pdl_str word, char why[128]) {
         d->fail_at = (long)n;
     else {
         snprintf(why, 128,
-                 "PDL_STRESS: unknown switch '%.*s' (known: sched:SEED, split, drop:N, alloc:N)",
+                 "PDL_STRESS: unknown switch '%.*s' (known: sched:SEED, mute, split, drop:N, "
+                 "alloc:N)",
                  word.n > 40 ? 40 : (int)word.n, word.p);
         return false;
     }

@@ -42,6 +42,7 @@ typedef struct pdl_debug {
     void (*hide)(void *user, pdl_str line, pdl_buf *out);
     void *hide_user;
     uint64_t sched_seed; /* PDL_STRESS=sched:SEED, 0: off */
+    bool mute;           /* PDL_STRESS=mute: runs do not announce that they can continue */
     bool split;          /* PDL_STRESS=split: every read returns one byte */
     long drop_after;     /* PDL_STRESS=drop:N, -1: off */
     long fail_at; /* PDL_STRESS=alloc:N: the nth allocation after pdl_debug_init fails, 0: off */

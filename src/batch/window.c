@@ -23,7 +23,7 @@
 
 #include "base/banned.h"
 
-enum { AT_ONCE = 256 /* rows a turn that need no slot */, PIPE_MS = 20 };
+enum { AT_ONCE = 256 /* rows a turn that need no slot */, PIPE_MS = 20, SEARCH_MS = 1000 };
 
 static double wall(void) { return (double)pdl_clock_wall_ns() / 1e9; }
 
@@ -575,10 +575,10 @@ static bool was_cancelled(const window *w, pdl_err *err) {
 }
 
 static int wait_ms(const window *w) {
-    int most = w->o->tick ? (int)w->o->tick_ms : -1;
+    int most = w->o->tick && w->o->tick_ms < SEARCH_MS ? (int)w->o->tick_ms : SEARCH_MS;
     if (w->o->provider) return PIPE_MS;
-    if (w->later && (most < 0 || most > PIPE_MS)) return PIPE_MS;
-    if (w->writer->held && (most < 0 || most > BATCH_FLUSH_MS)) return BATCH_FLUSH_MS;
+    if (w->later && most > PIPE_MS) return PIPE_MS;
+    if (w->writer->held && most > BATCH_FLUSH_MS) return BATCH_FLUSH_MS;
     return most;
 }
 
@@ -602,6 +602,20 @@ static bool any_ready(const window *w) {
     return false;
 }
 
+/* A run that can continue announces it. Were that missed once, its row would wait for ever: when
+ * nothing has happened for a while, and before rows are given up, all of them are examined. */
+static bool find_unannounced(window *w) {
+    size_t before = w->ready.n;
+    w->searched_ns = pdl_clock_ns();
+    for (uint32_t i = 0; i < w->top; i++)
+        if (can_continue(&w->flights[i])) on_ready(&w->flights[i]);
+    return w->ready.n > before;
+}
+
+static void search_now_and_then(window *w) {
+    if (pdl_clock_ns() - w->searched_ns >= (uint64_t)SEARCH_MS * 1000000) (void)find_unannounced(w);
+}
+
 static bool turn(window *w, pdl_err *err) {
     if (!admit(w, AT_ONCE, err) || !step_all(w, err)) return false;
     tick(w);
@@ -610,9 +624,11 @@ static bool turn(window *w, pdl_err *err) {
     if (!w->totals->open && !w->later) return true;
     bool idle = !more && !any_ready(w);
     bool open = pdl_session_poll(w->o->session, idle ? wait_ms(w) : 0);
+    if (idle && !any_ready(w)) search_now_and_then(w);
     if (w->o->provider && pdl_batch_provider_open(w->o->provider))
         return !idle || any_ready(w) || pdl_batch_provider_wait(w->o->provider, err);
-    if (!open && !more && !w->later && w->totals->open && !any_ready(w)) return give_up(w);
+    if (!open && !more && !w->later && w->totals->open && !any_ready(w))
+        return find_unannounced(w) || give_up(w);
     return true;
 }
 

@@ -50,6 +50,7 @@ typedef struct batch_window {
     pdl_batch_totals *totals;
     stats *stats;
     uint64_t ticked_ns, begun_ns;
+    uint64_t searched_ns; /* when all rows were examined for runs that can continue */
     uint64_t n_read; /* rows of the input so far */
     bool ended;      /* no further row */
     bool read_all;   /* because the input has none, not because of a limit */

@@ -282,7 +282,7 @@ static void refuse_write(void *user, pdl_request *r) {
     pdl_request_refuse(r, "io", "a row of a batch does not write files: --allow-files allows it");
 }
 
-static int open_session(batcher *b) {
+static int open_session(batcher *b, pdl_debug *debug) {
     const arguments *a = b->a;
     shared_options limits = {0};
     pdl_err err = {0};
@@ -295,6 +295,7 @@ static int open_session(batcher *b) {
     pdl_session_options o = {
         .file = a->files.p[0],
         .dir = pdl_file_folder(a->files.p[0]),
+        .debug = debug,
         .stream = PDL_STREAM_NONE,
         .hooks = hooks,
         .n_hooks = sizeof hooks / sizeof *hooks,
@@ -327,6 +328,11 @@ static int open_session(batcher *b) {
 
 int pdl_cli_cmd_batch(const arguments *a) {
     batcher b = {.a = a};
+    pdl_debug debug = {0};
+    char why[128];
+    if (!pdl_debug_init(&debug, getenv("PDL_DEBUG"), getenv("PDL_STRESS"), getenv("PDL_DEBUG_FILE"),
+                        why))
+        return pdl_cli_refuse(a, why);
     if (!a->files.n) return pdl_cli_refuse(a, "the following arguments are required: FILE");
     if (!a->given[OPT_input])
         return pdl_cli_refuse(a, "the following arguments are required: --input ROWS");
@@ -334,9 +340,10 @@ int pdl_cli_cmd_batch(const arguments *a) {
     read_reports(&b);
     choose_progress(&b);
     if (a->given[OPT_allow_files]) b.o.files = pdl_batch_files_new();
-    int code = read_map(&b) && read_numbers(&b) && read_tables(&b) ? open_session(&b) : 2;
+    int code = read_map(&b) && read_numbers(&b) && read_tables(&b) ? open_session(&b, &debug) : 2;
     pdl_batch_files_free(b.o.files);
     pdl_vec_fini(&b.map);
     pdl_vec_fini(&b.reports);
+    pdl_debug_fini(&debug);
     return code;
 }

@@ -79,7 +79,8 @@ struct pdl_run {
 
 /* Tells the caller of the run that it can continue (pdl_run_is_ready). */
 static inline void pdl_run_announce(const pdl_run *r) {
-    if (r->opt.waker.fn) r->opt.waker.fn(r->opt.waker.user);
+    bool mute = r->opt.debug && r->opt.debug->mute;
+    if (r->opt.waker.fn && !mute) r->opt.waker.fn(r->opt.waker.user);
 }
 
 /* Do the queues of runnable fibers and of model calls have ends that agree? */
