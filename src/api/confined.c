@@ -105,11 +105,7 @@ void pdl_confined_free(pdl_confined *c) {
 static bool make(pdl_confined *c, pdl_vref profile, pdl_str name, pdl_str folder, pdl_sandbox **out,
                  pdl_err *err) {
     const pdl_session_options *o = c->opt;
-    const char *own = c->env(c->user, "PDL_PYTHON");
-    const char *venv = c->env(c->user, "VIRTUAL_ENV");
-    pdl_buf in_venv = PDL_BUF, note = PDL_BUF;
-    if (venv) pdl_buf_putf(&in_venv, "%s/bin/python3", venv);
-    const char *pythons[] = {own && *own ? own : venv ? pdl_buf_z(&in_venv) : "python3", "python3"};
+    pdl_buf note = PDL_BUF;
     char *files[4] = {0};
     size_t n = 0;
     const pdl_str hide[] = {o->record, o->replay, o->cache};
@@ -123,8 +119,6 @@ static bool make(pdl_confined *c, pdl_vref profile, pdl_str name, pdl_str folder
         .process_is_enough = o->sandbox_process,
         .dir = o->dir,
         .hide = (const char *const *)files,
-        .pythons = pythons,
-        .n_pythons = 2,
         .env = c->env,
         .user = c->user,
         .helper = helper_of(c->env, c->user, c->arena),
@@ -136,7 +130,6 @@ static bool make(pdl_confined *c, pdl_vref profile, pdl_str name, pdl_str folder
         pdl_buf_put(&c->noted, pdl_buf_str(&note));
     }
     for (size_t i = 0; i < n; i++) pdl_free(files[i]);
-    pdl_buf_fini(&in_venv);
     pdl_buf_fini(&note);
     return ok;
 }

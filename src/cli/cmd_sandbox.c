@@ -24,7 +24,6 @@ static int check(const char *self) {
 }
 
 static int try_command(const arguments *a, const char *self) {
-    const char *pythons[] = {"python3"};
     pdl_sandbox *s = NULL;
     pdl_buf note = PDL_BUF;
     pdl_err err = {0};
@@ -33,8 +32,6 @@ static int try_command(const arguments *a, const char *self) {
         .given = pdl_absent(),
         .process_is_enough =
             a->given[OPT_sandbox_min] && pdl_str_is(a->value[OPT_sandbox_min], "process"),
-        .pythons = pythons,
-        .n_pythons = 1,
         .env = env_of,
         .helper = self,
     };

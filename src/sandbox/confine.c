@@ -9,8 +9,6 @@
  * how the command ended.
  *
  * SPDX-License-Identifier: Apache-2.0 */
-#include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -135,56 +133,6 @@ static int run_command(const sandbox_spec *s, char **argv, int to_monitor) {
 
 /* --- the monitor ------------------------------------------------------------------------------ */
 
-/* Is pid, or one that it descends from, the process root? Chains are short. */
-static bool descends(int pid, int root) {
-    for (int i = 0; i < 64 && pid > 1; i++) {
-        char path[64], text[512];
-        int ppid = 0;
-        if (pid == root) return true;
-        snprintf(path, sizeof path, "/proc/%d/stat", pid);
-        int fd = open(path, O_RDONLY | O_CLOEXEC);
-        if (fd < 0) return false;
-        ssize_t n = read(fd, text, sizeof text - 1);
-        close(fd);
-        if (n <= 0) return false;
-        text[n] = 0;
-        const char *end = strrchr(text, ')');
-        if (!end || sscanf(end, ") %*c %d", &ppid) != 1) return false;
-        pid = ppid;
-    }
-    return false;
-}
-
-typedef void each_fn(void *user, int pid);
-
-/* Processes of the sandbox but the monitor: all that are seen, or those below it where others are
- * seen too. */
-static size_t each_process(bool alone, each_fn *fn, void *user) {
-    int self = (int)getpid();
-    size_t n = 0;
-    DIR *d = opendir("/proc");
-    for (struct dirent *e; d && (e = readdir(d));) {
-        int pid = isdigit((unsigned char)e->d_name[0]) ? (int)strtol(e->d_name, NULL, 10) : 0;
-        if (pid <= 1 || pid == self || (!alone && !descends(pid, self))) continue;
-        n++;
-        if (fn) fn(user, pid);
-    }
-    if (d) closedir(d);
-    return n;
-}
-
-static void kill_one(void *user, int pid) {
-    (void)user;
-    kill(pid, SIGKILL);
-}
-
-static void kill_all(bool alone) {
-    for (int i = 0; i < 50 && each_process(alone, kill_one, NULL); i++) {
-        while (waitpid(-1, NULL, WNOHANG) > 0) {}
-        usleep(2000);
-    }
-}
-
 /* Was it, or a child that a shell waited for, killed when the memory of the profile was in use? A
  * program takes more addresses than it writes to, and strings are often doubled: half is much. */
 static bool died_full(const sandbox_spec *s, int status, const struct rusage *used) {
@@ -208,7 +156,7 @@ static int32_t watch(const sandbox_spec *s, pid_t command) {
             if (p == command)
                 return died_full(s, status, &used) ? pdl_sandbox_signal_of(PDL_SANDBOX_MEMORY)
                                                    : status;
-        size_t n = each_process(alone, NULL, NULL);
+        size_t n = pdl_processes_count(alone);
         if (outside_is_gone()) return pdl_sandbox_signal_of(PDL_SANDBOX_SETUP);
         if (n > (size_t)s->processes) return pdl_sandbox_signal_of(PDL_SANDBOX_PROCESSES);
         long ms = n > MANY ? WATCH_MS : SLOW_MS;
@@ -260,7 +208,7 @@ static int monitor(const sandbox_spec *s, char **argv) {
         if (fd != pair[0]) close(fd); /* the worker's pair is the command's */
     pdl_sockets_serve(pair[0]);       /* its descriptors are the lowest, so after that */
     int32_t status = command < 0 ? complain("a process") : watch(s, command);
-    kill_all(s->backend != BACKEND_NONE);
+    pdl_processes_kill(s->backend != BACKEND_NONE);
     pdl_pair_send(PASS_FD, status, -1);
     return 0;
 }

@@ -143,6 +143,13 @@ static void mask_system(path_list *l) {
         "/etc/sudoers",        "/etc/sudoers.d",      "/etc/ssl/private", "/etc/ssh",
         "/etc/docker",         "/etc/kubernetes",     "/etc/krb5.keytab", "/etc/machine-id",
         "/etc/NetworkManager", "/etc/wpa_supplicant", "/etc/wireguard",   "/etc/ppp",
+        /* of the kernel, not of a namespace; most are for root alone, who may be the user */
+        "/proc/acpi",          "/proc/asound",        "/proc/interrupts", "/proc/iomem",
+        "/proc/ioports",       "/proc/kallsyms",      "/proc/kcore",      "/proc/key-users",
+        "/proc/keys",          "/proc/kmsg",          "/proc/kpagecgroup", "/proc/kpagecount",
+        "/proc/kpageflags",    "/proc/latency_stats", "/proc/pagetypeinfo", "/proc/sched_debug",
+        "/proc/scsi",          "/proc/slabinfo",      "/proc/sysrq-trigger", "/proc/timer_list",
+        "/proc/vmallocinfo",
     };
     struct stat st;
     for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++)
@@ -203,8 +210,12 @@ static void show_base(pdl_sandbox *s, const pdl_sandbox_options *opt) {
     char found[PATH_MAX], real[PATH_MAX];
     show_system(&s->base);
     const char *path = opt->env(opt->user, "PATH");
-    for (size_t i = 0; i < opt->n_pythons; i++)
-        if (find_command(opt->pythons[i], path, found))
+    const char *own = opt->env(opt->user, "PDL_PYTHON"), *venv = opt->env(opt->user, "VIRTUAL_ENV");
+    char in_venv[PATH_MAX] = "";
+    if (venv && *venv) snprintf(in_venv, sizeof in_venv, "%s/bin/python3", venv);
+    const char *const pythons[] = {own && *own ? own : in_venv, "python3"};
+    for (size_t i = 0; i < sizeof pythons / sizeof pythons[0]; i++)
+        if (*pythons[i] && find_command(pythons[i], path, found))
             show_python(&s->base, found, opt->env(opt->user, "HOME"));
     char *dir = opt->dir.n ? pdl_str_dup(opt->dir) : pdl_str_dup(PDL_STR("."));
     if (realpath(dir, real) && strcmp(real, "/") != 0) show(&s->base, real);

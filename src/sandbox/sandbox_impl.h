@@ -6,6 +6,7 @@
  *   deputy.c     what the engine does for confined code, or in folders that it may write
  *   probe.c      what the machine can do
  *   confine.c    the helper: outside, waits, answers signals, limits processes
+ *   processes.c  the processes of a sandbox
  *   end.c        ends that are not the command's own
  *   variables.c  the environment of the command, on its way through the helper
  *   native.c     namespaces and mounts with our own calls
@@ -114,6 +115,9 @@ bool pdl_net_is_item(const char *item); /* is it a host, with or without a port,
 bool pdl_filter_load(const sandbox_spec *s, int *calls);
 /* sockets.c: in the monitor, for good; the pair brings where the filter hands calls over. */
 void pdl_sockets_serve(int pair);
+/* processes.c: those of the sandbox but the calling monitor; alone: others are not seen. */
+size_t pdl_processes_count(bool alone);
+void pdl_processes_kill(bool alone);
 /* pair.c: fd -1: none. False: nothing more comes. */
 void pdl_pair_send(int to, int32_t status, int fd);
 bool pdl_pair_receive(int from, int32_t *status, int *fd);

@@ -31,8 +31,8 @@ class Place:
     def __init__(self, root):
         self.root = root
         self.home, self.dir, self.out = root / "home", root / "prog", root / "out"
-        for d in (self.home / ".ssh", self.dir / "sub", self.dir / ".git", self.out):
-            d.mkdir(parents=True)
+        for d in (self.home / ".ssh", self.home / ".local/bin", self.home / ".local/lib/python3/site-packages", self.home / ".config/autostart", self.out / "climb", self.dir / "sub", self.dir / ".git", self.out):
+            d.mkdir(parents=True, exist_ok=True)
         for f in (self.home / "notes.txt", self.home / ".ssh/id_rsa", self.home / ".netrc", self.home / ".bashrc", self.dir / ".env",
                   self.dir / "sub/.env.local", self.dir / "server.pem", self.dir / "id_ed25519", self.dir / ".git/config",
                   self.dir / "run.journal", self.dir / "sub/data.txt", self.out / "other.txt", self.out / "removable",
@@ -61,6 +61,9 @@ class Place:
         import ctypes
         self.libc = ctypes.CDLL(None)
         self.shm = self.libc.shmget(self.key, 64, 0o1600)
+        self.messages, self.semaphores = self.libc.msgget(self.key, 0o1600), self.libc.semget(self.key, 1, 0o1600)
+        self.queue = b"/pdl-test-%d" % os.getpid()
+        self.libc.mq_open(self.queue, os.O_CREAT | os.O_RDWR, 0o600, None)
 
     @staticmethod
     def answer(udp):
@@ -83,6 +86,9 @@ class Place:
         for s in self.listeners:
             s.close()
         self.libc.shmctl(self.shm, 0, None)
+        self.libc.msgctl(self.messages, 0, None)
+        self.libc.semctl(self.semaphores, 0, 0)
+        self.libc.mq_unlink(self.queue)
         Path("/tmp/large").unlink(missing_ok=True)
         self.shared.unlink(missing_ok=True)
 
@@ -110,7 +116,7 @@ def run(place, attempts, args, env, worker=False):
     program.write_text(json.dumps({"text": blocks}))
     inherited = os.open(place.out / "inherited", os.O_RDONLY)
     os.set_inheritable(inherited, True)
-    e = {**os.environ, "HOME": str(place.home), "OPENAI_API_KEY": "sk-canary", "MY_TOKEN": "sk-canary", **env}
+    e = {**os.environ, "HOME": str(place.home), "OPENAI_API_KEY": "sk-canary", "MY_TOKEN": "sk-canary", "SSH_AUTH_SOCK": str(place.out / "sock"), **env}
     for name in ("PDL_SANDBOX", "PDL_POLICY", "PDL_PYTHON"):
         e.pop(name, None)
     r = subprocess.run([PDL, *args, str(program)], env=e, capture_output=True, text=True, close_fds=False, timeout=300,

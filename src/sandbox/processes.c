@@ -1,0 +1,100 @@
+/* processes.c -- the processes of a sandbox, as its monitor sees them in /proc: all where it has a
+ * namespace of them; elsewhere those that descend from the monitor. The table of all is read at
+ * once, so that no chain of ancestors is too long to be followed, and each is followed once.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sandbox/sandbox_impl.h"
+
+#include "base/banned.h"
+
+typedef enum { OPEN, INSIDE, OUTSIDE } place_of_process;
+
+typedef struct entry {
+    int pid, parent;
+    place_of_process place;
+} entry;
+
+typedef PDL_VEC(entry) entry_list;
+
+/* 0: it is gone. */
+static int parent_of(int pid) {
+    char path[64], text[512];
+    int parent = 0;
+    snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return 0;
+    ssize_t n = read(fd, text, sizeof text - 1);
+    close(fd);
+    text[n > 0 ? n : 0] = 0;
+    const char *end = strrchr(text, ')');
+    return end && sscanf(end, ") %*c %d", &parent) == 1 ? parent : 0;
+}
+
+static int by_pid(const void *a, const void *b) {
+    int x = ((const entry *)a)->pid, y = ((const entry *)b)->pid;
+    return x < y ? -1 : x > y;
+}
+
+static entry *find(const entry_list *l, int pid) {
+    entry key = {.pid = pid};
+    return l->n ? bsearch(&key, l->p, l->n, sizeof key, by_pid) : NULL;
+}
+
+/* Follows the parents up to one whose place is known, then down again with what was found. */
+static void place(const entry_list *l, entry *e, int root) {
+    place_of_process found = OPEN;
+    size_t steps = 0;
+    for (entry *at = e; found == OPEN; steps++) {
+        entry *up = find(l, at->parent);
+        found = at->parent == root ? INSIDE : !up || steps > l->n ? OUTSIDE : up->place;
+        at = up;
+    }
+    for (entry *at = e; at && at->place == OPEN; at = find(l, at->parent)) at->place = found;
+}
+
+static void read_all(bool alone, entry_list *out) {
+    int self = (int)getpid();
+    DIR *d = opendir("/proc");
+    for (struct dirent *e; d && (e = readdir(d));) {
+        int pid = isdigit((unsigned char)e->d_name[0]) ? (int)strtol(e->d_name, NULL, 10) : 0;
+        if (pid <= 1 || pid == self) continue;
+        entry one = {.pid = pid, .parent = alone ? self : parent_of(pid)};
+        *pdl_vec_push(out) = one;
+    }
+    if (d) closedir(d);
+    if (out->n) qsort(out->p, out->n, sizeof *out->p, by_pid);
+    for (size_t i = 0; i < out->n; i++)
+        if (out->p[i].place == OPEN) place(out, &out->p[i], self);
+}
+
+static size_t each_process(bool alone, bool kills) {
+    entry_list all = {0};
+    size_t n = 0;
+    read_all(alone, &all);
+    for (size_t i = 0; i < all.n; i++) {
+        if (all.p[i].place != INSIDE) continue;
+        n++;
+        if (kills) kill(all.p[i].pid, SIGKILL);
+    }
+    pdl_vec_fini(&all);
+    return n;
+}
+
+size_t pdl_processes_count(bool alone) { return each_process(alone, false); }
+
+void pdl_processes_kill(bool alone) {
+    enum { TRIES = 50, PAUSE_US = 2000 };
+    for (int i = 0; i < TRIES && each_process(alone, true); i++) {
+        while (waitpid(-1, NULL, WNOHANG) > 0) {}
+        usleep(PAUSE_US);
+    }
+}
