@@ -18,12 +18,12 @@
 
 typedef enum { OPEN, INSIDE, OUTSIDE } place_of_process;
 
-typedef struct entry {
+typedef struct process_entry {
     int pid, parent;
     place_of_process place;
-} entry;
+} process_entry;
 
-typedef PDL_VEC(entry) entry_list;
+typedef PDL_VEC(process_entry) process_list;
 
 /* 0: it is gone. */
 static int parent_of(int pid) {
@@ -40,34 +40,34 @@ static int parent_of(int pid) {
 }
 
 static int by_pid(const void *a, const void *b) {
-    int x = ((const entry *)a)->pid, y = ((const entry *)b)->pid;
+    int x = ((const process_entry *)a)->pid, y = ((const process_entry *)b)->pid;
     return x < y ? -1 : x > y;
 }
 
-static entry *find(const entry_list *l, int pid) {
-    entry key = {.pid = pid};
+static process_entry *find(const process_list *l, int pid) {
+    process_entry key = {.pid = pid};
     return l->n ? bsearch(&key, l->p, l->n, sizeof key, by_pid) : NULL;
 }
 
 /* Follows the parents up to one whose place is known, then down again with what was found. */
-static void place(const entry_list *l, entry *e, int root) {
+static void place(const process_list *l, process_entry *e, int root) {
     place_of_process found = OPEN;
     size_t steps = 0;
-    for (entry *at = e; found == OPEN; steps++) {
-        entry *up = find(l, at->parent);
+    for (process_entry *at = e; found == OPEN; steps++) {
+        process_entry *up = find(l, at->parent);
         found = at->parent == root ? INSIDE : !up || steps > l->n ? OUTSIDE : up->place;
         at = up;
     }
-    for (entry *at = e; at && at->place == OPEN; at = find(l, at->parent)) at->place = found;
+    for (process_entry *at = e; at && at->place == OPEN; at = find(l, at->parent)) at->place = found;
 }
 
-static void read_all(bool alone, entry_list *out) {
+static void read_all(bool alone, process_list *out) {
     int self = (int)getpid();
     DIR *d = opendir("/proc");
     for (struct dirent *e; d && (e = readdir(d));) {
         int pid = isdigit((unsigned char)e->d_name[0]) ? (int)strtol(e->d_name, NULL, 10) : 0;
         if (pid <= 1 || pid == self) continue;
-        entry one = {.pid = pid, .parent = alone ? self : parent_of(pid)};
+        process_entry one = {.pid = pid, .parent = alone ? self : parent_of(pid)};
         *pdl_vec_push(out) = one;
     }
     if (d) closedir(d);
@@ -77,7 +77,7 @@ static void read_all(bool alone, entry_list *out) {
 }
 
 static size_t each_process(bool alone, bool kills) {
-    entry_list all = {0};
+    process_list all = {0};
     size_t n = 0;
     read_all(alone, &all);
     for (size_t i = 0; i < all.n; i++) {

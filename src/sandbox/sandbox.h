@@ -33,7 +33,7 @@ typedef struct pdl_sandbox_options {
     pdl_str given_dir;       /* where its paths begin; absent: dir */
     pdl_str dir;             /* folder of the program, shown for reading */
     const char *const *hide; /* files that are masked: journals, caches; NULL-terminated */
-    /* of the run; the folders of the Python that it names (PDL_PYTHON, VIRTUAL_ENV, PATH) are shown */
+    /* the folders of the Python that it names (PDL_PYTHON, VIRTUAL_ENV, PATH) are shown */
     const char *(*env)(void *user, const char *name);
     void *user;
     const char *helper; /* path of the command `pdl` */
