@@ -58,7 +58,8 @@ static void place(const process_list *l, process_entry *e, int root) {
         found = at->parent == root ? INSIDE : !up || steps > l->n ? OUTSIDE : up->place;
         at = up;
     }
-    for (process_entry *at = e; at && at->place == OPEN; at = find(l, at->parent)) at->place = found;
+    for (process_entry *at = e; at && at->place == OPEN; at = find(l, at->parent))
+        at->place = found;
 }
 
 static void read_all(bool alone, process_list *out) {
