@@ -226,6 +226,78 @@ static void masks_are_what_rules_deny(void **state) {
     pdl_policies_free(p);
 }
 
+/* Paths begin at /f, a folder that is not there. */
+static const struct {
+    const char *pattern, *path;
+    bool fits;
+} paths[] = {
+    {"a/*", "/f/a/b", true},
+    {"a/*", "/f/a/b/c", false},
+    {"a/*", "/f/a/", false},
+    {"a/**", "/f/a/b/c", true},
+    {"**", "/f/a/b/c", true},
+    {"**/keys", "/f/keys", true},
+    {"**/keys", "/f/a/b/keys", true},
+    {"**/keys", "/keys", false},
+    {"/**/keys", "/keys", true},
+    {"/**/keys", "/f/xkeys", false},
+    {"**keys", "/f/a/xkeys", true},
+    {"a/**/b/**/c", "/f/a/b/c", true},
+    {"a/**/b/**/c", "/f/a/x/b/y/z/c", true},
+    {"a/**/b/**/c", "/f/a/x/b/y/z/d", false},
+    {"a/**/**/c", "/f/a/c", true},
+    {"***/c", "/f/x/c", true},
+    {"a?c", "/f/abc", true},
+    {"a?c", "/f/a/c", false},
+    {"a?c", "/f/a\xc3\xa4" "c", true}, /* one character, two bytes */
+    {"a??c", "/f/a\xc3\xa4" "c", false},
+    {"*a*b*/c*", "/f/xaab/c", true},
+    {"*a*b*/c*", "/f/xa/b/c", false},
+    {"A", "/f/a", false},
+    {"a b ", "/f/a b ", true},
+    {"a[b]", "/f/a[b]", true},
+    {"a/../b", "/f/b", true},
+    {"", "/f/a", false},
+};
+
+static bool path_fits(const char *pattern, const char *path) {
+    pdl_buf b = PDL_BUF;
+    bool is_trusted;
+    pdl_buf_putf(&b, "policy: 1\nlabels: {secret: [{read: \"%s\"}]}\n", pattern);
+    pdl_policies *p = read_ok(pdl_buf_z(&b));
+    bool fits = pdl_policies_label_of(p, PDL_EFFECT_read, t_str(path), PDL_STR("/f"),
+                                      &is_trusted) != 0;
+    pdl_policies_free(p);
+    pdl_buf_fini(&b);
+    return fits;
+}
+
+static void paths_fit_patterns(void **state) {
+    (void)state;
+    for (size_t i = 0; i < T_LEN(paths); i++) {
+        T_ROW(i);
+        t_assert(path_fits(paths[i].pattern, paths[i].path) == paths[i].fits);
+    }
+}
+
+/* One after the other these places would be tried for longer than anybody waits. */
+static void many_stars_take_no_time(void **state) {
+    (void)state;
+    static const char *const parts[] = {"/**/a", "**a", "/**/*a*"};
+    for (size_t i = 0; i < T_LEN(parts); i++) {
+        T_ROW(i);
+        pdl_buf pattern = PDL_BUF, path = PDL_BUF;
+        for (size_t k = 0; k < 40; k++) pdl_buf_putf(&pattern, "%s", parts[i]);
+        PDL_PUT(&path, "/f");
+        for (size_t k = 0; k < 500; k++) pdl_buf_putf(&path, "/a");
+        t_assert(path_fits(pdl_buf_z(&pattern), pdl_buf_z(&path)));
+        PDL_PUT(&pattern, "/x");
+        t_assert(!path_fits(pdl_buf_z(&pattern), pdl_buf_z(&path)));
+        pdl_buf_fini(&pattern);
+        pdl_buf_fini(&path);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(verdicts_of_the_example),
@@ -235,6 +307,8 @@ int main(void) {
         cmocka_unit_test(all_problems_come_at_once),
         cmocka_unit_test(seventeen_names_are_too_many),
         cmocka_unit_test(masks_are_what_rules_deny),
+        cmocka_unit_test(paths_fit_patterns),
+        cmocka_unit_test(many_stars_take_no_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
