@@ -501,6 +501,18 @@ static stage asking(const evaluation *e, pdl_str program, const char *in, const 
                    .cached = e->o->samples == 1};
 }
 
+/* A name of another form would be believed by whoever opens the file. */
+static bool check_form(pdl_str name, pdl_err *err) {
+    pdl_table t;
+    pdl_err unknown = {0};
+    bool known = name.n && pdl_table_of(name, (pdl_str){0}, &t, &unknown);
+    pdl_err_fini(&unknown);
+    return !known || t.form == PDL_TABLE_jsonl ||
+           pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                       "'%.*s' would be %s, and the rows are written as JSONL: name it FILE.jsonl",
+                       PDL_FMT(name), pdl_table_form_name(t.form));
+}
+
 static bool check_file(const char *name, pdl_err *err) {
     return !*name || pdl_file_check_writable(name, err);
 }
@@ -510,7 +522,7 @@ static bool check_all(const evaluation *e, pdl_err *err) {
     char *in = path_of(e, "in.jsonl"), *said = path_of(e, "said.jsonl"),
          *output = pdl_str_dup(e->o->output), *junit = pdl_str_dup(e->o->junit);
     stage first = asking(e, e->o->program, in, said), second = asking(e, e->o->against, in, said);
-    bool ok = check_file(output, err) && check_file(junit, err) && write_questions(e, in, err) &&
+    bool ok = check_form(e->o->output, err) && check_file(output, err) && check_file(junit, err) && write_questions(e, in, err) &&
               run_file(e, &first, NULL, err) &&
               (!e->o->against.n || run_file(e, &second, NULL, err)) &&
               (!e->o->judge.n || run_judge(e, in, said, NULL, err));

@@ -139,7 +139,8 @@ def test_refused():
     cases = [(("p.pdl", "--data", "data.jsonl"), "--expect COLUMN and --judge PROGRAM"), (("p.pdl", "--expect", "answer"), "--data ROWS"),
              (("p.pdl", "--data", "bad.jsonl", "--expect", "answer"), "row 1 has no column 'answer'"),
              (("p.pdl", "--data", "cut.jsonl", "--expect", "answer"), "cut.jsonl:1: the row is not JSON"),
-             (("p.pdl", "--data", "none.jsonl", "--expect", "answer"), "has no rows")]
+             (("p.pdl", "--data", "none.jsonl", "--expect", "answer"), "has no rows"),
+             (("p.pdl", "--data", "data.jsonl", "--expect", "answer", "-o", "rows.csv"), "the rows are written as JSONL: name it FILE.jsonl")]
     for args, text in cases:
         code, out, err = t.run(*args, word="eval")
         t.check("eval refused: " + text, code == 2 and text in err, "%s %s" % (code, err))
