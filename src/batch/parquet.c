@@ -21,8 +21,10 @@
 #include "batch/arrow.h"
 #include "batch/bytes.h"
 #include "batch/duck.h"
+#include "batch/footer.h"
 #include "batch/rows_impl.h"
 #include "batch/sheet_impl.h"
+#include "batch/structure.h"
 #include "io/file.h"
 #include "value/json_read.h"
 
@@ -327,67 +329,10 @@ static bool longest_line(const char *path, size_t *most, pdl_err *err) {
 typedef struct parquet_how {
     bool arrow;   /* with the schema of Arrow that the input has */
     bool typed;   /* columns of a Parquet input have its types, the others those of their values */
-    bool exact;   /* whole numbers of more than 64 bits and signs keep their digits */
     bool guessed; /* all types are guessed by DuckDB */
 } how;
-static const how ways[] = {
-    {.arrow = true, .typed = true},
-    {.arrow = true, .typed = true, .exact = true},
-    {.typed = true},
-    {.typed = true, .exact = true},
-    {0},
-    {.exact = true},
-    {.guessed = true},
-};
+static const how ways[] = {{.arrow = true, .typed = true}, {.typed = true}, {0}, {.guessed = true}};
 enum { WAYS = sizeof ways / sizeof *ways };
-
-enum { MOST_KEYS = 200, MOST_DEEP = 64 };
-
-/* Are there names that DuckDB takes for one? */
-static bool has_twins(pdl_vref d) {
-    for (size_t i = 0; i < pdl_dict_len(d); i++)
-        for (size_t k = 0; k < i; k++)
-            if (pdl_str_eq_nocase(pdl_str_get(pdl_dict_key_at(d, i)),
-                                  pdl_str_get(pdl_dict_key_at(d, k))))
-                return true;
-    return false;
-}
-
-static void put_simple(pdl_str found, const how *h, pdl_buf *out) {
-    bool huge = pdl_str_is(found, "HUGEINT"),
-         whole = huge || pdl_str_is(found, "UBIGINT") || pdl_str_is(found, "BIGINT");
-    if (pdl_str_is(found, "NULL"))
-        PDL_PUT(out, "VARCHAR");
-    else if (whole && !h->exact)
-        PDL_PUT(out, "BIGINT");
-    else if (huge)
-        PDL_PUT(out, "DECIMAL(38, 0)"); /* Parquet has no such integers */
-    else
-        pdl_buf_put(out, found);
-}
-
-/* The type of what json_group_structure found: a name, [type], or {key: type}. What has no type of
- * its own is JSON text: an object with keys as data, or nothing in it. */
-static void put_type(pdl_vref found, const how *h, int deep, pdl_buf *out) {
-    size_t n = pdl_is_dict(found) ? pdl_dict_len(found) : 0;
-    if (pdl_is_str(found)) {
-        put_simple(pdl_str_get(found), h, out);
-    } else if (pdl_is_list(found) && pdl_list_len(found) == 1 && deep < MOST_DEEP) {
-        put_type(pdl_list_at(found, 0), h, deep + 1, out);
-        PDL_PUT(out, "[]");
-    } else if (!n || n > MOST_KEYS || deep >= MOST_DEEP || has_twins(found)) {
-        PDL_PUT(out, "JSON");
-    } else {
-        PDL_PUT(out, "STRUCT(");
-        for (size_t i = 0; i < n; i++) {
-            if (i) PDL_PUT(out, ", ");
-            pdl_batch_duck_put_name(pdl_str_get(pdl_dict_key_at(found, i)), out);
-            pdl_buf_putc(out, ' ');
-            put_type(pdl_dict_val_at(found, i), h, deep + 1, out);
-        }
-        pdl_buf_putc(out, ')');
-    }
-}
 
 static bool is_text_column(const sheet *s, size_t i) {
     return i + 1 == s->columns.n || i + 2 == s->columns.n; /* error, place */
@@ -403,18 +348,16 @@ static bool put_type_of_bytes(const sheet *s, size_t i, const how *h, pdl_buf *o
     return put_texts_for(pdl_str_of(type_of_input(s, i, h)), blob, out);
 }
 
-/* found: the types of the values, a dict; absent: there are no rows. */
-static void put_column_type(const sheet *s, size_t i, pdl_vref found, const how *h, pdl_buf *out) {
-    pdl_vref type = pdl_is_dict(found) ? pdl_dict_getz(found, s->columns.p[i]) : pdl_absent();
+/* found: the types of the values; NULL: they are not known. */
+static void put_column_type(const sheet *s, size_t i, const structure *found, const how *h,
+                            pdl_buf *out) {
     pdl_str given = pdl_str_of(type_of_input(s, i, h));
-    if (is_text_column(s, i))
-        PDL_PUT(out, "VARCHAR");
-    else if (given.n && !pdl_str_is(given, "\"NULL\""))
+    if (!is_text_column(s, i) && given.n && !pdl_str_is(given, "\"NULL\""))
         pdl_buf_put(out, given);
-    else if (pdl_is_absent(type))
+    else if (is_text_column(s, i) || !found)
         PDL_PUT(out, "VARCHAR");
     else
-        put_type(type, h, 0, out);
+        pdl_batch_structure_put(found, i, out);
 }
 
 static void put_source(const char *fn, const char *rows, size_t longest, pdl_buf *out) {
@@ -428,14 +371,14 @@ static void put_nothing(const sheet *s, const how *h, pdl_buf *out) {
     PDL_PUT(out, "SELECT ");
     for (size_t i = 0; i < s->columns.n; i++) {
         pdl_buf_putf(out, "%sNULL::", i ? ", " : "");
-        put_column_type(s, i, pdl_absent(), h, out);
+        put_column_type(s, i, NULL, h, out);
         PDL_PUT(out, " AS ");
-        pdl_batch_duck_put_name(pdl_str_of(s->columns.p[i]), out);
+        pdl_batch_duck_put_name(pdl_str_of(pdl_batch_sheet_inside(s, i)), out);
     }
     PDL_PUT(out, " WHERE false");
 }
 
-static void put_select(const sheet *s, const char *rows, size_t longest, pdl_vref found,
+static void put_select(const sheet *s, const char *rows, size_t longest, const structure *found,
                        const how *h, pdl_buf *out) {
     if (!s->size) {
         put_nothing(s, h, out);
@@ -450,9 +393,9 @@ static void put_select(const sheet *s, const char *rows, size_t longest, pdl_vre
         pdl_buf_fini(&read);
         if (!text && !blobs) continue;
         pdl_buf_putf(out, "%s", before);
-        pdl_batch_duck_put_name(pdl_str_of(s->columns.p[i]), out);
+        pdl_batch_duck_put_name(pdl_str_of(pdl_batch_sheet_inside(s, i)), out);
         pdl_buf_putf(out, "::%s AS ", text ? "VARCHAR" : type_of_input(s, i, h));
-        pdl_batch_duck_put_name(pdl_str_of(s->columns.p[i]), out);
+        pdl_batch_duck_put_name(pdl_str_of(pdl_batch_sheet_inside(s, i)), out);
         before = ", ";
         after = ")";
     }
@@ -462,7 +405,7 @@ static void put_select(const sheet *s, const char *rows, size_t longest, pdl_vre
     for (size_t i = 0; !h->guessed && i < s->columns.n; i++) {
         pdl_buf type = PDL_BUF;
         if (i) PDL_PUT(out, ", ");
-        pdl_batch_duck_put_text(pdl_str_of(s->columns.p[i]), out);
+        pdl_batch_duck_put_text(pdl_str_of(pdl_batch_sheet_inside(s, i)), out);
         PDL_PUT(out, ": ");
         if (!put_type_of_bytes(s, i, h, &type)) {
             pdl_buf_clear(&type);
@@ -474,18 +417,13 @@ static void put_select(const sheet *s, const char *rows, size_t longest, pdl_vre
     pdl_buf_putf(out, "%s", h->guessed ? ")" : "})");
 }
 
-/* The types of all values of each column; *out is a dict, owned. */
-static bool find_structure(duck *d, const char *rows, size_t longest, pdl_val *out, pdl_err *err) {
-    pdl_buf sql = PDL_BUF;
-    pdl_str text;
-    bool there = false;
-    PDL_PUT(&sql, "SELECT json_group_structure(json)::VARCHAR FROM ");
-    put_source("read_json_objects", rows, longest, &sql);
-    PDL_PUT(&sql, ")");
-    bool ok = pdl_batch_duck_begin(d, pdl_buf_z(&sql), err) &&
-              pdl_batch_duck_next(d, &text, &there, err) && there &&
-              pdl_json_read(text, 0, out, NULL, err);
-    pdl_buf_fini(&sql);
+/* The types of all values of each column. */
+static bool find_structure(const sheet *s, const char *rows, structure **out, pdl_err *err) {
+    PDL_VEC(pdl_str) names = {0};
+    for (size_t i = 0; i < s->columns.n; i++)
+        *pdl_vec_push(&names) = pdl_str_of(pdl_batch_sheet_inside(s, i));
+    bool ok = pdl_batch_structure_find(rows, names.p, names.n, out, err);
+    pdl_vec_fini(&names);
     return ok;
 }
 
@@ -530,7 +468,8 @@ static void put_metadata(const char *key, pdl_str value, pdl_buf *out) {
     PDL_PUT(out, "')");
 }
 
-static bool extend(const sheet *s, pdl_vref found, const how *h, pdl_str message, pdl_buf *out) {
+static bool extend(const sheet *s, const structure *found, const how *h, pdl_str message,
+                   pdl_buf *out) {
     size_t n = s->columns.n - BATCH_OWN_COLUMNS;
     arrow_field more[BATCH_OWN_COLUMNS];
     pdl_buf types[BATCH_OWN_COLUMNS];
@@ -549,7 +488,7 @@ static bool extend(const sheet *s, pdl_vref found, const how *h, pdl_str message
 
 /* The option of COPY with the schema of Arrow, and with what pandas keeps beside it: its index.
  * False: the input has none that can be used. */
-static bool put_arrow(duck *d, const sheet *s, pdl_vref found, const how *h, pdl_buf *out,
+static bool put_arrow(duck *d, const sheet *s, const structure *found, const how *h, pdl_buf *out,
                       pdl_err *err) {
     static const char schema_key[] = "ARROW:schema", pandas_key[] = "pandas";
     pdl_buf message = PDL_BUF, base64 = PDL_BUF, old = PDL_BUF, pandas = PDL_BUF;
@@ -575,7 +514,7 @@ static bool put_arrow(duck *d, const sheet *s, pdl_vref found, const how *h, pdl
     return ok;
 }
 
-static bool copy(duck *d, const sheet *s, const char *rows, size_t longest, pdl_vref found,
+static bool copy(duck *d, const sheet *s, const char *rows, size_t longest, const structure *found,
                  const how *h, const char *made, pdl_err *err) {
     pdl_buf sql = PDL_BUF;
     PDL_PUT(&sql, "COPY (");
@@ -586,6 +525,7 @@ static bool copy(duck *d, const sheet *s, const char *rows, size_t longest, pdl_
     bool ok = !h->arrow || put_arrow(d, s, found, h, &sql, err);
     PDL_PUT(&sql, ")");
     ok = ok && pdl_batch_duck_run(d, pdl_buf_z(&sql), err);
+    if (ok && s->inside.n) ok = pdl_batch_footer_name(made, s->columns.p, s->columns.n, err);
     pdl_buf_fini(&sql);
     return ok;
 }
@@ -593,19 +533,18 @@ static bool copy(duck *d, const sheet *s, const char *rows, size_t longest, pdl_
 static bool convert(const sheet *s, const char *rows, const char *made, pdl_err *err) {
     duck *d;
     size_t longest = 0;
-    pdl_val found = pdl_absent();
+    structure *found = NULL;
     pdl_err ignored = {0};
     if (s->size && !longest_line(rows, &longest, err)) return false;
     if (!pdl_batch_duck_open(&d, err)) return false;
     bool ok = make_room(d, longest, err), done = false;
-    if (ok && s->size && !find_structure(d, rows, longest, &found, &ignored))
-        pdl_err_fini(&ignored);
-    int i = s->size && pdl_is_absent(found) ? WAYS - 1 : 0;
+    if (ok && s->size && !find_structure(s, rows, &found, &ignored)) pdl_err_fini(&ignored);
+    int i = s->size && !found ? WAYS - 1 : 0;
     for (; ok && !done && i < WAYS; i++) {
         pdl_err_fini(err);
         done = copy(d, s, rows, longest, found, &ways[i], made, err);
     }
-    if (!pdl_is_absent(found)) pdl_drop(found);
+    pdl_batch_structure_free(found);
     pdl_batch_duck_close(d);
     return ok && done;
 }

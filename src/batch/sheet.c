@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/map.h"
 #include "batch/sheet_impl.h"
 #include "io/file.h"
 
@@ -90,6 +91,35 @@ bool pdl_batch_sheet_check(const pdl_table *t, pdl_err *err) {
     return check_path(t, err) && (t->form != PDL_TABLE_parquet || pdl_batch_duck_check(err));
 }
 
+/* A name as DuckDB compares it. Owned by the caller. */
+static char *folded(const char *name) {
+    char *text = pdl_str_dup(pdl_str_of(name));
+    for (char *c = text; *c; c++)
+        if (*c >= 'A' && *c <= 'Z') *c = (char)(*c - 'A' + 'a');
+    return text;
+}
+
+/* Finds other names for columns that differ only in case. */
+static void find_inside(sheet *s) {
+    PDL_VEC(char *) keys = {0}; /* what the map borrows */
+    pdl_map taken = {0};
+    bool twins = false;
+    for (size_t i = 0; i < s->columns.n; i++) {
+        *pdl_vec_push(&keys) = folded(s->columns.p[i]);
+        twins = twins || pdl_map_find(&taken, pdl_str_of(keys.p[i]));
+        (void)pdl_map_put(&taken, pdl_str_of(keys.p[i]), s);
+    }
+    for (size_t i = 0; twins && i < s->columns.n; i++) {
+        pdl_buf name = PDL_BUF; /* that no column has: it begins with a NUL's picture */
+        pdl_buf_putf(&name, "\xe2\x90\x80%zu", i);
+        while (pdl_map_find(&taken, pdl_buf_str(&name))) pdl_buf_putc(&name, '_');
+        *pdl_vec_push(&s->inside) = pdl_buf_take(&name);
+    }
+    for (size_t i = 0; i < keys.n; i++) pdl_free(keys.p[i]);
+    pdl_vec_fini(&keys);
+    pdl_map_fini(&taken);
+}
+
 bool pdl_batch_sheet_open(const pdl_table *t, const pdl_str *columns, size_t n, uint64_t keep,
                           sheet **out, pdl_err *err) {
     for (size_t i = 0; t->form == PDL_TABLE_parquet && i < n; i++)
@@ -103,6 +133,7 @@ bool pdl_batch_sheet_open(const pdl_table *t, const pdl_str *columns, size_t n, 
                   ? pdl_batch_parquet_rows(t)
                   : pdl_str_dup(t->standard ? PDL_STR("standard output") : t->path);
     for (size_t i = 0; i < n; i++) *pdl_vec_push(&s->columns) = pdl_str_dup(columns[i]);
+    if (t->form == PDL_TABLE_parquet) find_inside(s);
     bool ok = t->form == PDL_TABLE_sqlite ? pdl_batch_sheet_sqlite_begin(s, keep, err)
                                           : pdl_batch_sheet_file_begin(s, keep, err);
     if (ok)
@@ -136,6 +167,8 @@ void pdl_batch_sheet_close(sheet *s) {
     if (!s) return;
     for (size_t i = 0; i < s->columns.n; i++) pdl_free(s->columns.p[i]);
     for (size_t i = 0; i < s->types.n; i++) pdl_free(s->types.p[i]);
+    for (size_t i = 0; i < s->inside.n; i++) pdl_free(s->inside.p[i]);
+    pdl_vec_fini(&s->inside);
     pdl_vec_fini(&s->columns);
     pdl_vec_fini(&s->types);
     pdl_free(s->path);

@@ -28,8 +28,7 @@ typedef struct sheet_file {
 static void put_cell(const sheet_file *s, pdl_str text, pdl_buf *out) {
     bool quoted = false;
     for (size_t i = 0; i < text.n && !quoted; i++)
-        quoted =
-            text.p[i] == s->sheet.table.separator || pdl_byte_in(text.p[i], PDL_STR("\"\r\n"));
+        quoted = text.p[i] == s->sheet.table.separator || pdl_byte_in(text.p[i], PDL_STR("\"\r\n"));
     if (!quoted) {
         pdl_buf_put(out, text);
         return;
@@ -96,10 +95,27 @@ static bool write_out(sheet_file *s, pdl_err *err) {
     return true;
 }
 
+static bool put_inside(sheet_file *s, pdl_str json, pdl_err *err) {
+    pdl_val row;
+    if (!pdl_json_read(json, PDL_JSON_PYTHON, &row, NULL, err)) return false;
+    pdl_val named = pdl_dict_new(s->sheet.inside.n);
+    for (size_t i = 0; i < s->sheet.inside.n; i++) {
+        pdl_vref v = pdl_dict_getz(row, s->sheet.columns.p[i]);
+        if (!pdl_is_absent(v)) named = pdl_dict_putz(named, s->sheet.inside.p[i], pdl_keep(v));
+    }
+    bool ok = pdl_json_write(named, PDL_JSON_SPACED | PDL_JSON_NAN, 0, &s->buf, err);
+    pdl_buf_putc(&s->buf, '\n');
+    pdl_drop(named);
+    pdl_drop(row);
+    return ok;
+}
+
 static bool put(sheet *base, pdl_str json, pdl_err *err) {
     sheet_file *s = (sheet_file *)(void *)base;
     if (base->table.form == PDL_TABLE_csv) {
         if (!put_csv(s, json, err)) return false;
+    } else if (base->inside.n) {
+        if (!put_inside(s, json, err)) return false;
     } else {
         pdl_buf_put(&s->buf, json);
         pdl_buf_putc(&s->buf, '\n');

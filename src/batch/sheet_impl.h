@@ -20,6 +20,9 @@ struct batch_sheet {
     pdl_table table;
     char *path;              /* owned; for messages */
     PDL_VEC(char *) columns; /* owned */
+    /* Parquet, where columns differ only in case: other names for them until the file is made,
+     * since DuckDB takes them for one; else empty. Owned. */
+    PDL_VEC(char *) inside;
     PDL_VEC(char *) types;   /* of the first columns, as DuckDB names them; owned */
     pdl_str source;          /* the Parquet file that the columns come from; empty: another form */
     uint64_t size;           /* how much is certain: bytes of a file, rows of a table */
@@ -34,6 +37,11 @@ PDL_MUST bool pdl_batch_sheet_file_begin(sheet *s, uint64_t keep, pdl_err *err);
 sheet *pdl_batch_sheet_file_new(void);
 sheet *pdl_batch_sheet_sqlite_new(void);
 PDL_MUST bool pdl_batch_sheet_sqlite_begin(sheet *s, uint64_t keep, pdl_err *err);
+/* What a column is called in OUT.rows and by DuckDB. */
+static inline const char *pdl_batch_sheet_inside(const sheet *s, size_t i) {
+    return s->inside.n ? s->inside.p[i] : s->columns.p[i];
+}
+
 /* OUT.rows, in which the rows of a Parquet file are gathered; owned. */
 char *pdl_batch_parquet_rows(const pdl_table *t);
 /* The file is made of them, unless it is there and nothing has changed. */

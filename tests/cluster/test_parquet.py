@@ -160,6 +160,29 @@ def test_arrow(python, env):
     code, out, err = t.run("twins.pdl", "-i", "twins.parquet", "-o", "twins.jsonl", **env)
     t.check("parquet: names that differ only in case are those of the file", code == 0
             and t.lines("twins.jsonl") == [{"word": "a", "Word": "b", "WORD": 1, "result": "a b 1", "error": None, "place": None}], err)
+    (t.folder / "twins2.jsonl").write_text('{"word": "a", "WORD": 2, "o": {"x": [1]}, "Word": {"y": true, "z": []}}\n')
+    read = "import pyarrow.parquet as pq, sys\nr = pq.read_table(sys.argv[1])\nprint(r.to_pylist(), [str(t) for t in r.schema.types])"
+    for name, rows, types in (("twins.parquet", [{"word": "a", "Word": "b", "WORD": 1}], ["string", "string", "int64"]),
+                              ("twins2.jsonl", [{"word": "a", "WORD": 2, "o": {"x": [1]}, "Word": {"y": True, "z": []}}],
+                               ["string", "int64", "struct<x: list<element: int64>>", "struct<y: bool, z: list<element: string>>"])):
+        code, out, err = t.run("p.pdl", "-i", name, "-o", "made.parquet", "--overwrite", **env)
+        said = subprocess.run([python, "-c", read, "made.parquet"], cwd=t.folder, capture_output=True, text=True, check=False)
+        wanted = [{**r, "result": "SAY A", "error": None, "place": None} for r in rows]
+        t.check("parquet: names that differ only in case are written (%s)" % name, code == 0 and said.stdout.strip() == "%s %s" % (wanted, types + ["string"] * 3),
+                "%s %s" % (said, err))
+
+
+def test_structure(python, env):
+    """The types of many rows do not take the memory of all of them, and long integers keep their digits."""
+    t.begin({"long.pdl": "data: ${ 10 ** 20 + n }\n", "longer.pdl": "data: ${ 10 ** 45 + n }\n", "in.jsonl": '{"n": 1}\n{"n": 2}\n'})
+    (t.folder / "many.jsonl").write_text("".join('{"n": %d, "day": "2024-1-5", "l": [{"a": [%d]}, {"b": "%s"}]}\n' % (i, i, "x" * 150) for i in range(150000)))
+    code, out, err = t.run("long.pdl", "-i", "many.jsonl", "-o", "many.parquet", **env)
+    rows = sql(python, "SELECT count(*), min(day), typeof(any_value(day)), typeof(any_value(l)), typeof(any_value(result)), max(result)::VARCHAR FROM 'many.parquet'")
+    t.check("parquet: types of many rows", code == 0 and rows == [(150000, "2024-1-5", "VARCHAR", "STRUCT(a BIGINT[], b VARCHAR)[]", "DECIMAL(38,0)",
+                                                                   "100000000000000149999")], "%s %s" % (rows, err))
+    code, out, err = t.run("longer.pdl", "-i", "in.jsonl", "-o", "longer.parquet", **env)
+    rows = sql(python, "SELECT result::VARCHAR, typeof(result) FROM 'longer.parquet'")
+    t.check("parquet: integers that no type holds are JSON", code == 0 and rows == [(str(10 ** 45 + i), "JSON") for i in (1, 2)], "%s %s" % (rows, err))
 
 
 def test_names(python, env):
@@ -204,6 +227,7 @@ else:
     test_odd(python, more)
     test_types(python, more)
     test_arrow(python, more)
+    test_structure(python, more)
     test_names(python, more)
     test_kill(python, more)
 sys.exit(t.finish())
