@@ -522,8 +522,8 @@ static bool check_all(const evaluation *e, pdl_err *err) {
     char *in = path_of(e, "in.jsonl"), *said = path_of(e, "said.jsonl"),
          *output = pdl_str_dup(e->o->output), *junit = pdl_str_dup(e->o->junit);
     stage first = asking(e, e->o->program, in, said), second = asking(e, e->o->against, in, said);
-    bool ok = check_form(e->o->output, err) && check_file(output, err) && check_file(junit, err) && write_questions(e, in, err) &&
-              run_file(e, &first, NULL, err) &&
+    bool ok = check_form(e->o->output, err) && check_file(output, err) && check_file(junit, err) &&
+              write_questions(e, in, err) && run_file(e, &first, NULL, err) &&
               (!e->o->against.n || run_file(e, &second, NULL, err)) &&
               (!e->o->judge.n || run_judge(e, in, said, NULL, err));
     pdl_free(in);
