@@ -121,6 +121,17 @@ typedef struct pdl_python_report {
     bool no_result; /* it cannot set `result` */
 } pdl_python_report;
 
+/* What is known of the standard library, for one check after the other. All-zero at the beginning;
+ * it is read when a program first names `stdlib`, and again when the text is another one. Not
+ * shared by threads. */
+typedef struct pdl_check_library {
+    pdl_str text;         /* that was read */
+    pdl_program *program; /* NULL: nothing was read */
+    const pdl_ty *type;   /* lives as long as the program */
+} pdl_check_library;
+
+void pdl_check_library_fini(pdl_check_library *l);
+
 /* All-zero: no file is opened (names are then not judged after an include), no names from outside,
  * all lint checks. */
 typedef struct pdl_check_options {
@@ -135,6 +146,7 @@ typedef struct pdl_check_options {
     /* a pdl_rule_level for each rule, or NULL: as rules.def says */
     const uint8_t *levels;
     pdl_str stdlib; /* text of the standard library; empty: nothing is known of `stdlib` */
+    pdl_check_library *library; /* where it is kept; NULL: it is read for this check alone */
     const pdl_check_models *models; /* NULL: models are not examined */
     /* Compiles Python code; the report stays all-zero where nobody can tell. NULL: not examined */
     void (*python)(void *user, pdl_str code, pdl_python_report *report);

@@ -22,6 +22,8 @@ typedef struct pdl_module {
 typedef struct pdl_modules {
     PDL_VEC(pdl_module *) all;
     pdl_map by_name;
+    pdl_check_library library; /* where the options have none */
+    bool names_library;        /* the program that is checked holds it */
 } pdl_modules;
 
 typedef struct pdl_checker {

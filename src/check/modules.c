@@ -8,6 +8,10 @@
  * includes linear. While a module is being walked it is `busy`: meeting it again is a
  * cycle. Where files cannot be opened the check no longer reports undefined names (`open_ended`).
  *
+ * The standard library depends on nothing around it, and reading it takes as long as checking a
+ * large program: who checks several programs keeps it (pdl_check_library). Its types are in the
+ * arena of its program, which each checked program holds, since problems may point into it.
+ *
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "check/checker.h"
@@ -26,6 +30,12 @@ void pdl_checker_modules_fini(pdl_modules *m, pdl_program *checked) {
     }
     pdl_vec_fini(&m->all);
     pdl_map_fini(&m->by_name);
+    pdl_check_library_fini(&m->library);
+}
+
+void pdl_check_library_fini(pdl_check_library *l) {
+    pdl_program_drop(l->program);
+    *l = (pdl_check_library){0};
 }
 
 static bool is_defined_here(const pdl_binding *b) {
@@ -119,7 +129,7 @@ static void report_broken(pdl_checker *c, const pdl_block *b, const pdl_module *
 }
 
 /* What an import gives: an object of the names of the file. */
-static const pdl_ty *type_of_import(pdl_checker *c, const pdl_module *m) {
+static const pdl_ty *type_of_import(pdl_arena *a, const pdl_module *m) {
     static const pdl_ty_field always[] = {
         {{"pdl_context", 11}, &pdl_ty_any, false},
         {{"pdl_particle_id", 15}, &pdl_ty_any, false},
@@ -129,7 +139,6 @@ static const pdl_ty *type_of_import(pdl_checker *c, const pdl_module *m) {
         {{"stdlib", 6}, &pdl_ty_any, false},
         {{"pdl_usage", 9}, &pdl_ty_any, false}};
     enum { N = sizeof always / sizeof always[0] };
-    pdl_arena *a = pdl_checker_arena(c);
     pdl_ty_field *f = pdl_arena_new_n(a, pdl_ty_field, m->n_defines + N);
     for (size_t i = 0; i < m->n_defines; i++)
         f[i] = (pdl_ty_field){m->defines[i].name, m->defines[i].type, false};
@@ -140,16 +149,32 @@ static const pdl_ty *type_of_import(pdl_checker *c, const pdl_module *m) {
                                   .n_fields = (uint32_t)(m->n_defines + N)});
 }
 
-/* Read when a program first names it. Nothing is reported of it. */
+/* Nothing is reported of it. */
+static void read_library(pdl_check_library *l, pdl_str text) {
+    static const pdl_check_options alone = {0};
+    pdl_modules none = {0};
+    pdl_module m = {.name = PDL_STR("stdlib"), .program = pdl_program_new()};
+    pdl_checker c = {.p = m.program, .opt = &alone, .modules = &none, .quiet = true};
+    bool ok;
+    pdl_program_load(m.program, m.name, text, &ok);
+    c.scope.arena = m.program->arena;
+    if (ok) check_module(&c, &m, true);
+    pdl_checker_modules_fini(&none, m.program);
+    const pdl_ty *type = ok ? type_of_import(m.program->arena, &m) : &pdl_ty_any;
+    *l = (pdl_check_library){text, m.program, type};
+}
+
 const pdl_ty *pdl_checker_stdlib(pdl_checker *c) {
-    pdl_str name = PDL_STR("stdlib");
-    bool quiet = c->quiet, may_exit = c->may_exit;
-    if (!c->opt->stdlib.n) return &pdl_ty_any;
-    c->quiet = true;
-    pdl_module *m = load_module(c, name, c->opt->stdlib, (pdl_loc){0}, true);
-    c->quiet = quiet;
-    c->may_exit = may_exit;
-    return m->busy || !m->program->main ? &pdl_ty_any : type_of_import(c, m);
+    pdl_str text = c->opt->stdlib;
+    pdl_check_library *l = c->opt->library ? c->opt->library : &c->modules->library;
+    if (!text.n) return &pdl_ty_any;
+    if (l->text.p != text.p || l->text.n != text.n) {
+        pdl_check_library_fini(l);
+        read_library(l, text);
+    }
+    if (!c->modules->names_library) *pdl_vec_push(&c->p->others) = pdl_program_keep(l->program);
+    c->modules->names_library = true;
+    return l->type;
 }
 
 /* The file runs in the scope of the program that includes it. */
@@ -191,7 +216,7 @@ const pdl_ty *pdl_checker_module(pdl_checker *c, const pdl_block *b, pdl_str pat
             take_definitions(c, m);
             t = m->result;
         } else {
-            t = type_of_import(c, m);
+            t = type_of_import(pdl_checker_arena(c), m);
         }
     } else {
         const pdl_node *n =

@@ -26,6 +26,7 @@ typedef struct checker {
     pdl_check_config config;
     pdl_check_models models;
     pdl_python_checker python;
+    pdl_check_library library; /* for all files */
     bool failed;
     size_t fixed; /* problems */
     int code;     /* of a failed write */
@@ -86,6 +87,7 @@ static pdl_program *checked(checker *c, pdl_str text) {
                              .n_names = c->names.n,
                              .levels = c->config.levels,
                              .stdlib = pdl_session_library_text(),
+                             .library = &c->library,
                              .models = &c->models,
                              .python = pdl_python_check,
                              .python_user = &c->python,
@@ -224,6 +226,7 @@ int pdl_cli_cmd_check(const arguments *a) {
     }
     pdl_vec_fini(&c.names);
     pdl_python_checker_fini(&c.python);
+    pdl_check_library_fini(&c.library);
     pdl_config_fini(&c.config);
     if (!pdl_is_absent(vars)) pdl_drop(vars);
     pdl_session_free(s);

@@ -60,6 +60,7 @@ static pdl_program *check(pdl_lsp *s, lsp_doc *d) {
                                               .n_names = 1,
                                               .levels = pdl_lsp_levels(s, d),
                                               .stdlib = s->opt.library,
+                                              .library = &s->library,
                                               .models = s->opt.models,
                                               .python = s->opt.python,
                                               .python_user = s->opt.python_user,

@@ -33,6 +33,7 @@ void pdl_lsp_free(pdl_lsp *s) {
     for (size_t i = s->queue_head; i < s->queue.n; i++) pdl_drop(s->queue.p[i]);
     for (size_t i = 0; i < s->roots.n; i++) pdl_free(s->roots.p[i]);
     for (size_t i = 0; i < s->to_scan.n; i++) pdl_free(s->to_scan.p[i]);
+    pdl_check_library_fini(&s->library);
     pdl_vec_fini(&s->queue);
     pdl_vec_fini(&s->roots);
     pdl_vec_fini(&s->to_scan);

@@ -6,6 +6,7 @@
 #define PDL_LSP_SERVER_H
 
 #include "base/map.h"
+#include "check/check.h"
 #include "lang/program.h"
 #include "lsp/index.h"
 #include "lsp/lsp.h"
@@ -56,6 +57,7 @@ struct pdl_lsp {
     bool is_reporting;
     int64_t next_id;   /* of our requests */
     uint64_t revision; /* of all files */
+    pdl_check_library library; /* for all checks */
     struct {
         int code;
         char *message;
