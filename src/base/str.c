@@ -24,13 +24,14 @@ bool pdl_str_eq_nocase(pdl_str a, pdl_str b) {
 
 int pdl_str_cmp(pdl_str a, pdl_str b) {
     size_t n = a.n < b.n ? a.n : b.n;
-    int c = n ? memcmp(a.p, b.p, n) : 0;
+    int c = n ? (unsigned char)a.p[0] - (unsigned char)b.p[0] : 0; /* names mostly differ here */
+    if (!c && n) c = memcmp(a.p, b.p, n);
     if (c) return c < 0 ? -1 : 1;
     return a.n < b.n ? -1 : a.n > b.n;
 }
 
 bool pdl_str_starts(pdl_str s, pdl_str prefix) {
-    return s.n >= prefix.n && (prefix.n == 0 || memcmp(s.p, prefix.p, prefix.n) == 0);
+    return s.n >= prefix.n && pdl_bytes_eq(s.p, prefix.p, prefix.n);
 }
 
 bool pdl_str_ends(pdl_str s, pdl_str suffix) {

@@ -53,4 +53,27 @@ static inline bool pdl_bytes_eq(const char *a, const char *b, size_t n) {
     return n == 0 || (a[0] == b[0] && a[n / 2] == b[n / 2] && a[n - 1] == b[n - 1]);
 }
 
+/* Copies n bytes, which do not overlap. Short runs are two words that may overlap, as above. */
+static inline void pdl_bytes_copy(char *to, const char *from, size_t n) {
+    if (n > 16) {
+        memcpy(to, from, n);
+    } else if (n >= 8) {
+        uint64_t first, last;
+        memcpy(&first, from, 8);
+        memcpy(&last, from + n - 8, 8);
+        memcpy(to, &first, 8);
+        memcpy(to + n - 8, &last, 8);
+    } else if (n >= 4) {
+        uint32_t first, last;
+        memcpy(&first, from, 4);
+        memcpy(&last, from + n - 4, 4);
+        memcpy(to, &first, 4);
+        memcpy(to + n - 4, &last, 4);
+    } else if (n) {
+        to[0] = from[0];
+        to[n / 2] = from[n / 2];
+        to[n - 1] = from[n - 1];
+    }
+}
+
 #endif

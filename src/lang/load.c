@@ -20,6 +20,7 @@ enum {
     PER_BYTE = 10,            /* of memory a byte of text takes, mostly 9 to 13 */
     SHOWN_VALUE = 200,        /* bytes of a wrong value in messages */
     ALIAS_SLACK = 200000,     /* nodes that aliases may add to those of the text */
+    MET_KEYS = 8,             /* more than most blocks have */
     MAX_SHOWN_NODES = 100000, /* larger parts are not made into values for a message */
 };
 
@@ -230,6 +231,24 @@ static const pdl_key *key_find(const pdl_node *key) {
     return NULL;
 }
 
+/* Numbers of a mapping's first keys, which are needed for its kind and again for its fields. */
+typedef struct met_keys {
+    uint8_t at[MET_KEYS]; /* KEY_NONE: none of the language */
+} met_keys;
+
+static void find_keys(const pdl_node *n, met_keys *met) {
+    for (uint32_t i = 0; i < MET_KEYS && i < n->n; i++) {
+        const pdl_key *k = key_find(n->pairs[i].key);
+        met->at[i] = k ? (uint8_t)(k - key_table.keys) : KEY_NONE;
+    }
+}
+
+/* The key of entry i. */
+static const pdl_key *key_of(const pdl_node *n, uint32_t i, const met_keys *met) {
+    if (i >= MET_KEYS) return key_find(n->pairs[i].key);
+    return met->at[i] == KEY_NONE ? NULL : &key_table.keys[met->at[i]];
+}
+
 static void make_keys(void) {
     size_t n;
     key_make("kind");
@@ -329,11 +348,11 @@ static pdl_block_kind nearest_kind(const pdl_node *n) {
 
 /* The kind by `kind` and by the selecting keys; false: reported. */
 static PDL_NOINLINE bool find_kind(pdl_loader *l, const pdl_node *n, pdl_loc loc,
-                                   pdl_block_kind *kind) {
+                                   const met_keys *met, pdl_block_kind *kind) {
     unsigned first = UINT8_MAX;
     bool known = false;
     for (uint32_t i = 0; i < n->n; i++) {
-        const pdl_key *k = key_find(n->pairs[i].key);
+        const pdl_key *k = key_of(n, i, met);
         if (!k) continue;
         known = true;
         if (k == &key_table.keys[KEY_KIND]) {
@@ -494,8 +513,8 @@ static void *new_block(pdl_loader *l, pdl_block_kind kind, const pdl_node *n, pd
 }
 
 /* Reads an entry of a block's mapping; marks own fields in *seen by their place in pdl_fields. */
-static void load_entry(pdl_loader *l, pdl_block *b, const pdl_pair *pair, uint32_t *seen) {
-    const pdl_key *k = key_find(pair->key);
+static void load_entry(pdl_loader *l, pdl_block *b, const pdl_pair *pair, const pdl_key *k,
+                       uint32_t *seen) {
     unsigned at = k ? k->field[b->kind] : 0;
     size_t n;
     if (at >= COMMON_FIELD) {
@@ -549,10 +568,13 @@ static const pdl_block *load_map(pdl_loader *l, const pdl_node *n, pdl_loc loc) 
     pdl_block_kind kind;
     size_t n_diags = l->p->diags.n;
     uint32_t seen = 0;
+    met_keys met;
     pdl_block *b = NULL;
-    if (find_kind(l, n, loc, &kind)) {
+    find_keys(n, &met);
+    if (find_kind(l, n, loc, &met, &kind)) {
         b = new_block(l, kind, n, loc);
-        for (uint32_t i = 0; i < n->n; i++) load_entry(l, b, &n->pairs[i], &seen);
+        for (uint32_t i = 0; i < n->n; i++)
+            load_entry(l, b, &n->pairs[i], key_of(n, i, &met), &seen);
         if (pdl_block_union(kind)) check_form(l, n, kind, loc);
         check_needed(l, b, seen);
     }

@@ -261,7 +261,7 @@ static pdl_str pooled(loader *l, pdl_str text) {
         l->pool_left = l->pool_size;
     }
     char *p = l->pool;
-    if (text.n) memcpy(p, text.p, text.n);
+    pdl_bytes_copy(p, text.p, text.n);
     p[text.n] = 0;
     l->pool += text.n + 1;
     l->pool_left -= text.n + 1;

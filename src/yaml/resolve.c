@@ -200,24 +200,24 @@ static bool read_stamp(pdl_str s, bool strict, stamp *out) {
 /* --- tag of a plain scalar -------------------------------------------------------------------- */
 
 /* Is s the word in small letters, in capitals, or in small letters after a capital? */
-static bool is_word(pdl_str s, const char *word) {
-    size_t n = strlen(word), capitals = 0;
-    if (s.n != n) return false;
-    for (size_t i = 0; i < n; i++) {
-        if ((s.p[i] | 0x20) != word[i]) return false;
-        capitals += s.p[i] != word[i];
+static bool is_word(pdl_str s, pdl_str word) {
+    size_t capitals = 0;
+    if (s.n != word.n) return false;
+    for (size_t i = 0; i < word.n; i++) {
+        if ((s.p[i] | 0x20) != word.p[i]) return false;
+        capitals += s.p[i] != word.p[i];
     }
-    return capitals == 0 || capitals == n || (capitals == 1 && s.p[0] != word[0]);
+    return capitals == 0 || capitals == word.n || (capitals == 1 && s.p[0] != word.p[0]);
 }
 
-static bool is_null(pdl_str s) { return is_word(s, "null"); }
+static bool is_null(pdl_str s) { return is_word(s, PDL_STR("null")); }
 
 static bool is_bool(pdl_str s) {
     switch (s.n) {
-    case 2: return is_word(s, "no") || is_word(s, "on");
-    case 3: return is_word(s, "yes") || is_word(s, "off");
-    case 4: return is_word(s, "true");
-    case 5: return is_word(s, "false");
+    case 2: return is_word(s, PDL_STR("no")) || is_word(s, PDL_STR("on"));
+    case 3: return is_word(s, PDL_STR("yes")) || is_word(s, PDL_STR("off"));
+    case 4: return is_word(s, PDL_STR("true"));
+    case 5: return is_word(s, PDL_STR("false"));
     default: return false;
     }
 }
