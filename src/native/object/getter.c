@@ -63,7 +63,7 @@ pdl_val pdl_attribute_paths(pdl_vref attribute, bool multi) {
 void pdl_getter_init(pdl_getter *g, pdl_vref attribute, bool multi, bool fold) {
     *g = (pdl_getter){.paths = pdl_absent(), .multi = multi, .fold = fold, .deflt = pdl_absent()};
     if (!pdl_given(attribute)) {
-        g->multi = false; /* a list of one value compares as the value does */
+        g->multi = false;
         return;
     }
     g->paths = pdl_attribute_paths(attribute, multi);

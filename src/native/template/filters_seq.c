@@ -171,6 +171,24 @@ static bool sort_items(const pdl_getter *g, pdl_vref items, bool reverse, pdl_va
     return ok;
 }
 
+/* Each key in a list: lists first look for the item that differs, so equal keys without an order
+ * (null, objects) can be sorted. Only after a failure, since most keys have an order. */
+static bool sort_listed(const pdl_getter *g, pdl_vref items, bool reverse, pdl_val *out,
+                        pdl_err *err) {
+    pdl_val keys, lists = pdl_list_new(pdl_list_len(items));
+    if (!pdl_getter_all(g, items, &keys, err)) {
+        pdl_drop(lists);
+        return false;
+    }
+    for (size_t i = 0; i < pdl_list_len(keys) && pdl_walk_may_continue_at(i); i++)
+        lists =
+            pdl_list_push(lists, pdl_list_push(pdl_list_new(1), pdl_keep(pdl_list_at(keys, i))));
+    bool ok = pdl_check_walk(err) && pdl_sorted(items, lists, reverse, out, err);
+    pdl_drop(keys);
+    pdl_drop(lists);
+    return ok;
+}
+
 bool pdl_f_sort(PDL_ARGS) {
     bool reverse, sensitive;
     pdl_val items;
@@ -180,6 +198,10 @@ bool pdl_f_sort(PDL_ARGS) {
     pdl_getter g;
     pdl_getter_init(&g, argv[3], true, !sensitive);
     bool ok = sort_items(&g, items, reverse, out, err);
+    if (!ok && !g.multi && !err->uncatchable) {
+        pdl_err_fini(err);
+        ok = sort_listed(&g, items, reverse, out, err);
+    }
     pdl_getter_fini(&g);
     pdl_drop(items);
     return ok;
