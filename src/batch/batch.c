@@ -560,14 +560,28 @@ static bool end_all(batch *b, bool ok, pdl_err *err) {
            pdl_batch_sheet_finish(b->writer.sheet, b->totals->finished > b->totals->reused, err);
 }
 
+static bool is_device(pdl_str file) {
+    char *path = pdl_str_dup(file);
+    pdl_file_kind kind = pdl_file_kind_of(path);
+    pdl_free(path);
+    return kind == PDL_FILE_OTHER;
+}
+
+/* A batch that was ended has its reports in files, too; a pipe might have no reader. Before that, a
+ * signal ends the wait for the reader. */
 static bool write_reports(const batch *b, bool ok, pdl_err *err) {
+    bool ended = b->o->cancel && *b->o->cancel;
+    pdl_cancel scope = {.flag = ended ? NULL : b->o->cancel};
+    const pdl_cancel *outer = pdl_cancel_enter(&scope);
     for (size_t i = 0; i < b->o->n_reports; i++) {
         pdl_err second = {0};
+        if (ended && is_device(b->o->reports[i])) continue;
         if (!pdl_batch_report_write(b->o, b->totals, &b->stats, b->o->reports[i],
                                     ok ? err : &second))
             ok = false;
         pdl_err_fini(&second);
     }
+    (void)pdl_cancel_enter(outer);
     return ok;
 }
 

@@ -6,8 +6,10 @@ import gzip
 import io
 import os
 import random
+import signal
 import sys
 import threading
+import time
 
 sys.dont_write_bytecode = True
 from kit import Tests, jsonl, words  # noqa: E402
@@ -167,6 +169,13 @@ def test_outputs():
     rows = (t.folder / "pipe.jsonl").read_text().splitlines()
     p.communicate(timeout=60)
     t.check("a pipe", p.returncode == 0 and len(rows) == 2 and not (t.folder / "pipe.jsonl.journal").exists(), rows)
+    os.mkfifo(t.folder / "report.json")
+    p = t.start("p.pdl", "-i", "in.jsonl", "-o", "out.jsonl", "--report", "report.json")
+    while not (t.folder / "out.jsonl").exists() or len((t.folder / "out.jsonl").read_text().splitlines()) < 2:
+        time.sleep(0.05)
+    p.send_signal(signal.SIGINT)
+    p.communicate(timeout=60)
+    t.check("a report to a pipe without a reader is ended by a signal", p.returncode in (0, 1, 130), p.returncode)
     code, _, err = t.run("p.pdl", "-i", "in.jsonl", "-o", "p.pdl", "--format", "jsonl", "--overwrite")
     t.check("the program is not overwritten", code == 2 and "p.pdl is the program and the output" in err and "model" in (t.folder / "p.pdl").read_text(), err)
 
