@@ -454,7 +454,7 @@ typedef struct pdl_task_durable {
     const char *run;
     bool resume; /* it is there and continues; else it is new, and an error when it is there */
     bool process_only; /* it survives the end of the process, not a power cut: faster */
-    /* `read` that has no line, and approvals that nobody can give, end the run with an error of
+    /* `read` that has no line, and approvals that cannot be given, end the run with an error of
      * kind "parked": pdl_runs_answer answers, then it is resumed */
     bool park;
     bool provisional;   /* pieces of answers are given to `text` before they are kept */

@@ -141,7 +141,7 @@ static pdl_error *error_of(pdlpy_bound *b) {
     return error;
 }
 
-/* An answer without errors: the exception that is set is none, but Ctrl-C and the like end the run. */
+/* An answer without errors: the exception that is set is dropped, but Ctrl-C and the like end the run. */
 static void forget_exception(pdlpy_bound *b) {
     if (!PyErr_Occurred()) return;
     if (PyErr_ExceptionMatches(PyExc_Exception))

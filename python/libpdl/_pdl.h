@@ -112,7 +112,7 @@ PyObject *pdlpy_hook(pdlpy_state *s, const char *name, PyObject *argument);
 /* --- objects of Python as values --- */
 /* By reference. NULL with an exception. */
 pdl_value *pdlpy_object_in(pdlpy_place *place, PyObject *object);
-/* The object that the value is, borrowed; NULL: it is none. */
+/* The object that the value is, borrowed; NULL: it is not an object. */
 PyObject *pdlpy_object_of(const pdl_value *v);
 
 /* --- callbacks --- */

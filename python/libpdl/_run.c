@@ -271,7 +271,7 @@ static void end_run(pdlpy_engine *e, void *self) {
     Py_DECREF(type);
 }
 
-/* A task that nobody can see any more ends here; its callbacks have nobody to tell. While another
+/* A task that is not referenced any more ends here, without a callback. While another
  * thread is in a step of the engine the task is still stepped and reads the run, so both end after
  * it. */
 static void run_dealloc(PyObject *self) {

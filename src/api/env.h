@@ -16,7 +16,7 @@ typedef struct pdl_environ_notes {
     void *user;
 } pdl_environ_notes;
 
-/* Registers what of it is secret (secrets borrowed for the call). notes: NULL: nobody hears. */
+/* Registers what of it is secret (secrets borrowed for the call). notes: NULL: they are dropped. */
 pdl_environ *pdl_environ_load(pdl_secrets *secrets, const pdl_environ_notes *notes);
 /* Variables whose names say that their values are keys. */
 void pdl_environ_each_key(const pdl_environ *e,

@@ -20,7 +20,7 @@ struct pdl_value {
 typedef struct pdl_code_cache pdl_code_cache;
 pdl_code_cache *pdl_codes_new(void);
 void pdl_codes_free(pdl_code_cache *c);
-/* The code of a program, borrowed; NULL: not known. Drops programs that nobody else uses. */
+/* The code of a program, borrowed; NULL: not known. Drops programs that are used nowhere else. */
 pdl_code *pdl_codes_find(pdl_code_cache *c, const pdl_program *p, bool trace);
 void pdl_codes_add(pdl_code_cache *c, pdl_code *code, bool trace);
 
@@ -58,7 +58,7 @@ pdl_engine *pdl_engine_keep(pdl_engine *e);
 /* A line for the host program: options.note. */
 void pdl_engine_say(const pdl_engine *e, pdl_str text);
 
-/* What a durable task printed and nobody was given yet. */
+/* What a durable task printed and has not yet handed out. */
 typedef enum { PDL_PRINTED_TEXT, PDL_PRINTED_ERROR, PDL_PRINTED_MESSAGE } pdl_printed;
 typedef struct pdl_task_printed {
     pdl_printed kind;

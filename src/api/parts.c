@@ -1,5 +1,5 @@
 /* parts.c -- which part of a tree a place is in. A program that is a tree of values is loaded from
- * the YAML that it is written as, so its errors have lines of a text that nobody has seen: the path
+ * the YAML that it is written as, so its errors have lines of a text that was never seen: the path
  * in the tree says the same to those who made it.
  *
  * Errors are rare and sources outlive their nodes (they are copied), so the text is read again.

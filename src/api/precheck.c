@@ -3,7 +3,7 @@
  *
  * A world in front of the rooms examines effects that go out. When the first request to a model or
  * tool comes, the program is checked with the variables of the run; an error that every way through
- * the program meets ends the run in place of the request. So programs that ask nobody cost nothing,
+ * the program meets ends the run in place of the request. So a program without calls costs nothing,
  * replays and answers of a cache are not examined, and what the program prints before is printed.
  *
  * The check works on a second program: the one that runs is shared and never written. What was
@@ -25,7 +25,7 @@ typedef struct precheck {
     pdl_world *behind;
     pdl_session *s;
     bool done;
-    PDL_VEC(pdl_effect *) held; /* of a run that was ended: nobody answers them */
+    PDL_VEC(pdl_effect *) held; /* of a run that was ended: they get no answer */
 } precheck;
 
 /* --- the check -------------------------------------------------------------------------------- */
@@ -126,7 +126,7 @@ static bool passes(pdl_session *s, const pdl_effect *e, pdl_err *err) {
 
 /* --- the world -------------------------------------------------------------------------------- */
 
-/* An answer that is part of the program (mock_response) costs nobody anything. */
+/* An answer that is part of the program (mock_response) costs nothing. */
 static bool goes_out(const pdl_effect *e) {
     if (e->kind != PDL_EFFECT_model)
         return e->kind == PDL_EFFECT_embed || e->kind == PDL_EFFECT_tool;

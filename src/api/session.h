@@ -31,7 +31,7 @@ typedef struct pdl_session_options {
     const uint8_t *levels; /* of rules of checks, see check.h; NULL: as the rules say */
     bool unchecked;        /* requests go out although the program is known to fail later */
     bool reports_tools;    /* as of pdl_run_options */
-    bool explain;          /* ask nobody: pdl_session_explained says what would be asked */
+    bool explain;          /* send nothing: pdl_session_explained says what would be asked */
     pdl_str
         /* explain: what is really done, some of code,command,read,write,input,tool; empty:
          * nothing */
@@ -55,7 +55,7 @@ typedef struct pdl_session_options {
     pdl_str otlp;      /* address of a collector of traces; empty: the environment says */
     bool otlp_content; /* texts go there, too */
     void (*otlp_note)(void *user, pdl_str text); /* called when one is not sent; may be NULL */
-    bool alone;        /* there is nobody outside: a durable journal answers what it can */
+    bool alone;        /* there is no outside: a durable journal answers what it can */
     bool trace;        /* fold a trace: pdl_session_trace */
     bool trace_later;  /* when it is asked for, so that the run takes no time for it */
     bool all_blocks;   /* the sink hears of plain values, too, as of the blocks that they are */
@@ -182,7 +182,7 @@ pdl_code *pdl_session_compile(pdl_session *s, pdl_program *program);
  * Owned dict. */
 PDL_MUST bool pdl_session_variables(pdl_vref variables, pdl_val *out, pdl_err *err);
 /* Wait for the outside at most timeout_ms, as poll of a world. Returns false when nothing is open
- * there: nobody will answer a run that waits. */
+ * there: a run that waits gets no answer. */
 bool pdl_session_poll(pdl_session *s, int timeout_ms);
 /* A run beside others, started; the caller steps and releases it, and polls. The repetitions of
  * what is asked of the cache are counted in its group. */
@@ -204,7 +204,7 @@ bool pdl_session_turn_inner(pdl_session *shared);
 bool pdl_session_inner_is_ready(const pdl_session *shared);
 /* Has it something to do before anything happens on the loop? */
 bool pdl_session_is_ready(const pdl_session *s);
-/* Is all it waits for a question that nobody answers (a durable run that may park)? */
+/* Is all it waits for a question without an answer (a durable run that may park)? */
 bool pdl_session_only_waits(const pdl_session *s);
 /* Then it ends, or continues with what has come. After a look at the loop. */
 bool pdl_session_park(pdl_session *s);

@@ -49,7 +49,7 @@ struct pdl_session {
     pdl_val profiles;         /* list of the profile of the program's own policy; absent: none */
     pdl_policies *policies;   /* NULL: none */
     pdl_world *guard;         /* that asks them; NULL: none */
-    pdl_policy_memories *memories;  /* of it and its members; NULL: nobody asked a policy */
+    pdl_policy_memories *memories;  /* of it and its members; NULL: no policy was asked */
     pdl_mask masks[PDL_SINK_COUNT]; /* of the sinks that hide labels */
     pdl_world *world;               /* what the run sees */
     pdl_program *program;

@@ -1,4 +1,4 @@
-/* banned.h -- functions nobody calls. Every .c includes it last, so that using one is a compile
+/* banned.h -- forbidden functions. Every .c includes it last, so that using one is a compile
  * error.
  *
  * SPDX-License-Identifier: Apache-2.0

@@ -1,7 +1,7 @@
 /* libraries.h -- libraries that are opened when they are first needed, and their file names.
  *
  * A build that brings its own (the option `bundled` of meson: wheels) opens them by names that
- * nobody else uses: under the usual ones the loader would give ours to other modules of the
+ * no other module uses: under the usual ones the loader would give ours to other modules of the
  * process, which were linked with the system's.
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -42,7 +42,7 @@ PDL_MUST bool pdl_library_load(const char *const *names, size_t n_names,
 #define PDL_CRYPTO_NAMES "libcrypto.so.3", "libcrypto.so.1.1", "libcrypto.so"
 #define PDL_SQLITE_NAMES "libsqlite3.so.0", "libsqlite3.so", "libsqlite3.dylib"
 #endif
-/* Nobody brings it along; PDL_DUCKDB names another file. */
+/* No package brings it along; PDL_DUCKDB names another file. */
 #define PDL_DUCKDB_NAMES "libduckdb.so", "libduckdb.so.1", "libduckdb.dylib"
 
 #endif

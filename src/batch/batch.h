@@ -62,7 +62,7 @@ typedef struct pdl_batch_options {
     bool reuse_changed;            /* of another program or input: what fits is kept */
     bool allow_files;              /* the program may write files */
     bool keep;                     /* the journal keeps the requests to models */
-    struct pdl_batch_files *files; /* examines the names of files; NULL: nobody does */
+    struct pdl_batch_files *files; /* examines the names of files; NULL: not examined */
     /* Told of what the user should know, a line; and now and then, with tick_ms above 0, how far
      * it is. */
     void (*note)(void *user, const char *text);
@@ -77,7 +77,7 @@ typedef struct pdl_batch_options {
  * no more may), budget, interrupt. */
 PDL_MUST bool pdl_batch_run(const pdl_batch_options *o, pdl_batch_totals *t, pdl_err *err);
 
-/* Could pdl_batch_run begin? Asks nobody and writes nothing. The program is examined beside these
+/* Could pdl_batch_run begin? Sends and writes nothing. The program is examined beside these
  * columns; columns NULL: beside those of the input and the values of its first rows. Errors: usage,
  * io. */
 PDL_MUST bool pdl_batch_check(const pdl_batch_options *o, const pdl_str *columns, size_t n,
@@ -92,7 +92,7 @@ typedef struct pdl_batch_estimate {
     double cost;          /* 0: not known */
     double unknown;       /* blocks that ask models and depend on answers */
 } pdl_batch_estimate;
-/* Asks nobody. Errors: those of pdl_batch_run before its first row. */
+/* Sends nothing. Errors: those of pdl_batch_run before its first row. */
 PDL_MUST bool pdl_batch_estimate_rows(const pdl_batch_options *o, pdl_batch_estimate *out,
                                       pdl_err *err);
 

@@ -71,7 +71,7 @@ static void compact(bytes *b) {
     b->pos = 0;
 }
 
-/* Waits for a pipe, but only as long as nobody wants the batch to end. */
+/* Waits for a pipe, but only until the batch is to end. */
 static bytes_step await(const bytes *b, bool wait, pdl_err *err) {
     enum { LOOK_MS = 100 };
     struct pollfd p = {.fd = b->fd, .events = POLLIN};

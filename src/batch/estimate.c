@@ -1,6 +1,6 @@
 /* estimate.c -- pdl batch --dry-run: calls, tokens and cost of a batch from some of its rows.
  *
- * Each of these rows is run as pdl explain runs a program: nobody is asked, and what depends on an
+ * Each of these rows is run as pdl explain runs a program: nothing is sent, and what depends on an
  * answer stays unknown. So the numbers are a lower bound where calls depend on earlier ones.
  *
  * SPDX-License-Identifier: Apache-2.0

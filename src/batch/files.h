@@ -20,7 +20,7 @@ void pdl_batch_files_free(pdl_batch_files *f); /* NULL is fine; after the sessio
  * has the name of another row, declines all others. */
 void pdl_batch_files_handler(void *user, pdl_request *r);
 
-/* Other rows have other numbers now: nobody has written anything. */
+/* Other rows have other numbers now: nothing has been written. */
 PDL_MUST bool pdl_batch_files_forget(pdl_ledger *ledger, pdl_err *err);
 /* The journal, before the first row; borrowed. */
 void pdl_batch_files_begin(pdl_batch_files *f, pdl_ledger *ledger);

@@ -190,7 +190,7 @@ static bool find_names(reader *r, pdl_str path, pdl_err *err) {
 /* Decimals of so many digits are texts: the floats of JSON do not hold more. */
 enum { FLOAT_DIGITS = 15 };
 
-/* The bytes of the long decimal that a type begins with, "DECIMAL(38,10)"; 0: it is none. */
+/* The bytes of the long decimal that a type begins with, "DECIMAL(38,10)"; 0: it is not one. */
 static size_t long_decimal(pdl_str type) {
     size_t i = strlen("DECIMAL("), end = pdl_str_find(type, PDL_STR(")"), 0);
     int digits = 0;
@@ -342,7 +342,7 @@ static const char *type_of_input(const sheet *s, size_t i, const how *h) {
     return h->typed && i < s->types.n ? s->types.p[i] : "";
 }
 
-/* Bytes came as text with \xFF for what is none, which a cast reads and read_json does not. The
+/* Bytes came as text with \xFF for what is not text, which a cast reads and read_json does not. The
  * type with which such a column is read; false: it has no bytes. */
 static bool put_type_of_bytes(const sheet *s, size_t i, const how *h, pdl_buf *out) {
     return put_texts_for(pdl_str_of(type_of_input(s, i, h)), blob, out);

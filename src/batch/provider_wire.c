@@ -151,7 +151,7 @@ static bool ask_json(pdl_batch_provider *p, const char *method, const char *url,
     return ok;
 }
 
-/* What was made has a name; without it nobody could ask for it again. */
+/* What was made has a name; without it it could not be requested again. */
 static bool has_id(pdl_vref made, const char *url, pdl_err *err) {
     if (pdl_member_str(made, "id").n) return true;
     return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "POST %s: the answer has no id", url);

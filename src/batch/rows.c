@@ -65,7 +65,7 @@ static bool form_of_suffix(pdl_str path, pdl_table *t) {
     return dot != PDL_NOT_FOUND && form_of_word(pdl_str_sub(path, dot + 1, path.n), t);
 }
 
-/* What makes a table of a file that is none. */
+/* What makes a table of a file of another kind. */
 static void advise(pdl_str name, pdl_err *err) {
     static const struct {
         const char *suffix, *way;

@@ -216,7 +216,7 @@ static void free_slot(window *w, flight *f) {
     w->totals->open--;
 }
 
-/* What a row asks of models is kept; a file that it writes has its name from nobody else. */
+/* What a row asks of models is kept; a file that it writes has its name from no other row. */
 static void on_event(void *user, const pdl_event *e) {
     flight *f = user;
     const pdl_effect *x = e->effect;
@@ -582,7 +582,7 @@ static int wait_ms(const window *w) {
     return most;
 }
 
-/* Nobody will answer those that wait: that would be a mistake of ours, but is no reason to hang. */
+/* Those that wait will get no answer: that would be a mistake of ours, but is no reason to hang. */
 static bool give_up(window *w) {
     for (uint32_t i = 0; i < w->top; i++) {
         pdl_err err = {0};

@@ -148,10 +148,10 @@ typedef struct pdl_check_options {
     pdl_str stdlib; /* text of the standard library; empty: nothing is known of `stdlib` */
     pdl_check_library *library; /* where it is kept; NULL: it is read for this check alone */
     const pdl_check_models *models; /* NULL: models are not examined */
-    /* Compiles Python code; the report stays all-zero where nobody can tell. NULL: not examined */
+    /* Compiles Python code; the report stays all-zero where it is not known. NULL: not examined */
     void (*python)(void *user, pdl_str code, pdl_python_report *report);
     void *python_user;
-    const pdl_check_watch *watch; /* NULL: nobody watches */
+    const pdl_check_watch *watch; /* NULL: none */
     /* Called for each undefined name, perhaps more than once; optional: the program tests whether
      * it is defined. NULL: not called */
     void (*input)(void *user, pdl_str name, bool optional);

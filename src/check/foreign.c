@@ -1,7 +1,7 @@
 /* foreign.c -- texts that have a variable as other template languages write it: {{ name }}, {name}
  * or $name; and statements of Jinja, {% if ... %}.
  *
- * PDL leaves all of them as they are: a model is asked about "{{ name }}" and nobody notices. Such
+ * PDL leaves all of them as they are: a model is asked about "{{ name }}" without a notice. Such
  * texts are legal, and common in JSON, LaTeX, shell scripts and prompts about templates. Therefore
  * only a name that is a variable of the program at this place is reported, and nothing in code.
  *

@@ -37,7 +37,7 @@ void pdl_checker_soften(pdl_diag *d) {
     d->certain = false;
 }
 
-/* Each compares a word with all names of its place; nobody reads more of them. */
+/* Each compares a word with all names of its place; more of them are never read. */
 bool pdl_checker_may_suggest(pdl_checker *c) {
     enum { MAX_NEAR = 100 };
     return c->n_near++ < MAX_NEAR;

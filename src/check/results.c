@@ -130,7 +130,7 @@ static bool has_schema(const pdl_type *t, unsigned depth) {
     return false;
 }
 
-/* A JSON Schema that is none fails at the first check of any value. */
+/* A broken JSON Schema fails at the first check of any value. */
 static bool is_valid(pdl_checker *c, const pdl_block *b) {
     pdl_problems found;
     pdl_err err = {0};

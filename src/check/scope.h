@@ -17,7 +17,7 @@
 typedef struct pdl_binding {
     pdl_name_def def;
     bool is_used;
-    bool is_local;                /* nobody outside of its scope can read it */
+    bool is_local;                /* it cannot be read outside of its scope */
     bool is_assumed;              /* its type comes from that of a parameter */
     bool is_narrowed;             /* replaces another one below a condition that tests it */
     unsigned epoch;               /* of pdl_scope_state.epoch when it was made */

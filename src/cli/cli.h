@@ -90,7 +90,7 @@ PDL_MUST bool pdl_cli_lasting_path(pdl_str name, char **out, pdl_err *err);
     "argument --view-frame: expected origins, as https://a.example, or schemes of applications, "  \
     "as vscode-webview:"
 struct pdl_view_run;
-struct pdl_view_files; /* gets the files of the run; NULL: nobody asks for them */
+struct pdl_view_files; /* gets the files of the run; NULL: not wanted */
 PDL_MUST bool pdl_cli_trace_run(pdl_durable *run, struct pdl_view_files *files,
                                 pdl_fold_put_fn *put, void *user, pdl_err *err);
 PDL_MUST bool pdl_cli_trace_view(pdl_durable *run, pdl_str file, pdl_str text, bool edited,
@@ -120,7 +120,7 @@ int pdl_cli_run_lasting(const arguments *a, lasting *l);
 pdl_signals *pdl_cli_watch_signals(pdl_loop *loop, void (*fn)(void *user, int sig), void *user);
 const volatile sig_atomic_t *pdl_cli_signal_received(void); /* 0 before */
 /* What the flag ends is ended after so much processor time, as by a signal; 0: no more, and what
- * the time has ended is forgotten. Of a process that serves, for runs that nobody should wait for.
+ * the time has ended is forgotten. Of a process that serves, for runs that must not be waited for.
  */
 void pdl_cli_end_after(unsigned ms);
 

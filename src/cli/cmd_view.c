@@ -70,7 +70,7 @@ static bool open_durable(shower *s, pdl_str path, pdl_err *err) {
     return ok && (!given || pdl_cli_run_again_open(s->a, path, file, text, &s->again, err));
 }
 
-/* The path of a durable run that is named by its id or its file; NULL: it is none. Owned. */
+/* The path of a durable run that is named by its id or its file; NULL: it is not one. Owned. */
 static char *durable_path(pdl_str name) {
     pdl_err ignored = {0};
     char *path = NULL;

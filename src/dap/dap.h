@@ -4,7 +4,7 @@
  * run reports the begin of a block at which it is to stop, the sink does not return: it handles
  * messages of the client until one of them continues. Nothing in the machine knows of it, a program
  * behaves as without it, and a request to a model that is in flight stays in flight. Expressions
- * that the client asks for are evaluated by a second run that asks nobody outside.
+ * that the client asks for are evaluated by a second run that sends no request.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

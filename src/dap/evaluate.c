@@ -1,7 +1,7 @@
 /* evaluate.c -- see debugger.h: expressions of the client.
  *
  * An expression is a program of one block, which a separate run evaluates with the variables of
- * the stopped one. It asks nobody outside, so that looking at a value sends nothing and changes
+ * the stopped one. It sends no request, so that looking at a value sends nothing and changes
  * nothing; values that a model still has to give are left out.
  *
  * SPDX-License-Identifier: Apache-2.0

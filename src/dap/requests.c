@@ -10,7 +10,7 @@
 
 #include "base/banned.h"
 
-/* Bytes that a pipe takes although nobody reads it yet. */
+/* Bytes that a pipe takes before they are read. */
 enum { MOST_INPUT = 32768 };
 
 typedef void request_fn(debugger *g, pdl_vref m, pdl_vref args);
@@ -409,7 +409,7 @@ static void on_pause(debugger *g, pdl_vref m, pdl_vref args) {
     pdl_dap_answer(g, m, pdl_dict_new(0));
 }
 
-/* terminate: the run ends and is reported; disconnect: nobody listens any more. A restart that was
+/* terminate: the run ends and is reported; disconnect: the client is gone. A restart that was
  * asked for before, and waits for the end of the run, does not follow. */
 static void on_terminate(debugger *g, pdl_vref m, pdl_vref args) {
     (void)args;

@@ -186,7 +186,7 @@ static void on_effect(debugger *g, const pdl_event *e) {
 
 void pdl_dap_on_event(void *user, const pdl_event *e) {
     debugger *g = user;
-    if (!pdl_is_absent(g->again)) return; /* nobody wants the rest of a run that begins again */
+    if (!pdl_is_absent(g->again)) return; /* the rest of a run that begins again is dropped */
     if (e->kind == PDL_EVENT_text || e->kind == PDL_EVENT_out || e->kind == PDL_EVENT_note)
         pdl_dap_output(g, e->kind == PDL_EVENT_text || e->number != 2 ? "stdout" : "stderr",
                        e->text, e->untrusted);

@@ -146,7 +146,7 @@ static bool has_column(const evaluation *e, pdl_vref columns, pdl_err *err) {
     return false;
 }
 
-/* A cell that nobody has filled would count as wrong. A judge may know what to do without one. */
+/* An empty cell would count as wrong. A judge may know what to do without one. */
 static bool has_answer(const evaluation *e, const pdl_rowset *r, const pdl_row *row, pdl_err *err) {
     if (!e->o->expect.n || e->o->judge.n) return true;
     pdl_vref v = pdl_dict_gets(row->columns, e->o->expect);

@@ -2,7 +2,7 @@
  * neither what the program prints nor what is piped into it is a part of that conversation.
  *
  * What was typed before the question is thrown away, so nothing that was meant for something else
- * becomes an answer. Questions are asked one at a time, and nobody else reads the terminal while
+ * becomes an answer. Questions are asked one at a time, and nothing else reads the terminal while
  * one is open.
  *
  * SPDX-License-Identifier: Apache-2.0

@@ -18,7 +18,7 @@ typedef struct pdl_host_options {
     /* Where prompts are shown and lines may be edited; borrowed. NULL: standard input is only
      * read. */
     const struct pdl_line_terminal *terminal;
-    /* Opens a path first; *other: it is none of those, and is opened as usual. NULL: all are. */
+    /* Opens a path first; *other: it is not one of those, and is opened as usual. NULL: all are. */
     int (*open)(void *open_user, const pdl_effect *e, const char *path, int flags, unsigned mode,
                 bool *other);
     void *open_user;
@@ -46,7 +46,7 @@ typedef struct pdl_host_options {
 pdl_world *pdl_host_world_new(pdl_loop *loop, const pdl_host_options *opt);
 
 /* Answers the input effect with this id from elsewhere than standard input, at once; text
- * (borrowed) is one line, or all of them. False: nobody waits for it. */
+ * (borrowed) is one line, or all of them. False: no question waits for it. */
 bool pdl_host_answer_input(pdl_world *w, uint32_t id, pdl_str text);
 
 #endif

@@ -68,7 +68,7 @@ void pdl_host_write_close_all(host *h);
 void pdl_host_input_start(host *h, pdl_effect *e);
 void pdl_host_input_idle(host *h); /* stops watching when no effect waits */
 void pdl_host_input_close(host *h);
-/* Nobody reads the terminal while a question is open. */
+/* Nothing else reads the terminal while a question is open. */
 void pdl_host_input_pause(host *h);
 void pdl_host_input_resume(host *h);
 

@@ -19,7 +19,7 @@ PDL_MUST bool pdl_file_read(const char *path, pdl_buf *out, pdl_err *err);
 
 /* The same of an open descriptor. */
 PDL_MUST bool pdl_file_read_open(int fd, const char *path, pdl_buf *out, pdl_err *err);
-/* The same for a file that nobody named, which was found where it would be: what is neither a
+/* The same for a file that was not named, which was found where it would be: what is neither a
  * regular file nor /dev/null is refused, since a pipe may never end and a device never begin. A
  * FIFO is read when somebody writes to it and closes it within fifo_ms (0: refused). */
 PDL_MUST bool pdl_file_read_found(const char *path, int fifo_ms, pdl_buf *out, pdl_err *err);

@@ -531,7 +531,7 @@ static bool is_given(const pdl_http_request *r, pdl_str name) {
 }
 
 /* Without TLS the answer comes from this machine or from near it. It is decoded when it is
- * compressed, but nobody asks for that: libcurl writes headers letter by letter, and the names of
+ * compressed, but it is not asked for: libcurl writes headers letter by letter, and the names of
  * all its encodings are a third of them. */
 static void set_headers(transfer *t, const pdl_http_request *r, bool tls) {
     const pdl_curl *c = &t->http->curl;

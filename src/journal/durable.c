@@ -139,7 +139,7 @@ static void write_answer(pdl_durable *d, pending_effect *o) {
     if (!ok) pdl_durable_note_problem(d, &err);
 }
 
-/* An end of input that shall park the run is no answer; nor is it one that nobody can be asked
+/* An end of input that shall park the run is no answer; nor is it one without a person to be asked
  * whether something may be done. */
 static bool is_unanswered(const pdl_durable *d, const pending_effect *o, const pdl_reply *r) {
     if (o->e->kind == PDL_EFFECT_approval)
@@ -314,7 +314,7 @@ static void shorten(pending_effect *o, double begun) {
     o->e->request = pdl_dict_putz(o->e->request, "seconds", pdl_float(left > 0 ? left : 0));
 }
 
-/* Nobody is asked. Takes o. */
+/* No question is asked. Takes o. */
 static void leave_open(pdl_durable *d, pending_effect *o, const identity *id) {
     pdl_err err = {0};
     if (d->use == PDL_DURABLE_REPLAY) {
@@ -534,7 +534,7 @@ static void cancel(pdl_world *w, uint32_t id) {
     (void)cancel_in(d->after_rebuild.p, d->after_rebuild.n, id);
 }
 
-/* All that is open are questions that nobody answers. */
+/* All that is open are questions without an answer. */
 static bool only_asks(const pdl_durable *d) {
     uint32_t others = d->n_open - (d->opt.park ? d->n_inputs : 0);
     return !others && ((d->opt.park && d->n_inputs) || d->asking.n);

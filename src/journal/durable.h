@@ -42,13 +42,13 @@ typedef enum {
     PDL_DURABLE_SHOW      /* what has none is never answered: a trace of what there is */
 } pdl_durable_use;
 
-/* A run that is there. take_over: although it cannot be known that nobody else owns it. Errors: io,
+/* A run that is there. take_over: although another process may own it. Errors: io,
  * replay (no journal, damaged, of another version), runtime (somebody else owns it; nothing was
  * recorded; it replays only). */
 PDL_MUST bool pdl_durable_open(pdl_str path, pdl_durable_use use, bool full, bool take_over,
                                pdl_durable **out, pdl_err *err);
 bool pdl_durable_asks(const pdl_durable *d); /* what has no answer? */
-/* Is all that is open a question that nobody answers? */
+/* Is all that is open a question without an answer? */
 bool pdl_durable_only_waits(const pdl_durable *d);
 /* For callers that do not wait in the poll of its world: then it delivers what has come, or parks.
  * Returns false when something else is open. */
@@ -74,7 +74,7 @@ void pdl_durable_is_other(pdl_durable *d);
 /* The text of the program that runs. False: it is not what it was, with the same consequence. */
 bool pdl_durable_runs_text(pdl_durable *d, pdl_str text);
 
-/* Of a run that asks nobody: when the last answer came that the machine has had, ns since the
+/* Of a run without requests: when the last answer came that the machine has had, ns since the
  * epoch. For pdl_sinks.now. */
 int64_t pdl_durable_time_of(void *d, const pdl_event *e);
 
@@ -93,12 +93,12 @@ PDL_MUST bool pdl_durable_prepare(pdl_durable *d, pdl_err *err);
 
 /* What surrounds it. */
 typedef struct pdl_durable_options {
-    pdl_world *behind; /* borrowed; NULL: nobody (REPLAY, SHOW) */
+    pdl_world *behind; /* borrowed; NULL: no world (REPLAY, SHOW) */
     pdl_str dir;       /* folder of the program: paths in requests are relative to it */
     const pdl_debug *debug;
     const pdl_secrets *secrets; /* of the session, borrowed; NULL: none */
     bool provisional;   /* pieces of answers go to the machine at once */
-    bool park;          /* a question that nobody answers now ends the process */
+    bool park;          /* a question without an answer ends the process */
     bool changed_fails; /* --changed fail */
     bool rebuild;       /* code may run again for what it left in its worker */
     void *user;
@@ -136,7 +136,7 @@ bool pdl_durable_is_ready(const pdl_durable *d);
 
 /* --- runs of a server: one file, one sync for all in a turn (group.c) ------------------------- */
 
-/* The journal of a server: made, or opened where it is there and nobody else has it. Keys are named
+/* The journal of a server: made, or opened where it is there and has no other owner. Keys are named
  * before the first run, as above. Errors as create and open. */
 PDL_MUST bool pdl_durable_open_server(pdl_str path, const pdl_durable_facts *facts, bool full,
                                       bool take_over, pdl_durable **out, pdl_buf *note,
@@ -148,7 +148,7 @@ pdl_world *pdl_durable_behind(const pdl_durable *server);
 void pdl_durable_note_output(pdl_durable *server);
 
 typedef enum {
-    PDL_KEYED_NEW,      /* nobody has asked with this key */
+    PDL_KEYED_NEW,      /* the first request with this key */
     PDL_KEYED_OPEN,     /* it began and did not end well: it continues */
     PDL_KEYED_ANSWERED, /* its answer is kept */
     PDL_KEYED_OTHER     /* with this key something else was asked */
@@ -182,7 +182,7 @@ PDL_MUST bool pdl_durable_finish(pdl_durable *d, const pdl_err *err, pdl_err *ou
 /* Lists what was reused and asked, for --check and the note of a resume. */
 void pdl_durable_report(const pdl_durable *d, pdl_buf *out);
 bool pdl_durable_has_changes(const pdl_durable *d); /* was anything moved or changed? */
-/* Questions that nobody has answered: place and text of each. */
+/* Questions without an answer: place and text of each. */
 void pdl_durable_questions(const pdl_durable *d,
                            void (*fn)(void *user, pdl_str place, pdl_str text), void *user);
 void pdl_durable_close(pdl_durable *d); /* NULL is fine */
@@ -214,7 +214,7 @@ void pdl_durable_note_learned(const pdl_durable *d, pdl_secrets *s);
  * continue. NULL: as it is. */
 PDL_MUST bool pdl_durable_export(pdl_str path, pdl_str to, const pdl_secrets *secrets,
                                  pdl_err *err);
-/* Of a copy that nobody has: what the block at this place, and blocks inside of it, asked is
+/* Of a copy without an owner: what the block at this place, and blocks inside of it, asked is
  * forgotten, and all that was asked later. *n: how many effects that were; 0: it asked nothing. */
 PDL_MUST bool pdl_durable_forget_from(pdl_str path, pdl_str place, size_t *n, pdl_err *err);
 /* What the block at this place was answered last, as a person reads and changes it; *json: it is
@@ -222,7 +222,7 @@ PDL_MUST bool pdl_durable_forget_from(pdl_str path, pdl_str place, size_t *n, pd
  * program), io. Keys are redacted. */
 PDL_MUST bool pdl_durable_answer_at(pdl_str path, pdl_str place, pdl_buf *text, bool *json,
                                     pdl_err *err);
-/* Of a copy that nobody has: the same answered otherwise. Errors: usage (as above, or the answer
+/* Of a copy without an owner: the same answered otherwise. Errors: usage (as above, or the answer
  * has not the form of its kind), io. */
 PDL_MUST bool pdl_durable_change_answer(pdl_str path, pdl_str place, pdl_str text, pdl_err *err);
 /* Of such a copy, made by a replay: what the recording could not answer was not asked. Error: io.

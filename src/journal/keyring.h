@@ -2,7 +2,7 @@
  * it is read. Private to journal.
  *
  * A reference is written between two bytes 1 inside of a JSON string, as \u0001k:NAME\u0001; a byte
- * 1 of the text itself is \u0001l\u0001, so that nobody's text becomes a reference.
+ * 1 of the text itself is \u0001l\u0001, so that no text becomes a reference.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

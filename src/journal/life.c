@@ -146,7 +146,7 @@ static void put_owner_shown(pdl_store *s, pdl_buf *out) {
     pdl_buf_fini(&b);
 }
 
-/* Does the row name this host? True also where nobody owns it. */
+/* Does the row name this host? True also where it has no owner. */
 static bool is_of_this_host(pdl_store *s) {
     pdl_buf row = PDL_BUF, here = PDL_BUF;
     pdl_err ignored = {0};

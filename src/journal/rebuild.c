@@ -80,7 +80,7 @@ void pdl_durable_remember_code(pdl_durable *d, const pending_effect *o) {
     *pdl_vec_push(&d->recorded_code) = r;
 }
 
-/* Nobody compares objects, but the machine has them by number: each must be where it was. */
+/* Objects are not compared, but the machine has them by number: each must be where it was. */
 static bool same_objects(pdl_vref was, pdl_vref is, size_t depth) {
     if (!holds_handle(was) && !holds_handle(is)) return pdl_val_eq(was, is);
     if (pdl_is(was, PDL_V_HANDLE) && pdl_is(is, PDL_V_HANDLE))

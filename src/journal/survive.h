@@ -54,7 +54,7 @@ typedef struct pending_effect {
     bool answers_at_once;      /* inside of start */
     bool shown;                /* pieces went to the machine */
     bool has_reply;
-    bool rebuilds;  /* runs again for what it leaves in the worker: nobody waits for it */
+    bool rebuilds;  /* runs again for what it leaves in the worker: nothing waits for it */
     pdl_val pieces; /* list of texts */
     pdl_val value;  /* of the reply */
     pdl_err err;
@@ -110,7 +110,7 @@ struct pdl_durable {
     bool is_retry_due; /* a service has answered, and that is not synced */
     bool flushing, ends, parked, rebuilding;
     pending_effect *delivered;        /* whose answer the machine gets now; NULL: none */
-    PDL_VEC(pending_effect *) asking; /* questions that nobody answered */
+    PDL_VEC(pending_effect *) asking; /* questions without an answer */
     size_t next_code, n_changed;
     PDL_VEC(pending_effect *) recorded_code; /* answered from rows, in order, for a rebuild */
     PDL_VEC(pending_effect *) after_rebuild;

@@ -10,7 +10,7 @@
 
 #include "base/banned.h"
 
-enum { MAX_DIAGS = 10000 }; /* nobody reads more; bounds the memory that a broken file takes */
+enum { MAX_DIAGS = 10000 }; /* more is never read; bounds the memory that a broken file takes */
 
 pdl_program *pdl_program_new(void) {
     pdl_program *p = PDL_NEW(pdl_program);

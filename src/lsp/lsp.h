@@ -48,7 +48,7 @@ void pdl_lsp_free(pdl_lsp *s); /* NULL is fine */
 void pdl_lsp_receive(pdl_lsp *s, pdl_str message);
 /* Handles the oldest message received. Returns false when there is none. */
 bool pdl_lsp_step(pdl_lsp *s);
-/* Does a piece of the work that nobody waits for. Returns false when there is none left. */
+/* Does a piece of the work that no request waits for. Returns false when there is none left. */
 bool pdl_lsp_work(pdl_lsp *s);
 /* After the notification `exit`: true, and the exit code of the process. */
 bool pdl_lsp_is_over(const pdl_lsp *s, int *code);

@@ -1,7 +1,7 @@
 /* stdio.c -- see lsp.h: a server on standard input and output.
  *
  * All bytes that are there are read before a message is handled, so that cancellations and newer
- * texts are known; work that nobody waits for begins after a moment of silence, which is shorter
+ * texts are known; work without a waiting client begins after a moment of silence, which is shorter
  * than the pause between two keys.
  *
  * SPDX-License-Identifier: Apache-2.0

@@ -1,7 +1,7 @@
 /* tree.c -- see tree.h.
  *
  * The reader of runs with recovery passes over what it cannot read. What it can read may still have
- * no meaning (an alias of nothing, a tag that nobody knows): such a line is replaced by blanks, so
+ * no meaning (an alias of nothing, an unknown tag): such a line is replaced by blanks, so
  * that all other places stay what they are, and the text is read again; a few times, since that is
  * rare.
  *

@@ -161,7 +161,7 @@ void pdl_lsp_thing_each_in(pdl_lsp *s, const lsp_thing *t, lsp_doc *d, lsp_place
 }
 
 /* Files that are included, and those that they include, may read the variables of those who include
- * them; without a folder of the workspace nobody has looked at them yet. */
+ * them; without a folder of the workspace they were not read yet. */
 static void read_included(pdl_lsp *s) {
     for (size_t i = 0; i < s->docs.n; i++) {
         lsp_doc *d = s->docs.p[i];

@@ -293,7 +293,7 @@ static bool not_json(reader *r, const pdl_err *why) {
                        r->who, r->file, PDL_FMT(line), PDL_FMT(column), PDL_FMT(before));
 }
 
-/* Of a key that is written twice one would not count, and which one nobody would know. What is
+/* Of a key that is written twice one would not count, and the user would not know which. What is
  * beside mcpServers belongs to other programs. */
 static bool is_unique(reader *r) {
     enum { DEEP = 16 };

@@ -37,7 +37,7 @@ typedef struct pdl_mock_options {
     pdl_vref replies;  /* the list; absent: none */
     bool strict;       /* a request that no item fits is refused with 404, not repeated */
     uint32_t delay_ms; /* before each answer, and between the words of a stream */
-    /* A line for each request: what was asked and what was said. NULL: nobody listens. */
+    /* A line for each request: what was asked and what was said. NULL: none. */
     void (*log)(void *user, pdl_str line);
     void *user;
 } pdl_mock_options;

@@ -321,7 +321,7 @@ pdl_label pdl_endorsed_labels(const pdl_policies *p, const pdl_effect *e) {
     return all;
 }
 
-/* What is examined is what would be lost: the labels that stay are nobody's concern yet. The
+/* What is examined is what would be lost: the labels that stay are judged later. The
  * reason is the author's words. */
 static void ask_endorse(ask_list *a, const pdl_policies *p, const pdl_effect *e, pdl_str folder) {
     pdl_vref arguments = get(e, "arguments");

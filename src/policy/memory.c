@@ -63,7 +63,7 @@ static void forget_sources(pdl_policy_memory *m) {
     m->in_objects &= WITHOUT_SOURCES;
 }
 
-/* One that nobody uses, where there are many; its processes begin again. */
+/* An unused one, where there are many; its processes begin again. */
 static pdl_policy_memory *take_unused(pdl_policy_memories *all) {
     for (size_t i = 0; all->all.n >= MOST_KEPT && i < all->all.n; i++) {
         pdl_policy_memory *m = all->all.p[i];

@@ -132,7 +132,7 @@ bool pdl_policy_is_read_only(const pdl_policies *p, pdl_str tool);
 /* Is there a rule for tools of this server? Marks those that there are, as the next function. */
 bool pdl_policies_have_tools(const pdl_policies *p, pdl_str server, bool *used);
 /* Is there a rule for this name of a sink in one of the policies? Marks the rules that fit in
- * used[i], in the order of pdl_policies_each_rule; NULL: nobody wants to know. */
+ * used[i], in the order of pdl_policies_each_rule; NULL: not recorded. */
 bool pdl_policies_have_rule(const pdl_policies *p, pdl_sink_id sink, pdl_str name, bool *used);
 
 /* The same for a call of a tool: marks rules for its name that are for every argument, or for one
@@ -178,7 +178,7 @@ void pdl_policy_world_lasts(pdl_world *w);
 pdl_label pdl_policy_world_in_code(const pdl_world *w);
 /* What a program has that code makes and runs (exec_str): all that went into the code. */
 pdl_label pdl_policy_label_of_code(const pdl_effect *code);
-/* Judges such a program as a computed one; nobody is asked. Error: policy. */
+/* Judges such a program as a computed one, without a question. Error: policy. */
 PDL_MUST bool pdl_policy_world_may_run(pdl_world *w, const pdl_effect *code, pdl_vref text,
                                        pdl_err *err);
 /* The next world, and another in its place, before the first effect: what a journal answers is

@@ -98,7 +98,7 @@ typedef struct ask_list {
     pdl_arena *arena;
 } ask_list;
 void pdl_asks_of(const pdl_policies *p, const pdl_effect *e, pdl_str folder, ask_list *out);
-/* The origins and names that an endorsement is to drop; names that no policy knows are none. */
+/* The origins and names that an endorsement is to drop; names that no policy knows are left out. */
 pdl_label pdl_endorsed_labels(const pdl_policies *p, const pdl_effect *e);
 void pdl_asks_fini(ask_list *a);
 /* A use of tools, whether the program calls a tool or sends the request itself. All borrowed. */

@@ -1,5 +1,5 @@
 /* read.c -- the text of a policy (spec trust, section 3) -> rules. All problems are named at once,
- * each with its place and what was perhaps meant: a policy that is half understood is none.
+ * each with its place and what was perhaps meant: a policy must be understood as a whole.
  *
  * SPDX-License-Identifier: Apache-2.0
  */

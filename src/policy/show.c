@@ -20,7 +20,7 @@ enum { MOST_SHOWN = 400, MOST_DEFINITION = 20000, MOST_ARGUMENTS = 40 };
 /* --- refusals --------------------------------------------------------------------------------- */
 
 /* The text of a refusal. What the policies hide wherever it is shown is left out of it: a message
- * that has it would be hidden as a whole, and nobody would know what was refused. */
+ * that has it would be hidden as a whole, and the user could not see what was refused. */
 typedef struct refusal {
     const pdl_policies *p;
     pdl_mask mask;

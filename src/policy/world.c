@@ -163,7 +163,7 @@ static pdl_label label_of_program(const room *r, const pdl_effect *e, pdl_vref f
     return pdl_label_built(label);
 }
 
-/* Judges the text of a program; there is nobody left to ask about it. */
+/* Judges the text of a program; no question is asked about it. */
 static bool may_be_run(room *r, pdl_effect *e, pdl_policy_ask *ask, const char *why, pdl_err *err) {
     ask->n = 1;
     ask->folder = r->opt.folder;

@@ -6,7 +6,7 @@
  * engine follows later. The first is answered by the profile of the code, the second by opening
  * such paths in a way that cannot leave the folder, even if it is changed meanwhile. Both meet in a
  * link that code exchanges after its path was judged, in its own folder of temporary files where
- * that is none of its own namespace: so the place that was judged is opened, not the path.
+ * that is not in its own namespace: so the place that was judged is opened, not the path.
  *
  * SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>

@@ -22,7 +22,7 @@ bool pdl_serve_keyed_find(pdl_serve *s, pdl_exchange *x, const request *r, keyed
 void pdl_serve_keyed_own(work *w, keyed *k);
 /* The journal of a choice; NULL: it has none. */
 pdl_durable *pdl_serve_keyed_run(const work *w, uint32_t i);
-/* An exchange has ended before its answer. Returns false when the work is nobody's any more. */
+/* An exchange has ended before its answer. Returns false when no exchange waits for the work. */
 bool pdl_serve_keyed_gone(work *w, const pdl_exchange *x);
 /* The runs of w are over: with its answer, or with an error. */
 void pdl_serve_keyed_succeeded(work *w);

@@ -190,7 +190,7 @@ static void put_logprobs(work *w, pdl_vref logprobs, pdl_buf *out) {
     put_growth(w, i, "delta", pdl_dict_putz(d, "logprobs", pdl_keep(list)), out);
 }
 
-/* The places of calls in the output, by their index; 0: the call is none of a function and is left
+/* The places of calls in the output, by their index; 0: the call is not of a function and is left
  * out, else the place and one. */
 static void open_call(work *w, pdl_vref call, pdl_buf *out) {
     pdl_vref f = pdl_dict_getz(call, "function");

@@ -4,7 +4,7 @@
  * Two objects: the exporter, one for all runs of a loop, which gathers spans in batches and sends
  * them; and the spans of one run, a sink that makes them from its events. Telemetry must never slow
  * or stop what it watches. So the exporter has its own event loop: its transfers do not keep
- * the loop of the runs open, where "nothing is open" means that a run waits for nobody. That loop
+ * the loop of the runs open, where "nothing is open" means that a run waits for nothing. That loop
  * takes its turns while the other one waits, and whenever a batch is full. What the collector does
  * not take is dropped and counted, and told once.
  *
@@ -34,7 +34,7 @@ typedef struct pdl_otlp_options {
     void *note_user;
 } pdl_otlp_options;
 
-/* *out is NULL where nothing is to be sent. Error: usage (the address is none). */
+/* *out is NULL where nothing is to be sent. Error: usage (it is not an address). */
 PDL_MUST bool pdl_otlp_new(const pdl_otlp_options *o, pdl_otlp **out, pdl_err *err);
 /* Sends what is left, and waits for the collector at most PDL_OTLP_LAST_MS. NULL is fine. */
 enum { PDL_OTLP_LAST_MS = 1000 };

@@ -150,7 +150,7 @@ static void on_end(pdl_fold *f, const pdl_event *e) {
         n->context = pdl_keep(e->context);
     }
     n->end = e->nanos;
-    if (n->answer_failed && !n->fell_back) { /* nobody has looked at the answer yet */
+    if (n->answer_failed && !n->fell_back) { /* the answer has not been read yet */
         n->failure = n->answer_failed;
         n->answer_failed = NULL;
     }

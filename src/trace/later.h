@@ -1,7 +1,7 @@
 /* later.h -- events that are kept while a run computes and handed on when there is time.
  *
  * A page that shows a run wants its trace when the run is over. To fold each event at once took
- * four times as long as a run that asks nobody, and all of it was time of the run. So what the
+ * four times as long as a run without requests, and all of it was time of the run. So what the
  * fold needs of an event is kept, which takes a few dozen instructions, and is folded when the
  * trace is asked for. A run that makes more than fits is folded in parts while it runs.
  *

@@ -24,7 +24,7 @@ typedef struct pdl_func {
 static inline pdl_func *pdl_func_of(pdl_vref v) { return (pdl_func *)(void *)pdl_obj_of(v); }
 
 /* The function with signature and params. They are made when somebody asks: most functions are
- * called, and nobody reads their types as values. */
+ * called, and their types are not read as values. */
 static inline pdl_func *pdl_func_about(pdl_vref v) {
     pdl_func *f = pdl_func_of(v);
     if (f->describe) f->describe(f);

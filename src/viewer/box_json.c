@@ -64,7 +64,7 @@ static void put_member_text(const pdl_box *b, const char *key, const char *name,
     if (pdl_is_str(v)) pdl_json_put_text(out, name, pdl_utf8_cut(pdl_str_get(v), MOST_OF_NAME));
 }
 
-/* What is no count of tokens is none: sums of a hostile trace stay in range. */
+/* What is not a count of tokens is left out: sums of a hostile trace stay in range. */
 static int64_t count_of(pdl_vref usage, const char *key) {
     pdl_vref v = pdl_is_dict(usage) ? pdl_dict_getz(usage, key) : pdl_absent();
     return pdl_is(v, PDL_V_INT) && pdl_int_of(v) > 0 && pdl_int_of(v) < INT32_MAX ? pdl_int_of(v)

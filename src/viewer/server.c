@@ -46,7 +46,7 @@ struct pdl_viewer {
     pdl_httpd *httpd;
     pdl_access *access;
     PDL_VEC(watcher) watchers;
-    pdl_timer *frame; /* NULL: nobody watches */
+    pdl_timer *frame; /* NULL: no page watches */
     void (*make)(void *user); /* what shows the run that is over; NULL: it is made */
     void *make_user;
 };
@@ -346,7 +346,7 @@ static void start_again(const pdl_viewer *v, pdl_exchange *x) {
     pdl_err_fini(&err);
 }
 
-/* /api/again/answer/BOX: what a block of the first run was answered; null: it asked nobody. */
+/* /api/again/answer/BOX: what a block of the first run was answered; null: it sent no request. */
 static void show_answer(const pdl_viewer *v, pdl_exchange *x, pdl_str rest) {
     const pdl_view_again *g = &v->opt.again;
     uint32_t box = 0;

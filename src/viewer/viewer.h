@@ -102,7 +102,7 @@ typedef struct pdl_view_again {
     /* Starts the text, of which everything is known that was asked before the block at the place.
      * Calls pdl_viewer_begin. Errors: any, which the page shows. */
     bool (*start)(void *user, const pdl_view_start *s, pdl_err *err);
-    /* Appends what the block at this place was answered; *json: as JSON. Error: it asked nobody. */
+    /* Appends what the block at this place was answered; *json: as JSON. Error: it sent none. */
     bool (*answer_at)(void *user, pdl_str place, pdl_buf *text, bool *json, pdl_err *err);
     /* Is this file on the disk as it is shown? */
     bool (*is_own)(void *user, pdl_str name, pdl_str text);

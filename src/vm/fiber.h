@@ -27,7 +27,7 @@ typedef struct pdl_attempts pdl_attempts; /* vm/retry.h */
 typedef struct pdl_mapping pdl_mapping;   /* vm/loop.h */
 
 /* Bits of the register `print`: what the current position of the program prints; or, of a silent
- * part, that nobody will read its messages (vm/ops_block.c). */
+ * part, that its messages will not be read (vm/ops_block.c). */
 enum { PRINT_RESULT = 1, PRINT_CONTEXT = 2, MESSAGES_UNREAD = 4 };
 
 typedef struct pdl_outbuf {
@@ -135,7 +135,7 @@ typedef enum {
 struct pdl_made {
     uint32_t id, number;
     pdl_val failed; /* its failed promise, or absent while open */
-    bool raises;    /* a failure that nobody noticed is an error at the end of the run */
+    bool raises;    /* a failure that was not noticed is an error at the end of the run */
 };
 
 /* What a parked fiber waits for: see slots.c. */

@@ -216,13 +216,13 @@ void pdl_inflight_start(pdl_fiber *f, pdl_inflight *c, pdl_val request) {
     pdl_path_drop(place);
 }
 
-/* Does the fiber that asks wait for the end of these, though nobody may use their replies? */
+/* Does the fiber that asks wait for the end of these, though their replies may be unused? */
 static bool is_owned(pdl_effect_kind kind) {
     return kind == PDL_EFFECT_model || pdl_effect_has(kind, PDL_EFFECT_LATE);
 }
 
-/* A failed call of an object or a tool is an error like an exception of Python, used or not; the
- * failure of a model that nobody asked is none (spec L1), and that of an attribute is undefined. */
+/* A failed call of an object or a tool is an error like a Python exception, used or not; that of
+ * a model with an unused answer is no error (spec L1), that of an attribute is undefined. */
 static bool raises_unnoticed(pdl_effect_kind kind, pdl_vref request) {
     return kind == PDL_EFFECT_tool ||
            (kind == PDL_EFFECT_object && pdl_text_is(pdl_dict_getz(request, "op"), "call"));
@@ -397,7 +397,7 @@ static bool is_attempt_between(const pdl_fiber *f, uint32_t earlier, uint32_t la
     return false;
 }
 
-/* Of failures that nobody noticed only the first is ever raised: the i-th goes when the one before
+/* Of unnoticed failures only the first is ever raised: the i-th goes when the one before
  * says the same to everyone concerned. A loop whose calls all fail takes no memory. */
 static void cut_repeated(pdl_fiber *f, size_t i) {
     if (i == 0 || i >= f->calls.n) return;

@@ -269,7 +269,7 @@ static void answer_cancel(question *q) {
     pdl_buf_putf(&b, "{\"t\":\"answer\",\"id\":%llu,\"cancel\":true}", (unsigned long long)q->id);
     if (is_alive(w)) send_raw(w, pdl_buf_str(&b));
     pdl_buf_fini(&b);
-    q->generation = 0; /* a late answer finds nobody */
+    q->generation = 0; /* a late answer is not for a later call */
 }
 
 /* --- messages from Python --------------------------------------------------------------------- */

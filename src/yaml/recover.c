@@ -23,7 +23,7 @@
 #include "base/banned.h"
 
 enum {
-    MOST_NOTES = 500, /* nobody reads more; the rest is skipped */
+    MOST_NOTES = 500, /* a person reads no more; the rest is skipped */
     REREAD = 1 << 20  /* bytes, and as much as the text has */
 };
 

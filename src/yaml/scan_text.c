@@ -149,7 +149,7 @@ static int hex_digit(char c) {
     return low >= 'a' && low <= 'f' ? low - 'a' + 10 : -1;
 }
 
-/* The number of \xXX, \uXXXX or \UXXXXXXXX at p, its length in *n (0: it is none). */
+/* The number of \xXX, \uXXXX or \UXXXXXXXX at p, its length in *n (0: it is not a number). */
 static uint32_t hex_escape(const char *p, uint32_t *n) {
     uint32_t digits = p[0] != '\\' ? 0 : p[1] == 'x' ? 2 : p[1] == 'u' ? 4 : p[1] == 'U' ? 8 : 0;
     uint32_t cp = 0;

@@ -103,7 +103,7 @@ const pdl_ytree *pdl_ytree_read(pdl_arena *a, const pdl_source *src);
 
 /* The nodes of runs for the same text, read with the same recovery: what a broken program means as
  * far as it can be read. NULL when what was read cannot be constructed (an undefined alias, a tag
- * nobody knows); err says why. The caller releases err. */
+ * is not known); err says why. The caller releases err. */
 PDL_MUST const pdl_node *pdl_ytree_load(pdl_arena *a, const pdl_source *src, pdl_err *err);
 
 static inline const pdl_ytree_node *pdl_ytree_node_of(const pdl_ytree *t, pdl_ytree_id id) {

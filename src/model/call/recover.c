@@ -7,7 +7,7 @@
  *   4. the parameters name another model: write the request for that one;
  *   5. refuse the effect, with everything that was tried in the error's detail.
  *
- * Sending again is only right while nobody has seen a part of the answer, because a model never
+ * Sending again is only right before a part of the answer was shown, because a model never
  * says the same twice. `retry_after_output` allows it for programs that prefer an error later to
  * an error now: receive.c then holds the new stream against the text that was shown and fails if
  * they differ. A failure before anything was sent (a bad parameter, a missing key) does not pass

@@ -231,7 +231,7 @@ static void add_logprobs(pdl_val *to, pdl_vref v) {
                  old = pdl_dict_find(*to, k);
         if (!pdl_is_list(more)) continue;
         pdl_val all = pdl_is_list(old) ? pdl_keep(old) : pdl_absent();
-        if (pdl_is_list(all)) { /* it grows in place when nobody else holds it */
+        if (pdl_is_list(all)) { /* it grows in place when it is not shared */
             *to = pdl_dict_put(*to, pdl_keep(k), pdl_null());
             all = pdl_list_concat(all, more);
         } else {

@@ -74,7 +74,7 @@ void pdl_reply_builder_tools(pdl_reply_builder *d, pdl_vref list);
 void pdl_reply_builder_logprobs(pdl_reply_builder *d, pdl_vref v);
 /* What came besides text since the last time, in the form of a sink's extra: owned, absent when
  * there is nothing. Only where wants_extra is set. A call appears once its id and name are known;
- * reasoning between tags of a text once the end tag shows that it is none of the text. */
+ * reasoning between tags of a text once the end tag shows that it is not part of the text. */
 pdl_val pdl_reply_builder_extra(pdl_reply_builder *d);
 /* More of the arguments of the call of this index. Without such a call they are those of the schema
  * tool, whose arguments are the text of the answer; where no schema was sent (forced is false) they

@@ -73,7 +73,7 @@ async function startAgain(body, message) {
   }
 }
 
-// What the journal says that the box was answered: {text, json}; null: it asked nobody.
+// What the journal says that the box was answered: {text, json}; null: it sent no request.
 async function answerOf(box) {
   return (await fetch(`/api/again/answer/${box.id}`)).json();
 }

@@ -82,7 +82,7 @@ export class LiveTree extends Tree {
     this.element.addEventListener("scroll", (e) => this.onScroll(e));
   }
 
-  // Boxes get their sizes when they are first drawn, which scrolls a little, too: that is nobody's wish.
+  // Boxes get their sizes when they are first drawn, which scrolls a little, too: the user did not ask for that.
   onScroll(e) {
     const { scrollHeight, scrollTop, clientHeight } = this.element;
     if (scrollHeight - scrollTop - clientHeight < 80) this.follows = true;
