@@ -19,20 +19,8 @@ static bool is_pure_tree(const pdl_tree *t) {
     return true;
 }
 
-static bool is_pure(const pdl_block *b);
-
-static bool are_pure(const pdl_blocks *items) {
-    for (uint32_t i = 0; i < items->n; i++)
-        if (items->p[i]->def.s.p || items->p[i]->contribute.given || !is_pure(items->p[i]))
-            return false;
-    return true;
-}
-
-/* C depth is that of blocks, which has a limit. */
 static bool is_pure(const pdl_block *b) {
     if (b->rare->defs.n || b->rare->spec.type || b->rare->parser) return false;
-    if (b->kind == PDL_BLOCK_text) return are_pure(&PDL_AS(text, b)->items);
-    if (b->kind == PDL_BLOCK_array) return are_pure(&PDL_AS(array, b)->items);
     if (b->kind == PDL_BLOCK_scalar) return is_pure_tree(PDL_AS(scalar, b)->value);
     if (b->kind == PDL_BLOCK_data) return is_pure_tree(PDL_AS(data, b)->data);
     return b->kind == PDL_BLOCK_function;

@@ -346,6 +346,18 @@ static pdl_block_kind nearest_kind(const pdl_node *n) {
     return (pdl_block_kind)best;
 }
 
+static const pdl_node *entry(const pdl_node *n, const char *key, const pdl_pair **pair) {
+    return pdl_node_find(n, pdl_str_of(key), pair);
+}
+
+/* Arguments by name are those of a call, whose `call` is missing or misspelt: a command has a list
+ * of them. */
+static bool is_call(const pdl_node *n) {
+    const pdl_node *args = entry(n, "args", NULL);
+    return args && args->kind == PDL_NODE_MAP && !entry(n, "code", NULL) &&
+           !entry(n, "lang", NULL);
+}
+
 /* The kind by `kind` and by the selecting keys; false: reported. */
 static PDL_NOINLINE bool find_kind(pdl_loader *l, const pdl_node *n, pdl_loc loc,
                                    const met_keys *met, pdl_block_kind *kind) {
@@ -366,15 +378,12 @@ static PDL_NOINLINE bool find_kind(pdl_loader *l, const pdl_node *n, pdl_loc loc
     if (first != UINT8_MAX) {
         size_t n_keys;
         *kind = pdl_selecting_keys(&n_keys)[first - 1].kind;
+        if (*kind == PDL_BLOCK_code && is_call(n)) *kind = PDL_BLOCK_call;
         return true;
     }
     *kind = nearest_kind(n);
     if (n->n && !known) no_block(l, n, loc);
     return known || !n->n;
-}
-
-static const pdl_node *entry(const pdl_node *n, const char *key, const pdl_pair **pair) {
-    return pdl_node_find(n, pdl_str_of(key), pair);
 }
 
 /* Which form of a kind a mapping is; NULL: reported, or reported with the field. The rows are FORM
@@ -463,17 +472,30 @@ static void advise_stranger(pdl_loader *l, pdl_diag *d, pdl_str key) {
         pdl_loader_hint(l, d, "a variable is written into `defs: {...}`");
 }
 
+/* No key makes it a block of its kind: one that does may be misspelt. */
+static bool has_no_kind(const pdl_node *n) {
+    for (uint32_t i = 0; i < n->n; i++) {
+        const pdl_key *k = key_find(n->pairs[i].key);
+        if (k && (k->select || k == &key_table.keys[KEY_KIND])) return false;
+    }
+    return true;
+}
+
 static PDL_NOINLINE void unknown_in(pdl_loader *l, const pdl_node *key, const pdl_block *b) {
     pdl_block_kind kind = b->kind;
     pdl_diag *d = unknown(l, key);
     d->general = is_general(b);
-    pdl_str names[64];
-    size_t n = 0, n_own, n_common;
+    pdl_str names[96];
+    size_t n = 0, n_own, n_common, n_select;
+    const pdl_select_row *s = pdl_selecting_keys(&n_select);
     const pdl_field *own = pdl_fields(&n_own), *common = pdl_common_fields(&n_common);
     if (!pdl_node_is_str(key)) return;
-    for (size_t i = 0; i < n_own && n < 64; i++)
+    bool no_kind = has_no_kind(b->node);
+    for (size_t i = 0; no_kind && i < n_select && n < 32; i++)
+        names[n++] = pdl_str_of(s[i].key);
+    for (size_t i = 0; i < n_own && n < 96; i++)
         if (own[i].kind == (int)kind && own[i].key[0]) names[n++] = pdl_str_of(own[i].key);
-    for (size_t i = 0; i < n_common && n < 64; i++)
+    for (size_t i = 0; i < n_common && n < 96; i++)
         if (pdl_field_allowed(kind, &common[i])) names[n++] = pdl_str_of(common[i].key);
     const pdl_key *k = key_find(key);
     const char *advice = pdl_key_advice((int)kind, key->text);

@@ -192,7 +192,10 @@ WRONG = [  # line:column rule, severity, the program, other files
     ('2:57 parameter-value', 'warning', 'model: ollama_chat/x\nparameters: {mock_response: hi, response_format: {type: json_objct}}\ninput: a\n'),
     ('2:50 parameter-value', 'warning', 'model: ollama_chat/x\nparameters: {mock_response: hi, response_format: {type: json_schema}}\ninput: a\n'),
     ('2:70 parameter-value', 'warning', 'model: ollama_chat/x\nparameters: {mock_response: hi, response_format: {type: json_schema, json_schma: {}}}\ninput: a\n'),
-    ('3:3 contribute-nothing', 'warning', 'text:\n- text: lost\n  contribute: []\n'),
+    ('1:1 field-unknown', 'error', 'clal: ${ f }\nargs: {a: 1}\n'),
+    ('2:3 field-unknown', 'error', 'text:\n- tetx: a\n  contribute: [context]\n  role: user\n'),
+    ('1:1 field-missing', 'error', 'args: {a: 1}\n'),
+    ('2:7 value-type', 'error', 'lang: command\nargs: {a: 1}\n'),
     # a misspelt key whose field is required: one mistake
     ('1:1 field-unknown', 'error', 'modl: ollama/x\ninput: a\n'),
     ('2:1 field-unknown', 'error', 'if: ${ true }\nthn: a\n'),
