@@ -88,8 +88,22 @@ pdl_confined *pdl_confined_new(const pdl_session_options *o,
     return c;
 }
 
+/* After the processes have ended. */
+static void note_planted(pdl_confined *c, const pdl_sandbox *s) {
+    pdl_buf note = PDL_BUF;
+    if (s && c->opt->note) pdl_sandbox_planted(s, &note);
+    if (note.len && !pdl_str_eq(pdl_buf_str(&note), pdl_buf_str(&c->noted))) {
+        c->opt->note(c->opt->sink.user, pdl_buf_str(&note));
+        pdl_buf_clear(&c->noted);
+        pdl_buf_put(&c->noted, pdl_buf_str(&note));
+    }
+    pdl_buf_fini(&note);
+}
+
 void pdl_confined_free(pdl_confined *c) {
     if (!c) return;
+    note_planted(c, c->run);
+    for (size_t i = 0; i < c->rows.n; i++) note_planted(c, c->rows.p[i].sandbox);
     for (size_t i = 0; i < c->rows.n; i++) {
         pdl_drop(c->rows.p[i].server);
         pdl_drop(c->rows.p[i].profiles);

@@ -91,7 +91,7 @@ static void look_at_libraries(doctor *d) {
 static void look_at_sandbox(doctor *d) {
     pdl_buf all = PDL_BUF, text = PDL_BUF, self = PDL_BUF;
     pdl_file_put_self(&self);
-    pdl_sandbox_check(pdl_buf_z(&self), pdl_environ_get, d->session->env, &all);
+    pdl_sandbox_check(pdl_buf_z(&self), pdl_environ_get, d->session->env, false, &all);
     pdl_str word = PDL_STR("strength");
     size_t at = pdl_str_rfind(pdl_buf_str(&all), word);
     pdl_str last = pdl_str_sub(pdl_buf_str(&all), at == PDL_NOT_FOUND ? 0 : at + word.n, all.len);

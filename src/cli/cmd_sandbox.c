@@ -15,9 +15,9 @@ static const char *env_of(void *user, const char *name) {
     return getenv(name);
 }
 
-static int check(const char *self) {
+static int check(const char *self, bool json) {
     pdl_buf b = PDL_BUF;
-    pdl_sandbox_check(self, env_of, NULL, &b);
+    pdl_sandbox_check(self, env_of, NULL, json, &b);
     int code = pdl_cli_put_stdout(pdl_buf_str(&b));
     pdl_buf_fini(&b);
     return code;
@@ -62,7 +62,7 @@ static int try_command(const arguments *a, const char *self) {
 int pdl_cli_cmd_sandbox(const arguments *a) {
     pdl_buf self = PDL_BUF;
     bool known = pdl_file_put_self(&self);
-    int code = a->given[OPT_check_sandbox] ? check(pdl_buf_z(&self))
+    int code = a->given[OPT_check_sandbox] ? check(pdl_buf_z(&self), a->given[OPT_json])
                : a->files.n                ? try_command(a, known ? pdl_buf_z(&self) : NULL)
                             : pdl_cli_refuse(a, "the following arguments are required: COMMAND");
     pdl_buf_fini(&self);

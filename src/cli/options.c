@@ -521,6 +521,7 @@ static const opt_id new_options[] = {
 static const opt_id sandbox_options[] = {
     OPT_help,
     OPT_check_sandbox,
+    OPT_json,
     OPT_sandbox,
     OPT_sandbox_min,
     OPT_COUNT,

@@ -101,7 +101,16 @@ static void on_end(void *user, const pdl_proc_result *r) {
     pdl_timer_stop(p->deaf);
     p->deaf = NULL;
     put_last_words(p, &words);
-    if (r->signal)
+    pdl_err why = {0};
+    pdl_sandbox_end end = s->config.sandbox ? pdl_sandbox_end_of(r->signal) : PDL_SANDBOX_ENDED;
+    if (pdl_sandbox_end_error(end, "server", pdl_buf_str(&p->log), &why)) {
+        pdl_mcp_server_error(s, &err, "%s", why.msg);
+        err.kind = why.kind;
+        pdl_err_fini(&why);
+    } else if (end == PDL_SANDBOX_NOT_FOUND || end == PDL_SANDBOX_DENIED)
+        pdl_mcp_server_error(s, &err,
+                             "the sandbox shows no such program (read: adds its folder)");
+    else if (r->signal)
         pdl_mcp_server_error(s, &err, "it was ended by signal %d%s", r->signal, pdl_buf_z(&words));
     else
         pdl_mcp_server_error(s, &err, "it ended with exit status %d%s", r->status,

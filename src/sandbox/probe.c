@@ -22,6 +22,8 @@
 
 #include "base/str.h"
 #include "sandbox/sandbox_impl.h"
+#include "value/int.h"
+#include "value/json_write.h"
 
 #include "base/banned.h"
 
@@ -145,10 +147,38 @@ void pdl_machine_probe(sandbox_machine *m, const char *without, bool ask_bwrap) 
         snprintf(m->why_bwrap, sizeof m->why_bwrap, "%s", m->why_namespaces);
 }
 
+static const char *strength_of(const sandbox_machine *m, const char *helper) {
+    bool locks = m->landlock && m->seccomp && helper;
+    return locks && m->namespaces ? "full" : locks ? "process" : "none";
+}
+
+static pdl_val ability(bool has, const char *why) {
+    pdl_val d = pdl_dict_putz(pdl_dict_new(2), "works", pdl_bool(has));
+    return pdl_dict_putz(d, "why", has || !*why ? pdl_null() : pdl_textz(why));
+}
+
+static void put_json(const sandbox_machine *m, const char *helper, pdl_buf *out) {
+    pdl_err ignored = {0};
+    pdl_val d = pdl_dict_new(6);
+    d = pdl_dict_putz(d, "strength", pdl_textz(strength_of(m, helper)));
+    d = pdl_dict_putz(d, "namespaces", ability(m->namespaces, m->why_namespaces));
+    d = pdl_dict_putz(d, "bubblewrap", ability(m->bwrap, m->why_bwrap));
+    d = pdl_dict_putz(d, "landlock", pdl_int(m->landlock));
+    d = pdl_dict_putz(d, "seccomp", pdl_bool(m->seccomp));
+    d = pdl_dict_putz(d, "helper", helper ? pdl_textz(helper) : pdl_null());
+    if (!pdl_json_write(d, 0, 0, out, &ignored)) pdl_err_fini(&ignored);
+    pdl_buf_putc(out, '\n');
+    pdl_drop(d);
+}
+
 void pdl_sandbox_check(const char *helper, const char *(*env)(void *user, const char *name),
-                       void *user, pdl_buf *out) {
+                       void *user, bool json, pdl_buf *out) {
     sandbox_machine m;
     pdl_machine_probe(&m, env(user, "PDL_SANDBOX_WITHOUT"), true);
+    if (json) {
+        put_json(&m, helper, out);
+        return;
+    }
     pdl_buf_putf(out, "namespaces   %s\n", m.namespaces ? "yes" : m.why_namespaces);
     pdl_buf_putf(out, "bubblewrap   %s\n", m.bwrap ? "yes" : m.why_bwrap);
     if (m.landlock)
@@ -161,9 +191,7 @@ void pdl_sandbox_check(const char *helper, const char *(*env)(void *user, const 
     pdl_buf_putf(out, "seccomp      %s\n", m.seccomp ? "yes" : "no: the kernel has not got it");
     PDL_PUT(out, "memory       a limit for each process; none for all together\n");
     pdl_buf_putf(out, "helper       %s\n", helper ? helper : "not found");
-    bool locks = m.landlock && m.seccomp && helper;
-    pdl_buf_putf(out, "strength     %s\n",
-                 locks && m.namespaces ? "full"
-                 : locks               ? "process (--sandbox-min process)"
-                                       : "none");
+    const char *strength = strength_of(&m, helper);
+    pdl_buf_putf(out, "strength     %s%s\n", strength,
+                 strcmp(strength, "process") == 0 ? " (--sandbox-min process)" : "");
 }

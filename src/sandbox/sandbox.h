@@ -85,6 +85,9 @@ int pdl_sandbox_open(const pdl_sandbox *s, const char *path, int flags, unsigned
  * leads now is judged and opened, without another look at its links, which the code could exchange
  * in between. -1 and errno: EACCES where the code may not. */
 int pdl_sandbox_open_for_code(const pdl_sandbox *s, const char *path, int flags, unsigned mode);
+/* What of files that programs run at their start is new in folders to write, as a line; nothing
+ * where there is none. Not cheap: it looks through the folders again. */
+void pdl_sandbox_planted(const pdl_sandbox *s, pdl_buf *note);
 /* Nothing that lasts can come out of it: no folder to write, no network. */
 bool pdl_sandbox_is_closed(const pdl_sandbox *s);
 /* Nor are its temporary files in any place that other processes see. */
@@ -116,8 +119,8 @@ bool pdl_sandbox_lacked_memory(pdl_str errors_of_command);
  * the command runs; the exit status of the process. */
 int pdl_sandbox_confine(int argc, char **argv, bool inside);
 
-/* What this machine can do, as lines of text. */
+/* What this machine can do, as lines of text or an object of JSON. */
 void pdl_sandbox_check(const char *helper, const char *(*env)(void *user, const char *name),
-                       void *user, pdl_buf *out);
+                       void *user, bool json, pdl_buf *out);
 
 #endif

@@ -2,6 +2,7 @@
  *
  *   profile.c    profiles: reading, defaults, narrowing
  *   walk.c       what in a folder is masked or protected
+ *   planted.c    start files that are new after a run
  *   sandbox.c    profile and machine -> the instructions of the helper
  *   deputy.c     what the engine does for confined code, or in folders that it may write
  *   probe.c      what the machine can do
@@ -58,6 +59,7 @@ typedef struct walk_result {
 } walk_result;
 typedef enum { WALK_DONE, WALK_TOO_MANY, WALK_TOO_MANY_HIDDEN, WALK_TOO_DEEP } walk_end;
 walk_end pdl_walk_folder(const char *folder, bool writable, walk_result *out);
+bool pdl_walk_is_start_file(const char *name);
 
 typedef enum { BACKEND_NATIVE, BACKEND_BWRAP, BACKEND_NONE } sandbox_backend;
 

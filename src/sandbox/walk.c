@@ -50,10 +50,11 @@ static const char *const start_files[] = {
     ".git/",     ".env",     ".bashrc", ".bash_profile", ".bash_login", ".profile",       ".zshrc",
     ".zprofile", ".zshenv",  ".zlogin", ".gitconfig",    ".gitmodules", ".gitattributes", ".npmrc",
     ".mcp.json", ".vscode/", ".idea/",  ".envrc",        ".pypirc",     ".netrc",
+    ".claude/",  ".cursor/", ".ssh/",   ".inputrc",      ".vimrc",      ".gdbinit",
 };
 enum { N_START_FILES = sizeof start_files / sizeof start_files[0] };
 
-static bool is_start_file(const char *name) {
+bool pdl_walk_is_start_file(const char *name) {
     for (size_t i = 0; i < N_START_FILES; i++) {
         size_t n = strlen(start_files[i]);
         if (start_files[i][n - 1] == '/') n--;
@@ -79,7 +80,8 @@ static bool note(const char *folder, const char *name, unsigned char type, bool 
     enum { MOST_NOTED = 4000 };
     bool hidden = (type == DT_REG || type == DT_LNK) && is_secret(folder, name, path);
     if (type == DT_SOCK || hidden) pdl_paths_add(&out->masked, pdl_str_of(path));
-    if (writable && !hidden && is_start_file(name)) pdl_paths_add(&out->kept, pdl_str_of(path));
+    if (writable && !hidden && pdl_walk_is_start_file(name))
+        pdl_paths_add(&out->kept, pdl_str_of(path));
     return out->masked.n + out->kept.n <= MOST_NOTED;
 }
 
