@@ -16,7 +16,6 @@
 #include "batch/rows_impl.h"
 #include "effect/budget.h"
 #include "io/clock.h"
-#include "value/json_read.h"
 #include "value/json_write.h"
 #include "value/label.h"
 #include "vm/vm.h"
@@ -67,19 +66,16 @@ static bool put_output(const flight *f, const outcome *c, int flags, pdl_buf *ou
     return ok;
 }
 
-/* NaN and what is infinite comes from Parquet files and from 1e999: JSON has no such numbers, and
- * they are null. So is a column that is too long. */
+/* NaN and what is infinite comes from Parquet files and from 1e999: JSON has no such numbers. */
 static void drop_unwritable(flight *f) {
     pdl_val kept = pdl_dict_new(pdl_dict_len(f->row.columns));
     for (size_t i = 0; i < pdl_dict_len(f->row.columns); i++) {
         pdl_vref v = pdl_dict_val_at(f->row.columns, i);
         pdl_buf text = PDL_BUF_INIT(PDL_MAX_TEXT);
         pdl_err ignored = {0};
-        pdl_val writable = pdl_null();
-        bool ok = pdl_json_write(v, PDL_JSON_LOOSE | PDL_JSON_NAN_NULL, 0, &text, &ignored) &&
-                  pdl_json_read(pdl_buf_str(&text), PDL_JSON_PYTHON, &writable, NULL, &ignored);
+        bool ok = pdl_json_write(v, PDL_JSON_LOOSE, 0, &text, &ignored);
         kept = pdl_dict_put(kept, pdl_keep(pdl_dict_key_at(f->row.columns, i)),
-                            ok ? writable : pdl_null());
+                            ok ? pdl_keep(v) : pdl_null());
         pdl_err_fini(&ignored);
         pdl_buf_fini(&text);
     }

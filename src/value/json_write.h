@@ -13,7 +13,6 @@ enum {
     PDL_JSON_SPACED = 2, /* ", " and ": " (Python's default); otherwise no blanks */
     PDL_JSON_SORT = 4,   /* keys in order of their text: canonical form with no other flag */
     PDL_JSON_NAN = 8,    /* write NaN, Infinity, -Infinity; otherwise they are an error */
-    PDL_JSON_NAN_NULL = 128, /* write null for them */
     /* values that are not JSON (dates, handles, contexts, functions...) become their str(); tuples,
      * sets, ranges and views become lists. Without this flag only tuples are accepted, and anything
      * else is an error (TypeError "Object of type date is not JSON serializable") */
