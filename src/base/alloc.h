@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #if defined(__GNUC__)
 #define PDL_MUST         __attribute__((warn_unused_result))
@@ -71,6 +72,13 @@ pdl_alloc_watch pdl_alloc_set_watch(pdl_alloc_watch w);
 
 /* All n bytes at p will be written soon: the system may give their pages at once. */
 void pdl_alloc_touch(void *p, size_t n);
+
+/* n bytes at p will be read soon: the processor begins to fetch them into its second cache; what is
+ * in the first one stays. p need not be valid. */
+static inline void pdl_prefetch(const void *p, size_t n) {
+    enum { LINE = 64 };
+    for (size_t i = 0; i < n; i += LINE) __builtin_prefetch((const void *)((uintptr_t)p + i), 0, 2);
+}
 
 /* n bytes, or NULL when there are none. For memory that is kept in reserve. */
 void *pdl_alloc_try(size_t n);

@@ -26,6 +26,14 @@ typedef struct pdl_curl_sockets {
 /* libcurl wants to hear of fd what CURL_POLL_... says. Returns what libcurl expects: not 0 when fd
  * cannot be watched. */
 int pdl_curl_socket_watch(pdl_curl_sockets *s, curl_socket_t fd, int what, void *user);
+/* Memory that is read when the socket is reported. It may be gone by then. */
+enum { PDL_CURL_NEAR = 3 };
+typedef struct pdl_curl_near {
+    const void *p;
+    size_t n;
+} pdl_curl_near;
+void pdl_curl_socket_near(pdl_curl_sockets *s, curl_socket_t fd,
+                          const pdl_curl_near near[PDL_CURL_NEAR]);
 /* CURLOPT_OPENSOCKETFUNCTION and CURLOPT_CLOSESOCKETFUNCTION, with s as their data. */
 curl_socket_t pdl_curl_socket_open(void *s, curlsocktype purpose, struct curl_sockaddr *a);
 int pdl_curl_socket_close(void *s, curl_socket_t fd);

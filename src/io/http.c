@@ -33,6 +33,8 @@ enum {
     SPARE_TRANSFERS = 1000, /* many may end in one turn */
     SPARE_LOOKED_AT = 8,    /* of them, for one of the same setup */
     KEPT_BYTES = 16384,     /* a longer buffer of a spare transfer is released */
+    HANDLE_BYTES = 5376,   /* of libcurl 7.88's easy handle; a little more or less is no mistake */
+    USER_BYTES = 1536,     /* of the object of the user of a transfer; the same */
     RECEIVE_BUFFER = 4000, /* thousands may be open, and most answers are short */
 };
 
@@ -271,9 +273,17 @@ static void act(lane *l, curl_socket_t fd, int mask);
 
 static int watch_socket(CURL *e, curl_socket_t fd, int what, void *user, void *mine) {
     lane *l = user;
-    (void)e;
+    transfer *t = NULL;
+    pdl_http *h = l->http;
     (void)mine;
-    return pdl_curl_socket_watch(&l->http->sockets, fd, what, l);
+    int failed = pdl_curl_socket_watch(&h->sockets, fd, what, l);
+    if (!(what & CURL_POLL_IN) || failed) return failed;
+    if (h->curl.easy_getinfo(e, CURLINFO_PRIVATE, (char **)(void *)&t) == CURLE_OK && t) {
+        const pdl_curl_near near[PDL_CURL_NEAR] = {
+            {t, sizeof *t}, {e, HANDLE_BYTES}, {t->req.user, USER_BYTES}};
+        pdl_curl_socket_near(&h->sockets, fd, near);
+    }
+    return 0;
 }
 
 static void on_socket(void *user, curl_socket_t fd, int mask) { act(user, fd, mask); }

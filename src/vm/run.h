@@ -78,10 +78,7 @@ struct pdl_run {
 };
 
 /* Tells the caller of the run that it can continue (pdl_run_is_ready). */
-static inline void pdl_run_announce(const pdl_run *r) {
-    bool mute = r->opt.debug && r->opt.debug->mute;
-    if (r->opt.waker.fn && !mute) r->opt.waker.fn(r->opt.waker.user);
-}
+void pdl_run_announce(const pdl_run *r);
 
 /* Do the queues of runnable fibers and of model calls have ends that agree? */
 bool pdl_run_ok(const pdl_run *r);
