@@ -242,7 +242,7 @@ ROWS = [
     "plants for later, and looks around",
     py("plant a .pth file in a virtual environment", PROCESS, "import os\nos.makedirs('{DIR}/venv/lib/site-packages', exist_ok=True)\nopen('{DIR}/venv/lib/site-packages/x.pth', 'w').write('import os')\nprint('ESCAPED')"),
     py("plant a compiled module", PROCESS, "import os\nos.makedirs('{DIR}/__pycache__', exist_ok=True)\nopen('{DIR}/__pycache__/m.pyc', 'w').write('x')\nprint('ESCAPED')"),
-    py("plant a module of the user", PROCESS, "open('{HOME}/.local/lib/python3/site-packages/usercustomize.py', 'w').write('')\nprint('ESCAPED')"),
+    py("plant a module of the user", PROCESS, "import os\nos.stat('{HOME}/notes.txt')\nos.makedirs('{HOME}/.local/lib/python3/site-packages', exist_ok=True)\nopen('{HOME}/.local/lib/python3/site-packages/usercustomize.py', 'w').write('')\nprint('ESCAPED')"),
     py("plant a program that is found first", PROCESS, "open('{HOME}/.local/bin/ls', 'w').write('x')\nprint('ESCAPED')"),
     py("plant a key that may log in", PROCESS, "open('{HOME}/.ssh/authorized_keys', 'a').write('x')\nprint('ESCAPED')"),
     py("plant what begins with the desktop", PROCESS, "open('{HOME}/.config/autostart/x.desktop', 'w').write('x')\nprint('ESCAPED')"),

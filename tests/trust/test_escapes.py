@@ -31,7 +31,7 @@ class Place:
     def __init__(self, root):
         self.root = root
         self.home, self.dir, self.out = root / "home", root / "prog", root / "out"
-        for d in (self.home / ".ssh", self.home / ".local/bin", self.home / ".local/lib/python3/site-packages", self.home / ".config/autostart", self.out / "climb", self.dir / "sub", self.dir / ".git", self.out):
+        for d in (self.home / ".ssh", self.home / ".local/bin", self.home / ".config/autostart", self.out / "climb", self.dir / "sub", self.dir / ".git", self.out):
             d.mkdir(parents=True, exist_ok=True)
         for f in (self.home / "notes.txt", self.home / ".ssh/id_rsa", self.home / ".netrc", self.home / ".bashrc", self.dir / ".env",
                   self.dir / "sub/.env.local", self.dir / "server.pem", self.dir / "id_ed25519", self.dir / ".git/config",
