@@ -338,6 +338,7 @@ static pdl_world *host_of(router *r) {
                                                 .terminal = r->opt.terminal,
                                                 .open = r->opt.confined ? pdl_confined_open : NULL,
                                                 .open_user = r->opt.confined,
+                                                .secrets = r->opt.secrets,
                                             });
     return r->host;
 }

@@ -129,9 +129,25 @@ static bool open_explain(pdl_session *s, pdl_err *err) {
     return true;
 }
 
+/* The session does not last until the error is printed: its secrets are hidden here. */
+static bool read_policies(pdl_session *s, pdl_err *err) {
+    pdl_err why = {0};
+    pdl_buf b = PDL_BUF;
+    if (pdl_session_read_policies(s, &why)) return true;
+    pdl_hide_text(s->secrets, pdl_str_of(why.msg), &b);
+    pdl_err_set(err, why.kind, why.loc, "%s", pdl_buf_z(&b));
+    err->preformatted = why.preformatted;
+    pdl_buf_clear(&b);
+    if (why.hint) pdl_hide_text(s->secrets, pdl_str_of(why.hint), &b);
+    if (why.hint) pdl_err_hint(err, "%s", pdl_buf_z(&b));
+    pdl_err_fini(&why);
+    pdl_buf_fini(&b);
+    return false;
+}
+
 static bool open_worlds(pdl_session *s, pdl_err *err) {
     const pdl_session_options *o = &s->opt;
-    if ((!o->explain && !pdl_session_read_policies(s, err)) || !pdl_session_open_sandbox(s, err))
+    if ((!o->explain && !read_policies(s, err)) || !pdl_session_open_sandbox(s, err))
         return false;
     open_outside(s);
     if (o->explain) return open_explain(s, err);

@@ -440,17 +440,26 @@ bool pdl_cli_lasting_attach(lasting *l, const arguments *a, pdl_session *s, pdl_
            (!replaces || pdl_durable_replace_inputs(l->run, l->inputs, err));
 }
 
+struct questions {
+    const lasting *l;
+    const pdl_session *s;
+};
+
 static void print_question(void *user, pdl_str place, pdl_str text) {
-    const lasting *l = user;
-    pdl_cli_note("  %.*s: %.*s\n    pdl answer %s --at %.*s TEXT", PDL_FMT(place), PDL_FMT(text),
-                 l->id, PDL_FMT(place));
+    const struct questions *q = user;
+    pdl_buf b = PDL_BUF;
+    pdl_buf_putf(&b, "  %.*s: %.*s\n    pdl answer %s --at %.*s TEXT\n", PDL_FMT(place),
+                 PDL_FMT(text), q->l->id, PDL_FMT(place));
+    pdl_cli_put_stderr(pdl_buf_str(&b), q->s);
+    pdl_buf_fini(&b);
 }
 
 void pdl_cli_lasting_note(const lasting *l, const arguments *a, pdl_session *s) {
     const pdl_err *e = pdl_run_error(pdl_session_get(s));
     if (e->kind == PDL_E_parked) {
         pdl_cli_note("pdl: run %s waits for an answer:", l->id);
-        pdl_durable_questions(l->run, print_question, (void *)(uintptr_t)l);
+        struct questions q = {l, s};
+        pdl_durable_questions(l->run, print_question, &q);
         pdl_cli_note("  then: pdl resume %s", l->id);
     }
     if (l->resumes && !a->given[OPT_check] && pdl_durable_has_changes(l->run)) {

@@ -71,6 +71,15 @@ static void on_answer(void *user, int events) {
     if (!h->asking) pdl_host_input_resume(h);
 }
 
+/* An approval is given on a screen that others may see, and that may be kept. */
+static void put_question(const host *h, const pdl_effect *e) {
+    pdl_buf b = PDL_BUF;
+    pdl_hide_text(h->opt.secrets, pdl_host_text(e, "text"), &b);
+    put(h->tty, PDL_STR("\n"));
+    put(h->tty, pdl_buf_str(&b));
+    pdl_buf_fini(&b);
+}
+
 static void ask_next(host *h) {
     for (host_wait *s; !h->asking && (s = first_question(h));) {
         h->tty = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
@@ -81,8 +90,7 @@ static void ask_next(host *h) {
         pdl_host_input_pause(h);
         h->asking = s->e->id;
         tcflush(h->tty, TCIFLUSH);
-        put(h->tty, PDL_STR("\n"));
-        put(h->tty, pdl_host_text(s->e, "text"));
+        put_question(h, s->e);
         h->tty_watch = pdl_watch_start(h->loop, h->tty, PDL_WATCH_READ, on_answer, h);
         if (h->tty_watch) continue;
         stop(h);

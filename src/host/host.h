@@ -24,6 +24,7 @@ typedef struct pdl_host_options {
     void *open_user;
     bool has_input_fd; /* input_fd is set; otherwise descriptor 0 is read */
     int input_fd;      /* borrowed */
+    const pdl_secrets *secrets; /* that no question shows; borrowed; NULL: none */
 } pdl_host_options;
 
 /* Requests, beyond the table of effect.h:

@@ -82,6 +82,10 @@ with tempfile.TemporaryDirectory() as d:
     Path(d, "note.txt").write_text("x")
     r = subprocess.run([PDL, "a.pdl"], cwd=d, capture_output=True, stdin=subprocess.DEVNULL, start_new_session=True)
     check("without a terminal it is a refusal", r.stdout.count(b"refused") == 4, r.stdout)
+# a key is not, wherever it comes from
+os.environ["OPENAI_API_KEY"] = "canary1234567890canary"
+out, seen = converse([b"y\n", b"y\n"], program=PROGRAM.replace("read: note.txt", "args: [printenv, OPENAI_API_KEY]"))
+check("a key in a question", b"[REDACTED]" in seen and b"canary" not in seen and out.count(b"canary1234567890canary") == 3, (out, seen))
 # what is asked is shown to the person, and is as hidden as the value in a recording
 HIDING = PROGRAM.replace("otherwise: approve}]", "otherwise: approve}, {sink: journal, deny: [secret]}]\n  labels: {secret: [{read: note.txt}]}")
 with tempfile.TemporaryDirectory() as d:
