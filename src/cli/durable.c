@@ -440,13 +440,13 @@ bool pdl_cli_lasting_attach(lasting *l, const arguments *a, pdl_session *s, pdl_
            (!replaces || pdl_durable_replace_inputs(l->run, l->inputs, err));
 }
 
-struct questions {
+struct shown_questions {
     const lasting *l;
     const pdl_session *s;
 };
 
 static void print_question(void *user, pdl_str place, pdl_str text) {
-    const struct questions *q = user;
+    const struct shown_questions *q = user;
     pdl_buf b = PDL_BUF;
     pdl_buf_putf(&b, "  %.*s: %.*s\n    pdl answer %s --at %.*s TEXT\n", PDL_FMT(place),
                  PDL_FMT(text), q->l->id, PDL_FMT(place));
@@ -458,7 +458,7 @@ void pdl_cli_lasting_note(const lasting *l, const arguments *a, pdl_session *s) 
     const pdl_err *e = pdl_run_error(pdl_session_get(s));
     if (e->kind == PDL_E_parked) {
         pdl_cli_note("pdl: run %s waits for an answer:", l->id);
-        struct questions q = {l, s};
+        struct shown_questions q = {l, s};
         pdl_durable_questions(l->run, print_question, &q);
         pdl_cli_note("  then: pdl resume %s", l->id);
     }
