@@ -197,21 +197,21 @@ static pdl_val bound_value(uint64_t capacity, pdl_vref schema, pdl_val v, unsign
     return pdl_relabelled(v, label & ~lost(capacity, bound_of(schema, depth)));
 }
 
-/* Does every value of it keep its labels? Known without its schema, for most arguments and results
- * of functions, which are checked at every call. */
-static bool bounds_nothing(const pdl_type *t) {
+/* Known without its schema, for most arguments and results of functions, which are checked at every
+ * call. */
+bool pdl_type_bounds_nothing(const pdl_type *t) {
     if (pdl_type_is_any(t)) return true;
     if (t->kind == PDL_TYPE_base)
         return t->base == PDL_BASE_string || t->base == PDL_BASE_number ||
                t->base == PDL_BASE_integer;
     if (t->kind != PDL_TYPE_object || !t->params) return false;
     for (size_t i = 0; i < t->n_fields; i++)
-        if (!bounds_nothing(pdl_type_field(t, i))) return false;
+        if (!pdl_type_bounds_nothing(pdl_type_field(t, i))) return false;
     return true;
 }
 
 pdl_val pdl_type_bound(const pdl_type *t, pdl_val v, uint32_t capacity) {
-    if (!(pdl_label_of(v) & PDL_LABEL_FREE) || bounds_nothing(t)) return v;
+    if (!(pdl_label_of(v) & PDL_LABEL_FREE) || pdl_type_bounds_nothing(t)) return v;
     pdl_val schema = pdl_type_schema(t, true);
     v = bound_value(capacity, schema, v, 0);
     pdl_drop(schema);

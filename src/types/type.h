@@ -112,6 +112,8 @@ PDL_MUST bool pdl_schema_validate(pdl_vref schema, pdl_vref v,
  * and those of a known form, lose the bits of label.h that say that they may be anything. Takes v.
  */
 pdl_val pdl_type_bound(const pdl_type *t, pdl_val v, uint32_t capacity);
+/* Does every value that fits t keep its labels? False also where that depends on the value. */
+bool pdl_type_bounds_nothing(const pdl_type *t);
 
 /* Short text for messages and hover: "[integer]", "{a: string, b?: number}". */
 void pdl_type_show(const pdl_type *t, pdl_buf *out);

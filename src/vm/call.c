@@ -180,12 +180,14 @@ static pdl_scope *bind_params(pdl_scope *s, const pdl_func_info *info, pdl_vref 
 static pdl_scope *bind_simple(const pdl_fiber *f, const pdl_closure *c, pdl_vref func,
                               pdl_vref args) {
     const pdl_params *p = &c->info->block->params;
-    if (f->run->opt.guarded || pdl_dict_len(args) != p->n) return NULL;
+    bool may_bound = f->run->opt.guarded && (pdl_label_of(args) & PDL_LABEL_FREE);
+    if (pdl_dict_len(args) != p->n) return NULL;
     pdl_scope *s = body_scope(c, func);
     for (uint32_t i = 0; i < p->n; i++) {
         pdl_val v = pdl_dict_part_named(args, p->names[i]);
         bool simple = !pdl_is_absent(v) && c->info->params[i] != f->run->names.context &&
-                      pdl_type_fits_single(p->types[i], v);
+                      pdl_type_fits_single(p->types[i], v) &&
+                      (!may_bound || pdl_type_bounds_nothing(p->types[i]));
         if (!simple) {
             pdl_drop(v);
             pdl_scope_drop(s);
