@@ -38,10 +38,11 @@ _pdl() {
         --sandbox-min) values='full process' ;;
         esac ;;
     eval)
-        words='--help --data --expect --judge --metric --samples --pass --against --json --junit --output --map --limit --data-file --format --separator --types --jobs --cache --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --sandbox --no-sandbox --sandbox-min '
+        words='--help --data --expect --judge --metric --samples --pass --against --json --junit --output --map --limit --data-file --format --separator --types --jobs --progress --cache --timeout --budget --prices --max-rps --max-tokens-per-minute --wire --policy --sandbox --no-sandbox --sandbox-min '
         case $prev in
         --metric) values='exact numeric contains' ;;
         --format) values='jsonl csv tsv' ;;
+        --progress) values='auto lines none' ;;
         --sandbox-min) values='full process' ;;
         esac ;;
     test)
@@ -103,7 +104,7 @@ _pdl() {
         case $prev in
         esac ;;
     sandbox)
-        words='--help --check --sandbox --sandbox-min '
+        words='--help --check --json --sandbox --sandbox-min '
         case $prev in
         --sandbox-min) values='full process' ;;
         esac ;;

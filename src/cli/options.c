@@ -605,9 +605,8 @@ static const command table[] = {
      "Run a program over questions with known answers, and say how many it gets right.",
      "Right answers come from --expect, and are compared by --metric, or a --judge decides. Rows "
      "that fail are wrong.\n"
-     "Exit codes: 0 it was evaluated, whatever the score; 1 it stopped; 2 wrong command, columns "
-     "or "
-     "files.\n"},
+     "Exit codes: 0 it was evaluated, whatever the score; 1 it stopped, or a program "
+     "cannot be read; 2 wrong command, columns or tables.\n"},
     {"test", pdl_cli_cmd_test, test_options, "[FILE]...",
      "Run the tests that stand beside programs: NAME.test.yaml, or all in a folder and below it.",
      "Without FILE: those of this folder. No model is asked: tests bring replies or recordings.\n"
