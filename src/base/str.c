@@ -10,15 +10,10 @@
 
 #include "base/banned.h"
 
-static unsigned char lower_ascii(char c) {
-    unsigned char u = (unsigned char)c;
-    return u >= 'A' && u <= 'Z' ? (unsigned char)(u + 32) : u;
-}
-
 bool pdl_str_eq_nocase(pdl_str a, pdl_str b) {
     if (a.n != b.n) return false;
     for (size_t i = 0; i < a.n; i++)
-        if (lower_ascii(a.p[i]) != lower_ascii(b.p[i])) return false;
+        if (pdl_lower(a.p[i]) != pdl_lower(b.p[i])) return false;
     return true;
 }
 

@@ -40,6 +40,8 @@ static inline bool pdl_byte_in(char c, pdl_str set) {
 }
 
 /* Equal, ASCII letters compared without case. */
+/* A letter of ASCII as a small one; other bytes as they are. */
+static inline char pdl_lower(char c) { return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c; }
 bool pdl_str_eq_nocase(pdl_str a, pdl_str b);
 
 /* -1, 0 or 1: byte order, which for UTF-8 is code point order. */

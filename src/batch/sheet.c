@@ -94,8 +94,7 @@ bool pdl_batch_sheet_check(const pdl_table *t, pdl_err *err) {
 /* A name as DuckDB compares it. Owned by the caller. */
 static char *folded(const char *name) {
     char *text = pdl_str_dup(pdl_str_of(name));
-    for (char *c = text; *c; c++)
-        if (*c >= 'A' && *c <= 'Z') *c = (char)(*c - 'A' + 'a');
+    for (char *c = text; *c; c++) *c = pdl_lower(*c);
     return text;
 }
 

@@ -258,7 +258,7 @@ static void warn_of_trace(const arguments *a) {
 }
 
 /* What is in the file of -o goes when the program begins: one that is not there, or broken, costs
- * nothing reads the result of the last. */
+ * nobody the result of the last. */
 static void empty_output(const runner *r) {
     struct stat st;
     bool keeps = r->lasting && r->lasting->resumes && !r->lasting->fresh_output;

@@ -220,7 +220,7 @@ static bool redact(pdl_str path, const pdl_secrets *secrets, pdl_err *err) {
     return ok;
 }
 
-/* The copy of a run without an owner has no owner. */
+/* A copy is not owned by the process that owns the run it was made of. */
 static bool disown(pdl_str path, pdl_err *err) {
     pdl_store *s = NULL;
     bool ok =

@@ -241,8 +241,21 @@ static bool server_fits(const rule *r, pdl_str server) {
                          server, PDL_GLOB_ONE);
 }
 
+/* The rule's argument is one that the call has, or may have as a part of it. */
+static bool is_for_argument(const rule *r, const pdl_policy_ask *call) {
+    if (!r->argument.p) return true;
+    for (size_t i = 0; i < call->n; i++) {
+        pdl_str name = call->args[i].name;
+        bool part = pdl_str_starts(r->argument, name) && r->argument.n > name.n &&
+                    r->argument.p[name.n] == '.';
+        if (part || argument_fits(r, name)) return true;
+    }
+    return false;
+}
+
+/* call: used are those of its arguments; NULL: all that fit. */
 static bool have_rule(const pdl_policies *p, pdl_sink_id sink, pdl_str name, bool *used,
-                      bool (*fits)(const rule *r, pdl_str name)) {
+                      bool (*fits)(const rule *r, pdl_str name), const pdl_policy_ask *call) {
     size_t n = 0;
     bool any = false;
     for (size_t i = 0; i < p->all.n; i++) {
@@ -252,7 +265,7 @@ static bool have_rule(const pdl_policies *p, pdl_sink_id sink, pdl_str name, boo
             bool found = r->sink == sink && fits(r, name);
             any = any || found;
             if (one->built_in) continue;
-            if (found && used) used[n] = true;
+            if (found && used && (!call || is_for_argument(r, call))) used[n] = true;
             n++;
         }
     }
@@ -260,41 +273,16 @@ static bool have_rule(const pdl_policies *p, pdl_sink_id sink, pdl_str name, boo
 }
 
 bool pdl_policies_have_rule(const pdl_policies *p, pdl_sink_id sink, pdl_str name, bool *used) {
-    return have_rule(p, sink, name, used, whole_name_fits);
+    return have_rule(p, sink, name, used, whole_name_fits, NULL);
 }
 
 bool pdl_policies_have_tools(const pdl_policies *p, pdl_str server, bool *used) {
-    return have_rule(p, PDL_SINK_tool, server, used, server_fits);
-}
-
-/* The rule's argument is one that the call has, or may have as a part of it. */
-static bool is_for_argument(const rule *r, const pdl_policy_ask *ask, bool others) {
-    if (!r->argument.p || others) return true;
-    for (size_t i = 0; i < ask->n; i++) {
-        pdl_str name = ask->args[i].name;
-        bool part = pdl_str_starts(r->argument, name) && r->argument.n > name.n &&
-                    r->argument.p[name.n] == '.';
-        if (part || argument_fits(r, name)) return true;
-    }
-    return false;
+    return have_rule(p, PDL_SINK_tool, server, used, server_fits, NULL);
 }
 
 bool pdl_policies_have_call(const pdl_policies *p, const pdl_policy_ask *ask, bool others,
                             bool *used) {
-    size_t n = 0;
-    bool any = false;
-    for (size_t i = 0; i < p->all.n; i++) {
-        const policy *one = p->all.p[i];
-        for (size_t k = 0; k < one->rules.n; k++) {
-            const rule *r = &one->rules.p[k];
-            bool found = r->sink == ask->sink && whole_name_fits(r, ask->name);
-            any = any || found;
-            if (one->built_in) continue;
-            if (found && is_for_argument(r, ask, others)) used[n] = true;
-            n++;
-        }
-    }
-    return any;
+    return have_rule(p, ask->sink, ask->name, used, whole_name_fits, others ? NULL : ask);
 }
 
 bool pdl_policies_each_locked(const pdl_policies *p, pdl_str server,

@@ -25,16 +25,20 @@ typedef struct process_entry {
 
 typedef PDL_VEC(process_entry) process_list;
 
+void pdl_processes_read(int pid, const char *file, char *text, size_t size) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/%s", pid, file);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? 0 : read(fd, text, size - 1);
+    if (fd >= 0) close(fd);
+    text[n > 0 ? n : 0] = 0;
+}
+
 /* 0: it is gone. */
 static int parent_of(int pid) {
-    char path[64], text[512];
+    char text[512];
     int parent = 0;
-    snprintf(path, sizeof path, "/proc/%d/stat", pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return 0;
-    ssize_t n = read(fd, text, sizeof text - 1);
-    close(fd);
-    text[n > 0 ? n : 0] = 0;
+    pdl_processes_read(pid, "stat", text, sizeof text);
     const char *end = strrchr(text, ')');
     return end && sscanf(end, ") %*c %d", &parent) == 1 ? parent : 0;
 }

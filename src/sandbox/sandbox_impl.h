@@ -120,6 +120,8 @@ void pdl_sockets_serve(int pair);
 /* processes.c: those of the sandbox but the calling monitor; alone: others are not seen. */
 size_t pdl_processes_count(bool alone);
 void pdl_processes_kill(bool alone);
+/* The beginning of /proc/PID/FILE, ended by NUL; empty: it is gone. */
+void pdl_processes_read(int pid, const char *file, char *text, size_t size);
 /* pair.c: fd -1: none. False: nothing more comes. */
 void pdl_pair_send(int to, int32_t status, int fd);
 bool pdl_pair_receive(int from, int32_t *status, int *fd);

@@ -57,13 +57,8 @@ static bool is_waiting(const asked_call *c) {
 
 /* The process of a thread; 0: it is gone. */
 static pid_t process_of(pid_t thread) {
-    char path[64], text[1024];
-    snprintf(path, sizeof path, "/proc/%d/status", (int)thread);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return 0;
-    ssize_t n = read(fd, text, sizeof text - 1);
-    close(fd);
-    text[n > 0 ? n : 0] = 0;
+    char text[1024];
+    pdl_processes_read(thread, "status", text, sizeof text);
     const char *line = strstr(text, "\nTgid:");
     return line ? (pid_t)strtol(line + 6, NULL, 10) : 0;
 }

@@ -240,8 +240,7 @@ static pdl_err_kind kind_of(int status, const names *n, pdl_str low) {
 static pdl_err_kind classify(int status, pdl_vref json, pdl_str header, pdl_str msg) {
     names n = names_of(json, header);
     pdl_buf low = PDL_BUF;
-    for (size_t i = 0; i < msg.n; i++)
-        pdl_buf_putc(&low, msg.p[i] >= 'A' && msg.p[i] <= 'Z' ? (char)(msg.p[i] + 32) : msg.p[i]);
+    for (size_t i = 0; i < msg.n; i++) pdl_buf_putc(&low, pdl_lower(msg.p[i]));
     pdl_err_kind kind = kind_of(status, &n, pdl_buf_str(&low));
     pdl_buf_fini(&low);
     return kind;

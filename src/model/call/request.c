@@ -85,8 +85,7 @@ static bool find_platform(pdl_vref request, char out[16], pdl_err *err) {
     pdl_vref v = pdl_dict_getz(request, "platform");
     pdl_str s = pdl_is_str(v) ? pdl_str_get(v) : (pdl_str){0};
     if (s.n >= 16) s.n = 15;
-    for (size_t i = 0; i < s.n; i++)
-        out[i] = s.p[i] >= 'A' && s.p[i] <= 'Z' ? (char)(s.p[i] + 32) : s.p[i];
+    for (size_t i = 0; i < s.n; i++) out[i] = pdl_lower(s.p[i]);
     out[s.n] = 0;
     static const char *const known[] = {"", "litellm", "openai", "granite-io"};
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
