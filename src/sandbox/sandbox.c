@@ -139,16 +139,43 @@ static void show_system(path_list *l) {
 /* Secrets of the system. */
 static void mask_system(path_list *l) {
     static const char *const paths[] = {
-        "/etc/shadow",         "/etc/gshadow",        "/etc/shadow-",     "/etc/gshadow-",
-        "/etc/sudoers",        "/etc/sudoers.d",      "/etc/ssl/private", "/etc/ssh",
-        "/etc/docker",         "/etc/kubernetes",     "/etc/krb5.keytab", "/etc/machine-id",
-        "/etc/NetworkManager", "/etc/wpa_supplicant", "/etc/wireguard",   "/etc/ppp",
+        "/etc/shadow",
+        "/etc/gshadow",
+        "/etc/shadow-",
+        "/etc/gshadow-",
+        "/etc/sudoers",
+        "/etc/sudoers.d",
+        "/etc/ssl/private",
+        "/etc/ssh",
+        "/etc/docker",
+        "/etc/kubernetes",
+        "/etc/krb5.keytab",
+        "/etc/machine-id",
+        "/etc/NetworkManager",
+        "/etc/wpa_supplicant",
+        "/etc/wireguard",
+        "/etc/ppp",
         /* of the kernel, not of a namespace; most are for root alone, who may be the user */
-        "/proc/acpi",          "/proc/asound",        "/proc/interrupts", "/proc/iomem",
-        "/proc/ioports",       "/proc/kallsyms",      "/proc/kcore",      "/proc/key-users",
-        "/proc/keys",          "/proc/kmsg",          "/proc/kpagecgroup", "/proc/kpagecount",
-        "/proc/kpageflags",    "/proc/latency_stats", "/proc/pagetypeinfo", "/proc/sched_debug",
-        "/proc/scsi",          "/proc/slabinfo",      "/proc/sysrq-trigger", "/proc/timer_list",
+        "/proc/acpi",
+        "/proc/asound",
+        "/proc/interrupts",
+        "/proc/iomem",
+        "/proc/ioports",
+        "/proc/kallsyms",
+        "/proc/kcore",
+        "/proc/key-users",
+        "/proc/keys",
+        "/proc/kmsg",
+        "/proc/kpagecgroup",
+        "/proc/kpagecount",
+        "/proc/kpageflags",
+        "/proc/latency_stats",
+        "/proc/pagetypeinfo",
+        "/proc/sched_debug",
+        "/proc/scsi",
+        "/proc/slabinfo",
+        "/proc/sysrq-trigger",
+        "/proc/timer_list",
         "/proc/vmallocinfo",
     };
     struct stat st;
@@ -213,9 +240,9 @@ static void show_base(pdl_sandbox *s, const pdl_sandbox_options *opt) {
     const char *own = opt->env(opt->user, "PDL_PYTHON"), *venv = opt->env(opt->user, "VIRTUAL_ENV");
     char in_venv[PATH_MAX] = "";
     if (venv && *venv) snprintf(in_venv, sizeof in_venv, "%s/bin/python3", venv);
-    const char *const pythons[] = {own && *own ? own : in_venv, "python3"};
+    const char *const pythons[] = {own, in_venv, "python3"};
     for (size_t i = 0; i < sizeof pythons / sizeof pythons[0]; i++)
-        if (*pythons[i] && find_command(pythons[i], path, found))
+        if (pythons[i] && *pythons[i] && find_command(pythons[i], path, found))
             show_python(&s->base, found, opt->env(opt->user, "HOME"));
     char *dir = opt->dir.n ? pdl_str_dup(opt->dir) : pdl_str_dup(PDL_STR("."));
     if (realpath(dir, real) && strcmp(real, "/") != 0) show(&s->base, real);

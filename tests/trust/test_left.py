@@ -56,10 +56,12 @@ def python_of_environment(strength, env, args):
         venv = Path(d).resolve() / "venv"
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(venv)], check=True)
         Path(d, "prog").mkdir()
-        for name, value in (("PDL_PYTHON", venv / "bin/python3"), ("VIRTUAL_ENV", venv)):
-            r = subprocess.run([PDL, "sandbox", *args, "--", str(venv / "bin/python3"), "-c", "print('fine')"], cwd=Path(d, "prog"), env={**os.environ, **env, name: str(value)},
+        python = str(venv / "bin/python3")
+        for named in ({"PDL_PYTHON": python}, {"VIRTUAL_ENV": str(venv)}, {"PDL_PYTHON": sys.executable, "VIRTUAL_ENV": str(venv)}):
+            named = {"PDL_PYTHON": "", "VIRTUAL_ENV": "", **named}
+            r = subprocess.run([PDL, "sandbox", *args, "--", python, "-c", "print('fine')"], cwd=Path(d, "prog"), env={**os.environ, **env, **named},
                                capture_output=True, text=True, timeout=60, check=False)
-            check(f"{strength}: {name}", r.stdout == "fine\n", r.stdout + r.stderr)
+            check(f"{strength}: {named}", r.stdout == "fine\n", r.stdout + r.stderr)
 
 
 SERVER = "import os, time\nfor i in range(60):\n    if os.fork() == 0: time.sleep(20); os._exit(0)\ntime.sleep(20)\n"
