@@ -4,10 +4,14 @@
  */
 #include "fuzz.h"
 
+#include <math.h>
+
 #include "value/json_write.h"
 #include "yaml/yaml.h"
 
-/* A value that shares parts can be exponentially larger than its memory: so many are examined. */
+/* NaN, which JSON does not have and which equals nothing, is not: a container that holds it still
+ * equals itself, as in Python. A value that shares parts can be exponentially larger than its
+ * memory: so many are examined. */
 static bool is_json(pdl_vref v, unsigned depth, unsigned *left) {
     if (depth > 100 || !*left) return false;
     --*left;
@@ -17,7 +21,8 @@ static bool is_json(pdl_vref v, unsigned depth, unsigned *left) {
         return true;
     }
     if (!pdl_is_dict(v)) return pdl_is(v, PDL_V_NULL) || pdl_is_bool(v) || pdl_is_str(v) ||
-                                pdl_is(v, PDL_V_INT) || pdl_is(v, PDL_V_FLOAT);
+                                pdl_is(v, PDL_V_INT) ||
+                                (pdl_is(v, PDL_V_FLOAT) && !isnan(pdl_float_of(v)));
     for (size_t i = 0; i < pdl_dict_len(v); i++)
         if (!pdl_is_str(pdl_dict_key_at(v, i)) ||
             !is_json(pdl_dict_val_at(v, i), depth + 1, left))
@@ -32,7 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     uint32_t line, column;
     unsigned left = 100000;
     if (pdl_yaml_read(pdl_buf_str(&text), &v, &line, &column, &err)) {
-        if (is_json(v, 0, &left) && pdl_yaml_write(v, &b, &err) && pdl_val_eq(v, v)) {
+        if (is_json(v, 0, &left) && pdl_yaml_write(v, &b, &err)) {
             FUZZ_MUST(pdl_yaml_read(pdl_buf_str(&b), &again, NULL, NULL, &err));
             FUZZ_MUST(pdl_val_eq(v, again));
             pdl_drop(again);

@@ -51,7 +51,7 @@ static void check_jinja(pdl_checker *c, const pdl_b_code *b, const pdl_tree *t) 
         return;
     }
     pdl_diag *d =
-        pdl_checker_diag(c, PDL_RULE_jinja_syntax, b->code->loc,
+        pdl_checker_diag(c, pdl_infer_fault_rule(e->fault, PDL_RULE_jinja_syntax), b->code->loc,
                          pdl_node_text_loc(t->node, e->fault->start, e->fault->end),
                          "Jinja Code error: %s: %.*s", e->fault->cls, PDL_FMT(e->fault->msg));
     if (e->fault->hint.n) pdl_checker_hint(c, d, "%.*s", PDL_FMT(e->fault->hint));

@@ -113,26 +113,31 @@ static const pdl_ty *type_of_texts(pdl_infer *in, const pdl_xnode *x) {
     return &pdl_ty_str;
 }
 
+static bool is_constant(const pdl_xnode *x, bool truth) {
+    return x->kind == PDL_X_CONST && pdl_val_truth(x->u.value) == truth;
+}
+
 /* a if c else (b if d else e): the chain of `else` is walked in a loop. */
 static const pdl_ty *type_of_choice(pdl_infer *in, const pdl_xnode *x) {
     pdl_checker *c = in->c;
     pdl_arena *a = pdl_checker_arena(c);
     size_t mark = pdl_scope_mark(&c->scope);
-    bool sure = c->sure, dead = c->dead;
+    bool sure = c->sure, dead = c->dead, decided = dead; /* by a constant: the rest never runs */
     const pdl_ty *t = NULL;
     for (; x && x->kind == PDL_X_COND; x = x->u.cond.no) {
         const pdl_xnode *test = x->u.cond.test;
         pdl_infer_used(in, test, pdl_infer_type(in, test));
         c->sure = false;
-        c->dead = dead || (test->kind == PDL_X_CONST && !pdl_val_truth(test->u.value));
+        c->dead = decided || is_constant(test, false);
         pdl_checker_narrow(c, test);
         const pdl_ty *yes = pdl_infer_type(in, x->u.cond.yes);
-        c->dead = dead;
+        decided = c->dead = decided || is_constant(test, true);
         t = t ? pdl_ty_join(a, t, yes) : yes;
         if (!x->u.cond.no) t = pdl_ty_join(a, t, pdl_ty_of_kinds(a, PDL_TY_UNDEFINED));
     }
     if (x) t = pdl_ty_join(a, t, pdl_infer_type(in, x));
     c->sure = sure;
+    c->dead = dead;
     pdl_scope_back(&c->scope, mark);
     return t;
 }
@@ -186,11 +191,14 @@ static const pdl_ty *type_of_compare(pdl_infer *in, const pdl_xnode *x, const pd
     return x->u.compare.n == 1 ? t : &pdl_ty_bool;
 }
 
-/* The right operand of and, or: what the left one tests is not known. */
+/* The right operand of and, or: what the left one tests is not known, or it is never executed. */
 static const pdl_ty *type_of_logic(pdl_infer *in, const pdl_xnode *x, const pdl_ty *left) {
+    bool dead = in->c->dead;
     pdl_infer_used(in, x->u.op.a, left);
     in->c->sure = false;
+    in->c->dead = dead || is_constant(x->u.op.a, x->kind == PDL_X_OR);
     const pdl_ty *right = pdl_infer_type(in, x->u.op.b);
+    in->c->dead = dead;
     pdl_checker_narrow(in->c, x->u.op.b);
     return pdl_ty_join(pdl_checker_arena(in->c), left, right);
 }
@@ -248,12 +256,18 @@ static const pdl_ty *type_of_text(pdl_infer *in) {
     return &pdl_ty_str;
 }
 
+pdl_rule_id pdl_infer_fault_rule(const pdl_xfault *f, pdl_rule_id other) {
+    if (f->no_filter) return PDL_RULE_filter_unknown;
+    return f->no_test ? PDL_RULE_test_unknown : other;
+}
+
 const pdl_ty *pdl_checker_expr(pdl_checker *c, const pdl_expr *e, const pdl_node *node,
                                pdl_loc loc) {
     pdl_infer in = {.c = c, .e = e, .node = node, .loc = loc};
     if (e->form == PDL_X_BROKEN) {
         const pdl_xnode at = {.start = e->fault->start, .end = e->fault->end};
-        pdl_diag *d = pdl_checker_diag(c, PDL_RULE_expr_syntax, loc, pdl_infer_loc(&in, &at),
+        pdl_rule_id rule = pdl_infer_fault_rule(e->fault, PDL_RULE_expr_syntax);
+        pdl_diag *d = pdl_checker_diag(c, rule, loc, pdl_infer_loc(&in, &at),
                                        "Syntax error in %.*s: %.*s", PDL_FMT(e->source),
                                        PDL_FMT(e->fault->msg));
         if (e->fault->hint.n)

@@ -26,6 +26,8 @@ const pdl_ty *pdl_infer_used(const pdl_infer *in, const pdl_xnode *x, const pdl_
 
 /* infer.c: the type of a tree. */
 const pdl_ty *pdl_infer_type(pdl_infer *in, const pdl_xnode *x);
+/* The rule of a text that cannot be read: an unknown filter or test, or `other`. */
+pdl_rule_id pdl_infer_fault_rule(const pdl_xfault *f, pdl_rule_id other);
 
 /* jinja.c: a statement of a template. */
 void pdl_infer_statement(pdl_infer *in, const pdl_xnode *x);

@@ -196,6 +196,8 @@ PDL_PRINTF(3, 4) static bool refuse(pdl_reader *r, const pdl_xnode *n, const cha
 static bool check_known(pdl_reader *r, const pdl_xnode *n) {
     bool is_filter = n->kind == PDL_X_FILTER;
     refuse(r, n, "No %s named '%.*s'.", is_filter ? "filter" : "test", PDL_FMT(n->u.filter.name));
+    r->fail.no_filter = is_filter;
+    r->fail.no_test = !is_filter;
     pdl_str (*near)(pdl_str) = is_filter ? r->known->near_filter : r->known->near_test;
     pdl_str word = near ? near(n->u.filter.name) : (pdl_str){0};
     if (!word.n) return false;

@@ -120,7 +120,7 @@ static const pdl_xfault *fault_of(const pdl_reader *r, uint32_t len) {
     const pdl_xfail *f = &r->fail;
     pdl_xfault *fault = pdl_arena_new(r->arena, pdl_xfault);
     pdl_str hint = f->hint.n || f->as_written ? f->hint : pdl_read_advice(r);
-    *fault = (pdl_xfault){f->msg, f->cls, hint, f->start, f->end};
+    *fault = (pdl_xfault){f->msg, f->cls, hint, f->start, f->end, f->no_filter, f->no_test};
     if (!f->as_written) {
         fault->start = pdl_read_offset(r, f->start);
         fault->end = pdl_read_offset(r, f->end);

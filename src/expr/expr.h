@@ -240,6 +240,7 @@ typedef struct pdl_xfault {
     const char *cls;
     pdl_str hint; /* "did you mean 'upper'?", "write `and`"; empty when there is none */
     uint32_t start, end;
+    bool no_filter, no_test; /* there is none of the name that is read */
 } pdl_xfault;
 
 typedef struct pdl_expr {

@@ -79,6 +79,7 @@ typedef struct pdl_xfail {
     pdl_str hint;
     uint32_t start, end; /* in the normalised source; as_written: in the text as written */
     bool as_written;
+    bool no_filter, no_test; /* there is none of the name that is read */
 } pdl_xfail;
 
 /* Fills f unless it is set. Always false. */

@@ -12,6 +12,13 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from test_mistakes import examine, found, run  # noqa: E402
 
 WRONG = [  # line:column rule, severity, the program, other files
+    ('1:19 filter-unknown', 'warning', "text: ${ true or ('a' | uper) }\n"),
+    ('1:21 test-unknown', 'warning', "text: ${ false and ('a' is uper) }\n"),
+    ('1:18 operand-type', 'warning', "text: ${ true or 1 + 'a' }\n"),
+    ('1:28 operand-type', 'warning', "text: ${ 'a' if true else (1 + 'a') }\n"),
+    ('1:34 operand-type', 'warning', "text: ${ 'a' if true else 'b' if 1 + 'a' else 'c' }\n"),
+    ('1:29 operand-type', 'error', "text: ${ 'a' if false else (1 + 'a') }\n"),
+    ('1:20 operand-type', 'error', "text: ${ true and (1 + 'a') }\n"),
     ('3:13 name-undefined', 'warning', 'defs: {x: {data: 1}}\nlang: jinja\ncode: "a {{ y }}"\n'),
     ('4:6 name-undefined', 'warning', 'lang: jinja\ncode: |\n  a\n  {{ nme }}\ndefs: {name: a}\n'),
     ('3:15 name-undefined', 'warning', 'lang: jinja\ncode: |\n  {% for i in lst %}{{ i }}{% endfor %}\ndefs: {list1: {data: [1]}}\n'),

@@ -80,8 +80,8 @@ WRONG = [  # line:column rule, the program, what the hint says, other files
     ('2:10 expr-syntax', 'defs: {a: {data: true}}\ntext: ${ !a }\n'),
     ('1:10 expr-syntax', 'text: ${ }\n'),
     ('1:13 expr-syntax', 'text: "${ a "\n'),
-    ('1:10 expr-syntax', 'text: ${ "a" | uper }\n'),
-    ('1:10 expr-syntax', 'text: ${ 1 is ood }\n'),
+    ('1:10 filter-unknown', 'text: ${ "a" | uper }\n'),
+    ('1:10 test-unknown', 'text: ${ 1 is ood }\n'),
     ('2:14 expr-syntax', 'defs: {a: {data: 1}}\ntext: ${ a++ }\n'),
     ('1:28 yaml', 'text: ${ [1] | map(lambda x: x) }\n'),
     ('1:11 expr-syntax', 'text: ${ f"a{1}" }\n'),
@@ -165,7 +165,7 @@ WRONG = [  # line:column rule, the program, what the hint says, other files
     ('3:3 python-syntax', 'lang: python\ncode: |\n  x = (1\n  result = x\n'),
     ('4:3 python-syntax', 'lang: python\ncode: |\n  if True:\n  result = 1\n'),
     ('4:4 jinja-syntax', 'lang: jinja\ncode: |\n  {% if x %}\n  a\n'),
-    ('2:11 jinja-syntax', 'lang: jinja\ncode: "{{ 1 | uper }}"\n'),
+    ('2:11 filter-unknown', 'lang: jinja\ncode: "{{ 1 | uper }}"\n'),
     ('2:10 shell-sign', 'lang: command\ncode: ls | wc\n'),
     ('2:14 parameter-unknown', 'model: openai/gpt-4o\nparameters: {temprature: 0}\ninput: a\n'),
     ('1:8 model-unknown', 'model: gpt4x/foo\ninput: a\n'),
@@ -272,8 +272,12 @@ WRONG = [  # line:column rule, the program, what the hint says, other files
     ('4:14 name-undefined', 'defs:\n  a: {aggregator: context}\ntext: x\ncontribute: [b]\n'),
     ('2:10 field-unknown', 'text: a\nbudget: {tokns: 5}\n'),
     ('1:1 block-unknown', 'pdl: x\n'),
-    ('1:10 expr-syntax', 'text: ${ x | defualt("a") }\n'),
-    ('1:10 expr-syntax', 'text: ${ x is defned }\n'),
+    ('1:10 filter-unknown', 'text: ${ x | defualt("a") }\n'),
+    ('1:10 test-unknown', 'text: ${ x is defned }\n'),
+    ('3:11 filter-unknown', 'defs: {x: {data: 1}}\nlang: jinja\ncode: "{{ x | gone }}"\n'),
+    ('3:20 filter-unknown', 'text:\n- lang: jinja\n  code: "{% filter uper %}a{% endfilter %}"\n', "did you mean 'upper'?"),
+    ('3:13 test-unknown', 'text:\n- lang: jinja\n  code: "{{ 1 is ood }}"\n', "did you mean 'odd'?"),
+    ('1:12 filter-unknown', 'text: a ${ 1 | gone } b\n'),
     ('1:10 argument-wrong', 'text: ${ range() }\n'),
     ('1:10 argument-wrong', 'text: ${ [1] | batch }\n'),
     ('1:10 argument-wrong', 'text: ${ [1] | sort(reversed=true) }\n'),
@@ -454,7 +458,7 @@ def found(pdl, program, files):
 def mistake(pdl, where, program, hint="", files=None):
     all_found, complaint = found(pdl, program, files or {})
     shown = ["%(line)d:%(column)d %(code)s" % d for d in all_found]
-    hints = [d.get("hint") or "" for d, at in zip(all_found, shown) if at == where]
+    hints = [d["message"] for d, at in zip(all_found, shown) if at == where]
     return "%s in %r" % (where, program), not complaint and any(hint in h for h in hints), [shown, hints, complaint]
 
 
