@@ -36,6 +36,47 @@ static void use_words(pdl_checker *c, pdl_str text) {
     }
 }
 
+/* --- `scope`: the variables of the code ------------------------------------------------------- */
+
+/* It is an object whose fields are all known. */
+static bool is_complete(const pdl_ty *scope) {
+    return scope->kinds == PDL_TY_DICT && (scope->closed || scope->has_value);
+}
+
+static bool has_variable(pdl_checker *c, const pdl_ty *scope, pdl_str name) {
+    bool known;
+    if (!scope) return pdl_checker_has(c, name);
+    return !is_complete(scope) ||
+           pdl_ty_field_of(pdl_checker_arena(c), scope, name, &known) != NULL;
+}
+
+/* What a template reads is in `scope`; of variables of the program nothing is known there. */
+static void define_variables(pdl_checker *c, const pdl_ty *scope, const pdl_expr *e) {
+    for (uint32_t i = 0; i < e->n_free; i++) {
+        bool known;
+        const pdl_ty *t =
+            pdl_ty_field_of(pdl_checker_arena(c), scope, e->free_names[i], &known);
+        if (t || !is_complete(scope))
+            pdl_scope_define(&c->scope, PDL_DEF_VARIABLE, e->free_names[i], t ? t : &pdl_ty_any,
+                             (pdl_loc){0})
+                ->is_used = true;
+        else
+            pdl_scope_forget(&c->scope, e->free_names[i], false);
+    }
+}
+
+/* NULL: the code sees the variables of the program. */
+static const pdl_ty *scope_of(pdl_checker *c, const pdl_b_code *b) {
+    bool quiet = c->quiet;
+    if (!b->scope) return NULL;
+    c->quiet = true;
+    const pdl_ty *t = pdl_checker_tree(c, b->scope);
+    c->quiet = quiet;
+    return t;
+}
+
+/* --- templates -------------------------------------------------------------------------------- */
+
 /* Literal text of a Jinja block with the usual delimiters is read as it will be. */
 static void check_jinja(pdl_checker *c, const pdl_b_code *b, const pdl_tree *t) {
     static const pdl_xoptions options = {0};
@@ -47,7 +88,11 @@ static void check_jinja(pdl_checker *c, const pdl_b_code *b, const pdl_tree *t) 
                                                &options, &pdl_known_xnames);
     for (uint32_t i = 0; i < e->n_free; i++) use_name(c, e->free_names[i]);
     if (e->form != PDL_X_BROKEN) {
+        const pdl_ty *scope = scope_of(c, b);
+        size_t mark = pdl_scope_mark(&c->scope);
+        if (scope) define_variables(c, scope, e);
         pdl_checker_template(c, e, t->node, b->code->loc);
+        pdl_scope_back(&c->scope, mark);
         return;
     }
     pdl_diag *d =
@@ -57,6 +102,8 @@ static void check_jinja(pdl_checker *c, const pdl_b_code *b, const pdl_tree *t) 
     if (e->fault->hint.n) pdl_checker_hint(c, d, "%.*s", PDL_FMT(e->fault->hint));
 }
 
+/* --- Python ----------------------------------------------------------------------------------- */
+
 static void report_broken(pdl_checker *c, const pdl_b_code *b, const pdl_tree *t,
                           const pdl_python_report *r) {
     const pdl_loc at = pdl_node_text_loc(t->node, (uint32_t)r->start, (uint32_t)r->end);
@@ -65,15 +112,16 @@ static void report_broken(pdl_checker *c, const pdl_b_code *b, const pdl_tree *t
 }
 
 /* A name that is read in a function, which perhaps nothing calls, or in a branch: a warning. */
-static void report_name(pdl_checker *c, const pdl_b_code *b, const pdl_tree *t, pdl_vref row) {
+static void report_name(pdl_checker *c, const pdl_b_code *b, const pdl_tree *t,
+                        const pdl_ty *scope, pdl_vref row) {
     pdl_str name = pdl_str_get(pdl_list_at(row, 0));
     uint32_t from = (uint32_t)pdl_int_of(pdl_list_at(row, 1)),
              to = (uint32_t)pdl_int_of(pdl_list_at(row, 2));
-    if (pdl_checker_has(c, name)) return;
+    if (has_variable(c, scope, name)) return;
     pdl_loc at = pdl_node_text_loc(t->node, from, to);
     pdl_diag *d = pdl_checker_diag(c, PDL_RULE_name_undefined, b->code->loc, at,
                                    "Python: '%.*s' is undefined", PDL_FMT(name));
-    pdl_checker_suggest(c, d, at, name);
+    if (!scope) pdl_checker_suggest(c, d, at, name);
 }
 
 static void check_python(pdl_checker *c, const pdl_b_code *b, const pdl_tree *t) {
@@ -84,11 +132,12 @@ static void check_python(pdl_checker *c, const pdl_b_code *b, const pdl_tree *t)
     if (!t || c->quiet || !c->opt->python) return;
     pdl_python_report r = {.message = PDL_BUF, .names = pdl_absent()};
     c->opt->python(c->opt->python_user, pdl_str_get(t->value), &r);
+    const pdl_ty *scope = scope_of(c, b);
     bool names = !c->opt->no_names && !c->open_ended && !c->outer_unknown;
     if (r.message.len) report_broken(c, b, t, &r);
     for (size_t i = 0; names && pdl_is_list(r.names) && i < pdl_list_len(r.names); i++)
-        report_name(c, b, t, pdl_list_at(r.names, i));
-    if (names && r.no_result && !pdl_checker_has(c, PDL_STR("result")))
+        report_name(c, b, t, scope, pdl_list_at(r.names, i));
+    if (names && r.no_result && !has_variable(c, scope, PDL_STR("result")))
         pdl_checker_diag(c, PDL_RULE_python_result, b->code->loc, pdl_node_loc(t->node),
                          "the code never sets `result`, which is the value of the block");
     if (!pdl_is_absent(r.names)) pdl_drop(r.names);

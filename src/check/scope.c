@@ -116,6 +116,7 @@ void pdl_scope_forget(pdl_scope_state *s, pdl_str name, bool narrow) {
     *b = *old;
     b->def.type = &pdl_ty_any;
     b->is_narrowed = narrow;
+    b->is_mixed = !narrow;
     b->original = narrow ? old : NULL;
     bind(s, name, b);
 }
@@ -127,7 +128,8 @@ void pdl_scope_back(pdl_scope_state *s, size_t mark) {
         const pdl_scope_entry *e = &s->log.p[--s->log.n];
         const pdl_binding *now = s->names.p[e->at].now;
         s->names.p[e->at].now = e->before;
-        if (now && e->before && now->is_used && now->is_narrowed) e->before->is_used = true;
+        bool same = now && (now->is_narrowed || now->is_mixed);
+        if (same && e->before && now->is_used) e->before->is_used = true;
     }
 }
 
@@ -179,9 +181,11 @@ void pdl_branches_end(pdl_scope_state *s, pdl_branches *b) {
         const pdl_branch_name *x = &b->names.p[i];
         const pdl_binding *before = pdl_scope_binding(s, x->def.name);
         const pdl_ty *t = x->def.type;
-        if (before && x->count < b->n) t = pdl_ty_join(s->arena, t, pdl_scope_type(s, before));
+        bool mixed = before && x->count < b->n;
+        if (mixed) t = pdl_ty_join(s->arena, t, pdl_scope_type(s, before));
         pdl_binding *now = pdl_scope_define(s, x->def.kind, x->def.name, t, x->def.loc);
         now->is_used = x->is_used;
+        now->is_mixed = mixed;
     }
     pdl_map_fini(&b->many);
     pdl_vec_fini(&b->names);

@@ -20,6 +20,7 @@ typedef struct pdl_binding {
     bool is_local;                /* it cannot be read outside of its scope */
     bool is_assumed;              /* its type comes from that of a parameter */
     bool is_narrowed;             /* replaces another one below a condition that tests it */
+    bool is_mixed;                /* its value may be that of the binding that it replaces */
     unsigned epoch;               /* of pdl_scope_state.epoch when it was made */
     struct pdl_binding *original; /* is_narrowed: the one that it replaces */
 } pdl_binding;

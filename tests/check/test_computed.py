@@ -12,6 +12,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from test_mistakes import examine, found, run  # noqa: E402
 
 WRONG = [  # line:column rule, severity, the program, other files
+    ('4:26 name-undefined', 'warning', 'defs: {z: {data: 5}}\nlang: python\nscope: {x: 1}\ncode: "result = str(x) + z"\n'),
+    ('5:8 operand-type', 'error', 'text:\n- lang: jinja\n  scope: {x: 1}\n  code: |\n    {{ x + "a" }}\n'),
+    ('7:11 name-unused', 'warning', 'defs:\n  f:\n    function: {c: integer}\n    return:\n      lastOf:\n      - defs:\n          x: {data: 1}\n          y:\n            lastOf:\n            - {def: x, lang: python, code: "result = 1/0", fallback: a}\n            - ${ x }\n      - ${ y }\ntext: ${ f(1) }${ f(2) }\n'),
     ('1:19 filter-unknown', 'warning', "text: ${ true or ('a' | uper) }\n"),
     ('1:21 test-unknown', 'warning', "text: ${ false and ('a' is uper) }\n"),
     ('1:18 operand-type', 'warning', "text: ${ true or 1 + 'a' }\n"),
@@ -291,6 +294,17 @@ WRONG = [  # line:column rule, severity, the program, other files
 ]
 
 RIGHT = [  # the program, other files
+    ('defs:\n  f:\n    function: {l: [integer]}\n    return:\n      lastOf:\n      - defs:\n          output: {data: {}}\n          plans:\n            for: {p: "${ l }"}\n            repeat:\n              lastOf:\n              - defs:\n                  A:\n                    lang: python\n                    code: |\n                      result = len(output)\n              - def: output\n                lang: python\n                code: |\n                  output[p] = A\n                  result = output\n      - ${ plans }\ntext: ${ f([1, 2]) }\n', {}),
+    ('defs:\n  f:\n    function: {l: [integer]}\n    return:\n      lastOf:\n      - defs:\n          output: {data: 1}\n          plans:\n            for: {p: "${ l }"}\n            repeat:\n              lastOf:\n              - ${ output }\n              - def: output\n                data: ${ output + p }\n      - ${ plans }\ntext: ${ f([1, 2]) }\n', {}),
+    ('defs:\n  f:\n    function: {c: boolean}\n    return:\n      lastOf:\n      - defs:\n          x: {data: 1}\n          y:\n            lastOf:\n            - if: ${ c }\n              then: {def: x, data: 2}\n            - ${ x }\n      - ${ y }\ntext: ${ f(true) }${ f(false) }\n', {}),
+    ('defs:\n  f:\n    function: {c: integer}\n    return:\n      lastOf:\n      - defs:\n          x: {data: 1}\n          y:\n            lastOf:\n            - match: ${ c }\n              with:\n              - case: 1\n                then: {def: x, data: 2}\n            - ${ x }\n      - ${ y }\ntext: ${ f(1) }${ f(2) }\n', {}),
+    ('defs:\n  f:\n    function: {c: integer}\n    return:\n      lastOf:\n      - defs:\n          x: {data: 1}\n          y:\n            lastOf:\n            - {text: [{lang: python, code: "result = 1/0"}, {def: x, data: 2}], fallback: a}\n            - ${ x }\n      - ${ y }\ntext: ${ f(1) }${ f(2) }\n', {}),
+    ('lang: python\nscope: {x: 10, y: 20}\ncode: |\n  result = x + y\n', {}),
+    ('lang: jinja\nscope: {x: 10}\ncode: "{{ x + 1 }}"\n', {}),
+    ('defs: {s: {data: {x: 1, y: 2}}}\nlang: python\nscope: ${ s }\ncode: result = x + y\n', {}),
+    ('defs: {s: {data: {x: 1, y: 2}}}\nlang: jinja\nscope: ${ s }\ncode: "{{ x + y }}"\n', {}),
+    ('defs: {z: {data: 5}}\nlang: jinja\nscope: {x: 10}\ncode: "{{ x }}{{ z | length }}"\n', {}),
+    ('defs: {s: {text: "{\\"x\\": 1}", parser: json}}\nlang: python\nscope: ${ s }\ncode: result = x\n', {}),
     ('defs: {x: {data: 1}}\nlang: jinja\ncode: "a {{ x }}"\n', {}),
     ('lang: jinja\ncode: |\n  {% set y = 1 %}{{ y }}{% for i in [1,2] %}{{ loop.index }}{{ i }}{% else %}{{ y }}{% endfor %}\n', {}),
     ('lang: jinja\ncode: |\n  {% macro m(a, b=2) %}{{ a }}{{ b }}{{ varargs }}{{ kwargs }}{{ caller is defined }}{% endmacro %}{{ m(1) }}{% call m(2) %}x{% endcall %}\n', {}),
