@@ -212,6 +212,17 @@ static bool is_same_table(const pdl_table *a, const pdl_table *b) {
     return same;
 }
 
+/* Is the output a descriptor of the file that is read? The rows would never end. */
+static bool appends_to_input(const pdl_table *in, const pdl_table *out) {
+    struct stat x, y;
+    if (!out->standard && !out->is_open) return false;
+    char *path = pdl_str_dup(in->path);
+    bool there = (in->standard ? fstat(STDIN_FILENO, &x) : stat(path, &x)) == 0 &&
+                 fstat(out->standard ? STDOUT_FILENO : out->fd, &y) == 0;
+    pdl_free(path);
+    return there && S_ISREG(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
 /* Of a stream the journal only holds rows that wait. */
 static bool make_scratch(batch *b, pdl_err *err) {
     const char *folder = getenv("TMPDIR");
@@ -247,6 +258,10 @@ static bool remove_journal(const batch *b, pdl_err *err) {
 
 static bool find_journal(batch *b, pdl_err *err) {
     pdl_buf name = PDL_BUF;
+    if (appends_to_input(&b->o->input, &b->o->output))
+        return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                           "%.*s and the output are one file",
+                           PDL_FMT(pdl_table_shown(&b->o->input)));
     if (b->o->output.stream) return make_scratch(b, err);
     if (pdl_table_is_query(&b->o->output))
         return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
@@ -406,7 +421,7 @@ static bool compare_rows(batch *b, pdl_rowset *r, bool *forgot, pdl_err *err) {
 static bool check_input(batch *b, pdl_err *err) {
     pdl_rowset *r;
     bool forgot = false;
-    if (b->o->input.standard) return get_rows(b, &b->window.all_known, err);
+    if (b->o->input.stream) return get_rows(b, &b->window.all_known, err);
     if (!pdl_rows_open(&b->o->input, b->o->types, &r, err)) return false;
     bool ok = compare_rows(b, r, &forgot, err);
     pdl_rows_close(r);
@@ -473,9 +488,8 @@ static bool find_mark(batch *b, mark *m, pdl_err *err) {
 
 static bool count_rows(batch *b, pdl_err *err) {
     if (!b->o->sample) return true;
-    if (b->o->input.standard)
-        return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
-                           "--sample needs a file: standard input cannot be read twice");
+    if (b->o->input.stream)
+        return pdl_table_refuse_twice(&b->o->input, "--sample", err);
     pdl_rowset *r;
     if (!pdl_rows_open(&b->o->input, false, &r, err)) return false;
     pdl_rows_step step = PDL_ROWS_ROW;

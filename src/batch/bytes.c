@@ -11,16 +11,28 @@
 #include <unistd.h>
 
 #include "base/cancel.h"
+#include "batch/rows.h"
 #include "io/file.h"
 
 #include "base/banned.h"
 
 enum { PIECE = 1 << 17 };
 
+/* A socket cannot be opened by the name that its descriptor has; a file is read from its begin, so
+ * that it can be read twice. */
+static int open_path(pdl_str path, const char *name, pdl_err *err) {
+    int fd;
+    if (!pdl_table_descriptor(path, &fd) || pdl_file_kind_of(name) != PDL_FILE_OTHER)
+        return pdl_file_open(name, O_RDONLY, 0, err);
+    fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    if (fd < 0) pdl_file_errno(err, errno, name);
+    return fd;
+}
+
 bool pdl_batch_bytes_open(bytes *b, pdl_str path, pdl_err *err) {
     *b = (bytes){.fd = STDIN_FILENO, .buf = PDL_BUF, .line = 1, .owns = path.n > 0};
     b->name = path.n ? pdl_str_dup(path) : pdl_str_dup(PDL_STR("standard input"));
-    if (path.n) b->fd = pdl_file_open(b->name, O_RDONLY, 0, err);
+    if (path.n) b->fd = open_path(path, b->name, err);
     if (b->fd < 0) return false;
     if (fstat(b->fd, &b->opened) != 0) return pdl_file_errno(err, errno, b->name);
     if (S_ISDIR(b->opened.st_mode)) return pdl_file_errno(err, EISDIR, b->name);

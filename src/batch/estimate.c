@@ -102,9 +102,8 @@ static bool look_at_row(void *user, const pdl_rowset *r, const pdl_row *row, pdl
 
 bool pdl_batch_estimate_rows(const pdl_batch_options *o, pdl_batch_estimate *out, pdl_err *err) {
     *out = (pdl_batch_estimate){0};
-    if (o->input.standard)
-        return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
-                           "--dry-run needs a file: standard input cannot be read twice");
+    if (o->input.stream)
+        return pdl_table_refuse_twice(&o->input, "--dry-run", err);
     estimating s = {.o = o, .e = out};
     if (!pdl_rows_each(&o->input, o->types, 0, count_row, &s, err)) return false;
     uint64_t rows = out->rows;

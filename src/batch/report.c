@@ -177,15 +177,26 @@ static bool is_table(const pdl_table *t, const char *path) {
     return same;
 }
 
+/* Is it the file that the shell opened for the output? */
+static bool is_shell_file(const pdl_batch_options *o, const struct stat *st) {
+    struct stat out;
+    const pdl_table *t = &o->output;
+    return (t->standard || t->is_open) && S_ISREG(st->st_mode) &&
+           fstat(t->standard ? STDOUT_FILENO : t->fd, &out) == 0 && out.st_dev == st->st_dev &&
+           out.st_ino == st->st_ino;
+}
+
 bool pdl_batch_report_check(const pdl_batch_options *o, pdl_str file, pdl_err *err) {
     char *path = pdl_str_dup(file), *folder = pdl_str_dup(pdl_file_folder(file));
-    struct stat st;
+    struct stat st = {0};
     const char *why = NULL;
-    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+    bool there = stat(path, &st) == 0;
+    if (there && S_ISDIR(st.st_mode))
         why = strerror(EISDIR);
-    else if (access(*folder ? folder : ".", W_OK | X_OK) != 0)
+    else if (there && !S_ISREG(st.st_mode) ? access(path, W_OK) != 0
+                                           : access(*folder ? folder : ".", W_OK | X_OK) != 0)
         why = strerror(errno);
-    else if (is_table(&o->input, path) || is_table(&o->output, path))
+    else if (is_table(&o->input, path) || is_table(&o->output, path) || is_shell_file(o, &st))
         why = "that is the input or the output";
     else if (is_journal(&o->output, file))
         why = "that is the journal of the output";

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/num.h"
 #include "batch/rows_impl.h"
@@ -84,11 +85,43 @@ static void advise(pdl_str name, pdl_err *err) {
 
 static bool is_stream(const pdl_table *t) {
     struct stat st;
-    if (t->standard || pdl_str_starts(t->path, PDL_STR("/dev/"))) return true;
+    bool device = pdl_str_starts(t->path, PDL_STR("/dev/"));
     char *path = pdl_str_dup(t->path);
-    bool is = stat(path, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode));
+    bool is = stat(path, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode) ||
+                                       (device && S_ISCHR(st.st_mode)));
     pdl_free(path);
-    return is;
+    return is || t->standard;
+}
+
+bool pdl_table_descriptor(pdl_str path, int *fd) {
+    static const char *const names[] = {"/dev/stdin", "/dev/stdout", "/dev/stderr"};
+    static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
+    enum { MOST_DIGITS = 6 };
+    for (int i = 0; i < (int)(sizeof names / sizeof *names); i++)
+        if (pdl_str_is(path, names[*fd = i])) return true;
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        if (!pdl_str_starts(path, pdl_str_of(folders[i]))) continue;
+        pdl_str digits = pdl_str_sub(path, strlen(folders[i]), path.n);
+        size_t at = 0;
+        for (*fd = 0; at < digits.n && digits.p[at] >= '0' && digits.p[at] <= '9'; at++)
+            *fd = at < MOST_DIGITS ? *fd * 10 + (digits.p[at] - '0') : -1;
+        if (at == digits.n && at) return true;
+    }
+    return false;
+}
+
+bool pdl_table_is_standard(const pdl_table *t) {
+    return t->standard || (t->is_open && t->fd <= STDOUT_FILENO);
+}
+
+pdl_str pdl_table_shown(const pdl_table *t) {
+    return t->standard ? PDL_STR("standard input") : t->name;
+}
+
+bool pdl_table_refuse_twice(const pdl_table *t, const char *option, pdl_err *err) {
+    return pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
+                       "%s needs a file: %.*s cannot be read twice", option,
+                       PDL_FMT(pdl_table_shown(t)));
 }
 
 /* file.db:table, file.db:SELECT ... */
@@ -110,8 +143,10 @@ static bool split_sqlite(pdl_table *t) {
 bool pdl_table_of(pdl_str name, pdl_str form, pdl_table *out, pdl_err *err) {
     pdl_table t = {.name = name, .path = name, .standard = pdl_str_is(name, "-"), .separator = ','};
     if (t.standard) t.path = (pdl_str){0};
-    bool known = split_sqlite(&t) ||
-                 (form.n ? form_of_word(form, &t) : t.standard || form_of_suffix(name, &t));
+    t.is_open = pdl_table_descriptor(name, &t.fd);
+    bool known =
+        split_sqlite(&t) ||
+        (form.n ? form_of_word(form, &t) : pdl_table_is_standard(&t) || form_of_suffix(name, &t));
     if (!known) {
         pdl_err_set(err, PDL_E_usage, (pdl_loc){0},
                     "the form of the table %.*s is not known: its name ends in .jsonl, .csv, .tsv "

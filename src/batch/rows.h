@@ -34,12 +34,22 @@ typedef struct pdl_table {
     pdl_str path;   /* the file; empty: the standard stream */
     pdl_str table;  /* SQLite: name of the table, or a query */
     bool standard;  /* - */
-    bool stream;    /* that, a device or a pipe: nothing can be continued there */
+    bool stream;    /* that, a device or a pipe: it cannot be read twice, or continued */
+    bool is_open;   /* /dev/stdout, /dev/fd/3: fd is open already, perhaps a file's */
+    int fd;         /* of these */
     char separator; /* of the cells of CSV */
 } pdl_table;
 
 /* form: one of the names above; empty: the suffix of the name decides. Error: usage. */
 PDL_MUST bool pdl_table_of(pdl_str name, pdl_str form, pdl_table *out, pdl_err *err);
+/* Is it the name of an open descriptor, such as /dev/stdout or /dev/fd/3? */
+PDL_MUST bool pdl_table_descriptor(pdl_str path, int *fd);
+/* Is it -, or another name of a standard stream? */
+bool pdl_table_is_standard(const pdl_table *t);
+/* The name of an input for messages. */
+pdl_str pdl_table_shown(const pdl_table *t);
+/* Sets the error of an option that reads the table twice, which is a stream. Returns false. */
+bool pdl_table_refuse_twice(const pdl_table *t, const char *option, pdl_err *err);
 const char *pdl_table_form_name(pdl_table_form f);
 /* Have all rows of this form the same columns? */
 bool pdl_table_has_header(pdl_table_form f);

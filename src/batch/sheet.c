@@ -6,6 +6,7 @@
 #include "batch/duck.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -27,7 +28,7 @@ bool pdl_batch_sheet_size(const pdl_table *t, uint64_t *size) {
     *size = 0;
     if (t->form == PDL_TABLE_sqlite) return pdl_batch_sheet_sqlite_size(t, size);
     char *path = t->form == PDL_TABLE_parquet ? pdl_batch_parquet_rows(t) : pdl_str_dup(t->path);
-    bool there = !t->standard && stat(path, &st) == 0;
+    bool there = !t->standard && !t->is_open && stat(path, &st) == 0;
     if (there && st.st_size > 0) *size = (uint64_t)st.st_size;
     pdl_free(path);
     return there;
@@ -74,6 +75,12 @@ static int why_unwritable(const char *target) {
  * Parquet file: the last) is written. */
 static bool check_path(const pdl_table *t, pdl_err *err) {
     if (t->standard) return true;
+    if (t->is_open) {
+        int flags = fcntl(t->fd, F_GETFL);
+        return (flags >= 0 && (flags & O_ACCMODE) != O_RDONLY) ||
+               pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%.*s is not open for writing",
+                           PDL_FMT(t->name));
+    }
     char *target = pdl_batch_sheet_target(t->path);
     int why = why_unwritable(target);
     if (why && !pdl_str_eq(t->path, pdl_str_of(target)))

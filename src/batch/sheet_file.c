@@ -50,7 +50,7 @@ static bool put_csv_value(sheet_file *s, pdl_vref v, bool as_json, pdl_err *err)
         return true;
     }
     pdl_buf text = PDL_BUF;
-    bool ok = pdl_json_write(v, PDL_JSON_SPACED, 0, &text, err);
+    bool ok = pdl_json_write(v, PDL_JSON_SPACED | PDL_JSON_NAN, 0, &text, err);
     if (ok) put_cell(s, pdl_buf_str(&text), &s->buf);
     pdl_buf_fini(&text);
     return ok;
@@ -150,6 +150,10 @@ sheet *pdl_batch_sheet_file_new(void) {
 static bool open_file(sheet_file *s, uint64_t keep, pdl_err *err) {
     const char *path = s->sheet.path;
     if (s->sheet.table.standard) return true;
+    if (s->sheet.table.is_open) { /* what the shell wrote into the file before stays */
+        s->fd = s->sheet.table.fd;
+        return true;
+    }
     s->fd = pdl_file_open(path, O_WRONLY | O_CREAT, 0666, err);
     if (s->fd < 0) return false;
     s->owns = true;

@@ -6,6 +6,7 @@
  */
 #include "batch/window.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "base/hash.h"
@@ -16,6 +17,7 @@
 #include "batch/rows_impl.h"
 #include "effect/budget.h"
 #include "io/clock.h"
+#include "value/json_read.h"
 #include "value/json_write.h"
 #include "value/label.h"
 #include "vm/vm.h"
@@ -66,18 +68,53 @@ static bool put_output(const flight *f, const outcome *c, int flags, pdl_buf *ou
     return ok;
 }
 
-/* NaN and what is infinite comes from Parquet files and from 1e999: JSON has no such numbers. */
-static void drop_unwritable(flight *f) {
+/* A cell of CSV or SQLite has a number that JSON does not have; a list in it is JSON. */
+static bool is_cell(const window *w, pdl_vref v) {
+    pdl_table_form form = w->o->output.form;
+    if (!pdl_is(v, PDL_V_FLOAT)) return false;
+    return form == PDL_TABLE_csv || (form == PDL_TABLE_sqlite && !isnan(pdl_float_of(v)));
+}
+
+/* What a column is in the output: NaN and what is infinite, which come from Parquet files, SQLite
+ * and Python's JSON, are null; so is a column that is too long. *lost: a number became null. */
+static pdl_val writable(const window *w, pdl_vref v, bool *lost) {
+    pdl_buf text = PDL_BUF_INIT(PDL_MAX_TEXT);
+    pdl_err ignored = {0};
+    pdl_val out = pdl_null();
+    bool ok = is_cell(w, v) || pdl_json_write(v, PDL_JSON_LOOSE, 0, &text, &ignored);
+    if (ok) {
+        out = pdl_keep(v);
+    } else {
+        pdl_err_fini(&ignored);
+        pdl_buf_clear(&text);
+        if (pdl_json_write(v, PDL_JSON_LOOSE | PDL_JSON_NAN_NULL, 0, &text, &ignored) &&
+            pdl_json_read(pdl_buf_str(&text), PDL_JSON_PYTHON, &out, NULL, &ignored))
+            *lost = true;
+    }
+    pdl_err_fini(&ignored);
+    pdl_buf_fini(&text);
+    return out;
+}
+
+static void note_lost(window *w, const flight *f, pdl_str column) {
+    pdl_buf text = PDL_BUF;
+    if (w->noted_lost || !w->o->note) return;
+    w->noted_lost = true;
+    pdl_buf_putf(&text,
+                 "row %llu, column '%.*s': NaN and infinite numbers are null in the output, since "
+                 "JSON does not have them; a Parquet file keeps them (this is said once)",
+                 (unsigned long long)f->row.number, PDL_FMT(column));
+    w->o->note(w->o->user, pdl_buf_z(&text));
+    pdl_buf_fini(&text);
+}
+
+static void make_writable(window *w, flight *f) {
     pdl_val kept = pdl_dict_new(pdl_dict_len(f->row.columns));
     for (size_t i = 0; i < pdl_dict_len(f->row.columns); i++) {
-        pdl_vref v = pdl_dict_val_at(f->row.columns, i);
-        pdl_buf text = PDL_BUF_INIT(PDL_MAX_TEXT);
-        pdl_err ignored = {0};
-        bool ok = pdl_json_write(v, PDL_JSON_LOOSE, 0, &text, &ignored);
-        kept = pdl_dict_put(kept, pdl_keep(pdl_dict_key_at(f->row.columns, i)),
-                            ok ? pdl_keep(v) : pdl_null());
-        pdl_err_fini(&ignored);
-        pdl_buf_fini(&text);
+        bool lost = false;
+        pdl_val v = writable(w, pdl_dict_val_at(f->row.columns, i), &lost);
+        if (lost) note_lost(w, f, pdl_str_get(pdl_dict_key_at(f->row.columns, i)));
+        kept = pdl_dict_put(kept, pdl_keep(pdl_dict_key_at(f->row.columns, i)), v);
     }
     pdl_drop(f->row.columns);
     f->row.columns = kept;
@@ -134,36 +171,30 @@ static void judge(window *w, const flight *f, const outcome *c) {
     drain(w, &why);
 }
 
-/* A Parquet file has numbers that JSON does not have. In a result they are an error all the same.
- */
-static bool put_with_nan(const window *w, const flight *f, const outcome *c, pdl_buf *json) {
+/* Columns may have numbers that JSON does not have. In a result they are an error all the same. */
+static bool put_with_nan(const flight *f, const outcome *c, pdl_buf *json, pdl_err *err) {
     pdl_buf result = PDL_BUF_INIT(PDL_MAX_TEXT);
-    pdl_err ignored = {0};
-    bool ok = w->o->output.form == PDL_TABLE_parquet &&
-              (c->kind || pdl_json_write(c->result, PDL_JSON_LOOSE, 0, &result, &ignored));
+    bool ok = c->kind || pdl_json_write(c->result, PDL_JSON_LOOSE, 0, &result, err);
     pdl_buf_fini(&result);
     pdl_buf_clear(json);
-    ok = ok && put_output(f, c, PDL_JSON_NAN, json, &ignored);
-    pdl_err_fini(&ignored);
-    return ok;
+    return ok && put_output(f, c, PDL_JSON_NAN, json, err);
 }
 
 /* The row of the output as JSON. Columns that it has no place for are null; a result that it has no
  * place for is an error of the row, which *c then says. */
-static void write_output(const window *w, flight *f, outcome *c, pdl_buf *json,
-                         pdl_err *unwritable) {
+static void write_output(window *w, flight *f, outcome *c, pdl_buf *json, pdl_err *unwritable) {
     pdl_err first = {0}, last = {0};
     if (put_output(f, c, 0, json, &first)) return;
     pdl_err_fini(&first);
-    if (put_with_nan(w, f, c, json)) return;
-    drop_unwritable(f);
-    pdl_buf_clear(json);
-    if (!put_output(f, c, 0, json, unwritable)) {
+    if (w->o->output.form == PDL_TABLE_parquet && put_with_nan(f, c, json, &first)) return;
+    pdl_err_fini(&first);
+    make_writable(w, f);
+    if (!put_with_nan(f, c, json, unwritable)) {
         c->result = pdl_absent();
         c->kind = pdl_err_kind_name(unwritable->kind);
         c->error = pdl_str_of(unwritable->msg);
         pdl_buf_clear(json);
-        if (!put_output(f, c, 0, json, &last)) { /* they are too long together */
+        if (!put_output(f, c, PDL_JSON_NAN, json, &last)) { /* they are too long together */
             pdl_err_fini(&last);
             pdl_drop(f->row.columns);
             f->row.columns = pdl_dict_new(0);
@@ -362,7 +393,7 @@ bool pdl_batch_window_refuse(const window *w, const pdl_row *row, const char *ho
     pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%s: row %llu %s", pdl_buf_z(&at),
                 (unsigned long long)row->number, how);
     /* what was finished of a stream is in the output before it is compared */
-    pdl_err_hint(err, w->o->input.standard ? "--overwrite begins anew; of a file, --changed reuse "
+    pdl_err_hint(err, w->o->input.stream ? "--overwrite begins anew; of a file, --changed reuse "
                                              "keeps the same rows"
                                            : "--changed reuse keeps the rows that are the same, "
                                              "--overwrite begins anew");
@@ -387,7 +418,7 @@ static bool look_up(window *w, const pdl_row *row, const char *hash, bool *found
 static bool check_end(const window *w, pdl_err *err) {
     bool asked = w->n_read < w->last_known;
     pdl_row row = {.number = w->n_read + 1};
-    if (!w->o->input.standard || (!asked && w->n_read >= w->all_known)) return true;
+    if (!w->o->input.stream || (!asked && w->n_read >= w->all_known)) return true;
     return pdl_batch_window_refuse(w, &row,
                                    asked ? "was asked, and is not in the input any more"
                                          : "is not in the input any more",

@@ -55,6 +55,7 @@ typedef struct batch_window {
     bool ended;      /* no further row */
     bool read_all;   /* because the input has none, not because of a limit */
     bool later;      /* the reader waits for a pipe */
+    bool noted_lost;  /* the user knows that numbers became null */
     bool draining;   /* no further row is begun; why says the reason */
     pdl_err why;
 } window;

@@ -84,17 +84,18 @@ static bool read_tables(batcher *b) {
             out = a->given[OPT_rows_output] ? a->value[OPT_rows_output] : PDL_STR("-");
     /* --format is about the names that do not say it. */
     bool ok = pdl_table_of(a->value[OPT_input], (pdl_str){0}, &b->o.input, &err);
-    if (form.n && (!ok || b->o.input.standard)) {
+    if (form.n && (!ok || pdl_table_is_standard(&b->o.input))) {
         pdl_err_fini(&err);
         ok = pdl_table_of(a->value[OPT_input], form, &b->o.input, &err);
     }
     bool second = ok && pdl_table_of(out, (pdl_str){0}, &b->o.output, &err);
-    if (ok && form.n && (!second || b->o.output.standard)) {
+    if (ok && form.n && (!second || pdl_table_is_standard(&b->o.output))) {
         pdl_err_fini(&err);
         second = pdl_table_of(out, form, &b->o.output, &err);
     }
     if (!second) pdl_cli_print_option_error(a, &err, NULL);
     pdl_err_fini(&err);
+    b->o.output.stream = b->o.output.stream || b->o.output.is_open;
     return second && pdl_cli_use_separator(a, &b->o.input, &b->o.output);
 }
 

@@ -154,6 +154,10 @@ static bool put_float(writer *w, double d) {
         pdl_buf_put(w->out, (pdl_str){t, pdl_num_double(d, t)});
         return true;
     }
+    if (w->flags & PDL_JSON_NAN_NULL) {
+        PDL_PUT(w->out, "null");
+        return true;
+    }
     if (!(w->flags & PDL_JSON_NAN)) {
         pdl_err_set(w->err, PDL_E_type, (pdl_loc){0},
                     "Out of range float values are not JSON compliant");

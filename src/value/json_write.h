@@ -20,6 +20,7 @@ enum {
     PDL_JSON_CONTEXT = 64, /* contexts become the list of their messages */
     /* containers deeper than PDL_MAX_JSON_DEPTH become "..."; otherwise they are an error */
     PDL_JSON_CUT = 32,
+    PDL_JSON_NAN_NULL = 128, /* write null for NaN, Infinity, -Infinity */
 };
 
 enum { PDL_JSON_MAX_INDENT = 100 };

@@ -4,9 +4,14 @@
 import csv as tables
 import gzip
 import io
+import json
+import math
 import os
 import random
+import shutil
 import signal
+import sqlite3
+import subprocess
 import sys
 import threading
 import time
@@ -135,6 +140,87 @@ def test_numbers():
     t.begin({"in.jsonl": '{"word": "a", "n": NaN, "m": -Infinity}\n{"word": "b", "n": 1, "m": 2}\n'})
     code, _, err = t.run("p.pdl", "-i", "in.jsonl", "-o", "out.jsonl")
     t.check("jsonl: NaN is null", code == 0 and [(r["n"], r["m"], r["result"]) for r in t.lines("out.jsonl")] == [(None, None, "SAY A"), (1, 2, "SAY B")], err)
+    t.begin({"in.jsonl": '{"word": "a", "n": NaN, "l": [1, {"x": -Infinity, "y": 2}], "big": 123456789012345678901234567890}\n{"word": "b", "n": 1e999, "l": [NaN], "big": 1}\n'})
+    nested, big = [[1, {"x": None, "y": 2}], [None]], [123456789012345678901234567890, 1]
+    code, _, err = t.run("p.pdl", "-i", "in.jsonl", "-o", "out.jsonl")
+    rows = t.lines("out.jsonl")
+    t.check("jsonl: NaN in a list costs only itself, and is said once", code == 0 and [r["l"] for r in rows] == nested and [r["big"] for r in rows] == big
+            and err.count("NaN") == 1 and "row 1, column 'n'" in err, "%s %s" % (rows, err))
+    code, _, err = t.run("p.pdl", "-i", "in.jsonl", "-o", "out.csv")
+    rows = t.table("out.csv")
+    t.check("csv: a cell NaN stays, in a list it is null", code == 0 and [r["n"] for r in rows] == ["NaN", "Infinity"]
+            and [json.loads(r["l"]) for r in rows] == nested and err.count("NaN") == 1 and "column 'l'" in err, "%s %s" % (rows, err))
+    code, _, err = t.run("p.pdl", "-i", "in.jsonl", "-o", "out.db:t")
+    rows = sqlite3.connect(t.folder / "out.db").execute("SELECT n, l FROM t").fetchall()
+    t.check("sqlite: infinite numbers stay", code == 0 and [r[0] for r in rows] == [None, math.inf] and [json.loads(r[1]) for r in rows] == nested, "%s %s" % (rows, err))
+    (t.folder / "nan.pdl").write_text("data: ['${ word }', '${ n }']\n")
+    code, _, err = t.run("nan.pdl", "-i", "in.jsonl", "-o", "nan.csv")
+    rows = t.table("nan.csv")
+    t.check("a result with NaN is an error of its row, the columns stay", code == 3 and [r["n"] for r in rows] == ["NaN", "Infinity"]
+            and all(not r["result"] and "Out of range float" in r["error"] for r in rows), "%s %s" % (rows, err))
+
+
+def shell(command, uid=None):
+    """-> exit status, standard output, standard error of a command of bash; $PDL is the command, ROWS a batch of in.jsonl."""
+    command = command.replace("ROWS", "$PDL batch p.pdl -i in.jsonl")
+    p = subprocess.run(["bash", "-c", command], cwd=t.folder, env=t.env(PDL=t.pdl), capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL,
+                       check=False, user=uid, group=uid, extra_groups=[] if uid else None)
+    return p.returncode, p.stdout, p.stderr
+
+
+def test_descriptors():
+    """/dev/stdout and its like are what the shell opened, also where that is a file."""
+    t.begin({"in.jsonl": jsonl(words(3)), "other.jsonl": jsonl(words(2))})
+    said = [json.dumps({"id": i, "word": "w%d" % i, "result": "SAY W%d" % i, "error": None, "place": None}) for i in (1, 2, 3)]
+    for out in ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "/dev/stdout --overwrite"):
+        for to in ("> made", ">> made", "| cat > made"):
+            (t.folder / "made").write_text("first\n" if ">>" in to else "")
+            code, _, err = shell("(echo before; ROWS -o %s; echo after) %s" % (out, to))
+            lines = (t.folder / "made").read_text().splitlines()
+            t.check("%s %s" % (out, to), lines == ["first"] * (">>" in to) + ["before", *said, "after"], "%s %s" % (lines, err))
+    code, out, err = shell("ROWS -o /dev/fd/7 --format csv 7>> made; tail -3 made")
+    t.check("another descriptor", "w1" in out and "w3" in out and len((t.folder / "made").read_text().splitlines()) == 5 + 4, "%s %s" % (out, err))
+    for out in ("/dev/fd/99", "/dev/fd/0 < in.jsonl"):
+        code, _, err = shell("ROWS --format jsonl -o %s" % out)
+        t.check("%s cannot be written" % out, code == 2 and err.strip() == "argument --output: %s is not open for writing" % out.split()[0], "%s %s" % (code, err))
+    code, out, err = shell("ROWS --format csv -o >(sed s/^/x/ > piped); for i in $(seq 500); do [ $(cat piped | wc -l) = 4 ] && break; sleep 0.02; done; cat piped")
+    t.check("process substitution as output", len(out.splitlines()) == 4 and "xid,word" in out, "%s %s" % (out, err))
+    for args in ("-i in.jsonl >> in.jsonl", "-i in.jsonl -o /dev/stdout >> in.jsonl", "< in.jsonl >> in.jsonl -i -", "-i /dev/stdin < in.jsonl >> in.jsonl"):
+        code, _, err = shell("$PDL batch p.pdl " + args)
+        t.check("%s would never end" % args, code == 2 and "are one file" in err and len(t.lines("in.jsonl")) == 3, "%s %s" % (code, err))
+    code, _, err = shell("ROWS -o - --report made > made")
+    t.check("the report does not replace the rows", code == 2 and "that is the input or the output" in err, "%s %s" % (code, err))
+    for name in ("-", "/dev/stdin", "/dev/fd/0", "<(cat in.jsonl) --format jsonl"):
+        code, out, err = shell("%s $PDL batch p.pdl -i %s" % ("" if "<(" in name else "cat in.jsonl |", name))
+        t.check("read from %s" % name, code == 0 and out.splitlines() == said, "%s %s" % (out, err))
+    code, out, err = shell("$PDL batch p.pdl -i /dev/stdin --sample 3 < in.jsonl")
+    t.check("a file of standard input can be read twice", code == 0 and out.splitlines() == said, "%s %s" % (out, err))
+
+
+def test_pipes_again():
+    """A pipe is read once: what it gives is compared as it comes."""
+    t.begin({"in.jsonl": jsonl(words(300)), "other.jsonl": jsonl([{"id": 0, "word": "no"}])})
+    args = "$PDL batch p.pdl --format jsonl -i <(cat %s) -o out.jsonl %s"
+    code, _, err = shell(args % ("in.jsonl", "--limit 5"))
+    t.check("the first of a pipe", code == 0 and len(t.lines("out.jsonl")) == 5, err)
+    code, _, err = shell(args % ("other.jsonl", ""))
+    t.check("another pipe is refused", code == 2 and "row 1 is another than when it was asked" in err, "%s %s" % (code, err))
+    for _ in range(2):
+        code, _, err = shell(args % ("in.jsonl", ""))
+        t.check("a pipe continues", code == 0 and [r["id"] for r in t.lines("out.jsonl")] == list(range(1, 301))
+                and set(t.service.asked.values()) == {1}, "%s %s" % (code, err))
+    for option in ("--sample 2", "--dry-run"):
+        code, out, err = shell("ROWS -i <(cat in.jsonl) --format jsonl -o new.jsonl %s" % option)
+        t.check("%s of a pipe" % option, code == 2 and "needs a file: /dev/fd/" in err and "cannot be read twice" in err and not out
+                and not (t.folder / "new.jsonl").exists(), "%s %s" % (code, err))
+    if os.getuid() == 0:
+        shutil.chown(t.folder, 65534, 65534)
+        code, out, err = shell("$PDL --version", 65534)
+        if code:
+            t.skip("descriptors of another user", "it may not run the command")
+            return
+        code, out, err = shell("ROWS --limit 2 --format csv -o >(cat > piped) --report >(cat > report); for i in $(seq 500); do [ -s report ] && break; sleep 0.02; done; cat piped", 65534)
+        t.check("descriptors of a user who may not write /dev", len(out.splitlines()) == 3 and (t.folder / "report").stat().st_size > 100, "%s %s" % (out, err))
 
 
 def test_places():
@@ -180,6 +266,6 @@ def test_outputs():
     t.check("the program is not overwritten", code == 2 and "p.pdl is the program and the output" in err and "model" in (t.folder / "p.pdl").read_text(), err)
 
 
-for test in (test_space, test_dialects, test_random_tables, test_wide, test_numbers, test_places, test_outputs):
+for test in (test_space, test_dialects, test_random_tables, test_wide, test_numbers, test_descriptors, test_pipes_again, test_places, test_outputs):
     test()
 sys.exit(t.finish())
