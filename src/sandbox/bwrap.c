@@ -1,6 +1,7 @@
 /* bwrap.c -- the mounts and namespaces of a profile as arguments of bubblewrap, which then executes
  * the helper inside.
  * SPDX-License-Identifier: Apache-2.0 */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +42,18 @@ static void add_bind(words *w, const char *path, bool writable) {
     add(w, writable ? "--bind" : "--ro-bind", path, path);
 }
 
+/* It reads what the file holds from a descriptor, one for each. */
+static bool add_empty(words *w, const char *path, int *n_empty) {
+    enum { MOST_EMPTY = 200 };
+    char number[16];
+    if (!pdl_walk_shown_empty(path) || ++*n_empty > MOST_EMPTY) return false;
+    int fd = open("/dev/null", O_RDONLY); /* bubblewrap inherits it, and closes it */
+    if (fd < 0) return false;
+    snprintf(number, sizeof number, "%d", fd);
+    add(w, "--ro-bind-data", pdl_str_dup(pdl_str_of(number)), path); /* until exec */
+    return true;
+}
+
 static void add_binds(words *w, const sandbox_spec *s) {
     words all = {0};
     for (size_t i = 0; i < s->ro.n; i++)
@@ -49,15 +62,24 @@ static void add_binds(words *w, const sandbox_spec *s) {
     if (all.n) qsort(all.p, all.n, sizeof *all.p, by_length);
     for (size_t i = 0; i < all.n; i++) add_bind(w, all.p[i], pdl_paths_have(&s->rw, all.p[i]));
     pdl_vec_fini(&all);
+    int n_empty = 0;
+    path_list above = {0}; /* until exec */
+    pdl_walk_above(s, &above);
+    for (size_t i = 0; i < above.n; i++) add(w, "--bind-try", above.p[i], above.p[i]);
+    /* each is a mount of what is outside, so what is masked inside of it comes after it */
+    for (size_t i = 0; i < s->kept.n; i++) {
+        struct stat st;
+        if (lstat(s->kept.p[i], &st) != 0 || !S_ISLNK(st.st_mode))
+            add(w, "--ro-bind-try", s->kept.p[i], s->kept.p[i]);
+    }
     for (size_t i = 0; i < s->masked.n; i++) {
         struct stat st;
         if (lstat(s->masked.p[i], &st) != 0 || S_ISLNK(st.st_mode)) continue;
         if (S_ISDIR(st.st_mode))
             add(w, "--tmpfs", s->masked.p[i], NULL);
-        else
+        else if (!add_empty(w, s->masked.p[i], &n_empty))
             add(w, "--ro-bind", "/dev/null", s->masked.p[i]);
     }
-    for (size_t i = 0; i < s->kept.n; i++) add(w, "--ro-bind-try", s->kept.p[i], s->kept.p[i]);
 }
 
 /* What every sandbox has, so that the probe asks for no less. */

@@ -49,6 +49,7 @@ bool pdl_native_namespaces(const char **what, unsigned uid, unsigned gid) {
 
 #define OLD "/old"
 #define NEW "/new"
+#define EMPTY "/empty"
 
 typedef struct attr_of_mount {
     uint64_t set, clear, propagation, userns;
@@ -145,7 +146,8 @@ static bool mask(const char *path) {
     if (S_ISDIR(st.st_mode))
         return mount("tmpfs", to, "tmpfs", MS_RDONLY | MS_NOSUID | MS_NODEV, "mode=755,size=4k") ==
                0;
-    return mount(OLD "/dev/null", to, NULL, MS_BIND, NULL) == 0 && make_read_only(to);
+    const char *with = pdl_walk_shown_empty(path) ? EMPTY : OLD "/dev/null";
+    return mount(with, to, NULL, MS_BIND, NULL) == 0 && make_read_only(to);
 }
 
 static bool keep(const char *path) {
@@ -160,6 +162,24 @@ static int by_length(const void *a, const void *b) {
     const char *x = *(char *const *)a, *y = *(char *const *)b;
     size_t n = strlen(x), k = strlen(y);
     return n < k ? -1 : n > k;
+}
+
+/* What is mounted over cannot be renamed. */
+static bool hold_name(const char *path) {
+    char to[PATH_MAX];
+    struct stat st;
+    snprintf(to, sizeof to, NEW "%s", path);
+    return lstat(to, &st) != 0 || !S_ISDIR(st.st_mode) ||
+           mount(to, to, NULL, MS_BIND | MS_REC, NULL) == 0;
+}
+
+static bool hold_names(const sandbox_spec *s) {
+    path_list above = {0};
+    bool ok = true;
+    pdl_walk_above(s, &above);
+    for (size_t i = 0; ok && i < above.n; i++) ok = hold_name(above.p[i]);
+    pdl_paths_fini(&above);
+    return ok;
 }
 
 /* Outer folders first, and what may be written over what may be read. */
@@ -203,7 +223,10 @@ bool pdl_native_root(const sandbox_spec *s, const char **what) {
         return false;
     *what = "folders";
     if (!bind_all(s)) return false;
+    *what = "names of folders";
+    if (!hold_names(s)) return false;
     *what = "masks";
+    if (!make_point(EMPTY, false)) return false;
     for (size_t i = 0; i < s->masked.n; i++)
         if (!mask(s->masked.p[i])) return false;
     for (size_t i = 0; i < s->kept.n; i++)

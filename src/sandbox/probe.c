@@ -147,6 +147,22 @@ void pdl_machine_probe(sandbox_machine *m, const char *without, bool ask_bwrap) 
         snprintf(m->why_bwrap, sizeof m->why_bwrap, "%s", m->why_namespaces);
 }
 
+const sandbox_weakness pdl_weaknesses[] = {
+    {.text = "other processes and System V IPC stay visible"},
+    {.text = "files are guarded by Landlock alone: their names and sizes can be asked for"},
+    {.text = "tmp: does not limit temporary files (file_size: limits each)"},
+    {.text = "there is no /dev/shm (pools and queues of multiprocessing)"},
+    {.text = "in a folder of write: files can be made in folders inside of it, not beside them",
+     .of_write = true},
+    {.text = "code can send signals to other processes (Landlock is older than ABI 6)",
+     .has_landlock = LANDLOCK_SCOPES},
+};
+const size_t pdl_n_weaknesses = sizeof pdl_weaknesses / sizeof pdl_weaknesses[0];
+
+bool pdl_weakness_holds(size_t i, const sandbox_machine *m) {
+    return !pdl_weaknesses[i].has_landlock || m->landlock < pdl_weaknesses[i].has_landlock;
+}
+
 static const char *strength_of(const sandbox_machine *m, const char *helper) {
     bool locks = m->landlock && m->seccomp && helper;
     return locks && m->namespaces ? "full" : locks ? "process" : "none";
@@ -157,10 +173,18 @@ static pdl_val ability(bool has, const char *why) {
     return pdl_dict_putz(d, "why", has || !*why ? pdl_null() : pdl_textz(why));
 }
 
+static bool is_process(const sandbox_machine *m, const char *helper) {
+    return strcmp(strength_of(m, helper), "process") == 0;
+}
+
 static void put_json(const sandbox_machine *m, const char *helper, pdl_buf *out) {
     pdl_err ignored = {0};
-    pdl_val d = pdl_dict_new(6);
+    pdl_val d = pdl_dict_new(8), weaker = pdl_list_new(pdl_n_weaknesses);
+    for (size_t i = 0; is_process(m, helper) && i < pdl_n_weaknesses; i++)
+        if (pdl_weakness_holds(i, m))
+            weaker = pdl_list_push(weaker, pdl_textz(pdl_weaknesses[i].text));
     d = pdl_dict_putz(d, "strength", pdl_textz(strength_of(m, helper)));
+    d = pdl_dict_putz(d, "weaker", weaker);
     d = pdl_dict_putz(d, "namespaces", ability(m->namespaces, m->why_namespaces));
     d = pdl_dict_putz(d, "bubblewrap", ability(m->bwrap, m->why_bwrap));
     d = pdl_dict_putz(d, "landlock", pdl_int(m->landlock));
@@ -191,7 +215,10 @@ void pdl_sandbox_check(const char *helper, const char *(*env)(void *user, const 
     pdl_buf_putf(out, "seccomp      %s\n", m.seccomp ? "yes" : "no: the kernel has not got it");
     PDL_PUT(out, "memory       a limit for each process; none for all together\n");
     pdl_buf_putf(out, "helper       %s\n", helper ? helper : "not found");
-    const char *strength = strength_of(&m, helper);
-    pdl_buf_putf(out, "strength     %s%s\n", strength,
-                 strcmp(strength, "process") == 0 ? " (--sandbox-min process)" : "");
+    bool process = is_process(&m, helper);
+    pdl_buf_putf(out, "strength     %s%s\n", strength_of(&m, helper),
+                 process ? " (--sandbox-min process), weaker than full:" : "");
+    for (size_t i = 0; process && i < pdl_n_weaknesses; i++)
+        if (pdl_weakness_holds(i, &m))
+            pdl_buf_putf(out, "             - %s\n", pdl_weaknesses[i].text);
 }

@@ -337,15 +337,14 @@ static bool fill_spec(pdl_sandbox *s, pdl_err *err) {
         add_unless_named(&x->masked, &s->hide, p);
         add_all(&x->kept, &w.kept);
         add_all(&x->placeholders, &w.placeholders);
+        pdl_planted_mark(s, &w);
         add_all(&x->net, &p->net);
         x->processes = p->processes;
         x->memory = p->memory_mb << 20;
         x->tmp = p->tmp_mb << 20;
         x->file = p->file_mb << 20;
     }
-    pdl_paths_fini(&w.masked);
-    pdl_paths_fini(&w.kept);
-    pdl_paths_fini(&w.placeholders);
+    pdl_walk_fini(&w);
     return ok;
 }
 
@@ -410,16 +409,10 @@ static bool choose(pdl_sandbox *s, const pdl_sandbox_options *opt, pdl_buf *note
                            "`net:` needs the strength full, which is not there: %s", why);
     s->strength = PDL_SANDBOX_PROCESS;
     s->spec.backend = BACKEND_NONE;
-    pdl_buf_putf(note,
-                 "the sandbox has the strength process: %s. Other processes and System V IPC stay "
-                 "visible; files are guarded by Landlock alone%s%s",
-                 why,
-                 s->profile.write.n ? "; in a folder of write: files can be made in folders inside "
-                                      "of it, not beside them"
-                                    : "",
-                 m.landlock >= LANDLOCK_SCOPES
-                     ? ""
-                     : "; code can send signals to other processes (Landlock is older than ABI 6)");
+    pdl_buf_putf(note, "the sandbox has the strength process: %s. It is weaker: ", why);
+    for (size_t i = 0, n = 0; i < pdl_n_weaknesses; i++)
+        if (pdl_weakness_holds(i, &m) && (s->profile.write.n || !pdl_weaknesses[i].of_write))
+            pdl_buf_putf(note, "%s%s", n++ ? "; " : "", pdl_weaknesses[i].text);
     return true;
 }
 
@@ -595,6 +588,7 @@ void pdl_sandbox_free(pdl_sandbox *s) {
     pdl_paths_fini(&s->base);
     pdl_paths_fini(&s->hide);
     pdl_paths_fini(&s->own_env);
+    pdl_planted_fini(s);
     pdl_vec_fini(&s->env);
     pdl_free(s->dir);
     pdl_free(s->text);

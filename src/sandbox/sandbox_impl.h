@@ -23,6 +23,9 @@
 #ifndef PDL_SANDBOX_SANDBOX_IMPL_H
 #define PDL_SANDBOX_SANDBOX_IMPL_H
 
+#include <sys/types.h>
+#include <time.h>
+
 #include "base/vec.h"
 #include "sandbox/sandbox.h"
 
@@ -55,11 +58,15 @@ bool pdl_path_is_under(const char *path, const char *folder);
 /* What of a folder must not be seen, and what must not be changed. */
 typedef struct walk_result {
     path_list masked, kept, placeholders; /* placeholders: must not be made; "DIR/" for folders */
+    path_list starts; /* what programs run at their start, masked or not, and repositories */
+    path_list closed; /* folders that the user, whose they are, cannot look into now */
     size_t n_entries;
 } walk_result;
 typedef enum { WALK_DONE, WALK_TOO_MANY, WALK_TOO_MANY_HIDDEN, WALK_TOO_DEEP } walk_end;
 walk_end pdl_walk_folder(const char *folder, bool writable, walk_result *out);
-bool pdl_walk_is_start_file(const char *name);
+void pdl_walk_fini(walk_result *w);
+/* Is this masked file shown as an empty one? Others cannot be opened. Git ends without `config`. */
+bool pdl_walk_shown_empty(const char *path);
 
 typedef enum { BACKEND_NATIVE, BACKEND_BWRAP, BACKEND_NONE } sandbox_backend;
 
@@ -72,6 +79,18 @@ typedef struct sandbox_spec {
 } sandbox_spec;
 void pdl_spec_write(const sandbox_spec *s, pdl_buf *out);
 bool pdl_spec_read(const char *text, sandbox_spec *out);
+/* The folders between those to write and what is kept in them, outer ones first. A mount for each
+ * keeps its name, with which what is below could be replaced. */
+void pdl_walk_above(const sandbox_spec *s, path_list *out);
+
+/* A file or folder that was there before the run. */
+typedef struct start_mark {
+    char *path;
+    dev_t dev;
+    ino_t ino;
+    bool is_link;             /* cannot be mounted over, and another one may get its number: */
+    struct timespec changed; /* of a link */
+} start_mark;
 
 struct pdl_sandbox {
     sandbox_profile profile;
@@ -83,8 +102,12 @@ struct pdl_sandbox {
     const char *(*getenv)(void *user, const char *name);
     void *user;
     PDL_VEC(const char *) env;
+    PDL_VEC(start_mark) marks; /* by path */
     char *dir, *text;
 };
+/* planted.c: what is there now is not new. */
+void pdl_planted_mark(pdl_sandbox *s, const walk_result *w);
+void pdl_planted_fini(pdl_sandbox *s);
 
 /* probe.c */
 enum { LANDLOCK_TRUNCATES = 3, LANDLOCK_SCOPES = 6 }; /* ABIs that guard truncate() and signals */
@@ -94,6 +117,15 @@ typedef struct sandbox_machine {
     char why_namespaces[160], why_bwrap[240];
 } sandbox_machine;
 void pdl_machine_probe(sandbox_machine *m, const char *without, bool ask_bwrap);
+/* What a profile promises and the strength process does not keep. */
+typedef struct sandbox_weakness {
+    const char *text;
+    bool of_write;    /* only with folders to write */
+    int has_landlock; /* the ABI that keeps it; 0: none */
+} sandbox_weakness;
+extern const sandbox_weakness pdl_weaknesses[];
+extern const size_t pdl_n_weaknesses;
+bool pdl_weakness_holds(size_t i, const sandbox_machine *m);
 
 /* end.c: what the helper ends by. */
 int pdl_sandbox_signal_of(pdl_sandbox_end end);
