@@ -63,10 +63,14 @@ typedef struct deep {
     unsigned depth;
 } deep;
 
-/* v and, when it is made of parts, these. Parts that are too deep or too many are seen as one. */
+/* v and, when it is made of parts, these. Parts that are too deep or too many are seen as one. Of a
+ * list or dict of arguments (depth 0) each is examined by itself: that there are several counts
+ * inside of one argument only. */
 static void add_deep(ask_list *a, deep at, pdl_vref v) {
     pdl_label whole = at.outer | pdl_label_of_part(v);
-    if (pdl_is_dict(v) || pdl_is_list(v)) whole |= beyond_parts(v);
+    pdl_label together = pdl_is_dict(v) || pdl_is_list(v) ? beyond_parts(v) : 0;
+    bool arguments = !at.depth && !at.path.n;
+    whole |= arguments ? together & ~(pdl_label)PDL_LABEL_SEVERAL : together;
     bool opened = at.depth < MOST_NESTED && a->args.n < MOST_PARTS;
     bool dict = pdl_is_dict(v) && opened && pdl_dict_len(v),
          list = pdl_is_list(v) && opened && pdl_list_len(v);

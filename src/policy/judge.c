@@ -78,7 +78,7 @@ static const rule *rule_for(const pdl_policies *all, const policy *p, const pdl_
 
 static bool passes(const rule *r, pdl_label origins, pdl_label whole) {
     if (!r->has_allow || !(origins & ~r->allow)) return true;
-    if (r->allows_bounded && !(whole & PDL_LABEL_UNBOUNDED)) return true;
+    if (r->allows_bounded && !(whole & (PDL_LABEL_UNBOUNDED | PDL_LABEL_SEVERAL))) return true;
     return r->allows_shaped && !(whole & PDL_LABEL_UNSHAPED);
 }
 

@@ -128,9 +128,13 @@ static pdl_label lost(uint64_t capacity, bound of) {
     return of.shaped ? (pdl_label)PDL_LABEL_UNSHAPED : 0;
 }
 
-/* With these labels for the whole of it, beside those of its parts. */
+/* With these labels for the whole of it, beside those of its parts. How many parts there are does
+ * not count any more when the type says how many values they have together. */
 static pdl_val rejoined(pdl_val container, pdl_label whole, pdl_label without) {
-    return pdl_with_part_label(container, pdl_label_built(whole) & ~without);
+    unsigned parts = pdl_flags_of(container) & PDL_F_PARTS;
+    pdl_label inner = pdl_label_of(container) & ~(without & (pdl_label)PDL_LABEL_SEVERAL);
+    container = pdl_relabelled(container, inner | (pdl_label_built(whole) & ~without));
+    return pdl_with_flags(container, parts);
 }
 
 static pdl_val bound_dict(uint64_t capacity, pdl_vref schema, pdl_val v, unsigned depth) {

@@ -138,7 +138,9 @@ size_t pdl_dict_len(pdl_vref d) { return pdl_dictobj_of(d)->n; }
 
 /* Who chose the key chose which value is read under a name. */
 pdl_val pdl_dict_put(pdl_val v, pdl_val key, pdl_val x) {
-    return pdl_dict_put_known(v, key, pdl_with_label(x, pdl_label_of(key)));
+    pdl_label label = pdl_label_of(key);
+    if (label) x = pdl_with_label(x, pdl_label_gathered(pdl_label_of(x), label));
+    return pdl_dict_put_known(v, key, x);
 }
 
 pdl_val pdl_dict_put_known(pdl_val v, pdl_val key, pdl_val x) {
@@ -148,7 +150,7 @@ pdl_val pdl_dict_put_known(pdl_val v, pdl_val key, pdl_val x) {
     uint32_t hash = pdl_val_hash(key);
     uint32_t i = pdl_shape_find(d->shape, key, hash);
     v = pdl_joined(v, x);
-    v = pdl_with_part_label(v, pdl_label_of(key));
+    if (pdl_label_of(key) & ~pdl_label_of(x)) v = pdl_joined(v, key);
     if (i == PDL_NO_KEY) {
         append(d, key, x, hash);
     } else {

@@ -6,7 +6,7 @@
  * and pasted into a command is no less foreign. What must stay true: an operation may add origins,
  * and only the program's author can drop them.
  *
- * 48 bits: the origins below; up to 16 names that policies give (pdl_label_named); two bits for
+ * 48 bits: the origins below; up to 16 names that policies give (pdl_label_named); three bits for
  * what is not bounded; 16 bits that say which of the run's sources a value may come from, for the
  * messages of a policy (exact for the first 16 sources, a superset after that).
  *
@@ -60,15 +60,17 @@ enum {
 
 /* What a value may be, beside where it is from. Without either bit it is bounded: checked to be one
  * of a few values (a boolean, an enum, an integer between two bounds, an object of such). UNSHAPED
- * is missing too when it was checked to be a list of such, or to match a pattern. Only values with
- * an origin have these bits. */
+ * is missing too when it was checked to be a list of such, or to match a pattern. SEVERAL: a
+ * container into which the program has put more than one value with an origin; each of them may be
+ * bounded, but a hundred booleans are a text. Only values with an origin have these bits. */
 enum {
     PDL_LABEL_UNBOUNDED = 1 << PDL_LABEL_ORIGIN_BITS,
     PDL_LABEL_UNSHAPED = 1 << (PDL_LABEL_ORIGIN_BITS + 1),
-    PDL_LABEL_FREE = PDL_LABEL_UNBOUNDED | PDL_LABEL_UNSHAPED,
+    PDL_LABEL_SEVERAL = 1 << (PDL_LABEL_ORIGIN_BITS + 2),
+    PDL_LABEL_FREE = PDL_LABEL_UNBOUNDED | PDL_LABEL_UNSHAPED | PDL_LABEL_SEVERAL,
     PDL_LABEL_ORIGINS = (1 << PDL_LABEL_ORIGIN_BITS) - 1
 };
-static_assert(PDL_LABEL_ORIGIN_BITS + 2 <= PDL_LABEL_SOURCE_BIT, "the low word holds them");
+static_assert(PDL_LABEL_ORIGIN_BITS + 3 <= PDL_LABEL_SOURCE_BIT, "the low word holds them");
 
 /* The name of an origin of the table, by the number of its bit. */
 const char *pdl_label_name(size_t bit);
@@ -84,6 +86,11 @@ static inline pdl_label pdl_label_built(pdl_label l) {
 static inline pdl_label pdl_label_combined(pdl_label a, pdl_label b) {
     bool both = pdl_label_origins(a) && pdl_label_origins(b);
     return both ? a | b | PDL_LABEL_FREE : a | b;
+}
+/* Of a container with the label a that gets a part with the label b. */
+static inline pdl_label pdl_label_gathered(pdl_label a, pdl_label b) {
+    bool both = pdl_label_origins(a) && pdl_label_origins(b);
+    return both ? a | b | (pdl_label)PDL_LABEL_SEVERAL : a | b;
 }
 static inline pdl_label pdl_label_of_truth(pdl_label l) { return l & ~(pdl_label)PDL_LABEL_FREE; }
 

@@ -83,7 +83,7 @@ static pdl_val seq_of(pdl_tag tag, const pdl_val *items, size_t n) {
     for (size_t i = 0; i < n; i++) {
         l->items[i] = items[i];
         flags |= items[i].flags;
-        label |= pdl_label_of(items[i]);
+        label = pdl_label_gathered(label, pdl_label_of(items[i]));
     }
     return pdl_with_part_label(
         pdl_from_obj(tag, &l->head, (flags & PDL_F_INHERITED) | PDL_F_PARTS), label);

@@ -11,6 +11,7 @@
 #ifndef PDL_VALUE_OBJ_H
 #define PDL_VALUE_OBJ_H
 
+#include "value/label.h"
 #include "value/val.h"
 
 /* Objects made (1) and released (-1), for pdl_live_objects. */
@@ -85,7 +86,7 @@ enum { PDL_F_INHERITED = PDL_F_PROMISE | PDL_F_HANDLE };
 /* The handle of container c after x was put into it: with the flags and labels of both. */
 static inline pdl_val pdl_joined(pdl_val c, pdl_vref x) {
     c.flags = (uint8_t)(c.flags | (x.flags & PDL_F_INHERITED));
-    return pdl_with_part_label(c, pdl_label_of(x));
+    return pdl_with_part_label(c, pdl_label_gathered(pdl_label_of(c), pdl_label_of(x)));
 }
 
 /* Container handle c after the items of another one were put in. */
