@@ -128,7 +128,8 @@ def is_there(need):
 
 
 def run(folder, how, env):
-    env = {**os.environ, "PDL_PYTHON": sys.executable, **env}  # its folders are shown
+    # the folders of PDL_PYTHON are shown; no bytecode, for it would be one more file beside the scripts
+    env = {**os.environ, "PDL_PYTHON": sys.executable, "PYTHONDONTWRITEBYTECODE": "1", **env}
     r = subprocess.run([*how, sys.executable, "runner.py"], cwd=folder, env=env, capture_output=True, text=True, timeout=500, check=False)
     try:
         return json.loads(r.stdout)
