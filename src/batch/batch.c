@@ -545,6 +545,14 @@ static bool open_writer(batch *b, pdl_err *err) {
     return true;
 }
 
+static void note_types(const batch *b) {
+    pdl_buf text = PDL_BUF;
+    pdl_buf_putf(&text, "%.*s: ", PDL_FMT(b->o->input.name));
+    if (b->o->note && pdl_rows_put_note(b->rows, b->o->output.form, &text))
+        b->o->note(b->o->user, pdl_buf_z(&text));
+    pdl_buf_fini(&text);
+}
+
 static bool check_reports(const pdl_batch_options *o, pdl_err *err) {
     bool ok = true;
     for (size_t i = 0; ok && i < o->n_reports; i++)
@@ -622,6 +630,7 @@ bool pdl_batch_run(const pdl_batch_options *o, pdl_batch_totals *t, pdl_err *err
     pdl_cancel scope = {.flag = o->cancel}; /* a view of a table may have rows without end */
     const pdl_cancel *outer = pdl_cancel_enter(&scope);
     bool ok = t->begun = open_all(&b, err);
+    if (ok) note_types(&b);
     (void)pdl_cancel_enter(outer);
     ok = ok && pdl_batch_window_run(&b.window, err);
     t->finished -= b.writer.lost; /* a full disk: they are in no journal */

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/arena.h"
 #include "base/base64.h"
 #include "batch/arrow.h"
 #include "batch/bytes.h"
@@ -123,34 +124,110 @@ static bool find_types(reader *r, const char *from, pdl_err *err) {
     return ok;
 }
 
+/* What DuckDB does not have and reads as something else. mark: that of put_schema_of. lossy: the
+ * program sees another value or name, else only a Parquet output has another type. */
+static const struct {
+    char mark;
+    bool lossy;
+    const char *what;
+} strange[] = {
+    {'d', true, "decimals of more than 38 digits are read as floats"},
+    {'x', true, "fields of objects whose names differ only in case get numbers (x, X_1)"},
+    {'h', false, "half floats become floats"},
+    {'f', false, "bytes of fixed length become bytes"},
+    {'n', false, "columns without a type become texts"},
+    {'t', false, "times in milliseconds become times in microseconds"},
+};
+enum { STRANGE = sizeof strange / sizeof *strange };
+
+/* An element with parts of which some are still to come. */
+typedef struct parquet_group {
+    uint64_t left;
+    pdl_map names; /* of those so far, in small letters */
+} group;
+
 /* What the file itself says of its columns. */
 typedef struct parquet_schema {
     PDL_VEC(char *) names; /* owned */
     PDL_VEC(bool) millis;  /* it is a time without a zone, in milliseconds */
-    uint64_t inside;       /* elements that are parts of the current column */
+    PDL_VEC(group) open;   /* what the next element is a part of, the innermost last */
+    pdl_arena *arena;      /* of the names in groups */
+    pdl_buf found[STRANGE]; /* names of columns */
+    size_t n_found[STRANGE], last_found[STRANGE];
     bool begun;
 } schema;
 
-/* An element: the number of its parts, "m" or "-", and its name. Parts follow what they are of; the
- * first element is the whole. */
+static void note_strange(schema *s, char mark) {
+    enum { SHOWN = 6 };
+    for (size_t i = 0; i < STRANGE; i++) {
+        if (strange[i].mark != mark || s->last_found[i] == s->names.n) continue;
+        s->last_found[i] = s->names.n;
+        if (s->n_found[i]++ > SHOWN) continue;
+        bool more = s->n_found[i] > SHOWN;
+        pdl_buf_putf(&s->found[i], "%s%s", s->n_found[i] > 1 ? ", " : "",
+                     more ? "..." : s->names.p[s->names.n - 1]);
+    }
+}
+
+/* Adds a part to the innermost group. */
+static void add_part(schema *s, pdl_str name) {
+    group *g = &s->open.p[s->open.n - 1];
+    char *small = pdl_arena_get_n(s->arena, name.n + 1, 1);
+    for (size_t i = 0; i < name.n; i++) small[i] = pdl_lower(name.p[i]);
+    pdl_str key = {small, name.n};
+    if (pdl_map_find(&g->names, key)) note_strange(s, 'x');
+    (void)pdl_map_put(&g->names, key, s);
+    g->left--;
+}
+
+static void close_groups(schema *s) {
+    while (s->open.n && !s->open.p[s->open.n - 1].left)
+        pdl_map_fini(&s->open.p[--s->open.n].names);
+}
+
+/* An element: the number of its parts, its mark or "-", and its name. Parts follow what they are
+ * of; the first element is the whole. */
 static bool on_element(void *user, pdl_str text) {
     schema *s = user;
     uint64_t parts = 0;
     size_t i = 0;
     for (; i < text.n && text.p[i] >= '0' && text.p[i] <= '9'; i++)
         parts = parts * 10 + (uint64_t)(text.p[i] - '0');
-    if (!s->begun) {
-        s->begun = true;
-        return true;
-    }
-    if (s->inside) {
-        s->inside--;
+    if (!s->begun) return s->begun = true;
+    pdl_str name = pdl_str_sub(text, i + 1, text.n);
+    char mark = i < text.n ? text.p[i] : '-';
+    if (s->open.n) {
+        add_part(s, name);
     } else {
-        *pdl_vec_push(&s->names) = pdl_str_dup(pdl_str_sub(text, i + 1, text.n));
-        *pdl_vec_push(&s->millis) = i < text.n && text.p[i] == 'm';
+        *pdl_vec_push(&s->names) = pdl_str_dup(name);
+        *pdl_vec_push(&s->millis) = mark == 'm';
     }
-    s->inside += parts;
+    note_strange(s, mark);
+    if (parts) *pdl_vec_push(&s->open) = (group){.left = parts};
+    close_groups(s);
     return true;
+}
+
+static void schema_fini(schema *s) {
+    for (size_t i = 0; i < s->names.n; i++) pdl_free(s->names.p[i]);
+    for (size_t i = 0; i < s->open.n; i++) pdl_map_fini(&s->open.p[i].names);
+    for (size_t i = 0; i < STRANGE; i++) pdl_buf_fini(&s->found[i]);
+    pdl_vec_fini(&s->names);
+    pdl_vec_fini(&s->millis);
+    pdl_vec_fini(&s->open);
+    pdl_arena_free(s->arena);
+}
+
+/* What is strange, as one line; NULL: nothing. Owned by the caller. */
+static char *strange_text(const schema *s, bool lossy) {
+    pdl_buf out = PDL_BUF;
+    for (size_t i = 0; i < STRANGE; i++)
+        if (strange[i].lossy == lossy && s->n_found[i])
+            pdl_buf_putf(&out, "%s%s: %s", out.len ? "; " : "", strange[i].what,
+                         pdl_buf_z(&s->found[i]));
+    if (out.len) return pdl_buf_take(&out);
+    pdl_buf_fini(&out);
+    return NULL;
 }
 
 /* DuckDB reads times in milliseconds as those in microseconds. */
@@ -161,16 +238,24 @@ static void set_millis(reader *r, size_t i) {
 }
 
 static void put_schema_of(pdl_str path, pdl_buf *sql) {
-    PDL_PUT(sql, "SELECT coalesce(num_children, 0)::VARCHAR || CASE WHEN logical_type::VARCHAR "
-                 "LIKE 'TimestampType(isAdjustedToUTC=0,%MILLIS=MilliSeconds%' THEN 'm' ELSE '-' "
+    PDL_PUT(sql, "SELECT coalesce(num_children, 0)::VARCHAR || CASE "
+                 "WHEN logical_type::VARCHAR LIKE "
+                 "'TimestampType(isAdjustedToUTC=0,%MILLIS=MilliSeconds%' THEN 'm' "
+                 "WHEN logical_type::VARCHAR LIKE 'Time%MILLIS=MilliSeconds%' THEN 't' "
+                 "WHEN logical_type::VARCHAR LIKE 'Float16%' THEN 'h' "
+                 "WHEN logical_type::VARCHAR LIKE 'NullType%' THEN 'n' "
+                 "WHEN converted_type::VARCHAR = 'DECIMAL' AND precision > 38 THEN 'd' "
+                 "WHEN type::VARCHAR = 'FIXED_LEN_BYTE_ARRAY' AND logical_type IS NULL "
+                 "AND converted_type IS NULL THEN 'f' ELSE '-' "
                  "END || name FROM parquet_schema(");
     pdl_batch_duck_put_path(path, sql);
     PDL_PUT(sql, ")");
 }
 
 static bool find_names(reader *r, pdl_str path, pdl_err *err) {
-    schema s = {0};
+    schema s = {.arena = pdl_arena_make()};
     pdl_buf sql = PDL_BUF;
+    for (size_t i = 0; i < STRANGE; i++) s.found[i] = PDL_BUF;
     put_schema_of(path, &sql);
     bool ok = each_text(r->duck, pdl_buf_z(&sql), on_element, &s, err);
     bool own = s.names.n == r->inside.n && r->rows.types.n == r->inside.n;
@@ -180,9 +265,9 @@ static bool find_names(reader *r, pdl_str path, pdl_err *err) {
         ok = pdl_batch_rows_add_column(&r->rows, pdl_str_of(name), err);
         if (ok && own && s.millis.p[i]) set_millis(r, i);
     }
-    for (size_t i = 0; i < s.names.n; i++) pdl_free(s.names.p[i]);
-    pdl_vec_fini(&s.names);
-    pdl_vec_fini(&s.millis);
+    r->rows.read_note = strange_text(&s, true);
+    r->rows.kept_note = strange_text(&s, false);
+    schema_fini(&s);
     pdl_buf_fini(&sql);
     return ok;
 }

@@ -272,12 +272,21 @@ void pdl_rows_close(pdl_rowset *r) {
     pdl_vec_fini(&r->columns);
     pdl_map_fini(&r->seen);
     pdl_free(r->name);
+    pdl_free(r->read_note);
+    pdl_free(r->kept_note);
     r->ops->close(r);
 }
 
 const pdl_str *pdl_rows_columns(const pdl_rowset *r, size_t *n) {
     *n = r->columns.n;
     return r->fixed ? r->columns.p : NULL;
+}
+
+bool pdl_rows_put_note(const pdl_rowset *r, pdl_table_form output, pdl_buf *out) {
+    const char *kept = output == PDL_TABLE_parquet ? r->kept_note : NULL;
+    if (r->read_note) pdl_buf_putf(out, "%s", r->read_note);
+    if (kept) pdl_buf_putf(out, "%s%s", r->read_note ? "; " : "", kept);
+    return r->read_note || kept;
 }
 
 const char *pdl_rows_type(const pdl_rowset *r, size_t i) {

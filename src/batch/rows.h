@@ -76,6 +76,9 @@ const pdl_str *pdl_rows_columns(const pdl_rowset *r, size_t *n);
 
 /* The name of the type of column i; NULL where the form has none that an output could use. */
 const char *pdl_rows_type(const pdl_rowset *r, size_t i);
+/* Appends what the user should know: types of the table that values do not keep as they are read,
+ * or in an output of this form. Returns false where there is nothing. */
+bool pdl_rows_put_note(const pdl_rowset *r, pdl_table_form output, pdl_buf *out);
 
 typedef enum { PDL_ROWS_ROW, PDL_ROWS_END, PDL_ROWS_LATER, PDL_ROWS_FAIL } pdl_rows_step;
 /* The next row. wait: also where the other end of a pipe has not written it yet; otherwise that is

@@ -29,6 +29,9 @@ struct pdl_rowset {
     /* Parquet: what DuckDB calls the type of each column, so that an output in Parquet has the same
      * ones; owned. Else empty. */
     PDL_VEC(char *) types;
+    /* What the user should know of the types: how values are read; what a Parquet output has in
+     * their place. Owned; NULL: nothing. */
+    char *read_note, *kept_note;
 };
 
 /* Adds a column. Errors: usage, when it has no name or there is one of this name already. */

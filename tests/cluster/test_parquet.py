@@ -171,6 +171,36 @@ def test_arrow(python, env):
                 "%s %s" % (said, err))
 
 
+STRANGE = """
+import decimal, datetime as dt
+import numpy as np, pyarrow as pa, pyarrow.parquet as pq
+pair = pa.struct([("x", pa.int64()), ("X", pa.int64())])
+columns = {"twin": pa.array([{"x": 1, "X": 2}], pair), "twins": pa.array([[{"x": 1, "X": 2}]], pa.list_(pair)), "big": pa.array([decimal.Decimal(10) ** 41], pa.decimal256(50, 2)),
+    "half": pa.array(np.array([1.5], np.float16)), "halves": pa.array([np.array([1.5], np.float16)], pa.list_(pa.float16())), "fixed": pa.array([b"\\x00\\xff"], pa.binary(2)),
+    "none": pa.nulls(1), "clock": pa.array([dt.time(1, 2, 3)], pa.time32("ms"))}
+pq.write_table(pa.table({"word": ["a"], "like": pa.array([{"x": 1, "y": {"x": 2, "X_1": 3}}]), "exact": pa.array([decimal.Decimal(5)], pa.decimal128(38, 2)), **columns}), "in.parquet")
+pq.write_table(pa.table({"word": ["a"], **{"h%d" % i: columns["half"] for i in range(9)}}), "many.parquet")
+"""
+
+
+def test_strange(python, env):
+    """Types that DuckDB does not have are named in one line, those that only a Parquet output has otherwise only there."""
+    t.begin()
+    subprocess.run([python, "-c", STRANGE], cwd=t.folder, check=True)
+    read = "decimals of more than 38 digits are read as floats: big; fields of objects whose names differ only in case get numbers (x, X_1): twin, twins"
+    kept = ("half floats become floats: half, halves; bytes of fixed length become bytes: fixed; columns without a type become texts: none; "
+            "times in milliseconds become times in microseconds: clock")
+    for name, out, note in (("in.parquet", "out.jsonl", read), ("in.parquet", "out.parquet", read + "; " + kept),
+                            ("many.parquet", "many2.parquet", "half floats become floats: h0, h1, h2, h3, h4, h5, ...")):
+        code, _, err = t.run("p.pdl", "-i", name, "-o", out, **env)
+        notes = [line for line in err.splitlines() if name in line]
+        t.check("parquet: strange types are named (%s)" % out, code == 0 and notes == ["pdl: note: %s: %s" % (name, note)], "%s %s" % (notes, err))
+    rows = t.lines("out.jsonl")
+    t.check("parquet: what is read of them", [rows[0][k] for k in ("twin", "big", "half", "fixed", "none")] == [{"x": 1, "X_1": 2}, 1e41, 1.5, "\\x00\\xFF", None], rows)
+    code, _, err = t.run("p.pdl", "-i", "many.parquet", "-o", "many.jsonl", **env)
+    t.check("parquet: no note where nothing is otherwise", code == 0 and "many.parquet" not in err, err)
+
+
 def test_structure(python, env):
     """The types of many rows do not take the memory of all of them, and long integers keep their digits."""
     t.begin({"long.pdl": "data: ${ 10 ** 20 + n }\n", "longer.pdl": "data: ${ 10 ** 45 + n }\n", "in.jsonl": '{"n": 1}\n{"n": 2}\n'})
@@ -226,6 +256,7 @@ else:
     test_odd(python, more)
     test_types(python, more)
     test_arrow(python, more)
+    test_strange(python, more)
     test_structure(python, more)
     test_names(python, more)
     test_kill(python, more)
