@@ -83,11 +83,11 @@ _pdl() {
         --check) values='off warn stop' ;;
         esac ;;
     lsp)
-        words='--help --env --prices '
+        words='--help --env --prices --stdio '
         case $prev in
         esac ;;
     dap)
-        words='--help '
+        words='--help --stdio '
         case $prev in
         esac ;;
     policy)

@@ -154,11 +154,9 @@ static pdl_str name_of(const pdl_ty_function *f) {
     return f->name.n ? f->name : PDL_STR("the function");
 }
 
-static void suggest_param(pdl_checker *c, pdl_diag *d, const pdl_params *p, pdl_loc at,
-                          pdl_str name) {
-    if (!d || !pdl_checker_may_suggest(c)) return;
-    pdl_str near = pdl_str_nearest(name, p->names, p->n);
-    if (!near.n) return;
+/* near: the parameter that is most like name, unless it has its value already; empty: none. */
+static void suggest_param(pdl_checker *c, pdl_diag *d, pdl_str near, pdl_loc at, pdl_str name) {
+    if (!d || !near.n || !pdl_checker_may_suggest(c)) return;
     pdl_checker_hint(c, d, "did you mean '%.*s'?", PDL_FMT(near));
     if (at.src && at.end - at.start == name.n) pdl_program_edit(c->p, d, at, near);
 }
@@ -208,7 +206,10 @@ static const pdl_ty *call_from_expression(pdl_infer *in, const pdl_xnode *x,
             pdl_infer_diag(in, PDL_RULE_argument_unknown, &key, "%.*s has no parameter %.*s",
                            PDL_FMT(name_of(f)), PDL_FMT(a->kw_names[k]));
         pdl_checker_soften(d);
-        suggest_param(in->c, d, p, pdl_infer_loc(in, &key), a->kw_names[k]);
+        pdl_str near = pdl_str_nearest(a->kw_names[k], p->names, p->n);
+        for (size_t i = 0; i < a->n_kw; i++)
+            if (pdl_str_eq(a->kw_names[i], near)) near = (pdl_str){0};
+        suggest_param(in->c, d, near, pdl_infer_loc(in, &key), a->kw_names[k]);
         pdl_checker_relate(in->c, d, f->block->head.loc, "the function is defined here");
     }
     pdl_buf_fini(&problem);
@@ -283,6 +284,11 @@ static pdl_loc arg_loc(const pdl_b_call *b, pdl_str name, bool key) {
     return b->args ? b->args->loc : pdl_field_loc(&b->head, "call");
 }
 
+static bool has_arg(const pdl_b_call *b, pdl_str name) {
+    const pdl_node *args = b->args ? b->args->node : NULL;
+    return args && args->kind == PDL_NODE_MAP && pdl_node_find(args, name, &(const pdl_pair *){0});
+}
+
 static void check_arg(pdl_checker *c, const pdl_b_call *b, const pdl_ty_function *f, pdl_str name,
                       const pdl_ty *t) {
     const pdl_params *p = &f->block->params;
@@ -297,7 +303,8 @@ static void check_arg(pdl_checker *c, const pdl_b_call *b, const pdl_ty_function
     if (i == p->n) {
         d = pdl_checker_diag(c, PDL_RULE_argument_unknown, key, key, "%.*s has no parameter %.*s",
                              PDL_FMT(name_of(f)), PDL_FMT(name));
-        suggest_param(c, d, p, key, name);
+        pdl_str near = pdl_str_nearest(name, p->names, p->n);
+        suggest_param(c, d, has_arg(b, near) ? (pdl_str){0} : near, key, name);
     } else if (!fits_param(c, f, i, t, &problem)) {
         d = pdl_checker_diag(c, PDL_RULE_argument_type, value, value, "argument %.*s of %.*s: %.*s",
                              PDL_FMT(name), PDL_FMT(name_of(f)), PDL_FMT(pdl_buf_str(&problem)));

@@ -135,7 +135,7 @@ void pdl_checker_reduce(pdl_checker *c, const pdl_join *join, int64_t values);
 
 /* lint.c */
 void pdl_checker_lint_block(pdl_checker *c, const pdl_block *b);
-void pdl_checker_lint_role(pdl_checker *c, pdl_str role, pdl_loc loc);
+void pdl_checker_lint_role(pdl_checker *c, pdl_str role, pdl_loc loc, pdl_loc value);
 void pdl_checker_lint_program(pdl_checker *c, const pdl_block *main);
 void pdl_checker_lint_keys(pdl_checker *c, const pdl_node *n);
 void pdl_checker_lint_text(pdl_checker *c, pdl_str text, const pdl_node *node, pdl_loc loc);

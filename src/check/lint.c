@@ -51,7 +51,7 @@ static void lint_norway(pdl_checker *c, const pdl_block *b) {
     pdl_checker_hint(c, d, "quote it to get text: '%.*s'", PDL_FMT(n->text));
 }
 
-void pdl_checker_lint_role(pdl_checker *c, pdl_str role, pdl_loc loc) {
+void pdl_checker_lint_role(pdl_checker *c, pdl_str role, pdl_loc loc, pdl_loc value) {
     static const pdl_str roles[] = {{"user", 4}, {"system", 6},    {"assistant", 9},
                                     {"tool", 4}, {"developer", 9}, {"function", 8}};
     static const pdl_str elsewhere[][2] = {
@@ -70,11 +70,15 @@ void pdl_checker_lint_role(pdl_checker *c, pdl_str role, pdl_loc loc) {
     pdl_str near = pdl_str_nearest(role, roles, N);
     for (size_t i = 0; i < sizeof elsewhere / sizeof *elsewhere; i++)
         if (pdl_str_eq_nocase(role, elsewhere[i][0])) near = elsewhere[i][1];
-    if (near.n) pdl_checker_hint(c, d, "did you mean '%.*s'?", PDL_FMT(near));
+    if (!d || !near.n) return;
+    pdl_checker_hint(c, d, "did you mean '%.*s'?", PDL_FMT(near));
+    if (value.end - value.start >= role.n) pdl_program_edit(c->p, d, value, near);
 }
 
 static void lint_role(pdl_checker *c, const pdl_block *b) {
-    if (b->rare->role.s.p) pdl_checker_lint_role(c, b->rare->role.s, b->rare->role.loc);
+    if (b->rare->role.s.p)
+        pdl_checker_lint_role(c, b->rare->role.s, b->rare->role.loc,
+                              pdl_checker_value_loc(b, "role"));
 }
 
 /* The names of types in a spec that are old, in the order of its text. */

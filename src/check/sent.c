@@ -139,7 +139,8 @@ static void check_message(pdl_checker *c, const outgoing *s) {
     }
     if (!find(c, s, "role", &part)) return;
     if (refuse(c, PDL_RULE_message, &part, PDL_TY_STR, "a role", "a text")) return;
-    if (text_of(&part).n) pdl_checker_lint_role(c, text_of(&part), part.loc);
+    if (text_of(&part).n)
+        pdl_checker_lint_role(c, text_of(&part), part.loc, part.n ? part.loc : (pdl_loc){0});
 }
 
 void pdl_checker_messages(pdl_checker *c, const pdl_ty *t, const pdl_node *n, pdl_loc loc) {

@@ -98,6 +98,8 @@ static const option options[] = {
      "make the changes that have one right answer, in the files"},
     {OPT_check_env, "env", 0, OPT_FLAG, NULL, NULL,
      "also report models whose keys are not set in the environment"},
+    {OPT_stdio, "stdio", 0, OPT_FLAG, NULL, NULL,
+     "speak on standard input and output, as always; many editors add it"},
     {OPT_rule, "rule", 0, OPT_VALUES, "NAME=LEVEL", NULL, "a rule is off, warning or error"},
     {OPT_nodes, "nodes", 0, OPT_FLAG, NULL, NULL, "the syntax tree of the YAML text"},
     {OPT_blocks, "blocks", 0, OPT_FLAG, NULL, NULL, "the blocks as read (the default)"},
@@ -530,6 +532,12 @@ static const opt_id lsp_options[] = {
     OPT_help,
     OPT_check_env,
     OPT_prices,
+    OPT_stdio,
+    OPT_COUNT,
+};
+static const opt_id dap_options[] = {
+    OPT_help,
+    OPT_stdio,
     OPT_COUNT,
 };
 static const opt_id plain_options[] = {
@@ -649,7 +657,7 @@ static const command table[] = {
     {"lsp", pdl_cli_cmd_lsp, lsp_options, "",
      "Serve an editor: the Language Server Protocol on standard input and output.",
      "Editors start it themselves; docs/manual/editors.md says what each needs.\n"},
-    {"dap", pdl_cli_cmd_dap, plain_options, "",
+    {"dap", pdl_cli_cmd_dap, dap_options, "",
      "Serve an editor: the Debug Adapter Protocol on standard input and output.",
      "Editors start it themselves; docs/manual/editors.md says what a launch knows.\n"},
     {"policy", pdl_cli_cmd_policy, plain_options, "ACTION NAME...", "Look at policies, lock tools.",

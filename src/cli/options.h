@@ -66,6 +66,7 @@ typedef enum {
     OPT_check_run,
     OPT_fix,
     OPT_check_env,
+    OPT_stdio,
     OPT_rule,
     OPT_nodes,
     OPT_blocks,

@@ -121,11 +121,11 @@ static bool hits_hold(const dap_breakpoint *b) {
     return true;
 }
 
-static pdl_val put_breakpoint(const dap_breakpoint *b, const char *why) {
+static pdl_val put_breakpoint(const debugger *g, const dap_breakpoint *b, const char *why) {
     pdl_val v = pdl_dict_putz(pdl_dict_new(4), "id", pdl_int(b->id));
     v = pdl_dict_putz(v, "verified", pdl_bool(!why));
     if (why) return pdl_dict_putz(v, "message", pdl_textz(why));
-    return pdl_dict_putz(v, "line", pdl_int(b->line));
+    return pdl_dict_putz(v, "line", pdl_int(b->line - g->lines_from_0));
 }
 
 pdl_val pdl_dap_set_breakpoints(debugger *g, pdl_vref args) {
@@ -138,7 +138,8 @@ pdl_val pdl_dap_set_breakpoints(debugger *g, pdl_vref args) {
     find_lines(path, &lines);
     for (size_t i = 0; pdl_is_list(wanted) && i < pdl_list_len(wanted); i++) {
         pdl_vref w = pdl_list_at(wanted, i);
-        int64_t at = pdl_member_int(w, "line", 0);
+        int64_t at = pdl_member_int(w, "line", -1);
+        if (at >= 0 && at < INT32_MAX && g->lines_from_0) at++;
         if (g->breakpoints.n >= MOST_BREAKPOINTS) break;
         const char *why = NULL;
         dap_breakpoint b = {
@@ -153,7 +154,7 @@ pdl_val pdl_dap_set_breakpoints(debugger *g, pdl_vref args) {
             why = "the count of hits is a number, or one after ==, >, >=, <, <= or %";
             b.line = 0;
         }
-        list = pdl_list_push(list, put_breakpoint(&b, why));
+        list = pdl_list_push(list, put_breakpoint(g, &b, why));
         *pdl_vec_push(&g->breakpoints) = b;
     }
     pdl_vec_fini(&lines.lines);

@@ -93,6 +93,8 @@ typedef struct debugger {
     bool stopped, evaluating;
     bool failing; /* blocks of a strand end because of a failure that was reported */
     uint32_t failing_fiber;
+    pdl_val failed_call; /* what the failure of a call says that was shown last; or absent */
+    bool lines_from_0, columns_from_0; /* as the client counts */
     pdl_val failure;             /* what it says, while it is stopped at one; or absent */
     const char *failure_kind;    /* the kind of error; static */
     uint32_t at_fiber;           /* where it is stopped */

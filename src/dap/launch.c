@@ -123,7 +123,8 @@ static int run_once(debugger *g) {
     pdl_err_fini(&err);
     pdl_dap_threads_fini(g);
     pdl_drop(g->last_result);
-    g->last_result = pdl_absent();
+    pdl_drop(g->failed_call);
+    g->last_result = g->failed_call = pdl_absent();
     g->failing = false;
     pdl_session_free(g->session);
     g->session = NULL;
@@ -211,7 +212,7 @@ static void fini(debugger *g) {
 int pdl_dap_serve(void) {
     debugger g = {.reader = {.kind = PDL_FRAME_CONTENT, .max_message = MOST_MESSAGE}};
     g.data = g.wanted = g.arguments = g.again = pdl_absent();
-    g.request = g.last_result = g.failure = pdl_absent();
+    g.request = g.last_result = g.failure = g.failed_call = pdl_absent();
     g.names = pdl_interner_new();
     if (!getcwd(g.home, sizeof g.home)) g.home[0] = '\0';
     if (!take_descriptors(&g)) {

@@ -33,7 +33,10 @@ static void on_initialize(debugger *g, pdl_vref m, pdl_vref args) {
         "supportsRestartRequest",            "supportsExceptionInfoRequest",
         "supportTerminateDebuggee"};
     pdl_val d = pdl_dict_new(12), filters = pdl_list_new(2);
-    (void)args;
+    pdl_vref lines = pdl_member(args, "linesStartAt1"),
+             columns = pdl_member(args, "columnsStartAt1");
+    g->lines_from_0 = pdl_is_bool(lines) && !pdl_bool_of(lines);
+    g->columns_from_0 = pdl_is_bool(columns) && !pdl_bool_of(columns);
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) d = put_flag(d, flags[i]);
     filters = pdl_list_push(filters, put_filter("fail", "Blocks that fail"));
     filters = pdl_list_push(filters, put_filter("request", "Before a request to a model"));
@@ -283,7 +286,7 @@ static uint32_t column_of(const pdl_block *b) {
     return pdl_source_column(b->loc.src, b->node ? b->node->start : b->loc.start);
 }
 
-static pdl_val put_frame(const dap_frame *f) {
+static pdl_val put_frame(const debugger *g, const dap_frame *f) {
     const pdl_block *b = f->block;
     pdl_buf name = PDL_BUF;
     pdl_buf_put(&name, pdl_str_of(b ? pdl_block_trace_name(b->kind) : "block"));
@@ -291,8 +294,8 @@ static pdl_val put_frame(const dap_frame *f) {
     pdl_val d = pdl_dict_putz(pdl_dict_new(6), "id", pdl_int(f->id));
     d = pdl_dict_putz(d, "name", pdl_text(pdl_buf_str(&name)));
     bool known = b && b->loc.src && b->loc.src->name.n;
-    d = pdl_dict_putz(d, "line", pdl_int(known ? pdl_dap_line_of(b) : 0));
-    d = pdl_dict_putz(d, "column", pdl_int(known ? column_of(b) : 0));
+    d = pdl_dict_putz(d, "line", pdl_int(known ? pdl_dap_line_of(b) - g->lines_from_0 : 0));
+    d = pdl_dict_putz(d, "column", pdl_int(known ? column_of(b) - g->columns_from_0 : 0));
     pdl_buf_fini(&name);
     return known ? pdl_dict_putz(d, "source", put_source(b->loc.src)) : d;
 }
@@ -307,7 +310,7 @@ static void on_stack(debugger *g, pdl_vref m, pdl_vref args) {
     size_t n = t->frames.n;
     for (size_t i = start < 0 ? 0 : (size_t)start; i < n && (int64_t)pdl_list_len(list) < levels;
          i++)
-        list = pdl_list_push(list, put_frame(&t->frames.p[n - 1 - i]));
+        list = pdl_list_push(list, put_frame(g, &t->frames.p[n - 1 - i]));
     pdl_val d = pdl_dict_putz(pdl_dict_new(2), "stackFrames", list);
     pdl_dap_answer(g, m, pdl_dict_putz(d, "totalFrames", pdl_int((int64_t)n)));
 }

@@ -163,14 +163,42 @@ static void on_end(debugger *g, const pdl_event *e) {
     *t = g->threads.p[--g->threads.n];
 }
 
+/* Was the failure shown when the answer of the model came, or by a block inside of this one? */
+static bool is_reported(const debugger *g, const pdl_event *e, const char *why) {
+    if (g->failing && e->fiber == g->failing_fiber) return true;
+    pdl_str call = pdl_is_absent(g->failed_call) ? (pdl_str){0} : pdl_str_get(g->failed_call);
+    return call.n && pdl_str_find(pdl_str_of(why), call, 0) != PDL_NOT_FOUND;
+}
+
 /* A failure is reported where it happens, not again by each of the blocks around. */
 static void on_fail(debugger *g, const pdl_event *e) {
     const char *why = e->err && e->err->msg ? e->err->msg : "the block failed";
-    bool reported = g->failing && e->fiber == g->failing_fiber;
+    bool reported = is_reported(g, e, why);
     if (g->stop_on_failure && !reported && e->err && e->err->kind != PDL_E_interrupt)
         stop_at_failure(g, e->fiber, pdl_err_kind_name(e->err->kind), pdl_str_of(why));
     g->failing = true;
     g->failing_fiber = e->fiber;
+}
+
+/* A block that calls a model ends before the answer is there, and the failure comes up later, where
+ * the answer is used. It is shown at the block of the call, which is a frame for that time. */
+static void on_reply(debugger *g, const pdl_event *e) {
+    uint32_t fiber = e->fiber ? e->fiber : 1;
+    bool model = e->effect->kind == PDL_EFFECT_model;
+    if (!g->stop_on_failure || !model || !e->err || e->handled || !has_file(e->block)) return;
+    if (e->err->kind == PDL_E_interrupt) return;
+    const char *why = e->err->msg ? e->err->msg : "the call failed";
+    *pdl_vec_push(&pdl_dap_thread(g, fiber)->frames) = (dap_frame){
+        .id = ++g->next_id,
+        .block = e->block,
+        .context = pdl_absent(),
+        .scope = pdl_run_keep_scope_of(pdl_session_get(g->session), fiber),
+    };
+    stop_at_failure(g, fiber, pdl_err_kind_name(e->err->kind), pdl_str_of(why));
+    dap_thread *t = pdl_dap_thread(g, fiber); /* requests may have moved it */
+    frame_fini(&t->frames.p[--t->frames.n]);
+    pdl_drop(g->failed_call);
+    g->failed_call = pdl_text(pdl_str_of(why));
 }
 
 /* The request as it leaves the machine: what the room of models makes of it for a service is shown
@@ -207,6 +235,7 @@ void pdl_dap_on_event(void *user, const pdl_event *e) {
         on_end(g, e);
         return;
     case PDL_EVENT_effect: on_effect(g, e); return;
+    case PDL_EVENT_reply: on_reply(g, e); return;
     default: return;
     }
 }

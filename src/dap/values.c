@@ -112,7 +112,8 @@ pdl_val pdl_dap_variables(debugger *g, pdl_vref args) {
     if (count <= 0 || count > MOST_CHILDREN) count = MOST_CHILDREN;
     if (at < 1 || (size_t)at > g->references.n || start < 0) return list;
     pdl_val v = pdl_keep(g->references.p[at - 1].value);
-    size_t n = count_parts(v);
+    const char *other = pdl_is_dict(v) ? "indexed" : "named"; /* kind of parts it does not have */
+    size_t n = pdl_text_is(pdl_member(args, "filter"), other) ? 0 : count_parts(v);
     for (size_t i = (size_t)start; i < n && (int64_t)pdl_list_len(list) < count; i++)
         list = pdl_list_push(list, put_variable(g, (size_t)at, v, i));
     pdl_drop(v);

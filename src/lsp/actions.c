@@ -6,12 +6,13 @@
 
 #include "base/banned.h"
 
-enum { MOST_ACTIONS = 200 };
+enum { MOST_ACTIONS = 200, MOST_WORDS = 16 };
 
 typedef struct actions {
     pdl_lsp *s;
     lsp_doc *d;
     size_t low, high;
+    pdl_vref only; /* kinds that the client wants; no list: all */
     pdl_val list;
 } actions;
 
@@ -20,8 +21,24 @@ static pdl_val put_changes(const lsp_doc *d, pdl_val edits) {
     return pdl_dict_putz(pdl_dict_new(1), "changes", changes);
 }
 
+/* `source` means all kinds that begin with `source.`, too. */
+static bool is_wanted(const actions *a, const char *kind) {
+    for (size_t i = 0; pdl_is_list(a->only) && i < pdl_list_len(a->only); i++) {
+        pdl_vref item = pdl_list_at(a->only, i);
+        pdl_str want = pdl_is_str(item) ? pdl_str_get(item) : PDL_STR("?");
+        bool begins = pdl_str_starts(pdl_str_of(kind), want);
+        if (begins && (!want.n || !kind[want.n] || kind[want.n] == '.')) return true;
+    }
+    return !pdl_is_list(a->only);
+}
+
 static void add(actions *a, pdl_val title, const char *kind, pdl_val edits, pdl_vref diag,
                 bool preferred) {
+    if (!is_wanted(a, kind)) {
+        pdl_drop(title);
+        pdl_drop(edits);
+        return;
+    }
     pdl_val v = pdl_dict_putz(pdl_dict_new(5), "title", title);
     v = pdl_dict_putz(v, "kind", pdl_textz(kind));
     if (preferred) v = pdl_dict_putz(v, "isPreferred", pdl_bool(true));
@@ -49,22 +66,46 @@ static pdl_str meant(pdl_str hint) {
     return pdl_str_sub(hint, begin.n, end);
 }
 
-/* The word that the diagnostic is about is at its mark, alone or as the name in an expression. */
-static bool find_word(const actions *a, const pdl_diag *d, size_t *from, size_t *to) {
-    pdl_str text = pdl_lsp_text_str(&a->d->text);
-    pdl_str at = pdl_str_sub(text, d->mark.start, d->mark.end);
-    size_t open = pdl_str_find(d->text, PDL_STR("'"), 0),
-           close = open == PDL_NOT_FOUND ? open : pdl_str_find(d->text, PDL_STR("'"), open + 1);
-    pdl_str word = close == PDL_NOT_FOUND ? at : pdl_str_sub(d->text, open + 1, close);
-    size_t found = pdl_str_find(at, word, 0);
-    if (found == PDL_NOT_FOUND || !word.n) {
-        *from = d->mark.start;
-        *to = d->mark.end;
-        return at.n > 0 && pdl_str_find(at, PDL_STR(" "), 0) == PDL_NOT_FOUND;
+/* Where a word is in the text of the mark: as a whole, and outside of quotes if it can be had so
+ * ('uper' | uper). */
+static size_t find_whole(pdl_str at, pdl_str word) {
+    size_t quoted = PDL_NOT_FOUND;
+    for (size_t i = pdl_str_find(at, word, 0); i != PDL_NOT_FOUND;
+         i = pdl_str_find(at, word, i + 1)) {
+        size_t end = i + word.n;
+        if ((i && pdl_lsp_is_word(at.p[i - 1])) || (end < at.n && pdl_lsp_is_word(at.p[end])))
+            continue;
+        if (!i || !pdl_byte_in(at.p[i - 1], PDL_STR("'\""))) return i;
+        if (quoted == PDL_NOT_FOUND) quoted = i;
     }
-    *from = d->mark.start + found;
-    *to = *from + word.n;
-    return true;
+    return quoted;
+}
+
+/* The words of a message that are between two ' and at the mark, too. A message may quote text that
+ * has ' itself, so what is between any two that follow each other counts. */
+static size_t quoted_words(pdl_str message, pdl_str at, pdl_str *out) {
+    size_t n = 0, from = pdl_str_find(message, PDL_STR("'"), 0);
+    while (from != PDL_NOT_FOUND && n < MOST_WORDS) {
+        size_t to = pdl_str_find(message, PDL_STR("'"), from + 1);
+        if (to == PDL_NOT_FOUND) break;
+        pdl_str word = pdl_str_sub(message, from + 1, to);
+        if (word.n && find_whole(at, word) != PDL_NOT_FOUND) out[n++] = word;
+        from = to;
+    }
+    return n;
+}
+
+/* The word in whose place `meant` belongs: of those that the message names the one most like it;
+ * the whole mark when the message names none. */
+static bool find_word(const actions *a, const pdl_diag *d, pdl_str meant, size_t *from,
+                      size_t *to) {
+    pdl_str at = pdl_str_sub(pdl_lsp_text_str(&a->d->text), d->mark.start, d->mark.end);
+    pdl_str words[MOST_WORDS];
+    size_t n = quoted_words(d->text, at, words);
+    pdl_str word = n == 1 ? words[0] : pdl_str_nearest(meant, words, n);
+    *from = d->mark.start + (word.n ? find_whole(at, word) : 0);
+    *to = word.n ? *from + word.n : d->mark.end;
+    return word.n || (!pdl_byte_in('\'', d->text) && at.n && !pdl_byte_in(' ', at));
 }
 
 static void add_for(actions *a, const pdl_diag *d, pdl_vref diag) {
@@ -77,40 +118,83 @@ static void add_for(actions *a, const pdl_diag *d, pdl_vref diag) {
                 "quickfix", edits, diag, d->fix_is_sure || word.n);
         else
             pdl_drop(edits);
-    } else if (word.n && find_word(a, d, &from, &to)) {
+    } else if (word.n && find_word(a, d, word, &from, &to)) {
         lsp_range r = pdl_lsp_text_range(&a->d->text, from, to);
         add(a, pdl_textf("Change to '%.*s'", PDL_FMT(word)), "quickfix",
             pdl_list_push(pdl_list_new(1), pdl_lsp_put_edit(r, word)), diag, true);
     }
 }
 
-/* A field that is missing is added below the block's first key, with its column. */
+/* A field that is missing is added before the block's first key, in a line with its column, or
+ * after the { of a block that is in braces. */
 static void add_missing(actions *a, const pdl_diag *d, pdl_vref diag) {
     pdl_str begin = PDL_STR("Missing required field: ");
     pdl_buf text = PDL_BUF;
     if (strcmp(d->code, "field-missing") != 0 || !pdl_str_starts(d->text, begin) || d->n_edits)
         return;
-    pdl_str field = pdl_str_sub(d->text, begin.n, d->text.n);
-    lsp_pos at = pdl_lsp_text_pos(&a->d->text, d->mark.start);
-    pdl_buf_putf(&text, "%.*s: \n", PDL_FMT(field));
-    for (uint32_t i = 0; i < at.ch; i++) pdl_buf_putc(&text, ' ');
+    pdl_str field = pdl_str_sub(d->text, begin.n, d->text.n), all = pdl_lsp_text_str(&a->d->text);
+    bool braces = d->mark.start < all.n && all.p[d->mark.start] == '{';
+    lsp_pos at = pdl_lsp_text_pos(&a->d->text, d->mark.start + (uint32_t)braces);
+    pdl_buf_putf(&text, "%.*s: %s", PDL_FMT(field), braces ? ", " : "\n");
+    for (uint32_t i = 0; !braces && i < at.ch; i++) pdl_buf_putc(&text, ' ');
     add(a, pdl_textf("Add the field '%.*s'", PDL_FMT(field)), "quickfix",
         pdl_list_push(pdl_list_new(1), pdl_lsp_put_edit((lsp_range){at, at}, pdl_buf_str(&text))),
         diag, false);
     pdl_buf_fini(&text);
 }
 
-/* A comment that switches the rule off for the line. */
+/* --- comments --------------------------------------------------------------------------------- */
+
+static size_t end_of_line(const lsp_doc *d, uint32_t line) {
+    return pdl_lsp_text_line_start(&d->text, line) + pdl_lsp_text_line_str(&d->text, line).n;
+}
+
+/* The scalar at the end of a line that goes on in other lines, where a # is text or ends it; NULL:
+ * none. */
+static const pdl_node *text_at_end(const lsp_doc *d, uint32_t line) {
+    size_t off = end_of_line(d, line);
+    lsp_way way;
+    if (!d->tree.root) return NULL;
+    pdl_lsp_way_to(d->tree.root, (uint32_t)off, &way);
+    const lsp_spot *p = pdl_lsp_way_end(&way);
+    const pdl_node *n = way.on_key ? p->key : p->node;
+    if (n->kind != PDL_NODE_SCALAR || n->start > off || off > n->end) return NULL;
+    bool block = n->style == PDL_STYLE_LITERAL || n->style == PDL_STYLE_FOLDED;
+    uint32_t takes = pdl_lsp_text_line(&d->text, block ? n->start : n->end);
+    return takes == line ? NULL : n;
+}
+
+/* Puts the comment after the line, or above it where text that begins there goes on below. */
+static bool put_comment(const lsp_doc *d, uint32_t line, const char *code, lsp_range *at,
+                        pdl_buf *out) {
+    const pdl_node *text = text_at_end(d, line);
+    size_t off = end_of_line(d, line);
+    if (!text) {
+        pdl_buf_putf(out, "  # pdl: ignore %s", code);
+    } else if (pdl_lsp_text_line(&d->text, text->start) == line) {
+        pdl_str now = pdl_lsp_text_line_str(&d->text, line);
+        size_t indent = 0;
+        while (indent < now.n && now.p[indent] == ' ') indent++;
+        pdl_buf_putf(out, "%.*s# pdl: ignore %s\n", (int)indent, now.p, code);
+        off = pdl_lsp_text_line_start(&d->text, line);
+    }
+    *at = pdl_lsp_text_range(&d->text, off, off);
+    return out->len > 0;
+}
+
+/* A comment that switches the rule off for the line; of a text of many lines for the line that it
+ * belongs to, since in its own lines it would be a part of it. */
 static void add_ignore(actions *a, const pdl_diag *d, pdl_vref diag) {
+    lsp_range at;
+    pdl_buf text = PDL_BUF;
     if (d->at_load || d->severity == PDL_DIAG_ERROR) return;
-    uint32_t line = pdl_lsp_text_line(&a->d->text, d->mark.start);
-    pdl_str now = pdl_lsp_text_line_str(&a->d->text, line);
-    size_t end = pdl_lsp_text_line_start(&a->d->text, line) + now.n;
-    lsp_range r = pdl_lsp_text_range(&a->d->text, end, end);
-    pdl_val text = pdl_textf("  # pdl: ignore %s", d->code);
-    add(a, pdl_textf("Ignore '%s' on this line", d->code), "quickfix",
-        pdl_list_push(pdl_list_new(1), pdl_lsp_put_edit(r, pdl_str_get(text))), diag, false);
-    pdl_drop(text);
+    bool here = d->loc.src && pdl_str_is(d->loc.src->name, a->d->key);
+    if (put_comment(a->d, pdl_lsp_text_line(&a->d->text, d->mark.start), d->code, &at, &text) ||
+        (here &&
+         put_comment(a->d, pdl_lsp_text_line(&a->d->text, d->loc.start), d->code, &at, &text)))
+        add(a, pdl_textf("Ignore '%s' on this line", d->code), "quickfix",
+            pdl_list_push(pdl_list_new(1), pdl_lsp_put_edit(at, pdl_buf_str(&text))), diag, false);
+    pdl_buf_fini(&text);
 }
 
 /* All fixes that have one right answer, in one. */
@@ -138,7 +222,7 @@ pdl_val pdl_lsp_on_actions(pdl_lsp *s, pdl_vref params) {
     lsp_range r = pdl_lsp_get_range(pdl_member(params, "range"));
     if (!d) return pdl_absent();
     actions a = {s, d, pdl_lsp_text_offset(&d->text, r.from), pdl_lsp_text_offset(&d->text, r.to),
-                 pdl_list_new(4)};
+                 pdl_member(pdl_member(params, "context"), "only"), pdl_list_new(4)};
     pdl_vref shown = pdl_lsp_diagnose(s, d);
     if (!d->program) return a.list;
     size_t k = 0; /* the list that is shown leaves some out */

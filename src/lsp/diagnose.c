@@ -166,8 +166,24 @@ void pdl_lsp_withdraw(pdl_lsp *s, lsp_doc *d) {
     pdl_program_drop(d->program);
     d->program = NULL;
     pdl_drop(d->diags);
-    d->diags = pdl_absent();
+    pdl_drop(d->pulled);
+    d->diags = d->pulled = pdl_absent();
     if (d->shown) publish(s, d, pdl_list_new(0));
+}
+
+/* Does the client show something else for the file, without an edit of its own after which it asks
+ * again anyway? */
+static bool is_stale(const lsp_doc *d, pdl_vref now) {
+    return !pdl_is_absent(d->pulled) && d->revision == d->pulled_revision &&
+           !pdl_val_eq(d->pulled, now);
+}
+
+/* A client that asks is told when to ask again. */
+static bool refresh(pdl_lsp *s) {
+    bool wanted = s->is_stale && s->has_pull_refresh;
+    s->is_stale = false;
+    if (wanted) pdl_lsp_ask(s, "workspace/diagnostic/refresh", pdl_absent());
+    return wanted;
 }
 
 bool pdl_lsp_diagnose_work(pdl_lsp *s) {
@@ -176,12 +192,16 @@ bool pdl_lsp_diagnose_work(pdl_lsp *s) {
         if (!d->due) continue;
         d->due = false;
         pdl_vref now = pdl_lsp_diagnose(s, d);
+        if (s->is_asked) {
+            s->is_stale = s->is_stale || is_stale(d, now);
+            return true;
+        }
         /* Not with the list before: a pull may have made that one of the same text. */
         bool same = d->shown && pdl_val_eq(d->pushed, now);
         if (!same) publish(s, d, pdl_keep(now));
         return true;
     }
-    return false;
+    return refresh(s);
 }
 
 /* --- pull ------------------------------------------------------------------------------------- */
@@ -195,9 +215,23 @@ static pdl_val report_of(pdl_lsp *s, lsp_doc *d, pdl_str known) {
     return same ? v : pdl_dict_putz(v, "items", pdl_keep(list));
 }
 
+/* The client can ask, and does: what was pushed before is withdrawn. */
+static void stop_pushing(pdl_lsp *s) {
+    if (!s->has_pull || s->is_asked) return;
+    s->is_asked = true;
+    for (size_t i = 0; i < s->docs.n; i++)
+        if (s->docs.p[i]->shown) publish(s, s->docs.p[i], pdl_list_new(0));
+}
+
 pdl_val pdl_lsp_on_pull(pdl_lsp *s, pdl_vref params) {
     lsp_doc *d = pdl_lsp_doc_param(s, params);
-    return d ? report_of(s, d, pdl_member_str(params, "previousResultId")) : pdl_absent();
+    if (!d) return pdl_absent();
+    stop_pushing(s);
+    pdl_val report = report_of(s, d, pdl_member_str(params, "previousResultId"));
+    pdl_drop(d->pulled);
+    d->pulled = pdl_keep(d->diags);
+    d->pulled_revision = d->revision;
+    return report;
 }
 
 pdl_val pdl_lsp_on_workspace_pull(pdl_lsp *s, pdl_vref params) {

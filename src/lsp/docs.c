@@ -69,7 +69,7 @@ static lsp_doc *add(pdl_lsp *s, pdl_str uri, pdl_str key, bool is_file) {
     d->key = pdl_str_dup(key);
     d->is_file = is_file;
     d->text.utf8 = s->utf8;
-    d->diags = d->types = d->pushed = pdl_absent();
+    d->diags = d->types = d->pushed = d->pulled = pdl_absent();
     *pdl_vec_push(&s->docs) = d;
     pdl_map_put(&s->by_key, (pdl_str){d->key, key.n}, d);
     return d;
@@ -160,6 +160,7 @@ void pdl_lsp_docs_free(pdl_lsp *s) {
         pdl_program_drop(d->program);
         pdl_drop(d->diags);
         pdl_drop(d->pushed);
+        pdl_drop(d->pulled);
         pdl_drop(d->types);
         pdl_free(d->uri);
         pdl_free(d->key);

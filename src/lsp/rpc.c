@@ -75,7 +75,7 @@ void pdl_lsp_show_problem(pdl_lsp *s, pdl_val text) {
 void pdl_lsp_ask(pdl_lsp *s, const char *method, pdl_val params) {
     pdl_val m = pdl_dict_putz(pdl_dict_new(4), "id", pdl_int(++s->next_id));
     m = pdl_dict_putz(m, "method", pdl_textz(method));
-    send(s, pdl_dict_putz(m, "params", params));
+    send(s, pdl_is_absent(params) ? m : pdl_dict_putz(m, "params", params));
 }
 
 void pdl_lsp_answer(pdl_lsp *s, pdl_vref id, pdl_val result) {

@@ -135,6 +135,7 @@ static void read_client(pdl_lsp *s, pdl_vref caps) {
     s->has_progress = pdl_member_bool(window, "workDoneProgress");
     s->has_watch =
         pdl_member_bool(pdl_member(work, "didChangeWatchedFiles"), "dynamicRegistration");
+    s->has_pull = pdl_is_dict(pdl_member(text, "diagnostic"));
     s->has_pull_refresh = pdl_member_bool(pdl_member(work, "diagnostics"), "refreshSupport");
     s->has_doc_changes = pdl_member_bool(pdl_member(work, "workspaceEdit"), "documentChanges");
     s->has_code_links =
@@ -372,7 +373,7 @@ static void cancel(pdl_lsp *s, pdl_vref id) {
         if (!is_request(m) || !pdl_val_eq(pdl_member(m, "id"), id)) continue;
         pdl_lsp_refuse(s, id, LSP_CANCELLED, "cancelled");
         pdl_drop(s->queue.p[i]);
-        s->queue.p[i] = pdl_null();
+        s->queue.p[i] = pdl_absent();
         return;
     }
 }
@@ -447,7 +448,7 @@ bool pdl_lsp_step(pdl_lsp *s) {
         return false;
     }
     pdl_val m = s->queue.p[s->queue_head++];
-    handle(s, m);
+    if (!pdl_is_absent(m)) handle(s, m); /* a cancelled request is answered already */
     pdl_drop(m);
     return true;
 }

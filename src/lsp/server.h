@@ -34,6 +34,8 @@ struct lsp_doc {
     pdl_val types; /* from "LINE:NAME" to what the check knows of the variable; absent: none */
     pdl_val diags; /* the list of that, as the client gets it; absent: none */
     pdl_val pushed;  /* the list that was pushed last; absent: never */
+    pdl_val pulled;  /* the list that the client asked for last; absent: never */
+    uint64_t pulled_revision; /* of the text then */
 };
 
 typedef struct lsp_config lsp_config; /* config.c */
@@ -44,6 +46,9 @@ struct pdl_lsp {
     bool utf8; /* positions count bytes */
     bool has_progress, has_watch, has_pull_refresh, has_snippets, has_markdown,
         has_code_links;
+    bool has_pull; /* the client can ask for diagnostics */
+    bool is_asked; /* it did: nothing is pushed any more, editors would show everything twice */
+    bool is_stale; /* what it was told of a file is true no longer: it will be asked to ask again */
     bool has_doc_changes;   /* workspace edits with versions */
     PDL_VEC(char *) roots;  /* paths */
     PDL_VEC(pdl_val) queue; /* messages received, from queue_head */

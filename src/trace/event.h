@@ -47,6 +47,7 @@ typedef struct pdl_event {
     /* attempt; index of a case from 1; number of an iteration; descriptor of out */
     uint32_t number;
     pdl_look look;
+    bool handled;   /* reply: a block around it handles its failure, which that block reports */
     bool untrusted; /* text, out, note: control sequences are neutralised on a terminal */
     const pdl_err *err;
     const struct pdl_effect *effect;

@@ -294,6 +294,60 @@ def failures(new, root):
 
 
 @test
+def a_failed_call_of_a_model_stops_once(new, root):
+    class Refuses(Reply):
+        def do_POST(self):
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(400)
+            self.send_header("Content-Length", "2")
+            self.end_headers()
+            self.wfile.write(b"{}")
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Refuses)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    env = {"OPENAI_API_KEY": "k", "OPENAI_API_BASE": "http://127.0.0.1:%d/v1" % server.server_port}
+    for text, line in (("text:\n- a\n- model: openai/m\n  input: hi\n- b\n", 3), ("text:\n- model: openai/m\n  input: hi\n  def: x\n- ${ x | upper }\n", 2),
+                       ("text:\n- a\n- model: openai/m\n  input: hi\n  fallback: no\n", 3)):
+        d, p = new(text, env)
+        d.launch(p, filters=["fail"])
+        eq(d.stopped()[:2], ("exception", line))
+        eq(d.request("exceptionInfo", threadId=1)["breakMode"], "always")
+        d.request("continue", threadId=1)
+        d.event("terminated")
+        eq([m for m in d.events if m.get("event") == "stopped"], [])
+        d.request("disconnect")
+        d.end()
+    server.shutdown()
+
+
+@test
+def lines_and_columns_are_counted_as_the_client_does(new, root):
+    d, p = new("text:\n- a\n- b\n")
+    d.request("initialize", adapterID="pdl", linesStartAt1=False, columnsStartAt1=False)
+    launched = d.send_request("launch", program=str(p))
+    eq([(b["verified"], b.get("line")) for b in d.request("setBreakpoints", source={"path": str(p)}, breakpoints=[{"line": 1}, {"line": 3}])["breakpoints"]],
+       [(True, 1), (False, None)])
+    d.request("configurationDone")
+    d.response(launched)
+    _, line, frames = d.stopped()
+    eq((line, frames[0]["column"], frames[-1]["line"]), (1, 2, 0))
+    d.request("continue", threadId=1)
+    eq(finish(d)[0], 0)
+
+
+@test
+def parts_of_one_kind_are_asked_for(new, root):
+    d, p = new("defs:\n  l: {data: [1, 2]}\n  m: {data: {a: 1}}\ntext:\n- x\n")
+    d.launch(p, [5])
+    frame = d.stopped()[2][0]["id"]
+    scope = next(s for s in d.request("scopes", frameId=frame)["scopes"] if s["name"] == "Variables")
+    parts = {v["name"]: v["variablesReference"] for v in d.request("variables", variablesReference=scope["variablesReference"])["variables"]}
+    found = {n + k: [v["name"] for v in d.request("variables", variablesReference=parts[n], filter=k)["variables"]] for n in "lm" for k in ("named", "indexed")}
+    eq(found, {"lnamed": [], "lindexed": ["0", "1"], "mnamed": ["a"], "mindexed": []})
+    d.request("continue", threadId=1)
+    finish(d)
+
+
+@test
 def a_request_is_seen_before_it_is_sent(new, root):
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Reply)
     threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import random
+import subprocess
 import sys
 import tempfile
 
@@ -101,6 +102,15 @@ def cut_frames(pdl, root):
             raise AssertionError("%r: status %s, %s" % (data, status, errors))
 
 
+def stdio_is_what_editors_add(pdl, root):
+    lsp = Lsp(pdl, cwd=root, options=["--stdio"])
+    lsp.initialize()
+    if lsp.quit() != (0, ""):
+        raise AssertionError("--stdio")
+    if subprocess.run([str(pdl), "dap", "--stdio"], input=b"", capture_output=True, timeout=60).returncode:
+        raise AssertionError("dap --stdio")
+
+
 def wrong_messages(pdl, root):
     lsp = Lsp(pdl, cwd=root)
     lsp.write(b"Content-Length: 3\r\n\r\n{x}")
@@ -166,6 +176,9 @@ def cancellation_and_progress(pdl, root):
     answer = lsp.answer(900)
     if "error" in answer and answer["error"]["code"] != -32800:
         raise AssertionError(answer)
+    lsp.request("workspace/symbol", {"query": ""})
+    if [m for m in lsp.others if "error" in m]:
+        raise AssertionError("a cancelled request has two answers: %s" % lsp.others)
     lsp.open("untitled:u", "text:\n- é ${ x }\n")
     found = lsp.request("textDocument/diagnostic", {"textDocument": {"uri": "untitled:u"}})["items"][0]["range"]["start"]
     if found != {"line": 1, "character": 8}:
@@ -177,7 +190,7 @@ def main():
     pdl = pathlib.Path(sys.argv[1]).resolve() / "pdl"
     count, seed = int(os.environ.get("PDL_EDITS", 1500)), int(os.environ.get("PDL_SEED", 1))
     passed = failed = 0
-    for fn, more in ((edits, (count, seed)), (cut_frames, ()), (wrong_messages, ()), (huge_and_deep, ()), (cancellation_and_progress, ())):
+    for fn, more in ((edits, (count, seed)), (cut_frames, ()), (wrong_messages, ()), (stdio_is_what_editors_add, ()), (huge_and_deep, ()), (cancellation_and_progress, ())):
         with tempfile.TemporaryDirectory(prefix="pdl_lsp_") as root:
             try:
                 fn(pdl, pathlib.Path(root).resolve(), *more)
