@@ -39,8 +39,7 @@ class Painter:
             text = text.translate(HARMLESS)
         if kind == "message":
             role = who or "assistant"
-            if self.is_line_open:
-                self._put("\n")
+            self.end_line()
             self._put(role.translate(HARMLESS), ROLE)
             self._put(": ")
             self._put(text, ROLES.get(role, ""))
@@ -54,7 +53,10 @@ class Painter:
             self.flushed = now
             self.out.flush()
 
-    def end(self) -> None:
+    def end_line(self) -> None:
         if self.is_line_open:
             self._put("\n")
+
+    def end(self) -> None:
+        self.end_line()
         self.out.flush()

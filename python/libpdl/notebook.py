@@ -117,6 +117,7 @@ class Magics:
     def __init__(self, shell: Any, keep_going: bool = False) -> None:
         self.shell, self.keep_going = shell, keep_going
         self.usage: dict[str, int] = {}
+        self.painter: Optional[_painter.Painter] = None  # of the run
         self.use(_engine.Engine())
 
     def use(self, engine: "_engine.Engine") -> None:
@@ -140,6 +141,8 @@ class Magics:
         request.answer("\n".join(lines[:-1]) + "\n" if data.get("multiline") else first)
 
     def _ask_approval(self, request: _pdl.Request) -> None:
+        if self.painter is not None:
+            self.painter.end_line()  # the question is not part of the output
         print(request.data()["text"], flush=True)
         try:
             request.answer(builtins.input() == "y")
@@ -178,11 +181,12 @@ class Magics:
         """To the end of the run."""
         engine = job.program._engine
         before, engine._running = engine._running, threading.get_ident()
+        outer, self.painter = self.painter, painter
         try:
             while not job.advance(_program.SLICE_MS):
                 painter.flush()
         finally:
-            engine._running = before
+            engine._running, self.painter = before, outer
             painter.end()
 
     def _run(self, program: "_program.Program[Any]", text: str, options: Options) -> Any:

@@ -152,6 +152,10 @@ class Cells(unittest.TestCase):
             self.assertEqual((r.success, "ran this\n" in out.splitlines(True)), (is_yes, is_yes), out)
             self.assertIn("y and Enter: yes", out)
 
+        with unittest.mock.patch("builtins.input", lambda *prompt: "y"):
+            out = self.cell("%%pdl\ntext:\n- {model: m, input: a, def: x}\n- {lang: command, args: [echo, 'ran ${ x }']}")[1]
+        self.assertEqual(out.splitlines()[:2], ["this", "The policy asks: may this be done?"])
+
         def ends(*prompt):
             raise EOFError
         with unittest.mock.patch("builtins.input", ends):
