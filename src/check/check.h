@@ -169,6 +169,8 @@ void pdl_program_settle(pdl_program *p, const uint8_t *levels);
 /* The first error that every way through the checked program meets, or NULL. */
 const pdl_diag *pdl_program_certain_error(const pdl_program *p);
 
+bool pdl_check_is_builtin(pdl_str name); /* a function that every program has, such as range */
+
 /* --- fixes ------------------------------------------------------------------------------------ */
 
 /* Applies to bytes, from which p was loaded, the fixes that have one right answer, leaving out

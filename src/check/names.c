@@ -285,3 +285,5 @@ void pdl_checker_free_names(pdl_checker *c, const pdl_expr *e, const pdl_node *n
         undefined(&s, e->free_names[i]);
     pdl_scope_back(&c->scope, mark);
 }
+
+bool pdl_check_is_builtin(pdl_str name) { return pdl_global_find(name) != NULL; }

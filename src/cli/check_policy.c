@@ -62,6 +62,7 @@ typedef struct policy_check {
     pdl_map files;      /* addresses of programs -> checked_file; the main file first */
     pdl_map servers;    /* names -> known_server, in the main program's arena */
     pdl_map tools;      /* SERVER/NAME of tools that are called or locked -> itself */
+    pdl_map foreign;    /* names of functions that are called, of code or of a host program */
     checked_file *file; /* that is examined */
     bool *used;         /* rules */
     size_t n_rules;
@@ -308,6 +309,8 @@ static void use_code(checker *c, const pdl_b_code *b) {
     if (u.sink == PDL_SINK_pdl) c->open = true;
     add(&u, u.sink == PDL_SINK_command ? PDL_STR("0") : PDL_STR("text"), label);
     judge(c, &b->head, &u);
+    if (u.sink == PDL_SINK_code) /* the methods of its objects */
+        pdl_policies_have_rule(c->policies, PDL_SINK_code, PDL_STR("object"), c->used);
 }
 
 static void use_path(checker *c, const pdl_block *b, pdl_sink_id sink, pdl_str literal,
@@ -527,6 +530,16 @@ struct walk_calls {
     const pdl_block *b;
 };
 
+/* A call of what code made, or of what the program does not define, since a host program may give
+ * it. Both are objects of Python for the policy. */
+static void note_foreign(checker *c, const pdl_xnode *callee) {
+    if (callee->kind != PDL_X_NAME || pdl_check_is_builtin(callee->u.name)) return;
+    const origin *o = pdl_map_find(names_of(c), callee->u.name);
+    if (o && !(o->label & PDL_LABEL_code)) return;
+    pdl_map_put(&c->foreign, callee->u.name, c);
+    pdl_policies_have_rule(c->policies, PDL_SINK_code, PDL_STR("object"), c->used);
+}
+
 static void on_call(struct walk_calls *w, const pdl_xnode *x) {
     checker *c = w->c;
     const pdl_xargs *args = &x->u.call.args;
@@ -540,6 +553,7 @@ static void on_call(struct walk_calls *w, const pdl_xnode *x) {
             pdl_policies_have_rule(c->policies, PDL_SINK_tool, (pdl_str){0}, c->used);
         return;
     }
+    note_foreign(c, x->u.call.obj);
     known_server *s = member_of(c, x->u.call.obj, &name);
     if (s && pdl_str_is(name, "call_tool") && literal_node(pos_of(args, 0)).n && !args->n_kw) {
         s->n_used++;
@@ -642,6 +656,14 @@ static pdl_str near_tool(const checker *c, const pdl_rule_view *r) {
     return pdl_str_nearest(r->name, names, n);
 }
 
+/* Is it meant for a function that is no tool of a server? */
+static bool is_foreign(const checker *c, const pdl_rule_view *r) {
+    size_t slash = r->name.p ? pdl_str_rfind(r->name, PDL_STR("/")) : PDL_NOT_FOUND;
+    size_t from = slash == PDL_NOT_FOUND ? 0 : slash + 1;
+    return r->sink == PDL_SINK_tool && r->name.p &&
+           pdl_map_find(&c->foreign, pdl_str_sub(r->name, from, r->name.n));
+}
+
 static void report_rule(void *user, size_t i, const pdl_rule_view *r) {
     checker *c = user;
     bool hides =
@@ -652,6 +674,9 @@ static void report_rule(void *user, size_t i, const pdl_rule_view *r) {
     put_rule(r, &m);
     PDL_PUT(&m, " fits nothing in the program");
     if (near.n) pdl_buf_putf(&m, "; did you mean '%.*s'?", PDL_FMT(near));
+    if (is_foreign(c, r))
+        PDL_PUT(&m, ": a function of code or of a host program is no tool of a server; its sink is "
+                    "`code object`, with the arguments args and kwargs");
     warn(c, PDL_RULE_policy_unused, c->p->main->loc, pdl_buf_z(&m));
     pdl_buf_fini(&m);
 }
@@ -700,5 +725,6 @@ void pdl_cli_check_policy(pdl_program *p, const pdl_policies *policies, pdl_str 
     pdl_map_fini(&c.files);
     pdl_map_fini(&c.servers);
     pdl_map_fini(&c.tools);
+    pdl_map_fini(&c.foreign);
     pdl_free(c.used);
 }
