@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/cancel.h"
-#include "batch/rows.h"
 #include "io/file.h"
 
 #include "base/banned.h"
@@ -22,7 +21,7 @@ enum { PIECE = 1 << 17 };
  * that it can be read twice. */
 static int open_path(pdl_str path, const char *name, pdl_err *err) {
     int fd;
-    if (!pdl_table_descriptor(path, &fd) || pdl_file_kind_of(name) != PDL_FILE_OTHER)
+    if (!pdl_file_descriptor(path, &fd) || pdl_file_kind_of(name) != PDL_FILE_OTHER)
         return pdl_file_open(name, O_RDONLY, 0, err);
     fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
     if (fd < 0) pdl_file_errno(err, errno, name);

@@ -190,11 +190,13 @@ bool pdl_batch_report_check(const pdl_batch_options *o, pdl_str file, pdl_err *e
     char *path = pdl_str_dup(file), *folder = pdl_str_dup(pdl_file_folder(file));
     struct stat st = {0};
     const char *why = NULL;
+    int fd;
     bool there = stat(path, &st) == 0;
+    bool in_place = pdl_file_descriptor(file, &fd) || (there && !S_ISREG(st.st_mode));
     if (there && S_ISDIR(st.st_mode))
         why = strerror(EISDIR);
-    else if (there && !S_ISREG(st.st_mode) ? access(path, W_OK) != 0
-                                           : access(*folder ? folder : ".", W_OK | X_OK) != 0)
+    else if (in_place ? access(path, W_OK) != 0
+                      : access(*folder ? folder : ".", W_OK | X_OK) != 0)
         why = strerror(errno);
     else if (is_table(&o->input, path) || is_table(&o->output, path) || is_shell_file(o, &st))
         why = "that is the input or the output";

@@ -11,6 +11,7 @@
 
 #include "base/num.h"
 #include "batch/rows_impl.h"
+#include "io/file.h"
 #include "value/int.h"
 
 #include "base/banned.h"
@@ -93,23 +94,6 @@ static bool is_stream(const pdl_table *t) {
     return is || t->standard;
 }
 
-bool pdl_table_descriptor(pdl_str path, int *fd) {
-    static const char *const names[] = {"/dev/stdin", "/dev/stdout", "/dev/stderr"};
-    static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
-    enum { MOST_DIGITS = 6 };
-    for (int i = 0; i < (int)(sizeof names / sizeof *names); i++)
-        if (pdl_str_is(path, names[*fd = i])) return true;
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
-        if (!pdl_str_starts(path, pdl_str_of(folders[i]))) continue;
-        pdl_str digits = pdl_str_sub(path, strlen(folders[i]), path.n);
-        size_t at = 0;
-        for (*fd = 0; at < digits.n && digits.p[at] >= '0' && digits.p[at] <= '9'; at++)
-            *fd = at < MOST_DIGITS ? *fd * 10 + (digits.p[at] - '0') : -1;
-        if (at == digits.n && at) return true;
-    }
-    return false;
-}
-
 bool pdl_table_is_standard(const pdl_table *t) {
     return t->standard || (t->is_open && t->fd <= STDOUT_FILENO);
 }
@@ -143,7 +127,7 @@ static bool split_sqlite(pdl_table *t) {
 bool pdl_table_of(pdl_str name, pdl_str form, pdl_table *out, pdl_err *err) {
     pdl_table t = {.name = name, .path = name, .standard = pdl_str_is(name, "-"), .separator = ','};
     if (t.standard) t.path = (pdl_str){0};
-    t.is_open = pdl_table_descriptor(name, &t.fd);
+    t.is_open = pdl_file_descriptor(name, &t.fd);
     bool known =
         split_sqlite(&t) ||
         (form.n ? form_of_word(form, &t) : pdl_table_is_standard(&t) || form_of_suffix(name, &t));

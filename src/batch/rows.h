@@ -42,8 +42,6 @@ typedef struct pdl_table {
 
 /* form: one of the names above; empty: the suffix of the name decides. Error: usage. */
 PDL_MUST bool pdl_table_of(pdl_str name, pdl_str form, pdl_table *out, pdl_err *err);
-/* Is it the name of an open descriptor, such as /dev/stdout or /dev/fd/3? */
-PDL_MUST bool pdl_table_descriptor(pdl_str path, int *fd);
 /* Is it -, or another name of a standard stream? */
 bool pdl_table_is_standard(const pdl_table *t);
 /* The name of an input for messages. */

@@ -128,6 +128,10 @@ struct pdl_table;
 /* An option that is a whole number from least on; *out is left alone where it is not given. False
  * after a message. */
 bool pdl_cli_read_whole(const arguments *a, opt_id id, int64_t least, int64_t most, int64_t *out);
+/* The file that an option names for writing; - is standard output. */
+static inline pdl_str pdl_cli_written(pdl_str name) {
+    return pdl_str_is(name, "-") ? PDL_STR("/dev/stdout") : name;
+}
 /* --separator holds for the tables that are CSV; output may be NULL. False: it was refused. */
 bool pdl_cli_use_separator(const arguments *a, struct pdl_table *input, struct pdl_table *output);
 

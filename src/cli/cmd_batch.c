@@ -71,7 +71,7 @@ static bool read_map(batcher *b) {
 static void read_reports(batcher *b) {
     for (size_t i = 0; i < b->a->values.n; i++)
         if (b->a->values.p[i].id == OPT_report)
-            *pdl_vec_push(&b->reports) = b->a->values.p[i].value;
+            *pdl_vec_push(&b->reports) = pdl_cli_written(b->a->values.p[i].value);
     b->o.reports = b->reports.p;
     b->o.n_reports = b->reports.n;
     b->o.prices = b->a->value[OPT_prices];

@@ -334,22 +334,53 @@ static char *behind_links(const char *path) {
     return realpath(path, real) ? pdl_str_dup(pdl_str_of(real)) : NULL;
 }
 
-static bool begin_out(const char *path, mode_t fresh, pdl_file_out **out, pdl_err *err) {
+bool pdl_file_descriptor(pdl_str path, int *fd) {
+    static const char *const names[] = {"/dev/stdin", "/dev/stdout", "/dev/stderr"};
+    static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
+    enum { MOST_DIGITS = 6 };
+    for (int i = 0; i < (int)(sizeof names / sizeof *names); i++)
+        if (pdl_str_is(path, names[*fd = i])) return true;
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        if (!pdl_str_starts(path, pdl_str_of(folders[i]))) continue;
+        pdl_str digits = pdl_str_sub(path, strlen(folders[i]), path.n);
+        size_t at = 0;
+        for (*fd = 0; at < digits.n && digits.p[at] >= '0' && digits.p[at] <= '9'; at++)
+            *fd = at < MOST_DIGITS ? *fd * 10 + (digits.p[at] - '0') : -1;
+        if (at == digits.n && at) return true;
+    }
+    return false;
+}
+
+/* What the shell has opened is written where it is, also when that is a file: one in its place
+ * would not have what was written before, and not get what comes after. */
+static int open_descriptor(pdl_file_out *f, const char *path, int fd) {
+    f->path = pdl_str_dup(pdl_str_of(path));
+    return fcntl(fd, F_DUPFD_CLOEXEC, 0);
+}
+
+/* Sets the path, and tmp where what is there is replaced; then opens the file. */
+static int open_path(pdl_file_out *f, const char *path, pdl_err *err) {
     struct stat st;
-    pdl_file_out *f = PDL_NEW(pdl_file_out);
     char *real = behind_links(path);
     f->there = stat(path, &st) == 0;
     f->mode = f->there ? st.st_mode & 07777 : 0;
     f->path = real ? real : pdl_str_dup(pdl_str_of(path));
-    f->rest = PDL_BUF;
-    f->fresh = fresh;
     if (real && (!f->there ||
                  S_ISREG(st.st_mode))) { /* a link to nothing makes the file when it is opened */
         pdl_buf tmp = PDL_BUF;
         pdl_buf_putf(&tmp, "%s.pdl-%ld.tmp", real, (long)getpid());
         f->tmp = pdl_buf_take(&tmp);
     }
-    f->fd = open_out(f, err);
+    return open_out(f, err);
+}
+
+static bool begin_out(const char *path, mode_t fresh, pdl_file_out **out, pdl_err *err) {
+    int fd;
+    pdl_file_out *f = PDL_NEW(pdl_file_out);
+    f->rest = PDL_BUF;
+    f->fresh = fresh;
+    bool is_open = pdl_file_descriptor(pdl_str_of(path), &fd);
+    f->fd = is_open ? open_descriptor(f, path, fd) : open_path(f, path, err);
     if (f->fd < 0) {
         if (!err->kind) pdl_file_errno(err, errno, path);
         out_free(f);

@@ -85,6 +85,8 @@ char *pdl_file_similar(const char *folder, pdl_str name, pdl_str suffix);
 /* Makes a directory and its parents; succeeds when it exists. */
 PDL_MUST bool pdl_file_mkdir(const char *path, pdl_err *err);
 
+/* Is it the name of an open descriptor, such as /dev/stdout or /dev/fd/3? */
+PDL_MUST bool pdl_file_descriptor(pdl_str path, int *fd);
 typedef enum { PDL_FILE_NONE, PDL_FILE_REGULAR, PDL_FILE_DIR, PDL_FILE_OTHER } pdl_file_kind;
 /* The kind of file at path (symbolic links followed). */
 pdl_file_kind pdl_file_kind_of(const char *path);

@@ -170,7 +170,7 @@ def shell(command, uid=None):
 
 def test_descriptors():
     """/dev/stdout and its like are what the shell opened, also where that is a file."""
-    t.begin({"in.jsonl": jsonl(words(3)), "other.jsonl": jsonl(words(2))})
+    t.begin({"in.jsonl": jsonl(words(3)), "judge.pdl": "data: true\n"})
     said = [json.dumps({"id": i, "word": "w%d" % i, "result": "SAY W%d" % i, "error": None, "place": None}) for i in (1, 2, 3)]
     for out in ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "/dev/stdout --overwrite"):
         for to in ("> made", ">> made", "| cat > made"):
@@ -190,6 +190,18 @@ def test_descriptors():
         t.check("%s would never end" % args, code == 2 and "are one file" in err and len(t.lines("in.jsonl")) == 3, "%s %s" % (code, err))
     code, _, err = shell("ROWS -o - --report made > made")
     t.check("the report does not replace the rows", code == 2 and "that is the input or the output" in err, "%s %s" % (code, err))
+    for to in ("-", "/dev/stdout", "/dev/fd/1"):
+        code, _, err = shell("(echo before; ROWS -o kept.jsonl --report %s; echo after) > made" % to)
+        lines = (t.folder / "made").read_text().splitlines()
+        t.check("a report to %s follows what is there" % to, code == 0 and lines[0] == "before" and lines[-1] == "after" and lines[1].startswith("<!doctype html>")
+                and not (t.folder / "-").exists(), "%s %s" % (lines, err))
+        code, _, err = shell("(echo before; $PDL eval p.pdl --data in.jsonl --judge judge.pdl -o %s; echo after) > made" % to)
+        lines = (t.folder / "made").read_text().splitlines()
+        t.check("rows of an evaluation to %s" % to, code == 0 and lines[0] == "before" and lines[-1] == "after" and '"id": 3' in lines[3] and "pass@1" in lines[4]
+                and not (t.folder / "-").exists(), "%s %s" % (lines, err))
+    code, _, err = shell("(echo before; $PDL run --trace /dev/stdout p.pdl -d word=x; echo after) > made")
+    made = (t.folder / "made").read_text()
+    t.check("a trace does not replace the file of standard output", made.startswith("before\n") and "SAY X" in made and made.endswith("after\n"), "%s %s" % (made, err))
     for name in ("-", "/dev/stdin", "/dev/fd/0", "<(cat in.jsonl) --format jsonl"):
         code, out, err = shell("%s $PDL batch p.pdl -i %s" % ("" if "<(" in name else "cat in.jsonl |", name))
         t.check("read from %s" % name, code == 0 and out.splitlines() == said, "%s %s" % (out, err))
