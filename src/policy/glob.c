@@ -152,25 +152,39 @@ static void add_parts(pdl_buf *out, pdl_str path) {
     }
 }
 
-/* The longest beginning that exists, with its links followed; the rest as it is. */
+/* The real path of the first n bytes; false: there is no such file. */
+static bool resolve(char *path, size_t n, char *real) {
+    char found[PATH_MAX], c = path[n];
+    path[n] = 0;
+    bool ok = realpath(path, found) != NULL; /* which writes into `found` also where it fails */
+    path[n] = c;
+    if (ok) memcpy(real, found, strlen(found) + 1);
+    return ok;
+}
+
+/* The longest beginning that exists, with its links followed; the rest as it is. Of a path that
+ * exists each beginning does, so the place is found by halving: who chooses the path may give it
+ * many thousand parts, and each attempt takes a system call for each of them. */
 static void follow_links(pdl_buf *path) {
-    char *all = pdl_str_dup(pdl_buf_str(path));
-    size_t n = strlen(all), keep = n;
-    char real[PATH_MAX];
-    bool found = false;
-    while (keep > 0 && !found) {
-        char c = all[keep];
-        all[keep] = 0;
-        found = realpath(all, real) != NULL;
-        all[keep] = c;
-        if (found) break;
-        while (keep > 0 && all[--keep] != '/') {}
+    char *all = pdl_str_dup(pdl_buf_str(path)), real[PATH_MAX];
+    size_t n = strlen(all), exist = 0; /* exist: so many beginnings do */
+    PDL_VEC(size_t) ends = {0};        /* of all beginnings */
+    for (size_t i = 1; i <= n; i++)
+        if (i == n || all[i] == '/') *pdl_vec_push(&ends) = i;
+    for (size_t missing = ends.n; exist < missing;) {
+        size_t middle = exist + (missing - exist) / 2;
+        if (resolve(all, ends.p[middle], real))
+            exist = middle + 1;
+        else
+            missing = middle;
     }
-    if (found) {
+    if (exist) {
+        size_t keep = ends.p[exist - 1];
         pdl_buf_clear(path);
         if (strcmp(real, "/") != 0) pdl_buf_put(path, pdl_str_of(real));
         pdl_buf_put(path, (pdl_str){all + keep, n - keep});
     }
+    pdl_vec_fini(&ends);
     pdl_free(all);
 }
 
