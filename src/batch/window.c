@@ -318,17 +318,20 @@ static void begin(window *w, pdl_row *row, const char *hash) {
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-/* A row that cannot be read, or that the output has no place for. */
+/* A row that cannot be read, or that the output has no place for. Takes the content of row, whose
+ * columns are replaced where they cannot be written. */
 static bool refuse(window *w, pdl_row *row, const char *hash, pdl_err *err) {
     pdl_buf place = PDL_BUF;
     flight f = {.row = *row, .start = wall(), .requests = PDL_BUF};
+    *row = (pdl_row){.columns = pdl_absent()};
     memcpy(f.hash, hash, sizeof f.hash);
-    pdl_rows_put_place(w->rows, row, &place);
+    pdl_rows_put_place(w->rows, &f.row, &place);
     outcome c = {.result = pdl_absent(),
-                 .error = pdl_str_of(row->problem),
+                 .error = pdl_str_of(f.row.problem),
                  .place = pdl_buf_str(&place),
                  .kind = "row"};
     bool ok = finish(w, &f, &c, err);
+    pdl_row_fini(&f.row);
     pdl_buf_fini(&place);
     return ok;
 }

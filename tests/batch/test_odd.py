@@ -235,6 +235,16 @@ def test_pipes_again():
         t.check("descriptors of a user who may not write /dev", len(out.splitlines()) == 3 and (t.folder / "report").stat().st_size > 100, "%s %s" % (out, err))
 
 
+def test_refused_numbers():
+    """Rows that the output has no place for, with numbers that it has not: their columns were released twice."""
+    rows = "".join('{"word": "a", "n": 1e999, "result": %d}\n{"word": "b", "n": %d}\n' % (i, i) for i in range(300))
+    t.begin({"in.jsonl": '{"word": "a", "n": 0}\n' + rows})
+    code, _, err = t.run("p.pdl", "-i", "in.jsonl", "-o", "out.jsonl")
+    made = [(r["n"], r["result"], r["error"] and r["error"][:28]) for r in t.lines("out.jsonl")]
+    want = [(0, "SAY A", None)] + [row for i in range(300) for row in ((None, None, "the row has a column 'result"), (i, "SAY B", None))]
+    t.check("jsonl: infinity in a refused row is null", code == 3 and made == want, "%s %s" % (code, err))
+
+
 def test_places():
     """What cannot be written is refused before the first row, and leaves nothing."""
     t.begin({"in.jsonl": '{"word": "a"}\n'})
@@ -278,6 +288,6 @@ def test_outputs():
     t.check("the program is not overwritten", code == 2 and "p.pdl is the program and the output" in err and "model" in (t.folder / "p.pdl").read_text(), err)
 
 
-for test in (test_space, test_dialects, test_random_tables, test_wide, test_numbers, test_descriptors, test_pipes_again, test_places, test_outputs):
+for test in (test_space, test_dialects, test_random_tables, test_wide, test_numbers, test_refused_numbers, test_descriptors, test_pipes_again, test_places, test_outputs):
     test()
 sys.exit(t.finish())
