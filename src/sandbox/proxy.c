@@ -129,6 +129,16 @@ static bool is_private(const struct sockaddr *a) {
 /* Why there is no connection. */
 enum { NOT_GRANTED = -1, NOT_REACHED = -2 };
 
+static int connected(const struct addrinfo *to) {
+    struct timeval t = {CONNECT_MS / 1000, 0};
+    int fd = socket(to->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0) return NOT_REACHED;
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &t, sizeof t);
+    if (connect(fd, to->ai_addr, to->ai_addrlen) == 0) return fd;
+    close(fd);
+    return NOT_REACHED;
+}
+
 /* A connection to the first address that may be used, or why there is none. */
 static int connect_to(const path_list *net, const char *host, int port) {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *all = NULL;
@@ -142,13 +152,7 @@ static int connect_to(const path_list *net, const char *host, int port) {
         char shown[INET6_ADDRSTRLEN] = "";
         getnameinfo(a->ai_addr, a->ai_addrlen, shown, sizeof shown, NULL, 0, NI_NUMERICHOST);
         if (is_private(a->ai_addr) && !pdl_net_grants(net, shown, port)) continue;
-        fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        struct timeval t = {CONNECT_MS / 1000, 0};
-        if (fd >= 0) setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &t, sizeof t);
-        if (fd >= 0 && connect(fd, a->ai_addr, a->ai_addrlen) != 0) {
-            close(fd);
-            fd = NOT_REACHED;
-        }
+        fd = connected(a);
     }
     freeaddrinfo(all);
     return fd;
@@ -377,23 +381,31 @@ static void serve_one(int fd, const path_list *net) {
         serve_http(fd, first, net);
 }
 
-/* A process for each connection: what goes wrong in one is not seen by others. */
-void pdl_proxy_serve(int listener, const path_list *net) {
-    int n = 0;
+/* The next connection, or -1: there can be none. One that ended before it was taken, and what the
+ * machine lacks at this moment, are no reasons to serve no other. */
+static int next_connection(int listener) {
+    enum { PAUSE_US = 10000 };
     for (;;) {
         int fd = accept(listener, NULL, NULL);
-        if (fd < 0 && errno == EINTR) continue;
-        if (fd < 0) return;
+        if (fd >= 0 || errno == EBADF || errno == EINVAL || errno == ENOTSOCK) return fd;
+        if (errno != EINTR) usleep(PAUSE_US);
+    }
+}
+
+/* A process for each connection: what goes wrong in one is not seen by others. */
+void pdl_proxy_serve(int listener, const path_list *net) {
+    int n = 0, fd;
+    while ((fd = next_connection(listener)) >= 0) {
         while (n > 0 && waitpid(-1, NULL, n >= MOST_OPEN ? 0 : WNOHANG) > 0) n--;
-        pid_t self = getpid();
-        if (fork() == 0) {
+        pid_t self = getpid(), child = fork();
+        if (child == 0) {
             prctl(PR_SET_PDEATHSIG, SIGKILL);
             if (getppid() != self) _exit(0); /* it has ended before */
             close(listener);
             serve_one(fd, net);
             _exit(0);
         }
-        n++;
+        n += child > 0;
         close(fd);
     }
 }
