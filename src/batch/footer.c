@@ -124,13 +124,16 @@ static bool copy_text(walk *w, meaning m, bool first) {
 
 static bool copy_value(walk *w, int type, meaning m, bool first, int deep);
 
+/* True and false are types of fields, which have no other value; in lists and maps they are a byte
+ * each. */
+static int type_of_item(int type) { return type == T_TRUE || type == T_FALSE ? T_BYTE : type; }
+
 static bool copy_list(walk *w, meaning m, int deep) {
     size_t from = w->at;
     if (!copy_bytes(w, 1)) return false;
-    int head = (unsigned char)w->in.p[from], type = head & 0x0f;
+    int head = (unsigned char)w->in.p[from], type = type_of_item(head & 0x0f);
     uint64_t n = (uint64_t)head >> 4;
     if (n == LONG_LIST && !copy_varint(w, &n)) return false;
-    if (type == T_TRUE || type == T_FALSE) type = T_BYTE; /* a byte for each in lists */
     for (uint64_t i = 0; i < n; i++)
         if (!copy_value(w, type, m, !i, deep)) return false;
     return true;
@@ -143,9 +146,9 @@ static bool copy_map(walk *w, int deep) {
     if (!n) return true;
     if (!copy_bytes(w, 1)) return false;
     int types = (unsigned char)w->in.p[from];
+    int key = type_of_item(types >> 4), value = type_of_item(types & 0x0f);
     for (uint64_t i = 0; i < n; i++)
-        if (!copy_value(w, types >> 4, OTHER, false, deep) ||
-            !copy_value(w, types & 0x0f, OTHER, false, deep))
+        if (!copy_value(w, key, OTHER, false, deep) || !copy_value(w, value, OTHER, false, deep))
             return false;
     return true;
 }

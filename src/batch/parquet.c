@@ -277,9 +277,11 @@ enum { FLOAT_DIGITS = 15 };
 
 /* The bytes of the long decimal that a type begins with, "DECIMAL(38,10)"; 0: it is not one. */
 static size_t long_decimal(pdl_str type) {
-    size_t i = strlen("DECIMAL("), end = pdl_str_find(type, PDL_STR(")"), 0);
+    size_t i = strlen("DECIMAL(");
     int digits = 0;
-    if (!pdl_str_starts(type, PDL_STR("DECIMAL(")) || end == PDL_NOT_FOUND) return 0;
+    if (!pdl_str_starts(type, PDL_STR("DECIMAL("))) return 0;
+    size_t end = pdl_str_find(type, PDL_STR(")"), i);
+    if (end == PDL_NOT_FOUND) return 0;
     for (; type.p[i] >= '0' && type.p[i] <= '9' && digits <= FLOAT_DIGITS; i++)
         digits = digits * 10 + (type.p[i] - '0');
     return digits > FLOAT_DIGITS ? end + 1 : 0;
@@ -581,17 +583,19 @@ static bool put_arrow(duck *d, const sheet *s, const structure *found, const how
               find_metadata(d, s, schema_key, &base64, err) &&
               pdl_base64_read(pdl_buf_str(&base64), &old) &&
               extend(s, found, h, pdl_buf_str(&old), &message);
+    pdl_err ignored = {0}; /* the file can be made without it */
     if (ok) {
         pdl_buf_clear(&base64);
         pdl_base64_put(pdl_buf_str(&message), false, &base64);
         PDL_PUT(out, ", KV_METADATA {");
         put_metadata(schema_key, pdl_buf_str(&base64), out);
-        if (find_metadata(d, s, pandas_key, &pandas, err)) {
+        if (find_metadata(d, s, pandas_key, &pandas, &ignored)) {
             PDL_PUT(out, ", ");
             put_metadata(pandas_key, pdl_buf_str(&pandas), out);
         }
         PDL_PUT(out, "}");
     }
+    pdl_err_fini(&ignored);
     pdl_buf_fini(&message);
     pdl_buf_fini(&base64);
     pdl_buf_fini(&old);
