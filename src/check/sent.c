@@ -170,7 +170,7 @@ static bool is_name(pdl_str s) {
     for (size_t i = 0; i < s.n; i++) {
         char ch = s.p[i];
         if (!((ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || (ch >= '0' && ch <= '9') ||
-              strchr("_-.:/", ch)))
+              pdl_byte_in(ch, PDL_STR("_-.:/"))))
             return false;
     }
     return s.n > 0;

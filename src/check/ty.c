@@ -220,7 +220,7 @@ const pdl_ty *pdl_ty_field_of(pdl_arena *a, const pdl_ty *t, pdl_str name, bool 
 
 /* --- joining ---------------------------------------------------------------------------------- */
 
-/* The fields of an object type; those of a value are made. *n SIZE_MAX: too many. */
+/* The fields of an object type; those of a value are made. *n UINT32_MAX: too many. */
 static const pdl_ty_field *fields_of(pdl_arena *a, const pdl_ty *t, uint32_t *n) {
     *n = t->n_fields;
     if (!t->has_value) return t->fields;

@@ -83,9 +83,8 @@ static void unknown(reader *r, const pdl_node *at, const char *what, pdl_str wor
         wrong(r, at, "%s '%.*s'", what, PDL_FMT(word));
 }
 
-static pdl_str words_of(const char *const *words, size_t n, pdl_str *out) {
+static void words_of(const char *const *words, size_t n, pdl_str *out) {
     for (size_t i = 0; i < n; i++) out[i] = pdl_str_of(words[i]);
-    return out[0];
 }
 
 /* --- parts ------------------------------------------------------------------------------------ */

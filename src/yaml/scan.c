@@ -169,7 +169,6 @@ PDL_COLD void pdl_ylog_token(pdl_yscan *s, const pdl_ytoken *t) {
     if (t->end > t->start) pdl_ylog_add(s->log, kinds[t->kind], t->start, t->end);
 }
 
-
 static void push_at(pdl_yscan *s, pdl_yt_kind kind) {
     pdl_ypush(s, kind, s->pos, s->pos)->extra = s->indent < 0 ? 0 : (uint32_t)s->indent;
 }
