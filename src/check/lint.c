@@ -118,7 +118,7 @@ static void count_name(void *user, const char *old, const char *now) {
 typedef struct old_use {
     old_types *o;
     const pdl_type *type;
-    PDL_VEC(const char *) before; /* names that were reported */
+    PDL_VEC(const char *) before; /* names that were reported, the first MOST_FIXES */
 } old_use;
 
 /* Mends the name where each scalar of that text is a type: others could be values of an enum. */
@@ -131,9 +131,10 @@ static void old_type(void *user, const char *old, const char *now) {
     o->looks_for = old;
     o->found = NULL;
     o->n_seen = o->n_before = 0;
+    if (u->before.n == MOST_FIXES) return;
     for (size_t i = 0; i < u->before.n; i++) o->n_before += strcmp(u->before.p[i], old) == 0;
     *pdl_vec_push(&u->before) = old;
-    if (!d || !o->spec || u->before.n > MOST_FIXES) return;
+    if (!d || !o->spec) return;
     pdl_type_deprecated(u->type, count_name, &all);
     find_name(o, o->spec);
     if (o->found && o->n_seen == all.n && !o->spec->shared)

@@ -6,6 +6,7 @@ where correct programs have the form.
 Last line: `N passed, N failed`.
 """
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -64,11 +65,23 @@ def found(pdl, rule, program):
         return [d["column"] for d in map(json.loads, r.stdout.splitlines()) if d["code"] == rule]
 
 
+def seconds(pdl, fields):
+    """The processor time of a check of a type with so many old names, each of which is reported."""
+    with tempfile.NamedTemporaryFile("w", suffix=".pdl") as f:
+        f.write("text: hi\nspec: {object: {%s}}\n" % ", ".join("f%d: str" % i for i in range(fields)))
+        f.flush()
+        before = os.times().children_user
+        subprocess.run([pdl, "check", f.name], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False, timeout=300)
+        return os.times().children_user - before
+
+
 def main():
     pdl = str(pathlib.Path(sys.argv[1]).resolve() / "pdl")
     for rule, program, want in ROWS:
         got = found(pdl, rule, program)
         check("%s in %s" % (rule, program), got == want, "%s, expected %s" % (got, want))
+    few, many = seconds(pdl, 5000), seconds(pdl, 80000)
+    check("16 times the old names take no more than 60 times as long", many < 60 * max(few, 0.02), "%s %s" % (few, many))
     return finish()
 
 
