@@ -2,7 +2,9 @@
  *
  * SPDX-License-Identifier: Apache-2.0
  */
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "dap/debugger.h"
@@ -350,36 +352,54 @@ static void on_set_variable(debugger *g, pdl_vref m, pdl_vref args) {
     pdl_buf_fini(&why);
 }
 
+/* A line for the program to read. False: what it has not read yet leaves no room, and the adapter,
+ * which runs the program too, would wait for that in vain. A pipe takes at least half of its size:
+ * lines that do not share a page fill more than half of each. */
+static bool put_line(const debugger *g, pdl_str text) {
+    pdl_buf line = PDL_BUF;
+    pdl_err err = {0};
+    int unread = 0, most = fcntl(g->input, F_GETPIPE_SZ) / 2;
+    if (most > MOST_INPUT) most = MOST_INPUT;
+    pdl_buf_putf(&line, "%.*s\n", PDL_FMT(text));
+    bool ok = ioctl(g->input, FIONREAD, &unread) == 0 && unread <= most &&
+              line.len <= (size_t)(most - unread) &&
+              pdl_file_write_fd(g->input, pdl_buf_str(&line), &err);
+    pdl_err_fini(&err);
+    pdl_buf_fini(&line);
+    return ok;
+}
+
 /* In the console of a program that runs, a line is what the program reads. */
+static void answer_console(debugger *g, pdl_vref m, pdl_vref args) {
+    bool console = g->session && pdl_str_is(pdl_member_str(args, "context"), "repl");
+    if (!console) {
+        pdl_dap_refuse(g, m, "the program is not stopped");
+    } else if (!put_line(g, pdl_member_str(args, "expression"))) {
+        pdl_dap_refuse(g, m, "the program has not read what was typed before");
+    } else {
+        pdl_val d = pdl_dict_putz(pdl_dict_new(2), "result", pdl_textz(""));
+        pdl_dap_answer(g, m, pdl_dict_putz(d, "variablesReference", pdl_int(0)));
+    }
+}
+
 static void on_evaluate(debugger *g, pdl_vref m, pdl_vref args) {
     pdl_str text = pdl_member_str(args, "expression");
     int64_t frame = pdl_member_int(args, "frameId", 0);
     pdl_buf why = PDL_BUF;
-    pdl_err err = {0};
     dap_thread *t = NULL;
     pdl_val v;
     if (!g->stopped) {
-        pdl_buf_putf(&why, "%.*s\n", PDL_FMT(text));
-        bool ok = g->session && why.len < 32768 &&
-                  pdl_str_is(pdl_member_str(args, "context"), "repl") &&
-                  pdl_file_write_fd(g->input, pdl_buf_str(&why), &err);
-        if (ok)
-            pdl_dap_answer(g, m,
-                           pdl_dict_putz(pdl_dict_putz(pdl_dict_new(2), "result", pdl_textz("")),
-                                         "variablesReference", pdl_int(0)));
-        else
-            pdl_dap_refuse(g, m, "the program is not stopped");
-        pdl_err_fini(&err);
+        answer_console(g, m, args);
+        return;
+    }
+    const dap_frame *f =
+        frame > 0 && frame <= UINT32_MAX ? pdl_dap_frame_of(g, (uint32_t)frame, &t) : NULL;
+    pdl_val scope = f ? pdl_dap_scope_of_frame(g, t, f) : pdl_dap_scope(g, g->at_fiber);
+    if (pdl_dap_evaluate(g, text, scope, &v, &why)) {
+        pdl_dap_answer(g, m, pdl_dap_put_value(g, "result", v));
+        pdl_drop(v);
     } else {
-        const dap_frame *f =
-            frame > 0 && frame <= UINT32_MAX ? pdl_dap_frame_of(g, (uint32_t)frame, &t) : NULL;
-        pdl_val scope = f ? pdl_dap_scope_of_frame(g, t, f) : pdl_dap_scope(g, g->at_fiber);
-        if (pdl_dap_evaluate(g, text, scope, &v, &why)) {
-            pdl_dap_answer(g, m, pdl_dap_put_value(g, "result", v));
-            pdl_drop(v);
-        } else {
-            pdl_dap_refuse(g, m, "%s", pdl_buf_z(&why));
-        }
+        pdl_dap_refuse(g, m, "%s", pdl_buf_z(&why));
     }
     pdl_buf_fini(&why);
 }

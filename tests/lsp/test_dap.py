@@ -348,6 +348,20 @@ def parts_of_one_kind_are_asked_for(new, root):
 
 
 @test
+def typed_lines_do_not_fill_the_pipe(new, root):
+    """Lines that the program does not read yet: the adapter waited for room in the pipe, and answered nothing more."""
+    d, p = new("text:\n- args: [sh, -c, 'until [ -e go ]; do sleep 0.02; done']\n- read:\n  def: line\n  contribute: [context]\n- ${ line | length }\n")
+    d.launch(p)
+    line = "x" * 15000
+    typed = [d.request("evaluate", expression=line, context="repl") for _ in range(6)]
+    full = {"error": "the program has not read what was typed before"}
+    eq([t.get("result", t) for t in typed], ["", ""] + [full] * 4)
+    eq(len(d.request("threads")["threads"]), 1)
+    (pathlib.Path(root) / "go").touch()
+    eq(finish(d)[1].endswith("15000"), True)
+
+
+@test
 def a_request_is_seen_before_it_is_sent(new, root):
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Reply)
     threading.Thread(target=server.serve_forever, daemon=True).start()
