@@ -104,6 +104,7 @@ const pdl_ty *pdl_checker_kind(pdl_checker *c, const pdl_block *b, pdl_str self)
 /* results.c: parser, spec, joins */
 const pdl_ty *pdl_checker_parsed(pdl_checker *c, const pdl_block *b, const pdl_ty *t);
 const pdl_ty *pdl_checker_fitted(pdl_checker *c, const pdl_block *b, const pdl_ty *t);
+void pdl_checker_params(pdl_checker *c, const pdl_params *p);
 /* A value that becomes messages: a message, or a list of such values. n: where it is written, or
  * NULL. */
 void pdl_checker_context(pdl_checker *c, const pdl_ty *t, const pdl_node *n, pdl_loc loc,
@@ -117,6 +118,9 @@ const pdl_ty *pdl_checker_match(pdl_checker *c, const pdl_b_match *b);
 
 /* code.c */
 const pdl_ty *pdl_checker_code(pdl_checker *c, const pdl_b_code *b);
+/* literals.c: commands and programs; t: the text when it is written in the program, else NULL. */
+void pdl_checker_command(pdl_checker *c, const pdl_b_code *b, const pdl_tree *t);
+void pdl_checker_program(pdl_checker *c, const pdl_b_code *b, const pdl_tree *t);
 void pdl_checker_model(pdl_checker *c, const pdl_b_model *b);
 
 /* parameters.c: the value of a parameter, whose type is t. */

@@ -77,10 +77,28 @@ static const pdl_ty *scope_of(pdl_checker *c, const pdl_b_code *b) {
 
 /* --- templates -------------------------------------------------------------------------------- */
 
-/* Literal text of a Jinja block with the usual delimiters is read as it will be. */
+/* False: they are not known, or wrong. */
+static bool read_options(pdl_checker *c, const pdl_b_code *b, pdl_xoptions *out) {
+    bool quiet = c->quiet;
+    pdl_err err = {0};
+    if (!b->parameters) return true;
+    c->quiet = true;
+    const pdl_ty *t = pdl_checker_tree(c, b->parameters);
+    c->quiet = quiet;
+    if (!t->has_value || !pdl_is_dict(t->value)) return false;
+    bool ok = pdl_expr_options(pdl_checker_arena(c), t->value, out, &err);
+    if (!ok)
+        pdl_checker_diag(c, PDL_RULE_jinja_syntax, pdl_field_loc(&b->head, "parameters"),
+                         pdl_checker_value_loc(&b->head, "parameters"), "Jinja Code error: %s",
+                         err.msg);
+    pdl_err_fini(&err);
+    return ok;
+}
+
+/* Literal text of a Jinja block whose options are known is read as it will be. */
 static void check_jinja(pdl_checker *c, const pdl_b_code *b, const pdl_tree *t) {
-    static const pdl_xoptions options = {0};
-    if (!t || b->parameters) {
+    pdl_xoptions options = {0};
+    if (!read_options(c, b, &options) || !t) {
         c->reads_all = true;
         return;
     }
@@ -151,7 +169,10 @@ const pdl_ty *pdl_checker_code(pdl_checker *c, const pdl_b_code *b) {
         check_jinja(c, b, t);
         return &pdl_ty_str;
     }
-    if (b->args || pdl_str_eq_nocase(lang, PDL_STR("command"))) return &pdl_ty_str;
+    if (b->args || pdl_str_eq_nocase(lang, PDL_STR("command"))) {
+        pdl_checker_command(c, b, t);
+        return &pdl_ty_str;
+    }
     c->scope.epoch++; /* lists and objects may have been changed in place */
     c->may_exit = true;
     if (!lang.p || pdl_str_eq_nocase(lang, PDL_STR("python"))) {
@@ -159,6 +180,7 @@ const pdl_ty *pdl_checker_code(pdl_checker *c, const pdl_b_code *b) {
         return &pdl_ty_any;
     }
     c->reads_all = true;
+    if (t && pdl_str_eq_nocase(lang, PDL_STR("pdl"))) pdl_checker_program(c, b, t);
     return pdl_str_eq_nocase(lang, PDL_STR("pdl")) ? &pdl_ty_any : &pdl_ty_str;
 }
 

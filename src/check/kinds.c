@@ -289,6 +289,7 @@ static PDL_NOINLINE const pdl_ty *check_function(pdl_checker *c, const pdl_b_fun
     if (b->head.def.s.p)
         pdl_scope_define(&c->scope, PDL_DEF_VARIABLE, b->head.def.s, own, (pdl_loc){0});
     define_params(c, b);
+    pdl_checker_params(c, &b->params);
     c->sure = c->reads_all = false;
     c->local = true;
     c->caught = 0; /* a fallback around the definition does not catch errors of calls */

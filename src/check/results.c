@@ -130,20 +130,35 @@ static bool has_schema(const pdl_type *t, unsigned depth) {
     return false;
 }
 
-/* A broken JSON Schema fails at the first check of any value. */
-static bool is_valid(pdl_checker *c, const pdl_block *b) {
+/* A broken JSON Schema fails at the first check of any value. NULL: it is not broken, else the
+ * problem. */
+static pdl_diag *check_schema(pdl_checker *c, const pdl_type *t, pdl_loc loc, pdl_loc mark) {
     pdl_problems found;
     pdl_err err = {0};
+    pdl_diag *d = NULL;
     bool ok;
-    if (c->quiet || !has_schema(b->rare->spec.type, 0)) return true;
+    if (c->quiet || !has_schema(t, 0)) return NULL;
     pdl_arena *scratch = pdl_arena_make();
-    bool valid = pdl_type_check(b->rare->spec.type, pdl_null(), NULL, scratch, &ok, &found, &err);
-    if (!valid)
-        pdl_checker_diag(c, PDL_RULE_spec_invalid, b->rare->spec.loc,
-                         pdl_checker_value_loc(b, "spec"), "%s", err.msg);
+    if (!pdl_type_check(t, pdl_null(), NULL, scratch, &ok, &found, &err))
+        d = pdl_checker_diag(c, PDL_RULE_spec_invalid, loc, mark, "%s", err.msg);
     pdl_err_fini(&err);
     pdl_arena_free(scratch);
-    return valid;
+    return d;
+}
+
+static bool is_valid(pdl_checker *c, const pdl_block *b) {
+    return !check_schema(c, b->rare->spec.type, b->rare->spec.loc,
+                         pdl_checker_value_loc(b, "spec"));
+}
+
+/* Only calls by `call` check arguments, and perhaps there is none: warnings. */
+void pdl_checker_params(pdl_checker *c, const pdl_params *p) {
+    for (uint32_t i = 0; i < p->n; i++) {
+        bool pair = p->node && p->node->kind == PDL_NODE_MAP && i < p->node->n;
+        if (!pair) continue;
+        pdl_loc at = pdl_node_loc(p->node->pairs[i].value);
+        pdl_checker_soften(check_schema(c, p->types[i], at, at));
+    }
 }
 
 /* What the type says beyond the spec is kept. */

@@ -101,6 +101,30 @@ static PDL_NOINLINE void check_retry(pdl_checker *c, const pdl_retry *retry) {
     }
 }
 
+static void report_limit(pdl_checker *c, const pdl_tree *part, const char *key, const pdl_ty *t) {
+    pdl_loc mark = part->node ? pdl_node_loc(part->node) : part->loc;
+    if (t->has_value && t->kinds & (PDL_TY_INT | PDL_TY_FLOAT) && pdl_num_to_double(t->value) < 0) {
+        pdl_checker_diag(c, PDL_RULE_budget_type, part->loc, mark, "`%s` of budget is negative",
+                         key);
+    } else if (!(t->kinds & COUNTS)) {
+        pdl_buf shown = PDL_BUF;
+        pdl_ty_show(t, &shown);
+        pdl_checker_diag(c, PDL_RULE_budget_type, part->loc, mark,
+                         "`%s` of budget is a number, and this is %.*s", key,
+                         PDL_FMT(pdl_buf_str(&shown)));
+        pdl_buf_fini(&shown);
+    }
+}
+
+static PDL_NOINLINE void check_budget(pdl_checker *c, const pdl_budget_field *budget) {
+    size_t n;
+    const pdl_record_part *parts = pdl_record_parts(PDL_RECORD_budget, &n);
+    for (size_t i = 0; i < n; i++) {
+        const pdl_tree *part = pdl_record_part_at(budget, &parts[i]);
+        if (part) report_limit(c, part, parts[i].key, pdl_checker_tree(c, part));
+    }
+}
+
 /* The result that is checked has a name in the check alone. */
 static PDL_NOINLINE void check_endorse(pdl_checker *c, const pdl_endorse_field *endorse) {
     size_t mark = pdl_scope_mark(&c->scope);
@@ -219,7 +243,7 @@ const pdl_ty *pdl_checker_block(pdl_checker *c, const pdl_block *b, pdl_str self
     c->assumed = false;
     if (w && w->before) w->before(w->user, b, c);
     pdl_checker_lint_block(c, b);
-    if (b->rare->budget) check_record(c, PDL_RECORD_budget, b->rare->budget);
+    if (b->rare->budget) check_budget(c, b->rare->budget);
     if (b->rare->defs.n) check_defs(c, b);
     if (b->rare->retry) check_retry(c, b->rare->retry);
     const pdl_ty *t = b->rare->fallback ? with_fallback(c, b, self) : attempt(c, b, self);

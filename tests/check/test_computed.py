@@ -12,6 +12,22 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from test_mistakes import examine, found, run  # noqa: E402
 
 WRONG = [  # line:column rule, severity, the program, other files
+    ('1:7 command', 'error', 'args: []\n'),
+    ('2:7 command', 'error', 'lang: command\ncode: ""\n'),
+    ('2:7 command', 'error', 'lang: command\ncode: "  "\n'),
+    ('2:7 command', 'error', 'lang: command\ncode: "echo \\"a"\n'),
+    ('2:7 command', 'error', "lang: command\ncode: echo it's\n"),
+    ('4:1 pdl-code', 'error', 'lang: pdl\ncode: |\n  text: [\n'),
+    ('3:3 pdl-code', 'error', 'lang: pdl\ncode: |\n  txt: a\n'),
+    ('5:5 pdl-code', 'error', 'lang: pdl\ncode: |\n  text:\n  - text: a\n    dfe: x\n'),
+    ('2:18 budget-type', 'error', 'text: a\nbudget: {tokens: -5}\n'),
+    ('2:17 budget-type', 'error', 'text: a\nbudget: {calls: many}\n'),
+    ('4:21 budget-type', 'error', 'defs: {n: {data: -1}}\ntext:\n- text: a\n  budget: {seconds: "${ n }"}\n'),
+    ('3:13 jinja-syntax', 'error', 'lang: jinja\ncode: a\nparameters: {foo: 1}\n'),
+    ('3:13 jinja-syntax', 'error', 'lang: jinja\ncode: a\nparameters: {variable_start_string: 1}\n'),
+    ('2:15 jinja-syntax', 'error', 'lang: jinja\ncode: "<< 1 + >>"\nparameters: {variable_start_string: "<<", variable_end_string: ">>"}\n'),
+    ('2:11 filter-unknown', 'error', 'lang: jinja\ncode: "<< 1 | uper >>"\nparameters: {variable_start_string: "<<", variable_end_string: ">>"}\n'),
+    ('2:21 spec-invalid', 'warning', 'defs:\n  f: {function: {x: {type: string, pattern: "["}}, return: a}\ncall: ${ f }\nargs: {x: a}\n'),
     ('4:26 name-undefined', 'warning', 'defs: {z: {data: 5}}\nlang: python\nscope: {x: 1}\ncode: "result = str(x) + z"\n'),
     ('5:8 operand-type', 'error', 'text:\n- lang: jinja\n  scope: {x: 1}\n  code: |\n    {{ x + "a" }}\n'),
     ('7:11 name-unused', 'warning', 'defs:\n  f:\n    function: {c: integer}\n    return:\n      lastOf:\n      - defs:\n          x: {data: 1}\n          y:\n            lastOf:\n            - {def: x, lang: python, code: "result = 1/0", fallback: a}\n            - ${ x }\n      - ${ y }\ntext: ${ f(1) }${ f(2) }\n'),
@@ -294,6 +310,16 @@ WRONG = [  # line:column rule, severity, the program, other files
 ]
 
 RIGHT = [  # the program, other files
+    ('lang: pdl\ncode: |\n  text:\n  - ${ 1 + 1 }\n', {}),
+    ('defs: {k: {data: text}}\nlang: pdl\ncode: "${ k }: a"\n', {}),
+    ('lang: pdl\ncode: ""\n', {}),
+    ('lang: pdl\ncode: hello\n', {}),
+    ('lang: command\ncode: echo "it\'s" a\\ b\n', {}),
+    ('text: a\nbudget: {tokens: 0, calls: 1.5, cost: null}\n', {}),
+    ('defs: {n: {lang: python, code: result = 3}}\ntext:\n- text: a\n  budget: {tokens: "${ n if n else 5 }"}\n', {}),
+    ('lang: jinja\ncode: "<< x | upper >> {{ not_read | gone }}"\nscope: {x: a}\nparameters: {variable_start_string: "<<", variable_end_string: ">>"}\n', {}),
+    ('lang: jinja\ncode: |\n  # for i in [1]\n  a\n  # endfor\nparameters: {line_statement_prefix: "#", trim_blocks: true, lstrip_blocks: true, autoescape: false}\n', {}),
+    ('defs: {p: {data: {trim_blocks: true}}}\nlang: jinja\ncode: "{% if 1 %}a{% endif %}"\nparameters: ${ p }\n', {}),
     ('defs:\n  f:\n    function: {l: [integer]}\n    return:\n      lastOf:\n      - defs:\n          output: {data: {}}\n          plans:\n            for: {p: "${ l }"}\n            repeat:\n              lastOf:\n              - defs:\n                  A:\n                    lang: python\n                    code: |\n                      result = len(output)\n              - def: output\n                lang: python\n                code: |\n                  output[p] = A\n                  result = output\n      - ${ plans }\ntext: ${ f([1, 2]) }\n', {}),
     ('defs:\n  f:\n    function: {l: [integer]}\n    return:\n      lastOf:\n      - defs:\n          output: {data: 1}\n          plans:\n            for: {p: "${ l }"}\n            repeat:\n              lastOf:\n              - ${ output }\n              - def: output\n                data: ${ output + p }\n      - ${ plans }\ntext: ${ f([1, 2]) }\n', {}),
     ('defs:\n  f:\n    function: {c: boolean}\n    return:\n      lastOf:\n      - defs:\n          x: {data: 1}\n          y:\n            lastOf:\n            - if: ${ c }\n              then: {def: x, data: 2}\n            - ${ x }\n      - ${ y }\ntext: ${ f(true) }${ f(false) }\n', {}),
