@@ -10,6 +10,7 @@
 
 #include "lang/fields.h"
 #include "lsp/complete.h"
+#include "lsp/features.h"
 #include "lsp/explain.h"
 #include "lsp/symtype.h"
 #include "lsp/xref.h"
@@ -295,11 +296,25 @@ static void add_arguments(lsp_completer *c, pdl_str before) {
     pdl_buf_fini(&chain);
 }
 
+static const char *const predefined[] = {"pdl_context", "pdl_usage", "stdlib",
+                                         "pdl_model_default_parameters", "pdl_args"};
+
+static const char *const words[] = {"and", "or",   "not",  "in",    "is",
+                                    "if",  "else", "true", "false", "none"};
+
+bool pdl_lsp_is_predefined(pdl_str name) {
+    for (size_t i = 0; i < sizeof predefined / sizeof *predefined; i++)
+        if (pdl_str_is(name, predefined[i])) return true;
+    return false;
+}
+
+bool pdl_lsp_is_operator(pdl_str name) {
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (pdl_str_is(name, words[i])) return true;
+    return false;
+}
+
 static void complete_operand(lsp_completer *c, pdl_str before) {
-    static const char *const words[] = {"and", "or",   "not",  "in",    "is",
-                                        "if",  "else", "true", "false", "none"};
-    static const char *const predefined[] = {"pdl_context", "pdl_usage", "stdlib",
-                                             "pdl_model_default_parameters", "pdl_args"};
     add_arguments(c, before);
     add_variables(c);
     add_table(c, GLOBALS, ITEM_FUNCTION, '3');

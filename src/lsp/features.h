@@ -16,6 +16,11 @@ typedef pdl_val lsp_handler(pdl_lsp *s, pdl_vref params);
 lsp_handler pdl_lsp_on_pull, pdl_lsp_on_workspace_pull, pdl_lsp_on_actions;
 /* complete.c, signature.c */
 lsp_handler pdl_lsp_on_completion, pdl_lsp_on_resolve_completion, pdl_lsp_on_signature;
+/* Does every program have a variable of that name? */
+bool pdl_lsp_is_predefined(pdl_str name);
+/* Is it `and`, `if`, `true` or another word of expressions? As in Jinja some of these can be names,
+ * which nobody wants to read. */
+bool pdl_lsp_is_operator(pdl_str name);
 /* hover.c */
 lsp_handler pdl_lsp_on_hover;
 /* Tells the person when the table of prices cannot be read: hover alone would just be silent. */

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include "lsp/features.h"
+#include "lsp/spans.h"
 #include "lsp/xref.h"
 
 #include "base/utf8.h"
@@ -101,6 +102,24 @@ static bool is_name(pdl_str s) {
     return true;
 }
 
+static void on_expr(void *user, const pdl_expr *e, size_t base) {
+    pdl_xkind *kind = user;
+    (void)base;
+    *kind = e->root->kind;
+}
+
+/* Is it a variable when it is read? `None` and `not` are not. */
+static bool reads_as_name(pdl_str s) {
+    pdl_arena *scratch = pdl_arena_make();
+    pdl_buf text = PDL_BUF;
+    pdl_xkind kind = PDL_X_CONST;
+    pdl_buf_putf(&text, "${ %.*s }", PDL_FMT(s));
+    pdl_lsp_each_expr(scratch, pdl_buf_str(&text), on_expr, &kind);
+    pdl_buf_fini(&text);
+    pdl_arena_free(scratch);
+    return kind == PDL_X_NAME;
+}
+
 typedef struct renamer {
     pdl_str name;
     pdl_val changes; /* from addresses to lists of edits */
@@ -146,6 +165,12 @@ pdl_val pdl_lsp_on_rename(pdl_lsp *s, pdl_vref params) {
     pdl_lsp_workspace_finish(s);
     if (!is_name(r.name))
         return pdl_lsp_fail(s, LSP_REQUEST_FAILED, "a variable is a word of letters, digits and _");
+    if (pdl_lsp_is_operator(r.name) || !reads_as_name(r.name))
+        return pdl_lsp_fail(s, LSP_REQUEST_FAILED, "%.*s is a word of expressions",
+                            PDL_FMT(r.name));
+    if (pdl_lsp_is_predefined(r.name))
+        return pdl_lsp_fail(s, LSP_REQUEST_FAILED, "every program has a variable %.*s",
+                            PDL_FMT(r.name));
     if (!pdl_lsp_thing_at(s, d, off, &t, &range))
         return pdl_lsp_fail(s, LSP_REQUEST_FAILED, "there is no variable here");
     if (is_data_field(s, &t))
