@@ -35,10 +35,30 @@ pdl_val pdl_lsp_put_range(lsp_range range) {
     return pdl_dict_putz(d, "end", pdl_lsp_put_pos(range.to));
 }
 
+/* For clients that show the signs of Markdown as they are: without ** and the lines of fences. */
+static void put_plain(pdl_str text, pdl_buf *out) {
+    for (size_t i = 0; i < text.n;) {
+        pdl_str rest = pdl_str_sub(text, i, text.n);
+        bool begins = !i || text.p[i - 1] == '\n';
+        if (begins && pdl_str_starts(rest, PDL_STR("```"))) {
+            size_t end = pdl_str_find(rest, PDL_STR("\n"), 0);
+            i += end == PDL_NOT_FOUND ? rest.n : end + 1;
+        } else if (pdl_str_starts(rest, PDL_STR("**"))) {
+            i += 2;
+        } else {
+            pdl_buf_putc(out, text.p[i++]);
+        }
+    }
+}
+
 pdl_val pdl_lsp_put_markdown(const pdl_lsp *s, pdl_str text) {
+    pdl_buf plain = PDL_BUF;
+    if (!s->has_markdown) put_plain(text, &plain);
     pdl_val d = pdl_dict_putz(pdl_dict_new(2), "kind",
                               pdl_textz(s->has_markdown ? "markdown" : "plaintext"));
-    return pdl_dict_putz(d, "value", pdl_text(text));
+    d = pdl_dict_putz(d, "value", pdl_text(s->has_markdown ? text : pdl_buf_str(&plain)));
+    pdl_buf_fini(&plain);
+    return d;
 }
 
 pdl_val pdl_lsp_put_location(const lsp_doc *doc, lsp_range range) {

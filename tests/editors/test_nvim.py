@@ -33,6 +33,7 @@ WANT = {
     "completion": lambda s: s["completion"] == ["name"],
     "rename": lambda s: s["text"][1] == "  hail:" and s["text"][8] == "- call: ${ hail }",
     "formatting": lambda s: s["text"][11] == "- text: ${ hail(name='x') }",
+    "lens": lambda s: "Hello Zoe" in s["lens"],
     "symbols": lambda s: s["symbols"] == ["hail"],
 }
 
