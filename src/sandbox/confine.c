@@ -249,7 +249,10 @@ static int begin_native(sandbox_spec *s, char **argv) {
     pid_t first = fork(); /* the first process of the new namespace of processes */
     if (first == 0) {
         end_with_outside();
-        _exit(pdl_native_root(s, &what) ? monitor(s, argv) : fail(what));
+        mode_t mask = umask(022); /* folders of the new root are for all, whoever the user is */
+        bool ok = pdl_native_root(s, &what);
+        umask(mask);
+        _exit(ok ? monitor(s, argv) : fail(what));
     }
     if (first < 0) return fail("a process");
     end_with_outside(); /* again: new rights take it back */

@@ -116,12 +116,18 @@ static void fail_jobs(worker *w, const char *py_class, const char *msg) {
     fail_jobs_as(w, PDL_E_code, py_class, msg);
 }
 
+static const char not_found[] = "FileNotFoundError,OSError,Exception";
+
 static void ended(void *user, const pdl_proc_result *r) {
     worker *w = user;
-    pdl_sandbox_end end = pdl_sandbox_end_of(r->signal);
+    pdl_sandbox_end end = pdl_sandbox_end_of(w->opt.sandbox ? r->signal : 0);
+    bool is_absent = end == PDL_SANDBOX_NOT_FOUND, is_denied = end == PDL_SANDBOX_DENIED;
     char msg[200];
     if (w->broken.kind != PDL_E_NONE)
         snprintf(msg, sizeof msg, "Python Code error: %s", w->broken.msg);
+    else if (is_absent || is_denied)
+        snprintf(msg, sizeof msg, "Python Code error: %s in the sandbox (set PDL_PYTHON)",
+                 is_absent ? "no python3 found" : "python3 cannot be executed");
     else if (r->signal)
         snprintf(msg, sizeof msg,
                  "Python Code error: the Python process ended unexpectedly (signal %d)", r->signal);
@@ -130,7 +136,7 @@ static void ended(void *user, const pdl_proc_result *r) {
                  "Python Code error: the Python process ended unexpectedly (status %d)", r->status);
     detach(w);
     pdl_err err = {0};
-    if (w->opt.sandbox && pdl_sandbox_end_error(end, "code", (pdl_str){0}, &err))
+    if (pdl_sandbox_end_error(end, "code", (pdl_str){0}, &err))
         fail_jobs_as(w, err.kind,
                      err.kind == PDL_E_memory ? "MemoryError,Exception" : "RuntimeError,Exception",
                      err.msg);
@@ -138,7 +144,7 @@ static void ended(void *user, const pdl_proc_result *r) {
         fail_jobs_as(w, PDL_E_memory, "MemoryError,Exception",
                      "the code was ended: it used more memory than its sandbox allows");
     else
-        fail_jobs(w, "RuntimeError,Exception", msg);
+        fail_jobs(w, is_absent ? not_found : "RuntimeError,Exception", msg);
     pdl_err_fini(&err);
 }
 
@@ -511,6 +517,12 @@ static void on_stderr(void *user, pdl_str bytes) {
 
 /* --- requests --------------------------------------------------------------------------------- */
 
+/* A helper is started in any case: what is not there is found out before. A name without a folder
+ * is looked for inside. */
+static bool may_start(const worker *w, const char *python) {
+    return *python && (!w->opt.sandbox || !strchr(python, '/') || access(python, X_OK) == 0);
+}
+
 static bool launch(worker *w, pdl_err *err) {
     for (size_t i = 0; i < w->pythons.n; i++) {
         const pdl_sandbox *sandbox = w->opt.sandbox;
@@ -529,10 +541,11 @@ static bool launch(worker *w, pdl_err *err) {
             .done = ended,
             .max_memory = w->opt.max_memory,
         };
-        bool started = *w->pythons.p[i] && pdl_proc_start(w->loop, &po, &w->proc, err);
+        bool may = may_start(w, w->pythons.p[i]);
+        bool started = may && pdl_proc_start(w->loop, &po, &w->proc, err);
         pdl_free(confined);
         pdl_free(env);
-        if (!*w->pythons.p[i]) continue;
+        if (!may) continue;
         if (started) {
             w->generation = w->opt.generations ? ++*w->opt.generations : w->generation + 1;
             send_raw(w, (pdl_str){(const char *)pdl_worker_py, pdl_worker_py_len});
@@ -545,7 +558,7 @@ static bool launch(worker *w, pdl_err *err) {
     }
     pdl_err_set(err, PDL_E_code, (pdl_loc){0},
                 "Python Code error: no python3 found (set PDL_PYTHON)");
-    err->py_class = pdl_str_dup(PDL_STR("FileNotFoundError,OSError,Exception"));
+    err->py_class = pdl_str_dup(pdl_str_of(not_found));
     return false;
 }
 

@@ -135,6 +135,18 @@ def python_of_environment(strength, env, args):
             check(f"{strength}: {named}", r.stdout == "fine\n", r.stdout + r.stderr)
 
 
+def lost_pythons(strength, env, args):
+    """A Python that is not there is said to be missing; a virtual environment that is gone does not matter, as without a sandbox."""
+    with tempfile.TemporaryDirectory(prefix="pdl-trust-") as d:
+        Path(d, "a.pdl").write_text(json.dumps({"lang": "python", "code": "result = 'fine'", "fallback": "${ pdl_error.message }"}))
+        bare = {"PATH": str(Path(d, "empty"))}
+        for named, want in (({"VIRTUAL_ENV": "/nonexistent"}, "fine"), ({"PDL_PYTHON": "/nonexistent/python3"}, "no python3 found (set PDL_PYTHON)"),
+                            ({"PDL_PYTHON": str(Path(d, "a.pdl"))}, "no python3 found (set PDL_PYTHON)"), ({"PDL_PYTHON": "python3", **bare}, "no python3 found in the sandbox (set PDL_PYTHON)")):
+            named = {"PDL_PYTHON": "", "VIRTUAL_ENV": "", **named}
+            r = subprocess.run([PDL, *args, "a.pdl"], cwd=d, env={**os.environ, **env, **named}, capture_output=True, text=True, timeout=60, check=False)
+            check(f"{strength}: {named}", r.stdout.strip().endswith(want), r.stdout + r.stderr)
+
+
 SERVER = "import os, time\nfor i in range(60):\n    if os.fork() == 0: time.sleep(20); os._exit(0)\ntime.sleep(20)\n"
 
 
@@ -155,6 +167,7 @@ if __name__ == "__main__":
         if how[0] != "process":  # beside what is protected nothing can be changed there
             replaced(*how)
         python_of_environment(*how)
+        lost_pythons(*how)
         servers(*how)
     machine()
     sys.exit(finish())
