@@ -118,6 +118,8 @@ const pdl_ty *pdl_checker_match(pdl_checker *c, const pdl_b_match *b);
 
 /* code.c */
 const pdl_ty *pdl_checker_code(pdl_checker *c, const pdl_b_code *b);
+/* Every word of the text may be a variable that it reads. */
+void pdl_checker_use_words(pdl_checker *c, pdl_str text);
 /* literals.c: commands and programs; t: the text when it is written in the program, else NULL. */
 void pdl_checker_command(pdl_checker *c, const pdl_b_code *b, const pdl_tree *t);
 void pdl_checker_program(pdl_checker *c, const pdl_b_code *b, const pdl_tree *t);

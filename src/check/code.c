@@ -26,8 +26,7 @@ static bool is_word(char ch) {
            (ch >= 'A' && ch <= 'Z') || (unsigned char)ch >= 0x80;
 }
 
-/* Every word of the code may be a variable that it reads. */
-static void use_words(pdl_checker *c, pdl_str text) {
+void pdl_checker_use_words(pdl_checker *c, pdl_str text) {
     for (size_t i = 0; i < text.n;) {
         size_t from = i;
         while (i < text.n && is_word(text.p[i])) i++;
@@ -113,6 +112,7 @@ static void check_jinja(pdl_checker *c, const pdl_b_code *b, const pdl_tree *t) 
         pdl_scope_back(&c->scope, mark);
         return;
     }
+    pdl_checker_use_words(c, e->source);
     pdl_diag *d =
         pdl_checker_diag(c, pdl_infer_fault_rule(e->fault, PDL_RULE_jinja_syntax), b->code->loc,
                          pdl_node_text_loc(t->node, e->fault->start, e->fault->end),
@@ -144,7 +144,7 @@ static void report_name(pdl_checker *c, const pdl_b_code *b, const pdl_tree *t,
 
 static void check_python(pdl_checker *c, const pdl_b_code *b, const pdl_tree *t) {
     if (t)
-        use_words(c, pdl_str_get(t->value));
+        pdl_checker_use_words(c, pdl_str_get(t->value));
     else
         c->reads_all = true;
     if (!t || c->quiet || !c->opt->python) return;

@@ -272,6 +272,7 @@ const pdl_ty *pdl_checker_expr(pdl_checker *c, const pdl_expr *e, const pdl_node
                                        PDL_FMT(e->fault->msg));
         if (e->fault->hint.n)
             pdl_checker_hint(c, d, "%.*s", PDL_FMT(e->fault->hint));
+        pdl_checker_use_words(c, e->source);
         return &pdl_ty_any;
     }
     if (!e->root) return &pdl_ty_str;

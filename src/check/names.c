@@ -226,6 +226,7 @@ void pdl_checker_suggest(pdl_checker *c, pdl_diag *d, pdl_loc mark, pdl_str name
     pdl_str near = pdl_str_nearest(name, names.p, names.n);
     pdl_vec_fini(&names);
     if (!near.n) return;
+    pdl_scope_binding(&c->scope, near)->is_used = true; /* one mistake is one problem */
     pdl_checker_hint(c, d, "did you mean '%.*s'?", PDL_FMT(near));
     if (mark.src && mark.end - mark.start == name.n) pdl_program_edit(c->p, d, mark, near);
 }

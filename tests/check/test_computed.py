@@ -12,6 +12,10 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from test_mistakes import examine, found, run  # noqa: E402
 
 WRONG = [  # line:column rule, severity, the program, other files
+    ('6:16 filter-unknown', 'error', 'defs:\n  f:\n    function: {}\n    return:\n      defs: {inner: {data: 1}}\n      text: ${ inner | gone }\ntext: ${ f() }\n'),
+    ('6:24 expr-syntax', 'error', 'defs:\n  f:\n    function: {}\n    return:\n      defs: {inner: {data: 1}}\n      text: ${ inner + }\ntext: ${ f() }\n'),
+    ('6:16 name-undefined', 'warning', 'defs:\n  f:\n    function: {}\n    return:\n      defs: {inner: {data: 1}}\n      text: ${ iner }\ntext: ${ f() }\n'),
+    ('7:17 filter-unknown', 'error', 'defs:\n  f:\n    function: {}\n    return:\n      defs: {inner: {data: 1}}\n      lang: jinja\n      code: "{{ inner | gone }}"\ntext: ${ f() }\n'),
     ('1:7 command', 'error', 'args: []\n'),
     ('2:7 command', 'error', 'lang: command\ncode: ""\n'),
     ('2:7 command', 'error', 'lang: command\ncode: "  "\n'),
