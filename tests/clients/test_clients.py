@@ -9,11 +9,12 @@ import subprocess
 import sys
 import tempfile
 import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 from checks import check, finish, skip  # noqa: E402
+import http_of  # noqa: E402
 import serve_of  # noqa: E402
 import venv_of  # noqa: E402
 
@@ -31,15 +32,12 @@ PROGRAMS = {
 asked = []          # requests that reached the model
 
 
-class Model(BaseHTTPRequestHandler):
+class Model(http_of.Quiet):
     """Adds 2 and 3 with a tool when it is offered one, fills a schema when it is asked to, and else says "hello"."""
     protocol_version = "HTTP/1.1"
 
-    def log_message(self, *args):
-        pass
-
     def do_POST(self):
-        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        body = json.loads(self.body())
         asked.append(body)
         message, finish = self.answer(body)
         usage = {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}
@@ -64,11 +62,7 @@ class Model(BaseHTTPRequestHandler):
         return {"role": "assistant", "content": "hello"}, "stop"
 
     def send(self, kind, text):
-        self.send_response(200)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(text.encode())))
-        self.end_headers()
-        self.wfile.write(text.encode())
+        self.reply(text.encode(), kind)
 
 
 def says(name, command, want, **more):

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """test_dap.py BUILD_DIR -- the debugger: breakpoints, steps, variables, expressions, requests to models."""
-import http.server
 import json
 import pathlib
 import sys
 import tempfile
-import threading
 import time
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+import http_of  # noqa: E402
 from dap import Dap  # noqa: E402
 
 PROGRAM = """\
@@ -55,24 +55,17 @@ text:
 """
 
 
-class Reply(http.server.BaseHTTPRequestHandler):
+class Reply(http_of.Quiet):
     asked = []
 
     def do_POST(self):
-        self.asked.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+        self.asked.append(json.loads(self.body()))
         body = json.dumps({"id": "1", "object": "chat.completion", "model": "m", "choices": [
             {"index": 0, "message": {"role": "assistant", "content": "hi"}, "finish_reason": "stop"}]}).encode()
         if self.asked[-1].get("stream"):
             piece = {"choices": [{"index": 0, "delta": {"content": "hi"}, "finish_reason": "stop"}]}
             body = ("data: %s\n\ndata: [DONE]\n\n" % json.dumps(piece)).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "text/event-stream" if self.asked[-1].get("stream") else "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *a):
-        pass
+        self.reply(body, "text/event-stream" if self.asked[-1].get("stream") else "application/json")
 
 
 TESTS = []
@@ -297,13 +290,12 @@ def failures(new, root):
 def a_failed_call_of_a_model_stops_once(new, root):
     class Refuses(Reply):
         def do_POST(self):
-            self.rfile.read(int(self.headers["Content-Length"]))
+            self.body()
             self.send_response(400)
             self.send_header("Content-Length", "2")
             self.end_headers()
             self.wfile.write(b"{}")
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Refuses)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    server = http_of.serve(Refuses)
     env = {"OPENAI_API_KEY": "k", "OPENAI_API_BASE": "http://127.0.0.1:%d/v1" % server.server_port}
     for text, line in (("text:\n- a\n- model: openai/m\n  input: hi\n- b\n", 3), ("text:\n- model: openai/m\n  input: hi\n  def: x\n- ${ x | upper }\n", 2),
                        ("text:\n- a\n- model: openai/m\n  input: hi\n  fallback: no\n", 3)):
@@ -363,8 +355,7 @@ def typed_lines_do_not_fill_the_pipe(new, root):
 
 @test
 def a_request_is_seen_before_it_is_sent(new, root):
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Reply)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    server = http_of.serve(Reply)
     d, p = new(MODEL, {"OPENAI_BASE_URL": "http://127.0.0.1:%d/v1" % server.server_port, "OPENAI_API_KEY": "secret-key-0123456789"})
     d.launch(p, filters=["request"])
     reason, line, frames = d.stopped()

@@ -15,14 +15,15 @@ import sys
 import threading
 import urllib.parse
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.dirname(HERE)]
+import http_of  # noqa: E402
 from loopback import Place, Server, main, same  # noqa: E402
 
 PLAIN = "cAnAry-7f3d9e51b2c4"
 HARD = 'cAn"ary\\7f/3d9é51 b2%c4'  # what JSON, Python and addresses write otherwise
 AT_LEAST = 7                    # so much of a key in a row is a leak too
 
-HERE = os.path.dirname(os.path.abspath(__file__))
 TOOLS = os.path.join(HERE, "..", "mcp", "server.py")
 
 
@@ -219,12 +220,12 @@ def keys_made_by_the_program(build):
                 same(p.run("--replay", "j", "p.pdl")[0], status, name)
 
 
-class Exchange(http.server.BaseHTTPRequestHandler):
+class Exchange(http_of.Quiet):
     """Gives a token for a key, and says both in what it answers."""
     token, said = "tOkEn-5a1c77e0", ""
 
     def do_POST(self):
-        asked = self.rfile.read(int(self.headers["content-length"])).decode()
+        asked = self.body().decode()
         if self.path == "/token":
             Exchange.said = asked
             answer = {"access_token": self.token, "expires_in": 3600}
@@ -232,14 +233,7 @@ class Exchange(http.server.BaseHTTPRequestHandler):
             text = "%s, %s, %s" % (self.headers["authorization"], self.token, urllib.parse.unquote(self.said))
             answer = {"candidates": [{"content": {"parts": [{"text": text}]}, "finishReason": "STOP"}]}
         data = json.dumps(answer).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    def log_message(self, *_):
-        pass
+        self.reply(data)
 
 
 def tokens_of_exchanges(build):

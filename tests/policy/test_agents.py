@@ -7,11 +7,10 @@ import os
 import subprocess
 import sys
 import tempfile
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+import http_of  # noqa: E402
 from checks import check, finish  # noqa: E402
 
 PDL = Path(sys.argv[1]).resolve() / "pdl"
@@ -60,28 +59,20 @@ FORBIDDEN = {
 }
 
 
-class Handler(BaseHTTPRequestHandler):
+class Handler(http_of.Quiet):
     protocol_version = "HTTP/1.1"
 
-    def log_message(self, *_):
-        pass
-
     def do_POST(self):
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        body = json.loads(self.body())
         asked.append(body)
         text = reader if body["model"] == "reader" else replies.pop(0) if replies else "nothing is left"
         out = json.dumps({"id": "x", "object": "chat.completion", "choices": [
             {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}]}).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(out)))
-        self.end_headers()
-        self.wfile.write(out)
+        self.reply(out)
 
 
 asked, replies, reader = [], [], "true"
-server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-threading.Thread(target=server.serve_forever, daemon=True).start()
+server = http_of.serve(Handler)
 
 
 def run(program, script, *args, read="true"):

@@ -5,11 +5,10 @@ import os
 import subprocess
 import sys
 import tempfile
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+import http_of  # noqa: E402
 from checks import check, finish  # noqa: E402
 
 PDL = Path(sys.argv[1]).resolve() / "pdl"
@@ -36,12 +35,9 @@ text:
 got = []
 
 
-class Handler(BaseHTTPRequestHandler):
-    def log_message(self, *_):
-        pass
-
+class Handler(http_of.Quiet):
     def do_POST(self):
-        got.append(self.rfile.read(int(self.headers["Content-Length"])).decode("utf-8", "replace"))
+        got.append(self.body().decode("utf-8", "replace"))
         self.send_response(200)
         self.send_header("Content-Length", "2")
         self.end_headers()
@@ -69,8 +65,7 @@ with tempfile.TemporaryDirectory() as d:
     r = run(d, "resume", "yes")
     check("an approval is not asked for, nor what it allowed done, again", Path(d, "done.txt").read_text() == "", r)
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    server = http_of.serve(Handler)
     Path(d, "b.pdl").write_text(HIDES)
     r = run(d, "--otlp", "http://127.0.0.1:%d/v1/traces" % server.server_address[1], "--otlp-content", "b.pdl")
     sent = "".join(got)

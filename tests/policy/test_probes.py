@@ -9,12 +9,11 @@ import re
 import subprocess
 import sys
 import tempfile
-import threading
 import urllib.request
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).resolve().parent), str(Path(__file__).resolve().parent.parent)]
+import http_of  # noqa: E402
 import tool_server  # noqa: E402
 from checks import check, finish  # noqa: E402
 
@@ -171,22 +170,14 @@ def rows(ways, sinks, label):
     return names, blocks
 
 
-class Handler(BaseHTTPRequestHandler):
-    def log_message(self, *_):
-        pass
-
+class Handler(http_of.Quiet):
     def do_POST(self):
-        self.rfile.read(int(self.headers["Content-Length"]))
+        self.body()
         out = json.dumps({"object": "list", "model": "x", "data": [{"object": "embedding", "index": 0, "embedding": [0.5]}], "usage": {"prompt_tokens": 1, "total_tokens": 1}}).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(out)))
-        self.end_headers()
-        self.wfile.write(out)
+        self.reply(out)
 
 
-service = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-threading.Thread(target=service.serve_forever, daemon=True).start()
+service = http_of.serve(Handler)
 EMBEDS = "${ 'abc' ~ (stdlib.embed('openai/x', ['a'], {'api_base': 'http://127.0.0.1:%d/v1'}) | length) }" % service.server_address[1]
 
 

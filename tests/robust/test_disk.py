@@ -7,7 +7,6 @@
 The file system is a tmpfs in its own mount namespace, which needs root; without it every case counts as skipped. Python standard
 library only. Last line: `N passed, N failed, N skipped`.
 """
-import http.server
 import json
 import os
 import pathlib
@@ -16,7 +15,9 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-import threading
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import http_of  # noqa: E402
 
 KB = 1024
 SIZE = 256 * KB
@@ -44,21 +45,14 @@ CASES = [
 ]
 
 
-class Model(http.server.BaseHTTPRequestHandler):
+class Model(http_of.Quiet):
     protocol_version = "HTTP/1.1"
 
     def do_POST(self):
-        self.rfile.read(int(self.headers["content-length"]))
+        self.body()
         message = {"role": "assistant", "content": os.urandom(12000).hex()}
         body = json.dumps({"choices": [{"message": message, "finish_reason": "stop"}]}).encode()
-        self.send_response(200)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *args):
-        pass
+        self.reply(body)
 
 
 def broken_file(disk):
@@ -118,8 +112,7 @@ def case(pdl, url, title, program, args, status, output, says):
 
 
 def inside(pdl):
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Model)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    server = http_of.serve(Model)
     passed = failed = 0
     for row in CASES:
         try:

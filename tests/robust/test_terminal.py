@@ -7,7 +7,6 @@
 Each program runs on its own terminal, with standard output and error there, and once more with pipes. Python standard library
 only. Last line: `N passed, N failed[, N skipped]`.
 """
-import http.server
 import json
 import os
 import pathlib
@@ -17,10 +16,10 @@ import subprocess
 import sys
 import tempfile
 import termios
-import threading
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import http_of  # noqa: E402
 from checks import Checks  # noqa: E402
 
 SECONDS = 20
@@ -29,22 +28,15 @@ ARGUMENT = "a\x1b[31mre"  # x[:8]: no NUL, which words of a command cannot have
 BAD = [b"\x1b", b"\x07", b"\xc2\x9b", b"\x7f", b"\x00", b"\rback"]
 
 
-class Model(http.server.BaseHTTPRequestHandler):
+class Model(http_of.Quiet):
     def do_POST(self):
-        asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        asked = json.loads(self.body())
         if asked.get("stream"):
             pieces = [{"choices": [{"delta": {"role": "assistant", "content": c}}]} for c in (ESCAPES[:3], ESCAPES[3:9], ESCAPES[9:])]
             body = b"".join(b"data: %s\n\n" % json.dumps(p).encode() for p in pieces) + b"data: [DONE]\n\n"
         else:
             body = json.dumps({"choices": [{"message": {"role": "assistant", "content": ESCAPES}, "finish_reason": "stop"}]}).encode()
-        self.send_response(200)
-        self.send_header("content-type", "text/event-stream" if asked.get("stream") else "application/json")
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *args):
-        pass
+        self.reply(body, "text/event-stream" if asked.get("stream") else "application/json")
 
 
 # SHOW: a call whose answer is printed, STREAM: as it comes, ASK: one that only defines x.
@@ -179,8 +171,7 @@ def terminals():
 
 
 def main():
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Model)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    server = http_of.serve(Model)
     t = Tests(str(pathlib.Path(sys.argv[1]).resolve() / "pdl"), "http://127.0.0.1:%d/v1" % server.server_port)
     has_terminals = terminals()
     for name in list(TABLE):

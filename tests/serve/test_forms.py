@@ -11,10 +11,11 @@ import struct
 import sys
 import tempfile
 import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from checks import check, finish  # noqa: E402
+import http_of  # noqa: E402
 import serve_of  # noqa: E402
 
 BUILD = pathlib.Path(sys.argv[1]).resolve()
@@ -63,14 +64,11 @@ SLOW = [
 had = threading.Semaphore(0)
 
 
-class Model(BaseHTTPRequestHandler):
+class Model(http_of.Quiet):
     protocol_version = "HTTP/1.1"
 
-    def log_message(self, *args):
-        pass
-
     def do_POST(self):
-        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        body = json.loads(self.body())
         usage = {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}
         if self.path.endswith("/embeddings"):
             data = [{"object": "embedding", "index": i, "embedding": [float(i), 1.5]} for i in range(len(body["input"]))]
@@ -99,11 +97,7 @@ class Model(BaseHTTPRequestHandler):
         self.close_connection = True
 
     def send(self, kind, text):
-        self.send_response(200)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(text.encode())))
-        self.end_headers()
-        self.wfile.write(text.encode())
+        self.reply(text.encode(), kind)
 
 
 class Server:

@@ -15,11 +15,12 @@ import sys
 import tempfile
 import threading
 import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 from checks import check, finish, skip  # noqa: E402
+import http_of  # noqa: E402
 import serve_of  # noqa: E402
 import venv_of  # noqa: E402
 
@@ -74,15 +75,12 @@ MESSAGES = {   # of models that say one thing: message, finish_reason, logprobs
 }
 
 
-class Model(BaseHTTPRequestHandler):
+class Model(http_of.Quiet):
     """openai/talker says "hello world" in pieces, openai/slow takes its time, openai/fails refuses."""
     protocol_version = "HTTP/1.1"
 
-    def log_message(self, *args):
-        pass
-
     def do_POST(self):
-        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        body = json.loads(self.body())
         asked.append(body["model"])
         usage = {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}
         if body["model"].startswith("status-"):
@@ -123,14 +121,7 @@ class Model(BaseHTTPRequestHandler):
         self.wfile.flush()
 
     def send(self, status, value, headers=()):
-        data = json.dumps(value).encode()
-        self.send_response(status)
-        for name in headers:
-            self.send_header(name, headers[name])
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
+        self.reply(json.dumps(value).encode(), status=status, headers=dict(headers).items())
 
 
 class Quiet(ThreadingHTTPServer):

@@ -16,7 +16,10 @@ import sys
 import tempfile
 import threading
 import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import http_of  # noqa: E402
 
 TIMEOUT_S = 120
 TESTS = []
@@ -396,14 +399,11 @@ def a_trace_takes_no_memory(pdl, folder):
     assert traced < without + 8_000, "%d KB without a trace, %d with one" % (without, traced)
 
 
-class Late(BaseHTTPRequestHandler):
+class Late(http_of.Quiet):
     """A model that takes its time, so that what can be done without it is done before."""
 
-    def log_message(self, *args):
-        pass
-
     def do_POST(self):
-        self.rfile.read(int(self.headers["content-length"]))
+        self.body()
         time.sleep(3)
         text = json.dumps({"choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "late"}}]}).encode()
         self.send_response(200)

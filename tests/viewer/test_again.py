@@ -16,6 +16,7 @@ import threading
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import http_of  # noqa: E402
 from checks import check, finish  # noqa: E402
 
 BUILD = pathlib.Path(sys.argv[1]).resolve()
@@ -51,15 +52,12 @@ class Model(http.server.ThreadingHTTPServer):
         return out
 
 
-class Handler(http.server.BaseHTTPRequestHandler):
+class Handler(http_of.Quiet):
     protocol_version = "HTTP/1.1"
     n = 0
 
-    def log_message(self, *args):
-        pass
-
     def do_POST(self):
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["messages"][-1]["content"]
+        asked = json.loads(self.body())["messages"][-1]["content"]
         self.server.asked.append(asked)
         if "wait" in asked:
             time.sleep(60)
@@ -67,11 +65,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         Handler.n += 1
         piece = {"choices": [{"index": 0, "delta": {"content": "%d(%s)" % (Handler.n, asked)}, "finish_reason": "stop"}]}
         body = b"data: %s\n\ndata: [DONE]\n\n" % json.dumps(piece).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "text/event-stream")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+        self.reply(body, "text/event-stream")
 
 
 class View:

@@ -21,6 +21,7 @@ import time
 import xml.etree.ElementTree
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import http_of  # noqa: E402
 from checks import check, finish  # noqa: E402
 
 BUILD = pathlib.Path(sys.argv[1]).resolve()
@@ -337,14 +338,11 @@ class Model(http.server.ThreadingHTTPServer):
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
 
-class Handler(http.server.BaseHTTPRequestHandler):
+class Handler(http_of.Quiet):
     protocol_version = "HTTP/1.1"
 
-    def log_message(self, *args):
-        pass
-
     def do_POST(self):
-        self.rfile.read(int(self.headers["Content-Length"]))
+        self.body()
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Transfer-Encoding", "chunked")
@@ -489,15 +487,12 @@ def known(folder):
     v.end()
 
 
-class Bare(http.server.BaseHTTPRequestHandler):
+class Bare(http_of.Quiet):
     """One long answer, in words, and never its end."""
     protocol_version = "HTTP/1.1"
 
-    def log_message(self, *args):
-        pass
-
     def do_POST(self):
-        self.rfile.read(int(self.headers["Content-Length"]))
+        self.body()
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
         self.end_headers()
