@@ -348,6 +348,17 @@ static bool fill_spec(pdl_sandbox *s, pdl_err *err) {
     return ok;
 }
 
+/* It takes 9 000 words, those of the command among them; each mount has three. */
+static bool is_too_much_for_bwrap(const sandbox_spec *x) {
+    enum { MOST_MOUNTS = 2600 };
+    path_list above = {0};
+    if (x->backend != BACKEND_BWRAP) return false;
+    pdl_walk_above(x, &above);
+    size_t n = x->ro.n + x->rw.n + x->masked.n + x->kept.n + above.n;
+    pdl_paths_fini(&above);
+    return n > MOST_MOUNTS;
+}
+
 static bool finish(pdl_sandbox *s, pdl_err *err) {
     enum { MOST_SPEC = 120000 };
     if (!fill_spec(s, err)) return false;
@@ -362,7 +373,7 @@ static bool finish(pdl_sandbox *s, pdl_err *err) {
     s->text = pdl_buf_take(&b);
     for (size_t i = 0; i < s->own_env.n; i++) *pdl_vec_push(&s->env) = s->own_env.p[i];
     *pdl_vec_push(&s->env) = NULL;
-    if (strlen(s->text) <= MOST_SPEC) return true;
+    if (strlen(s->text) <= MOST_SPEC && !is_too_much_for_bwrap(&s->spec)) return true;
     return pdl_err_set(err, PDL_E_policy, (pdl_loc){0},
                        "the sandbox has too many files to hide in its folders: name smaller ones");
 }

@@ -147,6 +147,19 @@ def lost_pythons(strength, env, args):
             check(f"{strength}: {named}", r.stdout.strip().endswith(want), r.stdout + r.stderr)
 
 
+def many(strength, env, args):
+    """More start files than can be mounted over are a refusal that says what to do; a thousand are none."""
+    with tempfile.TemporaryDirectory(prefix="pdl-") as d:
+        Path(d, "s.yaml").write_text("write: [w]\n")
+        for n, before in ((1000, 0), (1500, 1000)):
+            for i in range(before, n):
+                Path(d, f"w/{i}").mkdir(parents=True)
+                Path(d, f"w/{i}/.envrc").write_text("")
+            r = subprocess.run([PDL, "sandbox", "--sandbox=s.yaml", *args[1:], "--", "echo", "fine"], cwd=d, env={**os.environ, **env}, capture_output=True, text=True, timeout=300, check=False)
+            ok = r.stdout == "fine\n" or (n > 1000 and r.returncode == 1 and "too many files to hide in its folders: name smaller ones" in r.stderr)
+            check(f"{strength}: {n} start files", ok, r.returncode, r.stdout + r.stderr)
+
+
 SERVER = "import os, time\nfor i in range(60):\n    if os.fork() == 0: time.sleep(20); os._exit(0)\ntime.sleep(20)\n"
 
 
@@ -168,6 +181,7 @@ if __name__ == "__main__":
             replaced(*how)
         python_of_environment(*how)
         lost_pythons(*how)
+        many(*how)
         servers(*how)
     machine()
     sys.exit(finish())
