@@ -234,14 +234,28 @@ pdl_val pdl_lsp_on_pull(pdl_lsp *s, pdl_vref params) {
     return report;
 }
 
+/* What the client has of each file already, from addresses to entries of the list: editors ask
+ * again every few seconds. */
+static pdl_map known_reports(pdl_vref list) {
+    pdl_map known = {0};
+    for (size_t i = 0; pdl_is_list(list) && i < pdl_list_len(list); i++) {
+        pdl_str uri = pdl_member_str(pdl_list_at(list, i), "uri");
+        if (uri.n) pdl_map_put(&known, uri, (void *)(uintptr_t)(i + 1));
+    }
+    return known;
+}
+
 pdl_val pdl_lsp_on_workspace_pull(pdl_lsp *s, pdl_vref params) {
     pdl_val items = pdl_list_new(8);
-    (void)params;
+    pdl_vref before = pdl_member(params, "previousResultIds");
+    pdl_map known = known_reports(before);
     pdl_lsp_workspace_finish(s);
     for (size_t i = 0; i < s->docs.n; i++) {
         lsp_doc *d = s->docs.p[i];
         if (d->gone || !pdl_lsp_doc_load(s, d)) continue;
-        pdl_val r = report_of(s, d, (pdl_str){0});
+        uintptr_t at = (uintptr_t)pdl_map_find(&known, pdl_str_of(d->uri));
+        pdl_str id = at ? pdl_member_str(pdl_list_at(before, at - 1), "value") : (pdl_str){0};
+        pdl_val r = report_of(s, d, id);
         r = pdl_dict_putz(r, "uri", pdl_textz(d->uri));
         r = pdl_dict_putz(r, "version", d->open ? pdl_int(d->version) : pdl_null());
         items = pdl_list_push(items, r);
@@ -249,5 +263,6 @@ pdl_val pdl_lsp_on_workspace_pull(pdl_lsp *s, pdl_vref params) {
         pdl_program_drop(d->program);
         d->program = NULL;
     }
+    pdl_map_fini(&known);
     return pdl_dict_putz(pdl_dict_new(1), "items", items);
 }
