@@ -4,9 +4,14 @@
  */
 #include "api/keys.h"
 
+#include "lang/load.h"
+
 #include "base/banned.h"
 
-enum { DEEPEST = 400 }; /* as deep as YAML is read */
+enum {
+    DEEPEST = 400,    /* as deep as YAML is read */
+    DEEPEST_CODE = 8, /* programs in texts of programs */
+};
 
 static pdl_str text_of(const pdl_node *n) {
     return pdl_node_is_str(n) ? n->text : (pdl_str){"", 0};
@@ -27,6 +32,22 @@ static pdl_val value_of(const pdl_node *n, unsigned depth) {
     return d;
 }
 
+static void walk(pdl_secrets *s, const pdl_node *n, unsigned depth);
+
+/* The text of a block of `lang: pdl` is a program with keys of its own. */
+static void walk_code(pdl_secrets *s, pdl_str code, unsigned depth) {
+    bool ok;
+    pdl_program *p = pdl_program_new();
+    pdl_program_load(p, PDL_STR(""), code, &ok);
+    if (p->root) walk(s, p->root, depth + DEEPEST / DEEPEST_CODE);
+    pdl_program_drop(p);
+}
+
+static bool is_pdl(const pdl_node *n) {
+    const pdl_node *lang = pdl_node_find(n, PDL_STR("lang"), NULL);
+    return lang && pdl_str_eq_nocase(text_of(lang), PDL_STR("pdl"));
+}
+
 static void walk(pdl_secrets *s, const pdl_node *n, unsigned depth) {
     if (depth > DEEPEST || n->kind == PDL_NODE_SCALAR) return;
     if (n->kind == PDL_NODE_SEQ) {
@@ -37,7 +58,9 @@ static void walk(pdl_secrets *s, const pdl_node *n, unsigned depth) {
         const pdl_node *value = n->pairs[i].value;
         pdl_str key = text_of(n->pairs[i].key);
         if (pdl_str_is(key, "model")) pdl_secrets_note_model(s, text_of(value));
-        if (!pdl_str_is(key, "parameters")) {
+        if (pdl_str_is(key, "code") && pdl_node_is_str(value) && is_pdl(n)) {
+            walk_code(s, value->text, depth);
+        } else if (!pdl_str_is(key, "parameters")) {
             walk(s, value, depth + 1);
         } else if (value->kind == PDL_NODE_MAP) {
             pdl_val d = value_of(value, depth);

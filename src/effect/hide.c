@@ -132,8 +132,18 @@ bool pdl_secrets_add_first(pdl_secrets *s, pdl_str text) {
 
 /* --- finding ---------------------------------------------------------------------------------- */
 
-/* The spellings of a secret. */
-typedef enum { AS_IT_IS, ESCAPED, PERCENT } writing;
+/* The spellings of a secret. A backslash of its own is read as doubled backslashes by ESCAPED, as
+ * \u005c or \x5c by NUMBERED. ENTITIES are those of HTML, in JSON as well; ENTITIES_DEEP reads
+ * &amp;lt; as <. */
+typedef enum {
+    AS_IT_IS,
+    ESCAPED,
+    NUMBERED,
+    PERCENT,
+    ENTITIES,
+    ENTITIES_DEEP,
+    N_WRITINGS
+} writing;
 
 /* at: end of what was read of t; end: end of the longest secret so far, 0: none. cut: t ends before
  * the answer is known. */
@@ -142,7 +152,7 @@ typedef struct hide_walk {
     pdl_str t;
     size_t at, end;
     uint32_t node;
-    bool cut, met[PERCENT + 1]; /* met: a character that begins such a spelling */
+    bool cut, met[N_WRITINGS]; /* met: a character that begins such a spelling */
 } walk;
 
 static bool take(walk *w, char c) {
@@ -233,10 +243,88 @@ static bool take_backslashes(walk *w) {
     return take_escape(w);
 }
 
+/* A backslash of the secret that is written as its number: \u005c, \x5c. */
+static bool take_numbered(walk *w) {
+    size_t n = run_at(w, w->at), digits = 0, at = w->at + n;
+    char kind = at < w->t.n ? w->t.p[at] : '\0';
+    int32_t v = kind == 'u'   ? number_at(w, at + 1, digits = 4)
+                : kind == 'x' ? number_at(w, at + 1, digits = 2)
+                              : -1;
+    if (v != '\\' || !take(w, '\\')) return take_backslashes(w);
+    w->at = at + 1 + digits;
+    return true;
+}
+
 static bool take_percent(walk *w) {
     int32_t v = number_at(w, w->at + 1, 2);
     if (v < 0 || !take(w, (char)(unsigned char)v)) return false;
     w->at += 3;
+    return true;
+}
+
+/* How many bytes of t at `at` are an ampersand, also as \u0026; 0: none. */
+static size_t ampersand_at(walk *w, size_t at) {
+    if (at < w->t.n && w->t.p[at] == '&') return 1;
+    size_t n = run_at(w, at), u = at + n;
+    return n && u < w->t.n && w->t.p[u] == 'u' && number_at(w, u + 1, 4) == '&' ? n + 5 : 0;
+}
+
+/* The code point of "amp;", "#38;", "#x26;" at `at`, *n bytes; -1: none. */
+static int32_t entity_at(walk *w, size_t at, size_t *n) {
+    static const struct {
+        const char *name;
+        char c;
+    } names[] = {{"amp", '&'}, {"lt", '<'}, {"gt", '>'}, {"quot", '"'}, {"apos", '\''}};
+    enum { LONGEST_ENTITY = 12, MOST_POINT = 0x10ffff };
+    pdl_str rest = pdl_str_sub(w->t, at, w->t.n);
+    size_t end = 0;
+    while (end < rest.n && end < LONGEST_ENTITY && rest.p[end] != ';') end++;
+    if (end == rest.n) w->cut = true;
+    if (end == rest.n || rest.p[end] != ';') return -1;
+    *n = end + 1;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (pdl_str_eq(pdl_str_sub(rest, 0, end), pdl_str_of(names[i].name))) return names[i].c;
+    if (end < 2 || rest.p[0] != '#') return -1;
+    bool hex = (rest.p[1] | 32) == 'x';
+    int32_t v = hex && end == 2 ? -1 : 0;
+    for (size_t i = hex ? 2 : 1; v >= 0 && v <= MOST_POINT && i < end; i++) {
+        int d = digit(rest.p[i]);
+        v = d < 0 || (!hex && d > 9) ? -1 : v * (hex ? 16 : 10) + d;
+    }
+    return v > MOST_POINT || (v >= 0xd800 && v <= 0xdfff) ? -1 : v;
+}
+
+/* A character that is written as an entity. deep: ampersands of entities are entities themselves,
+ * once or more. */
+static bool take_entity(walk *w, bool deep) {
+    char utf8[4];
+    size_t n = 0, at = w->at + ampersand_at(w, w->at), from = at;
+    uint32_t before = w->node, taken = 0;
+    for (unsigned depth = 0; at > w->at && depth < LONGEST_RUN; depth++) {
+        int32_t v = entity_at(w, at, &n);
+        if (v < 0) break;
+        at += n;
+        w->node = before;
+        if (take_all(w, utf8, pdl_utf8_put((uint32_t)v, utf8))) {
+            taken = w->node;
+            from = at;
+        }
+        if (v != '&' || !deep) break;
+    }
+    w->node = taken ? taken : before;
+    if (taken) w->at = from;
+    return taken != 0;
+}
+
+/* Takes c at w->at, which begins a character of the secret in this spelling. */
+static bool take_written(walk *w, char c, writing how) {
+    bool entities = how == ENTITIES || how == ENTITIES_DEEP;
+    if (entities && (c == '&' || c == '\\') && take_entity(w, how == ENTITIES_DEEP)) return true;
+    if (how == PERCENT && c == '%') return take_percent(w);
+    if (how == NUMBERED && c == '\\') return take_numbered(w);
+    if ((how == ESCAPED || entities) && c == '\\') return take_backslashes(w);
+    if (!take(w, c)) return false;
+    w->at++;
     return true;
 }
 
@@ -258,15 +346,10 @@ static size_t match_so(walk *w, size_t at, uint32_t node, writing how) {
             break;
         }
         char c = w->t.p[w->at];
-        w->met[ESCAPED] = w->met[ESCAPED] || c == '\\';
-        w->met[PERCENT] = w->met[PERCENT] || c == '%';
-        if (how == ESCAPED && c == '\\') {
-            if (!take_backslashes(w)) break;
-        } else if (how == PERCENT && c == '%') {
-            if (!take_percent(w)) break;
-        } else if (take(w, c)) {
-            w->at++;
-        } else {
+        if (c == '\\') w->met[ESCAPED] = w->met[NUMBERED] = true;
+        if (c == '%') w->met[PERCENT] = true;
+        if (c == '&' || c == '\\') w->met[ENTITIES] = w->met[ENTITIES_DEEP] = true;
+        if (!take_written(w, c, how)) {
             if (!w->end && is_shortened(w, at)) w->end = w->at;
             break;
         }
@@ -276,7 +359,7 @@ static size_t match_so(walk *w, size_t at, uint32_t node, writing how) {
 }
 
 static bool may_begin(const pdl_secrets *s, char c) {
-    return s->begins[(unsigned char)c] || c == '\\' || c == '%';
+    return s->begins[(unsigned char)c] || c == '\\' || c == '%' || c == '&';
 }
 
 /* The longest of all writings. */
@@ -286,7 +369,7 @@ size_t pdl_hide_match(const pdl_secrets *s, pdl_str t, size_t at, pdl_at_end end
     *cut = false;
     if (!may_begin(s, t.p[at])) return 0;
     w.met[AS_IT_IS] = true;
-    for (int how = AS_IT_IS; how <= PERCENT; how++) {
+    for (int how = AS_IT_IS; how < N_WRITINGS; how++) {
         if (!w.met[how]) continue; /* it would be found as it is */
         w.cut = false;
         size_t n = match_so(&w, at, 0, (writing)how);
@@ -314,7 +397,7 @@ static size_t match_tail(const pdl_secrets *s, pdl_str t, size_t at) {
     walk w = {.s = s, .t = t};
     size_t best = 0;
     for (uint32_t node = 1; node < s->nodes.n; node++)
-        for (int how = AS_IT_IS; how <= PERCENT; how++) {
+        for (int how = AS_IT_IS; how < N_WRITINGS; how++) {
             size_t n = match_so(&w, at, node, (writing)how);
             best = n > best ? n : best;
         }

@@ -24,7 +24,7 @@ static const struct {
     {"xs1y s12 s13", "x[REDACTED]y [REDACTED] [REDACTED]3"},
     {"a\"b\\c\nd.", "[REDACTED]."},
     {"{\"x\":\"a\\\"b\\\\c\\nd.\"}", "{\"x\":\"[REDACTED].\"}"},  /* JSON */
-    {"a\\u0022b\\u005Cc\\u000Ad.", "a\\u0022b\\u005Cc\\u000Ad."}, /* nobody writes a backslash so */
+    {"a\\u0022b\\u005Cc\\u000Ad.", "[REDACTED]."},
     {"\\u0073\\u0031.", "[REDACTED]."},
     {"\"a\\\\\\\"b\\\\\\\\c\\\\nd.\"", "\"[REDACTED].\""}, /* JSON in JSON */
     {"k\\u00e9y\\/\\ud83d\\ude00.", "[REDACTED]."},        /* ASCII only */
@@ -234,6 +234,60 @@ static void test_notes(void **state) {
     pdl_secrets_note(NULL, PDL_STR("nobody"));
 }
 
+/* Characters of a key as their numbers, also a backslash, and as entities of HTML. */
+static void test_numbers_and_entities(void **state) {
+    (void)state;
+    static const struct {
+        const char *key, *text, *shown;
+    } rows[] = {
+        {"secret\\123", "a secret\\123 b", "a [REDACTED] b"},
+        {"secret\\123", "a secret\\\\123 b", "a [REDACTED] b"},
+        {"secret\\123", "a secret\\u005c123 b", "a [REDACTED] b"},
+        {"secret\\123", "a secret\\x5c123 b", "a [REDACTED] b"},
+        {"secret\\123", "a secret\\\\u005C123 b", "a [REDACTED] b"},
+        {"secret\\123", "a \\u0073ecret\\u005c123 b", "a [REDACTED] b"},
+        {"secret\\123", "a secret\\u005d123 b", "a secret\\u005d123 b"},
+        {"secret\\123", "a secret&#92;123 b", "a [REDACTED] b"},
+        {"secret\\\\12", "a secret\\u005c\\u005c12 b", "a [REDACTED] b"},
+        {"secret\\u005c1", "a secret\\u005c1 secret\\\\u005c1 b", "a [REDACTED] [REDACTED] b"},
+        {"secret123\\", "a secret123\\u005c", "a [REDACTED]"},
+        {"secret123\\", "a secret123\\\\ b", "a [REDACTED] b"},
+        {"secret123\\", "a secret123\\", "a [REDACTED]"},
+        {"secret123\\", "a secret123\\u00", "a [REDACTED]u00"},
+        {"a&b<c>d\"e'f", "x a&amp;b&lt;c&gt;d&quot;e&#39;f y", "x [REDACTED] y"},
+        {"a&b<c>d\"e'f", "x a&#38;b&#60;c&#62;d&#34;e&apos;f y", "x [REDACTED] y"},
+        {"a&b<c>d\"e'f", "x a&#x26;b&#x3c;c&#X3E;d&#x00022;e&#x27;f y", "x [REDACTED] y"},
+        {"a&b<c>d\"e'f", "x a&amp;amp;b&amp;lt;c&amp;gt;d&amp;#34;e&amp;amp;#39;f y",
+         "x [REDACTED] y"},
+        {"a&b<c>d\"e'f", "x a\\u0026amp;b\\u0026lt;c\\u003ed\\\"e\\u0026#39;f y",
+         "x [REDACTED] y"},
+        {"a&b<c>d\"e'f", "x a&b&lt;c>d\\\"e'f y", "x [REDACTED] y"},
+        {"&lt;abc&amp;", "x &lt;abc&amp; y", "x [REDACTED] y"},
+        {"&lt;abc&amp;", "x &amp;lt;abc&amp;amp; y", "x [REDACTED] y"},
+        {"abc\u00e9\u20ac12", "x abc&#xe9;&#8364;12 y", "x [REDACTED] y"},
+        {"abcd&12", "&#97;bcd&amp;12 &#97;bcd&amp;13", "[REDACTED] &#97;bcd&amp;13"},
+        {"abcd&12", "abcd& abcd&a abcd&am abcd&amp", "abcd& abcd&a abcd&am abcd&amp"},
+        {"abcd&12", "abcd&# abcd&#; abcd&#x; abcd&#x", "abcd&# abcd&#; abcd&#x; abcd&#x"},
+        {"abcd&12", "abcd&#99999999999;12 abcd&#x110000;12 abcd&#xd800;12",
+         "abcd&#99999999999;12 abcd&#x110000;12 abcd&#xd800;12"},
+    };
+    for (size_t i = 0; i < T_LEN(rows); i++) {
+        T_ROW(i);
+        pdl_secrets *s = pdl_secrets_new();
+        pdl_buf b = PDL_BUF, pieces = PDL_BUF;
+        pdl_hider h = PDL_HIDER(s);
+        pdl_secrets_add(s, t_str(rows[i].key));
+        pdl_hide_text(s, t_str(rows[i].text), &b);
+        t_assert_str(pdl_buf_str(&b), rows[i].shown);
+        for (const char *p = rows[i].text; *p; p++) pdl_hider_feed(&h, (pdl_str){p, 1}, &pieces);
+        pdl_hider_end(&h, &pieces);
+        t_assert_str(pdl_buf_str(&pieces), rows[i].shown);
+        pdl_buf_fini(&b);
+        pdl_buf_fini(&pieces);
+        pdl_secrets_free(s);
+    }
+}
+
 /* An excerpt of a long line begins anywhere. */
 static void test_left_ends(void **state) {
     (void)state;
@@ -323,6 +377,7 @@ int main(void) {
         cmocka_unit_test(test_lines),     cmocka_unit_test(test_addresses),
         cmocka_unit_test(test_notes),     cmocka_unit_test(test_models),
         cmocka_unit_test(test_left_ends), cmocka_unit_test(test_first),
+        cmocka_unit_test(test_numbers_and_entities),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
