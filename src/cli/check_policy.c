@@ -346,7 +346,32 @@ static void put_written(const pdl_node *map, pdl_str key, pdl_buf *out) {
     pdl_drop(v);
 }
 
+/* Only names that a policy of this run has can be dropped: another one is ignored when it runs. */
+static void report_label(checker *c, const pdl_node *n) {
+    pdl_val v = pdl_absent();
+    pdl_err ignored = {0};
+    pdl_label known;
+    if (pdl_yaml_to_val(n, &v, &ignored) && pdl_is_str(v) &&
+        !pdl_policies_find_label(c->policies, pdl_str_get(v), &known)) {
+        pdl_str name = pdl_str_get(v), near = pdl_policies_near_label(c->policies, name);
+        pdl_buf m = PDL_BUF;
+        pdl_buf_putf(&m, "no policy has a label '%.*s', so it endorses nothing", PDL_FMT(name));
+        if (near.n) pdl_buf_putf(&m, "; did you mean '%.*s'?", PDL_FMT(near));
+        warn(c, PDL_RULE_policy_endorse, pdl_node_loc(n), pdl_buf_z(&m));
+        pdl_buf_fini(&m);
+    }
+    pdl_err_fini(&ignored);
+    pdl_drop(v);
+}
+
+static void report_labels(checker *c, const pdl_endorse_field *e) {
+    const pdl_node *labels = pdl_node_find(e->node, PDL_STR("labels"), NULL);
+    bool list = labels && labels->kind == PDL_NODE_SEQ;
+    for (uint32_t i = 0; list && i < labels->n; i++) report_label(c, labels->items[i]);
+}
+
 static void use_endorse(checker *c, const pdl_endorse_field *e) {
+    report_labels(c, e);
     pdl_buf m = PDL_BUF;
     PDL_PUT(&m, "endorses its result, which loses ");
     put_written(e->node, PDL_STR("labels"), &m);

@@ -59,6 +59,8 @@ bool pdl_policies_allow_durable(const pdl_policies *p, pdl_label label);
 void pdl_policies_put_label(const pdl_policies *p, pdl_label label, pdl_buf *out);
 /* The label of a name: an origin, or one that a policy names. */
 bool pdl_policies_find_label(const pdl_policies *p, pdl_str name, pdl_label *out);
+/* The name of a label that was perhaps meant; empty: none is near. */
+pdl_str pdl_policies_near_label(const pdl_policies *p, pdl_str name);
 /* The `sandbox:` of the first policy that has one, from the one with this number on, and the name
  * of that policy; NULL: none. */
 const pdl_node *pdl_policies_sandbox(const pdl_policies *p, size_t from, pdl_str *name);
