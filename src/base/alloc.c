@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/machine.h"
 #include "base/pool.h"
 
 /* Both set by the embedder before threads exist. */
@@ -43,6 +44,30 @@ void pdl_out_of_memory(size_t size) {
         1);
 }
 
+/* --- what the machine has left ------------------------------------------------------------------
+ *
+ * malloc rarely fails on Linux: the process is killed instead, once it uses what it was promised.
+ * So after each STEP that a thread has taken the machine is asked; when hardly anything is left,
+ * pdl_alloc_is_low is true, and the operation that is under way ends with an error. */
+
+enum { STEP = 64 << 20, LEAST_LEFT = 96 << 20 };
+
+static _Thread_local size_t taken;
+_Thread_local bool pdl_alloc_low;
+
+PDL_COLD static void look(void) {
+    size_t n = taken;
+    taken = 0;
+    pdl_alloc_low = pdl_machine_left(n) < LEAST_LEFT;
+}
+
+void pdl_alloc_note(size_t n) {
+    taken += n < STEP ? n : STEP;
+    if (PDL_UNLIKELY(taken >= STEP)) look();
+}
+
+/* --- malloc ----------------------------------------------------------------------------------- */
+
 static void *resize(void *p, size_t n) {
     return PDL_LIKELY(!custom.alloc) ? realloc(p, n) : custom.resize(p, n);
 }
@@ -60,6 +85,7 @@ static bool is_pooled(const void *p) { return PDL_POOLS && ((uintptr_t)p & 8) !=
 
 void *pdl_alloc_system(size_t n) {
     n += n == 0;
+    pdl_alloc_note(n);
     void *p = PDL_LIKELY(!custom.alloc) ? malloc(n) : custom.alloc(n);
     return PDL_LIKELY(p != NULL) ? p : ask_again(NULL, n);
 }
@@ -115,6 +141,8 @@ void pdl_alloc_touch(void *p, size_t n) {
 
 bool pdl_alloc_has_room(size_t n) {
     if (n < PDL_ALLOC_LARGE) return true;
+    pdl_alloc_note(n);
+    if (pdl_alloc_low || (n >= STEP && n > pdl_machine_left(0))) return false;
     void *p = resize(NULL, n);
     if (!p) return false;
     pdl_free(p);

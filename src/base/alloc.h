@@ -48,6 +48,12 @@ void *pdl_realloc_n(void *p, size_t n, size_t size);
 enum { PDL_ALLOC_LARGE = 1 << 20 }; /* bytes; what is smaller is small */
 bool pdl_alloc_has_room(size_t n);
 
+/* This thread took n bytes from the system. */
+void pdl_alloc_note(size_t n);
+/* The machine had hardly any memory left when this thread asked last: what it does ends with an
+ * error (base/cancel.h), and whoever raises that sets it to false. */
+extern _Thread_local bool pdl_alloc_low;
+
 /* Release p; NULL is fine. */
 void pdl_free(void *p);
 

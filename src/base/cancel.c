@@ -29,10 +29,16 @@ const pdl_cancel *pdl_cancel_enter(const pdl_cancel *c) {
     return before;
 }
 
+static bool raise_low(pdl_err *err) {
+    pdl_alloc_low = false; /* what is released now may be enough for the rest of the run */
+    return pdl_err_set(err, PDL_E_limit, (pdl_loc){0}, "the machine has no memory left");
+}
+
 static bool check(const pdl_cancel *c, pdl_err *err) {
     if (PDL_LIKELY(!c)) return true;
     int sig = c->flag ? *c->flag : 0;
     if (PDL_UNLIKELY(sig)) return pdl_err_signal(err, sig);
+    if (PDL_UNLIKELY(pdl_alloc_low)) return raise_low(err);
     return PDL_LIKELY(!c->check_time) || c->check_time(c->user, err);
 }
 

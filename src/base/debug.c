@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/machine.h"
 #include "base/termsafe.h"
 
 #include "base/banned.h"
@@ -82,10 +83,12 @@ static bool add_stress(pdl_debug *d, pdl_str word, char why[128]) {
         d->drop_after = (long)n;
     else if (numbered(word, "alloc:", &n) && n && n <= INT32_MAX)
         d->fail_at = (long)n;
+    else if (numbered(word, "room:", &n) && n && n <= INT32_MAX)
+        pdl_machine_say_left((size_t)n << 20);
     else {
         snprintf(why, 128,
                  "PDL_STRESS: unknown switch '%.*s' (known: sched:SEED, mute, split, drop:N, "
-                 "alloc:N)",
+                 "alloc:N, room:N)",
                  word.n > 40 ? 40 : (int)word.n, word.p);
         return false;
     }

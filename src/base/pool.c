@@ -120,6 +120,7 @@ static void *map_region(void) {
     size_t before = (size_t)(-(uintptr_t)p & (REGION - 1));
     if (before) munmap(p, before);
     munmap(p + before + REGION, REGION - before);
+    pdl_alloc_note(REGION);
     return p + before;
 }
 
