@@ -326,6 +326,7 @@ static pdl_world *model_of(router *r) {
                                                         .tracestate = r->opt.tracestate,
                                                         .secrets = r->opt.secrets,
                                                         .rates = r->opt.rates,
+                                                        .patience_ms = r->opt.patience_ms,
                                                         .carrier = r->opt.carrier,
                                                     });
     return r->model;

@@ -19,6 +19,7 @@ typedef struct pdl_compose_options {
     const pdl_prices *prices; /* NULL: none */
     pdl_secrets *secrets;     /* keys that are used are registered here; NULL: not registered */
     pdl_rate_limits rates;
+    uint64_t patience_ms;
     const struct pdl_http_carrier *carrier; /* of requests to models; NULL: they are sent */
     void (*wire)(void *user, pdl_str text); /* called with env_user; NULL: none */
     /* of requests to models and tool servers; called with env_user; NULL: none */

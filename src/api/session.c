@@ -96,6 +96,7 @@ static pdl_world *compose(pdl_session *s) {
         .task = o->task,
         .timeouts = o->timeouts,
         .rates = o->rates,
+        .patience_ms = o->patience_ms,
         .wire = o->wire ? on_wire : NULL,
         .carrier = o->carrier,
         .traceparent = s->otlp ? pdl_session_traceparent : NULL,

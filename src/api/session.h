@@ -37,6 +37,9 @@ typedef struct pdl_session_options {
          * nothing */
         allow;
     pdl_rate_limits rates;
+    /* What a call of a model may last, in ms: a service that asks to wait longer has refused it; 0:
+     * any time */
+    uint64_t patience_ms;
     /* literal requests and replies as lines of text, keys removed; NULL: none */
     void (*wire)(void *user, pdl_str text);
     void *wire_user;

@@ -303,6 +303,12 @@ static int read_options(const arguments *a, numbers *n) {
     return 0;
 }
 
+/* How long a request may last; 0: the option is missing, or wrong, which read_options reports. */
+static uint64_t request_ms(const arguments *a) {
+    int64_t seconds = 0;
+    return number(a, OPT_request_time, 1, 1000000, &seconds) ? (uint64_t)seconds * 1000 : 0;
+}
+
 static int failed(const server *v, pdl_err *err) {
     pdl_cli_print_option_error(v->a, err, v->session);
     int code = err->kind == PDL_E_usage ? 2 : 1;
@@ -407,6 +413,7 @@ int pdl_cli_cmd_serve(const arguments *a) {
         pdl_cli_read_data(a, &vars, &err) && pdl_cli_read_config(a, a->files.p[0], &config, &err);
     pdl_config_use(&config, &o);
     o.unchecked = pdl_cli_is_unchecked(a);
+    o.patience_ms = request_ms(a);
     if (ok && pdl_session_new(&o, &v.session, &err)) {
         code = start(&v, vars, &debug);
     } else {

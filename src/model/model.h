@@ -33,6 +33,8 @@ typedef struct pdl_model_options {
          * private register */
         secrets;
     pdl_rate_limits rates; /* of all calls together */
+    /* of a call: a service that asks to wait longer has refused it; 0: any time */
+    uint64_t patience_ms;
     void (*wire)(void *user,
                  pdl_str text); /* log of literal requests and replies without keys; NULL: none */
     /* takes the requests of calls in place of sending them; borrowed; NULL: they are sent */

@@ -288,6 +288,12 @@ def failures(folder, url):
             r = s.chat("status", str(status), stream=stream)
             check("the service says %d%s" % (status, ", a stream" if stream else ""),
                   r[0] == told and json.loads(r[2])["error"]["code"] == kind and r[1].get("retry-after") == after and r[1].get("x-should-retry") == again, r)
+    short = Server(folder, url, "--request-time", "5")
+    for stream in (False, True, False):     # from the second on the service is not asked: it wants nothing yet
+        r = short.chat("status", "429", stream=stream)
+        check("the service asks to wait longer than a request may last" + ", a stream" * stream,
+              r[0] == 429 and json.loads(r[2])["error"]["code"] == "rate_limit" and r[1].get("retry-after") in ("6", "7"), r)
+    short.close()
     r = s.chat("fails")
     check("the program fails", r[0] == 500 and r[1].get("x-should-retry") == "false" and json.loads(r[2])["error"]["code"] == "expression", r)
     r = s.chat("none")

@@ -63,7 +63,8 @@ static const struct {
     [PDL_CALL_READING] = {"reading", 0, TO(AWAITS_JOB) | TO(FAILED) | TO(ENDED)},
     [PDL_CALL_AWAITS_JOB] = {"awaits job", TIMER, TO(SENT)},
     [PDL_CALL_FAILED] = {"failed", 0, TO(WRITING) | TO(AWAITS_RETRY) | TO(ENDED)},
-    [PDL_CALL_AWAITS_RETRY] = {"awaits retry", TIMER, TO(WRITING) | TO(AWAITS_SLOT) | TO(SENT)},
+    [PDL_CALL_AWAITS_RETRY] = {"awaits retry", TIMER,
+                               TO(WRITING) | TO(AWAITS_SLOT) | TO(SENT) | TO(FAILED)},
     [PDL_CALL_CANCELLED] = {"cancelled", ALL, TO(ENDED)},
     [PDL_CALL_ENDED] = {"ended", ALL, 0},
 };
@@ -240,7 +241,20 @@ static pdl_str bucket_of(const pdl_call *c) {
     return pdl_buf_str(&k->bucket);
 }
 
+/* Returns true when the service wants no request for longer than there is time: the call failed. */
+static bool is_held_too_long(pdl_call *c) {
+    if (!c->calls->opt.patience_ms) return false;
+    double held = pdl_rates_held_s(c->calls->rates, bucket_of(c));
+    if (held <= pdl_call_seconds_left(c)) return false;
+    pdl_fault f = {0};
+    pdl_fault_set(&f, PDL_E_rate_limit, 429, "the service asked to wait longer than there is time");
+    f.retry_after = held;
+    pdl_call_fail(c, &f);
+    return true;
+}
+
 static void acquire_rate_slot(pdl_call *c) {
+    if (is_held_too_long(c)) return;
     bool counts = c->calls->opt.rates.tokens_per_minute > 0;
     double tokens = counts ? (double)pdl_tokens_estimate(c->e->request) : 0;
     pdl_call_enter(c, PDL_CALL_AWAITS_SLOT);

@@ -37,6 +37,8 @@ void pdl_call_wait(pdl_call *c, uint64_t ms);
 void pdl_call_stop_waiting(pdl_call *c);
 /* How long a call waits before anything is received, in ms; 0: no limit. */
 uint64_t pdl_call_patience(const pdl_call *c);
+/* Until the patience of the world ends; HUGE_VAL where it has no end. */
+double pdl_call_seconds_left(const pdl_call *c);
 
 /* --- receive.c -------------------------------------------------------------------------------- */
 

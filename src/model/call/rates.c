@@ -214,6 +214,11 @@ static void pump(pdl_rates *r) {
     r->pumping = false;
 }
 
+double pdl_rates_held_s(pdl_rates *r, pdl_str name) {
+    uint64_t until = bucket_of(r, name)->hold_ns, now = pdl_clock_ns();
+    return until > now ? (double)(until - now) / (double)SECOND : 0;
+}
+
 bool pdl_rates_enter(pdl_rates *r, pdl_str name, double tokens, pdl_rate_slot *slot) {
     uint64_t now = pdl_clock_ns();
     pdl_rate_bucket *bucket = bucket_of(r, name);

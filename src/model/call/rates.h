@@ -38,6 +38,8 @@ bool pdl_rates_enter(pdl_rates *r, pdl_str bucket, double tokens, pdl_rate_slot 
 void pdl_rates_on_reply(pdl_rates *r, pdl_rate_slot *p, const pdl_http_reply *reply);
 /* The request was abandoned, waiting or in flight; does nothing for a slot that is neither. */
 void pdl_rates_leave(pdl_rates *r, pdl_rate_slot *p);
+/* Seconds for which a service wants no request of the bucket; 0: none. */
+double pdl_rates_held_s(pdl_rates *r, pdl_str bucket);
 /* Tokens of an answer. */
 void pdl_rates_used(pdl_rates *r, double tokens);
 /* Returns true when other requests of the bucket were answered since this one was sent. A 429 then

@@ -135,7 +135,8 @@ static decision decide(pdl_call *c, const pdl_fault *f, pdl_call_state failed) {
     if (blames_schema(c, f)) return (decision){.next = PDL_NEXT_NO_SCHEMA};
     d.is_free = most && f->status == 429 && f->kind == PDL_E_rate_limit &&
                 pdl_rates_had_progress(&c->rate_slot);
-    if (was_sent(failed) && can_begin_again(c) && (d.is_free || c->attempt < most) &&
+    bool in_time = f->retry_after <= 0 || f->retry_after < pdl_call_seconds_left(c);
+    if (was_sent(failed) && can_begin_again(c) && in_time && (d.is_free || c->attempt < most) &&
         pdl_backoff(f, c->attempt, &c->calls->rng, &d.wait_ms))
         d.next = PDL_NEXT_RETRY;
     else if (pdl_call_fall_back(c, f))

@@ -9,6 +9,9 @@
 #include "model/call/life.h"
 
 #include <assert.h>
+#include <math.h>
+
+#include "io/clock.h"
 
 #include "base/banned.h"
 
@@ -55,6 +58,11 @@ void pdl_call_wait(pdl_call *c, uint64_t ms) {
 void pdl_call_stop_waiting(pdl_call *c) {
     pdl_timer_stop(c->timer);
     c->timer = NULL;
+}
+
+double pdl_call_seconds_left(const pdl_call *c) {
+    uint64_t ms = c->calls->opt.patience_ms, spent = (pdl_clock_ns() - c->start_ns) / 1000000;
+    return !ms ? HUGE_VAL : spent < ms ? (double)(ms - spent) / 1e3 : 0;
 }
 
 uint64_t pdl_call_patience(const pdl_call *c) {
