@@ -53,7 +53,8 @@ def run(d, *args):
 with tempfile.TemporaryDirectory() as d:
     Path(d, "a.pdl").write_text(ASKS)
     Path(d, "note.txt").write_text("words of a file")
-    for name, answer, want, done in (("yes", "y", "done", True), ("no", "n", "refused", False), ("else", "yes please", "refused", False)):
+    for name, answer in (("yes", "y"), ("no", "n"), ("else", "yes please"), ("word", "yes"), ("upper", "Y")):
+        want, done = ("done", True) if answer == "y" else ("refused", False)
         Path(d, "done.txt").unlink(missing_ok=True)
         r = run(d, "--durable", "--park", "--id", name, "a.pdl")
         check(name + ": the run is parked", r[0] == 75 and "The policy asks" in r[2] and "UNTRUSTED, from file" in r[2] and not Path(d, "done.txt").exists(), r)
