@@ -302,8 +302,8 @@ ROWS = [
     py("traces of the kernel", PROCESS, "import os\nprint('ESCAPED' if os.listdir('/sys/kernel/tracing') or os.listdir('/sys/kernel/debug') else '')"),
     py("variables of the firmware", PROCESS, "import os\nprint('ESCAPED' if os.listdir('/sys/firmware') else '')"),
     py("a long chain of processes that hides a bomb", PROCESS,
-       "import os, time\ndef chain(n):\n    p = os.fork()\n    if p: os._exit(0) if False else time.sleep(2.5); os._exit(0)\n    if n: chain(n - 1)\n    for i in range(200):\n        if os.fork() == 0: time.sleep(2); os._exit(0)\n    time.sleep(2)\n    os._exit(0)\n"
-       "if os.fork() == 0: chain(61)\ntime.sleep(1.5)\nprint('ESCAPED')"),
+       "import os, time\nr, w = os.pipe()\ndef chain(n):\n    p = os.fork()\n    if p: time.sleep(10); os._exit(0)\n    if n: chain(n - 1)\n    for i in range(200):\n        if os.fork() == 0: os.write(w, b'x'); time.sleep(10); os._exit(0)\n"
+       "    time.sleep(10)\n    os._exit(0)\nif os.fork() == 0: chain(61)\nn = 0\nwhile n < 200: n += len(os.read(r, 200 - n))\ntime.sleep(1.5)\nprint('ESCAPED')"),
     sh("a program of sh that is found in the folder", PROCESS, "printf x > {DIR}/git && echo ESCAPED"),
     sh("a core that is dumped into the folder", PROCESS, "ulimit -c unlimited && echo ESCAPED"),
     sh("write through a working folder outside", PROCESS, "cd {OUT} && echo x > here && echo ESCAPED"),
