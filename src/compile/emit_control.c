@@ -129,24 +129,26 @@ static void emit_loop_finish(pdl_emit *e, const pdl_join *join) {
         emit_JOIN_LIST(e, join->kind, pdl_emit_add_const(e, pdl_text(join->with)));
 }
 
-/* Can no expression of t see the background? A function that it calls might. C depth follows the
- * YAML source. */
-static bool ignores_context_tree(const pdl_tree *t) {
-    if (t->kind == PDL_TREE_CONST) return true;
+/* Does t name the background? With by_call, also: could a function that it calls? C depth follows
+ * the YAML source. */
+static bool sees_context(const pdl_tree *t, bool by_call) {
+    if (t->kind == PDL_TREE_CONST) return false;
     if (t->kind == PDL_TREE_EXPR) {
-        if (pdl_tree_expr(t)->has_call) return false;
+        if (by_call && pdl_tree_expr(t)->has_call) return true;
         for (uint32_t i = 0; i < pdl_tree_expr(t)->n_free; i++)
             if (pdl_str_is(pdl_tree_expr(t)->free_names[i], "pdl_context") ||
                 pdl_str_is(pdl_tree_expr(t)->free_names[i], "pdl_scope"))
-                return false;
-        return true;
+                return true;
+        return false;
     }
     for (uint32_t i = 0; i < t->n; i++)
-        if (!ignores_context_tree(t->items[i]) ||
-            (t->kind == PDL_TREE_MAP && !ignores_context_tree(t->keys[i])))
-            return false;
-    return true;
+        if (sees_context(t->items[i], by_call) ||
+            (t->kind == PDL_TREE_MAP && sees_context(t->keys[i], by_call)))
+            return true;
+    return false;
 }
+
+static bool ignores_context_tree(const pdl_tree *t) { return !sees_context(t, true); }
 
 static bool ignores_context(const pdl_block *b);
 
@@ -249,10 +251,15 @@ void pdl_emit_repeat(pdl_emit *e, const pdl_b_repeat *b, pdl_blockinfo *info) {
     pdl_emit_block(
         e, b->body,
         (pdl_pos){.seg = PDL_SEG_ITER, .no_context = messages_are_unobservable(b, info, join)});
+    /* `pdl_context` in it is the iteration's; what it calls sees all, as from anywhere else. */
+    bool until_sees = b->until && sees_context(b->until, false);
+    if (until_sees) emit_ROUND_KEEP(e);
     emit_CHILD(e);
     emit_loop_add(e, join);
     if (b->until && !is_const_truth(b->until, false)) {
+        if (until_sees) emit_ROUND_SEE(e);
         pdl_emit_tree(e, b->until);
+        if (until_sees) emit_PART_END(e);
         ends[n_ends++] = emit_JUMP_TRUE(e, PDL_LATER);
     }
     emit_JUMP(e, again);

@@ -15,6 +15,7 @@ typedef struct pdl_func {
     /* Of pdl_func_about: absent before, but for the declaration of a tool server. */
     pdl_val signature; /* dict (tool declaration), or null when it cannot be made */
     pdl_val params;    /* dict name -> type as written, or null */
+    pdl_val spec;      /* type of results as written, or null */
     const void *block; /* the function block that made it; NULL: not made by one */
     void (*describe)(struct pdl_func *f); /* sets what is absent; NULL: nothing is */
 } pdl_func;

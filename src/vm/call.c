@@ -28,6 +28,7 @@ static pdl_vref closure_child(const pdl_obj *o, size_t i) {
     case 1: return c->role;
     case 2: return c->base.signature; /* absent only where params is */
     case 3: return c->base.params;
+    case 4: return c->base.spec;
     default: return pdl_absent();
     }
 }
@@ -66,6 +67,8 @@ static void describe(pdl_func *f) {
     const pdl_closure *c = (const pdl_closure *)(const void *)f;
     if (pdl_is_absent(f->signature)) f->signature = signature_of(c->info);
     f->params = params_of(c->info->block);
+    const pdl_type *spec = c->info->block->head.rare->spec.type;
+    f->spec = spec ? pdl_type_as_written(spec) : pdl_null();
 }
 
 pdl_val pdl_closure_new(pdl_fiber *f, const pdl_func_info *info) {
@@ -76,7 +79,7 @@ pdl_val pdl_closure_new(pdl_fiber *f, const pdl_func_info *info) {
                            ? pdl_dict_part_named(c->code->signatures, info->name_text)
                            : pdl_absent();
     c->base.signature = declared;
-    c->base.params = pdl_absent();
+    c->base.params = c->base.spec = pdl_absent();
     c->base.describe = describe;
     c->info = info;
     c->base.block = info->block;
@@ -312,6 +315,8 @@ pdl_step pdl_vm_call_closure(pdl_fiber *f, pdl_val func, const pdl_val *pos, siz
                          info->name_text.n ? " of " : "", PDL_FMT(info->name_text));
     }
     pdl_val ctx = pdl_absent();
+    for (size_t i = 0; ok && i < n_pos; i++)
+        if (info->params[i] == f->run->names.context) ok = pdl_context_from(pos[i], &ctx, err);
     for (size_t i = 0; ok && i < n_kw; i++)
         if (pdl_str_is(kw[i], "pdl_context")) ok = pdl_context_from(kwv[i], &ctx, err);
     if (!ok) {
@@ -324,7 +329,12 @@ pdl_step pdl_vm_call_closure(pdl_fiber *f, pdl_val func, const pdl_val *pos, siz
     for (size_t i = n_pos; i < info->n_params; i++)
         if (!pdl_is_absent(pdl_scope_find(scope, info->params[i])))
             scope = pdl_scope_del(scope, info->params[i]);
-    for (size_t i = 0; i < n_pos; i++) scope = pdl_scope_put(scope, info->params[i], pos[i]);
+    for (size_t i = 0; i < n_pos; i++) {
+        if (info->params[i] == f->run->names.context)
+            pdl_drop(pos[i]);
+        else
+            scope = pdl_scope_put(scope, info->params[i], pos[i]);
+    }
     for (size_t i = 0; i < n_kw; i++) {
         if (pdl_str_is(kw[i], "pdl_context"))
             pdl_drop(kwv[i]);

@@ -169,6 +169,21 @@ void pdl_op_PART_END(pdl_fiber *f) {
     f->print = s.print;
 }
 
+/* `until` sees the messages of the iteration that has just ended, and no others. CHILD gives them
+ * away before it is tested, so the part remembers them instead of its context. */
+void pdl_op_ROUND_KEEP(pdl_fiber *f) {
+    pdl_val seen = pdl_is_absent(f->background) ? pdl_context_empty() : pdl_keep(f->background);
+    *pdl_vec_push(&f->saves) =
+        (pdl_save){pdl_scope_keep(f->scope), seen, f->print, (uint32_t)f->frames.n};
+}
+
+void pdl_op_ROUND_SEE(pdl_fiber *f) {
+    pdl_save *s = &f->saves.p[f->saves.n - 1];
+    pdl_val all = f->ctx;
+    f->ctx = s->ctx;
+    s->ctx = all;
+}
+
 pdl_step pdl_op_SET_CONTEXT(pdl_fiber *f, pdl_err *err) {
     pdl_step s = pdl_vm_force(f, top(f), err);
     if (s != PDL_STEP_DONE) return s;

@@ -316,6 +316,10 @@ pdl_step pdl_op_MAP(pdl_fiber *f, const pdl_map_info *info, pdl_err *err) {
     if (!l->map && !begin_map(l, err)) return PDL_STEP_FAIL;
     pdl_mapping *m = l->map;
     const pdl_count *w = &info->block->workers;
+    if (w->given && w->value < 0)
+        return step_of(pdl_err_set(err, PDL_E_type,
+                                   pdl_field_loc(&info->block->head, "maxWorkers"),
+                                   "maxWorkers must not be negative"));
     size_t most = !w->given ? OPEN_UNBOUNDED : w->value <= 0 ? 1 : (size_t)w->value;
     size_t before = m->started;
     while (m->started < m->n && m->open < most && m->failed == (size_t)-1)

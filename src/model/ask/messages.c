@@ -6,6 +6,7 @@
 
 #include "model/providers.h"
 #include "value/json_write.h"
+#include "value/text.h"
 
 #include "base/banned.h"
 
@@ -18,10 +19,18 @@ bool pdl_message_is_parts(pdl_vref content) {
     return true;
 }
 
+/* A value of the host that JSON does not have (a date, an object of Python) is its text, without the
+ * quotes that it has inside of a list; a context is the list of its messages. */
 static void put_json(pdl_vref v, pdl_buf *out) {
+    const int flags = PDL_JSON_LOOSE | PDL_JSON_NAN | PDL_JSON_SPACED | PDL_JSON_CONTEXT;
     pdl_err err = {0};
     size_t len = out->len;
-    if (pdl_json_write(v, PDL_JSON_LOOSE | PDL_JSON_NAN | PDL_JSON_SPACED, 0, out, &err)) return;
+    bool ok = pdl_json_write(v, flags, 0, out, &err);
+    if (ok && out->len > len && out->p[len] == '"') {
+        pdl_buf_cut(out, len);
+        ok = pdl_val_str(v, out, &err);
+    }
+    if (ok) return;
     pdl_err_fini(&err); /* deeper than any service reads */
     pdl_buf_cut(out, len);
 }

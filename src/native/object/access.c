@@ -124,6 +124,8 @@ static bool func_attr(pdl_vref x, pdl_str name, pdl_val *out) {
         v = f->signature;
     else if (pdl_str_is(name, "function"))
         v = f->params;
+    else if (pdl_str_is(name, "spec"))
+        v = f->spec;
     else if (pdl_str_is(name, "description"))
         v = func_description(f);
     else if (pdl_str_is(name, "name"))

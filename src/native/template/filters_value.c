@@ -538,6 +538,7 @@ bool pdl_f_tojson(PDL_ARGS) {
         ok = pdl_text_like(&safe, pdl_absent(), out, err);
         if (ok) *out = pdl_with_flags(*out, PDL_F_SAFE);
     }
+    if (!ok && err->kind == PDL_E_type) err->kind = PDL_E_expression;
     pdl_buf_fini(&b);
     pdl_buf_fini(&safe);
     pdl_buf_fini(&indent);
