@@ -192,8 +192,9 @@ static void emit_undefined(pdl_emit *e, const char *why) {
     emit_UNDEFINED(e, pdl_emit_add_const(e, pdl_textz(why)));
 }
 
-/* a if b else c if d ...: a chain is a loop, however long. */
-static void emit_cond(pdl_emit *e, const pdl_xnode *x) {
+/* a if b else c if d ...: a chain is a loop, however long. Without the last `else` it gives no
+ * value, which is an error where a value is needed and empty where it becomes text. */
+static void emit_cond(pdl_emit *e, const pdl_xnode *x, bool becomes_text) {
     PDL_VEC(uint32_t) overs = {0};
     for (; x && x->kind == PDL_X_COND; x = x->u.cond.no) {
         pdl_emit_xnode(e, x->u.cond.test);
@@ -205,11 +206,20 @@ static void emit_cond(pdl_emit *e, const pdl_xnode *x) {
     }
     if (x)
         pdl_emit_xnode(e, x);
+    else if (becomes_text)
+        pdl_emit_text(e, PDL_STR(""));
     else
         emit_undefined(
             e, "the inline if-expression evaluated to false and no else section was defined.");
     for (size_t i = 0; i < overs.n; i++) pdl_emit_patch(e, overs.p[i]);
     pdl_vec_fini(&overs);
+}
+
+static void emit_for_text(pdl_emit *e, const pdl_xnode *x) {
+    if (x->kind == PDL_X_COND)
+        emit_cond(e, x, true);
+    else
+        pdl_emit_xnode(e, x);
 }
 
 /* The items on the stack; how many. */
@@ -329,8 +339,12 @@ void pdl_emit_xnode(pdl_emit *e, const pdl_xnode *x) {
     case PDL_X_AND:
     case PDL_X_OR: emit_logic(e, x); return;
     case PDL_X_COMPARE: emit_compare(e, x); return;
-    case PDL_X_CONCAT: emit_CONCAT(e, emit_items(e, x)); return;
-    case PDL_X_COND: emit_cond(e, x); return;
+    case PDL_X_CONCAT:
+        for (uint32_t i = 0; i < x->u.list.n; i++) emit_for_text(e, x->u.list.p[i]);
+        pdl_emit_set_span(e, x);
+        emit_CONCAT(e, x->u.list.n);
+        return;
+    case PDL_X_COND: emit_cond(e, x, false); return;
     case PDL_X_LIST: emit_LIST(e, emit_items(e, x)); return;
     case PDL_X_TUPLE: emit_TUPLE(e, emit_items(e, x)); return;
     case PDL_X_DICT: emit_dict(e, x); return;
@@ -354,7 +368,7 @@ static bool emit_simple_template(pdl_emit *e, const pdl_xnode *seq) {
             continue;
         }
         for (uint32_t k = 0; k < x->u.list.n; k++) {
-            pdl_emit_xnode(e, x->u.list.p[k]);
+            emit_for_text(e, x->u.list.p[k]);
             pdl_emit_set_span(e, x->u.list.p[k]);
             emit_DEFINED(e); /* fails at its own place, not at that of the whole text */
         }

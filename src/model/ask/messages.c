@@ -19,8 +19,8 @@ bool pdl_message_is_parts(pdl_vref content) {
     return true;
 }
 
-/* A value of the host that JSON does not have (a date, an object of Python) is its text, without the
- * quotes that it has inside of a list; a context is the list of its messages. */
+/* What JSON does not have (a date, an object of Python) is its text, without the quotes that it has
+ * inside of a list; a context is the list of its messages. */
 static void put_json(pdl_vref v, pdl_buf *out) {
     const int flags = PDL_JSON_LOOSE | PDL_JSON_NAN | PDL_JSON_SPACED | PDL_JSON_CONTEXT;
     pdl_err err = {0};
