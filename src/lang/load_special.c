@@ -422,7 +422,7 @@ const pdl_join *pdl_loader_join(pdl_loader *l, const pdl_pair *pair) {
             break;
         case 2:
             reduce = key;
-            j->reduce = pdl_loader_xstr(l, v, at, false);
+            j->reduce = pdl_loader_tree(l, v, at);
             break;
         default: pdl_loader_unknown(l, key, keys, 3);
         }
