@@ -50,7 +50,7 @@ void pdl_out_of_memory(size_t size) {
  * So after each STEP that a thread has taken the machine is asked; when hardly anything is left,
  * pdl_alloc_is_low is true, and the operation that is under way ends with an error. */
 
-enum { STEP = 64 << 20, LEAST_LEFT = 96 << 20 };
+enum { STEP = 32 << 20, LEAST_LEFT = 48 << 20 };
 
 static _Thread_local size_t taken;
 _Thread_local bool pdl_alloc_low;

@@ -55,18 +55,18 @@ static uint64_t left_in_machine(void) {
 }
 
 /* Of the group at the root of the hierarchy as this process sees it, which in a container is its
- * own. Its pages of files can be given back. */
+ * own. Pages of files and the kernel's records of files can be given back. */
 static uint64_t left_in_group(void) {
     char text[FILE_SIZE];
-    uint64_t most, used, inactive = 0, active = 0;
+    static const char *const returnable[] = {"inactive_file ", "active_file ", "slab_reclaimable "};
+    uint64_t most, used, n;
     if (!read_file("/sys/fs/cgroup/memory.max", text) || !number_after(text, "", &most) ||
         !read_file("/sys/fs/cgroup/memory.current", text) || !number_after(text, "", &used))
         return UINT64_MAX; /* "max" is no number */
-    if (read_file("/sys/fs/cgroup/memory.stat", text)) {
-        (void)number_after(text, "inactive_file ", &inactive);
-        (void)number_after(text, "active_file ", &active);
-    }
-    used -= inactive + active < used ? inactive + active : used;
+    text[0] = 0;
+    (void)read_file("/sys/fs/cgroup/memory.stat", text);
+    for (size_t i = 0; i < sizeof returnable / sizeof returnable[0]; i++)
+        if (number_after(text, returnable[i], &n)) used -= n < used ? n : used;
     return used < most ? most - used : 0;
 }
 

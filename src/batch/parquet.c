@@ -13,6 +13,7 @@
  * SPDX-License-Identifier: Apache-2.0
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -638,13 +639,22 @@ static bool convert(const sheet *s, const char *rows, const char *made, pdl_err 
     return ok && done;
 }
 
+/* After this a power failure takes nothing of the file away. */
+static bool reach_the_disk(const char *path, pdl_err *err) {
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    bool ok = fd >= 0 && (fsync(fd) == 0 || errno == EINVAL);
+    int failed = errno;
+    if (fd >= 0) close(fd);
+    return ok || pdl_file_errno(err, failed, path);
+}
+
 bool pdl_batch_parquet_finish(const sheet *s, bool changed, pdl_err *err) {
     /* a link stays, and the file appears where it leads */
     char *path = pdl_batch_sheet_target(s->table.path);
     char *rows = path_with(s->table.path, ".rows"), *made = path_with(pdl_str_of(path), ".part");
     bool there = pdl_file_kind_of(path) == PDL_FILE_REGULAR, ok = true;
     if (changed || !there)
-        ok = convert(s, rows, made, err) &&
+        ok = convert(s, rows, made, err) && reach_the_disk(made, err) &&
              (rename(made, path) == 0 || pdl_file_errno(err, errno, path));
     if (ok) (void)unlink(rows);
     pdl_free(rows);
