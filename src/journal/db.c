@@ -34,14 +34,14 @@ enum {
 static const sql_object objects[] = {
     {"run", RUN}, {"effects", EFFECTS}, {"effects_key", EFFECTS_KEY}, {"blocks", BLOCKS}};
 
+static const char begin[] = "PRAGMA page_size = 8192;"
+                            "PRAGMA journal_mode = TRUNCATE;"
+                            "PRAGMA synchronous = OFF;"
+                            "BEGIN IMMEDIATE;";
+
 static const char schema[] =
-    "PRAGMA page_size = 8192;"
-    "PRAGMA journal_mode = TRUNCATE;"
-    "PRAGMA synchronous = OFF;"
-    "BEGIN IMMEDIATE;"
     "PRAGMA application_id = 1346653258;"
-    "PRAGMA user_version = 1;" RUN ";" EFFECTS ";" EFFECTS_KEY ";" BLOCKS ";"
-    "COMMIT;";
+    "PRAGMA user_version = 1;" RUN ";" EFFECTS ";" EFFECTS_KEY ";" BLOCKS ";";
 
 #define COLUMNS "id, key, place, seq, kind, hash, request, start, seconds, pieces, reply, error"
 
@@ -94,15 +94,23 @@ struct db {
 
 #define NEEDS_NEW "a recording needs a new file"
 
+static bool is_new(db *d, pdl_err *err) {
+    bool empty;
+    pdl_str path = pdl_sql_path(d->q);
+    if (!pdl_sql_is_empty(d->q, &empty, err)) return false;
+    return empty || pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%.*s exists already: " NEEDS_NEW,
+                                PDL_FMT(path));
+}
+
+/* The transaction stays open for the first rows: a process that is killed before them leaves a file
+ * without anything, which pdl_sql_make takes as new. Another one that waited for such a process may
+ * find its recording, so it looks again. */
 bool pdl_journal_db_create(pdl_str path, db **out, pdl_err *err) {
     db *d = PDL_NEW(db);
-    bool empty = false;
     bool ok = pdl_sql_make(path, NEEDS_NEW, err) && pdl_sql_open(path, &writing, &d->q, err) &&
-              pdl_sql_is_empty(d->q, &empty, err);
-    if (ok && !empty)
-        ok = pdl_err_set(err, PDL_E_usage, (pdl_loc){0}, "%.*s exists already: " NEEDS_NEW,
-                         PDL_FMT(path));
-    ok = ok && pdl_sql_exec(d->q, schema, err);
+              is_new(d, err) && pdl_sql_exec(d->q, begin, err) && is_new(d, err) &&
+              pdl_sql_exec(d->q, schema, err);
+    d->in_transaction = ok;
     if (ok)
         *out = d;
     else

@@ -379,7 +379,6 @@ void pdl_journal_put_program(pdl_journal *j, pdl_str text, pdl_vref inputs) {
     put_text(r, "text", text);
     if (pdl_is_dict(shown) && pdl_dict_len(shown) && pdl_effect_encode(shown, &json, &ignored))
         put_text(r, "inputs", pdl_buf_str(&json));
-    commit(r);
     pdl_drop(shown);
     pdl_err_fini(&ignored);
     pdl_buf_fini(&json);
@@ -398,8 +397,7 @@ bool pdl_journal_record(pdl_str path, pdl_world *behind, const pdl_journal_info 
               pdl_journal_db_put_info(r->base.db, "program", info->file, err) &&
               pdl_journal_db_put_info(r->base.db, "version", info->version, err) &&
               pdl_journal_db_put_info(r->base.db, "options", info->options, err) &&
-              pdl_journal_db_put_info(r->base.db, "started", pdl_str_get(started), err) &&
-              pdl_journal_db_commit(r->base.db, err);
+              pdl_journal_db_put_info(r->base.db, "started", pdl_str_get(started), err);
     pdl_drop(started);
     if (ok)
         *out = &r->base;

@@ -155,8 +155,22 @@ def killed_recording_does_not_block_its_name(build):
             f.unlink()
 
 
+def recording_killed_before_its_first_row_does_not_block_its_name(build):
+    p = Place(build)
+    r = p.start("--record", "k", "p.pdl", program="data: ${ range(4 * 10**7) | map('string') | map('length') | sum }\n")
+    while not (p.dir / "k").exists() and r.poll() is None:
+        time.sleep(0.01)
+    time.sleep(0.3)
+    same(r.poll(), None)
+    r.kill()
+    r.communicate()
+    (p.dir / "p.pdl").write_text("text: hi\n")
+    same(p.run("--record", "k", "p.pdl"), (0, "hi\n", ""))
+    same(p.run("--replay", "k", "p.pdl"), (0, "hi\n", ""))
+
+
 TESTS = [trace_of_a_replay_has_the_recorded_times, recording_replays_from_any_folder, older_recordings_replay,
-         killed_recording_does_not_block_its_name]
+         killed_recording_does_not_block_its_name, recording_killed_before_its_first_row_does_not_block_its_name]
 
 if __name__ == "__main__":
     sys.exit(main(TESTS, sys.argv))
