@@ -17,6 +17,6 @@ def source(build):
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=900, check=False)
         for archive in folder.glob("*.tar.gz"):
             with tarfile.open(archive) as t:
-                t.extractall(folder, filter="data")
+                t.extractall(folder, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))  # not in Debian's Python 3.11.2
         found = sorted(folder.glob("*/pyproject.toml"))
     return found[0].parent if found else None
