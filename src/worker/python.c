@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/limits.h"
 #include "base/utf8.h"

@@ -61,6 +61,12 @@ def wheel_of(name):
     return found[-1] if found else None
 
 
+def is_current(wheel):
+    """Nothing that it is made from is newer."""
+    sources = (p for folder in ("src", "include", "lib", "python", "packaging/wheel") for p in (ROOT / folder).rglob("*") if p.suffix in (".c", ".h", ".def", ".py", ".pdl", ".txt"))
+    return wheel is not None and max(p.stat().st_mtime for p in sources) <= wheel.stat().st_mtime
+
+
 def check_files(count, wheel):
     """What is in the file, and for which systems auditwheel finds it good."""
     size = wheel.stat().st_size
@@ -137,7 +143,7 @@ def check_later_python(count, wheel):
 
 def main():
     count = Checks()
-    if wheel_of("libpdl") is None:
+    if not is_current(wheel_of("libpdl")):
         p = subprocess.run([sys.executable, ROOT / "packaging" / "wheel" / "make-wheel"], capture_output=True, text=True, check=False)
         if p.returncode == ABSENT:
             count.skip("the wheel", "it cannot be built: " + (p.stderr.splitlines() or ["?"])[-1], len(STEPS))
