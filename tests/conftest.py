@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tests as pytest sees them: options, which items a run takes, and the fixtures that all suites share.
+
+    /usr/bin/python3 -m pytest tests/cli -k batch -n 4
+"""
+import os
+import pathlib
+import sys
+
+import pytest
+
+from tests.harness import choice, isolate, report, suites
+from tests.harness.choice import Choice
+
+pytest_plugins = ["tests.harness.collect", "tests.harness.isolate", "tests.harness.script"]
+
+sys.dont_write_bytecode = True
+# A developer's keys and settings must not change what a test sees.
+FORGOTTEN = ("_API_KEY", "_API_BASE", "_BASE_URL", "_API_TOKEN")
+
+
+def pytest_addoption(parser):
+    group = parser.getgroup("libpdl")
+    group.addoption("--build", default="build", metavar="DIR", help="the build folder under test; one that ends in -asan is a sanitizer build")
+    group.addoption("--tier", default="test", choices=suites.TIERS, help="check, test, all or soak: which items, and how large they are")
+    group.addoption("--rest", action="store_true", help="with --tier all: only what the tier test leaves out")
+    group.addoption("--scale", type=float, help="0.1 in test, 1 in all, 10 in soak: how many cases long tests take")
+    group.addoption("--seed", default="", help="which part of long tables `test` takes; the commit is the seed otherwise")
+    group.addoption("--here", action="store_true", help="items run in the process of pytest, for a debugger")
+    group.addoption("--slowest", type=int, default=0, metavar="N", help="print the N items that took the most processor time")
+    group.addoption("--left", action="store_true", help="print which processes items left running")
+    group.addoption("--phase", default="", help="a word in the name of the file of results, BUILD/test-resultWORD.json")
+
+
+def pytest_configure(config):
+    for line in ("tier(name): the first of check, test, all, soak that runs this", "sampled: a row that `test` takes in turns",
+                 "seconds(n): an item that may take longer by the clock", "builds: it compiles or installs, so it has no budget",
+                 "roomy: its processes may use much memory (browsers)", "dies: a command is meant to die by a signal of a fault",
+                 "memory(yes): whether it runs over the sanitizer build, where its suite says otherwise"):
+        config.addinivalue_line("markers", line)
+    choice.begin(config)
+    isolate.begin()
+    config.option.strict_markers = True
+    if config.pluginmanager.hasplugin("xdist"):
+        from tests.harness import schedule
+        config.pluginmanager.register(schedule, "pdl-schedule")
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(report.Totals(config), "pdl-totals")
+    os.environ.update(PDL_PYTHON=os.environ.get("PDL_PYTHON") or "/usr/bin/python3", PYTHONDONTWRITEBYTECODE="1", PDL_SHARED=str(choice.ROOT / "tests"))
+    for name in [n for n in os.environ if n.endswith(FORGOTTEN) or n in ("PDL_MCP_CONFIG", "PDL_STRESS", "PDL_DEBUG", "NO_COLOR", "FORCE_COLOR")]:
+        del os.environ[name]
+
+
+def level(item):
+    """The tier of an item, as a number."""
+    suite = suites.of(item.nodeid.split("::")[0])
+    marker = item.get_closest_marker("tier")
+    return suites.TIERS.index(marker.args[0] if marker else suite.tier if suite else "test")
+
+
+def is_taken(item):
+    now, own = suites.TIERS.index(Choice.tier), level(item)
+    if own > now:
+        return False
+    if Choice.sanitized:
+        marker, suite = item.get_closest_marker("memory"), suites.of(item.nodeid.split("::")[0])
+        return marker.args[0] if marker else bool(suite and suite.memory)
+    if Choice.rest:
+        grows = item.get_closest_marker("sampled") or {"scale", "part"} & set(getattr(item, "fixturenames", ()))
+        return own == suites.TIERS.index("all") or bool(grows)
+    return Choice.tier != "soak" or own == now or "scale" in getattr(item, "fixturenames", ())
+
+
+def pytest_ignore_collect(collection_path, config):
+    """Suites that this tier does not run are not even read."""
+    if not collection_path.is_dir():
+        return None
+    suite = suites.of(str(pathlib.Path(collection_path).relative_to(choice.ROOT)))
+    late = suite and suites.TIERS.index(suite.tier) > suites.TIERS.index(Choice.tier)
+    return True if late or (suite and Choice.sanitized and not suite.memory and not has_memory(collection_path)) else None
+
+
+def has_memory(folder):
+    """Does a module of the folder say that it runs over the sanitizer build?"""
+    return any("mark.memory(True)" in p.read_text("utf-8") for p in folder.rglob("test_*.py"))
+
+
+def pytest_collection_modifyitems(config, items):
+    gone = [i for i in items if not is_taken(i)]
+    if gone:
+        config.hook.pytest_deselected(items=gone)
+        items[:] = [i for i in items if is_taken(i)]
+    if not hasattr(config, "workerinput") or config.workerinput["workerid"] == "gw0":
+        empty = [s.name for s in due(config) if not any(suites.of(i.nodeid.split("::")[0]) is s for i in items)]
+        if empty:
+            raise pytest.UsageError("nothing was collected for %s" % ", ".join(empty))
+
+
+def due(config):
+    """The suites of which this run must have items: all of its tier when no path, name or marker narrows it down."""
+    if config.option.keyword or config.option.markexpr or Choice.rest or config.option.file_or_dir or getattr(config.option, "lf", False):
+        return []
+    now = suites.TIERS.index(Choice.tier)
+    return [s for s in suites.SUITES if suites.TIERS.index(s.tier) <= now and (s.memory or not Choice.sanitized) and Choice.tier != "soak"]
+
+
+@pytest.fixture
+def build():
+    """The build folder, pathlib.Path."""
+    return Choice.build
+
+
+@pytest.fixture
+def pdl():
+    """The path of the command under test, a str."""
+    return str(Choice.build / "pdl")
+
+
+@pytest.fixture
+def folder(tmp_path_factory):
+    """An empty folder that is removed after the item."""
+    import tempfile
+    return pathlib.Path(tempfile.mkdtemp())
+
+
+@pytest.fixture
+def scale():
+    """A function: how many of n a run takes; n is the figure of `make test-all`. An item that uses it runs again there."""
+    return choice.scaled
+
+
+@pytest.fixture
+def part():
+    """A function of (rows, every): the rows that this run takes. An item that uses it runs again in `make test-all`."""
+    return choice.part
