@@ -108,7 +108,7 @@ bench-micro: ## speed of single operations: bench/bench_*.c (bench_load wants fi
 
 diff: all ## random programs and values through the reference and through ours; REFERENCE_PYTHON: a Python that has the package; ARGS='--first 1 --seeds 300'
 	@$(REFERENCE_PYTHON) tests/differential/values.py --tool $(BUILD)/pdl-value-test --keep $(BUILD)/differential-values
-	@$(REFERENCE_PYTHON) tests/differential/compare.py --pdl $(BUILD)/pdl --keep $(BUILD)/differential $(ARGS)
+	@$(REFERENCE_PYTHON) -m tests.differential.compare --pdl $(BUILD)/pdl --keep $(BUILD)/differential $(ARGS)
 
 fuzz: ## every fuzz target for FUZZ_SECONDS (600) with clang's libFuzzer; ARGS='yaml json': these
 	@$(PY) fuzz/run.py --fuzz $(FUZZ_SECONDS) $(ARGS)

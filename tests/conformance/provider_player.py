@@ -412,3 +412,7 @@ def play_stdio(fixture_file, log_file):
         save()
     state["eof"] = True
     save()
+
+
+if __name__ == "__main__":
+    play_stdio(*sys.argv[1:])

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """compare.py -- random programs through the reference interpreter and through ours; each difference is printed and kept.
 
-    REFERENCE_PYTHON tests/differential/compare.py --pdl build/pdl [--first SEED] [--seeds N] [--models P] [--seconds S] [--keep DIR] [--no-shrink]
+    REFERENCE_PYTHON -m tests.differential.compare --pdl build/pdl [--first SEED] [--seeds N] [--models P] [--seconds S] [--keep DIR] [--no-shrink]
 
 It is run by the Python that has the reference (package prompt-declaration-language, 0.9.3), which stays in the process: a fork for a run.
 Compared are, as in the conformance kit, exit status, standard output (with --stream none and while streaming), errors with their lines, typed
@@ -22,11 +22,8 @@ import sys
 import tempfile
 import time
 
-sys.dont_write_bytecode = True
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "conformance")]
-import generate  # noqa: E402
-import run as kit  # noqa: E402
+from . import generate
+from ..conformance import make_goldens, run as kit
 
 # Known differences (docs/differences.md), which are counted and do not fail.
 EAGER = re.compile(r" - (Type errors during spec checking|Type errors in result of the function|Attempted to parse ill-formed|Fail to parse with regex|No group named)")
@@ -75,8 +72,6 @@ class Generated(kit.Case):
 class Pair:
     def __init__(self, command, timeout, lines):
         self.lines = lines
-        import make_goldens
-        self.goldens = make_goldens
         self.server = kit.Server()
         self.reference = make_goldens.in_process_runner()
         self.ours = kit.subprocess_runner(command)
@@ -85,7 +80,7 @@ class Pair:
     def compare(self, case):
         """-> kind of the outcome, list of differences"""
         try:
-            golden, warnings = self.goldens.golden_of(case, self.reference, self.server, self.timeout)
+            golden, warnings = make_goldens.golden_of(case, self.reference, self.server, self.timeout)
         except Exception as e:  # noqa: BLE001  (the kit could not observe it: nothing to compare)
             return "unobserved: %s" % e, []
         if golden["exit"] == "timeout":

@@ -9,7 +9,7 @@ import copy
 import json
 import random
 
-from emit import Plain, Raw, emit
+from .emit import Plain, Raw, emit
 
 WORDS = ["a", "bc", "Hello", "x y", "tail ", " lead", "", "é", "1", "true", "null", "it's", 'q"q', "a,b", "k: v", "#h", "日本", "%d", "two\nlines", "{x}", "$5", "a\tb", "0", "-"]
 SAFE_WORDS = ["a", "bc", "Hello", "x y", "z1", "w", "def", "Q"]

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """answer.py -- our own corpora of values: inputs by hand, at the edges that the kit's corpora leave out, answers by the reference.
 
-    REFERENCE_PYTHON tests/values/answer.py [KIND ...]           answers the lines that have no answer yet, numbers them
-    REFERENCE_PYTHON tests/values/answer.py --check [KIND ...]   do all answers still hold?
+    REFERENCE_PYTHON tests/conformance/values/answer.py [KIND ...]           answers the lines that have no answer yet, numbers them
+    REFERENCE_PYTHON tests/conformance/values/answer.py --check [KIND ...]   do all answers still hold?
 
 A line is a case of tests/conformance/values/README.md; a new one needs `tag` and the input only. The runner compares kinds of errors too, and messages but for templates, whose errors are worded as those of a block.
 """
@@ -11,10 +11,9 @@ import json
 import pathlib
 import sys
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "conformance" / "values"))
-sys.dont_write_bytecode = True
-import reference_value_test as reference  # noqa: E402
+import reference_value_test as reference
+
+HERE = pathlib.Path(__file__).resolve().parent / "own"
 
 SHORT = {"expressions": "ex", "jinja_templates": "jt", "yaml": "ya", "parsers": "pa", "types": "ty", "stringify": "st"}
 

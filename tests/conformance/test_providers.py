@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Wire exchanges with providers of models, MCP servers and embeddings, providers/NAME.json, by the word before the first dash."""
+import collections
+
+import pytest
+
+from . import check_providers
+from .kit import case
+from ..checks import skip
+
+FAMILIES = collections.defaultdict(list)
+for fixture in check_providers.load([], []):
+    FAMILIES[fixture["name"].split("-")[0]].append(fixture)
+
+
+@pytest.mark.parametrize("family", sorted(FAMILIES))
+def test_provider(family, pdl):
+    runner = check_providers.Runner(check_providers.options(["--pdl", pdl, "--timeout", "120"]))
+    for one in FAMILIES[family]:
+        outcome, lines = runner.check(one)
+        if outcome == "skip":
+            skip(one["name"], lines[0])
+        else:
+            case("providers/" + one["name"], outcome == "pass", "\n".join(lines))
