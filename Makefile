@@ -5,7 +5,7 @@ J     ?= 2
 PY    ?= python3
 REFERENCE_PYTHON ?= $(PY)
 FUZZ_SECONDS ?= 600
-SAN    = -Db_sanitize=address,undefined -Db_lundef=false -Db_ndebug=false -Doptimization=1
+SAN    = -Db_sanitize=address,undefined -Db_lundef=false -Db_ndebug=false -Db_pie=false -Doptimization=1 -Dtraps=$(if $(VERBOSE),false,true)
 
 export PDL_PYTHON ?= $(PY)
 
@@ -63,7 +63,7 @@ vsix: all ## dist/pdl-*.vsix: the extension for VS Code with the command for thi
 deps: ## install what is missing (Debian: apt-get as root or through sudo)
 	@sh tools/install-deps
 
-asan: ## build-asan/: address, undefined behaviour and leak sanitizers
+asan: ## build-asan/: address, undefined behaviour and leak sanitizers, with assertions; VERBOSE=1: with messages of what is undefined
 	@sh tools/setup $(BUILD)-asan $(SAN) && ninja -j$(J) -C $(BUILD)-asan
 
 python: all ## the Python package in build/python, for PYTHONPATH; skipped where Python.h is absent
@@ -75,7 +75,7 @@ wheel: ## dist/libpdl-*.whl and dist/libpdl_compat-*.whl, with all that they nee
 debug: ## build-debug/: with assertions
 	@sh tools/setup $(BUILD)-debug -Db_ndebug=false && ninja -j$(J) -C $(BUILD)-debug
 
-check-assertions: debug ## unit tests where assertions are on
+check-assertions: debug ## unit tests where assertions are on, without sanitizers, which have them on, too
 	@$(PY) tools/run-tests -j$(J) --build $(BUILD)-debug unit
 
 check-prose: ## doors of rooms explain themselves, lines have one width
@@ -113,7 +113,7 @@ diff: all ## random programs and values through the reference and through ours; 
 fuzz: ## every fuzz target for FUZZ_SECONDS (600) with clang's libFuzzer; ARGS='yaml json': these
 	@$(PY) fuzz/run.py --fuzz $(FUZZ_SECONDS) $(ARGS)
 
-CHECKS := check-assertions check-own unit check-headers cli lang check-names check-layers check-sizes
+CHECKS := check-own unit check-headers cli lang check-names check-layers check-sizes
 
 check: ## what must be green before a commit: side by side, since most of it waits
 	@$(MAKE) --no-print-directory -j4 -Otarget $(CHECKS)
