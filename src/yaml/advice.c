@@ -89,10 +89,13 @@ static bool follows_comment(const place *p) {
            pdl_str_starts(line, PDL_STR("-- "));
 }
 
-/* The text of the line above was cut by a remark, and its next line is here. */
+/* The text of the line above was cut by a remark, and its next line is here. Behind a quote a
+ * remark cuts nothing. */
 static bool follows_remark(const place *p) {
-    return !pdl_str_trim(line_before(p)).n && line_before(p).n &&
-           pdl_str_find(line_above(p), PDL_STR(" #"), 0) != PDL_NOT_FOUND;
+    pdl_str above = line_above(p);
+    size_t at = pdl_str_find(above, PDL_STR(" #"), 0);
+    return !pdl_str_trim(line_before(p)).n && line_before(p).n && at != PDL_NOT_FOUND && at &&
+           !pdl_byte_in(above.p[at - 1], PDL_STR("\"'"));
 }
 
 static bool is_triple_quote(const place *p) {
@@ -139,10 +142,102 @@ static bool follows_bar(const place *p) {
     return pdl_str_ends(line, PDL_STR(": |")) || pdl_str_ends(line, PDL_STR(": >"));
 }
 
+/* --- the same, for what is near to it --------------------------------------------------------- */
+
+static pdl_str rest_of_line(const place *p) {
+    size_t end = pdl_str_find(p->text, PDL_STR("\n"), p->at);
+    return pdl_str_sub(p->text, p->at, end);
+}
+
+static bool is_word(pdl_str s) {
+    for (size_t i = 0; i < s.n; i++) {
+        char c = s.p[i];
+        bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+        if (!letter && (i == 0 || c < '0' || c > '9')) return false;
+    }
+    return s.n > 0;
+}
+
+/* `KEY: word: ...` where the word may be a key, too: it does not begin as a sentence does. */
+static bool is_key_below_key(const place *p) {
+    pdl_str line = line_before(p);
+    size_t colon = pdl_str_find(line, PDL_STR(": "), 0);
+    if (colon == PDL_NOT_FOUND) return false;
+    pdl_str word = pdl_str_trim(pdl_str_sub(line, colon + 1, line.n));
+    if (word.n > 2 && pdl_byte_in(word.p[0], PDL_STR("\"'")) && word.p[word.n - 1] == word.p[0])
+        word = pdl_str_sub(word, 1, word.n - 1);
+    return is_word(word) && !(word.p[0] >= 'A' && word.p[0] <= 'Z');
+}
+
+/* A line that is no key and no comment stands above this one, which begins with a key. */
+static bool follows_stray_line(const place *p) {
+    pdl_str line = line_before(p), above = line_above(p);
+    size_t start = p->at - line.n, up = start;
+    while (up && pdl_byte_in(p->text.p[up - 1], PDL_STR(" \n"))) up--;
+    return is_word(pdl_str_trim(line)) && above.n && indent_at(p, up) == indent_at(p, p->at) &&
+           pdl_str_find(above, PDL_STR(": "), 0) == PDL_NOT_FOUND &&
+           !pdl_str_ends(above, PDL_STR(":"));
+}
+
+static bool is_flow(const place *p) { return p->bracket < p->at; }
+/* At a closing bracket: another one is open here, or the comma before wants a value. */
+static bool closes_other(const place *p) {
+    pdl_str line = pdl_str_trim(line_before(p));
+    return is_flow(p) || (line.n && pdl_byte_in(line.p[line.n - 1], PDL_STR(",[{"))) ||
+           pdl_str_find(line, PDL_STR("["), 0) != PDL_NOT_FOUND ||
+           pdl_str_find(line, PDL_STR("{"), 0) != PDL_NOT_FOUND;
+}
+static bool is_first_of_line(const place *p) { return !pdl_str_trim(line_before(p)).n; }
+
+/* `{x} and y`: the value ended at the bracket. */
+static bool follows_bracket(const place *p) {
+    pdl_str line = pdl_str_trim(line_before(p));
+    return line.n && pdl_byte_in(line.p[line.n - 1], PDL_STR("}]"));
+}
+
+/* `a: "x" b: y`. */
+static bool is_second_key(const place *p) {
+    pdl_str rest = rest_of_line(p);
+    size_t colon = pdl_str_find(rest, PDL_STR(":"), 0);
+    return follows_quote(p) && colon != PDL_NOT_FOUND && is_word(pdl_str_sub(rest, 0, colon));
+}
+
+enum { MOST_LINES = 1000 }; /* that are looked at: an editor asks for each error of a file */
+
+/* The nearest line above that is not further right than this one begins with a dash. same: in this
+ * column. */
+static bool is_below_item(const place *p, bool same) {
+    size_t at = p->at - line_before(p).n, here = indent_at(p, p->at);
+    for (size_t n = 0; at && n < MOST_LINES; n++) {
+        size_t end = at - 1;
+        for (at = end; at && p->text.p[at - 1] != '\n';) at--;
+        pdl_str line = pdl_str_trim(pdl_str_sub(p->text, at, end));
+        size_t indent = indent_at(p, at);
+        bool item = pdl_str_starts(line, PDL_STR("- "));
+        if (!line.n || pdl_str_starts(line, PDL_STR("#"))) continue;
+        if (item && (same ? indent == here : indent != here)) return true;
+        if (indent <= here) return false;
+    }
+    return false;
+}
+
+static bool is_item_askew(const place *p) {
+    return is_first_of_line(p) && is_below_item(p, false);
+}
+static bool is_item_after_key(const place *p) {
+    return is_first_of_line(p) && !is_below_item(p, true) && !is_below_item(p, false);
+}
+static bool is_key_among_items(const place *p) {
+    return is_first_of_line(p) && is_below_item(p, true);
+}
+
 /* --- what is said ----------------------------------------------------------------------------- */
 
 /* MARK_CONTEXT, MARK_BRACKET: what is shown is where it began, not where reading stopped. */
 typedef enum { MARK_HERE, MARK_CONTEXT, MARK_BRACKET } marked;
+
+#define KEYS_OR_LIST                                                                               \
+    "a block has keys or is a list: the items of a list stand below a key that has no other value"
 
 /* The first row that fits counts. */
 static const struct {
@@ -157,14 +252,22 @@ static const struct {
      "this line continues the text before it: a key begins in the column of the other keys"},
     {"mapping values are not allowed here", follows_comment, MARK_HERE,
      "the line before is no comment: a comment begins with #"},
+    {"mapping values are not allowed here", follows_stray_line, MARK_HERE,
+     "the line before is neither a key nor a comment: a key is followed by `: `, a comment begins "
+     "with #"},
+    {"mapping values are not allowed here", is_key_below_key, MARK_HERE,
+     "keys below a key are written on lines of their own, or in { }; a text that contains `: ` is "
+     "put in quotes"},
     {"mapping values are not allowed here", NULL, MARK_HERE,
      "a text that contains `: ` is put in quotes, or after `|` on lines of its own"},
     {"sequence entries are not allowed here", NULL, MARK_HERE,
-     "a list begins on the line after its key"},
+     "a list begins on the line after its key; a text that begins with - is put in quotes"},
     {"mapping keys are not allowed here", NULL, MARK_HERE,
      "a text that begins with ? is put in quotes"},
-    {"found character '\\t' that cannot start any token", NULL, MARK_HERE,
+    {"found character '\\t' that cannot start any token", is_first_of_line, MARK_HERE,
      "tabs may not indent: use blanks"},
+    {"found character '\\t' that cannot start any token", NULL, MARK_HERE,
+     "write a blank in place of the tab"},
     {"found character '@' that cannot start any token", NULL, MARK_HERE,
      "a text that begins with @ is put in quotes"},
     {"found character '`' that cannot start any token", is_fence, MARK_HERE,
@@ -190,11 +293,12 @@ static const struct {
      "a blank follows the dash of an item: - ..."},
     {"expected escape sequence", NULL, MARK_HERE,
      "in \"...\" a backslash is written \\\\; in '...' it is a letter like others"},
-    {"could not find expected ':'", NULL, MARK_CONTEXT, "a key is followed by `: `"},
+    {"could not find expected ':'", NULL, MARK_CONTEXT,
+     "a key is followed by `: `; the further lines of a text are indented"},
     {"expected chomping or indentation indicators", NULL, MARK_HERE,
-     "the text after | or > begins on the next line"},
+     "the text after | or > begins on the next line; one that begins with them is put in quotes"},
     {"expected a comment or a line break", NULL, MARK_HERE,
-     "the text after | or > begins on the next line"},
+     "the text after | or > begins on the next line; one that begins with them is put in quotes"},
     {"expected <block end>, but found '<scalar>'", is_triple_quote, MARK_HERE,
      "a text of several lines follows | on the lines after it; there is no \"\"\""},
     {"expected '<document start>', but found '<scalar>'", is_triple_quote, MARK_HERE,
@@ -203,14 +307,33 @@ static const struct {
      "a # ended the text in the line before: put the text in quotes"},
     {"expected <block end>, but found '<scalar>'", is_left_of_text, MARK_HERE,
      "this line is less indented than the text before it"},
+    {"expected <block end>, but found '<scalar>'", is_second_key, MARK_HERE,
+     "each key of a block begins on a line of its own"},
+    {"expected <block end>, but found '<scalar>'", follows_bracket, MARK_HERE,
+     "the value ends at the bracket before this: a text that begins with { or [ is put in quotes"},
     {"expected <block end>, but found '<scalar>'", follows_quote, MARK_HERE,
      "the text ends at the quote before this: put all of it in quotes, and write '' for a ' in "
      "'...', \\\" for a \" in \"...\""},
-    {"expected <block end>, but found '-'", NULL, MARK_HERE,
+    {"expected <block end>, but found ','", follows_quote, MARK_HERE,
+     "several values are a list: [a, b]"},
+    {"expected <block end>, but found ']'", NULL, MARK_HERE, "nothing opens this bracket"},
+    {"expected <block end>, but found '}'", NULL, MARK_HERE, "nothing opens this bracket"},
+    {"expected <block end>, but found '-'", is_item_askew, MARK_HERE,
      "the items of a list begin in one column"},
-    {"expected <block end>, but found '<block sequence start>'", NULL, MARK_HERE,
+    {"expected <block end>, but found '-'", is_item_after_key, MARK_HERE, KEYS_OR_LIST},
+    {"expected <block end>, but found '<block sequence start>'", is_item_askew, MARK_HERE,
      "the items of a list begin in one column"},
-    {"expected <block end>, but found", NULL, MARK_HERE, "the keys of a block begin in one column"},
+    {"expected <block end>, but found '<block sequence start>'", is_item_after_key, MARK_HERE,
+     KEYS_OR_LIST},
+    {"expected <block end>, but found '?'", is_key_among_items, MARK_HERE,
+     "a key does not stand among the items of a list: it begins in the column of the other keys "
+     "of its block"},
+    {"expected <block end>, but found '?'", is_first_of_line, MARK_HERE,
+     "the keys of a block begin in one column"},
+    {"expected <block end>, but found '<block mapping start>'", is_first_of_line, MARK_HERE,
+     "the keys of a block begin in one column"},
+    {"expected '<document start>', but found '<block mapping start>'", is_first_of_line, MARK_HERE,
+     "the keys of a block begin in one column"},
     {"expected ',' or '}', but got '<stream end>'", NULL, MARK_BRACKET,
      "the { that opens here is not closed; a text that begins with { is put in quotes"},
     {"expected ',' or ']', but got '<stream end>'", NULL, MARK_BRACKET,
@@ -228,10 +351,16 @@ static const struct {
     {"expected ',' or ']', but got '{'", follows_dollar, MARK_HERE,
      "inside of [ ] an expression is put in quotes: \"${ ... }\""},
     {"expected ',' or '}', but got '<scalar>'", follows_quote, MARK_HERE,
-     "the text ends at the quote before this, or a comma is missing"},
+     "the text ends at the quote before this: a comma or `: ` is missing, or its quotes are to be "
+     "others than those in it"},
     {"expected ',' or ']', but got '<scalar>'", follows_quote, MARK_HERE,
-     "the text ends at the quote before this, or a comma is missing"},
+     "the text ends at the quote before this: a comma is missing, or its quotes are to be others "
+     "than those in it"},
     {"expected ',' or '}', but got", has_slashes, MARK_HERE, "a comment begins with #; // is text"},
+    {"expected ',' or '}', but got ':'", NULL, MARK_HERE,
+     "a comma is missing before this key, or a text that contains `: ` is not in quotes"},
+    {"expected ',' or ']', but got ':'", NULL, MARK_HERE,
+     "a comma is missing before this key, or a text that contains `: ` is not in quotes"},
     {"expected ',' or '}', but got ']'", NULL, MARK_HERE, "a { before this is not closed"},
     {"expected ',' or ']', but got '}'", NULL, MARK_HERE, "a [ before this is not closed"},
     {"expected ',' or '}', but got", NULL, MARK_HERE,
@@ -241,6 +370,12 @@ static const struct {
      "a text that begins with ? is put in quotes"},
     {"expected the node content, but found '-'", NULL, MARK_HERE,
      "inside of [ ] and { } items are separated by commas, without -"},
+    {"expected the node content, but found ','", is_flow, MARK_HERE,
+     "a value is missing before this comma, or the comma is one too many"},
+    {"expected the node content, but found ']'", closes_other, MARK_HERE,
+     "what is open here is not closed by ]"},
+    {"expected the node content, but found '}'", closes_other, MARK_HERE,
+     "what is open here is not closed by }"},
     {"expected the node content, but found", NULL, MARK_HERE,
      "a text that begins with this character is put in quotes"},
     {"found unhashable key", is_second_brace, MARK_HERE,
@@ -249,7 +384,8 @@ static const struct {
      "an item of a list begins with `- `; a text that begins with * is put in quotes"},
     {"expected alphabetic or numeric character, but found", NULL, MARK_HERE,
      "a text that begins with * or & is put in quotes"},
-    {"found undefined alias", NULL, MARK_HERE, "a text that begins with * or & is put in quotes"},
+    {"found undefined alias", NULL, MARK_HERE,
+     "there is no anchor of this name; a text that begins with * is put in quotes"},
     {"but found another document", NULL, MARK_HERE,
      "a program is one document: `---` may stand at its beginning only"},
     {"could not determine a constructor for the tag '!", NULL, MARK_HERE,

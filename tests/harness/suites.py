@@ -22,6 +22,7 @@ SUITES = [
     Suite("model", "tests/model", "check", True, "tests/model/model_driver"),
     Suite("check", "tests/check", "check", False),
     Suite("docs", "tests/docs", "check", False),
+    Suite("hints", "tests/hints", "check", False),
     Suite("fmt", "tests/fmt", "check", False),
     Suite("yaml", "tests/yaml", "check", True, "pdl-yaml-events"),
     Suite("terminal", "tests/terminal", "check", False),

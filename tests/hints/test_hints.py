@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A hint that is wrong is worse than none: for each hint, the mistakes that it is for and the nearest ones that it must not be said of.
+
+*.hints hold the cases. `=== HINT` begins a hint (a part of what is printed); below it stand programs, each after a line that says what they are for:
+    --- yes         `pdl check` prints the hint          --- yes run     `pdl` prints it
+    --- no          it does not                          --- no run      `pdl` does not
+    --- file NAME   a file beside the programs of this hint
+A program without a mistake may be a case of `no`. Hints of expressions stand in tests/unit/test_advice.c, those of policies in tests/policy.
+"""
+import ast
+import pathlib
+import re
+import subprocess
+
+import pytest
+
+from ..checks import check
+
+HERE = pathlib.Path(__file__).resolve().parent
+SRC = HERE.parents[1] / "src"
+FILES = sorted(HERE.glob("*.hints"))
+
+
+def cases_of(path):
+    """Triples (hint, [(word, program)], {name: text})."""
+    parts = re.split(r"^=== (.+)\n", path.read_text("utf-8"), flags=re.M)[1:]
+    for hint, body in zip(parts[::2], parts[1::2]):
+        pieces = re.split(r"^--- (.+)\n", body, flags=re.M)[1:]
+        pairs = list(zip(pieces[::2], pieces[1::2]))
+        files = {head[5:]: text for head, text in pairs if head.startswith("file ")}
+        yield hint, [(head, text) for head, text in pairs if not head.startswith("file ")], files
+
+
+def printed(pdl, folder, how, program):
+    (folder / "main.pdl").write_text(program, "utf-8")
+    command = [pdl, "main.pdl"] if how.endswith(" run") else [pdl, "check", "main.pdl"]
+    r = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60, check=False)
+    return r.stdout.decode("utf-8", "replace")
+
+
+@pytest.mark.parametrize("name", [f.stem for f in FILES])
+def test_said_where_it_is_right(name, pdl, folder):
+    for hint, programs, files in cases_of(HERE / (name + ".hints")):
+        for file, text in files.items():
+            (folder / file).write_text(text, "utf-8")
+        for how, program in programs:
+            out = printed(pdl, folder, how, program)
+            check("%s: %s\n%s" % (hint, how, program), (hint in out) == how.startswith("yes"), out)
+        words = {how.split()[0] for how, _ in programs}
+        check("%s: it has mistakes that it is for, and near ones that it is not for" % hint, words == {"yes", "no"}, sorted(words))
+
+
+def strings(text):
+    """Literals of C that stand side by side, joined; macros of text are put in their place."""
+    macros = {}
+    text = text.replace("\\\n", " ")
+    for name, value in re.findall(r'^#define (\w+)\s+((?:"(?:[^"\\]|\\.)*"\s*)+)', text, re.M):
+        macros[name] = value.strip()
+    for name, value in macros.items():
+        text = re.sub(r"\b%s\b" % name, lambda _, v=value: v, text)
+    return ["".join(ast.literal_eval(s) for s in re.findall(r'"(?:[^"\\]|\\.)*"', run))
+            for run in re.findall(r'(?:"(?:[^"\\]|\\.)*"\s*)+', text)]
+
+
+def rows(path, table):
+    """The texts of each row of a table of a file in C."""
+    text = (SRC / path).read_text("utf-8")
+    macros = "\n".join(re.findall(r"^#define (?:.*\\\n)*.*$", text, re.M))
+    body = re.search(r"\} %s\[\] = \{\n(.*?)^\};" % table, text, re.M | re.S).group(1)
+    return [strings(macros + "\n;\n" + row)[len(strings(macros)):] for row in re.findall(r"^    \{(.*?)\},?$", body, re.M | re.S)]
+
+
+def test_each_hint_about_yaml_has_cases():
+    known = [hint for path in FILES for hint, _, _ in cases_of(path)]
+    found = [row[-1] for row in rows("yaml/advice.c", "advices")]
+    check("the table is read", len(found) > 50, len(found))
+    for hint in sorted(set(found)):
+        check("%s: it has cases" % hint, hint in known)
