@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 BUILD ?= build
 J     ?= 2
-PY    ?= python3
-REFERENCE_PYTHON ?= $(PY)
+# Debian's own Python, which has pytest as a Debian package.
+PY    ?= /usr/bin/python3
+REFERENCE_PYTHON ?= python3
 FUZZ_SECONDS ?= 600
 SAN    = -Db_sanitize=address,undefined -Db_lundef=false -Db_ndebug=false -Db_pie=false -Doptimization=1 -Dtraps=$(if $(VERBOSE),false,true)
 
@@ -15,44 +16,55 @@ all: ## build/pdl and build/pdl-value-test
 demo: deps all ## install what is missing, build, run the example programs from their recordings
 	@sh examples/demo.sh $(BUILD)/pdl
 
-test: deps all asan ## install what is missing, build, run every suite; ARGS=--parts: those of other languages, too; the last line is the total
-	@$(PY) tools/run-tests -j$(J) --build $(BUILD) --asan $(BUILD)-asan $(ARGS)
+check: ## before a commit: quick suites, under a minute behind an incremental build; ARGS='-k NAME' goes to pytest
+	@$(PY) tools/test --build $(BUILD) check $(ARGS)
 
+test: deps ## install what is missing, build, run every suite that needs nothing but Debian packages; the last line is the total
+	@$(PY) tools/test --build $(BUILD) test $(ARGS)
+
+test-rest: deps ## what `make test` leaves out: sanitizers, clang, packages of other languages, browsers, editors, whole tables
+	@$(PY) tools/test --build $(BUILD) rest $(ARGS)
+
+test-all: deps ## `make test` and `make test-rest`, with one total
+	@$(PY) tools/test --build $(BUILD) all $(ARGS)
+
+soak: all asan ## hours: all seeds, all points, big numbers; MINUTES=N; ARGS='--short --fuzz SECONDS --reference PYTHON'; the result goes into docs/reliability.md
+	@$(PY) tools/soak --minutes $(or $(MINUTES),60) --write $(ARGS) $(BUILD)
+
+# One suite by its folder. Those of other languages fetch what they need.
+SUITE = $(PY) -m pytest -n 2 --build $(BUILD) --tier all
 test-tools: all ## tool servers from the registries of JavaScript and Python
-	@$(PY) tools/run-tests -j$(J) --build $(BUILD) tools
+	@$(SUITE) tests/tools
 
 test-install: ## build, install and use the library in a bare Debian root (as root, with mmdebstrap and bubblewrap)
-	@$(PY) tools/run-tests -j$(J) --build $(BUILD) install
+	@$(SUITE) tests/install
 
 test-wheel: wheel ## the wheels, installed and used in a bare Debian root (as root, with mmdebstrap and bubblewrap)
-	@$(PY) tools/run-tests -j$(J) --build $(BUILD) wheel
+	@$(SUITE) tests/wheel
 
 test-notebook: all ## cells in kernels and in JupyterLab in a browser (Debian chromium, npm playwright-core)
-	@$(PY) tools/run-tests -j$(J) --build $(BUILD) notebook
+	@$(SUITE) tests/notebook tests/python
 
 test-reference: all ## the reference's own tests and notebooks, fetched, with libpdl-compat
-	@$(PY) tools/run-tests -j$(J) --build $(BUILD) reference
+	@$(SUITE) tests/reference
 
 test-clients: all ## clients of other people against pdl serve (openai, LangChain, litellm, llm), and a real llama.cpp
-	@$(PY) tools/run-tests -j$(J) --build $(BUILD) clients
+	@$(SUITE) tests/clients
 
 test-dojo: all ## the attacks of AgentDojo against agents with and without policies (fetches the package; DOJO_EVERY=1: all of them)
-	@$(PY) tools/run-tests -j$(J) --build $(BUILD) dojo
+	@$(SUITE) tests/dojo
 
 test-cluster: all ## libpdl.ray and libpdl.spark on a local Ray and PySpark (fetches them; Spark needs a Java)
-	@$(PY) tools/run-tests -j$(J) --build $(BUILD) cluster
+	@$(SUITE) tests/cluster
 
 test-view: all ## the Live Document in a real browser (chromium, with playwright-core from the registry)
-	@$(PY) tools/run-tests -j$(J) --build $(BUILD) page
+	@$(SUITE) tests/page
 
 test-site: ## the pages as a site, in a browser (Debian chromium, npm playwright-core; fetches the generator)
-	@$(PY) tools/run-tests -j$(J) --build $(BUILD) site
+	@$(SUITE) tests/site
 
-test-editors: all ## the language server and the debugger in real editors: Neovim, Emacs (Debian neovim, emacs-nox, elpa-eglot, elpa-dap-mode), and the colours of VS Code (npm)
-	@$(PY) tools/run-tests -j$(J) --build $(BUILD) editors emacs grammar
-
-test-vscode: all ## the extension in a real VS Code, code-server (fetches it; Debian chromium, libkrb5-dev)
-	@$(PY) tools/run-tests -j$(J) --build $(BUILD) vscode
+test-editors: all ## the language server and the debugger in real editors: Neovim, Emacs, VS Code (Debian neovim, emacs-nox, elpa-eglot, elpa-dap-mode; npm)
+	@$(SUITE) tests/editors
 
 site: ## $(BUILD)/site: the pages of docs/ as static HTML with search (Material for MkDocs, fetched when it is absent)
 	@$(PY) tools/make-site $(BUILD)
@@ -76,22 +88,22 @@ debug: ## build-debug/: with assertions
 	@sh tools/setup $(BUILD)-debug -Db_ndebug=false && ninja -j$(J) -C $(BUILD)-debug
 
 check-assertions: debug ## unit tests where assertions are on, without sanitizers, which have them on, too
-	@$(PY) tools/run-tests -j$(J) --build $(BUILD)-debug unit
+	@$(PY) -m pytest -n 4 --build $(BUILD)-debug tests/unit
 
 check-prose: ## doors of rooms explain themselves, lines have one width
 	@$(PY) tools/check-prose
 
 unit: all ## unit tests
-	@$(PY) tools/run-tests -j$(J) --build $(BUILD) unit
+	@$(PY) -m pytest -n 4 --build $(BUILD) tests/unit
 
 lang: all ## programs that carry their expectation: tests/lang, tests/errors
-	@$(PY) tools/run-tests -j$(J) --build $(BUILD) lang errors
+	@$(PY) -m pytest -n 4 --build $(BUILD) tests/lang tests/errors
 
 cli: all ## command lines: tests/cli
-	@$(PY) tools/run-tests -j$(J) --build $(BUILD) cli
+	@$(PY) -m pytest -n 4 --build $(BUILD) tests/cli
 
 conf: all ## conformance: programs, values, third-party suites
-	@$(PY) tools/run-tests -j$(J) --build $(BUILD) programs values third-party
+	@$(PY) -m pytest -n 4 --build $(BUILD) tests/conformance
 
 bench-calls: all ## speed of model calls over loopback, beside a bare libcurl loop
 	@$(PY) bench/calls.py --pdl $(BUILD)/pdl
@@ -113,11 +125,6 @@ diff: all ## random programs and values through the reference and through ours; 
 fuzz: ## every fuzz target for FUZZ_SECONDS (600) with clang's libFuzzer; ARGS='yaml json': these
 	@$(PY) fuzz/run.py --fuzz $(FUZZ_SECONDS) $(ARGS)
 
-CHECKS := check-own unit check-headers cli lang check-names check-layers check-sizes
-
-check: ## what must be green before a commit: side by side, since most of it waits
-	@$(MAKE) --no-print-directory -j4 -Otarget $(CHECKS)
-
 check-own: all ## hand-overs of values, by the types pdl_val and pdl_vref
 	@sh tools/check-own $(BUILD)
 
@@ -138,9 +145,6 @@ analyze: ## compiler analysers: gcc -fanalyzer and clang-tidy; long
 
 coverage: ## lines of the core that the tests run, by room and file; fails below 95 %: build-cov/; ten minutes
 	@$(PY) tools/coverage $(BUILD)-cov
-
-soak: all asan ## the long tests; MINUTES=N; ARGS='--short --fuzz SECONDS --reference PYTHON'; the result goes into docs/reliability.md
-	@$(PY) tools/soak --minutes $(or $(MINUTES),60) --write $(ARGS) $(BUILD)
 
 check-layers: ## includes obey src/LAYERS
 	@$(PY) tools/check-layers

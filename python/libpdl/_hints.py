@@ -56,6 +56,10 @@ class Hints(dict):  # type: ignore[type-arg]
     def copy(self) -> dict[str, Any]:
         return dict(self.items())
 
+    def __reduce__(self) -> Any:
+        """A copy or a pickle is a plain dict of types: the names of the module stay here."""
+        return dict, (self.copy(),)
+
     def __repr__(self) -> str:
         return repr(self.copy())
 

@@ -17,8 +17,8 @@ from typing import Annotated, Any, ClassVar, Dict, Generic, List, Literal, Mappi
 
 import libpdl
 
-sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent.parent / "tests"))
-import venv_of  # noqa: E402
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent.parent))
+from tests import venv_of  # noqa: E402
 
 BARE = {k: v for k, v in os.environ.items() if k not in ("LD_PRELOAD", "PYTHONPATH")}
 

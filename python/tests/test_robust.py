@@ -12,8 +12,8 @@ import textwrap
 import threading
 import unittest
 
-sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent.parent / "tests"))
-import venv_of  # noqa: E402
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent.parent))
+from tests import venv_of  # noqa: E402
 
 import libpdl  # noqa: E402
 

@@ -32,11 +32,11 @@ class ScriptFile(CaseFile):
 
 def is_script(path):
     text = path.read_text("utf-8")
-    return "sys.argv" in text and path.name.startswith("test_")
+    return "sys.argv" in text or "__main__" in text or not path.with_name("__init__.py").exists()
 
 
 def pytest_pycollect_makemodule(module_path, parent):
-    return ScriptFile.from_parent(parent, path=module_path) if is_script(module_path) else None
+    return ScriptFile.from_parent(parent, path=module_path) if "python" not in module_path.parts and is_script(module_path) else None
 
 
 def pytest_collection_modifyitems(items):

@@ -47,6 +47,7 @@ SUITES = [
     Suite("recipes", "tests/recipes", "test", False),
     Suite("api", "tests/api", "test", True),
     Suite("python", "python/tests", "test", True, "libpdl.so"),
+    Suite("python-packages", "tests/python", "all", False, "libpdl.so"),
     Suite("bench", "tests/bench", "all", False),
     Suite("tools", "tests/tools", "all", False),
     Suite("install", "tests/install", "all", False),

@@ -85,6 +85,7 @@ def has_memory(folder):
     return any("mark.memory(True)" in p.read_text("utf-8") for p in folder.rglob("test_*.py"))
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config, items):
     gone = [i for i in items if not is_taken(i)]
     if gone:

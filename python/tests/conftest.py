@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The package under test is the one in BUILD/python, which `make python` builds. Over a sanitizer build the sanitizers must come first in the
+process, so each module is one item there, which runs in an interpreter that begins with them (run.py)."""
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+
+import pytest
+
+from tests import checks
+from tests.harness.choice import ROOT, Choice
+from tests.harness.collect import Case, CaseFile
+
+PACKAGE = Choice.build / "python"
+# What needs packages that are fetched: `make test-all` runs it. Modules that need them for everything run in tests/python.
+FETCHES = ("test_more.py::Packages", "test_more.py::Pages::test_annotations", "test_robust.py::Loops")
+ELSEWHERE = ("test_notebook.py",)
+READY = (PACKAGE / "libpdl" / "_pdl.abi3.so").exists()
+
+if READY and not Choice.sanitized:
+    sys.path[:0] = [str(PACKAGE), str(Choice.build / "python-compat"), str(ROOT / "python" / "tests")]
+    os.environ["PYTHONPATH"] = str(PACKAGE)
+    os.environ["PDL_BUILD"] = str(Choice.build)
+
+
+class Module(Case):
+    """A module in an interpreter with the sanitizers, or, where the package cannot be built, one that is skipped."""
+
+    def runtest(self):
+        if not READY:
+            checks.skip("python/tests/" + self.path.name, "the package is not built: %s" % reason())
+            return
+        p = subprocess.run([sys.executable, ROOT / "python" / "tests" / "run.py", Choice.build, self.path.stem], stdin=subprocess.DEVNULL,
+                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        text = p.stdout.decode("utf-8", "replace")
+        counts = re.findall(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$", text, re.M)
+        if counts:
+            checks.add(*(int(x or 0) for x in counts[-1]))
+        assert counts and p.returncode == 0, text[-6000:]
+
+
+class ModuleFile(CaseFile):
+    kind = Module
+
+
+def reason():
+    header = os.path.join(sysconfig.get_paths()["include"], "Python.h")
+    return "run `make python`" if os.path.exists(header) else "there is no Python.h (Debian: python3-dev)"
+
+
+def pytest_ignore_collect(collection_path):
+    return True if collection_path.name in ELSEWHERE else None
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if any(name in item.nodeid for name in FETCHES):
+            item.add_marker(pytest.mark.tier("all"))
+            item.add_marker(pytest.mark.builds)
+
+
+def pytest_pycollect_makemodule(module_path, parent):
+    if READY and not Choice.sanitized:
+        return None
+    return ModuleFile.from_parent(parent, path=module_path)
+
+
+@pytest.fixture(autouse=True)
+def in_this_folder(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "python" / "tests"))
