@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The sources themselves: layers, sizes, names, prose, headers, hand-overs of values. Each tool of tools/ prints how many things it looked at."""
+import re
+import subprocess
+import sys
+
+import pytest
+
+from .. import checks
+from ..harness.choice import Choice, ROOT
+
+COUNTS = re.compile(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?", re.M)
+
+
+def run(*argv):
+    p = subprocess.run([str(a) for a in argv], cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False)
+    text = p.stdout + p.stderr
+    found = COUNTS.findall(text)
+    print(text)
+    assert found, "%s printed no counts, exit status %d" % (argv[1], p.returncode)
+    passed, failed, skipped = (int(x or 0) for x in found[-1])
+    checks.add(passed, failed or (p.returncode != 0), skipped)
+    return text
+
+
+@pytest.mark.parametrize("name", ["check-layers", "check-sizes", "check-prose"])
+def test_sources(name):
+    run(sys.executable, "tools/" + name)
+
+
+def test_names(build):
+    run(sys.executable, "tools/check-names", build)
+
+
+def sources(kind):
+    found = subprocess.run(["sh", "tools/sources", kind], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    return [f for f in found if kind == "h" or not f.startswith(("src/base/", "src/value/"))]
+
+
+@pytest.mark.builds
+@pytest.mark.seconds(900)
+@pytest.mark.parametrize("name,kind", [("check-headers", "h"), ("check-own", "c")])
+def test_compiles(name, kind, build, part):
+    """The tool looks only at what has changed since it was last content with all. Where it never was, `test` takes some of the files."""
+    fresh = not (build / ("." + name)).exists() and Choice.tier == "test"
+    run("sh", "tools/" + name, build, *(part(sources(kind), 12) if fresh else []))
+
+
+def test_hardening(build):
+    run("sh", "tools/check-hardening", build)
+
+
+@pytest.mark.tier("all")
+@pytest.mark.builds
+def test_clang(build):
+    run("sh", "tools/check-clang", build)
