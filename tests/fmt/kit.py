@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the modules of this folder share."""
+import pathlib
+import subprocess
+
+HERE = pathlib.Path(__file__).resolve().parent
+BOM = b"\xef\xbb\xbf"
+
+
+def fmt(pdl, text, *options):
+    """A text through standard input and output."""
+    return subprocess.run([pdl, "fmt", *options, "-"], input=text, capture_output=True, check=False)
