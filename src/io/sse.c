@@ -130,7 +130,7 @@ static bool dispatch(sse_feed *f, bool complete, pdl_err *err) {
         s->next_id = old;
     }
     s->has_id = false;
-    if (s->has_data) {
+    if (s->has_data || pdl_str_is(pdl_buf_str(&s->name), "error")) {
         s->has_data = false;
         ok = f->fn(f->user, pdl_buf_str(&s->name), pdl_buf_str(&s->data), err);
     }
@@ -168,6 +168,22 @@ static void set_retry(pdl_sse *s, pdl_str value) {
     if (value.n <= 9 && pdl_num_read_int(value, &ms) && ms >= 0) s->retry_ms = (uint64_t)ms;
 }
 
+/* What was read so far is an event of its own. */
+static bool add_error(sse_feed *f, pdl_str value, pdl_err *err) {
+    if (!dispatch(f, false, err)) return false;
+    f->s->name.limit = (size_t)-1 >> 2;
+    PDL_PUT(&f->s->name, "error");
+    return add_data(f->s, value, err);
+}
+
+/* A line that is no field is what a server says that does not speak in events. */
+static void keep_stray(pdl_sse *s, pdl_str line) {
+    s->stray.limit = PDL_MAX_SSE_STRAY + 1;
+    if (s->stray.len >= PDL_MAX_SSE_STRAY) return;
+    if (s->stray.len) pdl_buf_putc(&s->stray, '\n');
+    pdl_buf_put(&s->stray, pdl_utf8_cut(line, PDL_MAX_SSE_STRAY - s->stray.len));
+}
+
 static bool sse_line(void *user, pdl_str line, pdl_err *err) {
     sse_feed *f = user;
     pdl_sse *s = f->s;
@@ -178,6 +194,7 @@ static bool sse_line(void *user, pdl_str line, pdl_err *err) {
     }
     if (line.n == 0) return dispatch(f, true, err);
     if (field(line, PDL_STR("data"), &value)) return add_data(s, value, err);
+    if (field(line, PDL_STR("error"), &value)) return add_error(f, value, err);
     if (field(line, PDL_STR("event"), &value)) {
         pdl_buf_clear(&s->name);
         s->name.limit = (size_t)-1 >> 2;
@@ -186,8 +203,10 @@ static bool sse_line(void *user, pdl_str line, pdl_err *err) {
         set_id(s, value);
     } else if (field(line, PDL_STR("retry"), &value)) {
         set_retry(s, value);
+    } else if (line.p[0] != ':') {
+        keep_stray(s, line);
     }
-    return true; /* comments, unknown fields */
+    return true;
 }
 
 bool pdl_sse_feed(pdl_sse *s, pdl_str bytes, pdl_sse_fn *fn, void *user, pdl_err *err) {
@@ -206,6 +225,7 @@ void pdl_sse_fini(pdl_sse *s) {
     pdl_buf_fini(&s->name);
     pdl_buf_fini(&s->id);
     pdl_buf_fini(&s->next_id);
+    pdl_buf_fini(&s->stray);
     s->retry_ms = 0;
     s->has_data = s->has_id = s->not_first = false;
 }

@@ -45,15 +45,18 @@ typedef struct pdl_sse {
         id;
     pdl_buf next_id;   /* of the event being read */
     uint64_t retry_ms; /* how long to wait before the stream is requested again; 0: unspecified */
+    pdl_buf stray;     /* lines that are no field, joined by LF: at most PDL_MAX_SSE_STRAY bytes */
     bool has_data, has_id;
     bool not_first; /* the first line was read: a byte order mark is no longer expected */
 } pdl_sse;
-enum { PDL_MAX_SSE_ID = 4096 };
+enum { PDL_MAX_SSE_ID = 4096, PDL_MAX_SSE_STRAY = 2000 };
 
-/* One event: data lines joined by LF; name is the event field or empty. Borrowed for the call. */
+/* One event: data lines joined by LF; name is the event field or empty. Borrowed for the call. A
+ * field `error` (llama.cpp) is an event of that name, whose data is its value. */
 typedef bool pdl_sse_fn(void *user, pdl_str name, pdl_str data, pdl_err *err);
 
-/* As pdl_lines_feed. Events without data are not reported; their ids count. */
+/* As pdl_lines_feed. Events without data are not reported, except those named error; their ids
+ * count. */
 PDL_MUST bool pdl_sse_feed(pdl_sse *s, pdl_str bytes, pdl_sse_fn *fn, void *user, pdl_err *err);
 /* The input has ended: an event without its blank line is reported too (some servers close early).
  */

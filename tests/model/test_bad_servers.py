@@ -149,7 +149,7 @@ def test_absurd_waits():
 def test_pages_and_errors_with_status_200():
     page = b"<html><body>Sign in</body></html>"
     error_of(call(Wire([head("text/html"), page]), stream=False)[1], "protocol", 200, "Sign in")
-    error_of(call(Wire([head("text/html"), page]))[1], "stream", 200)
+    error_of(call(Wire([head("text/html"), page]))[1], "protocol", 200, "Sign in")
     error_of(call(Wire([head("text/html", "502 Bad Gateway"), page]), stream=False)[1], "server", 502)
     for code in (401, "401"):  # the code of the error represents the status
         body = json.dumps({"error": {"message": "m", "code": code}}).encode()

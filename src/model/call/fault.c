@@ -10,6 +10,8 @@
 #include "base/utf8.h"
 #include "io/clock.h"
 #include "value/json_read.h"
+#include "value/member.h"
+#include "value/peer_words.h"
 #include "value/text.h"
 
 #include "base/banned.h"
@@ -35,44 +37,8 @@ void pdl_fault_set(pdl_fault *out, pdl_err_kind kind, int status, const char *fm
     va_end(ap);
 }
 
-/* --- the message ------------------------------------------------------------------------------ */
-
-static pdl_vref get(pdl_vref v, const char *key) {
-    return pdl_is_dict(v) ? pdl_dict_getz(v, key) : pdl_absent();
-}
-
 static pdl_vref first(pdl_vref v) {
     return pdl_is_list(v) && pdl_list_len(v) ? pdl_list_at(v, 0) : pdl_absent();
-}
-
-static bool put_text(pdl_vref v, pdl_buf *out) {
-    if (!pdl_is_str(v) || pdl_str_get(v).n == 0) return false;
-    pdl_buf_put(out, pdl_str_get(v));
-    return true;
-}
-
-/* FastAPI: detail is a text or a list of {msg, loc}. */
-static bool put_detail(pdl_vref v, pdl_buf *out) {
-    bool any = false;
-    if (!pdl_is_list(v)) return put_text(v, out);
-    for (size_t i = 0; i < pdl_list_len(v); i++) {
-        pdl_vref msg = get(pdl_list_at(v, i), "msg");
-        if (!pdl_is_str(msg)) continue;
-        if (any) PDL_PUT(out, "; ");
-        any = put_text(msg, out) || any;
-    }
-    return any;
-}
-
-/* The first match is the message. */
-static bool put_message(pdl_vref json, pdl_buf *out) {
-    pdl_vref body = pdl_is_list(json) ? first(json) : json, error = get(body, "error");
-    return put_text(get(error, "message"), out) || put_text(error, out) ||
-           put_text(get(body, "message"), out) ||
-           put_text(get(first(get(body, "errors")), "message"), out) ||
-           put_detail(get(body, "detail"), out) || put_text(get(body, "msg"), out) ||
-           put_text(get(body, "errorMessage"), out) ||
-           put_text(get(body, "error_description"), out);
 }
 
 /* --- the kind --------------------------------------------------------------------------------- */
@@ -181,12 +147,30 @@ static pdl_err_kind kind_of_name(pdl_str name) {
 
 static pdl_str text_or_none(pdl_vref v) { return pdl_is_str(v) ? pdl_str_get(v) : (pdl_str){0}; }
 
-int pdl_fault_code(pdl_vref json) {
-    pdl_vref code = get(get(json, "error"), "code");
-    int64_t n = pdl_is(code, PDL_V_INT) ? pdl_int_of(code) : 0;
-    pdl_str s = text_or_none(code);
+/* A number, or a text of digits, that is a status of a failure; else 0. */
+static int failing_status(pdl_vref v) {
+    int64_t n = pdl_is(v, PDL_V_INT) ? pdl_int_of(v) : 0;
+    pdl_str s = text_or_none(v);
     if (s.n == 3 && !pdl_num_read_int(s, &n)) n = 0;
     return n >= 400 && n <= 599 ? (int)n : 0;
+}
+
+/* The object that describes the failure. */
+static pdl_vref description_of(pdl_vref json) {
+    pdl_vref body = pdl_is_list(json) ? first(json) : json, error = pdl_member(body, "error"),
+             one = first(pdl_member(body, "errors"));
+    return pdl_is_dict(error) ? error : pdl_is_dict(one) ? one : body;
+}
+
+int pdl_fault_code(pdl_vref json) {
+    static const char *const keys[] = {"code", "status_code", "statusCode", "status"};
+    const pdl_vref where[] = {description_of(json), pdl_is_list(json) ? first(json) : json};
+    for (size_t i = 0; i < sizeof where / sizeof where[0]; i++)
+        for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++) {
+            int status = failing_status(pdl_member(where[i], keys[k]));
+            if (status) return status;
+        }
+    return 0;
 }
 
 /* What an answer calls its failure. */
@@ -195,14 +179,13 @@ typedef struct names {
 } names;
 
 static names names_of(pdl_vref json, pdl_str header) {
-    pdl_vref body = pdl_is_list(json) ? first(json) : json, error = get(body, "error"),
-             from = pdl_is_dict(error) ? error : body;
-    pdl_vref inner = get(from, "innererror");
+    pdl_vref from = description_of(json);
+    pdl_vref inner = pdl_member(from, "innererror");
     return (names){
-        .code = text_or_none(get(from, "code")),
-        .type = text_or_none(get(from, "type")),
-        .status = text_or_none(get(from, "status")),
-        .inner = text_or_none(get(inner, "code")),
+        .code = text_or_none(pdl_member(from, "code")),
+        .type = text_or_none(pdl_member(from, "type")),
+        .status = text_or_none(pdl_member(from, "status")),
+        .inner = text_or_none(pdl_member(inner, "code")),
         .header =
             pdl_str_sub(header, 0, pdl_str_find(header, PDL_STR(":"), 0)), /* "Name:http://..." */
     };
@@ -248,20 +231,17 @@ static pdl_err_kind classify(int status, pdl_vref json, pdl_str header, pdl_str 
 
 /* --- sources of faults ------------------------------------------------------------------------ */
 
-static void put_raw(pdl_str body, pdl_buf *out) {
-    pdl_utf8_repair(out, pdl_utf8_cut(pdl_str_trim(body), RAW_TEXT));
-}
-
 void pdl_fault_of_status(const pdl_http_reply *r, pdl_fault *out) {
     pdl_val json = pdl_absent();
     pdl_err err = {0};
     pdl_str retry = pdl_http_header(r, "x-should-retry");
     start(out, PDL_E_server, r->status);
-    if (pdl_utf8_check(r->body) == PDL_NOT_FOUND &&
-        !pdl_json_read(r->body, PDL_JSON_PYTHON, &json, NULL, &err))
+    pdl_str body = pdl_utf8_unmarked(pdl_str_trim(r->body));
+    if (pdl_utf8_check(body) == PDL_NOT_FOUND &&
+        !pdl_json_read(body, PDL_JSON_PYTHON, &json, NULL, &err))
         pdl_err_fini(&err);
-    if (!put_message(json, &out->msg)) put_raw(r->body, &out->msg);
-    if (out->msg.len == 0) pdl_buf_putf(&out->msg, "status %d without a text", r->status);
+    if (!pdl_peer_words_in(body, RAW_TEXT, &out->msg))
+        pdl_buf_putf(&out->msg, "status %d without a text", r->status);
     out->kind =
         classify(r->status, json, pdl_http_header(r, "x-amzn-errortype"), pdl_buf_str(&out->msg));
     out->retry_after =
@@ -302,8 +282,24 @@ void pdl_fault_of_transport(const pdl_http_reply *r, bool began, pdl_fault *out)
 
 void pdl_fault_of_object(int status, pdl_vref json, pdl_fault *out) {
     start(out, PDL_E_server, status);
-    if (!put_message(json, &out->msg)) pdl_val_show(json, false, RAW_TEXT, &out->msg);
+    if (!pdl_peer_words(json, &out->msg)) pdl_val_show(json, false, RAW_TEXT, &out->msg);
     out->kind = classify(pdl_fault_code(json), json, (pdl_str){0}, pdl_buf_str(&out->msg));
+}
+
+void pdl_fault_of_text(int status, pdl_str text, pdl_fault *out) {
+    pdl_val json = pdl_absent();
+    pdl_err err = {0};
+    text = pdl_utf8_unmarked(pdl_str_trim(text));
+    if (pdl_json_read(text, PDL_JSON_PYTHON, &json, NULL, &err) && !pdl_is_null(json)) {
+        pdl_fault_of_object(status, json, out);
+        pdl_drop(json);
+        return;
+    }
+    pdl_err_fini(&err);
+    start(out, PDL_E_server, status);
+    if (text.n == 0) text = PDL_STR("an error without a text");
+    pdl_buf_put(&out->msg, pdl_utf8_cut(text, RAW_TEXT));
+    out->kind = classify(0, pdl_absent(), (pdl_str){0}, pdl_buf_str(&out->msg));
 }
 
 void pdl_fault_of_err(pdl_err *err, int status, pdl_fault *out) {

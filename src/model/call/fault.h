@@ -32,8 +32,10 @@ void pdl_fault_of_transport(const pdl_http_reply *r, bool began, pdl_fault *out)
 void pdl_fault_of_limit(pdl_http_limit limit, pdl_fault *out);
 /* From an error object inside of an answer with status 2xx: {"error": ...} or an equivalent. */
 void pdl_fault_of_object(int status, pdl_vref json, pdl_fault *out);
-/* The code of an error object, a number or a text of digits, when it is a status that fails
- * (400..599); else 0. */
+/* From the text of an error event: JSON, or words. */
+void pdl_fault_of_text(int status, pdl_str text, pdl_fault *out);
+/* The code or status that an error object gives, a number or a text of digits, when it is a status
+ * that fails (400..599); else 0. */
 int pdl_fault_code(pdl_vref json);
 /* From an error of ours. Takes its content. */
 void pdl_fault_of_err(pdl_err *err, int status, pdl_fault *out);

@@ -26,8 +26,12 @@
 #include "model/prices.h"
 #include "value/int.h"
 #include "value/json_read.h"
+#include "value/member.h"
+#include "value/peer_words.h"
 
 #include "base/banned.h"
+
+enum { SHOWN = 200 }; /* bytes of an unreadable answer that a message shows */
 
 static pdl_call_stream *stream_of(pdl_call *c) {
     if (c->stream) return c->stream;
@@ -179,47 +183,80 @@ void pdl_call_finish(pdl_call *c, pdl_val raw, int status) {
 
 /* --- a whole reply ---------------------------------------------------------------------------- */
 
-/* An error inside an answer with status 200: {"error": ...} without choices. */
+/* An error inside an answer with status 200: {"error": ...} without choices, or in the choice. */
 static bool is_error(pdl_vref json) {
-    if (!pdl_is_dict(json)) return false;
-    pdl_vref error = pdl_dict_getz(json, "error");
-    return !pdl_is_absent(error) && !pdl_is_null(error) &&
-           pdl_is_absent(pdl_dict_getz(json, "choices"));
+    pdl_vref body = pdl_is_list(json) && pdl_list_len(json) ? pdl_list_at(json, 0) : json,
+             choices = pdl_member(body, "choices");
+    if (!pdl_is_list(choices) || pdl_list_len(choices) == 0) return pdl_peer_fails(body);
+    return pdl_peer_fails(pdl_list_at(choices, 0));
+}
+
+/* The reply is none. Its own words, where it has some, say more than `err`. Takes err, json. */
+static void fault_of_body(pdl_err *err, pdl_val json, int status, pdl_fault *f) {
+    pdl_buf words = PDL_BUF;
+    int code = pdl_fault_code(json);
+    if (pdl_peer_words(json, &words)) {
+        pdl_err_fini(err);
+        pdl_fault_of_object(code ? code : status, json, f);
+    } else {
+        pdl_fault_of_err(err, status, f);
+    }
+    pdl_buf_fini(&words);
+    pdl_drop(json);
 }
 
 /* The answer to texts: {embeddings, usage, model}. Takes json. */
 static void read_vectors(pdl_call *c, pdl_val json, int status) {
-    pdl_val reply;
+    pdl_val reply, kept = pdl_keep(json);
     pdl_err err = {0};
     if (!c->ask.provider->dialect->embedder->read(&c->ask, json, &reply, &err)) {
         pdl_fault f = {0};
-        pdl_fault_of_err(&err, status, &f);
+        fault_of_body(&err, kept, status, &f);
         pdl_call_fail(c, &f);
         return;
     }
+    pdl_drop(kept);
     answer(c, reply);
 }
 
-static void read_whole(pdl_call *c, pdl_str body, int status) {
+/* Takes json. */
+static bool read_response(pdl_call *c, pdl_val json, int status, pdl_val *raw, pdl_fault *f) {
+    pdl_val kept = pdl_keep(json);
+    pdl_err err = {0};
+    bool ok = c->ask.provider->dialect->read(&c->ask, json, raw, &err);
+    if (ok && !pdl_reply_check(raw, &err)) {
+        pdl_drop(*raw);
+        ok = false;
+    }
+    if (ok)
+        pdl_drop(kept);
+    else
+        fault_of_body(&err, kept, status, f);
+    return ok;
+}
+
+/* An answer that is no JSON. */
+static void fault_of_text(const pdl_call *c, pdl_str body, int status, pdl_fault *f) {
+    pdl_buf shown = PDL_BUF;
+    pdl_hide_cut(c->calls->opt.secrets, pdl_utf8_cut(body, SHOWN), &shown);
+    pdl_fault_set(f, PDL_E_protocol, status,
+                  "Empty or invalid response from LLM endpoint. Received: '%s'", pdl_buf_z(&shown));
+    pdl_buf_fini(&shown);
+}
+
+/* Takes what `fixed` holds. */
+static void read_body(pdl_call *c, pdl_str body, int status, pdl_buf *fixed) {
     pdl_fault f = {0};
     pdl_err err = {0};
-    pdl_val json, raw;
-    pdl_buf fixed = PDL_BUF;
-    if (pdl_utf8_check(body) != PDL_NOT_FOUND) {
-        pdl_utf8_repair(&fixed, body);
-        body = pdl_buf_str(&fixed);
-    }
-    if (!pdl_json_read_with(body, PDL_JSON_PYTHON, &c->calls->keys, &json, NULL, &err)) {
-        pdl_err_fini(&err);
-        pdl_buf shown = PDL_BUF;
-        pdl_hide_cut(c->calls->opt.secrets, pdl_utf8_cut(body, 200), &shown);
-        pdl_fault_set(&f, PDL_E_protocol, status,
-                      "Empty or invalid response from LLM endpoint. Received: '%s'",
-                      pdl_buf_z(&shown));
-        pdl_buf_fini(&shown);
+    pdl_val json, raw = pdl_absent();
+    bool is_json = pdl_json_read_with(body, PDL_JSON_PYTHON, &c->calls->keys, &json, NULL, &err);
+    if (!is_json) fault_of_text(c, body, status, &f);
+    pdl_err_fini(&err);
+    pdl_buf_fini(fixed);
+    if (!is_json) {
+        json = pdl_absent();
     } else if (pdl_job_is_pending(c, json)) {
         pdl_drop(json);
-        pdl_buf_fini(&fixed);
         pdl_job_wait(c);
         return;
     } else if (is_error(json)) {
@@ -227,26 +264,30 @@ static void read_whole(pdl_call *c, pdl_str body, int status) {
         pdl_fault_of_object(code ? code : status, json, &f);
         pdl_drop(json);
     } else if (!pdl_is_absent(c->ask.texts)) {
-        pdl_buf_fini(&fixed);
         read_vectors(c, json, status);
         return;
-    } else if (!c->ask.provider->dialect->read(&c->ask, json, &raw, &err)) {
-        pdl_fault_of_err(&err, status, &f);
-    } else {
-        pdl_buf_fini(&fixed);
+    } else if (read_response(c, json, status, &raw, &f)) {
         pdl_job_end(c);
-        if (!pdl_call_show_whole(c, raw, 0)) {
+        if (!pdl_call_show_whole(c, raw, 0))
             pdl_call_stop(c, raw);
-            return;
-        }
-        pdl_call_finish(c, raw, status);
+        else
+            pdl_call_finish(c, raw, status);
         return;
     }
-    pdl_buf_fini(&fixed);
     if (c->ask.provider->dialect->pending)
         f.should_retry = 0; /* a job costs: it is not begun again */
     pdl_job_end(c);
     pdl_call_fail(c, &f);
+}
+
+static void read_whole(pdl_call *c, pdl_str body, int status) {
+    pdl_buf fixed = PDL_BUF;
+    body = pdl_utf8_unmarked(body);
+    if (pdl_utf8_check(body) != PDL_NOT_FOUND) {
+        pdl_utf8_repair(&fixed, body);
+        body = pdl_buf_str(&fixed);
+    }
+    read_body(c, body, status, &fixed);
 }
 
 /* --- a stream --------------------------------------------------------------------------------- */
@@ -254,10 +295,14 @@ static void read_whole(pdl_call *c, pdl_str body, int status) {
 static bool on_event(void *user, pdl_str name, pdl_str data, pdl_err *err) {
     pdl_call *c = user;
     pdl_reply_builder *d = &c->stream->builder;
-    (void)name;
     PDL_TRACE(c->calls->opt.debug, sse, "effect %u: %.*s", c->e->id,
               PDL_FMT(pdl_str_sub(data, 0, 400)));
     if (c->state == PDL_CALL_SENT) pdl_call_enter(c, PDL_CALL_STREAMING);
+    if (pdl_str_is(name, "error")) {
+        pdl_fault_of_text(200, data, &c->fault);
+        return false;
+    }
+    if (pdl_str_is(name, "ping")) return true; /* it keeps the connection alive */
     d->wants_extra =
         c->e->sink.extra && is_shown_in_pieces(c) && !pdl_call_retries_after_output(c);
     if (!c->ask.provider->dialect->event(&c->ask, data, d, err)) {
@@ -313,13 +358,21 @@ static bool is_late(const pdl_call *c) {
            pdl_clock_ns() - c->attempts.start_ns > c->timing.first * 1000000;
 }
 
-/* Returns true when one object arrives instead of a stream: no line of an event stream begins with
- * '{'. */
-static bool begins_one_body(const pdl_call *c, pdl_str bytes) {
-    pdl_str s = pdl_str_trim(bytes);
-    bool is_first = !c->stream || (!c->stream->sse.lines.part.len && !c->stream->sse.not_first);
-    return c->state == PDL_CALL_SENT && is_first &&
-           c->ask.provider->dialect->framing == PDL_STREAM_EVENTS && s.n && s.p[0] == '{';
+/* Returns true when bytes, the first ones, are one text instead of a stream of this framing: JSON,
+ * or the page of a server in between. */
+static bool is_one_text(pdl_framing framing, pdl_str bytes) {
+    pdl_str s = pdl_utf8_unmarked(pdl_str_trim(bytes));
+    if (s.n == 0) return false;
+    if (framing == PDL_STREAM_FRAMES) return (unsigned char)s.p[0] > 0x20; /* frames are short */
+    if (framing == PDL_STREAM_EVENTS) return strchr("{[<\"", s.p[0]) && s.p[0];
+    size_t end = pdl_str_find(s, PDL_STR("\n"), 0);
+    return s.p[0] != '{' || (end != PDL_NOT_FOUND && pdl_str_trim(pdl_str_sub(s, 0, end)).n == 1);
+}
+
+static bool is_first(const pdl_call *c) {
+    const pdl_call_stream *s = c->stream;
+    return c->state == PDL_CALL_SENT &&
+           (!s || (!s->sse.lines.part.len && !s->sse.not_first && !s->frames.in.len));
 }
 
 bool pdl_call_on_data(void *user, pdl_str bytes) {
@@ -330,7 +383,8 @@ bool pdl_call_on_data(void *user, pdl_str bytes) {
         pdl_fault_of_limit(PDL_HTTP_FIRST_MS, &c->fault);
         return false;
     }
-    if (begins_one_body(c, bytes)) pdl_call_enter(c, PDL_CALL_ONE_BODY);
+    if (is_first(c) && is_one_text(c->ask.provider->dialect->framing, bytes))
+        pdl_call_enter(c, PDL_CALL_ONE_BODY);
     if (c->state == PDL_CALL_ONE_BODY) {
         pdl_buf *body = &stream_of(c)->one_body;
         body->limit = (size_t)-1 >> 2;
@@ -343,6 +397,20 @@ bool pdl_call_on_data(void *user, pdl_str bytes) {
     return false;
 }
 
+/* What a server said beside its events. JSON is an error also after an answer. */
+static bool failed_aside(const pdl_call *c, int status, pdl_fault *f) {
+    pdl_str said = pdl_buf_str(&c->stream->sse.stray);
+    bool complete = pdl_reply_builder_is_complete(&c->stream->builder);
+    if (said.n && (said.p[0] == '{' || said.p[0] == '[')) {
+        pdl_fault_of_text(status, said, f);
+        return true;
+    }
+    if (complete) return false;
+    pdl_fault_set(f, PDL_E_stream, status, "the stream ended before the answer was complete");
+    if (said.n) pdl_buf_putf(&f->msg, ". Received: '%.*s'", PDL_FMT(said));
+    return true;
+}
+
 static void end_stream(pdl_call *c, int status) {
     pdl_fault f = {0};
     if (!read_stream(c, (pdl_str){0}, true)) {
@@ -350,8 +418,7 @@ static void end_stream(pdl_call *c, int status) {
         return;
     }
     pdl_reply_builder *d = &c->stream->builder;
-    if (!pdl_reply_builder_is_complete(d)) {
-        pdl_fault_set(&f, PDL_E_stream, status, "the stream ended before the answer was complete");
+    if (failed_aside(c, status, &f)) {
         pdl_call_fail(c, &f);
         return;
     }

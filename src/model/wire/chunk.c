@@ -192,6 +192,7 @@ bool pdl_chunk_read(pdl_str text, pdl_reply_builder *d) {
     if (!read_object(&s, &c, top_member) || !c.has_choice) return false;
     skip_blanks(&s);
     if (!scan_done(&s)) return false;
+    d->begun = true;
     if (!c.has_content) return true;
     if (!c.escaped) {
         pdl_reply_builder_text(d, c.content);

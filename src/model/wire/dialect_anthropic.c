@@ -10,6 +10,7 @@
 #include "model/ask/structured.h"
 #include "model/wire/parts.h"
 #include "value/member.h"
+#include "value/peer_words.h"
 
 #include "base/banned.h"
 
@@ -387,10 +388,11 @@ static bool read(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err) {
         if (pdl_is_dict(pdl_list_at(content, i)))
             add_block_of_reply(a, pdl_list_at(content, i), (int64_t)i, true, &d);
     pdl_reply_builder_stop(&d, pdl_dict_getz(json, "stop_reason"));
-    *raw = pdl_reply_builder_take(&d);
+    bool ok = pdl_reply_builder_check(&d, err);
+    if (ok) *raw = pdl_reply_builder_take(&d);
     pdl_reply_builder_fini(&d);
     pdl_drop(json);
-    return true;
+    return ok;
 }
 
 /* --- stream ----------------------------------------------------------------------------------- */
@@ -417,6 +419,7 @@ static void add_event(const pdl_ask *a, pdl_vref json, pdl_reply_builder *d) {
     if (pdl_str_is(type, "message_start") && pdl_is_dict(message)) {
         add_head(message, d);
     } else if (pdl_str_is(type, "content_block_start") && pdl_is_dict(block)) {
+        d->begun = true;
         add_block_of_reply(a, block, index, false, d);
     } else if (pdl_str_is(type, "content_block_delta") && pdl_is_dict(delta)) {
         add_delta(a, index, delta, d);
@@ -433,10 +436,18 @@ static void add_event(const pdl_ask *a, pdl_vref json, pdl_reply_builder *d) {
     }
 }
 
-static bool is_error(pdl_vref json) { return pdl_str_is(pdl_member_str(json, "type"), "error"); }
+/* Events of types that came later are ignored, but not the words of somebody else. */
+static bool is_ours(pdl_vref json) {
+    pdl_str type = pdl_member_str(json, "type");
+    pdl_buf words = PDL_BUF;
+    bool ours = type.n && !pdl_str_is(type, "error") &&
+                (pdl_is_dict(pdl_dict_getz(json, "message")) || !pdl_peer_words(json, &words));
+    pdl_buf_fini(&words);
+    return ours;
+}
 
 static bool event(const pdl_ask *a, pdl_str text, pdl_reply_builder *d, pdl_err *err) {
-    return pdl_reply_builder_event(d, a, text, is_error, add_event, err);
+    return pdl_reply_builder_event(d, a, text, is_ours, add_event, err);
 }
 
 const pdl_dialect pdl_dialect_anthropic = {.name = "anthropic",

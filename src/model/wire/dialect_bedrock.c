@@ -391,10 +391,11 @@ static bool read(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err) {
         add_block_of_reply(pdl_list_at(content, i), (int64_t)i, &d);
     pdl_reply_builder_stop(&d, get(json, "stopReason"));
     add_usage(get(json, "usage"), &d);
-    *raw = pdl_reply_builder_take(&d);
+    bool ok = pdl_reply_builder_check(&d, err);
+    if (ok) *raw = pdl_reply_builder_take(&d);
     pdl_reply_builder_fini(&d);
     pdl_drop(json);
-    return true;
+    return ok;
 }
 
 /* --- stream ----------------------------------------------------------------------------------- */
@@ -437,8 +438,14 @@ static void add_event(const pdl_ask *a, pdl_vref json, pdl_reply_builder *d) {
     }
 }
 
+/* The frame says what its payload is; new kinds are ignored. */
+static bool is_ours(pdl_vref json) {
+    (void)json;
+    return true;
+}
+
 static bool event(const pdl_ask *a, pdl_str text, pdl_reply_builder *d, pdl_err *err) {
-    return pdl_reply_builder_event(d, a, text, pdl_has_error_object, add_event, err);
+    return pdl_reply_builder_event(d, a, text, is_ours, add_event, err);
 }
 
 const pdl_dialect pdl_dialect_bedrock = {.name = "bedrock",

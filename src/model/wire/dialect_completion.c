@@ -95,6 +95,10 @@ static bool read(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err) {
         pdl_vref c = pdl_list_at(old, i),
                  text = pdl_is_dict(c) ? pdl_dict_getz(c, "text") : pdl_absent();
         if (!pdl_is_dict(c)) continue;
+        if (!pdl_is_str(text) && pdl_is_absent(pdl_score_of(a))) { /* see pdl_reply_check */
+            choices = pdl_list_push(choices, pdl_keep(c));
+            continue;
+        }
         pdl_val m = pdl_dict_putz(pdl_dict_new(2), "role", pdl_textz("assistant"));
         m = pdl_dict_putz(m, "content", pdl_is_absent(text) ? pdl_null() : pdl_keep(text));
         choices = pdl_list_push(choices, pdl_dict_putz(pdl_keep(c), "message", m));

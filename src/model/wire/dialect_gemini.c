@@ -436,7 +436,7 @@ static void add_candidate(pdl_vref c, pdl_reply_builder *d) {
              finish = get(c, "finishReason", "finish_reason");
     for (size_t i = 0; pdl_is_list(parts) && i < pdl_list_len(parts); i++)
         add_part_of_reply(pdl_list_at(parts, i), d);
-    if (pdl_is_str(finish)) pdl_reply_builder_set(&d->finish, pdl_keep(finish));
+    pdl_reply_builder_finish(d, finish);
     add_logprobs(get(c, "logprobsResult", NULL), d);
 }
 
@@ -478,13 +478,15 @@ static bool read(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err) {
     (void)a;
     pdl_reply_builder_init(&d);
     if (pdl_is_dict(json)) add_head(json, &d);
-    bool ok = n || !pdl_is_absent(d.finish);
     if (n) add_candidate(pdl_list_at(list, 0), &d);
+    bool ok = n || !pdl_is_absent(d.finish)
+                  ? pdl_reply_builder_check(&d, err)
+                  : pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "the answer has no candidates");
     if (ok) *raw = pdl_reply_builder_take(&d);
-    for (size_t i = 1; i < n; i++) *raw = add_choice(*raw, pdl_list_at(list, i), i);
+    for (size_t i = 1; ok && i < n; i++) *raw = add_choice(*raw, pdl_list_at(list, i), i);
     pdl_reply_builder_fini(&d);
     pdl_drop(json);
-    return ok || pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "the answer has no candidates");
+    return ok;
 }
 
 static void add_event(const pdl_ask *a, pdl_vref json, pdl_reply_builder *d) {
@@ -496,8 +498,14 @@ static void add_event(const pdl_ask *a, pdl_vref json, pdl_reply_builder *d) {
     add_head(json, d);
 }
 
+static bool is_ours(pdl_vref json) {
+    return pdl_is_list(get(json, "candidates", NULL)) ||
+           pdl_is_dict(get(json, "usageMetadata", "usage_metadata")) ||
+           pdl_is_dict(get(json, "promptFeedback", NULL));
+}
+
 static bool event(const pdl_ask *a, pdl_str text, pdl_reply_builder *d, pdl_err *err) {
-    return pdl_reply_builder_event(d, a, text, pdl_has_error_object, add_event, err);
+    return pdl_reply_builder_event(d, a, text, is_ours, add_event, err);
 }
 
 const pdl_dialect pdl_dialect_gemini = {.name = "gemini",

@@ -8,6 +8,7 @@
 #include "model/ask/structured.h"
 #include "model/wire/parts.h"
 #include "value/json_write.h"
+#include "value/member.h"
 #include "value/text.h"
 
 #include "base/banned.h"
@@ -310,13 +311,14 @@ static void add_common(pdl_vref json, pdl_reply_builder *d) {
     pdl_vref done = pdl_dict_getz(json, "done"), reason = pdl_dict_getz(json, "done_reason");
     if (!pdl_is_bool(done) || !pdl_bool_of(done)) return;
     d->done = true;
-    if (pdl_is_str(reason)) pdl_reply_builder_set(&d->finish, pdl_keep(reason));
+    pdl_reply_builder_finish(d, reason);
     pdl_reply_builder_set(&d->usage, usage_of(json));
 }
 
 static void add_chat(pdl_vref json, pdl_reply_builder *d) {
     pdl_vref m = pdl_dict_getz(json, "message");
     if (!pdl_is_dict(m)) return;
+    d->begun = true;
     pdl_vref content = pdl_dict_getz(m, "content"), thought = pdl_dict_getz(m, "thinking"),
              calls = pdl_dict_getz(m, "tool_calls");
     if (pdl_is_str(thought) && pdl_str_get(thought).n)
@@ -330,6 +332,7 @@ static void add_chat(pdl_vref json, pdl_reply_builder *d) {
 
 static void add_generate(pdl_vref json, pdl_reply_builder *d) {
     pdl_vref text = pdl_dict_getz(json, "response"), thought = pdl_dict_getz(json, "thinking");
+    d->begun |= pdl_is_str(text);
     if (pdl_is_str(thought) && pdl_str_get(thought).n)
         pdl_reply_builder_reasoning(d, pdl_str_get(thought));
     if (pdl_is_str(text)) pdl_reply_builder_text(d, pdl_str_get(text));
@@ -361,10 +364,18 @@ static void end_emulation(pdl_reply_builder *d) {
     pdl_drop(v);
 }
 
+static bool is_chat(pdl_vref json) {
+    return pdl_is_dict(pdl_dict_getz(json, "message")) || pdl_is_bool(pdl_dict_getz(json, "done"));
+}
+
+static bool is_generated(pdl_vref json) {
+    return pdl_is_str(pdl_dict_getz(json, "response")) || pdl_is_bool(pdl_dict_getz(json, "done"));
+}
+
 static bool read_with(const pdl_ask *a, bool generate, pdl_val json, pdl_val *raw, pdl_err *err) {
     pdl_reply_builder d;
-    if (!pdl_is_dict(json) ||
-        pdl_is_absent(pdl_dict_getz(json, generate ? "response" : "message"))) {
+    pdl_vref part = pdl_member(json, generate ? "response" : "message");
+    if (generate ? !pdl_is_str(part) : !pdl_is_dict(part)) {
         pdl_drop(json);
         return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "the answer has no %s",
                            generate ? "response" : "message");
@@ -373,10 +384,11 @@ static bool read_with(const pdl_ask *a, bool generate, pdl_val json, pdl_val *ra
     (generate ? add_generate : add_chat)(json, &d);
     add_common(json, &d);
     if (generate && emulates_tools(a)) end_emulation(&d);
-    *raw = pdl_reply_builder_take(&d);
+    bool ok = pdl_reply_builder_check(&d, err);
+    if (ok) *raw = pdl_reply_builder_take(&d);
     pdl_reply_builder_fini(&d);
     pdl_drop(json);
-    return true;
+    return ok;
 }
 
 static bool read_chat(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err) {
@@ -385,11 +397,6 @@ static bool read_chat(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err
 
 static bool read_generate(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err) {
     return read_with(a, true, json, raw, err);
-}
-
-static bool is_error(pdl_vref json) {
-    pdl_vref error = pdl_dict_getz(json, "error");
-    return !pdl_is_absent(error) && !pdl_is_null(error);
 }
 
 static void add_chat_event(const pdl_ask *a, pdl_vref json, pdl_reply_builder *d) {
@@ -407,11 +414,11 @@ static void add_generate_event(const pdl_ask *a, pdl_vref json, pdl_reply_builde
 }
 
 static bool event_chat(const pdl_ask *a, pdl_str text, pdl_reply_builder *d, pdl_err *err) {
-    return pdl_reply_builder_event(d, a, text, is_error, add_chat_event, err);
+    return pdl_reply_builder_event(d, a, text, is_chat, add_chat_event, err);
 }
 
 static bool event_generate(const pdl_ask *a, pdl_str text, pdl_reply_builder *d, pdl_err *err) {
-    return pdl_reply_builder_event(d, a, text, is_error, add_generate_event, err);
+    return pdl_reply_builder_event(d, a, text, is_generated, add_generate_event, err);
 }
 
 const pdl_dialect pdl_dialect_ollama_chat = {.name = "ollama_chat",

@@ -8,6 +8,7 @@
 #include "model/ask/params.h"
 #include "model/ask/structured.h"
 #include "model/wire/chunk.h"
+#include "value/peer_words.h"
 #include "value/text.h"
 
 #include "base/banned.h"
@@ -338,6 +339,8 @@ static void add_choice(pdl_reply_builder *d, pdl_vref choice) {
     if (!pdl_is_dict(choice)) return;
     pdl_vref index = pdl_dict_getz(choice, "index"), delta = pdl_dict_getz(choice, "delta");
     if (pdl_is(index, PDL_V_INT) && pdl_int_of(index) != 0) return;
+    d->begun = true;
+    if (pdl_peer_fails(choice)) pdl_reply_builder_set(&d->error, pdl_keep(choice));
     if (is_null(delta)) delta = pdl_dict_getz(choice, "message");
     if (pdl_is_dict(delta))
         for (size_t i = 0; i < pdl_dict_len(delta); i++)
@@ -345,7 +348,7 @@ static void add_choice(pdl_reply_builder *d, pdl_vref choice) {
     pdl_vref text = pdl_dict_getz(choice, "text"), finish = pdl_dict_getz(choice, "finish_reason");
     pdl_vref logprobs = pdl_dict_getz(choice, "logprobs");
     if (pdl_is_str(text)) pdl_reply_builder_text(d, pdl_str_get(text));
-    if (pdl_is_str(finish)) pdl_reply_builder_set(&d->finish, pdl_keep(finish));
+    pdl_reply_builder_finish(d, finish);
     if (!is_null(logprobs)) pdl_reply_builder_logprobs(d, logprobs);
 }
 
@@ -363,10 +366,9 @@ static void add_head(pdl_reply_builder *d, pdl_vref chunk) {
     }
 }
 
-/* Some servers add an `error` without content to ordinary chunks. */
-static bool is_error(pdl_vref chunk) {
-    pdl_vref error = pdl_dict_getz(chunk, "error");
-    return !is_null(error) && (is_null(pdl_dict_getz(chunk, "choices")) || pdl_is_dict(error));
+static bool is_ours(pdl_vref chunk) {
+    return pdl_is_list(pdl_dict_getz(chunk, "choices")) ||
+           pdl_is_dict(pdl_dict_getz(chunk, "usage"));
 }
 
 static void add_event(const pdl_ask *a, pdl_vref chunk, pdl_reply_builder *d) {
@@ -384,7 +386,7 @@ static bool event(const pdl_ask *a, pdl_str text, pdl_reply_builder *d, pdl_err 
         return true;
     }
     if (text.n == 0 || d->done || pdl_chunk_read(text, d)) return true;
-    return pdl_reply_builder_event(d, a, text, is_error, add_event, err);
+    return pdl_reply_builder_event(d, a, text, is_ours, add_event, err);
 }
 
 const pdl_dialect pdl_dialect_openai = {.name = "openai",

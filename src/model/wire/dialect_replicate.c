@@ -146,6 +146,7 @@ static bool read(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err) {
     pdl_vref id = pdl_dict_getz(json, "id"), model = pdl_dict_getz(json, "model");
     pdl_reply_builder_init(&d);
     put_output(json, &text);
+    d.finish = pdl_textz("stop");
     pdl_reply_builder_text(&d, pdl_buf_str(&text));
     if (pdl_is_str(id)) d.head = pdl_dict_putz(d.head, "id", pdl_keep(id));
     if (pdl_is_str(model)) d.head = pdl_dict_putz(d.head, "model", pdl_keep(model));

@@ -157,21 +157,6 @@ static bool read_chat(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err
 }
 
 static bool event_chat(const pdl_ask *a, pdl_str text, pdl_reply_builder *d, pdl_err *err) {
-    pdl_val json;
-    pdl_err ignored = {0};
-    /* Their errors have a different form: {errors: [{code, message}]}. */
-    if (pdl_str_find(text, PDL_STR("\"errors\""), 0) != PDL_NOT_FOUND) {
-        if (!pdl_json_read(text, PDL_JSON_PYTHON, &json, NULL, &ignored)) {
-            pdl_err_fini(&ignored);
-            return pdl_dialect_openai.event(a, text, d, err);
-        }
-        pdl_vref errors = pdl_is_dict(json) ? pdl_dict_getz(json, "errors") : pdl_absent();
-        if (pdl_is_list(errors)) {
-            pdl_reply_builder_set(&d->error, json);
-            return true;
-        }
-        pdl_drop(json);
-    }
     return pdl_dialect_openai.event(a, text, d, err);
 }
 
@@ -255,8 +240,7 @@ static bool add_results(pdl_vref json, pdl_reply_builder *d) {
     if (!pdl_is_dict(r)) return false;
     pdl_vref text = pdl_dict_getz(r, "generated_text"), stop = pdl_dict_getz(r, "stop_reason");
     if (pdl_is_str(text)) pdl_reply_builder_text(d, pdl_str_get(text));
-    if (pdl_is_str(stop) && !pdl_text_is(stop, "not_finished"))
-        pdl_reply_builder_set(&d->finish, pdl_keep(stop));
+    if (!pdl_text_is(stop, "not_finished")) pdl_reply_builder_finish(d, stop);
     add_counts(r, d);
     return true;
 }
@@ -265,16 +249,18 @@ static bool read_text(const pdl_ask *a, pdl_val json, pdl_val *raw, pdl_err *err
     pdl_reply_builder d;
     (void)a;
     pdl_reply_builder_init(&d);
-    bool ok = pdl_is_dict(json) && add_results(json, &d);
+    bool ok = pdl_is_dict(json) && add_results(json, &d)
+                  ? pdl_reply_builder_check(&d, err)
+                  : pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "the answer has no results");
     if (ok) *raw = pdl_reply_builder_take(&d);
     pdl_reply_builder_fini(&d);
     pdl_drop(json);
-    return ok || pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "the answer has no results");
+    return ok;
 }
 
-static bool is_error(pdl_vref json) {
-    return !pdl_is_absent(pdl_dict_getz(json, "errors")) ||
-           !pdl_is_absent(pdl_dict_getz(json, "error"));
+static bool is_ours(pdl_vref json) {
+    return pdl_is_list(pdl_dict_getz(json, "results")) ||
+           pdl_is_dict(pdl_dict_getz(json, "system"));
 }
 
 static void add_event(const pdl_ask *a, pdl_vref json, pdl_reply_builder *d) {
@@ -283,7 +269,7 @@ static void add_event(const pdl_ask *a, pdl_vref json, pdl_reply_builder *d) {
 }
 
 static bool event_text(const pdl_ask *a, pdl_str text, pdl_reply_builder *d, pdl_err *err) {
-    return pdl_reply_builder_event(d, a, text, is_error, add_event, err);
+    return pdl_reply_builder_event(d, a, text, is_ours, add_event, err);
 }
 
 const pdl_dialect pdl_dialect_watsonx = {.name = "watsonx",

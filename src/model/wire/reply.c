@@ -8,6 +8,7 @@
 #include "model/ask/messages.h"
 #include "model/ask/strict.h"
 #include "value/json_write.h"
+#include "value/member.h"
 
 #include "base/banned.h"
 
@@ -212,6 +213,66 @@ static pdl_val with_cached(pdl_val raw) {
                               "cached_tokens", pdl_keep(n));
     return pdl_dict_putz(raw, "usage", pdl_dict_putz(pdl_keep(usage), "prompt_tokens_details", d));
 }
+
+/* --- success needs a sign --------------------------------------------------------------------- */
+
+static pdl_vref first_choice(pdl_vref raw) {
+    pdl_vref choices = pdl_member(raw, "choices");
+    return pdl_is_list(choices) && pdl_list_len(choices) ? pdl_list_at(choices, 0) : pdl_absent();
+}
+
+/* The message of a choice, or what some servers send in its place. */
+static pdl_val message_of(pdl_vref choice) {
+    pdl_vref m = pdl_member(choice, "message"), text = pdl_member(choice, "text"),
+             delta = pdl_member(choice, "delta");
+    if (pdl_is_dict(m) && pdl_dict_len(m)) return pdl_keep(m);
+    if (pdl_is_dict(delta) && pdl_dict_len(delta)) return pdl_keep(delta);
+    if (!pdl_is_str(text) && !pdl_is_str(m)) return pdl_absent();
+    pdl_val out = pdl_dict_putz(pdl_dict_new(2), "role", pdl_textz("assistant"));
+    return pdl_dict_putz(out, "content", pdl_keep(pdl_is_str(text) ? text : m));
+}
+
+/* A text, a list or an object that holds something. */
+static bool says_something(pdl_vref m) {
+    static const char *const keys[] = {"content",   "tool_calls",        "function_call", "refusal",
+                                       "reasoning", "reasoning_content", "audio",         "images"};
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        pdl_vref v = pdl_member(m, keys[i]);
+        if (!pdl_is_absent(v) && !pdl_is_null(v) && pdl_val_truth(v)) return true;
+    }
+    return false;
+}
+
+static bool check_message(pdl_vref choice, pdl_vref m, pdl_err *err) {
+    if (pdl_is_absent(m))
+        return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "the answer has no message");
+    return pdl_member_str(choice, "finish_reason").n || says_something(m) ||
+           pdl_err_set(err, PDL_E_protocol, (pdl_loc){0},
+                       "the answer is empty and does not say that the model ended");
+}
+
+bool pdl_reply_check(pdl_val *raw, pdl_err *err) {
+    pdl_vref first = first_choice(*raw);
+    if (!pdl_is_dict(first))
+        return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0}, "the answer has no choices");
+    pdl_val m = message_of(first);
+    bool ok = check_message(first, m, err);
+    pdl_drop(m);
+    if (!ok) return false;
+    pdl_val choices = pdl_keep(pdl_member(*raw, "choices"));
+    for (size_t i = 0; i < pdl_list_len(choices); i++) {
+        pdl_vref c = pdl_list_at(choices, i);
+        pdl_val own = message_of(c);
+        if (pdl_is_absent(own) || pdl_is_dict(pdl_member(c, "message")))
+            pdl_drop(own);
+        else
+            choices = pdl_list_set(choices, i, pdl_dict_putz(pdl_keep(c), "message", own));
+    }
+    *raw = pdl_dict_putz(*raw, "choices", choices);
+    return true;
+}
+
+/* --- every reply ------------------------------------------------------------------------------ */
 
 bool pdl_reply_finish(pdl_val raw, unsigned how, pdl_vref schema, pdl_val *out, pdl_err *err) {
     pdl_vref choices0 = pdl_is_dict(raw) ? pdl_dict_getz(raw, "choices") : pdl_absent();

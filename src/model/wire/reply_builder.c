@@ -4,9 +4,13 @@
  */
 #include "model/wire/reply_builder.h"
 
+#include "base/utf8.h"
 #include "model/ask/messages.h"
+#include "value/peer_words.h"
 
 #include "base/banned.h"
+
+enum { SHOWN = 2000 }; /* bytes of an unreadable event that a message shows */
 
 static const char think_open[] = "<think>", think_close[] = "</think>";
 
@@ -63,6 +67,11 @@ void pdl_reply_builder_set(pdl_val *slot, pdl_val v) {
     *slot = v;
 }
 
+void pdl_reply_builder_finish(pdl_reply_builder *d, pdl_vref reason) {
+    if (pdl_is_str(reason) && pdl_str_get(reason).n)
+        pdl_reply_builder_set(&d->finish, pdl_keep(reason));
+}
+
 /* --- text and thinking ------------------------------------------------------------------------ */
 
 static void show(pdl_reply_builder *d, pdl_str text) {
@@ -90,20 +99,38 @@ static void think_more(pdl_reply_builder *d, pdl_str text) {
     pdl_buf_clear(&d->held);
 }
 
-bool pdl_has_error_object(pdl_vref event) { return pdl_is_dict(pdl_dict_getz(event, "error")); }
+/* An event that is a text is the server's words. */
+static bool keep_words(pdl_reply_builder *d, pdl_val json) {
+    pdl_reply_builder_set(&d->error, pdl_dict_putz(pdl_dict_new(1), "error", json));
+    return true;
+}
+
+static bool no_object(pdl_str text, pdl_err *err) {
+    return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0},
+                       "an event of the stream is not a JSON object: '%.*s'",
+                       PDL_FMT(pdl_utf8_cut(text, SHOWN)));
+}
 
 bool pdl_reply_builder_event(pdl_reply_builder *d, const struct pdl_ask *a, pdl_str text,
-                             pdl_is_error_fn *is_error, pdl_add_event_fn *add, pdl_err *err) {
+                             pdl_is_ours_fn *is_ours, pdl_add_event_fn *add, pdl_err *err) {
     pdl_val json;
     text = pdl_str_trim(text);
-    if (text.n == 0 || d->done) return true;
-    if (!pdl_json_read_with(text, PDL_JSON_PYTHON, &d->keys, &json, NULL, err)) return false;
+    if (text.n == 0 || d->done || d->closed) return true;
+    if (pdl_str_is(text, "[DONE]")) {
+        d->closed = true;
+        return true;
+    }
+    if (!pdl_json_read_with(text, PDL_JSON_PYTHON, &d->keys, &json, NULL, err)) {
+        pdl_err_fini(err);
+        return no_object(text, err);
+    }
+    if (pdl_is_str(json) && pdl_str_get(json).n) return keep_words(d, json);
+    if (pdl_is_list(json) && pdl_list_len(json)) return keep_words(d, json);
     if (!pdl_is_dict(json)) {
         pdl_drop(json);
-        return pdl_err_set(err, PDL_E_protocol, (pdl_loc){0},
-                           "an event of the stream is not an object");
+        return no_object(text, err);
     }
-    if (is_error(json)) {
+    if (pdl_peer_fails(json) || !is_ours(json)) {
         pdl_reply_builder_set(&d->error, json);
         return true;
     }
@@ -316,9 +343,10 @@ void pdl_reply_builder_arguments(pdl_reply_builder *d, int64_t index, pdl_str pi
 }
 
 void pdl_reply_builder_stop(pdl_reply_builder *d, pdl_vref reason) {
-    if (!pdl_is_str(reason)) return;
     bool schema = pdl_text_is(reason, "tool_use") && d->tools.n == 0;
-    pdl_reply_builder_set(&d->finish, schema ? pdl_textz("stop") : pdl_keep(reason));
+    pdl_val stop = schema ? pdl_textz("stop") : pdl_keep(reason);
+    pdl_reply_builder_finish(d, stop);
+    pdl_drop(stop);
 }
 
 static pdl_val or_text(pdl_val v, const char *z) { return pdl_is_absent(v) ? pdl_textz(z) : v; }
@@ -342,7 +370,13 @@ static pdl_val take_tools(pdl_reply_builder *d) {
 /* --- the whole -------------------------------------------------------------------------------- */
 
 bool pdl_reply_builder_is_complete(const pdl_reply_builder *d) {
-    return d->done || !pdl_is_absent(d->finish);
+    return !pdl_is_absent(d->finish) || (d->done && d->begun);
+}
+
+bool pdl_reply_builder_check(const pdl_reply_builder *d, pdl_err *err) {
+    return pdl_reply_builder_is_complete(d) ||
+           pdl_err_set(err, PDL_E_protocol, (pdl_loc){0},
+                       "the answer does not say that the model ended");
 }
 
 static pdl_val take(pdl_val *slot) {

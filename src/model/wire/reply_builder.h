@@ -40,6 +40,8 @@ typedef struct pdl_reply_builder {
     pdl_buf piece;         /* text to show that arrived since the caller last cleared it */
     pdl_val error;         /* an error of the server in place of an event, or absent */
     bool done;             /* the stream announced its end */
+    bool begun;            /* a choice, or a part of the answer, has arrived */
+    bool closed;           /* [DONE] of a service that does not have it: the rest is ignored */
     bool quiet;            /* the text may turn out to be a call: it is not shown */
     /* For pdl_reply_builder_extra: what it has given, and what came since. */
     bool wants_extra;
@@ -53,17 +55,15 @@ void pdl_reply_builder_init(pdl_reply_builder *d);
 void pdl_reply_builder_fini(pdl_reply_builder *d);
 
 /* What every dialect does with the next event of a stream: the function `add` gets it as an object.
- * Nothing is added when the event is blank, when the stream has announced its end, or when the
- * server reports an error, which `is_error` recognises and d keeps. Errors: protocol (no JSON, no
- * object). */
+ * Nothing is added when the event is blank or when the stream has announced its end. An event that
+ * reports a failure, or that `is_ours` does not know as one of the dialect, is kept in d->error.
+ * Errors: protocol (no JSON, no object). */
 struct pdl_ask;
-typedef bool pdl_is_error_fn(pdl_vref event);
+typedef bool pdl_is_ours_fn(pdl_vref event);
 typedef void pdl_add_event_fn(const struct pdl_ask *a, pdl_vref event, pdl_reply_builder *d);
 PDL_MUST bool pdl_reply_builder_event(pdl_reply_builder *d, const struct pdl_ask *a, pdl_str text,
-                                      pdl_is_error_fn *is_error, pdl_add_event_fn *add,
+                                      pdl_is_ours_fn *is_ours, pdl_add_event_fn *add,
                                       pdl_err *err);
-/* Most services: the event has an object `error`. */
-bool pdl_has_error_object(pdl_vref event);
 
 /* More text of the answer / of the reasoning / of the refusal. */
 void pdl_reply_builder_text(pdl_reply_builder *d, pdl_str text);
@@ -83,11 +83,16 @@ void pdl_reply_builder_arguments(pdl_reply_builder *d, int64_t index, pdl_str pi
 /* The stop reason of Anthropic's models: tool_use without a call, which the schema tool causes, is
  * an ordinary end. */
 void pdl_reply_builder_stop(pdl_reply_builder *d, pdl_vref reason);
+/* The reason why the model ended; anything but a text with content is none. */
+void pdl_reply_builder_finish(pdl_reply_builder *d, pdl_vref reason);
 /* Replaces the value in *slot; takes v. */
 void pdl_reply_builder_set(pdl_val *slot, pdl_val v);
 
-/* Returns true when a finish reason or the end was received. */
+/* Returns true when the service said that the model ended (spec 5): by a finish reason, or by the
+ * end of a stream in which an answer had begun. */
 bool pdl_reply_builder_is_complete(const pdl_reply_builder *d);
+/* The same of a whole reply, as an error. */
+PDL_MUST bool pdl_reply_builder_check(const pdl_reply_builder *d, pdl_err *err);
 
 /* The response in OpenAI's shape; empties the builder. Text held back goes to piece. */
 pdl_val pdl_reply_builder_take(pdl_reply_builder *d);
@@ -104,6 +109,10 @@ enum {
     PDL_REPLY_NULLS = 8,  /* absent optional properties of schema arrive as null */
     PDL_REPLY_PLAIN = 16, /* <think> in the content stays: its pieces were shown with it */
 };
+/* Looks at a whole reply in OpenAI's shape before: the first choice must hold an answer (spec 5). A
+ * choice with `text` or `delta` in place of `message` gets its message. Takes *raw, which stays the
+ * caller's on failure too. Errors: protocol. */
+PDL_MUST bool pdl_reply_check(pdl_val *raw, pdl_err *err);
 PDL_MUST bool pdl_reply_finish(pdl_val raw, unsigned how, pdl_vref schema, pdl_val *out,
                                pdl_err *err);
 

@@ -1,0 +1,99 @@
+/* peer_words.c -- see peer_words.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#include "value/peer_words.h"
+
+#include "base/utf8.h"
+#include "value/json_read.h"
+#include "value/member.h"
+
+#include "base/banned.h"
+
+enum { DEEPEST = 4 }; /* errors inside of errors */
+
+static bool find_words(pdl_vref v, unsigned depth, pdl_buf *out);
+
+static bool put_text(pdl_vref v, pdl_buf *out) {
+    if (!pdl_is_str(v) || pdl_str_trim(pdl_str_get(v)).n == 0) return false;
+    pdl_buf_put(out, pdl_str_get(v));
+    return true;
+}
+
+/* All elements of a list, which FastAPI has as {msg, loc}. */
+static bool put_list(pdl_vref list, unsigned depth, pdl_buf *out) {
+    size_t start = out->len;
+    for (size_t i = 0; i < pdl_list_len(list); i++) {
+        size_t before = out->len;
+        if (before > start) PDL_PUT(out, "; ");
+        size_t from = out->len;
+        if (!find_words(pdl_list_at(list, i), depth + 1, out) && from > before)
+            pdl_buf_cut(out, before);
+    }
+    return out->len > start;
+}
+
+static bool put_any(pdl_vref v, unsigned depth, pdl_buf *out) {
+    if (depth > DEEPEST) return false;
+    if (pdl_is_list(v)) return put_list(v, depth, out);
+    return pdl_is_dict(v) ? find_words(v, depth + 1, out) : put_text(v, out);
+}
+
+/* A gateway (OpenRouter) keeps what the service behind it said in metadata.raw, as text or JSON. */
+static void put_inner_words(pdl_vref v, pdl_buf *out) {
+    pdl_vref meta = pdl_member(v, "metadata"), raw = pdl_member(meta, "raw");
+    pdl_str name = pdl_member_str(meta, "provider_name");
+    pdl_buf inner = PDL_BUF;
+    bool any = pdl_is_str(raw)
+                   ? pdl_peer_words_in(pdl_str_get(raw), pdl_str_get(raw).n, &inner)
+                   : (pdl_is_dict(raw) || pdl_is_list(raw)) && put_any(raw, 1, &inner);
+    if (any && pdl_str_find(pdl_buf_str(out), pdl_buf_str(&inner), 0) == PDL_NOT_FOUND) {
+        if (name.n) pdl_buf_putf(out, " (%.*s)", PDL_FMT(name));
+        PDL_PUT(out, ": ");
+        pdl_buf_put(out, pdl_buf_str(&inner));
+    }
+    pdl_buf_fini(&inner);
+}
+
+/* The first of these that has words counts. */
+static bool find_in_object(pdl_vref v, unsigned depth, pdl_buf *out) {
+    static const char *const keys[] = {
+        "error",      "message",           "errors",    "detail",    "msg",     "errorMessage",
+        "error_msg",  "error_description", "err_msg",   "base_resp", "reason",  "status_msg",
+        "statusText", "title",             "exception", "fault",     "failure", "failed_reason"};
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+        if (put_any(pdl_member(v, keys[i]), depth, out)) return true;
+    return !pdl_is_absent(pdl_member(v, "error_code")) && put_text(pdl_member(v, "text"), out);
+}
+
+static bool find_words(pdl_vref v, unsigned depth, pdl_buf *out) {
+    if (!pdl_is_dict(v)) return put_any(v, depth, out);
+    if (!find_in_object(v, depth, out)) return false;
+    put_inner_words(v, out);
+    return true;
+}
+
+bool pdl_peer_words(pdl_vref body, pdl_buf *out) {
+    return find_words(body, 0, out);
+}
+
+bool pdl_peer_words_in(pdl_str bytes, size_t most, pdl_buf *out) {
+    pdl_val json = pdl_absent();
+    pdl_err err = {0};
+    size_t start = out->len;
+    bytes = pdl_utf8_unmarked(pdl_str_trim(bytes));
+    if (pdl_utf8_check(bytes) == PDL_NOT_FOUND &&
+        !pdl_json_read(bytes, PDL_JSON_PYTHON, &json, NULL, &err))
+        pdl_err_fini(&err);
+    if (!pdl_peer_words(json, out)) pdl_utf8_repair(out, pdl_utf8_cut(bytes, most));
+    pdl_drop(json);
+    return out->len > start;
+}
+
+static bool has_content(pdl_vref v) {
+    return !pdl_is_absent(v) && !pdl_is_null(v) && pdl_val_truth(v);
+}
+
+bool pdl_peer_fails(pdl_vref body) {
+    return has_content(pdl_member(body, "error")) || has_content(pdl_member(body, "errors"));
+}
