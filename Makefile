@@ -22,17 +22,17 @@ check: ## before a commit: quick suites, under a minute behind an incremental bu
 test: deps ## install what is missing, build, run every suite that needs nothing but Debian packages; the last line is the total
 	@$(PY) tools/test --build $(BUILD) test $(ARGS)
 
-test-rest: deps ## what `make test` leaves out: sanitizers, clang, packages of other languages, browsers, editors, whole tables
+test-rest: deps-rest ## what `make test` leaves out: sanitizers, clang, packages of other languages, browsers, editors, whole tables
 	@$(PY) tools/test --build $(BUILD) rest $(ARGS)
 
-test-all: deps ## `make test` and `make test-rest`, with one total
+test-all: deps-rest ## `make test` and `make test-rest`, with one total
 	@$(PY) tools/test --build $(BUILD) all $(ARGS)
 
 soak: all asan ## hours: all seeds, all points, big numbers; MINUTES=N; ARGS='--short --fuzz SECONDS --reference PYTHON'; the result goes into docs/reliability.md
 	@$(PY) tools/soak --minutes $(or $(MINUTES),60) --write $(ARGS) $(BUILD)
 
 # One suite by its folder. Those of other languages fetch what they need.
-SUITE = $(PY) -m pytest -n 2 --build $(BUILD) --tier all
+SUITE = $(PY) -m pytest -n 2 --build $(BUILD) --tier all --fetch
 test-tools: all ## tool servers from the registries of JavaScript and Python
 	@$(SUITE) tests/tools
 
@@ -74,6 +74,9 @@ vsix: all ## dist/pdl-*.vsix: the extension for VS Code with the command for thi
 
 deps: ## install what is missing (Debian: apt-get as root or through sudo)
 	@sh tools/install-deps
+
+deps-rest: ## install what `make test-rest` can use: browsers, editors, other compilers
+	@sh tools/install-deps rest
 
 asan: ## build-asan/: address, undefined behaviour and leak sanitizers, with assertions; VERBOSE=1: with messages of what is undefined
 	@sh tools/setup $(BUILD)-asan $(SAN) && ninja -j$(J) -C $(BUILD)-asan

@@ -24,6 +24,7 @@ def pytest_addoption(parser):
     group.addoption("--build", default="build", metavar="DIR", help="the build folder under test; one that ends in -asan is a sanitizer build")
     group.addoption("--tier", default="test", choices=suites.TIERS, help="check, test, all or soak: which items, and how large they are")
     group.addoption("--rest", action="store_true", help="with --tier all: only what the tier test leaves out")
+    group.addoption("--fetch", action="store_true", help="packages of hundreds of megabytes are fetched where they are not there")
     group.addoption("--scale", type=float, help="0.1 in test, 1 in all, 10 in soak: how many cases long tests take")
     group.addoption("--seed", default="", help="which part of long tables `test` takes; the commit is the seed otherwise")
     group.addoption("--here", action="store_true", help="items run in the process of pytest, for a debugger")

@@ -1,20 +1,17 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_reference.py BUILD -- `pdl check` on every program of the reference's repository.
+"""test_reference.py -- `pdl check` on every program of the reference's repository.
 
 The source of the reference is fetched into the build directory, once. Those of its own tests of errors (tests/data/line and KNOWN) have
 errors; all others have none, and no warnings but those of WARNED, each of which was looked at. Where it cannot be fetched the test is skipped.
-Last line: `N passed, N failed[, N skipped]`.
 """
 import json
 import os
-import pathlib
 import subprocess
-import sys
 
-sys.dont_write_bytecode = True
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-import reference_of  # noqa: E402
+import pytest
+
+from .. import reference_of
+from ..checks import check, skip
 
 ERRORS = "tests/data/line/"  # programs of the reference's tests of error messages
 
@@ -28,35 +25,6 @@ def findings_of(pdl, path):
     found = [json.loads(line) for line in r.stdout.splitlines()]
     return (["%(file)s:%(line)d %(code)s: %(message)s" % d for d in found if d["severity"] == "error"],
             sorted({"%(code)s %(message)s" % d for d in found if d["severity"] != "error"}))
-
-
-def main():
-    build = pathlib.Path(sys.argv[1]).resolve()
-    root = reference_of.source(build)
-    if not root:
-        print("0 passed, 0 failed, 1 skipped")
-        return 0
-    passed = failed = wrong = 0
-    for path in sorted(root.rglob("*.pdl")):
-        name = str(path.relative_to(root))
-        found, warnings = findings_of(str(build / "pdl"), path)
-        is_wrong = name.startswith(ERRORS) or name in KNOWN
-        other = [w for w in warnings if not any(w.startswith(allowed) for allowed in WARNED.get(name, []))]
-        if other and not is_wrong:
-            print("FAIL %s: %s" % (name, other))
-        passed += is_wrong or not other
-        failed += bool(other) and not is_wrong
-        wrong += bool(found)
-        ok = not found or is_wrong
-        if not ok:
-            print("FAIL %s: %s" % (name, found))
-        passed += ok
-        failed += not ok
-    if wrong < 10:
-        print("FAIL only %d of the wrong programs have an error" % wrong)
-        failed += 1
-    print("%d passed, %d failed" % (passed, failed))
-    return failed > 0
 
 
 # Outside of that folder: programs that its tests run to see them fail.
@@ -81,5 +49,21 @@ WARNED = {
     "examples/input/input_test.pdl": ["get "],  # the old form of `data`
 }
 
-if __name__ == "__main__":
-    sys.exit(main())
+
+@pytest.mark.builds
+@pytest.mark.seconds(900)
+def test_programs_of_the_reference(build):
+    root = reference_of.source(build)
+    if not root:
+        skip("pdl check on the programs of the reference", "they cannot be fetched")
+        return
+    wrong = 0
+    for path in sorted(root.rglob("*.pdl")):
+        name = str(path.relative_to(root))
+        found, warnings = findings_of(str(build / "pdl"), path)
+        is_wrong = name.startswith(ERRORS) or name in KNOWN
+        other = [w for w in warnings if not any(w.startswith(allowed) for allowed in WARNED.get(name, []))]
+        check(name + ": warnings", is_wrong or not other, other)
+        check(name + ": errors", is_wrong or not found, found)
+        wrong += bool(found)
+    check("the wrong programs have errors", wrong >= 10, wrong)

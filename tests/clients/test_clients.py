@@ -1,24 +1,23 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_clients.py BUILD -- the programs of other people as clients of `pdl serve`: openai (Python and npm), LangChain, litellm, llm. Their
+"""The programs of other people as clients of `pdl serve`: openai (Python and npm), LangChain, litellm, llm. Their
 packages are big: `make test-clients`, which installs them under BUILD; what cannot be had is skipped with a line that says so."""
 import json
 import os
 import pathlib
 import subprocess
-import sys
 import tempfile
 import threading
 from http.server import ThreadingHTTPServer
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
-from checks import check, finish, skip  # noqa: E402
-import http_of  # noqa: E402
-import serve_of  # noqa: E402
-import venv_of  # noqa: E402
+from ..checks import check, skip
+from .. import http_of
+from .. import serve_of
+from .. import venv_of
+import pytest
+from ..harness.choice import Choice
 
-BUILD = pathlib.Path(sys.argv[1]).resolve()
+BUILD = Choice.build
 PDL = str(BUILD / "pdl")
 PARAMETERS = ("{tools: '${ request.tools | default(none) }', tool_choice: '${ request.tool_choice | default(none) }', "
               "response_format: '${ request.response_format | default(none) }'}")
@@ -263,7 +262,10 @@ def npm_clients(url):
     says("npm openai", ["node", str(script), url], NPM_SAYS)
 
 
-def main():
+@pytest.mark.builds
+@pytest.mark.roomy
+@pytest.mark.seconds(1800)
+def test_clients():
     model = ThreadingHTTPServer(("127.0.0.1", 0), Model)
     model.daemon_threads = True
     threading.Thread(target=model.serve_forever, args=(0.02,), daemon=True).start()
@@ -282,8 +284,4 @@ def main():
         server.terminate()
         check("the server ends", server.wait(20) == 0)
         server.stderr.close()
-    return finish()
 
-
-if __name__ == "__main__":
-    sys.exit(main())

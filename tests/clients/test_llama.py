@@ -1,6 +1,5 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_llama.py BUILD -- a real inference server, llama.cpp with a small model of random weights (llama_server.py): streams, structured
+"""A real inference server, llama.cpp with a small model of random weights (llama_server.py): streams, structured
 output, tools, logprobs and vectors, asked by programs and through `pdl serve`. Skipped where its packages cannot be had."""
 import http.client
 import json
@@ -8,16 +7,16 @@ import os
 import pathlib
 import re
 import subprocess
-import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
-from checks import check, finish  # noqa: E402
-import serve_of  # noqa: E402
-import venv_of  # noqa: E402
+from ..checks import check, skip
+from .. import serve_of
+from .. import venv_of
+import pytest
+from ..harness.choice import Choice
 
-BUILD = pathlib.Path(sys.argv[1]).resolve()
+BUILD = Choice.build
 PDL = str(BUILD / "pdl")
 LETTERS = "temperature: 0, max_tokens: 12, grammar: 'root ::= [a-z ]+'"
 PROGRAMS = {
@@ -120,28 +119,29 @@ def vectors(s):
     check("vectors", [len(x) for x in v] == [64] * 3 and v[0] == v[2] != v[1] and abs(sum(x * x for x in v[0]) - 1) < 0.01 and r["usage"]["prompt_tokens"] > 0, r)
 
 
-def main():
+def programs():
+    folder = pathlib.Path(tempfile.mkdtemp())
+    for name, text in PROGRAMS.items():
+        (folder / (name + ".pdl")).write_text(text, "utf-8")
+    return folder
+
+
+@pytest.mark.builds
+@pytest.mark.roomy
+@pytest.mark.seconds(1200)
+@pytest.mark.parametrize("kind", ["chat", "embed"])
+def test_llama(kind):
     python, why = venv_of.python(BUILD, "xllamacpp", "gguf", seconds=900, name="clients-venv")
     if not python:
-        print("skipped: llama.cpp: %s\n0 passed, 0 failed, 1 skipped" % why)
-        return 0
-    with tempfile.TemporaryDirectory() as d:
-        folder = pathlib.Path(d)
-        for name, text in PROGRAMS.items():
-            (folder / (name + ".pdl")).write_text(text, "utf-8")
-        llama = Llama(python, folder, "chat")
-        s = Serve(folder, llama.url)
+        skip("llama.cpp", why)
+        return
+    folder = programs()
+    llama = Llama(python, folder, kind)
+    s = Serve(folder, llama.url)
+    if kind == "chat":
         texts(folder, llama.url)
         served(s, folder, llama.url)
-        s.close()
-        llama.close()
-        llama = Llama(python, folder, "embed")
-        s = Serve(folder, llama.url)
+    else:
         vectors(s)
-        s.close()
-        llama.close()
-    return finish()
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    s.close()
+    llama.close()

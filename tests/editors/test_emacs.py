@@ -1,19 +1,20 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_emacs.py BUILD_DIR -- a real Emacs in batch mode with editors/emacs: eglot, and dap-mode for the debugger. What is not there is skipped (Debian: emacs-nox,
+"""A real Emacs in batch mode with editors/emacs: eglot, and dap-mode for the debugger. What is not there is skipped (Debian: emacs-nox,
 elpa-eglot, elpa-dap-mode)."""
 import json
 import os
 import pathlib
 import shutil
 import subprocess
-import sys
 import tempfile
 
-from counting import count
+import pytest
+
+from ..checks import skip
+from ..harness.choice import ROOT
+from .counting import judge
 
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
 PROGRAM = """\
 defs:
   greet:
@@ -70,19 +71,18 @@ def drive(emacs, pdl, script, text):
         return json.loads(out.read_text()) if out.exists() else {"error": p.stderr.decode("utf-8", "replace")[-3000:]}
 
 
-def main():
-    emacs, pdl = shutil.which("emacs"), pathlib.Path(sys.argv[1]).resolve() / "pdl"
+@pytest.mark.builds
+@pytest.mark.roomy
+@pytest.mark.seconds(1500)
+def test_emacs(pdl):
+    emacs = shutil.which("emacs")
     if not emacs or not has(emacs, "eglot"):
-        print("0 passed, 0 failed, %d skipped (no emacs with eglot)" % (len(WANT) + len(WANT_OF_DEBUGGER)))
-        return 0
+        skip("Emacs", "there is no emacs with eglot", len(WANT) + len(WANT_OF_DEBUGGER))
+        return
     said = drive(emacs, pdl, "emacs.el", PROGRAM)
-    rows = [(name, said, holds) for name, holds in WANT.items()]
-    skipped = 0 if has(emacs, "dap-mode") else len(WANT_OF_DEBUGGER)
-    if not skipped:
-        said = drive(emacs, pdl, "emacs_dap.el", DEBUGGED)
-        rows += [("debugger " + name, said, holds) for name, holds in WANT_OF_DEBUGGER.items()]
-    return count("emacs", rows, skipped)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    judge("emacs", [(name, said, holds) for name, holds in WANT.items()])
+    if not has(emacs, "dap-mode"):
+        skip("the debugger in Emacs", "there is no dap-mode", len(WANT_OF_DEBUGGER))
+        return
+    said = drive(emacs, pdl, "emacs_dap.el", DEBUGGED)
+    judge("emacs", [("debugger " + name, said, holds) for name, holds in WANT_OF_DEBUGGER.items()])

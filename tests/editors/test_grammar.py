@@ -1,6 +1,5 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_grammar.py BUILD_DIR -- the grammar of the extension, by the engine of VS Code, on every program of the tree: keys, texts of block scalars and values
+"""The grammar of the extension, by the engine of VS Code, on every program of the tree: keys, texts of block scalars and values
 have the colours of what PyYAML says they are. Skipped where node, its packages or PyYAML cannot be had."""
 import json
 import pathlib
@@ -8,12 +7,12 @@ import subprocess
 import sys
 import tempfile
 
-sys.dont_write_bytecode = True
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
-sys.path[:0] = [str(ROOT / "tests"), str(HERE)]
-import node_of  # noqa: E402
-from counting import count  # noqa: E402
+from .. import node_of
+import pytest
+from ..checks import skip
+from ..harness.choice import ROOT
+from .counting import judge
 
 try:
     import yaml
@@ -86,14 +85,16 @@ def programs():
                 continue
 
 
-def main():
-    build = pathlib.Path(sys.argv[1]).resolve()
+@pytest.mark.builds
+@pytest.mark.roomy
+@pytest.mark.seconds(1500)
+def test_grammar(build):
     modules, why = node_of.modules(build, "vscode-textmate@9.3.2", "vscode-oniguruma@2.0.1")
     if not yaml:
         why = "no PyYAML"
     if why:
-        print("0 passed, 0 failed, 1 skipped (%s)" % why)
-        return 0
+        skip("the colours", why)
+        return
     with tempfile.TemporaryDirectory(prefix="pdl_grammar_") as work:
         subprocess.run([sys.executable, str(ROOT / "tools" / "editor-tables"), str(build / "pdl"), work], check=True, timeout=120)
         file, all_programs = pathlib.Path(work, "task.json"), list(programs())
@@ -105,8 +106,5 @@ def main():
     rows += [(name, said.get("probes", {}).get(name), lambda s, want=want: want in s if want else s == "") for name, want in WANT.items()]
     if "error" in said:
         print(said["error"])
-    return count("grammar", rows)
+    judge("grammar", rows)
 
-
-if __name__ == "__main__":
-    sys.exit(main())

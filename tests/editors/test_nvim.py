@@ -1,18 +1,19 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_nvim.py BUILD_DIR -- a real Neovim, headless, with editors/nvim; skipped where there is none (Debian: neovim)."""
+"""A real Neovim, headless, with editors/nvim; skipped where there is none (Debian: neovim)."""
 import json
 import os
 import pathlib
 import shutil
 import subprocess
-import sys
 import tempfile
 
-from counting import count
+import pytest
+
+from ..checks import skip
+from ..harness.choice import ROOT
+from .counting import judge
 
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
 PROGRAM = """\
 defs:
   greet:
@@ -38,20 +39,20 @@ WANT = {
 }
 
 
-def main():
+@pytest.mark.builds
+@pytest.mark.roomy
+@pytest.mark.seconds(1500)
+def test_nvim(pdl):
     nvim = shutil.which("nvim")
     if not nvim:
-        print("0 passed, 0 failed, %d skipped (no nvim)" % len(WANT))
-        return 0
+        skip("Neovim", "there is no nvim", len(WANT))
+        return
     with tempfile.TemporaryDirectory(prefix="pdl_nvim_") as work:
         out, program = pathlib.Path(work, "out.json"), pathlib.Path(work, "a.pdl")
         program.write_text(PROGRAM)
-        env = {**os.environ, "HOME": work, "XDG_CACHE_HOME": work, "XDG_STATE_HOME": work, "PDL": str(pathlib.Path(sys.argv[1]).resolve() / "pdl"), "PDL_OUT": str(out)}
+        env = {**os.environ, "HOME": work, "XDG_CACHE_HOME": work, "XDG_STATE_HOME": work, "PDL": pdl, "PDL_OUT": str(out)}
         p = subprocess.run([nvim, "--headless", "--clean", "--cmd", "set runtimepath^=%s" % (ROOT / "editors" / "nvim"), str(program),
                             "-c", "luafile %s" % (HERE / "nvim.lua")], capture_output=True, timeout=300, env=env, cwd=work)
         result = json.loads(out.read_text()) if out.exists() else {"error": p.stderr.decode("utf-8", "replace")[-3000:], "steps": {}}
-    return count("nvim", [(name, result, lambda said, holds=holds: not said.get("error") and holds(said["steps"])) for name, holds in WANT.items()])
+    judge("nvim", [(name, result, lambda said, holds=holds: not said.get("error") and holds(said["steps"])) for name, holds in WANT.items()])
 
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """test_vscode.py BUILD_DIR [SCENARIO...] -- the packaged extension in a real VS Code (code-server), driven by Chromium: vscode.mjs. Skipped where its parts are
 absent. Pictures are left in BUILD_DIR/pictures."""
@@ -6,16 +5,15 @@ import json
 import pathlib
 import shutil
 import subprocess
-import sys
 import tempfile
 
-sys.dont_write_bytecode = True
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
-sys.path[:0] = [str(ROOT / "tests"), str(HERE)]
-import code_server  # noqa: E402
-import node_of  # noqa: E402
-from counting import count  # noqa: E402
+from .. import node_of
+import pytest
+from ..checks import skip
+from ..harness.choice import Choice, ROOT
+from . import code_server
+from .counting import judge
 
 PROGRAM = """\
 description: Greets three people
@@ -91,16 +89,16 @@ def drive(build, task, package):
             server.end()
 
 
-def main():
-    build = pathlib.Path(sys.argv[1]).resolve()
+@pytest.mark.builds
+@pytest.mark.roomy
+@pytest.mark.seconds(1500)
+def test_vscode(build):
+    if not Choice.fetch and not (build / "test-code-server" / "ready").exists():
+        skip("VS Code", "it is not installed: make test-editors fetches it", len(WANT))
+        return
     task, package = parts(build)
     if not task:
-        print("0 passed, 0 failed, %d skipped (%s)" % (len(WANT), package))
-        return 0
-    only = sys.argv[2:]
-    result = drive(build, {**task, **({"only": only, "patience": 25000} if only else {})}, package)
-    return count("vscode", [(name, result.get(name, result.get("error")), holds) for name, holds in WANT.items() if not only or name in only])
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        skip("VS Code", package, len(WANT))
+        return
+    result = drive(build, task, package)
+    judge("vscode", [(name, result.get(name, result.get("error")), holds) for name, holds in WANT.items()])

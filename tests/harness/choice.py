@@ -22,6 +22,7 @@ class Choice:
     rest = False        # only what the tier `test` left out
     scale = 0.1
     seed = ""
+    fetch = False       # packages of hundreds of megabytes may be fetched
     sanitized = False   # the build folder holds a sanitizer build
 
 
@@ -29,6 +30,7 @@ def begin(config):
     Choice.build = (ROOT / config.getoption("build")).resolve()
     Choice.tier = config.getoption("tier")
     Choice.rest = config.getoption("rest")
+    Choice.fetch = config.getoption("fetch")
     Choice.sanitized = Choice.build.name.endswith("-asan")
     Choice.scale = config.getoption("scale") or (0.1 if Choice.sanitized else SCALES[Choice.tier])
     if not config.getoption("seed"):

@@ -1,20 +1,18 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_root.py BUILD -- `make install` on a Debian that has nothing but the packages of `make deps`: its own root (mmdebstrap), entered
+"""test_root.py -- `make install` on a Debian that has nothing but the packages of `make deps`: its own root (mmdebstrap), entered
 without network (bubblewrap), in which the library is built and installed, found by pkg-config and by the loader, and the first program of
 the page about embedding is compiled and run. Skipped, with a line that says so, where such a root cannot be made. It is kept in BUILD."""
 import pathlib
 import shutil
 import subprocess
-import sys
 
-HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
-sys.path[:0] = [str(HERE.parent / "api"), str(HERE.parent)]
-import bare_root  # noqa: E402
-import run as api  # noqa: E402
+import pytest
 
-BUILD = pathlib.Path(sys.argv[1]).resolve()
+from .. import bare_root
+from ..api import first_program
+from ..checks import check, skip
+from ..harness.choice import ROOT
+
 SECONDS = 1200
 # name, shell line in the root, standard output ("" for any).
 STEPS = [
@@ -23,16 +21,10 @@ STEPS = [
     ("it is installed", "make -C /src install >/src/log 2>&1 || { tail -20 /src/log; exit 1; }", ""),
     ("pkg-config knows it", "pkg-config --modversion libpdl", ""),
     ("the first program is compiled", "cc /hello.c $(pkg-config --cflags --libs libpdl) -o /tmp/hello", ""),
-    ("the first program runs", "/tmp/hello", api.first_program()[1]),
+    ("the first program runs", "/tmp/hello", first_program()[1]),
     ("the command runs an example", "pdl /usr/local/share/doc/libpdl/examples/hello.pdl --replay /usr/local/share/doc/libpdl/examples/hello.journal", ""),
     ("the manual page is there", "test -f /usr/local/share/man/man1/pdl.1", ""),
 ]
-
-
-def skip(why):
-    print("skipped: a root of its own: %s" % why)
-    print("0 passed, 0 failed, %d skipped" % len(STEPS))
-    sys.exit(0)
 
 
 def packages():
@@ -43,28 +35,20 @@ def leave_out(folder, names):
     return [n for n in names if pathlib.Path(folder) == ROOT and (n == ".git" or n.startswith("build"))]
 
 
-def main():
-    place = BUILD.with_name(BUILD.name.removesuffix("-asan")) / "test-root"
+@pytest.mark.builds
+@pytest.mark.seconds(3600)
+def test_install(build):
+    place = build / "test-root"
     why = bare_root.make(place, ["make", *packages()])
     if why:
-        skip(why)
+        skip("a root of its own", why, len(STEPS))
+        return
     for used in ("src", "usr/local", "var/tmp"):
         shutil.rmtree(place / used, ignore_errors=True)
         (place / used).mkdir(parents=True)
     subprocess.run(["ldconfig", "-r", str(place)], check=True)
     shutil.copytree(ROOT, place / "src", dirs_exist_ok=True, symlinks=True, ignore=leave_out)
-    (place / "hello.c").write_text(api.first_program()[0], "utf-8")
-    passed = failed = 0
+    (place / "hello.c").write_text(first_program()[0], "utf-8")
     for name, line, want in STEPS:
         p = subprocess.run(bare_root.enter(place, line), capture_output=True, text=True, timeout=SECONDS, check=False)
-        if p.returncode == 0 and (not want or p.stdout == want):
-            passed += 1
-            continue
-        failed += 1
-        print("FAIL %s: exit status %s\n%s%s" % (name, p.returncode, p.stdout[-3000:], p.stderr[-3000:]))
-    print("%d passed, %d failed, 0 skipped" % (passed, failed))
-    return 1 if failed else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        check(name, p.returncode == 0 and (not want or p.stdout == want), "exit status %s\n%s%s" % (p.returncode, p.stdout[-3000:], p.stderr[-3000:]))

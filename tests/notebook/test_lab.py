@@ -1,6 +1,5 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_lab.py BUILD -- the notebook: its tests in Python with IPython, ipykernel and nbclient, and the example
+"""The notebook: its tests in Python with IPython, ipykernel and nbclient, and the example
 programs with the packages that they need; then JupyterLab, driven in Chromium (Debian) through
 playwright-core (npm). Pictures of what was seen are in BUILD/test-logs/notebook. Skipped, with a line that says so, where these cannot be had."""
 import json
@@ -10,20 +9,20 @@ import re
 import shutil
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 import urllib.request
 
-HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
-sys.dont_write_bytecode = True
-sys.path[:0] = [str(HERE.parent), str(ROOT / "python")]
-import node_of  # noqa: E402
-import pdl_build  # noqa: E402
-import venv_of  # noqa: E402
+import pytest
 
-BUILD = pathlib.Path(sys.argv[1]).resolve()
+from python import pdl_build
+from .. import node_of
+from ..harness.choice import Choice
+from ..checks import check, skip
+from .. import venv_of
+
+HERE = pathlib.Path(__file__).resolve().parent
+BUILD = Choice.build
 NAMES = ("IPython", "ipykernel", "nbclient", "jupyterlab", "fastapi", "httpx", "pandas", "mypy")
 LAB_CHECKS = 8
 SETUP = '''%load_ext libpdl.notebook
@@ -86,58 +85,36 @@ def start_lab(python, work):
     return p, None
 
 
-def in_browser(python):
-    """-> (passed, failed, skipped)"""
-    browser = shutil.which("chromium")
-    if not browser:
-        print("skipped: there is no chromium")
-        return 0, 0, LAB_CHECKS
+def look(python):
+    """What lab.js says of JupyterLab in a browser, a line for each thing that it looked at."""
     os.environ["PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD"] = "1"
     modules, why = node_of.modules(BUILD, "playwright-core@1.65.1")
-    if why:
-        print("skipped: " + why)
-        return 0, 0, LAB_CHECKS
+    browser = shutil.which("chromium")
+    if why or not browser:
+        skip("JupyterLab in a browser", why or "there is no chromium", LAB_CHECKS)
+        return
     pictures = BUILD / "test-logs" / "notebook"
     pictures.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix="pdl_lab_") as work:
-        lab, url = start_lab(python, pathlib.Path(work))
-        try:
-            if url is None:
-                print("FAIL JupyterLab does not start: see %s" % (pictures / "lab.log"))
-                return 0, 1, 0
-            p = subprocess.run(["node", HERE / "lab.js", url, pictures, browser], capture_output=True, text=True, timeout=400, check=False,
-                               env={**os.environ, "NODE_PATH": modules})
-        finally:
-            lab.terminate()
-            lab.wait(30)
-    if os.environ.get("PDL_SHOW_TIMES"):
-        print(p.stdout)
-    bad = [line for line in p.stdout.splitlines() if line.startswith("not ok")]
-    good = len(re.findall(r"^ok ", p.stdout, re.M))
-    for line in bad:
-        print("FAIL " + line[7:])
-    if good + len(bad) != LAB_CHECKS:
-        print("FAIL %d of %d things were looked at\n%s%s" % (good + len(bad), LAB_CHECKS, p.stdout[-2000:], p.stderr[-2000:]))
-        return good, len(bad) + 1, 0
-    return good, len(bad), 0
+    lab, url = start_lab(python, pathlib.Path(tempfile.mkdtemp()))
+    try:
+        assert url is not None, "JupyterLab does not start: see %s" % (pictures / "lab.log")
+        p = subprocess.run(["node", HERE / "lab.js", url, pictures, browser], capture_output=True, text=True, timeout=400, check=False,
+                           env={**os.environ, "NODE_PATH": modules})
+    finally:
+        lab.terminate()
+        lab.wait(30)
+    lines = [line for line in p.stdout.splitlines() if re.match("(not )?ok ", line)]
+    for line in lines:
+        check(line, line.startswith("ok "))
+    check("all things were looked at", len(lines) == LAB_CHECKS, p.stdout[-2000:], p.stderr[-2000:])
 
 
-def main():
+@pytest.mark.builds
+@pytest.mark.roomy
+@pytest.mark.seconds(1200)
+def test_lab():
     python, why = venv_of.python(BUILD, *NAMES, seconds=600, name="test-venv-notebook")
     if why:
-        print("skipped: %s\n0 passed, 0 failed, %d skipped" % (why, LAB_CHECKS + 1))
-        return 0
-    p = subprocess.run([python, ROOT / "python" / "tests" / "run.py", BUILD, "test_notebook", "test_examples", "test_more.Pages"], capture_output=True, text=True, timeout=600, check=False)
-    counts = re.findall(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$", p.stdout, re.M)
-    if not counts or p.returncode:
-        print(p.stdout[-6000:] + p.stderr[-3000:])
-    passed, failed, skipped = (int(x or 0) for x in counts[-1]) if counts else (0, 1, 0)
-    if passed:
-        more = in_browser(python)
-        passed, failed, skipped = passed + more[0], failed + more[1], skipped + more[2]
-    print("%d passed, %d failed, %d skipped" % (passed, failed, skipped))
-    return 1 if failed else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        skip("JupyterLab", why, LAB_CHECKS)
+    else:
+        look(python)

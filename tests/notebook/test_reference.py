@@ -1,6 +1,5 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_reference.py BUILD -- the notebooks of the reference's source distribution, unmodified, executed by nbclient over libpdl-compat and a model on the
+"""The notebooks of the reference's source distribution, unmodified, executed by nbclient over libpdl-compat and a model on the
 loopback interface. They are fetched by package name, never kept in the repository. Skipped, with a line that says so, where they cannot be had."""
 import http.server
 import importlib.machinery
@@ -11,16 +10,16 @@ import pathlib
 import re
 import shutil
 import subprocess
-import sys
+import tempfile
 import threading
 
-HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
-sys.dont_write_bytecode = True
-sys.path.insert(0, str(HERE.parent))
-import venv_of  # noqa: E402
+import pytest
 
-BUILD = pathlib.Path(sys.argv[1]).resolve()
+from .. import venv_of
+from ..checks import check, skip
+from ..harness.choice import Choice, ROOT
+
+BUILD = Choice.build
 ANSWER = "An answer of the loopback model."
 # Notebook: how many of its cells must show an answer of the model. What is not there (platform granite-io, wikipedia) prints a message.
 NOTEBOOKS = {"pdl": 3, "notebook_debug": 1, "notebook": 2, "demo": 3, "granite_io_demo": 0}
@@ -54,20 +53,15 @@ class Replicate(http.server.BaseHTTPRequestHandler):
         pass
 
 
-def skip(why):
-    print("skipped: %s\n0 passed, 0 failed, %d skipped" % (why, len(NOTEBOOKS)))
-    sys.exit(0)
-
-
 def reference():
-    """The folder of the distribution, by the tool that runs its tests."""
+    """The folder of the distribution, or None and why it is not there, by the tool that runs its tests."""
     loader = importlib.machinery.SourceFileLoader("reference_tests", str(ROOT / "tools" / "reference-tests"))
     tool = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
     loader.exec_module(tool)
     try:
-        return tool.fetch(BUILD / "reference", "0.9.3")
+        return tool.fetch(BUILD / "reference", "0.9.3"), None
     except tool.Unreachable as e:
-        return skip(str(e))
+        return None, str(e)
 
 
 def environment(work, port):
@@ -81,34 +75,25 @@ def environment(work, port):
             "PYTHONPATH": "%s:%s" % (BUILD / "python", BUILD / "python-compat")}
 
 
-def main():
+@pytest.mark.builds
+@pytest.mark.seconds(1800)
+def test_notebooks():
     python, why = venv_of.python(BUILD, *NAMES, seconds=600, name="test-venv-notebook")
-    if why:
-        skip(why)
-    built = subprocess.run([python, ROOT / "tools" / "build-python", BUILD], capture_output=True, text=True, check=False)
-    if built.returncode:
-        skip(built.stdout.strip() or "the package is not built")
-    folder = reference() / "examples" / "notebooks"
-    work = BUILD / "test-notebooks"
-    shutil.rmtree(work, ignore_errors=True)
-    shutil.copytree(folder, work / "notebooks")
+    source, absent = reference()
+    if not (BUILD / "python-compat").is_dir():
+        why = why or "the package is not built"
+    if why or absent:
+        skip("notebooks of the reference", why or absent, len(NOTEBOOKS))
+        return
+    work = pathlib.Path(tempfile.mkdtemp())
+    shutil.copytree(source / "examples" / "notebooks", work / "notebooks")
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Replicate)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     env = environment(work, server.server_address[1])
-    passed = failed = 0
     for name, wanted in NOTEBOOKS.items():
         p = subprocess.run([python, "-c", EXECUTE, work / "notebooks" / (name + ".ipynb"), work / "notebooks"], capture_output=True, text=True, env=env,
                            timeout=600, check=False)
         texts = json.loads(p.stdout.splitlines()[-1]) if p.returncode == 0 else []
         shown = sum(ANSWER in re.sub("\x1b[^m]*m", "", t) for t in texts)
-        if p.returncode == 0 and shown >= wanted:
-            passed += 1
-            continue
-        failed += 1
-        print("FAIL %s: %d cells show an answer, not %d\n%s\n%s" % (name, shown, wanted, "\n---\n".join(t[-600:] for t in texts), p.stderr[-3000:]))
-    print("%d passed, %d failed, 0 skipped" % (passed, failed))
-    return 1 if failed else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        check(name, p.returncode == 0 and shown >= wanted, "%d cells show an answer, not %d\n%s\n%s" % (
+            shown, wanted, "\n---\n".join(t[-600:] for t in texts), p.stderr[-3000:]))

@@ -1,19 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""browse.py -- what tests of the Live Document in a real browser share: Chromium, driven by playwright-core (page.mjs). Pictures are left in BUILD/pictures."""
+"""What tests of the Live Document in a real browser share: Chromium, driven by playwright-core (page.mjs). Pictures are left in BUILD/pictures."""
 import json
 import pathlib
 import shutil
 import subprocess
-import sys
-import tempfile
 
-sys.dont_write_bytecode = True
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests"))
-from checks import check, finish  # noqa: E402
-import node_of  # noqa: E402
+from .. import node_of
+from ..checks import check, skip
+from ..harness.choice import Choice, ROOT
 
-BUILD = pathlib.Path(sys.argv[1]).resolve()
+BUILD = Choice.build
 PDL = str(BUILD / "pdl")
 PICTURES = BUILD / "pictures"
 
@@ -64,17 +60,12 @@ def picture(name):
     return str(PICTURES / (name + ".png"))
 
 
-def main(tests):
+def browser(folder):
+    """-> a Browser, or None where there is none, which is said."""
     modules, why = node_of.modules(BUILD, "playwright-core@1.49.0", "axe-core@4.10.2")
     chromium = shutil.which("chromium")
     if not modules or not chromium:
-        print("SKIP the browser: %s" % (why or "there is no chromium"))
-        print("0 passed, 0 failed, 1 skipped")
-        return 0
+        skip("the browser", why or "there is no chromium")
+        return None
     PICTURES.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory() as t:
-        for test in tests:
-            folder = pathlib.Path(t) / test.__name__
-            folder.mkdir()
-            test(Browser(modules, chromium, folder), folder)
-    return finish()
+    return Browser(modules, chromium, folder)

@@ -1,20 +1,18 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_page.py BUILD -- the Live Document in a real browser. Pictures are left in BUILD/pictures."""
+"""The Live Document in a real browser. Pictures are left in BUILD/pictures."""
 import http.server
 import json
 import os
 import pathlib
 import re
 import subprocess
-import sys
 import threading
 import time
 
-sys.dont_write_bytecode = True
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from browse import BUILD, PDL, ROOT, View, check, main, picture, trace_of  # noqa: E402
-import reference_of  # noqa: E402
+import pytest
+
+from .. import reference_of
+from .browse import BUILD, PDL, ROOT, View, check, picture, trace_of
 
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
 HOSTILE = """defs:
@@ -27,8 +25,10 @@ text:
   text: "![x](javascript:alert(3)) [a](javascript:alert(4)) <b onclick=alert(5)>"
 """
 
+pytestmark = [pytest.mark.builds, pytest.mark.roomy]
 
-def agent(b, folder):
+
+def test_agent(b, folder):
     """An agent: boxes, details, code both ways, find, time, keys."""
     trace = folder / "react.json"
     subprocess.run([PDL, "--replay", str(ROOT / "examples/react.journal"), str(ROOT / "examples/react.pdl"), "--trace=" + str(trace)], stdin=subprocess.DEVNULL, capture_output=True)
@@ -81,7 +81,7 @@ def agent(b, folder):
     check("the address works once", out[again] == 403 and "used already" in out[refused], out[refused])
 
 
-def looks(b, folder):
+def test_looks(b, folder):
     """Dark, phone, a failed run, one file, a comparison."""
     fail = trace_of(folder, "fail", "text:\n- before\n- for: {i: [1, 2, 3]}\n  repeat: {text: '${ 6 // (3 - i) }'}\n")
     other = [trace_of(folder, "run%d" % i, "text:\n- 'Question: what is %d?\n'\n- ${ %d + 1 }\n%s" % (i, i, "- more\n" if i else "")) for i in (0, 1)]
@@ -111,7 +111,7 @@ def looks(b, folder):
     check("a missing box says so", out[missing].startswith("missing: data"), out[missing])
 
 
-def compared(b, folder):
+def test_compared(b, folder):
     """Two runs: their programs as one, lanes, find, differences and errors in both."""
     programs = ["text:\n- include: part.pdl\n- 'The answer is %s.\n'\n- model: openai/m\n  input: hi\n  fallback: {text: 'no %s'}\n%s" % (w, w, more)
                 for w, more in (("blue", "- only here\n"), ("red", ""))]
@@ -190,7 +190,7 @@ def compared(b, folder):
     check("equal runs", "do not differ" in out2[same] and "the same" in out2[equal], (out2[same], out2[equal]))
 
 
-def live(b, folder):
+def test_live(b, folder):
     """A run that continues: its boxes come, and when it is over its trace is shown."""
     (folder / "live.pdl").write_text("text:\n- one\n- {read: , message: 'go on? '}\n- two\n")
     p = subprocess.Popen([PDL, "--view", "live.pdl"], cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
@@ -211,7 +211,7 @@ def live(b, folder):
     check("then the trace is shown", "boxes" in out[after] and out[problems] == [] and code == 0, (out[after], out[problems], code))
 
 
-def calls(b, folder):
+def test_calls(b, folder):
     """The way of calls to a failure, and a server that vanishes."""
     (folder / "called.pdl").write_text("text:\n- call: ${ f }\n  args: {x: 0}\n")
     trace = trace_of(folder, "calls", "defs:\n  f: {function: {x: int}, return: {text: ['${ 6 // x }']}}\ntext:\n- include: called.pdl\n")
@@ -240,7 +240,7 @@ def calls(b, folder):
     check("a server that vanishes", "does not answer" in out[said] and out[kept] == 1, (out[said], out[kept]))
 
 
-def started_again(b, folder):
+def test_started_again(b, folder):
     """A server that ends and is started again at the same address: the page says what to do and then shows the run."""
     trace = trace_of(folder, "one", "text:\n- one\n- two\n")
     other = trace_of(folder, "other", "text:\n- a\n- b\n- c\n")
@@ -278,7 +278,7 @@ def started_again(b, folder):
     check("another server after a run", "4 boxes" in out[totals], out)
 
 
-def asks(b, folder):
+def test_asks(b, folder):
     """What `read` asks is answered in the page."""
     (folder / "ask.pdl").write_text("text:\n- read:\n  message: 'Name? '\n  def: who\n  contribute: []\n- Hello ${ who }!\n")
     p = subprocess.Popen([PDL, "--view", "ask.pdl"], cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
@@ -295,7 +295,7 @@ def asks(b, folder):
     check("a question is answered in the page", out[asked] is True and out[problems] == [] and code == 0, (out[problems], code))
 
 
-def again(b, folder):
+def test_again(b, folder):
     """A prompt is changed in the page and the run continues from there: the two runs are compared."""
     env = {**os.environ, "PDL_RUNS": str(folder / "runs"), "OPENAI_API_KEY": "x"}
     mock = subprocess.Popen([PDL, "mock", "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
@@ -347,7 +347,7 @@ def again(b, folder):
 FRAME = """<!doctype html><meta charset="utf-8"><title>editor</title><iframe src="%s" style="width:900px;height:600px"></iframe>"""
 
 
-def answered(b, folder):
+def test_answered(b, folder):
     """An answer, and lines of an included file, are changed in the page, of a recording, and the run goes on from there."""
     env = {**os.environ, "OPENAI_API_KEY": "x"}
     mock = subprocess.Popen([PDL, "mock", "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
@@ -389,7 +389,7 @@ def answered(b, folder):
     check("a box that asked nobody has lines only", out[lines] == 1 and out[problems] == [], (out[lines], out[problems]))
 
 
-def frames(b, folder):
+def test_frames(b, folder):
     """A page of another site shows the run in a frame, as editors do, if its origin was named, and not otherwise."""
     trace = trace_of(folder, "framed", "text:\n- one\n- two\n")
 
@@ -419,7 +419,7 @@ def frames(b, folder):
     server.shutdown()
 
 
-def hostile(b, folder):
+def test_hostile(b, folder):
     text = json.dumps(EVIL)
     trace = trace_of(folder, "hostile", HOSTILE % (text, text, text, EVIL.replace('"', ""), text))
     html = folder / "hostile.html"
@@ -458,7 +458,7 @@ LOOK = """(async () => {
   return [items().length, seen]; })()"""
 
 
-def many(b, folder):
+def test_many(b, folder):
     """The traces of the examples that have a recording, and the demo traces of the reference: every box can be chosen, nothing goes wrong."""
     pages = []
     for journal in sorted((ROOT / "examples").glob("*.journal")):
@@ -500,7 +500,7 @@ def poisoned(value, key=""):
     return EVIL + value if isinstance(value, str) and key != "kind" else value
 
 
-def strangers(b, folder):
+def test_strangers(b, folder):
     """Scripts in every field of every block of a real trace; images that are data are shown, others are not asked for."""
     trace = folder / "react.json"
     subprocess.run([PDL, "--replay", str(ROOT / "examples/react.journal"), str(ROOT / "examples/react.pdl"), "--trace=" + str(trace)], stdin=subprocess.DEVNULL, capture_output=True)
@@ -533,7 +533,7 @@ def strangers(b, folder):
     check("other images are addresses", len(out[links]) == 2 and "tracker" in out[links][0] and out[asked] == [] and out[quiet] == [], (out[links], out[asked], out[quiet]))
 
 
-def paper(b, folder):
+def test_paper(b, folder):
     """The first figure of the paper: a chat, its boxes and its code."""
     v = View(ROOT / "examples/chatbot.journal", "--source", ROOT / "examples/chatbot.pdl")
     b.open(v.address)
@@ -548,7 +548,7 @@ def paper(b, folder):
     check("the box of the second answer marks its code", "model:" in "".join(out[marked]) and out[problems] == [], (out[marked], out[problems]))
 
 
-def rows(b, folder):
+def test_rows(b, folder):
     """Find by each field, the slider, exports, a window of half the size (as at 200 %), the second browser and the page loaded again."""
     trace = folder / "react.json"
     subprocess.run([PDL, "--replay", str(ROOT / "examples/react.journal"), str(ROOT / "examples/react.pdl"), "--trace=" + str(trace)], stdin=subprocess.DEVNULL, capture_output=True)
@@ -598,7 +598,7 @@ def rows(b, folder):
     check("at 200 %", out[wide])
 
 
-def large(b, folder):
+def test_large(b, folder):
     """A hundred thousand blocks."""
     trace = trace_of(folder, "large", "for: {i: '${ range(50000) | list }'}\nrepeat: {text: ['row ${ i }', '\n']}\n")
     start = time.time()
@@ -624,6 +624,3 @@ def large(b, folder):
     check("a large run opens", out[first] < 5000 and out[count] > 100, (out[first], out[count]))
     check("scrolling asks for more", out[after] > out[count], (out[count], out[after]))
     check("a far box is found", "row 49999" in out[found], out[found])
-
-
-sys.exit(main((agent, looks, compared, calls, started_again, live, asks, again, answered, frames, many, hostile, strangers, paper, rows, large)))

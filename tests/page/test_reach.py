@@ -1,17 +1,16 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_reach.py BUILD -- who reaches what in the Live Document: people with a keyboard alone or few colours, on paper, by an address, among thousands of boxes."""
-import pathlib
+"""Who reaches what in the Live Document: people with a keyboard alone or few colours, on paper, by an address, among thousands of boxes."""
 import re
 import subprocess
-import sys
 
-sys.dont_write_bytecode = True
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from browse import PDL, ROOT, View, check, main, trace_of  # noqa: E402
+import pytest
+
+from .browse import PDL, ROOT, View, check, trace_of
+
+pytestmark = [pytest.mark.builds, pytest.mark.roomy]
 
 
-def accessible(b, folder):
+def test_accessible(b, folder):
     """What axe-core finds in light, dark and two runs, with all panes open. A box is named by what it is, its whole text would be too much for a name, and bars of
     time are small, since each of them is a box of the tree, too."""
     trace = folder / "react.json"
@@ -38,7 +37,7 @@ def accessible(b, folder):
             found = []
 
 
-def keyboard(b, folder):
+def test_keyboard(b, folder):
     """Without a mouse: lines of the program and bars of time are walked with arrows, a closed pane gives its focus back, long texts scroll; one box has the Tab key."""
     trace = trace_of(folder, "keys", "text:\n- one\n- two\n- \"${ 'words ' * 4000 }\"\n")
     v = View(trace, "--source", folder / "keys.pdl")
@@ -82,7 +81,7 @@ def keyboard(b, folder):
     check("a long text can be scrolled", out[member] == "Result" and out[problems] == [], (out[scrolled], out[member], out[problems]))
 
 
-def links(b, folder):
+def test_links(b, folder):
     """The address leads to the chosen box: loaded again, typed, and in a file of one page; one that leads nowhere shows the run. Parts of an object have their keys."""
     trace = trace_of(folder, "links", "defs:\n  tools: {object: {add: {function: {a: int}, return: 1}}}\ntext:\n- one\n- for: {i: '${ range(500) | list }'}\n  repeat: row ${ i }\n")
     html = folder / "links.html"
@@ -115,7 +114,7 @@ def links(b, folder):
     check("addresses that lead nowhere", all(out[p] == [] for p in problems), [out[p] for p in problems])
 
 
-def media(b, folder):
+def test_media(b, folder):
     """On paper everything that is open is there, in black on white; with the system's few colours what is chosen can be seen."""
     trace = trace_of(folder, "media", "text:\n- one\n- \"${ 'words and more words\\n' * 25 }\"\n")
     v = View(trace, "--source", folder / "media.pdl")
@@ -140,7 +139,7 @@ def media(b, folder):
     check("nothing moves", out[moving] == 0, out[moving])
 
 
-def crowd(b, folder):
+def test_crowd(b, folder):
     """A run of more boxes than a page shows, while it goes on: the newest are shown, what is asked can be answered, the oldest come back, find and time know all."""
     (folder / "crowd.pdl").write_text("text:\n- for: {i: '${ range(4000) | list }'}\n  repeat: {text: ['row ${ i }']}\n- {read: , message: 'Name? ', def: who}\n")
     p = subprocess.Popen([PDL, "--view", "crowd.pdl"], cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
@@ -179,7 +178,7 @@ def crowd(b, folder):
     check("the trace is exported", out[names] == ["Text", "Markdown", "Trace"] and out[trace] == ["text", 2] and out[problems] == [], (out[names], out[trace], out[problems]))
 
 
-def tabs(b, folder):
+def test_tabs(b, folder):
     """Two tabs answer the same question: one answer counts, who typed the other one is told and keeps it; nobody is disturbed while typing; a tab that is loaded
     again shows the same. What is asked, and the end, are said to screen readers."""
     (folder / "ask.pdl").write_text("text:\n- read:\n  message: 'Name? '\n  def: who\n- Hello ${ who }\n- {read: , message: 'More? ', def: more}\n")
@@ -227,7 +226,7 @@ def tabs(b, folder):
 RIGHT_TO_LEFT = "\u202e"
 
 
-def texts(b, folder):
+def test_texts(b, folder):
     """Signs that turn the direction of writing turn only the text that they are in; what is copied is the text; every control has a name."""
     (folder / "texts.pdl").write_text("text:\n- data: {\"ab\\u202ecd\": value, next: two}\n- \"<b>one</b>\\n  two\\u202e tfel\"\n- \"\\u05e9\\u05dc\\u05d5\\u05dd\"\n")
     trace = trace_of(folder, "texts", (folder / "texts.pdl").read_text())
@@ -263,6 +262,3 @@ def texts(b, folder):
 def written(trace, folder):
     subprocess.run([PDL, "view", str(trace), "--html", str(folder / "texts.html")], check=True)
     return folder / "texts.html"
-
-
-sys.exit(main((accessible, keyboard, links, media, crowd, tabs, texts)))

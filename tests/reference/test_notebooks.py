@@ -1,11 +1,10 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_notebooks.py -- the notebooks of the reference's source distribution, unmodified, run by nbclient with pdl.pdl_notebook_ext.
+"""The notebooks of the reference's source distribution, unmodified, run by nbclient with pdl.pdl_notebook_ext.
 
     tests/reference/test_notebooks.py BUILD
 
 Their models answer on the loopback interface; `! pip install` finds a pip that does nothing. Skipped where they or the packages cannot
-be fetched. Last line: `N passed, N failed[, N skipped]`.
+be fetched.
 """
 import http.server
 import json
@@ -14,16 +13,15 @@ import pathlib
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
 import threading
+from importlib.machinery import SourceFileLoader
 
-HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
-sys.dont_write_bytecode = True
-sys.path[:0] = [str(HERE.parent), str(ROOT / "tools")]
-import venv_of  # noqa: E402
-from importlib.machinery import SourceFileLoader  # noqa: E402
+import pytest
+
+from .. import venv_of
+from ..checks import check, skip
+from ..harness.choice import ROOT
 
 PACKAGES = ("IPython", "ipykernel", "nbclient", "nbformat", "textdistance")
 RUN = """
@@ -85,7 +83,7 @@ WANTED = {
 }
 
 
-def check(name, cells, wanted):
+def problem_of(cells, wanted):
     """-> what is not as it should be"""
     programs = [(source, shown(outputs)) for source, outputs in cells if source.startswith("%%pdl")]
     if len(programs) != len(wanted):
@@ -96,34 +94,24 @@ def check(name, cells, wanted):
     return ""
 
 
-def main():
-    build = pathlib.Path(sys.argv[1]).resolve()
+@pytest.mark.builds
+@pytest.mark.seconds(1800)
+def test_notebooks(build):
     tests = SourceFileLoader("reference_tests", str(ROOT / "tools" / "reference-tests")).load_module()
     exe, why = venv_of.python(build, *PACKAGES, name="test-venv-reference", seconds=600)
     try:
         source = tests.fetch(build / "reference-tests", "0.9.3")
     except tests.Unreachable as e:
         why = why or str(e)
-    subprocess.run([sys.executable, ROOT / "tools" / "build-python", build], check=False, stdout=subprocess.DEVNULL)
     if why or not (build / "python-compat").is_dir():
-        print("skipped: %s\n0 passed, 0 failed, %d skipped" % (why or "there is no header of Python", len(WANTED)))
-        return 0
-    failed, server = 0, serve()
-    with tempfile.TemporaryDirectory(prefix="pdl_notebooks_") as folder:
-        work = pathlib.Path(folder)
-        env = environment(build, work, server)
-        for name, wanted in WANTED.items():
-            place = work / name.partition(".")[0]
-            shutil.copytree(source / "examples" / "notebooks", place)
-            p = subprocess.run([exe, "-c", RUN, place / name, place], env=env, capture_output=True, text=True, check=False, timeout=300)
-            problem = check(name, json.loads(p.stdout.splitlines()[-1]), wanted) if p.returncode == 0 else p.stderr[-3000:]
-            if problem:
-                failed += 1
-                print("FAIL %s: %s" % (name, problem))
+        skip("notebooks of the reference", why or "there is no header of Python", len(WANTED))
+        return
+    work, server = pathlib.Path(tempfile.mkdtemp()), serve()
+    env = environment(build, work, server)
+    for name, wanted in WANTED.items():
+        place = work / name.partition(".")[0]
+        shutil.copytree(source / "examples" / "notebooks", place)
+        p = subprocess.run([exe, "-c", RUN, place / name, place], env=env, capture_output=True, text=True, check=False, timeout=300)
+        problem = problem_of(json.loads(p.stdout.splitlines()[-1]), wanted) if p.returncode == 0 else p.stderr[-3000:]
+        check(name, not problem, problem)
     server.shutdown()
-    print("%d passed, %d failed" % (len(WANTED) - failed, failed))
-    return 1 if failed else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

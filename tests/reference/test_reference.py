@@ -1,28 +1,25 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_reference.py -- the reference's own tests with libpdl-compat; skipped where they cannot be fetched.
-
-    tests/reference/test_reference.py BUILD
-
-Last line: `N passed, N failed[, N skipped]`; skipped are those that docs/python-compat.md says fail.
-"""
-import pathlib
+"""The reference's own tests with libpdl-compat, by tools/reference-tests; skipped where they cannot be fetched. What is skipped of them is
+what docs/python-compat.md says fails."""
+import re
 import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+import pytest
+
+from .. import checks
+from ..checks import skip
+from ..harness.choice import ROOT
 
 
-def main():
-    build = sys.argv[1]
-    for command in ([sys.executable, ROOT / "tools" / "build-python", build], [sys.executable, ROOT / "tools" / "reference-tests", build]):
-        p = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-        if p.returncode == 77:
-            print("%s0 passed, 0 failed, 1 skipped" % p.stdout)
-            return 0
-    print(p.stdout, end="")
-    return p.returncode
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+@pytest.mark.builds
+@pytest.mark.seconds(2400)
+def test_reference(build):
+    p = subprocess.run([sys.executable, ROOT / "tools" / "reference-tests", build], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    if p.returncode == 77:
+        skip("the reference's own tests", p.stdout.strip().splitlines()[-1] if p.stdout.strip() else "they cannot be fetched")
+        return
+    counts = re.findall(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$", p.stdout, re.M)
+    if counts:
+        checks.add(*(int(x or 0) for x in counts[-1]))
+    assert counts and p.returncode == 0, p.stdout[-6000:]

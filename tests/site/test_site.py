@@ -1,24 +1,20 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_site.py BUILD -- `make site`: every page is there, links lead somewhere, and in Chromium pages that are opened as files are light and dark, are
-searched, and ask nothing of the network. Pictures are left in BUILD/pictures. Skipped where generator or browser are absent.
-
-Last line: `N passed, N failed, N skipped`.
-"""
+"""test_site.py -- `make site`: every page is there, links lead somewhere, and in Chromium pages that are opened as files are light and dark, are
+searched, and ask nothing of the network. Pictures are left in BUILD/pictures. Skipped where generator or browser are absent."""
 import html.parser
 import json
-import pathlib
 import re
 import shutil
 import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT / "tests"))
-import node_of  # noqa: E402
-from checks import check, finish, skip  # noqa: E402
+import pytest
 
-BUILD = pathlib.Path(sys.argv[1]).resolve()
+from .. import node_of
+from ..checks import check, skip
+from ..harness.choice import Choice, ROOT
+
+BUILD = Choice.build
 SITE = BUILD / "site"
 PAGES = ["index", "manual/guide", "manual/quick-reference", "messages"]
 
@@ -78,7 +74,10 @@ def browser():
     check("the search finds", all(n > 0 for n in out["found"].values()), out["found"])
 
 
-def main():
+@pytest.mark.builds
+@pytest.mark.roomy
+@pytest.mark.seconds(1500)
+def test_site():
     r = subprocess.run([sys.executable, ROOT / "tools" / "make-site", BUILD], capture_output=True, text=True, timeout=1200, check=False)
     if r.returncode == 77:
         skip("the site", r.stderr.strip())
@@ -87,8 +86,4 @@ def main():
         if not r.returncode:
             pages()
             browser()
-    return finish()
 
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,23 +1,22 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_real.py BUILD -- tool servers as people use them, from the registries of JavaScript and Python: what tests/mcp checks with a
+"""Tool servers as people use them, from the registries of JavaScript and Python: what tests/mcp checks with a
 scripted server holds with theirs. A server whose packages cannot be had is skipped, with a line that says so."""
 import json
 import os
 import pathlib
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent))
-import node_of  # noqa: E402
-import venv_of  # noqa: E402
-from checks import check, finish, skip  # noqa: E402
+from .. import node_of
+from .. import venv_of
+from ..checks import check, skip
+import pytest
+from ..harness.choice import Choice
 
-BUILD = pathlib.Path(sys.argv[1]).resolve()
+BUILD = Choice.build
 PDL = str(BUILD / "pdl")
 SCOPE = "@modelcontextprotocol/server-"
 NODE = {name: SCOPE + name + "@2026.8.31" for name in ("everything", "filesystem", "memory")}
@@ -213,19 +212,25 @@ def files(modules, python):
             judge(name, folder, program, {"command": argv[0], "args": argv[1:], "env": env, **more}, want)
 
 
-def main():
-    modules, no_node = node_of.modules(BUILD, *NODE.values())
-    python, no_python = venv_of.python(BUILD, *PYTHON, name="test-venv-tools", wanted=["mcp<2", *PYTHON.values()])
+@pytest.mark.builds
+@pytest.mark.seconds(900)
+def test_everything():
+    """The server with one of everything, over both transports."""
+    modules, why = node_of.modules(BUILD, *NODE.values())
     if modules:
         everything(modules)
     else:
-        skip_all(["everything, %s: %s" % (by, row[0]) for by in ("stdio", "http") for row in EVERYTHING] + ["everything, http: started again"], no_node)
+        skip_all(["everything, %s: %s" % (by, row[0]) for by in ("stdio", "http") for row in EVERYTHING] + ["everything, http: started again"], why)
+
+
+@pytest.mark.builds
+@pytest.mark.seconds(900)
+def test_files():
+    """Servers of files, memory, times, repositories and tables."""
+    modules, no_node = node_of.modules(BUILD, *NODE.values())
+    python, no_python = venv_of.python(BUILD, *PYTHON, name="test-venv-tools", wanted=["mcp<2", *PYTHON.values()])
+    if not modules:
         skip_all([row[0] for row in FILES if row[1] in NODE], no_node)
     if not python:
         skip_all([row[0] for row in FILES if row[1] in PYTHON], no_python)
     files(modules, python)
-    return finish()
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,6 +1,5 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_wheel.py BUILD -- the wheels of `make wheel` in a Debian that has python3-venv and nothing of ours: its own root (mmdebstrap), entered
+"""The wheels of `make wheel` in a Debian that has python3-venv and nothing of ours: its own root (mmdebstrap), entered
 without network (bubblewrap), in which they are installed into a fresh environment and used. A wheel that is not there is
 built first. Skipped, with a line that says so, where it cannot be built or entered. What other distributions are needed (IPython) is fetched before and copied in; skipped where it cannot be."""
 import pathlib
@@ -11,16 +10,15 @@ import sys
 import sysconfig
 import zipfile
 
-HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
-sys.path[:0] = [str(ROOT / "python"), str(HERE.parent)]
-sys.dont_write_bytecode = True
-import bare_root  # noqa: E402
-import pdl_build  # noqa: E402
-from checks import Checks  # noqa: E402
+from python import pdl_build
 
-BUILD = pathlib.Path(sys.argv[1]).resolve()
-BUILD = BUILD.with_name(BUILD.name.removesuffix("-asan"))
+HERE = pathlib.Path(__file__).resolve().parent
+from .. import bare_root
+from ..checks import check, skip
+import pytest
+from ..harness.choice import Choice, ROOT
+
+BUILD = Choice.build
 PY = "/venv/bin/python /t/use.py "
 ABSENT = 77  # of make-wheel: something cannot be fetched
 SERVE = ("rm -f /t/port; python3 /t/https.py /t/cert.pem /t/key.pem /t/port & server=$!; trap 'kill $server' EXIT; "
@@ -67,24 +65,24 @@ def is_current(wheel):
     return wheel is not None and max(p.stat().st_mtime for p in sources) <= wheel.stat().st_mtime
 
 
-def check_files(count, wheel):
+def check_files(wheel):
     """What is in the file, and for which systems auditwheel finds it good."""
     size = wheel.stat().st_size
-    count.check("at most 8 MB", size <= 8 << 20, "%d bytes" % size)
+    check("at most 8 MB", size <= 8 << 20, "%d bytes" % size)
     names = zipfile.ZipFile(wheel).namelist()
     for wanted in ("libpdl/_pdl.abi3.so", "libpdl/bin/pdl", "libpdl/_lib/libpdl-http.so", "libpdl/_lib/libpdl-sqlite.so", "libpdl/py.typed",
                    "libpdl/_pdl.pyi", "libpdl/lib/react/react.pdl" if (ROOT / "lib/react/react.pdl").is_file() else "libpdl/lib/answer.pdl"):
-        count.check("the wheel has " + wanted, wanted in names, "it has not")
+        check("the wheel has " + wanted, wanted in names, "it has not")
     for part in [line.split()[0] for line in (ROOT / "packaging/wheel/sources.txt").read_text("utf-8").splitlines() if line[:1] not in ("#", "")]:
-        count.check("the licence of " + part, any("/licenses/%s/copyright" % part in n for n in names), "it is not in the wheel")
+        check("the licence of " + part, any("/licenses/%s/copyright" % part in n for n in names), "it is not in the wheel")
     tag = re.fullmatch(r"libpdl-[^-]+-cp310-abi3-(manylinux_2_\d+_x86_64)\.whl", wheel.name)
-    count.check("its tag", tag, wheel.name)
+    check("its tag", tag, wheel.name)
     tool = next(iter((ROOT / "build-wheel" / "tools" / "bin").glob("auditwheel")), None)
     if tool is None or not tag:
-        count.skip("what the wheels link", "there is no auditwheel of `make wheel`")
+        skip("what the wheels link", "there is no auditwheel of `make wheel`")
         return
     said = " ".join(subprocess.run([tool, "show", wheel], capture_output=True, text=True, check=False).stdout.split())
-    count.check("auditwheel agrees", 'platform tag: "%s"' % tag.group(1) in said, said)
+    check("auditwheel agrees", 'platform tag: "%s"' % tag.group(1) in said, said)
 
 
 def pip_download(folder, *names):
@@ -102,18 +100,18 @@ def pip_download(folder, *names):
     return True
 
 
-def check_sources(count):
+def check_sources():
     """`pip install .`, with what is here and without network."""
     place = BUILD / "test-venv-sources"
     shutil.rmtree(place, ignore_errors=True)
     if not (pathlib.Path(sysconfig.get_paths()["include"]) / "Python.h").is_file() or sys.version_info < (3, 11):
-        count.skip("an install from sources", "pip install . wants Python.h and, without network, Python 3.11")
+        skip("an install from sources", "pip install . wants Python.h and, without network, Python 3.11")
         return
     subprocess.run([sys.executable, "-m", "venv", place], check=True)
     p = subprocess.run([place / "bin" / "pip", "install", "-q", "--no-index", ROOT], capture_output=True, text=True, timeout=1500, check=False)
-    count.check("pip builds it from the sources", p.returncode == 0, p.stdout[-2000:] + p.stderr[-2000:])
+    check("pip builds it from the sources", p.returncode == 0, p.stdout[-2000:] + p.stderr[-2000:])
     said = subprocess.run([place / "bin" / "pdl", "--version"], capture_output=True, text=True, check=False).stdout
-    count.check("and its command runs", said == "PDL %s\n" % pdl_build.version(), said)
+    check("and its command runs", said == "PDL %s\n" % pdl_build.version(), said)
 
 
 def certificate(folder):
@@ -121,12 +119,12 @@ def certificate(folder):
                     "subjectAltName=DNS:localhost", "-keyout", folder / "key.pem", "-out", folder / "cert.pem"], check=True, capture_output=True)
 
 
-def check_later_python(count, wheel):
+def check_later_python(wheel):
     """The same file in the Python of a later Debian: tests of the package that need nothing else."""
     place = BUILD / "wheel-root-later"
     why = bare_root.make(place, ["python3-venv"], LATER)
     if why:
-        count.skip("a root of a later release", why)
+        skip("a root of a later release", why)
         return
     for used in ("venv", "wheels", "source"):
         shutil.rmtree(place / used, ignore_errors=True)
@@ -138,27 +136,28 @@ def check_later_python(count, wheel):
     line = ("python3 -m venv /venv && /venv/bin/pip install -q --no-index --find-links /wheels libpdl && cd /tmp && export PDL_BUILD=/source/build "
             "PYTHONPATH=/source/python/tests:/source/tests && /venv/bin/python -m unittest " + LATER_TESTS)
     p = subprocess.run(bare_root.enter(place, line), capture_output=True, text=True, timeout=900, check=False)
-    count.check("the tests of the package in a later Python", p.returncode == 0 and "\nOK" in p.stderr, p.stdout[-1000:] + p.stderr[-4000:])
+    check("the tests of the package in a later Python", p.returncode == 0 and "\nOK" in p.stderr, p.stdout[-1000:] + p.stderr[-4000:])
 
 
-def main():
-    count = Checks()
+@pytest.mark.builds
+@pytest.mark.seconds(3600)
+def test_wheel():
     if not is_current(wheel_of("libpdl")):
         p = subprocess.run([sys.executable, ROOT / "packaging" / "wheel" / "make-wheel"], capture_output=True, text=True, check=False)
         if p.returncode == ABSENT:
-            count.skip("the wheel", "it cannot be built: " + (p.stderr.splitlines() or ["?"])[-1], len(STEPS))
-            return count.finish()
-        count.check("the wheel is built", p.returncode == 0, p.stdout[-2000:] + p.stderr[-4000:])
+            skip("the wheel", "it cannot be built: " + (p.stderr.splitlines() or ["?"])[-1], len(STEPS))
+            return
+        check("the wheel is built", p.returncode == 0, p.stdout[-2000:] + p.stderr[-4000:])
         if p.returncode:
-            return count.finish()
+            return
     wheel, drop_in = wheel_of("libpdl"), wheel_of("libpdl_compat")
-    check_files(count, wheel)
-    check_sources(count)
+    check_files(wheel)
+    check_sources()
     place = BUILD / "wheel-root"
     why = bare_root.make(place, ["python3-venv"])
     if why:
-        count.skip("the wheel in a bare root", why, len(STEPS))
-        return count.finish()
+        skip("the wheel in a bare root", why, len(STEPS))
+        return
     for used in ("venv", "venv2", "t", "wheels"):
         shutil.rmtree(place / used, ignore_errors=True)
     for folder in ("t", "wheels"):
@@ -176,17 +175,13 @@ def main():
         shutil.copytree(others, place / "wheels", dirs_exist_ok=True)
         steps.append(("the notebook", "/venv/bin/pip install -q --no-index --find-links /wheels 'libpdl[notebook]' && " + PY + "notebook", ""))
     else:
-        count.skip("cells", "IPython cannot be fetched")
+        skip("cells", "IPython cannot be fetched")
     if drop_in:
         steps.append(("the drop-in", "/venv/bin/pip install -q --no-index --find-links /wheels libpdl-compat && " + PY + "compat", ""))
     else:
-        count.skip("libpdl-compat", "there is no wheel of it")
+        skip("libpdl-compat", "there is no wheel of it")
     for name, line, want in steps:
         p = subprocess.run(bare_root.enter(place, line), capture_output=True, text=True, timeout=600, check=False)
-        count.check(name, p.returncode == 0 and want in p.stdout, "exit status %s\n%s%s" % (p.returncode, p.stdout[-3000:], p.stderr[-3000:]))
-    check_later_python(count, wheel)
-    return count.finish()
+        check(name, p.returncode == 0 and want in p.stdout, "exit status %s\n%s%s" % (p.returncode, p.stdout[-3000:], p.stderr[-3000:]))
+    check_later_python(wheel)
 
-
-if __name__ == "__main__":
-    sys.exit(main())
