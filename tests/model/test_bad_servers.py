@@ -1,11 +1,7 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Servers that misbehave: each answer ends in the right result or the right error within bounds of time and memory, and the key stays
 where it belongs. Answers cut or reset at every byte are in test_cuts.py, comments, missing ends and limits of size in test_streams.py, silence in
-test_time.py.
-
-    python3 tests/model/test_bad_servers.py BUILD_DIR [NAME ...]      prints "N passed, N failed"
-"""
+test_time.py."""
 import asyncio
 import gzip
 import json
@@ -13,14 +9,17 @@ import os
 import resource
 import ssl
 import subprocess
-import sys
 import tempfile
 import threading
-import time
+import zlib
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import wire as w  # noqa: E402
-from wire import KEY, Wire, call, chunk, error_of, head, run, sse  # noqa: E402
+import pytest
+
+from ..checks import check
+from ..harness.choice import Choice
+from .wire import KEY, Wire, call, chunk, drive, error_of, head, run, sse
+
+pytestmark = pytest.mark.tier("test")
 
 OK = json.dumps({"choices": [{"message": {"role": "assistant", "content": "ok"}}]}).encode()
 
@@ -48,19 +47,21 @@ def test_no_http():
 
 
 def test_endless_headers():
-    t0 = time.monotonic()
     parts = [b"HTTP/1.1 200 OK\r\n"] + [b"X-%d: " % i + b"y" * 1000 + b"\r\n" for i in range(5000)]
-    kinds = call(Wire(parts))[1]["error"]["kind"]
-    assert kinds == "protocol" and time.monotonic() - t0 < 20, kinds
+    error_of(call(Wire(parts))[1], "protocol", 200)
+
+
+def bomb(megabytes):
+    """So many megabytes of blanks, compressed; made in small pieces, because what this process holds counts as memory of its children, too."""
+    made, piece = zlib.compressobj(1, zlib.DEFLATED, 31), b" " * (1 << 20)
+    return b"".join([made.compress(piece) for _ in range(megabytes)] + [made.flush()])
 
 
 def test_compressed_bomb():
-    bomb = gzip.compress(b" " * (300 << 20), 9)
-    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-    wire = Wire([head("application/json", extra="Content-Encoding: gzip\r\n"), bomb])
+    wire = Wire([head("application/json", extra="Content-Encoding: gzip\r\n"), bomb(160)])
     error_of(call(wire, stream=False)[1], "protocol", 200, "longer than")
     after = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-    assert after < max(before, 400 << 10), "%d KB" % after
+    check("an answer of 64 MB at most is kept", Choice.sanitized or after < 150 << 10, "%d KB" % after)
     small = Wire([head("application/json", extra="Content-Encoding: gzip\r\n"), gzip.compress(OK)])
     assert call(small, stream=False)[1]["reply"]["content"] == "ok"
 
@@ -78,18 +79,21 @@ class Endless(Wire):
             yield self.event
 
 
-def test_endless_streams():
-    long = "x" * 100000
-    events = [sse(chunk(content=long), done=False), sse(chunk(reasoning_content=long), done=False), b": %s\n\n" % long.encode(),
-              sse(chunk(tool_calls=[{"index": 0, "id": "a", "function": {"arguments": long}}]), done=False)]
-    for event in events:
-        wire, t0 = Endless(event), time.monotonic()
-        one = {"model": "openai/m", "messages": [], "stream": True, "parameters": {"api_base": wire.url, "api_key": KEY, "max_retries": 0}}
-        end = [x for x in run({"calls": [one]}) if "piece" not in x][-1]
-        wire.close()
-        error_of(end, "protocol", 200, "longer than")
-        assert time.monotonic() - t0 < 20
-    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 500 << 10
+LONG = "x" * 500000
+EVENTS = {"content": sse(chunk(content=LONG), done=False), "thoughts": sse(chunk(reasoning_content=LONG), done=False), "comments": b": %s\n\n" % LONG.encode(),
+          "calls": sse(chunk(tool_calls=[{"index": 0, "id": "a", "function": {"arguments": LONG}}]), done=False)}
+
+
+@pytest.mark.parametrize("what", EVENTS)
+def test_endless_streams(what):
+    wire = Endless(EVENTS[what])
+    one = {"model": "openai/m", "messages": [], "stream": True, "parameters": {"api_base": wire.url, "api_key": KEY, "max_retries": 0}}
+    code, out, err = drive({"calls": [one]})
+    wire.close()
+    assert code == 0 and not err, (code, err)
+    error_of(json.loads(out[out.rindex("\n", 0, -1) + 1:] if out.count("\n") > 1 else out), "protocol", 200, "longer than")
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert used.ru_maxrss < 500 << 10 and used.ru_utime + used.ru_stime < 20, used
 
 
 def job(wire, at):
@@ -140,10 +144,10 @@ def test_redirects_are_not_followed():
 
 def test_absurd_waits():
     for value in ("1e300", "-5", "nan", "inf", "soon", "99999999999999999999", "Wed, 21 Oct 2099 07:28:00 GMT", "0x10", ""):
-        t0 = time.monotonic()
         wire = Wire([head("application/json", "503 Busy", "retry-after: %s\r\n" % value), b"{}"], [head("application/json"), OK])
         _, end = call(wire, stream=False, max_retries=1)
-        assert ("reply" in end) == (len(wire.requests) == 2) and time.monotonic() - t0 < 3, (value, end)
+        waited = wire.times[-1] - wire.times[0]
+        assert ("reply" in end) == (len(wire.requests) == 2) and waited < 3, (value, end)
 
 
 def test_pages_and_errors_with_status_200():
@@ -171,7 +175,7 @@ def test_usage_twice_and_strange():
 def certificate(folder, name, days):
     def openssl(*argv):
         subprocess.run(["openssl", *argv], cwd=folder, check=True, capture_output=True)
-    openssl("req", "-newkey", "rsa:2048", "-nodes", "-keyout", "key.pem", "-out", "req.pem", "-subj", "/CN=" + name)
+    openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", "key.pem", "-out", "req.pem", "-subj", "/CN=" + name)
     with open(os.path.join(folder, "ext"), "w", encoding="ascii") as f:
         f.write("subjectAltName=%s:%s\n" % ("IP" if name[0].isdigit() else "DNS", name))
     openssl("x509", "-req", "-in", "req.pem", "-signkey", "key.pem", "-days", str(days), "-extfile", "ext", "-out", "cert.pem")
@@ -244,9 +248,9 @@ class Storm:
             writer.close()
 
 
-def test_storm_of_429():
+def test_storm_of_429(scale):
     server = Storm(2)
-    names = ["call %d" % i for i in range(1000)]
+    names = ["call %d" % i for i in range(scale(1000, 200))]
     calls = [{"model": "openai/m", "messages": [{"role": "user", "content": n}],
               "parameters": {"api_base": server.url + "/v1", "api_key": KEY, "max_retries": 40}} for n in names]
     lines = run({"calls": calls})
@@ -254,7 +258,3 @@ def test_storm_of_429():
     assert got == {i: "answer to " + n for i, n in enumerate(names)}, [x for x in lines if "error" in x][:2]
     assert server.answered == {n: 1 for n in names}, "an answered call was repeated"
     assert set(server.seen.values()) == {3}
-
-
-if __name__ == "__main__":
-    sys.exit(w.main(globals(), __doc__))

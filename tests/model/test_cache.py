@@ -1,15 +1,10 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""--cache and `pdl cache`: replies that runs and processes share, over real HTTP.
-
-    python3 tests/model/test_cache.py BUILD_DIR [NAME ...]      prints "N passed, N failed"
-"""
+"""--cache and `pdl cache`: replies that runs and processes share, over real HTTP."""
 import json
 import os
-import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from loopback import Place, Server, main, same  # noqa: E402
+from ..checks import same
+from .loopback import Place, Server
 
 ASK = "model: openai/m\ninput: %s\n"
 SAMPLE = "for: {i: [1, 2, 3]}\nmap: {model: openai/m, input: same}\njoin: {with: ','}\n"
@@ -19,7 +14,7 @@ def counting(body, n):
     return "r%d" % n
 
 
-def second_run_asks_nobody(build):
+def test_second_run_asks_nobody(build):
     with Server(counting) as s:
         p = Place(build, s)
         same(p.run("--cache", "c", "p.pdl", program=ASK % "hi"), (0, "r0\n", ""))
@@ -29,7 +24,7 @@ def second_run_asks_nobody(build):
         same(len(s.requests), 1)
 
 
-def repetitions_stay_samples(build):
+def test_repetitions_stay_samples(build):
     with Server(counting) as s:
         p = Place(build, s)
         status, out, err = p.run("--cache", "c", "p.pdl", program=SAMPLE)
@@ -39,7 +34,7 @@ def repetitions_stay_samples(build):
         same(p.run("--cache", "c", "p.pdl", program=SAMPLE.replace("3]", "3, 4]")), (0, out.strip() + ",r3\n", ""))
 
 
-def content_decides(build):
+def test_content_decides(build):
     """What shapes the answer makes another key; keys, time limits, addresses do not."""
     with Server(counting) as s:
         p = Place(build, s)
@@ -53,7 +48,7 @@ def content_decides(build):
         same(p.run("--cache", "c", "p.pdl", program="model: openai/m\ninput: hi\nparameters: {mock_response: fake}")[1], "fake\n")
 
 
-def failures_are_asked_again(build):
+def test_failures_are_asked_again(build):
     state = {"bad": True}
 
     def reply(body, n):
@@ -69,7 +64,7 @@ def failures_are_asked_again(build):
         same(len(s.requests), 2)
 
 
-def failure_gives_its_number_back(build):
+def test_failure_gives_its_number_back(build):
     """The call that failed is repeated with the same number: the next run finds its answer at once."""
     def reply(body, n):
         return (400, {}, {"error": {"message": "no"}}) if n == 0 else "r%d" % n
@@ -81,7 +76,7 @@ def failure_gives_its_number_back(build):
         same(len(s.requests), 2)
 
 
-def recorded_behind_the_cache(build):
+def test_recorded_behind_the_cache(build):
     with Server(counting) as s:
         p = Place(build, s)
         p.run("--cache", "c", "p.pdl", program=ASK % "hi")
@@ -91,7 +86,7 @@ def recorded_behind_the_cache(build):
     same(p.run("--cache", "c", "--replay", "j", "p.pdl"), (0, "r0\n", ""), "a replay needs no cache")
 
 
-def no_secret_in_the_file(build):
+def test_no_secret_in_the_file(build):
     with Server(lambda body, n: "I saw sk-secret-0123456789") as s:
         p = Place(build, s)
         p.run("--cache", "c", "p.pdl", program=ASK % "'key sk-secret-0123456789'")
@@ -101,7 +96,7 @@ def no_secret_in_the_file(build):
         same(os.stat(p.dir / "c").st_mode & 0o077, 0, "others may not read it")
 
 
-def processes_share_one_file(build):
+def test_processes_share_one_file(build):
     with Server(lambda body, n: body["messages"][0]["content"].upper(), delay=0.01) as s:
         p = Place(build, s)
         program = "for: {i: \"${ range(100) | list }\"}\nmap: {model: openai/m, input: 'n${ i }'}\njoin: {with: ','}\n"
@@ -117,16 +112,16 @@ def processes_share_one_file(build):
         same(len(p.run("cache", "list", "c")[1].splitlines()), 100)
 
 
-def processes_start_with_a_new_file(build):
+def test_processes_start_with_a_new_file(build, scale):
     """One of them makes it, and none takes what is half made for somebody else's file."""
     p = Place(build)
     (p.dir / "p.pdl").write_text("text: hi\n")
-    for i in range(12):
+    for i in range(scale(12, 4)):
         runs = [p.start("--cache", "c%d" % i, "p.pdl") for _ in range(10)]
         same([(r.communicate(timeout=120), r.returncode) for r in runs], [(("hi\n", ""), 0)] * 10)
 
 
-def killed_process_leaves_a_good_file(build):
+def test_killed_process_leaves_a_good_file(build):
     with Server(lambda body, n: body["messages"][0]["content"].upper(), delay=0.02) as s:
         p = Place(build, s)
         r = p.start("--jobs", "1", "--cache", "c", "p.pdl",
@@ -139,7 +134,7 @@ def killed_process_leaves_a_good_file(build):
         same((status, err, len(out.splitlines()) >= 15), (0, "", True))
 
 
-def damaged_files(build):
+def test_damaged_files(build):
     p = Place(build)
     (p.dir / "p.pdl").write_text("text: hi")
     (p.dir / "text").write_text("no database, and long enough to be looked at: " + "x" * 200)
@@ -149,16 +144,16 @@ def damaged_files(build):
     same(p.run("--cache", "no/such/folder", "p.pdl")[2], "argument --cache: cannot open no/such/folder: No such file or directory\n")
     with Server(lambda body, n: "x" * 3000) as s:
         q = Place(build, s)
-        q.run("--cache", "c", "p.pdl", program="for: {i: \"${ range(50) | list }\"}\nmap: {model: openai/m, input: 'n${ i }'}\n")
+        q.run("--stream", "none", "--cache", "c", "p.pdl", program="for: {i: \"${ range(50) | list }\"}\nmap: {model: openai/m, input: 'n${ i }'}\n")
         data = bytearray((q.dir / "c").read_bytes())
         data[5000:len(data) - 5000] = b"\xff" * (len(data) - 10000)
         (q.dir / "c").write_bytes(bytes(data))
-        status, out, err = q.run("--cache", "c", "p.pdl")
+        status, out, err = q.run("--stream", "none", "--cache", "c", "p.pdl")
         same((status, out, err.count("\n")), (1, "", 1))
         same("c is damaged" in err or "malformed" in err, True, err)
 
 
-def list_prune_export(build):
+def test_list_prune_export(build):
     with Server(counting) as s:
         p = Place(build, s)
         for m in ("a", "b"):
@@ -174,12 +169,3 @@ def list_prune_export(build):
         for wrong in (("prune", "c"), ("list",), ("drop", "c"), ("list", "c", "--all"), ("prune", "c", "--older-than", "x")):
             same(p.run("cache", *wrong)[0], 2, str(wrong))
         same(p.run("cache", "list", "none")[0], 1)
-
-
-TESTS = [second_run_asks_nobody, repetitions_stay_samples, content_decides, failures_are_asked_again, failure_gives_its_number_back,
-         recorded_behind_the_cache, no_secret_in_the_file, processes_share_one_file,
-         processes_start_with_a_new_file, killed_process_leaves_a_good_file,
-         damaged_files, list_prune_export]
-
-if __name__ == "__main__":
-    sys.exit(main(TESTS, sys.argv))

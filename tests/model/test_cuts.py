@@ -1,32 +1,28 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Answers cut off after every byte, in every form that answers have, on a connection that is closed, broken off or reset; and read byte by byte.
 
-    python3 tests/model/test_cuts.py BUILD_DIR [NAME ...]      prints "N passed, N failed"
-
 What was shown is always a beginning of the text; what counts as an answer is the whole of it, calls with all of their arguments; everything
-else is an error of the transport. All cuts of a form are calls of one process against one server.
-"""
-import asyncio
+else is an error of the transport. All cuts of a form are calls of one process against one server."""
 import binascii
 import json
-import os
 import re
 import socket
 import struct
-import sys
 import threading
-import time
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import wire as w  # noqa: E402
-from wire import KEY, Wire, cut, head, run, sse  # noqa: E402
+import pytest
+
+from ..checks import check
+from ..harness.choice import Choice
+from .wire import KEY, Wire, cut, head, run, sse
+
+pytestmark = pytest.mark.tier("test")
 
 TEXT = "Grüße, 世界! 😀 end"
 ARGS = '{"x": "ü"}'
 BAD_KINDS = {"connection", "stream", "protocol"}
 USAGE = {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3}
-SECONDS = 60  # for all cuts of a form; it takes a few
+NEAR = 3  # bytes to both sides of a boundary are always cut
 
 
 def frame(kind, payload, message="event"):
@@ -139,40 +135,43 @@ WHOLES = {
 
 
 class Cutter:
-    """Answers the request that says "cut N" with the first N bytes of the answer and then ends the connection its own way."""
+    """Answers the request that says "cut N" with the first N bytes of the answer and then ends the connection its own way. One thread takes one
+    connection after the other: the client has sent its request when it is connected."""
 
     def __init__(self, answer, reset):
-        self.answer, self.reset, self.head = answer, reset, {}
-        self.loop = asyncio.new_event_loop()
-        ready = threading.Event()
-        threading.Thread(target=self.main, args=(ready,), daemon=True).start()
-        ready.wait()
+        self.answer, self.reset = answer, reset
+        self.sock = socket.create_server(("127.0.0.1", 0), backlog=4096)
+        self.url = "http://127.0.0.1:%d" % self.sock.getsockname()[1]
+        self.thread = threading.Thread(target=self.serve, daemon=True)
+        self.thread.start()
 
-    def main(self, ready):
-        async def start():
-            self.server = await asyncio.start_server(self.serve, "127.0.0.1", 0, backlog=4096)
-            self.url = "http://127.0.0.1:%d" % self.server.sockets[0].getsockname()[1]
-            ready.set()
-        self.loop.run_until_complete(start())
-        self.loop.run_forever()
+    def serve(self):
+        while True:
+            try:
+                c, _ = self.sock.accept()
+            except OSError:
+                return
+            try:
+                self.one(c)
+            except OSError:
+                pass
+            c.close()
 
-    async def serve(self, reader, writer):
-        try:
-            sent = await reader.readuntil(b"\r\n\r\n")
-            size = int(re.search(rb"content-length: *(\d+)", sent.lower()).group(1))
-            at = int(re.search(rb"cut (\d+)", await reader.readexactly(size)).group(1))
-            writer.write(self.answer[:at])
-            await writer.drain()
-            if self.reset:
-                writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-                writer.transport.abort()
-        except (asyncio.IncompleteReadError, OSError):
-            pass
-        finally:
-            writer.close()
+    def one(self, c):
+        data = b""
+        while b"cut " not in data or not data.endswith(b"}"):
+            more = c.recv(65536)
+            if not more:
+                return
+            data += more
+        c.sendall(self.answer[:int(re.search(rb"cut (\d+)", data).group(1))])
+        if self.reset:
+            c.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
     def close(self):
-        self.loop.call_soon_threadsafe(self.loop.stop)
+        self.sock.shutdown(socket.SHUT_RDWR)
+        self.thread.join()
+        self.sock.close()
 
 
 def ask(url, model, parameters, text, stream):
@@ -195,12 +194,30 @@ def check_end(where, shown, end, complete, tool):
     assert message["content"] == TEXT and calls_of(message) == ([("f", json.loads(ARGS))] if tool else []), (where, message)
 
 
-def cut_everywhere(name, model, parameters, answer, complete_at, tool, stream, reset):
+def boundaries(answer, mark):
+    """Where something ends in an answer: its head, lines and what stands between them, frames, what says that it is complete."""
+    start = answer.index(b"\r\n\r\n") + 4
+    found = {0, start, mark, len(answer)} | {m.end() for m in re.finditer(rb"\n", answer)}
+    at = answer.find(b"\0\0\0", start)
+    while FRAMES.encode() in answer[:start] and 0 <= at < len(answer) - 4:
+        found.add(at)
+        at += struct.unpack(">I", answer[at:at + 4])[0]
+    return found
+
+
+def places(name, answer, mark, part):
+    """The cuts that this run takes: those near a boundary, and in `make test` one in five of the others."""
+    near = {at for end in boundaries(answer, mark) for at in range(end - NEAR, end + NEAR + 1) if 0 <= at <= len(answer)}
+    others = part([at for at in range(len(answer) + 1) if at not in near], 5, lambda at: "%s %d" % (name, at))
+    return sorted(others + ([] if Choice.rest else list(near)))
+
+
+def cut_everywhere(name, model, parameters, answer, complete_at, tool, stream, reset, part):
     """complete_at: the shortest beginning that may count as an answer."""
     server = Cutter(answer, reset)
-    ends, shown, t0 = {}, {}, time.monotonic()
-    for first in range(0, len(answer) + 1, 500):
-        cuts = list(range(first, min(first + 500, len(answer) + 1)))
+    ends, shown, taken = {}, {}, places(name, answer, complete_at, part)
+    for first in range(0, len(taken), 500):
+        cuts = taken[first:first + 500]
         for x in run({"calls": [ask(server.url, model, parameters, "cut %d" % at, stream) for at in cuts]}):
             at = cuts[x["i"]]
             if "piece" in x:
@@ -209,43 +226,49 @@ def cut_everywhere(name, model, parameters, answer, complete_at, tool, stream, r
                 assert at not in ends, (name, at, "ended twice")
                 ends[at] = x
     server.close()
-    assert len(ends) == len(answer) + 1 and time.monotonic() - t0 < SECONDS, (name, len(ends), time.monotonic() - t0)
+    assert len(ends) == len(taken), (name, len(ends), len(taken))
     for at, end in ends.items():
         check_end((name, "reset" if reset else "closed", at, answer[max(0, at - 40):at]), shown.get(at, ""), end, at >= complete_at, tool)
-    assert reset or "reply" in ends[len(answer)], (name, ends[len(answer)])
+    assert reset or len(answer) not in ends or "reply" in ends[len(answer)], (name, ends[len(answer)])
+    check("%s, %d cuts" % (name, len(taken)), taken or Choice.rest)
 
 
 def chunked(body):
     return b"Transfer-Encoding: chunked\r\n", b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
 
 
-def test_streams_cut_at_every_byte():
-    for name, (model, parameters, kind, body, mark, tool) in STREAMS.items():
-        extra, coded = chunked(body)
-        for answer, reset in ((head(kind) + body, False), (head(kind, extra=extra.decode()) + coded, False), (head(kind) + body, True)):
-            cut_everywhere(name, model, parameters, answer, answer.index(mark), tool, True, reset)
+# how the bytes go: as they are and the connection is closed, in a chunk, as they are and the connection is reset
+WAYS = {"closed": (False, False), "chunked": (True, False), "reset": (False, True)}
 
 
-def test_whole_answers_cut_at_every_byte():
-    for name, (model, parameters, reply, tool) in WHOLES.items():
-        body = json.dumps(reply, ensure_ascii=False).encode()
-        for extra, reset in (("", False), ("Content-Length: %d\r\n" % len(body), False), ("", True)):
-            answer = head("application/json", extra=extra) + body
-            cut_everywhere(name, model, parameters, answer, len(answer), tool, False, reset)
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", STREAMS)
+def test_streams_cut(name, way, part):
+    model, parameters, kind, body, mark, tool = STREAMS[name]
+    in_chunks, reset = WAYS[way]
+    extra, body = chunked(body) if in_chunks else (b"", body)
+    answer = head(kind, extra=extra.decode()) + body
+    cut_everywhere("%s, %s" % (name, way), model, parameters, answer, answer.index(mark), tool, True, reset, part)
 
 
-def test_streams_byte_by_byte():
-    for name, (model, parameters, kind, body, _, tool) in STREAMS.items():
-        for split, parts in ((False, cut(body, 1)), (True, [body])):
-            wire = Wire([head(kind)] + parts)
-            got = run({"calls": [ask(wire.url, model, parameters, "x", True)], "split": split})
-            wire.close()
-            shown = "".join(x["piece"] for x in got if "piece" in x)
-            assert shown == TEXT and "reply" in got[-1], (name, got[-1])
-            check_end((name, "bytes"), shown, got[-1], True, tool)
-            usage = got[-1]["reply"]["usage"]
-            assert usage is None if name == "completion" else usage["total_tokens"] == 3, (name, usage)
+@pytest.mark.parametrize("name", WHOLES)
+def test_whole_answers_cut(name, part):
+    model, parameters, reply, tool = WHOLES[name]
+    body = json.dumps(reply, ensure_ascii=False).encode()
+    for way, extra, reset in (("closed", "", False), ("with its length", "Content-Length: %d\r\n" % len(body), False), ("reset", "", True)):
+        answer = head("application/json", extra=extra) + body
+        cut_everywhere("%s, %s" % (name, way), model, parameters, answer, len(answer), tool, False, reset, part)
 
 
-if __name__ == "__main__":
-    sys.exit(w.main(globals(), __doc__))
+@pytest.mark.parametrize("name", STREAMS)
+def test_streams_byte_by_byte(name):
+    model, parameters, kind, body, _, tool = STREAMS[name]
+    for split, parts in ((False, cut(body, 1)), (True, [body])):
+        wire = Wire([head(kind)] + parts)
+        got = run({"calls": [ask(wire.url, model, parameters, "x", True)], "split": split})
+        wire.close()
+        shown = "".join(x["piece"] for x in got if "piece" in x)
+        assert shown == TEXT and "reply" in got[-1], (name, got[-1])
+        check_end((name, "bytes"), shown, got[-1], True, tool)
+        usage = got[-1]["reply"]["usage"]
+        assert usage is None if name == "completion" else usage["total_tokens"] == 3, (name, usage)

@@ -1,20 +1,12 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_dialects.py -- what the fixtures leave out: one conversation with media, calls, results and thoughts in every dialect, what is asked of tools, answers
-that are no answers, errors in the middle of streams.
-
-    test_dialects.py BUILD_DIR [TEST ...]
-
-Sources: the API references of the services, as docs/internals/model.md names them. Last line: `N passed, N failed`.
-"""
+"""What the fixtures leave out: one conversation with media, calls, results and thoughts in every dialect, what is asked of tools, answers that are
+no answers, errors in the middle of streams. Sources: the API references of the services, as docs/internals/model.md names them."""
 import base64
 import json
 import struct
-import sys
 import zlib
 
-import wire
-from wire import KEY, Wire, error_of, head, run, sse
+from .wire import KEY, Wire, error_of, head, run, sse
 
 PNG = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw=="}}
 CAT = {"type": "image_url", "image_url": {"url": "https://example.org/cat.jpg"}}
@@ -421,7 +413,3 @@ def test_vectors_as_bytes():
     same(lines[-1]["reply"]["embeddings"], [[1.0, 2.0]])
     assert server.requests[0][0].startswith("POST /openai/deployments/m/embeddings?api-version=2024-02-01 "), server.requests
     server.close()
-
-
-if __name__ == "__main__":
-    sys.exit(wire.main(globals(), __doc__))

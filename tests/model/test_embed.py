@@ -1,18 +1,10 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Embeddings: batches, order, what is kept for the run, forms of the answer, failures; through model_driver.
-
-    python3 tests/model/test_embed.py BUILD_DIR [NAME ...]      prints "N passed, N failed"
-"""
+"""Embeddings: batches, order, what is kept for the run, forms of the answer, failures; through model_driver."""
 import base64
 import json
-import os
 import struct
-import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import wire as w  # noqa: E402
-from wire import KEY, Wire, error_of, head, run  # noqa: E402
+from .wire import KEY, Wire, error_of, head, run
 
 
 class Vectors(Wire):
@@ -133,7 +125,3 @@ def test_vertex():
     lines = run({"calls": [{"model": "vertex_ai/m", "input": ["a"], "parameters": {"api_base": wire.url, "api_key": KEY, "max_retries": 0, **place}}]})
     wire.close()
     error_of(lines[-1], "protocol", 200)
-
-
-if __name__ == "__main__":
-    sys.exit(w.main(globals(), __doc__))

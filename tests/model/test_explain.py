@@ -1,15 +1,9 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""`pdl explain`: what a program would ask, with a server that must not be asked.
-
-    python3 tests/model/test_explain.py BUILD_DIR [NAME ...]      prints "N passed, N failed"
-"""
+"""`pdl explain`: what a program would ask, with a server that must not be asked."""
 import json
-import os
-import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from loopback import Place, Server, main, same  # noqa: E402
+from ..checks import same
+from .loopback import Place, Server
 
 CHAIN = """text:
 - "Hello"
@@ -25,7 +19,7 @@ def notes(p, *args, status=0, **kw):
     return json.loads(out)
 
 
-def sums_up(build):
+def test_sums_up(build):
     """Totals of what is known, and how many calls are without it."""
     with Server(lambda body, n: "x") as s:
         p = Place(build, s)
@@ -41,7 +35,7 @@ def sums_up(build):
         same((many["calls"], many["calls_without_limit"]), (3, 3), "every iteration of a map")
 
 
-def shows_what_a_run_sends(build):
+def test_shows_what_a_run_sends(build):
     """The bodies are those that the server of a real run gets, key by key."""
     with Server(lambda body, n: "x") as s:
         p = Place(build, s)
@@ -59,7 +53,7 @@ def shows_what_a_run_sends(build):
         same(notes(p, "--stream", "none", "-d", "n: 3")["calls"][0]["request"]["body"].get("stream"), None)
 
 
-def keys_are_removed(build):
+def test_keys_are_removed(build):
     p = Place(build)
     program = "text:\n- {model: openai/a, input: 'my key is sk-secret-0123456789'}\n- {model: openai/b, input: x, parameters: {api_key: other-secret-42}}\n" \
               "- {model: gemini/g, input: x, parameters: {api_key: third-secret-42}}\n- {model: anthropic/c, input: x, parameters: {api_key: fourth-secret-42, extra_headers: {X-Api-Key: fifth-secret-42}}}\n"
@@ -68,7 +62,7 @@ def keys_are_removed(build):
         same((status, "secret" in out + err), (0, False), out + err)
 
 
-def missing_key_is_told(build):
+def test_missing_key_is_told(build):
     p = Place(build)
     del p.env["OPENAI_API_KEY"]
     d = notes(p, program="{model: openai/a, input: x}")
@@ -77,7 +71,7 @@ def missing_key_is_told(build):
     same(notes(p, program="{model: nobody/a, input: x}")["calls"][0]["problem"].split(":")[0], "unknown_provider")
 
 
-def nothing_is_done_unless_allowed(build):
+def test_nothing_is_done_unless_allowed(build):
     program = "text:\n- {lang: python, code: 'open(\"made\", \"w\"); result = str(7)', def: x}\n- {model: openai/a, input: '${ x }'}\n"
     p = Place(build)
     d = notes(p, program=program)
@@ -111,7 +105,7 @@ text:
 """
 
 
-def blocks_behind_unknowns(build):
+def test_blocks_behind_unknowns(build):
     def places(program):
         return [(x["line"], x["column"], x["kind"], x["models"], x["waits_for"]) for x in notes(p, program=program)["not_reached"]]
 
@@ -131,7 +125,7 @@ def blocks_behind_unknowns(build):
                                        "- {call: '${ g }'}\n- {read: b.txt}\n")], [(3, first), (5, first)])
 
 
-def failing_programs(build):
+def test_failing_programs(build):
     p = Place(build)
     same(p.run("explain", "p.pdl", program="text: ['${ nope }']")[0], 1)
     same(p.run("explain", "p.pdl", program="txt: x")[0], 1)
@@ -139,7 +133,7 @@ def failing_programs(build):
     same(p.run("explain")[0], 2)
 
 
-def many_calls(build):
+def test_many_calls(build):
     """No limit on what is open: every iteration of a map is shown."""
     p = Place(build)
     waits = "for: {i: [1, 2, 3]}\nmap:\n  text: [{model: openai/a, input: 'n${ i }', def: r}, {if: \"${ r == 'x' }\", then: {model: openai/b, input: x}}]\n"
@@ -151,13 +145,7 @@ def many_calls(build):
     same([c["messages"][0]["content"] for c in d["calls"]], ["n%d" % i for i in range(500)])
 
 
-def costs(build):
+def test_costs(build):
     p = Place(build)
     (p.dir / "t").write_text('{"openai/*": {"input": 1, "output": 2}}')
     same(notes(p, "--prices", "t", program="{model: openai/a, input: abcdefgh, parameters: {max_tokens: 5}}")["calls"][0]["cost"], 16.0)
-
-
-TESTS = [sums_up, shows_what_a_run_sends, keys_are_removed, missing_key_is_told, nothing_is_done_unless_allowed, blocks_behind_unknowns, failing_programs, many_calls, costs]
-
-if __name__ == "__main__":
-    sys.exit(main(TESTS, sys.argv))

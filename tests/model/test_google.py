@@ -1,32 +1,28 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Vertex AI: a service account's assertion is signed, exchanged once and kept; other credentials; what is wrong with them.
-
-    python3 tests/model/test_google.py BUILD_DIR [NAME ...]      prints "N passed, N failed"
-"""
+"""Vertex AI: a service account's assertion is signed, exchanged once and kept; other credentials; what is wrong with them."""
 import base64
 import json
-import os
+import pathlib
 import subprocess
-import sys
 import tempfile
 import time
 import urllib.parse
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import wire as w  # noqa: E402
-from wire import Wire, error_of, head, run  # noqa: E402
+from .wire import Wire, error_of, head, run
 
-WORK = tempfile.mkdtemp(prefix="pdl-google-")
 ANSWER = [head("application/json"), b'{"candidates": [{"content": {"parts": [{"text": "ok"}]}, "finishReason": "STOP"}]}']
 
 
+def openssl(*args):
+    subprocess.run(["openssl", *args], cwd=tempfile.gettempdir(), check=True, capture_output=True)
+
+
 def key():
-    path = os.path.join(WORK, "key.pem")
-    if not os.path.exists(path):
-        subprocess.run(["openssl", "genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048", "-out", path], check=True, capture_output=True)
-    with open(path, encoding="ascii") as f:
-        return f.read()
+    """A key of RSA in key.pem of the item's temporary folder, made once. A short one is made in milliseconds."""
+    path = pathlib.Path(tempfile.gettempdir()) / "key.pem"
+    if not path.exists():
+        openssl("genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:1024", "-out", path.name)
+    return path.read_text("ascii")
 
 
 class Google(Wire):
@@ -75,19 +71,17 @@ def test_assertion():
     assert (c["iss"], c["aud"], c["scope"]) == ("robot@proj.example", wire.url + "/token", "https://www.googleapis.com/auth/cloud-platform")
     assert abs(c["iat"] - time.time()) < 60 and c["exp"] == c["iat"] + 3600
     for name, data in (("sig", part(sig)), ("data", (header + "." + claims).encode())):
-        with open(os.path.join(WORK, name), "wb") as f:
-            f.write(data)
-    subprocess.run(["openssl", "pkey", "-in", "key.pem", "-pubout", "-out", "pub.pem"], cwd=WORK, check=True, capture_output=True)
-    subprocess.run(["openssl", "dgst", "-sha256", "-verify", "pub.pem", "-signature", "sig", "data"], cwd=WORK, check=True, capture_output=True)
+        (pathlib.Path(tempfile.gettempdir()) / name).write_bytes(data)
+    openssl("pkey", "-in", "key.pem", "-pubout", "-out", "pub.pem")
+    openssl("dgst", "-sha256", "-verify", "pub.pem", "-signature", "sig", "data")
     assert "/v1/projects/proj/locations/global/publishers/google/models/gemini-x:generateContent " in wire.requests[-1][0]
 
 
-def test_one_exchange_for_all():
+def test_one_exchange_for_all(folder):
     wire = Google()
-    path = os.path.join(WORK, "account.json")
-    with open(path, "w", encoding="utf-8") as f:
-        json.dump(account(wire), f)
-    lines = ask(wire, 20, env={"GOOGLE_APPLICATION_CREDENTIALS": path})
+    path = folder / "account.json"
+    path.write_text(json.dumps(account(wire)), "utf-8")
+    lines = ask(wire, 20, env={"GOOGLE_APPLICATION_CREDENTIALS": str(path)})
     assert sum("reply" in x for x in lines) == 20 and len(wire.exchanges) == 1, (len(wire.exchanges), lines[:2])
     assert set(wire.calls) == {"token-1"}
 
@@ -123,7 +117,3 @@ def test_what_is_wrong():
     error_of(ask(Google(), vertex_project="p")[-1], "auth", None, "GOOGLE_APPLICATION_CREDENTIALS")
     error_of(ask(Google(), vertex_project="p", env={"GOOGLE_APPLICATION_CREDENTIALS": "/nowhere.json"})[-1], "config", None, "No such file")
     error_of(ask(Google(), vertex_project="p", vertex_credentials="{oops")[-1], "config", None, "not JSON of Google credentials")
-
-
-if __name__ == "__main__":
-    sys.exit(w.main(globals(), __doc__))

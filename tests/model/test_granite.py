@@ -1,19 +1,11 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""platform granite-io: prompts as granite-io 0.5.3 writes them (granite_prompts.json), answers taken apart, other models as a chat.
-
-    python3 tests/model/test_granite.py BUILD_DIR [NAME ...]      prints "N passed, N failed"
-"""
+"""platform granite-io: prompts as granite-io 0.5.3 writes them (granite_prompts.json), answers taken apart, other models as a chat."""
 import datetime
 import json
-import os
-import sys
+import pathlib
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import wire as w  # noqa: E402
-from wire import KEY, Wire, error_of, head, run  # noqa: E402
+from .wire import KEY, Wire, error_of, head, run
 
-HERE = os.path.dirname(os.path.abspath(__file__))
 USER = [{"role": "user", "content": "Hello"}]
 TOOL = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
 
@@ -34,7 +26,7 @@ def ask(wire, processor=None, messages=None, stream=False, **parameters):
 
 def test_prompts():
     today = datetime.date.today().strftime("%B %d, %Y")
-    for row in json.load(open(os.path.join(HERE, "granite_prompts.json"), encoding="utf-8")):
+    for row in json.loads(pathlib.Path(__file__).with_name("granite_prompts.json").read_text("utf-8")):
         wire = Wire(text("x"))
         ask(wire, {"type": row["type"]}, row["messages"], **row["parameters"])
         body = wire.requests[0][1]
@@ -86,7 +78,3 @@ def test_wrong_processors():
     error_of(ask(Wire([]), {"backend": "nope"}), "bad_request", None, "no backend nope")
     error_of(ask(Wire([]), thinking=True, tools=[TOOL]), "bad_request", None, "thinking")
     error_of(ask(Wire([]), {"type": "other"}, documents=[{"text": "a"}]), "unsupported_params", None, "documents")
-
-
-if __name__ == "__main__":
-    sys.exit(w.main(globals(), __doc__))

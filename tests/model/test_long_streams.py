@@ -1,55 +1,60 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_long_streams.py BUILD_DIR [NAME ...] -- a stream with 200 000 tool calls, or as many tokens with their probabilities, takes time in
-proportion to its length, and a signal ends it at once.
-
-Python standard library only. Last line: `N passed, N failed`.
-"""
+"""A stream with 200 000 tool calls, or as many tokens with their probabilities, takes time in proportion to its length, and a signal ends it
+at once. `make test` asks for a fifth of them."""
 import os
 import pathlib
 import signal
 import subprocess
-import sys
 import time
 
-sys.dont_write_bytecode = True
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import loopback  # noqa: E402
-from loopback import Place, Server, same  # noqa: E402
+import pytest
+
+from ..checks import check, same
+from ..harness.choice import Choice
+from .loopback import Place
+from .wire import Wire, head
+
+pytestmark = pytest.mark.tier("test")
 
 PROGRAM = """lastOf:
 - {model: openai/m, input: "${ n }", modelResponse: r%s}
 - "${ r.choices[0].%s | length }"
 """
+EVENT = 'data: {"choices": [{"index": 0, "delta": {%s}%s}]}\n\n'
+NUMBERED = '"tool_calls": [{"index": %d, "id": "c%d", "type": "function", "function": {"name": "f", "arguments": "{}"}}]'
+NAMELESS = '"tool_calls": [{"id": "c%d", "function": {"name": "f", "arguments": "{}"}}]'  # without an index a new id begins the next call
+TOKEN = EVENT % ('"content": "a"', ', "logprobs": {"content": [{"token": "a", "logprob": -0.5, "top_logprobs": []}]}')
 
 
-def delta(fields, **more):
-    return {"choices": [{"index": 0, "delta": fields, **more}]}
+def end(reason):
+    return EVENT % ("", ', "finish_reason": "%s"' % reason) + "data: [DONE]\n\n"
 
 
 def calls(n):
-    made = [delta({"tool_calls": [{"index": i, "id": "c%d" % i, "type": "function", "function": {"name": "f", "arguments": "{}"}}]}) for i in range(n)]
-    return made + [delta({}, finish_reason="tool_calls")]
+    return "".join(EVENT % (NUMBERED % (i, i), "") for i in range(n)) + end("tool_calls")
 
 
 def nameless_calls(n):
-    """Without an index: a new id begins the next call."""
-    made = [delta({"tool_calls": [{"id": "c%d" % i, "function": {"name": "f", "arguments": "{}"}}]}) for i in range(n)]
-    return made + [delta({}, finish_reason="tool_calls")]
+    return "".join(EVENT % (NAMELESS % i, "") for i in range(n)) + end("tool_calls")
 
 
 def tokens(n):
-    one = {"token": "a", "logprob": -0.5, "top_logprobs": []}
-    return [delta({"content": "a"}, logprobs={"content": [one]}) for i in range(n)] + [delta({}, finish_reason="stop")]
+    return TOKEN * n + end("stop")
 
 
-def slow_build(build):
-    return "asan" in build or "ubsan" in build or "tsan" in build
+class Long(Wire):
+    """Answers a number with the stream of so many events."""
+
+    def __init__(self, make, sizes):
+        self.made = {str(n): make(n).encode() for n in sizes}
+        super().__init__()
+
+    def answer(self, body):
+        return [head(), self.made[body["messages"][-1]["content"]]]
 
 
-def seconds(place, n, program):
+def seconds(place, n):
     """Of the processor."""
-    (place.dir / "p.pdl").write_text(program)
     p = subprocess.Popen([place.pdl, "-d", "{n: '%d'}" % n, "p.pdl"], cwd=place.dir, env=place.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                          text=True)
     out = p.stdout.read()
@@ -60,39 +65,49 @@ def seconds(place, n, program):
     return use.ru_utime + use.ru_stime
 
 
-def is_linear(build, make, what, more=""):
-    n = 20000 if slow_build(build) else 200000
-    streams = {str(k): make(k) for k in (n // 10, n)}
-    with Server(lambda body, k: streams[body["messages"][-1]["content"]]) as s:
-        place = Place(build, s)
-        few, many = (seconds(place, k, PROGRAM % (more, what)) for k in (n // 10, n))
-    assert many < 25 * few + 0.3, "%.2f s for %d, %.2f s for a tenth" % (many, n, few)
+@pytest.mark.parametrize("make, what, more", [(calls, "message.tool_calls", ""), (nameless_calls, "message.tool_calls", ""),
+                                              (tokens, "logprobs.content", ", parameters: {logprobs: true}")], ids=["calls", "nameless_calls", "tokens"])
+def test_linear(build, scale, make, what, more):
+    n = scale(200000, 20000 if Choice.sanitized else 40000)
+    server = Long(make, (n // 10, n))
+    place = Place(build, server)
+    (place.dir / "p.pdl").write_text(PROGRAM % (more, what))
+    few, many = (seconds(place, k) for k in (n // 10, n))
+    check("time grows with the stream", many < 25 * few + 0.1, "%.2f s for %d, %.2f s for a tenth" % (many, n, few))
+    server.close()
 
 
-def test_calls(build):
-    is_linear(build, calls, "message.tool_calls")
+class Endless(Wire):
+    """Calls of tools, again and again; `sent` counts bytes."""
+    sent = 0
+
+    def answer(self, body):
+        block = calls(3000).encode().removesuffix(end("tool_calls").encode())
+        yield head()
+        while True:
+            yield block
+            self.sent += len(block)
 
 
-def test_calls_without_index(build):
-    is_linear(build, nameless_calls, "message.tool_calls")
-
-
-def test_logprobs(build):
-    is_linear(build, tokens, "logprobs.content", ", parameters: {logprobs: true}")
+def used_by(pid):
+    """Seconds of the processor."""
+    fields = pathlib.Path("/proc/%d/stat" % pid).read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def test_signal(build):
-    endless = calls(3000)[:-1] * 100
-    with Server(lambda body, k: endless) as s:
-        place = Place(build, s)
-        p = place.start("-d", "{n: '1'}", "p.pdl", program=PROGRAM % ("", "message.tool_calls"))
-        time.sleep(1)
-        begin = time.monotonic()
-        p.send_signal(signal.SIGINT)
-        p.communicate(timeout=20)
-        same(p.returncode, 130)
-        assert time.monotonic() - begin < (8 if slow_build(build) else 3), time.monotonic() - begin
-
-
-if __name__ == "__main__":
-    sys.exit(loopback.main([f for n, f in list(globals().items()) if n.startswith("test_")], sys.argv))
+    server = Endless()
+    place = Place(build, server)
+    p = place.start("-d", "{n: '1'}", "p.pdl", program=PROGRAM % ("", "message.tool_calls"))
+    until = time.monotonic() + 60
+    while (server.sent < 10 << 20 or used_by(p.pid) < 0.2) and time.monotonic() < until:
+        time.sleep(0.01)
+    used = used_by(p.pid)
+    p.send_signal(signal.SIGINT)
+    p.stdout.read()
+    _, status, use = os.wait4(p.pid, 0)
+    p.returncode = os.waitstatus_to_exitcode(status)
+    same(p.returncode, 130)
+    after = use.ru_utime + use.ru_stime - used
+    check("it ends at once", used > 0 and after < (3 if Choice.sanitized else 0.5), "%.2f s of the processor before, %.2f s behind the signal" % (used, after))
+    server.close()

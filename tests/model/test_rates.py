@@ -1,15 +1,12 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Rates: the pace that the user asks for, and what services say with 429 and headers. And the log of --wire. Over real HTTP.
-
-    python3 tests/model/test_rates.py BUILD_DIR [NAME ...]      prints "N passed, N failed"
-"""
-import os
-import sys
+"""Rates: the pace that the user asks for, and what services say with 429 and headers. And the log of --wire. Over real HTTP."""
+import resource
 import time
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from loopback import Place, Server, completion, main, same  # noqa: E402
+import pytest
+
+from ..checks import same
+from .loopback import Place, Server, completion
 
 MAP = "for: {i: \"${ range(%d) | list }\"}\nmap: {model: openai/m, input: 'n${ i }'}\njoin: {with: ','}\n"
 
@@ -22,7 +19,7 @@ def wanted(n):
     return ",".join("n%d" % i for i in range(n)) + "\n"
 
 
-def requests_a_second(build):
+def test_requests_a_second(build):
     with Server(echo) as s:
         begin = time.monotonic()
         same(Place(build, s).run("--max-rps", "20", "p.pdl", program=MAP % 11), (0, wanted(11), ""))
@@ -30,7 +27,7 @@ def requests_a_second(build):
         same(0.45 < took < 5, True, "10 gaps of 50 ms: %.3f s" % took)
 
 
-def tokens_a_minute(build):
+def test_tokens_a_minute(build):
     """The first calls use up the minute: the others have not gone out when the time of the run is over."""
     with Server(echo, usage=(5, 100)) as s:
         p = Place(build, s)
@@ -38,7 +35,7 @@ def tokens_a_minute(build):
         same((status, "the budget of 1.5 seconds is spent" in err, len(s.requests)), (1, True, 2))
 
 
-def wrong_numbers(build):
+def test_wrong_numbers(build):
     p = Place(build)
     for option in ("--max-rps", "--max-tokens-per-minute"):
         for value in ("0", "x", "nan", "-1"):
@@ -66,18 +63,19 @@ class Limited:
         return text
 
 
-def storm(build):
-    """1000 parallel calls against a service that takes 100 in 200 ms: every call is answered once, none is lost."""
-    for headers in ({"Retry-After": "%.3f"}, None):
-        limited = Limited(100, 0.2, headers)
-        with Server(limited) as s:
-            status, out, err = Place(build, s).run("--jobs", "1000", "p.pdl", program=MAP % 1000, timeout=120)
-            same((status, out, err), (0, wanted(1000), ""))
-            same((len(limited.answered), max(limited.answered.values())), (1000, 1))
-            same(limited.refused > 0, True)
+@pytest.mark.parametrize("headers", ({"Retry-After": "%.3f"}, None), ids=("told", "untold"))
+def test_storm(build, scale, headers):
+    """Many parallel calls against a service that takes a tenth of them in 200 ms: every call is answered once, none is lost."""
+    n = scale(1000, 200)
+    limited = Limited(n // 10, 0.2, headers)
+    with Server(limited) as s:
+        status, out, err = Place(build, s).run("--jobs", str(n), "p.pdl", program=MAP % n, timeout=120)
+        same((status, out, err), (0, wanted(n), ""))
+        same((len(limited.answered), max(limited.answered.values())), (n, 1))
+        same(limited.refused > 0, True)
 
 
-def one_call_alone_gives_up(build):
+def test_one_call_alone_gives_up(build):
     """Nobody else is answered: three requests, as without rates."""
     with Server(lambda body, n: (429, {"Retry-After": "0.01"}, {"error": {"message": "no"}})) as s:
         p = Place(build, s)
@@ -87,14 +85,14 @@ def one_call_alone_gives_up(build):
         same(len(s.requests), 4)
 
 
-def all_refuse(build):
+def test_all_refuse(build):
     """Many calls and no answer at all: it ends."""
     with Server(lambda body, n: (429, {"Retry-After": "0.01"}, {"error": {"message": "no"}})) as s:
         status, out, err = Place(build, s).run("p.pdl", program=MAP % 50, timeout=60)
         same((status, "rate_limit" in err), (1, True))
 
 
-def headers_hold_back(build):
+def test_headers_hold_back(build):
     """What is left is 0 and comes back at 10 a second: the next goes out 100 ms later, without a 429."""
     def reply(body, n):
         return 200, {"x-ratelimit-remaining-requests": "0", "x-ratelimit-limit-requests": "10", "x-ratelimit-reset-requests": "1s"}, completion("ok")
@@ -105,7 +103,7 @@ def headers_hold_back(build):
         same((took > 0.45, took < 5), (True, True), "5 waits of 100 ms: %.3f s" % took)
 
 
-def lanes_are_apart(build):
+def test_lanes_are_apart(build):
     """One key is refused for two seconds: calls with another key do not wait for it."""
     def reply(body, n):
         head = s.heads[-1]
@@ -123,25 +121,23 @@ def lanes_are_apart(build):
         r.communicate(timeout=30)
 
 
-def jobs_bound_what_is_open(build):
+def test_jobs_bound_what_is_open(build):
     with Server(echo, delay=0.02) as s:
         same(Place(build, s).run("--jobs", "7", "p.pdl", program=MAP % 60)[1], wanted(60))
         same(s.most_open, 7)
 
 
-def few_descriptors(build):
+def test_few_descriptors(build):
     """More calls than descriptors: the limit is raised as far as it goes, then fewer calls are open."""
-    import resource
     for soft, hard in ((128, 4096), (200, 200)):
         with Server(echo, delay=0.05) as s:
             place = Place(build, s)
-            r = place.start("--jobs", "500", "p.pdl", program=MAP % 500,
-                                      preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard)))
+            r = place.start("--jobs", "500", "p.pdl", program=MAP % 500, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard)))
             out, err = r.communicate(timeout=60)
             same((r.returncode, out, err), (0, wanted(500), ""), "%d of %d" % (soft, hard))
 
 
-def wire_log(build):
+def test_wire_log(build):
     with Server(lambda body, n: "I know sk-secret-0123456789") as s:
         p = Place(build, s)
         program = "text:\n- {model: openai/a, input: my key sk-secret-0123456789}\n- {model: openai/b, input: x, parameters: {api_key: another-key-0123}}\n"
@@ -155,10 +151,3 @@ def wire_log(build):
         same(("#1 < data: [DONE]" in err, "secret" in err), (True, False), err)
         same(p.run("--wire", "no/such/file", "p.pdl")[0], 1)  # as every file of an option
         same(p.run("--wire", "w2", "--replay", "none", "p.pdl")[0], 1)
-
-
-TESTS = [requests_a_second, tokens_a_minute, wrong_numbers, storm, one_call_alone_gives_up, all_refuse, headers_hold_back,
-         lanes_are_apart, jobs_bound_what_is_open, few_descriptors, wire_log]
-
-if __name__ == "__main__":
-    sys.exit(main(TESTS, sys.argv))

@@ -1,14 +1,8 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""trace_error_on_retry of a model block with its own input: the model is shown its answer and what was wrong with it.
+"""trace_error_on_retry of a model block with its own input: the model is shown its answer and what was wrong with it."""
 
-    python3 tests/model/test_repair.py BUILD_DIR [NAME ...]      prints "N passed, N failed"
-"""
-import os
-import sys
-
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from loopback import Place, Server, main, same  # noqa: E402
+from ..checks import same
+from .loopback import Place, Server
 
 ASK = {"role": "user", "content": "Who?"}
 MISSING = "This answer cannot be used:\nType errors during spec checking:\nMissing required field: age\nAnswer again, with the corrected answer and nothing else."
@@ -77,7 +71,3 @@ def test_not_in_the_context(build):
     program = PROGRAM % 1 + "- model: openai/m\n"
     sent, _ = play(build, program, "{}", '{"name":"Ada","age":36}', "bye")
     same([m["content"] for m in sent[2]], ['{"name":"Ada","age":36}'])
-
-
-if __name__ == "__main__":
-    sys.exit(main([t for n, t in list(globals().items()) if n.startswith("test_")], sys.argv))

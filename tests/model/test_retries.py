@@ -1,14 +1,8 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Which errors of services `retry.exceptions` names, by our kinds and by the names of Python's classes and their bases; settings from a file .env.
+"""Which errors of services `retry.exceptions` names, by our kinds and by the names of Python's classes and their bases; settings from a file .env."""
 
-    python3 tests/model/test_retries.py BUILD_DIR [NAME ...]      prints "N passed, N failed"
-"""
-import os
-import sys
-
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from loopback import Place, Server, main, same  # noqa: E402
+from ..checks import same
+from .loopback import Place, Server
 
 CLASSES = ["AuthenticationError", "PermissionDeniedError", "NotFoundError", "RateLimitError", "ContextWindowExceededError", "ContentPolicyViolationError",
            "BadRequestError", "ServiceUnavailableError", "InternalServerError", "APIConnectionError", "Timeout"]
@@ -36,7 +30,7 @@ BLOCK = """- model: openai/m
 CALL = "model: openai/m\ninput: hi\nparameters: {max_retries: 0}\nretry: {tries: 1, exceptions: [%s]}\nfallback: ${ pdl_error.kind }\n"
 
 
-def errors_of_services(build):
+def test_errors_of_services(build):
     for status, error, kind, names in ERRORS:
         with Server(lambda body, n, status=status, error=error: (status, {"retry-after-ms": "1"}, {"error": error})) as s:
             tried = CLASSES + [kind, "Exception"]
@@ -46,7 +40,7 @@ def errors_of_services(build):
             same({name for name in tried if asked.count(name) == 2}, names | {kind, "Exception"}, kind)
 
 
-def connections(build):
+def test_connections(build):
     p = Place(build, OPENAI_API_BASE="http://127.0.0.1:9/v1")
     for name, again in [("APIConnectionError", True), ("connection", True), ("Timeout", False)]:
         code, out, err = p.run("--stream", "none", "p.pdl", program=CALL % name)
@@ -64,7 +58,7 @@ SECRET_TOKEN = "two\\nlines \\" and \\\\"
 """
 
 
-def settings_from_a_file(build):
+def test_settings_from_a_file(build):
     """The nearest .env from the working directory upwards; what the environment says wins; secrets of it are never shown."""
     with Server(lambda body, n: "hi") as s:
         p = Place(build)
@@ -83,9 +77,3 @@ def settings_from_a_file(build):
         (below / "q.pdl").write_text("model: openai/m\ninput: hi\n", encoding="utf-8")
         p.dir = below
         same(p.run("q.pdl"), (0, "hi\n", notes))
-
-
-TESTS = [errors_of_services, connections, settings_from_a_file]
-
-if __name__ == "__main__":
-    sys.exit(main(TESTS, sys.argv))

@@ -1,13 +1,10 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Canary keys: one planted in every place where a key can stand, looked for in everything that is written.
-
-    python3 tests/model/test_secrets.py BUILD_DIR [NAME ...]      prints "N passed, N failed"
-"""
+"""Canary keys: one planted in every place where a key can stand, looked for in everything that is written."""
 import base64
 import http.server
 import json
 import os
+import pathlib
 import sqlite3
 import stat
 import subprocess
@@ -15,16 +12,20 @@ import sys
 import threading
 import urllib.parse
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [HERE, os.path.dirname(HERE)]
-import http_of  # noqa: E402
-from loopback import Place, Server, main, same  # noqa: E402
+import pytest
+
+from .. import http_of
+from ..checks import same
+from ..harness.choice import sample
+from .loopback import Place, Server
+
+pytestmark = pytest.mark.tier("test")
 
 PLAIN = "cAnAry-7f3d9e51b2c4"
 HARD = 'cAn"ary\\7f/3d9é51 b2%c4'  # what JSON, Python and addresses write otherwise
 AT_LEAST = 7                    # so much of a key in a row is a leak too
 
-TOOLS = os.path.join(HERE, "..", "mcp", "server.py")
+TOOLS = pathlib.Path(__file__).resolve().parent.parent / "mcp" / "server.py"
 
 
 def escaped(s):
@@ -161,27 +162,25 @@ def place_with(build, s, variables, dotenv):
     return p
 
 
-def source_test(name, key, variables, dotenv, params):
-    def test(build):
-        def reply(body, n):
-            last = body["messages"][-1]["content"]
-            if last == "fail":
-                return 401, {"x-echo": "1"}, {"error": {"message": "bad key %s, I mean %s" % (key, json.dumps(key)), "code": key}}
-            return "I saw %s and %s" % (key, json.dumps(key))
-        with Server(reply) as s:
-            p = place_with(build, s, variables, dotenv)
-            given = params.replace("%K", quoted(key)).replace("%U", s.url.split("://")[1])
-            model = "model: openai/m, "
-            if given.startswith("{model: "):
-                given, model = "{" + given[len("{model: nobody/x, "):], "model: nobody/x, "
-            program = "text:\n- {%sinput: hi, parameters: %s}\n- {%sinput: fail, retry: 1, trace_error_on_retry: true, parameters: %s}\n" % (model, given, model, given)
-            found = look(p, key, program=program)
-            same((found, len(s.requests) > 1), ([], True), name)
-    test.__name__ = "from_" + "".join(c if c.isalnum() else "_" for c in name)
-    return test
+@pytest.mark.parametrize("name, key, variables, dotenv, params", sample(SOURCES, every=3))
+def test_source(build, name, key, variables, dotenv, params):
+    def reply(body, n):
+        last = body["messages"][-1]["content"]
+        if last == "fail":
+            return 401, {"x-echo": "1"}, {"error": {"message": "bad key %s, I mean %s" % (key, json.dumps(key)), "code": key}}
+        return "I saw %s and %s" % (key, json.dumps(key))
+    with Server(reply) as s:
+        p = place_with(build, s, variables, dotenv)
+        given = params.replace("%K", quoted(key)).replace("%U", s.url.split("://")[1])
+        model = "model: openai/m, "
+        if given.startswith("{model: "):
+            given, model = "{" + given[len("{model: nobody/x, "):], "model: nobody/x, "
+        program = "text:\n- {%sinput: hi, parameters: %s}\n- {%sinput: fail, retry: 1, trace_error_on_retry: true, parameters: %s}\n" % (model, given, model, given)
+        found = look(p, key, program=program)
+        same((found, len(s.requests) > 1), ([], True), name)
 
 
-def letter_by_letter(build):
+def test_letter_by_letter(build):
     """Code prints a key in pieces; a model says it to a tool's answer."""
     key = PLAIN
     code = "import sys, time\nk = %r\nfor c in k:\n    print(c, end='', flush=True)\n    time.sleep(0.01)\nprint(repr(k), [k], {k: 1})\nresult = {'k': k, k: [k], 'b': k.encode()}\n"
@@ -192,19 +191,20 @@ def letter_by_letter(build):
         same(look(p, key, program=json.dumps(program)), [])
 
 
-def keys_in_names_of_models(build):
+def test_keys_in_names_of_models(build, part):
     """A key where the name belongs: one that is in use, and one that looks like a key; written, computed, in a fallback."""
     token = "sk-proj-" + PLAIN
-    for key, variables in ((PLAIN, {"OPENAI_API_KEY": PLAIN}), (token, {})):
-        for name, given in (("openai/" + key, "{}"), ("${ 'openai/' ~ '%s' }" % key, "{}"), ("nobody/x", "{fallbacks: ['openai/%s']}" % key)):
-            with Server(lambda body, n: (401, {}, {"error": {"message": "no " + body["model"]}}) if body["messages"][-1]["content"] == "fail" else body["model"]) as s:
-                p = place_with(build, s, variables, "")
-                block = {"model": name, "parameters": json.loads(given.replace("'", '"').replace("fallbacks", '"fallbacks"'))}
-                program = {"text": [{**block, "input": "hi"}, {**block, "input": "fail"}]}
-                same((look(p, key, program=json.dumps(program)), len(s.requests) > 1), ([], True), name)
+    rows = [(key, variables, name % key, {"fallbacks": ["openai/" + key]} if name == "nobody/x%.0s" else {})
+            for key, variables in ((PLAIN, {"OPENAI_API_KEY": PLAIN}), (token, {})) for name in ("openai/%s", "${ 'openai/' ~ '%s' }", "nobody/x%.0s")]
+    for key, variables, name, given in part(rows, 3):
+        with Server(lambda body, n: (401, {}, {"error": {"message": "no " + body["model"]}}) if body["messages"][-1]["content"] == "fail" else body["model"]) as s:
+            p = place_with(build, s, variables, "")
+            block = {"model": name, "parameters": given}
+            program = {"text": [{**block, "input": "hi"}, {**block, "input": "fail"}]}
+            same((look(p, key, program=json.dumps(program)), len(s.requests) > 1), ([], True), name)
 
 
-def keys_made_by_the_program(build):
+def test_keys_made_by_the_program(build):
     """A key that was read from a file, or made by code letter by letter, is known when a call uses it: what was recorded before is cleaned."""
     code = "import sys\nfor c in reversed(%r):\n    print(c, end='', flush=True)\nresult = ''.join(reversed(%r))\n" % (PLAIN[::-1], PLAIN[::-1])
     sources = {"read": {"read": "key.txt"}, "command": {"lang": "command", "code": "cat key.txt"}, "code": {"lang": "python", "code": code}}
@@ -236,7 +236,7 @@ class Exchange(http_of.Quiet):
         self.reply(data)
 
 
-def tokens_of_exchanges(build):
+def test_tokens_of_exchanges(build):
     """The parts of credentials, and the token that they were exchanged for."""
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Exchange) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -267,7 +267,7 @@ def tokens_of_exchanges(build):
         server.shutdown()
 
 
-def errors_of_code(build):
+def test_errors_of_code(build):
     p = Place(build, MY_TOKEN=HARD)
     program = {"lang": "python", "code": "import os\nraise ValueError(repr(os.environ['MY_TOKEN']), os.environ['MY_TOKEN'])\nresult = 1\n"}
     status, out, err = p.run("p.pdl", program=json.dumps(program))
@@ -276,16 +276,16 @@ def errors_of_code(build):
     same((status, leaks(HARD, "errors", out + err)), (1, []), err)
 
 
-def texts_that_are_cut(build):
+def test_texts_that_are_cut(build, part):
     """A message that shows only the beginning of an answer does not end inside a key."""
-    for n in range(180, 206):
+    for n in part(range(180, 206), 3):
         with Server(lambda body, i, n=n: (200, {}, "x" * (n - 2) + PLAIN)) as s:
             p = Place(build, s, OPENAI_API_KEY=PLAIN)
             r = p.run("--stream", "none", "p.pdl", program="{model: openai/m, input: hi, parameters: {max_retries: 0}}")
             same(leaks(PLAIN, "error", r[2]), [], str(n))
 
 
-def keys_that_are_no_line(build):
+def test_keys_that_are_no_line(build):
     """A line end or a NUL in a key is an error of kind config, before anything is sent."""
     with Server(lambda body, n: "hi") as s:
         for params in ('{api_key: "ab\\ncdefgh"}', '{api_key: "ab\\0cdefgh"}', '{api_key: "abcdefgh\\r"}', '{extra_headers: {X-A: "a\\nB: c"}}', '{headers: {X-A: "a\\0b"}}',
@@ -304,11 +304,11 @@ def keys_that_are_no_line(build):
         same(s.requests, [])
 
 
-def tool_servers(build):
+def test_tool_servers(build):
     """Keys of the configuration of tool servers, which the server reveals."""
     key = HARD
     p = Place(build)
-    config = {"mcpServers": {"s": {"command": sys.executable, "args": [os.path.abspath(TOOLS), "good", "--api-key", PLAIN], "env": {"API_TOKEN": key}}}}
+    config = {"mcpServers": {"s": {"command": sys.executable, "args": [str(TOOLS), "good", "--api-key", PLAIN], "env": {"API_TOKEN": key}}}}
     (p.dir / "servers.json").write_text(json.dumps(config))
     p.env["PDL_MCP_CONFIG"] = str(p.dir / "servers.json")
     program = 'defs: {s: {import: "mcp:s"}}\ntext:\n- "${ s.env() }"\n- "${ s.echo(\'%s\') }"\n' % PLAIN
@@ -316,7 +316,7 @@ def tool_servers(build):
     same((found, leaks(PLAIN, "trace", (p.dir / "t.json").read_text())), ([], []))
 
 
-def replays_what_was_hidden(build):
+def test_replays_what_was_hidden(build):
     """A reply that held a key is stored without it; what the program continues to ask with it is found again."""
     with Server(lambda body, n: "key %s." % PLAIN if n == 0 else "seen " + body["messages"][-1]["content"]) as s:
         p = Place(build, s, OPENAI_API_KEY=PLAIN)
@@ -328,7 +328,7 @@ def replays_what_was_hidden(build):
         same(p.run("--replay", "j", "p.pdl"), (0, out.replace(PLAIN, "[REDACTED]"), ""))
 
 
-def ordinary_text_stays(build):
+def test_ordinary_text_stays(build):
     """What is no key is shown as it is."""
     with Server(lambda body, n: "fine, application/json") as s:
         p = Place(build, s)
@@ -342,7 +342,7 @@ def ordinary_text_stays(build):
         same("[REDACTED]" in log, False)
 
 
-def files_are_private(build):
+def test_files_are_private(build):
     """What is written beside the output is for nobody else, from the first byte on; a file that is there keeps its mode."""
     with Server(lambda body, n: "hi") as s:
         p = Place(build, s, PDL_DEBUG="http")
@@ -361,7 +361,7 @@ def files_are_private(build):
             os.umask(before)
 
 
-def links_are_followed(build):
+def test_links_are_followed(build):
     """The trace goes where a link leads, also where nothing is yet."""
     p = Place(build)
     (p.dir / "sub").mkdir()
@@ -375,14 +375,14 @@ def links_are_followed(build):
         same((link.is_symlink(), json.loads((p.dir / target).read_text())["kind"], sorted(x.name for x in p.dir.iterdir())), (True, "text", ["link", "p.pdl", "sub"]))
 
 
-def empty_headers_are_sent(build):
+def test_empty_headers_are_sent(build):
     with Server(lambda body, n: "hi") as s:
         p = Place(build, s)
         r = p.run("p.pdl", program="{model: openai/m, input: hi, parameters: {extra_headers: {X-Empty: '', X-Full: a}}}")
         same((r[0], "X-Empty:\r\n" in s.heads[0], "X-Full: a\r\n" in s.heads[0]), (0, True, True), s.heads[0])
 
 
-def names_stay_in_their_path(build):
+def test_names_stay_in_their_path(build):
     """A part ".." of a model's name would lead the request, with the key, to another address."""
     with Server(lambda body, n: "hi") as s:
         p = Place(build, s, GEMINI_API_KEY="some-key-of-ours", AZURE_API_KEY="some-key-of-ours", REPLICATE_API_KEY="some-key-of-ours", AWS_ACCESS_KEY_ID="id-of-ours",
@@ -394,7 +394,7 @@ def names_stay_in_their_path(build):
         same((r[0], s.requests[0]["model"]), (0, "../m"), r[2])
 
 
-def only_http_is_spoken(build):
+def test_only_http_is_spoken(build):
     p = Place(build)
     (p.dir / "chat").mkdir()
     (p.dir / "chat" / "completions").write_text(json.dumps({"choices": [{"message": {"role": "assistant", "content": "a file"}}]}))
@@ -403,17 +403,9 @@ def only_http_is_spoken(build):
         same((r[0], "a file" in r[1]), (1, False), scheme + r[2])
 
 
-def redirects_are_not_followed(build):
+def test_redirects_are_not_followed(build):
     with Server(lambda body, n: "stolen") as other:
         for status in (301, 302, 303, 307, 308):
             with Server(lambda body, n: (status, {"Location": other.url + "/chat/completions"}, {})) as s:
                 r = Place(build, s).run("p.pdl", program="{model: openai/m, input: hi, parameters: {max_retries: 0}}")
                 same((r[0], other.requests), (1, []), str(status))
-
-
-TESTS = [source_test(*x) for x in SOURCES] + [letter_by_letter, keys_in_names_of_models, keys_made_by_the_program, tokens_of_exchanges, errors_of_code, texts_that_are_cut, keys_that_are_no_line, tool_servers,
-                                              replays_what_was_hidden, ordinary_text_stays, files_are_private, links_are_followed, empty_headers_are_sent,
-                                              names_stay_in_their_path, only_http_is_spoken, redirects_are_not_followed]
-
-if __name__ == "__main__":
-    sys.exit(main(TESTS, sys.argv))

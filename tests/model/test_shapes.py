@@ -1,18 +1,10 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What goes over the wire for parameters and messages that services want in a form of their own; through model_driver.
 
-    python3 tests/model/test_shapes.py BUILD_DIR [NAME ...]      prints "N passed, N failed"
-
-A row is a model, what is asked, and the fields of the request's body that follow from it (None: the field is not there), or an error.
-"""
+A row is a model, what is asked, and the fields of the request's body that follow from it (None: the field is not there), or an error."""
 import json
-import os
-import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import wire as w  # noqa: E402
-from wire import Wire, call, error_of, head  # noqa: E402
+from .wire import Wire, call, error_of, head
 
 OPENAI = {"choices": [{"message": {"role": "assistant", "content": "ok"}}]}
 REPLIES = {
@@ -214,7 +206,3 @@ def test_constraints():
         error_of(ask(model, **regex)[0], "unsupported_params", None, "['guided_regex']")
     error_of(ask("llamafile/m", guided_regex="a(?=b)")[0], "bad_request", None, "lookaround")
     error_of(ask("llamafile/m", guided_choice=[])[0], "bad_request", None, "guided_choice")
-
-
-if __name__ == "__main__":
-    sys.exit(w.main(globals(), __doc__))

@@ -1,17 +1,10 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Streams and failures of the model room against a server that misbehaves on purpose, through model_driver.
-
-    python3 tests/model/test_streams.py BUILD_DIR [NAME ...]      prints "N passed, N failed"
-"""
+"""Streams and failures of the model room against a server that misbehaves on purpose, through model_driver."""
 import json
-import os
-import sys
 import time
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import wire as w  # noqa: E402
-from wire import Wire, call, chunk, cut, error_of, head, run, sse  # noqa: E402
+from . import wire as w
+from .wire import Wire, call, chunk, cut, error_of, head, run, sse
 
 TEXT = "Grüße, 世界! 😀 end"
 GOOD = [chunk(role="assistant", content=""), *[chunk(content=c) for c in TEXT], chunk(finish="stop"),
@@ -26,11 +19,21 @@ def test_cut_at_every_byte():
         assert reply["reply"]["raw"]["choices"][0]["finish_reason"] == "stop"
 
 
+class Halves(Wire):
+    """Answers a number with the good events in two pieces, the first of which has so many bytes."""
+
+    def answer(self, body):
+        at, data = int(body["messages"][0]["content"]), sse(*GOOD)
+        return [head(), data[:at], data[at:]]
+
+
 def test_cut_anywhere():
-    data = sse(*GOOD)
-    for at in range(1, len(data), 37):
-        pieces, _ = call(Wire([head(), data[:at], data[at:]], pause=0.001))
-        assert pieces == TEXT, at
+    wire, places = Halves(pause=0.001), range(1, len(sse(*GOOD)), 37)
+    lines = run({"calls": [{"model": "openai/m", "messages": [{"role": "user", "content": str(at)}], "stream": True,
+                            "parameters": {"api_base": wire.url, "api_key": w.KEY, "max_retries": 0}} for at in places]})
+    wire.close()
+    for i, at in enumerate(places):
+        assert "".join(x["piece"] for x in lines if x["i"] == i and "piece" in x) == TEXT, at
 
 
 def test_split_reads():
@@ -386,7 +389,3 @@ def test_keep_alive_and_many_calls():
     lines = run({"calls": [one], "repeat": 50, "quiet": True})
     wire.close()
     assert lines[-1]["failed"] == 0 and lines[-1]["calls"] == 50, lines
-
-
-if __name__ == "__main__":
-    sys.exit(w.main(globals(), __doc__))

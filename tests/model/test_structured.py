@@ -1,16 +1,8 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The schema of a block in the strongest form that the service has, and which one the trace says; through model_driver.
-
-    python3 tests/model/test_structured.py BUILD_DIR [NAME ...]      prints "N passed, N failed"
-"""
+"""The schema of a block in the strongest form that the service has, and which one the trace says; through model_driver."""
 import json
-import os
-import sys
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import wire as w  # noqa: E402
-from wire import KEY, Wire, chunk, head, run, sse  # noqa: E402
+from .wire import KEY, Wire, chunk, head, run, sse
 
 PERSON = {"type": "object", "properties": {"name": {"type": "string"}, "age": {"type": "integer"}}, "required": ["name", "age"]}
 LIST = {"type": "array", "items": {"type": "integer"}}
@@ -127,7 +119,3 @@ def test_refused_once_then_in_words():
 def test_the_programs_own_format_stays():
     form, body, _ = form_of("hosted_vllm/m", response_format={"type": "json_object"})
     assert form is None and body["response_format"] == {"type": "json_object"} and body["messages"][0]["content"] == "Who?"
-
-
-if __name__ == "__main__":
-    sys.exit(w.main(globals(), __doc__))

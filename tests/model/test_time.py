@@ -1,18 +1,10 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Time limits and what is tried again: which limit, from which layer; attempts that are reported; a stream that is requested again.
-
-    python3 tests/model/test_time.py BUILD_DIR [NAME ...]      prints "N passed, N failed"
-"""
+"""Time limits and what is tried again: which limit, from which layer; attempts that are reported; a stream that is requested again."""
 import json
-import os
 import socket
-import sys
 import time
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import wire as w  # noqa: E402
-from wire import Wire, call, chunk, error_of, head, sse  # noqa: E402
+from .wire import Wire, call, chunk, error_of, head, sse
 
 OK = [head("application/json"), json.dumps({"choices": [{"message": {"content": "ok"}}]}).encode()]
 PIECE = sse(chunk(content="x"), done=False)
@@ -109,7 +101,3 @@ def test_table_of_classes():
         wire = Wire([head("application/json", status, "retry-after-ms: 1\r\n"), json.dumps(body).encode()])
         call(wire, stream=False, max_retries=1)
         assert len(wire.requests) == n, (status, body, len(wire.requests))
-
-
-if __name__ == "__main__":
-    sys.exit(w.main(globals(), __doc__))

@@ -1,16 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """A server on the loopback interface that answers with raw bytes, and calls through model_driver against it; for the tests of this folder."""
 import json
-import os
 import socket
-import sys
+import subprocess
 import threading
 import time
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from test_fixtures import drive, find_driver  # noqa: E402
+from ..harness.choice import Choice
 
-DRIVER = None
 KEY = "sk-secret-0123456789"
 
 
@@ -94,14 +91,28 @@ def cut(data, n):
     return [data[i:i + n] for i in range(0, len(data), n)]
 
 
+def drive(job):
+    """-> exit status, what the driver prints for a job: a JSON object a line, its errors"""
+    p = subprocess.run([Choice.build / "tests" / "model" / "model_driver"], input=json.dumps(job), capture_output=True, text=True, timeout=120, check=False)
+    return p.returncode, p.stdout, p.stderr
+
+
+def run(job):
+    """The lines that the driver prints for a job; fails when it crashes or shows the key."""
+    code, out, err = drive(job)
+    assert code == 0 and not err, (code, err)
+    assert KEY not in out, "the key is shown"
+    return [json.loads(x) for x in out.splitlines()]
+
+
 def call(wire, model="openai/m", stream=True, job=None, messages=None, **parameters):
     base = wire.url if model.startswith("ollama") else wire.url + "/v1"
     parameters = {"api_base": base, "api_key": KEY, "max_retries": 0, **parameters}
     one = {"model": model, "messages": messages or [{"role": "user", "content": "Hi"}], "parameters": parameters, "stream": stream}
-    code, lines, err = drive(DRIVER, {"calls": [one], **(job or {})})
-    wire.close()
-    assert code == 0 and not err, (code, err)
-    assert KEY not in json.dumps(lines), "the key is shown"
+    try:
+        lines = run({"calls": [one], **(job or {})})
+    finally:
+        wire.close()
     return "".join(x["piece"] for x in lines if "piece" in x), lines[-1]
 
 
@@ -111,31 +122,3 @@ def error_of(end, kind, status, text=""):
     assert (e["kind"], e["status"]) == (kind, status), e
     assert text in e["msg"], e
     return e
-
-
-def run(job):
-    """The lines that the driver prints for a job; fails when it crashes or shows the key."""
-    code, lines, err = drive(DRIVER, job)
-    assert code == 0 and not err, (code, err)
-    assert KEY not in json.dumps(lines), "the key is shown"
-    return lines
-
-
-def main(tests, doc):
-    global DRIVER
-    if len(sys.argv) < 2:
-        sys.exit(doc)
-    DRIVER = find_driver(sys.argv[1])
-    passed = failed = 0
-    for name, test in list(tests.items()):
-        if not name.startswith("test_") or not callable(test) or (sys.argv[2:] and name not in sys.argv[2:]):
-            continue
-        try:
-            test()
-            passed += 1
-        except Exception as e:  # noqa: BLE001 (a failing test must not stop the others)
-            failed += 1
-            line = e.__traceback__.tb_next.tb_lineno if e.__traceback__ and e.__traceback__.tb_next else 0
-            print("FAIL %s (line %d): %s: %s" % (name, line, type(e).__name__, str(e)[:1500]))
-    print("%d passed, %d failed" % (passed, failed))
-    return 1 if failed else 0
