@@ -20,13 +20,13 @@
 typedef struct checker {
     const arguments *a;
     pdl_session *session;
-    pdl_str file; /* being checked */
+    pdl_str file, folder; /* being checked */
     PDL_VEC(pdl_str) names;
     pdl_check_report report;
     pdl_check_config config;
     pdl_check_models models;
     pdl_python_checker python;
-    pdl_check_library library; /* for all files */
+    pdl_check_library library; /* for all files, and so are the names */
     bool failed;
     size_t fixed; /* problems */
     int code;     /* of a failed write */
@@ -40,7 +40,10 @@ static void put(checker *c, pdl_str text) {
     if (c->report.form == PDL_REPORT_TEXT) {
         pdl_cli_put_stderr(text, c->session);
     } else {
-        pdl_session_redact(c->session, text, &shown);
+        if (c->session)
+            pdl_session_redact(c->session, text, &shown);
+        else
+            pdl_buf_put(&shown, text);
         if (!c->code && shown.len) c->code = pdl_cli_put_stdout(pdl_buf_str(&shown));
     }
     pdl_buf_fini(&shown);
@@ -177,58 +180,82 @@ static void check_file(checker *c) {
     pdl_buf_fini(&text);
 }
 
-static void check_files(checker *c) {
+/* --- folders ---------------------------------------------------------------------------------- */
+
+static void leave_folder(checker *c) {
+    pdl_session_free(c->session);
+    pdl_config_fini(&c->config);
+    c->session = NULL;
+    c->config = (pdl_check_config){0};
+}
+
+/* pdl.toml and the paths of policies and profiles are those of the file's folder, so the files of one
+ * folder share a session. */
+static bool enter_folder(checker *c, pdl_err *err) {
+    pdl_str folder = pdl_file_folder(c->file);
+    if (c->session && pdl_str_eq(folder, c->folder)) return true;
+    leave_folder(c);
+    c->folder = folder;
+    c->config.arena = pdl_arena_make();
+    bool ok = pdl_cli_read_config(c->a, c->file, &c->config, err) &&
+              pdl_session_new(
+                  &(pdl_session_options){
+                      .file = c->file,
+                      .dir = folder,
+                      .policies = c->a->policies.p,
+                      .n_policies = c->a->policies.n,
+                      .path = c->config.import.p,
+                      .n_path = c->config.import.n,
+                  },
+                  &c->session, err);
+    if (ok) c->models = pdl_session_models(c->session, c->a->given[OPT_check_env]);
+    return ok;
+}
+
+static bool check_files(checker *c, pdl_err *err) {
     for (size_t i = 0; i < c->a->files.n; i++) {
         c->file = c->a->files.p[i];
+        if (!enter_folder(c, err)) return false;
         check_file(c);
     }
+    return true;
+}
+
+static void add_names(checker *c, pdl_val vars) {
+    *pdl_vec_push(&c->names) = PDL_STR("pdl_args"); /* every run has it */
+    for (size_t i = 0; i < pdl_dict_len(vars); i++)
+        if (pdl_is_str(pdl_dict_key_at(vars, i)))
+            *pdl_vec_push(&c->names) = pdl_str_get(pdl_dict_key_at(vars, i));
 }
 
 /* --- the command ------------------------------------------------------------------------------ */
 
 int pdl_cli_cmd_check(const arguments *a) {
     if (!a->files.n) return pdl_cli_refuse(a, "the following arguments are required: FILE");
-    checker c = {.a = a, .config = {.arena = pdl_arena_make()}};
+    checker c = {.a = a, .file = a->files.p[0]};
     if (a->given[OPT_check_form])
         pdl_report_form_find(a->value[OPT_check_form], &c.report.form); /* a choice of the option */
-    pdl_session *s = NULL;
     pdl_val vars = pdl_absent();
     pdl_err err = {0};
-    bool ok = pdl_cli_read_config(a, a->files.p[0], &c.config, &err) &&
-              pdl_session_new(
-                  &(pdl_session_options){
-                      .file = a->files.p[0],
-                      .dir = pdl_file_folder(a->files.p[0]),
-                      .policies = a->policies.p,
-                      .n_policies = a->policies.n,
-                      .path = c.config.import.p,
-                      .n_path = c.config.import.n,
-                  },
-                  &s, &err) &&
-              pdl_cli_read_data(a, &vars, &err);
-    if (ok) {
-        c.session = s;
-        c.models = pdl_session_models(s, a->given[OPT_check_env]);
-        *pdl_vec_push(&c.names) = PDL_STR("pdl_args"); /* every run has it */
-        for (size_t i = 0; i < pdl_dict_len(vars); i++)
-            if (pdl_is_str(pdl_dict_key_at(vars, i)))
-                *pdl_vec_push(&c.names) = pdl_str_get(pdl_dict_key_at(vars, i));
-        check_files(&c);
+    bool begun = enter_folder(&c, &err) && pdl_cli_read_data(a, &vars, &err);
+    if (begun) add_names(&c, vars);
+    bool ok = begun && check_files(&c, &err);
+    if (begun) {
         pdl_buf rest = PDL_BUF;
         pdl_report_end(&c.report, &rest);
         put(&c, pdl_buf_str(&rest));
         pdl_buf_fini(&rest);
         if (c.fixed) pdl_cli_note("%zu problem%s fixed", c.fixed, c.fixed == 1 ? "" : "s");
-    } else {
-        pdl_cli_print_option_error(a, &err, s);
+    }
+    if (!ok) {
+        pdl_cli_print_option_error(a, &err, c.session);
         c.code = err.kind == PDL_E_usage ? 2 : 1;
         pdl_err_fini(&err);
     }
     pdl_vec_fini(&c.names);
     pdl_python_checker_fini(&c.python);
     pdl_check_library_fini(&c.library);
-    pdl_config_fini(&c.config);
+    leave_folder(&c);
     if (!pdl_is_absent(vars)) pdl_drop(vars);
-    pdl_session_free(s);
-    return c.code ? c.code : !ok || c.failed ? 1 : 0;
+    return c.code ? c.code : c.failed ? 1 : 0;
 }
