@@ -1,15 +1,10 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_computed.py BUILD -- mistakes that only show when what is known is computed, followed through lists, templates, contexts and loops: each is found
-once, at its place, under its rule, as an error only where the run fails. And programs that look alike: nothing is found in them, and they run.
-Last line: `N passed, N failed`.
-"""
-import pathlib
-import sys
+"""Mistakes that only show when what is known is computed, followed through lists, templates, contexts and loops: each is found once, at its
+place, under its rule, as an error only where the run fails. And programs that look alike: nothing is found in them, and they run."""
+import pytest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from test_mistakes import examine, found, run  # noqa: E402
+from .kit import all_run, found_in, nothing_found, run
+from ..checks import check
 
 WRONG = [  # line:column rule, severity, the program, other files
     ('6:16 filter-unknown', 'error', 'defs:\n  f:\n    function: {}\n    return:\n      defs: {inner: {data: 1}}\n      text: ${ inner | gone }\ntext: ${ f() }\n'),
@@ -482,13 +477,23 @@ RIGHT = [  # the program, other files
 ]
 
 
-def mistake(pdl, where, severity, program, files=None):
-    all_found, complaint = found(pdl, program, files or {})
-    shown = ["%(line)d:%(column)d %(code)s %(severity)s" % d for d in all_found]
-    ok = shown == ["%s %s" % (where, severity)] and not complaint
-    status = run(pdl, ["--check=off"], program, files or {}).returncode if severity == "error" else 1
-    return "%s in %r" % (where, program), ok and status == 1, [shown, complaint, status]
+def test_mistakes_are_found(pdl):
+    for (where, severity, program, *_), found in zip(WRONG, found_in(pdl, [{"main.pdl": p, **(rest[0] if rest else {})} for _, _, p, *rest in WRONG])):
+        shown = ["%(line)d:%(column)d %(code)s %(severity)s" % d for d in found]
+        check("%s in %r" % (where, program), shown == ["%s %s" % (where, severity)], shown)
 
 
-if __name__ == "__main__":
-    examine(mistake, WRONG, RIGHT)
+@pytest.mark.parametrize("block", range(2))
+def test_a_run_with_an_error_fails(block, pdl, part):
+    for where, _, program, *files in part([row for row in WRONG if row[1] == "error"][block::2], 4):
+        r = run(pdl, program, files[0] if files else {}, "--check=off")
+        check("the run fails: %s in %r" % (where, program), r.returncode == 1, r.returncode, r.stderr)
+
+
+def test_nothing_is_found(pdl):
+    nothing_found(pdl, RIGHT)
+
+
+@pytest.mark.parametrize("block", range(2))
+def test_they_run(block, pdl, part):
+    all_run(pdl, part(RIGHT[block::2], 4))

@@ -1,20 +1,10 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_mistakes.py BUILD -- one mistake each: `pdl check` finds it at its line and column, under its rule, and says what may be meant. And programs
-with forms that are seldom used: nothing is found in them, and they run.
+"""One mistake each: `pdl check` finds it at its line and column, under its rule, and says what may be meant. And programs with forms that are
+seldom used: nothing is found in them, and they run."""
+import pytest
 
-Last line: `N passed, N failed`.
-"""
-import concurrent.futures
-import json
-import os
-import pathlib
-import subprocess
-import sys
-import tempfile
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from checks import check, finish
+from .kit import all_run, found_in, nothing_found
+from ..checks import check
 
 LIB = """\
 defs:
@@ -441,43 +431,18 @@ RIGHT = [  # the program, other files
 ]
 
 
-def run(pdl, arguments, program, files):
-    with tempfile.TemporaryDirectory() as folder:
-        for name, text in {"main.pdl": program, **files}.items():
-            pathlib.Path(folder, name).write_bytes(text.encode())
-        env = {k: v for k, v in os.environ.items() if not k.startswith("PDL_")}
-        return subprocess.run([pdl, *arguments, "main.pdl"], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              text=True, env=env, timeout=300)
+def test_mistakes_are_found(pdl):
+    rows = [(*row, *("", {})[len(row) - 2:]) for row in WRONG]
+    for (where, program, hint, _), found in zip(rows, found_in(pdl, [{"main.pdl": program, **files} for _, program, _, files in rows])):
+        shown = ["%(line)d:%(column)d %(code)s" % d for d in found]
+        hints = [d["message"] for d, at in zip(found, shown) if at == where]
+        check("%s in %r" % (where, program), any(hint in h for h in hints), shown, hints)
 
 
-def found(pdl, program, files):
-    r = run(pdl, ["check", "--format", "json"], program, files)
-    return [json.loads(line) for line in r.stdout.splitlines()], r.stderr
+def test_nothing_is_found(pdl):
+    nothing_found(pdl, RIGHT)
 
 
-def mistake(pdl, where, program, hint="", files=None):
-    all_found, complaint = found(pdl, program, files or {})
-    shown = ["%(line)d:%(column)d %(code)s" % d for d in all_found]
-    hints = [d["message"] for d, at in zip(all_found, shown) if at == where]
-    return "%s in %r" % (where, program), not complaint and any(hint in h for h in hints), [shown, hints, complaint]
-
-
-def correct(pdl, program, files):
-    all_found, complaint = found(pdl, program, files)
-    r = run(pdl, [], program, files)
-    return "right: %r" % program, not all_found and not complaint and r.returncode == 0, [all_found, complaint, r.stderr]
-
-
-def examine(mistake, wrong, right):
-    """Ends the process. mistake(pdl, *row), for rows of wrong: what `check` takes."""
-    pdl = str(pathlib.Path(sys.argv[1]).resolve() / "pdl")
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        for result in pool.map(lambda row: mistake(pdl, *row), wrong):
-            check(*result)
-        for result in pool.map(lambda row: correct(pdl, *row), right):
-            check(*result)
-    sys.exit(finish())
-
-
-if __name__ == "__main__":
-    examine(mistake, WRONG, RIGHT)
+@pytest.mark.parametrize("block", range(2))
+def test_they_run(block, pdl, part):
+    all_run(pdl, part(RIGHT[block::2], 4))

@@ -1,18 +1,13 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_output.py BUILD -- what a person sees: messages of `pdl check` end with the name of their rule, a run on a terminal shows each problem once, and
-rules of loading cannot be switched off.
-Last line: `N passed, N failed`.
-"""
+"""What a person sees: messages of `pdl check` end with the name of their rule, a run on a terminal shows each problem once, and rules of loading
+cannot be switched off."""
 import os
 import pathlib
 import pty
 import subprocess
-import sys
 import tempfile
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from checks import check, finish  # noqa: E402
+from ..checks import check
 
 ENV = {**{k: v for k, v in os.environ.items() if not k.startswith("PDL_")}, "NO_COLOR": "1"}
 
@@ -21,14 +16,13 @@ class Folder:
     """A folder with main.pdl and files beside it."""
 
     def __init__(self, pdl, program, **files):
-        self.pdl, self.temporary = pdl, tempfile.TemporaryDirectory()
-        self.path = pathlib.Path(self.temporary.name)
+        self.pdl, self.path = pdl, pathlib.Path(tempfile.mkdtemp())
         for name, text in {"main.pdl": program, **{k.replace("_", "."): v for k, v in files.items()}}.items():
             (self.path / name).write_text(text, "utf-8")
 
     def run(self, *arguments):
         return subprocess.run([self.pdl, *arguments], cwd=self.path, env=ENV, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              text=True, timeout=300)
+                              text=True, timeout=300, check=False)
 
     def run_on_terminal(self, *arguments):
         """What it prints to a terminal that is its standard error."""
@@ -49,7 +43,7 @@ class Folder:
         return shown.decode("utf-8", "replace").replace("\r\n", "\n")
 
 
-def check_names(pdl):
+def test_messages_have_their_rule(pdl):
     r = Folder(pdl, "text: ${ nmae }\ndefs: {name: Ada}\n").run("check", "main.pdl")
     check("a warning has its rule", r.stdout.startswith("main.pdl:1 - warning: 'nmae' is undefined [name-undefined]\n"), r.stdout)
     r = Folder(pdl, "text: a\nrole: 3\n").run("check", "main.pdl")
@@ -58,7 +52,7 @@ def check_names(pdl):
     check("a run's error has none", "[value-type]" not in r.stdout and r.returncode == 1, r.stdout)
 
 
-def check_once(pdl):
+def test_each_problem_is_shown_once(pdl):
     program = "text:\n- ${ 1 + 'a' }\n- if: ${ 3 in [a] }\n  then: ${ b }\ndefs: {a: 3}\n"
     shown = Folder(pdl, program).run_on_terminal()
     check("the error that ends a run is shown once", shown.count("main.pdl:2 - ") == 1 and "unsupported operand" in shown, shown)
@@ -69,7 +63,7 @@ def check_once(pdl):
     check("--check=off shows it once and nothing else", shown.count("main.pdl:2 - ") == 1 and "warning" not in shown, shown)
 
 
-def check_levels(pdl):
+def test_rules_of_loading_stay_errors(pdl):
     bad = "text: a: b\n"
     for rule, level, refused in (("yaml", "off", True), ("value-type", "warning", True), ("too-deep", "off", True), ("yaml", "error", False),
                                  ("yaml", "default", False), ("norway", "off", False), ("operand-type", "warning", False)):
@@ -80,15 +74,3 @@ def check_levels(pdl):
         check("%s = %s in pdl.toml" % (rule, level), ("pdl.toml:2 - " in r.stdout) == refused, r.stdout)
     r = Folder(pdl, "text: a # pdl: ignore value-type\n").run("check", "main.pdl")
     check("a comment cannot ignore a rule of loading", "cannot be ignored" in r.stdout and "[ignore-unknown]" in r.stdout, r.stdout)
-
-
-def main():
-    pdl = str(pathlib.Path(sys.argv[1]).resolve() / "pdl")
-    check_names(pdl)
-    check_once(pdl)
-    check_levels(pdl)
-    sys.exit(finish())
-
-
-if __name__ == "__main__":
-    main()

@@ -1,19 +1,11 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""test_written.py BUILD -- key-text, text-cut, shell-sign and the numbers of norway: reported where a beginner means something else, silent
-where correct programs have the form.
-
-Last line: `N passed, N failed`.
-"""
-import json
+"""key-text, text-cut, shell-sign and the numbers of norway: reported where a beginner means something else, silent where correct programs have
+the form."""
 import os
-import pathlib
 import subprocess
-import sys
-import tempfile
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from checks import check, finish  # noqa: E402
+from .kit import found_in
+from ..checks import check
 
 ROWS = [  # rule, program, column of each report
     ("key-text", "text:hi", [1]),
@@ -58,32 +50,21 @@ ROWS = [  # rule, program, column of each report
 ]
 
 
-def found(pdl, rule, program):
-    with tempfile.TemporaryDirectory() as folder:
-        pathlib.Path(folder, "main.pdl").write_text(program + "\n", "utf-8")
-        r = subprocess.run([pdl, "check", "--format", "json", "main.pdl"], cwd=folder, stdout=subprocess.PIPE, text=True, timeout=120)
-        return [d["column"] for d in map(json.loads, r.stdout.splitlines()) if d["code"] == rule]
-
-
-def seconds(pdl, fields):
+def seconds(pdl, folder, fields):
     """The processor time of a check of a type with so many old names, each of which is reported."""
-    with tempfile.NamedTemporaryFile("w", suffix=".pdl") as f:
-        f.write("text: hi\nspec: {object: {%s}}\n" % ", ".join("f%d: str" % i for i in range(fields)))
-        f.flush()
-        before = os.times().children_user
-        subprocess.run([pdl, "check", f.name], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False, timeout=300)
-        return os.times().children_user - before
+    path = folder / ("%d.pdl" % fields)
+    path.write_text("text: hi\nspec: {object: {%s}}\n" % ", ".join("f%d: str" % i for i in range(fields)))
+    before = os.times().children_user
+    subprocess.run([pdl, "check", path], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False, timeout=300)
+    return os.times().children_user - before
 
 
-def main():
-    pdl = str(pathlib.Path(sys.argv[1]).resolve() / "pdl")
-    for rule, program, want in ROWS:
-        got = found(pdl, rule, program)
+def test_what_is_written(pdl):
+    for (rule, program, want), found in zip(ROWS, found_in(pdl, [{"main.pdl": program + "\n"} for _, program, _ in ROWS])):
+        got = [d["column"] for d in found if d["code"] == rule]
         check("%s in %s" % (rule, program), got == want, "%s, expected %s" % (got, want))
-    few, many = seconds(pdl, 5000), seconds(pdl, 80000)
+
+
+def test_old_names_take_linear_time(pdl, folder):
+    few, many = seconds(pdl, folder, 5000), seconds(pdl, folder, 80000)
     check("16 times the old names take no more than 60 times as long", many < 60 * max(few, 0.02), "%s %s" % (few, many))
-    return finish()
-
-
-if __name__ == "__main__":
-    sys.exit(main())
